@@ -1,0 +1,163 @@
+# Copyright The Ordered Helm Authors
+# SPDX-License-Identifier: Apache-2.0
+
+SHELL         := bash
+.SHELLFLAGS   := -eu -o pipefail -c
+.DEFAULT_GOAL := help
+MAKEFLAGS     += --no-print-directory
+
+# A Go workspace around the checkout would mix the modules kept apart here.
+export GOWORK := off
+
+BIN     := $(CURDIR)/bin
+TOOLS   := $(BIN)/tools
+CLUSTER := $(CURDIR)/.devcluster
+PREFIX  ?= /usr/local
+
+# How many packages are built and tested side by side. An end-to-end package
+# starts a control plane of its own, of about one GiB.
+JOBS ?= 2
+
+# What a test or a benchmark run may be narrowed to: make test-e2e RUN=TestShop
+RUN   ?=
+BENCH ?= .
+
+# Both binaries get the same flags: without them Helm takes Kubernetes 1.20 for
+# its default, and a comparison of the two would compare the defaults.
+# Evaluated where they are used, so that `make help` starts nothing.
+HELM_VERSION = $(shell go list -m -f '{{.Version}}' helm.sh/helm/v3)
+KUBE_MINOR   = $(shell go list -m -f '{{.Version}}' k8s.io/client-go | cut -d. -f2)
+GIT_COMMIT   = $(shell git rev-parse --quiet --verify HEAD 2>/dev/null)
+GIT_STATE    = $(if $(shell git status --porcelain 2>/dev/null),dirty,clean)
+
+HELM_MODULE  := helm.sh/helm/v3
+LDFLAGS       = -s -w \
+	-X $(HELM_MODULE)/internal/version.version=$(HELM_VERSION) \
+	-X $(HELM_MODULE)/internal/version.gitCommit=$(GIT_COMMIT) \
+	-X $(HELM_MODULE)/internal/version.gitTreeState=$(GIT_STATE) \
+	-X $(HELM_MODULE)/pkg/chartutil.k8sVersionMajor=1 \
+	-X $(HELM_MODULE)/pkg/chartutil.k8sVersionMinor=$(KUBE_MINOR) \
+	-X $(HELM_MODULE)/pkg/lint/rules.k8sVersionMajor=1 \
+	-X $(HELM_MODULE)/pkg/lint/rules.k8sVersionMinor=$(KUBE_MINOR)
+
+GO_BUILD = CGO_ENABLED=0 go build -p $(JOBS) -trimpath -buildvcs=false -ldflags '$(LDFLAGS)'
+GO_TEST  = go test -p $(JOBS) -race -shuffle=on $(if $(RUN),-run '$(RUN)')
+
+UNIT_PACKAGES = $$(go list ./... | grep -v '/test/')
+E2E_PACKAGES  = $$(go list ./test/... | grep -vE '/test/(parity|bench)(/|$$)')
+
+##@ Build
+
+.PHONY: build
+build: ## Build Ordered Helm: bin/helm
+	$(GO_BUILD) -o $(BIN)/helm ./cmd/helm
+
+.PHONY: stock
+stock: ## Build unmodified Helm of the same version, to compare with: bin/stock-helm
+	$(GO_BUILD) -modfile=scripts/tools/stock/go.mod -o $(BIN)/stock-helm $(HELM_MODULE)/cmd/helm
+
+.PHONY: devcluster
+devcluster: ## Build the command that starts the dev cluster: bin/devcluster
+	cd scripts/devcluster && go build -p $(JOBS) -buildvcs=false -o $(BIN)/devcluster ./cmd/devcluster
+
+.PHONY: install
+install: build ## Build bin/helm and copy it to PREFIX/bin (PREFIX=/usr/local)
+	install -d '$(DESTDIR)$(PREFIX)/bin'
+	install -m 0755 $(BIN)/helm '$(DESTDIR)$(PREFIX)/bin/helm'
+
+.PHONY: dist
+dist: ## Build the release archives and their checksums: dist/ (VERSION=v1.2.3)
+	LDFLAGS='$(LDFLAGS)' scripts/dist.sh
+
+##@ Try
+
+.PHONY: demo
+demo: build devcluster ## Install the umbrella example in order on a throw-away cluster, step by step
+	scripts/demo.sh
+
+.PHONY: cluster-up
+cluster-up: devcluster ## Start a dev cluster that stays; its kubeconfig is .devcluster/kubeconfig
+	$(BIN)/devcluster up --dir $(CLUSTER) >/dev/null
+	@echo "It is up. To use it: export KUBECONFIG=$(CLUSTER)/kubeconfig"
+
+.PHONY: cluster-down
+cluster-down: devcluster ## Stop the dev cluster of cluster-up
+	$(BIN)/devcluster down --dir $(CLUSTER)
+
+##@ Check
+
+.PHONY: test
+test: test-race test-e2e test-parity test-devcluster ## Run every test: unit with the race detector, end to end, parity, dev cluster
+
+.PHONY: test-unit
+test-unit: ## Run the unit tests without the race detector: the quick look while editing
+	go test -p $(JOBS) -shuffle=on $(if $(RUN),-run '$(RUN)') $(UNIT_PACKAGES)
+
+.PHONY: test-race
+test-race: ## Run the unit tests with the race detector, in random order
+	$(GO_TEST) $(UNIT_PACKAGES)
+
+.PHONY: test-e2e
+test-e2e: build stock devcluster ## Run the end-to-end tests, on dev clusters of their own
+	$(GO_TEST) -timeout 20m $(E2E_PACKAGES)
+
+.PHONY: test-parity
+test-parity: build stock devcluster ## Compare bin/helm with bin/stock-helm on the same input
+	$(GO_TEST) -timeout 20m ./test/parity/...
+
+.PHONY: test-devcluster
+test-devcluster: ## Run the tests of the dev cluster's own module
+	cd scripts/devcluster && go test -p $(JOBS) -shuffle=on -timeout 20m ./...
+
+.PHONY: bench
+bench: build stock devcluster ## Print the benchmark tables (BENCH=pattern narrows them)
+	go test -run '^$$' -bench '$(BENCH)' -timeout 30m ./test/bench/...
+
+# Linters read compiled dependencies; with the flags of `make build` these are
+# the ones that are there already.
+.PHONY: lint
+lint lint-go lint-devcluster: export CGO_ENABLED := 0
+lint lint-go lint-devcluster: export GOFLAGS := -trimpath -buildvcs=false
+lint: lint-format lint-workflows lint-go lint-devcluster ## Run every linter; changes nothing
+
+.PHONY: lint-format
+lint-format: ## Name Go files that gofmt would change
+	@found=$$(find . -name '*.go' -not -path '*/testdata/*' -exec gofmt -l {} +); \
+	if [ -n "$$found" ]; then echo "not gofmt-formatted, 'make format' mends it:"; echo "$$found"; exit 1; fi
+
+.PHONY: lint-workflows
+lint-workflows: $(TOOLS)/actionlint ## Check the GitHub workflows
+	$(TOOLS)/actionlint -shellcheck= -pyflakes=
+
+.PHONY: lint-go
+lint-go: $(TOOLS)/golangci-lint ## Run go vet and golangci-lint on the main module
+	go vet ./...
+	$(TOOLS)/golangci-lint run --allow-serial-runners ./...
+
+.PHONY: lint-devcluster
+lint-devcluster: $(TOOLS)/golangci-lint ## Run go vet and golangci-lint on the dev cluster's module
+	cd scripts/devcluster && go vet ./...
+	cd scripts/devcluster && $(TOOLS)/golangci-lint run --config $(CURDIR)/.golangci.yml --allow-serial-runners ./...
+
+.PHONY: format
+format: $(TOOLS)/golangci-lint ## Format the Go files of both modules
+	$(TOOLS)/golangci-lint fmt ./...
+	cd scripts/devcluster && $(TOOLS)/golangci-lint fmt --config $(CURDIR)/.golangci.yml ./...
+
+# Each tool has a module of its own, so that the needs of one never move
+# the versions of another.
+$(TOOLS)/%: scripts/tools/%/go.mod scripts/tools/%/go.sum
+	cd scripts/tools/$* && CGO_ENABLED=0 go build -p $(JOBS) -trimpath -buildvcs=false -o $@ tool
+
+##@ Tidy up
+
+.PHONY: clean
+clean: ## Stop the dev cluster and remove what was built in this checkout
+	if [ -d $(CLUSTER) ] && [ -x $(BIN)/devcluster ]; then $(BIN)/devcluster down --dir $(CLUSTER); fi
+	rm -rf $(BIN) $(CURDIR)/dist $(CLUSTER)
+
+.PHONY: help
+help: ## Print this list
+	@awk 'BEGIN { FS = ":.*## "; print "Usage: make TARGET" } \
+		/^##@ / { printf "\n%s\n", substr($$0, 5) } \
+		/^[a-zA-Z0-9_-]+:.*## / { printf "  %-16s %s\n", $$1, $$2 }' $(firstword $(MAKEFILE_LIST))

@@ -1,0 +1,139 @@
+// Copyright The Ordered Helm Authors
+// SPDX-License-Identifier: Apache-2.0
+
+package main
+
+import (
+	"flag"
+	"os"
+	"path/filepath"
+	"strings"
+
+	"github.com/spf13/cobra"
+	"github.com/spf13/pflag"
+	"helm.sh/helm/v3/pkg/cli/output"
+	"helm.sh/helm/v3/pkg/cli/values"
+	"helm.sh/helm/v3/pkg/postrender"
+	"k8s.io/klog/v2"
+
+	"github.com/ordered-helm/helm/pkg/action"
+)
+
+func addValueFlags(f *pflag.FlagSet, v *values.Options) {
+	f.StringSliceVarP(&v.ValueFiles, "values", "f", nil, "YAML file or URL with values; may be given several times, the last one wins")
+	f.StringArrayVar(&v.Values, "set", nil, "set values: key1=val1,key2=val2; may be given several times")
+	f.StringArrayVar(&v.StringValues, "set-string", nil, "set values that are kept as strings: key1=val1,key2=val2; may be given several times")
+	f.StringArrayVar(&v.FileValues, "set-file", nil, "set values to the contents of files: key1=path1,key2=path2; may be given several times")
+	f.StringArrayVar(&v.JSONValues, "set-json", nil, "set values to JSON: key1=json1,key2=json2, or one JSON object; may be given several times")
+	f.StringArrayVar(&v.LiteralValues, "set-literal", nil, "set a value to the text as it stands; may be given several times")
+}
+
+func addChartPathFlags(f *pflag.FlagSet, c *action.ChartPathOptions) {
+	f.StringVar(&c.Version, "version", "", "version of the chart, or a range such as ^2.0.0 (default: the latest)")
+	f.BoolVar(&c.Verify, "verify", false, "check the package's signature before it is used")
+	f.StringVar(&c.Keyring, "keyring", defaultKeyring(), "file with the public keys that signatures are checked with")
+	f.StringVar(&c.RepoURL, "repo", "", "URL of the chart repository in which the chart is looked up")
+	f.StringVar(&c.Username, "username", "", "user name for the chart repository")
+	f.StringVar(&c.Password, "password", "", "password for the chart repository")
+	f.StringVar(&c.CertFile, "cert-file", "", "client certificate to show to an HTTPS server")
+	f.StringVar(&c.KeyFile, "key-file", "", "key of the client certificate")
+	f.BoolVar(&c.InsecureSkipTLSverify, "insecure-skip-tls-verify", false, "take any certificate from the server that the chart comes from")
+	f.BoolVar(&c.PlainHTTP, "plain-http", false, "download the chart over HTTP without TLS")
+	f.StringVar(&c.CaFile, "ca-file", "", "certificate authorities that an HTTPS server's certificate is checked with")
+	f.BoolVar(&c.PassCredentialsAll, "pass-credentials", false, "send user name and password to every host, not only to the repository's")
+}
+
+// defaultKeyring is GnuPG's ring of public keys.
+func defaultKeyring() string {
+	home, ok := os.LookupEnv("GNUPGHOME")
+	if !ok {
+		userHome, _ := os.UserHomeDir() // without one the path is relative, and is reported when it is used
+		home = filepath.Join(userHome, ".gnupg")
+	}
+	return filepath.Join(home, "pubring.gpg")
+}
+
+// formatFlag is the value of --output.
+type formatFlag struct{ format output.Format }
+
+func (v *formatFlag) String() string { return string(v.format) }
+func (v *formatFlag) Type() string   { return "format" }
+func (v *formatFlag) Set(s string) error {
+	format, err := output.ParseFormat(s)
+	if err != nil {
+		return err
+	}
+	v.format = format
+	return nil
+}
+
+// addOutputFlag adds --output to a command and returns its value.
+func addOutputFlag(cmd *cobra.Command) *formatFlag {
+	v := &formatFlag{format: output.Table}
+	cmd.Flags().VarP(v, "output", "o", "how the result is printed: "+strings.Join(output.Formats(), ", "))
+	return v
+}
+
+// postRenderer collects --post-renderer and --post-renderer-args, which may
+// come in any order.
+type postRenderer struct {
+	target *postrender.PostRenderer
+	path   string
+	args   []string
+}
+
+func addPostRendererFlags(f *pflag.FlagSet, target *postrender.PostRenderer) {
+	p := &postRenderer{target: target}
+	f.Var((*postRendererPath)(p), "post-renderer", "program that all rendered manifests pass through on their way to the cluster: a name in $PATH, or a path")
+	f.Var((*postRendererArgs)(p), "post-renderer-args", "argument for the post-renderer; may be given several times")
+}
+
+// resolve looks the program up, with what is known of it so far.
+func (p *postRenderer) resolve() error {
+	if p.path == "" {
+		return nil
+	}
+	renderer, err := postrender.NewExec(p.path, p.args...)
+	if err != nil {
+		return err
+	}
+	*p.target = renderer
+	return nil
+}
+
+type postRendererPath postRenderer
+
+func (p *postRendererPath) String() string { return p.path }
+func (p *postRendererPath) Type() string   { return "postRendererString" }
+func (p *postRendererPath) Set(path string) error {
+	if path == "" {
+		return nil
+	}
+	p.path = path
+	return (*postRenderer)(p).resolve()
+}
+
+type postRendererArgs postRenderer
+
+func (p *postRendererArgs) String() string { return "[" + strings.Join(p.args, ",") + "]" }
+func (p *postRendererArgs) Type() string   { return "postRendererArgsSlice" }
+func (p *postRendererArgs) Set(arg string) error {
+	p.args = append(p.args, arg)
+	return (*postRenderer)(p).resolve()
+}
+
+// addKlogFlags adds the flags of the Kubernetes client's logger, hidden from
+// the help text.
+func addKlogFlags(f *pflag.FlagSet) {
+	local := flag.NewFlagSet("klog", flag.ContinueOnError)
+	klog.InitFlags(local)
+	local.VisitAll(func(fl *flag.Flag) {
+		fl.Name = strings.ReplaceAll(fl.Name, "_", "-")
+		if f.Lookup(fl.Name) != nil {
+			return
+		}
+		added := pflag.PFlagFromGoFlag(fl)
+		added.Hidden = true
+		f.AddFlag(added)
+	})
+}

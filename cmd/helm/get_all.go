@@ -1,0 +1,44 @@
+// Copyright The Ordered Helm Authors
+// SPDX-License-Identifier: Apache-2.0
+
+package main
+
+import (
+	"github.com/spf13/cobra"
+	"helm.sh/helm/v3/cmd/helm/require"
+	"helm.sh/helm/v3/pkg/cli/output"
+
+	"github.com/ordered-helm/helm/pkg/action"
+)
+
+const getAllHelp = `
+Print everything that is stored about a release: status, values as supplied and
+as computed, hooks, manifest and notes.
+
+    $ helm get all shop
+    $ helm get all shop --template '{{.Release.Name}} {{.Release.Version}}'
+`
+
+func newGetAllCmd(a *app) *cobra.Command {
+	var format string
+	client := action.NewGet(a.config)
+	cmd := &cobra.Command{
+		Use:   "all RELEASE_NAME",
+		Short: "print everything that is stored about a release",
+		Long:  getAllHelp,
+		Args:  require.ExactArgs(1),
+		RunE: func(_ *cobra.Command, args []string) error {
+			rel, err := client.Run(args[0])
+			if err != nil {
+				return err
+			}
+			if format != "" {
+				return executeTemplate(a.out, format, map[string]any{"Release": rel})
+			}
+			return output.Table.Write(a.out, &releasePrinter{release: rel, details: true, chart: true})
+		},
+	}
+	addRevisionFlag(cmd.Flags(), &client.Version)
+	cmd.Flags().StringVar(&format, "template", "", "Go template to print the release with, such as {{.Release.Name}}")
+	return cmd
+}

@@ -1,0 +1,72 @@
+// Copyright The Ordered Helm Authors
+// SPDX-License-Identifier: Apache-2.0
+
+package main
+
+import (
+	"fmt"
+	"io"
+
+	"github.com/spf13/cobra"
+	"helm.sh/helm/v3/cmd/helm/require"
+	"helm.sh/helm/v3/pkg/cli/output"
+	"k8s.io/apimachinery/pkg/labels"
+
+	"github.com/ordered-helm/helm/pkg/action"
+)
+
+const getMetadataHelp = `
+Print a release's chart, versions, dependencies, status and time of deployment.
+
+    $ helm get metadata shop
+    $ helm get metadata shop -o json
+`
+
+func newGetMetadataCmd(a *app) *cobra.Command {
+	client := action.NewGetMetadata(a.config)
+	cmd := &cobra.Command{
+		Use:   "metadata RELEASE_NAME",
+		Short: "print the metadata of a release",
+		Long:  getMetadataHelp,
+		Args:  require.ExactArgs(1),
+	}
+	addRevisionFlag(cmd.Flags(), &client.Version)
+	out := addOutputFlag(cmd)
+	cmd.RunE = func(_ *cobra.Command, args []string) error {
+		metadata, err := client.Run(args[0])
+		if err != nil {
+			return err
+		}
+		return out.format.Write(a.out, metadataPrinter{metadata})
+	}
+	return cmd
+}
+
+type metadataPrinter struct{ *action.Metadata }
+
+func (p metadataPrinter) WriteTable(out io.Writer) error {
+	rows := []struct {
+		label string
+		value any
+	}{
+		{"NAME", p.Name},
+		{"CHART", p.Chart},
+		{"VERSION", p.Version},
+		{"APP_VERSION", p.AppVersion},
+		{"ANNOTATIONS", labels.Set(p.Annotations).String()},
+		{"DEPENDENCIES", p.FormattedDepNames()},
+		{"NAMESPACE", p.Namespace},
+		{"REVISION", p.Revision},
+		{"STATUS", p.Status},
+		{"DEPLOYED_AT", p.DeployedAt},
+	}
+	for _, row := range rows {
+		if _, err := fmt.Fprintf(out, "%s: %v\n", row.label, row.value); err != nil {
+			return err
+		}
+	}
+	return nil
+}
+
+func (p metadataPrinter) WriteJSON(out io.Writer) error { return output.EncodeJSON(out, p.Metadata) }
+func (p metadataPrinter) WriteYAML(out io.Writer) error { return output.EncodeYAML(out, p.Metadata) }

@@ -1,0 +1,155 @@
+// Copyright The Ordered Helm Authors
+// SPDX-License-Identifier: Apache-2.0
+
+package main
+
+import (
+	"context"
+	"fmt"
+	"time"
+
+	"github.com/spf13/cobra"
+	"github.com/spf13/pflag"
+	"helm.sh/helm/v3/cmd/helm/require"
+	"helm.sh/helm/v3/pkg/release"
+
+	"github.com/ordered-helm/helm/pkg/action"
+)
+
+// defaultTimeout bounds an operation unless --timeout says otherwise.
+const defaultTimeout = 5 * time.Minute
+
+const installHelp = `
+Install a chart as a new release.
+
+The chart may be
+
+- a folder:                        helm install shop ./shop
+- a package:                       helm install shop ./shop-1.2.3.tgz
+- one from a repository:           helm install shop example/shop
+- one looked up in a repository:   helm install shop shop --repo https://example.com/charts
+- a URL:                           helm install shop https://example.com/charts/shop-1.2.3.tgz
+- one from an OCI registry:        helm install shop oci://example.com/charts/shop --version 1.2.3
+
+Without --version it is the latest stable version; --devel allows development
+versions too.
+
+VALUES
+
+Values come from files and from single settings. What comes later wins, and any
+setting wins over any file:
+
+    $ helm install shop ./shop -f production.yaml -f secrets.yaml
+    $ helm install shop ./shop --set replicas=3,image.tag=1.4
+    $ helm install shop ./shop --set-string zip=01234
+    $ helm install shop ./shop --set-file config=./app.ini
+    $ helm install shop ./shop --set-json 'ports=[80,443]'
+
+ORDER
+
+A chart may declare which of its resources and subcharts need others to be ready
+first; "helm dag" shows the outcome. With --wait=ordered the chart is deployed in
+that order, and each thing starts the moment what it needs is ready:
+
+    $ helm install shop ./shop --wait=ordered --timeout 10m
+
+How long one resource may take is said by its annotation
+helm.sh/readiness-timeout, or else by --readiness-timeout. Plain --wait deploys
+everything at once and then waits for all of it.
+
+TRYING IT OUT
+
+    $ helm install shop ./shop --dry-run           without asking the cluster
+    $ helm install shop ./shop --dry-run=server    lookups are answered by the cluster
+
+Both print every rendered manifest, Secrets too unless --hide-secret is given.
+
+An interrupted installation is recorded as failed; with --atomic everything that
+it created is removed again.
+`
+
+func newInstallCmd(a *app) *cobra.Command {
+	in := &chartInput{app: a, client: action.NewInstall(a.config)}
+	cmd := &cobra.Command{
+		Use:   "install [NAME] [CHART]",
+		Short: "install a chart",
+		Long:  installHelp,
+		Args:  a.withWaitCheck(require.MinimumNArgs(1)),
+	}
+	f := cmd.Flags()
+	in.addFlags(f)
+	f.BoolVar(&in.client.HideSecret, "hide-secret", false, "do not print Secrets; only together with --dry-run")
+	addPostRendererFlags(f, &in.client.PostRenderer)
+	out := addOutputFlag(cmd)
+	cmd.RunE = func(cmd *cobra.Command, args []string) error {
+		rel, err := a.install(cmd.Context(), in, args)
+		if err != nil {
+			return fmt.Errorf("INSTALLATION FAILED: %w", err)
+		}
+		return out.format.Write(a.out, &releasePrinter{
+			release:   rel,
+			details:   a.settings.Debug,
+			hideNotes: in.client.HideNotes,
+		})
+	}
+	return cmd
+}
+
+// addFlags adds the flags that install and template share.
+func (in *chartInput) addFlags(f *pflag.FlagSet) {
+	client := in.client
+	f.BoolVar(&client.CreateNamespace, "create-namespace", false, "create the release's namespace if there is none")
+	f.StringVar(&client.DryRunOption, "dry-run", "", "try the operation without changing anything: \"client\" (the meaning of a bare --dry-run) does not ask the cluster, \"server\" does")
+	f.Lookup("dry-run").NoOptDefVal = "client"
+	f.BoolVar(&client.Force, "force", false, "update resources by replacing them")
+	f.BoolVar(&client.DisableHooks, "no-hooks", false, "do not run hooks")
+	f.BoolVar(&client.Replace, "replace", false, "take the name of a release that was uninstalled and whose history was kept; not for production")
+	f.DurationVar(&client.Timeout, "timeout", defaultTimeout, "how long to wait for any one Kubernetes operation, such as a hook's Job; with --wait=ordered, for all of them together")
+	addWaitFlag(f, &client.Wait, &client.WaitStrategy, "wait until all resources are ready, for at most --timeout; \"ordered\": deploy in the order that the chart declares, each part when what it needs is ready")
+	in.checkReadiness = addReadinessFlag(f, &client.ReadinessTimeout)
+	f.BoolVar(&client.WaitForJobs, "wait-for-jobs", false, "with --wait, wait for Jobs to complete too")
+	f.BoolVarP(&client.GenerateName, "generate-name", "g", false, "make up the release's name; NAME is left out")
+	f.StringVar(&client.NameTemplate, "name-template", "", "Go template that makes the release's name; NAME is left out")
+	f.StringVar(&client.Description, "description", "", "description to keep with this revision")
+	f.BoolVar(&client.Devel, "devel", false, "allow development versions, as --version '>0.0.0-0' does; --version wins over it")
+	f.BoolVar(&client.DependencyUpdate, "dependency-update", false, "fetch the chart's dependencies first if any is missing")
+	f.BoolVar(&client.DisableOpenAPIValidation, "disable-openapi-validation", false, "do not check rendered manifests against the cluster's OpenAPI schema")
+	f.BoolVar(&client.Atomic, "atomic", false, "remove everything again if the installation fails; implies --wait")
+	f.BoolVar(&client.SkipCRDs, "skip-crds", false, "do not install the chart's custom resource definitions")
+	f.BoolVar(&client.SubNotes, "render-subchart-notes", false, "print the notes of subcharts too")
+	f.BoolVar(&client.SkipSchemaValidation, "skip-schema-validation", false, "do not check values against the chart's JSON schema")
+	f.StringToStringVarP(&client.Labels, "labels", "l", nil, "labels for the stored release: key1=val1,key2=val2")
+	f.BoolVar(&client.EnableDNS, "enable-dns", false, "let templates look up host names")
+	f.BoolVar(&client.HideNotes, "hide-notes", false, "do not print the chart's notes; they are stored all the same")
+	f.BoolVar(&client.TakeOwnership, "take-ownership", false, "take over existing resources that belong to no release or to another one")
+	addValueFlags(f, &in.values)
+	addChartPathFlags(f, &client.ChartPathOptions)
+}
+
+func (a *app) install(ctx context.Context, in *chartInput, args []string) (*release.Release, error) {
+	if err := in.useRegistry(); err != nil {
+		return nil, err
+	}
+	if in.client.DryRunOption == "" {
+		in.client.DryRunOption = "none"
+	}
+	return in.run(ctx, args)
+}
+
+// run loads the chart and hands it to the action, which ends early when the
+// process is told to stop.
+func (in *chartInput) run(ctx context.Context, args []string) (*release.Release, error) {
+	if err := in.checkReadiness(); err != nil {
+		return nil, err
+	}
+	loaded, err := in.load(args)
+	if err != nil {
+		return nil, err
+	}
+	ctx, stop := cancelOnSignal(ctx, func() {
+		fmt.Fprintf(in.app.out, "Release %s has been cancelled.\n", in.client.ReleaseName)
+	})
+	defer stop()
+	in.client.OnEvent = in.app.onEvent(in.client.WaitStrategy)
+	return in.client.RunWithContext(ctx, loaded.chart, loaded.values)
+}

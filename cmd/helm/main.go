@@ -1,0 +1,29 @@
+// Copyright The Ordered Helm Authors
+// SPDX-License-Identifier: Apache-2.0
+
+// Command helm is Ordered Helm: Helm 3, plus deployment in the order that a
+// chart declares.
+package main
+
+import (
+	"context"
+	"log"
+	"os"
+
+	// Credential plugins (OIDC and others) register themselves with client-go.
+	_ "k8s.io/client-go/plugin/pkg/client/auth"
+
+	"helm.sh/helm/v3/pkg/kube"
+)
+
+func main() {
+	// Helm's packages print their warnings through the standard logger; the
+	// file and line in front are part of what users of helm see.
+	log.SetFlags(log.Lshortfile)
+
+	// The field manager stays the same whatever the executable is called, so
+	// that field ownership survives a switch between this helm and stock Helm.
+	kube.ManagedFieldsManager = "helm"
+
+	os.Exit(run(context.Background(), os.Args[1:], os.Stdout, os.Stderr))
+}

@@ -1,0 +1,54 @@
+// Copyright The Ordered Helm Authors
+// SPDX-License-Identifier: Apache-2.0
+
+package main
+
+import (
+	"fmt"
+	"io"
+	"os"
+	"path/filepath"
+
+	kubefake "helm.sh/helm/v3/pkg/kube/fake"
+	"helm.sh/helm/v3/pkg/release"
+	"helm.sh/helm/v3/pkg/storage/driver"
+	"sigs.k8s.io/yaml"
+)
+
+// loadMemoryReleases fills the memory driver from the YAML files named by
+// HELM_MEMORY_DRIVER_DATA (separated as in PATH; none leaves it empty) and
+// replaces the Kubernetes client by one that does nothing: with the memory
+// driver no cluster is needed.
+func (a *app) loadMemoryReleases() error {
+	memory, ok := a.config.Releases.Driver.(*driver.Memory)
+	if !ok {
+		return nil
+	}
+	a.config.KubeClient = &kubefake.PrintingKubeClient{Out: io.Discard}
+
+	for _, path := range filepath.SplitList(os.Getenv("HELM_MEMORY_DRIVER_DATA")) {
+		if err := a.loadMemoryFile(path); err != nil {
+			return fmt.Errorf("HELM_MEMORY_DRIVER_DATA: %w", err)
+		}
+	}
+	// Creating a release moves the driver to the release's namespace.
+	memory.SetNamespace(a.settings.Namespace())
+	return nil
+}
+
+func (a *app) loadMemoryFile(path string) error {
+	data, err := os.ReadFile(path)
+	if err != nil {
+		return err
+	}
+	var releases []*release.Release
+	if err := yaml.Unmarshal(data, &releases); err != nil {
+		return fmt.Errorf("%s: %w", path, err)
+	}
+	for _, rel := range releases {
+		if err := a.config.Releases.Create(rel); err != nil {
+			return fmt.Errorf("%s: release %q: %w", path, rel.Name, err)
+		}
+	}
+	return nil
+}

@@ -1,0 +1,91 @@
+// Copyright The Ordered Helm Authors
+// SPDX-License-Identifier: Apache-2.0
+
+package main
+
+import (
+	"crypto/tls"
+	"crypto/x509"
+	"fmt"
+	"net/http"
+	"os"
+
+	"helm.sh/helm/v3/pkg/registry"
+
+	"github.com/ordered-helm/helm/pkg/action"
+)
+
+// registryOptions say how an OCI registry is reached and who asks.
+type registryOptions struct {
+	certFile  string
+	keyFile   string
+	caFile    string
+	insecure  bool // take any certificate
+	plainHTTP bool
+	username  string
+	password  string
+}
+
+func registryOptionsFrom(c *action.ChartPathOptions) registryOptions {
+	return registryOptions{
+		certFile:  c.CertFile,
+		keyFile:   c.KeyFile,
+		caFile:    c.CaFile,
+		insecure:  c.InsecureSkipTLSverify,
+		plainHTTP: c.PlainHTTP,
+		username:  c.Username,
+		password:  c.Password,
+	}
+}
+
+// needsTLS tells whether the options change how TLS is spoken. Plain HTTP is
+// only in question when they do not.
+func (o registryOptions) needsTLS() bool {
+	return o.certFile != "" && o.keyFile != "" || o.caFile != "" || o.insecure
+}
+
+func (a *app) registryClient(o registryOptions) (*registry.Client, error) {
+	options := []registry.ClientOption{
+		registry.ClientOptDebug(a.settings.Debug),
+		registry.ClientOptEnableCache(true),
+		registry.ClientOptWriter(a.errOut),
+		registry.ClientOptCredentialsFile(a.settings.RegistryConfig),
+		registry.ClientOptBasicAuth(o.username, o.password),
+	}
+	switch {
+	case o.needsTLS():
+		config, err := o.tlsConfig()
+		if err != nil {
+			return nil, fmt.Errorf("can't create TLS config for client: %w", err)
+		}
+		options = append(options, registry.ClientOptHTTPClient(&http.Client{
+			Transport: &http.Transport{TLSClientConfig: config, Proxy: http.ProxyFromEnvironment},
+		}))
+	case o.plainHTTP:
+		options = append(options, registry.ClientOptPlainHTTP())
+	}
+	return registry.NewClient(options...)
+}
+
+func (o registryOptions) tlsConfig() (*tls.Config, error) {
+	config := &tls.Config{InsecureSkipVerify: o.insecure}
+
+	if o.certFile != "" && o.keyFile != "" {
+		pair, err := tls.LoadX509KeyPair(o.certFile, o.keyFile)
+		if err != nil {
+			return nil, fmt.Errorf("can't load key pair from cert %s and key %s: %w", o.certFile, o.keyFile, err)
+		}
+		config.Certificates = []tls.Certificate{pair}
+	}
+	if o.caFile != "" {
+		pem, err := os.ReadFile(o.caFile)
+		if err != nil {
+			return nil, fmt.Errorf("can't read CA file: %s", o.caFile)
+		}
+		config.RootCAs = x509.NewCertPool()
+		if !config.RootCAs.AppendCertsFromPEM(pem) {
+			return nil, fmt.Errorf("failed to append certificates from file: %s", o.caFile)
+		}
+	}
+	return config, nil
+}

@@ -1,0 +1,143 @@
+// Copyright The Ordered Helm Authors
+// SPDX-License-Identifier: Apache-2.0
+
+package main
+
+import (
+	"bytes"
+	"fmt"
+	"io"
+	"maps"
+	"slices"
+	"strings"
+	"time"
+
+	"helm.sh/helm/v3/pkg/chartutil"
+	"helm.sh/helm/v3/pkg/cli/output"
+	"helm.sh/helm/v3/pkg/release"
+	"k8s.io/kubectl/pkg/cmd/get"
+)
+
+// releasePrinter prints a release as install, status and "get all" do.
+type releasePrinter struct {
+	release     *release.Release
+	details     bool // values, hooks and manifest
+	chart       bool // name and versions of the chart
+	description bool
+	resources   bool
+	hideNotes   bool
+}
+
+func (p *releasePrinter) WriteJSON(out io.Writer) error { return output.EncodeJSON(out, p.release) }
+func (p *releasePrinter) WriteYAML(out io.Writer) error { return output.EncodeYAML(out, p.release) }
+
+// WriteTable prints the release for people. All is gathered before anything is
+// written, so that an error leaves no half of it on the screen.
+func (p *releasePrinter) WriteTable(out io.Writer) error {
+	if p.release == nil {
+		return nil
+	}
+	var text bytes.Buffer
+	p.printHeader(&text)
+	p.printResources(&text)
+	p.printTests(&text)
+	if p.details {
+		if err := p.printValues(&text); err != nil {
+			return err
+		}
+	}
+	if p.details || strings.EqualFold(p.release.Info.Description, "Dry run complete") {
+		p.printManifests(&text)
+	}
+	if notes := p.release.Info.Notes; !p.hideNotes && notes != "" {
+		fmt.Fprintf(&text, "NOTES:\n%s\n", strings.TrimSpace(notes))
+	}
+	_, err := text.WriteTo(out)
+	return err
+}
+
+func (p *releasePrinter) printHeader(text *bytes.Buffer) {
+	rel := p.release
+	fmt.Fprintf(text, "NAME: %s\n", rel.Name)
+	if deployed := rel.Info.LastDeployed; !deployed.IsZero() {
+		fmt.Fprintf(text, "LAST DEPLOYED: %s\n", deployed.Format(time.ANSIC))
+	}
+	fmt.Fprintf(text, "NAMESPACE: %s\n", rel.Namespace)
+	fmt.Fprintf(text, "STATUS: %s\n", rel.Info.Status)
+	fmt.Fprintf(text, "REVISION: %d\n", rel.Version)
+	if p.chart {
+		metadata := rel.Chart.Metadata
+		fmt.Fprintf(text, "CHART: %s\nVERSION: %s\nAPP_VERSION: %s\n", metadata.Name, metadata.Version, metadata.AppVersion)
+	}
+	if p.description {
+		fmt.Fprintf(text, "DESCRIPTION: %s\n", rel.Info.Description)
+	}
+}
+
+func (p *releasePrinter) printResources(text *bytes.Buffer) {
+	byKind := p.release.Info.Resources
+	if !p.resources || len(byKind) == 0 {
+		return
+	}
+	fmt.Fprintln(text, "RESOURCES:")
+	for _, kind := range slices.Sorted(maps.Keys(byKind)) {
+		fmt.Fprintf(text, "==> %s\n", kind)
+		// The printer puts a heading over the first table of a kind; each kind
+		// takes a new one.
+		rows, _ := get.NewHumanPrintFlags().ToPrinter("") // fails for unknown formats only, and "" is known
+		printer := &get.TablePrinter{Delegate: rows}
+		for _, object := range byKind[kind] {
+			if err := printer.PrintObj(object, text); err != nil {
+				fmt.Fprintf(text, "failed to print object type %s: %v\n", kind, err)
+			}
+		}
+		text.WriteString("\n")
+	}
+	text.WriteString("\n")
+}
+
+func (p *releasePrinter) printTests(text *bytes.Buffer) {
+	tests := 0
+	for _, hook := range p.release.Hooks {
+		for _, event := range hook.Events {
+			if event != release.HookTest {
+				continue
+			}
+			tests++
+			if run := hook.LastRun; !run.StartedAt.IsZero() {
+				fmt.Fprintf(text, "TEST SUITE:     %s\n", hook.Name)
+				fmt.Fprintf(text, "Last Started:   %s\n", run.StartedAt.Format(time.ANSIC))
+				fmt.Fprintf(text, "Last Completed: %s\n", run.CompletedAt.Format(time.ANSIC))
+				fmt.Fprintf(text, "Phase:          %s\n", run.Phase)
+			}
+		}
+	}
+	if tests == 0 {
+		fmt.Fprintln(text, "TEST SUITE: None")
+	}
+}
+
+func (p *releasePrinter) printValues(text *bytes.Buffer) error {
+	fmt.Fprintln(text, "USER-SUPPLIED VALUES:")
+	if err := output.EncodeYAML(text, p.release.Config); err != nil {
+		return err
+	}
+	computed, err := chartutil.CoalesceValues(p.release.Chart, p.release.Config)
+	if err != nil {
+		return err
+	}
+	fmt.Fprintln(text, "\nCOMPUTED VALUES:")
+	if err := output.EncodeYAML(text, computed.AsMap()); err != nil {
+		return err
+	}
+	fmt.Fprintln(text)
+	return nil
+}
+
+func (p *releasePrinter) printManifests(text *bytes.Buffer) {
+	fmt.Fprintln(text, "HOOKS:")
+	for _, hook := range p.release.Hooks {
+		fmt.Fprintf(text, "---\n# Source: %s\n%s\n", hook.Path, hook.Manifest)
+	}
+	fmt.Fprintf(text, "MANIFEST:\n%s\n", p.release.Manifest)
+}

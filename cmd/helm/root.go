@@ -1,0 +1,129 @@
+// Copyright The Ordered Helm Authors
+// SPDX-License-Identifier: Apache-2.0
+
+package main
+
+import (
+	"log"
+	"strings"
+
+	"github.com/spf13/cobra"
+	"helm.sh/helm/v3/pkg/repo"
+)
+
+const rootHelp = `Helm installs, upgrades and removes applications on Kubernetes that are packed
+as charts.
+
+This is Ordered Helm. With --wait=ordered it deploys the resources and subcharts
+of a chart in the order that the chart declares, and removes them in reverse.
+Without that option it behaves as stock Helm 3.
+
+Often used:
+
+    $ helm install shop ./shop                  install a chart as release "shop"
+    $ helm install shop ./shop --wait=ordered   the same, in the chart's own order
+    $ helm dag ./shop                           show that order
+    $ helm list                                 what is installed
+    $ helm uninstall shop                       remove it again
+
+Environment variables:
+
+| Variable                           | Meaning                                                             |
+|------------------------------------|---------------------------------------------------------------------|
+| $HELM_BURST_LIMIT                  | requests sent at once before throttling (100; -1 switches it off)   |
+| $HELM_CACHE_HOME                   | where cached files are kept                                         |
+| $HELM_CONFIG_HOME                  | where configuration is kept                                         |
+| $HELM_DATA_HOME                    | where data is kept                                                  |
+| $HELM_DEBUG                        | print debug lines, as --debug does                                  |
+| $HELM_DRIVER                       | where releases are stored: secret, configmap, memory or sql         |
+| $HELM_DRIVER_SQL_CONNECTION_STRING | how the sql driver reaches its database                             |
+| $HELM_KUBEAPISERVER                | address of the Kubernetes API server                                |
+| $HELM_KUBEASGROUPS                 | groups to impersonate, separated by commas                          |
+| $HELM_KUBEASUSER                   | user to impersonate                                                 |
+| $HELM_KUBECAFILE                   | certificate authority of the Kubernetes API server                  |
+| $HELM_KUBECONTEXT                  | context of the kubeconfig file to use                               |
+| $HELM_KUBEINSECURE_SKIP_TLS_VERIFY | take any certificate from the Kubernetes API server (insecure)      |
+| $HELM_KUBETLS_SERVER_NAME          | name to expect in the Kubernetes API server's certificate           |
+| $HELM_KUBETOKEN                    | bearer token for the Kubernetes API server                          |
+| $HELM_MAX_HISTORY                  | revisions of a release to keep                                      |
+| $HELM_MEMORY_DRIVER_DATA           | YAML files with the releases that the memory driver starts with     |
+| $HELM_NAMESPACE                    | namespace to work in                                                |
+| $HELM_QPS                          | requests a second to the Kubernetes API after a burst               |
+| $HELM_READINESS_TIMEOUT            | how long --wait=ordered waits for a resource to be ready            |
+| $HELM_REGISTRY_CONFIG              | file with the logins of registries                                  |
+| $HELM_REPOSITORY_CACHE             | folder with the cached indexes of chart repositories                |
+| $HELM_REPOSITORY_CONFIG            | file with the names and URLs of chart repositories                  |
+| $KUBECONFIG                        | kubeconfig file ("~/.kube/config")                                  |
+
+A folder is taken from its HELM_*_HOME variable, else from the XDG variables,
+else it is the usual one of the operating system:
+
+| System  | Cache                     | Configuration                  | Data                    |
+|---------|---------------------------|--------------------------------|-------------------------|
+| Linux   | $HOME/.cache/helm         | $HOME/.config/helm             | $HOME/.local/share/helm |
+| macOS   | $HOME/Library/Caches/helm | $HOME/Library/Preferences/helm | $HOME/Library/helm      |
+| Windows | %TEMP%\helm               | %APPDATA%\helm                 | %APPDATA%\helm          |
+`
+
+func newRootCmd(a *app) *cobra.Command {
+	cmd := &cobra.Command{
+		Use:               "helm",
+		Short:             "Install and manage applications on Kubernetes, in the order they declare",
+		Long:              rootHelp,
+		SilenceUsage:      true,
+		CompletionOptions: cobra.CompletionOptions{DisableDefaultCmd: true},
+		PersistentPreRunE: func(*cobra.Command, []string) error {
+			if err := a.profile.start(); err != nil {
+				log.Printf("Warning: Failed to start profiling: %v", err)
+			}
+			a.warnOfMovedRepositories()
+			return a.connect()
+		},
+		PersistentPostRun: func(*cobra.Command, []string) {
+			if err := a.profile.stop(); err != nil {
+				log.Printf("Warning: Failed to stop profiling: %v", err)
+			}
+		},
+	}
+	cmd.SetArgs(a.args)
+	cmd.SetOut(a.out)
+	cmd.SetErr(a.errOut)
+
+	a.settings.AddFlags(cmd.PersistentFlags())
+	addKlogFlags(cmd.PersistentFlags())
+
+	cmd.AddCommand(
+		newDagCmd(a),
+		newGetCmd(a),
+		newInstallCmd(a),
+		newListCmd(a),
+		newStatusCmd(a),
+		newTemplateCmd(a),
+		newUninstallCmd(a),
+		newVersionCmd(a),
+	)
+	return cmd
+}
+
+// warnOfMovedRepositories tells users of Helm's first two public repositories
+// that these have moved. A repository file that cannot be read is reported by
+// the commands that need it.
+func (a *app) warnOfMovedRepositories() {
+	file, err := repo.LoadFile(a.settings.RepositoryConfig)
+	if err != nil {
+		return
+	}
+	moved := []struct{ name, from, to string }{
+		{"stable", "kubernetes-charts.storage.googleapis.com", "https://charts.helm.sh/stable"},
+		{"incubator", "kubernetes-charts-incubator.storage.googleapis.com", "https://charts.helm.sh/incubator"},
+	}
+	for _, m := range moved {
+		entry := file.Get(m.name)
+		if entry == nil || !strings.Contains(entry.URL, m.from) {
+			continue
+		}
+		a.warnf("%q is deprecated for %q and will be deleted Nov. 13, 2020.", m.from, m.name)
+		a.warnf("You should switch to %q via:", m.to)
+		a.warnf("helm repo add %q %q --force-update", m.name, m.to)
+	}
+}

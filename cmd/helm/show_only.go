@@ -1,0 +1,65 @@
+// Copyright The Ordered Helm Authors
+// SPDX-License-Identifier: Apache-2.0
+
+package main
+
+import (
+	"fmt"
+	"path/filepath"
+	"regexp"
+	"sort"
+
+	"helm.sh/helm/v3/pkg/releaseutil"
+)
+
+// selectDocuments returns the documents of a manifest that templates matching
+// one of the patterns rendered: pattern by pattern, and for each in the order of
+// the manifest. A pattern that matches nothing is an error; one that cannot be
+// parsed matches nothing.
+func selectDocuments(manifest string, patterns []string) ([]string, error) {
+	documents := splitDocuments(manifest)
+	var selected []string
+	for _, pattern := range patterns {
+		pattern = filepath.ToSlash(pattern)
+		found := false
+		for _, d := range documents {
+			if matched, err := filepath.Match(pattern, d.source); matched && err == nil {
+				selected = append(selected, d.text)
+				found = true
+			}
+		}
+		if !found {
+			return nil, fmt.Errorf("could not find template %s in chart", pattern)
+		}
+	}
+	return selected, nil
+}
+
+// document is a document of a manifest with the path, below the chart's own
+// folder, of the template that it came from.
+type document struct {
+	source string
+	text   string
+}
+
+// splitDocuments returns the documents of a manifest that name their source, in
+// their order.
+func splitDocuments(manifest string) []document {
+	// The chart's name comes first in a source and is no part of a pattern.
+	source := regexp.MustCompile(`# Source: [^/]+/(.+)`)
+
+	byKey := releaseutil.SplitManifests(manifest)
+	keys := make([]string, 0, len(byKey))
+	for key := range byKey {
+		keys = append(keys, key)
+	}
+	sort.Sort(releaseutil.BySplitManifestsOrder(keys))
+
+	documents := make([]document, 0, len(keys))
+	for _, key := range keys {
+		if match := source.FindStringSubmatch(byKey[key]); match != nil {
+			documents = append(documents, document{source: match[1], text: byKey[key]})
+		}
+	}
+	return documents
+}

@@ -1,0 +1,54 @@
+// Copyright The Ordered Helm Authors
+// SPDX-License-Identifier: Apache-2.0
+
+package main
+
+import (
+	"github.com/spf13/cobra"
+	"helm.sh/helm/v3/cmd/helm/require"
+	"helm.sh/helm/v3/pkg/cli/output"
+
+	"github.com/ordered-helm/helm/pkg/action"
+)
+
+const statusHelp = `
+Print how a release stands: when it was deployed last, its namespace, status and
+revision, the outcome of its last tests, and its chart's notes. The status is one
+of deployed, failed, pending-install, pending-upgrade, pending-rollback,
+uninstalling, uninstalled, superseded and unknown.
+
+    $ helm status shop
+    $ helm status shop --show-desc --show-resources
+    $ helm status shop --revision 3 -o json
+`
+
+func newStatusCmd(a *app) *cobra.Command {
+	client := action.NewStatus(a.config)
+	cmd := &cobra.Command{
+		Use:   "status RELEASE_NAME",
+		Short: "print how a release stands",
+		Long:  statusHelp,
+		Args:  require.ExactArgs(1),
+	}
+	f := cmd.Flags()
+	addRevisionFlag(f, &client.Version)
+	out := addOutputFlag(cmd)
+	f.BoolVar(&client.ShowDescription, "show-desc", false, "print the description of the revision too")
+	f.BoolVar(&client.ShowResources, "show-resources", false, "print the release's resources as they are in the cluster")
+	cmd.RunE = func(_ *cobra.Command, args []string) error {
+		// As with kubectl: for people a table of the resources, for programs
+		// the resources themselves.
+		client.ShowResourcesTable = out.format == output.Table
+		rel, err := client.Run(args[0])
+		if err != nil {
+			return err
+		}
+		rel.Chart = nil // status does not print the chart, in JSON and YAML neither
+		return out.format.Write(a.out, &releasePrinter{
+			release:     rel,
+			description: client.ShowDescription,
+			resources:   client.ShowResources,
+		})
+	}
+	return cmd
+}

@@ -1,0 +1,178 @@
+// Copyright The Ordered Helm Authors
+// SPDX-License-Identifier: Apache-2.0
+
+package main
+
+import (
+	"bytes"
+	"context"
+	"fmt"
+	"os"
+	"path/filepath"
+	"slices"
+	"strings"
+
+	"github.com/spf13/cobra"
+	"helm.sh/helm/v3/cmd/helm/require"
+	"helm.sh/helm/v3/pkg/chartutil"
+	"helm.sh/helm/v3/pkg/release"
+
+	"github.com/ordered-helm/helm/pkg/action"
+)
+
+const templateHelp = `
+Render a chart's templates and print the result, without a cluster.
+
+    $ helm template ./shop
+    $ helm template shop ./shop -f production.yaml --namespace shop
+    $ helm template ./shop --show-only templates/web.yaml
+    $ helm template ./shop --show-only 'charts/*/templates/*.yaml'
+    $ helm template ./shop --output-dir ./rendered
+    $ helm template ./shop --kube-version 1.33 --api-versions monitoring.coreos.com/v1
+
+What a template would look up in the cluster is empty. With --validate the
+result is checked by the cluster, as an installation does. Hooks come last.
+`
+
+// templateOptions are the flags that template has beside those of install.
+type templateOptions struct {
+	validate    bool
+	skipTests   bool
+	showOnly    []string
+	kubeVersion string
+	apiVersions []string
+}
+
+func newTemplateCmd(a *app) *cobra.Command {
+	in := &chartInput{app: a, client: action.NewInstall(a.config)}
+	var opts templateOptions
+	cmd := &cobra.Command{
+		Use:   "template [NAME] [CHART]",
+		Short: "render a chart's templates",
+		Long:  templateHelp,
+		Args:  a.withWaitCheck(require.MinimumNArgs(1)),
+		RunE: func(cmd *cobra.Command, args []string) error {
+			return a.template(cmd.Context(), in, &opts, args)
+		},
+	}
+	f := cmd.Flags()
+	in.addFlags(f)
+	f.StringArrayVarP(&opts.showOnly, "show-only", "s", nil, "print only what this template rendered: a path in the chart, or a pattern; may be given several times")
+	f.StringVar(&in.client.OutputDir, "output-dir", "", "write the result to files in this folder")
+	f.BoolVar(&opts.validate, "validate", false, "have the cluster check the manifests, as an installation does")
+	f.BoolVar(&in.client.IncludeCRDs, "include-crds", false, "print the chart's custom resource definitions too")
+	f.BoolVar(&opts.skipTests, "skip-tests", false, "leave out tests")
+	f.BoolVar(&in.client.IsUpgrade, "is-upgrade", false, "render as for an upgrade: .Release.IsUpgrade is true, .Release.IsInstall is not")
+	f.StringVar(&opts.kubeVersion, "kube-version", "", "version of Kubernetes to render for")
+	f.StringSliceVarP(&opts.apiVersions, "api-versions", "a", nil, "API versions to render for, beside the usual ones")
+	f.BoolVar(&in.client.UseReleaseName, "release-name", false, "put the release's name into the path below --output-dir")
+	addPostRendererFlags(f, &in.client.PostRenderer)
+	return cmd
+}
+
+func (a *app) template(ctx context.Context, in *chartInput, opts *templateOptions, args []string) error {
+	client := in.client
+	if err := renderFor(client, opts.kubeVersion, opts.apiVersions); err != nil {
+		return err
+	}
+	if err := in.useRegistry(); err != nil {
+		return err
+	}
+	if client.DryRunOption == "" {
+		client.DryRunOption = "true"
+	}
+	client.DryRun = true
+	client.Replace = true // the name is not checked
+	client.ClientOnly = !opts.validate
+	client.ReleaseName = "release-name"
+
+	rel, runErr := in.run(ctx, args)
+	if runErr != nil && !a.settings.Debug {
+		if rel != nil {
+			return fmt.Errorf("%w\n\nUse --debug flag to render out invalid YAML", runErr)
+		}
+		return runErr
+	}
+	// With --debug what was rendered is printed even if it is not valid.
+	if rel != nil {
+		if err := a.printRendered(client, opts, rel); err != nil {
+			return err
+		}
+	}
+	return runErr
+}
+
+// renderFor sets what templates see of the cluster.
+func renderFor(client *action.Install, kubeVersion string, apiVersions []string) error {
+	if kubeVersion != "" {
+		parsed, err := chartutil.ParseKubeVersion(kubeVersion)
+		if err != nil {
+			return fmt.Errorf("invalid kube version '%s': %w", kubeVersion, err)
+		}
+		client.KubeVersion = parsed
+	}
+	client.APIVersions = chartutil.VersionSet(apiVersions)
+	return nil
+}
+
+// printRendered prints a release's manifest and hooks, or those of its
+// documents that were asked for.
+func (a *app) printRendered(client *action.Install, opts *templateOptions, rel *release.Release) error {
+	var text bytes.Buffer
+	fmt.Fprintln(&text, strings.TrimSpace(rel.Manifest))
+
+	if !client.DisableHooks {
+		dir := client.OutputDir
+		if dir != "" && client.UseReleaseName {
+			dir = filepath.Join(dir, client.ReleaseName)
+		}
+		for _, hook := range rel.Hooks {
+			if opts.skipTests && slices.Contains(hook.Events, release.HookTest) {
+				continue
+			}
+			if dir == "" {
+				fmt.Fprintf(&text, "---\n# Source: %s\n%s\n", hook.Path, hook.Manifest)
+			} else if err := a.writeHook(dir, hook); err != nil {
+				return err
+			}
+		}
+	}
+	if len(opts.showOnly) > 0 {
+		selected, err := selectDocuments(text.String(), opts.showOnly)
+		if err != nil {
+			return err
+		}
+		text.Reset()
+		for _, document := range selected {
+			fmt.Fprintf(&text, "---\n%s\n", document)
+		}
+	}
+	_, err := text.WriteTo(a.out)
+	return err
+}
+
+// writeHook writes a hook to its file below a folder. A file that is there
+// already holds what the same template rendered before: the hook is added.
+func (a *app) writeHook(dir string, hook *release.Hook) error {
+	path := dir + string(filepath.Separator) + hook.Path
+	const (
+		dirMode  = 0o755
+		fileMode = 0o666
+	)
+	if err := os.MkdirAll(filepath.Dir(path), dirMode); err != nil {
+		return err
+	}
+	file, err := os.OpenFile(path, os.O_CREATE|os.O_APPEND|os.O_WRONLY, fileMode)
+	if err != nil {
+		return err
+	}
+	_, err = fmt.Fprintf(file, "---\n# Source: %s\n%s\n", hook.Path, hook.Manifest)
+	if closeErr := file.Close(); err == nil {
+		err = closeErr
+	}
+	if err != nil {
+		return err
+	}
+	_, err = fmt.Fprintf(a.out, "wrote %s\n", path)
+	return err
+}

@@ -1,0 +1,92 @@
+// Copyright The Ordered Helm Authors
+// SPDX-License-Identifier: Apache-2.0
+
+package main
+
+import (
+	"context"
+	"fmt"
+
+	"github.com/spf13/cobra"
+	"helm.sh/helm/v3/cmd/helm/require"
+
+	"github.com/ordered-helm/helm/pkg/action"
+)
+
+const uninstallHelp = `
+Remove releases: the resources of each one's last revision, and its history
+unless --keep-history is given.
+
+    $ helm uninstall shop
+    $ helm uninstall shop billing --wait --timeout 2m
+    $ helm uninstall shop --dry-run
+
+A release that was deployed with --wait=ordered is taken apart in reverse order:
+nothing is deleted before all that depended on it is gone. --wait=false deletes
+everything at once all the same; it is the way out when a part hangs.
+`
+
+func newUninstallCmd(a *app) *cobra.Command {
+	client := action.NewUninstall(a.config)
+	cmd := &cobra.Command{
+		Use:        "uninstall RELEASE_NAME [...]",
+		Aliases:    []string{"del", "delete", "un"},
+		SuggestFor: []string{"remove", "rm"},
+		Short:      "remove a release",
+		Long:       uninstallHelp,
+		Args:       a.withWaitCheck(require.MinimumNArgs(1)),
+		RunE: func(cmd *cobra.Command, args []string) error {
+			if err := checkCascade(client.DeletionPropagation); err != nil {
+				return err
+			}
+			client.IgnoreOrder = cmd.Flags().Changed(waitFlagName) && !client.Wait && client.WaitStrategy == action.WaitStrategyNone
+			client.OnEvent = a.onEvent(client.WaitStrategy)
+			for _, name := range args {
+				if err := a.uninstall(cmd.Context(), client, name); err != nil {
+					return err
+				}
+			}
+			return nil
+		},
+	}
+	f := cmd.Flags()
+	f.BoolVar(&client.DryRun, "dry-run", false, "only look whether the release exists")
+	f.BoolVar(&client.DisableHooks, "no-hooks", false, "do not run hooks")
+	f.BoolVar(&client.IgnoreNotFound, "ignore-not-found", false, "a release that does not exist is no error")
+	f.BoolVar(&client.KeepHistory, "keep-history", false, "remove the resources, but keep the release's history, marked as uninstalled")
+	addWaitFlag(f, &client.Wait, &client.WaitStrategy, "wait until all resources are gone, for at most --timeout; \"ordered\": show how the release is taken apart; \"false\", when given: delete all at once, whatever order the release was deployed in")
+	f.StringVar(&client.DeletionPropagation, "cascade", "background", "what happens to the objects that a deleted one owns: background, orphan or foreground")
+	f.DurationVar(&client.Timeout, "timeout", defaultTimeout, "how long to wait for any one Kubernetes operation, such as a hook's Job; in order, for all of them together")
+	f.StringVar(&client.Description, "description", "", "description to keep with the release's history")
+	return cmd
+}
+
+// uninstall removes one release. It ends early when the process is told to
+// stop, with the release's record kept.
+func (a *app) uninstall(ctx context.Context, client *action.Uninstall, name string) error {
+	ctx, stop := cancelOnSignal(ctx, func() {
+		fmt.Fprintf(a.errOut, "Uninstalling %s has been cancelled.\n", name)
+	})
+	defer stop()
+
+	response, err := client.RunWithContext(ctx, name)
+	if err != nil {
+		return err
+	}
+	if response != nil && response.Info != "" {
+		if _, err := fmt.Fprintln(a.out, response.Info); err != nil {
+			return err
+		}
+	}
+	_, err = fmt.Fprintf(a.out, "release \"%s\" uninstalled\n", name)
+	return err
+}
+
+func checkCascade(policy string) error {
+	switch policy {
+	case "background", "foreground", "orphan":
+		return nil
+	default:
+		return fmt.Errorf("invalid cascade value (%s). Must be \"background\", \"foreground\", or \"orphan\"", policy)
+	}
+}

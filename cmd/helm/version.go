@@ -1,0 +1,73 @@
+// Copyright The Ordered Helm Authors
+// SPDX-License-Identifier: Apache-2.0
+
+package main
+
+import (
+	"fmt"
+	"io"
+	"text/template"
+
+	"github.com/spf13/cobra"
+	"helm.sh/helm/v3/cmd/helm/require"
+	"helm.sh/helm/v3/pkg/chartutil"
+)
+
+const versionHelp = `
+Print which version of Helm this is.
+
+    $ helm version
+    $ helm version --short
+    $ helm version --template '{{.Version}} built with {{.GoVersion}}'
+
+A template may use .Version, .GitCommit, .GitTreeState ("clean", or "dirty" for
+a build with local changes) and .GoVersion.
+`
+
+func newVersionCmd(a *app) *cobra.Command {
+	var (
+		short  bool
+		format string
+	)
+	cmd := &cobra.Command{
+		Use:   "version",
+		Short: "print the version of this program",
+		Long:  versionHelp,
+		Args:  require.NoArgs,
+		RunE: func(*cobra.Command, []string) error {
+			return a.printVersion(short, format)
+		},
+	}
+	f := cmd.Flags()
+	f.BoolVar(&short, "short", false, "print nothing but the version number")
+	f.StringVar(&format, "template", "", "Go template to print the version with")
+	f.BoolP("client", "c", true, "accepted for scripts written for Helm 2; changes nothing")
+	f.Lookup("client").Hidden = true
+	return cmd
+}
+
+func (a *app) printVersion(short bool, format string) error {
+	build := chartutil.DefaultCapabilities.HelmVersion
+	const shortCommit = 7
+	var err error
+	switch {
+	case format != "":
+		err = executeTemplate(a.out, format, build)
+	case !short:
+		_, err = fmt.Fprintf(a.out, "%#v\n", build)
+	case len(build.GitCommit) >= shortCommit:
+		_, err = fmt.Fprintf(a.out, "%s+g%s\n", build.Version, build.GitCommit[:shortCommit])
+	default:
+		_, err = fmt.Fprintln(a.out, build.Version)
+	}
+	return err
+}
+
+// executeTemplate prints data by a Go template that the user gave.
+func executeTemplate(out io.Writer, text string, data any) error {
+	tmpl, err := template.New("_").Parse(text)
+	if err != nil {
+		return err
+	}
+	return tmpl.Execute(out, data)
+}

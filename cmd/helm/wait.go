@@ -1,0 +1,140 @@
+// Copyright The Ordered Helm Authors
+// SPDX-License-Identifier: Apache-2.0
+
+package main
+
+import (
+	"fmt"
+	"os"
+	"strconv"
+	"strings"
+	"time"
+
+	"github.com/spf13/cobra"
+	"github.com/spf13/pflag"
+
+	"github.com/ordered-helm/helm/pkg/action"
+)
+
+const (
+	waitFlagName      = "wait"
+	readinessFlagName = "readiness-timeout"
+	readinessEnv      = "HELM_READINESS_TIMEOUT"
+)
+
+// waitFlag is the value of --wait: what stock's boolean takes, or "ordered". It
+// writes through to the two fields of an action.
+type waitFlag struct {
+	wait     *bool
+	strategy *action.WaitStrategy
+}
+
+func addWaitFlag(f *pflag.FlagSet, wait *bool, strategy *action.WaitStrategy, usage string) {
+	f.Var(&waitFlag{wait: wait, strategy: strategy}, waitFlagName, usage)
+	f.Lookup(waitFlagName).NoOptDefVal = "true"
+}
+
+func (v *waitFlag) Type() string { return "true|false|ordered" }
+
+func (v *waitFlag) String() string {
+	if v.wait == nil { // pflag asks a zero value for its text
+		return "false"
+	}
+	if *v.strategy == action.WaitStrategyOrdered {
+		return string(*v.strategy)
+	}
+	return strconv.FormatBool(*v.wait)
+}
+
+func (v *waitFlag) Set(s string) error {
+	if s == string(action.WaitStrategyOrdered) {
+		*v.wait, *v.strategy = false, action.WaitStrategyOrdered
+		return nil
+	}
+	wait, err := strconv.ParseBool(s)
+	if err != nil {
+		return fmt.Errorf("must be true, false or ordered, not %q", s)
+	}
+	*v.wait, *v.strategy = wait, action.WaitStrategyNone
+	return nil
+}
+
+// withWaitCheck puts the check for a misplaced "ordered" before a command's own
+// check of its arguments.
+func (a *app) withWaitCheck(next cobra.PositionalArgs) cobra.PositionalArgs {
+	return func(cmd *cobra.Command, args []string) error {
+		if orderedAfterBareWait(cmd.Flags(), a.args) {
+			return fmt.Errorf("%q takes \"--wait ordered\" for --wait and a release named \"ordered\": "+
+				"write --wait=ordered to deploy in the chart's order, or --wait=true ordered if the name was meant", cmd.CommandPath())
+		}
+		return next(cmd, args)
+	}
+}
+
+// orderedAfterBareWait tells whether the word "ordered" comes right after a
+// --wait that has no value. It walks the words as pflag does, so that the value
+// of another flag is not taken for one.
+func orderedAfterBareWait(f *pflag.FlagSet, args []string) bool {
+	for i := 0; i < len(args); i++ {
+		switch word := args[i]; {
+		case word == "--":
+			return false
+		case word == "--"+waitFlagName:
+			if i+1 < len(args) && args[i+1] == string(action.WaitStrategyOrdered) {
+				return true
+			}
+		case takesNextWord(f, word):
+			i++
+		}
+	}
+	return false
+}
+
+// takesNextWord tells whether a word is a flag, or a run of shorthands, whose
+// value is the next word.
+func takesNextWord(f *pflag.FlagSet, word string) bool {
+	if name, long := strings.CutPrefix(word, "--"); long {
+		flag := f.Lookup(name) // finds nothing for name=value
+		return flag != nil && flag.NoOptDefVal == ""
+	}
+	shorthands, short := strings.CutPrefix(word, "-")
+	if !short {
+		return false
+	}
+	for i := range len(shorthands) {
+		flag := f.ShorthandLookup(shorthands[i : i+1])
+		if flag == nil {
+			return false
+		}
+		if flag.NoOptDefVal == "" { // the rest of the word is its value, if there is a rest
+			return i == len(shorthands)-1
+		}
+	}
+	return false
+}
+
+// addReadinessFlag adds --readiness-timeout, whose default comes from the
+// environment. It returns a check for the environment's value, to be made when
+// the command runs.
+func addReadinessFlag(f *pflag.FlagSet, timeout *time.Duration) (check func() error) {
+	value, envErr := readinessFromEnv()
+	f.DurationVar(timeout, readinessFlagName, value, "with --wait=ordered, how long a resource may take to become ready where its own annotation does not say (default 10s; may also be given in $"+readinessEnv+")")
+	return func() error {
+		if f.Changed(readinessFlagName) {
+			return nil
+		}
+		return envErr
+	}
+}
+
+func readinessFromEnv() (time.Duration, error) {
+	text := os.Getenv(readinessEnv)
+	if text == "" {
+		return 0, nil
+	}
+	value, err := time.ParseDuration(text)
+	if err != nil {
+		return 0, fmt.Errorf("$%s: %w", readinessEnv, err)
+	}
+	return value, nil
+}

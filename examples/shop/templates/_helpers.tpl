@@ -1,0 +1,33 @@
+{{/* The name of one part's objects. Takes a list: the root context, the part. */}}
+{{- define "shop.name" -}}
+{{- $root := index . 0 -}}
+{{- printf "%s-%s" (trunc 40 $root.Release.Name | trimSuffix "-") (index . 1) -}}
+{{- end -}}
+
+{{/* What a selector asks for. Takes a list: the root context, the part. */}}
+{{- define "shop.selector" -}}
+{{- $root := index . 0 -}}
+app.kubernetes.io/name: {{ $root.Chart.Name }}
+app.kubernetes.io/instance: {{ $root.Release.Name }}
+app.kubernetes.io/component: {{ index . 1 }}
+{{- end -}}
+
+{{/* All labels of an object. Takes a list: the root context, the part. */}}
+{{- define "shop.labels" -}}
+{{- $root := index . 0 -}}
+{{ include "shop.selector" . }}
+app.kubernetes.io/version: {{ $root.Chart.AppVersion | quote }}
+app.kubernetes.io/managed-by: {{ $root.Release.Service }}
+helm.sh/chart: {{ printf "%s-%s" $root.Chart.Name $root.Chart.Version }}
+{{- end -}}
+
+{{/* The metadata of a pod template. Takes a list: the root context, the part. */}}
+{{- define "shop.podMetadata" -}}
+{{- $root := index . 0 -}}
+labels:
+  {{- include "shop.selector" . | nindent 2 }}
+{{- with index $root.Values.podAnnotations (index . 1) }}
+annotations:
+  {{- toYaml . | nindent 2 }}
+{{- end }}
+{{- end -}}

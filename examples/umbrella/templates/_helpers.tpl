@@ -1,0 +1,33 @@
+{{/* The name of one part's objects, the same in every chart of the release. */}}
+{{/* Takes a list: the root context, the part. */}}
+{{- define "umbrella.name" -}}
+{{- $root := index . 0 -}}
+{{- printf "%s-%s" (trunc 40 $root.Release.Name | trimSuffix "-") (index . 1) -}}
+{{- end -}}
+
+{{/* What a selector asks for. Takes a list: the root context, the part. */}}
+{{- define "umbrella.selector" -}}
+{{- $root := index . 0 -}}
+app.kubernetes.io/name: {{ $root.Chart.Name }}
+app.kubernetes.io/instance: {{ $root.Release.Name }}
+app.kubernetes.io/component: {{ index . 1 }}
+{{- end -}}
+
+{{/* All labels of an object. Takes a list: the root context, the part. */}}
+{{- define "umbrella.labels" -}}
+{{- $root := index . 0 -}}
+{{ include "umbrella.selector" . }}
+app.kubernetes.io/managed-by: {{ $root.Release.Service }}
+helm.sh/chart: {{ printf "%s-%s" $root.Chart.Name $root.Chart.Version }}
+{{- end -}}
+
+{{/* The metadata of a pod template. Takes a list: the root context, the part. */}}
+{{- define "umbrella.podMetadata" -}}
+{{- $root := index . 0 -}}
+labels:
+  {{- include "umbrella.selector" . | nindent 2 }}
+{{- with index $root.Values.podAnnotations (index . 1) }}
+annotations:
+  {{- toYaml . | nindent 2 }}
+{{- end }}
+{{- end -}}

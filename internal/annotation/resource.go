@@ -1,0 +1,112 @@
+// Copyright The Ordered Helm Authors
+// SPDX-License-Identifier: Apache-2.0
+
+package annotation
+
+import (
+	"maps"
+	"slices"
+	"time"
+)
+
+// Resource is what a resource's annotations say about its place in the order
+// and its readiness.
+type Resource struct {
+	// Layer is the layer that it belongs to, empty when it names none.
+	Layer string
+	// DependsOn are the layers that must be ready first, sorted.
+	DependsOn []string
+	// DependsOnKey is the key, as it was written, that DependsOn comes from,
+	// for messages; the first one where there were several.
+	DependsOnKey string
+	// Success and Failure are the readiness expressions, as they were written.
+	Success, Failure []string
+	// Timeout is the time to wait until it is ready; 0 when it does not say.
+	Timeout time.Duration
+}
+
+// Sequenced reports whether the annotations give the resource a place in its
+// chart's order.
+func (r Resource) Sequenced() bool { return r.Layer != "" || len(r.DependsOn) > 0 }
+
+// Declares reports whether the annotations say anything about order or
+// readiness.
+func (r Resource) Declares() bool {
+	return r.Sequenced() || len(r.Success) > 0 || len(r.Failure) > 0 || r.Timeout > 0
+}
+
+// ReadResource reads the annotations of a resource, in every spelling. The
+// values may still be what YAML made of them; errors are of type *ValueError.
+func ReadResource(annotations map[string]any) (Resource, error) {
+	var r Resource
+	if !anyOurs(annotations) {
+		return r, nil
+	}
+	var err error
+	if r.Layer, err = readLayer(annotations); err != nil {
+		return r, err
+	}
+	if err = r.readDependsOn(annotations); err != nil {
+		return r, err
+	}
+	if r.Success, err = Items(ReadinessSuccess, annotations[ReadinessSuccess]); err != nil {
+		return r, err
+	}
+	if r.Failure, err = Items(ReadinessFailure, annotations[ReadinessFailure]); err != nil {
+		return r, err
+	}
+	if v := annotations[ReadinessTimeout]; v != nil && v != "" {
+		r.Timeout, err = Duration(ReadinessTimeout, v)
+	}
+	return r, err
+}
+
+func anyOurs(annotations map[string]any) bool {
+	for key := range annotations {
+		if IsOurs(key) {
+			return true
+		}
+	}
+	return false
+}
+
+func readLayer(annotations map[string]any) (string, error) {
+	layer, err := layerName(Layer, annotations[Layer])
+	if err != nil {
+		return "", err
+	}
+	group, err := layerName(ResourceGroup, annotations[ResourceGroup])
+	if err != nil {
+		return "", err
+	}
+	if layer != "" && group != "" && layer != group {
+		return "", invalid(ResourceGroup, group, "%s already says %q: a resource belongs to one layer", Layer, layer)
+	}
+	if layer == "" {
+		return group, nil
+	}
+	return layer, nil
+}
+
+func (r *Resource) readDependsOn(annotations map[string]any) error {
+	all := map[string]bool{}
+	for _, key := range []string{
+		DependsOnLayers, dependsOnLayersProposed,
+		DependsOnResourceGroups, dependsOnResourceGroupsProposed,
+	} {
+		names, err := layerNames(key, annotations[key])
+		if err != nil {
+			return err
+		}
+		if len(names) > 0 && r.DependsOnKey == "" {
+			r.DependsOnKey = key
+		}
+		for _, name := range names {
+			all[name] = true
+		}
+	}
+	if len(all) > 0 {
+		r.DependsOn = slices.Sorted(maps.Keys(all))
+	}
+	return nil
+}

@@ -1,0 +1,195 @@
+// Copyright The Ordered Helm Authors
+// SPDX-License-Identifier: Apache-2.0
+
+package annotation
+
+import (
+	"encoding/json"
+	"fmt"
+	"slices"
+	"strings"
+	"time"
+	"unicode"
+	"unicode/utf8"
+)
+
+// maxNameLength is the number of characters that a layer's name may have.
+const maxNameLength = 63
+
+// ValueError says that the value of one key cannot be used. Callers add the
+// file and the resource.
+type ValueError struct {
+	// Key is the key as it was written.
+	Key string
+	// Value is the value as it was written.
+	Value any
+	// Reason says what is wrong and, where there is one, the way out.
+	Reason string
+}
+
+func (e *ValueError) Error() string {
+	return fmt.Sprintf("%s: %s: %s", e.Key, display(e.Value), e.Reason)
+}
+
+func display(value any) string {
+	text, err := json.Marshal(value)
+	if err != nil {
+		return fmt.Sprintf("%v", value)
+	}
+	const most = 200
+	if len(text) > most {
+		return string(text[:most]) + "…"
+	}
+	return string(text)
+}
+
+func invalid(key string, value any, format string, args ...any) error {
+	return &ValueError{Key: key, Value: value, Reason: fmt.Sprintf(format, args...)}
+}
+
+// Items reads a value that is a list: a YAML list, a JSON list in a string, or
+// a plain string, which is a list of one. Items are trimmed, empty ones
+// dropped, duplicates merged; the order of first appearance stays. No value
+// (nil) is an empty list.
+func Items(key string, value any) ([]string, error) {
+	raw, err := rawItems(key, value)
+	if err != nil {
+		return nil, err
+	}
+	return normalize(raw), nil
+}
+
+func rawItems(key string, value any) ([]string, error) {
+	switch v := value.(type) {
+	case nil:
+		return nil, nil
+	case string:
+		if strings.HasPrefix(strings.TrimSpace(v), "[") {
+			return jsonItems(key, v)
+		}
+		return []string{v}, nil
+	case []any:
+		return stringItems(key, value, v)
+	case []string:
+		return v, nil
+	case map[string]any, map[any]any:
+		return nil, invalid(key, value, "a map is no list: write a list of strings")
+	}
+	return nil, invalid(key, value, "a number or boolean is no list: write a list of strings, or quote the value")
+}
+
+func jsonItems(key, text string) ([]string, error) {
+	var list []any
+	if err := json.Unmarshal([]byte(text), &list); err != nil {
+		return nil, invalid(key, text, `a value that begins with "[" must be a JSON list of strings, such as ["a","b"]: %v`, err)
+	}
+	return stringItems(key, text, list)
+}
+
+func stringItems(key string, value any, list []any) ([]string, error) {
+	items := make([]string, 0, len(list))
+	for _, item := range list {
+		switch s := item.(type) {
+		case string:
+			items = append(items, s)
+		case nil:
+		case []any:
+			return nil, invalid(key, value, "a list inside the list: write one list of strings")
+		default:
+			return nil, invalid(key, value, "the item %s is no string: quote it", display(item))
+		}
+	}
+	return items, nil
+}
+
+func normalize(raw []string) []string {
+	var items []string
+	for _, item := range raw {
+		item = strings.TrimSpace(item)
+		if item != "" && !slices.Contains(items, item) {
+			items = append(items, item)
+		}
+	}
+	return items
+}
+
+// Names reads a list of names: as Items, and every item is also split at
+// commas.
+func Names(key string, value any) ([]string, error) {
+	items, err := rawItems(key, value)
+	if err != nil {
+		return nil, err
+	}
+	var names []string
+	for _, item := range items {
+		names = append(names, strings.Split(item, ",")...)
+	}
+	return normalize(names), nil
+}
+
+// layerNames reads a list of names of layers.
+func layerNames(key string, value any) ([]string, error) {
+	names, err := Names(key, value)
+	if err != nil {
+		return nil, err
+	}
+	for _, name := range names {
+		if reason := badLayerName(name); reason != "" {
+			return nil, invalid(key, value, "%q %s", name, reason)
+		}
+	}
+	return names, nil
+}
+
+// layerName reads the one name of a layer; an empty one is as if absent.
+func layerName(key string, value any) (string, error) {
+	switch v := value.(type) {
+	case nil:
+		return "", nil
+	case string:
+		name := strings.TrimSpace(v)
+		if strings.ContainsRune(name, ',') || strings.HasPrefix(name, "[") {
+			return "", invalid(key, value, "a resource belongs to one layer: give one name, without commas")
+		}
+		if reason := badLayerName(name); reason != "" {
+			return "", invalid(key, value, "a layer's name %s", reason)
+		}
+		return name, nil
+	case []any:
+		return "", invalid(key, value, "a resource belongs to one layer: give one name, not a list")
+	case map[string]any, map[any]any:
+		return "", invalid(key, value, "a map is no name of a layer: give one name")
+	}
+	return "", invalid(key, value, "a number or boolean is no name of a layer: quote it")
+}
+
+func badLayerName(name string) string {
+	if utf8.RuneCountInString(name) > maxNameLength {
+		return fmt.Sprintf("is longer than %d characters", maxNameLength)
+	}
+	for _, r := range name {
+		if unicode.IsSpace(r) || unicode.IsControl(r) {
+			return "has whitespace or a control character in it"
+		}
+		if r == ',' {
+			return "has a comma in it"
+		}
+	}
+	return ""
+}
+
+// Duration reads a Go duration that is longer than nothing.
+func Duration(key string, value any) (time.Duration, error) {
+	text, ok := value.(string)
+	if !ok {
+		return 0, invalid(key, value, `not a duration: write a quoted number with a unit, such as "30s" or "5m"`)
+	}
+	d, err := time.ParseDuration(strings.TrimSpace(text))
+	if err != nil {
+		return 0, invalid(key, value, `not a duration: write a number with a unit, such as "30s" or "5m"`)
+	}
+	if d <= 0 {
+		return 0, invalid(key, value, "the time to wait must be longer than 0")
+	}
+	return d, nil
+}

@@ -1,0 +1,159 @@
+// Copyright The Ordered Helm Authors
+// SPDX-License-Identifier: Apache-2.0
+
+// Package cluster creates, changes and deletes slices of a release over Helm's
+// Kubernetes client, and waits as Helm does, but for as long as the caller's
+// context allows and not longer.
+package cluster
+
+import (
+	"bytes"
+	"context"
+	"errors"
+	"fmt"
+
+	"helm.sh/helm/v3/pkg/kube"
+	"k8s.io/apimachinery/pkg/api/meta"
+	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
+	"k8s.io/client-go/discovery"
+	"k8s.io/client-go/dynamic"
+	"k8s.io/client-go/kubernetes"
+	"k8s.io/client-go/rest"
+)
+
+// Getter gives what is needed to talk to a cluster.
+type Getter interface {
+	ToRESTConfig() (*rest.Config, error)
+	ToDiscoveryClient() (discovery.CachedDiscoveryInterface, error)
+	ToRESTMapper() (meta.RESTMapper, error)
+}
+
+// Client is a view of one cluster for one operation.
+type Client struct {
+	kube   kube.Interface
+	getter Getter
+	log    func(string, ...any)
+}
+
+// New returns a Client over Helm's. Without a getter there is no cluster but
+// what the Helm client plays; waiting is then left to it.
+func New(kc kube.Interface, getter Getter, log func(string, ...any)) *Client {
+	if log == nil {
+		log = func(string, ...any) {}
+	}
+	return &Client{kube: kc, getter: getter, log: log}
+}
+
+// Real reports whether there is a cluster to watch.
+func (c *Client) Real() bool { return c.getter != nil }
+
+// Build reads a manifest into objects with their REST mappings, in its order.
+func (c *Client) Build(manifest []byte, validate bool) (kube.ResourceList, error) {
+	return c.kube.Build(bytes.NewReader(manifest), validate)
+}
+
+// Create creates objects: those of one kind at once, kinds in their order.
+func (c *Client) Create(ctx context.Context, list kube.ResourceList) error {
+	if len(list) == 0 {
+		return nil
+	}
+	if err := ctx.Err(); err != nil {
+		return err
+	}
+	_, err := c.kube.Create(list)
+	return err
+}
+
+// UpdateOptions say how Update changes objects.
+type UpdateOptions struct {
+	// Force replaces objects.
+	Force bool
+	// ThreeWay merges custom resources three-way, too.
+	ThreeWay bool
+}
+
+// Update creates or changes objects to what list says, with those of original
+// as the base of the merge. What is in original alone is deleted.
+func (c *Client) Update(ctx context.Context, original, list kube.ResourceList, o UpdateOptions) error {
+	if err := ctx.Err(); err != nil {
+		return err
+	}
+	if o.ThreeWay {
+		merger, ok := c.kube.(kube.InterfaceThreeWayMerge)
+		if !ok {
+			return errors.New("the Kubernetes client cannot merge three-way, which taking ownership needs")
+		}
+		_, err := merger.UpdateThreeWayMerge(original, list, o.Force)
+		return err
+	}
+	_, err := c.kube.Update(original, list, o.Force)
+	return err
+}
+
+// Delete deletes objects with the propagation policy; objects that are gone
+// already are no error.
+func (c *Client) Delete(ctx context.Context, list kube.ResourceList, policy metav1.DeletionPropagation) []error {
+	if len(list) == 0 {
+		return nil
+	}
+	if err := ctx.Err(); err != nil {
+		return []error{err}
+	}
+	if kc, ok := c.kube.(kube.InterfaceDeletionPropagation); ok {
+		_, errs := kc.DeleteWithPropagationPolicy(list, policy)
+		return errs
+	}
+	_, errs := c.kube.Delete(list)
+	return errs
+}
+
+// Dynamic returns a client without a rate limit of its own: the server's
+// priority and fairness sees to fairness.
+func (c *Client) Dynamic() (dynamic.Interface, error) {
+	config, err := c.unlimited()
+	if err != nil {
+		return nil, err
+	}
+	return dynamic.NewForConfig(config)
+}
+
+// Clientset returns a typed client without a rate limit of its own.
+func (c *Client) Clientset() (kubernetes.Interface, error) {
+	config, err := c.unlimited()
+	if err != nil {
+		return nil, err
+	}
+	return kubernetes.NewForConfig(config)
+}
+
+func (c *Client) unlimited() (*rest.Config, error) {
+	config, err := c.getter.ToRESTConfig()
+	if err != nil {
+		return nil, fmt.Errorf("unable to generate config for kubernetes client: %w", err)
+	}
+	config = rest.CopyConfig(config)
+	config.QPS = -1
+	config.RateLimiter = nil
+	return config, nil
+}
+
+// RefreshDiscovery forgets which kinds the cluster has, after a definition was
+// added.
+func (c *Client) RefreshDiscovery() error {
+	if c.getter == nil {
+		return nil
+	}
+	dc, err := c.getter.ToDiscoveryClient()
+	if err != nil {
+		return err
+	}
+	if dc != nil {
+		dc.Invalidate()
+	}
+	mapper, err := c.getter.ToRESTMapper()
+	if err != nil {
+		return err
+	}
+	meta.MaybeResetRESTMapper(mapper)
+	return nil
+}

@@ -1,0 +1,60 @@
+// Copyright The Ordered Helm Authors
+// SPDX-License-Identifier: Apache-2.0
+
+package dag
+
+// Cycle returns the vertices of one cycle, each depending on the next and the
+// last on the first, or nil if there is none. The same graph always gives the
+// same cycle, and it begins with its lowest vertex.
+func (g *Graph) Cycle() []int {
+	const (
+		unseen = iota
+		open
+		done
+	)
+	state := make([]byte, g.Len())
+	next := make([]int, g.Len()) // the index of the edge to follow next
+	var path []int
+	for root := range g.deps {
+		if state[root] != unseen {
+			continue
+		}
+		path = append(path[:0], root)
+		state[root] = open
+		for len(path) > 0 {
+			v := path[len(path)-1]
+			if next[v] == len(g.deps[v]) {
+				state[v] = done
+				path = path[:len(path)-1]
+				continue
+			}
+			w := g.deps[v][next[v]]
+			next[v]++
+			switch state[w] {
+			case open:
+				return canonical(path, w)
+			case unseen:
+				state[w] = open
+				path = append(path, w)
+			}
+		}
+	}
+	return nil
+}
+
+// canonical cuts the cycle that begins at start out of the path, and turns it
+// so that its lowest vertex comes first.
+func canonical(path []int, start int) []int {
+	at := len(path) - 1
+	for path[at] != start {
+		at--
+	}
+	cycle := path[at:]
+	lowest := 0
+	for i, v := range cycle {
+		if v < cycle[lowest] {
+			lowest = i
+		}
+	}
+	return append(append([]int{}, cycle[lowest:]...), cycle[:lowest]...)
+}

@@ -1,0 +1,129 @@
+// Copyright The Ordered Helm Authors
+// SPDX-License-Identifier: Apache-2.0
+
+// Package progress shows people what an operation does, while it does it.
+package progress
+
+import (
+	"fmt"
+	"io"
+	"strings"
+	"sync"
+	"time"
+	"unicode"
+
+	"github.com/ordered-helm/helm/pkg/action"
+)
+
+// Plain prints one line an event, with the seconds since the operation began,
+// for logs and for terminals that cannot redraw. It is safe for concurrent use.
+type Plain struct {
+	start time.Time
+
+	mu      sync.Mutex
+	w       io.Writer
+	printed map[string]bool
+}
+
+// NewPlain returns a printer to w that counts time from start.
+func NewPlain(w io.Writer, start time.Time) *Plain {
+	return &Plain{start: start, w: w, printed: make(map[string]bool)}
+}
+
+// Event prints an event, unless it says nothing that was not printed before.
+func (p *Plain) Event(e action.Event) {
+	if e.Type == action.EventWarning {
+		p.Warning(e)
+		return
+	}
+	text := describe(e)
+	at := max(e.Time.Sub(p.start), 0) // an event without a time is as old as the operation
+	p.print(text, fmt.Sprintf("%7.1fs  %s", at.Seconds(), text))
+}
+
+// Warning prints an event that is a warning and leaves out any other.
+func (p *Plain) Warning(e action.Event) {
+	if e.Type != action.EventWarning {
+		return
+	}
+	text := "WARNING: " + oneLine(explain(e))
+	p.print(text, text)
+}
+
+// print writes a line unless one with the same key was written before. A
+// screen that cannot be written to must not fail the operation.
+func (p *Plain) print(key, line string) {
+	p.mu.Lock()
+	defer p.mu.Unlock()
+	if p.printed[key] {
+		return
+	}
+	p.printed[key] = true
+	_, _ = io.WriteString(p.w, line+"\n")
+}
+
+// describe puts an event into words: what it is about, what happened to it, and
+// why.
+func describe(e action.Event) string {
+	words := make([]string, 0, 4)
+	for _, subject := range []string{e.Node, e.Resource} {
+		if subject != "" {
+			words = append(words, subject)
+		}
+	}
+	if e.Hook != "" {
+		words = append(words, "hook "+e.Hook)
+	}
+	words = append(words, verb(e.Type))
+	text := strings.Join(words, " ")
+	if why := explain(e); why != "" {
+		text += ": " + why
+	}
+	return oneLine(text)
+}
+
+// verb is what happened, as the end of a sentence.
+func verb(t action.EventType) string {
+	switch t {
+	case action.EventNodeStarted, action.EventHookStarted:
+		return "started"
+	case action.EventNodeApplied:
+		return "applied"
+	case action.EventNodeReady:
+		return "ready"
+	case action.EventNodeFailed:
+		return "failed"
+	case action.EventNodeDeleting:
+		return "deleting"
+	case action.EventNodeDeleted:
+		return "deleted"
+	case action.EventResourceChanged:
+		return "changed"
+	case action.EventHookDone:
+		return "done"
+	case action.EventWaiting:
+		return "waiting"
+	default:
+		return string(t)
+	}
+}
+
+// explain joins an event's message and error.
+func explain(e action.Event) string {
+	switch {
+	case e.Err == nil:
+		return e.Message
+	case e.Message == "" || strings.Contains(e.Err.Error(), e.Message):
+		return e.Err.Error()
+	default:
+		return e.Message + ": " + e.Err.Error()
+	}
+}
+
+// oneLine folds line breaks and other control characters, which come from the
+// cluster and must not move the cursor of a terminal, into single spaces.
+func oneLine(s string) string {
+	return strings.Join(strings.FieldsFunc(s, func(r rune) bool {
+		return unicode.IsSpace(r) || unicode.IsControl(r)
+	}), " ")
+}

@@ -1,0 +1,62 @@
+// Copyright The Ordered Helm Authors
+// SPDX-License-Identifier: Apache-2.0
+
+package readiness
+
+import (
+	"errors"
+	"fmt"
+	"strings"
+
+	"k8s.io/apimachinery/pkg/runtime/schema"
+)
+
+var (
+	// ErrFailed is the cause of a NotReadyError when an object failed for good.
+	ErrFailed = errors.New("failed for good")
+	// ErrClosed is the cause of a NotReadyError when the Tracker was closed.
+	ErrClosed = errors.New("the readiness tracker was closed")
+)
+
+// NotReadyError says which objects were waited for in vain, and why the waiting
+// ended: Cause is ErrFailed, ErrClosed, a *ForbiddenError, or the cause of the
+// end of the context.
+type NotReadyError struct {
+	// Reports are of the targets that are not ready, in the order of the group.
+	Reports []Report
+	Cause   error
+}
+
+// Error puts the targets that failed for good first.
+func (e *NotReadyError) Error() string {
+	var failed, waiting []string
+	for _, report := range e.Reports {
+		if report.Status.State == Failed {
+			failed = append(failed, report.String())
+		} else {
+			waiting = append(waiting, report.String())
+		}
+	}
+	return fmt.Sprintf("%v: %s", e.Cause, strings.Join(append(failed, waiting...), "; "))
+}
+
+// Unwrap returns the cause.
+func (e *NotReadyError) Unwrap() error { return e.Cause }
+
+// ForbiddenError says that an object can be observed in no way.
+type ForbiddenError struct {
+	Verb      string
+	Resource  schema.GroupResource
+	Namespace string
+	Name      string
+	Err       error
+}
+
+// Error names the permission that is missing.
+func (e *ForbiddenError) Error() string {
+	return fmt.Sprintf("the state of %q is hidden: no permission to %s %s %s; grant the verbs get, list and watch: %v",
+		e.Name, e.Verb, e.Resource, place(e.Namespace), e.Err)
+}
+
+// Unwrap returns the server's answer.
+func (e *ForbiddenError) Unwrap() error { return e.Err }

@@ -1,0 +1,340 @@
+// Copyright The Ordered Helm Authors
+// SPDX-License-Identifier: Apache-2.0
+
+package readiness
+
+import (
+	"fmt"
+	"net/http"
+	"strings"
+	"testing"
+	"testing/synctest"
+	"time"
+)
+
+func (b *bench) expectNotices(want ...NoticeKind) {
+	b.Helper()
+	synctest.Wait()
+	var got []NoticeKind
+	for _, n := range b.notices.all() {
+		got = append(got, n.Kind)
+	}
+	if fmt.Sprint(got) != fmt.Sprint(want) {
+		b.Errorf("got notices %v, want %v", b.notices.all(), want)
+	}
+}
+
+func TestWatchThatEndsGoesOnWhereItWas(t *testing.T) {
+	inBubble(t, func(b *bench) {
+		w := b.expectOne("a")
+		b.api.bookmark(deployments, namespace)
+		b.expectWaiting(w)
+		bookmark := fmt.Sprint(b.api.version)
+		b.api.cutWatches()
+		b.api.put(deployments, b.deployment("a", true))
+		b.expectOver(w, nil)
+		b.expectRequests("watch deployments", "watch deployments")
+		if got := b.api.from[1]; got != bookmark {
+			b.Errorf("went on from %s, want the bookmark at %s", got, bookmark)
+		}
+		b.expectNotices()
+	})
+}
+
+func TestWatchThatEndsAtOnceIsNotHammered(t *testing.T) {
+	inBubble(t, func(b *bench) {
+		w := b.expectOne("a")
+		began := time.Now()
+		for time.Since(began) < time.Minute {
+			b.api.cutWatches()
+			time.Sleep(10 * time.Millisecond)
+		}
+		if n := b.api.count("watch deployments"); n > 60 {
+			b.Errorf("%d watches in a minute", n)
+		}
+		b.api.put(deployments, b.deployment("a", true))
+		<-w.done
+		b.expectOver(w, nil)
+	})
+}
+
+func TestExpiredVersionLeadsToOneList(t *testing.T) {
+	for name, expire := range map[string]func(b *bench){
+		"told by the answer": func(b *bench) {
+			b.api.cutWatches()
+		},
+		"told by an event": func(b *bench) {
+			b.api.fault(deployments, namespace, http.StatusGone)
+		},
+	} {
+		t.Run(name, func(t *testing.T) {
+			inBubble(t, func(b *bench) {
+				w := b.expectOne("a")
+				gone := b.expectOne("gone")
+				watch, list := b.api.holdBack("watch deployments"), b.api.holdBack("list deployments")
+				b.api.put(deployments, b.deployment("a", false)) // so that the watch counts as healthy
+				b.expectWaiting(w)
+				expire(b)
+				synctest.Wait()
+				b.api.put(deployments, b.deployment("a", true))
+				b.api.remove(deployments, namespace, "gone")
+				b.api.compact()
+				close(watch)
+				close(list)
+				b.expectOver(w, nil)
+				b.expectWaiting(gone)
+				b.expectChanges(gone, "gone InProgress LessAvailable", "gone Missing Deleted")
+				if got := b.api.count("list deployments"); got != 1 {
+					b.Errorf("%d lists, want 1", got)
+				}
+				b.api.put(deployments, b.deployment("gone", true))
+				b.expectOver(gone, nil)
+				if !gone.reports[0].Replaced {
+					b.Error("the object was created anew, and the report does not say so")
+				}
+				if got := b.api.count("list deployments"); got != 1 {
+					b.Errorf("%d lists, want 1", got)
+				}
+			})
+		})
+	}
+}
+
+func TestOldVersionOfAnUnchangedObject(t *testing.T) {
+	inBubble(t, func(b *bench) {
+		written := b.api.put(deployments, b.deployment("a", false))
+		b.api.bookmark(deployments, namespace)
+		b.api.compact()
+		g := b.tracker.Expect(targetOf(deployments, written))
+		b.applied(g, written)
+		w := b.wait(g)
+		b.expectWaiting(w)
+		b.expectRequests("watch deployments", "list deployments", "watch deployments")
+		b.api.put(deployments, b.deployment("a", true))
+		b.expectOver(w, nil)
+	})
+}
+
+func TestAPIThatIsAwayForAWhile(t *testing.T) {
+	inBubble(t, func(b *bench) {
+		w := b.expectOne("a")
+		other := b.expectOne("other")
+		b.transport.refuse(true)
+		b.api.cutWatches()
+		time.Sleep(time.Minute)
+		b.expectWaiting(w)
+		b.expectNotices(NoticeUnreachable)
+		b.api.put(deployments, b.deployment("a", true))
+		b.transport.refuse(false)
+		<-w.done
+		b.expectOver(w, nil)
+		b.expectNotices(NoticeUnreachable, NoticeReachable)
+		if got := w.reports[0].Unobserved; got < time.Minute || got > time.Minute+2*slowestRetry {
+			b.Errorf("unobserved for %s, want a minute", got)
+		}
+		if got := b.notices.all()[0].String(); !strings.Contains(got, "refused") || !strings.Contains(got, `deployments.apps in namespace "shop"`) {
+			b.Errorf("got notice %q", got)
+		}
+		b.tracker.Close()
+		b.expectOver(other, ErrClosed)
+	})
+}
+
+func TestTroubleIsPartOfTheError(t *testing.T) {
+	inBubble(t, func(b *bench) {
+		w := b.expectOne("a")
+		b.api.refuse("watch", http.StatusInternalServerError)
+		b.api.cutWatches()
+		time.Sleep(time.Second)
+		b.tracker.Close()
+		b.expectOver(w, ErrClosed)
+		if !strings.Contains(w.err.Error(), "it cannot be observed at the moment: watching: ") {
+			b.Errorf("got %v", w.err)
+		}
+	})
+}
+
+func TestForbiddenWatchIsReplacedByReading(t *testing.T) {
+	for _, status := range []int{http.StatusForbidden, http.StatusMethodNotAllowed} {
+		t.Run(http.StatusText(status), func(t *testing.T) {
+			inBubble(t, func(b *bench) {
+				b.api.refuse("watch deployments", status)
+				w := b.expectOne("a")
+				b.expectRequests("watch deployments", "get deployments")
+				time.Sleep(10 * time.Second)
+				b.api.put(deployments, b.deployment("a", true))
+				time.Sleep(defaultPollInterval)
+				b.expectOver(w, nil)
+				later := b.expectOne("b")
+				b.api.remove(deployments, namespace, "b")
+				time.Sleep(defaultPollInterval)
+				b.expectWaiting(later)
+				b.expectChanges(later, "b InProgress LessAvailable", "b Missing Deleted")
+				b.api.put(deployments, b.deployment("b", true))
+				time.Sleep(defaultPollInterval)
+				b.expectOver(later, nil)
+				b.expectNotices(NoticePolling)
+				if n := b.api.count("watch deployments"); n != 1 {
+					b.Errorf("%d watches were tried", n)
+				}
+				if got := b.notices.all()[0].String(); !strings.Contains(got, `deployments.apps in namespace "shop" cannot be watched and are read every 2s`) {
+					b.Errorf("got notice %q", got)
+				}
+			})
+		})
+	}
+}
+
+func TestManyObjectsAreReadByList(t *testing.T) {
+	for name, listAllowed := range map[string]bool{"list allowed": true, "list forbidden": false} {
+		t.Run(name, func(t *testing.T) {
+			inBubble(t, func(b *bench) {
+				b.api.refuse("watch", http.StatusForbidden)
+				if !listAllowed {
+					b.api.refuse("list", http.StatusForbidden)
+				}
+				var targets []Target
+				for n := range 20 {
+					targets = append(targets, targetOf(deployments, b.deployment(fmt.Sprintf("d%d", n), false)))
+				}
+				g := b.tracker.Expect(targets...)
+				for n := range 20 {
+					b.write(g, deployments, b.deployment(fmt.Sprintf("d%d", n), false))
+				}
+				w := b.wait(g)
+				b.expectWaiting(w)
+				for n := range 20 {
+					b.api.put(deployments, b.deployment(fmt.Sprintf("d%d", n), true))
+				}
+				time.Sleep(defaultPollInterval)
+				b.expectOver(w, nil)
+				wantLists, wantGets := 2, 0
+				if !listAllowed {
+					wantLists, wantGets = 1, 40
+				}
+				if lists, gets := b.api.count("list deployments"), b.api.count("get deployments"); lists != wantLists || gets != wantGets {
+					b.Errorf("%d lists and %d gets, want %d and %d", lists, gets, wantLists, wantGets)
+				}
+			})
+		})
+	}
+}
+
+func TestNothingIsAllowed(t *testing.T) {
+	inBubble(t, func(b *bench) {
+		b.api.refuse("watch", http.StatusForbidden)
+		b.api.refuse("list", http.StatusForbidden)
+		b.api.refuse("get", http.StatusForbidden)
+		a := b.deployment("a", false)
+		g := b.tracker.Expect(targetOf(deployments, a))
+		b.write(g, deployments, a)
+		w := b.wait(g)
+		if denied := b.expectDenied(w); denied.Verb != "get" || denied.Name != "a" || denied.Resource.Resource != "deployments" {
+			b.Errorf("got %#v", denied)
+		}
+		if want := `no permission to get deployments.apps in namespace "shop"`; !strings.Contains(w.err.Error(), want) {
+			b.Errorf("got error %q, want it to say %q", w.err, want)
+		}
+		// Without a write, reading comes first.
+		b.expectDenied(b.wait(b.tracker.Expect(targetOf(deployments, a))))
+	})
+}
+
+func TestForbiddenListAfterExpiry(t *testing.T) {
+	inBubble(t, func(b *bench) {
+		b.api.refuse("list", http.StatusForbidden)
+		written := b.api.put(deployments, b.deployment("a", false))
+		b.api.bookmark(deployments, namespace)
+		b.api.compact()
+		g := b.tracker.Expect(targetOf(deployments, written))
+		b.applied(g, written)
+		w := b.wait(g)
+		b.expectWaiting(w)
+		b.expectRequests("watch deployments", "list deployments", "get deployments")
+		b.api.put(deployments, b.deployment("a", true))
+		time.Sleep(defaultPollInterval)
+		b.expectOver(w, nil)
+		b.expectNotices(NoticePolling)
+	})
+}
+
+func TestPollingOutlivesAnOutage(t *testing.T) {
+	inBubble(t, func(b *bench) {
+		b.api.refuse("watch", http.StatusForbidden)
+		w := b.expectOne("a")
+		b.transport.refuse(true)
+		time.Sleep(time.Minute)
+		b.api.put(deployments, b.deployment("a", true))
+		b.transport.refuse(false)
+		<-w.done
+		b.expectOver(w, nil)
+		b.expectNotices(NoticePolling, NoticeUnreachable, NoticeReachable)
+	})
+}
+
+func TestResourceThatIsNotServedYet(t *testing.T) {
+	inBubble(t, func(b *bench) {
+		b.api.refuse("watch things", http.StatusNotFound)
+		b.api.refuse("list things", http.StatusNotFound)
+		thing := object(b.T, `{apiVersion: x.example/v1, kind: Thing, metadata: {name: a, namespace: shop},
+			status: {conditions: [{type: Ready, status: "False", reason: R}]}}`)
+		g := b.tracker.Expect(targetOf(things, thing))
+		written := b.api.put(things, thing)
+		b.applied(g, written)
+		w := b.wait(g)
+		time.Sleep(10 * time.Second)
+		b.expectWaiting(w)
+		b.expectChanges(w, "a InProgress R", "a Missing Deleted")
+		b.api.refuse("watch things", 0)
+		b.api.refuse("list things", 0)
+		time.Sleep(10 * time.Second)
+		b.expectWaiting(w)
+		b.expectChanges(w, "a InProgress R", "a Missing Deleted", "a InProgress R")
+		b.api.put(things, object(b.T, `{apiVersion: x.example/v1, kind: Thing, metadata: {name: a, namespace: shop},
+			status: {conditions: [{type: Ready, status: "True"}]}}`))
+		b.expectOver(w, nil)
+	})
+}
+
+func TestIdleStreamStopsAndStartsAgain(t *testing.T) {
+	inBubble(t, func(b *bench) {
+		w := b.expectOne("a")
+		b.api.put(deployments, b.deployment("a", true))
+		b.expectOver(w, nil)
+		b.api.cutWatches()
+		time.Sleep(time.Hour)
+		synctest.Wait()
+		b.expectRequests("watch deployments")
+		w = b.expectOne("b")
+		b.api.put(deployments, b.deployment("b", true))
+		b.expectOver(w, nil)
+		b.expectRequests("watch deployments", "watch deployments")
+		if got := w.reports[0].Unobserved; got != 0 {
+			b.Errorf("unobserved for %s, though the API was there all the time", got)
+		}
+	})
+}
+
+func TestVersionsThatCannotBeCompared(t *testing.T) {
+	inBubble(t, func(b *bench) {
+		b.api.format = func(v int64) string { return fmt.Sprintf("v-%d", v) }
+		other := b.expectOne("other")
+		a := b.deployment("a", false)
+		g := b.tracker.Expect(targetOf(deployments, a))
+		b.api.put(deployments, b.deployment("a", true)) // before the upgrade
+		written := b.api.put(deployments, b.deployment("a", false))
+		b.expectWaiting(other)
+		b.applied(g, written)
+		w := b.wait(g)
+		b.expectWaiting(w)
+		b.expectChanges(w, "a InProgress LessAvailable")
+		b.api.put(deployments, b.deployment("a", true))
+		b.expectOver(w, nil)
+		b.expectRequests("list deployments", "watch deployments", "list deployments", "watch deployments")
+		b.api.remove(deployments, namespace, "other")
+		b.expectWaiting(other)
+		b.expectChanges(other, "other InProgress LessAvailable", "other Missing Deleted")
+		b.api.put(deployments, b.deployment("other", true))
+		b.expectOver(other, nil)
+	})
+}

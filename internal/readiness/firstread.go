@@ -1,0 +1,65 @@
+// Copyright The Ordered Helm Authors
+// SPDX-License-Identifier: Apache-2.0
+
+package readiness
+
+import (
+	"context"
+	"fmt"
+	"time"
+)
+
+// read gives every target that no write named a first observation.
+func (g *Group) read(ctx context.Context) error {
+	g.tracker.mu.Lock()
+	parts := g.byStream(func(i *item) bool { return !i.known })
+	g.tracker.mu.Unlock()
+	for _, part := range parts {
+		names := make([]string, 0, len(part.items))
+		for _, i := range part.items {
+			names = append(names, i.target.Name)
+		}
+		readings, err := part.stream.readUntilAnswered(ctx, names)
+		if err != nil {
+			return err
+		}
+		g.tracker.mu.Lock()
+		for _, i := range part.items {
+			if one := readings[i.target.Name]; one.denied != nil {
+				i.denied = part.stream.forbidden(i, "get", one.denied)
+			} else {
+				i.begin(one.observation())
+			}
+		}
+		g.tracker.mu.Unlock()
+	}
+	return nil
+}
+
+// readUntilAnswered tries until the API answers or nobody waits any more.
+func (s *stream) readUntilAnswered(ctx context.Context, names []string) (map[string]reading, error) {
+	pause := retryPause()
+	for {
+		readings, err := s.reader.read(ctx, names)
+		s.tracker.mu.Lock()
+		if err != nil && ctx.Err() == nil {
+			s.tracker.notify(s.notice(NoticeUnreachable, err))
+		} else if err == nil {
+			s.tracker.notify(s.notice(NoticeReachable, nil))
+		}
+		s.tracker.mu.Unlock()
+		if err == nil {
+			return readings, nil
+		}
+		retry := time.NewTimer(pause.Step())
+		select {
+		case <-retry.C:
+		case <-ctx.Done():
+			retry.Stop()
+			return nil, fmt.Errorf("%w: %w", context.Cause(ctx), err)
+		case <-s.tracker.done:
+			retry.Stop()
+			return nil, s.tracker.end(ctx)
+		}
+	}
+}

@@ -1,0 +1,226 @@
+// Copyright The Ordered Helm Authors
+// SPDX-License-Identifier: Apache-2.0
+
+package readiness
+
+import (
+	"context"
+	"fmt"
+	"time"
+
+	"k8s.io/apimachinery/pkg/apis/meta/v1/unstructured"
+	"k8s.io/apimachinery/pkg/runtime/schema"
+)
+
+// Group is a set of targets that is waited for together. It is used once: call
+// Applied for what was written, then Wait, or Release if it will not be waited
+// for.
+type Group struct {
+	tracker *Tracker
+	items   []*item
+	index   map[objectKey]*item
+	// changed holds a signal when an item has something in its queue.
+	changed chan struct{}
+}
+
+// objectKey identifies an object whatever the version of its API.
+type objectKey struct {
+	kind            schema.GroupKind
+	namespace, name string
+}
+
+// Applied says which version the server returned for a write. The object must
+// not be changed afterwards. Its own status counts as the first observation; of
+// all others only what is newer. It may be called by several goroutines, and
+// fails for an object that is no target of the group.
+func (g *Group) Applied(obj *unstructured.Unstructured) error {
+	kind := obj.GroupVersionKind().GroupKind()
+	i := g.index[objectKey{kind, obj.GetNamespace(), obj.GetName()}]
+	if i == nil {
+		return fmt.Errorf("%s %q is not among the objects whose readiness is expected", kind, obj.GetName())
+	}
+	g.tracker.mu.Lock()
+	defer g.tracker.mu.Unlock()
+	i.begin(seen(obj))
+	return nil
+}
+
+// Wait returns when every target is ready at the same time, when one has failed
+// for good, or when the context ends; in the last two cases with a
+// *NotReadyError. A Job or Pod that has run to its end stays ready, even when it
+// is deleted then. The reports are always complete and in the order of the
+// targets. Targets that Applied never named are read first.
+//
+// OnChange, if not nil, is called for the first verdict on each target and for
+// each one that reads differently from the one before, in order and in the
+// goroutine of the caller.
+func (g *Group) Wait(ctx context.Context, onChange func(Report)) ([]Report, error) {
+	defer g.Release()
+	if err := g.read(ctx); err != nil {
+		return g.conclude(err)
+	}
+	for {
+		g.evaluate(ctx, onChange)
+		if over, err := g.outcome(); over {
+			return g.conclude(err)
+		}
+		g.follow()
+		if err := g.sleep(ctx); err != nil {
+			return g.conclude(err)
+		}
+	}
+}
+
+// Release forgets the targets. Wait does it on return.
+func (g *Group) Release() {
+	g.tracker.mu.Lock()
+	defer g.tracker.mu.Unlock()
+	for _, i := range g.items {
+		i.stream.unregister(i)
+	}
+}
+
+// signal wakes the one who waits. It never blocks.
+func (g *Group) signal() {
+	select {
+	case g.changed <- struct{}{}:
+	default:
+	}
+}
+
+// evaluate judges everything that has come in, in order, and what asked to be
+// judged again by now.
+func (g *Group) evaluate(ctx context.Context, onChange func(Report)) {
+	for _, i := range g.items {
+		g.tracker.mu.Lock()
+		queue := i.queue
+		i.queue = nil
+		g.tracker.mu.Unlock()
+		if len(queue) == 0 && i.recheckDue() {
+			queue = []observation{{object: i.report.Object}}
+		}
+		for _, o := range queue {
+			if i.observe(ctx, o) && onChange != nil {
+				onChange(g.complete(i))
+			}
+			if i.report.Status.State == Failed {
+				break
+			}
+		}
+	}
+}
+
+// outcome tells whether the waiting is over, and why when it was in vain.
+func (g *Group) outcome() (over bool, err error) {
+	allReady := true
+	for _, i := range g.items {
+		switch i.report.Status.State {
+		case Ready:
+			continue
+		case Failed:
+			return true, ErrFailed
+		}
+		allReady = false
+		g.tracker.mu.Lock()
+		denied := i.denied
+		g.tracker.mu.Unlock()
+		if denied != nil {
+			err = denied
+		}
+	}
+	return allReady || err != nil, err
+}
+
+// follow has the streams run for the targets that are not ready.
+func (g *Group) follow() {
+	g.tracker.mu.Lock()
+	defer g.tracker.mu.Unlock()
+	for _, part := range g.byStream(func(i *item) bool { return !i.attached && i.report.Status.State != Ready }) {
+		part.stream.require(part.items)
+	}
+}
+
+// share is what one stream has to do with a group.
+type share struct {
+	stream *stream
+	items  []*item
+}
+
+// byStream parts the items that are picked, in the order of the targets. The
+// caller holds mu.
+func (g *Group) byStream(pick func(*item) bool) []share {
+	var parts []share
+	index := map[*stream]int{}
+	for _, i := range g.items {
+		if !pick(i) {
+			continue
+		}
+		n, ok := index[i.stream]
+		if !ok {
+			n = len(parts)
+			index[i.stream] = n
+			parts = append(parts, share{stream: i.stream})
+		}
+		parts[n].items = append(parts[n].items, i)
+	}
+	return parts
+}
+
+// sleep waits for news, or for the time of the next recheck.
+func (g *Group) sleep(ctx context.Context) error {
+	var recheck <-chan time.Time
+	if next := g.nextRecheck(); !next.IsZero() {
+		timer := time.NewTimer(time.Until(next))
+		defer timer.Stop()
+		recheck = timer.C
+	}
+	select {
+	case <-g.changed:
+		return nil
+	case <-recheck:
+		return nil
+	case <-ctx.Done():
+		return context.Cause(ctx)
+	case <-g.tracker.done:
+		return g.tracker.end(ctx)
+	}
+}
+
+func (g *Group) nextRecheck() time.Time {
+	var next time.Time
+	for _, i := range g.items {
+		if !i.recheckAt.IsZero() && (next.IsZero() || i.recheckAt.Before(next)) {
+			next = i.recheckAt
+		}
+	}
+	return next
+}
+
+// conclude makes the results of Wait.
+func (g *Group) conclude(cause error) ([]Report, error) {
+	reports := make([]Report, 0, len(g.items))
+	var open []Report
+	for _, i := range g.items {
+		report := g.complete(i)
+		reports = append(reports, report)
+		if report.Status.State != Ready {
+			open = append(open, report)
+		}
+	}
+	if cause == nil {
+		return reports, nil
+	}
+	return reports, &NotReadyError{Reports: open, Cause: cause}
+}
+
+// complete adds to an item's report how well it could be observed.
+func (g *Group) complete(i *item) Report {
+	g.tracker.mu.Lock()
+	defer g.tracker.mu.Unlock()
+	report := i.report
+	if i.attached {
+		report.Unobserved = i.stream.unobserved(time.Now()) - i.blindAt
+		report.Trouble = i.stream.trouble
+	}
+	return report
+}

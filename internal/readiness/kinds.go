@@ -1,0 +1,115 @@
+// Copyright The Ordered Helm Authors
+// SPDX-License-Identifier: Apache-2.0
+
+package readiness
+
+import (
+	"fmt"
+	"maps"
+
+	"k8s.io/apimachinery/pkg/apis/meta/v1/unstructured"
+)
+
+const conditionTrue = "True"
+
+func inProgress(reason, format string, values ...any) Status {
+	return Status{State: InProgress, Reason: reason, Message: fmt.Sprintf(format, values...)}
+}
+
+func ready(reason, format string, values ...any) Status {
+	return Status{State: Ready, Reason: reason, Message: fmt.Sprintf(format, values...)}
+}
+
+// conditionText is what a condition says, as far as it says anything.
+func conditionText(c condition) string {
+	switch {
+	case c.reason == "":
+		return c.message
+	case c.message == "":
+		return c.reason
+	}
+	return c.reason + ": " + c.message
+}
+
+func jobStatus(obj *unstructured.Unstructured) Status {
+	if conditionOf(obj, "Complete").status == conditionTrue {
+		return ready("Complete", "complete, succeeded: %d", number(obj, 0, "status", "succeeded"))
+	}
+	if failed := conditionOf(obj, "Failed"); failed.status == conditionTrue {
+		reason := failed.reason
+		if reason == "" {
+			reason = "JobFailed"
+		}
+		message := failed.message
+		if message == "" {
+			message = "the job failed"
+		}
+		return Status{State: Failed, Reason: reason, Message: message}
+	}
+	if suspended, _ := field(obj, "spec", "suspend").(bool); suspended {
+		return inProgress("Suspended", "suspended: it runs when spec.suspend is taken away")
+	}
+	if text(obj, "status", "startTime") == "" {
+		return inProgress("JobNotStarted", "not started")
+	}
+	return inProgress("JobRunning", "running, active: %d, succeeded: %d of %d, failed: %d",
+		number(obj, 0, "status", "active"), number(obj, 0, "status", "succeeded"),
+		number(obj, number(obj, 1, "spec", "parallelism"), "spec", "completions"),
+		number(obj, 0, "status", "failed"))
+}
+
+// deploymentStatus: whoever pauses a Deployment wants its rollout to stay where
+// it is, so there is nothing to wait for.
+func deploymentStatus(obj *unstructured.Unstructured) Status {
+	if paused, _ := field(obj, "spec", "paused").(bool); paused {
+		return ready("Paused", "paused, ready: %d of %d",
+			number(obj, 0, "status", "readyReplicas"), number(obj, 1, "spec", "replicas"))
+	}
+	return kstatus(obj)
+}
+
+// statefulSetStatus: with OnDelete the new revision reaches a pod when somebody
+// deletes that pod, so only readiness counts. A partition is known to kstatus.
+func statefulSetStatus(obj *unstructured.Unstructured) Status {
+	if text(obj, "spec", "updateStrategy", "type") != "OnDelete" {
+		return kstatus(obj)
+	}
+	return byReadyPods(number(obj, 0, "status", "readyReplicas"), number(obj, 1, "spec", "replicas"))
+}
+
+func daemonSetStatus(obj *unstructured.Unstructured) Status {
+	if text(obj, "spec", "updateStrategy", "type") != "OnDelete" {
+		return kstatus(obj)
+	}
+	return byReadyPods(number(obj, 0, "status", "numberReady"), number(obj, 0, "status", "desiredNumberScheduled"))
+}
+
+func byReadyPods(have, want int64) Status {
+	if have < want {
+		return inProgress("LessReady", "Ready: %d/%d", have, want)
+	}
+	return ready("Ready", "Ready: %d/%d, updated when its pods are deleted", have, want)
+}
+
+// replicationControllerStatus: the fields have the same names and meanings as a
+// ReplicaSet's, which kstatus knows.
+func replicationControllerStatus(obj *unstructured.Unstructured) Status {
+	content := maps.Clone(obj.Object)
+	content["apiVersion"], content["kind"] = "apps/v1", "ReplicaSet"
+	verdict := kstatus(&unstructured.Unstructured{Object: content})
+	if verdict.State == Ready {
+		verdict.Message = fmt.Sprintf("available, replicas: %d", number(obj, 0, "status", "replicas"))
+	}
+	return verdict
+}
+
+func apiServiceStatus(obj *unstructured.Unstructured) Status {
+	available := conditionOf(obj, "Available")
+	switch {
+	case available.status == conditionTrue:
+		return ready("Available", "available")
+	case available.kind == "":
+		return inProgress("NotObserved", "not checked by the API server yet")
+	}
+	return inProgress("NotAvailable", "not available: %s", conditionText(available))
+}

@@ -1,0 +1,100 @@
+// Copyright The Ordered Helm Authors
+// SPDX-License-Identifier: Apache-2.0
+
+package readiness
+
+import (
+	"fmt"
+
+	"k8s.io/apimachinery/pkg/apis/meta/v1/unstructured"
+)
+
+// podStatus: the phases Succeeded and Failed are final under every restart
+// policy. With restartPolicy Always a Failed pod was evicted or ran into its
+// deadline, and the kubelet does not start it again either.
+func podStatus(obj *unstructured.Unstructured) Status {
+	switch phase := text(obj, "status", "phase"); phase {
+	case "Succeeded":
+		return ready("Succeeded", "completed successfully")
+	case "Failed":
+		return podFailure(obj)
+	case "":
+		return inProgress("PodNotObserved", "no node or scheduler has taken it yet")
+	default:
+		if conditionOf(obj, "Ready").status == conditionTrue {
+			return ready("Ready", "ready")
+		}
+		if reason, message := podTrouble(obj); reason != "" {
+			return inProgress(reason, "%s", message)
+		}
+		return inProgress("PodNotReady", "phase %s, not ready", phase)
+	}
+}
+
+func podFailure(obj *unstructured.Unstructured) Status {
+	failure := Status{State: Failed, Reason: text(obj, "status", "reason"), Message: text(obj, "status", "message")}
+	if failure.Reason == "" {
+		failure.Reason = "PodFailed"
+	}
+	if failure.Message != "" {
+		return failure
+	}
+	failure.Message = "the pod failed"
+	for _, c := range containers(obj) {
+		code, ok := wholeNumber(c.state("terminated")["exitCode"])
+		if ok && code != 0 {
+			failure.Message = fmt.Sprintf("container %s exited with code %d", c.name(), code)
+			break
+		}
+	}
+	return failure
+}
+
+// podTrouble names what holds a pod up: no node for it, or a container that
+// waits for anything but its regular start.
+func podTrouble(obj *unstructured.Unstructured) (reason, message string) {
+	if scheduled := conditionOf(obj, "PodScheduled"); scheduled.status == "False" && scheduled.reason != "" {
+		return scheduled.reason, conditionText(scheduled)
+	}
+	for _, c := range containers(obj) {
+		waiting := c.state("waiting")
+		reason := textOf(waiting["reason"])
+		switch reason {
+		case "", "ContainerCreating", "PodInitializing":
+			continue
+		}
+		message := fmt.Sprintf("container %s: %s", c.name(), reason)
+		if detail := textOf(waiting["message"]); detail != "" {
+			message += ": " + detail
+		}
+		return reason, message
+	}
+	return "", ""
+}
+
+// containerStatus is one entry of status.containerStatuses.
+type containerStatus map[string]any
+
+// containers lists init containers first, as they run first.
+func containers(obj *unstructured.Unstructured) []containerStatus {
+	var found []containerStatus
+	for _, list := range []string{"initContainerStatuses", "containerStatuses"} {
+		entries, _ := field(obj, "status", list).([]any)
+		for _, entry := range entries {
+			if values, ok := entry.(map[string]any); ok {
+				found = append(found, values)
+			}
+		}
+	}
+	return found
+}
+
+func (c containerStatus) name() string { return textOf(c["name"]) }
+
+// state returns the details of the state waiting, running or terminated, nil
+// when the container is in another one.
+func (c containerStatus) state(which string) map[string]any {
+	states, _ := c["state"].(map[string]any)
+	details, _ := states[which].(map[string]any)
+	return details
+}

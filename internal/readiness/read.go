@@ -1,0 +1,137 @@
+// Copyright The Ordered Helm Authors
+// SPDX-License-Identifier: Apache-2.0
+
+package readiness
+
+import (
+	"context"
+	"fmt"
+	"sync"
+	"sync/atomic"
+
+	apierrors "k8s.io/apimachinery/pkg/api/errors"
+	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
+	"k8s.io/apimachinery/pkg/apis/meta/v1/unstructured"
+	"k8s.io/client-go/dynamic"
+)
+
+const (
+	// singleReads is up to how many objects are read one by one, and how many
+	// reads run at once; more are taken from one list.
+	singleReads = 8
+	pageSize    = 500
+)
+
+// reader reads objects of one resource in one namespace.
+type reader struct {
+	client     dynamic.ResourceInterface
+	listDenied atomic.Bool
+}
+
+// reading is the result of reading one object.
+type reading struct {
+	object *unstructured.Unstructured // nil when it does not exist
+	// version is that of the object, or of the list it was taken from.
+	version string
+	// denied is set when the object may not be read.
+	denied error
+}
+
+func (r reading) observation() observation {
+	o := observation{version: r.version, gone: r.object == nil, current: true}
+	if r.object != nil {
+		o.object = slim(r.object)
+	}
+	return o
+}
+
+// read returns one reading for each name, all newer than the call.
+func (r *reader) read(ctx context.Context, names []string) (map[string]reading, error) {
+	if len(names) <= singleReads || r.listDenied.Load() {
+		return r.getAll(ctx, names)
+	}
+	objects, version, err := r.list(ctx)
+	switch {
+	case isDenied(err):
+		r.listDenied.Store(true)
+		return r.getAll(ctx, names)
+	case err != nil && !apierrors.IsNotFound(err):
+		return nil, err
+	}
+	readings := make(map[string]reading, len(names))
+	for _, name := range names {
+		readings[name] = reading{object: objects[name], version: version}
+	}
+	return readings, nil
+}
+
+// getAll reads one by one, a few at a time.
+func (r *reader) getAll(ctx context.Context, names []string) (map[string]reading, error) {
+	var (
+		wg       sync.WaitGroup
+		mu       sync.Mutex
+		readings = make(map[string]reading, len(names))
+		faults   []error
+		places   = make(chan struct{}, singleReads)
+	)
+	for _, name := range names {
+		places <- struct{}{}
+		wg.Go(func() {
+			defer func() { <-places }()
+			one, err := r.get(ctx, name)
+			mu.Lock()
+			defer mu.Unlock()
+			readings[name] = one
+			if err != nil {
+				faults = append(faults, err)
+			}
+		})
+	}
+	wg.Wait()
+	if len(faults) > 0 {
+		return nil, faults[0]
+	}
+	return readings, nil
+}
+
+func (r *reader) get(ctx context.Context, name string) (reading, error) {
+	object, err := r.client.Get(ctx, name, metav1.GetOptions{})
+	switch {
+	case err == nil:
+		return reading{object: object, version: object.GetResourceVersion()}, nil
+	case apierrors.IsNotFound(err):
+		return reading{}, nil
+	case isDenied(err):
+		return reading{denied: err}, nil
+	}
+	return reading{}, fmt.Errorf("reading %q: %w", name, err)
+}
+
+// list returns all objects by name and the version of the list.
+func (r *reader) list(ctx context.Context) (map[string]*unstructured.Unstructured, string, error) {
+	objects := map[string]*unstructured.Unstructured{}
+	options := metav1.ListOptions{Limit: pageSize}
+	for {
+		page, err := r.client.List(ctx, options)
+		if err != nil {
+			return nil, "", fmt.Errorf("listing: %w", err)
+		}
+		for n := range page.Items {
+			objects[page.Items[n].GetName()] = &page.Items[n]
+		}
+		if options.Continue = page.GetContinue(); options.Continue == "" {
+			return objects, page.GetResourceVersion(), nil
+		}
+	}
+}
+
+// isDenied reports an answer that will not change: the verb is not allowed, or
+// the resource does not know it.
+func isDenied(err error) bool {
+	return apierrors.IsForbidden(err) || apierrors.IsMethodNotSupported(err)
+}
+
+// isExpired reports that the server no longer has the history asked for.
+func isExpired(err error) bool {
+	return apierrors.IsGone(err) || apierrors.IsResourceExpired(err)
+}

@@ -1,0 +1,170 @@
+// Copyright The Ordered Helm Authors
+// SPDX-License-Identifier: Apache-2.0
+
+package readiness
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"sync"
+
+	apierrors "k8s.io/apimachinery/pkg/api/errors"
+	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
+	"k8s.io/apimachinery/pkg/apis/meta/v1/unstructured"
+	"k8s.io/apimachinery/pkg/fields"
+	"k8s.io/apimachinery/pkg/runtime/schema"
+	"k8s.io/client-go/dynamic"
+)
+
+const (
+	waitForFirstConsumer = "WaitForFirstConsumer"
+	waitForPodScheduled  = "WaitForPodScheduled" // of the same mode: a consumer is there, without a node so far
+
+	classAnnotation       = "volume.beta.kubernetes.io/storage-class"
+	defaultAnnotation     = "storageclass.kubernetes.io/is-default-class"
+	defaultBetaAnnotation = "storageclass.beta.kubernetes.io/is-default-class"
+)
+
+func storageClasses() schema.GroupVersionResource {
+	return schema.GroupVersionResource{Group: "storage.k8s.io", Version: "v1", Resource: "storageclasses"}
+}
+
+// StorageClasses looks up when claims are bound: from their storage class, read
+// once each, or where classes may not be read, from the event that the volume
+// controller writes to a claim that waits for its first consumer. It may be used
+// by several goroutines.
+type StorageClasses struct {
+	client dynamic.Interface
+
+	mu     sync.Mutex
+	known  map[string]Binding // by class; the empty name is the default class
+	denied map[string]error   // classes that may not be read
+}
+
+// NewStorageClasses returns a lookup that has read nothing yet.
+func NewStorageClasses(client dynamic.Interface) *StorageClasses {
+	return &StorageClasses{client: client, known: map[string]Binding{}, denied: map[string]error{}}
+}
+
+// Binding is a ClaimBinding. What is not known yet (no such class, no event so
+// far) is BindingUnknown and asked for again at the next call.
+func (s *StorageClasses) Binding(ctx context.Context, claim *unstructured.Unstructured) (Binding, error) {
+	name, given := className(claim)
+	if given && name == "" {
+		return BindsAtOnce, nil // asks for no class: only volumes that exist can match
+	}
+	s.mu.Lock()
+	mode, denied := s.known[name], s.denied[name]
+	s.mu.Unlock()
+	if mode != BindingUnknown {
+		return mode, nil
+	}
+	if denied == nil {
+		mode, err := s.read(ctx, name)
+		s.remember(name, mode, err)
+		if !apierrors.IsForbidden(err) {
+			return mode, err
+		}
+		denied = err
+	}
+	return s.fromEvents(ctx, claim, denied)
+}
+
+func (s *StorageClasses) remember(name string, mode Binding, err error) {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	s.known[name] = mode
+	if apierrors.IsForbidden(err) {
+		s.denied[name] = err
+	}
+}
+
+// className returns the class that the claim names; without one the default
+// class counts.
+func className(claim *unstructured.Unstructured) (name string, given bool) {
+	if name, given = claim.GetAnnotations()[classAnnotation]; given {
+		return name, true
+	}
+	name, given = field(claim, "spec", "storageClassName").(string)
+	return name, given
+}
+
+func (s *StorageClasses) read(ctx context.Context, name string) (Binding, error) {
+	if name == "" {
+		return s.readDefault(ctx)
+	}
+	class, err := s.client.Resource(storageClasses()).Get(ctx, name, metav1.GetOptions{})
+	switch {
+	case apierrors.IsNotFound(err):
+		return BindingUnknown, nil
+	case err != nil:
+		return BindingUnknown, fmt.Errorf("reading storage class %s: %w", name, err)
+	}
+	return bindingOf(class), nil
+}
+
+// readDefault finds the class that the API server would fill in: of several
+// defaults the newest, of equally new ones the first by name.
+func (s *StorageClasses) readDefault(ctx context.Context) (Binding, error) {
+	list, err := s.client.Resource(storageClasses()).List(ctx, metav1.ListOptions{})
+	if err != nil {
+		return BindingUnknown, fmt.Errorf("listing storage classes: %w", err)
+	}
+	var chosen *unstructured.Unstructured
+	for n := range list.Items {
+		class := &list.Items[n]
+		if isDefault(class) && (chosen == nil || precedes(class, chosen)) {
+			chosen = class
+		}
+	}
+	if chosen == nil {
+		return BindingUnknown, nil
+	}
+	return bindingOf(chosen), nil
+}
+
+func precedes(a, b *unstructured.Unstructured) bool {
+	born, other := a.GetCreationTimestamp(), b.GetCreationTimestamp()
+	if born.Equal(&other) {
+		return a.GetName() < b.GetName()
+	}
+	return other.Before(&born)
+}
+
+func isDefault(class *unstructured.Unstructured) bool {
+	annotations := class.GetAnnotations()
+	return annotations[defaultAnnotation] == "true" || annotations[defaultBetaAnnotation] == "true"
+}
+
+func bindingOf(class *unstructured.Unstructured) Binding {
+	if text(class, "volumeBindingMode") == waitForFirstConsumer {
+		return BindsOnUse
+	}
+	return BindsAtOnce
+}
+
+// fromEvents looks for the controller's note on the claim. That there is none
+// says nothing: it may still be to come.
+func (s *StorageClasses) fromEvents(ctx context.Context, claim *unstructured.Unstructured, forbidden error) (Binding, error) {
+	selector := fields.Set{
+		"involvedObject.kind": "PersistentVolumeClaim",
+		"involvedObject.name": claim.GetName(),
+	}
+	if uid := claim.GetUID(); uid != "" {
+		selector["involvedObject.uid"] = string(uid)
+	}
+	events := schema.GroupVersionResource{Version: "v1", Resource: "events"}
+	list, err := s.client.Resource(events).Namespace(claim.GetNamespace()).List(ctx,
+		metav1.ListOptions{FieldSelector: selector.AsSelector().String()})
+	if err != nil {
+		return BindingUnknown, errors.Join(forbidden, fmt.Errorf("listing the events of claim %s: %w", claim.GetName(), err))
+	}
+	for n := range list.Items {
+		switch text(&list.Items[n], "reason") {
+		case waitForFirstConsumer, waitForPodScheduled:
+			return BindsOnUse, nil
+		}
+	}
+	return BindingUnknown, nil
+}

@@ -1,0 +1,169 @@
+// Copyright The Ordered Helm Authors
+// SPDX-License-Identifier: Apache-2.0
+
+package readiness
+
+import (
+	"context"
+	"sync"
+	"time"
+
+	"k8s.io/apimachinery/pkg/runtime/schema"
+	"k8s.io/apimachinery/pkg/util/wait"
+	"k8s.io/client-go/dynamic"
+)
+
+const (
+	defaultPollInterval = 2 * time.Second
+	firstRetry          = 50 * time.Millisecond
+	slowestRetry        = 2 * time.Second
+)
+
+// Config sets up a Tracker.
+type Config struct {
+	// Client reaches the API. It must not throttle itself, or what it holds back
+	// is seen late.
+	Client dynamic.Interface
+	// Evaluate judges targets that bring no Evaluator. The default is
+	// Default with the storage classes that Client can read.
+	Evaluate Evaluator
+	// PollInterval is the time between two readings of what cannot be watched;
+	// by default two seconds.
+	PollInterval time.Duration
+	// Notify, if set, is told about trouble with observing. Calls come one at a
+	// time, none after Close has returned. The Tracker stands still meanwhile:
+	// Notify must return soon and must not call the Tracker or its groups.
+	Notify func(Notice)
+}
+
+// Tracker follows objects for everybody who waits in one operation.
+type Tracker struct {
+	config Config
+	// spawn runs a function in a goroutine, under the context that Close ends.
+	spawn  func(func(context.Context))
+	cancel context.CancelFunc
+	done   <-chan struct{}
+	wg     sync.WaitGroup
+
+	// mu guards all below, the streams and what they share with groups.
+	mu          sync.Mutex
+	closed      bool
+	unreachable bool // as far as Notify was told
+	streams     map[streamKey]*stream
+}
+
+// streamKey is what one watch covers.
+type streamKey struct {
+	resource  schema.GroupVersionResource
+	namespace string
+}
+
+// NewTracker returns a Tracker that works until the context ends or Close is
+// called. It sends nothing before somebody waits.
+func NewTracker(ctx context.Context, config Config) *Tracker {
+	if config.PollInterval <= 0 {
+		config.PollInterval = defaultPollInterval
+	}
+	if config.Evaluate == nil {
+		config.Evaluate = Default(NewStorageClasses(config.Client).Binding)
+	}
+	ctx, cancel := context.WithCancel(ctx)
+	t := &Tracker{config: config, cancel: cancel, done: ctx.Done(), streams: map[streamKey]*stream{}}
+	t.spawn = func(run func(context.Context)) { t.wg.Go(func() { run(ctx) }) }
+	return t
+}
+
+// Expect returns a group that waits until its targets are ready. Called before
+// they are written, it misses nothing: what a running watch tells about them
+// from now on is kept until Applied says which version was written.
+func (t *Tracker) Expect(targets ...Target) *Group {
+	return t.newGroup(targets, (*item).judgeReadiness)
+}
+
+// WaitGone waits until the objects are gone from the server: each by its UID, so
+// that another object of the same name does not count. It first reads which of
+// them are there, and watches only for these. OnChange and the results are
+// those of Group.Wait, where Ready means gone.
+func (t *Tracker) WaitGone(ctx context.Context, targets []Target, onChange func(Report)) ([]Report, error) {
+	return t.newGroup(targets, (*item).judgeAbsence).Wait(ctx, onChange)
+}
+
+// Close ends all watches and returns when no goroutine of the Tracker is left.
+// Whoever still waits gets ErrClosed. It may be called more than once.
+func (t *Tracker) Close() {
+	t.mu.Lock()
+	t.closed = true
+	t.mu.Unlock()
+	t.cancel()
+	t.wg.Wait()
+}
+
+func (t *Tracker) newGroup(targets []Target, judge verdict) *Group {
+	g := &Group{tracker: t, index: map[objectKey]*item{}, changed: make(chan struct{}, 1)}
+	t.mu.Lock()
+	defer t.mu.Unlock()
+	for _, target := range targets {
+		i := newItem(g, target, judge)
+		i.stream = t.stream(target)
+		i.stream.register(i)
+		g.items = append(g.items, i)
+		g.index[objectKey{target.GVK.GroupKind(), target.Namespace, target.Name}] = i
+	}
+	return g
+}
+
+// stream returns the one that covers the target. The caller holds mu.
+func (t *Tracker) stream(target Target) *stream {
+	key := streamKey{target.GVR, target.Namespace}
+	s := t.streams[key]
+	if s == nil {
+		s = &stream{
+			tracker: t,
+			key:     key,
+			reader:  &reader{client: t.config.Client.Resource(key.resource).Namespace(key.namespace)},
+			items:   map[string]map[*item]struct{}{},
+		}
+		t.streams[key] = s
+	}
+	return s
+}
+
+// end says why somebody who waits under the context has to stop.
+func (t *Tracker) end(ctx context.Context) error {
+	if ctx.Err() != nil {
+		return context.Cause(ctx)
+	}
+	return ErrClosed
+}
+
+// notify passes a notice on if it is news. The caller holds mu.
+func (t *Tracker) notify(n Notice) {
+	switch n.Kind {
+	case NoticeUnreachable, NoticeReachable:
+		if unreachable := n.Kind == NoticeUnreachable; unreachable != t.unreachable {
+			t.unreachable = unreachable
+			break
+		}
+		return
+	}
+	if t.config.Notify != nil && !t.closed {
+		t.config.Notify(n)
+	}
+}
+
+// retryPause grows from the first retry to the slowest.
+func retryPause() wait.Backoff {
+	return wait.Backoff{Duration: firstRetry, Factor: 2, Jitter: 0.2, Steps: 32, Cap: slowestRetry}
+}
+
+// sleep waits for the duration, or reports false when the context ends first.
+func sleep(ctx context.Context, d time.Duration) bool {
+	timer := time.NewTimer(d)
+	defer timer.Stop()
+	select {
+	case <-timer.C:
+		return true
+	case <-ctx.Done():
+		return false
+	}
+}

@@ -1,0 +1,439 @@
+// Copyright The Ordered Helm Authors
+// SPDX-License-Identifier: Apache-2.0
+
+package readiness
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"slices"
+	"strings"
+	"testing"
+	"testing/synctest"
+	"time"
+
+	"k8s.io/apimachinery/pkg/apis/meta/v1/unstructured"
+	"k8s.io/apimachinery/pkg/runtime/schema"
+)
+
+const namespace = "shop"
+
+// deployment is one of a single replica, ready or not.
+func (b *bench) deployment(name string, isReady bool) *unstructured.Unstructured {
+	b.Helper()
+	n := 0
+	if isReady {
+		n = 1
+	}
+	return object(b.T, fmt.Sprintf(`{apiVersion: apps/v1, kind: Deployment, metadata: {name: %s, namespace: %s, generation: 1,
+		managedFields: [{manager: m, fieldsV1: {"f:spec": {}}}]},
+		spec: {replicas: 1}, status: {observedGeneration: 1, replicas: 1, updatedReplicas: 1, readyReplicas: %d, availableReplicas: %d,
+		conditions: [{type: Available, status: "True"}]}}`, name, namespace, n, n))
+}
+
+func (b *bench) job(name, status string) *unstructured.Unstructured {
+	b.Helper()
+	return object(b.T, fmt.Sprintf(`{apiVersion: batch/v1, kind: Job, metadata: {name: %s, namespace: %s, generation: 1},
+		spec: {ttlSecondsAfterFinished: 0}, status: %s}`, name, namespace, status))
+}
+
+const (
+	jobRuns     = `{startTime: "2024-01-01T00:00:00Z", active: 1}`
+	jobComplete = `{startTime: "2024-01-01T00:00:00Z", succeeded: 1, conditions: [{type: Complete, status: "True"}]}`
+	jobFailed   = `{startTime: "2024-01-01T00:00:00Z", failed: 1, conditions: [{type: Failed, status: "True", reason: BackoffLimitExceeded}]}`
+)
+
+func targetOf(gvr schema.GroupVersionResource, obj *unstructured.Unstructured) Target {
+	return Target{GVR: gvr, GVK: obj.GroupVersionKind(), Namespace: obj.GetNamespace(), Name: obj.GetName()}
+}
+
+// waiting is a Wait that goes on in the background.
+type waiting struct {
+	done    chan struct{}
+	reports []Report
+	err     error
+	changes journal[string]
+}
+
+func (b *bench) background(wait func(onChange func(Report)) ([]Report, error)) *waiting {
+	w := &waiting{done: make(chan struct{})}
+	go func() {
+		defer close(w.done)
+		w.reports, w.err = wait(func(r Report) {
+			w.changes.add(fmt.Sprintf("%s %s %s", r.Target.Name, r.Status.State, r.Status.Reason))
+		})
+	}()
+	return w
+}
+
+func (b *bench) wait(g *Group) *waiting {
+	return b.background(func(onChange func(Report)) ([]Report, error) { return g.Wait(b.Context(), onChange) })
+}
+
+// write puts an object and tells the group, as an installer does.
+func (b *bench) write(g *Group, gvr schema.GroupVersionResource, obj *unstructured.Unstructured) {
+	b.Helper()
+	b.applied(g, b.api.put(gvr, obj))
+}
+
+func (b *bench) applied(g *Group, obj *unstructured.Unstructured) {
+	b.Helper()
+	if err := g.Applied(obj); err != nil {
+		b.Fatal(err)
+	}
+}
+
+// expectOver lets everything happen that can without time passing, and fails
+// unless the waiting is over by then.
+func (b *bench) expectOver(w *waiting, want error) {
+	b.Helper()
+	synctest.Wait()
+	select {
+	case <-w.done:
+	default:
+		b.Fatalf("still waiting, changes so far: %v", w.changes.all())
+	}
+	if !errors.Is(w.err, want) {
+		b.Fatalf("got error %v, want %v", w.err, want)
+	}
+}
+
+// expectDenied is expectOver for a want of permission.
+func (b *bench) expectDenied(w *waiting) *ForbiddenError {
+	b.Helper()
+	synctest.Wait()
+	select {
+	case <-w.done:
+	default:
+		b.Fatalf("still waiting, changes so far: %v", w.changes.all())
+	}
+	var forbidden *ForbiddenError
+	if !errors.As(w.err, &forbidden) {
+		b.Fatalf("got error %v, want a ForbiddenError", w.err)
+	}
+	return forbidden
+}
+
+func (b *bench) expectWaiting(w *waiting) {
+	b.Helper()
+	synctest.Wait()
+	select {
+	case <-w.done:
+		b.Fatalf("the waiting is over: %v %v", w.reports, w.err)
+	default:
+	}
+}
+
+func (b *bench) expectChanges(w *waiting, want ...string) {
+	b.Helper()
+	if got := w.changes.all(); !slices.Equal(got, want) {
+		b.Errorf("got changes\n  %s\nwant\n  %s", strings.Join(got, "\n  "), strings.Join(want, "\n  "))
+	}
+}
+
+// expectRequests compares all requests so far.
+func (b *bench) expectRequests(want ...string) {
+	b.Helper()
+	b.api.mu.Lock()
+	defer b.api.mu.Unlock()
+	if !slices.Equal(b.api.requests, want) {
+		b.Errorf("got requests %q, want %q", b.api.requests, want)
+	}
+}
+
+// expectOne starts to wait for one Deployment that is not ready.
+func (b *bench) expectOne(name string) *waiting {
+	b.Helper()
+	obj := b.deployment(name, false)
+	g := b.tracker.Expect(targetOf(deployments, obj))
+	b.write(g, deployments, obj)
+	w := b.wait(g)
+	b.expectWaiting(w)
+	return w
+}
+
+func TestReadyWhenWrittenCostsNoRequest(t *testing.T) {
+	inBubble(t, func(b *bench) {
+		configMap := object(b.T, `{apiVersion: v1, kind: ConfigMap, metadata: {name: a, namespace: shop}}`)
+		unchanged := b.deployment("b", true)
+		g := b.tracker.Expect(
+			targetOf(schema.GroupVersionResource{Version: "v1", Resource: "configmaps"}, configMap),
+			targetOf(deployments, unchanged))
+		b.write(g, schema.GroupVersionResource{Version: "v1", Resource: "configmaps"}, configMap)
+		b.write(g, deployments, unchanged)
+		w := b.wait(g)
+		b.expectOver(w, nil)
+		b.expectRequests()
+		b.expectChanges(w, "a Ready Ready", "b Ready Ready")
+	})
+}
+
+func TestWatchStartsFromTheVersionWritten(t *testing.T) {
+	inBubble(t, func(b *bench) {
+		a, c := b.deployment("a", false), b.deployment("c", false)
+		g := b.tracker.Expect(targetOf(deployments, a), targetOf(deployments, c))
+		first := b.api.put(deployments, a)
+		second := b.api.put(deployments, c)
+		b.api.put(deployments, b.deployment("a", true)) // before anybody watches
+		b.applied(g, second)
+		b.applied(g, first)
+		w := b.wait(g)
+		b.expectWaiting(w)
+		b.api.put(deployments, b.deployment("c", true))
+		b.expectOver(w, nil)
+		b.expectRequests("watch deployments")
+		if got := b.api.from[0]; got != first.GetResourceVersion() {
+			b.Errorf("watched from %s, want %s", got, first.GetResourceVersion())
+		}
+		b.expectChanges(w, "a InProgress LessAvailable", "c InProgress LessAvailable", "a Ready Ready", "c Ready Ready")
+		if w.reports[0].Object.GetManagedFields() != nil || w.reports[1].Target.Name != "c" {
+			b.Errorf("reports are fat or out of order: %v", w.reports)
+		}
+	})
+}
+
+func TestEventsBetweenWriteAndAppliedAreKept(t *testing.T) {
+	inBubble(t, func(b *bench) {
+		other := b.expectOne("other")
+		a := b.deployment("a", false)
+		g := b.tracker.Expect(targetOf(deployments, a))
+		written := b.api.put(deployments, a)
+		b.api.put(deployments, b.deployment("a", true))
+		b.expectWaiting(other) // the watch has passed on all of it
+		b.applied(g, written)
+		w := b.wait(g)
+		b.expectOver(w, nil)
+		b.expectChanges(w, "a InProgress LessAvailable", "a Ready Ready")
+		b.expectRequests("watch deployments")
+	})
+}
+
+func TestVersionsBeforeTheWriteDoNotCount(t *testing.T) {
+	inBubble(t, func(b *bench) {
+		other := b.expectOne("other")
+		thing := func(spec string, isReady string) *unstructured.Unstructured {
+			return object(b.T, fmt.Sprintf(`{apiVersion: x.example/v1, kind: Thing, metadata: {name: a, namespace: shop},
+				spec: {size: %s}, status: {conditions: [{type: Ready, status: %q, reason: R}]}}`, spec, isReady))
+		}
+		watched := b.tracker.Expect(targetOf(things, object(b.T, `{apiVersion: x.example/v1, kind: Thing, metadata: {name: z, namespace: shop}}`)))
+		b.write(watched, things, object(b.T, `{apiVersion: x.example/v1, kind: Thing, metadata: {name: z, namespace: shop},
+			status: {conditions: [{type: Ready, status: "False", reason: R}]}}`))
+		open := b.wait(watched)
+		b.expectWaiting(open)
+
+		g := b.tracker.Expect(targetOf(things, thing("1", "True")))
+		b.api.put(things, thing("1", "False"))
+		b.api.put(things, thing("1", "True")) // of the version before the upgrade
+		written := b.api.put(things, thing("2", "False"))
+		synctest.Wait()
+		b.applied(g, written)
+		w := b.wait(g)
+		b.expectWaiting(w)
+		b.expectChanges(w, "a InProgress R")
+		b.api.put(things, thing("2", "True"))
+		b.expectOver(w, nil)
+		b.expectWaiting(other)
+	})
+}
+
+func TestGroupThatWroteBeforeTheWatchStarted(t *testing.T) {
+	inBubble(t, func(b *bench) {
+		a, c := b.deployment("a", false), b.deployment("c", false)
+		early, late := b.tracker.Expect(targetOf(deployments, a)), b.tracker.Expect(targetOf(deployments, c))
+		firstWrite := b.api.put(deployments, a)
+		b.api.put(deployments, b.deployment("a", true))
+		b.write(late, deployments, c)
+		lateWait := b.wait(late)
+		b.expectWaiting(lateWait) // watches from after the change of a
+		b.applied(early, firstWrite)
+		b.expectOver(b.wait(early), nil)
+		b.expectRequests("watch deployments", "watch deployments")
+		b.api.put(deployments, b.deployment("c", true))
+		b.expectOver(lateWait, nil)
+		b.expectChanges(lateWait, "c InProgress LessAvailable", "c Ready Ready")
+	})
+}
+
+func TestGroupsShareOneWatchForEachNamespace(t *testing.T) {
+	inBubble(t, func(b *bench) {
+		var all []*waiting
+		for n := range 50 {
+			all = append(all, b.expectOne(fmt.Sprintf("d%d", n)))
+		}
+		elsewhere := b.deployment("e", false)
+		elsewhere.SetNamespace("other")
+		g := b.tracker.Expect(targetOf(deployments, elsewhere))
+		b.write(g, deployments, elsewhere)
+		all = append(all, b.wait(g))
+		b.expectWaiting(all[50])
+		for n := range 50 {
+			b.api.put(deployments, b.deployment(fmt.Sprintf("d%d", n), true))
+		}
+		ready := b.deployment("e", true)
+		ready.SetNamespace("other")
+		b.api.put(deployments, ready)
+		for _, w := range all {
+			b.expectOver(w, nil)
+		}
+		b.expectRequests("watch deployments", "watch deployments")
+		for _, path := range b.api.paths {
+			if !strings.HasPrefix(path, "/apis/apps/v1/namespaces/") {
+				b.Errorf("%s reaches beyond one namespace", path)
+			}
+		}
+		// One after the other, the watch is still the same.
+		for n := range 10 {
+			w := b.expectOne(fmt.Sprintf("later%d", n))
+			b.api.put(deployments, b.deployment(fmt.Sprintf("later%d", n), true))
+			b.expectOver(w, nil)
+		}
+		b.expectRequests("watch deployments", "watch deployments")
+	})
+}
+
+func TestFailureEndsTheWaitAtOnce(t *testing.T) {
+	inBubble(t, func(b *bench) {
+		a, j := b.deployment("a", false), b.job("j", jobRuns)
+		g := b.tracker.Expect(targetOf(deployments, a), targetOf(jobs, j))
+		b.write(g, deployments, a)
+		b.write(g, jobs, j)
+		w := b.wait(g)
+		b.expectWaiting(w)
+		b.api.put(jobs, b.job("j", jobFailed))
+		b.expectOver(w, ErrFailed)
+		var notReady *NotReadyError
+		if !errors.As(w.err, &notReady) || len(notReady.Reports) != 2 {
+			b.Fatalf("got %v, want a NotReadyError with both targets", w.err)
+		}
+		if len(w.reports) != 2 || w.reports[1].Status.State != Failed {
+			b.Errorf("got reports %v", w.reports)
+		}
+		want := "failed for good: Job shop/j: Failed: the job failed; Deployment shop/a: InProgress: Available: 0/1"
+		if got := w.err.Error(); got != want {
+			b.Errorf("got error  %s\nwant error %s", got, want)
+		}
+	})
+}
+
+func TestReadinessCountsAtTheSameTime(t *testing.T) {
+	inBubble(t, func(b *bench) {
+		a, c := b.deployment("a", false), b.deployment("c", false)
+		g := b.tracker.Expect(targetOf(deployments, a), targetOf(deployments, c))
+		b.write(g, deployments, a)
+		b.write(g, deployments, c)
+		w := b.wait(g)
+		b.api.put(deployments, b.deployment("a", true))
+		b.expectWaiting(w)
+		b.api.put(deployments, b.deployment("a", false))
+		b.expectWaiting(w)
+		b.api.put(deployments, b.deployment("c", true))
+		b.expectWaiting(w)
+		b.api.put(deployments, b.deployment("a", true))
+		b.expectOver(w, nil)
+	})
+}
+
+func TestEveryVersionIsJudged(t *testing.T) {
+	inBubble(t, func(b *bench) {
+		a := b.deployment("a", false)
+		target := targetOf(deployments, a)
+		target.Evaluate = func(_ context.Context, obj *unstructured.Unstructured) Status {
+			if obj.GetLabels()["broken"] != "" {
+				return Status{State: Failed, Reason: "Broken"}
+			}
+			return Compute(obj)
+		}
+		g := b.tracker.Expect(target)
+		b.write(g, deployments, a)
+		broken := b.deployment("a", false)
+		broken.SetLabels(map[string]string{"broken": "yes"})
+		b.api.put(deployments, broken)
+		b.api.put(deployments, b.deployment("a", true))
+		w := b.wait(g)
+		b.expectOver(w, ErrFailed)
+		b.expectChanges(w, "a InProgress LessAvailable", "a Failed Broken")
+	})
+}
+
+func TestEndOfTheContext(t *testing.T) {
+	inBubble(t, func(b *bench) {
+		a := b.deployment("a", false)
+		g := b.tracker.Expect(targetOf(deployments, a))
+		b.write(g, deployments, a)
+		ctx, cancel := context.WithTimeout(b.Context(), 10*time.Second)
+		defer cancel()
+		began := time.Now()
+		reports, err := g.Wait(ctx, nil)
+		if !errors.Is(err, context.DeadlineExceeded) || time.Since(began) != 10*time.Second {
+			b.Errorf("got %v after %s", err, time.Since(began))
+		}
+		if len(reports) != 1 || reports[0].Status.Reason != "LessAvailable" || reports[0].Since != began {
+			b.Errorf("got reports %v", reports)
+		}
+	})
+}
+
+func TestCloseEndsEverything(t *testing.T) {
+	inBubble(t, func(b *bench) {
+		w := b.expectOne("a")
+		b.tracker.Close()
+		b.expectOver(w, ErrClosed)
+		if n := b.api.openWatches(); n != 0 {
+			b.Errorf("%d watches are open", n)
+		}
+		late := b.deployment("late", false)
+		g := b.tracker.Expect(targetOf(deployments, late))
+		b.write(g, deployments, late)
+		b.expectOver(b.wait(g), ErrClosed)
+		b.expectRequests("watch deployments")
+	})
+}
+
+func TestAppliedRefusesWhatIsNotExpected(t *testing.T) {
+	inBubble(t, func(b *bench) {
+		g := b.tracker.Expect(targetOf(deployments, b.deployment("a", false)))
+		defer g.Release()
+		if err := g.Applied(b.deployment("b", true)); err == nil || !strings.Contains(err.Error(), `Deployment.apps "b"`) {
+			b.Errorf("got %v", err)
+		}
+	})
+}
+
+func TestTargetThatWasNotWrittenIsRead(t *testing.T) {
+	inBubble(t, func(b *bench) {
+		b.api.put(deployments, b.deployment("a", false))
+		w := b.wait(b.tracker.Expect(targetOf(deployments, b.deployment("a", false))))
+		b.expectWaiting(w)
+		b.api.put(deployments, b.deployment("a", true))
+		b.expectOver(w, nil)
+		b.expectRequests("get deployments", "watch deployments")
+
+		absent := b.wait(b.tracker.Expect(targetOf(deployments, b.deployment("absent", false))))
+		b.expectWaiting(absent)
+		b.expectChanges(absent, "absent Missing NotFound")
+		b.api.put(deployments, b.deployment("absent", true))
+		b.expectOver(absent, nil)
+	})
+}
+
+func TestRecheckJudgesAgainWithoutAnEvent(t *testing.T) {
+	inBubble(t, func(b *bench) {
+		began := time.Now()
+		a := b.deployment("a", false)
+		target := targetOf(deployments, a)
+		calls := 0
+		target.Evaluate = func(context.Context, *unstructured.Unstructured) Status {
+			calls++
+			if time.Since(began) < 3*time.Second {
+				return Status{State: InProgress, Reason: "NotYet", Recheck: time.Second}
+			}
+			return Status{State: Ready, Reason: "Now"}
+		}
+		g := b.tracker.Expect(target)
+		b.write(g, deployments, a)
+		if _, err := g.Wait(b.Context(), nil); err != nil || calls != 4 || time.Since(began) != 3*time.Second {
+			b.Errorf("got %v after %d calls and %s", err, calls, time.Since(began))
+		}
+	})
+}

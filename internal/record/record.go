@@ -1,0 +1,109 @@
+// Copyright The Ordered Helm Authors
+// SPDX-License-Identifier: Apache-2.0
+
+// Package record keeps, inside a stored release, what it takes to rebuild the
+// graph by which the release was deployed: stored releases lose the metadata
+// of subcharts, and manifests may lose the comments that tell their source
+// (docs/reference.md, "The release record").
+package record
+
+import (
+	"encoding/json"
+	"fmt"
+	"slices"
+
+	"helm.sh/helm/v3/pkg/chart"
+	"helm.sh/helm/v3/pkg/release"
+
+	"github.com/ordered-helm/helm/pkg/sequencer"
+)
+
+// fileName is the entry of the stored chart's files that holds the record.
+// Stock Helm carries it along and prints it nowhere.
+const fileName = ".ordered-helm/record.json"
+
+// version is the version of the record's form that this package writes.
+const version = 1
+
+// Record is what a release remembers of its order.
+type Record struct {
+	// Version is the version of the form.
+	Version int `json:"version"`
+	// Sequenced is whether the release was deployed in order.
+	Sequenced bool `json:"sequenced"`
+	// Root is the tree of charts with what they declared.
+	Root *sequencer.Chart `json:"charts"`
+	// Documents gives the path of the chart for each document of the
+	// manifest, where its Source comments do not tell it.
+	Documents []string `json:"documents,omitempty"`
+}
+
+// InvalidError says that a release has a record that cannot be used.
+type InvalidError struct {
+	Release  string
+	Revision int
+	Err      error
+}
+
+func (e *InvalidError) Error() string {
+	return fmt.Sprintf("the record of order in release %s, revision %d, cannot be used: %v", e.Release, e.Revision, e.Err)
+}
+
+func (e *InvalidError) Unwrap() error { return e.Err }
+
+// Attach returns a copy of the chart that carries the record, in place of one
+// it may carry already. A nil record leaves the chart without.
+func Attach(ch *chart.Chart, r *Record) (*chart.Chart, error) {
+	files := without(ch.Files)
+	if r != nil {
+		r.Version = version
+		data, err := json.Marshal(r)
+		if err != nil {
+			return nil, fmt.Errorf("write the record of order: %w", err)
+		}
+		files = append(slices.Clone(files), &chart.File{Name: fileName, Data: data})
+	} else if len(files) == len(ch.Files) {
+		return ch, nil
+	}
+	attached := *ch
+	attached.Files = files
+	return &attached, nil
+}
+
+func without(files []*chart.File) []*chart.File {
+	if !slices.ContainsFunc(files, isRecord) {
+		return files
+	}
+	return slices.DeleteFunc(slices.Clone(files), isRecord)
+}
+
+func isRecord(f *chart.File) bool { return f != nil && f.Name == fileName }
+
+// Read gives the record of a release, or nil if it has none, as those that
+// were not deployed in order. An error is of type *InvalidError.
+func Read(rel *release.Release) (*Record, error) {
+	if rel.Chart == nil {
+		return nil, nil
+	}
+	i := slices.IndexFunc(rel.Chart.Files, isRecord)
+	if i < 0 {
+		return nil, nil
+	}
+	r := &Record{}
+	if err := json.Unmarshal(rel.Chart.Files[i].Data, r); err != nil {
+		return nil, invalid(rel, err)
+	}
+	switch {
+	case r.Version < 1:
+		return nil, invalid(rel, fmt.Errorf("it has no version"))
+	case r.Version > version:
+		return nil, invalid(rel, fmt.Errorf("it is of version %d, and this program knows versions up to %d: use a newer one", r.Version, version))
+	case r.Root == nil:
+		return nil, invalid(rel, fmt.Errorf("it has no charts"))
+	}
+	return r, nil
+}
+
+func invalid(rel *release.Release, err error) error {
+	return &InvalidError{Release: rel.Name, Revision: rel.Version, Err: err}
+}

@@ -1,0 +1,55 @@
+// Copyright The Ordered Helm Authors
+// SPDX-License-Identifier: Apache-2.0
+
+package render
+
+import (
+	"helm.sh/helm/v3/pkg/chart"
+	"helm.sh/helm/v3/pkg/chartutil"
+
+	"github.com/ordered-helm/helm/pkg/chart/loader"
+	"github.com/ordered-helm/helm/pkg/sequencer"
+)
+
+// Charts matches what charts declared to the tree of charts that Helm's
+// dependency processing left: aliased copies, and without what is disabled.
+func Charts(d *loader.Declaration, processed *chart.Chart) *sequencer.Chart {
+	c := &sequencer.Chart{
+		Name: processed.Name(), Sequenced: d.Sequenced(), Declares: d.Declares(),
+		DependsOnSubcharts: d.DependsOnSubcharts, Problem: d.Problem,
+	}
+	present := map[string]bool{}
+	for _, sub := range processed.Dependencies() {
+		present[sub.Name()] = true
+		if declared := declarationOf(d, sub); declared != nil {
+			c.Subcharts = append(c.Subcharts, Charts(declared, sub))
+		}
+	}
+	for _, e := range d.Dependencies {
+		c.Dependencies = append(c.Dependencies, sequencer.Dependency{
+			Name: e.Name, Alias: e.Alias, Tags: e.Tags, DependsOn: e.DependsOn, Disabled: !present[e.Title()],
+		})
+	}
+	return c
+}
+
+// declarationOf finds what a subchart declared. Its name may be an alias.
+func declarationOf(parent *loader.Declaration, sub *chart.Chart) *loader.Declaration {
+	for _, e := range parent.Dependencies {
+		if e.Title() != sub.Name() {
+			continue
+		}
+		for _, s := range parent.Subcharts {
+			if s.Name == e.Name && s.Version == sub.Metadata.Version &&
+				chartutil.IsCompatibleRange(e.Version, s.Version) {
+				return s
+			}
+		}
+	}
+	for _, s := range parent.Subcharts {
+		if s.Name == sub.Name() {
+			return s
+		}
+	}
+	return nil
+}

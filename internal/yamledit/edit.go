@@ -1,0 +1,152 @@
+// Copyright The Ordered Helm Authors
+// SPDX-License-Identifier: Apache-2.0
+
+// Package yamledit changes single entries of the mappings in a YAML document
+// and leaves every other byte of it as it was: comments, quoting, order and
+// indentation. Where the text is written in a way it cannot change in place,
+// it falls back to encoding the changed document anew, so the meaning of the
+// result is always right.
+package yamledit
+
+import (
+	"bytes"
+	"fmt"
+	"slices"
+
+	"gopkg.in/yaml.v3"
+)
+
+// Change is one change to a mapping of a document.
+type Change struct {
+	// Mapping is the mapping to change, a node of the document.
+	Mapping *yaml.Node
+	// Key is the key of the entry to change. With Insert it is the new key.
+	Key string
+	// NewKey, if not empty, replaces the key.
+	NewKey string
+	// NewValue, if not nil, replaces the value. It is a scalar or, to insert,
+	// any node.
+	NewValue *yaml.Node
+	// Delete takes the entry out; Insert puts a new one before the others.
+	Delete, Insert bool
+}
+
+// Text makes a string scalar.
+func Text(value string) *yaml.Node {
+	return &yaml.Node{Kind: yaml.ScalarNode, Tag: "!!str", Value: value, Style: yaml.SingleQuotedStyle}
+}
+
+// Parse reads the text of one document. An empty document gives nil.
+func Parse(text string) (*yaml.Node, error) {
+	var doc yaml.Node
+	if err := yaml.Unmarshal([]byte(text), &doc); err != nil {
+		return nil, err
+	}
+	if doc.Kind != yaml.DocumentNode || len(doc.Content) == 0 {
+		return nil, nil
+	}
+	return doc.Content[0], nil
+}
+
+// Lookup follows keys from one mapping to the next. It gives nil where there
+// is no such entry; aliases are followed.
+func Lookup(node *yaml.Node, keys ...string) *yaml.Node {
+	for _, key := range keys {
+		i := find(Resolve(node), key)
+		if i < 0 {
+			return nil
+		}
+		node = Resolve(node).Content[i+1]
+	}
+	return Resolve(node)
+}
+
+// Resolve follows an alias to the node it stands for.
+func Resolve(node *yaml.Node) *yaml.Node {
+	for node != nil && node.Kind == yaml.AliasNode {
+		node = node.Alias
+	}
+	return node
+}
+
+// find gives the index of the key's node in a mapping's content, or -1.
+func find(mapping *yaml.Node, key string) int {
+	if mapping == nil || mapping.Kind != yaml.MappingNode {
+		return -1
+	}
+	for i := 0; i < len(mapping.Content); i += 2 {
+		if mapping.Content[i].Value == key {
+			return i
+		}
+	}
+	return -1
+}
+
+// Apply makes the changes in the text that root was parsed from. It changes
+// the nodes of root too.
+func Apply(text string, root *yaml.Node, changes []Change) (string, error) {
+	if len(changes) == 0 {
+		return text, nil
+	}
+	edits, inPlace := plan(text, changes)
+	for _, c := range changes {
+		c.apply()
+	}
+	if inPlace {
+		if edited := splice(text, edits); sameMeaning(edited, root) {
+			return edited, nil
+		}
+	}
+	var b bytes.Buffer
+	enc := yaml.NewEncoder(&b)
+	enc.SetIndent(2)
+	if err := enc.Encode(root); err != nil {
+		return "", fmt.Errorf("encode the changed document: %w", err)
+	}
+	if err := enc.Close(); err != nil {
+		return "", fmt.Errorf("encode the changed document: %w", err)
+	}
+	return string(bytes.TrimRight(b.Bytes(), "\n")), nil
+}
+
+// apply makes the change in the nodes.
+func (c Change) apply() {
+	if c.Insert {
+		key := &yaml.Node{Kind: yaml.ScalarNode, Tag: "!!str", Value: c.Key}
+		c.Mapping.Content = slices.Insert(c.Mapping.Content, 0, key, c.NewValue)
+		return
+	}
+	i := find(c.Mapping, c.Key)
+	if i < 0 {
+		return
+	}
+	if c.Delete {
+		c.Mapping.Content = slices.Delete(c.Mapping.Content, i, i+2)
+		return
+	}
+	if c.NewKey != "" {
+		c.Mapping.Content[i].Value = c.NewKey
+	}
+	if c.NewValue != nil {
+		c.Mapping.Content[i+1] = c.NewValue
+	}
+}
+
+// sameMeaning reports whether the text reads as the tree.
+func sameMeaning(text string, want *yaml.Node) bool {
+	got, err := Parse(text)
+	return err == nil && got != nil && equal(got, want)
+}
+
+func equal(a, b *yaml.Node) bool {
+	if a.Kind != b.Kind || a.ShortTag() != b.ShortTag() || a.Value != b.Value ||
+		a.Anchor != b.Anchor || len(a.Content) != len(b.Content) {
+		return false
+	}
+	for i := range a.Content {
+		if !equal(a.Content[i], b.Content[i]) {
+			return false
+		}
+	}
+	return true
+}

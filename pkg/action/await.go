@@ -1,0 +1,152 @@
+// Copyright The Ordered Helm Authors
+// SPDX-License-Identifier: Apache-2.0
+
+package action
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"sync"
+	"time"
+
+	"k8s.io/apimachinery/pkg/apis/meta/v1/unstructured"
+	"k8s.io/cli-runtime/pkg/resource"
+
+	"github.com/ordered-helm/helm/internal/readiness"
+	"github.com/ordered-helm/helm/pkg/sequencer"
+)
+
+// kubeInfo is an object with its REST mapping.
+type kubeInfo = resource.Info
+
+// await follows the readiness of one object.
+type await struct {
+	resource *sequencer.PlannedResource
+	group    *readiness.Group
+	applied  time.Time
+}
+
+// follow begins to note what becomes of the node's objects, before they are
+// written.
+func (r *rollout) follow(ctx context.Context, s *slice) error {
+	if !r.cluster.Real() {
+		return nil
+	}
+	tracker, err := r.track(ctx)
+	if err != nil {
+		return err
+	}
+	for i, info := range s.list {
+		gvk := info.Mapping.GroupVersionKind
+		s.awaits = append(s.awaits, &await{
+			resource: s.node.Resources[i],
+			group: tracker.Expect(readiness.Target{
+				GVR: info.Mapping.Resource, GVK: gvk, Namespace: info.Namespace, Name: info.Name,
+			}),
+		})
+	}
+	return nil
+}
+
+// track makes the operation's tracker the first time that one is needed.
+func (r *rollout) track(ctx context.Context) (*readiness.Tracker, error) {
+	r.trackerOnce.Do(func() {
+		client, err := r.cluster.Dynamic()
+		if err != nil {
+			r.trackerErr = err
+			return
+		}
+		r.tracker = readiness.NewTracker(context.WithoutCancel(ctx), readiness.Config{
+			Client: client, Notify: func(n readiness.Notice) { r.events.warn(n.String()) },
+		})
+	})
+	return r.tracker, r.trackerErr
+}
+
+// applied tells the groups which versions were written.
+func (s *slice) applied() error {
+	now := time.Now()
+	for i, a := range s.awaits {
+		a.applied = now
+		object, ok := s.list[i].Object.(*unstructured.Unstructured)
+		if !ok {
+			return fmt.Errorf("%s: the server returned an object of type %T", a.resource.ID, s.list[i].Object)
+		}
+		if err := a.group.Applied(object); err != nil {
+			return err
+		}
+	}
+	return nil
+}
+
+// awaitNode waits until every object of a node is ready, each for as long as
+// its own timeout allows.
+func (r *rollout) awaitNode(ctx context.Context, s *slice) error {
+	return awaitAll(s.awaits, func(a *await) error {
+		limit := a.resource.Timeout
+		if limit == 0 {
+			limit = r.limits.readiness
+		}
+		return r.awaitOne(ctx, s.node, a, limit)
+	})
+}
+
+// awaitRest waits for what nothing depends on, all together: Jobs only where
+// they were asked for.
+func (r *rollout) awaitRest(ctx context.Context) error {
+	var rest []*await
+	nodes := map[*await]*sequencer.Node{}
+	for _, n := range r.plan.Nodes {
+		for _, a := range r.slices[n].awaits {
+			if n.Awaited || a.resource.ID.Kind == "Job" && !r.jobs {
+				continue
+			}
+			rest = append(rest, a)
+			nodes[a] = n
+		}
+	}
+	if len(rest) == 0 {
+		return nil
+	}
+	r.events.emit(Event{Type: EventWaiting, Message: fmt.Sprintf("all nodes are applied; waiting for the last %d resources", len(rest))})
+	return awaitAll(rest, func(a *await) error {
+		return r.awaitOne(ctx, nodes[a], a, a.resource.Timeout)
+	})
+}
+
+// awaitAll waits for all at once and returns what failed, in their order.
+func awaitAll(list []*await, wait func(*await) error) error {
+	errs := make([]error, len(list))
+	var waiting sync.WaitGroup
+	for i, a := range list {
+		waiting.Go(func() { errs[i] = wait(a) })
+	}
+	waiting.Wait()
+	return errors.Join(errs...)
+}
+
+// awaitOne waits for one object, for as long as limit says from the moment it
+// was applied; 0 is no limit of its own.
+func (r *rollout) awaitOne(ctx context.Context, n *sequencer.Node, a *await, limit time.Duration) error {
+	if limit > 0 {
+		var cancel context.CancelFunc
+		ctx, cancel = context.WithDeadlineCause(ctx, a.applied.Add(limit), fmt.Errorf(
+			"not ready within %s: give it more time with the annotation helm.sh/readiness-timeout or with --readiness-timeout", limit))
+		defer cancel()
+	}
+	_, err := a.group.Wait(ctx, func(report readiness.Report) {
+		r.events.emit(Event{
+			Type: EventResourceChanged, Node: n.ID(), Resource: a.resource.ID.String(),
+			Message: progress(report.Status),
+		})
+	})
+	return err
+}
+
+func progress(s readiness.Status) string {
+	if s.Message == "" || s.State == readiness.Ready {
+		return string(s.State)
+	}
+	return fmt.Sprintf("%s: %s", s.State, s.Message)
+}

@@ -1,0 +1,75 @@
+// Copyright The Ordered Helm Authors
+// SPDX-License-Identifier: Apache-2.0
+
+package action
+
+import (
+	"sync"
+	"time"
+)
+
+// EventType says what an Event is about.
+type EventType string
+
+const (
+	// EventWarning is something that the author or operator should know of.
+	EventWarning EventType = "warning"
+	// EventNodeStarted says that a node begins to be applied.
+	EventNodeStarted EventType = "node-started"
+	// EventNodeApplied says that all objects of a node were written.
+	EventNodeApplied EventType = "node-applied"
+	// EventNodeReady says that a node is ready.
+	EventNodeReady EventType = "node-ready"
+	// EventNodeFailed says that a node failed or was not ready in time.
+	EventNodeFailed EventType = "node-failed"
+	// EventNodeDeleting says that the objects of a node begin to be deleted.
+	EventNodeDeleting EventType = "node-deleting"
+	// EventNodeDeleted says that a node is gone.
+	EventNodeDeleted EventType = "node-deleted"
+	// EventResourceChanged says that the readiness of a resource changed.
+	EventResourceChanged EventType = "resource-changed"
+	// EventHookStarted says that a hook begins to run.
+	EventHookStarted EventType = "hook-started"
+	// EventHookDone says that a hook has completed or failed.
+	EventHookDone EventType = "hook-done"
+	// EventWaiting says that all nodes are applied and what nothing depends on
+	// is waited for.
+	EventWaiting EventType = "waiting"
+)
+
+// Event is one step of an operation (docs/reference.md, "Events"). It never
+// carries the content of an object.
+type Event struct {
+	Time time.Time
+	Type EventType
+	// Node is the node's ID in the plan; empty if the event is about none.
+	Node string
+	// Resource is the resource's kind and name, as in "Deployment/web".
+	Resource string
+	// Hook is the hook's kind and name.
+	Hook string
+	// Message is for people.
+	Message string
+	// Err is the failure that the event reports.
+	Err error
+}
+
+// events hands events to the caller's callback, one at a time.
+type events struct {
+	mu     sync.Mutex
+	notify func(Event)
+}
+
+func newEvents(notify func(Event)) *events { return &events{notify: notify} }
+
+func (e *events) emit(event Event) {
+	if e.notify == nil {
+		return
+	}
+	e.mu.Lock()
+	defer e.mu.Unlock()
+	event.Time = time.Now()
+	e.notify(event)
+}
+
+func (e *events) warn(message string) { e.emit(Event{Type: EventWarning, Message: message}) }

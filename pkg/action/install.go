@@ -1,0 +1,189 @@
+// Copyright The Ordered Helm Authors
+// SPDX-License-Identifier: Apache-2.0
+
+package action
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"io"
+	"time"
+
+	helmaction "helm.sh/helm/v3/pkg/action"
+	"helm.sh/helm/v3/pkg/chart"
+	"helm.sh/helm/v3/pkg/chartutil"
+	kubefake "helm.sh/helm/v3/pkg/kube/fake"
+	"helm.sh/helm/v3/pkg/release"
+	"helm.sh/helm/v3/pkg/storage"
+	"helm.sh/helm/v3/pkg/storage/driver"
+
+	"github.com/ordered-helm/helm/internal/cluster"
+)
+
+// Install installs a chart. It has every field of Helm's Install and means the
+// same by it (docs/reference.md, "Install").
+type Install struct {
+	*helmaction.Install
+
+	// WaitStrategy, if set, wins over the field Wait.
+	WaitStrategy WaitStrategy
+	// ReadinessTimeout is how long each resource may take to get ready before
+	// what depends on it is given up; 0 is ten seconds, cut down to Timeout.
+	// One above Timeout is refused. Resources may say otherwise themselves.
+	ReadinessTimeout time.Duration
+	// OnEvent, if set, is told of every step, one at a time, from goroutines of
+	// the operation. It must return soon.
+	OnEvent func(Event)
+
+	cfg *Configuration
+}
+
+// NewInstall returns an Install with Helm's defaults.
+func NewInstall(cfg *Configuration) *Install {
+	return &Install{Install: helmaction.NewInstall(cfg), cfg: cfg}
+}
+
+// Run is RunWithContext without an end from outside.
+func (i *Install) Run(chrt *chart.Chart, vals map[string]any) (*release.Release, error) {
+	return i.RunWithContext(context.Background(), chrt, vals) //nolint:forbidigo // the signature is Helm's
+}
+
+// RunWithContext installs the chart. When ctx is done it stops, records the
+// release as failed and returns; nothing of it goes on after that. A failure
+// of what was started is returned with the release as it was recorded.
+func (i *Install) RunWithContext(ctx context.Context, chrt *chart.Chart, vals map[string]any) (*release.Release, error) {
+	limits, err := i.validate()
+	if err != nil {
+		return nil, err
+	}
+	if i.ordered() && limits.operation > 0 {
+		var cancel context.CancelFunc
+		ctx, cancel = context.WithTimeoutCause(ctx, limits.operation,
+			fmt.Errorf("the operation took longer than its timeout of %s: raise --timeout", limits.operation))
+		defer cancel()
+	}
+	op := &installation{Install: i, events: newEvents(i.OnEvent), limits: limits}
+	op.cluster = cluster.New(i.cfg.KubeClient, clusterGetter(i.cfg), i.cfg.Log)
+	return op.run(ctx, chrt, vals)
+}
+
+// clusterGetter avoids a getter that is not nil but holds nothing.
+func clusterGetter(cfg *Configuration) cluster.Getter {
+	if cfg.RESTClientGetter == nil {
+		return nil
+	}
+	return cfg.RESTClientGetter
+}
+
+func (i *Install) ordered() bool { return i.WaitStrategy == WaitStrategyOrdered }
+
+// dryRun reports whether nothing is to be installed.
+func (i *Install) dryRun() bool {
+	switch i.DryRunOption {
+	case "client", "server", "true":
+		return true
+	}
+	return i.DryRun
+}
+
+// looksUp reports whether templates may look objects up in the cluster.
+func (i *Install) looksUp() bool {
+	switch i.DryRunOption {
+	case "server", "none", "false":
+		return true
+	}
+	return !i.dryRun()
+}
+
+// validate checks the options before anything is asked of the cluster.
+func (i *Install) validate() (timeouts, error) {
+	if err := i.WaitStrategy.validate(); err != nil {
+		return timeouts{}, err
+	}
+	limits, err := newTimeouts(i.Timeout, i.ReadinessTimeout)
+	if err != nil {
+		return timeouts{}, err
+	}
+	if !i.ClientOnly {
+		if err := i.cfg.KubeClient.IsReachable(); err != nil {
+			return timeouts{}, err
+		}
+	}
+	if i.HideSecret && !i.dryRun() {
+		return timeouts{}, errors.New("Hiding Kubernetes secrets requires a dry-run mode") //nolint:staticcheck // Helm's words
+	}
+	return limits, i.availableName()
+}
+
+// availableName checks that the release's name is valid and not in use.
+func (i *Install) availableName() error {
+	if err := chartutil.ValidateReleaseName(i.ReleaseName); err != nil {
+		return fmt.Errorf("release name %q: %w", i.ReleaseName, err)
+	}
+	if i.dryRun() {
+		return nil
+	}
+	last := lastRevision(i.cfg, i.ReleaseName)
+	if last == nil {
+		return nil
+	}
+	status := last.Info.Status
+	if i.Replace && (status == release.StatusUninstalled || status == release.StatusFailed) {
+		return nil
+	}
+	return errors.New("cannot re-use a name that is still in use")
+}
+
+// lastRevision gives the newest stored revision, or nil if none can be read.
+func lastRevision(cfg *Configuration, name string) *release.Release {
+	history, err := cfg.Releases.History(name)
+	if err != nil {
+		return nil
+	}
+	var last *release.Release
+	for _, r := range history {
+		if last == nil || r.Version > last.Version {
+			last = r
+		}
+	}
+	return last
+}
+
+// playCluster puts what imitates a cluster and a storage in place, for
+// rendering without either.
+func (i *Install) playCluster() {
+	caps := chartutil.DefaultCapabilities.Copy()
+	if i.KubeVersion != nil {
+		caps.KubeVersion = *i.KubeVersion
+	}
+	caps.APIVersions = append(caps.APIVersions, i.APIVersions...)
+	i.cfg.Capabilities = caps
+	i.cfg.KubeClient = &kubefake.PrintingKubeClient{Out: io.Discard}
+	memory := driver.NewMemory()
+	memory.SetNamespace(i.Namespace)
+	i.cfg.Releases = storage.Init(memory)
+}
+
+// Plan renders the chart and returns the graph by which it would deploy,
+// without deploying anything (docs/reference.md, "helm dag").
+func (i *Install) Plan(ctx context.Context, chrt *chart.Chart, vals map[string]any) (*Plan, error) {
+	if !i.ClientOnly {
+		if err := i.cfg.KubeClient.IsReachable(); err != nil {
+			return nil, err
+		}
+	} else {
+		i.playCluster()
+	}
+	if err := ctx.Err(); err != nil {
+		return nil, err
+	}
+	r := &rendering{Install: i, planned: true}
+	if err := r.prepare(chrt, vals); err != nil {
+		return nil, err
+	}
+	if _, err := r.render(); err != nil {
+		return nil, err
+	}
+	return r.plan, nil
+}

@@ -1,0 +1,154 @@
+// Copyright The Ordered Helm Authors
+// SPDX-License-Identifier: Apache-2.0
+
+package action
+
+import (
+	"cmp"
+	"context"
+	"fmt"
+	"slices"
+	"strings"
+	"sync"
+
+	authorizationv1 "k8s.io/api/authorization/v1"
+	apierrors "k8s.io/apimachinery/pkg/api/errors"
+	"k8s.io/apimachinery/pkg/api/meta"
+	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
+	"k8s.io/apimachinery/pkg/runtime/schema"
+	"k8s.io/client-go/kubernetes"
+
+	"github.com/ordered-helm/helm/pkg/sequencer"
+)
+
+// checkNeeds returns the needs that the order makes unmeetable, those left out
+// whose object is in the cluster already.
+func (r *rollout) checkNeeds(ctx context.Context) error {
+	var unmet []sequencer.UnmetNeed
+	for _, need := range r.plan.Unmet {
+		there, err := r.inCluster(ctx, need.To)
+		if err != nil {
+			return err
+		}
+		if !there {
+			unmet = append(unmet, need)
+		}
+	}
+	if len(unmet) > 0 {
+		return &sequencer.UnmetNeedsError{Needs: unmet}
+	}
+	return nil
+}
+
+// inCluster asks whether an object of the release exists already. What cannot
+// be asked counts as missing.
+func (r *rollout) inCluster(ctx context.Context, res *sequencer.PlannedResource) (bool, error) {
+	if r.cfg.RESTClientGetter == nil || res.SelfDefined {
+		return false, nil
+	}
+	mapper, err := r.cfg.RESTClientGetter.ToRESTMapper()
+	if err != nil {
+		return false, err
+	}
+	gv, err := schema.ParseGroupVersion(res.APIVersion)
+	if err != nil {
+		return false, err
+	}
+	mapping, err := mapper.RESTMapping(schema.GroupKind{Group: gv.Group, Kind: res.ID.Kind}, gv.Version)
+	if err != nil {
+		return false, err
+	}
+	client, err := r.cluster.Dynamic()
+	if err != nil {
+		return false, err
+	}
+	namespace := res.ID.Namespace
+	if mapping.Scope.Name() == meta.RESTScopeNameRoot {
+		namespace = ""
+	}
+	_, err = client.Resource(mapping.Resource).Namespace(namespace).Get(ctx, res.ID.Name, metav1.GetOptions{})
+	if err == nil {
+		return true, nil
+	}
+	if apierrors.IsNotFound(err) || apierrors.IsForbidden(err) {
+		return false, nil
+	}
+	return false, fmt.Errorf("look for %s in the cluster: %w", res.ID, err)
+}
+
+// PermissionError says that the account may not create some of the resources.
+// It is found before anything is changed.
+type PermissionError struct {
+	// Denied are the resources, each as "kind in namespace", sorted.
+	Denied []string
+}
+
+func (e *PermissionError) Error() string {
+	return fmt.Sprintf("this account may not create %s: nothing was changed; "+
+		"have the permission granted, or ask `kubectl auth can-i create` for details", strings.Join(e.Denied, ", "))
+}
+
+// permission is one thing that the account must be allowed.
+type permission struct {
+	resource        schema.GroupVersionResource
+	kind, namespace string
+}
+
+// checkPermissions asks, all at once, whether the account may create what the
+// release consists of, so that an order does not end half-way for want of a
+// permission. A cluster that does not answer such questions is not asked
+// again.
+func (r *rollout) checkPermissions(ctx context.Context) error {
+	if !r.cluster.Real() {
+		return nil
+	}
+	client, err := r.cluster.Clientset()
+	if err != nil {
+		return err
+	}
+	needed := r.permissions()
+	denied := make([]bool, len(needed))
+	var asking sync.WaitGroup
+	for i, p := range needed {
+		asking.Go(func() { denied[i] = isDenied(ctx, client, p) })
+	}
+	asking.Wait()
+	e := &PermissionError{}
+	for i, p := range needed {
+		if denied[i] {
+			e.Denied = append(e.Denied, strings.TrimSuffix(fmt.Sprintf("%s in namespace %s", p.kind, p.namespace), " in namespace "))
+		}
+	}
+	if len(e.Denied) > 0 {
+		slices.Sort(e.Denied)
+		return e
+	}
+	return ctx.Err()
+}
+
+// permissions lists what is to be created, each kind and namespace once.
+func (r *rollout) permissions() []permission {
+	seen := map[permission]bool{}
+	for _, info := range r.all {
+		seen[permission{info.Mapping.Resource, info.Mapping.GroupVersionKind.Kind, info.Namespace}] = true
+	}
+	list := make([]permission, 0, len(seen))
+	for p := range seen {
+		list = append(list, p)
+	}
+	slices.SortFunc(list, func(a, b permission) int {
+		return cmp.Or(cmp.Compare(a.resource.String(), b.resource.String()), cmp.Compare(a.namespace, b.namespace))
+	})
+	return list
+}
+
+func isDenied(ctx context.Context, client kubernetes.Interface, p permission) bool {
+	review := &authorizationv1.SelfSubjectAccessReview{Spec: authorizationv1.SelfSubjectAccessReviewSpec{
+		ResourceAttributes: &authorizationv1.ResourceAttributes{
+			Verb: "create", Group: p.resource.Group, Version: p.resource.Version,
+			Resource: p.resource.Resource, Namespace: p.namespace,
+		},
+	}}
+	answer, err := client.AuthorizationV1().SelfSubjectAccessReviews().Create(ctx, review, metav1.CreateOptions{})
+	return err == nil && !answer.Status.Allowed
+}

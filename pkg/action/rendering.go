@@ -1,0 +1,146 @@
+// Copyright The Ordered Helm Authors
+// SPDX-License-Identifier: Apache-2.0
+
+package action
+
+import (
+	"fmt"
+
+	"helm.sh/helm/v3/pkg/chart"
+	"helm.sh/helm/v3/pkg/chartutil"
+	"k8s.io/client-go/rest"
+
+	"github.com/ordered-helm/helm/internal/record"
+	"github.com/ordered-helm/helm/internal/render"
+	"github.com/ordered-helm/helm/pkg/chart/loader"
+	"github.com/ordered-helm/helm/pkg/sequencer"
+)
+
+// Plan is the graph by which a release deploys.
+type Plan = sequencer.Plan
+
+// rendering turns a chart and values into manifests and a plan.
+type rendering struct {
+	*Install
+	// planned is whether the plan is wanted even if the release is deployed
+	// without an order.
+	planned bool
+
+	chart *chart.Chart
+	vals  map[string]any
+	root  *sequencer.Chart
+	plan  *sequencer.Plan
+	// documents is the chart of each document, where Sources do not tell it.
+	documents []string
+}
+
+// prepare reads what the charts declare and has Helm process the dependencies.
+func (r *rendering) prepare(chrt *chart.Chart, vals map[string]any) error {
+	declared, err := loader.Declarations(chrt)
+	if err != nil {
+		return err
+	}
+	if r.chart, err = record.Attach(chrt, nil); err != nil {
+		return err
+	}
+	r.vals = vals
+	if err := chartutil.ProcessDependenciesWithMerge(r.chart, vals); err != nil {
+		return err
+	}
+	r.root = render.Charts(declared, r.chart)
+	return nil
+}
+
+// sequenced reports whether any chart's declarations count.
+func sequenced(c *sequencer.Chart) bool {
+	if c.Sequenced {
+		return true
+	}
+	for _, sub := range c.Subcharts {
+		if sequenced(sub) {
+			return true
+		}
+	}
+	return false
+}
+
+// render renders the chart. Where an order counts, or would, it also plans.
+func (r *rendering) render() (*render.Result, error) {
+	values, caps, err := r.values()
+	if err != nil {
+		return nil, err
+	}
+	o := render.Options{
+		Values: values, Capabilities: caps, EnableDNS: r.EnableDNS, SubNotes: r.SubNotes,
+		IncludeCRDs: r.IncludeCRDs, HideSecret: r.HideSecret, PostRenderer: r.PostRenderer,
+	}
+	if r.wantsPlan() {
+		o.Root = r.root
+	}
+	if o.RESTConfig, err = r.lookupConfig(); err != nil {
+		return nil, err
+	}
+	result, err := render.Chart(r.chart, o)
+	if err != nil || !r.wantsPlan() {
+		return result, err
+	}
+	r.documents = result.Charts
+	if r.plan, err = r.build(result); err != nil {
+		return result, &orderError{err}
+	}
+	return result, nil
+}
+
+// orderError marks an error as one of the order that the charts declare.
+type orderError struct{ error }
+
+func (e *orderError) Unwrap() error { return e.error }
+
+// wantsPlan reports whether a graph is needed: for an ordered operation, and to
+// check what a chart declares where it is only looked at.
+func (r *rendering) wantsPlan() bool {
+	return r.ordered() || r.planned || r.dryRun() && sequenced(r.root)
+}
+
+func (r *rendering) build(result *render.Result) (*sequencer.Plan, error) {
+	resources, err := render.Resources(result.Manifest, result.Charts, r.root)
+	if err != nil {
+		return nil, err
+	}
+	return sequencer.Build(sequencer.Input{Root: r.root, Resources: resources, Namespace: r.Namespace})
+}
+
+func (r *rendering) lookupConfig() (*rest.Config, error) {
+	if !r.looksUp() || r.cfg.RESTClientGetter == nil {
+		return nil, nil
+	}
+	return r.cfg.RESTClientGetter.ToRESTConfig()
+}
+
+// values gives what the templates are rendered with.
+func (r *rendering) values() (chartutil.Values, *chartutil.Capabilities, error) {
+	caps, err := capabilities(r.cfg)
+	if err != nil {
+		return nil, nil, err
+	}
+	upgrade := r.IsUpgrade && r.dryRun()
+	o := chartutil.ReleaseOptions{
+		Name: r.ReleaseName, Namespace: r.Namespace, Revision: 1, IsInstall: !upgrade, IsUpgrade: upgrade,
+	}
+	values, err := chartutil.ToRenderValuesWithSchemaValidation(r.chart, r.vals, o, caps, r.SkipSchemaValidation)
+	return values, caps, err
+}
+
+// recordOf gives what the release must remember: nil where it uses nothing
+// that stock Helm does not have.
+func (r *rendering) recordOf() *record.Record {
+	if !r.ordered() {
+		return nil
+	}
+	return &record.Record{Sequenced: true, Root: r.root, Documents: r.documents}
+}
+
+// unmetWarning is the warning for a need that may be met in the cluster.
+func unmetWarning(n sequencer.UnmetNeed) string {
+	return fmt.Sprintf("the order can never be met unless the object exists already: %s", n)
+}

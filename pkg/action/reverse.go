@@ -1,0 +1,250 @@
+// Copyright The Ordered Helm Authors
+// SPDX-License-Identifier: Apache-2.0
+
+package action
+
+import (
+	"bytes"
+	"cmp"
+	"context"
+	"encoding/json"
+	"errors"
+	"fmt"
+	"slices"
+
+	"helm.sh/helm/v3/pkg/kube"
+	"helm.sh/helm/v3/pkg/releaseutil"
+	apierrors "k8s.io/apimachinery/pkg/api/errors"
+	"k8s.io/apimachinery/pkg/api/meta"
+	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
+	"k8s.io/apimachinery/pkg/runtime/schema"
+	"k8s.io/apimachinery/pkg/types"
+	"k8s.io/cli-runtime/pkg/resource"
+
+	"github.com/ordered-helm/helm/internal/cluster"
+	"github.com/ordered-helm/helm/internal/readiness"
+	"github.com/ordered-helm/helm/pkg/sequencer"
+)
+
+// inReverse deletes node after node, each once everything that depended on it
+// is gone.
+func (r *removal) inReverse(ctx context.Context) error {
+	if r.Timeout > 0 {
+		var cancel context.CancelFunc
+		ctx, cancel = context.WithTimeoutCause(ctx, r.Timeout,
+			fmt.Errorf("the operation took longer than its timeout of %s: see what holds it up, and repeat it, with a longer --timeout if need be", r.Timeout))
+		defer cancel()
+	}
+	if r.cluster.Real() {
+		client, err := r.cluster.Dynamic()
+		if err != nil {
+			return err
+		}
+		r.tracker = readiness.NewTracker(context.WithoutCancel(ctx), readiness.Config{
+			Client: client, Notify: func(n readiness.Notice) { r.events.warn(n.String()) },
+		})
+	}
+	return sequencer.ExecuteReverse(ctx, r.plan, r.removeNode)
+}
+
+func (r *removal) removeNode(ctx context.Context, n *sequencer.Node) error {
+	r.events.emit(Event{Type: EventNodeDeleting, Node: n.ID(), Message: summary(n)})
+	if err := r.deleteNode(ctx, n); err != nil {
+		r.events.emit(Event{Type: EventNodeFailed, Node: n.ID(), Err: err, Message: err.Error()})
+		return err
+	}
+	r.events.emit(Event{Type: EventNodeDeleted, Node: n.ID()})
+	return nil
+}
+
+// deleteNode deletes a node's objects and, if something waits for that, waits
+// until they and the pods they owned are gone.
+func (r *removal) deleteNode(ctx context.Context, n *sequencer.Node) error {
+	list, err := r.objects(n)
+	if err != nil || len(list) == 0 {
+		return err
+	}
+	r.mu.Lock()
+	r.list = append(r.list, list...)
+	r.mu.Unlock()
+	awaited := n.Level > 0 && r.tracker != nil
+	var going *departure
+	if awaited {
+		if going, err = r.depart(ctx, list); err != nil {
+			return err
+		}
+	}
+	if errs := r.cluster.Delete(ctx, list, r.propagation()); len(errs) > 0 {
+		return errors.Join(errs...)
+	}
+	if !awaited {
+		return nil
+	}
+	return r.awaitGone(ctx, n, going)
+}
+
+// objects builds the objects of a node that are to be deleted, in Helm's
+// uninstall order of kinds.
+func (r *removal) objects(n *sequencer.Node) (kube.ResourceList, error) {
+	var b bytes.Buffer
+	for _, res := range uninstallOrder(n.Resources) {
+		if keeps(policyOf(res)) {
+			continue
+		}
+		known, err := r.kindKnown(res)
+		if err != nil {
+			return nil, err
+		}
+		if !known {
+			continue // its definition is gone, and with it every such object
+		}
+		text, err := json.Marshal(res.Object())
+		if err != nil {
+			return nil, fmt.Errorf("%s: %w", res.ID, err)
+		}
+		b.WriteString("---\n")
+		b.Write(text)
+		b.WriteString("\n")
+	}
+	if b.Len() == 0 {
+		return nil, nil
+	}
+	list, err := r.cluster.Build(b.Bytes(), false)
+	if err != nil {
+		return nil, fmt.Errorf("unable to build kubernetes objects for delete: %w", err)
+	}
+	return list, nil
+}
+
+func uninstallOrder(resources []*sequencer.PlannedResource) []*sequencer.PlannedResource {
+	rank := func(res *sequencer.PlannedResource) int {
+		if i := slices.Index(releaseutil.UninstallOrder, res.ID.Kind); i >= 0 {
+			return i
+		}
+		return len(releaseutil.UninstallOrder)
+	}
+	sorted := slices.Clone(resources)
+	slices.SortStableFunc(sorted, func(a, b *sequencer.PlannedResource) int {
+		return cmp.Or(cmp.Compare(rank(a), rank(b)), cmp.Compare(a.ID.Kind, b.ID.Kind))
+	})
+	return sorted
+}
+
+func policyOf(res *sequencer.PlannedResource) string {
+	metadata, _ := res.Object()["metadata"].(map[string]any)
+	annotations, _ := metadata["annotations"].(map[string]any)
+	policy, _ := annotations[kube.ResourcePolicyAnno].(string)
+	return policy
+}
+
+func (r *removal) kindKnown(res *sequencer.PlannedResource) (bool, error) {
+	if !res.SelfDefined || r.cfg.RESTClientGetter == nil {
+		return true, nil
+	}
+	mapper, err := r.cfg.RESTClientGetter.ToRESTMapper()
+	if err != nil {
+		return false, err
+	}
+	gv, err := schema.ParseGroupVersion(res.APIVersion)
+	if err != nil {
+		return false, err
+	}
+	_, err = mapper.RESTMapping(schema.GroupKind{Group: gv.Group, Kind: res.ID.Kind}, gv.Version)
+	if meta.IsNoMatchError(err) {
+		return false, nil
+	}
+	return err == nil, err
+}
+
+// departure is what must be gone before a node counts as removed.
+type departure struct {
+	targets []readiness.Target
+	owners  *cluster.Owners
+	// owned are, by namespace, the objects whose pods must be gone as well.
+	owned map[string]map[types.UID]bool
+}
+
+// depart notes, before the deletion, which objects are there and what owns
+// pods on their behalf.
+func (r *removal) depart(ctx context.Context, list kube.ResourceList) (*departure, error) {
+	d := &departure{owned: map[string]map[types.UID]bool{}}
+	for _, info := range list {
+		live, err := resource.NewHelper(info.Client, info.Mapping).Get(info.Namespace, info.Name)
+		if apierrors.IsNotFound(err) {
+			continue
+		}
+		if err != nil {
+			return nil, fmt.Errorf("look at %s: %w", describe(info), err)
+		}
+		object, err := meta.Accessor(live)
+		if err != nil {
+			return nil, err
+		}
+		d.targets = append(d.targets, readiness.Target{
+			GVR: info.Mapping.Resource, GVK: info.Mapping.GroupVersionKind,
+			Namespace: info.Namespace, Name: info.Name, UID: object.GetUID(),
+		})
+		if info.Namespace != "" && mayOwnPods(info) {
+			if d.owned[info.Namespace] == nil {
+				d.owned[info.Namespace] = map[types.UID]bool{}
+			}
+			d.owned[info.Namespace][object.GetUID()] = true
+		}
+	}
+	if len(d.owned) == 0 || r.propagation() == metav1.DeletePropagationOrphan {
+		d.owned = nil
+		return d, nil
+	}
+	var err error
+	if d.owners, err = r.cluster.NewOwners(); err != nil {
+		return nil, err
+	}
+	for namespace, uids := range d.owned {
+		if err := d.owners.Closure(ctx, namespace, uids); err != nil {
+			return nil, err
+		}
+	}
+	return d, nil
+}
+
+// mayOwnPods spares the kinds that surely own none the search for pods.
+func mayOwnPods(info *resource.Info) bool {
+	gvk := info.Mapping.GroupVersionKind
+	switch gvk.Group {
+	case "":
+		return gvk.Kind == "ReplicationController"
+	case "rbac.authorization.k8s.io", "networking.k8s.io", "policy", "autoscaling", "storage.k8s.io",
+		"apiextensions.k8s.io", "apiregistration.k8s.io", "admissionregistration.k8s.io":
+		return false
+	}
+	return true
+}
+
+// awaitGone waits for the objects and their pods to be gone.
+func (r *removal) awaitGone(ctx context.Context, n *sequencer.Node, d *departure) error {
+	targets := d.targets
+	for namespace, uids := range d.owned {
+		pods, err := d.owners.Pods(ctx, namespace, uids)
+		if err != nil {
+			return err
+		}
+		for _, pod := range pods {
+			targets = append(targets, readiness.Target{
+				GVR: cluster.PodResource(), GVK: schema.GroupVersionKind{Version: "v1", Kind: "Pod"},
+				Namespace: namespace, Name: pod.Name, UID: pod.UID,
+			})
+		}
+	}
+	if len(targets) == 0 {
+		return nil
+	}
+	_, err := r.tracker.WaitGone(ctx, targets, func(report readiness.Report) {
+		if report.Status.State != readiness.Ready {
+			r.events.emit(Event{
+				Type: EventResourceChanged, Node: n.ID(), Resource: report.Target.GVK.Kind + "/" + report.Target.Name,
+				Message: progress(report.Status),
+			})
+		}
+	})
+	return err
+}

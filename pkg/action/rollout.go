@@ -1,0 +1,240 @@
+// Copyright The Ordered Helm Authors
+// SPDX-License-Identifier: Apache-2.0
+
+package action
+
+import (
+	"bytes"
+	"context"
+	"encoding/json"
+	"fmt"
+	"sync"
+
+	"helm.sh/helm/v3/pkg/kube"
+
+	"github.com/ordered-helm/helm/internal/cluster"
+	"github.com/ordered-helm/helm/internal/readiness"
+	"github.com/ordered-helm/helm/pkg/sequencer"
+)
+
+// rollout deploys the nodes of a plan. A release without an order is a plan of
+// one node.
+type rollout struct {
+	cfg     *Configuration
+	cluster *cluster.Client
+	events  *events
+	limits  timeouts
+	plan    *sequencer.Plan
+
+	name, namespace      string
+	validate             bool
+	force, takeOwnership bool
+	jobs                 bool
+
+	// all are the objects, as far as their kinds are known from the start.
+	all kube.ResourceList
+	// slices are the objects of each node, in the order of its resources.
+	slices map[*sequencer.Node]*slice
+	// present are the objects that were in the cluster before.
+	present kube.ResourceList
+
+	trackerOnce sync.Once
+	tracker     *readiness.Tracker
+	trackerErr  error
+}
+
+// slice is the objects of one node.
+type slice struct {
+	node *sequencer.Node
+	// list has nil where the object cannot be built before its node starts,
+	// because the release itself defines its kind.
+	list []*kubeInfo
+	// awaits follow the objects' readiness, by index.
+	awaits []*await
+}
+
+// build reads the objects: of an ordered release node by node, of one without
+// an order the manifest as it is.
+func (r *rollout) build(manifest string) error {
+	r.slices = map[*sequencer.Node]*slice{}
+	if len(r.plan.Nodes) == 1 && len(r.plan.Nodes[0].Resources) == 0 {
+		list, err := r.cluster.Build([]byte(manifest), r.validate)
+		if err != nil {
+			return err
+		}
+		r.all = list
+		r.slices[r.plan.Nodes[0]] = &slice{node: r.plan.Nodes[0], list: list}
+		return takeOver(list, r.name, r.namespace)
+	}
+	return r.buildNodes()
+}
+
+// buildNodes builds in one go all objects whose kind the cluster can know.
+func (r *rollout) buildNodes() error {
+	var now []*sequencer.PlannedResource
+	for _, n := range r.plan.Nodes {
+		r.slices[n] = &slice{node: n, list: make([]*kubeInfo, len(n.Resources))}
+		for _, res := range n.Resources {
+			if !res.SelfDefined {
+				now = append(now, res)
+			}
+		}
+	}
+	list, err := r.buildResources(now)
+	if err != nil {
+		return err
+	}
+	if len(list) == 0 { // no cluster makes objects of the resources
+		for _, s := range r.slices {
+			s.list = nil
+		}
+		return nil
+	}
+	r.all = list
+	at := 0
+	for _, n := range r.plan.Nodes {
+		for i, res := range n.Resources {
+			if !res.SelfDefined {
+				r.slices[n].list[i] = list[at]
+				at++
+			}
+		}
+	}
+	return nil
+}
+
+// buildResources builds objects and marks them as the release's. The list has
+// the order of the resources; without a cluster it is empty.
+func (r *rollout) buildResources(resources []*sequencer.PlannedResource) (kube.ResourceList, error) {
+	if len(resources) == 0 {
+		return nil, nil
+	}
+	var b bytes.Buffer
+	for _, res := range resources {
+		text, err := json.Marshal(res.Object())
+		if err != nil {
+			return nil, fmt.Errorf("%s: %w", res.ID, err)
+		}
+		b.WriteString("---\n")
+		b.Write(text)
+		b.WriteString("\n")
+	}
+	list, err := r.cluster.Build(b.Bytes(), r.validate)
+	if err != nil {
+		return nil, err
+	}
+	if len(list) != len(resources) && len(list) != 0 {
+		return nil, fmt.Errorf("%d resources were read as %d objects", len(resources), len(list))
+	}
+	return list, takeOver(list, r.name, r.namespace)
+}
+
+// findExisting looks which objects are in the cluster already.
+func (r *rollout) findExisting(ctx context.Context) error {
+	present, err := existing(ctx, r.all, r.name, r.namespace, r.takeOwnership)
+	r.present = present
+	return err
+}
+
+// deploy applies every node, each once all it depends on is ready.
+func (r *rollout) deploy(ctx context.Context) error {
+	return sequencer.Execute(ctx, r.plan, r.deployNode)
+}
+
+func (r *rollout) deployNode(ctx context.Context, n *sequencer.Node) error {
+	s := r.slices[n]
+	if len(n.Resources) == 0 {
+		return r.apply(ctx, s.list) // no order: nothing to report or to wait for
+	}
+	r.events.emit(Event{Type: EventNodeStarted, Node: n.ID(), Message: summary(n)})
+	err := r.applyNode(ctx, s)
+	if err == nil {
+		r.events.emit(Event{Type: EventNodeApplied, Node: n.ID()})
+		if n.Awaited {
+			err = r.awaitNode(ctx, s)
+		}
+	}
+	if err != nil {
+		r.events.emit(Event{Type: EventNodeFailed, Node: n.ID(), Err: err, Message: err.Error()})
+		return err
+	}
+	if n.Awaited {
+		r.events.emit(Event{Type: EventNodeReady, Node: n.ID()})
+	}
+	return nil
+}
+
+// applyNode builds what could not be built before, and applies the node's
+// objects while their readiness is already followed.
+func (r *rollout) applyNode(ctx context.Context, s *slice) error {
+	if err := r.buildSelfDefined(s); err != nil {
+		return err
+	}
+	if err := r.follow(ctx, s); err != nil {
+		return err
+	}
+	if err := r.apply(ctx, s.list); err != nil {
+		return err
+	}
+	return s.applied()
+}
+
+// buildSelfDefined builds the objects whose kind a node before has defined.
+func (r *rollout) buildSelfDefined(s *slice) error {
+	var late []*sequencer.PlannedResource
+	for _, res := range s.node.Resources {
+		if res.SelfDefined {
+			late = append(late, res)
+		}
+	}
+	if len(late) == 0 {
+		return nil
+	}
+	if err := r.cluster.RefreshDiscovery(); err != nil {
+		return err
+	}
+	list, err := r.buildResources(late)
+	if err != nil || len(list) == 0 {
+		return err
+	}
+	at := 0
+	for i, res := range s.node.Resources {
+		if res.SelfDefined {
+			s.list[i] = list[at]
+			at++
+		}
+	}
+	return nil
+}
+
+// apply creates the objects, or updates them where some are to be adopted.
+func (r *rollout) apply(ctx context.Context, list kube.ResourceList) error {
+	original := r.present.Intersect(list)
+	if len(original) == 0 {
+		return r.cluster.Create(ctx, list)
+	}
+	return r.cluster.Update(ctx, original, list, cluster.UpdateOptions{Force: r.force, ThreeWay: r.takeOwnership})
+}
+
+// close ends the watches.
+func (r *rollout) close() {
+	if r.tracker != nil {
+		r.tracker.Close()
+	}
+}
+
+// summary says what a node holds, as in "Secret/db, Deployment/db".
+func summary(n *sequencer.Node) string {
+	const most = 6
+	text := ""
+	for i, res := range n.Resources {
+		if i == most {
+			return fmt.Sprintf("%s and %d more", text, len(n.Resources)-most)
+		}
+		if i > 0 {
+			text += ", "
+		}
+		text += res.ID.String()
+	}
+	return text
+}

@@ -1,0 +1,145 @@
+// Copyright The Ordered Helm Authors
+// SPDX-License-Identifier: Apache-2.0
+
+package loader
+
+import (
+	"archive/tar"
+	"bytes"
+	"compress/gzip"
+	"fmt"
+	"path"
+	"strconv"
+	"strings"
+
+	"gopkg.in/yaml.v3"
+
+	"github.com/ordered-helm/helm/internal/annotation"
+	"github.com/ordered-helm/helm/internal/yamledit"
+)
+
+// chartFile is the name of the file that describes a chart.
+const chartFile = "Chart.yaml"
+
+// legalFiles returns the files with every Chart.yaml in the form that Helm's
+// loader accepts: annotations of ours that are lists as JSON strings. All else
+// stays as it is, and the files given are not changed.
+func legalFiles(files []*BufferedFile) ([]*BufferedFile, error) {
+	legal := make([]*BufferedFile, 0, len(files))
+	for _, f := range files {
+		data, err := legalFile(f)
+		if err != nil {
+			return nil, err
+		}
+		legal = append(legal, &BufferedFile{Name: f.Name, Data: data})
+	}
+	return legal, nil
+}
+
+func legalFile(f *BufferedFile) ([]byte, error) {
+	switch {
+	case f.Name == chartFile,
+		strings.HasPrefix(f.Name, "charts/") && path.Base(f.Name) == chartFile:
+		data, err := legalChartYAML(f.Data)
+		if err != nil {
+			return nil, fmt.Errorf("%s: %w", f.Name, err)
+		}
+		return data, nil
+	case strings.HasPrefix(f.Name, "charts/") && path.Ext(f.Name) == ".tgz":
+		data, err := legalArchive(f.Data)
+		if err != nil {
+			return nil, fmt.Errorf("%s: %w", f.Name, err)
+		}
+		return data, nil
+	}
+	return f.Data, nil
+}
+
+// legalChartYAML rewrites the list-valued annotations of ours in a Chart.yaml.
+// What does not parse is left for Helm's loader to refuse.
+func legalChartYAML(data []byte) ([]byte, error) {
+	if !bytes.Contains(data, []byte("helm.sh/")) {
+		return data, nil
+	}
+	root, err := yamledit.Parse(string(data))
+	if err != nil {
+		return data, nil
+	}
+	annotations := yamledit.Lookup(root, "annotations")
+	if annotations == nil || annotations.Kind != yaml.MappingNode {
+		return data, nil
+	}
+	var changes []yamledit.Change
+	for i := 0; i < len(annotations.Content); i += 2 {
+		key := annotations.Content[i].Value
+		text, change, err := legalChartValue(key, yamledit.Resolve(annotations.Content[i+1]))
+		if err != nil {
+			return nil, err
+		}
+		if change {
+			changes = append(changes, yamledit.Change{Mapping: annotations, Key: key, NewValue: yamledit.Text(text)})
+		}
+	}
+	edited, err := yamledit.Apply(string(data), root, changes)
+	return []byte(edited), err
+}
+
+// legalChartValue gives the text that stands for a value of a chart's
+// annotation that is none.
+func legalChartValue(key string, value *yaml.Node) (text string, change bool, err error) {
+	switch key {
+	case annotation.DependsOnSubcharts, annotation.DependsOnSubchartsLegal:
+		return annotation.LegalValue(key, value)
+	case annotation.RunHooksInParallel:
+		var b bool
+		if value.ShortTag() == "!!bool" && value.Decode(&b) == nil {
+			return strconv.FormatBool(b), true, nil
+		}
+	}
+	return "", false, nil
+}
+
+// legalArchive returns a packed subchart with legal Chart.yaml files: the very
+// bytes given where there is nothing to change.
+func legalArchive(data []byte) ([]byte, error) {
+	files, err := LoadArchiveFiles(bytes.NewReader(data))
+	if err != nil {
+		return data, nil //nolint:nilerr // Helm's loader refuses it with its own words
+	}
+	legal, err := legalFiles(files)
+	if err != nil {
+		return nil, err
+	}
+	changed := false
+	for i := range files {
+		changed = changed || !bytes.Equal(files[i].Data, legal[i].Data)
+	}
+	if !changed {
+		return data, nil
+	}
+	return pack(legal)
+}
+
+// pack writes files into a chart archive. The folder at its top has no meaning
+// to the loader.
+func pack(files []*BufferedFile) ([]byte, error) {
+	var b bytes.Buffer
+	gz := gzip.NewWriter(&b)
+	tw := tar.NewWriter(gz)
+	for _, f := range files {
+		header := &tar.Header{Name: "chart/" + f.Name, Mode: 0o644, Size: int64(len(f.Data)), Typeflag: tar.TypeReg}
+		if err := tw.WriteHeader(header); err != nil {
+			return nil, err
+		}
+		if _, err := tw.Write(f.Data); err != nil {
+			return nil, err
+		}
+	}
+	if err := tw.Close(); err != nil {
+		return nil, err
+	}
+	if err := gz.Close(); err != nil {
+		return nil, err
+	}
+	return b.Bytes(), nil
+}

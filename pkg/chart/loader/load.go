@@ -1,0 +1,92 @@
+// Copyright The Ordered Helm Authors
+// SPDX-License-Identifier: Apache-2.0
+
+// Package loader loads charts as Helm's package of the same name does, and
+// accepts the additions to Chart.yaml in every spelling (docs/reference.md,
+// "Chart.yaml"). The charts it returns are Helm's.
+package loader
+
+import (
+	"bytes"
+	"io"
+	"os"
+
+	"helm.sh/helm/v3/pkg/chart"
+	helmloader "helm.sh/helm/v3/pkg/chart/loader"
+)
+
+type (
+	// BufferedFile is Helm's BufferedFile.
+	BufferedFile = helmloader.BufferedFile
+	// ChartLoader is Helm's ChartLoader.
+	ChartLoader = helmloader.ChartLoader
+	// DirLoader loads a chart from a folder.
+	DirLoader string
+	// FileLoader loads a chart from an archive.
+	FileLoader string
+)
+
+// Load loads the chart from the folder.
+func (l DirLoader) Load() (*chart.Chart, error) { return LoadDir(string(l)) }
+
+// Load loads the chart from the archive.
+func (l FileLoader) Load() (*chart.Chart, error) { return LoadFile(string(l)) }
+
+// Loader returns the loader for what is at the path: a folder or an archive.
+func Loader(name string) (ChartLoader, error) {
+	fi, err := os.Stat(name)
+	if err != nil {
+		return nil, err
+	}
+	if fi.IsDir() {
+		return DirLoader(name), nil
+	}
+	return FileLoader(name), nil
+}
+
+// Load loads a chart from a folder, minding its .helmignore, or from an
+// archive.
+func Load(name string) (*chart.Chart, error) {
+	l, err := Loader(name)
+	if err != nil {
+		return nil, err
+	}
+	return l.Load()
+}
+
+// LoadArchive loads a chart from a gzipped tar archive.
+func LoadArchive(in io.Reader) (*chart.Chart, error) {
+	files, err := LoadArchiveFiles(in)
+	if err != nil {
+		return nil, err
+	}
+	return LoadFiles(files)
+}
+
+// LoadArchiveFiles reads the files of an archive into memory, with Helm's
+// checks of their paths and sizes.
+func LoadArchiveFiles(in io.Reader) ([]*BufferedFile, error) {
+	return helmloader.LoadArchiveFiles(in)
+}
+
+// LoadFile loads a chart from an archive file.
+func LoadFile(name string) (*chart.Chart, error) {
+	raw, err := os.ReadFile(name)
+	if err == nil {
+		var files []*BufferedFile
+		if files, err = LoadArchiveFiles(bytes.NewReader(raw)); err == nil {
+			return LoadFiles(files)
+		}
+	}
+	// Helm's loader says best what is wrong with a file that is no archive.
+	return helmloader.LoadFile(name)
+}
+
+// LoadFiles makes a chart of files in memory, subcharts under charts/ included.
+func LoadFiles(files []*BufferedFile) (*chart.Chart, error) {
+	legal, err := legalFiles(files)
+	if err != nil {
+		return new(chart.Chart), err
+	}
+	return helmloader.LoadFiles(legal)
+}

@@ -1,0 +1,258 @@
+// Copyright The Ordered Helm Authors
+// SPDX-License-Identifier: Apache-2.0
+
+package sequencer
+
+import (
+	"cmp"
+	"errors"
+	"fmt"
+	"slices"
+
+	"github.com/ordered-helm/helm/internal/dag"
+)
+
+// Build makes the plan for a release. What is wrong with the declarations is
+// returned together, as errors that name file, resource, key and value
+// (docs/reference.md, "The graph"); needs that the order makes unmeetable are
+// part of the plan, because only a cluster can tell whether they are met
+// already.
+func Build(in Input) (*Plan, error) {
+	b := &builder{byPath: map[string]int{}}
+	b.addChart(in.Root, -1)
+	if err := errors.Join(b.readResources(in), b.resolveSubcharts()); err != nil {
+		return nil, err
+	}
+	b.makeNodes()
+	b.connect()
+	if cycle := b.graph.Cycle(); cycle != nil {
+		return nil, b.cycleError(cycle)
+	}
+	plan := b.plan()
+	b.findNeeds(plan)
+	b.warnUncounted()
+	plan.Warnings = append(plan.Warnings, b.warnings...)
+	return plan, nil
+}
+
+// builder collects what a plan is made of. A chart, a resource and a node are
+// known by their index.
+type builder struct {
+	charts    []*chartEntry
+	byPath    map[string]int
+	resources []resource
+	byID      map[ID]int
+	nodes     []*nodeEntry
+	nodeOf    []int // of each resource
+	graph     *dag.Graph
+	reasons   map[[2]int]reason
+	warnings  []string
+	// definitions are the CustomResourceDefinitions of the release by the
+	// group and kind that they define.
+	definitions map[[2]string]ID
+}
+
+// chartEntry is a chart at its place in the tree.
+type chartEntry struct {
+	*Chart
+	path, file string
+	parent     int
+	subcharts  []int
+	// after and ownAfter are charts: see PlannedChart.
+	after, ownAfter []int
+	layers          map[string]int // the node of each layer
+	nodes           []int          // every node of the chart, the unsequenced one last
+	// open is the gate before the chart's subtree, own the one before its own
+	// resources, done the one after its subtree.
+	open, own, done int
+}
+
+// nodeEntry is a node on its way into a plan.
+type nodeEntry struct {
+	chart       int
+	layer       string
+	unsequenced bool
+	resources   []int
+	vertex      int
+}
+
+// reason says where an edge is declared.
+type reason struct{ from, to, file, key string }
+
+// addChart numbers the charts, a parent before its subcharts, these by name.
+func (b *builder) addChart(c *Chart, parent int) {
+	entry := &chartEntry{Chart: c, path: c.Name, file: c.Name, parent: parent, layers: map[string]int{}}
+	if parent >= 0 {
+		entry.path = b.charts[parent].path + "/" + c.Name
+		entry.file = b.charts[parent].file + "/charts/" + c.Name
+	}
+	index := len(b.charts)
+	if _, taken := b.byPath[entry.path]; taken {
+		return // two versions of one subchart: Helm merges their templates, too
+	}
+	b.charts = append(b.charts, entry)
+	b.byPath[entry.path] = index
+	if parent >= 0 {
+		b.charts[parent].subcharts = append(b.charts[parent].subcharts, index)
+	}
+	subcharts := slices.Clone(c.Subcharts)
+	slices.SortStableFunc(subcharts, func(x, y *Chart) int { return cmp.Compare(x.Name, y.Name) })
+	for _, sub := range subcharts {
+		b.addChart(sub, index)
+	}
+}
+
+// makeNodes groups the resources of each chart into nodes.
+func (b *builder) makeNodes() {
+	b.nodeOf = make([]int, len(b.resources))
+	unsequenced := map[int]int{}
+	for i := range b.resources {
+		r := &b.resources[i]
+		c := b.charts[r.chart]
+		switch {
+		case r.order.Layer != "":
+			join(b, i, c.layers, r.order.Layer, nodeEntry{chart: r.chart, layer: r.order.Layer})
+		case len(r.order.DependsOn) > 0:
+			b.nodeOf[i] = b.addNode(nodeEntry{chart: r.chart})
+			b.nodes[b.nodeOf[i]].resources = []int{i}
+		default:
+			join(b, i, unsequenced, r.chart, nodeEntry{chart: r.chart, unsequenced: true})
+		}
+	}
+	for _, n := range b.nodes {
+		slices.SortFunc(n.resources, func(x, y int) int {
+			return cmp.Or(compareResources(&b.resources[x], &b.resources[y]), cmp.Compare(x, y))
+		})
+	}
+	slices.SortFunc(b.nodes, b.compareNodes)
+	for v, n := range b.nodes {
+		n.vertex = v
+		c := b.charts[n.chart]
+		c.nodes = append(c.nodes, v)
+		if n.layer != "" {
+			c.layers[n.layer] = v
+		}
+		for _, r := range n.resources {
+			b.nodeOf[r] = v
+		}
+	}
+}
+
+func (b *builder) addNode(n nodeEntry) int {
+	b.nodes = append(b.nodes, &n)
+	return len(b.nodes) - 1
+}
+
+// join puts a resource into the node under the key, making the node first.
+func join[K comparable](b *builder, resource int, nodes map[K]int, key K, fresh nodeEntry) {
+	v, exists := nodes[key]
+	if !exists {
+		v = b.addNode(fresh)
+		nodes[key] = v
+	}
+	b.nodes[v].resources = append(b.nodes[v].resources, resource)
+}
+
+// compareNodes orders nodes by chart, and within one: layers by name, then
+// single resources, then what is unsequenced.
+func (b *builder) compareNodes(x, y *nodeEntry) int {
+	order := func(n *nodeEntry) int {
+		switch {
+		case n.unsequenced:
+			return 2
+		case n.layer == "":
+			return 1
+		}
+		return 0
+	}
+	return cmp.Or(
+		cmp.Compare(b.charts[x.chart].path, b.charts[y.chart].path),
+		cmp.Compare(order(x), order(y)),
+		cmp.Compare(x.layer, y.layer),
+		compareResources(&b.resources[x.resources[0]], &b.resources[y.resources[0]]),
+		cmp.Compare(x.resources[0], y.resources[0]),
+	)
+}
+
+// plan turns the graph into the plan: nodes get their levels and their final
+// order, gates follow them.
+func (b *builder) plan() *Plan {
+	n := len(b.nodes)
+	isNode := func(v int) int {
+		if v < n {
+			return 1
+		}
+		return 0
+	}
+	levels := b.graph.Depths(isNode)
+	dependents := b.graph.Reverse().Depths(isNode)
+	order := make([]int, n)
+	for i := range order {
+		order[i] = i
+	}
+	slices.SortStableFunc(order, func(x, y int) int { return cmp.Compare(levels[x], levels[y]) })
+	p := &Plan{graph: dag.New(b.graph.Len())}
+	renumbered := make([]int, b.graph.Len())
+	for v := range renumbered {
+		renumbered[v] = v
+	}
+	for to, from := range order {
+		renumbered[from] = to
+		node := b.planNode(b.nodes[from])
+		node.Level, node.Awaited = levels[from], dependents[from] > 0
+		p.Nodes = append(p.Nodes, node)
+	}
+	for v := range renumbered {
+		for _, w := range b.graph.Dependencies(v) {
+			p.graph.AddEdge(renumbered[v], renumbered[w])
+		}
+	}
+	p.graph.Normalize()
+	for i, r := range b.nodeOf {
+		b.nodeOf[i] = renumbered[r]
+	}
+	for _, c := range b.charts {
+		p.Charts = append(p.Charts, &PlannedChart{Path: c.path, After: b.paths(c.after), OwnAfter: b.paths(c.ownAfter)})
+	}
+	return p
+}
+
+func (b *builder) planNode(n *nodeEntry) *Node {
+	node := &Node{Chart: b.charts[n.chart].path, Layer: n.layer, Unsequenced: n.unsequenced}
+	for _, i := range n.resources {
+		r := &b.resources[i]
+		node.Resources = append(node.Resources, &r.PlannedResource)
+		for _, layer := range r.order.DependsOn {
+			if _, exists := b.charts[n.chart].layers[layer]; exists {
+				node.DependsOn = append(node.DependsOn, layer)
+			}
+		}
+	}
+	slices.Sort(node.DependsOn)
+	node.DependsOn = slices.Compact(node.DependsOn)
+	return node
+}
+
+func (b *builder) paths(charts []int) []string {
+	var paths []string
+	for _, c := range charts {
+		paths = append(paths, b.charts[c].path)
+	}
+	slices.Sort(paths)
+	return paths
+}
+
+// warnUncounted warns once per chart whose declarations do not count.
+func (b *builder) warnUncounted() {
+	declared := map[int]bool{}
+	for _, r := range b.resources {
+		declared[r.chart] = declared[r.chart] || r.declares
+	}
+	for i, c := range b.charts {
+		if !c.Sequenced && (c.Declares || declared[i]) {
+			b.warnings = append(b.warnings, fmt.Sprintf(
+				"chart %s declares an order that does not count, because it is not of apiVersion v3: "+
+					"set apiVersion: v3 in %s/Chart.yaml, or add the annotation helm.sh/sequencing: enabled there", c.path, c.file))
+		}
+	}
+}

@@ -1,0 +1,114 @@
+// Copyright The Ordered Helm Authors
+// SPDX-License-Identifier: Apache-2.0
+
+package sequencer
+
+import (
+	"fmt"
+
+	"github.com/ordered-helm/helm/internal/dag"
+)
+
+// connect makes the graph. That the whole of a chart's subtree comes after the
+// whole of another's is said by gates, so that the number of edges stays in
+// proportion to what is declared.
+func (b *builder) connect() {
+	b.graph = dag.New(len(b.nodes))
+	b.reasons = map[[2]int]reason{}
+	for _, c := range b.charts {
+		c.open, c.own, c.done = b.graph.AddVertex(), b.graph.AddVertex(), b.graph.AddVertex()
+	}
+	for _, c := range b.charts {
+		b.connectGates(c)
+		b.connectLayers(c)
+	}
+	b.graph.Normalize()
+}
+
+func (b *builder) connectGates(c *chartEntry) {
+	b.graph.AddEdge(c.own, c.open)
+	b.graph.AddEdge(c.done, c.own)
+	for _, v := range c.nodes {
+		b.graph.AddEdge(v, c.own)
+		b.graph.AddEdge(c.done, v)
+	}
+	if c.parent >= 0 {
+		parent := b.charts[c.parent]
+		b.graph.AddEdge(c.open, parent.open)
+		b.graph.AddEdge(parent.done, c.done)
+	}
+	for _, sibling := range c.after {
+		s := b.charts[sibling]
+		b.graph.AddEdge(c.open, s.done)
+		b.reasons[[2]int{c.open, s.done}] = reason{
+			from: "subchart " + c.Name, to: "subchart " + s.Name,
+			file: b.charts[c.parent].file + "/Chart.yaml", key: "depends-on of dependency " + c.Name,
+		}
+	}
+	for _, sub := range c.ownAfter {
+		b.graph.AddEdge(c.own, b.charts[sub].done)
+	}
+}
+
+// connectLayers makes the edges within a chart: between layers as declared, and
+// from what is unsequenced to all of them.
+func (b *builder) connectLayers(c *chartEntry) {
+	missing := map[string]bool{}
+	for _, v := range c.nodes {
+		n := b.nodes[v]
+		if n.unsequenced {
+			for _, w := range c.nodes {
+				if w != v {
+					b.graph.AddEdge(v, w)
+				}
+			}
+			continue
+		}
+		for _, i := range n.resources {
+			b.connectResource(c, v, &b.resources[i], missing)
+		}
+	}
+}
+
+func (b *builder) connectResource(c *chartEntry, v int, r *resource, missing map[string]bool) {
+	for _, layer := range r.order.DependsOn {
+		w, exists := c.layers[layer]
+		if !exists {
+			if !missing[layer] {
+				missing[layer] = true
+				b.warnings = append(b.warnings, fmt.Sprintf(
+					"%s: %s depends on the layer %q, which chart %s does not have: the dependency is dropped",
+					r.File, r.ID, layer, c.path))
+			}
+			continue
+		}
+		edge := [2]int{v, w}
+		if _, known := b.reasons[edge]; known {
+			continue
+		}
+		b.graph.AddEdge(v, w)
+		b.reasons[edge] = reason{
+			from: b.nodeTitle(v), to: b.nodeTitle(w), file: r.File, key: r.order.DependsOnKey,
+		}
+	}
+}
+
+func (b *builder) nodeTitle(v int) string {
+	n := b.nodes[v]
+	if n.layer != "" {
+		return fmt.Sprintf("layer %q", n.layer)
+	}
+	return b.resources[n.resources[0]].ID.String()
+}
+
+// cycleError names the declared edges of a cycle; those that follow from the
+// tree of charts are left out.
+func (b *builder) cycleError(cycle []int) error {
+	e := &CycleError{}
+	for i, v := range cycle {
+		if r, declared := b.reasons[[2]int{v, cycle[(i+1)%len(cycle)]}]; declared {
+			e.Edges = append(e.Edges, CycleEdge{From: r.from, To: r.to, File: r.file, Key: r.key})
+		}
+	}
+	return e
+}

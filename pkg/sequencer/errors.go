@@ -1,0 +1,116 @@
+// Copyright The Ordered Helm Authors
+// SPDX-License-Identifier: Apache-2.0
+
+package sequencer
+
+import (
+	"fmt"
+	"strings"
+)
+
+// ResourceError says what is wrong with one resource.
+type ResourceError struct {
+	File string
+	ID   ID
+	Err  error
+}
+
+func (e *ResourceError) Error() string {
+	return fmt.Sprintf("%s: %s: %v", e.File, e.ID, e.Err)
+}
+
+func (e *ResourceError) Unwrap() error { return e.Err }
+
+// DuplicateError says that two documents describe one object.
+type DuplicateError struct {
+	ID            ID
+	First, Second string
+}
+
+func (e *DuplicateError) Error() string {
+	where := e.First + " and " + e.Second
+	if e.First == e.Second {
+		where = "twice in " + e.First
+	}
+	return fmt.Sprintf("%s in namespace %q is rendered by two documents, %s: drop one, or give it another name",
+		e.ID, e.ID.Namespace, where)
+}
+
+// UnknownSubchartError says that a chart names a subchart it does not have.
+type UnknownSubchartError struct {
+	// File and Key say where the name stands.
+	File, Key string
+	Name      string
+	// Nearest is the declared name most like it; empty if none is.
+	Nearest string
+	// Known are all names that could stand there.
+	Known []string
+}
+
+func (e *UnknownSubchartError) Error() string {
+	hint := "this chart declares no dependencies"
+	if len(e.Known) > 0 {
+		hint = "it declares " + strings.Join(e.Known, ", ")
+	}
+	if e.Nearest != "" {
+		hint = fmt.Sprintf("did you mean %q?", e.Nearest)
+	}
+	return fmt.Sprintf("%s: %s names the subchart %q, which is not declared: %s", e.File, e.Key, e.Name, hint)
+}
+
+// CycleError says that charts or layers wait for each other.
+type CycleError struct {
+	// Edges are the edges of the cycle, each from where the one before leads,
+	// the last one leading to where the first begins.
+	Edges []CycleEdge
+}
+
+// CycleEdge is one edge of a cycle, with where it is declared.
+type CycleEdge struct {
+	From, To, File, Key string
+}
+
+func (e *CycleError) Error() string {
+	var b strings.Builder
+	b.WriteString("dependency cycle:")
+	for _, edge := range e.Edges {
+		fmt.Fprintf(&b, "\n  %s depends on %s (%s: %s)", edge.From, edge.To, edge.File, edge.Key)
+	}
+	if len(e.Edges) == 1 {
+		b.WriteString("\ntake the dependency on itself out")
+	} else {
+		b.WriteString("\ntake one of these dependencies out")
+	}
+	return b.String()
+}
+
+// UnmetNeedsError says that the order makes needs unmeetable. Actions return
+// it after they have looked for the objects in the cluster.
+type UnmetNeedsError struct {
+	Needs []UnmetNeed
+}
+
+func (e *UnmetNeedsError) Error() string {
+	lines := make([]string, len(e.Needs))
+	for i, n := range e.Needs {
+		lines[i] = n.String()
+	}
+	return "the order can never be met:\n  " + strings.Join(lines, "\n  ")
+}
+
+// String says what is needed, why it is not there in time, and the annotation
+// that mends it.
+func (n UnmetNeed) String() string {
+	return fmt.Sprintf("%s in %s (%s) needs %s, but that is deployed only after it, in %s (%s): %s",
+		n.From.ID, n.FromNode.Title(), n.From.File, n.To.ID, n.ToNode.Title(), n.To.File, n.remedy())
+}
+
+func (n UnmetNeed) remedy() string {
+	switch {
+	case n.FromNode.Chart != n.ToNode.Chart:
+		return fmt.Sprintf("let chart %s be deployed before chart %s, or move the %s there", n.ToNode.Chart, n.FromNode.Chart, n.To.ID.Kind)
+	case n.FromNode.Layer != "":
+		return fmt.Sprintf("annotate %s with helm.sh/layer: %s, or with a layer that comes before it", n.To.ID, n.FromNode.Layer)
+	}
+	return fmt.Sprintf("annotate %s with helm.sh/layer and a layer that %s depends on", n.To.ID, n.From.ID)
+}

@@ -1,0 +1,95 @@
+// Copyright The Ordered Helm Authors
+// SPDX-License-Identifier: Apache-2.0
+
+package sequencer
+
+import (
+	"context"
+	"fmt"
+	"strings"
+
+	"github.com/ordered-helm/helm/internal/dag"
+)
+
+// ExecutionError says which nodes failed and which were never started because
+// of that.
+type ExecutionError struct {
+	// Failed are the nodes that failed, in the order of the plan.
+	Failed []NodeError
+	// NotStarted are the nodes that were never started, in that order too.
+	NotStarted []*Node
+}
+
+// NodeError is the failure of one node.
+type NodeError struct {
+	Node *Node
+	Err  error
+}
+
+func (e NodeError) Error() string { return fmt.Sprintf("%s: %v", e.Node.Title(), e.Err) }
+
+func (e NodeError) Unwrap() error { return e.Err }
+
+func (e *ExecutionError) Error() string {
+	var parts []string
+	for _, f := range e.Failed {
+		parts = append(parts, f.Error())
+	}
+	if len(e.NotStarted) > 0 {
+		ids := make([]string, len(e.NotStarted))
+		for i, n := range e.NotStarted {
+			ids[i] = n.ID()
+		}
+		parts = append(parts, "never started because of that: "+strings.Join(ids, ", "))
+	}
+	return strings.Join(parts, "\n")
+}
+
+// Unwrap gives the failures of the nodes.
+func (e *ExecutionError) Unwrap() []error {
+	errs := make([]error, len(e.Failed))
+	for i, f := range e.Failed {
+		errs[i] = f
+	}
+	return errs
+}
+
+// Execute calls deploy for every node, each in a goroutine of its own the
+// moment all it depends on returned without an error: deploy must not return
+// before its node is ready, if the node is Awaited. After the first failure,
+// or once ctx is done, nothing new starts; what was started is left to run to
+// its end with ctx. All failures are returned together, as *ExecutionError.
+func Execute(ctx context.Context, p *Plan, deploy func(context.Context, *Node) error) error {
+	return p.execute(ctx, p.graph, deploy)
+}
+
+// ExecuteReverse is Execute with every dependency turned round: a node is
+// handed to remove once all that depended on it were removed.
+func ExecuteReverse(ctx context.Context, p *Plan, remove func(context.Context, *Node) error) error {
+	return p.execute(ctx, p.graph.Reverse(), remove)
+}
+
+func (p *Plan) execute(ctx context.Context, g *dag.Graph, visit func(context.Context, *Node) error) error {
+	outcomes := dag.Walk(ctx, g, func(ctx context.Context, v int) error {
+		if v >= len(p.Nodes) {
+			return nil
+		}
+		return visit(ctx, p.Nodes[v])
+	})
+	e := &ExecutionError{}
+	for v, n := range p.Nodes {
+		switch o := outcomes[v]; {
+		case !o.Started:
+			e.NotStarted = append(e.NotStarted, n)
+		case o.Err != nil:
+			e.Failed = append(e.Failed, NodeError{n, o.Err})
+		}
+	}
+	if len(e.Failed) == 0 && len(e.NotStarted) == 0 {
+		return nil
+	}
+	if len(e.Failed) == 0 {
+		return fmt.Errorf("%w: %w", context.Cause(ctx), e)
+	}
+	return e
+}

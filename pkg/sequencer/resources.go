@@ -1,0 +1,192 @@
+// Copyright The Ordered Helm Authors
+// SPDX-License-Identifier: Apache-2.0
+
+package sequencer
+
+import (
+	"cmp"
+	"errors"
+	"fmt"
+	"slices"
+	"strings"
+
+	"helm.sh/helm/v3/pkg/releaseutil"
+
+	"github.com/ordered-helm/helm/internal/annotation"
+)
+
+// clusterScoped are the kinds of Kubernetes that have no namespace and occur
+// in charts.
+const clusterScoped = " Namespace ClusterRole ClusterRoleBinding CustomResourceDefinition PriorityClass " +
+	"StorageClass PersistentVolume IngressClass RuntimeClass ValidatingWebhookConfiguration " +
+	"MutatingWebhookConfiguration ValidatingAdmissionPolicy ValidatingAdmissionPolicyBinding " +
+	"MutatingAdmissionPolicy MutatingAdmissionPolicyBinding APIService CSIDriver Node VolumeSnapshotClass "
+
+// resource is a resource on its way into a plan.
+type resource struct {
+	PlannedResource
+	chart    int // index in the builder's charts
+	rank     int // of its kind in Helm's install order
+	order    annotation.Resource
+	declares bool
+}
+
+// readResources flattens lists, identifies every object and reads its
+// annotations. All that is wrong is reported together.
+func (b *builder) readResources(in Input) error {
+	flat := flatten(in.Resources)
+	ranks := kindRanks()
+	scopes := customScopes(flat)
+	var problems []error
+	for _, r := range flat {
+		chart, ok := b.byPath[r.Chart]
+		if !ok {
+			problems = append(problems, fmt.Errorf("%s: comes from chart %q, which the release does not have", r.File, r.Chart))
+			continue
+		}
+		res := resource{chart: chart, PlannedResource: PlannedResource{File: r.File, object: r.Object}}
+		res.identify(in.Namespace, scopes)
+		res.rank = rankOf(ranks, res.ID.Kind)
+		if err := res.readAnnotations(b.charts[chart].Sequenced); err != nil {
+			problems = append(problems, &ResourceError{File: r.File, ID: res.ID, Err: err})
+		}
+		b.resources = append(b.resources, res)
+	}
+	b.readDefinitions()
+	problems = append(problems, b.duplicates()...)
+	return errors.Join(problems...)
+}
+
+// flatten puts the items of lists in the place of the lists.
+func flatten(in []Resource) []Resource {
+	if !slices.ContainsFunc(in, func(r Resource) bool { _, is := r.Object["items"].([]any); return is }) {
+		return in
+	}
+	var out []Resource
+	for _, r := range in {
+		items, isList := r.Object["items"].([]any)
+		if !isList {
+			out = append(out, r)
+			continue
+		}
+		var inner []Resource
+		for _, item := range items {
+			if object, ok := item.(map[string]any); ok {
+				inner = append(inner, Resource{Chart: r.Chart, File: r.File, Object: object})
+			}
+		}
+		out = append(out, flatten(inner)...)
+	}
+	return out
+}
+
+func (r *resource) identify(namespace string, scopes map[[2]string]bool) {
+	metadata := child(r.object, "metadata")
+	r.APIVersion = text(r.object, "apiVersion")
+	r.ID.Kind, r.ID.Name = text(r.object, "kind"), text(metadata, "name")
+	r.ID.Group = groupOf(r.APIVersion)
+	if clusterWide, custom := scopes[[2]string{r.ID.Group, r.ID.Kind}]; custom && clusterWide ||
+		!custom && strings.Contains(clusterScoped, " "+r.ID.Kind+" ") {
+		return
+	}
+	r.ID.Namespace = cmp.Or(text(metadata, "namespace"), namespace)
+}
+
+// readDefinitions notes which kinds the release defines itself, and which
+// resources are of these kinds.
+func (b *builder) readDefinitions() {
+	b.definitions = map[[2]string]ID{}
+	for i := range b.resources {
+		r := &b.resources[i]
+		if r.ID.Kind == "CustomResourceDefinition" {
+			spec := child(r.object, "spec")
+			b.definitions[[2]string{text(spec, "group"), text(child(spec, "names"), "kind")}] = r.ID
+		}
+	}
+	for i := range b.resources {
+		r := &b.resources[i]
+		_, r.SelfDefined = b.definitions[[2]string{r.ID.Group, r.ID.Kind}]
+	}
+}
+
+func groupOf(apiVersion string) string {
+	group, _, found := strings.Cut(apiVersion, "/")
+	if !found {
+		return ""
+	}
+	return group
+}
+
+// customScopes tells of every kind whose definition is among the resources
+// whether it is of the cluster.
+func customScopes(in []Resource) map[[2]string]bool {
+	scopes := map[[2]string]bool{}
+	for _, r := range in {
+		if text(r.Object, "kind") == "CustomResourceDefinition" {
+			spec := child(r.Object, "spec")
+			scopes[[2]string{text(spec, "group"), text(child(spec, "names"), "kind")}] = text(spec, "scope") == "Cluster"
+		}
+	}
+	return scopes
+}
+
+func (r *resource) readAnnotations(sequenced bool) error {
+	metadata := child(r.object, "metadata")
+	annotations := child(metadata, "annotations")
+	if !sequenced {
+		r.declares = slices.ContainsFunc(keys(annotations), annotation.IsOurs)
+		return nil
+	}
+	if _, misplaced := metadata["runHooksInParallel"]; misplaced {
+		return errors.New("metadata.runHooksInParallel has no meaning in a template: write runHooksInParallel into Chart.yaml")
+	}
+	order, err := annotation.ReadResource(annotations)
+	r.order, r.declares = order, order.Declares()
+	r.Success, r.Failure, r.Timeout = order.Success, order.Failure, order.Timeout
+	return err
+}
+
+// duplicates finds objects that two documents describe. Objects whose name the
+// server makes have none to compare.
+func (b *builder) duplicates() []error {
+	first := make(map[ID]int, len(b.resources))
+	var problems []error
+	for i, r := range b.resources {
+		if r.ID.Name == "" {
+			continue
+		}
+		if j, seen := first[r.ID]; seen {
+			problems = append(problems, &DuplicateError{ID: r.ID, First: b.resources[j].File, Second: r.File})
+			continue
+		}
+		first[r.ID] = i
+	}
+	b.byID = first
+	return problems
+}
+
+func kindRanks() map[string]int {
+	ranks := make(map[string]int, len(releaseutil.InstallOrder))
+	for i, kind := range releaseutil.InstallOrder {
+		ranks[kind] = i
+	}
+	return ranks
+}
+
+// rankOf puts kinds that Helm does not know after those it does.
+func rankOf(ranks map[string]int, kind string) int {
+	if rank, ok := ranks[kind]; ok {
+		return rank
+	}
+	return len(ranks)
+}
+
+func compareResources(a, b *resource) int {
+	return cmp.Or(
+		cmp.Compare(a.rank, b.rank),
+		cmp.Compare(a.ID.Kind, b.ID.Kind),
+		cmp.Compare(a.ID.Name, b.ID.Name),
+		cmp.Compare(a.ID.Namespace, b.ID.Namespace),
+		cmp.Compare(a.ID.Group, b.ID.Group),
+	)
+}

@@ -1,0 +1,139 @@
+// Copyright The Ordered Helm Authors
+// SPDX-License-Identifier: Apache-2.0
+
+package sequencer
+
+import (
+	"errors"
+	"slices"
+)
+
+// resolveSubcharts turns the names by which charts name subcharts into charts.
+func (b *builder) resolveSubcharts() error {
+	var problems []error
+	for i, c := range b.charts {
+		if !c.Sequenced {
+			continue
+		}
+		problems = append(problems, c.Problem)
+		names := b.namesIn(i)
+		for _, name := range c.DependsOnSubcharts {
+			charts, err := names.resolve(name, "helm.sh/depends-on/subcharts", -1)
+			problems = append(problems, err)
+			c.ownAfter = append(c.ownAfter, charts...)
+		}
+		c.ownAfter = uniqueInts(c.ownAfter)
+		for _, d := range c.Dependencies {
+			problems = append(problems, b.resolveSiblings(names, d))
+		}
+	}
+	return errors.Join(problems...)
+}
+
+// resolveSiblings resolves depends-on of one dependency. A disabled one has
+// nothing that could wait, but its names must be right all the same.
+func (b *builder) resolveSiblings(names *subchartNames, d Dependency) error {
+	self, present := names.present[d.title()]
+	if !present || d.Disabled {
+		self = -1
+	}
+	var problems []error
+	for _, name := range d.DependsOn {
+		charts, err := names.resolve(name, "depends-on of dependency "+d.title(), self)
+		problems = append(problems, err)
+		if self >= 0 {
+			b.charts[self].after = uniqueInts(append(b.charts[self].after, charts...))
+		}
+	}
+	return errors.Join(problems...)
+}
+
+func uniqueInts(list []int) []int {
+	slices.Sort(list)
+	return slices.Compact(list)
+}
+
+// subchartNames are the names that stand for subcharts in one chart.
+type subchartNames struct {
+	file string
+	// present are the subcharts that take part, by their name in the tree.
+	present map[string]int
+	// known says for every name which subcharts it stands for: none where all
+	// of them are disabled.
+	known map[string][]int
+}
+
+func (b *builder) namesIn(chart int) *subchartNames {
+	c := b.charts[chart]
+	n := &subchartNames{file: c.file + "/Chart.yaml", present: map[string]int{}, known: map[string][]int{}}
+	for _, sub := range c.subcharts {
+		n.present[b.charts[sub].Name] = sub
+		n.known[b.charts[sub].Name] = []int{sub}
+	}
+	for _, d := range c.Dependencies {
+		for _, name := range append([]string{d.Name, d.title()}, d.Tags...) {
+			charts := n.known[name]
+			if sub, present := n.present[d.title()]; present && !d.Disabled {
+				charts = append(charts, sub)
+			}
+			n.known[name] = uniqueInts(charts)
+		}
+	}
+	return n
+}
+
+// resolve gives the subcharts that a name stands for. Where it stands for the
+// one that bears the declaration and for others too, as a tag may, the others
+// are meant.
+func (n *subchartNames) resolve(name, key string, self int) ([]int, error) {
+	charts, known := n.known[name]
+	if !known {
+		all := keysOf(n.known)
+		return nil, &UnknownSubchartError{File: n.file, Key: key, Name: name, Nearest: nearest(name, all), Known: all}
+	}
+	if len(charts) > 1 && self >= 0 {
+		charts = slices.DeleteFunc(slices.Clone(charts), func(c int) bool { return c == self })
+	}
+	return charts, nil
+}
+
+func keysOf(known map[string][]int) []string {
+	all := make([]string, 0, len(known))
+	for name := range known {
+		all = append(all, name)
+	}
+	slices.Sort(all)
+	return all
+}
+
+// nearest gives the candidate that needs the fewest changes to become the
+// name, if it is like it at all.
+func nearest(name string, candidates []string) string {
+	best, least := "", 1+max(1, len(name)/3)
+	for _, c := range candidates {
+		if d := distance(name, c); d < least {
+			best, least = c, d
+		}
+	}
+	return best
+}
+
+// distance is the number of characters to insert, delete or replace.
+func distance(a, b string) int {
+	row := make([]int, len(b)+1)
+	for j := range row {
+		row[j] = j
+	}
+	for i := range len(a) {
+		diagonal := row[0]
+		row[0] = i + 1
+		for j := range len(b) {
+			cost := 1
+			if a[i] == b[j] {
+				cost = 0
+			}
+			diagonal, row[j+1] = row[j+1], min(row[j+1]+1, row[j]+1, diagonal+cost)
+		}
+	}
+	return row[len(b)]
+}

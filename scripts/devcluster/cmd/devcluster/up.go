@@ -1,0 +1,127 @@
+// Copyright The Ordered Helm Authors
+// SPDX-License-Identifier: Apache-2.0
+
+package main
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"os"
+	"os/exec"
+	"time"
+
+	"github.com/spf13/cobra"
+
+	"github.com/ordered-helm/helm/scripts/devcluster/internal/process"
+	"github.com/ordered-helm/helm/scripts/devcluster/internal/statedir"
+	"github.com/ordered-helm/helm/scripts/devcluster/internal/supervisor"
+)
+
+const lookInterval = 50 * time.Millisecond
+
+func newUpCommand() *cobra.Command {
+	var binDir string
+	cmd := &cobra.Command{
+		Use:   "up",
+		Short: "Start a cluster that runs until down",
+		Args:  cobra.NoArgs,
+	}
+	path := addDirFlag(cmd)
+	addBinDirFlag(cmd, &binDir)
+	cmd.RunE = func(cmd *cobra.Command, _ []string) error {
+		dir, err := statedir.New(*path)
+		if err != nil {
+			return err
+		}
+		running, err := dir.Running()
+		if err != nil {
+			return err
+		}
+		if running {
+			fmt.Fprintln(cmd.ErrOrStderr(), "a cluster is already running in", dir)
+			if err := awaitOthers(cmd.Context(), dir); err != nil {
+				return err
+			}
+		} else if err := startDetached(cmd, dir, binDir); err != nil {
+			return err
+		}
+		fmt.Fprintln(cmd.OutOrStdout(), dir.Kubeconfig())
+		return nil
+	}
+	return cmd
+}
+
+// startDetached starts a supervisor that outlives this process, once its
+// cluster is ready.
+func startDetached(cmd *cobra.Command, dir statedir.Dir, binDir string) error {
+	ctx := cmd.Context()
+	var err error
+	if binDir == "" {
+		// Here, where its progress is seen.
+		if binDir, err = supervisor.EnsureBinaries(ctx, cmd.ErrOrStderr()); err != nil {
+			return err
+		}
+	}
+	self, err := os.Executable()
+	if err != nil {
+		return fmt.Errorf("find this program: %w", err)
+	}
+	if err := os.MkdirAll(string(dir), 0o700); err != nil {
+		return fmt.Errorf("make folder of the cluster: %w", err)
+	}
+	log, err := os.OpenFile(dir.SupervisorLog(), os.O_CREATE|os.O_TRUNC|os.O_WRONLY|os.O_APPEND, 0o600)
+	if err != nil {
+		return fmt.Errorf("open log of the supervisor: %w", err)
+	}
+	defer func() { _ = log.Close() }()
+	child := exec.CommandContext(context.WithoutCancel(ctx), self, "run", "--dir", string(dir), "--bin-dir", binDir)
+	child.Dir = string(dir)
+	child.Stdout, child.Stderr = log, log
+	child.SysProcAttr = process.DetachedAttributes()
+	if err := child.Start(); err != nil {
+		return fmt.Errorf("start the supervisor: %w", err)
+	}
+	ended := make(chan error, 1)
+	go func() { ended <- child.Wait() }()
+	return awaitReady(ctx, dir, child.Process, ended)
+}
+
+func awaitReady(ctx context.Context, dir statedir.Dir, supervisor *os.Process, ended <-chan error) error {
+	for {
+		if _, err := os.Stat(dir.Kubeconfig()); err == nil {
+			return nil
+		}
+		select {
+		case err := <-ended:
+			return fmt.Errorf("the cluster did not come up (%v):\n%s", err, process.Tail(dir.SupervisorLog()))
+		case <-ctx.Done():
+			// Its children end with it.
+			_ = supervisor.Signal(os.Interrupt)
+			<-ended
+			return ctx.Err()
+		case <-time.After(lookInterval):
+		}
+	}
+}
+
+// awaitOthers waits for a cluster that another process starts.
+func awaitOthers(ctx context.Context, dir statedir.Dir) error {
+	for {
+		if _, err := os.Stat(dir.Kubeconfig()); err == nil {
+			return nil
+		}
+		running, err := dir.Running()
+		if err != nil {
+			return err
+		}
+		if !running {
+			return errors.New("the cluster that was being started did not come up: try again")
+		}
+		select {
+		case <-ctx.Done():
+			return ctx.Err()
+		case <-time.After(lookInterval):
+		}
+	}
+}

@@ -1,0 +1,169 @@
+// Copyright The Ordered Helm Authors
+// SPDX-License-Identifier: Apache-2.0
+
+// Package binaries builds the programs of a cluster from their Go modules,
+// once per machine and version.
+package binaries
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"io"
+	"os"
+	"path/filepath"
+
+	"github.com/ordered-helm/helm/scripts/devcluster/internal/filelock"
+	"github.com/ordered-helm/helm/scripts/devcluster/internal/process"
+)
+
+// CacheEnv overrides the folder that keeps the binaries; the default is
+// ordered-helm/devcluster in the user's cache folder.
+const CacheEnv = "DEVCLUSTER_CACHE"
+
+// The programs of a cluster.
+const (
+	Etcd              = "etcd"
+	APIServer         = "kube-apiserver"
+	ControllerManager = "kube-controller-manager"
+	Scheduler         = "kube-scheduler"
+	Kubectl           = "kubectl"
+	Kwok              = "kwok"
+)
+
+// etcdBuilt is the name that the go command gives to etcd.
+const etcdBuilt = "server"
+
+// CacheDir returns the folder that keeps the binaries of all versions.
+func CacheDir() (string, error) {
+	if dir := os.Getenv(CacheEnv); dir != "" {
+		abs, err := filepath.Abs(dir)
+		if err != nil {
+			return "", fmt.Errorf("find cache folder: %w", err)
+		}
+		return abs, nil
+	}
+	dir, err := os.UserCacheDir()
+	if err != nil {
+		return "", fmt.Errorf("find cache folder (set %s to choose one): %w", CacheEnv, err)
+	}
+	return filepath.Join(dir, "ordered-helm", "devcluster"), nil
+}
+
+// Builder makes binaries from the source that it is given.
+type Builder struct {
+	// CacheDir is the folder that keeps the binaries.
+	CacheDir string
+	// Source is what is built.
+	Source Source
+	// Progress takes a line when something takes long; nil is silent.
+	Progress io.Writer
+}
+
+// Ensure returns the folder of the binaries. It builds them where the cache
+// has none; who asks for the same ones meanwhile waits, in other processes
+// too.
+func (b *Builder) Ensure(ctx context.Context) (string, error) {
+	key, err := b.Source.key(ctx)
+	if err != nil {
+		return "", err
+	}
+	dir := filepath.Join(b.CacheDir, key)
+	if complete(dir) {
+		return dir, nil
+	}
+	if err := os.MkdirAll(b.CacheDir, 0o755); err != nil {
+		return "", fmt.Errorf("make cache folder: %w", err)
+	}
+	lock, err := filelock.Acquire(ctx, dir+".lock", func() {
+		b.report("waiting for another process that builds the same binaries")
+	})
+	if err != nil {
+		return "", fmt.Errorf("get the cluster's binaries: %w", err)
+	}
+	if !complete(dir) {
+		err = b.build(ctx, dir)
+	}
+	return dir, errors.Join(err, lock.Release())
+}
+
+// complete says whether dir was built: it only gets its name when it is.
+func complete(dir string) bool {
+	info, err := os.Stat(dir)
+	return err == nil && info.IsDir()
+}
+
+// build builds into a folder beside dir, which then becomes dir. The caller
+// holds the lock.
+func (b *Builder) build(ctx context.Context, dir string) (err error) {
+	if err := removeAbandoned(dir); err != nil {
+		return err
+	}
+	work, err := os.MkdirTemp(b.CacheDir, filepath.Base(dir)+".build-")
+	if err != nil {
+		return fmt.Errorf("make build folder: %w", err)
+	}
+	defer func() {
+		if removeErr := os.RemoveAll(work); removeErr != nil {
+			err = errors.Join(err, fmt.Errorf("remove build folder: %w", removeErr))
+		}
+	}()
+	if err := b.Source.write(work); err != nil {
+		return err
+	}
+	out := filepath.Join(work, "out")
+	if err := os.Mkdir(out, 0o755); err != nil {
+		return fmt.Errorf("make build folder: %w", err)
+	}
+	b.report("building the cluster's binaries, once; this takes some minutes")
+	if err := b.Source.compile(ctx, work, out); err != nil {
+		return err
+	}
+	if err := os.Rename(out, dir); err != nil {
+		return fmt.Errorf("keep the binaries: %w", err)
+	}
+	b.report("binaries are in " + dir)
+	return nil
+}
+
+// removeAbandoned removes what builds left that were killed.
+func removeAbandoned(dir string) error {
+	left, err := filepath.Glob(dir + ".build-*")
+	if err != nil {
+		return fmt.Errorf("look for abandoned builds: %w", err)
+	}
+	for _, path := range left {
+		if err := os.RemoveAll(path); err != nil {
+			return fmt.Errorf("remove abandoned build: %w", err)
+		}
+	}
+	return nil
+}
+
+func (b *Builder) report(line string) {
+	if b.Progress != nil {
+		_, _ = fmt.Fprintln(b.Progress, line)
+	}
+}
+
+// runLogged runs the go command to its end, and ends it when ctx does.
+func runLogged(ctx context.Context, spec process.Spec) error {
+	spawner := process.NewSpawner()
+	defer spawner.Close()
+	p, err := spawner.Start(ctx, spec)
+	if err != nil {
+		return err
+	}
+	select {
+	case <-p.Done():
+	case <-ctx.Done():
+		stopped, cancel := context.WithCancel(context.WithoutCancel(ctx))
+		cancel()
+		p.Stop(stopped)
+		return fmt.Errorf("%s: %w", spec.Name, ctx.Err())
+	}
+	if p.Err() != nil {
+		return p.ExitError()
+	}
+	return nil
+}

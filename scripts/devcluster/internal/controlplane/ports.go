@@ -1,0 +1,77 @@
+// Copyright The Ordered Helm Authors
+// SPDX-License-Identifier: Apache-2.0
+
+package controlplane
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"net"
+	"strings"
+
+	"github.com/ordered-helm/helm/scripts/devcluster/internal/process"
+)
+
+const (
+	localhost    = "127.0.0.1"
+	portAttempts = 5
+)
+
+// freePorts returns n ports that were free a moment ago.
+func freePorts(ctx context.Context, n int) (ports []int, err error) {
+	var config net.ListenConfig
+	for range n {
+		listener, err := config.Listen(ctx, "tcp", localhost+":0")
+		if err != nil {
+			return nil, fmt.Errorf("find a free port: %w", err)
+		}
+		// Kept open until all are found, so that no port comes twice.
+		defer func() { _ = listener.Close() }()
+		ports = append(ports, listener.Addr().(*net.TCPAddr).Port)
+	}
+	return ports, nil
+}
+
+// service is a component that listens on ports.
+type service struct {
+	// ports is how many it needs.
+	ports int
+	// spec makes what to run from them.
+	spec func(ports []int) (process.Spec, error)
+	// ready says whether it answers on them.
+	ready func(ctx context.Context, ports []int) error
+}
+
+// startService starts s on ports that are free, and on others when another
+// program took one in between. It returns when s is ready.
+func (c *ControlPlane) startService(ctx context.Context, s service) ([]int, error) {
+	for attempt := 1; ; attempt++ {
+		ports, err := freePorts(ctx, s.ports)
+		if err != nil {
+			return nil, err
+		}
+		spec, err := s.spec(ports)
+		if err != nil {
+			return nil, err
+		}
+		p, err := c.spawn(ctx, spec)
+		if err != nil {
+			return nil, err
+		}
+		err = p.Await(ctx, func(ctx context.Context) error { return s.ready(ctx, ports) })
+		if err == nil {
+			c.processes = append(c.processes, p)
+			return ports, nil
+		}
+		c.stop(ctx, []*process.Process{p})
+		if attempt == portAttempts || !portTaken(err) {
+			return nil, err
+		}
+	}
+}
+
+func portTaken(err error) bool {
+	var exit *process.ExitError
+	return errors.As(err, &exit) && strings.Contains(exit.LogTail, "address already in use")
+}

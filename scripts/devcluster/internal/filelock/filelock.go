@@ -1,0 +1,75 @@
+// Copyright The Ordered Helm Authors
+// SPDX-License-Identifier: Apache-2.0
+
+// Package filelock locks files between processes. A lock ends with the
+// process that holds it, however that process ends.
+package filelock
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"os"
+	"time"
+)
+
+// ErrHeld says that another process holds the lock.
+var ErrHeld = errors.New("the lock is held by another process")
+
+// pollInterval is how often Acquire looks again. flock has no wait that a
+// context could end.
+const pollInterval = 50 * time.Millisecond
+
+// Lock is a lock that this process holds.
+type Lock struct {
+	file *os.File
+}
+
+// Try takes the lock on the file at path, which it makes where it is missing.
+// It returns ErrHeld at once when another process holds it.
+func Try(path string) (*Lock, error) {
+	file, err := os.OpenFile(path, os.O_CREATE|os.O_RDWR, 0o600)
+	if err != nil {
+		return nil, fmt.Errorf("open lock file: %w", err)
+	}
+	if err := lockFile(file); err != nil {
+		_ = file.Close()
+		if errors.Is(err, ErrHeld) {
+			return nil, err
+		}
+		return nil, fmt.Errorf("lock %s: %w", path, err)
+	}
+	return &Lock{file: file}, nil
+}
+
+// Acquire waits for the lock on the file at path until ctx ends. waiting is
+// called once, before the first wait; it may be nil.
+func Acquire(ctx context.Context, path string, waiting func()) (*Lock, error) {
+	for {
+		lock, err := Try(path)
+		if !errors.Is(err, ErrHeld) {
+			return lock, err
+		}
+		if waiting != nil {
+			waiting()
+			waiting = nil
+		}
+		select {
+		case <-ctx.Done():
+			return nil, fmt.Errorf("wait for lock %s: %w", path, ctx.Err())
+		case <-time.After(pollInterval):
+		}
+	}
+}
+
+// File is the open file. A child process that inherits it holds the lock
+// together with its parent: the lock is free when both are gone.
+func (l *Lock) File() *os.File { return l.file }
+
+// Release gives up this process's part in the lock.
+func (l *Lock) Release() error {
+	if err := l.file.Close(); err != nil {
+		return fmt.Errorf("release lock: %w", err)
+	}
+	return nil
+}

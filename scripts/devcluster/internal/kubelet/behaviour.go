@@ -1,0 +1,183 @@
+// Copyright The Ordered Helm Authors
+// SPDX-License-Identifier: Apache-2.0
+
+package kubelet
+
+import (
+	"fmt"
+	"maps"
+	"slices"
+	"strconv"
+	"strings"
+	"time"
+
+	corev1 "k8s.io/api/core/v1"
+)
+
+// Annotations on a pod, by which a test says what becomes of it.
+const (
+	// AnnotationPod says what the containers do, one of the modes.
+	AnnotationPod = "devcluster/pod"
+	// AnnotationAfter is a Go duration: how long a container runs until it is
+	// ready, or exits. Default 0.
+	AnnotationAfter = "devcluster/after"
+	// AnnotationContainer names the containers, init containers too, that
+	// AnnotationPod and AnnotationAfter are about, separated by commas.
+	// Default: all but init containers.
+	AnnotationContainer = "devcluster/container"
+	// AnnotationTimes is how often a container crashes, or its image cannot
+	// be pulled, until it behaves as if nothing had been said. Default: for
+	// ever.
+	AnnotationTimes = "devcluster/times"
+	// AnnotationStopAfter is a Go duration: how long the pod takes to stop
+	// when it is deleted, at most its grace period. Default 0.
+	AnnotationStopAfter = "devcluster/stop-after"
+	// AnnotationLog is what kubectl logs shows of every container;
+	// AnnotationLog.NAME what it shows of the container NAME.
+	AnnotationLog = "devcluster/log"
+
+	annotationPrefix = "devcluster/"
+)
+
+var annotations = []string{AnnotationPod, AnnotationAfter, AnnotationContainer, AnnotationTimes, AnnotationStopAfter, AnnotationLog}
+
+// mode is what a container does.
+type mode string
+
+const (
+	// modeReady runs for ever and becomes ready.
+	modeReady mode = "ready"
+	// modeNever runs for ever and never becomes ready.
+	modeNever mode = "never"
+	// modeComplete exits with code 0.
+	modeComplete mode = "complete"
+	// modeFail exits with code 1; whether it is started again is for the
+	// pod's restart policy to say.
+	modeFail mode = "fail"
+	// modeCrashLoop is modeFail by the name of what comes of it.
+	modeCrashLoop mode = "crash-loop"
+	// modeImagePull has an image that cannot be pulled.
+	modeImagePull mode = "image-pull-back-off"
+)
+
+var modes = []mode{modeReady, modeNever, modeComplete, modeFail, modeCrashLoop, modeImagePull}
+
+// behaviour is what one container does.
+type behaviour struct {
+	mode  mode
+	after time.Duration
+	// failures left until the container behaves normally; negative: no end.
+	times int
+	// normal is the mode after that.
+	normal mode
+}
+
+// now returns the mode of a container that has failed so often.
+func (b behaviour) now(failures int) mode {
+	failing := b.mode == modeCrashLoop || b.mode == modeFail || b.mode == modeImagePull
+	if failing && b.times >= 0 && failures >= b.times {
+		return b.normal
+	}
+	if b.mode == modeCrashLoop {
+		return modeFail
+	}
+	return b.mode
+}
+
+// behaviourOf reads the annotations of a pod for one of its containers.
+func behaviourOf(pod *corev1.Pod, name string, role containerRole) (behaviour, error) {
+	normal := normalMode(pod, role)
+	b := behaviour{mode: normal, normal: normal, times: -1}
+	if err := checkAnnotations(pod); err != nil {
+		return b, err
+	}
+	chosen, err := isChosen(pod, name, role)
+	if err != nil || !chosen {
+		return b, err
+	}
+	if b.after, err = durationAnnotation(pod, AnnotationAfter); err != nil {
+		return b, err
+	}
+	if text, ok := pod.Annotations[AnnotationTimes]; ok {
+		if b.times, err = strconv.Atoi(text); err != nil || b.times < 0 {
+			return b, fmt.Errorf("annotation %s: %q is not a number of failures", AnnotationTimes, text)
+		}
+	}
+	text, ok := pod.Annotations[AnnotationPod]
+	if !ok {
+		return b, nil
+	}
+	if !slices.Contains(modes, mode(text)) {
+		return b, fmt.Errorf("annotation %s: %q is none of %v", AnnotationPod, text, modes)
+	}
+	b.mode = mode(text)
+	if role == roleInit && b.mode == modeReady {
+		// An init container is done when it has exited.
+		b.mode = modeComplete
+	}
+	return b, nil
+}
+
+// checkAnnotations finds annotations of ours that would do nothing.
+func checkAnnotations(pod *corev1.Pod) error {
+	for _, key := range slices.Sorted(maps.Keys(pod.Annotations)) {
+		container, isLog := strings.CutPrefix(key, AnnotationLog+".")
+		switch {
+		case !strings.HasPrefix(key, annotationPrefix) || slices.Contains(annotations, key):
+		case isLog && hasContainer(pod, container):
+		case isLog:
+			return fmt.Errorf("annotation %s: the pod has no container %q", key, container)
+		default:
+			return fmt.Errorf("annotation %s: the dev cluster knows only %v", key, annotations)
+		}
+	}
+	_, err := durationAnnotation(pod, AnnotationStopAfter)
+	return err
+}
+
+// normalMode is what a container does of which nothing is said: serve, or
+// where the pod is one that ends, end.
+func normalMode(pod *corev1.Pod, role containerRole) mode {
+	switch {
+	case role == roleInit:
+		return modeComplete
+	case role == roleSidecar:
+		return modeReady
+	case pod.Spec.RestartPolicy == corev1.RestartPolicyNever || pod.Spec.RestartPolicy == corev1.RestartPolicyOnFailure:
+		return modeComplete
+	default:
+		return modeReady
+	}
+}
+
+func isChosen(pod *corev1.Pod, name string, role containerRole) (bool, error) {
+	text, ok := pod.Annotations[AnnotationContainer]
+	if !ok {
+		return role == roleMain, nil
+	}
+	chosen := strings.Split(text, ",")
+	for i := range chosen {
+		chosen[i] = strings.TrimSpace(chosen[i])
+		if !hasContainer(pod, chosen[i]) {
+			return false, fmt.Errorf("annotation %s: the pod has no container %q", AnnotationContainer, chosen[i])
+		}
+	}
+	return slices.Contains(chosen, name), nil
+}
+
+func hasContainer(pod *corev1.Pod, name string) bool {
+	named := func(c corev1.Container) bool { return c.Name == name }
+	return slices.ContainsFunc(pod.Spec.Containers, named) || slices.ContainsFunc(pod.Spec.InitContainers, named)
+}
+
+func durationAnnotation(pod *corev1.Pod, key string) (time.Duration, error) {
+	text, ok := pod.Annotations[key]
+	if !ok {
+		return 0, nil
+	}
+	d, err := time.ParseDuration(text)
+	if err != nil || d < 0 {
+		return 0, fmt.Errorf("annotation %s: %q is not a duration such as 3s", key, text)
+	}
+	return d, nil
+}

@@ -1,0 +1,98 @@
+// Copyright The Ordered Helm Authors
+// SPDX-License-Identifier: Apache-2.0
+
+package kubelet
+
+import (
+	"context"
+	"time"
+
+	corev1 "k8s.io/api/core/v1"
+	"k8s.io/apimachinery/pkg/types"
+)
+
+// enqueueHeld looks again at the pods that wait for an object, in the
+// namespace of one that came or changed.
+func (k *Kubelet) enqueueHeld(object types.NamespacedName) {
+	k.mu.Lock()
+	defer k.mu.Unlock()
+	for name := range k.held[object.Namespace] {
+		k.loop.Enqueue(name)
+	}
+}
+
+// runOf returns the life of the pod, a new one for a pod not seen before.
+func (k *Kubelet) runOf(name types.NamespacedName, pod *corev1.Pod, now time.Time) *podRun {
+	k.mu.Lock()
+	defer k.mu.Unlock()
+	known, ok := k.runs[name]
+	if ok && known.uid == pod.UID {
+		return known.run
+	}
+	if ok {
+		k.ips.release(known.run.ip)
+	}
+	run := newPodRun(pod, k.ips.take(), now)
+	k.runs[name] = &liveRun{uid: pod.UID, run: run}
+	return run
+}
+
+func (k *Kubelet) forget(name types.NamespacedName) {
+	k.setHeld(name, false)
+	k.mu.Lock()
+	defer k.mu.Unlock()
+	if known, ok := k.runs[name]; ok {
+		k.ips.release(known.run.ip)
+		delete(k.runs, name)
+	}
+}
+
+func (k *Kubelet) setHeld(name types.NamespacedName, held bool) {
+	k.mu.Lock()
+	defer k.mu.Unlock()
+	if held {
+		if k.held[name.Namespace] == nil {
+			k.held[name.Namespace] = map[types.NamespacedName]bool{}
+		}
+		k.held[name.Namespace][name] = true
+		return
+	}
+	delete(k.held[name.Namespace], name)
+	if len(k.held[name.Namespace]) == 0 {
+		delete(k.held, name.Namespace)
+	}
+}
+
+// missing returns what the pod refers to and is not there. The caches may
+// lag behind, so the API server has the last word.
+func (k *Kubelet) missing(ctx context.Context, name types.NamespacedName, pod *corev1.Pod, run *podRun) (missing, error) {
+	if run.underWay() {
+		k.setHeld(name, false)
+		return missing{}, nil
+	}
+	m, err := checker{source: k.cached, pod: pod}.check(ctx)
+	if err != nil || !m.any() {
+		k.setHeld(name, false)
+		return m, err
+	}
+	// Held before asking: what comes after the answer is then noticed.
+	k.setHeld(name, true)
+	m, err = checker{source: k.live, pod: pod}.check(ctx)
+	if err == nil && !m.any() {
+		k.setHeld(name, false)
+	}
+	return m, err
+}
+
+// underWay says whether every container has been started once.
+func (r *podRun) underWay() bool {
+	if !r.mounted {
+		return false
+	}
+	for _, c := range r.containers() {
+		if c.phase == phaseWaiting && c.last == nil {
+			return false
+		}
+	}
+	return true
+}

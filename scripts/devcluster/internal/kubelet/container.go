@@ -1,0 +1,277 @@
+// Copyright The Ordered Helm Authors
+// SPDX-License-Identifier: Apache-2.0
+
+package kubelet
+
+import (
+	"fmt"
+	"time"
+
+	corev1 "k8s.io/api/core/v1"
+	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
+)
+
+type containerRole int
+
+const (
+	roleMain containerRole = iota
+	roleInit
+	// roleSidecar is an init container that is started and keeps running.
+	roleSidecar
+)
+
+type containerPhase int
+
+const (
+	phaseWaiting containerPhase = iota
+	phaseRunning
+	phaseExited
+)
+
+const (
+	// A real kubelet starts at ten seconds and ends at five minutes, which is
+	// long for a test.
+	firstBackOff = time.Second
+	maxBackOff   = 30 * time.Second
+	// pullErrorShown is how long a failed pull is shown as such, before it is
+	// shown as backing off.
+	pullErrorShown = 300 * time.Millisecond
+
+	reasonCreating     = "ContainerCreating"
+	reasonInitializing = "PodInitializing"
+	reasonCrashLoop    = "CrashLoopBackOff"
+	reasonErrPull      = "ErrImagePull"
+	reasonPullBackOff  = "ImagePullBackOff"
+	reasonConfigError  = "CreateContainerConfigError"
+	reasonCreateError  = "CreateContainerError"
+)
+
+// containerRun is the life of one container.
+type containerRun struct {
+	name  string
+	image string
+	role  containerRole
+	// startupProbe says that the container counts as started only when ready.
+	startupProbe bool
+
+	phase    containerPhase
+	waiting  corev1.ContainerStateWaiting
+	started  time.Time
+	finished time.Time
+	exitCode int32
+	ready    bool
+	// warned says that the running container was reported as unhealthy.
+	warned bool
+
+	restarts int32
+	failures int
+	last     *corev1.ContainerStateTerminated
+	// retry is when a waiting container is tried again.
+	retry time.Time
+	// shownUntil is when a failed pull begins to be shown as backing off.
+	shownUntil time.Time
+}
+
+// circumstances are what a container's next step depends on.
+type circumstances struct {
+	now time.Time
+	pod *corev1.Pod
+	// missing says what of its environment is missing, by container.
+	missing map[string]string
+	events  *[]event
+}
+
+func (c circumstances) warn(reason, format string, args ...any) {
+	*c.events = append(*c.events, event{reason: reason, message: fmt.Sprintf(format, args...)})
+}
+
+// step brings the container to the present. It returns when it has to be
+// called again; the zero time says not before something else happens.
+func (r *containerRun) step(c circumstances) time.Time {
+	b, err := behaviourOf(c.pod, r.name, r.role)
+	if err != nil {
+		if r.phase == phaseWaiting && r.wait(reasonCreateError, err.Error()) {
+			c.warn("Failed", "Error: %s", err)
+		}
+		return time.Time{}
+	}
+	for {
+		var wake time.Time
+		var again bool
+		switch r.phase {
+		case phaseWaiting:
+			wake, again = r.stepWaiting(c, b)
+		case phaseRunning:
+			wake, again = r.stepRunning(c, b)
+		case phaseExited:
+			wake, again = r.stepExited(c, b)
+		}
+		if !again {
+			return wake
+		}
+	}
+}
+
+func (r *containerRun) stepWaiting(c circumstances, b behaviour) (time.Time, bool) {
+	if r.restarts == 0 && r.last == nil {
+		if b.now(r.failures) == modeImagePull {
+			return r.stepPull(c)
+		}
+		if missing := c.missing[r.name]; missing != "" {
+			if r.wait(reasonConfigError, missing) {
+				c.warn("Failed", "Error: %s", missing)
+			}
+			return time.Time{}, false
+		}
+	}
+	if r.last != nil {
+		// Who no longer crashes need not wait any longer.
+		if r.loops(c.pod, b) && c.now.Before(r.retry) {
+			return r.retry, false
+		}
+		r.restarts++
+	}
+	r.phase, r.started, r.ready, r.warned = phaseRunning, c.now, false, false
+	return time.Time{}, true
+}
+
+func (r *containerRun) stepPull(c circumstances) (time.Time, bool) {
+	if !c.now.Before(r.retry) {
+		r.failures++
+		r.shownUntil = c.now.Add(pullErrorShown)
+		r.retry = c.now.Add(pullErrorShown + backOff(r.failures))
+		message := fmt.Sprintf("failed to pull and unpack image %q: not found", r.image)
+		r.wait(reasonErrPull, message)
+		c.warn("Failed", "Failed to pull image %q: %s", r.image, message)
+		c.warn("Failed", "Error: %s", reasonErrPull)
+	}
+	if c.now.Before(r.shownUntil) {
+		return r.shownUntil, false
+	}
+	if r.wait(reasonPullBackOff, fmt.Sprintf("Back-off pulling image %q", r.image)) {
+		c.warn("Failed", "Error: %s", reasonPullBackOff)
+	}
+	return r.retry, false
+}
+
+func (r *containerRun) stepRunning(c circumstances, b behaviour) (time.Time, bool) {
+	due := r.started.Add(b.after)
+	switch b.now(r.failures) {
+	case modeComplete, modeFail:
+		r.ready = b.now(r.failures) == modeComplete
+		if c.now.Before(due) {
+			return due, false
+		}
+		r.exitCode = 0
+		if !r.ready {
+			r.exitCode = 1
+		}
+		r.phase, r.finished, r.ready = phaseExited, c.now, false
+		return time.Time{}, true
+	case modeReady:
+		r.ready = r.ready || !c.now.Before(due)
+		if !r.ready {
+			return due, false
+		}
+	default:
+		if !r.warned && r.role != roleInit {
+			c.warn("Unhealthy", "Readiness probe failed: annotation %s is %q", AnnotationPod, modeNever)
+		}
+		r.ready, r.warned = false, true
+	}
+	return time.Time{}, false
+}
+
+func (r *containerRun) stepExited(c circumstances, b behaviour) (time.Time, bool) {
+	if !r.restartable(c.pod, r.exitCode) {
+		return time.Time{}, false
+	}
+	terminated := r.terminated(c.pod)
+	r.last = &terminated
+	r.failures++
+	r.phase = phaseWaiting
+	if r.failures == 1 {
+		// The first time, a kubelet does not wait.
+		r.retry = c.now
+		return time.Time{}, true
+	}
+	pause := backOff(r.failures - 1)
+	r.retry = c.now.Add(pause)
+	id := fmt.Sprintf("%s_%s(%s)", c.pod.Name, c.pod.Namespace, c.pod.UID)
+	r.wait(reasonCrashLoop, fmt.Sprintf("back-off %s restarting failed container=%s pod=%s", pause, r.name, id))
+	c.warn("BackOff", "Back-off restarting failed container %s in pod %s", r.name, id)
+	return r.retry, !r.loops(c.pod, b)
+}
+
+// loops says whether the container, started again, would exit and be started
+// once more.
+func (r *containerRun) loops(pod *corev1.Pod, b behaviour) bool {
+	switch b.now(r.failures) {
+	case modeFail:
+		return r.restartable(pod, 1)
+	case modeComplete:
+		return r.restartable(pod, 0)
+	default:
+		return false
+	}
+}
+
+// restartable says whether a container that exits with code is started again.
+func (r *containerRun) restartable(pod *corev1.Pod, code int32) bool {
+	switch {
+	case r.role == roleSidecar:
+		return true
+	case pod.Spec.RestartPolicy == corev1.RestartPolicyNever:
+		return false
+	case pod.Spec.RestartPolicy == corev1.RestartPolicyOnFailure || r.role == roleInit:
+		return code != 0
+	default:
+		return true
+	}
+}
+
+// wait has the container wait for a reason, and says whether it is a new one.
+func (r *containerRun) wait(reason, message string) bool {
+	fresh := corev1.ContainerStateWaiting{Reason: reason, Message: message}
+	changed := r.waiting != fresh
+	r.waiting = fresh
+	return changed
+}
+
+// kill ends the container with its pod.
+func (r *containerRun) kill(now time.Time) {
+	switch r.phase {
+	case phaseRunning:
+		// As a program that does not handle SIGTERM.
+		r.exitCode = 143
+	case phaseWaiting:
+		r.exitCode, r.started = 137, now
+	case phaseExited:
+		return
+	}
+	r.phase, r.finished, r.ready = phaseExited, now, false
+}
+
+func (r *containerRun) terminated(pod *corev1.Pod) corev1.ContainerStateTerminated {
+	t := corev1.ContainerStateTerminated{
+		ExitCode:    r.exitCode,
+		Reason:      "Completed",
+		StartedAt:   metav1.NewTime(r.started),
+		FinishedAt:  metav1.NewTime(r.finished),
+		ContainerID: containerID(pod, r.name, r.restarts),
+	}
+	if r.exitCode != 0 {
+		t.Reason = "Error"
+	}
+	return t
+}
+
+func backOff(failures int) time.Duration {
+	d := firstBackOff
+	for range failures - 1 {
+		if d *= 2; d >= maxBackOff {
+			return maxBackOff
+		}
+	}
+	return d
+}

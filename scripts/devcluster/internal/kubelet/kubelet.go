@@ -1,0 +1,197 @@
+// Copyright The Ordered Helm Authors
+// SPDX-License-Identifier: Apache-2.0
+
+// Package kubelet plays the kubelets of a cluster: it runs no container, but
+// reports of every pod what a kubelet would, as the pod's annotations say,
+// and serves logs.
+package kubelet
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"log/slog"
+	"sync"
+	"time"
+
+	corev1 "k8s.io/api/core/v1"
+	"k8s.io/apimachinery/pkg/api/equality"
+	apierrors "k8s.io/apimachinery/pkg/api/errors"
+	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
+	"k8s.io/apimachinery/pkg/types"
+	"k8s.io/client-go/informers"
+	"k8s.io/client-go/kubernetes"
+	"k8s.io/client-go/kubernetes/scheme"
+	typedcorev1 "k8s.io/client-go/kubernetes/typed/core/v1"
+	corelisters "k8s.io/client-go/listers/core/v1"
+	"k8s.io/client-go/tools/record"
+
+	"github.com/ordered-helm/helm/scripts/devcluster/internal/reconcile"
+)
+
+const workers = 16
+
+// Kubelet plays all kubelets of a cluster.
+type Kubelet struct {
+	client   kubernetes.Interface
+	loop     *reconcile.Loop
+	pods     corelisters.PodLister
+	cached   source
+	live     source
+	recorder record.EventRecorder
+	ips      *addresses
+
+	mu sync.Mutex
+	// runs are the pods that live, by their name.
+	runs map[types.NamespacedName]*liveRun
+	// held are the pods that wait for an object, by namespace.
+	held map[string]map[types.NamespacedName]bool
+}
+
+// liveRun is a podRun with the pod it belongs to: a name may come again.
+type liveRun struct {
+	uid types.UID
+	run *podRun
+}
+
+// New returns a Kubelet. Nothing happens before Run.
+func New(client kubernetes.Interface, log *slog.Logger) (*Kubelet, error) {
+	factory := informers.NewSharedInformerFactoryWithOptions(client, 0, informers.WithTransform(withoutContents))
+	core := factory.Core().V1()
+	k := &Kubelet{
+		client: client,
+		pods:   core.Pods().Lister(),
+		cached: cached{
+			configMaps: core.ConfigMaps().Lister(),
+			secrets:    core.Secrets().Lister(),
+			claims:     core.PersistentVolumeClaims().Lister(),
+		},
+		live: live{client: client},
+		ips:  newAddresses(),
+		runs: map[types.NamespacedName]*liveRun{},
+		held: map[string]map[types.NamespacedName]bool{},
+	}
+	k.loop = reconcile.New(factory, workers, log, k.sync)
+	err := errors.Join(
+		k.loop.Watch(core.Pods().Informer()),
+		reconcile.OnChange(core.ConfigMaps().Informer(), k.enqueueHeld),
+		reconcile.OnChange(core.Secrets().Informer(), k.enqueueHeld),
+		reconcile.OnChange(core.PersistentVolumeClaims().Informer(), k.enqueueHeld),
+	)
+	return k, err
+}
+
+// withoutContents keeps of ConfigMaps and Secrets only the keys, which is all
+// that is asked for here.
+func withoutContents(object any) (any, error) {
+	switch o := object.(type) {
+	case *corev1.ConfigMap:
+		for key := range o.Data {
+			o.Data[key] = ""
+		}
+		for key := range o.BinaryData {
+			o.BinaryData[key] = nil
+		}
+		o.ManagedFields = nil
+	case *corev1.Secret:
+		for key := range o.Data {
+			o.Data[key] = nil
+		}
+		o.ManagedFields = nil
+	}
+	return object, nil
+}
+
+// Run works until ctx ends.
+func (k *Kubelet) Run(ctx context.Context) error {
+	broadcaster := record.NewBroadcaster(record.WithContext(ctx))
+	defer broadcaster.Shutdown()
+	broadcaster.StartRecordingToSink(&typedcorev1.EventSinkImpl{Interface: k.client.CoreV1().Events("")})
+	k.recorder = broadcaster.NewRecorder(scheme.Scheme, corev1.EventSource{Component: "kubelet"})
+	return k.loop.Run(ctx)
+}
+
+// sync brings one pod to the present and returns when to look again.
+func (k *Kubelet) sync(ctx context.Context, name types.NamespacedName) (time.Time, error) {
+	pod, err := k.pods.Pods(name.Namespace).Get(name.Name)
+	if apierrors.IsNotFound(err) {
+		k.forget(name)
+		return time.Time{}, nil
+	}
+	if err != nil {
+		return time.Time{}, fmt.Errorf("look up pod: %w", err)
+	}
+	if pod.Spec.NodeName == "" {
+		return time.Time{}, nil
+	}
+	now := time.Now()
+	run := k.runOf(name, pod, now)
+	if pod.DeletionTimestamp != nil {
+		return k.stop(ctx, pod, run, now)
+	}
+	if pod.Status.Phase == corev1.PodSucceeded || pod.Status.Phase == corev1.PodFailed {
+		return time.Time{}, nil
+	}
+	missing, err := k.missing(ctx, name, pod, run)
+	if err != nil {
+		return time.Time{}, err
+	}
+	wake, events := run.advance(now, pod, missing)
+	for _, e := range events {
+		k.recorder.Event(pod, corev1.EventTypeWarning, e.reason, e.message)
+	}
+	return wake, k.report(ctx, pod, run.status(now, pod, false))
+}
+
+// stop ends a pod that is being deleted.
+func (k *Kubelet) stop(ctx context.Context, pod *corev1.Pod, run *podRun, now time.Time) (time.Time, error) {
+	if due := stopTime(pod); now.Before(due) {
+		return due, nil
+	}
+	if pod.Status.Phase != corev1.PodSucceeded && pod.Status.Phase != corev1.PodFailed {
+		run.kill(now)
+		if err := k.report(ctx, pod, run.status(now, pod, true)); err != nil {
+			return time.Time{}, err
+		}
+	}
+	if pod.DeletionGracePeriodSeconds != nil && *pod.DeletionGracePeriodSeconds == 0 {
+		// Only finalizers hold it.
+		return time.Time{}, nil
+	}
+	err := k.client.CoreV1().Pods(pod.Namespace).Delete(ctx, pod.Name, metav1.DeleteOptions{
+		GracePeriodSeconds: new(int64),
+		Preconditions:      &metav1.Preconditions{UID: &pod.UID},
+	})
+	if apierrors.IsNotFound(err) || apierrors.IsConflict(err) {
+		return time.Time{}, nil
+	}
+	if err != nil {
+		return time.Time{}, fmt.Errorf("delete pod: %w", err)
+	}
+	return time.Time{}, nil
+}
+
+// stopTime is when a pod that is being deleted has stopped: as late as its
+// annotation says, and never later than its grace period.
+func stopTime(pod *corev1.Pod) time.Time {
+	after, err := durationAnnotation(pod, AnnotationStopAfter)
+	if err != nil || after == 0 || pod.DeletionGracePeriodSeconds == nil {
+		return time.Time{}
+	}
+	end := pod.DeletionTimestamp.Time
+	grace := time.Duration(*pod.DeletionGracePeriodSeconds) * time.Second
+	return end.Add(min(after, grace) - grace)
+}
+
+// report writes the pod's status where it differs.
+func (k *Kubelet) report(ctx context.Context, pod *corev1.Pod, status corev1.PodStatus) error {
+	if equality.Semantic.DeepEqual(pod.Status, status) {
+		return nil
+	}
+	fresh := pod.DeepCopy()
+	fresh.Status = status
+	if _, err := k.client.CoreV1().Pods(pod.Namespace).UpdateStatus(ctx, fresh, metav1.UpdateOptions{}); err != nil {
+		return fmt.Errorf("report status of pod: %w", err)
+	}
+	return nil
+}

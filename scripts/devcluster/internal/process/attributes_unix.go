@@ -1,0 +1,20 @@
+// Copyright The Ordered Helm Authors
+// SPDX-License-Identifier: Apache-2.0
+
+//go:build unix && !linux
+
+package process
+
+import "syscall"
+
+// childAttributes puts a child into a group of its own, so that Ctrl-C
+// reaches the supervisor alone.
+func childAttributes() *syscall.SysProcAttr {
+	return &syscall.SysProcAttr{Setpgid: true}
+}
+
+// DetachedAttributes frees a process from the terminal and the session of
+// the process that starts it.
+func DetachedAttributes() *syscall.SysProcAttr {
+	return &syscall.SysProcAttr{Setsid: true}
+}

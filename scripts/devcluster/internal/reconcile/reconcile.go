@@ -1,0 +1,138 @@
+// Copyright The Ordered Helm Authors
+// SPDX-License-Identifier: Apache-2.0
+
+// Package reconcile runs the loops that bring objects of the cluster up to
+// date whenever something they depend on has changed.
+package reconcile
+
+import (
+	"context"
+	"fmt"
+	"log/slog"
+	"sync"
+	"time"
+
+	apierrors "k8s.io/apimachinery/pkg/api/errors"
+	"k8s.io/apimachinery/pkg/api/meta"
+	"k8s.io/apimachinery/pkg/types"
+	"k8s.io/client-go/informers"
+	"k8s.io/client-go/tools/cache"
+	"k8s.io/client-go/util/workqueue"
+)
+
+const (
+	firstRetry = 5 * time.Millisecond
+	maxRetry   = time.Second
+)
+
+// Sync brings the object called name up to date. It returns when to call it
+// again; the zero time says not before something has changed.
+type Sync func(ctx context.Context, name types.NamespacedName) (time.Time, error)
+
+// Loop calls Sync for objects that have changed, never twice at a time for
+// one of them, and again after an error.
+type Loop struct {
+	sync     Sync
+	workers  int
+	log      *slog.Logger
+	informer informers.SharedInformerFactory
+	queue    workqueue.TypedRateLimitingInterface[types.NamespacedName]
+}
+
+// New returns a Loop with so many workers, over what the factory watches.
+// Nothing happens before Run.
+func New(factory informers.SharedInformerFactory, workers int, log *slog.Logger, sync Sync) *Loop {
+	limiter := workqueue.NewTypedItemExponentialFailureRateLimiter[types.NamespacedName](firstRetry, maxRetry)
+	return &Loop{
+		sync:     sync,
+		workers:  workers,
+		log:      log,
+		informer: factory,
+		queue:    workqueue.NewTypedRateLimitingQueue(limiter),
+	}
+}
+
+// Enqueue has the object called name brought up to date.
+func (l *Loop) Enqueue(name types.NamespacedName) { l.queue.Add(name) }
+
+// Watch brings the objects of informer up to date whenever they change.
+func (l *Loop) Watch(informer cache.SharedIndexInformer) error {
+	return OnChange(informer, l.Enqueue)
+}
+
+// OnChange calls act with the name of every object of informer that comes,
+// changes, or goes.
+func OnChange(informer cache.SharedIndexInformer, act func(types.NamespacedName)) error {
+	handle := func(object any) {
+		if gone, ok := object.(cache.DeletedFinalStateUnknown); ok {
+			object = gone.Obj
+		}
+		if o, err := meta.Accessor(object); err == nil {
+			act(types.NamespacedName{Namespace: o.GetNamespace(), Name: o.GetName()})
+		}
+	}
+	_, err := informer.AddEventHandler(cache.ResourceEventHandlerFuncs{
+		AddFunc:    handle,
+		UpdateFunc: func(_, object any) { handle(object) },
+		DeleteFunc: handle,
+	})
+	if err != nil {
+		return fmt.Errorf("watch the cluster: %w", err)
+	}
+	return nil
+}
+
+// Run works until ctx ends.
+func (l *Loop) Run(ctx context.Context) error {
+	l.informer.StartWithContext(ctx)
+	defer l.informer.Shutdown()
+	for kind, ok := range l.informer.WaitForCacheSync(ctx.Done()) {
+		if !ok && ctx.Err() == nil {
+			return fmt.Errorf("watch %s: the cache did not fill", kind)
+		}
+	}
+	var working sync.WaitGroup
+	for range l.workers {
+		working.Go(func() { l.work(ctx) })
+	}
+	<-ctx.Done()
+	l.queue.ShutDown()
+	working.Wait()
+	return nil
+}
+
+func (l *Loop) work(ctx context.Context) {
+	for {
+		name, shutdown := l.queue.Get()
+		if shutdown {
+			return
+		}
+		l.handle(ctx, name)
+		l.queue.Done(name)
+	}
+}
+
+func (l *Loop) handle(ctx context.Context, name types.NamespacedName) {
+	wake, err := l.sync(ctx, name)
+	if err != nil {
+		// The watch lags behind: it brings what has changed.
+		behind := apierrors.IsConflict(err) || apierrors.IsNotFound(err)
+		if !behind && ctx.Err() == nil {
+			l.log.WarnContext(ctx, "object not brought up to date", "object", name.String(), "error", err)
+		}
+		l.queue.AddRateLimited(name)
+		return
+	}
+	l.queue.Forget(name)
+	if !wake.IsZero() {
+		l.queue.AddAfter(name, max(time.Until(wake), time.Millisecond))
+	}
+}
+
+// Found drops an error that only says that an object is gone.
+func Found(err error) error {
+	if apierrors.IsNotFound(err) {
+		return nil
+	}
+	return err
+}

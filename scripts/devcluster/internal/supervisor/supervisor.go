@@ -1,0 +1,182 @@
+// Copyright The Ordered Helm Authors
+// SPDX-License-Identifier: Apache-2.0
+
+// Package supervisor runs one cluster from its start to its end.
+package supervisor
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"io"
+	"log/slog"
+	"os"
+	"time"
+
+	"golang.org/x/sync/errgroup"
+	"k8s.io/client-go/kubernetes"
+
+	"github.com/ordered-helm/helm/scripts/devcluster/internal/binaries"
+	"github.com/ordered-helm/helm/scripts/devcluster/internal/controlplane"
+	"github.com/ordered-helm/helm/scripts/devcluster/internal/filelock"
+	"github.com/ordered-helm/helm/scripts/devcluster/internal/kubelet"
+	"github.com/ordered-helm/helm/scripts/devcluster/internal/loadbalancer"
+	"github.com/ordered-helm/helm/scripts/devcluster/internal/statedir"
+	"github.com/ordered-helm/helm/scripts/devcluster/internal/volumes"
+)
+
+// Options say what to run.
+type Options struct {
+	// Dir is the folder of the cluster.
+	Dir statedir.Dir
+	// BinDir is the folder of the binaries; where empty, they are built or
+	// taken from the cache.
+	BinDir string
+	// RemoveDir removes the folder when the cluster has ended.
+	RemoveDir bool
+	// StartTimeout is how long the cluster may take to become ready, not
+	// counting the building of binaries.
+	StartTimeout time.Duration
+	// Progress takes lines for people, and warnings.
+	Progress io.Writer
+}
+
+// Facts are what a user of a ready cluster wants to know.
+type Facts struct {
+	Kubeconfig, Server, AuditLog, BinDir string
+	// StartTime is how long the start took.
+	StartTime time.Duration
+}
+
+// AlreadyRunningError says that a cluster lives in the folder.
+type AlreadyRunningError struct {
+	Dir statedir.Dir
+}
+
+func (e *AlreadyRunningError) Error() string {
+	return fmt.Sprintf("a cluster runs in %s already: stop it, or choose another folder", e.Dir)
+}
+
+// EnsureBinaries returns the folder of the cluster's binaries, and builds
+// them first where the cache has none.
+func EnsureBinaries(ctx context.Context, progress io.Writer) (string, error) {
+	cache, err := binaries.CacheDir()
+	if err != nil {
+		return "", err
+	}
+	source, err := binaries.ClusterSource()
+	if err != nil {
+		return "", err
+	}
+	builder := binaries.Builder{CacheDir: cache, Source: source, Progress: progress}
+	return builder.Ensure(ctx)
+}
+
+// Run runs a cluster until ctx ends, and calls ready once it is usable. It
+// returns nil when ctx ended it, and an error when it failed to start or one
+// of its processes ended. When Run returns, nothing of the cluster runs.
+func Run(ctx context.Context, opts Options, ready func(Facts)) (err error) {
+	lock, err := opts.Dir.Claim(ctx)
+	if errors.Is(err, filelock.ErrHeld) {
+		return &AlreadyRunningError{Dir: opts.Dir}
+	}
+	if err != nil {
+		return err
+	}
+	defer func() { err = errors.Join(err, retire(opts), lock.Release()) }()
+	if err := opts.Dir.Reset(); err != nil {
+		return err
+	}
+	if opts.BinDir == "" {
+		if opts.BinDir, err = EnsureBinaries(ctx, opts.Progress); err != nil {
+			return untilStopped(ctx, err)
+		}
+	}
+	if err := os.WriteFile(opts.Dir.Binaries(), []byte(opts.BinDir+"\n"), 0o600); err != nil {
+		return fmt.Errorf("note the folder of the binaries: %w", err)
+	}
+	s := &supervisor{opts: opts, ready: ready, began: time.Now()}
+	return untilStopped(ctx, s.run(ctx, lock))
+}
+
+func retire(opts Options) error {
+	if !opts.RemoveDir {
+		return opts.Dir.Retire()
+	}
+	if err := os.RemoveAll(string(opts.Dir)); err != nil {
+		return fmt.Errorf("remove the cluster's folder: %w", err)
+	}
+	return nil
+}
+
+// untilStopped drops an error that only says that ctx has ended.
+func untilStopped(ctx context.Context, err error) error {
+	if ctx.Err() != nil && errors.Is(err, ctx.Err()) {
+		return nil
+	}
+	return err
+}
+
+type supervisor struct {
+	opts  Options
+	ready func(Facts)
+	began time.Time
+}
+
+func (s *supervisor) run(ctx context.Context, lock *filelock.Lock) error {
+	starting, cancel := context.WithTimeout(ctx, s.opts.StartTimeout)
+	defer cancel()
+	plane, err := controlplane.Start(starting, controlplane.Options{
+		Dir: s.opts.Dir, BinDir: s.opts.BinDir, Inherit: lock.File(),
+	})
+	if err != nil {
+		return fmt.Errorf("start the cluster: %w", err)
+	}
+	defer plane.Stop(ctx)
+	client, err := kubernetes.NewForConfig(plane.SupervisorConfig())
+	if err != nil {
+		return fmt.Errorf("make client: %w", err)
+	}
+	// The API server answers requests in hand before it ends, so the parts
+	// that watch it end first.
+	group, groupCtx := errgroup.WithContext(ctx)
+	group.Go(func() error { return plane.Watch(groupCtx) })
+	group.Go(func() error { return s.runParts(groupCtx, client, plane) })
+	return group.Wait()
+}
+
+// runParts runs what of the cluster lives in this process.
+func (s *supervisor) runParts(ctx context.Context, client kubernetes.Interface, plane *controlplane.ControlPlane) error {
+	log := slog.New(slog.NewTextHandler(s.opts.Progress, &slog.HandlerOptions{Level: slog.LevelWarn}))
+	pods, err := kubelet.New(client, log)
+	if err != nil {
+		return err
+	}
+	provisioner, err := volumes.New(client, log)
+	if err != nil {
+		return err
+	}
+	balancer, err := loadbalancer.New(client, log)
+	if err != nil {
+		return err
+	}
+	cert := plane.KubeletCertificate()
+	logs, err := kubelet.NewServer(ctx, client, kubelet.ServerTLS{
+		CertPEM: cert.CertPEM, KeyPEM: cert.KeyPEM,
+		ClientCAPEM: plane.KubeletClientCA(), ClientName: plane.KubeletClientName(),
+	})
+	if err != nil {
+		return err
+	}
+	group, ctx := errgroup.WithContext(ctx)
+	group.Go(func() error { return pods.Run(ctx) })
+	group.Go(func() error { return provisioner.Run(ctx) })
+	group.Go(func() error { return balancer.Run(ctx) })
+	group.Go(func() error { return logs.Run(ctx) })
+	group.Go(func() error {
+		starting, cancel := context.WithDeadline(ctx, s.began.Add(s.opts.StartTimeout))
+		defer cancel()
+		return s.bringUp(starting, bringUp{client: client, plane: plane, logPort: logs.Port()})
+	})
+	return group.Wait()
+}

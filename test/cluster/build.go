@@ -1,0 +1,160 @@
+// Copyright The Ordered Helm Authors
+// SPDX-License-Identifier: Apache-2.0
+
+package cluster
+
+import (
+	"context"
+	"crypto/sha256"
+	"encoding/hex"
+	"errors"
+	"fmt"
+	"io"
+	"io/fs"
+	"os"
+	"os/exec"
+	"path/filepath"
+	"runtime"
+	"strings"
+	"time"
+
+	"github.com/gofrs/flock"
+)
+
+// cacheEnv is the variable by which devcluster, too, is told where to keep
+// what it builds.
+const cacheEnv = "DEVCLUSTER_CACHE"
+
+const modulePath = "github.com/ordered-helm/helm"
+
+// buildCommand returns the devcluster command of this checkout. It is built
+// once for each state of its source, however many processes ask.
+func buildCommand(ctx context.Context) (string, error) {
+	root, err := moduleRoot()
+	if err != nil {
+		return "", err
+	}
+	source := filepath.Join(root, "scripts", "devcluster")
+	key, err := sourceKey(source)
+	if err != nil {
+		return "", err
+	}
+	cache, err := cacheDir()
+	if err != nil {
+		return "", err
+	}
+	command := filepath.Join(cache, "command-"+key)
+	if exists(command) {
+		return command, nil
+	}
+	if err := os.MkdirAll(cache, 0o755); err != nil {
+		return "", fmt.Errorf("make cache folder: %w", err)
+	}
+	lock := flock.New(filepath.Join(cache, "command.lock"))
+	if _, err := lock.TryLockContext(ctx, 50*time.Millisecond); err != nil {
+		return "", fmt.Errorf("wait for another process that builds devcluster: %w", err)
+	}
+	if !exists(command) {
+		err = build(ctx, source, cache, command)
+	}
+	return command, errors.Join(err, lock.Unlock())
+}
+
+// build builds the command in source; the caller holds the lock. Commands of
+// earlier states of the source go.
+func build(ctx context.Context, source, cache, command string) error {
+	old, err := filepath.Glob(filepath.Join(cache, "command-*"))
+	if err != nil {
+		return fmt.Errorf("look for old commands: %w", err)
+	}
+	for _, path := range old {
+		// Who runs it keeps it.
+		if err := os.Remove(path); err != nil {
+			return fmt.Errorf("remove old command: %w", err)
+		}
+	}
+	temporary := filepath.Join(cache, "command.new")
+	cmd := exec.CommandContext(ctx, "go", "build", "-trimpath", "-buildvcs=false", "-o", temporary, "./cmd/devcluster")
+	cmd.Dir = source
+	cmd.Env = append(os.Environ(), "GOWORK=off")
+	if output, err := cmd.CombinedOutput(); err != nil {
+		return fmt.Errorf("build devcluster: %w\n%s", err, output)
+	}
+	if err := os.Rename(temporary, command); err != nil {
+		return fmt.Errorf("keep devcluster: %w", err)
+	}
+	return nil
+}
+
+// sourceKey names the state of the source of the command.
+func sourceKey(source string) (string, error) {
+	hash := sha256.New()
+	fmt.Fprintln(hash, runtime.Version(), runtime.GOOS, runtime.GOARCH)
+	err := filepath.WalkDir(source, func(path string, entry fs.DirEntry, err error) error {
+		if err != nil || !isSource(entry) {
+			return err
+		}
+		name, err := filepath.Rel(source, path)
+		if err != nil {
+			return err
+		}
+		file, err := os.Open(path)
+		if err != nil {
+			return err
+		}
+		defer func() { _ = file.Close() }()
+		fmt.Fprintln(hash, name)
+		_, err = io.Copy(hash, file)
+		return err
+	})
+	if err != nil {
+		return "", fmt.Errorf("read the source of devcluster: %w", err)
+	}
+	return hex.EncodeToString(hash.Sum(nil))[:16], nil
+}
+
+func isSource(entry fs.DirEntry) bool {
+	name := entry.Name()
+	switch {
+	case entry.IsDir() || strings.HasSuffix(name, "_test.go"):
+		return false
+	default:
+		return strings.HasSuffix(name, ".go") || name == "go.mod" || name == "go.sum"
+	}
+}
+
+func cacheDir() (string, error) {
+	if dir := os.Getenv(cacheEnv); dir != "" {
+		return filepath.Abs(dir)
+	}
+	dir, err := os.UserCacheDir()
+	if err != nil {
+		return "", fmt.Errorf("find cache folder (set %s to choose one): %w", cacheEnv, err)
+	}
+	return filepath.Join(dir, "ordered-helm", "devcluster"), nil
+}
+
+// moduleRoot returns the root of the main module, found upwards from the
+// working folder: go test runs a test in the folder of its package.
+func moduleRoot() (string, error) {
+	dir, err := os.Getwd()
+	if err != nil {
+		return "", fmt.Errorf("find working folder: %w", err)
+	}
+	for {
+		text, err := os.ReadFile(filepath.Join(dir, "go.mod"))
+		if err == nil && strings.HasPrefix(string(text), "module "+modulePath+"\n") {
+			return dir, nil
+		}
+		parent := filepath.Dir(dir)
+		if parent == dir {
+			return "", fmt.Errorf("no module %s above the working folder", modulePath)
+		}
+		dir = parent
+	}
+}
+
+func exists(path string) bool {
+	_, err := os.Stat(path)
+	return err == nil
+}

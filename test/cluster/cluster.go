@@ -1,0 +1,140 @@
+// Copyright The Ordered Helm Authors
+// SPDX-License-Identifier: Apache-2.0
+
+// Package cluster gives tests a real API server: a dev cluster of
+// scripts/devcluster, started in seconds and gone with the test process,
+// however that ends.
+package cluster
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"os"
+	"path/filepath"
+	"strings"
+	"testing"
+	"time"
+
+	"k8s.io/client-go/kubernetes"
+	"k8s.io/client-go/rest"
+	"k8s.io/client-go/tools/clientcmd"
+)
+
+// ReuseEnv names the folder of a cluster that "devcluster up" started; Shared
+// then uses that one, and leaves it running.
+const ReuseEnv = "DEVCLUSTER_KUBECONFIG_DIR"
+
+// startTimeout also covers the building of the cluster's binaries, once per
+// machine, on a slow one.
+const startTimeout = 30 * time.Minute
+
+// Cluster is a running cluster.
+type Cluster struct {
+	dir     string
+	binDir  string
+	config  *rest.Config
+	client  kubernetes.Interface
+	process *process
+	audit   auditLog
+}
+
+// Options say what cluster to start.
+type Options struct {
+	// Dir is the folder of the cluster; by default a temporary one, which
+	// goes with the cluster.
+	Dir string
+}
+
+// New starts a cluster that is stopped when the test is over.
+func New(tb testing.TB, opts Options) *Cluster {
+	tb.Helper()
+	ctx, cancel := context.WithTimeout(tb.Context(), startTimeout)
+	defer cancel()
+	c, err := start(ctx, opts)
+	if err != nil {
+		tb.Fatal(err)
+	}
+	tb.Cleanup(func() {
+		if err := c.stop(); err != nil {
+			tb.Error(err)
+		}
+	})
+	return c
+}
+
+// start starts a cluster, which lives until stop or the end of this process.
+func start(ctx context.Context, opts Options) (_ *Cluster, err error) {
+	command, err := buildCommand(ctx)
+	if err != nil {
+		return nil, err
+	}
+	var args []string
+	if opts.Dir == "" {
+		if opts.Dir, err = os.MkdirTemp("", "devcluster-"); err != nil {
+			return nil, fmt.Errorf("make folder for the cluster: %w", err)
+		}
+		args = append(args, "--remove-dir")
+	}
+	p, err := startProcess(ctx, command, opts.Dir, args...)
+	if err != nil {
+		return nil, err
+	}
+	c, err := open(opts.Dir)
+	if err != nil {
+		return nil, errors.Join(err, p.stop())
+	}
+	c.process = p
+	return c, nil
+}
+
+// open returns the cluster that runs in dir.
+func open(dir string) (*Cluster, error) {
+	dir, err := filepath.Abs(dir)
+	if err != nil {
+		return nil, fmt.Errorf("find folder of the cluster: %w", err)
+	}
+	c := &Cluster{dir: dir}
+	c.audit.path = c.AuditLog()
+	binDir, err := os.ReadFile(filepath.Join(dir, "binaries"))
+	if err != nil {
+		return nil, fmt.Errorf("no cluster in %s: %w", dir, err)
+	}
+	c.binDir = strings.TrimSpace(string(binDir))
+	if c.config, err = clientcmd.BuildConfigFromFlags("", c.Kubeconfig()); err != nil {
+		return nil, fmt.Errorf("no cluster is ready in %s: %w", dir, err)
+	}
+	// A test's own requests are not what is throttled.
+	c.config.QPS = -1
+	c.config.UserAgent = "cluster-test"
+	if c.client, err = kubernetes.NewForConfig(c.config); err != nil {
+		return nil, fmt.Errorf("make client: %w", err)
+	}
+	return c, nil
+}
+
+// stop stops the cluster and returns when all of it is gone.
+func (c *Cluster) stop() error {
+	if c.process == nil {
+		return nil
+	}
+	return c.process.stop()
+}
+
+// Dir is the absolute folder of the cluster.
+func (c *Cluster) Dir() string { return c.dir }
+
+// Kubeconfig is the path of a kubeconfig whose user may do everything.
+func (c *Cluster) Kubeconfig() string { return filepath.Join(c.dir, "kubeconfig") }
+
+// AuditLog is the path of the API server's audit log; Audit reads it.
+func (c *Cluster) AuditLog() string { return filepath.Join(c.dir, "audit.log") }
+
+// Kubectl is the path of a kubectl of the cluster's version.
+func (c *Cluster) Kubectl() string { return filepath.Join(c.binDir, "kubectl") }
+
+// Config returns a client configuration without a limit, of its caller alone.
+func (c *Cluster) Config() *rest.Config { return rest.CopyConfig(c.config) }
+
+// Client returns a client that may do everything.
+func (c *Cluster) Client() kubernetes.Interface { return c.client }

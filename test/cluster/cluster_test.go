@@ -1,0 +1,142 @@
+// Copyright The Ordered Helm Authors
+// SPDX-License-Identifier: Apache-2.0
+
+package cluster
+
+import (
+	"os"
+	"os/exec"
+	"path/filepath"
+	"strings"
+	"testing"
+
+	corev1 "k8s.io/api/core/v1"
+	apierrors "k8s.io/apimachinery/pkg/api/errors"
+	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
+)
+
+func TestSharedIsOneCluster(t *testing.T) {
+	if first, second := Shared(t), Shared(t); first != second {
+		t.Error("two calls of Shared return two clusters")
+	}
+}
+
+func TestKubectlReachesTheCluster(t *testing.T) {
+	c := Shared(t)
+	cmd := exec.CommandContext(t.Context(), c.Kubectl(), "--kubeconfig", c.Kubeconfig(), "auth", "can-i", "*", "*", "--all-namespaces")
+	output, err := cmd.CombinedOutput()
+	if err != nil || strings.TrimSpace(string(output)) != "yes" {
+		t.Errorf("the kubeconfig's user may not do everything: %v, %s", err, output)
+	}
+}
+
+func TestNamespacesAreTheTestsOwn(t *testing.T) {
+	c := Shared(t)
+	var inside string
+	t.Run("With / Odd_Names", func(t *testing.T) {
+		inside = c.Namespace(t)
+		if second := c.Namespace(t); inside == second {
+			t.Error("one namespace comes twice")
+		}
+		_, err := c.Client().CoreV1().Pods(inside).Create(t.Context(), &corev1.Pod{
+			ObjectMeta: metav1.ObjectMeta{Name: "at-once"},
+			Spec:       corev1.PodSpec{Containers: []corev1.Container{{Name: "main", Image: "main"}}},
+		}, metav1.CreateOptions{})
+		if err != nil {
+			t.Errorf("a pod cannot be created at once: %v", err)
+		}
+	})
+	namespace, err := c.Client().CoreV1().Namespaces().Get(t.Context(), inside, metav1.GetOptions{})
+	if err == nil && namespace.DeletionTimestamp == nil {
+		t.Errorf("namespace %s outlives its test", inside)
+	}
+	if err != nil && !apierrors.IsNotFound(err) {
+		t.Error(err)
+	}
+}
+
+func TestAuditShowsWhatHappened(t *testing.T) {
+	c := Shared(t)
+	namespace := c.Namespace(t)
+	maps := c.Client().CoreV1().ConfigMaps(namespace)
+	if _, err := maps.Create(t.Context(), &corev1.ConfigMap{
+		ObjectMeta: metav1.ObjectMeta{Name: "first"},
+		Data:       map[string]string{"key": "value"},
+	}, metav1.CreateOptions{}); err != nil {
+		t.Fatal(err)
+	}
+	if _, err := maps.Get(t.Context(), "absent", metav1.GetOptions{}); !apierrors.IsNotFound(err) {
+		t.Fatal(err)
+	}
+
+	ours := func() (events []Event) {
+		for _, e := range c.Audit(t) {
+			if e.Namespace == namespace && e.UserAgent == c.Config().UserAgent && e.Resource == "configmaps" && e.Name != "kube-root-ca.crt" {
+				events = append(events, e)
+			}
+		}
+		return events
+	}
+	events := ours()
+	if len(events) != 2 {
+		t.Fatalf("%d events, want 2: %+v", len(events), events)
+	}
+	created, read := events[0], events[1]
+	if created.Verb != "create" || created.Name != "first" || created.Code != 201 || created.User != "devcluster-admin" || created.Stage != StageComplete {
+		t.Errorf("wrong event of the create: %+v", created)
+	}
+	var object corev1.ConfigMap
+	if err := created.DecodeResponse(&object); err != nil || object.Data["key"] != "value" || object.UID == "" {
+		t.Errorf("the create's response is %+v, %v", object, err)
+	}
+	if read.Verb != "get" || read.Code != 404 || read.Received.Before(created.Completed) || read.Received.IsZero() {
+		t.Errorf("wrong event of the get: %+v after %+v", read, created)
+	}
+	if err := read.DecodeResponse(&object); err == nil {
+		t.Error("a read has a response in the log")
+	}
+
+	if err := maps.Delete(t.Context(), "first", metav1.DeleteOptions{}); err != nil {
+		t.Fatal(err)
+	}
+	if events := ours(); len(events) != 3 || events[2].Verb != "delete" {
+		t.Errorf("after a delete the log has %+v", events)
+	}
+}
+
+func TestNewIsAClusterOfItsOwn(t *testing.T) {
+	var dir string
+	t.Run("inside", func(t *testing.T) {
+		c := New(t, Options{})
+		dir = c.Dir()
+		if dir == Shared(t).Dir() {
+			t.Error("New returns the shared cluster")
+		}
+		if _, err := c.Client().Discovery().ServerVersion(); err != nil {
+			t.Error(err)
+		}
+	})
+	if _, err := os.Stat(dir); !os.IsNotExist(err) {
+		t.Errorf("the folder of a cluster that is over: %v", err)
+	}
+}
+
+func TestOpenSaysWhatIsMissing(t *testing.T) {
+	dir := filepath.Join(t.TempDir(), "nothing")
+	if _, err := open(dir); err == nil || !strings.Contains(err.Error(), dir) {
+		t.Errorf("open of a folder without a cluster says %v", err)
+	}
+}
+
+func TestNamespacePrefixes(t *testing.T) {
+	for test, want := range map[string]string{
+		"TestOne":                         "testone-",
+		"TestOne/with_a space":            "testone-with-a-space-",
+		"Test/" + strings.Repeat("x", 60): "test-" + strings.Repeat("x", 35) + "-",
+		"Ünö":                             "n-",
+	} {
+		if got := prefix(test); got != want {
+			t.Errorf("prefix(%q) = %q, want %q", test, got, want)
+		}
+	}
+}

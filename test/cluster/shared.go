@@ -1,0 +1,73 @@
+// Copyright The Ordered Helm Authors
+// SPDX-License-Identifier: Apache-2.0
+
+package cluster
+
+import (
+	"context"
+	"fmt"
+	"os"
+	"sync"
+	"testing"
+)
+
+// shared is the cluster of this test process. A testing.M cannot carry it to
+// the tests, so a variable does.
+var shared struct {
+	mu      sync.Mutex
+	tried   bool
+	cluster *Cluster
+	err     error
+}
+
+// Shared returns the cluster that all tests of this process share, and
+// starts it for the first of them. The process's TestMain has to call Main.
+// Tests keep to namespaces of their own.
+func Shared(tb testing.TB) *Cluster {
+	tb.Helper()
+	shared.mu.Lock()
+	defer shared.mu.Unlock()
+	if !shared.tried {
+		shared.tried = true
+		// Not the test's context: the cluster outlives the test.
+		ctx, cancel := context.WithTimeout(context.WithoutCancel(tb.Context()), startTimeout)
+		defer cancel()
+		shared.cluster, shared.err = openOrStart(ctx)
+	}
+	if shared.err != nil {
+		tb.Fatal(shared.err)
+	}
+	return shared.cluster
+}
+
+func openOrStart(ctx context.Context) (*Cluster, error) {
+	dir := os.Getenv(ReuseEnv)
+	if dir == "" {
+		return start(ctx, Options{})
+	}
+	c, err := open(dir)
+	if err != nil {
+		return nil, fmt.Errorf("use the cluster that %s names: %w", ReuseEnv, err)
+	}
+	return c, nil
+}
+
+// Main runs the tests, stops the shared cluster if one was started, and ends
+// the process. It is for TestMain.
+func Main(m *testing.M) {
+	code := m.Run()
+	if err := stopShared(); err != nil {
+		fmt.Fprintln(os.Stderr, err)
+		code = max(code, 1)
+	}
+	os.Exit(code)
+}
+
+func stopShared() error {
+	shared.mu.Lock()
+	defer shared.mu.Unlock()
+	if shared.cluster == nil {
+		return nil
+	}
+	return shared.cluster.stop()
+}

@@ -1,0 +1,100 @@
+// Copyright The Ordered Helm Authors
+// SPDX-License-Identifier: Apache-2.0
+
+package parity
+
+import (
+	"regexp"
+	"slices"
+	"strings"
+)
+
+// rule takes something out of what is compared.
+type rule struct {
+	name string
+	// why it cannot be the same in both worlds.
+	why   string
+	apply func(string) string
+}
+
+func pattern(name, why, expression, replacement string) rule {
+	re := regexp.MustCompile(expression)
+	return rule{name: name, why: why, apply: func(s string) string { return re.ReplaceAllString(s, replacement) }}
+}
+
+// thisYear matches years from 2025 on: the times in testdata are older and are
+// compared.
+const thisYear = `20(?:2[5-9]|[3-9]\d)`
+
+// usualRules hold for every scenario.
+var usualRules = []rule{
+	pattern("time in RFC 3339", "the clock goes on", thisYear+`-\d\d-\d\dT\d\d:\d\d:\d\d(?:\.\d+)?(?:Z|[+-]\d\d:\d\d)`, "TIME"),
+	pattern("time as Go prints it", "the clock goes on", thisYear+`-\d\d-\d\d \d\d:\d\d:\d\d(?:\.\d+)? [+-]\d{4} \w+(?: m=\S+)?`, "TIME"),
+	pattern("time in ANSI C's format", "the clock goes on", `(?:Mon|Tue|Wed|Thu|Fri|Sat|Sun) [A-Z][a-z]{2} [ \d]\d \d\d:\d\d:\d\d `+thisYear, "TIME"),
+	pattern("generated name", "it ends in the time in seconds", `-1[7-9]\d{8}\b`, "-SECONDS"),
+	pattern("UUID", "the API server draws it", `[0-9a-f]{8}-[0-9a-f]{4}-[0-9a-f]{4}-[0-9a-f]{4}-[0-9a-f]{12}`, "UUID"),
+	pattern("klog's line head", "it holds the time and the process", `(?m)^([IWEF])\d{4} \d\d:\d\d:\d\d\.\d+ +\d+ `, "$1 "),
+	pattern("slog's line head", "it holds the time", `(?m)^`+thisYear+`/\d\d/\d\d \d\d:\d\d:\d\d `, ""),
+}
+
+// Rules for the scenarios that need them.
+var (
+	debugHead = pattern("head of a debug line", "it names a line of the source",
+		`(?m)^\w+\.go:\d+: TIME \[debug\] `, "[debug] ")
+	stackTraces = pattern("stack trace", "it names lines of the source; ours has none",
+		`(?m)^(?:\S+/\S+|main|runtime)\.\S+\n\t\S+:\d+\n`, "")
+	columnPadding = pattern("column padding", "times are wider or narrower by their trailing zeros",
+		` *\t`, "\t")
+	ages = pattern("age", "how old an object is depends on the speed of the machine",
+		`\s+(?:\d+m)?\d+s\b`, " AGE")
+	clusterIPs = pattern("cluster IP", "the API server draws it",
+		`\b10\.\d+\.\d+\.\d+\b`, "CLUSTER-IP")
+	runsOfSpaces = pattern("run of spaces", "columns are as wide as their widest value",
+		` {2,}`, "  ")
+	resourceVersions = pattern("resource version", "the API server counts all changes in one",
+		`resourceVersion: "\d+"`, "resourceVersion: N")
+	podNames = pattern("pod name", "the controllers draw its end",
+		`-[a-z0-9]{8,10}-[a-z0-9]{5}\b`, "-POD")
+	unexpectedFatal = pattern("fatal start-up error", "stock prints it with a line of its source, before cobra could",
+		`(?m)^(?:helm\.go:\d+|Error): (unknown driver|HELM_MEMORY)`, "$1")
+	sortedLines = rule{
+		name:  "order of lines",
+		why:   "stock goes over a map in random order",
+		apply: sortLines,
+	}
+)
+
+// sortedNotes puts the notes of a stored release into order.
+var sortedNotes = rule{
+	name: "order of notes",
+	why:  "stock goes over the charts of a release in random order",
+	apply: func(s string) string {
+		return storedNotes.ReplaceAllStringFunc(s, func(line string) string {
+			notes := strings.Split(storedNotes.FindStringSubmatch(line)[1], `\n\n`)
+			for i := range notes {
+				notes[i] = strings.Trim(strings.TrimSpace(notes[i]), `\n`)
+			}
+			slices.Sort(notes)
+			return strings.Join(notes, "\n")
+		})
+	},
+}
+
+var storedNotes = regexp.MustCompile(`"notes": "(.*)"`)
+
+func sortLines(s string) string {
+	lines := strings.Split(s, "\n")
+	slices.Sort(lines)
+	return strings.Join(lines, "\n")
+}
+
+// normalize takes out what differs between the worlds, then what the usual
+// rules say, then what the scenario's own rules say.
+func (w *world) normalize(s string) string {
+	s = strings.ReplaceAll(s, w.dir, "DIR")
+	s = strings.ReplaceAll(s, w.namespace, "NAMESPACE")
+	for _, r := range slices.Concat(usualRules, w.rules) {
+		s = r.apply(s)
+	}
+	return s
+}

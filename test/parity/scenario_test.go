@@ -1,0 +1,108 @@
+// Copyright The Ordered Helm Authors
+// SPDX-License-Identifier: Apache-2.0
+
+package parity
+
+import (
+	"context"
+	"fmt"
+	"os"
+	"slices"
+	"sync"
+	"sync/atomic"
+	"testing"
+	"time"
+
+	"github.com/ordered-helm/helm/test/cluster"
+)
+
+// scenario is what both programs go through.
+type scenario struct {
+	name string
+	// steps are taken one after the other; what each shows is compared.
+	steps []step
+	// noCluster is for what needs none: helm then finds no kubeconfig.
+	noCluster bool
+	// env are variables for helm, beside the usual ones.
+	env []string
+	// rules normalise what is particular to this scenario. They come after the
+	// usual rules.
+	rules []rule
+}
+
+// A step does something in a world and tells what was seen. An error means that
+// the step itself could not be taken.
+type step interface {
+	run(ctx context.Context, w *world) (seen string, err error)
+}
+
+const (
+	scenarioTimeout = 2 * time.Minute
+	sideStock       = 's'
+	sideOurs        = 'o'
+)
+
+// runScenarios runs a table of scenarios side by side.
+func runScenarios(t *testing.T, table []scenario) {
+	t.Helper()
+	programs, err := built()
+	if err != nil {
+		t.Fatal(err)
+	}
+	for _, sc := range table {
+		t.Run(sc.name, func(t *testing.T) {
+			t.Parallel()
+			compare(t, programs, sc)
+		})
+	}
+}
+
+// compare takes the steps of a scenario with both programs and compares what
+// they showed and left behind.
+func compare(t *testing.T, programs binaries, sc scenario) {
+	t.Helper()
+	ctx, cancel := context.WithTimeout(t.Context(), scenarioTimeout)
+	defer cancel()
+
+	var kubeconfig string
+	if !sc.noCluster {
+		kubeconfig = cluster.Shared(t).Kubeconfig()
+	}
+	number := scenarioNumber.Add(1)
+	stock := newWorld(t, sc, worldOptions{program: programs.stock, side: sideStock, number: number, kubeconfig: kubeconfig})
+	ours := newWorld(t, sc, worldOptions{program: programs.ours, side: sideOurs, number: number, kubeconfig: kubeconfig})
+
+	var both sync.WaitGroup
+	both.Go(func() { stock.takeSteps(ctx, sc.steps) })
+	both.Go(func() { ours.takeSteps(ctx, sc.steps) })
+	both.Wait()
+
+	for _, w := range []*world{stock, ours} {
+		if w.err != nil {
+			t.Errorf("%s: %v", w.title(), w.err)
+		}
+	}
+	for i := range min(len(stock.seen), len(ours.seen)) {
+		if d := diff(stock.seen[i], ours.seen[i]); d != "" {
+			t.Errorf("stock (-) and ours (+) differ:\n%s", d)
+		}
+	}
+}
+
+// scenarioNumber tells the namespaces of scenarios apart.
+var scenarioNumber atomic.Int32
+
+// takeSteps takes the steps and then looks at what they left behind.
+func (w *world) takeSteps(ctx context.Context, steps []step) {
+	for i, s := range slices.Concat(steps, []step{leftBehind{}}) {
+		seen, err := s.run(ctx, w)
+		if err != nil {
+			w.err = fmt.Errorf("step %d: %w", i+1, err)
+			return
+		}
+		w.seen = append(w.seen, w.normalize(seen))
+		if os.Getenv("PARITY_SHOW") != "" {
+			w.t.Logf("%s\n%s", w.title(), w.seen[len(w.seen)-1])
+		}
+	}
+}

@@ -1,0 +1,135 @@
+// Copyright The Ordered Helm Authors
+// SPDX-License-Identifier: Apache-2.0
+
+package parity
+
+import "testing"
+
+// TestReadRelease compares what is shown of a release in the cluster.
+func TestReadRelease(t *testing.T) {
+	runScenarios(t, []scenario{
+		{name: "list with times of the clock", rules: []rule{columnPadding}, steps: []step{
+			stockHelm("install web charts/plain"), stockHelm("install two charts/umbrella"),
+			helm("list"), helm("list -o json"), helm("list --date"),
+		}},
+		{name: "list of all namespaces", steps: []step{
+			stockHelm("install all-@NAMESPACE@ charts/tiny"),
+			helm("list --all-namespaces --time-format 2006 --filter all-@NAMESPACE@"),
+			helm("list -A -q -f all-@NAMESPACE@"),
+		}},
+		{name: "status with resources", rules: []rule{podNames, ages, clusterIPs, runsOfSpaces, sortedLines}, steps: []step{
+			stockHelm("install web charts/plain --wait"),
+			helm("status web --show-resources"),
+		}},
+		{name: "status with resources for programs", rules: []rule{resourceVersions}, steps: []step{
+			stockHelm("install web charts/keep"),
+			helm("status web --show-resources --show-desc -o yaml"),
+			helm("status web -o json"),
+		}},
+		{name: "stored by stock", steps: []step{
+			stockHelm("install web charts/hooks --set fail=none"),
+			helm("get all web"), helm("get hooks web"), helm("get manifest web"), helm("get notes web"),
+			helm("get metadata web"), helm("get values web -a"), helm("status web"),
+			helm("uninstall web"),
+		}},
+		{name: "revisions", steps: []step{
+			stockHelm("install web charts/tiny --set value=1"),
+			stockHelm("upgrade web charts/tiny --set value=2"),
+			stockHelm("upgrade web charts/plain --set greeting=3"),
+			helm("get values web"), helm("get values web --revision 1"), helm("get manifest web --revision 2"),
+			helm("get notes web --revision 1"), helm("get notes web"), helm("status web --revision 2"),
+			helm("get all web --revision 1"), helm("get metadata web --revision 2"), helm("get values web --revision 4"),
+			helm("list --superseded -q"), helm("list -a -q"),
+			helm("uninstall web"),
+		}},
+	})
+}
+
+// TestUninstall compares removals.
+func TestUninstall(t *testing.T) {
+	runScenarios(t, []scenario{
+		{name: "plain", steps: []step{
+			stockHelm("install web charts/plain"),
+			helm("uninstall web"), helm("uninstall web"), helm("status web"),
+		}},
+		{name: "several", steps: []step{
+			stockHelm("install one charts/tiny"), stockHelm("install two charts/tiny"), stockHelm("install three charts/tiny"),
+			helm("uninstall one two"), helm("uninstall none three"), helm("uninstall none three --ignore-not-found"),
+		}},
+		{name: "dry run", steps: []step{
+			stockHelm("install web charts/tiny"),
+			helm("uninstall web --dry-run"), helm("uninstall none --dry-run"), helm("list -q"),
+		}},
+		{name: "keep history", steps: []step{
+			stockHelm("install web charts/plain"),
+			helm("uninstall web --keep-history --description", "had enough"),
+			helm("status web --show-desc"), helm("list -q"), helm("list --uninstalled -q"),
+			helm("uninstall web --keep-history"), helm("uninstall web"),
+		}},
+		{name: "kept resources", steps: []step{
+			stockHelm("install web charts/keep"),
+			helm("uninstall web"),
+		}},
+		{name: "wait", steps: []step{
+			stockHelm("install web charts/plain --wait"),
+			helm("uninstall web --wait --timeout 30s"),
+		}},
+		{name: "wait that is none", steps: []step{
+			stockHelm("install web charts/plain"),
+			helm("uninstall web --wait=false"),
+		}},
+		{name: "wait for what does not go", steps: []step{
+			stockHelm("install web charts/held"),
+			helm("uninstall web --wait --timeout 3s"),
+			helm("list -a -q"),
+			release(objectPath("configmaps", "web")),
+		}},
+		{name: "cascade", steps: []step{
+			stockHelm("install one charts/plain --wait"), stockHelm("install two charts/plain --wait"), stockHelm("install three charts/plain --wait"),
+			helm("uninstall one --cascade background --wait"),
+			helm("uninstall two --cascade foreground --wait"),
+			helm("uninstall three --cascade orphan"),
+			helm("uninstall three --cascade none"),
+		}, rules: []rule{podNames, pattern("name of a replica set", "the controller draws its end", `web-[a-z0-9]{8,10}\b`, "web-SET"), pattern("name of a replica set's template", "the controller draws it", `pod-template-hash: "?[a-z0-9]+"?`, "pod-template-hash: HASH")}},
+		{name: "failing pre-delete hook", steps: []step{
+			stockHelm("install web charts/hooks --set fail=drain"),
+			helm("uninstall web"), helm("status web --show-desc"), helm("list -a -q"),
+			helm("uninstall web --no-hooks"),
+		}},
+		{name: "failing post-delete hook", steps: []step{
+			stockHelm("install web charts/hooks --set fail=farewell"),
+			helm("uninstall web"), helm("list -a -q"),
+		}},
+		{name: "failing post-delete hook with history", steps: []step{
+			stockHelm("install web charts/hooks --set fail=farewell"),
+			helm("uninstall web --keep-history"), helm("status web --show-desc"),
+		}},
+		{name: "things that are gone already", steps: []step{
+			stockHelm("install web charts/plain"),
+			remove(objectPath("configmaps", "web-web")),
+			helm("uninstall web"),
+		}},
+		{name: "things that are gone already, with wait", steps: []step{
+			stockHelm("install web charts/plain"),
+			remove(objectPath("configmaps", "web-web")),
+			helm("uninstall web --wait"),
+		}},
+		{name: "debug", rules: []rule{debugHead, stackTraces, sortedLines}, steps: []step{
+			stockHelm("install web charts/tiny"),
+			helm("uninstall web --debug"), helm("uninstall web --debug"),
+		}},
+		{name: "release that is not finished", steps: []step{
+			stockHelm("install web charts/faulty --set how=invalid-object"),
+			helm("uninstall web"),
+		}},
+		{name: "release without its kind", steps: []step{
+			stockHelm("install web charts/crds"),
+			remove("/apis/apiextensions.k8s.io/v1/customresourcedefinitions/gadgets.@NAMESPACE@.example.com"),
+			helm("uninstall web"), helm("status web --show-desc"),
+		}},
+		{name: "names that cannot be", steps: []step{
+			helm("uninstall Not_A_Name"), helm("uninstall none"), helm("uninstall none --keep-history"),
+			helm("uninstall none --ignore-not-found"), helm("uninstall none --ignore-not-found --keep-history"),
+		}},
+	})
+}

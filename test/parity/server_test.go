@@ -1,0 +1,177 @@
+// Copyright The Ordered Helm Authors
+// SPDX-License-Identifier: Apache-2.0
+
+package parity
+
+import (
+	"bytes"
+	"context"
+	"errors"
+	"fmt"
+	"io"
+	"net/http"
+	"strings"
+	"testing"
+	"time"
+
+	corev1 "k8s.io/api/core/v1"
+	"k8s.io/apimachinery/pkg/api/meta"
+	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
+	"k8s.io/apimachinery/pkg/apis/meta/v1/unstructured"
+	"k8s.io/apimachinery/pkg/util/yaml"
+	"k8s.io/client-go/discovery"
+	"k8s.io/client-go/dynamic"
+	"k8s.io/client-go/kubernetes"
+	"k8s.io/client-go/rest"
+	"k8s.io/client-go/restmapper"
+	"k8s.io/client-go/tools/clientcmd"
+)
+
+// server is the API server as one world sees it: through its namespace.
+type server struct {
+	namespace string
+	host      string
+	http      *http.Client
+	discovery discovery.DiscoveryInterface
+	dynamic   dynamic.Interface
+}
+
+// pollInterval is how often the API server is asked whether something is there.
+const pollInterval = 20 * time.Millisecond
+
+// connect creates the namespace, which goes away after the test.
+func connect(t *testing.T, kubeconfig, namespace string) *server {
+	t.Helper()
+	config, err := clientcmd.BuildConfigFromFlags("", kubeconfig)
+	if err != nil {
+		t.Fatal(err)
+	}
+	config.QPS = -1
+	httpClient, err := rest.HTTPClientFor(config)
+	if err != nil {
+		t.Fatal(err)
+	}
+	clients, err := kubernetes.NewForConfigAndClient(config, httpClient)
+	if err != nil {
+		t.Fatal(err)
+	}
+	dynamicClient, err := dynamic.NewForConfigAndClient(config, httpClient)
+	if err != nil {
+		t.Fatal(err)
+	}
+	object := &corev1.Namespace{ObjectMeta: metav1.ObjectMeta{Name: namespace}}
+	if _, err := clients.CoreV1().Namespaces().Create(t.Context(), object, metav1.CreateOptions{}); err != nil {
+		t.Fatal(err)
+	}
+	t.Cleanup(func() {
+		// The test's own context has ended. Nobody waits for the deletion.
+		ctx, cancel := context.WithTimeout(context.Background(), 10*time.Second)
+		defer cancel()
+		if err := clients.CoreV1().Namespaces().Delete(ctx, namespace, metav1.DeleteOptions{}); err != nil {
+			t.Log(err)
+		}
+	})
+	s := &server{
+		namespace: namespace,
+		host:      config.Host,
+		http:      httpClient,
+		discovery: clients.Discovery(),
+		dynamic:   dynamicClient,
+	}
+	// Pods cannot be created before the controllers have added these.
+	for _, path := range []string{objectPath("serviceaccounts", "default"), objectPath("configmaps", "kube-root-ca.crt")} {
+		if err := s.awaitPath(t.Context(), strings.ReplaceAll(path, namespacePlaceholder, namespace)); err != nil {
+			t.Fatal(err)
+		}
+	}
+	return s
+}
+
+// create creates the objects of a YAML stream.
+func (s *server) create(ctx context.Context, text string) error {
+	groups, err := restmapper.GetAPIGroupResources(s.discovery)
+	if err != nil {
+		return err
+	}
+	mapper := restmapper.NewDiscoveryRESTMapper(groups)
+	decoder := yaml.NewYAMLOrJSONDecoder(bytes.NewBufferString(text), 4096)
+	for {
+		object := &unstructured.Unstructured{}
+		if err := decoder.Decode(object); errors.Is(err, io.EOF) {
+			return nil
+		} else if err != nil {
+			return err
+		}
+		kind := object.GroupVersionKind()
+		mapping, err := mapper.RESTMapping(kind.GroupKind(), kind.Version)
+		if err != nil {
+			return err
+		}
+		var target dynamic.ResourceInterface = s.dynamic.Resource(mapping.Resource)
+		if mapping.Scope.Name() == meta.RESTScopeNameNamespace {
+			target = s.dynamic.Resource(mapping.Resource).Namespace(s.namespace)
+		}
+		if _, err := target.Create(ctx, object, metav1.CreateOptions{FieldManager: "someone"}); err != nil {
+			return err
+		}
+	}
+}
+
+// awaitPath waits until there is something at a path of the API server.
+func (s *server) awaitPath(ctx context.Context, path string) error {
+	return s.pollPath(ctx, http.MethodGet, path, http.StatusOK)
+}
+
+// deletePath deletes what is at a path, and waits until it is gone.
+func (s *server) deletePath(ctx context.Context, path string) error {
+	return s.pollPath(ctx, http.MethodDelete, path, http.StatusNotFound)
+}
+
+// clearFinalizers takes the finalizers from what is at a path.
+func (s *server) clearFinalizers(ctx context.Context, path string) error {
+	body := bytes.NewBufferString(`{"metadata":{"finalizers":null}}`)
+	request, err := http.NewRequestWithContext(ctx, http.MethodPatch, s.host+path, body)
+	if err != nil {
+		return err
+	}
+	request.Header.Set("Content-Type", "application/merge-patch+json")
+	response, err := s.http.Do(request)
+	if err != nil {
+		return err
+	}
+	defer response.Body.Close()
+	if response.StatusCode != http.StatusOK {
+		return fmt.Errorf("PATCH %s: %s", path, response.Status)
+	}
+	return nil
+}
+
+// pollPath makes a request until it is answered by a status.
+func (s *server) pollPath(ctx context.Context, method, path string, want int) error {
+	for {
+		request, err := http.NewRequestWithContext(ctx, method, s.host+path, nil)
+		if err != nil {
+			return err
+		}
+		response, err := s.http.Do(request)
+		if err != nil {
+			return fmt.Errorf("waiting for status %d: %w", want, err)
+		}
+		response.Body.Close()
+		if response.StatusCode == want {
+			return nil
+		}
+		if err := pause(ctx); err != nil {
+			return fmt.Errorf("waiting for %s %s to answer %d, not %d: %w", method, path, want, response.StatusCode, err)
+		}
+	}
+}
+
+func pause(ctx context.Context) error {
+	select {
+	case <-ctx.Done():
+		return ctx.Err()
+	case <-time.After(pollInterval):
+		return nil
+	}
+}

@@ -1,0 +1,152 @@
+// Copyright The Ordered Helm Authors
+// SPDX-License-Identifier: Apache-2.0
+
+package parity
+
+import (
+	"bytes"
+	"context"
+	"errors"
+	"fmt"
+	"os"
+	"os/exec"
+	"strings"
+	"syscall"
+	"time"
+)
+
+// helmRun is one run of helm.
+type helmRun struct {
+	args []string
+	// stdin is what helm reads.
+	stdin string
+	// env are variables beside the scenario's.
+	env []string
+	// stock says that stock Helm runs in both worlds: to prepare something.
+	stock bool
+	// interruptAt, if given, is the path of an object on the API server:
+	// once that exists, helm is sent signal.
+	interruptAt string
+	signal      os.Signal
+}
+
+// helm is a run with the words of line, and then those of more, which may hold
+// spaces.
+func helm(line string, more ...string) helmRun {
+	return helmRun{args: append(strings.Fields(line), more...)}
+}
+
+// stockHelm is a run of stock Helm in both worlds.
+func stockHelm(line string, more ...string) helmRun {
+	r := helm(line, more...)
+	r.stock = true
+	return r
+}
+
+func (r helmRun) withEnv(env ...string) helmRun {
+	r.env = env
+	return r
+}
+
+func (r helmRun) withStdin(stdin string) helmRun {
+	r.stdin = stdin
+	return r
+}
+
+// interrupted sends a signal once an object exists.
+func (r helmRun) interrupted(signal os.Signal, at string) helmRun {
+	r.signal, r.interruptAt = signal, at
+	return r
+}
+
+func (r helmRun) run(ctx context.Context, w *world) (string, error) {
+	program := w.program
+	if r.stock {
+		programs, err := built()
+		if err != nil {
+			return "", err
+		}
+		program = programs.stock
+	}
+	args := make([]string, len(r.args))
+	for i, arg := range r.args {
+		args[i] = w.expand(arg)
+	}
+	cmd := exec.CommandContext(ctx, program, args...)
+	cmd.Dir = w.dir
+	cmd.Env = append(w.env, r.env...)
+	cmd.Stdin = strings.NewReader(w.expand(r.stdin))
+	var stdout, stderr bytes.Buffer
+	cmd.Stdout, cmd.Stderr = &stdout, &stderr
+	// A post-renderer that outlives helm must not keep the test waiting.
+	cmd.WaitDelay = 5 * time.Second
+
+	if err := cmd.Start(); err != nil {
+		return "", err
+	}
+	interrupted := r.interruptWhenDue(ctx, w, cmd)
+	err := errors.Join(cmd.Wait(), <-interrupted)
+	var exit *exec.ExitError
+	if err != nil && !errors.As(err, &exit) {
+		return "", err
+	}
+	if ctx.Err() != nil {
+		return "", fmt.Errorf("helm %s: %w\nstdout:\n%s\nstderr:\n%s", strings.Join(args, " "), ctx.Err(), &stdout, &stderr)
+	}
+	return fmt.Sprintf("$ helm %s\nexit code %d\nstdout:\n%s\nstderr:\n%s\n",
+		strings.Join(args, " "), cmd.ProcessState.ExitCode(), &stdout, &stderr), nil
+}
+
+// interruptWhenDue signals a process as the run says. What it returns yields
+// one value, when there is nothing left to do.
+func (r helmRun) interruptWhenDue(ctx context.Context, w *world, cmd *exec.Cmd) <-chan error {
+	done := make(chan error, 1)
+	if r.interruptAt == "" {
+		done <- nil
+		return done
+	}
+	go func() {
+		if err := w.cluster.awaitPath(ctx, w.expand(r.interruptAt)); err != nil {
+			done <- err
+			return
+		}
+		err := cmd.Process.Signal(r.signal)
+		if errors.Is(err, os.ErrProcessDone) {
+			err = errors.New("helm ended before it was interrupted")
+		}
+		done <- err
+	}()
+	return done
+}
+
+// sigterm is the signal that asks a process to end.
+const sigterm = syscall.SIGTERM
+
+// apply creates objects in the cluster, from YAML documents.
+type apply string
+
+func (a apply) run(ctx context.Context, w *world) (string, error) {
+	return "", w.cluster.create(ctx, w.expand(string(a)))
+}
+
+// remove deletes what is at a path of the API server, and waits until it is
+// gone.
+type remove string
+
+func (r remove) run(ctx context.Context, w *world) (string, error) {
+	return "", w.cluster.deletePath(ctx, w.expand(string(r)))
+}
+
+// release takes the finalizers from what is at a path of the API server.
+type release string
+
+func (r release) run(ctx context.Context, w *world) (string, error) {
+	return "", w.cluster.clearFinalizers(ctx, w.expand(string(r)))
+}
+
+// write puts text into a file of the world.
+type write struct{ path, text string }
+
+func (s write) run(_ context.Context, w *world) (string, error) {
+	return "", os.WriteFile(w.dir+"/"+s.path, []byte(w.expand(s.text)), 0o644)
+}

@@ -1,0 +1,1 @@
+{{- define "library.name" }}{{ .Release.Name }}-lib{{ end }}

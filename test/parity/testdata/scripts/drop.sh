@@ -1,0 +1,3 @@
+#!/bin/sh
+# A post-renderer that drops every comment.
+grep -v '^#'

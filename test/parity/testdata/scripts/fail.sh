@@ -1,0 +1,4 @@
+#!/bin/sh
+cat > /dev/null
+echo "no thanks" >&2
+exit 3

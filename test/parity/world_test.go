@@ -1,0 +1,161 @@
+// Copyright The Ordered Helm Authors
+// SPDX-License-Identifier: Apache-2.0
+
+package parity
+
+import (
+	"bytes"
+	"context"
+	"fmt"
+	"io/fs"
+	"math/rand/v2"
+	"os"
+	"path/filepath"
+	"strings"
+	"testing"
+)
+
+// world is where one of the programs takes the steps of a scenario: a folder
+// with a copy of testdata, a home, and a namespace.
+type world struct {
+	t         *testing.T
+	program   string
+	side      rune
+	dir       string
+	namespace string
+	env       []string
+	cluster   *server // nil without a cluster
+	rules     []rule
+
+	seen []string
+	err  error
+}
+
+type worldOptions struct {
+	program    string
+	side       rune
+	number     int32
+	kubeconfig string // empty: no cluster
+}
+
+// runID keeps the namespaces of several runs on one cluster apart.
+var runID = fmt.Sprintf("%05x", rand.N(1<<20))
+
+func newWorld(t *testing.T, sc scenario, o worldOptions) *world {
+	t.Helper()
+	w := &world{
+		t:       t,
+		program: o.program,
+		side:    o.side,
+		dir:     t.TempDir(),
+		// Of equal length on both sides: columns are aligned by it.
+		namespace: fmt.Sprintf("p%s-%03d%c", runID, o.number, o.side),
+		rules:     sc.rules,
+	}
+	home := filepath.Join(w.dir, "home")
+	kubeconfig := filepath.Join(home, "no-kubeconfig")
+	if o.kubeconfig != "" {
+		kubeconfig = o.kubeconfig
+		w.cluster = connect(t, o.kubeconfig, w.namespace)
+	}
+	if err := copyTree(w.dir, "testdata", w.namespace); err != nil {
+		t.Fatal(err)
+	}
+	w.env = append([]string{
+		"PATH=" + os.Getenv("PATH"),
+		"TZ=UTC",
+		"HOME=" + home,
+		"HELM_CACHE_HOME=" + filepath.Join(home, "cache"),
+		"HELM_CONFIG_HOME=" + filepath.Join(home, "config"),
+		"HELM_DATA_HOME=" + filepath.Join(home, "data"),
+		"HELM_NAMESPACE=" + w.namespace,
+		"KUBECONFIG=" + kubeconfig,
+	}, sc.env...)
+	return w
+}
+
+func (w *world) title() string {
+	if w.side == sideStock {
+		return "stock"
+	}
+	return "ours"
+}
+
+// namespacePlaceholder stands for the namespace in the files of testdata, and
+// in the words of a command.
+const namespacePlaceholder = "@NAMESPACE@"
+
+func (w *world) expand(s string) string {
+	return strings.ReplaceAll(s, namespacePlaceholder, w.namespace)
+}
+
+// copyTree copies a folder's contents, with the namespace filled in.
+func copyTree(to, from, namespace string) error {
+	return filepath.WalkDir(from, func(path string, entry fs.DirEntry, err error) error {
+		if err != nil {
+			return err
+		}
+		relative, err := filepath.Rel(from, path)
+		if err != nil {
+			return err
+		}
+		target := filepath.Join(to, relative)
+		if entry.IsDir() {
+			return os.MkdirAll(target, 0o755)
+		}
+		info, err := entry.Info()
+		if err != nil {
+			return err
+		}
+		data, err := os.ReadFile(path)
+		if err != nil {
+			return err
+		}
+		data = bytes.ReplaceAll(data, []byte(namespacePlaceholder), []byte(namespace))
+		return os.WriteFile(target, data, info.Mode().Perm())
+	})
+}
+
+// files describes every file in the world's folder.
+func (w *world) files() (string, error) {
+	var out strings.Builder
+	err := filepath.WalkDir(w.dir, func(path string, entry fs.DirEntry, err error) error {
+		if err != nil {
+			return err
+		}
+		if entry.IsDir() {
+			if entry.Name() == ".kube" { // caches of what the API server offers
+				return fs.SkipDir
+			}
+			return nil
+		}
+		info, err := entry.Info()
+		if err != nil {
+			return err
+		}
+		data, err := os.ReadFile(path)
+		if err != nil {
+			return err
+		}
+		if filepath.Ext(path) == ".tgz" {
+			data = fmt.Appendf(nil, "a package")
+		}
+		relative, err := filepath.Rel(w.dir, path)
+		fmt.Fprintf(&out, "file %s %v\n%s\n", relative, info.Mode(), data)
+		return err
+	})
+	return out.String(), err
+}
+
+// leftBehind is the last step of every scenario: it looks at what is on the
+// disk and in the cluster.
+type leftBehind struct{}
+
+func (leftBehind) run(ctx context.Context, w *world) (string, error) {
+	files, err := w.files()
+	if err != nil || w.cluster == nil {
+		return files, err
+	}
+	objects, err := w.cluster.snapshot(ctx)
+	return files + objects, err
+}
