@@ -58,7 +58,7 @@ stock: ## Build unmodified Helm of the same version, to compare with: bin/stock-
 
 .PHONY: devcluster
 devcluster: ## Build the command that starts the dev cluster: bin/devcluster
-	cd scripts/devcluster && go build -p $(JOBS) -buildvcs=false -o $(BIN)/devcluster ./cmd/devcluster
+	cd scripts/devcluster && go build -p $(JOBS) -trimpath -buildvcs=false -o $(BIN)/devcluster ./cmd/devcluster
 
 .PHONY: install
 install: build ## Build bin/helm and copy it to PREFIX/bin (PREFIX=/usr/local)
@@ -103,7 +103,7 @@ test-e2e: build stock devcluster ## Run the end-to-end tests, on dev clusters of
 
 .PHONY: test-parity
 test-parity: build stock devcluster ## Compare bin/helm with bin/stock-helm on the same input
-	$(GO_TEST) -timeout 20m ./test/parity/...
+	PARITY_BIN=$(BIN) $(GO_TEST) -timeout 20m ./test/parity/...
 
 .PHONY: test-devcluster
 test-devcluster: ## Run the tests of the dev cluster's own module
@@ -113,11 +113,7 @@ test-devcluster: ## Run the tests of the dev cluster's own module
 bench: build stock devcluster ## Print the benchmark tables (BENCH=pattern narrows them)
 	go test -run '^$$' -bench '$(BENCH)' -timeout 30m ./test/bench/...
 
-# Linters read compiled dependencies; with the flags of `make build` these are
-# the ones that are there already.
 .PHONY: lint
-lint lint-go lint-devcluster: export CGO_ENABLED := 0
-lint lint-go lint-devcluster: export GOFLAGS := -trimpath -buildvcs=false
 lint: lint-format lint-workflows lint-go lint-devcluster ## Run every linter; changes nothing
 
 .PHONY: lint-format
@@ -128,6 +124,11 @@ lint-format: ## Name Go files that gofmt would change
 .PHONY: lint-workflows
 lint-workflows: $(TOOLS)/actionlint ## Check the GitHub workflows
 	$(TOOLS)/actionlint -shellcheck= -pyflakes=
+
+# Linters read compiled dependencies; with the flags of the builds above these
+# are the ones that are there already.
+lint-go lint-devcluster: export GOFLAGS := -trimpath -buildvcs=false
+lint-go: export CGO_ENABLED := 0
 
 .PHONY: lint-go
 lint-go: $(TOOLS)/golangci-lint ## Run go vet and golangci-lint on the main module

@@ -119,7 +119,11 @@ func (a *app) releasePlan(name string, revision int) (*action.Plan, error) {
 	if err != nil {
 		return nil, err
 	}
-	return action.ReleasePlan(rel)
+	plan, err := action.ReleasePlan(rel)
+	if err == nil && plan == nil {
+		err = fmt.Errorf("revision %d of release %q was not deployed in order: it has no graph", rel.Version, name)
+	}
+	return plan, err
 }
 
 func (in *chartInput) plan(ctx context.Context, opts *dagOptions, reference string) (*action.Plan, error) {

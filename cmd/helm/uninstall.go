@@ -39,7 +39,7 @@ func newUninstallCmd(a *app) *cobra.Command {
 			if err := checkCascade(client.DeletionPropagation); err != nil {
 				return err
 			}
-			client.IgnoreOrder = cmd.Flags().Changed(waitFlagName) && !client.Wait && client.WaitStrategy == action.WaitStrategyNone
+			client.IgnoreOrder = waitSwitchedOff(cmd.Flags())
 			client.OnEvent = a.onEvent(client.WaitStrategy)
 			for _, name := range args {
 				if err := a.uninstall(cmd.Context(), client, name); err != nil {

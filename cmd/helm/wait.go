@@ -59,6 +59,12 @@ func (v *waitFlag) Set(s string) error {
 	return nil
 }
 
+// waitSwitchedOff tells whether --wait=false was given, in any spelling.
+func waitSwitchedOff(f *pflag.FlagSet) bool {
+	flag := f.Lookup(waitFlagName)
+	return flag.Changed && flag.Value.String() == "false"
+}
+
 // withWaitCheck puts the check for a misplaced "ordered" before a command's own
 // check of its arguments.
 func (a *app) withWaitCheck(next cobra.PositionalArgs) cobra.PositionalArgs {
@@ -118,7 +124,7 @@ func takesNextWord(f *pflag.FlagSet, word string) bool {
 // the command runs.
 func addReadinessFlag(f *pflag.FlagSet, timeout *time.Duration) (check func() error) {
 	value, envErr := readinessFromEnv()
-	f.DurationVar(timeout, readinessFlagName, value, "with --wait=ordered, how long a resource may take to become ready where its own annotation does not say (default 10s; may also be given in $"+readinessEnv+")")
+	f.DurationVar(timeout, readinessFlagName, value, "with --wait=ordered, how long a resource may take to become ready where its own annotation does not say; 10s if this does not either. May also be given in $"+readinessEnv)
 	return func() error {
 		if f.Changed(readinessFlagName) {
 			return nil

@@ -74,12 +74,24 @@ func describe(e action.Event) string {
 	if e.Hook != "" {
 		words = append(words, "hook "+e.Hook)
 	}
-	words = append(words, verb(e.Type))
+	why := explain(e)
+	if why == "" || !speaksForItself(e.Type) {
+		words = append(words, verb(e.Type))
+	}
 	text := strings.Join(words, " ")
-	if why := explain(e); why != "" {
+	switch {
+	case why == "":
+	case text == "":
+		text = why
+	default:
 		text += ": " + why
 	}
 	return oneLine(text)
+}
+
+// speaksForItself tells whether the message of an event says what happened.
+func speaksForItself(t action.EventType) bool {
+	return t == action.EventResourceChanged || t == action.EventWaiting
 }
 
 // verb is what happened, as the end of a sentence.

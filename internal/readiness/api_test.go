@@ -7,7 +7,6 @@ import (
 	"encoding/json"
 	"fmt"
 	"net/http"
-	"slices"
 	"strconv"
 	"strings"
 	"sync"
@@ -299,12 +298,9 @@ func (a *fakeAPI) reply(w http.ResponseWriter, content map[string]any) {
 
 func (a *fakeAPI) serveWatch(w http.ResponseWriter, r *http.Request, collection string) {
 	a.mu.Lock()
-	from := slices.IndexFunc(a.history, func(c change) bool { return a.format(c.version) == r.URL.Query().Get("resourceVersion") })
-	cursor := a.compacted
-	if from >= 0 {
-		cursor = a.history[from].version
-	} else if v, err := strconv.ParseInt(r.URL.Query().Get("resourceVersion"), 10, 64); err == nil {
-		cursor = v
+	cursor, err := strconv.ParseInt(strings.TrimPrefix(r.URL.Query().Get("resourceVersion"), "v-"), 10, 64)
+	if err != nil {
+		a.t.Errorf("test API: %v", err)
 	}
 	if cursor < a.compacted {
 		a.mu.Unlock()

@@ -6,6 +6,7 @@ package readiness
 import (
 	"errors"
 	"fmt"
+	"slices"
 	"strings"
 
 	"k8s.io/apimachinery/pkg/runtime/schema"
@@ -27,17 +28,27 @@ type NotReadyError struct {
 	Cause   error
 }
 
-// Error puts the targets that failed for good first.
+// Error names up to ten targets, those that failed for good first.
 func (e *NotReadyError) Error() string {
-	var failed, waiting []string
-	for _, report := range e.Reports {
-		if report.Status.State == Failed {
-			failed = append(failed, report.String())
-		} else {
-			waiting = append(waiting, report.String())
+	const shown = 10
+	reports := slices.Clone(e.Reports)
+	slices.SortStableFunc(reports, func(a, b Report) int { return rank(a) - rank(b) })
+	lines := make([]string, 0, shown+1)
+	for n, report := range reports {
+		if n == shown {
+			lines = append(lines, fmt.Sprintf("and %d more", len(reports)-shown))
+			break
 		}
+		lines = append(lines, report.String())
 	}
-	return fmt.Sprintf("%v: %s", e.Cause, strings.Join(append(failed, waiting...), "; "))
+	return fmt.Sprintf("%v: %s", e.Cause, strings.Join(lines, "; "))
+}
+
+func rank(r Report) int {
+	if r.Status.State == Failed {
+		return 0
+	}
+	return 1
 }
 
 // Unwrap returns the cause.

@@ -4,6 +4,7 @@
 package readiness
 
 import (
+	"context"
 	"fmt"
 	"net/http"
 	"strings"
@@ -236,7 +237,9 @@ func TestNothingIsAllowed(t *testing.T) {
 			b.Errorf("got error %q, want it to say %q", w.err, want)
 		}
 		// Without a write, reading comes first.
-		b.expectDenied(b.wait(b.tracker.Expect(targetOf(deployments, a))))
+		if denied := b.expectDenied(b.wait(b.tracker.Expect(targetOf(deployments, a)))); denied.Name != "a" {
+			b.Errorf("got %#v", denied)
+		}
 	})
 }
 
@@ -336,5 +339,39 @@ func TestVersionsThatCannotBeCompared(t *testing.T) {
 		b.expectChanges(other, "other InProgress LessAvailable", "other Missing Deleted")
 		b.api.put(deployments, b.deployment("other", true))
 		b.expectOver(other, nil)
+	})
+}
+
+func TestEndOfTheOperationIsNoOutage(t *testing.T) {
+	inBubble(t, func(b *bench) {
+		ctx, cancel := context.WithCancel(b.Context())
+		tracker := NewTracker(ctx, Config{Client: b.client, Notify: b.notices.add})
+		defer tracker.Close()
+		a := b.deployment("a", false)
+		g := tracker.Expect(targetOf(deployments, a))
+		b.write(g, deployments, a)
+		w := b.wait(g)
+		b.expectWaiting(w)
+		cancel()
+		b.expectOver(w, ErrClosed)
+		b.expectNotices()
+	})
+}
+
+func TestWhatIsKeptIsBounded(t *testing.T) {
+	inBubble(t, func(b *bench) {
+		other := b.expectOne("other")
+		a := b.deployment("a", false)
+		g := b.tracker.Expect(targetOf(deployments, a))
+		b.write(g, deployments, a)
+		for range 3 * keptObservations {
+			b.api.put(deployments, b.deployment("a", false))
+		}
+		b.api.put(deployments, b.deployment("a", true))
+		b.expectWaiting(other)
+		if n := len(g.items[0].queue); n != keptObservations {
+			b.Errorf("%d versions are kept", n)
+		}
+		b.expectOver(b.wait(g), nil)
 	})
 }

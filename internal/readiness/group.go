@@ -6,6 +6,7 @@ package readiness
 import (
 	"context"
 	"fmt"
+	"slices"
 	"time"
 
 	"k8s.io/apimachinery/pkg/apis/meta/v1/unstructured"
@@ -19,8 +20,10 @@ type Group struct {
 	tracker *Tracker
 	items   []*item
 	index   map[objectKey]*item
-	// changed holds a signal when an item has something in its queue.
+	// changed holds a signal when there is something new.
 	changed chan struct{}
+	// news are the items with something new; guarded by the tracker's mu.
+	news []*item
 }
 
 // objectKey identifies an object whatever the version of its API.
@@ -80,38 +83,67 @@ func (g *Group) Release() {
 	}
 }
 
-// signal wakes the one who waits. It never blocks.
-func (g *Group) signal() {
+// wake tells the one who waits that there is something new about an item. It
+// never blocks. The caller holds mu.
+func (g *Group) wake(i *item) {
+	if !i.woken {
+		i.woken = true
+		g.news = append(g.news, i)
+	}
 	select {
 	case g.changed <- struct{}{}:
 	default:
 	}
 }
 
-// evaluate judges everything that has come in, in order, and what asked to be
-// judged again by now.
+// evaluate judges everything that has come in, and what asked to be judged again
+// by now.
 func (g *Group) evaluate(ctx context.Context, onChange func(Report)) {
-	for _, i := range g.items {
-		g.tracker.mu.Lock()
-		queue := i.queue
-		i.queue = nil
-		g.tracker.mu.Unlock()
-		if len(queue) == 0 && i.recheckDue() {
-			queue = []observation{{object: i.report.Object}}
-		}
-		for _, o := range queue {
-			if i.observe(ctx, o) && onChange != nil {
-				onChange(g.complete(i))
-			}
-			if i.report.Status.State == Failed {
+	for _, n := range g.takeNews() {
+		for _, o := range n.queue {
+			g.observe(ctx, n.item, o, onChange)
+			if n.item.report.Status.State == Failed {
 				break
 			}
 		}
 	}
+	for _, i := range g.items {
+		if i.recheckDue() {
+			g.observe(ctx, i, observation{object: i.report.Object}, onChange)
+		}
+	}
+}
+
+func (g *Group) observe(ctx context.Context, i *item, o observation, onChange func(Report)) {
+	if i.observe(ctx, o) && onChange != nil {
+		onChange(g.complete(i))
+	}
+}
+
+// delivery is what has come in for an item.
+type delivery struct {
+	item  *item
+	queue []observation
+}
+
+// takeNews empties the queues, in the order of the targets.
+func (g *Group) takeNews() []delivery {
+	g.tracker.mu.Lock()
+	news := make([]delivery, 0, len(g.news))
+	for _, i := range g.news {
+		news = append(news, delivery{i, i.queue})
+		i.queue, i.woken = nil, false
+	}
+	g.news = nil
+	g.tracker.mu.Unlock()
+	slices.SortStableFunc(news, func(a, b delivery) int { return a.item.place - b.item.place })
+	return news
 }
 
 // outcome tells whether the waiting is over, and why when it was in vain.
 func (g *Group) outcome() (over bool, err error) {
+	g.tracker.mu.Lock()
+	defer g.tracker.mu.Unlock()
 	allReady := true
 	for _, i := range g.items {
 		switch i.report.Status.State {
@@ -121,11 +153,8 @@ func (g *Group) outcome() (over bool, err error) {
 			return true, ErrFailed
 		}
 		allReady = false
-		g.tracker.mu.Lock()
-		denied := i.denied
-		g.tracker.mu.Unlock()
-		if denied != nil {
-			err = denied
+		if err == nil {
+			err = i.denied
 		}
 	}
 	return allReady || err != nil, err

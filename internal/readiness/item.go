@@ -40,6 +40,7 @@ type verdict func(*item, context.Context, observation) Status
 type item struct {
 	target Target
 	group  *Group
+	place  int // in the group
 	stream *stream
 	judge  verdict
 
@@ -54,6 +55,7 @@ type item struct {
 	blindAt  time.Duration // the stream's unobserved time when attached
 	denied   error
 	queue    []observation
+	woken    bool // the group knows of something new
 
 	// Used only by the goroutine that waits.
 	report    Report
@@ -82,15 +84,15 @@ func newItem(g *Group, target Target, judge verdict) *item {
 func (i *item) begin(o observation) {
 	kept := i.queue
 	i.known, i.newest, i.gone = true, o.version, o.gone
-	_, comparable := compareVersions(o.version, o.version)
-	i.opaque, i.stale = !comparable, !comparable
+	_, ordered := compareVersions(o.version, o.version)
+	i.opaque, i.stale = !ordered, !ordered
 	i.queue = []observation{o}
+	i.group.wake(i)
 	for _, k := range kept {
-		if _, comparable := compareVersions(k.version, o.version); comparable {
+		if _, ordered := compareVersions(k.version, o.version); ordered {
 			i.push(k)
 		}
 	}
-	i.group.signal()
 }
 
 // push takes an observation into the queue unless it is no news. The caller
@@ -103,7 +105,7 @@ func (i *item) push(o observation) {
 		i.queue = i.queue[1:]
 	}
 	i.queue = append(i.queue, o)
-	i.group.signal()
+	i.group.wake(i)
 }
 
 // admit notes how far an observation reaches and reports whether it is news.
@@ -127,8 +129,8 @@ func (i *item) admit(o observation) bool {
 }
 
 func (i *item) isLater(o observation) bool {
-	order, comparable := compareVersions(o.version, i.newest)
-	if !comparable {
+	order, ordered := compareVersions(o.version, i.newest)
+	if !ordered {
 		return true
 	}
 	// Older API servers report a deletion with the version of the last change,
@@ -166,8 +168,8 @@ func (i *item) rule(verdict Status, previous Report) bool {
 	return news
 }
 
-// compareVersions orders two resource versions of one resource.
-func compareVersions(a, b string) (order int, comparable bool) {
+// compareVersions orders two versions of one resource, if they can be.
+func compareVersions(a, b string) (order int, ordered bool) {
 	order, err := resourceversion.CompareResourceVersion(a, b)
 	return order, err == nil
 }

@@ -32,11 +32,14 @@ func (i *item) judgeReadiness(ctx context.Context, o observation) Status {
 		return i.missing()
 	}
 	verdict := i.target.Evaluate(ctx, o.object)
-	if ranToEnd && verdict.State == Ready {
+	switch {
+	case verdict.State != Ready && o.gone:
+		return i.missing()
+	case verdict.State == Ready && ranToEnd:
 		i.finished = true
 		i.report.Deleted = false
-	} else if o.gone {
-		return i.missing()
+	case verdict.State == Ready && o.object.GetDeletionTimestamp() != nil:
+		return Status{State: Terminating, Reason: "Terminating", Message: terminatingMessage(o.object)}
 	}
 	return verdict
 }

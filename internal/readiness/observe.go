@@ -150,7 +150,7 @@ func (s *stream) takeReadings(l leg, readings map[string]reading) bool {
 			case !i.attached:
 			case one.denied != nil:
 				i.denied = s.forbidden(i, "get", one.denied)
-				i.group.signal()
+				i.group.wake(i)
 			default:
 				i.push(one.observation())
 			}

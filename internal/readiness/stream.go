@@ -130,8 +130,8 @@ func (s *stream) start(items []*item) (from string, list bool) {
 }
 
 func before(a, b string) bool {
-	order, comparable := compareVersions(a, b)
-	return comparable && order < 0
+	order, ordered := compareVersions(a, b)
+	return ordered && order < 0
 }
 
 // run observes until nobody waits or the tracker is closed.
@@ -146,7 +146,7 @@ func (s *stream) run(ctx context.Context) {
 		if healthy {
 			pause = retryPause()
 		}
-		if s.endLeg(l, healthy, err) {
+		if s.endLeg(legCtx, l, healthy, err) {
 			sleep(legCtx, pause.Step())
 		}
 	}
@@ -200,13 +200,13 @@ func (s *stream) observe(ctx context.Context, l leg) (healthy bool, err error) {
 }
 
 // endLeg decides how to go on and whether to pause before.
-func (s *stream) endLeg(l leg, healthy bool, err error) (pause bool) {
+func (s *stream) endLeg(ctx context.Context, l leg, healthy bool, err error) (pause bool) {
 	s.tracker.mu.Lock()
 	defer s.tracker.mu.Unlock()
 	if s.blindSince.IsZero() {
 		s.blindSince = time.Now()
 	}
-	if l.epoch != s.epoch || s.tracker.closed || err == nil {
+	if err == nil || l.epoch != s.epoch || ctx.Err() != nil {
 		return false
 	}
 	switch {

@@ -104,6 +104,7 @@ func (t *Tracker) newGroup(targets []Target, judge verdict) *Group {
 	defer t.mu.Unlock()
 	for _, target := range targets {
 		i := newItem(g, target, judge)
+		i.place = len(g.items)
 		i.stream = t.stream(target)
 		i.stream.register(i)
 		g.items = append(g.items, i)

@@ -8,6 +8,7 @@ import (
 	"fmt"
 	"os"
 	"slices"
+	"strings"
 	"sync"
 	"sync/atomic"
 	"testing"
@@ -28,6 +29,10 @@ type scenario struct {
 	// rules normalise what is particular to this scenario. They come after the
 	// usual rules.
 	rules []rule
+	// differs are the lines that differ on purpose, with "-" for stock's and
+	// "+" for ours, as a failing test prints them: neither more nor fewer must
+	// differ. The reason is in docs/differences.md.
+	differs []string
 }
 
 // A step does something in a world and tells what was seen. An error means that
@@ -82,10 +87,31 @@ func compare(t *testing.T, programs binaries, sc scenario) {
 			t.Errorf("%s: %v", w.title(), w.err)
 		}
 	}
+	var differences []string
 	for i := range min(len(stock.seen), len(ours.seen)) {
 		if d := diff(stock.seen[i], ours.seen[i]); d != "" {
-			t.Errorf("stock (-) and ours (+) differ:\n%s", d)
+			differences = append(differences, d)
 		}
+	}
+	reportDifferences(t, differences, sc.differs)
+}
+
+// reportDifferences fails the test unless exactly the lines that may differ do.
+func reportDifferences(t *testing.T, differences, allowed []string) {
+	t.Helper()
+	var changed []string
+	for line := range strings.Lines(strings.Join(differences, "\n")) {
+		if line[0] == '-' || line[0] == '+' {
+			changed = append(changed, strings.TrimSuffix(line, "\n"))
+		}
+	}
+	switch {
+	case slices.Equal(changed, allowed):
+	case len(allowed) == 0:
+		t.Errorf("stock (-) and ours (+) differ:\n%s", strings.Join(differences, "\n"))
+	default:
+		t.Errorf("stock (-) and ours (+) differ otherwise than they should:\n%s\nnot:\n%s",
+			strings.Join(differences, "\n"), strings.Join(allowed, "\n"))
 	}
 }
 

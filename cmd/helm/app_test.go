@@ -1,0 +1,91 @@
+// Copyright The Ordered Helm Authors
+// SPDX-License-Identifier: Apache-2.0
+
+package main
+
+import (
+	"bytes"
+	"os"
+	"path/filepath"
+	"testing"
+)
+
+// outcome is what one run of the program shows.
+type outcome struct {
+	code           int
+	stdout, stderr string
+}
+
+// runHelm runs the program in this process, with a home of its own and without
+// a cluster. It changes the environment: tests that use it are not parallel.
+func runHelm(t *testing.T, args ...string) outcome {
+	t.Helper()
+	home := t.TempDir()
+	for _, name := range []string{"HOME", "HELM_CACHE_HOME", "HELM_CONFIG_HOME", "HELM_DATA_HOME"} {
+		t.Setenv(name, home)
+	}
+	t.Setenv("KUBECONFIG", filepath.Join(home, "none"))
+	t.Setenv("HELM_KUBEAPISERVER", "http://127.0.0.1:1") // nothing listens there
+	var stdout, stderr bytes.Buffer
+	code := run(t.Context(), args, &stdout, &stderr)
+	return outcome{code: code, stdout: stdout.String(), stderr: stderr.String()}
+}
+
+// writeChart writes a chart's files, by path, into a new folder.
+func writeChart(t *testing.T, files map[string]string) string {
+	t.Helper()
+	dir := filepath.Join(t.TempDir(), "chart")
+	for name, text := range files {
+		path := filepath.Join(dir, name)
+		if err := os.MkdirAll(filepath.Dir(path), 0o755); err != nil {
+			t.Fatal(err)
+		}
+		if err := os.WriteFile(path, []byte(text), 0o644); err != nil {
+			t.Fatal(err)
+		}
+	}
+	return dir
+}
+
+func TestStorageDriver(t *testing.T) {
+	dir := t.TempDir()
+	broken := filepath.Join(dir, "broken.yaml")
+	if err := os.WriteFile(broken, []byte("{"), 0o644); err != nil {
+		t.Fatal(err)
+	}
+	tests := []struct {
+		name, driver, data string
+		want               outcome
+	}{
+		{name: "unknown", driver: "papyrus", want: outcome{1, "", "Error: unknown driver \"papyrus\"\n"}},
+		{name: "memory without data", driver: "memory", want: outcome{0, "", ""}},
+		{name: "memory with a file that is not there", driver: "memory", data: filepath.Join(dir, "none.yaml"),
+			want: outcome{1, "", "Error: HELM_MEMORY_DRIVER_DATA: open " + filepath.Join(dir, "none.yaml") + ": no such file or directory\n"}},
+		{name: "memory with a broken file", driver: "memory", data: broken,
+			want: outcome{1, "", "Error: HELM_MEMORY_DRIVER_DATA: " + broken + ": error converting YAML to JSON: yaml: line 1: did not find expected node content\n"}},
+	}
+	for _, tt := range tests {
+		t.Run(tt.name, func(t *testing.T) {
+			t.Setenv("HELM_DRIVER", tt.driver)
+			t.Setenv("HELM_MEMORY_DRIVER_DATA", tt.data)
+			if got := runHelm(t, "list", "--short"); got != tt.want {
+				t.Errorf("got  %+v\nwant %+v", got, tt.want)
+			}
+		})
+	}
+}
+
+func TestProfiles(t *testing.T) {
+	dir := t.TempDir()
+	cpu, heap := filepath.Join(dir, "cpu"), filepath.Join(dir, "heap")
+	t.Setenv("HELM_PPROF_CPU_PROFILE", cpu)
+	t.Setenv("HELM_PPROF_MEM_PROFILE", heap)
+	if got := runHelm(t, "version", "--short"); got.code != 0 {
+		t.Fatalf("%+v", got)
+	}
+	for _, path := range []string{cpu, heap} {
+		if info, err := os.Stat(path); err != nil || info.Size() == 0 {
+			t.Errorf("no profile in %s: %v", path, err)
+		}
+	}
+}

@@ -1,0 +1,111 @@
+// Copyright The Ordered Helm Authors
+// SPDX-License-Identifier: Apache-2.0
+
+package progress
+
+import (
+	"bytes"
+	"errors"
+	"fmt"
+	"strings"
+	"sync"
+	"testing"
+	"time"
+
+	"github.com/ordered-helm/helm/pkg/action"
+)
+
+func TestEvent(t *testing.T) {
+	start := time.Date(2024, 5, 6, 7, 8, 9, 0, time.UTC)
+	at := func(d time.Duration) time.Time { return start.Add(d) }
+	tests := []struct {
+		name string
+		in   action.Event
+		want string
+	}{
+		{"node started", action.Event{Time: at(0), Type: action.EventNodeStarted, Node: "shop:database"},
+			"    0.0s  shop:database started\n"},
+		{"with a message", action.Event{Time: at(1240 * time.Millisecond), Type: action.EventNodeStarted, Node: "shop:database", Message: "Secret/a, Service/b"},
+			"    1.2s  shop:database started: Secret/a, Service/b\n"},
+		{"after an hour", action.Event{Time: at(time.Hour), Type: action.EventNodeReady, Node: "shop"},
+			" 3600.0s  shop ready\n"},
+		{"failed", action.Event{Time: at(time.Second), Type: action.EventNodeFailed, Node: "shop", Err: errors.New("no image")},
+			"    1.0s  shop failed: no image\n"},
+		{"failed with message and error", action.Event{Time: at(time.Second), Type: action.EventNodeFailed, Node: "shop", Message: "gave up", Err: errors.New("no image")},
+			"    1.0s  shop failed: gave up: no image\n"},
+		{"message that the error repeats", action.Event{Time: at(time.Second), Type: action.EventNodeFailed, Node: "shop", Message: "no image", Err: errors.New("no image for web")},
+			"    1.0s  shop failed: no image for web\n"},
+		{"resource", action.Event{Time: at(time.Second), Type: action.EventResourceChanged, Node: "shop:web", Resource: "Deployment/web", Message: "InProgress: 1 of 2"},
+			"    1.0s  shop:web Deployment/web: InProgress: 1 of 2\n"},
+		{"resource without a message", action.Event{Time: at(time.Second), Type: action.EventResourceChanged, Resource: "Deployment/web"},
+			"    1.0s  Deployment/web changed\n"},
+		{"hook", action.Event{Time: at(time.Second), Type: action.EventHookDone, Hook: "Job/migrate"},
+			"    1.0s  hook Job/migrate done\n"},
+		{"waiting", action.Event{Time: at(time.Second), Type: action.EventWaiting, Message: "for the last 3 resources"},
+			"    1.0s  for the last 3 resources\n"},
+		{"no time", action.Event{Type: action.EventNodeDeleted, Node: "shop"},
+			"    0.0s  shop deleted\n"},
+		{"type of a later version", action.Event{Time: at(0), Type: "node-paused", Node: "shop"},
+			"    0.0s  shop node-paused\n"},
+		{"lines and control characters", action.Event{Time: at(0), Type: action.EventNodeFailed, Node: "shop", Message: "a\n\tb\x1b[31mc\u009bd\r"},
+			"    0.0s  shop failed: a b [31mc d\n"},
+		{"warning", action.Event{Time: at(time.Minute), Type: action.EventWarning, Message: "two\nlines"},
+			"WARNING: two lines\n"},
+	}
+	for _, tt := range tests {
+		t.Run(tt.name, func(t *testing.T) {
+			var out bytes.Buffer
+			NewPlain(&out, start).Event(tt.in)
+			if got := out.String(); got != tt.want {
+				t.Errorf("got  %q\nwant %q", got, tt.want)
+			}
+		})
+	}
+}
+
+func TestNothingIsRepeated(t *testing.T) {
+	var out bytes.Buffer
+	p := NewPlain(&out, time.Time{})
+	for range 3 {
+		p.Event(action.Event{Time: time.Now(), Type: action.EventResourceChanged, Resource: "Pod/a", Message: "pending"})
+		p.Event(action.Event{Type: action.EventWarning, Message: "beware"})
+		p.Warning(action.Event{Type: action.EventWarning, Message: "beware"})
+	}
+	if got := strings.Count(out.String(), "\n"); got != 2 {
+		t.Errorf("%d lines:\n%s", got, &out)
+	}
+}
+
+func TestWarningShowsNothingElse(t *testing.T) {
+	var out bytes.Buffer
+	p := NewPlain(&out, time.Now())
+	p.Warning(action.Event{Type: action.EventNodeStarted, Node: "shop"})
+	p.Warning(action.Event{Type: action.EventWarning, Message: "beware"})
+	if got, want := out.String(), "WARNING: beware\n"; got != want {
+		t.Errorf("got %q, want %q", got, want)
+	}
+}
+
+func TestConcurrentEventsStayWhole(t *testing.T) {
+	const writers, each = 8, 50
+	var out bytes.Buffer
+	p := NewPlain(&out, time.Now())
+	var all sync.WaitGroup
+	for w := range writers {
+		all.Go(func() {
+			for i := range each {
+				p.Event(action.Event{Type: action.EventNodeReady, Node: fmt.Sprintf("%d-%d", w, i)})
+			}
+		})
+	}
+	all.Wait()
+	lines := strings.Split(strings.TrimSuffix(out.String(), "\n"), "\n")
+	if len(lines) != writers*each {
+		t.Errorf("%d lines, want %d", len(lines), writers*each)
+	}
+	for _, line := range lines {
+		if !strings.HasSuffix(line, " ready") {
+			t.Errorf("broken line %q", line)
+		}
+	}
+}

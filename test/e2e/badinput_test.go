@@ -1,0 +1,247 @@
+// Copyright The Ordered Helm Authors
+// SPDX-License-Identifier: Apache-2.0
+
+package e2e
+
+import (
+	"fmt"
+	"os"
+	"strings"
+	"testing"
+
+	corev1 "k8s.io/api/core/v1"
+	rbacv1 "k8s.io/api/rbac/v1"
+	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
+)
+
+const v3Chart = "apiVersion: v3\nname: app\nversion: 0.1.0\n"
+
+// configMap is a manifest with annotations.
+func configMap(name string, annotations ...string) string {
+	doc := "---\napiVersion: v1\nkind: ConfigMap\nmetadata:\n  name: " + name + "\n"
+	if len(annotations) > 0 {
+		doc += "  annotations:\n    " + strings.Join(annotations, "\n    ") + "\n"
+	}
+	return doc
+}
+
+// pod is a manifest of a pod in a layer, with its spec.
+func pod(name, layer, spec string) string {
+	return fmt.Sprintf("---\napiVersion: v1\nkind: Pod\nmetadata:\n  name: %s\n  annotations:\n    helm.sh/layer: %s\nspec:\n  %s\n", name, layer, spec)
+}
+
+const last = "---\napiVersion: v1\nkind: ConfigMap\nmetadata:\n  name: last\n  annotations:\n    helm.sh/layer: last\n    depends-on.helm.sh/layers: first\n"
+
+// badCharts are charts that must be refused before anything is changed, with
+// what the message must say.
+func badCharts() map[string]struct {
+	files map[string]string
+	want  []string
+} {
+	type chart = struct {
+		files map[string]string
+		want  []string
+	}
+	templates := func(text string) map[string]string {
+		return map[string]string{"Chart.yaml": v3Chart, "templates/all.yaml": text}
+	}
+	subcharts := func(dependencies string) map[string]string {
+		files := map[string]string{"Chart.yaml": v3Chart + dependencies}
+		for _, name := range []string{"database", "web"} {
+			files["charts/"+name+"/Chart.yaml"] = "apiVersion: v2\nname: " + name + "\nversion: 0.1.0\n"
+			files["charts/"+name+"/templates/c.yaml"] = configMap(name)
+		}
+		return files
+	}
+	return map[string]chart{
+		"cycle among layers": {
+			templates(configMap("a", "helm.sh/layer: a", "helm.sh/depends-on/layers: [b]") +
+				configMap("b", "helm.sh/layer: b", "helm.sh/depends-on/layers: [a]")),
+			[]string{"dependency cycle", `layer "a" depends on layer "b"`, `layer "b" depends on layer "a"`, "app/templates/all.yaml"},
+		},
+		"layer that depends on itself": {
+			templates(configMap("a", "helm.sh/layer: a", "helm.sh/depends-on/layers: a")),
+			[]string{"dependency cycle", `layer "a" depends on layer "a"`},
+		},
+		"cycle among subcharts": {
+			subcharts("dependencies:\n- {name: database, version: 0.1.0, depends-on: [web]}\n- {name: web, version: 0.1.0, depends-on: [database]}\n"),
+			[]string{"dependency cycle", "subchart database depends on subchart web", "app/Chart.yaml"},
+		},
+		"unknown subchart": {
+			subcharts("dependencies:\n- {name: database, version: 0.1.0}\n- {name: web, version: 0.1.0, depends-on: [databse]}\n"),
+			[]string{"app/Chart.yaml", `"databse"`, `did you mean "database"?`},
+		},
+		"two layers on one resource": {
+			templates(configMap("a", "helm.sh/layer: a", "helm.sh/resource-group: b")),
+			[]string{"app/templates/all.yaml", "ConfigMap/a", "helm.sh/resource-group", "one layer"},
+		},
+		"malformed list": {
+			templates(configMap("a", `helm.sh/depends-on/layers: '["a"'`)),
+			[]string{"app/templates/all.yaml", "ConfigMap/a", "layers", "JSON list"},
+		},
+		"malformed timeout": {
+			templates(configMap("a", "helm.sh/layer: a", `helm.sh/readiness-timeout: "20"`)),
+			[]string{"app/templates/all.yaml", "ConfigMap/a", "helm.sh/readiness-timeout", `"20"`, "unit"},
+		},
+		"malformed mode": {
+			map[string]string{"Chart.yaml": v3Chart + "runHooksInParallel: perhaps\n", "templates/c.yaml": configMap("a")},
+			[]string{"app/Chart.yaml", "runHooksInParallel", `"perhaps"`, "otherChartsOnly"},
+		},
+		"mode in a template": {
+			templates("apiVersion: v1\nkind: ConfigMap\nmetadata:\n  name: a\n  runHooksInParallel: true\n"),
+			[]string{"app/templates/all.yaml", "ConfigMap/a", "runHooksInParallel", "Chart.yaml"},
+		},
+		"template that renders invalid YAML": {
+			templates("a: b: c\n"),
+			[]string{"YAML parse error on app/templates/all.yaml"},
+		},
+		"annotation that is a number": {
+			templates(configMap("a", "helm.sh/layer: 5")),
+			[]string{"app/templates/all.yaml", "ConfigMap/a", "helm.sh/layer", "5", "quote"},
+		},
+		"annotation that is a boolean": {
+			templates(configMap("a", "helm.sh/depends-on/layers: true")),
+			[]string{"app/templates/all.yaml", "ConfigMap/a", "helm.sh/depends-on/layers", "true", "quote"},
+		},
+		"ConfigMap that comes too late": {
+			templates(pod("p", "first", "containers: [{name: c, image: i, envFrom: [{configMapRef: {name: late}}]}]") + last + configMap("late")),
+			[]string{"Pod/p", "ConfigMap/late", "helm.sh/layer: first"},
+		},
+		"Secret that comes too late": {
+			templates(pod("p", "first", "containers: [{name: c, image: i}]\n  volumes: [{name: v, secret: {secretName: late}}]") + last +
+				"---\napiVersion: v1\nkind: Secret\nmetadata:\n  name: late\n"),
+			[]string{"Pod/p", "Secret/late", "helm.sh/layer: first"},
+		},
+		"ServiceAccount that comes too late": {
+			templates(pod("p", "first", "containers: [{name: c, image: i}]\n  serviceAccountName: late") + last +
+				"---\napiVersion: v1\nkind: ServiceAccount\nmetadata:\n  name: late\n"),
+			[]string{"Pod/p", "ServiceAccount/late", "helm.sh/layer: first"},
+		},
+		"Namespace that comes too late": {
+			templates("apiVersion: v1\nkind: ConfigMap\nmetadata:\n  name: c\n  namespace: ordered-late\n  annotations: {helm.sh/layer: first}\n" + last +
+				"---\napiVersion: v1\nkind: Namespace\nmetadata:\n  name: ordered-late\n"),
+			[]string{"ConfigMap/c", "Namespace/ordered-late", "helm.sh/layer: first"},
+		},
+		"one object in two documents": {
+			templates(configMap("a") + configMap("a")),
+			[]string{"ConfigMap/a", "two documents"},
+		},
+	}
+}
+
+func TestBadChartsAreRefusedBeforeAnythingIsChanged(t *testing.T) {
+	for name, tt := range badCharts() {
+		t.Run(name, func(t *testing.T) {
+			t.Parallel()
+			h := newHelm(t)
+			r := h.run("install", "rel", writeChart(t, tt.files), "--wait=ordered")
+			h.refused(t, r, tt.want...)
+		})
+	}
+}
+
+// refused checks that a run failed with a message that says all of want, and
+// that it wrote nothing to the cluster.
+func (h *helm) refused(tb testing.TB, r result, want ...string) {
+	tb.Helper()
+	if r.code != 1 {
+		tb.Errorf("exit code %d, want 1", r.code)
+	}
+	for _, w := range want {
+		if !strings.Contains(r.stderr, w) {
+			tb.Errorf("the message does not say %q:\n%s", w, r.stderr)
+		}
+	}
+	if strings.Contains(r.stdout, "NAME:") {
+		tb.Errorf("a release was reported:\n%s", r.stdout)
+	}
+	for _, e := range h.cluster.Audit(tb) {
+		written := e.Verb == "create" || e.Verb == "update" || e.Verb == "patch" || e.Verb == "delete"
+		if e.Namespace == h.namespace && written && strings.HasPrefix(e.UserAgent, "Helm/") &&
+			e.Resource != "selfsubjectaccessreviews" {
+			tb.Errorf("the cluster was changed: %s %s", e.Verb, e.URI)
+		}
+	}
+}
+
+func TestBadCircumstances(t *testing.T) {
+	simple := map[string]string{
+		"Chart.yaml":         v3Chart,
+		"templates/all.yaml": configMap("a", "helm.sh/layer: a") + configMap("b", "helm.sh/layer: b", "depends-on.helm.sh/layers: a"),
+	}
+	t.Run("no cluster", func(t *testing.T) {
+		t.Parallel()
+		h := newHelm(t)
+		h.env = append(h.env, "KUBECONFIG="+os.DevNull, "HELM_KUBEAPISERVER=http://127.0.0.1:1")
+		h.refused(t, h.run("install", "rel", writeChart(t, simple), "--wait=ordered"), "Kubernetes cluster unreachable")
+	})
+	t.Run("no such namespace", func(t *testing.T) {
+		t.Parallel()
+		h := newHelm(t)
+		r := h.runIn("no-such-namespace", "install", "rel", writeChart(t, simple), "--wait=ordered")
+		h.refused(t, r, `namespaces "no-such-namespace" not found`)
+	})
+	t.Run("no permission to create one of the kinds", func(t *testing.T) {
+		t.Parallel()
+		h := newHelm(t)
+		h.allow(t, rbacv1.PolicyRule{APIGroups: []string{""}, Resources: []string{"secrets", "configmaps"}, Verbs: []string{"*"}},
+			rbacv1.PolicyRule{APIGroups: []string{"", "apps"}, Resources: []string{"*"}, Verbs: []string{"get", "list", "watch"}})
+		files := map[string]string{"Chart.yaml": v3Chart, "templates/all.yaml": configMap("first", "helm.sh/layer: first") + last +
+			"---\napiVersion: apps/v1\nkind: Deployment\nmetadata:\n  name: web\nspec:\n  selector: {matchLabels: {a: b}}\n" +
+			"  template: {metadata: {labels: {a: b}}, spec: {containers: [{name: c, image: i}]}}\n"}
+		r := h.run("install", "rel", writeChart(t, files), "--wait=ordered", "--kube-as-user", "limited-"+h.namespace)
+		h.refused(t, r, "may not create Deployment in namespace "+h.namespace)
+	})
+}
+
+// allow gives the user "limited-NAMESPACE" permissions in the test's namespace.
+func (h *helm) allow(tb testing.TB, rules ...rbacv1.PolicyRule) {
+	tb.Helper()
+	client := h.cluster.Client().RbacV1()
+	meta := metav1.ObjectMeta{Name: "limited"}
+	if _, err := client.Roles(h.namespace).Create(tb.Context(), &rbacv1.Role{ObjectMeta: meta, Rules: rules}, metav1.CreateOptions{}); err != nil {
+		tb.Fatal(err)
+	}
+	_, err := client.RoleBindings(h.namespace).Create(tb.Context(), &rbacv1.RoleBinding{
+		ObjectMeta: meta,
+		RoleRef:    rbacv1.RoleRef{APIGroup: rbacv1.GroupName, Kind: "Role", Name: "limited"},
+		Subjects:   []rbacv1.Subject{{APIGroup: rbacv1.GroupName, Kind: "User", Name: "limited-" + h.namespace}},
+	}, metav1.CreateOptions{})
+	if err != nil {
+		tb.Fatal(err)
+	}
+}
+
+// TestNeedMetByTheCluster shows that what the order alone makes unmeetable is
+// no error where the object is there already.
+func TestNeedMetByTheCluster(t *testing.T) {
+	t.Parallel()
+	h := newHelm(t)
+	_, err := h.cluster.Client().CoreV1().ConfigMaps(h.namespace).Create(t.Context(), &corev1.ConfigMap{
+		ObjectMeta: metav1.ObjectMeta{
+			Name:        "late",
+			Labels:      map[string]string{"app.kubernetes.io/managed-by": "Helm"},
+			Annotations: map[string]string{"meta.helm.sh/release-name": "rel", "meta.helm.sh/release-namespace": h.namespace},
+		},
+	}, metav1.CreateOptions{})
+	if err != nil {
+		t.Fatal(err)
+	}
+	h.ok("install", "rel", writeChart(t, badCharts()["ConfigMap that comes too late"].files), "--wait=ordered")
+}
+
+// TestManyDocuments shows that a chart of 5,000 documents is planned whole.
+func TestManyDocuments(t *testing.T) {
+	t.Parallel()
+	h := newHelm(t)
+	chart := writeChart(t, map[string]string{
+		"Chart.yaml": v3Chart,
+		"templates/all.yaml": "{{ range $i := until 5000 }}\n---\napiVersion: v1\nkind: ConfigMap\nmetadata:\n" +
+			"  name: c{{ $i }}\n  annotations:\n    helm.sh/layer: l{{ mod $i 50 }}\n" +
+			"    {{- if gt (mod $i 50) 0 }}\n    helm.sh/depends-on/layers: [l{{ sub (mod $i 50) 1 }}]\n    {{- end }}\n{{ end }}\n",
+	})
+	r := h.ok("dag", chart)
+	if want := "app: 5000 resources in 50 nodes, 50 batches\n"; !strings.HasPrefix(r.stdout, want) {
+		t.Errorf("got %.80q, want %q", r.stdout, want)
+	}
+}

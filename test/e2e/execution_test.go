@@ -1,0 +1,218 @@
+// Copyright The Ordered Helm Authors
+// SPDX-License-Identifier: Apache-2.0
+
+package e2e
+
+import (
+	"os/exec"
+	"strings"
+	"testing"
+
+	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
+
+	"github.com/ordered-helm/helm/test/binaries"
+)
+
+// TestSlowBranchHoldsUpNothingElse has a slow pod in one branch and a chain of
+// three in another: by the server's record, the chain is through before the
+// slow one is ready.
+func TestSlowBranchHoldsUpNothingElse(t *testing.T) {
+	t.Parallel()
+	h := newHelm(t)
+	simple := "containers: [{name: c, image: i}]"
+	slow := strings.Replace(pod("slow", "slow", simple), "helm.sh/layer: slow", "helm.sh/layer: slow\n    devcluster/after: 4s", 1)
+	quick := func(name, layer, before string) string {
+		return strings.Replace(pod(name, layer, simple), "helm.sh/layer: "+layer,
+			"helm.sh/layer: "+layer+"\n    helm.sh/depends-on/layers: ["+before+"]", 1)
+	}
+	chart := writeChart(t, map[string]string{"Chart.yaml": v3Chart, "templates/all.yaml": slow +
+		quick("after-slow", "after-slow", "slow") +
+		pod("one", "one", simple) + quick("two", "two", "one") + quick("three", "three", "two")})
+	h.ok("install", "rel", chart, "--wait=ordered")
+	recorded := readTimeline(t, h.cluster, h.namespace)
+	if three, slow := recorded["Pod/three"], recorded["Pod/slow"]; !three.ready.Before(slow.ready) {
+		t.Errorf("the quick branch ended at %s, the slow one was ready at %s", three.ready, slow.ready)
+	}
+	if after, slow := recorded["Pod/after-slow"], recorded["Pod/slow"]; after.created.Before(slow.ready) {
+		t.Errorf("what depends on the slow pod was created at %s, before it was ready at %s", after.created, slow.ready)
+	}
+}
+
+// TestFailure shows what a node that never gets ready leads to: nothing after
+// it starts, an independent branch is finished, the release says why, and it
+// can be removed.
+func TestFailure(t *testing.T) {
+	t.Parallel()
+	h := newHelm(t)
+	never := strings.Replace(pod("never", "first", "containers: [{name: c, image: i}]"), "helm.sh/layer: first",
+		"helm.sh/layer: first\n    helm.sh/readiness-timeout: 2s\n    devcluster/pod: never", 1)
+	chart := writeChart(t, map[string]string{"Chart.yaml": v3Chart, "templates/all.yaml": never + last +
+		configMap("beside", "helm.sh/layer: beside") +
+		configMap("after-beside", "helm.sh/layer: after-beside", "helm.sh/depends-on/layers: beside")})
+	r := h.run("install", "rel", chart, "--wait=ordered")
+	if r.code != 1 {
+		t.Fatalf("exit code %d, want 1\n%s", r.code, r.stderr)
+	}
+	for _, want := range []string{"INSTALLATION FAILED", `layer "first" of chart app`, "never", "2s", "helm.sh/readiness-timeout", "app:last"} {
+		if !strings.Contains(r.stderr, want) {
+			t.Errorf("the error does not say %q:\n%s", want, r.stderr)
+		}
+	}
+	recorded := readTimeline(t, h.cluster, h.namespace)
+	if recorded["ConfigMap/last"] != nil {
+		t.Error("what depends on the failed node was created")
+	}
+	if recorded["ConfigMap/after-beside"] == nil {
+		t.Error("an independent branch was not finished")
+	}
+	status := h.ok("status", "rel", "--show-desc").stdout
+	for _, want := range []string{"STATUS: failed", `layer "first"`} {
+		if !strings.Contains(status, want) {
+			t.Errorf("the release does not say %q:\n%s", want, status)
+		}
+	}
+	h.ok("uninstall", "rel")
+	h.empty(t)
+}
+
+// empty checks that nothing of a release is left in the namespace.
+func (h *helm) empty(tb testing.TB) {
+	tb.Helper()
+	list, err := h.cluster.Client().CoreV1().ConfigMaps(h.namespace).List(tb.Context(), metav1.ListOptions{
+		LabelSelector: "app.kubernetes.io/managed-by=Helm",
+	})
+	if err != nil {
+		tb.Fatal(err)
+	}
+	secrets, err := h.cluster.Client().CoreV1().Secrets(h.namespace).List(tb.Context(), metav1.ListOptions{})
+	if err != nil {
+		tb.Fatal(err)
+	}
+	if n := len(list.Items) + len(secrets.Items); n > 0 {
+		tb.Errorf("%d objects are left", n)
+	}
+}
+
+// TestAtomic shows that a failed atomic install leaves nothing, and removes in
+// reverse order what it had deployed.
+func TestAtomic(t *testing.T) {
+	t.Parallel()
+	h := newHelm(t)
+	never := strings.Replace(pod("never", "second", "containers: [{name: c, image: i}]"), "helm.sh/layer: second",
+		"helm.sh/layer: second\n    helm.sh/readiness-timeout: 1s\n    devcluster/pod: never\n    helm.sh/depends-on/layers: first", 1)
+	chart := writeChart(t, map[string]string{"Chart.yaml": v3Chart, "templates/all.yaml": configMap("first", "helm.sh/layer: first") +
+		never + configMap("third", "helm.sh/layer: third", "helm.sh/depends-on/layers: second")})
+	r := h.run("install", "rel", chart, "--wait=ordered", "--atomic")
+	if r.code != 1 || !strings.Contains(r.stderr, "has been uninstalled due to atomic being set") {
+		t.Fatalf("exit code %d\n%s", r.code, r.stderr)
+	}
+	recorded := readTimeline(t, h.cluster, h.namespace)
+	if first, never := recorded["ConfigMap/first"], recorded["Pod/never"]; first.deleted.Before(never.gone) {
+		t.Errorf("ConfigMap/first was deleted at %s, before Pod/never was gone at %s", first.deleted, never.gone)
+	}
+	h.empty(t)
+}
+
+// TestDefinitionsOfTheReleaseItself deploys custom resources whose definition
+// comes a node earlier, and removes both.
+func TestDefinitionsOfTheReleaseItself(t *testing.T) {
+	t.Parallel()
+	h := newHelm(t)
+	group := h.namespace + ".example"
+	definition := `---
+apiVersion: apiextensions.k8s.io/v1
+kind: CustomResourceDefinition
+metadata:
+  name: widgets.` + group + `
+  annotations: {helm.sh/layer: definitions}
+spec:
+  group: ` + group + `
+  scope: Namespaced
+  names: {kind: Widget, plural: widgets, singular: widget}
+  versions:
+  - name: v1
+    served: true
+    storage: true
+    schema: {openAPIV3Schema: {type: object, x-kubernetes-preserve-unknown-fields: true}}
+---
+apiVersion: ` + group + `/v1
+kind: Widget
+metadata:
+  name: one
+  annotations:
+    helm.sh/layer: widgets
+    helm.sh/depends-on/layers: definitions
+`
+	chart := writeChart(t, map[string]string{"Chart.yaml": v3Chart, "templates/all.yaml": definition + configMap("end")})
+	h.ok("install", "rel", chart, "--wait=ordered")
+	h.ok("get", "manifest", "rel")
+	h.ok("uninstall", "rel")
+	h.empty(t)
+}
+
+// TestPostRendererThatDropsComments keeps the order though nothing in the
+// manifest tells any more which chart a document comes from.
+func TestPostRendererThatDropsComments(t *testing.T) {
+	t.Parallel()
+	h := newHelm(t)
+	o := &oracle{
+		subtreeAfter: [][2]string{{"umbrella/backend", "umbrella/platform"}, {"umbrella/frontend", "umbrella/backend"}},
+		ownAfter:     [][2]string{{"umbrella", "umbrella/frontend"}},
+	}
+	chart := example(t, "umbrella")
+	o.readObjects(t, h.ok("template", "rel", chart).stdout)
+	h.ok("install", "rel", chart, "--wait=ordered", "--post-renderer", "grep", "--post-renderer-args", "-v", "--post-renderer-args", "^#")
+	o.proveInstalled(t, readTimeline(t, h.cluster, h.namespace), 80)
+	if manifest := h.ok("get", "manifest", "rel").stdout; strings.Contains(manifest, "ordered.helm.sh") || strings.Contains(manifest, "# Source") {
+		t.Errorf("the stored manifest still has markers or comments:\n%s", manifest)
+	}
+	h.ok("uninstall", "rel")
+	o.proveUninstalled(t, readTimeline(t, h.cluster, h.namespace))
+}
+
+// TestKeptResources are neither deleted nor waited for.
+func TestKeptResources(t *testing.T) {
+	t.Parallel()
+	h := newHelm(t)
+	chart := writeChart(t, map[string]string{"Chart.yaml": v3Chart, "templates/all.yaml": configMap("first", "helm.sh/layer: first") +
+		configMap("kept", "helm.sh/layer: second", "helm.sh/depends-on/layers: first", `helm.sh/resource-policy: " Keep "`)})
+	h.ok("install", "rel", chart, "--wait=ordered")
+	out := h.ok("uninstall", "rel").stdout
+	if !strings.Contains(out, "[ConfigMap] kept") {
+		t.Errorf("the kept object is not named:\n%s", out)
+	}
+	if _, err := h.cluster.Client().CoreV1().ConfigMaps(h.namespace).Get(t.Context(), "kept", metav1.GetOptions{}); err != nil {
+		t.Errorf("the kept object is gone: %v", err)
+	}
+	if l := readTimeline(t, h.cluster, h.namespace)["ConfigMap/first"]; l.deleted.IsZero() {
+		t.Error("what the kept object depends on was not deleted")
+	}
+}
+
+// TestStockHelmSeesANormalRelease lists, reads and removes with stock Helm what
+// was deployed in order, and the other way round.
+func TestStockHelmSeesANormalRelease(t *testing.T) {
+	t.Parallel()
+	h := newHelm(t)
+	stock := func(args ...string) string {
+		t.Helper()
+		cmd := exec.CommandContext(t.Context(), binaries.Get(t).Stock, append(args, "--namespace", h.namespace)...)
+		cmd.Env = h.env
+		out, err := cmd.CombinedOutput()
+		if err != nil {
+			t.Fatalf("stock helm %s: %v\n%s", strings.Join(args, " "), err, out)
+		}
+		return string(out)
+	}
+	h.ok("install", "ours", example(t, "shop"), "--wait=ordered", "--timeout", "2m")
+	if out := stock("get", "all", "ours"); strings.Contains(out, "ordered-helm") {
+		t.Errorf("stock Helm prints the record:\n%s", out)
+	}
+	if ours, theirs := h.ok("get", "manifest", "ours").stdout, stock("get", "manifest", "ours"); ours != theirs {
+		t.Error("the two read different manifests")
+	}
+	stock("uninstall", "ours", "--wait")
+	stock("install", "theirs", example(t, "shop"))
+	h.ok("uninstall", "theirs")
+	h.empty(t)
+}

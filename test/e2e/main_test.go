@@ -1,0 +1,131 @@
+// Copyright The Ordered Helm Authors
+// SPDX-License-Identifier: Apache-2.0
+
+// Package e2e runs the helm binary against a real control plane, and proves
+// from the API server's own record what it did there.
+package e2e
+
+import (
+	"bytes"
+	"errors"
+	"os"
+	"os/exec"
+	"path/filepath"
+	"strings"
+	"testing"
+
+	"github.com/ordered-helm/helm/test/binaries"
+	"github.com/ordered-helm/helm/test/cluster"
+)
+
+func TestMain(m *testing.M) { cluster.Main(m) }
+
+// helm is the binary with a home and a namespace of the test's own.
+type helm struct {
+	tb        testing.TB
+	cluster   *cluster.Cluster
+	namespace string
+	env       []string
+}
+
+func newHelm(tb testing.TB) *helm {
+	tb.Helper()
+	c := cluster.Shared(tb)
+	home := tb.TempDir()
+	return &helm{
+		tb: tb, cluster: c, namespace: c.Namespace(tb),
+		env: append(os.Environ(), "HOME="+home, "HELM_CACHE_HOME="+home, "HELM_CONFIG_HOME="+home,
+			"HELM_DATA_HOME="+home, "KUBECONFIG="+c.Kubeconfig()),
+	}
+}
+
+// result is what a run of the binary left.
+type result struct {
+	stdout, stderr string
+	code           int
+}
+
+func (h *helm) run(args ...string) result {
+	h.tb.Helper()
+	return h.runIn(h.namespace, args...)
+}
+
+func (h *helm) runIn(namespace string, args ...string) result {
+	h.tb.Helper()
+	cmd := exec.CommandContext(h.tb.Context(), binaries.Get(h.tb).Helm, append(args, "--namespace", namespace)...)
+	cmd.Env = h.env
+	var stdout, stderr bytes.Buffer
+	cmd.Stdout, cmd.Stderr = &stdout, &stderr
+	err := cmd.Run()
+	r := result{stdout: stdout.String(), stderr: stderr.String()}
+	var exit *exec.ExitError
+	switch {
+	case errors.As(err, &exit):
+		r.code = exit.ExitCode()
+	case err != nil:
+		h.tb.Fatal(err)
+	}
+	return r
+}
+
+// ok runs the binary and fails the test if it fails.
+func (h *helm) ok(args ...string) result {
+	h.tb.Helper()
+	r := h.run(args...)
+	if r.code != 0 {
+		h.tb.Fatalf("helm %s: exit code %d\n%s%s", strings.Join(args, " "), r.code, r.stdout, r.stderr)
+	}
+	return r
+}
+
+// example is the path of one of the repository's example charts.
+func example(tb testing.TB, name string) string {
+	tb.Helper()
+	return filepath.Join(binaries.Root(tb), "examples", name)
+}
+
+// realChart is the path of a public chart; the test is skipped where it is not
+// at hand.
+func realChart(tb testing.TB, pattern string) string {
+	tb.Helper()
+	dir := filepath.Join(binaries.Root(tb), "..", "shared", "charts")
+	found, err := filepath.Glob(filepath.Join(dir, pattern))
+	if err != nil {
+		tb.Fatal(err)
+	}
+	if len(found) == 0 {
+		tb.Skipf("no chart %s in ../shared/charts: skipped", pattern)
+	}
+	return found[0]
+}
+
+// writeChart makes a chart of files, by their paths.
+func writeChart(tb testing.TB, files map[string]string) string {
+	tb.Helper()
+	dir := filepath.Join(tb.TempDir(), "chart")
+	for name, content := range files {
+		path := filepath.Join(dir, name)
+		if err := os.MkdirAll(filepath.Dir(path), 0o755); err != nil {
+			tb.Fatal(err)
+		}
+		if err := os.WriteFile(path, []byte(content), 0o600); err != nil {
+			tb.Fatal(err)
+		}
+	}
+	return dir
+}
+
+// copyFile puts a file into a chart.
+func copyFile(tb testing.TB, from, to string) {
+	tb.Helper()
+	data, err := os.ReadFile(from)
+	if err != nil {
+		tb.Fatal(err)
+	}
+	if err := os.MkdirAll(filepath.Dir(to), 0o755); err != nil {
+		tb.Fatal(err)
+	}
+	if err := os.WriteFile(to, data, 0o600); err != nil {
+		tb.Fatal(err)
+	}
+}
