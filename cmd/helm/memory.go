@@ -24,7 +24,7 @@ func (a *app) loadMemoryReleases() error {
 	if !ok {
 		return nil
 	}
-	a.config.KubeClient = &kubefake.PrintingKubeClient{Out: io.Discard}
+	a.config.KubeClient = &kubefake.PrintingKubeClient{Out: io.Discard, LogOutput: io.Discard}
 
 	for _, path := range filepath.SplitList(os.Getenv("HELM_MEMORY_DRIVER_DATA")) {
 		if err := a.loadMemoryFile(path); err != nil {

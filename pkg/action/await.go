@@ -13,6 +13,7 @@ import (
 	"k8s.io/apimachinery/pkg/apis/meta/v1/unstructured"
 	"k8s.io/cli-runtime/pkg/resource"
 
+	"github.com/ordered-helm/helm/internal/annotation"
 	"github.com/ordered-helm/helm/internal/readiness"
 	"github.com/ordered-helm/helm/pkg/sequencer"
 )
@@ -88,7 +89,12 @@ func (r *rollout) awaitNode(ctx context.Context, s *slice) error {
 		if limit == 0 {
 			limit = r.limits.readiness
 		}
-		return r.awaitOne(ctx, s.node, a, limit)
+		report, err := r.awaitOne(ctx, s.node, a, limit)
+		if err == nil && len(a.resource.Success) == 0 && report.Object != nil && !readiness.HasReadiness(report.Object) {
+			r.events.warn(fmt.Sprintf("%s: %s counted as ready at once, because its kind has no Ready condition: "+
+				"say with the annotation %s when it is ready", a.resource.File, a.resource.ID, annotation.ReadinessSuccess))
+		}
+		return err
 	})
 }
 
@@ -111,7 +117,8 @@ func (r *rollout) awaitRest(ctx context.Context) error {
 	}
 	r.events.emit(Event{Type: EventWaiting, Message: fmt.Sprintf("all nodes are applied; waiting for the last %d resources", len(rest))})
 	return awaitAll(rest, func(a *await) error {
-		return r.awaitOne(ctx, nodes[a], a, a.resource.Timeout)
+		_, err := r.awaitOne(ctx, nodes[a], a, a.resource.Timeout)
+		return err
 	})
 }
 
@@ -128,20 +135,20 @@ func awaitAll(list []*await, wait func(*await) error) error {
 
 // awaitOne waits for one object, for as long as limit says from the moment it
 // was applied; 0 is no limit of its own.
-func (r *rollout) awaitOne(ctx context.Context, n *sequencer.Node, a *await, limit time.Duration) error {
+func (r *rollout) awaitOne(ctx context.Context, n *sequencer.Node, a *await, limit time.Duration) (readiness.Report, error) {
 	if limit > 0 {
 		var cancel context.CancelFunc
 		ctx, cancel = context.WithDeadlineCause(ctx, a.applied.Add(limit), fmt.Errorf(
-			"not ready within %s: give it more time with the annotation helm.sh/readiness-timeout or with --readiness-timeout", limit))
+			"not ready within %s: give it more time with the annotation %s or with --readiness-timeout", limit, annotation.ReadinessTimeout))
 		defer cancel()
 	}
-	_, err := a.group.Wait(ctx, func(report readiness.Report) {
+	reports, err := a.group.Wait(ctx, func(report readiness.Report) {
 		r.events.emit(Event{
 			Type: EventResourceChanged, Node: n.ID(), Resource: a.resource.ID.String(),
 			Message: progress(report.Status),
 		})
 	})
-	return err
+	return reports[0], err
 }
 
 func progress(s readiness.Status) string {

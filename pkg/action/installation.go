@@ -156,7 +156,10 @@ func (op *installation) newRelease() *release.Release {
 // before anything is changed.
 func (op *installation) build(ctx context.Context) error {
 	plan := op.rendering.plan
-	if plan != nil {
+	if op.rendering.warning != "" {
+		op.events.warn(op.rendering.warning)
+	}
+	if plan != nil && (op.ordered() || op.dryRun()) {
 		for _, w := range plan.Warnings {
 			op.events.warn(w)
 		}
@@ -183,13 +186,16 @@ func (op *installation) build(ctx context.Context) error {
 // checkPlan asks the cluster what the plan alone cannot tell.
 func (op *installation) checkPlan(ctx context.Context, plan *sequencer.Plan) error {
 	switch {
-	case plan == nil:
+	case plan == nil || !op.ordered() && !op.dryRun():
 		return nil
-	case !op.ordered() || op.ClientOnly || op.dryRun():
+	case !op.ordered() || op.dryRun():
 		for _, n := range plan.Unmet {
 			op.events.warn(unmetWarning(n))
 		}
 		return nil
+	}
+	if err := op.rollout.checkTimeouts(); err != nil {
+		return err
 	}
 	if err := op.rollout.checkNeeds(ctx); err != nil {
 		return err

@@ -6,6 +6,7 @@ package action
 import (
 	"cmp"
 	"context"
+	"errors"
 	"fmt"
 	"slices"
 	"strings"
@@ -18,8 +19,25 @@ import (
 	"k8s.io/apimachinery/pkg/runtime/schema"
 	"k8s.io/client-go/kubernetes"
 
+	"github.com/ordered-helm/helm/internal/annotation"
 	"github.com/ordered-helm/helm/pkg/sequencer"
 )
+
+// checkTimeouts refuses resources that ask for more time than the whole
+// operation has.
+func (r *rollout) checkTimeouts() error {
+	var problems []error
+	for _, n := range r.plan.Nodes {
+		for _, res := range n.Resources {
+			if limit := r.limits.operation; limit > 0 && res.Timeout > limit {
+				problems = append(problems, &sequencer.ResourceError{File: res.File, ID: res.ID, Err: fmt.Errorf(
+					"%s: %s is longer than the timeout of the whole operation, %s: raise --timeout",
+					annotation.ReadinessTimeout, res.Timeout, limit)})
+			}
+		}
+	}
+	return errors.Join(problems...)
+}
 
 // checkNeeds returns the needs that the order makes unmeetable, those left out
 // whose object is in the cluster already.

@@ -32,6 +32,8 @@ type rendering struct {
 	plan  *sequencer.Plan
 	// documents is the chart of each document, where Sources do not tell it.
 	documents []string
+	// warning is what is wrong with an order that is not asked for.
+	warning string
 }
 
 // prepare reads what the charts declare and has Helm process the dependencies.
@@ -64,7 +66,9 @@ func sequenced(c *sequencer.Chart) bool {
 	return false
 }
 
-// render renders the chart. Where an order counts, or would, it also plans.
+// render renders the chart. Where an order counts, or would, it also plans:
+// an order that is wrong is an error if it is asked for or if nothing is
+// deployed, and otherwise a warning.
 func (r *rendering) render() (*render.Result, error) {
 	values, caps, err := r.values()
 	if err != nil {
@@ -74,20 +78,24 @@ func (r *rendering) render() (*render.Result, error) {
 		Values: values, Capabilities: caps, EnableDNS: r.EnableDNS, SubNotes: r.SubNotes,
 		IncludeCRDs: r.IncludeCRDs, HideSecret: r.HideSecret, PostRenderer: r.PostRenderer,
 	}
-	if r.wantsPlan() {
+	if r.ordered() || r.planned {
 		o.Root = r.root
 	}
 	if o.RESTConfig, err = r.lookupConfig(); err != nil {
 		return nil, err
 	}
 	result, err := render.Chart(r.chart, o)
-	if err != nil || !r.wantsPlan() {
+	if err != nil || !r.ordered() && !r.planned && !sequenced(r.root) {
 		return result, err
 	}
 	r.documents = result.Charts
-	if r.plan, err = r.build(result); err != nil {
+	if r.plan, err = r.build(result); err == nil {
+		return result, nil
+	}
+	if r.ordered() || r.planned || r.dryRun() {
 		return result, &orderError{err}
 	}
+	r.warning = fmt.Sprintf("the order that the charts declare cannot be used: %v", err)
 	return result, nil
 }
 
@@ -95,12 +103,6 @@ func (r *rendering) render() (*render.Result, error) {
 type orderError struct{ error }
 
 func (e *orderError) Unwrap() error { return e.error }
-
-// wantsPlan reports whether a graph is needed: for an ordered operation, and to
-// check what a chart declares where it is only looked at.
-func (r *rendering) wantsPlan() bool {
-	return r.ordered() || r.planned || r.dryRun() && sequenced(r.root)
-}
 
 func (r *rendering) build(result *render.Result) (*sequencer.Plan, error) {
 	resources, err := render.Resources(result.Manifest, result.Charts, r.root)

@@ -55,8 +55,6 @@ var (
 		`resourceVersion: "\d+"`, "resourceVersion: N")
 	podNames = pattern("pod name", "the controllers draw its end",
 		`-[a-z0-9]{8,10}-[a-z0-9]{5}\b`, "-POD")
-	unexpectedFatal = pattern("fatal start-up error", "stock prints it with a line of its source, before cobra could",
-		`(?m)^(?:helm\.go:\d+|Error): (unknown driver|HELM_MEMORY)`, "$1")
 	sortedLines = rule{
 		name:  "order of lines",
 		why:   "stock goes over a map in random order",

@@ -69,12 +69,6 @@ func TestWithoutCluster(t *testing.T) {
 			helm("template web charts/tiny -v 0"),
 			helm("template web charts/tiny --v=x"),
 		}},
-		{name: "registry configuration", steps: []step{
-			write{"bad.json", "{"},
-			helm("version --registry-config bad.json"),
-		}, rules: []rule{
-			pattern("prefix of a start-up error", "stock prints it as a warning, before cobra could", `(?m)^(?:WARNING|Error): (failed to|decode|invalid|.*bad\.json)`, "$1"),
-		}},
 		{name: "moved repository", steps: []step{
 			write{"repositories.yaml", "apiVersion: v1\nrepositories:\n- name: stable\n  url: https://kubernetes-charts.storage.googleapis.com\n"},
 			helm("template web charts/tiny --repository-config repositories.yaml"),
@@ -99,9 +93,6 @@ func TestWithoutCluster(t *testing.T) {
 			helm("template web oci://127.0.0.1:1/chart --version 1.0.0 --cert-file no.crt --key-file no.key"),
 			helm("template web oci://127.0.0.1:1/chart --version 1.0.0 --ca-file values/first.yaml"),
 			helm("template web charts/tiny --verify"),
-		}},
-		{name: "storage driver that is not there", rules: []rule{unexpectedFatal}, steps: []step{
-			helm("list").withEnv("HELM_DRIVER=papyrus"),
 		}},
 	}
 	for i := range table {

@@ -116,7 +116,7 @@ func TestUninstall(t *testing.T) {
 		}},
 		{name: "debug", rules: []rule{debugHead, stackTraces, sortedLines}, steps: []step{
 			stockHelm("install web charts/tiny"),
-			helm("uninstall web --debug"), helm("uninstall web --debug"),
+			helm("uninstall web --debug"),
 		}},
 		{name: "release that is not finished", steps: []step{
 			stockHelm("install web charts/faulty --set how=invalid-object"),

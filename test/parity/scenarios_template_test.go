@@ -99,7 +99,6 @@ func TestTemplate(t *testing.T) {
 			helm("template web charts/umbrella --output-dir out/deep/down --release-name"),
 			helm("template web charts/crds --output-dir out --include-crds"),
 			helm("template web charts/silent --output-dir out"),
-			helm("template web charts/plain --output-dir values/first.yaml"),
 			helm("template web charts/plain --output-dir out2 -s templates/service.yaml"),
 		}},
 		{name: "charts that fail", steps: []step{

@@ -149,22 +149,27 @@ func (s *server) clearFinalizers(ctx context.Context, path string) error {
 // pollPath makes a request until it is answered by a status.
 func (s *server) pollPath(ctx context.Context, method, path string, want int) error {
 	for {
-		request, err := http.NewRequestWithContext(ctx, method, s.host+path, nil)
-		if err != nil {
+		got, err := s.request(ctx, method, path)
+		if err != nil || got == want {
 			return err
 		}
-		response, err := s.http.Do(request)
-		if err != nil {
-			return fmt.Errorf("waiting for status %d: %w", want, err)
-		}
-		response.Body.Close()
-		if response.StatusCode == want {
-			return nil
-		}
 		if err := pause(ctx); err != nil {
-			return fmt.Errorf("waiting for %s %s to answer %d, not %d: %w", method, path, want, response.StatusCode, err)
+			return fmt.Errorf("waiting for %s %s to answer %d, not %d: %w", method, path, want, got, err)
 		}
 	}
+}
+
+// request makes a request and returns the status that answers it.
+func (s *server) request(ctx context.Context, method, path string) (status int, err error) {
+	request, err := http.NewRequestWithContext(ctx, method, s.host+path, nil)
+	if err != nil {
+		return 0, err
+	}
+	response, err := s.http.Do(request)
+	if err != nil {
+		return 0, err
+	}
+	return response.StatusCode, response.Body.Close()
 }
 
 func pause(ctx context.Context) error {

@@ -8,6 +8,7 @@ import (
 	"context"
 	"errors"
 	"fmt"
+	"net/http"
 	"os"
 	"os/exec"
 	"strings"
@@ -135,6 +136,14 @@ type remove string
 
 func (r remove) run(ctx context.Context, w *world) (string, error) {
 	return "", w.cluster.deletePath(ctx, w.expand(string(r)))
+}
+
+// present tells whether there is something at a path of the API server.
+type present string
+
+func (p present) run(ctx context.Context, w *world) (string, error) {
+	status, err := w.cluster.request(ctx, http.MethodGet, w.expand(string(p)))
+	return fmt.Sprintf("GET %s: %d", p, status), err
 }
 
 // release takes the finalizers from what is at a path of the API server.
