@@ -63,15 +63,20 @@ func (a *app) warnf(format string, v ...any) {
 	fmt.Fprintf(a.errOut, "WARNING: "+format+"\n", v...)
 }
 
-// onEvent returns the receiver of an operation's events. An ordered operation
+// onEvent returns the receiver of an operation's events. What follows an order
 // shows all of them; otherwise only warnings are shown, and standard error
 // stays what stock Helm prints.
-func (a *app) onEvent(strategy action.WaitStrategy) func(action.Event) {
+func (a *app) onEvent() func(action.Event) {
 	printer := progress.NewPlain(a.errOut, time.Now())
-	if strategy == action.WaitStrategyOrdered {
-		return printer.Event
+	ordered := false
+	return func(e action.Event) {
+		ordered = ordered || e.Type == action.EventPlanned
+		if ordered {
+			printer.Event(e)
+		} else {
+			printer.Warning(e)
+		}
 	}
-	return printer.Warning
 }
 
 // connect readies the configuration for use; the global flags must have been

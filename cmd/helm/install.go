@@ -150,6 +150,6 @@ func (in *chartInput) run(ctx context.Context, args []string) (*release.Release,
 		fmt.Fprintf(in.app.out, "Release %s has been cancelled.\n", in.client.ReleaseName)
 	})
 	defer stop()
-	in.client.OnEvent = in.app.onEvent(in.client.WaitStrategy)
+	in.client.OnEvent = in.app.onEvent()
 	return in.client.RunWithContext(ctx, loaded.chart, loaded.values)
 }

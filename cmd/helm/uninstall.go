@@ -40,7 +40,7 @@ func newUninstallCmd(a *app) *cobra.Command {
 				return err
 			}
 			client.IgnoreOrder = waitSwitchedOff(cmd.Flags())
-			client.OnEvent = a.onEvent(client.WaitStrategy)
+			client.OnEvent = a.onEvent()
 			for _, name := range args {
 				if err := a.uninstall(cmd.Context(), client, name); err != nil {
 					return err

@@ -91,7 +91,11 @@ func describe(e action.Event) string {
 
 // speaksForItself tells whether the message of an event says what happened.
 func speaksForItself(t action.EventType) bool {
-	return t == action.EventResourceChanged || t == action.EventWaiting
+	switch t {
+	case action.EventResourceChanged, action.EventWaiting, action.EventPlanned:
+		return true
+	}
+	return false
 }
 
 // verb is what happened, as the end of a sentence.

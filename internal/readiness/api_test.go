@@ -41,6 +41,7 @@ type fakeAPI struct {
 	wake      chan struct{} // closed at every change
 	watches   int           // open ones
 	cut       int           // raised to end all watches
+	stalled   bool          // watches keep their events back
 	requests  []string      // "verb resource"
 	paths     []string      // of the same
 	from      []string      // versions that watches were asked to start from
@@ -108,6 +109,14 @@ func (a *fakeAPI) remove(gvr schema.GroupVersionResource, namespace, name string
 	a.version++
 	last.SetResourceVersion(a.format(a.version))
 	a.record("DELETED", collection, last.Object)
+}
+
+// stall has watches keep their events back, or send them.
+func (a *fakeAPI) stall(stalled bool) {
+	a.mu.Lock()
+	defer a.mu.Unlock()
+	a.stalled = stalled
+	a.stir()
 }
 
 // bookmark tells all watches of a collection how far they are.
@@ -308,6 +317,7 @@ func (a *fakeAPI) serveWatch(w http.ResponseWriter, r *http.Request, collection 
 		return
 	}
 	cut := a.cut
+	bookmarks := r.URL.Query().Get("allowWatchBookmarks") == "true"
 	a.watches++
 	a.mu.Unlock()
 	defer func() {
@@ -320,9 +330,18 @@ func (a *fakeAPI) serveWatch(w http.ResponseWriter, r *http.Request, collection 
 	for {
 		a.mu.Lock()
 		wake, ended := a.wake, a.cut != cut
+		if a.stalled && !ended {
+			a.mu.Unlock()
+			select {
+			case <-wake:
+				continue
+			case <-r.Context().Done():
+				return
+			}
+		}
 		var due []change
 		for _, c := range a.history {
-			if c.version > cursor && c.collection == collection {
+			if c.version > cursor && c.collection == collection && (bookmarks || c.kind != "BOOKMARK") {
 				due = append(due, c)
 			}
 		}

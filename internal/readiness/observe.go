@@ -35,7 +35,7 @@ func (s *stream) list(ctx context.Context, l leg) (version string, err error) {
 		}
 	}
 	if err == nil {
-		s.version, s.coveredFrom = version, ""
+		s.version = version
 	}
 	return version, err
 }
@@ -85,11 +85,10 @@ func (s *stream) take(l leg, event watch.Event) error {
 	if l.epoch != s.epoch {
 		return errRestarted
 	}
-	s.version = obj.GetResourceVersion()
-	if event.Type == watch.Bookmark {
-		return nil
+	if version := obj.GetResourceVersion(); version != "" {
+		s.version = version
 	}
-	items := s.items[obj.GetName()]
+	items := s.items[obj.GetName()] // a bookmark has no name
 	if len(items) == 0 {
 		return nil
 	}

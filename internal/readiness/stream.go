@@ -38,9 +38,9 @@ type stream struct {
 	running bool
 	polling bool   // watching is not possible
 	version string // where to go on watching; empty to list first
-	// coveredFrom is the version that the watching was started from, empty when
-	// it was from a list: a list tells of everything before it. Coverage counts
-	// the starts; an item registered in the present one has missed nothing.
+	// coveredFrom is the earliest version that the watching was started from. A
+	// list later on brings every item up to date. Coverage counts the starts; an
+	// item registered in the present one has missed nothing.
 	coveredFrom string
 	coverage    int
 	// epoch counts the restarts; what belongs to an earlier one is dropped.
@@ -86,7 +86,7 @@ func (s *stream) require(items []*item) {
 	if s.tracker.closed {
 		return
 	}
-	from, list := s.start(items)
+	from, list := s.attach(items)
 	switch {
 	case s.polling: // the next reading is now
 	case list:
@@ -94,9 +94,9 @@ func (s *stream) require(items []*item) {
 	case !s.running:
 		s.version, s.coveredFrom = from, from
 		s.coverage++
-	case from != "":
+	case from != "" && s.version != "":
 		s.version, s.coveredFrom = from, from
-	default:
+	default: // what runs will do, and so will a list that is under way
 		return
 	}
 	s.epoch++
@@ -109,9 +109,10 @@ func (s *stream) require(items []*item) {
 	s.tracker.spawn(s.run)
 }
 
-// start attaches items, and returns the earliest version from which a watch has
-// to start for them, empty if what runs will do, or that a list is needed.
-func (s *stream) start(items []*item) (from string, list bool) {
+// attach notes that somebody waits for the items. It returns the earliest version
+// from which a watch has to start for them, empty if the one that runs will do,
+// or that a list is needed.
+func (s *stream) attach(items []*item) (from string, list bool) {
 	for _, i := range items {
 		i.attached = true
 		i.blindAt = s.unobserved(time.Now())
@@ -119,7 +120,7 @@ func (s *stream) start(items []*item) (from string, list bool) {
 			list = true
 			continue
 		}
-		if s.running && (i.coverage == s.coverage || s.coveredFrom == "" || !before(i.newest, s.coveredFrom)) {
+		if s.running && (i.coverage == s.coverage || !before(i.newest, s.coveredFrom)) {
 			continue
 		}
 		if from == "" || before(i.newest, from) {

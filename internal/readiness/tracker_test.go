@@ -364,11 +364,15 @@ func TestEndOfTheContext(t *testing.T) {
 		ctx, cancel := context.WithTimeout(b.Context(), 10*time.Second)
 		defer cancel()
 		began := time.Now()
+		go func() {
+			time.Sleep(5 * time.Second) // another reason, the same state
+			b.api.put(deployments, object(b.T, `{apiVersion: apps/v1, kind: Deployment, metadata: {name: a, namespace: shop}}`))
+		}()
 		reports, err := g.Wait(ctx, nil)
 		if !errors.Is(err, context.DeadlineExceeded) || time.Since(began) != 10*time.Second {
 			b.Errorf("got %v after %s", err, time.Since(began))
 		}
-		if len(reports) != 1 || reports[0].Status.Reason != "LessAvailable" || reports[0].Since != began {
+		if len(reports) != 1 || reports[0].Status.Reason != "NotObserved" || reports[0].Since != began {
 			b.Errorf("got reports %v", reports)
 		}
 	})

@@ -9,8 +9,6 @@
 package yamledit
 
 import (
-	"bytes"
-	"fmt"
 	"slices"
 
 	"gopkg.in/yaml.v3"
@@ -24,8 +22,8 @@ type Change struct {
 	Key string
 	// NewKey, if not empty, replaces the key.
 	NewKey string
-	// NewValue, if not nil, replaces the value. It is a scalar or, to insert,
-	// any node.
+	// NewValue, if not nil, replaces the value. It is a scalar, or a mapping of
+	// scalars.
 	NewValue *yaml.Node
 	// Delete takes the entry out; Insert puts a new one before the others.
 	Delete, Insert bool
@@ -34,6 +32,12 @@ type Change struct {
 // Text makes a string scalar.
 func Text(value string) *yaml.Node {
 	return &yaml.Node{Kind: yaml.ScalarNode, Tag: "!!str", Value: value, Style: yaml.SingleQuotedStyle}
+}
+
+// Null makes a scalar that is no value, written in one of YAML's ways, such as
+// "null" or nothing at all.
+func Null(written string) *yaml.Node {
+	return &yaml.Node{Kind: yaml.ScalarNode, Tag: "!!null", Value: written}
 }
 
 // Parse reads the text of one document. An empty document gives nil.
@@ -97,16 +101,7 @@ func Apply(text string, root *yaml.Node, changes []Change) (string, error) {
 			return edited, nil
 		}
 	}
-	var b bytes.Buffer
-	enc := yaml.NewEncoder(&b)
-	enc.SetIndent(2)
-	if err := enc.Encode(root); err != nil {
-		return "", fmt.Errorf("encode the changed document: %w", err)
-	}
-	if err := enc.Close(); err != nil {
-		return "", fmt.Errorf("encode the changed document: %w", err)
-	}
-	return string(bytes.TrimRight(b.Bytes(), "\n")), nil
+	return encode(text, root)
 }
 
 // apply makes the change in the nodes.
@@ -130,23 +125,4 @@ func (c Change) apply() {
 	if c.NewValue != nil {
 		c.Mapping.Content[i+1] = c.NewValue
 	}
-}
-
-// sameMeaning reports whether the text reads as the tree.
-func sameMeaning(text string, want *yaml.Node) bool {
-	got, err := Parse(text)
-	return err == nil && got != nil && equal(got, want)
-}
-
-func equal(a, b *yaml.Node) bool {
-	if a.Kind != b.Kind || a.ShortTag() != b.ShortTag() || a.Value != b.Value ||
-		a.Anchor != b.Anchor || len(a.Content) != len(b.Content) {
-		return false
-	}
-	for i := range a.Content {
-		if !equal(a.Content[i], b.Content[i]) {
-			return false
-		}
-	}
-	return true
 }

@@ -4,10 +4,10 @@
 package yamledit
 
 import (
+	"cmp"
+	"encoding/json"
 	"slices"
-	"strconv"
 	"strings"
-	"unicode/utf8"
 
 	"gopkg.in/yaml.v3"
 )
@@ -18,14 +18,17 @@ type edit struct {
 	text       string
 }
 
-// splice makes the edits, which do not overlap.
+// splice makes the edits. Where they overlap it gives nothing, which is no
+// document, so that the caller falls back.
 func splice(text string, edits []edit) string {
-	slices.SortFunc(edits, func(a, b edit) int { return a.start - b.start })
+	slices.SortStableFunc(edits, func(a, b edit) int {
+		return cmp.Or(cmp.Compare(a.start, b.start), cmp.Compare(a.end, b.end))
+	})
 	var b strings.Builder
 	at := 0
 	for _, e := range edits {
 		if e.start < at {
-			return "" // overlapping: no document, so the caller falls back
+			return ""
 		}
 		b.WriteString(text[at:e.start])
 		b.WriteString(e.text)
@@ -59,46 +62,6 @@ func plan(text string, changes []Change) ([]edit, bool) {
 	return edits, true
 }
 
-// source is a text with the offsets at which its lines begin.
-type source struct {
-	text  string
-	lines []int
-}
-
-func newSource(text string) *source {
-	s := &source{text: text, lines: []int{0}}
-	for i := range len(text) {
-		if text[i] == '\n' {
-			s.lines = append(s.lines, i+1)
-		}
-	}
-	return s
-}
-
-// offset is where the node begins. The parser counts columns in characters.
-func (s *source) offset(n *yaml.Node) (int, bool) {
-	if n.Line < 1 || n.Line > len(s.lines) {
-		return 0, false
-	}
-	at := s.lines[n.Line-1]
-	for range n.Column - 1 {
-		if at >= len(s.text) {
-			return 0, false
-		}
-		_, size := utf8.DecodeRuneInString(s.text[at:])
-		at += size
-	}
-	return at, true
-}
-
-// lineEnd is the offset of the end of the line (from 1), its newline left out.
-func (s *source) lineEnd(line int) int {
-	if line >= len(s.lines) {
-		return len(s.text)
-	}
-	return s.lines[line] - 1
-}
-
 func (s *source) replace(c Change) ([]edit, bool) {
 	i := find(c.Mapping, c.Key)
 	if i < 0 {
@@ -117,8 +80,13 @@ func (s *source) replace(c Change) ([]edit, bool) {
 		if !ok {
 			return nil, false
 		}
-		e.text += inline(c.NewValue, c.Mapping.Style&yaml.FlowStyle != 0)
-		edits = append(edits, e)
+		text := inline(c.NewValue, isFlow(c.Mapping))
+		if text != "" {
+			text = e.text + text
+		} else if strings.HasSuffix(s.text[:e.start], " ") {
+			e.start-- // no value needs no space before it
+		}
+		edits = append(edits, edit{e.start, e.end, text})
 	}
 	return edits, true
 }
@@ -129,136 +97,147 @@ func (s *source) keySpan(key *yaml.Node) (start, end int, ok bool) {
 	if !ok {
 		return 0, 0, false
 	}
-	if key.Style&(yaml.SingleQuotedStyle|yaml.DoubleQuotedStyle) != 0 {
+	if quoted(key) {
 		at++
 	}
-	if !strings.HasPrefix(s.text[at:], key.Value) {
+	if at > len(s.text) || !strings.HasPrefix(s.text[at:], key.Value) {
 		return 0, 0, false
 	}
 	return at, at + len(key.Value), true
 }
 
 // value finds what to take out for a value: the edit's text is what must stand
-// before the new value.
+// before the new value. Of a value in lines of its own, the comments there go
+// with it.
 func (s *source) value(keyEnd int, v *yaml.Node) (edit, bool) {
-	start, ok := s.offset(v)
-	if !ok {
-		return edit{}, false
-	}
+	start, startKnown := s.offset(v)
+	end, endKnown := s.end(v)
+	colon := strings.IndexByte(s.text[keyEnd:], ':')
 	switch {
-	case v.Kind == yaml.SequenceNode && v.Style&yaml.FlowStyle != 0:
-		end, ok := flowEnd(s.text, start)
-		return edit{start: start, end: end}, ok
-	case v.Kind == yaml.SequenceNode && len(v.Content) > 0:
-		colon := strings.IndexByte(s.text[keyEnd:], ':')
-		if colon < 0 {
-			return edit{}, false
-		}
-		last := v.Content[len(v.Content)-1]
-		return edit{start: keyEnd + colon + 1, end: s.lineEnd(last.Line), text: " "}, true
-	case v.Kind == yaml.ScalarNode && v.Style == 0 && strings.HasPrefix(s.text[start:], v.Value):
-		return edit{start: start, end: start + len(v.Value)}, true
+	case !startKnown || !endKnown || colon < 0:
+		return edit{}, false
+	case v.Kind == yaml.ScalarNode && v.Value == "" && !quoted(v):
+		return edit{start: start, end: end, text: " "}, true
+	case v.Kind == yaml.ScalarNode || v.Kind == yaml.AliasNode || isFlow(v):
+		return edit{start: start, end: end}, true
 	}
-	return edit{}, false
+	return edit{start: keyEnd + colon + 1, end: s.lineOf(end).end, text: " "}, true
 }
 
-// flowEnd finds the end of the flow sequence that begins at start.
-func flowEnd(text string, start int) (int, bool) {
-	depth := 0
-	for i := start; i < len(text); i++ {
-		switch c := text[i]; c {
-		case '[', '{':
-			depth++
-		case ']', '}':
-			if depth--; depth == 0 {
-				return i + 1, true
-			}
-		case '"', '\'':
-			end := quotedEnd(text, i)
-			if end < 0 {
-				return 0, false
-			}
-			i = end
-		case '#':
-			nl := strings.IndexByte(text[i:], '\n')
-			if i > start && !strings.ContainsRune(" \t\n", rune(text[i-1])) {
-				continue
-			}
-			if nl < 0 {
-				return 0, false
-			}
-			i += nl
-		}
-	}
-	return 0, false
-}
-
-// quotedEnd finds the closing quote of the quoted text that begins at start.
-func quotedEnd(text string, start int) int {
-	quote := text[start]
-	for i := start + 1; i < len(text); i++ {
-		switch {
-		case quote == '"' && text[i] == '\\':
-			i++
-		case text[i] == quote && quote == '\'' && i+1 < len(text) && text[i+1] == quote:
-			i++
-		case text[i] == quote:
-			return i
-		}
-	}
-	return -1
-}
-
-// insert puts a line before the first entry of a block mapping.
+// insert puts an entry before the first one of a mapping.
 func (s *source) insert(c Change) ([]edit, bool) {
-	if len(c.Mapping.Content) == 0 || c.Mapping.Style&yaml.FlowStyle != 0 {
+	if isFlow(c.Mapping) {
+		return s.insertInFlow(c)
+	}
+	if len(c.Mapping.Content) == 0 {
 		return nil, false
 	}
-	first := c.Mapping.Content[0]
-	at, ok := s.offset(first)
+	at, ok := s.offset(c.Mapping.Content[0])
 	if !ok {
 		return nil, false
 	}
-	lineStart := s.lines[first.Line-1]
-	indent := s.text[lineStart:at]
+	start := s.lineOf(at).start
+	indent := s.text[start:at]
 	if strings.Trim(indent, " ") != "" {
 		return nil, false
 	}
-	return []edit{{lineStart, lineStart, indent + c.Key + ": " + inline(c.NewValue, false) + "\n"}}, true
+	return []edit{{start, start, indent + c.Key + ": " + inline(c.NewValue, false) + s.newline}}, true
 }
 
-// remove takes out the lines of an entry of a block mapping whose value stands
-// on the line of its key.
+func (s *source) insertInFlow(c Change) ([]edit, bool) {
+	entry := quote(c.Key) + ": " + inline(c.NewValue, true)
+	if len(c.Mapping.Content) > 0 {
+		at, ok := s.offset(c.Mapping.Content[0])
+		return []edit{{at, at, entry + ", "}}, ok
+	}
+	at, ok := s.offset(c.Mapping)
+	if !ok || !strings.HasPrefix(s.text[at:], "{") {
+		return nil, false
+	}
+	return []edit{{at + 1, at + 1, entry}}, true
+}
+
+// remove takes out an entry: of a block mapping, the lines it stands on.
 func (s *source) remove(c Change) ([]edit, bool) {
 	i := find(c.Mapping, c.Key)
 	if i < 0 {
 		return nil, true
 	}
-	key := c.Mapping.Content[i]
-	if c.Mapping.Style&yaml.FlowStyle != 0 || key.Line > len(s.lines) {
+	if isFlow(c.Mapping) {
+		return s.removeFromFlow(c.Mapping, i)
+	}
+	at, ok := s.offset(c.Mapping.Content[i])
+	if !ok {
 		return nil, false
 	}
-	start, end := s.lines[key.Line-1], s.lineEnd(key.Line)
-	if end < len(s.text) {
-		end++
-	} else if start > 0 {
-		start--
+	end, ok := s.end(c.Mapping.Content[i+1])
+	if !ok {
+		return nil, false
 	}
-	return []edit{{start, end, ""}}, true
+	start := s.lineOf(at).start
+	if strings.Trim(s.text[start:at], " ") != "" {
+		return nil, false
+	}
+	if next, more := s.nextLine(end); more {
+		return []edit{{start, next, ""}}, true
+	}
+	if start > 0 {
+		start = s.lineOf(start - 1).end
+	}
+	return []edit{{start, len(s.text), ""}}, true
 }
 
-// inline writes a node in one line; in a flow mapping, which may be JSON, with
-// the quotes of JSON.
+// removeFromFlow takes out an entry with the comma that parts it from the next,
+// or else from the one before.
+func (s *source) removeFromFlow(mapping *yaml.Node, i int) ([]edit, bool) {
+	start, ok := s.offset(mapping.Content[i])
+	if !ok {
+		return nil, false
+	}
+	if i+2 < len(mapping.Content) {
+		next, ok := s.offset(mapping.Content[i+2])
+		return []edit{{start, next, ""}}, ok
+	}
+	end, ok := s.end(mapping.Content[i+1])
+	if !ok {
+		return nil, false
+	}
+	if i > 0 {
+		start, ok = s.end(mapping.Content[i-1])
+	}
+	return []edit{{start, end, ""}}, ok
+}
+
+// inline writes a node in one line; in a flow mapping, which may be JSON, as
+// JSON does.
 func inline(n *yaml.Node, flow bool) string {
 	if n.Kind == yaml.MappingNode {
 		entries := make([]string, 0, len(n.Content)/2)
 		for i := 0; i < len(n.Content); i += 2 {
-			entries = append(entries, n.Content[i].Value+": "+inline(n.Content[i+1], flow))
+			key := n.Content[i].Value
+			if flow {
+				key = quote(key)
+			}
+			entries = append(entries, key+": "+inline(n.Content[i+1], flow))
 		}
 		return "{" + strings.Join(entries, ", ") + "}"
 	}
-	if flow {
-		return strconv.Quote(n.Value)
+	switch {
+	case n.ShortTag() == "!!null":
+		return n.Value
+	case flow:
+		return quote(n.Value)
 	}
 	return "'" + strings.ReplaceAll(n.Value, "'", "''") + "'"
+}
+
+// quote writes a string of JSON, which is one of YAML too.
+func quote(text string) string {
+	var b strings.Builder
+	enc := json.NewEncoder(&b)
+	enc.SetEscapeHTML(false)
+	if err := enc.Encode(text); err != nil {
+		return "" // no string fails to encode
+	}
+	return strings.TrimSuffix(b.String(), "\n")
 }

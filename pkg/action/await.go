@@ -115,7 +115,7 @@ func (r *rollout) awaitRest(ctx context.Context) error {
 	if len(rest) == 0 {
 		return nil
 	}
-	r.events.emit(Event{Type: EventWaiting, Message: fmt.Sprintf("all nodes are applied; waiting for the last %d resources", len(rest))})
+	r.events.emit(Event{Type: EventWaiting, Message: "all nodes are applied; waiting until the rest is ready: " + counted(len(rest), "resource")})
 	return awaitAll(rest, func(a *await) error {
 		_, err := r.awaitOne(ctx, nodes[a], a, a.resource.Timeout)
 		return err

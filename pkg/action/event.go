@@ -14,6 +14,9 @@ type EventType string
 const (
 	// EventWarning is something that the author or operator should know of.
 	EventWarning EventType = "warning"
+	// EventPlanned begins what an operation does in order, and says how much it
+	// is. An operation without an order has none.
+	EventPlanned EventType = "planned"
 	// EventNodeStarted says that a node begins to be applied.
 	EventNodeStarted EventType = "node-started"
 	// EventNodeApplied says that all objects of a node were written.

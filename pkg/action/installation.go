@@ -256,6 +256,9 @@ func (op *installation) replace() error {
 // perform deploys the release: hooks, nodes, hooks.
 func (op *installation) perform(ctx context.Context) error {
 	defer op.rollout.close()
+	if op.ordered() {
+		op.events.emit(Event{Type: EventPlanned, Message: "deploying " + extent(op.rollout.plan)})
+	}
 	hooks := &hookRun{cfg: op.cfg, cluster: op.cluster, events: op.events, rel: op.rel, timeout: op.Timeout}
 	if err := op.hooks(ctx, hooks, release.HookPreInstall); err != nil {
 		return err

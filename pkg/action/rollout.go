@@ -238,3 +238,19 @@ func summary(n *sequencer.Node) string {
 	}
 	return text
 }
+
+// extent says how much a plan is, as in "18 resources in 10 nodes".
+func extent(p *sequencer.Plan) string {
+	resources := 0
+	for _, n := range p.Nodes {
+		resources += len(n.Resources)
+	}
+	return fmt.Sprintf("%s in %s", counted(resources, "resource"), counted(len(p.Nodes), "node"))
+}
+
+func counted(n int, what string) string {
+	if n == 1 {
+		return "1 " + what
+	}
+	return fmt.Sprintf("%d %ss", n, what)
+}

@@ -126,6 +126,9 @@ func (op *uninstallation) run(ctx context.Context) (*release.UninstallReleaseRes
 		return nil, err
 	}
 	op.cfg.Log("uninstall: Deleting %s", op.rel.Name)
+	if op.removal.ordered() {
+		op.events.emit(Event{Type: EventPlanned, Message: "removing " + extent(op.removal.plan) + ", in reverse order"})
+	}
 	op.rel.Info.Status = release.StatusUninstalling
 	op.rel.Info.Deleted = helmtime.Now()
 	op.rel.Info.Description = "Deletion in progress (or silently failed)"

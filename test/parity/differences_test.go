@@ -11,34 +11,46 @@ func TestDifferences(t *testing.T) {
 	runScenarios(t, []scenario{
 		{name: "unknown storage driver", noCluster: true, env: []string{"HELM_DRIVER=papyrus"},
 			steps: []step{helm("list")}, differs: []string{
-				"- x",
+				`- helm.go:83: unknown driver "papyrus"`,
+				`+ Error: unknown driver "papyrus"`,
 			}},
 		{name: "memory driver without data", noCluster: true, env: []string{"HELM_DRIVER=memory"},
 			steps: []step{helm("list")}, differs: []string{
-				"- x",
+				`- exit code 1`,
+				`+ exit code 0`,
+				"+ NAME\tNAMESPACE\tREVISION\tUPDATED\tSTATUS\tCHART\tAPP VERSION",
+				`- helm.go:122: Unable to read memory driver dataopen : no such file or directory`,
 			}},
 		{name: "memory driver with a file that is not there", noCluster: true, env: []string{"HELM_DRIVER=memory", "HELM_MEMORY_DRIVER_DATA=none"},
 			steps: []step{helm("list")}, differs: []string{
-				"- x",
+				`- helm.go:122: Unable to read memory driver dataopen none: no such file or directory`,
+				`+ Error: HELM_MEMORY_DRIVER_DATA: open none: no such file or directory`,
 			}},
 		{name: "broken registry configuration", noCluster: true,
 			steps: []step{write{"bad.json", "{"}, helm("version --registry-config bad.json")}, differs: []string{
-				"- x",
+				`- WARNING: failed to decode config file bad.json: invalid config format: unexpected EOF`,
+				`+ Error: failed to decode config file bad.json: invalid config format: unexpected EOF`,
 			}},
 		{name: "incubator repository alone", noCluster: true,
 			steps: []step{
 				write{"repositories.yaml", "apiVersion: v1\nrepositories:\n- name: incubator\n  url: https://kubernetes-charts-incubator.storage.googleapis.com\n"},
 				helm("template web charts/tiny --repository-config repositories.yaml"),
 			}, differs: []string{
-				"- x",
+				`+ WARNING: "kubernetes-charts-incubator.storage.googleapis.com" is deprecated for "incubator" and will be deleted Nov. 13, 2020.`,
+				`+ WARNING: You should switch to "https://charts.helm.sh/incubator" via:`,
+				`+ WARNING: helm repo add "incubator" "https://charts.helm.sh/incubator" --force-update`,
 			}},
 		{name: "wait spelled wrong", noCluster: true,
 			steps: []step{helm("template web charts/tiny --wait=yes"), helm("uninstall web --wait=")}, differs: []string{
-				"- x",
+				`- Error: invalid argument "yes" for "--wait" flag: strconv.ParseBool: parsing "yes": invalid syntax`,
+				`+ Error: invalid argument "yes" for "--wait" flag: must be true, false or ordered, not "yes"`,
+				`- Error: invalid argument "" for "--wait" flag: strconv.ParseBool: parsing "": invalid syntax`,
+				`+ Error: invalid argument "" for "--wait" flag: must be true, false or ordered, not ""`,
 			}},
 		{name: "output folder that is a file", noCluster: true,
 			steps: []step{helm("template web charts/plain --output-dir values/first.yaml")}, differs: []string{
-				"- x",
+				`- Error: stat values/first.yaml/plain/templates: not a directory`,
+				`+ Error: mkdir values/first.yaml: not a directory`,
 			}},
 		{name: "resource policy delete",
 			steps: []step{
@@ -47,7 +59,8 @@ func TestDifferences(t *testing.T) {
 				present(objectPath("configmaps", "web-other")),
 				remove(objectPath("configmaps", "web-other")),
 			}, differs: []string{
-				"- x",
+				`- GET /api/v1/namespaces/@NAMESPACE@/configmaps/web-other: 200`,
+				`+ GET /api/v1/namespaces/@NAMESPACE@/configmaps/web-other: 404`,
 			}},
 		{name: "resource policy that nobody knows",
 			steps: []step{
@@ -55,13 +68,14 @@ func TestDifferences(t *testing.T) {
 				helm("uninstall web"),
 				present(objectPath("configmaps", "web-other")),
 			}, differs: []string{
-				"- x",
+				`+ [ConfigMap] web-other`,
 			}},
-		{name: "interrupted with a generated name",
+		{name: "interrupted without a name",
 			steps: []step{
-				helm("install charts/never --generate-name --wait --timeout 60s").interrupted(sigterm, objectPath("configmaps", "never-")),
+				helm("install charts/never --name-template made --wait --timeout 60s").interrupted(sigterm, deploymentPath("made")),
 			}, differs: []string{
-				"- x",
+				`- Release charts/never has been cancelled.`,
+				`+ Release made has been cancelled.`,
 			}},
 	})
 }

@@ -10,6 +10,12 @@ func objectPath(kind, name string) string {
 	return "/api/v1/namespaces/" + namespacePlaceholder + "/" + kind + "/" + name
 }
 
+// deploymentPath is the path of a Deployment, which Helm creates after most
+// other kinds.
+func deploymentPath(name string) string {
+	return "/apis/apps/v1/namespaces/" + namespacePlaceholder + "/deployments/" + name
+}
+
 // releasePath is the path of a stored release.
 func releasePath(name, revision string) string {
 	return objectPath("secrets", "sh.helm.release.v1."+name+".v"+revision)
@@ -225,7 +231,7 @@ func TestInstall(t *testing.T) {
 			helm("list -a -q"),
 		}},
 		{name: "interrupted while waiting", steps: []step{
-			helm("install web charts/never --wait --timeout 60s").interrupted(sigterm, objectPath("configmaps", "web")),
+			helm("install web charts/never --wait --timeout 60s").interrupted(sigterm, deploymentPath("web")),
 			helm("list -a -q"),
 		}},
 		{name: "configmap driver", env: []string{"HELM_DRIVER=configmap"}, steps: []step{

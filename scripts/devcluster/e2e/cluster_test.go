@@ -191,7 +191,7 @@ func TestAuditLogHasWhatTestsNeed(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	defer file.Close()
+	defer func() { _ = file.Close() }()
 	seen := map[string]bool{}
 	lines := bufio.NewScanner(file)
 	lines.Buffer(nil, 64<<20)

@@ -5,6 +5,7 @@ package e2e
 
 import (
 	"bytes"
+	"context"
 	"fmt"
 	"net"
 	"os"
@@ -31,7 +32,7 @@ func devcluster(t *testing.T, args ...string) (stdout, stderr string, err error)
 func TestUpStatusDown(t *testing.T) {
 	dir := filepath.Join(t.TempDir(), "cluster")
 	t.Cleanup(func() {
-		cmd := exec.Command(env.command, "down", "--dir", dir)
+		cmd := exec.CommandContext(context.Background(), env.command, "down", "--dir", dir)
 		if output, err := cmd.CombinedOutput(); err != nil {
 			t.Errorf("%v: %s", err, output)
 		}
@@ -120,7 +121,7 @@ func TestStalePIDFileMisleadsNobody(t *testing.T) {
 // script.
 func brokenBinaries(t *testing.T, name, script string) string {
 	t.Helper()
-	real, err := os.ReadFile(filepath.Join(cluster(t).dir, "binaries"))
+	genuine, err := os.ReadFile(filepath.Join(cluster(t).dir, "binaries"))
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -133,7 +134,7 @@ func brokenBinaries(t *testing.T, name, script string) string {
 			}
 			err = os.WriteFile(path, []byte("#!/bin/sh\n"+script+"\n"), 0o755)
 		} else {
-			err = os.Symlink(filepath.Join(strings.TrimSpace(string(real)), program), path)
+			err = os.Symlink(filepath.Join(strings.TrimSpace(string(genuine)), program), path)
 		}
 		if err != nil {
 			t.Fatal(err)
@@ -147,7 +148,7 @@ func TestClusterThatDoesNotStartSaysWhy(t *testing.T) {
 		name, program, script string
 		want                  []string
 	}{
-		{"process that ends", "kube-apiserver", "echo starting; echo unknown flag >&2; exit 3", []string{"kube-apiserver ended: exit status 3", "kube-apiserver.log", "starting\nunknown flag"}},
+		{"process that ends", "kube-apiserver", "seq 40; echo unknown flag >&2; exit 3", []string{"kube-apiserver ended: exit status 3", "kube-apiserver.log", "40\nunknown flag"}},
 		{"program that is missing", "etcd", "", []string{"etcd ended: cannot be started", "no such file"}},
 		{"late process that ends", "kube-scheduler", "echo no configuration; exit 1", []string{"kube-scheduler ended: exit status 1", "no configuration"}},
 		{"process that does nothing", "kwok", "echo idle; exec sleep 600", []string{"not ready after " + patienceToStart, "node node-1 ", "look at kwok", "idle"}},

@@ -96,7 +96,7 @@ func startCluster(dir string) (*testCluster, error) {
 		return nil, err
 	}
 	if first, err := bufio.NewReader(stdout).ReadString('\n'); first != "ready\n" {
-		return nil, fmt.Errorf("the cluster did not start: %v, %w\n%s", err, c.cmd.Wait(), c.stderr)
+		return nil, fmt.Errorf("the cluster did not start: %w\n%s", errors.Join(err, c.cmd.Wait()), c.stderr)
 	}
 	config, err := clientcmd.BuildConfigFromFlags("", filepath.Join(dir, "kubeconfig"))
 	if err != nil {

@@ -4,6 +4,7 @@
 package main
 
 import (
+	"bytes"
 	"context"
 	"errors"
 	"fmt"
@@ -94,15 +95,27 @@ func awaitReady(ctx context.Context, dir statedir.Dir, supervisor *os.Process, e
 		}
 		select {
 		case err := <-ended:
-			return fmt.Errorf("the cluster did not come up (%v):\n%s", err, process.Tail(dir.SupervisorLog()))
+			return didNotComeUp(dir, err)
 		case <-ctx.Done():
 			// Its children end with it.
 			_ = supervisor.Signal(os.Interrupt)
-			<-ended
-			return ctx.Err()
+			return errors.Join(ctx.Err(), <-ended)
 		case <-time.After(lookInterval):
 		}
 	}
+}
+
+// didNotComeUp says all that the supervisor said: its last words name the
+// process that failed and quote its log.
+func didNotComeUp(dir statedir.Dir, exit error) error {
+	if exit == nil {
+		exit = errors.New("the supervisor ended")
+	}
+	words, err := os.ReadFile(dir.SupervisorLog())
+	if err != nil {
+		exit = errors.Join(exit, err)
+	}
+	return fmt.Errorf("the cluster did not come up: %w\n%s", exit, bytes.TrimSpace(words))
 }
 
 // awaitOthers waits for a cluster that another process starts.

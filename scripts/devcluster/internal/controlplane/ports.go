@@ -21,13 +21,19 @@ const (
 // freePorts returns n ports that were free a moment ago.
 func freePorts(ctx context.Context, n int) (ports []int, err error) {
 	var config net.ListenConfig
+	listeners := make([]net.Listener, 0, n)
+	// Kept open until all are found, so that no port comes twice.
+	defer func() {
+		for _, listener := range listeners {
+			err = errors.Join(err, listener.Close())
+		}
+	}()
 	for range n {
 		listener, err := config.Listen(ctx, "tcp", localhost+":0")
 		if err != nil {
 			return nil, fmt.Errorf("find a free port: %w", err)
 		}
-		// Kept open until all are found, so that no port comes twice.
-		defer func() { _ = listener.Close() }()
+		listeners = append(listeners, listener)
 		ports = append(ports, listener.Addr().(*net.TCPAddr).Port)
 	}
 	return ports, nil

@@ -77,7 +77,7 @@ func NewServer(ctx context.Context, client kubernetes.Interface, serverTLS Serve
 	s := &Server{client: client, listener: listener}
 	mux := http.NewServeMux()
 	mux.HandleFunc("GET /containerLogs/{namespace}/{pod}/{container}", s.serveLog)
-	mux.HandleFunc("/", func(w http.ResponseWriter, r *http.Request) {
+	mux.HandleFunc("/", func(w http.ResponseWriter, _ *http.Request) {
 		http.Error(w, "the dev cluster runs no containers: of a kubelet it serves only logs", http.StatusNotImplemented)
 	})
 	s.server = &http.Server{
@@ -101,7 +101,9 @@ func (s *Server) Run(ctx context.Context) error {
 		return fmt.Errorf("serve logs: %w", err)
 	case <-ctx.Done():
 		err := s.server.Close()
-		<-served
+		if serveErr := <-served; !errors.Is(serveErr, http.ErrServerClosed) {
+			err = errors.Join(err, serveErr)
+		}
 		if err != nil {
 			return fmt.Errorf("stop serving logs: %w", err)
 		}

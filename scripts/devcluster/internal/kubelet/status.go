@@ -89,7 +89,7 @@ func (r *podRun) initialized(phase corev1.PodPhase) (ok bool, reason, message st
 	}
 	var incomplete []string
 	for _, c := range r.inits {
-		if !c.passed() && !(c.role == roleSidecar && c.phase == phaseExited) {
+		if !c.passed() && (c.role == roleInit || c.phase != phaseExited) {
 			incomplete = append(incomplete, c.name)
 		}
 	}

@@ -1,0 +1,116 @@
+// Copyright The Ordered Helm Authors
+// SPDX-License-Identifier: Apache-2.0
+
+package yamledit
+
+import (
+	"bytes"
+	"errors"
+	"fmt"
+
+	"gopkg.in/yaml.v3"
+)
+
+// encode writes the changed tree anew, with the comments around it that the
+// text has.
+func encode(text string, root *yaml.Node) (string, error) {
+	if err := restoreLost(root); err != nil {
+		return "", err
+	}
+	var doc yaml.Node
+	if err := yaml.Unmarshal([]byte(text), &doc); err != nil {
+		return "", fmt.Errorf("read the document again: %w", err)
+	}
+	doc.Content = []*yaml.Node{root}
+	var b bytes.Buffer
+	enc := yaml.NewEncoder(&b)
+	enc.SetIndent(2)
+	if err := enc.Encode(&doc); err != nil {
+		return "", fmt.Errorf("encode the changed document: %w", err)
+	}
+	if err := enc.Close(); err != nil {
+		return "", fmt.Errorf("encode the changed document: %w", err)
+	}
+	return string(bytes.TrimRight(b.Bytes(), "\n")), nil
+}
+
+// restoreLost puts, for each alias whose anchor a change has taken out of the
+// tree, a copy of what it stood for.
+func restoreLost(root *yaml.Node) error {
+	inTree := map[*yaml.Node]bool{}
+	var aliases []*yaml.Node
+	var walk func(n *yaml.Node)
+	walk = func(n *yaml.Node) {
+		inTree[n] = true
+		if n.Kind == yaml.AliasNode {
+			aliases = append(aliases, n)
+		}
+		for _, c := range n.Content {
+			walk(c)
+		}
+	}
+	walk(root)
+	for _, alias := range aliases {
+		if inTree[alias.Alias] {
+			continue
+		}
+		restored, err := copied(alias.Alias, inTree, map[*yaml.Node]bool{})
+		if err != nil {
+			return err
+		}
+		*alias = *restored
+	}
+	return nil
+}
+
+// copied copies a node that left the tree, without its anchors.
+func copied(n *yaml.Node, inTree, within map[*yaml.Node]bool) (*yaml.Node, error) {
+	if n.Kind == yaml.AliasNode {
+		if inTree[n.Alias] {
+			again := *n
+			return &again, nil
+		}
+		n = n.Alias
+	}
+	if within[n] {
+		return nil, errors.New("encode the changed document: an anchor contains itself")
+	}
+	within[n] = true
+	defer delete(within, n)
+	c := *n
+	c.Anchor, c.Content = "", make([]*yaml.Node, len(n.Content))
+	for i := range n.Content {
+		var err error
+		if c.Content[i], err = copied(n.Content[i], inTree, within); err != nil {
+			return nil, err
+		}
+	}
+	return &c, nil
+}
+
+// sameMeaning reports whether the text reads as the tree.
+func sameMeaning(text string, want *yaml.Node) bool {
+	got, err := Parse(text)
+	return err == nil && got != nil && equal(got, want, map[*yaml.Node]*yaml.Node{})
+}
+
+// equal compares two trees. An alias must stand for the same place in both:
+// anchored notes which anchor of b belongs to which of a.
+func equal(a, b *yaml.Node, anchored map[*yaml.Node]*yaml.Node) bool {
+	if a.Kind != b.Kind || a.ShortTag() != b.ShortTag() || a.Value != b.Value ||
+		a.Anchor != b.Anchor || len(a.Content) != len(b.Content) {
+		return false
+	}
+	if a.Anchor != "" {
+		anchored[a] = b
+	}
+	if a.Kind == yaml.AliasNode {
+		return anchored[a.Alias] == b.Alias
+	}
+	for i := range a.Content {
+		if !equal(a.Content[i], b.Content[i], anchored) {
+			return false
+		}
+	}
+	return true
+}

@@ -1,0 +1,183 @@
+// Copyright The Ordered Helm Authors
+// SPDX-License-Identifier: Apache-2.0
+
+package yamledit
+
+import (
+	"sort"
+	"strings"
+	"unicode/utf8"
+
+	"gopkg.in/yaml.v3"
+)
+
+// byteOrderMark may begin a text; the parser does not count it.
+const byteOrderMark = "\ufeff"
+
+// source is a text with its lines, as the parser counts them.
+type source struct {
+	text  string
+	lines []line
+	// newline is how the text ends its lines.
+	newline string
+}
+
+// line is where a line begins, and where it ends before its line break.
+type line struct{ start, end int }
+
+func newSource(text string) *source {
+	s := &source{text: text, newline: "\n"}
+	start := 0
+	if strings.HasPrefix(text, byteOrderMark) {
+		start = len(byteOrderMark)
+	}
+	for at := start; at < len(text); {
+		size := lineBreak(text[at:])
+		if size == 0 {
+			at++
+			continue
+		}
+		if len(s.lines) == 0 {
+			s.newline = text[at : at+size]
+		}
+		s.lines = append(s.lines, line{start, at})
+		at += size
+		start = at
+	}
+	s.lines = append(s.lines, line{start, len(text)})
+	return s
+}
+
+// lineBreak gives the length of the line break that begins the text, 0 if
+// there is none. The parser knows more of them than a newline.
+func lineBreak(text string) int {
+	for _, mark := range []string{"\n", "\r\n", "\r", "\u0085", "\u2028", "\u2029"} {
+		if strings.HasPrefix(text, mark) {
+			return len(mark)
+		}
+	}
+	return 0
+}
+
+// offset is where the node begins, its anchor and tag included. The parser
+// counts columns in characters.
+func (s *source) offset(n *yaml.Node) (int, bool) {
+	if n.Line < 1 || n.Line > len(s.lines) {
+		return 0, false
+	}
+	at := s.lines[n.Line-1].start
+	for range n.Column - 1 {
+		if at >= len(s.text) {
+			return 0, false
+		}
+		_, size := utf8.DecodeRuneInString(s.text[at:])
+		at += size
+	}
+	return at, true
+}
+
+// lineOf is the line that an offset is on.
+func (s *source) lineOf(offset int) line {
+	after := sort.Search(len(s.lines), func(i int) bool { return s.lines[i].start > offset })
+	return s.lines[max(after-1, 0)]
+}
+
+// nextLine is where the line after the one that an offset is on begins; false
+// if there is none.
+func (s *source) nextLine(offset int) (int, bool) {
+	after := sort.Search(len(s.lines), func(i int) bool { return s.lines[i].start > offset })
+	if after == len(s.lines) {
+		return 0, false
+	}
+	return s.lines[after].start, true
+}
+
+// end is where the text of a value ends. What it cannot tell, the text of
+// block scalars for one, it says it cannot.
+func (s *source) end(v *yaml.Node) (int, bool) {
+	start, ok := s.offset(v)
+	if !ok {
+		return 0, false
+	}
+	switch {
+	case v.Kind == yaml.AliasNode:
+		return start + 1 + len(v.Value), strings.HasPrefix(s.text[start:], "*"+v.Value)
+	case v.Kind == yaml.ScalarNode && quoted(v):
+		end := quotedEnd(s.text, start)
+		return end + 1, end >= 0
+	case v.Kind == yaml.ScalarNode:
+		return start + len(v.Value), v.Style == 0 && strings.HasPrefix(s.text[start:], v.Value)
+	case isFlow(v):
+		return flowEnd(s.text, start)
+	case len(v.Content) > 0:
+		return s.end(v.Content[len(v.Content)-1])
+	}
+	return 0, false
+}
+
+func isFlow(n *yaml.Node) bool { return n.Style&yaml.FlowStyle != 0 }
+
+func quoted(n *yaml.Node) bool {
+	return n.Style&(yaml.SingleQuotedStyle|yaml.DoubleQuotedStyle) != 0
+}
+
+// flowEnd finds the end of the flow sequence or mapping that begins at start.
+func flowEnd(text string, start int) (int, bool) {
+	depth := 0
+	for i := start; i < len(text); i++ {
+		switch c := text[i]; c {
+		case '[', '{':
+			depth++
+		case ']', '}':
+			if depth--; depth == 0 {
+				return i + 1, true
+			}
+		case '"', '\'':
+			if !beginsToken(text[start:i]) {
+				continue
+			}
+			end := quotedEnd(text, i)
+			if end < 0 {
+				return 0, false
+			}
+			i = end
+		case '#':
+			if i > start && !strings.ContainsRune(" \t\n", rune(text[i-1])) {
+				continue
+			}
+			nl := strings.IndexByte(text[i:], '\n')
+			if nl < 0 {
+				return 0, false
+			}
+			i += nl
+		}
+	}
+	return 0, false
+}
+
+// beginsToken reports whether what comes after the text begins a token of a
+// flow collection: a quote elsewhere is a character like any other.
+func beginsToken(before string) bool {
+	before = strings.TrimRight(before, " \t\r\n")
+	return before == "" || strings.ContainsRune("[{,:", rune(before[len(before)-1]))
+}
+
+// quotedEnd finds the closing quote of the quoted text that begins at start,
+// or -1.
+func quotedEnd(text string, start int) int {
+	if start >= len(text) || text[start] != '"' && text[start] != '\'' {
+		return -1
+	}
+	quote := text[start]
+	for i := start + 1; i < len(text); i++ {
+		switch {
+		case quote == '"' && text[i] == '\\':
+			i++
+		case text[i] == quote && quote == '\'' && i+1 < len(text) && text[i+1] == quote:
+			i++
+		case text[i] == quote:
+			return i
+		}
+	}
+	return -1
+}

@@ -1,0 +1,168 @@
+// Copyright The Ordered Helm Authors
+// SPDX-License-Identifier: Apache-2.0
+
+package e2e
+
+import (
+	"bufio"
+	"fmt"
+	"os"
+	"os/exec"
+	"strings"
+	"testing"
+
+	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
+	"k8s.io/apimachinery/pkg/types"
+
+	"github.com/ordered-helm/helm/test/binaries"
+)
+
+// TestInterrupt stops an ordered install at its second node: it ends, the
+// release is recorded as failed, nothing more is created, and it can be
+// removed.
+func TestInterrupt(t *testing.T) {
+	t.Parallel()
+	h := newHelm(t)
+	never := strings.Replace(pod("never", "second", "containers: [{name: c, image: i}]"), "helm.sh/layer: second",
+		"helm.sh/layer: second\n    helm.sh/readiness-timeout: 4m\n    devcluster/pod: never\n    helm.sh/depends-on/layers: first", 1)
+	chart := writeChart(t, map[string]string{"Chart.yaml": v3Chart, "templates/all.yaml": configMap("first", "helm.sh/layer: first") +
+		never + configMap("third", "helm.sh/layer: third", "helm.sh/depends-on/layers: second")})
+
+	cmd := exec.CommandContext(t.Context(), binaries.Get(t).Helm, "install", "rel", chart, "--wait=ordered", "--namespace", h.namespace)
+	cmd.Env = h.env
+	stderr, err := cmd.StderrPipe()
+	if err != nil {
+		t.Fatal(err)
+	}
+	if err := cmd.Start(); err != nil {
+		t.Fatal(err)
+	}
+	said := ""
+	for lines := bufio.NewScanner(stderr); lines.Scan(); {
+		said += lines.Text() + "\n"
+		if strings.Contains(lines.Text(), "app:second applied") {
+			if err := cmd.Process.Signal(os.Interrupt); err != nil {
+				t.Fatal(err)
+			}
+		}
+	}
+	if err := cmd.Wait(); err == nil || cmd.ProcessState.ExitCode() != 1 {
+		t.Fatalf("ended with %v, want exit code 1\n%s", err, said)
+	}
+	if !strings.Contains(said, "never started") {
+		t.Errorf("the error does not say what was never started:\n%s", said)
+	}
+	if status := h.ok("status", "rel").stdout; !strings.Contains(status, "STATUS: failed") {
+		t.Errorf("the release is not recorded as failed:\n%s", status)
+	}
+	if readTimeline(t, h.cluster, h.namespace)["ConfigMap/third"] != nil {
+		t.Error("a node was started after the interrupt")
+	}
+	h.ok("uninstall", "rel")
+	h.empty(t)
+}
+
+// TestHangingFinalizer names the object that does not go, leaves what it
+// depends on and the release's record, and finishes when it is repeated.
+func TestHangingFinalizer(t *testing.T) {
+	t.Parallel()
+	h := newHelm(t)
+	chart := writeChart(t, map[string]string{"Chart.yaml": v3Chart, "templates/all.yaml": configMap("first", "helm.sh/layer: first") +
+		"---\napiVersion: v1\nkind: ConfigMap\nmetadata:\n  name: stuck\n  finalizers: [ordered.example/hold]\n  annotations:\n" +
+		"    helm.sh/layer: second\n    helm.sh/depends-on/layers: first\n"})
+	h.ok("install", "rel", chart, "--wait=ordered")
+	r := h.run("uninstall", "rel", "--timeout", "2s")
+	for _, want := range []string{"stuck", "ordered.example/hold", "--timeout"} {
+		if !strings.Contains(r.stderr, want) {
+			t.Errorf("the error does not say %q:\n%s", want, r.stderr)
+		}
+	}
+	if r.code != 1 {
+		t.Errorf("exit code %d, want 1", r.code)
+	}
+	if l := readTimeline(t, h.cluster, h.namespace)["ConfigMap/first"]; !l.deleted.IsZero() {
+		t.Error("what the stuck object depends on was deleted")
+	}
+	if list := h.ok("list", "--all", "--short").stdout; list != "rel\n" {
+		t.Errorf("the record of the release is gone: %q", list)
+	}
+	_, err := h.cluster.Client().CoreV1().ConfigMaps(h.namespace).Patch(t.Context(), "stuck", types.MergePatchType,
+		[]byte(`{"metadata":{"finalizers":null}}`), metav1.PatchOptions{})
+	if err != nil {
+		t.Fatal(err)
+	}
+	h.ok("uninstall", "rel")
+	h.empty(t)
+}
+
+// TestWithoutTheOrder removes everything at once where it is told to.
+func TestWithoutTheOrder(t *testing.T) {
+	t.Parallel()
+	h := newHelm(t)
+	h.ok("install", "rel", example(t, "shop"), "--wait=ordered", "--timeout", "2m")
+	r := h.ok("uninstall", "rel", "--wait=false")
+	if strings.Contains(r.stderr, "reverse") {
+		t.Errorf("the order was kept:\n%s", r.stderr)
+	}
+	h.empty(t)
+}
+
+// TestRealChartsWithoutAnOrder installs public charts as they are: there is
+// nothing to order, and all of it gets ready.
+func TestRealChartsWithoutAnOrder(t *testing.T) {
+	for _, pattern := range []string{"keycloak-*.tgz", "redis-*.tgz"} {
+		t.Run(pattern, func(t *testing.T) {
+			t.Parallel()
+			h := newHelm(t)
+			o := &oracle{}
+			chart := realChart(t, pattern)
+			o.readObjects(t, h.ok("template", "rel", chart).stdout)
+			h.ok("install", "rel", chart, "--wait=ordered", "--timeout", "3m")
+			recorded := readTimeline(t, h.cluster, h.namespace)
+			for _, x := range o.objects {
+				if l := recorded[x.String()]; l == nil || l.ready.IsZero() {
+					t.Errorf("%s never got ready", x)
+				}
+			}
+			h.ok("uninstall", "rel")
+		})
+	}
+}
+
+// TestWaitSpellings goes through the ways to write --wait.
+func TestWaitSpellings(t *testing.T) {
+	chart := writeChart(t, map[string]string{"Chart.yaml": v3Chart, "templates/all.yaml": configMap("first", "helm.sh/layer: first") + last})
+	tests := []struct {
+		args    []string
+		ordered bool
+		fails   string
+	}{
+		{args: []string{"rel", chart, "--wait"}},
+		{args: []string{"rel", chart, "--wait=true"}},
+		{args: []string{"rel", chart, "--wait=false"}},
+		{args: []string{"rel", chart, "--wait=T"}},
+		{args: []string{"rel", chart, "--wait=ordered"}, ordered: true},
+		{args: []string{"rel", chart, "--wait", "--timeout", "1m"}},
+		{args: []string{"--wait", "rel", chart}},
+		{args: []string{"--wait", "ordered", chart}, fails: "--wait=ordered"},
+		{args: []string{"rel", chart, "--wait=perhaps"}, fails: "perhaps"},
+		{args: []string{"rel", chart, "--wait=ordered", "--readiness-timeout", "6m"}, fails: "--readiness-timeout"},
+	}
+	for _, tt := range tests {
+		t.Run(fmt.Sprint(strings.Join(tt.args, " ")), func(t *testing.T) {
+			t.Parallel()
+			h := newHelm(t)
+			r := h.run(append([]string{"install"}, tt.args...)...)
+			if tt.fails != "" {
+				h.refused(t, r, tt.fails)
+				return
+			}
+			if r.code != 0 {
+				t.Fatalf("exit code %d\n%s", r.code, r.stderr)
+			}
+			if ordered := strings.Contains(r.stderr, "app:last ready") || strings.Contains(r.stderr, "app:last applied"); ordered != tt.ordered {
+				t.Errorf("ordered: %v, want %v\n%s", ordered, tt.ordered, r.stderr)
+			}
+		})
+	}
+}
