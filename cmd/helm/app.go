@@ -40,7 +40,7 @@ func run(ctx context.Context, args []string, out, errOut io.Writer) int {
 		out:      out,
 		errOut:   errOut,
 	}
-	if err := newRootCmd(a).ExecuteContext(ctx); err != nil {
+	if err := newRootCmd(a).ExecuteContext(ctx); err != nil { //nolint:contextcheck // the commands have it from cobra
 		a.debugf("%+v", err)
 		return 1
 	}

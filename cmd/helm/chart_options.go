@@ -98,7 +98,7 @@ func (in *chartInput) loadChart(path string) (*chart.Chart, error) {
 	case missing == nil:
 		return chrt, nil
 	case !in.client.DependencyUpdate:
-		return nil, fmt.Errorf("An error occurred while checking for chart dependencies. "+ //nolint:staticcheck,revive // stock's words
+		return nil, fmt.Errorf("An error occurred while checking for chart dependencies. "+ //nolint:staticcheck // stock's words
 			"You may need to run `helm dependency build` to fetch missing dependencies: %w", missing)
 	}
 	if err := in.updateDependencies(path); err != nil {
@@ -131,7 +131,7 @@ func checkDryRunOption(option string) error {
 	case "false", "true", "none", "client", "server":
 		return nil
 	default:
-		//nolint:staticcheck,revive // stock's words
+		//nolint:staticcheck // stock's words
 		return errors.New("Invalid dry-run flag. Flag must one of the following: false, true, none, client, server")
 	}
 }

@@ -57,17 +57,8 @@ func newDagCmd(a *app) *cobra.Command {
 		Long:  dagHelp,
 		Args:  require.MaximumNArgs(1),
 		RunE: func(cmd *cobra.Command, args []string) error {
-			subject := "."
-			if len(args) > 0 {
-				subject = args[0]
-			}
 			opts.release = opts.release || cmd.Flags().Changed("revision")
-			plan, err := a.plan(cmd.Context(), in, &opts, subject)
-			if err != nil {
-				return err
-			}
-			a.warnOfPlan(plan)
-			return graphview.Text(a.out, plan)
+			return a.dag(cmd.Context(), in, &opts, args)
 		},
 	}
 	f := cmd.Flags()
@@ -85,6 +76,19 @@ func newDagCmd(a *app) *cobra.Command {
 	addChartPathFlags(f, &client.ChartPathOptions)
 	addPostRendererFlags(f, &client.PostRenderer)
 	return cmd
+}
+
+func (a *app) dag(ctx context.Context, in *chartInput, opts *dagOptions, args []string) error {
+	subject := "."
+	if len(args) > 0 {
+		subject = args[0]
+	}
+	plan, err := a.plan(ctx, in, opts, subject)
+	if err != nil {
+		return err
+	}
+	a.warnOfPlan(plan)
+	return graphview.Text(a.out, plan)
 }
 
 // plan builds the plan of the chart or the release that a word names.

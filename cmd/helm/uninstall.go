@@ -40,8 +40,8 @@ func newUninstallCmd(a *app) *cobra.Command {
 				return err
 			}
 			client.IgnoreOrder = waitSwitchedOff(cmd.Flags())
-			client.OnEvent = a.onEvent()
 			for _, name := range args {
+				client.OnEvent = a.onEvent()
 				if err := a.uninstall(cmd.Context(), client, name); err != nil {
 					return err
 				}

@@ -15,6 +15,7 @@ import (
 	"helm.sh/helm/v3/pkg/kube"
 	"k8s.io/apimachinery/pkg/api/meta"
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
+	"k8s.io/apimachinery/pkg/runtime/schema"
 	"k8s.io/client-go/discovery"
 	"k8s.io/client-go/dynamic"
 	"k8s.io/client-go/kubernetes"
@@ -135,6 +136,27 @@ func (c *Client) unlimited() (*rest.Config, error) {
 	config.QPS = -1
 	config.RateLimiter = nil
 	return config, nil
+}
+
+// Mapping says by which resource a kind is served; nil if the cluster does not
+// know it, or there is none to ask.
+func (c *Client) Mapping(apiVersion, kind string) (*meta.RESTMapping, error) {
+	if c.getter == nil {
+		return nil, nil
+	}
+	mapper, err := c.getter.ToRESTMapper()
+	if err != nil {
+		return nil, err
+	}
+	gv, err := schema.ParseGroupVersion(apiVersion)
+	if err != nil {
+		return nil, err
+	}
+	mapping, err := mapper.RESTMapping(schema.GroupKind{Group: gv.Group, Kind: kind}, gv.Version)
+	if meta.IsNoMatchError(err) {
+		return nil, nil
+	}
+	return mapping, err
 }
 
 // RefreshDiscovery forgets which kinds the cluster has, after a definition was

@@ -17,7 +17,7 @@ import (
 
 func TestEvent(t *testing.T) {
 	start := time.Date(2024, 5, 6, 7, 8, 9, 0, time.UTC)
-	at := func(d time.Duration) time.Time { return start.Add(d) }
+	at := start.Add
 	tests := []struct {
 		name string
 		in   action.Event

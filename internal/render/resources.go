@@ -50,7 +50,8 @@ func parse(doc string) (map[string]any, error) {
 		return nil, err
 	}
 	var object map[string]any
-	return object, utiljson.Unmarshal(text, &object)
+	err = utiljson.Unmarshal(text, &object)
+	return object, err
 }
 
 // sourceOf reads the file from the comment that Helm puts before a document.

@@ -4,6 +4,9 @@
 package yamledit
 
 import (
+	"fmt"
+	"math/rand/v2"
+	"strings"
 	"testing"
 
 	"gopkg.in/yaml.v3"
@@ -15,86 +18,262 @@ func renameAndQuote(m *yaml.Node) []Change {
 	return []Change{{Mapping: m, Key: "a/b/c", NewKey: "a.b/c", NewValue: Text(`["x","y"]`)}}
 }
 
-func TestApply(t *testing.T) {
-	tests := []struct {
-		name, in, want string
-		changes        func(m *yaml.Node) []Change
-	}{
-		{
-			"flow list in a block mapping",
-			"# head\nm:\n  k: 1 # one\n  a/b/c: [\"x\", 'y'] # why\n  z:   \"q\"\n",
-			"# head\nm:\n  k: 1 # one\n  a.b/c: '[\"x\",\"y\"]' # why\n  z:   \"q\"\n",
-			renameAndQuote,
-		},
-		{
-			"block list, with what follows kept",
-			"m:\n  a/b/c:\n    - x\n    - y # last\n\n  # about z\n  z: 0x10\nn: yes\n",
-			"m:\n  a.b/c: '[\"x\",\"y\"]'\n\n  # about z\n  z: 0x10\nn: yes\n",
-			renameAndQuote,
-		},
-		{
-			"block list at the indentation of its key",
-			"m:\n  a/b/c:\n  - x\n  - y\nn: 1",
-			"m:\n  a.b/c: '[\"x\",\"y\"]'\nn: 1",
-			renameAndQuote,
-		},
-		{
-			"flow list over several lines with a comment and brackets in quotes",
-			"m:\n  a/b/c: [\n    \"x]\", # ]\n    'y''['\n  ]\n  z: 1",
-			"m:\n  a.b/c: '[\"x\",\"y\"]'\n  z: 1",
-			renameAndQuote,
-		},
-		{
-			"JSON",
-			`{"m": {"a/b/c": ["x", "y"], "z": 1}}`,
-			`{"m": {"a.b/c": "[\"x\",\"y\"]", "z": 1}}`,
-			renameAndQuote,
-		},
-		{
-			"only the key",
-			"m:\n  \"a/b/c\": 'it''s'   # c\n",
-			"m:\n  \"a.b/c\": 'it''s'   # c\n",
-			func(m *yaml.Node) []Change { return []Change{{Mapping: m, Key: "a/b/c", NewKey: "a.b/c"}} },
-		},
-		{
-			"characters of several bytes before the key",
-			"m: {ä: ö, a/b/c: [x]}",
-			"m: {ä: ö, a.b/c: \"[\\\"x\\\",\\\"y\\\"]\"}",
-			renameAndQuote,
-		},
-		{
-			"a list given by an alias is encoded anew",
-			"l: &l\n    - x\n    - y\nm:\n    a/b/c: *l\n",
-			"l: &l\n  - x\n  - y\nm:\n  a.b/c: '[\"x\",\"y\"]'",
-			renameAndQuote,
-		},
-		{
-			"insert",
-			"m:\n    # c\n    k: 1\n",
-			"m:\n    # c\n    new: 'v'\n    k: 1\n",
-			func(m *yaml.Node) []Change {
-				return []Change{{Mapping: m, Key: "new", NewValue: Text("v"), Insert: true}}
-			},
-		},
-		{
-			"delete",
-			"m:\n    k: 1\n    gone: 'v'\n    l: 2\n",
-			"m:\n    k: 1\n    l: 2\n",
-			func(m *yaml.Node) []Change { return []Change{{Mapping: m, Key: "gone", Delete: true}} },
-		},
-		{
-			"delete the last line",
-			"m:\n    k: 1\n    gone: 'v'",
-			"m:\n    k: 1",
-			func(m *yaml.Node) []Change { return []Change{{Mapping: m, Key: "gone", Delete: true}} },
-		},
-		{
-			"a key that is not there",
-			"m:\n    k: 1\n",
-			"m:\n    k: 1\n",
-			renameAndQuote,
-		},
+func insert(key, value string) func(m *yaml.Node) []Change {
+	return func(m *yaml.Node) []Change {
+		return []Change{{Mapping: m, Key: key, NewValue: Text(value), Insert: true}}
 	}
+}
+
+func remove(key string) func(m *yaml.Node) []Change {
+	return func(m *yaml.Node) []Change { return []Change{{Mapping: m, Key: key, Delete: true}} }
+}
+
+func set(key string, value *yaml.Node) func(m *yaml.Node) []Change {
+	return func(m *yaml.Node) []Change { return []Change{{Mapping: m, Key: key, NewValue: value}} }
+}
+
+// flowMapping is a mapping of one entry, as it is written in a line.
+func flowMapping(key, value string) *yaml.Node {
+	return &yaml.Node{Kind: yaml.MappingNode, Tag: "!!map", Style: yaml.FlowStyle, Content: []*yaml.Node{
+		{Kind: yaml.ScalarNode, Tag: "!!str", Value: key}, Text(value),
+	}}
+}
+
+var replaceTests = []applyTest{
+	{
+		"flow list in a block mapping",
+		"# head\nm:\n  k: 1 # one\n  a/b/c: [\"x\", 'y'] # why\n  z:   \"q\"\n",
+		"# head\nm:\n  k: 1 # one\n  a.b/c: '[\"x\",\"y\"]' # why\n  z:   \"q\"\n",
+		renameAndQuote,
+	},
+	{
+		"block list, with what follows kept",
+		"m:\n  a/b/c:\n    - x\n    - y # last\n\n  # about z\n  z: 0x10\nn: yes\n",
+		"m:\n  a.b/c: '[\"x\",\"y\"]'\n\n  # about z\n  z: 0x10\nn: yes\n",
+		renameAndQuote,
+	},
+	{
+		"block list at the indentation of its key",
+		"m:\n  a/b/c:\n  - x\n  - y\nn: 1",
+		"m:\n  a.b/c: '[\"x\",\"y\"]'\nn: 1",
+		renameAndQuote,
+	},
+	{
+		"block list whose last item takes two lines",
+		"m:\n  a/b/c:\n  - x\n  - \"y\n    z\"\nn:   1",
+		"m:\n  a.b/c: '[\"x\",\"y\"]'\nn:   1",
+		renameAndQuote,
+	},
+	{
+		"flow list over several lines with a comment and brackets in quotes",
+		"m:\n  a/b/c: [\n    \"x]\", # ]\n    'y''['\n  ]\n  z: 1",
+		"m:\n  a.b/c: '[\"x\",\"y\"]'\n  z: 1",
+		renameAndQuote,
+	},
+	{
+		"flow list with quotes inside plain items",
+		"m:\n  a/b/c: [it's, don't]\n  z:   1",
+		"m:\n  a.b/c: '[\"x\",\"y\"]'\n  z:   1",
+		renameAndQuote,
+	},
+	{
+		"JSON",
+		`{"m": {"a/b/c": ["x", "y"], "z": 1}}`,
+		`{"m": {"a.b/c": "[\"x\",\"y\"]", "z": 1}}`,
+		renameAndQuote,
+	},
+	{
+		"only the key",
+		"m:\n  \"a/b/c\": 'it''s'   # c\n",
+		"m:\n  \"a.b/c\": 'it''s'   # c\n",
+		func(m *yaml.Node) []Change { return []Change{{Mapping: m, Key: "a/b/c", NewKey: "a.b/c"}} },
+	},
+	{
+		"characters of several bytes before the key",
+		"m: {ä: ö, a/b/c: [x]}",
+		"m: {ä: ö, a.b/c: \"[\\\"x\\\",\\\"y\\\"]\"}",
+		renameAndQuote,
+	},
+	{
+		"a list given by an alias",
+		"l: &l\n    - x\n    - y\nm:\n    a/b/c: *l\n",
+		"l: &l\n    - x\n    - y\nm:\n    a.b/c: '[\"x\",\"y\"]'\n",
+		renameAndQuote,
+	},
+	{
+		"an anchor that goes leaves a copy at its alias",
+		"# head\n\nm:\n    a/b/c: &l [x]\n    z: *l\n",
+		"# head\n\nm:\n  a.b/c: '[\"x\",\"y\"]'\n  z: [x]",
+		renameAndQuote,
+	},
+	{
+		"an anchor that is set twice keeps its meaning",
+		"m:\n    k: &l 1\n    a/b/c: &l [x]\n    z: *l\n",
+		"m:\n  k: &l 1\n  a.b/c: '[\"x\",\"y\"]'\n  z: [x]",
+		renameAndQuote,
+	},
+	{
+		"lines that end with CR LF",
+		"m:\r\n  a/b/c:\r\n  - x\r\n  - y # c\r\n  z: 1\r\n",
+		"m:\r\n  a.b/c: '[\"x\",\"y\"]'\r\n  z: 1\r\n",
+		renameAndQuote,
+	},
+	{
+		"a byte order mark",
+		"\ufeffm: {a/b/c: [x],  z: 1}\n",
+		"\ufeffm: {a.b/c: \"[\\\"x\\\",\\\"y\\\"]\",  z: 1}\n",
+		renameAndQuote,
+	},
+	{
+		"line breaks that are none to most programs",
+		"d: \"a\u2028  b\u0085c\"\nm:\n  a/b/c: [x]\n  z:   1\n",
+		"d: \"a\u2028  b\u0085c\"\nm:\n  a.b/c: '[\"x\",\"y\"]'\n  z:   1\n",
+		renameAndQuote,
+	},
+	{
+		"a block scalar is encoded anew",
+		"m:\n    a/b/c: |\n        [\"x\"]\n    z: 1\n",
+		"m:\n  a.b/c: '[\"x\",\"y\"]'\n  z: 1",
+		renameAndQuote,
+	},
+	{
+		"a value where there is none",
+		"m:\n    k:   # c\n    l: 2\n",
+		"m:\n    k: {n: 'v'}   # c\n    l: 2\n",
+		set("k", flowMapping("n", "v")),
+	},
+	{
+		"no value where there was one",
+		"m:\n    k: {n: 'v'}   # c\n    l: 2\n",
+		"m:\n    k:   # c\n    l: 2\n",
+		set("k", Null("")),
+	},
+	{
+		"null where there was a value in lines of its own",
+		"m:\n    k:\n      n: v\n    l: 2\n",
+		"m:\n    k: null\n    l: 2\n",
+		set("k", Null("null")),
+	},
+	{
+		"a key that is not there",
+		"m:\n    k: 1\n",
+		"m:\n    k: 1\n",
+		renameAndQuote,
+	},
+}
+
+var insertAndDeleteTests = []applyTest{
+	{
+		"insert",
+		"m:\n    # c\n    k: 1\n",
+		"m:\n    # c\n    new: 'v'\n    k: 1\n",
+		insert("new", "v"),
+	},
+	{
+		"insert into lines that end with CR LF",
+		"m:\r\n    k: 1\r\n",
+		"m:\r\n    new: 'v'\r\n    k: 1\r\n",
+		insert("new", "v"),
+	},
+	{
+		"insert a mapping",
+		"m:\n    k: 1\n",
+		"m:\n    new: {n: 'it''s'}\n    k: 1\n",
+		func(m *yaml.Node) []Change {
+			return []Change{{Mapping: m, Key: "new", NewValue: flowMapping("n", "it's"), Insert: true}}
+		},
+	},
+	{
+		"insert into JSON",
+		`{"m": { "k": 1 } }`,
+		`{"m": { "new": {"n": "<v>"}, "k": 1 } }`,
+		func(m *yaml.Node) []Change {
+			return []Change{{Mapping: m, Key: "new", NewValue: flowMapping("n", "<v>"), Insert: true}}
+		},
+	},
+	{
+		"insert into an empty mapping",
+		"m: { } # c\n",
+		"m: {\"new\": \"v\" } # c\n",
+		insert("new", "v"),
+	},
+	{
+		"insert into an anchored mapping",
+		"m: &m {k: 1}\nl:\n- *m\n",
+		"m: &m {\"new\": \"v\", k: 1}\nl:\n- *m\n",
+		insert("new", "v"),
+	},
+	{
+		"delete",
+		"m:\n    k: 1\n    gone: 'v'\n    l: 2\n",
+		"m:\n    k: 1\n    l: 2\n",
+		remove("gone"),
+	},
+	{
+		"delete the last line",
+		"m:\n    k: 1\n    gone: 'v'",
+		"m:\n    k: 1",
+		remove("gone"),
+	},
+	{
+		"delete the last line that ends with CR LF before it",
+		"m:\r\n    k: 1\r\n    gone: 'v'",
+		"m:\r\n    k: 1",
+		remove("gone"),
+	},
+	{
+		"delete an entry of several lines",
+		"m:\n    k:   1\n    gone:\n    - a\n    - b: 1\n      c: [\n        2]\n    l: 2\n",
+		"m:\n    k:   1\n    l: 2\n",
+		remove("gone"),
+	},
+	{
+		"delete the first entry of JSON",
+		"{\"m\": {\n  \"gone\": [1, {\"x\": \"}\"}],\n  \"k\": 1\n}}",
+		"{\"m\": {\n  \"k\": 1\n}}",
+		remove("gone"),
+	},
+	{
+		"delete the last entry of JSON",
+		"{\"m\": {\n  \"k\": 1,\n  \"gone\": \"v\"\n}}",
+		"{\"m\": {\n  \"k\": 1\n}}",
+		remove("gone"),
+	},
+	{
+		"delete the only entry of JSON",
+		"{\"m\": { \"gone\": \"v\" }}",
+		"{\"m\": {  }}",
+		remove("gone"),
+	},
+	{
+		"delete the only entry of a block mapping: it stays a mapping",
+		"m:\n    gone: 1\nn:     2\n",
+		"m: {}\nn: 2",
+		remove("gone"),
+	},
+	{
+		"comments that the encoder would misplace are left out",
+		"m: # about m\n    gone: 1\nn:     2\n",
+		"m: {}\nn: 2",
+		remove("gone"),
+	},
+	{
+		"delete what is not there",
+		"m:\n    k:  1\n",
+		"m:\n    k:  1\n",
+		remove("gone"),
+	},
+}
+
+type applyTest struct {
+	name, in, want string
+	changes        func(m *yaml.Node) []Change
+}
+
+func TestReplace(t *testing.T)         { testApply(t, replaceTests) }
+func TestInsertAndDelete(t *testing.T) { testApply(t, insertAndDeleteTests) }
+
+func testApply(t *testing.T, tests []applyTest) {
 	for _, tt := range tests {
 		t.Run(tt.name, func(t *testing.T) {
 			root, err := Parse(tt.in)
@@ -112,33 +291,226 @@ func TestApply(t *testing.T) {
 	}
 }
 
-// FuzzApply checks that whatever the text, the result reads as the changed
-// document, and nothing panics.
-func FuzzApply(f *testing.F) {
-	f.Add("m:\n  a/b/c: [x, y]\n")
-	f.Add("m:\n  a/b/c:\n  - x\n  # c\n  - 'y'\nn: &a [1]\n")
-	f.Add(`{"m":{"a/b/c":["x"]}}`)
-	f.Add("m: {a/b/c: [\"]\", '#']}")
-	f.Fuzz(func(t *testing.T, in string) {
+func TestApplyTwoChangesOfOneEntryFallBack(t *testing.T) {
+	const in = "m:\n    k:   1\n    l: 2\n"
+	root, err := Parse(in)
+	if err != nil {
+		t.Fatal(err)
+	}
+	m := Lookup(root, "m")
+	got, err := Apply(in, root, []Change{
+		{Mapping: m, Key: "k", NewValue: Text("a")}, {Mapping: m, Key: "k", NewValue: Text("b")},
+	})
+	if want := "m:\n  k: 'b'\n  l: 2"; got != want || err != nil {
+		t.Errorf("got %q, %v, want %q", got, err, want)
+	}
+}
+
+func TestApplyOnTheLineOfAListsDashIsEncodedAnew(t *testing.T) {
+	for want, change := range map[string]func(m *yaml.Node) []Change{
+		"- k: 2":                        remove("gone"),
+		"- new: 'v'\n  gone: 1\n  k: 2": insert("new", "v"),
+	} {
+		const in = "- gone: 1\n  k:   2\n"
 		root, err := Parse(in)
-		if err != nil || root == nil {
-			return
-		}
-		m := Lookup(root, "m")
-		if m == nil || find(m, "a/b/c") < 0 || find(m, "a.b/c") >= 0 {
-			return
-		}
-		got, err := Apply(in, root, renameAndQuote(m))
 		if err != nil {
-			return
+			t.Fatal(err)
 		}
-		again, err := Parse(got)
-		if err != nil {
-			t.Fatalf("the result does not parse: %v\n%s", err, got)
+		if got, err := Apply(in, root, change(root.Content[0])); got != want || err != nil {
+			t.Errorf("got %q, %v, want %q", got, err, want)
 		}
-		v := Lookup(again, "m", "a.b/c")
-		if v == nil || v.Value != `["x","y"]` {
-			t.Fatalf("the change is not there:\n%s", got)
+	}
+}
+
+func TestApplyAnAnchorThatContainsItself(t *testing.T) {
+	const in = "m:\n  k: &a [*a]\n  l: *a\n"
+	root, err := Parse(in)
+	if err != nil {
+		t.Fatal(err)
+	}
+	if got, err := Apply(in, root, remove("k")(Lookup(root, "m"))); err == nil {
+		t.Errorf("got %q, want an error", got)
+	}
+}
+
+func TestParseAndLookup(t *testing.T) {
+	for _, empty := range []string{"", "# only a comment\n", "---\n"} {
+		root, err := Parse(empty)
+		if err != nil || root != nil && root.ShortTag() != "!!null" {
+			t.Errorf("Parse(%q) = %v, %v", empty, root, err)
+		}
+		if got := Lookup(root, "m"); got != nil {
+			t.Errorf("Lookup in %q = %v", empty, got)
+		}
+	}
+	if _, err := Parse("a: b: c"); err == nil {
+		t.Error("Parse accepts what is no YAML")
+	}
+	root, err := Parse("a: &a {b: 1}\nc: *a\nl: [1]\n")
+	if err != nil {
+		t.Fatal(err)
+	}
+	if got := Lookup(root, "c", "b"); got == nil || got.Value != "1" {
+		t.Errorf("behind an alias: %v", got)
+	}
+	for _, path := range [][]string{{"x"}, {"a", "x"}, {"l", "x"}, {"a", "b", "x"}} {
+		if got := Lookup(root, path...); got != nil {
+			t.Errorf("Lookup(%q) = %v, want none", path, got)
+		}
+	}
+}
+
+// document makes a random document of block and flow mappings, with the entry
+// to change somewhere in the mapping m. It returns the lines that do not belong
+// to the entry, too.
+func document(r *rand.Rand) (text string, others []string) {
+	newline := []string{"\n", "\r\n"}[r.IntN(2)]
+	var lines []string
+	other := func(line string) {
+		lines = append(lines, line)
+		others = append(others, line)
+	}
+	noise := []string{
+		"%sk%d: 1 # one", "%s\"k%d\":   'it''s'", "%sk%d: {a: [1,  2], 'b': \"}\"}", "%sk%d: 0x10",
+		"%sk%d: |\n%[1]s  text: [\n%[1]s\n%[1]s  # none", "%sk%d: >-\n%[1]s  folded\n%[1]s  twice",
+		"%sk%d: ö — ü", "%s# comment %d", "%sk%d:\n%[1]s- a\n%[1]s-   b", "%sk%d: &a%[2]d [x]", "%sk%d: yes", "%sk%d:",
+		"%sk%d: \"a\n%[1]s   b\"",
+	}
+	some := func(indent string) {
+		for range r.IntN(4) {
+			for _, line := range strings.Split(fmt.Sprintf(noise[r.IntN(len(noise))], indent, r.IntN(1<<30)), "\n") {
+				other(line)
+			}
+		}
+	}
+	indent := strings.Repeat(" ", 1+r.IntN(4))
+	some("")
+	other("m:" + []string{"", "  # about m"}[r.IntN(2)])
+	some(indent)
+	key := []string{"a/b/c", `"a/b/c"`, "'a/b/c'"}[r.IntN(3)]
+	value := []string{
+		" [x]", " [ \"x\",\n%s  'y' ] # why", "\n%s- x\n%[1]s- y", "\n%s  - x # one\n%[1]s  # two\n%[1]s  -   \"y\"", " plain text", ` "quoted"`, "",
+	}[r.IntN(7)]
+	if strings.Contains(value, "%") {
+		value = fmt.Sprintf(value, indent)
+	}
+	lines = append(lines, strings.Split(indent+key+":"+value, "\n")...)
+	some(indent)
+	other(indent + "last: 1")
+	some("")
+	return strings.Join(lines, newline), others
+}
+
+// TestApplyInPlaceKeepsEveryOtherLine checks, for random documents, that every
+// line outside the changed entry stays as it is, byte for byte.
+func TestApplyInPlaceKeepsEveryOtherLine(t *testing.T) {
+	changes := map[string]func(m *yaml.Node) []Change{
+		"replace": renameAndQuote, "delete": remove("a/b/c"), "insert": insert("new", "v"),
+	}
+	for seed := range uint64(3000) {
+		text, others := document(rand.New(rand.NewPCG(seed, 1)))
+		for name, change := range changes {
+			root, err := Parse(text)
+			if err != nil {
+				t.Fatalf("seed %d: %v\n%s", seed, err, text)
+			}
+			got, err := Apply(text, root, change(Lookup(root, "m")))
+			if err != nil {
+				t.Fatalf("seed %d: %s: %v", seed, name, err)
+			}
+			left := strings.Split(strings.ReplaceAll(got, "\r\n", "\n"), "\n")
+			if strings.Count(text, "\r\n") > 0 && strings.Count(got, "\r\n") != len(left)-1 {
+				t.Fatalf("seed %d: %s: a line ending changed:\n%q", seed, name, got)
+			}
+			for _, line := range others {
+				for len(left) > 0 && left[0] != line {
+					left = left[1:]
+				}
+				if len(left) == 0 {
+					t.Fatalf("seed %d: %s: the line %q is gone:\n%s\nfrom:\n%s", seed, name, line, got, text)
+				}
+				left = left[1:]
+			}
+		}
+	}
+}
+
+// TestInsertAndDeleteGiveTheSameBytes is what a marker that is put in and taken
+// out again relies on.
+func TestInsertAndDeleteGiveTheSameBytes(t *testing.T) {
+	texts := []string{
+		"m: {}", "m: { }\n", `{"m":{}}`, `{"m":{"k":1}}`, "m: {\n  k: 1 }", "m:\n  k: 1", "m:\r\n  k: 1\r\n",
+		"m:\n  # c\n\n  k: 1 # d\n", "m: &m\n  k: 1\nn: *m\n", "\ufeffm:\n  k: 1", "m:\n        \"k\": {}\n",
+	}
+	for seed := range uint64(1000) {
+		text, _ := document(rand.New(rand.NewPCG(seed, 2)))
+		texts = append(texts, text)
+	}
+	for _, text := range texts {
+		edited := text
+		for _, change := range []func(*yaml.Node) []Change{insert("new.x/y", "it's"), remove("new.x/y")} {
+			root, err := Parse(edited)
+			if err != nil {
+				t.Fatalf("%v\n%s", err, edited)
+			}
+			if edited, err = Apply(edited, root, change(Lookup(root, "m"))); err != nil {
+				t.Fatalf("%v\n%s", err, text)
+			}
+		}
+		if edited != text {
+			t.Errorf("%q became %q", text, edited)
+		}
+	}
+}
+
+// FuzzApply checks that whatever the text, the result reads as the changed
+// document, and nothing panics. While the engine makes an input smaller, its
+// counter stands still: -fuzzminimizetime=10x keeps it going.
+func FuzzApply(f *testing.F) {
+	for _, tt := range append(replaceTests, insertAndDeleteTests...) {
+		f.Add(strings.ReplaceAll(tt.in, "gone", "a/b/c"))
+	}
+	for seed := range uint64(20) {
+		text, _ := document(rand.New(rand.NewPCG(seed, 3)))
+		f.Add(text)
+	}
+	f.Fuzz(func(t *testing.T, in string) {
+		for name, change := range map[string]func(m *yaml.Node) []Change{
+			"replace": renameAndQuote, "delete": remove("a/b/c"), "insert": insert("a.b/c", `["x","y"]`),
+		} {
+			root, err := Parse(in)
+			if err != nil || root == nil {
+				return
+			}
+			m := Lookup(root, "m")
+			if m == nil || find(m, "a/b/c") < 0 || find(m, "a.b/c") >= 0 || count(m, "a/b/c") > 1 {
+				return
+			}
+			got, err := Apply(in, root, change(m))
+			if err != nil {
+				continue
+			}
+			again, err := Parse(got)
+			if err != nil {
+				t.Fatalf("%s: the result does not parse: %v\n%s", name, err, got)
+			}
+			v := Lookup(again, "m", "a.b/c")
+			if has := v != nil && v.Value == `["x","y"]`; has != (name != "delete") {
+				t.Fatalf("%s: the change is not there:\n%s", name, got)
+			}
+			if has := Lookup(again, "m", "a/b/c") != nil; has != (name == "insert") {
+				t.Fatalf("%s: the old entry is wrong:\n%s", name, got)
+			}
 		}
 	})
+}
+
+func count(m *yaml.Node, key string) int {
+	n := 0
+	for i := 0; i < len(m.Content); i += 2 {
+		if m.Content[i].Value == key {
+			n++
+		}
+	}
+	return n
 }

@@ -12,7 +12,8 @@ import (
 )
 
 // encode writes the changed tree anew, with the comments around it that the
-// text has.
+// text has. The encoder can put a comment where it makes what follows
+// unreadable; then the comments are left out.
 func encode(text string, root *yaml.Node) (string, error) {
 	if err := restoreLost(root); err != nil {
 		return "", err
@@ -22,16 +23,37 @@ func encode(text string, root *yaml.Node) (string, error) {
 		return "", fmt.Errorf("read the document again: %w", err)
 	}
 	doc.Content = []*yaml.Node{root}
+	for range 2 {
+		encoded, err := encodeDocument(&doc)
+		if err != nil {
+			return "", fmt.Errorf("encode the changed document: %w", err)
+		}
+		if sameMeaning(encoded, root) {
+			return encoded, nil
+		}
+		dropComments(&doc)
+	}
+	return "", errors.New("the document is written in a way in which it cannot be changed: write it in a simpler one")
+}
+
+func encodeDocument(doc *yaml.Node) (string, error) {
 	var b bytes.Buffer
 	enc := yaml.NewEncoder(&b)
 	enc.SetIndent(2)
-	if err := enc.Encode(&doc); err != nil {
-		return "", fmt.Errorf("encode the changed document: %w", err)
+	if err := enc.Encode(doc); err != nil {
+		return "", err
 	}
 	if err := enc.Close(); err != nil {
-		return "", fmt.Errorf("encode the changed document: %w", err)
+		return "", err
 	}
 	return string(bytes.TrimRight(b.Bytes(), "\n")), nil
+}
+
+func dropComments(n *yaml.Node) {
+	n.HeadComment, n.LineComment, n.FootComment = "", "", ""
+	for _, c := range n.Content {
+		dropComments(c)
+	}
 }
 
 // restoreLost puts, for each alias whose anchor a change has taken out of the

@@ -51,9 +51,16 @@ func newSource(text string) *source {
 // lineBreak gives the length of the line break that begins the text, 0 if
 // there is none. The parser knows more of them than a newline.
 func lineBreak(text string) int {
-	for _, mark := range []string{"\n", "\r\n", "\r", "\u0085", "\u2028", "\u2029"} {
-		if strings.HasPrefix(text, mark) {
-			return len(mark)
+	switch text[0] {
+	case '\n':
+		return 1
+	case '\r':
+		return len("\r") + strings.Count(text[1:min(2, len(text))], "\n")
+	case "\u0085"[0], "\u2028"[0]:
+		for _, mark := range []string{"\u0085", "\u2028", "\u2029"} {
+			if strings.HasPrefix(text, mark) {
+				return len(mark)
+			}
 		}
 	}
 	return 0

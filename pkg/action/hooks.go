@@ -30,12 +30,14 @@ type hookRun struct {
 	rel     *release.Release
 	timeout time.Duration
 	event   release.HookEvent
+	// created are the objects of the hooks that were created.
+	created map[*release.Hook]kube.ResourceList
 }
 
 var _ hookrunner.Runner = (*hookRun)(nil)
 
 func (r *hookRun) run(ctx context.Context, event release.HookEvent) error {
-	r.event = event
+	r.event, r.created = event, map[*release.Hook]kube.ResourceList{}
 	return hookrunner.Run(ctx, hookrunner.ForEvent(r.rel.Hooks, event), r)
 }
 
@@ -60,6 +62,7 @@ func (r *hookRun) Create(ctx context.Context, h *release.Hook) error {
 		r.completed(h, err)
 		return fmt.Errorf("warning: Hook %s %s failed: %w", r.event, h.Path, err)
 	}
+	r.created[h] = list
 	return nil
 }
 
@@ -83,10 +86,7 @@ func (r *hookRun) completed(h *release.Hook, err error) {
 
 // Wait waits until the hook has completed.
 func (r *hookRun) Wait(ctx context.Context, h *release.Hook) error {
-	list, err := r.cluster.Build([]byte(h.Manifest), false)
-	if err == nil {
-		err = r.cluster.WaitCompleted(ctx, list, r.timeout)
-	}
+	err := r.cluster.WaitCompleted(ctx, r.created[h], r.timeout)
 	r.completed(h, err)
 	return err
 }

@@ -175,7 +175,7 @@ func (op *installation) build(ctx context.Context) error {
 	if err := op.rollout.build(op.rel.Manifest); err != nil {
 		return fmt.Errorf("unable to build kubernetes objects from release manifest: %w", err)
 	}
-	if !op.ClientOnly && !(op.IsUpgrade && op.dryRun()) {
+	if upgradePlayed := op.IsUpgrade && op.dryRun(); !op.ClientOnly && !upgradePlayed {
 		if err := op.rollout.findExisting(ctx); err != nil {
 			return fmt.Errorf("Unable to continue with install: %w", err) //nolint:staticcheck // Helm's words
 		}

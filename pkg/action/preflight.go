@@ -61,19 +61,8 @@ func (r *rollout) checkNeeds(ctx context.Context) error {
 // inCluster asks whether an object of the release exists already. What cannot
 // be asked counts as missing.
 func (r *rollout) inCluster(ctx context.Context, res *sequencer.PlannedResource) (bool, error) {
-	if r.cfg.RESTClientGetter == nil || res.SelfDefined {
-		return false, nil
-	}
-	mapper, err := r.cfg.RESTClientGetter.ToRESTMapper()
-	if err != nil {
-		return false, err
-	}
-	gv, err := schema.ParseGroupVersion(res.APIVersion)
-	if err != nil {
-		return false, err
-	}
-	mapping, err := mapper.RESTMapping(schema.GroupKind{Group: gv.Group, Kind: res.ID.Kind}, gv.Version)
-	if err != nil {
+	mapping, err := r.cluster.Mapping(res.APIVersion, res.ID.Kind)
+	if err != nil || mapping == nil {
 		return false, err
 	}
 	client, err := r.cluster.Dynamic()
@@ -148,6 +137,9 @@ func (r *rollout) checkPermissions(ctx context.Context) error {
 func (r *rollout) permissions() []permission {
 	seen := map[permission]bool{}
 	for _, info := range r.all {
+		if r.present.Contains(info) {
+			continue // it is there, and is changed rather than created
+		}
 		seen[permission{info.Mapping.Resource, info.Mapping.GroupVersionKind.Kind, info.Namespace}] = true
 	}
 	list := make([]permission, 0, len(seen))

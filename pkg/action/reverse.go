@@ -91,12 +91,14 @@ func (r *removal) objects(n *sequencer.Node) (kube.ResourceList, error) {
 		if keeps(policyOf(res)) {
 			continue
 		}
-		known, err := r.kindKnown(res)
-		if err != nil {
-			return nil, err
-		}
-		if !known {
-			continue // its definition is gone, and with it every such object
+		if res.SelfDefined {
+			mapping, err := r.cluster.Mapping(res.APIVersion, res.ID.Kind)
+			if err != nil {
+				return nil, err
+			}
+			if mapping == nil {
+				continue // its definition is gone, and with it every such object
+			}
 		}
 		text, err := json.Marshal(res.Object())
 		if err != nil {
@@ -135,25 +137,6 @@ func policyOf(res *sequencer.PlannedResource) string {
 	annotations, _ := metadata["annotations"].(map[string]any)
 	policy, _ := annotations[kube.ResourcePolicyAnno].(string)
 	return policy
-}
-
-func (r *removal) kindKnown(res *sequencer.PlannedResource) (bool, error) {
-	if !res.SelfDefined || r.cfg.RESTClientGetter == nil {
-		return true, nil
-	}
-	mapper, err := r.cfg.RESTClientGetter.ToRESTMapper()
-	if err != nil {
-		return false, err
-	}
-	gv, err := schema.ParseGroupVersion(res.APIVersion)
-	if err != nil {
-		return false, err
-	}
-	_, err = mapper.RESTMapping(schema.GroupKind{Group: gv.Group, Kind: res.ID.Kind}, gv.Version)
-	if meta.IsNoMatchError(err) {
-		return false, nil
-	}
-	return err == nil, err
 }
 
 // departure is what must be gone before a node counts as removed.

@@ -35,6 +35,9 @@ type rollout struct {
 	all kube.ResourceList
 	// slices are the objects of each node, in the order of its resources.
 	slices map[*sequencer.Node]*slice
+	// late are the resources that are built when their node starts, because
+	// the cluster does not know their kind before: the release defines it.
+	late map[*sequencer.PlannedResource]bool
 	// present are the objects that were in the cluster before.
 	present kube.ResourceList
 
@@ -46,8 +49,7 @@ type rollout struct {
 // slice is the objects of one node.
 type slice struct {
 	node *sequencer.Node
-	// list has nil where the object cannot be built before its node starts,
-	// because the release itself defines its kind.
+	// list has nil where the object is built when its node starts.
 	list []*kubeInfo
 	// awaits follow the objects' readiness, by index.
 	awaits []*await
@@ -72,10 +74,15 @@ func (r *rollout) build(manifest string) error {
 // buildNodes builds in one go all objects whose kind the cluster can know.
 func (r *rollout) buildNodes() error {
 	var now []*sequencer.PlannedResource
+	r.late = map[*sequencer.PlannedResource]bool{}
 	for _, n := range r.plan.Nodes {
 		r.slices[n] = &slice{node: n, list: make([]*kubeInfo, len(n.Resources))}
 		for _, res := range n.Resources {
-			if !res.SelfDefined {
+			late, err := r.isLate(res)
+			if err != nil {
+				return err
+			}
+			if !late {
 				now = append(now, res)
 			}
 		}
@@ -94,13 +101,24 @@ func (r *rollout) buildNodes() error {
 	at := 0
 	for _, n := range r.plan.Nodes {
 		for i, res := range n.Resources {
-			if !res.SelfDefined {
+			if !r.late[res] {
 				r.slices[n].list[i] = list[at]
 				at++
 			}
 		}
 	}
 	return nil
+}
+
+// isLate notes whether a resource can only be built once another one has
+// defined its kind.
+func (r *rollout) isLate(res *sequencer.PlannedResource) (bool, error) {
+	if !res.SelfDefined || !r.cluster.Real() {
+		return false, nil
+	}
+	mapping, err := r.cluster.Mapping(res.APIVersion, res.ID.Kind)
+	r.late[res] = err == nil && mapping == nil
+	return r.late[res], err
 }
 
 // buildResources builds objects and marks them as the release's. The list has
@@ -167,7 +185,7 @@ func (r *rollout) deployNode(ctx context.Context, n *sequencer.Node) error {
 // applyNode builds what could not be built before, and applies the node's
 // objects while their readiness is already followed.
 func (r *rollout) applyNode(ctx context.Context, s *slice) error {
-	if err := r.buildSelfDefined(s); err != nil {
+	if err := r.buildLate(s); err != nil {
 		return err
 	}
 	if err := r.follow(ctx, s); err != nil {
@@ -179,11 +197,11 @@ func (r *rollout) applyNode(ctx context.Context, s *slice) error {
 	return s.applied()
 }
 
-// buildSelfDefined builds the objects whose kind a node before has defined.
-func (r *rollout) buildSelfDefined(s *slice) error {
+// buildLate builds the objects whose kind a node before has defined by now.
+func (r *rollout) buildLate(s *slice) error {
 	var late []*sequencer.PlannedResource
 	for _, res := range s.node.Resources {
-		if res.SelfDefined {
+		if r.late[res] {
 			late = append(late, res)
 		}
 	}
@@ -199,7 +217,7 @@ func (r *rollout) buildSelfDefined(s *slice) error {
 	}
 	at := 0
 	for i, res := range s.node.Resources {
-		if res.SelfDefined {
+		if r.late[res] {
 			s.list[i] = list[at]
 			at++
 		}

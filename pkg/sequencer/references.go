@@ -17,7 +17,7 @@ func (b *builder) references(r *resource) []ID {
 	spec := child(r.object, "spec")
 	switch r.ID.Kind {
 	case "StatefulSet":
-		c.local("", "Service", text(spec, "serviceName"))
+		c.local("Service", text(spec, "serviceName"))
 		for _, claim := range children(spec, "volumeClaimTemplates") {
 			c.add("storage.k8s.io", "StorageClass", "", text(child(claim, "spec"), "storageClassName"))
 		}
@@ -61,17 +61,17 @@ func (c *refCollector) add(group, kind, namespace, name string) {
 	}
 }
 
-// local adds an object of the resource's own namespace.
-func (c *refCollector) local(group, kind, name string) { c.add(group, kind, c.namespace, name) }
+// local adds an object of the core API in the resource's own namespace.
+func (c *refCollector) local(kind, name string) { c.add("", kind, c.namespace, name) }
 
 func (c *refCollector) service(ref map[string]any) {
 	c.add("", "Service", cmp.Or(text(ref, "namespace"), c.namespace), text(ref, "name"))
 }
 
 func (c *refCollector) pod(spec map[string]any) {
-	c.local("", "ServiceAccount", cmp.Or(text(spec, "serviceAccountName"), text(spec, "serviceAccount")))
+	c.local("ServiceAccount", cmp.Or(text(spec, "serviceAccountName"), text(spec, "serviceAccount")))
 	for _, secret := range children(spec, "imagePullSecrets") {
-		c.local("", "Secret", text(secret, "name"))
+		c.local("Secret", text(secret, "name"))
 	}
 	c.add("scheduling.k8s.io", "PriorityClass", "", text(spec, "priorityClassName"))
 	c.add("node.k8s.io", "RuntimeClass", "", text(spec, "runtimeClassName"))
@@ -88,7 +88,7 @@ func (c *refCollector) pod(spec map[string]any) {
 func (c *refCollector) volume(v map[string]any) {
 	c.source("ConfigMap", child(v, "configMap"), "name")
 	c.source("Secret", child(v, "secret"), "secretName")
-	c.local("", "PersistentVolumeClaim", text(child(v, "persistentVolumeClaim"), "claimName"))
+	c.local("PersistentVolumeClaim", text(child(v, "persistentVolumeClaim"), "claimName"))
 	for _, s := range children(child(v, "projected"), "sources") {
 		c.source("ConfigMap", child(s, "configMap"), "name")
 		c.source("Secret", child(s, "secret"), "name")
@@ -110,6 +110,6 @@ func (c *refCollector) container(container map[string]any) {
 // source adds what a reference names unless it is optional.
 func (c *refCollector) source(kind string, ref map[string]any, key string) {
 	if !truth(ref, "optional") {
-		c.local("", kind, text(ref, key))
+		c.local(kind, text(ref, key))
 	}
 }

@@ -80,14 +80,14 @@ func inTurn(b *testing.B, c *cluster.Cluster, contestants []contestant) map[stri
 			if took := time.Since(begin); round > 0 {
 				times[con.name] = append(times[con.name], took)
 			}
-			clear(b, c, namespace)
+			removeAll(b, c, namespace)
 		}
 	}
 	return times
 }
 
-// clear takes the Deployments away, so that rounds do not add up.
-func clear(b *testing.B, c *cluster.Cluster, namespace string) {
+// removeAll takes the Deployments away, so that rounds do not add up.
+func removeAll(b *testing.B, c *cluster.Cluster, namespace string) {
 	b.Helper()
 	now := int64(0)
 	err := c.Client().AppsV1().Deployments(namespace).DeleteCollection(b.Context(), metav1.DeleteOptions{GracePeriodSeconds: &now}, metav1.ListOptions{})

@@ -22,17 +22,26 @@ type Set struct {
 	Helm, Stock string
 }
 
-// built holds the outcome of the one build of a test process.
-var built = sync.OnceValues(build)
+// What Get has built in this test process.
+var (
+	once  sync.Mutex
+	built *Set
+)
 
 // Get builds both programs with make, once in a process and one process at a
 // time, and says where they are.
 func Get(tb testing.TB) Set {
 	tb.Helper()
-	set, err := built()
+	once.Lock()
+	defer once.Unlock()
+	if built != nil {
+		return *built
+	}
+	set, err := build(tb.Context())
 	if err != nil {
 		tb.Fatal(err)
 	}
+	built = &set
 	return set
 }
 
@@ -62,7 +71,7 @@ func root() (string, error) {
 	}
 }
 
-func build() (Set, error) {
+func build(ctx context.Context) (Set, error) {
 	root, err := root()
 	if err != nil {
 		return Set{}, err
@@ -76,7 +85,7 @@ func build() (Set, error) {
 		return Set{}, err
 	}
 	defer func() { _ = lock.Unlock() }()
-	cmd := exec.CommandContext(context.Background(), "make", "-C", root, "build", "stock")
+	cmd := exec.CommandContext(ctx, "make", "-C", root, "build", "stock")
 	if out, err := cmd.CombinedOutput(); err != nil {
 		return Set{}, fmt.Errorf("make build stock: %w\n%s", err, out)
 	}

@@ -88,7 +88,7 @@ func processesOf(t *testing.T, dir string) map[int]string {
 			continue
 		}
 		// A process that has just ended has no command line.
-		raw, err := os.ReadFile(filepath.Join("/proc", entry.Name(), "cmdline"))
+		raw, err := os.ReadFile("/proc/" + entry.Name() + "/cmdline")
 		if err == nil && bytes.Contains(raw, []byte(dir)) {
 			found[pid] = strings.ReplaceAll(string(raw), "\x00", " ")
 		}

@@ -45,7 +45,7 @@ var built = sync.OnceValues(func() (binaries, error) {
 			return binaries{}, err
 		}
 		dir = filepath.Join(root, "bin")
-		build := exec.Command("make", "-C", root, "build", "stock") //nolint:noctx // ends by itself, before any test has a context
+		build := exec.Command("make", "-C", root, "build", "stock")
 		if out, err := build.CombinedOutput(); err != nil {
 			return binaries{}, fmt.Errorf("make build stock: %w\n%s", err, out)
 		}

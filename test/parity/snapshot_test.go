@@ -124,8 +124,8 @@ func (s *server) isForeign(o unstructured.Unstructured, namespaced bool) bool {
 	if metav1.GetControllerOfNoCopy(&o) != nil {
 		return true
 	}
-	switch id := o.GetKind() + "/" + o.GetName(); {
-	case id == "ConfigMap/kube-root-ca.crt", id == "ServiceAccount/default":
+	switch o.GetKind() + "/" + o.GetName() {
+	case "ConfigMap/kube-root-ca.crt", "ServiceAccount/default":
 		return true
 	}
 	return !namespaced && !strings.Contains(o.GetName(), s.namespace)

@@ -11,6 +11,7 @@ import (
 	"net/http"
 	"os"
 	"os/exec"
+	"slices"
 	"strings"
 	"syscall"
 	"time"
@@ -75,7 +76,7 @@ func (r helmRun) run(ctx context.Context, w *world) (string, error) {
 	}
 	cmd := exec.CommandContext(ctx, program, args...)
 	cmd.Dir = w.dir
-	cmd.Env = append(w.env, r.env...)
+	cmd.Env = slices.Concat(w.env, r.env)
 	cmd.Stdin = strings.NewReader(w.expand(r.stdin))
 	var stdout, stderr bytes.Buffer
 	cmd.Stdout, cmd.Stderr = &stdout, &stderr

@@ -222,8 +222,8 @@ func TestDeletedPods(t *testing.T) {
 			t.Fatal(err)
 		}
 		eventually(t, "deleted pod "+name, func() error { return gone(name) })
-		// API times have no fractions.
-		if took := time.Since(deleted); name == "slow" && took < 500*time.Millisecond {
+		// A bound from below: a slow machine cannot break it.
+		if took := time.Since(deleted); name == "slow" && took < time.Second {
 			t.Errorf("%s was gone after %s", name, took)
 		}
 	}

@@ -145,7 +145,10 @@ func (k *Kubelet) sync(ctx context.Context, name types.NamespacedName) (time.Tim
 
 // stop ends a pod that is being deleted.
 func (k *Kubelet) stop(ctx context.Context, pod *corev1.Pod, run *podRun, now time.Time) (time.Time, error) {
-	if due := stopTime(pod); now.Before(due) {
+	if run.stopping.IsZero() {
+		run.stopping = now
+	}
+	if due := run.stopping.Add(stopAfter(pod)); now.Before(due) {
 		return due, nil
 	}
 	if pod.Status.Phase != corev1.PodSucceeded && pod.Status.Phase != corev1.PodFailed {
@@ -171,16 +174,14 @@ func (k *Kubelet) stop(ctx context.Context, pod *corev1.Pod, run *podRun, now ti
 	return time.Time{}, nil
 }
 
-// stopTime is when a pod that is being deleted has stopped: as late as its
-// annotation says, and never later than its grace period.
-func stopTime(pod *corev1.Pod) time.Time {
+// stopAfter is how long a pod takes to stop: as long as its annotation says,
+// and never longer than its grace period.
+func stopAfter(pod *corev1.Pod) time.Duration {
 	after, err := durationAnnotation(pod, AnnotationStopAfter)
-	if err != nil || after == 0 || pod.DeletionGracePeriodSeconds == nil {
-		return time.Time{}
+	if err != nil || pod.DeletionGracePeriodSeconds == nil {
+		return 0
 	}
-	end := pod.DeletionTimestamp.Time
-	grace := time.Duration(*pod.DeletionGracePeriodSeconds) * time.Second
-	return end.Add(min(after, grace) - grace)
+	return min(after, time.Duration(*pod.DeletionGracePeriodSeconds)*time.Second)
 }
 
 // report writes the pod's status where it differs.

@@ -20,6 +20,8 @@ type podRun struct {
 	ip      string
 	started time.Time
 	mounted bool
+	// stopping is when the pod was first seen being deleted.
+	stopping time.Time
 	held    string
 	inits   []*containerRun
 	mains   []*containerRun

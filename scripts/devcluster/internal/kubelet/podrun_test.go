@@ -332,21 +332,21 @@ func TestKilledPodsFail(t *testing.T) {
 	}
 }
 
-func TestStopTimeIsWithinTheGracePeriod(t *testing.T) {
-	deleted := time.Unix(1000, 0)
+func TestPodsStopWithinTheirGracePeriod(t *testing.T) {
 	for _, test := range []struct {
 		after string
 		grace int64
 		want  time.Duration
 	}{
+		{"0s", 30, 0},
 		{"3s", 30, 3 * time.Second},
 		{"3s", 1, time.Second},
+		{"3s", 0, 0},
 		{"1h", 30, 30 * time.Second},
 	} {
 		pod := newPod(corev1.RestartPolicyAlways, AnnotationStopAfter, test.after)
-		end := metav1.NewTime(deleted.Add(time.Duration(test.grace) * time.Second))
-		pod.DeletionTimestamp, pod.DeletionGracePeriodSeconds = &end, &test.grace
-		if got := stopTime(pod).Sub(deleted); got != test.want {
+		pod.DeletionGracePeriodSeconds = &test.grace
+		if got := stopAfter(pod); got != test.want {
 			t.Errorf("%s with a grace period of %ds: stopped after %s, want %s", test.after, test.grace, got, test.want)
 		}
 	}

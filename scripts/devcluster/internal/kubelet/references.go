@@ -38,6 +38,28 @@ type checker struct {
 	pod    *corev1.Pod
 }
 
+// need is what a pod wants of a ConfigMap or Secret.
+type need struct {
+	name string
+	// keys are those that must be there, besides the object.
+	keys     []string
+	optional *bool
+	// mount says that it is to be a volume, else it is for the environment.
+	mount bool
+}
+
+// withoutKey says, as a kubelet does, that the object has no such key.
+func (n need) withoutKey(kind, namespace, key string) string {
+	switch {
+	case n.mount && kind == "Secret":
+		return "references non-existent secret key: " + key
+	case n.mount:
+		return "configmap references non-existent config key: " + key
+	default:
+		return fmt.Sprintf("couldn't find key %s in %s %s/%s", key, kind, namespace, n.name)
+	}
+}
+
 // check returns what the pod refers to and source does not have.
 func (c checker) check(ctx context.Context) (missing, error) {
 	m := missing{environment: map[string]string{}}
@@ -68,9 +90,9 @@ func (c checker) check(ctx context.Context) (missing, error) {
 func (c checker) volume(ctx context.Context, v corev1.Volume) (string, error) {
 	switch {
 	case v.ConfigMap != nil:
-		return c.configMap(ctx, v.ConfigMap.Name, itemKeys(v.ConfigMap.Items), v.ConfigMap.Optional)
+		return c.configMap(ctx, need{v.ConfigMap.Name, itemKeys(v.ConfigMap.Items), v.ConfigMap.Optional, true})
 	case v.Secret != nil:
-		return c.secret(ctx, v.Secret.SecretName, itemKeys(v.Secret.Items), v.Secret.Optional)
+		return c.secret(ctx, need{v.Secret.SecretName, itemKeys(v.Secret.Items), v.Secret.Optional, true})
 	case v.PersistentVolumeClaim != nil:
 		return c.claim(ctx, v.PersistentVolumeClaim.ClaimName)
 	case v.Ephemeral != nil:
@@ -88,9 +110,9 @@ func (c checker) projected(ctx context.Context, p *corev1.ProjectedVolumeSource)
 		var err error
 		switch {
 		case s.ConfigMap != nil:
-			what, err = c.configMap(ctx, s.ConfigMap.Name, itemKeys(s.ConfigMap.Items), s.ConfigMap.Optional)
+			what, err = c.configMap(ctx, need{s.ConfigMap.Name, itemKeys(s.ConfigMap.Items), s.ConfigMap.Optional, true})
 		case s.Secret != nil:
-			what, err = c.secret(ctx, s.Secret.Name, itemKeys(s.Secret.Items), s.Secret.Optional)
+			what, err = c.secret(ctx, need{s.Secret.Name, itemKeys(s.Secret.Items), s.Secret.Optional, true})
 		}
 		if what != "" || err != nil {
 			return what, err
@@ -105,9 +127,9 @@ func (c checker) environment(ctx context.Context, container corev1.Container) (s
 		var err error
 		switch {
 		case from.ConfigMapRef != nil:
-			what, err = c.configMap(ctx, from.ConfigMapRef.Name, nil, from.ConfigMapRef.Optional)
+			what, err = c.configMap(ctx, need{from.ConfigMapRef.Name, nil, from.ConfigMapRef.Optional, false})
 		case from.SecretRef != nil:
-			what, err = c.secret(ctx, from.SecretRef.Name, nil, from.SecretRef.Optional)
+			what, err = c.secret(ctx, need{from.SecretRef.Name, nil, from.SecretRef.Optional, false})
 		}
 		if what != "" || err != nil {
 			return what, err
@@ -121,9 +143,9 @@ func (c checker) environment(ctx context.Context, container corev1.Container) (s
 		var err error
 		switch from := env.ValueFrom; {
 		case from.ConfigMapKeyRef != nil:
-			what, err = c.configMap(ctx, from.ConfigMapKeyRef.Name, []string{from.ConfigMapKeyRef.Key}, from.ConfigMapKeyRef.Optional)
+			what, err = c.configMap(ctx, need{from.ConfigMapKeyRef.Name, []string{from.ConfigMapKeyRef.Key}, from.ConfigMapKeyRef.Optional, false})
 		case from.SecretKeyRef != nil:
-			what, err = c.secret(ctx, from.SecretKeyRef.Name, []string{from.SecretKeyRef.Key}, from.SecretKeyRef.Optional)
+			what, err = c.secret(ctx, need{from.SecretKeyRef.Name, []string{from.SecretKeyRef.Key}, from.SecretKeyRef.Optional, false})
 		}
 		if what != "" || err != nil {
 			return what, err
@@ -132,41 +154,41 @@ func (c checker) environment(ctx context.Context, container corev1.Container) (s
 	return "", nil
 }
 
-func (c checker) configMap(ctx context.Context, name string, keys []string, optional *bool) (string, error) {
-	if optional != nil && *optional {
+func (c checker) configMap(ctx context.Context, n need) (string, error) {
+	if n.optional != nil && *n.optional {
 		return "", nil
 	}
-	object, err := c.source.configMap(ctx, c.pod.Namespace, name)
+	object, err := c.source.configMap(ctx, c.pod.Namespace, n.name)
 	if err != nil {
 		return "", err
 	}
 	if object == nil {
-		return fmt.Sprintf("configmap %q not found", name), nil
+		return fmt.Sprintf("configmap %q not found", n.name), nil
 	}
-	for _, key := range keys {
+	for _, key := range n.keys {
 		_, text := object.Data[key]
 		_, binary := object.BinaryData[key]
 		if !text && !binary {
-			return fmt.Sprintf("couldn't find key %s in ConfigMap %s/%s", key, c.pod.Namespace, name), nil
+			return n.withoutKey("ConfigMap", c.pod.Namespace, key), nil
 		}
 	}
 	return "", nil
 }
 
-func (c checker) secret(ctx context.Context, name string, keys []string, optional *bool) (string, error) {
-	if optional != nil && *optional {
+func (c checker) secret(ctx context.Context, n need) (string, error) {
+	if n.optional != nil && *n.optional {
 		return "", nil
 	}
-	object, err := c.source.secret(ctx, c.pod.Namespace, name)
+	object, err := c.source.secret(ctx, c.pod.Namespace, n.name)
 	if err != nil {
 		return "", err
 	}
 	if object == nil {
-		return fmt.Sprintf("secret %q not found", name), nil
+		return fmt.Sprintf("secret %q not found", n.name), nil
 	}
-	for _, key := range keys {
+	for _, key := range n.keys {
 		if _, ok := object.Data[key]; !ok {
-			return fmt.Sprintf("couldn't find key %s in Secret %s/%s", key, c.pod.Namespace, name), nil
+			return n.withoutKey("Secret", c.pod.Namespace, key), nil
 		}
 	}
 	return "", nil
