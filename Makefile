@@ -101,11 +101,11 @@ test-race: ## Run the unit tests with the race detector, in random order
 
 .PHONY: test-e2e
 test-e2e: build stock devcluster ## Run the end-to-end tests, on dev clusters of their own
-	$(GO_TEST) -timeout 20m $(E2E_PACKAGES)
+	BINARIES=$(BIN) $(GO_TEST) -timeout 20m $(E2E_PACKAGES)
 
 .PHONY: test-parity
 test-parity: build stock devcluster ## Compare bin/helm with bin/stock-helm on the same input
-	PARITY_BIN=$(BIN) $(GO_TEST) -timeout 20m ./test/parity/...
+	BINARIES=$(BIN) $(GO_TEST) -timeout 20m ./test/parity/...
 
 .PHONY: test-devcluster
 test-devcluster: ## Run the tests of the dev cluster's own module
@@ -113,7 +113,7 @@ test-devcluster: ## Run the tests of the dev cluster's own module
 
 .PHONY: bench
 bench: build stock devcluster ## Print the benchmark tables (BENCH=pattern narrows them)
-	go test -run '^$$' -bench '$(BENCH)' -timeout 30m ./test/bench/...
+	BINARIES=$(BIN) go test -run '^$$' -bench '$(BENCH)' -timeout 30m ./test/bench/...
 
 .PHONY: lint
 lint: lint-format lint-workflows lint-go lint-devcluster ## Run every linter; changes nothing

@@ -15,12 +15,10 @@ import (
 // the value as YAML has it is not a string already. A number, boolean, map or
 // list of lists is an error of type *ValueError.
 func LegalValue(key string, value *yaml.Node) (text string, change bool, err error) {
-	if value.Kind == yaml.ScalarNode && (value.ShortTag() == "!!str" || value.ShortTag() == "!!null") {
+	v := Value(value)
+	switch v.(type) {
+	case nil, string:
 		return "", false, nil
-	}
-	var v any
-	if err := value.Decode(&v); err != nil {
-		return "", false, invalid(key, value.Value, "cannot be read: %v", err)
 	}
 	items, err := Items(key, v)
 	if err != nil {
@@ -35,11 +33,18 @@ func JSONList(items []string) (string, error) {
 	if items == nil {
 		items = []string{}
 	}
-	var b strings.Builder
-	enc := json.NewEncoder(&b)
-	enc.SetEscapeHTML(false) // expressions have < and > in them
-	if err := enc.Encode(items); err != nil {
+	text, err := toJSON(items)
+	if err != nil {
 		return "", fmt.Errorf("write a list as JSON: %w", err)
 	}
-	return strings.TrimSuffix(b.String(), "\n"), nil
+	return text, nil
+}
+
+// toJSON leaves < and > as they are: expressions have them.
+func toJSON(value any) (string, error) {
+	var b strings.Builder
+	enc := json.NewEncoder(&b)
+	enc.SetEscapeHTML(false)
+	err := enc.Encode(value)
+	return strings.TrimSuffix(b.String(), "\n"), err
 }

@@ -55,9 +55,7 @@ func ReadResource(annotations map[string]any) (Resource, error) {
 	if r.Failure, err = Items(ReadinessFailure, annotations[ReadinessFailure]); err != nil {
 		return r, err
 	}
-	if v := annotations[ReadinessTimeout]; v != nil && v != "" {
-		r.Timeout, err = Duration(ReadinessTimeout, v)
-	}
+	r.Timeout, err = Duration(ReadinessTimeout, annotations[ReadinessTimeout])
 	return r, err
 }
 

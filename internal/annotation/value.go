@@ -32,15 +32,18 @@ func (e *ValueError) Error() string {
 }
 
 func display(value any) string {
-	text, err := json.Marshal(value)
+	if w, ok := value.(written); ok {
+		return string(w)
+	}
+	text, err := toJSON(value)
 	if err != nil {
 		return fmt.Sprintf("%v", value)
 	}
 	const most = 200
 	if len(text) > most {
-		return string(text[:most]) + "…"
+		return strings.ToValidUTF8(text[:most], "") + "…"
 	}
-	return string(text)
+	return text
 }
 
 func invalid(key string, value any, format string, args ...any) error {
@@ -178,9 +181,13 @@ func badLayerName(name string) string {
 	return ""
 }
 
-// Duration reads a Go duration that is longer than nothing.
+// Duration reads a Go duration that is longer than nothing. No value, or one
+// without a character in it, is 0.
 func Duration(key string, value any) (time.Duration, error) {
 	text, ok := value.(string)
+	if value == nil || ok && strings.TrimSpace(text) == "" {
+		return 0, nil
+	}
 	if !ok {
 		return 0, invalid(key, value, `not a duration: write a quoted number with a unit, such as "30s" or "5m"`)
 	}

@@ -5,16 +5,12 @@ package readiness
 
 import (
 	"context"
-	"errors"
 	"fmt"
 	"net/http"
 	"strings"
 	"testing"
 	"testing/synctest"
 	"time"
-
-	"k8s.io/apimachinery/pkg/apis/meta/v1/unstructured"
-	"k8s.io/apimachinery/pkg/watch"
 )
 
 func (b *bench) expectNotices(want ...NoticeKind) {
@@ -103,21 +99,6 @@ func TestExpiredVersionLeadsToOneList(t *testing.T) {
 			})
 		})
 	}
-}
-
-func TestOldVersionOfAnUnchangedObject(t *testing.T) {
-	inBubble(t, func(b *bench) {
-		written := b.api.put(deployments, b.deployment("a", false))
-		b.api.bookmark(deployments, namespace)
-		b.api.compact()
-		g := b.tracker.Expect(targetOf(deployments, written))
-		b.applied(g, written)
-		w := b.wait(g)
-		b.expectWaiting(w)
-		b.expectRequests("watch deployments", "list deployments", "watch deployments")
-		b.api.put(deployments, b.deployment("a", true))
-		b.expectOver(w, nil)
-	})
 }
 
 func TestAPIThatIsAwayForAWhile(t *testing.T) {
@@ -322,30 +303,6 @@ func TestIdleStreamStopsAndStartsAgain(t *testing.T) {
 	})
 }
 
-func TestVersionsThatCannotBeCompared(t *testing.T) {
-	inBubble(t, func(b *bench) {
-		b.api.format = func(v int64) string { return fmt.Sprintf("v-%d", v) }
-		other := b.expectOne("other")
-		a := b.deployment("a", false)
-		g := b.tracker.Expect(targetOf(deployments, a))
-		b.api.put(deployments, b.deployment("a", true)) // before the upgrade
-		written := b.api.put(deployments, b.deployment("a", false))
-		b.expectWaiting(other)
-		b.applied(g, written)
-		w := b.wait(g)
-		b.expectWaiting(w)
-		b.expectChanges(w, "a InProgress LessAvailable")
-		b.api.put(deployments, b.deployment("a", true))
-		b.expectOver(w, nil)
-		b.expectRequests("list deployments", "watch deployments", "list deployments", "watch deployments")
-		b.api.remove(deployments, namespace, "other")
-		b.expectWaiting(other)
-		b.expectChanges(other, "other InProgress LessAvailable", "other Missing Deleted")
-		b.api.put(deployments, b.deployment("other", true))
-		b.expectOver(other, nil)
-	})
-}
-
 func TestEndOfTheOperationIsNoOutage(t *testing.T) {
 	inBubble(t, func(b *bench) {
 		ctx, cancel := context.WithCancel(b.Context())
@@ -359,91 +316,5 @@ func TestEndOfTheOperationIsNoOutage(t *testing.T) {
 		cancel()
 		b.expectOver(w, ErrClosed)
 		b.expectNotices()
-	})
-}
-
-func TestWhatIsKeptIsBounded(t *testing.T) {
-	inBubble(t, func(b *bench) {
-		other := b.expectOne("other")
-		a := b.deployment("a", false)
-		g := b.tracker.Expect(targetOf(deployments, a))
-		b.write(g, deployments, a)
-		for range 3 * keptObservations {
-			b.api.put(deployments, b.deployment("a", false))
-		}
-		b.api.put(deployments, b.deployment("a", true))
-		b.expectWaiting(other)
-		if n := len(g.items[0].queue); n != keptObservations {
-			b.Errorf("%d versions are kept", n)
-		}
-		b.expectOver(b.wait(g), nil)
-	})
-}
-
-func TestLateEventsWithoutComparableVersions(t *testing.T) {
-	inBubble(t, func(b *bench) {
-		b.api.format = func(v int64) string { return fmt.Sprintf("v-%d", v) }
-		other := b.expectOne("other")
-		a := b.deployment("a", false)
-		target := targetOf(deployments, a)
-		target.Evaluate = func(_ context.Context, obj *unstructured.Unstructured) Status {
-			if obj.GetLabels()["broken"] != "" {
-				return Status{State: Failed, Reason: "Broken"}
-			}
-			return Compute(obj)
-		}
-		g := b.tracker.Expect(target)
-		b.api.stall(true)
-		broken := b.deployment("a", false)
-		broken.SetLabels(map[string]string{"broken": "yes"})
-		b.api.put(deployments, broken) // before the write, told after it
-		written := b.api.put(deployments, a)
-		b.applied(g, written)
-		b.api.stall(false)
-		b.expectWaiting(other)
-		w := b.wait(g)
-		b.expectWaiting(w)
-		b.api.put(deployments, b.deployment("a", true))
-		b.expectOver(w, nil)
-		b.expectChanges(w, "a InProgress LessAvailable", "a Ready Ready")
-	})
-}
-
-func TestEventsOfARestartedWatchDoNotCount(t *testing.T) {
-	inBubble(t, func(b *bench) {
-		w := b.expectOne("a")
-		s := b.tracker.streams[streamKey{deployments, namespace}]
-		before := s.version
-		late := b.deployment("a", true)
-		late.SetResourceVersion("1000")
-		err := s.take(leg{epoch: s.epoch - 1}, watch.Event{Type: watch.Modified, Object: late})
-		if !errors.Is(err, errRestarted) || s.version != before {
-			b.Errorf("got %v, and version %s in place of %s", err, s.version, before)
-		}
-		if s.takeReadings(leg{epoch: s.epoch - 1}, map[string]reading{"a": {object: late}}) {
-			b.Error("a late reading counts")
-		}
-		b.expectWaiting(w)
-		b.expectChanges(w, "a InProgress LessAvailable")
-	})
-}
-
-func TestGoingBackDoesNotLoseAListUnderWay(t *testing.T) {
-	inBubble(t, func(b *bench) {
-		early := b.deployment("early", false)
-		g := b.tracker.Expect(targetOf(deployments, early))
-		b.write(g, deployments, early)
-		other := b.expectOne("other") // its watch starts after early was written
-		list := b.api.holdBack("list deployments")
-		absent := b.wait(b.tracker.Expect(targetOf(deployments, b.deployment("absent", false))))
-		b.expectWaiting(absent) // needs the list
-		w := b.wait(g)          // needs what came before the watch
-		b.expectWaiting(w)
-		close(list)
-		b.expectWaiting(other)
-		b.api.put(deployments, b.deployment("absent", true))
-		b.api.put(deployments, b.deployment("early", true))
-		b.expectOver(absent, nil)
-		b.expectOver(w, nil)
 	})
 }

@@ -64,14 +64,14 @@ func (i *item) judgeAbsence(_ context.Context, o observation) Status {
 		i.uid = i.target.UID
 	}
 	if o.gone || i.isOther(o.object) {
-		i.finished = true
+		i.finished, i.report.Deleted = true, true
 		return ready("Gone", "gone")
 	}
 	i.report.Object, i.uid = o.object, o.object.GetUID()
 	if o.object.GetDeletionTimestamp() != nil {
 		return Status{State: Terminating, Reason: "Terminating", Message: terminatingMessage(o.object)}
 	}
-	return inProgress("NotDeleted", "still there, and nobody has asked for its deletion")
+	return inProgress("NotDeleted", "still there, not being deleted so far")
 }
 
 // hasRunToEnd reports a Job or Pod that has done its work: nothing that happens

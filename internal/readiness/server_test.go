@@ -4,10 +4,10 @@
 package readiness
 
 import (
+	"context"
 	"fmt"
 	"net"
 	"net/http"
-	"net/http/httptest"
 	"runtime"
 	"strings"
 	"sync"
@@ -15,18 +15,46 @@ import (
 	"time"
 )
 
-// serve starts an API on a real port, the given one or any.
-func serve(t *testing.T, api *fakeAPI, address string) *httptest.Server {
-	t.Helper()
-	listener, err := (&net.ListenConfig{}).Listen(t.Context(), "tcp", address)
+// host serves an API on a port of its own. It can go away, with all connections,
+// and come back on another port; the carrier then finds it there.
+type host struct {
+	t      *testing.T
+	api    *fakeAPI
+	served sync.WaitGroup
+
+	mu      sync.Mutex
+	server  *http.Server
+	address string
+}
+
+func (h *host) start() {
+	h.t.Helper()
+	listener, err := (&net.ListenConfig{}).Listen(h.t.Context(), "tcp", "127.0.0.1:0")
 	if err != nil {
-		t.Fatal(err)
+		h.t.Fatal(err)
 	}
-	server := httptest.NewUnstartedServer(api)
-	_ = server.Listener.Close()
-	server.Listener = listener
-	server.Start()
-	return server
+	server := &http.Server{Handler: h.api, ReadHeaderTimeout: time.Minute}
+	h.mu.Lock()
+	h.server, h.address = server, listener.Addr().String()
+	h.mu.Unlock()
+	h.served.Go(func() { _ = server.Serve(listener) })
+}
+
+func (h *host) stop() {
+	h.mu.Lock()
+	defer h.mu.Unlock()
+	_ = h.server.Close()
+	h.served.Wait()
+}
+
+// carrier returns a transport that dials wherever the API is, or was last.
+func (h *host) carrier() *http.Transport {
+	return &http.Transport{DialContext: func(ctx context.Context, network, _ string) (net.Conn, error) {
+		h.mu.Lock()
+		address := h.address
+		h.mu.Unlock()
+		return (&net.Dialer{}).DialContext(ctx, network, address)
+	}}
 }
 
 // expectNoGoroutines fails if goroutines of trackers or their watches stay.
@@ -53,10 +81,12 @@ func expectNoGoroutines(t *testing.T) {
 // restarts, forgets its history and cuts its watches.
 func TestRealConnections(t *testing.T) {
 	b := &bench{T: t, api: newFakeAPI(t), notices: &journal[Notice]{}}
-	server := serve(t, b.api, "127.0.0.1:0")
-	carrier := &http.Transport{}
+	h := &host{t: t, api: b.api}
+	h.start()
+	defer h.stop()
+	carrier := h.carrier()
 	defer carrier.CloseIdleConnections()
-	b.tracker = NewTracker(t.Context(), Config{Client: clientFor(t, server.URL, carrier), Notify: b.notices.add})
+	b.tracker = NewTracker(t.Context(), Config{Client: clientFor(t, "http://api", carrier), Notify: b.notices.add})
 	defer b.tracker.Close()
 
 	var all []*waiting
@@ -70,16 +100,9 @@ func TestRealConnections(t *testing.T) {
 	shake := []func(){
 		b.api.cutWatches,
 		func() { b.api.compact(); b.api.cutWatches() },
-		func() {
-			address := server.Listener.Addr().String()
-			b.api.cutWatches()
-			server.CloseClientConnections()
-			server.Close()
-			server = serve(t, b.api, address)
-		},
+		func() { h.stop(); h.start() },
 		func() {},
 	}
-	defer func() { server.Close() }()
 	for part, disturb := range shake {
 		disturb()
 		var wg sync.WaitGroup
@@ -105,14 +128,14 @@ func TestRealConnections(t *testing.T) {
 // TestCloseWhileTheAPIIsAway ends with everything stopped, too.
 func TestCloseWhileTheAPIIsAway(t *testing.T) {
 	b := &bench{T: t, api: newFakeAPI(t), notices: &journal[Notice]{}}
-	server := serve(t, b.api, "127.0.0.1:0")
-	url := server.URL
-	server.Close()
-	carrier := &http.Transport{}
+	h := &host{t: t, api: b.api}
+	h.start()
+	h.stop()
+	carrier := h.carrier()
 	defer carrier.CloseIdleConnections()
 	down := make(chan struct{})
 	b.tracker = NewTracker(t.Context(), Config{
-		Client: clientFor(t, url, carrier), Notify: func(Notice) { close(down) },
+		Client: clientFor(t, "http://api", carrier), Notify: func(Notice) { close(down) },
 	})
 	obj := b.deployment("a", false)
 	g := b.tracker.Expect(targetOf(deployments, obj))

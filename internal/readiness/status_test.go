@@ -213,7 +213,7 @@ func TestComputeCustomResources(t *testing.T) {
 		{"ready", `{apiVersion: x.example/v1, kind: Thing, metadata: {name: a, generation: 1}, status: {observedGeneration: 1, conditions: [
 			{type: Ready, status: "True"}]}}`, Ready, "", "Ready"},
 		{"not ready", `{apiVersion: x.example/v1, kind: Thing, metadata: {name: a, generation: 1}, status: {conditions: [
-			{type: Ready, status: "False", reason: Building, message: "step 2"}]}}`, InProgress, "Building", "step 2"},
+			{type: Ready, status: "False", reason: Building, message: "layer 2"}]}}`, InProgress, "Building", "layer 2"},
 		{"with an old generation observed", `{apiVersion: x.example/v1, kind: Thing, metadata: {name: a, generation: 2}, status: {observedGeneration: 1, conditions: [
 			{type: Ready, status: "True"}]}}`, InProgress, "LatestGenerationNotObserved", ""},
 		{"with an old generation observed, as text", `{apiVersion: x.example/v1, kind: Thing, metadata: {name: a, generation: 2}, status: {observedGeneration: "1"}}`,

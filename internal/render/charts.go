@@ -4,6 +4,8 @@
 package render
 
 import (
+	"slices"
+
 	"helm.sh/helm/v3/pkg/chart"
 	"helm.sh/helm/v3/pkg/chartutil"
 
@@ -16,21 +18,38 @@ import (
 func Charts(d *loader.Declaration, processed *chart.Chart) *sequencer.Chart {
 	c := &sequencer.Chart{
 		Name: processed.Name(), Sequenced: d.Sequenced(), Declares: d.Declares(),
-		DependsOnSubcharts: d.DependsOnSubcharts, Problem: d.Problem,
+		DependsOnSubcharts: d.DependsOnSubcharts, DependsOnKey: d.DependsOnKey, Problem: d.Problem,
 	}
-	present := map[string]bool{}
+	present := map[string]*chart.Chart{}
 	for _, sub := range processed.Dependencies() {
-		present[sub.Name()] = true
+		present[sub.Name()] = sub
 		if declared := declarationOf(d, sub); declared != nil {
 			c.Subcharts = append(c.Subcharts, Charts(declared, sub))
 		}
 	}
 	for _, e := range d.Dependencies {
-		c.Dependencies = append(c.Dependencies, sequencer.Dependency{
-			Name: e.Name, Alias: e.Alias, Tags: e.Tags, DependsOn: e.DependsOn, Disabled: !present[e.Title()],
-		})
+		c.Dependencies = append(c.Dependencies, dependency(d, e, present))
 	}
 	return c
+}
+
+// dependency matches one entry of the dependencies to the subcharts that are
+// present. In the second copy of a chart that has two aliases, Helm leaves the
+// aliases of the charts inside out: there the alias is one more name.
+func dependency(d *loader.Declaration, e loader.Dependency, present map[string]*chart.Chart) sequencer.Dependency {
+	s := sequencer.Dependency{Name: e.Name, Alias: e.Alias, Tags: e.Tags, DependsOn: e.DependsOn}
+	if present[e.Title()] != nil {
+		return s
+	}
+	isItsName := func(other loader.Dependency) bool { return other.Title() == e.Name }
+	unaliased := present[e.Name]
+	if unaliased == nil || slices.ContainsFunc(d.Dependencies, isItsName) ||
+		!chartutil.IsCompatibleRange(e.Version, unaliased.Metadata.Version) {
+		s.Disabled = true
+		return s
+	}
+	s.Alias, s.Tags = "", append(slices.Clone(e.Tags), e.Alias)
+	return s
 }
 
 // declarationOf finds what a subchart declared. Its name may be an alias.

@@ -4,18 +4,20 @@
 package render
 
 import (
-	"cmp"
 	"fmt"
 	"maps"
 	"slices"
 	"strings"
 
 	"gopkg.in/yaml.v3"
-	"helm.sh/helm/v3/pkg/releaseutil"
 
 	"github.com/ordered-helm/helm/internal/annotation"
 	"github.com/ordered-helm/helm/internal/yamledit"
 )
+
+// hookModeField is a field of Chart.yaml that a proposal once shows in a
+// template's metadata.
+const hookModeField = "runHooksInParallel"
 
 // legalFiles rewrites, in rendered templates, the sequencing annotations that
 // Kubernetes or Helm's own parser would refuse. Every other byte stays.
@@ -36,53 +38,24 @@ func legalText(content string) (string, error) {
 	if !mayNeedRewriting(content) {
 		return content, nil
 	}
-	var b strings.Builder
-	rest := content
-	for _, doc := range Split(content) {
+	return rewrite(content, func(doc string) (string, error) {
 		if !mayNeedRewriting(doc) {
-			continue
+			return doc, nil
 		}
-		at := strings.Index(rest, doc)
-		if at < 0 {
-			continue
-		}
-		legal, err := legalDocument(doc)
-		if err != nil {
-			return "", err
-		}
-		b.WriteString(rest[:at])
-		b.WriteString(legal)
-		rest = rest[at+len(doc):]
-	}
-	b.WriteString(rest)
-	return b.String(), nil
+		return legalDocument(doc)
+	})
 }
 
 // mayNeedRewriting spares almost every document of other charts the parser.
 func mayNeedRewriting(text string) bool {
-	for _, part := range []string{"helm.sh/depends-on/", "depends-on.helm.sh/", "helm.sh/readiness-", "helm.sh/layer", "helm.sh/resource-group"} {
+	for _, part := range []string{
+		"helm.sh/depends-on/", "depends-on.helm.sh/", "helm.sh/readiness-", annotation.Layer, annotation.ResourceGroup, hookModeField,
+	} {
 		if strings.Contains(text, part) {
 			return true
 		}
 	}
 	return false
-}
-
-// Split gives the documents of a stream in their order, as Helm splits them.
-func Split(stream string) []string {
-	manifests := releaseutil.SplitManifests(stream)
-	keys := make([]string, 0, len(manifests))
-	for key := range manifests {
-		keys = append(keys, key)
-	}
-	slices.SortFunc(keys, func(a, b string) int {
-		return cmp.Or(cmp.Compare(len(a), len(b)), cmp.Compare(a, b))
-	})
-	docs := make([]string, len(keys))
-	for i, key := range keys {
-		docs[i] = manifests[key]
-	}
-	return docs
 }
 
 // legalDocument rewrites one document. One that does not parse is left for
@@ -93,115 +66,133 @@ func legalDocument(doc string) (string, error) {
 		return doc, nil //nolint:nilerr // see above
 	}
 	var changes []yamledit.Change
+	seen := map[*yaml.Node]bool{}
 	for _, object := range objectsIn(root) {
-		more, err := legalAnnotations(yamledit.Lookup(object, "metadata", "annotations"))
-		if err != nil {
-			return "", fmt.Errorf("%s: %w", nameOf(object), err)
+		metadata := yamledit.Lookup(object, "metadata")
+		if mode := yamledit.Lookup(metadata, hookModeField); mode != nil {
+			return "", fmt.Errorf("%s: %w", nameOf(object), &annotation.ValueError{
+				Key: "metadata." + hookModeField, Value: annotation.Value(mode),
+				Reason: "has no meaning in a template: write " + hookModeField + " into Chart.yaml",
+			})
 		}
-		changes = append(changes, more...)
+		for _, annotations := range withMerged(yamledit.Lookup(metadata, "annotations"), seen) {
+			more, err := legalAnnotations(annotations)
+			if err != nil {
+				return "", fmt.Errorf("%s: %w", nameOf(object), err)
+			}
+			changes = append(changes, more...)
+		}
 	}
 	return yamledit.Apply(doc, root, changes)
 }
 
-// objectsIn lists the objects of a document: itself, or the items of a list.
-func objectsIn(root *yaml.Node) []*yaml.Node {
-	objects := []*yaml.Node{root}
-	items := yamledit.Lookup(root, "items")
-	if items == nil || items.Kind != yaml.SequenceNode {
-		return objects
+// withMerged lists a mapping and those that it merges in, as far as they were
+// not seen before: several objects may share them.
+func withMerged(mapping *yaml.Node, seen map[*yaml.Node]bool) []*yaml.Node {
+	mapping = yamledit.Resolve(mapping)
+	if mapping == nil || mapping.Kind != yaml.MappingNode || seen[mapping] {
+		return nil
 	}
-	for _, item := range items.Content {
-		objects = append(objects, objectsIn(yamledit.Resolve(item))...)
-	}
-	return objects
-}
-
-func nameOf(object *yaml.Node) string {
-	value := func(path ...string) string {
-		if n := yamledit.Lookup(object, path...); n != nil {
-			return n.Value
+	seen[mapping] = true
+	all := []*yaml.Node{mapping}
+	for i := 0; i < len(mapping.Content); i += 2 {
+		if mapping.Content[i].ShortTag() != "!!merge" {
+			continue
 		}
-		return ""
+		merged := yamledit.Resolve(mapping.Content[i+1])
+		all = append(all, withMerged(merged, seen)...)
+		if merged.Kind == yaml.SequenceNode {
+			for _, m := range merged.Content {
+				all = append(all, withMerged(m, seen)...)
+			}
+		}
 	}
-	return value("kind") + "/" + value("metadata", "name")
+	return all
 }
 
 // legalAnnotations lists the changes that make a mapping of annotations legal.
 func legalAnnotations(annotations *yaml.Node) ([]yamledit.Change, error) {
-	if annotations == nil || annotations.Kind != yaml.MappingNode {
-		return nil, nil
-	}
 	var changes []yamledit.Change
 	for i := 0; i < len(annotations.Content); i += 2 {
-		key := annotations.Content[i].Value
-		if !annotation.IsList(key) {
-			if err := checkScalar(key, yamledit.Resolve(annotations.Content[i+1])); err != nil {
-				return nil, err
-			}
-			continue
+		key, value := annotations.Content[i].Value, annotations.Content[i+1]
+		var more []yamledit.Change
+		var err error
+		if annotation.IsList(key) {
+			more, err = legalList(annotations, key, value)
+		} else if annotation.IsOurs(key) {
+			// Helm's parser refuses what is no string, too, but does not say
+			// where it stands.
+			err = checkScalar(key, value)
 		}
-		c := yamledit.Change{Mapping: annotations, Key: key}
-		text, change, err := annotation.LegalValue(key, yamledit.Resolve(annotations.Content[i+1]))
 		if err != nil {
 			return nil, err
 		}
-		if change {
-			c.NewValue = yamledit.Text(text)
-		}
-		if legal := annotation.LegalKey(key); legal != key {
-			c.NewKey = legal
-		}
-		if c.NewKey != "" || c.NewValue != nil {
-			changes = append(changes, c)
-		}
+		changes = append(changes, more...)
 	}
-	return mergeSpellings(annotations, changes)
+	return changes, nil
 }
 
-// checkScalar refuses a value of ours that is no string before Helm's parser
-// does, which does not name the key.
 func checkScalar(key string, value *yaml.Node) error {
-	if !annotation.IsOurs(key) || value.ShortTag() == "!!str" {
+	v := annotation.Value(value)
+	if _, isText := v.(string); isText {
 		return nil
-	}
-	var v any
-	if err := value.Decode(&v); err != nil {
-		return fmt.Errorf("%s: %w", key, err)
 	}
 	_, err := annotation.ReadResource(map[string]any{key: v})
 	return err
 }
 
-// mergeSpellings sees to keys that would stand twice once they are legal: their
-// lists are merged under the legal key.
-func mergeSpellings(annotations *yaml.Node, changes []yamledit.Change) ([]yamledit.Change, error) {
-	for i := range changes {
-		legal := changes[i].NewKey
-		other := yamledit.Lookup(annotations, legal)
-		if legal == "" || other == nil {
-			continue
+// legalList gives the changes for a key that takes a list. Where the list also
+// stands under another key that would become the same, the two are merged.
+func legalList(annotations *yaml.Node, key string, value *yaml.Node) ([]yamledit.Change, error) {
+	c := yamledit.Change{Mapping: annotations, Key: key}
+	text, change, err := annotation.LegalValue(key, value)
+	if err != nil {
+		return nil, err
+	}
+	if other := otherSpelling(annotations, key); other != "" {
+		if annotation.LegalKey(key) == key {
+			return nil, nil // the other spelling sees to both
 		}
-		var items []string
-		for _, key := range []string{legal, changes[i].Key} {
-			var v any
-			if err := yamledit.Lookup(annotations, key).Decode(&v); err != nil {
-				return nil, err
-			}
-			more, err := annotation.Items(key, v)
-			if err != nil {
-				return nil, err
-			}
-			items = append(items, more...)
+		return mergeLists(annotations, key, other)
+	}
+	if change {
+		c.NewValue = yamledit.Text(text)
+	}
+	if legal := annotation.LegalKey(key); legal != key {
+		c.NewKey = legal
+	}
+	if c.NewKey == "" && c.NewValue == nil {
+		return nil, nil
+	}
+	return []yamledit.Change{c}, nil
+}
+
+// otherSpelling finds another key of the mapping that has the same legal one.
+func otherSpelling(annotations *yaml.Node, key string) string {
+	for i := 0; i < len(annotations.Content); i += 2 {
+		if other := annotations.Content[i].Value; other != key && annotation.LegalKey(other) == annotation.LegalKey(key) {
+			return other
 		}
-		text, err := annotation.JSONList(items)
+	}
+	return ""
+}
+
+// mergeLists puts the lists of two spellings under the legal one.
+func mergeLists(annotations *yaml.Node, key, legal string) ([]yamledit.Change, error) {
+	var items []string
+	for _, k := range []string{legal, key} {
+		more, err := annotation.Items(k, annotation.Value(yamledit.Lookup(annotations, k)))
 		if err != nil {
 			return nil, err
 		}
-		changes = slices.DeleteFunc(changes, func(c yamledit.Change) bool { return c.Key == legal })
-		at := slices.IndexFunc(changes, func(c yamledit.Change) bool { return c.NewKey == legal })
-		changes[at] = yamledit.Change{Mapping: annotations, Key: changes[at].Key, Delete: true}
-		changes = append(changes, yamledit.Change{Mapping: annotations, Key: legal, NewValue: yamledit.Text(text)})
-		return mergeSpellings(annotations, changes)
+		items = append(items, more...)
 	}
-	return changes, nil
+	text, err := annotation.JSONList(items)
+	if err != nil {
+		return nil, err
+	}
+	return []yamledit.Change{
+		{Mapping: annotations, Key: key, Delete: true},
+		{Mapping: annotations, Key: legal, NewValue: yamledit.Text(text)},
+	}, nil
 }

@@ -4,6 +4,9 @@
 package render
 
 import (
+	"fmt"
+	"slices"
+	"strconv"
 	"strings"
 
 	"gopkg.in/yaml.v3"
@@ -16,15 +19,25 @@ import (
 // chart through a post-renderer, which may drop comments.
 const marker = "ordered.helm.sh/chart"
 
-// madeAnnotations begins a marker's value where the object had no annotations,
-// so that taking the marker out again leaves none.
-const madeAnnotations = "+"
+// What a marker's value begins with says what the object had for annotations,
+// so that taking the marker out again leaves the same.
+const (
+	hadAnnotations = '='
+	hadNone        = '+'
+	hadNull        = '~' // and how it was written, as an index of nulls
+)
+
+// nulls are the ways to write that there is no value.
+var nulls = [...]string{"", "null", "~", "Null", "NULL"}
 
 // mark gives the manifest with a marker in every object.
-func (r *Result) mark(root *sequencer.Chart) (string, error) {
+func (r *Result) mark(root *sequencer.Chart, hideSecret bool) (string, error) {
 	var b strings.Builder
 	for _, f := range r.Files {
-		content, err := markDocument(f.Content, ChartOf(root, f.Name))
+		chart := ChartOf(root, f.Name)
+		content, err := rewrite(f.shown(hideSecret), func(doc string) (string, error) {
+			return markDocument(doc, chart)
+		})
 		if err != nil {
 			return "", err
 		}
@@ -39,55 +52,54 @@ func markDocument(doc, chart string) (string, error) {
 		return doc, nil //nolint:nilerr // a document that is none has no chart to carry
 	}
 	var changes []yamledit.Change
+	seen := map[*yaml.Node]bool{} // several objects may share them
 	for _, object := range objectsIn(root) {
 		metadata := yamledit.Lookup(object, "metadata")
-		if metadata == nil || metadata.Kind != yaml.MappingNode {
+		if metadata == nil || metadata.Kind != yaml.MappingNode || seen[metadata] {
 			continue
 		}
+		seen[metadata] = true
 		annotations := yamledit.Lookup(metadata, "annotations")
+		c := yamledit.Change{Mapping: metadata, Key: "annotations"}
 		switch {
 		case annotations == nil:
-			changes = append(changes, yamledit.Change{
-				Mapping: metadata, Key: "annotations", Insert: true,
-				NewValue: mapping(marker, madeAnnotations+chart),
-			})
-		case annotations.Kind == yaml.MappingNode:
-			changes = append(changes, yamledit.Change{
-				Mapping: annotations, Key: marker, NewValue: yamledit.Text(chart), Insert: true,
-			})
+			c.Insert, c.NewValue = true, markedAnnotations(string(hadNone)+chart)
+		case annotations.ShortTag() == "!!null" && slices.Contains(nulls[:], annotations.Value):
+			how := strconv.Itoa(slices.Index(nulls[:], annotations.Value))
+			c.NewValue = markedAnnotations(string(hadNull) + how + chart)
+		case annotations.Kind == yaml.MappingNode && !seen[annotations]:
+			seen[annotations] = true
+			c = yamledit.Change{Mapping: annotations, Key: marker, NewValue: yamledit.Text(string(hadAnnotations) + chart), Insert: true}
+		default:
+			continue
 		}
+		changes = append(changes, c)
 	}
 	return yamledit.Apply(doc, root, changes)
 }
 
-func mapping(key, value string) *yaml.Node {
+func markedAnnotations(value string) *yaml.Node {
 	return &yaml.Node{Kind: yaml.MappingNode, Tag: "!!map", Style: yaml.FlowStyle, Content: []*yaml.Node{
-		{Kind: yaml.ScalarNode, Tag: "!!str", Value: key}, yamledit.Text(value),
+		{Kind: yaml.ScalarNode, Tag: "!!str", Value: marker}, yamledit.Text(value),
 	}}
 }
 
 // unmark takes the markers out of what the post-renderer returned, and notes
 // the chart of each document: the root chart where there is no marker.
 func (r *Result) unmark(rootChart string) error {
-	var b strings.Builder
-	rest := r.Manifest
 	r.Charts = []string{}
-	for _, doc := range Split(r.Manifest) {
+	clean, err := rewrite(r.Manifest, func(doc string) (string, error) {
 		clean, chart, err := unmarkDocument(doc)
-		if err != nil {
-			return err
-		}
 		if chart == "" {
 			chart = rootChart
 		}
 		r.Charts = append(r.Charts, chart)
-		at := strings.Index(rest, doc)
-		b.WriteString(rest[:at])
-		b.WriteString(clean)
-		rest = rest[at+len(doc):]
+		return clean, err
+	})
+	if err != nil {
+		return err
 	}
-	b.WriteString(rest)
-	r.Manifest = b.String()
+	r.Manifest = clean
 	return nil
 }
 
@@ -97,26 +109,44 @@ func unmarkDocument(doc string) (clean, chart string, err error) {
 	}
 	root, err := yamledit.Parse(doc)
 	if err != nil {
-		return doc, "", err
+		return doc, "", fmt.Errorf("read what the post-renderer returned: %w", err)
 	}
 	var changes []yamledit.Change
+	seen := map[*yaml.Node]bool{}
 	for _, object := range objectsIn(root) {
 		metadata := yamledit.Lookup(object, "metadata")
 		annotations := yamledit.Lookup(metadata, "annotations")
 		value := yamledit.Lookup(annotations, marker)
-		if value == nil {
+		if value == nil || seen[annotations] {
 			continue
 		}
-		path, made := strings.CutPrefix(value.Value, madeAnnotations)
+		seen[annotations] = true
+		had, null, path := readMarker(value.Value)
 		if chart == "" {
 			chart = path
 		}
 		c := yamledit.Change{Mapping: annotations, Key: marker, Delete: true}
-		if made && len(annotations.Content) == 2 {
+		if alone := len(annotations.Content) == 2; alone && had == hadNone {
 			c = yamledit.Change{Mapping: metadata, Key: "annotations", Delete: true}
+		} else if alone && had == hadNull {
+			c = yamledit.Change{Mapping: metadata, Key: "annotations", NewValue: yamledit.Null(null)}
 		}
 		changes = append(changes, c)
 	}
 	clean, err = yamledit.Apply(doc, root, changes)
 	return clean, chart, err
+}
+
+// readMarker reads the value of a marker: what the object had for annotations,
+// how it was written if that was null, and the chart's path.
+func readMarker(value string) (had byte, null, path string) {
+	if value == "" {
+		return hadAnnotations, "", ""
+	}
+	had, path = value[0], value[1:]
+	if had == hadNull && path != "" {
+		null = nulls[min(max(int(path[0])-'0', 0), len(nulls)-1)]
+		path = path[1:]
+	}
+	return had, null, path
 }

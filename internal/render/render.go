@@ -185,14 +185,18 @@ func (r *Result) collect(ch *chart.Chart, manifests []releaseutil.Manifest, crds
 	}
 }
 
+// shown is the document as it leaves the renderer.
+func (f File) shown(hideSecret bool) string {
+	if hideSecret && f.Secret {
+		return "# HIDDEN: The Secret output has been suppressed"
+	}
+	return f.Content
+}
+
 func (r *Result) stream(hideSecret bool) string {
 	var b strings.Builder
 	for _, f := range r.Files {
-		content := f.Content
-		if hideSecret && f.Secret {
-			content = "# HIDDEN: The Secret output has been suppressed"
-		}
-		writeDocument(&b, f.Name, content)
+		writeDocument(&b, f.Name, f.shown(hideSecret))
 	}
 	return b.String()
 }
@@ -202,7 +206,7 @@ func (r *Result) stream(hideSecret bool) string {
 func (r *Result) postRender(o Options) error {
 	in := r.Manifest
 	if o.Root != nil {
-		marked, err := r.mark(o.Root)
+		marked, err := r.mark(o.Root, o.HideSecret)
 		if err != nil {
 			return err
 		}

@@ -9,85 +9,120 @@ import (
 	"strings"
 
 	utiljson "k8s.io/apimachinery/pkg/util/json"
-	utilyaml "k8s.io/apimachinery/pkg/util/yaml"
+	"sigs.k8s.io/yaml"
 
 	"github.com/ordered-helm/helm/pkg/sequencer"
 )
 
+// noSource stands for the file of a document that does not say it.
+const noSource = "(no Source comment)"
+
 // Resources parses the documents of a manifest. The chart of each is the one
 // that charts names at its place, or where charts is nil the one that its
-// Source comment names.
+// Source comment names, or else that of the document before. What comes from
+// charts' crds/ folders has no place in the order and is left out.
 func Resources(manifest string, charts []string, root *sequencer.Chart) ([]sequencer.Resource, error) {
 	docs := Split(manifest)
 	if charts != nil && len(charts) != len(docs) {
 		return nil, fmt.Errorf("the manifest has %d documents, but charts are known for %d", len(docs), len(charts))
 	}
 	resources := make([]sequencer.Resource, 0, len(docs))
+	file := noSource
 	for i, doc := range docs {
-		file := sourceOf(doc)
-		object, err := parse(doc)
-		if err != nil {
+		if source := sourceOf(doc); source != "" {
+			file = source
+		} else if charts != nil {
+			file = noSource
+		}
+		chart, below := locate(root, file)
+		if strings.HasPrefix(below, "crds/") {
+			continue
+		}
+		if charts != nil {
+			chart = charts[i]
+		}
+		r := sequencer.Resource{Chart: chart, File: file}
+		var err error
+		if r.Object, err = parse(doc); err != nil {
 			return nil, fmt.Errorf("YAML parse error on %s: %w", file, err)
 		}
-		if len(object) == 0 {
-			continue // nothing but comments
+		if len(r.Object) > 0 { // else there is nothing but comments
+			resources = append(resources, r)
 		}
-		r := sequencer.Resource{File: file, Object: object}
-		if charts != nil {
-			r.Chart = charts[i]
-		} else {
-			r.Chart = ChartOf(root, file)
-		}
-		resources = append(resources, r)
 	}
 	return resources, nil
 }
 
 // parse reads a document as the API machinery does: whole numbers stay whole.
 func parse(doc string) (map[string]any, error) {
-	text, err := utilyaml.ToJSON([]byte(doc))
+	var object map[string]any
+	if strings.HasPrefix(doc, "{") && utiljson.Unmarshal([]byte(doc), &object) == nil {
+		return object, nil
+	}
+	text, err := yaml.YAMLToJSON([]byte(doc))
 	if err != nil {
 		return nil, err
 	}
-	var object map[string]any
 	err = utiljson.Unmarshal(text, &object)
 	return object, err
 }
 
-// sourceOf reads the file from the comment that Helm puts before a document.
+// sourceOf reads the file from the comment that Helm puts before a document;
+// it is empty if there is none.
 func sourceOf(doc string) string {
 	first, _, _ := strings.Cut(doc, "\n")
-	if file, found := strings.CutPrefix(first, "# Source: "); found {
-		return strings.TrimSpace(file)
+	file, found := strings.CutPrefix(first, "# Source: ")
+	if !found {
+		return ""
 	}
-	return "(no Source comment)"
+	return strings.TrimSpace(file)
 }
 
 // ChartOf finds the chart that a template belongs to by its path, such as
 // "foo/charts/bar/templates/x.yaml": its path in the tree, such as "foo/bar".
 func ChartOf(root *sequencer.Chart, file string) string {
-	path := root.Name
-	rest, found := strings.CutPrefix(file, root.Name+"/")
-	for found {
-		var sub *sequencer.Chart
-		rest, found = strings.CutPrefix(rest, "charts/")
-		if !found {
-			break
-		}
-		if sub, rest = subchartAt(root, rest); sub == nil {
-			break
-		}
-		root = sub
-		path += "/" + sub.Name
-	}
-	return path
+	chart, _ := locate(root, file)
+	return chart
 }
 
-func subchartAt(c *sequencer.Chart, rest string) (*sequencer.Chart, string) {
-	name, below, _ := strings.Cut(rest, "/")
-	i := slices.IndexFunc(c.Subcharts, func(s *sequencer.Chart) bool { return s.Name == name })
-	if i < 0 {
-		return nil, ""
+// locate finds the chart that a file belongs to, and the file's path in it.
+func locate(root *sequencer.Chart, file string) (chart, below string) {
+	chart = root.Name
+	below, found := strings.CutPrefix(file, root.Name+"/")
+	for found {
+		name, rest, isSub := subchartPath(below)
+		sub := subchartAt(root, name)
+		if !isSub || sub == nil {
+			break
+		}
+		root, below = sub, rest
+		chart += "/" + sub.Name
 	}
-	return c.Subcharts[i], below
+	return chart, below
+}
+
+// subchartPath takes "charts/", the name of a subchart and what is below it
+// apart.
+func subchartPath(path string) (name, below string, is bool) {
+	path, is = strings.CutPrefix(path, "charts/")
+	name, below, _ = strings.Cut(path, "/")
+	return name, below, is
+}
+
+// subchartAt finds a subchart by its folder. Helm names the folder of an
+// aliased chart by its alias, but leaves its name in the paths of charts inside
+// it that it does not declare.
+func subchartAt(c *sequencer.Chart, folder string) *sequencer.Chart {
+	names := []string{folder}
+	for _, d := range c.Dependencies {
+		if d.Name == folder && d.Alias != "" && !d.Disabled {
+			names = append(names, d.Alias)
+		}
+	}
+	for _, name := range names {
+		if i := slices.IndexFunc(c.Subcharts, func(s *sequencer.Chart) bool { return s.Name == name }); i >= 0 {
+			return c.Subcharts[i]
+		}
+	}
+	return nil
 }

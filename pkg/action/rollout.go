@@ -7,6 +7,7 @@ import (
 	"bytes"
 	"context"
 	"encoding/json"
+	"errors"
 	"fmt"
 	"sync"
 
@@ -59,7 +60,7 @@ type slice struct {
 // an order the manifest as it is.
 func (r *rollout) build(manifest string) error {
 	r.slices = map[*sequencer.Node]*slice{}
-	if len(r.plan.Nodes) == 1 && len(r.plan.Nodes[0].Resources) == 0 {
+	if r.whole() {
 		list, err := r.cluster.Build([]byte(manifest), r.validate)
 		if err != nil {
 			return err
@@ -156,12 +157,26 @@ func (r *rollout) findExisting(ctx context.Context) error {
 
 // deploy applies every node, each once all it depends on is ready.
 func (r *rollout) deploy(ctx context.Context) error {
-	return sequencer.Execute(ctx, r.plan, r.deployNode)
+	err := sequencer.Execute(ctx, r.plan, r.deployNode)
+	var failed *sequencer.ExecutionError
+	if r.whole() && errors.As(err, &failed) {
+		// Without an order there is no node worth naming.
+		if len(failed.Failed) == 0 {
+			return context.Cause(ctx)
+		}
+		return failed.Failed[0].Err
+	}
+	return err
+}
+
+// whole reports whether the release has no order.
+func (r *rollout) whole() bool {
+	return len(r.plan.Nodes) == 1 && len(r.plan.Nodes[0].Resources) == 0
 }
 
 func (r *rollout) deployNode(ctx context.Context, n *sequencer.Node) error {
 	s := r.slices[n]
-	if len(n.Resources) == 0 {
+	if r.whole() {
 		return r.apply(ctx, s.list) // no order: nothing to report or to wait for
 	}
 	r.events.emit(Event{Type: EventNodeStarted, Node: n.ID(), Message: summary(n)})

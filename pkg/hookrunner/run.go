@@ -46,22 +46,26 @@ func ForEvent(hooks []*release.Hook, event release.HookEvent) []*release.Hook {
 }
 
 // Run runs the hooks one after the other. When all have completed they are
-// cleaned up, the last one first. After a failure nothing more starts; the
-// failed hook and those before it are cleaned up by their policies. Cleaning
+// cleaned up, the last one first. After a failure, and once ctx is done,
+// nothing more starts; the hook that failed and those before it are cleaned up
+// by their policies. What could not be created ends the run at once. Cleaning
 // up goes on when ctx is done.
 func Run(ctx context.Context, hooks []*release.Hook, r Runner) error {
+	cleanUp := context.WithoutCancel(ctx)
 	for i, h := range hooks {
 		if err := context.Cause(ctx); err != nil {
+			cleanUpBefore(cleanUp, hooks[:i], r)
 			return err
 		}
 		if err := r.Create(ctx, h); err != nil {
 			return err
 		}
 		if err := r.Wait(ctx, h); err != nil {
-			return failed(context.WithoutCancel(ctx), hooks[:i], h, err, r)
+			failed(cleanUp, h, r)
+			cleanUpBefore(cleanUp, hooks[:i], r)
+			return err
 		}
 	}
-	cleanUp := context.WithoutCancel(ctx)
 	for _, h := range slices.Backward(hooks) {
 		if err := r.Logs(cleanUp, h, release.HookOutputOnSucceeded); err != nil {
 			r.Warn(h, err)
@@ -73,19 +77,22 @@ func Run(ctx context.Context, hooks []*release.Hook, r Runner) error {
 	return nil
 }
 
-// failed cleans up after the failure of a hook; whatever goes wrong in that,
-// the failure is what is returned.
-func failed(ctx context.Context, before []*release.Hook, h *release.Hook, failure error, r Runner) error {
+// failed cleans up the hook that failed. What goes wrong in that must not hide
+// the failure.
+func failed(ctx context.Context, h *release.Hook, r Runner) {
 	if err := r.Logs(ctx, h, release.HookOutputOnFailed); err != nil {
 		r.Warn(h, err)
 	}
 	if err := r.Delete(ctx, h, release.HookFailed); err != nil {
 		r.Warn(h, err)
 	}
-	for _, b := range before {
-		if err := r.Delete(ctx, b, release.HookSucceeded); err != nil {
-			r.Warn(b, err)
+}
+
+// cleanUpBefore cleans up the hooks that completed before the end came.
+func cleanUpBefore(ctx context.Context, hooks []*release.Hook, r Runner) {
+	for _, h := range hooks {
+		if err := r.Delete(ctx, h, release.HookSucceeded); err != nil {
+			r.Warn(h, err)
 		}
 	}
-	return failure
 }

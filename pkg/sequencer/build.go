@@ -18,7 +18,7 @@ import (
 // part of the plan, because only a cluster can tell whether they are met
 // already.
 func Build(in Input) (*Plan, error) {
-	b := &builder{byPath: map[string]int{}}
+	b := &builder{namespace: in.Namespace, byPath: map[string]int{}}
 	b.addChart(in.Root, -1)
 	if err := errors.Join(b.readResources(in), b.resolveSubcharts()); err != nil {
 		return nil, err
@@ -38,6 +38,7 @@ func Build(in Input) (*Plan, error) {
 // builder collects what a plan is made of. A chart, a resource and a node are
 // known by their index.
 type builder struct {
+	namespace string
 	charts    []*chartEntry
 	byPath    map[string]int
 	resources []resource
@@ -119,11 +120,6 @@ func (b *builder) makeNodes() {
 			join(b, i, unsequenced, r.chart, nodeEntry{chart: r.chart, unsequenced: true})
 		}
 	}
-	for _, n := range b.nodes {
-		slices.SortFunc(n.resources, func(x, y int) int {
-			return cmp.Or(compareResources(&b.resources[x], &b.resources[y]), cmp.Compare(x, y))
-		})
-	}
 	slices.SortFunc(b.nodes, b.compareNodes)
 	for v, n := range b.nodes {
 		n.vertex = v
@@ -169,7 +165,6 @@ func (b *builder) compareNodes(x, y *nodeEntry) int {
 		cmp.Compare(b.charts[x.chart].path, b.charts[y.chart].path),
 		cmp.Compare(order(x), order(y)),
 		cmp.Compare(x.layer, y.layer),
-		compareResources(&b.resources[x.resources[0]], &b.resources[y.resources[0]]),
 		cmp.Compare(x.resources[0], y.resources[0]),
 	)
 }
@@ -211,10 +206,23 @@ func (b *builder) plan() *Plan {
 	for i, r := range b.nodeOf {
 		b.nodeOf[i] = renumbered[r]
 	}
+	nameTwins(p.Nodes)
 	for _, c := range b.charts {
 		p.Charts = append(p.Charts, &PlannedChart{Path: c.path, After: b.paths(c.after), OwnAfter: b.paths(c.ownAfter)})
 	}
 	return p
+}
+
+// nameTwins gives nodes whose resources have the same kind and name, in two
+// namespaces for one, different IDs.
+func nameTwins(nodes []*Node) {
+	seen := make(map[string]int, len(nodes))
+	for _, n := range nodes {
+		id := n.ID()
+		if seen[id]++; seen[id] > 1 {
+			n.twin = fmt.Sprintf("#%d", seen[id])
+		}
+	}
 }
 
 func (b *builder) planNode(n *nodeEntry) *Node {

@@ -101,14 +101,28 @@ func (e *UnmetNeedsError) Error() string {
 // String says what is needed, why it is not there in time, and the annotation
 // that mends it.
 func (n UnmetNeed) String() string {
-	return fmt.Sprintf("%s in %s (%s) needs %s, but that is deployed only after it, in %s (%s): %s",
-		n.From.ID, n.FromNode.Title(), n.From.File, n.To.ID, n.ToNode.Title(), n.To.File, n.remedy())
+	why := fmt.Sprintf("but that is deployed only after it, in %s (%s)", n.ToNode.Title(), n.To.File)
+	switch {
+	case n.FromNode == n.ToNode:
+		why = fmt.Sprintf("but that is deployed together with it (%s)", n.To.File)
+	case n.unordered:
+		why = fmt.Sprintf("but nothing puts that before it, in %s (%s)", n.ToNode.Title(), n.To.File)
+	}
+	return fmt.Sprintf("%s in %s (%s) needs %s, %s: %s", n.From.ID, n.FromNode.Title(), n.From.File, n.To.ID, why, n.remedy())
 }
 
 func (n UnmetNeed) remedy() string {
+	from, to := n.FromNode.Chart, n.ToNode.Chart
 	switch {
-	case n.FromNode.Chart != n.ToNode.Chart:
-		return fmt.Sprintf("let chart %s be deployed before chart %s, or move the %s there", n.ToNode.Chart, n.FromNode.Chart, n.To.ID.Kind)
+	case strings.HasPrefix(from, to+"/"):
+		return fmt.Sprintf("move the %s into chart %s, or take what leads to that chart out of helm.sh/depends-on/subcharts of chart %s",
+			n.To.ID.Kind, from, to)
+	case from != to && !n.unordered:
+		return fmt.Sprintf("turn the order between charts %s and %s round, which depends-on in Chart.yaml declares, or move the %s", from, to, n.To.ID.Kind)
+	case from != to:
+		return fmt.Sprintf("let chart %s depend on chart %s, by depends-on or helm.sh/depends-on/subcharts in Chart.yaml, or move the %s", from, to, n.To.ID.Kind)
+	case mustComeFirst(n.To.ID.Kind, n.FromNode == n.ToNode):
+		return fmt.Sprintf("annotate %s with helm.sh/layer and a layer of its own, and %s with depends-on.helm.sh/layers and that layer", n.To.ID, n.From.ID)
 	case n.FromNode.Layer != "":
 		return fmt.Sprintf("annotate %s with helm.sh/layer: %s, or with a layer that comes before it", n.To.ID, n.FromNode.Layer)
 	}

@@ -30,6 +30,8 @@ type Chart struct {
 	// DependsOnSubcharts are the names of the subcharts that must be ready
 	// before the chart's own resources.
 	DependsOnSubcharts []string `json:"dependsOnSubcharts,omitempty"`
+	// DependsOnKey is the annotation that they are written under, for messages.
+	DependsOnKey string `json:"-"`
 	// Dependencies are the entries of its dependencies.
 	Dependencies []Dependency `json:"dependencies,omitempty"`
 	// Subcharts are the charts inside it that take part.

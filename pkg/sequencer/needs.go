@@ -3,42 +3,54 @@
 
 package sequencer
 
-import "fmt"
+import (
+	"cmp"
+	"fmt"
+
+	"github.com/ordered-helm/helm/internal/dag"
+)
 
 // findNeeds follows the references between resources and notes those that
 // point at what is only deployed after the resource that needs it is ready.
 func (b *builder) findNeeds(p *Plan) {
 	later := newLater(p)
-	for i := range b.resources {
-		from := &b.resources[i]
-		fromNode := b.nodeOf[i]
-		if !p.Nodes[fromNode].Awaited {
-			continue
-		}
-		for _, id := range b.references(from) {
-			j, inRelease := b.byID[id]
-			if inRelease && later.is(b.nodeOf[j], fromNode) {
-				p.Unmet = append(p.Unmet, UnmetNeed{
-					From: &from.PlannedResource, To: &b.resources[j].PlannedResource,
-					FromNode: p.Nodes[fromNode], ToNode: p.Nodes[b.nodeOf[j]],
-				})
+	for _, n := range b.nodes {
+		seen := map[[2]int]bool{}
+		for _, i := range n.resources {
+			for _, id := range b.references(&b.resources[i]) {
+				j, inRelease := b.byID[id]
+				if inRelease && i != j && !seen[[2]int{i, j}] {
+					seen[[2]int{i, j}] = true
+					b.checkNeed(p, later, i, j)
+				}
 			}
 		}
 	}
-	p.Unmet = uniqueNeeds(p.Unmet)
 	b.warnLateBindings(p, later)
 }
 
-func uniqueNeeds(needs []UnmetNeed) []UnmetNeed {
-	seen := map[[2]*PlannedResource]bool{}
-	var unique []UnmetNeed
-	for _, n := range needs {
-		if edge := [2]*PlannedResource{n.From, n.To}; !seen[edge] {
-			seen[edge] = true
-			unique = append(unique, n)
-		}
+// checkNeed notes that resource i needs resource j if the order does not allow
+// for it.
+func (b *builder) checkNeed(p *Plan, later *later, i, j int) {
+	from, to := b.nodeOf[i], b.nodeOf[j]
+	need := UnmetNeed{
+		From: &b.resources[i].PlannedResource, To: &b.resources[j].PlannedResource,
+		FromNode: p.Nodes[from], ToNode: p.Nodes[to],
 	}
-	return unique
+	switch {
+	case later.is(to, from):
+	case !mustComeFirst(need.To.ID.Kind, from == to) || later.is(from, to):
+		return
+	default:
+		need.unordered = true
+	}
+	p.Unmet = append(p.Unmet, need)
+}
+
+// mustComeFirst reports whether the API server refuses an object whose need of
+// the kind is not met yet. A namespace goes before the rest of its own node.
+func mustComeFirst(kind string, sameNode bool) bool {
+	return kind == "CustomResourceDefinition" || kind == "Namespace" && !sameNode
 }
 
 // warnLateBindings warns of role bindings that are deployed only after the
@@ -68,10 +80,11 @@ func (b *builder) accountUsers(p *Plan) map[ID][]int {
 	for i := range b.resources {
 		r := &b.resources[i]
 		spec := podSpec(r.ID.Kind, r.object)
-		if name := text(spec, "serviceAccountName"); name != "" && p.Nodes[b.nodeOf[i]].Awaited {
-			account := ID{Kind: "ServiceAccount", Namespace: r.ID.Namespace, Name: name}
-			users[account] = append(users[account], i)
+		if spec == nil || !p.Nodes[b.nodeOf[i]].Awaited {
+			continue
 		}
+		account := ID{Kind: "ServiceAccount", Namespace: r.ID.Namespace, Name: cmp.Or(accountOf(spec), "default")}
+		users[account] = append(users[account], i)
 	}
 	return users
 }
@@ -92,12 +105,16 @@ func (b *builder) servedBy(binding *resource, users map[ID][]int) []int {
 }
 
 // later answers which nodes are deployed only after another one is ready. It
-// looks at what comes after a node at most once.
+// remembers what comes after the nodes that it was asked for last.
 type later struct {
 	plan       *Plan
-	dependents interface{ Descendants(int) []bool }
+	dependents *dag.Graph
 	known      map[int][]bool
 }
+
+// mostKnown bounds what later remembers: who asks, asks for one node after the
+// other.
+const mostKnown = 64
 
 func newLater(p *Plan) *later {
 	return &later{plan: p, dependents: p.graph.Reverse(), known: map[int][]bool{}}
@@ -110,6 +127,9 @@ func (l *later) is(x, y int) bool {
 	}
 	after, known := l.known[y]
 	if !known {
+		if len(l.known) == mostKnown {
+			clear(l.known)
+		}
 		after = l.dependents.Descendants(y)
 		l.known[y] = after
 	}

@@ -37,12 +37,4 @@ func children(object map[string]any, key string) []map[string]any {
 	return maps
 }
 
-func keys(object map[string]any) []string {
-	all := make([]string, 0, len(object))
-	for key := range object {
-		all = append(all, key)
-	}
-	return all
-}
-
 func sortInts(list []int) { slices.Sort(list) }

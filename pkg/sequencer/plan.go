@@ -44,6 +44,9 @@ type Node struct {
 	// Resources are its resources in Helm's install order of kinds, then by
 	// name.
 	Resources []*PlannedResource
+
+	// twin tells it from a node before it that would have the same ID.
+	twin string
 }
 
 // ID names the node within its plan: "chart:layer", "chart:(Kind/name)", or
@@ -55,7 +58,7 @@ func (n *Node) ID() string {
 	case n.Layer != "":
 		return n.Chart + ":" + n.Layer
 	}
-	return n.Chart + ":(" + n.Resources[0].ID.String() + ")"
+	return n.Chart + ":(" + n.Resources[0].ID.String() + ")" + n.twin
 }
 
 // Title names the node for people, as in `layer "database" of chart shop`.
@@ -102,11 +105,16 @@ type PlannedChart struct {
 }
 
 // UnmetNeed is a reference to an object of the same release that is only
-// deployed after what needs it is ready, so that it never gets ready.
+// deployed after what needs it is ready, so that it never gets ready. What the
+// API server itself must know first, a definition or a namespace, is also one
+// when nothing puts it first.
 type UnmetNeed struct {
 	// From needs To; they are in FromNode and ToNode.
 	From, To         *PlannedResource
 	FromNode, ToNode *Node
+
+	// unordered is whether neither node comes before the other.
+	unordered bool
 }
 
 // Whole returns the plan of what has no order: one node, without resources of

@@ -6,11 +6,12 @@ package sequencer
 import "cmp"
 
 // references lists the objects that a resource cannot get ready without, as
-// far as Kubernetes' own kinds tell. Optional references are left out, and so
-// are those into other namespaces' charts that the caller cannot find.
+// far as Kubernetes' own kinds tell. Optional references are left out.
 func (b *builder) references(r *resource) []ID {
-	c := refCollector{namespace: r.ID.Namespace, object: r.object}
-	c.add("", "Namespace", "", text(child(r.object, "metadata"), "namespace"))
+	c := refCollector{namespace: r.ID.Namespace}
+	if r.ID.Namespace != b.namespace { // which is there: the release is stored in it
+		c.add("", "Namespace", "", r.ID.Namespace)
+	}
 	if pod := podSpec(r.ID.Kind, r.object); pod != nil {
 		c.pod(pod)
 	}
@@ -19,10 +20,10 @@ func (b *builder) references(r *resource) []ID {
 	case "StatefulSet":
 		c.local("Service", text(spec, "serviceName"))
 		for _, claim := range children(spec, "volumeClaimTemplates") {
-			c.add("storage.k8s.io", "StorageClass", "", text(child(claim, "spec"), "storageClassName"))
+			c.storageClass(child(claim, "spec"))
 		}
 	case "PersistentVolumeClaim":
-		c.add("storage.k8s.io", "StorageClass", "", text(spec, "storageClassName"))
+		c.storageClass(spec)
 	case "APIService":
 		c.service(child(spec, "service"))
 	case "ValidatingWebhookConfiguration", "MutatingWebhookConfiguration":
@@ -51,7 +52,6 @@ func podSpec(kind string, object map[string]any) map[string]any {
 
 type refCollector struct {
 	namespace string
-	object    map[string]any
 	refs      []ID
 }
 
@@ -64,12 +64,16 @@ func (c *refCollector) add(group, kind, namespace, name string) {
 // local adds an object of the core API in the resource's own namespace.
 func (c *refCollector) local(kind, name string) { c.add("", kind, c.namespace, name) }
 
+func (c *refCollector) storageClass(claim map[string]any) {
+	c.add("storage.k8s.io", "StorageClass", "", text(claim, "storageClassName"))
+}
+
 func (c *refCollector) service(ref map[string]any) {
 	c.add("", "Service", cmp.Or(text(ref, "namespace"), c.namespace), text(ref, "name"))
 }
 
 func (c *refCollector) pod(spec map[string]any) {
-	c.local("ServiceAccount", cmp.Or(text(spec, "serviceAccountName"), text(spec, "serviceAccount")))
+	c.local("ServiceAccount", accountOf(spec))
 	for _, secret := range children(spec, "imagePullSecrets") {
 		c.local("Secret", text(secret, "name"))
 	}
@@ -85,10 +89,17 @@ func (c *refCollector) pod(spec map[string]any) {
 	}
 }
 
+// accountOf is the service account of a pod's spec, which has an older name.
+func accountOf(spec map[string]any) string {
+	return cmp.Or(text(spec, "serviceAccountName"), text(spec, "serviceAccount"))
+}
+
 func (c *refCollector) volume(v map[string]any) {
 	c.source("ConfigMap", child(v, "configMap"), "name")
 	c.source("Secret", child(v, "secret"), "secretName")
 	c.local("PersistentVolumeClaim", text(child(v, "persistentVolumeClaim"), "claimName"))
+	c.storageClass(child(v, "ephemeral", "volumeClaimTemplate", "spec"))
+	c.local("Secret", text(child(v, "csi", "nodePublishSecretRef"), "name"))
 	for _, s := range children(child(v, "projected"), "sources") {
 		c.source("ConfigMap", child(s, "configMap"), "name")
 		c.source("Secret", child(s, "secret"), "name")

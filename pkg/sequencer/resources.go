@@ -7,6 +7,7 @@ import (
 	"cmp"
 	"errors"
 	"fmt"
+	"maps"
 	"slices"
 	"strings"
 
@@ -20,7 +21,8 @@ import (
 const clusterScoped = " Namespace ClusterRole ClusterRoleBinding CustomResourceDefinition PriorityClass " +
 	"StorageClass PersistentVolume IngressClass RuntimeClass ValidatingWebhookConfiguration " +
 	"MutatingWebhookConfiguration ValidatingAdmissionPolicy ValidatingAdmissionPolicyBinding " +
-	"MutatingAdmissionPolicy MutatingAdmissionPolicyBinding APIService CSIDriver Node VolumeSnapshotClass "
+	"MutatingAdmissionPolicy MutatingAdmissionPolicyBinding APIService CSIDriver Node VolumeSnapshotClass " +
+	"VolumeAttributesClass FlowSchema PriorityLevelConfiguration CertificateSigningRequest DeviceClass PodSecurityPolicy "
 
 // resource is a resource on its way into a plan.
 type resource struct {
@@ -37,6 +39,7 @@ func (b *builder) readResources(in Input) error {
 	flat := flatten(in.Resources)
 	ranks := kindRanks()
 	scopes := customScopes(flat)
+	resources := make([]resource, 0, len(flat))
 	var problems []error
 	for _, r := range flat {
 		chart, ok := b.byPath[r.Chart]
@@ -50,34 +53,69 @@ func (b *builder) readResources(in Input) error {
 		if err := res.readAnnotations(b.charts[chart].Sequenced); err != nil {
 			problems = append(problems, &ResourceError{File: r.File, ID: res.ID, Err: err})
 		}
-		b.resources = append(b.resources, res)
+		resources = append(resources, res)
 	}
+	b.resources = sorted(resources)
 	b.readDefinitions()
 	problems = append(problems, b.duplicates()...)
 	return errors.Join(problems...)
 }
 
+// sorted puts the resources in an order that does not depend on that in which
+// they came: a chart's together, and these as a node deploys them.
+func sorted(resources []resource) []resource {
+	order := make([]int, len(resources))
+	for i := range order {
+		order[i] = i
+	}
+	slices.SortFunc(order, func(i, j int) int {
+		x, y := &resources[i], &resources[j]
+		return cmp.Or(cmp.Compare(x.chart, y.chart), compareResources(x, y), cmp.Compare(x.File, y.File), cmp.Compare(i, j))
+	})
+	all := make([]resource, len(resources))
+	for to, from := range order {
+		all[to] = resources[from]
+	}
+	return all
+}
+
 // flatten puts the items of lists in the place of the lists.
 func flatten(in []Resource) []Resource {
-	if !slices.ContainsFunc(in, func(r Resource) bool { _, is := r.Object["items"].([]any); return is }) {
+	if !slices.ContainsFunc(in, func(r Resource) bool { return isList(r.Object) }) {
 		return in
 	}
 	var out []Resource
 	for _, r := range in {
-		items, isList := r.Object["items"].([]any)
-		if !isList {
+		if !isList(r.Object) {
 			out = append(out, r)
 			continue
 		}
 		var inner []Resource
-		for _, item := range items {
-			if object, ok := item.(map[string]any); ok {
-				inner = append(inner, Resource{Chart: r.Chart, File: r.File, Object: object})
-			}
+		for _, item := range children(r.Object, "items") {
+			inner = append(inner, Resource{Chart: r.Chart, File: r.File, Object: itemOf(r.Object, item)})
 		}
 		out = append(out, flatten(inner)...)
 	}
 	return out
+}
+
+// isList tells lists as Kubernetes does, by their items; List itself has no
+// other content.
+func isList(object map[string]any) bool {
+	_, hasItems := object["items"].([]any)
+	return hasItems || text(object, "kind") == "List"
+}
+
+// itemOf gives an item of a list. The items of a list of one kind, such as
+// ConfigMapList, need not say theirs.
+func itemOf(list, item map[string]any) map[string]any {
+	kind, ofKind := strings.CutSuffix(text(list, "kind"), "List")
+	if text(item, "kind") != "" || !ofKind || kind == "" {
+		return item
+	}
+	typed := maps.Clone(item)
+	typed["kind"], typed["apiVersion"] = kind, list["apiVersion"]
+	return typed
 }
 
 func (r *resource) identify(namespace string, scopes map[[2]string]bool) {
@@ -86,10 +124,15 @@ func (r *resource) identify(namespace string, scopes map[[2]string]bool) {
 	r.ID.Kind, r.ID.Name = text(r.object, "kind"), text(metadata, "name")
 	r.ID.Group = groupOf(r.APIVersion)
 	if clusterWide, custom := scopes[[2]string{r.ID.Group, r.ID.Kind}]; custom && clusterWide ||
-		!custom && strings.Contains(clusterScoped, " "+r.ID.Kind+" ") {
+		!custom && isBuiltIn(r.ID.Group) && strings.Contains(clusterScoped, " "+r.ID.Kind+" ") {
 		return
 	}
 	r.ID.Namespace = cmp.Or(text(metadata, "namespace"), namespace)
+}
+
+// isBuiltIn reports whether a group is one of Kubernetes' own.
+func isBuiltIn(group string) bool {
+	return !strings.Contains(group, ".") || strings.HasSuffix(group, ".k8s.io")
 }
 
 // readDefinitions notes which kinds the release defines itself, and which
@@ -133,12 +176,14 @@ func customScopes(in []Resource) map[[2]string]bool {
 func (r *resource) readAnnotations(sequenced bool) error {
 	metadata := child(r.object, "metadata")
 	annotations := child(metadata, "annotations")
-	if !sequenced {
-		r.declares = slices.ContainsFunc(keys(annotations), annotation.IsOurs)
-		return nil
-	}
 	if _, misplaced := metadata["runHooksInParallel"]; misplaced {
 		return errors.New("metadata.runHooksInParallel has no meaning in a template: write runHooksInParallel into Chart.yaml")
+	}
+	if !sequenced {
+		for key := range annotations {
+			r.declares = r.declares || annotation.IsOurs(key)
+		}
+		return nil
 	}
 	order, err := annotation.ReadResource(annotations)
 	r.order, r.declares = order, order.Declares()

@@ -4,8 +4,11 @@
 package sequencer
 
 import (
+	"cmp"
 	"errors"
 	"slices"
+
+	"github.com/ordered-helm/helm/internal/annotation"
 )
 
 // resolveSubcharts turns the names by which charts name subcharts into charts.
@@ -18,7 +21,7 @@ func (b *builder) resolveSubcharts() error {
 		problems = append(problems, c.Problem)
 		names := b.namesIn(i)
 		for _, name := range c.DependsOnSubcharts {
-			charts, err := names.resolve(name, "helm.sh/depends-on/subcharts", -1)
+			charts, err := names.resolve(name, cmp.Or(c.DependsOnKey, annotation.DependsOnSubcharts), -1)
 			problems = append(problems, err)
 			c.ownAfter = append(c.ownAfter, charts...)
 		}

@@ -5,7 +5,6 @@
 package binaries
 
 import (
-	"context"
 	"fmt"
 	"os"
 	"os/exec"
@@ -22,28 +21,23 @@ type Set struct {
 	Helm, Stock string
 }
 
-// What Get has built in this test process.
-var (
-	once  sync.Mutex
-	built *Set
-)
+// built is the outcome of the one build of a test process.
+var built = sync.OnceValues(build)
 
 // Get builds both programs with make, once in a process and one process at a
-// time, and says where they are.
+// time, and says where they are. BINARIES may name a folder that has them, as
+// helm and stock-helm; nothing is built then.
 func Get(tb testing.TB) Set {
 	tb.Helper()
-	once.Lock()
-	defer once.Unlock()
-	if built != nil {
-		return *built
-	}
-	set, err := build(tb.Context())
+	set, err := Build()
 	if err != nil {
 		tb.Fatal(err)
 	}
-	built = &set
 	return set
 }
+
+// Build is Get for who has no test at hand.
+func Build() (Set, error) { return built() }
 
 // Root is the folder of the repository.
 func Root(tb testing.TB) string {
@@ -71,7 +65,10 @@ func root() (string, error) {
 	}
 }
 
-func build(ctx context.Context) (Set, error) {
+func build() (Set, error) {
+	if bin := os.Getenv("BINARIES"); bin != "" {
+		return in(bin), nil
+	}
 	root, err := root()
 	if err != nil {
 		return Set{}, err
@@ -85,9 +82,15 @@ func build(ctx context.Context) (Set, error) {
 		return Set{}, err
 	}
 	defer func() { _ = lock.Unlock() }()
-	cmd := exec.CommandContext(ctx, "make", "-C", root, "build", "stock")
+	// The build belongs to the process, not to the test that happens to ask
+	// first: no test's end may cut it off.
+	cmd := exec.Command("make", "-C", root, "build", "stock") //nolint:noctx // see above
 	if out, err := cmd.CombinedOutput(); err != nil {
 		return Set{}, fmt.Errorf("make build stock: %w\n%s", err, out)
 	}
-	return Set{Helm: filepath.Join(bin, "helm"), Stock: filepath.Join(bin, "stock-helm")}, nil
+	return in(bin), nil
+}
+
+func in(bin string) Set {
+	return Set{Helm: filepath.Join(bin, "helm"), Stock: filepath.Join(bin, "stock-helm")}
 }

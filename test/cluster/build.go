@@ -77,6 +77,9 @@ func build(ctx context.Context, source, cache, command string) error {
 	cmd := exec.CommandContext(ctx, "go", "build", "-trimpath", "-buildvcs=false", "-o", temporary, "./cmd/devcluster")
 	cmd.Dir = source
 	cmd.Env = append(os.Environ(), "GOWORK=off")
+	cmd.SysProcAttr = dieWithParent()
+	runtime.LockOSThread()
+	defer runtime.UnlockOSThread()
 	if output, err := cmd.CombinedOutput(); err != nil {
 		return fmt.Errorf("build devcluster: %w\n%s", err, output)
 	}

@@ -121,6 +121,28 @@ func TestNewIsAClusterOfItsOwn(t *testing.T) {
 	}
 }
 
+func TestClusterOfUpIsUsedAndLeftRunning(t *testing.T) {
+	c := Shared(t)
+	t.Setenv(ReuseEnv, c.Dir())
+	reused, err := openOrStart(t.Context())
+	if err != nil {
+		t.Fatal(err)
+	}
+	if reused.Config().Host != c.Config().Host {
+		t.Errorf("the cluster is at %s, not at %s", reused.Config().Host, c.Config().Host)
+	}
+	if err := reused.stop(); err != nil {
+		t.Error(err)
+	}
+	if _, err := reused.Client().Discovery().ServerVersion(); err != nil {
+		t.Errorf("it does not run any more: %v", err)
+	}
+	t.Setenv(ReuseEnv, t.TempDir())
+	if _, err := openOrStart(t.Context()); err == nil || !strings.Contains(err.Error(), ReuseEnv) {
+		t.Errorf("where no cluster runs, the error is %v", err)
+	}
+}
+
 func TestOpenSaysWhatIsMissing(t *testing.T) {
 	dir := filepath.Join(t.TempDir(), "nothing")
 	if _, err := open(dir); err == nil || !strings.Contains(err.Error(), dir) {

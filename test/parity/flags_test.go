@@ -11,6 +11,8 @@ import (
 	"slices"
 	"strings"
 	"testing"
+
+	"github.com/ordered-helm/helm/test/binaries"
 )
 
 // helpFlag matches a flag in a help text: shorthand, name, type, and its
@@ -23,10 +25,7 @@ type flagOf struct{ shorthand, kind, value string }
 // TestFlags compares the flags of every command: their names, shorthands, types
 // and defaults.
 func TestFlags(t *testing.T) {
-	programs, err := built()
-	if err != nil {
-		t.Fatal(err)
-	}
+	programs := binaries.Get(t)
 	// What the commands have beside stock's flags, or instead of them.
 	const wait, readiness = "wait", "readiness-timeout"
 	orderly := map[string]flagOf{wait: {kind: "true|false|ordered[=true]"}, readiness: {kind: "duration"}}
@@ -52,9 +51,9 @@ func TestFlags(t *testing.T) {
 	}
 	for _, tt := range tests {
 		t.Run("helm "+tt.command, func(t *testing.T) {
-			want := flagsOf(t, programs.stock, tt.command)
+			want := flagsOf(t, programs.Stock, tt.command)
 			maps.Copy(want, tt.differs)
-			got := flagsOf(t, programs.ours, tt.command)
+			got := flagsOf(t, programs.Helm, tt.command)
 			for _, name := range slices.Sorted(maps.Keys(want)) {
 				if flag, ok := got[name]; !ok || flag != want[name] {
 					t.Errorf("--%s is %+v, want %+v", name, flag, want[name])
@@ -70,15 +69,12 @@ func TestFlags(t *testing.T) {
 
 // TestUsageLines compares the usage line and the aliases of every command.
 func TestUsageLines(t *testing.T) {
-	programs, err := built()
-	if err != nil {
-		t.Fatal(err)
-	}
+	programs := binaries.Get(t)
 	usage := regexp.MustCompile(`(?s)\nUsage:\n.*?\n\n(?:Aliases:\n.*?\n\n)?`)
 	for _, command := range []string{"get", "get all", "get hooks", "get manifest", "get metadata", "get notes", "get values",
 		"install", "list", "status", "template", "uninstall", "version"} {
 		t.Run(command, func(t *testing.T) {
-			stock, ours := usage.FindString(help(t, programs.stock, command)), usage.FindString(help(t, programs.ours, command))
+			stock, ours := usage.FindString(help(t, programs.Stock, command)), usage.FindString(help(t, programs.Helm, command))
 			if d := diff(stock, ours); d != "" || stock == "" {
 				t.Errorf("stock (-) and ours (+) differ:\n%s", d)
 			}

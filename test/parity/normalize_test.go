@@ -34,6 +34,10 @@ var usualRules = []rule{
 	pattern("generated name", "it ends in the time in seconds", `-1[7-9]\d{8}\b`, "-SECONDS"),
 	pattern("UUID", "the API server draws it", `[0-9a-f]{8}-[0-9a-f]{4}-[0-9a-f]{4}-[0-9a-f]{4}-[0-9a-f]{12}`, "UUID"),
 	pattern("klog's line head", "it holds the time and the process", `(?m)^([IWEF])\d{4} \d\d:\d\d:\d\d\.\d+ +\d+ `, "$1 "),
+	pattern("answer cut short", "client-go says so only if the deadline falls between an answer's head and its end",
+		`(?m)^E request\.go:\d+\] "Unexpected error when reading response body" .*\n`, ""),
+	pattern("deadline while throttled", "client-go says where it was when the deadline fell",
+		`client rate limiter Wait returned an error: (?:rate: Wait\(n=1\) would exceed context deadline|context deadline exceeded)`, "context deadline exceeded"),
 	pattern("slog's line head", "it holds the time", `(?m)^`+thisYear+`/\d\d/\d\d \d\d:\d\d:\d\d `, ""),
 }
 

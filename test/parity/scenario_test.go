@@ -14,6 +14,7 @@ import (
 	"testing"
 	"time"
 
+	"github.com/ordered-helm/helm/test/binaries"
 	"github.com/ordered-helm/helm/test/cluster"
 )
 
@@ -50,10 +51,7 @@ const (
 // runScenarios runs a table of scenarios side by side.
 func runScenarios(t *testing.T, table []scenario) {
 	t.Helper()
-	programs, err := built()
-	if err != nil {
-		t.Fatal(err)
-	}
+	programs := binaries.Get(t)
 	for _, sc := range table {
 		t.Run(sc.name, func(t *testing.T) {
 			t.Parallel()
@@ -64,7 +62,7 @@ func runScenarios(t *testing.T, table []scenario) {
 
 // compare takes the steps of a scenario with both programs and compares what
 // they showed and left behind.
-func compare(t *testing.T, programs binaries, sc scenario) {
+func compare(t *testing.T, programs binaries.Set, sc scenario) {
 	t.Helper()
 	ctx, cancel := context.WithTimeout(t.Context(), scenarioTimeout)
 	defer cancel()
@@ -74,8 +72,8 @@ func compare(t *testing.T, programs binaries, sc scenario) {
 		kubeconfig = cluster.Shared(t).Kubeconfig()
 	}
 	number := scenarioNumber.Add(1)
-	stock := newWorld(t, sc, worldOptions{program: programs.stock, side: sideStock, number: number, kubeconfig: kubeconfig})
-	ours := newWorld(t, sc, worldOptions{program: programs.ours, side: sideOurs, number: number, kubeconfig: kubeconfig})
+	stock := newWorld(t, sc, worldOptions{program: programs.Stock, side: sideStock, number: number, kubeconfig: kubeconfig})
+	ours := newWorld(t, sc, worldOptions{program: programs.Helm, side: sideOurs, number: number, kubeconfig: kubeconfig})
 
 	var both sync.WaitGroup
 	both.Go(func() { stock.takeSteps(ctx, sc.steps) })

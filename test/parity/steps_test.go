@@ -15,6 +15,8 @@ import (
 	"strings"
 	"syscall"
 	"time"
+
+	"github.com/ordered-helm/helm/test/binaries"
 )
 
 // helmRun is one run of helm.
@@ -64,11 +66,11 @@ func (r helmRun) interrupted(signal os.Signal, at string) helmRun {
 func (r helmRun) run(ctx context.Context, w *world) (string, error) {
 	program := w.program
 	if r.stock {
-		programs, err := built()
+		programs, err := binaries.Build()
 		if err != nil {
 			return "", err
 		}
-		program = programs.stock
+		program = programs.Stock
 	}
 	args := make([]string, len(r.args))
 	for i, arg := range r.args {

@@ -8,9 +8,11 @@ import (
 	"context"
 	"fmt"
 	"io/fs"
+	"maps"
 	"math/rand/v2"
 	"os"
 	"path/filepath"
+	"slices"
 	"strings"
 	"testing"
 )
@@ -26,6 +28,7 @@ type world struct {
 	env       []string
 	cluster   *server // nil without a cluster
 	rules     []rule
+	given     map[string]string // the files of testdata, by path
 
 	seen []string
 	err  error
@@ -58,7 +61,8 @@ func newWorld(t *testing.T, sc scenario, o worldOptions) *world {
 		kubeconfig = o.kubeconfig
 		w.cluster = connect(t, o.kubeconfig, w.namespace)
 	}
-	if err := copyTree(w.dir, "testdata", w.namespace); err != nil {
+	var err error
+	if w.given, err = copyTree(w.dir, "testdata", w.namespace); err != nil {
 		t.Fatal(err)
 	}
 	w.env = append([]string{
@@ -89,9 +93,11 @@ func (w *world) expand(s string) string {
 	return strings.ReplaceAll(s, namespacePlaceholder, w.namespace)
 }
 
-// copyTree copies a folder's contents, with the namespace filled in.
-func copyTree(to, from, namespace string) error {
-	return filepath.WalkDir(from, func(path string, entry fs.DirEntry, err error) error {
+// copyTree copies a folder's contents, with the namespace filled in. It returns
+// them by their path below the folder.
+func copyTree(to, from, namespace string) (map[string]string, error) {
+	contents := make(map[string]string)
+	err := filepath.WalkDir(from, func(path string, entry fs.DirEntry, err error) error {
 		if err != nil {
 			return err
 		}
@@ -112,39 +118,54 @@ func copyTree(to, from, namespace string) error {
 			return err
 		}
 		data = bytes.ReplaceAll(data, []byte(namespacePlaceholder), []byte(namespace))
+		contents[relative] = string(data)
 		return os.WriteFile(target, data, info.Mode().Perm())
 	})
+	return contents, err
 }
 
-// files describes every file in the world's folder.
+// files describes the files in the world's folder that were added or changed,
+// and names those of testdata that are gone.
 func (w *world) files() (string, error) {
 	var out strings.Builder
+	unseen := maps.Clone(w.given)
 	err := filepath.WalkDir(w.dir, func(path string, entry fs.DirEntry, err error) error {
-		if err != nil {
+		switch {
+		case err != nil:
 			return err
-		}
-		if entry.IsDir() {
-			if entry.Name() == ".kube" { // caches of what the API server offers
-				return fs.SkipDir
-			}
+		case entry.Name() == ".kube": // caches of what the API server offers
+			return fs.SkipDir
+		case entry.IsDir():
 			return nil
 		}
-		info, err := entry.Info()
-		if err != nil {
-			return err
-		}
-		data, err := os.ReadFile(path)
-		if err != nil {
-			return err
-		}
-		if filepath.Ext(path) == ".tgz" {
-			data = fmt.Appendf(nil, "a package")
-		}
 		relative, err := filepath.Rel(w.dir, path)
-		fmt.Fprintf(&out, "file %s %v\n%s\n", relative, info.Mode(), data)
+		if err != nil {
+			return err
+		}
+		delete(unseen, relative)
+		text, err := describeFile(path)
+		if given, ok := w.given[relative]; !ok || !strings.HasSuffix(text, "\n"+given+"\n") {
+			fmt.Fprintf(&out, "file %s %s", relative, text)
+		}
 		return err
 	})
+	for _, path := range slices.Sorted(maps.Keys(unseen)) {
+		fmt.Fprintf(&out, "no file %s\n", path)
+	}
 	return out.String(), err
+}
+
+// describeFile returns a file's mode and contents. Those of a package hold times.
+func describeFile(path string) (string, error) {
+	info, err := os.Stat(path)
+	if err != nil {
+		return "", err
+	}
+	data, err := os.ReadFile(path)
+	if filepath.Ext(path) == ".tgz" {
+		data = []byte("a package")
+	}
+	return fmt.Sprintf("%v\n%s\n", info.Mode(), data), err
 }
 
 // leftBehind is the last step of every scenario: it looks at what is on the

@@ -40,6 +40,9 @@ type Declaration struct {
 	// DependsOnSubcharts are the subcharts, by alias, name or tag, that must be
 	// ready before the chart's own resources.
 	DependsOnSubcharts []string
+	// DependsOnKey is the key, as it was written, that DependsOnSubcharts comes
+	// from, for messages; the first one where there were two.
+	DependsOnKey string
 	// Hooks is how the chart's hooks run.
 	Hooks HookMode
 	// Dependencies are the entries of the chart's dependencies, in their order.
@@ -180,6 +183,9 @@ func (d *Declaration) readSequencing(raw *rawChart) error {
 	for _, key := range []string{annotation.DependsOnSubcharts, annotation.DependsOnSubchartsLegal} {
 		names, err := annotation.Names(key, raw.Annotations[key])
 		problems = append(problems, err)
+		if len(names) > 0 && d.DependsOnKey == "" {
+			d.DependsOnKey = key
+		}
 		subcharts = append(subcharts, names...)
 	}
 	d.DependsOnSubcharts = sortedUnique(subcharts)

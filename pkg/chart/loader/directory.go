@@ -95,7 +95,7 @@ func (r *folderReader) follow(path string) error {
 		return err
 	}
 	if path != r.top {
-		log.Printf("found symbolic link in path: %s resolves to %s. Contents of linked file included", path, target)
+		log.Printf("found symbolic link in path: %s resolves to %s. Contents of linked file included and used", path, target)
 	}
 	name := filepath.ToSlash(strings.TrimPrefix(path, r.top+string(filepath.Separator)))
 	if path != r.top && r.rules.Ignore(name, info) {

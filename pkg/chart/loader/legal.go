@@ -37,22 +37,41 @@ func legalFiles(files []*BufferedFile) ([]*BufferedFile, error) {
 }
 
 func legalFile(f *BufferedFile) ([]byte, error) {
-	switch {
-	case f.Name == chartFile,
-		strings.HasPrefix(f.Name, "charts/") && path.Base(f.Name) == chartFile:
-		data, err := legalChartYAML(f.Data)
-		if err != nil {
-			return nil, fmt.Errorf("%s: %w", f.Name, err)
-		}
-		return data, nil
-	case strings.HasPrefix(f.Name, "charts/") && path.Ext(f.Name) == ".tgz":
-		data, err := legalArchive(f.Data)
-		if err != nil {
-			return nil, fmt.Errorf("%s: %w", f.Name, err)
-		}
-		return data, nil
+	var legal func([]byte) ([]byte, error)
+	switch own := ownPath(f.Name); {
+	case own == chartFile:
+		legal = legalChartYAML
+	case own != "":
+		legal = legalArchive
+	default:
+		return f.Data, nil
 	}
-	return f.Data, nil
+	data, err := legal(f.Data)
+	if err != nil {
+		return nil, fmt.Errorf("%s: %w", f.Name, err)
+	}
+	return data, nil
+}
+
+// ownPath gives the path that a file has within its own chart, if that is
+// Chart.yaml or the archive of a subchart; it is empty for any other file, and
+// for what Helm passes over. An archive's path is its name.
+func ownPath(name string) string {
+	for name != chartFile {
+		rest, inCharts := strings.CutPrefix(name, "charts/")
+		folder, below, isFolder := strings.Cut(rest, "/")
+		if !inCharts || folder == "" || folder[0] == '_' || folder[0] == '.' {
+			return ""
+		}
+		if !isFolder {
+			if path.Ext(folder) == ".tgz" {
+				return folder
+			}
+			return ""
+		}
+		name = below
+	}
+	return name
 }
 
 // legalChartYAML rewrites the list-valued annotations of ours in a Chart.yaml.

@@ -41,7 +41,9 @@ type ControlPlane struct {
 	spawner     *process.Spawner
 	credentials *credentials
 	server      string
-	processes   []*process.Process
+	// processes are in the order of their start: etcd, the API server, and
+	// those that only use the API server.
+	processes []*process.Process
 }
 
 // Start starts a control plane and returns when its API server is ready; the
@@ -155,9 +157,14 @@ func (c *ControlPlane) Watch(ctx context.Context) error {
 }
 
 // Stop ends all processes, also when ctx has ended, and returns when they are
-// gone.
+// gone. Each ends before what it depends on: an API server without etcd takes
+// long to give up.
 func (c *ControlPlane) Stop(ctx context.Context) {
-	c.stop(ctx, c.processes)
+	served := min(len(c.processes), 2)
+	c.stop(ctx, c.processes[served:])
+	for i := served - 1; i >= 0; i-- {
+		c.stop(ctx, c.processes[i:i+1])
+	}
 	c.spawner.Close()
 }
 

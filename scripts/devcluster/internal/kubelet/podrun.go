@@ -22,9 +22,9 @@ type podRun struct {
 	mounted bool
 	// stopping is when the pod was first seen being deleted.
 	stopping time.Time
-	held    string
-	inits   []*containerRun
-	mains   []*containerRun
+	held     string
+	inits    []*containerRun
+	mains    []*containerRun
 }
 
 func newPodRun(pod *corev1.Pod, ip string, now time.Time) *podRun {

@@ -113,10 +113,15 @@ func (p *Process) Stop(ctx context.Context) {
 func (p *Process) Await(ctx context.Context, check func(context.Context) error) error {
 	ticker := time.NewTicker(20 * time.Millisecond)
 	defer ticker.Stop()
+	var last error
 	for {
 		err := check(ctx)
 		if err == nil {
 			return nil
+		}
+		// A check that time ran out on says nothing of the process.
+		if last == nil || ctx.Err() == nil {
+			last = err
 		}
 		select {
 		case <-p.done:
@@ -124,7 +129,7 @@ func (p *Process) Await(ctx context.Context, check func(context.Context) error) 
 		case <-ctx.Done():
 			return &ExitError{
 				Process: p.name,
-				Err:     fmt.Errorf("not ready in time: %w: %w", ctx.Err(), err),
+				Err:     fmt.Errorf("not ready in time: %w: %w", ctx.Err(), last),
 				LogPath: p.logPath,
 				LogTail: Tail(p.logPath),
 			}

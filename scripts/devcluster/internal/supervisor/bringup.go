@@ -102,10 +102,15 @@ func (b bringUp) checks() []check {
 }
 
 func (s *supervisor) await(ctx context.Context, c check) error {
+	var last error
 	for {
 		err := c.holds(ctx)
 		if err == nil {
 			return nil
+		}
+		// A request that time ran out on says nothing of the cluster.
+		if last == nil || ctx.Err() == nil {
+			last = err
 		}
 		select {
 		case <-time.After(20 * time.Millisecond):
@@ -115,7 +120,7 @@ func (s *supervisor) await(ctx context.Context, c check) error {
 			}
 			logPath := s.opts.Dir.Log(c.process)
 			return fmt.Errorf("start the cluster: not ready after %s: %w; look at %s, whose log %s ends:\n%s",
-				s.opts.StartTimeout, err, c.process, logPath, process.Tail(logPath))
+				s.opts.StartTimeout, last, c.process, logPath, process.Tail(logPath))
 		}
 	}
 }

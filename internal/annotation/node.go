@@ -1,0 +1,91 @@
+// Copyright The Ordered Helm Authors
+// SPDX-License-Identifier: Apache-2.0
+
+package annotation
+
+import (
+	"encoding/json"
+	"slices"
+	"strings"
+
+	"gopkg.in/yaml.v3"
+	kubeyaml "sigs.k8s.io/yaml"
+)
+
+// deepest is how many lists inside lists Value goes into: one is already one
+// too many for any value of ours.
+const deepest = 3
+
+// Value gives what the node of a document stands for, for the functions that
+// read values. Kubernetes and Helm read YAML by its version 1.1, in which on
+// and y are booleans too, and so does it.
+func Value(n *yaml.Node) any { return valueOf(n, 0) }
+
+func valueOf(n *yaml.Node, depth int) any {
+	for n.Kind == yaml.AliasNode {
+		n = n.Alias
+	}
+	switch {
+	case n.Kind == yaml.ScalarNode:
+		return scalar(n)
+	case n.Kind == yaml.SequenceNode && depth < deepest:
+		list := make([]any, len(n.Content))
+		for i, item := range n.Content {
+			list[i] = valueOf(item, depth+1)
+		}
+		return list
+	case n.Kind == yaml.SequenceNode:
+		return []any{}
+	}
+	content := map[string]any{}
+	if err := n.Decode(&content); err != nil {
+		return map[string]any{} // a map is an error whatever is in it
+	}
+	return content
+}
+
+// written is a number or boolean as it stands in a document.
+type written string
+
+// MarshalJSON gives the text as it is where JSON has it so, too.
+func (w written) MarshalJSON() ([]byte, error) {
+	if json.Valid([]byte(w)) {
+		return []byte(w), nil
+	}
+	return json.Marshal(string(w))
+}
+
+func scalar(n *yaml.Node) any {
+	switch {
+	case n.Style&yaml.TaggedStyle != 0:
+		switch n.ShortTag() {
+		case "!!int", "!!float", "!!bool":
+			return written(n.Value)
+		case "!!null":
+			return nil
+		}
+		return n.Value
+	case n.Style != 0 || strings.Contains(n.Value, "\n") || surelyText(n.Value):
+		return n.Value
+	}
+	var read struct{ V any }
+	if err := kubeyaml.Unmarshal([]byte("v: "+n.Value), &read); err != nil {
+		return written(n.Value)
+	}
+	switch read.V.(type) {
+	case nil, string:
+		return read.V
+	}
+	return written(n.Value)
+}
+
+// surelyText spares almost every plain scalar the parser: one that begins with
+// a letter is text unless it is one of a few words.
+func surelyText(value string) bool {
+	if value == "" {
+		return false
+	}
+	first := value[0] | 0x20 // lower case
+	return first >= 'a' && first <= 'z' && !slices.Contains(
+		[]string{"y", "n", "yes", "no", "on", "off", "true", "false", "null"}, strings.ToLower(value))
+}

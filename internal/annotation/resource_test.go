@@ -1,0 +1,204 @@
+// Copyright The Ordered Helm Authors
+// SPDX-License-Identifier: Apache-2.0
+
+package annotation
+
+import (
+	"errors"
+	"reflect"
+	"slices"
+	"strings"
+	"testing"
+	"time"
+)
+
+// TestEverySpellingOfAKey reads each key that the reference lists.
+func TestEverySpellingOfAKey(t *testing.T) {
+	tests := []struct {
+		key  string
+		want Resource
+	}{
+		{"helm.sh/layer", Resource{Layer: "1s"}},
+		{"helm.sh/resource-group", Resource{Layer: "1s"}},
+		{"helm.sh/depends-on/layers", Resource{DependsOn: []string{"1s"}, DependsOnKey: "helm.sh/depends-on/layers"}},
+		{"helm.sh/depends-on/resource-groups", Resource{DependsOn: []string{"1s"}, DependsOnKey: "helm.sh/depends-on/resource-groups"}},
+		{"depends-on.helm.sh/layers", Resource{DependsOn: []string{"1s"}, DependsOnKey: "depends-on.helm.sh/layers"}},
+		{"depends-on.helm.sh/resource-groups", Resource{DependsOn: []string{"1s"}, DependsOnKey: "depends-on.helm.sh/resource-groups"}},
+		{"helm.sh/readiness-success", Resource{Success: []string{"1s"}}},
+		{"helm.sh/readiness-failure", Resource{Failure: []string{"1s"}}},
+		{"helm.sh/readiness-timeout", Resource{Timeout: time.Second}},
+	}
+	for _, tt := range tests {
+		t.Run(tt.key, func(t *testing.T) {
+			if !IsOurs(tt.key) {
+				t.Errorf("IsOurs(%q) is false", tt.key)
+			}
+			got, err := ReadResource(map[string]any{"app": "x", tt.key: "1s"})
+			if err != nil || !reflect.DeepEqual(got, tt.want) {
+				t.Errorf("got %+v, %v, want %+v", got, err, tt.want)
+			}
+		})
+	}
+}
+
+// TestKeysThatAreNotOurs leaves other keys alone, whatever their value.
+func TestKeysThatAreNotOurs(t *testing.T) {
+	for _, key := range []string{
+		"helm.sh/layers", "helm.sh/depends-on", "helm.sh/depends-on/subcharts", "depends-on.helm.sh/subcharts",
+		"helm.sh/hook", "Helm.sh/Layer", "helm.sh/layer ", "",
+	} {
+		if IsOurs(key) || IsList(key) || LegalKey(key) != key {
+			t.Errorf("%q is taken for a key of a resource", key)
+		}
+		if got, err := ReadResource(map[string]any{key: 5}); err != nil || !reflect.DeepEqual(got, Resource{}) {
+			t.Errorf("%q: got %+v, %v", key, got, err)
+		}
+	}
+}
+
+// TestLegalKey gives, for the two-slash keys that Kubernetes refuses, those it
+// accepts.
+func TestLegalKey(t *testing.T) {
+	for key, want := range map[string]string{
+		"helm.sh/depends-on/layers":          "depends-on.helm.sh/layers",
+		"helm.sh/depends-on/resource-groups": "depends-on.helm.sh/resource-groups",
+		"depends-on.helm.sh/layers":          "depends-on.helm.sh/layers",
+		"helm.sh/layer":                      "helm.sh/layer",
+		"helm.sh/readiness-success":          "helm.sh/readiness-success",
+		"anything/else/here":                 "anything/else/here",
+	} {
+		if got := LegalKey(key); got != want {
+			t.Errorf("LegalKey(%q) = %q, want %q", key, got, want)
+		}
+		if strings.Count(LegalKey(key), "/") > 1 && IsOurs(key) {
+			t.Errorf("%q stays illegal", key)
+		}
+	}
+	for key, want := range map[string]bool{
+		"helm.sh/depends-on/layers": true, "depends-on.helm.sh/resource-groups": true,
+		"helm.sh/readiness-success": true, "helm.sh/readiness-failure": true,
+		"helm.sh/layer": false, "helm.sh/readiness-timeout": false,
+	} {
+		if IsList(key) != want {
+			t.Errorf("IsList(%q) = %v", key, !want)
+		}
+	}
+}
+
+// TestTwoSpellings merges lists, and refuses single values that differ.
+func TestTwoSpellings(t *testing.T) {
+	t.Run("lists are merged", func(t *testing.T) {
+		got, err := ReadResource(map[string]any{
+			"helm.sh/depends-on/layers":          []any{"d", "b"},
+			"depends-on.helm.sh/layers":          `["c"]`,
+			"helm.sh/depends-on/resource-groups": "a,b",
+			"depends-on.helm.sh/resource-groups": "e",
+		})
+		if err != nil || !slices.Equal(got.DependsOn, []string{"a", "b", "c", "d", "e"}) || got.DependsOnKey != "depends-on.helm.sh/layers" {
+			t.Errorf("got %+v, %v", got, err)
+		}
+	})
+	t.Run("an empty list is as if absent", func(t *testing.T) {
+		got, err := ReadResource(map[string]any{"depends-on.helm.sh/layers": "[]", "helm.sh/depends-on/layers": "a"})
+		if err != nil || !slices.Equal(got.DependsOn, []string{"a"}) || got.DependsOnKey != "helm.sh/depends-on/layers" {
+			t.Errorf("got %+v, %v", got, err)
+		}
+	})
+	t.Run("layers that differ are an error", func(t *testing.T) {
+		_, err := ReadResource(map[string]any{"helm.sh/layer": "a", "helm.sh/resource-group": "b"})
+		var invalid *ValueError
+		if !errors.As(err, &invalid) || err.Error() != `helm.sh/resource-group: "b": helm.sh/layer already says "a": a resource belongs to one layer` {
+			t.Errorf("got %v", err)
+		}
+	})
+	t.Run("layers that agree, one with white space", func(t *testing.T) {
+		got, err := ReadResource(map[string]any{"helm.sh/layer": "a ", "helm.sh/resource-group": "a"})
+		if err != nil || got.Layer != "a" {
+			t.Errorf("got %+v, %v", got, err)
+		}
+	})
+	t.Run("an empty layer beside a group", func(t *testing.T) {
+		got, err := ReadResource(map[string]any{"helm.sh/layer": "", "helm.sh/resource-group": "b"})
+		if err != nil || got.Layer != "b" {
+			t.Errorf("got %+v, %v", got, err)
+		}
+	})
+}
+
+func TestSequencedAndDeclares(t *testing.T) {
+	tests := []struct {
+		name                string
+		annotations         map[string]any
+		sequenced, declares bool
+	}{
+		{"nothing", nil, false, false},
+		{"layer", map[string]any{"helm.sh/layer": "a"}, true, true},
+		{"depends-on alone", map[string]any{"depends-on.helm.sh/layers": "a"}, true, true},
+		{"readiness alone has no place in the order", map[string]any{"helm.sh/readiness-success": "a==1"}, false, true},
+		{"failure", map[string]any{"helm.sh/readiness-failure": "a==1"}, false, true},
+		{"timeout", map[string]any{"helm.sh/readiness-timeout": "1s"}, false, true},
+		{"empty values", map[string]any{"helm.sh/layer": " ", "depends-on.helm.sh/layers": "[]", "helm.sh/readiness-timeout": ""}, false, false},
+	}
+	for _, tt := range tests {
+		t.Run(tt.name, func(t *testing.T) {
+			r, err := ReadResource(tt.annotations)
+			if err != nil || r.Sequenced() != tt.sequenced || r.Declares() != tt.declares {
+				t.Errorf("%+v, %v: sequenced %v, declares %v", r, err, r.Sequenced(), r.Declares())
+			}
+		})
+	}
+}
+
+func TestExpressionsAreKeptAsWritten(t *testing.T) {
+	r, err := ReadResource(map[string]any{
+		"helm.sh/readiness-success": []any{"succeeded==1"},
+		"helm.sh/readiness-failure": `["{.conditions[?(@.type==\"Failed\")].status}==True, yes","failed>=1"]`,
+	})
+	want := Resource{
+		Success: []string{"succeeded==1"},
+		Failure: []string{`{.conditions[?(@.type=="Failed")].status}==True, yes`, "failed>=1"},
+	}
+	if err != nil || !reflect.DeepEqual(r, want) {
+		t.Errorf("got %+v, %v, want %+v", r, err, want)
+	}
+	for _, key := range []string{ReadinessSuccess, ReadinessFailure} {
+		if _, err := ReadResource(map[string]any{key: 1}); err == nil || !strings.HasPrefix(err.Error(), key+": 1: ") {
+			t.Errorf("%s: %v", key, err)
+		}
+	}
+}
+
+// FuzzReadResource checks that whatever is accepted follows the rules of names
+// and lists.
+func FuzzReadResource(f *testing.F) {
+	for i, a := range seeds {
+		b, c := seeds[(i+3)%len(seeds)], seeds[(i+7)%len(seeds)]
+		f.Add(a, b, b, c, "5s")
+	}
+	f.Fuzz(func(t *testing.T, layer, group, layers, groups, timeout string) {
+		in := map[string]any{
+			"helm.sh/layer": layer, "helm.sh/resource-group": group,
+			"helm.sh/depends-on/layers": layers, "depends-on.helm.sh/resource-groups": groups,
+			"helm.sh/readiness-success": layers, "helm.sh/readiness-timeout": timeout,
+		}
+		r, err := ReadResource(in)
+		if err != nil {
+			var invalid *ValueError
+			if !errors.As(err, &invalid) || in[invalid.Key] == nil {
+				t.Fatalf("the error %v names no key of the resource", err)
+			}
+			return
+		}
+		if r.Layer != "" && badLayerName(r.Layer) != "" {
+			t.Fatalf("the layer %q is accepted", r.Layer)
+		}
+		if !slices.IsSorted(r.DependsOn) || normal(r.DependsOn) != nil || r.Timeout < 0 {
+			t.Fatalf("got %+v", r)
+		}
+		for _, name := range r.DependsOn {
+			if badLayerName(name) != "" {
+				t.Fatalf("the layer %q is accepted", name)
+			}
+		}
+	})
+}

@@ -1,0 +1,205 @@
+// Copyright The Ordered Helm Authors
+// SPDX-License-Identifier: Apache-2.0
+
+// Package charttest makes random charts for tests, with what must come before
+// what in them: an oracle that reads the declarations and shares no code with
+// the planner.
+package charttest
+
+import (
+	"fmt"
+	"math/rand/v2"
+	"slices"
+	"strings"
+)
+
+// Chart is a chart with what it declares.
+type Chart struct {
+	Name string
+	// V3 is whether it is of apiVersion v3, and of v2 otherwise; OptedIn
+	// whether it asks to be sequenced all the same.
+	V3, OptedIn bool
+	// OwnAfter are names of subcharts that come before its own resources.
+	OwnAfter     []string
+	Dependencies []*Dependency
+	Resources    []*Resource
+}
+
+// Dependency is an entry of a chart's dependencies.
+type Dependency struct {
+	Chart    *Chart
+	Alias    string
+	Tags     []string
+	After    []string
+	Disabled bool
+}
+
+// Resource is a resource of a chart. Its name in the cluster has the path of
+// its chart before it.
+type Resource struct {
+	Kind, Name string
+	Layer      string
+	After      []string
+}
+
+// Sequenced is whether the chart's declarations count.
+func (c *Chart) Sequenced() bool { return c.V3 || c.OptedIn }
+
+// Title is the name by which the dependency is known in the tree.
+func (d *Dependency) Title() string {
+	if d.Alias != "" {
+		return d.Alias
+	}
+	return d.Chart.Name
+}
+
+// ghost is a layer and a disabled subchart's name that nobody has.
+const ghost = "ghost"
+
+var kinds = []string{"ConfigMap", "Secret", "Service", "Deployment", "Job", "Widget"}
+
+// generator makes one random chart.
+type generator struct {
+	*rand.Rand
+	charts int
+}
+
+// Random makes a chart of up to three levels, whose order can be met.
+func Random(r *rand.Rand) *Chart {
+	g := &generator{Rand: r}
+	return g.chart(0)
+}
+
+func (g *generator) chart(depth int) *Chart {
+	c := &Chart{Name: fmt.Sprintf("c%d", g.charts), V3: g.IntN(4) > 0}
+	c.OptedIn = !c.V3 && g.IntN(3) == 0
+	g.charts++
+	g.resources(c)
+	if depth < 3 {
+		for range g.IntN(4 - depth) {
+			g.dependency(c, depth)
+		}
+	}
+	g.order(c)
+	return c
+}
+
+// resources gives the chart resources in layers, with dependencies on layers
+// that come before in a random order, on one that is not there now and then.
+func (g *generator) resources(c *Chart) {
+	layers := []string{"database", "cache", "queue", "app", "web"}
+	g.Shuffle(len(layers), func(i, j int) { layers[i], layers[j] = layers[j], layers[i] })
+	for i := range g.IntN(9) {
+		r := &Resource{Kind: kinds[g.IntN(len(kinds))], Name: fmt.Sprintf("r%d", i)}
+		at := len(layers)
+		if g.IntN(3) > 0 {
+			at = g.IntN(len(layers))
+			r.Layer = layers[at]
+		}
+		if g.IntN(2) == 0 {
+			for range g.IntN(3) {
+				if at > 0 {
+					r.After = append(r.After, layers[g.IntN(at)])
+				}
+			}
+			if g.IntN(8) == 0 {
+				r.After = append(r.After, ghost)
+			}
+		}
+		c.Resources = append(c.Resources, r)
+	}
+}
+
+// dependency adds a subchart, or a second copy of the last one.
+func (g *generator) dependency(c *Chart, depth int) {
+	d := &Dependency{Disabled: g.IntN(6) == 0}
+	if n := len(c.Dependencies); n > 0 && g.IntN(3) == 0 && copyable(c.Dependencies[n-1].Chart) {
+		d.Chart = c.Dependencies[n-1].Chart
+		d.Alias = fmt.Sprintf("%s-copy%d", d.Chart.Name, n)
+	} else {
+		d.Chart = g.chart(depth + 1)
+		if g.IntN(3) == 0 {
+			d.Alias = d.Chart.Name + "-alias"
+		}
+	}
+	for _, tag := range []string{"front", "back"} {
+		if g.IntN(4) == 0 {
+			d.Tags = append(d.Tags, tag)
+		}
+	}
+	c.Dependencies = append(c.Dependencies, d)
+}
+
+// copyable leaves out charts with aliases inside, which Helm copies with the
+// names changed.
+func copyable(c *Chart) bool {
+	for _, d := range c.Dependencies {
+		if d.Alias != "" || !copyable(d.Chart) {
+			return false
+		}
+	}
+	return true
+}
+
+// order declares an order of the subcharts that can be met: names are taken
+// only where all that they stand for comes before in the list.
+func (g *generator) order(c *Chart) {
+	var names []string
+	for i, d := range c.Dependencies {
+		for _, name := range names {
+			if last := c.last(name); last < i && g.IntN(3) == 0 {
+				d.After = append(d.After, name)
+			}
+		}
+		names = append(names, d.Title(), d.Chart.Name)
+		names = append(names, d.Tags...)
+	}
+	for _, name := range names {
+		if g.IntN(3) == 0 && !slices.Contains(c.OwnAfter, name) {
+			c.OwnAfter = append(c.OwnAfter, name)
+		}
+	}
+	g.Shuffle(len(c.Dependencies), func(i, j int) {
+		c.Dependencies[i], c.Dependencies[j] = c.Dependencies[j], c.Dependencies[i]
+	})
+}
+
+// last is the index of the last dependency that the name stands for.
+func (c *Chart) last(name string) int {
+	last := -1
+	for i, d := range c.Dependencies {
+		if d.named(name) {
+			last = i
+		}
+	}
+	return last
+}
+
+func (d *Dependency) named(name string) bool {
+	return d.Alias == name || d.Chart.Name == name || slices.Contains(d.Tags, name)
+}
+
+// copyOf is a chart at one place in the tree of those that take part.
+type copyOf struct {
+	*Chart
+	path, folder string
+	// subs are, by the index of their entry, the subcharts that take part.
+	subs map[int]*copyOf
+}
+
+func (c *Chart) tree() *copyOf { return newCopy(c, c.Name, c.Name) }
+
+func newCopy(c *Chart, path, folder string) *copyOf {
+	t := &copyOf{Chart: c, path: path, folder: folder, subs: map[int]*copyOf{}}
+	for i, d := range c.Dependencies {
+		if !d.Disabled {
+			t.subs[i] = newCopy(d.Chart, path+"/"+d.Title(), folder+"/charts/"+d.Title())
+		}
+	}
+	return t
+}
+
+// name is a resource's name in the cluster.
+func (t *copyOf) name(r *Resource) string {
+	return strings.ReplaceAll(t.folder, "/", ".") + "." + r.Name
+}

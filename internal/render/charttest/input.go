@@ -1,0 +1,58 @@
+// Copyright The Ordered Helm Authors
+// SPDX-License-Identifier: Apache-2.0
+
+package charttest
+
+import "github.com/ordered-helm/helm/pkg/sequencer"
+
+// Namespace is that of the releases.
+const Namespace = "test"
+
+// Input is what the chart gives the planner, without any rendering.
+func (c *Chart) Input() sequencer.Input {
+	in := sequencer.Input{Namespace: Namespace}
+	in.Root = c.tree().input(&in)
+	return in
+}
+
+func (t *copyOf) input(in *sequencer.Input) *sequencer.Chart {
+	c := &sequencer.Chart{Name: t.path[lastSlash(t.path):], Sequenced: t.Sequenced(), DependsOnSubcharts: t.OwnAfter}
+	for _, r := range t.Resources {
+		annotations := map[string]any{}
+		if r.Layer != "" {
+			annotations["helm.sh/layer"] = r.Layer
+		}
+		if len(r.After) > 0 {
+			list := make([]any, len(r.After))
+			for i, name := range r.After {
+				list[i] = name
+			}
+			annotations["depends-on.helm.sh/layers"] = list
+		}
+		in.Resources = append(in.Resources, sequencer.Resource{
+			Chart: t.path, File: t.folder + "/templates/all.yaml",
+			Object: map[string]any{
+				"apiVersion": "v1", "kind": r.Kind,
+				"metadata": map[string]any{"name": t.name(r), "annotations": annotations},
+			},
+		})
+	}
+	for i, d := range t.Dependencies {
+		c.Dependencies = append(c.Dependencies, sequencer.Dependency{
+			Name: d.Chart.Name, Alias: d.Alias, Tags: d.Tags, DependsOn: d.After, Disabled: d.Disabled,
+		})
+		if sub := t.subs[i]; sub != nil {
+			c.Subcharts = append(c.Subcharts, sub.input(in))
+		}
+	}
+	return c
+}
+
+func lastSlash(path string) int {
+	for i := len(path); i > 0; i-- {
+		if path[i-1] == '/' {
+			return i
+		}
+	}
+	return 0
+}

@@ -1,0 +1,139 @@
+// Copyright The Ordered Helm Authors
+// SPDX-License-Identifier: Apache-2.0
+
+package charttest
+
+import "slices"
+
+// Oracle says what must come before what.
+type Oracle struct {
+	// Names are the names in the cluster of all resources.
+	Names []string
+	// Charts gives the path of the chart of each resource.
+	Charts map[string]string
+	// before are, for each resource, those that must be ready first, as far as
+	// that follows from one declaration.
+	before map[string]map[string]bool
+}
+
+// Oracle reads the chart's declarations.
+func (c *Chart) Oracle() *Oracle {
+	o := &Oracle{Charts: map[string]string{}, before: map[string]map[string]bool{}}
+	o.read(c.tree())
+	return o
+}
+
+// Before lists what must be ready right before the resource, in no order.
+func (o *Oracle) Before(name string) []string {
+	var names []string
+	for n := range o.before[name] {
+		names = append(names, n)
+	}
+	return names
+}
+
+// After lists everything that must come after the resource.
+func (o *Oracle) After(name string) map[string]bool {
+	after := map[string]bool{}
+	pending := []string{name}
+	for len(pending) > 0 {
+		last := pending[len(pending)-1]
+		pending = pending[:len(pending)-1]
+		for _, n := range o.Names {
+			if o.before[n][last] && !after[n] {
+				after[n] = true
+				pending = append(pending, n)
+			}
+		}
+	}
+	return after
+}
+
+func (o *Oracle) order(first, then []string) {
+	for _, t := range then {
+		for _, f := range first {
+			o.before[t][f] = true
+		}
+	}
+}
+
+func (o *Oracle) read(t *copyOf) {
+	var own []string
+	for _, r := range t.Resources {
+		name := t.name(r)
+		own = append(own, name)
+		o.Names = append(o.Names, name)
+		o.Charts[name] = t.path
+		o.before[name] = map[string]bool{}
+	}
+	for _, sub := range t.subs {
+		o.read(sub)
+	}
+	if !t.Sequenced() {
+		return
+	}
+	o.readLayers(t)
+	for i := range t.subs {
+		for _, sibling := range t.siblingsBefore(i) {
+			o.order(t.subs[sibling].all(), t.subs[i].all())
+		}
+	}
+	for i := range t.subs {
+		if slices.ContainsFunc(t.OwnAfter, t.Dependencies[i].named) {
+			for _, sub := range append(t.siblingsBefore(i), i) {
+				o.order(t.subs[sub].all(), own)
+			}
+		}
+	}
+}
+
+// readLayers orders the resources of one chart: each layer as one bundle, what
+// is in none and depends on none last.
+func (o *Oracle) readLayers(t *copyOf) {
+	for _, r := range t.Resources {
+		for _, other := range t.Resources {
+			sameLayer := r == other || r.Layer != "" && r.Layer == other.Layer
+			if !sameLayer {
+				continue
+			}
+			for _, first := range t.Resources {
+				if first.Layer != "" && slices.Contains(other.After, first.Layer) {
+					o.order([]string{t.name(first)}, []string{t.name(r)})
+				}
+			}
+		}
+		if r.Layer != "" || len(r.After) > 0 {
+			continue
+		}
+		for _, first := range t.Resources {
+			if first.Layer != "" || len(first.After) > 0 {
+				o.order([]string{t.name(first)}, []string{t.name(r)})
+			}
+		}
+	}
+}
+
+// siblingsBefore lists the subcharts that must be ready before another one,
+// directly or by others that take part.
+func (t *copyOf) siblingsBefore(i int) []int {
+	var all []int
+	for j := range t.subs {
+		if j != i && slices.ContainsFunc(t.Dependencies[i].After, t.Dependencies[j].named) {
+			all = append(all, j)
+			all = append(all, t.siblingsBefore(j)...)
+		}
+	}
+	return all
+}
+
+// all lists the names of all resources of a chart and what is inside it.
+func (t *copyOf) all() []string {
+	var names []string
+	for _, r := range t.Resources {
+		names = append(names, t.name(r))
+	}
+	for _, sub := range t.subs {
+		names = append(names, sub.all()...)
+	}
+	return names
+}

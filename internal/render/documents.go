@@ -1,0 +1,84 @@
+// Copyright The Ordered Helm Authors
+// SPDX-License-Identifier: Apache-2.0
+
+package render
+
+import (
+	"cmp"
+	"slices"
+	"strings"
+
+	"gopkg.in/yaml.v3"
+	"helm.sh/helm/v3/pkg/releaseutil"
+
+	"github.com/ordered-helm/helm/internal/yamledit"
+)
+
+// Split gives the documents of a stream in their order, as Helm splits them.
+func Split(stream string) []string {
+	manifests := releaseutil.SplitManifests(stream)
+	keys := make([]string, 0, len(manifests))
+	for key := range manifests {
+		keys = append(keys, key)
+	}
+	slices.SortFunc(keys, func(a, b string) int {
+		return cmp.Or(cmp.Compare(len(a), len(b)), cmp.Compare(a, b))
+	})
+	docs := make([]string, len(keys))
+	for i, key := range keys {
+		docs[i] = manifests[key]
+	}
+	return docs
+}
+
+// rewrite gives the stream with every document as change makes it. What stands
+// between the documents stays.
+func rewrite(stream string, change func(doc string) (string, error)) (string, error) {
+	var b strings.Builder
+	rest := stream
+	for _, doc := range Split(stream) {
+		changed, err := change(doc)
+		if err != nil {
+			return "", err
+		}
+		before, after, _ := strings.Cut(rest, doc)
+		b.WriteString(before)
+		b.WriteString(changed)
+		rest = after
+	}
+	b.WriteString(rest)
+	return b.String(), nil
+}
+
+// objectsIn lists the objects of a document: itself, or the items of a list.
+func objectsIn(root *yaml.Node) []*yaml.Node {
+	var objects []*yaml.Node
+	seen := map[*yaml.Node]bool{} // an anchor may contain itself
+	var add func(object *yaml.Node)
+	add = func(object *yaml.Node) {
+		if object = yamledit.Resolve(object); seen[object] {
+			return
+		}
+		seen[object] = true
+		objects = append(objects, object)
+		items := yamledit.Lookup(object, "items")
+		if items == nil || items.Kind != yaml.SequenceNode {
+			return
+		}
+		for _, item := range items.Content {
+			add(item)
+		}
+	}
+	add(root)
+	return objects
+}
+
+func nameOf(object *yaml.Node) string {
+	value := func(path ...string) string {
+		if n := yamledit.Lookup(object, path...); n != nil {
+			return n.Value
+		}
+		return ""
+	}
+	return value("kind") + "/" + value("metadata", "name")
+}

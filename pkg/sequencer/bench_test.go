@@ -1,0 +1,86 @@
+// Copyright The Ordered Helm Authors
+// SPDX-License-Identifier: Apache-2.0
+
+package sequencer
+
+import (
+	"fmt"
+	"testing"
+)
+
+// bigInput makes an umbrella of charts, each of a hundred resources in five
+// layers and what is in none, with the references that real workloads have.
+func bigInput(charts int) Input {
+	root := &Chart{Name: "umbrella", Sequenced: true}
+	in := Input{Root: root, Namespace: "big"}
+	for c := range charts {
+		name := fmt.Sprintf("sub%04d", c)
+		root.Subcharts = append(root.Subcharts, &Chart{Name: name, Sequenced: true})
+		d := Dependency{Name: name}
+		if c > 0 {
+			d.DependsOn = []string{fmt.Sprintf("sub%04d", (c-1)/2)}
+		}
+		root.Dependencies = append(root.Dependencies, d)
+		for i := range 100 {
+			in.Resources = append(in.Resources, bigResource(name, i))
+		}
+	}
+	return in
+}
+
+func bigResource(chart string, i int) Resource {
+	name := fmt.Sprintf("%s-%d", chart, i)
+	annotations := map[string]any{"app.kubernetes.io/part-of": "umbrella"}
+	if layer := i % 6; layer < 5 {
+		annotations["helm.sh/layer"] = fmt.Sprintf("layer%d", layer)
+		if layer > 0 {
+			annotations["depends-on.helm.sh/layers"] = fmt.Sprintf(`["layer%d"]`, layer-1)
+		}
+	}
+	object := map[string]any{
+		"apiVersion": "v1", "kind": "ConfigMap",
+		"metadata": map[string]any{"name": name, "annotations": annotations},
+	}
+	if i >= 60 {
+		object["apiVersion"], object["kind"] = "apps/v1", "Deployment"
+		object["spec"] = map[string]any{"template": map[string]any{"spec": map[string]any{
+			"serviceAccountName": chart,
+			"containers": []any{map[string]any{"name": "main", "envFrom": []any{
+				map[string]any{"configMapRef": map[string]any{"name": fmt.Sprintf("%s-%d", chart, i-60)}},
+			}}},
+			"volumes": []any{map[string]any{"name": "v", "configMap": map[string]any{"name": fmt.Sprintf("%s-%d", chart, i-54)}}},
+		}}}
+	}
+	return Resource{Chart: "umbrella/" + chart, File: "umbrella/charts/" + chart + "/templates/all.yaml", Object: object}
+}
+
+// BenchmarkBuild plans charts of a hundred resources: ten times as many must
+// take ten times as long, and 100,000 resources less than a second.
+func BenchmarkBuild(b *testing.B) {
+	for _, charts := range []int{10, 100, 1000} {
+		b.Run(fmt.Sprintf("%dk", charts/10), func(b *testing.B) {
+			if charts == 1000 {
+				b.Skip("see BenchmarkBuild100k")
+			}
+			benchmarkBuild(b, charts)
+		})
+	}
+}
+
+// BenchmarkBuild100k plans 100,000 resources in 1,000 charts.
+func BenchmarkBuild100k(b *testing.B) { benchmarkBuild(b, 1000) }
+
+func benchmarkBuild(b *testing.B, charts int) {
+	in := bigInput(charts)
+	b.ReportAllocs()
+	for b.Loop() {
+		plan, err := Build(in)
+		if err != nil {
+			b.Fatal(err)
+		}
+		if len(plan.Unmet) > 0 || len(plan.Nodes) != 6*charts {
+			b.Fatalf("%d nodes, %d unmet needs", len(plan.Nodes), len(plan.Unmet))
+		}
+	}
+	b.ReportMetric(float64(b.Elapsed().Nanoseconds())/float64(b.N)/float64(len(in.Resources)), "ns/resource")
+}
