@@ -97,12 +97,9 @@ func (c *ControlPlane) Server() string { return c.server }
 // SupervisorConfig is the client configuration of the supervisor, which may
 // do everything and is not slowed down.
 func (c *ControlPlane) SupervisorConfig() *rest.Config {
-	return c.credentials.restConfig(c.server, c.credentials.supervisor)
-}
-
-// AdminConfig is the client configuration that the kubeconfig holds.
-func (c *ControlPlane) AdminConfig() *rest.Config {
-	return c.credentials.restConfig(c.server, c.credentials.admin)
+	config := c.credentials.restConfig(c.server, c.credentials.supervisor)
+	config.UserAgent = "devcluster"
+	return config
 }
 
 // WriteAdminKubeconfig writes the kubeconfig of the cluster's user to path,

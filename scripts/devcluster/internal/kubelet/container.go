@@ -8,7 +8,6 @@ import (
 	"time"
 
 	corev1 "k8s.io/api/core/v1"
-	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 )
 
 type containerRole int
@@ -256,8 +255,8 @@ func (r *containerRun) terminated(pod *corev1.Pod) corev1.ContainerStateTerminat
 	t := corev1.ContainerStateTerminated{
 		ExitCode:    r.exitCode,
 		Reason:      "Completed",
-		StartedAt:   metav1.NewTime(r.started),
-		FinishedAt:  metav1.NewTime(r.finished),
+		StartedAt:   apiTime(r.started),
+		FinishedAt:  apiTime(r.finished),
 		ContainerID: containerID(pod, r.name, r.restarts),
 	}
 	if r.exitCode != 0 {

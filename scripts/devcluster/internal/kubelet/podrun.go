@@ -58,6 +58,9 @@ func (r *podRun) containers() []*containerRun { return slices.Concat(r.inits, r.
 // advance brings the pod to the present. It returns when it has to be called
 // again (zero: not before something else happens) and what to warn about.
 func (r *podRun) advance(now time.Time, pod *corev1.Pod, missing missing) (wake time.Time, events []event) {
+	if r.done(pod) {
+		return time.Time{}, nil
+	}
 	if !r.mounted {
 		if missing.mount != "" {
 			if r.held != missing.mount {

@@ -4,12 +4,14 @@
 package kubelet
 
 import (
+	"encoding/json"
 	"fmt"
 	"strings"
 	"testing"
 	"time"
 
 	corev1 "k8s.io/api/core/v1"
+	"k8s.io/apimachinery/pkg/api/equality"
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 )
 
@@ -317,6 +319,33 @@ func TestReadinessGatesAreHonoured(t *testing.T) {
 		if c.Type != "example.com/open" && changed != c.LastTransitionTime.Time.Equal(later) {
 			t.Errorf("condition %s has changed at %s", c.Type, c.LastTransitionTime)
 		}
+	}
+}
+
+func TestNothingNewIsNotReportedAgain(t *testing.T) {
+	for name, pod := range map[string]*corev1.Pod{
+		"ready":      newPod(corev1.RestartPolicyAlways),
+		"crash loop": newPod(corev1.RestartPolicyAlways, AnnotationPod, "crash-loop"),
+		"completed":  newPod(corev1.RestartPolicyNever),
+	} {
+		t.Run(name, func(t *testing.T) {
+			now := time.Unix(1000, 123456789)
+			run := newPodRun(pod, "10.244.0.1", now)
+			run.advance(now, pod, missing{})
+			raw, err := json.Marshal(run.status(now, pod, false))
+			if err != nil {
+				t.Fatal(err)
+			}
+			pod.Status = corev1.PodStatus{}
+			if err := json.Unmarshal(raw, &pod.Status); err != nil {
+				t.Fatal(err)
+			}
+			later := now.Add(100 * time.Millisecond)
+			run.advance(later, pod, missing{})
+			if again := run.status(later, pod, false); !equality.Semantic.DeepEqual(pod.Status, again) {
+				t.Errorf("reported %+v\nand then %+v", pod.Status, again)
+			}
+		})
 	}
 }
 

@@ -20,7 +20,7 @@ func (r *podRun) status(now time.Time, pod *corev1.Pod, killed bool) corev1.PodS
 	s := *pod.Status.DeepCopy()
 	s.ObservedGeneration = pod.Generation
 	s.Phase = r.phase(pod, killed)
-	started := metav1.NewTime(r.started.Truncate(time.Second))
+	started := apiTime(r.started)
 	if s.StartTime == nil {
 		s.StartTime = &started
 	}
@@ -166,7 +166,7 @@ func (r *containerRun) status(pod *corev1.Pod) corev1.ContainerStatus {
 			s.ContainerID = r.last.ContainerID
 		}
 	case phaseRunning:
-		s.State.Running = &corev1.ContainerStateRunning{StartedAt: metav1.NewTime(r.started)}
+		s.State.Running = &corev1.ContainerStateRunning{StartedAt: apiTime(r.started)}
 		s.ContainerID = containerID(pod, r.name, r.restarts)
 	case phaseExited:
 		terminated := r.terminated(pod)
@@ -195,6 +195,10 @@ func conditionStatus(ok bool) corev1.ConditionStatus {
 	return corev1.ConditionFalse
 }
 
+// apiTime is a time as the API keeps it, in seconds: a finer one would never
+// be equal to what was reported, and be reported again.
+func apiTime(t time.Time) metav1.Time { return metav1.NewTime(t.Truncate(time.Second)) }
+
 // setCondition sets a condition and keeps the time of its last change.
 func setCondition(s *corev1.PodStatus, now time.Time, fresh corev1.PodCondition) {
 	for i := range s.Conditions {
@@ -204,11 +208,11 @@ func setCondition(s *corev1.PodStatus, now time.Time, fresh corev1.PodCondition)
 		}
 		fresh.LastTransitionTime, fresh.LastProbeTime = old.LastTransitionTime, old.LastProbeTime
 		if old.Status != fresh.Status {
-			fresh.LastTransitionTime = metav1.NewTime(now.Truncate(time.Second))
+			fresh.LastTransitionTime = apiTime(now)
 		}
 		*old = fresh
 		return
 	}
-	fresh.LastTransitionTime = metav1.NewTime(now.Truncate(time.Second))
+	fresh.LastTransitionTime = apiTime(now)
 	s.Conditions = append(s.Conditions, fresh)
 }
