@@ -4,10 +4,8 @@
 package action
 
 import (
-	"bytes"
 	"cmp"
 	"context"
-	"encoding/json"
 	"errors"
 	"fmt"
 	"slices"
@@ -86,7 +84,7 @@ func (r *removal) deleteNode(ctx context.Context, n *sequencer.Node) error {
 // objects builds the objects of a node that are to be deleted, in Helm's
 // uninstall order of kinds.
 func (r *removal) objects(n *sequencer.Node) (kube.ResourceList, error) {
-	var b bytes.Buffer
+	var going []*sequencer.PlannedResource
 	for _, res := range uninstallOrder(n.Resources) {
 		if keeps(policyOf(res)) {
 			continue
@@ -100,18 +98,9 @@ func (r *removal) objects(n *sequencer.Node) (kube.ResourceList, error) {
 				continue // its definition is gone, and with it every such object
 			}
 		}
-		text, err := json.Marshal(res.Object())
-		if err != nil {
-			return nil, fmt.Errorf("%s: %w", res.ID, err)
-		}
-		b.WriteString("---\n")
-		b.Write(text)
-		b.WriteString("\n")
+		going = append(going, res)
 	}
-	if b.Len() == 0 {
-		return nil, nil
-	}
-	list, err := r.cluster.Build(b.Bytes(), false)
+	list, err := buildObjects(r.cluster, going, false)
 	if err != nil {
 		return nil, fmt.Errorf("unable to build kubernetes objects for delete: %w", err)
 	}

@@ -125,20 +125,7 @@ func (r *rollout) isLate(res *sequencer.PlannedResource) (bool, error) {
 // buildResources builds objects and marks them as the release's. The list has
 // the order of the resources; without a cluster it is empty.
 func (r *rollout) buildResources(resources []*sequencer.PlannedResource) (kube.ResourceList, error) {
-	if len(resources) == 0 {
-		return nil, nil
-	}
-	var b bytes.Buffer
-	for _, res := range resources {
-		text, err := json.Marshal(res.Object())
-		if err != nil {
-			return nil, fmt.Errorf("%s: %w", res.ID, err)
-		}
-		b.WriteString("---\n")
-		b.Write(text)
-		b.WriteString("\n")
-	}
-	list, err := r.cluster.Build(b.Bytes(), r.validate)
+	list, err := buildObjects(r.cluster, resources, r.validate)
 	if err != nil {
 		return nil, err
 	}
@@ -146,6 +133,21 @@ func (r *rollout) buildResources(resources []*sequencer.PlannedResource) (kube.R
 		return nil, fmt.Errorf("%d resources were read as %d objects", len(resources), len(list))
 	}
 	return list, takeOver(list, r.name, r.namespace)
+}
+
+// buildObjects builds resources in their order.
+func buildObjects(c *cluster.Client, resources []*sequencer.PlannedResource, validate bool) (kube.ResourceList, error) {
+	if len(resources) == 0 {
+		return nil, nil
+	}
+	var b bytes.Buffer
+	for _, res := range resources {
+		b.WriteString("---\n")
+		if err := json.NewEncoder(&b).Encode(res.Object()); err != nil {
+			return nil, fmt.Errorf("%s: %w", res.ID, err)
+		}
+	}
+	return c.Build(b.Bytes(), validate)
 }
 
 // findExisting looks which objects are in the cluster already.

@@ -65,23 +65,19 @@ func (r *folderReader) walk(path string) error {
 	if info.Mode()&fs.ModeSymlink != 0 {
 		return r.follow(path)
 	}
-	name := filepath.ToSlash(strings.TrimPrefix(path, r.top+string(filepath.Separator)))
-	if path != r.top && r.rules.Ignore(name, info) {
+	if r.ignores(path, info) {
 		return nil
 	}
-	if !info.IsDir() {
-		return r.read(path, name, info)
-	}
-	entries, err := os.ReadDir(path)
-	if err != nil {
-		return err
-	}
-	for _, e := range entries {
-		if err := r.walk(filepath.Join(path, e.Name())); err != nil {
-			return err
-		}
-	}
-	return nil
+	return r.add(path, path, info)
+}
+
+// name is the path within the chart.
+func (r *folderReader) name(path string) string {
+	return filepath.ToSlash(strings.TrimPrefix(path, r.top+string(filepath.Separator)))
+}
+
+func (r *folderReader) ignores(path string, info fs.FileInfo) bool {
+	return path != r.top && r.rules.Ignore(r.name(path), info)
 }
 
 // follow reads what a symbolic link leads to as if it stood at path.
@@ -97,20 +93,26 @@ func (r *folderReader) follow(path string) error {
 	if path != r.top {
 		log.Printf("found symbolic link in path: %s resolves to %s. Contents of linked file included and used", path, target)
 	}
-	name := filepath.ToSlash(strings.TrimPrefix(path, r.top+string(filepath.Separator)))
-	if path != r.top && r.rules.Ignore(name, info) {
+	if r.ignores(path, info) {
 		return nil
 	}
-	if !info.IsDir() {
-		return r.read(path, name, info)
-	}
-	for _, l := range append(r.linked, filepath.Dir(path)) {
-		if target == l || strings.HasPrefix(l, target+string(filepath.Separator)) {
-			return fmt.Errorf("the symbolic link %s leads back to %s: a chart cannot contain itself", path, target)
+	if info.IsDir() {
+		for _, l := range append(r.linked, filepath.Dir(path)) {
+			if target == l || strings.HasPrefix(l, target+string(filepath.Separator)) {
+				return fmt.Errorf("the symbolic link %s leads back to %s: a chart cannot contain itself", path, target)
+			}
 		}
+		r.linked = append(r.linked, target)
+		defer func() { r.linked = r.linked[:len(r.linked)-1] }()
 	}
-	r.linked = append(r.linked, target)
-	defer func() { r.linked = r.linked[:len(r.linked)-1] }()
+	return r.add(path, target, info)
+}
+
+// add reads the file or folder at target, which in the chart stands at path.
+func (r *folderReader) add(path, target string, info fs.FileInfo) error {
+	if !info.IsDir() {
+		return r.read(path, r.name(path), info)
+	}
 	entries, err := os.ReadDir(target)
 	if err != nil {
 		return err
