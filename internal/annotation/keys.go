@@ -24,6 +24,8 @@ const (
 	ReadinessFailure = "helm.sh/readiness-failure"
 	// ReadinessTimeout says how long to wait until a resource is ready.
 	ReadinessTimeout = "helm.sh/readiness-timeout"
+	// ResourcePolicy is Helm's own: it may say that a resource is to be kept.
+	ResourcePolicy = "helm.sh/resource-policy"
 )
 
 // Annotations of a chart, in Chart.yaml (docs/reference.md, "Chart.yaml").
@@ -45,6 +47,15 @@ const (
 	dependsOnLayersProposed         = "helm.sh/depends-on/layers"
 	dependsOnResourceGroupsProposed = "helm.sh/depends-on/resource-groups"
 )
+
+// Keys lists the keys that a resource's sequencing is read from, in the
+// spelling that Kubernetes accepts.
+func Keys() []string {
+	return []string{
+		Layer, ResourceGroup, DependsOnLayers, DependsOnResourceGroups,
+		ReadinessSuccess, ReadinessFailure, ReadinessTimeout,
+	}
+}
 
 // LegalKey returns the spelling of a resource's annotation key that Kubernetes
 // accepts: the key itself unless it is one of the proposals' two-slash keys.

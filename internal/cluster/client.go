@@ -11,6 +11,7 @@ import (
 	"context"
 	"errors"
 	"fmt"
+	"sync"
 
 	"helm.sh/helm/v3/pkg/kube"
 	"k8s.io/apimachinery/pkg/api/meta"
@@ -34,6 +35,11 @@ type Client struct {
 	kube   kube.Interface
 	getter Getter
 	log    func(string, ...any)
+
+	mu sync.Mutex
+	// mapper and unknown keep what discovery said, until RefreshDiscovery.
+	mapper  meta.RESTMapper
+	unknown map[schema.GroupVersionKind]bool
 }
 
 // New returns a Client over Helm's. Without a getter there is no cluster but
@@ -139,21 +145,30 @@ func (c *Client) unlimited() (*rest.Config, error) {
 }
 
 // Mapping says by which resource a kind is served; nil if the cluster does not
-// know it, or there is none to ask.
+// know it, or there is none to ask. It asks once for each kind.
 func (c *Client) Mapping(apiVersion, kind string) (*meta.RESTMapping, error) {
 	if c.getter == nil {
 		return nil, nil
-	}
-	mapper, err := c.getter.ToRESTMapper()
-	if err != nil {
-		return nil, err
 	}
 	gv, err := schema.ParseGroupVersion(apiVersion)
 	if err != nil {
 		return nil, err
 	}
-	mapping, err := mapper.RESTMapping(schema.GroupKind{Group: gv.Group, Kind: kind}, gv.Version)
+	c.mu.Lock()
+	defer c.mu.Unlock()
+	gvk := gv.WithKind(kind)
+	if c.unknown[gvk] {
+		return nil, nil
+	}
+	if c.mapper == nil {
+		if c.mapper, err = c.getter.ToRESTMapper(); err != nil {
+			return nil, err
+		}
+		c.unknown = map[schema.GroupVersionKind]bool{}
+	}
+	mapping, err := c.mapper.RESTMapping(gvk.GroupKind(), gvk.Version)
 	if meta.IsNoMatchError(err) {
+		c.unknown[gvk] = true
 		return nil, nil
 	}
 	return mapping, err
@@ -177,5 +192,8 @@ func (c *Client) RefreshDiscovery() error {
 		return err
 	}
 	meta.MaybeResetRESTMapper(mapper)
+	c.mu.Lock()
+	defer c.mu.Unlock()
+	c.mapper, c.unknown = nil, nil
 	return nil
 }

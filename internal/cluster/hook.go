@@ -33,8 +33,8 @@ func (c *Client) WaitCompleted(ctx context.Context, list kube.ResourceList, time
 	errs := make([]error, len(list))
 	var running sync.WaitGroup
 	for i, info := range list {
-		switch info.Mapping.GroupVersionKind.Kind {
-		case "Job", "Pod":
+		switch info.Mapping.GroupVersionKind.GroupKind().String() {
+		case "Job.batch", "Pod":
 			running.Go(func() { errs[i] = waitCompleted(ctx, info) })
 		}
 	}

@@ -20,14 +20,15 @@ import (
 type Plain struct {
 	start time.Time
 
-	mu      sync.Mutex
-	w       io.Writer
-	printed map[string]bool
+	mu sync.Mutex
+	w  io.Writer
+	// last is the last line about each subject, so that none is repeated.
+	last map[string]string
 }
 
 // NewPlain returns a printer to w that counts time from start.
 func NewPlain(w io.Writer, start time.Time) *Plain {
-	return &Plain{start: start, w: w, printed: make(map[string]bool)}
+	return &Plain{start: start, w: w, last: make(map[string]string)}
 }
 
 // Event prints an event, unless it says nothing that was not printed before.
@@ -38,7 +39,7 @@ func (p *Plain) Event(e action.Event) {
 	}
 	text := describe(e)
 	at := max(e.Time.Sub(p.start), 0) // an event without a time is as old as the operation
-	p.print(text, fmt.Sprintf("%7.1fs  %s", at.Seconds(), text))
+	p.print(strings.Join([]string{e.Node, e.Resource, e.Hook}, "\x00"), text, fmt.Sprintf("%7.1fs  %s", at.Seconds(), text))
 }
 
 // Warning prints an event that is a warning and leaves out any other.
@@ -47,18 +48,18 @@ func (p *Plain) Warning(e action.Event) {
 		return
 	}
 	text := "WARNING: " + oneLine(explain(e))
-	p.print(text, text)
+	p.print(text, text, text)
 }
 
-// print writes a line unless one with the same key was written before. A
-// screen that cannot be written to must not fail the operation.
-func (p *Plain) print(key, line string) {
+// print writes a line unless the one before about the same subject said the
+// same. A screen that cannot be written to must not fail the operation.
+func (p *Plain) print(subject, text, line string) {
 	p.mu.Lock()
 	defer p.mu.Unlock()
-	if p.printed[key] {
+	if p.last[subject] == text {
 		return
 	}
-	p.printed[key] = true
+	p.last[subject] = text
 	_, _ = io.WriteString(p.w, line+"\n")
 }
 
@@ -76,7 +77,7 @@ func describe(e action.Event) string {
 	}
 	why := explain(e)
 	if why == "" || !speaksForItself(e.Type) {
-		words = append(words, verb(e.Type))
+		words = append(words, verb(e))
 	}
 	text := strings.Join(words, " ")
 	switch {
@@ -99,8 +100,8 @@ func speaksForItself(t action.EventType) bool {
 }
 
 // verb is what happened, as the end of a sentence.
-func verb(t action.EventType) string {
-	switch t {
+func verb(e action.Event) string {
+	switch e.Type {
 	case action.EventNodeStarted, action.EventHookStarted:
 		return "started"
 	case action.EventNodeApplied:
@@ -116,11 +117,14 @@ func verb(t action.EventType) string {
 	case action.EventResourceChanged:
 		return "changed"
 	case action.EventHookDone:
+		if e.Err != nil {
+			return "failed"
+		}
 		return "done"
 	case action.EventWaiting:
 		return "waiting"
 	default:
-		return string(t)
+		return string(e.Type)
 	}
 }
 

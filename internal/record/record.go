@@ -9,6 +9,7 @@ package record
 
 import (
 	"encoding/json"
+	"errors"
 	"fmt"
 	"slices"
 
@@ -89,21 +90,34 @@ func Read(rel *release.Release) (*Record, error) {
 	if i < 0 {
 		return nil, nil
 	}
-	r := &Record{}
-	if err := json.Unmarshal(rel.Chart.Files[i].Data, r); err != nil {
-		return nil, invalid(rel, err)
-	}
-	switch {
-	case r.Version < 1:
-		return nil, invalid(rel, fmt.Errorf("it has no version"))
-	case r.Version > version:
-		return nil, invalid(rel, fmt.Errorf("it is of version %d, and this program knows versions up to %d: use a newer one", r.Version, version))
-	case r.Root == nil:
-		return nil, invalid(rel, fmt.Errorf("it has no charts"))
+	r, err := decode(rel.Chart.Files[i].Data)
+	if err != nil {
+		return nil, &InvalidError{Release: rel.Name, Revision: rel.Version, Err: err}
 	}
 	return r, nil
 }
 
-func invalid(rel *release.Release, err error) error {
-	return &InvalidError{Release: rel.Name, Revision: rel.Version, Err: err}
+// decode reads the version before the rest, which may have another form in
+// another version.
+func decode(data []byte) (*Record, error) {
+	var form struct {
+		Version int `json:"version"`
+	}
+	if err := json.Unmarshal(data, &form); err != nil {
+		return nil, err
+	}
+	switch {
+	case form.Version < 1:
+		return nil, errors.New("it has no version")
+	case form.Version > version:
+		return nil, fmt.Errorf("it is of version %d, and this program knows versions up to %d: use a newer one", form.Version, version)
+	}
+	r := &Record{}
+	if err := json.Unmarshal(data, r); err != nil {
+		return nil, err
+	}
+	if r.Root == nil {
+		return nil, errors.New("it has no charts")
+	}
+	return r, nil
 }

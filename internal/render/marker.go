@@ -122,9 +122,11 @@ func unmarkDocument(doc string) (clean, chart string, err error) {
 		}
 		seen[annotations] = true
 		had, null, path := readMarker(value.Value)
-		if chart == "" {
-			chart = path
+		if chart != "" && chart != path {
+			return doc, "", fmt.Errorf("the post-renderer put objects of the charts %s and %s into one document, "+
+				"so that their order cannot be kept: let it leave them in documents of their own", chart, path)
 		}
+		chart = path
 		c := yamledit.Change{Mapping: annotations, Key: marker, Delete: true}
 		if alone := len(annotations.Content) == 2; alone && had == hadNone {
 			c = yamledit.Change{Mapping: metadata, Key: "annotations", Delete: true}

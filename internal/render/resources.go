@@ -19,9 +19,10 @@ const noSource = "(no Source comment)"
 
 // Resources parses the documents of a manifest. The chart of each is the one
 // that charts names at its place, or where charts is nil the one that its
-// Source comment names, or else that of the document before. What comes from
-// charts' crds/ folders has no place in the order and is left out.
-func Resources(manifest string, charts []string, root *sequencer.Chart) ([]sequencer.Resource, error) {
+// Source comment names, or else that of the document before. If the manifest was
+// rendered with IncludeCRDs, what comes from charts' crds/ folders is left out:
+// it has no place in the order.
+func Resources(manifest string, charts []string, root *sequencer.Chart, withCRDs bool) ([]sequencer.Resource, error) {
 	docs := Split(manifest)
 	if charts != nil && len(charts) != len(docs) {
 		return nil, fmt.Errorf("the manifest has %d documents, but charts are known for %d", len(docs), len(charts))
@@ -35,7 +36,7 @@ func Resources(manifest string, charts []string, root *sequencer.Chart) ([]seque
 			file = noSource
 		}
 		chart, below := locate(root, file)
-		if strings.HasPrefix(below, "crds/") {
+		if withCRDs && strings.HasPrefix(below, "crds/") {
 			continue
 		}
 		if charts != nil {

@@ -26,6 +26,10 @@ type await struct {
 	resource *sequencer.PlannedResource
 	group    *readiness.Group
 	applied  time.Time
+	// rest is whether nothing depends on the object's node; err is then what
+	// waiting for it came to.
+	rest bool
+	err  error
 }
 
 // follow begins to note what becomes of the node's objects, before they are
@@ -90,36 +94,48 @@ func (r *rollout) awaitNode(ctx context.Context, s *slice) error {
 			limit = r.limits.readiness
 		}
 		report, err := r.awaitOne(ctx, s.node, a, limit)
-		if err == nil && len(a.resource.Success) == 0 && report.Object != nil && !readiness.HasReadiness(report.Object) {
+		if err == nil && report.Object != nil && !readiness.HasReadiness(report.Object) {
 			r.events.warn(fmt.Sprintf("%s: %s counted as ready at once, because its kind has no Ready condition: "+
-				"say with the annotation %s when it is ready", a.resource.File, a.resource.ID, annotation.ReadinessSuccess))
+				"what depends on it may start too early", a.resource.File, a.resource.ID))
 		}
 		return err
 	})
 }
 
-// awaitRest waits for what nothing depends on, all together: Jobs only where
-// they were asked for.
-func (r *rollout) awaitRest(ctx context.Context) error {
+// followRest begins to wait, beside whatever else goes on, for a node that
+// nothing depends on: Jobs only where they were asked for. What becomes of it
+// counts in awaitRest.
+func (r *rollout) followRest(ctx context.Context, s *slice) {
+	for _, a := range s.awaits {
+		if a.resource.IsJob() && !r.jobs {
+			a.group.Release()
+			continue
+		}
+		a.rest = true
+		r.resting.Go(func() { _, a.err = r.awaitOne(ctx, s.node, a, a.resource.Timeout) })
+	}
+}
+
+// awaitRest waits for what nothing depends on, all together, and returns what
+// of it failed, in the order of the plan.
+func (r *rollout) awaitRest() error {
 	var rest []*await
-	nodes := map[*await]*sequencer.Node{}
 	for _, n := range r.plan.Nodes {
 		for _, a := range r.slices[n].awaits {
-			if n.Awaited || a.resource.ID.Kind == "Job" && !r.jobs {
-				continue
+			if a.rest {
+				rest = append(rest, a)
 			}
-			rest = append(rest, a)
-			nodes[a] = n
 		}
 	}
-	if len(rest) == 0 {
-		return nil
+	if len(rest) > 0 {
+		r.events.emit(Event{Type: EventWaiting, Message: "all nodes are applied; waiting until the rest is ready: " + counted(len(rest), "resource")})
 	}
-	r.events.emit(Event{Type: EventWaiting, Message: "all nodes are applied; waiting until the rest is ready: " + counted(len(rest), "resource")})
-	return awaitAll(rest, func(a *await) error {
-		_, err := r.awaitOne(ctx, nodes[a], a, a.resource.Timeout)
-		return err
-	})
+	r.resting.Wait()
+	errs := make([]error, len(rest))
+	for i, a := range rest {
+		errs[i] = a.err
+	}
+	return errors.Join(errs...)
 }
 
 // awaitAll waits for all at once and returns what failed, in their order.
@@ -139,7 +155,7 @@ func (r *rollout) awaitOne(ctx context.Context, n *sequencer.Node, a *await, lim
 	if limit > 0 {
 		var cancel context.CancelFunc
 		ctx, cancel = context.WithDeadlineCause(ctx, a.applied.Add(limit), fmt.Errorf(
-			"not ready within %s: give it more time with the annotation %s or with --readiness-timeout", limit, annotation.ReadinessTimeout))
+			"not ready within %s (the annotation %s or --readiness-timeout would give it more time)", limit, annotation.ReadinessTimeout))
 		defer cancel()
 	}
 	reports, err := a.group.Wait(ctx, func(report readiness.Report) {

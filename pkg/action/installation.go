@@ -7,6 +7,7 @@ import (
 	"context"
 	"errors"
 	"fmt"
+	"strings"
 
 	"helm.sh/helm/v3/pkg/chart"
 	"helm.sh/helm/v3/pkg/kube"
@@ -83,17 +84,16 @@ func (op *installation) definitions(ctx context.Context) error {
 		return nil
 	}
 	if op.ordered() {
-		if err := op.checkOrder(); err != nil {
+		if err := op.rehearse(ctx); err != nil {
 			return err
 		}
 	}
 	return installCRDs(ctx, op.cfg, op.cluster, crds)
 }
 
-// checkOrder renders once without consequence, to find what is wrong with the
-// order while nothing was changed. A chart that cannot be rendered before its
-// definitions are there says nothing yet.
-func (op *installation) checkOrder() error {
+// rehearse goes through all checks while nothing was changed, as far as they
+// do not need the definitions that are about to be installed.
+func (op *installation) rehearse(ctx context.Context) error {
 	trial := rendering{Install: op.Install, chart: op.rendering.chart, vals: op.rendering.vals, root: op.rendering.root}
 	_, err := trial.render()
 	var order *orderError
@@ -101,7 +101,20 @@ func (op *installation) checkOrder() error {
 	if errors.As(err, &order) || errors.As(err, &value) {
 		return err
 	}
-	return nil
+	if err != nil {
+		return nil //nolint:nilerr // a chart may only render once its definitions are there
+	}
+	r := op.newRollout(trial.plan)
+	if err := errors.Join(r.checkTimeouts(), r.checkNeeds(ctx)); err != nil {
+		return err
+	}
+	if r.build("") != nil {
+		return nil // of kinds that are about to be defined
+	}
+	if err := r.findExisting(ctx, r.all); err != nil {
+		return fmt.Errorf("Unable to continue with install: %w", err) //nolint:staticcheck // Helm's words
+	}
+	return r.checkPermissions(ctx)
 }
 
 // render makes the release. On an error it returns what there is of it, so
@@ -164,23 +177,28 @@ func (op *installation) build(ctx context.Context) error {
 			op.events.warn(w)
 		}
 	}
-	op.rollout = &rollout{
-		cfg: op.cfg, cluster: op.cluster, events: op.events, limits: op.limits, plan: plan,
-		name: op.ReleaseName, namespace: op.Namespace, validate: !op.DisableOpenAPIValidation,
-		force: op.Force, takeOwnership: op.TakeOwnership, jobs: op.WaitForJobs,
-	}
-	if !op.ordered() {
-		op.rollout.plan = sequencer.Whole(op.rel.Chart.Name())
+	if op.ordered() {
+		op.rollout = op.newRollout(plan)
+	} else {
+		op.rollout = op.newRollout(sequencer.Whole(op.rel.Chart.Name()))
 	}
 	if err := op.rollout.build(op.rel.Manifest); err != nil {
 		return fmt.Errorf("unable to build kubernetes objects from release manifest: %w", err)
 	}
 	if upgradePlayed := op.IsUpgrade && op.dryRun(); !op.ClientOnly && !upgradePlayed {
-		if err := op.rollout.findExisting(ctx); err != nil {
+		if err := op.rollout.findExisting(ctx, op.rollout.all); err != nil {
 			return fmt.Errorf("Unable to continue with install: %w", err) //nolint:staticcheck // Helm's words
 		}
 	}
 	return op.checkPlan(ctx, plan)
+}
+
+func (op *installation) newRollout(plan *sequencer.Plan) *rollout {
+	return &rollout{
+		cfg: op.cfg, cluster: op.cluster, events: op.events, limits: op.limits, plan: plan,
+		name: op.ReleaseName, namespace: op.Namespace, validate: !op.DisableOpenAPIValidation,
+		force: op.Force, takeOwnership: op.TakeOwnership, jobs: op.WaitForJobs,
+	}
 }
 
 // checkPlan asks the cluster what the plan alone cannot tell.
@@ -267,7 +285,7 @@ func (op *installation) perform(ctx context.Context) error {
 		return err
 	}
 	if op.ordered() {
-		if err := op.rollout.awaitRest(ctx); err != nil {
+		if err := op.rollout.awaitRest(); err != nil {
 			return err
 		}
 	} else if op.Wait {
@@ -299,9 +317,24 @@ func (op *installation) hooks(ctx context.Context, hooks *hookRun, event release
 	return context.Cause(ctx)
 }
 
+// inShort gives a failure in the words that the release keeps: of an ordered
+// operation one line, not too long.
+func (op *installation) inShort(failure error) string {
+	text := failure.Error()
+	if !op.ordered() {
+		return text
+	}
+	const most = 1000
+	text = strings.ReplaceAll(text, "\n", "; ")
+	if len(text) > most {
+		return strings.ToValidUTF8(text[:most], "") + "…"
+	}
+	return text
+}
+
 // fail records the failure, or removes the release again if it is atomic.
 func (op *installation) fail(ctx context.Context, failure error) (*release.Release, error) {
-	op.rel.SetStatus(release.StatusFailed, fmt.Sprintf("Release %q failed: %s", op.ReleaseName, failure))
+	op.rel.SetStatus(release.StatusFailed, fmt.Sprintf("Release %q failed: %s", op.ReleaseName, op.inShort(failure)))
 	if err := op.cfg.Releases.Update(op.rel); err != nil {
 		op.cfg.Log("failed to record the failure of the release: %s", err)
 	}

@@ -137,7 +137,7 @@ func (r *rollout) checkPermissions(ctx context.Context) error {
 func (r *rollout) permissions() []permission {
 	seen := map[permission]bool{}
 	for _, info := range r.all {
-		if r.present.Contains(info) {
+		if r.present[info] {
 			continue // it is there, and is changed rather than created
 		}
 		seen[permission{info.Mapping.Resource, info.Mapping.GroupVersionKind.Kind, info.Namespace}] = true

@@ -31,6 +31,8 @@ type removal struct {
 	// files are the documents of the manifest in Helm's uninstall order, those
 	// to keep apart.
 	files, keep []releaseutil.Manifest
+	// keptIDs are the resources of the plan that are kept: items of lists too.
+	keptIDs []sequencer.ID
 
 	mu      sync.Mutex
 	list    kube.ResourceList // what was deleted
@@ -44,7 +46,7 @@ func ReleasePlan(rel *release.Release) (*Plan, error) {
 	if err != nil || rec == nil || !rec.Sequenced {
 		return nil, err
 	}
-	resources, err := render.Resources(rel.Manifest, rec.Documents, rec.Root)
+	resources, err := render.Resources(rel.Manifest, rec.Documents, rec.Root, false)
 	if err != nil {
 		return nil, err
 	}
@@ -66,8 +68,9 @@ func (op *uninstallation) planRemoval() (*removal, error) {
 		return nil, fmt.Errorf("failed to delete release: %s", op.rel.Name)
 	}
 	r.keep, r.files = splitKept(files)
-	if r.ordered() && op.WaitStrategy == WaitStrategyOrdered {
-		r.Wait = true
+	if r.ordered() {
+		r.planKept()
+		r.Wait = r.Wait || op.WaitStrategy == WaitStrategyOrdered
 	}
 	return r, nil
 }
@@ -99,10 +102,27 @@ func keeps(policy string) bool {
 // kept lists what was kept, for people.
 func (r *removal) kept() string {
 	var b strings.Builder
+	if r.ordered() {
+		for _, id := range r.keptIDs {
+			fmt.Fprintf(&b, "[%s] %s\n", id.Kind, id.Name)
+		}
+		return b.String()
+	}
 	for _, f := range r.keep {
 		fmt.Fprintf(&b, "[%s] %s\n", f.Head.Kind, f.Head.Metadata.Name)
 	}
 	return b.String()
+}
+
+// planKept notes, in the order of the plan, what the policy keeps of it.
+func (r *removal) planKept() {
+	for _, n := range r.plan.Nodes {
+		for _, res := range n.Resources {
+			if keeps(res.Policy) {
+				r.keptIDs = append(r.keptIDs, res.ID)
+			}
+		}
+	}
 }
 
 // deleted lists the objects that were deleted.

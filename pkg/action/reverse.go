@@ -86,7 +86,7 @@ func (r *removal) deleteNode(ctx context.Context, n *sequencer.Node) error {
 func (r *removal) objects(n *sequencer.Node) (kube.ResourceList, error) {
 	var going []*sequencer.PlannedResource
 	for _, res := range uninstallOrder(n.Resources) {
-		if keeps(policyOf(res)) {
+		if keeps(res.Policy) {
 			continue
 		}
 		if res.SelfDefined {
@@ -119,13 +119,6 @@ func uninstallOrder(resources []*sequencer.PlannedResource) []*sequencer.Planned
 		return cmp.Or(cmp.Compare(rank(a), rank(b)), cmp.Compare(a.ID.Kind, b.ID.Kind))
 	})
 	return sorted
-}
-
-func policyOf(res *sequencer.PlannedResource) string {
-	metadata, _ := res.Object()["metadata"].(map[string]any)
-	annotations, _ := metadata["annotations"].(map[string]any)
-	policy, _ := annotations[kube.ResourcePolicyAnno].(string)
-	return policy
 }
 
 // departure is what must be gone before a node counts as removed.

@@ -39,8 +39,13 @@ type rollout struct {
 	// late are the resources that are built when their node starts, because
 	// the cluster does not know their kind before: the release defines it.
 	late map[*sequencer.PlannedResource]bool
-	// present are the objects that were in the cluster before.
-	present kube.ResourceList
+	// present are the objects that were in the cluster before; mu guards it.
+	mu      sync.Mutex
+	present map[*kubeInfo]bool
+
+	// resting counts who waits for what nothing depends on; stop ends them.
+	resting sync.WaitGroup
+	stop    context.CancelFunc
 
 	trackerOnce sync.Once
 	tracker     *readiness.Tracker
@@ -151,14 +156,38 @@ func buildObjects(c *cluster.Client, resources []*sequencer.PlannedResource, val
 }
 
 // findExisting looks which objects are in the cluster already.
-func (r *rollout) findExisting(ctx context.Context) error {
-	present, err := existing(ctx, r.all, r.name, r.namespace, r.takeOwnership)
-	r.present = present
-	return err
+func (r *rollout) findExisting(ctx context.Context, list kube.ResourceList) error {
+	present, err := existing(ctx, list, r.name, r.namespace, r.takeOwnership)
+	if err != nil {
+		return err
+	}
+	r.mu.Lock()
+	defer r.mu.Unlock()
+	if r.present == nil {
+		r.present = map[*kubeInfo]bool{}
+	}
+	for _, info := range present {
+		r.present[info] = true
+	}
+	return nil
+}
+
+// presentOf lists which of the objects were in the cluster before.
+func (r *rollout) presentOf(list kube.ResourceList) kube.ResourceList {
+	r.mu.Lock()
+	defer r.mu.Unlock()
+	var present kube.ResourceList
+	for _, info := range list {
+		if r.present[info] {
+			present.Append(info)
+		}
+	}
+	return present
 }
 
 // deploy applies every node, each once all it depends on is ready.
 func (r *rollout) deploy(ctx context.Context) error {
+	ctx, r.stop = context.WithCancel(ctx)
 	err := sequencer.Execute(ctx, r.plan, r.deployNode)
 	var failed *sequencer.ExecutionError
 	if r.whole() && errors.As(err, &failed) {
@@ -187,6 +216,8 @@ func (r *rollout) deployNode(ctx context.Context, n *sequencer.Node) error {
 		r.events.emit(Event{Type: EventNodeApplied, Node: n.ID()})
 		if n.Awaited {
 			err = r.awaitNode(ctx, s)
+		} else {
+			r.followRest(ctx, s)
 		}
 	}
 	if err != nil {
@@ -202,7 +233,7 @@ func (r *rollout) deployNode(ctx context.Context, n *sequencer.Node) error {
 // applyNode builds what could not be built before, and applies the node's
 // objects while their readiness is already followed.
 func (r *rollout) applyNode(ctx context.Context, s *slice) error {
-	if err := r.buildLate(s); err != nil {
+	if err := r.buildLate(ctx, s); err != nil {
 		return err
 	}
 	if err := r.follow(ctx, s); err != nil {
@@ -215,7 +246,7 @@ func (r *rollout) applyNode(ctx context.Context, s *slice) error {
 }
 
 // buildLate builds the objects whose kind a node before has defined by now.
-func (r *rollout) buildLate(s *slice) error {
+func (r *rollout) buildLate(ctx context.Context, s *slice) error {
 	var late []*sequencer.PlannedResource
 	for _, res := range s.node.Resources {
 		if r.late[res] {
@@ -225,11 +256,14 @@ func (r *rollout) buildLate(s *slice) error {
 	if len(late) == 0 {
 		return nil
 	}
-	if err := r.cluster.RefreshDiscovery(); err != nil {
+	if err := r.discover(late); err != nil {
 		return err
 	}
 	list, err := r.buildResources(late)
 	if err != nil || len(list) == 0 {
+		return err
+	}
+	if err := r.findExisting(ctx, list); err != nil {
 		return err
 	}
 	at := 0
@@ -242,17 +276,36 @@ func (r *rollout) buildLate(s *slice) error {
 	return nil
 }
 
+// discover has the cluster asked again for its kinds, unless those that are
+// needed were found meanwhile.
+func (r *rollout) discover(late []*sequencer.PlannedResource) error {
+	for _, res := range late {
+		mapping, err := r.cluster.Mapping(res.APIVersion, res.ID.Kind)
+		if err != nil {
+			return err
+		}
+		if mapping == nil {
+			return r.cluster.RefreshDiscovery()
+		}
+	}
+	return nil
+}
+
 // apply creates the objects, or updates them where some are to be adopted.
 func (r *rollout) apply(ctx context.Context, list kube.ResourceList) error {
-	original := r.present.Intersect(list)
+	original := r.presentOf(list)
 	if len(original) == 0 {
 		return r.cluster.Create(ctx, list)
 	}
 	return r.cluster.Update(ctx, original, list, cluster.UpdateOptions{Force: r.force, ThreeWay: r.takeOwnership})
 }
 
-// close ends the watches.
+// close ends everything that still goes on.
 func (r *rollout) close() {
+	if r.stop != nil {
+		r.stop()
+	}
+	r.resting.Wait()
 	if r.tracker != nil {
 		r.tracker.Close()
 	}

@@ -30,6 +30,7 @@ func Build(in Input) (*Plan, error) {
 	}
 	plan := b.plan()
 	b.findNeeds(plan)
+	b.warnExpressions()
 	b.warnUncounted()
 	plan.Warnings = append(plan.Warnings, b.warnings...)
 	return plan, nil
@@ -248,6 +249,17 @@ func (b *builder) paths(charts []int) []string {
 	}
 	slices.Sort(paths)
 	return paths
+}
+
+// warnExpressions warns of readiness expressions, which are read but decide
+// nothing.
+func (b *builder) warnExpressions() {
+	for _, r := range b.resources {
+		if len(r.Success)+len(r.Failure) > 0 {
+			b.warnings = append(b.warnings, fmt.Sprintf(
+				"%s: %s has readiness expressions, which are not evaluated yet: it is ready as others of its kind are", r.File, r.ID))
+		}
+	}
 }
 
 // warnUncounted warns once per chart whose declarations do not count.

@@ -27,7 +27,9 @@ func (b *builder) connect() {
 
 func (b *builder) connectGates(c *chartEntry) {
 	b.graph.AddEdge(c.own, c.open)
-	b.graph.AddEdge(c.done, c.own)
+	if len(c.nodes) == 0 && len(c.subcharts) == 0 {
+		b.graph.AddEdge(c.done, c.own) // what has nothing hands on what it waits for
+	}
 	for _, v := range c.nodes {
 		b.graph.AddEdge(v, c.own)
 		b.graph.AddEdge(c.done, v)

@@ -70,6 +70,9 @@ type Resource struct {
 	File string
 	// Object is the document.
 	Object map[string]any
+
+	// policy is the resource policy of the list that it is an item of.
+	policy string
 }
 
 // ID says which object of a cluster a resource is.

@@ -82,12 +82,17 @@ type PlannedResource struct {
 	Success, Failure []string
 	// Timeout is its readiness timeout; 0 when it has none.
 	Timeout time.Duration
+	// Policy is its resource policy, or that of the list it is an item of.
+	Policy string
 	// SelfDefined is whether the release itself defines its kind, so that the
 	// cluster may not know it yet.
 	SelfDefined bool
 
 	object map[string]any
 }
+
+// IsJob reports whether it is a Job of Kubernetes' own.
+func (r *PlannedResource) IsJob() bool { return r.ID.Group == "batch" && r.ID.Kind == "Job" }
 
 // Object is the resource as it was rendered. It must not be changed.
 func (r *PlannedResource) Object() map[string]any { return r.object }

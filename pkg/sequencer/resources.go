@@ -47,7 +47,9 @@ func (b *builder) readResources(in Input) error {
 			problems = append(problems, fmt.Errorf("%s: comes from chart %q, which the release does not have", r.File, r.Chart))
 			continue
 		}
-		res := resource{chart: chart, PlannedResource: PlannedResource{File: r.File, object: r.Object}}
+		res := resource{chart: chart, PlannedResource: PlannedResource{
+			File: r.File, Policy: cmp.Or(policyOf(r.Object), r.policy), object: r.Object,
+		}}
 		res.identify(in.Namespace, scopes)
 		res.rank = rankOf(ranks, res.ID.Kind)
 		if err := res.readAnnotations(b.charts[chart].Sequenced); err != nil {
@@ -92,11 +94,18 @@ func flatten(in []Resource) []Resource {
 		}
 		var inner []Resource
 		for _, item := range children(r.Object, "items") {
-			inner = append(inner, Resource{Chart: r.Chart, File: r.File, Object: itemOf(r.Object, item)})
+			inner = append(inner, Resource{
+				Chart: r.Chart, File: r.File, Object: itemOf(r.Object, item), policy: cmp.Or(policyOf(r.Object), r.policy),
+			})
 		}
 		out = append(out, flatten(inner)...)
 	}
 	return out
+}
+
+// policyOf is the resource policy that an object's own annotations name.
+func policyOf(object map[string]any) string {
+	return text(child(object, "metadata", "annotations"), annotation.ResourcePolicy)
 }
 
 // isList tells lists as Kubernetes does, by their items; List itself has no
@@ -185,10 +194,33 @@ func (r *resource) readAnnotations(sequenced bool) error {
 		}
 		return nil
 	}
+	if err := checkKeys(annotations); err != nil {
+		return err
+	}
 	order, err := annotation.ReadResource(annotations)
 	r.order, r.declares = order, order.Declares()
 	r.Success, r.Failure, r.Timeout = order.Success, order.Failure, order.Timeout
 	return err
+}
+
+// checkKeys refuses keys that look like ours but are none: passed over, they
+// would leave the order other than it was meant.
+func checkKeys(annotations map[string]any) error {
+	for _, key := range slices.Sorted(maps.Keys(annotations)) {
+		if annotation.IsOurs(key) || !strings.Contains(key, "helm.sh/") {
+			continue
+		}
+		if strings.HasPrefix(key, "depends-on.helm.sh/") || strings.HasPrefix(key, "helm.sh/depends-on") {
+			return &annotation.ValueError{Key: key, Value: annotations[key], Reason: fmt.Sprintf(
+				"this key is not known: did you mean %s?", cmp.Or(nearest(key, annotation.Keys()), annotation.DependsOnLayers))}
+		}
+		for _, ours := range annotation.Keys() {
+			if distance(strings.ToLower(key), ours) <= 1 {
+				return &annotation.ValueError{Key: key, Value: annotations[key], Reason: "this key is not known: did you mean " + ours + "?"}
+			}
+		}
+	}
+	return nil
 }
 
 // duplicates finds objects that two documents describe. Objects whose name the

@@ -7,6 +7,7 @@ import (
 	"cmp"
 	"errors"
 	"slices"
+	"strings"
 
 	"github.com/ordered-helm/helm/internal/annotation"
 )
@@ -114,7 +115,8 @@ func keysOf(known map[string][]int) []string {
 func nearest(name string, candidates []string) string {
 	best, least := "", 1+max(1, len(name)/3)
 	for _, c := range candidates {
-		if d := distance(name, c); d < least {
+		d := distance(strings.ToLower(name), strings.ToLower(c))
+		if d < least && d < max(len(name), len(c)) {
 			best, least = c, d
 		}
 	}

@@ -4,7 +4,9 @@
 package e2e
 
 import (
+	"os"
 	"os/exec"
+	"path/filepath"
 	"strings"
 	"testing"
 
@@ -215,4 +217,77 @@ func TestStockHelmSeesANormalRelease(t *testing.T) {
 	stock("install", "theirs", example(t, "shop"))
 	h.ok("uninstall", "theirs")
 	h.empty(t)
+}
+
+// TestLeafHasItsOwnTime shows that what nothing depends on is followed from the
+// moment it is applied: it was ready within its own timeout, though another
+// branch takes longer than that.
+func TestLeafHasItsOwnTime(t *testing.T) {
+	t.Parallel()
+	h := newHelm(t)
+	leaf := strings.Replace(pod("leaf", "leaf", "containers: [{name: c, image: i}]"), "helm.sh/layer: leaf",
+		"helm.sh/layer: leaf\n    helm.sh/readiness-timeout: 4s\n    devcluster/after: 1s", 1)
+	slow := `---
+apiVersion: apps/v1
+kind: StatefulSet
+metadata:
+  name: slow
+  annotations: {helm.sh/layer: slow}
+spec:
+  selector: {matchLabels: {app: slow}}
+  serviceName: slow
+  template:
+    metadata: {labels: {app: slow}, annotations: {devcluster/after: 6s}}
+    spec: {containers: [{name: c, image: i}]}
+`
+	chart := writeChart(t, map[string]string{"Chart.yaml": v3Chart, "templates/all.yaml": leaf + slow +
+		configMap("end", "helm.sh/layer: end", "helm.sh/depends-on/layers: slow")})
+	h.ok("install", "rel", chart, "--wait=ordered", "--readiness-timeout", "1m")
+}
+
+// TestPostRendererMayAddWhatItLikes deploys what a post-renderer adds, whatever
+// it says about where that comes from.
+func TestPostRendererMayAddWhatItLikes(t *testing.T) {
+	t.Parallel()
+	h := newHelm(t)
+	script := filepath.Join(t.TempDir(), "post-render")
+	added := "cat; printf -- '---\\n# Source: app/crds/x.yaml\\napiVersion: v1\\nkind: ConfigMap\\nmetadata:\\n  name: added\\n'\n"
+	if err := os.WriteFile(script, []byte("#!/bin/sh\n"+added), 0o700); err != nil {
+		t.Fatal(err)
+	}
+	chart := writeChart(t, map[string]string{"Chart.yaml": v3Chart, "templates/all.yaml": configMap("first", "helm.sh/layer: first")})
+	h.ok("install", "rel", chart, "--wait=ordered", "--post-renderer", script)
+	if readTimeline(t, h.cluster, h.namespace)["ConfigMap/added"] == nil {
+		t.Error("what the post-renderer added was not deployed")
+	}
+}
+
+// TestKeptList keeps the items of a list that is to be kept, and an item that
+// is to be kept in a list that is not.
+func TestKeptList(t *testing.T) {
+	t.Parallel()
+	h := newHelm(t)
+	item := func(name, more string) string {
+		return "- apiVersion: v1\n  kind: ConfigMap\n  metadata:\n    name: " + name + "\n" + more
+	}
+	chart := writeChart(t, map[string]string{
+		"Chart.yaml": v3Chart,
+		"templates/list.yaml": "apiVersion: v1\nkind: List\nmetadata:\n  annotations: {helm.sh/resource-policy: keep}\nitems:\n" +
+			item("one", "") + item("two", ""),
+		"templates/other.yaml": "apiVersion: v1\nkind: List\nitems:\n" + item("going", "") +
+			item("three", "    annotations: {helm.sh/resource-policy: keep}\n"),
+	})
+	h.ok("install", "rel", chart, "--wait=ordered")
+	out := h.ok("uninstall", "rel").stdout
+	for _, name := range []string{"one", "two", "three"} {
+		if !strings.Contains(out, "[ConfigMap] "+name+"\n") {
+			t.Errorf("%s is not named as kept:\n%s", name, out)
+		}
+		if _, err := h.cluster.Client().CoreV1().ConfigMaps(h.namespace).Get(t.Context(), name, metav1.GetOptions{}); err != nil {
+			t.Errorf("%s was to be kept: %v", name, err)
+		}
+	}
+	if readTimeline(t, h.cluster, h.namespace)["ConfigMap/going"].deleted.IsZero() {
+		t.Error("ConfigMap/going was not deleted")
+	}
 }

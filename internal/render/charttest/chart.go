@@ -53,7 +53,7 @@ func (d *Dependency) Title() string {
 	return d.Chart.Name
 }
 
-// ghost is a layer and a disabled subchart's name that nobody has.
+// ghost is a layer that no chart has.
 const ghost = "ghost"
 
 var kinds = []string{"ConfigMap", "Secret", "Service", "Deployment", "Job", "Widget"}
@@ -182,21 +182,33 @@ func (d *Dependency) named(name string) bool {
 // copyOf is a chart at one place in the tree of those that take part.
 type copyOf struct {
 	*Chart
-	path, folder string
-	// subs are, by the index of their entry, the subcharts that take part.
-	subs map[int]*copyOf
+	title, path, folder string
+	// subs are the subcharts by the index of their entry; nil where they take
+	// no part.
+	subs []*copyOf
 }
 
-func (c *Chart) tree() *copyOf { return newCopy(c, c.Name, c.Name) }
+func (c *Chart) tree() *copyOf { return newCopy(c, c.Name, c.Name, c.Name) }
 
-func newCopy(c *Chart, path, folder string) *copyOf {
-	t := &copyOf{Chart: c, path: path, folder: folder, subs: map[int]*copyOf{}}
+func newCopy(c *Chart, title, path, folder string) *copyOf {
+	t := &copyOf{Chart: c, title: title, path: path, folder: folder, subs: make([]*copyOf, len(c.Dependencies))}
 	for i, d := range c.Dependencies {
 		if !d.Disabled {
-			t.subs[i] = newCopy(d.Chart, path+"/"+d.Title(), folder+"/charts/"+d.Title())
+			t.subs[i] = newCopy(d.Chart, d.Title(), path+"/"+d.Title(), folder+"/charts/"+d.Title())
 		}
 	}
 	return t
+}
+
+// present lists the indices of the subcharts that take part.
+func (t *copyOf) present() []int {
+	var all []int
+	for i, sub := range t.subs {
+		if sub != nil {
+			all = append(all, i)
+		}
+	}
+	return all
 }
 
 // name is a resource's name in the cluster.

@@ -16,7 +16,7 @@ func (c *Chart) Input() sequencer.Input {
 }
 
 func (t *copyOf) input(in *sequencer.Input) *sequencer.Chart {
-	c := &sequencer.Chart{Name: t.path[lastSlash(t.path):], Sequenced: t.Sequenced(), DependsOnSubcharts: t.OwnAfter}
+	c := &sequencer.Chart{Name: t.title, Sequenced: t.Sequenced(), DependsOnSubcharts: t.OwnAfter}
 	for _, r := range t.Resources {
 		annotations := map[string]any{}
 		if r.Layer != "" {
@@ -46,13 +46,4 @@ func (t *copyOf) input(in *sequencer.Input) *sequencer.Chart {
 		}
 	}
 	return c
-}
-
-func lastSlash(path string) int {
-	for i := len(path); i > 0; i-- {
-		if path[i-1] == '/' {
-			return i
-		}
-	}
-	return 0
 }

@@ -66,19 +66,19 @@ func (o *Oracle) read(t *copyOf) {
 		o.Charts[name] = t.path
 		o.before[name] = map[string]bool{}
 	}
-	for _, sub := range t.subs {
-		o.read(sub)
+	for _, i := range t.present() {
+		o.read(t.subs[i])
 	}
 	if !t.Sequenced() {
 		return
 	}
 	o.readLayers(t)
-	for i := range t.subs {
+	for _, i := range t.present() {
 		for _, sibling := range t.siblingsBefore(i) {
 			o.order(t.subs[sibling].all(), t.subs[i].all())
 		}
 	}
-	for i := range t.subs {
+	for _, i := range t.present() {
 		if slices.ContainsFunc(t.OwnAfter, t.Dependencies[i].named) {
 			for _, sub := range append(t.siblingsBefore(i), i) {
 				o.order(t.subs[sub].all(), own)
@@ -117,7 +117,7 @@ func (o *Oracle) readLayers(t *copyOf) {
 // directly or by others that take part.
 func (t *copyOf) siblingsBefore(i int) []int {
 	var all []int
-	for j := range t.subs {
+	for _, j := range t.present() {
 		if j != i && slices.ContainsFunc(t.Dependencies[i].After, t.Dependencies[j].named) {
 			all = append(all, j)
 			all = append(all, t.siblingsBefore(j)...)
@@ -132,8 +132,8 @@ func (t *copyOf) all() []string {
 	for _, r := range t.Resources {
 		names = append(names, t.name(r))
 	}
-	for _, sub := range t.subs {
-		names = append(names, sub.all()...)
+	for _, i := range t.present() {
+		names = append(names, t.subs[i].all()...)
 	}
 	return names
 }

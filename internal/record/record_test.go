@@ -1,0 +1,218 @@
+// Copyright The Ordered Helm Authors
+// SPDX-License-Identifier: Apache-2.0
+
+package record
+
+import (
+	"encoding/json"
+	"errors"
+	"reflect"
+	"strings"
+	"testing"
+
+	"helm.sh/helm/v3/pkg/chart"
+	"helm.sh/helm/v3/pkg/release"
+	"helm.sh/helm/v3/pkg/storage"
+	"helm.sh/helm/v3/pkg/storage/driver"
+	"k8s.io/client-go/kubernetes/fake"
+
+	"github.com/ordered-helm/helm/pkg/sequencer"
+)
+
+func sample() *Record {
+	return &Record{
+		Sequenced: true,
+		Root: &sequencer.Chart{
+			Name: "shop", Sequenced: true, Declares: true, DependsOnSubcharts: []string{"db"},
+			Dependencies: []sequencer.Dependency{
+				{Name: "postgresql", Alias: "db", Tags: []string{"back"}},
+				{Name: "web", DependsOn: []string{"db"}, Disabled: true},
+			},
+			Subcharts: []*sequencer.Chart{{Name: "db"}},
+		},
+		Documents: []string{"shop", "shop/db"},
+	}
+}
+
+func shop() *chart.Chart {
+	return &chart.Chart{
+		Metadata: &chart.Metadata{APIVersion: "v3", Name: "shop", Version: "1.0.0"},
+		Files:    []*chart.File{{Name: "README.md", Data: []byte("read me")}},
+	}
+}
+
+func releaseOf(ch *chart.Chart) *release.Release {
+	return &release.Release{
+		Name: "shop", Namespace: "test", Version: 3, Chart: ch, Manifest: "---\nkind: ConfigMap\n",
+		Info: &release.Info{Status: release.StatusDeployed},
+	}
+}
+
+func TestAttachAndRead(t *testing.T) {
+	ch := shop()
+	attached, err := Attach(ch, sample())
+	if err != nil {
+		t.Fatal(err)
+	}
+	if len(ch.Files) != 1 {
+		t.Error("the chart that was given has changed")
+	}
+	if len(attached.Files) != 2 || attached.Files[0].Name != "README.md" || attached.Metadata != ch.Metadata {
+		t.Errorf("attached: %+v", attached)
+	}
+	got, err := Read(releaseOf(attached))
+	want := sample()
+	want.Version = 1
+	if err != nil || !reflect.DeepEqual(got, want) {
+		t.Errorf("got %+v, %v, want %+v", got, err, want)
+	}
+}
+
+func TestAttachReplacesARecord(t *testing.T) {
+	first, err := Attach(shop(), sample())
+	if err != nil {
+		t.Fatal(err)
+	}
+	second, err := Attach(first, &Record{Root: &sequencer.Chart{Name: "other"}})
+	if err != nil || len(second.Files) != 2 {
+		t.Fatalf("%d files, %v", len(second.Files), err)
+	}
+	got, err := Read(releaseOf(second))
+	if err != nil || got.Root.Name != "other" || got.Sequenced || got.Documents != nil {
+		t.Errorf("got %+v, %v", got, err)
+	}
+	if got, err := Read(releaseOf(first)); err != nil || got.Root.Name != "shop" {
+		t.Errorf("the first has changed: %+v, %v", got, err)
+	}
+}
+
+func TestAttachNothing(t *testing.T) {
+	ch := shop()
+	if got, err := Attach(ch, nil); got != ch || err != nil {
+		t.Errorf("a chart without a record is copied: %v", err)
+	}
+	attached, err := Attach(ch, sample())
+	if err != nil {
+		t.Fatal(err)
+	}
+	got, err := Attach(attached, nil)
+	if err != nil || !reflect.DeepEqual(got.Files, ch.Files) {
+		t.Errorf("got %v, %v", got.Files, err)
+	}
+	if len(attached.Files) != 2 {
+		t.Error("the chart that was given has changed")
+	}
+}
+
+func TestReadWithoutARecord(t *testing.T) {
+	for name, rel := range map[string]*release.Release{
+		"no chart": {Name: "shop"}, "no files": releaseOf(&chart.Chart{}), "other files": releaseOf(shop()),
+		"a file that is none": releaseOf(&chart.Chart{Files: []*chart.File{nil}}),
+	} {
+		if got, err := Read(rel); got != nil || err != nil {
+			t.Errorf("%s: got %v, %v", name, got, err)
+		}
+	}
+}
+
+func TestReadWhatCannotBeUsed(t *testing.T) {
+	tests := []struct{ name, data, want string }{
+		{"empty", "", "unexpected end of JSON input"},
+		{"no JSON", "\x1f\x8b", "invalid character"},
+		{"cut off", `{"version":1,"sequenced":true`, "unexpected end of JSON input"},
+		{"null", "null", "it has no version"},
+		{"of another form", `[1]`, "cannot unmarshal array"},
+		{"no version", `{"charts":{"name":"shop"}}`, "it has no version"},
+		{"a version before the first", `{"version":-1,"charts":{"name":"shop"}}`, "it has no version"},
+		{"a newer version", `{"version":2,"charts":"in a form of its own"}`, "it is of version 2, and this program knows versions up to 1: use a newer one"},
+		{"no charts", `{"version":1,"sequenced":true}`, "it has no charts"},
+	}
+	for _, tt := range tests {
+		t.Run(tt.name, func(t *testing.T) {
+			ch := shop()
+			ch.Files = append(ch.Files, &chart.File{Name: ".ordered-helm/record.json", Data: []byte(tt.data)})
+			got, err := Read(releaseOf(ch))
+			var invalid *InvalidError
+			if got != nil || !errors.As(err, &invalid) || invalid.Release != "shop" || invalid.Revision != 3 || errors.Unwrap(err) == nil {
+				t.Fatalf("got %v, %v", got, err)
+			}
+			if want := "the record of order in release shop, revision 3, cannot be used: "; !strings.HasPrefix(err.Error(), want) || !strings.Contains(err.Error(), tt.want) {
+				t.Errorf("got %q, want %q", err, tt.want)
+			}
+			if again, err := Attach(ch, sample()); err != nil || len(again.Files) != 2 {
+				t.Errorf("it is not replaced: %v", err)
+			}
+		})
+	}
+}
+
+// TestRecordSurvivesStorage writes a release, changes its status and reads it
+// again, as stock Helm does, with each way to store releases.
+func TestRecordSurvivesStorage(t *testing.T) {
+	client := fake.NewClientset().CoreV1()
+	memory := driver.NewMemory()
+	memory.SetNamespace("test")
+	for name, d := range map[string]driver.Driver{
+		"memory": memory, "secret": driver.NewSecrets(client.Secrets("test")), "configmap": driver.NewConfigMaps(client.ConfigMaps("test")),
+	} {
+		t.Run(name, func(t *testing.T) {
+			attached, err := Attach(shop(), sample())
+			if err != nil {
+				t.Fatal(err)
+			}
+			releases := storage.Init(d)
+			if err := releases.Create(releaseOf(attached)); err != nil {
+				t.Fatal(err)
+			}
+			stored, err := releases.Last("shop")
+			if err != nil {
+				t.Fatal(err)
+			}
+			stored.SetStatus(release.StatusSuperseded, "superseded")
+			if err := releases.Update(stored); err != nil {
+				t.Fatal(err)
+			}
+			again, err := releases.Get("shop", 3)
+			if err != nil {
+				t.Fatal(err)
+			}
+			want := sample()
+			want.Version = 1
+			if got, err := Read(again); err != nil || !reflect.DeepEqual(got, want) {
+				t.Errorf("got %+v, %v", got, err)
+			}
+			if again.Info.Status != release.StatusSuperseded || len(again.Chart.Files) != 2 {
+				t.Errorf("got %+v", again)
+			}
+		})
+	}
+}
+
+// TestRecordIsOnlyWhatTheOrderNeeds keeps the record from carrying what was
+// only meant for messages.
+func TestRecordIsOnlyWhatTheOrderNeeds(t *testing.T) {
+	r := sample()
+	r.Root.Problem, r.Root.DependsOnKey = errors.New("secret"), "helm.sh/depends-on/subcharts"
+	attached, err := Attach(shop(), r)
+	if err != nil {
+		t.Fatal(err)
+	}
+	var got map[string]any
+	if err := json.Unmarshal(attached.Files[1].Data, &got); err != nil {
+		t.Fatal(err)
+	}
+	want := map[string]any{
+		"version": 1.0, "sequenced": true, "documents": []any{"shop", "shop/db"},
+		"charts": map[string]any{
+			"name": "shop", "sequenced": true, "declares": true, "dependsOnSubcharts": []any{"db"},
+			"dependencies": []any{
+				map[string]any{"name": "postgresql", "alias": "db", "tags": []any{"back"}},
+				map[string]any{"name": "web", "dependsOn": []any{"db"}, "disabled": true},
+			},
+			"subcharts": []any{map[string]any{"name": "db"}},
+		},
+	}
+	if !reflect.DeepEqual(got, want) {
+		t.Errorf("got %v\nwant %v", got, want)
+	}
+}

@@ -1,0 +1,70 @@
+// Copyright The Ordered Helm Authors
+// SPDX-License-Identifier: Apache-2.0
+
+package charttest
+
+import (
+	"testing"
+
+	"helm.sh/helm/v3/pkg/chart"
+	"helm.sh/helm/v3/pkg/chartutil"
+	"helm.sh/helm/v3/pkg/postrender"
+
+	"github.com/ordered-helm/helm/internal/render"
+	"github.com/ordered-helm/helm/pkg/chart/loader"
+	"github.com/ordered-helm/helm/pkg/sequencer"
+)
+
+// Rendered is a chart that went all the way from its files to a plan.
+type Rendered struct {
+	Chart  *chart.Chart
+	Root   *sequencer.Chart
+	Result *render.Result
+	Plan   *sequencer.Plan
+}
+
+// Render loads the files, processes the dependencies, renders and plans, as an
+// ordered installation does.
+func Render(t testing.TB, files []*loader.BufferedFile, post postrender.PostRenderer) *Rendered {
+	t.Helper()
+	r, err := TryRender(t, files, post)
+	if err != nil {
+		t.Fatal(err)
+	}
+	return r
+}
+
+// TryRender is Render where an error of rendering or planning is of interest.
+func TryRender(t testing.TB, files []*loader.BufferedFile, post postrender.PostRenderer) (*Rendered, error) {
+	t.Helper()
+	ch, err := loader.LoadFiles(files)
+	if err != nil {
+		t.Fatal(err)
+	}
+	declared, err := loader.Declarations(ch)
+	if err != nil {
+		t.Fatal(err)
+	}
+	values := map[string]any{}
+	if err := chartutil.ProcessDependenciesWithMerge(ch, values); err != nil {
+		t.Fatal(err)
+	}
+	r := &Rendered{Chart: ch, Root: render.Charts(declared, ch)}
+	release := chartutil.ReleaseOptions{Name: "test", Namespace: Namespace, Revision: 1, IsInstall: true}
+	all, err := chartutil.ToRenderValues(ch, values, release, chartutil.DefaultCapabilities)
+	if err != nil {
+		t.Fatal(err)
+	}
+	r.Result, err = render.Chart(ch, render.Options{
+		Values: all, Capabilities: chartutil.DefaultCapabilities, PostRenderer: post, Root: r.Root,
+	})
+	if err != nil {
+		return r, err
+	}
+	resources, err := render.Resources(r.Result.Manifest, r.Result.Charts, r.Root, false)
+	if err != nil {
+		return r, err
+	}
+	r.Plan, err = sequencer.Build(sequencer.Input{Root: r.Root, Resources: resources, Namespace: Namespace})
+	return r, err
+}

@@ -1,0 +1,96 @@
+// Copyright The Ordered Helm Authors
+// SPDX-License-Identifier: Apache-2.0
+
+package render_test
+
+import (
+	"slices"
+	"strings"
+	"testing"
+
+	"helm.sh/helm/v3/pkg/chart"
+	"helm.sh/helm/v3/pkg/chartutil"
+
+	"github.com/ordered-helm/helm/internal/render"
+	"github.com/ordered-helm/helm/pkg/chart/loader"
+	"github.com/ordered-helm/helm/pkg/sequencer"
+)
+
+// tree is the files of a chart by their path. Without a Chart.yaml it is the
+// chart "shop" of apiVersion v3.
+type tree map[string]string
+
+func chartYAML(name, more string) string {
+	return "apiVersion: v3\nname: " + name + "\nversion: 1.0.0\n" + more
+}
+
+func (files tree) buffered() []*loader.BufferedFile {
+	if _, has := files["Chart.yaml"]; !has {
+		files["Chart.yaml"] = chartYAML("shop", "")
+	}
+	var list []*loader.BufferedFile
+	for name, data := range files {
+		list = append(list, &loader.BufferedFile{Name: name, Data: []byte(data)})
+	}
+	slices.SortFunc(list, func(a, b *loader.BufferedFile) int { return strings.Compare(a.Name, b.Name) })
+	return list
+}
+
+// prepared is a chart that Helm has processed the dependencies of.
+type prepared struct {
+	chart   *chart.Chart
+	root    *sequencer.Chart
+	options render.Options
+}
+
+func prepare(t *testing.T, files tree) *prepared {
+	t.Helper()
+	ch, err := loader.LoadFiles(files.buffered())
+	if err != nil {
+		t.Fatal(err)
+	}
+	return prepareChart(t, ch)
+}
+
+func prepareChart(t *testing.T, ch *chart.Chart) *prepared {
+	t.Helper()
+	declared, err := loader.Declarations(ch)
+	if err != nil {
+		t.Fatal(err)
+	}
+	values := map[string]any{}
+	if err := chartutil.ProcessDependenciesWithMerge(ch, values); err != nil {
+		t.Fatal(err)
+	}
+	all, err := chartutil.ToRenderValues(ch, values, chartutil.ReleaseOptions{Name: "r", Namespace: "ns"}, chartutil.DefaultCapabilities)
+	if err != nil {
+		t.Fatal(err)
+	}
+	return &prepared{
+		chart: ch, root: render.Charts(declared, ch),
+		options: render.Options{Values: all, Capabilities: chartutil.DefaultCapabilities},
+	}
+}
+
+func (p *prepared) render() (*render.Result, error) { return render.Chart(p.chart, p.options) }
+
+func rendered(t *testing.T, files tree) *render.Result {
+	t.Helper()
+	r, err := prepare(t, files).render()
+	if err != nil {
+		t.Fatal(err)
+	}
+	return r
+}
+
+// template is a chart of one template.
+func template(text string) tree { return tree{"templates/x.yaml": text} }
+
+// stored is how a release stores documents of that template.
+func stored(docs ...string) string {
+	var b strings.Builder
+	for _, doc := range docs {
+		b.WriteString("---\n# Source: shop/templates/x.yaml\n" + doc + "\n")
+	}
+	return b.String()
+}
