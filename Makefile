@@ -113,7 +113,7 @@ test-devcluster: ## Run the tests of the dev cluster's own module
 
 .PHONY: bench
 bench: build stock devcluster ## Print the benchmark tables (BENCH=pattern narrows them)
-	BINARIES=$(BIN) go test -run '^$$' -bench '$(BENCH)' -timeout 30m ./test/bench/...
+	BINARIES=$(BIN) go test -run '^$$' -bench '$(BENCH)' -timeout 30m ./pkg/sequencer ./test/bench/...
 
 .PHONY: lint
 lint: lint-format lint-workflows lint-go lint-devcluster ## Run every linter; changes nothing

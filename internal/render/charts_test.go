@@ -77,6 +77,22 @@ func TestChartsOfTwoVersions(t *testing.T) {
 	}
 }
 
+// TestChartsOfVersionsThatBothFit takes the declaration of the version that
+// Helm took, which may be either.
+func TestChartsOfVersionsThatBothFit(t *testing.T) {
+	for range 20 {
+		p := prepare(t, tree{
+			"Chart.yaml":          chartYAML("shop", "dependencies: [{name: db, version: '>=1.0.0', alias: any}]\n"),
+			"charts/a/Chart.yaml": "apiVersion: v2\nname: db\nversion: 1.5.0\n",
+			"charts/b/Chart.yaml": "apiVersion: v3\nname: db\nversion: 2.5.0\n",
+		})
+		took := p.chart.Dependencies()[0].Metadata.APIVersion
+		if sub := p.root.Subcharts[0]; len(p.root.Subcharts) != 1 || sub.Sequenced != (took == "v3") {
+			t.Fatalf("Helm took the one of %s, which is sequenced: %v", took, sub.Sequenced)
+		}
+	}
+}
+
 // TestChartsThatHelmLeavesUnaliased is the second copy of a chart with aliases
 // inside, in which Helm drops them: the order inside it must hold all the same.
 func TestChartsThatHelmLeavesUnaliased(t *testing.T) {

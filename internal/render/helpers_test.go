@@ -62,13 +62,15 @@ func prepareChart(t *testing.T, ch *chart.Chart) *prepared {
 	if err := chartutil.ProcessDependenciesWithMerge(ch, values); err != nil {
 		t.Fatal(err)
 	}
-	all, err := chartutil.ToRenderValues(ch, values, chartutil.ReleaseOptions{Name: "r", Namespace: "ns"}, chartutil.DefaultCapabilities)
+	capabilities := chartutil.DefaultCapabilities.Copy()
+	capabilities.KubeVersion = chartutil.KubeVersion{Version: "v1.36.0", Major: "1", Minor: "36"}
+	all, err := chartutil.ToRenderValues(ch, values, chartutil.ReleaseOptions{Name: "r", Namespace: "ns"}, capabilities)
 	if err != nil {
 		t.Fatal(err)
 	}
 	return &prepared{
 		chart: ch, root: render.Charts(declared, ch),
-		options: render.Options{Values: all, Capabilities: chartutil.DefaultCapabilities},
+		options: render.Options{Values: all, Capabilities: capabilities},
 	}
 }
 

@@ -54,6 +54,16 @@ func Resources(manifest string, charts []string, root *sequencer.Chart, withCRDs
 	return resources, nil
 }
 
+// Resources parses what a plan is made of: the manifest as a post-renderer left
+// it if the chart of each document stayed known through it, and otherwise what
+// was rendered, hidden Secrets included.
+func (r *Result) Resources(root *sequencer.Chart, withCRDs bool) ([]sequencer.Resource, error) {
+	if r.Charts != nil {
+		return Resources(r.Manifest, r.Charts, root, withCRDs)
+	}
+	return Resources(r.stream(false), nil, root, withCRDs)
+}
+
 // parse reads a document as the API machinery does: whole numbers stay whole.
 func parse(doc string) (map[string]any, error) {
 	var object map[string]any

@@ -138,6 +138,22 @@ func (r *rollout) awaitRest() error {
 	return errors.Join(errs...)
 }
 
+// failedRest ends the waiting for what nothing depends on, and returns what of
+// it has failed for good by now.
+func (r *rollout) failedRest() error {
+	r.stop()
+	r.resting.Wait()
+	var errs []error
+	for _, n := range r.plan.Nodes {
+		for _, a := range r.slices[n].awaits {
+			if errors.Is(a.err, readiness.ErrFailed) {
+				errs = append(errs, a.err)
+			}
+		}
+	}
+	return errors.Join(errs...)
+}
+
 // awaitAll waits for all at once and returns what failed, in their order.
 func awaitAll(list []*await, wait func(*await) error) error {
 	errs := make([]error, len(list))

@@ -282,6 +282,9 @@ func (op *installation) perform(ctx context.Context) error {
 		return err
 	}
 	if err := op.rollout.deploy(ctx); err != nil {
+		if rest := op.rollout.failedRest(); rest != nil {
+			return fmt.Errorf("%w\n%w", err, rest)
+		}
 		return err
 	}
 	if op.ordered() {

@@ -88,7 +88,7 @@ func TestReleasePlanIsTheOneExecuted(t *testing.T) {
 	}
 	for name, post := range posts {
 		t.Run("memory/"+name, func(t *testing.T) {
-			for seed := range uint64(15) {
+			for seed := range uint64(8) {
 				checkReleasePlan(t, seed, memory(), post)
 			}
 		})

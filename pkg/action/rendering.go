@@ -105,7 +105,7 @@ type orderError struct{ error }
 func (e *orderError) Unwrap() error { return e.error }
 
 func (r *rendering) build(result *render.Result) (*sequencer.Plan, error) {
-	resources, err := render.Resources(result.Manifest, result.Charts, r.root, r.IncludeCRDs)
+	resources, err := result.Resources(r.root, r.IncludeCRDs)
 	if err != nil {
 		return nil, err
 	}

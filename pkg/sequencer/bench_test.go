@@ -54,20 +54,16 @@ func bigResource(chart string, i int) Resource {
 	return Resource{Chart: "umbrella/" + chart, File: "umbrella/charts/" + chart + "/templates/all.yaml", Object: object}
 }
 
-// BenchmarkBuild plans charts of a hundred resources: ten times as many must
-// take ten times as long, and 100,000 resources less than a second.
+// BenchmarkBuild plans fewer resources than BenchmarkBuild100k: the time for
+// each must be the same.
 func BenchmarkBuild(b *testing.B) {
-	for _, charts := range []int{10, 100, 1000} {
-		b.Run(fmt.Sprintf("%dk", charts/10), func(b *testing.B) {
-			if charts == 1000 {
-				b.Skip("see BenchmarkBuild100k")
-			}
-			benchmarkBuild(b, charts)
-		})
+	for _, charts := range []int{10, 100} {
+		b.Run(fmt.Sprintf("%dk", charts/10), func(b *testing.B) { benchmarkBuild(b, charts) })
 	}
 }
 
-// BenchmarkBuild100k plans 100,000 resources in 1,000 charts.
+// BenchmarkBuild100k plans 100,000 resources in 1,000 charts, which must take
+// less than a second.
 func BenchmarkBuild100k(b *testing.B) { benchmarkBuild(b, 1000) }
 
 func benchmarkBuild(b *testing.B, charts int) {

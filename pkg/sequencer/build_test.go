@@ -242,6 +242,11 @@ func TestWarnings(t *testing.T) {
 			"chart shop/sub declares an order that does not count, because it is not of apiVersion v3: set apiVersion: v3 in shop/charts/sub/Chart.yaml, or add the annotation helm.sh/sequencing: enabled there",
 			"chart shop/sub/deep declares an order that does not count")
 	})
+	t.Run("in Chart.yaml alone", func(t *testing.T) {
+		root := ownAfter(v2("shop"), "db")
+		root.Declares = true
+		wantWarnings(t, build(t, root, all("shop ConfigMap/a")), "chart shop declares an order that does not count")
+	})
 	t.Run("nothing to warn of", func(t *testing.T) {
 		wantWarnings(t, build(t, v2("shop", v3("sub")), all("shop ConfigMap/a", "shop/sub ConfigMap/b layer=l")))
 	})

@@ -114,6 +114,8 @@ func (n UnmetNeed) String() string {
 func (n UnmetNeed) remedy() string {
 	from, to := n.FromNode.Chart, n.ToNode.Chart
 	switch {
+	case strings.HasPrefix(from, to+"/") && n.unordered:
+		return fmt.Sprintf("no chart can wait for the one that it is in: move the %s into chart %s, or into one that this depends on", n.To.ID.Kind, from)
 	case strings.HasPrefix(from, to+"/"):
 		return fmt.Sprintf("move the %s into chart %s, or take what leads to that chart out of helm.sh/depends-on/subcharts of chart %s",
 			n.To.ID.Kind, from, to)

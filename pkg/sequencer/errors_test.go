@@ -96,6 +96,25 @@ func TestErrors(t *testing.T) {
 			[]string{`Pod/p: metadata.runHooksInParallel has no meaning in a template: write runHooksInParallel into Chart.yaml`},
 		},
 		{
+			"a key that is almost one",
+			v3("shop"), all("shop ConfigMap/a depends-on.helm.sh/layer=x", "shop ConfigMap/b helm.sh/layers=x", "shop ConfigMap/c helm.sh/Resource-group=x",
+				"shop ConfigMap/d helm.sh/depends-on=x"),
+			[]string{
+				`shop/templates/a.yaml: ConfigMap/a: depends-on.helm.sh/layer: "x": this key is not known: did you mean depends-on.helm.sh/layers?`,
+				`ConfigMap/b: helm.sh/layers: "x": this key is not known: did you mean helm.sh/layer?`,
+				`ConfigMap/c: helm.sh/Resource-group: "x": this key is not known: did you mean helm.sh/resource-group?`,
+				`ConfigMap/d: helm.sh/depends-on: "x": this key is not known: did you mean depends-on.helm.sh/layers?`,
+			},
+		},
+		{
+			"a key of Chart.yaml in a template",
+			v3("shop"), all("shop ConfigMap/a helm.sh/depends-on/subcharts=db", "shop ConfigMap/b depends-on.helm.sh/subcharts=db"),
+			[]string{
+				`ConfigMap/a: helm.sh/depends-on/subcharts: "db": has no meaning in a template: write it into Chart.yaml`,
+				`ConfigMap/b: depends-on.helm.sh/subcharts: "db": has no meaning in a template: write it into Chart.yaml`,
+			},
+		},
+		{
 			"a chart that the release does not have",
 			v3("shop"), all("other ConfigMap/a"),
 			[]string{`other/templates/a.yaml: comes from chart "other", which the release does not have`},
@@ -144,6 +163,13 @@ func TestProblemsCountOnlyWhereTheChartIsSequenced(t *testing.T) {
 	if _, err := sequencer.Build(sequencer.Input{Root: v3("shop", sub)}); !errors.Is(err, problem) {
 		t.Errorf("got %v", err)
 	}
+}
+
+// TestForeignKeysAreNoErrors leaves the keys of Helm and of others alone.
+func TestForeignKeysAreNoErrors(t *testing.T) {
+	p := build(t, v3("shop"), all("shop ConfigMap/a helm.sh/chart=x helm.sh/resource-policy=keep meta.helm.sh/release-name=x example.com/layers=x layer.helm.sh/x=y",
+		"shop ConfigMap/b helm.sh/hook-weight=1 helm.sh/hook-delete-policy=x depends-on.example.com/layers=x"))
+	wantPlan(t, p, lines("0 shop [ConfigMap/a ConfigMap/b]"))
 }
 
 // TestTypedErrors are what a caller may act on.

@@ -294,6 +294,12 @@ func TestMessagesOfUnmetNeeds(t *testing.T) {
 				`let chart shop/a depend on chart shop/b, by depends-on or helm.sh/depends-on/subcharts in Chart.yaml, or move the CustomResourceDefinition`,
 		},
 		{
+			"a namespace of the chart that it is in",
+			v3("shop", v3("a")), []sequencer.Resource{in("shop/a", res("shop ConfigMap/c ns=to")), object(t, namespace)},
+			`but nothing puts that before it, in the resources of chart shop that are in no layer (shop/templates/all.yaml): ` +
+				`no chart can wait for the one that it is in: move the Namespace into chart shop/a, or into one that this depends on`,
+		},
+		{
 			"a namespace beside it",
 			v3("shop"), []sequencer.Resource{res("shop ConfigMap/c ns=to layer=a"), annotated(t, namespace, "helm.sh/layer: b")},
 			`ConfigMap/c in layer "a" of chart shop (shop/templates/c.yaml) needs Namespace/to, but nothing puts that before it, in layer "b" of chart shop (shop/templates/all.yaml): ` +

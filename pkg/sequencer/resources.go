@@ -203,26 +203,6 @@ func (r *resource) readAnnotations(sequenced bool) error {
 	return err
 }
 
-// checkKeys refuses keys that look like ours but are none: passed over, they
-// would leave the order other than it was meant.
-func checkKeys(annotations map[string]any) error {
-	for _, key := range slices.Sorted(maps.Keys(annotations)) {
-		if annotation.IsOurs(key) || !strings.Contains(key, "helm.sh/") {
-			continue
-		}
-		if strings.HasPrefix(key, "depends-on.helm.sh/") || strings.HasPrefix(key, "helm.sh/depends-on") {
-			return &annotation.ValueError{Key: key, Value: annotations[key], Reason: fmt.Sprintf(
-				"this key is not known: did you mean %s?", cmp.Or(nearest(key, annotation.Keys()), annotation.DependsOnLayers))}
-		}
-		for _, ours := range annotation.Keys() {
-			if distance(strings.ToLower(key), ours) <= 1 {
-				return &annotation.ValueError{Key: key, Value: annotations[key], Reason: "this key is not known: did you mean " + ours + "?"}
-			}
-		}
-	}
-	return nil
-}
-
 // duplicates finds objects that two documents describe. Objects whose name the
 // server makes have none to compare.
 func (b *builder) duplicates() []error {
