@@ -11,6 +11,9 @@ func childAttributes() *syscall.SysProcAttr {
 	return &syscall.SysProcAttr{Setpgid: true, Pdeathsig: syscall.SIGKILL}
 }
 
+// onFirstThread reports whether this is the thread that the program began with.
+func onFirstThread() bool { return syscall.Gettid() == syscall.Getpid() }
+
 // DetachedAttributes frees a process from the terminal and the session of
 // the process that starts it.
 func DetachedAttributes() *syscall.SysProcAttr {

@@ -13,6 +13,9 @@ func childAttributes() *syscall.SysProcAttr {
 	return &syscall.SysProcAttr{Setpgid: true}
 }
 
+// onFirstThread matters only where children end with their parent thread.
+func onFirstThread() bool { return false }
+
 // DetachedAttributes frees a process from the terminal and the session of
 // the process that starts it.
 func DetachedAttributes() *syscall.SysProcAttr {

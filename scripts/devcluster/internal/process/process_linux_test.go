@@ -9,6 +9,7 @@ import (
 	"fmt"
 	"os"
 	"path/filepath"
+	"runtime"
 	"strings"
 	"syscall"
 	"testing"
@@ -17,7 +18,54 @@ import (
 	"go.uber.org/goleak"
 )
 
-func TestMain(m *testing.M) { goleak.VerifyTestMain(m) }
+// The first goroutine keeps the program's first thread, so that TestMain can
+// serve on it.
+func init() { runtime.LockOSThread() }
+
+func TestMain(m *testing.M) {
+	if err := serveOnFirstThread(); err != nil {
+		fmt.Fprintln(os.Stderr, err)
+		os.Exit(1)
+	}
+	runtime.UnlockOSThread()
+	goleak.VerifyTestMain(m)
+}
+
+// serveOnFirstThread checks that children end with a Spawner that began on the
+// one thread that Go never ends.
+func serveOnFirstThread() error {
+	if !onFirstThread() {
+		return errors.New("TestMain is not on the program's first thread: the check would check nothing")
+	}
+	s := &Spawner{requests: make(chan request), done: make(chan struct{})}
+	dir, err := os.MkdirTemp("", "spawner")
+	if err != nil {
+		return err
+	}
+	defer func() { _ = os.RemoveAll(dir) }()
+	started := make(chan *Process, 1)
+	var startErr error
+	go func() {
+		defer s.Close()
+		p, err := s.Start(context.Background(), Spec{
+			Name: "sleep", Path: "/bin/sh", Args: []string{"-c", "exec sleep 600"}, LogPath: filepath.Join(dir, "log"),
+		})
+		startErr = err
+		started <- p
+	}()
+	s.serve()
+	p := <-started
+	if startErr != nil {
+		return startErr
+	}
+	select {
+	case <-p.Done():
+		return nil
+	case <-time.After(10 * time.Second):
+		p.Stop(ended())
+		return errors.New("a child outlived a spawner that began on the first thread")
+	}
+}
 
 // startShell starts a shell script that is gone when the test is over.
 func startShell(t *testing.T, script string) *Process {

@@ -28,15 +28,25 @@ type request struct {
 // children that still live then are killed.
 func NewSpawner() *Spawner {
 	s := &Spawner{requests: make(chan request), done: make(chan struct{})}
-	go func() {
-		defer close(s.done)
-		// Never unlocked: the thread ends with this goroutine.
-		runtime.LockOSThread()
-		for r := range s.requests {
-			r.result <- r.cmd.Start()
-		}
-	}()
+	go s.serve()
 	return s
+}
+
+// serve starts what is asked for until the requests end. Its thread ends with
+// it, as it is never unlocked. Only the program's first thread would live on:
+// while that is held here, another goroutine is sure to run on another one.
+func (s *Spawner) serve() {
+	runtime.LockOSThread()
+	if onFirstThread() {
+		defer runtime.UnlockOSThread()
+		go s.serve()
+		<-s.done
+		return
+	}
+	defer close(s.done)
+	for r := range s.requests {
+		r.result <- r.cmd.Start()
+	}
 }
 
 // Close ends the Spawner's thread.
