@@ -15,9 +15,6 @@ import (
 	"k8s.io/client-go/metadata"
 )
 
-// podResource is the resource of pods.
-var podResource = schema.GroupVersionResource{Version: "v1", Resource: "pods"}
-
 // Owners finds the pods that objects own, over any number of steps, as a
 // Deployment owns pods by way of ReplicaSets.
 type Owners struct {
@@ -42,7 +39,7 @@ func (c *Client) NewOwners() (*Owners, error) {
 // Pods lists the pods of a namespace that any of the owners owns directly.
 // Pods that the account may not list are as if they were not there.
 func (o *Owners) Pods(ctx context.Context, namespace string, owners map[types.UID]bool) ([]metav1.PartialObjectMetadata, error) {
-	list, err := o.list(ctx, podResource, namespace)
+	list, err := o.list(ctx, PodResource(), namespace)
 	if err != nil {
 		return nil, err
 	}
@@ -58,7 +55,7 @@ func (o *Owners) Pods(ctx context.Context, namespace string, owners map[types.UI
 // Closure adds to the owners of pods in a namespace everything that they own
 // and that owns pods in its turn.
 func (o *Owners) Closure(ctx context.Context, namespace string, owners map[types.UID]bool) error {
-	objects, err := o.list(ctx, podResource, namespace)
+	objects, err := o.list(ctx, PodResource(), namespace)
 	if err != nil {
 		return err
 	}
@@ -137,5 +134,7 @@ func ownedBy(object metav1.PartialObjectMetadata, owners map[types.UID]bool) boo
 	return false
 }
 
-// PodResource is the resource of pods, for those who wait for them.
-func PodResource() schema.GroupVersionResource { return podResource }
+// PodResource is the resource of pods.
+func PodResource() schema.GroupVersionResource {
+	return schema.GroupVersionResource{Version: "v1", Resource: "pods"}
+}

@@ -14,6 +14,7 @@ import (
 	"k8s.io/cli-runtime/pkg/resource"
 
 	"github.com/ordered-helm/helm/internal/annotation"
+	"github.com/ordered-helm/helm/internal/cluster"
 	"github.com/ordered-helm/helm/internal/readiness"
 	"github.com/ordered-helm/helm/pkg/sequencer"
 )
@@ -57,16 +58,20 @@ func (r *rollout) follow(ctx context.Context, s *slice) error {
 // track makes the operation's tracker the first time that one is needed.
 func (r *rollout) track(ctx context.Context) (*readiness.Tracker, error) {
 	r.trackerOnce.Do(func() {
-		client, err := r.cluster.Dynamic()
-		if err != nil {
-			r.trackerErr = err
-			return
-		}
-		r.tracker = readiness.NewTracker(context.WithoutCancel(ctx), readiness.Config{
-			Client: client, Notify: func(n readiness.Notice) { r.events.warn(n.String()) },
-		})
+		r.tracker, r.trackerErr = newTracker(ctx, r.cluster, r.events)
 	})
 	return r.tracker, r.trackerErr
+}
+
+// newTracker follows objects until it is closed, and tells of trouble with that.
+func newTracker(ctx context.Context, c *cluster.Client, e *events) (*readiness.Tracker, error) {
+	client, err := c.Dynamic()
+	if err != nil {
+		return nil, err
+	}
+	return readiness.NewTracker(context.WithoutCancel(ctx), readiness.Config{
+		Client: client, Notify: func(n readiness.Notice) { e.warn(n.String()) },
+	}), nil
 }
 
 // applied tells the groups which versions were written.

@@ -34,13 +34,10 @@ func (r *removal) inReverse(ctx context.Context) error {
 		defer cancel()
 	}
 	if r.cluster.Real() {
-		client, err := r.cluster.Dynamic()
-		if err != nil {
+		var err error
+		if r.tracker, err = newTracker(ctx, r.cluster, r.events); err != nil {
 			return err
 		}
-		r.tracker = readiness.NewTracker(context.WithoutCancel(ctx), readiness.Config{
-			Client: client, Notify: func(n readiness.Notice) { r.events.warn(n.String()) },
-		})
 	}
 	return sequencer.ExecuteReverse(ctx, r.plan, r.removeNode)
 }

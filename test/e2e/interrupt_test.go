@@ -95,6 +95,23 @@ func TestHangingFinalizer(t *testing.T) {
 	h.empty(t)
 }
 
+// TestGraphOfARelease shows that an installed release has the graph of its
+// chart, and one that was deployed without an order has none.
+func TestGraphOfARelease(t *testing.T) {
+	t.Parallel()
+	h := newHelm(t)
+	h.ok("install", "rel", example(t, "umbrella"), "--wait=ordered", "--timeout", "2m")
+	want := strings.ReplaceAll(h.ok("dag", example(t, "umbrella")).stdout, "release-name-", "rel-")
+	if got := h.ok("dag", "rel").stdout; got != want {
+		t.Errorf("got:\n%s\nwant:\n%s", got, want)
+	}
+	h.ok("install", "plain", writeChart(t, map[string]string{"Chart.yaml": v3Chart, "templates/a.yaml": configMap("a", "helm.sh/layer: a")}))
+	if r := h.run("dag", "plain"); r.code != 1 || !strings.Contains(r.stderr, "order") {
+		t.Errorf("a release without an order: exit code %d\n%s", r.code, r.stderr)
+	}
+	h.ok("uninstall", "rel", "plain")
+}
+
 // TestWithoutTheOrder removes everything at once where it is told to.
 func TestWithoutTheOrder(t *testing.T) {
 	t.Parallel()
