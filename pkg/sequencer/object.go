@@ -3,8 +3,6 @@
 
 package sequencer
 
-import "slices"
-
 // child gives the map under a key; nil, which reads as empty, if there is none.
 func child(object map[string]any, path ...string) map[string]any {
 	for _, key := range path {
@@ -36,5 +34,3 @@ func children(object map[string]any, key string) []map[string]any {
 	}
 	return maps
 }
-
-func sortInts(list []int) { slices.Sort(list) }

@@ -4,6 +4,7 @@
 package sequencer
 
 import (
+	"slices"
 	"time"
 
 	"github.com/ordered-helm/helm/internal/dag"
@@ -165,6 +166,6 @@ func (p *Plan) Dependencies(i int) []int {
 		}
 		stack = append(stack, p.graph.Dependencies(v)...)
 	}
-	sortInts(deps)
+	slices.Sort(deps)
 	return deps
 }

@@ -95,15 +95,21 @@ func (h *helm) empty(tb testing.TB) {
 	}
 }
 
+// hangingChart is a chart of three layers whose second never gets ready.
+func hangingChart(tb testing.TB, timeout string) string {
+	tb.Helper()
+	never := strings.Replace(pod("never", "second", "containers: [{name: c, image: i}]"), "helm.sh/layer: second",
+		"helm.sh/layer: second\n    helm.sh/readiness-timeout: "+timeout+"\n    devcluster/pod: never\n    helm.sh/depends-on/layers: first", 1)
+	return writeChart(tb, map[string]string{"Chart.yaml": v3Chart, "templates/all.yaml": configMap("first", "helm.sh/layer: first") +
+		never + configMap("third", "helm.sh/layer: third", "helm.sh/depends-on/layers: second")})
+}
+
 // TestAtomic shows that a failed atomic install leaves nothing, and removes in
 // reverse order what it had deployed.
 func TestAtomic(t *testing.T) {
 	t.Parallel()
 	h := newHelm(t)
-	never := strings.Replace(pod("never", "second", "containers: [{name: c, image: i}]"), "helm.sh/layer: second",
-		"helm.sh/layer: second\n    helm.sh/readiness-timeout: 1s\n    devcluster/pod: never\n    helm.sh/depends-on/layers: first", 1)
-	chart := writeChart(t, map[string]string{"Chart.yaml": v3Chart, "templates/all.yaml": configMap("first", "helm.sh/layer: first") +
-		never + configMap("third", "helm.sh/layer: third", "helm.sh/depends-on/layers: second")})
+	chart := hangingChart(t, "1s")
 	r := h.run("install", "rel", chart, "--wait=ordered", "--atomic")
 	if r.code != 1 || !strings.Contains(r.stderr, "has been uninstalled due to atomic being set") {
 		t.Fatalf("exit code %d\n%s", r.code, r.stderr)

@@ -23,10 +23,7 @@ import (
 func TestInterrupt(t *testing.T) {
 	t.Parallel()
 	h := newHelm(t)
-	never := strings.Replace(pod("never", "second", "containers: [{name: c, image: i}]"), "helm.sh/layer: second",
-		"helm.sh/layer: second\n    helm.sh/readiness-timeout: 4m\n    devcluster/pod: never\n    helm.sh/depends-on/layers: first", 1)
-	chart := writeChart(t, map[string]string{"Chart.yaml": v3Chart, "templates/all.yaml": configMap("first", "helm.sh/layer: first") +
-		never + configMap("third", "helm.sh/layer: third", "helm.sh/depends-on/layers: second")})
+	chart := hangingChart(t, "4m")
 
 	cmd := exec.CommandContext(t.Context(), binaries.Get(t).Helm, "install", "rel", chart, "--wait=ordered", "--namespace", h.namespace)
 	cmd.Env = h.env
