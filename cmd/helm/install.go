@@ -5,6 +5,7 @@ package main
 
 import (
 	"context"
+	"errors"
 	"fmt"
 	"time"
 
@@ -84,7 +85,9 @@ func newInstallCmd(a *app) *cobra.Command {
 	cmd.RunE = func(cmd *cobra.Command, args []string) error {
 		rel, err := a.install(cmd.Context(), in, args)
 		if err != nil {
-			return fmt.Errorf("INSTALLATION FAILED: %w", err)
+			return errors.Join(
+				fmt.Errorf("INSTALLATION FAILED: %w", err),
+				a.printFailure(out, in.client.WaitStrategy, newFailedRelease(rel, err)))
 		}
 		return out.format.Write(a.out, &releasePrinter{
 			release:   rel,

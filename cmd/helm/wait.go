@@ -126,10 +126,13 @@ func addReadinessFlag(f *pflag.FlagSet, timeout *time.Duration) (check func() er
 	value, envErr := readinessFromEnv()
 	f.DurationVar(timeout, readinessFlagName, value, "with --wait=ordered, how long a resource may take to become ready where its own annotation does not say; 10s if this does not either. May also be given in $"+readinessEnv)
 	return func() error {
-		if f.Changed(readinessFlagName) {
-			return nil
+		switch {
+		case !f.Changed(readinessFlagName):
+			return envErr
+		case *timeout <= 0:
+			return fmt.Errorf("--%s %s: the time to wait must be longer than 0", readinessFlagName, *timeout)
 		}
-		return envErr
+		return nil
 	}
 }
 
@@ -141,6 +144,9 @@ func readinessFromEnv() (time.Duration, error) {
 	value, err := time.ParseDuration(text)
 	if err != nil {
 		return 0, fmt.Errorf("$%s: %w", readinessEnv, err)
+	}
+	if value <= 0 {
+		return 0, fmt.Errorf("$%s: %s: the time to wait must be longer than 0", readinessEnv, text)
 	}
 	return value, nil
 }

@@ -19,8 +19,8 @@ type Resource struct {
 	// DependsOnKey is the key, as it was written, that DependsOn comes from,
 	// for messages; the first one where there were several.
 	DependsOnKey string
-	// Success and Failure are the readiness expressions, as they were written.
-	Success, Failure []string
+	// Success and Failure are the readiness expressions.
+	Success, Failure []Expression
 	// Timeout is the time to wait until it is ready; 0 when it does not say.
 	Timeout time.Duration
 }
@@ -49,10 +49,10 @@ func ReadResource(annotations map[string]any) (Resource, error) {
 	if err = r.readDependsOn(annotations); err != nil {
 		return r, err
 	}
-	if r.Success, err = Items(ReadinessSuccess, annotations[ReadinessSuccess]); err != nil {
+	if r.Success, err = expressions(ReadinessSuccess, annotations[ReadinessSuccess]); err != nil {
 		return r, err
 	}
-	if r.Failure, err = Items(ReadinessFailure, annotations[ReadinessFailure]); err != nil {
+	if r.Failure, err = expressions(ReadinessFailure, annotations[ReadinessFailure]); err != nil {
 		return r, err
 	}
 	r.Timeout, err = Duration(ReadinessTimeout, annotations[ReadinessTimeout])

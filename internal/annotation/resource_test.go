@@ -24,8 +24,6 @@ func TestEverySpellingOfAKey(t *testing.T) {
 		{"helm.sh/depends-on/resource-groups", Resource{DependsOn: []string{"1s"}, DependsOnKey: "helm.sh/depends-on/resource-groups"}},
 		{"depends-on.helm.sh/layers", Resource{DependsOn: []string{"1s"}, DependsOnKey: "depends-on.helm.sh/layers"}},
 		{"depends-on.helm.sh/resource-groups", Resource{DependsOn: []string{"1s"}, DependsOnKey: "depends-on.helm.sh/resource-groups"}},
-		{"helm.sh/readiness-success", Resource{Success: []string{"1s"}}},
-		{"helm.sh/readiness-failure", Resource{Failure: []string{"1s"}}},
 		{"helm.sh/readiness-timeout", Resource{Timeout: time.Second}},
 	}
 	for _, tt := range tests {
@@ -155,8 +153,8 @@ func TestExpressionsAreKeptAsWritten(t *testing.T) {
 		"helm.sh/readiness-failure": `["{.conditions[?(@.type==\"Failed\")].status}==True, yes","failed>=1"]`,
 	})
 	want := Resource{
-		Success: []string{"succeeded==1"},
-		Failure: []string{`{.conditions[?(@.type=="Failed")].status}==True, yes`, "failed>=1"},
+		Success: parsed(t, "succeeded==1"),
+		Failure: parsed(t, `{.conditions[?(@.type=="Failed")].status}==True, yes`, "failed>=1"),
 	}
 	if err != nil || !reflect.DeepEqual(r, want) {
 		t.Errorf("got %+v, %v, want %+v", r, err, want)

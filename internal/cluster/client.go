@@ -20,6 +20,7 @@ import (
 	"k8s.io/client-go/discovery"
 	"k8s.io/client-go/dynamic"
 	"k8s.io/client-go/kubernetes"
+	"k8s.io/client-go/metadata"
 	"k8s.io/client-go/rest"
 )
 
@@ -133,14 +134,25 @@ func (c *Client) Clientset() (kubernetes.Interface, error) {
 	return kubernetes.NewForConfig(config)
 }
 
+// Metadata returns a client that reads metadata alone, without a rate limit of
+// its own.
+func (c *Client) Metadata() (metadata.Interface, error) {
+	config, err := c.unlimited()
+	if err != nil {
+		return nil, err
+	}
+	return metadata.NewForConfig(config)
+}
+
 func (c *Client) unlimited() (*rest.Config, error) {
 	config, err := c.getter.ToRESTConfig()
 	if err != nil {
 		return nil, fmt.Errorf("unable to generate config for kubernetes client: %w", err)
 	}
 	config = rest.CopyConfig(config)
-	config.QPS = -1
-	config.RateLimiter = nil
+	if config.QPS == 0 { // nobody asked for a limit: the default would be five a second
+		config.QPS = -1
+	}
 	return config, nil
 }
 

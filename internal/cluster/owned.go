@@ -24,11 +24,7 @@ type Owners struct {
 
 // NewOwners returns an Owners of the cluster.
 func (c *Client) NewOwners() (*Owners, error) {
-	config, err := c.unlimited()
-	if err != nil {
-		return nil, err
-	}
-	client, err := metadata.NewForConfig(config)
+	client, err := c.Metadata()
 	if err != nil {
 		return nil, err
 	}

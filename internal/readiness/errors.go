@@ -20,8 +20,8 @@ var (
 )
 
 // NotReadyError says which objects were waited for in vain, and why the waiting
-// ended: Cause is ErrFailed, ErrClosed, a *ForbiddenError, or the cause of the
-// end of the context.
+// ended: Cause is ErrFailed, ErrClosed, a *TimeoutError, a *ForbiddenError, or the
+// cause of the end of the context.
 type NotReadyError struct {
 	// Reports are of the targets that are not ready, in the order of the group.
 	Reports []Report

@@ -86,6 +86,14 @@ func wholeNumber(value any) (int64, bool) {
 	return 0, false
 }
 
+const (
+	// ReasonGenerationLags is the Reason of what was changed since its
+	// controller looked last.
+	ReasonGenerationLags = "LatestGenerationNotObserved"
+	// ReasonNotObserved is the Reason of what no controller has looked at.
+	ReasonNotObserved = "NotObserved"
+)
+
 // generationLag reports an object whose controller says that it has not seen
 // the latest generation yet.
 func generationLag(obj *unstructured.Unstructured) (Status, bool) {
@@ -96,7 +104,7 @@ func generationLag(obj *unstructured.Unstructured) (Status, bool) {
 	}
 	return Status{
 		State:   InProgress,
-		Reason:  "LatestGenerationNotObserved",
+		Reason:  ReasonGenerationLags,
 		Message: fmt.Sprintf("generation %d is not observed yet, the last one observed is %d", generation, observed),
 	}, true
 }
@@ -106,7 +114,7 @@ func generationLag(obj *unstructured.Unstructured) (Status, bool) {
 func observedFirst(rule func(*unstructured.Unstructured) Status) func(*unstructured.Unstructured) Status {
 	return func(obj *unstructured.Unstructured) Status {
 		if field(obj, "status", "observedGeneration") == nil {
-			return Status{State: InProgress, Reason: "NotObserved", Message: "no controller has observed it yet"}
+			return Status{State: InProgress, Reason: ReasonNotObserved, Message: "no controller has observed it yet"}
 		}
 		return rule(obj)
 	}

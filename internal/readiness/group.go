@@ -22,6 +22,7 @@ type Group struct {
 	index   map[objectKey]*item
 	// changed holds a signal when there is something new.
 	changed chan struct{}
+	limit   Limit
 	// news are the items with something new; guarded by the tracker's mu.
 	news []*item
 }
@@ -48,9 +49,12 @@ func (g *Group) Applied(obj *unstructured.Unstructured) error {
 	return nil
 }
 
+// Within sets how long Wait may take; without it, only the context says.
+func (g *Group) Within(limit Limit) { g.limit = limit }
+
 // Wait returns when every target is ready at the same time, when one has failed
-// for good, or when the context ends; in the last two cases with a
-// *NotReadyError. A Job or Pod that has run to its end stays ready, even when it
+// for good, when the limit has run out, or when the context ends; in all but the
+// first case with a *NotReadyError. A Job or Pod that has run to its end stays ready, even when it
 // is deleted then. The reports are always complete and in the order of the
 // targets. Targets that Applied never named are read first.
 //
@@ -197,6 +201,11 @@ func (g *Group) byStream(pick func(*item) bool) []share {
 
 // sleep waits for news, or for the time of the next recheck.
 func (g *Group) sleep(ctx context.Context) error {
+	limit, stop, err := g.limitTimer()
+	if err != nil {
+		return err
+	}
+	defer stop()
 	var recheck <-chan time.Time
 	if next := g.nextRecheck(); !next.IsZero() {
 		timer := time.NewTimer(time.Until(next))
@@ -207,6 +216,8 @@ func (g *Group) sleep(ctx context.Context) error {
 	case <-g.changed:
 		return nil
 	case <-recheck:
+		return nil
+	case <-limit:
 		return nil
 	case <-ctx.Done():
 		return context.Cause(ctx)

@@ -109,7 +109,7 @@ func apiServiceStatus(obj *unstructured.Unstructured) Status {
 	case available.status == conditionTrue:
 		return ready("Available", "available")
 	case available.kind == "":
-		return inProgress("NotObserved", "not checked by the API server yet")
+		return inProgress(ReasonNotObserved, "not checked by the API server yet")
 	}
 	return inProgress("NotAvailable", "not available: %s", conditionText(available))
 }

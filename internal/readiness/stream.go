@@ -20,6 +20,10 @@ var (
 // started again at once.
 const longWatch = time.Second
 
+// catchingUp is the time that does not count after an outage: what happened
+// meanwhile has to arrive first.
+const catchingUp = 500 * time.Millisecond
+
 // stream observes one resource in one namespace, for all items of all groups. It
 // starts when somebody waits for what is not ready, and keeps its watch open for
 // those who come later. When the watch ends and nobody waits, it stops.
@@ -221,8 +225,10 @@ func (s *stream) endLeg(ctx context.Context, l leg, healthy bool, err error) (pa
 		s.tracker.notify(s.notice(NoticePolling, err))
 		return false
 	case apierrors.IsNotFound(err):
-		// The resource is not served: not yet, or no longer.
+		// The resource is not served: not yet, or no longer. The API answered, so
+		// this is no time in which it is away.
 		s.version, s.trouble = "", err
+		s.blind, s.blindSince = s.unobserved(time.Now()), time.Time{}
 	default:
 		s.trouble = err
 		s.tracker.notify(s.notice(NoticeUnreachable, err))
@@ -236,7 +242,11 @@ func (s *stream) connected(l leg) bool {
 	if l.epoch != s.epoch {
 		return false
 	}
-	s.blind, s.blindSince, s.trouble = s.unobserved(time.Now()), time.Time{}, nil
+	s.blind = s.unobserved(time.Now())
+	if s.trouble != nil {
+		s.blind += catchingUp
+	}
+	s.blindSince, s.trouble = time.Time{}, nil
 	s.tracker.notify(s.notice(NoticeReachable, nil))
 	return true
 }

@@ -8,6 +8,7 @@ import (
 	"sync"
 	"time"
 
+	"k8s.io/apimachinery/pkg/apis/meta/v1/unstructured"
 	"k8s.io/apimachinery/pkg/runtime/schema"
 	"k8s.io/apimachinery/pkg/util/wait"
 	"k8s.io/client-go/dynamic"
@@ -86,6 +87,11 @@ func (t *Tracker) Expect(targets ...Target) *Group {
 // those of Group.Wait, where Ready means gone.
 func (t *Tracker) WaitGone(ctx context.Context, targets []Target, onChange func(Report)) ([]Report, error) {
 	return t.newGroup(targets, (*item).judgeAbsence).Wait(ctx, onChange)
+}
+
+// Evaluate judges an object as one that brings no Evaluator of its own.
+func (t *Tracker) Evaluate(ctx context.Context, obj *unstructured.Unstructured) Status {
+	return t.config.Evaluate(ctx, obj)
 }
 
 // Close ends all watches and returns when no goroutine of the Tracker is left.

@@ -22,15 +22,23 @@ import (
 // kubeInfo is an object with its REST mapping.
 type kubeInfo = resource.Info
 
+// errElsewhere ends the waiting for what is not ready when something else has
+// failed.
+var errElsewhere = errors.New("something else failed")
+
 // await follows the readiness of one object.
 type await struct {
+	node     *sequencer.Node
 	resource *sequencer.PlannedResource
 	group    *readiness.Group
 	applied  time.Time
-	// rest is whether nothing depends on the object's node; err is then what
-	// waiting for it came to.
+	// rest is whether nothing depends on the object's node.
 	rest bool
-	err  error
+	// report is the last one; err is nil if the object was ready. waited is for
+	// how long it was waited for.
+	report readiness.Report
+	err    *readiness.NotReadyError
+	waited time.Duration
 }
 
 // follow begins to note what becomes of the node's objects, before they are
@@ -44,11 +52,13 @@ func (r *rollout) follow(ctx context.Context, s *slice) error {
 		return err
 	}
 	for i, info := range s.list {
-		gvk := info.Mapping.GroupVersionKind
+		res := s.node.Resources[i]
+		rules := readiness.Rules{Success: res.Success, Failure: res.Failure}
 		s.awaits = append(s.awaits, &await{
-			resource: s.node.Resources[i],
+			node: s.node, resource: res,
 			group: tracker.Expect(readiness.Target{
-				GVR: info.Mapping.Resource, GVK: gvk, Namespace: info.Namespace, Name: info.Name,
+				GVR: info.Mapping.Resource, GVK: info.Mapping.GroupVersionKind,
+				Namespace: info.Namespace, Name: info.Name, Evaluate: rules.Over(tracker.Evaluate),
 			}),
 		})
 	}
@@ -93,23 +103,34 @@ func (s *slice) applied() error {
 // awaitNode waits until every object of a node is ready, each for as long as
 // its own timeout allows.
 func (r *rollout) awaitNode(ctx context.Context, s *slice) error {
-	return awaitAll(s.awaits, func(a *await) error {
-		limit := a.resource.Timeout
-		if limit == 0 {
-			limit = r.limits.readiness
-		}
-		report, err := r.awaitOne(ctx, s.node, a, limit)
-		if err == nil && report.Object != nil && !readiness.HasReadiness(report.Object) {
+	var waiting sync.WaitGroup
+	for _, a := range s.awaits {
+		waiting.Go(func() { r.awaitOne(ctx, a, r.within(a.resource)) })
+	}
+	waiting.Wait()
+	for _, a := range s.awaits {
+		if res := a.resource; a.err == nil && len(res.Success) == 0 && a.report.Object != nil && !readiness.HasReadiness(a.report.Object) {
 			r.events.warn(fmt.Sprintf("%s: %s counted as ready at once, because its kind has no Ready condition: "+
-				"what depends on it may start too early", a.resource.File, a.resource.ID))
+				"what depends on it may start too early; give it the annotation %s", res.File, res.ID, annotation.ReadinessSuccess))
 		}
-		return err
-	})
+	}
+	if failures, _ := r.failures(s.awaits); len(failures) > 0 {
+		return failures
+	}
+	return nil
+}
+
+// within is how long a resource may take on which others depend.
+func (r *rollout) within(res *sequencer.PlannedResource) time.Duration {
+	if res.Timeout > 0 {
+		return res.Timeout
+	}
+	return r.limits.readiness
 }
 
 // followRest begins to wait, beside whatever else goes on, for a node that
 // nothing depends on: Jobs only where they were asked for. What becomes of it
-// counts in awaitRest.
+// counts in awaitRest, or when something else fails.
 func (r *rollout) followRest(ctx context.Context, s *slice) {
 	for _, a := range s.awaits {
 		if a.resource.IsJob() && !r.jobs {
@@ -117,13 +138,75 @@ func (r *rollout) followRest(ctx context.Context, s *slice) {
 			continue
 		}
 		a.rest = true
-		r.resting.Go(func() { _, a.err = r.awaitOne(ctx, s.node, a, a.resource.Timeout) })
+		ctx, end := context.WithCancelCause(ctx)
+		r.resting.add(end)
+		r.resting.done.Go(func() {
+			defer end(nil)
+			r.awaitOne(ctx, a, a.resource.Timeout)
+			if a.err != nil {
+				r.resting.fail()
+			}
+		})
 	}
 }
 
-// awaitRest waits for what nothing depends on, all together, and returns what
-// of it failed, in the order of the plan.
-func (r *rollout) awaitRest() error {
+// resting is the waiting for what nothing depends on, which goes on beside the
+// deployment of nodes.
+type resting struct {
+	done sync.WaitGroup
+	// failed is closed when something that was waited for was not ready.
+	failed   chan struct{}
+	failOnce sync.Once
+
+	mu   sync.Mutex
+	ends []context.CancelCauseFunc
+}
+
+func newResting() *resting { return &resting{failed: make(chan struct{})} }
+
+func (r *resting) fail() { r.failOnce.Do(func() { close(r.failed) }) }
+
+// hasFailed reports whether something was not ready.
+func (r *resting) hasFailed() bool {
+	select {
+	case <-r.failed:
+		return true
+	default:
+		return false
+	}
+}
+
+func (r *resting) add(end context.CancelCauseFunc) {
+	r.mu.Lock()
+	defer r.mu.Unlock()
+	r.ends = append(r.ends, end)
+}
+
+// stop ends the waiting and returns when nothing of it goes on.
+func (r *resting) stop(cause error) {
+	r.mu.Lock()
+	for _, end := range r.ends {
+		end(cause)
+	}
+	r.mu.Unlock()
+	r.done.Wait()
+}
+
+// wait returns when everything is ready, or something is not.
+func (r *resting) wait() {
+	over := make(chan struct{})
+	go func() { r.done.Wait(); close(over) }()
+	select {
+	case <-over:
+	case <-r.failed:
+		r.stop(errElsewhere)
+		<-over
+	}
+}
+
+// rest lists, in the order of the plan, what is waited for although nothing
+// depends on it.
+func (r *rollout) rest() []*await {
 	var rest []*await
 	for _, n := range r.plan.Nodes {
 		for _, a := range r.slices[n].awaits {
@@ -132,60 +215,43 @@ func (r *rollout) awaitRest() error {
 			}
 		}
 	}
+	return rest
+}
+
+// awaitRest waits for what nothing depends on, all together. When something of
+// it fails, the waiting for the others is over too.
+func (r *rollout) awaitRest(ctx context.Context) error {
+	rest := r.rest()
 	if len(rest) > 0 {
 		r.events.emit(Event{Type: EventWaiting, Message: "all nodes are applied; waiting until the rest is ready: " + counted(len(rest), "resource")})
 	}
-	r.resting.Wait()
-	errs := make([]error, len(rest))
-	for i, a := range rest {
-		errs[i] = a.err
+	r.resting.wait()
+	failures, unfinished := r.failures(rest)
+	if len(failures) == 0 {
+		return nil
 	}
-	return errors.Join(errs...)
-}
-
-// failedRest ends the waiting for what nothing depends on, and returns what of
-// it has failed for good by now.
-func (r *rollout) failedRest() error {
-	r.stop()
-	r.resting.Wait()
-	var errs []error
-	for _, n := range r.plan.Nodes {
-		for _, a := range r.slices[n].awaits {
-			if errors.Is(a.err, readiness.ErrFailed) {
-				errs = append(errs, a.err)
-			}
-		}
-	}
-	return errors.Join(errs...)
-}
-
-// awaitAll waits for all at once and returns what failed, in their order.
-func awaitAll(list []*await, wait func(*await) error) error {
-	errs := make([]error, len(list))
-	var waiting sync.WaitGroup
-	for i, a := range list {
-		waiting.Go(func() { errs[i] = wait(a) })
-	}
-	waiting.Wait()
-	return errors.Join(errs...)
+	return &DeployError{Resources: failures, Unfinished: unfinished, cause: context.Cause(ctx)}
 }
 
 // awaitOne waits for one object, for as long as limit says from the moment it
 // was applied; 0 is no limit of its own.
-func (r *rollout) awaitOne(ctx context.Context, n *sequencer.Node, a *await, limit time.Duration) (readiness.Report, error) {
-	if limit > 0 {
-		var cancel context.CancelFunc
-		ctx, cancel = context.WithDeadlineCause(ctx, a.applied.Add(limit), fmt.Errorf(
-			"not ready within %s (the annotation %s or --readiness-timeout would give it more time)", limit, annotation.ReadinessTimeout))
-		defer cancel()
-	}
+func (r *rollout) awaitOne(ctx context.Context, a *await, limit time.Duration) {
+	a.group.Within(readiness.Limit{Within: limit, Since: a.applied})
+	peeks := r.peek(ctx, a)
+	defer peeks.stop()
 	reports, err := a.group.Wait(ctx, func(report readiness.Report) {
-		r.events.emit(Event{
-			Type: EventResourceChanged, Node: n.ID(), Resource: a.resource.ID.String(),
-			Message: progress(report.Status),
-		})
+		peeks.saw(report)
+		r.changed(a, progress(report.Status))
 	})
-	return reports[0], err
+	a.report, a.waited = reports[0], time.Since(a.applied)
+	if err != nil && !errors.As(err, &a.err) {
+		a.err = &readiness.NotReadyError{Reports: reports, Cause: err}
+	}
+}
+
+// changed reports how a resource stands.
+func (r *rollout) changed(a *await, message string) {
+	r.events.emit(Event{Type: EventResourceChanged, Node: a.node.ID(), Resource: a.resource.ID.String(), Message: message})
 }
 
 func progress(s readiness.Status) string {

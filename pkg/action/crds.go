@@ -40,7 +40,8 @@ func installCRDs(ctx context.Context, cfg *Configuration, c *cluster.Client, crd
 	if len(created) == 0 {
 		return nil
 	}
-	if err := c.WaitReady(ctx, created, crdTimeout, false); err != nil {
+	waiting := &stockWait{cluster: c, list: created, timeout: crdTimeout, events: newEvents(nil)}
+	if err := waiting.run(ctx); err != nil {
 		return err
 	}
 	cfg.Log("Clearing discovery cache")

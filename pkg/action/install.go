@@ -57,14 +57,14 @@ func (i *Install) RunWithContext(ctx context.Context, chrt *chart.Chart, vals ma
 	if err != nil {
 		return nil, err
 	}
-	if i.ordered() && limits.operation > 0 {
-		var cancel context.CancelFunc
-		ctx, cancel = context.WithTimeoutCause(ctx, limits.operation,
-			fmt.Errorf("the operation took longer than its timeout of %s: raise --timeout", limits.operation))
-		defer cancel()
-	}
 	op := &installation{Install: i, events: newEvents(i.OnEvent), limits: limits}
 	op.cluster = cluster.New(i.cfg.KubeClient, clusterGetter(i.cfg), i.cfg.Log)
+	op.explain = newExplainer(ctx, op.cluster)
+	if i.ordered() && limits.operation > 0 {
+		var cancel context.CancelFunc
+		ctx, cancel = context.WithTimeoutCause(ctx, limits.operation, &timeoutError{limits.operation})
+		defer cancel()
+	}
 	return op.run(ctx, chrt, vals)
 }
 

@@ -31,6 +31,7 @@ type installation struct {
 	cluster *cluster.Client
 	events  *events
 	limits  timeouts
+	explain explainer
 
 	rendering rendering
 	rel       *release.Release
@@ -179,6 +180,8 @@ func (op *installation) build(ctx context.Context) error {
 	}
 	if op.ordered() {
 		op.rollout = op.newRollout(plan)
+		op.rollout.explain.later = op.rollout.later
+		op.rollout.explain.secrets = op.rollout.secrets()
 	} else {
 		op.rollout = op.newRollout(sequencer.Whole(op.rel.Chart.Name()))
 	}
@@ -198,6 +201,7 @@ func (op *installation) newRollout(plan *sequencer.Plan) *rollout {
 		cfg: op.cfg, cluster: op.cluster, events: op.events, limits: op.limits, plan: plan,
 		name: op.ReleaseName, namespace: op.Namespace, validate: !op.DisableOpenAPIValidation,
 		force: op.Force, takeOwnership: op.TakeOwnership, jobs: op.WaitForJobs,
+		resting: newResting(), explain: op.explain, peeking: make(chan struct{}, mostPeeks),
 	}
 }
 
@@ -282,17 +286,14 @@ func (op *installation) perform(ctx context.Context) error {
 		return err
 	}
 	if err := op.rollout.deploy(ctx); err != nil {
-		if rest := op.rollout.failedRest(); rest != nil {
-			return fmt.Errorf("%w\n%w", err, rest)
-		}
 		return err
 	}
 	if op.ordered() {
-		if err := op.rollout.awaitRest(); err != nil {
+		if err := op.rollout.awaitRest(ctx); err != nil {
 			return err
 		}
 	} else if op.Wait {
-		if err := op.cluster.WaitReady(ctx, op.rollout.all, op.Timeout, op.WaitForJobs); err != nil {
+		if err := op.rollout.awaitAsHelm(ctx, op.Timeout); err != nil {
 			return err
 		}
 	}
@@ -320,15 +321,15 @@ func (op *installation) hooks(ctx context.Context, hooks *hookRun, event release
 	return context.Cause(ctx)
 }
 
-// inShort gives a failure in the words that the release keeps: of an ordered
-// operation one line, not too long.
-func (op *installation) inShort(failure error) string {
-	text := failure.Error()
-	if !op.ordered() {
-		return text
+// inShort gives a failure in the words that the release keeps: one line, not
+// too long, unless it is one of Helm's own.
+func inShort(failure error) string {
+	var deploy *DeployError
+	if !errors.As(failure, &deploy) {
+		return failure.Error()
 	}
 	const most = 1000
-	text = strings.ReplaceAll(text, "\n", "; ")
+	text := deploy.Summary()
 	if len(text) > most {
 		return strings.ToValidUTF8(text[:most], "") + "…"
 	}
@@ -337,7 +338,7 @@ func (op *installation) inShort(failure error) string {
 
 // fail records the failure, or removes the release again if it is atomic.
 func (op *installation) fail(ctx context.Context, failure error) (*release.Release, error) {
-	op.rel.SetStatus(release.StatusFailed, fmt.Sprintf("Release %q failed: %s", op.ReleaseName, op.inShort(failure)))
+	op.rel.SetStatus(release.StatusFailed, fmt.Sprintf("Release %q failed: %s", op.ReleaseName, inShort(failure)))
 	if err := op.cfg.Releases.Update(op.rel); err != nil {
 		op.cfg.Log("failed to record the failure of the release: %s", err)
 	}

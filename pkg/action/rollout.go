@@ -7,7 +7,6 @@ import (
 	"bytes"
 	"context"
 	"encoding/json"
-	"errors"
 	"fmt"
 	"sync"
 
@@ -43,9 +42,14 @@ type rollout struct {
 	mu      sync.Mutex
 	present map[*kubeInfo]bool
 
-	// resting counts who waits for what nothing depends on; stop ends them.
-	resting sync.WaitGroup
-	stop    context.CancelFunc
+	// written are the nodes whose objects are all on the server; mu guards it.
+	written map[*sequencer.Node]bool
+
+	resting *resting
+	explain explainer
+	// peeking has a place for each resource that is looked at while it is
+	// waited for.
+	peeking chan struct{}
 
 	trackerOnce sync.Once
 	tracker     *readiness.Tracker
@@ -185,19 +189,14 @@ func (r *rollout) presentOf(list kube.ResourceList) kube.ResourceList {
 	return present
 }
 
-// deploy applies every node, each once all it depends on is ready.
+// deploy applies every node, each once all it depends on is ready. An ordered
+// one fails with a *DeployError.
 func (r *rollout) deploy(ctx context.Context) error {
-	ctx, r.stop = context.WithCancel(ctx)
 	err := sequencer.Execute(ctx, r.plan, r.deployNode)
-	var failed *sequencer.ExecutionError
-	if r.whole() && errors.As(err, &failed) {
-		// Without an order there is no node worth naming.
-		if len(failed.Failed) == 0 {
-			return context.Cause(ctx)
-		}
-		return failed.Failed[0].Err
+	if err != nil {
+		return r.failure(ctx, err)
 	}
-	return err
+	return nil
 }
 
 // whole reports whether the release has no order.
@@ -210,9 +209,13 @@ func (r *rollout) deployNode(ctx context.Context, n *sequencer.Node) error {
 	if r.whole() {
 		return r.apply(ctx, s.list) // no order: nothing to report or to wait for
 	}
+	if r.resting.hasFailed() {
+		return errElsewhere // as after any failure, nothing new starts
+	}
 	r.events.emit(Event{Type: EventNodeStarted, Node: n.ID(), Message: summary(n)})
 	err := r.applyNode(ctx, s)
 	if err == nil {
+		r.wrote(n)
 		r.events.emit(Event{Type: EventNodeApplied, Node: n.ID()})
 		if n.Awaited {
 			err = r.awaitNode(ctx, s)
@@ -302,10 +305,7 @@ func (r *rollout) apply(ctx context.Context, list kube.ResourceList) error {
 
 // close ends everything that still goes on.
 func (r *rollout) close() {
-	if r.stop != nil {
-		r.stop()
-	}
-	r.resting.Wait()
+	r.resting.stop(errElsewhere)
 	if r.tracker != nil {
 		r.tracker.Close()
 	}

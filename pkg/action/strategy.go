@@ -4,6 +4,7 @@
 package action
 
 import (
+	"context"
 	"fmt"
 	"time"
 )
@@ -52,3 +53,13 @@ func newTimeouts(operation, readiness time.Duration) (timeouts, error) {
 	}
 	return timeouts{operation: operation, readiness: readiness}, nil
 }
+
+// timeoutError is why an operation ends when its time is over.
+type timeoutError struct{ limit time.Duration }
+
+func (e *timeoutError) Error() string {
+	return fmt.Sprintf("the operation took longer than its timeout of %s: raise --timeout", e.limit)
+}
+
+// Unwrap makes it a context.DeadlineExceeded, like the end of any other time.
+func (e *timeoutError) Unwrap() error { return context.DeadlineExceeded }

@@ -251,13 +251,14 @@ func (b *builder) paths(charts []int) []string {
 	return paths
 }
 
-// warnExpressions warns of readiness expressions, which are read but decide
-// nothing.
+// warnExpressions warns of paths that most likely look in the wrong place.
 func (b *builder) warnExpressions() {
 	for _, r := range b.resources {
-		if len(r.Success)+len(r.Failure) > 0 {
-			b.warnings = append(b.warnings, fmt.Sprintf(
-				"%s: %s has readiness expressions, which are not evaluated yet: it is ready as others of its kind are", r.File, r.ID))
+		for _, e := range slices.Concat(r.Success, r.Failure) {
+			if e.BeginsAtStatus() {
+				b.warnings = append(b.warnings, fmt.Sprintf(
+					"%s: %s: the path of the readiness expression %q begins at .status already: leave the first \"status\" out", r.File, r.ID, e))
+			}
 		}
 	}
 }

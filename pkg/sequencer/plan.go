@@ -7,6 +7,7 @@ import (
 	"slices"
 	"time"
 
+	"github.com/ordered-helm/helm/internal/annotation"
 	"github.com/ordered-helm/helm/internal/dag"
 )
 
@@ -80,7 +81,7 @@ type PlannedResource struct {
 	// APIVersion is the resource's apiVersion.
 	APIVersion string
 	// Success and Failure are its readiness expressions.
-	Success, Failure []string
+	Success, Failure []annotation.Expression
 	// Timeout is its readiness timeout; 0 when it has none.
 	Timeout time.Duration
 	// Policy is its resource policy, or that of the list it is an item of.

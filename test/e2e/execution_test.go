@@ -68,7 +68,7 @@ func TestFailure(t *testing.T) {
 		t.Error("an independent branch was not finished")
 	}
 	status := h.ok("status", "rel", "--show-desc").stdout
-	for _, want := range []string{"STATUS: failed", `layer "first"`} {
+	for _, want := range []string{"STATUS: failed", "Pod/never was not ready within 2s"} {
 		if !strings.Contains(status, want) {
 			t.Errorf("the release does not say %q:\n%s", want, status)
 		}

@@ -70,6 +70,28 @@ func TestDifferences(t *testing.T) {
 			}, differs: []string{
 				`+ [ConfigMap] web-other`,
 			}},
+		{name: "wait for what never comes", rules: []rule{podNames},
+			steps: []step{helm("install web charts/never --wait --timeout 5s"), helm("status web --show-desc")}, differs: []string{
+				`- Error: INSTALLATION FAILED: context deadline exceeded`,
+				`+ Error: INSTALLATION FAILED: Deployment/web was not ready within 5s: Pod NAMESPACE/web-POD container main: Unhealthy: Readiness probe failed: annotation devcluster/pod is "never"`,
+				`+   Deployment/web was not ready within 5s: Available: 0/1`,
+				`+     Pod NAMESPACE/web-POD container main: Unhealthy: Readiness probe failed: annotation devcluster/pod is "never"`,
+				`+       | container main of pod NAMESPACE/web-POD`,
+				`+     to give it more time, raise --timeout`,
+				`- DESCRIPTION: Release "web" failed: context deadline exceeded`,
+				`+ DESCRIPTION: Release "web" failed: Deployment/web was not ready within 5s: Pod NAMESPACE/web-POD container main: Unhealthy: Readiness probe failed: annotation devcluster/pod is "never"`,
+				`-         "description": "Release \"web\" failed: context deadline exceeded",`,
+				`+         "description": "Release \"web\" failed: Deployment/web was not ready within 5s: Pod NAMESPACE/web-POD container main: Unhealthy: Readiness probe failed: annotation devcluster/pod is \"never\"",`,
+			}},
+		{name: "atomic and what never comes", rules: []rule{podNames},
+			steps: []step{helm("install web charts/never --atomic --timeout 5s"), helm("list -a -q")}, differs: []string{
+				`- Error: INSTALLATION FAILED: release web failed, and has been uninstalled due to atomic being set: context deadline exceeded`,
+				`+ Error: INSTALLATION FAILED: release web failed, and has been uninstalled due to atomic being set: Deployment/web was not ready within 5s: Pod NAMESPACE/web-POD container main: Unhealthy: Readiness probe failed: annotation devcluster/pod is "never"`,
+				`+   Deployment/web was not ready within 5s: Available: 0/1`,
+				`+     Pod NAMESPACE/web-POD container main: Unhealthy: Readiness probe failed: annotation devcluster/pod is "never"`,
+				`+       | container main of pod NAMESPACE/web-POD`,
+				`+     to give it more time, raise --timeout`,
+			}},
 		{name: "interrupted without a name",
 			steps: []step{
 				helm("install charts/never --name-template made --wait --timeout 60s").interrupted(sigterm, deploymentPath("made")),

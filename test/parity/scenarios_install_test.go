@@ -222,14 +222,6 @@ func TestInstall(t *testing.T) {
 			helm("install three charts/tiny --wait=1"),
 			helm("install four charts/tiny --wait=F"),
 		}},
-		{name: "wait for what never comes", steps: []step{
-			helm("install web charts/never --wait --timeout 1s"),
-			helm("status web --show-desc"),
-		}},
-		{name: "atomic and what never comes", steps: []step{
-			helm("install web charts/never --atomic --timeout 1s"),
-			helm("list -a -q"),
-		}},
 		{name: "interrupted while waiting", steps: []step{
 			helm("install web charts/never --wait --timeout 60s").interrupted(sigterm, deploymentPath("web")),
 			helm("list -a -q"),

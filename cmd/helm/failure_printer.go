@@ -1,0 +1,49 @@
+// Copyright The Ordered Helm Authors
+// SPDX-License-Identifier: Apache-2.0
+
+package main
+
+import (
+	"errors"
+	"io"
+
+	"helm.sh/helm/v3/pkg/cli/output"
+	"helm.sh/helm/v3/pkg/release"
+
+	"github.com/ordered-helm/helm/pkg/action"
+)
+
+// failedRelease is what -o json and -o yaml print when an ordered operation has
+// failed: the release as after a success, and the failure.
+type failedRelease struct {
+	*release.Release
+	Failure any `json:"failure"`
+}
+
+// unexplained is a failure of which nothing is known but its text.
+type unexplained struct {
+	Summary string `json:"summary"`
+}
+
+func newFailedRelease(rel *release.Release, err error) *failedRelease {
+	var deploy *action.DeployError
+	if errors.As(err, &deploy) {
+		return &failedRelease{rel, deploy}
+	}
+	return &failedRelease{rel, unexplained{err.Error()}}
+}
+
+func (p *failedRelease) WriteJSON(out io.Writer) error { return output.EncodeJSON(out, p) }
+func (p *failedRelease) WriteYAML(out io.Writer) error { return output.EncodeYAML(out, p) }
+
+// WriteTable prints nothing: the error is for people, and goes to stderr.
+func (p *failedRelease) WriteTable(io.Writer) error { return nil }
+
+// printFailure prints the failure of an ordered operation for programs. All
+// others leave stdout empty, as in Helm.
+func (a *app) printFailure(out *formatFlag, strategy action.WaitStrategy, failed *failedRelease) error {
+	if strategy != action.WaitStrategyOrdered {
+		return nil
+	}
+	return out.format.Write(a.out, failed)
+}

@@ -1,0 +1,285 @@
+// Copyright The Ordered Helm Authors
+// SPDX-License-Identifier: Apache-2.0
+
+package annotation
+
+import (
+	"cmp"
+	"errors"
+	"fmt"
+	"math"
+	"reflect"
+	"slices"
+	"strconv"
+	"strings"
+
+	"k8s.io/client-go/util/jsonpath"
+)
+
+// Expression is one readiness expression: a path into an object's status, an
+// operator and a literal (docs/reference.md, "Expressions"). It is safe for
+// concurrent use.
+type Expression struct {
+	text string
+	// template is the path in the form that the JSONPath parser reads. A parsed
+	// path cannot be shared between goroutines, so it is kept as text.
+	template string
+	op       string
+	literal  string
+}
+
+// operatorCharacters are what looks like an operator, known or not.
+const operatorCharacters = "=!<>~"
+
+// operators are what stands between path and literal, the longer ones first.
+func operators() []string { return []string{"==", "!=", "<=", ">=", "<", ">"} }
+
+// expressions reads the list of expressions under a key.
+func expressions(key string, value any) ([]Expression, error) {
+	texts, err := Items(key, value)
+	if err != nil {
+		return nil, err
+	}
+	var list []Expression
+	for _, text := range texts {
+		e, err := ParseExpression(text)
+		if err != nil {
+			return nil, invalid(key, value, "%q is no readiness expression: %v", text, err)
+		}
+		list = append(list, e)
+	}
+	return list, nil
+}
+
+// ParseExpression reads an expression such as `{.succeeded} >= 1`.
+func ParseExpression(text string) (Expression, error) {
+	at, op, err := findOperator(text)
+	if err != nil {
+		return Expression{}, err
+	}
+	e := Expression{text: strings.TrimSpace(text), op: op}
+	if e.template, err = pathTemplate(strings.TrimSpace(text[:at])); err != nil {
+		return Expression{}, err
+	}
+	if e.literal, err = readLiteral(strings.TrimSpace(text[at+len(op):])); err != nil {
+		return Expression{}, err
+	}
+	return e, nil
+}
+
+// String is the expression as it was written.
+func (e Expression) String() string { return e.text }
+
+// BeginsAtStatus reports whether the path names status first, although it
+// begins there anyway: most likely a slip.
+func (e Expression) BeginsAtStatus() bool {
+	path := strings.TrimLeft(e.template, "{$")
+	return strings.HasPrefix(path, ".status.") || strings.HasPrefix(path, ".status[")
+}
+
+// findOperator finds the first operator that stands in no brackets or quotes.
+func findOperator(text string) (at int, op string, err error) {
+	var open []byte
+	for i := 0; i < len(text); i++ {
+		c := text[i]
+		switch {
+		case c == '"' || c == '\'':
+			end := strings.IndexByte(text[i+1:], c)
+			if end < 0 {
+				return 0, "", fmt.Errorf("the quote %c is not closed", c)
+			}
+			i += end + 1
+		case strings.IndexByte("{[(", c) >= 0:
+			open = append(open, c)
+		case strings.IndexByte("}])", c) >= 0:
+			if len(open) == 0 || !closes(open[len(open)-1], c) {
+				return 0, "", fmt.Errorf("%q closes nothing", c)
+			}
+			open = open[:len(open)-1]
+		case len(open) == 0 && strings.IndexByte(operatorCharacters, c) >= 0:
+			return operatorAt(text, i)
+		}
+	}
+	if len(open) > 0 {
+		return 0, "", fmt.Errorf("%q is not closed", open[len(open)-1])
+	}
+	return 0, "", fmt.Errorf("there is no operator: write a path, one of %s, and a value, as in {.succeeded} >= 1", strings.Join(operators(), " "))
+}
+
+func closes(open, closing byte) bool {
+	return open == '{' && closing == '}' || open == '[' && closing == ']' || open == '(' && closing == ')'
+}
+
+func operatorAt(text string, at int) (int, string, error) {
+	end := at
+	for end < len(text) && strings.IndexByte(operatorCharacters, text[end]) >= 0 {
+		end++
+	}
+	for _, op := range operators() {
+		if text[at:end] == op {
+			return at, op, nil
+		}
+	}
+	return 0, "", fmt.Errorf("%q is no operator: use one of %s", text[at:end], strings.Join(operators(), " "))
+}
+
+// pathTemplate gives the path in braces and with its leading dot, and checks
+// that it is one JSONPath.
+func pathTemplate(path string) (string, error) {
+	if path == "" {
+		return "", errors.New("there is no path before the operator")
+	}
+	if inner, braced := strings.CutPrefix(path, "{"); braced {
+		inner, closed := strings.CutSuffix(inner, "}")
+		if !closed {
+			return "", fmt.Errorf("the path %s goes on after its closing brace", path)
+		}
+		path = strings.TrimSpace(inner)
+	}
+	// The parser of JSONPaths skips blanks; a path that has one is a slip.
+	if first, _, _ := strings.Cut(path, "["); strings.ContainsAny(first, " \t\r\n") {
+		return "", fmt.Errorf("the path %q is no JSONPath: it has a blank in it", path)
+	}
+	if !strings.HasPrefix(path, ".") && !strings.HasPrefix(path, "[") && !strings.HasPrefix(path, "$") {
+		path = "." + path
+	}
+	template := "{" + path + "}"
+	parsed, err := jsonpath.Parse("readiness", template)
+	if err != nil {
+		return "", fmt.Errorf("the path %s is no JSONPath: %w", template, err)
+	}
+	if len(parsed.Root.Nodes) != 1 {
+		return "", fmt.Errorf("%s is more than one path", template)
+	}
+	if err := checkSteps(parsed.Root.Nodes); err != nil {
+		return "", fmt.Errorf("the path %s is no JSONPath: %w", template, err)
+	}
+	return template, nil
+}
+
+// checkSteps finds what the JSONPath parser lets pass and what could never lead
+// anywhere.
+func checkSteps(nodes []jsonpath.Node) error {
+	for _, node := range nodes {
+		var err error
+		switch step := node.(type) {
+		case *jsonpath.ListNode:
+			err = checkSteps(step.Nodes)
+		case *jsonpath.UnionNode:
+			for _, list := range step.Nodes {
+				err = errors.Join(err, checkSteps(list.Nodes))
+			}
+		case *jsonpath.FilterNode:
+			err = checkFilter(step)
+		case *jsonpath.FieldNode:
+			if step.Value == "" || strings.ContainsAny(step.Value, operatorCharacters+" \t\n\"'") {
+				err = fmt.Errorf("%q is no name of a field", step.Value)
+			}
+		case *jsonpath.ArrayNode, *jsonpath.WildcardNode, *jsonpath.RecursiveNode:
+		default:
+			err = fmt.Errorf("%s does not belong into the path of one value", node)
+		}
+		if err != nil {
+			return err
+		}
+	}
+	return nil
+}
+
+func checkFilter(filter *jsonpath.FilterNode) error {
+	if filter.Operator != "exists" && !slices.Contains(operators(), filter.Operator) {
+		return fmt.Errorf("%q is no operator of a filter", filter.Operator)
+	}
+	return checkSteps(filter.Left.Nodes)
+}
+
+// readLiteral takes the quotes off a literal.
+func readLiteral(text string) (string, error) {
+	if text == "" {
+		return "", errors.New(`there is no value after the operator: write "" for an empty one`)
+	}
+	switch first := text[0]; {
+	case first == '"' || first == '\'':
+		if len(text) < 2 || strings.IndexByte(text[1:], first) != len(text)-2 {
+			return "", fmt.Errorf("the value %s goes on after its closing quote", text)
+		}
+		return text[1 : len(text)-1], nil
+	case strings.IndexByte(operatorCharacters, first) >= 0:
+		return "", fmt.Errorf("the value %s begins with an operator: quote it", text)
+	}
+	return text, nil
+}
+
+// Holds reports whether the expression is true of an object's status. A path
+// that is not there makes it false, whatever the operator; of several results
+// any one counts.
+func (e Expression) Holds(status any) bool {
+	path := jsonpath.New("readiness").AllowMissingKeys(true)
+	if path.Parse(e.template) != nil {
+		return false
+	}
+	results, err := path.FindResults(status)
+	if err != nil {
+		return false // such as an index that the list does not have yet
+	}
+	for _, group := range results {
+		for _, v := range group {
+			if e.compare(v) {
+				return true
+			}
+		}
+	}
+	return false
+}
+
+// compare compares one result with the literal, which takes the result's type.
+func (e Expression) compare(v reflect.Value) bool {
+	for v.IsValid() && (v.Kind() == reflect.Interface || v.Kind() == reflect.Pointer) {
+		v = v.Elem()
+	}
+	switch {
+	case !v.IsValid(): // null is as if it were not there
+		return false
+	case v.Kind() == reflect.String:
+		return e.equality(v.String() == e.literal)
+	case v.Kind() == reflect.Bool:
+		return e.equality(strings.EqualFold(strconv.FormatBool(v.Bool()), e.literal))
+	case v.CanInt():
+		if literal, err := strconv.ParseInt(e.literal, 10, 64); err == nil {
+			return e.order(cmp.Compare(v.Int(), literal))
+		}
+		return e.compareFloat(float64(v.Int()))
+	case v.CanFloat():
+		return e.compareFloat(v.Float())
+	}
+	return false // a map or list equals nothing, and differs from nothing
+}
+
+func (e Expression) compareFloat(value float64) bool {
+	literal, err := strconv.ParseFloat(e.literal, 64)
+	if err != nil || math.IsNaN(literal) || math.IsInf(literal, 0) {
+		return e.equality(false)
+	}
+	return e.order(cmp.Compare(value, literal))
+}
+
+// equality is the outcome for values that have no order.
+func (e Expression) equality(equal bool) bool {
+	return e.op == "==" && equal || e.op == "!=" && !equal
+}
+
+// order is the outcome for numbers, where order is that of the result to the
+// literal.
+func (e Expression) order(order int) bool {
+	switch e.op {
+	case "<":
+		return order < 0
+	case "<=":
+		return order <= 0
+	case ">":
+		return order > 0
+	case ">=":
+		return order >= 0
+	}
+	return e.equality(order == 0)
+}

@@ -1,0 +1,76 @@
+// Copyright The Ordered Helm Authors
+// SPDX-License-Identifier: Apache-2.0
+
+package diagnosis
+
+import (
+	"context"
+	"slices"
+	"strings"
+
+	"k8s.io/apimachinery/pkg/apis/meta/v1/unstructured"
+)
+
+// condition is one entry of status.conditions.
+type condition struct {
+	kind, status, reason, message string
+}
+
+// conditionsOf reads status.conditions and skips entries it cannot read.
+func conditionsOf(obj *unstructured.Unstructured) []condition {
+	entries, _, err := unstructured.NestedFieldNoCopy(obj.Object, "status", "conditions")
+	if err != nil {
+		return nil
+	}
+	list, _ := entries.([]any)
+	var found []condition
+	for _, entry := range list {
+		values, _ := entry.(map[string]any)
+		text := func(key string) string {
+			value, _ := values[key].(string)
+			return value
+		}
+		if c := (condition{kind: text("type"), status: text("status"), reason: text("reason"), message: text("message")}); c.kind != "" {
+			found = append(found, c)
+		}
+	}
+	return found
+}
+
+// good and bad are words in the types of conditions that should be True, and of
+// those that should not.
+var (
+	good = []string{"Ready", "Available", "Established", "Programmed", "Accepted", "Synced", "Healthy", "Succeeded", "Complete",
+		"Valid", "Resolved", "Initialized", "Active", "AbleToScale", "Allowed", "Approved", "Reachable", "Installed", "Provisioned"}
+	bad = []string{"Stalled", "Fail", "Degraded", "Error", "Pressure", "Invalid", "Conflict", "Unavailable", "NotReady",
+		"Unhealthy", "Unreachable", "NonStructural"}
+)
+
+// anything explains an object by what its controller says of it.
+func (w *walk) anything(_ context.Context, at ref, obj *unstructured.Unstructured) {
+	w.conditions(at, obj)
+	w.visit(at, nil)
+}
+
+func (w *walk) conditions(at ref, obj *unstructured.Unstructured) {
+	has := func(words []string, c condition) bool {
+		return slices.ContainsFunc(words, func(word string) bool { return strings.Contains(c.kind, word) })
+	}
+	for _, c := range conditionsOf(obj) {
+		f := finding{rank: symptom, Cause: Cause{Reason: orText(c.reason, c.kind), Message: c.kind + " is " + c.status}}
+		if c.message != "" {
+			f.Message += ": " + c.message
+		}
+		switch {
+		case has(bad, c):
+			if c.status != "True" {
+				continue
+			}
+		case c.kind == "NamesAccepted" && c.status == "False":
+			f.rank = concrete
+		case !has(good, c) || c.status == "True" || c.message == "" && c.status != "False":
+			continue
+		}
+		w.add(at, f)
+	}
+}

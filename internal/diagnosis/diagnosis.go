@@ -1,0 +1,202 @@
+// Copyright The Ordered Helm Authors
+// SPDX-License-Identifier: Apache-2.0
+
+// Package diagnosis says why an object is not ready. It walks down from the
+// object to the cause: to the pods of a workload and their containers, to claims
+// and storage classes, to objects that are named but do not exist, to the warning
+// events of all of these and to the last lines of a failing container's log.
+//
+// It only reads, within limits of time and requests, and of Secrets it reads
+// nothing but whether they exist.
+package diagnosis
+
+import (
+	"context"
+	"fmt"
+	"strings"
+	"sync"
+	"sync/atomic"
+	"time"
+
+	"k8s.io/apimachinery/pkg/apis/meta/v1/unstructured"
+	"k8s.io/apimachinery/pkg/runtime/schema"
+	"k8s.io/client-go/dynamic"
+	"k8s.io/client-go/kubernetes"
+	"k8s.io/client-go/metadata"
+)
+
+// Subject is an object that is not ready.
+type Subject struct {
+	GVK schema.GroupVersionKind
+	GVR schema.GroupVersionResource
+	// Namespace is empty for objects outside namespaces.
+	Namespace string
+	Name      string
+	// Object is the last version seen, without managedFields; it is only read.
+	// If nil, Explain and Peek read it from the server.
+	Object *unstructured.Unstructured
+}
+
+// Cause is one thing that keeps a subject from being ready.
+type Cause struct {
+	// Object is where it was found: "Pod shop/db-0".
+	Object    string `json:"object"`
+	Container string `json:"container,omitempty"`
+	// Reason is one word in CamelCase, as Kubernetes has it where it has one:
+	// CrashLoopBackOff, Unschedulable, FailedMount.
+	Reason string `json:"reason"`
+	// Message is one line for people, of at most 600 characters.
+	Message string `json:"message"`
+	// Log is the last lines of the container's log.
+	Log []string `json:"log,omitempty"`
+	// Count is on how many pods the same was found, when on more than one;
+	// Object names the first.
+	Count int `json:"count,omitempty"`
+}
+
+// String is the cause in one line, without the log.
+func (c Cause) String() string {
+	var line strings.Builder
+	line.WriteString(c.Object)
+	if c.Container != "" {
+		line.WriteString(" container " + c.Container)
+	}
+	line.WriteString(": " + c.Reason)
+	if c.Message != "" {
+		line.WriteString(": " + c.Message)
+	}
+	switch {
+	case c.Count == 2:
+		line.WriteString(" (the same on 1 more pod)")
+	case c.Count > 2:
+		fmt.Fprintf(&line, " (the same on %d more pods)", c.Count-1)
+	}
+	return line.String()
+}
+
+// The limits that Config's zero values stand for.
+const (
+	DefaultRequests = 100
+	DefaultTimeout  = 5 * time.Second
+	DefaultLogLines = 10
+	DefaultParallel = 8
+)
+
+// Config is what a Diagnoser works with. A client that is nil leaves out what it
+// would be needed for.
+type Config struct {
+	// Dynamic reads pods, events and whatever else lies on the way.
+	Dynamic dynamic.Interface
+	// Metadata tells whether an object exists that another one names. It never
+	// gets to see more than metadata, so no Secret's content is read.
+	Metadata metadata.Interface
+	// Clientset reads the logs of pods.
+	Clientset kubernetes.Interface
+	// Later names, for an object that the release itself deploys and has not
+	// written so far, where it comes: `layer "x" of chart y`. It answers "" for
+	// any other object, is called from several goroutines, and may be nil.
+	Later func(kind schema.GroupKind, namespace, name string) string
+	// Secrets are texts that must not be printed: each is masked in messages and
+	// logs, and so is each line of one that has several. What is shorter than six
+	// bytes is not masked.
+	Secrets []string
+
+	// Requests is how many requests all calls of Explain together may send; all
+	// calls of Peek together may send as many again. Default DefaultRequests.
+	Requests int
+	// Timeout bounds one call of Explain or Peek. Default DefaultTimeout.
+	Timeout time.Duration
+	// LogLines is how many lines of a log are kept. Default DefaultLogLines.
+	LogLines int
+	// Parallel is how many requests run at once. Default DefaultParallel.
+	Parallel int
+}
+
+// Diagnoser finds causes. Its methods may be called from several goroutines.
+type Diagnoser struct {
+	Config
+	masker  *masker
+	slots   chan struct{}
+	explain atomic.Int64 // requests left to Explain
+	peek    atomic.Int64 // requests left to Peek
+	now     func() time.Time
+}
+
+// New returns a Diagnoser; one serves a whole operation.
+func New(config Config) *Diagnoser {
+	d := &Diagnoser{Config: config, masker: newMasker(config.Secrets), now: time.Now}
+	if d.Requests <= 0 {
+		d.Requests = DefaultRequests
+	}
+	if d.Timeout <= 0 {
+		d.Timeout = DefaultTimeout
+	}
+	if d.LogLines <= 0 {
+		d.LogLines = DefaultLogLines
+	}
+	if d.Parallel <= 0 {
+		d.Parallel = DefaultParallel
+	}
+	d.slots = make(chan struct{}, d.Parallel)
+	d.explain.Store(int64(d.Requests))
+	d.peek.Store(int64(d.Requests))
+	return d
+}
+
+// Explain returns the causes of each subject, in the order of the subjects, the
+// most telling first and at most five of each. It never fails: what may not be
+// read, or would take too long or too many requests, is left out. Where nothing
+// was found because a permission is missing, that is the one cause, with the
+// reason Forbidden. The same state of the server gives the same answer, unless a
+// limit cuts it short.
+func (d *Diagnoser) Explain(ctx context.Context, subjects []Subject) [][]Cause {
+	ctx, cancel := context.WithTimeout(ctx, d.Timeout)
+	defer cancel()
+	s := newSession(d, &d.explain)
+	found := make([][]finding, len(subjects))
+	forEach(len(subjects), d.Parallel, func(n int) {
+		w := &walk{session: s, subject: subjects[n]}
+		found[n] = w.explain(ctx)
+	})
+	// Logs come last, and only those that will be printed, so that they do not
+	// use up what the walk of another subject needs.
+	var all []*finding
+	for _, findings := range found {
+		for n := range findings {
+			all = append(all, &findings[n])
+		}
+	}
+	forEach(len(all), d.Parallel, func(n int) { s.addLog(ctx, all[n]) })
+	causes := make([][]Cause, len(subjects))
+	for n, findings := range found {
+		causes[n] = d.causes(findings)
+	}
+	return causes
+}
+
+// Peek is Explain for a subject that is still waited for: without logs, without
+// looking up what the subject refers to, and with no more than three requests.
+// Its messages leave out what changes all the time, such as ages.
+func (d *Diagnoser) Peek(ctx context.Context, subject Subject) []Cause {
+	ctx, cancel := context.WithTimeout(ctx, d.Timeout)
+	defer cancel()
+	s := newSession(d, &d.peek)
+	s.own.Store(peekRequests)
+	w := &walk{session: s, subject: subject, brief: true}
+	return d.causes(w.explain(ctx))
+}
+
+// forEach calls do for 0 to n-1, in this order on a few goroutines, and returns
+// when all calls have.
+func forEach(n, parallel int, do func(int)) {
+	var next atomic.Int64
+	var workers sync.WaitGroup
+	for range min(n, parallel) {
+		workers.Go(func() {
+			for i := int(next.Add(1)) - 1; i < n; i = int(next.Add(1)) - 1 {
+				do(i)
+			}
+		})
+	}
+	workers.Wait()
+}

@@ -1,0 +1,51 @@
+// Copyright The Ordered Helm Authors
+// SPDX-License-Identifier: Apache-2.0
+
+package diagnosis
+
+import (
+	"context"
+
+	batchv1 "k8s.io/api/batch/v1"
+	corev1 "k8s.io/api/core/v1"
+	"k8s.io/apimachinery/pkg/apis/meta/v1/unstructured"
+)
+
+func (w *walk) job(ctx context.Context, at ref, obj *unstructured.Unstructured) {
+	job, err := typed[batchv1.Job](obj)
+	if err != nil {
+		w.anything(ctx, at, obj)
+		return
+	}
+	if job.Spec.Suspend != nil && *job.Spec.Suspend {
+		w.add(at, finding{rank: concrete, Cause: Cause{
+			Reason: "Suspended", Message: "it is suspended (spec.suspend) and runs no pods until it is resumed",
+		}})
+		return
+	}
+	for _, c := range job.Status.Conditions {
+		failing := c.Type == batchv1.JobFailed || c.Type == batchv1.JobFailureTarget
+		if !failing || c.Status != corev1.ConditionTrue {
+			continue
+		}
+		f := finding{rank: symptom, Cause: Cause{Reason: c.Reason, Message: c.Message}}
+		if c.Reason == batchv1.JobReasonDeadlineExceeded {
+			f.rank = concrete // its pods may have been fine
+		}
+		w.add(at, f)
+	}
+	load := workload{ref: at, selector: job.Spec.Selector, template: &job.Spec.Template, desired: orOne(job.Spec.Parallelism)}
+	if finished(job) {
+		load.desired = 0
+	}
+	w.workload(ctx, load)
+}
+
+func finished(job *batchv1.Job) bool {
+	for _, c := range job.Status.Conditions {
+		if (c.Type == batchv1.JobFailed || c.Type == batchv1.JobComplete) && c.Status == corev1.ConditionTrue {
+			return true
+		}
+	}
+	return false
+}

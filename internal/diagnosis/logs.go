@@ -1,0 +1,72 @@
+// Copyright The Ordered Helm Authors
+// SPDX-License-Identifier: Apache-2.0
+
+package diagnosis
+
+import (
+	"context"
+	"io"
+	"strings"
+
+	corev1 "k8s.io/api/core/v1"
+)
+
+const (
+	maxLog     = 64 << 10 // bytes
+	maxLogLine = 300      // runes
+	// lostLog is how a kubelet begins its answer when it has thrown a log away:
+	// it answers with success and this text.
+	lostLog = "unable to retrieve container logs"
+)
+
+// logSource says which log belongs to a finding.
+type logSource struct {
+	namespace, pod, container string
+	previous                  bool // of the instance before, if the server has it
+}
+
+// addLog fetches the log that belongs to the finding. Nothing comes of a log
+// that cannot be had.
+func (s *session) addLog(ctx context.Context, f *finding) {
+	if f.log == nil || s.Clientset == nil {
+		return
+	}
+	if f.log.previous {
+		f.Log = s.readLog(ctx, *f.log)
+	}
+	if f.Log == nil {
+		current := *f.log
+		current.previous = false
+		f.Log = s.readLog(ctx, current)
+	}
+}
+
+func (s *session) readLog(ctx context.Context, source logSource) []string {
+	tail := int64(s.LogLines)
+	options := &corev1.PodLogOptions{Container: source.container, Previous: source.previous, TailLines: &tail}
+	text, err := send(ctx, s, func(ctx context.Context) (string, error) {
+		stream, err := s.Clientset.CoreV1().Pods(source.namespace).GetLogs(source.pod, options).Stream(ctx)
+		if err != nil {
+			return "", err
+		}
+		defer stream.Close()
+		text, err := io.ReadAll(io.LimitReader(stream, maxLog))
+		return string(text), err
+	})
+	if err != nil || strings.HasPrefix(text, lostLog) {
+		return nil
+	}
+	return s.lines(text, s.LogLines)
+}
+
+// lines returns the last lines of a text as they may be printed. Secrets are
+// masked before anything is split or cut, as part of one would not be recognised.
+func (d *Diagnoser) lines(text string, limit int) []string {
+	var lines []string
+	for line := range strings.SplitSeq(d.masker.mask(clean(text)), "\n") {
+		if line = strings.TrimRight(line, " "); line != "" {
+			lines = append(lines, cut(line, maxLogLine))
+		}
+	}
+	return lines[max(0, len(lines)-limit):]
+}

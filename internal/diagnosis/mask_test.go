@@ -1,0 +1,95 @@
+// Copyright The Ordered Helm Authors
+// SPDX-License-Identifier: Apache-2.0
+
+package diagnosis
+
+import (
+	"slices"
+	"strings"
+	"testing"
+	"unicode/utf8"
+)
+
+func TestMask(t *testing.T) {
+	for name, c := range map[string]struct {
+		secrets    []string
+		text, want string
+	}{
+		"twice":                    {[]string{"hunter22"}, "a hunter22 b hunter22", "a ****** b ******"},
+		"the longer one first":     {[]string{"secret", "secret-and-more"}, "x secret-and-more y", "x ****** y"},
+		"overlapping":              {[]string{"abcdefgh", "ghijklmn"}, "-abcdefghijklmn-", "-******-"},
+		"overlapping itself":       {[]string{"abcabcab"}, "abcabcabcab", "******"},
+		"too short":                {[]string{"admin", ""}, "admin", "admin"},
+		"lines of several":         {[]string{"-----BEGIN\r\nMIIEpAIB\nxy\n"}, "read MIIEpAIB, xy", "read ******, xy"},
+		"across lines":             {[]string{"first line\nsecond line"}, "first line\nsecond line", "******"},
+		"in colours":               {[]string{"hunter22"}, "\x1b[31mhun\x1b[0mter22\x1b[0m", "******"},
+		"with control characters":  {[]string{"hun\tter22"}, "hun\tter22", "******"},
+		"cut off at the end":       {[]string{"hunter22-and-more"}, "is hunter22-a", "is ******"},
+		"cut off at the beginning": {[]string{"hunter22-and-more"}, "22-and-more.", "******."},
+		"not UTF-8":                {[]string{"hunter\xff22"}, "x hunter\xff22", "x ******"},
+		"blanks around it":         {[]string{"  hunter22\n"}, "hunter22", "******"},
+		"none":                     {nil, "hunter22", "hunter22"},
+	} {
+		t.Run(name, func(t *testing.T) {
+			if got := newMasker(c.secrets).mask(clean(c.text)); got != c.want {
+				t.Errorf("got %q, want %q", got, c.want)
+			}
+		})
+	}
+}
+
+func TestClean(t *testing.T) {
+	for name, c := range map[string]struct{ text, want string }{
+		"colours":         {"\x1b[1;31mred\x1b[0m", "red"},
+		"title":           {"\x1b]0;evil\x07text", "text"},
+		"title, unended":  {"\x1b]0;evil\ntext", "\ntext"},
+		"cursor":          {"a\x1b[2Jb\x1bcd", "abd"},
+		"lone escape":     {"a\x1b", "a"},
+		"carriage return": {"10%\r20%\r\ndone", "10%\n20%\ndone"},
+		"C1 and bidi":     {"a\u009bb\u202ec", "abc"},
+		"tab and bell":    {"a\tb\a", "a b"},
+	} {
+		t.Run(name, func(t *testing.T) {
+			if got := clean(c.text); got != c.want {
+				t.Errorf("got %q, want %q", got, c.want)
+			}
+		})
+	}
+}
+
+func TestCutIsOnARune(t *testing.T) {
+	for text, want := range map[string]string{"äöüß": "äöü…", "äöü": "äöü", "ab c": "ab…", "": ""} {
+		limit := 3
+		if got := cut(text, limit); got != want {
+			t.Errorf("cut(%q) is %q, want %q", text, got, want)
+		}
+	}
+}
+
+func TestLogLinesAreMaskedBeforeTheyAreCut(t *testing.T) {
+	d := New(Config{Secrets: []string{"hunter22-and-more"}})
+	long := strings.Repeat("ü", maxLogLine-4)
+	got := d.lines("first\nlast but one\n"+long+"hunter22-and-more\n\n", 2)
+	if want := []string{"last but one", long + "****…"}; !slices.Equal(got, want) {
+		t.Errorf("got %q, want %q", got, want)
+	}
+	if !utf8.ValidString(got[1]) {
+		t.Error("cut inside a rune")
+	}
+}
+
+func FuzzMask(f *testing.F) {
+	f.Add("hunter22", "abcdefgh", "x hunter22 abcdefgh")
+	f.Add("aaaaaa", "aaaaaaa", "aaaaaaaaaaaaaa")
+	f.Add("a\nsecret", "\x1b[31msecret", "secretsecret")
+	f.Fuzz(func(t *testing.T, one, other, text string) {
+		m := newMasker([]string{one, other})
+		for _, piece := range strings.Split(m.mask(clean(text)), masked) {
+			for _, secret := range m.secrets {
+				if strings.Contains(piece, secret) {
+					t.Errorf("%q shows %q", text, secret)
+				}
+			}
+		}
+	})
+}

@@ -1,0 +1,233 @@
+// Copyright The Ordered Helm Authors
+// SPDX-License-Identifier: Apache-2.0
+
+package diagnosis
+
+import (
+	"context"
+	"fmt"
+	"slices"
+	"strings"
+
+	appsv1 "k8s.io/api/apps/v1"
+	corev1 "k8s.io/api/core/v1"
+	"k8s.io/apimachinery/pkg/apis/meta/v1/unstructured"
+)
+
+var (
+	// isMountTrouble knows the warnings about a pod whose containers cannot be
+	// created yet.
+	isMountTrouble = oneOf("FailedMount", "FailedAttachVolume", "FailedMapVolume", "FailedCreatePodSandBox",
+		"FailedCreatePodContainer", "NetworkNotReady")
+	// repeatsPod knows the warnings that say again what a pod's status says.
+	repeatsPod = oneOf("BackOff", "Failed", "Unhealthy", "InspectFailed", "ErrImageNeverPull", "FailedScheduling",
+		"FailedToRetrieveImagePullSecret", "Evicted", "FailedPostStartHook")
+)
+
+func podRef(pod *corev1.Pod) ref {
+	return ref{kind: "Pod", namespace: pod.Namespace, name: pod.Name, uid: pod.UID}
+}
+
+func (w *walk) podObject(ctx context.Context, at ref, obj *unstructured.Unstructured) {
+	pod, err := typed[corev1.Pod](obj)
+	if err != nil {
+		w.anything(ctx, at, obj)
+		return
+	}
+	w.pod(ctx, pod, workload{})
+}
+
+// pod explains a pod that is not ready.
+func (w *walk) pod(ctx context.Context, pod *corev1.Pod, load workload) {
+	at := podRef(pod)
+	ready := podCondition(pod, corev1.PodReady).Status == corev1.ConditionTrue
+	switch {
+	case pod.DeletionTimestamp != nil:
+		w.terminating(at, pod)
+		return
+	case pod.Status.Phase == corev1.PodSucceeded, ready && load.kind != "Job":
+		return
+	}
+	before := len(w.findings)
+	scheduled := pod.Spec.NodeName != ""
+	creating := false
+	switch {
+	case pod.Status.Phase == corev1.PodFailed:
+		w.failedPod(at, pod, load)
+	case !scheduled:
+		w.unscheduled(ctx, at, pod)
+	case ready:
+		w.working(at, pod)
+	default:
+		creating = w.containers(ctx, at, pod)
+		if len(w.findings) == before && !creating {
+			w.gates(at, pod)
+		}
+	}
+	if len(w.findings) > before {
+		w.addRevision(pod, load, w.findings[before:])
+	}
+	explained := slices.ContainsFunc(w.findings[before:], func(f finding) bool { return f.rank == concrete })
+	w.visit(at, func(reason string) bool {
+		switch {
+		case isMountTrouble(reason):
+			return explained || !creating
+		case reason == "FailedScheduling":
+			return explained || scheduled
+		}
+		return explained && repeatsPod(reason)
+	})
+}
+
+// failedPod explains a pod that ended and does not start again.
+func (w *walk) failedPod(at ref, pod *corev1.Pod, load workload) {
+	before := len(w.findings)
+	if pod.Status.Reason != "" {
+		w.add(at, finding{
+			rank: concrete, key: pod.Status.Reason,
+			Cause: Cause{Reason: pod.Status.Reason, Message: pod.Status.Message},
+		})
+	}
+	for _, c := range boxesOf(pod) {
+		if t := c.status.State.Terminated; t != nil && t.ExitCode != 0 {
+			w.terminated(at, pod, c)
+		}
+	}
+	if len(w.findings) == before {
+		w.add(at, finding{rank: concrete, key: "failed", Cause: Cause{Reason: "PodFailed", Message: pod.Status.Message}})
+	}
+	if load.keepsFailed {
+		for n := range w.findings[before:] {
+			w.findings[before+n].rank = notable // there is another pod in its place
+		}
+	}
+}
+
+// unscheduled explains a pod that no node was chosen for.
+func (w *walk) unscheduled(ctx context.Context, at ref, pod *corev1.Pod) {
+	condition := podCondition(pod, corev1.PodScheduled)
+	if gates := pod.Spec.SchedulingGates; len(gates) > 0 {
+		names := make([]string, len(gates))
+		for n, gate := range gates {
+			names[n] = gate.Name
+		}
+		message := "it is not scheduled while it has scheduling gates: " + strings.Join(names, ", ")
+		w.add(at, finding{rank: concrete, key: message, Cause: Cause{Reason: "SchedulingGated", Message: message}})
+		return
+	}
+	if condition.Status != corev1.ConditionFalse {
+		f := finding{rank: vague, key: "no scheduler", Cause: Cause{Reason: "NotScheduled", Message: "no scheduler has taken it yet"}}
+		if name := pod.Spec.SchedulerName; name != "" && name != corev1.DefaultSchedulerName {
+			f.rank = notable
+			f.Message = fmt.Sprintf("the scheduler %q, which its spec names, has not taken it", name)
+		}
+		w.add(at, f)
+		return
+	}
+	byClaims := w.claimsOf(ctx, at, pod, condition.Message)
+	if byClaims && strings.Contains(strings.ToLower(condition.Message), "persistentvolumeclaim") {
+		return
+	}
+	message := withoutPreemption(condition.Message)
+	if node := daemonNode(pod); node != "" {
+		message = "for node " + node + ": " + message
+	}
+	w.add(at, finding{
+		rank: concrete, key: "unscheduled " + similar(condition.Message, at.name),
+		Cause: Cause{Reason: orText(condition.Reason, "Unschedulable"), Message: message},
+	})
+}
+
+// withoutPreemption leaves out of a scheduler's message why evicting other pods
+// would not help: that follows from what is before it.
+func withoutPreemption(message string) string {
+	reasons, _, found := strings.Cut(message, "preemption: ")
+	if !found {
+		return message
+	}
+	return strings.TrimSpace(strings.TrimSuffix(strings.TrimSpace(reasons), "no new claims to deallocate,"))
+}
+
+// daemonNode is the node that a DaemonSet made the pod for.
+func daemonNode(pod *corev1.Pod) string {
+	if pod.Spec.Affinity == nil || pod.Spec.Affinity.NodeAffinity == nil {
+		return ""
+	}
+	required := pod.Spec.Affinity.NodeAffinity.RequiredDuringSchedulingIgnoredDuringExecution
+	if required == nil || len(required.NodeSelectorTerms) == 0 {
+		return ""
+	}
+	for _, field := range required.NodeSelectorTerms[0].MatchFields {
+		if field.Key == "metadata.name" && len(field.Values) == 1 {
+			return field.Values[0]
+		}
+	}
+	return ""
+}
+
+// gates explains a pod that is not ready although its containers are.
+func (w *walk) gates(at ref, pod *corev1.Pod) {
+	before := len(w.findings)
+	for _, gate := range pod.Spec.ReadinessGates {
+		condition := podCondition(pod, gate.ConditionType)
+		if condition.Status == corev1.ConditionTrue {
+			continue
+		}
+		message := fmt.Sprintf("its containers are ready, but the readiness gate %q is not", gate.ConditionType)
+		if condition.Message != "" {
+			message += ": " + condition.Message
+		}
+		w.add(at, finding{rank: concrete, key: message, Cause: Cause{Reason: "ReadinessGate", Message: message}})
+	}
+	if len(w.findings) > before {
+		return
+	}
+	condition := podCondition(pod, corev1.PodReady)
+	message := condition.Message
+	if message == "" {
+		message = fmt.Sprintf("it is not ready; it was given to node %s", pod.Spec.NodeName)
+	}
+	w.add(at, finding{rank: vague, key: message, Cause: Cause{Reason: orText(condition.Reason, "NotReady"), Message: message}})
+}
+
+// working reports the pod of a Job that runs as it should.
+func (w *walk) working(at ref, pod *corev1.Pod) {
+	for _, c := range boxesOf(pod) {
+		if c.status.State.Running == nil || c.sidecar {
+			continue
+		}
+		w.add(at, finding{
+			rank: vague, key: "running", log: logOf(pod, c, false),
+			Cause: Cause{Container: c.spec.Name, Reason: "Running", Message: "still running" + w.since(c.status.State.Running.StartedAt)},
+		})
+	}
+}
+
+// addRevision says of a StatefulSet's pods that it keeps broken ones of an
+// earlier revision.
+func (w *walk) addRevision(pod *corev1.Pod, load workload, findings []finding) {
+	if load.current == "" || pod.Labels[appsv1.ControllerRevisionHashLabelKey] == load.current {
+		return
+	}
+	for n := range findings {
+		if findings[n].rank == concrete && findings[n].Object == podRef(pod).String() {
+			findings[n].Message += "; the pod is of an earlier revision, and is replaced only when it is ready or somebody deletes it"
+		}
+	}
+}
+
+func podCondition(pod *corev1.Pod, kind corev1.PodConditionType) corev1.PodCondition {
+	for _, c := range pod.Status.Conditions {
+		if c.Type == kind {
+			return c
+		}
+	}
+	return corev1.PodCondition{}
+}
+
+func orText(text, otherwise string) string {
+	if text == "" {
+		return otherwise
+	}
+	return text
+}

@@ -1,0 +1,145 @@
+// Copyright The Ordered Helm Authors
+// SPDX-License-Identifier: Apache-2.0
+
+package diagnosis
+
+import (
+	"cmp"
+	"context"
+	"errors"
+	"fmt"
+	"slices"
+
+	corev1 "k8s.io/api/core/v1"
+	apierrors "k8s.io/apimachinery/pkg/api/errors"
+	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
+	"k8s.io/apimachinery/pkg/apis/meta/v1/unstructured"
+	"k8s.io/apimachinery/pkg/runtime"
+	"k8s.io/apimachinery/pkg/runtime/schema"
+	"k8s.io/client-go/dynamic"
+)
+
+// maxList is how many objects of a list are looked at.
+const maxList = 500
+
+var (
+	podsResource          = schema.GroupVersionResource{Version: "v1", Resource: "pods"}
+	eventsResource        = schema.GroupVersionResource{Version: "v1", Resource: "events"}
+	servicesResource      = schema.GroupVersionResource{Version: "v1", Resource: "services"}
+	claimsResource        = schema.GroupVersionResource{Version: "v1", Resource: "persistentvolumeclaims"}
+	volumesResource       = schema.GroupVersionResource{Version: "v1", Resource: "persistentvolumes"}
+	replicaSetsResource   = schema.GroupVersionResource{Group: "apps", Version: "v1", Resource: "replicasets"}
+	classesResource       = schema.GroupVersionResource{Group: "storage.k8s.io", Version: "v1", Resource: "storageclasses"}
+	ingressClassResource  = schema.GroupVersionResource{Group: "networking.k8s.io", Version: "v1", Resource: "ingressclasses"}
+	endpointsResource     = schema.GroupVersionResource{Group: "discovery.k8s.io", Version: "v1", Resource: "endpointslices"}
+	priorityClassResource = schema.GroupVersionResource{Group: "scheduling.k8s.io", Version: "v1", Resource: "priorityclasses"}
+	runtimeClassResource  = schema.GroupVersionResource{Group: "node.k8s.io", Version: "v1", Resource: "runtimeclasses"}
+)
+
+// errNoClient says that Config has no client for a question.
+var errNoClient = errors.New("no client")
+
+// list reads the objects of one namespace, or all if it is empty.
+func list[T any](ctx context.Context, w *walk, resource schema.GroupVersionResource, namespace string,
+	options metav1.ListOptions) ([]T, error) {
+	if w.Dynamic == nil {
+		return nil, errNoClient
+	}
+	options.Limit = maxList
+	question := fmt.Sprintf("list %s %q %q %q", resource, namespace, options.LabelSelector, options.FieldSelector)
+	found, err := ask(ctx, w.session, question, func(ctx context.Context) ([]T, error) {
+		answer, err := within(w.Dynamic, resource, namespace).List(ctx, options)
+		if err != nil {
+			return nil, err
+		}
+		objects := make([]T, 0, len(answer.Items))
+		for n := range answer.Items {
+			if object, err := typed[T](&answer.Items[n]); err == nil {
+				objects = append(objects, *object)
+			}
+		}
+		return objects, nil
+	})
+	w.noteDenied(err, "list", resource, namespace)
+	return found, err
+}
+
+// get reads one object.
+func get(ctx context.Context, w *walk, resource schema.GroupVersionResource, namespace, name string) (*unstructured.Unstructured, error) {
+	if w.Dynamic == nil {
+		return nil, errNoClient
+	}
+	question := fmt.Sprintf("get %s %q %q", resource, namespace, name)
+	found, err := ask(ctx, w.session, question, func(ctx context.Context) (*unstructured.Unstructured, error) {
+		return within(w.Dynamic, resource, namespace).Get(ctx, name, metav1.GetOptions{})
+	})
+	w.noteDenied(err, "get", resource, namespace)
+	return found, err
+}
+
+// exists tells whether an object is there, from its metadata alone.
+func exists(ctx context.Context, w *walk, resource schema.GroupVersionResource, namespace, name string) (bool, error) {
+	if w.Metadata == nil {
+		return false, errNoClient
+	}
+	question := fmt.Sprintf("exists %s %q %q", resource, namespace, name)
+	found, err := ask(ctx, w.session, question, func(ctx context.Context) (bool, error) {
+		var err error
+		if client := w.Metadata.Resource(resource); namespace == "" {
+			_, err = client.Get(ctx, name, metav1.GetOptions{})
+		} else {
+			_, err = client.Namespace(namespace).Get(ctx, name, metav1.GetOptions{})
+		}
+		if apierrors.IsNotFound(err) {
+			return false, nil
+		}
+		return err == nil, err
+	})
+	w.noteDenied(err, "get", resource, namespace)
+	return found, err
+}
+
+func within(client dynamic.Interface, resource schema.GroupVersionResource, namespace string) dynamic.ResourceInterface {
+	if namespace == "" {
+		return client.Resource(resource)
+	}
+	return client.Resource(resource).Namespace(namespace)
+}
+
+// noteDenied remembers the first permission that is missing.
+func (w *walk) noteDenied(err error, verb string, resource schema.GroupVersionResource, namespace string) {
+	if w.denied != "" || !apierrors.IsForbidden(err) && !apierrors.IsUnauthorized(err) {
+		return
+	}
+	w.denied = "no permission to " + verb + " " + resource.GroupResource().String()
+	if namespace != "" {
+		w.denied += " in namespace " + namespace
+	}
+}
+
+// typed converts an object.
+func typed[T any](obj *unstructured.Unstructured) (*T, error) {
+	object := new(T)
+	if err := runtime.DefaultUnstructuredConverter.FromUnstructured(obj.Object, object); err != nil {
+		return nil, fmt.Errorf("cannot read %s %s: %w", obj.GetKind(), obj.GetName(), err)
+	}
+	return object, nil
+}
+
+// pods lists the pods that a selector selects and one object owns, the oldest
+// first. An empty owner stands for any.
+func (w *walk) pods(ctx context.Context, namespace string, selector *metav1.LabelSelector, owner ref) ([]corev1.Pod, error) {
+	labels, err := metav1.LabelSelectorAsSelector(selector)
+	if err != nil || labels.Empty() {
+		return nil, err
+	}
+	all, err := list[corev1.Pod](ctx, w, podsResource, namespace, metav1.ListOptions{LabelSelector: labels.String()})
+	if err != nil {
+		return nil, err
+	}
+	pods := slices.DeleteFunc(slices.Clone(all), func(p corev1.Pod) bool { return !owner.owns(&p) })
+	slices.SortFunc(pods, func(a, b corev1.Pod) int {
+		return cmp.Or(a.CreationTimestamp.Compare(b.CreationTimestamp.Time), cmp.Compare(a.Name, b.Name))
+	})
+	return pods, nil
+}

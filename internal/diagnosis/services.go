@@ -1,0 +1,96 @@
+// Copyright The Ordered Helm Authors
+// SPDX-License-Identifier: Apache-2.0
+
+package diagnosis
+
+import (
+	"context"
+	"fmt"
+
+	corev1 "k8s.io/api/core/v1"
+	discoveryv1 "k8s.io/api/discovery/v1"
+	networkingv1 "k8s.io/api/networking/v1"
+	apierrors "k8s.io/apimachinery/pkg/api/errors"
+	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
+	"k8s.io/apimachinery/pkg/apis/meta/v1/unstructured"
+)
+
+func (w *walk) service(ctx context.Context, at ref, obj *unstructured.Unstructured) {
+	service, err := typed[corev1.Service](obj)
+	if err == nil && service.Spec.Type == corev1.ServiceTypeLoadBalancer && len(service.Status.LoadBalancer.Ingress) == 0 {
+		message := "no load balancer has given it an address yet"
+		if class := service.Spec.LoadBalancerClass; class != nil {
+			message += " (loadBalancerClass " + *class + ")"
+		}
+		w.add(at, finding{rank: symptom, Cause: Cause{Reason: "NoAddress", Message: message}})
+	}
+	w.anything(ctx, at, obj)
+}
+
+func (w *walk) ingress(ctx context.Context, at ref, obj *unstructured.Unstructured) {
+	ingress, err := typed[networkingv1.Ingress](obj)
+	if err == nil && ingress.Spec.IngressClassName != nil {
+		class := clusterWide("IngressClass", ingressClassResource, *ingress.Spec.IngressClassName)
+		w.missing(ctx, at, []need{{object: class, by: "spec.ingressClassName"}})
+	}
+	if err == nil && len(ingress.Status.LoadBalancer.Ingress) == 0 {
+		w.add(at, finding{rank: symptom, Cause: Cause{Reason: "NoAddress", Message: "no ingress controller has given it an address yet"}})
+	}
+	w.anything(ctx, at, obj)
+}
+
+// apiService follows an APIService to its Service, and that to its pods.
+func (w *walk) apiService(ctx context.Context, at ref, obj *unstructured.Unstructured) {
+	w.anything(ctx, at, obj)
+	namespace, _, _ := unstructured.NestedString(obj.Object, "spec", "service", "namespace")
+	name, _, _ := unstructured.NestedString(obj.Object, "spec", "service", "name")
+	if name == "" {
+		return
+	}
+	found, err := get(ctx, w, servicesResource, namespace, name)
+	if apierrors.IsNotFound(err) {
+		w.addMissing(at, need{object: namespaced("Service", namespace, name), by: "spec.service"})
+	}
+	if err != nil {
+		return
+	}
+	service, err := typed[corev1.Service](found)
+	if err != nil || service.Spec.Type == corev1.ServiceTypeExternalName || w.hasEndpoints(ctx, service) {
+		return
+	}
+	serves := ref{kind: "Service", namespace: namespace, name: name, uid: service.UID}
+	before := len(w.findings)
+	pods, err := w.pods(ctx, namespace, &metav1.LabelSelector{MatchLabels: service.Spec.Selector}, ref{})
+	for n := range pods {
+		w.pod(ctx, &pods[n], workload{})
+	}
+	message := "it has no endpoint that is ready"
+	if err == nil && len(pods) == 0 {
+		message = "it has no endpoints: there is no pod with the labels that it selects"
+	}
+	f := finding{rank: notable, Cause: Cause{Reason: "NoEndpoints", Message: message}}
+	if len(w.findings) == before {
+		f.rank = concrete
+	}
+	w.add(serves, f)
+	w.visit(serves, nil)
+}
+
+// hasEndpoints tells whether a service has an endpoint that is ready; it says
+// yes where that cannot be read.
+func (w *walk) hasEndpoints(ctx context.Context, service *corev1.Service) bool {
+	found, err := list[discoveryv1.EndpointSlice](ctx, w, endpointsResource, service.Namespace, metav1.ListOptions{
+		LabelSelector: fmt.Sprintf("%s=%s", discoveryv1.LabelServiceName, service.Name),
+	})
+	if err != nil {
+		return true
+	}
+	for _, slice := range found {
+		for _, endpoint := range slice.Endpoints {
+			if endpoint.Conditions.Ready == nil || *endpoint.Conditions.Ready {
+				return true
+			}
+		}
+	}
+	return false
+}

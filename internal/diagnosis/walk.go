@@ -1,0 +1,185 @@
+// Copyright The Ordered Helm Authors
+// SPDX-License-Identifier: Apache-2.0
+
+package diagnosis
+
+import (
+	"context"
+	"fmt"
+	"strings"
+	"time"
+
+	apierrors "k8s.io/apimachinery/pkg/api/errors"
+	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
+	"k8s.io/apimachinery/pkg/apis/meta/v1/unstructured"
+	"k8s.io/apimachinery/pkg/types"
+)
+
+// ref names an object.
+type ref struct {
+	kind, namespace, name string
+	uid                   types.UID
+}
+
+func (r ref) String() string {
+	if r.namespace == "" {
+		return r.kind + " " + r.name
+	}
+	return r.kind + " " + r.namespace + "/" + r.name
+}
+
+// owns tells whether the object belongs to this one. Without a UID it says yes.
+func (r ref) owns(object metav1.Object) bool {
+	if r.uid == "" {
+		return true
+	}
+	for _, owner := range object.GetOwnerReferences() {
+		if owner.UID == r.uid {
+			return true
+		}
+	}
+	return false
+}
+
+// walk looks for the causes of one subject. It runs on one goroutine.
+type walk struct {
+	*session
+	subject  Subject
+	brief    bool // for Peek
+	findings []finding
+	// visited are the objects on the way, whose warnings count in the end.
+	visited []visit
+	lookups int    // of objects that pods refer to
+	denied  string // the first permission that was missing
+}
+
+// visit is an object on the way with the warnings that say nothing new there.
+type visit struct {
+	ref
+	explained func(reason string) bool
+}
+
+func (w *walk) add(at ref, f finding) {
+	f.Object = at.String()
+	w.findings = append(w.findings, f)
+}
+
+// found tells whether there is a finding of this rank or a better one.
+func (w *walk) found(worst rank) bool {
+	for _, f := range w.findings {
+		if f.rank <= worst {
+			return true
+		}
+	}
+	return false
+}
+
+func (w *walk) visit(at ref, explained func(reason string) bool) {
+	w.visited = append(w.visited, visit{ref: at, explained: explained})
+}
+
+func (w *walk) explain(ctx context.Context) []finding {
+	obj := w.subject.Object
+	at := ref{kind: w.subject.GVK.Kind, namespace: w.subject.Namespace, name: w.subject.Name}
+	if at.kind == "" {
+		at.kind = w.subject.GVR.Resource
+	}
+	if obj == nil {
+		var err error
+		obj, err = get(ctx, w, w.subject.GVR, at.namespace, at.name)
+		if apierrors.IsNotFound(err) {
+			w.add(at, finding{rank: concrete, Cause: Cause{Reason: "NotFound", Message: "it does not exist"}})
+		}
+	}
+	if obj != nil {
+		at.uid = obj.GetUID()
+		if obj.GetDeletionTimestamp() != nil {
+			w.terminating(at, obj)
+		} else {
+			w.walkDown(ctx, at, obj)
+		}
+		w.warn(ctx)
+	}
+	if len(w.findings) == 0 && w.denied != "" {
+		w.add(at, finding{Cause: Cause{Reason: "Forbidden", Message: w.denied + ", so its cause was not looked for"}})
+	}
+	return sift(w.findings)
+}
+
+// walkDown chooses the way by the kind of the object.
+func (w *walk) walkDown(ctx context.Context, at ref, obj *unstructured.Unstructured) {
+	ways := map[string]func(context.Context, ref, *unstructured.Unstructured){
+		"apps/Deployment":                   w.deployment,
+		"apps/ReplicaSet":                   w.replicaSet,
+		"apps/StatefulSet":                  w.statefulSet,
+		"apps/DaemonSet":                    w.daemonSet,
+		"batch/Job":                         w.job,
+		"/ReplicationController":            w.replicationController,
+		"/Pod":                              w.podObject,
+		"/PersistentVolumeClaim":            w.claimObject,
+		"/Service":                          w.service,
+		"networking.k8s.io/Ingress":         w.ingress,
+		"apiregistration.k8s.io/APIService": w.apiService,
+		"apiextensions.k8s.io/CustomResourceDefinition": w.anything,
+	}
+	gvk := w.subject.GVK
+	if gvk.Empty() {
+		gvk = obj.GroupVersionKind()
+	}
+	way, known := ways[gvk.Group+"/"+gvk.Kind]
+	if !known {
+		way = w.anything
+	}
+	w.lag(at, obj)
+	way(ctx, at, obj)
+}
+
+// terminating explains an object that is being deleted.
+func (w *walk) terminating(at ref, object metav1.Object) {
+	deadline := object.GetDeletionTimestamp()
+	if deadline == nil {
+		return
+	}
+	message := "it is being deleted"
+	overdue := w.now().Sub(deadline.Time)
+	if overdue > 0 && !w.brief {
+		message += ", for " + age(overdue) + " longer than its grace period"
+		if grace := object.GetDeletionGracePeriodSeconds(); grace == nil || *grace == 0 {
+			message = "it has been in deletion for " + age(overdue)
+		}
+	}
+	f := finding{rank: vague, key: "terminating", Cause: Cause{Reason: "Terminating"}}
+	if finalizers := object.GetFinalizers(); len(finalizers) > 0 {
+		f.rank = concrete
+		message += ", held by the finalizers " + strings.Join(finalizers, ", ")
+		f.key += strings.Join(finalizers, ",")
+	} else if overdue > time.Minute {
+		f.rank = notable
+	}
+	f.Message = message
+	w.add(at, f)
+	w.visit(at, nil)
+}
+
+// lag reports a controller that has not seen the object as it is now.
+func (w *walk) lag(at ref, obj *unstructured.Unstructured) {
+	observed, found, err := unstructured.NestedInt64(obj.Object, "status", "observedGeneration")
+	if !found || err != nil || observed >= obj.GetGeneration() {
+		return
+	}
+	w.add(at, finding{rank: symptom, Cause: Cause{Reason: "NotObserved", Message: fmt.Sprintf(
+		"its controller has not taken note of generation %d yet, the last one is %d", obj.GetGeneration(), observed)}})
+}
+
+// age prints a duration the way people say it: 42s, 3m, 5h, 2d.
+func age(d time.Duration) string {
+	switch {
+	case d < 2*time.Minute:
+		return fmt.Sprintf("%ds", max(d, 0)/time.Second)
+	case d < 2*time.Hour:
+		return fmt.Sprintf("%dm", d/time.Minute)
+	case d < 48*time.Hour:
+		return fmt.Sprintf("%dh", d/time.Hour)
+	}
+	return fmt.Sprintf("%dd", d/(24*time.Hour))
+}

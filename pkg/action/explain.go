@@ -1,0 +1,160 @@
+// Copyright The Ordered Helm Authors
+// SPDX-License-Identifier: Apache-2.0
+
+package action
+
+import (
+	"context"
+	"encoding/base64"
+	"strings"
+	"time"
+
+	"helm.sh/helm/v3/pkg/kube"
+	"k8s.io/apimachinery/pkg/apis/meta/v1/unstructured"
+	"k8s.io/apimachinery/pkg/runtime/schema"
+
+	"github.com/ordered-helm/helm/internal/cluster"
+	"github.com/ordered-helm/helm/internal/diagnosis"
+	"github.com/ordered-helm/helm/internal/readiness"
+)
+
+// mostExplained is how many of the resources that fail together are looked
+// into; of the others only their own status is told.
+const mostExplained = 10
+
+// explainer finds out why resources are not ready. Its zero value finds nothing.
+type explainer struct {
+	cluster *cluster.Client
+	// during calls a function with the context of the operation without its
+	// timeout: what was too slow is still looked into, but not what was
+	// cancelled.
+	during  func(func(context.Context))
+	later   func(kind schema.GroupKind, namespace, name string) string
+	secrets []string
+}
+
+func newExplainer(ctx context.Context, c *cluster.Client) explainer {
+	return explainer{cluster: c, during: func(do func(context.Context)) { do(ctx) }}
+}
+
+// masking returns an explainer that never prints these texts.
+func (x explainer) masking(secrets []string) explainer {
+	x.secrets = secrets
+	return x
+}
+
+// explain adds the causes to failures, of which each has its report.
+func (x explainer) explain(failures []*ResourceFailure, reports []readiness.Report) {
+	if x.during == nil || len(failures) == 0 {
+		return
+	}
+	x.during(func(ctx context.Context) {
+		d := x.diagnoser()
+		if d == nil || ctx.Err() != nil {
+			return
+		}
+		most := min(len(reports), mostExplained)
+		subjects := make([]diagnosis.Subject, most)
+		for i := range most {
+			subjects[i] = subjectOf(reports[i])
+		}
+		for i, causes := range d.Explain(ctx, subjects) {
+			failures[i].Causes = causes
+		}
+	})
+}
+
+// diagnoser returns one for a single use; nil if the cluster cannot be reached
+// in the ways that it needs.
+func (x explainer) diagnoser() *diagnosis.Diagnoser {
+	if x.cluster == nil || !x.cluster.Real() {
+		return nil
+	}
+	dynamic, err := x.cluster.Dynamic()
+	if err != nil {
+		return nil
+	}
+	metadata, err := x.cluster.Metadata()
+	if err != nil {
+		return nil
+	}
+	clientset, err := x.cluster.Clientset()
+	if err != nil {
+		return nil
+	}
+	return diagnosis.New(diagnosis.Config{
+		Dynamic: dynamic, Metadata: metadata, Clientset: clientset, Later: x.later, Secrets: x.secrets,
+	})
+}
+
+func subjectOf(r readiness.Report) diagnosis.Subject {
+	return diagnosis.Subject{
+		GVK: r.Target.GVK, GVR: r.Target.GVR, Namespace: r.Target.Namespace, Name: r.Target.Name, Object: r.Object,
+	}
+}
+
+// failureOf puts a report into the words of a failure; how the waiting ended is
+// for the caller to say, unless the resource has failed for good.
+func failureOf(r readiness.Report, err *readiness.NotReadyError, waited time.Duration) *ResourceFailure {
+	f := &ResourceFailure{
+		Resource: r.Target.GVK.Kind + "/" + r.Target.Name, Namespace: r.Target.Namespace,
+		State: string(r.Status.State), Reason: r.Status.Reason, Message: r.Status.Message,
+		Waited: waited, Err: err, ending: "was not ready when the operation ended",
+	}
+	switch {
+	case r.Status.State == readiness.Failed:
+		f.ending = "failed"
+	case r.Deleted:
+		f.ending = "is gone"
+	}
+	if r.Replaced {
+		f.Message = strings.TrimPrefix(f.Message+"; another object took its name meanwhile", "; ")
+	}
+	if r.Trouble != nil {
+		f.Message = strings.TrimPrefix(f.Message+"; it cannot be observed at the moment: "+r.Trouble.Error(), "; ")
+	}
+	return f
+}
+
+// secretsOf lists what the Secrets among objects hold.
+func secretsOf(list kube.ResourceList) []string {
+	var objects []map[string]any
+	var names []string
+	for _, info := range list {
+		if object, ok := info.Object.(*unstructured.Unstructured); ok {
+			objects, names = append(objects, object.Object), append(names, info.Name)
+		}
+	}
+	return secretTexts(objects, names)
+}
+
+// secretTexts lists what the Secrets among objects hold, without what occurs in
+// the name of an object: names are no secrets, and must stay readable.
+func secretTexts(objects []map[string]any, names []string) []string {
+	var texts []string
+	add := func(text string) {
+		for _, name := range names {
+			if strings.Contains(name, text) {
+				return
+			}
+		}
+		texts = append(texts, text)
+	}
+	for _, object := range objects {
+		if object["kind"] != "Secret" || object["apiVersion"] != "v1" {
+			continue
+		}
+		plain, _, _ := unstructured.NestedStringMap(object, "stringData")
+		for _, text := range plain {
+			add(text)
+		}
+		encoded, _, _ := unstructured.NestedStringMap(object, "data")
+		for _, text := range encoded {
+			if decoded, err := base64.StdEncoding.DecodeString(text); err == nil {
+				add(string(decoded))
+			}
+			add(text)
+		}
+	}
+	return texts
+}

@@ -1,0 +1,135 @@
+// Copyright The Ordered Helm Authors
+// SPDX-License-Identifier: Apache-2.0
+
+package action
+
+import (
+	"context"
+	"encoding/json"
+	"errors"
+	"fmt"
+	"strings"
+	"testing"
+	"time"
+)
+
+func databaseFailure() *ResourceFailure {
+	return &ResourceFailure{
+		Resource: "Deployment/db", Namespace: "shop", File: "shop/templates/db.yaml", Node: "shop:database", Title: `layer "database" of chart shop`,
+		State: "InProgress", Reason: "LessAvailable", Message: "Available: 0/1", Waited: 10 * time.Second,
+		Causes: []Cause{{
+			Object: "Pod shop/db-1", Container: "app", Reason: "CrashLoopBackOff", Message: "exited with code 1, restarted 4 times",
+			Log: []string{"connecting", "panic: no such host"}, Count: 3,
+		}},
+		Remedy: "to give it more time, raise --timeout",
+		ending: "was not ready within 10s", Err: errors.New("late"),
+	}
+}
+
+func jobFailure() *ResourceFailure {
+	return &ResourceFailure{
+		Resource: "Job/migrate", Namespace: "shop", File: "shop/templates/job.yaml", Node: "shop:migration", Title: `layer "migration" of chart shop`,
+		State: "Failed", Reason: "BackoffLimitExceeded", Message: "Job has reached\nthe specified backoff limit", ending: "failed", Waited: 3 * time.Second,
+	}
+}
+
+func TestDeployErrorText(t *testing.T) {
+	many := &DeployError{}
+	for i := range 22 {
+		many.Resources = append(many.Resources, &ResourceFailure{Resource: fmt.Sprintf("Pod/p%d", i), State: "InProgress", Reason: "Pending", ending: "was not ready"})
+		many.NeverStarted = append(many.NeverStarted, fmt.Sprintf("app:l%d", i))
+	}
+	for _, c := range []struct {
+		name, summary string
+		err           *DeployError
+		text          string
+	}{
+		{"one", "Deployment/db was not ready within 10s: Pod shop/db-1 container app: CrashLoopBackOff: exited with code 1, restarted 4 times (the same on 2 more pods)",
+			&DeployError{Resources: []*ResourceFailure{databaseFailure()}, NeverStarted: []string{"shop:web", "shop"}}, `
+layer "database" of chart shop:
+  Deployment/db (shop/templates/db.yaml) was not ready within 10s: Available: 0/1
+    Pod shop/db-1 container app: CrashLoopBackOff: exited with code 1, restarted 4 times (the same on 2 more pods)
+      | connecting
+      | panic: no such host
+    to give it more time, raise --timeout
+never started because of that: shop:web, shop`},
+		{"failed for good", "Job/migrate failed: Job has reached the specified backoff limit",
+			&DeployError{Resources: []*ResourceFailure{jobFailure()}, Unfinished: []string{"Pod/a", "Pod/b"}}, `
+layer "migration" of chart shop:
+  Job/migrate (shop/templates/job.yaml) failed: Job has reached
+    the specified backoff limit
+not ready so far when that ended the operation: Pod/a, Pod/b`},
+		{"two", "2 resources are not ready: Deployment/db (CrashLoopBackOff), Job/migrate (BackoffLimitExceeded)",
+			&DeployError{Resources: []*ResourceFailure{databaseFailure(), jobFailure()}}, `
+layer "database" of chart shop:
+  Deployment/db (shop/templates/db.yaml) was not ready within 10s: Available: 0/1
+    Pod shop/db-1 container app: CrashLoopBackOff: exited with code 1, restarted 4 times (the same on 2 more pods)
+      | connecting
+      | panic: no such host
+    to give it more time, raise --timeout
+
+layer "migration" of chart shop:
+  Job/migrate (shop/templates/job.yaml) failed: Job has reached
+    the specified backoff limit`},
+		{"cancelled before anything was waited for", "context canceled",
+			&DeployError{NeverStarted: []string{"shop"}, cause: context.Canceled}, `
+never started because of that: shop`},
+		{"a node that was refused", `layer "a" of chart b could not be applied: no`,
+			&DeployError{Resources: []*ResourceFailure{{Node: "b:a", Title: `layer "a" of chart b`, State: NotApplied, Message: "no", ending: "could not be applied"}}}, `
+layer "a" of chart b:
+  could not be applied: no`},
+		{"many", "22 resources are not ready: Pod/p0 (Pending), Pod/p1 (Pending), Pod/p2 (Pending), Pod/p3 (Pending), Pod/p4 (Pending) and 17 more", many, ""},
+	} {
+		t.Run(c.name, func(t *testing.T) {
+			if got := c.err.Summary(); got != c.summary {
+				t.Errorf("the summary is\n%s\nwant\n%s", got, c.summary)
+			}
+			text := c.err.Error()
+			if c.text != "" && text != c.summary+c.text {
+				t.Errorf("the text is\n%s\nwant\n%s", text, c.summary+c.text)
+			}
+			if lines := strings.Count(text, "\n"); lines > 30 {
+				t.Errorf("the text has %d lines", lines)
+			}
+		})
+	}
+}
+
+func TestDeployErrorForPrograms(t *testing.T) {
+	cause := &timeoutError{time.Minute}
+	err := fmt.Errorf("INSTALLATION FAILED: %w", &DeployError{
+		Resources: []*ResourceFailure{databaseFailure()}, Unfinished: []string{"Pod/a"}, NeverStarted: []string{"shop"}, cause: cause,
+	})
+	var deploy *DeployError
+	var resource *ResourceFailure
+	if !errors.As(err, &deploy) || !errors.As(err, &resource) || !errors.Is(err, context.DeadlineExceeded) {
+		t.Fatalf("%v does not say what it is", err)
+	}
+	if resource.Resource != "Deployment/db" || resource.State != "InProgress" || resource.Node != "shop:database" ||
+		resource.Waited != 10*time.Second || resource.Causes[0].Reason != "CrashLoopBackOff" || deploy.NeverStarted[0] != "shop" {
+		t.Errorf("got %+v", resource)
+	}
+	got, failure := json.Marshal(deploy)
+	const want = `{"summary":"Deployment/db was not ready within 10s: Pod shop/db-1 container app: CrashLoopBackOff: exited with code 1, restarted 4 times (the same on 2 more pods)",` +
+		`"resources":[{"resource":"Deployment/db","namespace":"shop","file":"shop/templates/db.yaml","node":"shop:database","state":"InProgress","reason":"LessAvailable","message":"Available: 0/1",` +
+		`"causes":[{"object":"Pod shop/db-1","container":"app","reason":"CrashLoopBackOff","message":"exited with code 1, restarted 4 times","log":["connecting","panic: no such host"],"count":3}],` +
+		`"remedy":"to give it more time, raise --timeout","waitedSeconds":10}],"unfinished":["Pod/a"],"neverStarted":["shop"]}`
+	if failure != nil || string(got) != want {
+		t.Errorf("got %s, %v\nwant %s", got, failure, want)
+	}
+}
+
+func TestSecretTexts(t *testing.T) {
+	secret := map[string]any{
+		"apiVersion": "v1", "kind": "Secret",
+		"stringData": map[string]any{"a": "open sesame", "user": "postgres"},
+		"data":       map[string]any{"b": "aHVudGVyMg=="},
+	}
+	config := map[string]any{"apiVersion": "v1", "kind": "ConfigMap", "data": map[string]any{"a": "plain text"}}
+	got := strings.Join(secretTexts([]map[string]any{secret, config}, []string{"my-postgres"}), ",")
+	for text, want := range map[string]bool{"open sesame": true, "hunter2": true, "aHVudGVyMg==": true, "postgres": false, "plain text": false} {
+		if strings.Contains(got, text) != want {
+			t.Errorf("%q is a secret: %v, want %v", text, !want, want)
+		}
+	}
+}

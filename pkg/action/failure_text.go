@@ -1,0 +1,154 @@
+// Copyright The Ordered Helm Authors
+// SPDX-License-Identifier: Apache-2.0
+
+package action
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"strings"
+)
+
+const (
+	// mostInSummary is how many resources the first line names.
+	mostInSummary = 5
+	// mostInDetail is how many are written out below it.
+	mostInDetail = 20
+)
+
+// Error is Summary, and what is known in detail on the lines after it.
+func (e *DeployError) Error() string {
+	var b strings.Builder
+	b.WriteString(e.Summary())
+	node := ""
+	for i, f := range e.Resources {
+		if i == mostInDetail {
+			fmt.Fprintf(&b, "\nand %d more", len(e.Resources)-i)
+			break
+		}
+		if f.Title != node || i == 0 {
+			node = f.Title
+			b.WriteString("\n")
+			if node != "" {
+				b.WriteString(node + ":\n")
+			}
+		}
+		f.detail(&b)
+	}
+	text := strings.TrimRight(b.String(), "\n")
+	if len(e.Unfinished) > 0 {
+		text += "\nnot ready so far when that ended the operation: " + enumerate(e.Unfinished, mostInDetail)
+	}
+	if len(e.NeverStarted) > 0 {
+		text += "\nnever started because of that: " + enumerate(e.NeverStarted, mostInDetail)
+	}
+	return text
+}
+
+// Summary says in one line what failed.
+func (e *DeployError) Summary() string {
+	switch len(e.Resources) {
+	case 0:
+		if e.cause == nil {
+			return "the operation did not finish"
+		}
+		return oneLine(e.cause.Error())
+	case 1:
+		return oneLine(e.Resources[0].Error())
+	}
+	names := make([]string, len(e.Resources))
+	allFailed := true
+	for i, f := range e.Resources {
+		names[i] = f.short()
+		allFailed = allFailed && f.State == "Failed"
+	}
+	verb := "are not ready"
+	switch {
+	case allFailed:
+		verb = "failed"
+	case errors.Is(e.cause, context.Canceled):
+		verb = "were waited for when the operation was cancelled"
+	}
+	return oneLine(fmt.Sprintf("%d resources %s: %s", len(names), verb, enumerate(names, mostInSummary)))
+}
+
+// Error says in one line what became of the resource, and why.
+func (f *ResourceFailure) Error() string {
+	why := f.Message
+	if len(f.Causes) > 0 {
+		why = f.Causes[0].String()
+	}
+	text := f.subject() + " " + f.ending
+	if why != "" {
+		text += ": " + why
+	}
+	return text
+}
+
+func (l resourceFailures) Error() string {
+	texts := make([]string, len(l))
+	for i, f := range l {
+		texts[i] = f.Error()
+	}
+	return strings.Join(texts, "; ")
+}
+
+// short names the resource and, in a word, what is wrong with it.
+func (f *ResourceFailure) short() string {
+	reason := f.Reason
+	if len(f.Causes) > 0 {
+		reason = f.Causes[0].Reason
+	}
+	if reason == "" {
+		return f.subject()
+	}
+	return f.subject() + " (" + reason + ")"
+}
+
+func (f *ResourceFailure) subject() string {
+	if f.Resource != "" {
+		return f.Resource
+	}
+	return f.Title
+}
+
+// detail writes everything that is known, a line for each thing.
+func (f *ResourceFailure) detail(b *strings.Builder) {
+	b.WriteString("  ")
+	if f.Resource != "" {
+		b.WriteString(f.Resource + " ")
+	}
+	if f.File != "" {
+		fmt.Fprintf(b, "(%s) ", f.File)
+	}
+	b.WriteString(f.ending)
+	if f.Message != "" {
+		b.WriteString(": " + indent(f.Message, "    "))
+	}
+	b.WriteString("\n")
+	for _, c := range f.Causes {
+		fmt.Fprintf(b, "    %s\n", indent(c.String(), "      "))
+		for _, line := range c.Log {
+			fmt.Fprintf(b, "      | %s\n", line)
+		}
+	}
+	if f.Remedy != "" {
+		fmt.Fprintf(b, "    %s\n", f.Remedy)
+	}
+}
+
+// indent puts the lines after the first further in.
+func indent(text, by string) string {
+	return strings.ReplaceAll(strings.TrimSpace(text), "\n", "\n"+by)
+}
+
+func oneLine(text string) string { return strings.Join(strings.Fields(text), " ") }
+
+// enumerate joins names, and says how many more there are than most.
+func enumerate(names []string, most int) string {
+	if len(names) > most {
+		return fmt.Sprintf("%s and %d more", strings.Join(names[:most], ", "), len(names)-most)
+	}
+	return strings.Join(names, ", ")
+}

@@ -1,0 +1,122 @@
+// Copyright The Ordered Helm Authors
+// SPDX-License-Identifier: Apache-2.0
+
+package action
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"time"
+
+	"helm.sh/helm/v3/pkg/kube"
+	"k8s.io/apimachinery/pkg/apis/meta/v1/unstructured"
+
+	"github.com/ordered-helm/helm/internal/cluster"
+	"github.com/ordered-helm/helm/internal/readiness"
+)
+
+// stockWait waits as Helm's --wait does: until all objects are ready by Helm's
+// rules, at the same time. It sees by watches what Helm looks for every two
+// seconds, and ends at once when something can never be ready.
+type stockWait struct {
+	cluster *cluster.Client
+	list    kube.ResourceList
+	timeout time.Duration
+	jobs    bool
+	events  *events
+	explain explainer
+
+	rules *cluster.ReadyRules
+}
+
+// awaitAsHelm waits for the whole release.
+func (r *rollout) awaitAsHelm(ctx context.Context, timeout time.Duration) error {
+	w := &stockWait{
+		cluster: r.cluster, list: r.all, timeout: timeout, jobs: r.jobs, events: r.events,
+		explain: r.explain.masking(secretsOf(r.all)),
+	}
+	return w.run(ctx)
+}
+
+func (w *stockWait) run(ctx context.Context) error {
+	if !w.cluster.Real() {
+		return w.cluster.PlayWait(w.list, w.timeout, w.jobs)
+	}
+	var err error
+	if w.rules, err = w.cluster.ReadyRules(w.jobs); err != nil {
+		return err
+	}
+	tracker, err := newTracker(ctx, w.cluster, w.events)
+	if err != nil {
+		return err
+	}
+	defer tracker.Close()
+	group := tracker.Expect(w.targets()...)
+	for _, info := range w.list {
+		if object, ok := info.Object.(*unstructured.Unstructured); ok && object.GetResourceVersion() != "" {
+			if err := group.Applied(object); err != nil {
+				return err
+			}
+		}
+	}
+	began := time.Now()
+	timed, cancel := context.WithTimeout(ctx, w.timeout)
+	defer cancel()
+	timed, lose := context.WithCancelCause(timed)
+	defer lose(nil)
+	_, err = group.Wait(timed, func(report readiness.Report) { // as in Helm, what goes away has failed
+		if report.Deleted && w.rules.Checks(report.Target.GVK.GroupKind()) {
+			lose(&deletedError{report})
+		}
+	})
+	var late *readiness.NotReadyError
+	switch {
+	case ctx.Err() != nil:
+		return context.Cause(ctx)
+	case !errors.As(err, &late):
+		return err
+	}
+	return w.failure(late, time.Since(began))
+}
+
+func (w *stockWait) targets() []readiness.Target {
+	targets := make([]readiness.Target, len(w.list))
+	for i, info := range w.list {
+		targets[i] = readiness.Target{
+			GVR: info.Mapping.Resource, GVK: info.Mapping.GroupVersionKind,
+			Namespace: info.Namespace, Name: info.Name, Evaluate: w.rules.Of(info),
+		}
+	}
+	return targets
+}
+
+// failure says what was not ready, and why.
+func (w *stockWait) failure(late *readiness.NotReadyError, waited time.Duration) error {
+	e := &DeployError{cause: late.Cause}
+	timedOut := errors.Is(late.Cause, context.DeadlineExceeded)
+	var reports []readiness.Report
+	for _, report := range late.Reports {
+		f := failureOf(report, late, waited)
+		switch {
+		case f.State == string(readiness.Failed), report.Deleted:
+		case timedOut:
+			f.ending = fmt.Sprintf("was not ready within %s", w.timeout)
+			f.Remedy = "to give it more time, raise --timeout"
+		default:
+			e.Unfinished = append(e.Unfinished, f.Resource)
+			continue
+		}
+		e.Resources = append(e.Resources, f)
+		reports = append(reports, report)
+	}
+	w.explain.explain(e.Resources, reports)
+	return e
+}
+
+// deletedError ends a wait, as in Helm, when an object goes away meanwhile.
+type deletedError struct{ report readiness.Report }
+
+func (e *deletedError) Error() string {
+	return fmt.Sprintf("%s was deleted while it was waited for", e.report.Target)
+}
