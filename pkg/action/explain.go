@@ -6,6 +6,7 @@ package action
 import (
 	"context"
 	"encoding/base64"
+	"slices"
 	"strings"
 	"time"
 
@@ -50,7 +51,7 @@ func (x explainer) explain(failures []*ResourceFailure, reports []readiness.Repo
 	}
 	x.during(func(ctx context.Context) {
 		d := x.diagnoser()
-		if d == nil || ctx.Err() != nil {
+		if d == nil || ctx.Err() != nil || slices.ContainsFunc(reports, isHidden) {
 			return
 		}
 		most := min(len(reports), mostExplained)
@@ -63,6 +64,10 @@ func (x explainer) explain(failures []*ResourceFailure, reports []readiness.Repo
 		}
 	})
 }
+
+// isHidden reports that the API did not answer when last asked: it would not
+// answer further questions either.
+func isHidden(r readiness.Report) bool { return r.Trouble != nil }
 
 // diagnoser returns one for a single use; nil if the cluster cannot be reached
 // in the ways that it needs.

@@ -105,9 +105,15 @@ func notApplied(n *sequencer.Node, err error) *ResourceFailure {
 		Node: n.ID(), Title: n.Title(), State: NotApplied, Reason: NotApplied,
 		Message: err.Error(), Err: err, ending: "could not be applied",
 	}
-	if len(n.Resources) == 1 {
-		res := n.Resources[0]
-		f.Resource, f.Namespace, f.File = res.ID.String(), res.ID.Namespace, res.File
+	only := ""
+	var refused *refusedError
+	if errors.As(err, &refused) && len(refused.resources) == 1 {
+		only, f.Message = refused.resources[0], refused.err.Error()
+	}
+	for _, res := range n.Resources {
+		if res.ID.String() == only || len(n.Resources) == 1 {
+			f.Resource, f.Namespace, f.File = res.ID.String(), res.ID.Namespace, res.File
+		}
 	}
 	return f
 }

@@ -11,6 +11,7 @@ import (
 	"sync"
 
 	"helm.sh/helm/v3/pkg/kube"
+	"k8s.io/apimachinery/pkg/apis/meta/v1/unstructured"
 
 	"github.com/ordered-helm/helm/internal/cluster"
 	"github.com/ordered-helm/helm/internal/readiness"
@@ -297,11 +298,36 @@ func (r *rollout) discover(late []*sequencer.PlannedResource) error {
 // apply creates the objects, or updates them where some are to be adopted.
 func (r *rollout) apply(ctx context.Context, list kube.ResourceList) error {
 	original := r.presentOf(list)
-	if len(original) == 0 {
-		return r.cluster.Create(ctx, list)
+	if len(original) > 0 {
+		return r.cluster.Update(ctx, original, list, cluster.UpdateOptions{Force: r.force, ThreeWay: r.takeOwnership})
 	}
-	return r.cluster.Update(ctx, original, list, cluster.UpdateOptions{Force: r.force, ThreeWay: r.takeOwnership})
+	err := r.cluster.Create(ctx, list)
+	if err == nil || r.whole() {
+		return err
+	}
+	refused := &refusedError{err: err}
+	for _, info := range list {
+		if object, ok := info.Object.(*unstructured.Unstructured); ok && object.GetUID() == "" {
+			refused.resources = append(refused.resources, object.GetKind()+"/"+object.GetName())
+		}
+	}
+	return refused
 }
+
+// refusedError names what the server did not accept: its own words often do not.
+type refusedError struct {
+	resources []string
+	err       error
+}
+
+func (e *refusedError) Error() string {
+	if len(e.resources) == 0 {
+		return e.err.Error()
+	}
+	return enumerate(e.resources, mostInSummary) + ": " + e.err.Error()
+}
+
+func (e *refusedError) Unwrap() error { return e.err }
 
 // close ends everything that still goes on.
 func (r *rollout) close() {
