@@ -213,33 +213,48 @@ func readLiteral(text string) (string, error) {
 // Holds reports whether the expression is true of an object's status. A path
 // that is not there makes it false, whatever the operator; of several results
 // any one counts.
-func (e Expression) Holds(status any) bool {
+func (e Expression) Holds(status any) bool { return slices.ContainsFunc(e.find(status), e.compare) }
+
+// Found says for people what stands at the path, as in `"Pending"`; it is empty
+// if nothing does.
+func (e Expression) Found(status any) string {
+	const most = 3
+	var texts []string
+	for _, v := range e.find(status) {
+		if len(texts) == most {
+			texts = append(texts, "…")
+			break
+		}
+		texts = append(texts, display(v.Interface()))
+	}
+	return strings.Join(texts, ", ")
+}
+
+// find lists what stands at the path. Null is as if it were not there.
+func (e Expression) find(status any) []reflect.Value {
 	path := jsonpath.New("readiness").AllowMissingKeys(true)
 	if path.Parse(e.template) != nil {
-		return false
+		return nil
 	}
 	results, err := path.FindResults(status)
 	if err != nil {
-		return false // such as an index that the list does not have yet
+		return nil // such as an index that the list does not have yet
 	}
-	for _, group := range results {
-		for _, v := range group {
-			if e.compare(v) {
-				return true
-			}
+	var found []reflect.Value
+	for _, v := range slices.Concat(results...) {
+		for v.IsValid() && (v.Kind() == reflect.Interface || v.Kind() == reflect.Pointer) {
+			v = v.Elem()
+		}
+		if v.IsValid() && v.CanInterface() {
+			found = append(found, v)
 		}
 	}
-	return false
+	return found
 }
 
 // compare compares one result with the literal, which takes the result's type.
 func (e Expression) compare(v reflect.Value) bool {
-	for v.IsValid() && (v.Kind() == reflect.Interface || v.Kind() == reflect.Pointer) {
-		v = v.Elem()
-	}
 	switch {
-	case !v.IsValid(): // null is as if it were not there
-		return false
 	case v.Kind() == reflect.String:
 		return e.equality(v.String() == e.literal)
 	case v.Kind() == reflect.Bool:

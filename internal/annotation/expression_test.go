@@ -122,6 +122,17 @@ func TestExpressionHolds(t *testing.T) {
 	}
 }
 
+func TestFound(t *testing.T) {
+	for text, want := range map[string]string{
+		`phase == x`: `"Running"`, `succeeded == 2`: `1`, `missing == 1`: "", `nothing == 1`: "", `{.nodes[*].name} == c`: `"a", "b"`,
+		`{.nodes[*].disks[*].size} == 9`: `1, 7, 3`, `list == 1`: `[1,2]`, `{..size} == 9`: `1, 7, 3`, `{.list[7]} == 1`: "",
+	} {
+		if got := parsed(t, text)[0].Found(statusOf(t, status)); got != want {
+			t.Errorf("%s: found %s, want %s", text, got, want)
+		}
+	}
+}
+
 func TestBadExpressions(t *testing.T) {
 	for _, c := range []struct{ name, text, want string }{
 		{"no operator", `{.succeeded}`, "there is no operator"},
@@ -206,5 +217,6 @@ func FuzzExpression(f *testing.F) {
 			t.Fatalf("%q is true and false of one status", text)
 		}
 		e.Holds(map[string]any{})
+		e.Found(all)
 	})
 }

@@ -71,6 +71,19 @@ func TestRequests(t *testing.T) {
 	})
 }
 
+func TestPeekSendsThreeRequestsAtMost(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		api := newFakeAPI(t, `{kind: APIService, cluster: true, metadata: {name: v1.x}, spec: {service: {namespace: shop, name: api}}}
+			{kind: Service, metadata: {name: api}, spec: {selector: {app: api}}}
+			{kind: Pod, metadata: {name: api-a, labels: {app: api}}, spec: {containers: [{name: app}]}, status: {phase: Running, containerStatuses: [{name: app, state: {running: {}}}]}}`)
+		expectLines(t, api.diagnoser(Config{}).Peek(t.Context(), api.subject("APIService v1.x")),
+			"Service shop/api: NoEndpoints: it has no endpoint that is ready")
+		if len(api.requests) != peekRequests {
+			t.Errorf("sent %v", api.requests)
+		}
+	})
+}
+
 func TestRequestsRunOutForTheLastSubjects(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		objects, subjects := shop(20)
@@ -199,6 +212,11 @@ func TestLogIsLimited(t *testing.T) {
 		d := api.diagnoser(Config{Secrets: []string{"hunter22-and-more"}, LogLines: 3})
 		log := d.Explain(t.Context(), []Subject{api.subject("Pod shop/web")})[0][0].Log
 		if len(log) != 1 || log[0] != strings.Repeat("x", maxLogLine)+"…" {
+			t.Errorf("got %q", log)
+		}
+		api.logs["shop/web/app/previous"] = "first\n" + strings.Repeat("x", maxLog) + "\nnever read"
+		log = d.Explain(t.Context(), []Subject{api.subject("Pod shop/web")})[0][0].Log
+		if len(log) != 2 || log[0] != "first" {
 			t.Errorf("got %q", log)
 		}
 		api.logs["shop/web/app/previous"] = "1\n2\n3\n4\n5\n"

@@ -91,7 +91,8 @@ func overlap(a, b string) int {
 }
 
 // escapes are the control sequences of terminals: CSI, OSC and the short ones.
-var escapes = regexp.MustCompile("\x1b\\[[0-?]*[!-/ ]*[@-~]|\x1b\\][^\x07\x1b\n]*(\x07|\x1b\\\\)?|\x1b[!-/ ]*[0-~]")
+var escapes = regexp.MustCompile(
+	`\x1b\[[0-?]*[\x20-\x2f]*[@-~]|\x1b\][^\x07\x1b\n]*(\x07|\x1b\\)?|\x1b[\x20-\x2f]*[0-~]`)
 
 // clean takes out of a text what a terminal would act upon. Lines end with \n.
 func clean(text string) string {

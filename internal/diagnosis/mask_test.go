@@ -18,7 +18,7 @@ func TestMask(t *testing.T) {
 		"twice":                    {[]string{"hunter22"}, "a hunter22 b hunter22", "a ****** b ******"},
 		"the longer one first":     {[]string{"secret", "secret-and-more"}, "x secret-and-more y", "x ****** y"},
 		"overlapping":              {[]string{"abcdefgh", "ghijklmn"}, "-abcdefghijklmn-", "-******-"},
-		"overlapping itself":       {[]string{"abcabcab"}, "abcabcabcab", "******"},
+		"overlapping itself":       {[]string{"abcabcab"}, "-abcabcabcab-", "-******-"},
 		"too short":                {[]string{"admin", ""}, "admin", "admin"},
 		"lines of several":         {[]string{"-----BEGIN\r\nMIIEpAIB\nxy\n"}, "read MIIEpAIB, xy", "read ******, xy"},
 		"across lines":             {[]string{"first line\nsecond line"}, "first line\nsecond line", "******"},

@@ -237,6 +237,11 @@ func TestPodThatRuns(t *testing.T) {
 			objects: `{kind: Pod, metadata: {name: web}, spec: {initContainers: [{name: proxy, restartPolicy: Always}], containers: [{name: app}]}, status: {phase: Running, initContainerStatuses: [{name: proxy, started: true, ready: true, state: {running: {}}}], containerStatuses: [{name: app, state: {waiting: {reason: RunContainerError, message: no such device}}}]}}`,
 			want:    []string{"Pod shop/web container app: RunContainerError: no such device"},
 		},
+		"sidecar that has started but is not ready": {
+			subject: "Pod shop/web",
+			objects: `{kind: Pod, metadata: {name: web}, spec: {initContainers: [{name: proxy, restartPolicy: Always}], containers: [{name: app}]}, status: {phase: Running, initContainerStatuses: [{name: proxy, started: true, state: {running: {}}}], containerStatuses: [{name: app, state: {running: {}}}]}}`,
+			want:    []string{"Pod shop/web container proxy: NotReady: running, but not ready", "Pod shop/web container app: NotReady: running, but not ready"},
+		},
 		"readiness gate": {
 			subject: "Pod shop/web",
 			objects: `{kind: Pod, metadata: {name: web}, spec: {readinessGates: [{conditionType: example.com/lb}, {conditionType: example.com/ok}], containers: [{name: app}]}, status: {phase: Running, conditions: [{type: Ready, status: "False", reason: ReadinessGatesNotReady}, {type: example.com/ok, status: "True"}, {type: example.com/lb, status: "False", message: not registered}], containerStatuses: [{name: app, ready: true, state: {running: {}}}]}}`,

@@ -5,7 +5,6 @@ package readiness
 
 import (
 	"context"
-	"fmt"
 	"strings"
 
 	"k8s.io/apimachinery/pkg/apis/meta/v1/unstructured"
@@ -54,7 +53,7 @@ func (r Rules) decide(base Status, status any) Status {
 	if e, holds := firstThatHolds(r.Success, status); holds {
 		return ready("ReadinessSuccess", "the readiness-success expression %s holds", e)
 	}
-	return Status{State: InProgress, Reason: "ReadinessSuccessFalse", Message: withDetail(noneHolds(r.Success), base)}
+	return Status{State: InProgress, Reason: "ReadinessSuccessFalse", Message: withDetail(noneHolds(r.Success, status), base)}
 }
 
 func firstThatHolds(list []annotation.Expression, status any) (annotation.Expression, bool) {
@@ -66,15 +65,19 @@ func firstThatHolds(list []annotation.Expression, status any) (annotation.Expres
 	return annotation.Expression{}, false
 }
 
-func noneHolds(list []annotation.Expression) string {
+// noneHolds says of each expression what it found instead.
+func noneHolds(list []annotation.Expression, status any) string {
 	texts := make([]string, len(list))
 	for i, e := range list {
-		texts[i] = e.String()
+		texts[i] = e.String() + " (nothing is there)"
+		if found := e.Found(status); found != "" {
+			texts[i] = e.String() + " (it is " + found + ")"
+		}
 	}
 	if len(texts) == 1 {
-		return "the readiness-success expression " + texts[0] + " does not hold so far"
+		return "the readiness-success expression does not hold so far: " + texts[0]
 	}
-	return fmt.Sprintf("none of the readiness-success expressions holds so far: %s", strings.Join(texts, "; "))
+	return "none of the readiness-success expressions holds so far: " + strings.Join(texts, "; ")
 }
 
 // withDetail adds what the base says of an object that it does not find ready.

@@ -73,6 +73,26 @@ func TestRules(t *testing.T) {
 	}
 }
 
+func TestRulesSayWhatTheyFound(t *testing.T) {
+	thing := object(t, `{apiVersion: x.example/v1, kind: Thing, metadata: {name: a}, status: {phase: New, failed: 2}}`)
+	for _, c := range []struct {
+		name             string
+		success, failure []string
+		want             string
+	}{
+		{"one", []string{"phase == Done"}, nil, `the readiness-success expression does not hold so far: phase == Done (it is "New")`},
+		{"nothing there", []string{"{.state} == Done"}, nil, `the readiness-success expression does not hold so far: {.state} == Done (nothing is there)`},
+		{"several", []string{"phase == Done", "x == 1"}, nil, `none of the readiness-success expressions holds so far: phase == Done (it is "New"); x == 1 (nothing is there)`},
+		{"failure", nil, []string{"failed > 1"}, `the readiness-failure expression failed > 1 holds`},
+	} {
+		t.Run(c.name, func(t *testing.T) {
+			if got := rules(t, c.success, c.failure).Over(computed)(t.Context(), thing); got.Message != c.want {
+				t.Errorf("got %q, want %q", got.Message, c.want)
+			}
+		})
+	}
+}
+
 // TestRulesAreAskedOfEveryVersion: a failure that is over the next moment was
 // one all the same.
 func TestRulesAreAskedOfEveryVersion(t *testing.T) {

@@ -54,13 +54,15 @@ func (x explainer) explain(failures []*ResourceFailure, reports []readiness.Repo
 		if d == nil || ctx.Err() != nil || slices.ContainsFunc(reports, isHidden) {
 			return
 		}
-		most := min(len(reports), mostExplained)
-		subjects := make([]diagnosis.Subject, most)
-		for i := range most {
-			subjects[i] = subjectOf(reports[i])
+		var subjects []diagnosis.Subject
+		var of []*ResourceFailure
+		for i, report := range reports {
+			if !report.Deleted && len(subjects) < mostExplained { // of what is gone there is no more to tell
+				subjects, of = append(subjects, subjectOf(report)), append(of, failures[i])
+			}
 		}
 		for i, causes := range d.Explain(ctx, subjects) {
-			failures[i].Causes = causes
+			of[i].Causes = causes
 		}
 	})
 }

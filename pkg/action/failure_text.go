@@ -77,11 +77,26 @@ func (e *DeployError) Summary() string {
 func (f *ResourceFailure) Error() string {
 	why := f.Message
 	if len(f.Causes) > 0 {
-		why = f.Causes[0].String()
+		why = f.tell(f.Causes[0])
 	}
 	text := f.subject() + " " + f.ending
 	if why != "" {
 		text += ": " + why
+	}
+	return text
+}
+
+// tell puts a cause into one line. Where it was found is left out if that is the
+// resource itself, which was named before.
+func (f *ResourceFailure) tell(c Cause) string {
+	kind, name, _ := strings.Cut(f.Resource, "/")
+	own := kind + " " + name
+	if f.Namespace != "" {
+		own = kind + " " + f.Namespace + "/" + name
+	}
+	text := c.String()
+	if rest, found := strings.CutPrefix(text, own); found && c.Object == own {
+		return strings.TrimLeft(rest, ": ")
 	}
 	return text
 }
@@ -128,7 +143,7 @@ func (f *ResourceFailure) detail(b *strings.Builder) {
 	}
 	b.WriteString("\n")
 	for _, c := range f.Causes {
-		fmt.Fprintf(b, "    %s\n", indent(c.String(), "      "))
+		fmt.Fprintf(b, "    %s\n", indent(f.tell(c), "      "))
 		for _, line := range c.Log {
 			fmt.Fprintf(b, "      | %s\n", line)
 		}
