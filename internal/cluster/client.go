@@ -11,6 +11,7 @@ import (
 	"context"
 	"errors"
 	"fmt"
+	"net/http"
 	"sync"
 
 	"helm.sh/helm/v3/pkg/kube"
@@ -116,12 +117,13 @@ func (c *Client) Delete(ctx context.Context, list kube.ResourceList, policy meta
 }
 
 // Dynamic returns a client without a rate limit of its own: the server's
-// priority and fairness sees to fairness.
+// priority and fairness sees to fairness. Its watches fail promptly.
 func (c *Client) Dynamic() (dynamic.Interface, error) {
 	config, err := c.unlimited()
 	if err != nil {
 		return nil, err
 	}
+	config.Wrap(func(rt http.RoundTripper) http.RoundTripper { return promptWatches{rt} })
 	return dynamic.NewForConfig(config)
 }
 

@@ -21,8 +21,8 @@ type rank int
 const (
 	concrete rank = iota // what is to be mended: a crash, a missing object, a quota
 	notable              // a warning that may or may not matter
-	symptom              // a controller's statement that it is not ready
-	vague                // it just is not ready yet
+	vague                // something is not ready yet, and nobody says why
+	symptom              // a controller's statement that its object is not ready
 )
 
 // finding is a cause in the making.
@@ -45,34 +45,36 @@ type finding struct {
 // and puts the most telling first.
 func sift(findings []finding) []finding {
 	findings = fold(findings)
-	best := vague
-	for _, f := range findings {
-		best = min(best, f.rank)
+	if slices.ContainsFunc(findings, func(f finding) bool { return f.rank == concrete }) {
+		findings = slices.DeleteFunc(findings, func(f finding) bool { return f.rank >= vague })
 	}
-	findings = slices.DeleteFunc(findings, func(f finding) bool {
-		return f.rank == symptom && best == concrete || f.rank == vague && best < vague
-	})
 	slices.SortStableFunc(findings, func(a, b finding) int { return cmp.Compare(a.rank, b.rank) })
 	findings = withoutRepeats(findings)
 	return findings[:min(len(findings), maxCauses)]
 }
 
 func fold(findings []finding) []finding {
-	type likeness struct{ container, reason, key string }
-	first := map[likeness]int{}
+	type likeness struct{ container, key string }
+	type group struct {
+		at   int // of the first in the result
+		pods map[string]bool
+	}
+	groups := map[likeness]group{}
 	var folded []finding
 	for _, f := range findings {
-		like := likeness{f.Container, f.Reason, f.key}
-		at, seen := first[like]
+		like := likeness{f.Container, f.key}
+		g, seen := groups[like]
 		if f.key == "" || !seen {
-			first[like] = len(folded)
+			groups[like] = group{at: len(folded), pods: map[string]bool{f.Object: true}}
 			folded = append(folded, f)
 			continue
 		}
-		if folded[at].Object != f.Object {
-			folded[at].Count = max(folded[at].Count, 1) + 1
+		g.pods[f.Object] = true
+		first := &folded[g.at]
+		first.rank = min(first.rank, f.rank)
+		if len(g.pods) > 1 {
+			first.Count = len(g.pods)
 		}
-		folded[at].rank = min(folded[at].rank, f.rank)
 	}
 	return folded
 }

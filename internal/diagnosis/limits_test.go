@@ -77,7 +77,8 @@ func TestPeekSendsThreeRequestsAtMost(t *testing.T) {
 			{kind: Service, metadata: {name: api}, spec: {selector: {app: api}}}
 			{kind: Pod, metadata: {name: api-a, labels: {app: api}}, spec: {containers: [{name: app}]}, status: {phase: Running, containerStatuses: [{name: app, state: {running: {}}}]}}`)
 		expectLines(t, api.diagnoser(Config{}).Peek(t.Context(), api.subject("APIService v1.x")),
-			"Service shop/api: NoEndpoints: it has no endpoint that is ready")
+			"Service shop/api: NoEndpoints: it has no endpoint that is ready",
+			"Pod shop/api-a container app: NotReady: running, but not ready")
 		if len(api.requests) != peekRequests {
 			t.Errorf("sent %v", api.requests)
 		}

@@ -92,7 +92,7 @@ func overlap(a, b string) int {
 
 // escapes are the control sequences of terminals: CSI, OSC and the short ones.
 var escapes = regexp.MustCompile(
-	`\x1b\[[0-?]*[\x20-\x2f]*[@-~]|\x1b\][^\x07\x1b\n]*(\x07|\x1b\\)?|\x1b[\x20-\x2f]*[0-~]`)
+	`\x1b\[[\x30-\x3f]*[\x20-\x2f]*[\x40-\x7e]|\x1b\][^\x07\x1b\n]*(\x07|\x1b\\)?|\x1b[\x20-\x2f]*[\x30-\x7e]`)
 
 // clean takes out of a text what a terminal would act upon. Lines end with \n.
 func clean(text string) string {

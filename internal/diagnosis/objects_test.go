@@ -166,7 +166,28 @@ func TestOtherKinds(t *testing.T) {
 			subject: "Deployment shop/web",
 			faults:  map[string]int{"list pods": 403, "list events": 403},
 			objects: web + newSet,
-			want:    []string{"Deployment shop/web: Forbidden: no permission to list pods in namespace shop, so its cause was not looked for"},
+			want:    []string{"Deployment shop/web: Forbidden: no permission to list pods in namespace shop, so the cause was not looked for"},
+		},
+		"forbidden, and only the symptom known": {
+			subject: "Deployment shop/web",
+			faults:  map[string]int{"list replicasets": 403},
+			objects: `{kind: Deployment, metadata: {name: web}, spec: {selector: {matchLabels: {app: web}}}, status: {conditions: [{type: Progressing, status: "False", reason: ProgressDeadlineExceeded, message: timed out}]}}`,
+			want: []string{
+				"Deployment shop/web: ProgressDeadlineExceeded: timed out",
+				"Deployment shop/web: Forbidden: no permission to list replicasets.apps in namespace shop, so the cause was not looked for",
+			},
+		},
+		"events forbidden, but a condition speaks": {
+			subject: "Widget shop/w",
+			faults:  map[string]int{"list events": 403},
+			objects: `{kind: Widget, metadata: {name: w}, status: {conditions: [{type: Ready, status: "False", message: cannot}]}}`,
+			want:    []string{"Widget shop/w: Ready: Ready is False: cannot"},
+		},
+		"events forbidden, and nothing else known": {
+			subject: "Widget shop/w",
+			faults:  map[string]int{"list events": 403},
+			objects: `{kind: Widget, metadata: {name: w}}`,
+			want:    []string{"Widget shop/w: Forbidden: no permission to list events in namespace shop, so the cause was not looked for"},
 		},
 		"forbidden, but something was found": {
 			subject: "Deployment shop/web",

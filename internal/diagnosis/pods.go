@@ -185,7 +185,7 @@ func (w *walk) gates(at ref, pod *corev1.Pod) {
 	condition := podCondition(pod, corev1.PodReady)
 	message := condition.Message
 	if message == "" {
-		message = fmt.Sprintf("it is not ready; it was given to node %s", pod.Spec.NodeName)
+		message = fmt.Sprintf("it is not ready although its containers are; it is on node %s", pod.Spec.NodeName)
 	}
 	w.add(at, finding{rank: vague, key: message, Cause: Cause{Reason: orText(condition.Reason, "NotReady"), Message: message}})
 }

@@ -251,7 +251,10 @@ func TestPodThatRuns(t *testing.T) {
 			subject: "Pod shop/web",
 			objects: `{kind: Pod, metadata: {name: web}, spec: {containers: [{name: app}]}, status: {phase: Running, conditions: [{type: Ready, status: "False"}], containerStatuses: [{name: app, ready: true, state: {running: {}}}]}}
 				{event: NodeNotReady, about: web, message: Node is not ready}`,
-			want: []string{"Pod shop/web: NodeNotReady: Node is not ready"},
+			want: []string{
+				"Pod shop/web: NodeNotReady: Node is not ready",
+				"Pod shop/web: NotReady: it is not ready although its containers are; it is on node node-1",
+			},
 		},
 		"evicted": {
 			subject: "Pod shop/web",

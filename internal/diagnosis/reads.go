@@ -108,12 +108,19 @@ func within(client dynamic.Interface, resource schema.GroupVersionResource, name
 
 // noteDenied remembers the first permission that is missing.
 func (w *walk) noteDenied(err error, verb string, resource schema.GroupVersionResource, namespace string) {
-	if w.denied != "" || !apierrors.IsForbidden(err) && !apierrors.IsUnauthorized(err) {
+	if !apierrors.IsForbidden(err) && !apierrors.IsUnauthorized(err) {
 		return
 	}
-	w.denied = "no permission to " + verb + " " + resource.GroupResource().String()
+	denied := &w.denied
+	if resource == eventsResource {
+		denied = &w.deniedEvents
+	}
+	if *denied != "" {
+		return
+	}
+	*denied = "no permission to " + verb + " " + resource.GroupResource().String()
 	if namespace != "" {
-		w.denied += " in namespace " + namespace
+		*denied += " in namespace " + namespace
 	}
 }
 

@@ -49,8 +49,10 @@ type walk struct {
 	findings []finding
 	// visited are the objects on the way, whose warnings count in the end.
 	visited []visit
-	lookups int    // of objects that pods refer to
-	denied  string // the first permission that was missing
+	lookups int // of objects that pods refer to
+	// denied is the first permission that was missing, other than for events:
+	// these only add to what is found without them.
+	denied, deniedEvents string
 }
 
 // visit is an object on the way with the warnings that say nothing new there.
@@ -100,10 +102,21 @@ func (w *walk) explain(ctx context.Context) []finding {
 		}
 		w.warn(ctx)
 	}
-	if len(w.findings) == 0 && w.denied != "" {
-		w.add(at, finding{Cause: Cause{Reason: "Forbidden", Message: w.denied + ", so its cause was not looked for"}})
-	}
+	w.forbidden(at)
 	return sift(w.findings)
+}
+
+// forbidden says which permission was missing if nothing was found for it, or
+// nothing but what the controller says on top.
+func (w *walk) forbidden(at ref) {
+	denied := w.denied
+	if denied == "" && len(w.findings) == 0 {
+		denied = w.deniedEvents
+	}
+	if denied == "" || w.found(vague) {
+		return
+	}
+	w.add(at, finding{rank: symptom, Cause: Cause{Reason: "Forbidden", Message: denied + ", so the cause was not looked for"}})
 }
 
 // walkDown chooses the way by the kind of the object.
@@ -155,10 +168,12 @@ func (w *walk) terminating(at ref, object metav1.Object) {
 		f.key += strings.Join(finalizers, ",")
 	} else if overdue > time.Minute {
 		f.rank = notable
+	} else if overdue < 0 && !w.brief {
+		message += ", its grace period ends in " + age(-overdue)
 	}
 	f.Message = message
 	w.add(at, f)
-	w.visit(at, nil)
+	w.visit(at, oneOf("Unhealthy")) // probes fail while a pod stops
 }
 
 // lag reports a controller that has not seen the object as it is now.

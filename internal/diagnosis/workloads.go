@@ -158,7 +158,9 @@ func (w *walk) statefulSet(ctx context.Context, at ref, obj *unstructured.Unstru
 		return
 	}
 	load := workload{ref: at, selector: set.Spec.Selector, template: &set.Spec.Template, desired: orOne(set.Spec.Replicas)}
-	if set.Spec.PodManagementPolicy != appsv1.ParallelPodManagement {
+	if rolling := set.Spec.UpdateStrategy.RollingUpdate; set.Spec.PodManagementPolicy != appsv1.ParallelPodManagement &&
+		set.Spec.UpdateStrategy.Type != appsv1.OnDeleteStatefulSetStrategyType &&
+		(rolling == nil || rolling.Partition == nil || *rolling.Partition == 0) {
 		load.current = set.Status.UpdateRevision
 	}
 	w.workload(ctx, load)

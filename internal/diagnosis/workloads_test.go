@@ -50,6 +50,22 @@ func TestWorkloads(t *testing.T) {
 			objects: `{kind: Deployment, metadata: {name: web}, spec: {selector: {matchLabels: {app: web}}}, status: {conditions: [{type: Progressing, status: "False", reason: ProgressDeadlineExceeded, message: timed out}]}}`,
 			want:    []string{"Deployment shop/web: ProgressDeadlineExceeded: timed out"},
 		},
+		"Deployment: progress deadline, and a pod that does not say why": {
+			subject: "Deployment shop/web",
+			objects: `{kind: Deployment, metadata: {name: web}, spec: {selector: {matchLabels: {app: web}}}, status: {conditions: [{type: Progressing, status: "False", reason: ProgressDeadlineExceeded, message: timed out}]}}` + "\n" + newSet +
+				`{kind: Pod, owner: web-2, metadata: {name: web-2-a, labels: {app: web, hash: "2"}}, spec: {containers: [{name: app}]}, status: {phase: Running, containerStatuses: [{name: app, state: {running: {startedAt: "1999-12-31T23:00:00Z"}}}]}}`,
+			logs: map[string]string{"shop/web-2-a/app": "waiting for db"},
+			want: []string{"Pod shop/web-2-a container app: NotReady: running for 60m, but not ready", "| waiting for db", "Deployment shop/web: ProgressDeadlineExceeded: timed out"},
+			peek: []string{"Pod shop/web-2-a container app: NotReady: running, but not ready", "Deployment shop/web: ProgressDeadlineExceeded: timed out"},
+		},
+		"Deployment: waits for an old pod within its grace period": {
+			subject: "Deployment shop/web",
+			objects: web + newSet +
+				`{kind: Pod, owner: web-2, metadata: {name: web-2-a, deletionTimestamp: "2000-01-01T00:05:00Z", deletionGracePeriodSeconds: 300, labels: {app: web, hash: "2"}}}
+				{event: Unhealthy, about: web-2-a, message: "Readiness probe failed: refused"}`,
+			want: []string{"Pod shop/web-2-a: Terminating: it is being deleted, its grace period ends in 5m"},
+			peek: []string{"Pod shop/web-2-a: Terminating: it is being deleted"},
+		},
 		"Deployment: cannot create its ReplicaSet": {
 			subject: "Deployment shop/web",
 			objects: `{kind: Deployment, metadata: {name: web}, spec: {selector: {matchLabels: {app: web}}}, status: {conditions: [{type: Progressing, status: "False", reason: ReplicaSetCreateError, message: exceeded quota}]}}`,
@@ -96,6 +112,12 @@ func TestWorkloads(t *testing.T) {
 			objects: `{kind: StatefulSet, metadata: {name: db}, spec: {selector: {matchLabels: {app: db}}}, status: {updateRevision: db-2}}
 				{kind: Pod, owner: db, metadata: {name: db-0, labels: {app: db, controller-revision-hash: db-1}}, spec: {containers: [{name: app}]}, ` + crashed,
 			want: []string{"Pod shop/db-0 container app: CrashLoopBackOff: exited with code 1, restarted 2 times; the pod is of an earlier revision, and is replaced only when it is ready or somebody deletes it"},
+		},
+		"StatefulSet: keeps pods of an earlier revision on purpose": {
+			subject: "StatefulSet shop/db",
+			objects: `{kind: StatefulSet, metadata: {name: db}, spec: {updateStrategy: {rollingUpdate: {partition: 1}}, selector: {matchLabels: {app: db}}}, status: {updateRevision: db-2}}
+				{kind: Pod, owner: db, metadata: {name: db-0, labels: {app: db, controller-revision-hash: db-1}}, spec: {containers: [{name: app}]}, ` + crashed,
+			want: []string{"Pod shop/db-0 container app: CrashLoopBackOff: exited with code 1, restarted 2 times"},
 		},
 		"DaemonSet: nodes that do not fit": {
 			subject: "DaemonSet shop/agent",

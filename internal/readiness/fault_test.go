@@ -126,6 +126,45 @@ func TestAPIThatIsAwayForAWhile(t *testing.T) {
 	})
 }
 
+// TestConnectionsThatAreDroppedAreNoWatches: the client takes a connection that
+// is closed without an answer for a watch that ended, as behind a load balancer
+// whose server is away.
+func TestConnectionsThatAreDroppedAreNoWatches(t *testing.T) {
+	inBubble(t, func(b *bench) {
+		began := time.Now()
+		w := b.expectLimited("a")
+		b.transport.drop(true)
+		b.api.cutWatches()
+		time.Sleep(time.Minute)
+		b.expectWaiting(w)
+		b.expectNotices(NoticeUnreachable)
+		b.transport.drop(false)
+		b.expectTimeout(w, began, 70*time.Second)
+		b.expectNotices(NoticeUnreachable, NoticeReachable)
+	})
+}
+
+// TestOneWatchForWhatWasWrittenTogether: whoever waits first starts the watch
+// early enough for the others.
+func TestOneWatchForWhatWasWrittenTogether(t *testing.T) {
+	inBubble(t, func(b *bench) {
+		var groups []*Group
+		for n := range 20 {
+			obj := b.deployment(fmt.Sprintf("d%d", n), false)
+			g := b.tracker.Expect(targetOf(deployments, obj))
+			b.write(g, deployments, obj)
+			groups = append(groups, g)
+		}
+		for n := len(groups) - 1; n >= 0; n-- {
+			b.expectWaiting(b.wait(groups[n]))
+		}
+		if got := b.api.count("watch deployments"); got != 1 {
+			b.Errorf("%d watches, want 1", got)
+		}
+		b.tracker.Close()
+	})
+}
+
 func TestTroubleIsPartOfTheError(t *testing.T) {
 	inBubble(t, func(b *bench) {
 		w := b.expectOne("a")

@@ -51,17 +51,23 @@ func (s *stream) watch(ctx context.Context, l leg, version string) (healthy bool
 		for range w.ResultChan() { // its goroutine has ended once this is closed
 		}
 	}()
-	if !s.begins(l) {
-		return false, errRestarted
-	}
 	since := time.Now()
+	granted := time.NewTimer(opening)
+	defer granted.Stop()
 	for {
 		select {
 		case <-ctx.Done():
 			return healthy, ctx.Err()
+		case <-granted.C:
+			if !s.begins(l, since) {
+				return healthy, errRestarted
+			}
 		case event, open := <-w.ResultChan():
 			if !open {
 				return healthy || time.Since(since) >= longWatch, errStreamEnded
+			}
+			if event.Type != watch.Error && !healthy && !s.begins(l, since) {
+				return false, errRestarted
 			}
 			if err := s.take(l, event); err != nil {
 				return healthy, err
@@ -140,7 +146,7 @@ func (s *stream) awaited() []string {
 func (s *stream) takeReadings(l leg, readings map[string]reading) bool {
 	s.tracker.mu.Lock()
 	defer s.tracker.mu.Unlock()
-	if !s.connected(l) {
+	if !s.connected(l, time.Now()) {
 		return false
 	}
 	for name, one := range readings {
@@ -158,9 +164,9 @@ func (s *stream) takeReadings(l leg, readings map[string]reading) bool {
 	return true
 }
 
-// begins notes that a watch was granted.
-func (s *stream) begins(l leg) bool {
+// begins notes that a watch was granted, at the time given.
+func (s *stream) begins(l leg, since time.Time) bool {
 	s.tracker.mu.Lock()
 	defer s.tracker.mu.Unlock()
-	return s.connected(l)
+	return s.connected(l, since)
 }

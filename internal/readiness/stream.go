@@ -16,9 +16,18 @@ var (
 	errRestarted   = errors.New("the watch was restarted")
 )
 
-// longWatch is from when on a watch that ends is taken for healthy: it is
-// started again at once.
-const longWatch = time.Second
+const (
+	// longWatch is from when on a watch that ends is taken for healthy: it is
+	// started again at once.
+	longWatch = time.Second
+	// opening is how long a watch must stay open to count as granted if it tells
+	// nothing meanwhile. The client takes a connection that is dropped without
+	// an answer for a watch that ended.
+	opening = 200 * time.Millisecond
+	// shortWatches is how many watches in a row may end while they open until
+	// the API counts as unreachable.
+	shortWatches = 2
+)
 
 // catchingUp is the time that does not count after an outage: what happened
 // meanwhile has to arrive first.
@@ -55,6 +64,8 @@ type stream struct {
 	// blind is the sum of the interruptions before.
 	blindSince time.Time
 	blind      time.Duration
+	// short counts the watches in a row that ended while they opened.
+	short int
 }
 
 // leg is one attempt to observe, from a start to an interruption.
@@ -117,6 +128,9 @@ func (s *stream) require(items []*item) {
 // from which a watch has to start for them, empty if the one that runs will do,
 // or that a list is needed.
 func (s *stream) attach(items []*item) (from string, list bool) {
+	if !s.running {
+		from = s.earliest()
+	}
 	for _, i := range items {
 		i.attached = true
 		i.blindAt = s.unobserved(time.Now())
@@ -132,6 +146,19 @@ func (s *stream) attach(items []*item) (from string, list bool) {
 		}
 	}
 	return from, list
+}
+
+// earliest is the lowest version that was written of what this stream knows:
+// those who do not wait so far will not have to send it back to the start.
+func (s *stream) earliest() (version string) {
+	for _, items := range s.items {
+		for i := range items {
+			if i.known && !i.opaque && (version == "" || before(i.newest, version)) {
+				version = i.newest
+			}
+		}
+	}
+	return version
 }
 
 func before(a, b string) bool {
@@ -216,6 +243,10 @@ func (s *stream) endLeg(ctx context.Context, l leg, healthy bool, err error) (pa
 	}
 	switch {
 	case errors.Is(err, errStreamEnded):
+		if s.short++; !healthy && s.short >= shortWatches {
+			s.trouble = err
+			s.tracker.notify(s.notice(NoticeUnreachable, err))
+		}
 		return !healthy
 	case isExpired(err):
 		s.version = ""
@@ -236,13 +267,14 @@ func (s *stream) endLeg(ctx context.Context, l leg, healthy bool, err error) (pa
 	return true
 }
 
-// connected notes that observing works. It reports false when the leg is over.
-// The caller holds mu.
-func (s *stream) connected(l leg) bool {
+// connected notes that observing works, since the time given. It reports false
+// when the leg is over. The caller holds mu.
+func (s *stream) connected(l leg, since time.Time) bool {
 	if l.epoch != s.epoch {
 		return false
 	}
-	s.blind = s.unobserved(time.Now())
+	s.short = 0
+	s.blind = s.unobserved(since)
 	if s.trouble != nil {
 		s.blind += catchingUp
 	}

@@ -22,23 +22,31 @@ import (
 type transport struct {
 	handler http.Handler
 
-	mu   sync.Mutex
-	down bool
+	mu      sync.Mutex
+	failure error // what every request comes to, if not nil
 }
 
 // refuse has connections refused, or accepted again.
-func (p *transport) refuse(down bool) {
+func (p *transport) refuse(down bool) { p.fail(down, syscall.ECONNREFUSED) }
+
+// drop has connections closed without an answer, or served again.
+func (p *transport) drop(down bool) { p.fail(down, io.EOF) }
+
+func (p *transport) fail(down bool, failure error) {
 	p.mu.Lock()
 	defer p.mu.Unlock()
-	p.down = down
+	if !down {
+		failure = nil
+	}
+	p.failure = failure
 }
 
 func (p *transport) RoundTrip(r *http.Request) (*http.Response, error) {
 	p.mu.Lock()
-	down := p.down
+	failure := p.failure
 	p.mu.Unlock()
-	if down {
-		return nil, syscall.ECONNREFUSED
+	if failure != nil {
+		return nil, failure
 	}
 	ctx, cancel := context.WithCancel(r.Context())
 	reader, writer := io.Pipe()

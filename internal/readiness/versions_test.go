@@ -187,8 +187,9 @@ func TestWhatCameTooLateDoesNotCount(t *testing.T) {
 	inBubble(t, func(b *bench) {
 		early := b.deployment("early", false)
 		g := b.tracker.Expect(targetOf(deployments, early))
-		b.write(g, deployments, early)
+		written := b.api.put(deployments, early)
 		w := b.expectOne("a")
+		b.applied(g, written) // which the stream could not know
 		s := b.tracker.streams[streamKey{deployments, namespace}]
 		old := leg{epoch: s.epoch}
 		again := b.wait(g) // goes back to an earlier version

@@ -68,20 +68,18 @@ func (r *rollout) follow(ctx context.Context, s *slice) error {
 // track makes the operation's tracker the first time that one is needed.
 func (r *rollout) track(ctx context.Context) (*readiness.Tracker, error) {
 	r.trackerOnce.Do(func() {
-		r.tracker, r.trackerErr = newTracker(ctx, r.cluster, r.events)
+		r.tracker, r.trackerErr = newTracker(ctx, r.cluster, r.events.notice)
 	})
 	return r.tracker, r.trackerErr
 }
 
 // newTracker follows objects until it is closed, and tells of trouble with that.
-func newTracker(ctx context.Context, c *cluster.Client, e *events) (*readiness.Tracker, error) {
+func newTracker(ctx context.Context, c *cluster.Client, notify func(readiness.Notice)) (*readiness.Tracker, error) {
 	client, err := c.Dynamic()
 	if err != nil {
 		return nil, err
 	}
-	return readiness.NewTracker(context.WithoutCancel(ctx), readiness.Config{
-		Client: client, Notify: func(n readiness.Notice) { e.warn(n.String()) },
-	}), nil
+	return readiness.NewTracker(context.WithoutCancel(ctx), readiness.Config{Client: client, Notify: notify}), nil
 }
 
 // applied tells the groups which versions were written.

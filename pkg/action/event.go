@@ -6,6 +6,8 @@ package action
 import (
 	"sync"
 	"time"
+
+	"github.com/ordered-helm/helm/internal/readiness"
 )
 
 // EventType says what an Event is about.
@@ -76,3 +78,6 @@ func (e *events) emit(event Event) {
 }
 
 func (e *events) warn(message string) { e.emit(Event{Type: EventWarning, Message: message}) }
+
+// notice passes on trouble with observing the cluster.
+func (e *events) notice(n readiness.Notice) { e.warn(n.String()) }

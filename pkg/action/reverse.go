@@ -35,7 +35,7 @@ func (r *removal) inReverse(ctx context.Context) error {
 	}
 	if r.cluster.Real() {
 		var err error
-		if r.tracker, err = newTracker(ctx, r.cluster, r.events); err != nil {
+		if r.tracker, err = newTracker(ctx, r.cluster, r.events.notice); err != nil {
 			return err
 		}
 	}

@@ -47,7 +47,7 @@ func (w *stockWait) run(ctx context.Context) error {
 	if w.rules, err = w.cluster.ReadyRules(w.jobs); err != nil {
 		return err
 	}
-	tracker, err := newTracker(ctx, w.cluster, w.events)
+	tracker, err := newTracker(ctx, w.cluster, w.notice)
 	if err != nil {
 		return err
 	}
@@ -78,6 +78,14 @@ func (w *stockWait) run(ctx context.Context) error {
 		return err
 	}
 	return w.failure(late, time.Since(began))
+}
+
+// notice leaves out that objects are read every two seconds: Helm does nothing
+// else.
+func (w *stockWait) notice(n readiness.Notice) {
+	if n.Kind != readiness.NoticePolling {
+		w.events.notice(n)
+	}
 }
 
 func (w *stockWait) targets() []readiness.Target {

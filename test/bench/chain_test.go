@@ -136,7 +136,6 @@ func unthrottled(b *testing.B, c *cluster.Cluster) kubernetes.Interface {
 // stock Helm installs it too.
 func chainChart(b *testing.B, n int) string {
 	b.Helper()
-	dir := b.TempDir()
 	var text strings.Builder
 	for i := range n {
 		fmt.Fprintf(&text, "---\napiVersion: apps/v1\nkind: Deployment\nmetadata:\n  name: %s\n  annotations:\n    helm.sh/layer: l%d\n", name(i), i)
@@ -146,18 +145,7 @@ func chainChart(b *testing.B, n int) string {
 		fmt.Fprintf(&text, "spec:\n  selector: {matchLabels: {app: %[1]s}}\n  template:\n    metadata: {labels: {app: %[1]s}}\n"+
 			"    spec: {containers: [{name: c, image: i}]}\n", name(i))
 	}
-	for file, content := range map[string]string{
-		"Chart.yaml": "apiVersion: v3\nname: chain\nversion: 0.1.0\n", "templates/all.yaml": text.String(),
-	} {
-		path := filepath.Join(dir, file)
-		if err := os.MkdirAll(filepath.Dir(path), 0o755); err != nil {
-			b.Fatal(err)
-		}
-		if err := os.WriteFile(path, []byte(content), 0o600); err != nil {
-			b.Fatal(err)
-		}
-	}
-	return dir
+	return writeChart(b, text.String())
 }
 
 func name(i int) string { return fmt.Sprintf("d%03d", i) }

@@ -1,0 +1,17 @@
+// Copyright The Ordered Helm Authors
+// SPDX-License-Identifier: Apache-2.0
+
+package bench
+
+import (
+	"os"
+	"syscall"
+)
+
+// peakMemory is the most memory that a process had at a time, in MiB.
+func peakMemory(p *os.ProcessState) float64 {
+	if usage, ok := p.SysUsage().(*syscall.Rusage); ok {
+		return float64(usage.Maxrss) / 1024
+	}
+	return 0
+}

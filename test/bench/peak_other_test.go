@@ -1,0 +1,11 @@
+// Copyright The Ordered Helm Authors
+// SPDX-License-Identifier: Apache-2.0
+
+//go:build !linux
+
+package bench
+
+import "os"
+
+// peakMemory is 0: it is only known on Linux.
+func peakMemory(*os.ProcessState) float64 { return 0 }

@@ -1,0 +1,161 @@
+// Copyright The Ordered Helm Authors
+// SPDX-License-Identifier: Apache-2.0
+
+package bench
+
+import (
+	"cmp"
+	"context"
+	"fmt"
+	"slices"
+	"strings"
+	"testing"
+	"time"
+
+	corev1 "k8s.io/api/core/v1"
+	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
+	"k8s.io/client-go/kubernetes"
+
+	"github.com/ordered-helm/helm/test/cluster"
+)
+
+// chained is how many pods the chain has.
+const chained = 200
+
+// BenchmarkReadinessLatency deploys pods in a chain. It reports the time from
+// the answer to the write that made a pod ready to the arrival of the create of
+// the next one, both by the server's clock, in milliseconds: median and worst.
+// The same done by hand over one watch is the limit. A time below zero is
+// possible: watchers may hear of a write before its answer is logged.
+//
+// It also lists the requests that our binary sent, by verb and resource.
+func BenchmarkReadinessLatency(b *testing.B) {
+	c := cluster.Shared(b)
+	client := unthrottled(b, c)
+	chart := writeChart(b, podChain(chained))
+	for _, contestant := range []contestant{
+		{"hand", func(ctx context.Context, ns string) error { return podsByHand(ctx, client, ns, chained) }},
+		{"ours", func(ctx context.Context, ns string) error {
+			_, err := install(ctx, b, c, chart, ns)
+			return err
+		}},
+	} {
+		namespace := c.Namespace(b)
+		if err := contestant.work(b.Context(), namespace); err != nil {
+			b.Fatalf("%s: %v", contestant.name, err)
+		}
+		gaps := readyToCreate(b, c, namespace)
+		if len(gaps) != chained-1 {
+			b.Fatalf("%s: %d gaps were found, want %d", contestant.name, len(gaps), chained-1)
+		}
+		b.ReportMetric(milliseconds(median(gaps)), contestant.name+"-median-ms")
+		b.ReportMetric(milliseconds(slices.Max(gaps)), contestant.name+"-worst-ms")
+		if contestant.name == "ours" {
+			requests := requestsOf(b, c, "Helm/", namespace)
+			b.ReportMetric(float64(len(requests))/chained, "requests/node")
+			b.Log("\n" + table(requests, chained))
+		}
+	}
+	b.ReportMetric(0, "ns/op")
+}
+
+func milliseconds(d time.Duration) float64 { return float64(d.Microseconds()) / 1000 }
+
+func podName(i int) string { return fmt.Sprintf("p%03d", i) }
+
+// podChain is a template of pods, each in a layer after the one before.
+func podChain(n int) string {
+	var text strings.Builder
+	for i := range n {
+		fmt.Fprintf(&text, "---\napiVersion: v1\nkind: Pod\nmetadata:\n  name: %s\n  annotations:\n    helm.sh/layer: l%d\n", podName(i), i)
+		if i > 0 {
+			fmt.Fprintf(&text, "    helm.sh/depends-on/layers: l%d\n", i-1)
+		}
+		text.WriteString("spec: {containers: [{name: c, image: i}]}\n")
+	}
+	return text.String()
+}
+
+// podsByHand creates the chain over one watch.
+func podsByHand(ctx context.Context, client kubernetes.Interface, namespace string, n int) error {
+	pods := client.CoreV1().Pods(namespace)
+	w, err := pods.Watch(ctx, metav1.ListOptions{})
+	if err != nil {
+		return err
+	}
+	defer w.Stop()
+	for i := range n {
+		_, err := pods.Create(ctx, &corev1.Pod{
+			ObjectMeta: metav1.ObjectMeta{Name: podName(i)},
+			Spec:       corev1.PodSpec{Containers: []corev1.Container{{Name: "c", Image: "i"}}},
+		}, metav1.CreateOptions{})
+		if err != nil {
+			return err
+		}
+		for ready := false; !ready; {
+			event, open := <-w.ResultChan()
+			if !open {
+				return fmt.Errorf("the watch ended at pod %d", i)
+			}
+			pod, ok := event.Object.(*corev1.Pod)
+			ready = ok && pod.Name == podName(i) && isReady(pod)
+		}
+	}
+	return nil
+}
+
+func isReady(pod *corev1.Pod) bool {
+	return slices.ContainsFunc(pod.Status.Conditions, func(c corev1.PodCondition) bool {
+		return c.Type == corev1.PodReady && c.Status == corev1.ConditionTrue
+	})
+}
+
+// readyToCreate is the time between a pod's readiness and the next create, for
+// each pod of the chain but the last.
+func readyToCreate(b *testing.B, c *cluster.Cluster, namespace string) []time.Duration {
+	b.Helper()
+	ready, created := map[string]time.Time{}, map[string]time.Time{}
+	for _, e := range c.Audit(b) {
+		if e.Namespace != namespace || e.Resource != "pods" || e.Stage != cluster.StageComplete || e.Code >= 300 ||
+			e.Subresource != "" && e.Subresource != "status" || e.Verb == "delete" || len(e.Response) == 0 {
+			continue
+		}
+		var pod corev1.Pod
+		if err := e.DecodeResponse(&pod); err != nil {
+			b.Fatal(err)
+		}
+		switch {
+		case e.Verb == "create" && e.Subresource == "":
+			created[pod.Name] = e.Received
+		case e.Subresource == "status" && isReady(&pod) && ready[pod.Name].IsZero():
+			ready[pod.Name] = e.Completed
+		}
+	}
+	var gaps []time.Duration
+	for i := range chained - 1 {
+		from, to := ready[podName(i)], created[podName(i+1)]
+		if !from.IsZero() && !to.IsZero() {
+			gaps = append(gaps, to.Sub(from))
+		}
+	}
+	return gaps
+}
+
+// table lists requests by verb and resource, in all and for each node.
+func table(requests []cluster.Event, nodes int) string {
+	counts := map[string]int{}
+	for _, r := range requests {
+		counts[r.Verb+" "+r.Resource]++
+	}
+	kinds := make([]string, 0, len(counts))
+	for kind := range counts {
+		kinds = append(kinds, kind)
+	}
+	slices.SortFunc(kinds, func(a, b string) int { return cmp.Or(counts[b]-counts[a], cmp.Compare(a, b)) })
+	var text strings.Builder
+	fmt.Fprintf(&text, "%-28s %8s %8s\n", "requests", "all", "a node")
+	for _, kind := range kinds {
+		fmt.Fprintf(&text, "%-28s %8d %8.3f\n", kind, counts[kind], float64(counts[kind])/float64(nodes))
+	}
+	return text.String()
+}

@@ -1,0 +1,162 @@
+// Copyright The Ordered Helm Authors
+// SPDX-License-Identifier: Apache-2.0
+
+package bench
+
+import (
+	"context"
+	"fmt"
+	"os"
+	"slices"
+	"strings"
+	"testing"
+	"time"
+
+	"golang.org/x/sync/errgroup"
+	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
+	"k8s.io/apimachinery/pkg/apis/meta/v1/unstructured"
+	"k8s.io/apimachinery/pkg/runtime/schema"
+	"k8s.io/apimachinery/pkg/types"
+	"k8s.io/apimachinery/pkg/util/wait"
+	"k8s.io/client-go/dynamic"
+
+	"github.com/ordered-helm/helm/test/cluster"
+)
+
+const (
+	// watched is how many resources are waited for at once.
+	watched = 1000
+	// writers is how many of them the controller writes at a time.
+	writers = 16
+)
+
+// BenchmarkWatched1000 waits for a thousand custom resources in one namespace,
+// whose controller the benchmark plays: it begins when all of them are there. It
+// reports what the whole install takes of the machine, and the requests of the
+// waiting: after the last of them was created, before what depends on them.
+func BenchmarkWatched1000(b *testing.B) {
+	c := cluster.Shared(b)
+	config := c.Config()
+	config.QPS = -1
+	client, err := dynamic.NewForConfig(config)
+	if err != nil {
+		b.Fatal(err)
+	}
+	namespace := c.Namespace(b)
+	resource := define(b, client, namespace)
+	chart := writeChart(b, workChart(resource.Group))
+
+	var state *os.ProcessState
+	work, ctx := errgroup.WithContext(b.Context()) // where one fails, the other ends
+	work.Go(func() error { return control(ctx, client.Resource(resource).Namespace(namespace)) })
+	work.Go(func() (err error) {
+		state, err = install(ctx, b, c, chart, namespace)
+		return err
+	})
+	if err := work.Wait(); err != nil {
+		b.Fatal(err)
+	}
+	waiting := inTheWaiting(requestsOf(b, c, "Helm/", namespace), resource.Resource)
+	b.ReportMetric(peakMemory(state), "peak-MiB")
+	b.ReportMetric((state.UserTime() + state.SystemTime()).Seconds(), "cpu-s")
+	b.ReportMetric(float64(len(waiting)), "requests")
+	b.ReportMetric(0, "ns/op")
+	b.Log("\n" + table(waiting, watched))
+}
+
+// define adds a definition of the benchmark's own, for as long as it runs.
+func define(b *testing.B, client dynamic.Interface, namespace string) schema.GroupVersionResource {
+	b.Helper()
+	group := namespace + ".example"
+	definitions := client.Resource(schema.GroupVersionResource{Group: "apiextensions.k8s.io", Version: "v1", Resource: "customresourcedefinitions"})
+	name := "works." + group
+	_, err := definitions.Create(b.Context(), &unstructured.Unstructured{Object: map[string]any{
+		"apiVersion": "apiextensions.k8s.io/v1", "kind": "CustomResourceDefinition",
+		"metadata": map[string]any{"name": name},
+		"spec": map[string]any{
+			"group": group, "scope": "Namespaced",
+			"names": map[string]any{"kind": "Work", "plural": "works", "singular": "work"},
+			"versions": []any{map[string]any{
+				"name": "v1", "served": true, "storage": true,
+				"subresources": map[string]any{"status": map[string]any{}},
+				"schema":       map[string]any{"openAPIV3Schema": map[string]any{"type": "object", "x-kubernetes-preserve-unknown-fields": true}},
+			}},
+		},
+	}}, metav1.CreateOptions{})
+	if err != nil {
+		b.Fatal(err)
+	}
+	b.Cleanup(func() {
+		if err := definitions.Delete(context.WithoutCancel(b.Context()), name, metav1.DeleteOptions{}); err != nil {
+			b.Error(err)
+		}
+	})
+	resource := schema.GroupVersionResource{Group: group, Version: "v1", Resource: "works"}
+	err = wait.PollUntilContextTimeout(b.Context(), 50*time.Millisecond, time.Minute, true, func(ctx context.Context) (bool, error) {
+		_, err := client.Resource(resource).Namespace(namespace).List(ctx, metav1.ListOptions{})
+		return err == nil, nil
+	})
+	if err != nil {
+		b.Fatalf("the definition is not served: %v", err)
+	}
+	return resource
+}
+
+// workChart is a template of a layer of custom resources, and of one object that
+// comes after them.
+func workChart(group string) string {
+	var text strings.Builder
+	for i := range watched {
+		fmt.Fprintf(&text, "---\napiVersion: %s/v1\nkind: Work\nmetadata:\n  name: %s\n  annotations:\n    helm.sh/layer: work\n"+
+			"    helm.sh/readiness-success: '{.phase} == \"Done\"'\n", group, workName(i))
+	}
+	text.WriteString("---\napiVersion: v1\nkind: ConfigMap\nmetadata:\n  name: last\n  annotations:\n    helm.sh/layer: last\n" +
+		"    helm.sh/depends-on/layers: work\n")
+	return text.String()
+}
+
+func workName(i int) string { return fmt.Sprintf("w%04d", i) }
+
+// control waits until all are there, and then says of each that it is done.
+func control(ctx context.Context, works dynamic.ResourceInterface) error {
+	err := wait.PollUntilContextTimeout(ctx, 50*time.Millisecond, 5*time.Minute, true, func(ctx context.Context) (bool, error) {
+		one, err := works.List(ctx, metav1.ListOptions{Limit: 1}) // the rest is only counted
+		if err != nil {
+			return false, err
+		}
+		rest := one.GetRemainingItemCount()
+		return rest != nil && *rest == watched-1, nil
+	})
+	if err != nil {
+		return fmt.Errorf("the controller waits until all are there: %w", err)
+	}
+	writing, ctx := errgroup.WithContext(ctx)
+	writing.SetLimit(writers)
+	for i := range watched {
+		writing.Go(func() error {
+			_, err := works.Patch(ctx, workName(i), types.MergePatchType, []byte(`{"status":{"phase":"Done"}}`), metav1.PatchOptions{}, "status")
+			return err
+		})
+	}
+	if err := writing.Wait(); err != nil {
+		return fmt.Errorf("the controller writes: %w", err)
+	}
+	return nil
+}
+
+// inTheWaiting picks the requests that came after the last create of the
+// resource and before the create of what depends on it.
+func inTheWaiting(requests []cluster.Event, resource string) []cluster.Event {
+	var from, to time.Time
+	for _, r := range requests {
+		switch {
+		case r.Verb == "create" && r.Resource == resource && r.Completed.After(from):
+			from = r.Completed
+		case r.Verb == "create" && r.Resource == "configmaps":
+			to = r.Received
+		}
+	}
+	return slices.DeleteFunc(slices.Clone(requests), func(r cluster.Event) bool {
+		return !r.Received.After(from) || !r.Received.Before(to)
+	})
+}

@@ -1,0 +1,109 @@
+// Copyright The Ordered Helm Authors
+// SPDX-License-Identifier: Apache-2.0
+
+package e2e
+
+import (
+	"context"
+	"fmt"
+	"strings"
+	"testing"
+	"time"
+
+	apierrors "k8s.io/apimachinery/pkg/api/errors"
+	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
+	"k8s.io/apimachinery/pkg/runtime/schema"
+	"k8s.io/apimachinery/pkg/types"
+	"k8s.io/apimachinery/pkg/util/wait"
+	"k8s.io/client-go/dynamic"
+
+	"github.com/ordered-helm/helm/test/cluster"
+)
+
+const widgets = `---
+apiVersion: apiextensions.k8s.io/v1
+kind: CustomResourceDefinition
+metadata:
+  name: widgets.GROUP
+  annotations: {helm.sh/layer: definitions}
+spec:
+  group: GROUP
+  scope: Namespaced
+  names: {kind: Widget, plural: widgets, singular: widget}
+  versions:
+  - name: v1
+    served: true
+    storage: true
+    schema: {openAPIV3Schema: {type: object, x-kubernetes-preserve-unknown-fields: true}}
+---
+apiVersion: GROUP/v1
+kind: Widget
+metadata:
+  name: one
+  annotations:
+    helm.sh/layer: widgets
+    helm.sh/depends-on/layers: definitions
+    MORE
+status: {conditions: [{type: Ready, status: "False", reason: New, message: not seen so far}]}
+---
+apiVersion: v1
+kind: ConfigMap
+metadata:
+  name: last
+  annotations: {helm.sh/layer: last, helm.sh/depends-on/layers: widgets}
+`
+
+// TestTrackerCustomResources watches custom resources whose definition comes a
+// node earlier, and which a controller makes ready.
+func TestTrackerCustomResources(t *testing.T) {
+	const status = `{"status":{"phase":"Done","conditions":[{"type":"Ready","status":"%s","reason":"Made","message":"made"}]}}`
+	for _, tt := range []struct{ name, annotation, ready string }{
+		{name: "by condition", ready: "True"},
+		{name: "by expression", annotation: `helm.sh/readiness-success: '{.phase} == "Done"'`, ready: "False"},
+	} {
+		t.Run(tt.name, func(t *testing.T) {
+			t.Parallel()
+			h := newHelm(t)
+			group := h.namespace + ".example"
+			client, err := dynamic.NewForConfig(h.cluster.Config())
+			if err != nil {
+				t.Fatal(err)
+			}
+			resource := client.Resource(schema.GroupVersionResource{Group: group, Version: "v1", Resource: "widgets"}).Namespace(h.namespace)
+			written := make(chan error, 1)
+			go func() { written <- control(t.Context(), resource, fmt.Sprintf(status, tt.ready)) }()
+
+			chart := appChart(t, strings.NewReplacer("GROUP", group, "MORE", tt.annotation).Replace(widgets))
+			h.ok("install", "rel", chart, "--wait=ordered")
+			if err := <-written; err != nil {
+				t.Fatal(err)
+			}
+			var patched time.Time
+			for _, e := range h.cluster.Audit(t) {
+				if e.Group == group && e.Verb == "patch" && e.Stage == cluster.StageComplete {
+					patched = e.Received
+				}
+			}
+			created := readTimeline(t, h.cluster, h.namespace)["ConfigMap/last"].created
+			if patched.IsZero() || created.Before(patched) {
+				t.Errorf("ConfigMap/last was created at %s, the controller wrote at %s", created, patched)
+			}
+			if n := countVerb(h.asked(t, "widgets"), "watch"); n != 1 {
+				t.Errorf("%d watches of widgets, want 1", n)
+			}
+			h.ok("uninstall", "rel")
+		})
+	}
+}
+
+// control writes the status of the widget as soon as it is there.
+func control(ctx context.Context, widgets dynamic.ResourceInterface, status string) error {
+	return wait.PollUntilContextTimeout(ctx, 20*time.Millisecond, tooLong, true, func(ctx context.Context) (bool, error) {
+		_, err := widgets.Patch(ctx, "one", types.MergePatchType, []byte(status), metav1.PatchOptions{})
+		// While a definition is new, a write may be refused for that.
+		if apierrors.IsNotFound(err) || apierrors.IsServerTimeout(err) {
+			return false, nil
+		}
+		return err == nil, err
+	})
+}

@@ -1,0 +1,150 @@
+// Copyright The Ordered Helm Authors
+// SPDX-License-Identifier: Apache-2.0
+
+package e2e
+
+import (
+	"net/http"
+	"strings"
+	"sync"
+	"testing"
+	"time"
+
+	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
+
+	"github.com/ordered-helm/helm/test/fault"
+)
+
+// TestTrackerCutWatches drops every watch again and again while a slow pod is
+// waited for.
+func TestTrackerCutWatches(t *testing.T) {
+	t.Parallel()
+	h := newHelm(t)
+	p := h.viaProxy(t)
+	end := h.begin(t, "install", "rel", appChart(t, layered("slow", "first", "devcluster/after: 3s")+last), "--wait=ordered")
+
+	over := make(chan struct{})
+	cut := 0
+	var cutting sync.WaitGroup
+	cutting.Go(func() {
+		for tick := time.Tick(100 * time.Millisecond); ; {
+			select {
+			case <-tick:
+				cut += p.CutWatches()
+			case <-over:
+				return
+			}
+		}
+	})
+	r := end()
+	close(over)
+	cutting.Wait()
+	h.expectSuccess(t, r, "Pod/slow", "ConfigMap/last")
+	if cut < 3 {
+		t.Errorf("only %d watches were cut: the proof is empty", cut)
+	}
+	if lists := p.Counts()["list /api/v1/namespaces/"+h.namespace+"/pods"]; lists > 0 {
+		t.Errorf("%d lists, though the version to go on from was known", lists)
+	}
+}
+
+// TestTrackerGone answers watches that the version they go on from is no longer
+// there: the objects are listed, and watched from there.
+func TestTrackerGone(t *testing.T) {
+	for name, gone := range map[string]fault.Rule{"as an answer": fault.GoneAnswer(), "as an event": fault.GoneEvent()} {
+		t.Run(name, func(t *testing.T) {
+			t.Parallel()
+			const times = 3
+			h := newHelm(t)
+			p := h.viaProxy(t)
+			p.Intercept(fault.First(times, fault.Resumed, gone))
+			end := h.begin(t, "install", "rel", appChart(t, layered("slow", "first", "devcluster/after: 2s")+last), "--wait=ordered")
+			h.expectSuccess(t, end(), "Pod/slow", "ConfigMap/last")
+			counts, pods := p.Counts(), " /api/v1/namespaces/"+h.namespace+"/pods"
+			if counts["list"+pods] != times || counts["watch"+pods] != times+1 {
+				t.Errorf("%d lists and %d watches, want %d and %d", counts["list"+pods], counts["watch"+pods], times, times+1)
+			}
+		})
+	}
+}
+
+// outage takes the API away and says how to bring it back.
+type outage func(tb testing.TB, p *fault.Proxy) (back func())
+
+func outages() map[string]outage {
+	ruled := func(rule fault.Rule) outage {
+		return func(_ testing.TB, p *fault.Proxy) func() {
+			remove := p.Intercept(rule)
+			p.CutWatches()
+			return remove
+		}
+	}
+	return map[string]outage{
+		"connections are refused": func(tb testing.TB, p *fault.Proxy) func() {
+			p.Down()
+			return func() {
+				if err := p.Up(); err != nil {
+					tb.Fatal(err)
+				}
+			}
+		},
+		"connections are dropped": ruled(fault.Drop),
+		"errors are answered":     ruled(fault.Answer(http.StatusServiceUnavailable, metav1.StatusReasonServiceUnavailable)),
+	}
+}
+
+// TestTrackerOutage has the API away for longer than the pod may take: that time
+// does not count. It is said once, and once that it is over.
+func TestTrackerOutage(t *testing.T) {
+	for name, away := range outages() {
+		t.Run(name, func(t *testing.T) {
+			t.Parallel()
+			h := newHelm(t)
+			p := h.viaProxy(t)
+			watched := firstWatch(p, "pods")
+			chart := appChart(t, layered("slow", "first", "devcluster/after: 1s", "helm.sh/readiness-timeout: 2s")+last)
+			end := h.begin(t, "install", "rel", chart, "--wait=ordered")
+			await(t, watched, "a watch of pods")
+			back := away(t, p)
+			time.Sleep(4 * time.Second) // the outage
+			back()
+			r := end()
+			h.expectSuccess(t, r, "Pod/slow", "ConfigMap/last")
+			for _, notice := range []string{"the Kubernetes API does not answer", "the Kubernetes API answers again"} {
+				if n := strings.Count(r.stderr, notice); n != 1 {
+					t.Errorf("%q is said %d times, want once:\n%s", notice, n, r.stderr)
+				}
+			}
+		})
+	}
+}
+
+// TestTrackerOutageOutlastsTheOperation has the API away for good: --timeout
+// counts all the time, and ends the operation while nothing answers.
+func TestTrackerOutageOutlastsTheOperation(t *testing.T) {
+	for name, away := range outages() {
+		t.Run(name, func(t *testing.T) {
+			t.Parallel()
+			h := newHelm(t)
+			p := h.viaProxy(t)
+			watched := firstWatch(p, "pods")
+			end := h.begin(t, "install", "rel", appChart(t, layered("slow", "first", "devcluster/after: 1s")+last),
+				"--wait=ordered", "--timeout", "3s")
+			await(t, watched, "a watch of pods")
+			back := away(t, p)
+			r := end()
+			back()
+			if r.code != 1 {
+				t.Fatalf("exit code %d, want 1\n%s", r.code, r.stderr)
+			}
+			for _, want := range []string{"the time of the operation, 3s, was over", "raise --timeout", "the Kubernetes API does not answer"} {
+				if !strings.Contains(r.stderr, want) {
+					t.Errorf("the error does not say %q:\n%s", want, r.stderr)
+				}
+			}
+			if readTimeline(t, h.cluster, h.namespace)["ConfigMap/last"] != nil {
+				t.Error("a node was started, though the one before was not seen to be ready")
+			}
+		})
+	}
+}

@@ -1,0 +1,176 @@
+// Copyright The Ordered Helm Authors
+// SPDX-License-Identifier: Apache-2.0
+
+package e2e
+
+import (
+	"bytes"
+	"context"
+	"errors"
+	"net/http"
+	"os/exec"
+	"path/filepath"
+	"strings"
+	"sync"
+	"testing"
+	"time"
+
+	authorizationv1 "k8s.io/api/authorization/v1"
+	rbacv1 "k8s.io/api/rbac/v1"
+	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
+	"k8s.io/apimachinery/pkg/util/wait"
+
+	"github.com/ordered-helm/helm/test/binaries"
+	"github.com/ordered-helm/helm/test/cluster"
+	"github.com/ordered-helm/helm/test/fault"
+)
+
+// tooLong is when a test gives up on what should happen soon; nothing is
+// measured by it.
+const tooLong = 3 * time.Minute
+
+// layered is a manifest of a pod in a layer, with more annotations.
+func layered(name, layer string, annotations ...string) string {
+	doc := pod(name, layer, "containers: [{name: c, image: i}]")
+	before := "helm.sh/layer: " + layer
+	return strings.Replace(doc, before, strings.Join(append([]string{before}, annotations...), "\n    "), 1)
+}
+
+// appChart is a chart of one template.
+func appChart(tb testing.TB, template string) string {
+	tb.Helper()
+	return writeChart(tb, map[string]string{"Chart.yaml": v3Chart, "templates/all.yaml": template})
+}
+
+// viaProxy has the binary reach the API by a proxy of the test's own.
+func (h *helm) viaProxy(tb testing.TB) *fault.Proxy {
+	tb.Helper()
+	p := fault.New(tb, h.cluster.Config())
+	path := filepath.Join(tb.TempDir(), "kubeconfig")
+	if err := p.WriteKubeconfig(path, h.namespace); err != nil {
+		tb.Fatal(err)
+	}
+	h.env = append(h.env, "KUBECONFIG="+path)
+	return p
+}
+
+// begin starts the binary, and returns what waits for its end. One that has not
+// ended after tooLong is killed, and its exit code is then -1.
+func (h *helm) begin(tb testing.TB, args ...string) (end func() result) {
+	tb.Helper()
+	ctx, cancel := context.WithTimeout(tb.Context(), tooLong)
+	tb.Cleanup(cancel)
+	cmd := exec.CommandContext(ctx, binaries.Get(tb).Helm, append(args, "--namespace", h.namespace)...)
+	cmd.Env = h.env
+	var stdout, stderr bytes.Buffer
+	cmd.Stdout, cmd.Stderr = &stdout, &stderr
+	if err := cmd.Start(); err != nil {
+		tb.Fatal(err)
+	}
+	return func() result {
+		tb.Helper()
+		err := cmd.Wait()
+		if exit := new(exec.ExitError); err != nil && !errors.As(err, &exit) {
+			tb.Fatal(err)
+		}
+		return result{stdout: stdout.String(), stderr: stderr.String(), code: cmd.ProcessState.ExitCode()}
+	}
+}
+
+// expectSuccess checks that the binary succeeded, and by the server's record
+// that the second object was created when the first was ready.
+func (h *helm) expectSuccess(tb testing.TB, r result, first, second string) {
+	tb.Helper()
+	if r.code != 0 {
+		tb.Fatalf("exit code %d\n%s", r.code, r.stderr)
+	}
+	recorded := readTimeline(tb, h.cluster, h.namespace)
+	a, b := recorded[first], recorded[second]
+	switch {
+	case a == nil || a.ready.IsZero():
+		tb.Errorf("%s never got ready", first)
+	case b == nil || b.created.Before(a.ready):
+		tb.Errorf("%s was created at %+v, before %s was ready at %s", second, b, first, a.ready)
+	}
+}
+
+// firstWatch tells when the resource is first watched through the proxy.
+func firstWatch(p *fault.Proxy, resource string) <-chan struct{} {
+	watched := make(chan struct{})
+	var once sync.Once
+	p.Intercept(func(_ http.ResponseWriter, _ *http.Request, what fault.Request) bool {
+		if what.Verb == "watch" && what.Resource == resource {
+			once.Do(func() { close(watched) })
+		}
+		return false
+	})
+	return watched
+}
+
+func await(tb testing.TB, happened <-chan struct{}, what string) {
+	tb.Helper()
+	select {
+	case <-happened:
+	case <-time.After(tooLong):
+		tb.Fatalf("%s never happened", what)
+	}
+}
+
+// grant gives a user permissions on everything in the namespace and nowhere
+// else, and returns the arguments by which the binary acts as that user.
+func (h *helm) grant(tb testing.TB, verbs ...string) (as []string) {
+	tb.Helper()
+	ctx, user := tb.Context(), "user-of-"+h.namespace
+	rbac := h.cluster.Client().RbacV1()
+	_, err := rbac.Roles(h.namespace).Create(ctx, &rbacv1.Role{
+		ObjectMeta: metav1.ObjectMeta{Name: "of-the-test"},
+		Rules:      []rbacv1.PolicyRule{{Verbs: verbs, APIGroups: []string{"*"}, Resources: []string{"*"}}},
+	}, metav1.CreateOptions{})
+	if err != nil {
+		tb.Fatal(err)
+	}
+	_, err = rbac.RoleBindings(h.namespace).Create(ctx, &rbacv1.RoleBinding{
+		ObjectMeta: metav1.ObjectMeta{Name: "of-the-test"},
+		Subjects:   []rbacv1.Subject{{Kind: rbacv1.UserKind, APIGroup: rbacv1.GroupName, Name: user}},
+		RoleRef:    rbacv1.RoleRef{APIGroup: rbacv1.GroupName, Kind: "Role", Name: "of-the-test"},
+	}, metav1.CreateOptions{})
+	if err != nil {
+		tb.Fatal(err)
+	}
+	err = wait.PollUntilContextTimeout(ctx, 10*time.Millisecond, tooLong, true, func(ctx context.Context) (bool, error) {
+		review, err := h.cluster.Client().AuthorizationV1().SubjectAccessReviews().Create(ctx, &authorizationv1.SubjectAccessReview{
+			Spec: authorizationv1.SubjectAccessReviewSpec{User: user, ResourceAttributes: &authorizationv1.ResourceAttributes{
+				Namespace: h.namespace, Verb: verbs[0], Resource: "secrets",
+			}},
+		}, metav1.CreateOptions{})
+		return err == nil && review.Status.Allowed, err
+	})
+	if err != nil {
+		tb.Fatalf("the permissions do not come into force: %v", err)
+	}
+	return []string{"--kube-as-user", user}
+}
+
+// asked is what the server recorded of the binary's requests about a resource in
+// the namespace, each request once.
+func (h *helm) asked(tb testing.TB, resource string) []cluster.Event {
+	tb.Helper()
+	var events []cluster.Event
+	for _, e := range h.cluster.Audit(tb) {
+		endOfWatch := e.Verb == "watch" && e.Stage == cluster.StageComplete
+		if e.Namespace == h.namespace && e.Resource == resource && strings.HasPrefix(e.UserAgent, "Helm/") && !endOfWatch {
+			events = append(events, e)
+		}
+	}
+	return events
+}
+
+func countVerb(events []cluster.Event, verb string) int {
+	n := 0
+	for _, e := range events {
+		if e.Verb == verb {
+			n++
+		}
+	}
+	return n
+}

@@ -1,0 +1,177 @@
+// Copyright The Ordered Helm Authors
+// SPDX-License-Identifier: Apache-2.0
+
+package e2e
+
+import (
+	"net/http"
+	"slices"
+	"strings"
+	"testing"
+
+	"github.com/ordered-helm/helm/test/fault"
+)
+
+// allButWatch are the verbs that a release needs, and what watching falls back
+// to.
+func allButWatch() []string { return []string{"get", "list", "create", "update", "patch", "delete"} }
+
+const deployment = `---
+apiVersion: apps/v1
+kind: Deployment
+metadata:
+  name: NAME
+  annotations:
+    helm.sh/layer: NAME
+    BEFORE
+spec:
+  selector: {matchLabels: {app: NAME}}
+  template:
+    metadata: {labels: {app: NAME}}
+    spec: {containers: [{name: c, image: i}]}
+`
+
+// deploymentAfter is a manifest of a Deployment in a layer of its own name,
+// after another layer; after none if that is empty.
+func deploymentAfter(name, before string) string {
+	if before != "" {
+		before = "helm.sh/depends-on/layers: " + before
+	}
+	return strings.NewReplacer("NAME", name, "BEFORE", before).Replace(deployment)
+}
+
+// TestTrackerForbiddenWatch reads in intervals what may not be watched, and says
+// so once for each kind.
+func TestTrackerForbiddenWatch(t *testing.T) {
+	t.Parallel()
+	h := newHelm(t)
+	chart := appChart(t, layered("first", "first", "devcluster/after: 1s")+
+		layered("second", "second", "helm.sh/depends-on/layers: first")+
+		deploymentAfter("third", "second")+deploymentAfter("fourth", "third")+
+		strings.Replace(last, "layers: first", "layers: fourth", 1))
+	r := h.ok(append(h.grant(t, allButWatch()...), "install", "rel", chart, "--wait=ordered", "--timeout", "1m")...)
+	h.expectSuccess(t, r, "Pod/first", "Pod/second")
+	h.expectSuccess(t, r, "Deployment/third", "Deployment/fourth")
+	h.expectSuccess(t, r, "Deployment/fourth", "ConfigMap/last")
+	for resource, name := range map[string]string{"pods": "pods", "deployments": "deployments.apps"} {
+		notice := name + ` in namespace "` + h.namespace + `" cannot be watched and are read every 2s instead`
+		if n := strings.Count(r.stderr, notice); n != 1 {
+			t.Errorf("%q is said %d times, want once:\n%s", notice, n, r.stderr)
+		}
+		asked := h.asked(t, resource)
+		if n := countVerb(asked, "watch"); n != 1 {
+			t.Errorf("%d watches of %s were tried, want 1", n, resource)
+		}
+		if n := countVerb(asked, "get"); n < 3 { // one each to look what exists, and at least one to wait
+			t.Errorf("only %d reads of %s", n, resource)
+		}
+	}
+}
+
+const claimed = `---
+apiVersion: v1
+kind: PersistentVolumeClaim
+metadata:
+  name: data
+  annotations: {helm.sh/layer: storage}
+spec:
+  storageClassName: wait
+  accessModes: [ReadWriteOnce]
+  resources: {requests: {storage: 1Gi}}
+---
+apiVersion: v1
+kind: Service
+metadata:
+  name: app
+  annotations: {helm.sh/layer: storage}
+spec: {type: LoadBalancer, ports: [{port: 80}]}
+---
+apiVersion: batch/v1
+kind: Job
+metadata:
+  name: prepare
+  annotations: {helm.sh/layer: prepare, helm.sh/depends-on/layers: storage}
+spec:
+  template:
+    spec:
+      restartPolicy: Never
+      containers: [{name: c, image: i}]
+---
+apiVersion: v1
+kind: Pod
+metadata:
+  name: app
+  annotations: {helm.sh/layer: app, helm.sh/depends-on/layers: prepare}
+spec:
+  containers: [{name: c, image: i}]
+  volumes: [{name: data, persistentVolumeClaim: {claimName: data}}]
+---
+apiVersion: v1
+kind: ConfigMap
+metadata:
+  name: last
+  annotations: {helm.sh/layer: last, helm.sh/depends-on/layers: app}
+`
+
+// TestTrackerNamespacedPermissions installs as a user who may do everything in
+// the namespace and nothing outside.
+func TestTrackerNamespacedPermissions(t *testing.T) {
+	for _, tt := range []struct {
+		name  string
+		chart func(testing.TB) string
+		// denied are the resources that are asked for in vain.
+		denied []string
+	}{
+		{name: "shop", chart: func(tb testing.TB) string { tb.Helper(); return example(tb, "shop") }},
+		{
+			name:   "claim that waits for its first consumer",
+			chart:  func(tb testing.TB) string { tb.Helper(); return appChart(tb, claimed) },
+			denied: []string{"storageclasses"},
+		},
+	} {
+		t.Run(tt.name, func(t *testing.T) {
+			t.Parallel()
+			h := newHelm(t)
+			p := h.viaProxy(t)
+			as := h.grant(t, append(allButWatch(), "watch")...)
+			o := &oracle{}
+			chart := tt.chart(t)
+			o.readObjects(t, h.ok("template", "rel", chart).stdout)
+
+			h.ok(append(as, "install", "rel", chart, "--wait=ordered", "--timeout", "2m", "--readiness-timeout", "1m")...)
+			recorded := readTimeline(t, h.cluster, h.namespace)
+			for _, x := range o.objects {
+				if l := recorded[x.String()]; l == nil || l.created.IsZero() {
+					t.Errorf("%s was not created", x)
+				}
+			}
+			checkReach(t, h.namespace, p.Requests(), tt.denied)
+			h.ok(append(as, "uninstall", "rel", "--timeout", "1m")...)
+			checkReach(t, h.namespace, p.Requests(), tt.denied)
+		})
+	}
+}
+
+// checkReach checks that nothing was asked outside the namespace but what
+// everybody may ask, and that of all denied requests the operation bears, each
+// resource was asked for once.
+func checkReach(tb testing.TB, namespace string, requests []fault.Request, mayBeDenied []string) {
+	tb.Helper()
+	denied := map[string]int{}
+	for _, r := range requests {
+		everybodys := r.Resource == "" || r.Resource == "selfsubjectaccessreviews"
+		switch {
+		case r.Code == http.StatusForbidden && slices.Contains(mayBeDenied, r.Resource):
+			denied[r.Resource]++
+		case r.Code == http.StatusForbidden:
+			tb.Errorf("%s %s was denied", r.Verb, r.Path)
+		case r.Namespace != namespace && !everybodys:
+			tb.Errorf("%s %s is outside the namespace", r.Verb, r.Path)
+		}
+	}
+	for _, resource := range mayBeDenied {
+		if denied[resource] != 1 {
+			tb.Errorf("%s were asked for %d times in vain, want once", resource, denied[resource])
+		}
+	}
+}

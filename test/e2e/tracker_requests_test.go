@@ -1,0 +1,137 @@
+// Copyright The Ordered Helm Authors
+// SPDX-License-Identifier: Apache-2.0
+
+package e2e
+
+import (
+	"fmt"
+	"net/url"
+	"strings"
+	"testing"
+
+	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
+)
+
+// TestTrackerReadyOnCreation deploys a chain of what is ready when it exists:
+// beyond the look whether it is there already, each costs its create alone.
+func TestTrackerReadyOnCreation(t *testing.T) {
+	t.Parallel()
+	const n = 20
+	h := newHelm(t)
+	text := ""
+	for i := range n {
+		annotations := []string{fmt.Sprintf("helm.sh/layer: l%d", i)}
+		if i > 0 {
+			annotations = append(annotations, fmt.Sprintf("helm.sh/depends-on/layers: l%d", i-1))
+		}
+		text += configMap(fmt.Sprintf("c%d", i), annotations...)
+	}
+	h.ok("install", "rel", appChart(t, text), "--wait=ordered")
+	writing := false
+	counts := map[string]int{}
+	for _, e := range h.asked(t, "configmaps") {
+		counts[e.Verb]++
+		writing = writing || e.Verb == "create"
+		if writing && e.Verb != "create" {
+			t.Errorf("%s %s, though all that follows the first create is known from the creates", e.Verb, e.URI)
+		}
+	}
+	if counts["create"] != n || counts["get"] > n || len(counts) > 2 {
+		t.Errorf("requests by verb: %v, want %d creates and at most one get for each", counts, n)
+	}
+}
+
+// TestTrackerWatchesFromTheWrite deploys chains of two kinds: each kind is
+// watched once, from the version that the first create returned, and never
+// listed.
+func TestTrackerWatchesFromTheWrite(t *testing.T) {
+	t.Parallel()
+	h := newHelm(t)
+	text, before := "", ""
+	for i := range 5 {
+		name := fmt.Sprintf("d%d", i)
+		text += deploymentAfter(name, before)
+		before = name
+	}
+	for i := range 5 {
+		name := fmt.Sprintf("p%d", i)
+		text += layered(name, name, "helm.sh/depends-on/layers: "+before)
+		before = name
+	}
+	h.ok("install", "rel", appChart(t, text+strings.Replace(last, "layers: first", "layers: "+before, 1)), "--wait=ordered")
+	for _, resource := range []string{"deployments", "pods"} {
+		asked := h.asked(t, resource)
+		if lists, watches := countVerb(asked, "list"), countVerb(asked, "watch"); lists != 0 || watches != 1 {
+			t.Errorf("%d lists and %d watches of %s, want 0 and 1", lists, watches, resource)
+		}
+		written := ""
+		for _, e := range asked {
+			switch e.Verb {
+			case "create":
+				var created metav1.PartialObjectMetadata
+				if err := e.DecodeResponse(&created); err != nil {
+					t.Fatal(err)
+				}
+				if written == "" {
+					written = created.ResourceVersion
+				}
+			case "watch":
+				uri, err := url.ParseRequestURI(e.URI)
+				if err != nil {
+					t.Fatal(err)
+				}
+				if from := uri.Query().Get("resourceVersion"); from == "" || from != written {
+					t.Errorf("%s are watched from %q, want %q, which the first create returned", resource, from, written)
+				}
+			}
+		}
+	}
+}
+
+// TestTrackerOneWatchForALayer waits for many objects of a kind at once, which
+// were written in no particular order: one watch does for all of them.
+func TestTrackerOneWatchForALayer(t *testing.T) {
+	t.Parallel()
+	const n = 40
+	h := newHelm(t)
+	text := ""
+	for i := range n {
+		text += layered(fmt.Sprintf("p%d", i), "first", "devcluster/after: 1s")
+	}
+	h.expectSuccess(t, h.ok("install", "rel", appChart(t, text+last), "--wait=ordered", "--readiness-timeout", "1m"), "Pod/p0", "ConfigMap/last")
+	asked := h.asked(t, "pods")
+	if lists, watches := countVerb(asked, "list"), countVerb(asked, "watch"); lists != 0 || watches != 1 {
+		t.Errorf("%d lists and %d watches of pods, want 0 and 1", lists, watches)
+	}
+}
+
+// TestTrackerIsNotThrottled waits for a few hundred objects that may neither be
+// listed nor watched, so that each of them is read again and again: the client's
+// own limit would hold that back, and its log would say so.
+func TestTrackerIsNotThrottled(t *testing.T) {
+	t.Parallel()
+	const each, ready = 30, 210
+	h := newHelm(t)
+	var text strings.Builder
+	for i := range each {
+		text.WriteString(layered(fmt.Sprintf("p%d", i), "first", "devcluster/after: 1s"))
+		fmt.Fprintf(&text, "---\napiVersion: v1\nkind: PersistentVolumeClaim\nmetadata:\n  name: v%d\n  annotations: {helm.sh/layer: first}\n"+
+			"spec: {accessModes: [ReadWriteOnce], resources: {requests: {storage: 1Gi}}}\n", i)
+		fmt.Fprintf(&text, "---\napiVersion: v1\nkind: Service\nmetadata:\n  name: s%d\n  annotations: {helm.sh/layer: first}\n"+
+			"spec: {type: LoadBalancer, ports: [{port: 80}]}\n", i)
+	}
+	for i := range ready {
+		text.WriteString(configMap(fmt.Sprintf("c%d", i), "helm.sh/layer: first"))
+	}
+	as := h.grant(t, "get", "create", "update", "patch", "delete")
+	// From level 3 on the client's log has every delay of its own.
+	r := h.begin(t, append(as, "install", "rel", appChart(t, text.String()+last), "--wait=ordered",
+		"--readiness-timeout", "1m", "--debug", "--v", "3")...)()
+	if held := strings.Count(r.stderr, "client-side throttling"); held > 0 {
+		t.Errorf("%d requests were held back", held)
+	}
+	h.expectSuccess(t, r, "Pod/p0", "ConfigMap/last")
+	if n := countVerb(h.asked(t, "pods"), "get"); n < 2*each {
+		t.Errorf("only %d reads of pods: the proof is empty", n)
+	}
+}

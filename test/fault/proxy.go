@@ -1,0 +1,253 @@
+// Copyright The Ordered Helm Authors
+// SPDX-License-Identifier: Apache-2.0
+
+// Package fault puts a proxy in front of an API server, so that tests see what
+// becomes of an operation when the server is away, drops connections, or
+// answers what it seldom does.
+package fault
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"io"
+	"log"
+	"net"
+	"net/http"
+	"net/http/httputil"
+	"net/url"
+	"slices"
+	"sync"
+	"testing"
+	"time"
+
+	"k8s.io/client-go/rest"
+	"k8s.io/client-go/tools/clientcmd"
+	clientcmdapi "k8s.io/client-go/tools/clientcmd/api"
+)
+
+const (
+	// idlePerHost is how many connections to the server are kept for later.
+	idlePerHost = 64
+	// headerTimeout is how long a client may take to say what it asks.
+	headerTimeout = 30 * time.Second
+)
+
+// Proxy passes requests on to an API server as the user of its configuration;
+// headers that impersonate another one are kept. It speaks plain HTTP and is
+// safe for concurrent use.
+type Proxy struct {
+	ctx       context.Context // of Start: what the proxy does ends with it
+	address   string
+	target    *url.URL
+	transport *http.Transport
+	handler   http.Handler
+
+	mu      sync.Mutex
+	server  *server // nil while it is down
+	closed  bool
+	rules   []*Rule
+	seen    []*Request
+	watches map[*Request]context.CancelFunc
+}
+
+// New starts a proxy that is closed when the test is over.
+func New(tb testing.TB, config *rest.Config) *Proxy {
+	tb.Helper()
+	p, err := Start(context.WithoutCancel(tb.Context()), config)
+	if err != nil {
+		tb.Fatal(err)
+	}
+	tb.Cleanup(p.Close)
+	return p
+}
+
+// Start starts a proxy on a free port of this machine. It runs until Close; the
+// end of the context ends every request.
+func Start(ctx context.Context, config *rest.Config) (*Proxy, error) {
+	target, _, err := rest.DefaultServerUrlFor(config)
+	if err != nil {
+		return nil, fmt.Errorf("find the API server: %w", err)
+	}
+	tlsConfig, err := rest.TLSConfigFor(config)
+	if err != nil {
+		return nil, fmt.Errorf("read the credentials: %w", err)
+	}
+	p := &Proxy{
+		ctx: ctx, target: target, watches: map[*Request]context.CancelFunc{},
+		transport: &http.Transport{TLSClientConfig: tlsConfig, MaxIdleConnsPerHost: idlePerHost},
+	}
+	authenticated, err := rest.HTTPWrappersForConfig(config, p.transport)
+	if err != nil {
+		return nil, fmt.Errorf("read the credentials: %w", err)
+	}
+	p.handler = &httputil.ReverseProxy{
+		Transport: authenticated, FlushInterval: -1, ErrorLog: log.New(io.Discard, "", 0),
+		Rewrite:        func(r *httputil.ProxyRequest) { r.SetURL(p.target) },
+		ModifyResponse: p.noteAnswer,
+		ErrorHandler:   func(http.ResponseWriter, *http.Request, error) { panic(http.ErrAbortHandler) },
+	}
+	listener, err := new(net.ListenConfig).Listen(ctx, "tcp", "127.0.0.1:0")
+	if err != nil {
+		return nil, fmt.Errorf("listen: %w", err)
+	}
+	p.address = listener.Addr().String()
+	p.server = serve(ctx, listener, p)
+	return p, nil
+}
+
+// Close drops every connection, and returns when nothing of the proxy is left.
+// It must not be called by a rule.
+func (p *Proxy) Close() {
+	p.Down()
+	p.mu.Lock()
+	p.closed = true
+	p.mu.Unlock()
+	p.transport.CloseIdleConnections()
+}
+
+// URL is where the proxy listens.
+func (p *Proxy) URL() string { return "http://" + p.address }
+
+// WriteKubeconfig writes a file by which clients use the proxy: it needs no
+// credentials.
+func (p *Proxy) WriteKubeconfig(path, namespace string) error {
+	const name = "proxy"
+	config := clientcmdapi.NewConfig()
+	config.Clusters[name] = &clientcmdapi.Cluster{Server: p.URL()}
+	config.Contexts[name] = &clientcmdapi.Context{Cluster: name, Namespace: namespace}
+	config.CurrentContext = name
+	return clientcmd.WriteToFile(*config, path)
+}
+
+// Intercept adds a rule, which is asked after those that were there before. The
+// function that it returns takes the rule away.
+func (p *Proxy) Intercept(rule Rule) (remove func()) {
+	p.mu.Lock()
+	defer p.mu.Unlock()
+	added := &rule
+	p.rules = append(p.rules, added)
+	return func() {
+		p.mu.Lock()
+		defer p.mu.Unlock()
+		p.rules = slices.DeleteFunc(slices.Clone(p.rules), func(r *Rule) bool { return r == added })
+	}
+}
+
+// OnRequest has every request shown to the function before it is passed on.
+func (p *Proxy) OnRequest(look func(*http.Request)) {
+	p.Intercept(func(_ http.ResponseWriter, r *http.Request, _ Request) bool {
+		look(r)
+		return false
+	})
+}
+
+// CutWatches drops the connections of all open watches, and says how many there
+// were.
+func (p *Proxy) CutWatches() int {
+	p.mu.Lock()
+	defer p.mu.Unlock()
+	cut := len(p.watches)
+	for _, cancel := range p.watches {
+		cancel()
+	}
+	clear(p.watches)
+	return cut
+}
+
+// Down drops every connection and refuses new ones, until Up. When it returns
+// no request is under way; it must not be called by a rule.
+func (p *Proxy) Down() {
+	p.mu.Lock()
+	s := p.server
+	p.server = nil
+	p.mu.Unlock()
+	if s != nil {
+		s.stop()
+	}
+}
+
+// Up ends Down: the proxy listens again where it did. Where it is up that does
+// nothing.
+func (p *Proxy) Up() error {
+	p.mu.Lock()
+	defer p.mu.Unlock()
+	if p.closed {
+		return errors.New("the proxy is closed")
+	}
+	if p.server != nil {
+		return nil
+	}
+	listener, err := new(net.ListenConfig).Listen(p.ctx, "tcp", p.address)
+	if err != nil {
+		return fmt.Errorf("listen again: %w", err)
+	}
+	p.server = serve(p.ctx, listener, p)
+	return nil
+}
+
+// Requests returns all requests so far, in the order in which they came.
+func (p *Proxy) Requests() []Request {
+	p.mu.Lock()
+	defer p.mu.Unlock()
+	all := make([]Request, 0, len(p.seen))
+	for _, r := range p.seen {
+		all = append(all, *r)
+	}
+	return all
+}
+
+// Counts says how many requests there were so far, by verb and path:
+// "list /api/v1/namespaces/shop/pods".
+func (p *Proxy) Counts() map[string]int {
+	counts := map[string]int{}
+	for _, r := range p.Requests() {
+		counts[r.Verb+" "+r.Path]++
+	}
+	return counts
+}
+
+// recordKey is where a request's context has what the proxy notes of it.
+type recordKey struct{}
+
+// ServeHTTP asks the rules and then the server.
+func (p *Proxy) ServeHTTP(w http.ResponseWriter, r *http.Request) {
+	what := describe(r)
+	record := &what
+	ctx, cancel := context.WithCancel(context.WithValue(r.Context(), recordKey{}, record))
+	defer cancel()
+	rules := p.begin(record, cancel)
+	defer p.end(record)
+	r = r.WithContext(ctx)
+	for _, rule := range rules {
+		if (*rule)(w, r, what) {
+			return
+		}
+	}
+	p.handler.ServeHTTP(w, r)
+}
+
+func (p *Proxy) begin(record *Request, cancel context.CancelFunc) []*Rule {
+	p.mu.Lock()
+	defer p.mu.Unlock()
+	p.seen = append(p.seen, record)
+	if record.Verb == "watch" {
+		p.watches[record] = cancel
+	}
+	return slices.Clone(p.rules)
+}
+
+func (p *Proxy) end(record *Request) {
+	p.mu.Lock()
+	defer p.mu.Unlock()
+	delete(p.watches, record)
+}
+
+func (p *Proxy) noteAnswer(response *http.Response) error {
+	if record, ok := response.Request.Context().Value(recordKey{}).(*Request); ok {
+		p.mu.Lock()
+		defer p.mu.Unlock()
+		record.Code = response.StatusCode
+	}
+	return nil
+}

@@ -1,0 +1,77 @@
+// Copyright The Ordered Helm Authors
+// SPDX-License-Identifier: Apache-2.0
+
+package fault
+
+import (
+	"net/http"
+	"net/url"
+	"strings"
+)
+
+// Request is a request to an API server in Kubernetes' terms.
+type Request struct {
+	// Verb is get, list, watch, create, update, patch, delete or
+	// deletecollection; of a path that is no resource the HTTP method in small
+	// letters.
+	Verb string
+	// Path is the path of the URL, Query what follows it.
+	Path  string
+	Query url.Values
+	// Group, Resource and Subresource say what kind of object it is about; all
+	// are empty where the path is no resource.
+	Group, Resource, Subresource string
+	// Namespace and Name say which object. The name is empty for a list, the
+	// namespace for what is in none.
+	Namespace, Name string
+	// Code is the HTTP status that the server answered with; 0 while it has not,
+	// and where it was not asked.
+	Code int
+}
+
+// describe reads what a request is about.
+func describe(r *http.Request) Request {
+	d := Request{Verb: strings.ToLower(r.Method), Path: r.URL.Path, Query: r.URL.Query()}
+	parts := strings.Split(strings.Trim(r.URL.Path, "/"), "/")
+	switch {
+	case len(parts) > 2 && parts[0] == "api":
+		parts = parts[2:]
+	case len(parts) > 3 && parts[0] == "apis":
+		d.Group, parts = parts[1], parts[3:]
+	default:
+		return d
+	}
+	if len(parts) > 2 && parts[0] == "namespaces" && !isNamespacePart(parts[2]) {
+		d.Namespace, parts = parts[1], parts[2:]
+	}
+	parts = append(parts, "", "")
+	d.Resource, d.Name, d.Subresource = parts[0], parts[1], parts[2]
+	d.Verb = d.verb(r.Method)
+	return d
+}
+
+// isNamespacePart tells a part of a namespace itself from a resource in it.
+func isNamespacePart(part string) bool { return part == "status" || part == "finalize" }
+
+func (d Request) verb(method string) string {
+	switch method {
+	case http.MethodPost:
+		return "create"
+	case http.MethodPut:
+		return "update"
+	case http.MethodPatch:
+		return "patch"
+	case http.MethodDelete:
+		if d.Name == "" {
+			return "deletecollection"
+		}
+		return "delete"
+	}
+	switch watch := d.Query.Get("watch"); {
+	case watch == "true" || watch == "1":
+		return "watch"
+	case d.Name == "":
+		return "list"
+	}
+	return "get"
+}
