@@ -101,7 +101,7 @@ test-race: ## Run the unit tests with the race detector, in random order
 
 .PHONY: test-e2e
 test-e2e: build stock devcluster ## Run the end-to-end tests, on dev clusters of their own
-	BINARIES=$(BIN) $(GO_TEST) -timeout 20m $(E2E_PACKAGES)
+	BINARIES=$(BIN) $(GO_TEST) -parallel 8 -timeout 20m $(E2E_PACKAGES)
 
 .PHONY: test-parity
 test-parity: build stock devcluster ## Compare bin/helm with bin/stock-helm on the same input

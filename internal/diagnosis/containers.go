@@ -197,7 +197,7 @@ func (w *walk) running(ctx context.Context, at ref, pod *corev1.Pod, b box) {
 	}
 	switch {
 	case b.init && !b.sidecar:
-		f.Reason, f.Message = "Initializing", "init container, still running"+w.since(began)
+		f.Reason, f.Message = "Initializing", "init container, running"+w.since(began)
 	case b.status.Started != nil && !*b.status.Started && b.spec.StartupProbe != nil:
 		f.Message = "running" + w.since(began) + ", but has not passed its startup probe" + probeText(b.spec.StartupProbe)
 	case b.spec.ReadinessProbe != nil:

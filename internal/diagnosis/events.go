@@ -44,7 +44,7 @@ func (w *walk) warnings(ctx context.Context, about ref) []warning {
 	if err != nil {
 		return nil
 	}
-	type sort struct{ reason, container, probe string }
+	type sort struct{ reason, container, detail string }
 	merged := map[sort]warning{}
 	for n := range events {
 		event := &events[n]
@@ -54,8 +54,11 @@ func (w *walk) warnings(ctx context.Context, about ref) []warning {
 		}
 		next := warning{reason: event.Reason, message: event.Message, container: containerOf(event), last: at, count: eventCount(event)}
 		of := sort{reason: next.reason, container: next.container}
-		if next.reason == "Unhealthy" {
-			of.probe = probeOf(next)
+		switch next.reason {
+		case "Unhealthy":
+			of.detail = probeOf(next)
+		case "Failed": // a kubelet tells why a pull failed, and then, in a word, that it did
+			of.detail, _, _ = strings.Cut(next.message, " ")
 		}
 		if known, ok := merged[of]; ok {
 			if known.last.After(at) || known.last.Equal(at) && known.message > next.message {

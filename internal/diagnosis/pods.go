@@ -198,7 +198,7 @@ func (w *walk) working(at ref, pod *corev1.Pod) {
 		}
 		w.add(at, finding{
 			rank: vague, key: "running", log: logOf(pod, c, false),
-			Cause: Cause{Container: c.spec.Name, Reason: "Running", Message: "still running" + w.since(c.status.State.Running.StartedAt)},
+			Cause: Cause{Container: c.spec.Name, Reason: "Running", Message: "it has been running" + w.since(c.status.State.Running.StartedAt)},
 		})
 	}
 }

@@ -224,8 +224,8 @@ func TestPodThatRuns(t *testing.T) {
 			subject: "Pod shop/web",
 			objects: `{kind: Pod, metadata: {name: web}, spec: {initContainers: [{name: first}, {name: second}], containers: [{name: app}]}, status: {phase: Pending, initContainerStatuses: [{name: first, state: {terminated: {exitCode: 0}}}, {name: second, state: {running: {startedAt: "1999-12-31T23:57:00Z"}}}], containerStatuses: [{name: app, state: {waiting: {reason: PodInitializing}}}]}}`,
 			logs:    map[string]string{"shop/web/second": "waiting for db"},
-			want:    []string{"Pod shop/web container second: Initializing: init container, still running for 3m", "| waiting for db"},
-			peek:    []string{"Pod shop/web container second: Initializing: init container, still running"},
+			want:    []string{"Pod shop/web container second: Initializing: init container, running for 3m", "| waiting for db"},
+			peek:    []string{"Pod shop/web container second: Initializing: init container, running"},
 		},
 		"sidecar that does not start holds up the rest": {
 			subject: "Pod shop/web",

@@ -4,6 +4,7 @@
 package readiness
 
 import (
+	"cmp"
 	"fmt"
 	"maps"
 
@@ -52,8 +53,8 @@ func jobStatus(obj *unstructured.Unstructured) Status {
 	if text(obj, "status", "startTime") == "" {
 		return inProgress("JobNotStarted", "not started")
 	}
-	return inProgress("JobRunning", "running, active: %d, succeeded: %d of %d, failed: %d",
-		number(obj, 0, "status", "active"), number(obj, 0, "status", "succeeded"),
+	return inProgress("JobRunning", "active: %d, ready: %d, succeeded: %d of %d, failed: %d",
+		number(obj, 0, "status", "active"), number(obj, 0, "status", "ready"), number(obj, 0, "status", "succeeded"),
 		number(obj, number(obj, 1, "spec", "parallelism"), "spec", "completions"),
 		number(obj, 0, "status", "failed"))
 }
@@ -96,11 +97,20 @@ func byReadyPods(have, want int64) Status {
 func replicationControllerStatus(obj *unstructured.Unstructured) Status {
 	content := maps.Clone(obj.Object)
 	content["apiVersion"], content["kind"] = "apps/v1", "ReplicaSet"
-	verdict := kstatus(&unstructured.Unstructured{Object: content})
+	verdict := replicaSetStatus(&unstructured.Unstructured{Object: content})
 	if verdict.State == Ready {
 		verdict.Message = fmt.Sprintf("available, replicas: %d", number(obj, 0, "status", "replicas"))
 	}
 	return verdict
+}
+
+// replicaSetStatus gives the controller's own words for pods that it cannot
+// create.
+func replicaSetStatus(obj *unstructured.Unstructured) Status {
+	if failure := conditionOf(obj, "ReplicaFailure"); failure.status == conditionTrue {
+		return inProgress(cmp.Or(failure.reason, "ReplicaFailure"), "%s", cmp.Or(failure.message, "pods cannot be created"))
+	}
+	return kstatus(obj)
 }
 
 func apiServiceStatus(obj *unstructured.Unstructured) Status {

@@ -12,6 +12,9 @@ import (
 	"github.com/ordered-helm/helm/internal/annotation"
 )
 
+// ReasonFailureExpression is the Reason of what failed by its own rules.
+const ReasonFailureExpression = "ReadinessFailure"
+
 // Rules are what an object says itself about being ready and having failed
 // (docs/reference.md, "Expressions").
 type Rules struct {
@@ -43,7 +46,7 @@ func (r Rules) Over(base Evaluator) Evaluator {
 // decide puts the rules over the verdict of the base.
 func (r Rules) decide(base Status, status any) Status {
 	if e, holds := firstThatHolds(r.Failure, status); holds {
-		return Status{State: Failed, Reason: "ReadinessFailure", Message: withDetail("the readiness-failure expression "+e.String()+" holds", base)}
+		return Status{State: Failed, Reason: ReasonFailureExpression, Message: withDetail("the readiness-failure expression "+e.String()+" holds", base)}
 	}
 	// With expressions for both sides, they alone decide. With one side left to
 	// the base, what failed for it can never be ready.

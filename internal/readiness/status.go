@@ -62,7 +62,9 @@ func ruleFor(kind schema.GroupKind) func(*unstructured.Unstructured) Status {
 		return observedFirst(statefulSetStatus)
 	case "DaemonSet.apps":
 		return observedFirst(daemonSetStatus)
-	case "ReplicaSet.apps", "PodDisruptionBudget.policy":
+	case "ReplicaSet.apps":
+		return observedFirst(replicaSetStatus)
+	case "PodDisruptionBudget.policy":
 		return observedFirst(kstatus)
 	case "APIService.apiregistration.k8s.io":
 		return apiServiceStatus

@@ -82,7 +82,7 @@ func TestComputeWorkloads(t *testing.T) {
 			status: {observedGeneration: 1, replicas: 1, readyReplicas: 1, availableReplicas: 1, fullyLabeledReplicas: 1}}`, Ready, "", ""},
 		{"replica set stopped by a quota may heal", `{apiVersion: apps/v1, kind: ReplicaSet, metadata: {name: a, generation: 1}, spec: {replicas: 1},
 			status: {observedGeneration: 1, conditions: [{type: ReplicaFailure, status: "True", reason: FailedCreate}]}}`,
-			InProgress, "ReplicaFailure", ""},
+			InProgress, "FailedCreate", "pods cannot be created"},
 		{"replication controller short of pods", `{apiVersion: v1, kind: ReplicationController, metadata: {name: a, generation: 1}, spec: {replicas: 2},
 			status: {observedGeneration: 1, replicas: 2, readyReplicas: 1, availableReplicas: 1, fullyLabeledReplicas: 2}}`, InProgress, "LessAvailable", ""},
 		{"replication controller available", `{apiVersion: v1, kind: ReplicationController, metadata: {name: a, generation: 1}, spec: {replicas: 1},

@@ -50,9 +50,12 @@ func (r *rollout) conclude(f *ResourceFailure, a *await) {
 		f.Remedy = r.remedy(a.resource)
 	case errors.As(a.err, &operation):
 		f.ending = fmt.Sprintf("was not ready when the time of the operation, %s, was over", operation.limit)
-		f.Remedy = "to give it more time, raise --timeout"
+		f.Remedy = "if it only needs more time, raise --timeout"
 	case errors.Is(a.err, context.Canceled):
 		f.ending = "was not ready when the operation was cancelled"
+	}
+	if a.report.Deleted {
+		f.Remedy = ""
 	}
 }
 
@@ -64,7 +67,7 @@ func (r *rollout) remedy(res *sequencer.PlannedResource) string {
 	if r.within(res) == r.limits.operation {
 		text = "raise --timeout, and " + text
 	}
-	return "to give it more time, " + text
+	return "if it only needs more time, " + text
 }
 
 // failure turns what became of the nodes into the error of the operation.

@@ -21,7 +21,7 @@ func databaseFailure() *ResourceFailure {
 			Object: "Pod shop/db-1", Container: "app", Reason: "CrashLoopBackOff", Message: "exited with code 1, restarted 4 times",
 			Log: []string{"connecting", "panic: no such host"}, Count: 3,
 		}},
-		Remedy: "to give it more time, raise --timeout",
+		Remedy: "if it only needs more time, raise --timeout",
 		ending: "was not ready within 10s", Err: errors.New("late"),
 	}
 }
@@ -51,7 +51,7 @@ layer "database" of chart shop:
     Pod shop/db-1 container app: CrashLoopBackOff: exited with code 1, restarted 4 times (the same on 2 more pods)
       | connecting
       | panic: no such host
-    to give it more time, raise --timeout
+    if it only needs more time, raise --timeout
 never started because of that: shop:web, shop`},
 		{"failed for good", "Job/migrate failed: Job has reached the specified backoff limit",
 			&DeployError{Resources: []*ResourceFailure{jobFailure()}, Unfinished: []string{"Pod/a", "Pod/b"}}, `
@@ -66,7 +66,7 @@ layer "database" of chart shop:
     Pod shop/db-1 container app: CrashLoopBackOff: exited with code 1, restarted 4 times (the same on 2 more pods)
       | connecting
       | panic: no such host
-    to give it more time, raise --timeout
+    if it only needs more time, raise --timeout
 
 layer "migration" of chart shop:
   Job/migrate (shop/templates/job.yaml) failed: Job has reached
@@ -113,7 +113,7 @@ func TestDeployErrorForPrograms(t *testing.T) {
 	const want = `{"summary":"Deployment/db was not ready within 10s: Pod shop/db-1 container app: CrashLoopBackOff: exited with code 1, restarted 4 times (the same on 2 more pods)",` +
 		`"resources":[{"resource":"Deployment/db","namespace":"shop","file":"shop/templates/db.yaml","node":"shop:database","state":"InProgress","reason":"LessAvailable","message":"Available: 0/1",` +
 		`"causes":[{"object":"Pod shop/db-1","container":"app","reason":"CrashLoopBackOff","message":"exited with code 1, restarted 4 times","log":["connecting","panic: no such host"],"count":3}],` +
-		`"remedy":"to give it more time, raise --timeout","waitedSeconds":10}],"unfinished":["Pod/a"],"neverStarted":["shop"]}`
+		`"remedy":"if it only needs more time, raise --timeout","waitedSeconds":10}],"unfinished":["Pod/a"],"neverStarted":["shop"]}`
 	if failure != nil || string(got) != want {
 		t.Errorf("got %s, %v\nwant %s", got, failure, want)
 	}

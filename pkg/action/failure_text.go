@@ -8,6 +8,8 @@ import (
 	"errors"
 	"fmt"
 	"strings"
+
+	"github.com/ordered-helm/helm/internal/readiness"
 )
 
 const (
@@ -15,6 +17,8 @@ const (
 	mostInSummary = 5
 	// mostInDetail is how many are written out below it.
 	mostInDetail = 20
+	// longestSummary is how many characters the first line has at most.
+	longestSummary = 300
 )
 
 // Error is Summary, and what is known in detail on the lines after it.
@@ -48,14 +52,22 @@ func (e *DeployError) Error() string {
 
 // Summary says in one line what failed.
 func (e *DeployError) Summary() string {
+	text := []rune(oneLine(e.summary()))
+	if len(text) > longestSummary {
+		return string(text[:longestSummary]) + "…"
+	}
+	return string(text)
+}
+
+func (e *DeployError) summary() string {
 	switch len(e.Resources) {
 	case 0:
 		if e.cause == nil {
 			return "the operation did not finish"
 		}
-		return oneLine(e.cause.Error())
+		return e.cause.Error()
 	case 1:
-		return oneLine(e.Resources[0].Error())
+		return e.Resources[0].Error()
 	}
 	names := make([]string, len(e.Resources))
 	allFailed := true
@@ -70,13 +82,13 @@ func (e *DeployError) Summary() string {
 	case errors.Is(e.cause, context.Canceled):
 		verb = "were waited for when the operation was cancelled"
 	}
-	return oneLine(fmt.Sprintf("%d resources %s: %s", len(names), verb, enumerate(names, mostInSummary)))
+	return fmt.Sprintf("%d resources %s: %s", len(names), verb, enumerate(names, mostInSummary))
 }
 
 // Error says in one line what became of the resource, and why.
 func (f *ResourceFailure) Error() string {
 	why := f.Message
-	if len(f.Causes) > 0 {
+	if len(f.Causes) > 0 && f.Reason != readiness.ReasonFailureExpression {
 		why = f.tell(f.Causes[0])
 	}
 	text := f.subject() + " " + f.ending
@@ -86,16 +98,31 @@ func (f *ResourceFailure) Error() string {
 	return text
 }
 
+// repeated reports that a cause found at the resource itself says what its
+// status says, and more.
+func (f *ResourceFailure) repeated() bool {
+	for _, c := range f.Causes {
+		if c.Object == f.object() && strings.Contains(c.Message, f.Message) {
+			return true
+		}
+	}
+	return false
+}
+
+// object is what causes name the resource.
+func (f *ResourceFailure) object() string {
+	kind, name, _ := strings.Cut(f.Resource, "/")
+	if f.Namespace != "" {
+		return kind + " " + f.Namespace + "/" + name
+	}
+	return kind + " " + name
+}
+
 // tell puts a cause into one line. Where it was found is left out if that is the
 // resource itself, which was named before.
 func (f *ResourceFailure) tell(c Cause) string {
-	kind, name, _ := strings.Cut(f.Resource, "/")
-	own := kind + " " + name
-	if f.Namespace != "" {
-		own = kind + " " + f.Namespace + "/" + name
-	}
 	text := c.String()
-	if rest, found := strings.CutPrefix(text, own); found && c.Object == own {
+	if rest, found := strings.CutPrefix(text, f.object()); found && c.Object == f.object() {
 		return strings.TrimLeft(rest, ": ")
 	}
 	return text
@@ -138,7 +165,7 @@ func (f *ResourceFailure) detail(b *strings.Builder) {
 		fmt.Fprintf(b, "(%s) ", f.File)
 	}
 	b.WriteString(f.ending)
-	if f.Message != "" {
+	if f.Message != "" && !f.repeated() {
 		b.WriteString(": " + indent(f.Message, "    "))
 	}
 	b.WriteString("\n")

@@ -65,7 +65,13 @@ func (i *Install) RunWithContext(ctx context.Context, chrt *chart.Chart, vals ma
 		ctx, cancel = context.WithTimeoutCause(ctx, limits.operation, &timeoutError{limits.operation})
 		defer cancel()
 	}
-	return op.run(ctx, chrt, vals)
+	rel, err := op.run(ctx, chrt, vals)
+	var deploy *DeployError
+	var timeout *timeoutError
+	if err != nil && !errors.As(err, &deploy) && errors.As(context.Cause(ctx), &timeout) && !errors.As(err, &timeout) {
+		err = fmt.Errorf("%w (%w)", timeout, err) // what ended for want of time says so
+	}
+	return rel, err
 }
 
 // clusterGetter avoids a getter that is not nil but holds nothing.

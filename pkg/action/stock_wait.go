@@ -110,7 +110,7 @@ func (w *stockWait) failure(late *readiness.NotReadyError, waited time.Duration)
 		case f.State == string(readiness.Failed), report.Deleted:
 		case timedOut:
 			f.ending = fmt.Sprintf("was not ready within %s", w.timeout)
-			f.Remedy = "to give it more time, raise --timeout"
+			f.Remedy = "if it only needs more time, raise --timeout"
 		default:
 			e.Unfinished = append(e.Unfinished, f.Resource)
 			continue

@@ -72,7 +72,9 @@ func TestFailureOfTheSDK(t *testing.T) {
 
 type printed string
 
-func (p *printed) Printf(format string, values ...any) { *p += printed(fmt.Sprintf(format+"\n", values...)) }
+func (p *printed) Printf(format string, values ...any) {
+	*p += printed(fmt.Sprintf(format+"\n", values...))
+}
 
 // TestEndsOfAnOperation ends operations in every way: when the call returns,
 // nothing of it goes on, and the error says what ended it.
@@ -83,7 +85,7 @@ func TestEndsOfAnOperation(t *testing.T) {
 		is            error
 	}{
 		{"its time is over", "1m", func(i *action.Install) { i.Timeout, i.ReadinessTimeout = time.Second, time.Second }, nil},
-		{"its context ends", "50s", func(i *action.Install) {}, context.Canceled},
+		{"its context ends", "50s", func(*action.Install) {}, context.Canceled},
 	} {
 		t.Run(c.name, func(t *testing.T) {
 			h := newHelm(t)

@@ -77,7 +77,7 @@ func TestDifferences(t *testing.T) {
 				`+   Deployment/web was not ready within 5s: Available: 0/1`,
 				`+     Pod NAMESPACE/web-POD container main: Unhealthy: Readiness probe failed: annotation devcluster/pod is "never"`,
 				`+       | container main of pod NAMESPACE/web-POD`,
-				`+     to give it more time, raise --timeout`,
+				`+     if it only needs more time, raise --timeout`,
 				`- DESCRIPTION: Release "web" failed: context deadline exceeded`,
 				`+ DESCRIPTION: Release "web" failed: Deployment/web was not ready within 5s: Pod NAMESPACE/web-POD container main: Unhealthy: Readiness probe failed: annotation devcluster/pod is "never"`,
 				`-         "description": "Release \"web\" failed: context deadline exceeded",`,
@@ -90,7 +90,7 @@ func TestDifferences(t *testing.T) {
 				`+   Deployment/web was not ready within 5s: Available: 0/1`,
 				`+     Pod NAMESPACE/web-POD container main: Unhealthy: Readiness probe failed: annotation devcluster/pod is "never"`,
 				`+       | container main of pod NAMESPACE/web-POD`,
-				`+     to give it more time, raise --timeout`,
+				`+     if it only needs more time, raise --timeout`,
 			}},
 		{name: "interrupted without a name",
 			steps: []step{

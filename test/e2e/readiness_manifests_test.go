@@ -1,0 +1,156 @@
+// Copyright The Ordered Helm Authors
+// SPDX-License-Identifier: Apache-2.0
+
+package e2e
+
+import (
+	"context"
+	"fmt"
+	"strings"
+	"testing"
+
+	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
+	"k8s.io/apimachinery/pkg/apis/meta/v1/unstructured"
+)
+
+// mainContainer is a pod's spec of one container.
+const mainContainer = `containers: [{name: main, image: "example/app:1.0"}]`
+
+// workload is a manifest of a kind that makes pods, named web.
+type workload struct {
+	kind string
+	// play is what the pods do: their annotations, in YAML's flow style.
+	play string
+	// pod is the pods' spec, by default one container.
+	pod string
+	// spec are further lines of the workload's own.
+	spec []string
+}
+
+func (w workload) manifest() string {
+	if w.pod == "" {
+		w.pod = mainContainer
+	}
+	apiVersion, selector := "apps/v1", "selector: {matchLabels: {app: web}}"
+	switch w.kind {
+	case "Job":
+		apiVersion, selector = "batch/v1", ""
+		if !strings.Contains(w.pod, "restartPolicy") {
+			w.pod += ", restartPolicy: Never"
+		}
+	case "ReplicationController":
+		apiVersion, selector = "v1", "selector: {app: web}"
+	case "StatefulSet":
+		selector += "\n  serviceName: web"
+	}
+	return fmt.Sprintf(`
+apiVersion: %s
+kind: %s
+metadata: {name: web}
+spec:
+  %s
+  template:
+    metadata: {labels: {app: web}, annotations: {%s}}
+    spec: {%s}
+  %s
+`, apiVersion, w.kind, selector, w.play, w.pod, strings.Join(w.spec, "\n  "))
+}
+
+// barePod is a manifest of a pod named web.
+func barePod(play string, spec ...string) string {
+	if len(spec) == 0 {
+		spec = []string{mainContainer}
+	}
+	return fmt.Sprintf("\napiVersion: v1\nkind: Pod\nmetadata: {name: web, labels: {app: web}, annotations: {%s}}\nspec:\n  %s\n",
+		play, strings.Join(spec, "\n  "))
+}
+
+// What pods do, as their annotations.
+const (
+	never     = "devcluster/pod: never"
+	slowly    = "devcluster/after: 1s"
+	crashes   = `devcluster/pod: crash-loop, devcluster/log: "cannot open /data/app.db: permission denied"`
+	noImage   = "devcluster/pod: image-pull-back-off"
+	exitsOnce = `devcluster/pod: fail, devcluster/log: "migration 0007 failed: column exists"`
+)
+
+// hugePod fits on no node.
+const hugePod = `containers: [{name: main, image: "example/app:1.0", resources: {requests: {cpu: "1000"}}}]`
+
+// ownedByRelease makes an object of the cluster one that the release may take.
+const ownedByRelease = `labels: {app.kubernetes.io/managed-by: Helm}, ` +
+	`annotations: {meta.helm.sh/release-name: rel, meta.helm.sh/release-namespace: NAMESPACE}`
+
+// adopted has the resource in the cluster before, ready, as another manifest
+// says; the release then changes it.
+func adopted(manifest string) func(testing.TB, *scene) {
+	return func(tb testing.TB, s *scene) {
+		tb.Helper()
+		object := parse(tb, manifest)
+		object.SetLabels(map[string]string{"app.kubernetes.io/managed-by": "Helm"})
+		object.SetAnnotations(map[string]string{
+			"meta.helm.sh/release-name": "rel", "meta.helm.sh/release-namespace": s.namespace,
+		})
+		if _, err := s.testedAPI().Create(tb.Context(), object, metav1.CreateOptions{}); err != nil {
+			tb.Fatal(err)
+		}
+		settled := func(o *unstructured.Unstructured) bool {
+			return o.GetGeneration() == intAt(o, "status.observedGeneration") &&
+				(intAt(o, "status.readyReplicas") >= 2 || intAt(o, "status.numberReady") >= 3)
+		}
+		if _, err := until(tb.Context(), s.testedAPI(), "web", settled); err != nil {
+			tb.Fatal(err)
+		}
+	}
+}
+
+// withQuota has the namespace hold no pod.
+func withQuota(tb testing.TB, s *scene) {
+	tb.Helper()
+	s.apply(tb, "{apiVersion: v1, kind: ResourceQuota, metadata: {name: none}, spec: {hard: {pods: 0}}}")
+	if _, err := until(tb.Context(), s.api("v1", "ResourceQuota"), "none", has("status.hard.pods", "0")); err != nil {
+		tb.Fatal(err)
+	}
+}
+
+// restricted has the namespace refuse pods that say nothing of their security.
+func restricted(tb testing.TB, s *scene) {
+	tb.Helper()
+	namespaces := s.client.Resource(resourceOf("v1", "Namespace"))
+	patch := `{"metadata":{"labels":{"pod-security.kubernetes.io/enforce":"restricted"}}}`
+	if err := merge(tb.Context(), namespaces, s.namespace, patch); err != nil {
+		tb.Fatal(err)
+	}
+}
+
+// secretThatVanishes is a Secret of the release, deployed after the resource,
+// that is in the cluster at first. It is deleted before the resource's pod,
+// held by a gate, may start.
+func secretThatVanishes(ctx context.Context, s *scene) error {
+	pods := s.api("v1", "Pod")
+	pod, err := untilOne(ctx, pods, atOnce)
+	if err != nil {
+		return err
+	}
+	if err := s.api("v1", "Secret").Delete(ctx, "credentials", metav1.DeleteOptions{}); err != nil {
+		return err
+	}
+	return merge(ctx, pods, pod.GetName(), `{"spec":{"schedulingGates":null}}`)
+}
+
+const (
+	lateSecret   = "---\napiVersion: v1\nkind: Secret\nmetadata: {name: credentials}\nstringData: {password: hunter2}\n"
+	gatedPod     = `schedulingGates: [{name: example.com/hold}], containers: [{name: main, image: "example/app:1.0", envFrom: [{secretRef: {name: credentials}}]}]`
+	presetSecret = "{apiVersion: v1, kind: Secret, metadata: {name: credentials, " + ownedByRelease + "}}"
+)
+
+// createdOncePodWaits is a play that creates an object once a container waits
+// for a reason.
+func createdOncePodWaits(reason, manifest string) func(context.Context, *scene) error {
+	return func(ctx context.Context, s *scene) error {
+		if _, err := untilOne(ctx, s.api("v1", "Pod"), isWaiting(reason)); err != nil {
+			return err
+		}
+		return s.create(ctx, manifest)
+	}
+}
