@@ -20,15 +20,21 @@ type outcome struct {
 // a cluster. It changes the environment: tests that use it are not parallel.
 func runHelm(t *testing.T, args ...string) outcome {
 	t.Helper()
+	isolate(t, "http://127.0.0.1:1") // nothing listens there
+	var stdout, stderr bytes.Buffer
+	code := run(t.Context(), args, &stdout, &stderr)
+	return outcome{code: code, stdout: stdout.String(), stderr: stderr.String()}
+}
+
+// isolate makes the environment one with an empty home and this server.
+func isolate(t *testing.T, server string) {
+	t.Helper()
 	home := t.TempDir()
 	for _, name := range []string{"HOME", "HELM_CACHE_HOME", "HELM_CONFIG_HOME", "HELM_DATA_HOME"} {
 		t.Setenv(name, home)
 	}
 	t.Setenv("KUBECONFIG", filepath.Join(home, "none"))
-	t.Setenv("HELM_KUBEAPISERVER", "http://127.0.0.1:1") // nothing listens there
-	var stdout, stderr bytes.Buffer
-	code := run(t.Context(), args, &stdout, &stderr)
-	return outcome{code: code, stdout: stdout.String(), stderr: stderr.String()}
+	t.Setenv("HELM_KUBEAPISERVER", server)
 }
 
 // writeChart writes a chart's files, by path, into a new folder.

@@ -22,6 +22,7 @@ type chartInput struct {
 	app            *app
 	client         *action.Install
 	values         values.Options
+	output         *formatFlag // nil for a command that prints text alone
 	checkReadiness func() error
 }
 

@@ -10,6 +10,7 @@ import (
 	"helm.sh/helm/v3/pkg/cli/output"
 	"helm.sh/helm/v3/pkg/release"
 
+	"github.com/ordered-helm/helm/internal/record"
 	"github.com/ordered-helm/helm/pkg/action"
 )
 
@@ -27,6 +28,7 @@ type unexplained struct {
 
 func newFailedRelease(rel *release.Release, err error) *failedRelease {
 	var deploy *action.DeployError
+	rel = record.Detach(rel)
 	if errors.As(err, &deploy) {
 		return &failedRelease{rel, deploy}
 	}

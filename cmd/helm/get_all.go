@@ -8,6 +8,7 @@ import (
 	"helm.sh/helm/v3/cmd/helm/require"
 	"helm.sh/helm/v3/pkg/cli/output"
 
+	"github.com/ordered-helm/helm/internal/record"
 	"github.com/ordered-helm/helm/pkg/action"
 )
 
@@ -33,7 +34,7 @@ func newGetAllCmd(a *app) *cobra.Command {
 				return err
 			}
 			if format != "" {
-				return executeTemplate(a.out, format, map[string]any{"Release": rel})
+				return executeTemplate(a.out, format, map[string]any{"Release": record.Detach(rel)})
 			}
 			return output.Table.Write(a.out, &releasePrinter{release: rel, details: true, chart: true})
 		},

@@ -7,11 +7,13 @@ import (
 	"context"
 	"errors"
 	"fmt"
+	"io"
 	"time"
 
 	"github.com/spf13/cobra"
 	"github.com/spf13/pflag"
 	"helm.sh/helm/v3/cmd/helm/require"
+	"helm.sh/helm/v3/pkg/cli/output"
 	"helm.sh/helm/v3/pkg/release"
 
 	"github.com/ordered-helm/helm/pkg/action"
@@ -82,6 +84,7 @@ func newInstallCmd(a *app) *cobra.Command {
 	f.BoolVar(&in.client.HideSecret, "hide-secret", false, "do not print Secrets; only together with --dry-run")
 	addPostRendererFlags(f, &in.client.PostRenderer)
 	out := addOutputFlag(cmd)
+	in.output = out
 	cmd.RunE = func(cmd *cobra.Command, args []string) error {
 		rel, err := a.install(cmd.Context(), in, args)
 		if err != nil {
@@ -150,9 +153,19 @@ func (in *chartInput) run(ctx context.Context, args []string) (*release.Release,
 		return nil, err
 	}
 	ctx, stop := cancelOnSignal(ctx, func() {
-		fmt.Fprintf(in.app.out, "Release %s has been cancelled.\n", in.client.ReleaseName)
+		fmt.Fprintf(in.notices(), "Release %s has been cancelled.\n", in.client.ReleaseName)
 	})
 	defer stop()
 	in.client.OnEvent = in.app.onEvent()
 	return in.client.RunWithContext(ctx, loaded.chart, loaded.values)
+}
+
+// notices is where an operation says that it was cancelled: on standard output as
+// Helm does, unless programs read a result there, or the progress is on stderr.
+func (in *chartInput) notices() io.Writer {
+	forPeople := in.output == nil || in.output.format == output.Table
+	if forPeople && in.client.WaitStrategy != action.WaitStrategyOrdered {
+		return in.app.out
+	}
+	return in.app.errOut
 }

@@ -16,6 +16,8 @@ import (
 	"helm.sh/helm/v3/pkg/cli/output"
 	"helm.sh/helm/v3/pkg/release"
 	"k8s.io/kubectl/pkg/cmd/get"
+
+	"github.com/ordered-helm/helm/internal/record"
 )
 
 // releasePrinter prints a release as install, status and "get all" do.
@@ -28,8 +30,13 @@ type releasePrinter struct {
 	hideNotes   bool
 }
 
-func (p *releasePrinter) WriteJSON(out io.Writer) error { return output.EncodeJSON(out, p.release) }
-func (p *releasePrinter) WriteYAML(out io.Writer) error { return output.EncodeYAML(out, p.release) }
+func (p *releasePrinter) WriteJSON(out io.Writer) error {
+	return output.EncodeJSON(out, record.Detach(p.release))
+}
+
+func (p *releasePrinter) WriteYAML(out io.Writer) error {
+	return output.EncodeYAML(out, record.Detach(p.release))
+}
 
 // WriteTable prints the release for people. All is gathered before anything is
 // written, so that an error leaves no half of it on the screen.

@@ -232,14 +232,14 @@ func (e Expression) Found(status any) string {
 
 // find lists what stands at the path. Null is as if it were not there.
 func (e Expression) find(status any) []reflect.Value {
+	if status == nil {
+		return nil
+	}
 	path := jsonpath.New("readiness").AllowMissingKeys(true)
 	if path.Parse(e.template) != nil {
 		return nil
 	}
-	results, err := path.FindResults(status)
-	if err != nil {
-		return nil // such as an index that the list does not have yet
-	}
+	results := evaluate(path, status)
 	var found []reflect.Value
 	for _, v := range slices.Concat(results...) {
 		for v.IsValid() && (v.Kind() == reflect.Interface || v.Kind() == reflect.Pointer) {
@@ -250,6 +250,23 @@ func (e Expression) find(status any) []reflect.Value {
 		}
 	}
 	return found
+}
+
+// evaluate follows a path, and finds nothing where it leads nowhere: such as an
+// index that the list does not have yet. The library panics on some
+// combinations of path and value, such as a wildcard and nil, and what a cluster
+// says of an object must not bring down an operation.
+func evaluate(path *jsonpath.JSONPath, status any) (results [][]reflect.Value) {
+	defer func() {
+		if recover() != nil {
+			results = nil
+		}
+	}()
+	results, err := path.FindResults(status)
+	if err != nil {
+		return nil
+	}
+	return results
 }
 
 // compare compares one result with the literal, which takes the result's type.

@@ -116,8 +116,10 @@ func TestExpressionHolds(t *testing.T) {
 		})
 	}
 	for _, none := range []any{nil, map[string]any(nil), map[string]any{}, "word", int64(1), []any{}} {
-		if parsed(t, `{.a} != 1`)[0].Holds(none) {
-			t.Errorf("an expression holds of the status %v", none)
+		for _, e := range parsed(t, `{.a} != 1`, `{.a[*]} != 1`, `{.*.a} != 1`, `{[*].a} != 1`, `{[*]} == 2`, `{..a} != 1`) {
+			if e.Holds(none) || e.Found(none) != "" {
+				t.Errorf("%s holds of the status %v, where it finds %s", e, none, e.Found(none))
+			}
 		}
 	}
 }
@@ -126,6 +128,7 @@ func TestFound(t *testing.T) {
 	for text, want := range map[string]string{
 		`phase == x`: `"Running"`, `succeeded == 2`: `1`, `missing == 1`: "", `nothing == 1`: "", `{.nodes[*].name} == c`: `"a", "b"`,
 		`{.nodes[*].disks[*].size} == 9`: `1, 7, 3`, `list == 1`: `[1,2]`, `{..size} == 9`: `1, 7, 3`, `{.list[7]} == 1`: "",
+		`{.nothing[*]} == 1`: "", `{.nothing.*} == 1`: "", `{[*].nothing[*]} == 1`: "",
 	} {
 		if got := parsed(t, text)[0].Found(statusOf(t, status)); got != want {
 			t.Errorf("%s: found %s, want %s", text, got, want)
@@ -189,12 +192,13 @@ func TestBeginsAtStatus(t *testing.T) {
 	}
 }
 
-// FuzzExpression checks that whatever is accepted can be evaluated, says what
-// was written, and is not true of an empty status.
+// FuzzExpression checks that whatever is accepted can be evaluated on any
+// status, says what was written, and holds only where it finds something.
 func FuzzExpression(f *testing.F) {
 	for _, text := range []string{
 		`succeeded==1`, `{.conditions[?(@.type=="Ready")].status} != "True"`, `{.nodes[*].disks[-1:].size} <= 1.5`, `{..a}<b`,
 		`{.a['b','c']} >= 'x'`, `{range .a[*]}{.b}{end} == 1`, `{.a[0:4:2]} > -1`, `{"x"} == x`, `{1} == 1`, `{@} == 1`, `{.list[9223372036854775807]} == 1`,
+		`{[*]} == 1`, `{.nothing[*]} == 1`, `{[0:2]} != ''`, `{[?(@.a=="b")]} == 1`,
 	} {
 		f.Add(text)
 	}
@@ -216,7 +220,10 @@ func FuzzExpression(f *testing.F) {
 		if first := e.Holds(all); first != e.Holds(all) {
 			t.Fatalf("%q is true and false of one status", text)
 		}
-		e.Holds(map[string]any{})
-		e.Found(all)
+		for _, status := range []any{nil, map[string]any(nil), map[string]any{}, "word", int64(1), []any{int64(1), nil, "word"}, all} {
+			if e.Holds(status) && e.Found(status) == "" {
+				t.Fatalf("%q holds of %v, where it finds nothing", text, status)
+			}
+		}
 	})
 }

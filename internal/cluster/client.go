@@ -116,14 +116,24 @@ func (c *Client) Delete(ctx context.Context, list kube.ResourceList, policy meta
 	return errs
 }
 
-// Dynamic returns a client without a rate limit of its own: the server's
-// priority and fairness sees to fairness. Its watches fail promptly.
+// Dynamic returns a client without a rate limit of its own, unless one was
+// asked for: the server's priority and fairness sees to fairness.
 func (c *Client) Dynamic() (dynamic.Interface, error) {
 	config, err := c.unlimited()
 	if err != nil {
 		return nil, err
 	}
-	config.Wrap(func(rt http.RoundTripper) http.RoundTripper { return promptWatches{rt} })
+	return dynamic.NewForConfig(config)
+}
+
+// Observer returns a client like Dynamic's that tells at once when it gets no
+// answer, for those who try again themselves.
+func (c *Client) Observer() (dynamic.Interface, error) {
+	config, err := c.unlimited()
+	if err != nil {
+		return nil, err
+	}
+	config.Wrap(func(rt http.RoundTripper) http.RoundTripper { return promptAnswers{rt} })
 	return dynamic.NewForConfig(config)
 }
 

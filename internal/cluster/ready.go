@@ -62,28 +62,39 @@ func (r *ReadyRules) Of(info *resource.Info) readiness.Evaluator {
 		}
 	}
 	own := *info // the checker may read into it
+	judged := ""
 	return func(ctx context.Context, obj *unstructured.Unstructured) readiness.Status {
 		seen := readiness.Compute(obj)
+		again := obj.GetResourceVersion() != "" && obj.GetResourceVersion() == judged
+		judged = obj.GetResourceVersion()
 		switch {
 		case seen.State == readiness.Failed, seen.State == readiness.Ready && sufficient(obj):
 			return seen
-		case seen.Reason == readiness.ReasonGenerationLags, seen.Reason == readiness.ReasonNotObserved:
+		case !again && (seen.Reason == readiness.ReasonGenerationLags || seen.Reason == readiness.ReasonNotObserved):
+			seen.Recheck = askAgain // by then without regard to what was seen
 			return seen
 		}
-		ready, err := r.checker.IsReady(ctx, &own)
-		switch {
-		case err != nil && !passing(err):
-			return readiness.Status{State: readiness.Failed, Reason: "CheckFailed", Message: err.Error()}
-		case err != nil:
-			return readiness.Status{State: readiness.InProgress, Reason: "CheckFailed", Message: err.Error(), Recheck: askAgain}
-		case ready:
-			return readiness.Status{State: readiness.Ready, Reason: "Ready"}
-		case seen.State == readiness.Ready: // Helm asks for more
-			seen = readiness.Status{Reason: "NotReady", Message: wanted(obj)}
-		}
-		seen.State, seen.Recheck = readiness.InProgress, askAgain
-		return seen
+		return r.ask(ctx, &own, obj, seen)
 	}
+}
+
+// ask has Helm's checker judge an object, of which seen is our own verdict.
+func (r *ReadyRules) ask(ctx context.Context, info *resource.Info, obj *unstructured.Unstructured, seen readiness.Status) readiness.Status {
+	ready, err := r.checker.IsReady(ctx, info)
+	switch {
+	case err == nil && ready:
+		return readiness.Status{State: readiness.Ready, Reason: "Ready"}
+	case apierrors.IsNotFound(err):
+		return readiness.Status{State: readiness.Failed, Reason: "Deleted", Message: "it was deleted while it was waited for: " + err.Error()}
+	case err != nil && !passing(err):
+		return readiness.Status{State: readiness.Failed, Reason: "CheckFailed", Message: err.Error()}
+	case err != nil && ctx.Err() == nil:
+		return readiness.Status{State: readiness.InProgress, Reason: "CheckFailed", Message: err.Error(), Recheck: askAgain}
+	case seen.State == readiness.Ready: // Helm asks for more
+		seen = readiness.Status{Reason: "NotReady", Message: wanted(obj)}
+	}
+	seen.State, seen.Recheck = readiness.InProgress, askAgain
+	return seen
 }
 
 // sufficient tells the kinds that are ready for Helm whenever they are for us.

@@ -14,7 +14,7 @@ type carrier func(*http.Request) (*http.Response, error)
 
 func (c carrier) RoundTrip(r *http.Request) (*http.Response, error) { return c(r) }
 
-func TestPromptWatches(t *testing.T) {
+func TestPromptAnswers(t *testing.T) {
 	other := errors.New("no route to host")
 	for _, c := range []struct {
 		name, url string
@@ -22,7 +22,7 @@ func TestPromptWatches(t *testing.T) {
 	}{
 		{"watch without an answer", "http://api/pods?watch=true", io.EOF, errNoAnswer},
 		{"watch that fails otherwise", "http://api/pods?watch=true", other, other},
-		{"read without an answer, which the client tries again", "http://api/pods/x", io.EOF, io.EOF},
+		{"read without an answer", "http://api/pods/x", io.EOF, errNoAnswer},
 		{"watch that is granted", "http://api/pods?watch=true", nil, nil},
 	} {
 		t.Run(c.name, func(t *testing.T) {
@@ -30,7 +30,7 @@ func TestPromptWatches(t *testing.T) {
 			if err != nil {
 				t.Fatal(err)
 			}
-			answer, err := promptWatches{carrier(func(*http.Request) (*http.Response, error) {
+			answer, err := promptAnswers{carrier(func(*http.Request) (*http.Response, error) {
 				if c.err != nil {
 					return nil, c.err
 				}

@@ -13,6 +13,7 @@ package diagnosis
 import (
 	"context"
 	"fmt"
+	"slices"
 	"strings"
 	"sync"
 	"sync/atomic"
@@ -96,10 +97,8 @@ type Config struct {
 	// written so far, where it comes: `layer "x" of chart y`. It answers "" for
 	// any other object, is called from several goroutines, and may be nil.
 	Later func(kind schema.GroupKind, namespace, name string) string
-	// Secrets are texts that must not be printed: each is masked in messages and
-	// logs, and so is each line of one that has several. What is shorter than six
-	// bytes is not masked.
-	Secrets []string
+	// Masker hides what must not be printed, in messages and logs. May be nil.
+	Masker *Masker
 
 	// Requests is how many requests all calls of Explain together may send; all
 	// calls of Peek together may send as many again. Default DefaultRequests.
@@ -115,7 +114,6 @@ type Config struct {
 // Diagnoser finds causes. Its methods may be called from several goroutines.
 type Diagnoser struct {
 	Config
-	masker  *masker
 	slots   chan struct{}
 	explain atomic.Int64 // requests left to Explain
 	peek    atomic.Int64 // requests left to Peek
@@ -124,7 +122,7 @@ type Diagnoser struct {
 
 // New returns a Diagnoser; one serves a whole operation.
 func New(config Config) *Diagnoser {
-	d := &Diagnoser{Config: config, masker: newMasker(config.Secrets), now: time.Now}
+	d := &Diagnoser{Config: config, now: time.Now}
 	if d.Requests <= 0 {
 		d.Requests = DefaultRequests
 	}
@@ -176,14 +174,15 @@ func (d *Diagnoser) Explain(ctx context.Context, subjects []Subject) [][]Cause {
 
 // Peek is Explain for a subject that is still waited for: without logs, without
 // looking up what the subject refers to, and with no more than three requests.
-// Its messages leave out what changes all the time, such as ages.
+// Its messages leave out what changes all the time, such as ages. What runs as it
+// should has no cause, as that says nothing while one waits.
 func (d *Diagnoser) Peek(ctx context.Context, subject Subject) []Cause {
 	ctx, cancel := context.WithTimeout(ctx, d.Timeout)
 	defer cancel()
 	s := newSession(d, &d.peek)
 	s.own.Store(peekRequests)
 	w := &walk{session: s, subject: subject, brief: true}
-	return d.causes(w.explain(ctx))
+	return d.causes(slices.DeleteFunc(w.explain(ctx), func(f finding) bool { return f.key == asItShould }))
 }
 
 // forEach calls do for 0 to n-1, in this order on a few goroutines, and returns

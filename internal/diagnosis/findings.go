@@ -128,5 +128,5 @@ func sameLine(text string, d *Diagnoser) func(string) bool {
 
 // printable makes one line of a text, without secrets.
 func (d *Diagnoser) printable(text string) string {
-	return strings.Join(strings.Fields(d.masker.mask(clean(text))), " ")
+	return strings.Join(strings.Fields(d.Masker.Mask(clean(text))), " ")
 }

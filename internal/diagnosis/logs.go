@@ -63,7 +63,7 @@ func (s *session) readLog(ctx context.Context, source logSource) []string {
 // masked before anything is split or cut, as part of one would not be recognised.
 func (d *Diagnoser) lines(text string, limit int) []string {
 	var lines []string
-	for line := range strings.SplitSeq(d.masker.mask(clean(text)), "\n") {
+	for line := range strings.SplitSeq(d.Masker.Mask(clean(text)), "\n") {
 		if line = strings.TrimRight(line, " "); line != "" {
 			lines = append(lines, cut(line, maxLogLine))
 		}

@@ -18,13 +18,16 @@ const (
 	minSecret = 6
 )
 
-// masker hides secrets in texts.
-type masker struct {
+// Masker hides secrets in texts. It is safe for concurrent use; a nil one hides
+// nothing.
+type Masker struct {
 	secrets []string // the longer ones first
 }
 
-func newMasker(secrets []string) *masker {
-	m := &masker{}
+// NewMasker returns a masker of these texts, and of each line of one that has
+// several. What is shorter than six bytes is not masked.
+func NewMasker(secrets []string) *Masker {
+	m := &Masker{}
 	for _, secret := range secrets {
 		whole := clean(secret)
 		for _, text := range append(strings.Split(whole, "\n"), whole) {
@@ -40,11 +43,35 @@ func newMasker(secrets []string) *masker {
 	return m
 }
 
-// mask hides the secrets in a text that went through clean. Each stretch that
-// secrets cover becomes one row of stars, so that nothing shows through where
-// they overlap. The text may be a piece of a longer one: the rest of a secret at
-// its start and the beginning of one at its end are hidden too.
-func (m *masker) mask(text string) string {
+// Mask hides the secrets in a text. Each stretch that secrets cover becomes one
+// row of stars, so that nothing shows through where they overlap. The text may
+// be a piece of a longer one: the rest of a secret at its start and the
+// beginning of one at its end are hidden too. A text with a secret also loses
+// what a terminal would act upon; any other is returned as it is.
+func (m *Masker) Mask(text string) string {
+	if m == nil || len(m.secrets) == 0 {
+		return text
+	}
+	cleaned := clean(text)
+	spans := m.spans(cleaned)
+	if len(spans) == 0 {
+		return text
+	}
+	var out strings.Builder
+	end := -1
+	for _, span := range spans {
+		if span[0] > end {
+			out.WriteString(cleaned[max(end, 0):span[0]])
+			out.WriteString(masked)
+		}
+		end = max(end, span[1])
+	}
+	out.WriteString(cleaned[end:])
+	return out.String()
+}
+
+// spans lists from where to where secrets are, in the order of their beginnings.
+func (m *Masker) spans(text string) [][2]int {
 	var spans [][2]int
 	for _, secret := range m.secrets {
 		for from := 0; ; {
@@ -62,21 +89,8 @@ func (m *masker) mask(text string) string {
 			spans = append(spans, [2]int{len(text) - n, len(text)})
 		}
 	}
-	if spans == nil {
-		return text
-	}
 	slices.SortFunc(spans, func(a, b [2]int) int { return cmp.Compare(a[0], b[0]) })
-	var out strings.Builder
-	end := -1
-	for _, span := range spans {
-		if span[0] > end {
-			out.WriteString(text[max(end, 0):span[0]])
-			out.WriteString(masked)
-		}
-		end = max(end, span[1])
-	}
-	out.WriteString(text[end:])
-	return out.String()
+	return spans
 }
 
 // overlap is the length of the longest end of a that b begins with, 0 where that

@@ -31,10 +31,22 @@ func TestMask(t *testing.T) {
 		"none":                     {nil, "hunter22", "hunter22"},
 	} {
 		t.Run(name, func(t *testing.T) {
-			if got := newMasker(c.secrets).mask(clean(c.text)); got != c.want {
-				t.Errorf("got %q, want %q", got, c.want)
+			for _, text := range []string{c.text, clean(c.text)} {
+				if got := NewMasker(c.secrets).Mask(text); got != c.want {
+					t.Errorf("got %q, want %q", got, c.want)
+				}
 			}
 		})
+	}
+}
+
+func TestTextWithoutSecretsStaysAsItIs(t *testing.T) {
+	const text = "\x1b[31ma\r\n\tb\xff"
+	var none *Masker
+	for _, m := range []*Masker{none, NewMasker(nil), NewMasker([]string{"hunter22"})} {
+		if got := m.Mask(text); got != text {
+			t.Errorf("got %q", got)
+		}
 	}
 }
 
@@ -67,7 +79,7 @@ func TestCutIsOnARune(t *testing.T) {
 }
 
 func TestLogLinesAreMaskedBeforeTheyAreCut(t *testing.T) {
-	d := New(Config{Secrets: []string{"hunter22-and-more"}})
+	d := New(Config{Masker: NewMasker([]string{"hunter22-and-more"})})
 	long := strings.Repeat("ü", maxLogLine-4)
 	got := d.lines("first\nlast but one\n"+long+"hunter22-and-more\n\n", 2)
 	if want := []string{"last but one", long + "****…"}; !slices.Equal(got, want) {
@@ -83,8 +95,8 @@ func FuzzMask(f *testing.F) {
 	f.Add("aaaaaa", "aaaaaaa", "aaaaaaaaaaaaaa")
 	f.Add("a\nsecret", "\x1b[31msecret", "secretsecret")
 	f.Fuzz(func(t *testing.T, one, other, text string) {
-		m := newMasker([]string{one, other})
-		for _, piece := range strings.Split(m.mask(clean(text)), masked) {
+		m := NewMasker([]string{one, other})
+		for _, piece := range strings.Split(clean(m.Mask(text)), masked) {
 			for _, secret := range m.secrets {
 				if strings.Contains(piece, secret) {
 					t.Errorf("%q shows %q", text, secret)

@@ -190,6 +190,9 @@ func (w *walk) gates(at ref, pod *corev1.Pod) {
 	w.add(at, finding{rank: vague, key: message, Cause: Cause{Reason: orText(condition.Reason, "NotReady"), Message: message}})
 }
 
+// asItShould is the key of what is found where nothing is wrong.
+const asItShould = "runs as it should"
+
 // working reports the pod of a Job that runs as it should.
 func (w *walk) working(at ref, pod *corev1.Pod) {
 	for _, c := range boxesOf(pod) {
@@ -197,7 +200,7 @@ func (w *walk) working(at ref, pod *corev1.Pod) {
 			continue
 		}
 		w.add(at, finding{
-			rank: vague, key: "running", log: logOf(pod, c, false),
+			rank: vague, key: asItShould, log: logOf(pod, c, false),
 			Cause: Cause{Container: c.spec.Name, Reason: "Running", Message: "it has been running" + w.since(c.status.State.Running.StartedAt)},
 		})
 	}

@@ -11,6 +11,7 @@ import (
 	"sync"
 	"time"
 	"unicode"
+	"unicode/utf8"
 
 	"github.com/ordered-helm/helm/pkg/action"
 )
@@ -33,22 +34,29 @@ func NewPlain(w io.Writer, start time.Time) *Plain {
 
 // Event prints an event, unless it says nothing that was not printed before.
 func (p *Plain) Event(e action.Event) {
-	if e.Type == action.EventWarning {
+	if isWarning(e.Type) {
 		p.Warning(e)
 		return
 	}
 	text := describe(e)
 	at := max(e.Time.Sub(p.start), 0) // an event without a time is as old as the operation
-	p.print(strings.Join([]string{e.Node, e.Resource, e.Hook}, "\x00"), text, fmt.Sprintf("%7.1fs  %s", at.Seconds(), text))
+	p.print(strings.Join([]string{e.Node, e.Namespace, e.Resource, e.Hook}, "\x00"), text, fmt.Sprintf("%7.1fs  %s", at.Seconds(), text))
 }
 
-// Warning prints an event that is a warning and leaves out any other.
+// Warning prints an event that is a warning and leaves out any other. A warning
+// is printed once, and how the cluster can be observed whenever that changes.
 func (p *Plain) Warning(e action.Event) {
-	if e.Type != action.EventWarning {
-		return
-	}
 	text := "WARNING: " + oneLine(explain(e))
-	p.print(text, text, text)
+	switch e.Type {
+	case action.EventWarning:
+		p.print(text, text, text)
+	case action.EventObserving:
+		p.print(string(e.Type), text, text)
+	}
+}
+
+func isWarning(t action.EventType) bool {
+	return t == action.EventWarning || t == action.EventObserving
 }
 
 // print writes a line unless the one before about the same subject said the
@@ -60,13 +68,13 @@ func (p *Plain) print(subject, text, line string) {
 		return
 	}
 	p.last[subject] = text
-	_, _ = io.WriteString(p.w, line+"\n")
+	_, _ = io.WriteString(p.w, cut(line)+"\n")
 }
 
 // describe puts an event into words: what it is about, what happened to it, and
 // why.
 func describe(e action.Event) string {
-	words := make([]string, 0, 4)
+	words := make([]string, 0, 5)
 	for _, subject := range []string{e.Node, e.Resource} {
 		if subject != "" {
 			words = append(words, subject)
@@ -74,6 +82,9 @@ func describe(e action.Event) string {
 	}
 	if e.Hook != "" {
 		words = append(words, "hook "+e.Hook)
+	}
+	if e.Namespace != "" {
+		words = append(words, "in namespace "+e.Namespace)
 	}
 	why := explain(e)
 	if why == "" || !speaksForItself(e.Type) {
@@ -146,4 +157,13 @@ func oneLine(s string) string {
 	return strings.Join(strings.FieldsFunc(s, func(r rune) bool {
 		return unicode.IsSpace(r) || unicode.IsControl(r)
 	}), " ")
+}
+
+// cut shortens a line that would fill the screen.
+func cut(line string) string {
+	const most = 1000 // characters
+	if utf8.RuneCountInString(line) <= most {
+		return line
+	}
+	return string([]rune(line)[:most-1]) + "…"
 }

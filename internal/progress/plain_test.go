@@ -51,6 +51,18 @@ func TestEvent(t *testing.T) {
 			"    0.0s  shop failed: a b [31mc d\n"},
 		{"warning", action.Event{Time: at(time.Minute), Type: action.EventWarning, Message: "two\nlines"},
 			"WARNING: two lines\n"},
+		{"observing", action.Event{Time: at(time.Minute), Type: action.EventObserving, Message: "the API does not\nanswer"},
+			"WARNING: the API does not answer\n"},
+		{"resource of another namespace", action.Event{Time: at(0), Type: action.EventResourceChanged, Node: "shop:web", Namespace: "other", Resource: "Pod/x", Message: "InProgress: 1 of 2"},
+			"    0.0s  shop:web Pod/x in namespace other: InProgress: 1 of 2\n"},
+		{"hook of another namespace", action.Event{Time: at(0), Type: action.EventHookDone, Namespace: "other", Hook: "Job/migrate"},
+			"    0.0s  hook Job/migrate in namespace other done\n"},
+		{"a line of 1,000 characters", action.Event{Type: action.EventWarning, Message: strings.Repeat("ü", 991)},
+			"WARNING: " + strings.Repeat("ü", 991) + "\n"},
+		{"a longer warning", action.Event{Type: action.EventWarning, Message: strings.Repeat("ü", 992)},
+			"WARNING: " + strings.Repeat("ü", 990) + "…\n"},
+		{"a longer event", action.Event{Time: at(0), Type: action.EventWaiting, Message: strings.Repeat("x", 2000)},
+			"    0.0s  " + strings.Repeat("x", 989) + "…\n"},
 	}
 	for _, tt := range tests {
 		t.Run(tt.name, func(t *testing.T) {
@@ -73,6 +85,40 @@ func TestNothingIsRepeated(t *testing.T) {
 	}
 	if got := strings.Count(out.String(), "\n"); got != 2 {
 		t.Errorf("%d lines:\n%s", got, &out)
+	}
+}
+
+func TestTheSameElsewhereIsNoRepetition(t *testing.T) {
+	var out bytes.Buffer
+	p := NewPlain(&out, time.Now())
+	for range 2 {
+		for _, namespace := range []string{"", "other"} {
+			p.Event(action.Event{Type: action.EventResourceChanged, Namespace: namespace, Resource: "Pod/a", Message: "pending"})
+		}
+	}
+	if got, want := out.String(), "    0.0s  Pod/a: pending\n    0.0s  Pod/a in namespace other: pending\n"; got != want {
+		t.Errorf("got  %q\nwant %q", got, want)
+	}
+}
+
+func TestEveryOutageIsAnnounced(t *testing.T) {
+	const lost, back = "the API does not answer", "the API answers again"
+	for name, show := range map[string]func(*Plain, action.Event){"Event": (*Plain).Event, "Warning": (*Plain).Warning} {
+		t.Run(name, func(t *testing.T) {
+			var out bytes.Buffer
+			p := NewPlain(&out, time.Now())
+			for _, message := range []string{lost, lost, back, lost, back, back} {
+				show(p, action.Event{Type: action.EventObserving, Message: message})
+				show(p, action.Event{Type: action.EventWarning, Message: "beware"})
+			}
+			var want strings.Builder
+			for _, message := range []string{lost, "beware", back, lost, back} {
+				fmt.Fprintf(&want, "WARNING: %s\n", message)
+			}
+			if out.String() != want.String() {
+				t.Errorf("got:\n%swant:\n%s", &out, &want)
+			}
+		})
 	}
 }
 

@@ -169,6 +169,7 @@ func TestTroubleIsPartOfTheError(t *testing.T) {
 	inBubble(t, func(b *bench) {
 		w := b.expectOne("a")
 		b.api.refuse("watch", http.StatusInternalServerError)
+		b.api.refuse("get", http.StatusInternalServerError)
 		b.api.cutWatches()
 		time.Sleep(time.Second)
 		b.tracker.Close()

@@ -39,15 +39,13 @@ func (g *Group) read(ctx context.Context) error {
 // readUntilAnswered tries until the API answers or nobody waits any more.
 func (s *stream) readUntilAnswered(ctx context.Context, names []string) (map[string]reading, error) {
 	pause := retryPause()
+	var trouble firstRead
+	defer func() { trouble.end(s) }()
 	for {
 		readings, err := s.reader.read(ctx, names)
-		s.tracker.mu.Lock()
-		if err != nil && ctx.Err() == nil {
-			s.tracker.notify(s.notice(NoticeUnreachable, err))
-		} else if err == nil {
-			s.tracker.notify(s.notice(NoticeReachable, nil))
+		if ctx.Err() == nil {
+			trouble.note(s, err)
 		}
-		s.tracker.mu.Unlock()
 		if err == nil {
 			return readings, nil
 		}
@@ -61,5 +59,41 @@ func (s *stream) readUntilAnswered(ctx context.Context, names []string) (map[str
 			retry.Stop()
 			return nil, s.tracker.end(ctx)
 		}
+	}
+}
+
+// firstRead is whether a first reading counts as trouble of its stream.
+type firstRead struct{ failing bool }
+
+// note takes the outcome of an attempt.
+func (f *firstRead) note(s *stream, err error) {
+	s.tracker.mu.Lock()
+	defer s.tracker.mu.Unlock()
+	if err == nil {
+		f.clear(s)
+		s.tracker.notify(s.notice(NoticeReachable, nil))
+		return
+	}
+	isFirst := !s.tracker.isLost()
+	if !f.failing {
+		f.failing = true
+		s.firstReads++
+	}
+	if isFirst {
+		s.tracker.notify(s.notice(NoticeUnreachable, err))
+	}
+}
+
+// end is for when nobody reads any more.
+func (f *firstRead) end(s *stream) {
+	s.tracker.mu.Lock()
+	defer s.tracker.mu.Unlock()
+	f.clear(s)
+}
+
+func (f *firstRead) clear(s *stream) {
+	if f.failing {
+		f.failing = false
+		s.firstReads--
 	}
 }

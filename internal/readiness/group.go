@@ -22,7 +22,7 @@ type Group struct {
 	index   map[objectKey]*item
 	// changed holds a signal when there is something new.
 	changed chan struct{}
-	limit   Limit
+	options Options
 	// news are the items with something new; guarded by the tracker's mu.
 	news []*item
 }
@@ -49,14 +49,27 @@ func (g *Group) Applied(obj *unstructured.Unstructured) error {
 	return nil
 }
 
-// Within sets how long Wait may take; without it, only the context says.
-func (g *Group) Within(limit Limit) { g.limit = limit }
+// Options say how a group waits.
+type Options struct {
+	// Since is when the time began that targets have by their Within.
+	Since time.Time
+	// ToTheEnd follows every target to its own end. Otherwise the first one that
+	// fails for good ends the waiting.
+	ToTheEnd bool
+	// Hold, if not nil, keeps the group from ending well before it is closed:
+	// what was ready must be so then.
+	Hold <-chan struct{}
+}
+
+// Set sets the options for Wait.
+func (g *Group) Set(options Options) { g.options = options }
 
 // Wait returns when every target is ready at the same time, when one has failed
-// for good, when the limit has run out, or when the context ends; in all but the
-// first case with a *NotReadyError. A Job or Pod that has run to its end stays ready, even when it
-// is deleted then. The reports are always complete and in the order of the
-// targets. Targets that Applied never named are read first.
+// for good, when all that are not ready are out of time, or when the context
+// ends; in all but the first case with a *NotReadyError. A Job or Pod that has
+// run to its end stays ready, even when it is deleted then. The reports are
+// always complete and in the order of the targets. Targets that Applied never
+// named are read first.
 //
 // OnChange, if not nil, is called for the first verdict on each target and for
 // each one that reads differently from the one before, in order and in the
@@ -72,7 +85,14 @@ func (g *Group) Wait(ctx context.Context, onChange func(Report)) ([]Report, erro
 			return g.conclude(err)
 		}
 		g.follow()
+		if g.expire(ctx) {
+			continue
+		}
 		if err := g.sleep(ctx); err != nil {
+			g.lookAtTheEnd(ctx, onChange)
+			if over, nothing := g.outcome(); over && nothing == nil {
+				err = nil
+			}
 			return g.conclude(err)
 		}
 	}
@@ -104,6 +124,9 @@ func (g *Group) wake(i *item) {
 // by now.
 func (g *Group) evaluate(ctx context.Context, onChange func(Report)) {
 	for _, n := range g.takeNews() {
+		if n.item.expired {
+			continue
+		}
 		for _, o := range n.queue {
 			g.observe(ctx, n.item, o, onChange)
 			if n.item.report.Status.State == Failed {
@@ -112,7 +135,7 @@ func (g *Group) evaluate(ctx context.Context, onChange func(Report)) {
 		}
 	}
 	for _, i := range g.items {
-		if i.recheckDue() {
+		if i.recheckDue() && !i.expired {
 			g.observe(ctx, i, observation{object: i.report.Object}, onChange)
 		}
 	}
@@ -148,20 +171,44 @@ func (g *Group) takeNews() []delivery {
 func (g *Group) outcome() (over bool, err error) {
 	g.tracker.mu.Lock()
 	defer g.tracker.mu.Unlock()
-	allReady := true
+	var failed, denied, late error
+	open := false
 	for _, i := range g.items {
-		switch i.report.Status.State {
-		case Ready:
-			continue
-		case Failed:
-			return true, ErrFailed
-		}
-		allReady = false
-		if err == nil {
-			err = i.denied
+		switch {
+		case i.report.Status.State == Failed:
+			failed = ErrFailed
+		case i.expired && late == nil:
+			late = &TimeoutError{Within: i.target.Within}
+		case i.isOpen():
+			open = true
+			if denied == nil {
+				denied = i.denied
+			}
 		}
 	}
-	return allReady || err != nil, err
+	switch {
+	case failed != nil && (!open || !g.options.ToTheEnd):
+		return true, failed
+	case denied != nil:
+		return true, denied
+	case open:
+		return false, nil
+	case late != nil:
+		return true, late
+	}
+	return !g.isHeld(), nil
+}
+
+func (g *Group) isHeld() bool {
+	if g.options.Hold == nil {
+		return false
+	}
+	select {
+	case <-g.options.Hold:
+		return false
+	default:
+		return true
+	}
 }
 
 // follow has the streams run for the targets that are not ready.
@@ -201,11 +248,16 @@ func (g *Group) byStream(pick func(*item) bool) []share {
 
 // sleep waits for news, or for the time of the next recheck.
 func (g *Group) sleep(ctx context.Context) error {
-	limit, stop, err := g.limitTimer()
-	if err != nil {
-		return err
+	var limit <-chan time.Time
+	if next, found := g.nextLimit(); found {
+		timer := time.NewTimer(next)
+		defer timer.Stop()
+		limit = timer.C
 	}
-	defer stop()
+	var released <-chan struct{}
+	if g.isHeld() {
+		released = g.options.Hold
+	}
 	var recheck <-chan time.Time
 	if next := g.nextRecheck(); !next.IsZero() {
 		timer := time.NewTimer(time.Until(next))
@@ -218,6 +270,8 @@ func (g *Group) sleep(ctx context.Context) error {
 	case <-recheck:
 		return nil
 	case <-limit:
+		return nil
+	case <-released:
 		return nil
 	case <-ctx.Done():
 		return context.Cause(ctx)
@@ -243,7 +297,7 @@ func (g *Group) conclude(cause error) ([]Report, error) {
 	for _, i := range g.items {
 		report := g.complete(i)
 		reports = append(reports, report)
-		if report.Status.State != Ready {
+		if report.Status.State != Ready || report.Expired > 0 {
 			open = append(open, report)
 		}
 	}

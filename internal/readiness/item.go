@@ -61,8 +61,14 @@ type item struct {
 	report    Report
 	reported  bool
 	recheckAt time.Time // when to judge again without news; zero for never
-	uid       types.UID
-	finished  bool // no later version of the object with this uid changes the verdict
+	looked    bool      // read once more because its time was over
+	expired   bool      // given up for want of time
+	// reopened is when it stopped being ready; blindReopened is the stream's
+	// unobserved time then, negative until it was asked for.
+	reopened      time.Time
+	blindReopened time.Duration
+	uid           types.UID
+	finished      bool // no later version of the object with this uid changes the verdict
 }
 
 func newItem(g *Group, target Target, judge verdict) *item {
@@ -162,6 +168,9 @@ func (i *item) rule(verdict Status, previous Report) bool {
 	}
 	if previous.Status.State != verdict.State || !i.reported {
 		i.report.Since = time.Now()
+	}
+	if previous.Status.State == Ready && verdict.State != Ready {
+		i.reopened, i.blindReopened, i.looked = time.Now(), -1, false
 	}
 	news := !i.reported || !sameNews(previous, i.report)
 	i.reported = true

@@ -4,61 +4,144 @@
 package readiness
 
 import (
+	"context"
+	"errors"
 	"fmt"
 	"time"
 )
 
-// blindCheck is how often a limit is looked at again while its clock stands
-// still because nothing can be observed.
-const blindCheck = 100 * time.Millisecond
+const (
+	// blindCheck is how often a limit is looked at again while its clock stands
+	// still because nothing can be observed.
+	blindCheck = 100 * time.Millisecond
+	// lastLook is how long reading what is out of time may take: a watch that
+	// tells nothing must not make something late that is ready.
+	lastLook = 2 * time.Second
+)
 
-// Limit is how long a group may take. Time in which the API could not be
-// reached does not count.
-type Limit struct {
-	// Within is the time from Since; 0 is no limit.
-	Within time.Duration
-	// Since is when the time began.
-	Since time.Time
-}
-
-// TimeoutError is the cause of a NotReadyError when a Limit ran out.
+// TimeoutError is the cause of a NotReadyError when targets ran out of their
+// own time.
 type TimeoutError struct {
-	// Within is the time that the limit gave.
+	// Within is the time that the first of them had.
 	Within time.Duration
 }
 
 func (e *TimeoutError) Error() string { return fmt.Sprintf("not ready within %s", e.Within) }
 
-// left is the time that the limit still gives, and when to look again at the
-// latest.
-func (g *Group) left() (left, next time.Duration) {
+// left is the time that an item still has, and whether its clock stands still
+// because it cannot be observed. Time in which the API could not be reached does
+// not count; what was ready and is not any more has its whole time again. The
+// caller holds the tracker's mu.
+func (i *item) left(now time.Time) (left time.Duration, blind bool) {
+	since, blindBefore := i.group.options.Since, i.blindAt
+	if i.reopened.After(since) {
+		since = i.reopened
+		if i.blindReopened < 0 {
+			i.blindReopened = i.stream.unobserved(now)
+		}
+		blindBefore = i.blindReopened
+	}
+	left = i.target.Within - now.Sub(since)
+	if i.attached {
+		left += i.stream.unobserved(now) - blindBefore
+		blind = !i.stream.blindSince.IsZero()
+	}
+	return left, blind
+}
+
+// isOpen reports an item that may still become ready.
+func (i *item) isOpen() bool {
+	return !i.expired && i.report.Status.State != Ready && i.report.Status.State != Failed
+}
+
+// nextLimit says after what time a limit has to be looked at; false if there is
+// none.
+func (g *Group) nextLimit() (next time.Duration, found bool) {
 	g.tracker.mu.Lock()
 	defer g.tracker.mu.Unlock()
 	now := time.Now()
-	var unobserved time.Duration
-	blind := false
 	for _, i := range g.items {
-		if i.attached && i.report.Status.State != Ready {
-			unobserved = max(unobserved, i.stream.unobserved(now)-i.blindAt)
-			blind = blind || !i.stream.blindSince.IsZero()
+		if i.target.Within <= 0 || !i.isOpen() {
+			continue
+		}
+		left, blind := i.left(now)
+		if blind {
+			left = max(left, blindCheck)
+		}
+		if !found || left < next {
+			next, found = left, true
 		}
 	}
-	left = g.limit.Within - now.Sub(g.limit.Since) + unobserved
-	if blind {
-		return left, max(left, blindCheck)
-	}
-	return left, left
+	return next, found
 }
 
-// limitTimer says when the limit has to be looked at; nil without one.
-func (g *Group) limitTimer() (<-chan time.Time, func(), error) {
-	if g.limit.Within <= 0 {
-		return nil, func() {}, nil
+// expire gives up what is out of time, each after a last look at it. It reports
+// false when nothing was.
+func (g *Group) expire(ctx context.Context) bool {
+	var unseen []*item
+	expired := false
+	g.tracker.mu.Lock()
+	now := time.Now()
+	for _, i := range g.items {
+		if i.target.Within <= 0 || !i.isOpen() {
+			continue
+		}
+		if left, _ := i.left(now); left > 0 {
+			continue
+		}
+		if !i.looked {
+			i.looked = true
+			unseen = append(unseen, i)
+			continue
+		}
+		i.expired, i.report.Expired, expired = true, i.target.Within, true
 	}
-	left, next := g.left()
-	if left <= 0 {
-		return nil, nil, &TimeoutError{Within: g.limit.Within}
+	g.tracker.mu.Unlock()
+	if len(unseen) > 0 {
+		g.look(ctx, unseen)
 	}
-	timer := time.NewTimer(next)
-	return timer.C, func() { timer.Stop() }, nil
+	return expired || len(unseen) > 0
+}
+
+// look reads items now, whatever their watch tells.
+func (g *Group) look(ctx context.Context, items []*item) {
+	ctx, cancel := context.WithTimeout(ctx, lastLook)
+	defer cancel()
+	g.tracker.mu.Lock()
+	parts := g.byStream(func(i *item) bool { return i.attached && containsItem(items, i) })
+	g.tracker.mu.Unlock()
+	for _, part := range parts {
+		names := make([]string, 0, len(part.items))
+		for _, i := range part.items {
+			names = append(names, i.target.Name)
+		}
+		part.stream.look(ctx, names)
+	}
+}
+
+func containsItem(items []*item, wanted *item) bool {
+	for _, i := range items {
+		if i == wanted {
+			return true
+		}
+	}
+	return false
+}
+
+// lookAtTheEnd reads what is still open when the time of the whole operation is
+// over.
+func (g *Group) lookAtTheEnd(ctx context.Context, onChange func(Report)) {
+	if !errors.Is(ctx.Err(), context.DeadlineExceeded) {
+		return
+	}
+	ctx, cancel := context.WithTimeout(context.WithoutCancel(ctx), lastLook)
+	defer cancel()
+	var open []*item
+	for _, i := range g.items {
+		if i.isOpen() {
+			open = append(open, i)
+		}
+	}
+	g.look(ctx, open)
+	g.evaluate(ctx, onChange)
 }

@@ -15,12 +15,17 @@ import (
 func (b *bench) expectLimited(name string) *waiting {
 	b.Helper()
 	obj := b.deployment(name, false)
-	g := b.tracker.Expect(targetOf(deployments, obj))
+	g := b.tracker.Expect(within(targetOf(deployments, obj), 10*time.Second))
 	b.write(g, deployments, obj)
-	g.Within(Limit{Within: 10 * time.Second, Since: time.Now()})
+	g.Set(Options{Since: time.Now()})
 	w := b.wait(g)
 	b.expectWaiting(w)
 	return w
+}
+
+func within(t Target, limit time.Duration) Target {
+	t.Within = limit
+	return t
 }
 
 func (b *bench) expectTimeout(w *waiting, began time.Time, took time.Duration) {
@@ -49,9 +54,9 @@ func TestLimit(t *testing.T) {
 func TestLimitCountsFromItsBeginning(t *testing.T) {
 	inBubble(t, func(b *bench) {
 		obj := b.deployment("a", false)
-		g := b.tracker.Expect(targetOf(deployments, obj))
+		g := b.tracker.Expect(within(targetOf(deployments, obj), 10*time.Second))
 		b.write(g, deployments, obj)
-		g.Within(Limit{Within: 10 * time.Second, Since: time.Now().Add(-11 * time.Second)})
+		g.Set(Options{Since: time.Now().Add(-11 * time.Second)})
 		b.expectTimeout(b.wait(g), time.Now(), 0)
 	})
 }
@@ -60,9 +65,9 @@ func TestLimitCountsFromItsBeginning(t *testing.T) {
 func TestReadyAtTheLastMoment(t *testing.T) {
 	inBubble(t, func(b *bench) {
 		obj := b.deployment("a", true)
-		g := b.tracker.Expect(targetOf(deployments, obj))
+		g := b.tracker.Expect(within(targetOf(deployments, obj), time.Second))
 		b.write(g, deployments, obj)
-		g.Within(Limit{Within: time.Second, Since: time.Now().Add(-time.Hour)})
+		g.Set(Options{Since: time.Now().Add(-time.Hour)})
 		b.expectOver(b.wait(g), nil)
 	})
 }
@@ -80,6 +85,7 @@ func TestTimeWithoutTheAPIDoesNotCount(t *testing.T) {
 			}
 			b.api.refuse("watch", status)
 			b.api.refuse("list", status)
+			b.api.refuse("get", status)
 		}},
 	} {
 		t.Run(c.name, func(t *testing.T) {
@@ -121,5 +127,69 @@ func TestKindThatIsNotServedRunsOutOfTime(t *testing.T) {
 		b.api.refuse("watch deployments", http.StatusNotFound)
 		b.api.refuse("list deployments", http.StatusNotFound)
 		b.expectTimeout(b.expectLimited("a"), time.Now(), 10*time.Second)
+	})
+}
+
+// pair waits for two Deployments, of which the first has ten seconds.
+func (b *bench) pair(options Options) (*Group, *waiting) {
+	b.Helper()
+	one, two := b.deployment("one", false), b.deployment("two", false)
+	g := b.tracker.Expect(within(targetOf(deployments, one), 10*time.Second), targetOf(deployments, two))
+	b.write(g, deployments, one)
+	b.write(g, deployments, two)
+	options.Since = time.Now()
+	g.Set(options)
+	w := b.wait(g)
+	b.expectWaiting(w)
+	return g, w
+}
+
+// TestOthersAreFollowedToTheirOwnEnd: what ran out of time stays so, and those
+// beside it are waited for all the same.
+func TestOthersAreFollowedToTheirOwnEnd(t *testing.T) {
+	inBubble(t, func(b *bench) {
+		_, w := b.pair(Options{ToTheEnd: true})
+		time.Sleep(11 * time.Second)
+		b.api.put(deployments, b.deployment("one", true))
+		b.expectWaiting(w)
+		b.api.put(deployments, b.deployment("two", true))
+		<-w.done
+		var late *NotReadyError
+		if !errors.As(w.err, &late) || len(late.Reports) != 1 || late.Reports[0].Target.Name != "one" || late.Reports[0].Expired != 10*time.Second {
+			b.Errorf("got %v", w.err)
+		}
+	})
+}
+
+// TestWhatIsNotReadyAnyMoreHasItsTimeAgain: both must be ready at once.
+func TestWhatIsNotReadyAnyMoreHasItsTimeAgain(t *testing.T) {
+	inBubble(t, func(b *bench) {
+		_, w := b.pair(Options{ToTheEnd: true})
+		time.Sleep(time.Second)
+		b.api.put(deployments, b.deployment("one", true))
+		time.Sleep(20 * time.Second)
+		b.api.put(deployments, b.deployment("one", false))
+		b.api.put(deployments, b.deployment("two", true))
+		time.Sleep(9 * time.Second)
+		b.expectWaiting(w)
+		b.api.put(deployments, b.deployment("one", true))
+		b.expectOver(w, nil)
+	})
+}
+
+// TestHeldUntil: what was ready must be so when the group is let go.
+func TestHeldUntil(t *testing.T) {
+	inBubble(t, func(b *bench) {
+		hold := make(chan struct{})
+		_, w := b.pair(Options{Hold: hold})
+		b.api.put(deployments, b.deployment("one", true))
+		b.api.put(deployments, b.deployment("two", true))
+		b.expectWaiting(w)
+		b.api.remove(deployments, namespace, "two")
+		b.expectWaiting(w)
+		close(hold)
+		b.expectWaiting(w)
+		b.api.put(deployments, b.deployment("two", true))
+		b.expectOver(w, nil)
 	})
 }

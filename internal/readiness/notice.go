@@ -18,9 +18,11 @@ const (
 	// watched, and is read in intervals from then on.
 	NoticePolling NoticeKind = "Polling"
 	// NoticeUnreachable comes when the API does not answer any more, or only with
-	// errors of its own.
+	// errors of its own: for the first resource and namespace of which neither a
+	// watch nor a reading tells anything.
 	NoticeUnreachable NoticeKind = "Unreachable"
-	// NoticeReachable comes when it answers again after a NoticeUnreachable.
+	// NoticeReachable comes after a NoticeUnreachable when it answers again for
+	// everything that is waited for.
 	NoticeReachable NoticeKind = "Reachable"
 )
 

@@ -5,9 +5,12 @@ package readiness
 
 import (
 	"context"
+	"errors"
 	"fmt"
+	"net/http"
 	"sync"
 	"sync/atomic"
+	"time"
 
 	apierrors "k8s.io/apimachinery/pkg/api/errors"
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
@@ -20,6 +23,11 @@ const (
 	// reads run at once; more are taken from one list.
 	singleReads = 8
 	pageSize    = 500
+	// someReads is how many objects are read one by one at most where not all of
+	// them have to be.
+	someReads = 100
+	// requestTime is how long one request may take: some proxies never answer.
+	requestTime = 30 * time.Second
 )
 
 // reader reads objects of one resource in one namespace.
@@ -45,8 +53,29 @@ func (r reading) observation() observation {
 	return o
 }
 
+// aside is the observation of a reading that a watch goes on after: what the
+// watch tells later about the time before an absence still counts, such as that
+// a Job completed before it was deleted.
+func (r reading) aside() observation {
+	o := r.observation()
+	if o.gone {
+		o.version = ""
+	}
+	return o
+}
+
 // read returns one reading for each name, all newer than the call.
 func (r *reader) read(ctx context.Context, names []string) (map[string]reading, error) {
+	return r.readUpTo(ctx, names, len(names))
+}
+
+// readSome is read, except that of very many names it may leave some out when
+// they cannot be listed.
+func (r *reader) readSome(ctx context.Context, names []string) (map[string]reading, error) {
+	return r.readUpTo(ctx, names, someReads)
+}
+
+func (r *reader) readUpTo(ctx context.Context, names []string, most int) (map[string]reading, error) {
 	if len(names) <= singleReads || r.listDenied.Load() {
 		return r.getAll(ctx, names)
 	}
@@ -55,6 +84,8 @@ func (r *reader) read(ctx context.Context, names []string) (map[string]reading, 
 	case isDenied(err):
 		r.listDenied.Store(true)
 		return r.getAll(ctx, names)
+	case isServerError(err):
+		return r.getAll(ctx, names[:min(most, len(names))])
 	case err != nil && !apierrors.IsNotFound(err):
 		return nil, err
 	}
@@ -65,36 +96,46 @@ func (r *reader) read(ctx context.Context, names []string) (map[string]reading, 
 	return readings, nil
 }
 
-// getAll reads one by one, a few at a time.
+// getAll reads one by one, a few at a time, until one fails.
 func (r *reader) getAll(ctx context.Context, names []string) (map[string]reading, error) {
 	var (
 		wg       sync.WaitGroup
 		mu       sync.Mutex
 		readings = make(map[string]reading, len(names))
-		faults   []error
+		fault    error
 		places   = make(chan struct{}, singleReads)
 	)
+	hasFailed := func() bool {
+		mu.Lock()
+		defer mu.Unlock()
+		return fault != nil
+	}
 	for _, name := range names {
 		places <- struct{}{}
+		if hasFailed() {
+			break
+		}
 		wg.Go(func() {
 			defer func() { <-places }()
 			one, err := r.get(ctx, name)
 			mu.Lock()
 			defer mu.Unlock()
 			readings[name] = one
-			if err != nil {
-				faults = append(faults, err)
+			if fault == nil {
+				fault = err
 			}
 		})
 	}
 	wg.Wait()
-	if len(faults) > 0 {
-		return nil, faults[0]
+	if fault != nil {
+		return nil, fault
 	}
 	return readings, nil
 }
 
 func (r *reader) get(ctx context.Context, name string) (reading, error) {
+	ctx, cancel := context.WithTimeout(ctx, requestTime)
+	defer cancel()
 	object, err := r.client.Get(ctx, name, metav1.GetOptions{})
 	switch {
 	case err == nil:
@@ -112,7 +153,7 @@ func (r *reader) list(ctx context.Context) (map[string]*unstructured.Unstructure
 	objects := map[string]*unstructured.Unstructured{}
 	options := metav1.ListOptions{Limit: pageSize}
 	for {
-		page, err := r.client.List(ctx, options)
+		page, err := r.page(ctx, options)
 		if err != nil {
 			return nil, "", fmt.Errorf("listing: %w", err)
 		}
@@ -125,6 +166,12 @@ func (r *reader) list(ctx context.Context) (map[string]*unstructured.Unstructure
 	}
 }
 
+func (r *reader) page(ctx context.Context, options metav1.ListOptions) (*unstructured.UnstructuredList, error) {
+	ctx, cancel := context.WithTimeout(ctx, requestTime)
+	defer cancel()
+	return r.client.List(ctx, options)
+}
+
 // isDenied reports an answer that will not change: the verb is not allowed, or
 // the resource does not know it.
 func isDenied(err error) bool {
@@ -134,4 +181,10 @@ func isDenied(err error) bool {
 // isExpired reports that the server no longer has the history asked for.
 func isExpired(err error) bool {
 	return apierrors.IsGone(err) || apierrors.IsResourceExpired(err)
+}
+
+// isServerError reports an answer that blames the server.
+func isServerError(err error) bool {
+	var status apierrors.APIStatus
+	return errors.As(err, &status) && status.Status().Code >= http.StatusInternalServerError
 }

@@ -14,6 +14,7 @@ import (
 var (
 	errStreamEnded = errors.New("the watch ended")
 	errRestarted   = errors.New("the watch was restarted")
+	errNoAnswer    = errors.New("the server does not answer")
 )
 
 const (
@@ -60,6 +61,10 @@ type stream struct {
 	epoch   int
 	restart context.CancelFunc
 	trouble error
+	// lost and firstReads are why the API counts as unreachable: the watch is in
+	// trouble, and so are that many readings of those who begin to wait.
+	lost       bool
+	firstReads int
 	// blindSince is when observing was interrupted, zero while it works;
 	// blind is the sum of the interruptions before.
 	blindSince time.Time
@@ -73,6 +78,7 @@ type leg struct {
 	epoch   int
 	version string
 	polling bool
+	ended   time.Time
 }
 
 // register has events of the item's name kept. The caller holds mu, as for the
@@ -175,10 +181,11 @@ func (s *stream) run(ctx context.Context) {
 			return
 		}
 		healthy, err := s.observe(legCtx, l)
+		l.ended = time.Now()
 		if healthy {
 			pause = retryPause()
 		}
-		if s.endLeg(legCtx, l, healthy, err) {
+		if s.isObstructed(legCtx, l, healthy, err) && s.readInstead(legCtx, l) || s.endLeg(legCtx, l, healthy, err) {
 			sleep(legCtx, pause.Step())
 		}
 	}
@@ -189,7 +196,7 @@ func (s *stream) beginLeg(ctx context.Context) (context.Context, leg, bool) {
 	defer s.tracker.mu.Unlock()
 	s.interrupt()
 	if ctx.Err() != nil || !s.isWanted() {
-		s.running = false
+		s.running, s.lost = false, false
 		s.blind, s.blindSince = s.unobserved(time.Now()), time.Time{}
 		return nil, leg{}, false
 	}
@@ -231,21 +238,37 @@ func (s *stream) observe(ctx context.Context, l leg) (healthy bool, err error) {
 	return s.watch(ctx, l, version)
 }
 
+// isObstructed reports whether a leg ended in a way after which it has to be
+// found out if the API is there at all.
+func (s *stream) isObstructed(ctx context.Context, l leg, healthy bool, err error) bool {
+	s.tracker.mu.Lock()
+	defer s.tracker.mu.Unlock()
+	switch {
+	case err == nil || l.epoch != s.epoch || ctx.Err() != nil:
+		return false
+	case errors.Is(err, errStreamEnded):
+		s.short++
+		return s.endedTooOften(healthy)
+	}
+	return !l.polling && !isExpired(err) && !isDenied(err) && !apierrors.IsNotFound(err)
+}
+
+func (s *stream) endedTooOften(healthy bool) bool { return !healthy && s.short >= shortWatches }
+
 // endLeg decides how to go on and whether to pause before.
 func (s *stream) endLeg(ctx context.Context, l leg, healthy bool, err error) (pause bool) {
 	s.tracker.mu.Lock()
 	defer s.tracker.mu.Unlock()
 	if s.blindSince.IsZero() {
-		s.blindSince = time.Now()
+		s.blindSince = l.ended
 	}
 	if err == nil || l.epoch != s.epoch || ctx.Err() != nil {
 		return false
 	}
 	switch {
 	case errors.Is(err, errStreamEnded):
-		if s.short++; !healthy && s.short >= shortWatches {
-			s.trouble = err
-			s.tracker.notify(s.notice(NoticeUnreachable, err))
+		if s.endedTooOften(healthy) {
+			s.lose(err)
 		}
 		return !healthy
 	case isExpired(err):
@@ -258,29 +281,43 @@ func (s *stream) endLeg(ctx context.Context, l leg, healthy bool, err error) (pa
 	case apierrors.IsNotFound(err):
 		// The resource is not served: not yet, or no longer. The API answered, so
 		// this is no time in which it is away.
+		s.restored(time.Now())
 		s.version, s.trouble = "", err
-		s.blind, s.blindSince = s.unobserved(time.Now()), time.Time{}
 	default:
-		s.trouble = err
-		s.tracker.notify(s.notice(NoticeUnreachable, err))
+		s.lose(err)
 	}
 	return true
 }
 
-// connected notes that observing works, since the time given. It reports false
-// when the leg is over. The caller holds mu.
+// lose notes that the API does not answer. The caller holds mu, as for the next
+// two.
+func (s *stream) lose(err error) {
+	isFirst := !s.tracker.isLost()
+	s.trouble, s.lost = err, true
+	if isFirst {
+		s.tracker.notify(s.notice(NoticeUnreachable, err))
+	}
+}
+
+// connected notes that the leg works, since the time given. It reports false when
+// the leg is over.
 func (s *stream) connected(l leg, since time.Time) bool {
 	if l.epoch != s.epoch {
 		return false
 	}
 	s.short = 0
+	s.restored(since)
+	return true
+}
+
+// restored notes that observing works, since the time given.
+func (s *stream) restored(since time.Time) {
 	s.blind = s.unobserved(since)
-	if s.trouble != nil {
+	if s.lost {
 		s.blind += catchingUp
 	}
-	s.blindSince, s.trouble = time.Time{}, nil
+	s.blindSince, s.trouble, s.lost = time.Time{}, nil, false
 	s.tracker.notify(s.notice(NoticeReachable, nil))
-	return true
 }
 
 // unobserved is the time for which nothing could be observed so far.

@@ -23,6 +23,10 @@ type Target struct {
 	// UID is the object whose end WaitGone waits for. Without one it is the
 	// object that bears the name when WaitGone first looks.
 	UID types.UID
+	// Within is how long it may take to get ready, from Options.Since on; 0 is no
+	// limit of its own. Time in which the API could not be reached does not
+	// count.
+	Within time.Duration
 	// Evaluate judges the object; nil takes the Tracker's Evaluator.
 	Evaluate Evaluator
 }
@@ -56,6 +60,8 @@ type Report struct {
 	// Unobserved is for how long, since the waiting began, the object could not
 	// be observed because the API could not be reached.
 	Unobserved time.Duration
+	// Expired is the time within which it was not ready; 0 while it is not over.
+	Expired time.Duration
 	// Trouble is why it cannot be observed at this moment, or nil.
 	Trouble error
 }

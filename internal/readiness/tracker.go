@@ -143,19 +143,31 @@ func (t *Tracker) end(ctx context.Context) error {
 	return ErrClosed
 }
 
-// notify passes a notice on if it is news. The caller holds mu.
+// notify passes a notice on; that the API answers again, only when no stream is
+// without it any more. The caller holds mu.
 func (t *Tracker) notify(n Notice) {
 	switch n.Kind {
-	case NoticeUnreachable, NoticeReachable:
-		if unreachable := n.Kind == NoticeUnreachable; unreachable != t.unreachable {
-			t.unreachable = unreachable
-			break
+	case NoticeUnreachable:
+		t.unreachable = true
+	case NoticeReachable:
+		if !t.unreachable || t.isLost() {
+			return
 		}
-		return
+		t.unreachable = false
 	}
 	if t.config.Notify != nil && !t.closed {
 		t.config.Notify(n)
 	}
+}
+
+// isLost reports whether any stream cannot reach the API.
+func (t *Tracker) isLost() bool {
+	for _, s := range t.streams {
+		if s.lost || s.firstReads > 0 {
+			return true
+		}
+	}
+	return false
 }
 
 // retryPause grows from the first retry to the slowest.

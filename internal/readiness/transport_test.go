@@ -24,6 +24,7 @@ type transport struct {
 
 	mu      sync.Mutex
 	failure error // what every request comes to, if not nil
+	noWatch bool  // connections of watches are closed without an answer
 }
 
 // refuse has connections refused, or accepted again.
@@ -31,6 +32,13 @@ func (p *transport) refuse(down bool) { p.fail(down, syscall.ECONNREFUSED) }
 
 // drop has connections closed without an answer, or served again.
 func (p *transport) drop(down bool) { p.fail(down, io.EOF) }
+
+// dropWatches is drop for watches alone.
+func (p *transport) dropWatches(down bool) {
+	p.mu.Lock()
+	defer p.mu.Unlock()
+	p.noWatch = down
+}
 
 func (p *transport) fail(down bool, failure error) {
 	p.mu.Lock()
@@ -44,6 +52,9 @@ func (p *transport) fail(down bool, failure error) {
 func (p *transport) RoundTrip(r *http.Request) (*http.Response, error) {
 	p.mu.Lock()
 	failure := p.failure
+	if p.noWatch && r.URL.Query().Get("watch") != "" {
+		failure = io.EOF
+	}
 	p.mu.Unlock()
 	if failure != nil {
 		return nil, failure

@@ -20,7 +20,8 @@ import (
 )
 
 // fileName is the entry of the stored chart's files that holds the record.
-// Stock Helm carries it along and prints it nowhere.
+// Stock Helm carries it along; it prints it where it prints a chart's files, as
+// "install -o json" does.
 const fileName = ".ordered-helm/record.json"
 
 // version is the version of the record's form that this package writes.
@@ -71,9 +72,25 @@ func Attach(ch *chart.Chart, r *Record) (*chart.Chart, error) {
 	return &attached, nil
 }
 
+// Detach returns a copy of the release without its record, for printing; the
+// release itself if there is none in it. A nil release gives nil.
+func Detach(rel *release.Release) *release.Release {
+	if rel == nil || rel.Chart == nil || !slices.ContainsFunc(rel.Chart.Files, isRecord) {
+		return rel
+	}
+	bare := *rel.Chart
+	bare.Files = without(bare.Files)
+	detached := *rel
+	detached.Chart = &bare
+	return &detached
+}
+
 func without(files []*chart.File) []*chart.File {
 	if !slices.ContainsFunc(files, isRecord) {
 		return files
+	}
+	if len(files) == 1 {
+		return nil // as in a chart that never had files
 	}
 	return slices.DeleteFunc(slices.Clone(files), isRecord)
 }

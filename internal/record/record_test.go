@@ -104,6 +104,33 @@ func TestAttachNothing(t *testing.T) {
 	}
 }
 
+func TestDetach(t *testing.T) {
+	for name, ch := range map[string]*chart.Chart{"files": shop(), "no files": {Metadata: &chart.Metadata{Name: "shop"}}} {
+		t.Run(name, func(t *testing.T) {
+			bare := releaseOf(ch)
+			attached, err := Attach(ch, sample())
+			if err != nil {
+				t.Fatal(err)
+			}
+			rel := releaseOf(attached)
+			if got := Detach(rel); !reflect.DeepEqual(got, bare) {
+				t.Errorf("got %+v", got)
+			}
+			if rel.Chart != attached || len(attached.Files) != len(ch.Files)+1 {
+				t.Error("the release that was given has changed")
+			}
+			if got := Detach(bare); got != bare {
+				t.Error("a release without a record is copied")
+			}
+		})
+	}
+	for _, rel := range []*release.Release{nil, {Name: "shop"}} {
+		if got := Detach(rel); got != rel {
+			t.Errorf("got %+v", got)
+		}
+	}
+}
+
 func TestReadWithoutARecord(t *testing.T) {
 	for name, rel := range map[string]*release.Release{
 		"no chart": {Name: "shop"}, "no files": releaseOf(&chart.Chart{}), "other files": releaseOf(shop()),

@@ -22,18 +22,19 @@ import (
 // kubeInfo is an object with its REST mapping.
 type kubeInfo = resource.Info
 
+// failTogether is how long others may take to fail after the first has: what
+// fails for one reason is reported together.
+const failTogether = 500 * time.Millisecond
+
 // errElsewhere ends the waiting for what is not ready when something else has
 // failed.
 var errElsewhere = errors.New("something else failed")
 
-// await follows the readiness of one object.
+// await is one object whose readiness is waited for.
 type await struct {
 	node     *sequencer.Node
 	resource *sequencer.PlannedResource
-	group    *readiness.Group
-	applied  time.Time
-	// rest is whether nothing depends on the object's node.
-	rest bool
+	info     *kubeInfo
 	// report is the last one; err is nil if the object was ready. waited is for
 	// how long it was waited for.
 	report readiness.Report
@@ -42,7 +43,7 @@ type await struct {
 }
 
 // follow begins to note what becomes of the node's objects, before they are
-// written.
+// written. Jobs on which nothing depends count only where they were asked for.
 func (r *rollout) follow(ctx context.Context, s *slice) error {
 	if !r.cluster.Real() {
 		return nil
@@ -51,18 +52,30 @@ func (r *rollout) follow(ctx context.Context, s *slice) error {
 	if err != nil {
 		return err
 	}
+	var targets []readiness.Target
 	for i, info := range s.list {
 		res := s.node.Resources[i]
+		if !s.node.Awaited && res.IsJob() && !r.jobs {
+			continue
+		}
 		rules := readiness.Rules{Success: res.Success, Failure: res.Failure}
-		s.awaits = append(s.awaits, &await{
-			node: s.node, resource: res,
-			group: tracker.Expect(readiness.Target{
-				GVR: info.Mapping.Resource, GVK: info.Mapping.GroupVersionKind,
-				Namespace: info.Namespace, Name: info.Name, Evaluate: rules.Over(tracker.Evaluate),
-			}),
+		s.awaits = append(s.awaits, &await{node: s.node, resource: res, info: info})
+		targets = append(targets, readiness.Target{
+			GVR: info.Mapping.Resource, GVK: info.Mapping.GroupVersionKind, Namespace: info.Namespace, Name: info.Name,
+			Within: r.within(s.node, res), Evaluate: rules.Over(tracker.Evaluate),
 		})
 	}
+	s.group = tracker.Expect(targets...)
 	return nil
+}
+
+// within is how long a resource may take: what nothing depends on has until the
+// end of the operation, unless it says otherwise itself.
+func (r *rollout) within(n *sequencer.Node, res *sequencer.PlannedResource) time.Duration {
+	if res.Timeout > 0 || !n.Awaited {
+		return res.Timeout
+	}
+	return r.limits.readiness
 }
 
 // track makes the operation's tracker the first time that one is needed.
@@ -75,77 +88,100 @@ func (r *rollout) track(ctx context.Context) (*readiness.Tracker, error) {
 
 // newTracker follows objects until it is closed, and tells of trouble with that.
 func newTracker(ctx context.Context, c *cluster.Client, notify func(readiness.Notice)) (*readiness.Tracker, error) {
-	client, err := c.Dynamic()
+	client, err := c.Observer()
 	if err != nil {
 		return nil, err
 	}
 	return readiness.NewTracker(context.WithoutCancel(ctx), readiness.Config{Client: client, Notify: notify}), nil
 }
 
-// applied tells the groups which versions were written.
-func (s *slice) applied() error {
-	now := time.Now()
-	for i, a := range s.awaits {
-		a.applied = now
-		object, ok := s.list[i].Object.(*unstructured.Unstructured)
+// wasApplied tells the group which versions were written.
+func (s *slice) wasApplied() error {
+	s.applied = time.Now()
+	for _, a := range s.awaits {
+		object, ok := a.info.Object.(*unstructured.Unstructured)
 		if !ok {
-			return fmt.Errorf("%s: the server returned an object of type %T", a.resource.ID, s.list[i].Object)
+			return fmt.Errorf("%s: the server returned an object of type %T", a.resource.ID, a.info.Object)
 		}
-		if err := a.group.Applied(object); err != nil {
+		if err := s.group.Applied(object); err != nil {
 			return err
 		}
 	}
 	return nil
 }
 
-// awaitNode waits until every object of a node is ready, each for as long as
+// awaitNode waits until all objects of a node are ready, each for as long as
 // its own timeout allows.
 func (r *rollout) awaitNode(ctx context.Context, s *slice) error {
-	var waiting sync.WaitGroup
-	for _, a := range s.awaits {
-		waiting.Go(func() { r.awaitOne(ctx, a, r.within(a.resource)) })
+	if !r.cluster.Real() {
+		return r.cluster.PlayWait(s.list, r.limits.readiness, true)
 	}
-	waiting.Wait()
+	r.awaitSlice(ctx, s, nil)
 	for _, a := range s.awaits {
 		if res := a.resource; a.err == nil && len(res.Success) == 0 && a.report.Object != nil && !readiness.HasReadiness(a.report.Object) {
 			r.events.warn(fmt.Sprintf("%s: %s counted as ready at once, because its kind has no Ready condition: "+
 				"what depends on it may start too early; give it the annotation %s", res.File, res.ID, annotation.ReadinessSuccess))
 		}
 	}
-	if failures, _ := r.failures(s.awaits); len(failures) > 0 {
+	if failures, _ := r.failures(ctx, s.awaits); len(failures) > 0 {
 		return failures
 	}
 	return nil
 }
 
-// within is how long a resource may take on which others depend.
-func (r *rollout) within(res *sequencer.PlannedResource) time.Duration {
-	if res.Timeout > 0 {
-		return res.Timeout
+// awaitSlice waits for the objects of a node, which must not end well before
+// hold is closed, if there is one.
+func (r *rollout) awaitSlice(ctx context.Context, s *slice, hold <-chan struct{}) {
+	s.group.Set(readiness.Options{Since: s.applied, ToTheEnd: true, Hold: hold})
+	peeks := r.peek(ctx, s)
+	defer peeks.stop()
+	reports, err := s.group.Wait(ctx, func(report readiness.Report) {
+		if peeks.saw(report) {
+			r.changed(s, report, progress(report.Status))
+		}
+	})
+	waited := time.Since(s.applied)
+	var late *readiness.NotReadyError
+	if err != nil && !errors.As(err, &late) {
+		late = &readiness.NotReadyError{Reports: reports, Cause: err}
 	}
-	return r.limits.readiness
+	for i, a := range s.awaits {
+		a.report, a.waited = reports[i], waited
+		if err != nil && (a.report.Status.State != readiness.Ready || a.report.Expired > 0) {
+			a.err = late
+		}
+	}
 }
 
 // followRest begins to wait, beside whatever else goes on, for a node that
-// nothing depends on: Jobs only where they were asked for. What becomes of it
-// counts in awaitRest, or when something else fails.
+// nothing depends on. What becomes of it counts in awaitRest, or when something
+// else fails; it must still be ready when all nodes are applied.
 func (r *rollout) followRest(ctx context.Context, s *slice) {
-	for _, a := range s.awaits {
-		if a.resource.IsJob() && !r.jobs {
-			a.group.Release()
-			continue
-		}
-		a.rest = true
-		ctx, end := context.WithCancelCause(ctx)
-		r.resting.add(end)
-		r.resting.done.Go(func() {
-			defer end(nil)
-			r.awaitOne(ctx, a, a.resource.Timeout)
-			if a.err != nil {
-				r.resting.fail()
-			}
-		})
+	if len(s.awaits) == 0 {
+		return
 	}
+	s.rest = true
+	ctx, end := context.WithCancelCause(ctx)
+	r.resting.add(end)
+	r.resting.done.Go(func() {
+		defer end(nil)
+		r.awaitSlice(ctx, s, r.resting.applied)
+		if failures := s.failed(); failures > 0 {
+			r.events.emit(Event{Type: EventNodeFailed, Node: s.node.ID(), Message: fmt.Sprintf("%s not ready", counted(failures, "resource"))})
+			r.resting.fail()
+		}
+	})
+}
+
+// failed counts what was not ready, unless that was not waited for any more.
+func (s *slice) failed() int {
+	failed := 0
+	for _, a := range s.awaits {
+		if a.err != nil && !errors.Is(a.err, errElsewhere) {
+			failed++
+		}
+	}
+	return failed
 }
 
 // resting is the waiting for what nothing depends on, which goes on beside the
@@ -155,12 +191,17 @@ type resting struct {
 	// failed is closed when something that was waited for was not ready.
 	failed   chan struct{}
 	failOnce sync.Once
+	// applied is closed when all nodes are applied.
+	applied     chan struct{}
+	appliedOnce sync.Once
 
 	mu   sync.Mutex
 	ends []context.CancelCauseFunc
 }
 
-func newResting() *resting { return &resting{failed: make(chan struct{})} }
+func newResting() *resting {
+	return &resting{failed: make(chan struct{}), applied: make(chan struct{})}
+}
 
 func (r *resting) fail() { r.failOnce.Do(func() { close(r.failed) }) }
 
@@ -192,11 +233,19 @@ func (r *resting) stop(cause error) {
 
 // wait returns when everything is ready, or something is not.
 func (r *resting) wait() {
+	r.appliedOnce.Do(func() { close(r.applied) })
 	over := make(chan struct{})
 	go func() { r.done.Wait(); close(over) }()
 	select {
 	case <-over:
+		return
 	case <-r.failed:
+	}
+	together := time.NewTimer(failTogether)
+	defer together.Stop()
+	select {
+	case <-over:
+	case <-together.C:
 		r.stop(errElsewhere)
 		<-over
 	}
@@ -207,10 +256,8 @@ func (r *resting) wait() {
 func (r *rollout) rest() []*await {
 	var rest []*await
 	for _, n := range r.plan.Nodes {
-		for _, a := range r.slices[n].awaits {
-			if a.rest {
-				rest = append(rest, a)
-			}
+		if s := r.slices[n]; s.rest {
+			rest = append(rest, s.awaits...)
 		}
 	}
 	return rest
@@ -219,37 +266,28 @@ func (r *rollout) rest() []*await {
 // awaitRest waits for what nothing depends on, all together. When something of
 // it fails, the waiting for the others is over too.
 func (r *rollout) awaitRest(ctx context.Context) error {
+	if !r.cluster.Real() {
+		return r.cluster.PlayWait(r.all, r.limits.operation, r.jobs)
+	}
 	rest := r.rest()
 	if len(rest) > 0 {
 		r.events.emit(Event{Type: EventWaiting, Message: "all nodes are applied; waiting until the rest is ready: " + counted(len(rest), "resource")})
 	}
 	r.resting.wait()
-	failures, unfinished := r.failures(rest)
+	failures, unfinished := r.failures(ctx, rest)
 	if len(failures) == 0 {
 		return nil
 	}
 	return &DeployError{Resources: failures, Unfinished: unfinished, cause: context.Cause(ctx)}
 }
 
-// awaitOne waits for one object, for as long as limit says from the moment it
-// was applied; 0 is no limit of its own.
-func (r *rollout) awaitOne(ctx context.Context, a *await, limit time.Duration) {
-	a.group.Within(readiness.Limit{Within: limit, Since: a.applied})
-	peeks := r.peek(ctx, a)
-	defer peeks.stop()
-	reports, err := a.group.Wait(ctx, func(report readiness.Report) {
-		peeks.saw(report)
-		r.changed(a, progress(report.Status))
-	})
-	a.report, a.waited = reports[0], time.Since(a.applied)
-	if err != nil && !errors.As(err, &a.err) {
-		a.err = &readiness.NotReadyError{Reports: reports, Cause: err}
-	}
-}
-
 // changed reports how a resource stands.
-func (r *rollout) changed(a *await, message string) {
-	r.events.emit(Event{Type: EventResourceChanged, Node: a.node.ID(), Resource: a.resource.ID.String(), Message: message})
+func (r *rollout) changed(s *slice, report readiness.Report, message string) {
+	e := Event{Type: EventResourceChanged, Node: s.node.ID(), Resource: report.Target.GVK.Kind + "/" + report.Target.Name, Message: message}
+	if report.Target.Namespace != r.namespace {
+		e.Namespace = report.Target.Namespace
+	}
+	r.events.emit(e)
 }
 
 func progress(s readiness.Status) string {

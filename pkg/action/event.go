@@ -7,6 +7,7 @@ import (
 	"sync"
 	"time"
 
+	"github.com/ordered-helm/helm/internal/diagnosis"
 	"github.com/ordered-helm/helm/internal/readiness"
 )
 
@@ -16,6 +17,9 @@ type EventType string
 const (
 	// EventWarning is something that the author or operator should know of.
 	EventWarning EventType = "warning"
+	// EventObserving says that the cluster cannot be observed, or only in
+	// another way, or that it can be again.
+	EventObserving EventType = "observing"
 	// EventPlanned begins what an operation does in order, and says how much it
 	// is. An operation without an order has none.
 	EventPlanned EventType = "planned"
@@ -51,6 +55,8 @@ type Event struct {
 	Node string
 	// Resource is the resource's kind and name, as in "Deployment/web".
 	Resource string
+	// Namespace is the resource's, where that is not the release's.
+	Namespace string
 	// Hook is the hook's kind and name.
 	Hook string
 	// Message is for people.
@@ -63,6 +69,8 @@ type Event struct {
 type events struct {
 	mu     sync.Mutex
 	notify func(Event)
+	// masker takes what the release's Secrets hold out of messages.
+	masker *diagnosis.Masker
 }
 
 func newEvents(notify func(Event)) *events { return &events{notify: notify} }
@@ -74,10 +82,13 @@ func (e *events) emit(event Event) {
 	e.mu.Lock()
 	defer e.mu.Unlock()
 	event.Time = time.Now()
+	event.Message = e.masker.Mask(event.Message)
 	e.notify(event)
 }
 
 func (e *events) warn(message string) { e.emit(Event{Type: EventWarning, Message: message}) }
 
 // notice passes on trouble with observing the cluster.
-func (e *events) notice(n readiness.Notice) { e.warn(n.String()) }
+func (e *events) notice(n readiness.Notice) {
+	e.emit(Event{Type: EventObserving, Message: n.String()})
+}

@@ -6,13 +6,12 @@ package action
 import (
 	"context"
 	"encoding/base64"
-	"slices"
 	"strings"
 	"time"
 
-	"helm.sh/helm/v3/pkg/kube"
 	"k8s.io/apimachinery/pkg/apis/meta/v1/unstructured"
 	"k8s.io/apimachinery/pkg/runtime/schema"
+	"sigs.k8s.io/yaml"
 
 	"github.com/ordered-helm/helm/internal/cluster"
 	"github.com/ordered-helm/helm/internal/diagnosis"
@@ -29,19 +28,13 @@ type explainer struct {
 	// during calls a function with the context of the operation without its
 	// timeout: what was too slow is still looked into, but not what was
 	// cancelled.
-	during  func(func(context.Context))
-	later   func(kind schema.GroupKind, namespace, name string) string
-	secrets []string
+	during func(func(context.Context))
+	later  func(kind schema.GroupKind, namespace, name string) string
+	masker *diagnosis.Masker
 }
 
 func newExplainer(ctx context.Context, c *cluster.Client) explainer {
 	return explainer{cluster: c, during: func(do func(context.Context)) { do(ctx) }}
-}
-
-// masking returns an explainer that never prints these texts.
-func (x explainer) masking(secrets []string) explainer {
-	x.secrets = secrets
-	return x
 }
 
 // explain adds the causes to failures, of which each has its report.
@@ -49,15 +42,19 @@ func (x explainer) explain(failures []*ResourceFailure, reports []readiness.Repo
 	if x.during == nil || len(failures) == 0 {
 		return
 	}
+	for _, f := range failures {
+		f.Message = x.masker.Mask(f.Message)
+	}
 	x.during(func(ctx context.Context) {
 		d := x.diagnoser()
-		if d == nil || ctx.Err() != nil || slices.ContainsFunc(reports, isHidden) {
+		if d == nil || ctx.Err() != nil {
 			return
 		}
 		var subjects []diagnosis.Subject
 		var of []*ResourceFailure
 		for i, report := range reports {
-			if !report.Deleted && len(subjects) < mostExplained { // of what is gone there is no more to tell
+			// Of what is gone, or cannot be observed, there is no more to tell.
+			if !report.Deleted && report.Trouble == nil && len(subjects) < mostExplained {
 				subjects, of = append(subjects, subjectOf(report)), append(of, failures[i])
 			}
 		}
@@ -66,10 +63,6 @@ func (x explainer) explain(failures []*ResourceFailure, reports []readiness.Repo
 		}
 	})
 }
-
-// isHidden reports that the API did not answer when last asked: it would not
-// answer further questions either.
-func isHidden(r readiness.Report) bool { return r.Trouble != nil }
 
 // diagnoser returns one for a single use; nil if the cluster cannot be reached
 // in the ways that it needs.
@@ -90,7 +83,7 @@ func (x explainer) diagnoser() *diagnosis.Diagnoser {
 		return nil
 	}
 	return diagnosis.New(diagnosis.Config{
-		Dynamic: dynamic, Metadata: metadata, Clientset: clientset, Later: x.later, Secrets: x.secrets,
+		Dynamic: dynamic, Metadata: metadata, Clientset: clientset, Later: x.later, Masker: x.masker,
 	})
 }
 
@@ -123,22 +116,14 @@ func failureOf(r readiness.Report, err *readiness.NotReadyError, waited time.Dur
 	return f
 }
 
-// secretsOf lists what the Secrets among objects hold.
-func secretsOf(list kube.ResourceList) []string {
-	var objects []map[string]any
-	var names []string
-	for _, info := range list {
-		if object, ok := info.Object.(*unstructured.Unstructured); ok {
-			objects, names = append(objects, object.Object), append(names, info.Name)
-		}
-	}
-	return secretTexts(objects, names)
-}
-
 // secretTexts lists what the Secrets among objects hold, without what occurs in
 // the name of an object: names are no secrets, and must stay readable.
-func secretTexts(objects []map[string]any, names []string) []string {
-	var texts []string
+func secretTexts(objects []map[string]any) []string {
+	var names, texts []string
+	for _, object := range objects {
+		name, _, _ := unstructured.NestedString(object, "metadata", "name")
+		names = append(names, name)
+	}
 	add := func(text string) {
 		for _, name := range names {
 			if strings.Contains(name, text) {
@@ -151,17 +136,45 @@ func secretTexts(objects []map[string]any, names []string) []string {
 		if object["kind"] != "Secret" || object["apiVersion"] != "v1" {
 			continue
 		}
-		plain, _, _ := unstructured.NestedStringMap(object, "stringData")
-		for _, text := range plain {
+		for _, text := range entries(object, "stringData") {
 			add(text)
+			add(base64.StdEncoding.EncodeToString([]byte(text)))
 		}
-		encoded, _, _ := unstructured.NestedStringMap(object, "data")
-		for _, text := range encoded {
+		for _, text := range entries(object, "data") {
+			add(text)
 			if decoded, err := base64.StdEncoding.DecodeString(text); err == nil {
 				add(string(decoded))
 			}
-			add(text)
 		}
 	}
 	return texts
+}
+
+// entries are the texts in a map of an object; other values are left out.
+func entries(object map[string]any, field string) []string {
+	var texts []string
+	values, _ := object[field].(map[string]any)
+	for _, value := range values {
+		if text, ok := value.(string); ok {
+			texts = append(texts, text)
+		}
+	}
+	return texts
+}
+
+// contents are the objects of a release, its hooks too, for what they hold.
+func (op *installation) contents() []map[string]any {
+	var objects []map[string]any
+	for _, info := range op.rollout.all {
+		if object, ok := info.Object.(*unstructured.Unstructured); ok {
+			objects = append(objects, object.Object)
+		}
+	}
+	for _, hook := range op.rel.Hooks {
+		var object map[string]any
+		if yaml.Unmarshal([]byte(hook.Manifest), &object) == nil {
+			objects = append(objects, object)
+		}
+	}
+	return objects
 }

@@ -49,6 +49,8 @@ type ResourceFailure struct {
 
 	// ending says how the waiting ended, as in "was not ready within 10s".
 	ending string
+	// foreign is whether Namespace is another one than the release's.
+	foreign bool
 }
 
 // MarshalJSON adds the time waited, in seconds.

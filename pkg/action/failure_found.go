@@ -4,11 +4,15 @@
 package action
 
 import (
+	"cmp"
 	"context"
 	"errors"
 	"fmt"
 	"slices"
+	"strconv"
+	"strings"
 
+	"github.com/hashicorp/go-multierror"
 	"k8s.io/apimachinery/pkg/runtime/schema"
 
 	"github.com/ordered-helm/helm/internal/annotation"
@@ -18,19 +22,21 @@ import (
 
 // failures says of what was waited for in vain why it was not ready. What was
 // only given up because of other failures is listed apart.
-func (r *rollout) failures(list []*await) (failures resourceFailures, unfinished []string) {
+func (r *rollout) failures(ctx context.Context, list []*await) (failures resourceFailures, unfinished []string) {
 	var reports []readiness.Report
 	for _, a := range list {
 		if a.err == nil {
 			continue
 		}
-		if a.report.Status.State != readiness.Failed && errors.Is(a.err, errElsewhere) {
+		final := a.report.Status.State == readiness.Failed || a.report.Expired > 0
+		if !final && ctx.Err() == nil && errors.Is(a.err, errElsewhere) {
 			unfinished = append(unfinished, a.resource.ID.String())
 			continue
 		}
 		f := failureOf(a.report, a.err, a.waited)
 		f.File, f.Node, f.Title = a.resource.File, a.node.ID(), a.node.Title()
-		r.conclude(f, a)
+		f.foreign = f.Namespace != "" && f.Namespace != r.namespace
+		r.conclude(f, a, context.Cause(ctx))
 		failures = append(failures, f)
 		reports = append(reports, a.report)
 	}
@@ -39,19 +45,18 @@ func (r *rollout) failures(list []*await) (failures resourceFailures, unfinished
 }
 
 // conclude says how the waiting for a resource ended, and what would have given
-// it more time.
-func (r *rollout) conclude(f *ResourceFailure, a *await) {
-	var limit *readiness.TimeoutError
+// it more time. The cause is why the operation ended, if it did.
+func (r *rollout) conclude(f *ResourceFailure, a *await, cause error) {
 	var operation *timeoutError
 	switch {
 	case a.report.Status.State == readiness.Failed:
-	case errors.As(a.err, &limit):
-		f.ending = fmt.Sprintf("was not ready within %s", limit.Within)
-		f.Remedy = r.remedy(a.resource)
-	case errors.As(a.err, &operation):
+	case a.report.Expired > 0:
+		f.ending = fmt.Sprintf("was not ready within %s", a.report.Expired)
+		f.Remedy = r.remedy(a.node, a.resource)
+	case errors.As(cause, &operation):
 		f.ending = fmt.Sprintf("was not ready when the time of the operation, %s, was over", operation.limit)
 		f.Remedy = "if it only needs more time, raise --timeout"
-	case errors.Is(a.err, context.Canceled):
+	case errors.Is(cause, context.Canceled):
 		f.ending = "was not ready when the operation was cancelled"
 	}
 	if a.report.Deleted {
@@ -59,12 +64,12 @@ func (r *rollout) conclude(f *ResourceFailure, a *await) {
 	}
 }
 
-func (r *rollout) remedy(res *sequencer.PlannedResource) string {
+func (r *rollout) remedy(n *sequencer.Node, res *sequencer.PlannedResource) string {
 	text := "annotate it with " + annotation.ReadinessTimeout + ", or raise --readiness-timeout"
 	if res.Timeout > 0 {
 		text = "raise its annotation " + annotation.ReadinessTimeout
 	}
-	if r.within(res) == r.limits.operation {
+	if r.within(n, res) == r.limits.operation {
 		text = "raise --timeout, and " + text
 	}
 	return "if it only needs more time, " + text
@@ -92,33 +97,64 @@ func (r *rollout) failure(ctx context.Context, err error) error {
 		case errors.Is(failed.Err, errElsewhere), ctx.Err() != nil && errors.Is(failed.Err, ctx.Err()):
 			notStarted = append(notStarted, failed.Node)
 		default:
-			e.Resources = append(e.Resources, notApplied(failed.Node, failed.Err))
+			e.Resources = append(e.Resources, r.notApplied(failed.Node, failed.Err)...)
 		}
 	}
 	r.resting.stop(errElsewhere)
-	rest, unfinished := r.failures(r.rest())
+	rest, unfinished := r.failures(ctx, r.rest())
 	e.Resources, e.Unfinished = append(e.Resources, rest...), unfinished
 	r.inOrder(e, notStarted)
 	return e
 }
 
-// notApplied is the failure of a node that the server did not accept.
-func notApplied(n *sequencer.Node, err error) *ResourceFailure {
-	f := &ResourceFailure{
-		Node: n.ID(), Title: n.Title(), State: NotApplied, Reason: NotApplied,
-		Message: err.Error(), Err: err, ending: "could not be applied",
+// notApplied are the failures of a node of which the server did not accept
+// something: one for each resource that an answer names.
+func (r *rollout) notApplied(n *sequencer.Node, err error) resourceFailures {
+	answers := []error{err}
+	var several *multierror.Error
+	if errors.As(err, &several) {
+		answers = several.Errors
 	}
-	only := ""
 	var refused *refusedError
-	if errors.As(err, &refused) && len(refused.resources) == 1 {
-		only, f.Message = refused.resources[0], refused.err.Error()
-	}
-	for _, res := range n.Resources {
-		if res.ID.String() == only || len(n.Resources) == 1 {
+	errors.As(err, &refused)
+	var failures resourceFailures
+	for _, answer := range answers {
+		f := &ResourceFailure{
+			Node: n.ID(), Title: n.Title(), State: NotApplied, Reason: NotApplied,
+			Message: r.explain.masker.Mask(oneLine(answer.Error())), Err: answer, ending: "could not be applied",
+		}
+		if res := refused.find(n, answer, len(answers)); res != nil {
 			f.Resource, f.Namespace, f.File = res.ID.String(), res.ID.Namespace, res.File
+			f.foreign = f.Namespace != "" && f.Namespace != r.namespace
+		}
+		failures = append(failures, f)
+	}
+	slices.SortStableFunc(failures, func(a, b *ResourceFailure) int { return cmp.Compare(a.Resource, b.Resource) })
+	return failures
+}
+
+// find tells which resource of a node an answer is about: the only one, or the
+// one that it names.
+func (e *refusedError) find(n *sequencer.Node, answer error, answers int) *sequencer.PlannedResource {
+	var candidates []*sequencer.PlannedResource
+	for _, res := range n.Resources {
+		if e == nil || slices.Contains(e.resources, res.ID.String()) {
+			candidates = append(candidates, res)
 		}
 	}
-	return f
+	if len(candidates) == 1 && answers == 1 {
+		return candidates[0]
+	}
+	var named *sequencer.PlannedResource
+	for _, res := range candidates {
+		if strings.Contains(answer.Error(), strconv.Quote(res.ID.Name)) {
+			if named != nil {
+				return nil // two of one name: the answer does not tell
+			}
+			named = res
+		}
+	}
+	return named
 }
 
 // inOrder puts everything into the order of the plan.
@@ -159,16 +195,4 @@ func (r *rollout) wrote(n *sequencer.Node) {
 		r.written = map[*sequencer.Node]bool{}
 	}
 	r.written[n] = true
-}
-
-// secrets lists what the Secrets of the plan hold.
-func (r *rollout) secrets() []string {
-	var objects []map[string]any
-	var names []string
-	for _, n := range r.plan.Nodes {
-		for _, res := range n.Resources {
-			objects, names = append(objects, res.Object()), append(names, res.ID.Name)
-		}
-	}
-	return secretTexts(objects, names)
 }

@@ -17,6 +17,8 @@ const (
 	mostInSummary = 5
 	// mostInDetail is how many are written out below it.
 	mostInDetail = 20
+	// mostNamed is how many are at least named.
+	mostNamed = 200
 	// longestSummary is how many characters the first line has at most.
 	longestSummary = 300
 )
@@ -28,7 +30,7 @@ func (e *DeployError) Error() string {
 	node := ""
 	for i, f := range e.Resources {
 		if i == mostInDetail {
-			fmt.Fprintf(&b, "\nand %d more", len(e.Resources)-i)
+			fmt.Fprintf(&b, "and %d more: %s\n", len(e.Resources)-i, enumerate(subjects(e.Resources[i:]), mostNamed))
 			break
 		}
 		if f.Title != node || i == 0 {
@@ -39,13 +41,16 @@ func (e *DeployError) Error() string {
 			}
 		}
 		f.detail(&b)
+		if next := i + 1; f.Remedy != "" && (next == len(e.Resources) || next == mostInDetail || e.Resources[next].Remedy != f.Remedy) {
+			fmt.Fprintf(&b, "    %s\n", f.Remedy)
+		}
 	}
 	text := strings.TrimRight(b.String(), "\n")
 	if len(e.Unfinished) > 0 {
-		text += "\nnot ready so far when that ended the operation: " + enumerate(e.Unfinished, mostInDetail)
+		text += "\nnot ready so far when that ended the operation: " + enumerate(e.Unfinished, mostNamed)
 	}
 	if len(e.NeverStarted) > 0 {
-		text += "\nnever started because of that: " + enumerate(e.NeverStarted, mostInDetail)
+		text += "\nnever started because of that: " + enumerate(e.NeverStarted, mostNamed)
 	}
 	return text
 }
@@ -70,15 +75,17 @@ func (e *DeployError) summary() string {
 		return e.Resources[0].Error()
 	}
 	names := make([]string, len(e.Resources))
-	allFailed := true
+	states := map[string]int{}
 	for i, f := range e.Resources {
 		names[i] = f.short()
-		allFailed = allFailed && f.State == "Failed"
+		states[f.State]++
 	}
 	verb := "are not ready"
 	switch {
-	case allFailed:
+	case states[string(readiness.Failed)] == len(names):
 		verb = "failed"
+	case states[NotApplied] == len(names):
+		verb = "could not be applied"
 	case errors.Is(e.cause, context.Canceled):
 		verb = "were waited for when the operation was cancelled"
 	}
@@ -128,13 +135,8 @@ func (f *ResourceFailure) tell(c Cause) string {
 	return text
 }
 
-func (l resourceFailures) Error() string {
-	texts := make([]string, len(l))
-	for i, f := range l {
-		texts[i] = f.Error()
-	}
-	return strings.Join(texts, "; ")
-}
+// Error is the text of a single failure, or a summary of several.
+func (l resourceFailures) Error() string { return (&DeployError{Resources: l}).Summary() }
 
 // short names the resource and, in a word, what is wrong with it.
 func (f *ResourceFailure) short() string {
@@ -142,24 +144,27 @@ func (f *ResourceFailure) short() string {
 	if len(f.Causes) > 0 {
 		reason = f.Causes[0].Reason
 	}
-	if reason == "" {
+	if reason == "" || reason == NotApplied {
 		return f.subject()
 	}
 	return f.subject() + " (" + reason + ")"
 }
 
 func (f *ResourceFailure) subject() string {
-	if f.Resource != "" {
-		return f.Resource
+	switch {
+	case f.Resource == "":
+		return f.Title
+	case f.foreign:
+		return f.Resource + " in namespace " + f.Namespace
 	}
-	return f.Title
+	return f.Resource
 }
 
 // detail writes everything that is known, a line for each thing.
 func (f *ResourceFailure) detail(b *strings.Builder) {
 	b.WriteString("  ")
 	if f.Resource != "" {
-		b.WriteString(f.Resource + " ")
+		b.WriteString(f.subject() + " ")
 	}
 	if f.File != "" {
 		fmt.Fprintf(b, "(%s) ", f.File)
@@ -175,9 +180,14 @@ func (f *ResourceFailure) detail(b *strings.Builder) {
 			fmt.Fprintf(b, "      | %s\n", line)
 		}
 	}
-	if f.Remedy != "" {
-		fmt.Fprintf(b, "    %s\n", f.Remedy)
+}
+
+func subjects(list []*ResourceFailure) []string {
+	names := make([]string, len(list))
+	for i, f := range list {
+		names[i] = f.subject()
 	}
+	return names
 }
 
 // indent puts the lines after the first further in.

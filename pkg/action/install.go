@@ -58,13 +58,14 @@ func (i *Install) RunWithContext(ctx context.Context, chrt *chart.Chart, vals ma
 		return nil, err
 	}
 	op := &installation{Install: i, events: newEvents(i.OnEvent), limits: limits}
-	op.cluster = cluster.New(i.cfg.KubeClient, clusterGetter(i.cfg), i.cfg.Log)
-	op.explain = newExplainer(ctx, op.cluster)
+	outer := ctx
 	if i.ordered() && limits.operation > 0 {
 		var cancel context.CancelFunc
 		ctx, cancel = context.WithTimeoutCause(ctx, limits.operation, &timeoutError{limits.operation})
 		defer cancel()
 	}
+	op.cluster = openCluster(ctx, i.cfg)
+	op.explain = newExplainer(outer, op.cluster)
 	rel, err := op.run(ctx, chrt, vals)
 	var deploy *DeployError
 	var timeout *timeoutError
@@ -72,6 +73,15 @@ func (i *Install) RunWithContext(ctx context.Context, chrt *chart.Chart, vals ma
 		err = fmt.Errorf("%w (%w)", timeout, err) // what ended for want of time says so
 	}
 	return rel, err
+}
+
+// openCluster returns the cluster for an operation, whose requests end with ctx.
+func openCluster(ctx context.Context, cfg *Configuration) *cluster.Client {
+	getter := clusterGetter(cfg)
+	if getter == nil {
+		return cluster.New(cfg.KubeClient, nil, cfg.Log)
+	}
+	return cluster.New(cluster.Bind(ctx, cfg.KubeClient, getter), getter, cfg.Log)
 }
 
 // clusterGetter avoids a getter that is not nil but holds nothing.
@@ -110,6 +120,9 @@ func (i *Install) validate() (timeouts, error) {
 	limits, err := newTimeouts(i.Timeout, i.ReadinessTimeout)
 	if err != nil {
 		return timeouts{}, err
+	}
+	if i.ordered() && i.Timeout < 0 {
+		return timeouts{}, fmt.Errorf("the timeout %s is negative: raise --timeout, 0 is no limit", i.Timeout)
 	}
 	if !i.ClientOnly {
 		if err := i.cfg.KubeClient.IsReachable(); err != nil {

@@ -20,6 +20,7 @@ import (
 
 	"github.com/ordered-helm/helm/internal/annotation"
 	"github.com/ordered-helm/helm/internal/cluster"
+	"github.com/ordered-helm/helm/internal/diagnosis"
 	"github.com/ordered-helm/helm/internal/record"
 	"github.com/ordered-helm/helm/internal/render"
 	"github.com/ordered-helm/helm/pkg/sequencer"
@@ -60,6 +61,9 @@ func (op *installation) run(ctx context.Context, chrt *chart.Chart, vals map[str
 		return rel, err
 	}
 	if err := op.perform(ctx); err != nil {
+		if !op.ordered() && ctx.Err() != nil {
+			err = context.Cause(ctx) // as in Helm, whatever it cut off
+		}
 		return op.fail(ctx, err)
 	}
 	return op.rel, nil
@@ -181,13 +185,14 @@ func (op *installation) build(ctx context.Context) error {
 	if op.ordered() {
 		op.rollout = op.newRollout(plan)
 		op.rollout.explain.later = op.rollout.later
-		op.rollout.explain.secrets = op.rollout.secrets()
 	} else {
 		op.rollout = op.newRollout(sequencer.Whole(op.rel.Chart.Name()))
 	}
 	if err := op.rollout.build(op.rel.Manifest); err != nil {
 		return fmt.Errorf("unable to build kubernetes objects from release manifest: %w", err)
 	}
+	op.rollout.explain.masker = diagnosis.NewMasker(secretTexts(op.contents()))
+	op.events.masker = op.rollout.explain.masker
 	if upgradePlayed := op.IsUpgrade && op.dryRun(); !op.ClientOnly && !upgradePlayed {
 		if err := op.rollout.findExisting(ctx, op.rollout.all); err != nil {
 			return fmt.Errorf("Unable to continue with install: %w", err) //nolint:staticcheck // Helm's words
@@ -347,7 +352,7 @@ func (op *installation) fail(ctx context.Context, failure error) (*release.Relea
 	}
 	op.cfg.Log("Install failed and atomic is set, uninstalling release")
 	if op.ordered() {
-		op.events.warn(fmt.Sprintf("release %s failed and is removed again because of --atomic: %v", op.ReleaseName, failure))
+		op.events.warn(fmt.Sprintf("release %s failed and is removed again because of --atomic: %s", op.ReleaseName, inShort(failure)))
 	}
 	u := NewUninstall(op.cfg)
 	u.DisableHooks, u.Timeout, u.OnEvent = op.DisableHooks, op.Timeout, op.OnEvent

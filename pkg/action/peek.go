@@ -21,30 +21,55 @@ const (
 	mostPeeks = 10
 )
 
-// peeks looks now and then below a resource that is waited for, so that trouble
-// that may heal is seen while it lasts.
+// peeks looks now and then below resources of a node that are waited for, so
+// that trouble that may heal is seen while it lasts.
 type peeks struct {
 	end  context.CancelFunc
 	done sync.WaitGroup
 
-	mu   sync.Mutex
-	last readiness.Report
+	mu sync.Mutex
+	// reports are the last ones of what is not ready, by name.
+	reports map[string]readiness.Report
 }
 
 // peek begins to look, if anybody listens.
-func (r *rollout) peek(ctx context.Context, a *await) *peeks {
-	p := &peeks{}
+func (r *rollout) peek(ctx context.Context, s *slice) *peeks {
+	p := &peeks{reports: map[string]readiness.Report{}}
 	ctx, p.end = context.WithCancel(ctx)
 	if r.events.notify != nil && r.explain.during != nil {
-		p.done.Go(func() { p.run(ctx, r, a) })
+		p.done.Go(func() { p.run(ctx, r, s) })
 	}
 	return p
 }
 
-func (p *peeks) saw(report readiness.Report) {
+// saw notes a report. It reports false for what was ready as soon as it was
+// written: that is no news.
+func (p *peeks) saw(report readiness.Report) bool {
 	p.mu.Lock()
 	defer p.mu.Unlock()
-	p.last = report
+	name := report.Target.String()
+	if report.Status.State == readiness.Ready {
+		_, was := p.reports[name]
+		delete(p.reports, name)
+		return was
+	}
+	p.reports[name] = report
+	return true
+}
+
+// open lists what is not ready, in the order of the node. Of what is gone there
+// is nothing to be seen.
+func (p *peeks) open(s *slice) []readiness.Report {
+	p.mu.Lock()
+	defer p.mu.Unlock()
+	var open []readiness.Report
+	for _, a := range s.awaits {
+		t := readiness.Target{GVR: a.info.Mapping.Resource, GVK: a.info.Mapping.GroupVersionKind, Namespace: a.info.Namespace, Name: a.info.Name}
+		if report, found := p.reports[t.String()]; found && !report.Deleted {
+			open = append(open, report)
+		}
+	}
+	return open
 }
 
 // stop returns when no look is under way any more.
@@ -53,10 +78,11 @@ func (p *peeks) stop() {
 	p.done.Wait()
 }
 
-func (p *peeks) run(ctx context.Context, r *rollout, a *await) {
-	told, chosen := "", false
+func (p *peeks) run(ctx context.Context, r *rollout, s *slice) {
+	told := map[string]string{}
+	places := 0
 	defer func() {
-		if chosen {
+		for range places {
 			<-r.peeking
 		}
 	}()
@@ -68,35 +94,41 @@ func (p *peeks) run(ctx context.Context, r *rollout, a *await) {
 			timer.Stop()
 			return
 		}
-		if !chosen {
-			select {
-			case r.peeking <- struct{}{}:
-				chosen = true
-			default:
-				continue // others are looked at
-			}
+		open := p.open(s)
+		for places < len(open) && r.takePlace() {
+			places++
 		}
-		told = p.look(ctx, r, a, told)
+		for _, report := range open[:min(places, len(open))] {
+			look(ctx, r, s, report, told)
+		}
 	}
 }
 
-// look tells what it finds if that is news.
-func (p *peeks) look(ctx context.Context, r *rollout, a *await, told string) string {
-	p.mu.Lock()
-	report := p.last
-	p.mu.Unlock()
+// takePlace reports whether one more resource may be looked at.
+func (r *rollout) takePlace() bool {
+	select {
+	case r.peeking <- struct{}{}:
+		return true
+	default:
+		return false // enough others are
+	}
+}
+
+// look tells what it finds below a resource if that is news.
+func look(ctx context.Context, r *rollout, s *slice, report readiness.Report, told map[string]string) {
 	d := r.explain.diagnoser()
-	if d == nil || report.Status.State == "" || report.Status.State == readiness.Ready {
-		return told
+	if d == nil {
+		return
 	}
 	var found []string
 	for _, cause := range d.Peek(ctx, subjectOf(report)) {
 		found = append(found, cause.String())
 	}
 	text := progress(report.Status) + " - " + strings.Join(found, "; ")
-	if len(found) == 0 || text == told || ctx.Err() != nil {
-		return told
+	name := report.Target.String()
+	if len(found) == 0 || text == told[name] || ctx.Err() != nil {
+		return
 	}
-	r.changed(a, text)
-	return text
+	told[name] = text
+	r.changed(s, report, text)
 }

@@ -7,8 +7,10 @@ import (
 	"bytes"
 	"context"
 	"encoding/json"
+	"errors"
 	"fmt"
 	"sync"
+	"time"
 
 	"helm.sh/helm/v3/pkg/kube"
 	"k8s.io/apimachinery/pkg/apis/meta/v1/unstructured"
@@ -62,8 +64,13 @@ type slice struct {
 	node *sequencer.Node
 	// list has nil where the object is built when its node starts.
 	list []*kubeInfo
-	// awaits follow the objects' readiness, by index.
-	awaits []*await
+	// awaits are the objects whose readiness counts, which group follows from
+	// the moment they were applied.
+	awaits  []*await
+	group   *readiness.Group
+	applied time.Time
+	// rest is whether they are waited for although nothing depends on them.
+	rest bool
 }
 
 // build reads the objects: of an ordered release node by node, of one without
@@ -152,12 +159,27 @@ func buildObjects(c *cluster.Client, resources []*sequencer.PlannedResource, val
 	}
 	var b bytes.Buffer
 	for _, res := range resources {
-		b.WriteString("---\n")
-		if err := json.NewEncoder(&b).Encode(res.Object()); err != nil {
+		text, err := json.Marshal(res.Object())
+		if err != nil {
 			return nil, fmt.Errorf("%s: %w", res.ID, err)
 		}
+		b.WriteString("---\n")
+		writeEscaped(&b, text)
+		b.WriteString("\n")
 	}
 	return c.Build(b.Bytes(), validate)
+}
+
+// writeEscaped writes JSON that YAML's reader takes too: it refuses some control
+// characters that JSON leaves as they are.
+func writeEscaped(b *bytes.Buffer, text []byte) {
+	for _, c := range string(text) {
+		if c >= 0x7f && c <= 0x9f || c == 0xfeff || c == 0xfffe || c == 0xffff {
+			fmt.Fprintf(b, "\\u%04x", c)
+		} else {
+			b.WriteRune(c)
+		}
+	}
 }
 
 // findExisting looks which objects are in the cluster already.
@@ -225,6 +247,11 @@ func (r *rollout) deployNode(ctx context.Context, n *sequencer.Node) error {
 		}
 	}
 	if err != nil {
+		var failures resourceFailures
+		if !errors.As(err, &failures) && ctx.Err() == nil {
+			failures = r.notApplied(n, err)
+			err = failures
+		}
 		r.events.emit(Event{Type: EventNodeFailed, Node: n.ID(), Err: err, Message: err.Error()})
 		return err
 	}
@@ -246,7 +273,10 @@ func (r *rollout) applyNode(ctx context.Context, s *slice) error {
 	if err := r.apply(ctx, s.list); err != nil {
 		return err
 	}
-	return s.applied()
+	if s.group == nil {
+		return nil
+	}
+	return s.wasApplied()
 }
 
 // buildLate builds the objects whose kind a node before has defined by now.
@@ -320,12 +350,7 @@ type refusedError struct {
 	err       error
 }
 
-func (e *refusedError) Error() string {
-	if len(e.resources) == 0 {
-		return e.err.Error()
-	}
-	return enumerate(e.resources, mostInSummary) + ": " + e.err.Error()
-}
+func (e *refusedError) Error() string { return e.err.Error() }
 
 func (e *refusedError) Unwrap() error { return e.err }
 

@@ -34,7 +34,7 @@ type stockWait struct {
 func (r *rollout) awaitAsHelm(ctx context.Context, timeout time.Duration) error {
 	w := &stockWait{
 		cluster: r.cluster, list: r.all, timeout: timeout, jobs: r.jobs, events: r.events,
-		explain: r.explain.masking(secretsOf(r.all)),
+		explain: r.explain,
 	}
 	return w.run(ctx)
 }

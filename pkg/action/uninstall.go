@@ -61,7 +61,7 @@ func (u *Uninstall) RunWithContext(ctx context.Context, name string) (*release.U
 		return u.look(name)
 	}
 	op := &uninstallation{Uninstall: u, events: newEvents(u.OnEvent)}
-	op.cluster = cluster.New(u.cfg.KubeClient, clusterGetter(u.cfg), u.cfg.Log)
+	op.cluster = openCluster(ctx, u.cfg)
 	done, err := op.load(name)
 	if err != nil || done {
 		return op.response, err

@@ -4,8 +4,16 @@
 package e2e
 
 import (
+	"context"
+	"encoding/base64"
 	"strings"
 	"testing"
+	"time"
+
+	corev1 "k8s.io/api/core/v1"
+	apierrors "k8s.io/apimachinery/pkg/api/errors"
+	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
+	"k8s.io/apimachinery/pkg/types"
 )
 
 // leaf is a pod, alone in its layer, that does as the annotations say.
@@ -71,5 +79,127 @@ func TestRefusalNamesTheResource(t *testing.T) {
 		if !strings.Contains(r.stderr, want) {
 			t.Errorf("the error does not say %q:\n%s", want, r.stderr)
 		}
+	}
+}
+
+// change acts on the cluster as soon as a pod is in a state.
+func (h *helm) change(tb testing.TB, name string, reached func(*corev1.Pod) bool, act func(context.Context) error) {
+	tb.Helper()
+	ctx, cancel := context.WithTimeout(tb.Context(), time.Minute)
+	done := make(chan struct{})
+	tb.Cleanup(func() { cancel(); <-done })
+	go func() {
+		defer close(done)
+		for ctx.Err() == nil {
+			pod, err := h.cluster.Client().CoreV1().Pods(h.namespace).Get(ctx, name, metav1.GetOptions{})
+			if err == nil && reached(pod) {
+				if err := act(ctx); err != nil && ctx.Err() == nil {
+					tb.Error(err)
+				}
+				return
+			}
+			time.Sleep(10 * time.Millisecond)
+		}
+	}()
+}
+
+func podIsReady(pod *corev1.Pod) bool {
+	for _, c := range pod.Status.Conditions {
+		if c.Type == corev1.PodReady {
+			return c.Status == corev1.ConditionTrue
+		}
+	}
+	return false
+}
+
+// TestLayerIsReadyAsAWhole: what was ready before the rest of its layer must
+// still be so when the rest is.
+func TestLayerIsReadyAsAWhole(t *testing.T) {
+	t.Parallel()
+	h := newHelm(t)
+	layer := strings.Replace(leaf("quick"), "helm.sh/layer: quick", "helm.sh/layer: first", 1) +
+		strings.Replace(leaf("slow", "devcluster/after: 3s"), "helm.sh/layer: slow", "helm.sh/layer: first", 1)
+	chart := writeChart(t, map[string]string{"Chart.yaml": v3Chart, "templates/all.yaml": layer + last})
+	pods := h.cluster.Client().CoreV1().Pods(h.namespace)
+	annotate := func(value string) func(context.Context) error {
+		return func(ctx context.Context) error {
+			_, err := pods.Patch(ctx, "quick", types.MergePatchType, []byte(`{"metadata":{"annotations":{"devcluster/pod":"`+value+`"}}}`), metav1.PatchOptions{})
+			return err
+		}
+	}
+	h.change(t, "quick", podIsReady, annotate("never"))
+	h.change(t, "slow", podIsReady, func(ctx context.Context) error {
+		_, err := h.cluster.Client().CoreV1().ConfigMaps(h.namespace).Get(ctx, "last", metav1.GetOptions{})
+		if !apierrors.IsNotFound(err) {
+			t.Error("the next layer was started, though not all of the first one was ready")
+		}
+		return annotate("ready")(ctx)
+	})
+	h.ok("install", "rel", chart, "--wait=ordered")
+}
+
+// TestLeafMustBeReadyAtTheEnd: a leaf that was ready once and then goes is not
+// a release that is deployed.
+func TestLeafMustBeReadyAtTheEnd(t *testing.T) {
+	t.Parallel()
+	h := newHelm(t)
+	chart := writeChart(t, map[string]string{"Chart.yaml": v3Chart, "templates/all.yaml": leaf("gone") +
+		leaf("slow", "devcluster/after: 3s") + configMap("after", "helm.sh/layer: after", "helm.sh/depends-on/layers: slow")})
+	h.change(t, "gone", podIsReady, func(ctx context.Context) error {
+		return h.cluster.Client().CoreV1().Pods(h.namespace).Delete(ctx, "gone", metav1.DeleteOptions{})
+	})
+	r := h.run("install", "rel", chart, "--wait=ordered", "--timeout", "8s")
+	if r.code != 1 || !strings.Contains(r.stderr, "Pod/gone was not ready when the time of the operation, 8s, was over: somebody deleted it") {
+		t.Errorf("exit code %d\n%s", r.code, r.stderr)
+	}
+}
+
+// TestSecretsAreNotPrinted: neither those of hooks, nor in what the server
+// answers, nor in a status that an expression looks at.
+func TestSecretsAreNotPrinted(t *testing.T) {
+	t.Parallel()
+	const hook, odd, refused, found = "hook-s3cret-value", "odd-s3cret-value", "Refused-s3cret", "found-s3cret-value"
+	secret := func(name, annotations, data string) string {
+		return "---\napiVersion: v1\nkind: Secret\nmetadata: {name: " + name + ", annotations: {" + annotations + "}}\n" + data + "\n"
+	}
+	secrets := secret("hook", "helm.sh/hook: pre-install", "stringData: {a: "+hook+"}") +
+		secret("odd", "helm.sh/layer: secrets", "data: {none: null, a: "+base64.StdEncoding.EncodeToString([]byte(odd))+"}") +
+		secret("plain", "helm.sh/layer: secrets", "stringData: {a: "+refused+", b: "+found+"}")
+	logging := leaf("logging", "helm.sh/readiness-timeout: 3s", "devcluster/pod: crash-loop", `devcluster/log: "`+hook+" and "+odd+`"`)
+	gadget := "---\napiVersion: v1\nkind: Service\nmetadata: {name: gadget, annotations: {helm.sh/layer: gadget, helm.sh/readiness-timeout: 3s, " +
+		"helm.sh/readiness-success: '{.conditions[0].message} == ok'}}\nspec: {ports: [{port: 80}]}\n"
+	after := configMap("after", "helm.sh/depends-on/layers: logging, gadget")
+	service := "---\napiVersion: v1\nkind: Service\nmetadata: {name: wrong, annotations: {helm.sh/layer: wrong}}\nspec: {type: " + refused + ", ports: [{port: 80}]}\n"
+
+	for name, template := range map[string]string{"log and status": secrets + logging + gadget + after, "refusal": secrets + service} {
+		t.Run(name, func(t *testing.T) {
+			t.Parallel()
+			h := newHelm(t)
+			if name == "log and status" {
+				h.change(t, "logging", func(*corev1.Pod) bool { return true }, func(ctx context.Context) error {
+					services := h.cluster.Client().CoreV1().Services(h.namespace)
+					for ctx.Err() == nil {
+						_, err := services.Patch(ctx, "gadget", types.MergePatchType, []byte(`{"status":{"conditions":[{"type":"X","status":"False","reason":"R","message":"`+found+
+							`","lastTransitionTime":"2026-01-01T00:00:00Z"}]}}`), metav1.PatchOptions{}, "status")
+						if err == nil || !apierrors.IsNotFound(err) {
+							return err
+						}
+						time.Sleep(10 * time.Millisecond)
+					}
+					return nil
+				})
+			}
+			chart := writeChart(t, map[string]string{"Chart.yaml": v3Chart, "templates/all.yaml": template})
+			r := h.run("install", "rel", chart, "--wait=ordered", "--disable-openapi-validation")
+			said := r.stderr + h.ok("status", "rel", "--show-desc").stdout
+			if r.code != 1 || !strings.Contains(said, "******") {
+				t.Errorf("exit code %d\n%s", r.code, said)
+			}
+			for _, text := range []string{hook, odd, refused, found} {
+				if strings.Contains(said, text) {
+					t.Errorf("%s is printed:\n%s", text, said)
+				}
+			}
+		})
 	}
 }

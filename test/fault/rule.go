@@ -70,3 +70,21 @@ func write(w http.ResponseWriter, code int, what any) {
 	w.WriteHeader(code)
 	_ = json.NewEncoder(w).Encode(what)
 }
+
+// Hang is a rule that never answers: the request is over when its client gives
+// up.
+func Hang(_ http.ResponseWriter, r *http.Request, _ Request) bool {
+	<-r.Context().Done()
+	return true
+}
+
+// Silent is a rule by which a watch is granted and tells nothing, as behind a
+// proxy that keeps back what it is sent.
+func Silent(w http.ResponseWriter, r *http.Request, what Request) bool {
+	w.Header().Set("Content-Type", "application/json")
+	w.WriteHeader(http.StatusOK)
+	if flusher, ok := w.(http.Flusher); ok {
+		flusher.Flush()
+	}
+	return Hang(w, r, what)
+}

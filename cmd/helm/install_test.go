@@ -1,0 +1,88 @@
+// Copyright The Ordered Helm Authors
+// SPDX-License-Identifier: Apache-2.0
+
+package main
+
+import (
+	"bytes"
+	"encoding/json"
+	"net/http"
+	"net/http/httptest"
+	"os"
+	"strings"
+	"sync"
+	"syscall"
+	"testing"
+)
+
+// listener is a screen that tells when a word has appeared on it.
+type listener struct {
+	word  string
+	heard func()
+
+	mu   sync.Mutex
+	text bytes.Buffer
+}
+
+func (l *listener) Write(p []byte) (int, error) {
+	l.mu.Lock()
+	defer l.mu.Unlock()
+	l.text.Write(p)
+	if bytes.Contains(l.text.Bytes(), []byte(l.word)) {
+		l.heard()
+	}
+	return len(p), nil
+}
+
+// TestCancelledIsSaidWhereNoResultIs interrupts operations while they ask the
+// server for the first time.
+func TestCancelledIsSaidWhereNoResultIs(t *testing.T) {
+	const said = "Release shop has been cancelled.\n"
+	chart := writeChart(t, map[string]string{
+		"Chart.yaml":        "apiVersion: v2\nname: shop\nversion: 1.0.0\n",
+		"templates/cm.yaml": "apiVersion: v1\nkind: ConfigMap\nmetadata: {name: a}\n",
+	})
+	for name, c := range map[string]struct {
+		line           string
+		stdout, stderr bool
+		printsJSON     bool
+	}{
+		"plain":                      {line: "install shop", stdout: true},
+		"plain, waiting":             {line: "install shop --wait", stdout: true},
+		"plain, JSON":                {line: "install shop -o json", stderr: true},
+		"plain, YAML":                {line: "install shop -o yaml", stderr: true},
+		"ordered":                    {line: "install shop --wait=ordered", stderr: true},
+		"ordered, JSON":              {line: "install shop --wait=ordered -o json", stderr: true, printsJSON: true},
+		"template, checked":          {line: "template shop --validate", stdout: true},
+		"template, checked, ordered": {line: "template shop --validate --wait=ordered", stderr: true},
+	} {
+		t.Run(name, func(t *testing.T) {
+			announced := make(chan struct{})
+			announce := sync.OnceFunc(func() { close(announced) })
+			interrupt := sync.OnceValue(func() error { return syscall.Kill(os.Getpid(), syscall.SIGINT) })
+			server := httptest.NewServer(http.HandlerFunc(func(w http.ResponseWriter, _ *http.Request) {
+				if err := interrupt(); err != nil {
+					t.Error(err)
+					announce()
+				}
+				<-announced
+				w.WriteHeader(http.StatusForbidden)
+			}))
+			defer server.Close()
+			isolate(t, server.URL)
+			stdout, stderr := &listener{word: "cancelled", heard: announce}, &listener{word: "cancelled", heard: announce}
+			if code := run(t.Context(), append(strings.Fields(c.line), chart), stdout, stderr); code != 1 {
+				t.Errorf("exit code %d", code)
+			}
+			if got := strings.Contains(stdout.text.String(), said); got != c.stdout {
+				t.Errorf("stdout: %s", &stdout.text)
+			}
+			if got := strings.Contains(stderr.text.String(), said); got != c.stderr {
+				t.Errorf("stderr: %s", &stderr.text)
+			}
+			if c.printsJSON && !json.Valid(stdout.text.Bytes()) {
+				t.Errorf("not JSON: %s", &stdout.text)
+			}
+		})
+	}
+}

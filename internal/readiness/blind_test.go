@@ -1,0 +1,310 @@
+// Copyright The Ordered Helm Authors
+// SPDX-License-Identifier: Apache-2.0
+
+package readiness
+
+import (
+	"fmt"
+	"net/http"
+	"strings"
+	"testing"
+	"time"
+)
+
+// expectObserved fails unless an ended waiting was observed all the time.
+func (b *bench) expectObserved(w *waiting) {
+	b.Helper()
+	b.expectNotices()
+	for _, r := range w.reports {
+		if r.Unobserved != 0 || r.Trouble != nil {
+			b.Errorf("%s: unobserved for %s, trouble %v", r.Target.Name, r.Unobserved, r.Trouble)
+		}
+	}
+}
+
+// obstacles are ways in which watches fail while single objects can be read.
+var obstacles = map[string]func(b *bench){
+	"watches are never answered": func(b *bench) { b.api.holdBack("watch deployments") },
+	"watches are dropped":        func(b *bench) { b.transport.dropWatches(true) },
+	"watches end at once": func(b *bench) {
+		b.transport.handler = http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
+			if r.URL.Query().Get("watch") == "" {
+				b.api.ServeHTTP(w, r)
+			}
+		})
+	},
+	"watch and list are answered with errors": func(b *bench) {
+		b.api.refuse("watch", http.StatusInternalServerError)
+		b.api.refuse("list", http.StatusInternalServerError)
+	},
+}
+
+func TestReadingStandsInForTheWatch(t *testing.T) {
+	for name, obstruct := range obstacles {
+		for _, versions := range []string{"%d", "v-%d"} {
+			t.Run(name+" "+versions, func(t *testing.T) {
+				inBubble(t, func(b *bench) {
+					b.api.format = func(v int64) string { return fmt.Sprintf(versions, v) }
+					obstruct(b)
+					w := b.expectOne("a")
+					time.Sleep(time.Minute)
+					b.expectWaiting(w)
+					b.api.put(deployments, b.deployment("a", true))
+					time.Sleep(10 * time.Second)
+					b.expectOver(w, nil)
+					if got := w.reports[0].Trouble; got != nil {
+						b.Errorf("got trouble %v", got)
+					}
+					b.expectObserved(w)
+				})
+			})
+		}
+	}
+}
+
+// TestReadingDoesNotStopTheClock: what is read and is not ready runs out of time.
+func TestReadingDoesNotStopTheClock(t *testing.T) {
+	for name, obstruct := range obstacles {
+		t.Run(name, func(t *testing.T) {
+			inBubble(t, func(b *bench) {
+				obstruct(b)
+				began := time.Now()
+				w := b.expectLimited("a")
+				b.expectTimeout(w, began, 10*time.Second)
+				b.expectObserved(w)
+			})
+		})
+	}
+}
+
+func TestManyAreReadOneByOneWhenTheListFails(t *testing.T) {
+	for name, n := range map[string]int{"some": 20, "more than are read at once": 3 * someReads} {
+		t.Run(name, func(t *testing.T) {
+			inBubble(t, func(b *bench) {
+				obstacles["watch and list are answered with errors"](b)
+				var targets []Target
+				for n := range n {
+					targets = append(targets, targetOf(deployments, b.deployment(fmt.Sprintf("d%d", n), false)))
+				}
+				g := b.tracker.Expect(targets...)
+				for n := range n {
+					b.write(g, deployments, b.deployment(fmt.Sprintf("d%d", n), false))
+				}
+				w := b.wait(g)
+				b.expectWaiting(w)
+				if got := b.api.count("get deployments"); got != min(n, someReads) {
+					b.Errorf("%d reads at once", got)
+				}
+				for n := range n {
+					b.api.put(deployments, b.deployment(fmt.Sprintf("d%d", n), true))
+				}
+				<-w.done
+				b.expectOver(w, nil)
+				b.expectObserved(w)
+			})
+		})
+	}
+}
+
+// TestNothingIsReadOneByOneFromAnAPIThatIsAway: a list that fails is not followed
+// by a hundred requests that fail too.
+func TestNothingIsReadOneByOneFromAnAPIThatIsAway(t *testing.T) {
+	inBubble(t, func(b *bench) {
+		b.api.refuse("list", http.StatusInternalServerError)
+		b.api.refuse("get", http.StatusInternalServerError)
+		names := make([]string, 100)
+		for n := range names {
+			names[n] = fmt.Sprintf("d%d", n)
+		}
+		r := &reader{client: b.client.Resource(deployments).Namespace(namespace)}
+		if _, err := r.read(b.Context(), names); err == nil {
+			b.Error("no error")
+		}
+		if got := b.api.count("get deployments"); got > 2*singleReads {
+			b.Errorf("%d reads", got)
+		}
+	})
+}
+
+func TestNeitherWatchNorReadingIsTrouble(t *testing.T) {
+	for name, c := range map[string]struct {
+		obstruct func(b *bench)
+		want     string
+	}{
+		"never answered": {func(b *bench) {
+			b.api.holdBack("watch deployments")
+			b.api.holdBack("get deployments")
+		}, "does not answer"},
+		"answered with errors": {func(b *bench) {
+			b.api.refuse("watch", http.StatusInternalServerError)
+			b.api.refuse("get", http.StatusInternalServerError)
+		}, "watching: "},
+		"reading is not allowed": {func(b *bench) {
+			b.api.refuse("watch", http.StatusInternalServerError)
+			b.api.refuse("get", http.StatusForbidden)
+		}, "watching: "},
+	} {
+		t.Run(name, func(t *testing.T) {
+			inBubble(t, func(b *bench) {
+				c.obstruct(b)
+				w := b.expectOne("a")
+				time.Sleep(time.Minute)
+				b.expectWaiting(w)
+				b.expectNotices(NoticeUnreachable)
+				b.tracker.Close()
+				b.expectOver(w, ErrClosed)
+				if r := w.reports[0]; r.Unobserved < 50*time.Second || r.Trouble == nil || !strings.Contains(r.Trouble.Error(), c.want) {
+					b.Errorf("unobserved for %s, trouble %v", r.Unobserved, r.Trouble)
+				}
+			})
+		})
+	}
+}
+
+// TestReadingEndsAnOutage: time before it stays unobserved, time after it not.
+func TestReadingEndsAnOutage(t *testing.T) {
+	inBubble(t, func(b *bench) {
+		w := b.expectOne("a")
+		b.transport.dropWatches(true)
+		b.transport.refuse(true)
+		b.api.cutWatches()
+		time.Sleep(time.Minute)
+		b.transport.refuse(false)
+		time.Sleep(time.Minute)
+		b.expectNotices(NoticeUnreachable, NoticeReachable)
+		b.api.put(deployments, b.deployment("a", true))
+		<-w.done
+		b.expectOver(w, nil)
+		if got := w.reports[0].Unobserved; got < time.Minute || got > time.Minute+2*slowestRetry {
+			b.Errorf("unobserved for %s, want a minute", got)
+		}
+	})
+}
+
+func TestBlockedWatchEndsWithTheTracker(t *testing.T) {
+	for name, after := range map[string]time.Duration{
+		"while it opens": time.Second, "while something is read instead": patience + time.Second,
+	} {
+		t.Run(name, func(t *testing.T) {
+			inBubble(t, func(b *bench) {
+				b.api.holdBack("watch deployments")
+				b.api.holdBack("get deployments")
+				w := b.expectOne("a")
+				time.Sleep(after)
+				began := time.Now()
+				b.tracker.Close()
+				b.expectOver(w, ErrClosed)
+				if took := time.Since(began); took != 0 {
+					b.Errorf("Close took %s", took)
+				}
+				b.expectNotices()
+			})
+		})
+	}
+}
+
+// TestWatchIsTriedAgain: readings stand in no longer than they have to.
+func TestWatchIsTriedAgain(t *testing.T) {
+	inBubble(t, func(b *bench) {
+		b.api.refuse("watch", http.StatusInternalServerError)
+		w := b.expectOne("a")
+		time.Sleep(time.Minute)
+		b.api.refuse("watch", 0)
+		time.Sleep(2 * slowestRetry)
+		reads := b.api.count("get deployments")
+		b.api.put(deployments, b.deployment("a", true))
+		b.expectOver(w, nil)
+		if got := b.api.count("get deployments"); reads == 0 || got != reads {
+			b.Errorf("got requests %q", b.api.requests)
+		}
+	})
+}
+
+func TestFirstReadCountsAsTrouble(t *testing.T) {
+	inBubble(t, func(b *bench) {
+		healthy := b.expectOne("a")
+		b.api.refuse("get jobs", http.StatusInternalServerError)
+		w := b.wait(b.tracker.Expect(targetOf(jobs, b.job("j", jobRuns))))
+		b.api.put(jobs, b.job("j", jobComplete))
+		b.expectNotices(NoticeUnreachable)
+		b.api.cutWatches()
+		time.Sleep(time.Minute)
+		b.expectNotices(NoticeUnreachable)
+		b.api.refuse("get jobs", 0)
+		<-w.done
+		b.expectOver(w, nil)
+		b.expectNotices(NoticeUnreachable, NoticeReachable)
+		b.tracker.Close()
+		b.expectOver(healthy, ErrClosed)
+	})
+}
+
+// TestOneStreamInTrouble: another one that connects does not say that the API
+// answers again.
+func TestOneStreamInTrouble(t *testing.T) {
+	inBubble(t, func(b *bench) {
+		job := b.job("j", jobRuns)
+		g := b.tracker.Expect(targetOf(jobs, job))
+		b.write(g, jobs, job)
+		broken, healthy := b.wait(g), b.expectOne("a")
+		afflict := func(resource string, status int) {
+			b.api.refuse("watch "+resource, status)
+			b.api.refuse("get "+resource, status)
+			b.api.cutWatches()
+			time.Sleep(time.Minute)
+		}
+		afflict("jobs", http.StatusInternalServerError)
+		b.expectNotices(NoticeUnreachable)
+		afflict("deployments", http.StatusInternalServerError)
+		afflict("deployments", 0)
+		b.expectNotices(NoticeUnreachable)
+		afflict("jobs", 0)
+		b.expectNotices(NoticeUnreachable, NoticeReachable)
+		afflict("deployments", http.StatusInternalServerError)
+		b.expectNotices(NoticeUnreachable, NoticeReachable, NoticeUnreachable)
+		b.tracker.Close()
+		b.expectOver(broken, ErrClosed)
+		b.expectOver(healthy, ErrClosed)
+	})
+}
+
+// TestTimeOfAReadingInVainIsUnobserved: it counts from when the watch broke.
+func TestTimeOfAReadingInVainIsUnobserved(t *testing.T) {
+	inBubble(t, func(b *bench) {
+		w := b.expectOne("a")
+		time.Sleep(time.Second) // the watch is granted
+		b.api.holdBack("watch deployments")
+		b.api.holdBack("get deployments")
+		b.api.fault(deployments, namespace, http.StatusInternalServerError)
+		time.Sleep(time.Minute)
+		b.tracker.Close()
+		b.expectOver(w, ErrClosed)
+		if got := w.reports[0].Unobserved; got != time.Minute {
+			b.Errorf("unobserved for %s, want a minute", got)
+		}
+	})
+}
+
+// TestVersionsWithoutOrderAreListedAfterAReading: a watch from before would tell
+// what is outdated as news.
+func TestVersionsWithoutOrderAreListedAfterAReading(t *testing.T) {
+	inBubble(t, func(b *bench) {
+		b.api.format = func(v int64) string { return fmt.Sprintf("v-%d", v) }
+		w := b.expectOne("a")
+		b.api.refuse("watch", http.StatusInternalServerError)
+		b.api.cutWatches()
+		b.api.put(deployments, b.deployment("other", true))
+		time.Sleep(time.Minute)
+		b.api.refuse("watch", 0)
+		time.Sleep(2 * slowestRetry)
+		b.expectWaiting(w)
+		b.api.mu.Lock()
+		from, newest := b.api.from[len(b.api.from)-1], b.api.format(b.api.version)
+		b.api.mu.Unlock()
+		if from != newest {
+			b.Errorf("watched from %s, want %s", from, newest)
+		}
+		b.tracker.Close()
+		b.expectOver(w, ErrClosed)
+	})
+}

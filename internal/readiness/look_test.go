@@ -1,0 +1,293 @@
+// Copyright The Ordered Helm Authors
+// SPDX-License-Identifier: Apache-2.0
+
+package readiness
+
+import (
+	"context"
+	"fmt"
+	"net/http"
+	"net/http/httptest"
+	"testing"
+	"testing/synctest"
+	"time"
+
+	"k8s.io/apimachinery/pkg/runtime/schema"
+)
+
+// streamOf returns the stream that observes a resource.
+func (b *bench) streamOf(gvr schema.GroupVersionResource) *stream {
+	b.Helper()
+	b.tracker.mu.Lock()
+	defer b.tracker.mu.Unlock()
+	s := b.tracker.streams[streamKey{gvr, namespace}]
+	if s == nil {
+		b.Fatalf("nothing observes %s", gvr.Resource)
+	}
+	return s
+}
+
+func TestSilentWatchIsSupplementedByReading(t *testing.T) {
+	inBubble(t, func(b *bench) {
+		b.api.stall(true)
+		w := b.expectOne("a")
+		b.api.put(deployments, b.deployment("a", true))
+		time.Sleep(silence - time.Second)
+		b.expectWaiting(w)
+		time.Sleep(time.Second)
+		b.expectOver(w, nil)
+		b.expectObserved(w)
+		b.expectRequests("watch deployments", "get deployments")
+	})
+}
+
+func TestOneReadForEachSilence(t *testing.T) {
+	for _, c := range []struct {
+		name   string
+		events time.Duration // between two; 0 for none
+		reads  int
+	}{
+		{"silent", 0, 4},
+		{"bookmarks", 10 * time.Second, 0},
+		{"seldom bookmarks", 20 * time.Second, 3},
+	} {
+		t.Run(c.name, func(t *testing.T) {
+			inBubble(t, func(b *bench) {
+				w := b.expectOne("a")
+				for began := time.Now(); time.Since(began) < time.Minute; {
+					if c.events == 0 {
+						time.Sleep(time.Minute)
+						break
+					}
+					time.Sleep(c.events)
+					b.api.bookmark(deployments, namespace)
+				}
+				b.expectWaiting(w)
+				if got := b.api.count("get deployments"); got != c.reads {
+					b.Errorf("%d reads in a minute, want %d", got, c.reads)
+				}
+				if got := b.api.count("watch deployments"); got != 1 {
+					b.Errorf("%d watches", got)
+				}
+				b.tracker.Close()
+				b.expectOver(w, ErrClosed)
+			})
+		})
+	}
+}
+
+func TestNothingIsReadForNobody(t *testing.T) {
+	inBubble(t, func(b *bench) {
+		w := b.expectOne("a")
+		b.api.put(deployments, b.deployment("a", true))
+		b.expectOver(w, nil)
+		time.Sleep(time.Hour)
+		b.expectRequests("watch deployments")
+	})
+}
+
+// TestFailedReadOfASilentWatchChangesNothing: the watch is open, and who may
+// watch need not be allowed to get.
+func TestFailedReadOfASilentWatchChangesNothing(t *testing.T) {
+	for name, obstruct := range map[string]func(b *bench){
+		"denied":   func(b *bench) { b.api.refuse("get", http.StatusForbidden) },
+		"error":    func(b *bench) { b.api.refuse("get", http.StatusInternalServerError) },
+		"no reply": func(b *bench) { b.api.holdBack("get deployments") },
+	} {
+		t.Run(name, func(t *testing.T) {
+			inBubble(t, func(b *bench) {
+				obstruct(b)
+				w := b.expectOne("a")
+				time.Sleep(time.Minute)
+				b.expectWaiting(w)
+				if b.api.count("get deployments") == 0 {
+					b.Error("nothing was read")
+				}
+				b.api.put(deployments, b.deployment("a", true))
+				time.Sleep(patience)
+				b.expectOver(w, nil)
+				b.expectObserved(w)
+				b.expectChanges(w, "a InProgress LessAvailable", "a Ready Ready")
+				if got := b.api.count("watch deployments"); got != 1 {
+					b.Errorf("%d watches", got)
+				}
+			})
+		})
+	}
+}
+
+func TestLookCountsWhatIsNewer(t *testing.T) {
+	for _, versions := range []string{"%d", "v-%d"} {
+		t.Run(versions, func(t *testing.T) {
+			inBubble(t, func(b *bench) {
+				b.api.format = func(v int64) string { return fmt.Sprintf(versions, v) }
+				b.api.stall(true)
+				w := b.expectOne("a")
+				s := b.streamOf(deployments)
+				s.look(b.Context(), []string{"a", "unknown"})
+				s.look(b.Context(), []string{"unknown"})
+				b.expectWaiting(w)
+				b.expectChanges(w, "a InProgress LessAvailable")
+				b.api.put(deployments, b.deployment("a", true))
+				s.look(b.Context(), []string{"a"})
+				b.expectOver(w, nil)
+				if got := b.api.count("get deployments"); got != 3 {
+					b.Errorf("%d reads: what nobody waits for has to be read with others only", got)
+				}
+			})
+		})
+	}
+}
+
+// lateGets has single reads answered with the state of when they came in, once
+// the channel is closed.
+func (b *bench) lateGets() chan struct{} {
+	gate := make(chan struct{})
+	b.transport.handler = http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
+		if _, name, _ := splitPath(r.URL.Path); name == "" {
+			b.api.ServeHTTP(w, r)
+			return
+		}
+		answer := httptest.NewRecorder()
+		b.api.ServeHTTP(answer, r)
+		select {
+		case <-gate:
+		case <-r.Context().Done():
+			return
+		}
+		w.Header().Set("Content-Type", "application/json")
+		w.WriteHeader(answer.Code)
+		_, _ = w.Write(answer.Body.Bytes())
+	})
+	return gate
+}
+
+// TestLookThatWasOvertakenDoesNotCount: the watch told something newer while the
+// reading was under way.
+func TestLookThatWasOvertakenDoesNotCount(t *testing.T) {
+	created, gone := "a InProgress LessAvailable", "a Missing Deleted"
+	for _, c := range []struct {
+		name           string
+		first, overtly func(b *bench)
+		changes        []string
+	}{
+		{
+			"an absence", func(b *bench) { b.api.remove(deployments, namespace, "a") },
+			func(b *bench) { b.api.put(deployments, b.deployment("a", false)) },
+			[]string{created, gone, created},
+		},
+		{
+			"a state", func(b *bench) { b.api.put(deployments, b.deployment("a", true)) },
+			func(b *bench) {
+				b.api.put(deployments, b.deployment("a", false))
+				b.api.remove(deployments, namespace, "a")
+			},
+			[]string{created, gone},
+		},
+	} {
+		for _, versions := range []string{"%d", "v-%d"} {
+			t.Run(c.name+" "+versions, func(t *testing.T) {
+				inBubble(t, func(b *bench) {
+					b.api.format = func(v int64) string { return fmt.Sprintf(versions, v) }
+					gate := b.lateGets()
+					w := b.expectOne("a")
+					b.api.stall(true)
+					b.api.mu.Lock()
+					from := b.api.version
+					b.api.mu.Unlock()
+					c.first(b)
+					if c.name == "a state" { // nobody may see it but the reading
+						b.hide(from)
+					}
+					looked := make(chan struct{})
+					go func() {
+						defer close(looked)
+						b.streamOf(deployments).look(b.Context(), []string{"a"})
+					}()
+					synctest.Wait()
+					c.overtly(b)
+					b.api.stall(false)
+					synctest.Wait()
+					close(gate)
+					<-looked
+					b.expectWaiting(w)
+					b.expectChanges(w, c.changes...)
+					b.tracker.Close()
+					b.expectOver(w, ErrClosed)
+				})
+			})
+		}
+	}
+}
+
+// hide drops the history after a version.
+func (b *bench) hide(version int64) {
+	b.api.mu.Lock()
+	defer b.api.mu.Unlock()
+	for len(b.api.history) > 0 && b.api.history[len(b.api.history)-1].version > version {
+		b.api.history = b.api.history[:len(b.api.history)-1]
+	}
+}
+
+// TestAbsenceThatIsReadHidesNoCompletion: what the watch tells later about the
+// time before still counts.
+func TestAbsenceThatIsReadHidesNoCompletion(t *testing.T) {
+	for name, others := range map[string]int{"one by one": 0, "by list": singleReads} {
+		t.Run(name, func(t *testing.T) {
+			inBubble(t, func(b *bench) {
+				job := b.job("j", jobRuns)
+				g := b.tracker.Expect(targetOf(jobs, job))
+				b.write(g, jobs, job)
+				w := b.wait(g)
+				b.expectWaiting(w)
+				b.api.stall(true)
+				b.api.put(jobs, b.job("j", jobComplete))
+				b.api.remove(jobs, namespace, "j")
+				names := []string{"j"}
+				for n := range others {
+					names = append(names, fmt.Sprintf("other%d", n))
+				}
+				b.streamOf(jobs).look(b.Context(), names)
+				b.expectWaiting(w)
+				b.expectChanges(w, "j InProgress JobRunning", "j Missing Deleted")
+				b.api.stall(false)
+				b.expectOver(w, nil)
+			})
+		})
+	}
+}
+
+func TestLookEnds(t *testing.T) {
+	for _, c := range []struct {
+		name string
+		end  func(b *bench, cancel context.CancelFunc)
+		took time.Duration
+	}{
+		{"with the tracker", func(b *bench, _ context.CancelFunc) { b.tracker.Close() }, 0},
+		{"with its context", func(_ *bench, cancel context.CancelFunc) { cancel() }, 0},
+		{"by itself", func(*bench, context.CancelFunc) {}, patience},
+	} {
+		t.Run(c.name, func(t *testing.T) {
+			inBubble(t, func(b *bench) {
+				b.api.holdBack("get deployments")
+				w := b.expectOne("a")
+				ctx, cancel := context.WithCancel(b.Context())
+				defer cancel()
+				began, looked := time.Now(), make(chan struct{})
+				go func() {
+					defer close(looked)
+					b.streamOf(deployments).look(ctx, []string{"a"})
+				}()
+				synctest.Wait()
+				c.end(b, cancel)
+				<-looked
+				if took := time.Since(began); took != c.took {
+					b.Errorf("it took %s, want %s", took, c.took)
+				}
+				b.expectNotices()
+				b.tracker.Close()
+				b.expectOver(w, ErrClosed)
+			})
+		})
+	}
+}

@@ -1,0 +1,75 @@
+// Copyright The Ordered Helm Authors
+// SPDX-License-Identifier: Apache-2.0
+
+package e2e
+
+import (
+	"net/http"
+	"strings"
+	"testing"
+
+	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
+
+	"github.com/ordered-helm/helm/test/fault"
+)
+
+// on is a rule for the requests that match.
+func on(match func(fault.Request) bool, then fault.Rule) fault.Rule {
+	return func(w http.ResponseWriter, r *http.Request, what fault.Request) bool {
+		return match(what) && then(w, r, what)
+	}
+}
+
+func podVerb(verbs ...string) func(fault.Request) bool {
+	return func(what fault.Request) bool {
+		if what.Resource != "pods" || what.Subresource != "" {
+			return false
+		}
+		for _, verb := range verbs {
+			if what.Verb == verb {
+				return true
+			}
+		}
+		return false
+	}
+}
+
+// TestWatchesThatTellNothing: what cannot be watched is read instead, and what
+// is ready is never called late because no watch told of it.
+func TestWatchesThatTellNothing(t *testing.T) {
+	for name, rule := range map[string]fault.Rule{
+		"a watch that is granted and silent":     on(podVerb("watch"), fault.Silent),
+		"a watch that is never answered":         on(podVerb("watch"), fault.Hang),
+		"watches and lists that fail, not reads": on(podVerb("watch", "list"), fault.Answer(http.StatusInternalServerError, metav1.StatusReasonInternalError)),
+	} {
+		for _, wait := range []string{"--wait=ordered", "--wait"} {
+			t.Run(name+", "+wait, func(t *testing.T) {
+				t.Parallel()
+				h := newHelm(t)
+				h.viaProxy(t).Intercept(rule)
+				chart := appChart(t, layered("slow", "first", "devcluster/after: 1s", "helm.sh/readiness-timeout: 8s")+last)
+				r := h.begin(t, "install", "rel", chart, wait, "--timeout", "20s")()
+				if wait == "--wait=ordered" {
+					h.expectSuccess(t, r, "Pod/slow", "ConfigMap/last")
+				} else if r.code != 0 {
+					t.Errorf("exit code %d\n%s", r.code, r.stderr)
+				}
+			})
+		}
+	}
+}
+
+// TestRequestThatHangsEndsWithTheOperation: a write that the server never
+// answers holds nothing up.
+func TestRequestThatHangsEndsWithTheOperation(t *testing.T) {
+	t.Parallel()
+	h := newHelm(t)
+	h.viaProxy(t).Intercept(on(podVerb("create"), fault.Hang))
+	r := h.begin(t, "install", "rel", appChart(t, layered("slow", "first")+last), "--wait=ordered", "--timeout", "2s")()
+	if r.code != 1 || !strings.Contains(r.stderr, "timeout of 2s") {
+		t.Errorf("exit code %d\n%s", r.code, r.stderr)
+	}
+	if status := h.ok("status", "rel").stdout; !strings.Contains(status, "STATUS: failed") {
+		t.Errorf("the release is left as\n%s", status)
+	}
+}
