@@ -15,11 +15,7 @@ func (g *Group) read(ctx context.Context) error {
 	parts := g.byStream(func(i *item) bool { return !i.known })
 	g.tracker.mu.Unlock()
 	for _, part := range parts {
-		names := make([]string, 0, len(part.items))
-		for _, i := range part.items {
-			names = append(names, i.target.Name)
-		}
-		readings, err := part.stream.readUntilAnswered(ctx, names)
+		readings, err := part.stream.readUntilAnswered(ctx, part.names())
 		if err != nil {
 			return err
 		}

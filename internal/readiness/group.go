@@ -4,6 +4,7 @@
 package readiness
 
 import (
+	"cmp"
 	"context"
 	"fmt"
 	"slices"
@@ -54,7 +55,7 @@ type Options struct {
 	// Since is when the time began that targets have by their Within.
 	Since time.Time
 	// ToTheEnd follows every target to its own end. Otherwise the first one that
-	// fails for good ends the waiting.
+	// fails for good, or can be observed in no way, ends the waiting.
 	ToTheEnd bool
 	// Hold, if not nil, keeps the group from ending well before it is closed:
 	// what was ready must be so then.
@@ -181,16 +182,14 @@ func (g *Group) outcome() (over bool, err error) {
 			late = &TimeoutError{Within: i.target.Within}
 		case i.isOpen():
 			open = true
-			if denied == nil {
-				denied = i.denied
-			}
+		case i.report.Status.State != Ready && denied == nil:
+			denied = i.denied
 		}
 	}
+	if cause := cmp.Or(failed, denied); cause != nil && (!open || !g.options.ToTheEnd) {
+		return true, cause
+	}
 	switch {
-	case failed != nil && (!open || !g.options.ToTheEnd):
-		return true, failed
-	case denied != nil:
-		return true, denied
 	case open:
 		return false, nil
 	case late != nil:
@@ -224,6 +223,15 @@ func (g *Group) follow() {
 type share struct {
 	stream *stream
 	items  []*item
+}
+
+// names are the names of the share's items.
+func (s share) names() []string {
+	names := make([]string, len(s.items))
+	for n, i := range s.items {
+		names[n] = i.target.Name
+	}
+	return names
 }
 
 // byStream parts the items that are picked, in the order of the targets. The
@@ -312,6 +320,9 @@ func (g *Group) complete(i *item) Report {
 	g.tracker.mu.Lock()
 	defer g.tracker.mu.Unlock()
 	report := i.report
+	if report.Status.State != Ready && report.Status.State != Failed {
+		report.Denied = i.denied
+	}
 	if i.attached {
 		report.Unobserved = i.stream.unobserved(time.Now()) - i.blindAt
 		report.Trouble = i.stream.trouble

@@ -7,6 +7,7 @@ import (
 	"context"
 	"errors"
 	"fmt"
+	"slices"
 	"time"
 )
 
@@ -49,9 +50,10 @@ func (i *item) left(now time.Time) (left time.Duration, blind bool) {
 	return left, blind
 }
 
-// isOpen reports an item that may still become ready.
+// isOpen reports an item that may still become ready. The caller holds the
+// tracker's mu.
 func (i *item) isOpen() bool {
-	return !i.expired && i.report.Status.State != Ready && i.report.Status.State != Failed
+	return !i.expired && i.denied == nil && i.report.Status.State != Ready && i.report.Status.State != Failed
 }
 
 // nextLimit says after what time a limit has to be looked at; false if there is
@@ -108,24 +110,11 @@ func (g *Group) look(ctx context.Context, items []*item) {
 	ctx, cancel := context.WithTimeout(ctx, lastLook)
 	defer cancel()
 	g.tracker.mu.Lock()
-	parts := g.byStream(func(i *item) bool { return i.attached && containsItem(items, i) })
+	parts := g.byStream(func(i *item) bool { return i.attached && slices.Contains(items, i) })
 	g.tracker.mu.Unlock()
 	for _, part := range parts {
-		names := make([]string, 0, len(part.items))
-		for _, i := range part.items {
-			names = append(names, i.target.Name)
-		}
-		part.stream.look(ctx, names)
+		part.stream.look(ctx, part.names())
 	}
-}
-
-func containsItem(items []*item, wanted *item) bool {
-	for _, i := range items {
-		if i == wanted {
-			return true
-		}
-	}
-	return false
 }
 
 // lookAtTheEnd reads what is still open when the time of the whole operation is
@@ -137,11 +126,13 @@ func (g *Group) lookAtTheEnd(ctx context.Context, onChange func(Report)) {
 	ctx, cancel := context.WithTimeout(context.WithoutCancel(ctx), lastLook)
 	defer cancel()
 	var open []*item
+	g.tracker.mu.Lock()
 	for _, i := range g.items {
 		if i.isOpen() {
 			open = append(open, i)
 		}
 	}
+	g.tracker.mu.Unlock()
 	g.look(ctx, open)
 	g.evaluate(ctx, onChange)
 }

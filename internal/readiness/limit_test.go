@@ -193,3 +193,28 @@ func TestHeldUntil(t *testing.T) {
 		b.expectOver(w, nil)
 	})
 }
+
+// TestWhatMayNotBeReadHoldsUpNothingElse: others are followed to their own end,
+// and only what is hidden is reported.
+func TestWhatMayNotBeReadHoldsUpNothingElse(t *testing.T) {
+	inBubble(t, func(b *bench) {
+		for _, verb := range []string{"watch", "list", "get"} {
+			b.api.refuse(verb+" deployments", http.StatusForbidden)
+		}
+		hidden, other := b.deployment("hidden", false), b.job("other", jobRuns)
+		g := b.tracker.Expect(targetOf(deployments, hidden), targetOf(jobs, other))
+		b.write(g, deployments, hidden)
+		b.write(g, jobs, other)
+		g.Set(Options{ToTheEnd: true})
+		w := b.wait(g)
+		b.expectWaiting(w)
+		b.api.put(jobs, b.job("other", jobComplete))
+		if forbidden := b.expectDenied(w); forbidden.Name != "hidden" {
+			b.Errorf("got %v", forbidden)
+		}
+		var late *NotReadyError
+		if !errors.As(w.err, &late) || len(late.Reports) != 1 || late.Reports[0].Denied == nil {
+			b.Errorf("got %+v", w.err)
+		}
+	})
+}

@@ -62,6 +62,9 @@ type Report struct {
 	Unobserved time.Duration
 	// Expired is the time within which it was not ready; 0 while it is not over.
 	Expired time.Duration
+	// Denied is why it can be observed in no way, as far as it was not ready
+	// before: a *ForbiddenError, or nil.
+	Denied error
 	// Trouble is why it cannot be observed at this moment, or nil.
 	Trouble error
 }

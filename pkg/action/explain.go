@@ -39,11 +39,11 @@ func newExplainer(ctx context.Context, c *cluster.Client) explainer {
 
 // explain adds the causes to failures, of which each has its report.
 func (x explainer) explain(failures []*ResourceFailure, reports []readiness.Report) {
-	if x.during == nil || len(failures) == 0 {
-		return
-	}
 	for _, f := range failures {
 		f.Message = x.masker.Mask(f.Message)
+	}
+	if x.during == nil || len(failures) == 0 {
+		return
 	}
 	x.during(func(ctx context.Context) {
 		d := x.diagnoser()
@@ -54,7 +54,7 @@ func (x explainer) explain(failures []*ResourceFailure, reports []readiness.Repo
 		var of []*ResourceFailure
 		for i, report := range reports {
 			// Of what is gone, or cannot be observed, there is no more to tell.
-			if !report.Deleted && report.Trouble == nil && len(subjects) < mostExplained {
+			if !report.Deleted && report.Trouble == nil && report.Denied == nil && len(subjects) < mostExplained {
 				subjects, of = append(subjects, subjectOf(report)), append(of, failures[i])
 			}
 		}
@@ -104,6 +104,8 @@ func failureOf(r readiness.Report, err *readiness.NotReadyError, waited time.Dur
 	switch {
 	case r.Status.State == readiness.Failed:
 		f.ending = "failed"
+	case r.Denied != nil:
+		f.ending, f.Reason, f.Message = "cannot be followed", "Forbidden", r.Denied.Error()
 	case r.Deleted:
 		f.ending = "is gone"
 	}

@@ -28,7 +28,7 @@ func (r *rollout) failures(ctx context.Context, list []*await) (failures resourc
 		if a.err == nil {
 			continue
 		}
-		final := a.report.Status.State == readiness.Failed || a.report.Expired > 0
+		final := a.report.Status.State == readiness.Failed || a.report.Expired > 0 || a.report.Denied != nil
 		if !final && ctx.Err() == nil && errors.Is(a.err, errElsewhere) {
 			unfinished = append(unfinished, a.resource.ID.String())
 			continue
@@ -49,7 +49,7 @@ func (r *rollout) failures(ctx context.Context, list []*await) (failures resourc
 func (r *rollout) conclude(f *ResourceFailure, a *await, cause error) {
 	var operation *timeoutError
 	switch {
-	case a.report.Status.State == readiness.Failed:
+	case a.report.Status.State == readiness.Failed, a.report.Denied != nil:
 	case a.report.Expired > 0:
 		f.ending = fmt.Sprintf("was not ready within %s", a.report.Expired)
 		f.Remedy = r.remedy(a.node, a.resource)

@@ -11,6 +11,10 @@ import (
 	"strings"
 	"testing"
 	"time"
+
+	"k8s.io/apimachinery/pkg/runtime/schema"
+
+	"github.com/ordered-helm/helm/internal/readiness"
 )
 
 func databaseFailure() *ResourceFailure {
@@ -131,5 +135,18 @@ func TestSecretTexts(t *testing.T) {
 		if strings.Contains(got, text) != want {
 			t.Errorf("%q is a secret: %v, want %v", text, !want, want)
 		}
+	}
+}
+
+// TestFailureOfWhatMayNotBeRead says which permission is missing.
+func TestFailureOfWhatMayNotBeRead(t *testing.T) {
+	report := readiness.Report{
+		Target: readiness.Target{GVK: schema.GroupVersionKind{Version: "v1", Kind: "Pod"}, Namespace: "shop", Name: "web"},
+		Status: readiness.Status{State: readiness.InProgress, Message: "phase Pending"},
+		Denied: &readiness.ForbiddenError{Verb: "get", Resource: schema.GroupResource{Resource: "pods"}, Namespace: "shop", Name: "web", Err: errors.New("no")},
+	}
+	got := failureOf(report, &readiness.NotReadyError{}, time.Second).Error()
+	if want := `Pod/web cannot be followed: the state of "web" is hidden: no permission to get pods in namespace "shop"; grant the verbs get, list and watch: no`; got != want {
+		t.Errorf("got %q, want %q", got, want)
 	}
 }

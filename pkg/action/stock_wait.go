@@ -107,7 +107,7 @@ func (w *stockWait) failure(late *readiness.NotReadyError, waited time.Duration)
 	for _, report := range late.Reports {
 		f := failureOf(report, late, waited)
 		switch {
-		case f.State == string(readiness.Failed), report.Deleted:
+		case f.State == string(readiness.Failed), report.Deleted, report.Denied != nil:
 		case timedOut:
 			f.ending = fmt.Sprintf("was not ready within %s", w.timeout)
 			f.Remedy = "if it only needs more time, raise --timeout"
