@@ -95,9 +95,12 @@ func newTracker(ctx context.Context, c *cluster.Client, notify func(readiness.No
 	return readiness.NewTracker(context.WithoutCancel(ctx), readiness.Config{Client: client, Notify: notify}), nil
 }
 
-// wasApplied tells the group which versions were written.
-func (s *slice) wasApplied() error {
+// wasApplied notes that a node was written, and tells its group which versions
+// that were.
+func (r *rollout) wasApplied(s *slice) error {
+	r.mu.Lock()
 	s.applied = time.Now()
+	r.mu.Unlock()
 	for _, a := range s.awaits {
 		object, ok := a.info.Object.(*unstructured.Unstructured)
 		if !ok {
@@ -192,8 +195,7 @@ type resting struct {
 	failed   chan struct{}
 	failOnce sync.Once
 	// applied is closed when all nodes are applied.
-	applied     chan struct{}
-	appliedOnce sync.Once
+	applied chan struct{}
 
 	mu   sync.Mutex
 	ends []context.CancelCauseFunc
@@ -231,9 +233,10 @@ func (r *resting) stop(cause error) {
 	r.done.Wait()
 }
 
-// wait returns when everything is ready, or something is not.
+// wait returns when everything is ready, or something is not. It is called once,
+// when all nodes are applied.
 func (r *resting) wait() {
-	r.appliedOnce.Do(func() { close(r.applied) })
+	close(r.applied)
 	over := make(chan struct{})
 	go func() { r.done.Wait(); close(over) }()
 	select {

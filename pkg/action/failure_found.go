@@ -91,13 +91,10 @@ func (r *rollout) failure(ctx context.Context, err error) error {
 	notStarted := execution.NotStarted
 	for _, failed := range execution.Failed {
 		var found resourceFailures
-		switch {
-		case errors.As(failed.Err, &found):
+		if errors.As(failed.Err, &found) {
 			e.Resources = append(e.Resources, found...)
-		case errors.Is(failed.Err, errElsewhere), ctx.Err() != nil && errors.Is(failed.Err, ctx.Err()):
+		} else { // errElsewhere
 			notStarted = append(notStarted, failed.Node)
-		default:
-			e.Resources = append(e.Resources, r.notApplied(failed.Node, failed.Err)...)
 		}
 	}
 	r.resting.stop(errElsewhere)
@@ -107,9 +104,15 @@ func (r *rollout) failure(ctx context.Context, err error) error {
 	return e
 }
 
-// notApplied are the failures of a node of which the server did not accept
-// something: one for each resource that an answer names.
-func (r *rollout) notApplied(n *sequencer.Node, err error) resourceFailures {
+// notApplied are the failures of a node of which not everything was applied: one
+// for each resource that an answer of the server names.
+func (r *rollout) notApplied(ctx context.Context, n *sequencer.Node, err error) resourceFailures {
+	if ctx.Err() != nil && errors.Is(err, ctx.Err()) {
+		return resourceFailures{{
+			Node: n.ID(), Title: n.Title(), State: NotApplied, Reason: "Interrupted",
+			Message: oneLine(context.Cause(ctx).Error()), Err: err, ending: "was cut off while it was applied",
+		}}
+	}
 	answers := []error{err}
 	var several *multierror.Error
 	if errors.As(err, &several) {
@@ -175,7 +178,7 @@ func (r *rollout) later(kind schema.GroupKind, namespace, name string) string {
 	r.mu.Lock()
 	defer r.mu.Unlock()
 	for _, n := range r.plan.Nodes {
-		if r.written[n] {
+		if !r.slices[n].applied.IsZero() {
 			continue
 		}
 		for _, res := range n.Resources {
@@ -185,14 +188,4 @@ func (r *rollout) later(kind schema.GroupKind, namespace, name string) string {
 		}
 	}
 	return ""
-}
-
-// wrote notes that all objects of a node are on the server.
-func (r *rollout) wrote(n *sequencer.Node) {
-	r.mu.Lock()
-	defer r.mu.Unlock()
-	if r.written == nil {
-		r.written = map[*sequencer.Node]bool{}
-	}
-	r.written[n] = true
 }

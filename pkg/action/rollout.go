@@ -41,12 +41,10 @@ type rollout struct {
 	// late are the resources that are built when their node starts, because
 	// the cluster does not know their kind before: the release defines it.
 	late map[*sequencer.PlannedResource]bool
-	// present are the objects that were in the cluster before; mu guards it.
+	// present are the objects that were in the cluster before; mu guards it, and
+	// when nodes were applied.
 	mu      sync.Mutex
 	present map[*kubeInfo]bool
-
-	// written are the nodes whose objects are all on the server; mu guards it.
-	written map[*sequencer.Node]bool
 
 	resting *resting
 	explain explainer
@@ -64,10 +62,11 @@ type slice struct {
 	node *sequencer.Node
 	// list has nil where the object is built when its node starts.
 	list []*kubeInfo
-	// awaits are the objects whose readiness counts, which group follows from
-	// the moment they were applied.
-	awaits  []*await
-	group   *readiness.Group
+	// awaits are the objects whose readiness counts, which group follows.
+	awaits []*await
+	group  *readiness.Group
+	// applied is when all objects were on the server; it is set under the
+	// rollout's mu.
 	applied time.Time
 	// rest is whether they are waited for although nothing depends on them.
 	rest bool
@@ -238,7 +237,6 @@ func (r *rollout) deployNode(ctx context.Context, n *sequencer.Node) error {
 	r.events.emit(Event{Type: EventNodeStarted, Node: n.ID(), Message: summary(n)})
 	err := r.applyNode(ctx, s)
 	if err == nil {
-		r.wrote(n)
 		r.events.emit(Event{Type: EventNodeApplied, Node: n.ID()})
 		if n.Awaited {
 			err = r.awaitNode(ctx, s)
@@ -248,9 +246,8 @@ func (r *rollout) deployNode(ctx context.Context, n *sequencer.Node) error {
 	}
 	if err != nil {
 		var failures resourceFailures
-		if !errors.As(err, &failures) && ctx.Err() == nil {
-			failures = r.notApplied(n, err)
-			err = failures
+		if !errors.As(err, &failures) {
+			err = r.notApplied(ctx, n, err)
 		}
 		r.events.emit(Event{Type: EventNodeFailed, Node: n.ID(), Err: err, Message: err.Error()})
 		return err
@@ -273,10 +270,7 @@ func (r *rollout) applyNode(ctx context.Context, s *slice) error {
 	if err := r.apply(ctx, s.list); err != nil {
 		return err
 	}
-	if s.group == nil {
-		return nil
-	}
-	return s.wasApplied()
+	return r.wasApplied(s)
 }
 
 // buildLate builds the objects whose kind a node before has defined by now.

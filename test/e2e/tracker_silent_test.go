@@ -66,8 +66,10 @@ func TestRequestThatHangsEndsWithTheOperation(t *testing.T) {
 	h := newHelm(t)
 	h.viaProxy(t).Intercept(on(podVerb("create"), fault.Hang))
 	r := h.begin(t, "install", "rel", appChart(t, layered("slow", "first")+last), "--wait=ordered", "--timeout", "2s")()
-	if r.code != 1 || !strings.Contains(r.stderr, "timeout of 2s") {
-		t.Errorf("exit code %d\n%s", r.code, r.stderr)
+	for _, want := range []string{`layer "first" of chart app was cut off while it was applied`, "timeout of 2s", "never started because of that: app:last\n"} {
+		if r.code != 1 || !strings.Contains(r.stderr, want) {
+			t.Errorf("exit code %d, want 1 and %q\n%s", r.code, want, r.stderr)
+		}
 	}
 	if status := h.ok("status", "rel").stdout; !strings.Contains(status, "STATUS: failed") {
 		t.Errorf("the release is left as\n%s", status)
