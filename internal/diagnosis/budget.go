@@ -6,7 +6,6 @@ package diagnosis
 import (
 	"context"
 	"errors"
-	"math"
 	"sync"
 	"sync/atomic"
 )
@@ -20,8 +19,7 @@ var errSpent = errors.New("no requests left")
 // session is one call of Explain or Peek. It asks the server nothing twice.
 type session struct {
 	*Diagnoser
-	pool *atomic.Int64 // requests left to all calls of this sort
-	own  atomic.Int64  // requests left to this call
+	left *atomic.Int64 // requests
 
 	mu      sync.Mutex
 	answers map[string]*answer
@@ -33,10 +31,8 @@ type answer struct {
 	err   error
 }
 
-func newSession(d *Diagnoser, pool *atomic.Int64) *session {
-	s := &session{Diagnoser: d, pool: pool, answers: map[string]*answer{}}
-	s.own.Store(math.MaxInt32)
-	return s
+func newSession(d *Diagnoser, left *atomic.Int64) *session {
+	return &session{Diagnoser: d, left: left, answers: map[string]*answer{}}
 }
 
 // ask sends the request unless the question was asked before; then it waits for
@@ -78,7 +74,7 @@ func send[T any](ctx context.Context, s *session, request func(context.Context) 
 	if ctx.Err() != nil {
 		return none, ctx.Err()
 	}
-	if s.own.Add(-1) < 0 || s.pool.Add(-1) < 0 {
+	if s.left.Add(-1) < 0 {
 		return none, errSpent
 	}
 	return request(ctx)

@@ -4,6 +4,7 @@
 package diagnosis
 
 import (
+	"cmp"
 	"context"
 	"slices"
 	"strings"
@@ -57,7 +58,7 @@ func (w *walk) conditions(at ref, obj *unstructured.Unstructured) {
 		return slices.ContainsFunc(words, func(word string) bool { return strings.Contains(c.kind, word) })
 	}
 	for _, c := range conditionsOf(obj) {
-		f := finding{rank: symptom, Cause: Cause{Reason: orText(c.reason, c.kind), Message: c.kind + " is " + c.status}}
+		f := finding{rank: symptom, Cause: Cause{Reason: cmp.Or(c.reason, c.kind), Message: c.kind + " is " + c.status}}
 		if c.message != "" {
 			f.Message += ": " + c.message
 		}

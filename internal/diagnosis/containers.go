@@ -4,12 +4,14 @@
 package diagnosis
 
 import (
+	"cmp"
 	"context"
 	"fmt"
 	"strings"
 
 	corev1 "k8s.io/api/core/v1"
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
+	"k8s.io/apimachinery/pkg/util/duration"
 )
 
 // box is a container with its status, which is empty while there is none.
@@ -94,7 +96,7 @@ func (w *walk) waiting(ctx context.Context, at ref, pod *corev1.Pod, b box) {
 	if waiting.Reason == "CreateContainerConfigError" && w.missing(ctx, at, needsOf(pod), waiting.Message) {
 		return
 	}
-	message := orText(waiting.Message, "it waits to be started")
+	message := cmp.Or(waiting.Message, "it waits to be started")
 	w.add(at, finding{
 		rank: concrete, key: waiting.Reason + similar(message, at.name),
 		Cause: Cause{Container: b.spec.Name, Reason: waiting.Reason, Message: message},
@@ -213,7 +215,7 @@ func (w *walk) terminated(at ref, pod *corev1.Pod, b box) {
 	}
 	f := finding{
 		rank: concrete, key: fmt.Sprintf("terminated %d %s", t.ExitCode, t.Reason), said: t.Message,
-		Cause: Cause{Container: b.spec.Name, Reason: orText(t.Reason, "Error"), Message: exitText(b, t) + restarts(b)},
+		Cause: Cause{Container: b.spec.Name, Reason: cmp.Or(t.Reason, "Error"), Message: exitText(b, t) + restarts(b)},
 	}
 	if t.ExitCode == 0 {
 		f.rank = notable
@@ -254,7 +256,7 @@ func (w *walk) since(began metav1.Time) string {
 	if w.brief || began.IsZero() {
 		return ""
 	}
-	return " for " + age(w.now().Sub(began.Time))
+	return " for " + duration.HumanDuration(w.now().Sub(began.Time))
 }
 
 // started tells whether a container that ended ever ran: otherwise it has no log.

@@ -15,10 +15,10 @@ import (
 	"fmt"
 	"slices"
 	"strings"
-	"sync"
 	"sync/atomic"
 	"time"
 
+	"golang.org/x/sync/errgroup"
 	"k8s.io/apimachinery/pkg/apis/meta/v1/unstructured"
 	"k8s.io/apimachinery/pkg/runtime/schema"
 	"k8s.io/client-go/dynamic"
@@ -100,8 +100,8 @@ type Config struct {
 	// Masker hides what must not be printed, in messages and logs. May be nil.
 	Masker *Masker
 
-	// Requests is how many requests all calls of Explain together may send; all
-	// calls of Peek together may send as many again. Default DefaultRequests.
+	// Requests is how many requests all calls of Explain together may send.
+	// Default DefaultRequests.
 	Requests int
 	// Timeout bounds one call of Explain or Peek. Default DefaultTimeout.
 	Timeout time.Duration
@@ -114,10 +114,9 @@ type Config struct {
 // Diagnoser finds causes. Its methods may be called from several goroutines.
 type Diagnoser struct {
 	Config
-	slots   chan struct{}
-	explain atomic.Int64 // requests left to Explain
-	peek    atomic.Int64 // requests left to Peek
-	now     func() time.Time
+	slots chan struct{}
+	left  atomic.Int64 // requests, to Explain
+	now   func() time.Time
 }
 
 // New returns a Diagnoser; one serves a whole operation.
@@ -136,8 +135,7 @@ func New(config Config) *Diagnoser {
 		d.Parallel = DefaultParallel
 	}
 	d.slots = make(chan struct{}, d.Parallel)
-	d.explain.Store(int64(d.Requests))
-	d.peek.Store(int64(d.Requests))
+	d.left.Store(int64(d.Requests))
 	return d
 }
 
@@ -150,7 +148,7 @@ func New(config Config) *Diagnoser {
 func (d *Diagnoser) Explain(ctx context.Context, subjects []Subject) [][]Cause {
 	ctx, cancel := context.WithTimeout(ctx, d.Timeout)
 	defer cancel()
-	s := newSession(d, &d.explain)
+	s := newSession(d, &d.left)
 	found := make([][]finding, len(subjects))
 	forEach(len(subjects), d.Parallel, func(n int) {
 		w := &walk{session: s, subject: subjects[n]}
@@ -179,23 +177,23 @@ func (d *Diagnoser) Explain(ctx context.Context, subjects []Subject) [][]Cause {
 func (d *Diagnoser) Peek(ctx context.Context, subject Subject) []Cause {
 	ctx, cancel := context.WithTimeout(ctx, d.Timeout)
 	defer cancel()
-	s := newSession(d, &d.peek)
-	s.own.Store(peekRequests)
+	left := new(atomic.Int64)
+	left.Store(peekRequests)
+	s := newSession(d, left)
 	w := &walk{session: s, subject: subject, brief: true}
 	return d.causes(slices.DeleteFunc(w.explain(ctx), func(f finding) bool { return f.key == asItShould }))
 }
 
-// forEach calls do for 0 to n-1, in this order on a few goroutines, and returns
-// when all calls have.
+// forEach calls do for 0 to n-1, begun in this order, a few at a time, and
+// returns when all calls have.
 func forEach(n, parallel int, do func(int)) {
-	var next atomic.Int64
-	var workers sync.WaitGroup
-	for range min(n, parallel) {
-		workers.Go(func() {
-			for i := int(next.Add(1)) - 1; i < n; i = int(next.Add(1)) - 1 {
-				do(i)
-			}
+	var calls errgroup.Group
+	calls.SetLimit(parallel)
+	for i := range n {
+		calls.Go(func() error {
+			do(i)
+			return nil
 		})
 	}
-	workers.Wait()
+	_ = calls.Wait() // none of them fails
 }

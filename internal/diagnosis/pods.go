@@ -4,6 +4,7 @@
 package diagnosis
 
 import (
+	"cmp"
 	"context"
 	"fmt"
 	"slices"
@@ -134,7 +135,7 @@ func (w *walk) unscheduled(ctx context.Context, at ref, pod *corev1.Pod) {
 	}
 	w.add(at, finding{
 		rank: concrete, key: "unscheduled " + similar(condition.Message, at.name),
-		Cause: Cause{Reason: orText(condition.Reason, "Unschedulable"), Message: message},
+		Cause: Cause{Reason: cmp.Or(condition.Reason, "Unschedulable"), Message: message},
 	})
 }
 
@@ -187,7 +188,7 @@ func (w *walk) gates(at ref, pod *corev1.Pod) {
 	if message == "" {
 		message = fmt.Sprintf("it is not ready although its containers are; it is on node %s", pod.Spec.NodeName)
 	}
-	w.add(at, finding{rank: vague, key: message, Cause: Cause{Reason: orText(condition.Reason, "NotReady"), Message: message}})
+	w.add(at, finding{rank: vague, key: message, Cause: Cause{Reason: cmp.Or(condition.Reason, "NotReady"), Message: message}})
 }
 
 // asItShould is the key of what is found where nothing is wrong.
@@ -226,11 +227,4 @@ func podCondition(pod *corev1.Pod, kind corev1.PodConditionType) corev1.PodCondi
 		}
 	}
 	return corev1.PodCondition{}
-}
-
-func orText(text, otherwise string) string {
-	if text == "" {
-		return otherwise
-	}
-	return text
 }

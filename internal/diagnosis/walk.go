@@ -13,6 +13,7 @@ import (
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 	"k8s.io/apimachinery/pkg/apis/meta/v1/unstructured"
 	"k8s.io/apimachinery/pkg/types"
+	"k8s.io/apimachinery/pkg/util/duration"
 )
 
 // ref names an object.
@@ -133,7 +134,6 @@ func (w *walk) walkDown(ctx context.Context, at ref, obj *unstructured.Unstructu
 		"/Service":                          w.service,
 		"networking.k8s.io/Ingress":         w.ingress,
 		"apiregistration.k8s.io/APIService": w.apiService,
-		"apiextensions.k8s.io/CustomResourceDefinition": w.anything,
 	}
 	gvk := w.subject.GVK
 	if gvk.Empty() {
@@ -156,9 +156,9 @@ func (w *walk) terminating(at ref, object metav1.Object) {
 	message := "it is being deleted"
 	overdue := w.now().Sub(deadline.Time)
 	if overdue > 0 && !w.brief {
-		message += ", for " + age(overdue) + " longer than its grace period"
+		message += ", for " + duration.HumanDuration(overdue) + " longer than its grace period"
 		if grace := object.GetDeletionGracePeriodSeconds(); grace == nil || *grace == 0 {
-			message = "it has been in deletion for " + age(overdue)
+			message = "it has been in deletion for " + duration.HumanDuration(overdue)
 		}
 	}
 	f := finding{rank: vague, key: "terminating", Cause: Cause{Reason: "Terminating"}}
@@ -169,7 +169,7 @@ func (w *walk) terminating(at ref, object metav1.Object) {
 	} else if overdue > time.Minute {
 		f.rank = notable
 	} else if overdue < 0 && !w.brief {
-		message += ", its grace period ends in " + age(-overdue)
+		message += ", its grace period ends in " + duration.HumanDuration(-overdue)
 	}
 	f.Message = message
 	w.add(at, f)
@@ -184,17 +184,4 @@ func (w *walk) lag(at ref, obj *unstructured.Unstructured) {
 	}
 	w.add(at, finding{rank: symptom, Cause: Cause{Reason: "NotObserved", Message: fmt.Sprintf(
 		"its controller has not taken note of generation %d yet, the last one is %d", obj.GetGeneration(), observed)}})
-}
-
-// age prints a duration the way people say it: 42s, 3m, 5h, 2d.
-func age(d time.Duration) string {
-	switch {
-	case d < 2*time.Minute:
-		return fmt.Sprintf("%ds", max(d, 0)/time.Second)
-	case d < 2*time.Hour:
-		return fmt.Sprintf("%dm", d/time.Minute)
-	case d < 48*time.Hour:
-		return fmt.Sprintf("%dh", d/time.Hour)
-	}
-	return fmt.Sprintf("%dd", d/(24*time.Hour))
 }

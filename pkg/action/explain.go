@@ -7,6 +7,7 @@ import (
 	"context"
 	"encoding/base64"
 	"strings"
+	"sync"
 	"time"
 
 	"k8s.io/apimachinery/pkg/apis/meta/v1/unstructured"
@@ -24,17 +25,23 @@ const mostExplained = 10
 
 // explainer finds out why resources are not ready. Its zero value finds nothing.
 type explainer struct {
-	cluster *cluster.Client
+	// diagnoser returns the one of the operation; nil if the cluster cannot be
+	// reached in the ways that it needs.
+	diagnoser func() *diagnosis.Diagnoser
 	// during calls a function with the context of the operation without its
 	// timeout: what was too slow is still looked into, but not what was
 	// cancelled.
 	during func(func(context.Context))
-	later  func(kind schema.GroupKind, namespace, name string) string
 	masker *diagnosis.Masker
 }
 
-func newExplainer(ctx context.Context, c *cluster.Client) explainer {
-	return explainer{cluster: c, during: func(do func(context.Context)) { do(ctx) }}
+// prepare returns an explainer for a release, of which masker hides what must
+// not be printed, and later names what is not written so far; it may be nil.
+func (op *installation) prepare(masker *diagnosis.Masker, later func(kind schema.GroupKind, namespace, name string) string) explainer {
+	return explainer{
+		during: op.during, masker: masker,
+		diagnoser: sync.OnceValue(func() *diagnosis.Diagnoser { return newDiagnoser(op.cluster, masker, later) }),
+	}
 }
 
 // explain adds the causes to failures, of which each has its report.
@@ -64,26 +71,24 @@ func (x explainer) explain(failures []*ResourceFailure, reports []readiness.Repo
 	})
 }
 
-// diagnoser returns one for a single use; nil if the cluster cannot be reached
-// in the ways that it needs.
-func (x explainer) diagnoser() *diagnosis.Diagnoser {
-	if x.cluster == nil || !x.cluster.Real() {
+func newDiagnoser(c *cluster.Client, masker *diagnosis.Masker, later func(kind schema.GroupKind, namespace, name string) string) *diagnosis.Diagnoser {
+	if !c.Real() {
 		return nil
 	}
-	dynamic, err := x.cluster.Dynamic()
+	dynamic, err := c.Dynamic()
 	if err != nil {
 		return nil
 	}
-	metadata, err := x.cluster.Metadata()
+	metadata, err := c.Metadata()
 	if err != nil {
 		return nil
 	}
-	clientset, err := x.cluster.Clientset()
+	clientset, err := c.Clientset()
 	if err != nil {
 		return nil
 	}
 	return diagnosis.New(diagnosis.Config{
-		Dynamic: dynamic, Metadata: metadata, Clientset: clientset, Later: x.later, Masker: x.masker,
+		Dynamic: dynamic, Metadata: metadata, Clientset: clientset, Later: later, Masker: masker,
 	})
 }
 

@@ -59,13 +59,13 @@ func (i *Install) RunWithContext(ctx context.Context, chrt *chart.Chart, vals ma
 	}
 	op := &installation{Install: i, events: newEvents(i.OnEvent), limits: limits}
 	outer := ctx
+	op.during = func(do func(context.Context)) { do(outer) }
 	if i.ordered() && limits.operation > 0 {
 		var cancel context.CancelFunc
 		ctx, cancel = context.WithTimeoutCause(ctx, limits.operation, &timeoutError{limits.operation})
 		defer cancel()
 	}
 	op.cluster = openCluster(ctx, i.cfg)
-	op.explain = newExplainer(outer, op.cluster)
 	rel, err := op.run(ctx, chrt, vals)
 	var deploy *DeployError
 	var timeout *timeoutError

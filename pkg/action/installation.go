@@ -32,7 +32,8 @@ type installation struct {
 	cluster *cluster.Client
 	events  *events
 	limits  timeouts
-	explain explainer
+	// during calls a function with the operation's context without its timeout.
+	during func(func(context.Context))
 
 	rendering rendering
 	rel       *release.Release
@@ -184,15 +185,14 @@ func (op *installation) build(ctx context.Context) error {
 	}
 	if op.ordered() {
 		op.rollout = op.newRollout(plan)
-		op.rollout.explain.later = op.rollout.later
 	} else {
 		op.rollout = op.newRollout(sequencer.Whole(op.rel.Chart.Name()))
 	}
 	if err := op.rollout.build(op.rel.Manifest); err != nil {
 		return fmt.Errorf("unable to build kubernetes objects from release manifest: %w", err)
 	}
-	op.rollout.explain.masker = diagnosis.NewMasker(secretTexts(op.contents()))
-	op.events.masker = op.rollout.explain.masker
+	op.events.masker = diagnosis.NewMasker(secretTexts(op.contents()))
+	op.rollout.explain = op.prepare(op.events.masker, op.rollout.later)
 	if upgradePlayed := op.IsUpgrade && op.dryRun(); !op.ClientOnly && !upgradePlayed {
 		if err := op.rollout.findExisting(ctx, op.rollout.all); err != nil {
 			return fmt.Errorf("Unable to continue with install: %w", err) //nolint:staticcheck // Helm's words
@@ -206,7 +206,7 @@ func (op *installation) newRollout(plan *sequencer.Plan) *rollout {
 		cfg: op.cfg, cluster: op.cluster, events: op.events, limits: op.limits, plan: plan,
 		name: op.ReleaseName, namespace: op.Namespace, validate: !op.DisableOpenAPIValidation,
 		force: op.Force, takeOwnership: op.TakeOwnership, jobs: op.WaitForJobs,
-		resting: newResting(), explain: op.explain, peeking: make(chan struct{}, mostPeeks),
+		resting: newResting(), peeking: make(chan struct{}, mostPeeks),
 	}
 }
 
