@@ -5,7 +5,6 @@ package diagnosis
 
 import (
 	"context"
-	"fmt"
 	"strings"
 	"time"
 
@@ -143,7 +142,6 @@ func (w *walk) walkDown(ctx context.Context, at ref, obj *unstructured.Unstructu
 	if !known {
 		way = w.anything
 	}
-	w.lag(at, obj)
 	way(ctx, at, obj)
 }
 
@@ -174,14 +172,4 @@ func (w *walk) terminating(at ref, object metav1.Object) {
 	f.Message = message
 	w.add(at, f)
 	w.visit(at, oneOf("Unhealthy")) // probes fail while a pod stops
-}
-
-// lag reports a controller that has not seen the object as it is now.
-func (w *walk) lag(at ref, obj *unstructured.Unstructured) {
-	observed, found, err := unstructured.NestedInt64(obj.Object, "status", "observedGeneration")
-	if !found || err != nil || observed >= obj.GetGeneration() {
-		return
-	}
-	w.add(at, finding{rank: symptom, Cause: Cause{Reason: "NotObserved", Message: fmt.Sprintf(
-		"its controller has not taken note of generation %d yet, the last one is %d", obj.GetGeneration(), observed)}})
 }
