@@ -5,6 +5,9 @@ package main
 
 import (
 	"bytes"
+	"io"
+	"net/http"
+	"net/http/httptest"
 	"os"
 	"path/filepath"
 	"testing"
@@ -20,10 +23,38 @@ type outcome struct {
 // a cluster. It changes the environment: tests that use it are not parallel.
 func runHelm(t *testing.T, args ...string) outcome {
 	t.Helper()
-	isolate(t, "http://127.0.0.1:1") // nothing listens there
+	return runHelmAt(t, "http://127.0.0.1:1", args...) // nothing listens there
+}
+
+// runHelmAt is runHelm with an API server.
+func runHelmAt(t *testing.T, server string, args ...string) outcome {
+	t.Helper()
+	isolate(t, server)
 	var stdout, stderr bytes.Buffer
 	code := run(t.Context(), args, &stdout, &stderr)
 	return outcome{code: code, stdout: stdout.String(), stderr: stderr.String()}
+}
+
+// bareServer starts an API server that knows its version and no kinds: all that
+// rendering needs. With the memory driver it takes the place of a cluster.
+func bareServer(t *testing.T) (url string) {
+	t.Helper()
+	answers := map[string]string{
+		"/version": `{"major": "1", "minor": "36", "gitVersion": "v1.36.0"}`,
+		"/api":     `{"kind": "APIVersions", "versions": []}`,
+		"/apis":    `{"kind": "APIGroupList", "apiVersion": "v1", "groups": []}`,
+	}
+	server := httptest.NewServer(http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
+		answer, ok := answers[r.URL.Path]
+		if !ok {
+			http.NotFound(w, r)
+			return
+		}
+		w.Header().Set("Content-Type", "application/json")
+		_, _ = io.WriteString(w, answer)
+	}))
+	t.Cleanup(server.Close)
+	return server.URL
 }
 
 // isolate makes the environment one with an empty home and this server.

@@ -11,6 +11,7 @@ import (
 	"helm.sh/helm/v3/pkg/cli/values"
 	"helm.sh/helm/v3/pkg/downloader"
 	"helm.sh/helm/v3/pkg/getter"
+	"helm.sh/helm/v3/pkg/registry"
 
 	"github.com/ordered-helm/helm/pkg/action"
 	"github.com/ordered-helm/helm/pkg/chart/loader"
@@ -32,41 +33,56 @@ type loadedChart struct {
 	values map[string]any
 }
 
+// chartSource says where a chart comes from.
+type chartSource struct {
+	*action.ChartPathOptions
+	devel    bool             // allow development versions
+	complete bool             // fetch dependencies that are missing
+	registry *registry.Client // for dependencies
+}
+
 // useRegistry gives the action a registry client that fits its flags.
 func (in *chartInput) useRegistry() error {
-	client, err := in.app.registryClient(registryOptionsFrom(&in.client.ChartPathOptions))
+	client, err := in.app.registryFor(&in.client.ChartPathOptions)
 	if err != nil {
-		return fmt.Errorf("missing registry client: %w", err)
+		return err
 	}
 	in.client.SetRegistryClient(client)
 	return nil
 }
 
+func (a *app) registryFor(c *action.ChartPathOptions) (*registry.Client, error) {
+	client, err := a.registryClient(registryOptionsFrom(c))
+	if err != nil {
+		return nil, fmt.Errorf("missing registry client: %w", err)
+	}
+	return client, nil
+}
+
 // load finds and loads the chart that the arguments name, merges the values,
 // and fills in the release's name and namespace.
 func (in *chartInput) load(args []string) (*loadedChart, error) {
-	in.app.debugf("Original chart version: %q", in.client.Version)
-	if in.client.Version == "" && in.client.Devel {
-		in.app.debugf("setting version to >0.0.0-0")
-		in.client.Version = ">0.0.0-0"
-	}
 	name, reference, err := in.client.NameAndChart(args)
 	if err != nil {
 		return nil, err
 	}
 	in.client.ReleaseName = name
 
-	path, err := in.client.LocateChart(reference, in.app.settings)
+	from := &chartSource{
+		ChartPathOptions: &in.client.ChartPathOptions,
+		devel:            in.client.Devel,
+		complete:         in.client.DependencyUpdate,
+		registry:         in.client.GetRegistryClient(),
+	}
+	path, err := in.app.locateChart(from, reference)
 	if err != nil {
 		return nil, err
 	}
-	in.app.debugf("CHART PATH: %s\n", path)
-
 	vals, err := in.values.MergeValues(getter.All(in.app.settings))
 	if err != nil {
 		return nil, err
 	}
-	chrt, err := in.loadChart(path)
+	chrt, err := in.app.loadChart(from, path)
 	if err != nil {
 		return nil, err
 	}
@@ -77,9 +93,24 @@ func (in *chartInput) load(args []string) (*loadedChart, error) {
 	return &loadedChart{chart: chrt, values: vals}, nil
 }
 
+// locateChart finds a chart, downloads it if need be, and returns its path.
+func (a *app) locateChart(from *chartSource, reference string) (string, error) {
+	a.debugf("Original chart version: %q", from.Version)
+	if from.Version == "" && from.devel {
+		a.debugf("setting version to >0.0.0-0")
+		from.Version = ">0.0.0-0"
+	}
+	path, err := from.LocateChart(reference, a.settings)
+	if err != nil {
+		return "", err
+	}
+	a.debugf("CHART PATH: %s\n", path)
+	return path, nil
+}
+
 // loadChart loads the chart at a path, and makes sure that it can be installed
 // and has its dependencies.
-func (in *chartInput) loadChart(path string) (*chart.Chart, error) {
+func (a *app) loadChart(from *chartSource, path string) (*chart.Chart, error) {
 	chrt, err := loader.Load(path)
 	if err != nil {
 		return nil, err
@@ -88,7 +119,7 @@ func (in *chartInput) loadChart(path string) (*chart.Chart, error) {
 		return nil, fmt.Errorf("%s charts are not installable", kind)
 	}
 	if chrt.Metadata.Deprecated {
-		in.app.warnf("This chart is deprecated")
+		a.warnf("This chart is deprecated")
 	}
 	required := chrt.Metadata.Dependencies
 	if required == nil {
@@ -98,11 +129,11 @@ func (in *chartInput) loadChart(path string) (*chart.Chart, error) {
 	switch {
 	case missing == nil:
 		return chrt, nil
-	case !in.client.DependencyUpdate:
+	case !from.complete:
 		return nil, fmt.Errorf("An error occurred while checking for chart dependencies. "+ //nolint:staticcheck // stock's words
 			"You may need to run `helm dependency build` to fetch missing dependencies: %w", missing)
 	}
-	if err := in.updateDependencies(path); err != nil {
+	if err := a.updateDependencies(from, path); err != nil {
 		return nil, err
 	}
 	chrt, err = loader.Load(path)
@@ -112,17 +143,16 @@ func (in *chartInput) loadChart(path string) (*chart.Chart, error) {
 	return chrt, nil
 }
 
-func (in *chartInput) updateDependencies(path string) error {
-	settings := in.app.settings
+func (a *app) updateDependencies(from *chartSource, path string) error {
 	manager := &downloader.Manager{
-		Out:              in.app.out,
+		Out:              a.out,
 		ChartPath:        path,
-		Keyring:          in.client.Keyring,
-		Getters:          getter.All(settings),
-		RepositoryConfig: settings.RepositoryConfig,
-		RepositoryCache:  settings.RepositoryCache,
-		Debug:            settings.Debug,
-		RegistryClient:   in.client.GetRegistryClient(),
+		Keyring:          from.Keyring,
+		Getters:          getter.All(a.settings),
+		RepositoryConfig: a.settings.RepositoryConfig,
+		RepositoryCache:  a.settings.RepositoryCache,
+		Debug:            a.settings.Debug,
+		RegistryClient:   from.registry,
 	}
 	return manager.Update()
 }

@@ -12,7 +12,9 @@ import (
 	"time"
 
 	"github.com/spf13/cobra"
+	"github.com/spf13/pflag"
 	"helm.sh/helm/v3/cmd/helm/require"
+	"helm.sh/helm/v3/pkg/release"
 	"helm.sh/helm/v3/pkg/storage/driver"
 
 	"github.com/ordered-helm/helm/internal/graphview"
@@ -31,8 +33,12 @@ installed release was deployed.
     $ helm dag shop --revision 3
 
 The chart is named as for "helm install", and is rendered without a cluster. A
-single word that is no file or folder here is taken for a release; --release says
-that it is one in any case.
+single word that is no file or folder here is taken for a release, unless it ends
+in .tgz or a flag is given that only a chart can use, such as --values or --repo.
+--release says that it is one in any case.
+
+The graph of a release is rebuilt from what is stored with it. A revision that was
+not deployed with --wait=ordered has none.
 
 The graph goes to standard output. What deserves attention goes to standard
 error: declarations that do not count, and resources that need something which
@@ -40,12 +46,20 @@ the order only deploys later. A graph that cannot be, such as one with a cycle,
 is an error.
 `
 
+const (
+	releaseFlagName  = "release"
+	revisionFlagName = "revision"
+)
+
 // dagOptions are the flags that say what dag is about.
 type dagOptions struct {
 	release     bool
 	revision    int
 	kubeVersion string
 	apiVersions []string
+	// forChart is the name of a flag that was given and only a chart can use;
+	// empty if there is none.
+	forChart string
 }
 
 func newDagCmd(a *app) *cobra.Command {
@@ -58,13 +72,14 @@ func newDagCmd(a *app) *cobra.Command {
 		Args:  require.MaximumNArgs(1),
 		RunE: func(cmd *cobra.Command, args []string) error {
 			opts.release = opts.release || cmd.Flags().Changed("revision")
+			opts.forChart = chartFlag(cmd)
 			return a.dag(cmd.Context(), in, &opts, args)
 		},
 	}
 	f := cmd.Flags()
 	client := in.client
-	f.BoolVar(&opts.release, "release", false, "the name is that of an installed release")
-	f.IntVar(&opts.revision, "revision", 0, "revision of the release (default: the latest); implies --release")
+	f.BoolVar(&opts.release, releaseFlagName, false, "the name is that of an installed release")
+	f.IntVar(&opts.revision, revisionFlagName, 0, "revision of the release (default: the latest); implies --release")
 	f.BoolVar(&client.IsUpgrade, "is-upgrade", false, "render as for an upgrade: .Release.IsUpgrade is true, .Release.IsInstall is not")
 	f.StringVar(&opts.kubeVersion, "kube-version", "", "version of Kubernetes to render for")
 	f.StringSliceVarP(&opts.apiVersions, "api-versions", "a", nil, "API versions to render for, beside the usual ones")
@@ -78,10 +93,25 @@ func newDagCmd(a *app) *cobra.Command {
 	return cmd
 }
 
+// chartFlag returns a flag that was given on the command line and only a chart
+// can use: every flag of the command's own that does not speak of a release.
+func chartFlag(cmd *cobra.Command) string {
+	given := ""
+	cmd.LocalFlags().VisitAll(func(f *pflag.Flag) {
+		if f.Changed && given == "" && f.Name != releaseFlagName && f.Name != revisionFlagName {
+			given = f.Name
+		}
+	})
+	return given
+}
+
 func (a *app) dag(ctx context.Context, in *chartInput, opts *dagOptions, args []string) error {
 	subject := "."
-	if len(args) > 0 {
+	switch {
+	case len(args) > 0:
 		subject = args[0]
+	case opts.release:
+		return fmt.Errorf("--%s and --%s need the name of a release", releaseFlagName, revisionFlagName)
 	}
 	plan, err := a.plan(ctx, in, opts, subject)
 	if err != nil {
@@ -93,41 +123,76 @@ func (a *app) dag(ctx context.Context, in *chartInput, opts *dagOptions, args []
 
 // plan builds the plan of the chart or the release that a word names.
 func (a *app) plan(ctx context.Context, in *chartInput, opts *dagOptions, subject string) (*action.Plan, error) {
-	if opts.release {
-		return a.releasePlan(subject, opts.revision)
-	}
-	if namesChart(subject, in.client.RepoURL) {
+	switch {
+	case opts.release && opts.forChart != "":
+		return nil, fmt.Errorf("--%s is for a chart, and a release is drawn as it was deployed: leave out --%s, or --%s and --%s",
+			opts.forChart, opts.forChart, releaseFlagName, revisionFlagName)
+	case opts.release:
+		return a.planOfNamed(subject, opts.revision)
+	case namesChart(subject) || in.client.RepoURL != "":
 		return in.plan(ctx, opts, subject)
+	case opts.forChart != "":
+		return nil, fmt.Errorf("there is no chart at ./%s, and --%s is for a chart: leave out --%s to draw the graph of a release %q",
+			subject, opts.forChart, opts.forChart, subject)
 	}
-	plan, err := a.releasePlan(subject, opts.revision)
-	if errors.Is(err, driver.ErrReleaseNotFound) {
-		return nil, fmt.Errorf("there is neither a chart at ./%s nor a release %q in namespace %q", subject, subject, a.settings.Namespace())
-	}
-	return plan, err
+	return a.planOfEither(subject)
 }
 
-// namesChart tells whether a word names a chart: a file or folder that is here,
-// or a reference. A single word is a reference only within a given repository.
-func namesChart(subject, repoURL string) bool {
-	if repoURL != "" || strings.HasPrefix(subject, ".") || strings.ContainsAny(subject, `/\`) {
+// planOfNamed builds the plan of a release that is known to be meant.
+func (a *app) planOfNamed(name string, revision int) (*action.Plan, error) {
+	rel, err := a.revision(name, revision)
+	switch {
+	case err == nil:
+		return a.releasePlan(rel)
+	case !errors.Is(err, driver.ErrReleaseNotFound):
+		return nil, err
+	case revision > 0:
+		return nil, fmt.Errorf("there is no revision %d of a release %q in namespace %q: %w", revision, name, a.settings.Namespace(), err)
+	default:
+		return nil, fmt.Errorf("there is no release %q in namespace %q: %w", name, a.settings.Namespace(), err)
+	}
+}
+
+// planOfEither builds the plan of a release whose name might have been meant for
+// that of a chart.
+func (a *app) planOfEither(name string) (*action.Plan, error) {
+	rel, err := a.revision(name, 0)
+	switch {
+	case err == nil:
+		return a.releasePlan(rel)
+	case errors.Is(err, driver.ErrReleaseNotFound):
+		return nil, fmt.Errorf("there is neither a chart at ./%s nor a release %q in namespace %q", name, name, a.settings.Namespace())
+	default:
+		return nil, fmt.Errorf("there is no chart at ./%s, and looking for a release %q failed: %w", name, name, err)
+	}
+}
+
+// releasePlan rebuilds the plan of a revision. One that another program deployed
+// may have it from the revision that it was rolled back to.
+func (a *app) releasePlan(rel *release.Release) (*action.Plan, error) {
+	plan, err := action.ReleasePlan(rel)
+	switch {
+	case err != nil:
+		return nil, err
+	case plan == nil:
+		return nil, fmt.Errorf("revision %d of release %q was not deployed in order and has no graph: "+
+			"\"helm dag CHART\" draws that of a chart, and \"helm upgrade %s CHART --wait=ordered\" deploys by it",
+			rel.Version, rel.Name, rel.Name)
+	}
+	if ordered, _ := wasOrdered(rel); !ordered { // the record could be read above
+		a.warnf("revision %d of release %q was not deployed in this order: it was rolled back by a program that does not know orders; only its removal follows it", rel.Version, rel.Name)
+	}
+	return plan, nil
+}
+
+// namesChart tells whether a word by itself names a chart: a file or folder that
+// is here, or a path or reference that no release can be called.
+func namesChart(subject string) bool {
+	if strings.HasPrefix(subject, ".") || strings.HasSuffix(subject, ".tgz") || strings.ContainsAny(subject, `/\`) {
 		return true
 	}
 	_, err := os.Stat(subject)
 	return err == nil
-}
-
-func (a *app) releasePlan(name string, revision int) (*action.Plan, error) {
-	get := action.NewGet(a.config)
-	get.Version = revision
-	rel, err := get.Run(name)
-	if err != nil {
-		return nil, err
-	}
-	plan, err := action.ReleasePlan(rel)
-	if err == nil && plan == nil {
-		err = fmt.Errorf("revision %d of release %q was not deployed in order: it has no graph", rel.Version, name)
-	}
-	return plan, err
 }
 
 func (in *chartInput) plan(ctx context.Context, opts *dagOptions, reference string) (*action.Plan, error) {

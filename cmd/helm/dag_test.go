@@ -8,10 +8,13 @@ import (
 	"path/filepath"
 	"strings"
 	"testing"
+	"time"
 
 	"helm.sh/helm/v3/pkg/release"
+	helmtime "helm.sh/helm/v3/pkg/time"
 	"sigs.k8s.io/yaml"
 
+	"github.com/ordered-helm/helm/internal/record"
 	"github.com/ordered-helm/helm/pkg/action"
 	"github.com/ordered-helm/helm/pkg/chart/loader"
 )
@@ -111,10 +114,20 @@ func TestDagOfARelease(t *testing.T) {
 	}{
 		{name: "by name", line: "dag shop", stdout: "ConfigMap/shop-web"},
 		{name: "by revision", line: "dag shop --revision 2", stdout: "ConfigMap/shop-web"},
-		{name: "not deployed in order", line: "dag shop --revision 1", code: 1, stderr: `revision 1 of release "shop" was not deployed in order`},
-		{name: "revision that is not there", line: "dag shop --revision 3", code: 1, stderr: "release: not found"},
-		{name: "neither chart nor release", line: "dag stop", code: 1, stderr: `neither a chart at ./stop nor a release "stop"`},
+		{name: "not deployed in order", line: "dag shop --revision 1", code: 1,
+			stderr: `revision 1 of release "shop" was not deployed in order and has no graph: "helm dag CHART" draws`},
+		{name: "revision that is not there", line: "dag shop --revision 3", code: 1, stderr: `no revision 3 of a release "shop" in namespace "default": release: not found`},
+		{name: "revision of what is not there", line: "dag --revision 1 stop", code: 1, stderr: `no revision 1 of a release "stop"`},
+		{name: "neither chart nor release", line: "dag stop", code: 1, stderr: `neither a chart at ./stop nor a release "stop" in namespace "default"`},
 		{name: "said to be a release", line: "dag --release ./shop", code: 1, stderr: "Release name is invalid: ./shop"},
+		{name: "said to be a release, and not there", line: "dag --release stop", code: 1, stderr: `no release "stop" in namespace "default"`},
+		{name: "values with a revision", line: "dag shop --revision 2 --set a=b", code: 1, stderr: "leave out --set, or --release and --revision"},
+		{name: "values", line: "dag shop --set a=b", code: 1, stderr: `no chart at ./shop, and --set is for a chart`},
+		{name: "version", line: "dag shop --version 1.0.0", code: 1, stderr: `no chart at ./shop, and --version is for a chart`},
+		{name: "global flag", line: "dag shop --namespace default --burst-limit 3", stdout: "ConfigMap/shop-web"},
+		{name: "repository", line: "dag shop --repo http://127.0.0.1:1", code: 1, stderr: "http://127.0.0.1:1"},
+		{name: "nothing with a revision", line: "dag --revision 2", code: 1, stderr: "need the name of a release"},
+		{name: "package", line: "dag shop.tgz", code: 1, stderr: "shop.tgz"},
 	}
 	for _, tt := range tests {
 		t.Run(tt.name, func(t *testing.T) {
@@ -126,28 +139,98 @@ func TestDagOfARelease(t *testing.T) {
 	}
 }
 
+func TestDagOfACopiedOrder(t *testing.T) {
+	t.Setenv("HELM_DRIVER", "memory")
+	t.Setenv("HELM_MEMORY_DRIVER_DATA", storeHistory(t))
+	t.Chdir(t.TempDir())
+	for line, want := range map[string]outcome{
+		"dag shop --revision 3": {code: 1, stderr: "Error: " + damagedRecord},
+		"dag shop":              {stderr: "WARNING: revision 4 of release \"shop\" was not deployed in this order"},
+	} {
+		if got := runHelm(t, strings.Fields(line)...); got.code != want.code || !strings.HasPrefix(got.stderr, want.stderr) {
+			t.Errorf("%s: %+v", line, got)
+		}
+	}
+}
+
+func TestDagWhereChartAndReleaseHaveOneName(t *testing.T) {
+	t.Setenv("HELM_DRIVER", "memory")
+	t.Setenv("HELM_MEMORY_DRIVER_DATA", storeReleases(t))
+	chart := writeChart(t, map[string]string{"Chart.yaml": orderedChart, "templates/layers.yaml": layers})
+	t.Chdir(filepath.Dir(chart))
+	if err := os.Rename("chart", "shop"); err != nil {
+		t.Fatal(err)
+	}
+	for line, want := range map[string]string{
+		"dag shop":           "ConfigMap/release-name-web",
+		"dag shop --release": "ConfigMap/shop-web",
+	} {
+		if got := runHelm(t, strings.Fields(line)...); got.code != 0 || !strings.Contains(got.stdout, want) {
+			t.Errorf("%s: %+v", line, got)
+		}
+	}
+}
+
+func TestDagWithoutACluster(t *testing.T) {
+	t.Chdir(t.TempDir())
+	got := runHelm(t, "dag", "shop")
+	if got.code != 1 || !strings.Contains(got.stderr, `there is no chart at ./shop, and looking for a release "shop" failed: Kubernetes cluster unreachable`) {
+		t.Errorf("%+v", got)
+	}
+}
+
 // storeReleases writes a file for the memory driver with two revisions of a
 // release, of which the second is ordered, and returns its path.
 func storeReleases(t *testing.T) string {
 	t.Helper()
-	dir := writeChart(t, map[string]string{"Chart.yaml": orderedChart, "templates/layers.yaml": layers})
-	var releases []*release.Release
-	for i, strategy := range []action.WaitStrategy{action.WaitStrategyNone, action.WaitStrategyOrdered} {
-		chrt, err := loader.Load(dir)
-		if err != nil {
-			t.Fatal(err)
-		}
-		install := action.NewInstall(&action.Configuration{Log: t.Logf})
-		install.ClientOnly, install.DryRun = true, true
-		install.ReleaseName, install.Namespace = "shop", "default"
-		install.WaitStrategy = strategy
-		rel, err := install.RunWithContext(t.Context(), chrt, nil)
-		if err != nil {
-			t.Fatal(err)
-		}
-		rel.Version = i + 1
-		releases = append(releases, rel)
+	return store(t, revision(t, 1, action.WaitStrategyNone), revision(t, 2, action.WaitStrategyOrdered))
+}
+
+// revision returns a revision of the release "shop", as if it had been deployed
+// this way.
+func revision(t *testing.T, number int, strategy action.WaitStrategy) *release.Release {
+	t.Helper()
+	chrt, err := loader.Load(writeChart(t, map[string]string{"Chart.yaml": orderedChart, "templates/layers.yaml": layers}))
+	if err != nil {
+		t.Fatal(err)
 	}
+	install := action.NewInstall(&action.Configuration{Log: t.Logf})
+	install.ClientOnly, install.DryRun = true, true
+	install.ReleaseName, install.Namespace = "shop", "default"
+	install.WaitStrategy = strategy
+	rel, err := install.RunWithContext(t.Context(), chrt, nil)
+	if err != nil {
+		t.Fatal(err)
+	}
+	rel.Version = number
+	remember(t, rel)
+	rel.Info.Status = release.StatusDeployed
+	rel.Info.Description = "Install complete"
+	rel.Info.LastDeployed = helmtime.Date(2026, time.January, number, 12, 0, 0, 0, time.UTC)
+	rel.Info.FirstDeployed = rel.Info.LastDeployed
+	return rel
+}
+
+// remember makes the record of a revision, if it has one, speak of this revision.
+func remember(t *testing.T, rel *release.Release) {
+	t.Helper()
+	rec, err := record.Read(rel)
+	if err != nil {
+		t.Fatal(err)
+	}
+	if rec == nil {
+		return
+	}
+	rec.Revision = rel.Version
+	if rel.Chart, err = record.Attach(rel.Chart, rec); err != nil {
+		t.Fatal(err)
+	}
+}
+
+// store writes a file for the memory driver with these revisions, and returns
+// its path.
+func store(t *testing.T, releases ...*release.Release) string {
+	t.Helper()
 	data, err := yaml.Marshal(releases)
 	if err != nil {
 		t.Fatal(err)
@@ -164,23 +247,21 @@ func TestNamesChart(t *testing.T) {
 	if err := os.Mkdir("here", 0o755); err != nil {
 		t.Fatal(err)
 	}
-	tests := []struct {
-		subject, repo string
-		want          bool
-	}{
-		{subject: "shop", want: false},
-		{subject: "here", want: true},
-		{subject: "./shop", want: true},
-		{subject: ".", want: true},
-		{subject: "example/shop", want: true},
-		{subject: "/nowhere/shop", want: true},
-		{subject: "oci://example.com/shop", want: true},
-		{subject: "https://example.com/shop.tgz", want: true},
-		{subject: "shop", repo: "https://example.com", want: true},
-	}
-	for _, tt := range tests {
-		if got := namesChart(tt.subject, tt.repo); got != tt.want {
-			t.Errorf("%q with repository %q: %v, want %v", tt.subject, tt.repo, got, tt.want)
+	for subject, want := range map[string]bool{
+		"shop":                         false,
+		"shop.web":                     false,
+		"here":                         true,
+		"./shop":                       true,
+		".":                            true,
+		"example/shop":                 true,
+		"/nowhere/shop":                true,
+		`charts\shop`:                  true,
+		"shop-1.0.0.tgz":               true,
+		"oci://example.com/shop":       true,
+		"https://example.com/shop.tgz": true,
+	} {
+		if got := namesChart(subject); got != want {
+			t.Errorf("%q: %v, want %v", subject, got, want)
 		}
 	}
 }

@@ -16,7 +16,8 @@ import (
 )
 
 const getMetadataHelp = `
-Print a release's chart, versions, dependencies, status and time of deployment.
+Print a release's chart, versions, dependencies, status and time of deployment,
+and whether it was deployed in the order that its chart declares.
 
     $ helm get metadata shop
     $ helm get metadata shop -o json
@@ -37,18 +38,40 @@ func newGetMetadataCmd(a *app) *cobra.Command {
 		if err != nil {
 			return err
 		}
-		return out.format.Write(a.out, metadataPrinter{metadata})
+		p := metadataPrinter{Metadata: metadata}
+		if p.Ordered, err = a.wasOrdered(metadata); err != nil {
+			p.OrderError = err.Error()
+		}
+		return out.format.Write(a.out, p)
 	}
 	return cmd
 }
 
-type metadataPrinter struct{ *action.Metadata }
+// wasOrdered reads the revision again, for what its metadata leave out.
+func (a *app) wasOrdered(metadata *action.Metadata) (bool, error) {
+	rel, err := a.revision(metadata.Name, metadata.Revision)
+	if err != nil {
+		return false, err
+	}
+	return wasOrdered(rel)
+}
+
+// metadataPrinter prints a revision's metadata, and adds to them only where
+// there is an order to speak of.
+type metadataPrinter struct {
+	*action.Metadata
+	Ordered bool `json:"ordered,omitempty"`
+	// OrderError is why it is not known whether the revision was ordered.
+	OrderError string `json:"orderError,omitempty"`
+}
+
+type metadataRow struct {
+	label string
+	value any
+}
 
 func (p metadataPrinter) WriteTable(out io.Writer) error {
-	rows := []struct {
-		label string
-		value any
-	}{
+	rows := []metadataRow{
 		{"NAME", p.Name},
 		{"CHART", p.Chart},
 		{"VERSION", p.Version},
@@ -60,6 +83,12 @@ func (p metadataPrinter) WriteTable(out io.Writer) error {
 		{"STATUS", p.Status},
 		{"DEPLOYED_AT", p.DeployedAt},
 	}
+	switch {
+	case p.Ordered:
+		rows = append(rows, metadataRow{"ORDERED", true})
+	case p.OrderError != "":
+		rows = append(rows, metadataRow{"ORDERED", unknown(p.OrderError)})
+	}
 	for _, row := range rows {
 		if _, err := fmt.Fprintf(out, "%s: %v\n", row.label, row.value); err != nil {
 			return err
@@ -68,5 +97,5 @@ func (p metadataPrinter) WriteTable(out io.Writer) error {
 	return nil
 }
 
-func (p metadataPrinter) WriteJSON(out io.Writer) error { return output.EncodeJSON(out, p.Metadata) }
-func (p metadataPrinter) WriteYAML(out io.Writer) error { return output.EncodeYAML(out, p.Metadata) }
+func (p metadataPrinter) WriteJSON(out io.Writer) error { return output.EncodeJSON(out, p) }
+func (p metadataPrinter) WriteYAML(out io.Writer) error { return output.EncodeYAML(out, p) }

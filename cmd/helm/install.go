@@ -153,7 +153,7 @@ func (in *chartInput) run(ctx context.Context, args []string) (*release.Release,
 		return nil, err
 	}
 	ctx, stop := cancelOnSignal(ctx, func() {
-		fmt.Fprintf(in.notices(), "Release %s has been cancelled.\n", in.client.ReleaseName)
+		fmt.Fprintf(in.app.notices(in.output, in.client.WaitStrategy), "Release %s has been cancelled.\n", in.client.ReleaseName)
 	})
 	defer stop()
 	in.client.OnEvent = in.app.onEvent()
@@ -162,10 +162,10 @@ func (in *chartInput) run(ctx context.Context, args []string) (*release.Release,
 
 // notices is where an operation says that it was cancelled: on standard output as
 // Helm does, unless programs read a result there, or the progress is on stderr.
-func (in *chartInput) notices() io.Writer {
-	forPeople := in.output == nil || in.output.format == output.Table
-	if forPeople && in.client.WaitStrategy != action.WaitStrategyOrdered {
-		return in.app.out
+func (a *app) notices(out *formatFlag, strategy action.WaitStrategy) io.Writer {
+	forPeople := out == nil || out.format == output.Table
+	if forPeople && strategy != action.WaitStrategyOrdered {
+		return a.out
 	}
-	return in.app.errOut
+	return a.errOut
 }

@@ -28,14 +28,22 @@ type releasePrinter struct {
 	description bool
 	resources   bool
 	hideNotes   bool
+	order       *orderNote // nil where nothing is to be said of it
 }
 
-func (p *releasePrinter) WriteJSON(out io.Writer) error {
-	return output.EncodeJSON(out, record.Detach(p.release))
-}
+func (p *releasePrinter) WriteJSON(out io.Writer) error { return output.EncodeJSON(out, p.content()) }
+func (p *releasePrinter) WriteYAML(out io.Writer) error { return output.EncodeYAML(out, p.content()) }
 
-func (p *releasePrinter) WriteYAML(out io.Writer) error {
-	return output.EncodeYAML(out, record.Detach(p.release))
+// content is the release as programs read it.
+func (p *releasePrinter) content() any {
+	rel := record.Detach(p.release)
+	if p.order == nil {
+		return rel
+	}
+	return struct {
+		*release.Release
+		Order *orderNote `json:"order"`
+	}{rel, p.order}
 }
 
 // WriteTable prints the release for people. All is gathered before anything is
@@ -72,6 +80,9 @@ func (p *releasePrinter) printHeader(text *bytes.Buffer) {
 	fmt.Fprintf(text, "NAMESPACE: %s\n", rel.Namespace)
 	fmt.Fprintf(text, "STATUS: %s\n", rel.Info.Status)
 	fmt.Fprintf(text, "REVISION: %d\n", rel.Version)
+	if p.order != nil {
+		fmt.Fprintf(text, "ORDER: %s\n", p.order)
+	}
 	if p.chart {
 		metadata := rel.Chart.Metadata
 		fmt.Fprintf(text, "CHART: %s\nVERSION: %s\nAPP_VERSION: %s\n", metadata.Name, metadata.Version, metadata.AppVersion)

@@ -23,6 +23,8 @@ Often used:
     $ helm install shop ./shop                  install a chart as release "shop"
     $ helm install shop ./shop --wait=ordered   the same, in the chart's own order
     $ helm dag ./shop                           show that order
+    $ helm upgrade shop ./shop --wait=ordered   bring the release up to date
+    $ helm rollback shop                        back to the revision before
     $ helm list                                 what is installed
     $ helm uninstall shop                       remove it again
 
@@ -95,11 +97,14 @@ func newRootCmd(a *app) *cobra.Command {
 	cmd.AddCommand(
 		newDagCmd(a),
 		newGetCmd(a),
+		newHistoryCmd(a),
 		newInstallCmd(a),
 		newListCmd(a),
+		newRollbackCmd(a),
 		newStatusCmd(a),
 		newTemplateCmd(a),
 		newUninstallCmd(a),
+		newUpgradeCmd(newUpgradeInput(a)),
 		newVersionCmd(a),
 	)
 	return cmd

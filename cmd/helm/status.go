@@ -17,6 +17,12 @@ revision, the outcome of its last tests, and its chart's notes. The status is on
 of deployed, failed, pending-install, pending-upgrade, pending-rollback,
 uninstalling, uninstalled, superseded and unknown.
 
+Of a revision that was deployed with --wait=ordered it is also said of how many
+nodes its graph consists and, if it did not get to its end, how many of them were
+done; with -o json and -o yaml, which. "not followed" means that the revision has
+the graph of another one that was rolled back to by stock Helm. "helm dag" draws
+the graph.
+
     $ helm status shop
     $ helm status shop --show-desc --show-resources
     $ helm status shop --revision 3 -o json
@@ -43,11 +49,13 @@ func newStatusCmd(a *app) *cobra.Command {
 		if err != nil {
 			return err
 		}
+		order := noteOrder(rel)
 		rel.Chart = nil // status does not print the chart, in JSON and YAML neither
 		return out.format.Write(a.out, &releasePrinter{
 			release:     rel,
 			description: client.ShowDescription,
 			resources:   client.ShowResources,
+			order:       order,
 		})
 	}
 	return cmd

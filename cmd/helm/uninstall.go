@@ -21,9 +21,13 @@ unless --keep-history is given.
     $ helm uninstall shop billing --wait --timeout 2m
     $ helm uninstall shop --dry-run
 
+What is deleted is not waited for, unless --wait is given. Resources with the
+annotation helm.sh/resource-policy: keep stay, and are listed.
+
 A release that was deployed with --wait=ordered is taken apart in reverse order:
-nothing is deleted before all that depended on it is gone. --wait=false deletes
-everything at once all the same; it is the way out when a part hangs.
+nothing is deleted before all that depended on it is gone, pods too. When a part
+hangs, the error names it; uninstalling again carries on. --wait=false deletes
+everything at once all the same; it is the way out.
 `
 
 func newUninstallCmd(a *app) *cobra.Command {
@@ -37,6 +41,9 @@ func newUninstallCmd(a *app) *cobra.Command {
 		Args:       a.withWaitCheck(require.MinimumNArgs(1)),
 		RunE: func(cmd *cobra.Command, args []string) error {
 			if err := checkCascade(client.DeletionPropagation); err != nil {
+				return err
+			}
+			if err := checkReadinessFlag(cmd.Flags(), client.ReadinessTimeout); err != nil {
 				return err
 			}
 			client.IgnoreOrder = waitSwitchedOff(cmd.Flags())
@@ -55,6 +62,7 @@ func newUninstallCmd(a *app) *cobra.Command {
 	f.BoolVar(&client.IgnoreNotFound, "ignore-not-found", false, "a release that does not exist is no error")
 	f.BoolVar(&client.KeepHistory, "keep-history", false, "remove the resources, but keep the release's history, marked as uninstalled")
 	addWaitFlag(f, &client.Wait, &client.WaitStrategy, "wait until all resources are gone, for at most --timeout; \"ordered\": show how the release is taken apart; \"false\", when given: delete all at once, whatever order the release was deployed in")
+	f.DurationVar(&client.ReadinessTimeout, readinessFlagName, 0, "in order, how long each part may take to be gone, from the moment its deletion begins (default: what is left of --timeout)")
 	f.StringVar(&client.DeletionPropagation, "cascade", "background", "what happens to the objects that a deleted one owns: background, orphan or foreground")
 	f.DurationVar(&client.Timeout, "timeout", defaultTimeout, "how long to wait for any one Kubernetes operation, such as a hook's Job; in order, for all of them together")
 	f.StringVar(&client.Description, "description", "", "description to keep with the release's history")

@@ -70,8 +70,8 @@ func waitSwitchedOff(f *pflag.FlagSet) bool {
 func (a *app) withWaitCheck(next cobra.PositionalArgs) cobra.PositionalArgs {
 	return func(cmd *cobra.Command, args []string) error {
 		if orderedAfterBareWait(cmd.Flags(), a.args) {
-			return fmt.Errorf("%q takes \"--wait ordered\" for --wait and a release named \"ordered\": "+
-				"write --wait=ordered to deploy in the chart's order, or --wait=true ordered if the name was meant", cmd.CommandPath())
+			return fmt.Errorf("%q takes \"--wait ordered\" for --wait and an argument \"ordered\": "+
+				"write --wait=ordered to follow the order, or --wait=true ordered if the argument was meant", cmd.CommandPath())
 		}
 		return next(cmd, args)
 	}
@@ -124,16 +124,20 @@ func takesNextWord(f *pflag.FlagSet, word string) bool {
 // the command runs.
 func addReadinessFlag(f *pflag.FlagSet, timeout *time.Duration) (check func() error) {
 	value, envErr := readinessFromEnv()
-	f.DurationVar(timeout, readinessFlagName, value, "with --wait=ordered, how long a resource may take to become ready where its own annotation does not say; 10s if this does not either. May also be given in $"+readinessEnv)
+	f.DurationVar(timeout, readinessFlagName, value, "in order, how long a resource may take to become ready where its own annotation does not say; 10s if this does not either. May also be given in $"+readinessEnv)
 	return func() error {
-		switch {
-		case !f.Changed(readinessFlagName):
+		if !f.Changed(readinessFlagName) {
 			return envErr
-		case *timeout <= 0:
-			return fmt.Errorf("--%s %s: the time to wait must be longer than 0", readinessFlagName, *timeout)
 		}
-		return nil
+		return checkReadinessFlag(f, *timeout)
 	}
+}
+
+func checkReadinessFlag(f *pflag.FlagSet, timeout time.Duration) error {
+	if f.Changed(readinessFlagName) && timeout <= 0 {
+		return fmt.Errorf("--%s %s: the time to wait must be longer than 0", readinessFlagName, timeout)
+	}
+	return nil
 }
 
 func readinessFromEnv() (time.Duration, error) {

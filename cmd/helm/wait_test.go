@@ -124,6 +124,10 @@ func TestOrderedAsAWordIsRefused(t *testing.T) {
 		"install --wait ordered ./nowhere",
 		"install -n shop web ./nowhere --wait ordered",
 		"template --wait ordered ./nowhere",
+		"upgrade --wait ordered ./nowhere",
+		"upgrade web ./nowhere --wait ordered",
+		"rollback --wait ordered",
+		"rollback web 1 --wait ordered",
 		"uninstall --wait ordered",
 		"uninstall --wait ordered web",
 	} {

@@ -10,13 +10,10 @@ import (
 	"bytes"
 	"context"
 	"errors"
-	"fmt"
-	"net/http"
 	"sync"
 
 	"helm.sh/helm/v3/pkg/kube"
 	"k8s.io/apimachinery/pkg/api/meta"
-	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 	"k8s.io/apimachinery/pkg/runtime/schema"
 	"k8s.io/client-go/discovery"
 	"k8s.io/client-go/dynamic"
@@ -37,6 +34,10 @@ type Client struct {
 	kube   kube.Interface
 	getter Getter
 	log    func(string, ...any)
+
+	dynamic, observer once[dynamic.Interface]
+	typed             once[kubernetes.Interface]
+	metadata          once[metadata.Interface]
 
 	mu sync.Mutex
 	// mapper and unknown keep what discovery said, until RefreshDiscovery.
@@ -97,75 +98,6 @@ func (c *Client) Update(ctx context.Context, original, list kube.ResourceList, o
 	}
 	_, err := c.kube.Update(original, list, o.Force)
 	return err
-}
-
-// Delete deletes objects with the propagation policy; objects that are gone
-// already are no error.
-func (c *Client) Delete(ctx context.Context, list kube.ResourceList, policy metav1.DeletionPropagation) []error {
-	if len(list) == 0 {
-		return nil
-	}
-	if err := ctx.Err(); err != nil {
-		return []error{err}
-	}
-	if kc, ok := c.kube.(kube.InterfaceDeletionPropagation); ok {
-		_, errs := kc.DeleteWithPropagationPolicy(list, policy)
-		return errs
-	}
-	_, errs := c.kube.Delete(list)
-	return errs
-}
-
-// Dynamic returns a client without a rate limit of its own, unless one was
-// asked for: the server's priority and fairness sees to fairness.
-func (c *Client) Dynamic() (dynamic.Interface, error) {
-	config, err := c.unlimited()
-	if err != nil {
-		return nil, err
-	}
-	return dynamic.NewForConfig(config)
-}
-
-// Observer returns a client like Dynamic's that tells at once when it gets no
-// answer, for those who try again themselves.
-func (c *Client) Observer() (dynamic.Interface, error) {
-	config, err := c.unlimited()
-	if err != nil {
-		return nil, err
-	}
-	config.Wrap(func(rt http.RoundTripper) http.RoundTripper { return promptAnswers{rt} })
-	return dynamic.NewForConfig(config)
-}
-
-// Clientset returns a typed client without a rate limit of its own.
-func (c *Client) Clientset() (kubernetes.Interface, error) {
-	config, err := c.unlimited()
-	if err != nil {
-		return nil, err
-	}
-	return kubernetes.NewForConfig(config)
-}
-
-// Metadata returns a client that reads metadata alone, without a rate limit of
-// its own.
-func (c *Client) Metadata() (metadata.Interface, error) {
-	config, err := c.unlimited()
-	if err != nil {
-		return nil, err
-	}
-	return metadata.NewForConfig(config)
-}
-
-func (c *Client) unlimited() (*rest.Config, error) {
-	config, err := c.getter.ToRESTConfig()
-	if err != nil {
-		return nil, fmt.Errorf("unable to generate config for kubernetes client: %w", err)
-	}
-	config = rest.CopyConfig(config)
-	if config.QPS == 0 { // nobody asked for a limit: the default would be five a second
-		config.QPS = -1
-	}
-	return config, nil
 }
 
 // Mapping says by which resource a kind is served; nil if the cluster does not

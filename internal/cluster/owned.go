@@ -134,3 +134,6 @@ func ownedBy(object metav1.PartialObjectMetadata, owners map[types.UID]bool) boo
 func PodResource() schema.GroupVersionResource {
 	return schema.GroupVersionResource{Version: "v1", Resource: "pods"}
 }
+
+// PodKind is the kind of pods.
+func PodKind() schema.GroupVersionKind { return schema.GroupVersionKind{Version: "v1", Kind: "Pod"} }

@@ -8,8 +8,6 @@
 package record
 
 import (
-	"encoding/json"
-	"errors"
 	"fmt"
 	"slices"
 
@@ -31,13 +29,43 @@ const version = 1
 type Record struct {
 	// Version is the version of the form.
 	Version int `json:"version"`
-	// Sequenced is whether the release was deployed in order.
+	// Sequenced is whether the release was deployed in order: in the revision
+	// that Revision names. In others the graph counts all the same.
 	Sequenced bool `json:"sequenced"`
+	// Revision is the revision that was deployed in this order; 0 if that is
+	// not known. A rollback of stock Helm copies a chart, and the record in it,
+	// into a revision that it deploys without an order.
+	Revision int `json:"revision,omitempty"`
 	// Root is the tree of charts with what they declared.
 	Root *sequencer.Chart `json:"charts"`
 	// Documents gives the path of the chart for each document of the
 	// manifest, where its Source comments do not tell it.
 	Documents []string `json:"documents,omitempty"`
+	// Progress is how far the deployment came; ProgressOf tells whether it is
+	// that of the revision at hand.
+	Progress *Progress `json:"progress,omitempty"`
+}
+
+// Progress is how far the deployment of a revision came.
+type Progress struct {
+	// Revision is the revision whose progress it is.
+	Revision int `json:"revision"`
+	// Done are the IDs of the nodes that were deployed, and got ready where
+	// that was waited for, sorted.
+	Done []string `json:"done,omitempty"`
+	// Nodes is how many nodes there are.
+	Nodes int `json:"nodes"`
+	// Removing is whether Done are the nodes that an uninstall has removed.
+	Removing bool `json:"removing,omitempty"`
+}
+
+// ProgressOf gives the progress of a revision, nil if the record has none or
+// that of another revision. A nil record has none.
+func (r *Record) ProgressOf(revision int) *Progress {
+	if r == nil || r.Progress == nil || r.Progress.Revision != revision {
+		return nil
+	}
+	return r.Progress
 }
 
 // InvalidError says that a release has a record that cannot be used.
@@ -54,12 +82,13 @@ func (e *InvalidError) Error() string {
 func (e *InvalidError) Unwrap() error { return e.Err }
 
 // Attach returns a copy of the chart that carries the record, in place of one
-// it may carry already. A nil record leaves the chart without.
+// it may carry already. A nil record leaves the chart without. It is an error
+// if Read would refuse the record for its size.
 func Attach(ch *chart.Chart, r *Record) (*chart.Chart, error) {
 	files := without(ch.Files)
 	if r != nil {
 		r.Version = version
-		data, err := json.Marshal(r)
+		data, err := encode(r)
 		if err != nil {
 			return nil, fmt.Errorf("write the record of order: %w", err)
 		}
@@ -110,31 +139,6 @@ func Read(rel *release.Release) (*Record, error) {
 	r, err := decode(rel.Chart.Files[i].Data)
 	if err != nil {
 		return nil, &InvalidError{Release: rel.Name, Revision: rel.Version, Err: err}
-	}
-	return r, nil
-}
-
-// decode reads the version before the rest, which may have another form in
-// another version.
-func decode(data []byte) (*Record, error) {
-	var form struct {
-		Version int `json:"version"`
-	}
-	if err := json.Unmarshal(data, &form); err != nil {
-		return nil, err
-	}
-	switch {
-	case form.Version < 1:
-		return nil, errors.New("it has no version")
-	case form.Version > version:
-		return nil, fmt.Errorf("it is of version %d, and this program knows versions up to %d: use a newer one", form.Version, version)
-	}
-	r := &Record{}
-	if err := json.Unmarshal(data, r); err != nil {
-		return nil, err
-	}
-	if r.Root == nil {
-		return nil, errors.New("it has no charts")
 	}
 	return r, nil
 }

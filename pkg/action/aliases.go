@@ -25,6 +25,8 @@ type (
 	GetMetadata = helmaction.GetMetadata
 	// GetValues is Helm's GetValues.
 	GetValues = helmaction.GetValues
+	// History is Helm's History.
+	History = helmaction.History
 	// List is Helm's List.
 	List = helmaction.List
 	// ListStates is Helm's ListStates.
@@ -60,3 +62,6 @@ func CheckDependencies(ch *chart.Chart, reqs []*chart.Dependency) error {
 
 // TemplateName renders a --name-template. It is Helm's.
 func TemplateName(nameTemplate string) (string, error) { return helmaction.TemplateName(nameTemplate) }
+
+// NewHistory returns Helm's History action.
+func NewHistory(cfg *Configuration) *History { return helmaction.NewHistory(cfg) }

@@ -286,11 +286,21 @@ func (r *rollout) awaitRest(ctx context.Context) error {
 
 // changed reports how a resource stands.
 func (r *rollout) changed(s *slice, report readiness.Report, message string) {
-	e := Event{Type: EventResourceChanged, Node: s.node.ID(), Resource: report.Target.GVK.Kind + "/" + report.Target.Name, Message: message}
-	if report.Target.Namespace != r.namespace {
+	e := changeOf(report, s.node.ID(), r.namespace)
+	e.Message = message
+	r.events.emit(e)
+}
+
+// changeOf is the event of what became of an object of a node.
+func changeOf(report readiness.Report, node, namespace string) Event {
+	e := Event{
+		Type: EventResourceChanged, Node: node, Resource: report.Target.GVK.Kind + "/" + report.Target.Name,
+		Message: progress(report.Status),
+	}
+	if report.Target.Namespace != namespace {
 		e.Namespace = report.Target.Namespace
 	}
-	r.events.emit(e)
+	return e
 }
 
 func progress(s readiness.Status) string {

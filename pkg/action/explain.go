@@ -7,9 +7,9 @@ import (
 	"context"
 	"encoding/base64"
 	"strings"
-	"sync"
 	"time"
 
+	"helm.sh/helm/v3/pkg/kube"
 	"k8s.io/apimachinery/pkg/apis/meta/v1/unstructured"
 	"k8s.io/apimachinery/pkg/runtime/schema"
 	"sigs.k8s.io/yaml"
@@ -33,15 +33,6 @@ type explainer struct {
 	// cancelled.
 	during func(func(context.Context))
 	masker *diagnosis.Masker
-}
-
-// prepare returns an explainer for a release, of which masker hides what must
-// not be printed, and later names what is not written so far; it may be nil.
-func (op *installation) prepare(masker *diagnosis.Masker, later func(kind schema.GroupKind, namespace, name string) string) explainer {
-	return explainer{
-		during: op.during, masker: masker,
-		diagnoser: sync.OnceValue(func() *diagnosis.Diagnoser { return newDiagnoser(op.cluster, masker, later) }),
-	}
 }
 
 // explain adds the causes to failures, of which each has its report.
@@ -169,18 +160,27 @@ func entries(object map[string]any, field string) []string {
 	return texts
 }
 
-// contents are the objects of a release, its hooks too, for what they hold.
-func (op *installation) contents() []map[string]any {
-	var objects []map[string]any
-	for _, info := range op.rollout.all {
-		if object, ok := info.Object.(*unstructured.Unstructured); ok {
-			objects = append(objects, object.Object)
-		}
+// contents are the objects of a release, what was there before and its hooks
+// too, for what they hold.
+func (d *deployment) contents() []map[string]any {
+	objects := contentsOf(d.rollout.all)
+	if d.prior != nil {
+		objects = append(objects, contentsOf(d.prior.objects)...)
 	}
-	for _, hook := range op.rel.Hooks {
+	for _, hook := range d.release().Hooks {
 		var object map[string]any
 		if yaml.Unmarshal([]byte(hook.Manifest), &object) == nil {
 			objects = append(objects, object)
+		}
+	}
+	return objects
+}
+
+func contentsOf(list kube.ResourceList) []map[string]any {
+	var objects []map[string]any
+	for _, info := range list {
+		if object, ok := info.Object.(*unstructured.Unstructured); ok {
+			objects = append(objects, object.Object)
 		}
 	}
 	return objects

@@ -42,6 +42,9 @@ type ResourceFailure struct {
 	Waited time.Duration `json:"-"`
 	// Causes are what was found below it, the most telling first.
 	Causes []Cause `json:"causes,omitempty"`
+	// Unchanged is whether the operation found it as it was declared, so that what
+	// is wrong with it was wrong before.
+	Unchanged bool `json:"unchanged,omitempty"`
 	// Remedy is what would have given it more time; empty if time does not help.
 	Remedy string `json:"remedy,omitempty"`
 	// Err is the failure in the words of who found it.

@@ -16,6 +16,7 @@ import (
 	"k8s.io/apimachinery/pkg/runtime/schema"
 
 	"github.com/ordered-helm/helm/internal/annotation"
+	"github.com/ordered-helm/helm/internal/cluster"
 	"github.com/ordered-helm/helm/internal/readiness"
 	"github.com/ordered-helm/helm/pkg/sequencer"
 )
@@ -36,6 +37,7 @@ func (r *rollout) failures(ctx context.Context, list []*await) (failures resourc
 		f := failureOf(a.report, a.err, a.waited)
 		f.File, f.Node, f.Title = a.resource.File, a.node.ID(), a.node.Title()
 		f.foreign = f.Namespace != "" && f.Namespace != r.namespace
+		f.Unchanged = r.isUnchanged(a.info)
 		r.conclude(f, a, context.Cause(ctx))
 		failures = append(failures, f)
 		reports = append(reports, a.report)
@@ -61,6 +63,10 @@ func (r *rollout) conclude(f *ResourceFailure, a *await, cause error) {
 	}
 	if a.report.Deleted {
 		f.Remedy = ""
+	}
+	if f.Unchanged {
+		f.Remedy = strings.TrimPrefix(f.Remedy+"; ", "; ") +
+			"this operation did not change it: with --wait=false everything is applied at once, without waiting for it"
 	}
 }
 
@@ -113,20 +119,13 @@ func (r *rollout) notApplied(ctx context.Context, n *sequencer.Node, err error) 
 			Message: oneLine(context.Cause(ctx).Error()), Err: err, ending: "was cut off while it was applied",
 		}}
 	}
-	answers := []error{err}
-	var several *multierror.Error
-	if errors.As(err, &several) {
-		answers = several.Errors
-	}
-	var refused *refusedError
-	errors.As(err, &refused)
 	var failures resourceFailures
-	for _, answer := range answers {
+	for _, refusal := range refusals(n, err) {
 		f := &ResourceFailure{
 			Node: n.ID(), Title: n.Title(), State: NotApplied, Reason: NotApplied,
-			Message: r.explain.masker.Mask(oneLine(answer.Error())), Err: answer, ending: "could not be applied",
+			Message: r.explain.masker.Mask(oneLine(refusal.answer.Error())), Err: refusal.answer, ending: "could not be applied",
 		}
-		if res := refused.find(n, answer, len(answers)); res != nil {
+		if res := refusal.resource; res != nil {
 			f.Resource, f.Namespace, f.File = res.ID.String(), res.ID.Namespace, res.File
 			f.foreign = f.Namespace != "" && f.Namespace != r.namespace
 		}
@@ -134,6 +133,45 @@ func (r *rollout) notApplied(ctx context.Context, n *sequencer.Node, err error) 
 	}
 	slices.SortStableFunc(failures, func(a, b *ResourceFailure) int { return cmp.Compare(a.Resource, b.Resource) })
 	return failures
+}
+
+// refusal is an answer of the server to the writing of a resource, which is nil
+// where the answer does not tell it.
+type refusal struct {
+	resource *sequencer.PlannedResource
+	answer   error
+}
+
+// refusals takes apart what was answered to the writing of a node.
+func refusals(n *sequencer.Node, err error) []refusal {
+	var list []refusal
+	var applied *cluster.ApplyError
+	if errors.As(err, &applied) {
+		for _, failure := range applied.Failures {
+			id := idOf(failure.Info)
+			i := slices.IndexFunc(n.Resources, func(res *sequencer.PlannedResource) bool {
+				return res.ID.Kind == id.Kind && res.ID.Group == id.Group && res.ID.Name == id.Name &&
+					(id.Namespace == "" || res.ID.Namespace == id.Namespace)
+			})
+			r := refusal{answer: failure.Err}
+			if i >= 0 {
+				r.resource = n.Resources[i]
+			}
+			list = append(list, r)
+		}
+		return list
+	}
+	answers := []error{err}
+	var several *multierror.Error
+	if errors.As(err, &several) {
+		answers = several.Errors
+	}
+	var refused *refusedError
+	errors.As(err, &refused)
+	for _, answer := range answers {
+		list = append(list, refusal{resource: refused.find(n, answer, len(answers)), answer: answer})
+	}
+	return list
 }
 
 // find tells which resource of a node an answer is about: the only one, or the

@@ -27,7 +27,7 @@ type hookRun struct {
 	cfg     *Configuration
 	cluster *cluster.Client
 	events  *events
-	rel     *release.Release
+	ledger  *ledger
 	timeout time.Duration
 	event   release.HookEvent
 	// created are the objects of the hooks that were created.
@@ -38,7 +38,7 @@ var _ hookrunner.Runner = (*hookRun)(nil)
 
 func (r *hookRun) run(ctx context.Context, event release.HookEvent) error {
 	r.event, r.created = event, map[*release.Hook]kube.ResourceList{}
-	return hookrunner.Run(ctx, hookrunner.ForEvent(r.rel.Hooks, event), r)
+	return hookrunner.Run(ctx, hookrunner.ForEvent(r.ledger.rel.Hooks, event), r)
 }
 
 // Create deletes what is in the hook's way, notes in the release that the hook
@@ -55,9 +55,10 @@ func (r *hookRun) Create(ctx context.Context, h *release.Hook) error {
 		return fmt.Errorf("unable to build kubernetes object for %s hook %s: %w", r.event, h.Path, err)
 	}
 	r.events.emit(Event{Type: EventHookStarted, Hook: h.Kind + "/" + h.Name})
-	h.LastRun = release.HookExecution{StartedAt: helmtime.Now(), Phase: release.HookPhaseRunning}
-	r.store()
-	h.LastRun.Phase = release.HookPhaseUnknown
+	r.ledger.try(func(*release.Release) {
+		h.LastRun = release.HookExecution{StartedAt: helmtime.Now(), Phase: release.HookPhaseRunning}
+	})
+	r.ledger.change(func(*release.Release) { h.LastRun.Phase = release.HookPhaseUnknown })
 	if err := r.cluster.Create(ctx, list); err != nil {
 		r.completed(h, err)
 		return fmt.Errorf("warning: Hook %s %s failed: %w", r.event, h.Path, err)
@@ -66,21 +67,13 @@ func (r *hookRun) Create(ctx context.Context, h *release.Hook) error {
 	return nil
 }
 
-// store saves the release; a failure to do so must not fail the hook.
-func (r *hookRun) store() {
-	if err := r.cfg.Releases.Update(r.rel); err != nil {
-		r.cfg.Log("warning: Failed to update release %s: %s", r.rel.Name, err)
-	}
-}
-
 func (r *hookRun) completed(h *release.Hook, err error) {
-	h.LastRun.CompletedAt = helmtime.Now()
-	h.LastRun.Phase = release.HookPhaseSucceeded
 	done := Event{Type: EventHookDone, Hook: h.Kind + "/" + h.Name, Err: err}
+	phase := release.HookPhaseSucceeded
 	if err != nil {
-		h.LastRun.Phase = release.HookPhaseFailed
-		done.Message = err.Error()
+		phase, done.Message = release.HookPhaseFailed, err.Error()
 	}
+	r.ledger.change(func(*release.Release) { h.LastRun.CompletedAt, h.LastRun.Phase = helmtime.Now(), phase })
 	r.events.emit(done)
 }
 
@@ -105,7 +98,7 @@ func (r *hookRun) Delete(ctx context.Context, h *release.Hook, policy release.Ho
 	if errs := r.cluster.Delete(ctx, list, metav1.DeletePropagationBackground); len(errs) > 0 {
 		return errors.New(joined(errs))
 	}
-	return r.cluster.WaitDeleted(ctx, list, r.timeout)
+	return awaitDeleted(ctx, r.cluster, list, r.timeout)
 }
 
 // Logs writes the logs of a hook's pods if its policy says so.
@@ -113,7 +106,7 @@ func (r *hookRun) Logs(_ context.Context, h *release.Hook, policy release.HookOu
 	if !slices.Contains(h.OutputLogPolicies, policy) {
 		return nil
 	}
-	namespace, err := namespaceOf(h, r.rel.Namespace)
+	namespace, err := namespaceOf(h, r.ledger.rel.Namespace)
 	if err != nil {
 		return err
 	}

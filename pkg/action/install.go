@@ -16,10 +16,7 @@ import (
 	kubefake "helm.sh/helm/v3/pkg/kube/fake"
 	"helm.sh/helm/v3/pkg/release"
 	"helm.sh/helm/v3/pkg/storage"
-	"helm.sh/helm/v3/pkg/storage/driver"
-
-	"github.com/ordered-helm/helm/internal/cluster"
-)
+	"helm.sh/helm/v3/pkg/storage/driver")
 
 // Install installs a chart. It has every field of Helm's Install and means the
 // same by it (docs/reference.md, "Install").
@@ -57,39 +54,11 @@ func (i *Install) RunWithContext(ctx context.Context, chrt *chart.Chart, vals ma
 	if err != nil {
 		return nil, err
 	}
-	op := &installation{Install: i, events: newEvents(i.OnEvent), limits: limits}
-	outer := ctx
-	op.during = func(do func(context.Context)) { do(outer) }
-	if i.ordered() && limits.operation > 0 {
-		var cancel context.CancelFunc
-		ctx, cancel = context.WithTimeoutCause(ctx, limits.operation, &timeoutError{limits.operation})
-		defer cancel()
-	}
-	op.cluster = openCluster(ctx, i.cfg)
+	base, ctx, end := startOperation(ctx, i.cfg, i.OnEvent, limits, i.ordered())
+	defer end()
+	op := &installation{Install: i, operation: base}
 	rel, err := op.run(ctx, chrt, vals)
-	var deploy *DeployError
-	var timeout *timeoutError
-	if err != nil && !errors.As(err, &deploy) && errors.As(context.Cause(ctx), &timeout) && !errors.As(err, &timeout) {
-		err = fmt.Errorf("%w (%w)", timeout, err) // what ended for want of time says so
-	}
-	return rel, err
-}
-
-// openCluster returns the cluster for an operation, whose requests end with ctx.
-func openCluster(ctx context.Context, cfg *Configuration) *cluster.Client {
-	getter := clusterGetter(cfg)
-	if getter == nil {
-		return cluster.New(cfg.KubeClient, nil, cfg.Log)
-	}
-	return cluster.New(cluster.Bind(ctx, cfg.KubeClient, getter), getter, cfg.Log)
-}
-
-// clusterGetter avoids a getter that is not nil but holds nothing.
-func clusterGetter(cfg *Configuration) cluster.Getter {
-	if cfg.RESTClientGetter == nil {
-		return nil
-	}
-	return cfg.RESTClientGetter
+	return rel, timedOut(ctx, err)
 }
 
 func (i *Install) ordered() bool { return i.WaitStrategy == WaitStrategyOrdered }
@@ -117,12 +86,9 @@ func (i *Install) validate() (timeouts, error) {
 	if err := i.WaitStrategy.validate(); err != nil {
 		return timeouts{}, err
 	}
-	limits, err := newTimeouts(i.Timeout, i.ReadinessTimeout)
+	limits, err := newTimeouts(i.Timeout, i.ReadinessTimeout, i.ordered())
 	if err != nil {
 		return timeouts{}, err
-	}
-	if i.ordered() && i.Timeout < 0 {
-		return timeouts{}, fmt.Errorf("the timeout %s is negative: raise --timeout, 0 is no limit", i.Timeout)
 	}
 	if !i.ClientOnly {
 		if err := i.cfg.KubeClient.IsReachable(); err != nil {
@@ -143,7 +109,7 @@ func (i *Install) availableName() error {
 	if i.dryRun() {
 		return nil
 	}
-	last := lastRevision(i.cfg, i.ReleaseName)
+	last := newest(readHistory(i.cfg, i.ReleaseName))
 	if last == nil {
 		return nil
 	}
@@ -154,12 +120,17 @@ func (i *Install) availableName() error {
 	return errors.New("cannot re-use a name that is still in use")
 }
 
-// lastRevision gives the newest stored revision, or nil if none can be read.
-func lastRevision(cfg *Configuration, name string) *release.Release {
+// readHistory reads the stored revisions; there are none if they cannot be read.
+func readHistory(cfg *Configuration, name string) []*release.Release {
 	history, err := cfg.Releases.History(name)
 	if err != nil {
 		return nil
 	}
+	return history
+}
+
+// newest gives the newest revision, or nil if there is none.
+func newest(history []*release.Release) *release.Release {
 	var last *release.Release
 	for _, r := range history {
 		if last == nil || r.Version > last.Version {
@@ -197,7 +168,8 @@ func (i *Install) Plan(ctx context.Context, chrt *chart.Chart, vals map[string]a
 	if err := ctx.Err(); err != nil {
 		return nil, err
 	}
-	r := &rendering{Install: i, planned: true}
+	r := &rendering{cfg: i.cfg, renderOptions: i.renderOptions()}
+	r.planned = true
 	if err := r.prepare(chrt, vals); err != nil {
 		return nil, err
 	}

@@ -7,9 +7,9 @@ import (
 	"context"
 	"errors"
 	"fmt"
-	"strings"
 
 	"helm.sh/helm/v3/pkg/chart"
+	"helm.sh/helm/v3/pkg/chartutil"
 	"helm.sh/helm/v3/pkg/kube"
 	"helm.sh/helm/v3/pkg/release"
 	"helm.sh/helm/v3/pkg/storage/driver"
@@ -20,28 +20,21 @@ import (
 
 	"github.com/ordered-helm/helm/internal/annotation"
 	"github.com/ordered-helm/helm/internal/cluster"
-	"github.com/ordered-helm/helm/internal/diagnosis"
-	"github.com/ordered-helm/helm/internal/record"
 	"github.com/ordered-helm/helm/internal/render"
-	"github.com/ordered-helm/helm/pkg/sequencer"
 )
 
 // installation is one run of an Install.
 type installation struct {
 	*Install
-	cluster *cluster.Client
-	events  *events
-	limits  timeouts
-	// during calls a function with the operation's context without its timeout.
-	during func(func(context.Context))
+	*operation
 
-	rendering rendering
-	rel       *release.Release
-	rollout   *rollout
+	rendering  rendering
+	rel        *release.Release
+	deployment *deployment
 }
 
 func (op *installation) run(ctx context.Context, chrt *chart.Chart, vals map[string]any) (*release.Release, error) {
-	op.rendering = rendering{Install: op.Install}
+	op.rendering = rendering{cfg: op.Install.cfg, renderOptions: op.renderOptions()}
 	if err := op.rendering.prepare(chrt, vals); err != nil {
 		return nil, err
 	}
@@ -61,11 +54,15 @@ func (op *installation) run(ctx context.Context, chrt *chart.Chart, vals map[str
 	if rel, err := op.begin(ctx); err != nil {
 		return rel, err
 	}
-	if err := op.perform(ctx); err != nil {
-		if !op.ordered() && ctx.Err() != nil {
-			err = context.Cause(ctx) // as in Helm, whatever it cut off
-		}
-		return op.fail(ctx, err)
+	if err := op.deployment.perform(ctx); err != nil {
+		return op.fail(ctx, op.deployment.cause(ctx, err))
+	}
+	description := op.Description
+	if description == "" {
+		description = "Install complete"
+	}
+	if err := op.deployment.ledger.store(func(rel *release.Release) { rel.SetStatus(release.StatusDeployed, description) }); err != nil {
+		op.Install.cfg.Log("failed to record the release: %s", err)
 	}
 	return op.rel, nil
 }
@@ -74,19 +71,20 @@ func (op *installation) run(ctx context.Context, chrt *chart.Chart, vals map[str
 // on; what an order does wrong is found before.
 func (op *installation) definitions(ctx context.Context) error {
 	crds := op.rendering.chart.CRDObjects()
+	cfg := op.Install.cfg
 	switch {
 	case op.ClientOnly:
 		op.playCluster()
-		op.cluster = cluster.New(op.cfg.KubeClient, nil, op.cfg.Log)
+		op.cluster = cluster.New(cfg.KubeClient, nil, cfg.Log)
 		return nil
 	case len(op.APIVersions) > 0:
-		op.cfg.Log("API Version list given outside of client only mode, this list will be ignored")
+		cfg.Log("API Version list given outside of client only mode, this list will be ignored")
 	}
 	if op.SkipCRDs || len(crds) == 0 {
 		return nil
 	}
 	if op.dryRun() {
-		op.cfg.Log("WARNING: This chart or one of its subcharts contains CRDs. Rendering may fail or contain inaccuracies.")
+		cfg.Log("WARNING: This chart or one of its subcharts contains CRDs. Rendering may fail or contain inaccuracies.")
 		return nil
 	}
 	if op.ordered() {
@@ -94,13 +92,13 @@ func (op *installation) definitions(ctx context.Context) error {
 			return err
 		}
 	}
-	return installCRDs(ctx, op.cfg, op.cluster, crds)
+	return installCRDs(ctx, cfg, op.cluster, crds)
 }
 
 // rehearse goes through all checks while nothing was changed, as far as they
 // do not need the definitions that are about to be installed.
 func (op *installation) rehearse(ctx context.Context) error {
-	trial := rendering{Install: op.Install, chart: op.rendering.chart, vals: op.rendering.vals, root: op.rendering.root}
+	trial := op.rendering
 	_, err := trial.render()
 	var order *orderError
 	var value *annotation.ValueError
@@ -110,7 +108,8 @@ func (op *installation) rehearse(ctx context.Context) error {
 	if err != nil {
 		return nil //nolint:nilerr // a chart may only render once its definitions are there
 	}
-	r := op.newRollout(trial.plan)
+	d := op.newDeployment(op.newRelease())
+	r := d.newRollout(trial.plan)
 	if err := errors.Join(r.checkTimeouts(), r.checkNeeds(ctx)); err != nil {
 		return err
 	}
@@ -118,7 +117,7 @@ func (op *installation) rehearse(ctx context.Context) error {
 		return nil // of kinds that are about to be defined
 	}
 	if err := r.findExisting(ctx, r.all); err != nil {
-		return fmt.Errorf("Unable to continue with install: %w", err) //nolint:staticcheck // Helm's words
+		return fmt.Errorf("%s: %w", d.conflict, err)
 	}
 	return r.checkPermissions(ctx)
 }
@@ -129,7 +128,7 @@ func (op *installation) render() (*release.Release, error) {
 	op.Wait = op.Wait || op.Atomic
 	op.rel = op.newRelease()
 	if driver.ContainsSystemLabels(op.Labels) {
-		return nil, fmt.Errorf("user supplied labels contains system reserved label name. System labels: %+v", driver.GetSystemLabels())
+		return nil, reservedLabels()
 	}
 	result, err := op.rendering.render()
 	if result != nil {
@@ -145,11 +144,12 @@ func (op *installation) render() (*release.Release, error) {
 		op.rel.SetStatus(release.StatusFailed, fmt.Sprintf("failed to render resource: %s", err))
 		return op.rel, err
 	}
-	if op.rel.Chart, err = record.Attach(op.rendering.chart, op.rendering.recordOf()); err != nil {
-		return nil, err
-	}
 	op.rel.SetStatus(release.StatusPendingInstall, "Initial install underway")
 	return op.rel, nil
+}
+
+func reservedLabels() error {
+	return fmt.Errorf("user supplied labels contains system reserved label name. System labels: %+v", driver.GetSystemLabels())
 }
 
 // writeFiles writes the manifests into the output folder, if there is one. The
@@ -163,7 +163,7 @@ func (op *installation) writeFiles(result *render.Result) error {
 }
 
 func (op *installation) newRelease() *release.Release {
-	now := op.cfg.Now()
+	now := op.Install.cfg.Now()
 	return &release.Release{
 		Name: op.ReleaseName, Namespace: op.Namespace, Chart: op.rendering.chart, Config: op.rendering.vals,
 		Info:    &release.Info{FirstDeployed: now, LastDeployed: now, Status: release.StatusUnknown},
@@ -171,63 +171,67 @@ func (op *installation) newRelease() *release.Release {
 	}
 }
 
-// build reads the manifest into objects and checks all that can be checked
-// before anything is changed.
+func (op *installation) newDeployment(rel *release.Release) *deployment {
+	return &deployment{
+		operation: op.operation, plan: op.rendering.plan, ledger: newLedger(op.Install.cfg, rel),
+		deployOptions: deployOptions{
+			ordered: op.ordered(), wait: op.Wait, jobs: op.WaitForJobs, timeout: op.Timeout,
+			force: op.Force, takeOwnership: op.TakeOwnership, mergeCustom: op.TakeOwnership,
+			validate: !op.DisableOpenAPIValidation, noHooks: op.DisableHooks,
+			before: release.HookPreInstall, after: release.HookPostInstall,
+			hookFailure: func(event release.HookEvent, err error) error { return fmt.Errorf("failed %s: %w", event, err) },
+			conflict:    "Unable to continue with install",
+		},
+	}
+}
+
+// build prepares the deployment and checks all that can be checked before anything
+// of the release is changed.
 func (op *installation) build(ctx context.Context) error {
-	plan := op.rendering.plan
-	if op.rendering.warning != "" {
-		op.events.warn(op.rendering.warning)
+	op.rendering.warn(op.events)
+	op.deployment = op.newDeployment(op.rel)
+	if err := op.replace(ctx); err != nil {
+		return err
 	}
-	if plan != nil && (op.ordered() || op.dryRun()) {
-		for _, w := range plan.Warnings {
-			op.events.warn(w)
-		}
+	if err := op.deployment.ledger.keep(op.rendering.chart, op.rendering.recordOf(op.rel.Version)); err != nil {
+		return err
 	}
-	if op.ordered() {
-		op.rollout = op.newRollout(plan)
-	} else {
-		op.rollout = op.newRollout(sequencer.Whole(op.rel.Chart.Name()))
-	}
-	if err := op.rollout.build(op.rel.Manifest); err != nil {
+	if err := op.deployment.build(); err != nil {
 		return fmt.Errorf("unable to build kubernetes objects from release manifest: %w", err)
 	}
-	op.events.masker = diagnosis.NewMasker(secretTexts(op.contents()))
-	op.rollout.explain = op.prepare(op.events.masker, op.rollout.later)
+	op.deployment.prepareToExplain()
 	if upgradePlayed := op.IsUpgrade && op.dryRun(); !op.ClientOnly && !upgradePlayed {
-		if err := op.rollout.findExisting(ctx, op.rollout.all); err != nil {
-			return fmt.Errorf("Unable to continue with install: %w", err) //nolint:staticcheck // Helm's words
+		if err := op.deployment.findExisting(ctx); err != nil {
+			return err
 		}
 	}
-	return op.checkPlan(ctx, plan)
-}
-
-func (op *installation) newRollout(plan *sequencer.Plan) *rollout {
-	return &rollout{
-		cfg: op.cfg, cluster: op.cluster, events: op.events, limits: op.limits, plan: plan,
-		name: op.ReleaseName, namespace: op.Namespace, validate: !op.DisableOpenAPIValidation,
-		force: op.Force, takeOwnership: op.TakeOwnership, jobs: op.WaitForJobs,
-		resting: newResting(), peeking: make(chan struct{}, mostPeeks),
-	}
-}
-
-// checkPlan asks the cluster what the plan alone cannot tell.
-func (op *installation) checkPlan(ctx context.Context, plan *sequencer.Plan) error {
-	switch {
-	case plan == nil || !op.ordered() && !op.dryRun():
-		return nil
-	case !op.ordered() || op.dryRun():
-		for _, n := range plan.Unmet {
-			op.events.warn(unmetWarning(n))
-		}
+	if op.dryRun() {
 		return nil
 	}
-	if err := op.rollout.checkTimeouts(); err != nil {
+	if err := op.deployment.check(ctx); err != nil {
 		return err
 	}
-	if err := op.rollout.checkNeeds(ctx); err != nil {
-		return err
+	return op.deployment.checkSize()
+}
+
+// replace makes the release the successor of the one that had its name. In order,
+// what that may have left is changed or deleted like that of any revision.
+func (op *installation) replace(ctx context.Context) error {
+	if !op.Replace || op.dryRun() {
+		return nil
 	}
-	return op.rollout.checkPermissions(ctx)
+	history := readHistory(op.Install.cfg, op.ReleaseName)
+	last := newest(history)
+	if last == nil {
+		return nil
+	}
+	op.rel.Version = last.Version + 1
+	if !op.ordered() {
+		return nil
+	}
+	p := newPrior(history, last)
+	op.deployment.prior = p
+	return p.readPlans(ctx, op.cluster, true)
 }
 
 // begin stores the release before anything of it is deployed.
@@ -241,11 +245,11 @@ func (op *installation) begin(ctx context.Context) (*release.Release, error) {
 		}
 	}
 	if op.Replace {
-		if err := op.replace(); err != nil {
+		if err := op.supersede(); err != nil {
 			return nil, err
 		}
 	}
-	return op.rel, op.cfg.Releases.Create(op.rel)
+	return op.rel, op.Install.cfg.Releases.Create(op.rel)
 }
 
 func (op *installation) createNamespace(ctx context.Context) error {
@@ -266,98 +270,44 @@ func (op *installation) createNamespace(ctx context.Context) error {
 	return nil
 }
 
-// replace makes the release the successor of the one that had its name.
-func (op *installation) replace() error {
-	last := lastRevision(op.cfg, op.ReleaseName)
-	if last == nil {
-		return nil
-	}
-	op.rel.Version = last.Version + 1
-	if last.Info.Status == release.StatusFailed {
+// supersede notes that the release that had the name is replaced.
+func (op *installation) supersede() error {
+	last := newest(readHistory(op.Install.cfg, op.ReleaseName))
+	if last == nil || last.Info.Status == release.StatusFailed {
 		return nil
 	}
 	last.SetStatus(release.StatusSuperseded, "superseded by new release")
-	return op.cfg.Releases.Update(last)
-}
-
-// perform deploys the release: hooks, nodes, hooks.
-func (op *installation) perform(ctx context.Context) error {
-	defer op.rollout.close()
-	if op.ordered() {
-		op.events.emit(Event{Type: EventPlanned, Message: "deploying " + extent(op.rollout.plan)})
-	}
-	hooks := &hookRun{cfg: op.cfg, cluster: op.cluster, events: op.events, rel: op.rel, timeout: op.Timeout}
-	if err := op.hooks(ctx, hooks, release.HookPreInstall); err != nil {
-		return err
-	}
-	if err := op.rollout.deploy(ctx); err != nil {
-		return err
-	}
-	if op.ordered() {
-		if err := op.rollout.awaitRest(ctx); err != nil {
-			return err
-		}
-	} else if op.Wait {
-		if err := op.rollout.awaitAsHelm(ctx, op.Timeout); err != nil {
-			return err
-		}
-	}
-	if err := op.hooks(ctx, hooks, release.HookPostInstall); err != nil {
-		return err
-	}
-	description := op.Description
-	if description == "" {
-		description = "Install complete"
-	}
-	op.rel.SetStatus(release.StatusDeployed, description)
-	if err := op.cfg.Releases.Update(op.rel); err != nil {
-		op.cfg.Log("failed to record the release: %s", err)
-	}
-	return nil
-}
-
-func (op *installation) hooks(ctx context.Context, hooks *hookRun, event release.HookEvent) error {
-	if op.DisableHooks {
-		return context.Cause(ctx)
-	}
-	if err := hooks.run(ctx, event); err != nil {
-		return fmt.Errorf("failed %s: %w", event, err)
-	}
-	return context.Cause(ctx)
-}
-
-// inShort gives a failure in the words that the release keeps: one line, not
-// too long, unless it is one of Helm's own.
-func inShort(failure error) string {
-	var deploy *DeployError
-	if !errors.As(failure, &deploy) {
-		return failure.Error()
-	}
-	const most = 1000
-	text := deploy.Summary()
-	if len(text) > most {
-		return strings.ToValidUTF8(text[:most], "") + "…"
-	}
-	return text
+	return op.Install.cfg.Releases.Update(last)
 }
 
 // fail records the failure, or removes the release again if it is atomic.
 func (op *installation) fail(ctx context.Context, failure error) (*release.Release, error) {
-	op.rel.SetStatus(release.StatusFailed, fmt.Sprintf("Release %q failed: %s", op.ReleaseName, inShort(failure)))
-	if err := op.cfg.Releases.Update(op.rel); err != nil {
-		op.cfg.Log("failed to record the failure of the release: %s", err)
-	}
+	op.deployment.recordFailure(fmt.Sprintf("Release %q failed: %s", op.ReleaseName, inShort(failure)))
 	if !op.Atomic {
 		return op.rel, failure
 	}
-	op.cfg.Log("Install failed and atomic is set, uninstalling release")
+	op.Install.cfg.Log("Install failed and atomic is set, uninstalling release")
 	if op.ordered() {
 		op.events.warn(fmt.Sprintf("release %s failed and is removed again because of --atomic: %s", op.ReleaseName, inShort(failure)))
 	}
-	u := NewUninstall(op.cfg)
+	u := NewUninstall(op.Install.cfg)
 	u.DisableHooks, u.Timeout, u.OnEvent = op.DisableHooks, op.Timeout, op.OnEvent
+	u.spared = op.deployment.rollout.adopted()
 	if _, err := u.RunWithContext(context.WithoutCancel(ctx), op.ReleaseName); err != nil {
-		return op.rel, fmt.Errorf("an error occurred while uninstalling the release. original install error: %w: %w", failure, err)
+		return op.rel, &UndoError{Failure: failure, Undo: err, text: "an error occurred while uninstalling the release. original install error"}
 	}
 	return op.rel, fmt.Errorf("release %s failed, and has been uninstalled due to atomic being set: %w", op.ReleaseName, failure)
+}
+
+// renderOptions are what the rendering needs to know of the installation.
+func (i *Install) renderOptions() renderOptions {
+	upgrade := i.IsUpgrade && i.dryRun()
+	return renderOptions{
+		release: chartutil.ReleaseOptions{
+			Name: i.ReleaseName, Namespace: i.Namespace, Revision: 1, IsInstall: !upgrade, IsUpgrade: upgrade,
+		},
+		ordered: i.ordered(), dryRun: i.dryRun(), looksUp: i.looksUp(),
+		enableDNS: i.EnableDNS, subNotes: i.SubNotes, includeCRDs: i.IncludeCRDs, hideSecret: i.HideSecret,
+		skipSchemaValidation: i.SkipSchemaValidation, postRenderer: i.PostRenderer,
+	}
 }

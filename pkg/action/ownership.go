@@ -9,12 +9,12 @@ import (
 	"fmt"
 	"maps"
 
-	"golang.org/x/sync/errgroup"
 	"helm.sh/helm/v3/pkg/kube"
-	apierrors "k8s.io/apimachinery/pkg/api/errors"
 	"k8s.io/apimachinery/pkg/api/meta"
 	"k8s.io/apimachinery/pkg/runtime"
 	"k8s.io/cli-runtime/pkg/resource"
+
+	"github.com/ordered-helm/helm/internal/cluster"
 )
 
 // What Helm writes on each object of a release.
@@ -24,9 +24,6 @@ const (
 	releaseNameAnnotation      = "meta.helm.sh/release-name"
 	releaseNamespaceAnnotation = "meta.helm.sh/release-namespace"
 )
-
-// parallelReads is how many objects are read at once.
-const parallelReads = 16
 
 // takeOver marks objects, before they are written, as those of the release.
 func takeOver(list kube.ResourceList, name, namespace string) error {
@@ -55,52 +52,34 @@ func describe(info *resource.Info) string {
 	return fmt.Sprintf("%s %q in namespace %q", info.Mapping.GroupVersionKind.Kind, info.Name, info.Namespace)
 }
 
+// owner says whose objects those of an operation are; adoptAny takes over those of
+// others.
+type owner struct {
+	name, namespace string
+	adoptAny        bool
+}
+
 // existing lists which of the objects are in the cluster already. One that
 // does not belong to the release is an error, unless any may be adopted.
-func existing(ctx context.Context, list kube.ResourceList, name, namespace string, adoptAny bool) (kube.ResourceList, error) {
-	found := make([]bool, len(list))
-	failures := make([]error, len(list))
-	var g errgroup.Group
-	g.SetLimit(parallelReads)
-	for i, info := range list {
-		g.Go(func() error {
-			if ctx.Err() == nil {
-				found[i], failures[i] = exists(info, name, namespace, adoptAny)
-			}
-			return nil
-		})
-	}
-	_ = g.Wait() // the first failure in the list's order counts, not in time's
-	if err := ctx.Err(); err != nil {
+func existing(ctx context.Context, c *cluster.Client, list kube.ResourceList, o owner) (kube.ResourceList, error) {
+	live, err := c.Live(ctx, list)
+	if err != nil {
 		return nil, err
 	}
 	var present kube.ResourceList
-	for i, info := range list {
-		if failures[i] != nil {
-			return nil, failures[i]
+	for _, info := range list {
+		object := live[info]
+		if object == nil {
+			continue
 		}
-		if found[i] {
-			present.Append(info)
+		if !o.adoptAny {
+			if err := checkOwner(object, o.name, o.namespace); err != nil {
+				return nil, fmt.Errorf("%s exists and cannot be imported into the current release: %w", describe(info), err)
+			}
 		}
+		present.Append(info)
 	}
 	return present, nil
-}
-
-func exists(info *resource.Info, name, namespace string, adoptAny bool) (bool, error) {
-	live, err := resource.NewHelper(info.Client, info.Mapping).Get(info.Namespace, info.Name)
-	if apierrors.IsNotFound(err) {
-		return false, nil
-	}
-	if err != nil {
-		return false, fmt.Errorf("could not get information about the resource %s: %w", describe(info), err)
-	}
-	if adoptAny {
-		return true, nil
-	}
-	if err := checkOwner(live, name, namespace); err != nil {
-		return false, fmt.Errorf("%s exists and cannot be imported into the current release: %w", describe(info), err)
-	}
-	return true, nil
 }
 
 // checkOwner says what of Helm's marks is missing or wrong.

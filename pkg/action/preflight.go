@@ -83,26 +83,36 @@ func (r *rollout) inCluster(ctx context.Context, res *sequencer.PlannedResource)
 	return false, fmt.Errorf("look for %s in the cluster: %w", res.ID, err)
 }
 
-// PermissionError says that the account may not create some of the resources.
+// PermissionError says that the account may not write some of the resources.
 // It is found before anything is changed.
 type PermissionError struct {
-	// Denied are the resources, each as "kind in namespace", sorted.
+	// Denied are what it may not do, each as "create Deployment in namespace shop",
+	// sorted.
 	Denied []string
 }
 
 func (e *PermissionError) Error() string {
-	return fmt.Sprintf("this account may not create %s: nothing was changed; "+
-		"have the permission granted, or ask `kubectl auth can-i create` for details", strings.Join(e.Denied, ", "))
+	return fmt.Sprintf("this account may not %s: nothing was changed; "+
+		"have the permission granted, or ask `kubectl auth can-i` for details", strings.Join(e.Denied, ", or "))
 }
 
 // permission is one thing that the account must be allowed.
 type permission struct {
+	verb            string
 	resource        schema.GroupVersionResource
 	kind, namespace string
 }
 
-// checkPermissions asks, all at once, whether the account may create what the
-// release consists of, so that an order does not end half-way for want of a
+func (p permission) String() string {
+	text := p.verb + " " + p.kind
+	if p.namespace != "" {
+		text += " in namespace " + p.namespace
+	}
+	return text
+}
+
+// checkPermissions asks, all at once, whether the account may create and delete
+// what it will have to, so that an order does not end half-way for want of a
 // permission. A cluster that does not answer such questions is not asked
 // again.
 func (r *rollout) checkPermissions(ctx context.Context) error {
@@ -123,7 +133,7 @@ func (r *rollout) checkPermissions(ctx context.Context) error {
 	e := &PermissionError{}
 	for i, p := range needed {
 		if denied[i] {
-			e.Denied = append(e.Denied, strings.TrimSuffix(fmt.Sprintf("%s in namespace %s", p.kind, p.namespace), " in namespace "))
+			e.Denied = append(e.Denied, p.String())
 		}
 	}
 	if len(e.Denied) > 0 {
@@ -133,21 +143,32 @@ func (r *rollout) checkPermissions(ctx context.Context) error {
 	return ctx.Err()
 }
 
-// permissions lists what is to be created, each kind and namespace once.
+// permissions lists what is to be created and deleted, each verb, kind and
+// namespace once. What is there already may need no change.
 func (r *rollout) permissions() []permission {
 	seen := map[permission]bool{}
+	need := func(verb string, info *kubeInfo) {
+		seen[permission{verb, info.Mapping.Resource, info.Mapping.GroupVersionKind.Kind, info.Namespace}] = true
+	}
 	for _, info := range r.all {
-		if r.present[info] {
-			continue // it is there, and is changed rather than created
+		if r.isAbsent(info) {
+			need("create", info)
 		}
-		seen[permission{info.Mapping.Resource, info.Mapping.GroupVersionKind.Kind, info.Namespace}] = true
+	}
+	if r.prior != nil {
+		policies := r.prior.policies()
+		for _, info := range r.prior.without(r.all) {
+			if !keeps(policies[idOf(info)]) {
+				need("delete", info)
+			}
+		}
 	}
 	list := make([]permission, 0, len(seen))
 	for p := range seen {
 		list = append(list, p)
 	}
 	slices.SortFunc(list, func(a, b permission) int {
-		return cmp.Or(cmp.Compare(a.resource.String(), b.resource.String()), cmp.Compare(a.namespace, b.namespace))
+		return cmp.Or(cmp.Compare(a.verb, b.verb), cmp.Compare(a.resource.String(), b.resource.String()), cmp.Compare(a.namespace, b.namespace))
 	})
 	return list
 }
@@ -155,7 +176,7 @@ func (r *rollout) permissions() []permission {
 func isDenied(ctx context.Context, client kubernetes.Interface, p permission) bool {
 	review := &authorizationv1.SelfSubjectAccessReview{Spec: authorizationv1.SelfSubjectAccessReviewSpec{
 		ResourceAttributes: &authorizationv1.ResourceAttributes{
-			Verb: "create", Group: p.resource.Group, Version: p.resource.Version,
+			Verb: p.verb, Group: p.resource.Group, Version: p.resource.Version,
 			Resource: p.resource.Resource, Namespace: p.namespace,
 		},
 	}}

@@ -179,7 +179,7 @@ func TestReleasePlanOfADamagedRecord(t *testing.T) {
 			}
 			plan, err := action.ReleasePlan(rel)
 			var invalid *record.InvalidError
-			if plan != nil || err == nil || errors.As(err, &invalid) != (name == "no JSON") {
+			if plan != nil || !errors.As(err, &invalid) {
 				t.Errorf("got %v, %v", plan, err)
 			}
 		})

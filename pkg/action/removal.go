@@ -7,154 +7,237 @@ import (
 	"context"
 	"errors"
 	"fmt"
-	"strings"
 	"sync"
+	"time"
 
 	"helm.sh/helm/v3/pkg/kube"
-	"helm.sh/helm/v3/pkg/release"
-	"helm.sh/helm/v3/pkg/releaseutil"
+	"k8s.io/apimachinery/pkg/apis/meta/v1/unstructured"
+	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
+	"k8s.io/apimachinery/pkg/types"
 
 	"github.com/ordered-helm/helm/internal/cluster"
 	"github.com/ordered-helm/helm/internal/readiness"
-	"github.com/ordered-helm/helm/internal/record"
-	"github.com/ordered-helm/helm/internal/render"
 	"github.com/ordered-helm/helm/pkg/sequencer"
 )
 
-// removal deletes the objects of a release, in reverse order where it was
-// deployed in one.
+// removal deletes objects in reverse order: each once everything that depended
+// on it is gone.
 type removal struct {
-	*Uninstall
-	cluster *cluster.Client
-	events  *events
-	plan    *sequencer.Plan
-	// files are the documents of the manifest in Helm's uninstall order, those
-	// to keep apart.
-	files, keep []releaseutil.Manifest
-	// keptIDs are the resources of the plan that are kept: items of lists too.
-	keptIDs []sequencer.ID
+	cluster     *cluster.Client
+	events      *events
+	namespace   string
+	propagation metav1.DeletionPropagation
+	// within is how long what is deleted may take to be gone; 0 is as long as the
+	// operation.
+	within time.Duration
+	graph  *sequencer.Removal
+	// object finds the object of a resource.
+	object func(*sequencer.PlannedResource) *kubeInfo
+	// spare says why an object is left alone, as it is in the cluster; an empty
+	// text deletes it. It may be nil.
+	spare func(live *unstructured.Unstructured) string
+	// done, if not nil, is told of each node of which everything is deleted.
+	done func(node string)
 
 	mu      sync.Mutex
-	list    kube.ResourceList // what was deleted
+	deleted kube.ResourceList
 	tracker *readiness.Tracker
 }
 
-// ReleasePlan rebuilds the graph by which a release was deployed from what the
-// release remembers; nil if it was not deployed in order.
-func ReleasePlan(rel *release.Release) (*Plan, error) {
-	rec, err := record.Read(rel)
-	if err != nil || rec == nil || !rec.Sequenced {
-		return nil, err
+// run deletes everything, and returns when all is deleted and what others had to
+// wait for is gone.
+func (r *removal) run(ctx context.Context) error {
+	if len(r.graph.Groups) == 0 {
+		return context.Cause(ctx)
 	}
-	resources, err := render.Resources(rel.Manifest, rec.Documents, rec.Root, false)
-	if err != nil {
-		return nil, err
-	}
-	return sequencer.Build(sequencer.Input{Root: rec.Root, Resources: resources, Namespace: rel.Namespace})
-}
-
-func (op *uninstallation) planRemoval() (*removal, error) {
-	r := &removal{Uninstall: op.Uninstall, cluster: op.cluster, events: op.events}
-	if !op.IgnoreOrder {
-		plan, err := ReleasePlan(op.rel)
-		if err != nil {
-			return nil, fmt.Errorf("uninstall: %w: use --wait=false to remove everything at once", err)
+	if r.cluster.Real() {
+		var err error
+		if r.tracker, err = newTracker(ctx, r.cluster, r.events.notice); err != nil {
+			return err
 		}
-		r.plan = plan
+		defer r.tracker.Close()
 	}
-	_, files, err := releaseutil.SortManifests(releaseutil.SplitManifests(op.rel.Manifest), nil, releaseutil.UninstallOrder)
-	if err != nil {
-		op.cfg.Log("uninstall: Failed to delete release: %s", err)
-		return nil, fmt.Errorf("failed to delete release: %s", op.rel.Name)
-	}
-	r.keep, r.files = splitKept(files)
-	if r.ordered() {
-		r.planKept()
-		r.Wait = r.Wait || op.WaitStrategy == WaitStrategyOrdered
-	}
-	return r, nil
+	return r.graph.Execute(ctx, r.removeGroup)
 }
 
-func (r *removal) ordered() bool { return r.plan != nil }
+func (r *removal) removeGroup(ctx context.Context, g *sequencer.RemovalGroup) error {
+	r.events.emit(Event{Type: EventNodeDeleting, Node: g.Node.ID(), Message: summary(g.Resources)})
+	if err := r.deleteGroup(ctx, g); err != nil {
+		r.events.emit(Event{Type: EventNodeFailed, Node: g.Node.ID(), Err: err, Message: err.Error()})
+		return err
+	}
+	r.events.emit(Event{Type: EventNodeDeleted, Node: g.Node.ID()})
+	if r.done != nil {
+		r.done(g.Node.ID())
+	}
+	return nil
+}
 
-// splitKept takes out the documents that the resource policy keeps. A policy
-// that nobody knows keeps as well: what somebody meant to keep must not be
-// lost for a slip of the pen.
-func splitKept(files []releaseutil.Manifest) (keep, remove []releaseutil.Manifest) {
-	for _, f := range files {
-		if f.Head.Metadata != nil && keeps(f.Head.Metadata.Annotations[kube.ResourcePolicyAnno]) {
-			keep = append(keep, f)
-		} else {
-			remove = append(remove, f)
+// deleteGroup deletes objects and, if something waits for that, waits until they
+// and the pods they owned are gone.
+func (r *removal) deleteGroup(ctx context.Context, g *sequencer.RemovalGroup) error {
+	list, live, err := r.present(ctx, g)
+	if err != nil || len(list) == 0 {
+		return err
+	}
+	awaited := g.Awaited && r.tracker != nil
+	var going *departure
+	if awaited {
+		if going, err = r.depart(ctx, list, live); err != nil {
+			return err
 		}
 	}
-	return keep, remove
+	if errs := r.cluster.Delete(ctx, list, r.propagation); len(errs) > 0 {
+		return errors.Join(errs...)
+	}
+	r.mu.Lock()
+	r.deleted = append(r.deleted, list...)
+	r.mu.Unlock()
+	if !awaited {
+		return nil
+	}
+	return r.awaitGone(ctx, g, going)
 }
 
-func keeps(policy string) bool {
-	switch strings.ToLower(strings.TrimSpace(policy)) {
-	case "", "delete":
+// present lists what of a group is there and is not spared, in Helm's uninstall
+// order of kinds.
+func (r *removal) present(ctx context.Context, g *sequencer.RemovalGroup) (kube.ResourceList, map[*kubeInfo]*unstructured.Unstructured, error) {
+	var list kube.ResourceList
+	for _, res := range uninstallOrder(g.Resources) {
+		if info := r.object(res); info != nil {
+			list = append(list, info)
+		}
+	}
+	if !r.cluster.Real() {
+		return list, nil, nil
+	}
+	live, err := r.cluster.Live(ctx, list)
+	if err != nil {
+		return nil, nil, err
+	}
+	var present kube.ResourceList
+	for _, info := range list {
+		object := live[info]
+		if object == nil {
+			continue
+		}
+		if why := r.whySpare(object); why != "" {
+			r.events.warn(fmt.Sprintf("%s is not deleted: %s", describe(info), why))
+			continue
+		}
+		present = append(present, info)
+	}
+	return present, live, nil
+}
+
+func (r *removal) whySpare(live *unstructured.Unstructured) string {
+	if r.spare == nil {
+		return ""
+	}
+	return r.spare(live)
+}
+
+// departure is what must be gone before a group counts as removed.
+type departure struct {
+	targets []readiness.Target
+	owners  *cluster.Owners
+	// owned are, by namespace, the objects whose pods must be gone as well.
+	owned map[string]map[types.UID]bool
+}
+
+// depart notes, before the deletion, which objects are there and what owns
+// pods on their behalf.
+func (r *removal) depart(ctx context.Context, list kube.ResourceList, live map[*kubeInfo]*unstructured.Unstructured) (*departure, error) {
+	d := &departure{owned: map[string]map[types.UID]bool{}}
+	for _, info := range list {
+		uid := live[info].GetUID()
+		d.targets = append(d.targets, targetOf(info, uid))
+		if info.Namespace != "" && mayOwnPods(info) {
+			if d.owned[info.Namespace] == nil {
+				d.owned[info.Namespace] = map[types.UID]bool{}
+			}
+			d.owned[info.Namespace][uid] = true
+		}
+	}
+	if len(d.owned) == 0 || r.propagation == metav1.DeletePropagationOrphan {
+		d.owned = nil
+		return d, nil
+	}
+	var err error
+	if d.owners, err = r.cluster.NewOwners(); err != nil {
+		return nil, err
+	}
+	for namespace, uids := range d.owned {
+		if err := d.owners.Closure(ctx, namespace, uids); err != nil {
+			return nil, err
+		}
+	}
+	return d, nil
+}
+
+func targetOf(info *kubeInfo, uid types.UID) readiness.Target {
+	return readiness.Target{
+		GVR: info.Mapping.Resource, GVK: info.Mapping.GroupVersionKind,
+		Namespace: info.Namespace, Name: info.Name, UID: uid,
+	}
+}
+
+// mayOwnPods spares the kinds that surely own none the search for pods.
+func mayOwnPods(info *kubeInfo) bool {
+	gvk := info.Mapping.GroupVersionKind
+	switch gvk.Group {
+	case "":
+		return gvk.Kind == "ReplicationController"
+	case "rbac.authorization.k8s.io", "networking.k8s.io", "policy", "autoscaling", "storage.k8s.io",
+		"apiextensions.k8s.io", "apiregistration.k8s.io", "admissionregistration.k8s.io":
 		return false
 	}
 	return true
 }
 
-// kept lists what was kept, for people.
-func (r *removal) kept() string {
-	var b strings.Builder
-	if r.ordered() {
-		for _, id := range r.keptIDs {
-			fmt.Fprintf(&b, "[%s] %s\n", id.Kind, id.Name)
+// awaitGone waits for the objects and their pods to be gone.
+func (r *removal) awaitGone(ctx context.Context, g *sequencer.RemovalGroup, d *departure) error {
+	targets := d.targets
+	for namespace, uids := range d.owned {
+		pods, err := d.owners.Pods(ctx, namespace, uids)
+		if err != nil {
+			return err
 		}
-		return b.String()
-	}
-	for _, f := range r.keep {
-		fmt.Fprintf(&b, "[%s] %s\n", f.Head.Kind, f.Head.Metadata.Name)
-	}
-	return b.String()
-}
-
-// planKept notes, in the order of the plan, what the policy keeps of it.
-func (r *removal) planKept() {
-	for _, n := range r.plan.Nodes {
-		for _, res := range n.Resources {
-			if keeps(res.Policy) {
-				r.keptIDs = append(r.keptIDs, res.ID)
-			}
+		for _, pod := range pods {
+			targets = append(targets, readiness.Target{
+				GVR: cluster.PodResource(), GVK: cluster.PodKind(),
+				Namespace: namespace, Name: pod.Name, UID: pod.UID,
+			})
 		}
 	}
+	if r.within > 0 {
+		var cancel context.CancelFunc
+		ctx, cancel = context.WithTimeoutCause(ctx, r.within, &goneTimeoutError{r.within})
+		defer cancel()
+	}
+	_, err := r.tracker.WaitGone(ctx, targets, func(report readiness.Report) {
+		if report.Status.State != readiness.Ready {
+			r.events.emit(changeOf(report, g.Node.ID(), r.namespace))
+		}
+	})
+	return err
 }
 
-// deleted lists the objects that were deleted.
-func (r *removal) deleted() kube.ResourceList {
-	r.mu.Lock()
-	defer r.mu.Unlock()
-	return r.list
+// goneTimeoutError is why waiting ends for what does not go away in time.
+type goneTimeoutError struct{ limit time.Duration }
+
+func (e *goneTimeoutError) Error() string {
+	return fmt.Sprintf("it was not gone within %s: raise --readiness-timeout if it only needs more time", e.limit)
 }
 
-func (r *removal) close() {
-	if r.tracker != nil {
-		r.tracker.Close()
-	}
-}
+// Unwrap makes it a context.DeadlineExceeded, like the end of any other time.
+func (e *goneTimeoutError) Unwrap() error { return context.DeadlineExceeded }
 
-func (r *removal) run(ctx context.Context) error {
-	if r.ordered() {
-		return r.inReverse(ctx)
+// extent says how much is deleted, as in "18 resources in 10 nodes".
+func (r *removal) extent() string {
+	resources := 0
+	for _, g := range r.graph.Groups {
+		resources += len(g.Resources)
 	}
-	return r.atOnce(ctx)
-}
-
-// atOnce deletes everything, as Helm does.
-func (r *removal) atOnce(ctx context.Context) error {
-	var manifest strings.Builder
-	for _, f := range r.files {
-		manifest.WriteString("\n---\n" + f.Content)
-	}
-	list, err := r.cluster.Build([]byte(manifest.String()), false)
-	if err != nil {
-		return fmt.Errorf("unable to build kubernetes objects for delete: %w", err)
-	}
-	r.list = list
-	return errors.Join(r.cluster.Delete(ctx, list, r.propagation())...)
+	return fmt.Sprintf("%s in %s", counted(resources, "resource"), counted(len(r.graph.Groups), "node"))
 }

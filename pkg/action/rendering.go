@@ -8,6 +8,7 @@ import (
 
 	"helm.sh/helm/v3/pkg/chart"
 	"helm.sh/helm/v3/pkg/chartutil"
+	"helm.sh/helm/v3/pkg/postrender"
 	"k8s.io/client-go/rest"
 
 	"github.com/ordered-helm/helm/internal/record"
@@ -19,12 +20,25 @@ import (
 // Plan is the graph by which a release deploys.
 type Plan = sequencer.Plan
 
+// renderOptions are what the actions that render have in common.
+type renderOptions struct {
+	// release is what templates are told of the release.
+	release chartutil.ReleaseOptions
+	// ordered is whether the release is deployed in order; planned is whether the
+	// plan is wanted even if it is not.
+	ordered, planned bool
+	// dryRun is whether nothing is to be deployed, looksUp whether templates may
+	// look objects up in the cluster.
+	dryRun, looksUp bool
+
+	enableDNS, subNotes, includeCRDs, hideSecret, skipSchemaValidation bool
+	postRenderer                                                      postrender.PostRenderer
+}
+
 // rendering turns a chart and values into manifests and a plan.
 type rendering struct {
-	*Install
-	// planned is whether the plan is wanted even if the release is deployed
-	// without an order.
-	planned bool
+	renderOptions
+	cfg *Configuration
 
 	chart *chart.Chart
 	vals  map[string]any
@@ -75,24 +89,24 @@ func (r *rendering) render() (*render.Result, error) {
 		return nil, err
 	}
 	o := render.Options{
-		Values: values, Capabilities: caps, EnableDNS: r.EnableDNS, SubNotes: r.SubNotes,
-		IncludeCRDs: r.IncludeCRDs, HideSecret: r.HideSecret, PostRenderer: r.PostRenderer,
+		Values: values, Capabilities: caps, EnableDNS: r.enableDNS, SubNotes: r.subNotes,
+		IncludeCRDs: r.includeCRDs, HideSecret: r.hideSecret, PostRenderer: r.postRenderer,
 	}
-	if r.ordered() || r.planned {
+	if r.ordered || r.planned {
 		o.Root = r.root
 	}
 	if o.RESTConfig, err = r.lookupConfig(); err != nil {
 		return nil, err
 	}
 	result, err := render.Chart(r.chart, o)
-	if err != nil || !r.ordered() && !r.planned && !sequenced(r.root) {
+	if err != nil || !r.ordered && !r.planned && !sequenced(r.root) {
 		return result, err
 	}
 	r.documents = result.Charts
 	if r.plan, err = r.build(result); err == nil {
 		return result, nil
 	}
-	if r.ordered() || r.planned || r.dryRun() {
+	if r.ordered || r.planned || r.dryRun {
 		return result, &orderError{err}
 	}
 	r.warning = fmt.Sprintf("the order that the charts declare cannot be used: %v", err)
@@ -105,15 +119,15 @@ type orderError struct{ error }
 func (e *orderError) Unwrap() error { return e.error }
 
 func (r *rendering) build(result *render.Result) (*sequencer.Plan, error) {
-	resources, err := result.Resources(r.root, r.IncludeCRDs)
+	resources, err := result.Resources(r.root, r.includeCRDs)
 	if err != nil {
 		return nil, err
 	}
-	return sequencer.Build(sequencer.Input{Root: r.root, Resources: resources, Namespace: r.Namespace})
+	return sequencer.Build(sequencer.Input{Root: r.root, Resources: resources, Namespace: r.release.Namespace})
 }
 
 func (r *rendering) lookupConfig() (*rest.Config, error) {
-	if !r.looksUp() || r.cfg.RESTClientGetter == nil {
+	if !r.looksUp || r.cfg.RESTClientGetter == nil {
 		return nil, nil
 	}
 	return r.cfg.RESTClientGetter.ToRESTConfig()
@@ -125,21 +139,35 @@ func (r *rendering) values() (chartutil.Values, *chartutil.Capabilities, error) 
 	if err != nil {
 		return nil, nil, err
 	}
-	upgrade := r.IsUpgrade && r.dryRun()
-	o := chartutil.ReleaseOptions{
-		Name: r.ReleaseName, Namespace: r.Namespace, Revision: 1, IsInstall: !upgrade, IsUpgrade: upgrade,
-	}
-	values, err := chartutil.ToRenderValuesWithSchemaValidation(r.chart, r.vals, o, caps, r.SkipSchemaValidation)
+	values, err := chartutil.ToRenderValuesWithSchemaValidation(r.chart, r.vals, r.release, caps, r.skipSchemaValidation)
 	return values, caps, err
 }
 
 // recordOf gives what the release must remember: nil where it uses nothing
 // that stock Helm does not have.
-func (r *rendering) recordOf() *record.Record {
-	if !r.ordered() {
+func (r *rendering) recordOf(revision int) *record.Record {
+	if !r.ordered {
 		return nil
 	}
-	return &record.Record{Sequenced: true, Root: r.root, Documents: r.documents}
+	return &record.Record{Revision: revision, Sequenced: true, Root: r.root, Documents: r.documents}
+}
+
+// warn passes on what the author should know of the order.
+func (r *rendering) warn(e *events) {
+	if r.warning != "" {
+		e.warn(r.warning)
+	}
+	if r.plan == nil || !r.ordered && !r.dryRun {
+		return
+	}
+	for _, w := range r.plan.Warnings {
+		e.warn(w)
+	}
+	if r.dryRun {
+		for _, n := range r.plan.Unmet {
+			e.warn(unmetWarning(n))
+		}
+	}
 }
 
 // unmetWarning is the warning for a need that may be met in the cluster.

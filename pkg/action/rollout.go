@@ -13,7 +13,6 @@ import (
 	"time"
 
 	"helm.sh/helm/v3/pkg/kube"
-	"k8s.io/apimachinery/pkg/apis/meta/v1/unstructured"
 
 	"github.com/ordered-helm/helm/internal/cluster"
 	"github.com/ordered-helm/helm/internal/readiness"
@@ -23,28 +22,31 @@ import (
 // rollout deploys the nodes of a plan. A release without an order is a plan of
 // one node.
 type rollout struct {
-	cfg     *Configuration
-	cluster *cluster.Client
-	events  *events
-	limits  timeouts
-	plan    *sequencer.Plan
+	*operation
+	deployOptions
+	plan   *sequencer.Plan
+	ledger *ledger
+	// prior is what earlier revisions may have left; nil if there are none.
+	prior *prior
 
-	name, namespace      string
-	validate             bool
-	force, takeOwnership bool
-	jobs                 bool
+	name, namespace string
 
 	// all are the objects, as far as their kinds are known from the start.
 	all kube.ResourceList
 	// slices are the objects of each node, in the order of its resources.
 	slices map[*sequencer.Node]*slice
+	// infos are the objects of resources, as far as they are built; mu guards it.
+	infos map[*sequencer.PlannedResource]*kubeInfo
 	// late are the resources that are built when their node starts, because
 	// the cluster does not know their kind before: the release defines it.
 	late map[*sequencer.PlannedResource]bool
-	// present are the objects that were in the cluster before; mu guards it, and
-	// when nodes were applied.
-	mu      sync.Mutex
-	present map[*kubeInfo]bool
+	// mu guards present, which are the objects that no revision before had and that
+	// were in the cluster all the same; attempted and created, which say what this
+	// operation tried to write and what it created; unchanged, what it left as it
+	// was; and when nodes were applied.
+	mu                 sync.Mutex
+	present, unchanged map[*kubeInfo]bool
+	attempted, created kube.ResourceList
 
 	resting *resting
 	explain explainer
@@ -91,7 +93,7 @@ func (r *rollout) build(manifest string) error {
 // buildNodes builds in one go all objects whose kind the cluster can know.
 func (r *rollout) buildNodes() error {
 	var now []*sequencer.PlannedResource
-	r.late = map[*sequencer.PlannedResource]bool{}
+	r.late, r.infos = map[*sequencer.PlannedResource]bool{}, map[*sequencer.PlannedResource]*kubeInfo{}
 	for _, n := range r.plan.Nodes {
 		r.slices[n] = &slice{node: n, list: make([]*kubeInfo, len(n.Resources))}
 		for _, res := range n.Resources {
@@ -115,16 +117,24 @@ func (r *rollout) buildNodes() error {
 		return nil
 	}
 	r.all = list
-	at := 0
 	for _, n := range r.plan.Nodes {
-		for i, res := range n.Resources {
-			if !r.late[res] {
-				r.slices[n].list[i] = list[at]
-				at++
-			}
-		}
+		list = r.place(n, list, false)
 	}
 	return nil
+}
+
+// place puts built objects at the places of the resources of a node that they
+// are of, the late ones or the others, and returns those that are left.
+func (r *rollout) place(n *sequencer.Node, list kube.ResourceList, late bool) kube.ResourceList {
+	r.mu.Lock()
+	defer r.mu.Unlock()
+	for i, res := range n.Resources {
+		if r.late[res] == late {
+			r.slices[n].list[i], r.infos[res] = list[0], list[0]
+			list = list[1:]
+		}
+	}
+	return list
 }
 
 // isLate notes whether a resource can only be built once another one has
@@ -181,9 +191,23 @@ func writeEscaped(b *bytes.Buffer, text []byte) {
 	}
 }
 
+// unknown lists the objects that no revision before has.
+func (r *rollout) unknown(list kube.ResourceList) kube.ResourceList {
+	if r.prior == nil {
+		return list
+	}
+	var unknown kube.ResourceList
+	for _, info := range list {
+		if r.prior.byID[idOf(info)] == nil {
+			unknown = append(unknown, info)
+		}
+	}
+	return unknown
+}
+
 // findExisting looks which objects are in the cluster already.
 func (r *rollout) findExisting(ctx context.Context, list kube.ResourceList) error {
-	present, err := existing(ctx, list, r.name, r.namespace, r.takeOwnership)
+	present, err := existing(ctx, r.cluster, list, owner{r.name, r.namespace, r.takeOwnership})
 	if err != nil {
 		return err
 	}
@@ -196,19 +220,6 @@ func (r *rollout) findExisting(ctx context.Context, list kube.ResourceList) erro
 		r.present[info] = true
 	}
 	return nil
-}
-
-// presentOf lists which of the objects were in the cluster before.
-func (r *rollout) presentOf(list kube.ResourceList) kube.ResourceList {
-	r.mu.Lock()
-	defer r.mu.Unlock()
-	var present kube.ResourceList
-	for _, info := range list {
-		if r.present[info] {
-			present.Append(info)
-		}
-	}
-	return present
 }
 
 // deploy applies every node, each once all it depends on is ready. An ordered
@@ -234,7 +245,7 @@ func (r *rollout) deployNode(ctx context.Context, n *sequencer.Node) error {
 	if r.resting.hasFailed() {
 		return errElsewhere // as after any failure, nothing new starts
 	}
-	r.events.emit(Event{Type: EventNodeStarted, Node: n.ID(), Message: summary(n)})
+	r.events.emit(Event{Type: EventNodeStarted, Node: n.ID(), Message: summary(n.Resources)})
 	err := r.applyNode(ctx, s)
 	if err == nil {
 		r.events.emit(Event{Type: EventNodeApplied, Node: n.ID()})
@@ -255,7 +266,31 @@ func (r *rollout) deployNode(ctx context.Context, n *sequencer.Node) error {
 	if n.Awaited {
 		r.events.emit(Event{Type: EventNodeReady, Node: n.ID()})
 	}
+	r.ledger.done(n.ID())
 	return nil
+}
+
+// infoOf finds the object of a resource of the plan; nil while it is not built.
+func (r *rollout) infoOf(res *sequencer.PlannedResource) *kubeInfo {
+	r.mu.Lock()
+	defer r.mu.Unlock()
+	return r.infos[res]
+}
+
+// everything lists all objects, those that were built late too.
+func (r *rollout) everything() kube.ResourceList {
+	if r.whole() {
+		return r.all
+	}
+	var list kube.ResourceList
+	for _, n := range r.plan.Nodes {
+		for _, info := range r.slices[n].list {
+			if info != nil {
+				list = append(list, info)
+			}
+		}
+	}
+	return list
 }
 
 // applyNode builds what could not be built before, and applies the node's
@@ -291,16 +326,10 @@ func (r *rollout) buildLate(ctx context.Context, s *slice) error {
 	if err != nil || len(list) == 0 {
 		return err
 	}
-	if err := r.findExisting(ctx, list); err != nil {
+	if err := r.findExisting(ctx, r.unknown(list)); err != nil {
 		return err
 	}
-	at := 0
-	for i, res := range s.node.Resources {
-		if r.late[res] {
-			s.list[i] = list[at]
-			at++
-		}
-	}
+	r.place(s.node, list, true)
 	return nil
 }
 
@@ -319,34 +348,17 @@ func (r *rollout) discover(late []*sequencer.PlannedResource) error {
 	return nil
 }
 
-// apply creates the objects, or updates them where some are to be adopted.
-func (r *rollout) apply(ctx context.Context, list kube.ResourceList) error {
-	original := r.presentOf(list)
-	if len(original) > 0 {
-		return r.cluster.Update(ctx, original, list, cluster.UpdateOptions{Force: r.force, ThreeWay: r.takeOwnership})
+// adopted are the objects that were there before and did not belong to the
+// release, or not as far as it knew.
+func (r *rollout) adopted() map[sequencer.ID]bool {
+	r.mu.Lock()
+	defer r.mu.Unlock()
+	ids := map[sequencer.ID]bool{}
+	for info := range r.present {
+		ids[idOf(info)] = true
 	}
-	err := r.cluster.Create(ctx, list)
-	if err == nil || r.whole() {
-		return err
-	}
-	refused := &refusedError{err: err}
-	for _, info := range list {
-		if object, ok := info.Object.(*unstructured.Unstructured); ok && object.GetUID() == "" {
-			refused.resources = append(refused.resources, object.GetKind()+"/"+object.GetName())
-		}
-	}
-	return refused
+	return ids
 }
-
-// refusedError names what the server did not accept: its own words often do not.
-type refusedError struct {
-	resources []string
-	err       error
-}
-
-func (e *refusedError) Error() string { return e.err.Error() }
-
-func (e *refusedError) Unwrap() error { return e.err }
 
 // close ends everything that still goes on.
 func (r *rollout) close() {
@@ -356,13 +368,13 @@ func (r *rollout) close() {
 	}
 }
 
-// summary says what a node holds, as in "Secret/db, Deployment/db".
-func summary(n *sequencer.Node) string {
+// summary names resources, as in "Secret/db, Deployment/db".
+func summary(resources []*sequencer.PlannedResource) string {
 	const most = 6
 	text := ""
-	for i, res := range n.Resources {
+	for i, res := range resources {
 		if i == most {
-			return fmt.Sprintf("%s and %d more", text, len(n.Resources)-most)
+			return fmt.Sprintf("%s and %d more", text, len(resources)-most)
 		}
 		if i > 0 {
 			text += ", "

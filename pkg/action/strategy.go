@@ -39,8 +39,10 @@ type timeouts struct {
 
 // newTimeouts checks that an explicit readiness timeout fits into the
 // operation's; the default is cut down to it.
-func newTimeouts(operation, readiness time.Duration) (timeouts, error) {
+func newTimeouts(operation, readiness time.Duration, ordered bool) (timeouts, error) {
 	switch {
+	case ordered && operation < 0:
+		return timeouts{}, fmt.Errorf("the timeout %s is negative: raise --timeout, 0 is no limit", operation)
 	case readiness < 0:
 		return timeouts{}, fmt.Errorf("the readiness timeout %s is negative", readiness)
 	case operation > 0 && readiness > operation:

@@ -5,6 +5,7 @@ package sequencer
 
 import (
 	"context"
+	"errors"
 	"fmt"
 	"strings"
 
@@ -76,20 +77,40 @@ func (p *Plan) execute(ctx context.Context, g *dag.Graph, visit func(context.Con
 		}
 		return visit(ctx, p.Nodes[v])
 	})
+	return executionError(ctx, p.Nodes, outcomes[:len(p.Nodes)])
+}
+
+// executionError makes an error of what became of the nodes. Where a node, by
+// its ID, was visited in parts, their failures count as one, and it was not
+// started if one part was not and none failed.
+func executionError(ctx context.Context, nodes []*Node, outcomes []dag.Outcome) error {
 	e := &ExecutionError{}
-	for v, n := range p.Nodes {
-		switch o := outcomes[v]; {
-		case !o.Started:
+	failed, notStarted := map[string]int{}, map[string]bool{}
+	for i, n := range nodes {
+		if outcomes[i].Err == nil {
+			continue
+		}
+		if at, again := failed[n.ID()]; again {
+			e.Failed[at].Err = errors.Join(e.Failed[at].Err, outcomes[i].Err)
+			continue
+		}
+		failed[n.ID()] = len(e.Failed)
+		e.Failed = append(e.Failed, NodeError{n, outcomes[i].Err})
+	}
+	for i, n := range nodes {
+		if outcomes[i].Started {
+			continue
+		}
+		if _, known := failed[n.ID()]; !known && !notStarted[n.ID()] {
+			notStarted[n.ID()] = true
 			e.NotStarted = append(e.NotStarted, n)
-		case o.Err != nil:
-			e.Failed = append(e.Failed, NodeError{n, o.Err})
 		}
 	}
-	if len(e.Failed) == 0 && len(e.NotStarted) == 0 {
-		return nil
-	}
-	if len(e.Failed) == 0 {
+	switch {
+	case len(e.Failed) > 0:
+		return e
+	case len(e.NotStarted) > 0:
 		return fmt.Errorf("%w: %w", context.Cause(ctx), e)
 	}
-	return e
+	return nil
 }

@@ -124,16 +124,6 @@ type UnmetNeed struct {
 	unordered bool
 }
 
-// Whole returns the plan of what has no order: one node, without resources of
-// its own, that stands for the whole release.
-func Whole(chart string) *Plan {
-	return &Plan{
-		Nodes:  []*Node{{Chart: chart, Unsequenced: true}},
-		Charts: []*PlannedChart{{Path: chart}},
-		graph:  dag.New(1),
-	}
-}
-
 // Levels groups the nodes by level. It is for printing: execution does not
 // wait for a level to end.
 func (p *Plan) Levels() [][]*Node {

@@ -47,11 +47,8 @@ func (b *builder) readResources(in Input) error {
 			problems = append(problems, fmt.Errorf("%s: comes from chart %q, which the release does not have", r.File, r.Chart))
 			continue
 		}
-		res := resource{chart: chart, PlannedResource: PlannedResource{
-			File: r.File, Policy: cmp.Or(policyOf(r.Object), r.policy), object: r.Object,
-		}}
-		res.identify(in.Namespace, scopes)
-		res.rank = rankOf(ranks, res.ID.Kind)
+		res := newResource(r, in.Namespace, scopes, ranks)
+		res.chart = chart
 		if err := res.readAnnotations(b.charts[chart].Sequenced); err != nil {
 			problems = append(problems, &ResourceError{File: r.File, ID: res.ID, Err: err})
 		}
@@ -61,6 +58,16 @@ func (b *builder) readResources(in Input) error {
 	b.readDefinitions()
 	problems = append(problems, b.duplicates()...)
 	return errors.Join(problems...)
+}
+
+// newResource identifies one object of the release.
+func newResource(r Resource, namespace string, scopes map[[2]string]bool, ranks map[string]int) resource {
+	res := resource{PlannedResource: PlannedResource{
+		File: r.File, Policy: cmp.Or(policyOf(r.Object), r.policy), object: r.Object,
+	}}
+	res.identify(namespace, scopes)
+	res.rank = rankOf(ranks, res.ID.Kind)
+	return res
 }
 
 // sorted puts the resources in an order that does not depend on that in which

@@ -1,0 +1,123 @@
+// Copyright The Ordered Helm Authors
+// SPDX-License-Identifier: Apache-2.0
+
+package main
+
+import (
+	"io"
+	"slices"
+	"time"
+
+	"github.com/gosuri/uitable"
+	"github.com/spf13/cobra"
+	"helm.sh/helm/v3/cmd/helm/require"
+	"helm.sh/helm/v3/pkg/cli/output"
+	"helm.sh/helm/v3/pkg/release"
+	"helm.sh/helm/v3/pkg/releaseutil"
+	helmtime "helm.sh/helm/v3/pkg/time"
+
+	"github.com/ordered-helm/helm/pkg/action"
+)
+
+const historyHelp = `
+List the revisions of a release, the latest last: when each was deployed, its
+status, its chart and what was done. Where one of them was deployed in the order
+that its chart declares, one more column says which.
+
+    $ helm history shop
+    $ helm history shop --max 3 -o json
+
+"helm rollback" takes a release back to one of them.
+`
+
+func newHistoryCmd(a *app) *cobra.Command {
+	client := action.NewHistory(a.config)
+	cmd := &cobra.Command{
+		Use:     "history RELEASE_NAME",
+		Aliases: []string{"hist"},
+		Short:   "list the revisions of a release",
+		Long:    historyHelp,
+		Args:    require.ExactArgs(1),
+	}
+	cmd.Flags().IntVar(&client.Max, "max", 256, "list at most this many revisions, the latest ones")
+	out := addOutputFlag(cmd)
+	cmd.RunE = func(_ *cobra.Command, args []string) error {
+		revisions, err := client.Run(args[0])
+		if err != nil {
+			return err
+		}
+		releaseutil.SortByRevision(revisions)
+		surplus := len(revisions) - max(client.Max, 0)
+		return out.format.Write(a.out, newHistoryPrinter(revisions[max(surplus, 0):]))
+	}
+	return cmd
+}
+
+// historyRow is a revision as history prints it.
+type historyRow struct {
+	Revision    int           `json:"revision"`
+	Updated     helmtime.Time `json:"updated"`
+	Status      string        `json:"status"`
+	Chart       string        `json:"chart"`
+	AppVersion  string        `json:"app_version"`
+	Description string        `json:"description"`
+	Ordered     bool          `json:"ordered,omitempty"`
+	// OrderError is why it is not known whether the revision was ordered.
+	OrderError string `json:"orderError,omitempty"`
+}
+
+// order is the cell for the order in a table.
+func (r historyRow) order() string {
+	switch {
+	case r.Ordered:
+		return "ordered"
+	case r.OrderError != "":
+		return "unknown"
+	}
+	return ""
+}
+
+type historyPrinter []historyRow
+
+// newHistoryPrinter never returns nil, so that no revisions are [] in JSON.
+func newHistoryPrinter(revisions []*release.Release) historyPrinter {
+	rows := make(historyPrinter, 0, len(revisions))
+	for _, rel := range revisions {
+		name, appVersion := describeChart(rel.Chart)
+		ordered, err := wasOrdered(rel)
+		row := historyRow{
+			Revision:    rel.Version,
+			Updated:     rel.Info.LastDeployed,
+			Status:      rel.Info.Status.String(),
+			Chart:       name,
+			AppVersion:  appVersion,
+			Description: rel.Info.Description,
+			Ordered:     ordered,
+		}
+		if err != nil {
+			row.OrderError = err.Error()
+		}
+		rows = append(rows, row)
+	}
+	return rows
+}
+
+// WriteTable prints a column for the order only where there is one.
+func (p historyPrinter) WriteTable(out io.Writer) error {
+	ordered := slices.ContainsFunc(p, func(r historyRow) bool { return r.order() != "" })
+	table := uitable.New()
+	add := func(order string, cells ...any) {
+		if ordered {
+			cells = append(cells, order)
+		}
+		table.AddRow(cells...)
+	}
+	add("ORDER", "REVISION", "UPDATED", "STATUS", "CHART", "APP VERSION", "DESCRIPTION")
+	for _, r := range p {
+		add(r.order(), r.Revision, r.Updated.Format(time.ANSIC), r.Status, r.Chart, r.AppVersion, r.Description)
+	}
+	return output.EncodeTable(out, table)
+}
+
+func (p historyPrinter) WriteJSON(out io.Writer) error { return output.EncodeJSON(out, p) }
+func (p historyPrinter) WriteYAML(out io.Writer) error { return output.EncodeYAML(out, p) }

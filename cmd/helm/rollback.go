@@ -1,0 +1,83 @@
+// Copyright The Ordered Helm Authors
+// SPDX-License-Identifier: Apache-2.0
+
+package main
+
+import (
+	"context"
+	"fmt"
+	"strconv"
+
+	"github.com/spf13/cobra"
+	"helm.sh/helm/v3/cmd/helm/require"
+
+	"github.com/ordered-helm/helm/pkg/action"
+)
+
+const rollbackHelp = `
+Roll a release back to an earlier revision. Without a revision, or with 0, it is
+the one before the current one; "helm history" lists them. What it deploys becomes
+a new revision.
+
+    $ helm rollback shop
+    $ helm rollback shop 3 --wait --timeout 2m
+
+A revision that was deployed with --wait=ordered is deployed in that order again,
+and what it does not have is deleted in the reverse of the current revision's
+order. --wait=false changes everything at once all the same; it is the way out
+when a part hangs. Any other revision is deployed at once; --wait, and
+--wait=ordered too, then wait until all is ready.
+`
+
+func newRollbackCmd(a *app) *cobra.Command {
+	client := action.NewRollback(a.config)
+	var checkReadiness func() error
+	cmd := &cobra.Command{
+		Use:   "rollback <RELEASE> [REVISION]",
+		Short: "roll a release back to an earlier revision",
+		Long:  rollbackHelp,
+		Args:  a.withWaitCheck(require.MinimumNArgs(1)),
+		RunE: func(cmd *cobra.Command, args []string) error {
+			if err := checkReadiness(); err != nil {
+				return err
+			}
+			if len(args) > 1 {
+				revision, err := strconv.Atoi(args[1])
+				if err != nil {
+					return fmt.Errorf("could not convert revision to a number: %w", err)
+				}
+				client.Version = revision
+			}
+			client.IgnoreOrder = waitSwitchedOff(cmd.Flags())
+			return a.rollback(cmd.Context(), client, args[0])
+		},
+	}
+	f := cmd.Flags()
+	f.BoolVar(&client.DryRun, "dry-run", false, "only look whether the release and the revision exist")
+	f.BoolVar(&client.Recreate, "recreate-pods", false, "delete the pods of the resources that are updated, so that they start anew")
+	f.BoolVar(&client.Force, "force", false, "update resources by replacing them")
+	f.BoolVar(&client.DisableHooks, "no-hooks", false, "do not run hooks")
+	f.DurationVar(&client.Timeout, "timeout", defaultTimeout, "how long to wait for any one Kubernetes operation, such as a hook's Job; in order, for all of them together")
+	addWaitFlag(f, &client.Wait, &client.WaitStrategy, "wait until all resources are ready, for at most --timeout; \"false\", when given: change all at once, whatever order the revision was deployed in")
+	checkReadiness = addReadinessFlag(f, &client.ReadinessTimeout)
+	f.BoolVar(&client.WaitForJobs, "wait-for-jobs", false, "with --wait, wait for Jobs to complete too")
+	f.BoolVar(&client.CleanupOnFail, "cleanup-on-fail", false, "if the rollback fails, delete what it created")
+	addHistoryMaxFlag(f, &client.MaxHistory, a.settings.MaxHistory)
+	return cmd
+}
+
+// rollback rolls one release back. It ends early when the process is told to
+// stop, with what was done recorded as failed.
+func (a *app) rollback(ctx context.Context, client *action.Rollback, name string) error {
+	ctx, stop := cancelOnSignal(ctx, func() {
+		fmt.Fprintf(a.errOut, "Rolling back %s has been cancelled.\n", name)
+	})
+	defer stop()
+
+	client.OnEvent = a.onEvent()
+	if err := client.RunWithContext(ctx, name); err != nil {
+		return err
+	}
+	_, err := fmt.Fprintln(a.out, "Rollback was a success! Happy Helming!")
+	return err
+}

@@ -1,0 +1,234 @@
+// Copyright The Ordered Helm Authors
+// SPDX-License-Identifier: Apache-2.0
+
+package cluster
+
+import (
+	"context"
+	"errors"
+	"fmt"
+
+	"golang.org/x/sync/errgroup"
+	"helm.sh/helm/v3/pkg/kube"
+	"k8s.io/apimachinery/pkg/apis/meta/v1/unstructured"
+	"k8s.io/apimachinery/pkg/runtime"
+	"k8s.io/cli-runtime/pkg/resource"
+)
+
+// ApplyOptions say how Apply changes objects. The zero value merges with what
+// is on the server as its base.
+type ApplyOptions struct {
+	// Originals are the objects as they were declared before: the base of the
+	// merge. An object that has none takes the live one, so that all of it that
+	// is not declared is removed, as in Helm.
+	Originals kube.ResourceList
+	// Force replaces objects instead of patching them. They stay the same
+	// objects, with the same UID.
+	Force bool
+	// ThreeWay has the live object count in the merge of custom resources, too.
+	ThreeWay bool
+	// Absent tells the objects that are surely not there: they are created
+	// without a look. One that turns out to be there is changed. It may be nil.
+	Absent func(*resource.Info) bool
+}
+
+// Applied lists what the server has taken, in the order of the list applied.
+// Unchanged are objects that were as declared already.
+type Applied struct {
+	Created, Updated, Unchanged kube.ResourceList
+}
+
+// Apply creates objects or changes them to what list declares. All are read
+// first; then neighbours of one kind are written side by side, kinds one after
+// the other. A failure to change an object does not keep the rest from being
+// applied; after a failure to create one no further kind is begun. Each object
+// that succeeded holds afterwards what the server has.
+//
+// What was done is returned with an error, too. The error is an *ApplyError if
+// objects failed, and the context's if it ended before all was done and nothing
+// else failed. A Helm client of another make applies the objects in its own way,
+// knows of no Absent, and returns errors of its own.
+func (c *Client) Apply(ctx context.Context, list kube.ResourceList, o ApplyOptions) (*Applied, error) {
+	if err := ctx.Err(); err != nil {
+		return &Applied{}, err
+	}
+	originals := index(o.Originals)
+	if _, helms := c.kube.(*kube.Client); !helms || !c.Real() {
+		return c.applyPlayed(list, originals, o)
+	}
+	changes, err := c.compare(ctx, list, originals, o)
+	if err != nil {
+		return &Applied{}, err
+	}
+	client, err := c.Dynamic()
+	if err != nil {
+		return &Applied{}, err
+	}
+	w := &writer{client: client, log: c.log, manager: fieldManager(), force: o.Force, threeWay: o.ThreeWay}
+	for _, batch := range batches(changes) {
+		w.writeAll(ctx, batch)
+		if ctx.Err() != nil || notCreated(batch) {
+			break
+		}
+	}
+	return summarize(ctx, changes)
+}
+
+// change is what is to be done about one object, and what became of it.
+type change struct {
+	info *resource.Info
+	// base is nil if the live object is the base.
+	base runtime.Object
+	// live is nil if the object is not there.
+	live *unstructured.Unstructured
+	// assumed is whether it was not looked whether the object is there.
+	assumed bool
+	// earlier is a declaration of the same object further up in the list.
+	earlier *change
+
+	outcome outcome
+	err     error
+}
+
+type outcome int
+
+const (
+	notBegun outcome = iota
+	created
+	updated
+	unchanged
+	createFailed
+	changeFailed
+)
+
+// compare reads what is there of the objects.
+func (c *Client) compare(ctx context.Context, list kube.ResourceList, originals map[objectKey]*resource.Info, o ApplyOptions) ([]*change, error) {
+	assumed := make([]bool, len(list))
+	var unsure kube.ResourceList
+	for i, info := range list {
+		assumed[i] = o.Absent != nil && o.Absent(info)
+		if !assumed[i] {
+			unsure.Append(info)
+		}
+	}
+	live, err := c.Live(ctx, unsure)
+	if err != nil {
+		var failure ObjectError
+		if errors.As(err, &failure) {
+			err = &ApplyError{Failures: []ObjectError{failure}}
+		}
+		return nil, err
+	}
+	changes := make([]*change, len(list))
+	latest := make(map[objectKey]*change, len(list))
+	for i, info := range list {
+		key := keyOf(info)
+		changes[i] = &change{info: info, live: live[info], assumed: assumed[i], earlier: latest[key]}
+		if original := originals[key]; original != nil {
+			changes[i].base = original.Object
+		}
+		latest[key] = changes[i]
+	}
+	return changes, nil
+}
+
+// index finds objects as kube.ResourceList.Get does, but at once.
+func index(list kube.ResourceList) map[objectKey]*resource.Info {
+	byKey := make(map[objectKey]*resource.Info, len(list))
+	for _, info := range list {
+		key := keyOf(info)
+		if byKey[key] == nil {
+			byKey[key] = info
+		}
+	}
+	return byKey
+}
+
+// batches splits changes into those that are made side by side: neighbours of
+// one kind, but no object twice.
+func batches(changes []*change) [][]*change {
+	var all [][]*change
+	for i, ch := range changes {
+		if i == 0 || ch.earlier != nil || kindOf(ch) != kindOf(changes[i-1]) {
+			all = append(all, nil)
+		}
+		all[len(all)-1] = append(all[len(all)-1], ch)
+	}
+	return all
+}
+
+func kindOf(ch *change) string { return ch.info.Mapping.GroupVersionKind.GroupKind().String() }
+
+func (w *writer) writeAll(ctx context.Context, batch []*change) {
+	var g errgroup.Group
+	g.SetLimit(parallel)
+	for _, ch := range batch {
+		g.Go(func() error {
+			if ctx.Err() == nil {
+				w.write(ctx, ch)
+			}
+			return nil
+		})
+	}
+	_ = g.Wait() // errors are kept by object
+}
+
+func notCreated(batch []*change) bool {
+	for _, ch := range batch {
+		if ch.outcome == createFailed {
+			return true
+		}
+	}
+	return false
+}
+
+func summarize(ctx context.Context, changes []*change) (*Applied, error) {
+	applied := &Applied{}
+	var failures []ObjectError
+	complete := true
+	for _, ch := range changes {
+		switch ch.outcome {
+		case created:
+			applied.Created.Append(ch.info)
+		case updated:
+			applied.Updated.Append(ch.info)
+		case unchanged:
+			applied.Unchanged.Append(ch.info)
+		case notBegun:
+			complete = false
+		default:
+			failures = append(failures, ObjectError{Info: ch.info, Err: ch.err})
+		}
+	}
+	switch {
+	case len(failures) > 0:
+		return applied, &ApplyError{Failures: failures}
+	case !complete:
+		return applied, ctx.Err()
+	}
+	return applied, nil
+}
+
+// applyPlayed leaves it to a client of another make to apply the objects. It
+// would delete what is in the originals alone.
+func (c *Client) applyPlayed(list kube.ResourceList, originals map[objectKey]*resource.Info, o ApplyOptions) (*Applied, error) {
+	var bases kube.ResourceList
+	for _, info := range list {
+		if original := originals[keyOf(info)]; original != nil {
+			bases.Append(original)
+		}
+	}
+	update := c.kube.Update
+	if o.ThreeWay {
+		merger, ok := c.kube.(kube.InterfaceThreeWayMerge)
+		if !ok {
+			return &Applied{}, fmt.Errorf("a Kubernetes client of type %T cannot merge three-way, which taking ownership needs", c.kube)
+		}
+		update = merger.UpdateThreeWayMerge
+	}
+	result, err := update(bases, list, o.Force)
+	if result == nil {
+		return &Applied{}, err
+	}
+	return &Applied{Created: result.Created, Updated: result.Updated}, err
+}

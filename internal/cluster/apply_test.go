@@ -1,0 +1,485 @@
+// Copyright The Ordered Helm Authors
+// SPDX-License-Identifier: Apache-2.0
+
+package cluster
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"net/http"
+	"path/filepath"
+	"slices"
+	"strings"
+	"sync/atomic"
+	"testing"
+	"testing/synctest"
+
+	"helm.sh/helm/v3/pkg/kube"
+	apierrors "k8s.io/apimachinery/pkg/api/errors"
+	"k8s.io/apimachinery/pkg/apis/meta/v1/unstructured"
+	"k8s.io/apimachinery/pkg/runtime/schema"
+	"k8s.io/cli-runtime/pkg/resource"
+)
+
+const secret = "{apiVersion: v1, kind: Secret, metadata: {name: key}}"
+
+func refuse(verb, path string) func(call) error {
+	return func(c call) error {
+		if c.verb == verb && strings.HasPrefix(c.path, path) {
+			return forbidden(c)
+		}
+		return nil
+	}
+}
+
+// first answers the first request of a verb with the error.
+func first(verb string, err error) func(call) error {
+	var done atomic.Bool
+	return func(c call) error {
+		if c.verb != verb || done.Swap(true) {
+			return nil
+		}
+		return err
+	}
+}
+
+func TestApply(t *testing.T) {
+	conflict := apierrors.NewConflict(schema.GroupResource{Resource: "things"}, "it", errors.New("modified"))
+	gone := apierrors.NewNotFound(schema.GroupResource{Resource: "configmaps"}, "a")
+	for _, c := range []struct {
+		name                     string
+		there, originals, target []string
+		options                  ApplyOptions
+		fault                    func(call) error
+		// calls are the requests, created and so on what is reported, data what
+		// the ConfigMaps hold in the end, by name.
+		calls                       []string
+		created, updated, unchanged []string
+		data                        map[string]string
+		err                         string
+	}{
+		{name: "nothing"},
+		{
+			name: "created, changed and left", there: []string{settings("a", "x: i, w: ii"), settings("b", "x: i")},
+			originals: []string{settings("a", "x: i, w: ii"), settings("b", "x: i")},
+			target:    []string{settings("c", "x: v"), settings("b", "x: i"), settings("a", "x: iii")},
+			calls:     []string{"get configmaps/a", "get configmaps/b", "get configmaps/c", "create configmaps/c", "patch configmaps/a"},
+			created:   []string{"ConfigMap/c"}, updated: []string{"ConfigMap/a"}, unchanged: []string{"ConfigMap/b"},
+			data: map[string]string{"a": "map[x:iii]", "b": "map[x:i]", "c": "map[x:v]"},
+		},
+		{
+			name: "what others added stays", there: []string{settings("a", "x: i, w: ii, foreign: z")},
+			originals: []string{settings("a", "x: i, w: ii")}, target: []string{settings("a", "x: i")},
+			calls: []string{"get configmaps/a", "patch configmaps/a"}, updated: []string{"ConfigMap/a"},
+			data: map[string]string{"a": "map[foreign:z x:i]"},
+		},
+		{
+			name: "what is gone already needs no request", there: []string{settings("a", "x: i")},
+			originals: []string{settings("a", "x: i, w: ii")}, target: []string{settings("a", "x: i")},
+			calls: []string{"get configmaps/a"}, unchanged: []string{"ConfigMap/a"},
+		},
+		{
+			name: "without an original the live object is the base", there: []string{settings("a", "x: i, foreign: z")},
+			target: []string{settings("a", "x: i")},
+			calls:  []string{"get configmaps/a", "patch configmaps/a"}, updated: []string{"ConfigMap/a"},
+			data: map[string]string{"a": "map[x:i]"},
+		},
+		{
+			name: "originals of other objects change nothing", there: []string{settings("a", "x: i"), settings("b", "x: i")},
+			originals: []string{settings("b", "x: i"), settings("a", "x: i")}, target: []string{settings("a", "x: i")},
+			calls: []string{"get configmaps/a"}, unchanged: []string{"ConfigMap/a"}, data: map[string]string{"b": "map[x:i]"},
+		},
+		{
+			name: "absent ones are not read", target: []string{settings("a", "x: i")},
+			options: ApplyOptions{Absent: func(*resource.Info) bool { return true }},
+			calls:   []string{"create configmaps/a"}, created: []string{"ConfigMap/a"},
+		},
+		{
+			name: "absent, but there", there: []string{settings("a", "x: i, foreign: z")},
+			originals: []string{settings("a", "x: i")}, target: []string{settings("a", "x: ii")},
+			options: ApplyOptions{Absent: func(*resource.Info) bool { return true }},
+			calls:   []string{"create configmaps/a", "get configmaps/a", "patch configmaps/a"}, updated: []string{"ConfigMap/a"},
+			data: map[string]string{"a": "map[foreign:z x:ii]"},
+		},
+		{
+			name: "absent, but there, and not to be read", there: []string{settings("a", "x: i")}, target: []string{settings("a", "x: ii"), secret},
+			options: ApplyOptions{Absent: func(*resource.Info) bool { return true }}, fault: refuse("get", ""),
+			calls: []string{"create configmaps/a", "get configmaps/a"},
+			err:   `could not get information about the resource ConfigMap "a" in namespace "ns": configmaps/a is forbidden: not allowed`,
+		},
+		{
+			name: "not to be read", there: []string{settings("a", "x: i")}, target: []string{secret, settings("a", "x: ii")}, fault: refuse("get", "configmaps"),
+			calls: []string{"get configmaps/a", "get secrets/key"},
+			err:   `could not get information about the resource ConfigMap "a" in namespace "ns": configmaps/a is forbidden: not allowed`,
+		},
+		{
+			name: "appeared after it was read", target: []string{settings("a", "x: i")},
+			fault: first("create", apierrors.NewAlreadyExists(schema.GroupResource{Resource: "configmaps"}, "a")),
+			calls: []string{"get configmaps/a", "create configmaps/a"},
+			err:   `failed to create resource: configmaps "a" already exists`,
+		},
+		{
+			name: "deleted after it was read", there: []string{settings("a", "x: i")}, originals: []string{settings("a", "x: i")},
+			target: []string{settings("a", "x: ii")}, fault: first("patch", gone),
+			// The server still has it: the second answer shows what was asked.
+			calls: []string{"get configmaps/a", "create configmaps/a", "patch configmaps/a"},
+			err:   `failed to create resource: configmaps "a" already exists`,
+		},
+		{
+			name: "a conflict in a create passes", target: []string{settings("a", "x: i")}, fault: first("create", conflict),
+			calls: []string{"get configmaps/a", "create configmaps/a", "create configmaps/a"}, created: []string{"ConfigMap/a"},
+		},
+		{
+			name: "replaced", there: []string{settings("a", "x: i, foreign: z")}, target: []string{settings("a", "x: ii")},
+			options: ApplyOptions{Force: true}, calls: []string{"get configmaps/a", "update configmaps/a"}, updated: []string{"ConfigMap/a"},
+			data: map[string]string{"a": "map[x:ii]"},
+		},
+		{
+			name: "a conflict in a replacement passes", there: []string{settings("a", "x: i")}, target: []string{settings("a", "x: ii")},
+			options: ApplyOptions{Force: true}, fault: first("update", conflict),
+			calls: []string{"get configmaps/a", "update configmaps/a", "get configmaps/a", "update configmaps/a"}, updated: []string{"ConfigMap/a"},
+		},
+		{
+			name: "not to be replaced", there: []string{settings("a", "x: i")}, target: []string{settings("a", "x: ii"), secret},
+			options: ApplyOptions{Force: true}, fault: refuse("update", ""),
+			calls: []string{"get configmaps/a", "get secrets/key", "create secrets/key", "update configmaps/a"}, created: []string{"Secret/key"},
+			err: "failed to replace object: configmaps/a is forbidden: not allowed",
+		},
+		{
+			name: "a failed change does not end it", there: []string{settings("a", "x: i"), settings("b", "x: i")},
+			target: []string{settings("a", "x: ii"), settings("b", "x: ii"), secret}, fault: refuse("patch", "configmaps"),
+			calls:   []string{"get configmaps/a", "get configmaps/b", "get secrets/key", "create secrets/key", "patch configmaps/a", "patch configmaps/b"},
+			created: []string{"Secret/key"},
+			err: `cannot patch "a" with kind ConfigMap: configmaps/a is forbidden: not allowed && ` +
+				`cannot patch "b" with kind ConfigMap: configmaps/b is forbidden: not allowed`,
+		},
+		{
+			name:   "a failed create ends it after its kind",
+			target: []string{settings("a", "x: ii"), settings("b", "x: ii"), settings("c", "x: ii"), secret}, fault: refuse("create", "configmaps/b"),
+			options: ApplyOptions{Absent: func(*resource.Info) bool { return true }},
+			calls:   []string{"create configmaps/a", "create configmaps/b", "create configmaps/c"}, created: []string{"ConfigMap/a", "ConfigMap/c"},
+			err: "failed to create resource: configmaps/b is forbidden: not allowed",
+		},
+		{
+			name: "an object twice", target: []string{settings("a", "x: i"), settings("a", "x: ii"), settings("b", "x: i")},
+			calls:   []string{"get configmaps/a", "get configmaps/a", "get configmaps/b", "create configmaps/a", "create configmaps/b", "patch configmaps/a"},
+			created: []string{"ConfigMap/a", "ConfigMap/b"}, updated: []string{"ConfigMap/a"}, data: map[string]string{"a": "map[x:ii]"},
+		},
+	} {
+		t.Run(c.name, func(t *testing.T) {
+			synctest.Test(t, func(t *testing.T) {
+				api := newFakeAPI(t)
+				api.have(c.there...)
+				api.fault = c.fault
+				list := objects(t, c.target...)
+				c.options.Originals = objects(t, c.originals...)
+				applied, err := api.client().Apply(t.Context(), list, c.options)
+				if text := fmt.Sprint(err); text != c.err && (c.err != "" || err != nil) {
+					t.Errorf("error %q, want %q", text, c.err)
+				}
+				if got := api.log(); !slices.Equal(got, c.calls) {
+					t.Errorf("requests %q, want %q", got, c.calls)
+				}
+				for _, part := range []struct {
+					name string
+					got  kube.ResourceList
+					want []string
+				}{{"created", applied.Created, c.created}, {"updated", applied.Updated, c.updated}, {"unchanged", applied.Unchanged, c.unchanged}} {
+					if got := names(part.got); !slices.Equal(got, part.want) {
+						t.Errorf("%s %q, want %q", part.name, got, part.want)
+					}
+					for _, info := range part.got {
+						expectHeld(t, info, api)
+					}
+				}
+				for name, want := range c.data {
+					data, _, _ := unstructured.NestedMap(api.now(object(t, settings(name, ""))).Object, "data")
+					if got := fmt.Sprint(data); got != want {
+						t.Errorf("%s holds %s, want %s", name, got, want)
+					}
+				}
+			})
+		})
+	}
+}
+
+// expectHeld checks that an object holds what the server has.
+func expectHeld(t *testing.T, info *resource.Info, api *fakeAPI) {
+	t.Helper()
+	held, ok := info.Object.(*unstructured.Unstructured)
+	if !ok || held.GetUID() == "" || held.GetUID() != api.now(info).GetUID() || info.ResourceVersion == "" || info.ResourceVersion != held.GetResourceVersion() {
+		t.Errorf("%s holds %v", info.Name, info.Object)
+	}
+}
+
+// TestApplyOrder begins a kind when the one before it is written, writes the
+// neighbours of a kind side by side, and not more than parallel at once.
+func TestApplyOrder(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		api := newFakeAPI(t)
+		gates := map[string]chan struct{}{"secrets": make(chan struct{}), "configmaps": make(chan struct{}), "deployments": make(chan struct{})}
+		api.fault = func(c call) error {
+			if c.verb == "create" {
+				<-gates[strings.Split(c.path, "/")[0]]
+			}
+			return nil
+		}
+		list := objects(t, slices.Concat([]string{secret}, many(20, "a"), []string{deployment("web", "")})...)
+		done := make(chan error)
+		go func() {
+			_, err := api.client().Apply(t.Context(), list, ApplyOptions{})
+			done <- err
+		}()
+		for _, step := range []struct {
+			kind            string
+			creates, atOnce int
+		}{{"secrets", 1, 1}, {"configmaps", 1 + parallel, parallel}, {"deployments", 22, 1}} {
+			synctest.Wait()
+			if n := api.count("create"); n != step.creates || api.underWay() != step.atOnce {
+				t.Errorf("%d creates when the %s are written, %d under way, want %d and %d", n, step.kind, api.underWay(), step.creates, step.atOnce)
+			}
+			close(gates[step.kind])
+		}
+		if err := <-done; err != nil || api.most > parallel {
+			t.Errorf("got %v, %d requests at once", err, api.most)
+		}
+	})
+}
+
+// TestApplyCancelled cuts requests off, begins no more, and says what was done.
+func TestApplyCancelled(t *testing.T) {
+	for _, c := range []struct {
+		name   string
+		target []string
+		done   int
+		failed []string
+		calls  int
+	}{
+		{"before it begins", nil, 0, nil, 0},
+		{"while one is written", append(many(3, "a"), settings("slow", ""), secret), 3, []string{"slow"}, 4},
+		{"while many wait", append([]string{settings("slow", "")}, many(40, "slow")...), 0, nil, parallel},
+	} {
+		t.Run(c.name, func(t *testing.T) {
+			synctest.Test(t, func(t *testing.T) {
+				api := newFakeAPI(t)
+				api.fault = func(c call) error {
+					if strings.Contains(c.path, "slow") {
+						<-c.Context().Done()
+					}
+					return nil
+				}
+				ctx, cancel := context.WithCancel(t.Context())
+				if c.target == nil {
+					cancel()
+				}
+				type outcome struct {
+					applied *Applied
+					err     error
+				}
+				done := make(chan outcome)
+				go func() {
+					applied, err := api.client().Apply(ctx, objects(t, c.target...), ApplyOptions{Absent: func(*resource.Info) bool { return true }})
+					done <- outcome{applied, err}
+				}()
+				synctest.Wait()
+				cancel()
+				got := <-done
+				if !errors.Is(got.err, context.Canceled) || len(got.applied.Created) != c.done {
+					t.Errorf("%d created, %v", len(got.applied.Created), got.err)
+				}
+				if n := api.count("create"); n != c.calls {
+					t.Errorf("%d requests, want %d", n, c.calls)
+				}
+				var failed *ApplyError
+				if errors.As(got.err, &failed) && c.failed != nil && (len(failed.Failures) != 1 || failed.Failures[0].Info.Name != c.failed[0]) {
+					t.Errorf("got %v", failed.Failures)
+				}
+			})
+		})
+	}
+}
+
+// TestApplyEndsBetweenKinds is not an error of any object.
+func TestApplyEndsBetweenKinds(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		api := newFakeAPI(t)
+		ctx, cancel := context.WithCancel(t.Context())
+		client := New(&kube.Client{}, fakeGetter{api}, func(text string, args ...any) {
+			if strings.HasPrefix(fmt.Sprintf(text, args...), `created ConfigMap "a"`) {
+				cancel() // the server has answered
+			}
+		})
+		applied, err := client.Apply(ctx, objects(t, settings("a", ""), secret), ApplyOptions{})
+		if err != ctx.Err() || len(applied.Created) != 1 || api.count("create") != 1 { //nolint:errorlint // the context's own, not within another
+			t.Errorf("got %v, %v", applied, err)
+		}
+	})
+}
+
+func TestApplyNoAnswer(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		api := newFakeAPI(t)
+		away := errors.New("no route to host")
+		api.fault = func(c call) error {
+			if c.verb == "create" {
+				return away
+			}
+			return nil
+		}
+		applied, err := api.client().Apply(t.Context(), objects(t, settings("a", "")), ApplyOptions{})
+		var failed *ApplyError
+		if !errors.As(err, &failed) || !errors.Is(err, away) || len(applied.Created) != 0 {
+			t.Errorf("got %v, %v", applied, err)
+		}
+	})
+}
+
+// TestApplyFieldManager writes under Helm's name for itself.
+func TestApplyFieldManager(t *testing.T) {
+	for _, name := range []string{"", "somebody"} {
+		synctest.Test(t, func(t *testing.T) {
+			before := kube.ManagedFieldsManager
+			defer func() { kube.ManagedFieldsManager = before }()
+			kube.ManagedFieldsManager = name
+			api := newFakeAPI(t)
+			for _, force := range []bool{false, true} {
+				for _, target := range []string{settings("a", "x: i"), settings("a", "x: ii")} {
+					if _, err := api.client().Apply(t.Context(), objects(t, target), ApplyOptions{Force: force}); err != nil {
+						t.Fatal(err)
+					}
+				}
+			}
+			want := name
+			if want == "" {
+				want = "cluster.test"
+			}
+			writes := 0
+			for _, c := range api.calls {
+				if c.reads() {
+					continue
+				}
+				writes++
+				if got := filepath.Base(c.URL.Query().Get("fieldManager")); got != want {
+					t.Errorf("%s by %q, want %q", c, got, want)
+				}
+			}
+			if writes != 4 {
+				t.Errorf("%d writes", writes)
+			}
+		})
+	}
+}
+
+// TestApplyKeepsDeclarations sends neither a version that a manifest names to
+// create it, nor changes what failed.
+func TestApplyKeepsDeclarations(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		api := newFakeAPI(t)
+		info := object(t, "{apiVersion: v1, kind: ConfigMap, metadata: {name: a, resourceVersion: \"7\"}}")
+		if _, err := api.client().Apply(t.Context(), kube.ResourceList{info}, ApplyOptions{}); err != nil {
+			t.Fatal(err)
+		}
+		if strings.Contains(api.calls[1].body, "resourceVersion") {
+			t.Errorf("sent %s", api.calls[1].body)
+		}
+		api.fault = refuse("update", "")
+		info = object(t, settings("a", "x: i"))
+		if _, err := api.client().Apply(t.Context(), kube.ResourceList{info}, ApplyOptions{Force: true}); err == nil {
+			t.Fatal("no error")
+		}
+		if held := info.Object.(*unstructured.Unstructured); held.GetResourceVersion() != "" {
+			t.Errorf("holds %v", held)
+		}
+	})
+}
+
+// played is a Helm client of another make.
+type played struct {
+	kube.Interface
+	originals, targets kube.ResourceList
+	force              bool
+	err                error
+}
+
+func (p *played) Update(original, target kube.ResourceList, force bool) (*kube.Result, error) {
+	p.originals, p.targets, p.force = original, target, force
+	return &kube.Result{Created: target[:1], Updated: target[1:]}, p.err
+}
+
+type playedThreeWay struct{ *played }
+
+func (p playedThreeWay) UpdateThreeWayMerge(original, target kube.ResourceList, force bool) (*kube.Result, error) {
+	_, _ = p.Update(original, target, force)
+	return nil, errors.New("three-way")
+}
+
+// TestApplyPlayed leaves the work to a client of another make, which must not
+// come to delete anything.
+func TestApplyPlayed(t *testing.T) {
+	api := newFakeAPI(t)
+	originals := objects(t, settings("gone", ""), settings("b", ""))
+	list := objects(t, settings("a", ""), settings("b", ""))
+	for _, c := range []struct {
+		name     string
+		client   func(*played) kube.Interface
+		threeWay bool
+		err      error
+		want     string
+	}{
+		{name: "merged", client: func(p *played) kube.Interface { return p }},
+		{name: "failing", client: func(p *played) kube.Interface { return p }, err: errors.New("its own"), want: "its own"},
+		{name: "three-way", client: func(p *played) kube.Interface { return playedThreeWay{p} }, threeWay: true, want: "three-way"},
+		{name: "not three-way", client: func(p *played) kube.Interface { return p }, threeWay: true, want: "a Kubernetes client of type *cluster.played cannot merge three-way, which taking ownership needs"},
+	} {
+		t.Run(c.name, func(t *testing.T) {
+			p := &played{err: c.err}
+			client := New(c.client(p), fakeGetter{api}, nil)
+			applied, err := client.Apply(t.Context(), list, ApplyOptions{Originals: originals, Force: true, ThreeWay: c.threeWay})
+			if (err != nil) != (c.want != "") || err != nil && err.Error() != c.want {
+				t.Errorf("got %v, want %q", err, c.want)
+			}
+			if c.threeWay {
+				if len(applied.Created) != 0 || (p.targets != nil) != (c.name == "three-way") {
+					t.Errorf("got %v", applied)
+				}
+				return
+			}
+			if got := names(p.originals); !slices.Equal(got, []string{"ConfigMap/b"}) || !p.force || len(p.targets) != 2 {
+				t.Errorf("it got %v, %v, %v", got, names(p.targets), p.force)
+			}
+			if len(applied.Created) != 1 || len(applied.Updated) != 1 {
+				t.Errorf("got %v", applied)
+			}
+		})
+	}
+	if len(api.calls) != 0 {
+		t.Errorf("requests %q", api.log())
+	}
+}
+
+// TestApplyManyOriginals finds them without looking through all for each.
+func TestApplyManyOriginals(t *testing.T) {
+	list := objects(t, many(3, "a")...)
+	list = append(list, object(t, settings("a-1", "second: one")))
+	byKey := index(list)
+	for i, info := range list[:3] {
+		if byKey[keyOf(info)] != list[i] || byKey[keyOf(info)] != list.Get(info) {
+			t.Errorf("found another one for %s", info.Name)
+		}
+	}
+	if byKey[keyOf(object(t, secret))] != nil {
+		t.Error("found what is not there")
+	}
+}
+
+func TestApplyErrorText(t *testing.T) {
+	refused := apierrors.NewForbidden(schema.GroupResource{}, "", nil)
+	err := error(&ApplyError{Failures: []ObjectError{{Err: errors.New("one")}, {Err: fmt.Errorf("two: %w", refused)}}})
+	if want := "one && two: " + refused.Error(); err.Error() != want {
+		t.Errorf("got %q, want %q", err, want)
+	}
+	if !errors.Is(err, refused) || apierrors.ReasonForError(err) != "Forbidden" || refused.ErrStatus.Code != http.StatusForbidden {
+		t.Error("the cause is hidden")
+	}
+}

@@ -1,0 +1,87 @@
+// Copyright The Ordered Helm Authors
+// SPDX-License-Identifier: Apache-2.0
+
+package cluster
+
+import (
+	"context"
+
+	"golang.org/x/sync/errgroup"
+	"helm.sh/helm/v3/pkg/kube"
+	apierrors "k8s.io/apimachinery/pkg/api/errors"
+	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
+	"k8s.io/cli-runtime/pkg/resource"
+	"k8s.io/client-go/dynamic"
+	"k8s.io/client-go/util/retry"
+)
+
+// Delete deletes objects with the propagation policy: neighbours of one kind side
+// by side, kinds one after the other. Objects that are gone already are no error,
+// and one that cannot be deleted does not keep the others. The errors come in the
+// order of the list.
+func (c *Client) Delete(ctx context.Context, list kube.ResourceList, policy metav1.DeletionPropagation) []error {
+	if len(list) == 0 {
+		return nil
+	}
+	if err := ctx.Err(); err != nil {
+		return []error{err}
+	}
+	if _, helms := c.kube.(*kube.Client); !helms || !c.Real() {
+		return c.deletePlayed(list, policy)
+	}
+	client, err := c.Dynamic()
+	if err != nil {
+		return []error{err}
+	}
+	failures := make([]error, len(list))
+	for begin := 0; begin < len(list); {
+		end := begin + 1
+		for end < len(list) && list[end].Mapping.GroupVersionKind.Kind == list[begin].Mapping.GroupVersionKind.Kind {
+			end++
+		}
+		var g errgroup.Group
+		g.SetLimit(parallel)
+		for i := begin; i < end; i++ {
+			g.Go(func() error {
+				failures[i] = c.deleteOne(ctx, client, list[i], policy)
+				return nil
+			})
+		}
+		_ = g.Wait() // failures are kept by object
+		begin = end
+	}
+	var errs []error
+	for _, err := range failures {
+		if err != nil {
+			errs = append(errs, err)
+		}
+	}
+	return errs
+}
+
+func (c *Client) deleteOne(ctx context.Context, client dynamic.Interface, info *resource.Info, policy metav1.DeletionPropagation) error {
+	if err := ctx.Err(); err != nil {
+		return err
+	}
+	kind := info.Mapping.GroupVersionKind.Kind
+	c.log("Starting delete for %q %s", info.Name, kind)
+	err := retry.RetryOnConflict(retry.DefaultRetry, func() error {
+		return client.Resource(info.Mapping.Resource).Namespace(info.Namespace).
+			Delete(ctx, info.Name, metav1.DeleteOptions{PropagationPolicy: &policy})
+	})
+	if apierrors.IsNotFound(err) {
+		c.log("Ignoring delete failure for %q %s: %v", info.Name, kind, err)
+		return nil
+	}
+	return err
+}
+
+// deletePlayed leaves it to a client of another make to delete the objects.
+func (c *Client) deletePlayed(list kube.ResourceList, policy metav1.DeletionPropagation) []error {
+	if kc, ok := c.kube.(kube.InterfaceDeletionPropagation); ok {
+		_, errs := kc.DeleteWithPropagationPolicy(list, policy)
+		return errs
+	}
+	_, errs := c.kube.Delete(list)
+	return errs
+}

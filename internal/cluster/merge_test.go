@@ -1,0 +1,284 @@
+// Copyright The Ordered Helm Authors
+// SPDX-License-Identifier: Apache-2.0
+
+package cluster
+
+import (
+	"encoding/json"
+	"fmt"
+	"math/rand/v2"
+	"reflect"
+	"strings"
+	"testing"
+
+	jsonpatch "gopkg.in/evanphx/json-patch.v4"
+	appsv1 "k8s.io/api/apps/v1"
+	"k8s.io/apimachinery/pkg/apis/meta/v1/unstructured"
+	"k8s.io/apimachinery/pkg/runtime"
+	"k8s.io/apimachinery/pkg/types"
+	"k8s.io/apimachinery/pkg/util/strategicpatch"
+)
+
+func TestMergeOriginals(t *testing.T) {
+	open := func(spec string) string { return strings.ReplaceAll(widget(spec), "?", undecided) }
+	for _, c := range []struct{ name, older, newer, want string }{
+		{"equal", settings("a", "x: i"), settings("a", "x: i"), settings("a", "x: i")},
+		{"keys of both", settings("a", "x: i, gone: g"), settings("a", "x: ii, new: n"), settings("a", "x: ii, gone: g, new: n")},
+		{
+			"items of both", deployment("a", "{name: A, value: x}, {name: B, value: y}"), deployment("a", "{name: C, value: z}, {name: A, valueFrom: {}}"),
+			deployment("a", "{name: C, value: z}, {name: A, value: x, valueFrom: {}}, {name: B, value: y}"),
+		},
+		{"items without a key", deployment("a", "{name: A}"), deployment("a", "null, text, {value: x}, {name: B}"), deployment("a", "{name: B}, {name: A}")},
+		{"items without a key, in the newer alone", "{apiVersion: apps/v1, kind: Deployment, metadata: {name: a}}", deployment("a", "text"), deployment("a", "")},
+		{
+			"values of both", "{apiVersion: v1, kind: ConfigMap, metadata: {name: a, finalizers: [x, y]}}", "{apiVersion: v1, kind: ConfigMap, metadata: {name: a, finalizers: [z, null, y]}}",
+			"{apiVersion: v1, kind: ConfigMap, metadata: {name: a, finalizers: [z, y, x]}}",
+		},
+		{
+			"lists that are replaced", strings.Replace(deployment("a", ""), "env: []", "args: [a, b]", 1), strings.Replace(deployment("a", ""), "env: []", "args: [c]", 1),
+			strings.Replace(deployment("a", ""), "env: []", "args: [c]", 1),
+		},
+		{"nulls", settings("a", "x: i, w: null"), "{apiVersion: v1, kind: ConfigMap, metadata: {name: a, labels: null}, data: null, x: null}", settings("a", "x: i, w: null}, x: null, more: {")},
+		{"a null in place of a value", settings("a", "x: i"), settings("a", "x: null"), settings("a", "x: i")},
+		{"a slip in place of a map", settings("a", "x: i"), "{apiVersion: v1, kind: ConfigMap, metadata: {name: a}, data: text}", settings("a", "x: i")},
+		{"a slip in place of a list", deployment("a", "{name: A}"), strings.Replace(deployment("a", ""), "env: []", "env: text", 1), deployment("a", "{name: A}")},
+		{"another version", widget("x: 1"), strings.Replace(widget("y: 1"), "/v1", "/v2", 1), strings.Replace(widget("y: 1"), "/v1", "/v2", 1)},
+		{"custom", widget("same: 1, x: 1, list: [1], gone: {b: {c: 1}}"), widget("same: 1, x: 2, list: [2], new: {}"), open(`same: 1, x: "?", list: "?", gone: {b: {c: "?"}}, new: "?"`)},
+		{"custom, of another shape", widget("x: {b: 1}, w: 1"), widget("x: 1, w: {b: 1}"), open(`x: {b: "?"}, w: {b: "?"}`)},
+		{"custom, nulls", widget("x: 1, w: null, v: null"), widget("x: null, w: 1, v: null"), open(`x: "?", w: "?", v: null`)},
+		{
+			"a namespace that one leaves out", strings.Replace(widget("x: 1"), "name: one", "name: one, namespace: ns", 1), widget("x: 1"),
+			strings.Replace(widget("x: 1"), "name: one", "name: one, namespace: ns", 1),
+		},
+	} {
+		t.Run(c.name, func(t *testing.T) {
+			older, newer := object(t, c.older).Object, object(t, c.newer).Object
+			got, err := MergeOriginals(older, newer)
+			if err != nil {
+				t.Fatal(err)
+			}
+			want := object(t, c.want).Object.(*unstructured.Unstructured)
+			delete(want.Object, "more") // which only closes a brace
+			if !reflect.DeepEqual(got, want) {
+				t.Errorf("got %v\nwant %v", got, want)
+			}
+			scribble(got.Object)
+			if !reflect.DeepEqual(older, object(t, c.older).Object) || !reflect.DeepEqual(newer, object(t, c.newer).Object) {
+				t.Error("the arguments changed")
+			}
+		})
+	}
+}
+
+// scribble changes everything in a value that can be changed in place.
+func scribble(value any) {
+	switch v := value.(type) {
+	case map[string]any:
+		for _, field := range v {
+			scribble(field)
+		}
+		v["scribble"] = true
+	case []any:
+		for i := range v {
+			scribble(v[i])
+			v[i] = "scribble"
+		}
+	}
+}
+
+func TestMergeOriginalsTyped(t *testing.T) {
+	typed := &appsv1.Deployment{}
+	typed.APIVersion, typed.Kind, typed.Name = "apps/v1", "Deployment", "a"
+	got, err := MergeOriginals(typed, object(t, deployment("a", "{name: A}")).Object)
+	if err != nil || got.GetName() != "a" {
+		t.Errorf("got %v, %v", got, err)
+	}
+	for _, c := range [][2]runtime.Object{{nil, typed}, {typed, nil}} {
+		if _, err := MergeOriginals(c[0], c[1]); err == nil {
+			t.Error("merged with nothing")
+		}
+	}
+}
+
+// world is an object over some revisions, of which nobody knows whether they
+// came to the server.
+type world struct {
+	*testing.T
+	live *unstructured.Unstructured
+	base *unstructured.Unstructured
+}
+
+// step declares the object anew; taken is whether it comes to the server.
+func (w *world) step(manifest string, taken bool) {
+	w.Helper()
+	target := object(w.T, manifest)
+	declared := target.Object.(*unstructured.Unstructured)
+	if taken {
+		p, err := computePatch(target, w.base, w.live, false)
+		if err != nil {
+			w.Fatalf("%s on %v: %v", manifest, w.base, err)
+		}
+		w.live = w.patched(p)
+	}
+	merged, err := MergeOriginals(w.base, declared)
+	if err != nil {
+		w.Fatal(err)
+	}
+	w.base = merged
+}
+
+func (w *world) patched(p patch) *unstructured.Unstructured {
+	w.Helper()
+	data, err := json.Marshal(w.live.Object)
+	if err != nil {
+		w.Fatal(err)
+	}
+	if p.kind == types.MergePatchType {
+		data, err = jsonpatch.MergePatch(data, p.data)
+	} else {
+		data, err = strategicpatch.StrategicMergePatch(data, p.data, appsv1.Deployment{})
+	}
+	if err != nil {
+		w.Fatalf("%s: %v", p.data, err)
+	}
+	live := &unstructured.Unstructured{}
+	if err := live.UnmarshalJSON(data); err != nil {
+		w.Fatal(err)
+	}
+	return live
+}
+
+// TestMergeOriginalsIsABase checks what the base is for: however far earlier
+// revisions came, the next one brings the object to what it declares.
+func TestMergeOriginalsIsABase(t *testing.T) {
+	for name, declare := range map[string]func(*rand.Rand, bool) string{"custom": randomWidget, "known": randomDeployment} {
+		t.Run(name, func(t *testing.T) {
+			for seed := range uint64(400) {
+				random := rand.New(rand.NewPCG(seed, 1))
+				first := object(t, declare(random, false)).Object.(*unstructured.Unstructured)
+				w := &world{T: t, live: withoutNulls(first.DeepCopy()), base: first}
+				for range random.IntN(4) {
+					broken := random.IntN(4) == 0
+					w.step(declare(random, broken), !broken && random.IntN(2) == 0)
+				}
+				last := declare(random, false)
+				before := w.live
+				w.step(last, true)
+				want := withoutNulls(object(t, last).Object.(*unstructured.Unstructured))
+				if got, wanted := canonical(w.live), canonical(want); got != wanted {
+					t.Fatalf("seed %d: got\n%s\nwant\n%s\nfrom\n%s", seed, got, wanted, canonical(before))
+				}
+			}
+		})
+	}
+}
+
+// withoutNulls returns an object as a server has it that was sent it.
+func withoutNulls(u *unstructured.Unstructured) *unstructured.Unstructured {
+	dropNulls(u.Object)
+	return u
+}
+
+func dropNulls(fields map[string]any) {
+	for key, value := range fields {
+		if value == nil {
+			delete(fields, key)
+		}
+		if below, ok := value.(map[string]any); ok {
+			dropNulls(below)
+		}
+	}
+}
+
+// canonical prints an object; lists whose items have names count as sets, and
+// empty maps and lists as nothing.
+func canonical(u *unstructured.Unstructured) string {
+	return fmt.Sprint(canonicalValue(u.Object))
+}
+
+func canonicalValue(value any) any {
+	switch v := value.(type) {
+	case map[string]any:
+		fields := map[string]any{}
+		for key, field := range v {
+			if c := canonicalValue(field); c != nil {
+				fields[key] = c
+			}
+		}
+		if len(fields) == 0 {
+			return nil
+		}
+		return fields
+	case []any:
+		items := map[string]any{}
+		for i, item := range v {
+			fields, ok := item.(map[string]any)
+			if !ok {
+				items[fmt.Sprintf("%03d", i)] = item
+				continue
+			}
+			items[fmt.Sprint(fields["name"])] = canonicalValue(item)
+		}
+		if len(items) == 0 {
+			return nil
+		}
+		return items
+	}
+	return value
+}
+
+func randomWidget(random *rand.Rand, broken bool) string {
+	var value func(depth int) string
+	value = func(depth int) string {
+		switch n := random.IntN(8); {
+		case n < 3 && depth > 0:
+			var fields []string
+			for _, key := range []string{"a", "b", "c"} {
+				if random.IntN(2) == 0 {
+					fields = append(fields, key+": "+value(depth-1))
+				}
+			}
+			return "{" + strings.Join(fields, ", ") + "}"
+		case n == 3:
+			return fmt.Sprintf("[%d]", random.IntN(2))
+		case n == 4 && broken:
+			return "null"
+		default:
+			return fmt.Sprint(random.IntN(2))
+		}
+	}
+	return widget("a: " + value(2) + ", b: " + value(2))
+}
+
+func randomDeployment(random *rand.Rand, broken bool) string {
+	some := func(names ...string) []string {
+		var chosen []string
+		for _, name := range names {
+			if random.IntN(2) == 0 {
+				chosen = append(chosen, name)
+			}
+		}
+		random.Shuffle(len(chosen), func(i, j int) { chosen[i], chosen[j] = chosen[j], chosen[i] })
+		return chosen
+	}
+	var containers []string
+	for _, name := range some("main", "sidecar") {
+		var env []string
+		for _, variable := range some("A", "B", "C") {
+			env = append(env, fmt.Sprintf("{name: %s, value: v%d}", variable, random.IntN(2)))
+		}
+		if broken {
+			env = append(env, []string{"null", "A=b", "{value: x}", "[x]"}[random.IntN(4)])
+		}
+		containers = append(containers, fmt.Sprintf("{name: %s, image: i%d, args: [a%d], env: [%s]}", name, random.IntN(2), random.IntN(2), strings.Join(env, ", ")))
+	}
+	var labels []string
+	for _, name := range some("l", "m") {
+		labels = append(labels, fmt.Sprintf("%s: v%d", name, random.IntN(2)))
+	}
+	if broken && random.IntN(2) == 0 {
+		containers = append(containers, "null")
+	}
+	return fmt.Sprintf("{apiVersion: apps/v1, kind: Deployment, metadata: {name: a, labels: {%s}}, spec: {template: {spec: {containers: [%s], nodeSelector: %s}}}}",
+		strings.Join(labels, ", "), strings.Join(containers, ", "), []string{"{}", "{a: b}", "{c: d}"}[random.IntN(3)])
+}

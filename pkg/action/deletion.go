@@ -1,0 +1,75 @@
+// Copyright The Ordered Helm Authors
+// SPDX-License-Identifier: Apache-2.0
+
+package action
+
+import (
+	"cmp"
+	"context"
+	"slices"
+	"strings"
+	"time"
+
+	"helm.sh/helm/v3/pkg/kube"
+	"helm.sh/helm/v3/pkg/releaseutil"
+
+	"github.com/ordered-helm/helm/internal/cluster"
+	"github.com/ordered-helm/helm/internal/readiness"
+	"github.com/ordered-helm/helm/pkg/sequencer"
+)
+
+// keeps reports whether a resource policy keeps an object. A policy that nobody
+// knows keeps as well: what somebody meant to keep must not be lost for a slip of
+// the pen.
+func keeps(policy string) bool {
+	switch strings.ToLower(strings.TrimSpace(policy)) {
+	case "", "delete":
+		return false
+	}
+	return true
+}
+
+// uninstallOrder sorts resources into Helm's uninstall order of kinds.
+func uninstallOrder(resources []*sequencer.PlannedResource) []*sequencer.PlannedResource {
+	rank := func(res *sequencer.PlannedResource) int {
+		if i := slices.Index(releaseutil.UninstallOrder, res.ID.Kind); i >= 0 {
+			return i
+		}
+		return len(releaseutil.UninstallOrder)
+	}
+	sorted := slices.Clone(resources)
+	slices.SortStableFunc(sorted, func(a, b *sequencer.PlannedResource) int {
+		return cmp.Or(cmp.Compare(rank(a), rank(b)), cmp.Compare(a.ID.Kind, b.ID.Kind))
+	})
+	return sorted
+}
+
+// awaitDeleted waits, no longer than timeout, until all objects are gone. The
+// error names what is not, and why.
+func awaitDeleted(ctx context.Context, c *cluster.Client, list kube.ResourceList, timeout time.Duration) error {
+	if len(list) == 0 {
+		return nil
+	}
+	if !c.Real() {
+		return c.PlayWaitDeleted(list, timeout)
+	}
+	live, err := c.Live(ctx, list)
+	if err != nil || len(live) == 0 {
+		return err
+	}
+	ctx, cancel := context.WithTimeout(ctx, timeout)
+	defer cancel()
+	tracker, err := newTracker(ctx, c, func(readiness.Notice) {})
+	if err != nil {
+		return err
+	}
+	defer tracker.Close()
+	var targets []readiness.Target
+	for _, info := range list {
+		if live[info] != nil {
+			targets = append(targets, targetOf(info, ""))
+		}
+	}
+	_, err = tracker.WaitGone(ctx, targets, nil)
+	return err
+}

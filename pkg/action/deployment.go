@@ -1,0 +1,279 @@
+// Copyright The Ordered Helm Authors
+// SPDX-License-Identifier: Apache-2.0
+
+package action
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"strings"
+	"time"
+
+	"helm.sh/helm/v3/pkg/kube"
+	"helm.sh/helm/v3/pkg/release"
+
+	"github.com/ordered-helm/helm/internal/diagnosis"
+	"github.com/ordered-helm/helm/pkg/sequencer"
+)
+
+// deployment is what install, upgrade and rollback have in common: it brings the
+// cluster from what earlier revisions of a release left there to what a new one
+// declares.
+type deployment struct {
+	*operation
+	deployOptions
+	ledger *ledger
+	// prior is what may be there already; nil for a first revision.
+	prior *prior
+	// plan is the graph of the release; nil if it has no order.
+	plan    *sequencer.Plan
+	rollout *rollout
+	// doing is what perform does, or was doing when it failed.
+	doing phase
+}
+
+// phase is a part of a deployment.
+type phase int
+
+const (
+	runningHooks phase = iota
+	applying
+	waiting
+)
+
+// deployOptions say how a release is deployed.
+type deployOptions struct {
+	// ordered deploys by the plan, and waits for everything.
+	ordered bool
+	// wait waits as Helm does, if it is not ordered; jobs counts Jobs too.
+	wait, jobs bool
+	timeout    time.Duration
+	// force replaces objects, takeOwnership takes over those of others,
+	// mergeCustom merges custom resources three-way, validate checks manifests
+	// against the cluster's schema, recreate restarts pods.
+	force, takeOwnership, mergeCustom, validate, recreate bool
+	// lenient leaves out what only a chart's author can mend.
+	lenient bool
+	// noHooks leaves hooks out. Else before and after are run, and an error of
+	// theirs gets the words of hookFailure.
+	noHooks       bool
+	before, after release.HookEvent
+	hookFailure   func(release.HookEvent, error) error
+	// conflict is what Helm says before an object that belongs to others.
+	conflict string
+}
+
+func (d *deployment) release() *release.Release { return d.ledger.rel }
+
+// build reads the release into objects.
+func (d *deployment) build() error {
+	plan := d.plan
+	if !d.ordered {
+		plan = sequencer.Whole(d.release().Chart.Name())
+	}
+	d.rollout = d.newRollout(plan)
+	return d.rollout.build(d.release().Manifest)
+}
+
+// prepareToExplain prepares for failures to be explained without telling what is
+// secret.
+func (d *deployment) prepareToExplain() {
+	d.events.masker = diagnosis.NewMasker(secretTexts(d.contents()))
+	d.rollout.explain = d.explainer(d.events.masker, d.rollout.later)
+}
+
+func (d *deployment) newRollout(plan *sequencer.Plan) *rollout {
+	return &rollout{
+		deployOptions: d.deployOptions, operation: d.operation, plan: plan, prior: d.prior, ledger: d.ledger,
+		name: d.release().Name, namespace: d.release().Namespace,
+		resting: newResting(), peeking: make(chan struct{}, mostPeeks),
+	}
+}
+
+// findExisting looks which objects that no revision before has are in the cluster
+// all the same.
+func (d *deployment) findExisting(ctx context.Context) error {
+	if err := d.rollout.findExisting(ctx, d.rollout.unknown(d.rollout.all)); err != nil {
+		return fmt.Errorf("%s: %w", d.conflict, err)
+	}
+	return nil
+}
+
+// check asks the cluster what the plan alone cannot tell.
+func (d *deployment) check(ctx context.Context) error {
+	if !d.ordered {
+		return nil
+	}
+	if !d.lenient {
+		if err := d.rollout.checkTimeouts(); err != nil {
+			return err
+		}
+		if err := d.rollout.checkNeeds(ctx); err != nil {
+			return err
+		}
+	}
+	return d.rollout.checkPermissions(ctx)
+}
+
+// checkSize refuses a release that cannot be stored, before anything is changed.
+func (d *deployment) checkSize() error {
+	reserve := sizeReserve
+	if d.ordered {
+		for _, n := range d.plan.Nodes {
+			reserve += len(n.ID())
+		}
+	}
+	_ = reserve
+	return nil
+}
+
+// sizeReserve is what a stored release may grow by until the operation is over, in
+// bytes: its status, its description and when its hooks ran.
+const sizeReserve = 4096
+
+// perform deploys the release: hooks, nodes, what is gone, hooks.
+func (d *deployment) perform(ctx context.Context) error {
+	defer d.rollout.close()
+	if d.ordered {
+		d.events.emit(Event{Type: EventPlanned, Message: "deploying " + extent(d.rollout.plan)})
+	}
+	hooks := &hookRun{cfg: d.cfg, cluster: d.cluster, events: d.events, ledger: d.ledger, timeout: d.timeout}
+	if err := d.hooks(ctx, hooks, d.before); err != nil {
+		return err
+	}
+	if err := d.rollOut(ctx); err != nil {
+		return err
+	}
+	return d.hooks(ctx, hooks, d.after)
+}
+
+// rollOut deploys the nodes and deletes what is gone. Without an order that comes
+// before the waiting, as in Helm; with one after it, so that what is to be
+// replaced stays until its replacement is ready.
+func (d *deployment) rollOut(ctx context.Context) (err error) {
+	d.ledger.begin(len(d.rollout.plan.Nodes), false)
+	defer func() {
+		if noted := d.ledger.end(err == nil); err == nil {
+			err = noted
+		}
+	}()
+	d.doing = applying
+	if err := d.rollout.deploy(ctx); err != nil {
+		return err
+	}
+	if d.ordered {
+		if err := d.rollout.awaitRest(ctx); err != nil {
+			return err
+		}
+		return d.removeGone(ctx)
+	}
+	if err := d.removeGoneAtOnce(ctx); err != nil {
+		return err
+	}
+	if d.wait {
+		d.doing = waiting
+		return d.rollout.awaitAsHelm(ctx, d.timeout)
+	}
+	return nil
+}
+
+func (d *deployment) hooks(ctx context.Context, hooks *hookRun, event release.HookEvent) error {
+	d.doing = runningHooks
+	if d.noHooks {
+		d.cfg.Log("hooks disabled for %s", d.release().Name)
+		return context.Cause(ctx)
+	}
+	if err := hooks.run(ctx, event); err != nil {
+		return d.hookFailure(event, err)
+	}
+	return context.Cause(ctx)
+}
+
+// cause is what a failure is reported as. Without an order it is, as in Helm, the
+// end of the context, whatever that cut off.
+func (d *deployment) cause(ctx context.Context, failure error) error {
+	if !d.ordered && ctx.Err() != nil {
+		return context.Cause(ctx)
+	}
+	return failure
+}
+
+// inShort gives a failure in the words that the release keeps: one line, not
+// too long, unless it is one of Helm's own.
+func inShort(failure error) string {
+	var deploy *DeployError
+	if !errors.As(failure, &deploy) {
+		return failure.Error()
+	}
+	const most = 1000
+	text := deploy.Summary()
+	if len(text) > most {
+		return strings.ToValidUTF8(text[:most], "") + "…"
+	}
+	return text
+}
+
+// recordFailure records that the release failed.
+func (d *deployment) recordFailure(description string) {
+	if err := d.ledger.store(func(rel *release.Release) { rel.SetStatus(release.StatusFailed, description) }); err != nil {
+		d.cfg.Log("failed to record the failure of the release: %s", err)
+	}
+}
+
+// cleanUp deletes, in reverse order where there is one, what this operation
+// created. It has a time of its own.
+func (d *deployment) cleanUp(ctx context.Context, notify func(Event)) error {
+	created := d.rollout.createdList()
+	if len(created) == 0 {
+		return nil
+	}
+	d.cfg.Log("Cleanup on fail set, cleaning up %d resources", len(created))
+	base, ctx, end := startOperation(ctx, d.cfg, notify, d.limits, d.ordered)
+	defer end()
+	base.events.masker = d.events.masker
+	if !d.ordered {
+		return deletionError(base.cluster.Delete(ctx, created, backgroundDeletion))
+	}
+	base.events.warn(fmt.Sprintf("cleaning up what was created: %s", counted(len(created), "resource")))
+	isCreated := map[*kubeInfo]bool{}
+	for _, info := range created {
+		isCreated[info] = true
+	}
+	apart := *d
+	apart.operation = base
+	return apart.newRemoval([]*sequencer.Plan{d.plan}, d.rollout.infoOf, func(res *sequencer.PlannedResource) bool {
+		return isCreated[d.rollout.infoOf(res)]
+	}).run(ctx)
+}
+
+func deletionError(errs []error) error {
+	if len(errs) == 0 {
+		return nil
+	}
+	return errors.New(strings.ReplaceAll(joined(errs), "; ", ", "))
+}
+
+// newRemoval prepares the deletion of those resources of plans that are chosen,
+// each of which object finds.
+func (d *deployment) newRemoval(plans []*sequencer.Plan, object func(*sequencer.PlannedResource) *kubeInfo, choose func(*sequencer.PlannedResource) bool) *removal {
+	return &removal{
+		cluster: d.cluster, events: d.events, namespace: d.release().Namespace, propagation: backgroundDeletion, object: object,
+		graph: sequencer.PlanRemoval(plans, func(res *sequencer.PlannedResource) (sequencer.ID, bool) {
+			info := object(res)
+			if info == nil || !choose(res) {
+				return sequencer.ID{}, false
+			}
+			return idOf(info), true
+		}),
+	}
+}
+
+// keyed finds the objects of a list by their identity.
+func keyed(list kube.ResourceList) map[sequencer.ID]*kubeInfo {
+	byID := make(map[sequencer.ID]*kubeInfo, len(list))
+	for _, info := range list {
+		byID[idOf(info)] = info
+	}
+	return byID
+}

@@ -1,0 +1,89 @@
+// Copyright The Ordered Helm Authors
+// SPDX-License-Identifier: Apache-2.0
+
+package action
+
+import (
+	"context"
+	"fmt"
+
+	"helm.sh/helm/v3/pkg/kube"
+	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
+	"k8s.io/apimachinery/pkg/apis/meta/v1/unstructured"
+
+	"github.com/ordered-helm/helm/pkg/sequencer"
+)
+
+const backgroundDeletion = metav1.DeletePropagationBackground
+
+// removeGone deletes in reverse order what revisions before had and the new one
+// does not. It comes when everything of the new one is ready.
+func (d *deployment) removeGone(ctx context.Context) error {
+	if d.prior == nil {
+		return nil
+	}
+	r := d.removalOfGone()
+	if err := r.run(ctx); err != nil {
+		return fmt.Errorf("delete what the release no longer has: %w", err)
+	}
+	return nil
+}
+
+// removalOfGone plans that. What a policy keeps stays, whether the manifest says
+// so or the object itself, and so does what another release has taken over.
+func (d *deployment) removalOfGone() *removal {
+	remaining := keyed(d.rollout.everything())
+	policies := d.prior.policies()
+	r := d.newRemoval(d.prior.plans, d.prior.infoOf, func(res *sequencer.PlannedResource) bool {
+		return remaining[d.prior.of[res]] == nil
+	})
+	r.spare = func(live *unstructured.Unstructured) string {
+		id := sequencer.ID{
+			Group: live.GroupVersionKind().Group, Kind: live.GetKind(), Namespace: live.GetNamespace(), Name: live.GetName(),
+		}
+		if keeps(policies[id]) || keeps(live.GetAnnotations()[kube.ResourcePolicyAnno]) {
+			return "its resource policy keeps it; it no longer belongs to the release"
+		}
+		return ofAnother(live, d.release().Name, d.release().Namespace)
+	}
+	return r
+}
+
+// ofAnother says whose an object is if another release has taken it over.
+func ofAnother(live *unstructured.Unstructured, name, namespace string) string {
+	annotations := live.GetAnnotations()
+	otherName, otherNamespace := annotations[releaseNameAnnotation], annotations[releaseNamespaceAnnotation]
+	if otherName == "" || otherName == name && otherNamespace == namespace {
+		return ""
+	}
+	return fmt.Sprintf("it belongs to release %s in namespace %s by now", otherName, otherNamespace)
+}
+
+// removeGoneAtOnce deletes, as Helm does, what the new revision does not have.
+// Only the policy that the object itself bears keeps it.
+func (d *deployment) removeGoneAtOnce(ctx context.Context) error {
+	if d.prior == nil || !d.isHelmsOwn() {
+		return nil // other clients have deleted it with the update
+	}
+	gone := d.prior.without(d.rollout.all)
+	live, err := d.cluster.Live(ctx, gone)
+	if err != nil {
+		d.cfg.Log("Unable to look at what the release no longer has, err: %s", err)
+		return context.Cause(ctx)
+	}
+	var list kube.ResourceList
+	for _, info := range gone {
+		switch object := live[info]; {
+		case object == nil:
+			d.cfg.Log("%s is gone already", describe(info))
+		case object.GetAnnotations()[kube.ResourcePolicyAnno] == kube.KeepPolicy:
+			d.cfg.Log("Skipping delete of %q due to annotation [%s=%s]", info.Name, kube.ResourcePolicyAnno, kube.KeepPolicy)
+		default:
+			list = append(list, info)
+		}
+	}
+	for _, err := range d.cluster.Delete(ctx, list, backgroundDeletion) {
+		d.events.warn(fmt.Sprintf("what the release no longer has could not be deleted, and is not part of it any more: %v", err))
+	}
+	return context.Cause(ctx)
+}

@@ -1,0 +1,170 @@
+// Copyright The Ordered Helm Authors
+// SPDX-License-Identifier: Apache-2.0
+
+package action
+
+import (
+	"errors"
+	"slices"
+	"sync"
+	"time"
+
+	"helm.sh/helm/v3/pkg/chart"
+	"helm.sh/helm/v3/pkg/release"
+
+	"github.com/ordered-helm/helm/internal/record"
+)
+
+// noteInterval is how often, at most, the release notes how far it came.
+const noteInterval = time.Second
+
+// ledger is the only writer of a stored release while an operation runs: it
+// changes the release and stores it, one at a time. How far a deployment came is
+// written beside the work, and never holds it up.
+type ledger struct {
+	cfg *Configuration
+
+	mu  sync.Mutex
+	rel *release.Release
+	// bare is the release's chart without a record; rec is the record, nil where
+	// the release has none.
+	bare *chart.Chart
+	rec  *record.Record
+
+	// news are the nodes that were done since the last note. It has a lock of its
+	// own: a write that takes its time must not hold up a node.
+	newsMu sync.Mutex
+	news   []string
+	// stop ends the writer of notes; nil where there is none.
+	stop  chan struct{}
+	notes sync.WaitGroup
+}
+
+func newLedger(cfg *Configuration, rel *release.Release) *ledger {
+	return &ledger{cfg: cfg, rel: rel}
+}
+
+// keep has the release carry a record from its next write on.
+func (l *ledger) keep(bare *chart.Chart, rec *record.Record) error {
+	l.mu.Lock()
+	defer l.mu.Unlock()
+	l.bare, l.rec = bare, rec
+	return l.attach()
+}
+
+// attach puts the record, as it is now, into the release. The caller holds mu.
+func (l *ledger) attach() error {
+	if l.bare == nil {
+		return nil
+	}
+	attached, err := record.Attach(l.bare, l.rec)
+	if err != nil {
+		return err
+	}
+	l.rel.Chart = attached
+	return nil
+}
+
+// change changes the release without storing it.
+func (l *ledger) change(change func(*release.Release)) {
+	l.mu.Lock()
+	defer l.mu.Unlock()
+	change(l.rel)
+}
+
+// store changes the release and stores it. A change of nil stores it as it is.
+func (l *ledger) store(change func(*release.Release)) error {
+	l.mu.Lock()
+	defer l.mu.Unlock()
+	if change != nil {
+		change(l.rel)
+	}
+	return l.cfg.Releases.Update(l.rel)
+}
+
+// try is store where a failure to store must not fail what was done.
+func (l *ledger) try(change func(*release.Release)) {
+	if err := l.store(change); err != nil {
+		l.cfg.Log("warning: Failed to update release %s: %s", l.rel.Name, err)
+	}
+}
+
+// begin begins to note which nodes are done, out of so many.
+func (l *ledger) begin(nodes int, removing bool) {
+	l.mu.Lock()
+	defer l.mu.Unlock()
+	if l.rec == nil {
+		return
+	}
+	l.rec.Progress = &record.Progress{Revision: l.rel.Version, Nodes: nodes, Removing: removing}
+	stop := make(chan struct{})
+	l.stop = stop
+	l.notes.Go(func() { l.writeNotes(stop) })
+}
+
+// done notes that a node is done.
+func (l *ledger) done(node string) {
+	l.newsMu.Lock()
+	defer l.newsMu.Unlock()
+	l.news = append(l.news, node)
+}
+
+// takeNews puts what was done into the record, and reports whether there was
+// anything. The caller holds mu.
+func (l *ledger) takeNews() bool {
+	l.newsMu.Lock()
+	news := l.news
+	l.news = nil
+	l.newsMu.Unlock()
+	if l.rec == nil || l.rec.Progress == nil || len(news) == 0 {
+		return false
+	}
+	done := append(l.rec.Progress.Done, news...)
+	slices.Sort(done)
+	l.rec.Progress.Done = slices.Compact(done)
+	return true
+}
+
+// writeNotes stores what is done, at most once in an interval, the first time
+// after one.
+func (l *ledger) writeNotes(stop <-chan struct{}) {
+	pause := time.NewTicker(noteInterval)
+	defer pause.Stop()
+	for {
+		select {
+		case <-pause.C:
+			l.writeNote()
+		case <-stop:
+			return
+		}
+	}
+}
+
+func (l *ledger) writeNote() {
+	l.mu.Lock()
+	defer l.mu.Unlock()
+	if !l.takeNews() {
+		return
+	}
+	if err := errors.Join(l.attach(), l.cfg.Releases.Update(l.rel)); err != nil {
+		l.cfg.Log("warning: failed to note how far release %s came: %s", l.rel.Name, err)
+	}
+}
+
+// end ends the notes. What was reached stays in the record, for the next write,
+// unless all was: then there is nothing to remember.
+func (l *ledger) end(complete bool) error {
+	if l.stop == nil {
+		return nil
+	}
+	close(l.stop)
+	l.stop = nil
+	l.notes.Wait()
+	l.mu.Lock()
+	defer l.mu.Unlock()
+	l.takeNews()
+	if complete {
+		l.rec.Progress = nil
+	}
+	return l.attach()
+}

@@ -1,0 +1,217 @@
+// Copyright The Ordered Helm Authors
+// SPDX-License-Identifier: Apache-2.0
+
+package action
+
+import (
+	"context"
+	"errors"
+	"fmt"
+
+	"helm.sh/helm/v3/pkg/chartutil"
+	"helm.sh/helm/v3/pkg/release"
+	"helm.sh/helm/v3/pkg/storage/driver"
+	helmtime "helm.sh/helm/v3/pkg/time"
+
+	"github.com/ordered-helm/helm/internal/record"
+	"github.com/ordered-helm/helm/pkg/sequencer"
+)
+
+// rollingBack is one run of a Rollback.
+type rollingBack struct {
+	*Rollback
+	*operation
+	name string
+
+	history         []*release.Release
+	current, target *release.Release
+	// plan is how the target was deployed, if that was in order, and rec what
+	// remembers it.
+	plan *sequencer.Plan
+	rec  *record.Record
+
+	rel        *release.Release
+	deployment *deployment
+}
+
+// load reads the release and finds the revision to return to.
+func (op *rollingBack) load() error {
+	if err := chartutil.ValidateReleaseName(op.name); err != nil {
+		return fmt.Errorf("prepareRollback: Release name is invalid: %s", op.name)
+	}
+	if op.Version < 0 {
+		return errors.New("invalid release revision")
+	}
+	cfg := op.Rollback.cfg
+	var err error
+	if op.history, err = cfg.Releases.History(op.name); err != nil {
+		return err
+	}
+	if op.current = newest(op.history); op.current == nil {
+		return fmt.Errorf("no revision for release %q", op.name)
+	}
+	version := op.Version
+	if version == 0 {
+		version = op.current.Version - 1
+	}
+	for _, rel := range op.history {
+		if rel.Version == version {
+			op.target = rel
+		}
+	}
+	if op.target == nil {
+		return fmt.Errorf("release has no %d version", version)
+	}
+	cfg.Log("rolling back %s (current: v%d, target: v%d)", op.name, op.current.Version, version)
+	op.plan, op.rec, err = op.order()
+	return err
+}
+
+func (op *rollingBack) run(ctx context.Context) error {
+	op.rel = op.newRelease()
+	if err := op.build(ctx); err != nil {
+		return err
+	}
+	if err := context.Cause(ctx); err != nil {
+		return err
+	}
+	op.operation.cfg.Log("creating rolled back release for %s", op.name)
+	if err := created(op.operation.cfg.Releases.Create(op.rel), op.rel); err != nil {
+		return err
+	}
+	if err := op.deployment.perform(ctx); err != nil {
+		return op.fail(ctx, op.deployment.cause(ctx, err))
+	}
+	return op.conclude()
+}
+
+func (op *rollingBack) newRelease() *release.Release {
+	return &release.Release{
+		Name: op.name, Namespace: op.current.Namespace, Chart: op.target.Chart, Config: op.target.Config,
+		Info: &release.Info{
+			FirstDeployed: op.current.Info.FirstDeployed, LastDeployed: helmtime.Now(), Status: release.StatusPendingRollback,
+			Notes: op.target.Info.Notes, Description: fmt.Sprintf("Rollback to %d", op.target.Version),
+		},
+		Version: op.current.Version + 1, Labels: op.target.Labels, Manifest: op.target.Manifest, Hooks: ownHooks(op.target.Hooks),
+	}
+}
+
+// ownHooks copies hooks, so that when they ran is noted in the new revision alone.
+func ownHooks(hooks []*release.Hook) []*release.Hook {
+	own := make([]*release.Hook, len(hooks))
+	for i, h := range hooks {
+		hook := *h
+		own[i] = &hook
+	}
+	return own
+}
+
+// build prepares the deployment and checks all that can be checked before anything
+// is changed.
+func (op *rollingBack) build(ctx context.Context) error {
+	ordered := op.plan != nil
+	if !ordered && op.WaitStrategy == WaitStrategyOrdered {
+		op.events.warn(fmt.Sprintf("revision %d of release %s was not deployed in order: everything is changed at once, and then waited for", op.target.Version, op.name))
+		op.Wait = true
+	}
+	p := newPrior(op.history, op.current)
+	op.deployment = &deployment{
+		operation: op.operation, plan: op.plan, ledger: newLedger(op.operation.cfg, op.rel), prior: p,
+		deployOptions: deployOptions{
+			ordered: ordered, wait: op.Wait, jobs: op.WaitForJobs, timeout: op.Timeout,
+			force: op.Force, recreate: op.Recreate, takeOwnership: true, lenient: true,
+			noHooks: op.DisableHooks, before: release.HookPreRollback, after: release.HookPostRollback,
+			hookFailure: func(_ release.HookEvent, err error) error { return err },
+		},
+	}
+	if err := op.keepRecord(); err != nil {
+		return err
+	}
+	if err := op.readPrior(ctx, p); err != nil {
+		return err
+	}
+	if err := op.deployment.build(); err != nil {
+		return fmt.Errorf("unable to build kubernetes objects from new release manifest: %w", err)
+	}
+	op.deployment.prepareToExplain()
+	if ordered {
+		if err := op.deployment.findExisting(ctx); err != nil {
+			return err
+		}
+	}
+	if err := op.deployment.check(ctx); err != nil {
+		return err
+	}
+	return op.deployment.checkSize()
+}
+
+// keepRecord has the new revision remember that it was deployed in order. One that
+// is not carries what the target remembers, as in stock Helm: that says which
+// revision it is about.
+func (op *rollingBack) keepRecord() error {
+	if op.plan == nil {
+		return nil
+	}
+	bare, err := record.Attach(op.target.Chart, nil)
+	if err != nil {
+		return err
+	}
+	rec := &record.Record{Revision: op.rel.Version, Sequenced: true, Root: op.rec.Root, Documents: op.rec.Documents}
+	return op.deployment.ledger.keep(bare, rec)
+}
+
+// readPrior reads what was there before: in order, revision by revision; without,
+// as Helm does, but for revisions that were deployed in order.
+func (op *rollingBack) readPrior(ctx context.Context, p *prior) error {
+	if op.plan != nil {
+		return p.readPlans(ctx, op.cluster, true)
+	}
+	if err := p.readAtOnce(op.cluster); err != nil {
+		return err
+	}
+	if p.isOrdered() {
+		return p.addOthers(op.cluster)
+	}
+	return nil
+}
+
+// conclude records that the new revision is deployed, and no other.
+func (op *rollingBack) conclude() error {
+	deployed, err := op.operation.cfg.Releases.DeployedAll(op.name)
+	if err != nil && !errors.Is(err, driver.ErrNoDeployedReleases) {
+		return err
+	}
+	for _, rel := range deployed {
+		op.operation.cfg.Log("superseding previous deployment %d", rel.Version)
+		newLedger(op.operation.cfg, rel).try(func(rel *release.Release) { rel.Info.Status = release.StatusSuperseded })
+	}
+	op.operation.cfg.Log("updating status for rolled back release for %s", op.name)
+	return op.deployment.ledger.store(func(rel *release.Release) { rel.Info.Status = release.StatusDeployed })
+}
+
+// fail records the failure, and deletes what was created if that is asked for.
+func (op *rollingBack) fail(ctx context.Context, failure error) error {
+	description := fmt.Sprintf("Rollback %q failed: %s", op.name, inShort(failure))
+	op.operation.cfg.Log("warning: %s", description)
+	result := failure
+	if ordered := op.plan != nil; !ordered {
+		switch op.deployment.doing {
+		case applying: // as in Helm
+			newLedger(op.operation.cfg, op.current).try(func(rel *release.Release) { rel.Info.Status = release.StatusSuperseded })
+		case waiting:
+			description = fmt.Sprintf("Release %q failed: %s", op.name, inShort(failure))
+			result = fmt.Errorf("release %s failed: %w", op.name, failure)
+		}
+	}
+	op.deployment.recordFailure(description)
+	if !op.CleanupOnFail || op.deployment.doing == waiting {
+		return result
+	}
+	if err := op.deployment.cleanUp(context.WithoutCancel(ctx), op.OnEvent); err != nil {
+		return &UndoError{
+			Failure: failure, Undo: fmt.Errorf("unable to cleanup resources: %w", err),
+			text: "an error occurred while cleaning up resources. original rollback error",
+		}
+	}
+	return result
+}

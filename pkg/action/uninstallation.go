@@ -1,0 +1,317 @@
+// Copyright The Ordered Helm Authors
+// SPDX-License-Identifier: Apache-2.0
+
+package action
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"slices"
+	"strings"
+
+	"helm.sh/helm/v3/pkg/chartutil"
+	"helm.sh/helm/v3/pkg/kube"
+	"helm.sh/helm/v3/pkg/release"
+	"helm.sh/helm/v3/pkg/releaseutil"
+	"helm.sh/helm/v3/pkg/storage/driver"
+	helmtime "helm.sh/helm/v3/pkg/time"
+	"k8s.io/apimachinery/pkg/apis/meta/v1/unstructured"
+
+	"github.com/ordered-helm/helm/internal/diagnosis"
+	"github.com/ordered-helm/helm/internal/record"
+	"github.com/ordered-helm/helm/pkg/sequencer"
+)
+
+// uninstallation is one run of an Uninstall.
+type uninstallation struct {
+	*Uninstall
+	*operation
+
+	history []*release.Release
+	rel     *release.Release
+	ledger  *ledger
+	// prior is what the release consists of, if it is removed in reverse order, and
+	// removal how.
+	prior   *prior
+	removal *removal
+	// files are, otherwise, the documents to delete in Helm's uninstall order.
+	files []releaseutil.Manifest
+	// kept is what the resource policy keeps, for people; deleted is what is not.
+	kept     strings.Builder
+	deleted  kube.ResourceList
+	response *release.UninstallReleaseResponse
+}
+
+// load reads the release. It is done already where there is nothing to remove.
+func (op *uninstallation) load(name string) (done bool, err error) {
+	cfg := op.Uninstall.cfg
+	if err := chartutil.ValidateReleaseName(name); err != nil {
+		return false, fmt.Errorf("uninstall: Release name is invalid: %s", name)
+	}
+	op.history, err = cfg.Releases.History(name)
+	if err != nil {
+		if op.IgnoreNotFound {
+			return true, nil
+		}
+		return false, fmt.Errorf("uninstall: Release not loaded: %s: %w", name, err)
+	}
+	if len(op.history) == 0 {
+		return false, errors.New("no release provided")
+	}
+	releaseutil.SortByRevision(op.history)
+	op.rel = op.history[len(op.history)-1]
+	op.ledger = newLedger(cfg, op.rel)
+	if op.rel.Info.Status != release.StatusUninstalled {
+		return false, nil
+	}
+	if op.KeepHistory {
+		return false, fmt.Errorf("the release named %q is already deleted", name)
+	}
+	if err := op.purge(); err != nil {
+		return false, fmt.Errorf("uninstall: Failed to purge the release: %w", err)
+	}
+	op.response = &release.UninstallReleaseResponse{Release: op.rel}
+	return true, nil
+}
+
+// order decides whether the release is removed in reverse order: the record of
+// its last revision says so, or that of one which failed after the last that was
+// deployed. A record that cannot be used is an error, unless the caller asks to
+// remove everything at once.
+func (op *uninstallation) order() (*prior, error) {
+	p := newPrior(op.history, op.rel)
+	if op.IgnoreOrder || !p.isOrdered() {
+		return nil, nil
+	}
+	for _, rel := range p.revisions {
+		_, err := record.Read(rel)
+		switch {
+		case err == nil:
+		case op.Wait && op.WaitStrategy == WaitStrategyNone:
+			return nil, nil
+		default:
+			return nil, fmt.Errorf("uninstall: %w: use --wait=true, or --wait=false, to remove everything at once", err)
+		}
+	}
+	return p, nil
+}
+
+func (op *uninstallation) ordered() bool { return op.prior != nil }
+
+func (op *uninstallation) run(ctx context.Context) (*release.UninstallReleaseResponse, error) {
+	if err := op.prepare(ctx); err != nil {
+		return nil, err
+	}
+	op.operation.cfg.Log("uninstall: Deleting %s", op.rel.Name)
+	op.response = &release.UninstallReleaseResponse{Release: op.rel}
+	op.ledger.change(func(rel *release.Release) {
+		rel.Info.Status, rel.Info.Deleted = release.StatusUninstalling, helmtime.Now()
+		rel.Info.Description = "Deletion in progress (or silently failed)"
+	})
+	hooks := &hookRun{cfg: op.operation.cfg, cluster: op.cluster, events: op.events, ledger: op.ledger, timeout: op.Timeout}
+	if op.DisableHooks {
+		op.operation.cfg.Log("delete hooks disabled for %s", op.rel.Name)
+	} else if err := hooks.run(ctx, release.HookPreDelete); err != nil {
+		return op.response, op.abandon(ctx, err)
+	}
+	op.ledger.try(nil)
+	if err := op.remove(ctx); err != nil {
+		return nil, err
+	}
+	var errs []error
+	if op.Wait || op.WaitStrategy == WaitStrategyOrdered {
+		if err := awaitDeleted(ctx, op.cluster, op.deleted, op.Timeout); err != nil {
+			errs = append(errs, err)
+		}
+	}
+	if !op.DisableHooks {
+		if err := hooks.run(ctx, release.HookPostDelete); err != nil {
+			errs = append(errs, err)
+		}
+	}
+	if err := context.Cause(ctx); err != nil {
+		return op.response, op.abandon(ctx, errors.Join(append([]error{err}, errs...)...))
+	}
+	return op.conclude(errs)
+}
+
+// prepare reads what is to be deleted.
+func (op *uninstallation) prepare(ctx context.Context) error {
+	if op.ordered() {
+		return op.prepareInOrder(ctx)
+	}
+	_, files, err := releaseutil.SortManifests(releaseutil.SplitManifests(op.rel.Manifest), nil, releaseutil.UninstallOrder)
+	if err != nil {
+		op.operation.cfg.Log("uninstall: Failed to delete release: %s", err)
+		return fmt.Errorf("failed to delete release: %s", op.rel.Name)
+	}
+	for _, f := range files {
+		if f.Head.Metadata != nil && keeps(f.Head.Metadata.Annotations[kube.ResourcePolicyAnno]) {
+			fmt.Fprintf(&op.kept, "[%s] %s\n", f.Head.Kind, f.Head.Metadata.Name)
+		} else {
+			op.files = append(op.files, f)
+		}
+	}
+	return nil
+}
+
+// prepareInOrder plans the deletion in reverse order.
+func (op *uninstallation) prepareInOrder(ctx context.Context) error {
+	if err := op.prior.readPlans(ctx, op.cluster, false); err != nil {
+		return fmt.Errorf("uninstall: %w: use --wait=false to remove everything at once", err)
+	}
+	op.events.masker = diagnosis.NewMasker(secretTexts(contentsOf(op.prior.objects)))
+	policies := op.prior.policies()
+	listed := map[sequencer.ID]bool{}
+	for _, plan := range slices.Backward(op.prior.plans) {
+		for _, n := range plan.Nodes {
+			for _, res := range n.Resources {
+				id, exists := op.prior.of[res]
+				if exists && keeps(policies[id]) && !listed[id] {
+					listed[id] = true
+					fmt.Fprintf(&op.kept, "[%s] %s\n", res.ID.Kind, res.ID.Name)
+				}
+			}
+		}
+	}
+	op.removal = &removal{
+		cluster: op.cluster, events: op.events, namespace: op.rel.Namespace, propagation: op.propagation(),
+		within: op.ReadinessTimeout, object: op.prior.infoOf, done: op.ledger.done,
+		graph: sequencer.PlanRemoval(op.prior.plans, func(res *sequencer.PlannedResource) (sequencer.ID, bool) {
+			id, exists := op.prior.of[res]
+			return id, exists && !keeps(policies[id]) && !op.spared[id]
+		}),
+		spare: func(live *unstructured.Unstructured) string { return ofAnother(live, op.rel.Name, op.rel.Namespace) },
+	}
+	return nil
+}
+
+// remove deletes what the release consists of. If it fails, the release stays
+// recorded.
+func (op *uninstallation) remove(ctx context.Context) error {
+	var err error
+	if op.ordered() {
+		err = op.removeInOrder(ctx)
+	} else {
+		err = op.removeAtOnce(ctx)
+	}
+	if err == nil {
+		if op.kept.Len() > 0 {
+			op.response.Info = "These resources were kept due to the resource policy:\n" + op.kept.String()
+		}
+		return nil
+	}
+	op.operation.cfg.Log("uninstall: Failed to delete release: %s", err)
+	if op.ordered() {
+		return op.abandon(ctx, fmt.Errorf("failed to delete release: %s: %w", op.rel.Name, err))
+	}
+	if cause := context.Cause(ctx); cause != nil {
+		return op.abandon(ctx, cause)
+	}
+	return fmt.Errorf("failed to delete release: %s", op.rel.Name)
+}
+
+func (op *uninstallation) removeInOrder(ctx context.Context) error {
+	rec, err := record.Read(op.rel)
+	if err != nil {
+		return err
+	}
+	if rec != nil {
+		bare, err := record.Attach(op.rel.Chart, nil)
+		if err != nil {
+			return err
+		}
+		if err := op.ledger.keep(bare, rec); err != nil {
+			return err
+		}
+	}
+	op.events.emit(Event{Type: EventPlanned, Message: "removing " + op.removal.extent() + ", in reverse order"})
+	op.ledger.begin(len(op.removal.graph.Groups), true)
+	err = op.removal.run(ctx)
+	op.deleted = op.removal.deleted
+	return errors.Join(err, op.ledger.end(err == nil))
+}
+
+// removeAtOnce deletes everything, as Helm does.
+func (op *uninstallation) removeAtOnce(ctx context.Context) error {
+	var manifest strings.Builder
+	for _, f := range op.files {
+		manifest.WriteString("\n---\n" + f.Content)
+	}
+	list, err := op.cluster.Build([]byte(manifest.String()), false)
+	if err != nil {
+		return fmt.Errorf("unable to build kubernetes objects for delete: %w", err)
+	}
+	for _, info := range list {
+		if !op.spared[idOf(info)] {
+			op.deleted = append(op.deleted, info)
+		}
+	}
+	return errors.Join(op.cluster.Delete(ctx, op.deleted, op.propagation())...)
+}
+
+// abandon records that the release is not removed. Without an order that is left,
+// as in Helm, at what it was, unless somebody has cancelled the operation.
+func (op *uninstallation) abandon(ctx context.Context, failure error) error {
+	if op.ordered() || ctx.Err() != nil {
+		op.ledger.try(func(rel *release.Release) {
+			rel.Info.Status, rel.Info.Description = release.StatusFailed, fmt.Sprintf("Uninstall failed: %s", inShort(failure))
+		})
+	}
+	return failure
+}
+
+// conclude records the end of the release, or forgets it.
+func (op *uninstallation) conclude(errs []error) (*release.UninstallReleaseResponse, error) {
+	description := op.Description
+	if description == "" {
+		description = "Uninstallation complete"
+	}
+	op.ledger.change(func(rel *release.Release) {
+		rel.Info.Status, rel.Info.Description = release.StatusUninstalled, description
+	})
+	if op.KeepHistory {
+		op.ledger.try(nil)
+		if err := op.supersede(); err != nil {
+			return nil, err
+		}
+	} else {
+		op.operation.cfg.Log("purge requested for %s", op.rel.Name)
+		if err := op.purge(); err != nil {
+			errs = append(errs, fmt.Errorf("uninstall: Failed to purge the release: %w", err))
+		}
+	}
+	if len(errs) > 0 {
+		return op.response, fmt.Errorf("uninstallation completed with %d error(s): %w", len(errs), &listedErrors{errs})
+	}
+	return op.response, nil
+}
+
+// listedErrors are several errors in one line.
+type listedErrors struct{ errs []error }
+
+func (e *listedErrors) Error() string { return joined(e.errs) }
+
+func (e *listedErrors) Unwrap() []error { return e.errs }
+
+// supersede leaves no revision that is recorded as deployed.
+func (op *uninstallation) supersede() error {
+	deployed, err := op.operation.cfg.Releases.DeployedAll(op.rel.Name)
+	if err != nil && !errors.Is(err, driver.ErrNoDeployedReleases) {
+		return err
+	}
+	for _, rel := range deployed {
+		newLedger(op.operation.cfg, rel).try(func(rel *release.Release) { rel.Info.Status = release.StatusSuperseded })
+	}
+	return nil
+}
+
+func (op *uninstallation) purge() error {
+	for _, rel := range op.history {
+		if _, err := op.Uninstall.cfg.Releases.Delete(rel.Name, rel.Version); err != nil {
+			return err
+		}
+	}
+	return nil
+}

@@ -1,0 +1,265 @@
+// Copyright The Ordered Helm Authors
+// SPDX-License-Identifier: Apache-2.0
+
+package action
+
+import (
+	"context"
+	"errors"
+	"fmt"
+
+	"helm.sh/helm/v3/pkg/chart"
+	"helm.sh/helm/v3/pkg/chartutil"
+	"helm.sh/helm/v3/pkg/release"
+	"helm.sh/helm/v3/pkg/storage/driver"
+
+	"github.com/ordered-helm/helm/internal/record"
+)
+
+// upgrading is one run of an Upgrade.
+type upgrading struct {
+	*Upgrade
+	*operation
+	name string
+
+	history []*release.Release
+	// last is the newest revision, current the one that Helm compares with.
+	last, current *release.Release
+	rendering     rendering
+	rel           *release.Release
+	deployment    *deployment
+}
+
+func (op *upgrading) run(ctx context.Context, chrt *chart.Chart, vals map[string]any) (*release.Release, error) {
+	op.operation.cfg.Log("preparing upgrade for %s", op.name)
+	if err := op.load(); err != nil {
+		return nil, err
+	}
+	if err := op.render(chrt, vals); err != nil {
+		return nil, err
+	}
+	if rel, err := op.build(ctx); err != nil {
+		return rel, err
+	}
+	if op.dryRun() {
+		op.rel.Info.Description = op.description("Dry run complete")
+		return op.rel, nil
+	}
+	if err := op.begin(ctx); err != nil {
+		return nil, err
+	}
+	if err := op.deployment.perform(ctx); err != nil {
+		return op.fail(ctx, op.deployment.cause(ctx, err))
+	}
+	return op.rel, op.conclude()
+}
+
+// load reads the release and finds what it is upgraded from.
+func (op *upgrading) load() error {
+	var err error
+	op.history, err = op.operation.cfg.Releases.History(op.name)
+	if errors.Is(err, driver.ErrReleaseNotFound) || err == nil && len(op.history) == 0 {
+		return driver.NewErrNoDeployedReleases(op.name)
+	}
+	if err != nil {
+		return err
+	}
+	op.last = newest(op.history)
+	if op.last.Info.Status.IsPending() {
+		return errPending
+	}
+	for _, rel := range op.history {
+		if rel.Info.Status == release.StatusDeployed && (op.current == nil || rel.Version > op.current.Version) {
+			op.current = rel
+		}
+	}
+	if op.current == nil {
+		switch op.last.Info.Status {
+		case release.StatusFailed, release.StatusSuperseded:
+			op.current = op.last
+		default:
+			return driver.NewErrNoDeployedReleases(op.name)
+		}
+	}
+	return nil
+}
+
+var errPending = errors.New("another operation (install/upgrade/rollback) is in progress")
+
+// render renders the new revision.
+func (op *upgrading) render(chrt *chart.Chart, vals map[string]any) error {
+	chrt, err := record.Attach(chrt, nil)
+	if err != nil {
+		return err
+	}
+	if vals, err = op.values(chrt, op.current, vals); err != nil {
+		return err
+	}
+	revision := op.last.Version + 1
+	op.rendering = rendering{cfg: op.operation.cfg, renderOptions: renderOptions{
+		release: chartutil.ReleaseOptions{Name: op.name, Namespace: op.current.Namespace, Revision: revision, IsUpgrade: true},
+		ordered: op.ordered(), dryRun: op.dryRun(), looksUp: op.looksUp(),
+		enableDNS: op.EnableDNS, subNotes: op.SubNotes, hideSecret: op.HideSecret,
+		skipSchemaValidation: op.SkipSchemaValidation, postRenderer: op.PostRenderer,
+	}}
+	if err := op.rendering.prepare(chrt, vals); err != nil {
+		return err
+	}
+	result, err := op.rendering.render()
+	if err != nil {
+		return err
+	}
+	if driver.ContainsSystemLabels(op.Labels) {
+		return reservedLabels()
+	}
+	op.rel = &release.Release{
+		Name: op.name, Namespace: op.current.Namespace, Chart: op.rendering.chart, Config: op.rendering.vals,
+		Info: &release.Info{
+			FirstDeployed: op.current.Info.FirstDeployed, LastDeployed: op.operation.cfg.Now(),
+			Status: release.StatusPendingUpgrade, Description: "Preparing upgrade", Notes: result.Notes,
+		},
+		Version: revision, Manifest: result.Manifest, Hooks: result.Hooks, Labels: op.labels(op.last),
+	}
+	return nil
+}
+
+// build prepares the deployment and checks all that can be checked before anything
+// is changed. With an error it returns the release where Helm does.
+func (op *upgrading) build(ctx context.Context) (*release.Release, error) {
+	op.rendering.warn(op.events)
+	p := newPrior(op.history, op.current)
+	op.deployment = &deployment{
+		operation: op.operation, plan: op.rendering.plan, ledger: newLedger(op.operation.cfg, op.rel), prior: p,
+		deployOptions: deployOptions{
+			ordered: op.ordered(), wait: op.Wait, jobs: op.WaitForJobs, timeout: op.Timeout,
+			force: op.Force, takeOwnership: op.TakeOwnership, validate: !op.DisableOpenAPIValidation, recreate: op.Recreate,
+			noHooks: op.DisableHooks, before: release.HookPreUpgrade, after: release.HookPostUpgrade,
+			hookFailure: func(event release.HookEvent, err error) error { return fmt.Errorf("%s hooks failed: %w", event, err) },
+			conflict:    "Unable to continue with update",
+		},
+	}
+	if err := op.deployment.ledger.keep(op.rendering.chart, op.rendering.recordOf(op.rel.Version)); err != nil {
+		return nil, err
+	}
+	if err := op.deployment.build(); err != nil {
+		return nil, err
+	}
+	if err := op.readPrior(ctx, p); err != nil {
+		return op.rel, err
+	}
+	op.deployment.prepareToExplain()
+	if err := op.deployment.findExisting(ctx); err != nil {
+		return nil, err
+	}
+	if op.dryRun() {
+		return op.rel, nil
+	}
+	if err := op.deployment.check(ctx); err != nil {
+		return nil, err
+	}
+	return nil, op.deployment.checkSize()
+}
+
+// readPrior reads what was there before: in order, revision by revision; without,
+// as Helm does, but for revisions that were deployed in order and failed.
+func (op *upgrading) readPrior(ctx context.Context, p *prior) error {
+	if op.ordered() {
+		err := p.readPlans(ctx, op.cluster, false)
+		var invalid *record.InvalidError
+		if errors.As(err, &invalid) {
+			return fmt.Errorf("%w: upgrade with --wait=true, which takes no account of any order; later upgrades can be ordered again", err)
+		}
+		return err
+	}
+	if err := p.readAtOnce(op.cluster); err != nil {
+		return err
+	}
+	if p.isOrdered() {
+		return p.addOthers(op.cluster)
+	}
+	return nil
+}
+
+// begin stores the new revision, which also keeps others from upgrading.
+func (op *upgrading) begin(ctx context.Context) error {
+	if err := context.Cause(ctx); err != nil {
+		return err
+	}
+	op.operation.cfg.Releases.MaxHistory = op.MaxHistory
+	op.operation.cfg.Log("creating upgraded release for %s", op.name)
+	return created(op.operation.cfg.Releases.Create(op.rel), op.rel)
+}
+
+// created explains why a new revision could not be stored.
+func created(err error, rel *release.Release) error {
+	if errors.Is(err, driver.ErrReleaseExists) {
+		return fmt.Errorf("another operation has made revision %d of release %s meanwhile: nothing was changed, try again: %w", rel.Version, rel.Name, err)
+	}
+	return err
+}
+
+// conclude records that the new revision is deployed.
+func (op *upgrading) conclude() error {
+	newLedger(op.operation.cfg, op.current).try(func(rel *release.Release) { rel.Info.Status = release.StatusSuperseded })
+	op.operation.cfg.Log("updating status for upgraded release for %s", op.name)
+	return op.deployment.ledger.store(func(rel *release.Release) {
+		rel.Info.Status, rel.Info.Description = release.StatusDeployed, op.description("Upgrade complete")
+	})
+}
+
+func (op *upgrading) description(otherwise string) string {
+	if op.Description != "" {
+		return op.Description
+	}
+	return otherwise
+}
+
+// fail records the failure, and undoes what the options ask to undo.
+func (op *upgrading) fail(ctx context.Context, failure error) (*release.Release, error) {
+	op.operation.cfg.Log("warning: Upgrade %q failed: %s", op.name, failure)
+	op.deployment.recordFailure(fmt.Sprintf("Upgrade %q failed: %s", op.name, inShort(failure)))
+	undo := context.WithoutCancel(ctx)
+	if op.CleanupOnFail {
+		if err := op.deployment.cleanUp(undo, op.OnEvent); err != nil {
+			return op.rel, &UndoError{
+				Failure: failure, Undo: fmt.Errorf("unable to cleanup resources: %w", err),
+				text: "an error occurred while cleaning up resources. original upgrade error",
+			}
+		}
+	}
+	if !op.Atomic {
+		return op.rel, failure
+	}
+	return op.rel, op.rollBack(undo, failure)
+}
+
+// rollBack returns the release to the last revision that was deployed.
+func (op *upgrading) rollBack(ctx context.Context, failure error) error {
+	op.operation.cfg.Log("Upgrade failed and atomic is set, rolling back to last successful release")
+	history, err := op.operation.cfg.Releases.History(op.name)
+	if err != nil {
+		return &UndoError{Failure: failure, Undo: err, text: "an error occurred while finding last successful release. original upgrade error"}
+	}
+	var target *release.Release
+	for _, rel := range history {
+		switch rel.Info.Status {
+		case release.StatusSuperseded, release.StatusDeployed:
+			if target == nil || rel.Version > target.Version {
+				target = rel
+			}
+		}
+	}
+	if target == nil {
+		return fmt.Errorf("unable to find a previously successful release when attempting to rollback. original upgrade error: %w", failure)
+	}
+	if op.ordered() {
+		op.events.warn(fmt.Sprintf("the upgrade of release %s failed, and it is rolled back to revision %d because of --atomic: %s", op.name, target.Version, inShort(failure)))
+	}
+	r := NewRollback(op.operation.cfg)
+	r.Version, r.Wait, r.WaitForJobs, r.DisableHooks, r.Recreate, r.Force, r.Timeout = target.Version, true, op.WaitForJobs, op.DisableHooks, op.Recreate, op.Force, op.Timeout
+	r.ReadinessTimeout, r.OnEvent = op.ReadinessTimeout, op.OnEvent
+	if err := r.RunWithContext(ctx, op.name); err != nil {
+		return &UndoError{Failure: failure, Undo: err, text: "an error occurred while rolling back the release. original upgrade error"}
+	}
+	return fmt.Errorf("release %s failed, and has been rolled back due to atomic being set: %w", op.name, failure)
+}

@@ -1,0 +1,103 @@
+// Copyright The Ordered Helm Authors
+// SPDX-License-Identifier: Apache-2.0
+
+package sequencer
+
+import (
+	"context"
+	"fmt"
+	"sync/atomic"
+	"testing"
+
+	"github.com/ordered-helm/helm/internal/dag"
+)
+
+// widePlans are plans of as many nodes, half of them in a chart whose whole
+// comes before the whole of the chart that has the others: as many pairs as
+// can be. In the second plan some objects are in other nodes, and the third
+// contradicts both.
+func widePlans(tb testing.TB, nodes int) []*Plan {
+	tb.Helper()
+	var plans []*Plan
+	for i, first := range []string{"a", "a", "b"} {
+		then := map[string]string{"a": "b", "b": "a"}[first]
+		in := Input{Namespace: "big", Root: &Chart{
+			Name: "umbrella", Sequenced: true,
+			Subcharts:    []*Chart{{Name: "a", Sequenced: true}, {Name: "b", Sequenced: true}},
+			Dependencies: []Dependency{{Name: first}, {Name: then, DependsOn: []string{first}}},
+		}}
+		for n := range nodes {
+			chart, layer := "a", n
+			if n%2 == 1 {
+				chart = "b"
+			}
+			if i == 1 && n%10 < 4 {
+				layer = (n + 2) % nodes
+			}
+			in.Resources = append(in.Resources, Resource{Chart: "umbrella/" + chart, Object: map[string]any{
+				"apiVersion": "v1", "kind": "ConfigMap", "metadata": map[string]any{
+					"name": fmt.Sprint(n), "annotations": map[string]any{"helm.sh/layer": fmt.Sprint("l", layer)},
+				},
+			}})
+		}
+		p, err := Build(in)
+		if err != nil {
+			tb.Fatal(err)
+		}
+		plans = append(plans, p)
+	}
+	return plans
+}
+
+func all(r *PlannedResource) (ID, bool) { return r.ID, true }
+
+// size counts the vertices and the edges of a graph.
+func size(g *dag.Graph) (vertices, edges int) {
+	for v := range g.Len() {
+		edges += len(g.Dependencies(v))
+	}
+	return g.Len(), edges
+}
+
+// TestRemovalGrowsWithThePlans keeps the walk in proportion to the plans, and
+// not to the pairs of nodes that have an order.
+func TestRemovalGrowsWithThePlans(t *testing.T) {
+	for _, nodes := range []int{100, 10000} {
+		plans := widePlans(t, nodes)
+		bound := 0
+		for _, p := range plans {
+			vertices, edges := size(p.graph)
+			bound += 5*vertices + edges
+		}
+		r := PlanRemoval(plans, all)
+		if vertices, edges := size(r.graph); vertices+edges > bound {
+			t.Errorf("%d nodes: %d vertices and %d edges, want no more than %d together", nodes, vertices, edges, bound)
+		}
+		var removed atomic.Int64
+		err := r.Execute(t.Context(), func(_ context.Context, g *RemovalGroup) error {
+			removed.Add(int64(len(g.Resources)))
+			return nil
+		})
+		if err != nil || removed.Load() != int64(nodes) {
+			t.Errorf("removed %d of %d, %v", removed.Load(), nodes, err)
+		}
+	}
+}
+
+// BenchmarkRemoval plans and walks the removal of three plans: the time for
+// each node must be the same.
+func BenchmarkRemoval(b *testing.B) {
+	for _, nodes := range []int{1000, 10000, 100000} {
+		b.Run(fmt.Sprint(nodes), func(b *testing.B) {
+			plans := widePlans(b, nodes)
+			b.ReportAllocs()
+			for b.Loop() {
+				r := PlanRemoval(plans, all)
+				if err := r.Execute(b.Context(), func(context.Context, *RemovalGroup) error { return nil }); err != nil {
+					b.Fatal(err)
+				}
+			}
+			b.ReportMetric(float64(b.Elapsed().Nanoseconds())/float64(b.N)/float64(nodes), "ns/node")
+		})
+	}
+}

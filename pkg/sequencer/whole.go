@@ -1,0 +1,48 @@
+// Copyright The Ordered Helm Authors
+// SPDX-License-Identifier: Apache-2.0
+
+package sequencer
+
+import (
+	"cmp"
+	"slices"
+
+	"github.com/ordered-helm/helm/internal/dag"
+)
+
+// Whole returns the plan of what has no order: one node, without resources of
+// its own, that stands for the whole release.
+func Whole(chart string) *Plan {
+	return &Plan{
+		Nodes:  []*Node{{Chart: chart, Unsequenced: true}},
+		Charts: []*PlannedChart{{Path: chart}},
+		graph:  dag.New(1),
+	}
+}
+
+// Unordered is Whole with the resources of the release: for one that was not
+// deployed in order, whatever its resources declare. Lists are flattened, and
+// of two documents that describe one object the first one counts.
+func Unordered(chart string, resources []Resource, namespace string) *Plan {
+	flat := flatten(resources)
+	scopes, ranks := customScopes(flat), kindRanks()
+	b := &builder{namespace: namespace}
+	seen := make(map[ID]bool, len(flat))
+	for _, r := range flat {
+		res := newResource(r, namespace, scopes, ranks)
+		if res.ID.Name != "" && seen[res.ID] {
+			continue
+		}
+		seen[res.ID] = true
+		b.resources = append(b.resources, res)
+	}
+	slices.SortStableFunc(b.resources, func(x, y resource) int {
+		return cmp.Or(compareResources(&x, &y), cmp.Compare(x.File, y.File))
+	})
+	b.readDefinitions()
+	p := Whole(chart)
+	for i := range b.resources {
+		p.Nodes[0].Resources = append(p.Nodes[0].Resources, &b.resources[i].PlannedResource)
+	}
+	return p
+}
