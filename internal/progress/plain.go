@@ -104,7 +104,7 @@ func describe(e action.Event) string {
 // speaksForItself tells whether the message of an event says what happened.
 func speaksForItself(t action.EventType) bool {
 	switch t {
-	case action.EventResourceChanged, action.EventWaiting, action.EventPlanned:
+	case action.EventResourceChanged, action.EventWaiting, action.EventPlanned, action.EventRemoving:
 		return true
 	}
 	return false

@@ -41,9 +41,22 @@ type Record struct {
 	// Documents gives the path of the chart for each document of the
 	// manifest, where its Source comments do not tell it.
 	Documents []string `json:"documents,omitempty"`
+	// Leftovers are objects of revisions before that this one does not have, as
+	// long as they may still be in the cluster: those revisions may be forgotten
+	// before they are deleted.
+	Leftovers []Leftover `json:"leftovers,omitempty"`
 	// Progress is how far the deployment came; ProgressOf tells whether it is
 	// that of the revision at hand.
 	Progress *Progress `json:"progress,omitempty"`
+}
+
+// Leftover names an object.
+type Leftover struct {
+	APIVersion string `json:"apiVersion"`
+	Kind       string `json:"kind"`
+	// Namespace is empty for objects outside namespaces.
+	Namespace string `json:"namespace,omitempty"`
+	Name      string `json:"name"`
 }
 
 // Progress is how far the deployment of a revision came.

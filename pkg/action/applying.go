@@ -5,6 +5,8 @@ package action
 
 import (
 	"context"
+	"fmt"
+	"strings"
 
 	"helm.sh/helm/v3/pkg/kube"
 	"k8s.io/apimachinery/pkg/apis/meta/v1/unstructured"
@@ -13,28 +15,43 @@ import (
 	"github.com/ordered-helm/helm/internal/readiness"
 )
 
-// apply creates the objects, or changes those that are there.
-func (r *rollout) apply(ctx context.Context, list kube.ResourceList) error {
+// apply creates the objects, or changes those that are there. It says what it did
+// where that is not plain.
+func (r *rollout) apply(ctx context.Context, list kube.ResourceList) (what string, err error) {
 	originals := r.originals(list)
 	r.attempt(list)
 	if r.prior == nil && len(originals) == 0 {
-		return r.create(ctx, list)
+		return "", r.create(ctx, list)
 	}
 	if r.prior != nil && !r.isHelmsOwn() && r.whole() { // such a client deletes, too, what is gone
 		originals = append(originals, r.prior.without(list)...)
-		return r.cluster.Update(ctx, originals, list, cluster.UpdateOptions{Force: r.force, ThreeWay: r.mergeCustom})
+		return "", r.cluster.Update(ctx, originals, list, cluster.UpdateOptions{Force: r.force, ThreeWay: r.mergeCustom})
 	}
 	done, err := r.cluster.Apply(ctx, list, cluster.ApplyOptions{
 		Originals: originals, Force: r.force, ThreeWay: r.mergeCustom, Absent: r.isAbsent,
 	})
 	r.note(done)
 	if err != nil {
-		return err
+		return "", err
 	}
 	if r.recreate {
-		return r.recreatePods(ctx, done.Updated, done.Unchanged)
+		err = r.recreatePods(ctx, done.Updated, done.Unchanged)
 	}
-	return nil
+	return wasDone(done), err
+}
+
+// wasDone says how many objects were written, as in "1 created, 2 changed".
+func wasDone(done *cluster.Applied) string {
+	var parts []string
+	for _, part := range []struct {
+		list kube.ResourceList
+		what string
+	}{{done.Created, "created"}, {done.Updated, "changed"}, {done.Unchanged, "unchanged"}} {
+		if len(part.list) > 0 {
+			parts = append(parts, fmt.Sprintf("%d %s", len(part.list), part.what))
+		}
+	}
+	return strings.Join(parts, ", ")
 }
 
 // create creates objects that are not there.

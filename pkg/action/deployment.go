@@ -10,10 +10,12 @@ import (
 	"strings"
 	"time"
 
+	"helm.sh/helm/v3/pkg/chart"
 	"helm.sh/helm/v3/pkg/kube"
 	"helm.sh/helm/v3/pkg/release"
 
 	"github.com/ordered-helm/helm/internal/diagnosis"
+	"github.com/ordered-helm/helm/internal/record"
 	"github.com/ordered-helm/helm/pkg/sequencer"
 )
 
@@ -76,6 +78,15 @@ func (d *deployment) build() error {
 	return d.rollout.build(d.release().Manifest)
 }
 
+// remember has the release carry a record, if it is not nil, with what may be left
+// of revisions before until all is done.
+func (d *deployment) remember(bare *chart.Chart, rec *record.Record) error {
+	if rec != nil && d.prior != nil {
+		rec.Leftovers = d.prior.leftovers(d.rollout.all)
+	}
+	return d.ledger.keep(bare, rec)
+}
+
 // prepareToExplain prepares for failures to be explained without telling what is
 // secret.
 func (d *deployment) prepareToExplain() {
@@ -124,8 +135,7 @@ func (d *deployment) checkSize() error {
 			reserve += len(n.ID())
 		}
 	}
-	_ = reserve
-	return nil
+	return record.CheckSize(d.release(), d.cfg.Releases.Name(), reserve)
 }
 
 // sizeReserve is what a stored release may grow by until the operation is over, in
@@ -235,7 +245,7 @@ func (d *deployment) cleanUp(ctx context.Context, notify func(Event)) error {
 	if !d.ordered {
 		return deletionError(base.cluster.Delete(ctx, created, backgroundDeletion))
 	}
-	base.events.warn(fmt.Sprintf("cleaning up what was created: %s", counted(len(created), "resource")))
+	base.events.emit(Event{Type: EventRemoving, Message: "deleting what was created: " + counted(len(created), "resource")})
 	isCreated := map[*kubeInfo]bool{}
 	for _, info := range created {
 		isCreated[info] = true
@@ -258,7 +268,8 @@ func deletionError(errs []error) error {
 // each of which object finds.
 func (d *deployment) newRemoval(plans []*sequencer.Plan, object func(*sequencer.PlannedResource) *kubeInfo, choose func(*sequencer.PlannedResource) bool) *removal {
 	return &removal{
-		cluster: d.cluster, events: d.events, namespace: d.release().Namespace, propagation: backgroundDeletion, object: object,
+		cluster: d.cluster, events: d.events, namespace: d.release().Namespace, propagation: backgroundDeletion,
+		object: object, partial: true,
 		graph: sequencer.PlanRemoval(plans, func(res *sequencer.PlannedResource) (sequencer.ID, bool) {
 			info := object(res)
 			if info == nil || !choose(res) {

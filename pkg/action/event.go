@@ -31,6 +31,10 @@ const (
 	EventNodeReady EventType = "node-ready"
 	// EventNodeFailed says that a node failed or was not ready in time.
 	EventNodeFailed EventType = "node-failed"
+	// EventRemoving says that the nodes are deployed, or given up, and that some
+	// objects begin to be deleted: what the release no longer has, or what a failed
+	// operation created.
+	EventRemoving EventType = "removing"
 	// EventNodeDeleting says that the objects of a node begin to be deleted.
 	EventNodeDeleting EventType = "node-deleting"
 	// EventNodeDeleted says that a node is gone.

@@ -23,6 +23,9 @@ func (d *deployment) removeGone(ctx context.Context) error {
 		return nil
 	}
 	r := d.removalOfGone()
+	if len(r.graph.Groups) > 0 {
+		d.events.emit(Event{Type: EventRemoving, Message: "deleting what the release no longer has: " + r.extent()})
+	}
 	if err := r.run(ctx); err != nil {
 		return fmt.Errorf("delete what the release no longer has: %w", err)
 	}

@@ -193,11 +193,11 @@ func (op *installation) build(ctx context.Context) error {
 	if err := op.replace(ctx); err != nil {
 		return err
 	}
-	if err := op.deployment.ledger.keep(op.rendering.chart, op.rendering.recordOf(op.rel.Version)); err != nil {
-		return err
-	}
 	if err := op.deployment.build(); err != nil {
 		return fmt.Errorf("unable to build kubernetes objects from release manifest: %w", err)
+	}
+	if err := op.deployment.remember(op.rendering.chart, op.rendering.recordOf(op.rel.Version)); err != nil {
+		return err
 	}
 	op.deployment.prepareToExplain()
 	if upgradePlayed := op.IsUpgrade && op.dryRun(); !op.ClientOnly && !upgradePlayed {

@@ -164,7 +164,7 @@ func (l *ledger) end(complete bool) error {
 	defer l.mu.Unlock()
 	l.takeNews()
 	if complete {
-		l.rec.Progress = nil
+		l.rec.Progress, l.rec.Leftovers = nil, nil
 	}
 	return l.attach()
 }

@@ -132,12 +132,46 @@ func (p *prior) readPlans(ctx context.Context, c *cluster.Client, lenient bool) 
 		if err != nil {
 			return err
 		}
-		p.plans = append(p.plans, plan)
-		if err := p.addPlan(c, plan); err != nil {
-			return fmt.Errorf("revision %d: %w", rel.Version, err)
+		for _, plan := range []*sequencer.Plan{plan, leftoversPlan(rel)} {
+			if err := p.addPlan(c, plan); err != nil {
+				return fmt.Errorf("revision %d: %w", rel.Version, err)
+			}
 		}
 	}
 	return nil
+}
+
+// leftoversPlan is of what a revision knows to be left of others that may be
+// forgotten by now. They have no order.
+func leftoversPlan(rel *release.Release) *sequencer.Plan {
+	rec, err := record.Read(rel)
+	if err != nil || rec == nil {
+		return nil
+	}
+	var resources []sequencer.Resource
+	for _, l := range rec.Leftovers {
+		resources = append(resources, sequencer.Resource{Chart: rec.Root.Name, Object: map[string]any{
+			"apiVersion": l.APIVersion, "kind": l.Kind, "metadata": map[string]any{"name": l.Name, "namespace": l.Namespace},
+		}})
+	}
+	if len(resources) == 0 {
+		return nil
+	}
+	return sequencer.Unordered(rec.Root.Name, resources, rel.Namespace)
+}
+
+// leftovers are what the revisions have and a list has not, without what a policy
+// keeps.
+func (p *prior) leftovers(list kube.ResourceList) []record.Leftover {
+	policies := p.policies()
+	var leftovers []record.Leftover
+	for _, info := range p.without(list) {
+		if !keeps(policies[idOf(info)]) {
+			apiVersion, kind := info.Mapping.GroupVersionKind.ToAPIVersionAndKind()
+			leftovers = append(leftovers, record.Leftover{APIVersion: apiVersion, Kind: kind, Namespace: info.Namespace, Name: info.Name})
+		}
+	}
+	return leftovers
 }
 
 // revisionPlan rebuilds the graph of a revision; one that was not deployed in
@@ -163,8 +197,12 @@ func revisionPlan(rel *release.Release, lenient bool) (*sequencer.Plan, error) {
 	return sequencer.Unordered(name, resources, rel.Namespace), nil
 }
 
-// addPlan builds the objects of a plan.
+// addPlan builds the objects of a plan, if there is one.
 func (p *prior) addPlan(c *cluster.Client, plan *sequencer.Plan) error {
+	if plan == nil {
+		return nil
+	}
+	p.plans = append(p.plans, plan)
 	var known []*sequencer.PlannedResource
 	for _, n := range plan.Nodes {
 		for _, res := range n.Resources {

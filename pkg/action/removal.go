@@ -38,6 +38,9 @@ type removal struct {
 	spare func(live *unstructured.Unstructured) string
 	// done, if not nil, is told of each node of which everything is deleted.
 	done func(node string)
+	// partial is whether the release goes on, so that events of a node say which
+	// objects they are about.
+	partial bool
 
 	mu      sync.Mutex
 	deleted kube.ResourceList
@@ -66,7 +69,11 @@ func (r *removal) removeGroup(ctx context.Context, g *sequencer.RemovalGroup) er
 		r.events.emit(Event{Type: EventNodeFailed, Node: g.Node.ID(), Err: err, Message: err.Error()})
 		return err
 	}
-	r.events.emit(Event{Type: EventNodeDeleted, Node: g.Node.ID()})
+	deleted := Event{Type: EventNodeDeleted, Node: g.Node.ID()}
+	if r.partial {
+		deleted.Message = summary(g.Resources)
+	}
+	r.events.emit(deleted)
 	if r.done != nil {
 		r.done(g.Node.ID())
 	}

@@ -124,14 +124,14 @@ func (op *rollingBack) build(ctx context.Context) error {
 			hookFailure: func(_ release.HookEvent, err error) error { return err },
 		},
 	}
-	if err := op.keepRecord(); err != nil {
-		return err
-	}
 	if err := op.readPrior(ctx, p); err != nil {
 		return err
 	}
 	if err := op.deployment.build(); err != nil {
 		return fmt.Errorf("unable to build kubernetes objects from new release manifest: %w", err)
+	}
+	if err := op.keepRecord(); err != nil {
+		return err
 	}
 	op.deployment.prepareToExplain()
 	if ordered {
@@ -157,7 +157,7 @@ func (op *rollingBack) keepRecord() error {
 		return err
 	}
 	rec := &record.Record{Revision: op.rel.Version, Sequenced: true, Root: op.rec.Root, Documents: op.rec.Documents}
-	return op.deployment.ledger.keep(bare, rec)
+	return op.deployment.remember(bare, rec)
 }
 
 // readPrior reads what was there before: in order, revision by revision; without,

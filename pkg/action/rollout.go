@@ -240,15 +240,16 @@ func (r *rollout) whole() bool {
 func (r *rollout) deployNode(ctx context.Context, n *sequencer.Node) error {
 	s := r.slices[n]
 	if r.whole() {
-		return r.apply(ctx, s.list) // no order: nothing to report or to wait for
+		_, err := r.apply(ctx, s.list) // no order: nothing to report or to wait for
+		return err
 	}
 	if r.resting.hasFailed() {
 		return errElsewhere // as after any failure, nothing new starts
 	}
 	r.events.emit(Event{Type: EventNodeStarted, Node: n.ID(), Message: summary(n.Resources)})
-	err := r.applyNode(ctx, s)
+	what, err := r.applyNode(ctx, s)
 	if err == nil {
-		r.events.emit(Event{Type: EventNodeApplied, Node: n.ID()})
+		r.events.emit(Event{Type: EventNodeApplied, Node: n.ID(), Message: what})
 		if n.Awaited {
 			err = r.awaitNode(ctx, s)
 		} else {
@@ -295,17 +296,17 @@ func (r *rollout) everything() kube.ResourceList {
 
 // applyNode builds what could not be built before, and applies the node's
 // objects while their readiness is already followed.
-func (r *rollout) applyNode(ctx context.Context, s *slice) error {
+func (r *rollout) applyNode(ctx context.Context, s *slice) (what string, err error) {
 	if err := r.buildLate(ctx, s); err != nil {
-		return err
+		return "", err
 	}
 	if err := r.follow(ctx, s); err != nil {
-		return err
+		return "", err
 	}
-	if err := r.apply(ctx, s.list); err != nil {
-		return err
+	if what, err = r.apply(ctx, s.list); err != nil {
+		return "", err
 	}
-	return r.wasApplied(s)
+	return what, r.wasApplied(s)
 }
 
 // buildLate builds the objects whose kind a node before has defined by now.

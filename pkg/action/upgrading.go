@@ -138,14 +138,14 @@ func (op *upgrading) build(ctx context.Context) (*release.Release, error) {
 			conflict:    "Unable to continue with update",
 		},
 	}
-	if err := op.deployment.ledger.keep(op.rendering.chart, op.rendering.recordOf(op.rel.Version)); err != nil {
-		return nil, err
-	}
 	if err := op.deployment.build(); err != nil {
 		return nil, err
 	}
 	if err := op.readPrior(ctx, p); err != nil {
 		return op.rel, err
+	}
+	if err := op.deployment.remember(op.rendering.chart, op.rendering.recordOf(op.rel.Version)); err != nil {
+		return nil, err
 	}
 	op.deployment.prepareToExplain()
 	if err := op.deployment.findExisting(ctx); err != nil {
