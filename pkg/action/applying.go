@@ -23,7 +23,7 @@ func (r *rollout) apply(ctx context.Context, list kube.ResourceList) (what strin
 	if r.prior == nil && len(originals) == 0 {
 		return "", r.create(ctx, list)
 	}
-	if r.prior != nil && !r.isHelmsOwn() && r.whole() { // such a client deletes, too, what is gone
+	if r.prior != nil && !r.cluster.Direct() && r.whole() { // such a client deletes, too, what is gone
 		originals = append(originals, r.prior.without(list)...)
 		return "", r.cluster.Update(ctx, originals, list, cluster.UpdateOptions{Force: r.force, ThreeWay: r.mergeCustom})
 	}

@@ -65,7 +65,7 @@ func ofAnother(live *unstructured.Unstructured, name, namespace string) string {
 // removeGoneAtOnce deletes, as Helm does, what the new revision does not have.
 // Only the policy that the object itself bears keeps it.
 func (d *deployment) removeGoneAtOnce(ctx context.Context) error {
-	if d.prior == nil || !d.isHelmsOwn() {
+	if d.prior == nil || !d.cluster.Direct() {
 		return nil // other clients have deleted it with the update
 	}
 	gone := d.prior.without(d.rollout.all)

@@ -9,7 +9,6 @@ import (
 	"fmt"
 	"sync"
 
-	"helm.sh/helm/v3/pkg/kube"
 	"k8s.io/apimachinery/pkg/runtime/schema"
 
 	"github.com/ordered-helm/helm/internal/cluster"
@@ -55,13 +54,6 @@ func clusterGetter(cfg *Configuration) cluster.Getter {
 		return nil
 	}
 	return cfg.RESTClientGetter
-}
-
-// isHelmsOwn reports whether objects are changed by way of Helm's own client, and
-// not by one of the caller's, which has to see every change as Helm makes it.
-func (op *operation) isHelmsOwn() bool {
-	_, own := op.cfg.KubeClient.(*kube.Client)
-	return own && op.cluster.Real()
 }
 
 // explainer returns an explainer for a release, of which masker hides what must

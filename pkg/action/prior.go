@@ -215,7 +215,7 @@ func (p *prior) addPlan(c *cluster.Client, plan *sequencer.Plan) error {
 			}
 		}
 	}
-	list, err := buildObjects(c, known, false)
+	list, err := p.objectsOf(c, known)
 	if err != nil {
 		return removedKinds(err)
 	}
@@ -227,6 +227,21 @@ func (p *prior) addPlan(c *cluster.Client, plan *sequencer.Plan) error {
 		}
 	}
 	return nil
+}
+
+// objectsOf finds the objects of resources, in their order.
+func (p *prior) objectsOf(c *cluster.Client, resources []*sequencer.PlannedResource) (kube.ResourceList, error) {
+	if !c.Direct() {
+		return buildObjects(c, resources, false)
+	}
+	list := make(kube.ResourceList, len(resources))
+	for i, res := range resources {
+		var err error
+		if list[i], err = c.Object(res.Object(), p.base.Namespace); err != nil {
+			return nil, err
+		}
+	}
+	return list, nil
 }
 
 // isUndefined reports whether the cluster does not have the kind of a resource

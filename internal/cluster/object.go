@@ -1,0 +1,44 @@
+// Copyright The Ordered Helm Authors
+// SPDX-License-Identifier: Apache-2.0
+
+package cluster
+
+import (
+	"fmt"
+
+	"helm.sh/helm/v3/pkg/kube"
+	"k8s.io/apimachinery/pkg/api/meta"
+	"k8s.io/apimachinery/pkg/apis/meta/v1/unstructured"
+	"k8s.io/apimachinery/pkg/runtime"
+	"k8s.io/cli-runtime/pkg/resource"
+)
+
+// Direct reports whether objects are written by this package, and not by a client
+// of another make.
+func (c *Client) Direct() bool {
+	_, helms := c.kube.(*kube.Client)
+	return helms && c.Real()
+}
+
+// Object finds by which resource an object is served, as Build does for a
+// manifest, but without a client of its own: it serves to be compared with and to
+// be deleted. The object is not changed; one without a namespace goes to the one
+// given, if its kind has any.
+func (c *Client) Object(object map[string]any, namespace string) (*resource.Info, error) {
+	u := &unstructured.Unstructured{Object: runtime.DeepCopyJSON(object)}
+	mapping, err := c.Mapping(u.GetAPIVersion(), u.GetKind())
+	if err != nil {
+		return nil, err
+	}
+	if mapping == nil {
+		return nil, fmt.Errorf("unable to recognize \"\": no matches for kind %q in version %q", u.GetKind(), u.GetAPIVersion())
+	}
+	info := &resource.Info{Mapping: mapping, Name: u.GetName(), Object: u}
+	if mapping.Scope.Name() == meta.RESTScopeNameNamespace {
+		if u.GetNamespace() == "" {
+			u.SetNamespace(namespace)
+		}
+		info.Namespace = u.GetNamespace()
+	}
+	return info, nil
+}
