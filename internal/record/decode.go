@@ -65,6 +65,11 @@ func (r *Record) check() error {
 	case p.Nodes < len(p.Done):
 		return fmt.Errorf("its progress says that %d nodes of %d are done", len(p.Done), p.Nodes)
 	}
+	for _, l := range r.Leftovers {
+		if l.APIVersion == "" || l.Kind == "" || l.Name == "" {
+			return fmt.Errorf("it names something to delete by the apiVersion %.100q, the kind %.100q and the name %.100q", l.APIVersion, l.Kind, l.Name)
+		}
+	}
 	if err := checkTree(r.Root); err != nil || !r.Sequenced {
 		return err
 	}

@@ -36,6 +36,10 @@ func TestReadWhatCannotBeUsed(t *testing.T) {
 		{"a revision that cannot be", `{"version":1,"revision":-1,"charts":{"name":"shop"}}`, "it names the revision -1"},
 		{"progress of no revision", `{"version":1,"revision":1,"progress":{"nodes":1},"charts":{"name":"shop"}}`, "its progress names the revision 0"},
 		{"more progress than there can be", `{"version":1,"progress":{"revision":1,"nodes":1,"done":["a","b"]},"charts":{"name":"shop"}}`, "its progress says that 2 nodes of 1 are done"},
+		{
+			"something to delete without a name", `{"version":1,"leftovers":[{"apiVersion":"v1","kind":"Secret","name":"a"},{"apiVersion":"v1","kind":"Secret","namespace":"b"}],"charts":{"name":"shop"}}`,
+			`it names something to delete by the apiVersion "v1", the kind "Secret" and the name ""`,
+		},
 		{"charts that are nested too deep", `{"version":1,"charts":` + nested(101) + `}`, "its charts are nested more than 100 deep"},
 		{"charts without end", `{"version":1,"charts":` + nested(20000) + `}`, "exceeded max depth"},
 		{"too many charts", `{"version":1,"charts":{"name":"a","subcharts":[` + strings.Repeat(`{"name":"b"},`, 9999) + `{"name":"b"}]}}`, "it has more than 10000 charts"},
@@ -81,6 +85,7 @@ func TestReadWhatIsJustRight(t *testing.T) {
 		"known names":   `{"version":1,"sequenced":true,"charts":{"name":"shop","sequenced":true,"dependsOnSubcharts":["n","a","t","s"],"dependencies":[{"name":"n","alias":"a","tags":["t"],"disabled":true}],"subcharts":[{"name":"s"}]}}`,
 		"not sequenced": `{"version":1,"sequenced":true,"charts":{"name":"shop","dependsOnSubcharts":["x"]}}`,
 		"not in order":  `{"version":1,"charts":{"name":"shop","sequenced":true,"dependsOnSubcharts":["x"]}}`,
+		"leftovers":     `{"version":1,"leftovers":[{"apiVersion":"v1","kind":"Namespace","name":"a"}],"charts":{"name":"shop"}}`,
 		"more besides":  `{"version":1,"charts":{"name":"shop","later":{}},"later":[]}`,
 	} {
 		r, err := decode([]byte(data))

@@ -21,7 +21,7 @@ import (
 func sample() *Record {
 	return &Record{
 		Sequenced: true, Revision: 3,
-		Progress: &Progress{Revision: 3, Done: []string{"shop/db"}, Nodes: 2},
+		Progress: &Progress{Revision: 3, Done: []string{"shop/db"}, Nodes: 2, Removing: true},
 		Root: &sequencer.Chart{
 			Name: "shop", Sequenced: true, Declares: true, DependsOnSubcharts: []string{"db"},
 			Dependencies: []sequencer.Dependency{
@@ -215,7 +215,7 @@ func TestRecordIsOnlyWhatTheOrderNeeds(t *testing.T) {
 		t.Fatal(err)
 	}
 	want := map[string]any{
-		"version": 1.0, "sequenced": true, "revision": 3.0, "progress": map[string]any{"revision": 3.0, "done": []any{"shop/db"}, "nodes": 2.0},
+		"version": 1.0, "sequenced": true, "revision": 3.0, "progress": map[string]any{"revision": 3.0, "done": []any{"shop/db"}, "nodes": 2.0, "removing": true},
 		"documents": []any{"shop", "shop/db"},
 		"charts": map[string]any{
 			"name": "shop", "sequenced": true, "declares": true, "dependsOnSubcharts": []any{"db"},

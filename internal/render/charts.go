@@ -30,7 +30,24 @@ func Charts(d *loader.Declaration, processed *chart.Chart) *sequencer.Chart {
 	for _, e := range d.Dependencies {
 		c.Dependencies = append(c.Dependencies, dependency(d, e, present))
 	}
+	dropOrderOfOne(d, c.Dependencies)
 	return c
+}
+
+// dropOrderOfOne drops what entries that have become one chart say about each
+// other.
+func dropOrderOfOne(d *loader.Declaration, dependencies []sequencer.Dependency) {
+	for i, s := range dependencies {
+		if s.Disabled || s.Alias == d.Dependencies[i].Alias {
+			continue // it is a chart of its own
+		}
+		s.DependsOn = slices.DeleteFunc(slices.Clone(s.DependsOn), func(name string) bool {
+			return slices.ContainsFunc(d.Dependencies, func(other loader.Dependency) bool {
+				return other.Name == s.Name && other.Title() == name
+			})
+		})
+		dependencies[i] = s
+	}
 }
 
 // dependency matches one entry of the dependencies to the subcharts that are

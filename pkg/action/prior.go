@@ -145,7 +145,7 @@ func (p *prior) readPlans(ctx context.Context, c *cluster.Client, lenient bool) 
 // forgotten by now. They have no order.
 func leftoversPlan(rel *release.Release) *sequencer.Plan {
 	rec, err := record.Read(rel)
-	if err != nil || rec == nil {
+	if err != nil || rec == nil || rec.Revision != rel.Version {
 		return nil
 	}
 	var resources []sequencer.Resource
