@@ -53,7 +53,7 @@ func (c *Client) Apply(ctx context.Context, list kube.ResourceList, o ApplyOptio
 		return &Applied{}, err
 	}
 	originals := index(o.Originals)
-	if _, helms := c.kube.(*kube.Client); !helms || !c.Real() {
+	if !c.Direct() {
 		return c.applyPlayed(list, originals, o)
 	}
 	changes, err := c.compare(ctx, list, originals, o)
@@ -132,7 +132,8 @@ func (c *Client) compare(ctx context.Context, list kube.ResourceList, originals 
 	return changes, nil
 }
 
-// index finds objects as kube.ResourceList.Get does, but at once.
+// index finds objects as kube.ResourceList.Get does, but at once. Of several
+// declarations of one object it takes the first.
 func index(list kube.ResourceList) map[objectKey]*resource.Info {
 	byKey := make(map[objectKey]*resource.Info, len(list))
 	for _, info := range list {
@@ -210,11 +211,12 @@ func summarize(ctx context.Context, changes []*change) (*Applied, error) {
 }
 
 // applyPlayed leaves it to a client of another make to apply the objects. It
-// would delete what is in the originals alone.
+// would delete what is in the originals alone, such as an object of the whole
+// cluster for which only one of the manifests names a namespace.
 func (c *Client) applyPlayed(list kube.ResourceList, originals map[objectKey]*resource.Info, o ApplyOptions) (*Applied, error) {
 	var bases kube.ResourceList
 	for _, info := range list {
-		if original := originals[keyOf(info)]; original != nil {
+		if original := originals[keyOf(info)]; original != nil && original.Namespace == info.Namespace {
 			bases.Append(original)
 		}
 	}

@@ -5,45 +5,88 @@ package cluster
 
 import (
 	"context"
+	"errors"
 	"io"
 	"net/http"
 
 	"helm.sh/helm/v3/pkg/kube"
+	"k8s.io/apimachinery/pkg/api/meta"
 	"k8s.io/cli-runtime/pkg/genericclioptions"
+	"k8s.io/client-go/discovery"
 	"k8s.io/client-go/rest"
+	"k8s.io/client-go/restmapper"
 )
 
 // Bind returns Helm's client with every request bound to the context: Helm's
 // own methods take none, so a server that does not answer would hold them up for
-// ever. Clients of another make are returned as they are.
-func Bind(ctx context.Context, kc kube.Interface, getter Getter) kube.Interface {
+// ever. With it comes the getter to use beside it, which asks for what the
+// cluster serves once, and shares that with the client. Clients of another make
+// are returned as they are.
+func Bind(ctx context.Context, kc kube.Interface, getter Getter) (kube.Interface, Getter) {
 	helm, ok := kc.(*kube.Client)
 	if !ok {
-		return kc
+		return kc, getter
 	}
 	full, ok := getter.(genericclioptions.RESTClientGetter)
 	if !ok {
-		return kc
+		return kc, getter
 	}
-	bound := kube.New(&boundGetter{RESTClientGetter: full, bind: func(rt http.RoundTripper) http.RoundTripper {
+	shared := &sharedGetter{RESTClientGetter: full}
+	bound := kube.New(&boundGetter{sharedGetter: shared, bind: func(rt http.RoundTripper) http.RoundTripper {
 		return &boundTransport{RoundTripper: rt, operation: ctx}
 	}})
 	bound.Log, bound.Namespace = helm.Log, helm.Namespace
-	return bound
+	return bound, shared
+}
+
+// sharedGetter keeps what it was asked for: Helm asks once for every object that
+// it builds, and a getter of the command line reads and merges files each time.
+type sharedGetter struct {
+	genericclioptions.RESTClientGetter
+	config    once[*rest.Config]
+	discovery once[discovery.CachedDiscoveryInterface]
+	mapper    once[meta.RESTMapper]
+}
+
+func (g *sharedGetter) ToRESTConfig() (*rest.Config, error) {
+	config, err := g.config.get(g.RESTClientGetter.ToRESTConfig)
+	if err != nil {
+		return nil, err
+	}
+	return rest.CopyConfig(config), nil
+}
+
+func (g *sharedGetter) ToDiscoveryClient() (discovery.CachedDiscoveryInterface, error) {
+	return g.discovery.get(g.RESTClientGetter.ToDiscoveryClient)
+}
+
+// ToRESTMapper returns a mapper over the discovery client that is kept, so that
+// forgetting what the one knows has the other ask again.
+func (g *sharedGetter) ToRESTMapper() (meta.RESTMapper, error) {
+	return g.mapper.get(func() (meta.RESTMapper, error) {
+		client, err := g.ToDiscoveryClient()
+		if err != nil {
+			return nil, err
+		}
+		if client == nil {
+			return nil, errors.New("the cluster cannot be asked for what it serves")
+		}
+		mapper := restmapper.NewDeferredDiscoveryRESTMapper(client)
+		return restmapper.NewShortcutExpander(mapper, client, nil), nil
+	})
 }
 
 // boundGetter binds the clients that are made of it.
 type boundGetter struct {
-	genericclioptions.RESTClientGetter
+	*sharedGetter
 	bind func(http.RoundTripper) http.RoundTripper
 }
 
 func (g *boundGetter) ToRESTConfig() (*rest.Config, error) {
-	config, err := g.RESTClientGetter.ToRESTConfig()
+	config, err := g.sharedGetter.ToRESTConfig()
 	if err != nil {
 		return nil, err
 	}
-	config = rest.CopyConfig(config)
 	config.Wrap(g.bind)
 	return config, nil
 }

@@ -10,6 +10,9 @@ import (
 	"net/http"
 	"net/http/httptest"
 	"testing"
+
+	"k8s.io/cli-runtime/pkg/genericclioptions"
+	"k8s.io/client-go/rest"
 )
 
 // TestBoundTransport ends requests, and answers that go on, with the operation.
@@ -76,4 +79,33 @@ func TestBoundTransportLetsThrough(t *testing.T) {
 	if text, err := io.ReadAll(answer.Body); err != nil || string(text) != "well" {
 		t.Errorf("got %q, %v", text, err)
 	}
+}
+
+// TestBoundConfigIsLoadedOnce gives every caller a copy of its own.
+func TestBoundConfigIsLoadedOnce(t *testing.T) {
+	loaded := 0
+	getter := &boundGetter{
+		sharedGetter: &sharedGetter{RESTClientGetter: countingGetter{loaded: &loaded}},
+		bind:         func(rt http.RoundTripper) http.RoundTripper { return rt },
+	}
+	for range 3 {
+		config, err := getter.ToRESTConfig()
+		if err != nil || config.Host != "http://api" || config.WrapTransport == nil {
+			t.Fatalf("got %v, %v", config, err)
+		}
+		config.Host = "elsewhere"
+	}
+	if loaded != 1 {
+		t.Errorf("loaded %d times", loaded)
+	}
+}
+
+type countingGetter struct {
+	genericclioptions.RESTClientGetter
+	loaded *int
+}
+
+func (g countingGetter) ToRESTConfig() (*rest.Config, error) {
+	*g.loaded++
+	return &rest.Config{Host: "http://api"}, nil
 }

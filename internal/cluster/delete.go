@@ -26,7 +26,7 @@ func (c *Client) Delete(ctx context.Context, list kube.ResourceList, policy meta
 	if err := ctx.Err(); err != nil {
 		return []error{err}
 	}
-	if _, helms := c.kube.(*kube.Client); !helms || !c.Real() {
+	if !c.Direct() {
 		return c.deletePlayed(list, policy)
 	}
 	client, err := c.Dynamic()
@@ -66,8 +66,7 @@ func (c *Client) deleteOne(ctx context.Context, client dynamic.Interface, info *
 	kind := info.Mapping.GroupVersionKind.Kind
 	c.log("Starting delete for %q %s", info.Name, kind)
 	err := retry.RetryOnConflict(retry.DefaultRetry, func() error {
-		return client.Resource(info.Mapping.Resource).Namespace(info.Namespace).
-			Delete(ctx, info.Name, metav1.DeleteOptions{PropagationPolicy: &policy})
+		return objectsOf(client, info).Delete(ctx, info.Name, metav1.DeleteOptions{PropagationPolicy: &policy})
 	})
 	if apierrors.IsNotFound(err) {
 		c.log("Ignoring delete failure for %q %s: %v", info.Name, kind, err)

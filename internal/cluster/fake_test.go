@@ -361,6 +361,7 @@ func object(tb testing.TB, manifest string) *resource.Info {
 	switch {
 	case gvk.Kind == "Namespace" || gvk.Kind == "CustomResourceDefinition":
 		info.Mapping.Scope = meta.RESTScopeRoot
+		info.Namespace = u.GetNamespace() // as Helm's client has it
 	case u.GetNamespace() != "":
 		info.Namespace = u.GetNamespace()
 	default:

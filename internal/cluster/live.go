@@ -98,11 +98,7 @@ type collection struct {
 }
 
 func collectionOf(info *resource.Info) collection {
-	c := collection{resource: info.Mapping.Resource}
-	if info.Namespaced() {
-		c.namespace = info.Namespace
-	}
-	return c
+	return collection{resource: info.Mapping.Resource, namespace: namespaceOf(info)}
 }
 
 // listGroups lists what is worth it, and returns the places of the objects that
@@ -258,6 +254,15 @@ type objectKey struct {
 func keyOf(info *resource.Info) objectKey {
 	return objectKey{
 		GroupKind:      info.Mapping.GroupVersionKind.GroupKind(),
-		NamespacedName: types.NamespacedName{Namespace: info.Namespace, Name: info.Name},
+		NamespacedName: types.NamespacedName{Namespace: namespaceOf(info), Name: info.Name},
 	}
+}
+
+// namespaceOf is empty for an object of the whole cluster, even if its manifest
+// names a namespace, as many do.
+func namespaceOf(info *resource.Info) string {
+	if info.Namespaced() {
+		return info.Namespace
+	}
+	return ""
 }

@@ -103,6 +103,14 @@ metadata: {name: web}
 spec: {selector: {app: web, tier: front}, ports: [{name: http, port: 80, targetPort: 8080}, {name: new, port: 82}]}
 `
 
+// role is of the whole cluster, whatever namespace it names.
+const role = `
+apiVersion: rbac.authorization.k8s.io/v1
+kind: ClusterRole
+metadata: {name: NS, namespace: NS, labels: {a: b}}
+rules: [{apiGroups: [""], resources: [pods], verbs: [get]}]
+`
+
 const definition = `
 apiVersion: apiextensions.k8s.io/v1
 kind: CustomResourceDefinition
@@ -172,6 +180,9 @@ func parityCases() []parityCase {
 		{name: "service changed", before: service, after: serviceAfter, foreign: foreignMarks},
 		{name: "service replaced", before: service, after: serviceAfter, foreign: foreignMarks, force: true},
 		{name: "invalid object", after: strings.Replace(service, "port: 80", "port: 800000", 1)},
+		{name: "cluster role with a namespace unchanged", before: role, after: role, foreign: foreignMarks},
+		{name: "cluster role with a namespace changed", before: role, after: strings.Replace(role, "get", "list", 1), foreign: foreignMarks},
+		{name: "cluster role with a namespace replaced", before: role, after: strings.Replace(role, "get", "list", 1), foreign: foreignMarks, force: true},
 		{name: "definition changed", before: definition, after: definitionAfter, foreign: foreignMarks},
 		{name: "definition replaced", before: definition, after: definitionAfter, foreign: foreignMarks, force: true},
 		{name: "custom resource created", after: widget},

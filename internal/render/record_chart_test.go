@@ -46,8 +46,9 @@ func richFiles(r *rand.Rand) tree {
 	version := []string{"apiVersion: v3\n", "apiVersion: v2\nannotations: {helm.sh/sequencing: enabled}\n", "apiVersion: v2\n"}[r.IntN(3)]
 	inner := []string{
 		"- {name: inner, version: 1.0.0}", "- {name: inner, version: 1.0.0, alias: once, tags: [inner-alias]}",
-		"- {name: inner, version: 1.0.0, alias: once}\n- {name: inner, version: 1.0.0, alias: again}", "- {name: inner, version: 1.0.0, alias: once}\n- {name: inner, version: 1.0.0, alias: again, depends-on: once}",
-	}[r.IntN(3)] + "\n"
+		"- {name: inner, version: 1.0.0, alias: once}\n- {name: inner, version: 1.0.0, alias: again}",
+		"- {name: inner, version: 1.0.0, alias: once}\n- {name: inner, version: 1.0.0, alias: again, depends-on: once}",
+	}[r.IntN(4)] + "\n"
 	files := tree{
 		"Chart.yaml": version + "name: rich\nversion: 1.0.0\ndependencies:\n" + inner +
 			[]string{"", "- {name: last, version: 1.0.0, depends-on: inner}\n"}[r.IntN(2)],

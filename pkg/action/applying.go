@@ -97,11 +97,12 @@ func (r *rollout) originals(list kube.ResourceList) kube.ResourceList {
 	return originals
 }
 
-// isAbsent reports whether an object was not there when that was looked at.
+// isAbsent reports whether an object was not there when that was looked at; where
+// nobody looked, that is known of none.
 func (r *rollout) isAbsent(info *kubeInfo) bool {
 	r.mu.Lock()
 	defer r.mu.Unlock()
-	return !r.present[info] && (r.prior == nil || r.prior.byID[idOf(info)] == nil)
+	return r.present != nil && !r.present[info] && (r.prior == nil || r.prior.byID[idOf(info)] == nil)
 }
 
 // attempt notes what is about to be written.

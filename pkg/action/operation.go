@@ -45,7 +45,8 @@ func openCluster(ctx context.Context, cfg *Configuration) *cluster.Client {
 	if getter == nil {
 		return cluster.New(cfg.KubeClient, nil, cfg.Log)
 	}
-	return cluster.New(cluster.Bind(ctx, cfg.KubeClient, getter), getter, cfg.Log)
+	client, shared := cluster.Bind(ctx, cfg.KubeClient, getter)
+	return cluster.New(client, shared, cfg.Log)
 }
 
 // clusterGetter avoids a getter that is not nil but holds nothing.

@@ -62,6 +62,11 @@ type owner struct {
 // existing lists which of the objects are in the cluster already. One that
 // does not belong to the release is an error, unless any may be adopted.
 func existing(ctx context.Context, c *cluster.Client, list kube.ResourceList, o owner) (kube.ResourceList, error) {
+	for _, info := range list {
+		if info.Name == "" { // which a list of what is there would not tell
+			return nil, fmt.Errorf("could not get information about the resource %s: resource name may not be empty", describe(info))
+		}
+	}
 	live, err := c.Live(ctx, list)
 	if err != nil {
 		return nil, err

@@ -113,6 +113,9 @@ func (op *uninstallation) run(ctx context.Context) (*release.UninstallReleaseRes
 	if op.DisableHooks {
 		op.operation.cfg.Log("delete hooks disabled for %s", op.rel.Name)
 	} else if err := hooks.run(ctx, release.HookPreDelete); err != nil {
+		if !op.ordered() && ctx.Err() != nil {
+			err = context.Cause(ctx) // whatever that cut off
+		}
 		return op.response, op.abandon(ctx, err)
 	}
 	op.ledger.try(nil)
