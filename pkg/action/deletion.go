@@ -44,6 +44,9 @@ func uninstallOrder(resources []*sequencer.PlannedResource) []*sequencer.Planned
 	return sorted
 }
 
+// asLongAsItTakes has awaitDeleted wait until the operation ends.
+const asLongAsItTakes = time.Duration(-1)
+
 // awaitDeleted waits, no longer than timeout, until all objects are gone. The
 // error names what is not, and why.
 func awaitDeleted(ctx context.Context, c *cluster.Client, list kube.ResourceList, timeout time.Duration) error {
@@ -57,8 +60,11 @@ func awaitDeleted(ctx context.Context, c *cluster.Client, list kube.ResourceList
 	if err != nil || len(live) == 0 {
 		return err
 	}
-	ctx, cancel := context.WithTimeout(ctx, timeout)
-	defer cancel()
+	if timeout != asLongAsItTakes {
+		var cancel context.CancelFunc
+		ctx, cancel = context.WithTimeout(ctx, timeout)
+		defer cancel()
+	}
 	tracker, err := newTracker(ctx, c, func(readiness.Notice) {})
 	if err != nil {
 		return err

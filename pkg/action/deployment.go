@@ -102,10 +102,10 @@ func (d *deployment) newRollout(plan *sequencer.Plan) *rollout {
 	}
 }
 
-// findExisting looks which objects that no revision before has are in the cluster
-// all the same.
-func (d *deployment) findExisting(ctx context.Context) error {
-	if err := d.rollout.findExisting(ctx, d.rollout.unknown(d.rollout.all)); err != nil {
+// findExisting looks which of the objects are in the cluster, and refuses those of
+// others.
+func (d *deployment) findExisting(ctx context.Context, list kube.ResourceList) error {
+	if err := d.rollout.findExisting(ctx, list); err != nil {
 		return fmt.Errorf("%s: %w", d.conflict, err)
 	}
 	return nil

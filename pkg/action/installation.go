@@ -201,7 +201,7 @@ func (op *installation) build(ctx context.Context) error {
 	}
 	op.deployment.prepareToExplain()
 	if upgradePlayed := op.IsUpgrade && op.dryRun(); !op.ClientOnly && !upgradePlayed {
-		if err := op.deployment.findExisting(ctx); err != nil {
+		if err := op.deployment.findExisting(ctx, op.deployment.rollout.all); err != nil {
 			return err
 		}
 	}
@@ -226,7 +226,7 @@ func (op *installation) replace(ctx context.Context) error {
 		return nil
 	}
 	op.rel.Version = last.Version + 1
-	if !op.ordered() {
+	if !op.ordered() || last.Info.Status != release.StatusFailed {
 		return nil
 	}
 	p := newPrior(history, last)

@@ -135,7 +135,7 @@ func (op *rollingBack) build(ctx context.Context) error {
 	}
 	op.deployment.prepareToExplain()
 	if ordered {
-		if err := op.deployment.findExisting(ctx); err != nil {
+		if err := op.deployment.findExisting(ctx, op.deployment.rollout.unknown(op.deployment.rollout.all)); err != nil {
 			return err
 		}
 	}

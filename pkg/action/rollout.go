@@ -216,7 +216,7 @@ func (r *rollout) findExisting(ctx context.Context, list kube.ResourceList) erro
 	if r.present == nil {
 		r.present = map[*kubeInfo]bool{}
 	}
-	for _, info := range present {
+	for _, info := range r.unknown(present) {
 		r.present[info] = true
 	}
 	return nil

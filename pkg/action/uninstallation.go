@@ -124,7 +124,11 @@ func (op *uninstallation) run(ctx context.Context) (*release.UninstallReleaseRes
 	}
 	var errs []error
 	if op.Wait || op.WaitStrategy == WaitStrategyOrdered {
-		if err := awaitDeleted(ctx, op.cluster, op.deleted, op.Timeout); err != nil {
+		timeout := op.Timeout
+		if op.ordered() {
+			timeout = asLongAsItTakes // the operation has its own
+		}
+		if err := awaitDeleted(ctx, op.cluster, op.deleted, timeout); err != nil {
 			errs = append(errs, err)
 		}
 	}

@@ -148,7 +148,7 @@ func (op *upgrading) build(ctx context.Context) (*release.Release, error) {
 		return nil, err
 	}
 	op.deployment.prepareToExplain()
-	if err := op.deployment.findExisting(ctx); err != nil {
+	if err := op.deployment.findExisting(ctx, op.deployment.rollout.unknown(op.deployment.rollout.all)); err != nil {
 		return nil, err
 	}
 	if op.dryRun() {

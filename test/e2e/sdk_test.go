@@ -24,6 +24,15 @@ import (
 // sdkInstall is an Install as a program embeds it.
 func sdkInstall(tb testing.TB, h *helm) *action.Install {
 	tb.Helper()
+	install := action.NewInstall(sdkConfiguration(tb, h))
+	install.ReleaseName, install.Namespace = "rel", h.namespace
+	install.WaitStrategy, install.Timeout = action.WaitStrategyOrdered, time.Minute
+	return install
+}
+
+// sdkConfiguration is what a program makes for all actions.
+func sdkConfiguration(tb testing.TB, h *helm) *action.Configuration {
+	tb.Helper()
 	flags := genericclioptions.NewConfigFlags(true)
 	kubeconfig := h.cluster.Kubeconfig()
 	flags.KubeConfig, flags.Namespace = &kubeconfig, &h.namespace
@@ -31,10 +40,7 @@ func sdkInstall(tb testing.TB, h *helm) *action.Install {
 	if err := cfg.Init(flags, h.namespace, "secret", func(string, ...any) {}); err != nil {
 		tb.Fatal(err)
 	}
-	install := action.NewInstall(cfg)
-	install.ReleaseName, install.Namespace = "rel", h.namespace
-	install.WaitStrategy, install.Timeout = action.WaitStrategyOrdered, time.Minute
-	return install
+	return cfg
 }
 
 // TestFailureOfTheSDK reads the failure of an operation as a program does,
