@@ -38,6 +38,7 @@ func TestMergeOriginals(t *testing.T) {
 			"lists that are replaced", strings.Replace(deployment("a", ""), "env: []", "args: [a, b]", 1), strings.Replace(deployment("a", ""), "env: []", "args: [c]", 1),
 			strings.Replace(deployment("a", ""), "env: []", "args: [c]", 1),
 		},
+		{"a null in place of a list", strings.Replace(deployment("a", ""), "env: []", "args: [a]", 1), strings.Replace(deployment("a", ""), "env: []", "args: null", 1), strings.Replace(deployment("a", ""), "env: []", "args: [a]", 1)},
 		{"nulls", settings("a", "x: i, w: null"), "{apiVersion: v1, kind: ConfigMap, metadata: {name: a, labels: null}, data: null, x: null}", settings("a", "x: i, w: null}, x: null, more: {")},
 		{"a null in place of a value", settings("a", "x: i"), settings("a", "x: null"), settings("a", "x: i")},
 		{"a slip in place of a map", settings("a", "x: i"), "{apiVersion: v1, kind: ConfigMap, metadata: {name: a}, data: text}", settings("a", "x: i")},

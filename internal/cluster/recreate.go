@@ -93,15 +93,12 @@ func selectedPods(ctx context.Context, client metadata.Interface, list kube.Reso
 	return pods, errors.Join(failures...)
 }
 
-// podSelector returns the selector of an object's pods; empty if it has none. A
-// selector that is missing or empty must not reach the server, where it would
-// mean all pods of the namespace.
+// podSelector returns the selector of an object's pods; empty if it has none, or
+// one that is empty: that must not reach the server, where it would mean all
+// pods of the namespace.
 func podSelector(info *resource.Info) string {
 	selector, err := kube.SelectorsForObject(kube.AsVersioned(info))
-	if err != nil || selector == nil || selector.Empty() {
-		return ""
-	}
-	if _, selectable := selector.Requirements(); !selectable {
+	if err != nil {
 		return ""
 	}
 	return selector.String()

@@ -82,6 +82,9 @@ func TestRecreatePods(t *testing.T) {
 						t.Errorf("%s is still there", ref.Name)
 					}
 				}
+				if n := api.count("delete"); c.fault == nil && n != len(deleted) {
+					t.Errorf("%d deletions of %d pods", n, len(deleted))
+				}
 				if left := 4 - len(deleted); len(api.objects) != left {
 					t.Errorf("%d pods are left, want %d", len(api.objects), left)
 				}
@@ -124,8 +127,8 @@ func TestRecreatePodsCancelled(t *testing.T) {
 			return nil
 		}
 		deleted, err := api.client().RecreatePods(ctx, objects(t, workload("Deployment", "selector: {matchLabels: {app: a}}")))
-		if !errors.Is(err, context.Canceled) || len(deleted) != 0 {
-			t.Errorf("deleted %v, %v", deleted, err)
+		if !errors.Is(err, context.Canceled) || strings.Contains(err.Error(), "delete pod") || len(deleted) != 0 {
+			t.Errorf("deleted %v, %v, which is no pod's fault", deleted, err)
 		}
 	})
 }

@@ -16,7 +16,8 @@ import (
 	kubefake "helm.sh/helm/v3/pkg/kube/fake"
 	"helm.sh/helm/v3/pkg/release"
 	"helm.sh/helm/v3/pkg/storage"
-	"helm.sh/helm/v3/pkg/storage/driver")
+	"helm.sh/helm/v3/pkg/storage/driver"
+)
 
 // Install installs a chart. It has every field of Helm's Install and means the
 // same by it (docs/reference.md, "Install").

@@ -119,7 +119,7 @@ func (l *ledger) takeNews() bool {
 	if l.rec == nil || l.rec.Progress == nil || len(news) == 0 {
 		return false
 	}
-	done := append(l.rec.Progress.Done, news...)
+	done := slices.Concat(l.rec.Progress.Done, news)
 	slices.Sort(done)
 	l.rec.Progress.Done = slices.Compact(done)
 	return true

@@ -11,8 +11,8 @@ import (
 	"time"
 
 	"helm.sh/helm/v3/pkg/kube"
-	"k8s.io/apimachinery/pkg/apis/meta/v1/unstructured"
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
+	"k8s.io/apimachinery/pkg/apis/meta/v1/unstructured"
 	"k8s.io/apimachinery/pkg/types"
 
 	"github.com/ordered-helm/helm/internal/cluster"

@@ -32,7 +32,7 @@ type renderOptions struct {
 	dryRun, looksUp bool
 
 	enableDNS, subNotes, includeCRDs, hideSecret, skipSchemaValidation bool
-	postRenderer                                                      postrender.PostRenderer
+	postRenderer                                                       postrender.PostRenderer
 }
 
 // rendering turns a chart and values into manifests and a plan.
