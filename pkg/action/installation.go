@@ -249,7 +249,7 @@ func (op *installation) begin(ctx context.Context) (*release.Release, error) {
 			return nil, err
 		}
 	}
-	return op.rel, op.Install.cfg.Releases.Create(op.rel)
+	return op.rel, createRevision(op.Install.cfg, op.rel)
 }
 
 func (op *installation) createNamespace(ctx context.Context) error {

@@ -5,12 +5,14 @@ package action
 
 import (
 	"errors"
+	"fmt"
 	"slices"
 	"sync"
 	"time"
 
 	"helm.sh/helm/v3/pkg/chart"
 	"helm.sh/helm/v3/pkg/release"
+	"helm.sh/helm/v3/pkg/storage/driver"
 
 	"github.com/ordered-helm/helm/internal/record"
 )
@@ -42,6 +44,20 @@ type ledger struct {
 
 func newLedger(cfg *Configuration, rel *release.Release) *ledger {
 	return &ledger{cfg: cfg, rel: rel}
+}
+
+// createRevision stores a new revision, which only one operation can. Not every
+// driver says that this is why it could not.
+func createRevision(cfg *Configuration, rel *release.Release) error {
+	err := cfg.Releases.Create(rel)
+	if err == nil {
+		return nil
+	}
+	_, missing := cfg.Releases.Get(rel.Name, rel.Version)
+	if errors.Is(err, driver.ErrReleaseExists) || missing == nil {
+		return fmt.Errorf("another operation has made revision %d of release %s meanwhile: nothing was changed, try again: %w", rel.Version, rel.Name, driver.ErrReleaseExists)
+	}
+	return err
 }
 
 // keep has the release carry a record from its next write on.

@@ -76,7 +76,7 @@ func (op *rollingBack) run(ctx context.Context) error {
 		return err
 	}
 	op.operation.cfg.Log("creating rolled back release for %s", op.name)
-	if err := created(op.operation.cfg.Releases.Create(op.rel), op.rel); err != nil {
+	if err := createRevision(op.operation.cfg, op.rel); err != nil {
 		return err
 	}
 	if err := op.deployment.perform(ctx); err != nil {

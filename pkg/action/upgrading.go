@@ -187,15 +187,7 @@ func (op *upgrading) begin(ctx context.Context) error {
 	}
 	op.operation.cfg.Releases.MaxHistory = op.MaxHistory
 	op.operation.cfg.Log("creating upgraded release for %s", op.name)
-	return created(op.operation.cfg.Releases.Create(op.rel), op.rel)
-}
-
-// created explains why a new revision could not be stored.
-func created(err error, rel *release.Release) error {
-	if errors.Is(err, driver.ErrReleaseExists) {
-		return fmt.Errorf("another operation has made revision %d of release %s meanwhile: nothing was changed, try again: %w", rel.Version, rel.Name, err)
-	}
-	return err
+	return createRevision(op.operation.cfg, op.rel)
 }
 
 // conclude records that the new revision is deployed.

@@ -13,6 +13,7 @@ import (
 	"path/filepath"
 	"strings"
 	"testing"
+	"time"
 
 	"github.com/ordered-helm/helm/test/binaries"
 	"github.com/ordered-helm/helm/test/cluster"
@@ -26,6 +27,8 @@ type helm struct {
 	cluster   *cluster.Cluster
 	namespace string
 	env       []string
+	// from is when the operation that is looked at began.
+	from time.Time
 }
 
 func newHelm(tb testing.TB) *helm {

@@ -1,0 +1,50 @@
+// Copyright The Ordered Helm Authors
+// SPDX-License-Identifier: Apache-2.0
+
+package postgres
+
+import (
+	"errors"
+	"fmt"
+	"os"
+	"os/user"
+	"strconv"
+	"syscall"
+)
+
+// attributes are those of the supervisor's process. It has a process group of
+// its own: an interrupt at the terminal is for the test, with which it ends. The
+// server refuses to run as root, so an unprivileged user runs it then.
+func attributes() (*syscall.SysProcAttr, error) {
+	attributes := &syscall.SysProcAttr{Setpgid: true}
+	if os.Geteuid() != 0 {
+		return attributes, nil
+	}
+	u, err := unprivileged()
+	if err != nil {
+		return nil, err
+	}
+	uid, err := strconv.ParseUint(u.Uid, 10, 32)
+	if err != nil {
+		return nil, fmt.Errorf("user %s: %w", u.Username, err)
+	}
+	gid, err := strconv.ParseUint(u.Gid, 10, 32)
+	if err != nil {
+		return nil, fmt.Errorf("user %s: %w", u.Username, err)
+	}
+	attributes.Credential = &syscall.Credential{Uid: uint32(uid), Gid: uint32(gid)}
+	return attributes, nil
+}
+
+// unprivileged is the user that the distribution's package brings, or nobody.
+func unprivileged() (*user.User, error) {
+	var errs []error
+	for _, name := range []string{"postgres", "nobody"} {
+		u, err := user.Lookup(name)
+		if err == nil {
+			return u, nil
+		}
+		errs = append(errs, err)
+	}
+	return nil, fmt.Errorf("find a user for PostgreSQL, which root may not run: %w", errors.Join(errs...))
+}
