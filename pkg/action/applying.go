@@ -136,17 +136,19 @@ func (r *rollout) isUnchanged(info *kubeInfo) bool {
 }
 
 // createdList lists what this operation created: what was not there before and
-// was written, even if no answer came, and what somebody had deleted.
+// was written, even if no answer came, and what somebody had deleted. Where nobody
+// has looked for what is unknown, only the answers count: it may have been there.
 func (r *rollout) createdList() kube.ResourceList {
 	r.mu.Lock()
 	attempted, created := r.attempted, map[*kubeInfo]bool{}
+	looked := r.present != nil || !r.cluster.Direct()
 	for _, info := range r.created {
 		created[info] = true
 	}
 	r.mu.Unlock()
 	var list kube.ResourceList
 	for _, info := range attempted {
-		if created[info] || r.isAbsent(info) {
+		if created[info] || looked && r.isAbsent(info) {
 			list = append(list, info)
 		}
 	}

@@ -61,7 +61,7 @@ func (r *rollout) follow(ctx context.Context, s *slice) error {
 		rules := readiness.Rules{Success: res.Success, Failure: res.Failure}
 		s.awaits = append(s.awaits, &await{node: s.node, resource: res, info: info})
 		targets = append(targets, readiness.Target{
-			GVR: info.Mapping.Resource, GVK: info.Mapping.GroupVersionKind, Namespace: info.Namespace, Name: info.Name,
+			GVR: info.Mapping.Resource, GVK: info.Mapping.GroupVersionKind, Namespace: scopeOf(info), Name: info.Name,
 			Within: r.within(s.node, res), Evaluate: rules.Over(tracker.Evaluate),
 		})
 	}

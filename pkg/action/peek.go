@@ -64,7 +64,7 @@ func (p *peeks) open(s *slice) []readiness.Report {
 	defer p.mu.Unlock()
 	var open []readiness.Report
 	for _, a := range s.awaits {
-		t := readiness.Target{GVR: a.info.Mapping.Resource, GVK: a.info.Mapping.GroupVersionKind, Namespace: a.info.Namespace, Name: a.info.Name}
+		t := readiness.Target{GVR: a.info.Mapping.Resource, GVK: a.info.Mapping.GroupVersionKind, Namespace: scopeOf(a.info), Name: a.info.Name}
 		if report, found := p.reports[t.String()]; found && !report.Deleted {
 			open = append(open, report)
 		}

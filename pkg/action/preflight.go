@@ -148,7 +148,7 @@ func (r *rollout) checkPermissions(ctx context.Context) error {
 func (r *rollout) permissions() []permission {
 	seen := map[permission]bool{}
 	need := func(verb string, info *kubeInfo) {
-		seen[permission{verb, info.Mapping.Resource, info.Mapping.GroupVersionKind.Kind, info.Namespace}] = true
+		seen[permission{verb, info.Mapping.Resource, info.Mapping.GroupVersionKind.Kind, scopeOf(info)}] = true
 	}
 	for _, info := range r.all {
 		if r.isAbsent(info) {

@@ -45,7 +45,16 @@ type prior struct {
 // idOf is the identity of an object as the cluster has it.
 func idOf(info *kubeInfo) sequencer.ID {
 	gvk := info.Mapping.GroupVersionKind
-	return sequencer.ID{Group: gvk.Group, Kind: gvk.Kind, Namespace: info.Namespace, Name: info.Name}
+	return sequencer.ID{Group: gvk.Group, Kind: gvk.Kind, Namespace: scopeOf(info), Name: info.Name}
+}
+
+// scopeOf is the namespace that an object is in. The manifest of one outside
+// namespaces may name one all the same.
+func scopeOf(info *kubeInfo) string {
+	if !info.Namespaced() {
+		return ""
+	}
+	return info.Namespace
 }
 
 // newPrior takes from a history the revisions from the last one that was deployed
@@ -88,17 +97,18 @@ func (p *prior) readAtOnce(c *cluster.Client) error {
 	return nil
 }
 
-// addOthers adds what only the other revisions have.
+// addOthers adds what only the other revisions have, or remember of those before.
 func (p *prior) addOthers(c *cluster.Client) error {
 	for _, rel := range p.revisions {
-		if rel == p.base {
-			continue
-		}
 		list, err := c.Build([]byte(rel.Manifest), false)
 		if err != nil {
 			return fmt.Errorf("revision %d: %w", rel.Version, removedKinds(err))
 		}
-		for _, info := range list {
+		_, left, err := p.built(c, leftoversPlan(rel))
+		if err != nil {
+			return fmt.Errorf("revision %d: %w", rel.Version, err)
+		}
+		for _, info := range append(list, left...) {
 			if id := idOf(info); p.byID[id] == nil {
 				p.byID[id] = info
 				p.objects.Append(info)
@@ -168,7 +178,7 @@ func (p *prior) leftovers(list kube.ResourceList) []record.Leftover {
 	for _, info := range p.without(list) {
 		if !keeps(policies[idOf(info)]) {
 			apiVersion, kind := info.Mapping.GroupVersionKind.ToAPIVersionAndKind()
-			leftovers = append(leftovers, record.Leftover{APIVersion: apiVersion, Kind: kind, Namespace: info.Namespace, Name: info.Name})
+			leftovers = append(leftovers, record.Leftover{APIVersion: apiVersion, Kind: kind, Namespace: scopeOf(info), Name: info.Name})
 		}
 	}
 	return leftovers
@@ -203,21 +213,9 @@ func (p *prior) addPlan(c *cluster.Client, plan *sequencer.Plan) error {
 		return nil
 	}
 	p.plans = append(p.plans, plan)
-	var known []*sequencer.PlannedResource
-	for _, n := range plan.Nodes {
-		for _, res := range n.Resources {
-			gone, err := isUndefined(c, res)
-			if err != nil {
-				return err
-			}
-			if !gone {
-				known = append(known, res)
-			}
-		}
-	}
-	list, err := p.objectsOf(c, known)
+	known, list, err := p.built(c, plan)
 	if err != nil {
-		return removedKinds(err)
+		return err
 	}
 	for i, info := range list {
 		id := idOf(info)
@@ -227,6 +225,31 @@ func (p *prior) addPlan(c *cluster.Client, plan *sequencer.Plan) error {
 		}
 	}
 	return nil
+}
+
+// built lists the resources of a plan, if there is one, whose kinds the cluster
+// has, and their objects.
+func (p *prior) built(c *cluster.Client, plan *sequencer.Plan) ([]*sequencer.PlannedResource, kube.ResourceList, error) {
+	if plan == nil {
+		return nil, nil, nil
+	}
+	var known []*sequencer.PlannedResource
+	for _, n := range plan.Nodes {
+		for _, res := range n.Resources {
+			gone, err := isUndefined(c, res)
+			if err != nil {
+				return nil, nil, err
+			}
+			if !gone {
+				known = append(known, res)
+			}
+		}
+	}
+	list, err := p.objectsOf(c, known)
+	if err != nil {
+		return nil, nil, removedKinds(err)
+	}
+	return known, list, nil
 }
 
 // objectsOf finds the objects of resources, in their order.

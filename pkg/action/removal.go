@@ -159,7 +159,7 @@ func (r *removal) depart(ctx context.Context, list kube.ResourceList, live map[*
 	for _, info := range list {
 		uid := live[info].GetUID()
 		d.targets = append(d.targets, targetOf(info, uid))
-		if info.Namespace != "" && mayOwnPods(info) {
+		if info.Namespaced() && mayOwnPods(info) {
 			if d.owned[info.Namespace] == nil {
 				d.owned[info.Namespace] = map[types.UID]bool{}
 			}
@@ -185,7 +185,7 @@ func (r *removal) depart(ctx context.Context, list kube.ResourceList, live map[*
 func targetOf(info *kubeInfo, uid types.UID) readiness.Target {
 	return readiness.Target{
 		GVR: info.Mapping.Resource, GVK: info.Mapping.GroupVersionKind,
-		Namespace: info.Namespace, Name: info.Name, UID: uid,
+		Namespace: scopeOf(info), Name: info.Name, UID: uid,
 	}
 }
 

@@ -93,7 +93,7 @@ func (w *stockWait) targets() []readiness.Target {
 	for i, info := range w.list {
 		targets[i] = readiness.Target{
 			GVR: info.Mapping.Resource, GVK: info.Mapping.GroupVersionKind,
-			Namespace: info.Namespace, Name: info.Name, Evaluate: w.rules.Of(info),
+			Namespace: scopeOf(info), Name: info.Name, Evaluate: w.rules.Of(info),
 		}
 	}
 	return targets
