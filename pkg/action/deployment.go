@@ -48,6 +48,9 @@ const (
 type deployOptions struct {
 	// ordered deploys by the plan, and waits for everything.
 	ordered bool
+	// inReverse deletes in reverse order what is gone, even if the release is not
+	// deployed in order.
+	inReverse bool
 	// wait waits as Helm does, if it is not ordered; jobs counts Jobs too.
 	wait, jobs bool
 	timeout    time.Duration
@@ -178,7 +181,12 @@ func (d *deployment) rollOut(ctx context.Context) (err error) {
 		}
 		return d.removeGone(ctx)
 	}
-	if err := d.removeGoneAtOnce(ctx); err != nil {
+	if d.inReverse {
+		err = d.removeGoneWithin(ctx, d.timeout)
+	} else {
+		err = d.removeGoneAtOnce(ctx)
+	}
+	if err != nil {
 		return err
 	}
 	if d.wait {

@@ -6,6 +6,7 @@ package action
 import (
 	"context"
 	"fmt"
+	"time"
 
 	"helm.sh/helm/v3/pkg/kube"
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
@@ -30,6 +31,16 @@ func (d *deployment) removeGone(ctx context.Context) error {
 		return fmt.Errorf("delete what the release no longer has: %w", err)
 	}
 	return nil
+}
+
+// removeGoneWithin is removeGone for an operation that has no limit of its own.
+func (d *deployment) removeGoneWithin(ctx context.Context, limit time.Duration) error {
+	if limit > 0 {
+		var cancel context.CancelFunc
+		ctx, cancel = context.WithTimeoutCause(ctx, limit, &timeoutError{limit})
+		defer cancel()
+	}
+	return d.removeGone(ctx)
 }
 
 // removalOfGone plans that. What a policy keeps stays, whether the manifest says

@@ -100,13 +100,13 @@ func (p *prior) readAtOnce(c *cluster.Client) error {
 // addOthers adds what only the other revisions have, or remember of those before.
 func (p *prior) addOthers(c *cluster.Client) error {
 	for _, rel := range p.revisions {
-		list, err := c.Build([]byte(rel.Manifest), false)
+		var list kube.ResourceList
+		_, left, err := p.built(c, leftoversPlan(rel))
+		if err == nil && rel != p.base {
+			list, err = c.Build([]byte(rel.Manifest), false)
+		}
 		if err != nil {
 			return fmt.Errorf("revision %d: %w", rel.Version, removedKinds(err))
-		}
-		_, left, err := p.built(c, leftoversPlan(rel))
-		if err != nil {
-			return fmt.Errorf("revision %d: %w", rel.Version, err)
 		}
 		for _, info := range append(list, left...) {
 			if id := idOf(info); p.byID[id] == nil {
@@ -215,7 +215,7 @@ func (p *prior) addPlan(c *cluster.Client, plan *sequencer.Plan) error {
 	p.plans = append(p.plans, plan)
 	known, list, err := p.built(c, plan)
 	if err != nil {
-		return err
+		return removedKinds(err)
 	}
 	for i, info := range list {
 		id := idOf(info)
@@ -246,10 +246,7 @@ func (p *prior) built(c *cluster.Client, plan *sequencer.Plan) ([]*sequencer.Pla
 		}
 	}
 	list, err := p.objectsOf(c, known)
-	if err != nil {
-		return nil, nil, removedKinds(err)
-	}
-	return known, list, nil
+	return known, list, err
 }
 
 // objectsOf finds the objects of resources, in their order.

@@ -115,16 +115,17 @@ func (op *rollingBack) build(ctx context.Context) error {
 		op.Wait = true
 	}
 	p := newPrior(op.history, op.current)
+	inReverse := ordered || !op.IgnoreOrder && p.isOrdered() && op.cluster.Direct()
 	op.deployment = &deployment{
 		operation: op.operation, plan: op.plan, ledger: newLedger(op.operation.cfg, op.rel), prior: p,
 		deployOptions: deployOptions{
-			ordered: ordered, wait: op.Wait, jobs: op.WaitForJobs, timeout: op.Timeout,
+			ordered: ordered, inReverse: inReverse, wait: op.Wait, jobs: op.WaitForJobs, timeout: op.Timeout,
 			force: op.Force, recreate: op.Recreate, takeOwnership: true, lenient: true,
 			noHooks: op.DisableHooks, before: release.HookPreRollback, after: release.HookPostRollback,
 			hookFailure: func(_ release.HookEvent, err error) error { return err },
 		},
 	}
-	if err := op.readPrior(ctx, p); err != nil {
+	if err := op.readPrior(ctx, p, inReverse); err != nil {
 		return err
 	}
 	if err := op.deployment.build(); err != nil {
@@ -160,10 +161,11 @@ func (op *rollingBack) keepRecord() error {
 	return op.deployment.remember(bare, rec)
 }
 
-// readPrior reads what was there before: in order, revision by revision; without,
-// as Helm does, but for revisions that were deployed in order.
-func (op *rollingBack) readPrior(ctx context.Context, p *prior) error {
-	if op.plan != nil {
+// readPrior reads what was there before: where what is gone is deleted in order,
+// revision by revision; else as Helm does, but for revisions that were deployed in
+// order.
+func (op *rollingBack) readPrior(ctx context.Context, p *prior, inReverse bool) error {
+	if inReverse {
 		return p.readPlans(ctx, op.cluster, true)
 	}
 	if err := p.readAtOnce(op.cluster); err != nil {
