@@ -70,7 +70,7 @@ func (a *app) onEvent() func(action.Event) {
 	printer := progress.NewPlain(a.errOut, time.Now())
 	ordered := false
 	return func(e action.Event) {
-		ordered = ordered || e.Type == action.EventPlanned
+		ordered = ordered || e.Type == action.EventPlanned || e.Type == action.EventRemoving
 		if ordered {
 			printer.Event(e)
 		} else {

@@ -105,8 +105,9 @@ func (t timeline) podsGone(workload object) time.Time {
 // snapshot is an object as the server stored it.
 type snapshot struct {
 	Metadata struct {
-		Name       string
-		Generation int64
+		Name            string
+		Generation      int64
+		ResourceVersion string
 	}
 	Spec struct {
 		Replicas *int32

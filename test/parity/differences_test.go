@@ -8,7 +8,7 @@ import "testing"
 // TestDifferences holds what differs from stock on purpose: these lines, and no
 // others. docs/differences.md says why.
 func TestDifferences(t *testing.T) {
-	runScenarios(t, []scenario{
+	runScenarios(t, append(lifeDifferences(), []scenario{
 		{name: "unknown storage driver", noCluster: true, env: []string{"HELM_DRIVER=papyrus"},
 			steps: []step{helm("list")}, differs: []string{
 				`- helm.go:83: unknown driver "papyrus"`,
@@ -99,5 +99,5 @@ func TestDifferences(t *testing.T) {
 				`- Release charts/never has been cancelled.`,
 				`+ Release made has been cancelled.`,
 			}},
-	})
+	}...))
 }

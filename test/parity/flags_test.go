@@ -29,7 +29,6 @@ func TestFlags(t *testing.T) {
 	// What the commands have beside stock's flags, or instead of them.
 	const wait, readiness = "wait", "readiness-timeout"
 	orderly := map[string]flagOf{wait: {kind: "true|false|ordered[=true]"}, readiness: {kind: "duration"}}
-	removal := map[string]flagOf{wait: {kind: "true|false|ordered[=true]"}}
 	tests := []struct {
 		command string
 		differs map[string]flagOf
@@ -42,11 +41,14 @@ func TestFlags(t *testing.T) {
 		{command: "get metadata"},
 		{command: "get notes"},
 		{command: "get values"},
+		{command: "history"},
 		{command: "install", differs: orderly},
 		{command: "list"},
+		{command: "rollback", differs: orderly},
 		{command: "status"},
 		{command: "template", differs: orderly},
-		{command: "uninstall", differs: removal},
+		{command: "uninstall", differs: orderly},
+		{command: "upgrade", differs: orderly},
 		{command: "version"},
 	}
 	for _, tt := range tests {
@@ -72,7 +74,7 @@ func TestUsageLines(t *testing.T) {
 	programs := binaries.Get(t)
 	usage := regexp.MustCompile(`(?s)\nUsage:\n.*?\n\n(?:Aliases:\n.*?\n\n)?`)
 	for _, command := range []string{"get", "get all", "get hooks", "get manifest", "get metadata", "get notes", "get values",
-		"install", "list", "status", "template", "uninstall", "version"} {
+		"history", "install", "list", "rollback", "status", "template", "uninstall", "upgrade", "version"} {
 		t.Run(command, func(t *testing.T) {
 			stock, ours := usage.FindString(help(t, programs.Stock, command)), usage.FindString(help(t, programs.Helm, command))
 			if d := diff(stock, ours); d != "" || stock == "" {

@@ -36,6 +36,8 @@ var usualRules = []rule{
 	pattern("klog's line head", "it holds the time and the process", `(?m)^([IWEF])\d{4} \d\d:\d\d:\d\d\.\d+ +\d+ `, "$1 "),
 	pattern("answer cut short", "client-go says so only if the deadline falls between an answer's head and its end",
 		`(?m)^E request\.go:\d+\] "Unexpected error when reading response body" .*\n`, ""),
+	pattern("watch cut short", "client-go says so only if it is reading when the operation ends",
+		`(?m)^I reflector\.go:\d+\] "Warning: watch ended with error" .*context canceled.*\n`, ""),
 	pattern("deadline while throttled", "client-go says where it was when the deadline fell",
 		`client rate limiter Wait returned an error: (?:rate: Wait\(n=1\) would exceed context deadline|context deadline exceeded)`, "context deadline exceeded"),
 	pattern("slog's line head", "it holds the time", `(?m)^`+thisYear+`/\d\d/\d\d \d\d:\d\d:\d\d `, ""),
@@ -56,7 +58,9 @@ var (
 	runsOfSpaces = pattern("run of spaces", "columns are as wide as their widest value",
 		` {2,}`, "  ")
 	resourceVersions = pattern("resource version", "the API server counts all changes in one",
-		`resourceVersion: "\d+"`, "resourceVersion: N")
+		`(resourceVersion\W+)\d+`, "${1}N")
+	debugLines = pattern("debug lines of the client", "what an upgrade and a rollback log is worded anew",
+		`(?m)^\[debug\] (?:.*\n\n?)`, "")
 	podNames = pattern("pod name", "the controllers draw its end",
 		`-[a-z0-9]{8,10}-[a-z0-9]{5}\b`, "-POD")
 	sortedLines = rule{

@@ -3,7 +3,10 @@
 
 package parity
 
-import "testing"
+import (
+	"syscall"
+	"testing"
+)
 
 // TestReadRelease compares what is shown of a release in the cluster.
 func TestReadRelease(t *testing.T) {
@@ -78,12 +81,6 @@ func TestUninstall(t *testing.T) {
 			stockHelm("install web charts/plain"),
 			helm("uninstall web --wait=false"),
 		}},
-		{name: "wait for what does not go", steps: []step{
-			stockHelm("install web charts/held"),
-			helm("uninstall web --wait --timeout 3s"),
-			helm("list -a -q"),
-			release(objectPath("configmaps", "web")),
-		}},
 		{name: "cascade", steps: []step{
 			stockHelm("install one charts/plain --wait"), stockHelm("install two charts/plain --wait"), stockHelm("install three charts/plain --wait"),
 			helm("uninstall one --cascade background --wait"),
@@ -95,6 +92,11 @@ func TestUninstall(t *testing.T) {
 			stockHelm("install web charts/hooks --set fail=drain"),
 			helm("uninstall web"), helm("status web --show-desc"), helm("list -a -q"),
 			helm("uninstall web --no-hooks"),
+		}},
+		{name: "failing pre-delete hook with history", steps: []step{
+			stockHelm("install web charts/hooks --set fail=drain"),
+			helm("uninstall web --keep-history"), helm("status web --show-desc"), helm("rollback web 1"),
+			helm("uninstall web --keep-history --no-hooks"), helm("history web"),
 		}},
 		{name: "failing post-delete hook", steps: []step{
 			stockHelm("install web charts/hooks --set fail=farewell"),
@@ -126,6 +128,21 @@ func TestUninstall(t *testing.T) {
 			stockHelm("install web charts/crds"),
 			remove("/apis/apiextensions.k8s.io/v1/customresourcedefinitions/gadgets.@NAMESPACE@.example.com"),
 			helm("uninstall web"), helm("status web --show-desc"),
+		}},
+		{name: "several revisions", steps: []step{
+			stockHelm("install web charts/shapes"), stockHelm("upgrade web charts/shapes --set configs.two=2"),
+			stockHelm("upgrade web charts/shapes --set configs.three=3,service=refused"),
+			helm("uninstall web"),
+			stockHelm("install two charts/shapes"), stockHelm("upgrade two charts/shapes --set configs.two=2"), stockHelm("rollback two"),
+			stockHelm("upgrade two charts/keep --set policy=keep"),
+			helm("uninstall two --keep-history"), helm("history two"), helm("uninstall two"),
+		}},
+		{name: "killed", steps: []step{
+			stockHelm("install web charts/turns --no-hooks --set hang={pre-delete}"),
+			stockHelm("uninstall web --timeout 60s").interrupted(syscall.SIGKILL, jobPath("web-pre-delete")),
+			helm("list -a -q"), helm("status web --show-desc"), helm("upgrade web charts/tiny"), helm("install web charts/tiny --replace"),
+			helm("history web"), helm("uninstall web --no-hooks --dry-run"), helm("uninstall web --no-hooks"),
+			remove(jobPath("web-pre-delete") + "?propagationPolicy=Background"),
 		}},
 		{name: "names that cannot be", steps: []step{
 			helm("uninstall Not_A_Name"), helm("uninstall none"), helm("uninstall none --keep-history"),

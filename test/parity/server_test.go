@@ -127,10 +127,9 @@ func (s *server) deletePath(ctx context.Context, path string) error {
 	return s.pollPath(ctx, http.MethodDelete, path, http.StatusNotFound)
 }
 
-// clearFinalizers takes the finalizers from what is at a path.
-func (s *server) clearFinalizers(ctx context.Context, path string) error {
-	body := bytes.NewBufferString(`{"metadata":{"finalizers":null}}`)
-	request, err := http.NewRequestWithContext(ctx, http.MethodPatch, s.host+path, body)
+// merge merges JSON into what is at a path.
+func (s *server) merge(ctx context.Context, path, body string) error {
+	request, err := http.NewRequestWithContext(ctx, http.MethodPatch, s.host+path+"?fieldManager=someone", strings.NewReader(body))
 	if err != nil {
 		return err
 	}

@@ -153,7 +153,15 @@ func (p present) run(ctx context.Context, w *world) (string, error) {
 type release string
 
 func (r release) run(ctx context.Context, w *world) (string, error) {
-	return "", w.cluster.clearFinalizers(ctx, w.expand(string(r)))
+	return "", w.cluster.merge(ctx, w.expand(string(r)), `{"metadata":{"finalizers":null}}`)
+}
+
+// change merges JSON into what is at a path of the API server, as somebody
+// else would.
+type change struct{ path, merge string }
+
+func (c change) run(ctx context.Context, w *world) (string, error) {
+	return "", w.cluster.merge(ctx, w.expand(c.path), w.expand(c.merge))
 }
 
 // write puts text into a file of the world.
