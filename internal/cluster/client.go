@@ -84,20 +84,23 @@ type UpdateOptions struct {
 
 // Update creates or changes objects to what list says, with those of original
 // as the base of the merge. What is in original alone is deleted.
-func (c *Client) Update(ctx context.Context, original, list kube.ResourceList, o UpdateOptions) error {
+func (c *Client) Update(ctx context.Context, original, list kube.ResourceList, o UpdateOptions) (*Applied, error) {
 	if err := ctx.Err(); err != nil {
-		return err
+		return nil, err
 	}
+	update := c.kube.Update
 	if o.ThreeWay {
 		merger, ok := c.kube.(kube.InterfaceThreeWayMerge)
 		if !ok {
-			return errors.New("the Kubernetes client cannot merge three-way, which taking ownership needs")
+			return nil, errors.New("the Kubernetes client cannot merge three-way, which taking ownership needs")
 		}
-		_, err := merger.UpdateThreeWayMerge(original, list, o.Force)
-		return err
+		update = merger.UpdateThreeWayMerge
 	}
-	_, err := c.kube.Update(original, list, o.Force)
-	return err
+	result, err := update(original, list, o.Force)
+	if result == nil {
+		return nil, err
+	}
+	return &Applied{Created: result.Created, Updated: result.Updated}, err
 }
 
 // Mapping says by which resource a kind is served; nil if the cluster does not

@@ -5,10 +5,14 @@ package action
 
 import (
 	"context"
+	"errors"
 	"fmt"
+	"slices"
 	"strings"
 
 	"helm.sh/helm/v3/pkg/kube"
+	apierrors "k8s.io/apimachinery/pkg/api/errors"
+	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 	"k8s.io/apimachinery/pkg/apis/meta/v1/unstructured"
 
 	"github.com/ordered-helm/helm/internal/cluster"
@@ -19,19 +23,21 @@ import (
 // where that is not plain.
 func (r *rollout) apply(ctx context.Context, list kube.ResourceList) (what string, err error) {
 	originals := r.originals(list)
-	r.attempt(list)
 	if r.prior == nil && len(originals) == 0 {
 		return "", r.create(ctx, list)
 	}
 	if r.prior != nil && !r.cluster.Direct() && r.whole() { // such a client deletes, too, what is gone
 		originals = append(originals, r.prior.without(list)...)
-		return "", r.cluster.Update(ctx, originals, list, cluster.UpdateOptions{Force: r.force, ThreeWay: r.mergeCustom})
+		done, err := r.cluster.Update(ctx, originals, list, cluster.UpdateOptions{Force: r.force, ThreeWay: r.mergeCustom})
+		r.note(done)
+		return "", err
 	}
 	done, err := r.cluster.Apply(ctx, list, cluster.ApplyOptions{
 		Originals: originals, Force: r.force, ThreeWay: r.mergeCustom, Absent: r.isAbsent,
 	})
 	r.note(done)
 	if err != nil {
+		r.noteUnanswered(err)
 		return "", err
 	}
 	if r.recreate {
@@ -105,11 +111,18 @@ func (r *rollout) isAbsent(info *kubeInfo) bool {
 	return r.present != nil && !r.present[info] && (r.prior == nil || r.prior.byID[idOf(info)] == nil)
 }
 
-// attempt notes what is about to be written.
-func (r *rollout) attempt(list kube.ResourceList) {
-	r.mu.Lock()
-	defer r.mu.Unlock()
-	r.attempted = append(r.attempted, list...)
+// noteUnanswered notes as created what was not there and was sent without an
+// answer of the server: it may be there now.
+func (r *rollout) noteUnanswered(err error) {
+	var failed *cluster.ApplyError
+	if !errors.As(err, &failed) {
+		return
+	}
+	for _, f := range failed.Failures {
+		if apierrors.ReasonForError(f.Err) == metav1.StatusReasonUnknown && r.isAbsent(f.Info) {
+			r.note(&cluster.Applied{Created: kube.ResourceList{f.Info}})
+		}
+	}
 }
 
 // note notes what became of objects.
@@ -135,24 +148,11 @@ func (r *rollout) isUnchanged(info *kubeInfo) bool {
 	return r.unchanged[info]
 }
 
-// createdList lists what this operation created: what was not there before and
-// was written, even if no answer came, and what somebody had deleted. Where nobody
-// has looked for what is unknown, only the answers count: it may have been there.
+// createdList lists what this operation created.
 func (r *rollout) createdList() kube.ResourceList {
 	r.mu.Lock()
-	attempted, created := r.attempted, map[*kubeInfo]bool{}
-	looked := r.present != nil || !r.cluster.Direct()
-	for _, info := range r.created {
-		created[info] = true
-	}
-	r.mu.Unlock()
-	var list kube.ResourceList
-	for _, info := range attempted {
-		if created[info] || looked && r.isAbsent(info) {
-			list = append(list, info)
-		}
-	}
-	return list
+	defer r.mu.Unlock()
+	return slices.Clone(r.created)
 }
 
 // recreatePods deletes the pods of workloads that were there before, so that new

@@ -12,6 +12,7 @@ import (
 
 	"helm.sh/helm/v3/pkg/kube"
 	"helm.sh/helm/v3/pkg/releaseutil"
+	"k8s.io/apimachinery/pkg/apis/meta/v1/unstructured"
 
 	"github.com/ordered-helm/helm/internal/cluster"
 	"github.com/ordered-helm/helm/internal/readiness"
@@ -27,6 +28,15 @@ func keeps(policy string) bool {
 		return false
 	}
 	return true
+}
+
+// policyOf is the resource policy that an object declares.
+func policyOf(info *kubeInfo) string {
+	object, ok := info.Object.(*unstructured.Unstructured)
+	if !ok {
+		return ""
+	}
+	return object.GetAnnotations()[kube.ResourcePolicyAnno]
 }
 
 // uninstallOrder sorts resources into Helm's uninstall order of kinds.

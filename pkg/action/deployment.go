@@ -41,6 +41,7 @@ type phase int
 const (
 	runningHooks phase = iota
 	applying
+	removing
 	waiting
 )
 
@@ -58,6 +59,8 @@ type deployOptions struct {
 	// mergeCustom merges custom resources three-way, validate checks manifests
 	// against the cluster's schema, recreate restarts pods.
 	force, takeOwnership, mergeCustom, validate, recreate bool
+	// spared are objects not to delete, whatever becomes of the release.
+	spared map[sequencer.ID]bool
 	// lenient leaves out what only a chart's author can mend.
 	lenient bool
 	// noHooks leaves hooks out. Else before and after are run, and an error of
@@ -75,7 +78,7 @@ func (d *deployment) release() *release.Release { return d.ledger.rel }
 func (d *deployment) build() error {
 	plan := d.plan
 	if !d.ordered {
-		plan = sequencer.Whole(d.release().Chart.Name())
+		plan = sequencer.Whole(chartName(d.release()))
 	}
 	d.rollout = d.newRollout(plan)
 	return d.rollout.build(d.release().Manifest)
@@ -84,8 +87,15 @@ func (d *deployment) build() error {
 // remember has the release carry a record, if it is not nil, with what may be left
 // of revisions before until all is done.
 func (d *deployment) remember(bare *chart.Chart, rec *record.Record) error {
-	if rec != nil && d.prior != nil {
-		rec.Leftovers = d.prior.leftovers(d.rollout.all)
+	if d.prior == nil {
+		return d.ledger.keep(bare, rec)
+	}
+	leftovers := d.prior.leftovers(d.rollout.all, d.spared)
+	if rec == nil && len(leftovers) > 0 && d.prior.isOrdered() {
+		rec = &record.Record{Revision: d.release().Version, Root: &sequencer.Chart{Name: chartName(d.release())}}
+	}
+	if rec != nil {
+		rec.Leftovers = leftovers
 	}
 	return d.ledger.keep(bare, rec)
 }
@@ -179,8 +189,10 @@ func (d *deployment) rollOut(ctx context.Context) (err error) {
 		if err := d.rollout.awaitRest(ctx); err != nil {
 			return err
 		}
+		d.doing = removing
 		return d.removeGone(ctx)
 	}
+	d.doing = removing
 	if d.inReverse {
 		err = d.removeGoneWithin(ctx, d.timeout)
 	} else {

@@ -6,6 +6,7 @@ package action
 import (
 	"context"
 	"fmt"
+	"maps"
 	"time"
 
 	"helm.sh/helm/v3/pkg/kube"
@@ -49,17 +50,10 @@ func (d *deployment) removalOfGone() *removal {
 	remaining := keyed(d.rollout.everything())
 	policies := d.prior.policies()
 	r := d.newRemoval(d.prior.plans, d.prior.infoOf, func(res *sequencer.PlannedResource) bool {
-		return remaining[d.prior.of[res]] == nil
+		id := d.prior.of[res]
+		return remaining[id] == nil && !d.spared[id]
 	})
-	r.spare = func(live *unstructured.Unstructured) string {
-		id := sequencer.ID{
-			Group: live.GroupVersionKind().Group, Kind: live.GetKind(), Namespace: live.GetNamespace(), Name: live.GetName(),
-		}
-		if keeps(policies[id]) || keeps(live.GetAnnotations()[kube.ResourcePolicyAnno]) {
-			return "its resource policy keeps it; it no longer belongs to the release"
-		}
-		return ofAnother(live, d.release().Name, d.release().Namespace)
-	}
+	r.spare = func(live *unstructured.Unstructured) string { return d.prior.whySpare(live, policies, false) }
 	return r
 }
 
@@ -73,31 +67,52 @@ func ofAnother(live *unstructured.Unstructured, name, namespace string) string {
 	return fmt.Sprintf("it belongs to release %s in namespace %s by now", otherName, otherNamespace)
 }
 
-// removeGoneAtOnce deletes, as Helm does, what the new revision does not have.
-// Only the policy that the object itself bears keeps it.
+// removeGoneAtOnce deletes, as Helm does, what the new revision does not have. Of
+// what the base has, only the policy that the object itself bears keeps it.
 func (d *deployment) removeGoneAtOnce(ctx context.Context) error {
 	if d.prior == nil || !d.cluster.Direct() {
 		return nil // other clients have deleted it with the update
 	}
-	gone := d.prior.without(d.rollout.all)
-	live, err := d.cluster.Live(ctx, gone)
-	if err != nil {
-		d.cfg.Log("Unable to look at what the release no longer has, err: %s", err)
-		return context.Cause(ctx)
-	}
 	var list kube.ResourceList
+	gone := d.prior.without(d.rollout.all)
+	live := d.look(ctx, gone)
+	policies := d.prior.policies()
 	for _, info := range gone {
-		switch object := live[info]; {
-		case object == nil:
-			d.cfg.Log("%s is gone already", describe(info))
+		id, object := idOf(info), live[info]
+		switch {
+		case object == nil, d.spared[id]:
 		case object.GetAnnotations()[kube.ResourcePolicyAnno] == kube.KeepPolicy:
 			d.cfg.Log("Skipping delete of %q due to annotation [%s=%s]", info.Name, kube.ResourcePolicyAnno, kube.KeepPolicy)
-		default:
+		case d.prior.ofBase[id]:
 			list = append(list, info)
+		default:
+			if why := d.prior.whySpare(object, policies, false); why != "" {
+				d.events.warn(fmt.Sprintf("%s is not deleted: %s", describe(info), why))
+			} else {
+				list = append(list, info)
+			}
 		}
 	}
 	for _, err := range d.cluster.Delete(ctx, list, backgroundDeletion) {
 		d.events.warn(fmt.Sprintf("what the release no longer has could not be deleted, and is not part of it any more: %v", err))
 	}
 	return context.Cause(ctx)
+}
+
+// look reads objects. What cannot be read is named, and left out.
+func (d *deployment) look(ctx context.Context, list kube.ResourceList) map[*kubeInfo]*unstructured.Unstructured {
+	live, err := d.cluster.Live(ctx, list)
+	if err == nil || ctx.Err() != nil {
+		return live
+	}
+	all := map[*kubeInfo]*unstructured.Unstructured{}
+	for _, info := range list {
+		live, err := d.cluster.Live(ctx, kube.ResourceList{info})
+		if err != nil {
+			d.events.warn(fmt.Sprintf("what the release no longer has could not be deleted, and is not part of it any more: %v", err))
+			continue
+		}
+		maps.Copy(all, live)
+	}
+	return all
 }

@@ -55,7 +55,7 @@ func createRevision(cfg *Configuration, rel *release.Release) error {
 	}
 	_, missing := cfg.Releases.Get(rel.Name, rel.Version)
 	if errors.Is(err, driver.ErrReleaseExists) || missing == nil {
-		return fmt.Errorf("another operation has made revision %d of release %s meanwhile: nothing was changed, try again: %w", rel.Version, rel.Name, driver.ErrReleaseExists)
+		return fmt.Errorf("another operation has made revision %d of release %s meanwhile: nothing of the release was changed, try again: %w", rel.Version, rel.Name, driver.ErrReleaseExists)
 	}
 	return err
 }
@@ -109,7 +109,7 @@ func (l *ledger) try(change func(*release.Release)) {
 func (l *ledger) begin(nodes int, removing bool) {
 	l.mu.Lock()
 	defer l.mu.Unlock()
-	if l.rec == nil {
+	if l.rec == nil || !l.rec.Sequenced {
 		return
 	}
 	l.rec.Progress = &record.Progress{Revision: l.rel.Version, Nodes: nodes, Removing: removing}
@@ -170,17 +170,22 @@ func (l *ledger) writeNote() {
 // end ends the notes. What was reached stays in the record, for the next write,
 // unless all was: then there is nothing to remember.
 func (l *ledger) end(complete bool) error {
-	if l.stop == nil {
-		return nil
+	if l.stop != nil {
+		close(l.stop)
+		l.stop = nil
+		l.notes.Wait()
 	}
-	close(l.stop)
-	l.stop = nil
-	l.notes.Wait()
 	l.mu.Lock()
 	defer l.mu.Unlock()
+	if l.rec == nil {
+		return nil
+	}
 	l.takeNews()
 	if complete {
 		l.rec.Progress, l.rec.Leftovers = nil, nil
+		if !l.rec.Sequenced {
+			l.rec = nil // it was there for the leftovers alone
+		}
 	}
 	return l.attach()
 }

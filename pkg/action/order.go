@@ -67,7 +67,7 @@ func OrderOf(rel *release.Release) (*Order, error) {
 	}
 	order := &Order{Followed: rec.Revision == rel.Version, Nodes: len(plan.Nodes)}
 	if p := rec.ProgressOf(rel.Version); p != nil {
-		order.Interrupted, order.Removing, order.Done = true, p.Removing, p.Done
+		order.Interrupted, order.Removing, order.Done, order.Nodes = true, p.Removing, p.Done, p.Nodes
 	}
 	return order, nil
 }

@@ -12,6 +12,7 @@ import (
 	"strings"
 	"sync"
 
+	"helm.sh/helm/v3/pkg/kube"
 	authorizationv1 "k8s.io/api/authorization/v1"
 	apierrors "k8s.io/apimachinery/pkg/api/errors"
 	"k8s.io/apimachinery/pkg/api/meta"
@@ -101,6 +102,8 @@ type permission struct {
 	verb            string
 	resource        schema.GroupVersionResource
 	kind, namespace string
+	// name is one object's; empty for all of the kind.
+	name string
 }
 
 func (p permission) String() string {
@@ -132,7 +135,7 @@ func (r *rollout) checkPermissions(ctx context.Context) error {
 	asking.Wait()
 	e := &PermissionError{}
 	for i, p := range needed {
-		if denied[i] {
+		if denied[i] && (p.verb != "delete" || r.isDeniedByName(ctx, client, p)) {
 			e.Denied = append(e.Denied, p.String())
 		}
 	}
@@ -148,7 +151,7 @@ func (r *rollout) checkPermissions(ctx context.Context) error {
 func (r *rollout) permissions() []permission {
 	seen := map[permission]bool{}
 	need := func(verb string, info *kubeInfo) {
-		seen[permission{verb, info.Mapping.Resource, info.Mapping.GroupVersionKind.Kind, scopeOf(info)}] = true
+		seen[permission{verb, info.Mapping.Resource, info.Mapping.GroupVersionKind.Kind, scopeOf(info), ""}] = true
 	}
 	for _, info := range r.all {
 		if r.isAbsent(info) {
@@ -156,11 +159,8 @@ func (r *rollout) permissions() []permission {
 		}
 	}
 	if r.prior != nil {
-		policies := r.prior.policies()
-		for _, info := range r.prior.without(r.all) {
-			if !keeps(policies[idOf(info)]) {
-				need("delete", info)
-			}
+		for _, info := range r.going() {
+			need("delete", info)
 		}
 	}
 	list := make([]permission, 0, len(seen))
@@ -173,11 +173,46 @@ func (r *rollout) permissions() []permission {
 	return list
 }
 
+// going lists what is to be deleted, as far as the manifests tell.
+func (r *rollout) going() kube.ResourceList {
+	policies := r.prior.policies()
+	var going kube.ResourceList
+	for _, info := range r.prior.without(r.all) {
+		if id := idOf(info); !keeps(policies[id]) && !r.spared[id] {
+			going = append(going, info)
+		}
+	}
+	return going
+}
+
+// isDeniedByName asks, where the account may not delete a kind as a whole, about
+// each object that is there: it may be allowed those alone.
+func (r *rollout) isDeniedByName(ctx context.Context, client kubernetes.Interface, p permission) bool {
+	var objects kube.ResourceList
+	for _, info := range r.going() {
+		if info.Mapping.Resource == p.resource && scopeOf(info) == p.namespace {
+			objects = append(objects, info)
+		}
+	}
+	live, err := r.cluster.Live(ctx, objects)
+	if err != nil {
+		return true
+	}
+	for _, info := range objects {
+		named := p
+		named.name = info.Name
+		if live[info] != nil && isDenied(ctx, client, named) {
+			return true
+		}
+	}
+	return false
+}
+
 func isDenied(ctx context.Context, client kubernetes.Interface, p permission) bool {
 	review := &authorizationv1.SelfSubjectAccessReview{Spec: authorizationv1.SelfSubjectAccessReviewSpec{
 		ResourceAttributes: &authorizationv1.ResourceAttributes{
 			Verb: p.verb, Group: p.resource.Group, Version: p.resource.Version,
-			Resource: p.resource.Resource, Namespace: p.namespace,
+			Resource: p.resource.Resource, Namespace: p.namespace, Name: p.name,
 		},
 	}}
 	answer, err := client.AuthorizationV1().SelfSubjectAccessReviews().Create(ctx, review, metav1.CreateOptions{})

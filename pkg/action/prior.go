@@ -37,6 +37,10 @@ type prior struct {
 	// together declared it.
 	objects kube.ResourceList
 	byID    map[sequencer.ID]*kubeInfo
+	// ofBase are those of them that the base has; established are those that were
+	// part of a deployed revision. Of others it is not known whether they were ever
+	// created: what bears such a name may be somebody else's.
+	ofBase, established map[sequencer.ID]bool
 	// of is the identity, as the cluster has it, of each resource in plans that
 	// can exist there.
 	of map[*sequencer.PlannedResource]sequencer.ID
@@ -44,35 +48,54 @@ type prior struct {
 
 // idOf is the identity of an object as the cluster has it.
 func idOf(info *kubeInfo) sequencer.ID {
-	gvk := info.Mapping.GroupVersionKind
+	gvk := info.Object.GetObjectKind().GroupVersionKind()
+	if info.Mapping != nil { // as clients in other people's tests may leave it
+		gvk = info.Mapping.GroupVersionKind
+	}
 	return sequencer.ID{Group: gvk.Group, Kind: gvk.Kind, Namespace: scopeOf(info), Name: info.Name}
 }
 
 // scopeOf is the namespace that an object is in. The manifest of one outside
 // namespaces may name one all the same.
 func scopeOf(info *kubeInfo) string {
-	if !info.Namespaced() {
+	if info.Mapping != nil && !info.Namespaced() {
 		return ""
 	}
 	return info.Namespace
 }
 
-// newPrior takes from a history the revisions from the last one that was deployed
-// on, or from the first one if none ever was; base is always among them.
+// newPrior takes from a history the revisions from the last deployed one on. If
+// none is deployed now, that is the last that once was, or whose uninstall has
+// failed; if none ever was, they are all taken. Base is always among them.
 func newPrior(history []*release.Release, base *release.Release) *prior {
 	sorted := slices.Clone(history)
 	releaseutil.SortByRevision(sorted)
-	first := 0
+	first, found := 0, false
 	for i, rel := range sorted {
-		switch rel.Info.Status {
-		case release.StatusDeployed, release.StatusSuperseded, release.StatusUninstalled:
+		switch {
+		case rel.Info.Status == release.StatusDeployed:
+			first, found = i, true
+		case !found && (wasDeployed(rel) || !rel.Info.Deleted.IsZero()):
 			first = i
 		}
 	}
 	if i := slices.IndexFunc(sorted, func(rel *release.Release) bool { return rel.Version == base.Version }); i >= 0 {
 		first, sorted[i] = min(first, i), base
 	}
-	return &prior{base: base, revisions: sorted[first:]}
+	return &prior{
+		base: base, revisions: sorted[first:],
+		byID: map[sequencer.ID]*kubeInfo{}, of: map[*sequencer.PlannedResource]sequencer.ID{},
+		ofBase: map[sequencer.ID]bool{}, established: map[sequencer.ID]bool{},
+	}
+}
+
+// wasDeployed reports whether a revision came to its end.
+func wasDeployed(rel *release.Release) bool {
+	switch rel.Info.Status {
+	case release.StatusDeployed, release.StatusSuperseded, release.StatusUninstalled:
+		return true
+	}
+	return false
 }
 
 // isOrdered reports whether any of the revisions was deployed in order. One
@@ -80,7 +103,7 @@ func newPrior(history []*release.Release, base *release.Release) *prior {
 func (p *prior) isOrdered() bool {
 	return slices.ContainsFunc(p.revisions, func(rel *release.Release) bool {
 		rec, err := record.Read(rel)
-		return err != nil || rec != nil && rec.Sequenced
+		return err != nil || rec != nil && (rec.Sequenced || len(rec.Leftovers) > 0)
 	})
 }
 
@@ -90,28 +113,40 @@ func (p *prior) readAtOnce(c *cluster.Client) error {
 	if err != nil {
 		return removedKinds(err)
 	}
-	p.objects, p.byID = list, make(map[sequencer.ID]*kubeInfo, len(list))
+	p.objects = list
 	for _, info := range list {
-		p.byID[idOf(info)] = info
+		id := idOf(info)
+		p.byID[id], p.ofBase[id], p.established[id] = info, true, true
 	}
 	return nil
 }
 
-// addOthers adds what only the other revisions have, or remember of those before.
+// addOthers adds what only the other revisions have, as far as the cluster knows
+// its kind.
 func (p *prior) addOthers(c *cluster.Client) error {
 	for _, rel := range p.revisions {
-		var list kube.ResourceList
-		_, left, err := p.built(c, leftoversPlan(rel))
-		if err == nil && rel != p.base {
-			list, err = c.Build([]byte(rel.Manifest), false)
+		if rel == p.base {
+			continue
 		}
+		plan, err := revisionPlan(rel, true)
 		if err != nil {
-			return fmt.Errorf("revision %d: %w", rel.Version, removedKinds(err))
+			return err
 		}
-		for _, info := range append(list, left...) {
-			if id := idOf(info); p.byID[id] == nil {
-				p.byID[id] = info
-				p.objects.Append(info)
+		for _, plan := range []*sequencer.Plan{plan, leftoversPlan(rel)} {
+			list, resources, err := p.objectsOf(c, rel, plan)
+			if err != nil {
+				return fmt.Errorf("revision %d: %w", rel.Version, err)
+			}
+			if plan != nil {
+				p.plans = append(p.plans, plan)
+			}
+			for i, info := range list {
+				id := idOf(info)
+				p.of[resources[i]] = id
+				if p.byID[id] == nil {
+					p.byID[id], p.established[id] = info, wasDeployed(rel)
+					p.objects.Append(info)
+				}
 			}
 		}
 	}
@@ -132,8 +167,6 @@ func removedKinds(err error) error {
 // deployed: the last deployed one counts first. Asked to, it takes a revision
 // whose record cannot be used for one without an order.
 func (p *prior) readPlans(ctx context.Context, c *cluster.Client, lenient bool) error {
-	p.byID = map[sequencer.ID]*kubeInfo{}
-	p.of = map[*sequencer.PlannedResource]sequencer.ID{}
 	for _, rel := range p.revisions {
 		if err := ctx.Err(); err != nil {
 			return context.Cause(ctx)
@@ -143,12 +176,21 @@ func (p *prior) readPlans(ctx context.Context, c *cluster.Client, lenient bool) 
 			return err
 		}
 		for _, plan := range []*sequencer.Plan{plan, leftoversPlan(rel)} {
-			if err := p.addPlan(c, plan); err != nil {
+			if err := p.addPlan(c, rel, plan); err != nil {
 				return fmt.Errorf("revision %d: %w", rel.Version, err)
 			}
 		}
 	}
 	return nil
+}
+
+// chartName is the name of a release's chart; that of the release, if it was stored
+// without one.
+func chartName(rel *release.Release) string {
+	if rel.Chart == nil || rel.Chart.Metadata == nil {
+		return rel.Name
+	}
+	return rel.Chart.Name()
 }
 
 // leftoversPlan is of what a revision knows to be left of others that may be
@@ -170,13 +212,13 @@ func leftoversPlan(rel *release.Release) *sequencer.Plan {
 	return sequencer.Unordered(rec.Root.Name, resources, rel.Namespace)
 }
 
-// leftovers are what the revisions have and a list has not, without what a policy
-// keeps.
-func (p *prior) leftovers(list kube.ResourceList) []record.Leftover {
+// leftovers are what the revisions have and a list has not, without what is spared
+// or a policy keeps.
+func (p *prior) leftovers(list kube.ResourceList, spared map[sequencer.ID]bool) []record.Leftover {
 	policies := p.policies()
 	var leftovers []record.Leftover
 	for _, info := range p.without(list) {
-		if !keeps(policies[idOf(info)]) {
+		if id := idOf(info); !spared[id] && !keeps(policies[id]) && !keeps(policyOf(info)) {
 			apiVersion, kind := info.Mapping.GroupVersionKind.ToAPIVersionAndKind()
 			leftovers = append(leftovers, record.Leftover{APIVersion: apiVersion, Kind: kind, Namespace: scopeOf(info), Name: info.Name})
 		}
@@ -196,10 +238,7 @@ func revisionPlan(rel *release.Release, lenient bool) (*sequencer.Plan, error) {
 	if err != nil && (!lenient || !errors.As(err, &invalid)) {
 		return nil, err
 	}
-	name := rel.Name
-	if rel.Chart != nil && rel.Chart.Metadata != nil {
-		name = rel.Chart.Name()
-	}
+	name := chartName(rel)
 	resources, err := render.Resources(rel.Manifest, nil, &sequencer.Chart{Name: name}, false)
 	if err != nil {
 		return nil, err
@@ -207,19 +246,18 @@ func revisionPlan(rel *release.Release, lenient bool) (*sequencer.Plan, error) {
 	return sequencer.Unordered(name, resources, rel.Namespace), nil
 }
 
-// addPlan builds the objects of a plan, if there is one.
-func (p *prior) addPlan(c *cluster.Client, plan *sequencer.Plan) error {
-	if plan == nil {
-		return nil
+// addPlan reads the objects of a plan of a revision, if there is one.
+func (p *prior) addPlan(c *cluster.Client, rel *release.Release, plan *sequencer.Plan) error {
+	list, resources, err := p.objectsOf(c, rel, plan)
+	if err != nil || plan == nil {
+		return err
 	}
 	p.plans = append(p.plans, plan)
-	known, list, err := p.built(c, plan)
-	if err != nil {
-		return removedKinds(err)
-	}
 	for i, info := range list {
 		id := idOf(info)
-		p.of[known[i]] = id
+		p.of[resources[i]] = id
+		p.ofBase[id] = p.ofBase[id] || rel == p.base
+		p.established[id] = p.established[id] || wasDeployed(rel)
 		if err := p.add(id, info); err != nil {
 			return err
 		}
@@ -227,30 +265,37 @@ func (p *prior) addPlan(c *cluster.Client, plan *sequencer.Plan) error {
 	return nil
 }
 
-// built lists the resources of a plan, if there is one, whose kinds the cluster
-// has, and their objects.
-func (p *prior) built(c *cluster.Client, plan *sequencer.Plan) ([]*sequencer.PlannedResource, kube.ResourceList, error) {
+// objectsOf finds the objects of a plan of a revision, with the resources that
+// they are of. Where the cluster does not know a kind no such object is left: of
+// the base that counts only for kinds that the release has defined itself.
+func (p *prior) objectsOf(c *cluster.Client, rel *release.Release, plan *sequencer.Plan) (kube.ResourceList, []*sequencer.PlannedResource, error) {
 	if plan == nil {
 		return nil, nil, nil
 	}
-	var known []*sequencer.PlannedResource
+	var resources []*sequencer.PlannedResource
 	for _, n := range plan.Nodes {
 		for _, res := range n.Resources {
-			gone, err := isUndefined(c, res)
-			if err != nil {
-				return nil, nil, err
+			if c.Real() && (rel != p.base || res.SelfDefined) {
+				mapping, err := c.Mapping(res.APIVersion, res.ID.Kind)
+				if err != nil {
+					return nil, nil, err
+				}
+				if mapping == nil {
+					continue
+				}
 			}
-			if !gone {
-				known = append(known, res)
-			}
+			resources = append(resources, res)
 		}
 	}
-	list, err := p.objectsOf(c, known)
-	return known, list, err
+	list, err := p.build(c, resources)
+	if err != nil {
+		return nil, nil, removedKinds(err)
+	}
+	return list, resources, nil
 }
 
-// objectsOf finds the objects of resources, in their order.
-func (p *prior) objectsOf(c *cluster.Client, resources []*sequencer.PlannedResource) (kube.ResourceList, error) {
+// build finds the objects of resources, in their order.
+func (p *prior) build(c *cluster.Client, resources []*sequencer.PlannedResource) (kube.ResourceList, error) {
 	if !c.Direct() {
 		return buildObjects(c, resources, false)
 	}
@@ -262,16 +307,6 @@ func (p *prior) objectsOf(c *cluster.Client, resources []*sequencer.PlannedResou
 		}
 	}
 	return list, nil
-}
-
-// isUndefined reports whether the cluster does not have the kind of a resource
-// that the release itself defined: then no such object is left either.
-func isUndefined(c *cluster.Client, res *sequencer.PlannedResource) (bool, error) {
-	if !res.SelfDefined || !c.Real() {
-		return false, nil
-	}
-	mapping, err := c.Mapping(res.APIVersion, res.ID.Kind)
-	return mapping == nil, err
 }
 
 // add notes an object; one that an older revision declared too is taken as both
@@ -333,4 +368,25 @@ func (p *prior) without(list kube.ResourceList) kube.ResourceList {
 		}
 	}
 	return others
+}
+
+// whySpare says why an object that is gone from the release is left alone, as it
+// is in the cluster; an empty text deletes it. Besides the policies in manifests
+// it heeds the one on the object itself, but not for objects of the base if the
+// manifest alone is to decide.
+func (p *prior) whySpare(live *unstructured.Unstructured, policies map[sequencer.ID]string, manifestDecides bool) string {
+	id := sequencer.ID{
+		Group: live.GroupVersionKind().Group, Kind: live.GetKind(), Namespace: live.GetNamespace(), Name: live.GetName(),
+	}
+	heedsLive := !manifestDecides || !p.ofBase[id]
+	if keeps(policies[id]) || heedsLive && keeps(live.GetAnnotations()[kube.ResourcePolicyAnno]) {
+		return "its resource policy keeps it; it no longer belongs to the release"
+	}
+	if whose := ofAnother(live, p.base.Name, p.base.Namespace); whose != "" {
+		return whose
+	}
+	if !p.established[id] && checkOwner(live, p.base.Name, p.base.Namespace) != nil {
+		return "it does not bear the marks of the release, which never was deployed with it"
+	}
+	return ""
 }

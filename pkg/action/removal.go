@@ -246,5 +246,14 @@ func (r *removal) extent() string {
 	for _, g := range r.graph.Groups {
 		resources += len(g.Resources)
 	}
-	return fmt.Sprintf("%s in %s", counted(resources, "resource"), counted(len(r.graph.Groups), "node"))
+	return fmt.Sprintf("%s in %s", counted(resources, "resource"), counted(r.nodes(), "node"))
+}
+
+// nodes counts the nodes of which something is deleted.
+func (r *removal) nodes() int {
+	ids := map[string]bool{}
+	for _, g := range r.graph.Groups {
+		ids[g.Node.ID()] = true
+	}
+	return len(ids)
 }

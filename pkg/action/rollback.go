@@ -34,6 +34,8 @@ type Rollback struct {
 	OnEvent func(Event)
 
 	cfg *Configuration
+	// spared are objects to leave alone.
+	spared map[sequencer.ID]bool
 }
 
 // NewRollback returns a Rollback with Helm's defaults.

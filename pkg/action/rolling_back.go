@@ -121,6 +121,7 @@ func (op *rollingBack) build(ctx context.Context) error {
 		deployOptions: deployOptions{
 			ordered: ordered, inReverse: inReverse, wait: op.Wait, jobs: op.WaitForJobs, timeout: op.Timeout,
 			force: op.Force, recreate: op.Recreate, takeOwnership: true, lenient: true,
+			spared:  op.spared,
 			noHooks: op.DisableHooks, before: release.HookPreRollback, after: release.HookPostRollback,
 			hookFailure: func(_ release.HookEvent, err error) error { return err },
 		},
@@ -198,8 +199,10 @@ func (op *rollingBack) fail(ctx context.Context, failure error) error {
 	result := failure
 	if ordered := op.plan != nil; !ordered {
 		switch op.deployment.doing {
-		case applying: // as in Helm
-			newLedger(op.operation.cfg, op.current).try(func(rel *release.Release) { rel.Info.Status = release.StatusSuperseded })
+		case applying: // as in Helm, but what failed was never deployed
+			if op.current.Info.Status == release.StatusDeployed {
+				newLedger(op.operation.cfg, op.current).try(func(rel *release.Release) { rel.Info.Status = release.StatusSuperseded })
+			}
 		case waiting:
 			description = fmt.Sprintf("Release %q failed: %s", op.name, inShort(failure))
 			result = fmt.Errorf("release %s failed: %w", op.name, failure)

@@ -41,12 +41,12 @@ type rollout struct {
 	// the cluster does not know their kind before: the release defines it.
 	late map[*sequencer.PlannedResource]bool
 	// mu guards present, which are the objects that no revision before had and that
-	// were in the cluster all the same; attempted and created, which say what this
-	// operation tried to write and what it created; unchanged, what it left as it
-	// was; and when nodes were applied.
+	// were in the cluster all the same; created, what this operation created, in an
+	// order of kinds; unchanged, what it left as it was; and when nodes were
+	// applied.
 	mu                 sync.Mutex
 	present, unchanged map[*kubeInfo]bool
-	attempted, created kube.ResourceList
+	created            kube.ResourceList
 
 	resting *resting
 	explain explainer
@@ -191,14 +191,14 @@ func writeEscaped(b *bytes.Buffer, text []byte) {
 	}
 }
 
-// unknown lists the objects that no revision before has.
+// unknown lists the objects that no deployed revision before has.
 func (r *rollout) unknown(list kube.ResourceList) kube.ResourceList {
 	if r.prior == nil {
 		return list
 	}
 	var unknown kube.ResourceList
 	for _, info := range list {
-		if r.prior.byID[idOf(info)] == nil {
+		if !r.prior.established[idOf(info)] {
 			unknown = append(unknown, info)
 		}
 	}
@@ -216,8 +216,10 @@ func (r *rollout) findExisting(ctx context.Context, list kube.ResourceList) erro
 	if r.present == nil {
 		r.present = map[*kubeInfo]bool{}
 	}
-	for _, info := range r.unknown(present) {
-		r.present[info] = true
+	for _, info := range present {
+		if r.prior == nil || r.prior.byID[idOf(info)] == nil {
+			r.present[info] = true
+		}
 	}
 	return nil
 }

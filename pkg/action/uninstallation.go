@@ -189,7 +189,7 @@ func (op *uninstallation) prepareInOrder(ctx context.Context) error {
 			id, exists := op.prior.of[res]
 			return id, exists && !keeps(policies[id]) && !op.spared[id]
 		}),
-		spare: func(live *unstructured.Unstructured) string { return ofAnother(live, op.rel.Name, op.rel.Namespace) },
+		spare: func(live *unstructured.Unstructured) string { return op.prior.whySpare(live, policies, true) },
 	}
 	return nil
 }
@@ -234,7 +234,7 @@ func (op *uninstallation) removeInOrder(ctx context.Context) error {
 		}
 	}
 	op.events.emit(Event{Type: EventPlanned, Message: "removing " + op.removal.extent() + ", in reverse order"})
-	op.ledger.begin(len(op.removal.graph.Groups), true)
+	op.ledger.begin(op.removal.nodes(), true)
 	err = op.removal.run(ctx)
 	op.deleted = op.removal.deleted
 	return errors.Join(err, op.ledger.end(err == nil))
@@ -250,12 +250,45 @@ func (op *uninstallation) removeAtOnce(ctx context.Context) error {
 	if err != nil {
 		return fmt.Errorf("unable to build kubernetes objects for delete: %w", err)
 	}
-	for _, info := range list {
-		if !op.spared[idOf(info)] {
+	for _, info := range append(list, op.left(ctx)...) {
+		if len(op.spared) == 0 || !op.spared[idOf(info)] {
 			op.deleted = append(op.deleted, info)
 		}
 	}
 	return errors.Join(op.cluster.Delete(ctx, op.deleted, op.propagation())...)
+}
+
+// left lists what revisions before have left, where any of them was deployed in
+// order. What cannot be found out is said, and does not hold up the rest.
+func (op *uninstallation) left(ctx context.Context) kube.ResourceList {
+	p := newPrior(op.history, op.rel)
+	if !p.isOrdered() || !op.cluster.Direct() {
+		return nil
+	}
+	err := errors.Join(p.readAtOnce(op.cluster), p.addOthers(op.cluster))
+	var others kube.ResourceList
+	for _, info := range p.objects {
+		if !p.ofBase[idOf(info)] {
+			others = append(others, info)
+		}
+	}
+	live, unreadable := op.cluster.Live(ctx, others)
+	if err := errors.Join(err, unreadable); err != nil {
+		op.events.warn(fmt.Sprintf("what revisions before the last one may have left is not deleted: %v", err))
+		return nil
+	}
+	policies := p.policies()
+	var left kube.ResourceList
+	for _, info := range others {
+		if object := live[info]; object != nil {
+			if why := p.whySpare(object, policies, true); why != "" {
+				op.events.warn(fmt.Sprintf("%s is not deleted: %s", describe(info), why))
+			} else {
+				left = append(left, info)
+			}
+		}
+	}
+	return left
 }
 
 // abandon records that the release is not removed. Without an order that is left,

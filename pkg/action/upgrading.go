@@ -7,6 +7,7 @@ import (
 	"context"
 	"errors"
 	"fmt"
+	"slices"
 
 	"helm.sh/helm/v3/pkg/chart"
 	"helm.sh/helm/v3/pkg/chartutil"
@@ -233,12 +234,9 @@ func (op *upgrading) rollBack(ctx context.Context, failure error) error {
 		return &UndoError{Failure: failure, Undo: err, text: "an error occurred while finding last successful release. original upgrade error"}
 	}
 	var target *release.Release
-	for _, rel := range history {
-		switch rel.Info.Status {
-		case release.StatusSuperseded, release.StatusDeployed:
-			if target == nil || rel.Version > target.Version {
-				target = rel
-			}
+	for _, status := range []release.Status{release.StatusDeployed, release.StatusSuperseded} {
+		if target == nil {
+			target = newest(slices.DeleteFunc(slices.Clone(history), func(rel *release.Release) bool { return rel.Info.Status != status }))
 		}
 	}
 	if target == nil {
@@ -249,7 +247,7 @@ func (op *upgrading) rollBack(ctx context.Context, failure error) error {
 	}
 	r := NewRollback(op.operation.cfg)
 	r.Version, r.Wait, r.WaitForJobs, r.DisableHooks, r.Recreate, r.Force, r.Timeout = target.Version, true, op.WaitForJobs, op.DisableHooks, op.Recreate, op.Force, op.Timeout
-	r.ReadinessTimeout, r.OnEvent = op.ReadinessTimeout, op.OnEvent
+	r.ReadinessTimeout, r.OnEvent, r.spared = op.ReadinessTimeout, op.OnEvent, op.deployment.rollout.adopted()
 	if err := r.RunWithContext(ctx, op.name); err != nil {
 		return &UndoError{Failure: failure, Undo: err, text: "an error occurred while rolling back the release. original upgrade error"}
 	}
