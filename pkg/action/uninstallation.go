@@ -30,7 +30,9 @@ type uninstallation struct {
 
 	history []*release.Release
 	rel     *release.Release
-	ledger  *ledger
+	// wasDeployed is whether the last revision had been, before this began.
+	wasDeployed bool
+	ledger      *ledger
 	// prior is what the release consists of, if it is removed in reverse order, and
 	// removal how.
 	prior   *prior
@@ -61,7 +63,7 @@ func (op *uninstallation) load(name string) (done bool, err error) {
 	}
 	releaseutil.SortByRevision(op.history)
 	op.rel = op.history[len(op.history)-1]
-	op.ledger = newLedger(cfg, op.rel)
+	op.ledger, op.wasDeployed = newLedger(cfg, op.rel), wasDeployed(op.rel)
 	if op.rel.Info.Status != release.StatusUninstalled {
 		return false, nil
 	}
@@ -250,7 +252,7 @@ func (op *uninstallation) removeAtOnce(ctx context.Context) error {
 	if err != nil {
 		return fmt.Errorf("unable to build kubernetes objects for delete: %w", err)
 	}
-	for _, info := range append(list, op.left(ctx)...) {
+	for _, info := range op.withLeft(ctx, list) {
 		if len(op.spared) == 0 || !op.spared[idOf(info)] {
 			op.deleted = append(op.deleted, info)
 		}
@@ -258,37 +260,40 @@ func (op *uninstallation) removeAtOnce(ctx context.Context) error {
 	return errors.Join(op.cluster.Delete(ctx, op.deleted, op.propagation())...)
 }
 
-// left lists what revisions before have left, where any of them was deployed in
-// order. What cannot be found out is said, and does not hold up the rest.
-func (op *uninstallation) left(ctx context.Context) kube.ResourceList {
+// withLeft adds, where a revision was deployed in order, what those before the
+// last one have left, and leaves out what is not the release's. What cannot be
+// found out is said, and does not hold up the rest.
+func (op *uninstallation) withLeft(ctx context.Context, list kube.ResourceList) kube.ResourceList {
 	p := newPrior(op.history, op.rel)
 	if !p.isOrdered() || !op.cluster.Direct() {
-		return nil
+		return list
 	}
 	err := errors.Join(p.readAtOnce(op.cluster), p.addOthers(op.cluster))
-	var others kube.ResourceList
+	for id := range p.ofBase {
+		p.established[id] = op.wasDeployed
+	}
+	all := slices.Clone(list)
 	for _, info := range p.objects {
 		if !p.ofBase[idOf(info)] {
-			others = append(others, info)
+			all = append(all, info)
 		}
 	}
-	live, unreadable := op.cluster.Live(ctx, others)
+	live, unreadable := op.cluster.Live(ctx, all)
 	if err := errors.Join(err, unreadable); err != nil {
 		op.events.warn(fmt.Sprintf("what revisions before the last one may have left is not deleted: %v", err))
-		return nil
+		return list
 	}
 	policies := p.policies()
-	var left kube.ResourceList
-	for _, info := range others {
-		if object := live[info]; object != nil {
-			if why := p.whySpare(object, policies, true); why != "" {
-				op.events.warn(fmt.Sprintf("%s is not deleted: %s", describe(info), why))
-			} else {
-				left = append(left, info)
-			}
+	return slices.DeleteFunc(all, func(info *kubeInfo) bool {
+		if live[info] == nil {
+			return true
 		}
-	}
-	return left
+		why := p.whySpare(live[info], policies, true)
+		if why != "" {
+			op.events.warn(fmt.Sprintf("%s is not deleted: %s", describe(info), why))
+		}
+		return why != ""
+	})
 }
 
 // abandon records that the release is not removed. Without an order that is left,
