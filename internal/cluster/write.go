@@ -137,6 +137,11 @@ func (w *writer) patch(ctx context.Context, ch *change) error {
 	if err != nil {
 		return fmt.Errorf("cannot patch %q with kind %s: %w", ch.info.Name, ch.info.Mapping.GroupVersionKind.Kind, err)
 	}
+	if version := taken.GetResourceVersion(); version != "" && version == ch.live.GetResourceVersion() {
+		w.log("%s is as declared", describe(ch.info)) // the patch says what the server does not store
+		ch.take(unchanged, taken)
+		return nil
+	}
 	w.log("patched %s", describe(ch.info))
 	ch.take(updated, taken)
 	return nil

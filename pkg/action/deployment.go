@@ -253,7 +253,7 @@ func (d *deployment) recordFailure(description string) {
 
 // cleanUp deletes, in reverse order where there is one, what this operation
 // created. It has a time of its own.
-func (d *deployment) cleanUp(ctx context.Context, notify func(Event)) error {
+func (d *deployment) cleanUp(ctx context.Context, failure error, notify func(Event)) error {
 	created := d.rollout.createdList()
 	if len(created) == 0 {
 		return nil
@@ -265,6 +265,7 @@ func (d *deployment) cleanUp(ctx context.Context, notify func(Event)) error {
 	if !d.ordered {
 		return deletionError(base.cluster.Delete(ctx, created, backgroundDeletion))
 	}
+	base.events.warn(fmt.Sprintf("release %s failed, and what was created is deleted because of --cleanup-on-fail: %s", d.release().Name, inShort(failure)))
 	base.events.emit(Event{Type: EventRemoving, Message: "deleting what was created: " + counted(len(created), "resource")})
 	isCreated := map[*kubeInfo]bool{}
 	for _, info := range created {

@@ -144,12 +144,13 @@ func (l *ledger) takeNews() bool {
 // writeNotes stores what is done, at most once in an interval, the first time
 // after one.
 func (l *ledger) writeNotes(stop <-chan struct{}) {
-	pause := time.NewTicker(noteInterval)
+	pause := time.NewTimer(noteInterval)
 	defer pause.Stop()
 	for {
 		select {
 		case <-pause.C:
 			l.writeNote()
+			pause.Reset(noteInterval)
 		case <-stop:
 			return
 		}

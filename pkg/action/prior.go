@@ -144,8 +144,10 @@ func (p *prior) addOthers(c *cluster.Client) error {
 				id := idOf(info)
 				p.of[resources[i]] = id
 				if p.byID[id] == nil {
-					p.byID[id], p.established[id] = info, wasDeployed(rel)
-					p.objects.Append(info)
+					p.established[id] = wasDeployed(rel)
+				}
+				if err := p.add(id, info); err != nil {
+					return err
 				}
 			}
 		}

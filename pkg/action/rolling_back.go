@@ -212,7 +212,7 @@ func (op *rollingBack) fail(ctx context.Context, failure error) error {
 	if !op.CleanupOnFail || op.deployment.doing == waiting {
 		return result
 	}
-	if err := op.deployment.cleanUp(context.WithoutCancel(ctx), op.OnEvent); err != nil {
+	if err := op.deployment.cleanUp(context.WithoutCancel(ctx), failure, op.OnEvent); err != nil {
 		return &UndoError{
 			Failure: failure, Undo: fmt.Errorf("unable to cleanup resources: %w", err),
 			text: "an error occurred while cleaning up resources. original rollback error",

@@ -301,7 +301,7 @@ func (op *uninstallation) withLeft(ctx context.Context, list kube.ResourceList) 
 func (op *uninstallation) abandon(ctx context.Context, failure error) error {
 	if op.ordered() || ctx.Err() != nil {
 		op.ledger.try(func(rel *release.Release) {
-			rel.Info.Status, rel.Info.Description = release.StatusFailed, fmt.Sprintf("Uninstall failed: %s", inShort(failure))
+			rel.Info.Status, rel.Info.Description = release.StatusFailed, fmt.Sprintf("Uninstall failed: %s", oneLine(inShort(failure)))
 		})
 	}
 	return failure

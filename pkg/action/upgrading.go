@@ -213,7 +213,7 @@ func (op *upgrading) fail(ctx context.Context, failure error) (*release.Release,
 	op.deployment.recordFailure(fmt.Sprintf("Upgrade %q failed: %s", op.name, inShort(failure)))
 	undo := context.WithoutCancel(ctx)
 	if op.CleanupOnFail {
-		if err := op.deployment.cleanUp(undo, op.OnEvent); err != nil {
+		if err := op.deployment.cleanUp(undo, failure, op.OnEvent); err != nil {
 			return op.rel, &UndoError{
 				Failure: failure, Undo: fmt.Errorf("unable to cleanup resources: %w", err),
 				text: "an error occurred while cleaning up resources. original upgrade error",

@@ -159,6 +159,7 @@ func removeChance(object map[string]any) {
 		{"metadata", "uid"},
 		{"metadata", "resourceVersion"},
 		{"metadata", "creationTimestamp"},
+		{"metadata", "labels", "topology.kubernetes.io/zone"}, // of the node that the scheduler chose
 		{"metadata", "annotations", "deployment.kubernetes.io/revision"},
 		{"metadata", "annotations", "pv.kubernetes.io/bind-completed"},
 		{"metadata", "annotations", "pv.kubernetes.io/bound-by-controller"},

@@ -1,0 +1,290 @@
+// Copyright The Ordered Helm Authors
+// SPDX-License-Identifier: Apache-2.0
+
+package e2e
+
+import (
+	"encoding/json"
+	"net/http"
+	"os"
+	"os/exec"
+	"path/filepath"
+	"slices"
+	"strings"
+	"sync"
+	"testing"
+
+	"k8s.io/apimachinery/pkg/apis/meta/v1/unstructured"
+
+	"github.com/ordered-helm/helm/test/binaries"
+	"github.com/ordered-helm/helm/test/fault"
+)
+
+// undoing runs the binary through a proxy, which looks, before it lets the first
+// write through that undoes anything, at what was said and stored by then.
+type undoing struct {
+	*helm
+	proxy *fault.Proxy
+	// isUndo says which request that is.
+	isUndo func(fault.Request) bool
+
+	mu     sync.Mutex
+	began  bool
+	stderr string
+	// stored are the descriptions of the release that were stored until then.
+	stored []string
+}
+
+// secondRevision matches the request that stores another revision than the first
+// one that the binary made.
+func secondRevision() func(fault.Request) bool {
+	made := 0
+	return func(what fault.Request) bool {
+		if what.Verb == "create" && what.Resource == "secrets" {
+			made++
+		}
+		return made == 2
+	}
+}
+
+func isDelete(what fault.Request) bool { return what.Verb == "delete" }
+
+// run runs the binary to its end.
+func (u *undoing) run(t *testing.T, args ...string) result {
+	t.Helper()
+	u.proxy = u.viaProxy(t)
+	path := filepath.Join(t.TempDir(), "stderr")
+	stderr, err := os.Create(path)
+	if err != nil {
+		t.Fatal(err)
+	}
+	defer func() { _ = stderr.Close() }()
+	read := func() string {
+		text, err := os.ReadFile(path)
+		if err != nil {
+			t.Error(err)
+		}
+		return string(text)
+	}
+	u.proxy.Intercept(func(_ http.ResponseWriter, _ *http.Request, what fault.Request) bool {
+		u.mu.Lock()
+		defer u.mu.Unlock()
+		undo := u.isUndo(what)
+		if u.began || !undo && (what.Verb != "update" || what.Resource != "secrets") {
+			return false
+		}
+		u.stored = append(u.stored, u.last(t, "rel").Info.Description)
+		u.began, u.stderr = undo, read()
+		return false
+	})
+	cmd := exec.CommandContext(t.Context(), binaries.Get(t).Helm, append(args, "--namespace", u.namespace)...)
+	cmd.Env, cmd.Stderr = u.env, stderr
+	if err := cmd.Run(); cmd.ProcessState == nil {
+		t.Fatal(err)
+	}
+	return result{stderr: read(), code: cmd.ProcessState.ExitCode()}
+}
+
+// expectTold checks that the cause was said and stored before anything was undone.
+func (u *undoing) expectTold(t *testing.T, cause string) {
+	t.Helper()
+	if !u.began {
+		t.Fatal("nothing was undone: the proof is empty")
+	}
+	if !strings.Contains(u.stderr, cause) {
+		t.Errorf("before anything was undone, only this was said:\n%s", u.stderr)
+	}
+	if !slices.ContainsFunc(u.stored, func(text string) bool { return strings.Contains(text, cause) }) {
+		t.Errorf("before anything was undone, only this was stored: %q", u.stored)
+	}
+}
+
+// declared is what objects are but for what the server and its controllers say.
+func declared(tb testing.TB, objects map[string]*unstructured.Unstructured) map[string]string {
+	tb.Helper()
+	texts := map[string]string{}
+	for id, o := range objects {
+		o = o.DeepCopy()
+		delete(o.Object, "status")
+		metadata, _ := o.Object["metadata"].(map[string]any)
+		for _, key := range []string{"managedFields", "resourceVersion", "generation"} {
+			delete(metadata, key)
+		}
+		unstructured.RemoveNestedField(metadata, "annotations", "deployment.kubernetes.io/revision")
+		text, err := json.Marshal(o.Object)
+		if err != nil {
+			tb.Fatal(err)
+		}
+		texts[id] = string(text)
+	}
+	return texts
+}
+
+// expectDeclared checks that the objects are what they were before: the same ones,
+// and the same in them.
+func expectDeclared(tb testing.TB, before, after map[string]*unstructured.Unstructured) {
+	tb.Helper()
+	want, got := declared(tb, before), declared(tb, after)
+	for id, text := range want {
+		if got[id] != text {
+			tb.Errorf("%s is\n%s\nand was\n%s", id, got[id], text)
+		}
+	}
+	for id := range got {
+		if _, was := want[id]; !was {
+			tb.Errorf("%s was not there before", id)
+		}
+	}
+}
+
+// TestLifecycleAtomicUpgrade has upgrades fail in every phase: the cause is told and
+// stored before anything is undone, and then all is what it was.
+func TestLifecycleAtomicUpgrade(t *testing.T) {
+	hook := func(event string) part {
+		return part{kind: "Job", name: "hook", more: []string{"helm.sh/hook: " + event}, play: []string{"devcluster/pod: fail"}}
+	}
+	extra := []part{{name: "marked", layer: "extra"}, {name: "extra", layer: "extra"}, {kind: "Deployment", name: "over", layer: "over", after: "extra", more: inTime}, {name: "top", layer: "top", after: "over"}}
+	for _, tt := range []struct {
+		name  string
+		parts []part
+		cause string
+	}{
+		{"not ready", append(failingParts("y"), extra[3:]...), "Deployment/app was not ready within 1s"},
+		{"refused", append(append(threeParts("y"), extra...), part{name: "Not_A_Name", layer: "end", after: "last, top"}), "Not_A_Name"},
+		{"hook after it", append(append(threeParts("y"), extra...), hook("post-upgrade")), "post-upgrade hooks failed"},
+		{"hook before it", append(append(threeParts("y"), extra...), hook("pre-upgrade")), "pre-upgrade hooks failed"},
+	} {
+		t.Run(tt.name, func(t *testing.T) {
+			t.Parallel()
+			h := newHelm(t)
+			h.ok("install", "rel", firstRevision(t, "x"), "--wait=ordered")
+			before := h.objectsOf(t, "rel")
+			u := &undoing{helm: h, isUndo: secondRevision()}
+			h.from = mark()
+			args := []string{"upgrade", "rel", chartOfParts(t, tt.parts...), "--wait=ordered", "--atomic", "--timeout", "30s"}
+			r := u.run(t, args...)
+			if r.code != 1 {
+				t.Errorf("exit code %d, want 1", r.code)
+			}
+			expectSaid(t, r.stderr, tt.cause, "release rel failed, and has been rolled back due to atomic being set")
+			u.expectTold(t, tt.cause)
+			expectDeclared(t, before, h.objectsOf(t, "rel"))
+			if statuses := h.statuses(t, "rel"); statuses != "superseded failed deployed" {
+				t.Errorf("the revisions are %s", statuses)
+			}
+			if description := h.history(t, "rel")[1].Info.Description; !strings.Contains(description, tt.cause) {
+				t.Errorf("the failed revision says %q", description)
+			}
+			h.proveUndoneInReverse(t)
+			h.ok("uninstall", "rel")
+		})
+	}
+}
+
+// proveUndoneInReverse proves that what the second revision created was deleted in
+// reverse order.
+func (h *helm) proveUndoneInReverse(tb testing.TB) {
+	tb.Helper()
+	late := h.readTrace(tb).since(h.from)
+	created := late.touched("create")
+	failed := &oracle{}
+	failed.readObjects(tb, h.history(tb, "rel")[1].Manifest)
+	failed.proveRemoved(tb, late, func(o object) bool { return slices.Contains(created, o.String()) && o.name != "last" })
+}
+
+// TestLifecycleAtomicGoesBackFar rolls back to the last good revision, past one
+// that failed before.
+func TestLifecycleAtomicGoesBackFar(t *testing.T) {
+	t.Parallel()
+	h := newHelm(t)
+	h.ok("install", "rel", firstRevision(t, "1"), "--wait=ordered")
+	before := h.objectsOf(t, "rel")
+	for _, args := range [][]string{nil, {"--atomic"}} {
+		h.fails(t, append([]string{"upgrade", "rel", chartOfParts(t, failingParts("2")...), "--wait=ordered"}, args...), "Deployment/app was not ready within 1s")
+	}
+	expectDeclared(t, before, h.objectsOf(t, "rel"))
+	if statuses := h.statuses(t, "rel"); statuses != "superseded failed failed deployed" {
+		t.Errorf("the revisions are %s", statuses)
+	}
+}
+
+// TestLifecycleAtomicInstall tells and stores the cause before anything is deleted
+// again.
+func TestLifecycleAtomicInstall(t *testing.T) {
+	t.Parallel()
+	u := &undoing{helm: newHelm(t), isUndo: isDelete}
+	r := u.run(t, "install", "rel", chartOfParts(t, failingParts("x")...), "--wait=ordered", "--atomic")
+	expectSaid(t, r.stderr, "has been uninstalled due to atomic being set", "Deployment/app was not ready within 1s")
+	u.expectTold(t, "Deployment/app was not ready within 1s")
+	u.expectOnly(t, "rel")
+	if list := u.ok("list", "--all", "--short").stdout; list != "" {
+		t.Errorf("there is still %s", list)
+	}
+}
+
+// TestLifecycleCleanupIsTold tells and stores the cause before the cleanup, too.
+func TestLifecycleCleanupIsTold(t *testing.T) {
+	t.Parallel()
+	h := newHelm(t)
+	h.ok("install", "rel", firstRevision(t, "x"), "--wait=ordered")
+	u := &undoing{helm: h, isUndo: isDelete}
+	u.run(t, "upgrade", "rel", chartOfParts(t, failingParts("y")...), "--wait=ordered", "--cleanup-on-fail")
+	u.expectTold(t, "Deployment/app was not ready within 1s")
+}
+
+// TestLifecycleUndoFails has undoing fail as well: both failures are reported, and
+// the release can be mended.
+func TestLifecycleUndoFails(t *testing.T) {
+	chart := func(tb testing.TB) string {
+		tb.Helper()
+		dir := chartOfParts(tb, append(failingParts("y"), part{name: "held", layer: "held", after: "extra"})...)
+		edit(tb, dir, "templates/all.yaml", "first, over", "first, over, held", "{name: held,", "{name: held, finalizers: [ordered.example/hold],")
+		return dir
+	}
+	const cause = "Deployment/app was not ready within 1s"
+	for name, tt := range map[string]struct {
+		args []string
+		undo string
+		want string
+	}{
+		"upgrade": {[]string{"upgrade", "--atomic"}, "an error occurred while rolling back the release", "deployed failed failed"},
+		"cleanup": {[]string{"upgrade", "--cleanup-on-fail"}, "an error occurred while cleaning up resources", "deployed failed"},
+		"install": {[]string{"install", "--atomic"}, "an error occurred while uninstalling the release", "failed"},
+	} {
+		t.Run(name, func(t *testing.T) {
+			t.Parallel()
+			h := newHelm(t)
+			if tt.args[0] == "upgrade" {
+				h.ok("install", "rel", firstRevision(t, "x"), "--wait=ordered")
+			}
+			r := h.fails(t, append(tt.args, "rel", chart(t), "--wait=ordered", "--timeout", "5s"), cause, tt.undo, "ConfigMap/held", "ordered.example/hold")
+			if first, second := strings.Index(r.stderr, cause), strings.LastIndex(r.stderr, "ordered.example/hold"); second < first {
+				t.Errorf("the cause does not come first:\n%s", r.stderr)
+			}
+			if statuses := h.statuses(t, "rel"); statuses != tt.want {
+				t.Errorf("the revisions are %s, want %s", statuses, tt.want)
+			}
+			h.patch(t, "ConfigMap/held", `{"metadata":{"finalizers":null}}`)
+			h.ok("upgrade", "--install", "rel", firstRevision(t, "z"), "--wait=ordered")
+			h.expectObjects(t, "rel")
+			proveLeftNothing(t, h, "z", true)
+		})
+	}
+}
+
+// TestLifecycleUndoIsNotAllowed has an account that may not delete: it is told so
+// beside the cause.
+func TestLifecycleUndoIsNotAllowed(t *testing.T) {
+	t.Parallel()
+	h := newHelm(t)
+	h.ok("install", "rel", firstRevision(t, "x"), "--wait=ordered")
+	parts := append(failingParts("y"), part{name: "last", layer: "end", after: "app"})
+	as := h.grant(t, "get", "list", "watch", "create", "update", "patch")
+	h.fails(t, append([]string{"upgrade", "rel", chartOfParts(t, parts...), "--wait=ordered", "--atomic", "--timeout", "10s"}, as...),
+		"Deployment/app was not ready within 1s", "an error occurred while rolling back the release", "may not delete ConfigMap")
+	if statuses := h.statuses(t, "rel"); statuses != "deployed failed" {
+		t.Errorf("the revisions are %s", statuses)
+	}
+	h.ok("rollback", "rel", "1")
+	h.expectObjects(t, "rel")
+}

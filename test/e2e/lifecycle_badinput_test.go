@@ -1,0 +1,234 @@
+// Copyright The Ordered Helm Authors
+// SPDX-License-Identifier: Apache-2.0
+
+package e2e
+
+import (
+	"crypto/rand"
+	"encoding/base64"
+	"net/http"
+	"slices"
+	"strconv"
+	"strings"
+	"sync"
+	"testing"
+
+	"helm.sh/helm/v3/pkg/release"
+	"helm.sh/helm/v3/pkg/storage/driver"
+
+	"github.com/ordered-helm/helm/test/fault"
+)
+
+// damage replaces what a stored revision remembers of its order.
+func (h *helm) damage(tb testing.TB, rel *release.Release, record string) {
+	tb.Helper()
+	damaged := false
+	for _, f := range rel.Chart.Files {
+		if f.Name == ".ordered-helm/record.json" {
+			f.Data, damaged = []byte(record), true
+		}
+	}
+	if !damaged {
+		tb.Fatal("the release has no record")
+	}
+	secrets := driver.NewSecrets(h.cluster.Client().CoreV1().Secrets(h.namespace))
+	if err := secrets.Update("sh.helm.release.v1."+rel.Name+".v"+strconv.Itoa(rel.Version), rel); err != nil {
+		tb.Fatal(err)
+	}
+}
+
+// TestLifecycleDamagedRecord has the record of a release be of no use: what goes by
+// it says so, changes nothing, and names a way on, which works.
+func TestLifecycleDamagedRecord(t *testing.T) {
+	for name, record := range map[string]struct{ text, says string }{
+		"damaged":            {"\x1f\x8b no record", "cannot be used"},
+		"cut off":            {`{"version":1,"sequenced":true,"charts":{"name":"app"`, "cannot be used"},
+		"of a newer version": {`{"version":7,"something":"else"}`, "use a newer one"},
+	} {
+		prepare := func(t *testing.T) *helm {
+			t.Helper()
+			t.Parallel()
+			h := newHelm(t)
+			h.ok("install", "rel", chartOfParts(t, oddParts("1")...), "--wait=ordered")
+			h.damage(t, h.last(t, "rel"), record.text)
+			h.from = mark()
+			return h
+		}
+		expectUntouched := func(t *testing.T, h *helm) {
+			t.Helper()
+			if list := h.readTrace(t).since(h.from).touched(); len(list) > 0 {
+				t.Errorf("though it was refused, these were written: %q", list)
+			}
+		}
+		t.Run("upgrade/"+name, func(t *testing.T) {
+			h := prepare(t)
+			h.fails(t, []string{"upgrade", "rel", three(t, "2"), "--wait=ordered"}, "the record of order in release rel, revision 1, cannot be used", record.says, "--wait=true")
+			expectUntouched(t, h)
+			if statuses := h.statuses(t, "rel"); statuses != "deployed" {
+				t.Errorf("the revisions are %s", statuses)
+			}
+			h.ok("upgrade", "rel", three(t, "2"), "--wait=true")
+			h.expectObjects(t, "rel")
+			h.expectValue(t, "2")
+			h.from = mark()
+			h.ok("upgrade", "rel", three(t, "3"), "--wait=ordered")
+			h.proveOrderOf(t, "rel", h.readTrace(t))
+			h.expectObjects(t, "rel")
+		})
+		t.Run("rollback/"+name, func(t *testing.T) {
+			h := prepare(t)
+			h.ok("upgrade", "rel", three(t, "2"))
+			h.from = mark()
+			h.fails(t, []string{"rollback", "rel", "1"}, "the record of order in release rel, revision 1, cannot be used", record.says, "--wait=true")
+			expectUntouched(t, h)
+			h.ok("rollback", "rel", "1", "--wait=true")
+			h.expectObjects(t, "rel")
+			h.expectValue(t, "1")
+			h.ok("rollback", "rel", "1", "--wait=false")
+			h.expectObjects(t, "rel")
+		})
+		t.Run("rollback of it/"+name, func(t *testing.T) {
+			h := prepare(t)
+			h.ok("upgrade", "rel", three(t, "2"), "--wait")
+			h.ok("upgrade", "rel", chartOfParts(t, oddParts("3")...), "--wait=ordered")
+			good := h.last(t, "rel")
+			h.damage(t, good, record.text)
+			h.ok("rollback", "rel", "2")
+			h.expectObjects(t, "rel")
+			h.expectValue(t, "2")
+		})
+		t.Run("uninstall/"+name, func(t *testing.T) {
+			h := prepare(t)
+			h.fails(t, []string{"uninstall", "rel"}, "the record of order in release rel, revision 1, cannot be used", record.says, "--wait=true")
+			expectUntouched(t, h)
+			h.expectObjects(t, "rel")
+			for _, args := range [][]string{{"status", "rel"}, {"history", "rel"}, {"get", "all", "rel"}, {"list"}} {
+				h.ok(args...)
+			}
+			h.fails(t, []string{"dag", "rel"}, "cannot be used")
+			h.ok("uninstall", "rel", "--wait=true")
+			h.expectOnly(t, "rel")
+			h.expectNoSecrets(t)
+		})
+		t.Run("stock Helm/"+name, func(t *testing.T) {
+			h := prepare(t)
+			h.stock(t, "upgrade", "rel", three(t, "2"))
+			h.stock(t, "rollback", "rel", "1")
+			h.stock(t, "uninstall", "rel")
+			h.expectNoSecrets(t)
+		})
+	}
+}
+
+// TestLifecycleTwoAtOnce has two processes upgrade one release: one wins, the other
+// one says so and changes nothing.
+func TestLifecycleTwoAtOnce(t *testing.T) {
+	t.Run("both have seen the same", func(t *testing.T) {
+		t.Parallel()
+		h := newHelm(t)
+		h.ok("install", "rel", three(t, "0"), "--wait=ordered")
+		// The first one is about to store its revision when the second one comes and
+		// does all of its work.
+		second := *h
+		p := h.viaProxy(t)
+		reached, goOn := make(chan struct{}), make(chan struct{})
+		var once sync.Once
+		p.Intercept(func(_ http.ResponseWriter, r *http.Request, what fault.Request) bool {
+			if what.Verb == "create" && what.Resource == "secrets" {
+				once.Do(func() { close(reached) })
+				select {
+				case <-goOn:
+				case <-r.Context().Done():
+				}
+			}
+			return false
+		})
+		end := h.begin(t, "upgrade", "rel", chartOfParts(t, oddParts("1")...), "--wait=ordered")
+		await(t, reached, "the attempt to store a revision")
+		second.ok("upgrade", "rel", three(t, "2"), "--wait=ordered")
+		before := h.objectsOf(t, "rel")
+		close(goOn)
+		r := end()
+		if r.code != 1 {
+			t.Errorf("exit code %d, want 1", r.code)
+		}
+		expectSaid(t, r.stderr, "another operation has made revision 2 of release rel meanwhile")
+		expectDeclared(t, before, h.objectsOf(t, "rel"))
+		h.expectObjects(t, "rel")
+		h.expectValue(t, "2")
+		if statuses := h.statuses(t, "rel"); statuses != "superseded deployed" {
+			t.Errorf("the revisions are %s", statuses)
+		}
+	})
+	t.Run("one is under way", func(t *testing.T) {
+		t.Parallel()
+		h := newHelm(t)
+		h.ok("install", "rel", three(t, "0"), "--wait=ordered")
+		cmd, lines := h.start(t, "upgrade", "rel", chartOfParts(t, func() []part {
+			parts := threeParts("1")
+			parts[1].play = []string{"devcluster/after: 4s"}
+			return parts
+		}()...), "--wait=ordered")
+		for lines.Scan() {
+			if !strings.Contains(lines.Text(), "app:app applied") {
+				continue
+			}
+			h.fails(t, []string{"upgrade", "rel", chartOfParts(t, oddParts("2")...), "--wait=ordered"},
+				"another operation (install/upgrade/rollback) is in progress")
+		}
+		if err := cmd.Wait(); err != nil {
+			t.Errorf("the first one failed: %v", err)
+		}
+		h.expectObjects(t, "rel")
+		h.expectValue(t, "1")
+	})
+	t.Run("all at once", func(t *testing.T) {
+		t.Parallel()
+		h := newHelm(t)
+		h.ok("install", "rel", three(t, "0"), "--wait=ordered")
+		var ends []func() result
+		for _, value := range []string{"1", "2", "3"} {
+			ends = append(ends, h.begin(t, "upgrade", "rel", chartOfParts(t, append(threeParts(value), part{name: "of-" + value, layer: "last"})...), "--wait=ordered"))
+		}
+		var codes []int
+		for _, end := range ends {
+			r := end()
+			codes = append(codes, r.code)
+			if r.code != 0 && !strings.Contains(r.stderr, "another operation") {
+				t.Errorf("one that did not win says\n%s", r.stderr)
+			}
+		}
+		if !slices.Contains(codes, 0) {
+			t.Errorf("none of them won: %v", codes)
+		}
+		h.expectObjects(t, "rel")
+		h.expectValue(t, valueOf(h.get(t, "ConfigMap/first")))
+	})
+}
+
+// TestLifecycleTooLarge refuses releases that cannot be stored, before anything is
+// changed.
+func TestLifecycleTooLarge(t *testing.T) {
+	t.Parallel()
+	h := newHelm(t)
+	noise := make([]byte, 900<<10)
+	if _, err := rand.Read(noise); err != nil {
+		t.Fatal(err)
+	}
+	large := func() string {
+		dir := three(t, "2")
+		addFile(t, dir, "large.txt", base64.StdEncoding.EncodeToString(noise))
+		return dir
+	}
+	h.refused(t, h.run("install", "rel", large(), "--wait=ordered"), "release rel is too large to be stored", "1048576", "large.txt")
+	h.ok("install", "rel", three(t, "1"), "--wait=ordered")
+	h.from = mark()
+	h.fails(t, []string{"upgrade", "rel", large(), "--wait=ordered"}, "release rel is too large to be stored", "1048576", "large.txt")
+	if list := h.readTrace(t).since(h.from).touched(); len(list) > 0 {
+		t.Errorf("though it was refused, these were written: %q", list)
+	}
+	if statuses := h.statuses(t, "rel"); statuses != "deployed" {
+		t.Errorf("the revisions are %s", statuses)
+	}
+	h.expectValue(t, "1")
+}

@@ -1,0 +1,348 @@
+// Copyright The Ordered Helm Authors
+// SPDX-License-Identifier: Apache-2.0
+
+package e2e
+
+import (
+	"fmt"
+	"maps"
+	"os"
+	"path/filepath"
+	"slices"
+	"strings"
+	"testing"
+	"time"
+
+	"helm.sh/helm/v3/pkg/release"
+	"helm.sh/helm/v3/pkg/releaseutil"
+	"helm.sh/helm/v3/pkg/storage"
+	"helm.sh/helm/v3/pkg/storage/driver"
+	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
+	"k8s.io/apimachinery/pkg/apis/meta/v1/unstructured"
+	"k8s.io/apimachinery/pkg/runtime/schema"
+	"k8s.io/apimachinery/pkg/types"
+	"k8s.io/client-go/dynamic"
+)
+
+// part is an object of a test's chart: a ConfigMap, unless it says otherwise.
+type part struct {
+	kind, name string
+	// layer is its layer, after the layers it depends on, with commas.
+	layer, after string
+	// value is something in it that may change: for pods, what they run.
+	value string
+	// more are other annotations, lines of YAML; play are those of its pods.
+	more, play []string
+}
+
+// manifest is the part as it stands in a template.
+func (p part) manifest() string {
+	annotations := slices.Clone(p.more)
+	if p.layer != "" {
+		annotations = append(annotations, "helm.sh/layer: "+p.layer)
+	}
+	if p.after != "" {
+		annotations = append(annotations, `depends-on.helm.sh/layers: "`+p.after+`"`)
+	}
+	pods := annotated("labels: {app: "+p.name+"}", p.play)
+	container := "{name: c, image: i}"
+	if p.value != "" {
+		container = `{name: c, image: i, env: [{name: V, value: "` + p.value + `"}]}`
+	}
+	switch p.kind {
+	case "Deployment":
+		return p.head("apps/v1", annotations) + "spec:\n  selector: {matchLabels: {app: " + p.name + "}}\n  template:\n    metadata: " + pods +
+			"    spec: {containers: [" + container + "]}\n"
+	case "Pod":
+		return p.head("v1", append(annotations, p.play...)) + "spec: {containers: [" + container + "]}\n"
+	case "Job":
+		return p.head("batch/v1", annotations) + "spec:\n  backoffLimit: 0\n  template:\n    metadata: " + pods +
+			"    spec: {restartPolicy: Never, containers: [" + container + "]}\n"
+	}
+	p.kind = "ConfigMap"
+	return p.head("v1", annotations) + "data: {value: \"" + p.value + "\"}\n"
+}
+
+func (p part) head(apiVersion string, annotations []string) string {
+	return "---\napiVersion: " + apiVersion + "\nkind: " + p.kind + "\nmetadata: " + annotated("name: "+p.name, annotations)
+}
+
+// annotated is metadata with annotations, if there are any.
+func annotated(metadata string, annotations []string) string {
+	if len(annotations) > 0 {
+		metadata += ", annotations: {" + strings.Join(annotations, ", ") + "}"
+	}
+	return "{" + metadata + "}\n"
+}
+
+// chartOfParts writes a chart of one template.
+func chartOfParts(tb testing.TB, parts ...part) string {
+	tb.Helper()
+	all := ""
+	for _, p := range parts {
+		all += p.manifest()
+	}
+	return appChart(tb, all)
+}
+
+// stuck are the annotations of a pod that never gets ready, and of what gives it
+// little time, and of what gives it enough.
+var (
+	stuck  = []string{"devcluster/pod: never"}
+	hurry  = []string{"helm.sh/readiness-timeout: 1s"}
+	inTime = []string{"helm.sh/readiness-timeout: 30s"}
+)
+
+// copyChart copies a chart, to be changed.
+func copyChart(tb testing.TB, from string) string {
+	tb.Helper()
+	dir := filepath.Join(tb.TempDir(), "chart")
+	if err := os.CopyFS(dir, os.DirFS(from)); err != nil {
+		tb.Fatal(err)
+	}
+	return dir
+}
+
+// edit replaces texts in a file of a chart: pairs of the old and the new one. Each
+// old one must be there.
+func edit(tb testing.TB, dir, name string, pairs ...string) {
+	tb.Helper()
+	path := filepath.Join(dir, name)
+	data, err := os.ReadFile(path)
+	if err != nil {
+		tb.Fatal(err)
+	}
+	text := string(data)
+	for pair := range slices.Chunk(pairs, 2) {
+		if !strings.Contains(text, pair[0]) {
+			tb.Fatalf("%s has no %q", name, pair[0])
+		}
+		text = strings.Replace(text, pair[0], pair[1], 1)
+	}
+	if err := os.WriteFile(path, []byte(text), 0o600); err != nil {
+		tb.Fatal(err)
+	}
+}
+
+// addFile puts a file into a chart, remove takes one out.
+func addFile(tb testing.TB, dir, name, text string) {
+	tb.Helper()
+	if err := os.WriteFile(filepath.Join(dir, name), []byte(text), 0o600); err != nil {
+		tb.Fatal(err)
+	}
+}
+
+func remove(tb testing.TB, dir, name string) {
+	tb.Helper()
+	if err := os.Remove(filepath.Join(dir, name)); err != nil {
+		tb.Fatal(err)
+	}
+}
+
+// history reads the stored revisions of a release, the oldest first.
+func (h *helm) history(tb testing.TB, name string) []*release.Release {
+	tb.Helper()
+	store := storage.Init(driver.NewSecrets(h.cluster.Client().CoreV1().Secrets(h.namespace)))
+	list, err := store.History(name)
+	if err != nil {
+		tb.Fatal(err)
+	}
+	releaseutil.SortByRevision(list)
+	return list
+}
+
+// statuses are those of the stored revisions, the oldest first.
+func (h *helm) statuses(tb testing.TB, name string) string {
+	tb.Helper()
+	var list []string
+	for _, rel := range h.history(tb, name) {
+		list = append(list, rel.Info.Status.String())
+	}
+	return strings.Join(list, " ")
+}
+
+// last is the newest stored revision.
+func (h *helm) last(tb testing.TB, name string) *release.Release {
+	tb.Helper()
+	list := h.history(tb, name)
+	return list[len(list)-1]
+}
+
+// listed are the resources that charts of these tests consist of.
+var listed = []schema.GroupVersionResource{
+	{Version: "v1", Resource: "configmaps"}, {Version: "v1", Resource: "secrets"}, {Version: "v1", Resource: "services"},
+	{Version: "v1", Resource: "serviceaccounts"}, {Version: "v1", Resource: "pods"}, {Version: "v1", Resource: "persistentvolumeclaims"},
+	{Group: "apps", Version: "v1", Resource: "deployments"}, {Group: "apps", Version: "v1", Resource: "statefulsets"},
+	{Group: "batch", Version: "v1", Resource: "jobs"}, {Group: "rbac.authorization.k8s.io", Version: "v1", Resource: "roles"},
+	{Group: "rbac.authorization.k8s.io", Version: "v1", Resource: "rolebindings"},
+	{Group: "networking.k8s.io", Version: "v1", Resource: "ingresses"}, {Group: "networking.k8s.io", Version: "v1", Resource: "networkpolicies"},
+	{Group: "policy", Version: "v1", Resource: "poddisruptionbudgets"},
+}
+
+// objectsOf reads, by "Kind/name", the objects in the namespace that bear the mark
+// of a release.
+func (h *helm) objectsOf(tb testing.TB, name string) map[string]*unstructured.Unstructured {
+	tb.Helper()
+	client := h.dynamic(tb)
+	found := map[string]*unstructured.Unstructured{}
+	for _, resource := range listed {
+		list, err := client.Resource(resource).Namespace(h.namespace).List(tb.Context(), metav1.ListOptions{})
+		if err != nil {
+			tb.Fatal(err)
+		}
+		for i := range list.Items {
+			if item := &list.Items[i]; item.GetAnnotations()["meta.helm.sh/release-name"] == name {
+				found[item.GetKind()+"/"+item.GetName()] = item
+			}
+		}
+	}
+	return found
+}
+
+func (h *helm) dynamic(tb testing.TB) dynamic.Interface {
+	tb.Helper()
+	client, err := dynamic.NewForConfig(h.cluster.Config())
+	if err != nil {
+		tb.Fatal(err)
+	}
+	return client
+}
+
+// get reads one object; nil if it is not there.
+func (h *helm) get(tb testing.TB, id string) *unstructured.Unstructured {
+	tb.Helper()
+	kind, name, _ := strings.Cut(id, "/")
+	list, err := h.dynamic(tb).Resource(h.resource(tb, kind)).Namespace(h.namespace).List(tb.Context(), metav1.ListOptions{FieldSelector: "metadata.name=" + name})
+	if err != nil {
+		tb.Fatal(err)
+	}
+	if len(list.Items) == 0 {
+		return nil
+	}
+	return &list.Items[0]
+}
+
+func (h *helm) resource(tb testing.TB, kind string) schema.GroupVersionResource {
+	tb.Helper()
+	for _, resource := range listed {
+		if kinds[resource.Resource] == kind {
+			return resource
+		}
+	}
+	tb.Fatalf("no resource of kind %s", kind)
+	return schema.GroupVersionResource{}
+}
+
+// patch changes an object as somebody else would.
+func (h *helm) patch(tb testing.TB, id, patch string) {
+	tb.Helper()
+	kind, name, _ := strings.Cut(id, "/")
+	_, err := h.dynamic(tb).Resource(h.resource(tb, kind)).Namespace(h.namespace).
+		Patch(tb.Context(), name, types.MergePatchType, []byte(patch), metav1.PatchOptions{})
+	if err != nil {
+		tb.Fatal(err)
+	}
+}
+
+// delete deletes an object as somebody else would, and returns when it is gone.
+func (h *helm) delete(tb testing.TB, id string) {
+	tb.Helper()
+	kind, name, _ := strings.Cut(id, "/")
+	err := h.dynamic(tb).Resource(h.resource(tb, kind)).Namespace(h.namespace).Delete(tb.Context(), name, metav1.DeleteOptions{})
+	if err != nil {
+		tb.Fatal(err)
+	}
+}
+
+// expectObjects checks that the release has exactly the objects that its stored
+// manifest declares, and those kept beside.
+func (h *helm) expectObjects(tb testing.TB, name string, kept ...string) {
+	tb.Helper()
+	o := &oracle{}
+	o.readObjects(tb, h.last(tb, name).Manifest)
+	h.expectOnly(tb, name, append(ids(o.objects), kept...)...)
+}
+
+// expectOnly checks that exactly these objects bear the mark of a release.
+func (h *helm) expectOnly(tb testing.TB, name string, want ...string) {
+	tb.Helper()
+	slices.Sort(want)
+	if got := slices.Sorted(maps.Keys(h.objectsOf(tb, name))); !slices.Equal(got, want) {
+		tb.Errorf("the release %s has\n%s\nwant\n%s", name, strings.Join(got, "\n"), strings.Join(want, "\n"))
+	}
+}
+
+func ids(objects []object) []string {
+	list := make([]string, len(objects))
+	for i, o := range objects {
+		list[i] = o.String()
+	}
+	return list
+}
+
+// expectSame checks that objects are the ones that they were before, by their UID.
+func expectSame(tb testing.TB, before, after map[string]*unstructured.Unstructured, ids ...string) {
+	tb.Helper()
+	for _, id := range ids {
+		switch was, is := before[id], after[id]; {
+		case was == nil || is == nil:
+			tb.Errorf("%s: before %v, after %v", id, was != nil, is != nil)
+		case was.GetUID() != is.GetUID():
+			tb.Errorf("%s is another object than before", id)
+		}
+	}
+}
+
+// valueOf is what a part's value is in the cluster; "-" if it is not there.
+func valueOf(o *unstructured.Unstructured) string {
+	if o == nil {
+		return "-"
+	}
+	if value, found, _ := unstructured.NestedString(o.Object, "data", "value"); found {
+		return value
+	}
+	containers, _, _ := unstructured.NestedSlice(o.Object, "spec", "template", "spec", "containers")
+	if len(containers) == 0 {
+		containers, _, _ = unstructured.NestedSlice(o.Object, "spec", "containers")
+	}
+	for _, c := range containers {
+		env, _, _ := unstructured.NestedSlice(c.(map[string]any), "env")
+		for _, e := range env {
+			return fmt.Sprint(e.(map[string]any)["value"])
+		}
+	}
+	return ""
+}
+
+// textAt is a text in an object; empty if there is none.
+func textAt(o *unstructured.Unstructured, path ...string) string {
+	if o == nil {
+		return ""
+	}
+	text, _, _ := unstructured.NestedString(o.Object, path...)
+	return text
+}
+
+// fails runs the binary, which must fail with a message that says all of want.
+func (h *helm) fails(tb testing.TB, args []string, want ...string) result {
+	tb.Helper()
+	r := h.run(args...)
+	if r.code != 1 {
+		tb.Errorf("helm %s: exit code %d, want 1\n%s", strings.Join(args, " "), r.code, r.stderr)
+	}
+	expectSaid(tb, r.stderr, want...)
+	return r
+}
+
+func expectSaid(tb testing.TB, text string, want ...string) {
+	tb.Helper()
+	for _, w := range want {
+		if !strings.Contains(text, w) {
+			tb.Errorf("it does not say %q:\n%s", w, text)
+		}
+	}
+}
+
+// mark is a time to compare with what the server records from now on: both are on
+// one machine, and the server rounds down to microseconds.
+func mark() time.Time { return time.Now().Truncate(time.Microsecond) }

@@ -1,0 +1,271 @@
+// Copyright The Ordered Helm Authors
+// SPDX-License-Identifier: Apache-2.0
+
+package e2e
+
+import (
+	"slices"
+	"strings"
+	"testing"
+)
+
+// TestLifecycleRollback rolls back from and to revisions of every making.
+func TestLifecycleRollback(t *testing.T) {
+	runLifecycle(t, map[string]func(*testing.T, *helm){
+		"to a revision of stock Helm":   rollBackToStock,
+		"from a revision of stock Helm": rollBackFromStock,
+		"after a failed upgrade":        rollBackAfterFailure,
+		"after a failed rollback":       rollBackAgain,
+		"after an uninstall":            rollBackAnUninstall,
+		"of an install that failed":     rollBackToFailed,
+		"after a rollback was killed":   rollBackPending,
+		"without the order":             rollBackWithoutOrder,
+		"to what is not there":          rollBackToNothing,
+		"dry run":                       rollBackInThought,
+		"cleanup-on-fail":               rollBackAndCleanUp,
+		"keep policy":                   rollBackKeeps,
+	})
+}
+
+// oddParts is another revision, which has two objects of its own.
+func oddParts(value string) []part {
+	return append(threeParts(value), part{name: "odd", layer: "odd", after: "last"}, part{name: "odder", layer: "odder", after: "odd"})
+}
+
+// proveOddGone proves that what only oddParts have was deleted in reverse order,
+// after all else was ready.
+func (h *helm) proveOddGone(tb testing.TB, manifest string, recorded trace) {
+	tb.Helper()
+	odd := &oracle{}
+	odd.readObjects(tb, manifest)
+	late := recorded.since(h.from)
+	if pairs := odd.proveRemoved(tb, late, func(o object) bool { return strings.HasPrefix(o.name, "odd") }); pairs != 1 {
+		tb.Errorf("%d pairs of deleted objects had an order, want 1", pairs)
+	}
+	now := &oracle{}
+	now.readObjects(tb, h.last(tb, "rel").Manifest)
+	for _, id := range []string{"ConfigMap/odd", "ConfigMap/odder"} {
+		deleted, _ := late.deleted(id)
+		for _, o := range now.objects {
+			if why := recorded.readyBy(o, deleted); why != "" {
+				tb.Errorf("%s was deleted at %s, though %s %s", id, deleted, o, why)
+			}
+		}
+	}
+}
+
+// expectValue checks the value of all objects of threeParts.
+func (h *helm) expectValue(tb testing.TB, value string) {
+	tb.Helper()
+	for _, id := range []string{"ConfigMap/first", "Deployment/app", "ConfigMap/last"} {
+		if got := valueOf(h.get(tb, id)); got != value {
+			tb.Errorf("%s has the value %q, want %q", id, got, value)
+		}
+	}
+}
+
+func rollBackToStock(t *testing.T, h *helm) {
+	h.stock(t, "install", "rel", three(t, "1"), "--wait")
+	h.ok("upgrade", "rel", chartOfParts(t, oddParts("2")...), "--wait=ordered")
+	before := h.objectsOf(t, "rel")
+	r := h.ok("rollback", "rel", "1", "--wait=ordered")
+	expectSaid(t, r.stderr, "revision 1 of release rel was not deployed in order")
+	h.expectObjects(t, "rel")
+	h.expectValue(t, "1")
+	expectSame(t, before, h.objectsOf(t, "rel"), "ConfigMap/first", "Deployment/app", "ConfigMap/last")
+	if statuses := h.statuses(t, "rel"); statuses != "superseded superseded deployed" {
+		t.Errorf("the revisions are %s", statuses)
+	}
+	h.ok("upgrade", "rel", three(t, "4"), "--wait=ordered")
+	h.expectValue(t, "4")
+}
+
+func rollBackFromStock(t *testing.T, h *helm) {
+	h.ok("install", "rel", three(t, "1"), "--wait=ordered")
+	h.stock(t, "upgrade", "rel", chartOfParts(t, oddParts("2")...), "--wait")
+	h.from = mark()
+	h.ok("rollback", "rel", "1", "--timeout", "1m")
+	recorded := h.readTrace(t)
+	h.proveOrderOf(t, "rel", recorded)
+	late := recorded.since(h.from)
+	if got := late.touched("delete"); !slices.Equal(got, []string{"ConfigMap/odd", "ConfigMap/odder"}) {
+		t.Errorf("deleted were %q", got)
+	}
+	h.expectObjects(t, "rel")
+	h.expectValue(t, "1")
+}
+
+func rollBackAfterFailure(t *testing.T, h *helm) {
+	h.ok("install", "rel", three(t, "1"), "--wait=ordered")
+	parts := oddParts("2")
+	parts[1].play, parts[1].more, parts[1].after = stuck, hurry, "first, beside"
+	parts[2].after, parts[3].after = "", ""
+	parts = append(parts, part{name: "beside", layer: "beside", after: "odder"})
+	h.fails(t, []string{"upgrade", "rel", chartOfParts(t, parts...), "--wait=ordered"}, "Deployment/app")
+	failed := h.last(t, "rel").Manifest
+	h.from = mark()
+	h.ok("rollback", "rel", "--timeout", "1m")
+	recorded := h.readTrace(t)
+	h.proveOrderOf(t, "rel", recorded)
+	h.proveOddGone(t, failed, recorded)
+	h.expectObjects(t, "rel")
+	h.expectValue(t, "1")
+	if statuses := h.statuses(t, "rel"); statuses != "superseded failed deployed" {
+		t.Errorf("the revisions are %s", statuses)
+	}
+}
+
+// needyParts are a revision whose pods need what is not of the release.
+func needyParts(tb testing.TB, value string) string {
+	tb.Helper()
+	parts := threeParts(value)
+	parts[1].more = []string{"helm.sh/readiness-timeout: 3s"}
+	dir := chartOfParts(tb, parts...)
+	edit(tb, dir, "templates/all.yaml", "{name: c, image: i,", "{name: c, image: i, envFrom: [{configMapRef: {name: outside}}],")
+	return dir
+}
+
+const outside = "apiVersion: v1\nkind: ConfigMap\nmetadata: {name: outside}\ndata: {a: b}\n"
+
+// rollBackAgain has a rollback fail for want of what somebody took away.
+func rollBackAgain(t *testing.T, h *helm) {
+	s := &scene{helm: h, client: h.dynamic(t)}
+	s.apply(t, outside)
+	h.ok("install", "rel", needyParts(t, "1"), "--wait=ordered")
+	h.ok("upgrade", "rel", chartOfParts(t, oddParts("2")...), "--wait=ordered")
+	odd := h.last(t, "rel").Manifest
+	h.delete(t, "ConfigMap/outside")
+	h.from = mark()
+	h.fails(t, []string{"rollback", "rel", "1", "--timeout", "1m"}, "Deployment/app was not ready within 3s", "outside", "never started", "app:last")
+	if got := h.readTrace(t).since(h.from).touched("delete"); len(got) > 0 {
+		t.Errorf("though it failed, these were deleted: %q", got)
+	}
+	if statuses := h.statuses(t, "rel"); statuses != "superseded deployed failed" {
+		t.Errorf("the revisions are %s", statuses)
+	}
+	expectSaid(t, h.last(t, "rel").Info.Description, `Rollback "rel" failed: Deployment/app was not ready within 3s`)
+
+	s.apply(t, outside)
+	h.from = mark()
+	h.ok("rollback", "rel", "1", "--timeout", "1m")
+	recorded := h.readTrace(t)
+	h.proveOddGone(t, odd, recorded)
+	h.expectObjects(t, "rel")
+	h.expectValue(t, "1")
+	if statuses := h.statuses(t, "rel"); statuses != "superseded superseded failed deployed" {
+		t.Errorf("the revisions are %s", statuses)
+	}
+}
+
+// rollBackPending kills a rollback: the release is locked but for the next one.
+func rollBackPending(t *testing.T, h *helm) {
+	s := &scene{helm: h, client: h.dynamic(t)}
+	s.apply(t, outside)
+	dir := needyParts(t, "1")
+	edit(t, dir, "templates/all.yaml", "readiness-timeout: 3s", "readiness-timeout: 4m")
+	h.ok("install", "rel", dir, "--wait=ordered")
+	h.ok("upgrade", "rel", chartOfParts(t, oddParts("2")...), "--wait=ordered")
+	odd := h.last(t, "rel").Manifest
+	h.delete(t, "ConfigMap/outside")
+	h.kill(t, "app:app applied", "rollback", "rel", "1")
+	if statuses := h.statuses(t, "rel"); statuses != "superseded deployed pending-rollback" {
+		t.Errorf("the revisions are %s", statuses)
+	}
+	h.fails(t, []string{"upgrade", "rel", three(t, "3"), "--wait=ordered"}, "another operation (install/upgrade/rollback) is in progress")
+	s.apply(t, outside)
+	h.from = mark()
+	h.ok("rollback", "rel", "1")
+	h.proveOddGone(t, odd, h.readTrace(t))
+	h.expectObjects(t, "rel")
+	h.expectValue(t, "1")
+}
+
+func rollBackAnUninstall(t *testing.T, h *helm) {
+	h.ok("install", "rel", three(t, "1"), "--wait=ordered")
+	h.ok("uninstall", "rel", "--keep-history")
+	h.expectOnly(t, "rel")
+	h.from = mark()
+	h.ok("rollback", "rel", "1", "--timeout", "1m")
+	h.proveOrderOf(t, "rel", h.readTrace(t))
+	h.expectObjects(t, "rel")
+}
+
+func rollBackToFailed(t *testing.T, h *helm) {
+	parts := threeParts("1")
+	parts[1].play, parts[1].more = []string{"devcluster/after: 4s"}, hurry
+	h.fails(t, []string{"install", "rel", chartOfParts(t, parts...), "--wait=ordered"}, "Deployment/app")
+	h.ok("upgrade", "rel", three(t, "2"), "--wait=ordered")
+	h.expectObjects(t, "rel")
+	h.fails(t, []string{"rollback", "rel", "1", "--timeout", "1m"}, "Deployment/app")
+	h.ok("rollback", "rel", "2", "--timeout", "1m")
+	h.expectValue(t, "2")
+	h.expectObjects(t, "rel")
+}
+
+// rollBackWithoutOrder does not wait for what is slow.
+func rollBackWithoutOrder(t *testing.T, h *helm) {
+	parts := threeParts("1")
+	parts[1].play = []string{"devcluster/after: 3s"}
+	h.ok("install", "rel", chartOfParts(t, parts...), "--wait=ordered")
+	h.ok("upgrade", "rel", three(t, "2"), "--wait=ordered")
+	h.from = mark()
+	h.ok("rollback", "rel", "1", "--wait=false")
+	recorded := h.readTrace(t)
+	changed := recorded.since(h.from).helms("ConfigMap/last", changing...)
+	if len(changed) != 1 {
+		t.Fatalf("ConfigMap/last was written %d times", len(changed))
+	}
+	if recorded.readyBy(object{kind: "Deployment", name: "app"}, changed[0].received) == "" {
+		t.Error("it was waited until Deployment/app was ready, though the order was to be ignored")
+	}
+	h.expectObjects(t, "rel")
+	h.expectValue(t, "1")
+	h.ok("upgrade", "rel", chartOfParts(t, oddParts("4")...), "--wait=ordered")
+	h.expectObjects(t, "rel")
+}
+
+func rollBackToNothing(t *testing.T, h *helm) {
+	h.fails(t, []string{"rollback", "rel"}, "release: not found")
+	h.ok("install", "rel", three(t, "1"), "--wait=ordered")
+	h.from = mark()
+	h.fails(t, []string{"rollback", "rel", "5"}, "release has no 5 version")
+	h.fails(t, []string{"rollback", "rel"}, "release has no 0 version")
+	h.fails(t, []string{"rollback", "rel", "1", "--readiness-timeout", "10m"}, "--readiness-timeout")
+	if list := h.readTrace(t).since(h.from).touched(); len(list) > 0 || len(h.history(t, "rel")) != 1 {
+		t.Errorf("something was changed all the same: %q, %s", list, h.statuses(t, "rel"))
+	}
+}
+
+func rollBackInThought(t *testing.T, h *helm) {
+	h.ok("install", "rel", three(t, "1"), "--wait=ordered")
+	h.ok("upgrade", "rel", chartOfParts(t, oddParts("2")...), "--wait=ordered")
+	h.from = mark()
+	h.ok("rollback", "rel", "1", "--dry-run")
+	if list := h.readTrace(t).since(h.from).touched(); len(list) > 0 || len(h.history(t, "rel")) != 2 {
+		t.Errorf("something was changed all the same: %q, %s", list, h.statuses(t, "rel"))
+	}
+}
+
+// rollBackAndCleanUp deletes, of a rollback that failed, what it created.
+func rollBackAndCleanUp(t *testing.T, h *helm) {
+	s := &scene{helm: h, client: h.dynamic(t)}
+	s.apply(t, outside)
+	dir := needyParts(t, "1")
+	addFile(t, dir, "templates/only.yaml", part{name: "only", layer: "first"}.manifest())
+	h.ok("install", "rel", dir, "--wait=ordered")
+	h.ok("upgrade", "rel", three(t, "2"), "--wait=ordered")
+	h.delete(t, "ConfigMap/outside")
+	h.from = mark()
+	h.fails(t, []string{"rollback", "rel", "1", "--timeout", "1m", "--cleanup-on-fail"}, "Deployment/app was not ready within 3s")
+	late := h.readTrace(t).since(h.from)
+	if created, deleted := late.touched("create"), late.touched("delete"); !slices.Equal(created, []string{"ConfigMap/only"}) || !slices.Equal(created, deleted) {
+		t.Errorf("created were %q, deleted %q", created, deleted)
+	}
+}
+
+func rollBackKeeps(t *testing.T, h *helm) {
+	h.ok("install", "rel", three(t, "1"), "--wait=ordered")
+	h.ok("upgrade", "rel", three(t, "2", part{name: "kept", layer: "kept", more: []string{`helm.sh/resource-policy: " Keep "`}}), "--wait=ordered")
+	h.ok("rollback", "rel", "1", "--timeout", "1m")
+	h.expectObjects(t, "rel", "ConfigMap/kept")
+}

@@ -1,0 +1,223 @@
+// Copyright The Ordered Helm Authors
+// SPDX-License-Identifier: Apache-2.0
+
+package e2e
+
+import (
+	"encoding/json"
+	"slices"
+	"strconv"
+	"strings"
+	"testing"
+	"time"
+
+	"github.com/ordered-helm/helm/test/cluster"
+)
+
+// trace is every write to the objects of a namespace that the API server
+// recorded, by "Kind/name", in the order in which the requests came in.
+type trace map[string][]write
+
+// write is one of them.
+type write struct {
+	verb     string
+	received time.Time
+	// byHelm is whether the client was Helm, ours or stock's.
+	byHelm bool
+	// stored is the object as it then was, and version says which one that is; the
+	// log has neither for Secrets and deletions.
+	stored  snapshot
+	version int64
+}
+
+// readTrace reads what was recorded so far.
+func (h *helm) readTrace(tb testing.TB) trace {
+	tb.Helper()
+	t := trace{}
+	for _, e := range h.cluster.Audit(tb) {
+		kind := kinds[e.Resource]
+		if e.Namespace != h.namespace || kind == "" || e.Stage != cluster.StageComplete || e.Code >= 300 ||
+			e.Subresource != "" && e.Subresource != "status" || e.Verb == "get" || e.Verb == "list" || e.Verb == "watch" {
+			continue
+		}
+		w := write{verb: e.Verb, received: e.Received, byHelm: strings.HasPrefix(e.UserAgent, "Helm/")}
+		if e.Verb != "delete" && len(e.Response) > 0 {
+			if err := json.Unmarshal(e.Response, &w.stored); err != nil {
+				tb.Fatalf("%s %s: %v", e.Verb, e.URI, err)
+			}
+			w.version, _ = strconv.ParseInt(w.stored.Metadata.ResourceVersion, 10, 64) // 0 where there is none
+		}
+		name := e.Name
+		if name == "" {
+			name = w.stored.Metadata.Name
+		}
+		t[kind+"/"+name] = append(t[kind+"/"+name], w)
+	}
+	for _, writes := range t {
+		slices.SortStableFunc(writes, func(a, b write) int { return a.received.Compare(b.received) })
+	}
+	return t
+}
+
+// since leaves out what was written before.
+func (t trace) since(from time.Time) trace {
+	later := trace{}
+	for id, writes := range t {
+		writes = slices.DeleteFunc(slices.Clone(writes), func(w write) bool { return w.received.Before(from) })
+		if len(writes) > 0 {
+			later[id] = writes
+		}
+	}
+	return later
+}
+
+// helms are Helm's own writes of an object: all, or those with one of the verbs.
+func (t trace) helms(id string, verbs ...string) []write {
+	var list []write
+	for _, w := range t[id] {
+		if w.byHelm && (len(verbs) == 0 || slices.Contains(verbs, w.verb)) {
+			list = append(list, w)
+		}
+	}
+	return list
+}
+
+// touched lists, sorted, the objects that Helm wrote with one of the verbs, its
+// own Secrets left out.
+func (t trace) touched(verbs ...string) []string {
+	ids := []string{}
+	for id := range t {
+		if !isReleaseSecret(id) && len(t.helms(id, verbs...)) > 0 {
+			ids = append(ids, id)
+		}
+	}
+	slices.Sort(ids)
+	return ids
+}
+
+func isReleaseSecret(id string) bool { return strings.HasPrefix(id, "Secret/sh.helm.release.v1.") }
+
+// The verbs by which objects are changed.
+var changing = []string{"create", "update", "patch"}
+
+// readyBy says why an object does not count as ready, as it was last written by
+// Helm, when a request came in at a time; nothing if it does.
+func (t trace) readyBy(o object, at time.Time) string {
+	written := t.helms(o.String(), changing...)
+	if len(written) == 0 {
+		return "was never written"
+	}
+	last := written[len(written)-1]
+	if last.received.After(at) {
+		return "was only written at " + last.received.String()
+	}
+	for _, w := range t[o.String()] {
+		if w.verb != "delete" && w.version >= last.version && !w.received.Before(last.received) && !w.received.After(at) && w.stored.upToDate(o.kind) {
+			return ""
+		}
+	}
+	return "was not ready in its new version"
+}
+
+// deleted is when the first request to delete an object came in, gone when the
+// last one did; zero if none did.
+func (t trace) deleted(id string) (first, gone time.Time) {
+	for _, w := range t[id] {
+		if w.verb == "delete" {
+			if first.IsZero() {
+				first = w.received
+			}
+			gone = w.received
+		}
+	}
+	return first, gone
+}
+
+// podsGone is when the last pod of a workload was gone, which bears its name;
+// zero if it had none.
+func (t trace) podsGone(workload object) time.Time {
+	var last time.Time
+	switch workload.kind {
+	case "Deployment", "StatefulSet", "Job":
+	default:
+		return last
+	}
+	for id := range t {
+		if _, gone := t.deleted(id); strings.HasPrefix(id, "Pod/"+workload.name+"-") && gone.After(last) {
+			last = gone
+		}
+	}
+	return last
+}
+
+// upToDate is ready, in the sense that nothing of an older version is left.
+func (s snapshot) upToDate(kind string) bool {
+	replicas := int32(1)
+	if s.Spec.Replicas != nil {
+		replicas = *s.Spec.Replicas
+	}
+	switch kind {
+	case "Deployment":
+		return s.ready(kind) && s.Status.Replicas <= replicas
+	case "StatefulSet":
+		return s.ready(kind) && s.Status.UpdatedReplicas >= replicas
+	}
+	return s.ready(kind)
+}
+
+// proveChanged proves that nothing of a revision was created or changed before all
+// that it depends on was ready at its new version: of the writes that came after a
+// time. It returns how many pairs of objects it looked at.
+func (o *oracle) proveChanged(tb testing.TB, recorded trace, from time.Time) int {
+	tb.Helper()
+	pairs, late := 0, recorded.since(from)
+	for _, a := range o.objects {
+		written := late.helms(a.String(), changing...)
+		if len(written) == 0 {
+			continue
+		}
+		at := written[0].received
+		for _, b := range o.objects {
+			if !o.after(a, b) {
+				continue
+			}
+			pairs++
+			if why := recorded.readyBy(b, at); why != "" {
+				tb.Errorf("%s of %s at %s, though %s, on which it depends, %s", written[0].verb, a, at, b, why)
+			}
+		}
+	}
+	return pairs
+}
+
+// proveRemoved proves that what is gone was deleted, nothing of it before all that
+// depended on it was gone, and its pods. It returns how many pairs of objects it
+// looked at.
+func (o *oracle) proveRemoved(tb testing.TB, recorded trace, isGone func(object) bool) int {
+	tb.Helper()
+	pairs := 0
+	for _, a := range o.objects {
+		deleted, _ := recorded.deleted(a.String())
+		if !isGone(a) {
+			continue
+		}
+		if deleted.IsZero() {
+			tb.Errorf("%s was not deleted", a)
+			continue
+		}
+		for _, b := range o.objects {
+			if !isGone(b) || !o.after(b, a) { // b depends on a
+				continue
+			}
+			pairs++
+			_, gone := recorded.deleted(b.String())
+			if deleted.Before(gone) {
+				tb.Errorf("%s was deleted at %s, before %s was gone at %s", a, deleted, b, gone)
+			}
+			if pods := recorded.podsGone(b); deleted.Before(pods) {
+				tb.Errorf("%s was deleted at %s, before the pods of %s were gone at %s", a, deleted, b, pods)
+			}
+		}
+	}
+	return pairs
+}
