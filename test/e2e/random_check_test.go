@@ -86,7 +86,7 @@ func (c *randomCheck) same(id string, was, now randomObject) {
 		case !isForeign(key):
 		case c.force && declared && has:
 			c.problem("%s still has %q, which a replacement has not", id, key)
-		case !has && !(c.force && declared) && c.mustSpare(id):
+		case !has && (!c.force || !declared) && c.mustSpare(id):
 			c.problem("%s has lost %q, which somebody else has set", id, key)
 		}
 	}

@@ -117,7 +117,7 @@ func (l *randomLife) failed(o *randomOperation, c *randomCheck) {
 		c.gaveUp(false, true)
 	case undo == nil:
 		waited := o.wait && !c.ordered && !o.isRefused()
-		c.gaveUp(waited, o.cleanup && !(waited && o.verb == "rollback"))
+		c.gaveUp(waited, o.cleanup && (!waited || o.verb != "rollback"))
 	default:
 		m.prune(l.statuses())
 		undo.found = c.before

@@ -114,6 +114,17 @@ func lifeDifferences() []scenario {
 			`- web	NAMESPACE	3	TIME	pending-rollback	turns-0.1.0	3          `,
 			`+ web	NAMESPACE	3	TIME	failed	turns-0.1.0	3          `,
 		}},
+		{name: "rollback that fails twice", steps: []step{
+			helm("install web charts/shapes --set service=refused"), helm("upgrade web charts/shapes --set configs.one=second"),
+			helm("rollback web 1"), helm("rollback web 1"), helm("status web --revision 3"),
+		}, differs: []string{
+			`- STATUS: superseded`,
+			`+ STATUS: failed`,
+			`-         "status": "superseded"`,
+			`+         "status": "failed"`,
+			`-     status: superseded`,
+			`+     status: failed`,
+		}},
 		{name: "rollback to a kind that is gone", steps: []step{
 			helm("install web charts/crds"), remove(gadgetPath("web")), remove(definitionPath("gadgets")),
 			helm("install two charts/tiny"), helm("rollback web 1"), helm("status web --show-desc"), remove(releasePath("web", "2")),

@@ -30,15 +30,14 @@ func TestRollback(t *testing.T) {
 		{name: "what cannot be changed back", steps: []step{
 			helm("install web charts/shapes --set frozen.a=1,configs.gone=1"),
 			helm("upgrade web charts/shapes --set configs.new=1"),
-			apply("apiVersion: v1\nkind: ConfigMap\nmetadata: {name: web-frozen-a}\nimmutable: true\ndata: {value: theirs}\n"),
-			helm("rollback web"), helm("history web"), helm("status web --show-desc"),
-			helm("rollback web 1 --force"), helm("history web"),
+			apply(frozenConfig), helm("rollback web"), helm("history web"), helm("status web --show-desc"),
+			helm("rollback web 2"), apply(frozenConfig), helm("rollback web 1 --force"), helm("history web"),
 			helm("rollback web 2"), helm("uninstall web"),
 		}},
 		{name: "what the server refuses", steps: []step{
 			helm("install web charts/shapes --set service=refused,configs.old=1"),
 			helm("upgrade web charts/shapes --set host=b.example"),
-			helm("rollback web 1"), helm("rollback web 1 --cleanup-on-fail"), helm("history web"), helm("rollback web 2"),
+			helm("rollback web 1"), helm("rollback web 2"), helm("rollback web 1 --cleanup-on-fail"), helm("history web"), helm("rollback web 2"),
 			helm("upgrade web charts/shapes"), helm("history web"),
 		}},
 		{name: "after failed upgrades", steps: []step{
