@@ -98,6 +98,10 @@ func wasDeployed(rel *release.Release) bool {
 	return false
 }
 
+// isEstablished reports whether what a revision declares is the release's without
+// bearing its marks: it was deployed, and not uninstalled, as a failed one may be.
+func isEstablished(rel *release.Release) bool { return wasDeployed(rel) && rel.Info.Deleted.IsZero() }
+
 // isOrdered reports whether any of the revisions was deployed in order. One
 // whose record cannot be read was, most likely.
 func (p *prior) isOrdered() bool {
@@ -144,7 +148,7 @@ func (p *prior) addOthers(c *cluster.Client) error {
 				id := idOf(info)
 				p.of[resources[i]] = id
 				if p.byID[id] == nil {
-					p.established[id] = wasDeployed(rel)
+					p.established[id] = isEstablished(rel)
 				}
 				if err := p.add(id, info); err != nil {
 					return err
@@ -259,7 +263,7 @@ func (p *prior) addPlan(c *cluster.Client, rel *release.Release, plan *sequencer
 		id := idOf(info)
 		p.of[resources[i]] = id
 		p.ofBase[id] = p.ofBase[id] || rel == p.base
-		p.established[id] = p.established[id] || wasDeployed(rel)
+		p.established[id] = p.established[id] || isEstablished(rel)
 		if err := p.add(id, info); err != nil {
 			return err
 		}

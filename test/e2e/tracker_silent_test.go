@@ -65,8 +65,8 @@ func TestRequestThatHangsEndsWithTheOperation(t *testing.T) {
 	t.Parallel()
 	h := newHelm(t)
 	h.viaProxy(t).Intercept(on(podVerb("create"), fault.Hang))
-	r := h.begin(t, "install", "rel", appChart(t, layered("slow", "first")+last), "--wait=ordered", "--timeout", "2s")()
-	for _, want := range []string{`layer "first" of chart app was cut off while it was applied`, "timeout of 2s", "never started because of that: app:last\n"} {
+	r := h.begin(t, "install", "rel", appChart(t, layered("slow", "first")+last), "--wait=ordered", "--timeout", "8s")()
+	for _, want := range []string{`layer "first" of chart app was cut off while it was applied`, "timeout of 8s", "never started because of that: app:last\n"} {
 		if r.code != 1 || !strings.Contains(r.stderr, want) {
 			t.Errorf("exit code %d, want 1 and %q\n%s", r.code, want, r.stderr)
 		}
