@@ -27,6 +27,9 @@ type scenario struct {
 	noCluster bool
 	// env are variables for helm, beside the usual ones.
 	env []string
+	// unchecked spares installations and upgrades the check against the OpenAPI
+	// schema, which takes most of their time.
+	unchecked bool
 	// rules normalise what is particular to this scenario. They come after the
 	// usual rules.
 	rules []rule

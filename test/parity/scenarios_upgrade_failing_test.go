@@ -27,7 +27,7 @@ func TestUpgradeFailing(t *testing.T) {
 			helm("upgrade web charts/orphaned"), helm("history web"),
 			helm("upgrade web charts/faulty --set how=unknown-field --disable-openapi-validation"), helm("history web"),
 		}},
-		{name: "an object that the server refuses", steps: []step{
+		{name: "an object that the server refuses", unchecked: true, steps: []step{
 			helm("install web charts/shapes --set configs.old=1"),
 			helm("upgrade web charts/shapes --set configs.new=1,configs.one=second,service=refused,host=a.example"), helm("history web"),
 			helm("upgrade web charts/shapes --set configs.newer=1,service=refused,host=a.example --cleanup-on-fail"),
@@ -36,7 +36,7 @@ func TestUpgradeFailing(t *testing.T) {
 			helm("history web"), helm("status web --show-desc"), helm("status web --revision 2 --show-desc"), helm("get values web --revision 3"),
 			helm("upgrade web charts/shapes --set configs.new=1"), helm("history web"),
 		}},
-		{name: "an object that cannot be changed", steps: []step{
+		{name: "an object that cannot be changed", unchecked: true, steps: []step{
 			helm("install web charts/shapes --set configs.old=1,frozen.a=1,frozen.b=1,frozen.c=1"),
 			helm("upgrade web charts/shapes --set configs.old=null,configs.new=1,frozen.a=2,frozen.b=1,frozen.c=2,service=80"), helm("history web"),
 			helm("upgrade web charts/shapes --set configs.newer=1,frozen.a=2 --cleanup-on-fail"),
@@ -44,13 +44,13 @@ func TestUpgradeFailing(t *testing.T) {
 			helm("upgrade web charts/shapes --set configs.newest=1,frozen.a=2 --atomic --cleanup-on-fail --timeout 20s"),
 			helm("history web"), helm("uninstall web"),
 		}},
-		{name: "after a failed installation", steps: []step{
+		{name: "after a failed installation", unchecked: true, steps: []step{
 			helm("install web charts/shapes --set service=refused,configs.left=1"),
 			helm("upgrade web charts/shapes --set service=refused"), helm("upgrade web charts/shapes --set service=refused --atomic --timeout 20s"),
 			helm("upgrade web charts/shapes --set service=80"), helm("history web"), helm("status web --revision 2"),
 			helm("uninstall web"),
 		}},
-		{name: "failing hooks", steps: []step{
+		{name: "failing hooks", unchecked: true, steps: []step{
 			helm("install web charts/turns --set pair=true"),
 			helm("upgrade web charts/turns --set pair=true,fail={a-job}"),
 			helm("upgrade web charts/turns --set fail={pre-upgrade},only=two,value=two"), helm("status web --show-desc"),
@@ -58,7 +58,7 @@ func TestUpgradeFailing(t *testing.T) {
 			helm("upgrade web charts/turns --set fail={post-upgrade},only=four --no-hooks"),
 			helm("upgrade web charts/turns --set value=five,pair=true"), helm("history web"), helm("get hooks web --revision 3"),
 		}},
-		{name: "failing hooks, cleaned up after", steps: []step{
+		{name: "failing hooks, cleaned up after", unchecked: true, steps: []step{
 			helm("install web charts/turns"),
 			helm("upgrade web charts/turns --set fail={pre-upgrade},only=two --cleanup-on-fail"),
 			helm("upgrade web charts/turns --set fail={post-upgrade},only=three --cleanup-on-fail"),
@@ -67,7 +67,7 @@ func TestUpgradeFailing(t *testing.T) {
 			helm("upgrade web charts/turns --set fail={pre-upgrade},only=five --atomic --timeout 30s --no-hooks"),
 			helm("history web"),
 		}},
-		{name: "failing hooks and their policies", steps: []step{
+		{name: "failing hooks and their policies", unchecked: true, steps: []step{
 			helm("install web charts/turns --set policy=hook-succeeded"),
 			helm("upgrade web charts/turns --set fail={post-upgrade},policy=hook-succeeded"),
 			helm("upgrade web charts/turns --set fail={post-upgrade},policy=hook-succeeded"),
@@ -81,7 +81,7 @@ func TestUpgradeFailing(t *testing.T) {
 			helm("upgrade web charts/turns --set events={none},definition=true"), helm("history web"),
 			helm("uninstall web"), remove(definitionPath("doodads")),
 		}},
-		{name: "interrupted while waiting", steps: []step{
+		{name: "interrupted while waiting", unchecked: true, steps: []step{
 			helm("install web charts/tiny"),
 			helm("upgrade web charts/never --wait --timeout 60s").interrupted(sigterm, deploymentPath("web")),
 			helm("history web"), helm("status web --show-desc"), helm("upgrade web charts/tiny"),
@@ -89,7 +89,7 @@ func TestUpgradeFailing(t *testing.T) {
 			helm("upgrade two charts/never --atomic --timeout 60s").interrupted(sigterm, deploymentPath("two")),
 			helm("history two"), helm("list -q"),
 		}},
-		{name: "killed", steps: []step{
+		{name: "killed", unchecked: true, steps: []step{
 			stockHelm("install web charts/turns --set hang={pre-install} --timeout 60s").interrupted(syscall.SIGKILL, jobPath("web-pre-install")),
 			helm("upgrade web charts/tiny"), helm("upgrade web charts/tiny -i"), helm("install web charts/tiny"), helm("rollback web"), helm("rollback web 1 --dry-run"),
 			helm("history web"), helm("uninstall web --no-hooks"), remove(jobPath("web-pre-install") + "?propagationPolicy=Background"),
@@ -100,7 +100,7 @@ func TestUpgradeFailing(t *testing.T) {
 			helm("upgrade web charts/turns --no-hooks"), helm("history web"),
 			remove(jobPath("web-pre-upgrade") + "?propagationPolicy=Background"),
 		}, rules: []rule{columnPadding}},
-		{name: "configmap driver", env: []string{"HELM_DRIVER=configmap"}, steps: []step{
+		{name: "configmap driver", unchecked: true, env: []string{"HELM_DRIVER=configmap"}, steps: []step{
 			helm("upgrade web charts/shapes -i --labels a=b"), helm("upgrade web charts/shapes --set configs.one=second --labels a=null,c=d --history-max 3"),
 			helm("upgrade web charts/shapes --set service=refused --history-max 3"), helm("upgrade web charts/shapes --set service=refused --atomic --history-max 3"),
 			helm("rollback web 2"), helm("rollback web --history-max 2"), helm("history web"), helm("list -l c=d -q"), helm("status web --revision 2"),

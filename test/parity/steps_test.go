@@ -76,6 +76,9 @@ func (r helmRun) run(ctx context.Context, w *world) (string, error) {
 	for i, arg := range r.args {
 		args[i] = w.expand(arg)
 	}
+	if w.unchecked && (args[0] == "install" || args[0] == "upgrade") {
+		args = append(args, "--disable-openapi-validation")
+	}
 	cmd := exec.CommandContext(ctx, program, args...)
 	cmd.Dir = w.dir
 	cmd.Env = slices.Concat(w.env, r.env)

@@ -28,6 +28,7 @@ type world struct {
 	env       []string
 	cluster   *server // nil without a cluster
 	rules     []rule
+	unchecked bool
 	given     map[string]string // the files of testdata, by path
 
 	seen []string
@@ -54,6 +55,7 @@ func newWorld(t *testing.T, sc scenario, o worldOptions) *world {
 		// Of equal length on both sides: columns are aligned by it.
 		namespace: fmt.Sprintf("p%s-%03d%c", runID, o.number, o.side),
 		rules:     sc.rules,
+		unchecked: sc.unchecked,
 	}
 	home := filepath.Join(w.dir, "home")
 	kubeconfig := filepath.Join(home, "no-kubeconfig")
