@@ -62,6 +62,29 @@ func lifeDifferences() []scenario {
 			`- GET /api/v1/namespaces/@NAMESPACE@/configmaps/web-one: 404`,
 			`+ GET /api/v1/namespaces/@NAMESPACE@/configmaps/web-one: 200`,
 		}},
+		{name: "atomic upgrade that took objects over", steps: []step{
+			helm("install web charts/shapes"),
+			apply("apiVersion: v1\nkind: ConfigMap\nmetadata: {name: web-two}\ndata: {value: theirs, more: theirs}\n"),
+			helm("upgrade web charts/shapes --set configs.two=ours,service=refused --take-ownership --atomic"),
+			present(objectPath("configmaps", "web-two")), remove(objectPath("configmaps", "web-two")),
+		}, differs: []string{
+			`- GET /api/v1/namespaces/@NAMESPACE@/configmaps/web-two: 404`,
+			`+ GET /api/v1/namespaces/@NAMESPACE@/configmaps/web-two: 200`,
+		}},
+		{name: "installed anew after ten revisions", unchecked: true, steps: append(tenRevisions(),
+			helm("uninstall web --keep-history"), helm("upgrade web charts/tiny -i --hide-notes"), helm("uninstall web"),
+		), differs: []string{
+			`- exit code 1`,
+			`+ exit code 0`,
+			`+ Release "web" does not exist. Installing it now.`,
+			`+ NAME: web`,
+			`+ LAST DEPLOYED: TIME`,
+			`+ NAMESPACE: NAMESPACE`,
+			`+ STATUS: deployed`,
+			`+ REVISION: 11`,
+			`+ TEST SUITE: None`,
+			`- Error: UPGRADE FAILED: "web" has no deployed releases`,
+		}},
 		{name: "an account that may not read", env: []string{"HELM_KUBEASUSER=limited"}, steps: []step{
 			apply(limitedAccount), asAdmin("install web charts/shapes --set configs.two=first"), helm("rollback web 1"),
 			helm("upgrade web charts/shapes --set configs.one=second,configs.two=second"),
@@ -255,6 +278,15 @@ func lifeDifferences() []scenario {
 			`+ Error: uninstallation completed with 1 error(s): context deadline exceeded: ConfigMap NAMESPACE/web: Terminating: being deleted, waiting for its finalizers: example.com/held`,
 		}},
 	}
+}
+
+// tenRevisions are the steps to a release with ten revisions.
+func tenRevisions() []step {
+	steps := []step{helm("install web charts/tiny --hide-notes")}
+	for range 9 {
+		steps = append(steps, helm("upgrade web charts/tiny --hide-notes"))
+	}
+	return steps
 }
 
 // noise is so many characters that take three quarters of that when they are

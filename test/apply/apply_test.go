@@ -1,7 +1,9 @@
 // Copyright The Ordered Helm Authors
 // SPDX-License-Identifier: Apache-2.0
 
-package cluster_test
+// Package apply compares what internal/cluster leaves on a real API server with
+// what Helm's own client leaves.
+package apply
 
 import (
 	"encoding/json"
@@ -25,12 +27,11 @@ import (
 	testcluster "github.com/ordered-helm/helm/test/cluster"
 )
 
+func TestMain(m *testing.M) { testcluster.Main(m) }
+
 // TestApplyIsHelmsUpdate compares what Apply leaves on a real API server with
 // what Helm's own Update leaves.
 func TestApplyIsHelmsUpdate(t *testing.T) {
-	if os.Getenv(testcluster.ReuseEnv) == "" {
-		t.Skipf("%s names no cluster: skipped", testcluster.ReuseEnv)
-	}
 	group := defined(t)
 	for _, c := range parityCases() {
 		t.Run(c.name, func(t *testing.T) {
