@@ -6,7 +6,9 @@ package cluster
 import (
 	"context"
 	"fmt"
+	"strings"
 
+	appsv1 "k8s.io/api/apps/v1"
 	apierrors "k8s.io/apimachinery/pkg/api/errors"
 	"k8s.io/apimachinery/pkg/api/meta"
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
@@ -20,28 +22,78 @@ import (
 type Owners struct {
 	client metadata.Interface
 	mapper meta.RESTMapper
+	unseen func(resource, namespace string)
 }
 
-// NewOwners returns an Owners of the cluster.
-func (c *Client) NewOwners() (*Owners, error) {
+// NewOwners returns an Owners of the cluster. It calls unseen with what the
+// account may not list: that is as if it was not there.
+func (c *Client) NewOwners(unseen func(resource, namespace string)) (*Owners, error) {
 	client, err := c.Metadata()
 	if err != nil {
 		return nil, err
 	}
 	mapper, err := c.getter.ToRESTMapper()
-	return &Owners{client: client, mapper: mapper}, err
+	return &Owners{client: client, mapper: mapper, unseen: unseen}, err
+}
+
+// OwnerSet is the owners in a namespace whose pods are looked for.
+type OwnerSet struct {
+	uids map[types.UID]bool
+	gone map[goneOwner]bool
+}
+
+// goneOwner is an owner that is no longer there, so that its UID is not known.
+type goneOwner struct {
+	kind schema.GroupKind
+	name string
+}
+
+// Add adds an object that is there.
+func (s *OwnerSet) Add(uid types.UID) {
+	if s.uids == nil {
+		s.uids = map[types.UID]bool{}
+	}
+	s.uids[uid] = true
+}
+
+// AddGone adds an object that is not there any more: what it owned may go away
+// later than itself.
+func (s *OwnerSet) AddGone(kind schema.GroupKind, name string) {
+	if s.gone == nil {
+		s.gone = map[goneOwner]bool{}
+	}
+	s.gone[goneOwner{kind, name}] = true
+}
+
+// owns reports whether any of the owners owns an object directly, or by way of a
+// ReplicaSet that is gone as well: the name of such a one tells its Deployment.
+func (s *OwnerSet) owns(object *metav1.PartialObjectMetadata) bool {
+	for _, ref := range object.OwnerReferences {
+		if s.uids[ref.UID] {
+			return true
+		}
+		kind := schema.FromAPIVersionAndKind(ref.APIVersion, ref.Kind).GroupKind()
+		if s.gone[goneOwner{kind, ref.Name}] {
+			return true
+		}
+		hash := object.Labels[appsv1.DefaultDeploymentUniqueLabelKey]
+		deployment, named := strings.CutSuffix(ref.Name, "-"+hash)
+		if named && hash != "" && kind == replicaSets && s.gone[goneOwner{deployments, deployment}] {
+			return true
+		}
+	}
+	return false
 }
 
 // Pods lists the pods of a namespace that any of the owners owns directly.
-// Pods that the account may not list are as if they were not there.
-func (o *Owners) Pods(ctx context.Context, namespace string, owners map[types.UID]bool) ([]metav1.PartialObjectMetadata, error) {
+func (o *Owners) Pods(ctx context.Context, namespace string, owners *OwnerSet) ([]metav1.PartialObjectMetadata, error) {
 	list, err := o.list(ctx, PodResource(), namespace)
 	if err != nil {
 		return nil, err
 	}
 	var owned []metav1.PartialObjectMetadata
 	for _, pod := range list {
-		if ownedBy(pod, owners) {
+		if owners.owns(&pod) {
 			owned = append(owned, pod)
 		}
 	}
@@ -50,7 +102,7 @@ func (o *Owners) Pods(ctx context.Context, namespace string, owners map[types.UI
 
 // Closure adds to the owners of pods in a namespace everything that they own
 // and that owns pods in its turn.
-func (o *Owners) Closure(ctx context.Context, namespace string, owners map[types.UID]bool) error {
+func (o *Owners) Closure(ctx context.Context, namespace string, owners *OwnerSet) error {
 	objects, err := o.list(ctx, PodResource(), namespace)
 	if err != nil {
 		return err
@@ -71,8 +123,8 @@ func (o *Owners) Closure(ctx context.Context, namespace string, owners map[types
 	for changed := true; changed; {
 		changed = false
 		for _, object := range objects {
-			if !owners[object.UID] && ownedBy(object, owners) {
-				owners[object.UID] = true
+			if !owners.uids[object.UID] && owners.owns(&object) {
+				owners.Add(object.UID)
 				changed = true
 			}
 		}
@@ -112,7 +164,11 @@ func (o *Owners) listKind(ctx context.Context, gvk schema.GroupVersionKind, name
 
 func (o *Owners) list(ctx context.Context, gvr schema.GroupVersionResource, namespace string) ([]metav1.PartialObjectMetadata, error) {
 	list, err := o.client.Resource(gvr).Namespace(namespace).List(ctx, metav1.ListOptions{})
-	if apierrors.IsForbidden(err) || apierrors.IsNotFound(err) {
+	if apierrors.IsForbidden(err) {
+		o.unseen(gvr.Resource, namespace)
+		return nil, nil
+	}
+	if apierrors.IsNotFound(err) {
 		return nil, nil
 	}
 	if err != nil {
@@ -121,19 +177,15 @@ func (o *Owners) list(ctx context.Context, gvr schema.GroupVersionResource, name
 	return list.Items, nil
 }
 
-func ownedBy(object metav1.PartialObjectMetadata, owners map[types.UID]bool) bool {
-	for _, ref := range object.OwnerReferences {
-		if owners[ref.UID] {
-			return true
-		}
-	}
-	return false
-}
-
 // PodResource is the resource of pods.
 func PodResource() schema.GroupVersionResource {
 	return schema.GroupVersionResource{Version: "v1", Resource: "pods"}
 }
+
+var (
+	deployments = schema.GroupKind{Group: appsv1.GroupName, Kind: "Deployment"}
+	replicaSets = schema.GroupKind{Group: appsv1.GroupName, Kind: "ReplicaSet"}
+)
 
 // PodKind is the kind of pods.
 func PodKind() schema.GroupVersionKind { return schema.GroupVersionKind{Version: "v1", Kind: "Pod"} }

@@ -7,6 +7,7 @@ import (
 	"context"
 	"errors"
 	"fmt"
+	"slices"
 	"sync"
 	"time"
 
@@ -169,11 +170,19 @@ func (r *rollout) followRest(ctx context.Context, s *slice) {
 	r.resting.done.Go(func() {
 		defer end(nil)
 		r.awaitSlice(ctx, s, r.resting.applied)
+		if s.isReady() {
+			r.ledger.done(s.node.ID())
+		}
 		if failures := s.failed(); failures > 0 {
 			r.events.emit(Event{Type: EventNodeFailed, Node: s.node.ID(), Message: fmt.Sprintf("%s not ready", counted(failures, "resource"))})
 			r.resting.fail()
 		}
 	})
+}
+
+// isReady reports whether everything that was waited for is ready.
+func (s *slice) isReady() bool {
+	return !slices.ContainsFunc(s.awaits, func(a *await) bool { return a.err != nil })
 }
 
 // failed counts what was not ready, unless that was not waited for any more.

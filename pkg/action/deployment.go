@@ -87,17 +87,19 @@ func (d *deployment) build() error {
 // remember has the release carry a record, if it is not nil, with what may be left
 // of revisions before until all is done.
 func (d *deployment) remember(bare *chart.Chart, rec *record.Record) error {
-	if d.prior == nil {
-		return d.ledger.keep(bare, rec)
+	if d.prior != nil {
+		leftovers := d.prior.leftovers(d.rollout.all, d.spared)
+		if rec == nil && len(leftovers) > 0 && d.prior.isOrdered() {
+			rec = &record.Record{Revision: d.release().Version, Root: &sequencer.Chart{Name: chartName(d.release())}}
+		}
+		if rec != nil {
+			rec.Leftovers = leftovers
+		}
 	}
-	leftovers := d.prior.leftovers(d.rollout.all, d.spared)
-	if rec == nil && len(leftovers) > 0 && d.prior.isOrdered() {
-		rec = &record.Record{Revision: d.release().Version, Root: &sequencer.Chart{Name: chartName(d.release())}}
+	if err := d.ledger.keep(bare, rec); err != nil {
+		return err
 	}
-	if rec != nil {
-		rec.Leftovers = leftovers
-	}
-	return d.ledger.keep(bare, rec)
+	return d.ledger.expect(len(d.rollout.plan.Nodes), false)
 }
 
 // prepareToExplain prepares for failures to be explained without telling what is
@@ -175,7 +177,7 @@ func (d *deployment) perform(ctx context.Context) error {
 // before the waiting, as in Helm; with one after it, so that what is to be
 // replaced stays until its replacement is ready.
 func (d *deployment) rollOut(ctx context.Context) (err error) {
-	d.ledger.begin(len(d.rollout.plan.Nodes), false)
+	d.ledger.begin()
 	defer func() {
 		if noted := d.ledger.end(err == nil); err == nil {
 			err = noted

@@ -20,6 +20,7 @@ import (
 
 	"github.com/ordered-helm/helm/internal/annotation"
 	"github.com/ordered-helm/helm/internal/cluster"
+	"github.com/ordered-helm/helm/internal/record"
 	"github.com/ordered-helm/helm/internal/render"
 )
 
@@ -87,6 +88,9 @@ func (op *installation) definitions(ctx context.Context) error {
 		cfg.Log("WARNING: This chart or one of its subcharts contains CRDs. Rendering may fail or contain inaccuracies.")
 		return nil
 	}
+	if err := record.CheckSize(op.newRelease(), cfg.Releases.Name(), sizeReserve); err != nil {
+		return err
+	}
 	if op.ordered() {
 		if err := op.rehearse(ctx); err != nil {
 			return err
@@ -99,7 +103,7 @@ func (op *installation) definitions(ctx context.Context) error {
 // do not need the definitions that are about to be installed.
 func (op *installation) rehearse(ctx context.Context) error {
 	trial := op.rendering
-	_, err := trial.render()
+	result, err := trial.render()
 	var order *orderError
 	var value *annotation.ValueError
 	if errors.As(err, &order) || errors.As(err, &value) {
@@ -109,8 +113,10 @@ func (op *installation) rehearse(ctx context.Context) error {
 		return nil //nolint:nilerr // a chart may only render once its definitions are there
 	}
 	d := op.newDeployment(op.newRelease())
-	r := d.newRollout(trial.plan)
-	if err := errors.Join(r.checkTimeouts(), r.checkNeeds(ctx)); err != nil {
+	d.plan = trial.plan
+	d.release().Hooks, d.release().Manifest, d.release().Info.Notes = result.Hooks, result.Manifest, result.Notes
+	r := d.newRollout(d.plan)
+	if err := errors.Join(r.checkTimeouts(), r.checkNeeds(ctx), d.checkSize()); err != nil {
 		return err
 	}
 	if r.build("") != nil {

@@ -105,14 +105,24 @@ func (l *ledger) try(change func(*release.Release)) {
 	}
 }
 
-// begin begins to note which nodes are done, out of so many.
-func (l *ledger) begin(nodes int, removing bool) {
+// expect notes, from the next write on, that none of so many nodes is done.
+func (l *ledger) expect(nodes int, removing bool) error {
 	l.mu.Lock()
 	defer l.mu.Unlock()
 	if l.rec == nil || !l.rec.Sequenced {
-		return
+		return nil
 	}
 	l.rec.Progress = &record.Progress{Revision: l.rel.Version, Nodes: nodes, Removing: removing}
+	return l.attach()
+}
+
+// begin begins to note which of the expected nodes are done.
+func (l *ledger) begin() {
+	l.mu.Lock()
+	defer l.mu.Unlock()
+	if l.rec == nil || l.rec.Progress == nil {
+		return
+	}
 	stop := make(chan struct{})
 	l.stop = stop
 	l.notes.Go(func() { l.writeNotes(stop) })

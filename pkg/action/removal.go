@@ -44,6 +44,7 @@ type removal struct {
 
 	mu      sync.Mutex
 	deleted kube.ResourceList
+	unseen  map[string]bool
 	tracker *readiness.Tracker
 }
 
@@ -83,32 +84,43 @@ func (r *removal) removeGroup(ctx context.Context, g *sequencer.RemovalGroup) er
 // deleteGroup deletes objects and, if something waits for that, waits until they
 // and the pods they owned are gone.
 func (r *removal) deleteGroup(ctx context.Context, g *sequencer.RemovalGroup) error {
-	list, live, err := r.present(ctx, g)
-	if err != nil || len(list) == 0 {
+	found, err := r.find(ctx, g)
+	if err != nil {
 		return err
 	}
 	awaited := g.Awaited && r.tracker != nil
 	var going *departure
 	if awaited {
-		if going, err = r.depart(ctx, list, live); err != nil {
+		if going, err = r.depart(ctx, found); err != nil {
 			return err
 		}
 	}
-	if errs := r.cluster.Delete(ctx, list, r.propagation); len(errs) > 0 {
-		return errors.Join(errs...)
+	if len(found.list) > 0 {
+		if errs := r.cluster.Delete(ctx, found.list, r.propagation); len(errs) > 0 {
+			return errors.Join(errs...)
+		}
+		r.mu.Lock()
+		r.deleted = append(r.deleted, found.list...)
+		r.mu.Unlock()
 	}
-	r.mu.Lock()
-	r.deleted = append(r.deleted, list...)
-	r.mu.Unlock()
 	if !awaited {
 		return nil
 	}
 	return r.awaitGone(ctx, g, going)
 }
 
-// present lists what of a group is there and is not spared, in Helm's uninstall
-// order of kinds.
-func (r *removal) present(ctx context.Context, g *sequencer.RemovalGroup) (kube.ResourceList, map[*kubeInfo]*unstructured.Unstructured, error) {
+// presence is what of a group is in the cluster.
+type presence struct {
+	// list is what is there and is not spared, in Helm's uninstall order of kinds;
+	// live is how it was found.
+	list kube.ResourceList
+	live map[*kubeInfo]*unstructured.Unstructured
+	// absent is what is not there; an operation before may have deleted it.
+	absent kube.ResourceList
+}
+
+// find looks what of a group is there.
+func (r *removal) find(ctx context.Context, g *sequencer.RemovalGroup) (*presence, error) {
 	var list kube.ResourceList
 	for _, res := range uninstallOrder(g.Resources) {
 		if info := r.object(res); info != nil {
@@ -116,25 +128,26 @@ func (r *removal) present(ctx context.Context, g *sequencer.RemovalGroup) (kube.
 		}
 	}
 	if !r.cluster.Real() {
-		return list, nil, nil
+		return &presence{list: list}, nil
 	}
 	live, err := r.cluster.Live(ctx, list)
 	if err != nil {
-		return nil, nil, err
+		return nil, err
 	}
-	var present kube.ResourceList
+	found := &presence{live: live}
 	for _, info := range list {
 		object := live[info]
 		if object == nil {
+			found.absent = append(found.absent, info)
 			continue
 		}
 		if why := r.whySpare(object); why != "" {
 			r.events.warn(fmt.Sprintf("%s is not deleted: %s", describe(info), why))
 			continue
 		}
-		present = append(present, info)
+		found.list = append(found.list, info)
 	}
-	return present, live, nil
+	return found, nil
 }
 
 func (r *removal) whySpare(live *unstructured.Unstructured) string {
@@ -149,21 +162,23 @@ type departure struct {
 	targets []readiness.Target
 	owners  *cluster.Owners
 	// owned are, by namespace, the objects whose pods must be gone as well.
-	owned map[string]map[types.UID]bool
+	owned map[string]*cluster.OwnerSet
 }
 
 // depart notes, before the deletion, which objects are there and what owns
-// pods on their behalf.
-func (r *removal) depart(ctx context.Context, list kube.ResourceList, live map[*kubeInfo]*unstructured.Unstructured) (*departure, error) {
-	d := &departure{owned: map[string]map[types.UID]bool{}}
-	for _, info := range list {
-		uid := live[info].GetUID()
+// pods on their behalf. What is gone already may have pods that are not.
+func (r *removal) depart(ctx context.Context, found *presence) (*departure, error) {
+	d := &departure{owned: map[string]*cluster.OwnerSet{}}
+	for _, info := range found.list {
+		uid := found.live[info].GetUID()
 		d.targets = append(d.targets, targetOf(info, uid))
-		if info.Namespaced() && mayOwnPods(info) {
-			if d.owned[info.Namespace] == nil {
-				d.owned[info.Namespace] = map[types.UID]bool{}
-			}
-			d.owned[info.Namespace][uid] = true
+		if mayOwnPods(info) {
+			d.ownersIn(info.Namespace).Add(uid)
+		}
+	}
+	for _, info := range found.absent {
+		if mayOwnPods(info) {
+			d.ownersIn(info.Namespace).AddGone(info.Mapping.GroupVersionKind.GroupKind(), info.Name)
 		}
 	}
 	if len(d.owned) == 0 || r.propagation == metav1.DeletePropagationOrphan {
@@ -171,15 +186,38 @@ func (r *removal) depart(ctx context.Context, list kube.ResourceList, live map[*
 		return d, nil
 	}
 	var err error
-	if d.owners, err = r.cluster.NewOwners(); err != nil {
+	if d.owners, err = r.cluster.NewOwners(r.cannotSee); err != nil {
 		return nil, err
 	}
-	for namespace, uids := range d.owned {
-		if err := d.owners.Closure(ctx, namespace, uids); err != nil {
+	for namespace, owners := range d.owned {
+		if err := d.owners.Closure(ctx, namespace, owners); err != nil {
 			return nil, err
 		}
 	}
 	return d, nil
+}
+
+func (d *departure) ownersIn(namespace string) *cluster.OwnerSet {
+	if d.owned[namespace] == nil {
+		d.owned[namespace] = &cluster.OwnerSet{}
+	}
+	return d.owned[namespace]
+}
+
+// cannotSee says, once, that what owns pods, or they themselves, cannot be looked
+// for.
+func (r *removal) cannotSee(resource, namespace string) {
+	what := resource + " in namespace " + namespace
+	r.mu.Lock()
+	said := r.unseen[what]
+	if r.unseen == nil {
+		r.unseen = map[string]bool{}
+	}
+	r.unseen[what] = true
+	r.mu.Unlock()
+	if !said {
+		r.events.warn(fmt.Sprintf("%s may not be listed: pods of what is deleted are not waited for", what))
+	}
 }
 
 func targetOf(info *kubeInfo, uid types.UID) readiness.Target {
@@ -191,6 +229,9 @@ func targetOf(info *kubeInfo, uid types.UID) readiness.Target {
 
 // mayOwnPods spares the kinds that surely own none the search for pods.
 func mayOwnPods(info *kubeInfo) bool {
+	if !info.Namespaced() {
+		return false
+	}
 	gvk := info.Mapping.GroupVersionKind
 	switch gvk.Group {
 	case "":
@@ -205,8 +246,8 @@ func mayOwnPods(info *kubeInfo) bool {
 // awaitGone waits for the objects and their pods to be gone.
 func (r *removal) awaitGone(ctx context.Context, g *sequencer.RemovalGroup, d *departure) error {
 	targets := d.targets
-	for namespace, uids := range d.owned {
-		pods, err := d.owners.Pods(ctx, namespace, uids)
+	for namespace, owners := range d.owned {
+		pods, err := d.owners.Pods(ctx, namespace, owners)
 		if err != nil {
 			return err
 		}

@@ -269,7 +269,9 @@ func (r *rollout) deployNode(ctx context.Context, n *sequencer.Node) error {
 	if n.Awaited {
 		r.events.emit(Event{Type: EventNodeReady, Node: n.ID()})
 	}
-	r.ledger.done(n.ID())
+	if !s.rest { // else it is done when it is ready
+		r.ledger.done(n.ID())
+	}
 	return nil
 }
 

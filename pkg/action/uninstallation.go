@@ -193,7 +193,7 @@ func (op *uninstallation) prepareInOrder(ctx context.Context) error {
 		}),
 		spare: func(live *unstructured.Unstructured) string { return op.prior.whySpare(live, policies, true) },
 	}
-	return nil
+	return op.remember()
 }
 
 // remove deletes what the release consists of. If it fails, the release stays
@@ -221,23 +221,26 @@ func (op *uninstallation) remove(ctx context.Context) error {
 	return fmt.Errorf("failed to delete release: %s", op.rel.Name)
 }
 
-func (op *uninstallation) removeInOrder(ctx context.Context) error {
+// remember has the release say, from now on, how far its removal came.
+func (op *uninstallation) remember() error {
 	rec, err := record.Read(op.rel)
+	if err != nil || rec == nil {
+		return err
+	}
+	bare, err := record.Attach(op.rel.Chart, nil)
 	if err != nil {
 		return err
 	}
-	if rec != nil {
-		bare, err := record.Attach(op.rel.Chart, nil)
-		if err != nil {
-			return err
-		}
-		if err := op.ledger.keep(bare, rec); err != nil {
-			return err
-		}
+	if err := op.ledger.keep(bare, rec); err != nil {
+		return err
 	}
+	return op.ledger.expect(op.removal.nodes(), true)
+}
+
+func (op *uninstallation) removeInOrder(ctx context.Context) error {
 	op.events.emit(Event{Type: EventPlanned, Message: "removing " + op.removal.extent() + ", in reverse order"})
-	op.ledger.begin(op.removal.nodes(), true)
-	err = op.removal.run(ctx)
+	op.ledger.begin()
+	err := op.removal.run(ctx)
 	op.deleted = op.removal.deleted
 	return errors.Join(err, op.ledger.end(err == nil))
 }

@@ -4,12 +4,16 @@
 package e2e
 
 import (
+	"context"
 	"encoding/json"
 	"slices"
 	"strings"
 	"testing"
+	"time"
 
+	rbacv1 "k8s.io/api/rbac/v1"
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
+	"k8s.io/apimachinery/pkg/util/wait"
 
 	"github.com/ordered-helm/helm/test/cluster"
 )
@@ -27,6 +31,7 @@ func TestLifecycleUninstall(t *testing.T) {
 		"what somebody replaced":        uninstallWhatWasReplaced,
 		"hanging finalizer":             uninstallHangs,
 		"readiness timeout":             uninstallTakesTooLong,
+		"pods that may not be listed":   uninstallBlindly,
 		"hook before it fails":          uninstallStopsAtHook,
 		"interrupted for good":          uninstallOfPending,
 		"killed, and repeated":          uninstallKilled,
@@ -216,6 +221,7 @@ func uninstallTakesTooLong(t *testing.T, h *helm) {
 		t.Error("what the slow pod depends on was deleted")
 	}
 	h.ok("uninstall", "rel", "--readiness-timeout", "1m")
+	h.expectPodsBefore(t, "app", "ConfigMap/first")
 	h.expectOnly(t, "rel")
 	h.empty(t)
 	h.fails(t, []string{"uninstall", "rel", "--readiness-timeout", "-1s"}, "--readiness-timeout")
@@ -281,11 +287,40 @@ func uninstallAwaitsPods(t *testing.T, h *helm) {
 	h.ok("install", "rel", chartOfParts(t, parts...), "--wait=ordered")
 	manifest, _ := h.uninstalled(t)
 	h.proveReverse(t, manifest)
-	recorded := h.readTrace(t)
-	first, _ := recorded.deleted("ConfigMap/first")
-	if pods := recorded.podsGone(object{kind: "Deployment", name: "app"}); pods.IsZero() || first.Before(pods) {
-		t.Errorf("ConfigMap/first was deleted at %s, the pods before it were gone at %s", first, pods)
+	h.expectPodsBefore(t, "app", "ConfigMap/first")
+}
+
+// expectPodsBefore expects that an object was deleted after the pods of a
+// Deployment were gone.
+func (h *helm) expectPodsBefore(tb testing.TB, deployment, id string) {
+	tb.Helper()
+	err := wait.PollUntilContextTimeout(tb.Context(), 50*time.Millisecond, tooLong, true, func(ctx context.Context) (bool, error) {
+		pods, err := h.cluster.Client().CoreV1().Pods(h.namespace).List(ctx, metav1.ListOptions{})
+		return err == nil && len(pods.Items) == 0, err
+	})
+	if err != nil {
+		tb.Fatal(err)
 	}
+	recorded := h.readTrace(tb)
+	deleted, _ := recorded.deleted(id)
+	if pods := recorded.podsGone(object{kind: "Deployment", name: deployment}); pods.IsZero() || deleted.Before(pods) {
+		tb.Errorf("%s was deleted at %s, the pods before it were gone at %s", id, deleted, pods)
+	}
+}
+
+// uninstallBlindly removes a release by an account that may not look for pods: it
+// says so, and does not wait for them.
+func uninstallBlindly(t *testing.T, h *helm) {
+	parts := threeParts("x")
+	h.ok("install", "rel", chartOfParts(t, parts...), "--wait=ordered")
+	as := h.grantRules(t, rbacv1.PolicyRule{Verbs: []string{"get", "delete", "update", "watch"}, APIGroups: []string{"*"}, Resources: []string{"*"}},
+		rbacv1.PolicyRule{Verbs: []string{"list"}, APIGroups: []string{""}, Resources: []string{"secrets"}})
+	r := h.ok(append(as, "uninstall", "rel")...)
+	expectSaid(t, r.stderr, "WARNING: pods in namespace "+h.namespace+" may not be listed: pods of what is deleted are not waited for")
+	if n := strings.Count(r.stderr, "may not be listed"); n != 1 {
+		t.Errorf("that was said %d times:\n%s", n, r.stderr)
+	}
+	h.expectOnly(t, "rel")
 }
 
 // uninstallOfStocks removes at once, as its last revision says, what was in order

@@ -120,11 +120,17 @@ func await(tb testing.TB, happened <-chan struct{}, what string) {
 // else, and returns the arguments by which the binary acts as that user.
 func (h *helm) grant(tb testing.TB, verbs ...string) (as []string) {
 	tb.Helper()
+	return h.grantRules(tb, rbacv1.PolicyRule{Verbs: verbs, APIGroups: []string{"*"}, Resources: []string{"*"}})
+}
+
+// grantRules is grant by rules, the first of which counts for Secrets too.
+func (h *helm) grantRules(tb testing.TB, rules ...rbacv1.PolicyRule) (as []string) {
+	tb.Helper()
 	ctx, user := tb.Context(), "user-of-"+h.namespace
 	rbac := h.cluster.Client().RbacV1()
 	_, err := rbac.Roles(h.namespace).Create(ctx, &rbacv1.Role{
 		ObjectMeta: metav1.ObjectMeta{Name: "of-the-test"},
-		Rules:      []rbacv1.PolicyRule{{Verbs: verbs, APIGroups: []string{"*"}, Resources: []string{"*"}}},
+		Rules:      rules,
 	}, metav1.CreateOptions{})
 	if err != nil {
 		tb.Fatal(err)
@@ -140,7 +146,7 @@ func (h *helm) grant(tb testing.TB, verbs ...string) (as []string) {
 	err = wait.PollUntilContextTimeout(ctx, 10*time.Millisecond, tooLong, true, func(ctx context.Context) (bool, error) {
 		review, err := h.cluster.Client().AuthorizationV1().SubjectAccessReviews().Create(ctx, &authorizationv1.SubjectAccessReview{
 			Spec: authorizationv1.SubjectAccessReviewSpec{User: user, ResourceAttributes: &authorizationv1.ResourceAttributes{
-				Namespace: h.namespace, Verb: verbs[0], Resource: "secrets",
+				Namespace: h.namespace, Verb: rules[0].Verbs[0], Resource: "secrets",
 			}},
 		}, metav1.CreateOptions{})
 		return err == nil && review.Status.Allowed, err
