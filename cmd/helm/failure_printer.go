@@ -6,6 +6,7 @@ package main
 import (
 	"errors"
 	"io"
+	"strings"
 
 	"helm.sh/helm/v3/pkg/cli/output"
 	"helm.sh/helm/v3/pkg/release"
@@ -28,11 +29,16 @@ type unexplained struct {
 
 func newFailedRelease(rel *release.Release, err error) *failedRelease {
 	var deploy *action.DeployError
+	var removal *action.RemovalError
 	rel = record.Detach(rel)
-	if errors.As(err, &deploy) {
+	switch {
+	case errors.As(err, &deploy):
 		return &failedRelease{rel, deploy}
+	case errors.As(err, &removal):
+		return &failedRelease{rel, removal}
 	}
-	return &failedRelease{rel, unexplained{err.Error()}}
+	text := strings.TrimPrefix(err.Error(), upgradeFailed)
+	return &failedRelease{rel, unexplained{strings.Join(strings.Fields(text), " ")}}
 }
 
 func (p *failedRelease) WriteJSON(out io.Writer) error { return output.EncodeJSON(out, p) }

@@ -159,6 +159,9 @@ func addHistoryMaxFlag(f *pflag.FlagSet, limit *int, value int) {
 	f.IntVar(limit, "history-max", value, "how many revisions of the release to keep; 0 is no limit. May also be given in $HELM_MAX_HISTORY")
 }
 
+// upgradeFailed is what Helm says before the failure of an upgrade.
+const upgradeFailed = "UPGRADE FAILED: "
+
 // run upgrades the release, or installs it if there is none and this is wanted.
 func (in *upgradeInput) run(ctx context.Context, name, reference string) (*release.Release, error) {
 	if err := in.checkReadiness(); err != nil {
@@ -200,7 +203,7 @@ func (in *upgradeInput) run(ctx context.Context, name, reference string) (*relea
 	client.OnEvent = in.app.onEvent()
 	rel, err := client.RunWithContext(ctx, name, chrt, vals)
 	if err != nil {
-		return rel, fmt.Errorf("UPGRADE FAILED: %w", err)
+		return rel, fmt.Errorf("%s%w", upgradeFailed, err)
 	}
 	in.announce("Release %q has been upgraded. Happy Helming!\n", name)
 	return rel, nil

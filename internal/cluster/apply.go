@@ -28,8 +28,13 @@ type ApplyOptions struct {
 	// ThreeWay has the live object count in the merge of custom resources, too.
 	ThreeWay bool
 	// Absent tells the objects that are surely not there: they are created
-	// without a look. One that turns out to be there is changed. It may be nil.
+	// without a look. One that turns out to be there is changed, if Admit lets it.
+	// It may be nil.
 	Absent func(*resource.Info) bool
+	// Admit is asked before an object that is there is changed, as it was found.
+	// Its error is that of the object, which then counts as not created. It may be
+	// nil, and is called by several goroutines.
+	Admit func(info *resource.Info, live *unstructured.Unstructured) error
 }
 
 // Applied lists what the server has taken, in the order of the list applied.
@@ -47,7 +52,7 @@ type Applied struct {
 // What was done is returned with an error, too. The error is an *ApplyError if
 // objects failed, and the context's if it ended before all was done and nothing
 // else failed. A Helm client of another make applies the objects in its own way,
-// knows of no Absent, and returns errors of its own.
+// knows of no Absent and no Admit, and returns errors of its own.
 func (c *Client) Apply(ctx context.Context, list kube.ResourceList, o ApplyOptions) (*Applied, error) {
 	if err := ctx.Err(); err != nil {
 		return &Applied{}, err
@@ -64,7 +69,7 @@ func (c *Client) Apply(ctx context.Context, list kube.ResourceList, o ApplyOptio
 	if err != nil {
 		return &Applied{}, err
 	}
-	w := &writer{client: client, log: c.log, manager: fieldManager(), force: o.Force, threeWay: o.ThreeWay}
+	w := &writer{client: client, log: c.log, manager: fieldManager(), force: o.Force, threeWay: o.ThreeWay, admit: o.Admit}
 	for _, batch := range batches(changes) {
 		w.writeAll(ctx, batch)
 		if ctx.Err() != nil || notCreated(batch) {
@@ -88,6 +93,9 @@ type change struct {
 
 	outcome outcome
 	err     error
+	// unanswered is whether the object was sent to be created, and nothing came
+	// back.
+	unanswered bool
 }
 
 type outcome int
@@ -198,7 +206,7 @@ func summarize(ctx context.Context, changes []*change) (*Applied, error) {
 		case notBegun:
 			complete = false
 		default:
-			failures = append(failures, ObjectError{Info: ch.info, Err: ch.err})
+			failures = append(failures, ObjectError{Info: ch.info, Err: ch.err, Unanswered: ch.unanswered})
 		}
 	}
 	switch {

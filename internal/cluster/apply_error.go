@@ -13,6 +13,9 @@ import (
 type ObjectError struct {
 	Info *resource.Info
 	Err  error
+	// Unanswered says that the object was sent to be created and the server did not
+	// answer: it may be there now.
+	Unanswered bool
 }
 
 func (e ObjectError) Error() string { return e.Err.Error() }

@@ -43,6 +43,11 @@ func first(verb string, err error) func(call) error {
 	}
 }
 
+// admitNone lets no object be changed.
+func admitNone(info *resource.Info, _ *unstructured.Unstructured) error {
+	return errors.New(info.Name + " is not yours")
+}
+
 func TestApply(t *testing.T) {
 	conflict := apierrors.NewConflict(schema.GroupResource{Resource: "things"}, "it", errors.New("modified"))
 	gone := apierrors.NewNotFound(schema.GroupResource{Resource: "configmaps"}, "a")
@@ -106,6 +111,36 @@ func TestApply(t *testing.T) {
 			options: ApplyOptions{Absent: func(*resource.Info) bool { return true }}, fault: refuse("get", ""),
 			calls: []string{"create configmaps/a", "get configmaps/a"},
 			err:   `could not get information about the resource ConfigMap "a" in namespace "ns": configmaps/a is forbidden: not allowed`,
+		},
+		{
+			name: "absent, but there, and not admitted", there: []string{settings("a", "foreign: z")}, target: []string{settings("a", "x: i"), secret},
+			options: ApplyOptions{Absent: func(*resource.Info) bool { return true }, Admit: admitNone},
+			calls:   []string{"create configmaps/a", "get configmaps/a"},
+			data:    map[string]string{"a": "map[foreign:z]"}, err: "a is not yours",
+		},
+		{
+			name: "there, and not admitted", there: []string{settings("a", "foreign: z")}, originals: []string{settings("a", "x: i")}, target: []string{settings("a", "x: i"), secret},
+			options: ApplyOptions{Force: true, Admit: admitNone}, calls: []string{"get configmaps/a", "get secrets/key"},
+			data: map[string]string{"a": "map[foreign:z]"}, err: "a is not yours",
+		},
+		{
+			name: "what it has created needs no admission", target: []string{settings("a", "x: i"), settings("a", "x: ii")}, options: ApplyOptions{Admit: admitNone},
+			calls:   []string{"get configmaps/a", "get configmaps/a", "create configmaps/a", "patch configmaps/a"},
+			created: []string{"ConfigMap/a"}, updated: []string{"ConfigMap/a"}, data: map[string]string{"a": "map[x:ii]"},
+		},
+		{
+			name: "admitted", there: []string{settings("a", "foreign: z")}, originals: []string{settings("a", "x: i")}, target: []string{settings("a", "x: i")},
+			options: ApplyOptions{
+				Absent: func(*resource.Info) bool { return true },
+				Admit: func(_ *resource.Info, live *unstructured.Unstructured) error {
+					if live.GetUID() == "" {
+						return errors.New("it was asked without what was found")
+					}
+					return nil
+				},
+			},
+			calls: []string{"create configmaps/a", "get configmaps/a", "patch configmaps/a"}, updated: []string{"ConfigMap/a"},
+			data: map[string]string{"a": "map[foreign:z x:i]"},
 		},
 		{
 			name: "not to be read", there: []string{settings("a", "x: i")}, target: []string{secret, settings("a", "x: ii")}, fault: refuse("get", "configmaps"),
@@ -224,8 +259,12 @@ func TestApplyNoAnswer(t *testing.T) {
 		}
 		applied, err := api.client().Apply(t.Context(), objects(t, settings("a", "")), ApplyOptions{})
 		var failed *ApplyError
-		if !errors.As(err, &failed) || !errors.Is(err, away) || len(applied.Created) != 0 {
+		if !errors.As(err, &failed) || !errors.Is(err, away) || len(applied.Created) != 0 || !failed.Failures[0].Unanswered {
 			t.Errorf("got %v, %v", applied, err)
+		}
+		api.fault = refuse("create", "")
+		if _, err = api.client().Apply(t.Context(), objects(t, settings("a", "")), ApplyOptions{}); !errors.As(err, &failed) || failed.Failures[0].Unanswered {
+			t.Errorf("got %v, want one that was answered", err)
 		}
 	})
 }

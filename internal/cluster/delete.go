@@ -9,7 +9,9 @@ import (
 	"golang.org/x/sync/errgroup"
 	"helm.sh/helm/v3/pkg/kube"
 	apierrors "k8s.io/apimachinery/pkg/api/errors"
+	"k8s.io/apimachinery/pkg/api/meta"
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
+	"k8s.io/apimachinery/pkg/types"
 	"k8s.io/cli-runtime/pkg/resource"
 	"k8s.io/client-go/dynamic"
 	"k8s.io/client-go/util/retry"
@@ -18,7 +20,8 @@ import (
 // Delete deletes objects with the propagation policy: neighbours of one kind side
 // by side, kinds one after the other. Objects that are gone already are no error,
 // and one that cannot be deleted does not keep the others. The errors come in the
-// order of the list.
+// order of the list. An object that was read or written before, so that its UID is
+// known, is deleted as that one alone: what has taken its name meanwhile stays.
 func (c *Client) Delete(ctx context.Context, list kube.ResourceList, policy metav1.DeletionPropagation) []error {
 	if len(list) == 0 {
 		return nil
@@ -65,14 +68,37 @@ func (c *Client) deleteOne(ctx context.Context, client dynamic.Interface, info *
 	}
 	kind := info.Mapping.GroupVersionKind.Kind
 	c.log("Starting delete for %q %s", info.Name, kind)
+	options := metav1.DeleteOptions{PropagationPolicy: &policy}
+	if uid := uidOf(info); uid != "" {
+		options.Preconditions = metav1.NewUIDPreconditions(string(uid))
+	}
 	err := retry.RetryOnConflict(retry.DefaultRetry, func() error {
-		return objectsOf(client, info).Delete(ctx, info.Name, metav1.DeleteOptions{PropagationPolicy: &policy})
+		return objectsOf(client, info).Delete(ctx, info.Name, options)
 	})
-	if apierrors.IsNotFound(err) {
+	if apierrors.IsNotFound(err) || apierrors.IsConflict(err) && isReplaced(ctx, client, info) {
 		c.log("Ignoring delete failure for %q %s: %v", info.Name, kind, err)
 		return nil
 	}
 	return err
+}
+
+// isReplaced reports whether another object has the name of one whose UID is known.
+func isReplaced(ctx context.Context, client dynamic.Interface, info *resource.Info) bool {
+	uid := uidOf(info)
+	if uid == "" {
+		return false
+	}
+	live, err := get(ctx, client, info)
+	return apierrors.IsNotFound(err) || err == nil && live.GetUID() != uid
+}
+
+// uidOf is the UID of an object, if it was read or written; else it is empty.
+func uidOf(info *resource.Info) types.UID {
+	object, err := meta.Accessor(info.Object)
+	if err != nil {
+		return ""
+	}
+	return object.GetUID()
 }
 
 // deletePlayed leaves it to a client of another make to delete the objects.

@@ -17,16 +17,17 @@ import (
 	"k8s.io/cli-runtime/pkg/resource"
 )
 
-// undecided stands where the revisions declare different things, so that nobody
-// knows which of them is on the server. It differs from whatever is declared
-// next, which is therefore sent in any case.
-const undecided = "declared differently by earlier revisions"
+// Undecided stands where nobody knows which value is on the server: not all
+// revisions declared the same. It differs from whatever is declared next, which is
+// therefore sent even where a patch is computed from the base alone.
+const Undecided = "declared differently by earlier revisions"
 
 // MergeOriginals returns the base of a merge for an object that two revisions
 // declared and of which nobody knows how far the newer one got: everything that
 // either of them declared, so that it is removed if it is declared no more. It
 // is not fit to be sent anywhere. Declarations in two API versions cannot be
-// merged; the newer one then stands for both. The arguments stay as they are.
+// merged; the newer one then stands for both, without its values. The arguments
+// stay as they are.
 func MergeOriginals(older, newer runtime.Object) (*unstructured.Unstructured, error) {
 	if older == nil || newer == nil {
 		return nil, errors.New("there is nothing to merge")
@@ -41,19 +42,22 @@ func MergeOriginals(older, newer runtime.Object) (*unstructured.Unstructured, er
 	}
 	before, after = before.DeepCopy(), after.DeepCopy()
 	if before.GroupVersionKind() != after.GroupVersionKind() {
-		return after, nil
+		before = identity(after)
 	}
-	var merged map[string]any
-	if schema := schemaOfDeclared(after); schema != nil {
-		merged = uniteKnown(before.Object, after.Object, schema)
-	} else {
-		merged = uniteUnknown(before.Object, after.Object)
-	}
+	merged := unite(before.Object, after.Object, schemaOfDeclared(after))
 	result := &unstructured.Unstructured{Object: merged}
 	if namespace := cmp.Or(after.GetNamespace(), before.GetNamespace()); namespace != "" {
 		result.SetNamespace(namespace) // one may leave it to the release
 	}
 	return result, nil
+}
+
+// identity is what of a declaration says which object it is about.
+func identity(of *unstructured.Unstructured) *unstructured.Unstructured {
+	same := &unstructured.Unstructured{}
+	same.SetGroupVersionKind(of.GroupVersionKind())
+	same.SetName(of.GetName())
+	return same
 }
 
 // schemaOfDeclared goes by the kind alone: what is declared may be malformed.
@@ -64,111 +68,58 @@ func schemaOfDeclared(object *unstructured.Unstructured) strategicpatch.LookupPa
 	return schemaOf(kube.AsVersioned(&resource.Info{Object: empty, Mapping: &meta.RESTMapping{GroupVersionKind: kind}}), kind)
 }
 
-// uniteUnknown unites declarations of a kind without a strategy. Changes to
-// those are computed from the base alone: a value in it is taken to be on the
-// server, so only what both declare may have one.
-func uniteUnknown(older, newer map[string]any) map[string]any {
-	united := map[string]any{}
-	for key, value := range older {
-		if _, both := newer[key]; !both {
-			united[key] = leaveOpen(value)
-		}
-	}
-	for key, value := range newer {
-		before, both := older[key]
-		was, wasMap := before.(map[string]any)
-		is, isMap := value.(map[string]any)
-		switch {
-		case wasMap && isMap:
-			united[key] = uniteUnknown(was, is)
-		case both && equality.Semantic.DeepEqual(before, value):
-			united[key] = value
-		case wasMap:
-			united[key] = leaveOpen(was)
-		default:
-			united[key] = leaveOpen(value)
-		}
-	}
-	return united
-}
-
-// leaveOpen keeps the keys of a value, which may have to be removed.
-func leaveOpen(value any) any {
-	fields, _ := value.(map[string]any)
-	if len(fields) == 0 {
-		return undecided
-	}
-	open := make(map[string]any, len(fields))
-	for key, field := range fields {
-		open[key] = leaveOpen(field)
-	}
-	return open
-}
-
-// uniteKnown unites declarations of a kind with a strategy. Changes to those are
-// computed from the live object, so that of the base only the keys count, and
-// the items of lists that are merged; the newer value is kept.
-func uniteKnown(older, newer map[string]any, schema strategicpatch.LookupPatchMeta) map[string]any {
+// unite unites declarations: all keys of both, and the values in which they agree.
+// Without a schema, changes are computed from the base alone, in which a value is
+// taken to be on the server; with one it is the same for what does not fit it. A
+// change that is computed from the live object only asks for the keys, and for the
+// items of lists that are merged.
+func unite(older, newer map[string]any, schema strategicpatch.LookupPatchMeta) map[string]any {
 	united := make(map[string]any, len(older)+len(newer))
-	for key := range older {
-		united[key] = uniteField(older[key], newer[key], key, schema)
-	}
-	for key := range newer {
-		united[key] = uniteField(older[key], newer[key], key, schema)
+	for _, fields := range []map[string]any{older, newer} {
+		for key := range fields {
+			united[key] = uniteField(older[key], newer[key], key, schema)
+		}
 	}
 	return united
 }
 
 // uniteField unites two values of a field; nil is none, or a null. What has the
-// shape of a map or a list wins over a slip: the other has nothing to add.
+// shape of a map or of a list that is merged wins over a slip: the other has
+// nothing to add.
 func uniteField(older, newer any, key string, schema strategicpatch.LookupPatchMeta) any {
 	was, wasMap := older.(map[string]any)
 	is, isMap := newer.(map[string]any)
-	if wasMap || isMap {
-		return uniteKnown(was, is, below(schema, key))
-	}
 	had, wasList := older.([]any)
 	has, isList := newer.([]any)
-	if wasList || isList {
-		return uniteLists(had, has, key, schema)
-	}
-	return cmp.Or(newer, older)
-}
-
-// uniteLists adds to the newer list what only the older one has, if the server
-// merges such lists; else the newer list replaced the older one.
-func uniteLists(older, newer []any, key string, schema strategicpatch.LookupPatchMeta) []any {
 	how := strategyOf(schema, key)
 	switch {
-	case how.byKey != "":
-		return uniteItems(older, newer, how)
-	case how.bySet:
-		return uniteValues(older, newer)
-	case newer == nil:
-		return older
+	case wasMap && isMap, len(was)+len(is) > 0:
+		return unite(was, is, below(schema, key))
+	case (wasList || isList) && how.byKey != "":
+		return uniteItems(had, has, how)
+	case (wasList || isList) && how.bySet:
+		return uniteValues(had, has)
+	case equality.Semantic.DeepEqual(older, newer):
+		return newer
 	}
-	return newer
+	return Undecided
 }
 
 // uniteItems unites lists whose items are told apart by a key. Items without it
 // are left out: no patch can be computed from a base that has any.
 func uniteItems(older, newer []any, how strategy) []any {
 	united := []any{}
-	place := map[string]int{}
+	was, is := how.byItem(older), how.byItem(newer)
 	for _, item := range slices.Concat(newer, older) {
-		fields, key, ok := how.item(item)
-		if !ok {
+		_, key, ok := how.item(item)
+		if !ok || was[key] == nil && is[key] == nil {
 			continue
 		}
-		at, known := place[key]
-		if !known {
-			place[key] = len(united)
-			united = append(united, uniteKnown(nil, fields, how.items))
-			continue
-		}
-		if is, ok := united[at].(map[string]any); ok {
-			united[at] = uniteKnown(fields, is, how.items)
-		}
+		both := unite(was[key], is[key], how.items)
+		both[how.byKey] = cmp.Or(is[key][how.byKey], was[key][how.byKey]) // still tells it apart
+		united = append(united, both)
+		delete(was, key)
+		delete(is, key)
 	}
 	return united
 }

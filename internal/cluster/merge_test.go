@@ -20,33 +20,33 @@ import (
 )
 
 func TestMergeOriginals(t *testing.T) {
-	open := func(spec string) string { return strings.ReplaceAll(widget(spec), "?", undecided) }
+	arguments := func(list string) string { return strings.Replace(deployment("a", ""), "env: []", "args: "+list, 1) }
 	for _, c := range []struct{ name, older, newer, want string }{
 		{"equal", settings("a", "x: i"), settings("a", "x: i"), settings("a", "x: i")},
-		{"keys of both", settings("a", "x: i, gone: g"), settings("a", "x: ii, new: n"), settings("a", "x: ii, gone: g, new: n")},
+		{"keys of both", settings("a", "x: i, gone: g, s: s"), settings("a", "x: ii, new: n, s: s"), settings("a", "x: ?, gone: ?, new: ?, s: s")},
 		{
-			"items of both", deployment("a", "{name: A, value: x}, {name: B, value: y}"), deployment("a", "{name: C, value: z}, {name: A, valueFrom: {}}"),
-			deployment("a", "{name: C, value: z}, {name: A, value: x, valueFrom: {}}, {name: B, value: y}"),
+			"items of both", deployment("a", "{name: A, value: x}, {name: B, value: y}, {name: C, value: z}"), deployment("a", "{name: D, value: z}, {name: A, valueFrom: {}}, {name: C, value: z}"),
+			deployment("a", "{name: D, value: ?}, {name: A, value: ?, valueFrom: ?}, {name: C, value: z}, {name: B, value: ?}"),
 		},
+		{"an item twice", deployment("a", "{name: A, value: x}, {name: A, value: y}"), deployment("a", "{name: A, value: x}"), deployment("a", "{name: A, value: x}")},
 		{"items without a key", deployment("a", "{name: A}"), deployment("a", "null, text, {value: x}, {name: B}"), deployment("a", "{name: B}, {name: A}")},
+		{"equal items without a key", deployment("a", "{value: x}"), deployment("a", "{value: x}"), deployment("a", "")},
 		{"items without a key, in the newer alone", "{apiVersion: apps/v1, kind: Deployment, metadata: {name: a}}", deployment("a", "text"), deployment("a", "")},
 		{
 			"values of both", "{apiVersion: v1, kind: ConfigMap, metadata: {name: a, finalizers: [x, y]}}", "{apiVersion: v1, kind: ConfigMap, metadata: {name: a, finalizers: [z, null, y]}}",
 			"{apiVersion: v1, kind: ConfigMap, metadata: {name: a, finalizers: [z, y, x]}}",
 		},
-		{
-			"lists that are replaced", strings.Replace(deployment("a", ""), "env: []", "args: [a, b]", 1), strings.Replace(deployment("a", ""), "env: []", "args: [c]", 1),
-			strings.Replace(deployment("a", ""), "env: []", "args: [c]", 1),
-		},
-		{"a null in place of a list", strings.Replace(deployment("a", ""), "env: []", "args: [a]", 1), strings.Replace(deployment("a", ""), "env: []", "args: null", 1), strings.Replace(deployment("a", ""), "env: []", "args: [a]", 1)},
-		{"nulls", settings("a", "x: i, w: null"), "{apiVersion: v1, kind: ConfigMap, metadata: {name: a, labels: null}, data: null, x: null}", settings("a", "x: i, w: null}, x: null, more: {")},
-		{"a null in place of a value", settings("a", "x: i"), settings("a", "x: null"), settings("a", "x: i")},
-		{"a slip in place of a map", settings("a", "x: i"), "{apiVersion: v1, kind: ConfigMap, metadata: {name: a}, data: text}", settings("a", "x: i")},
+		{"lists that are replaced", arguments("[a, b]"), arguments("[c]"), arguments("?")},
+		{"a null in place of a list", arguments("[a]"), arguments("null"), arguments("?")},
+		{"nulls", settings("a", "x: i, w: null"), "{apiVersion: v1, kind: ConfigMap, metadata: {name: a, labels: null}, data: null, x: null}", strings.Replace(settings("a", "x: ?, w: null}, x: null, more: {"), "Helm", "?", 1)},
+		{"a null in place of a value", settings("a", "x: i"), settings("a", "x: null"), settings("a", "x: ?")},
+		{"a slip in place of a map", settings("a", "x: i"), strings.Replace(settings("a", ""), "data: {}", "data: text", 1), settings("a", "x: ?")},
 		{"a slip in place of a list", deployment("a", "{name: A}"), strings.Replace(deployment("a", ""), "env: []", "env: text", 1), deployment("a", "{name: A}")},
-		{"another version", widget("x: 1"), strings.Replace(widget("y: 1"), "/v1", "/v2", 1), strings.Replace(widget("y: 1"), "/v1", "/v2", 1)},
-		{"custom", widget("same: 1, x: 1, list: [1], gone: {b: {c: 1}}"), widget("same: 1, x: 2, list: [2], new: {}"), open(`same: 1, x: "?", list: "?", gone: {b: {c: "?"}}, new: "?"`)},
-		{"custom, of another shape", widget("x: {b: 1}, w: 1"), widget("x: 1, w: {b: 1}"), open(`x: {b: "?"}, w: {b: "?"}`)},
-		{"custom, nulls", widget("x: 1, w: null, v: null"), widget("x: null, w: 1, v: null"), open(`x: "?", w: "?", v: null`)},
+		{"a slip in place of a value", settings("a", "x: i, w: i, v: i"), settings("a", "x: 1, w: {}, v: []"), settings("a", "x: ?, w: ?, v: ?")},
+		{"another version", widget("x: 1"), strings.Replace(widget("y: 1, z: {a: 1}"), "/v1", "/v2", 1), strings.Replace(widget("y: ?, z: {a: ?}"), "/v1", "/v2", 1)},
+		{"custom", widget("same: 1, x: 1, list: [1], gone: {b: {c: 1}}"), widget("same: 1, x: 2, list: [2], new: {}"), widget("same: 1, x: ?, list: ?, gone: {b: {c: ?}}, new: ?")},
+		{"custom, of another shape", widget("x: {b: 1}, w: 1"), widget("x: 1, w: {b: 1}"), widget("x: {b: ?}, w: {b: ?}")},
+		{"custom, nulls", widget("x: 1, w: null, v: null"), widget("x: null, w: 1, v: null"), widget("x: ?, w: ?, v: null")},
 		{
 			"a namespace that one leaves out", strings.Replace(widget("x: 1"), "name: one", "name: one, namespace: ns", 1), widget("x: 1"),
 			strings.Replace(widget("x: 1"), "name: one", "name: one, namespace: ns", 1),
@@ -58,7 +58,7 @@ func TestMergeOriginals(t *testing.T) {
 			if err != nil {
 				t.Fatal(err)
 			}
-			want := object(t, c.want).Object.(*unstructured.Unstructured)
+			want := object(t, strings.ReplaceAll(c.want, "?", `"`+Undecided+`"`)).Object.(*unstructured.Unstructured)
 			delete(want.Object, "more") // which only closes a brace
 			if !reflect.DeepEqual(got, want) {
 				t.Errorf("got %v\nwant %v", got, want)
@@ -107,6 +107,48 @@ type world struct {
 	*testing.T
 	live *unstructured.Unstructured
 	base *unstructured.Unstructured
+}
+
+// TestRefusedTwice checks that what the server has refused is sent again.
+func TestRefusedTwice(t *testing.T) {
+	secret := func(value string) string {
+		return "{apiVersion: v1, kind: Secret, metadata: {name: a}, stringData: {password: " + value + "}}"
+	}
+	image := func(deployment, image string) string {
+		return strings.Replace(deployment, "name: main", "name: main, image: "+image, 1)
+	}
+	for _, c := range []struct {
+		name, deployed, refused, want string
+	}{
+		{
+			"a number for a text", image(deployment("a", `{name: PORT, value: "80"}`), "app:1"), image(deployment("a", "{name: PORT, value: 8080}"), "app:2"),
+			`{"spec":{"template":{"spec":{"containers":[{"env":[{"name":"PORT","value":8080}],"image":"app:2","name":"main"}]}}}}`,
+		},
+		{"what the server does not show", secret("old"), secret("12345"), `{"stringData":{"password":12345}}`},
+		{"a map for a text", settings("a", "x: i"), settings("a", "x: {}"), `{"data":{"x":{}}}`},
+		{"a list for a text", settings("a", "x: i"), settings("a", "x: []"), `{"data":{"x":[]}}`},
+		{"what is new", settings("a", ""), settings("a", "x: 1"), `{"data":{"x":1}}`},
+		{"custom, in another version", widget("x: 1"), strings.Replace(widget("x: 2"), "/v1", "/v2", 1), `{"spec":{"x":2}}`},
+	} {
+		t.Run(c.name, func(t *testing.T) {
+			live := object(t, c.deployed).Object.(*unstructured.Unstructured)
+			base := live.DeepCopy()
+			for range 3 {
+				target := object(t, c.refused)
+				p, err := computePatch(target, base, live, false)
+				if err != nil || p.empty() {
+					t.Fatalf("got %s, %v", p.data, err)
+				}
+				if base, err = MergeOriginals(base, target.Object); err != nil {
+					t.Fatal(err)
+				}
+			}
+			p, err := computePatch(object(t, c.refused), base, live, false)
+			if err != nil || string(p.data) != c.want {
+				t.Errorf("got %s, %v, want %s", p.data, err, c.want)
+			}
+		})
+	}
 }
 
 // step declares the object anew; taken is whether it comes to the server.

@@ -71,6 +71,18 @@ func (s strategy) item(value any) (fields map[string]any, key string, ok bool) {
 	return fields, fmt.Sprint(fields[s.byKey]), true
 }
 
+// byItem finds the items of a list by their keys; of several with one key it takes
+// the first.
+func (s strategy) byItem(list []any) map[string]map[string]any {
+	byKey := make(map[string]map[string]any, len(list))
+	for _, value := range list {
+		if fields, key, ok := s.item(value); ok && byKey[key] == nil {
+			byKey[key] = fields
+		}
+	}
+	return byKey
+}
+
 func isScalar(value any) bool {
 	switch value.(type) {
 	case string, int64, float64, bool:
@@ -113,12 +125,7 @@ func restrictList(base, live []any, how strategy) []any {
 	if how.byKey == "" {
 		return base
 	}
-	there := make(map[string]map[string]any, len(live))
-	for _, value := range live {
-		if fields, key, ok := how.item(value); ok && there[key] == nil {
-			there[key] = fields
-		}
-	}
+	there := how.byItem(live)
 	kept := []any{}
 	for _, value := range base {
 		if fields, key, ok := how.item(value); ok && there[key] != nil {

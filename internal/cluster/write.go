@@ -13,6 +13,7 @@ import (
 	apierrors "k8s.io/apimachinery/pkg/api/errors"
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 	"k8s.io/apimachinery/pkg/apis/meta/v1/unstructured"
+	"k8s.io/cli-runtime/pkg/resource"
 	"k8s.io/client-go/dynamic"
 	"k8s.io/client-go/util/retry"
 )
@@ -23,6 +24,7 @@ type writer struct {
 	log             func(string, ...any)
 	manager         string // the name under which the server notes who set a field
 	force, threeWay bool
+	admit           func(*resource.Info, *unstructured.Unstructured) error
 }
 
 // write creates or changes one object.
@@ -34,6 +36,10 @@ func (w *writer) write(ctx context.Context, ch *change) {
 		return
 	}
 	var err error
+	if err = w.mayChange(ch); err != nil {
+		ch.outcome, ch.err = createFailed, err
+		return
+	}
 	if w.force {
 		err = w.replace(ctx, ch)
 	} else {
@@ -49,6 +55,15 @@ func (w *writer) write(ctx context.Context, ch *change) {
 	}
 }
 
+// mayChange asks whether an object that was found may be changed; one that this
+// operation has written may.
+func (w *writer) mayChange(ch *change) error {
+	if w.admit == nil || ch.earlier != nil && ch.earlier.done() {
+		return nil
+	}
+	return w.admit(ch.info, ch.live)
+}
+
 // create creates the object. It reports whether the object is there already and
 // is to be changed instead: only if it was taken to be absent without a look.
 func (w *writer) create(ctx context.Context, ch *change) (exists bool) {
@@ -61,7 +76,7 @@ func (w *writer) create(ctx context.Context, ch *change) (exists bool) {
 		return false
 	}
 	if err != nil {
-		ch.outcome, ch.err = createFailed, fmt.Errorf("failed to create resource: %w", err)
+		ch.outcome, ch.err, ch.unanswered = createFailed, fmt.Errorf("failed to create resource: %w", err), !refused(err)
 		return false
 	}
 	w.log("created %s", describe(ch.info))

@@ -5,10 +5,10 @@ package diagnosis
 
 import (
 	"cmp"
-	"regexp"
 	"slices"
 	"strings"
 	"unicode"
+	"unicode/utf8"
 )
 
 const (
@@ -43,17 +43,17 @@ func NewMasker(secrets []string) *Masker {
 	return m
 }
 
-// Mask hides the secrets in a text. Each stretch that secrets cover becomes one
+// Mask hides the secrets in a text, also where it quotes them, in JSON or as Go
+// does, several times over. Each stretch that secrets cover becomes one
 // row of stars, so that nothing shows through where they overlap. The text may
 // be a piece of a longer one: the rest of a secret at its start and the
 // beginning of one at its end are hidden too. A text with a secret also loses
-// what a terminal would act upon; any other is returned as it is.
+// what a terminal would act upon, but for tabs; any other is returned as it is.
 func (m *Masker) Mask(text string) string {
 	if m == nil || len(m.secrets) == 0 {
 		return text
 	}
-	cleaned := clean(text)
-	spans := m.spans(cleaned)
+	spans := m.spans(text)
 	if len(spans) == 0 {
 		return text
 	}
@@ -61,17 +61,30 @@ func (m *Masker) Mask(text string) string {
 	end := -1
 	for _, span := range spans {
 		if span[0] > end {
-			out.WriteString(cleaned[max(end, 0):span[0]])
+			out.WriteString(text[max(end, 0):span[0]])
 			out.WriteString(masked)
 		}
 		end = max(end, span[1])
 	}
-	out.WriteString(cleaned[end:])
-	return out.String()
+	out.WriteString(text[end:])
+	return harmless(out.String())
 }
 
-// spans lists from where to where secrets are, in the order of their beginnings.
+// spans lists from where to where secrets are, in the order of their beginnings,
+// however a text quotes them.
 func (m *Masker) spans(text string) [][2]int {
+	var spans [][2]int
+	for _, read := range spellings(text) {
+		for _, span := range m.find(read.text) {
+			spans = append(spans, [2]int{read.at[span[0]], read.at[span[1]]})
+		}
+	}
+	slices.SortFunc(spans, func(a, b [2]int) int { return cmp.Compare(a[0], b[0]) })
+	return spans
+}
+
+// find lists from where to where secrets are in a text as it is.
+func (m *Masker) find(text string) [][2]int {
 	var spans [][2]int
 	for _, secret := range m.secrets {
 		for from := 0; ; {
@@ -82,14 +95,13 @@ func (m *Masker) spans(text string) [][2]int {
 			spans = append(spans, [2]int{from + at, from + at + len(secret)})
 			from += at + 1
 		}
-		if n := overlap(secret, text); n > 0 {
+		if n := overlap(secret, text); n > 0 && isWordEnd(text[n:]) {
 			spans = append(spans, [2]int{0, n})
 		}
-		if n := overlap(text, secret); n > 0 {
+		if n := overlap(text, secret); n > 0 && isWordStart(text[:len(text)-n]) {
 			spans = append(spans, [2]int{len(text) - n, len(text)})
 		}
 	}
-	slices.SortFunc(spans, func(a, b [2]int) int { return cmp.Compare(a[0], b[0]) })
 	return spans
 }
 
@@ -104,26 +116,17 @@ func overlap(a, b string) int {
 	return 0
 }
 
-// escapes are the control sequences of terminals: CSI, OSC and the short ones.
-var escapes = regexp.MustCompile(
-	`\x1b\[[\x30-\x3f]*[\x20-\x2f]*[\x40-\x7e]|\x1b\][^\x07\x1b\n]*(\x07|\x1b\\)?|\x1b[\x20-\x2f]*[\x30-\x7e]`)
+// isWordEnd reports whether no word goes on into what follows, isWordStart whether
+// none does from what comes before: else what looks like part of a secret is part of
+// an ordinary word, as "source" is of "resource".
+func isWordEnd(after string) bool {
+	r, _ := utf8.DecodeRuneInString(after)
+	return after == "" || !unicode.IsLetter(r) && !unicode.IsDigit(r)
+}
 
-// clean takes out of a text what a terminal would act upon. Lines end with \n.
-func clean(text string) string {
-	text = strings.ToValidUTF8(text, "\uFFFD")
-	text = escapes.ReplaceAllString(text, "")
-	text = strings.ReplaceAll(text, "\r\n", "\n")
-	return strings.Map(func(r rune) rune {
-		switch {
-		case r == '\r':
-			return '\n'
-		case r == '\t':
-			return ' '
-		case r != '\n' && (unicode.IsControl(r) || unicode.Is(unicode.Cf, r)):
-			return -1
-		}
-		return r
-	}, text)
+func isWordStart(before string) bool {
+	r, _ := utf8.DecodeLastRuneInString(before)
+	return before == "" || !unicode.IsLetter(r) && !unicode.IsDigit(r)
 }
 
 // cut shortens a text to so many runes.

@@ -26,6 +26,8 @@ func TestMask(t *testing.T) {
 		"with control characters":  {[]string{"hun\tter22"}, "hun\tter22", "******"},
 		"cut off at the end":       {[]string{"hunter22-and-more"}, "is hunter22-a", "is ******"},
 		"cut off at the beginning": {[]string{"hunter22-and-more"}, "22-and-more.", "******."},
+		"end of a word":            {[]string{"source_matchers"}, "waiting for 1 resource", "waiting for 1 resource"},
+		"beginning of a word":      {[]string{"the waiting"}, "waitings are over", "waitings are over"},
 		"not UTF-8":                {[]string{"hunter\xff22"}, "x hunter\xff22", "x ******"},
 		"blanks around it":         {[]string{"  hunter22\n"}, "hunter22", "******"},
 		"none":                     {nil, "hunter22", "hunter22"},

@@ -66,7 +66,12 @@ func deploymentStatus(obj *unstructured.Unstructured) Status {
 		return ready("Paused", "paused, ready: %d of %d",
 			number(obj, 0, "status", "readyReplicas"), number(obj, 1, "spec", "replicas"))
 	}
-	return kstatus(obj)
+	verdict := kstatus(obj)
+	if old := number(obj, 0, "status", "replicas") - number(obj, 0, "status", "updatedReplicas"); verdict.Reason == "ExtraPods" && old > 0 {
+		// kstatus speaks of termination, while the old pods may well stay.
+		verdict.Message = fmt.Sprintf("unavailable: %d, pods of the version before that still run: %d", number(obj, 0, "status", "unavailableReplicas"), old)
+	}
+	return verdict
 }
 
 // statefulSetStatus: with OnDelete the new revision reaches a pod when somebody

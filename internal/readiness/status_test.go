@@ -64,6 +64,10 @@ func TestComputeWorkloads(t *testing.T) {
 		{"deployment short of pods", `{apiVersion: apps/v1, kind: Deployment, metadata: {name: a, generation: 1},
 			spec: {replicas: 2}, status: {observedGeneration: 1, replicas: 2, updatedReplicas: 2, readyReplicas: 1, availableReplicas: 1}}`,
 			InProgress, "LessAvailable", "Available: 1/2"},
+		{"deployment whose new pods do not come up", `{apiVersion: apps/v1, kind: Deployment, metadata: {name: a, generation: 2},
+			spec: {replicas: 2},
+			status: {observedGeneration: 2, replicas: 3, updatedReplicas: 2, readyReplicas: 2, availableReplicas: 2, unavailableReplicas: 1}}`,
+			InProgress, "ExtraPods", "unavailable: 1, pods of the version before that still run: 1"},
 		{"deployment out of its progress deadline may heal", `{apiVersion: apps/v1, kind: Deployment, metadata: {name: a, generation: 1},
 			spec: {replicas: 1, progressDeadlineSeconds: 600}, status: {observedGeneration: 1, conditions: [
 			{type: Progressing, status: "False", reason: ProgressDeadlineExceeded, message: 'ReplicaSet "a-1" has timed out progressing.'}]}}`,

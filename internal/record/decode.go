@@ -65,15 +65,28 @@ func (r *Record) check() error {
 	case p.Nodes < len(p.Done):
 		return fmt.Errorf("its progress says that %d nodes of %d are done", len(p.Done), p.Nodes)
 	}
-	for _, l := range r.Leftovers {
-		if l.APIVersion == "" || l.Kind == "" || l.Name == "" {
-			return fmt.Errorf("it names something to delete by the apiVersion %.100q, the kind %.100q and the name %.100q", l.APIVersion, l.Kind, l.Name)
-		}
+	if err := r.Earlier.check(); err != nil {
+		return err
 	}
 	if err := checkTree(r.Root); err != nil || !r.Sequenced {
 		return err
 	}
 	return checkNames(r.Root)
+}
+
+func (e *Earlier) check() error {
+	if e == nil {
+		return nil
+	}
+	if e.Revision < 1 {
+		return fmt.Errorf("what it knows of revisions before names the revision %d", e.Revision)
+	}
+	for _, l := range e.Leftovers {
+		if l.APIVersion == "" || l.Kind == "" || l.Name == "" {
+			return fmt.Errorf("it names something to delete by the apiVersion %.100q, the kind %.100q and the name %.100q", l.APIVersion, l.Kind, l.Name)
+		}
+	}
+	return nil
 }
 
 // checkTree holds the tree of charts against the limits.

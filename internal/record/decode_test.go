@@ -30,6 +30,7 @@ func TestReadWhatCannotBeUsed(t *testing.T) {
 		{"no version", `{"charts":{"name":"shop"}}`, "it has no version"},
 		{"a version before the first", `{"version":-1,"charts":{"name":"shop"}}`, "it has no version"},
 		{"a newer version", `{"version":2,"charts":"in a form of its own"}`, "it is of version 2, and this program knows versions up to 1: use a newer one"},
+		{"knowledge of no revision", `{"version":1,"earlier":{"removed":true},"charts":{"name":"shop"}}`, "what it knows of revisions before names the revision 0"},
 		{"no charts", `{"version":1,"sequenced":true}`, "it has no charts"},
 		{"charts of another form", `{"version":1,"charts":["shop"]}`, "cannot unmarshal array"},
 		{"a chart that is null", `{"version":1,"charts":{"name":"shop","subcharts":[{"name":"a"},null]}}`, "one of its charts is null"},
@@ -37,7 +38,7 @@ func TestReadWhatCannotBeUsed(t *testing.T) {
 		{"progress of no revision", `{"version":1,"revision":1,"progress":{"nodes":1},"charts":{"name":"shop"}}`, "its progress names the revision 0"},
 		{"more progress than there can be", `{"version":1,"progress":{"revision":1,"nodes":1,"done":["a","b"]},"charts":{"name":"shop"}}`, "its progress says that 2 nodes of 1 are done"},
 		{
-			"something to delete without a name", `{"version":1,"leftovers":[{"apiVersion":"v1","kind":"Secret","name":"a"},{"apiVersion":"v1","kind":"Secret","namespace":"b"}],"charts":{"name":"shop"}}`,
+			"something to delete without a name", `{"version":1,"earlier":{"revision":2,"leftovers":[{"apiVersion":"v1","kind":"Secret","name":"a"},{"apiVersion":"v1","kind":"Secret","namespace":"b"}]},"charts":{"name":"shop"}}`,
 			`it names something to delete by the apiVersion "v1", the kind "Secret" and the name ""`,
 		},
 		{"charts that are nested too deep", `{"version":1,"charts":` + nested(101) + `}`, "its charts are nested more than 100 deep"},
@@ -85,7 +86,7 @@ func TestReadWhatIsJustRight(t *testing.T) {
 		"known names":   `{"version":1,"sequenced":true,"charts":{"name":"shop","sequenced":true,"dependsOnSubcharts":["n","a","t","s"],"dependencies":[{"name":"n","alias":"a","tags":["t"],"disabled":true}],"subcharts":[{"name":"s"}]}}`,
 		"not sequenced": `{"version":1,"sequenced":true,"charts":{"name":"shop","dependsOnSubcharts":["x"]}}`,
 		"not in order":  `{"version":1,"charts":{"name":"shop","sequenced":true,"dependsOnSubcharts":["x"]}}`,
-		"leftovers":     `{"version":1,"leftovers":[{"apiVersion":"v1","kind":"Namespace","name":"a"}],"charts":{"name":"shop"}}`,
+		"leftovers":     `{"version":1,"earlier":{"revision":1,"leftovers":[{"apiVersion":"v1","kind":"Namespace","name":"a"}]},"charts":{"name":"shop"}}`,
 		"more besides":  `{"version":1,"charts":{"name":"shop","later":{}},"later":[]}`,
 	} {
 		r, err := decode([]byte(data))

@@ -41,13 +41,25 @@ type Record struct {
 	// Documents gives the path of the chart for each document of the
 	// manifest, where its Source comments do not tell it.
 	Documents []string `json:"documents,omitempty"`
-	// Leftovers are objects of revisions before that this one does not have, as
-	// long as they may still be in the cluster: those revisions may be forgotten
-	// before they are deleted.
-	Leftovers []Leftover `json:"leftovers,omitempty"`
+	// Earlier is what counts of revisions before; EarlierOf tells whether it is
+	// known to the revision at hand.
+	Earlier *Earlier `json:"earlier,omitempty"`
 	// Progress is how far the deployment came; ProgressOf tells whether it is
 	// that of the revision at hand.
 	Progress *Progress `json:"progress,omitempty"`
+}
+
+// Earlier is what a revision knows, until it is deployed, of those before it,
+// which may be forgotten by then.
+type Earlier struct {
+	// Revision is the revision that knows it.
+	Revision int `json:"revision"`
+	// Leftovers are objects that this revision does not have and that may still be
+	// in the cluster.
+	Leftovers []Leftover `json:"leftovers,omitempty"`
+	// Removed is whether an uninstall has begun since the last revision that was
+	// deployed: what that one had may be gone, and another's in its place.
+	Removed bool `json:"removed,omitempty"`
 }
 
 // Leftover names an object.
@@ -79,6 +91,15 @@ func (r *Record) ProgressOf(revision int) *Progress {
 		return nil
 	}
 	return r.Progress
+}
+
+// EarlierOf gives what a revision knows of those before it, nil if that is nothing
+// or the record was written for another revision. A nil record knows nothing.
+func (r *Record) EarlierOf(revision int) *Earlier {
+	if r == nil || r.Earlier == nil || r.Earlier.Revision != revision {
+		return nil
+	}
+	return r.Earlier
 }
 
 // InvalidError says that a release has a record that cannot be used.

@@ -11,9 +11,8 @@ import (
 	"strings"
 
 	"helm.sh/helm/v3/pkg/kube"
-	apierrors "k8s.io/apimachinery/pkg/api/errors"
-	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 	"k8s.io/apimachinery/pkg/apis/meta/v1/unstructured"
+	"k8s.io/apimachinery/pkg/runtime/schema"
 
 	"github.com/ordered-helm/helm/internal/cluster"
 	"github.com/ordered-helm/helm/internal/readiness"
@@ -22,10 +21,10 @@ import (
 // apply creates the objects, or changes those that are there. It says what it did
 // where that is not plain.
 func (r *rollout) apply(ctx context.Context, list kube.ResourceList) (what string, err error) {
-	originals := r.originals(list)
-	if r.prior == nil && len(originals) == 0 {
+	if r.prior == nil && !r.anyPresent(list) {
 		return "", r.create(ctx, list)
 	}
+	originals := r.originals(list)
 	if r.prior != nil && !r.cluster.Direct() && r.whole() { // such a client deletes, too, what is gone
 		originals = append(originals, r.prior.without(list)...)
 		done, err := r.cluster.Update(ctx, originals, list, cluster.UpdateOptions{Force: r.force, ThreeWay: r.mergeCustom})
@@ -33,7 +32,7 @@ func (r *rollout) apply(ctx context.Context, list kube.ResourceList) (what strin
 		return "", err
 	}
 	done, err := r.cluster.Apply(ctx, list, cluster.ApplyOptions{
-		Originals: originals, Force: r.force, ThreeWay: r.mergeCustom, Absent: r.isAbsent,
+		Originals: originals, Force: r.force, ThreeWay: r.mergeCustom, Absent: r.isAbsent, Admit: r.admit,
 	})
 	r.note(done)
 	if err != nil {
@@ -85,22 +84,57 @@ func (e *refusedError) Error() string { return e.err.Error() }
 
 func (e *refusedError) Unwrap() error { return e.err }
 
+// anyPresent reports whether any of the objects was there although no revision had
+// it.
+func (r *rollout) anyPresent(list kube.ResourceList) bool {
+	r.mu.Lock()
+	defer r.mu.Unlock()
+	return slices.ContainsFunc(list, func(info *kubeInfo) bool { return r.present[info] })
+}
+
 // originals are the objects as they were declared before, the base of a merge.
-// What is adopted is its own base: what others have set there stays.
+// What is adopted is its own base: what others have set there stays. In order that
+// may be found out late.
 func (r *rollout) originals(list kube.ResourceList) kube.ResourceList {
 	r.mu.Lock()
 	defer r.mu.Unlock()
 	var originals kube.ResourceList
 	for _, info := range list {
-		if r.present[info] {
+		if original := r.declared(info); original != nil {
+			originals = append(originals, original)
+		} else if r.present[info] || r.ordered && r.cluster.Direct() {
 			originals = append(originals, info)
-		} else if r.prior != nil {
-			if original := r.prior.byID[idOf(info)]; original != nil {
-				originals = append(originals, original)
-			}
 		}
 	}
 	return originals
+}
+
+// declared is an object as earlier revisions declared it; nil if none has.
+func (r *rollout) declared(info *kubeInfo) *kubeInfo {
+	if r.prior == nil {
+		return nil
+	}
+	return r.prior.byID[idOf(info)]
+}
+
+// admit refuses to change what somebody else has made since it was looked what is
+// there: while nodes are waited for, that may be long ago. Where objects of others
+// are taken over, so is this one. Without an order it is as in Helm.
+func (r *rollout) admit(info *kubeInfo, live *unstructured.Unstructured) error {
+	if !r.ordered || r.prior != nil && r.prior.established[idOf(info)] {
+		return nil
+	}
+	err := checkOwner(live, r.name, r.namespace)
+	if err == nil {
+		return nil
+	}
+	if !r.takeOwnership {
+		return fmt.Errorf("%s exists and cannot be imported into the current release: %w", describe(info), err)
+	}
+	if r.declared(info) == nil {
+		r.notePresent(info)
+	}
+	return nil
 }
 
 // isAbsent reports whether an object was not there when that was looked at; where
@@ -108,7 +142,7 @@ func (r *rollout) originals(list kube.ResourceList) kube.ResourceList {
 func (r *rollout) isAbsent(info *kubeInfo) bool {
 	r.mu.Lock()
 	defer r.mu.Unlock()
-	return r.present != nil && !r.present[info] && (r.prior == nil || r.prior.byID[idOf(info)] == nil)
+	return r.present != nil && !r.present[info] && r.declared(info) == nil
 }
 
 // noteUnanswered notes as created what was not there and was sent without an
@@ -119,7 +153,7 @@ func (r *rollout) noteUnanswered(err error) {
 		return
 	}
 	for _, f := range failed.Failures {
-		if apierrors.ReasonForError(f.Err) == metav1.StatusReasonUnknown && r.isAbsent(f.Info) {
+		if f.Unanswered && r.isAbsent(f.Info) {
 			r.note(&cluster.Applied{Created: kube.ResourceList{f.Info}})
 		}
 	}
@@ -156,19 +190,20 @@ func (r *rollout) createdList() kube.ResourceList {
 }
 
 // recreatePods deletes the pods of workloads that were there before, so that new
-// ones are made. As in Helm, a failure to do so does not fail the operation.
-// Where readiness counts it waits until the old pods are gone: what their
-// controller says before is about these.
+// ones are made. As in Helm, a failure to do so does not fail the operation. In
+// order these are the pods of the node's own workloads, and it waits until they are
+// gone; without, a Service counts as well, and nothing is waited for here.
 func (r *rollout) recreatePods(ctx context.Context, lists ...kube.ResourceList) error {
-	var list kube.ResourceList
-	for _, l := range lists {
-		list = append(list, l...)
+	list := slices.Concat(lists...)
+	if r.ordered {
+		list = slices.DeleteFunc(list, isService)
 	}
 	pods, err := r.cluster.RecreatePods(ctx, list)
 	if err != nil {
 		r.cfg.Log(err.Error())
 	}
-	if len(pods) == 0 || !r.cluster.Real() || !r.ordered && !r.wait {
+	r.noteRestarted(list)
+	if len(pods) == 0 || !r.ordered {
 		return context.Cause(ctx)
 	}
 	tracker, err := r.track(ctx)
@@ -183,4 +218,39 @@ func (r *rollout) recreatePods(ctx context.Context, lists ...kube.ResourceList) 
 	}
 	_, err = tracker.WaitGone(ctx, targets, nil)
 	return err
+}
+
+// isService tells what selects pods that it does not own.
+func isService(info *kubeInfo) bool {
+	return info.Mapping.GroupVersionKind.GroupKind() == schema.GroupKind{Kind: "Service"}
+}
+
+// noteRestarted notes objects whose pods were deleted.
+func (r *rollout) noteRestarted(list kube.ResourceList) {
+	r.mu.Lock()
+	defer r.mu.Unlock()
+	if r.restarted == nil {
+		r.restarted = map[*kubeInfo]bool{}
+	}
+	for _, info := range list {
+		r.restarted[info] = true
+	}
+}
+
+// judge is how an object is judged: if its pods were deleted, its status does not
+// count before it is about the new ones.
+func (r *rollout) judge(info *kubeInfo, evaluate readiness.Evaluator) readiness.Evaluator {
+	if !r.recreate {
+		return evaluate
+	}
+	return func(ctx context.Context, obj *unstructured.Unstructured) readiness.Status {
+		verdict := evaluate(ctx, obj)
+		r.mu.Lock()
+		restarted := r.restarted[info]
+		r.mu.Unlock()
+		if !restarted {
+			return verdict
+		}
+		return r.cluster.ConfirmReady(ctx, info, obj, verdict)
+	}
 }

@@ -63,7 +63,7 @@ func (r *rollout) follow(ctx context.Context, s *slice) error {
 		s.awaits = append(s.awaits, &await{node: s.node, resource: res, info: info})
 		targets = append(targets, readiness.Target{
 			GVR: info.Mapping.Resource, GVK: info.Mapping.GroupVersionKind, Namespace: scopeOf(info), Name: info.Name,
-			Within: r.within(s.node, res), Evaluate: rules.Over(tracker.Evaluate),
+			Within: r.within(s.node, res), Evaluate: r.judge(info, rules.Over(tracker.Evaluate)),
 		})
 	}
 	s.group = tracker.Expect(targets...)

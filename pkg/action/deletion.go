@@ -30,13 +30,18 @@ func keeps(policy string) bool {
 	return true
 }
 
-// policyOf is the resource policy that an object declares.
+// policyOf is the resource policy that an object declares; none if revisions
+// declared it differently, so that the newest of them decides.
 func policyOf(info *kubeInfo) string {
 	object, ok := info.Object.(*unstructured.Unstructured)
 	if !ok {
 		return ""
 	}
-	return object.GetAnnotations()[kube.ResourcePolicyAnno]
+	policy := object.GetAnnotations()[kube.ResourcePolicyAnno]
+	if policy == cluster.Undecided {
+		return ""
+	}
+	return policy
 }
 
 // uninstallOrder sorts resources into Helm's uninstall order of kinds.

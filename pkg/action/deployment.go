@@ -7,12 +7,14 @@ import (
 	"context"
 	"errors"
 	"fmt"
+	"slices"
 	"strings"
 	"time"
 
 	"helm.sh/helm/v3/pkg/chart"
 	"helm.sh/helm/v3/pkg/kube"
 	"helm.sh/helm/v3/pkg/release"
+	"k8s.io/apimachinery/pkg/apis/meta/v1/unstructured"
 
 	"github.com/ordered-helm/helm/internal/diagnosis"
 	"github.com/ordered-helm/helm/internal/record"
@@ -87,16 +89,16 @@ func (d *deployment) build() error {
 // remember has the release carry a record, if it is not nil, with what may be left
 // of revisions before until all is done.
 func (d *deployment) remember(bare *chart.Chart, rec *record.Record) error {
-	if d.prior != nil {
-		leftovers := d.prior.leftovers(d.rollout.all, d.spared)
-		if rec == nil && len(leftovers) > 0 && d.prior.isOrdered() {
+	if d.prior != nil && (rec != nil || d.prior.isOrdered()) {
+		earlier := d.prior.earlier(d.release().Version, d.rollout.all, d.spared)
+		if rec == nil && earlier != nil {
 			rec = &record.Record{Revision: d.release().Version, Root: &sequencer.Chart{Name: chartName(d.release())}}
 		}
 		if rec != nil {
-			rec.Leftovers = leftovers
+			rec.Earlier = earlier
 		}
 	}
-	if err := d.ledger.keep(bare, rec); err != nil {
+	if err := d.ledger.keep(bare, rec); err != nil || !d.ordered {
 		return err
 	}
 	return d.ledger.expect(len(d.rollout.plan.Nodes), false)
@@ -234,12 +236,18 @@ func (d *deployment) cause(ctx context.Context, failure error) error {
 // inShort gives a failure in the words that the release keeps: one line, not
 // too long, unless it is one of Helm's own.
 func inShort(failure error) string {
+	const most = 1000
+	text := ""
 	var deploy *DeployError
-	if !errors.As(failure, &deploy) {
+	var removal *RemovalError
+	switch {
+	case errors.As(failure, &deploy):
+		text = deploy.Summary()
+	case errors.As(failure, &removal):
+		text = removal.Summary()
+	default:
 		return failure.Error()
 	}
-	const most = 1000
-	text := deploy.Summary()
 	if len(text) > most {
 		return strings.ToValidUTF8(text[:most], "") + "…"
 	}
@@ -248,9 +256,7 @@ func inShort(failure error) string {
 
 // recordFailure records that the release failed.
 func (d *deployment) recordFailure(description string) {
-	if err := d.ledger.store(func(rel *release.Release) { rel.SetStatus(release.StatusFailed, description) }); err != nil {
-		d.cfg.Log("failed to record the failure of the release: %s", err)
-	}
+	d.ledger.note(d.events, func(rel *release.Release) { rel.SetStatus(release.StatusFailed, description) })
 }
 
 // cleanUp deletes, in reverse order where there is one, what this operation
@@ -265,19 +271,26 @@ func (d *deployment) cleanUp(ctx context.Context, failure error, notify func(Eve
 	defer end()
 	base.events.masker = d.events.masker
 	if !d.ordered {
+		created, err := d.rollout.surelyCreated(ctx, base.cluster, created)
+		if err != nil {
+			return err
+		}
 		return deletionError(base.cluster.Delete(ctx, created, backgroundDeletion))
 	}
 	base.events.warn(fmt.Sprintf("release %s failed, and what was created is deleted because of --cleanup-on-fail: %s", d.release().Name, inShort(failure)))
 	base.events.emit(Event{Type: EventRemoving, Message: "deleting what was created: " + counted(len(created), "resource")})
-	isCreated := map[*kubeInfo]bool{}
-	for _, info := range created {
-		isCreated[info] = true
-	}
+	byID := keyed(created)
 	apart := *d
 	apart.operation = base
-	return apart.newRemoval([]*sequencer.Plan{d.plan}, d.rollout.infoOf, func(res *sequencer.PlannedResource) bool {
-		return isCreated[d.rollout.infoOf(res)]
-	}).run(ctx)
+	removal := apart.newRemoval([]*sequencer.Plan{d.plan}, d.rollout.infoOf, func(res *sequencer.PlannedResource) bool {
+		return slices.Contains(created, d.rollout.infoOf(res))
+	})
+	removal.spare = func(live *unstructured.Unstructured) string {
+		kind := live.GroupVersionKind()
+		info := byID[sequencer.ID{Group: kind.Group, Kind: kind.Kind, Namespace: live.GetNamespace(), Name: live.GetName()}]
+		return d.rollout.whyNotCreated(info, live)
+	}
+	return removal.run(ctx)
 }
 
 func deletionError(errs []error) error {

@@ -4,6 +4,7 @@
 package action
 
 import (
+	"fmt"
 	"sync"
 	"time"
 
@@ -73,7 +74,7 @@ type Event struct {
 type events struct {
 	mu     sync.Mutex
 	notify func(Event)
-	// masker takes what the release's Secrets hold out of messages.
+	// masker takes what the release's Secrets hold out of all that is said.
 	masker *diagnosis.Masker
 }
 
@@ -86,8 +87,16 @@ func (e *events) emit(event Event) {
 	e.mu.Lock()
 	defer e.mu.Unlock()
 	event.Time = time.Now()
-	event.Message = e.masker.Mask(event.Message)
+	event.Message, event.Err = e.masker.Refusal(event.Message), e.conceal(event.Err)
 	e.notify(event)
+}
+
+// conceal returns an error without what must not be printed.
+func (e *events) conceal(err error) error { return concealed(e.masker, err) }
+
+// concealing returns a log to which nothing comes that must not be printed.
+func (e *events) concealing(log DebugLog) DebugLog {
+	return func(format string, v ...any) { log("%s", e.masker.Refusal(fmt.Sprintf(format, v...))) }
 }
 
 func (e *events) warn(message string) { e.emit(Event{Type: EventWarning, Message: message}) }

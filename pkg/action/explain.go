@@ -5,14 +5,10 @@ package action
 
 import (
 	"context"
-	"encoding/base64"
 	"strings"
 	"time"
 
-	"helm.sh/helm/v3/pkg/kube"
-	"k8s.io/apimachinery/pkg/apis/meta/v1/unstructured"
 	"k8s.io/apimachinery/pkg/runtime/schema"
-	"sigs.k8s.io/yaml"
 
 	"github.com/ordered-helm/helm/internal/cluster"
 	"github.com/ordered-helm/helm/internal/diagnosis"
@@ -37,9 +33,7 @@ type explainer struct {
 
 // explain adds the causes to failures, of which each has its report.
 func (x explainer) explain(failures []*ResourceFailure, reports []readiness.Report) {
-	for _, f := range failures {
-		f.Message = x.masker.Mask(f.Message)
-	}
+	concealFailures(x.masker, resourceFailures(failures)) // before a summary cuts them off
 	if x.during == nil || len(failures) == 0 {
 		return
 	}
@@ -112,76 +106,4 @@ func failureOf(r readiness.Report, err *readiness.NotReadyError, waited time.Dur
 		f.Message = strings.TrimPrefix(f.Message+"; it cannot be observed at the moment: "+r.Trouble.Error(), "; ")
 	}
 	return f
-}
-
-// secretTexts lists what the Secrets among objects hold, without what occurs in
-// the name of an object: names are no secrets, and must stay readable.
-func secretTexts(objects []map[string]any) []string {
-	var names, texts []string
-	for _, object := range objects {
-		name, _, _ := unstructured.NestedString(object, "metadata", "name")
-		names = append(names, name)
-	}
-	add := func(text string) {
-		for _, name := range names {
-			if strings.Contains(name, text) {
-				return
-			}
-		}
-		texts = append(texts, text)
-	}
-	for _, object := range objects {
-		if object["kind"] != "Secret" || object["apiVersion"] != "v1" {
-			continue
-		}
-		for _, text := range entries(object, "stringData") {
-			add(text)
-			add(base64.StdEncoding.EncodeToString([]byte(text)))
-		}
-		for _, text := range entries(object, "data") {
-			add(text)
-			if decoded, err := base64.StdEncoding.DecodeString(text); err == nil {
-				add(string(decoded))
-			}
-		}
-	}
-	return texts
-}
-
-// entries are the texts in a map of an object; other values are left out.
-func entries(object map[string]any, field string) []string {
-	var texts []string
-	values, _ := object[field].(map[string]any)
-	for _, value := range values {
-		if text, ok := value.(string); ok {
-			texts = append(texts, text)
-		}
-	}
-	return texts
-}
-
-// contents are the objects of a release, what was there before and its hooks
-// too, for what they hold.
-func (d *deployment) contents() []map[string]any {
-	objects := contentsOf(d.rollout.all)
-	if d.prior != nil {
-		objects = append(objects, contentsOf(d.prior.objects)...)
-	}
-	for _, hook := range d.release().Hooks {
-		var object map[string]any
-		if yaml.Unmarshal([]byte(hook.Manifest), &object) == nil {
-			objects = append(objects, object)
-		}
-	}
-	return objects
-}
-
-func contentsOf(list kube.ResourceList) []map[string]any {
-	var objects []map[string]any
-	for _, info := range list {
-		if object, ok := info.Object.(*unstructured.Unstructured); ok {
-			objects = append(objects, object.Object)
-		}
-	}
-	return objects
 }

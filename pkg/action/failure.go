@@ -4,6 +4,7 @@
 package action
 
 import (
+	"context"
 	"encoding/json"
 	"time"
 
@@ -67,6 +68,40 @@ func (f *ResourceFailure) MarshalJSON() ([]byte, error) {
 
 // Unwrap returns Err.
 func (f *ResourceFailure) Unwrap() error { return f.Err }
+
+// failed is what a failure of the deployment is reported and recorded as.
+func (d *deployment) failed(ctx context.Context, failure error) error {
+	return d.events.conceal(d.cause(ctx, failure))
+}
+
+// concealed returns an error without what masker hides, in itself and in the
+// failures of resources that it consists of.
+func concealed(masker *diagnosis.Masker, err error) error {
+	concealFailures(masker, err)
+	return masker.Conceal(err)
+}
+
+// concealFailures changes only what tells a secret: others may be reading the
+// rest.
+func concealFailures(masker *diagnosis.Masker, err error) {
+	if f, ok := err.(*ResourceFailure); ok { //nolint:errorlint // each error of the tree is looked at by itself
+		if text := masker.Refusal(f.Message); text != f.Message {
+			f.Message = text
+		}
+		if f.Err != nil && masker.Refusal(f.Err.Error()) != f.Err.Error() {
+			f.Err = masker.Conceal(f.Err)
+		}
+		return
+	}
+	switch e := err.(type) { //nolint:errorlint // as above
+	case interface{ Unwrap() error }:
+		concealFailures(masker, e.Unwrap())
+	case interface{ Unwrap() []error }:
+		for _, part := range e.Unwrap() {
+			concealFailures(masker, part)
+		}
+	}
+}
 
 // resourceFailures is what failed of one node.
 type resourceFailures []*ResourceFailure

@@ -123,7 +123,7 @@ func (r *rollout) notApplied(ctx context.Context, n *sequencer.Node, err error) 
 	for _, refusal := range refusals(n, err) {
 		f := &ResourceFailure{
 			Node: n.ID(), Title: n.Title(), State: NotApplied, Reason: NotApplied,
-			Message: r.explain.masker.Mask(oneLine(refusal.answer.Error())), Err: refusal.answer, ending: "could not be applied",
+			Message: oneLine(refusal.answer.Error()), Err: refusal.answer, ending: "could not be applied",
 		}
 		if res := refusal.resource; res != nil {
 			f.Resource, f.Namespace, f.File = res.ID.String(), res.ID.Namespace, res.File
@@ -132,6 +132,7 @@ func (r *rollout) notApplied(ctx context.Context, n *sequencer.Node, err error) 
 		failures = append(failures, f)
 	}
 	slices.SortStableFunc(failures, func(a, b *ResourceFailure) int { return cmp.Compare(a.Resource, b.Resource) })
+	concealFailures(r.events.masker, failures) // before a summary cuts them off
 	return failures
 }
 

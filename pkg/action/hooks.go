@@ -132,7 +132,7 @@ func (r *hookRun) Logs(_ context.Context, h *release.Hook, policy release.HookOu
 
 // Warn reports, where Helm does, what went wrong in cleaning up.
 func (r *hookRun) Warn(h *release.Hook, err error) {
-	log.Printf("error cleaning up the hook %s: %v", h.Path, err)
+	log.Printf("error cleaning up the hook %s: %v", h.Path, r.events.conceal(err))
 }
 
 func namespaceOf(h *release.Hook, fallback string) (string, error) {

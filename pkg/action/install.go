@@ -59,7 +59,7 @@ func (i *Install) RunWithContext(ctx context.Context, chrt *chart.Chart, vals ma
 	defer end()
 	op := &installation{Install: i, operation: base}
 	rel, err := op.run(ctx, chrt, vals)
-	return rel, timedOut(ctx, err)
+	return rel, base.result(ctx, err)
 }
 
 func (i *Install) ordered() bool { return i.WaitStrategy == WaitStrategyOrdered }

@@ -56,7 +56,7 @@ func (op *installation) run(ctx context.Context, chrt *chart.Chart, vals map[str
 		return rel, err
 	}
 	if err := op.deployment.perform(ctx); err != nil {
-		return op.fail(ctx, op.deployment.cause(ctx, err))
+		return op.fail(ctx, op.deployment.failed(ctx, err))
 	}
 	description := op.Description
 	if description == "" {
@@ -293,9 +293,7 @@ func (op *installation) fail(ctx context.Context, failure error) (*release.Relea
 		return op.rel, failure
 	}
 	op.Install.cfg.Log("Install failed and atomic is set, uninstalling release")
-	if op.ordered() {
-		op.events.warn(fmt.Sprintf("release %s failed and is removed again because of --atomic: %s", op.ReleaseName, inShort(failure)))
-	}
+	op.events.warn(fmt.Sprintf("release %s failed and is removed again because of --atomic: %s", op.ReleaseName, oneLine(inShort(failure))))
 	u := NewUninstall(op.Install.cfg)
 	u.DisableHooks, u.Timeout, u.OnEvent = op.DisableHooks, op.Timeout, op.OnEvent
 	u.spared = op.deployment.rollout.adopted()

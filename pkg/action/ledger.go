@@ -46,19 +46,52 @@ func newLedger(cfg *Configuration, rel *release.Release) *ledger {
 	return &ledger{cfg: cfg, rel: rel}
 }
 
-// createRevision stores a new revision, which only one operation can. Not every
-// driver says that this is why it could not.
+// createRevision stores a new revision, which only one operation can, and makes
+// room for it as Helm does. Not every driver says that this is why it could not.
 func createRevision(cfg *Configuration, rel *release.Release) error {
-	err := cfg.Releases.Create(rel)
+	releases := *cfg.Releases
+	releases.Driver = &driverBefore{Driver: releases.Driver, revision: rel.Version}
+	err := releases.Create(rel)
 	if err == nil {
 		return nil
 	}
 	_, missing := cfg.Releases.Get(rel.Name, rel.Version)
 	if errors.Is(err, driver.ErrReleaseExists) || missing == nil {
-		return fmt.Errorf("another operation has made revision %d of release %s meanwhile: nothing of the release was changed, try again: %w", rel.Version, rel.Name, driver.ErrReleaseExists)
+		return &overtakenError{name: rel.Name, revision: rel.Version}
 	}
 	return err
 }
+
+// driverBefore is a driver for an operation that creates a revision. Helm makes
+// room for that first: it would delete the very revision that another operation
+// has created meanwhile, and both would go on.
+type driverBefore struct {
+	driver.Driver
+	revision int
+}
+
+// Query lists revisions, and refuses to where there are any that the operation
+// cannot know of.
+func (d *driverBefore) Query(labels map[string]string) ([]*release.Release, error) {
+	list, err := d.Driver.Query(labels)
+	if slices.ContainsFunc(list, func(rel *release.Release) bool { return rel.Version >= d.revision }) {
+		return nil, driver.ErrReleaseExists
+	}
+	return list, err
+}
+
+// overtakenError says that another operation was faster.
+type overtakenError struct {
+	name     string
+	revision int
+}
+
+func (e *overtakenError) Error() string {
+	return fmt.Sprintf("another operation has made revision %d of release %s meanwhile: nothing of the release was changed, try again", e.revision, e.name)
+}
+
+// Unwrap makes it Helm's error for a release that exists.
+func (e *overtakenError) Unwrap() error { return driver.ErrReleaseExists }
 
 // keep has the release carry a record from its next write on.
 func (l *ledger) keep(bare *chart.Chart, rec *record.Record) error {
@@ -98,11 +131,24 @@ func (l *ledger) store(change func(*release.Release)) error {
 	return l.cfg.Releases.Update(l.rel)
 }
 
-// try is store where a failure to store must not fail what was done.
+// try is store where a failure to store must not fail what was done, and is of no
+// consequence for long.
 func (l *ledger) try(change func(*release.Release)) {
 	if err := l.store(change); err != nil {
 		l.cfg.Log("warning: Failed to update release %s: %s", l.rel.Name, err)
 	}
+}
+
+// note is store for what an operation came to. A failure to store does not fail
+// what was done, but is said: the release is not what it is recorded as.
+func (l *ledger) note(e *events, change func(*release.Release)) {
+	err := l.store(change)
+	if err == nil {
+		return
+	}
+	l.cfg.Log("warning: Failed to update release %s: %s", l.rel.Name, err)
+	e.warn(fmt.Sprintf("it could not be recorded that revision %d of release %s is %s now, and helm goes on taking it for what it was before: "+
+		"roll the release back or uninstall it once it can be recorded: %v", l.rel.Version, l.rel.Name, l.rel.Info.Status, err))
 }
 
 // expect notes, from the next write on, that none of so many nodes is done.
@@ -193,9 +239,9 @@ func (l *ledger) end(complete bool) error {
 	}
 	l.takeNews()
 	if complete {
-		l.rec.Progress, l.rec.Leftovers = nil, nil
+		l.rec.Progress, l.rec.Earlier = nil, nil
 		if !l.rec.Sequenced {
-			l.rec = nil // it was there for the leftovers alone
+			l.rec = nil // it was there for what came before alone
 		}
 	}
 	return l.attach()

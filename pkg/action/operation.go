@@ -33,20 +33,21 @@ func startOperation(ctx context.Context, cfg *Configuration, notify func(Event),
 	if bounded && limits.operation > 0 {
 		ctx, cancel = context.WithTimeoutCause(ctx, limits.operation, &timeoutError{limits.operation})
 	}
+	events := newEvents(notify)
 	return &operation{
-		cfg: cfg, cluster: openCluster(ctx, cfg), events: newEvents(notify), limits: limits,
+		cfg: cfg, cluster: openCluster(ctx, cfg, events.concealing(cfg.Log)), events: events, limits: limits,
 		during: func(do func(context.Context)) { do(outer) },
 	}, ctx, cancel
 }
 
 // openCluster returns the cluster for an operation, whose requests end with ctx.
-func openCluster(ctx context.Context, cfg *Configuration) *cluster.Client {
+func openCluster(ctx context.Context, cfg *Configuration, log DebugLog) *cluster.Client {
 	getter := clusterGetter(cfg)
 	if getter == nil {
-		return cluster.New(cfg.KubeClient, nil, cfg.Log)
+		return cluster.New(cfg.KubeClient, nil, log)
 	}
 	client, shared := cluster.Bind(ctx, cfg.KubeClient, getter)
-	return cluster.New(client, shared, cfg.Log)
+	return cluster.New(client, shared, log)
 }
 
 // clusterGetter avoids a getter that is not nil but holds nothing.
@@ -55,6 +56,12 @@ func clusterGetter(cfg *Configuration) cluster.Getter {
 		return nil
 	}
 	return cfg.RESTClientGetter
+}
+
+// result is how an operation ends: with the error in the words in which everybody
+// may read it.
+func (op *operation) result(ctx context.Context, err error) error {
+	return op.events.conceal(timedOut(ctx, err))
 }
 
 // explainer returns an explainer for a release, of which masker hides what must

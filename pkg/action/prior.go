@@ -4,18 +4,14 @@
 package action
 
 import (
-	"context"
 	"errors"
-	"fmt"
 	"slices"
-	"strings"
 
 	"helm.sh/helm/v3/pkg/kube"
 	"helm.sh/helm/v3/pkg/release"
 	"helm.sh/helm/v3/pkg/releaseutil"
 	"k8s.io/apimachinery/pkg/apis/meta/v1/unstructured"
 
-	"github.com/ordered-helm/helm/internal/cluster"
 	"github.com/ordered-helm/helm/internal/record"
 	"github.com/ordered-helm/helm/internal/render"
 	"github.com/ordered-helm/helm/pkg/sequencer"
@@ -31,15 +27,24 @@ type prior struct {
 	// the oldest first; base is among them.
 	revisions []*release.Release
 
+	// deployed are those of the revisions that were deployed, and not uninstalled
+	// since, not even in part: removed is whether the release was.
+	deployed map[*release.Release]bool
+	removed  bool
+
 	// plans are the graphs of the revisions, in the order in which they count.
 	plans []*sequencer.Plan
 	// objects are what the revisions consist of, each object once, as all of them
 	// together declared it.
 	objects kube.ResourceList
 	byID    map[sequencer.ID]*kubeInfo
-	// ofBase are those of them that the base has; established are those that were
-	// part of a deployed revision. Of others it is not known whether they were ever
-	// created: what bears such a name may be somebody else's.
+	// newest is the newest revision that has an object; declared is all that the
+	// revisions declared, an object once for each.
+	newest   map[sequencer.ID]int
+	declared []map[string]any
+	// ofBase are those of them that the base declares; established are those that
+	// were part of a deployed revision. Of others it is not known whether they are
+	// there: what bears such a name may be somebody else's.
 	ofBase, established map[sequencer.ID]bool
 	// of is the identity, as the cluster has it, of each resource in plans that
 	// can exist there.
@@ -82,11 +87,16 @@ func newPrior(history []*release.Release, base *release.Release) *prior {
 	if i := slices.IndexFunc(sorted, func(rel *release.Release) bool { return rel.Version == base.Version }); i >= 0 {
 		first, sorted[i] = min(first, i), base
 	}
-	return &prior{
-		base: base, revisions: sorted[first:],
-		byID: map[sequencer.ID]*kubeInfo{}, of: map[*sequencer.PlannedResource]sequencer.ID{},
+	p := &prior{
+		base: base, revisions: sorted[first:], deployed: map[*release.Release]bool{},
+		byID: map[sequencer.ID]*kubeInfo{}, newest: map[sequencer.ID]int{}, of: map[*sequencer.PlannedResource]sequencer.ID{},
 		ofBase: map[sequencer.ID]bool{}, established: map[sequencer.ID]bool{},
 	}
+	for _, rel := range slices.Backward(p.revisions) {
+		p.removed = p.removed || wasRemoved(rel)
+		p.deployed[rel] = wasDeployed(rel) && !p.removed
+	}
+	return p
 }
 
 // wasDeployed reports whether a revision came to its end.
@@ -98,96 +108,30 @@ func wasDeployed(rel *release.Release) bool {
 	return false
 }
 
-// isEstablished reports whether what a revision declares is the release's without
-// bearing its marks: it was deployed, and not uninstalled, as a failed one may be.
-func isEstablished(rel *release.Release) bool { return wasDeployed(rel) && rel.Info.Deleted.IsZero() }
+// wasRemoved reports whether an uninstall has begun on a revision, whatever came
+// of it, or on one before that it remembers.
+func wasRemoved(rel *release.Release) bool {
+	earlier := earlierOf(rel)
+	return !rel.Info.Deleted.IsZero() || earlier != nil && earlier.Removed
+}
+
+// earlierOf is what a revision knows of those before it; nil if its record cannot
+// be used.
+func earlierOf(rel *release.Release) *record.Earlier {
+	rec, err := record.Read(rel)
+	if err != nil {
+		return nil
+	}
+	return rec.EarlierOf(rel.Version)
+}
 
 // isOrdered reports whether any of the revisions was deployed in order. One
 // whose record cannot be read was, most likely.
 func (p *prior) isOrdered() bool {
 	return slices.ContainsFunc(p.revisions, func(rel *release.Release) bool {
 		rec, err := record.Read(rel)
-		return err != nil || rec != nil && (rec.Sequenced || len(rec.Leftovers) > 0)
+		return err != nil || rec != nil && (rec.Sequenced || rec.EarlierOf(rel.Version) != nil)
 	})
-}
-
-// readAtOnce reads what the base consists of, as Helm does.
-func (p *prior) readAtOnce(c *cluster.Client) error {
-	list, err := c.Build([]byte(p.base.Manifest), false)
-	if err != nil {
-		return removedKinds(err)
-	}
-	p.objects = list
-	for _, info := range list {
-		id := idOf(info)
-		p.byID[id], p.ofBase[id], p.established[id] = info, true, true
-	}
-	return nil
-}
-
-// addOthers adds what only the other revisions have, as far as the cluster knows
-// its kind.
-func (p *prior) addOthers(c *cluster.Client) error {
-	for _, rel := range p.revisions {
-		if rel == p.base {
-			continue
-		}
-		plan, err := revisionPlan(rel, true)
-		if err != nil {
-			return err
-		}
-		for _, plan := range []*sequencer.Plan{plan, leftoversPlan(rel)} {
-			list, resources, err := p.objectsOf(c, rel, plan)
-			if err != nil {
-				return fmt.Errorf("revision %d: %w", rel.Version, err)
-			}
-			if plan != nil {
-				p.plans = append(p.plans, plan)
-			}
-			for i, info := range list {
-				id := idOf(info)
-				p.of[resources[i]] = id
-				if p.byID[id] == nil {
-					p.established[id] = isEstablished(rel)
-				}
-				if err := p.add(id, info); err != nil {
-					return err
-				}
-			}
-		}
-	}
-	return nil
-}
-
-// removedKinds explains that the cluster no longer has a kind.
-func removedKinds(err error) error {
-	if strings.Contains(err.Error(), `unable to recognize "": no matches for kind`) {
-		return fmt.Errorf("current release manifest contains removed kubernetes api(s) for this "+
-			"kubernetes version and it is therefore unable to build the kubernetes "+
-			"objects for performing the diff. error from kubernetes: %w", err)
-	}
-	return fmt.Errorf("unable to build kubernetes objects from current release manifest: %w", err)
-}
-
-// readPlans reads what all revisions consist of, and in which order they were
-// deployed: the last deployed one counts first. Asked to, it takes a revision
-// whose record cannot be used for one without an order.
-func (p *prior) readPlans(ctx context.Context, c *cluster.Client, lenient bool) error {
-	for _, rel := range p.revisions {
-		if err := ctx.Err(); err != nil {
-			return context.Cause(ctx)
-		}
-		plan, err := revisionPlan(rel, lenient)
-		if err != nil {
-			return err
-		}
-		for _, plan := range []*sequencer.Plan{plan, leftoversPlan(rel)} {
-			if err := p.addPlan(c, rel, plan); err != nil {
-				return fmt.Errorf("revision %d: %w", rel.Version, err)
-			}
-		}
-	}
-	return nil
 }
 
 // chartName is the name of a release's chart; that of the release, if it was stored
@@ -202,20 +146,30 @@ func chartName(rel *release.Release) string {
 // leftoversPlan is of what a revision knows to be left of others that may be
 // forgotten by now. They have no order.
 func leftoversPlan(rel *release.Release) *sequencer.Plan {
-	rec, err := record.Read(rel)
-	if err != nil || rec == nil || rec.Revision != rel.Version {
+	earlier, name := earlierOf(rel), chartName(rel)
+	if earlier == nil || len(earlier.Leftovers) == 0 {
 		return nil
 	}
 	var resources []sequencer.Resource
-	for _, l := range rec.Leftovers {
-		resources = append(resources, sequencer.Resource{Chart: rec.Root.Name, Object: map[string]any{
-			"apiVersion": l.APIVersion, "kind": l.Kind, "metadata": map[string]any{"name": l.Name, "namespace": l.Namespace},
-		}})
+	for _, l := range earlier.Leftovers {
+		resources = append(resources, sequencer.Resource{Chart: name, Object: named(l.APIVersion, l.Kind, l.Namespace, l.Name)})
 	}
-	if len(resources) == 0 {
+	return sequencer.Unordered(name, resources, rel.Namespace)
+}
+
+// named is an object of which no more is known than its name.
+func named(apiVersion, kind, namespace, name string) map[string]any {
+	return map[string]any{"apiVersion": apiVersion, "kind": kind, "metadata": map[string]any{"name": name, "namespace": namespace}}
+}
+
+// earlier is what a new revision, which declares a list, is to know of the
+// revisions; nil if that is nothing.
+func (p *prior) earlier(revision int, list kube.ResourceList, spared map[sequencer.ID]bool) *record.Earlier {
+	leftovers := p.leftovers(list, spared)
+	if len(leftovers) == 0 && !p.removed {
 		return nil
 	}
-	return sequencer.Unordered(rec.Root.Name, resources, rel.Namespace)
+	return &record.Earlier{Revision: revision, Leftovers: leftovers, Removed: p.removed}
 }
 
 // leftovers are what the revisions have and a list has not, without what is spared
@@ -250,93 +204,6 @@ func revisionPlan(rel *release.Release, lenient bool) (*sequencer.Plan, error) {
 		return nil, err
 	}
 	return sequencer.Unordered(name, resources, rel.Namespace), nil
-}
-
-// addPlan reads the objects of a plan of a revision, if there is one.
-func (p *prior) addPlan(c *cluster.Client, rel *release.Release, plan *sequencer.Plan) error {
-	list, resources, err := p.objectsOf(c, rel, plan)
-	if err != nil || plan == nil {
-		return err
-	}
-	p.plans = append(p.plans, plan)
-	for i, info := range list {
-		id := idOf(info)
-		p.of[resources[i]] = id
-		p.ofBase[id] = p.ofBase[id] || rel == p.base
-		p.established[id] = p.established[id] || isEstablished(rel)
-		if err := p.add(id, info); err != nil {
-			return err
-		}
-	}
-	return nil
-}
-
-// objectsOf finds the objects of a plan of a revision, with the resources that
-// they are of. Where the cluster does not know a kind no such object is left: of
-// the base that counts only for kinds that the release has defined itself.
-func (p *prior) objectsOf(c *cluster.Client, rel *release.Release, plan *sequencer.Plan) (kube.ResourceList, []*sequencer.PlannedResource, error) {
-	if plan == nil {
-		return nil, nil, nil
-	}
-	var resources []*sequencer.PlannedResource
-	for _, n := range plan.Nodes {
-		for _, res := range n.Resources {
-			if c.Real() && (rel != p.base || res.SelfDefined) {
-				mapping, err := c.Mapping(res.APIVersion, res.ID.Kind)
-				if err != nil {
-					return nil, nil, err
-				}
-				if mapping == nil {
-					continue
-				}
-			}
-			resources = append(resources, res)
-		}
-	}
-	list, err := p.build(c, resources)
-	if err != nil {
-		return nil, nil, removedKinds(err)
-	}
-	return list, resources, nil
-}
-
-// build finds the objects of resources, in their order.
-func (p *prior) build(c *cluster.Client, resources []*sequencer.PlannedResource) (kube.ResourceList, error) {
-	if !c.Direct() {
-		return buildObjects(c, resources, false)
-	}
-	list := make(kube.ResourceList, len(resources))
-	for i, res := range resources {
-		var err error
-		if list[i], err = c.Object(res.Object(), p.base.Namespace); err != nil {
-			return nil, err
-		}
-	}
-	return list, nil
-}
-
-// add notes an object; one that an older revision declared too is taken as both
-// of them together declared it, so that what either set is known to be the
-// release's.
-func (p *prior) add(id sequencer.ID, info *kubeInfo) error {
-	older := p.byID[id]
-	if older == nil {
-		p.byID[id] = info
-		p.objects.Append(info)
-		return nil
-	}
-	from, isFrom := older.Object.(*unstructured.Unstructured)
-	to, isTo := info.Object.(*unstructured.Unstructured)
-	if !isFrom || !isTo {
-		older.Object, older.Mapping, older.Client = info.Object, info.Mapping, info.Client
-		return nil
-	}
-	both, err := cluster.MergeOriginals(from, to)
-	if err != nil {
-		return fmt.Errorf("%s: %w", describe(info), err)
-	}
-	older.Object, older.Mapping, older.Client = both, info.Mapping, info.Client
-	return nil
 }
 
 // policies are the resource policies of the objects, as the newest revision that
@@ -392,6 +259,9 @@ func (p *prior) whySpare(live *unstructured.Unstructured, policies map[sequencer
 		return whose
 	}
 	if !p.established[id] && checkOwner(live, p.base.Name, p.base.Namespace) != nil {
+		if p.removed {
+			return "it does not bear the marks of the release, which was uninstalled in part"
+		}
 		return "it does not bear the marks of the release, which never was deployed with it"
 	}
 	return ""

@@ -61,36 +61,44 @@ func (r *removal) run(ctx context.Context) error {
 		}
 		defer r.tracker.Close()
 	}
-	return r.graph.Execute(ctx, r.removeGroup)
+	return r.removalError(ctx, r.graph.Execute(ctx, r.removeGroup))
 }
 
+// removeGroup deletes what is there of a group. Where there is nothing to delete or
+// to wait for, nothing is told.
 func (r *removal) removeGroup(ctx context.Context, g *sequencer.RemovalGroup) error {
-	r.events.emit(Event{Type: EventNodeDeleting, Node: g.Node.ID(), Message: summary(g.Resources)})
-	if err := r.deleteGroup(ctx, g); err != nil {
+	found, err := r.find(ctx, g)
+	told := err == nil && len(found.list) > 0
+	if told {
+		r.events.emit(Event{Type: EventNodeDeleting, Node: g.Node.ID(), Message: summaryOf(found.list)})
+	}
+	if err == nil {
+		err = r.deleteGroup(ctx, g, found)
+	}
+	if err != nil {
 		r.events.emit(Event{Type: EventNodeFailed, Node: g.Node.ID(), Err: err, Message: err.Error()})
 		return err
 	}
-	deleted := Event{Type: EventNodeDeleted, Node: g.Node.ID()}
-	if r.partial {
-		deleted.Message = summary(g.Resources)
+	if told {
+		deleted := Event{Type: EventNodeDeleted, Node: g.Node.ID()}
+		if r.partial {
+			deleted.Message = summaryOf(found.list)
+		}
+		r.events.emit(deleted)
 	}
-	r.events.emit(deleted)
 	if r.done != nil {
 		r.done(g.Node.ID())
 	}
 	return nil
 }
 
-// deleteGroup deletes objects and, if something waits for that, waits until they
-// and the pods they owned are gone.
-func (r *removal) deleteGroup(ctx context.Context, g *sequencer.RemovalGroup) error {
-	found, err := r.find(ctx, g)
-	if err != nil {
-		return err
-	}
+// deleteGroup deletes what was found and, if something waits for that, waits until
+// it and the pods that it owned are gone.
+func (r *removal) deleteGroup(ctx context.Context, g *sequencer.RemovalGroup, found *presence) error {
 	awaited := g.Awaited && r.tracker != nil
 	var going *departure
 	if awaited {
+		var err error
 		if going, err = r.depart(ctx, found); err != nil {
 			return err
 		}
@@ -111,10 +119,9 @@ func (r *removal) deleteGroup(ctx context.Context, g *sequencer.RemovalGroup) er
 
 // presence is what of a group is in the cluster.
 type presence struct {
-	// list is what is there and is not spared, in Helm's uninstall order of kinds;
-	// live is how it was found.
+	// list is what is there and is not spared, as it was found, in Helm's uninstall
+	// order of kinds: what takes its name later is not deleted.
 	list kube.ResourceList
-	live map[*kubeInfo]*unstructured.Unstructured
 	// absent is what is not there; an operation before may have deleted it.
 	absent kube.ResourceList
 }
@@ -134,7 +141,7 @@ func (r *removal) find(ctx context.Context, g *sequencer.RemovalGroup) (*presenc
 	if err != nil {
 		return nil, err
 	}
-	found := &presence{live: live}
+	found := &presence{}
 	for _, info := range list {
 		object := live[info]
 		if object == nil {
@@ -145,7 +152,9 @@ func (r *removal) find(ctx context.Context, g *sequencer.RemovalGroup) (*presenc
 			r.events.warn(fmt.Sprintf("%s is not deleted: %s", describe(info), why))
 			continue
 		}
-		found.list = append(found.list, info)
+		asFound := *info
+		asFound.Object = object
+		found.list = append(found.list, &asFound)
 	}
 	return found, nil
 }
@@ -170,7 +179,7 @@ type departure struct {
 func (r *removal) depart(ctx context.Context, found *presence) (*departure, error) {
 	d := &departure{owned: map[string]*cluster.OwnerSet{}}
 	for _, info := range found.list {
-		uid := found.live[info].GetUID()
+		uid := info.Object.(*unstructured.Unstructured).GetUID() // as find has it
 		d.targets = append(d.targets, targetOf(info, uid))
 		if mayOwnPods(info) {
 			d.ownersIn(info.Namespace).Add(uid)
@@ -263,19 +272,20 @@ func (r *removal) awaitGone(ctx context.Context, g *sequencer.RemovalGroup, d *d
 		ctx, cancel = context.WithTimeoutCause(ctx, r.within, &goneTimeoutError{r.within})
 		defer cancel()
 	}
+	began := time.Now()
 	_, err := r.tracker.WaitGone(ctx, targets, func(report readiness.Report) {
 		if report.Status.State != readiness.Ready {
 			r.events.emit(changeOf(report, g.Node.ID(), r.namespace))
 		}
 	})
-	return err
+	return notGone(err, began)
 }
 
 // goneTimeoutError is why waiting ends for what does not go away in time.
 type goneTimeoutError struct{ limit time.Duration }
 
 func (e *goneTimeoutError) Error() string {
-	return fmt.Sprintf("it was not gone within %s: raise --readiness-timeout if it only needs more time", e.limit)
+	return fmt.Sprintf("it was not gone within %s", e.limit)
 }
 
 // Unwrap makes it a context.DeadlineExceeded, like the end of any other time.

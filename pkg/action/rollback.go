@@ -74,7 +74,7 @@ func (r *Rollback) RunWithContext(ctx context.Context, name string) error {
 	base, ctx, end := startOperation(ctx, r.cfg, r.OnEvent, limits, op.plan != nil)
 	defer end()
 	op.operation = base
-	return timedOut(ctx, op.run(ctx))
+	return base.result(ctx, op.run(ctx))
 }
 
 // order is the graph by which the target was deployed, with its record; nil if it

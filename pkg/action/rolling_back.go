@@ -80,7 +80,7 @@ func (op *rollingBack) run(ctx context.Context) error {
 		return err
 	}
 	if err := op.deployment.perform(ctx); err != nil {
-		return op.fail(ctx, op.deployment.cause(ctx, err))
+		return op.fail(ctx, op.deployment.failed(ctx, err))
 	}
 	return op.conclude()
 }
@@ -148,17 +148,25 @@ func (op *rollingBack) build(ctx context.Context) error {
 }
 
 // keepRecord has the new revision remember that it was deployed in order. One that
-// is not carries what the target remembers, as in stock Helm: that says which
-// revision it is about.
+// is not carries what the target remembers of its own order, as in stock Helm: that
+// says which revision it is about. A record that cannot be used ends here.
 func (op *rollingBack) keepRecord() error {
-	if op.plan == nil {
+	if op.target.Chart == nil {
 		return nil
 	}
 	bare, err := record.Attach(op.target.Chart, nil)
 	if err != nil {
 		return err
 	}
-	rec := &record.Record{Revision: op.rel.Version, Sequenced: true, Root: op.rec.Root, Documents: op.rec.Documents}
+	rec, err := record.Read(op.target)
+	switch {
+	case op.plan != nil:
+		rec = &record.Record{Revision: op.rel.Version, Sequenced: true, Root: op.rec.Root, Documents: op.rec.Documents}
+	case err != nil || rec == nil || !rec.Sequenced:
+		rec = nil
+	default:
+		rec.Progress, rec.Earlier = nil, nil
+	}
 	return op.deployment.remember(bare, rec)
 }
 
@@ -186,7 +194,7 @@ func (op *rollingBack) conclude() error {
 	}
 	for _, rel := range deployed {
 		op.operation.cfg.Log("superseding previous deployment %d", rel.Version)
-		newLedger(op.operation.cfg, rel).try(func(rel *release.Release) { rel.Info.Status = release.StatusSuperseded })
+		newLedger(op.operation.cfg, rel).note(op.events, func(rel *release.Release) { rel.Info.Status = release.StatusSuperseded })
 	}
 	op.operation.cfg.Log("updating status for rolled back release for %s", op.name)
 	return op.deployment.ledger.store(func(rel *release.Release) { rel.Info.Status = release.StatusDeployed })
@@ -201,7 +209,7 @@ func (op *rollingBack) fail(ctx context.Context, failure error) error {
 		switch op.deployment.doing {
 		case applying: // as in Helm, but what failed was never deployed
 			if op.current.Info.Status == release.StatusDeployed {
-				newLedger(op.operation.cfg, op.current).try(func(rel *release.Release) { rel.Info.Status = release.StatusSuperseded })
+				newLedger(op.operation.cfg, op.current).note(op.events, func(rel *release.Release) { rel.Info.Status = release.StatusSuperseded })
 			}
 		case waiting:
 			description = fmt.Sprintf("Release %q failed: %s", op.name, inShort(failure))

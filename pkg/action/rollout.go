@@ -9,6 +9,7 @@ import (
 	"encoding/json"
 	"errors"
 	"fmt"
+	"slices"
 	"sync"
 	"time"
 
@@ -42,11 +43,11 @@ type rollout struct {
 	late map[*sequencer.PlannedResource]bool
 	// mu guards present, which are the objects that no revision before had and that
 	// were in the cluster all the same; created, what this operation created, in an
-	// order of kinds; unchanged, what it left as it was; and when nodes were
-	// applied.
-	mu                 sync.Mutex
-	present, unchanged map[*kubeInfo]bool
-	created            kube.ResourceList
+	// order of kinds; unchanged, what it left as it was; restarted, those whose pods
+	// it deleted; and when nodes were applied.
+	mu                            sync.Mutex
+	present, unchanged, restarted map[*kubeInfo]bool
+	created                       kube.ResourceList
 
 	resting *resting
 	explain explainer
@@ -211,17 +212,20 @@ func (r *rollout) findExisting(ctx context.Context, list kube.ResourceList) erro
 	if err != nil {
 		return err
 	}
+	r.notePresent(slices.DeleteFunc(present, func(info *kubeInfo) bool { return r.declared(info) != nil })...)
+	return nil
+}
+
+// notePresent notes objects that were there although no revision had them.
+func (r *rollout) notePresent(list ...*kubeInfo) {
 	r.mu.Lock()
 	defer r.mu.Unlock()
 	if r.present == nil {
 		r.present = map[*kubeInfo]bool{}
 	}
-	for _, info := range present {
-		if r.prior == nil || r.prior.byID[idOf(info)] == nil {
-			r.present[info] = true
-		}
+	for _, info := range list {
+		r.present[info] = true
 	}
-	return nil
 }
 
 // deploy applies every node, each once all it depends on is ready. An ordered
@@ -371,36 +375,4 @@ func (r *rollout) close() {
 	if r.tracker != nil {
 		r.tracker.Close()
 	}
-}
-
-// summary names resources, as in "Secret/db, Deployment/db".
-func summary(resources []*sequencer.PlannedResource) string {
-	const most = 6
-	text := ""
-	for i, res := range resources {
-		if i == most {
-			return fmt.Sprintf("%s and %d more", text, len(resources)-most)
-		}
-		if i > 0 {
-			text += ", "
-		}
-		text += res.ID.String()
-	}
-	return text
-}
-
-// extent says how much a plan is, as in "18 resources in 10 nodes".
-func extent(p *sequencer.Plan) string {
-	resources := 0
-	for _, n := range p.Nodes {
-		resources += len(n.Resources)
-	}
-	return fmt.Sprintf("%s in %s", counted(resources, "resource"), counted(len(p.Nodes), "node"))
-}
-
-func counted(n int, what string) string {
-	if n == 1 {
-		return "1 " + what
-	}
-	return fmt.Sprintf("%d %ss", n, what)
 }

@@ -28,13 +28,15 @@ type stockWait struct {
 	explain explainer
 
 	rules *cluster.ReadyRules
+	// judge is what else a verdict on an object asks for.
+	judge func(*kubeInfo, readiness.Evaluator) readiness.Evaluator
 }
 
 // awaitAsHelm waits for the whole release.
 func (r *rollout) awaitAsHelm(ctx context.Context, timeout time.Duration) error {
 	w := &stockWait{
 		cluster: r.cluster, list: r.all, timeout: timeout, jobs: r.jobs, events: r.events,
-		explain: r.explain,
+		explain: r.explain, judge: r.judge,
 	}
 	return w.run(ctx)
 }
@@ -93,7 +95,7 @@ func (w *stockWait) targets() []readiness.Target {
 	for i, info := range w.list {
 		targets[i] = readiness.Target{
 			GVR: info.Mapping.Resource, GVK: info.Mapping.GroupVersionKind,
-			Namespace: scopeOf(info), Name: info.Name, Evaluate: w.rules.Of(info),
+			Namespace: scopeOf(info), Name: info.Name, Evaluate: w.judge(info, w.rules.Of(info)),
 		}
 	}
 	return targets

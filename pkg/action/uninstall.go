@@ -78,7 +78,7 @@ func (u *Uninstall) RunWithContext(ctx context.Context, name string) (*release.U
 	defer end()
 	op.operation = base
 	response, err := op.run(ctx)
-	return response, timedOut(ctx, err)
+	return response, base.result(ctx, err)
 }
 
 // look only checks that the release exists.

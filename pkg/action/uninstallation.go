@@ -18,7 +18,6 @@ import (
 	helmtime "helm.sh/helm/v3/pkg/time"
 	"k8s.io/apimachinery/pkg/apis/meta/v1/unstructured"
 
-	"github.com/ordered-helm/helm/internal/diagnosis"
 	"github.com/ordered-helm/helm/internal/record"
 	"github.com/ordered-helm/helm/pkg/sequencer"
 )
@@ -30,9 +29,9 @@ type uninstallation struct {
 
 	history []*release.Release
 	rel     *release.Release
-	// wasDeployed is whether the last revision had been, before this began.
-	wasDeployed bool
-	ledger      *ledger
+	ledger  *ledger
+	// all is what the release may have in the cluster, as it was before this began.
+	all *prior
 	// prior is what the release consists of, if it is removed in reverse order, and
 	// removal how.
 	prior   *prior
@@ -63,7 +62,7 @@ func (op *uninstallation) load(name string) (done bool, err error) {
 	}
 	releaseutil.SortByRevision(op.history)
 	op.rel = op.history[len(op.history)-1]
-	op.ledger, op.wasDeployed = newLedger(cfg, op.rel), wasDeployed(op.rel)
+	op.ledger, op.all = newLedger(cfg, op.rel), newPrior(op.history, op.rel)
 	if op.rel.Info.Status != release.StatusUninstalled {
 		return false, nil
 	}
@@ -82,7 +81,7 @@ func (op *uninstallation) load(name string) (done bool, err error) {
 // deployed. A record that cannot be used is an error, unless the caller asks to
 // remove everything at once.
 func (op *uninstallation) order() (*prior, error) {
-	p := newPrior(op.history, op.rel)
+	p := op.all
 	if op.IgnoreOrder || !p.isOrdered() {
 		return nil, nil
 	}
@@ -147,12 +146,13 @@ func (op *uninstallation) run(ctx context.Context) (*release.UninstallReleaseRes
 
 // prepare reads what is to be deleted.
 func (op *uninstallation) prepare(ctx context.Context) error {
+	op.prepareToConceal()
 	if op.ordered() {
 		return op.prepareInOrder(ctx)
 	}
 	_, files, err := releaseutil.SortManifests(releaseutil.SplitManifests(op.rel.Manifest), nil, releaseutil.UninstallOrder)
 	if err != nil {
-		op.operation.cfg.Log("uninstall: Failed to delete release: %s", err)
+		op.operation.cfg.Log("uninstall: Failed to delete release: %s", op.events.conceal(err))
 		return fmt.Errorf("failed to delete release: %s", op.rel.Name)
 	}
 	for _, f := range files {
@@ -170,7 +170,6 @@ func (op *uninstallation) prepareInOrder(ctx context.Context) error {
 	if err := op.prior.readPlans(ctx, op.cluster, false); err != nil {
 		return fmt.Errorf("uninstall: %w: use --wait=false to remove everything at once", err)
 	}
-	op.events.masker = diagnosis.NewMasker(secretTexts(contentsOf(op.prior.objects)))
 	policies := op.prior.policies()
 	listed := map[sequencer.ID]bool{}
 	for _, plan := range slices.Backward(op.prior.plans) {
@@ -211,7 +210,7 @@ func (op *uninstallation) remove(ctx context.Context) error {
 		}
 		return nil
 	}
-	op.operation.cfg.Log("uninstall: Failed to delete release: %s", err)
+	op.operation.cfg.Log("uninstall: Failed to delete release: %s", op.events.conceal(err))
 	if op.ordered() {
 		return op.abandon(ctx, fmt.Errorf("failed to delete release: %s: %w", op.rel.Name, err))
 	}
@@ -238,7 +237,7 @@ func (op *uninstallation) remember() error {
 }
 
 func (op *uninstallation) removeInOrder(ctx context.Context) error {
-	op.events.emit(Event{Type: EventPlanned, Message: "removing " + op.removal.extent() + ", in reverse order"})
+	op.events.emit(Event{Type: EventPlanned, Message: fmt.Sprintf("removing release %s: %s, in reverse order", op.rel.Name, op.removal.extent())})
 	op.ledger.begin()
 	err := op.removal.run(ctx)
 	op.deleted = op.removal.deleted
@@ -267,14 +266,11 @@ func (op *uninstallation) removeAtOnce(ctx context.Context) error {
 // last one have left, and leaves out what is not the release's. What cannot be
 // found out is said, and does not hold up the rest.
 func (op *uninstallation) withLeft(ctx context.Context, list kube.ResourceList) kube.ResourceList {
-	p := newPrior(op.history, op.rel)
+	p := op.all
 	if !p.isOrdered() || !op.cluster.Direct() {
 		return list
 	}
-	err := errors.Join(p.readAtOnce(op.cluster), p.addOthers(op.cluster))
-	for id := range p.ofBase {
-		p.established[id] = op.wasDeployed
-	}
+	err := p.readPlans(ctx, op.cluster, true)
 	all := slices.Clone(list)
 	for _, info := range p.objects {
 		if !p.ofBase[idOf(info)] {
@@ -302,8 +298,9 @@ func (op *uninstallation) withLeft(ctx context.Context, list kube.ResourceList) 
 // abandon records that the release is not removed. Without an order that is left,
 // as in Helm, at what it was, unless somebody has cancelled the operation.
 func (op *uninstallation) abandon(ctx context.Context, failure error) error {
+	failure = op.events.conceal(failure)
 	if op.ordered() || ctx.Err() != nil {
-		op.ledger.try(func(rel *release.Release) {
+		op.ledger.note(op.events, func(rel *release.Release) {
 			rel.Info.Status, rel.Info.Description = release.StatusFailed, fmt.Sprintf("Uninstall failed: %s", oneLine(inShort(failure)))
 		})
 	}
@@ -320,7 +317,7 @@ func (op *uninstallation) conclude(errs []error) (*release.UninstallReleaseRespo
 		rel.Info.Status, rel.Info.Description = release.StatusUninstalled, description
 	})
 	if op.KeepHistory {
-		op.ledger.try(nil)
+		op.ledger.note(op.events, nil)
 		if err := op.supersede(); err != nil {
 			return nil, err
 		}
@@ -350,7 +347,12 @@ func (op *uninstallation) supersede() error {
 		return err
 	}
 	for _, rel := range deployed {
-		newLedger(op.operation.cfg, rel).try(func(rel *release.Release) { rel.Info.Status = release.StatusSuperseded })
+		supersede := func(rel *release.Release) { rel.Info.Status = release.StatusSuperseded }
+		if rel.Version == op.rel.Version { // that it could not be stored before was said
+			newLedger(op.operation.cfg, rel).try(supersede)
+		} else {
+			newLedger(op.operation.cfg, rel).note(op.events, supersede)
+		}
 	}
 	return nil
 }

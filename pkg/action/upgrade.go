@@ -71,7 +71,7 @@ func (u *Upgrade) RunWithContext(ctx context.Context, name string, chrt *chart.C
 	defer end()
 	op := &upgrading{Upgrade: u, operation: base, name: name}
 	rel, err := op.run(ctx, chrt, vals)
-	return rel, timedOut(ctx, err)
+	return rel, base.result(ctx, err)
 }
 
 func (u *Upgrade) ordered() bool { return u.WaitStrategy == WaitStrategyOrdered }

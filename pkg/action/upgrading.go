@@ -50,7 +50,7 @@ func (op *upgrading) run(ctx context.Context, chrt *chart.Chart, vals map[string
 		return nil, err
 	}
 	if err := op.deployment.perform(ctx); err != nil {
-		return op.fail(ctx, op.deployment.cause(ctx, err))
+		return op.fail(ctx, op.deployment.failed(ctx, err))
 	}
 	return op.rel, op.conclude()
 }
@@ -193,7 +193,7 @@ func (op *upgrading) begin(ctx context.Context) error {
 
 // conclude records that the new revision is deployed.
 func (op *upgrading) conclude() error {
-	newLedger(op.operation.cfg, op.current).try(func(rel *release.Release) { rel.Info.Status = release.StatusSuperseded })
+	newLedger(op.operation.cfg, op.current).note(op.events, func(rel *release.Release) { rel.Info.Status = release.StatusSuperseded })
 	op.operation.cfg.Log("updating status for upgraded release for %s", op.name)
 	return op.deployment.ledger.store(func(rel *release.Release) {
 		rel.Info.Status, rel.Info.Description = release.StatusDeployed, op.description("Upgrade complete")
@@ -242,9 +242,7 @@ func (op *upgrading) rollBack(ctx context.Context, failure error) error {
 	if target == nil {
 		return fmt.Errorf("unable to find a previously successful release when attempting to rollback. original upgrade error: %w", failure)
 	}
-	if op.ordered() {
-		op.events.warn(fmt.Sprintf("the upgrade of release %s failed, and it is rolled back to revision %d because of --atomic: %s", op.name, target.Version, inShort(failure)))
-	}
+	op.events.warn(fmt.Sprintf("the upgrade of release %s failed, and it is rolled back to revision %d because of --atomic: %s", op.name, target.Version, oneLine(inShort(failure))))
 	r := NewRollback(op.operation.cfg)
 	r.Version, r.Wait, r.WaitForJobs, r.DisableHooks, r.Recreate, r.Force, r.Timeout = target.Version, true, op.WaitForJobs, op.DisableHooks, op.Recreate, op.Force, op.Timeout
 	r.ReadinessTimeout, r.OnEvent, r.spared = op.ReadinessTimeout, op.OnEvent, op.deployment.rollout.adopted()

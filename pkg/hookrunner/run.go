@@ -9,6 +9,7 @@ import (
 	"cmp"
 	"context"
 	"slices"
+	"time"
 
 	"helm.sh/helm/v3/pkg/release"
 )
@@ -49,9 +50,10 @@ func ForEvent(hooks []*release.Hook, event release.HookEvent) []*release.Hook {
 // cleaned up, the last one first. After a failure, and once ctx is done,
 // nothing more starts; the hook that failed and those before it are cleaned up
 // by their policies. What could not be created ends the run at once. Cleaning
-// up goes on when ctx is done.
+// up goes on when ctx is done, for ten seconds at most.
 func Run(ctx context.Context, hooks []*release.Hook, r Runner) error {
-	cleanUp := context.WithoutCancel(ctx)
+	cleanUp, end := outlive(ctx, grace)
+	defer end()
 	for i, h := range hooks {
 		if err := context.Cause(ctx); err != nil {
 			cleanUpBefore(cleanUp, hooks[:i], r)
@@ -75,6 +77,22 @@ func Run(ctx context.Context, hooks []*release.Hook, r Runner) error {
 		}
 	}
 	return nil
+}
+
+// grace is how long cleaning up may take when nobody waits for it any more.
+const grace = 10 * time.Second
+
+// outlive returns a context that ends, of itself, some time after ctx does.
+func outlive(ctx context.Context, by time.Duration) (context.Context, context.CancelFunc) {
+	longer, cancel := context.WithCancelCause(context.WithoutCancel(ctx))
+	over := time.AfterFunc(by, func() { cancel(context.Cause(ctx)) })
+	over.Stop()
+	stop := context.AfterFunc(ctx, func() { over.Reset(by) })
+	return longer, func() {
+		stop()
+		over.Stop()
+		cancel(nil)
+	}
 }
 
 // failed cleans up the hook that failed. What goes wrong in that must not hide

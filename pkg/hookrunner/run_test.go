@@ -9,6 +9,8 @@ import (
 	"slices"
 	"strings"
 	"testing"
+	"testing/synctest"
+	"time"
 
 	"helm.sh/helm/v3/pkg/release"
 
@@ -214,6 +216,34 @@ func TestRunWhenTheContextHasEnded(t *testing.T) {
 	if err := hookrunner.Run(ctx, nil, s); err != nil || len(s.log) > 0 {
 		t.Errorf("without hooks there is nothing to end: %v, %q", err, s.log)
 	}
+}
+
+// stubborn is a hook whose deletion takes for ever.
+type stubborn struct{ *script }
+
+func (s *stubborn) Delete(ctx context.Context, _ *release.Hook, _ release.HookDeletePolicy) error {
+	<-ctx.Done()
+	return ctx.Err()
+}
+
+// TestRunCleansUpInTime interrupts a hook that then cannot be cleaned up.
+func TestRunCleansUpInTime(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		ctx, cancel := context.WithCancelCause(t.Context())
+		s := &stubborn{&script{
+			t: t, fails: map[string]error{"wait a": context.Canceled}, cancel: map[string]context.CancelCauseFunc{"wait a": cancel},
+		}}
+		began := time.Now()
+		if err := hookrunner.Run(ctx, []*release.Hook{hook("a", 0)}, s); !errors.Is(err, context.Canceled) {
+			t.Errorf("got %v", err)
+		}
+		if took := time.Since(began); took != 10*time.Second {
+			t.Errorf("it took %s", took)
+		}
+		if want := []string{"wait a", "logs hook-failed a", "warn a: context canceled"}; !slices.Equal(s.log[1:], want) {
+			t.Errorf("got %q, want %q", s.log[1:], want)
+		}
+	})
 }
 
 func errorText(err error) string {

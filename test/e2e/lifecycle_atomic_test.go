@@ -148,11 +148,13 @@ func TestLifecycleAtomicUpgrade(t *testing.T) {
 		name  string
 		parts []part
 		cause string
+		// pairs are how many pairs of objects with an order are deleted again.
+		pairs int
 	}{
-		{"not ready", append(failingParts("y"), extra[3:]...), "Deployment/app was not ready within 1s"},
-		{"refused", append(append(threeParts("y"), extra...), part{name: "Not_A_Name", layer: "end", after: "last, top"}), "Not_A_Name"},
-		{"hook after it", append(append(threeParts("y"), extra...), hook("post-upgrade")), "post-upgrade hooks failed"},
-		{"hook before it", append(append(threeParts("y"), extra...), hook("pre-upgrade")), "pre-upgrade hooks failed"},
+		{"not ready", append(failingParts("y"), extra[3:]...), "Deployment/app was not ready within 1s", 3},
+		{"refused", append(append(threeParts("y"), extra...), part{name: "Not_A_Name", layer: "end", after: "last, top"}), "Not_A_Name", 3},
+		{"hook after it", append(append(threeParts("y"), extra...), hook("post-upgrade")), "post-upgrade hooks failed", 3},
+		{"hook before it", append(append(threeParts("y"), extra...), hook("pre-upgrade")), "pre-upgrade hooks failed", 0},
 	} {
 		t.Run(tt.name, func(t *testing.T) {
 			t.Parallel()
@@ -175,21 +177,23 @@ func TestLifecycleAtomicUpgrade(t *testing.T) {
 			if description := h.history(t, "rel")[1].Info.Description; !strings.Contains(description, tt.cause) {
 				t.Errorf("the failed revision says %q", description)
 			}
-			h.proveUndoneInReverse(t)
+			if pairs := h.proveUndoneInReverse(t); pairs != tt.pairs {
+				t.Errorf("%d pairs of deleted objects had an order, want %d", pairs, tt.pairs)
+			}
 			h.ok("uninstall", "rel")
 		})
 	}
 }
 
 // proveUndoneInReverse proves that what the second revision created was deleted in
-// reverse order.
-func (h *helm) proveUndoneInReverse(tb testing.TB) {
+// reverse order. It returns how many pairs of objects it looked at.
+func (h *helm) proveUndoneInReverse(tb testing.TB) int {
 	tb.Helper()
 	late := h.readTrace(tb).since(h.from)
 	created := late.touched("create")
 	failed := &oracle{}
 	failed.readObjects(tb, h.history(tb, "rel")[1].Manifest)
-	failed.proveRemoved(tb, late, func(o object) bool { return slices.Contains(created, o.String()) && o.name != "last" })
+	return failed.proveRemoved(tb, late, func(o object) bool { return slices.Contains(created, o.String()) && o.name != "last" })
 }
 
 // TestLifecycleAtomicGoesBackFar rolls back to the last good revision, past one

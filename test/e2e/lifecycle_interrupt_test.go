@@ -11,6 +11,7 @@ import (
 	"strings"
 	"syscall"
 	"testing"
+	"time"
 
 	"github.com/ordered-helm/helm/test/binaries"
 )
@@ -156,11 +157,11 @@ func (h *helm) killWhen(tb testing.TB, at string, happened func() bool, args ...
 		if !strings.Contains(lines.Text(), at) {
 			continue
 		}
-		for !happened() {
-			if tb.Context().Err() != nil {
-				break
-			}
+		look := time.NewTicker(20 * time.Millisecond) // each look reads the whole record
+		for !happened() && tb.Context().Err() == nil {
+			<-look.C
 		}
+		look.Stop()
 		_ = cmd.Process.Kill() // which only fails if it is over, as the next lines find
 	}
 	if err := cmd.Wait(); cmd.ProcessState.ExitCode() != -1 {

@@ -13,6 +13,7 @@ import (
 func TestLifecycleRollback(t *testing.T) {
 	runLifecycle(t, map[string]func(*testing.T, *helm){
 		"to a revision of stock Helm":   rollBackToStock,
+		"to a copy of stock Helm's":     rollBackToCopied,
 		"from a revision of stock Helm": rollBackFromStock,
 		"after a failed upgrade":        rollBackAfterFailure,
 		"after a failed rollback":       rollBackAgain,
@@ -67,9 +68,15 @@ func (h *helm) expectValue(tb testing.TB, value string) {
 func rollBackToStock(t *testing.T, h *helm) {
 	h.stock(t, "install", "rel", three(t, "1"), "--wait")
 	h.ok("upgrade", "rel", chartOfParts(t, oddParts("2")...), "--wait=ordered")
-	before := h.objectsOf(t, "rel")
+	before, odd := h.objectsOf(t, "rel"), &oracle{}
+	odd.readObjects(t, h.last(t, "rel").Manifest)
+	h.from = mark()
 	r := h.ok("rollback", "rel", "1", "--wait=ordered")
 	expectSaid(t, r.stderr, "revision 1 of release rel was not deployed in order")
+	// What only the second revision had goes in the reverse of its order.
+	if pairs := odd.proveRemoved(t, h.readTrace(t).since(h.from), func(o object) bool { return strings.HasPrefix(o.name, "odd") }); pairs != 1 {
+		t.Errorf("%d pairs of deleted objects had an order, want 1", pairs)
+	}
 	h.expectObjects(t, "rel")
 	h.expectValue(t, "1")
 	expectSame(t, before, h.objectsOf(t, "rel"), "ConfigMap/first", "Deployment/app", "ConfigMap/last")
@@ -78,6 +85,23 @@ func rollBackToStock(t *testing.T, h *helm) {
 	}
 	h.ok("upgrade", "rel", three(t, "4"), "--wait=ordered")
 	h.expectValue(t, "4")
+}
+
+// rollBackToCopied returns to a revision that stock Helm's rollback copied from an
+// ordered one: it is deployed in order, and removed so as well, whoever made it.
+func rollBackToCopied(t *testing.T, h *helm) {
+	h.ok("install", "rel", three(t, "1"), "--wait=ordered")
+	h.ok("upgrade", "rel", three(t, "2"), "--wait=ordered")
+	h.stock(t, "rollback", "rel", "1", "--wait")
+	h.ok("upgrade", "rel", three(t, "4"), "--wait=ordered")
+	h.from = mark()
+	h.ok("rollback", "rel", "3")
+	h.proveOrderOf(t, "rel", h.readTrace(t))
+	h.expectValue(t, "1")
+	h.stock(t, "rollback", "rel", "4", "--wait")
+	expectSaid(t, h.ok("status", "rel").stdout, "ORDER: not followed")
+	manifest, _ := h.uninstalled(t)
+	h.proveReverse(t, manifest)
 }
 
 func rollBackFromStock(t *testing.T, h *helm) {

@@ -119,14 +119,19 @@ func (t trace) readyBy(o object, at time.Time) string {
 	return "was not ready in its new version"
 }
 
-// deleted is when the first request to delete an object came in, gone when the
-// last one did; zero if none did.
+// deleted is when the first request to delete an object came in, gone when the last
+// write to it did before it was made anew, if it ever was: with that it is gone, be
+// it another request to delete it or one that took away the last finalizer. Both
+// are zero if nobody asked to delete it.
 func (t trace) deleted(id string) (first, gone time.Time) {
 	for _, w := range t[id] {
-		if w.verb == "delete" {
-			if first.IsZero() {
-				first = w.received
-			}
+		switch {
+		case w.verb == "delete" && first.IsZero():
+			first, gone = w.received, w.received
+		case first.IsZero():
+		case w.verb == "create":
+			return first, gone
+		default:
 			gone = w.received
 		}
 	}

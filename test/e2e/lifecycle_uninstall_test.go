@@ -203,7 +203,7 @@ func uninstallHangs(t *testing.T, h *helm) {
 	if rel.Info.Status != "failed" {
 		t.Errorf("the release is recorded as %s", rel.Info.Status)
 	}
-	expectSaid(t, rel.Info.Description, "Uninstall failed", "/last: Terminating", "ordered.example/hold")
+	expectSaid(t, rel.Info.Description, "Uninstall failed", "/last was not gone when the operation's time of", "ordered.example/hold")
 	expectSaid(t, h.ok("status", "rel").stdout, "1 of 4 nodes removed")
 	h.patch(t, "ConfigMap/last", `{"metadata":{"finalizers":null}}`)
 	h.ok("uninstall", "rel")

@@ -175,7 +175,7 @@ func upgradeHangsAtTheEnd(t *testing.T, h *helm) {
 	edit(t, dir, "templates/all.yaml", "{name: odder,", "{name: odder, finalizers: [ordered.example/hold],")
 	h.ok("install", "rel", dir, "--wait=ordered", "--timeout", "1m")
 	h.fails(t, []string{"upgrade", "rel", three(t, "2"), "--wait=ordered", "--timeout", "30s", "--readiness-timeout", "2s"},
-		"delete what the release no longer has", "/odder: Terminating", "ordered.example/hold")
+		"delete what the release no longer has", "/odder was not gone when the operation's time of", "ordered.example/hold", "not deleted because of that")
 	h.expectOnly(t, "rel", "ConfigMap/first", "Deployment/app", "ConfigMap/last", "ConfigMap/odd", "ConfigMap/odder")
 	h.expectValue(t, "2")
 	if statuses := h.statuses(t, "rel"); statuses != "deployed failed" {

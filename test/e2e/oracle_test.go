@@ -20,6 +20,8 @@ type oracle struct {
 	// subtreeAfter lists pairs of charts: the whole subtree of the first comes
 	// after that of the second. ownAfter: the first one's own objects do.
 	subtreeAfter, ownAfter [][2]string
+	// besides are kinds that are left out.
+	besides []string
 }
 
 // object is what the oracle knows of one object.
@@ -45,7 +47,7 @@ func (o *oracle) readObjects(tb testing.TB, manifest string) {
 			tb.Fatalf("%v in\n%s", err, doc)
 		}
 		a := m.Metadata.Annotations
-		if m.Kind == "" || a["helm.sh/hook"] != "" {
+		if m.Kind == "" || a["helm.sh/hook"] != "" || slices.Contains(o.besides, m.Kind) {
 			continue
 		}
 		o.objects = append(o.objects, object{

@@ -36,6 +36,7 @@ var kinds = map[string]string{
 	"roles": "Role", "rolebindings": "RoleBinding", "ingresses": "Ingress", "networkpolicies": "NetworkPolicy",
 	"poddisruptionbudgets": "PodDisruptionBudget", "persistentvolumeclaims": "PersistentVolumeClaim",
 	"horizontalpodautoscalers": "HorizontalPodAutoscaler",
+	"daemonsets":               "DaemonSet",
 }
 
 func readTimeline(tb testing.TB, c *cluster.Cluster, namespace string) timeline {

@@ -43,6 +43,11 @@ var usualRules = []rule{
 	pattern("slog's line head", "it holds the time", `(?m)^`+thisYear+`/\d\d/\d\d \d\d:\d\d:\d\d `, ""),
 }
 
+// undoing is what is said before --atomic undoes something. It is taken out where
+// no difference is expected; TestDifferences has it.
+var undoing = pattern("cause of undoing", "stock does not say it before it undoes",
+	`(?m)^WARNING: .* because of --atomic: .*\n`, "")
+
 // Rules for the scenarios that need them.
 var (
 	debugHead = pattern("head of a debug line", "it names a line of the source",

@@ -57,6 +57,9 @@ func newWorld(t *testing.T, sc scenario, o worldOptions) *world {
 		rules:     sc.rules,
 		unchecked: sc.unchecked,
 	}
+	if len(sc.differs) == 0 {
+		w.rules = append(slices.Clone(w.rules), undoing)
+	}
 	home := filepath.Join(w.dir, "home")
 	kubeconfig := filepath.Join(home, "no-kubeconfig")
 	if o.kubeconfig != "" {

@@ -1,0 +1,238 @@
+// Copyright The Ordered Helm Authors
+// SPDX-License-Identifier: Apache-2.0
+
+package e2e
+
+import (
+	"context"
+	"strings"
+	"testing"
+	"time"
+
+	rbacv1 "k8s.io/api/rbac/v1"
+	"k8s.io/apimachinery/pkg/api/errors"
+	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
+	"k8s.io/apimachinery/pkg/apis/meta/v1/unstructured"
+	"k8s.io/apimachinery/pkg/runtime/schema"
+	"k8s.io/apimachinery/pkg/types"
+	"k8s.io/apimachinery/pkg/util/wait"
+)
+
+// hanging is a workload that never gets ready, and is soon given up.
+func hanging() part {
+	return part{kind: "Deployment", name: "hanging", layer: "hanging", after: "a", play: stuck, more: hurry}
+}
+
+// failingHook is a hook that fails.
+func failingHook(event string) string {
+	return part{kind: "Job", name: "hook", more: []string{"helm.sh/hook: " + event}, play: []string{"devcluster/pod: fail"}}.manifest()
+}
+
+// TestLifecycleForgotten has failed revisions pruned from the history: what they left
+// is deleted all the same, by whatever comes next.
+func TestLifecycleForgotten(t *testing.T) {
+	a, x := part{name: "a", layer: "a"}, part{name: "x", layer: "x", after: "a"}
+	// forget installs a, fails with x, and then without it.
+	forget := func(t *testing.T, h *helm) {
+		t.Helper()
+		h.ok("install", "rel", chartOfParts(t, a), "--wait=ordered")
+		for _, parts := range [][]part{{a, x, hanging()}, {a, hanging()}} {
+			h.fails(t, []string{"upgrade", "rel", chartOfParts(t, parts...), "--wait=ordered", "--history-max", "2"}, "Deployment/hanging")
+		}
+		h.expectOnly(t, "rel", "ConfigMap/a", "ConfigMap/x", "Deployment/hanging")
+	}
+	runLifecycle(t, map[string]func(*testing.T, *helm){
+		"then uninstalled at once": func(t *testing.T, h *helm) {
+			forget(t, h)
+			h.ok("uninstall", "rel", "--wait=false")
+			h.expectOnly(t, "rel")
+		},
+		"then rolled back at once": func(t *testing.T, h *helm) {
+			forget(t, h)
+			h.ok("rollback", "rel", "1", "--wait=false")
+			h.expectOnly(t, "rel", "ConfigMap/a")
+		},
+		"none was ever deployed, then upgraded without an order": func(t *testing.T, h *helm) {
+			h.fails(t, []string{"install", "rel", chartOfParts(t, a, x, hanging()), "--wait=ordered"}, "Deployment/hanging")
+			h.fails(t, []string{"upgrade", "rel", chartOfParts(t, a, hanging()), "--wait=ordered", "--history-max", "1"}, "Deployment/hanging")
+			h.ok("upgrade", "rel", chartOfParts(t, a), "--wait=true", "--history-max", "1")
+			h.expectOnly(t, "rel", "ConfigMap/a")
+		},
+		"a rollback without an order fails": func(t *testing.T, h *helm) {
+			first := appChart(t, a.manifest()+failingHook("pre-rollback"))
+			h.ok("install", "rel", first)
+			h.fails(t, []string{"upgrade", "rel", chartOfParts(t, a, x, hanging()), "--wait=ordered"}, "Deployment/hanging")
+			h.fails(t, []string{"rollback", "rel", "1", "--history-max", "2"}, "job hook failed")
+			if got := h.statuses(t, "rel"); got != "deployed failed" {
+				t.Fatalf("the history is %s", got)
+			}
+			h.ok("upgrade", "rel", first, "--wait=ordered")
+			h.expectOnly(t, "rel", "ConfigMap/a")
+		},
+		"a rollback at once to an ordered revision fails": func(t *testing.T, h *helm) {
+			first := appChart(t, a.manifest()+failingHook("pre-rollback"))
+			h.ok("install", "rel", first, "--wait=ordered")
+			h.fails(t, []string{"upgrade", "rel", chartOfParts(t, a, x, hanging()), "--wait=ordered"}, "Deployment/hanging")
+			h.fails(t, []string{"rollback", "rel", "1", "--wait=false", "--history-max", "2"}, "job hook failed")
+			h.ok("uninstall", "rel")
+			h.expectOnly(t, "rel")
+		},
+	})
+}
+
+// TestLifecycleAfterAFailedUninstall has an uninstall fail that had deleted
+// something, and somebody else make that again: it is theirs.
+func TestLifecycleAfterAFailedUninstall(t *testing.T) {
+	parts := []part{{name: "a", layer: "a"}, {name: "b", layer: "b", after: "a"}, {name: "x", layer: "x", after: "b"}}
+	begin := func(t *testing.T, h *helm, annotations map[string]string) {
+		t.Helper()
+		h.ok("install", "rel", chartOfParts(t, parts...), "--wait=ordered")
+		h.fails(t, []string{"upgrade", "rel", chartOfParts(t, append(parts, hanging())...), "--wait=ordered"}, "Deployment/hanging")
+		h.patch(t, "ConfigMap/b", `{"metadata":{"finalizers":["ordered.example/hold"]}}`)
+		h.fails(t, []string{"uninstall", "rel", "--timeout", "3s"}, "ordered.example/hold")
+		h.patch(t, "ConfigMap/b", `{"metadata":{"finalizers":null}}`)
+		theirs := &unstructured.Unstructured{Object: map[string]any{"apiVersion": "v1", "kind": "ConfigMap", "data": map[string]any{"value": "theirs"}}}
+		theirs.SetName("x")
+		theirs.SetAnnotations(annotations)
+		if _, err := h.dynamic(t).Resource(h.resource(t, "ConfigMap")).Namespace(h.namespace).Create(t.Context(), theirs, metav1.CreateOptions{}); err != nil {
+			t.Fatal(err)
+		}
+	}
+	expectTheirs := func(t *testing.T, h *helm) {
+		t.Helper()
+		if x := h.get(t, "ConfigMap/x"); x == nil || textAt(x, "data", "value") != "theirs" {
+			t.Errorf("it is gone or changed: %v", x)
+		}
+	}
+	runLifecycle(t, map[string]func(*testing.T, *helm){
+		"upgraded": func(t *testing.T, h *helm) {
+			begin(t, h, map[string]string{"meta.helm.sh/release-name": "other", "meta.helm.sh/release-namespace": h.namespace})
+			h.fails(t, []string{"upgrade", "rel", chartOfParts(t, parts...), "--wait=ordered"}, `ConfigMap "x"`, "cannot be imported")
+			expectTheirs(t, h)
+		},
+		"uninstalled again": func(t *testing.T, h *helm) {
+			begin(t, h, nil)
+			expectSaid(t, h.ok("uninstall", "rel").stderr, `ConfigMap "x"`, "was uninstalled in part")
+			expectTheirs(t, h)
+			h.expectOnly(t, "rel")
+		},
+		"failed again, so that the uninstall is forgotten": func(t *testing.T, h *helm) {
+			begin(t, h, nil)
+			h.fails(t, []string{"upgrade", "rel", chartOfParts(t, parts[0], parts[1], hanging()), "--wait=ordered", "--history-max", "2"}, "Deployment/hanging")
+			expectSaid(t, h.ok("uninstall", "rel").stderr, `ConfigMap "x"`, "was uninstalled in part")
+			expectTheirs(t, h)
+			h.expectOnly(t, "rel")
+		},
+	})
+}
+
+// TestLifecycleUninstallOfWhatLostItsMarks deletes what a deployed revision had, with
+// an order and without, although a failed one came after it.
+func TestLifecycleUninstallOfWhatLostItsMarks(t *testing.T) {
+	for _, how := range []string{"--wait=false", "--wait=ordered"} {
+		t.Run(how, func(t *testing.T) {
+			t.Parallel()
+			h := newHelm(t)
+			a := part{name: "a", layer: "a"}
+			h.ok("install", "rel", chartOfParts(t, a), "--wait=ordered")
+			h.patch(t, "ConfigMap/a", `{"metadata":{"labels":{"app.kubernetes.io/managed-by":null}}}`)
+			h.fails(t, []string{"upgrade", "rel", appChart(t, a.manifest()+failingHook("pre-upgrade")), "--wait=ordered"}, "job hook failed")
+			if r := h.ok("uninstall", "rel", how); strings.Contains(r.stderr, "is not deleted") {
+				t.Error(r.stderr)
+			}
+			if a := h.get(t, "ConfigMap/a"); a != nil {
+				t.Errorf("it is still there: %v", a)
+			}
+		})
+	}
+}
+
+// TestLifecycleVersionNoLongerServed deletes what a failed revision made in a version
+// of its kind that the cluster has given up since.
+func TestLifecycleVersionNoLongerServed(t *testing.T) {
+	t.Parallel()
+	h := newHelm(t)
+	group := h.namespace + ".ordered.example"
+	version := func(name string, storage bool) map[string]any {
+		return map[string]any{"name": name, "served": true, "storage": storage, "schema": map[string]any{
+			"openAPIV3Schema": map[string]any{"type": "object", "x-kubernetes-preserve-unknown-fields": true},
+		}}
+	}
+	definition := &unstructured.Unstructured{Object: map[string]any{
+		"apiVersion": "apiextensions.k8s.io/v1", "kind": "CustomResourceDefinition", "metadata": map[string]any{"name": "gears." + group},
+		"spec": map[string]any{
+			"group": group, "scope": "Namespaced", "names": map[string]any{"plural": "gears", "singular": "gear", "kind": "Gear"},
+			"versions": []any{version("v1", true), version("v1alpha1", false)},
+		},
+	}}
+	client := h.dynamic(t)
+	definitions := client.Resource(schema.GroupVersionResource{Group: "apiextensions.k8s.io", Version: "v1", Resource: "customresourcedefinitions"})
+	if _, err := definitions.Create(t.Context(), definition, metav1.CreateOptions{}); err != nil {
+		t.Fatal(err)
+	}
+	t.Cleanup(func() {
+		if err := definitions.Delete(context.WithoutCancel(t.Context()), definition.GetName(), metav1.DeleteOptions{}); err != nil {
+			t.Error(err)
+		}
+	})
+	old := client.Resource(schema.GroupVersionResource{Group: group, Version: "v1alpha1", Resource: "gears"}).Namespace(h.namespace)
+	untilServed := func(want bool) {
+		t.Helper()
+		if err := wait.PollUntilContextTimeout(t.Context(), 100*time.Millisecond, time.Minute, true, func(ctx context.Context) (bool, error) {
+			_, err := old.List(ctx, metav1.ListOptions{})
+			return want == (err == nil), nil
+		}); err != nil {
+			t.Fatal(err)
+		}
+	}
+	untilServed(true)
+	first := chartOfParts(t, part{name: "a", layer: "a"})
+	gear := "---\napiVersion: " + group + "/v1alpha1\nkind: Gear\nmetadata: {name: gear, annotations: {helm.sh/layer: gear, depends-on.helm.sh/layers: a}}\n"
+	h.ok("install", "rel", first, "--wait=ordered")
+	h.fails(t, []string{"upgrade", "rel", appChart(t, part{name: "a", layer: "a"}.manifest()+gear+hanging().manifest()), "--wait=ordered"}, "Deployment/hanging")
+	patch := `[{"op":"replace","path":"/spec/versions/1/served","value":false}]`
+	if _, err := definitions.Patch(t.Context(), definition.GetName(), types.JSONPatchType, []byte(patch), metav1.PatchOptions{}); err != nil {
+		t.Fatal(err)
+	}
+	untilServed(false)
+	h.ok("upgrade", "rel", first, "--wait=ordered")
+	gears := client.Resource(schema.GroupVersionResource{Group: group, Version: "v1", Resource: "gears"}).Namespace(h.namespace)
+	if left, err := gears.Get(t.Context(), "gear", metav1.GetOptions{}); !errors.IsNotFound(err) {
+		t.Errorf("it is still there: %v, %v", left, err)
+	}
+}
+
+// TestLifecycleWhatCannotBeRecorded says what the stored release does not: the
+// account may not change it.
+func TestLifecycleWhatCannotBeRecorded(t *testing.T) {
+	t.Parallel()
+	h := newHelm(t)
+	h.allow(t, rbacv1.PolicyRule{APIGroups: []string{""}, Resources: []string{"secrets"}, Verbs: []string{"get", "list", "create", "delete"}},
+		rbacv1.PolicyRule{APIGroups: []string{"", "apps"}, Resources: []string{"configmaps", "deployments", "replicasets", "pods", "events"}, Verbs: []string{"*"}})
+	limited := []string{"--kube-as-user", "limited-" + h.namespace}
+	a := part{name: "a", layer: "a"}
+	h.ok("install", "rel", chartOfParts(t, a), "--wait=ordered")
+	h.fails(t, append([]string{"upgrade", "rel", chartOfParts(t, a, hanging()), "--wait=ordered"}, limited...),
+		"Deployment/hanging", "it could not be recorded that revision 2 of release rel is failed now")
+	h.ok("rollback", "rel", "1")
+	expectSaid(t, h.ok(append([]string{"uninstall", "rel", "--keep-history"}, limited...)...).stderr,
+		"it could not be recorded that revision 3 of release rel is uninstalled now")
+}
+
+// TestLifecycleOldSecretsStayMasked has a pod, which later revisions do not touch, log
+// what only an older one declared.
+func TestLifecycleOldSecretsStayMasked(t *testing.T) {
+	t.Parallel()
+	h := newHelm(t)
+	chart := func(password string) string {
+		return appChart(t, "---\napiVersion: v1\nkind: Secret\nmetadata: {name: s, annotations: {helm.sh/layer: s}}\nstringData: {password: "+password+"}\n"+
+			part{kind: "Deployment", name: "d", layer: "d", after: "s", more: hurry, play: []string{"devcluster/pod: crash-loop", `devcluster/log: "login with first-value refused"`}}.manifest())
+	}
+	h.ok("install", "rel", chart("first-value"))
+	for _, password := range []string{"second-value", "third-value"} {
+		r := h.fails(t, []string{"upgrade", "rel", chart(password), "--wait=ordered"}, "login with ****** refused")
+		if strings.Contains(r.stderr, "first-value") {
+			t.Errorf("it is told:\n%s", r.stderr)
+		}
+	}
+}

@@ -1,0 +1,137 @@
+// Copyright The Ordered Helm Authors
+// SPDX-License-Identifier: Apache-2.0
+
+package e2e
+
+import (
+	"encoding/base64"
+	"encoding/json"
+	"slices"
+	"strings"
+	"testing"
+
+	"helm.sh/helm/v3/pkg/release"
+)
+
+// The values of the Secrets of these tests: a text that has to be quoted, a number
+// where a text should be, and one that somebody else adds.
+const (
+	awkward   = `kx7"quux&zyzzy<1>`
+	numeric   = "734512986"
+	strangers = "by-xerxes-77"
+)
+
+// tells lists what of the secrets a text shows.
+func tells(text string) []string {
+	pieces := []string{"kx7", "quux", "zyzzy", numeric, strangers, "xerxes", `stringData"`, `stringData\"`, `short"`, `short\"`}
+	for _, secret := range []string{awkward, numeric, strangers, "true", "58697"} {
+		pieces = append(pieces, base64.StdEncoding.EncodeToString([]byte(secret))[:6])
+	}
+	return slices.DeleteFunc(pieces, func(piece string) bool { return !strings.Contains(text, piece) })
+}
+
+// secretPart is a Secret with more in its stringData.
+func secretPart(more string) string {
+	return "---\napiVersion: v1\nkind: Secret\nmetadata: {name: s, annotations: {helm.sh/layer: s}}\n" +
+		"stringData: {awkward: '" + awkward + "'" + more + "}\n"
+}
+
+// refusedPart is a ConfigMap with a label that no server takes, and quotes.
+func refusedPart(annotations string) string {
+	return "---\napiVersion: v1\nkind: ConfigMap\nmetadata: {name: c, labels: {l: '" + awkward + "'}, annotations: {" + annotations + "}}\n"
+}
+
+// deploymentPart is a Deployment, of which an answer may quote all.
+func deploymentPart(replicas string) string {
+	return "---\napiVersion: apps/v1\nkind: Deployment\nmetadata: {name: d, annotations: {helm.sh/layer: s}}\nspec:\n  replicas: " + replicas +
+		"\n  selector: {matchLabels: {app: d}}\n  template:\n    metadata: {labels: {app: d}}\n" +
+		"    spec: {containers: [{name: c, image: i, env: [{name: V, value: '" + awkward + "'}]}]}\n"
+}
+
+// expectSecret checks that an operation has failed and told what is secret
+// nowhere: not in what it printed, nor in what is stored about it.
+func (h *helm) expectSecret(tb testing.TB, name string, args []string, want ...string) {
+	tb.Helper()
+	r := h.fails(tb, args, want...)
+	said := r.stderr + r.stdout
+	if slices.Contains(args, "json") { // which prints the manifest too, as in Helm
+		var printed struct {
+			Info    json.RawMessage `json:"info"`
+			Failure json.RawMessage `json:"failure"`
+		}
+		if err := json.Unmarshal([]byte(r.stdout), &printed); err != nil || len(printed.Failure) == 0 {
+			tb.Fatalf("%v in %s", err, r.stdout)
+		}
+		said = r.stderr + string(printed.Info) + string(printed.Failure)
+	}
+	for _, rel := range h.history(tb, name) {
+		said += "\n" + accountOf(rel)
+	}
+	if shown := tells(said); len(shown) > 0 {
+		tb.Errorf("helm %s tells %q:\n%s", strings.Join(args, " "), shown, said)
+	}
+}
+
+// accountOf is what a stored revision says about what was done.
+func accountOf(rel *release.Release) string {
+	text := rel.Info.Description + "\n" + rel.Info.Notes
+	for _, f := range rel.Chart.Files { // the record is one of them
+		text += "\n" + string(f.Data)
+	}
+	return text
+}
+
+// TestSecretsAreNotTold fails operations of every sort in ways in which servers,
+// and pods, quote what Secrets hold.
+func TestSecretsAreNotTold(t *testing.T) {
+	good := appChart(t, secretPart("")+deploymentPart("1"))
+	numbers := appChart(t, secretPart(", number: "+numeric+", short: 58697, on: true")+deploymentPart("1"))
+	quoted := appChart(t, secretPart("")+deploymentPart(`"many"`))
+	refused := appChart(t, secretPart("")+refusedPart("helm.sh/layer: s"))
+	hook := appChart(t, secretPart("")+refusedPart(`helm.sh/hook: "pre-install,pre-upgrade"`))
+	last := appChart(t, secretPart("")+refusedPart("helm.sh/hook: pre-delete"))
+	const invalid = `metadata.labels: Invalid value: "******": a valid label must be`
+	for name, wait := range map[string]string{"in order": "--wait=ordered", "at once": "--wait=false"} {
+		t.Run(name, func(t *testing.T) {
+			t.Parallel()
+			h := newHelm(t)
+			h.expectSecret(t, "refused", []string{"install", "refused", refused, wait}, invalid)
+			h.ok("uninstall", "refused", "--wait")
+			h.expectSecret(t, "hook", []string{"install", "hook", hook, wait}, invalid)
+			h.ok("uninstall", "hook", "--wait")
+
+			h.ok("install", "shop", good, wait)
+			h.patch(t, "Secret/s", `{"stringData":{"injected":"`+strangers+`"}}`)
+			unread := []string{`cannot patch "s" with kind Secret`, "Invalid value: ******: json: cannot unmarshal"}
+			h.expectSecret(t, "shop", []string{"upgrade", "shop", numbers, wait}, unread...)
+			h.expectSecret(t, "shop", []string{"upgrade", "shop", quoted, wait, "--disable-openapi-validation"}, `cannot patch "d" with kind Deployment`, `\"name\":\"V\",\"value\":\"******\"`)
+			h.expectSecret(t, "shop", []string{"upgrade", "shop", hook, wait, "--debug"}, invalid)
+			h.expectSecret(t, "shop", []string{"rollback", "shop", "2"}, unread...)
+			h.expectSecret(t, "shop", []string{"upgrade", "shop", numbers, wait, "--cleanup-on-fail", "--force"}, "cannot unmarshal")
+			h.expectSecret(t, "shop", []string{"upgrade", "shop", numbers, wait, "--atomic"}, unread...)
+			if wait == "--wait=ordered" {
+				h.expectSecret(t, "shop", []string{"upgrade", "shop", numbers, wait, "-o", "json"}, unread...)
+			}
+			h.ok("upgrade", "shop", last, wait)
+			h.expectSecret(t, "shop", []string{"uninstall", "shop"}, invalid)
+		})
+	}
+}
+
+// TestSecretsInLogs has pods print secrets as programs do.
+func TestSecretsInLogs(t *testing.T) {
+	t.Parallel()
+	once, err := json.Marshal(awkward)
+	if err != nil {
+		t.Fatal(err)
+	}
+	twice, err := json.Marshal("as " + string(once))
+	if err != nil {
+		t.Fatal(err)
+	}
+	log := `{"said":` + string(once) + `,"again":` + string(twice) + `} ` + base64.RawURLEncoding.EncodeToString([]byte(awkward)) + " logged"
+	h := newHelm(t)
+	chart := appChart(t, secretPart("")+layered("web", "web", "depends-on.helm.sh/layers: s", "helm.sh/readiness-timeout: 3s",
+		"devcluster/pod: crash-loop", "devcluster/log: '"+log+"'")+layered("late", "late", "depends-on.helm.sh/layers: web"))
+	h.expectSecret(t, "shop", []string{"install", "shop", chart, "--wait=ordered"}, `"said":"******"`, "logged")
+}
