@@ -173,8 +173,8 @@ func (r *rollout) followRest(ctx context.Context, s *slice) {
 		if s.isReady() {
 			r.ledger.done(s.node.ID())
 		}
-		if failures := s.failed(); failures > 0 {
-			r.events.emit(Event{Type: EventNodeFailed, Node: s.node.ID(), Message: fmt.Sprintf("%s not ready", counted(failures, "resource"))})
+		if failed := s.failed(); len(failed) > 0 {
+			r.events.emit(Event{Type: EventNodeFailed, Node: s.node.ID(), Message: shortly(failed)})
 			r.resting.fail()
 		}
 	})
@@ -185,15 +185,28 @@ func (s *slice) isReady() bool {
 	return !slices.ContainsFunc(s.awaits, func(a *await) bool { return a.err != nil })
 }
 
-// failed counts what was not ready, unless that was not waited for any more.
-func (s *slice) failed() int {
-	failed := 0
+// failed lists what was not ready, unless that was not waited for any more.
+func (s *slice) failed() []*await {
+	var failed []*await
 	for _, a := range s.awaits {
 		if a.err != nil && !errors.Is(a.err, errElsewhere) {
-			failed++
+			failed = append(failed, a)
 		}
 	}
 	return failed
+}
+
+// shortly says of the first of several resources how it stands, and how many more
+// there are.
+func shortly(failed []*await) string {
+	text := failed[0].resource.ID.String() + " is not ready"
+	if why := failed[0].report.Status.Message; why != "" {
+		text += ": " + why
+	}
+	if more := len(failed) - 1; more > 0 {
+		text += fmt.Sprintf("; nor are %d more", more)
+	}
+	return text
 }
 
 // resting is the waiting for what nothing depends on, which goes on beside the

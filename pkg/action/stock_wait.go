@@ -28,7 +28,7 @@ type stockWait struct {
 	explain explainer
 
 	rules *cluster.ReadyRules
-	// judge is what else a verdict on an object asks for.
+	// judge is what else a verdict on an object asks for; nil if nothing.
 	judge func(*kubeInfo, readiness.Evaluator) readiness.Evaluator
 }
 
@@ -93,9 +93,13 @@ func (w *stockWait) notice(n readiness.Notice) {
 func (w *stockWait) targets() []readiness.Target {
 	targets := make([]readiness.Target, len(w.list))
 	for i, info := range w.list {
+		evaluate := w.rules.Of(info)
+		if w.judge != nil {
+			evaluate = w.judge(info, evaluate)
+		}
 		targets[i] = readiness.Target{
 			GVR: info.Mapping.Resource, GVK: info.Mapping.GroupVersionKind,
-			Namespace: scopeOf(info), Name: info.Name, Evaluate: w.judge(info, w.rules.Of(info)),
+			Namespace: scopeOf(info), Name: info.Name, Evaluate: evaluate,
 		}
 	}
 	return targets

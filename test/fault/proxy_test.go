@@ -335,7 +335,16 @@ func TestNothingIsLeft(t *testing.T) {
 		runtime.Gosched()
 	}
 	close(stop)
-	busy.Wait()
+	over := make(chan struct{})
+	go func() { busy.Wait(); close(over) }()
+	for ended := false; !ended; {
+		select {
+		case <-over:
+			ended = true
+		default:
+			p.CutWatches() // nothing else ends the last one by now
+		}
+	}
 	last := openWatch(t, p)
 	p.Close()
 	if _, err := io.ReadAll(last); err == nil {
