@@ -59,6 +59,7 @@ func lifeDifferences() []scenario {
 			helm("install web charts/shapes --set service=refused --take-ownership --atomic"),
 			present(objectPath("configmaps", "web-one")), remove(objectPath("configmaps", "web-one")),
 		}, differs: []string{
+			`+ WARNING: release web failed and is removed again because of --atomic: failed to create resource: Service "web" is invalid: spec.ports: Required value`,
 			`- GET /api/v1/namespaces/@NAMESPACE@/configmaps/web-one: 404`,
 			`+ GET /api/v1/namespaces/@NAMESPACE@/configmaps/web-one: 200`,
 		}},
@@ -68,6 +69,7 @@ func lifeDifferences() []scenario {
 			helm("upgrade web charts/shapes --set configs.two=ours,service=refused --take-ownership --atomic"),
 			present(objectPath("configmaps", "web-two")), remove(objectPath("configmaps", "web-two")),
 		}, differs: []string{
+			`+ WARNING: the upgrade of release web failed, and it is rolled back to revision 1 because of --atomic: failed to create resource: Service "web" is invalid: spec.ports: Required value`,
 			`- GET /api/v1/namespaces/@NAMESPACE@/configmaps/web-two: 404`,
 			`+ GET /api/v1/namespaces/@NAMESPACE@/configmaps/web-two: 200`,
 		}},
@@ -134,6 +136,7 @@ func lifeDifferences() []scenario {
 			helm("install web charts/turns --set fail={post-rollback},quiet=true --no-hooks"),
 			helm("upgrade web charts/faulty --set how=invalid-object --atomic --timeout 20s"), helm("list -a"), helm("uninstall web --no-hooks"),
 		}, rules: []rule{columnPadding}, differs: []string{
+			`+ WARNING: the upgrade of release web failed, and it is rolled back to revision 1 because of --atomic: failed to create resource: Service "web" is invalid: spec.ports: Required value`,
 			`- web	NAMESPACE	3	TIME	pending-rollback	turns-0.1.0	3          `,
 			`+ web	NAMESPACE	3	TIME	failed	turns-0.1.0	3          `,
 		}},
@@ -227,6 +230,7 @@ func lifeDifferences() []scenario {
 			helm("upgrade two charts/never --atomic --timeout 4s"),
 		}, differs: []string{
 			`- Error: UPGRADE FAILED: release web failed, and has been rolled back due to atomic being set: context deadline exceeded`,
+			`+ WARNING: the upgrade of release web failed, and it is rolled back to revision 1 because of --atomic: Deployment/web was not ready within 4s: Pod NAMESPACE/web-POD container main: Unhealthy: Readiness probe failed: annotation devcluster/pod is "never"`,
 			`+ Error: UPGRADE FAILED: release web failed, and has been rolled back due to atomic being set: Deployment/web was not ready within 4s: Pod NAMESPACE/web-POD container main: Unhealthy: Readiness probe failed: annotation devcluster/pod is "never"`,
 			`+   Deployment/web was not ready within 4s: Available: 0/1`,
 			`+     Pod NAMESPACE/web-POD container main: Unhealthy: Readiness probe failed: annotation devcluster/pod is "never"`,
@@ -239,6 +243,7 @@ func lifeDifferences() []scenario {
 			`+       | container main of pod NAMESPACE/two-POD`,
 			`+     if it only needs more time, raise --timeout`,
 			`- Error: UPGRADE FAILED: an error occurred while rolling back the release. original upgrade error: context deadline exceeded: release two failed: context deadline exceeded`,
+			`+ WARNING: the upgrade of release two failed, and it is rolled back to revision 1 because of --atomic: Deployment/two was not ready within 4s: Pod NAMESPACE/two-POD container main: Unhealthy: Readiness probe failed: annotation devcluster/pod is "never"`,
 			`+ Error: UPGRADE FAILED: an error occurred while rolling back the release. original upgrade error: Deployment/two was not ready within 4s: Pod NAMESPACE/two-POD container main: Unhealthy: Readiness probe failed: annotation devcluster/pod is "never"`,
 			`+   Deployment/two was not ready within 4s: Available: 0/1`,
 			`+     Pod NAMESPACE/two-POD container main: Unhealthy: Readiness probe failed: annotation devcluster/pod is "never"`,
