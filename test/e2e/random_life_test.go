@@ -114,9 +114,6 @@ func liveRandomly(t *testing.T, seed uint64) {
 	if l.model.newest() != nil {
 		l.do(&randomOperation{verb: "uninstall"})
 	}
-	if l.strict && l.left > 0 {
-		l.fatalf("%d objects are left", l.left)
-	}
 	t.Logf("%s\n%d objects left as by stock Helm", strings.Join(l.story, "\n"), l.left)
 }
 

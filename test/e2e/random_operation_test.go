@@ -43,6 +43,9 @@ func (o *randomOperation) step(m *randomModel) *randomStep {
 	switch o.verb {
 	case "install":
 		s.ordered = o.ordered
+		if m.uninstalled {
+			s.chain = nil // what was kept is taken over as it is
+		}
 	case "upgrade":
 		s.ordered, s.base = o.ordered, m.current()
 	case "rollback":
