@@ -69,7 +69,7 @@ func (c *Client) deleteOne(ctx context.Context, client dynamic.Interface, info *
 	kind := info.Mapping.GroupVersionKind.Kind
 	c.log("Starting delete for %q %s", info.Name, kind)
 	options := metav1.DeleteOptions{PropagationPolicy: &policy}
-	if uid := uidOf(info); uid != "" {
+	if uid := UID(info); uid != "" {
 		options.Preconditions = metav1.NewUIDPreconditions(string(uid))
 	}
 	err := retry.RetryOnConflict(retry.DefaultRetry, func() error {
@@ -84,7 +84,7 @@ func (c *Client) deleteOne(ctx context.Context, client dynamic.Interface, info *
 
 // isReplaced reports whether another object has the name of one whose UID is known.
 func isReplaced(ctx context.Context, client dynamic.Interface, info *resource.Info) bool {
-	uid := uidOf(info)
+	uid := UID(info)
 	if uid == "" {
 		return false
 	}
@@ -92,8 +92,8 @@ func isReplaced(ctx context.Context, client dynamic.Interface, info *resource.In
 	return apierrors.IsNotFound(err) || err == nil && live.GetUID() != uid
 }
 
-// uidOf is the UID of an object, if it was read or written; else it is empty.
-func uidOf(info *resource.Info) types.UID {
+// UID is the UID of an object, if it was read or written; else it is empty.
+func UID(info *resource.Info) types.UID {
 	object, err := meta.Accessor(info.Object)
 	if err != nil {
 		return ""

@@ -7,26 +7,15 @@ import (
 	"context"
 
 	"helm.sh/helm/v3/pkg/kube"
-	"k8s.io/apimachinery/pkg/api/meta"
 	"k8s.io/apimachinery/pkg/apis/meta/v1/unstructured"
-	"k8s.io/apimachinery/pkg/types"
 
 	"github.com/ordered-helm/helm/internal/cluster"
 )
 
-// uidOf is the UID of an object that the server has answered for; else it is empty.
-func uidOf(info *kubeInfo) types.UID {
-	object, err := meta.Accessor(info.Object)
-	if err != nil {
-		return ""
-	}
-	return object.GetUID()
-}
-
 // whyNotCreated says why what is in the cluster is not what an operation created;
 // an empty text if it is. Where the server did not answer, the marks tell.
 func (r *rollout) whyNotCreated(info *kubeInfo, live *unstructured.Unstructured) string {
-	switch uid := uidOf(info); {
+	switch uid := cluster.UID(info); {
 	case uid != "" && uid != live.GetUID():
 		return "another object has taken its name"
 	case uid == "" && checkOwner(live, r.name, r.namespace) != nil:
@@ -42,7 +31,7 @@ func (r *rollout) surelyCreated(ctx context.Context, c *cluster.Client, created 
 	if !c.Direct() {
 		return created, nil
 	}
-	live, err := c.Live(ctx, created.Filter(func(info *kubeInfo) bool { return uidOf(info) == "" }))
+	live, err := c.Live(ctx, created.Filter(func(info *kubeInfo) bool { return cluster.UID(info) == "" }))
 	if err != nil {
 		return nil, err
 	}

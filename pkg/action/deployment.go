@@ -233,6 +233,11 @@ func (d *deployment) cause(ctx context.Context, failure error) error {
 	return failure
 }
 
+// failed is what a failure of the deployment is reported and recorded as.
+func (d *deployment) failed(ctx context.Context, failure error) error {
+	return d.events.conceal(d.cause(ctx, failure))
+}
+
 // inShort gives a failure in the words that the release keeps: one line, not
 // too long, unless it is one of Helm's own.
 func inShort(failure error) string {

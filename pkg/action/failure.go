@@ -4,7 +4,6 @@
 package action
 
 import (
-	"context"
 	"encoding/json"
 	"time"
 
@@ -68,11 +67,6 @@ func (f *ResourceFailure) MarshalJSON() ([]byte, error) {
 
 // Unwrap returns Err.
 func (f *ResourceFailure) Unwrap() error { return f.Err }
-
-// failed is what a failure of the deployment is reported and recorded as.
-func (d *deployment) failed(ctx context.Context, failure error) error {
-	return d.events.conceal(d.cause(ctx, failure))
-}
 
 // concealed returns an error without what masker hides, in itself and in the
 // failures of resources that it consists of.

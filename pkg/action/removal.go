@@ -44,7 +44,6 @@ type removal struct {
 
 	mu      sync.Mutex
 	deleted kube.ResourceList
-	unseen  map[string]bool
 	tracker *readiness.Tracker
 }
 
@@ -213,20 +212,9 @@ func (d *departure) ownersIn(namespace string) *cluster.OwnerSet {
 	return d.owned[namespace]
 }
 
-// cannotSee says, once, that what owns pods, or they themselves, cannot be looked
-// for.
+// cannotSee says that what owns pods, or they themselves, cannot be looked for.
 func (r *removal) cannotSee(resource, namespace string) {
-	what := resource + " in namespace " + namespace
-	r.mu.Lock()
-	said := r.unseen[what]
-	if r.unseen == nil {
-		r.unseen = map[string]bool{}
-	}
-	r.unseen[what] = true
-	r.mu.Unlock()
-	if !said {
-		r.events.warn(fmt.Sprintf("%s may not be listed: pods of what is deleted are not waited for", what))
-	}
+	r.events.warn(fmt.Sprintf("%s in namespace %s may not be listed: pods of what is deleted are not waited for", resource, namespace))
 }
 
 func targetOf(info *kubeInfo, uid types.UID) readiness.Target {

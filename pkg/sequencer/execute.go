@@ -61,21 +61,11 @@ func (e *ExecutionError) Unwrap() []error {
 // or once ctx is done, nothing new starts; what was started is left to run to
 // its end with ctx. All failures are returned together, as *ExecutionError.
 func Execute(ctx context.Context, p *Plan, deploy func(context.Context, *Node) error) error {
-	return p.execute(ctx, p.graph, deploy)
-}
-
-// ExecuteReverse is Execute with every dependency turned round: a node is
-// handed to remove once all that depended on it were removed.
-func ExecuteReverse(ctx context.Context, p *Plan, remove func(context.Context, *Node) error) error {
-	return p.execute(ctx, p.graph.Reverse(), remove)
-}
-
-func (p *Plan) execute(ctx context.Context, g *dag.Graph, visit func(context.Context, *Node) error) error {
-	outcomes := dag.Walk(ctx, g, func(ctx context.Context, v int) error {
+	outcomes := dag.Walk(ctx, p.graph, func(ctx context.Context, v int) error {
 		if v >= len(p.Nodes) {
-			return nil
+			return nil // a gate
 		}
-		return visit(ctx, p.Nodes[v])
+		return deploy(ctx, p.Nodes[v])
 	})
 	return executionError(ctx, p.Nodes, outcomes[:len(p.Nodes)])
 }

@@ -85,23 +85,6 @@ func TestASlowBranchDoesNotDelayAnIndependentOne(t *testing.T) {
 	})
 }
 
-func TestExecuteReverseIsTheMirrorImage(t *testing.T) {
-	synctest.Test(t, func(t *testing.T) {
-		r := newRecorder()
-		r.takes = slowly
-		if err := sequencer.ExecuteReverse(t.Context(), chain(t), r.deploy); err != nil {
-			t.Fatal(err)
-		}
-		for id, want := range map[string]time.Duration{
-			"shop:(Job/end)": 0, "shop:slow": time.Second, "shop:c": time.Second, "shop:b": 2 * time.Second, "shop:a": 3 * time.Second,
-		} {
-			if r.started[id] != want {
-				t.Errorf("%s started after %s, want %s", id, r.started[id], want)
-			}
-		}
-	})
-}
-
 // TestAfterAFailureNothingNewStarts lets what runs end, and reports all of it.
 func TestAfterAFailureNothingNewStarts(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {

@@ -118,23 +118,6 @@ func TestNoOrderIsInvented(t *testing.T) {
 	})
 }
 
-func TestEveryOrderIsKeptInReverse(t *testing.T) {
-	forRandomCharts(t, func(t *testing.T, d *deployment, r *rand.Rand) {
-		rec := recorded(r, d.plan)
-		if err := sequencer.ExecuteReverse(t.Context(), d.plan, rec.deploy); err != nil {
-			t.Fatal(err)
-		}
-		if len(rec.started) != len(d.plan.Nodes) || len(rec.startedTwice) > 0 {
-			t.Fatalf("seed %d: started %d of %d nodes, %v twice", d.seed, len(rec.started), len(d.plan.Nodes), rec.startedTwice)
-		}
-		for _, name := range d.oracle.Names {
-			for _, first := range d.oracle.Before(name) {
-				d.before(t, rec, name, first)
-			}
-		}
-	})
-}
-
 // TestNothingStartsThatDependsOnAFailure lets a random node fail.
 func TestNothingStartsThatDependsOnAFailure(t *testing.T) {
 	forRandomCharts(t, func(t *testing.T, d *deployment, r *rand.Rand) {

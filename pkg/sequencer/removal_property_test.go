@@ -264,29 +264,33 @@ func groupsText(r *sequencer.Removal) string {
 	return b.String()
 }
 
-// TestRemovalOfOnePlanIsItsReverse compares the removal of everything with
-// ExecuteReverse.
+// TestRemovalOfOnePlanIsItsReverse removes everything of one plan: each node whole,
+// once, and the moment all that depends on it is gone.
 func TestRemovalOfOnePlanIsItsReverse(t *testing.T) {
 	forRandomCharts(t, func(t *testing.T, d *deployment, r *rand.Rand) {
-		reverse := recorded(r, d.plan)
-		if err := sequencer.ExecuteReverse(t.Context(), d.plan, reverse.deploy); err != nil {
-			t.Fatal(err)
-		}
-		removal := newRecorder()
-		removal.takes = reverse.takes
+		rec := recorded(r, d.plan)
 		planned := sequencer.PlanRemoval([]*sequencer.Plan{d.plan}, everything)
 		err := planned.Execute(t.Context(), func(ctx context.Context, g *sequencer.RemovalGroup) error {
 			if !slices.Equal(g.Resources, g.Node.Resources) {
 				t.Errorf("seed %d: %s is removed in part", d.seed, g.Node.ID())
 			}
-			return removal.deploy(ctx, g.Node)
+			return rec.deploy(ctx, g.Node)
 		})
-		if err != nil || len(planned.Groups) != len(d.plan.Nodes) {
-			t.Fatalf("seed %d: %d groups of %d nodes, %v", d.seed, len(planned.Groups), len(d.plan.Nodes), err)
+		if err != nil || len(rec.started) != len(d.plan.Nodes) || len(rec.startedTwice) > 0 {
+			t.Fatalf("seed %d: removed %d of %d nodes, %v twice, %v", d.seed, len(rec.started), len(d.plan.Nodes), rec.startedTwice, err)
 		}
-		for id, at := range reverse.started {
-			if removal.started[id] != at {
-				t.Fatalf("seed %d: %s was removed at %s, in reverse at %s", d.seed, id, removal.started[id], at)
+		free := map[string]time.Duration{} // when all that depends on a node is gone
+		for _, n := range d.plan.Nodes {
+			for _, res := range n.Resources {
+				for _, first := range d.oracle.Before(res.ID.Name) {
+					id := d.nodeOf[first].ID()
+					free[id] = max(free[id], rec.ended[n.ID()])
+				}
+			}
+		}
+		for id, at := range rec.started {
+			if at != free[id] {
+				t.Fatalf("seed %d: %s was removed at %s, but could be at %s", d.seed, id, at, free[id])
 			}
 		}
 	})
