@@ -24,7 +24,7 @@ import (
 
 const dagHelp = `
 Print the order in which a chart deploys with --wait=ordered, or in which an
-installed release was deployed.
+installed release was deployed, and in which the hooks of each event run.
 
     $ helm dag                                   the chart in the current folder
     $ helm dag ./shop -f production.yaml
@@ -118,7 +118,10 @@ func (a *app) dag(ctx context.Context, in *chartInput, opts *dagOptions, args []
 		return err
 	}
 	a.warnOfPlan(plan)
-	return graphview.Text(a.out, plan)
+	if err := graphview.Text(a.out, plan.Plan); err != nil {
+		return err
+	}
+	return graphview.HooksText(a.out, plan.Hooks)
 }
 
 // plan builds the plan of the chart or the release that a word names.

@@ -30,12 +30,15 @@ type unexplained struct {
 func newFailedRelease(rel *release.Release, err error) *failedRelease {
 	var deploy *action.DeployError
 	var removal *action.RemovalError
+	var hook *action.HookError
 	rel = record.Detach(rel)
 	switch {
 	case errors.As(err, &deploy):
 		return &failedRelease{rel, deploy}
 	case errors.As(err, &removal):
 		return &failedRelease{rel, removal}
+	case errors.As(err, &hook):
+		return &failedRelease{rel, hook}
 	}
 	text := strings.TrimPrefix(err.Error(), upgradeFailed)
 	return &failedRelease{rel, unexplained{strings.Join(strings.Fields(text), " ")}}

@@ -148,6 +148,11 @@ func (in *chartInput) run(ctx context.Context, args []string) (*release.Release,
 	if err := in.checkReadiness(); err != nil {
 		return nil, err
 	}
+	limit, err := parallelHooks()
+	if err != nil {
+		return nil, err
+	}
+	in.client.MaxParallelHooks = limit
 	loaded, err := in.load(args)
 	if err != nil {
 		return nil, err

@@ -18,6 +18,7 @@ import (
 	"k8s.io/kubectl/pkg/cmd/get"
 
 	"github.com/ordered-helm/helm/internal/record"
+	"github.com/ordered-helm/helm/pkg/hookrunner"
 )
 
 // releasePrinter prints a release as install, status and "get all" do.
@@ -117,10 +118,7 @@ func (p *releasePrinter) printResources(text *bytes.Buffer) {
 func (p *releasePrinter) printTests(text *bytes.Buffer) {
 	tests := 0
 	for _, hook := range p.release.Hooks {
-		for _, event := range hook.Events {
-			if event != release.HookTest {
-				continue
-			}
+		for range hookrunner.ForEvent([]*release.Hook{hook}, release.HookTest) {
 			tests++
 			if run := hook.LastRun; !run.StartedAt.IsZero() {
 				fmt.Fprintf(text, "TEST SUITE:     %s\n", hook.Name)

@@ -74,10 +74,14 @@ func (a *app) rollback(ctx context.Context, client *action.Rollback, name string
 	})
 	defer stop()
 
-	client.OnEvent = a.onEvent()
+	limit, err := parallelHooks()
+	if err != nil {
+		return err
+	}
+	client.MaxParallelHooks, client.OnEvent = limit, a.onEvent()
 	if err := client.RunWithContext(ctx, name); err != nil {
 		return err
 	}
-	_, err := fmt.Fprintln(a.out, "Rollback was a success! Happy Helming!")
+	_, err = fmt.Fprintln(a.out, "Rollback was a success! Happy Helming!")
 	return err
 }

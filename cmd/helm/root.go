@@ -48,6 +48,7 @@ Environment variables:
 | $HELM_KUBETLS_SERVER_NAME          | name to expect in the Kubernetes API server's certificate           |
 | $HELM_KUBETOKEN                    | bearer token for the Kubernetes API server                          |
 | $HELM_MAX_HISTORY                  | revisions of a release to keep                                      |
+| $HELM_MAX_PARALLEL_HOOKS           | hooks to run at once where a chart lets them (0: no limit)          |
 | $HELM_MEMORY_DRIVER_DATA           | YAML files with the releases that the memory driver starts with     |
 | $HELM_NAMESPACE                    | namespace to work in                                                |
 | $HELM_QPS                          | requests a second to the Kubernetes API after a burst               |
@@ -103,6 +104,7 @@ func newRootCmd(a *app) *cobra.Command {
 		newRollbackCmd(a),
 		newStatusCmd(a),
 		newTemplateCmd(a),
+		newTestCmd(a),
 		newUninstallCmd(a),
 		newUpgradeCmd(newUpgradeInput(a)),
 		newVersionCmd(a),

@@ -9,7 +9,6 @@ import (
 	"fmt"
 	"os"
 	"path/filepath"
-	"slices"
 	"strings"
 
 	"github.com/spf13/cobra"
@@ -127,7 +126,7 @@ func (a *app) printRendered(client *action.Install, opts *templateOptions, rel *
 			dir = filepath.Join(dir, client.ReleaseName)
 		}
 		for _, hook := range rel.Hooks {
-			if opts.skipTests && slices.Contains(hook.Events, release.HookTest) {
+			if opts.skipTests && isTest(hook) {
 				continue
 			}
 			if dir == "" {

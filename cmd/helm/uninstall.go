@@ -47,6 +47,11 @@ func newUninstallCmd(a *app) *cobra.Command {
 				return err
 			}
 			client.IgnoreOrder = waitSwitchedOff(cmd.Flags())
+			limit, err := parallelHooks()
+			if err != nil {
+				return err
+			}
+			client.MaxParallelHooks = limit
 			for _, name := range args {
 				client.OnEvent = a.onEvent()
 				if err := a.uninstall(cmd.Context(), client, name); err != nil {

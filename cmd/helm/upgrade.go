@@ -126,7 +126,7 @@ func (in *upgradeInput) addOperationFlags(f *pflag.FlagSet) {
 	_ = f.MarkDeprecated("recreate-pods", "functionality will no longer be updated. Consult the documentation for other methods to recreate pods") // fails for unknown flags only
 	f.BoolVar(&client.DisableHooks, "no-hooks", false, "do not run hooks")
 	f.BoolVar(&client.DisableOpenAPIValidation, "disable-openapi-validation", false, "do not check rendered manifests against the cluster's OpenAPI schema")
-	f.BoolVar(&client.SkipCRDs, "skip-crds", false, "with --install, do not install the chart's custom resource definitions; an upgrade never touches them")
+	f.BoolVar(&client.SkipCRDs, "skip-crds", false, "do not install the chart's custom resource definitions: those of crds/ folders with --install, which an upgrade never touches, and hooks of the event crd-install")
 	f.DurationVar(&client.Timeout, "timeout", defaultTimeout, "how long to wait for any one Kubernetes operation, such as a hook's Job; with --wait=ordered, for all of them together")
 	addWaitFlag(f, &client.Wait, &client.WaitStrategy, "wait until all resources are ready, for at most --timeout; \"ordered\": deploy in the order that the chart declares, each part when what it needs is ready")
 	in.checkReadiness = addReadinessFlag(f, &client.ReadinessTimeout)
@@ -168,6 +168,11 @@ func (in *upgradeInput) run(ctx context.Context, name, reference string) (*relea
 		return nil, err
 	}
 	client := in.client
+	limit, err := parallelHooks()
+	if err != nil {
+		return nil, err
+	}
+	client.MaxParallelHooks = limit
 	client.Namespace = in.app.settings.Namespace()
 	registry, err := in.app.registryFor(&client.ChartPathOptions)
 	if err != nil {

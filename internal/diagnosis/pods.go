@@ -46,7 +46,7 @@ func (w *walk) pod(ctx context.Context, pod *corev1.Pod, load workload) {
 	case pod.DeletionTimestamp != nil:
 		w.terminating(at, pod)
 		return
-	case pod.Status.Phase == corev1.PodSucceeded, ready && load.kind != "Job":
+	case pod.Status.Phase == corev1.PodSucceeded, ready && load.kind != "" && load.kind != "Job":
 		return
 	}
 	before := len(w.findings)
@@ -194,7 +194,8 @@ func (w *walk) gates(at ref, pod *corev1.Pod) {
 // asItShould is the key of what is found where nothing is wrong.
 const asItShould = "runs as it should"
 
-// working reports the pod of a Job that runs as it should.
+// working reports the pod of a Job, or one that is waited for itself, that runs as it
+// should.
 func (w *walk) working(at ref, pod *corev1.Pod) {
 	for _, c := range boxesOf(pod) {
 		if c.status.State.Running == nil || c.sidecar {

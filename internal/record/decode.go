@@ -9,6 +9,7 @@ import (
 	"fmt"
 	"slices"
 
+	"github.com/ordered-helm/helm/pkg/hookrunner"
 	"github.com/ordered-helm/helm/pkg/sequencer"
 )
 
@@ -108,6 +109,8 @@ func checkTree(root *sequencer.Chart) error {
 			return fmt.Errorf("its charts are nested more than %d deep", maxDepth)
 		case charts > maxCharts:
 			return fmt.Errorf("it has more than %d charts", maxCharts)
+		case c.HookMode != "" && !hookrunner.Mode(c.HookMode).IsParallel():
+			return fmt.Errorf("its chart %.100q runs its hooks in the mode %.100q, which there is not", c.Name, c.HookMode)
 		case paths > maxPaths:
 			return fmt.Errorf("the paths of its charts are longer than %d MiB together", maxPaths>>20)
 		}

@@ -20,6 +20,9 @@ func Charts(d *loader.Declaration, processed *chart.Chart) *sequencer.Chart {
 		Name: processed.Name(), Sequenced: d.Sequenced(), Declares: d.Declares(),
 		DependsOnSubcharts: d.DependsOnSubcharts, DependsOnKey: d.DependsOnKey, Problem: d.Problem,
 	}
+	if d.Hooks.IsParallel() {
+		c.HookMode = string(d.Hooks)
+	}
 	present := map[string]*chart.Chart{}
 	for _, sub := range processed.Dependencies() {
 		present[sub.Name()] = sub

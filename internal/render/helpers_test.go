@@ -43,7 +43,7 @@ type prepared struct {
 	options render.Options
 }
 
-func prepare(t *testing.T, files tree) *prepared {
+func prepare(t testing.TB, files tree) *prepared {
 	t.Helper()
 	ch, err := loader.LoadFiles(files.buffered())
 	if err != nil {
@@ -52,7 +52,7 @@ func prepare(t *testing.T, files tree) *prepared {
 	return prepareChart(t, ch)
 }
 
-func prepareChart(t *testing.T, ch *chart.Chart) *prepared {
+func prepareChart(t testing.TB, ch *chart.Chart) *prepared {
 	t.Helper()
 	declared, err := loader.Declarations(ch)
 	if err != nil {

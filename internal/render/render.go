@@ -94,7 +94,7 @@ func Chart(ch *chart.Chart, o Options) (*Result, error) {
 		r.Manifest = dump(files)
 		return r, err
 	}
-	hooks, manifests, err := releaseutil.SortManifests(legal, nil, releaseutil.InstallOrder)
+	hooks, manifests, err := sortManifests(legal)
 	if err != nil {
 		r.Manifest = dump(legal)
 		return r, err

@@ -11,6 +11,7 @@ import (
 	"sync"
 	"time"
 
+	"helm.sh/helm/v3/pkg/kube"
 	"k8s.io/apimachinery/pkg/apis/meta/v1/unstructured"
 	"k8s.io/cli-runtime/pkg/resource"
 
@@ -102,12 +103,21 @@ func (r *rollout) wasApplied(s *slice) error {
 	r.mu.Lock()
 	s.applied = time.Now()
 	r.mu.Unlock()
+	var list kube.ResourceList
 	for _, a := range s.awaits {
-		object, ok := a.info.Object.(*unstructured.Unstructured)
+		list = append(list, a.info)
+	}
+	return applied(s.group, list)
+}
+
+// applied tells a group which versions of its objects were written.
+func applied(group *readiness.Group, list kube.ResourceList) error {
+	for _, info := range list {
+		object, ok := info.Object.(*unstructured.Unstructured)
 		if !ok {
-			return fmt.Errorf("%s: the server returned an object of type %T", a.resource.ID, a.info.Object)
+			return fmt.Errorf("%s: the server returned an object of type %T", describe(info), info.Object)
 		}
-		if err := s.group.Applied(object); err != nil {
+		if err := group.Applied(object); err != nil {
 			return err
 		}
 	}

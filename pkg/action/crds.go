@@ -10,19 +10,40 @@ import (
 
 	"helm.sh/helm/v3/pkg/chart"
 	"helm.sh/helm/v3/pkg/kube"
+	"helm.sh/helm/v3/pkg/release"
+	helmtime "helm.sh/helm/v3/pkg/time"
 	apierrors "k8s.io/apimachinery/pkg/api/errors"
 
 	"github.com/ordered-helm/helm/internal/cluster"
+	"github.com/ordered-helm/helm/pkg/hookrunner"
 )
 
 // crdTimeout is how long new definitions may take to be served.
 const crdTimeout = 60 * time.Second
 
+// installCRDHooks creates the definitions that are hooks of the event crd-install
+// and not there yet, and waits until they are served.
+func installCRDHooks(ctx context.Context, cfg *Configuration, c *cluster.Client, rel *release.Release) error {
+	for _, b := range hookrunner.Buckets(hookrunner.ForEvent(rel.Hooks, hookrunner.EventCRDInstall), hookrunner.Modes{}) {
+		for _, h := range b.Hooks() {
+			began := helmtime.Now()
+			created, err := installCRDs(ctx, cfg, c, []chart.CRD{{Name: h.Name, File: &chart.File{Name: h.Path, Data: []byte(h.Manifest)}}})
+			if err != nil {
+				return fmt.Errorf("failed %s: hook %s (%s): %w", hookrunner.EventCRDInstall, hookrunner.Title(h), h.Path, err)
+			}
+			if created {
+				h.LastRun = release.HookExecution{StartedAt: began, CompletedAt: helmtime.Now(), Phase: release.HookPhaseSucceeded}
+			}
+		}
+	}
+	return nil
+}
+
 // installCRDs creates the definitions of the charts' crds/ folders that are not
 // there yet, one file at a time in their order, and waits until they are
-// served. Those that are there are left alone.
-func installCRDs(ctx context.Context, cfg *Configuration, c *cluster.Client, crds []chart.CRD) error {
-	var created kube.ResourceList
+// served. Those that are there are left alone; created reports whether any was not.
+func installCRDs(ctx context.Context, cfg *Configuration, c *cluster.Client, crds []chart.CRD) (created bool, err error) {
+	var news kube.ResourceList
 	for _, crd := range crds {
 		list, err := c.Build(crd.File.Data, false)
 		if err == nil {
@@ -33,17 +54,17 @@ func installCRDs(ctx context.Context, cfg *Configuration, c *cluster.Client, crd
 			cfg.Log("CRD %s is already present. Skipping.", list[0].Name)
 			continue
 		case err != nil:
-			return fmt.Errorf("failed to install CRD %s: %w", crd.Name, err)
+			return false, fmt.Errorf("failed to install CRD %s: %w", crd.Name, err)
 		}
-		created = append(created, list...)
+		news = append(news, list...)
 	}
-	if len(created) == 0 {
-		return nil
+	if len(news) == 0 {
+		return false, nil
 	}
-	waiting := &stockWait{cluster: c, list: created, timeout: crdTimeout, events: newEvents(nil)}
+	waiting := &stockWait{cluster: c, list: news, timeout: crdTimeout, events: newEvents(nil)}
 	if err := waiting.run(ctx); err != nil {
-		return err
+		return true, err
 	}
 	cfg.Log("Clearing discovery cache")
-	return c.RefreshDiscovery()
+	return true, c.RefreshDiscovery()
 }

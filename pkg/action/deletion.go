@@ -71,6 +71,20 @@ func awaitDeleted(ctx context.Context, c *cluster.Client, list kube.ResourceList
 	if !c.Real() {
 		return c.PlayWaitDeleted(list, timeout)
 	}
+	tracker, err := newTracker(ctx, c, func(readiness.Notice) {})
+	if err != nil {
+		return err
+	}
+	defer tracker.Close()
+	return awaitDeletedBy(ctx, c, tracker, list, timeout)
+}
+
+// awaitDeletedBy is awaitDeleted with a tracker that others use, too. It is nil
+// where there is no cluster.
+func awaitDeletedBy(ctx context.Context, c *cluster.Client, tracker *readiness.Tracker, list kube.ResourceList, timeout time.Duration) error {
+	if tracker == nil {
+		return c.PlayWaitDeleted(list, timeout)
+	}
 	live, err := c.Live(ctx, list)
 	if err != nil || len(live) == 0 {
 		return err
@@ -80,15 +94,10 @@ func awaitDeleted(ctx context.Context, c *cluster.Client, list kube.ResourceList
 		ctx, cancel = context.WithTimeout(ctx, timeout)
 		defer cancel()
 	}
-	tracker, err := newTracker(ctx, c, func(readiness.Notice) {})
-	if err != nil {
-		return err
-	}
-	defer tracker.Close()
 	var targets []readiness.Target
 	for _, info := range list {
 		if live[info] != nil {
-			targets = append(targets, targetOf(info, ""))
+			targets = append(targets, targetOf(info, cluster.UID(info)))
 		}
 	}
 	_, err = tracker.WaitGone(ctx, targets, nil)

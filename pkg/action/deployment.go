@@ -18,6 +18,7 @@ import (
 
 	"github.com/ordered-helm/helm/internal/diagnosis"
 	"github.com/ordered-helm/helm/internal/record"
+	"github.com/ordered-helm/helm/pkg/hookrunner"
 	"github.com/ordered-helm/helm/pkg/sequencer"
 )
 
@@ -66,8 +67,11 @@ type deployOptions struct {
 	// lenient leaves out what only a chart's author can mend.
 	lenient bool
 	// noHooks leaves hooks out. Else before and after are run, and an error of
-	// theirs gets the words of hookFailure.
+	// theirs gets the words of hookFailure. So many of them run at once; 0 is no
+	// limit.
 	noHooks       bool
+	parallelHooks int
+	hookModes     hookrunner.Modes
 	before, after release.HookEvent
 	hookFailure   func(release.HookEvent, error) error
 	// conflict is what Helm says before an object that belongs to others.
@@ -89,7 +93,7 @@ func (d *deployment) build() error {
 // remember has the release carry a record, if it is not nil, with what may be left
 // of revisions before until all is done.
 func (d *deployment) remember(bare *chart.Chart, rec *record.Record) error {
-	if d.prior != nil && (rec != nil || d.prior.isOrdered()) {
+	if d.prior != nil && (rec != nil && rec.Sequenced || d.prior.isOrdered()) {
 		earlier := d.prior.earlier(d.release().Version, d.rollout.all, d.spared)
 		if rec == nil && earlier != nil {
 			rec = &record.Record{Revision: d.release().Version, Root: &sequencer.Chart{Name: chartName(d.release())}}
@@ -109,6 +113,25 @@ func (d *deployment) remember(bare *chart.Chart, rec *record.Record) error {
 func (d *deployment) prepareToExplain() {
 	d.events.masker = diagnosis.NewMasker(secretTexts(d.contents()))
 	d.rollout.explain = d.explainer(d.events.masker, d.rollout.later)
+}
+
+// rehearse goes through all checks while nothing was changed, as far as they do
+// not need the definitions that are about to be installed.
+func (d *deployment) rehearse(ctx context.Context) error {
+	if err := d.checkSize(); err != nil || !d.ordered {
+		return err
+	}
+	r := d.newRollout(d.plan)
+	if err := errors.Join(r.checkTimeouts(), r.checkNeeds(ctx)); err != nil {
+		return err
+	}
+	if r.build("") != nil {
+		return nil // of kinds that are about to be defined
+	}
+	if err := r.findExisting(ctx, r.unknown(r.all)); err != nil {
+		return fmt.Errorf("%s: %w", d.conflict, err)
+	}
+	return r.checkPermissions(ctx)
 }
 
 func (d *deployment) newRollout(plan *sequencer.Plan) *rollout {
@@ -165,14 +188,13 @@ func (d *deployment) perform(ctx context.Context) error {
 	if d.ordered {
 		d.events.emit(Event{Type: EventPlanned, Message: "deploying " + extent(d.rollout.plan)})
 	}
-	hooks := &hookRun{cfg: d.cfg, cluster: d.cluster, events: d.events, ledger: d.ledger, timeout: d.timeout}
-	if err := d.hooks(ctx, hooks, d.before); err != nil {
+	if err := d.hooks(ctx, d.before); err != nil {
 		return err
 	}
 	if err := d.rollOut(ctx); err != nil {
 		return err
 	}
-	return d.hooks(ctx, hooks, d.after)
+	return d.hooks(ctx, d.after)
 }
 
 // rollOut deploys the nodes and deletes what is gone. Without an order that comes
@@ -212,22 +234,23 @@ func (d *deployment) rollOut(ctx context.Context) (err error) {
 	return nil
 }
 
-func (d *deployment) hooks(ctx context.Context, hooks *hookRun, event release.HookEvent) error {
+func (d *deployment) hooks(ctx context.Context, event release.HookEvent) error {
 	d.doing = runningHooks
 	if d.noHooks {
 		d.cfg.Log("hooks disabled for %s", d.release().Name)
 		return context.Cause(ctx)
 	}
-	if err := hooks.run(ctx, event); err != nil {
+	options := hookOptions{timeout: d.timeout, limit: d.parallelHooks, modes: d.hookModes}
+	if err := d.runHooks(ctx, d.ledger, event, options); err != nil {
 		return d.hookFailure(event, err)
 	}
 	return context.Cause(ctx)
 }
 
 // cause is what a failure is reported as. Without an order it is, as in Helm, the
-// end of the context, whatever that cut off.
+// end of the context, whatever that cut off but hooks that ran in parallel.
 func (d *deployment) cause(ctx context.Context, failure error) error {
-	if !d.ordered && ctx.Err() != nil {
+	if !d.ordered && ctx.Err() != nil && !ofParallelHooks(failure) {
 		return context.Cause(ctx)
 	}
 	return failure
@@ -245,11 +268,14 @@ func inShort(failure error) string {
 	text := ""
 	var deploy *DeployError
 	var removal *RemovalError
+	var hook *HookError
 	switch {
 	case errors.As(failure, &deploy):
 		text = deploy.Summary()
 	case errors.As(failure, &removal):
 		text = removal.Summary()
+	case errors.As(failure, &hook):
+		return strings.Replace(failure.Error(), hook.Error(), hook.Summary(), 1)
 	default:
 		return failure.Error()
 	}

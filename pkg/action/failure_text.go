@@ -56,12 +56,15 @@ func (e *DeployError) Error() string {
 }
 
 // Summary says in one line what failed.
-func (e *DeployError) Summary() string {
-	text := []rune(oneLine(e.summary()))
-	if len(text) > longestSummary {
-		return string(text[:longestSummary]) + "…"
+func (e *DeployError) Summary() string { return cutTo(longestSummary, e.summary()) }
+
+// cutTo folds a text into one line of so many characters.
+func cutTo(most int, text string) string {
+	line := []rune(oneLine(text))
+	if len(line) > most {
+		return string(line[:most]) + "…"
 	}
-	return string(text)
+	return string(line)
 }
 
 func (e *DeployError) summary() string {

@@ -10,142 +10,240 @@ import (
 	"log"
 	"slices"
 	"strings"
+	"sync"
 	"time"
 
+	"github.com/hashicorp/go-multierror"
 	"helm.sh/helm/v3/pkg/kube"
 	"helm.sh/helm/v3/pkg/release"
 	helmtime "helm.sh/helm/v3/pkg/time"
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
-	"sigs.k8s.io/yaml"
 
 	"github.com/ordered-helm/helm/internal/cluster"
+	"github.com/ordered-helm/helm/internal/readiness"
 	"github.com/ordered-helm/helm/pkg/hookrunner"
 )
 
-// hookRun runs the hooks of one release. It is a hookrunner.Runner.
-type hookRun struct {
-	cfg     *Configuration
-	cluster *cluster.Client
-	events  *events
-	ledger  *ledger
+// hookOptions say how hooks run.
+type hookOptions struct {
+	// timeout is how long each hook may take; 0 is as long as it takes.
 	timeout time.Duration
-	event   release.HookEvent
-	// created are the objects of the hooks that were created.
-	created map[*release.Hook]kube.ResourceList
+	// limit is how many run at once; 0 is no limit.
+	limit int
+	modes hookrunner.Modes
+	// picks, if set, leaves hooks out.
+	picks func(*release.Hook) bool
+}
+
+// hookRun runs the hooks of one event of a release. It is a hookrunner.Runner.
+type hookRun struct {
+	*operation
+	hookOptions
+	ledger *ledger
+	event  release.HookEvent
+	// valid says, by weight, whether all hooks are valid.
+	valid map[int]func() bool
+	// tracker follows all of them; nil where there is no cluster to watch.
+	tracker *readiness.Tracker
+	explain explainer
+
+	// printing is held while the log of one hook is printed.
+	printing sync.Mutex
+	// mu guards what follows: the objects of the hooks that were begun, and how
+	// many failures were looked into.
+	mu        sync.Mutex
+	objects   map[*release.Hook]*hookObjects
+	explained int
+}
+
+// hookObjects are the objects of one hook while it runs.
+type hookObjects struct {
+	list kube.ResourceList
+	// group follows those that run to an end; nil if there are none.
+	group   *readiness.Group
+	created time.Time
 }
 
 var _ hookrunner.Runner = (*hookRun)(nil)
 
-func (r *hookRun) run(ctx context.Context, event release.HookEvent) error {
-	r.event, r.created = event, map[*release.Hook]kube.ResourceList{}
-	return hookrunner.Run(ctx, hookrunner.ForEvent(r.ledger.rel.Hooks, event), r)
+// runHooks runs the hooks of an event. A hook that fails is a *HookError.
+func (op *operation) runHooks(ctx context.Context, l *ledger, event release.HookEvent, o hookOptions) error {
+	hooks := hookrunner.ForEvent(l.rel.Hooks, event)
+	if o.picks != nil {
+		hooks = slices.DeleteFunc(hooks, func(h *release.Hook) bool { return !o.picks(h) })
+	}
+	if len(hooks) == 0 {
+		return nil
+	}
+	buckets := hookrunner.Buckets(hooks, o.modes)
+	r := &hookRun{
+		operation: op, hookOptions: o, ledger: l, event: event, objects: map[*release.Hook]*hookObjects{},
+		valid:   op.checks(buckets),
+		explain: op.explainer(op.events.masker, nil),
+	}
+	if op.cluster.Real() {
+		tracker, err := newTracker(ctx, op.cluster, op.events.notice)
+		if err != nil {
+			return err
+		}
+		defer tracker.Close()
+		r.tracker = tracker
+	}
+	l.begin()
+	defer l.pause()
+	return r.failure(hookrunner.Run(ctx, buckets, r, hookrunner.Options{Limit: o.limit}), hookrunner.InHelmsOrder(buckets))
 }
 
-// Create deletes what is in the hook's way, notes in the release that the hook
-// runs, and creates it.
-func (r *hookRun) Create(ctx context.Context, h *release.Hook) error {
+// isParallel reports whether the hook's chart runs hooks in another way than Helm.
+func (r *hookRun) isParallel(h *release.Hook) bool {
+	mode, _ := r.modes.Mode(h)
+	return mode.IsParallel()
+}
+
+// Prepare deletes what is in the hook's way and reads what it consists of.
+func (r *hookRun) Prepare(ctx context.Context, h *release.Hook) error {
 	if len(h.DeletePolicies) == 0 {
-		h.DeletePolicies = []release.HookDeletePolicy{release.HookBeforeHookCreation}
+		r.ledger.change(func(*release.Release) { h.DeletePolicies = []release.HookDeletePolicy{release.HookBeforeHookCreation} })
 	}
-	if err := r.Delete(ctx, h, release.HookBeforeHookCreation); err != nil {
-		return err
+	list, invalid := r.build(h)
+	if r.deletes(h, release.HookBeforeHookCreation) { // Helm does so before it finds the hook invalid
+		before, err := list, error(nil)
+		if invalid != nil {
+			before, err = r.cluster.Build([]byte(h.Manifest), false)
+		}
+		if err != nil {
+			return fmt.Errorf("unable to build kubernetes object for deleting hook %s: %w", h.Path, err)
+		}
+		if err := r.delete(ctx, h, before); err != nil {
+			return err
+		}
 	}
-	list, err := r.cluster.Build([]byte(h.Manifest), true)
-	if err != nil {
-		return fmt.Errorf("unable to build kubernetes object for %s hook %s: %w", r.event, h.Path, err)
+	if invalid != nil {
+		return fmt.Errorf("unable to build kubernetes object for %s hook %s: %w", r.event, h.Path, invalid)
 	}
-	r.events.emit(Event{Type: EventHookStarted, Hook: h.Kind + "/" + h.Name})
-	r.ledger.try(func(*release.Release) {
-		h.LastRun = release.HookExecution{StartedAt: helmtime.Now(), Phase: release.HookPhaseRunning}
-	})
-	r.ledger.change(func(*release.Release) { h.LastRun.Phase = release.HookPhaseUnknown })
-	if err := r.cluster.Create(ctx, list); err != nil {
-		r.completed(h, err)
-		return fmt.Errorf("warning: Hook %s %s failed: %w", r.event, h.Path, err)
+	o := &hookObjects{list: list}
+	var targets []readiness.Target
+	for _, info := range list {
+		if cluster.RunsToEnd(info) {
+			targets = append(targets, targetOf(info, ""))
+		}
 	}
-	r.created[h] = list
+	if r.tracker != nil && len(targets) > 0 {
+		o.group = r.tracker.ExpectCompletion(targets...)
+		o.group.Set(readiness.Options{ToTheEnd: true})
+	}
+	r.mu.Lock()
+	defer r.mu.Unlock()
+	r.objects[h] = o
 	return nil
 }
 
+func (r *hookRun) objectsOf(h *release.Hook) *hookObjects {
+	r.mu.Lock()
+	defer r.mu.Unlock()
+	return r.objects[h]
+}
+
+// Create notes in the release that the hook runs, and creates it.
+func (r *hookRun) Create(ctx context.Context, h *release.Hook) error {
+	o := r.objectsOf(h)
+	r.events.emit(Event{Type: EventHookStarted, Hook: hookrunner.Title(h)})
+	r.ledger.try(r.ledger.storeTogether(func(*release.Release) {
+		h.LastRun = release.HookExecution{StartedAt: helmtime.Now(), Phase: release.HookPhaseRunning}
+	}))
+	if err := r.create(ctx, o); err != nil {
+		if o.group != nil {
+			o.group.Release()
+		}
+		err = fmt.Errorf("warning: Hook %s %s failed: %w", r.event, h.Path, err)
+		r.completed(h, err)
+		return err
+	}
+	o.created = time.Now()
+	if h.Kind != crdKind {
+		return nil
+	}
+	return r.cluster.RefreshDiscovery() // hooks after it may be of its kind
+}
+
+func (r *hookRun) create(ctx context.Context, o *hookObjects) error {
+	if err := r.cluster.CreateHook(ctx, o.list); err != nil {
+		return multierror.Append(nil, err) // Helm's words
+	}
+	if o.group == nil {
+		return nil
+	}
+	return applied(o.group, slices.DeleteFunc(slices.Clone(o.list), func(info *kubeInfo) bool { return !cluster.RunsToEnd(info) }))
+}
+
+// completed notes what became of a hook.
 func (r *hookRun) completed(h *release.Hook, err error) {
-	done := Event{Type: EventHookDone, Hook: h.Kind + "/" + h.Name, Err: err}
 	phase := release.HookPhaseSucceeded
 	if err != nil {
-		phase, done.Message = release.HookPhaseFailed, err.Error()
+		phase = release.HookPhaseFailed
+	}
+	var ran *hookFailure
+	if errors.As(err, &ran) { // Helm's words do not fit into a line
+		err = ran.resources
+	}
+	done := Event{Type: EventHookDone, Hook: hookrunner.Title(h), Err: err}
+	if err != nil {
+		done.Message = err.Error()
 	}
 	r.ledger.change(func(*release.Release) { h.LastRun.CompletedAt, h.LastRun.Phase = helmtime.Now(), phase })
 	r.events.emit(done)
 }
 
-// Wait waits until the hook has completed.
-func (r *hookRun) Wait(ctx context.Context, h *release.Hook) error {
-	err := r.cluster.WaitCompleted(ctx, r.created[h], r.timeout)
-	r.completed(h, err)
-	return err
+// deletes reports whether the hook's policy says that it is deleted. Definitions
+// never are: that would delete every object of their kinds.
+func (r *hookRun) deletes(h *release.Hook, policy release.HookDeletePolicy) bool {
+	return h.Kind != crdKind && slices.Contains(h.DeletePolicies, policy)
 }
 
-// Delete deletes the hook's objects if its policy says so, and waits until they
-// are gone. Definitions are never deleted: that would delete every object of
-// their kinds.
+// Delete deletes the hook, if its policy says so, and waits until it is gone: as in
+// Helm what bears its name, but where hooks run in parallel only what was created.
 func (r *hookRun) Delete(ctx context.Context, h *release.Hook, policy release.HookDeletePolicy) error {
-	if h.Kind == "CustomResourceDefinition" || !slices.Contains(h.DeletePolicies, policy) {
+	if !r.deletes(h, policy) {
 		return nil
+	}
+	if r.isParallel(h) {
+		return r.delete(ctx, h, r.objectsOf(h).list)
 	}
 	list, err := r.cluster.Build([]byte(h.Manifest), false)
 	if err != nil {
 		return fmt.Errorf("unable to build kubernetes object for deleting hook %s: %w", h.Path, err)
 	}
+	return r.delete(ctx, h, list)
+}
+
+func (r *hookRun) delete(ctx context.Context, h *release.Hook, list kube.ResourceList) error {
 	if errs := r.cluster.Delete(ctx, list, metav1.DeletePropagationBackground); len(errs) > 0 {
 		return errors.New(joined(errs))
 	}
-	return awaitDeleted(ctx, r.cluster, list, r.timeout)
+	return r.awaitDeleted(ctx, h, list)
 }
 
-// Logs writes the logs of a hook's pods if its policy says so.
-func (r *hookRun) Logs(_ context.Context, h *release.Hook, policy release.HookOutputLogPolicy) error {
-	if !slices.Contains(h.OutputLogPolicies, policy) {
+// awaitDeleted waits, for as long as the hook says, until its objects are gone.
+func (r *hookRun) awaitDeleted(ctx context.Context, h *release.Hook, list kube.ResourceList) error {
+	limit, given, err := deleteTimeoutOf(h)
+	raise := "its annotation " + deleteTimeoutAnnotation
+	switch {
+	case err != nil || !given:
+		limit, raise = r.timeout, "--timeout"
+	case limit == 0:
 		return nil
 	}
-	namespace, err := namespaceOf(h, r.ledger.rel.Namespace)
-	if err != nil {
-		return err
+	err = awaitDeletedBy(ctx, r.cluster, r.tracker, list, limit)
+	if errors.Is(err, context.DeadlineExceeded) && ctx.Err() == nil {
+		return fmt.Errorf("hook %s (%s) was deleted and is not gone after %s, raise %s if it only needs more time: %w",
+			hookrunner.Title(h), h.Path, limit, raise, err)
 	}
-	var pods metav1.ListOptions
-	switch h.Kind {
-	case "Job":
-		pods.LabelSelector = "job-name=" + h.Name
-	case "Pod":
-		pods.FieldSelector = "metadata.name=" + h.Name
-	default:
-		return nil
-	}
-	client, ok := r.cfg.KubeClient.(kube.InterfaceLogs)
-	if !ok {
-		return nil
-	}
-	list, err := client.GetPodList(namespace, pods)
-	if err != nil {
-		return err
-	}
-	return client.OutputContainerLogsForPodList(list, namespace, r.cfg.HookOutputFunc)
+	return err
 }
 
 // Warn reports, where Helm does, what went wrong in cleaning up.
 func (r *hookRun) Warn(h *release.Hook, err error) {
 	log.Printf("error cleaning up the hook %s: %v", h.Path, r.events.conceal(err))
-}
-
-func namespaceOf(h *release.Hook, fallback string) (string, error) {
-	var object struct {
-		Metadata struct{ Namespace string }
-	}
-	if err := yaml.Unmarshal([]byte(h.Manifest), &object); err != nil {
-		return "", fmt.Errorf("unable to parse metadata.namespace from kubernetes manifest for output logs hook %s: %w", h.Path, err)
-	}
-	if object.Metadata.Namespace == "" {
-		return fallback, nil
-	}
-	return object.Metadata.Namespace, nil
 }
 
 func joined(errs []error) string {

@@ -17,6 +17,9 @@ import (
 	"helm.sh/helm/v3/pkg/release"
 	"helm.sh/helm/v3/pkg/storage"
 	"helm.sh/helm/v3/pkg/storage/driver"
+
+	"github.com/ordered-helm/helm/internal/render"
+	"github.com/ordered-helm/helm/pkg/hookrunner"
 )
 
 // Install installs a chart. It has every field of Helm's Install and means the
@@ -30,6 +33,9 @@ type Install struct {
 	// what depends on it is given up; 0 is ten seconds, cut down to Timeout.
 	// One above Timeout is refused. Resources may say otherwise themselves.
 	ReadinessTimeout time.Duration
+	// MaxParallelHooks is how many hooks run at once, where the chart lets any run
+	// in parallel; 0 is no limit. A negative one is refused.
+	MaxParallelHooks int
 	// OnEvent, if set, is told of every step, one at a time, from goroutines of
 	// the operation. It must return soon.
 	OnEvent func(Event)
@@ -85,6 +91,9 @@ func (i *Install) looksUp() bool {
 // validate checks the options before anything is asked of the cluster.
 func (i *Install) validate() (timeouts, error) {
 	if err := i.WaitStrategy.validate(); err != nil {
+		return timeouts{}, err
+	}
+	if err := checkParallelHooks(i.MaxParallelHooks); err != nil {
 		return timeouts{}, err
 	}
 	limits, err := newTimeouts(i.Timeout, i.ReadinessTimeout, i.ordered())
@@ -156,8 +165,7 @@ func (i *Install) playCluster() {
 	i.cfg.Releases = storage.Init(memory)
 }
 
-// Plan renders the chart and returns the graph by which it would deploy,
-// without deploying anything (docs/reference.md, "helm dag").
+// Plan renders the chart and returns how it would deploy, without deploying anything (docs/reference.md, "helm dag").
 func (i *Install) Plan(ctx context.Context, chrt *chart.Chart, vals map[string]any) (*Plan, error) {
 	if !i.ClientOnly {
 		if err := i.cfg.KubeClient.IsReachable(); err != nil {
@@ -174,8 +182,9 @@ func (i *Install) Plan(ctx context.Context, chrt *chart.Chart, vals map[string]a
 	if err := r.prepare(chrt, vals); err != nil {
 		return nil, err
 	}
-	if _, err := r.render(); err != nil {
+	result, err := r.render()
+	if err != nil {
 		return nil, err
 	}
-	return r.plan, nil
+	return &Plan{Plan: r.plan, Hooks: hookrunner.Plans(result.Hooks, render.HookModes(r.root, i.Namespace))}, nil
 }

@@ -22,6 +22,7 @@ import (
 	"github.com/ordered-helm/helm/internal/cluster"
 	"github.com/ordered-helm/helm/internal/record"
 	"github.com/ordered-helm/helm/internal/render"
+	"github.com/ordered-helm/helm/pkg/hookrunner"
 )
 
 // installation is one run of an Install.
@@ -44,6 +45,9 @@ func (op *installation) run(ctx context.Context, chrt *chart.Chart, vals map[str
 	}
 	if rel, err := op.render(); err != nil {
 		return rel, err
+	}
+	if err := op.definitionHooks(ctx); err != nil {
+		return nil, err
 	}
 	if err := op.build(ctx); err != nil {
 		return nil, err
@@ -96,7 +100,21 @@ func (op *installation) definitions(ctx context.Context) error {
 			return err
 		}
 	}
-	return installCRDs(ctx, cfg, op.cluster, crds)
+	_, err := installCRDs(ctx, cfg, op.cluster, crds)
+	return err
+}
+
+// definitionHooks installs definitions that are hooks, on which the kinds of
+// everything else may depend; what can be checked without them is checked before.
+func (op *installation) definitionHooks(ctx context.Context) error {
+	if op.dryRun() || op.SkipCRDs || op.DisableHooks || len(hookrunner.ForEvent(op.rel.Hooks, hookrunner.EventCRDInstall)) == 0 {
+		return nil
+	}
+	d := op.newDeployment(op.rel)
+	if err := d.rehearse(ctx); err != nil {
+		return err
+	}
+	return installCRDHooks(ctx, op.Install.cfg, op.cluster, op.rel)
 }
 
 // rehearse goes through all checks while nothing was changed, as far as they
@@ -115,17 +133,7 @@ func (op *installation) rehearse(ctx context.Context) error {
 	d := op.newDeployment(op.newRelease())
 	d.plan = trial.plan
 	d.release().Hooks, d.release().Manifest, d.release().Info.Notes = result.Hooks, result.Manifest, result.Notes
-	r := d.newRollout(d.plan)
-	if err := errors.Join(r.checkTimeouts(), r.checkNeeds(ctx), d.checkSize()); err != nil {
-		return err
-	}
-	if r.build("") != nil {
-		return nil // of kinds that are about to be defined
-	}
-	if err := r.findExisting(ctx, r.all); err != nil {
-		return fmt.Errorf("%s: %w", d.conflict, err)
-	}
-	return r.checkPermissions(ctx)
+	return d.rehearse(ctx)
 }
 
 // render makes the release. On an error it returns what there is of it, so
@@ -184,6 +192,7 @@ func (op *installation) newDeployment(rel *release.Release) *deployment {
 			ordered: op.ordered(), wait: op.Wait, jobs: op.WaitForJobs, timeout: op.Timeout,
 			force: op.Force, takeOwnership: op.TakeOwnership, mergeCustom: op.TakeOwnership,
 			validate: !op.DisableOpenAPIValidation, noHooks: op.DisableHooks,
+			parallelHooks: op.MaxParallelHooks, hookModes: render.HookModes(op.rendering.root, op.Namespace),
 			before: release.HookPreInstall, after: release.HookPostInstall,
 			hookFailure: func(event release.HookEvent, err error) error { return fmt.Errorf("failed %s: %w", event, err) },
 			conflict:    "Unable to continue with install",
@@ -202,7 +211,7 @@ func (op *installation) build(ctx context.Context) error {
 	if err := op.deployment.build(); err != nil {
 		return fmt.Errorf("unable to build kubernetes objects from release manifest: %w", err)
 	}
-	if err := op.deployment.remember(op.rendering.chart, op.rendering.recordOf(op.rel.Version)); err != nil {
+	if err := op.deployment.remember(op.rendering.chart, op.rendering.recordOf(op.rel)); err != nil {
 		return err
 	}
 	op.deployment.prepareToExplain()
@@ -282,8 +291,9 @@ func (op *installation) supersede() error {
 	if last == nil || last.Info.Status == release.StatusFailed {
 		return nil
 	}
-	last.SetStatus(release.StatusSuperseded, "superseded by new release")
-	return op.Install.cfg.Releases.Update(last)
+	superseded := ownRelease(last)
+	superseded.SetStatus(release.StatusSuperseded, "superseded by new release")
+	return op.Install.cfg.Releases.Update(superseded)
 }
 
 // fail records the failure, or removes the release again if it is atomic.
@@ -295,7 +305,7 @@ func (op *installation) fail(ctx context.Context, failure error) (*release.Relea
 	op.Install.cfg.Log("Install failed and atomic is set, uninstalling release")
 	op.events.warn(fmt.Sprintf("release %s failed and is removed again because of --atomic: %s", op.ReleaseName, oneLine(inShort(failure))))
 	u := NewUninstall(op.Install.cfg)
-	u.DisableHooks, u.Timeout, u.OnEvent = op.DisableHooks, op.Timeout, op.OnEvent
+	u.DisableHooks, u.MaxParallelHooks, u.Timeout, u.OnEvent = op.DisableHooks, op.MaxParallelHooks, op.Timeout, op.OnEvent
 	u.spared = op.deployment.rollout.adopted()
 	if _, err := u.RunWithContext(context.WithoutCancel(ctx), op.ReleaseName); err != nil {
 		return op.rel, &UndoError{Failure: failure, Undo: err, text: "an error occurred while uninstalling the release. original install error"}

@@ -4,21 +4,14 @@
 package action
 
 import (
-	"errors"
 	"fmt"
-	"slices"
 	"sync"
-	"time"
 
 	"helm.sh/helm/v3/pkg/chart"
 	"helm.sh/helm/v3/pkg/release"
-	"helm.sh/helm/v3/pkg/storage/driver"
 
 	"github.com/ordered-helm/helm/internal/record"
 )
-
-// noteInterval is how often, at most, the release notes how far it came.
-const noteInterval = time.Second
 
 // ledger is the only writer of a stored release while an operation runs: it
 // changes the release and stores it, one at a time. How far a deployment came is
@@ -26,8 +19,14 @@ const noteInterval = time.Second
 type ledger struct {
 	cfg *Configuration
 
+	// writing is held while the release is written, one write after the other.
+	writing sync.Mutex
+	// mu guards the release and what goes into it. It is not held during a write:
+	// what is written is a copy.
 	mu  sync.Mutex
 	rel *release.Release
+	// changes counts the changes of the release, and written those that are stored.
+	changes, written int
 	// bare is the release's chart without a record; rec is the record, nil where
 	// the release has none.
 	bare *chart.Chart
@@ -45,53 +44,6 @@ type ledger struct {
 func newLedger(cfg *Configuration, rel *release.Release) *ledger {
 	return &ledger{cfg: cfg, rel: rel}
 }
-
-// createRevision stores a new revision, which only one operation can, and makes
-// room for it as Helm does. Not every driver says that this is why it could not.
-func createRevision(cfg *Configuration, rel *release.Release) error {
-	releases := *cfg.Releases
-	releases.Driver = &driverBefore{Driver: releases.Driver, revision: rel.Version}
-	err := releases.Create(rel)
-	if err == nil {
-		return nil
-	}
-	_, missing := cfg.Releases.Get(rel.Name, rel.Version)
-	if errors.Is(err, driver.ErrReleaseExists) || missing == nil {
-		return &overtakenError{name: rel.Name, revision: rel.Version}
-	}
-	return err
-}
-
-// driverBefore is a driver for an operation that creates a revision. Helm makes
-// room for that first: it would delete the very revision that another operation
-// has created meanwhile, and both would go on.
-type driverBefore struct {
-	driver.Driver
-	revision int
-}
-
-// Query lists revisions, and refuses to where there are any that the operation
-// cannot know of.
-func (d *driverBefore) Query(labels map[string]string) ([]*release.Release, error) {
-	list, err := d.Driver.Query(labels)
-	if slices.ContainsFunc(list, func(rel *release.Release) bool { return rel.Version >= d.revision }) {
-		return nil, driver.ErrReleaseExists
-	}
-	return list, err
-}
-
-// overtakenError says that another operation was faster.
-type overtakenError struct {
-	name     string
-	revision int
-}
-
-func (e *overtakenError) Error() string {
-	return fmt.Sprintf("another operation has made revision %d of release %s meanwhile: nothing of the release was changed, try again", e.revision, e.name)
-}
-
-// Unwrap makes it Helm's error for a release that exists.
-func (e *overtakenError) Unwrap() error { return driver.ErrReleaseExists }
 
 // keep has the release carry a record from its next write on.
 func (l *ledger) keep(bare *chart.Chart, rec *record.Record) error {
@@ -115,26 +67,60 @@ func (l *ledger) attach() error {
 }
 
 // change changes the release without storing it.
-func (l *ledger) change(change func(*release.Release)) {
+func (l *ledger) change(change func(*release.Release)) (number int) {
 	l.mu.Lock()
 	defer l.mu.Unlock()
 	change(l.rel)
+	l.changes++
+	return l.changes
 }
 
 // store changes the release and stores it. A change of nil stores it as it is.
 func (l *ledger) store(change func(*release.Release)) error {
-	l.mu.Lock()
-	defer l.mu.Unlock()
 	if change != nil {
-		change(l.rel)
+		l.change(change)
 	}
-	return l.cfg.Releases.Update(l.rel)
+	l.writing.Lock()
+	defer l.writing.Unlock()
+	return l.write()
 }
 
-// try is store where a failure to store must not fail what was done, and is of no
+// storeTogether is store for what may be stored together with what others change
+// at the same time.
+func (l *ledger) storeTogether(change func(*release.Release)) error {
+	number := l.change(change)
+	l.writing.Lock()
+	defer l.writing.Unlock()
+	if l.isWritten(number) {
+		return nil
+	}
+	return l.write()
+}
+
+func (l *ledger) isWritten(change int) bool {
+	l.mu.Lock()
+	defer l.mu.Unlock()
+	return l.written >= change
+}
+
+// write stores the release as it is now. The caller holds writing.
+func (l *ledger) write() error {
+	l.mu.Lock()
+	rel, changes := ownRelease(l.rel), l.changes
+	l.mu.Unlock()
+	if err := l.cfg.Releases.Update(rel); err != nil {
+		return err
+	}
+	l.mu.Lock()
+	defer l.mu.Unlock()
+	l.written = changes
+	return nil
+}
+
+// try is for a failure to store that must not fail what was done, and is of no
 // consequence for long.
-func (l *ledger) try(change func(*release.Release)) {
-	if err := l.store(change); err != nil {
+func (l *ledger) try(err error) {
+	if err != nil {
 		l.cfg.Log("warning: Failed to update release %s: %s", l.rel.Name, err)
 	}
 }
@@ -149,100 +135,4 @@ func (l *ledger) note(e *events, change func(*release.Release)) {
 	l.cfg.Log("warning: Failed to update release %s: %s", l.rel.Name, err)
 	e.warn(fmt.Sprintf("it could not be recorded that revision %d of release %s is %s now, and helm goes on taking it for what it was before: "+
 		"roll the release back or uninstall it once it can be recorded: %v", l.rel.Version, l.rel.Name, l.rel.Info.Status, err))
-}
-
-// expect notes, from the next write on, that none of so many nodes is done.
-func (l *ledger) expect(nodes int, removing bool) error {
-	l.mu.Lock()
-	defer l.mu.Unlock()
-	if l.rec == nil || !l.rec.Sequenced {
-		return nil
-	}
-	l.rec.Progress = &record.Progress{Revision: l.rel.Version, Nodes: nodes, Removing: removing}
-	return l.attach()
-}
-
-// begin begins to note which of the expected nodes are done.
-func (l *ledger) begin() {
-	l.mu.Lock()
-	defer l.mu.Unlock()
-	if l.rec == nil || l.rec.Progress == nil {
-		return
-	}
-	stop := make(chan struct{})
-	l.stop = stop
-	l.notes.Go(func() { l.writeNotes(stop) })
-}
-
-// done notes that a node is done.
-func (l *ledger) done(node string) {
-	l.newsMu.Lock()
-	defer l.newsMu.Unlock()
-	l.news = append(l.news, node)
-}
-
-// takeNews puts what was done into the record, and reports whether there was
-// anything. The caller holds mu.
-func (l *ledger) takeNews() bool {
-	l.newsMu.Lock()
-	news := l.news
-	l.news = nil
-	l.newsMu.Unlock()
-	if l.rec == nil || l.rec.Progress == nil || len(news) == 0 {
-		return false
-	}
-	done := slices.Concat(l.rec.Progress.Done, news)
-	slices.Sort(done)
-	l.rec.Progress.Done = slices.Compact(done)
-	return true
-}
-
-// writeNotes stores what is done, at most once in an interval, the first time
-// after one.
-func (l *ledger) writeNotes(stop <-chan struct{}) {
-	pause := time.NewTimer(noteInterval)
-	defer pause.Stop()
-	for {
-		select {
-		case <-pause.C:
-			l.writeNote()
-			pause.Reset(noteInterval)
-		case <-stop:
-			return
-		}
-	}
-}
-
-func (l *ledger) writeNote() {
-	l.mu.Lock()
-	defer l.mu.Unlock()
-	if !l.takeNews() {
-		return
-	}
-	if err := errors.Join(l.attach(), l.cfg.Releases.Update(l.rel)); err != nil {
-		l.cfg.Log("warning: failed to note how far release %s came: %s", l.rel.Name, err)
-	}
-}
-
-// end ends the notes. What was reached stays in the record, for the next write,
-// unless all was: then there is nothing to remember.
-func (l *ledger) end(complete bool) error {
-	if l.stop != nil {
-		close(l.stop)
-		l.stop = nil
-		l.notes.Wait()
-	}
-	l.mu.Lock()
-	defer l.mu.Unlock()
-	if l.rec == nil {
-		return nil
-	}
-	l.takeNews()
-	if complete {
-		l.rec.Progress, l.rec.Earlier = nil, nil
-		if !l.rec.Sequenced {
-			l.rec = nil // it was there for what came before alone
-		}
-	}
-	return l.attach()
 }

@@ -13,10 +13,9 @@ import (
 	"github.com/ordered-helm/helm/pkg/sequencer"
 )
 
-// ReleasePlan rebuilds the graph by which a release was deployed from what the
-// release remembers; nil if it was not deployed in order (docs/reference.md, "The
-// release record").
-func ReleasePlan(rel *release.Release) (*Plan, error) {
+// storedPlan rebuilds the graph by which a release was deployed; nil if it was not
+// deployed in order.
+func storedPlan(rel *release.Release) (*sequencer.Plan, error) {
 	rec, err := record.Read(rel)
 	if err != nil || rec == nil || !rec.Sequenced {
 		return nil, err
@@ -57,7 +56,7 @@ type Order struct {
 // OrderOf reads what a release remembers of its order; nil if it was not deployed
 // in one.
 func OrderOf(rel *release.Release) (*Order, error) {
-	plan, err := ReleasePlan(rel)
+	plan, err := storedPlan(rel)
 	if err != nil || plan == nil {
 		return nil, err
 	}

@@ -64,7 +64,7 @@ func load(t *testing.T, files []*loader.BufferedFile) *chart.Chart {
 func graph(t *testing.T, p *action.Plan) string {
 	t.Helper()
 	var b strings.Builder
-	if err := graphview.Text(&b, p); err != nil {
+	if err := graphview.Text(&b, p.Plan); err != nil {
 		t.Fatal(err)
 	}
 	for i, n := range p.Nodes {

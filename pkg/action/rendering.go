@@ -9,6 +9,7 @@ import (
 	"helm.sh/helm/v3/pkg/chart"
 	"helm.sh/helm/v3/pkg/chartutil"
 	"helm.sh/helm/v3/pkg/postrender"
+	"helm.sh/helm/v3/pkg/release"
 	"k8s.io/client-go/rest"
 
 	"github.com/ordered-helm/helm/internal/record"
@@ -16,9 +17,6 @@ import (
 	"github.com/ordered-helm/helm/pkg/chart/loader"
 	"github.com/ordered-helm/helm/pkg/sequencer"
 )
-
-// Plan is the graph by which a release deploys.
-type Plan = sequencer.Plan
 
 // renderOptions are what the actions that render have in common.
 type renderOptions struct {
@@ -145,11 +143,14 @@ func (r *rendering) values() (chartutil.Values, *chartutil.Capabilities, error) 
 
 // recordOf gives what the release must remember: nil where it uses nothing
 // that stock Helm does not have.
-func (r *rendering) recordOf(revision int) *record.Record {
-	if !r.ordered {
-		return nil
+func (r *rendering) recordOf(rel *release.Release) *record.Record {
+	switch {
+	case r.ordered:
+		return &record.Record{Revision: rel.Version, Sequenced: true, Root: r.root, Documents: r.documents}
+	case len(rel.Hooks) > 0 && runsHooksInParallel(r.root):
+		return &record.Record{Revision: rel.Version, Root: r.root}
 	}
-	return &record.Record{Revision: revision, Sequenced: true, Root: r.root, Documents: r.documents}
+	return nil
 }
 
 // warn passes on what the author should know of the order.

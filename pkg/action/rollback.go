@@ -29,6 +29,9 @@ type Rollback struct {
 	// what depends on it is given up; 0 is ten seconds, cut down to Timeout.
 	// One above Timeout is refused. Resources may say otherwise themselves.
 	ReadinessTimeout time.Duration
+	// MaxParallelHooks is how many hooks run at once, where the chart lets any run
+	// in parallel; 0 is no limit. A negative one is refused.
+	MaxParallelHooks int
 	// OnEvent, if set, is told of every step, one at a time, from goroutines of
 	// the operation. It must return soon.
 	OnEvent func(Event)
@@ -52,6 +55,9 @@ func (r *Rollback) Run(name string) error {
 // new revision as failed and returns; nothing of it goes on after that.
 func (r *Rollback) RunWithContext(ctx context.Context, name string) error {
 	if err := r.WaitStrategy.validate(); err != nil {
+		return err
+	}
+	if err := checkParallelHooks(r.MaxParallelHooks); err != nil {
 		return err
 	}
 	if err := r.cfg.KubeClient.IsReachable(); err != nil {
@@ -84,7 +90,7 @@ func (op *rollingBack) order() (*sequencer.Plan, *record.Record, error) {
 	if op.IgnoreOrder {
 		return nil, nil, nil
 	}
-	plan, err := ReleasePlan(op.target)
+	plan, err := storedPlan(op.target)
 	if isUnusable(err) && op.Wait && op.WaitStrategy == WaitStrategyNone {
 		return nil, nil, nil
 	}

@@ -96,16 +96,6 @@ func (op *rollingBack) newRelease() *release.Release {
 	}
 }
 
-// ownHooks copies hooks, so that when they ran is noted in the new revision alone.
-func ownHooks(hooks []*release.Hook) []*release.Hook {
-	own := make([]*release.Hook, len(hooks))
-	for i, h := range hooks {
-		hook := *h
-		own[i] = &hook
-	}
-	return own
-}
-
 // build prepares the deployment and checks all that can be checked before anything
 // is changed.
 func (op *rollingBack) build(ctx context.Context) error {
@@ -121,7 +111,8 @@ func (op *rollingBack) build(ctx context.Context) error {
 		deployOptions: deployOptions{
 			ordered: ordered, inReverse: inReverse, wait: op.Wait, jobs: op.WaitForJobs, timeout: op.Timeout,
 			force: op.Force, recreate: op.Recreate, takeOwnership: true, lenient: true,
-			spared:  op.spared,
+			spared:        op.spared,
+			parallelHooks: op.MaxParallelHooks, hookModes: storedHookModes(op.target, op.events),
 			noHooks: op.DisableHooks, before: release.HookPreRollback, after: release.HookPostRollback,
 			hookFailure: func(_ release.HookEvent, err error) error { return err },
 		},
@@ -162,7 +153,7 @@ func (op *rollingBack) keepRecord() error {
 	switch {
 	case op.plan != nil:
 		rec = &record.Record{Revision: op.rel.Version, Sequenced: true, Root: op.rec.Root, Documents: op.rec.Documents}
-	case err != nil || rec == nil || !rec.Sequenced:
+	case err != nil || rec == nil || !rec.Sequenced && !runsHooksInParallel(rec.Root):
 		rec = nil
 	default:
 		rec.Progress, rec.Earlier = nil, nil
@@ -194,7 +185,7 @@ func (op *rollingBack) conclude() error {
 	}
 	for _, rel := range deployed {
 		op.operation.cfg.Log("superseding previous deployment %d", rel.Version)
-		newLedger(op.operation.cfg, rel).note(op.events, func(rel *release.Release) { rel.Info.Status = release.StatusSuperseded })
+		newLedger(op.operation.cfg, ownRelease(rel)).note(op.events, func(rel *release.Release) { rel.Info.Status = release.StatusSuperseded })
 	}
 	op.operation.cfg.Log("updating status for rolled back release for %s", op.name)
 	return op.deployment.ledger.store(func(rel *release.Release) { rel.Info.Status = release.StatusDeployed })
@@ -209,7 +200,7 @@ func (op *rollingBack) fail(ctx context.Context, failure error) error {
 		switch op.deployment.doing {
 		case applying: // as in Helm, but what failed was never deployed
 			if op.current.Info.Status == release.StatusDeployed {
-				newLedger(op.operation.cfg, op.current).note(op.events, func(rel *release.Release) { rel.Info.Status = release.StatusSuperseded })
+				newLedger(op.operation.cfg, ownRelease(op.current)).note(op.events, func(rel *release.Release) { rel.Info.Status = release.StatusSuperseded })
 			}
 		case waiting:
 			description = fmt.Sprintf("Release %q failed: %s", op.name, inShort(failure))

@@ -30,6 +30,9 @@ type Uninstall struct {
 	// ReadinessTimeout is how long the objects of a node, and their pods, may take
 	// to be gone where others wait for that; 0 is as long as Timeout allows.
 	ReadinessTimeout time.Duration
+	// MaxParallelHooks is how many hooks run at once, where the chart lets any run
+	// in parallel; 0 is no limit. A negative one is refused.
+	MaxParallelHooks int
 	// OnEvent, if set, is told of every step, one at a time, from goroutines of
 	// the operation. It must return soon.
 	OnEvent func(Event)
@@ -54,6 +57,9 @@ func (u *Uninstall) Run(name string) (*release.UninstallReleaseResponse, error) 
 // uninstalling it again carries on.
 func (u *Uninstall) RunWithContext(ctx context.Context, name string) (*release.UninstallReleaseResponse, error) {
 	if err := u.WaitStrategy.validate(); err != nil {
+		return nil, err
+	}
+	if err := checkParallelHooks(u.MaxParallelHooks); err != nil {
 		return nil, err
 	}
 	limits, err := newTimeouts(u.Timeout, u.ReadinessTimeout, u.WaitStrategy == WaitStrategyOrdered)

@@ -61,7 +61,7 @@ func (op *uninstallation) load(name string) (done bool, err error) {
 		return false, errors.New("no release provided")
 	}
 	releaseutil.SortByRevision(op.history)
-	op.rel = op.history[len(op.history)-1]
+	op.rel = ownRelease(op.history[len(op.history)-1])
 	op.ledger, op.all = newLedger(cfg, op.rel), newPrior(op.history, op.rel)
 	if op.rel.Info.Status != release.StatusUninstalled {
 		return false, nil
@@ -110,16 +110,16 @@ func (op *uninstallation) run(ctx context.Context) (*release.UninstallReleaseRes
 		rel.Info.Status, rel.Info.Deleted = release.StatusUninstalling, helmtime.Now()
 		rel.Info.Description = "Deletion in progress (or silently failed)"
 	})
-	hooks := &hookRun{cfg: op.operation.cfg, cluster: op.cluster, events: op.events, ledger: op.ledger, timeout: op.Timeout}
+	hooks := hookOptions{timeout: op.Timeout, limit: op.MaxParallelHooks, modes: storedHookModes(op.rel, op.events)}
 	if op.DisableHooks {
 		op.operation.cfg.Log("delete hooks disabled for %s", op.rel.Name)
-	} else if err := hooks.run(ctx, release.HookPreDelete); err != nil {
-		if !op.ordered() && ctx.Err() != nil {
+	} else if err := op.runHooks(ctx, op.ledger, release.HookPreDelete, hooks); err != nil {
+		if !op.ordered() && ctx.Err() != nil && !ofParallelHooks(err) {
 			err = context.Cause(ctx) // whatever that cut off
 		}
 		return op.response, op.abandon(ctx, err)
 	}
-	op.ledger.try(nil)
+	op.ledger.try(op.ledger.store(nil))
 	if err := op.remove(ctx); err != nil {
 		return nil, err
 	}
@@ -134,7 +134,7 @@ func (op *uninstallation) run(ctx context.Context) (*release.UninstallReleaseRes
 		}
 	}
 	if !op.DisableHooks {
-		if err := hooks.run(ctx, release.HookPostDelete); err != nil {
+		if err := op.runHooks(ctx, op.ledger, release.HookPostDelete, hooks); err != nil {
 			errs = append(errs, err)
 		}
 	}
@@ -303,6 +303,8 @@ func (op *uninstallation) abandon(ctx context.Context, failure error) error {
 		op.ledger.note(op.events, func(rel *release.Release) {
 			rel.Info.Status, rel.Info.Description = release.StatusFailed, fmt.Sprintf("Uninstall failed: %s", oneLine(inShort(failure)))
 		})
+	} else {
+		op.ledger.try(op.ledger.store(nil)) // what became of hooks
 	}
 	return failure
 }
@@ -349,9 +351,10 @@ func (op *uninstallation) supersede() error {
 	for _, rel := range deployed {
 		supersede := func(rel *release.Release) { rel.Info.Status = release.StatusSuperseded }
 		if rel.Version == op.rel.Version { // that it could not be stored before was said
-			newLedger(op.operation.cfg, rel).try(supersede)
+			l := newLedger(op.operation.cfg, ownRelease(rel))
+			l.try(l.store(supersede))
 		} else {
-			newLedger(op.operation.cfg, rel).note(op.events, supersede)
+			newLedger(op.operation.cfg, ownRelease(rel)).note(op.events, supersede)
 		}
 	}
 	return nil

@@ -26,6 +26,9 @@ type Upgrade struct {
 	// what depends on it is given up; 0 is ten seconds, cut down to Timeout.
 	// One above Timeout is refused. Resources may say otherwise themselves.
 	ReadinessTimeout time.Duration
+	// MaxParallelHooks is how many hooks run at once, where the chart lets any run
+	// in parallel; 0 is no limit. A negative one is refused.
+	MaxParallelHooks int
 	// OnEvent, if set, is told of every step, one at a time, from goroutines of
 	// the operation. It must return soon.
 	OnEvent func(Event)
@@ -48,6 +51,9 @@ func (u *Upgrade) Run(name string, chrt *chart.Chart, vals map[string]any) (*rel
 // what was started is returned with the release as it was recorded.
 func (u *Upgrade) RunWithContext(ctx context.Context, name string, chrt *chart.Chart, vals map[string]any) (*release.Release, error) {
 	if err := u.WaitStrategy.validate(); err != nil {
+		return nil, err
+	}
+	if err := checkParallelHooks(u.MaxParallelHooks); err != nil {
 		return nil, err
 	}
 	limits, err := newTimeouts(u.Timeout, u.ReadinessTimeout, u.ordered())

@@ -15,6 +15,8 @@ import (
 	"helm.sh/helm/v3/pkg/storage/driver"
 
 	"github.com/ordered-helm/helm/internal/record"
+	"github.com/ordered-helm/helm/internal/render"
+	"github.com/ordered-helm/helm/pkg/hookrunner"
 )
 
 // upgrading is one run of an Upgrade.
@@ -37,6 +39,9 @@ func (op *upgrading) run(ctx context.Context, chrt *chart.Chart, vals map[string
 		return nil, err
 	}
 	if err := op.render(chrt, vals); err != nil {
+		return nil, err
+	}
+	if err := op.definitionHooks(ctx); err != nil {
 		return nil, err
 	}
 	if rel, err := op.build(ctx); err != nil {
@@ -124,28 +129,50 @@ func (op *upgrading) render(chrt *chart.Chart, vals map[string]any) error {
 	return nil
 }
 
-// build prepares the deployment and checks all that can be checked before anything
-// is changed. With an error it returns the release where Helm does.
-func (op *upgrading) build(ctx context.Context) (*release.Release, error) {
-	op.rendering.warn(op.events)
-	p := newPrior(op.history, op.current)
-	op.deployment = &deployment{
-		operation: op.operation, plan: op.rendering.plan, ledger: newLedger(op.operation.cfg, op.rel), prior: p,
+func (op *upgrading) newDeployment() *deployment {
+	return &deployment{
+		operation: op.operation, plan: op.rendering.plan, ledger: newLedger(op.operation.cfg, op.rel), prior: newPrior(op.history, op.current),
 		deployOptions: deployOptions{
 			ordered: op.ordered(), wait: op.Wait, jobs: op.WaitForJobs, timeout: op.Timeout,
 			force: op.Force, takeOwnership: op.TakeOwnership, validate: !op.DisableOpenAPIValidation, recreate: op.Recreate,
+			parallelHooks: op.MaxParallelHooks, hookModes: render.HookModes(op.rendering.root, op.rel.Namespace),
 			noHooks: op.DisableHooks, before: release.HookPreUpgrade, after: release.HookPostUpgrade,
 			hookFailure: func(event release.HookEvent, err error) error { return fmt.Errorf("%s hooks failed: %w", event, err) },
 			conflict:    "Unable to continue with update",
 		},
 	}
+}
+
+// definitionHooks installs definitions that are hooks, on which the kinds of
+// everything else may depend; what can be checked without them is checked before.
+func (op *upgrading) definitionHooks(ctx context.Context) error {
+	if op.dryRun() || op.SkipCRDs || op.DisableHooks || len(hookrunner.ForEvent(op.rel.Hooks, hookrunner.EventCRDInstall)) == 0 {
+		return nil
+	}
+	d := op.newDeployment()
+	if op.ordered() {
+		if err := op.readPrior(ctx, d.prior); err != nil {
+			return err
+		}
+	}
+	if err := d.rehearse(ctx); err != nil {
+		return err
+	}
+	return installCRDHooks(ctx, op.operation.cfg, op.cluster, op.rel)
+}
+
+// build prepares the deployment and checks all that can be checked before anything
+// is changed. With an error it returns the release where Helm does.
+func (op *upgrading) build(ctx context.Context) (*release.Release, error) {
+	op.rendering.warn(op.events)
+	op.deployment = op.newDeployment()
 	if err := op.deployment.build(); err != nil {
 		return nil, err
 	}
-	if err := op.readPrior(ctx, p); err != nil {
+	if err := op.readPrior(ctx, op.deployment.prior); err != nil {
 		return op.rel, err
 	}
-	if err := op.deployment.remember(op.rendering.chart, op.rendering.recordOf(op.rel.Version)); err != nil {
+	if err := op.deployment.remember(op.rendering.chart, op.rendering.recordOf(op.rel)); err != nil {
 		return nil, err
 	}
 	op.deployment.prepareToExplain()
@@ -193,7 +220,7 @@ func (op *upgrading) begin(ctx context.Context) error {
 
 // conclude records that the new revision is deployed.
 func (op *upgrading) conclude() error {
-	newLedger(op.operation.cfg, op.current).note(op.events, func(rel *release.Release) { rel.Info.Status = release.StatusSuperseded })
+	newLedger(op.operation.cfg, ownRelease(op.current)).note(op.events, func(rel *release.Release) { rel.Info.Status = release.StatusSuperseded })
 	op.operation.cfg.Log("updating status for upgraded release for %s", op.name)
 	return op.deployment.ledger.store(func(rel *release.Release) {
 		rel.Info.Status, rel.Info.Description = release.StatusDeployed, op.description("Upgrade complete")
@@ -245,6 +272,7 @@ func (op *upgrading) rollBack(ctx context.Context, failure error) error {
 	op.events.warn(fmt.Sprintf("the upgrade of release %s failed, and it is rolled back to revision %d because of --atomic: %s", op.name, target.Version, oneLine(inShort(failure))))
 	r := NewRollback(op.operation.cfg)
 	r.Version, r.Wait, r.WaitForJobs, r.DisableHooks, r.Recreate, r.Force, r.Timeout = target.Version, true, op.WaitForJobs, op.DisableHooks, op.Recreate, op.Force, op.Timeout
+	r.MaxParallelHooks = op.MaxParallelHooks
 	r.ReadinessTimeout, r.OnEvent, r.spared = op.ReadinessTimeout, op.OnEvent, op.deployment.rollout.adopted()
 	if err := r.RunWithContext(ctx, op.name); err != nil {
 		return &UndoError{Failure: failure, Undo: err, text: "an error occurred while rolling back the release. original upgrade error"}

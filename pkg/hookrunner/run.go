@@ -1,24 +1,28 @@
 // Copyright The Ordered Helm Authors
 // SPDX-License-Identifier: Apache-2.0
 
-// Package hookrunner decides in what order hooks run, and runs them over an
-// injected Runner that knows the cluster (docs/reference.md, "Hooks").
 package hookrunner
 
 import (
-	"cmp"
 	"context"
+	"errors"
+	"fmt"
 	"slices"
-	"time"
+	"sync"
 
+	"golang.org/x/sync/errgroup"
 	"helm.sh/helm/v3/pkg/release"
 )
 
-// Runner does what running one hook needs.
+// Runner does what running one hook needs. Its methods are called for several
+// hooks at once, but never for one hook at once.
 type Runner interface {
-	// Create makes way for the hook by its delete policy and creates it.
+	// Prepare makes way for the hook by its delete policy. It ends with ctx.
+	Prepare(ctx context.Context, h *release.Hook) error
+	// Create creates the hook. So that it is known whether that is there, ctx goes
+	// on for a while when the operation has ended.
 	Create(ctx context.Context, h *release.Hook) error
-	// Wait waits until the hook has completed.
+	// Wait waits until the hook has completed. It ends with ctx.
 	Wait(ctx context.Context, h *release.Hook) error
 	// Logs writes the hook's logs if its log policy says so for the event.
 	Logs(ctx context.Context, h *release.Hook, policy release.HookOutputLogPolicy) error
@@ -29,88 +33,149 @@ type Runner interface {
 	Warn(h *release.Hook, err error)
 }
 
-// ForEvent lists the hooks of an event in the order in which they run: by
-// weight, then by name. A hook that lists an event twice runs twice.
-func ForEvent(hooks []*release.Hook, event release.HookEvent) []*release.Hook {
-	var selected []*release.Hook
-	for _, h := range hooks {
-		for _, e := range h.Events {
-			if e == event {
-				selected = append(selected, h)
+// Options say how hooks run.
+type Options struct {
+	// Limit is how many hooks run at once; 0 is no limit.
+	Limit int
+}
+
+// Run runs the hooks of one event: bucket after bucket, stage after stage, the
+// chains of a stage side by side. When all have completed they are cleaned up,
+// the last ones first.
+//
+// After a failure, and once ctx is done, nothing more starts, and what runs goes
+// on to its own end. Then every hook is cleaned up by its policies: those that
+// have completed, and those that failed or were cut off. The error is a *RunError.
+// Where all of it runs in Helm's order, what could not be created ends the run at
+// once, as there. Cleaning up goes on when ctx is done, for ten seconds at most.
+func Run(ctx context.Context, buckets []Bucket, r Runner, o Options) error {
+	cleanUp, end := outlive(ctx, grace)
+	defer end()
+	run := &run{
+		Runner: r, buckets: buckets, limit: o.Limit,
+		begun: map[*release.Hook]int{}, completed: map[*release.Hook]bool{},
+	}
+	if run.limit <= 0 {
+		run.limit = -1 // none, to errgroup
+	}
+	for _, b := range buckets {
+		for _, s := range b.Stages {
+			run.stage(ctx, cleanUp, s)
+		}
+	}
+	failure := run.failure(ctx)
+	switch {
+	case InHelmsOrder(buckets):
+		return run.cleanUpAsHelm(cleanUp, failure)
+	case failure != nil:
+		for _, f := range run.cleanUpAll(cleanUp) {
+			r.Warn(f.Hook, f.Err)
+		}
+		return failure
+	}
+	var errs []error
+	for _, f := range run.cleanUpAll(cleanUp) {
+		errs = append(errs, fmt.Errorf("clean up the hook %s (%s): %w", Title(f.Hook), f.Hook.Path, f.Err))
+	}
+	return errors.Join(errs...)
+}
+
+// run is one call of Run.
+type run struct {
+	Runner
+	buckets []Bucket
+	limit   int
+
+	// mu guards what follows: how often each hook was begun, as an event may list
+	// it twice, which have completed, and what failed.
+	mu        sync.Mutex
+	begun     map[*release.Hook]int
+	completed map[*release.Hook]bool
+	failed    []Failure
+}
+
+// stage runs the chains of a stage. What must be done even when ctx has ended is
+// done under cleanUp.
+func (r *run) stage(ctx, cleanUp context.Context, s Stage) {
+	var chains errgroup.Group
+	chains.SetLimit(r.limit)
+	for _, c := range s.Chains {
+		chains.Go(func() error {
+			for _, h := range c {
+				if !r.begin(ctx, h) {
+					break
+				}
+				r.one(ctx, cleanUp, h)
+			}
+			return nil
+		})
+	}
+	_ = chains.Wait() // failures are kept by hook
+}
+
+// begin reports whether the hook may start, which none may after a failure.
+func (r *run) begin(ctx context.Context, h *release.Hook) bool {
+	r.mu.Lock()
+	defer r.mu.Unlock()
+	if len(r.failed) > 0 || ctx.Err() != nil {
+		return false
+	}
+	r.begun[h]++
+	return true
+}
+
+// one runs a hook to its end.
+func (r *run) one(ctx, cleanUp context.Context, h *release.Hook) {
+	err := r.Prepare(ctx, h)
+	if ctx.Err() != nil { // what was cut off before it was created was never begun
+		r.mu.Lock()
+		defer r.mu.Unlock()
+		r.begun[h]--
+		return
+	}
+	if err == nil {
+		err = r.Create(cleanUp, h)
+	}
+	if err != nil {
+		r.fail(Failure{Hook: h, Err: err})
+		return
+	}
+	if err := r.Wait(ctx, h); err != nil {
+		r.fail(Failure{Hook: h, Err: err, Created: true})
+		if err := r.Logs(cleanUp, h, release.HookOutputOnFailed); err != nil {
+			r.Warn(h, err)
+		}
+		if err := r.Delete(cleanUp, h, release.HookFailed); err != nil {
+			r.Warn(h, err)
+		}
+		return
+	}
+	r.mu.Lock()
+	defer r.mu.Unlock()
+	r.completed[h] = true
+}
+
+func (r *run) fail(f Failure) {
+	r.mu.Lock()
+	defer r.mu.Unlock()
+	r.failed = append(r.failed, f)
+}
+
+// failure is what the run came to; nil if every hook has completed.
+func (r *run) failure(ctx context.Context) *RunError {
+	e := &RunError{Failed: r.failed, cause: context.Cause(ctx)}
+	place := map[*release.Hook]int{}
+	for _, b := range r.buckets {
+		for _, h := range b.Hooks() {
+			place[h] = len(place)
+			if r.begun[h]--; r.begun[h] < 0 {
+				e.NotStarted = append(e.NotStarted, h)
 			}
 		}
 	}
-	slices.SortStableFunc(selected, func(a, b *release.Hook) int {
-		return cmp.Or(cmp.Compare(a.Weight, b.Weight), cmp.Compare(a.Name, b.Name))
-	})
-	return selected
-}
-
-// Run runs the hooks one after the other. When all have completed they are
-// cleaned up, the last one first. After a failure, and once ctx is done,
-// nothing more starts; the hook that failed and those before it are cleaned up
-// by their policies. What could not be created ends the run at once. Cleaning
-// up goes on when ctx is done, for ten seconds at most.
-func Run(ctx context.Context, hooks []*release.Hook, r Runner) error {
-	cleanUp, end := outlive(ctx, grace)
-	defer end()
-	for i, h := range hooks {
-		if err := context.Cause(ctx); err != nil {
-			cleanUpBefore(cleanUp, hooks[:i], r)
-			return err
-		}
-		if err := r.Create(ctx, h); err != nil {
-			return err
-		}
-		if err := r.Wait(ctx, h); err != nil {
-			failed(cleanUp, h, r)
-			cleanUpBefore(cleanUp, hooks[:i], r)
-			return err
-		}
+	slices.SortStableFunc(e.Failed, func(a, b Failure) int { return place[a.Hook] - place[b.Hook] })
+	if len(e.Failed) == 0 && len(e.NotStarted) == 0 {
+		return nil
 	}
-	for _, h := range slices.Backward(hooks) {
-		if err := r.Logs(cleanUp, h, release.HookOutputOnSucceeded); err != nil {
-			r.Warn(h, err)
-		}
-		if err := r.Delete(cleanUp, h, release.HookSucceeded); err != nil {
-			return err
-		}
-	}
-	return nil
-}
-
-// grace is how long cleaning up may take when nobody waits for it any more.
-const grace = 10 * time.Second
-
-// outlive returns a context that ends, of itself, some time after ctx does.
-func outlive(ctx context.Context, by time.Duration) (context.Context, context.CancelFunc) {
-	longer, cancel := context.WithCancelCause(context.WithoutCancel(ctx))
-	over := time.AfterFunc(by, func() { cancel(context.Cause(ctx)) })
-	over.Stop()
-	stop := context.AfterFunc(ctx, func() { over.Reset(by) })
-	return longer, func() {
-		stop()
-		over.Stop()
-		cancel(nil)
-	}
-}
-
-// failed cleans up the hook that failed. What goes wrong in that must not hide
-// the failure.
-func failed(ctx context.Context, h *release.Hook, r Runner) {
-	if err := r.Logs(ctx, h, release.HookOutputOnFailed); err != nil {
-		r.Warn(h, err)
-	}
-	if err := r.Delete(ctx, h, release.HookFailed); err != nil {
-		r.Warn(h, err)
-	}
-}
-
-// cleanUpBefore cleans up the hooks that completed before the end came.
-func cleanUpBefore(ctx context.Context, hooks []*release.Hook, r Runner) {
-	for _, h := range hooks {
-		if err := r.Delete(ctx, h, release.HookSucceeded); err != nil {
-			r.Warn(h, err)
-		}
-	}
+	return e
 }

@@ -17,55 +17,6 @@ import (
 	"github.com/ordered-helm/helm/pkg/hookrunner"
 )
 
-func hook(name string, weight int, events ...release.HookEvent) *release.Hook {
-	return &release.Hook{Name: name, Kind: "Job", Weight: weight, Events: events}
-}
-
-func names(hooks []*release.Hook) string {
-	var all []string
-	for _, h := range hooks {
-		all = append(all, h.Name)
-	}
-	return strings.Join(all, " ")
-}
-
-// TestForEvent is Helm's order: weight, then name, and what an event lists
-// twice runs twice.
-func TestForEvent(t *testing.T) {
-	const pre, post = release.HookPreInstall, release.HookPostInstall
-	tests := []struct {
-		name  string
-		hooks []*release.Hook
-		want  string
-	}{
-		{"none", nil, ""},
-		{"only those of the event", []*release.Hook{hook("a", 0, pre), hook("b", 0, post), hook("c", 0)}, "a"},
-		{"by weight", []*release.Hook{hook("a", 5, pre), hook("b", -5, pre), hook("c", 0, pre)}, "b c a"},
-		{"weights are numbers", []*release.Hook{hook("a", 10, pre), hook("b", 9, pre)}, "b a"},
-		{"of equal weight by name", []*release.Hook{hook("b", 1, pre), hook("a", 1, pre), hook("c", 0, pre)}, "c a b"},
-		{"an event listed twice runs twice", []*release.Hook{hook("b", 0, pre, post, pre), hook("a", 0, pre)}, "a b b"},
-		{"several events", []*release.Hook{hook("a", 0, post, pre)}, "a"},
-	}
-	for _, tt := range tests {
-		t.Run(tt.name, func(t *testing.T) {
-			given := names(tt.hooks)
-			if got := names(hookrunner.ForEvent(tt.hooks, pre)); got != tt.want {
-				t.Errorf("got %q, want %q", got, tt.want)
-			}
-			if names(tt.hooks) != given {
-				t.Error("the hooks that were given are in another order")
-			}
-		})
-	}
-	t.Run("of equal weight and name in the order given, which is by kind", func(t *testing.T) {
-		account, job := hook("x", 0, pre), hook("x", 0, pre)
-		got := hookrunner.ForEvent([]*release.Hook{account, job}, pre)
-		if got[0] != account || got[1] != job {
-			t.Error("the order of equals changed")
-		}
-	})
-}
-
 // script is a runner that writes down what it is asked to do, and fails where
 // it is told to.
 type script struct {
@@ -78,13 +29,17 @@ type script struct {
 func (s *script) do(ctx context.Context, what string, h *release.Hook) error {
 	step := what + " " + h.Name
 	s.log = append(s.log, step)
-	if cleanUp := !strings.HasPrefix(step, "create") && !strings.HasPrefix(step, "wait"); cleanUp && ctx.Err() != nil {
-		s.t.Errorf("%s: cleaning up must go on when the context is done", step)
+	if what != "prepare" && what != "wait" && ctx.Err() != nil {
+		s.t.Errorf("%s: it must go on when the context is done", step)
 	}
 	if cancel := s.cancel[step]; cancel != nil {
 		cancel(errors.New("interrupted"))
 	}
 	return s.fails[step]
+}
+
+func (s *script) Prepare(ctx context.Context, h *release.Hook) error {
+	return s.do(ctx, "prepare", h)
 }
 
 func (s *script) Create(ctx context.Context, h *release.Hook) error { return s.do(ctx, "create", h) }
@@ -103,7 +58,13 @@ func (s *script) Warn(h *release.Hook, err error) {
 	s.log = append(s.log, "warn "+h.Name+": "+err.Error())
 }
 
-func TestRun(t *testing.T) {
+// asHelm are buckets of charts that say nothing of their hooks.
+func asHelm(hooks ...*release.Hook) []hookrunner.Bucket {
+	return hookrunner.Buckets(hooks, hookrunner.Modes{})
+}
+
+// TestRunInHelmsOrder follows Helm in what it cleans up, too.
+func TestRunInHelmsOrder(t *testing.T) {
 	bad, worse := errors.New("bad"), errors.New("worse")
 	tests := []struct {
 		name   string
@@ -115,7 +76,7 @@ func TestRun(t *testing.T) {
 		{
 			name: "one after the other, and cleaned up from the last one on",
 			want: []string{
-				"create a", "wait a", "create b", "wait b", "create c", "wait c",
+				"prepare a", "create a", "wait a", "prepare b", "create b", "wait b", "prepare c", "create c", "wait c",
 				"logs hook-succeeded c", "delete hook-succeeded c", "logs hook-succeeded b", "delete hook-succeeded b",
 				"logs hook-succeeded a", "delete hook-succeeded a",
 			},
@@ -124,7 +85,7 @@ func TestRun(t *testing.T) {
 			name:  "a hook that fails: nothing after it, those before it are cleaned up",
 			fails: map[string]error{"wait c": bad},
 			want: []string{
-				"create a", "wait a", "create b", "wait b", "create c", "wait c",
+				"prepare a", "create a", "wait a", "prepare b", "create b", "wait b", "prepare c", "create c", "wait c",
 				"logs hook-failed c", "delete hook-failed c", "delete hook-succeeded a", "delete hook-succeeded b",
 			},
 			err: "bad",
@@ -132,14 +93,14 @@ func TestRun(t *testing.T) {
 		{
 			name:  "the first one fails",
 			fails: map[string]error{"wait a": bad},
-			want:  []string{"create a", "wait a", "logs hook-failed a", "delete hook-failed a"},
+			want:  []string{"prepare a", "create a", "wait a", "logs hook-failed a", "delete hook-failed a"},
 			err:   "bad",
 		},
 		{
 			name:  "what goes wrong in cleaning up does not hide the failure, and does not end it",
 			fails: map[string]error{"wait c": bad, "logs hook-failed c": worse, "delete hook-failed c": worse, "delete hook-succeeded a": worse},
 			want: []string{
-				"create a", "wait a", "create b", "wait b", "create c", "wait c",
+				"prepare a", "create a", "wait a", "prepare b", "create b", "wait b", "prepare c", "create c", "wait c",
 				"logs hook-failed c", "warn c: worse", "delete hook-failed c", "warn c: worse", "delete hook-succeeded a", "warn a: worse", "delete hook-succeeded b",
 			},
 			err: "bad",
@@ -147,14 +108,40 @@ func TestRun(t *testing.T) {
 		{
 			name:  "a hook that cannot be created: nothing after it, as in Helm nothing is cleaned up",
 			fails: map[string]error{"create b": bad},
-			want:  []string{"create a", "wait a", "create b"},
+			want:  []string{"prepare a", "create a", "wait a", "prepare b", "create b"},
 			err:   "bad",
+		},
+		{
+			name:  "a hook for which there is no way: as one that cannot be created",
+			fails: map[string]error{"prepare b": bad},
+			want:  []string{"prepare a", "create a", "wait a", "prepare b"},
+			err:   "bad",
+		},
+		{
+			name:   "the context ends while the way is made: the hook was never begun",
+			cancel: "prepare b", fails: map[string]error{"prepare b": bad},
+			want: []string{"prepare a", "create a", "wait a", "prepare b", "delete hook-succeeded a"},
+			err:  "interrupted",
+		},
+		{
+			name:   "the context ends when the way is made",
+			cancel: "prepare b",
+			want:   []string{"prepare a", "create a", "wait a", "prepare b", "delete hook-succeeded a"},
+			err:    "interrupted",
+		},
+		{
+			name:   "the context ends while a hook is created: it is waited for, which ends at once",
+			cancel: "create b", fails: map[string]error{"wait b": context.Canceled},
+			want: []string{
+				"prepare a", "create a", "wait a", "prepare b", "create b", "wait b", "logs hook-failed b", "delete hook-failed b", "delete hook-succeeded a",
+			},
+			err: "context canceled",
 		},
 		{
 			name:  "logs that cannot be had are only a warning",
 			fails: map[string]error{"logs hook-succeeded b": bad},
 			want: []string{
-				"create a", "wait a", "create b", "wait b", "create c", "wait c",
+				"prepare a", "create a", "wait a", "prepare b", "create b", "wait b", "prepare c", "create c", "wait c",
 				"logs hook-succeeded c", "delete hook-succeeded c", "logs hook-succeeded b", "warn b: bad", "delete hook-succeeded b",
 				"logs hook-succeeded a", "delete hook-succeeded a",
 			},
@@ -163,7 +150,7 @@ func TestRun(t *testing.T) {
 			name:  "a hook that cannot be deleted after success is a failure, as in Helm",
 			fails: map[string]error{"delete hook-succeeded b": bad},
 			want: []string{
-				"create a", "wait a", "create b", "wait b", "create c", "wait c",
+				"prepare a", "create a", "wait a", "prepare b", "create b", "wait b", "prepare c", "create c", "wait c",
 				"logs hook-succeeded c", "delete hook-succeeded c", "logs hook-succeeded b", "delete hook-succeeded b",
 			},
 			err: "bad",
@@ -171,20 +158,20 @@ func TestRun(t *testing.T) {
 		{
 			name:   "the context ends between hooks: nothing new starts, what was done is cleaned up",
 			cancel: "wait b",
-			want:   []string{"create a", "wait a", "create b", "wait b", "delete hook-succeeded a", "delete hook-succeeded b"},
+			want:   []string{"prepare a", "create a", "wait a", "prepare b", "create b", "wait b", "delete hook-succeeded a", "delete hook-succeeded b"},
 			err:    "interrupted",
 		},
 		{
 			name:   "the context ends while a hook runs",
 			cancel: "wait b", fails: map[string]error{"wait b": context.Canceled},
-			want: []string{"create a", "wait a", "create b", "wait b", "logs hook-failed b", "delete hook-failed b", "delete hook-succeeded a"},
+			want: []string{"prepare a", "create a", "wait a", "prepare b", "create b", "wait b", "logs hook-failed b", "delete hook-failed b", "delete hook-succeeded a"},
 			err:  "context canceled",
 		},
 		{
 			name:   "the context ends with the last hook: all are done and cleaned up",
 			cancel: "wait c",
 			want: []string{
-				"create a", "wait a", "create b", "wait b", "create c", "wait c",
+				"prepare a", "create a", "wait a", "prepare b", "create b", "wait b", "prepare c", "create c", "wait c",
 				"logs hook-succeeded c", "delete hook-succeeded c", "logs hook-succeeded b", "delete hook-succeeded b",
 				"logs hook-succeeded a", "delete hook-succeeded a",
 			},
@@ -195,7 +182,7 @@ func TestRun(t *testing.T) {
 			ctx, cancel := context.WithCancelCause(t.Context())
 			defer cancel(nil)
 			s := &script{t: t, fails: tt.fails, cancel: map[string]context.CancelCauseFunc{tt.cancel: cancel}}
-			err := hookrunner.Run(ctx, []*release.Hook{hook("a", 0), hook("b", 0), hook("c", 0)}, s)
+			err := hookrunner.Run(ctx, asHelm(hook("a", 0), hook("b", 0), hook("c", 1)), s, hookrunner.Options{})
 			if got := errorText(err); got != tt.err {
 				t.Errorf("error %q, want %q", got, tt.err)
 			}
@@ -210,10 +197,10 @@ func TestRunWhenTheContextHasEnded(t *testing.T) {
 	ctx, cancel := context.WithCancelCause(t.Context())
 	cancel(errors.New("interrupted"))
 	s := &script{t: t}
-	if err := hookrunner.Run(ctx, []*release.Hook{hook("a", 0)}, s); errorText(err) != "interrupted" || len(s.log) > 0 {
+	if err := hookrunner.Run(ctx, asHelm(hook("a", 0)), s, hookrunner.Options{}); errorText(err) != "interrupted" || len(s.log) > 0 {
 		t.Errorf("got %v, %q", err, s.log)
 	}
-	if err := hookrunner.Run(ctx, nil, s); err != nil || len(s.log) > 0 {
+	if err := hookrunner.Run(ctx, nil, s, hookrunner.Options{}); err != nil || len(s.log) > 0 {
 		t.Errorf("without hooks there is nothing to end: %v, %q", err, s.log)
 	}
 }
@@ -234,21 +221,14 @@ func TestRunCleansUpInTime(t *testing.T) {
 			t: t, fails: map[string]error{"wait a": context.Canceled}, cancel: map[string]context.CancelCauseFunc{"wait a": cancel},
 		}}
 		began := time.Now()
-		if err := hookrunner.Run(ctx, []*release.Hook{hook("a", 0)}, s); !errors.Is(err, context.Canceled) {
+		if err := hookrunner.Run(ctx, asHelm(hook("a", 0)), s, hookrunner.Options{}); !errors.Is(err, context.Canceled) {
 			t.Errorf("got %v", err)
 		}
 		if took := time.Since(began); took != 10*time.Second {
 			t.Errorf("it took %s", took)
 		}
-		if want := []string{"wait a", "logs hook-failed a", "warn a: context canceled"}; !slices.Equal(s.log[1:], want) {
-			t.Errorf("got %q, want %q", s.log[1:], want)
+		if want := []string{"wait a", "logs hook-failed a", "warn a: context canceled"}; !slices.Equal(s.log[2:], want) {
+			t.Errorf("got %q, want %q", s.log[2:], want)
 		}
 	})
-}
-
-func errorText(err error) string {
-	if err == nil {
-		return ""
-	}
-	return err.Error()
 }

@@ -36,6 +36,9 @@ type Chart struct {
 	Dependencies []Dependency `json:"dependencies,omitempty"`
 	// Subcharts are the charts inside it that take part.
 	Subcharts []*Chart `json:"subcharts,omitempty"`
+	// HookMode is how its hooks run, as a hookrunner.Mode; empty is Helm's way. The
+	// plan does not depend on it.
+	HookMode string `json:"runHooksInParallel,omitempty"`
 	// Problem is what cannot be used of the chart's declarations.
 	Problem error `json:"-"`
 }

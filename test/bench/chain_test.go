@@ -86,11 +86,16 @@ func inTurn(b *testing.B, c *cluster.Cluster, contestants []contestant) map[stri
 	return times
 }
 
-// removeAll takes the Deployments away, so that rounds do not add up.
+// removeAll takes the Deployments and Jobs away, so that rounds do not add up.
 func removeAll(b *testing.B, c *cluster.Cluster, namespace string) {
 	b.Helper()
 	now := int64(0)
 	err := c.Client().AppsV1().Deployments(namespace).DeleteCollection(b.Context(), metav1.DeleteOptions{GracePeriodSeconds: &now}, metav1.ListOptions{})
+	if err != nil {
+		b.Fatal(err)
+	}
+	background := metav1.DeletePropagationBackground
+	err = c.Client().BatchV1().Jobs(namespace).DeleteCollection(b.Context(), metav1.DeleteOptions{PropagationPolicy: &background}, metav1.ListOptions{})
 	if err != nil {
 		b.Fatal(err)
 	}

@@ -308,7 +308,7 @@ func (l library) plan(tb testing.TB, revision int) string {
 		tb.Fatal(err)
 	}
 	var text strings.Builder
-	if err := graphview.Text(&text, plan); err != nil {
+	if err := graphview.Text(&text, plan.Plan); err != nil {
 		tb.Fatal(err)
 	}
 	return text.String()

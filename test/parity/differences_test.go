@@ -93,6 +93,14 @@ func TestDifferences(t *testing.T) {
 				`+       | container main of pod NAMESPACE/web-POD`,
 				`+     if it only needs more time, raise --timeout`,
 			}},
+		{name: "hook that fails", hookReasons: true,
+			rules: []rule{pattern("pod of a Job", "the controllers draw the end of its name", `(web-prepare)-[a-z0-9]{5}`, "$1-POD")},
+			steps: []step{helm("install web charts/hooks --set fail=prepare")}, differs: []string{
+				`+   Job/web-prepare (hooks/templates/hooks.yaml) failed: Job has reached the specified backoff limit`,
+				`+     Pod NAMESPACE/web-prepare-POD container main: Error: exited with code 1`,
+				`+       | log of prepare`,
+				`+ hooks never started because of that: ConfigMap/web-aa-first, Secret/web-zz-last`,
+			}},
 		{name: "interrupted without a name",
 			steps: []step{
 				helm("install charts/never --name-template made --wait --timeout 60s").interrupted(sigterm, deploymentPath("made")),

@@ -47,6 +47,7 @@ func TestFlags(t *testing.T) {
 		{command: "rollback", differs: orderly},
 		{command: "status"},
 		{command: "template", differs: orderly},
+		{command: "test"},
 		{command: "uninstall", differs: orderly},
 		{command: "upgrade", differs: orderly},
 		{command: "version"},
@@ -74,7 +75,7 @@ func TestUsageLines(t *testing.T) {
 	programs := binaries.Get(t)
 	usage := regexp.MustCompile(`(?s)\nUsage:\n.*?\n\n(?:Aliases:\n.*?\n\n)?`)
 	for _, command := range []string{"get", "get all", "get hooks", "get manifest", "get metadata", "get notes", "get values",
-		"history", "install", "list", "rollback", "status", "template", "uninstall", "upgrade", "version"} {
+		"history", "install", "list", "rollback", "status", "template", "test", "uninstall", "upgrade", "version"} {
 		t.Run(command, func(t *testing.T) {
 			stock, ours := usage.FindString(help(t, programs.Stock, command)), usage.FindString(help(t, programs.Helm, command))
 			if d := diff(stock, ours); d != "" || stock == "" {

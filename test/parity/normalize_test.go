@@ -48,6 +48,11 @@ var usualRules = []rule{
 var undoing = pattern("cause of undoing", "stock does not say it before it undoes",
 	`(?m)^WARNING: .* because of --atomic: .*\n`, "")
 
+// hookReasons is what is said of hooks that failed, below Helm's own words. It is
+// taken out unless a scenario wants it; TestDifferences has one that does.
+var hookReasons = pattern("why a hook failed", "stock does not say it",
+	`(?m)^  (?:Job|Pod)/\S+ \(.*\) (?:failed|had not completed|is gone).*\n(?:^    .*\n)*(?:^hooks never started because of that: .*\n)?`, "")
+
 // Rules for the scenarios that need them.
 var (
 	debugHead = pattern("head of a debug line", "it names a line of the source",
@@ -92,6 +97,26 @@ var sortedNotes = rule{
 }
 
 var storedNotes = regexp.MustCompile(`"notes": "(.*)"`)
+
+// storedHooks puts the hooks of a stored release into order.
+var storedHooks = rule{
+	name:  "order of stored hooks",
+	why:   "stock stores the tests that it left out before the others",
+	apply: sortStoredHooks,
+}
+
+func sortStoredHooks(s string) string {
+	before, list, found := strings.Cut(s, "\"hooks\": [\n")
+	if !found {
+		return s
+	}
+	indent := before[strings.LastIndexByte(before, '\n')+1:]
+	list, after, _ := strings.Cut(list, "\n"+indent+"]")
+	end := "\n" + indent + "  }"
+	hooks := strings.Split(strings.TrimSuffix(list, end), end+",\n")
+	slices.Sort(hooks)
+	return before + "\"hooks\": [\n" + strings.Join(hooks, end+",\n") + end + "\n" + indent + "]" + sortStoredHooks(after)
+}
 
 func sortLines(s string) string {
 	lines := strings.Split(s, "\n")

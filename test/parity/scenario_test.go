@@ -33,6 +33,8 @@ type scenario struct {
 	// rules normalise what is particular to this scenario. They come after the
 	// usual rules.
 	rules []rule
+	// hookReasons keeps what is said of hooks that failed below Helm's own words.
+	hookReasons bool
 	// differs are the lines that differ on purpose, with "-" for stock's and
 	// "+" for ours, as a failing test prints them: neither more nor fewer must
 	// differ. The reason is in docs/differences.md.

@@ -97,6 +97,15 @@ func TestUninstall(t *testing.T) {
 			stockHelm("install web charts/hooks --set fail=drain"),
 			helm("uninstall web --keep-history"), helm("status web --show-desc"), helm("rollback web 1"),
 			helm("uninstall web --keep-history --no-hooks"), helm("history web"),
+		}, differs: []string{
+			`-             "completed_at": "",`,
+			`-             "phase": "Running"`,
+			`+             "completed_at": "TIME",`,
+			`+             "phase": "Failed"`,
+			`-             "completed_at": "",`,
+			`-             "phase": "Running"`,
+			`+             "completed_at": "TIME",`,
+			`+             "phase": "Failed"`,
 		}},
 		{name: "failing post-delete hook", steps: []step{
 			stockHelm("install web charts/hooks --set fail=farewell"),

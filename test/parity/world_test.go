@@ -60,6 +60,9 @@ func newWorld(t *testing.T, sc scenario, o worldOptions) *world {
 	if len(sc.differs) == 0 {
 		w.rules = append(slices.Clone(w.rules), undoing)
 	}
+	if !sc.hookReasons {
+		w.rules = append(slices.Clone(w.rules), hookReasons)
+	}
 	home := filepath.Join(w.dir, "home")
 	kubeconfig := filepath.Join(home, "no-kubeconfig")
 	if o.kubeconfig != "" {

@@ -13,19 +13,7 @@ import (
 	"sigs.k8s.io/yaml"
 
 	"github.com/ordered-helm/helm/internal/annotation"
-)
-
-// HookMode says how a chart's hooks of equal weight run
-// (docs/reference.md, "runHooksInParallel").
-type HookMode string
-
-const (
-	// HooksSequential is one after the other, as Helm does: the default.
-	HooksSequential HookMode = "false"
-	// HooksParallel is all together.
-	HooksParallel HookMode = "true"
-	// HooksOtherChartsOnly is one after the other, beside other charts' hooks.
-	HooksOtherChartsOnly HookMode = "otherChartsOnly"
+	"github.com/ordered-helm/helm/pkg/hookrunner"
 )
 
 // Declaration is what one chart says in its Chart.yaml about order and hooks,
@@ -44,7 +32,7 @@ type Declaration struct {
 	// from, for messages; the first one where there were two.
 	DependsOnKey string
 	// Hooks is how the chart's hooks run.
-	Hooks HookMode
+	Hooks hookrunner.Mode
 	// Dependencies are the entries of the chart's dependencies, in their order.
 	Dependencies []Dependency
 	// Subcharts are the declarations of the charts inside, in their order.
@@ -91,7 +79,7 @@ func Declarations(ch *chart.Chart) (*Declaration, error) {
 
 func declarations(ch *chart.Chart, folder string) (*Declaration, error) {
 	d := &Declaration{
-		Name: ch.Name(), File: path.Join(folder, chartFile), Hooks: HooksSequential,
+		Name: ch.Name(), File: path.Join(folder, chartFile), Hooks: hookrunner.Sequential,
 	}
 	raw, err := readRaw(ch)
 	if err != nil {
@@ -210,8 +198,8 @@ func sortedUnique(names []string) []string {
 }
 
 // hookMode reads the mode from the field and the annotation, which must agree.
-func hookMode(raw *rawChart) (HookMode, error) {
-	mode := HooksSequential
+func hookMode(raw *rawChart) (hookrunner.Mode, error) {
+	mode := hookrunner.Sequential
 	from := ""
 	for _, source := range []struct {
 		key   string
@@ -239,14 +227,14 @@ func hookMode(raw *rawChart) (HookMode, error) {
 	return mode, nil
 }
 
-func parseMode(value any) (HookMode, bool) {
+func parseMode(value any) (hookrunner.Mode, bool) {
 	switch value {
 	case true, "true":
-		return HooksParallel, true
+		return hookrunner.Parallel, true
 	case false, "false":
-		return HooksSequential, true
+		return hookrunner.Sequential, true
 	case "otherChartsOnly":
-		return HooksOtherChartsOnly, true
+		return hookrunner.OtherChartsOnly, true
 	}
 	return "", false
 }

@@ -15,6 +15,7 @@ import (
 
 	"github.com/ordered-helm/helm/internal/annotation"
 	"github.com/ordered-helm/helm/pkg/chart/loader"
+	"github.com/ordered-helm/helm/pkg/hookrunner"
 )
 
 func load(t *testing.T, files tree) *chart.Chart {
@@ -40,21 +41,21 @@ func declared(t *testing.T, lines string) *loader.Declaration {
 func TestHookModes(t *testing.T) {
 	tests := []struct {
 		name, lines string
-		want        loader.HookMode
+		want        hookrunner.Mode
 		problem     string
 	}{
-		{"absent", "", loader.HooksSequential, ""},
-		{"true", "runHooksInParallel: true\n", loader.HooksParallel, ""},
-		{"false", "runHooksInParallel: false\n", loader.HooksSequential, ""},
-		{"otherChartsOnly", "runHooksInParallel: otherChartsOnly\n", loader.HooksOtherChartsOnly, ""},
-		{"quoted true", "runHooksInParallel: \"true\"\n", loader.HooksParallel, ""},
-		{"quoted false", "runHooksInParallel: 'false'\n", loader.HooksSequential, ""},
-		{"quoted otherChartsOnly", "runHooksInParallel: 'otherChartsOnly'\n", loader.HooksOtherChartsOnly, ""},
-		{"empty", "runHooksInParallel:\n", loader.HooksSequential, ""},
-		{"annotation", "annotations: {helm.sh/run-hooks-in-parallel: \"true\"}\n", loader.HooksParallel, ""},
-		{"annotation that is no string", "annotations: {helm.sh/run-hooks-in-parallel: true}\n", loader.HooksParallel, ""},
-		{"annotation otherChartsOnly", "annotations: {helm.sh/run-hooks-in-parallel: otherChartsOnly}\n", loader.HooksOtherChartsOnly, ""},
-		{"both, which agree", "runHooksInParallel: true\nannotations: {helm.sh/run-hooks-in-parallel: \"true\"}\n", loader.HooksParallel, ""},
+		{"absent", "", hookrunner.Sequential, ""},
+		{"true", "runHooksInParallel: true\n", hookrunner.Parallel, ""},
+		{"false", "runHooksInParallel: false\n", hookrunner.Sequential, ""},
+		{"otherChartsOnly", "runHooksInParallel: otherChartsOnly\n", hookrunner.OtherChartsOnly, ""},
+		{"quoted true", "runHooksInParallel: \"true\"\n", hookrunner.Parallel, ""},
+		{"quoted false", "runHooksInParallel: 'false'\n", hookrunner.Sequential, ""},
+		{"quoted otherChartsOnly", "runHooksInParallel: 'otherChartsOnly'\n", hookrunner.OtherChartsOnly, ""},
+		{"empty", "runHooksInParallel:\n", hookrunner.Sequential, ""},
+		{"annotation", "annotations: {helm.sh/run-hooks-in-parallel: \"true\"}\n", hookrunner.Parallel, ""},
+		{"annotation that is no string", "annotations: {helm.sh/run-hooks-in-parallel: true}\n", hookrunner.Parallel, ""},
+		{"annotation otherChartsOnly", "annotations: {helm.sh/run-hooks-in-parallel: otherChartsOnly}\n", hookrunner.OtherChartsOnly, ""},
+		{"both, which agree", "runHooksInParallel: true\nannotations: {helm.sh/run-hooks-in-parallel: \"true\"}\n", hookrunner.Parallel, ""},
 		{
 			"both, which differ", "runHooksInParallel: true\nannotations: {helm.sh/run-hooks-in-parallel: otherChartsOnly}\n", "",
 			`shop/Chart.yaml: helm.sh/run-hooks-in-parallel: "otherChartsOnly": runHooksInParallel already says "true"`,
@@ -238,17 +239,17 @@ func TestDeclarationsOfATree(t *testing.T) {
 	}
 	slices.SortFunc(d.Subcharts, func(a, b *loader.Declaration) int { return strings.Compare(a.Name, b.Name) })
 	want := &loader.Declaration{
-		Name: "shop", Version: "1.0.0", APIVersion: "v2", File: "shop/Chart.yaml", Hooks: loader.HooksSequential,
+		Name: "shop", Version: "1.0.0", APIVersion: "v2", File: "shop/Chart.yaml", Hooks: hookrunner.Sequential,
 		Dependencies: []loader.Dependency{{Name: "packed", Version: "1.0.0", DependsOn: []string{"sub"}}, {Name: "sub", Version: "1.0.0"}},
 		Subcharts: []*loader.Declaration{
 			{
-				Name: "packed", Version: "1.0.0", APIVersion: "v3", File: "shop/charts/packed/Chart.yaml", Hooks: loader.HooksOtherChartsOnly,
+				Name: "packed", Version: "1.0.0", APIVersion: "v3", File: "shop/charts/packed/Chart.yaml", Hooks: hookrunner.OtherChartsOnly,
 				DependsOnSubcharts: []string{"inner"}, DependsOnKey: "helm.sh/depends-on/subcharts",
 				Subcharts: []*loader.Declaration{{
-					Name: "inner", Version: "1.0.0", APIVersion: "v2", File: "shop/charts/packed/charts/inner/Chart.yaml", Hooks: loader.HooksParallel,
+					Name: "inner", Version: "1.0.0", APIVersion: "v2", File: "shop/charts/packed/charts/inner/Chart.yaml", Hooks: hookrunner.Parallel,
 				}},
 			},
-			{Name: "sub", Version: "1.0.0", APIVersion: "v2", File: "shop/charts/sub/Chart.yaml", Hooks: loader.HooksSequential, OptedIn: true},
+			{Name: "sub", Version: "1.0.0", APIVersion: "v2", File: "shop/charts/sub/Chart.yaml", Hooks: hookrunner.Sequential, OptedIn: true},
 		},
 	}
 	if !reflect.DeepEqual(d, want) {
@@ -288,7 +289,7 @@ func TestDeclarationsOfAChartThatHelmLoaded(t *testing.T) {
 		t.Fatal(err)
 	}
 	d, err := loader.Declarations(ch)
-	if err != nil || !d.Sequenced() || d.Hooks != loader.HooksParallel || !slices.Equal(d.DependsOnSubcharts, []string{"a"}) ||
+	if err != nil || !d.Sequenced() || d.Hooks != hookrunner.Parallel || !slices.Equal(d.DependsOnSubcharts, []string{"a"}) ||
 		!slices.Equal(d.Dependencies[1].DependsOn, []string{"a"}) {
 		t.Errorf("got %+v, %v", d, err)
 	}
@@ -306,11 +307,11 @@ func TestDeclarationsOfAChartMadeInMemory(t *testing.T) {
 	ch.AddDependency(&chart.Chart{Metadata: &chart.Metadata{APIVersion: "v2", Name: "postgresql", Version: "1.0.0"}})
 	d, err := loader.Declarations(ch)
 	want := &loader.Declaration{
-		Name: "shop", Version: "1.0.0", APIVersion: "v3", File: "shop/Chart.yaml", Hooks: loader.HooksOtherChartsOnly,
+		Name: "shop", Version: "1.0.0", APIVersion: "v3", File: "shop/Chart.yaml", Hooks: hookrunner.OtherChartsOnly,
 		DependsOnSubcharts: []string{"db"}, DependsOnKey: "helm.sh/depends-on/subcharts",
 		Dependencies: []loader.Dependency{{Name: "postgresql", Alias: "db", Version: "1", Tags: []string{"t"}}},
 		Subcharts: []*loader.Declaration{{
-			Name: "postgresql", Version: "1.0.0", APIVersion: "v2", File: "shop/charts/postgresql/Chart.yaml", Hooks: loader.HooksSequential,
+			Name: "postgresql", Version: "1.0.0", APIVersion: "v2", File: "shop/charts/postgresql/Chart.yaml", Hooks: hookrunner.Sequential,
 		}},
 	}
 	if err != nil || !reflect.DeepEqual(d, want) {

@@ -1,0 +1,26 @@
+// Copyright The Ordered Helm Authors
+// SPDX-License-Identifier: Apache-2.0
+
+package main
+
+import (
+	"fmt"
+	"os"
+	"strconv"
+)
+
+const parallelHooksEnv = "HELM_MAX_PARALLEL_HOOKS"
+
+// parallelHooks is how many hooks may run at once, by the environment; 0 is no
+// limit.
+func parallelHooks() (int, error) {
+	text := os.Getenv(parallelHooksEnv)
+	if text == "" {
+		return 0, nil
+	}
+	limit, err := strconv.Atoi(text)
+	if err != nil || limit < 0 {
+		return 0, fmt.Errorf("$%s: %q is not how many hooks may run at once: write a whole number, or 0 for no limit", parallelHooksEnv, text)
+	}
+	return limit, nil
+}

@@ -1,0 +1,127 @@
+// Copyright The Ordered Helm Authors
+// SPDX-License-Identifier: Apache-2.0
+
+package main
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"regexp"
+	"slices"
+	"strings"
+
+	"github.com/spf13/cobra"
+	"helm.sh/helm/v3/cmd/helm/require"
+	"helm.sh/helm/v3/pkg/cli/output"
+	"helm.sh/helm/v3/pkg/release"
+
+	"github.com/ordered-helm/helm/pkg/action"
+	"github.com/ordered-helm/helm/pkg/hookrunner"
+)
+
+const testHelp = `
+Run the tests of a release: the hooks of the event "test" of its charts, as they
+were installed. Those of charts with runHooksInParallel run together; "helm dag"
+shows which.
+
+    $ helm test shop
+    $ helm test shop --filter name=smoke,name=login --logs
+    $ helm test shop --filter '!name=slow' --timeout 1m
+
+Tests that are filtered out stay as they are. A test that fails says why; with
+--logs, the logs of all that were run are printed too. $HELM_MAX_PARALLEL_HOOKS
+limits how many run at once.
+`
+
+// testInput is what test is told on the command line.
+type testInput struct {
+	client  *action.ReleaseTesting
+	filters []string
+	logs    bool
+}
+
+func newTestCmd(a *app) *cobra.Command {
+	in := &testInput{client: action.NewReleaseTesting(a.config)}
+	cmd := &cobra.Command{
+		Use:   "test [RELEASE]",
+		Short: "run the tests of a release",
+		Long:  testHelp,
+		Args:  require.ExactArgs(1),
+		RunE: func(cmd *cobra.Command, args []string) error {
+			return a.test(cmd.Context(), in, args[0])
+		},
+	}
+	f := cmd.Flags()
+	f.DurationVar(&in.client.Timeout, "timeout", defaultTimeout, "how long to wait for any one test")
+	f.BoolVar(&in.logs, "logs", false, "print the logs of the tests' pods when all have run")
+	f.StringSliceVar(&in.filters, "filter", nil, "which tests to run, by name: name=test1,name=test2; or which not to: '!name=test1'")
+	f.BoolVar(&in.client.HideNotes, "hide-notes", false, "do not print the chart's notes")
+	return cmd
+}
+
+// test runs the tests of a release. It ends early when the process is told to
+// stop. The release is printed whatever became of its tests.
+func (a *app) test(ctx context.Context, in *testInput, name string) error {
+	limit, err := parallelHooks()
+	if err != nil {
+		return err
+	}
+	client := in.client
+	client.MaxParallelHooks, client.OnEvent = limit, a.onEvent()
+	client.Namespace = a.settings.Namespace()
+	in.readFilters()
+	ctx, stop := cancelOnSignal(ctx, func() {
+		fmt.Fprintf(a.errOut, "Testing %s has been cancelled.\n", name)
+	})
+	defer stop()
+	rel, failure := client.RunWithContext(ctx, name)
+	if rel == nil {
+		return failure
+	}
+	printer := &releasePrinter{release: in.pickedLast(rel), details: a.settings.Debug, hideNotes: client.HideNotes}
+	if err := output.Table.Write(a.out, printer); err != nil {
+		return err
+	}
+	if in.logs {
+		fmt.Fprintln(a.out)
+		failure = errors.Join(failure, client.GetPodLogsWithContext(ctx, a.out, rel))
+	}
+	return failure
+}
+
+// readFilters sorts the filters. As in Helm, others than those by name are passed
+// over.
+func (in *testInput) readFilters() {
+	not := regexp.MustCompile(`^!\s?name=`)
+	for _, filter := range in.filters {
+		if name, found := strings.CutPrefix(filter, "name="); found {
+			in.client.Filters[action.IncludeNameFilter] = append(in.client.Filters[action.IncludeNameFilter], name)
+		} else if prefix := not.FindString(filter); prefix != "" {
+			in.client.Filters[action.ExcludeNameFilter] = append(in.client.Filters[action.ExcludeNameFilter], strings.TrimPrefix(filter, prefix))
+		}
+	}
+}
+
+// pickedLast puts, for printing, the hooks that the filters leave out before the
+// others, as Helm does.
+func (in *testInput) pickedLast(rel *release.Release) *release.Release {
+	printed := *rel
+	printed.Hooks = slices.Clone(rel.Hooks)
+	place := func(h *release.Hook) int {
+		switch {
+		case in.client.Picks(h):
+			return 2
+		case slices.Contains(in.client.Filters[action.ExcludeNameFilter], h.Name):
+			return 0
+		}
+		return 1
+	}
+	slices.SortStableFunc(printed.Hooks, func(a, b *release.Hook) int { return place(a) - place(b) })
+	return &printed
+}
+
+// isTest reports whether a hook is a test.
+func isTest(h *release.Hook) bool {
+	return len(hookrunner.ForEvent([]*release.Hook{h}, release.HookTest)) > 0
+}

@@ -1,0 +1,39 @@
+// Copyright The Ordered Helm Authors
+// SPDX-License-Identifier: Apache-2.0
+
+package annotation
+
+import (
+	"math"
+	"strconv"
+	"strings"
+	"time"
+)
+
+// HookDeleteTimeout says how many seconds to wait until a deleted hook is gone.
+const HookDeleteTimeout = "helm.sh/hook-delete-timeout"
+
+// maxSeconds is how many seconds a time.Duration can hold.
+const maxSeconds = uint64(math.MaxInt64 / time.Second)
+
+// ReadHookDeleteTimeout reads how long to wait until a deleted hook is gone; 0
+// is not to wait. Without the annotation, set is false. Errors are of type
+// *ValueError.
+func ReadHookDeleteTimeout(annotations map[string]string) (timeout time.Duration, set bool, err error) {
+	value, set := annotations[HookDeleteTimeout]
+	if !set {
+		return 0, false, nil
+	}
+	text := strings.TrimSpace(value)
+	if text == "" {
+		return 0, true, invalid(HookDeleteTimeout, value, "no number of seconds: write one, or leave the annotation out to wait as long as --timeout says")
+	}
+	if strings.Trim(text, "0123456789") != "" {
+		return 0, true, invalid(HookDeleteTimeout, value, `not a whole number of seconds: write one without a unit, such as "30", or "0" not to wait`)
+	}
+	seconds, err := strconv.ParseUint(text, 10, 64)
+	if err != nil || seconds > maxSeconds {
+		return 0, true, invalid(HookDeleteTimeout, value, "more seconds than can be waited for: the most is %d", maxSeconds)
+	}
+	return time.Duration(seconds) * time.Second, true, nil
+}

@@ -1,0 +1,32 @@
+// Copyright The Ordered Helm Authors
+// SPDX-License-Identifier: Apache-2.0
+
+package render
+
+import (
+	"helm.sh/helm/v3/pkg/release"
+
+	"github.com/ordered-helm/helm/pkg/hookrunner"
+	"github.com/ordered-helm/helm/pkg/sequencer"
+)
+
+// HookModes gives how the hooks of each chart of a tree run, in a release in the
+// namespace given. A nil tree has none that run in parallel.
+func HookModes(root *sequencer.Chart, namespace string) hookrunner.Modes {
+	modes := hookrunner.Modes{Namespace: namespace, Of: map[string]hookrunner.Mode{}}
+	if root == nil {
+		return modes
+	}
+	modes.ChartOf = func(h *release.Hook) string { return ChartOf(root, h.Path) }
+	var walk func(c *sequencer.Chart, path string)
+	walk = func(c *sequencer.Chart, path string) {
+		if c.HookMode != "" {
+			modes.Of[path] = hookrunner.Mode(c.HookMode)
+		}
+		for _, sub := range c.Subcharts {
+			walk(sub, path+"/"+sub.Name)
+		}
+	}
+	walk(root, root.Name)
+	return modes
+}

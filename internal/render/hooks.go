@@ -1,0 +1,195 @@
+// Copyright The Ordered Helm Authors
+// SPDX-License-Identifier: Apache-2.0
+
+package render
+
+import (
+	"encoding/json"
+	"fmt"
+	"maps"
+	"slices"
+	"strings"
+
+	"helm.sh/helm/v3/pkg/release"
+	"helm.sh/helm/v3/pkg/releaseutil"
+	"sigs.k8s.io/yaml"
+
+	"github.com/ordered-helm/helm/internal/annotation"
+	"github.com/ordered-helm/helm/pkg/hookrunner"
+)
+
+// sortManifests parts the documents of all files into hooks and others, each
+// in Helm's install order, hooks of older events among them.
+func sortManifests(files map[string]string) ([]*release.Hook, []releaseutil.Manifest, error) {
+	s := standIns{older: map[string]olderHook{}}
+	files, err := s.put(files)
+	if err != nil {
+		return nil, nil, err
+	}
+	hooks, manifests, err := releaseutil.SortManifests(files, nil, releaseutil.InstallOrder)
+	if err != nil {
+		return nil, nil, err
+	}
+	for _, h := range hooks {
+		if older, ok := s.older[h.Manifest]; ok {
+			h.Manifest, h.Events = older.document, older.events
+		}
+	}
+	return hooks, manifests, nil
+}
+
+// standIns take hooks of older events past Helm's sorting, which drops them. In
+// the place of each goes a document that Helm makes the same hook of but for
+// the event.
+type standIns struct {
+	// older are the hooks by their stand-in.
+	older map[string]olderHook
+}
+
+type olderHook struct {
+	document string
+	events   []release.HookEvent
+}
+
+// put gives the files with stand-ins in them.
+func (s *standIns) put(files map[string]string) (map[string]string, error) {
+	changed := maps.Clone(files)
+	for _, name := range slices.Sorted(maps.Keys(files)) {
+		if !mayBeOlder(files[name]) {
+			continue
+		}
+		content, err := rewrite(files[name], s.document)
+		if err != nil {
+			return nil, fmt.Errorf("%s: %w", name, err)
+		}
+		changed[name] = content
+	}
+	return changed, nil
+}
+
+// mayBeOlder spares almost every document of other charts the parser.
+func mayBeOlder(text string) bool {
+	if !strings.Contains(text, release.HookAnnotation) {
+		return false
+	}
+	if strings.Contains(text, annotation.HookDeleteTimeout) {
+		return true
+	}
+	text = strings.ToLower(text)
+	return strings.Contains(text, string(hookrunner.EventCRDInstall)) ||
+		strings.Contains(text, string(hookrunner.EventTestFailure))
+}
+
+// document gives the stand-in of a hook of older events. Everything else stays,
+// also what Helm drops or refuses.
+func (s *standIns) document(doc string) (string, error) {
+	if !mayBeOlder(doc) {
+		return doc, nil
+	}
+	var head releaseutil.SimpleHead
+	if err := yaml.Unmarshal([]byte(doc), &head); err != nil || head.Metadata == nil {
+		return doc, nil //nolint:nilerr // for Helm's parser to refuse
+	}
+	events, known := hookEvents(head.Metadata.Annotations[release.HookAnnotation])
+	if !known {
+		return doc, nil
+	}
+	if err := checkHook(&head, events); err != nil {
+		return "", fmt.Errorf("%s/%s: %w", head.Kind, head.Metadata.Name, err)
+	}
+	if !slices.ContainsFunc(events, isOlder) {
+		return doc, nil
+	}
+	standIn, err := standInFor(&head, len(s.older))
+	if err != nil {
+		return "", fmt.Errorf("%s/%s: %w", head.Kind, head.Metadata.Name, err)
+	}
+	s.older[standIn] = olderHook{document: doc, events: events}
+	return standIn, nil
+}
+
+// hookEvents reads the events that a hook lists; known is false where one of
+// them is not known, for which Helm drops the whole document.
+func hookEvents(value string) (events []release.HookEvent, known bool) {
+	for name := range strings.SplitSeq(value, ",") {
+		event, ok := hookEvent(strings.ToLower(strings.TrimSpace(name)))
+		if !ok {
+			return nil, false
+		}
+		events = append(events, event)
+	}
+	return events, true
+}
+
+func hookEvent(name string) (release.HookEvent, bool) {
+	if name == "test-success" {
+		return release.HookTest, true
+	}
+	event := release.HookEvent(name)
+	switch event {
+	case release.HookPreInstall, release.HookPostInstall, release.HookPreUpgrade, release.HookPostUpgrade,
+		release.HookPreRollback, release.HookPostRollback, release.HookPreDelete, release.HookPostDelete,
+		release.HookTest:
+		return event, true
+	}
+	return event, isOlder(event)
+}
+
+// isOlder is whether Helm does not know the event any more.
+func isOlder(event release.HookEvent) bool {
+	return event == hookrunner.EventCRDInstall || event == hookrunner.EventTestFailure
+}
+
+// checkHook refuses what the annotations of a hook cannot mean.
+func checkHook(head *releaseutil.SimpleHead, events []release.HookEvent) error {
+	value := head.Metadata.Annotations[release.HookAnnotation]
+	if slices.Contains(events, hookrunner.EventCRDInstall) && head.Kind != "CustomResourceDefinition" {
+		return &annotation.ValueError{
+			Key: release.HookAnnotation, Value: value,
+			Reason: "crd-install is for a CustomResourceDefinition: use pre-install for anything else",
+		}
+	}
+	if slices.Contains(events, hookrunner.EventTestFailure) && slices.Contains(events, release.HookTest) {
+		return &annotation.ValueError{
+			Key: release.HookAnnotation, Value: value,
+			Reason: "a test cannot be expected both to succeed and to fail: write test or test-failure, or two tests",
+		}
+	}
+	_, _, err := annotation.ReadHookDeleteTimeout(head.Metadata.Annotations)
+	return err
+}
+
+// standInFor writes the stand-in of a hook. The number makes each one
+// different, so that equal documents stay apart.
+func standInFor(head *releaseutil.SimpleHead, number int) (string, error) {
+	annotations := map[string]string{}
+	for key, value := range head.Metadata.Annotations {
+		if strings.HasPrefix(key, release.HookAnnotation) {
+			annotations[key] = value
+		}
+	}
+	annotations[release.HookAnnotation] = string(release.HookTest)
+	head.Metadata.Annotations = annotations
+	text, err := json.Marshal(struct {
+		*releaseutil.SimpleHead
+		StandIn int `json:"standIn"`
+	}{head, number})
+	if err != nil {
+		return "", fmt.Errorf("write its stand-in: %w", err)
+	}
+	return escaped(string(text)), nil
+}
+
+// escaped gives JSON in a form that YAML reads the same: YAML refuses some of
+// the characters that JSON may have, and folds others.
+func escaped(text string) string {
+	var b strings.Builder
+	for _, r := range text {
+		if r < '\x7f' {
+			b.WriteRune(r)
+		} else {
+			fmt.Fprintf(&b, `\U%08X`, r)
+		}
+	}
+	return b.String()
+}

@@ -1,0 +1,78 @@
+// Copyright The Ordered Helm Authors
+// SPDX-License-Identifier: Apache-2.0
+
+package action
+
+import (
+	"fmt"
+	"strings"
+	"sync"
+	"time"
+
+	"helm.sh/helm/v3/pkg/kube"
+	"helm.sh/helm/v3/pkg/release"
+	"sigs.k8s.io/yaml"
+
+	"github.com/ordered-helm/helm/internal/annotation"
+	"github.com/ordered-helm/helm/pkg/hookrunner"
+)
+
+const (
+	crdKind                 = "CustomResourceDefinition"
+	deleteTimeoutAnnotation = annotation.HookDeleteTimeout
+)
+
+// hookMetadata is what is read of a hook's manifest.
+type hookMetadata struct {
+	Metadata struct {
+		Namespace   string            `json:"namespace"`
+		Annotations map[string]string `json:"annotations"`
+	} `json:"metadata"`
+}
+
+func namespaceOf(h *release.Hook, fallback string) (string, error) {
+	var object hookMetadata
+	if err := yaml.Unmarshal([]byte(h.Manifest), &object); err != nil {
+		return "", fmt.Errorf("unable to parse metadata.namespace from kubernetes manifest for output logs hook %s: %w", h.Path, err)
+	}
+	if object.Metadata.Namespace == "" {
+		return fallback, nil
+	}
+	return object.Metadata.Namespace, nil
+}
+
+// deleteTimeoutOf is how long a hook says that its deletion may take, if it does.
+func deleteTimeoutOf(h *release.Hook) (limit time.Duration, given bool, err error) {
+	var object hookMetadata
+	if err := yaml.Unmarshal([]byte(h.Manifest), &object); err != nil {
+		return 0, false, err
+	}
+	return annotation.ReadHookDeleteTimeout(object.Metadata.Annotations)
+}
+
+// build reads what the hook consists of, and has the cluster's schema checked.
+func (r *hookRun) build(h *release.Hook) (kube.ResourceList, error) {
+	checked := r.valid[h.Weight]
+	return r.cluster.Build([]byte(h.Manifest), checked == nil || !checked())
+}
+
+// checks gives, for each weight of several hooks, whether all of them are valid:
+// Helm's client reads the whole schema for every call.
+func (op *operation) checks(buckets []hookrunner.Bucket) map[int]func() bool {
+	valid := map[int]func() bool{}
+	for _, b := range buckets {
+		hooks := b.Hooks()
+		if len(hooks) == 1 {
+			continue
+		}
+		valid[b.Weight] = sync.OnceValue(func() bool {
+			manifests := make([]string, len(hooks))
+			for i, h := range hooks {
+				manifests[i] = h.Manifest
+			}
+			_, err := op.cluster.Build([]byte(strings.Join(manifests, "\n---\n")), true)
+			return err == nil
+		})
+	}
+	return valid
+}

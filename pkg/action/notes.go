@@ -1,0 +1,119 @@
+// Copyright The Ordered Helm Authors
+// SPDX-License-Identifier: Apache-2.0
+
+package action
+
+import (
+	"errors"
+	"slices"
+	"time"
+
+	"github.com/ordered-helm/helm/internal/record"
+)
+
+// noteInterval is how often, at most, the release notes how far it came.
+const noteInterval = time.Second
+
+// expect notes, from the next write on, that none of so many nodes is done.
+func (l *ledger) expect(nodes int, removing bool) error {
+	l.mu.Lock()
+	defer l.mu.Unlock()
+	if l.rec == nil || !l.rec.Sequenced {
+		return nil
+	}
+	l.rec.Progress = &record.Progress{Revision: l.rel.Version, Nodes: nodes, Removing: removing}
+	return l.attach()
+}
+
+// begin begins to store, now and then, what was done and what was changed, until
+// pause or end.
+func (l *ledger) begin() {
+	stop := make(chan struct{})
+	l.stop = stop
+	l.notes.Go(func() { l.writeNotes(stop) })
+}
+
+// pause ends what begin has begun.
+func (l *ledger) pause() {
+	if l.stop != nil {
+		close(l.stop)
+		l.stop = nil
+		l.notes.Wait()
+	}
+}
+
+// done notes that a node is done.
+func (l *ledger) done(node string) {
+	l.newsMu.Lock()
+	defer l.newsMu.Unlock()
+	l.news = append(l.news, node)
+}
+
+// takeNews puts what was done into the record, and reports whether there was
+// anything. The caller holds mu.
+func (l *ledger) takeNews() bool {
+	l.newsMu.Lock()
+	news := l.news
+	l.news = nil
+	l.newsMu.Unlock()
+	if l.rec == nil || l.rec.Progress == nil || len(news) == 0 {
+		return false
+	}
+	done := slices.Concat(l.rec.Progress.Done, news)
+	slices.Sort(done)
+	l.rec.Progress.Done = slices.Compact(done)
+	return true
+}
+
+// writeNotes stores what is done, at most once in an interval, the first time
+// after one.
+func (l *ledger) writeNotes(stop <-chan struct{}) {
+	pause := time.NewTimer(noteInterval)
+	defer pause.Stop()
+	for {
+		select {
+		case <-pause.C:
+			l.writeNote()
+			pause.Reset(noteInterval)
+		case <-stop:
+			return
+		}
+	}
+}
+
+func (l *ledger) writeNote() {
+	l.writing.Lock()
+	defer l.writing.Unlock()
+	l.mu.Lock()
+	news, attached := l.takeNews(), error(nil)
+	if news {
+		attached = l.attach()
+	}
+	idle := !news && l.changes == l.written
+	l.mu.Unlock()
+	if idle {
+		return
+	}
+	if err := errors.Join(attached, l.write()); err != nil {
+		l.cfg.Log("warning: failed to note how far release %s came: %s", l.rel.Name, err)
+	}
+}
+
+// end ends the notes. What was reached stays in the record, for the next write,
+// unless all was: then there is nothing to remember.
+func (l *ledger) end(complete bool) error {
+	l.pause()
+	l.mu.Lock()
+	defer l.mu.Unlock()
+	if l.rec == nil {
+		return nil
+	}
+	l.takeNews()
+	if complete {
+		l.rec.Progress, l.rec.Earlier = nil, nil
+		if !l.rec.Sequenced && !runsHooksInParallel(l.rec.Root) {
+			l.rec = nil // it was there for what came before alone
+		}
+	}
+	return l.attach()
+}

@@ -1,0 +1,165 @@
+// Copyright The Ordered Helm Authors
+// SPDX-License-Identifier: Apache-2.0
+
+package action
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"io"
+	"slices"
+
+	helmaction "helm.sh/helm/v3/pkg/action"
+	"helm.sh/helm/v3/pkg/chartutil"
+	"helm.sh/helm/v3/pkg/release"
+	corev1 "k8s.io/api/core/v1"
+	apierrors "k8s.io/apimachinery/pkg/api/errors"
+
+	"github.com/ordered-helm/helm/internal/diagnosis"
+	"github.com/ordered-helm/helm/pkg/hookrunner"
+)
+
+const (
+	// IncludeNameFilter is the key in Filters of the tests to run.
+	IncludeNameFilter = helmaction.IncludeNameFilter
+	// ExcludeNameFilter is the key in Filters of the tests not to run.
+	ExcludeNameFilter = helmaction.ExcludeNameFilter
+)
+
+// ReleaseTesting runs the tests of a release. It has every field of Helm's
+// ReleaseTesting and means the same by it (docs/reference.md, "helm test").
+type ReleaseTesting struct {
+	*helmaction.ReleaseTesting
+
+	// MaxParallelHooks is how many hooks run at once, where the chart lets any run
+	// in parallel; 0 is no limit. A negative one is refused.
+	MaxParallelHooks int
+	// OnEvent, if set, is told of every step, one at a time, from goroutines of
+	// the operation. It must return soon.
+	OnEvent func(Event)
+
+	cfg *Configuration
+}
+
+// NewReleaseTesting returns a ReleaseTesting with Helm's defaults.
+func NewReleaseTesting(cfg *Configuration) *ReleaseTesting {
+	return &ReleaseTesting{ReleaseTesting: helmaction.NewReleaseTesting(cfg), cfg: cfg}
+}
+
+// Run is RunWithContext without an end from outside.
+func (t *ReleaseTesting) Run(name string) (*release.Release, error) {
+	return t.RunWithContext(context.Background(), name) //nolint:forbidigo // the signature is Helm's
+}
+
+// RunWithContext runs the tests that the filters pick. The others stay in the
+// release as they are. What became of the tests is in the release that it
+// returns, with an error too if that is of a test.
+func (t *ReleaseTesting) RunWithContext(ctx context.Context, name string) (*release.Release, error) {
+	if err := checkParallelHooks(t.MaxParallelHooks); err != nil {
+		return nil, err
+	}
+	if err := t.cfg.KubeClient.IsReachable(); err != nil {
+		return nil, err
+	}
+	if err := chartutil.ValidateReleaseName(name); err != nil {
+		return nil, fmt.Errorf("releaseTest: Release name is invalid: %s", name)
+	}
+	stored, err := t.cfg.Releases.Last(name)
+	if err != nil {
+		return stored, err
+	}
+	rel := ownRelease(stored)
+	op, ctx, end := startOperation(ctx, t.cfg, t.OnEvent, timeouts{}, false)
+	defer end()
+	op.events.masker = diagnosis.NewMasker(secretTexts(append(contentsOfManifest(rel.Manifest), contentsOfHooks(rel)...)))
+	l := newLedger(t.cfg, rel)
+	options := hookOptions{timeout: t.Timeout, limit: t.MaxParallelHooks, modes: storedHookModes(rel, op.events), picks: t.Picks}
+	if err := op.runHooks(ctx, l, release.HookTest, options); err != nil {
+		l.try(l.store(nil))
+		return rel, op.result(ctx, err)
+	}
+	return rel, l.store(nil)
+}
+
+// Picks reports whether the filters let a test run.
+func (t *ReleaseTesting) Picks(h *release.Hook) bool {
+	include, exclude := t.Filters[IncludeNameFilter], t.Filters[ExcludeNameFilter]
+	return !slices.Contains(exclude, h.Name) && (len(include) == 0 || slices.Contains(include, h.Name))
+}
+
+// GetPodLogs writes the logs of the tests that have run and that the filters pick,
+// in the order in which they run without anything in parallel.
+func (t *ReleaseTesting) GetPodLogs(out io.Writer, rel *release.Release) error {
+	return t.GetPodLogsWithContext(context.Background(), out, rel) //nolint:forbidigo // the signature is Helm's
+}
+
+// GetPodLogsWithContext is GetPodLogs that ends with the context. Of a Job it
+// writes the logs of its pods, container by container.
+func (t *ReleaseTesting) GetPodLogsWithContext(ctx context.Context, out io.Writer, rel *release.Release) error {
+	client, err := t.cfg.KubernetesClientSet()
+	if err != nil {
+		return fmt.Errorf("unable to get kubernetes client to fetch pod logs: %w", err)
+	}
+	for _, b := range hookrunner.Buckets(hookrunner.ForEvent(rel.Hooks, release.HookTest), hookrunner.Modes{}) {
+		for _, h := range b.Hooks() {
+			if !t.Picks(h) || h.LastRun.StartedAt.IsZero() {
+				continue
+			}
+			logs := []podLog{{pod: h.Name}}
+			if h.Kind == "Job" {
+				pods, _ := podsOf(h)
+				list, err := client.CoreV1().Pods(t.Namespace).List(ctx, pods)
+				if err != nil {
+					return fmt.Errorf("unable to list the pods of the test %s: %w", h.Name, err)
+				}
+				logs = logsOf(list.Items)
+			}
+			fetch := func(log podLog) (io.ReadCloser, error) {
+				return client.CoreV1().Pods(t.Namespace).GetLogs(log.pod, &corev1.PodLogOptions{Container: log.container}).Stream(ctx)
+			}
+			if err := writePodLogs(out, h, logs, fetch); err != nil {
+				return err
+			}
+		}
+	}
+	return nil
+}
+
+// podLog is the log of one container; without one, of the only one of a pod.
+type podLog struct{ pod, container string }
+
+func logsOf(pods []corev1.Pod) []podLog {
+	slices.SortFunc(pods, func(a, b corev1.Pod) int { return a.CreationTimestamp.Compare(b.CreationTimestamp.Time) })
+	var logs []podLog
+	for _, pod := range pods {
+		for _, c := range pod.Spec.Containers {
+			logs = append(logs, podLog{pod.Name, c.Name})
+		}
+	}
+	return logs
+}
+
+func writePodLogs(out io.Writer, h *release.Hook, logs []podLog, fetch func(podLog) (io.ReadCloser, error)) error {
+	titled := false
+	for _, log := range logs {
+		stream, err := fetch(log)
+		if h.Kind == "Job" && apierrors.IsNotFound(err) {
+			continue // it is deleted with its Job
+		}
+		if err != nil {
+			return fmt.Errorf("unable to get pod logs for %s: %w", h.Name, err)
+		}
+		if !titled {
+			titled = true
+			fmt.Fprintf(out, "POD LOGS: %s\n", h.Name)
+		}
+		_, err = io.Copy(out, stream)
+		err = errors.Join(err, stream.Close())
+		fmt.Fprintln(out)
+		if err != nil {
+			return fmt.Errorf("unable to write pod logs for %s: %w", h.Name, err)
+		}
+	}
+	return nil
+}

@@ -1,0 +1,225 @@
+// Copyright The Ordered Helm Authors
+// SPDX-License-Identifier: Apache-2.0
+
+package hookrunner
+
+import (
+	"cmp"
+	"fmt"
+	"slices"
+	"strings"
+
+	"helm.sh/helm/v3/pkg/release"
+	"helm.sh/helm/v3/pkg/releaseutil"
+	"sigs.k8s.io/yaml"
+)
+
+// Bucket is the hooks of one weight. Its stages run one after the other.
+type Bucket struct {
+	Weight int
+	Stages []Stage
+}
+
+// Stage is chains that run side by side.
+type Stage struct {
+	// Parallel is whether the stage is of charts whose hooks may run beside
+	// others; else it is one chain, in Helm's order.
+	Parallel bool
+	Chains   []Chain
+}
+
+// Chain is hooks that run one after the other.
+type Chain []*release.Hook
+
+// Buckets puts the hooks of one event into the order in which they run: buckets
+// by weight, and inside a bucket first what may run in parallel. A hook that is
+// given twice runs twice. The result does not depend on the order of what is
+// given, except for hooks of equal weight and name, of which Helm keeps it.
+func Buckets(hooks []*release.Hook, modes Modes) []Bucket {
+	sorted := slices.Clone(hooks)
+	slices.SortStableFunc(sorted, func(a, b *release.Hook) int {
+		return cmp.Or(cmp.Compare(a.Weight, b.Weight), cmp.Compare(a.Name, b.Name))
+	})
+	var buckets []Bucket
+	for len(sorted) > 0 {
+		weight := sorted[0].Weight
+		end := slices.IndexFunc(sorted, func(h *release.Hook) bool { return h.Weight != weight })
+		if end < 0 {
+			end = len(sorted)
+		}
+		buckets = append(buckets, Bucket{Weight: weight, Stages: stages(sorted[:end], modes)})
+		sorted = sorted[end:]
+	}
+	return buckets
+}
+
+// stages puts hooks of one weight, which come in Helm's order, into stages.
+func stages(hooks []*release.Hook, modes Modes) []Stage {
+	early := map[string][]unit{} // by kind, which is not waited for
+	chains := map[string]int{}   // places in beside, by chart
+	var beside []unit
+	var last Chain
+	for place, h := range hooks {
+		mode, chart := modes.Mode(h)
+		one := unit{{h, place, keyOf(h, modes.Namespace)}}
+		at, known := chains[chart]
+		switch {
+		case mode == Parallel && !IsWaitedFor(h.Kind):
+			early[h.Kind] = append(early[h.Kind], one)
+		case mode == Parallel:
+			beside = append(beside, one)
+		case mode == OtherChartsOnly && known:
+			beside[at] = append(beside[at], one...)
+		case mode == OtherChartsOnly:
+			chains[chart] = len(beside)
+			beside = append(beside, one)
+		default:
+			last = append(last, h)
+		}
+	}
+	var all []Stage
+	for _, kind := range inInstallOrder(early) {
+		all = append(all, Stage{Parallel: true, Chains: joined(early[kind])})
+	}
+	if len(beside) > 0 {
+		all = append(all, Stage{Parallel: true, Chains: joined(beside)})
+	}
+	if len(last) > 0 {
+		all = append(all, Stage{Chains: []Chain{last}})
+	}
+	return all
+}
+
+// IsWaitedFor reports whether hooks of a kind run to an end that is waited for.
+func IsWaitedFor(kind string) bool { return kind == "Job" || kind == "Pod" }
+
+// inInstallOrder sorts kinds as Helm installs them, those that it does not know
+// by name at the end.
+func inInstallOrder(kinds map[string][]unit) []string {
+	rank := func(kind string) int {
+		if i := slices.Index(releaseutil.InstallOrder, kind); i >= 0 {
+			return i
+		}
+		return len(releaseutil.InstallOrder)
+	}
+	sorted := make([]string, 0, len(kinds))
+	for kind := range kinds {
+		sorted = append(sorted, kind)
+	}
+	slices.SortFunc(sorted, func(a, b string) int { return cmp.Or(rank(a)-rank(b), cmp.Compare(a, b)) })
+	return sorted
+}
+
+// unit is hooks that run one after the other, each with its place in Helm's order
+// and the object that it is.
+type unit []placed
+
+type placed struct {
+	hook  *release.Hook
+	place int
+	key   objectKey
+}
+
+type objectKey struct{ kind, namespace, name string }
+
+// keyOf tells which object a hook is. A manifest that cannot be read names no
+// namespace: the hook fails when it is its turn.
+func keyOf(h *release.Hook, namespace string) objectKey {
+	var object struct {
+		Metadata struct{ Namespace string }
+	}
+	if strings.Contains(h.Manifest, "namespace") && yaml.Unmarshal([]byte(h.Manifest), &object) == nil && object.Metadata.Namespace != "" {
+		namespace = object.Metadata.Namespace
+	}
+	return objectKey{h.Kind, namespace, h.Name}
+}
+
+// joined makes chains of units: those that have an object in common become one,
+// in Helm's order. Chains are in the order of their first hooks.
+func joined(units []unit) []Chain {
+	leader := make([]int, len(units)) // the first unit that each is joined to
+	first := func(i int) int {
+		for leader[i] != i {
+			i = leader[i]
+		}
+		return i
+	}
+	owner := map[objectKey]int{}
+	for i, u := range units {
+		leader[i] = i
+		for _, p := range u {
+			if other, taken := owner[p.key]; taken {
+				a, b := first(other), first(i)
+				leader[max(a, b)] = min(a, b)
+			}
+			owner[p.key] = i
+		}
+	}
+	merged := make([]unit, len(units))
+	for i, u := range units {
+		merged[first(i)] = append(merged[first(i)], u...)
+	}
+	var chains []Chain
+	for _, u := range merged {
+		if len(u) == 0 {
+			continue
+		}
+		slices.SortFunc(u, func(a, b placed) int { return a.place - b.place })
+		chain := make(Chain, len(u))
+		for i, p := range u {
+			chain[i] = p.hook
+		}
+		chains = append(chains, chain)
+	}
+	return chains
+}
+
+// InHelmsOrder reports whether all of the buckets runs as Helm runs it.
+func InHelmsOrder(buckets []Bucket) bool {
+	return !slices.ContainsFunc(buckets, func(b Bucket) bool {
+		return slices.ContainsFunc(b.Stages, func(s Stage) bool { return s.Parallel })
+	})
+}
+
+// Hooks lists the hooks of the bucket, stage by stage and chain by chain.
+func (b Bucket) Hooks() []*release.Hook {
+	var all []*release.Hook
+	for _, s := range b.Stages {
+		all = append(all, slices.Concat(s.Chains...)...)
+	}
+	return all
+}
+
+// String is the bucket in one line: stages behind "then", chains that run side by
+// side between commas.
+func (b Bucket) String() string {
+	parts := make([]string, len(b.Stages))
+	for i, s := range b.Stages {
+		parts[i] = s.String()
+	}
+	return fmt.Sprintf("weight %d: %s", b.Weight, strings.Join(parts, ", then "))
+}
+
+// String is the stage in one line.
+func (s Stage) String() string {
+	chains := make([]string, len(s.Chains))
+	for i, c := range s.Chains {
+		chains[i] = c.String()
+	}
+	if len(chains) == 1 {
+		return chains[0]
+	}
+	return "{" + strings.Join(chains, ", ") + "}"
+}
+
+// String is the chain in one line.
+func (c Chain) String() string {
+	names := make([]string, len(c))
+	for i, h := range c {
+		names[i] = Title(h)
+	}
+	return strings.Join(names, " → ")
+}
+
+// Title is the kind and the name of a hook, as in "Job/migrate".
+func Title(h *release.Hook) string { return h.Kind + "/" + h.Name }

@@ -1,0 +1,35 @@
+// Copyright The Ordered Helm Authors
+// SPDX-License-Identifier: Apache-2.0
+
+package hookrunner
+
+import (
+	"slices"
+
+	"helm.sh/helm/v3/pkg/release"
+)
+
+// Events that Helm 3 does not know (docs/reference.md, "Older annotations").
+const (
+	// EventCRDInstall is before anything else of a release is checked or changed.
+	EventCRDInstall release.HookEvent = "crd-install"
+	// EventTestFailure is a test that has passed when it fails.
+	EventTestFailure release.HookEvent = "test-failure"
+)
+
+// ForEvent lists the hooks of an event, in the order given. A hook that lists an
+// event twice is listed twice. Tests that are to fail are among the tests.
+func ForEvent(hooks []*release.Hook, event release.HookEvent) []*release.Hook {
+	var selected []*release.Hook
+	for _, h := range hooks {
+		for _, e := range h.Events {
+			if e == event || e == EventTestFailure && event == release.HookTest {
+				selected = append(selected, h)
+			}
+		}
+	}
+	return selected
+}
+
+// IsToFail reports whether a hook is a test that has passed when it fails.
+func IsToFail(h *release.Hook) bool { return slices.Contains(h.Events, EventTestFailure) }

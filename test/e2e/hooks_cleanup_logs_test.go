@@ -1,0 +1,138 @@
+// Copyright The Ordered Helm Authors
+// SPDX-License-Identifier: Apache-2.0
+
+package e2e
+
+import (
+	"fmt"
+	"io"
+	"net/http"
+	"regexp"
+	"slices"
+	"strings"
+	"testing"
+
+	"github.com/ordered-helm/helm/test/fault"
+)
+
+// cutLog is a log without a final newline, which the proxy answers with for the
+// pods of the hook "cut".
+const cutLog = "cut begins\ncut ends"
+
+// cutLogs has the binary read the logs by a proxy.
+func (h *helm) cutLogs(tb testing.TB) {
+	tb.Helper()
+	h.viaProxy(tb).Intercept(func(w http.ResponseWriter, _ *http.Request, what fault.Request) bool {
+		isCut := what.Subresource == "log" && strings.HasPrefix(what.Name, "b-cut-")
+		if isCut {
+			w.Header().Set("Content-Type", "text/plain")
+			_, _ = io.WriteString(w, cutLog) // who is gone by then needs no answer
+		}
+		return isCut
+	})
+}
+
+// logHooks are hooks with all sorts of logs.
+func logHooks(event, policy string) []hookPart {
+	return []hookPart{
+		{name: "a-two", events: event, logs: policy, containers: []string{"one", "two"}, play: []string{`devcluster/log.one: "one a\none b"`, `devcluster/log.two: "two a\n\ntwo c"`}},
+		{name: "b-cut", events: event, logs: policy},
+		{kind: "Pod", name: "c-pod", events: event, logs: policy, play: []string{`devcluster/log: "pod a\n  pod b"`}},
+		{name: "d-empty", events: event, logs: policy, play: []string{`devcluster/log: ""`}},
+		{name: "e-plain", events: event, logs: policy},
+	}
+}
+
+// TestLogsOfHooksInParallel has many hooks log at once: each log is whole, and each
+// of its lines says whose it is.
+func TestLogsOfHooksInParallel(t *testing.T) {
+	t.Parallel()
+	h := newHelm(t)
+	h.cutLogs(t)
+	hooks := logHooks("pre-install", "hook-succeeded")
+	want := map[string][]string{
+		"Job/a-two one": {"one a", "one b"}, "Job/a-two two": {"two a", "", "two c"}, "Job/b-cut c": {"cut begins", "cut ends"},
+		"Pod/c-pod c": {"pod a", "  pod b"}, "Job/e-plain c": {"e-plain begins", "e-plain ends"},
+	}
+	for i := range 12 {
+		name := fmt.Sprintf("many-%02d", i)
+		var lines []string
+		for j := range 30 {
+			lines = append(lines, fmt.Sprintf("%s says %d", name, j))
+		}
+		hooks = append(hooks, hookPart{name: name, events: "pre-install", logs: "hook-succeeded,hook-failed", deletes: "hook-succeeded",
+			play: []string{fmt.Sprintf("devcluster/log: %q", strings.Join(lines, "\n"))}})
+		want["Job/"+name+" c"] = lines
+	}
+	// Not asked for, or only where a hook fails.
+	hooks = append(hooks, hookPart{name: "silent", events: "pre-install"}, hookPart{name: "well", events: "pre-install", logs: "hook-failed"})
+	r := h.ok("install", "rel", writeHooked(t, hooked{name: "app", mode: "true", hooks: hooks}))
+
+	got, order := map[string][]string{}, []string{}
+	for _, line := range strings.Split(strings.TrimSuffix(r.stderr, "\n"), "\n") {
+		match := logPrefix.FindStringSubmatch(line)
+		if match == nil {
+			t.Errorf("a line does not say whose it is: %q", line)
+			continue
+		}
+		key := match[1] + " " + match[4]
+		got[key] = append(got[key], match[5])
+		if len(order) == 0 || order[len(order)-1] != key {
+			order = append(order, key)
+		}
+	}
+	if unique := slices.Compact(slices.Sorted(slices.Values(order))); len(unique) != len(order) {
+		t.Errorf("logs are torn: %s", order)
+	}
+	for key, lines := range want {
+		if !slices.Equal(got[key], lines) {
+			t.Errorf("of %s this was printed: %q, want %q", key, got[key], lines)
+		}
+	}
+	if len(got) != len(want) {
+		t.Errorf("logs were printed of %s", order)
+	}
+	if strings.Contains(r.stdout, " says ") {
+		t.Errorf("logs are among the results:\n%s", r.stdout)
+	}
+}
+
+// TestLogsOfHooksAsInHelm compares what is printed of hooks of a chart without the
+// field with what stock Helm prints, byte by byte.
+func TestLogsOfHooksAsInHelm(t *testing.T) {
+	random := regexp.MustCompile(`(a-two|b-cut|d-empty|e-plain|f-bad)-[a-z0-9]{5}\b`)
+	for name, policy := range map[string]string{"all succeed": "hook-succeeded", "the last fails": "hook-failed,hook-succeeded"} {
+		t.Run(name, func(t *testing.T) {
+			t.Parallel()
+			hooks := logHooks("pre-install", policy)
+			code := 0
+			if name != "all succeed" {
+				hooks = append(hooks, hookPart{name: "f-bad", events: "pre-install", logs: policy, play: failing})
+				code = 1
+			}
+			chart := writeHooked(t, hooked{name: "app", hooks: hooks}, hooked{name: "sub", mode: "false", hooks: []hookPart{
+				{name: "b-between", events: "pre-install", logs: policy, containers: []string{"one"}, kind: "Pod"},
+			}})
+			var said [2]string
+			for i := range said {
+				h := newHelm(t)
+				h.cutLogs(t)
+				run := func(args ...string) result { return h.run(args...) }
+				if i == 1 {
+					run = func(args ...string) result { return h.runStock(t, args...) }
+				}
+				r := run("install", "rel", chart)
+				if r.code != code {
+					t.Errorf("exit code %d\n%s", r.code, r.stderr)
+				}
+				said[i] = random.ReplaceAllString(strings.ReplaceAll(r.stderr, h.namespace, "NAMESPACE"), "$1-POD")
+			}
+			if code == 0 && said[0] != said[1] || !strings.HasPrefix(said[0], strings.TrimSuffix(said[1], "\n")) {
+				t.Errorf("ours says\n%s\nstock Helm says\n%s", said[0], said[1])
+			}
+			if code == 0 {
+				expectSaid(t, said[0], cutLog, "one a\none b\ntwo a\n\ntwo c\n")
+			}
+		})
+	}
+}

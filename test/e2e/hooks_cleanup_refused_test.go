@@ -1,0 +1,176 @@
+// Copyright The Ordered Helm Authors
+// SPDX-License-Identifier: Apache-2.0
+
+package e2e
+
+import (
+	"net/http"
+	"slices"
+	"strings"
+	"testing"
+
+	"helm.sh/helm/v3/pkg/release"
+	corev1 "k8s.io/api/core/v1"
+	apierrors "k8s.io/apimachinery/pkg/api/errors"
+	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
+
+	"github.com/ordered-helm/helm/test/fault"
+)
+
+// refusedHooks are hooks that the server does not create, each a Pod called
+// "refused", with what is there before and what the error says.
+func refusedHooks() map[string]struct {
+	before, says string
+	containers   []string
+} {
+	return map[string]struct {
+		before, says string
+		containers   []string
+	}{
+		"invalid": {containers: []string{"Not_A_Name"}, says: "Invalid value"},
+		"forbidden": {
+			before: "apiVersion: v1\nkind: LimitRange\nmetadata: {name: limits}\nspec: {limits: [{type: Pod, max: {ephemeral-storage: 1Mi}}]}\n",
+			says:   "maximum ephemeral-storage usage per Pod is 1Mi",
+		},
+		"taken": {
+			before: "apiVersion: v1\nkind: Pod\nmetadata: {name: refused, annotations: {by: somebody}}\nspec: {containers: [{name: c, image: i}]}\n",
+			says:   "already exists",
+		},
+	}
+}
+
+// TestHookThatCannotBeCreated has one of many hooks refused by the server, while the
+// others run: those are waited for and cleaned up, the refused one is not, so that
+// an object of its name stays.
+func TestHookThatCannotBeCreated(t *testing.T) {
+	const done, failed, both = release.HookPhaseSucceeded, release.HookPhaseFailed, "hook-succeeded,hook-failed"
+	for name, tt := range refusedHooks() {
+		t.Run(name, func(t *testing.T) {
+			t.Parallel()
+			h := newHelm(t)
+			s := &scene{helm: h, client: h.dynamic(t)}
+			proxy := h.viaProxy(t)
+			if tt.before != "" && name == "taken" {
+				s.apply(t, tt.before)
+			}
+			was := h.present(t)["Pod/refused"]
+			fates := []hookFate{
+				{hookPart: hookPart{name: "slow-gone", deletes: both, logs: both, gate: slowGate}, phase: done, printed: true},
+				{hookPart: hookPart{name: "slow-stays", deletes: "hook-failed", gate: slowGate}, phase: done, stays: true},
+				{hookPart: hookPart{name: "bad-gone", deletes: both, logs: both, gate: failGate, play: failing}, phase: failed, printed: true},
+				{hookPart: hookPart{name: "next", weight: 1, deletes: both}},
+			}
+			chain := []hookFate{
+				{hookPart: hookPart{name: "link-1", deletes: both, logs: both, gate: slowGate}, phase: done, printed: true},
+				{hookPart: hookPart{name: "link-2", deletes: both}},
+			}
+			refused := hookPart{kind: "Pod", name: "refused", deletes: both, logs: both, events: "pre-install", containers: tt.containers}
+			chart := writeHooked(t, hooked{name: "app", mode: "true", hooks: append(hooksOf("pre-install", fates), refused), more: map[string]string{"own.yaml": ownPart("1")}},
+				hooked{name: "chain", mode: "otherChartsOnly", hooks: hooksOf("pre-install", chain)})
+			fates = slices.Concat(fates, chain)
+
+			// The refusal waits until all others were created.
+			others := make(chan struct{})
+			proxy.Intercept(func(_ http.ResponseWriter, r *http.Request, what fault.Request) bool {
+				if what.Verb == "create" && what.Resource == "pods" {
+					select {
+					case <-others:
+					case <-r.Context().Done():
+					}
+				}
+				return false
+			})
+			h.from = mark()
+			p := h.launch(t, "install", "rel", chart)
+			h.awaitThere(t, begun(fates)...)
+			if name == "forbidden" {
+				// Not before: the pods of the Jobs are to be allowed.
+				h.awaitPods(t, "Pending", "slow-gone", "slow-stays", "bad-gone", "link-1")
+				s.apply(t, tt.before)
+				lookUntil(t, "the refusal of a pod", func() bool {
+					pod := &corev1.Pod{ObjectMeta: metav1.ObjectMeta{Name: "probe"}, Spec: corev1.PodSpec{Containers: []corev1.Container{{Name: "c", Image: "i"}}}}
+					_, err := h.cluster.Client().CoreV1().Pods(h.namespace).Create(t.Context(), pod, metav1.CreateOptions{DryRun: []string{metav1.DryRunAll}})
+					return apierrors.IsForbidden(err)
+				})
+			}
+			close(others)
+			h.awaitPhases(t, "rel", failed, "Pod/refused")
+			h.openGate(t, failGate)
+			h.awaitPhases(t, "rel", failed, "Job/bad-gone")
+			h.openGate(t, slowGate)
+			r := p.expectEnd(t, 1)
+
+			rel := h.last(t, "rel")
+			h.expectFates(t, rel, r.stderr, fates)
+			text := errorOf("\n" + r.stderr)
+			expectNamed(t, text, []string{"Job/bad-gone"}, []string{"Job/next", "Job/link-2"})
+			expectSaid(t, text, "app/templates/refused.yaml", tt.says)
+			if run := runsOf(rel)["Pod/refused"]; run.Phase != failed || run.StartedAt.IsZero() || run.CompletedAt.Before(run.StartedAt) {
+				t.Errorf("the hook that was refused is recorded as %+v", run)
+			}
+			for _, w := range h.readTrace(t).since(h.from).helms("Pod/refused") {
+				t.Errorf("helm's %s of the hook that cannot be created was granted", w.verb)
+			}
+			if is := h.present(t)["Pod/refused"]; is != was {
+				t.Error("the object that was there before is another one, or gone")
+			}
+			if h.isThere(t, "ConfigMap/own") {
+				t.Error("the release's own resource was created")
+			}
+		})
+	}
+}
+
+// TestHookThatCannotBeCreatedAsInHelm compares with stock Helm what a hook that
+// cannot be created, or that fails, leaves of those before it, in a chart without
+// the field.
+func TestHookThatCannotBeCreatedAsInHelm(t *testing.T) {
+	for name, bad := range map[string]hookPart{
+		"invalid": {kind: "Pod", containers: []string{"Not_A_Name"}},
+		"taken":   {kind: "ConfigMap"},
+		"fails":   {play: failing},
+		"unknown": {kind: "Thing"},
+	} {
+		t.Run(name, func(t *testing.T) {
+			t.Parallel()
+			bad.name, bad.events, bad.deletes, bad.logs = "c-bad", "pre-install", "hook-failed,hook-succeeded", "hook-failed,hook-succeeded"
+			hook := func(name, deletes string) hookPart {
+				return hookPart{name: name, events: "pre-install", deletes: deletes, logs: "hook-succeeded"}
+			}
+			chart := writeHooked(t, hooked{name: "app", hooks: []hookPart{hook("a-gone", "hook-succeeded"), hook("b-stays", "hook-failed"), bad, hook("d-never", "")}})
+			var left, said, recorded [2]string
+			for i, run := range []func(*helm) result{
+				func(h *helm) result { return h.run("install", "rel", chart) },
+				func(h *helm) result { return h.runStock(t, "install", "rel", chart) },
+			} {
+				h := newHelm(t)
+				if name == "taken" {
+					h.openGate(t, bad.name)
+				}
+				r := run(h)
+				if r.code != 1 {
+					t.Errorf("exit code %d\n%s", r.code, r.stderr)
+				}
+				there := h.present(t)
+				for _, id := range []string{"Job/a-gone", "Job/b-stays", "Job/c-bad", "Pod/c-bad", "ConfigMap/c-bad", "Job/d-never"} {
+					if there[id] != "" {
+						left[i] += id + " "
+					}
+				}
+				for _, hook := range h.last(t, "rel").Hooks {
+					recorded[i] += hook.Name + ":" + hook.LastRun.Phase.String() + " "
+				}
+				said[i] = strings.ReplaceAll(strings.TrimSpace(r.stderr), h.namespace, "NAMESPACE")
+			}
+			if left[0] != left[1] {
+				t.Errorf("ours leaves %s, stock Helm %s", left[0], left[1])
+			}
+			if recorded[0] != recorded[1] {
+				t.Errorf("ours records %s, stock Helm %s", recorded[0], recorded[1])
+			}
+			if !strings.HasPrefix(said[0], said[1]) {
+				t.Errorf("ours says\n%s\nwhich does not begin as stock Helm does:\n%s", said[0], said[1])
+			}
+		})
+	}
+}

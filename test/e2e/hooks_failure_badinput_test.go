@@ -1,0 +1,150 @@
+// Copyright The Ordered Helm Authors
+// SPDX-License-Identifier: Apache-2.0
+
+package e2e
+
+import (
+	"slices"
+	"testing"
+
+	"helm.sh/helm/v3/pkg/release"
+)
+
+// TestUnknownHookMode refuses a mode that is none, with an order and without,
+// before anything is changed.
+func TestUnknownHookMode(t *testing.T) {
+	for name, line := range map[string]string{
+		"field":      "runHooksInParallel: perhaps\n",
+		"number":     "runHooksInParallel: 3\n",
+		"annotation": "annotations: {helm.sh/run-hooks-in-parallel: perhaps}\n",
+	} {
+		t.Run(name, func(t *testing.T) {
+			t.Parallel()
+			files := map[string]string{
+				"Chart.yaml":                     "apiVersion: v2\nname: app\nversion: 0.1.0\n",
+				"charts/sub/Chart.yaml":          "apiVersion: v2\nname: sub\nversion: 0.1.0\n" + line,
+				"charts/sub/templates/hook.yaml": hookPart{name: "hook", events: "pre-install"}.manifest(),
+			}
+			chart := writeChart(t, files)
+			for _, args := range [][]string{{"install", "rel", chart}, {"install", "rel", chart, "--wait=ordered"}, {"template", "rel", chart}} {
+				h := newHelm(t)
+				h.refused(t, h.run(args...), "sub/Chart.yaml", "otherChartsOnly")
+			}
+		})
+	}
+}
+
+// TestHookOfAnUnknownKind has a hook of a kind that the cluster does not know,
+// beside others.
+func TestHookOfAnUnknownKind(t *testing.T) {
+	for _, mode := range []string{"", "true", "otherChartsOnly"} {
+		t.Run(mode, func(t *testing.T) {
+			t.Parallel()
+			h := newHelm(t)
+			chart := writeHooked(t, hooked{name: "app", mode: mode, more: map[string]string{"own.yaml": ownPart("1")}, hooks: []hookPart{
+				{name: "first", events: "pre-install", weight: -1, deletes: "hook-succeeded"},
+				{kind: "Thing", name: "odd", events: "pre-install", deletes: "hook-failed"},
+				{name: "next", events: "pre-install", weight: 1},
+			}})
+			h.fails(t, []string{"install", "rel", chart}, "app/templates/odd.yaml", `"Thing"`, "ordered.example/v1")
+			runs := h.runs(t, "rel")
+			if runs["Job/first"].Phase != release.HookPhaseSucceeded || runs["Job/next"].Phase != "" {
+				t.Errorf("the others are recorded as %+v and %+v", runs["Job/first"], runs["Job/next"])
+			}
+			if h.isThere(t, "Job/next") || h.isThere(t, "ConfigMap/own") {
+				t.Error("something was created after that")
+			}
+			// As in Helm, nothing is cleaned up where all hooks run in Helm's order.
+			if here := h.isThere(t, "Job/first"); here != (mode == "") {
+				t.Errorf("the hook before it is there: %v", here)
+			}
+			h.ok("uninstall", "rel")
+		})
+	}
+}
+
+// TestEventListedTwice runs a hook twice, one run after the other.
+func TestEventListedTwice(t *testing.T) {
+	for _, mode := range []string{"", "true", "otherChartsOnly"} {
+		t.Run(mode, func(t *testing.T) {
+			t.Parallel()
+			h := newHelm(t)
+			chart := writeHooked(t, hooked{name: "app", mode: mode, hooks: []hookPart{{name: "twice", events: "pre-install,pre-install"}}})
+			h.from = mark()
+			h.ok("install", "rel", chart)
+			h.expectOneByOne(t, "Job/twice", 2)
+			if run := h.runs(t, "rel")["Job/twice"]; run.Phase != release.HookPhaseSucceeded {
+				t.Errorf("it is recorded as %+v", run)
+			}
+		})
+	}
+}
+
+// expectOneByOne checks that a hook was created some times, each time when the one
+// before had completed and was deleted.
+func (h *helm) expectOneByOne(tb testing.TB, id string, times int) {
+	tb.Helper()
+	state, created := "", 0
+	for _, w := range h.readTrace(tb).since(h.from)[id] {
+		switch {
+		case w.verb == "create":
+			if created++; created > 1 && state != "deleted" {
+				tb.Errorf("run %d of %s began when the one before was %q", created, id, state)
+			}
+			state = "created"
+		case w.verb == "delete" && w.byHelm:
+			if state != "completed" && created > 0 {
+				tb.Errorf("%s was deleted when it was %q", id, state)
+			}
+			state = "deleted"
+		case state == "created" && w.stored.condition("Complete"):
+			state = "completed"
+		}
+	}
+	if created != times {
+		tb.Errorf("%s was created %d times, want %d", id, created, times)
+	}
+}
+
+// TestEqualNamesInOneBucket has two charts with a hook of the same name in one
+// bucket: they run one after the other.
+func TestEqualNamesInOneBucket(t *testing.T) {
+	for name, modes := range map[string][2]string{"both true": {"true", "true"}, "one a chain": {"true", "otherChartsOnly"}} {
+		t.Run(name, func(t *testing.T) {
+			t.Parallel()
+			h := newHelm(t)
+			chart := func(deletes string) string {
+				same := hookPart{name: "same", events: "pre-install,pre-upgrade", deletes: deletes}
+				after := hookPart{name: "then", events: "pre-install,pre-upgrade"}
+				return writeHooked(t, hooked{name: "app", mode: modes[0], hooks: []hookPart{same}},
+					hooked{name: "sub", mode: modes[1], hooks: slices.Insert([]hookPart{after}, 0, same)})
+			}
+			h.from = mark()
+			h.ok("install", "rel", chart(""))
+			h.expectOneByOne(t, "Job/same", 2)
+			h.drop(t, "Job/same")
+			h.awaitGone(t, "Job/same")
+
+			// With this policy what the first has left is in the second's way.
+			h.from = mark()
+			r := h.fails(t, []string{"upgrade", "rel", chart("hook-succeeded")}, "templates/same.yaml", "already exists")
+			recorded := h.readTrace(t).since(h.from)
+			if created := recorded.helms("Job/same", "create"); len(created) != 1 {
+				t.Errorf("it was created %d times", len(created))
+			}
+			phases := []string{}
+			for _, hook := range h.last(t, "rel").Hooks {
+				if hook.Name == "same" {
+					phases = append(phases, hook.LastRun.Phase.String())
+				}
+			}
+			slices.Sort(phases)
+			if !slices.Equal(phases, []string{"Failed", "Succeeded"}) {
+				t.Errorf("the two are recorded as %s\n%s", phases, r.stderr)
+			}
+			if h.isThere(t, "Job/same") {
+				t.Error("the one that succeeded was not deleted")
+			}
+		})
+	}
+}

@@ -1,0 +1,101 @@
+// Copyright The Ordered Helm Authors
+// SPDX-License-Identifier: Apache-2.0
+
+package e2e
+
+import (
+	"slices"
+	"strings"
+	"syscall"
+	"testing"
+
+	"helm.sh/helm/v3/pkg/release"
+)
+
+// cancelledFates are the hooks of three charts, one of each mode: some have
+// completed, one has failed, and some run when the operation is cancelled.
+func cancelledFates() (app, chain, plain []hookFate) {
+	const done, failed, both = release.HookPhaseSucceeded, release.HookPhaseFailed, "hook-succeeded,hook-failed"
+	hook := func(name, deletes, logs string, play []string, phase release.HookPhase, stays, printed bool) hookFate {
+		f := hookFate{hookPart: hookPart{name: name, deletes: deletes, logs: logs, play: play}, phase: phase, stays: stays, printed: printed}
+		if phase == failed && !slices.Equal(play, running) {
+			f.gate = failGate
+		}
+		return f
+	}
+	app = []hookFate{
+		hook("done-none", "", both, nil, done, true, true),
+		hook("done-gone", "hook-succeeded", "hook-succeeded", nil, done, false, true),
+		hook("done-stays", "hook-failed", "hook-failed", nil, done, true, false),
+		hook("bad-gone", "hook-failed", "hook-failed", failing, failed, false, true),
+		hook("bad-stays", "hook-succeeded", "hook-succeeded", failing, failed, true, false),
+		hook("cut-none", "", both, running, failed, true, true),
+		hook("cut-gone", "hook-failed", "hook-failed", running, failed, false, true),
+		hook("cut-stays", "hook-succeeded", "hook-succeeded", running, failed, true, false),
+		{hookPart: hookPart{name: "next", weight: 1, deletes: both, logs: both}},
+	}
+	chain = []hookFate{
+		hook("link-1", "before-hook-creation", "", running, failed, true, false),
+		{hookPart: hookPart{name: "link-2", deletes: both, logs: both}},
+	}
+	plain = []hookFate{{hookPart: hookPart{kind: "ConfigMap", name: "alone"}, stays: true}}
+	return app, chain, plain
+}
+
+// TestHooksCancelledTogether cancels an operation whose hooks have completed, failed
+// or still run: what runs is not waited for any more, nothing else begins, each is
+// treated by its own policies, and the release is not locked.
+func TestHooksCancelledTogether(t *testing.T) {
+	for name, op := range hookOperations() {
+		switch name {
+		case "install", "install in order", "upgrade", "upgrade, atomic", "rollback", "uninstall", "test":
+		default:
+			continue
+		}
+		t.Run(name, func(t *testing.T) {
+			t.Parallel()
+			h := newHelm(t)
+			app, chain, plain := cancelledFates()
+			chart := writeHooked(t, hooked{name: "app", mode: "true", hooks: hooksOf(op.event, app), more: map[string]string{"own.yaml": ownPart("hooked")}},
+				hooked{name: "chain", mode: "otherChartsOnly", hooks: hooksOf(op.event, chain)},
+				hooked{name: "plain", hooks: hooksOf(op.event, plain)})
+			fates := slices.Concat(app, chain, plain)
+			if op.before != nil {
+				op.before(t, h, chart)
+			}
+			h.openGate(t, "alone")
+
+			h.from = mark()
+			p := h.launch(t, replaced(op.args, chart)...)
+			h.awaitPhases(t, "rel", release.HookPhaseSucceeded, fateIDs(fates, release.HookPhaseSucceeded)...)
+			h.awaitPods(t, "Running", "cut-none", "cut-gone", "cut-stays", "link-1")
+			h.openGate(t, failGate)
+			h.awaitPhases(t, "rel", release.HookPhaseFailed, withGate(fates, failGate)...)
+			cut := mark()
+			p.signal(t, syscall.SIGTERM)
+			r := p.expectEnd(t, 1)
+			expectSaid(t, r.stdout+r.stderr, "has been cancelled") // on stdout as in Helm, if Helm says so at all
+
+			for i, f := range fates {
+				if slices.Equal(f.play, running) {
+					fates[i].after = cut
+				}
+			}
+			h.expectFates(t, h.history(t, "rel")[op.revision-1], r.stderr, fates)
+			text := errorOf("\n" + r.stderr)
+			expectNamed(t, text, withGate(fates, failGate), fateIDs(fates, ""))
+			for _, name := range []string{"cut-none", "cut-gone", "cut-stays", "link-1"} {
+				if !strings.Contains(text, "/templates/"+name+".yaml") {
+					t.Errorf("it does not name %s, which was cut off:\n%s", name, text)
+				}
+			}
+			if own := h.readTrace(t).since(h.from).helms("ConfigMap/own"); !op.own && len(own) > 0 {
+				t.Errorf("the release's own resource was written: %+v", own)
+			}
+			if op.statuses != "" && h.statuses(t, "rel") != op.statuses {
+				t.Errorf("the revisions are %s, want %s", h.statuses(t, "rel"), op.statuses)
+			}
+			op.after(t, h)
+		})
+	}
+}

@@ -1,0 +1,124 @@
+// Copyright The Ordered Helm Authors
+// SPDX-License-Identifier: Apache-2.0
+
+package e2e
+
+import (
+	"strings"
+	"testing"
+)
+
+// eventful is a chart with hooks for every event: two each in a chart left and a
+// chart right, whose hooks run as the modes say, and in a chain beside them.
+func eventful(left, right string) hookedChart {
+	const pre, post = "pre-install,pre-upgrade,pre-rollback,pre-delete", "post-install,post-upgrade,post-rollback,post-delete"
+	hooks := func(name string) []hookSpec {
+		return []hookSpec{
+			{name: name + "-pre-1", events: pre},
+			{name: name + "-pre-2", events: pre},
+			{name: name + "-post-1", events: post},
+			{name: name + "-post-2", events: post},
+			{kind: "Job", name: name + "-test-1", events: "test"},
+			{name: name + "-test-2", events: "test-success"},
+		}
+	}
+	return hookedChart{
+		name: "top", extra: configMap("own"),
+		subs: []hookedChart{
+			{name: "left", more: "runHooksInParallel: " + left + "\n", hooks: hooks("l")},
+			{name: "right", api: "v3", more: "annotations: {helm.sh/run-hooks-in-parallel: \"" + right + "\"}\n", hooks: hooks("r")},
+			{name: "chain", api: "v1", more: "runHooksInParallel: otherChartsOnly\n", hooks: hooks("o")},
+		},
+	}
+}
+
+// The order of a moment of eventful charts, whose right chart is false, and whose
+// left one is.
+const (
+	leftTogether  = "l-X-1 | l-X-2 | o-X-1 o-X-2 > r-X-1 > r-X-2"
+	rightTogether = "r-X-1 | r-X-2 | o-X-1 o-X-2 > l-X-1 > l-X-2"
+)
+
+// around is the plan of an operation with such moments before and after.
+func around(order string) string {
+	return strings.ReplaceAll(order, "X", "pre") + " > " + strings.ReplaceAll(order, "X", "post")
+}
+
+// openEventful opens the gates of the hooks of eventful charts at a moment.
+func (h *helm) openEventful(tb testing.TB, moment string) {
+	tb.Helper()
+	for _, s := range eventful("true", "true").subs {
+		for _, hook := range s.hooks {
+			if strings.Contains(hook.key(), moment) {
+				h.open(tb, hook.key())
+			}
+		}
+	}
+}
+
+// TestHookEvents goes through the life of a release whose revisions do not agree on
+// which hooks may run together: later operations know it from the stored release.
+func TestHookEvents(t *testing.T) {
+	t.Parallel()
+	for _, ordered := range []bool{false, true} {
+		name, wait := "without --wait=ordered", "--wait=false"
+		if ordered {
+			name, wait = "with --wait=ordered", "--wait=ordered"
+		}
+		t.Run(name, func(t *testing.T) {
+			t.Parallel()
+			h := newHelm(t)
+			h.conduct(t, around(leftTogether), "install", "rel", eventful("true", "false").write(t), wait)
+			h.conduct(t, around(rightTogether), "upgrade", "rel", eventful("false", "true").write(t), wait)
+			h.conduct(t, strings.ReplaceAll(rightTogether, "X", "test"), "test", "rel")
+			h.conduct(t, around(leftTogether), "rollback", "rel", "1")
+			h.conduct(t, strings.ReplaceAll(leftTogether, "X", "test"), "test", "rel")
+			h.conduct(t, around(leftTogether), "uninstall", "rel")
+			h.expectNoSecrets(t)
+		})
+	}
+}
+
+// TestHookEventsAfterStock has stock Helm, which runs all one after the other, roll
+// back what the program has made, which then knows how its hooks run.
+func TestHookEventsAfterStock(t *testing.T) {
+	t.Parallel()
+	h := newHelm(t)
+	h.openEventful(t, "")
+	h.ok("install", "rel", eventful("true", "false").write(t))
+	h.ok("upgrade", "rel", eventful("false", "true").write(t))
+
+	h.from = mark()
+	h.stock(t, "rollback", "rel", "1")
+	c := conductor{plan: planOf("l-pre-1 > l-pre-2 > o-pre-1 > o-pre-2 > r-pre-1 > r-pre-2 > l-post-1 > l-post-2 > o-post-1 > o-post-2 > r-post-1 > r-post-2")}
+	c.prove(t, h.readRuns(t))
+
+	h.conduct(t, strings.ReplaceAll(leftTogether, "X", "test"), "test", "rel")
+	h.conduct(t, around(rightTogether), "rollback", "rel", "2")
+	h.openEventful(t, "")
+	h.stock(t, "rollback", "rel", "3")
+	h.conduct(t, around(leftTogether), "uninstall", "rel", "--keep-history")
+	h.expectOnly(t, "rel")
+}
+
+// TestHooksOfAtomic has an upgrade fail, whose hooks are all run one after the other,
+// and the hooks of the revision before run together when it is undone.
+func TestHooksOfAtomic(t *testing.T) {
+	t.Parallel()
+	h := newHelm(t)
+	h.openEventful(t, "")
+	h.ok("install", "rel", eventful("true", "true").write(t), "--wait=ordered")
+
+	bad := hookedChart{name: "top", extra: part{kind: "Job", name: "never", play: []string{"devcluster/pod: fail"}}.manifest()}
+	s := h.perform(t, "upgrade", "rel", bad.write(t), "--atomic", "--wait=ordered", "--wait-for-jobs")
+	for _, moment := range []string{"pre", "post"} {
+		s.awaitStarted("l-"+moment+"-1", "l-"+moment+"-2", "r-"+moment+"-1", "r-"+moment+"-2", "o-"+moment+"-1")
+		h.openEventful(t, moment)
+		s.awaitFinished("o-" + moment + "-2")
+	}
+	if r := s.end(); r.code != 1 {
+		t.Errorf("exit code %d\n%s", r.code, r.stderr)
+	}
+	c := conductor{plan: planOf(around("l-X-1 | l-X-2 | r-X-1 | r-X-2 | o-X-1 o-X-2"))}
+	c.prove(t, h.readRuns(t))
+}

@@ -1,0 +1,88 @@
+// Copyright The Ordered Helm Authors
+// SPDX-License-Identifier: Apache-2.0
+
+package e2e
+
+import (
+	"fmt"
+	"slices"
+	"testing"
+)
+
+// limitedChart has hooks of all modes in two buckets.
+func limitedChart() hookedChart {
+	pod := func(name string, weight int) hookSpec { return hookSpec{name: name, weight: weight} }
+	return hookedChart{name: "top", subs: []hookedChart{
+		{name: "one", more: "runHooksInParallel: true\n", hooks: []hookSpec{
+			pod("a", 0), pod("b", 0), {kind: "Job", name: "c"}, pod("d", 1), pod("e", 1),
+			{kind: "ConfigMap", name: "f"}, {kind: "ConfigMap", name: "g"}, {kind: "ServiceAccount", name: "h"}, {kind: "ServiceAccount", name: "i"},
+		}},
+		{name: "chain", more: "runHooksInParallel: otherChartsOnly\n", hooks: []hookSpec{pod("j", 0), {kind: "ConfigMap", name: "k"}, pod("l", 0), pod("m", 1)}},
+		{name: "last", hooks: []hookSpec{pod("n", 0), pod("o", 0)}},
+	}}
+}
+
+const limitedPlan = "~h | ~i > ~f | ~g > a | b | c | j ~k l > n > o > d | e | m"
+
+// TestHookLimit has never more run at once than HELM_MAX_PARALLEL_HOOKS, and as many,
+// in the same order as without.
+func TestHookLimit(t *testing.T) {
+	t.Parallel()
+	for _, limit := range []int{0, 1, 2, 3, 100} {
+		t.Run(fmt.Sprint(limit), func(t *testing.T) {
+			t.Parallel()
+			h := newHelm(t)
+			h.env = append(h.env, fmt.Sprintf("HELM_MAX_PARALLEL_HOOKS=%d", limit))
+			c := conductor{plan: planOf(limitedPlan), limit: limit}
+			c.conduct(t, h, "install", "rel", limitedChart().write(t))
+			if limit == 1 {
+				expectAlone(t, h.readRuns(t))
+			}
+		})
+	}
+}
+
+// expectAlone checks that no hook was created before the one before had ended.
+func expectAlone(tb testing.TB, runs []*hookRun) {
+	tb.Helper()
+	for i, r := range runs[1:] {
+		if before := runs[i]; r.created.Before(before.ended) {
+			tb.Errorf("%s was created at %s, before %s had ended at %s", r.id, r.created, before.id, before.ended)
+		}
+	}
+}
+
+// TestHookLimitThatIsNone is refused by every operation that runs hooks, before
+// anything is changed.
+func TestHookLimitThatIsNone(t *testing.T) {
+	t.Parallel()
+	h := newHelm(t)
+	chart := hookedChart{name: "top", more: "runHooksInParallel: true\n", extra: configMap("own"), hooks: []hookSpec{
+		{name: "a", free: true, events: "pre-install,pre-upgrade,pre-rollback,pre-delete,test"},
+	}}.write(t)
+	h.ok("install", "rel", chart)
+	env := slices.Clone(h.env)
+	h.from = mark()
+	for _, tt := range []struct {
+		value string
+		args  []string
+	}{
+		{"-1", []string{"install", "new", chart}},
+		{"many", []string{"install", "new", chart}},
+		{"1.5", []string{"upgrade", "rel", chart}},
+		{"2x", []string{"upgrade", "new", chart, "--install"}},
+		{"-1", []string{"upgrade", "rel", chart}},
+		{"-1", []string{"rollback", "rel", "1"}},
+		{"99999999999999999999", []string{"test", "rel"}},
+		{"-1", []string{"uninstall", "rel"}},
+	} {
+		h.env = append(slices.Clone(env), "HELM_MAX_PARALLEL_HOOKS="+tt.value)
+		h.fails(t, tt.args, "HELM_MAX_PARALLEL_HOOKS", tt.value)
+	}
+	for id := range h.readTrace(t).since(h.from) {
+		t.Errorf("%s was touched", id)
+	}
+	if got := h.statuses(t, "rel"); got != "deployed" {
+		t.Errorf("the revisions are %s", got)
+	}
+}

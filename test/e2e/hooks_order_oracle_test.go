@@ -1,0 +1,132 @@
+// Copyright The Ordered Helm Authors
+// SPDX-License-Identifier: Apache-2.0
+
+package e2e
+
+import (
+	"cmp"
+	"maps"
+	"slices"
+
+	"helm.sh/helm/v3/pkg/releaseutil"
+)
+
+// placedHook is a hook with what the order of hooks goes by besides.
+type placedHook struct {
+	hookSpec
+	// mode is that of its chart.
+	mode string
+	// chart is the path of its chart, document which one it is in there.
+	chart    string
+	document int
+}
+
+// object is what a cluster knows it by; all are in one namespace.
+func (p placedHook) object() string { return p.kind + "/" + p.name }
+
+// compareAsHelm is Helm's order of the hooks of an event.
+func compareAsHelm(a, b placedHook) int {
+	return cmp.Or(
+		cmp.Compare(a.weight, b.weight),
+		cmp.Compare(a.name, b.name),
+		cmp.Compare(kindPlace(a.kind), kindPlace(b.kind)),
+		cmp.Compare(a.chart, b.chart),
+		cmp.Compare(a.document, b.document),
+	)
+}
+
+func kindPlace(kind string) int { return slices.Index(releaseutil.InstallOrder, kind) }
+
+// planned is the tests' own idea of the order, apart from the program's. Hooks that
+// an event lists twice are given twice. Events come one after the other.
+func planned(events ...[]placedHook) *hookPlan {
+	p := &hookPlan{after: map[string]map[string]bool{}, loose: map[string]bool{}}
+	count := map[string]int{}
+	for _, hooks := range events {
+		hooks = slices.SortedStableFunc(slices.Values(hooks), compareAsHelm)
+		for len(hooks) > 0 {
+			end := slices.IndexFunc(hooks, func(hook placedHook) bool { return hook.weight != hooks[0].weight })
+			if end < 0 {
+				end = len(hooks)
+			}
+			for _, step := range bucketSteps(hooks[:end]) {
+				p.addStep(step, count)
+			}
+			hooks = hooks[end:]
+		}
+	}
+	return p
+}
+
+// addStep adds chains that run beside each other, after all there is so far.
+func (p *hookPlan) addStep(chains [][]placedHook, count map[string]int) {
+	before := slices.Clone(p.ids)
+	for _, chain := range chains {
+		earlier := slices.Clone(before)
+		for _, hook := range chain {
+			id := numbered(hook.key(), count)
+			p.add(id, !hook.waited(), earlier)
+			earlier = append(earlier, id)
+		}
+	}
+}
+
+// bucketSteps are the steps of one bucket, which comes in Helm's order, each a number
+// of chains.
+func bucketSteps(bucket []placedHook) [][][]placedHook {
+	first := map[int][][]placedHook{} // by the place of the kind
+	var beside, last [][]placedHook
+	byChart := map[string]int{}
+	for _, hook := range bucket {
+		switch {
+		case hook.mode == "false":
+			last = append(last, []placedHook{hook})
+		case hook.mode == "otherChartsOnly":
+			at, known := byChart[hook.chart]
+			if !known {
+				at = len(beside)
+				byChart[hook.chart] = at
+				beside = append(beside, nil)
+			}
+			beside[at] = append(beside[at], hook)
+		case hook.waited():
+			beside = append(beside, []placedHook{hook})
+		default:
+			first[kindPlace(hook.kind)] = append(first[kindPlace(hook.kind)], []placedHook{hook})
+		}
+	}
+	var steps [][][]placedHook
+	for _, place := range slices.Sorted(maps.Keys(first)) {
+		steps = append(steps, joined(first[place]))
+	}
+	steps = append(steps, joined(beside))
+	for _, hook := range last {
+		steps = append(steps, [][]placedHook{hook})
+	}
+	return steps
+}
+
+// joined joins chains that have an object in common.
+func joined(chains [][]placedHook) [][]placedHook {
+	var result [][]placedHook
+	for _, chain := range chains {
+		apart := [][]placedHook{}
+		for _, other := range result {
+			if share(chain, other) {
+				chain = append(slices.Clone(chain), other...)
+			} else {
+				apart = append(apart, other)
+			}
+		}
+		slices.SortStableFunc(chain, compareAsHelm)
+		apart = append(apart, chain)
+		result = apart
+	}
+	return result
+}
+
+func share(a, b []placedHook) bool {
+	return slices.ContainsFunc(a, func(x placedHook) bool {
+		return slices.ContainsFunc(b, func(y placedHook) bool { return x.object() == y.object() })
+	})
+}

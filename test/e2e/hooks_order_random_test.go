@@ -1,0 +1,138 @@
+// Copyright The Ordered Helm Authors
+// SPDX-License-Identifier: Apache-2.0
+
+package e2e
+
+import (
+	"fmt"
+	"math/rand/v2"
+	"os"
+	"strconv"
+	"strings"
+	"testing"
+	"time"
+)
+
+// randomHookReleases is how many releases TestRandomHooks makes; randomEnv and seedEnv
+// count for it too.
+const randomHookReleases = 6
+
+// TestRandomHooks installs and uninstalls charts with random hooks, and proves from
+// the server's record that their order is that of the tests' own idea of it.
+func TestRandomHooks(t *testing.T) {
+	t.Parallel()
+	first, releases := uint64(1), randomHookReleases
+	if text := os.Getenv(randomEnv); text != "" {
+		n, err := strconv.Atoi(text)
+		if err != nil {
+			t.Fatalf("%s: %v", randomEnv, err)
+		}
+		first, releases = uint64(time.Now().Unix())*1000, n
+	}
+	if text := os.Getenv(seedEnv); text != "" {
+		n, err := strconv.ParseUint(text, 10, 64)
+		if err != nil {
+			t.Fatalf("%s: %v", seedEnv, err)
+		}
+		first = n
+	}
+	for i := range releases {
+		seed := first + uint64(i)
+		t.Run(fmt.Sprintf("seed=%d", seed), func(t *testing.T) {
+			t.Parallel()
+			r := &randomHooks{Rand: rand.New(rand.NewPCG(seed, 0))}
+			chart := r.chart()
+			h := newHelm(t)
+			t.Cleanup(func() {
+				if t.Failed() {
+					t.Logf("the hooks:\n%s", r)
+				}
+			})
+			limit := []int{0, 0, 1, 2, 3}[r.IntN(5)]
+			h.env = append(h.env, fmt.Sprintf("HELM_MAX_PARALLEL_HOOKS=%d", limit))
+			conduct := func(events []string, args ...string) {
+				hooks := [][]placedHook{}
+				for _, event := range events {
+					hooks = append(hooks, r.of(event))
+				}
+				c := conductor{plan: planned(hooks...), limit: limit, pick: func(running []string) string { return running[r.IntN(len(running))] }}
+				c.conduct(t, h, args...)
+				if limit == 1 {
+					expectAlone(t, h.readRuns(t))
+				}
+			}
+			conduct([]string{"pre-install", "post-install"}, "install", "rel", chart.write(t))
+			conduct([]string{"test"}, "test", "rel")
+			conduct([]string{"pre-delete"}, "uninstall", "rel")
+		})
+	}
+}
+
+// randomHooks makes a random chart and knows its hooks.
+type randomHooks struct {
+	*rand.Rand
+	hooks []placedHook
+	modes []string
+}
+
+// String lists the hooks.
+func (r *randomHooks) String() string {
+	text := strings.Join(r.modes, "")
+	for _, hook := range r.hooks {
+		text += fmt.Sprintf("%s: %s of %s, %s, weight %d, %s\n", hook.id, hook.object(), hook.chart, hook.mode, hook.weight, hook.events)
+	}
+	return text
+}
+
+// of are the hooks of an event, in the order of their charts and documents.
+func (r *randomHooks) of(event string) []placedHook {
+	var list []placedHook
+	for _, hook := range r.hooks {
+		for e := range strings.SplitSeq(hook.events, ",") {
+			if e == event {
+				list = append(list, hook)
+			}
+		}
+	}
+	return list
+}
+
+// chart is a random chart: one with subcharts, some of which have subcharts.
+func (r *randomHooks) chart() hookedChart {
+	names := []string{"a", "b", "c", "d", "e", "f"}
+	r.Shuffle(len(names), func(i, j int) { names[i], names[j] = names[j], names[i] })
+	top := hookedChart{name: "top"}
+	r.fill(&top, "top")
+	for _, name := range names[:2+r.IntN(3)] {
+		sub := hookedChart{name: name, api: []string{"v1", "v2", "v3"}[r.IntN(3)]}
+		parent, path := &top, "top"
+		if n := len(top.subs); n > 0 && r.IntN(3) == 0 {
+			parent = &top.subs[r.IntN(n)]
+			path += "/charts/" + parent.name
+		}
+		r.fill(&sub, path+"/charts/"+name)
+		parent.subs = append(parent.subs, sub)
+	}
+	return top
+}
+
+// fill gives a chart a mode and hooks.
+func (r *randomHooks) fill(c *hookedChart, path string) {
+	mode := []string{"true", "true", "otherChartsOnly", "false"}[r.IntN(4)]
+	c.more = hookModes[mode][r.IntN(len(hookModes[mode]))]
+	r.modes = append(r.modes, c.name+": "+c.more)
+	kinds := []string{"Job", "Pod", "Pod", "Pod", "Pod", "ConfigMap", "ServiceAccount", "Role", "Service"}
+	events := []string{"pre-install", "pre-install", "pre-install", "post-install,pre-delete", "test", "pre-install,test", "pre-install,pre-install", "pre-delete", "test,pre-install,test"}
+	for i := range 1 + r.IntN(5) {
+		hook := hookSpec{
+			id:     fmt.Sprintf("%s-%d", c.name, i),
+			kind:   kinds[r.IntN(len(kinds))],
+			name:   fmt.Sprintf("n%d", r.IntN(9)),
+			events: events[r.IntN(len(events))],
+			weight: []int{0, 0, 0, 0, -1, 7}[r.IntN(6)],
+		}
+		c.hooks = append(c.hooks, hook)
+		// The name of the template's file is below that of its chart's folder.
+		r.hooks = append(r.hooks, placedHook{hookSpec: hook, mode: mode, chart: path + "/templates", document: i})
+	}
+}

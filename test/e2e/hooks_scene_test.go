@@ -1,0 +1,195 @@
+// Copyright The Ordered Helm Authors
+// SPDX-License-Identifier: Apache-2.0
+
+package e2e
+
+import (
+	"bytes"
+	"context"
+	"errors"
+	"fmt"
+	"maps"
+	"os/exec"
+	"slices"
+	"strings"
+	"testing"
+	"time"
+
+	batchv1 "k8s.io/api/batch/v1"
+	corev1 "k8s.io/api/core/v1"
+	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
+	"k8s.io/apimachinery/pkg/types"
+	"k8s.io/apimachinery/pkg/watch"
+
+	"github.com/ordered-helm/helm/test/binaries"
+)
+
+// hookPatience is when a test gives up on what hooks should do soon, lateNews is
+// when it gives up on hearing of it when the binary has ended; nothing is measured by
+// them.
+const (
+	hookPatience = time.Minute
+	lateNews     = 10 * time.Second
+)
+
+// hookScene is a run of the binary, whose hooks wait for their gates, as a watch
+// shows them. It sees Jobs and Pods alone.
+type hookScene struct {
+	tb         testing.TB
+	h          *helm
+	args       []string
+	cmd        *exec.Cmd
+	out, err   bytes.Buffer
+	done       chan struct{}
+	jobs, pods watch.Interface
+	count      map[string]int
+	runs       map[types.UID]string
+	// started and finished are the runs that were created, and that completed or
+	// failed, by id, and id#2 for a second one.
+	started, finished map[string]bool
+}
+
+// perform closes all gates and starts the binary, which is killed when the test is
+// over. It sets h.from.
+func (h *helm) perform(tb testing.TB, args ...string) *hookScene {
+	tb.Helper()
+	h.closeGates(tb)
+	s := &hookScene{
+		tb: tb, h: h, args: args, done: make(chan struct{}),
+		count: map[string]int{}, runs: map[types.UID]string{}, started: map[string]bool{}, finished: map[string]bool{},
+	}
+	ctx, cancel := context.WithCancel(tb.Context())
+	s.watch(ctx)
+	h.from = mark()
+	s.cmd = exec.CommandContext(ctx, binaries.Get(tb).Helm, append(args, "--namespace", h.namespace)...)
+	s.cmd.Env, s.cmd.Stdout, s.cmd.Stderr = h.env, &s.out, &s.err
+	if err := s.cmd.Start(); err != nil {
+		cancel()
+		tb.Fatal(err)
+	}
+	go func() {
+		defer close(s.done)
+		_ = s.cmd.Wait() // the exit code is asked for at the end
+	}()
+	tb.Cleanup(func() {
+		cancel()
+		<-s.done
+		s.jobs.Stop()
+		s.pods.Stop()
+	})
+	return s
+}
+
+// watch begins to watch; what is there already does not count.
+func (s *hookScene) watch(ctx context.Context) {
+	s.tb.Helper()
+	jobs, pods := s.h.cluster.Client().BatchV1().Jobs(s.h.namespace), s.h.cluster.Client().CoreV1().Pods(s.h.namespace)
+	oldJobs, err := jobs.List(ctx, metav1.ListOptions{})
+	oldPods, err2 := pods.List(ctx, metav1.ListOptions{})
+	if err = errors.Join(err, err2); err != nil {
+		s.tb.Fatal(err)
+	}
+	s.jobs, err = jobs.Watch(ctx, metav1.ListOptions{ResourceVersion: oldJobs.ResourceVersion})
+	if err != nil {
+		s.tb.Fatal(err)
+	}
+	s.pods, err = pods.Watch(ctx, metav1.ListOptions{ResourceVersion: oldPods.ResourceVersion})
+	if err != nil {
+		s.tb.Fatal(err)
+	}
+	for _, job := range oldJobs.Items {
+		s.runs[job.UID] = ""
+	}
+	for _, pod := range oldPods.Items {
+		s.runs[pod.UID] = ""
+	}
+}
+
+// note takes in what a watch says.
+func (s *hookScene) note(e watch.Event) {
+	s.tb.Helper()
+	var o recordedHook
+	switch object := e.Object.(type) {
+	case *batchv1.Job:
+		o.Metadata = object.ObjectMeta
+		for _, c := range object.Status.Conditions {
+			o.Status.Conditions = append(o.Status.Conditions, struct{ Type, Status string }{string(c.Type), string(c.Status)})
+		}
+	case *corev1.Pod:
+		o.Metadata, o.Status.Phase = object.ObjectMeta, string(object.Status.Phase)
+	default:
+		s.tb.Fatalf("the watch of hooks: %s %v", e.Type, e.Object)
+	}
+	id := o.Metadata.Annotations[hookID]
+	if id == "" {
+		return
+	}
+	run, known := s.runs[o.Metadata.UID]
+	if !known {
+		run = numbered(id, s.count)
+		s.runs[o.Metadata.UID] = run
+	}
+	if run == "" { // of an operation before
+		return
+	}
+	s.started[run] = true
+	if ended, _ := o.ended(); ended {
+		s.finished[run] = true
+	}
+}
+
+// await waits until something holds of what has started and finished, and fails
+// the test if it does not come, or the binary ends before.
+func (s *hookScene) await(what string, holds func() bool) {
+	s.tb.Helper()
+	late, ended := time.After(hookPatience), s.done
+	for !holds() {
+		select {
+		case e := <-s.jobs.ResultChan():
+			s.note(e)
+		case e := <-s.pods.ResultChan():
+			s.note(e)
+		case <-ended:
+			late, ended = time.After(lateNews), nil
+		case <-late:
+			s.giveUp(what)
+		}
+	}
+}
+
+func (s *hookScene) giveUp(what string) {
+	s.tb.Helper()
+	select {
+	case <-s.done:
+		s.tb.Fatalf("helm %s ended, exit code %d, before the %s; %s\n%s%s", strings.Join(s.args, " "), s.cmd.ProcessState.ExitCode(), what, s, &s.out, &s.err)
+	default:
+		s.tb.Fatalf("the %s never came; %s", what, s)
+	}
+}
+
+// awaitStarted waits until hooks were created, awaitFinished until they have
+// completed or failed.
+func (s *hookScene) awaitStarted(ids ...string) {
+	s.tb.Helper()
+	s.await("start of "+strings.Join(ids, ", "), func() bool { return containsAll(s.started, ids) })
+}
+
+func (s *hookScene) awaitFinished(ids ...string) {
+	s.tb.Helper()
+	s.await("end of "+strings.Join(ids, ", "), func() bool { return containsAll(s.finished, ids) })
+}
+
+func containsAll(set map[string]bool, ids []string) bool {
+	return !slices.ContainsFunc(ids, func(id string) bool { return !set[id] })
+}
+
+// end waits for the end of the binary.
+func (s *hookScene) end() result {
+	s.tb.Helper()
+	await(s.tb, s.done, "the end of helm "+strings.Join(s.args, " "))
+	return result{stdout: s.out.String(), stderr: s.err.String(), code: s.cmd.ProcessState.ExitCode()}
+}
+
+func (s *hookScene) String() string {
+	return fmt.Sprintf("started %v, finished %v", slices.Sorted(maps.Keys(s.started)), slices.Sorted(maps.Keys(s.finished)))
+}

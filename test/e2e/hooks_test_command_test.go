@@ -1,0 +1,328 @@
+// Copyright The Ordered Helm Authors
+// SPDX-License-Identifier: Apache-2.0
+
+package e2e
+
+import (
+	"context"
+	"maps"
+	"regexp"
+	"slices"
+	"strings"
+	"syscall"
+	"testing"
+
+	"helm.sh/helm/v3/pkg/release"
+
+	"github.com/ordered-helm/helm/test/binaries"
+)
+
+// testChart is a chart with tests, Jobs and Pods, hooks of other events, and
+// something of its own.
+func testChart(tb testing.TB, mode string, tests ...hookPart) string {
+	tb.Helper()
+	hooks := []hookPart{{kind: "ConfigMap", name: "zz-other", events: "post-upgrade"}, {kind: "ConfigMap", name: "aa-other", events: "pre-delete"}}
+	for _, p := range tests {
+		if p.events == "" {
+			p.events = "test"
+		}
+		hooks = append(hooks, p)
+	}
+	return writeHooked(tb, hooked{name: "app", mode: mode, hooks: hooks, more: map[string]string{"own.yaml": ownPart("1"), "NOTES.txt": "Have fun.\n"}})
+}
+
+// storedHooks are the names of the stored hooks, in their order.
+func (h *helm) storedHooks(tb testing.TB) []string {
+	tb.Helper()
+	var list []string
+	for _, hook := range h.last(tb, "rel").Hooks {
+		list = append(list, hook.Name)
+	}
+	return list
+}
+
+// ran lists, sorted, the tests that have run since h.from.
+func (h *helm) ran(tb testing.TB) string {
+	tb.Helper()
+	var list []string
+	for _, id := range h.readTrace(tb).since(h.from).touched("create") {
+		_, name, _ := strings.Cut(id, "/")
+		list = append(list, name)
+	}
+	slices.Sort(list)
+	return strings.Join(list, " ")
+}
+
+// clockTimes are what differs from run to run in what `helm test` prints.
+var clockTimes = regexp.MustCompile(`(LAST DEPLOYED|Last Started|Last Completed): .*`)
+
+// TestFilteredTests picks tests by name, in every way, and compares what is run,
+// printed and stored with stock Helm's.
+func TestFilteredTests(t *testing.T) {
+	for _, mode := range []string{"", "true"} {
+		t.Run("mode "+mode, func(t *testing.T) {
+			t.Parallel()
+			ours, theirs := newHelm(t), newHelm(t)
+			// Stock Helm looks every two seconds whether a Job that it deletes is gone.
+			const kind = "ConfigMap"
+			chart := testChart(t, mode, hookPart{kind: kind, name: "one"}, hookPart{kind: kind, name: "two"},
+				hookPart{kind: kind, name: "three", weight: -1}, hookPart{kind: kind, name: "four", weight: 2})
+			for _, h := range []*helm{ours, theirs} {
+				h.ok("install", "rel", chart)
+			}
+			order := ours.storedHooks(t)
+			filters := []struct{ args, ran string }{
+				{"", "four one three two"},
+				{"--filter name=one,name=four", "four one"},
+				{"--filter !name=one", "four three two"},
+				{"--filter name=none", ""},
+				{"--filter name=one --filter name=two", "one two"},
+				{"--filter !name=one,!name=two", "four three"},
+				{"--filter name=one,!name=one", ""},
+				{"--filter name=one,!name=two", "one"},
+				{"--filter name=aa-other", ""},
+				{"--filter colour=blue", "four one three two"},
+				{"--filter name=one --hide-notes", "one"},
+			}
+			if mode == "true" {
+				filters = filters[:4]
+			}
+			for _, tt := range filters {
+				args := append([]string{"test", "rel"}, strings.Fields(tt.args)...)
+				ours.from = mark()
+				r := ours.ok(args...)
+				if ran := ours.ran(t); ran != tt.ran {
+					t.Errorf("%q ran %q, want %q", tt.args, ran, tt.ran)
+				}
+				if got := ours.storedHooks(t); !slices.Equal(got, order) {
+					t.Fatalf("after %q the stored hooks are %s, want %s", tt.args, got, order)
+				}
+				want := suites(theirs.stock(t, args...), theirs.namespace)
+				if got := suites(r.stdout, ours.namespace); !slices.Equal(got, want) {
+					t.Errorf("%q prints\n%s\nstock Helm\n%s", tt.args, strings.Join(got, "\n"), strings.Join(want, "\n"))
+				}
+			}
+		})
+	}
+}
+
+// suites takes apart what `helm test` prints: stock Helm's order of tests changes with
+// every filter.
+func suites(text, namespace string) []string {
+	text = clockTimes.ReplaceAllString(strings.ReplaceAll(text, namespace, "NAMESPACE"), "$1")
+	text = strings.ReplaceAll(text, "\nNOTES:", "\nTEST SUITE: NOTES:")
+	parts := strings.Split(text, "\nTEST SUITE: ")
+	for i := range parts {
+		parts[i] = strings.TrimSpace(parts[i])
+	}
+	slices.Sort(parts[1:])
+	return parts
+}
+
+// TestTestsAreKilled kills a filtered `helm test` while a test runs: no hook of the
+// release is lost. Stock Helm loses those that the filter leaves out.
+func TestTestsAreKilled(t *testing.T) {
+	all := []string{"aa-other", "gated", "left-out", "zz-other"}
+	for _, filter := range []string{"name=gated", "!name=left-out"} {
+		t.Run(filter, func(t *testing.T) {
+			t.Parallel()
+			for i, path := range []string{binaries.Get(t).Helm, binaries.Get(t).Stock} {
+				h := newHelm(t)
+				h.ok("install", "rel", testChart(t, "", hookPart{name: "gated", gate: slowGate}, hookPart{name: "left-out"}))
+				order := h.storedHooks(t)
+				ctx, cancel := context.WithTimeout(t.Context(), tooLong)
+				t.Cleanup(cancel)
+				p := h.launchBinary(ctx, t, path, "test", "rel", "--filter", filter)
+				h.awaitPhases(t, "rel", release.HookPhaseRunning, "Job/gated")
+				h.awaitThere(t, "Job/gated")
+				p.signal(t, syscall.SIGKILL)
+				if r := p.end(t); r.code != -1 {
+					t.Fatalf("it was not killed, but ended with %d", r.code)
+				}
+				got := h.storedHooks(t)
+				if i == 1 {
+					if slices.Equal(slices.Sorted(slices.Values(got)), all) {
+						t.Skip("stock Helm has lost nothing")
+					}
+					t.Logf("of %s stock Helm has left %s", order, got)
+					continue
+				}
+				if !slices.Equal(got, order) || !slices.Equal(slices.Sorted(slices.Values(got)), all) {
+					t.Errorf("the stored hooks are %s, and were %s", got, order)
+				}
+				h.openGate(t, slowGate)
+				h.ok("test", "rel")
+				if runs := h.runs(t, "rel"); runs["Job/left-out"].Phase != release.HookPhaseSucceeded || runs["Job/gated"].Phase != release.HookPhaseSucceeded {
+					t.Errorf("the tests are recorded as %+v", runs)
+				}
+			}
+		})
+	}
+}
+
+// TestLogsOfTests prints logs of tests, of Pods as stock Helm does, and of Jobs.
+func TestLogsOfTests(t *testing.T) {
+	t.Parallel()
+	pods := []hookPart{{kind: "Pod", name: "b-pod"}, {kind: "Pod", name: "a-pod", weight: 1}, {kind: "Pod", name: "c-pod", deletes: "hook-failed,before-hook-creation"}}
+	t.Run("Pods as in Helm", func(t *testing.T) {
+		t.Parallel()
+		h := newHelm(t)
+		h.ok("install", "rel", testChart(t, "", pods...))
+		for _, args := range [][]string{{"test", "rel", "--logs"}, {"test", "rel", "--logs", "--filter", "!name=b-pod,!name=c-pod"}, {"test", "rel", "--logs", "--filter", "name=none"}} {
+			ours, theirs := h.ok(args...).stdout, h.stock(t, args...)
+			_, logs, _ := strings.Cut(ours, "Have fun.\n")
+			if _, want, _ := strings.Cut(theirs, "Have fun.\n"); logs != want {
+				t.Errorf("%s prints %q, stock Helm %q", args, logs, want)
+			}
+		}
+	})
+	for _, mode := range []string{"", "true"} {
+		t.Run("Jobs, mode "+mode, func(t *testing.T) {
+			t.Parallel()
+			h := newHelm(t)
+			failed := hookPart{name: "failed", weight: 3, play: failing}
+			h.ok("install", "rel", testChart(t, mode, append(slices.Clone(pods),
+				hookPart{name: "job", containers: []string{"left", "right"}, play: []string{`devcluster/log.left: "left says it"`, `devcluster/log.right: "right says it"`}}, failed)...))
+			r := h.run("test", "rel", "--logs")
+			if r.code != 1 {
+				t.Errorf("exit code %d\n%s", r.code, r.stderr)
+			}
+			expectSaid(t, r.stdout, "POD LOGS: a-pod", "a-pod ends", "b-pod ends", "c-pod ends", "left says it\n", "right says it\n", "failed ends")
+			r = h.ok("test", "rel", "--logs", "--filter", "name=job")
+			if !strings.Contains(r.stdout, "right says it") || strings.Contains(r.stdout, "pod ends") {
+				t.Errorf("the logs of one test are\n%s", r.stdout)
+			}
+			// What is deleted has no log, and is no reason to fail.
+			h.ok("upgrade", "rel", testChart(t, mode, hookPart{name: "gone", deletes: "hook-succeeded"}, hookPart{kind: "Pod", name: "stays"}))
+			expectSaid(t, h.run("test", "rel", "--logs").stdout, "stays ends")
+		})
+	}
+}
+
+// TestTimeoutOfTests ends a test that hangs, and runs the others beside it.
+func TestTimeoutOfTests(t *testing.T) {
+	t.Parallel()
+	for _, timeout := range patience() {
+		h := newHelm(t)
+		h.ok("install", "rel", testChart(t, "true", hookPart{name: "hangs", play: running}, hookPart{name: "done"}, hookPart{name: "next", weight: 1}))
+		r := h.fails(t, []string{"test", "rel", "--timeout", timeout}, "hangs")
+		runs := h.runs(t, "rel")
+		if runs["Job/done"].Phase != release.HookPhaseSucceeded {
+			continue
+		}
+		if runs["Job/hangs"].Phase != release.HookPhaseFailed || runs["Job/next"].Phase != "" {
+			t.Errorf("recorded are %+v", runs)
+		}
+		h.expectPhases(t, r, map[string]string{"hangs": "Failed", "done": "Succeeded"})
+		return
+	}
+	t.Error("the other test never completed")
+}
+
+// phasesPrinted reads the outcomes that `helm test` prints.
+func phasesPrinted(tb testing.TB, text string) map[string]string {
+	tb.Helper()
+	phases := map[string]string{}
+	for _, part := range strings.Split(text, "TEST SUITE: ")[1:] {
+		name, rest, _ := strings.Cut(strings.TrimSpace(part), "\n")
+		lines := strings.Split(rest, "\n")
+		if len(lines) < 3 || !strings.HasPrefix(lines[2], "Phase: ") {
+			tb.Fatalf("no outcome of %s in\n%s", name, text)
+		}
+		phases[name] = strings.TrimSpace(strings.TrimPrefix(lines[2], "Phase: "))
+	}
+	return phases
+}
+
+// expectPhases checks what `helm test` prints, and what is stored.
+func (h *helm) expectPhases(tb testing.TB, r result, want map[string]string) {
+	tb.Helper()
+	printed, stored := phasesPrinted(tb, r.stdout), map[string]string{}
+	for _, hook := range h.last(tb, "rel").Hooks {
+		if hook.LastRun.Phase != "" && !strings.HasSuffix(hook.Name, "-other") {
+			stored[hook.Name] = hook.LastRun.Phase.String()
+		}
+	}
+	if !maps.Equal(printed, want) || !maps.Equal(stored, want) {
+		tb.Errorf("printed are %v, stored %v, want %v", printed, stored, want)
+	}
+}
+
+// TestTestsOfOlderEvents has tests that pass when their pods fail.
+func TestTestsOfOlderEvents(t *testing.T) {
+	for name, tt := range map[string]struct {
+		tests []hookPart
+		code  int
+		want  map[string]string
+	}{
+		"both pass": {
+			tests: []hookPart{{name: "good", events: "test-success"}, {name: "bad", events: "test-failure", play: failing}, {kind: "Pod", name: "bad-pod", events: "test-failure", play: failing}},
+			want:  map[string]string{"good": "Succeeded", "bad": "Succeeded", "bad-pod": "Succeeded"},
+		},
+		"a Job that succeeds": {
+			tests: []hookPart{{name: "wrong", events: "test-failure"}}, code: 1,
+			want: map[string]string{"wrong": "Failed"},
+		},
+		"a Pod that succeeds": {
+			tests: []hookPart{{name: "good", weight: -1, events: "test-success"}, {kind: "Pod", name: "wrong", events: "test-failure"}}, code: 1,
+			want: map[string]string{"good": "Succeeded", "wrong": "Failed"},
+		},
+		"a test that fails": {
+			tests: []hookPart{{name: "bad", weight: -1, events: "Test-Failure", play: failing}, {name: "wrong", events: "test-success", play: failing}}, code: 1,
+			want: map[string]string{"bad": "Succeeded", "wrong": "Failed"},
+		},
+	} {
+		for _, mode := range []string{"", "true"} {
+			t.Run(name+", mode "+mode, func(t *testing.T) {
+				t.Parallel()
+				h := newHelm(t)
+				h.ok("install", "rel", testChart(t, mode, tt.tests...))
+				r := h.run("test", "rel")
+				if r.code != tt.code {
+					t.Errorf("exit code %d, want %d\n%s", r.code, tt.code, r.stderr)
+				}
+				h.expectPhases(t, r, tt.want)
+				for test, phase := range tt.want {
+					if phase == "Failed" {
+						expectSaid(t, r.stderr, test)
+					}
+				}
+			})
+		}
+	}
+	for _, events := range []string{"test-failure,test", "test-success,test-failure"} {
+		t.Run(events, func(t *testing.T) {
+			t.Parallel()
+			h := newHelm(t)
+			h.refused(t, h.run("install", "rel", testChart(t, "", hookPart{name: "odd", events: events})), "app/templates/odd.yaml", "test-failure")
+		})
+	}
+}
+
+// TestPoliciesOfTestsThatFailToPass cleans up by what the test is, not by what its pod
+// did: one that passes because its pod fails has succeeded.
+func TestPoliciesOfTestsThatFailToPass(t *testing.T) {
+	t.Parallel()
+	h := newHelm(t)
+	const done, failed, event = release.HookPhaseSucceeded, release.HookPhaseFailed, "test-failure"
+	fates := []hookFate{
+		{hookPart: hookPart{name: "gone", deletes: "hook-succeeded", logs: "hook-succeeded", play: failing}, phase: done, printed: true},
+		{hookPart: hookPart{name: "stays", deletes: "hook-failed", logs: "hook-failed", play: failing}, phase: done, stays: true},
+		{hookPart: hookPart{name: "wrong-gone", weight: 1, deletes: "hook-failed", logs: "hook-failed"}, phase: failed, printed: true},
+	}
+	h.ok("install", "rel", testChart(t, "true", hooksOf(event, fates)...))
+	h.from = mark()
+	r := h.fails(t, []string{"test", "rel"}, "wrong-gone")
+	h.expectFates(t, h.last(t, "rel"), r.stderr, fates)
+}
+
+// TestTestsInParallel has the tests of a chart that says so run together.
+func TestTestsInParallel(t *testing.T) {
+	t.Parallel()
+	h := newHelm(t)
+	h.ok("install", "rel", testChart(t, "true", hookPart{name: "a", gate: slowGate}, hookPart{kind: "Pod", name: "b", gate: slowGate}, hookPart{name: "left-out"}))
+	p := h.launch(t, "test", "rel", "--filter", "!name=left-out")
+	h.awaitPhases(t, "rel", release.HookPhaseRunning, "Job/a", "Pod/b")
+	h.openGate(t, slowGate)
+	h.expectPhases(t, p.expectEnd(t, 0), map[string]string{"a": "Succeeded", "b": "Succeeded"})
+}

@@ -1,0 +1,117 @@
+// Copyright The Ordered Helm Authors
+// SPDX-License-Identifier: Apache-2.0
+
+package parity
+
+import (
+	"cmp"
+	"context"
+	"encoding/json"
+	"fmt"
+	"math/rand/v2"
+	"os"
+	"slices"
+	"strconv"
+	"strings"
+	"testing"
+
+	"github.com/ordered-helm/helm/test/cluster"
+)
+
+// hookSetsVariable is how many random sets of hooks are compared, and
+// firstHookSetVariable the seed of the first.
+const (
+	hookSetsVariable     = "PARITY_HOOK_SETS"
+	firstHookSetVariable = "PARITY_FIRST_HOOK_SET"
+)
+
+// TestRandomHookSets compares releases whose charts have random hooks and say
+// nothing of running them in parallel: also the order in which the server was
+// asked to create and to delete them.
+func TestRandomHookSets(t *testing.T) {
+	sets, first := numberFrom(t, hookSetsVariable, 6), numberFrom(t, firstHookSetVariable, 1)
+	var scenarios []scenario
+	for seed := first; seed < first+sets; seed++ {
+		rng := rand.New(rand.NewPCG(uint64(seed), 0))
+		scenarios = append(scenarios, scenario{
+			name: fmt.Sprintf("seed %d", seed), unchecked: true, rules: []rule{storedHooks},
+			steps: []step{
+				write{"one.yaml", randomHooks(t, rng)}, write{"two.yaml", randomHooks(t, rng)},
+				helm("install web charts/hookset -f one.yaml"), hookRequests{},
+				helm("upgrade web charts/hookset -f two.yaml"), hookRequests{},
+				helm("test web"), hookRequests{},
+				helm("rollback web 1"), hookRequests{},
+				helm("uninstall web --keep-history"), hookRequests{},
+			},
+		})
+	}
+	runScenarios(t, scenarios)
+}
+
+func numberFrom(t *testing.T, variable string, otherwise int) int {
+	t.Helper()
+	number, err := strconv.Atoi(cmp.Or(os.Getenv(variable), strconv.Itoa(otherwise)))
+	if err != nil {
+		t.Fatalf("%s: %v", variable, err)
+	}
+	return number
+}
+
+// hookValues is one hook as the chart hookset takes it.
+type hookValues struct {
+	Name   string `json:"name"`
+	Kind   string `json:"kind"`
+	Events string `json:"events"`
+	Weight string `json:"weight,omitempty"`
+	Policy string `json:"policy,omitempty"`
+	Log    string `json:"log,omitempty"`
+	Fail   bool   `json:"fail,omitempty"`
+}
+
+// randomHooks gives values with hooks for three charts. Names are few, so that
+// those of several kinds and charts are equal.
+func randomHooks(t *testing.T, rng *rand.Rand) string {
+	t.Helper()
+	pick := func(from ...string) string { return from[rng.IntN(len(from))] }
+	hooks := func() (list []hookValues) {
+		for range rng.IntN(5) {
+			list = append(list, hookValues{
+				Name: "hook-" + pick("a", "b", "c", "d", "e", "f", "g", "h"),
+				Kind: pick("Job", "Job", "Pod", "Pod", "ConfigMap", "Secret", "ServiceAccount", "Role"),
+				Events: pick("pre-install", "post-install", "pre-install,post-install", "pre-upgrade,pre-install", "POST-UPGRADE , test",
+					"pre-rollback,post-rollback", "pre-delete", "post-delete,pre-install", "test", "test-success,pre-install,pre-install"),
+				Weight: pick("", "", "0", "-1", "1", "10", "9", "many"),
+				Policy: pick("", "", "before-hook-creation", "hook-succeeded,before-hook-creation", "hook-succeeded", "hook-failed", "hook-failed,hook-succeeded"),
+				Log:    pick("", "hook-succeeded", "hook-failed,hook-succeeded"),
+				Fail:   rng.IntN(12) == 0,
+			})
+		}
+		return list
+	}
+	data, err := json.Marshal(map[string]any{
+		"hooks": hooks(), "left": map[string]any{"hooks": hooks()}, "right": map[string]any{"hooks": hooks()},
+	})
+	if err != nil {
+		t.Fatal(err)
+	}
+	return string(data)
+}
+
+// hookRequests tells in what order the server was asked so far to create and to
+// delete hooks, and what it answered.
+type hookRequests struct{}
+
+func (hookRequests) run(_ context.Context, w *world) (string, error) {
+	events := cluster.Shared(w.t).Audit(w.t) //nolint:contextcheck // it is the test's
+	events = slices.DeleteFunc(events, func(e cluster.Event) bool {
+		return e.Namespace != w.namespace || !strings.HasPrefix(e.Name, "hook-") || !strings.HasPrefix(e.UserAgent, "Helm/") ||
+			e.Verb != "create" && e.Verb != "delete"
+	})
+	slices.SortStableFunc(events, func(a, b cluster.Event) int { return a.Received.Compare(b.Received) })
+	var out strings.Builder
+	out.WriteString("requests:\n")
+	for _, e := range events {
+		fmt.Fprintf(&out, "%s %s/%s: %d\n", e.Verb, e.Resource, e.Name, e.Code)
+	}
+	return out.String(), nil
+}
