@@ -22,7 +22,10 @@ func (t *Tracker) ExpectCompletion(targets ...Target) *Group {
 // judgeCompletion is the verdict of a group that waits until its targets have
 // completed.
 func (i *item) judgeCompletion(_ context.Context, o observation) Status {
-	if o.object == nil || i.isOther(o.object) {
+	switch {
+	case i.finished:
+		return i.report.Status // an object of the same name that comes later is another one
+	case o.object == nil || i.isOther(o.object):
 		return i.lost()
 	}
 	i.report.Object, i.uid = o.object, o.object.GetUID()
@@ -54,7 +57,7 @@ func completion(obj *unstructured.Unstructured) Status {
 	return inProgress("PodRunning", "it has not completed")
 }
 
-// lost: an object of the same name that comes later is another one.
+// lost is the verdict on what was gone before it had completed.
 func (i *item) lost() Status {
 	verdict := i.missing()
 	i.finished, i.report.Deleted = true, true

@@ -255,3 +255,20 @@ func TestCompletionOfWhatWasNeverWritten(t *testing.T) {
 		}
 	})
 }
+
+// TestCompletionOfWhatIsReplaced has an object take the name of one that has
+// completed while another is waited for.
+func TestCompletionOfWhatIsReplaced(t *testing.T) {
+	inBubble(t, func(b *bench) {
+		w := b.expectCompletion(jobs, b.keptJob("a", jobRuns), b.keptJob("b", jobRuns))
+		b.expectWaiting(w)
+		b.api.put(jobs, b.keptJob("b", jobComplete))
+		b.expectWaiting(w)
+		b.api.remove(jobs, namespace, "b")
+		b.expectWaiting(w)
+		b.api.put(jobs, b.keptJob("b", jobRuns))
+		b.expectWaiting(w)
+		b.api.put(jobs, b.keptJob("a", jobComplete))
+		b.expectOver(w, nil)
+	})
+}

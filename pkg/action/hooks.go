@@ -160,10 +160,12 @@ func (r *hookRun) Create(ctx context.Context, h *release.Hook) error {
 		return err
 	}
 	o.created = time.Now()
-	if h.Kind != crdKind {
-		return nil
+	if h.Kind == crdKind { // hooks after it may be of its kind
+		if err := r.cluster.RefreshDiscovery(); err != nil {
+			r.cfg.Log("warning: kinds that the hook %s defines may not be found: %v", h.Path, err)
+		}
 	}
-	return r.cluster.RefreshDiscovery() // hooks after it may be of its kind
+	return nil
 }
 
 func (r *hookRun) create(ctx context.Context, o *hookObjects) error {

@@ -150,9 +150,6 @@ func (l *life) do(operation func(context.Context) error, events ...release.HookE
 	if notFound != nil {
 		return // it is uninstalled
 	}
-	if events[0] == release.HookPreDelete && err != nil && rel.Info.Status != release.StatusUninstalled && ctx.Err() == nil {
-		return // as in Helm, the release stays recorded as what it was
-	}
 	vain := 0
 	for _, h := range rel.Hooks {
 		want := ran[h.Name]

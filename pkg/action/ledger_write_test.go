@@ -298,6 +298,25 @@ func TestNotes(t *testing.T) {
 	})
 }
 
+// TestPauseWaits for a note that is being written.
+func TestPauseWaits(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		l, w := witnessed(t)
+		w.before = func(int) error {
+			time.Sleep(5 * time.Second)
+			return nil
+		}
+		l.begin()
+		l.change(countUp)
+		time.Sleep(noteInterval + time.Second)
+		began := time.Now()
+		l.pause()
+		if took := time.Since(began); took != 4*time.Second || !slices.Equal(w.counts(), []int{1}) {
+			t.Errorf("it took %s, and written were %v", took, w.counts())
+		}
+	})
+}
+
 // TestNotesOfWhatIsDone are in the record, sorted, each once.
 func TestNotesOfWhatIsDone(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {

@@ -13,22 +13,22 @@ import (
 	"github.com/ordered-helm/helm/pkg/sequencer"
 )
 
-// storedPlan rebuilds the graph by which a release was deployed; nil if it was not
-// deployed in order.
-func storedPlan(rel *release.Release) (*sequencer.Plan, error) {
+// storedPlan rebuilds the graph by which a release was deployed from the record that
+// it also returns; both are nil if it was not deployed in order.
+func storedPlan(rel *release.Release) (*sequencer.Plan, *record.Record, error) {
 	rec, err := record.Read(rel)
 	if err != nil || rec == nil || !rec.Sequenced {
-		return nil, err
+		return nil, nil, err
 	}
 	resources, err := render.Resources(rel.Manifest, rec.Documents, rec.Root, false)
 	if err != nil {
-		return nil, &record.InvalidError{Release: rel.Name, Revision: rel.Version, Err: err}
+		return nil, nil, &record.InvalidError{Release: rel.Name, Revision: rel.Version, Err: err}
 	}
 	plan, err := sequencer.Build(sequencer.Input{Root: rec.Root, Resources: resources, Namespace: rel.Namespace})
 	if err != nil {
-		return nil, &record.InvalidError{Release: rel.Name, Revision: rel.Version, Err: err}
+		return nil, nil, &record.InvalidError{Release: rel.Name, Revision: rel.Version, Err: err}
 	}
-	return plan, nil
+	return plan, rec, nil
 }
 
 // isUnusable reports whether an error says that a record cannot be used.
@@ -56,12 +56,8 @@ type Order struct {
 // OrderOf reads what a release remembers of its order; nil if it was not deployed
 // in one.
 func OrderOf(rel *release.Release) (*Order, error) {
-	plan, err := storedPlan(rel)
+	plan, rec, err := storedPlan(rel)
 	if err != nil || plan == nil {
-		return nil, err
-	}
-	rec, err := record.Read(rel)
-	if err != nil {
 		return nil, err
 	}
 	order := &Order{Followed: rec.Revision == rel.Version, Nodes: len(plan.Nodes)}

@@ -6,7 +6,6 @@ package action
 import (
 	"helm.sh/helm/v3/pkg/release"
 
-	"github.com/ordered-helm/helm/internal/record"
 	"github.com/ordered-helm/helm/internal/render"
 	"github.com/ordered-helm/helm/pkg/hookrunner"
 	"github.com/ordered-helm/helm/pkg/sequencer"
@@ -28,12 +27,8 @@ type HookPlan = hookrunner.Plan
 // release remembers; nil if it was not deployed in order (docs/reference.md, "The
 // release record").
 func ReleasePlan(rel *release.Release) (*Plan, error) {
-	plan, err := storedPlan(rel)
+	plan, rec, err := storedPlan(rel)
 	if err != nil || plan == nil {
-		return nil, err
-	}
-	rec, err := record.Read(rel)
-	if err != nil {
 		return nil, err
 	}
 	return &Plan{Plan: plan, Hooks: hookrunner.Plans(rel.Hooks, render.HookModes(rec.Root, rel.Namespace))}, nil

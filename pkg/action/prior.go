@@ -190,7 +190,7 @@ func (p *prior) leftovers(list kube.ResourceList, spared map[sequencer.ID]bool) 
 // order is a single node, and so are, if lenient, those whose record is of no
 // use.
 func revisionPlan(rel *release.Release, lenient bool) (*sequencer.Plan, error) {
-	plan, err := storedPlan(rel)
+	plan, _, err := storedPlan(rel)
 	if plan != nil {
 		return plan, nil
 	}

@@ -90,16 +90,12 @@ func (op *rollingBack) order() (*sequencer.Plan, *record.Record, error) {
 	if op.IgnoreOrder {
 		return nil, nil, nil
 	}
-	plan, err := storedPlan(op.target)
+	plan, rec, err := storedPlan(op.target)
 	if isUnusable(err) && op.Wait && op.WaitStrategy == WaitStrategyNone {
 		return nil, nil, nil
 	}
 	if err != nil {
 		return nil, nil, fmt.Errorf("%w: use --wait=true to roll back without any order", err)
 	}
-	if plan == nil {
-		return nil, nil, nil
-	}
-	rec, err := record.Read(op.target)
-	return plan, rec, err
+	return plan, rec, nil
 }

@@ -42,10 +42,7 @@ func (r *run) cleanUpAsHelm(ctx context.Context, failure *RunError) error {
 		if len(failure.Failed) > 0 && !failure.Failed[0].Created {
 			return failure
 		}
-		for _, h := range all {
-			if !r.completed[h] {
-				break
-			}
+		for _, h := range all[:r.runs] {
 			if err := r.Delete(ctx, h, release.HookSucceeded); err != nil {
 				r.Warn(h, err)
 			}
@@ -75,12 +72,21 @@ func (r *run) cleanUpAll(ctx context.Context) []Failure {
 	return failed
 }
 
+// completedOf lists the hooks of a chain that have completed, the last one first,
+// each once.
+func (r *run) completedOf(c Chain) []*release.Hook {
+	var hooks []*release.Hook
+	for _, h := range slices.Backward(c) {
+		if r.completed[h] && !slices.Contains(hooks, h) {
+			hooks = append(hooks, h)
+		}
+	}
+	return hooks
+}
+
 func (r *run) cleanUpStage(ctx context.Context, s Stage) []Failure {
 	for _, c := range slices.Backward(s.Chains) {
-		for _, h := range slices.Backward(c) {
-			if !r.completed[h] {
-				continue
-			}
+		for _, h := range r.completedOf(c) {
 			if err := r.Logs(ctx, h, release.HookOutputOnSucceeded); err != nil {
 				r.Warn(h, err)
 			}
@@ -92,10 +98,7 @@ func (r *run) cleanUpStage(ctx context.Context, s Stage) []Failure {
 	chains.SetLimit(r.limit)
 	for _, c := range slices.Backward(s.Chains) {
 		chains.Go(func() error {
-			for _, h := range slices.Backward(c) {
-				if !r.completed[h] {
-					continue
-				}
+			for _, h := range r.completedOf(c) {
 				if err := r.Delete(ctx, h, release.HookSucceeded); err != nil {
 					mu.Lock()
 					failed = append(failed, Failure{Hook: h, Err: err, Created: true})

@@ -87,10 +87,12 @@ type run struct {
 	limit   int
 
 	// mu guards what follows: how often each hook was begun, as an event may list
-	// it twice, which have completed, and what failed.
+	// it twice, which have completed the last time, how many runs that were, and what
+	// failed.
 	mu        sync.Mutex
 	begun     map[*release.Hook]int
 	completed map[*release.Hook]bool
+	runs      int
 	failed    []Failure
 }
 
@@ -121,6 +123,7 @@ func (r *run) begin(ctx context.Context, h *release.Hook) bool {
 		return false
 	}
 	r.begun[h]++
+	r.completed[h] = false
 	return true
 }
 
@@ -153,6 +156,7 @@ func (r *run) one(ctx, cleanUp context.Context, h *release.Hook) {
 	r.mu.Lock()
 	defer r.mu.Unlock()
 	r.completed[h] = true
+	r.runs++
 }
 
 func (r *run) fail(f Failure) {
@@ -167,8 +171,11 @@ func (r *run) failure(ctx context.Context) *RunError {
 	place := map[*release.Hook]int{}
 	for _, b := range r.buckets {
 		for _, h := range b.Hooks() {
-			place[h] = len(place)
-			if r.begun[h]--; r.begun[h] < 0 {
+			if _, twice := place[h]; !twice {
+				place[h] = len(place)
+			}
+			failed := slices.ContainsFunc(r.failed, func(f Failure) bool { return f.Hook == h })
+			if r.begun[h]--; r.begun[h] < 0 && !failed {
 				e.NotStarted = append(e.NotStarted, h)
 			}
 		}

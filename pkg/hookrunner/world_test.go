@@ -30,6 +30,7 @@ type call struct {
 	// live is whether the context of the call was not done when it began, ended
 	// whether the operation's was when the call ended.
 	live, ended bool
+	ctx         context.Context
 }
 
 // world is a Runner, in the time of a bubble, whose steps take as long and fail
@@ -68,7 +69,7 @@ func (w *world) now() time.Duration { return time.Since(w.begun) }
 
 func (w *world) do(ctx context.Context, step string, h *release.Hook) error {
 	w.mu.Lock()
-	c := &call{step: step, hook: h, begin: w.now(), first: w.count, live: ctx.Err() == nil}
+	c := &call{step: step, hook: h, begin: w.now(), first: w.count, live: ctx.Err() == nil, ctx: ctx}
 	w.calls = append(w.calls, c)
 	w.count++
 	w.running++
@@ -143,6 +144,11 @@ func (w *world) run(o hookrunner.Options, cancelAt time.Duration) error {
 	defer w.mu.Unlock()
 	if w.wasRunning > 0 || len(w.calls) > calls {
 		w.Errorf("%d calls go on and %d begin when all should be over", w.wasRunning, len(w.calls)-calls)
+	}
+	for _, c := range w.calls {
+		if ofOperation := c.step == "prepare" || c.step == "wait"; !ofOperation && c.ctx.Err() == nil {
+			w.Errorf("the context of %s is still open", c.step)
+		}
 	}
 	return err
 }
