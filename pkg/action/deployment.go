@@ -116,9 +116,15 @@ func (d *deployment) prepareToExplain() {
 }
 
 // rehearse goes through all checks while nothing was changed, as far as they do
-// not need the definitions that are about to be installed.
-func (d *deployment) rehearse(ctx context.Context) error {
-	if err := d.checkSize(); err != nil || !d.ordered {
+// not need the definitions that are about to be installed. The release will carry the
+// record.
+func (d *deployment) rehearse(ctx context.Context, rec *record.Record) error {
+	trial := *d.release()
+	var err error
+	if trial.Chart, err = record.Attach(trial.Chart, rec); err != nil {
+		return err
+	}
+	if err := d.checkSizeOf(&trial); err != nil || !d.ordered {
 		return err
 	}
 	r := d.newRollout(d.plan)
@@ -168,19 +174,25 @@ func (d *deployment) check(ctx context.Context) error {
 }
 
 // checkSize refuses a release that cannot be stored, before anything is changed.
-func (d *deployment) checkSize() error {
-	reserve := sizeReserve
+func (d *deployment) checkSize() error { return d.checkSizeOf(d.release()) }
+
+func (d *deployment) checkSizeOf(rel *release.Release) error {
+	reserve := sizeReserve + hookReserve*len(rel.Hooks)
 	if d.ordered {
 		for _, n := range d.plan.Nodes {
 			reserve += len(n.ID())
 		}
 	}
-	return record.CheckSize(d.release(), d.cfg.Releases.Name(), reserve)
+	return record.CheckSize(rel, d.cfg.Releases.Name(), reserve)
 }
 
 // sizeReserve is what a stored release may grow by until the operation is over, in
-// bytes: its status, its description and when its hooks ran.
-const sizeReserve = 4096
+// bytes: its status and its description; hookReserve is what each hook adds by when it
+// ran.
+const (
+	sizeReserve = 4096
+	hookReserve = 64
+)
 
 // perform deploys the release: hooks, nodes, what is gone, hooks.
 func (d *deployment) perform(ctx context.Context) error {

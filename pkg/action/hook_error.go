@@ -82,8 +82,9 @@ func (r *hookRun) failure(err error, inHelmsOrder bool) error {
 	for _, h := range run.NotStarted {
 		e.NeverStarted = append(e.NeverStarted, hookrunner.Title(h))
 	}
+	concealFailures(r.events.masker, resourceFailures(e.Hooks)) // before a summary cuts them off
 	if inHelmsOrder {
-		e.helm = run.Failed[0].Err
+		e.helm = r.events.masker.Conceal(run.Failed[0].Err)
 	}
 	return e
 }

@@ -7,11 +7,13 @@ import (
 	"encoding/json"
 	"errors"
 	"fmt"
+	"strings"
 	"testing"
 
 	"github.com/hashicorp/go-multierror"
 	"helm.sh/helm/v3/pkg/release"
 
+	"github.com/ordered-helm/helm/internal/diagnosis"
 	"github.com/ordered-helm/helm/pkg/hookrunner"
 )
 
@@ -148,7 +150,7 @@ hooks never started because of that: Job/d`,
 		{name: "many", run: many, summary: manyText[:len("25 hooks failed: ")+5*len("Job/j0 (BackoffLimitExceeded), ")-2+len(" and 20 more")], text: manyText},
 	} {
 		t.Run(c.name, func(t *testing.T) {
-			r := &hookRun{event: release.HookPreInstall}
+			r := &hookRun{operation: &operation{events: newEvents(nil)}, event: release.HookPreInstall}
 			var failed *HookError
 			err := r.failure(fmt.Errorf("as it is: %w", c.run), c.inHelmsOrder)
 			if !errors.As(err, &failed) {
@@ -171,7 +173,7 @@ hooks never started because of that: Job/d`,
 }
 
 func TestHookErrorAsJSON(t *testing.T) {
-	r := &hookRun{event: release.HookPostUpgrade}
+	r := &hookRun{operation: &operation{events: newEvents(nil)}, event: release.HookPostUpgrade}
 	run := &hookrunner.RunError{Failed: []hookrunner.Failure{ranInVain("a", crash()), refused("b")}, NotStarted: []*release.Hook{jobHook("c")}}
 	for _, c := range []struct {
 		name         string
@@ -188,6 +190,30 @@ func TestHookErrorAsJSON(t *testing.T) {
 		got, err := json.Marshal(r.failure(run, c.inHelmsOrder))
 		if err != nil || string(got) != want {
 			t.Errorf("%s: got\n%s, %v\nwant\n%s", c.name, got, err, want)
+		}
+	}
+}
+
+// TestHookErrorConceals has a hook whose refusal quotes a secret.
+func TestHookErrorConceals(t *testing.T) {
+	for _, inHelmsOrder := range []bool{false, true} {
+		e := newEvents(nil)
+		e.masker = diagnosis.NewMasker([]string{"hunter2hunter2"})
+		r := &hookRun{operation: &operation{events: e}, event: release.HookPreInstall}
+		refusal := fmt.Errorf("warning: Hook failed: %w", multierror.Append(nil, errors.New(`invalid value "hunter2hunter2"`)))
+		err := r.failure(&hookrunner.RunError{Failed: []hookrunner.Failure{{Hook: jobHook("a"), Err: refusal}}}, inHelmsOrder)
+		var hook *HookError
+		if !errors.As(err, &hook) {
+			t.Fatal(err)
+		}
+		data, err := json.Marshal(hook)
+		if err != nil {
+			t.Fatal(err)
+		}
+		for _, text := range []string{hook.Summary(), hook.Error(), string(data), inShort(fmt.Errorf("failed: %w", hook))} {
+			if strings.Contains(text, "hunter2") || !strings.Contains(text, "******") {
+				t.Errorf("in Helm's order %v: %s", inHelmsOrder, text)
+			}
 		}
 	}
 }

@@ -35,14 +35,20 @@ func TestReversed(t *testing.T) {
 		{"it could not be observed", plain, "nobody knows"},
 	} {
 		t.Run(c.name, func(t *testing.T) {
-			got := reversed(h, c.err)
+			got := reversed(h, c.err, false)
 			if (got == nil) != (c.want == "") || got != nil && got.Error() != c.want {
 				t.Errorf("got %v", got)
 			}
 		})
 	}
-	r := &hookRun{event: release.HookTest}
-	got := r.failure(&hookrunner.RunError{Failed: []hookrunner.Failure{{Hook: h, Created: true, Err: reversed(h, nil)}}}, false).Error()
+	if err := reversed(h, plain, true); err != nil {
+		t.Errorf("without a cluster: %v", err)
+	}
+	if err := reversed(h, nil, true); err == nil {
+		t.Error("without a cluster a test that is to fail has passed, and that is no error")
+	}
+	r := &hookRun{operation: &operation{events: newEvents(nil)}, event: release.HookTest}
+	got := r.failure(&hookrunner.RunError{Failed: []hookrunner.Failure{{Hook: h, Created: true, Err: reversed(h, nil, false)}}}, false).Error()
 	want := "hook Job/a has passed, and is a test that is to fail\n  Job/a (shop/templates/a.yaml) has passed, and is a test that is to fail"
 	if got != want {
 		t.Errorf("got\n%s\nwant\n%s", got, want)

@@ -60,8 +60,13 @@ type hookRun struct {
 type hookObjects struct {
 	list kube.ResourceList
 	// group follows those that run to an end; nil if there are none.
-	group   *readiness.Group
+	group *readiness.Group
+	// unnamed is whether the server names any of those: the group is made when it
+	// has.
+	unnamed bool
 	created time.Time
+	// trouble is why what was created cannot be followed.
+	trouble error
 }
 
 var _ hookrunner.Runner = (*hookRun)(nil)
@@ -108,7 +113,7 @@ func (r *hookRun) Prepare(ctx context.Context, h *release.Hook) error {
 	list, invalid := r.build(h)
 	if r.deletes(h, release.HookBeforeHookCreation) { // Helm does so before it finds the hook invalid
 		before, err := list, error(nil)
-		if invalid != nil {
+		if invalid != nil || r.tracker == nil { // who plays a cluster may change the list
 			before, err = r.cluster.Build([]byte(h.Manifest), false)
 		}
 		if err != nil {
@@ -122,20 +127,33 @@ func (r *hookRun) Prepare(ctx context.Context, h *release.Hook) error {
 		return fmt.Errorf("unable to build kubernetes object for %s hook %s: %w", r.event, h.Path, invalid)
 	}
 	o := &hookObjects{list: list}
-	var targets []readiness.Target
-	for _, info := range list {
-		if cluster.RunsToEnd(info) {
-			targets = append(targets, targetOf(info, ""))
-		}
-	}
-	if r.tracker != nil && len(targets) > 0 {
-		o.group = r.tracker.ExpectCompletion(targets...)
-		o.group.Set(readiness.Options{ToTheEnd: true})
+	o.unnamed = slices.ContainsFunc(o.runToEnd(), func(info *kubeInfo) bool { return info.Name == "" })
+	if !o.unnamed {
+		r.expect(o)
 	}
 	r.mu.Lock()
 	defer r.mu.Unlock()
 	r.objects[h] = o
 	return nil
+}
+
+// runToEnd are the objects that run to an end.
+func (o *hookObjects) runToEnd() kube.ResourceList {
+	return slices.DeleteFunc(slices.Clone(o.list), func(info *kubeInfo) bool { return !cluster.RunsToEnd(info) })
+}
+
+// expect has the tracker follow what runs to an end.
+func (r *hookRun) expect(o *hookObjects) {
+	list := o.runToEnd()
+	if r.tracker == nil || len(list) == 0 {
+		return
+	}
+	targets := make([]readiness.Target, len(list))
+	for i, info := range list {
+		targets[i] = targetOf(info, "")
+	}
+	o.group = r.tracker.ExpectCompletion(targets...)
+	o.group.Set(readiness.Options{ToTheEnd: true})
 }
 
 func (r *hookRun) objectsOf(h *release.Hook) *hookObjects {
@@ -172,10 +190,13 @@ func (r *hookRun) create(ctx context.Context, o *hookObjects) error {
 	if err := r.cluster.CreateHook(ctx, o.list); err != nil {
 		return multierror.Append(nil, err) // Helm's words
 	}
-	if o.group == nil {
-		return nil
+	switch {
+	case o.unnamed:
+		r.expect(o) // it is read first: nothing is missed
+	case o.group != nil:
+		o.trouble = applied(o.group, o.runToEnd())
 	}
-	return applied(o.group, slices.DeleteFunc(slices.Clone(o.list), func(info *kubeInfo) bool { return !cluster.RunsToEnd(info) }))
+	return nil
 }
 
 // completed notes what became of a hook.

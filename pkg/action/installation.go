@@ -111,7 +111,7 @@ func (op *installation) definitionHooks(ctx context.Context) error {
 		return nil
 	}
 	d := op.newDeployment(op.rel)
-	if err := d.rehearse(ctx); err != nil {
+	if err := d.rehearse(ctx, op.rendering.recordOf(op.rel)); err != nil {
 		return err
 	}
 	return installCRDHooks(ctx, op.Install.cfg, op.cluster, op.rel)
@@ -133,7 +133,7 @@ func (op *installation) rehearse(ctx context.Context) error {
 	d := op.newDeployment(op.newRelease())
 	d.plan = trial.plan
 	d.release().Hooks, d.release().Manifest, d.release().Info.Notes = result.Hooks, result.Manifest, result.Notes
-	return d.rehearse(ctx)
+	return d.rehearse(ctx, trial.recordOf(d.release()))
 }
 
 // render makes the release. On an error it returns what there is of it, so

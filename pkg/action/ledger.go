@@ -25,8 +25,13 @@ type ledger struct {
 	// what is written is a copy.
 	mu  sync.Mutex
 	rel *release.Release
-	// changes counts the changes of the release, and written those that are stored.
+	// changes counts the changes of the release, and written those that are stored;
+	// stored is whether any write was asked for.
 	changes, written int
+	stored           bool
+	// hooksAlone stores what became of hooks, and nothing else that others may have
+	// changed meanwhile.
+	hooksAlone bool
 	// bare is the release's chart without a record; rec is the record, nil where
 	// the release has none.
 	bare *chart.Chart
@@ -107,7 +112,15 @@ func (l *ledger) isWritten(change int) bool {
 func (l *ledger) write() error {
 	l.mu.Lock()
 	rel, changes := ownRelease(l.rel), l.changes
+	l.stored = true
 	l.mu.Unlock()
+	if l.hooksAlone {
+		current, err := l.cfg.Releases.Get(rel.Name, rel.Version)
+		if err != nil {
+			return err
+		}
+		rel = withRuns(current, rel.Hooks)
+	}
 	if err := l.cfg.Releases.Update(rel); err != nil {
 		return err
 	}
@@ -115,6 +128,13 @@ func (l *ledger) write() error {
 	defer l.mu.Unlock()
 	l.written = changes
 	return nil
+}
+
+// wasStored reports whether any write was asked for.
+func (l *ledger) wasStored() bool {
+	l.mu.Lock()
+	defer l.mu.Unlock()
+	return l.stored
 }
 
 // try is for a failure to store that must not fail what was done, and is of no

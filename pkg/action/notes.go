@@ -89,7 +89,7 @@ func (l *ledger) writeNote() {
 	if news {
 		attached = l.attach()
 	}
-	idle := !news && l.changes == l.written
+	idle := !news && (l.changes == l.written || !l.stored) // what was never stored waits for who says so
 	l.mu.Unlock()
 	if idle {
 		return

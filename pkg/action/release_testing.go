@@ -74,6 +74,7 @@ func (t *ReleaseTesting) RunWithContext(ctx context.Context, name string) (*rele
 	defer end()
 	op.events.masker = diagnosis.NewMasker(secretTexts(append(contentsOfManifest(rel.Manifest), contentsOfHooks(rel)...)))
 	l := newLedger(t.cfg, rel)
+	l.hooksAlone = true
 	options := hookOptions{timeout: t.Timeout, limit: t.MaxParallelHooks, modes: storedHookModes(rel, op.events), picks: t.Picks}
 	if err := op.runHooks(ctx, l, release.HookTest, options); err != nil {
 		l.try(l.store(nil))

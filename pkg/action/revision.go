@@ -71,6 +71,17 @@ func ownRelease(rel *release.Release) *release.Release {
 	return &own
 }
 
+// withRuns copies a release, with what became of its hooks.
+func withRuns(rel *release.Release, hooks []*release.Hook) *release.Release {
+	own := ownRelease(rel)
+	for i, h := range own.Hooks {
+		if i < len(hooks) && hooks[i].Name == h.Name && hooks[i].Kind == h.Kind {
+			h.LastRun, h.DeletePolicies = hooks[i].LastRun, hooks[i].DeletePolicies
+		}
+	}
+	return own
+}
+
 // ownHooks copies hooks, so that when they ran is noted in one revision alone.
 func ownHooks(hooks []*release.Hook) []*release.Hook {
 	if hooks == nil {

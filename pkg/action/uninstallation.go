@@ -303,7 +303,7 @@ func (op *uninstallation) abandon(ctx context.Context, failure error) error {
 		op.ledger.note(op.events, func(rel *release.Release) {
 			rel.Info.Status, rel.Info.Description = release.StatusFailed, fmt.Sprintf("Uninstall failed: %s", oneLine(inShort(failure)))
 		})
-	} else {
+	} else if op.ledger.wasStored() {
 		op.ledger.try(op.ledger.store(nil)) // what became of hooks
 	}
 	return failure

@@ -155,7 +155,7 @@ func (op *upgrading) definitionHooks(ctx context.Context) error {
 			return err
 		}
 	}
-	if err := d.rehearse(ctx); err != nil {
+	if err := d.rehearse(ctx, op.rendering.recordOf(op.rel)); err != nil {
 		return err
 	}
 	return installCRDHooks(ctx, op.operation.cfg, op.cluster, op.rel)

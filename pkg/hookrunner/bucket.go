@@ -62,6 +62,9 @@ func stages(hooks []*release.Hook, modes Modes) []Stage {
 	for place, h := range hooks {
 		mode, chart := modes.Mode(h)
 		one := unit{{h, place, keyOf(h, modes.Namespace)}}
+		if h.Name == "" { // the server names it
+			one[0].key.place = place + 1
+		}
 		at, known := chains[chart]
 		switch {
 		case mode == Parallel && !IsWaitedFor(h.Kind):
@@ -120,7 +123,11 @@ type placed struct {
 	key   objectKey
 }
 
-type objectKey struct{ kind, namespace, name string }
+// objectKey tells objects apart; those that have no name, by their place.
+type objectKey struct {
+	kind, namespace, name string
+	place                 int
+}
 
 // keyOf tells which object a hook is. A manifest that cannot be read names no
 // namespace: the hook fails when it is its turn.
@@ -131,7 +138,7 @@ func keyOf(h *release.Hook, namespace string) objectKey {
 	if strings.Contains(h.Manifest, "namespace") && yaml.Unmarshal([]byte(h.Manifest), &object) == nil && object.Metadata.Namespace != "" {
 		namespace = object.Metadata.Namespace
 	}
-	return objectKey{h.Kind, namespace, h.Name}
+	return objectKey{kind: h.Kind, namespace: namespace, name: h.Name}
 }
 
 // joined makes chains of units: those that have an object in common become one,
@@ -222,4 +229,9 @@ func (c Chain) String() string {
 }
 
 // Title is the kind and the name of a hook, as in "Job/migrate".
-func Title(h *release.Hook) string { return h.Kind + "/" + h.Name }
+func Title(h *release.Hook) string {
+	if h.Name == "" {
+		return h.Kind + "/(named by the server)"
+	}
+	return h.Kind + "/" + h.Name
+}

@@ -216,3 +216,12 @@ func TestIsParallel(t *testing.T) {
 		}
 	}
 }
+
+// TestBucketsOfUnnamedHooks has hooks that the server names: they are no one object.
+func TestBucketsOfUnnamedHooks(t *testing.T) {
+	buckets := hookrunner.Buckets([]*release.Hook{hook("", 0), hook("", 0)}, modes("shop=true"))
+	const want = "weight 0: {Job/(named by the server), Job/(named by the server)}"
+	if len(buckets) != 1 || buckets[0].String() != want {
+		t.Errorf("got %v, want %s", buckets, want)
+	}
+}

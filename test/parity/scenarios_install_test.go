@@ -129,6 +129,9 @@ func TestInstall(t *testing.T) {
 			helm("install web charts/hooks --no-hooks"),
 			helm("uninstall web --no-hooks"),
 		}},
+		{name: "hooks that the server names", unchecked: true, steps: []step{
+			helm("install web charts/odd --set unnamed=true"), helm("uninstall web --no-hooks"),
+		}, rules: []rule{pattern("generated name", "the server and the controllers draw its end", `(web-(?:one|two))-[a-z0-9]{5}(?:-[a-z0-9]{5})?`, "$1-NAME")}},
 		{name: "failing pre-install hook", steps: []step{
 			helm("install web charts/hooks --set fail=prepare"),
 			helm("list -a -q"), helm("status web --show-desc"),

@@ -107,6 +107,10 @@ func TestUninstall(t *testing.T) {
 			`+             "completed_at": "TIME",`,
 			`+             "phase": "Failed"`,
 		}},
+		{name: "pre-delete hook that cannot be created", unchecked: true, steps: []step{
+			stockHelm("install web charts/odd --set kind=Oddity"), helm("uninstall web"), helm("list -a"), helm("status web"),
+			helm("upgrade web charts/odd"), helm("uninstall web"),
+		}},
 		{name: "failing post-delete hook", steps: []step{
 			stockHelm("install web charts/hooks --set fail=farewell"),
 			helm("uninstall web"), helm("list -a -q"),
