@@ -129,17 +129,29 @@ type auditLog struct {
 // call, in the order in which the requests were answered.
 func (c *Cluster) Audit(tb testing.TB) []Event {
 	tb.Helper()
+	return c.audited(tb, func(Event) bool { return true })
+}
+
+// AuditIn is what Audit returns of one namespace, which is less to copy.
+func (c *Cluster) AuditIn(tb testing.TB, namespace string) []Event {
+	tb.Helper()
+	return c.audited(tb, func(e Event) bool { return e.Namespace == namespace })
+}
+
+func (c *Cluster) audited(tb testing.TB, keep func(Event) bool) []Event {
+	tb.Helper()
 	ctx, cancel := context.WithTimeout(tb.Context(), auditTimeout)
 	defer cancel()
-	events, err := c.readAudit(ctx)
+	events, err := c.readAudit(ctx, keep)
 	if err != nil {
 		tb.Fatalf("read the audit log: %v", err)
 	}
 	return events
 }
 
-func (c *Cluster) readAudit(ctx context.Context) ([]Event, error) {
+func (c *Cluster) readAudit(ctx context.Context, keep func(Event) bool) ([]Event, error) {
 	marker := fmt.Sprintf("%s%016x", markerPrefix, rand.Uint64())
+	from := c.audit.length() // the mark comes after what was read before it was left
 	_, err := c.client.CoreV1().Namespaces().Get(ctx, marker, metav1.GetOptions{})
 	if !apierrors.IsNotFound(err) {
 		return nil, fmt.Errorf("leave a mark: %w", err)
@@ -151,7 +163,7 @@ func (c *Cluster) readAudit(ctx context.Context) ([]Event, error) {
 			return nil, err
 		}
 		isMarker := func(e Event) bool { return e.Name == marker }
-		if slices.ContainsFunc(c.audit.events, isMarker) {
+		if slices.ContainsFunc(c.audit.events[from:], isMarker) {
 			break
 		}
 		select {
@@ -160,9 +172,19 @@ func (c *Cluster) readAudit(ctx context.Context) ([]Event, error) {
 		case <-time.After(lookInterval):
 		}
 	}
-	return slices.DeleteFunc(slices.Clone(c.audit.events), func(e Event) bool {
-		return strings.HasPrefix(e.Name, markerPrefix)
-	}), nil
+	var events []Event
+	for _, e := range c.audit.events {
+		if keep(e) && !strings.HasPrefix(e.Name, markerPrefix) {
+			events = append(events, e)
+		}
+	}
+	return events, nil
+}
+
+func (a *auditLog) length() int {
+	a.mu.Lock()
+	defer a.mu.Unlock()
+	return len(a.events)
 }
 
 // read takes in the lines that were added since it was last called.

@@ -176,7 +176,7 @@ func (h *helm) readRuns(tb testing.TB) []*hookRun {
 	tb.Helper()
 	var runs []*hookRun
 	objects := map[types.UID]*hookRun{}
-	events := slices.DeleteFunc(h.cluster.Audit(tb), func(e cluster.Event) bool { return e.Namespace != h.namespace || e.Received.Before(h.from) })
+	events := slices.DeleteFunc(h.cluster.AuditIn(tb, h.namespace), func(e cluster.Event) bool { return e.Received.Before(h.from) })
 	slices.SortStableFunc(events, func(a, b cluster.Event) int { return a.Received.Compare(b.Received) })
 	for _, e := range events {
 		kind := kinds[e.Resource]

@@ -15,7 +15,7 @@ import (
 
 // randomHookReleases is how many releases TestRandomHooks makes; randomEnv and seedEnv
 // count for it too.
-const randomHookReleases = 6
+const randomHookReleases = 2
 
 // TestRandomHooks installs and uninstalls charts with random hooks, and proves from
 // the server's record that their order is that of the tests' own idea of it.

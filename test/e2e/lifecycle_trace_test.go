@@ -34,9 +34,9 @@ type write struct {
 func (h *helm) readTrace(tb testing.TB) trace {
 	tb.Helper()
 	t := trace{}
-	for _, e := range h.cluster.Audit(tb) {
+	for _, e := range h.cluster.AuditIn(tb, h.namespace) {
 		kind := kinds[e.Resource]
-		if e.Namespace != h.namespace || kind == "" || e.Stage != cluster.StageComplete || e.Code >= 300 ||
+		if kind == "" || e.Stage != cluster.StageComplete || e.Code >= 300 ||
 			e.Subresource != "" && e.Subresource != "status" || e.Verb == "get" || e.Verb == "list" || e.Verb == "watch" {
 			continue
 		}

@@ -42,9 +42,9 @@ var kinds = map[string]string{
 func readTimeline(tb testing.TB, c *cluster.Cluster, namespace string) timeline {
 	tb.Helper()
 	t := timeline{}
-	for _, e := range c.Audit(tb) {
+	for _, e := range c.AuditIn(tb, namespace) {
 		kind := kinds[e.Resource]
-		if e.Namespace != namespace || kind == "" || e.Stage != cluster.StageComplete || e.Code >= 300 ||
+		if kind == "" || e.Stage != cluster.StageComplete || e.Code >= 300 ||
 			e.Subresource != "" && e.Subresource != "status" {
 			continue
 		}

@@ -29,7 +29,7 @@ const (
 // nothing of running them in parallel: also the order in which the server was
 // asked to create and to delete them.
 func TestRandomHookSets(t *testing.T) {
-	sets, first := numberFrom(t, hookSetsVariable, 6), numberFrom(t, firstHookSetVariable, 1)
+	sets, first := numberFrom(t, hookSetsVariable, 3), numberFrom(t, firstHookSetVariable, 1)
 	var scenarios []scenario
 	for seed := first; seed < first+sets; seed++ {
 		rng := rand.New(rand.NewPCG(uint64(seed), 0))
@@ -75,7 +75,7 @@ func randomHooks(t *testing.T, rng *rand.Rand) string {
 	pick := func(from ...string) string { return from[rng.IntN(len(from))] }
 	hooks := func() (list []hookValues) {
 		for range rng.IntN(5) {
-			list = append(list, hookValues{
+			h := hookValues{
 				Name: "hook-" + pick("a", "b", "c", "d", "e", "f", "g", "h"),
 				Kind: pick("Job", "Job", "Pod", "Pod", "ConfigMap", "Secret", "ServiceAccount", "Role"),
 				Events: pick("pre-install", "post-install", "pre-install,post-install", "pre-upgrade,pre-install", "POST-UPGRADE , test",
@@ -84,7 +84,9 @@ func randomHooks(t *testing.T, rng *rand.Rand) string {
 				Policy: pick("", "", "before-hook-creation", "hook-succeeded,before-hook-creation", "hook-succeeded", "hook-failed", "hook-failed,hook-succeeded"),
 				Log:    pick("", "hook-succeeded", "hook-failed,hook-succeeded"),
 				Fail:   rng.IntN(12) == 0,
-			})
+			}
+			h.Fail = h.Fail && h.Events != "pre-delete" // what is recorded then differs on purpose
+			list = append(list, h)
 		}
 		return list
 	}
@@ -102,9 +104,9 @@ func randomHooks(t *testing.T, rng *rand.Rand) string {
 type hookRequests struct{}
 
 func (hookRequests) run(_ context.Context, w *world) (string, error) {
-	events := cluster.Shared(w.t).Audit(w.t) //nolint:contextcheck // it is the test's
+	events := cluster.Shared(w.t).AuditIn(w.t, w.namespace) //nolint:contextcheck // it is the test's
 	events = slices.DeleteFunc(events, func(e cluster.Event) bool {
-		return e.Namespace != w.namespace || !strings.HasPrefix(e.Name, "hook-") || !strings.HasPrefix(e.UserAgent, "Helm/") ||
+		return !strings.HasPrefix(e.Name, "hook-") || !strings.HasPrefix(e.UserAgent, "Helm/") ||
 			e.Verb != "create" && e.Verb != "delete"
 	})
 	slices.SortStableFunc(events, func(a, b cluster.Event) int { return a.Received.Compare(b.Received) })

@@ -110,7 +110,7 @@ func TestUninstall(t *testing.T) {
 		{name: "pre-delete hook that cannot be created", unchecked: true, steps: []step{
 			stockHelm("install web charts/odd --set kind=Oddity"), helm("uninstall web"), helm("list -a"), helm("status web"),
 			helm("upgrade web charts/odd"), helm("uninstall web"),
-		}},
+		}, rules: []rule{columnPadding, runsOfSpaces}},
 		{name: "failing post-delete hook", steps: []step{
 			stockHelm("install web charts/hooks --set fail=farewell"),
 			helm("uninstall web"), helm("list -a -q"),
