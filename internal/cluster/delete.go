@@ -21,22 +21,23 @@ import (
 // by side, kinds one after the other. Objects that are gone already are no error,
 // and one that cannot be deleted does not keep the others. The errors come in the
 // order of the list. An object that was read or written before, so that its UID is
-// known, is deleted as that one alone: what has taken its name meanwhile stays.
-func (c *Client) Delete(ctx context.Context, list kube.ResourceList, policy metav1.DeletionPropagation) []error {
+// known, is deleted as that one alone: what has taken its name meanwhile stays. The
+// objects that were there are returned, in the order of the list.
+func (c *Client) Delete(ctx context.Context, list kube.ResourceList, policy metav1.DeletionPropagation) (kube.ResourceList, []error) {
 	if len(list) == 0 {
-		return nil
+		return nil, nil
 	}
 	if err := ctx.Err(); err != nil {
-		return []error{err}
+		return nil, []error{err}
 	}
 	if !c.Direct() {
-		return c.deletePlayed(list, policy)
+		return list, c.deletePlayed(list, policy)
 	}
 	client, err := c.Dynamic()
 	if err != nil {
-		return []error{err}
+		return nil, []error{err}
 	}
-	failures := make([]error, len(list))
+	failures, gone := make([]error, len(list)), make([]bool, len(list))
 	for begin := 0; begin < len(list); {
 		end := begin + 1
 		for end < len(list) && list[end].Mapping.GroupVersionKind.Kind == list[begin].Mapping.GroupVersionKind.Kind {
@@ -46,25 +47,30 @@ func (c *Client) Delete(ctx context.Context, list kube.ResourceList, policy meta
 		g.SetLimit(parallel)
 		for i := begin; i < end; i++ {
 			g.Go(func() error {
-				failures[i] = c.deleteOne(ctx, client, list[i], policy)
+				gone[i], failures[i] = c.deleteOne(ctx, client, list[i], policy)
 				return nil
 			})
 		}
 		_ = g.Wait() // failures are kept by object
 		begin = end
 	}
+	var deleted kube.ResourceList
 	var errs []error
-	for _, err := range failures {
-		if err != nil {
-			errs = append(errs, err)
+	for i, info := range list {
+		switch {
+		case failures[i] != nil:
+			errs = append(errs, failures[i])
+		case !gone[i]:
+			deleted = append(deleted, info)
 		}
 	}
-	return errs
+	return deleted, errs
 }
 
-func (c *Client) deleteOne(ctx context.Context, client dynamic.Interface, info *resource.Info, policy metav1.DeletionPropagation) error {
+// deleteOne deletes an object, or finds it gone.
+func (c *Client) deleteOne(ctx context.Context, client dynamic.Interface, info *resource.Info, policy metav1.DeletionPropagation) (gone bool, err error) {
 	if err := ctx.Err(); err != nil {
-		return err
+		return false, err
 	}
 	kind := info.Mapping.GroupVersionKind.Kind
 	c.log("Starting delete for %q %s", info.Name, kind)
@@ -72,14 +78,14 @@ func (c *Client) deleteOne(ctx context.Context, client dynamic.Interface, info *
 	if uid := UID(info); uid != "" {
 		options.Preconditions = metav1.NewUIDPreconditions(string(uid))
 	}
-	err := retry.RetryOnConflict(retry.DefaultRetry, func() error {
+	err = retry.RetryOnConflict(retry.DefaultRetry, func() error {
 		return objectsOf(client, info).Delete(ctx, info.Name, options)
 	})
 	if apierrors.IsNotFound(err) || apierrors.IsConflict(err) && isReplaced(ctx, client, info) {
 		c.log("Ignoring delete failure for %q %s: %v", info.Name, kind, err)
-		return nil
+		return true, nil
 	}
-	return err
+	return false, err
 }
 
 // isReplaced reports whether another object has the name of one whose UID is known.

@@ -48,8 +48,12 @@ func TestDeleteByUID(t *testing.T) {
 				live := api.now(list[0])
 				list[0].Object = live.DeepCopy()
 				list[0].Object.(*unstructured.Unstructured).Object["metadata"].(map[string]any)["uid"] = c.uid(live)
-				if errs := api.client().Delete(t.Context(), list, metav1.DeletePropagationBackground); len(errs) > 0 != c.fails {
+				deleted, errs := api.client().Delete(t.Context(), list, metav1.DeletePropagationBackground)
+				if len(errs) > 0 != c.fails {
 					t.Errorf("got %v", errs)
+				}
+				if said := len(deleted) == 1; said == c.stays {
+					t.Errorf("it says that it has deleted it: %v", said)
 				}
 				if there := api.now(list[0]) != nil; there != c.stays {
 					t.Errorf("it is there: %v, want %v; requests %q", there, c.stays, slices.Compact(api.log()))

@@ -28,7 +28,7 @@ func TestObjectsOfTheWholeCluster(t *testing.T) {
 		if err != nil || len(applied.Updated) != 1 {
 			t.Fatalf("applied %v, %v", applied, err)
 		}
-		if errs := client.Delete(t.Context(), objects(t, after), metav1.DeletePropagationBackground); errs != nil {
+		if _, errs := client.Delete(t.Context(), objects(t, after), metav1.DeletePropagationBackground); errs != nil {
 			t.Fatal(errs)
 		}
 		if api.now(info) != nil {

@@ -318,7 +318,8 @@ func (d *deployment) cleanUp(ctx context.Context, failure error, notify func(Eve
 		if err != nil {
 			return err
 		}
-		return deletionError(base.cluster.Delete(ctx, created, backgroundDeletion))
+		_, errs := base.cluster.Delete(ctx, created, backgroundDeletion)
+		return deletionError(errs)
 	}
 	base.events.warn(fmt.Sprintf("release %s failed, and what was created is deleted because of --cleanup-on-fail: %s", d.release().Name, inShort(failure)))
 	base.events.emit(Event{Type: EventRemoving, Message: "deleting what was created: " + counted(len(created), "resource")})

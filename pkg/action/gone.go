@@ -93,7 +93,8 @@ func (d *deployment) removeGoneAtOnce(ctx context.Context) error {
 			}
 		}
 	}
-	for _, err := range d.cluster.Delete(ctx, list, backgroundDeletion) {
+	_, errs := d.cluster.Delete(ctx, list, backgroundDeletion)
+	for _, err := range errs {
 		d.events.warn(fmt.Sprintf("what the release no longer has could not be deleted, and is not part of it any more: %v", err))
 	}
 	return context.Cause(ctx)

@@ -14,6 +14,7 @@ import (
 	"helm.sh/helm/v3/pkg/release"
 	corev1 "k8s.io/api/core/v1"
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
+	typedcorev1 "k8s.io/client-go/kubernetes/typed/core/v1"
 
 	"github.com/ordered-helm/helm/pkg/hookrunner"
 )
@@ -66,27 +67,47 @@ func (r *hookRun) printLogs(ctx context.Context, h *release.Hook, namespace stri
 	if err != nil {
 		return err
 	}
-	list, err := client.CoreV1().Pods(namespace).List(ctx, pods)
+	logs, err := logsOf(ctx, client.CoreV1().Pods(namespace), pods)
 	if err != nil {
 		return err
 	}
-	for _, pod := range list.Items {
-		for _, container := range pod.Spec.Containers {
-			stream, err := client.CoreV1().Pods(namespace).GetLogs(pod.Name, &corev1.PodLogOptions{Container: container.Name}).Stream(ctx)
-			if err != nil {
-				return fmt.Errorf("read the log of container %s in pod %s: %w", container.Name, pod.Name, err)
-			}
-			out := r.cfg.HookOutputFunc(namespace, pod.Name, container.Name)
-			if r.isParallel(h) {
-				out = newPrefixWriter(out, fmt.Sprintf("[%s %s/%s] ", hookrunner.Title(h), pod.Name, container.Name))
-			}
-			err = copyLog(out, stream)
-			if err != nil {
-				return fmt.Errorf("print the log of container %s in pod %s: %w", container.Name, pod.Name, err)
-			}
+	for _, log := range logs {
+		stream, err := log.open(ctx, client.CoreV1().Pods(namespace))
+		if err != nil {
+			return fmt.Errorf("read the log of container %s in pod %s: %w", log.container, log.pod, err)
+		}
+		out := r.cfg.HookOutputFunc(namespace, log.pod, log.container)
+		if r.isParallel(h) {
+			out = newPrefixWriter(out, fmt.Sprintf("[%s %s/%s] ", hookrunner.Title(h), log.pod, log.container))
+		}
+		if err := copyLog(out, stream); err != nil {
+			return fmt.Errorf("print the log of container %s in pod %s: %w", log.container, log.pod, err)
 		}
 	}
 	return nil
+}
+
+// podLog is the log of one container; without one, of the only one of a pod.
+type podLog struct{ pod, container string }
+
+// logsOf finds the logs of all containers of pods: the oldest pod first.
+func logsOf(ctx context.Context, client typedcorev1.PodInterface, pods metav1.ListOptions) ([]podLog, error) {
+	list, err := client.List(ctx, pods)
+	if err != nil {
+		return nil, err
+	}
+	slices.SortStableFunc(list.Items, func(a, b corev1.Pod) int { return a.CreationTimestamp.Compare(b.CreationTimestamp.Time) })
+	var logs []podLog
+	for _, pod := range list.Items {
+		for _, c := range pod.Spec.Containers {
+			logs = append(logs, podLog{pod.Name, c.Name})
+		}
+	}
+	return logs, nil
+}
+
+func (l podLog) open(ctx context.Context, client typedcorev1.PodInterface) (io.ReadCloser, error) {
+	return client.GetLogs(l.pod, &corev1.PodLogOptions{Container: l.container}).Stream(ctx)
 }
 
 func copyLog(out io.Writer, stream io.ReadCloser) error {

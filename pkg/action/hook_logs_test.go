@@ -15,6 +15,7 @@ import (
 	"helm.sh/helm/v3/pkg/release"
 	corev1 "k8s.io/api/core/v1"
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
+	"k8s.io/client-go/kubernetes/fake"
 )
 
 // writes keeps each write by itself, and fails from one on.
@@ -141,14 +142,18 @@ func TestPodsOf(t *testing.T) {
 
 // TestWritePodLogs has the logs of a test's pods, the oldest first.
 func TestWritePodLogs(t *testing.T) {
-	pod := func(name string, second int64, containers ...string) corev1.Pod {
-		p := corev1.Pod{ObjectMeta: metav1.ObjectMeta{Name: name, CreationTimestamp: metav1.Unix(second, 0)}}
+	pod := func(name string, second int64, containers ...string) *corev1.Pod {
+		p := &corev1.Pod{ObjectMeta: metav1.ObjectMeta{Name: name, CreationTimestamp: metav1.Unix(second, 0)}}
 		for _, c := range containers {
 			p.Spec.Containers = append(p.Spec.Containers, corev1.Container{Name: c})
 		}
 		return p
 	}
-	logs := logsOf([]corev1.Pod{pod("second", 2, "a", "b"), pod("first", 1, "a")})
+	pods := fake.NewClientset(pod("a", 2, "a", "b"), pod("b", 1, "a")).CoreV1().Pods("")
+	logs, err := logsOf(t.Context(), pods, metav1.ListOptions{})
+	if err != nil {
+		t.Fatal(err)
+	}
 	var out bytes.Buffer
 	fetch := func(log podLog) (io.ReadCloser, error) {
 		return io.NopCloser(strings.NewReader(log.pod + " " + log.container)), nil
@@ -156,12 +161,12 @@ func TestWritePodLogs(t *testing.T) {
 	if err := writePodLogs(&out, jobHook("smoke"), logs, fetch); err != nil {
 		t.Error(err)
 	}
-	if want := "POD LOGS: smoke\nfirst a\nsecond a\nsecond b\n"; out.String() != want {
+	if want := "POD LOGS: smoke\nb a\na a\na b\n"; out.String() != want {
 		t.Errorf("got %q, want %q", out.String(), want)
 	}
 	out.Reset()
 	gone := errors.New("pod not found")
-	err := writePodLogs(&out, jobHook("smoke"), logs, func(podLog) (io.ReadCloser, error) { return nil, gone })
+	err = writePodLogs(&out, jobHook("smoke"), logs, func(podLog) (io.ReadCloser, error) { return nil, gone })
 	if !errors.Is(err, gone) || err.Error() != "unable to get pod logs for smoke: pod not found" || out.Len() > 0 {
 		t.Errorf("got %q, %v", out.String(), err)
 	}

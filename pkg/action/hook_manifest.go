@@ -4,6 +4,7 @@
 package action
 
 import (
+	"cmp"
 	"fmt"
 	"strings"
 	"sync"
@@ -25,20 +26,16 @@ const (
 // hookMetadata is what is read of a hook's manifest.
 type hookMetadata struct {
 	Metadata struct {
-		Namespace   string            `json:"namespace"`
 		Annotations map[string]string `json:"annotations"`
 	} `json:"metadata"`
 }
 
 func namespaceOf(h *release.Hook, fallback string) (string, error) {
-	var object hookMetadata
-	if err := yaml.Unmarshal([]byte(h.Manifest), &object); err != nil {
+	namespace, err := hookrunner.Namespace(h)
+	if err != nil {
 		return "", fmt.Errorf("unable to parse metadata.namespace from kubernetes manifest for output logs hook %s: %w", h.Path, err)
 	}
-	if object.Metadata.Namespace == "" {
-		return fallback, nil
-	}
-	return object.Metadata.Namespace, nil
+	return cmp.Or(namespace, fallback), nil
 }
 
 // deleteTimeoutOf is how long a hook says that its deletion may take, if it does.

@@ -34,6 +34,9 @@ func (r *hookRun) wait(ctx context.Context, h *release.Hook) error {
 		return o.trouble
 	case r.tracker == nil:
 		return r.cluster.PlayWaitCompleted(o.list, r.timeout)
+	case o.group == nil && h.Kind == crdKind:
+		r.awaitServed(ctx, h, o)
+		return nil
 	case o.group == nil:
 		return nil
 	}
@@ -69,6 +72,19 @@ func (r *hookRun) wait(ctx context.Context, h *release.Hook) error {
 		r.explain.explain(failed.resources, of)
 	}
 	return failed
+}
+
+// awaitServed waits until the cluster has the kinds that a hook defines: hooks after
+// it may be of them. If that takes too long, it is these that fail.
+func (r *hookRun) awaitServed(ctx context.Context, h *release.Hook, o *hookObjects) {
+	served := &stockWait{cluster: r.cluster, list: o.list, timeout: crdTimeout, events: newEvents(nil)}
+	err := served.run(ctx)
+	if err == nil {
+		err = r.cluster.RefreshDiscovery()
+	}
+	if err != nil && ctx.Err() == nil {
+		r.events.warn(fmt.Sprintf("hook %s (%s): the kinds that it defines may not be found: %v", hookrunner.Title(h), h.Path, err))
+	}
 }
 
 // mayExplain counts the failures that are looked into.

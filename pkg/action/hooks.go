@@ -178,11 +178,6 @@ func (r *hookRun) Create(ctx context.Context, h *release.Hook) error {
 		return err
 	}
 	o.created = time.Now()
-	if h.Kind == crdKind { // hooks after it may be of its kind
-		if err := r.cluster.RefreshDiscovery(); err != nil {
-			r.cfg.Log("warning: kinds that the hook %s defines may not be found: %v", h.Path, err)
-		}
-	}
 	return nil
 }
 
@@ -240,10 +235,11 @@ func (r *hookRun) Delete(ctx context.Context, h *release.Hook, policy release.Ho
 }
 
 func (r *hookRun) delete(ctx context.Context, h *release.Hook, list kube.ResourceList) error {
-	if errs := r.cluster.Delete(ctx, list, metav1.DeletePropagationBackground); len(errs) > 0 {
+	deleted, errs := r.cluster.Delete(ctx, list, metav1.DeletePropagationBackground)
+	if len(errs) > 0 {
 		return errors.New(joined(errs))
 	}
-	return r.awaitDeleted(ctx, h, list)
+	return r.awaitDeleted(ctx, h, deleted)
 }
 
 // awaitDeleted waits, for as long as the hook says, until its objects are gone.

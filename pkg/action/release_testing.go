@@ -13,7 +13,6 @@ import (
 	helmaction "helm.sh/helm/v3/pkg/action"
 	"helm.sh/helm/v3/pkg/chartutil"
 	"helm.sh/helm/v3/pkg/release"
-	corev1 "k8s.io/api/core/v1"
 	apierrors "k8s.io/apimachinery/pkg/api/errors"
 
 	"github.com/ordered-helm/helm/internal/diagnosis"
@@ -110,14 +109,12 @@ func (t *ReleaseTesting) GetPodLogsWithContext(ctx context.Context, out io.Write
 			logs := []podLog{{pod: h.Name}}
 			if h.Kind == "Job" {
 				pods, _ := podsOf(h)
-				list, err := client.CoreV1().Pods(t.Namespace).List(ctx, pods)
-				if err != nil {
+				if logs, err = logsOf(ctx, client.CoreV1().Pods(t.Namespace), pods); err != nil {
 					return fmt.Errorf("unable to list the pods of the test %s: %w", h.Name, err)
 				}
-				logs = logsOf(list.Items)
 			}
 			fetch := func(log podLog) (io.ReadCloser, error) {
-				return client.CoreV1().Pods(t.Namespace).GetLogs(log.pod, &corev1.PodLogOptions{Container: log.container}).Stream(ctx)
+				return log.open(ctx, client.CoreV1().Pods(t.Namespace))
 			}
 			if err := writePodLogs(out, h, logs, fetch); err != nil {
 				return err
@@ -125,20 +122,6 @@ func (t *ReleaseTesting) GetPodLogsWithContext(ctx context.Context, out io.Write
 		}
 	}
 	return nil
-}
-
-// podLog is the log of one container; without one, of the only one of a pod.
-type podLog struct{ pod, container string }
-
-func logsOf(pods []corev1.Pod) []podLog {
-	slices.SortFunc(pods, func(a, b corev1.Pod) int { return a.CreationTimestamp.Compare(b.CreationTimestamp.Time) })
-	var logs []podLog
-	for _, pod := range pods {
-		for _, c := range pod.Spec.Containers {
-			logs = append(logs, podLog{pod.Name, c.Name})
-		}
-	}
-	return logs
 }
 
 func writePodLogs(out io.Writer, h *release.Hook, logs []podLog, fetch func(podLog) (io.ReadCloser, error)) error {

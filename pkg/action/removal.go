@@ -103,7 +103,7 @@ func (r *removal) deleteGroup(ctx context.Context, g *sequencer.RemovalGroup, fo
 		}
 	}
 	if len(found.list) > 0 {
-		if errs := r.cluster.Delete(ctx, found.list, r.propagation); len(errs) > 0 {
+		if _, errs := r.cluster.Delete(ctx, found.list, r.propagation); len(errs) > 0 {
 			return errors.Join(errs...)
 		}
 		r.mu.Lock()

@@ -259,7 +259,8 @@ func (op *uninstallation) removeAtOnce(ctx context.Context) error {
 			op.deleted = append(op.deleted, info)
 		}
 	}
-	return errors.Join(op.cluster.Delete(ctx, op.deleted, op.propagation())...)
+	_, errs := op.cluster.Delete(ctx, op.deleted, op.propagation())
+	return errors.Join(errs...)
 }
 
 // withLeft adds, where a revision was deployed in order, what those before the

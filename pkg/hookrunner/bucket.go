@@ -132,13 +132,24 @@ type objectKey struct {
 // keyOf tells which object a hook is. A manifest that cannot be read names no
 // namespace: the hook fails when it is its turn.
 func keyOf(h *release.Hook, namespace string) objectKey {
-	var object struct {
-		Metadata struct{ Namespace string }
-	}
-	if strings.Contains(h.Manifest, "namespace") && yaml.Unmarshal([]byte(h.Manifest), &object) == nil && object.Metadata.Namespace != "" {
-		namespace = object.Metadata.Namespace
+	if own, err := Namespace(h); err == nil && own != "" {
+		namespace = own
 	}
 	return objectKey{kind: h.Kind, namespace: namespace, name: h.Name}
+}
+
+// Namespace is the namespace that a hook's manifest names; empty if it names none.
+func Namespace(h *release.Hook) (string, error) {
+	if !strings.Contains(h.Manifest, "namespace") {
+		return "", nil
+	}
+	var object struct {
+		Metadata struct {
+			Namespace string `json:"namespace"`
+		} `json:"metadata"`
+	}
+	err := yaml.Unmarshal([]byte(h.Manifest), &object)
+	return object.Metadata.Namespace, err
 }
 
 // joined makes chains of units: those that have an object in common become one,
