@@ -6,6 +6,8 @@ package action
 import (
 	helmaction "helm.sh/helm/v3/pkg/action"
 	"helm.sh/helm/v3/pkg/chart"
+	"helm.sh/helm/v3/pkg/chartutil"
+	"k8s.io/client-go/discovery"
 )
 
 // The actions that need no change are Helm's own: one Configuration serves
@@ -38,6 +40,41 @@ type (
 	// Status is Helm's Status.
 	Status = helmaction.Status
 )
+
+// The states that List can be told to list, as Helm names them.
+const (
+	ListDeployed        = helmaction.ListDeployed
+	ListUninstalled     = helmaction.ListUninstalled
+	ListUninstalling    = helmaction.ListUninstalling
+	ListPendingInstall  = helmaction.ListPendingInstall
+	ListPendingUpgrade  = helmaction.ListPendingUpgrade
+	ListPendingRollback = helmaction.ListPendingRollback
+	ListSuperseded      = helmaction.ListSuperseded
+	ListFailed          = helmaction.ListFailed
+	ListUnknown         = helmaction.ListUnknown
+	ListAll             = helmaction.ListAll
+)
+
+// The orders that List can be told to list in, as Helm names them.
+const (
+	ByNameDesc = helmaction.ByNameDesc
+	ByDateAsc  = helmaction.ByDateAsc
+	ByDateDesc = helmaction.ByDateDesc
+)
+
+var (
+	// Timestamper is Helm's clock as it is when the program starts. To set
+	// another one, set Helm's.
+	Timestamper = helmaction.Timestamper
+	// ValidName is Helm's pattern of release names. Helm's package chartutil
+	// has a function that is to be used in its place.
+	ValidName = helmaction.ValidName
+)
+
+// GetVersionSet asks a cluster for its API versions. It is Helm's.
+func GetVersionSet(client discovery.ServerResourcesInterface) (chartutil.VersionSet, error) {
+	return helmaction.GetVersionSet(client)
+}
 
 // NewGet returns Helm's Get action.
 func NewGet(cfg *Configuration) *Get { return helmaction.NewGet(cfg) }

@@ -5,5 +5,5 @@
 // the order a chart declares. A program switches by changing the import: the
 // actions that need no change are Helm's own, the others embed Helm's type and
 // add WaitStrategy, ReadinessTimeout and OnEvent (docs/reference.md,
-// "Operations").
+// "SDK").
 package action

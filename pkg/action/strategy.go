@@ -9,7 +9,7 @@ import (
 	"time"
 )
 
-// WaitStrategy says how an operation waits (docs/reference.md, "Operations").
+// WaitStrategy says how an operation waits (docs/reference.md, "SDK").
 type WaitStrategy string
 
 const (

@@ -20,6 +20,16 @@ import (
 // LoadDir loads a chart from a folder, minding its .helmignore. Symbolic links
 // are followed, as Helm does.
 func LoadDir(dir string) (*chart.Chart, error) {
+	files, err := DirFiles(dir)
+	if err != nil {
+		return nil, err
+	}
+	return LoadFiles(files)
+}
+
+// DirFiles reads the files of a chart's folder that LoadDir makes a chart of, as
+// they are.
+func DirFiles(dir string) ([]*BufferedFile, error) {
 	top, err := filepath.Abs(dir)
 	if err != nil {
 		return nil, err
@@ -32,7 +42,7 @@ func LoadDir(dir string) (*chart.Chart, error) {
 	if err := r.walk(top); err != nil {
 		return nil, err
 	}
-	return LoadFiles(r.files)
+	return r.files, nil
 }
 
 func ignoreRules(top string) (*ignore.Rules, error) {

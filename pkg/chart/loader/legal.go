@@ -21,10 +21,11 @@ import (
 // chartFile is the name of the file that describes a chart.
 const chartFile = "Chart.yaml"
 
-// legalFiles returns the files with every Chart.yaml in the form that Helm's
-// loader accepts: annotations of ours that are lists as JSON strings. All else
-// stays as it is, and the files given are not changed.
-func legalFiles(files []*BufferedFile) ([]*BufferedFile, error) {
+// LegalFiles returns the files of a chart with every Chart.yaml, those of packed
+// subcharts too, in the form that Helm's loader accepts: annotations of ours that
+// are lists as JSON strings. All else stays as it is, and the files given are not
+// changed. An error is an annotation of ours with a value that means nothing.
+func LegalFiles(files []*BufferedFile) ([]*BufferedFile, error) {
 	legal := make([]*BufferedFile, 0, len(files))
 	for _, f := range files {
 		data, err := legalFile(f)
@@ -42,7 +43,7 @@ func legalFile(f *BufferedFile) ([]byte, error) {
 	case own == chartFile:
 		legal = legalChartYAML
 	case own != "":
-		legal = legalArchive
+		legal = LegalArchive
 	default:
 		return f.Data, nil
 	}
@@ -118,14 +119,14 @@ func legalChartValue(key string, value *yaml.Node) (text string, change bool, er
 	return "", false, nil
 }
 
-// legalArchive returns a packed subchart with legal Chart.yaml files: the very
+// LegalArchive returns a packed chart with legal Chart.yaml files: the very
 // bytes given where there is nothing to change.
-func legalArchive(data []byte) ([]byte, error) {
+func LegalArchive(data []byte) ([]byte, error) {
 	files, err := LoadArchiveFiles(bytes.NewReader(data))
 	if err != nil {
 		return data, nil //nolint:nilerr // Helm's loader refuses it with its own words
 	}
-	legal, err := legalFiles(files)
+	legal, err := LegalFiles(files)
 	if err != nil {
 		return nil, err
 	}

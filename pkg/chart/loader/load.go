@@ -8,8 +8,10 @@ package loader
 
 import (
 	"bytes"
+	"cmp"
 	"io"
 	"os"
+	"slices"
 
 	"helm.sh/helm/v3/pkg/chart"
 	helmloader "helm.sh/helm/v3/pkg/chart/loader"
@@ -24,6 +26,15 @@ type (
 	DirLoader string
 	// FileLoader loads a chart from an archive.
 	FileLoader string
+)
+
+var (
+	// MaxDecompressedChartSize is Helm's limit for an unpacked archive, in
+	// bytes, as it is when the program starts. To set another one, set Helm's.
+	MaxDecompressedChartSize = helmloader.MaxDecompressedChartSize
+	// MaxDecompressedFileSize is Helm's limit for a file of a chart, in bytes;
+	// the same goes for it.
+	MaxDecompressedFileSize = helmloader.MaxDecompressedFileSize
 )
 
 // Load loads the chart from the folder.
@@ -84,9 +95,24 @@ func LoadFile(name string) (*chart.Chart, error) {
 
 // LoadFiles makes a chart of files in memory, subcharts under charts/ included.
 func LoadFiles(files []*BufferedFile) (*chart.Chart, error) {
-	legal, err := legalFiles(files)
+	legal, err := LegalFiles(files)
 	if err != nil {
 		return new(chart.Chart), err
 	}
-	return helmloader.LoadFiles(legal)
+	ch, err := helmloader.LoadFiles(legal)
+	sortDependencies(ch)
+	return ch, err
+}
+
+// sortDependencies puts the subcharts of a chart in the order of their names:
+// Helm's loader leaves them in a random one.
+func sortDependencies(ch *chart.Chart) {
+	deps := ch.Dependencies()
+	slices.SortStableFunc(deps, func(a, b *chart.Chart) int {
+		return cmp.Or(cmp.Compare(a.Name(), b.Name()), cmp.Compare(a.Metadata.Version, b.Metadata.Version))
+	})
+	ch.SetDependencies(deps...)
+	for _, dep := range deps {
+		sortDependencies(dep)
+	}
 }

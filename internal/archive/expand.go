@@ -1,0 +1,120 @@
+// Copyright The Ordered Helm Authors
+// SPDX-License-Identifier: Apache-2.0
+
+package archive
+
+import (
+	"errors"
+	"fmt"
+	"io"
+	"io/fs"
+	"os"
+	"path"
+	"path/filepath"
+	"slices"
+
+	"helm.sh/helm/v3/pkg/chartutil"
+	"sigs.k8s.io/yaml"
+
+	"github.com/ordered-helm/helm/pkg/chart/loader"
+)
+
+// Modes of what is unpacked, before the umask.
+const (
+	folderMode = 0o755
+	fileMode   = 0o644
+)
+
+// Expand unpacks a chart archive below the folder, into a new one of the chart's
+// name. The files are written as they are. Nothing is written outside the new
+// folder, whatever the archive names. If there is something of that name already,
+// the error is an *ExistsError; after any error nothing is left behind.
+func Expand(dir string, in io.Reader) error {
+	files, err := loader.LoadArchiveFiles(in)
+	if err != nil {
+		return err
+	}
+	name, err := chartName(files)
+	if err != nil {
+		return err
+	}
+	root, err := os.OpenRoot(dir)
+	if err != nil {
+		return err
+	}
+	err = expandInto(root, name, files)
+	return errors.Join(err, root.Close())
+}
+
+// ExpandFile is Expand for an archive in a file.
+func ExpandFile(dir, archive string) error {
+	in, err := os.Open(archive)
+	if err != nil {
+		return err
+	}
+	err = Expand(dir, in)
+	return errors.Join(err, in.Close())
+}
+
+// ExistsError is about something in the place of a chart's new folder.
+type ExistsError struct{ Name string }
+
+func (e *ExistsError) Error() string {
+	return fmt.Sprintf("a file or directory with the name %s already exists", e.Name)
+}
+
+func expandInto(root *os.Root, name string, files []*loader.BufferedFile) error {
+	if err := root.Mkdir(name, folderMode); errors.Is(err, fs.ErrExist) {
+		return &ExistsError{name}
+	} else if err != nil {
+		return err
+	}
+	chart, err := root.OpenRoot(name)
+	if err == nil {
+		err = errors.Join(writeAll(chart, files), chart.Close())
+	}
+	if err != nil {
+		return errors.Join(err, root.RemoveAll(name))
+	}
+	return nil
+}
+
+func writeAll(root *os.Root, files []*loader.BufferedFile) error {
+	for _, f := range files {
+		if err := writeBelow(root, f); err != nil {
+			return fmt.Errorf("cannot unpack %s: %w", f.Name, err)
+		}
+	}
+	return nil
+}
+
+func writeBelow(root *os.Root, f *loader.BufferedFile) error {
+	if err := root.MkdirAll(path.Dir(f.Name), folderMode); err != nil {
+		return err
+	}
+	return root.WriteFile(f.Name, f.Data, fileMode)
+}
+
+// chartName reads the name of an archive's chart. Unlike Helm it reads nothing
+// else of Chart.yaml, which may be in a form that Helm's types do not have.
+func chartName(files []*loader.BufferedFile) (string, error) {
+	var chart struct {
+		Name string `json:"name"`
+	}
+	i := slices.IndexFunc(files, func(f *loader.BufferedFile) bool { return f.Name == chartutil.ChartfileName })
+	if i >= 0 {
+		if err := yaml.Unmarshal(files[i].Data, &chart); err != nil {
+			return "", fmt.Errorf("cannot load Chart.yaml: %w", err)
+		}
+	}
+	switch name := chart.Name; {
+	case name == "":
+		return "", errors.New("chart name not specified")
+	case name == "." || name == "..":
+		return "", fmt.Errorf("chart name %q is not allowed", name)
+	case name != filepath.Base(name):
+		return "", fmt.Errorf("chart name %q must not contain path separators", name)
+	default:
+		return name, nil
+	}
+}

@@ -1,0 +1,214 @@
+// Copyright The Ordered Helm Authors
+// SPDX-License-Identifier: Apache-2.0
+
+package archive
+
+import (
+	"archive/tar"
+	"bytes"
+	"compress/gzip"
+	"errors"
+	"fmt"
+	"io"
+	"os"
+	"path"
+	"path/filepath"
+
+	"helm.sh/helm/v3/pkg/chart"
+	"helm.sh/helm/v3/pkg/chartutil"
+	"sigs.k8s.io/yaml"
+)
+
+// Save packs a chart into the folder, which is made if it is not there, and
+// returns the path of the archive. The archive is Helm's own, with everything in
+// each Chart.yaml that Helm leaves out, and the lock file of each chart.
+func Save(ch *chart.Chart, dir string) (string, error) {
+	name, err := chartutil.Save(ch, dir)
+	if err != nil {
+		return name, err
+	}
+	if err := complete(name, ch); err != nil {
+		return name, errors.Join(fmt.Errorf("pack the whole Chart.yaml: %w", err), os.Remove(name))
+	}
+	return name, nil
+}
+
+// SaveDir writes a chart into a folder of its name below dir, with the charts
+// inside packed. It is what Helm writes, with those fields of Chart.yaml put back,
+// and everything in the charts inside.
+func SaveDir(ch *chart.Chart, dir string, fields Fields) error {
+	if err := chartutil.SaveDir(ch, dir); err != nil {
+		return err
+	}
+	folder := filepath.Join(dir, ch.Name())
+	written, err := helmsChartYAML(ch)
+	if err != nil {
+		return err
+	}
+	text, err := restore(written, ch, fields)
+	if err != nil {
+		return err
+	}
+	if err := os.WriteFile(filepath.Join(folder, chartutil.ChartfileName), text, fileMode); err != nil {
+		return err
+	}
+	for _, dep := range ch.Dependencies() {
+		if err := complete(filepath.Join(folder, chartutil.ChartsDir, archiveName(dep)), dep); err != nil {
+			return fmt.Errorf("pack the whole Chart.yaml of %s: %w", dep.ChartFullPath(), err)
+		}
+	}
+	return nil
+}
+
+// archiveName is the name that Helm gives to a packed chart.
+func archiveName(ch *chart.Chart) string {
+	return fmt.Sprintf("%s-%s.tgz", ch.Name(), ch.Metadata.Version)
+}
+
+// chartFiles are the files of one chart that Helm does not write as they should
+// be. The path is that of the Chart.yaml within the archive.
+type chartFiles struct {
+	path      string
+	chartYAML []byte
+	lock      []byte // nil if Helm writes it
+}
+
+// complete rewrites an archive of Helm's if it lacks something of the chart.
+func complete(name string, ch *chart.Chart) error {
+	charts, missing, err := whole(ch, "")
+	if err != nil || !missing {
+		return err
+	}
+	packed, err := os.ReadFile(name)
+	if err != nil {
+		return err
+	}
+	var b bytes.Buffer
+	if err := rewrite(&b, packed, charts); err != nil {
+		return err
+	}
+	return replace(name, b.Bytes())
+}
+
+// replace gives a file other contents, all at once.
+func replace(name string, data []byte) error {
+	next, err := os.CreateTemp(filepath.Dir(name), filepath.Base(name)+".*")
+	if err != nil {
+		return err
+	}
+	_, err = next.Write(data)
+	if err = errors.Join(err, next.Close()); err == nil {
+		err = copyMode(next.Name(), name)
+	}
+	if err == nil {
+		err = os.Rename(next.Name(), name)
+	}
+	if err != nil {
+		return errors.Join(err, os.Remove(next.Name()))
+	}
+	return nil
+}
+
+func copyMode(to, from string) error {
+	info, err := os.Stat(from)
+	if err != nil {
+		return err
+	}
+	return os.Chmod(to, info.Mode().Perm())
+}
+
+// whole gives the files of a chart and those below it, in the order in which
+// Helm packs them, and whether Helm's archive lacks anything of them.
+func whole(ch *chart.Chart, below string) (charts []chartFiles, missing bool, err error) {
+	base := path.Join(below, ch.Name())
+	written, err := helmsChartYAML(ch)
+	if err != nil {
+		return nil, false, err
+	}
+	full, err := restore(written, ch, AllFields)
+	if err != nil {
+		return nil, false, fmt.Errorf("%s: %w", base, err)
+	}
+	files := chartFiles{path: path.Join(base, chartutil.ChartfileName), chartYAML: full}
+	if v := ch.Metadata.APIVersion; ch.Lock != nil && v != chart.APIVersionV1 && v != chart.APIVersionV2 {
+		if files.lock, err = yaml.Marshal(ch.Lock); err != nil {
+			return nil, false, err
+		}
+	}
+	charts = []chartFiles{files}
+	missing = files.lock != nil || !bytes.Equal(full, written)
+	for _, dep := range ch.Dependencies() {
+		more, lacks, err := whole(dep, path.Join(base, chartutil.ChartsDir))
+		if err != nil {
+			return nil, false, err
+		}
+		charts, missing = append(charts, more...), missing || lacks
+	}
+	return charts, missing, nil
+}
+
+// helmsChartYAML is the Chart.yaml that Helm packs: in charts of the first
+// version the dependencies have a file of their own.
+func helmsChartYAML(ch *chart.Chart) ([]byte, error) {
+	metadata := *ch.Metadata
+	if metadata.APIVersion == chart.APIVersionV1 {
+		metadata.Dependencies = nil
+	}
+	return yaml.Marshal(&metadata)
+}
+
+// rewrite copies an archive with each Chart.yaml, and the lock file behind it,
+// from the list, which is in the archive's order.
+func rewrite(out io.Writer, packed []byte, charts []chartFiles) error {
+	in, err := gzip.NewReader(bytes.NewReader(packed))
+	if err != nil {
+		return err
+	}
+	zipper := gzip.NewWriter(out)
+	zipper.Header = in.Header
+	from, to := tar.NewReader(in), tar.NewWriter(zipper)
+	for {
+		header, err := from.Next()
+		if errors.Is(err, io.EOF) {
+			break
+		}
+		if err != nil {
+			return err
+		}
+		data, err := io.ReadAll(from)
+		if err != nil {
+			return err
+		}
+		if len(charts) == 0 || header.Name != charts[0].path {
+			if err := write(to, header, header.Name, data); err != nil {
+				return err
+			}
+			continue
+		}
+		if err := charts[0].write(to, header); err != nil {
+			return err
+		}
+		charts = charts[1:]
+	}
+	if len(charts) > 0 {
+		return fmt.Errorf("%s is not in the archive", charts[0].path)
+	}
+	return errors.Join(to.Close(), zipper.Close())
+}
+
+func (c chartFiles) write(to *tar.Writer, header *tar.Header) error {
+	if err := write(to, header, header.Name, c.chartYAML); err != nil || c.lock == nil {
+		return err
+	}
+	return write(to, header, path.Join(path.Dir(c.path), "Chart.lock"), c.lock)
+}
+
+func write(to *tar.Writer, like *tar.Header, name string, data []byte) error {
+	header := *like
+	header.Name, header.Size = name, int64(len(data))
+	if err := to.WriteHeader(&header); err != nil {
+		return err
+	}
+	_, err := to.Write(data)
+	return err
+}

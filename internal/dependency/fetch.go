@@ -1,0 +1,192 @@
+// Copyright The Ordered Helm Authors
+// SPDX-License-Identifier: Apache-2.0
+
+package dependency
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"io/fs"
+	"os"
+	"path/filepath"
+	"strings"
+
+	"github.com/Masterminds/semver/v3"
+	"helm.sh/helm/v3/pkg/chart"
+	"helm.sh/helm/v3/pkg/downloader"
+	"helm.sh/helm/v3/pkg/helmpath"
+	"helm.sh/helm/v3/pkg/repo"
+
+	"github.com/ordered-helm/helm/internal/archive"
+	"github.com/ordered-helm/helm/pkg/chart/loader"
+)
+
+const folderMode = 0o755
+
+// fetch brings the dependencies into the charts folder, and takes out what is no
+// longer one. Until all are there the folder stays as it is. Versions that turn
+// out otherwise are set in the list.
+func (m *Manager) fetch(ctx context.Context, deps []*chart.Dependency) (err error) {
+	f := fetcher{Manager: m, charts: filepath.Join(m.ChartPath, "charts"), done: make(map[string]bool)}
+	if f.repositories, err = m.loadIndexes(); err != nil {
+		return err
+	}
+	if err := makeFolder(f.charts); err != nil {
+		return err
+	}
+	// In the chart's own folder, so that archives move to their place in one go.
+	if f.dir, err = os.MkdirTemp(m.ChartPath, "tmpcharts-"); err != nil {
+		return err
+	}
+	defer func() { err = errors.Join(err, os.RemoveAll(f.dir)) }()
+
+	m.sayf("Saving %d charts", len(deps))
+	for _, dep := range deps {
+		if err := ctx.Err(); err != nil {
+			return err
+		}
+		if err := f.fetch(dep); err != nil {
+			var fatal *localError
+			if !errors.As(err, &fatal) {
+				fmt.Fprintln(m.Out, "Save error occurred: ", err)
+			}
+			return err
+		}
+	}
+	return m.replace(deps, f.dir, f.charts)
+}
+
+func makeFolder(dir string) error {
+	info, err := os.Stat(dir)
+	switch {
+	case errors.Is(err, fs.ErrNotExist):
+		return os.MkdirAll(dir, folderMode)
+	case err != nil:
+		return fmt.Errorf("unable to retrieve file info for '%s': %w", dir, err)
+	case !info.IsDir():
+		return fmt.Errorf("%q is not a directory", dir)
+	}
+	return nil
+}
+
+// repository is one that was added, with its cached index.
+type repository struct {
+	*repo.Entry
+	index *repo.IndexFile
+}
+
+func (m *Manager) loadIndexes() ([]repository, error) {
+	entries, err := m.repositories()
+	if err != nil {
+		return nil, fmt.Errorf("failed to load %s: %w", m.RepositoryConfig, err)
+	}
+	var loaded []repository
+	for _, e := range entries {
+		index, err := repo.LoadIndexFile(filepath.Join(m.RepositoryCache, helmpath.CacheIndexFile(e.Name)))
+		if err != nil {
+			return nil, err
+		}
+		loaded = append(loaded, repository{e, index})
+	}
+	return loaded, nil
+}
+
+// fetcher brings dependencies into a folder.
+type fetcher struct {
+	*Manager
+	repositories []repository
+	charts, dir  string
+	done         map[string]bool // the URLs that were fetched, but those of registries
+}
+
+// localError is about a dependency that the charts folder should have already.
+// Helm does not announce it.
+type localError struct{ error }
+
+func (e *localError) Unwrap() error { return e.error }
+
+func (f *fetcher) fetch(dep *chart.Dependency) error {
+	switch {
+	case dep.Repository == "":
+		f.sayf("Dependency %s did not declare a repository. Assuming it exists in the charts directory", dep.Name)
+		return f.checkPresent(dep)
+	case strings.HasPrefix(dep.Repository, localScheme):
+		return f.pack(dep)
+	default:
+		return f.get(dep)
+	}
+}
+
+// checkPresent makes sure that the charts folder has a version that will do.
+func (f *fetcher) checkPresent(dep *chart.Dependency) error {
+	dir := filepath.Join(f.charts, dep.Name)
+	ch, err := loader.LoadDir(dir)
+	if err != nil {
+		return &localError{fmt.Errorf("unable to load chart '%s': %w", dir, err)}
+	}
+	constraint, err := semver.NewConstraint(dep.Version)
+	if err != nil {
+		return &localError{fmt.Errorf("dependency %s has an invalid version/constraint format: %w", dep.Name, err)}
+	}
+	version, err := semver.NewVersion(ch.Metadata.Version)
+	if err != nil {
+		return &localError{fmt.Errorf("invalid version %s for dependency %s: %w", dep.Version, dep.Name, err)}
+	}
+	if !constraint.Check(version) {
+		return fmt.Errorf("dependency %s at version %s does not satisfy the constraint %s", dep.Name, ch.Metadata.Version, dep.Version)
+	}
+	return nil
+}
+
+// pack packs a dependency that is in a folder.
+func (f *fetcher) pack(dep *chart.Dependency) error {
+	if f.Debug {
+		f.sayf("Archiving %s from repo %s", dep.Name, dep.Repository)
+	}
+	dir, err := f.localPath(dep.Repository)
+	if err != nil {
+		return err
+	}
+	ch, err := loader.LoadDir(dir)
+	if err != nil {
+		return err
+	}
+	constraint, err := semver.NewConstraint(dep.Version)
+	if err != nil {
+		return fmt.Errorf("dependency %s has an invalid version/constraint format: %w", dep.Name, err)
+	}
+	version, err := semver.NewVersion(ch.Metadata.Version)
+	if err != nil {
+		return err
+	}
+	if !constraint.Check(version) {
+		return fmt.Errorf("can't get a valid version for dependency %s", dep.Name)
+	}
+	dep.Version = ch.Metadata.Version
+	_, err = archive.Save(ch, f.dir)
+	return err
+}
+
+// get downloads a dependency.
+func (f *fetcher) get(dep *chart.Dependency) error {
+	from, err := f.locate(dep)
+	if err != nil {
+		return fmt.Errorf("could not find %s: %w", from.url, err)
+	}
+	if f.done[from.url] {
+		f.sayf("Already downloaded %s from repo %s", dep.Name, dep.Repository)
+		return nil
+	}
+	f.sayf("Downloading %s from repo %s", dep.Name, dep.Repository)
+	client := downloader.ChartDownloader{
+		Out: f.Out, Verify: f.Verify, Keyring: f.Keyring,
+		RepositoryConfig: f.RepositoryConfig, RepositoryCache: f.RepositoryCache,
+		RegistryClient: f.RegistryClient, Getters: f.Getters, Options: from.options,
+	}
+	if _, _, err := client.DownloadTo(from.url, from.tag, f.dir); err != nil {
+		return fmt.Errorf("could not download %s: %w", from.url, err)
+	}
+	f.done[from.url] = from.tag == ""
+	return nil
+}

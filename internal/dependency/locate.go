@@ -1,0 +1,97 @@
+// Copyright The Ordered Helm Authors
+// SPDX-License-Identifier: Apache-2.0
+
+package dependency
+
+import (
+	"errors"
+	"fmt"
+	"net/url"
+	"path"
+
+	"github.com/Masterminds/semver/v3"
+	"helm.sh/helm/v3/pkg/chart"
+	"helm.sh/helm/v3/pkg/getter"
+	"helm.sh/helm/v3/pkg/registry"
+	"helm.sh/helm/v3/pkg/repo"
+)
+
+// source is where a dependency is downloaded from.
+type source struct {
+	url     string
+	tag     string // of a registry
+	options []getter.Option
+}
+
+// locate finds where a dependency is: in a registry, in a repository that was
+// added, or in one that was not, which is then asked for its index.
+func (f *fetcher) locate(dep *chart.Dependency) (source, error) {
+	if registry.IsOCI(dep.Repository) {
+		return source{
+			url: dep.Repository + "/" + dep.Name, tag: dep.Version,
+			options: append(getterOptions(&repo.Entry{}), getter.WithRegistryClient(f.RegistryClient), getter.WithTagName(dep.Version)),
+		}, nil
+	}
+	for _, r := range f.repositories {
+		if !sameURL(dep.Repository, r.URL) {
+			continue
+		}
+		found, err := r.chartURL(dep)
+		return source{url: found, options: getterOptions(r.Entry)}, err
+	}
+	found, err := repo.FindChartInRepoURL(dep.Repository, dep.Name, dep.Version, "", "", "", f.Getters)
+	if err != nil {
+		return source{}, fmt.Errorf("chart %s not found in %s: %w", dep.Name, dep.Repository, err)
+	}
+	return source{url: found, options: getterOptions(&repo.Entry{})}, nil
+}
+
+func getterOptions(e *repo.Entry) []getter.Option {
+	return []getter.Option{
+		getter.WithBasicAuth(e.Username, e.Password),
+		getter.WithPassCredentialsAll(e.PassCredentialsAll),
+		getter.WithInsecureSkipVerifyTLS(e.InsecureSkipTLSverify),
+		getter.WithTLSClientConfig(e.CertFile, e.KeyFile, e.CAFile),
+	}
+}
+
+// chartURL finds the URL of the version in the repository's index.
+func (r repository) chartURL(dep *chart.Dependency) (string, error) {
+	entries, ok := r.index.Entries[dep.Name]
+	if !ok {
+		return "", errors.New("entry not found")
+	}
+	for _, e := range entries {
+		if len(e.URLs) > 0 && (dep.Version == "" || sameVersion(dep.Version, e.Version)) {
+			return absoluteURL(dep.Repository, e.URLs[0])
+		}
+	}
+	return "", errors.New("no matching version")
+}
+
+func sameVersion(a, b string) bool {
+	first, err := semver.NewVersion(a)
+	if err != nil {
+		return a == b
+	}
+	second, err := semver.NewVersion(b)
+	return err == nil && first.Equal(second)
+}
+
+// absoluteURL gives the URL of what an index names by a path below its own.
+func absoluteURL(base, urlOrPath string) (string, error) {
+	u, err := url.Parse(urlOrPath)
+	if err != nil {
+		return urlOrPath, err
+	}
+	if u.IsAbs() {
+		return u.String(), nil
+	}
+	below, err := url.Parse(base)
+	if err != nil {
+		return urlOrPath, fmt.Errorf("base URL failed to parse: %w", err)
+	}
+	below.RawPath = path.Join(below.RawPath, urlOrPath)
+	below.Path = path.Join(below.Path, urlOrPath)
+	return below.String(), nil
+}

@@ -1,0 +1,81 @@
+// Copyright The Ordered Helm Authors
+// SPDX-License-Identifier: Apache-2.0
+
+package dependency
+
+import (
+	"bytes"
+	"encoding/json"
+	"errors"
+	"fmt"
+	"io/fs"
+	"os"
+	"path/filepath"
+	"time"
+
+	"helm.sh/helm/v3/pkg/chart"
+	"helm.sh/helm/v3/pkg/provenance"
+	"sigs.k8s.io/yaml"
+)
+
+// digest is the one that a lock file has of what was asked for and what was
+// found. It is of Helm's fields alone, so that stock Helm comes to the same.
+func digest(required, locked []*chart.Dependency) (string, error) {
+	return digestOf([2][]*chart.Dependency{required, locked})
+}
+
+// digestOfHelm2 is the digest that lock files of Helm 2 have.
+func digestOfHelm2(required []*chart.Dependency) (string, error) {
+	return digestOf(map[string][]*chart.Dependency{"dependencies": required})
+}
+
+func digestOf(v any) (string, error) {
+	data, err := json.Marshal(v)
+	if err != nil {
+		return "", err
+	}
+	sum, err := provenance.Digest(bytes.NewReader(data))
+	return "sha256:" + sum, err
+}
+
+// writeLock writes the chart's lock file, unless it says the same already.
+func (m *Manager) writeLock(ch *chart.Chart, locked []*chart.Dependency) error {
+	sum, err := digest(ch.Metadata.Dependencies, locked)
+	if err != nil {
+		return err
+	}
+	if ch.Lock != nil && ch.Lock.Digest == sum {
+		return nil
+	}
+	data, err := yaml.Marshal(&chart.Lock{Generated: time.Now(), Digest: sum, Dependencies: locked})
+	if err != nil {
+		return err
+	}
+	name := "Chart.lock"
+	if ch.Metadata.APIVersion == chart.APIVersionV1 {
+		name = "requirements.lock"
+	}
+	if err := refuseLink(m.ChartPath, name); err != nil {
+		return err
+	}
+	return os.WriteFile(filepath.Join(m.ChartPath, name), data, 0o644)
+}
+
+// refuseLink keeps a chart from having a lock file written elsewhere.
+func refuseLink(dir, name string) error {
+	path := filepath.Join(dir, name)
+	info, err := os.Lstat(path)
+	switch {
+	case errors.Is(err, fs.ErrNotExist):
+		return nil
+	case err != nil:
+		return fmt.Errorf("error getting info for %q: %w", path, err)
+	case info.Mode()&fs.ModeSymlink == 0:
+		return nil
+	}
+	target, err := os.Readlink(path)
+	if err != nil {
+		return fmt.Errorf("error reading symlink for %q: %w", path, err)
+	}
+	return fmt.Errorf("the %s file is a symlink to %q", name, target)
+}

@@ -1,0 +1,144 @@
+// Copyright The Ordered Helm Authors
+// SPDX-License-Identifier: Apache-2.0
+
+// Package dependency fetches the charts that a chart depends on into its charts
+// folder, as Helm's downloader does, and loses nothing of what a Chart.yaml says
+// (docs/reference.md, "Chart.yaml").
+package dependency
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"io"
+	"log"
+	"os"
+
+	"helm.sh/helm/v3/pkg/chart"
+	"helm.sh/helm/v3/pkg/downloader"
+	"helm.sh/helm/v3/pkg/getter"
+	"helm.sh/helm/v3/pkg/registry"
+
+	"github.com/ordered-helm/helm/pkg/chart/loader"
+)
+
+// Manager looks after the dependencies of one chart. Its fields are those of
+// Helm's downloader.Manager.
+type Manager struct {
+	// Out is told of what is done; nothing else writes to it meanwhile.
+	Out io.Writer
+	// ChartPath is the folder of the chart.
+	ChartPath string
+	// Verify is whether what is downloaded must be signed by a key of Keyring.
+	Verify  downloader.VerificationStrategy
+	Keyring string
+	// Debug is whether to say more.
+	Debug bool
+	// SkipUpdate leaves the cached indexes of repositories as they are.
+	SkipUpdate       bool
+	Getters          getter.Providers
+	RegistryClient   *registry.Client
+	RepositoryConfig string
+	RepositoryCache  string
+}
+
+// Build fetches the versions that the lock file names, or does what Update does
+// if there is none. A repository that nobody has added is a
+// downloader.ErrRepoNotFound.
+func (m *Manager) Build(ctx context.Context) error {
+	ch, err := m.loadChart()
+	if err != nil {
+		return err
+	}
+	if ch.Lock == nil {
+		return m.update(ctx, ch)
+	}
+	required := ch.Metadata.Dependencies
+	asWritten, err := digestOfHelm2(required)
+	if err != nil {
+		return err
+	}
+	if _, err := m.resolveRepositories(required); err != nil {
+		return err
+	}
+	if err := checkLock(ch, asWritten); err != nil {
+		return err
+	}
+	if err := m.checkKnown(ch.Lock.Dependencies); err != nil {
+		return err
+	}
+	if err := m.updateRepositories(ctx); err != nil {
+		return err
+	}
+	return m.fetch(ctx, ch.Lock.Dependencies)
+}
+
+// checkLock makes sure that the lock file was made for what the chart depends on
+// now.
+func checkLock(ch *chart.Chart, asWritten string) error {
+	sum, err := digest(ch.Metadata.Dependencies, ch.Lock.Dependencies)
+	if err == nil && sum == ch.Lock.Digest {
+		return nil
+	}
+	if ch.Metadata.APIVersion != chart.APIVersionV1 {
+		return errors.New("the lock file (Chart.lock) is out of sync with the dependencies file (Chart.yaml). " +
+			"Please update the dependencies")
+	}
+	log.Println("warning: a valid Helm v3 hash was not found. Checking against Helm v2 hash...")
+	if asWritten != ch.Lock.Digest {
+		return errors.New("the lock file (requirements.lock) is out of sync with the dependencies file (requirements.yaml). " +
+			"Please update the dependencies")
+	}
+	return nil
+}
+
+// Update fetches the newest versions that satisfy the chart and writes the lock
+// file, if it changes.
+func (m *Manager) Update(ctx context.Context) error {
+	ch, err := m.loadChart()
+	if err != nil {
+		return err
+	}
+	return m.update(ctx, ch)
+}
+
+func (m *Manager) update(ctx context.Context, ch *chart.Chart) error {
+	required := ch.Metadata.Dependencies
+	if required == nil {
+		return nil
+	}
+	repositories, err := m.resolveRepositories(required)
+	if err != nil {
+		return err
+	}
+	if err := m.addUnknown(ctx, repositories, required); err != nil {
+		return err
+	}
+	if err := m.updateRepositories(ctx); err != nil {
+		return err
+	}
+	locked, err := m.resolve(required, repositories)
+	if err != nil {
+		return err
+	}
+	if err := m.fetch(ctx, locked); err != nil {
+		return err
+	}
+	return m.writeLock(ch, locked)
+}
+
+func (m *Manager) loadChart() (*chart.Chart, error) {
+	info, err := os.Stat(m.ChartPath)
+	if err != nil {
+		return nil, fmt.Errorf("could not find %s: %w", m.ChartPath, err)
+	}
+	if !info.IsDir() {
+		return nil, errors.New("only unpacked charts can be updated")
+	}
+	return loader.LoadDir(m.ChartPath)
+}
+
+// sayf prints a line, as Helm does.
+func (m *Manager) sayf(format string, args ...any) {
+	fmt.Fprintf(m.Out, format+"\n", args...)
+}

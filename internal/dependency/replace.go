@@ -1,0 +1,109 @@
+// Copyright The Ordered Helm Authors
+// SPDX-License-Identifier: Apache-2.0
+
+package dependency
+
+import (
+	"errors"
+	"fmt"
+	"io"
+	"os"
+	"path/filepath"
+	"syscall"
+
+	"helm.sh/helm/v3/pkg/chart"
+
+	"github.com/ordered-helm/helm/pkg/chart/loader"
+)
+
+// replace moves the archives that were fetched into the charts folder and takes
+// out the other archives there, but those that no repository provides.
+func (m *Manager) replace(deps []*chart.Dependency, from, to string) error {
+	fetched, err := os.ReadDir(from)
+	if err != nil {
+		return err
+	}
+	present, err := os.ReadDir(to)
+	if err != nil {
+		return err
+	}
+	isNew := make(map[string]bool)
+	for _, file := range fetched {
+		isNew[file.Name()] = true
+		m.move(filepath.Join(from, file.Name()), filepath.Join(to, file.Name()))
+	}
+	local := make(map[string]bool)
+	for _, dep := range deps {
+		local[dep.Name] = local[dep.Name] || dep.Repository == ""
+	}
+	m.sayf("Deleting outdated charts")
+	for _, file := range present {
+		if !file.IsDir() && !isNew[file.Name()] {
+			m.remove(filepath.Join(to, file.Name()), local)
+		}
+	}
+	return nil
+}
+
+// move moves an archive if it is a chart.
+func (m *Manager) move(from, to string) {
+	if _, err := loader.LoadFile(from); err != nil {
+		fmt.Fprintf(m.Out, "Could not verify %s for moving: %s (Skipping)", from, err)
+		return
+	}
+	if err := rename(from, to); err != nil {
+		fmt.Fprintf(m.Out, "Unable to move %s to charts dir %s (Skipping)", from, err)
+	}
+}
+
+// remove takes out an archive, unless it is no chart or one that only the charts
+// folder has.
+func (m *Manager) remove(name string, local map[string]bool) {
+	ch, err := loader.LoadFile(name)
+	if err != nil {
+		m.sayf("Could not verify %s for deletion: %s (Skipping)", name, err)
+		return
+	}
+	if local[ch.Name()] {
+		return
+	}
+	if err := os.Remove(name); err != nil {
+		fmt.Fprintf(m.Out, "Could not delete %s: %s (Skipping)", name, err)
+	}
+}
+
+// rename moves a file; to another file system, where the charts folder may be,
+// it is copied first.
+func rename(from, to string) error {
+	err := os.Rename(from, to)
+	if !errors.Is(err, syscall.EXDEV) {
+		return err
+	}
+	near, err := copyBeside(from, to)
+	if err != nil {
+		return err
+	}
+	if err := os.Rename(near, to); err != nil {
+		return errors.Join(err, os.Remove(near))
+	}
+	return os.Remove(from)
+}
+
+// copyBeside copies a file to a new one in the folder of another.
+func copyBeside(from, to string) (name string, err error) {
+	in, err := os.Open(from)
+	if err != nil {
+		return "", err
+	}
+	defer func() { _ = in.Close() }() // it is only read
+	out, err := os.CreateTemp(filepath.Dir(to), ".fetched-*")
+	if err != nil {
+		return "", err
+	}
+	_, err = io.Copy(out, in)
+	err = errors.Join(err, out.Chmod(0o644), out.Close())
+	if err != nil {
+		return "", errors.Join(err, os.Remove(out.Name()))
+	}
+	return out.Name(), nil
+}

@@ -1,0 +1,241 @@
+// Copyright The Ordered Helm Authors
+// SPDX-License-Identifier: Apache-2.0
+
+package dependency
+
+import (
+	"cmp"
+	"context"
+	"crypto/sha256"
+	"encoding/hex"
+	"errors"
+	"fmt"
+	"io/fs"
+	"net/url"
+	"os"
+	"path"
+	"path/filepath"
+	"slices"
+	"strings"
+
+	"helm.sh/helm/v3/pkg/chart"
+	"helm.sh/helm/v3/pkg/downloader"
+	"helm.sh/helm/v3/pkg/registry"
+	"helm.sh/helm/v3/pkg/repo"
+
+	"github.com/ordered-helm/helm/internal/chartrepo"
+)
+
+const (
+	// localScheme begins the repository of a dependency in a folder.
+	localScheme = "file://"
+	// unknownPrefix begins the names by which the indexes of repositories are
+	// cached that nobody has added. Helm uses the same.
+	unknownPrefix = "helm-manager-"
+)
+
+// repositoryNames are the names by which the indexes of repositories are cached,
+// by the repositories' URLs.
+type repositoryNames map[string]string
+
+// repositories reads the repositories that were added; there may be none.
+func (m *Manager) repositories() ([]*repo.Entry, error) {
+	file, err := chartrepo.LoadFile(m.RepositoryConfig)
+	if errors.Is(err, fs.ErrNotExist) {
+		return nil, nil
+	}
+	if err != nil {
+		return nil, err
+	}
+	return file.Repositories, nil
+}
+
+// resolveRepositories puts the URLs of repositories in the place of their names
+// ("@name", "alias:name") and returns the names of those that are known.
+func (m *Manager) resolveRepositories(deps []*chart.Dependency) (repositoryNames, error) {
+	known, err := m.repositories()
+	if err != nil {
+		return nil, err
+	}
+	names := make(repositoryNames)
+	var missing []string
+	for _, dep := range deps {
+		switch {
+		case dep.Repository == "" || registry.IsOCI(dep.Repository):
+		case strings.HasPrefix(dep.Repository, localScheme):
+			if _, err := m.localPath(dep.Repository); err != nil {
+				return nil, err
+			}
+			if m.Debug {
+				m.sayf("Repository from local path: %s", dep.Repository)
+			}
+		default:
+			if entry := find(known, dep.Repository); entry != nil {
+				if alias(dep.Repository) != "" {
+					dep.Repository = entry.URL
+				}
+				names[dep.Repository] = entry.Name
+			} else if _, err := url.ParseRequestURI(dep.Repository); err != nil {
+				missing = append(missing, dep.Repository)
+			}
+		}
+	}
+	if len(missing) > 0 {
+		return nil, undefinedError(missing)
+	}
+	return names, nil
+}
+
+// alias is the name that a dependency gives of its repository, if it does.
+func alias(repository string) string {
+	for _, prefix := range []string{"@", "alias:"} {
+		if name, ok := strings.CutPrefix(repository, prefix); ok {
+			return name
+		}
+	}
+	return ""
+}
+
+// find gives the repository of that URL or alias; nil if there is none.
+func find(known []*repo.Entry, repository string) *repo.Entry {
+	i := slices.IndexFunc(known, func(e *repo.Entry) bool {
+		if name := alias(repository); name != "" {
+			return e.Name == name
+		}
+		return sameURL(e.URL, repository)
+	})
+	if i < 0 {
+		return nil
+	}
+	return known[i]
+}
+
+func undefinedError(missing []string) error {
+	text := fmt.Sprintf("no repository definition for %s. Please add them via 'helm repo add'", strings.Join(missing, ", "))
+	if slices.ContainsFunc(missing, func(r string) bool { return !strings.Contains(r, "//") && alias(r) == "" }) {
+		text += `
+Note that repositories must be URLs or aliases. For example, to refer to the "example"
+repository, use "https://charts.example.com/" or "@example" instead of
+"example". Don't forget to add the repo, too ('helm repo add').`
+	}
+	return errors.New(text)
+}
+
+// sameURL compares URLs, whether or not they end with a slash.
+func sameURL(a, b string) bool {
+	first, err := url.Parse(a)
+	if err != nil {
+		return filepath.Clean(a) == filepath.Clean(b)
+	}
+	second, err := url.Parse(b)
+	if err != nil {
+		return false
+	}
+	for _, u := range []*url.URL{first, second} {
+		u.Path = path.Clean(cmp.Or(u.Path, "/"))
+	}
+	return first.String() == second.String()
+}
+
+// checkKnown makes sure that every repository was added.
+func (m *Manager) checkKnown(deps []*chart.Dependency) error {
+	known, err := m.repositories()
+	if err != nil {
+		return err
+	}
+	var missing []string
+	for _, dep := range deps {
+		r := dep.Repository
+		if r == "" || strings.HasPrefix(r, localScheme) || registry.IsOCI(r) {
+			continue
+		}
+		if !slices.ContainsFunc(known, func(e *repo.Entry) bool { return sameURL(e.URL, strings.TrimSuffix(r, "/")) }) {
+			missing = append(missing, r)
+		}
+	}
+	if len(missing) > 0 {
+		return downloader.ErrRepoNotFound{Repos: missing}
+	}
+	return nil
+}
+
+// addUnknown fetches the indexes of repositories that nobody has added, and adds
+// the names under which they are cached.
+func (m *Manager) addUnknown(ctx context.Context, names repositoryNames, deps []*chart.Dependency) error {
+	var entries []*repo.Entry
+	for _, dep := range deps {
+		r := dep.Repository
+		if r == "" || strings.HasPrefix(r, localScheme) || registry.IsOCI(r) || names[r] != "" {
+			continue
+		}
+		sum := sha256.Sum256([]byte(r))
+		names[r] = unknownPrefix + hex.EncodeToString(sum[:])
+		entries = append(entries, &repo.Entry{Name: names[r], URL: r})
+	}
+	if m.SkipUpdate || len(entries) == 0 {
+		return nil
+	}
+	m.sayf("Getting updates for unmanaged Helm repositories...")
+	return m.download(ctx, entries)
+}
+
+// updateRepositories fetches the indexes of all repositories that were added.
+func (m *Manager) updateRepositories(ctx context.Context) error {
+	if m.SkipUpdate {
+		return nil
+	}
+	known, err := m.repositories()
+	if err != nil || len(known) == 0 {
+		return err
+	}
+	m.sayf("Hang tight while we grab the latest from your chart repositories...")
+	if err := m.download(ctx, known); err != nil {
+		return err
+	}
+	m.sayf("Update Complete. ⎈Happy Helming!⎈")
+	return nil
+}
+
+// download fetches indexes side by side and reports on them in their order. One
+// that cannot be fetched is no error: the cached one may do.
+func (m *Manager) download(ctx context.Context, entries []*repo.Entry) error {
+	if err := ctx.Err(); err != nil {
+		return err
+	}
+	repositories := make([]*repo.ChartRepository, 0, len(entries))
+	for _, entry := range entries {
+		r, err := chartrepo.New(ctx, entry, m.Getters)
+		if err != nil {
+			return err
+		}
+		r.CachePath = m.RepositoryCache
+		repositories = append(repositories, r)
+	}
+	chartrepo.Fetch(repositories, func(r *repo.ChartRepository, err error) {
+		name, where := r.Config.Name, fmt.Sprintf(" (%s)", r.Config.URL)
+		if strings.HasPrefix(name, unknownPrefix) {
+			name, where = r.Config.URL, ""
+		}
+		if err != nil {
+			m.sayf("...Unable to get an update from the %q chart repository%s:\n\t%s", name, where, err)
+		} else {
+			m.sayf("...Successfully got an update from the %q chart repository", name)
+		}
+	})
+	return ctx.Err()
+}
+
+// localPath gives the folder of a dependency: a path from the chart's folder on,
+// or one from the root.
+func (m *Manager) localPath(repository string) (string, error) {
+	dir := strings.TrimPrefix(repository, localScheme)
+	if !strings.HasPrefix(dir, "/") {
+		dir = filepath.Join(m.ChartPath, dir)
+	}
+	if _, err := os.Stat(dir); errors.Is(err, fs.ErrNotExist) {
+		return "", fmt.Errorf("directory %s not found", dir)
+	} else if err != nil {
+		return "", err
+	}
+	return dir, nil
+}

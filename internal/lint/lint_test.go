@@ -1,0 +1,142 @@
+// Copyright The Ordered Helm Authors
+// SPDX-License-Identifier: Apache-2.0
+
+package lint_test
+
+import (
+	"fmt"
+	"os"
+	"path/filepath"
+	"slices"
+	"strings"
+	"testing"
+
+	helmlint "helm.sh/helm/v3/pkg/lint"
+	"helm.sh/helm/v3/pkg/lint/support"
+
+	"github.com/ordered-helm/helm/internal/lint"
+)
+
+// write puts the files of a chart into a new folder.
+func write(t *testing.T, files map[string]string) string {
+	t.Helper()
+	dir := filepath.Join(t.TempDir(), "chart")
+	for name, text := range files {
+		path := filepath.Join(dir, name)
+		if err := os.MkdirAll(filepath.Dir(path), 0o755); err != nil {
+			t.Fatal(err)
+		}
+		if err := os.WriteFile(path, []byte(text), 0o600); err != nil {
+			t.Fatal(err)
+		}
+	}
+	return dir
+}
+
+func texts(messages []support.Message) []string {
+	list := []string{}
+	for _, m := range messages {
+		list = append(list, fmt.Sprint(m))
+	}
+	return list
+}
+
+// charts are what is checked, in a spelling that Helm's rules do not know and in
+// one that they do.
+var charts = map[string]struct{ chart, same map[string]string }{
+	"apiVersion v3": {
+		chart: map[string]string{"Chart.yaml": "apiVersion: v3 # new\nname: a\nversion: 1.0.0\ntype: application\ndependencies:\n- {name: b, version: 1.0.0, repository: ''}\n"},
+		same:  map[string]string{"Chart.yaml": "apiVersion: v2\nname: a\nversion: 1.0.0\ntype: application\ndependencies:\n- {name: b, version: 1.0.0, repository: ''}\n"},
+	},
+	"lists": {
+		chart: map[string]string{"Chart.yaml": "apiVersion: v2\nname: a\nversion: 1.0.0\nannotations: {helm.sh/depends-on/subcharts: [b]}\n"},
+		same:  map[string]string{"Chart.yaml": "apiVersion: v2\nname: a\nversion: 1.0.0\n"},
+	},
+	"lists in a chart inside": {
+		chart: map[string]string{
+			"Chart.yaml":          "apiVersion: v2\nname: a\nversion: 1.0.0\n",
+			"charts/b/Chart.yaml": "apiVersion: v3\nname: b\nversion: 1.0.0\nannotations: {helm.sh/depends-on/subcharts: [c]}\n",
+		},
+		same: map[string]string{
+			"Chart.yaml":          "apiVersion: v2\nname: a\nversion: 1.0.0\n",
+			"charts/b/Chart.yaml": "apiVersion: v2\nname: b\nversion: 1.0.0\n",
+		},
+	},
+	"mistakes everywhere": {
+		chart: map[string]string{
+			"Chart.yaml":             "apiVersion: v3\nname: a/b\nversion: one\nicon: nowhere\n",
+			"values.yaml":            "a: 1\n",
+			"values.schema.json":     `{"properties": {"a": {"type": "string"}}}`,
+			"templates/bad.sh":       "x",
+			"templates/a.yaml":       "kind: ConfigMap\nmetadata: {name: Bad_Name}\n",
+			"templates/version.yaml": "kind: ConfigMap\nmetadata: {name: a}\ndata: {version: {{ .Values.nothing.at.all }}}\n",
+		},
+		same: map[string]string{
+			"Chart.yaml":             "apiVersion: v2\nname: a/b\nversion: one\nicon: nowhere\n",
+			"values.yaml":            "a: 1\n",
+			"values.schema.json":     `{"properties": {"a": {"type": "string"}}}`,
+			"templates/bad.sh":       "x",
+			"templates/a.yaml":       "kind: ConfigMap\nmetadata: {name: Bad_Name}\n",
+			"templates/version.yaml": "kind: ConfigMap\nmetadata: {name: a}\ndata: {version: {{ .Values.nothing.at.all }}}\n",
+		},
+	},
+}
+
+// TestSpellingsAreCheckedAlike compares what is said of a chart with what Helm
+// says of the same one in the spelling that it knows.
+func TestSpellingsAreCheckedAlike(t *testing.T) {
+	for name, tt := range charts {
+		t.Run(name, func(t *testing.T) {
+			t.Setenv("TMPDIR", t.TempDir())
+			dir, same := write(t, tt.chart), write(t, tt.same)
+			messages, err := lint.Check(dir, lint.Options{Namespace: "default"})
+			if err != nil {
+				t.Fatal(err)
+			}
+			want := texts(helmlint.AllWithKubeVersionAndSchemaValidation(same, nil, "default", nil, false).Messages)
+			for i := range want {
+				want[i] = strings.ReplaceAll(want[i], same, dir)
+			}
+			if got := texts(messages); !slices.Equal(got, want) {
+				t.Errorf("got:\n%s\nwant:\n%s", strings.Join(got, "\n"), strings.Join(want, "\n"))
+			}
+			if left, err := os.ReadDir(os.TempDir()); err != nil || len(left) > 0 {
+				t.Errorf("left behind: %v, %v", left, err)
+			}
+		})
+	}
+}
+
+// TestTemplatesSeeTheApiVersion checks a chart as it is rendered in real life.
+func TestTemplatesSeeTheApiVersion(t *testing.T) {
+	dir := write(t, map[string]string{
+		"Chart.yaml":       "apiVersion: v3\nname: a\nversion: 1.0.0\nicon: https://example.com/i.png\n",
+		"values.yaml":      "",
+		"templates/a.yaml": "{{ if ne .Chart.APIVersion \"v3\" }}{{ fail .Chart.APIVersion }}{{ end }}",
+	})
+	if messages, err := lint.Check(dir, lint.Options{}); err != nil || len(messages) > 0 {
+		t.Errorf("got %v, %v", messages, err)
+	}
+}
+
+// TestDeclarationsThatMeanNothing are errors of the chart.
+func TestDeclarationsThatMeanNothing(t *testing.T) {
+	dir := write(t, map[string]string{"Chart.yaml": "apiVersion: v3\nname: a\nversion: 1.0.0\nannotations: {helm.sh/depends-on/subcharts: {a: b}}\n"})
+	messages, err := lint.Check(dir, lint.Options{})
+	if err != nil || len(messages) != 1 || messages[0].Severity != support.ErrorSev || !strings.Contains(messages[0].Err.Error(), "helm.sh/depends-on/subcharts") {
+		t.Errorf("got %v, %v", messages, err)
+	}
+}
+
+// TestWhatCannotBeRead is checked by Helm's rules, in their words.
+func TestWhatCannotBeRead(t *testing.T) {
+	dir := write(t, map[string]string{"Chart.yaml": "apiVersion: v3\nname: a\nversion: 1.0.0\n"})
+	if err := os.Symlink("nowhere", filepath.Join(dir, "link")); err != nil {
+		t.Fatal(err)
+	}
+	messages, err := lint.Check(dir, lint.Options{})
+	want := texts(helmlint.AllWithKubeVersionAndSchemaValidation(dir, nil, "", nil, false).Messages)
+	if got := texts(messages); err != nil || !slices.Equal(got, want) {
+		t.Errorf("got %q, %v, want %q", got, err, want)
+	}
+}

@@ -1,0 +1,85 @@
+// Copyright The Ordered Helm Authors
+// SPDX-License-Identifier: Apache-2.0
+
+package action
+
+import (
+	"fmt"
+	"os"
+
+	"github.com/Masterminds/semver/v3"
+	helmaction "helm.sh/helm/v3/pkg/action"
+
+	"github.com/ordered-helm/helm/internal/archive"
+	"github.com/ordered-helm/helm/pkg/chart/loader"
+)
+
+// Package packs charts. It has the fields of Helm's Package and means the same
+// by them (docs/reference.md, "Packages").
+type Package struct {
+	Sign             bool
+	Key              string
+	Keyring          string
+	PassphraseFile   string
+	Version          string
+	AppVersion       string
+	Destination      string
+	DependencyUpdate bool
+
+	RepositoryConfig      string
+	RepositoryCache       string
+	PlainHTTP             bool
+	Username              string
+	Password              string
+	CertFile              string
+	KeyFile               string
+	CaFile                string
+	InsecureSkipTLSverify bool
+}
+
+// NewPackage returns a Package with Helm's defaults.
+func NewPackage() *Package { return new(Package) }
+
+// Run packs the chart in the folder, signs it if Sign is set, and returns the
+// path of the archive. Unlike Helm's, the archive keeps every field of
+// Chart.yaml. Annotations that are lists become JSON strings, so that every Helm
+// can load it. The values have no meaning; the parameter is Helm's.
+func (p *Package) Run(path string, _ map[string]any) (string, error) {
+	ch, err := loader.LoadDir(path)
+	if err != nil {
+		return "", err
+	}
+	if p.Version != "" {
+		ch.Metadata.Version = p.Version
+	}
+	if _, err := semver.NewVersion(ch.Metadata.Version); err != nil {
+		return "", err
+	}
+	if p.AppVersion != "" {
+		ch.Metadata.AppVersion = p.AppVersion
+	}
+	if required := ch.Metadata.Dependencies; required != nil {
+		if err := CheckDependencies(ch, required); err != nil {
+			return "", err
+		}
+	}
+	destination := p.Destination
+	if destination == "." {
+		if destination, err = os.Getwd(); err != nil {
+			return "", err
+		}
+	}
+	name, err := archive.Save(ch, destination)
+	if err != nil {
+		return "", fmt.Errorf("failed to save: %w", err)
+	}
+	if p.Sign {
+		err = p.Clearsign(name)
+	}
+	return name, err
+}
+
+// Clearsign writes the provenance file of an archive. It is Helm's.
+func (p *Package) Clearsign(filename string) error {
+	return (*helmaction.Package)(p).Clearsign(filename)
+}

@@ -1,0 +1,120 @@
+// Copyright The Ordered Helm Authors
+// SPDX-License-Identifier: Apache-2.0
+
+package action
+
+import (
+	"errors"
+	"fmt"
+	"io/fs"
+	"os"
+	"path/filepath"
+
+	helmaction "helm.sh/helm/v3/pkg/action"
+	"helm.sh/helm/v3/pkg/cli"
+	"helm.sh/helm/v3/pkg/registry"
+
+	"github.com/ordered-helm/helm/internal/archive"
+)
+
+// Pull downloads charts. It has the fields of Helm's Pull and means the same by
+// them (docs/reference.md, "Packages").
+type Pull struct {
+	ChartPathOptions
+
+	Settings *cli.EnvSettings
+
+	Devel       bool
+	Untar       bool
+	VerifyLater bool
+	UntarDir    string
+	DestDir     string
+
+	cfg *Configuration
+}
+
+// PullOpt changes a Pull that is being made.
+type PullOpt func(*Pull)
+
+// WithConfig gives a Pull its configuration.
+func WithConfig(cfg *Configuration) PullOpt { return func(p *Pull) { p.cfg = cfg } }
+
+// NewPull returns a Pull with Helm's defaults.
+func NewPull() *Pull { return NewPullWithOpts() }
+
+// NewPullWithOpts returns a Pull with options.
+func NewPullWithOpts(opts ...PullOpt) *Pull {
+	p := &Pull{cfg: new(Configuration)}
+	for _, change := range opts {
+		change(p)
+	}
+	return p
+}
+
+// SetRegistryClient says how to reach registries.
+func (p *Pull) SetRegistryClient(client *registry.Client) { p.cfg.RegistryClient = client }
+
+// Run downloads the chart, and unpacks it if Untar is set. It returns what is to
+// be printed.
+func (p *Pull) Run(chartRef string) (string, error) {
+	if !p.Untar {
+		return p.download(chartRef, p.DestDir)
+	}
+	dir, err := os.MkdirTemp("", "helm-")
+	if err != nil {
+		return "", fmt.Errorf("failed to untar: %w", err)
+	}
+	out, err := p.download(chartRef, dir)
+	if err == nil {
+		err = p.unpack(chartRef, dir)
+	}
+	return out, errors.Join(err, os.RemoveAll(dir))
+}
+
+func (p *Pull) download(chartRef, dir string) (string, error) {
+	helms := helmaction.NewPullWithOpts(helmaction.WithConfig(p.cfg))
+	helms.ChartPathOptions = p.ChartPathOptions
+	helms.Settings, helms.Devel, helms.VerifyLater = p.Settings, p.Devel, p.VerifyLater
+	helms.DestDir = dir
+	return helms.Run(chartRef)
+}
+
+// unpack unpacks the archive in the folder. What is there already is never
+// touched: neither what has the name that was asked for nor what has the chart's.
+func (p *Pull) unpack(chartRef, dir string) error {
+	target := p.UntarDir
+	if !filepath.IsAbs(target) {
+		target = filepath.Join(p.DestDir, target)
+	}
+	asked := filepath.Join(target, filepath.Base(chartRef))
+	if _, err := os.Stat(asked); err == nil {
+		return fmt.Errorf("failed to untar: %w", &archive.ExistsError{Name: asked})
+	}
+	if err := os.MkdirAll(target, 0o755); err != nil {
+		return fmt.Errorf("failed to untar (mkdir): %w", err)
+	}
+	saved, err := downloaded(dir)
+	if err != nil {
+		return err
+	}
+	err = archive.ExpandFile(target, saved)
+	if there := (*archive.ExistsError)(nil); errors.As(err, &there) {
+		return fmt.Errorf("failed to untar: %w", &archive.ExistsError{Name: filepath.Join(target, there.Name)})
+	}
+	return err
+}
+
+// downloaded finds the archive in a folder that has nothing else but, perhaps,
+// its provenance.
+func downloaded(dir string) (string, error) {
+	entries, err := os.ReadDir(dir)
+	if err != nil {
+		return "", err
+	}
+	for _, e := range entries {
+		if filepath.Ext(e.Name()) != ".prov" {
+			return filepath.Join(dir, e.Name()), nil
+		}
+	}
+	return "", &fs.PathError{Op: "open", Path: dir, Err: fs.ErrNotExist}
+}

@@ -1,0 +1,144 @@
+// Copyright The Ordered Helm Authors
+// SPDX-License-Identifier: Apache-2.0
+
+package action
+
+import (
+	"fmt"
+	"slices"
+	"strings"
+
+	helmaction "helm.sh/helm/v3/pkg/action"
+	"helm.sh/helm/v3/pkg/chart"
+	"helm.sh/helm/v3/pkg/chartutil"
+	"helm.sh/helm/v3/pkg/registry"
+	"k8s.io/cli-runtime/pkg/printers"
+
+	"github.com/ordered-helm/helm/internal/archive"
+	"github.com/ordered-helm/helm/pkg/chart/loader"
+)
+
+// ShowOutputFormat is Helm's ShowOutputFormat.
+type ShowOutputFormat = helmaction.ShowOutputFormat
+
+// The parts of a chart that Show prints, as Helm names them.
+const (
+	ShowAll    = helmaction.ShowAll
+	ShowChart  = helmaction.ShowChart
+	ShowValues = helmaction.ShowValues
+	ShowReadme = helmaction.ShowReadme
+	ShowCRDs   = helmaction.ShowCRDs
+)
+
+// Show prints parts of a chart. It has the fields of Helm's Show and means the
+// same by them (docs/reference.md, "Packages").
+type Show struct {
+	ChartPathOptions
+
+	Devel            bool
+	OutputFormat     ShowOutputFormat
+	JSONPathTemplate string
+}
+
+// NewShow returns a Show of that part. One that asks a registry needs
+// NewShowWithConfig or SetRegistryClient.
+func NewShow(output ShowOutputFormat) *Show { return &Show{OutputFormat: output} }
+
+// NewShowWithConfig returns a Show of that part with the registry client of the
+// configuration.
+func NewShowWithConfig(output ShowOutputFormat, cfg *Configuration) *Show {
+	s := NewShow(output)
+	s.SetRegistryClient(cfg.RegistryClient)
+	return s
+}
+
+// SetRegistryClient says how to reach registries.
+func (s *Show) SetRegistryClient(client *registry.Client) {
+	helms := helmaction.Show{ChartPathOptions: s.ChartPathOptions}
+	helms.SetRegistryClient(client)
+	s.ChartPathOptions = helms.ChartPathOptions
+}
+
+// Run returns the text to print of the chart at the path, a folder or an
+// archive. Chart.yaml is shown in the legal spelling, with the fields that this
+// Helm adds.
+func (s *Show) Run(chartpath string) (string, error) {
+	ch, err := loader.Load(chartpath)
+	if err != nil {
+		return "", err
+	}
+	var out strings.Builder
+	for _, part := range []struct {
+		format ShowOutputFormat
+		write  func(*strings.Builder, *chart.Chart) error
+	}{
+		{ShowChart, showChartYAML},
+		{ShowValues, s.showValues},
+		{ShowReadme, s.showReadme},
+		{ShowCRDs, s.showCRDs},
+	} {
+		if s.OutputFormat != part.format && s.OutputFormat != ShowAll {
+			continue
+		}
+		if err := part.write(&out, ch); err != nil {
+			return "", err
+		}
+	}
+	return out.String(), nil
+}
+
+// separate sets a part off from the one before it where all are shown.
+func (s *Show) separate(out *strings.Builder) {
+	if s.OutputFormat == ShowAll {
+		out.WriteString("---\n")
+	}
+}
+
+func showChartYAML(out *strings.Builder, ch *chart.Chart) error {
+	text, err := archive.ChartYAML(ch, archive.OrderFields)
+	fmt.Fprintf(out, "%s\n", text)
+	return err
+}
+
+func (s *Show) showValues(out *strings.Builder, ch *chart.Chart) error {
+	if ch.Values == nil {
+		return nil
+	}
+	s.separate(out)
+	if s.JSONPathTemplate != "" {
+		printer, err := printers.NewJSONPathPrinter(s.JSONPathTemplate)
+		if err != nil {
+			return fmt.Errorf("error parsing jsonpath %s: %w", s.JSONPathTemplate, err)
+		}
+		// What it does not find prints as nothing, as it always has.
+		_ = printer.Execute(out, ch.Values)
+		return nil
+	}
+	for _, f := range ch.Raw {
+		if f.Name == chartutil.ValuesfileName {
+			fmt.Fprintln(out, string(f.Data))
+		}
+	}
+	return nil
+}
+
+func (s *Show) showReadme(out *strings.Builder, ch *chart.Chart) error {
+	i := slices.IndexFunc(ch.Files, func(f *chart.File) bool {
+		return f != nil && slices.Contains([]string{"readme.md", "readme.txt", "readme"}, strings.ToLower(f.Name))
+	})
+	if i >= 0 {
+		s.separate(out)
+		fmt.Fprintf(out, "%s\n", ch.Files[i].Data)
+	}
+	return nil
+}
+
+func (s *Show) showCRDs(out *strings.Builder, ch *chart.Chart) error {
+	for i, crd := range ch.CRDObjects() {
+		if i == 0 && !strings.HasPrefix(string(crd.File.Data), "---") {
+			s.separate(out)
+		}
+		fmt.Fprintf(out, "%s\n", crd.File.Data)
+	}
+	return nil
+}
