@@ -12,6 +12,7 @@ import (
 	"time"
 
 	"helm.sh/helm/v3/pkg/cli"
+	"helm.sh/helm/v3/pkg/plugin"
 
 	"github.com/ordered-helm/helm/internal/progress"
 	"github.com/ordered-helm/helm/pkg/action"
@@ -23,9 +24,14 @@ type app struct {
 	config   *action.Configuration
 	profile  profiler
 
+	// plugins are those that were found at the start.
+	plugins []*plugin.Plugin
+
 	// args are the words after the program's name, as the user typed them.
 	args []string
 
+	// in is a file, because passwords are read from a terminal.
+	in     *os.File
 	out    io.Writer
 	errOut io.Writer
 }
@@ -37,12 +43,13 @@ func run(ctx context.Context, args []string, out, errOut io.Writer) int {
 		config:   new(action.Configuration),
 		profile:  newProfiler(),
 		args:     args,
+		in:       os.Stdin,
 		out:      out,
 		errOut:   errOut,
 	}
 	if err := newRootCmd(a).ExecuteContext(ctx); err != nil { //nolint:contextcheck // the commands have it from cobra
 		a.debugf("%+v", err)
-		return 1
+		return exitCode(err)
 	}
 	return 0
 }

@@ -4,12 +4,12 @@
 package main
 
 import (
+	"context"
 	"errors"
 	"fmt"
 
 	"helm.sh/helm/v3/pkg/chart"
 	"helm.sh/helm/v3/pkg/cli/values"
-	"helm.sh/helm/v3/pkg/downloader"
 	"helm.sh/helm/v3/pkg/getter"
 	"helm.sh/helm/v3/pkg/registry"
 
@@ -61,7 +61,7 @@ func (a *app) registryFor(c *action.ChartPathOptions) (*registry.Client, error) 
 
 // load finds and loads the chart that the arguments name, merges the values,
 // and fills in the release's name and namespace.
-func (in *chartInput) load(args []string) (*loadedChart, error) {
+func (in *chartInput) load(ctx context.Context, args []string) (*loadedChart, error) {
 	name, reference, err := in.client.NameAndChart(args)
 	if err != nil {
 		return nil, err
@@ -82,7 +82,7 @@ func (in *chartInput) load(args []string) (*loadedChart, error) {
 	if err != nil {
 		return nil, err
 	}
-	chrt, err := in.app.loadChart(from, path)
+	chrt, err := in.app.loadChart(ctx, from, path)
 	if err != nil {
 		return nil, err
 	}
@@ -110,7 +110,7 @@ func (a *app) locateChart(from *chartSource, reference string) (string, error) {
 
 // loadChart loads the chart at a path, and makes sure that it can be installed
 // and has its dependencies.
-func (a *app) loadChart(from *chartSource, path string) (*chart.Chart, error) {
+func (a *app) loadChart(ctx context.Context, from *chartSource, path string) (*chart.Chart, error) {
 	chrt, err := loader.Load(path)
 	if err != nil {
 		return nil, err
@@ -133,7 +133,7 @@ func (a *app) loadChart(from *chartSource, path string) (*chart.Chart, error) {
 		return nil, fmt.Errorf("An error occurred while checking for chart dependencies. "+ //nolint:staticcheck // stock's words
 			"You may need to run `helm dependency build` to fetch missing dependencies: %w", missing)
 	}
-	if err := a.updateDependencies(from, path); err != nil {
+	if err := a.dependenciesOf(path, from.Keyring, from.registry).Update(ctx); err != nil {
 		return nil, err
 	}
 	chrt, err = loader.Load(path)
@@ -141,20 +141,6 @@ func (a *app) loadChart(from *chartSource, path string) (*chart.Chart, error) {
 		return nil, fmt.Errorf("failed reloading chart after repo update: %w", err)
 	}
 	return chrt, nil
-}
-
-func (a *app) updateDependencies(from *chartSource, path string) error {
-	manager := &downloader.Manager{
-		Out:              a.out,
-		ChartPath:        path,
-		Keyring:          from.Keyring,
-		Getters:          getter.All(a.settings),
-		RepositoryConfig: a.settings.RepositoryConfig,
-		RepositoryCache:  a.settings.RepositoryCache,
-		Debug:            a.settings.Debug,
-		RegistryClient:   from.registry,
-	}
-	return manager.Update()
 }
 
 func checkDryRunOption(option string) error {

@@ -67,9 +67,14 @@ func newDagCmd(a *app) *cobra.Command {
 	var opts dagOptions
 	cmd := &cobra.Command{
 		Use:   "dag [CHART | RELEASE]",
-		Short: "print the order in which a chart deploys",
+		Short: "print the order in which a chart deploys [not in Helm]",
 		Long:  dagHelp,
-		Args:  require.MaximumNArgs(1),
+		// A plugin of this name takes its place.
+		Annotations: map[string]string{additionAnnotation: "true"},
+		Args:        require.MaximumNArgs(1),
+		ValidArgsFunction: upTo(1, func(cmd *cobra.Command, args []string, word string) ([]cobra.Completion, cobra.ShellCompDirective) {
+			return a.completeChartOrRelease(cmd, args, word, opts.release || cmd.Flags().Changed("revision"))
+		}),
 		RunE: func(cmd *cobra.Command, args []string) error {
 			opts.release = opts.release || cmd.Flags().Changed("revision")
 			opts.forChart = chartFlag(cmd)
@@ -90,6 +95,8 @@ func newDagCmd(a *app) *cobra.Command {
 	addValueFlags(f, &in.values)
 	addChartPathFlags(f, &client.ChartPathOptions)
 	addPostRendererFlags(f, &client.PostRenderer)
+	completeFlag(cmd, "version", a.completeVersionOf(func() int { return 0 }))
+	completeFlag(cmd, "revision", a.completeRevisions)
 	return cmd
 }
 
@@ -211,7 +218,7 @@ func (in *chartInput) plan(ctx context.Context, opts *dagOptions, reference stri
 	client.DryRunOption = "client"
 	client.Replace = true // the name is not checked
 	client.ReleaseName = "release-name"
-	loaded, err := in.load([]string{reference})
+	loaded, err := in.load(ctx, []string{reference})
 	if err != nil {
 		return nil, err
 	}

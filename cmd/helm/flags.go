@@ -71,6 +71,7 @@ func (v *formatFlag) Set(s string) error {
 func addOutputFlag(cmd *cobra.Command) *formatFlag {
 	v := &formatFlag{format: output.Table}
 	cmd.Flags().VarP(v, "output", "o", "how the result is printed: "+strings.Join(output.Formats(), ", "))
+	completeFlag(cmd, "output", completeFormats)
 	return v
 }
 

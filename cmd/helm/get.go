@@ -5,7 +5,6 @@ package main
 
 import (
 	"github.com/spf13/cobra"
-	"github.com/spf13/pflag"
 	"helm.sh/helm/v3/cmd/helm/require"
 )
 
@@ -35,6 +34,7 @@ func newGetCmd(a *app) *cobra.Command {
 	return cmd
 }
 
-func addRevisionFlag(f *pflag.FlagSet, revision *int) {
-	f.IntVar(revision, "revision", 0, "revision of the release (default: the latest)")
+func (a *app) addRevisionFlag(cmd *cobra.Command, revision *int) {
+	cmd.Flags().IntVar(revision, "revision", 0, "revision of the release (default: the latest)")
+	completeFlag(cmd, "revision", a.completeRevisions)
 }

@@ -24,10 +24,11 @@ func newGetAllCmd(a *app) *cobra.Command {
 	var format string
 	client := action.NewGet(a.config)
 	cmd := &cobra.Command{
-		Use:   "all RELEASE_NAME",
-		Short: "print everything that is stored about a release",
-		Long:  getAllHelp,
-		Args:  require.ExactArgs(1),
+		Use:               "all RELEASE_NAME",
+		Short:             "print everything that is stored about a release",
+		Long:              getAllHelp,
+		Args:              require.ExactArgs(1),
+		ValidArgsFunction: a.completeRelease(),
 		RunE: func(_ *cobra.Command, args []string) error {
 			rel, err := client.Run(args[0])
 			if err != nil {
@@ -39,7 +40,7 @@ func newGetAllCmd(a *app) *cobra.Command {
 			return output.Table.Write(a.out, &releasePrinter{release: rel, details: true, chart: true})
 		},
 	}
-	addRevisionFlag(cmd.Flags(), &client.Version)
+	a.addRevisionFlag(cmd, &client.Version)
 	cmd.Flags().StringVar(&format, "template", "", "Go template to print the release with, such as {{.Release.Name}}")
 	return cmd
 }

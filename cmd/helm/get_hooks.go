@@ -21,10 +21,11 @@ Print the hooks of a release as YAML documents.
 func newGetHooksCmd(a *app) *cobra.Command {
 	client := action.NewGet(a.config)
 	cmd := &cobra.Command{
-		Use:   "hooks RELEASE_NAME",
-		Short: "print the hooks of a release",
-		Long:  getHooksHelp,
-		Args:  require.ExactArgs(1),
+		Use:               "hooks RELEASE_NAME",
+		Short:             "print the hooks of a release",
+		Long:              getHooksHelp,
+		Args:              require.ExactArgs(1),
+		ValidArgsFunction: a.completeRelease(),
 		RunE: func(_ *cobra.Command, args []string) error {
 			rel, err := client.Run(args[0])
 			if err != nil {
@@ -38,6 +39,6 @@ func newGetHooksCmd(a *app) *cobra.Command {
 			return nil
 		},
 	}
-	addRevisionFlag(cmd.Flags(), &client.Version)
+	a.addRevisionFlag(cmd, &client.Version)
 	return cmd
 }

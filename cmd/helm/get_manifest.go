@@ -23,10 +23,11 @@ subcharts rendered, hooks excepted.
 func newGetManifestCmd(a *app) *cobra.Command {
 	client := action.NewGet(a.config)
 	cmd := &cobra.Command{
-		Use:   "manifest RELEASE_NAME",
-		Short: "print the manifest of a release",
-		Long:  getManifestHelp,
-		Args:  require.ExactArgs(1),
+		Use:               "manifest RELEASE_NAME",
+		Short:             "print the manifest of a release",
+		Long:              getManifestHelp,
+		Args:              require.ExactArgs(1),
+		ValidArgsFunction: a.completeRelease(),
 		RunE: func(_ *cobra.Command, args []string) error {
 			rel, err := client.Run(args[0])
 			if err != nil {
@@ -36,6 +37,6 @@ func newGetManifestCmd(a *app) *cobra.Command {
 			return err
 		},
 	}
-	addRevisionFlag(cmd.Flags(), &client.Version)
+	a.addRevisionFlag(cmd, &client.Version)
 	return cmd
 }

@@ -26,12 +26,13 @@ and whether it was deployed in the order that its chart declares.
 func newGetMetadataCmd(a *app) *cobra.Command {
 	client := action.NewGetMetadata(a.config)
 	cmd := &cobra.Command{
-		Use:   "metadata RELEASE_NAME",
-		Short: "print the metadata of a release",
-		Long:  getMetadataHelp,
-		Args:  require.ExactArgs(1),
+		Use:               "metadata RELEASE_NAME",
+		Short:             "print the metadata of a release",
+		Long:              getMetadataHelp,
+		Args:              require.ExactArgs(1),
+		ValidArgsFunction: a.completeRelease(),
 	}
-	addRevisionFlag(cmd.Flags(), &client.Version)
+	a.addRevisionFlag(cmd, &client.Version)
 	out := addOutputFlag(cmd)
 	cmd.RunE = func(_ *cobra.Command, args []string) error {
 		metadata, err := client.Run(args[0])

@@ -21,10 +21,11 @@ Print the notes that a release's chart has for whoever installs it.
 func newGetNotesCmd(a *app) *cobra.Command {
 	client := action.NewGet(a.config)
 	cmd := &cobra.Command{
-		Use:   "notes RELEASE_NAME",
-		Short: "print the notes of a release",
-		Long:  getNotesHelp,
-		Args:  require.ExactArgs(1),
+		Use:               "notes RELEASE_NAME",
+		Short:             "print the notes of a release",
+		Long:              getNotesHelp,
+		Args:              require.ExactArgs(1),
+		ValidArgsFunction: a.completeRelease(),
 		RunE: func(_ *cobra.Command, args []string) error {
 			rel, err := client.Run(args[0])
 			if err != nil || rel.Info.Notes == "" {
@@ -34,6 +35,6 @@ func newGetNotesCmd(a *app) *cobra.Command {
 			return err
 		},
 	}
-	addRevisionFlag(cmd.Flags(), &client.Version)
+	a.addRevisionFlag(cmd, &client.Version)
 	return cmd
 }

@@ -25,13 +25,14 @@ the chart's own.
 func newGetValuesCmd(a *app) *cobra.Command {
 	client := action.NewGetValues(a.config)
 	cmd := &cobra.Command{
-		Use:   "values RELEASE_NAME",
-		Short: "print the values of a release",
-		Long:  getValuesHelp,
-		Args:  require.ExactArgs(1),
+		Use:               "values RELEASE_NAME",
+		Short:             "print the values of a release",
+		Long:              getValuesHelp,
+		Args:              require.ExactArgs(1),
+		ValidArgsFunction: a.completeRelease(),
 	}
 	f := cmd.Flags()
-	addRevisionFlag(f, &client.Version)
+	a.addRevisionFlag(cmd, &client.Version)
 	f.BoolVarP(&client.AllValues, "all", "a", false, "print the computed values too")
 	out := addOutputFlag(cmd)
 	cmd.RunE = func(_ *cobra.Command, args []string) error {

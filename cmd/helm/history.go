@@ -33,11 +33,12 @@ that its chart declares, one more column says which.
 func newHistoryCmd(a *app) *cobra.Command {
 	client := action.NewHistory(a.config)
 	cmd := &cobra.Command{
-		Use:     "history RELEASE_NAME",
-		Aliases: []string{"hist"},
-		Short:   "list the revisions of a release",
-		Long:    historyHelp,
-		Args:    require.ExactArgs(1),
+		Use:               "history RELEASE_NAME",
+		Aliases:           []string{"hist"},
+		Short:             "list the revisions of a release",
+		Long:              historyHelp,
+		Args:              require.ExactArgs(1),
+		ValidArgsFunction: a.completeRelease(),
 	}
 	cmd.Flags().IntVar(&client.Max, "max", 256, "list at most this many revisions, the latest ones")
 	out := addOutputFlag(cmd)

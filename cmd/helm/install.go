@@ -74,13 +74,15 @@ it created is removed again.
 func newInstallCmd(a *app) *cobra.Command {
 	in := &chartInput{app: a, client: action.NewInstall(a.config)}
 	cmd := &cobra.Command{
-		Use:   "install [NAME] [CHART]",
-		Short: "install a chart",
-		Long:  installHelp,
-		Args:  a.withWaitCheck(require.MinimumNArgs(1)),
+		Use:               "install [NAME] [CHART]",
+		Short:             "install a chart",
+		Long:              installHelp,
+		Args:              a.withWaitCheck(require.MinimumNArgs(1)),
+		ValidArgsFunction: in.completeChart,
 	}
 	f := cmd.Flags()
 	in.addFlags(f)
+	in.completeFlags(cmd)
 	f.BoolVar(&in.client.HideSecret, "hide-secret", false, "do not print Secrets; only together with --dry-run")
 	addPostRendererFlags(f, &in.client.PostRenderer)
 	out := addOutputFlag(cmd)
@@ -111,7 +113,7 @@ func (in *chartInput) addFlags(f *pflag.FlagSet) {
 	f.BoolVar(&client.DisableHooks, "no-hooks", false, "do not run hooks")
 	f.BoolVar(&client.Replace, "replace", false, "take the name of a release that was uninstalled and whose history was kept; not for production")
 	f.DurationVar(&client.Timeout, "timeout", defaultTimeout, "how long to wait for any one Kubernetes operation, such as a hook's Job; with --wait=ordered, for all of them together")
-	addWaitFlag(f, &client.Wait, &client.WaitStrategy, "wait until all resources are ready, for at most --timeout; \"ordered\": deploy in the order that the chart declares, each part when what it needs is ready")
+	addWaitFlag(f, &client.Wait, &client.WaitStrategy, "wait until all resources are ready, for at most --timeout; \"ordered\" [not in Helm]: deploy in the order that the chart declares, each part when what it needs is ready")
 	in.checkReadiness = addReadinessFlag(f, &client.ReadinessTimeout)
 	f.BoolVar(&client.WaitForJobs, "wait-for-jobs", false, "with --wait, wait for Jobs to complete too")
 	f.BoolVarP(&client.GenerateName, "generate-name", "g", false, "make up the release's name; NAME is left out")
@@ -153,7 +155,7 @@ func (in *chartInput) run(ctx context.Context, args []string) (*release.Release,
 		return nil, err
 	}
 	in.client.MaxParallelHooks = limit
-	loaded, err := in.load(args)
+	loaded, err := in.load(ctx, args)
 	if err != nil {
 		return nil, err
 	}

@@ -37,11 +37,12 @@ The filter is a regular expression that the release's name must match. At most
 func newListCmd(a *app) *cobra.Command {
 	client := action.NewList(a.config)
 	cmd := &cobra.Command{
-		Use:     "list",
-		Short:   "list releases",
-		Long:    listHelp,
-		Aliases: []string{"ls"},
-		Args:    require.NoArgs,
+		Use:               "list",
+		Short:             "list releases",
+		Long:              listHelp,
+		Aliases:           []string{"ls"},
+		Args:              require.NoArgs,
+		ValidArgsFunction: completeNoMore,
 	}
 	f := cmd.Flags()
 	f.BoolVarP(&client.Short, "short", "q", false, "print names only")

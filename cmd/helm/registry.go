@@ -4,14 +4,12 @@
 package main
 
 import (
-	"crypto/tls"
-	"crypto/x509"
 	"fmt"
 	"net/http"
-	"os"
 
 	"helm.sh/helm/v3/pkg/registry"
 
+	"github.com/ordered-helm/helm/internal/tlsfiles"
 	"github.com/ordered-helm/helm/pkg/action"
 )
 
@@ -38,10 +36,10 @@ func registryOptionsFrom(c *action.ChartPathOptions) registryOptions {
 	}
 }
 
-// needsTLS tells whether the options change how TLS is spoken. Plain HTTP is
-// only in question when they do not.
-func (o registryOptions) needsTLS() bool {
-	return o.certFile != "" && o.keyFile != "" || o.caFile != "" || o.insecure
+// files are the options that change how TLS is spoken. Plain HTTP is only in
+// question when they do not.
+func (o registryOptions) files() tlsfiles.Files {
+	return tlsfiles.Files{Cert: o.certFile, Key: o.keyFile, CA: o.caFile, Insecure: o.insecure}
 }
 
 func (a *app) registryClient(o registryOptions) (*registry.Client, error) {
@@ -53,8 +51,8 @@ func (a *app) registryClient(o registryOptions) (*registry.Client, error) {
 		registry.ClientOptBasicAuth(o.username, o.password),
 	}
 	switch {
-	case o.needsTLS():
-		config, err := o.tlsConfig()
+	case o.files().Matter():
+		config, err := o.files().Config()
 		if err != nil {
 			return nil, fmt.Errorf("can't create TLS config for client: %w", err)
 		}
@@ -65,27 +63,4 @@ func (a *app) registryClient(o registryOptions) (*registry.Client, error) {
 		options = append(options, registry.ClientOptPlainHTTP())
 	}
 	return registry.NewClient(options...)
-}
-
-func (o registryOptions) tlsConfig() (*tls.Config, error) {
-	config := &tls.Config{InsecureSkipVerify: o.insecure}
-
-	if o.certFile != "" && o.keyFile != "" {
-		pair, err := tls.LoadX509KeyPair(o.certFile, o.keyFile)
-		if err != nil {
-			return nil, fmt.Errorf("can't load key pair from cert %s and key %s: %w", o.certFile, o.keyFile, err)
-		}
-		config.Certificates = []tls.Certificate{pair}
-	}
-	if o.caFile != "" {
-		pem, err := os.ReadFile(o.caFile)
-		if err != nil {
-			return nil, fmt.Errorf("can't read CA file: %s", o.caFile)
-		}
-		config.RootCAs = x509.NewCertPool()
-		if !config.RootCAs.AppendCertsFromPEM(pem) {
-			return nil, fmt.Errorf("failed to append certificates from file: %s", o.caFile)
-		}
-	}
-	return config, nil
 }

@@ -69,10 +69,10 @@ func TestRegistryTLS(t *testing.T) {
 	}
 	for _, tt := range tests {
 		t.Run(tt.name, func(t *testing.T) {
-			if got := tt.options.needsTLS(); got != tt.needs {
+			if got := tt.options.files().Matter(); got != tt.needs {
 				t.Errorf("needs TLS: %v", got)
 			}
-			config, err := tt.options.tlsConfig()
+			config, err := tt.options.files().Config()
 			if tt.fails != "" {
 				if err == nil || !strings.Contains(err.Error(), tt.fails) {
 					t.Errorf("error %v does not say %q", err, tt.fails)

@@ -33,10 +33,11 @@ func newRollbackCmd(a *app) *cobra.Command {
 	client := action.NewRollback(a.config)
 	var checkReadiness func() error
 	cmd := &cobra.Command{
-		Use:   "rollback <RELEASE> [REVISION]",
-		Short: "roll a release back to an earlier revision",
-		Long:  rollbackHelp,
-		Args:  a.withWaitCheck(require.MinimumNArgs(1)),
+		Use:               "rollback <RELEASE> [REVISION]",
+		Short:             "roll a release back to an earlier revision",
+		Long:              rollbackHelp,
+		Args:              a.withWaitCheck(require.MinimumNArgs(1)),
+		ValidArgsFunction: a.completeReleaseAndRevision(),
 		RunE: func(cmd *cobra.Command, args []string) error {
 			if err := checkReadiness(); err != nil {
 				return err
@@ -58,7 +59,8 @@ func newRollbackCmd(a *app) *cobra.Command {
 	f.BoolVar(&client.Force, "force", false, "update resources by replacing them")
 	f.BoolVar(&client.DisableHooks, "no-hooks", false, "do not run hooks")
 	f.DurationVar(&client.Timeout, "timeout", defaultTimeout, "how long to wait for any one Kubernetes operation, such as a hook's Job; in order, for all of them together")
-	addWaitFlag(f, &client.Wait, &client.WaitStrategy, "wait until all resources are ready, for at most --timeout; \"false\", when given: change all at once, whatever order the revision was deployed in")
+	addWaitFlag(f, &client.Wait, &client.WaitStrategy, "wait until all resources are ready, for at most --timeout; \"false\" [not in Helm], when given: change all at once, whatever order the revision was deployed in")
+	completeFlag(cmd, "wait", completeWait)
 	checkReadiness = addReadinessFlag(f, &client.ReadinessTimeout)
 	f.BoolVar(&client.WaitForJobs, "wait-for-jobs", false, "with --wait, wait for Jobs to complete too")
 	f.BoolVar(&client.CleanupOnFail, "cleanup-on-fail", false, "if the rollback fails, delete what it created")

@@ -8,7 +8,7 @@ import (
 	"strings"
 
 	"github.com/spf13/cobra"
-	"helm.sh/helm/v3/pkg/repo"
+	"github.com/spf13/pflag"
 )
 
 const rootHelp = `Helm installs, upgrades and removes applications on Kubernetes that are packed
@@ -16,7 +16,8 @@ as charts.
 
 This is Ordered Helm. With --wait=ordered it deploys the resources and subcharts
 of a chart in the order that the chart declares, and removes them in reverse.
-Without that option it behaves as stock Helm 3.
+Without that option it behaves as stock Helm 3. What stock Helm does not have is
+marked in the help of the commands.
 
 Often used:
 
@@ -48,11 +49,13 @@ Environment variables:
 | $HELM_KUBETLS_SERVER_NAME          | name to expect in the Kubernetes API server's certificate           |
 | $HELM_KUBETOKEN                    | bearer token for the Kubernetes API server                          |
 | $HELM_MAX_HISTORY                  | revisions of a release to keep                                      |
-| $HELM_MAX_PARALLEL_HOOKS           | hooks to run at once where a chart lets them (0: no limit)          |
+| $HELM_MAX_PARALLEL_HOOKS           | [not in Helm] hooks to run at once where a chart lets them          |
 | $HELM_MEMORY_DRIVER_DATA           | YAML files with the releases that the memory driver starts with     |
 | $HELM_NAMESPACE                    | namespace to work in                                                |
+| $HELM_NO_PLUGINS                   | 1: take no notice of plugins                                        |
+| $HELM_PLUGINS                      | folder with the plugins                                             |
 | $HELM_QPS                          | requests a second to the Kubernetes API after a burst               |
-| $HELM_READINESS_TIMEOUT            | how long --wait=ordered waits for a resource to be ready            |
+| $HELM_READINESS_TIMEOUT            | [not in Helm] how long --wait=ordered waits for a resource          |
 | $HELM_REGISTRY_CONFIG              | file with the logins of registries                                  |
 | $HELM_REPOSITORY_CACHE             | folder with the cached indexes of chart repositories                |
 | $HELM_REPOSITORY_CONFIG            | file with the names and URLs of chart repositories                  |
@@ -94,29 +97,88 @@ func newRootCmd(a *app) *cobra.Command {
 
 	a.settings.AddFlags(cmd.PersistentFlags())
 	addKlogFlags(cmd.PersistentFlags())
+	completeFlag(cmd, "namespace", a.completeNamespaces)
+	completeFlag(cmd, "kube-context", a.completeContexts)
 
 	cmd.AddCommand(
+		newCompletionCmd(a),
+		newCreateCmd(a),
 		newDagCmd(a),
+		newDependencyCmd(a),
+		newDocsCmd(a),
+		newEnvCmd(a),
 		newGetCmd(a),
 		newHistoryCmd(a),
 		newInstallCmd(a),
+		newLintCmd(a),
 		newListCmd(a),
+		newPackageCmd(a),
+		newPluginCmd(a),
+		newPullCmd(a),
+		newPushCmd(a),
+		newRegistryCmd(a),
+		newRepoCmd(a),
 		newRollbackCmd(a),
+		newSearchCmd(a),
+		newShowCmd(a),
 		newStatusCmd(a),
 		newTemplateCmd(a),
 		newTestCmd(a),
 		newUninstallCmd(a),
 		newUpgradeCmd(newUpgradeInput(a)),
+		newVerifyCmd(a),
 		newVersionCmd(a),
 	)
+	readGlobalFlags(cmd.PersistentFlags(), a.args)
+	a.addPlugins(cmd)
 	return cmd
 }
+
+// readGlobalFlags sets the global flags before the command is known: plugins and
+// the completion of words, whose own flags are not parsed, need them. What is wrong
+// with the flags is reported when the command runs.
+func readGlobalFlags(global *pflag.FlagSet, words []string) {
+	usual := global.ParseErrorsAllowlist
+	defer func() { global.ParseErrorsAllowlist = usual }()
+	global.ParseErrorsAllowlist.UnknownFlags = true
+	_ = global.Parse(words)
+	global.Visit(startList)
+}
+
+// startList has a flag that collects values, and was given some, begin anew when
+// it is next parsed, and keep those that it has until then.
+func startList(flag *pflag.Flag) {
+	if list, ok := flag.Value.(pflag.SliceValue); ok {
+		flag.Value = &startedList{Value: flag.Value, list: list}
+	}
+}
+
+// startedList is the value of a flag that was parsed before.
+type startedList struct {
+	pflag.Value
+	list   pflag.SliceValue
+	parsed bool
+}
+
+func (l *startedList) Set(value string) error {
+	if !l.parsed {
+		l.parsed = true
+		if err := l.list.Replace(nil); err != nil {
+			return err
+		}
+	}
+	return l.Value.Set(value)
+}
+
+func (l *startedList) Append(value string) error     { return l.list.Append(value) }
+func (l *startedList) Replace(values []string) error { return l.list.Replace(values) }
+func (l *startedList) GetSlice() []string            { return l.list.GetSlice() }
 
 // warnOfMovedRepositories tells users of Helm's first two public repositories
 // that these have moved. A repository file that cannot be read is reported by
 // the commands that need it.
 func (a *app) warnOfMovedRepositories() {
-	file, err := repo.LoadFile(a.settings.RepositoryConfig)
+	file, err := a.repositories()
 	if err != nil {
 		return
 	}

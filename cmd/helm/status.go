@@ -31,13 +31,14 @@ the graph.
 func newStatusCmd(a *app) *cobra.Command {
 	client := action.NewStatus(a.config)
 	cmd := &cobra.Command{
-		Use:   "status RELEASE_NAME",
-		Short: "print how a release stands",
-		Long:  statusHelp,
-		Args:  require.ExactArgs(1),
+		Use:               "status RELEASE_NAME",
+		Short:             "print how a release stands",
+		Long:              statusHelp,
+		Args:              require.ExactArgs(1),
+		ValidArgsFunction: a.completeRelease(),
 	}
 	f := cmd.Flags()
-	addRevisionFlag(f, &client.Version)
+	a.addRevisionFlag(cmd, &client.Version)
 	out := addOutputFlag(cmd)
 	f.BoolVar(&client.ShowDescription, "show-desc", false, "print the description of the revision too")
 	f.BoolVar(&client.ShowResources, "show-resources", false, "print the release's resources as they are in the cluster")

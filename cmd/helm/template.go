@@ -46,16 +46,18 @@ func newTemplateCmd(a *app) *cobra.Command {
 	in := &chartInput{app: a, client: action.NewInstall(a.config)}
 	var opts templateOptions
 	cmd := &cobra.Command{
-		Use:   "template [NAME] [CHART]",
-		Short: "render a chart's templates",
-		Long:  templateHelp,
-		Args:  a.withWaitCheck(require.MinimumNArgs(1)),
+		Use:               "template [NAME] [CHART]",
+		Short:             "render a chart's templates",
+		Long:              templateHelp,
+		Args:              a.withWaitCheck(require.MinimumNArgs(1)),
+		ValidArgsFunction: in.completeChart,
 		RunE: func(cmd *cobra.Command, args []string) error {
 			return a.template(cmd.Context(), in, &opts, args)
 		},
 	}
 	f := cmd.Flags()
 	in.addFlags(f)
+	in.completeFlags(cmd)
 	f.StringArrayVarP(&opts.showOnly, "show-only", "s", nil, "print only what this template rendered: a path in the chart, or a pattern; may be given several times")
 	f.StringVar(&in.client.OutputDir, "output-dir", "", "write the result to files in this folder")
 	f.BoolVar(&opts.validate, "validate", false, "have the cluster check the manifests, as an installation does")

@@ -44,10 +44,11 @@ type testInput struct {
 func newTestCmd(a *app) *cobra.Command {
 	in := &testInput{client: action.NewReleaseTesting(a.config)}
 	cmd := &cobra.Command{
-		Use:   "test [RELEASE]",
-		Short: "run the tests of a release",
-		Long:  testHelp,
-		Args:  require.ExactArgs(1),
+		Use:               "test [RELEASE]",
+		Short:             "run the tests of a release",
+		Long:              testHelp,
+		Args:              require.ExactArgs(1),
+		ValidArgsFunction: a.completeRelease(),
 		RunE: func(cmd *cobra.Command, args []string) error {
 			return a.test(cmd.Context(), in, args[0])
 		},

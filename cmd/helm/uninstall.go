@@ -33,12 +33,13 @@ everything at once all the same; it is the way out.
 func newUninstallCmd(a *app) *cobra.Command {
 	client := action.NewUninstall(a.config)
 	cmd := &cobra.Command{
-		Use:        "uninstall RELEASE_NAME [...]",
-		Aliases:    []string{"del", "delete", "un"},
-		SuggestFor: []string{"remove", "rm"},
-		Short:      "remove a release",
-		Long:       uninstallHelp,
-		Args:       a.withWaitCheck(require.MinimumNArgs(1)),
+		Use:               "uninstall RELEASE_NAME [...]",
+		Aliases:           []string{"del", "delete", "un"},
+		SuggestFor:        []string{"remove", "rm"},
+		Short:             "remove a release",
+		Long:              uninstallHelp,
+		Args:              a.withWaitCheck(require.MinimumNArgs(1)),
+		ValidArgsFunction: a.completeReleases,
 		RunE: func(cmd *cobra.Command, args []string) error {
 			if err := checkCascade(client.DeletionPropagation); err != nil {
 				return err
@@ -66,8 +67,9 @@ func newUninstallCmd(a *app) *cobra.Command {
 	f.BoolVar(&client.DisableHooks, "no-hooks", false, "do not run hooks")
 	f.BoolVar(&client.IgnoreNotFound, "ignore-not-found", false, "a release that does not exist is no error")
 	f.BoolVar(&client.KeepHistory, "keep-history", false, "remove the resources, but keep the release's history, marked as uninstalled")
-	addWaitFlag(f, &client.Wait, &client.WaitStrategy, "wait until all resources are gone, for at most --timeout; \"ordered\": show how the release is taken apart; \"false\", when given: delete all at once, whatever order the release was deployed in")
-	f.DurationVar(&client.ReadinessTimeout, readinessFlagName, 0, "in order, how long each part may take to be gone, from the moment its deletion begins (default: what is left of --timeout)")
+	addWaitFlag(f, &client.Wait, &client.WaitStrategy, "wait until all resources are gone, for at most --timeout; \"ordered\" [not in Helm]: show how the release is taken apart; \"false\" [not in Helm], when given: delete all at once, whatever order the release was deployed in")
+	completeFlag(cmd, "wait", completeWait)
+	f.DurationVar(&client.ReadinessTimeout, readinessFlagName, 0, "[not in Helm] in order, how long each part may take to be gone, from the moment its deletion begins (default: what is left of --timeout)")
 	f.StringVar(&client.DeletionPropagation, "cascade", "background", "what happens to the objects that a deleted one owns: background, orphan or foreground")
 	f.DurationVar(&client.Timeout, "timeout", defaultTimeout, "how long to wait for any one Kubernetes operation, such as a hook's Job; in order, for all of them together")
 	f.StringVar(&client.Description, "description", "", "description to keep with the release's history")

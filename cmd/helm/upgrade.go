@@ -86,10 +86,11 @@ func newUpgradeInput(a *app) *upgradeInput {
 func newUpgradeCmd(in *upgradeInput) *cobra.Command {
 	a := in.app
 	cmd := &cobra.Command{
-		Use:   "upgrade [RELEASE] [CHART]",
-		Short: "upgrade a release",
-		Long:  upgradeHelp,
-		Args:  a.withWaitCheck(require.ExactArgs(2)),
+		Use:               "upgrade [RELEASE] [CHART]",
+		Short:             "upgrade a release",
+		Long:              upgradeHelp,
+		Args:              a.withWaitCheck(require.ExactArgs(2)),
+		ValidArgsFunction: a.completeReleaseAndChart(),
 		RunE: func(cmd *cobra.Command, args []string) error {
 			rel, err := in.run(cmd.Context(), args[0], args[1])
 			if err != nil {
@@ -110,6 +111,8 @@ func newUpgradeCmd(in *upgradeInput) *cobra.Command {
 	addChartPathFlags(f, &in.client.ChartPathOptions)
 	addPostRendererFlags(f, &in.client.PostRenderer)
 	in.output = addOutputFlag(cmd)
+	completeFlag(cmd, "version", a.completeVersionOf(func() int { return 1 }))
+	completeFlag(cmd, "wait", completeWait)
 	return cmd
 }
 
@@ -128,7 +131,7 @@ func (in *upgradeInput) addOperationFlags(f *pflag.FlagSet) {
 	f.BoolVar(&client.DisableOpenAPIValidation, "disable-openapi-validation", false, "do not check rendered manifests against the cluster's OpenAPI schema")
 	f.BoolVar(&client.SkipCRDs, "skip-crds", false, "do not install the chart's custom resource definitions: those of crds/ folders with --install, which an upgrade never touches, and hooks of the event crd-install")
 	f.DurationVar(&client.Timeout, "timeout", defaultTimeout, "how long to wait for any one Kubernetes operation, such as a hook's Job; with --wait=ordered, for all of them together")
-	addWaitFlag(f, &client.Wait, &client.WaitStrategy, "wait until all resources are ready, for at most --timeout; \"ordered\": deploy in the order that the chart declares, each part when what it needs is ready")
+	addWaitFlag(f, &client.Wait, &client.WaitStrategy, "wait until all resources are ready, for at most --timeout; \"ordered\" [not in Helm]: deploy in the order that the chart declares, each part when what it needs is ready")
 	in.checkReadiness = addReadinessFlag(f, &client.ReadinessTimeout)
 	f.BoolVar(&client.WaitForJobs, "wait-for-jobs", false, "with --wait, wait for Jobs to complete too")
 	f.BoolVar(&client.Atomic, "atomic", false, "go back to the last good revision if the upgrade fails; implies --wait")
@@ -192,7 +195,7 @@ func (in *upgradeInput) run(ctx context.Context, name, reference string) (*relea
 			return in.installation(last != nil).run(ctx, []string{name, reference})
 		}
 	}
-	chrt, vals, err := in.load(&chartSource{
+	chrt, vals, err := in.load(ctx, &chartSource{
 		ChartPathOptions: &client.ChartPathOptions,
 		devel:            client.Devel,
 		complete:         client.DependencyUpdate,
@@ -222,7 +225,7 @@ func (in *upgradeInput) announce(format, name string) {
 	}
 }
 
-func (in *upgradeInput) load(from *chartSource, reference string) (*chart.Chart, map[string]any, error) {
+func (in *upgradeInput) load(ctx context.Context, from *chartSource, reference string) (*chart.Chart, map[string]any, error) {
 	path, err := in.app.locateChart(from, reference)
 	if err != nil {
 		return nil, nil, err
@@ -234,7 +237,7 @@ func (in *upgradeInput) load(from *chartSource, reference string) (*chart.Chart,
 	if err != nil {
 		return nil, nil, err
 	}
-	chrt, err := in.app.loadChart(from, path)
+	chrt, err := in.app.loadChart(ctx, from, path)
 	return chrt, vals, err
 }
 

@@ -6,6 +6,8 @@ package main
 import (
 	"fmt"
 	"io"
+	"runtime/debug"
+	"strings"
 	"text/template"
 
 	"github.com/spf13/cobra"
@@ -14,7 +16,8 @@ import (
 )
 
 const versionHelp = `
-Print which version of Helm this is.
+Print which version of Helm this is, and which of Ordered Helm: v3.22.0+ordered.1.4.0
+does what Helm v3.22.0 does, and is version 1.4.0 of Ordered Helm.
 
     $ helm version
     $ helm version --short
@@ -30,10 +33,11 @@ func newVersionCmd(a *app) *cobra.Command {
 		format string
 	)
 	cmd := &cobra.Command{
-		Use:   "version",
-		Short: "print the version of this program",
-		Long:  versionHelp,
-		Args:  require.NoArgs,
+		Use:               "version",
+		Short:             "print the version of this program",
+		Long:              versionHelp,
+		Args:              require.NoArgs,
+		ValidArgsFunction: completeNoMore,
 		RunE: func(*cobra.Command, []string) error {
 			return a.printVersion(short, format)
 		},
@@ -46,8 +50,27 @@ func newVersionCmd(a *app) *cobra.Command {
 	return cmd
 }
 
+// orderedVersion is the version of Ordered Helm without a "v" in front; the linker
+// sets it.
+var orderedVersion string
+
+// ownVersion is orderedVersion, or for a program that "go install" has built the
+// version of its module.
+func ownVersion() string {
+	if orderedVersion != "" {
+		return orderedVersion
+	}
+	if info, ok := debug.ReadBuildInfo(); ok && strings.HasPrefix(info.Main.Version, "v") {
+		return strings.ReplaceAll(info.Main.Version[1:], "+", ".")
+	}
+	return "0.0.0-dev"
+}
+
 func (a *app) printVersion(short bool, format string) error {
+	// Charts see Helm's version alone: many write it into labels, which may have
+	// no "+".
 	build := chartutil.DefaultCapabilities.HelmVersion
+	build.Version += "+ordered." + ownVersion()
 	const shortCommit = 7
 	var err error
 	switch {
@@ -56,7 +79,7 @@ func (a *app) printVersion(short bool, format string) error {
 	case !short:
 		_, err = fmt.Fprintf(a.out, "%#v\n", build)
 	case len(build.GitCommit) >= shortCommit:
-		_, err = fmt.Fprintf(a.out, "%s+g%s\n", build.Version, build.GitCommit[:shortCommit])
+		_, err = fmt.Fprintf(a.out, "%s.g%s\n", build.Version, build.GitCommit[:shortCommit])
 	default:
 		_, err = fmt.Fprintln(a.out, build.Version)
 	}

@@ -124,7 +124,7 @@ func takesNextWord(f *pflag.FlagSet, word string) bool {
 // the command runs.
 func addReadinessFlag(f *pflag.FlagSet, timeout *time.Duration) (check func() error) {
 	value, envErr := readinessFromEnv()
-	f.DurationVar(timeout, readinessFlagName, value, "with --wait=ordered, how long what others depend on may take to become ready where its own annotation does not say; 10s if this does not either. What nothing depends on has until --timeout. May also be given in $"+readinessEnv)
+	f.DurationVar(timeout, readinessFlagName, value, "[not in Helm] with --wait=ordered, how long what others depend on may take to become ready where its own annotation does not say; 10s if this does not either. What nothing depends on has until --timeout. May also be given in $"+readinessEnv)
 	return func() error {
 		if !f.Changed(readinessFlagName) {
 			return envErr

@@ -1,0 +1,44 @@
+// Copyright The Ordered Helm Authors
+// SPDX-License-Identifier: Apache-2.0
+
+package main
+
+import (
+	"strings"
+	"testing"
+
+	"github.com/spf13/cobra"
+	"github.com/spf13/pflag"
+	"helm.sh/helm/v3/pkg/cli"
+
+	"github.com/ordered-helm/helm/pkg/action"
+)
+
+// TestAdditionsAreMarked looks for the mark of what stock Helm does not have.
+func TestAdditionsAreMarked(t *testing.T) {
+	const mark = "[not in Helm]"
+	marked := 0
+	var visit func(cmd *cobra.Command)
+	visit = func(cmd *cobra.Command) {
+		added := cmd.Annotations[additionAnnotation] != ""
+		if has := strings.Contains(cmd.Short, mark); has != added {
+			t.Errorf("helm %s: is an addition %v, is marked %v", cmd.Name(), added, has)
+		}
+		cmd.LocalNonPersistentFlags().VisitAll(func(f *pflag.Flag) {
+			addition := !added && (f.Name == waitFlagName || f.Name == readinessFlagName)
+			if has := strings.Contains(f.Usage, mark); has != addition {
+				t.Errorf("helm %s --%s: is an addition %v, is marked %v", cmd.Name(), f.Name, addition, has)
+			}
+			if addition {
+				marked++
+			}
+		})
+		for _, sub := range cmd.Commands() {
+			visit(sub)
+		}
+	}
+	visit(newRootCmd(&app{settings: cli.New(), config: new(action.Configuration)}))
+	if marked == 0 {
+		t.Error("there are no additions")
+	}
+}

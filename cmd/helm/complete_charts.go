@@ -1,0 +1,219 @@
+// Copyright The Ordered Helm Authors
+// SPDX-License-Identifier: Apache-2.0
+
+package main
+
+import (
+	"bufio"
+	"bytes"
+	"errors"
+	"fmt"
+	"io/fs"
+	"os"
+	"path/filepath"
+	"slices"
+	"strings"
+
+	"github.com/spf13/cobra"
+	"helm.sh/helm/v3/pkg/helmpath"
+	"helm.sh/helm/v3/pkg/repo"
+)
+
+// completeRepositories lists the repositories that are not among the arguments
+// yet.
+func (a *app) completeRepositories(_ *cobra.Command, args []string, _ string) ([]cobra.Completion, cobra.ShellCompDirective) {
+	var choices []cobra.Completion
+	for _, entry := range a.knownRepositories() {
+		if !slices.Contains(args, entry.Name) {
+			choices = append(choices, cobra.CompletionWithDesc(entry.Name, entry.URL))
+		}
+	}
+	return choices, cobra.ShellCompDirectiveNoFileComp
+}
+
+// knownRepositories are none if the repository file cannot be read.
+func (a *app) knownRepositories() []*repo.Entry {
+	file, err := a.repositories()
+	if err != nil {
+		return nil
+	}
+	return file.Repositories
+}
+
+// completeChartOrFile completes a reference to a chart where files and folders
+// may be charts, too.
+func (a *app) completeChartOrFile(_ *cobra.Command, _ []string, word string) ([]cobra.Completion, cobra.ShellCompDirective) {
+	choices, directive := a.remoteCharts(word)
+	if word == "" {
+		// A hint that there are paths as well; all files would be too many.
+		return append(choices,
+			cobra.CompletionWithDesc("./", "Relative path prefix to local chart"),
+			cobra.CompletionWithDesc("/", "Absolute path prefix to local chart")), directive
+	}
+	if len(choices) > 0 { // else the shell itself completes files
+		choices = append(choices, filesBeginning(word)...)
+	}
+	return choices, directive
+}
+
+// completeReleaseAndChart is for commands that take a release and a chart.
+func (a *app) completeReleaseAndChart() completion {
+	return upTo(2, func(cmd *cobra.Command, args []string, word string) ([]cobra.Completion, cobra.ShellCompDirective) {
+		if len(args) == 0 {
+			return a.completeReleases(cmd, args, word)
+		}
+		return a.completeChartOrFile(cmd, args, word)
+	})
+}
+
+// completeChartOrRelease is for commands that take the one or the other.
+func (a *app) completeChartOrRelease(cmd *cobra.Command, args []string, word string, releaseOnly bool) ([]cobra.Completion, cobra.ShellCompDirective) {
+	releases, directive := a.completeReleases(cmd, args, word)
+	if releaseOnly {
+		return releases, directive
+	}
+	charts, directive := a.completeChartOrFile(cmd, args, word)
+	return append(releases, charts...), directive
+}
+
+// chartPosition is that of the chart among the arguments.
+func (in *chartInput) chartPosition() int {
+	if in.client.GenerateName {
+		return 0
+	}
+	return 1
+}
+
+// completeChart completes a chart behind a name that is for the user to make up.
+func (in *chartInput) completeChart(cmd *cobra.Command, args []string, word string) ([]cobra.Completion, cobra.ShellCompDirective) {
+	if len(args) != in.chartPosition() {
+		return nil, cobra.ShellCompDirectiveNoFileComp
+	}
+	return in.app.completeChartOrFile(cmd, args, word)
+}
+
+// completeFlags completes the values of the flags that install and template share.
+func (in *chartInput) completeFlags(cmd *cobra.Command) {
+	completeFlag(cmd, "version", in.app.completeVersionOf(in.chartPosition))
+	completeFlag(cmd, "wait", completeWait)
+}
+
+// completeRemoteChart completes a reference to a chart in a repository or
+// registry.
+func (a *app) completeRemoteChart(_ *cobra.Command, _ []string, word string) ([]cobra.Completion, cobra.ShellCompDirective) {
+	choices, directive := a.remoteCharts(word)
+	return choices, directive | cobra.ShellCompDirectiveNoFileComp
+}
+
+// remoteCharts lists what a reference may begin with: the charts of the
+// repository that it names, else repositories and schemes.
+func (a *app) remoteCharts(word string) ([]cobra.Completion, cobra.ShellCompDirective) {
+	var choices []cobra.Completion
+	directive := cobra.ShellCompDirectiveDefault
+	for _, entry := range a.knownRepositories() {
+		prefix := entry.Name + "/"
+		if strings.HasPrefix(word, prefix) {
+			choices = append(choices, a.chartsOf(entry.Name)...)
+			directive = cobra.ShellCompDirectiveDefault
+			break
+		}
+		if strings.HasPrefix(entry.Name, word) {
+			choices = append(choices, cobra.CompletionWithDesc(prefix, entry.URL))
+			directive = cobra.ShellCompDirectiveNoSpace
+		}
+	}
+	for _, scheme := range []struct{ prefix, meaning string }{
+		{"oci://", "Chart OCI prefix"},
+		{"https://", "Chart URL prefix"},
+		{"http://", "Chart URL prefix"},
+		{"file://", "Chart local URL prefix"},
+	} {
+		if strings.HasPrefix(scheme.prefix, word) {
+			choices = append(choices, cobra.CompletionWithDesc(scheme.prefix, scheme.meaning))
+			directive |= cobra.ShellCompDirectiveNoSpace
+		}
+	}
+	return choices, directive
+}
+
+// chartsOf lists the charts of a repository, sorted: from the list of names that
+// is cached for that purpose, else from its cached index, which takes longer.
+func (a *app) chartsOf(repository string) []cobra.Completion {
+	names, err := os.ReadFile(filepath.Join(a.settings.RepositoryCache, helmpath.CacheChartsFile(repository)))
+	var charts []cobra.Completion
+	switch {
+	case err == nil:
+		for lines := bufio.NewScanner(bytes.NewReader(names)); lines.Scan(); {
+			charts = append(charts, repository+"/"+lines.Text())
+		}
+	case errors.Is(err, fs.ErrNotExist):
+		for name := range a.cachedIndex(repository).Entries {
+			charts = append(charts, repository+"/"+name)
+		}
+	}
+	slices.Sort(charts)
+	return charts
+}
+
+// cachedIndex returns what is cached of a repository's index; an empty one if
+// that cannot be read.
+func (a *app) cachedIndex(repository string) *repo.IndexFile {
+	index, err := repo.LoadIndexFile(filepath.Join(a.settings.RepositoryCache, helmpath.CacheIndexFile(repository)))
+	if err != nil {
+		return new(repo.IndexFile)
+	}
+	return index
+}
+
+// filesBeginning lists the files and folders of the current folder whose name
+// begins with a word.
+func filesBeginning(word string) []cobra.Completion {
+	entries, err := os.ReadDir(".")
+	if err != nil {
+		return nil
+	}
+	var names []cobra.Completion
+	for _, entry := range entries {
+		if strings.HasPrefix(entry.Name(), word) {
+			names = append(names, entry.Name())
+		}
+	}
+	return names
+}
+
+// completeVersionOf completes --version of a command whose chart is the argument
+// at a position, the last one that it takes.
+func (a *app) completeVersionOf(position func() int) completion {
+	return func(_ *cobra.Command, args []string, _ string) ([]cobra.Completion, cobra.ShellCompDirective) {
+		if at := position(); len(args) == at+1 {
+			return a.chartVersions(args[at]), cobra.ShellCompDirectiveNoFileComp
+		}
+		return nil, cobra.ShellCompDirectiveNoFileComp
+	}
+}
+
+// chartVersions lists the versions of a chart that is named by its repository
+// and name.
+func (a *app) chartVersions(reference string) []cobra.Completion {
+	repository, name, ok := strings.Cut(reference, "/")
+	if !ok || strings.Contains(name, "/") {
+		return nil
+	}
+	var versions []cobra.Completion
+	for _, v := range a.cachedIndex(repository).Entries[name] {
+		versions = append(versions, cobra.CompletionWithDesc(v.Version, describeVersion(v)))
+	}
+	return versions
+}
+
+func describeVersion(v *repo.ChartVersion) string {
+	var text strings.Builder
+	if v.AppVersion != "" {
+		fmt.Fprintf(&text, "App: %s, ", v.AppVersion)
+	}
+	fmt.Fprintf(&text, "Created: %s ", v.Created.Format("January 2, 2006"))
+	if v.Deprecated {
+		text.WriteString("(deprecated)")
+	}
+	return text.String()
+}

@@ -1,0 +1,69 @@
+// Copyright The Ordered Helm Authors
+// SPDX-License-Identifier: Apache-2.0
+
+package main
+
+import (
+	"maps"
+	"slices"
+
+	"github.com/spf13/cobra"
+	"helm.sh/helm/v3/pkg/cli/output"
+	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
+	"k8s.io/client-go/tools/clientcmd"
+)
+
+// completeNamespaces lists the namespaces of the cluster.
+func (a *app) completeNamespaces(cmd *cobra.Command, _ []string, _ string) ([]cobra.Completion, cobra.ShellCompDirective) {
+	client, err := a.config.KubernetesClientSet()
+	if err != nil {
+		return nil, cobra.ShellCompDirectiveDefault
+	}
+	// Nobody waits longer for a completion.
+	seconds := int64(3)
+	namespaces, err := client.CoreV1().Namespaces().List(cmd.Context(), metav1.ListOptions{TimeoutSeconds: &seconds})
+	if err != nil {
+		return nil, cobra.ShellCompDirectiveDefault
+	}
+	names := make([]cobra.Completion, 0, len(namespaces.Items))
+	for i := range namespaces.Items {
+		names = append(names, namespaces.Items[i].Name)
+	}
+	return names, cobra.ShellCompDirectiveNoFileComp
+}
+
+// completeContexts lists the contexts of the kubeconfig, sorted.
+func (a *app) completeContexts(*cobra.Command, []string, string) ([]cobra.Completion, cobra.ShellCompDirective) {
+	rules := clientcmd.NewDefaultClientConfigLoadingRules()
+	if a.settings.KubeConfig != "" {
+		rules = &clientcmd.ClientConfigLoadingRules{ExplicitPath: a.settings.KubeConfig}
+	}
+	config, err := clientcmd.NewNonInteractiveDeferredLoadingClientConfig(rules, &clientcmd.ConfigOverrides{}).RawConfig()
+	if err != nil {
+		return nil, cobra.ShellCompDirectiveNoFileComp
+	}
+	var names []cobra.Completion
+	for _, name := range slices.Sorted(maps.Keys(config.Contexts)) {
+		names = append(names, cobra.CompletionWithDesc(name, config.Contexts[name].Cluster))
+	}
+	return names, cobra.ShellCompDirectiveNoFileComp
+}
+
+// completeFormats lists the values of --output, sorted.
+func completeFormats(*cobra.Command, []string, string) ([]cobra.Completion, cobra.ShellCompDirective) {
+	meanings := output.FormatsWithDesc()
+	var formats []cobra.Completion
+	for _, format := range slices.Sorted(maps.Keys(meanings)) {
+		formats = append(formats, cobra.CompletionWithDesc(format, meanings[format]))
+	}
+	return formats, cobra.ShellCompDirectiveNoFileComp
+}
+
+// completeWait lists the values of --wait that differ in meaning.
+func completeWait(*cobra.Command, []string, string) ([]cobra.Completion, cobra.ShellCompDirective) {
+	return []cobra.Completion{
+		cobra.CompletionWithDesc("false", "do not wait"),
+		cobra.CompletionWithDesc("ordered", "deploy in the order that the chart declares"),
+		cobra.CompletionWithDesc("true", "wait until everything is ready"),
+	}, cobra.ShellCompDirectiveNoFileComp
+}

@@ -1,0 +1,68 @@
+// Copyright The Ordered Helm Authors
+// SPDX-License-Identifier: Apache-2.0
+
+package main
+
+import (
+	"fmt"
+	"slices"
+	"strconv"
+
+	"github.com/spf13/cobra"
+
+	"github.com/ordered-helm/helm/pkg/action"
+)
+
+// completeReleases lists the releases of the namespace that are not among the
+// arguments yet. All of them: a shell may match by more than the beginning.
+func (a *app) completeReleases(_ *cobra.Command, args []string, _ string) ([]cobra.Completion, cobra.ShellCompDirective) {
+	client := action.NewList(a.config)
+	client.All = true
+	client.Limit = 0
+	client.SetStateMask()
+	releases, err := client.Run()
+	if err != nil {
+		return nil, cobra.ShellCompDirectiveDefault
+	}
+	var choices []cobra.Completion
+	for _, rel := range releases {
+		if slices.Contains(args, rel.Name) {
+			continue
+		}
+		chart, _ := describeChart(rel.Chart)
+		choices = append(choices, cobra.CompletionWithDesc(rel.Name, fmt.Sprintf("%s -> %s", chart, rel.Info.Status)))
+	}
+	return choices, cobra.ShellCompDirectiveNoFileComp
+}
+
+// completeRelease is for commands that take the name of one release.
+func (a *app) completeRelease() completion { return upTo(1, a.completeReleases) }
+
+// completeRevisions lists the revisions of the release that is the first
+// argument.
+func (a *app) completeRevisions(_ *cobra.Command, args []string, _ string) ([]cobra.Completion, cobra.ShellCompDirective) {
+	if len(args) != 1 {
+		return nil, cobra.ShellCompDirectiveNoFileComp
+	}
+	revisions, err := action.NewHistory(a.config).Run(args[0])
+	if err != nil {
+		return nil, cobra.ShellCompDirectiveError
+	}
+	var choices []cobra.Completion
+	for _, rel := range revisions {
+		chart, appVersion := describeChart(rel.Chart)
+		choices = append(choices, cobra.CompletionWithDesc(strconv.Itoa(rel.Version), fmt.Sprintf("App: %s, Chart: %s", appVersion, chart)))
+	}
+	return choices, cobra.ShellCompDirectiveNoFileComp
+}
+
+// completeReleaseAndRevision is for commands that take a release and one of its
+// revisions.
+func (a *app) completeReleaseAndRevision() completion {
+	return upTo(2, func(cmd *cobra.Command, args []string, word string) ([]cobra.Completion, cobra.ShellCompDirective) {
+		if len(args) == 0 {
+			return a.completeReleases(cmd, args, word)
+		}
+		return a.completeRevisions(cmd, args, word)
+	})
+}

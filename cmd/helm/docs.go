@@ -1,0 +1,79 @@
+// Copyright The Ordered Helm Authors
+// SPDX-License-Identifier: Apache-2.0
+
+package main
+
+import (
+	"fmt"
+	"path/filepath"
+	"strings"
+	"unicode"
+
+	"github.com/spf13/cobra"
+	"github.com/spf13/cobra/doc"
+	"helm.sh/helm/v3/cmd/helm/require"
+)
+
+const docsHelp = `
+Write the help of every command to files: as Markdown, as manual pages, or as a
+completion script for bash.
+
+    $ helm docs --dir ./docs --generate-headers
+    $ helm docs --dir ./man --type man
+`
+
+// docsInput is what docs is told on the command line.
+type docsInput struct {
+	folder, kind string
+	headers      bool
+}
+
+func newDocsCmd(_ *app) *cobra.Command {
+	var in docsInput
+	cmd := &cobra.Command{
+		Use:               "docs",
+		Short:             "write the help of every command to files",
+		Long:              docsHelp,
+		Hidden:            true,
+		Args:              require.NoArgs,
+		ValidArgsFunction: completeNoMore,
+		RunE: func(cmd *cobra.Command, _ []string) error {
+			return in.write(cmd.Root())
+		},
+	}
+	f := cmd.Flags()
+	f.StringVar(&in.folder, "dir", "./", "folder to write to")
+	f.StringVar(&in.kind, "type", "markdown", "what to write: markdown, man or bash")
+	f.BoolVar(&in.headers, "generate-headers", false, "begin Markdown files with a header that has the title")
+	completeFlag(cmd, "type", cobra.FixedCompletions([]cobra.Completion{"bash", "man", "markdown"}, cobra.ShellCompDirectiveNoFileComp))
+	return cmd
+}
+
+func (in *docsInput) write(root *cobra.Command) error {
+	switch in.kind {
+	case "markdown", "mdown", "md":
+		if !in.headers {
+			return doc.GenMarkdownTree(root, in.folder)
+		}
+		sameLink := func(name string) string { return name }
+		return doc.GenMarkdownTreeCustom(root, in.folder, docsHeader, sameLink)
+	case "man":
+		return doc.GenManTree(root, &doc.GenManHeader{Title: "HELM", Section: "1"}, in.folder)
+	case "bash":
+		return root.GenBashCompletionFile(filepath.Join(in.folder, "completions.bash"))
+	}
+	return fmt.Errorf("unknown doc type %q. Try 'markdown' or 'man'", in.kind)
+}
+
+// docsHeader is what a Markdown file begins with: its title is the command, with
+// each word capitalised.
+func docsHeader(path string) string {
+	name := strings.TrimSuffix(filepath.Base(path), filepath.Ext(path))
+	letters := []rune(strings.ReplaceAll(name, "_", " "))
+	for i := range letters {
+		if i == 0 || letters[i-1] == ' ' || letters[i-1] == '-' {
+			letters[i] = unicode.ToTitle(letters[i])
+		}
+	}
+	return fmt.Sprintf("---\ntitle: %q\n---\n\n", string(letters))
+}

@@ -1,0 +1,43 @@
+// Copyright The Ordered Helm Authors
+// SPDX-License-Identifier: Apache-2.0
+
+package main
+
+import (
+	"fmt"
+	"maps"
+	"slices"
+
+	"github.com/spf13/cobra"
+	"helm.sh/helm/v3/cmd/helm/require"
+)
+
+const envHelp = `
+Print the settings that come from the environment, as helm understands them: all,
+or the one that is named.
+
+    $ helm env
+    $ helm env HELM_CACHE_HOME
+`
+
+func newEnvCmd(a *app) *cobra.Command {
+	return &cobra.Command{
+		Use:   "env",
+		Short: "print the settings that come from the environment",
+		Long:  envHelp,
+		Args:  require.MaximumNArgs(1),
+		ValidArgsFunction: upTo(1, func(*cobra.Command, []string, string) ([]cobra.Completion, cobra.ShellCompDirective) {
+			return slices.Sorted(maps.Keys(a.settings.EnvVars())), cobra.ShellCompDirectiveNoFileComp
+		}),
+		Run: func(_ *cobra.Command, args []string) {
+			variables := a.settings.EnvVars()
+			if len(args) > 0 {
+				fmt.Fprintln(a.out, variables[args[0]])
+				return
+			}
+			for _, name := range slices.Sorted(maps.Keys(variables)) {
+				fmt.Fprintf(a.out, "%s=\"%s\"\n", name, variables[name])
+			}
+		},
+	}
+}

@@ -1,0 +1,110 @@
+// Copyright The Ordered Helm Authors
+// SPDX-License-Identifier: Apache-2.0
+
+package main
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"io"
+	"os"
+	"path/filepath"
+
+	"github.com/spf13/cobra"
+
+	"github.com/ordered-helm/helm/internal/dependency"
+	"github.com/ordered-helm/helm/pkg/action"
+)
+
+const packageHelp = `
+Pack charts into archives that can be installed, pushed to a registry, or put
+into a chart repository.
+
+    $ helm package ./shop
+    $ helm package ./shop --version 1.3.0 --app-version 2026.1 -d dist
+    $ helm package ./shop --sign --key 'Shop Team' --keyring ~/.gnupg/secring.gpg
+
+An archive keeps everything that Chart.yaml says. Lists in annotations become
+JSON strings, so that every Helm can read it.
+`
+
+func newPackageCmd(a *app) *cobra.Command {
+	client := action.NewPackage()
+	cmd := &cobra.Command{
+		Use:   "package [CHART_PATH] [...]",
+		Short: "pack a chart into an archive",
+		Long:  packageHelp,
+		RunE: func(cmd *cobra.Command, args []string) error {
+			return a.pack(cmd.Context(), client, args)
+		},
+	}
+	f := cmd.Flags()
+	f.BoolVar(&client.Sign, "sign", false, "sign the archive with a PGP key")
+	f.StringVar(&client.Key, "key", "", "name of the key to sign with")
+	f.StringVar(&client.Keyring, "keyring", defaultKeyring(), "file with the key to sign with")
+	f.StringVar(&client.PassphraseFile, "passphrase-file", "", `file with the passphrase of the key, or "-" for standard input`)
+	f.StringVar(&client.Version, "version", "", "give the packed chart this version")
+	f.StringVar(&client.AppVersion, "app-version", "", "give the packed chart this appVersion")
+	f.StringVarP(&client.Destination, "destination", "d", ".", "folder to write the archive to")
+	f.BoolVarP(&client.DependencyUpdate, "dependency-update", "u", false, "fetch the chart's dependencies first")
+	addFetchFlags(f, &fetchFlags{
+		username: &client.Username, password: &client.Password,
+		certFile: &client.CertFile, keyFile: &client.KeyFile, caFile: &client.CaFile,
+		insecure: &client.InsecureSkipTLSverify, plainHTTP: &client.PlainHTTP,
+	})
+	return cmd
+}
+
+func (a *app) pack(ctx context.Context, client *action.Package, args []string) error {
+	switch {
+	case len(args) == 0:
+		return errors.New("need at least one argument, the path to the chart")
+	case client.Sign && client.Key == "":
+		return errors.New("--key is required for signing a package")
+	case client.Sign && client.Keyring == "":
+		return errors.New("--keyring is required for signing a package")
+	}
+	client.RepositoryConfig = a.settings.RepositoryConfig
+	client.RepositoryCache = a.settings.RepositoryCache
+	fetch, err := a.packageDependencies(client)
+	if err != nil {
+		return err
+	}
+	for _, arg := range args {
+		path, err := filepath.Abs(arg)
+		if err != nil {
+			return err
+		}
+		if _, err := os.Stat(arg); err != nil {
+			return err
+		}
+		if client.DependencyUpdate {
+			fetch.ChartPath = path
+			if err := fetch.Update(ctx); err != nil {
+				return err
+			}
+		}
+		name, err := client.Run(path, nil)
+		if err != nil {
+			return err
+		}
+		fmt.Fprintf(a.out, "Successfully packaged chart and saved it to: %s\n", name)
+	}
+	return nil
+}
+
+// packageDependencies gives a manager of dependencies that prints nothing.
+func (a *app) packageDependencies(client *action.Package) (*dependency.Manager, error) {
+	manager, err := a.dependencyManager(&action.Dependency{
+		Keyring:  client.Keyring,
+		Username: client.Username, Password: client.Password,
+		CertFile: client.CertFile, KeyFile: client.KeyFile, CaFile: client.CaFile,
+		InsecureSkipTLSverify: client.InsecureSkipTLSverify, PlainHTTP: client.PlainHTTP,
+	}, "")
+	if err != nil {
+		return nil, err
+	}
+	manager.Out = io.Discard
+	return manager, nil
+}

@@ -1,0 +1,123 @@
+// Copyright The Ordered Helm Authors
+// SPDX-License-Identifier: Apache-2.0
+
+package main
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"os/exec"
+	"slices"
+
+	"github.com/spf13/cobra"
+	"helm.sh/helm/v3/pkg/plugin"
+)
+
+const pluginHelp = `
+Install, list, update and remove plugins: commands that others have written for
+helm.
+
+    $ helm plugin install https://example.com/helm-hello
+    $ helm hello
+
+Plugins are kept in the folder that $HELM_PLUGINS names. With HELM_NO_PLUGINS=1
+they are left aside.
+`
+
+func newPluginCmd(a *app) *cobra.Command {
+	cmd := &cobra.Command{
+		Use:   "plugin",
+		Short: "install, list, update or remove plugins",
+		Long:  pluginHelp,
+	}
+	cmd.AddCommand(
+		newPluginInstallCmd(a),
+		newPluginListCmd(a),
+		newPluginUninstallCmd(a),
+		newPluginUpdateCmd(a),
+	)
+	return cmd
+}
+
+// findPlugin returns the plugin with a name, or nil.
+func findPlugin(plugins []*plugin.Plugin, name string) *plugin.Plugin {
+	i := slices.IndexFunc(plugins, func(p *plugin.Plugin) bool { return p.Metadata.Name == name })
+	if i < 0 {
+		return nil
+	}
+	return plugins[i]
+}
+
+// runPluginHook runs what a plugin wants to be run after an event, if anything.
+func (a *app) runPluginHook(ctx context.Context, p *plugin.Plugin, event string) error {
+	// Arguments are expanded from the environment of this process.
+	plugin.SetupPluginEnv(a.settings, p.Metadata.Name, p.Dir)
+
+	commands, expand := p.Metadata.PlatformHooks[event], true
+	if script := p.Metadata.Hooks[event]; len(commands) == 0 && script != "" {
+		commands, expand = []plugin.PlatformCommand{{Command: "sh", Args: []string{"-c", script}}}, false
+	}
+	program, args, err := plugin.PrepareCommands(commands, expand, nil)
+	if err != nil {
+		return nil //nolint:nilerr // there is no hook for this event or this platform
+	}
+	hook := exec.CommandContext(ctx, program, args...)
+	hook.Stdout, hook.Stderr = a.out, a.errOut
+	a.debugf("running %s hook: %s", event, hook)
+	err = runForwarding(ctx, hook)
+	var exit *exec.ExitError
+	if errors.As(err, &exit) {
+		return fmt.Errorf("plugin %s hook for %q exited with error", event, p.Metadata.Name)
+	}
+	return err
+}
+
+// forEachPlugin does something with the plugins that the names stand for, and
+// reports all failures together. done says what was done.
+func (a *app) forEachPlugin(names []string, verb, done string, do func(*plugin.Plugin) error) error {
+	a.debugf("loading installed plugins from %s", a.settings.PluginsDirectory)
+	plugins, err := plugin.FindPlugins(a.settings.PluginsDirectory)
+	if err != nil {
+		return err
+	}
+	var failures []error
+	for _, name := range names {
+		p := findPlugin(plugins, name)
+		if p == nil {
+			failures = append(failures, fmt.Errorf("Plugin: %s not found", name)) //nolint:staticcheck // stock's words
+			continue
+		}
+		if err := do(p); err != nil {
+			failures = append(failures, fmt.Errorf("Failed to %s plugin %s, got error (%w)", verb, name, err)) //nolint:staticcheck // stock's words
+			continue
+		}
+		fmt.Fprintf(a.out, "%s plugin: %s\n", done, name)
+	}
+	return errors.Join(failures...)
+}
+
+// pluginNames says that at least one plugin must be named.
+func pluginNames(verb string) cobra.PositionalArgs {
+	return func(_ *cobra.Command, args []string) error {
+		if len(args) == 0 {
+			return fmt.Errorf("please provide plugin name to %s", verb)
+		}
+		return nil
+	}
+}
+
+// completePluginNames offers the installed plugins that are not yet named.
+func (a *app) completePluginNames(_ *cobra.Command, named []string, _ string) ([]string, cobra.ShellCompDirective) {
+	plugins, err := plugin.FindPlugins(a.settings.PluginsDirectory)
+	if err != nil {
+		return nil, cobra.ShellCompDirectiveNoFileComp
+	}
+	var names []string
+	for _, p := range plugins {
+		if !slices.Contains(named, p.Metadata.Name) {
+			names = append(names, p.Metadata.Name+"\t"+p.Metadata.Usage)
+		}
+	}
+	return names, cobra.ShellCompDirectiveNoFileComp
+}

@@ -1,0 +1,169 @@
+// Copyright The Ordered Helm Authors
+// SPDX-License-Identifier: Apache-2.0
+
+package main
+
+import (
+	"bytes"
+	"fmt"
+	"os"
+	"os/exec"
+	"path/filepath"
+	"strconv"
+	"strings"
+
+	"github.com/spf13/cobra"
+	"github.com/spf13/pflag"
+	"helm.sh/helm/v3/pkg/plugin"
+	"sigs.k8s.io/yaml"
+)
+
+// A plugin may bring a file that lists its subcommands and flags, and a program
+// that completes words.
+const (
+	pluginCompletionFile    = "completion.yaml"
+	pluginCompletionProgram = "plugin.complete"
+)
+
+// pluginWords is what the file says of a plugin or of a subcommand.
+type pluginWords struct {
+	Name      string        `json:"name"`
+	ValidArgs []string      `json:"validArgs"`
+	Flags     []string      `json:"flags"`
+	Commands  []pluginWords `json:"commands"`
+}
+
+// asksForCompletion tells whether plugins' subcommands and flags matter: not
+// where one command runs, so that no plugin can get in its way.
+func (a *app) asksForCompletion(root *cobra.Command) bool {
+	cmd, _, err := root.Find(a.args)
+	// The command that completes words is added only later: it is not found.
+	return cmd == root || err == nil && cmd.HasParent() && cmd.Parent().Name() == "completion"
+}
+
+// completePlugin gives a plugin's command the subcommands and flags that its file
+// lists, and completion by its program.
+func (a *app) completePlugin(cmd *cobra.Command, p *plugin.Plugin) {
+	words, err := readPluginWords(filepath.Join(p.Dir, pluginCompletionFile))
+	if err != nil {
+		a.debugf("%s", err)
+		words = new(pluginWords)
+	}
+	words.Name = cmd.Use
+	a.addPluginWords(cmd, p, words)
+}
+
+func readPluginWords(path string) (*pluginWords, error) {
+	data, err := os.ReadFile(path)
+	if err != nil {
+		return nil, fmt.Errorf("file (%s) not provided by plugin. No plugin auto-completion possible", path)
+	}
+	words := new(pluginWords)
+	return words, yaml.Unmarshal(data, words)
+}
+
+func (a *app) addPluginWords(cmd *cobra.Command, p *plugin.Plugin, words *pluginWords) {
+	if words.Name == "" {
+		a.debugf("sub-command name field missing for %s", cmd.CommandPath())
+		return
+	}
+	cmd.Use = words.Name
+	cmd.ValidArgs = words.ValidArgs
+	addPluginFlags(cmd, words.Flags)
+	if words.Commands == nil {
+		cmd.ValidArgsFunction = func(cmd *cobra.Command, args []string, toComplete string) ([]string, cobra.ShellCompDirective) {
+			return a.completeByPlugin(cmd, p, args, toComplete)
+		}
+	}
+	for i := range words.Commands {
+		sub := &cobra.Command{
+			DisableFlagParsing: true, // flags are for the plugin's program
+			Run:                func(*cobra.Command, []string) {},
+		}
+		cmd.AddCommand(sub)
+		a.addPluginWords(sub, p, &words.Commands[i])
+	}
+}
+
+// addPluginFlags adds flags for completion alone. The file lists long and short
+// ones in one list; a short flag needs a long one to go with, whichever it is.
+func addPluginFlags(cmd *cobra.Command, names []string) {
+	var long, short []string
+	for _, name := range names {
+		if len(name) == 1 {
+			short = append(short, name)
+		} else {
+			long = append(long, name)
+		}
+	}
+	for i := range max(len(long), len(short)) {
+		switch {
+		case i >= len(short):
+			addPluginFlag(cmd, long[i], "")
+		case i >= len(long):
+			addPluginFlag(cmd, short[i], short[i])
+		default:
+			addPluginFlag(cmd, long[i], short[i])
+		}
+	}
+}
+
+// addPluginFlag leaves out what is there already, under the plugin's flags or
+// under helm's: cobra takes that for a mistake in the program.
+func addPluginFlag(cmd *cobra.Command, name, shorthand string) {
+	f := cmd.Flags()
+	if f.Lookup(name) != nil {
+		return
+	}
+	const helpName, helpShorthand = "help", "h"
+	taken := func(flags *pflag.FlagSet) bool { return shorthand != "" && flags.ShorthandLookup(shorthand) != nil }
+	if taken(f) || taken(cmd.Root().PersistentFlags()) || shorthand == helpShorthand && name != helpName {
+		shorthand = ""
+	}
+	f.BoolP(name, shorthand, false, "")
+}
+
+// completeByPlugin asks a plugin's program. It is given the subcommands and words
+// on the command line, and prints a completion a line; a last line such as ":4"
+// is a directive for the shell.
+func (a *app) completeByPlugin(cmd *cobra.Command, p *plugin.Plugin, args []string, toComplete string) ([]string, cobra.ShellCompDirective) {
+	rest, err := takeGlobalFlags(cmd, args)
+	if err != nil {
+		return nil, cobra.ShellCompDirectiveError
+	}
+	const helmAndPlugin = 2
+	argv := strings.Split(cmd.CommandPath(), " ")[helmAndPlugin:]
+	if !p.Metadata.IgnoreFlags {
+		argv = append(append(argv, rest...), toComplete)
+	}
+	program := filepath.Join(p.Dir, pluginCompletionProgram)
+	cobra.CompDebugln(fmt.Sprintf("calling %s with args %v", program, argv), a.settings.Debug)
+	plugin.SetupPluginEnv(a.settings, p.Metadata.Name, p.Dir)
+	var output bytes.Buffer
+	call := exec.CommandContext(cmd.Context(), os.ExpandEnv(program), argv...)
+	if err := a.runPlugin(cmd.Context(), p.Metadata.Name, call, &output); err != nil {
+		cobra.CompDebugln(fmt.Sprintf("Unable to call %s: %v", program, err), a.settings.Debug)
+		return nil, cobra.ShellCompDirectiveDefault
+	}
+	return parseCompletions(output.String())
+}
+
+// parseCompletions reads what a plugin's program printed.
+func parseCompletions(output string) ([]string, cobra.ShellCompDirective) {
+	var completions []string
+	for line := range strings.SplitSeq(output, "\n") {
+		if line != "" {
+			completions = append(completions, line)
+		}
+	}
+	if len(completions) == 0 {
+		return nil, cobra.ShellCompDirectiveDefault
+	}
+	last := len(completions) - 1
+	if number, ok := strings.CutPrefix(completions[last], ":"); ok {
+		if directive, err := strconv.Atoi(number); err == nil {
+			return completions[:last], cobra.ShellCompDirective(directive)
+		}
+	}
+	return completions, cobra.ShellCompDirectiveDefault
+}

@@ -1,0 +1,106 @@
+// Copyright The Ordered Helm Authors
+// SPDX-License-Identifier: Apache-2.0
+
+package main
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"os"
+	"path/filepath"
+
+	"github.com/spf13/cobra"
+	"helm.sh/helm/v3/cmd/helm/require"
+	"helm.sh/helm/v3/pkg/plugin"
+	"helm.sh/helm/v3/pkg/plugin/installer"
+
+	"github.com/ordered-helm/helm/internal/pluginarchive"
+)
+
+const pluginInstallHelp = `
+Install a plugin from
+
+- a folder, which stays where it is:  helm plugin install ./hello
+- an archive:                         helm plugin install https://example.com/hello-1.2.3.tgz
+- a repository of a version control
+  system such as git:                 helm plugin install https://example.com/helm-hello --version ^1.2
+
+A plugin may have a hook that runs when it is installed. Plugins run with all
+that you may do: install those that you trust.
+`
+
+func newPluginInstallCmd(a *app) *cobra.Command {
+	var version string
+	cmd := &cobra.Command{
+		Use:               "install [options] <path|url>",
+		Short:             "install a plugin",
+		Long:              pluginInstallHelp,
+		Aliases:           []string{"add"},
+		Args:              require.ExactArgs(1),
+		ValidArgsFunction: completeFile(),
+		RunE: func(cmd *cobra.Command, args []string) error {
+			return a.installPlugin(cmd.Context(), args[0], version)
+		},
+	}
+	cmd.Flags().StringVar(&version, "version", "", "version, or range of versions, of a plugin from a version control system (default: the latest)")
+	return cmd
+}
+
+func (a *app) installPlugin(ctx context.Context, source, version string) error {
+	installer.Debug = a.settings.Debug
+	from, err := installer.NewForSource(source, version)
+	if err != nil {
+		return err
+	}
+	if archive, ok := from.(*installer.HTTPInstaller); ok {
+		from = pluginarchive.NewInstaller(ctx, archive.Source, filepath.Join(a.settings.PluginsDirectory, archive.PluginName))
+	}
+	if err := a.checkPluginPath(source, from.Path()); err != nil {
+		return err
+	}
+	p, err := a.placePlugin(from)
+	if err != nil {
+		return err
+	}
+	if err := a.runPluginHook(ctx, p, plugin.Install); err != nil {
+		return err
+	}
+	_, err = fmt.Fprintf(a.out, "Installed plugin: %s\n", p.Metadata.Name)
+	return err
+}
+
+// checkPluginPath refuses sources whose last part would lead out of the folder of
+// plugins.
+func (a *app) checkPluginPath(source, path string) error {
+	if filepath.Dir(path) == filepath.Clean(a.settings.PluginsDirectory) {
+		return nil
+	}
+	return fmt.Errorf("the last part of %q cannot be the name of a folder", source)
+}
+
+// placePlugin puts a plugin into its folder and loads it. What fails leaves
+// nothing there: a plugin that cannot be loaded would keep all others from being
+// loaded, too.
+func (a *app) placePlugin(from installer.Installer) (_ *plugin.Plugin, err error) {
+	if _, missing := os.Lstat(from.Path()); errors.Is(missing, os.ErrNotExist) {
+		defer func() {
+			if err != nil {
+				err = errors.Join(err, os.RemoveAll(from.Path()))
+			}
+		}()
+	}
+	if err := installer.Install(from); err != nil {
+		return nil, err
+	}
+	a.debugf("loading plugin from %s", from.Path())
+	p, err := plugin.LoadDir(from.Path())
+	if err != nil {
+		return nil, fmt.Errorf("plugin is unusable, and was not installed: %w", err)
+	}
+	if other := findPlugin(a.plugins, p.Metadata.Name); other != nil {
+		return nil, fmt.Errorf("two plugins claim the name %q at %q and %q; uninstall the other one first",
+			p.Metadata.Name, other.Dir, from.Path())
+	}
+	return p, nil
+}

@@ -1,0 +1,52 @@
+// Copyright The Ordered Helm Authors
+// SPDX-License-Identifier: Apache-2.0
+
+package main
+
+import (
+	"fmt"
+	"strings"
+	"unicode"
+
+	"github.com/gosuri/uitable"
+	"github.com/spf13/cobra"
+	"helm.sh/helm/v3/pkg/plugin"
+)
+
+const pluginListHelp = `
+List the plugins that are installed, with their versions.
+`
+
+func newPluginListCmd(a *app) *cobra.Command {
+	return &cobra.Command{
+		Use:               "list",
+		Aliases:           []string{"ls"},
+		Short:             "list the plugins that are installed",
+		Long:              pluginListHelp,
+		ValidArgsFunction: completeNoMore,
+		RunE: func(*cobra.Command, []string) error {
+			a.debugf("pluginDirs: %s", a.settings.PluginsDirectory)
+			plugins, err := plugin.FindPlugins(a.settings.PluginsDirectory)
+			if err != nil {
+				return err
+			}
+			table := uitable.New()
+			table.AddRow("NAME", "VERSION", "DESCRIPTION")
+			for _, p := range plugins {
+				table.AddRow(p.Metadata.Name, printable(p.Metadata.Version), printable(p.Metadata.Description))
+			}
+			_, err = fmt.Fprintln(a.out, table)
+			return err
+		},
+	}
+}
+
+// printable takes what steers a terminal out of a text of unknown origin.
+func printable(text string) string {
+	return strings.Map(func(r rune) rune {
+		if unicode.IsControl(r) && r != '\n' && r != '\t' {
+			return -1
+		}
+		return r
+	}, text)
+}

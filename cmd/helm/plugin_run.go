@@ -1,0 +1,161 @@
+// Copyright The Ordered Helm Authors
+// SPDX-License-Identifier: Apache-2.0
+
+package main
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"io"
+	"os"
+	"os/exec"
+	"os/signal"
+	"slices"
+	"strings"
+	"syscall"
+
+	"github.com/spf13/cobra"
+	"helm.sh/helm/v3/pkg/plugin"
+)
+
+// pluginError is the failure of a plugin; helm exits with the plugin's own code.
+type pluginError struct {
+	name string
+	code int
+}
+
+func (e *pluginError) Error() string { return fmt.Sprintf("plugin %q exited with error", e.name) }
+
+// exitCode returns the code that the process ends with after an error.
+func exitCode(err error) int {
+	var failed *pluginError
+	if errors.As(err, &failed) {
+		return failed.code
+	}
+	return 1
+}
+
+// additionAnnotation marks commands that stock Helm does not have.
+const additionAnnotation = "ordered-helm/addition"
+
+// addPlugins adds the installed plugins to the commands. Of two commands with the
+// same name the one that was added first is found, unless that is an addition of
+// Ordered Helm's: whoever has a plugin of that name goes on using it.
+func (a *app) addPlugins(root *cobra.Command) {
+	if os.Getenv("HELM_NO_PLUGINS") == "1" {
+		return
+	}
+	var err error
+	if a.plugins, err = plugin.FindPlugins(a.settings.PluginsDirectory); err != nil {
+		fmt.Fprintf(a.errOut, "failed to load plugins: %s\n", err)
+		return
+	}
+	for _, p := range a.plugins {
+		if c, _, err := root.Find([]string{p.Metadata.Name}); err == nil && c.Annotations[additionAnnotation] != "" {
+			root.RemoveCommand(c)
+		}
+		cmd := a.newPluginRunCmd(p)
+		root.AddCommand(cmd)
+		if a.asksForCompletion(root) {
+			a.completePlugin(cmd, p)
+		}
+	}
+}
+
+// newPluginRunCmd returns the command that runs a plugin.
+func (a *app) newPluginRunCmd(p *plugin.Plugin) *cobra.Command {
+	metadata := p.Metadata
+	if metadata.Usage == "" {
+		metadata.Usage = fmt.Sprintf("the %q plugin", metadata.Name)
+	}
+	return &cobra.Command{
+		Use:                metadata.Name,
+		Short:              metadata.Usage,
+		Long:               metadata.Description,
+		DisableFlagParsing: true, // flags are for the plugin
+		RunE: func(cmd *cobra.Command, args []string) error {
+			rest, err := takeGlobalFlags(cmd, args)
+			if err != nil {
+				return err
+			}
+			// Command and arguments are expanded from the environment of this
+			// process.
+			plugin.SetupPluginEnv(a.settings, metadata.Name, p.Dir)
+			program, argv, err := p.PrepareCommand(rest)
+			if err != nil {
+				fmt.Fprint(a.errOut, err.Error())
+				return &pluginError{name: metadata.Name, code: 1}
+			}
+			return a.runPlugin(cmd.Context(), metadata.Name, exec.CommandContext(cmd.Context(), os.ExpandEnv(program), argv...), a.out)
+		},
+	}
+}
+
+// runPlugin runs a program of a plugin's, with its output going to out.
+func (a *app) runPlugin(ctx context.Context, name string, program *exec.Cmd, out io.Writer) error {
+	program.Env = os.Environ()
+	for key, value := range a.settings.EnvVars() {
+		program.Env = append(program.Env, key+"="+value)
+	}
+	program.Stdin, program.Stdout, program.Stderr = a.in, out, a.errOut
+	err := runForwarding(ctx, program)
+	var exit *exec.ExitError
+	if errors.As(err, &exit) {
+		return &pluginError{name: name, code: exit.ExitCode()}
+	}
+	return err
+}
+
+// runForwarding runs a program and passes a request to terminate on to it; a
+// second one ends this process. An interrupt at the terminal reaches both.
+func runForwarding(ctx context.Context, program *exec.Cmd) error {
+	terminated, stop := signal.NotifyContext(ctx, syscall.SIGTERM)
+	defer stop()
+	if err := program.Start(); err != nil {
+		return err
+	}
+	forget := context.AfterFunc(terminated, func() {
+		stop()
+		// It may have ended by itself.
+		_ = program.Process.Signal(syscall.SIGTERM)
+	})
+	defer forget()
+	return program.Wait()
+}
+
+// globalFlags are the flags with a value that helm itself takes from a plugin's
+// command line.
+var globalFlags = []string{
+	"--kube-context", "--namespace", "-n", "--kubeconfig", "--kube-apiserver", "--kube-token", "--kube-as-user",
+	"--kube-as-group", "--kube-ca-file", "--registry-config", "--repository-cache", "--repository-config",
+	"--kube-insecure-skip-tls-verify", "--kube-tls-server-name",
+}
+
+// takeGlobalFlags sets helm's own flags and returns the other words.
+func takeGlobalFlags(cmd *cobra.Command, args []string) ([]string, error) {
+	own, rest := splitGlobalFlags(args)
+	return rest, cmd.Parent().ParseFlags(own)
+}
+
+// splitGlobalFlags separates helm's own flags, with their values, from the words
+// that are for a plugin.
+func splitGlobalFlags(args []string) (own, rest []string) {
+	rest = []string{}
+	for i := 0; i < len(args); i++ {
+		name, _, hasValue := strings.Cut(args[i], "=")
+		switch {
+		case args[i] == "--debug", hasValue && slices.Contains(globalFlags, name):
+			own = append(own, args[i])
+		case slices.Contains(globalFlags, args[i]):
+			own = append(own, args[i])
+			if i+1 < len(args) {
+				i++
+				own = append(own, args[i])
+			}
+		default:
+			rest = append(rest, args[i])
+		}
+	}
+	return own, rest
+}

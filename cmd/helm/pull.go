@@ -1,0 +1,78 @@
+// Copyright The Ordered Helm Authors
+// SPDX-License-Identifier: Apache-2.0
+
+package main
+
+import (
+	"fmt"
+
+	"github.com/spf13/cobra"
+	"helm.sh/helm/v3/cmd/helm/require"
+
+	"github.com/ordered-helm/helm/pkg/action"
+)
+
+const pullHelp = `
+Download charts from a repository, a registry or a URL.
+
+    $ helm pull example/shop --version ^1.2
+    $ helm pull oci://example.com/charts/shop --version 1.2.3 --untar
+    $ helm pull shop --repo https://example.com/charts -d packages
+
+A chart is kept as the package that it came in, or unpacked with --untar. With
+--verify the package must be signed by a key in the keyring, and is otherwise
+not unpacked.
+`
+
+func newPullCmd(a *app) *cobra.Command {
+	client := action.NewPullWithOpts(action.WithConfig(a.config))
+	cmd := &cobra.Command{
+		Use:     "pull [chart URL | repo/chartname] [...]",
+		Short:   "download charts",
+		Long:    pullHelp,
+		Aliases: []string{"fetch"},
+		Args:    require.MinimumNArgs(1),
+		// One chart is completed, though there may be more.
+		ValidArgsFunction: func(cmd *cobra.Command, args []string, word string) ([]cobra.Completion, cobra.ShellCompDirective) {
+			if len(args) > 0 {
+				return nil, cobra.ShellCompDirectiveNoFileComp
+			}
+			return a.completeRemoteChart(cmd, args, word)
+		},
+		RunE: func(_ *cobra.Command, args []string) error {
+			return a.pull(client, args)
+		},
+	}
+	f := cmd.Flags()
+	f.BoolVar(&client.Devel, "devel", false, "allow development versions, as --version '>0.0.0-0' does; --version wins over it")
+	f.BoolVar(&client.Untar, "untar", false, "unpack the chart")
+	f.BoolVar(&client.VerifyLater, "prov", false, "download the provenance file too, without checking it")
+	f.StringVar(&client.UntarDir, "untardir", ".", "folder in which --untar makes the chart's folder; a relative one is below --destination")
+	f.StringVarP(&client.DestDir, "destination", "d", ".", "folder to write to")
+	addChartPathFlags(f, &client.ChartPathOptions)
+	completeFlag(cmd, "version", a.completeVersionOf(func() int { return 0 }))
+	return cmd
+}
+
+func (a *app) pull(client *action.Pull, references []string) error {
+	client.Settings = a.settings
+	if client.Version == "" && client.Devel {
+		a.debugf("setting version to >0.0.0-0")
+		client.Version = ">0.0.0-0"
+	}
+	registry, err := a.registryFor(&client.ChartPathOptions)
+	if err != nil {
+		return err
+	}
+	client.SetRegistryClient(registry)
+	for _, reference := range references {
+		output, err := client.Run(reference)
+		if err != nil {
+			return err
+		}
+		if _, err := fmt.Fprint(a.out, output); err != nil {
+			return err
+		}
+	}
+	return nil
+}

@@ -1,0 +1,93 @@
+// Copyright The Ordered Helm Authors
+// SPDX-License-Identifier: Apache-2.0
+
+package main
+
+import (
+	"fmt"
+
+	"github.com/spf13/cobra"
+	"github.com/spf13/pflag"
+	"helm.sh/helm/v3/cmd/helm/require"
+	"helm.sh/helm/v3/pkg/pusher"
+
+	"github.com/ordered-helm/helm/pkg/action"
+)
+
+const pushHelp = `
+Upload a packaged chart to an OCI registry, with its provenance file if there
+is one beside it.
+
+    $ helm push shop-1.2.3.tgz oci://example.com/charts
+
+The chart's name and version become the last part of the reference:
+oci://example.com/charts/shop:1.2.3.
+`
+
+func newPushCmd(a *app) *cobra.Command {
+	var o registryOptions
+	cmd := &cobra.Command{
+		Use:               "push [chart] [remote]",
+		Short:             "upload a chart to a registry",
+		Long:              pushHelp,
+		Args:              require.MinimumNArgs(2),
+		ValidArgsFunction: a.completePush,
+		RunE: func(_ *cobra.Command, args []string) error {
+			return a.push(o, args[0], args[1])
+		},
+	}
+	f := cmd.Flags()
+	addRegistryTLSFlags(f, &o)
+	f.BoolVar(&o.insecure, "insecure-skip-tls-verify", false, "take any certificate from the registry")
+	f.StringVar(&o.username, "username", "", "user name for the registry")
+	f.StringVar(&o.password, "password", "", "password for the registry")
+	return cmd
+}
+
+// addRegistryTLSFlags adds the flags that push and login share.
+func addRegistryTLSFlags(f *pflag.FlagSet, o *registryOptions) {
+	f.StringVar(&o.certFile, "cert-file", "", "client certificate to show to the registry")
+	f.StringVar(&o.keyFile, "key-file", "", "key of the client certificate")
+	f.StringVar(&o.caFile, "ca-file", "", "certificate authorities that the registry's certificate is checked with")
+	f.BoolVar(&o.plainHTTP, "plain-http", false, "speak to the registry over HTTP without TLS")
+}
+
+func (a *app) push(o registryOptions, chart, remote string) error {
+	registry, err := a.registryClient(o)
+	if err != nil {
+		return fmt.Errorf("missing registry client: %w", err)
+	}
+	a.config.RegistryClient = registry
+	client := action.NewPushWithOpts(
+		action.WithPushConfig(a.config),
+		action.WithTLSClientConfig(o.certFile, o.keyFile, o.caFile),
+		action.WithInsecureSkipTLSVerify(o.insecure),
+		action.WithPlainHTTP(o.plainHTTP),
+		action.WithPushOptWriter(a.out),
+	)
+	client.Settings = a.settings
+	output, err := client.Run(chart, remote)
+	if err != nil {
+		return err
+	}
+	_, err = fmt.Fprint(a.out, output)
+	return err
+}
+
+// completePush offers files for the chart, then the beginnings of a remote.
+func (a *app) completePush(cmd *cobra.Command, args []string, word string) ([]string, cobra.ShellCompDirective) {
+	switch len(args) {
+	case 0:
+		return nil, cobra.ShellCompDirectiveDefault
+	case 1:
+		var beginnings []string
+		for _, provider := range pusher.All(a.settings) {
+			for _, scheme := range provider.Schemes {
+				beginnings = append(beginnings, scheme+"://")
+			}
+		}
+		return beginnings, cobra.ShellCompDirectiveNoFileComp | cobra.ShellCompDirectiveNoSpace
+	default:
+		return completeNoMore(cmd, args, word)
+	}
+}

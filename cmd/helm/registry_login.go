@@ -1,0 +1,130 @@
+// Copyright The Ordered Helm Authors
+// SPDX-License-Identifier: Apache-2.0
+
+package main
+
+import (
+	"bufio"
+	"errors"
+	"fmt"
+	"io"
+	"strings"
+
+	"github.com/moby/term"
+	"github.com/spf13/cobra"
+	"helm.sh/helm/v3/cmd/helm/require"
+
+	"github.com/ordered-helm/helm/pkg/action"
+)
+
+const registryLoginHelp = `
+Check a user name and password with a registry, and keep them for other
+commands, in the file that $HELM_REGISTRY_CONFIG names.
+
+    $ helm registry login example.com --username anna
+    $ helm registry login example.com --username ci --password-stdin < password
+
+What is not given is asked for. An empty user name stands for a login by token.
+`
+
+func newRegistryLoginCmd(a *app) *cobra.Command {
+	var (
+		o         registryOptions
+		fromStdin bool
+	)
+	cmd := &cobra.Command{
+		Use:               "login [host]",
+		Short:             "log in to a registry",
+		Long:              registryLoginHelp,
+		Args:              require.MinimumNArgs(1),
+		ValidArgsFunction: cobra.NoFileCompletions,
+		RunE: func(_ *cobra.Command, args []string) error {
+			if err := a.completeLogin(&o, fromStdin); err != nil {
+				return err
+			}
+			// The action panics over files that it cannot use.
+			if _, err := o.files().Config(); err != nil {
+				return fmt.Errorf("can't create TLS config for client: %w", err)
+			}
+			return action.NewRegistryLogin(a.config).Run(a.out, args[0], o.username, o.password,
+				action.WithCertFile(o.certFile),
+				action.WithKeyFile(o.keyFile),
+				action.WithCAFile(o.caFile),
+				action.WithInsecure(o.insecure),
+				action.WithPlainHTTPLogin(o.plainHTTP))
+		},
+	}
+	f := cmd.Flags()
+	f.StringVarP(&o.username, "username", "u", "", "user name")
+	f.StringVarP(&o.password, "password", "p", "", "password or identity token")
+	f.BoolVar(&fromStdin, "password-stdin", false, "read the password or identity token from standard input")
+	f.BoolVar(&o.insecure, "insecure", false, "take any certificate from the registry")
+	addRegistryTLSFlags(f, &o)
+	return cmd
+}
+
+// completeLogin gets what the flags leave open from standard input.
+func (a *app) completeLogin(o *registryOptions, fromStdin bool) error {
+	var err error
+	switch {
+	case fromStdin:
+		o.password, err = readPassword(a.in)
+		return err
+	case o.password != "":
+		a.warnf("Using --password via the CLI is insecure. Use --password-stdin.")
+		return nil
+	case o.username == "":
+		if o.username, err = a.ask("Username: "); err != nil {
+			return err
+		}
+		o.username = strings.TrimSpace(o.username)
+	}
+	what := "password"
+	if o.username == "" {
+		what = "token"
+	}
+	if o.password, err = a.askSecretly(strings.ToUpper(what[:1]) + what[1:] + ": "); err != nil {
+		return err
+	}
+	if o.password == "" {
+		return errors.New(what + " required")
+	}
+	return nil
+}
+
+// readPassword reads everything, and takes the end of the last line off.
+func readPassword(in io.Reader) (string, error) {
+	text, err := io.ReadAll(in)
+	if err != nil {
+		return "", err
+	}
+	return strings.TrimSuffix(strings.TrimSuffix(string(text), "\n"), "\r"), nil
+}
+
+// ask prints a question and returns the line that is typed.
+func (a *app) ask(question string) (string, error) {
+	fmt.Fprint(a.out, question)
+	line, _, err := bufio.NewReader(a.in).ReadLine()
+	return string(line), err
+}
+
+// askSecretly asks without showing what is typed; standard input must be a
+// terminal. That is back to what it was when the process is interrupted, too.
+func (a *app) askSecretly(question string) (answer string, err error) {
+	terminal := a.in.Fd()
+	state, err := term.SaveState(terminal)
+	if err != nil {
+		fmt.Fprint(a.out, question)
+		return "", err
+	}
+	if err := term.DisableEcho(terminal, state); err != nil {
+		return "", err
+	}
+	defer func() { err = errors.Join(err, term.RestoreTerminal(terminal, state)) }()
+	line, err := a.ask(question)
+	if err != nil {
+		return "", err
+	}
+	fmt.Fprintln(a.out)
+	return line, nil
+}

@@ -1,0 +1,30 @@
+// Copyright The Ordered Helm Authors
+// SPDX-License-Identifier: Apache-2.0
+
+package main
+
+import (
+	"github.com/spf13/cobra"
+	"helm.sh/helm/v3/cmd/helm/require"
+
+	"github.com/ordered-helm/helm/pkg/action"
+)
+
+const registryLogoutHelp = `
+Forget the login for a registry.
+
+    $ helm registry logout example.com
+`
+
+func newRegistryLogoutCmd(a *app) *cobra.Command {
+	return &cobra.Command{
+		Use:               "logout [host]",
+		Short:             "forget the login for a registry",
+		Long:              registryLogoutHelp,
+		Args:              require.MinimumNArgs(1),
+		ValidArgsFunction: cobra.NoFileCompletions,
+		RunE: func(_ *cobra.Command, args []string) error {
+			return action.NewRegistryLogout(a.config).Run(a.out, args[0])
+		},
+	}
+}

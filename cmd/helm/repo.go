@@ -1,0 +1,67 @@
+// Copyright The Ordered Helm Authors
+// SPDX-License-Identifier: Apache-2.0
+
+package main
+
+import (
+	"context"
+	"time"
+
+	"github.com/spf13/cobra"
+	"helm.sh/helm/v3/cmd/helm/require"
+	"helm.sh/helm/v3/pkg/getter"
+	"helm.sh/helm/v3/pkg/repo"
+
+	"github.com/ordered-helm/helm/internal/chartrepo"
+)
+
+const repoHelp = `
+Work with the chart repositories that helm knows by name, and make the index of
+one of your own.
+
+    $ helm repo add example https://example.com/charts
+    $ helm repo list
+    $ helm repo update
+    $ helm search repo example/
+    $ helm repo remove example
+
+Which repositories are known is kept in $HELM_REPOSITORY_CONFIG, what is in them
+in $HELM_REPOSITORY_CACHE.
+`
+
+// defaultFetchTimeout bounds the download of an index unless --timeout says
+// otherwise.
+const defaultFetchTimeout = getter.DefaultHTTPTimeout * time.Second
+
+// repositoryFileMode keeps passwords to the user.
+const repositoryFileMode = 0o600
+
+func newRepoCmd(a *app) *cobra.Command {
+	cmd := &cobra.Command{
+		Use:   "repo add|remove|list|index|update [ARGS]",
+		Short: "add, list, update, remove and index chart repositories",
+		Long:  repoHelp,
+		Args:  require.NoArgs,
+	}
+	cmd.AddCommand(
+		newRepoAddCmd(a),
+		newRepoIndexCmd(a),
+		newRepoListCmd(a),
+		newRepoRemoveCmd(a),
+		newRepoUpdateCmd(a),
+	)
+	return cmd
+}
+
+// openRepository returns the repository of an entry, with the cache of the
+// settings.
+func (a *app) openRepository(ctx context.Context, entry *repo.Entry, timeout time.Duration) (*repo.ChartRepository, error) {
+	r, err := chartrepo.New(ctx, entry, getter.All(a.settings, getter.WithTimeout(timeout)))
+	if err != nil {
+		return nil, err
+	}
+	if a.settings.RepositoryCache != "" {
+		r.CachePath = a.settings.RepositoryCache
+	}
+	return r, nil
+}

@@ -1,0 +1,165 @@
+// Copyright The Ordered Helm Authors
+// SPDX-License-Identifier: Apache-2.0
+
+package main
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"io"
+	"io/fs"
+	"os"
+	"path/filepath"
+	"strings"
+	"time"
+
+	"github.com/gofrs/flock"
+	"github.com/spf13/cobra"
+	"helm.sh/helm/v3/cmd/helm/require"
+	"helm.sh/helm/v3/pkg/repo"
+)
+
+const repoAddHelp = `
+Add a chart repository under a name of your choice. Its index is fetched at once;
+a repository that cannot be reached is not added.
+
+    $ helm repo add example https://example.com/charts
+    $ helm repo add private https://example.com/private --username ann --password-stdin < password
+    $ helm repo add inhouse https://charts.internal --ca-file ca.pem
+
+A name that is taken is only given to another repository with --force-update.
+`
+
+// repoAddInput is what repo add is told on the command line.
+type repoAddInput struct {
+	entry           repo.Entry
+	passwordStdin   bool
+	forceUpdate     bool
+	allowDeprecated bool
+	timeout         time.Duration
+}
+
+func newRepoAddCmd(a *app) *cobra.Command {
+	var in repoAddInput
+	cmd := &cobra.Command{
+		Use:               "add [NAME] [URL]",
+		Short:             "add a chart repository",
+		Long:              repoAddHelp,
+		Args:              require.ExactArgs(2),
+		ValidArgsFunction: completeNothing(2),
+		RunE: func(cmd *cobra.Command, args []string) error {
+			in.entry.Name, in.entry.URL = args[0], args[1]
+			return a.addRepository(cmd.Context(), &in, cmd.InOrStdin())
+		},
+	}
+	f := cmd.Flags()
+	f.StringVar(&in.entry.Username, "username", "", "user name for the repository")
+	f.StringVar(&in.entry.Password, "password", "", "password for the repository; asked for if it is missing")
+	f.BoolVar(&in.passwordStdin, "password-stdin", false, "read the password from standard input")
+	f.BoolVar(&in.forceUpdate, "force-update", false, "put the repository in the place of another one of its name")
+	f.Bool("no-update", false, "accepted for older scripts; changes nothing")
+	f.StringVar(&in.entry.CertFile, "cert-file", "", "client certificate to show to an HTTPS server")
+	f.StringVar(&in.entry.KeyFile, "key-file", "", "key of the client certificate")
+	f.StringVar(&in.entry.CAFile, "ca-file", "", "certificate authorities that an HTTPS server's certificate is checked with")
+	f.BoolVar(&in.entry.InsecureSkipTLSverify, "insecure-skip-tls-verify", false, "take any certificate from the repository")
+	f.BoolVar(&in.allowDeprecated, "allow-deprecated-repos", false, "add Helm's first public repositories too, which are gone")
+	f.BoolVar(&in.entry.PassCredentialsAll, "pass-credentials", false, "send user name and password to every host, not only to the repository's")
+	f.DurationVar(&in.timeout, "timeout", defaultFetchTimeout, "how long the download of the index may take")
+	return cmd
+}
+
+func (a *app) addRepository(ctx context.Context, in *repoAddInput, stdin io.Reader) error {
+	if !in.allowDeprecated {
+		if err := refuseGone(in.entry.URL); err != nil {
+			return err
+		}
+	}
+	unlock, err := lockRepositories(ctx, a.settings.RepositoryConfig)
+	if err != nil {
+		return err
+	}
+	defer unlock()
+
+	known, err := a.repositories()
+	var unreadable *fs.PathError
+	switch {
+	case errors.Is(err, fs.ErrNotExist):
+	case errors.As(err, &unreadable):
+		return unreadable
+	case err != nil:
+		return err
+	}
+	if in.entry.Username != "" && in.entry.Password == "" {
+		if in.passwordStdin {
+			in.entry.Password, err = readPassword(stdin)
+		} else {
+			in.entry.Password, err = a.askSecretly("Password: ")
+		}
+		if err != nil {
+			fmt.Fprintln(a.out)
+			return err
+		}
+	}
+	entry := &in.entry
+	if strings.Contains(entry.Name, "/") {
+		return fmt.Errorf("repository name (%s) contains '/', please specify a different name without '/'", entry.Name)
+	}
+	if present := known.Get(entry.Name); present != nil && !in.forceUpdate {
+		if *present != *entry {
+			return fmt.Errorf("repository name (%s) already exists, please specify a different name", entry.Name)
+		}
+		fmt.Fprintf(a.out, "%q already exists with the same configuration, skipping\n", entry.Name)
+		return nil
+	}
+	r, err := a.openRepository(ctx, entry, in.timeout)
+	if err != nil {
+		return err
+	}
+	if _, err := r.DownloadIndexFile(); err != nil {
+		return fmt.Errorf("looks like %q is not a valid chart repository or cannot be reached: %w", entry.URL, err)
+	}
+	known.Update(entry)
+	if err := known.WriteFile(a.settings.RepositoryConfig, repositoryFileMode); err != nil {
+		return err
+	}
+	fmt.Fprintf(a.out, "%q has been added to your repositories\n", entry.Name)
+	return nil
+}
+
+// refuseGone refuses the addresses of repositories that no longer exist.
+func refuseGone(address string) error {
+	for _, gone := range []struct{ address, instead string }{
+		{"//kubernetes-charts.storage.googleapis.com", "https://charts.helm.sh/stable"},
+		{"//kubernetes-charts-incubator.storage.googleapis.com", "https://charts.helm.sh/incubator"},
+	} {
+		if strings.Contains(address, gone.address) {
+			return fmt.Errorf("repo %q is no longer available; try %q instead", address, gone.instead)
+		}
+	}
+	return nil
+}
+
+// lockRepositories keeps other processes of helm that lock it, as stock Helm's
+// "repo add" does, from changing the repository file until unlock is called. It waits half a minute for them.
+func lockRepositories(ctx context.Context, file string) (unlock func(), err error) {
+	if err := os.MkdirAll(filepath.Dir(file), 0o777); err != nil {
+		return nil, err
+	}
+	const patience, look = 30 * time.Second, 100 * time.Millisecond
+	ctx, cancel := context.WithTimeout(ctx, patience)
+	defer cancel()
+	lock := flock.New(lockPath(file))
+	if _, err := lock.TryLockContext(ctx, look); err != nil {
+		return nil, err
+	}
+	return func() { _ = lock.Unlock() }, nil // the end of the process unlocks it too
+}
+
+// lockPath is the file that stock Helm locks, too.
+func lockPath(file string) string {
+	if ext := filepath.Ext(file); ext != file {
+		file = strings.TrimSuffix(file, ext)
+	}
+	return file + ".lock"
+}

@@ -1,0 +1,105 @@
+// Copyright The Ordered Helm Authors
+// SPDX-License-Identifier: Apache-2.0
+
+package main
+
+import (
+	"errors"
+	"fmt"
+	"io/fs"
+	"os"
+	"path/filepath"
+
+	"github.com/spf13/cobra"
+	"helm.sh/helm/v3/cmd/helm/require"
+	"helm.sh/helm/v3/pkg/repo"
+
+	"github.com/ordered-helm/helm/internal/repoindex"
+)
+
+const repoIndexHelp = `
+Make the index of a chart repository: read the packages (*.tgz) in a folder and
+in the folders right below it, and write "index.yaml" into the folder. Whatever
+serves the folder over HTTP then serves a chart repository.
+
+    $ helm package ./shop --destination charts
+    $ helm repo index charts --url https://example.com/charts
+
+Without --url the packages are named relative to the index. With --merge what
+another index lists is taken in too; the packages of the folder win.
+
+A package that cannot be loaded as a chart is left out, with a warning.
+`
+
+// repoIndexInput is what repo index is told on the command line.
+type repoIndexInput struct {
+	folder, url, merge string
+	json               bool
+}
+
+func newRepoIndexCmd(a *app) *cobra.Command {
+	var in repoIndexInput
+	cmd := &cobra.Command{
+		Use:               "index [DIR]",
+		Short:             "make the index of a folder of packages",
+		Long:              repoIndexHelp,
+		Args:              require.ExactArgs(1),
+		ValidArgsFunction: completeFile(),
+		RunE: func(_ *cobra.Command, args []string) error {
+			in.folder = args[0]
+			return a.indexFolder(&in)
+		},
+	}
+	f := cmd.Flags()
+	f.StringVar(&in.url, "url", "", "URL of the repository")
+	f.StringVar(&in.merge, "merge", "", "index whose entries are taken in; made if it is missing")
+	f.BoolVar(&in.json, "json", false, "write JSON; the file's name stays")
+	return cmd
+}
+
+func (a *app) indexFolder(in *repoIndexInput) error {
+	folder, err := filepath.Abs(in.folder)
+	if err != nil {
+		return err
+	}
+	index, skipped, err := repoindex.Directory(folder, in.url)
+	if err != nil {
+		return err
+	}
+	for _, s := range skipped {
+		a.warnf("%s is left out of the index: it cannot be loaded as a chart: %v", s.Path, s.Reason)
+	}
+	if in.merge != "" {
+		other, err := a.indexToMerge(in)
+		if err != nil {
+			return err
+		}
+		index.Merge(other)
+	}
+	index.SortEntries()
+	return in.write(index, filepath.Join(folder, "index.yaml"))
+}
+
+// indexToMerge reads the index that is to be merged. If there is none, an empty
+// one is written.
+func (a *app) indexToMerge(in *repoIndexInput) (*repo.IndexFile, error) {
+	if _, err := os.Stat(in.merge); errors.Is(err, fs.ErrNotExist) {
+		empty := repo.NewIndexFile()
+		if err := in.write(empty, in.merge); err != nil {
+			a.warnf("there is no index to merge, and an empty one could not be written: %v", err)
+		}
+		return empty, nil
+	}
+	index, err := repo.LoadIndexFile(in.merge)
+	if err != nil {
+		return nil, fmt.Errorf("merge failed: %w", err)
+	}
+	return index, nil
+}
+
+func (in *repoIndexInput) write(index *repo.IndexFile, path string) error {
+	if in.json {
+		return index.WriteJSONFile(path, 0o644)
+	}
+	return index.WriteFile(path, 0o644)
+}

@@ -1,0 +1,76 @@
+// Copyright The Ordered Helm Authors
+// SPDX-License-Identifier: Apache-2.0
+
+package main
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"io/fs"
+	"os"
+	"path/filepath"
+
+	"github.com/spf13/cobra"
+	"helm.sh/helm/v3/cmd/helm/require"
+	"helm.sh/helm/v3/pkg/helmpath"
+)
+
+const repoRemoveHelp = `
+Forget chart repositories, and delete what is cached of them.
+
+    $ helm repo remove example private
+`
+
+func newRepoRemoveCmd(a *app) *cobra.Command {
+	return &cobra.Command{
+		Use:               "remove [REPO1 [REPO2 ...]]",
+		Aliases:           []string{"rm"},
+		Short:             "remove chart repositories",
+		Long:              repoRemoveHelp,
+		Args:              require.MinimumNArgs(1),
+		ValidArgsFunction: a.completeRepositories,
+		RunE: func(cmd *cobra.Command, args []string) error {
+			return a.removeRepositories(cmd.Context(), args)
+		},
+	}
+}
+
+func (a *app) removeRepositories(ctx context.Context, names []string) error {
+	file, err := a.repositories()
+	if errors.Is(err, fs.ErrNotExist) || len(file.Repositories) == 0 {
+		return errors.New("no repositories configured")
+	}
+	unlock, err := lockRepositories(ctx, a.settings.RepositoryConfig)
+	if err != nil {
+		return err
+	}
+	defer unlock()
+	if file, err = a.repositories(); err != nil { // what was read in part must not be written back
+		return fmt.Errorf("failed loading file: %s: %w", a.settings.RepositoryConfig, err)
+	}
+	for _, name := range names {
+		if !file.Remove(name) {
+			return fmt.Errorf("no repo named %q found", name)
+		}
+		if err := file.WriteFile(a.settings.RepositoryConfig, repositoryFileMode); err != nil {
+			return err
+		}
+		if err := removeCached(a.settings.RepositoryCache, name); err != nil {
+			return err
+		}
+		fmt.Fprintf(a.out, "%q has been removed from your repositories\n", name)
+	}
+	return nil
+}
+
+// removeCached deletes what is cached of a repository. The list of its charts
+// only serves completion, and is not missed.
+func removeCached(cache, name string) error {
+	_ = os.Remove(filepath.Join(cache, helmpath.CacheChartsFile(name)))
+	err := os.Remove(filepath.Join(cache, helmpath.CacheIndexFile(name)))
+	if errors.Is(err, fs.ErrNotExist) {
+		return nil
+	}
+	return err
+}

@@ -1,0 +1,89 @@
+// Copyright The Ordered Helm Authors
+// SPDX-License-Identifier: Apache-2.0
+
+package main
+
+import (
+	"errors"
+	"io"
+	"strings"
+
+	"github.com/gosuri/uitable"
+	"github.com/spf13/cobra"
+	"github.com/spf13/pflag"
+	"helm.sh/helm/v3/pkg/cli/output"
+)
+
+const searchHelp = `
+Find charts: in the repositories that were added, or on a public hub.
+
+    $ helm search repo postgres
+    $ helm search hub postgres
+`
+
+func newSearchCmd(a *app) *cobra.Command {
+	cmd := &cobra.Command{
+		Use:   "search [keyword]",
+		Short: "search for charts",
+		Long:  searchHelp,
+	}
+	cmd.AddCommand(newSearchHubCmd(a), newSearchRepoCmd(a))
+	return cmd
+}
+
+// searchOutput is how both searches print what they found.
+type searchOutput struct {
+	format        *formatFlag
+	columnWidth   uint
+	failIfNothing bool
+}
+
+func (o *searchOutput) addFlags(cmd *cobra.Command) {
+	o.addOwnFlags(cmd.Flags())
+	o.format = addOutputFlag(cmd)
+}
+
+func (o *searchOutput) addOwnFlags(f *pflag.FlagSet) {
+	const defaultWidth = 50
+	f.UintVar(&o.columnWidth, "max-col-width", defaultWidth, "widest column of the table")
+	f.BoolVar(&o.failIfNothing, "fail-on-no-result", false, "fail if nothing is found")
+}
+
+// found is what a search found: rows, as structures for programs and as a table.
+type found struct {
+	rows    any
+	heading []any
+	cells   [][]any
+}
+
+func (o *searchOutput) print(out io.Writer, f *found) error {
+	if len(f.cells) == 0 && o.failIfNothing {
+		return errors.New("no results found")
+	}
+	return o.format.format.Write(out, &foundPrinter{found: f, columnWidth: o.columnWidth})
+}
+
+type foundPrinter struct {
+	*found
+	columnWidth uint
+}
+
+func (p *foundPrinter) WriteTable(out io.Writer) error {
+	if len(p.cells) == 0 {
+		_, err := io.WriteString(out, "No results found\n")
+		return err
+	}
+	table := uitable.New()
+	table.MaxColWidth = p.columnWidth
+	table.AddRow(p.heading...)
+	for _, row := range p.cells {
+		table.AddRow(row...)
+	}
+	return output.EncodeTable(out, table)
+}
+
+func (p *foundPrinter) WriteJSON(out io.Writer) error { return output.EncodeJSON(out, p.rows) }
+func (p *foundPrinter) WriteYAML(out io.Writer) error { return output.EncodeYAML(out, p.rows) }
+
+// keywords joins the words of a command line to one query.
+func keywords(args []string) string { return strings.Join(args, " ") }

@@ -1,0 +1,105 @@
+// Copyright The Ordered Helm Authors
+// SPDX-License-Identifier: Apache-2.0
+
+package main
+
+import (
+	"context"
+	"fmt"
+	"strings"
+
+	"github.com/spf13/cobra"
+	"helm.sh/helm/v3/pkg/chartutil"
+
+	"github.com/ordered-helm/helm/internal/hub"
+)
+
+const searchHubHelp = `
+Search the Artifact Hub (https://artifacthub.io), or another hub that offers the
+same search, for charts.
+
+    $ helm search hub postgres
+    $ helm search hub postgres --max-col-width 0 --list-repo-url
+    $ helm search hub postgres --endpoint https://hub.example.com
+
+To install a chart that was found, add its repository, whose address
+--list-repo-url prints.
+`
+
+const defaultHub = "https://hub.helm.sh"
+
+// searchHubInput is what search hub is told on the command line.
+type searchHubInput struct {
+	endpoint     string
+	repositories bool
+	output       searchOutput
+}
+
+func newSearchHubCmd(a *app) *cobra.Command {
+	var in searchHubInput
+	cmd := &cobra.Command{
+		Use:   "hub [KEYWORD]",
+		Short: "search a hub for charts",
+		Long:  searchHubHelp,
+		RunE: func(cmd *cobra.Command, args []string) error {
+			return a.searchHub(cmd.Context(), &in, keywords(args))
+		},
+	}
+	cmd.Flags().StringVar(&in.endpoint, "endpoint", defaultHub, "address of the hub")
+	cmd.Flags().BoolVar(&in.repositories, "list-repo-url", false, "print the address of each chart's repository")
+	in.output.addFlags(cmd)
+	return cmd
+}
+
+func (a *app) searchHub(ctx context.Context, in *searchHubInput, query string) error {
+	userAgent := "Helm/" + strings.TrimPrefix(chartutil.DefaultCapabilities.HelmVersion.Version, "v")
+	client, err := hub.New(in.endpoint, userAgent)
+	if err != nil {
+		return fmt.Errorf("unable to create connection to %q: %w", in.endpoint, err)
+	}
+	results, err := client.Search(ctx, query)
+	if err != nil {
+		a.debugf("%s", err)
+		return fmt.Errorf("unable to perform search against %q", in.endpoint)
+	}
+	return in.output.print(a.out, foundOnHub(in, results))
+}
+
+// hubRow is a chart as search hub prints it.
+type hubRow struct {
+	URL         string        `json:"url"`
+	Version     string        `json:"version"`
+	AppVersion  string        `json:"app_version"`
+	Description string        `json:"description"`
+	Repository  hubRepository `json:"repository"`
+}
+
+type hubRepository struct {
+	URL  string `json:"url"`
+	Name string `json:"name"`
+}
+
+func foundOnHub(in *searchHubInput, results []hub.Result) *found {
+	rows := make([]hubRow, 0, len(results))
+	f := &found{heading: []any{"URL", "CHART VERSION", "APP VERSION", "DESCRIPTION"}}
+	if in.repositories {
+		f.heading = append(f.heading, "REPO URL")
+	}
+	for _, r := range results {
+		row := hubRow{
+			URL: r.PackageURL, Version: r.Version, AppVersion: r.AppVersion, Description: r.Description,
+			Repository: hubRepository{URL: r.RepositoryURL, Name: r.RepositoryName},
+		}
+		if row.URL == "" { // a hub other than Artifact Hub
+			row.URL = in.endpoint + "/charts/" + r.ID
+		}
+		rows = append(rows, row)
+		cells := []any{row.URL, row.Version, row.AppVersion, row.Description}
+		if in.repositories {
+			cells = append(cells, row.Repository.URL)
+		}
+		f.cells = append(f.cells, cells)
+	}
+	f.rows = rows
+	return f
+}

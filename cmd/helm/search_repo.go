@@ -1,0 +1,150 @@
+// Copyright The Ordered Helm Authors
+// SPDX-License-Identifier: Apache-2.0
+
+package main
+
+import (
+	"errors"
+	"fmt"
+	"io/fs"
+	"path/filepath"
+
+	"github.com/Masterminds/semver/v3"
+	"github.com/spf13/cobra"
+	"helm.sh/helm/v3/cmd/helm/search"
+	"helm.sh/helm/v3/pkg/helmpath"
+	"helm.sh/helm/v3/pkg/repo"
+)
+
+const searchRepoHelp = `
+Search the repositories that were added for charts whose name, description or
+keywords hold a word. What is searched are the indexes fetched by the last "helm
+repo add" or "helm repo update".
+
+Of each chart the latest stable version is listed; --devel allows development
+versions, --version names a range, --versions lists all.
+
+    $ helm search repo                           every chart
+    $ helm search repo postgres --devel
+    $ helm search repo postgres --version '^1.0.0' --versions
+    $ helm search repo --regexp '^example/p.*'
+`
+
+// worstScore is the worst match of a word that is still listed.
+const worstScore = 25
+
+// searchRepoInput is what search repo is told on the command line.
+type searchRepoInput struct {
+	regexp, versions, devel bool
+	version                 string
+	output                  searchOutput
+}
+
+func newSearchRepoCmd(a *app) *cobra.Command {
+	var in searchRepoInput
+	cmd := &cobra.Command{
+		Use:   "repo [keyword]",
+		Short: "search the repositories that were added for charts",
+		Long:  searchRepoHelp,
+		RunE: func(_ *cobra.Command, args []string) error {
+			return a.searchRepositories(&in, args)
+		},
+	}
+	f := cmd.Flags()
+	f.BoolVarP(&in.regexp, "regexp", "r", false, "the keyword is a regular expression")
+	f.BoolVarP(&in.versions, "versions", "l", false, "list every version of each chart, one a line")
+	f.BoolVar(&in.devel, "devel", false, "list development versions, as --version '>0.0.0-0' does; --version wins over it")
+	f.StringVar(&in.version, "version", "", "range of versions to list, such as ^2.0.0")
+	in.output.addFlags(cmd)
+	return cmd
+}
+
+func (a *app) searchRepositories(in *searchRepoInput, args []string) error {
+	a.debugf("Original chart version: %q", in.version)
+	if in.version == "" {
+		in.version = ">0.0.0"
+		if in.devel {
+			in.version = ">0.0.0-0"
+		}
+		a.debugf("setting version to %s", in.version)
+	}
+	index, err := a.searchIndex()
+	if err != nil {
+		return err
+	}
+	results := index.All()
+	if len(args) > 0 {
+		if results, err = index.Search(keywords(args), worstScore, in.regexp); err != nil {
+			return err
+		}
+	}
+	search.SortScore(results)
+	results, err = withinRange(results, in.version, in.versions)
+	if err != nil {
+		return err
+	}
+	return in.output.print(a.out, foundInRepositories(results))
+}
+
+// searchIndex reads what is cached of the repositories, every version of every
+// chart.
+func (a *app) searchIndex() (*search.Index, error) {
+	file, err := a.repositories()
+	if errors.Is(err, fs.ErrNotExist) || len(file.Repositories) == 0 {
+		return nil, errors.New("no repositories configured")
+	}
+	index := search.NewIndex()
+	for _, entry := range file.Repositories {
+		cached, err := repo.LoadIndexFile(filepath.Join(a.settings.RepositoryCache, helmpath.CacheIndexFile(entry.Name)))
+		if err != nil {
+			a.warnf("Repo %q is corrupt or missing. Try 'helm repo update'.", entry.Name)
+			a.warnf("%s", err)
+			continue
+		}
+		index.AddRepo(entry.Name, cached, true)
+	}
+	return index, nil
+}
+
+// withinRange returns the results whose version is in a range: of each chart the
+// first, unless all are wanted.
+func withinRange(results []*search.Result, versions string, all bool) ([]*search.Result, error) {
+	constraint, err := semver.NewConstraint(versions)
+	if err != nil {
+		return nil, fmt.Errorf("an invalid version/constraint format: %w", err)
+	}
+	var within []*search.Result
+	seen := make(map[string]bool)
+	for _, r := range results {
+		if seen[r.Name] && !all {
+			continue
+		}
+		version, err := semver.NewVersion(r.Chart.Version)
+		if err != nil || !constraint.Check(version) {
+			continue
+		}
+		within = append(within, r)
+		seen[r.Name] = true
+	}
+	return within, nil
+}
+
+// chartRow is a chart as search repo prints it.
+type chartRow struct {
+	Name        string `json:"name"`
+	Version     string `json:"version"`
+	AppVersion  string `json:"app_version"`
+	Description string `json:"description"`
+}
+
+func foundInRepositories(results []*search.Result) *found {
+	rows := make([]chartRow, 0, len(results))
+	f := &found{heading: []any{"NAME", "CHART VERSION", "APP VERSION", "DESCRIPTION"}}
+	for _, r := range results {
+		row := chartRow{Name: r.Name, Version: r.Chart.Version, AppVersion: r.Chart.AppVersion, Description: r.Chart.Description}
+		rows = append(rows, row)
+		f.cells = append(f.cells, []any{row.Name, row.Version, row.AppVersion, row.Description})
+	}
+	f.rows = rows
+	return f
+}

@@ -1,0 +1,117 @@
+// Copyright The Ordered Helm Authors
+// SPDX-License-Identifier: Apache-2.0
+
+package main
+
+import (
+	"fmt"
+
+	"github.com/spf13/cobra"
+	"helm.sh/helm/v3/cmd/helm/require"
+
+	"github.com/ordered-helm/helm/pkg/action"
+)
+
+const showHelp = `
+Print what a chart says of itself. The chart is a folder, an archive, a URL, or
+one of a repository or registry:
+
+    $ helm show chart ./shop
+    $ helm show values example/shop --version 1.2.0
+    $ helm show all oci://registry.example.com/charts/shop
+`
+
+const showAllHelp = `
+Print everything that a chart says of itself: Chart.yaml, values.yaml, its README
+and its custom resource definitions.
+
+    $ helm show all ./shop
+`
+
+const showChartHelp = `
+Print a chart's Chart.yaml.
+
+    $ helm show chart ./shop
+`
+
+const showValuesHelp = `
+Print a chart's values.yaml, or the part of it that a JSONPath expression picks.
+
+    $ helm show values ./shop
+    $ helm show values ./shop --jsonpath '{.image.tag}'
+`
+
+const showReadmeHelp = `
+Print a chart's README.
+
+    $ helm show readme ./shop
+`
+
+const showCRDsHelp = `
+Print the custom resource definitions in the crds folders of a chart and its
+subcharts.
+
+    $ helm show crds ./shop
+`
+
+func newShowCmd(a *app) *cobra.Command {
+	cmd := &cobra.Command{
+		Use:     "show",
+		Aliases: []string{"inspect"},
+		Short:   "print what a chart says of itself",
+		Long:    showHelp,
+		Args:    require.NoArgs,
+	}
+	for _, part := range []struct {
+		use, short, long string
+		format           action.ShowOutputFormat
+	}{
+		{"all [CHART]", "print everything about a chart", showAllHelp, action.ShowAll},
+		{"readme [CHART]", "print a chart's README", showReadmeHelp, action.ShowReadme},
+		{"values [CHART]", "print a chart's values", showValuesHelp, action.ShowValues},
+		{"chart [CHART]", "print a chart's Chart.yaml", showChartHelp, action.ShowChart},
+		{"crds [CHART]", "print a chart's custom resource definitions", showCRDsHelp, action.ShowCRDs},
+	} {
+		sub := newShowPartCmd(a, part.format)
+		sub.Use, sub.Short, sub.Long = part.use, part.short, part.long
+		cmd.AddCommand(sub)
+	}
+	return cmd
+}
+
+func newShowPartCmd(a *app, format action.ShowOutputFormat) *cobra.Command {
+	client := action.NewShow(format)
+	cmd := &cobra.Command{
+		Args:              require.ExactArgs(1),
+		ValidArgsFunction: upTo(1, a.completeChartOrFile),
+		RunE: func(_ *cobra.Command, args []string) error {
+			return a.show(client, args[0])
+		},
+	}
+	f := cmd.Flags()
+	f.BoolVar(&client.Devel, "devel", false, "consider development versions too; without effect beside --version")
+	if format == action.ShowValues {
+		f.StringVar(&client.JSONPathTemplate, "jsonpath", "", "print only what this JSONPath expression picks")
+	}
+	addChartPathFlags(f, &client.ChartPathOptions)
+	completeFlag(cmd, "version", a.completeVersionOf(func() int { return 0 }))
+	return cmd
+}
+
+func (a *app) show(client *action.Show, reference string) error {
+	registryClient, err := a.registryFor(&client.ChartPathOptions)
+	if err != nil {
+		return err
+	}
+	client.SetRegistryClient(registryClient)
+	path, err := a.locateChart(&chartSource{ChartPathOptions: &client.ChartPathOptions, devel: client.Devel}, reference)
+	if err != nil {
+		return err
+	}
+	text, err := client.Run(path)
+	if err != nil {
+		return err
+	}
+	_, err = fmt.Fprint(a.out, text)
+	return err
+}
