@@ -27,11 +27,14 @@ BENCH ?= .
 # Evaluated where they are used, so that `make help` starts nothing.
 HELM_VERSION = $(shell go list -m -f '{{.Version}}' helm.sh/helm/v3)
 KUBE_MINOR   = $(shell go list -m -f '{{.Version}}' k8s.io/client-go | cut -d. -f2)
+# What this is a version of itself: the last tag, and how far the commit is from it.
+ORDERED_VERSION = $(patsubst v%,%,$(shell git describe --tags --match 'v*' 2>/dev/null || echo 0.0.0-dev))
 GIT_COMMIT   = $(shell git rev-parse --quiet --verify HEAD 2>/dev/null)
 GIT_STATE    = $(if $(shell git status --porcelain 2>/dev/null),dirty,clean)
 
 HELM_MODULE  := helm.sh/helm/v3
 LDFLAGS       = -s -w \
+	-X main.orderedVersion=$(ORDERED_VERSION) \
 	-X $(HELM_MODULE)/internal/version.version=$(HELM_VERSION) \
 	-X $(HELM_MODULE)/internal/version.gitCommit=$(GIT_COMMIT) \
 	-X $(HELM_MODULE)/internal/version.gitTreeState=$(GIT_STATE) \

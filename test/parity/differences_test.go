@@ -3,12 +3,15 @@
 
 package parity
 
-import "testing"
+import (
+	"slices"
+	"testing"
+)
 
 // TestDifferences holds what differs from stock on purpose: these lines, and no
 // others. docs/differences.md says why.
 func TestDifferences(t *testing.T) {
-	runScenarios(t, append(lifeDifferences(), []scenario{
+	runScenarios(t, append(slices.Concat(lifeDifferences(), repoDifferences(), pluginDifferences(t)), []scenario{
 		{name: "unknown storage driver", noCluster: true, env: []string{"HELM_DRIVER=papyrus"},
 			steps: []step{helm("list")}, differs: []string{
 				`- helm.go:83: unknown driver "papyrus"`,

@@ -19,7 +19,26 @@ type rule struct {
 
 func pattern(name, why, expression, replacement string) rule {
 	re := regexp.MustCompile(expression)
-	return rule{name: name, why: why, apply: func(s string) string { return re.ReplaceAllString(s, replacement) }}
+	replace := func(s string) string { return re.ReplaceAllString(s, replacement) }
+	if !spansLines(expression) {
+		return rule{name: name, why: why, apply: func(s string) string { return lineByLine(s, replace) }}
+	}
+	return rule{name: name, why: why, apply: replace}
+}
+
+// spansLines tells whether an expression may match more than one line.
+func spansLines(expression string) bool {
+	inside := strings.TrimSuffix(expression, `\n`)
+	return strings.Contains(inside, `\n`) || strings.Contains(inside, `\s`) || strings.Contains(inside, "(?s)") || strings.Contains(inside, "[^")
+}
+
+// lineByLine replaces in each line by itself: regexp is much slower in long texts.
+func lineByLine(s string, replace func(string) string) string {
+	var b strings.Builder
+	for line := range strings.Lines(s) {
+		b.WriteString(replace(line))
+	}
+	return b.String()
 }
 
 // thisYear matches years from 2025 on: the times in testdata are older and are
@@ -33,6 +52,8 @@ var usualRules = []rule{
 	pattern("time in ANSI C's format", "the clock goes on", `(?:Mon|Tue|Wed|Thu|Fri|Sat|Sun) [A-Z][a-z]{2} [ \d]\d \d\d:\d\d:\d\d `+thisYear, "TIME"),
 	pattern("generated name", "it ends in the time in seconds", `-1[7-9]\d{8}\b`, "-SECONDS"),
 	pattern("UUID", "the API server draws it", `[0-9a-f]{8}-[0-9a-f]{4}-[0-9a-f]{4}-[0-9a-f]{4}-[0-9a-f]{12}`, "UUID"),
+	pattern("commit of Ordered Helm", "its version says what it is", `\+ordered\.\S*?\.g([0-9a-f]{7})\b`, "+g$1"),
+	pattern("version of Ordered Helm", "it says what it is", `\+ordered\.[0-9A-Za-z.-]+`, ""),
 	pattern("klog's line head", "it holds the time and the process", `(?m)^([IWEF])\d{4} \d\d:\d\d:\d\d\.\d+ +\d+ `, "$1 "),
 	pattern("answer cut short", "client-go says so only if the deadline falls between an answer's head and its end",
 		`(?m)^E request\.go:\d+\] "Unexpected error when reading response body" .*\n`, ""),
@@ -73,6 +94,8 @@ var (
 		`(?m)^\[debug\] (?:.*\n\n?)`, "")
 	podNames = pattern("pod name", "the controllers draw its end",
 		`-[a-z0-9]{8,10}-[a-z0-9]{5}\b`, "-POD")
+	logHead = pattern("head of a line of the log", "it names a line of the source",
+		`(?m)^\w+\.go:\d+: `, "")
 	sortedLines = rule{
 		name:  "order of lines",
 		why:   "stock goes over a map in random order",
@@ -127,10 +150,16 @@ func sortLines(s string) string {
 // normalize takes out what differs between the worlds, then what the usual
 // rules say, then what the scenario's own rules say.
 func (w *world) normalize(s string) string {
-	s = strings.ReplaceAll(s, w.dir, "DIR")
+	for _, p := range w.places {
+		s = strings.ReplaceAll(s, p.value, strings.Trim(p.placeholder, "@"))
+	}
 	s = strings.ReplaceAll(s, w.namespace, "NAMESPACE")
 	for _, r := range slices.Concat(usualRules, w.rules) {
 		s = r.apply(s)
 	}
 	return s
 }
+
+// helpTexts is what commands say of themselves.
+var helpTexts = pattern("help text", "it is written anew; TestCommands compares what it says",
+	`(?s)stdout:\n.*?\nUsage:\n.*?\nstderr:\n`, "stdout:\nHELP\nstderr:\n")

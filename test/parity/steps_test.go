@@ -26,8 +26,13 @@ type helmRun struct {
 	stdin string
 	// env are variables beside the scenario's.
 	env []string
+	// as is the name that helm is called by, if it is not that of its file.
+	as string
 	// stock says that stock Helm runs in both worlds: to prepare something.
 	stock bool
+	// succeeds says that the run must end well, so that a slip in the scenario
+	// does not pass for two equal failures.
+	succeeds bool
 	// interruptAt, if given, is the path of an object on the API server:
 	// once that exists, helm is sent signal.
 	interruptAt string
@@ -44,6 +49,18 @@ func helm(line string, more ...string) helmRun {
 func stockHelm(line string, more ...string) helmRun {
 	r := helm(line, more...)
 	r.stock = true
+	return r
+}
+
+// ok is the run as one that must end well.
+func (r helmRun) ok() helmRun {
+	r.succeeds = true
+	return r
+}
+
+// called is for what prints the name that helm is called by.
+func (r helmRun) called(name string) helmRun {
+	r.as = name
 	return r
 }
 
@@ -80,6 +97,9 @@ func (r helmRun) run(ctx context.Context, w *world) (string, error) {
 		args = append(args, "--disable-openapi-validation")
 	}
 	cmd := exec.CommandContext(ctx, program, args...)
+	if r.as != "" {
+		cmd.Args[0] = r.as
+	}
 	cmd.Dir = w.dir
 	cmd.Env = slices.Concat(w.env, r.env)
 	cmd.Stdin = strings.NewReader(w.expand(r.stdin))
@@ -99,6 +119,9 @@ func (r helmRun) run(ctx context.Context, w *world) (string, error) {
 	}
 	if ctx.Err() != nil {
 		return "", fmt.Errorf("helm %s: %w\nstdout:\n%s\nstderr:\n%s", strings.Join(args, " "), ctx.Err(), &stdout, &stderr)
+	}
+	if code := cmd.ProcessState.ExitCode(); r.succeeds && code != 0 {
+		return "", fmt.Errorf("helm %s: exit code %d\n%s%s", strings.Join(args, " "), code, &stdout, &stderr)
 	}
 	return fmt.Sprintf("$ helm %s\nexit code %d\nstdout:\n%s\nstderr:\n%s\n",
 		strings.Join(args, " "), cmd.ProcessState.ExitCode(), &stdout, &stderr), nil
@@ -172,4 +195,11 @@ type write struct{ path, text string }
 
 func (s write) run(_ context.Context, w *world) (string, error) {
 	return "", os.WriteFile(w.dir+"/"+s.path, []byte(w.expand(s.text)), 0o644)
+}
+
+// erase deletes a file or folder of the world.
+type erase string
+
+func (e erase) run(_ context.Context, w *world) (string, error) {
+	return "", os.RemoveAll(w.dir + "/" + w.expand(string(e)))
 }

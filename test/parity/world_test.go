@@ -15,6 +15,8 @@ import (
 	"slices"
 	"strings"
 	"testing"
+
+	"github.com/ordered-helm/helm/test/chartserver"
 )
 
 // world is where one of the programs takes the steps of a scenario: a folder
@@ -30,6 +32,8 @@ type world struct {
 	rules     []rule
 	unchecked bool
 	given     map[string]string // the files of testdata, by path
+	servers   map[string]*chartserver.Server
+	places    []place
 
 	seen []string
 	err  error
@@ -51,7 +55,7 @@ func newWorld(t *testing.T, sc scenario, o worldOptions) *world {
 		t:       t,
 		program: o.program,
 		side:    o.side,
-		dir:     t.TempDir(),
+		dir:     worldDir(t),
 		// Of equal length on both sides: columns are aligned by it.
 		namespace: fmt.Sprintf("p%s-%03d%c", runID, o.number, o.side),
 		rules:     sc.rules,
@@ -63,6 +67,7 @@ func newWorld(t *testing.T, sc scenario, o worldOptions) *world {
 	if !sc.hookReasons {
 		w.rules = append(slices.Clone(w.rules), hookReasons)
 	}
+	w.places = []place{{"@DIR@", w.dir}}
 	home := filepath.Join(w.dir, "home")
 	kubeconfig := filepath.Join(home, "no-kubeconfig")
 	if o.kubeconfig != "" {
@@ -76,6 +81,7 @@ func newWorld(t *testing.T, sc scenario, o worldOptions) *world {
 	w.env = append([]string{
 		"PATH=" + os.Getenv("PATH"),
 		"TZ=UTC",
+		"GOGC=400", // most of what a run takes is its start
 		"HOME=" + home,
 		"HELM_CACHE_HOME=" + filepath.Join(home, "cache"),
 		"HELM_CONFIG_HOME=" + filepath.Join(home, "config"),
@@ -93,11 +99,39 @@ func (w *world) title() string {
 	return "ours"
 }
 
+// worldDir makes a folder in memory if the system has a place for that: every
+// scenario begins with some hundred files.
+func worldDir(t *testing.T) string {
+	t.Helper()
+	const memory = "/dev/shm"
+	if _, err := os.Stat(memory); err != nil {
+		return t.TempDir()
+	}
+	dir, err := os.MkdirTemp(memory, "parity-")
+	if err != nil {
+		return t.TempDir()
+	}
+	t.Cleanup(func() {
+		if err := os.RemoveAll(dir); err != nil {
+			t.Error(err)
+		}
+	})
+	return dir
+}
+
+// place is something that is elsewhere in each world.
+type place struct{ placeholder, value string }
+
 // namespacePlaceholder stands for the namespace in the files of testdata, and
 // in the words of a command.
 const namespacePlaceholder = "@NAMESPACE@"
 
+// expand puts the namespace, and the world's folder for @DIR@, into the words of
+// a step.
 func (w *world) expand(s string) string {
+	for _, p := range w.places {
+		s = strings.ReplaceAll(s, p.placeholder, p.value)
+	}
 	return strings.ReplaceAll(s, namespacePlaceholder, w.namespace)
 }
 
@@ -141,7 +175,7 @@ func (w *world) files() (string, error) {
 		switch {
 		case err != nil:
 			return err
-		case entry.Name() == ".kube": // caches of what the API server offers
+		case entry.Name() == ".kube", entry.Name() == ".git": // caches of what the API server offers; what git keeps
 			return fs.SkipDir
 		case entry.IsDir():
 			return nil
@@ -163,15 +197,19 @@ func (w *world) files() (string, error) {
 	return out.String(), err
 }
 
-// describeFile returns a file's mode and contents. Those of a package hold times.
+// describeFile returns a file's mode and contents.
 func describeFile(path string) (string, error) {
-	info, err := os.Stat(path)
+	info, err := os.Lstat(path)
 	if err != nil {
 		return "", err
 	}
+	if info.Mode()&fs.ModeSymlink != 0 {
+		target, err := os.Readlink(path)
+		return fmt.Sprintf("%v to %s\n", info.Mode(), target), err
+	}
 	data, err := os.ReadFile(path)
 	if filepath.Ext(path) == ".tgz" {
-		data = []byte("a package")
+		data = []byte(describeArchive(data))
 	}
 	return fmt.Sprintf("%v\n%s\n", info.Mode(), data), err
 }

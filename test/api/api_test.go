@@ -1,0 +1,207 @@
+// Copyright The Ordered Helm Authors
+// SPDX-License-Identifier: Apache-2.0
+
+// Package api holds the packages that have the names of Helm's to Helm's API:
+// whoever changes the import prefix must find every exported name, and may do
+// with it what they did.
+package api
+
+import (
+	"fmt"
+	"go/ast"
+	"go/types"
+	"slices"
+	"strings"
+	"testing"
+
+	"golang.org/x/tools/go/packages"
+)
+
+const (
+	helms = "helm.sh/helm/v3/pkg/"
+	ours  = "github.com/ordered-helm/helm/pkg/"
+)
+
+// TestNothingIsMissing compares every exported name of Helm's packages.
+func TestNothingIsMissing(t *testing.T) {
+	for _, path := range []string{"action", "chart/loader"} {
+		t.Run(path, func(t *testing.T) {
+			pair := load(t, helms+path, ours+path)
+			for _, problem := range compare(pair[0], pair[1]) {
+				t.Error(problem)
+			}
+		})
+	}
+}
+
+// TestComparisonFinds shows that the comparison can fail.
+func TestComparisonFinds(t *testing.T) {
+	pair := load(t, "./testdata/theirs", "./testdata/ours")
+	want := []string{
+		"Alike.B is not a field of its own: literals with it do not compile",
+		"Constant is 2, not 1",
+		"Function: func(int), not func(string)",
+		"Gone is missing",
+		"Interface: interface{Do()}, not interface{Do(); Undo()}",
+		"Literal.B is not a field of its own: literals with it do not compile",
+		"Options.Less is missing",
+		"Options.Run: func(...int), not func([]int)",
+		"Options.Stay is missing",
+		"Options.Timeout: int, not string",
+		"Value: int, not string",
+	}
+	if got := compare(pair[0], pair[1]); !slices.Equal(got, want) {
+		t.Errorf("found:\n%s\nnot:\n%s", strings.Join(got, "\n"), strings.Join(want, "\n"))
+	}
+}
+
+func load(t *testing.T, patterns ...string) [2]*types.Package {
+	t.Helper()
+	config := &packages.Config{
+		Context: t.Context(),
+		Mode:    packages.NeedName | packages.NeedTypes | packages.NeedImports | packages.NeedDeps | packages.NeedExportFile,
+	}
+	var pair [2]*types.Package
+	for i, pattern := range patterns {
+		found, err := packages.Load(config, pattern)
+		if err != nil {
+			t.Fatal(err)
+		}
+		if packages.PrintErrors(found) > 0 || len(found) != 1 {
+			t.Fatalf("%s cannot be loaded", pattern)
+		}
+		pair[i] = found[0].Types
+	}
+	return pair
+}
+
+// comparison compares a package of ours with the one of Helm's that it stands in
+// for. In the texts of types both have the same name.
+type comparison struct {
+	theirs, ours *types.Package
+	problems     []string
+}
+
+func compare(theirs, ours *types.Package) []string {
+	c := &comparison{theirs: theirs, ours: ours}
+	for _, name := range theirs.Scope().Names() {
+		if !ast.IsExported(name) {
+			continue
+		}
+		object := ours.Scope().Lookup(name)
+		if object == nil {
+			c.add("%s is missing", name)
+			continue
+		}
+		c.object(theirs.Scope().Lookup(name), object)
+	}
+	slices.Sort(c.problems)
+	return c.problems
+}
+
+func (c *comparison) add(format string, args ...any) {
+	c.problems = append(c.problems, fmt.Sprintf(format, args...))
+}
+
+func (c *comparison) object(want, got types.Object) {
+	name := want.Name()
+	if value, ok := want.(*types.Const); ok {
+		if have, ok := got.(*types.Const); !ok {
+			c.add("%s is no constant", name)
+		} else if have.Val().ExactString() != value.Val().ExactString() {
+			c.add("%s is %v, not %v", name, have.Val(), value.Val())
+		}
+	}
+	declared, isType := want.(*types.TypeName)
+	if !isType {
+		c.sameType(name, want.Type(), got.Type())
+		return
+	}
+	if _, ok := got.(*types.TypeName); !ok {
+		c.add("%s is no type", name)
+		return
+	}
+	if types.Identical(types.Unalias(want.Type()), types.Unalias(got.Type())) {
+		return
+	}
+	if structure, ok := declared.Type().Underlying().(*types.Struct); ok {
+		c.fields(name, structure, got.Type())
+	} else {
+		c.sameType(name, want.Type().Underlying(), got.Type().Underlying())
+	}
+	c.methods(name, want.Type(), got.Type())
+}
+
+// fields makes sure that every field can be read and set, and where Helm's type
+// has no other fields, that literals compile as well.
+func (c *comparison) fields(name string, want *types.Struct, got types.Type) {
+	literal := true
+	for field := range want.Fields() {
+		literal = literal && field.Exported()
+	}
+	for field := range want.Fields() {
+		if !field.Exported() {
+			continue
+		}
+		full := name + "." + field.Name()
+		object, index, _ := types.LookupFieldOrMethod(got, true, c.ours, field.Name())
+		if object == nil {
+			c.add("%s is missing", full)
+			continue
+		}
+		if literal && len(index) > 1 {
+			c.add("%s is not a field of its own: literals with it do not compile", full)
+		}
+		c.sameType(full, field.Type(), object.Type())
+	}
+}
+
+func (c *comparison) methods(name string, want, got types.Type) {
+	for method := range types.NewMethodSet(types.NewPointer(want)).Methods() {
+		if !method.Obj().Exported() {
+			continue
+		}
+		full := name + "." + method.Obj().Name()
+		object, _, _ := types.LookupFieldOrMethod(got, true, c.ours, method.Obj().Name())
+		if object == nil {
+			c.add("%s is missing", full)
+			continue
+		}
+		c.sameType(full, method.Obj().Type(), object.Type())
+	}
+}
+
+func (c *comparison) sameType(name string, want, got types.Type) {
+	if w, g := c.text(want), c.text(got); w != g {
+		c.add("%s: %s, not %s", name, g, w)
+	}
+}
+
+// text writes a type without the names of parameters.
+func (c *comparison) text(t types.Type) string {
+	if signature, ok := t.(*types.Signature); ok {
+		t = unnamed(signature)
+	}
+	text := types.TypeString(t, func(p *types.Package) string {
+		if p.Path() == c.theirs.Path() || p.Path() == c.ours.Path() {
+			return "="
+		}
+		return p.Path()
+	})
+	return strings.ReplaceAll(strings.ReplaceAll(text, "=.", ""), "interface{}", "any")
+}
+
+func unnamed(s *types.Signature) *types.Signature {
+	tuple := func(t *types.Tuple) *types.Tuple {
+		var list []*types.Var
+		for v := range t.Variables() {
+			kind := v.Type()
+			if inner, ok := kind.(*types.Signature); ok {
+				kind = unnamed(inner)
+			}
+			list = append(list, types.NewParam(0, nil, "", kind))
+		}
+		return types.NewTuple(list...)
+	}
+	return types.NewSignatureType(nil, nil, nil, tuple(s.Params()), tuple(s.Results()), s.Variadic())
+}

@@ -1,0 +1,81 @@
+// Copyright The Ordered Helm Authors
+// SPDX-License-Identifier: Apache-2.0
+
+package e2e
+
+import (
+	"bytes"
+	"os/exec"
+	"path/filepath"
+	"slices"
+	"strings"
+	"testing"
+)
+
+// TestSDKExample builds the example of a program with the SDK and has it install
+// a chart that gets ready and one that does not.
+func TestSDKExample(t *testing.T) {
+	t.Parallel()
+	program := filepath.Join(t.TempDir(), "sdk")
+	build := exec.CommandContext(t.Context(), "go", "build", "-o", program, "../../examples/sdk")
+	if out, err := build.CombinedOutput(); err != nil {
+		t.Fatalf("%v\n%s", err, out)
+	}
+	h := newHelm(t)
+	run := func(args ...string) (stdout, stderr string, ok bool) {
+		cmd := exec.CommandContext(t.Context(), program, args...)
+		cmd.Env = append(slices.Clone(h.env), "HELM_NAMESPACE="+h.namespace)
+		var out, errOut bytes.Buffer
+		cmd.Stdout, cmd.Stderr = &out, &errOut
+		err := cmd.Run()
+		return out.String(), errOut.String(), err == nil
+	}
+
+	stdout, stderr, ok := run("shop", example(t, "shop"))
+	if !ok {
+		t.Fatalf("the example failed:\n%s%s", stdout, stderr)
+	}
+	wantInOrder(t, stdout, "node-started shop:database", "node-ready shop:database", "node-started shop:migrations",
+		"node-ready shop:migrations", "node-started shop:api", "node-ready shop:api", "node-started shop:web", "shop is deployed")
+	h.ok("status", "shop")
+
+	chart := writeChart(t, map[string]string{
+		"Chart.yaml": "apiVersion: v3\nname: stuck\nversion: 1.0.0\n",
+		"templates/all.yaml": `apiVersion: v1
+kind: Pod
+metadata:
+  name: db
+  annotations: {helm.sh/layer: db, devcluster/pod: image-pull-back-off, helm.sh/readiness-timeout: 2s}
+spec: {containers: [{name: db, image: nowhere.example/db}]}
+---
+apiVersion: v1
+kind: ConfigMap
+metadata:
+  name: web
+  annotations: {helm.sh/layer: web, helm.sh/depends-on/layers: db}
+`,
+	})
+	stdout, stderr, ok = run("stuck", chart)
+	if ok {
+		t.Fatalf("the example did not fail:\n%s%s", stdout, stderr)
+	}
+	wantInOrder(t, stdout, "node-started stuck:db", "node-failed stuck:db")
+	wantInOrder(t, stderr, "Pod/db of stuck:db: InProgress after 2s", "Pod "+h.namespace+"/db: ImagePullBackOff", `never started: ["stuck:web"]`)
+	if status := h.ok("list", "--failed", "--short").stdout; strings.TrimSpace(status) != "stuck" {
+		t.Errorf("failed releases: %q", status)
+	}
+}
+
+// wantInOrder fails the test unless the text has the parts one after the other.
+func wantInOrder(t *testing.T, text string, parts ...string) {
+	t.Helper()
+	rest := text
+	for _, part := range parts {
+		_, after, found := strings.Cut(rest, part)
+		if !found {
+			t.Errorf("%q is not where it should be in:\n%s", part, text)
+			return
+		}
+		rest = after
+	}
+}

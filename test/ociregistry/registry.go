@@ -1,0 +1,144 @@
+// Copyright The Ordered Helm Authors
+// SPDX-License-Identifier: Apache-2.0
+
+// Package ociregistry gives tests an OCI registry of their own: the CNCF
+// distribution registry in the test's process, on a port of 127.0.0.1 chosen at
+// start, with its contents in memory. It ends with the test.
+package ociregistry
+
+import (
+	"context"
+	"fmt"
+	"io"
+	"log"
+	"net/http/httptest"
+	"os"
+	"path/filepath"
+	"strings"
+	"sync"
+	"testing"
+
+	"github.com/distribution/distribution/v3/configuration"
+	"github.com/distribution/distribution/v3/registry/handlers"
+	"github.com/sirupsen/logrus"
+	"golang.org/x/crypto/bcrypt"
+
+	// The registry finds these by their names in its configuration.
+	_ "github.com/distribution/distribution/v3/registry/auth/htpasswd"
+	_ "github.com/distribution/distribution/v3/registry/storage/driver/inmemory"
+)
+
+// Options say what kind of registry it is. The zero value is one that speaks
+// plain HTTP and lets everybody in.
+type Options struct {
+	// Users are the passwords by user name. Without any, nobody is asked.
+	Users map[string]string
+	// TLS is whether it speaks HTTPS, with a certificate for 127.0.0.1 and
+	// localhost that Registry.CAFile vouches for.
+	TLS bool
+	// ClientCertificates is whether clients must show a certificate, such as
+	// that of Registry.ClientCertFile. It implies TLS.
+	ClientCertificates bool
+}
+
+// Registry is a running registry.
+type Registry struct {
+	server *httptest.Server
+	files  tlsFiles
+}
+
+// Start starts a registry that is stopped when the test is over.
+func Start(tb testing.TB, o Options) *Registry {
+	tb.Helper()
+	r, err := start(tb, o)
+	if err != nil {
+		tb.Fatalf("start an OCI registry: %v", err)
+	}
+	return r
+}
+
+func start(tb testing.TB, o Options) (*Registry, error) {
+	dir := tb.TempDir()
+	config, err := configurationFor(dir, o)
+	if err != nil {
+		return nil, err
+	}
+	silenceLog()
+
+	// The registry's own context: that of the test ends before its clean-up.
+	ctx, cancel := context.WithCancel(context.WithoutCancel(tb.Context()))
+	app := handlers.NewApp(ctx, config)
+	r := &Registry{server: httptest.NewUnstartedServer(app)}
+	// Failed handshakes are what some tests are about.
+	r.server.Config.ErrorLog = log.New(io.Discard, "", 0)
+	if o.TLS || o.ClientCertificates {
+		if r.server.TLS, r.files, err = newTLS(dir, o.ClientCertificates); err != nil {
+			cancel()
+			return nil, err
+		}
+		r.server.StartTLS()
+	} else {
+		r.server.Start()
+	}
+	tb.Cleanup(func() {
+		r.server.CloseClientConnections()
+		r.server.Close()
+		cancel()
+		if err := app.Shutdown(); err != nil {
+			tb.Errorf("stop the OCI registry: %v", err)
+		}
+	})
+	return r, nil
+}
+
+func configurationFor(dir string, o Options) (*configuration.Configuration, error) {
+	config := &configuration.Configuration{
+		Storage: configuration.Storage{
+			"inmemory": {},
+			"delete":   {"enabled": true},
+			// Otherwise a goroutine looks for old uploads for ever.
+			"maintenance": {"uploadpurging": map[any]any{"enabled": false}},
+		},
+	}
+	config.HTTP.Secret = "of no importance: there is one server"
+	if len(o.Users) == 0 {
+		return config, nil
+	}
+	path := filepath.Join(dir, "htpasswd")
+	if err := writePasswords(path, o.Users); err != nil {
+		return nil, err
+	}
+	config.Auth = configuration.Auth{"htpasswd": {"realm": "test", "path": path}}
+	return config, nil
+}
+
+func writePasswords(path string, users map[string]string) error {
+	var lines strings.Builder
+	for name, password := range users {
+		hash, err := bcrypt.GenerateFromPassword([]byte(password), bcrypt.MinCost)
+		if err != nil {
+			return fmt.Errorf("password of %s: %w", name, err)
+		}
+		fmt.Fprintf(&lines, "%s:%s\n", name, hash)
+	}
+	return os.WriteFile(path, []byte(lines.String()), 0o600)
+}
+
+// silenceLog keeps the registry's log, which goes through a logger of the whole
+// process, out of the tests' output.
+var silenceLog = sync.OnceFunc(func() { logrus.SetOutput(io.Discard) })
+
+// Host returns the registry's address, as it stands in a reference:
+// "127.0.0.1:" and the port.
+func (r *Registry) Host() string { return r.server.Listener.Addr().String() }
+
+// CAFile returns the path of the certificate of the authority that signed the
+// registry's. It is empty without TLS.
+func (r *Registry) CAFile() string { return r.files.ca }
+
+// ClientCertFile returns the path of a certificate that clients may show. It is
+// empty without TLS.
+func (r *Registry) ClientCertFile() string { return r.files.clientCert }
+
+// ClientKeyFile returns the path of that certificate's key.
+func (r *Registry) ClientKeyFile() string { return r.files.clientKey }

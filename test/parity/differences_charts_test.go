@@ -1,0 +1,68 @@
+// Copyright The Ordered Helm Authors
+// SPDX-License-Identifier: Apache-2.0
+
+package parity
+
+import (
+	"strings"
+	"testing"
+
+	"github.com/ordered-helm/helm/test/chartserver"
+	"github.com/ordered-helm/helm/test/ociregistry"
+)
+
+// exitCodes leaves the commands and how they ended.
+var exitCodes = rule{
+	name: "all but exit codes",
+	why:  "what one of the programs did, the other did not get to",
+	apply: func(s string) string {
+		var kept strings.Builder
+		for line := range strings.Lines(s) {
+			if strings.HasPrefix(line, "$ ") || strings.HasPrefix(line, "exit code ") {
+				kept.WriteString(line)
+			}
+		}
+		return kept.String()
+	},
+}
+
+// TestChartDifferences holds what differs from stock on purpose in the commands
+// that look after charts. docs/differences.md says why.
+func TestChartDifferences(t *testing.T) {
+	server := chartserver.Start(t, publishCharts(t, "charts/tiny", "charts/plain"), chartserver.Options{})
+	charts := "oci://" + ociregistry.Start(t, ociregistry.Options{}).Host() + "/charts"
+	table := []scenario{
+		{name: "fields that Helm does not know", steps: []step{
+			helm("package charts/wide").ok(),
+			helm("show chart charts/wide").ok(),
+			needs([3]string{"wide", "0.1.0", "file://../wide"}),
+			helm("dependency update charts/needy").ok(),
+		}, differs: []string{
+			`+ runHooksInParallel: true`, // show
+			// the archive in needy
+			`+ runHooksInParallel: true`,
+			`+ team:`,
+			`+   name: shop`,
+			// wide-0.1.0.tgz
+			`+ runHooksInParallel: true`,
+			`+ team:`,
+			`+   name: shop`,
+		}},
+		{name: "several dependencies in a repository that nobody added", steps: []step{
+			needs([3]string{"tiny", "1.0.0", server.URL}, [3]string{"plain", "0.3.1", server.URL}),
+			helm("dependency update charts/needy").ok(),
+		}, differs: []string{
+			`- ...Successfully got an update from the "` + server.URL + `" chart repository`,
+		}},
+	}
+	runLocal(t, table, temporaryCharts, cachedNames)
+	runScenarios(t, []scenario{{
+		name: "upgrade that fetches from a registry", unchecked: true, rules: []rule{exitCodes}, steps: []step{
+			deposit{"tiny-1.0.0.tgz", chartArchive(t, "tiny", "1.0.0")},
+			helm("push tiny-1.0.0.tgz " + charts + " --plain-http").ok(),
+			stockHelm("install web charts/tiny").ok(),
+			needs([3]string{"tiny", "1.0.0", charts}),
+			helm("upgrade web charts/needy --dependency-update --plain-http"),
+		}, differs: []string{`- exit code 1`, `+ exit code 0`},
+	}})
+}

@@ -1,0 +1,88 @@
+// Copyright The Ordered Helm Authors
+// SPDX-License-Identifier: Apache-2.0
+
+package parity
+
+import (
+	"bytes"
+	"context"
+	"errors"
+	"fmt"
+	"io"
+	"os"
+	"os/exec"
+	"runtime"
+	"strings"
+	"sync"
+)
+
+// dialogue is a run of helm with somebody at the terminal, who types an answer
+// when a question has been printed.
+type dialogue struct {
+	args    string
+	answers []reply
+}
+
+// reply is what is typed after a question. A secret one is not typed before the
+// terminal has stopped to show what is.
+type reply struct {
+	question, typed string
+	secret          bool
+}
+
+func (d dialogue) run(ctx context.Context, w *world) (seen string, err error) {
+	terminal, theirs, err := openTerminal()
+	if err != nil {
+		return "", err
+	}
+	defer func() { err = errors.Join(err, terminal.Close()) }()
+
+	cmd := exec.CommandContext(ctx, w.program, strings.Fields(w.expand(d.args))...)
+	cmd.Dir, cmd.Env, cmd.Stdin = w.dir, w.env, theirs
+	questions := &typist{ctx: ctx, terminal: terminal, answers: d.answers}
+	var stderr bytes.Buffer
+	cmd.Stdout, cmd.Stderr = questions, &stderr
+
+	err = cmd.Start()
+	if closed := theirs.Close(); err == nil {
+		err = closed
+	}
+	if err != nil {
+		return "", err
+	}
+	var echo bytes.Buffer
+	var reading sync.WaitGroup
+	// It ends with an error when nobody has the other side open any more.
+	reading.Go(func() { _, _ = io.Copy(&echo, terminal) })
+	_ = cmd.Wait() // the exit code tells
+	reading.Wait()
+	return fmt.Sprintf("$ helm %s\nexit code %d\nstdout:\n%s\nstderr:\n%s\non the screen:\n%s\n",
+		d.args, cmd.ProcessState.ExitCode(), &questions.printed, &stderr, strings.ReplaceAll(echo.String(), "\r", "")), ctx.Err()
+}
+
+// typist types when it reads a question.
+type typist struct {
+	ctx      context.Context
+	terminal *os.File
+	answers  []reply
+	printed  bytes.Buffer
+}
+
+func (t *typist) Write(p []byte) (int, error) {
+	t.printed.Write(p)
+	if len(t.answers) == 0 || !strings.HasSuffix(t.printed.String(), t.answers[0].question) {
+		return len(p), nil
+	}
+	next := t.answers[0]
+	t.answers = t.answers[1:]
+	for next.secret {
+		shown, err := showsWhatIsTyped(t.terminal)
+		if err = errors.Join(err, t.ctx.Err()); err != nil {
+			return 0, err
+		}
+		next.secret = shown
+		runtime.Gosched()
+	}
+	_, err := io.WriteString(t.terminal, next.typed)
+	return len(p), err
+}

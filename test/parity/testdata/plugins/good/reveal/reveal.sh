@@ -1,0 +1,3 @@
+#!/bin/sh
+echo "args: $*"
+env | grep '^HELM_' | sort

@@ -1,0 +1,2 @@
+#!/bin/sh
+sed "s/size: .*/size: ${1:-rendered}/"
