@@ -188,5 +188,7 @@ func (c *ControlPlane) spec(name string, args ...string) process.Spec {
 		Dir:     string(c.dir),
 		LogPath: c.dir.Log(name),
 		Inherit: c.inherit,
+		// Processors are scarcer than memory where tests run.
+		Env: []string{"GOGC=300"},
 	}
 }
