@@ -40,7 +40,7 @@ type Client struct {
 	metadata          once[metadata.Interface]
 
 	mu sync.Mutex
-	// mapper and unknown keep what discovery said, until RefreshDiscovery.
+	// mapper and unknown keep what discovery said, until they are asked for anew.
 	mapper  meta.RESTMapper
 	unknown map[schema.GroupVersionKind]bool
 }
@@ -133,9 +133,9 @@ func (c *Client) Mapping(apiVersion, kind string) (*meta.RESTMapping, error) {
 	return mapping, err
 }
 
-// RefreshDiscovery forgets which kinds the cluster has, after a definition was
+// refreshDiscovery forgets which kinds the cluster has, after a definition was
 // added.
-func (c *Client) RefreshDiscovery() error {
+func (c *Client) refreshDiscovery() error {
 	if c.getter == nil {
 		return nil
 	}

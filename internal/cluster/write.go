@@ -6,10 +6,12 @@ package cluster
 import (
 	"context"
 	"fmt"
+	"maps"
 	"os"
 	"path/filepath"
 
 	"helm.sh/helm/v3/pkg/kube"
+	"k8s.io/apimachinery/pkg/api/equality"
 	apierrors "k8s.io/apimachinery/pkg/api/errors"
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 	"k8s.io/apimachinery/pkg/apis/meta/v1/unstructured"
@@ -152,7 +154,7 @@ func (w *writer) patch(ctx context.Context, ch *change) error {
 	if err != nil {
 		return fmt.Errorf("cannot patch %q with kind %s: %w", ch.info.Name, ch.info.Mapping.GroupVersionKind.Kind, err)
 	}
-	if version := taken.GetResourceVersion(); version != "" && version == ch.live.GetResourceVersion() {
+	if ch.hasStayed(taken) {
 		w.log("%s is as declared", describe(ch.info)) // the patch says what the server does not store
 		ch.take(unchanged, taken)
 		return nil
@@ -160,6 +162,29 @@ func (w *writer) patch(ctx context.Context, ch *change) error {
 	w.log("patched %s", describe(ch.info))
 	ch.take(updated, taken)
 	return nil
+}
+
+// hasStayed tells whether a patch has left the object as it was. What its controller
+// has made of its status meanwhile does not count, unless a status is declared.
+func (ch *change) hasStayed(taken *unstructured.Unstructured) bool {
+	declared, err := asUnstructured(ch.info.Object)
+	countsStatus := err == nil && declared.Object["status"] != nil
+	lasting := func(u *unstructured.Unstructured) map[string]any {
+		content, metadata := maps.Clone(u.Object), maps.Clone(metadataOf(u))
+		if !countsStatus {
+			delete(content, "status")
+		}
+		delete(metadata, "resourceVersion")
+		delete(metadata, "managedFields")
+		content["metadata"] = metadata
+		return content
+	}
+	return equality.Semantic.DeepEqual(lasting(ch.live), lasting(taken))
+}
+
+func metadataOf(u *unstructured.Unstructured) map[string]any {
+	metadata, _ := u.Object["metadata"].(map[string]any)
+	return metadata
 }
 
 // take notes what the server has now.

@@ -66,5 +66,5 @@ func installCRDs(ctx context.Context, cfg *Configuration, c *cluster.Client, crd
 		return true, err
 	}
 	cfg.Log("Clearing discovery cache")
-	return true, c.RefreshDiscovery()
+	return true, c.AwaitKinds(ctx, cluster.DefinedKinds(news))
 }

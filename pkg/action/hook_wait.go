@@ -12,6 +12,7 @@ import (
 	"github.com/hashicorp/go-multierror"
 	"helm.sh/helm/v3/pkg/release"
 
+	"github.com/ordered-helm/helm/internal/cluster"
 	"github.com/ordered-helm/helm/internal/readiness"
 	"github.com/ordered-helm/helm/pkg/hookrunner"
 )
@@ -80,7 +81,7 @@ func (r *hookRun) awaitServed(ctx context.Context, h *release.Hook, o *hookObjec
 	served := &stockWait{cluster: r.cluster, list: o.list, timeout: crdTimeout, events: newEvents(nil)}
 	err := served.run(ctx)
 	if err == nil {
-		err = r.cluster.RefreshDiscovery()
+		err = r.cluster.AwaitKinds(ctx, cluster.DefinedKinds(o.list))
 	}
 	if err != nil && ctx.Err() == nil {
 		r.events.warn(fmt.Sprintf("hook %s (%s): the kinds that it defines may not be found: %v", hookrunner.Title(h), h.Path, err))

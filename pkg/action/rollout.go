@@ -14,6 +14,7 @@ import (
 	"time"
 
 	"helm.sh/helm/v3/pkg/kube"
+	"k8s.io/apimachinery/pkg/runtime/schema"
 
 	"github.com/ordered-helm/helm/internal/cluster"
 	"github.com/ordered-helm/helm/internal/readiness"
@@ -328,7 +329,7 @@ func (r *rollout) buildLate(ctx context.Context, s *slice) error {
 	if len(late) == 0 {
 		return nil
 	}
-	if err := r.discover(late); err != nil {
+	if err := r.discover(ctx, late); err != nil {
 		return err
 	}
 	list, err := r.buildResources(late)
@@ -344,17 +345,21 @@ func (r *rollout) buildLate(ctx context.Context, s *slice) error {
 
 // discover has the cluster asked again for its kinds, unless those that are
 // needed were found meanwhile.
-func (r *rollout) discover(late []*sequencer.PlannedResource) error {
+func (r *rollout) discover(ctx context.Context, late []*sequencer.PlannedResource) error {
+	var missing []schema.GroupVersionKind
 	for _, res := range late {
 		mapping, err := r.cluster.Mapping(res.APIVersion, res.ID.Kind)
 		if err != nil {
 			return err
 		}
 		if mapping == nil {
-			return r.cluster.RefreshDiscovery()
+			missing = append(missing, schema.FromAPIVersionAndKind(res.APIVersion, res.ID.Kind))
 		}
 	}
-	return nil
+	if len(missing) == 0 {
+		return nil
+	}
+	return r.cluster.AwaitKinds(ctx, missing)
 }
 
 // adopted are the objects that were there before and did not belong to the

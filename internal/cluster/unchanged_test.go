@@ -1,0 +1,55 @@
+// Copyright The Ordered Helm Authors
+// SPDX-License-Identifier: Apache-2.0
+
+package cluster
+
+import (
+	"slices"
+	"testing"
+	"testing/synctest"
+)
+
+// TestApplyTellsItsChangesFromOthers has a controller write a status between the
+// look at an object and a patch of it that changes nothing.
+func TestApplyTellsItsChangesFromOthers(t *testing.T) {
+	// The server has no entry for null, so that it is sent each time.
+	const pod = "{apiVersion: v1, kind: Pod, metadata: {name: a, annotations: {some: thing}}"
+	const declared = "{apiVersion: v1, kind: Pod, metadata: {name: a, annotations: {some: thing, nothing: null}}"
+	for _, c := range []struct {
+		name, there, target string
+		unchanged           bool
+	}{
+		{name: "nothing", there: pod + "}", target: declared + "}", unchanged: true},
+		{name: "a status", there: pod + ", status: {phase: Pending}}", target: declared + "}", unchanged: true},
+		{name: "a status that is declared", there: pod + ", status: {phase: Pending}}", target: declared + ", status: {phase: Pending}}"},
+		{name: "the object itself", there: pod + "}", target: declared + ", spec: {nodeName: there}}"},
+	} {
+		t.Run(c.name, func(t *testing.T) {
+			synctest.Test(t, func(t *testing.T) {
+				api := newFakeAPI(t)
+				api.have(c.there)
+				api.fault = func(asked call) error {
+					if asked.verb == "patch" {
+						api.have(pod + ", status: {phase: Running}}")
+					}
+					return nil
+				}
+				list := objects(t, c.target)
+				applied, err := api.client().Apply(t.Context(), list, ApplyOptions{Originals: objects(t, c.there)})
+				if err != nil {
+					t.Fatal(err)
+				}
+				if got := api.log(); !slices.Equal(got, []string{"get pods/a", "patch pods/a"}) {
+					t.Errorf("requests %q", got)
+				}
+				want, other := applied.Updated, applied.Unchanged
+				if c.unchanged {
+					want, other = other, want
+				}
+				if !slices.Equal(names(want), []string{"Pod/a"}) || len(other) > 0 {
+					t.Errorf("changed %q, unchanged %q", names(applied.Updated), names(applied.Unchanged))
+				}
+			})
+		})
+	}
+}
