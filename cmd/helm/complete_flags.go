@@ -4,8 +4,10 @@
 package main
 
 import (
+	"context"
 	"maps"
 	"slices"
+	"time"
 
 	"github.com/spf13/cobra"
 	"helm.sh/helm/v3/pkg/cli/output"
@@ -13,15 +15,19 @@ import (
 	"k8s.io/client-go/tools/clientcmd"
 )
 
+// longestCompletion is how long somebody who completes a word waits for a cluster.
+const longestCompletion = 3 * time.Second
+
 // completeNamespaces lists the namespaces of the cluster.
 func (a *app) completeNamespaces(cmd *cobra.Command, _ []string, _ string) ([]cobra.Completion, cobra.ShellCompDirective) {
 	client, err := a.config.KubernetesClientSet()
 	if err != nil {
 		return nil, cobra.ShellCompDirectiveDefault
 	}
-	// Nobody waits longer for a completion.
-	seconds := int64(3)
-	namespaces, err := client.CoreV1().Namespaces().List(cmd.Context(), metav1.ListOptions{TimeoutSeconds: &seconds})
+	ctx, cancel := context.WithTimeout(cmd.Context(), longestCompletion)
+	defer cancel()
+	seconds := int64(longestCompletion.Seconds())
+	namespaces, err := client.CoreV1().Namespaces().List(ctx, metav1.ListOptions{TimeoutSeconds: &seconds})
 	if err != nil {
 		return nil, cobra.ShellCompDirectiveDefault
 	}

@@ -4,12 +4,12 @@
 package main
 
 import (
+	"context"
 	"errors"
 	"fmt"
 	"path/filepath"
 
 	"github.com/spf13/cobra"
-	"github.com/spf13/pflag"
 	"helm.sh/helm/v3/cmd/helm/require"
 	"helm.sh/helm/v3/pkg/downloader"
 	"helm.sh/helm/v3/pkg/getter"
@@ -94,79 +94,56 @@ func newDependencyListCmd(a *app) *cobra.Command {
 }
 
 func newDependencyUpdateCmd(a *app) *cobra.Command {
-	client := action.NewDependency()
 	cmd := &cobra.Command{
 		Use:     "update CHART",
 		Aliases: []string{"up"},
 		Short:   "fetch the newest dependencies that Chart.yaml allows",
 		Long:    dependencyUpdateHelp,
-		Args:    require.MaximumNArgs(1),
-		RunE: func(cmd *cobra.Command, args []string) error {
-			manager, err := a.dependencyManager(client, chartFolder(args))
-			if err != nil {
-				return err
-			}
-			if client.Verify {
-				manager.Verify = downloader.VerifyAlways
-			}
-			return manager.Update(cmd.Context())
-		},
 	}
-	addDependencyFlags(cmd.Flags(), client)
-	return cmd
+	return newDependencyFetchCmd(a, cmd, downloader.VerifyAlways, (*dependency.Manager).Update)
 }
 
 func newDependencyBuildCmd(a *app) *cobra.Command {
-	client := action.NewDependency()
 	cmd := &cobra.Command{
 		Use:   "build CHART",
 		Short: "fetch the dependencies that Chart.lock names",
 		Long:  dependencyBuildHelp,
-		Args:  require.MaximumNArgs(1),
-		RunE: func(cmd *cobra.Command, args []string) error {
-			manager, err := a.dependencyManager(client, chartFolder(args))
-			if err != nil {
-				return err
-			}
-			if client.Verify {
-				manager.Verify = downloader.VerifyIfPossible
-			}
-			err = manager.Build(cmd.Context())
-			if unknown := (downloader.ErrRepoNotFound{}); errors.As(err, &unknown) {
-				return fmt.Errorf("%w. Please add the missing repos via 'helm repo add'", err)
-			}
-			return err
-		},
 	}
-	addDependencyFlags(cmd.Flags(), client)
-	return cmd
-}
-
-func addDependencyFlags(f *pflag.FlagSet, client *action.Dependency) {
-	f.BoolVar(&client.Verify, "verify", false, "check the signatures of what is fetched")
-	f.StringVar(&client.Keyring, "keyring", defaultKeyring(), "file with the public keys that signatures are checked with")
-	f.BoolVar(&client.SkipRefresh, "skip-refresh", false, "use the cached indexes of repositories as they are")
-	addFetchFlags(f, &fetchFlags{
-		username: &client.Username, password: &client.Password,
-		certFile: &client.CertFile, keyFile: &client.KeyFile, caFile: &client.CaFile,
-		insecure: &client.InsecureSkipTLSverify, plainHTTP: &client.PlainHTTP,
+	return newDependencyFetchCmd(a, cmd, downloader.VerifyIfPossible, func(m *dependency.Manager, ctx context.Context) error {
+		err := m.Build(ctx)
+		if unknown := (downloader.ErrRepoNotFound{}); errors.As(err, &unknown) {
+			return fmt.Errorf("%w. Please add the missing repos via 'helm repo add'", err)
+		}
+		return err
 	})
 }
 
-// fetchFlags are where the flags go that say how dependencies are fetched.
-type fetchFlags struct {
-	username, password, certFile, keyFile, caFile *string
-	insecure, plainHTTP                           *bool
-}
-
-func addFetchFlags(f *pflag.FlagSet, to *fetchFlags) {
-	f.StringVar(to.username, "username", "", "user name for the registry")
-	f.StringVar(to.password, "password", "", "password for the registry")
-	f.StringVar(to.certFile, "cert-file", "", "client certificate to show to a registry")
-	f.StringVar(to.keyFile, "key-file", "", "key of the client certificate")
-	f.BoolVar(to.insecure, "insecure-skip-tls-verify", false, "take any certificate from a registry")
-	f.BoolVar(to.plainHTTP, "plain-http", false, "speak to registries over HTTP without TLS")
-	f.StringVar(to.caFile, "ca-file", "", "certificate authorities that a registry's certificate is checked with")
+// newDependencyFetchCmd makes of cmd a command that fetches dependencies; verify is
+// what --verify means to it.
+func newDependencyFetchCmd(a *app, cmd *cobra.Command, verify downloader.VerificationStrategy, fetch func(*dependency.Manager, context.Context) error) *cobra.Command {
+	var (
+		o                   registryOptions
+		keyring             string
+		verified, asTheyAre bool
+	)
+	cmd.Args = require.MaximumNArgs(1)
+	cmd.RunE = func(cmd *cobra.Command, args []string) error {
+		manager, err := a.dependencyManager(o, keyring)
+		if err != nil {
+			return err
+		}
+		manager.ChartPath, manager.SkipUpdate = chartFolder(args), asTheyAre
+		if verified {
+			manager.Verify = verify
+		}
+		return fetch(manager, cmd.Context())
+	}
+	f := cmd.Flags()
+	f.BoolVar(&verified, "verify", false, "check the signatures of what is fetched")
+	f.StringVar(&keyring, "keyring", defaultKeyring(), "file with the public keys that signatures are checked with")
+	f.BoolVar(&asTheyAre, "skip-refresh", false, "use the cached indexes of repositories as they are")
+	addRegistryFlags(f, &o)
+	return cmd
 }
 
 // chartFolder is the chart that a command names, or the current folder.
@@ -177,18 +154,13 @@ func chartFolder(args []string) string {
 	return filepath.Clean(args[0])
 }
 
-func (a *app) dependencyManager(client *action.Dependency, chartPath string) (*dependency.Manager, error) {
-	registryClient, err := a.registryClient(registryOptions{
-		certFile: client.CertFile, keyFile: client.KeyFile, caFile: client.CaFile,
-		insecure: client.InsecureSkipTLSverify, plainHTTP: client.PlainHTTP,
-		username: client.Username, password: client.Password,
-	})
+// dependencyManager looks after the dependencies of a chart that is still to be named.
+func (a *app) dependencyManager(o registryOptions, keyring string) (*dependency.Manager, error) {
+	registryClient, err := a.registryClient(o)
 	if err != nil {
 		return nil, fmt.Errorf("missing registry client: %w", err)
 	}
-	manager := a.dependenciesOf(chartPath, client.Keyring, registryClient)
-	manager.SkipUpdate = client.SkipRefresh
-	return manager, nil
+	return a.dependenciesOf("", keyring, registryClient), nil
 }
 
 // dependenciesOf looks after the dependencies of a chart by the settings.

@@ -13,7 +13,6 @@ import (
 
 	"github.com/spf13/cobra"
 
-	"github.com/ordered-helm/helm/internal/dependency"
 	"github.com/ordered-helm/helm/pkg/action"
 )
 
@@ -30,13 +29,14 @@ JSON strings, so that every Helm can read it.
 `
 
 func newPackageCmd(a *app) *cobra.Command {
+	var o registryOptions
 	client := action.NewPackage()
 	cmd := &cobra.Command{
 		Use:   "package [CHART_PATH] [...]",
 		Short: "pack a chart into an archive",
 		Long:  packageHelp,
 		RunE: func(cmd *cobra.Command, args []string) error {
-			return a.pack(cmd.Context(), client, args)
+			return a.pack(cmd.Context(), client, o, args)
 		},
 	}
 	f := cmd.Flags()
@@ -48,15 +48,11 @@ func newPackageCmd(a *app) *cobra.Command {
 	f.StringVar(&client.AppVersion, "app-version", "", "give the packed chart this appVersion")
 	f.StringVarP(&client.Destination, "destination", "d", ".", "folder to write the archive to")
 	f.BoolVarP(&client.DependencyUpdate, "dependency-update", "u", false, "fetch the chart's dependencies first")
-	addFetchFlags(f, &fetchFlags{
-		username: &client.Username, password: &client.Password,
-		certFile: &client.CertFile, keyFile: &client.KeyFile, caFile: &client.CaFile,
-		insecure: &client.InsecureSkipTLSverify, plainHTTP: &client.PlainHTTP,
-	})
+	addRegistryFlags(f, &o)
 	return cmd
 }
 
-func (a *app) pack(ctx context.Context, client *action.Package, args []string) error {
+func (a *app) pack(ctx context.Context, client *action.Package, o registryOptions, args []string) error {
 	switch {
 	case len(args) == 0:
 		return errors.New("need at least one argument, the path to the chart")
@@ -67,10 +63,11 @@ func (a *app) pack(ctx context.Context, client *action.Package, args []string) e
 	}
 	client.RepositoryConfig = a.settings.RepositoryConfig
 	client.RepositoryCache = a.settings.RepositoryCache
-	fetch, err := a.packageDependencies(client)
+	fetch, err := a.dependencyManager(o, client.Keyring)
 	if err != nil {
 		return err
 	}
+	fetch.Out = io.Discard
 	for _, arg := range args {
 		path, err := filepath.Abs(arg)
 		if err != nil {
@@ -92,19 +89,4 @@ func (a *app) pack(ctx context.Context, client *action.Package, args []string) e
 		fmt.Fprintf(a.out, "Successfully packaged chart and saved it to: %s\n", name)
 	}
 	return nil
-}
-
-// packageDependencies gives a manager of dependencies that prints nothing.
-func (a *app) packageDependencies(client *action.Package) (*dependency.Manager, error) {
-	manager, err := a.dependencyManager(&action.Dependency{
-		Keyring:  client.Keyring,
-		Username: client.Username, Password: client.Password,
-		CertFile: client.CertFile, KeyFile: client.KeyFile, CaFile: client.CaFile,
-		InsecureSkipTLSverify: client.InsecureSkipTLSverify, PlainHTTP: client.PlainHTTP,
-	}, "")
-	if err != nil {
-		return nil, err
-	}
-	manager.Out = io.Discard
-	return manager, nil
 }

@@ -7,7 +7,6 @@ import (
 	"fmt"
 
 	"github.com/spf13/cobra"
-	"github.com/spf13/pflag"
 	"helm.sh/helm/v3/cmd/helm/require"
 	"helm.sh/helm/v3/pkg/pusher"
 
@@ -36,20 +35,8 @@ func newPushCmd(a *app) *cobra.Command {
 			return a.push(o, args[0], args[1])
 		},
 	}
-	f := cmd.Flags()
-	addRegistryTLSFlags(f, &o)
-	f.BoolVar(&o.insecure, "insecure-skip-tls-verify", false, "take any certificate from the registry")
-	f.StringVar(&o.username, "username", "", "user name for the registry")
-	f.StringVar(&o.password, "password", "", "password for the registry")
+	addRegistryFlags(cmd.Flags(), &o)
 	return cmd
-}
-
-// addRegistryTLSFlags adds the flags that push and login share.
-func addRegistryTLSFlags(f *pflag.FlagSet, o *registryOptions) {
-	f.StringVar(&o.certFile, "cert-file", "", "client certificate to show to the registry")
-	f.StringVar(&o.keyFile, "key-file", "", "key of the client certificate")
-	f.StringVar(&o.caFile, "ca-file", "", "certificate authorities that the registry's certificate is checked with")
-	f.BoolVar(&o.plainHTTP, "plain-http", false, "speak to the registry over HTTP without TLS")
 }
 
 func (a *app) push(o registryOptions, chart, remote string) error {

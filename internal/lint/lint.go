@@ -47,7 +47,7 @@ func Check(dir string, o Options) ([]support.Message, error) {
 	if err != nil {
 		return []support.Message{support.NewMessage(support.ErrorSev, chartutil.ChartfileName, err)}, nil
 	}
-	if !differ(files, legal) && apiVersion(legal) != "v3" {
+	if !differ(files, legal) && apiVersion(legal) != loader.APIVersionV3 {
 		return stock(dir, o), nil
 	}
 	absolute, err := filepath.Abs(dir)
@@ -130,7 +130,7 @@ func asV2(text []byte) []byte {
 		return text
 	}
 	value := yamledit.Lookup(root, "apiVersion")
-	if value == nil || value.Value != "v3" {
+	if value == nil || value.Value != loader.APIVersionV3 {
 		return text
 	}
 	edited, err := yamledit.Apply(string(text), root, []yamledit.Change{{

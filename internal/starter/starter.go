@@ -22,9 +22,6 @@ import (
 // placeholder stands for the new chart's name in a starter's files.
 const placeholder = "<CHARTNAME>"
 
-// orderedAPIVersion is that of charts which are ordered without opting in.
-const orderedAPIVersion = "v3"
-
 // Create makes the chart that meta describes in a folder of its name below
 // parent, from the starter at a path. Of the starter's own Chart.yaml it keeps
 // apiVersion v3, runHooksInParallel and the annotations about the order; meta is
@@ -44,8 +41,8 @@ func Create(meta *chart.Metadata, parent, path string) error {
 
 // keepOrder takes what a starter declares about order into a new chart.
 func keepOrder(meta, from *chart.Metadata) {
-	if from.APIVersion == orderedAPIVersion {
-		meta.APIVersion = orderedAPIVersion
+	if from.APIVersion == loader.APIVersionV3 {
+		meta.APIVersion = loader.APIVersionV3
 	}
 	for _, key := range []string{
 		annotation.DependsOnSubcharts, annotation.DependsOnSubchartsLegal,

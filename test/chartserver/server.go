@@ -15,6 +15,8 @@ import (
 	"slices"
 	"sync"
 	"testing"
+
+	"github.com/ordered-helm/helm/test/certificates"
 )
 
 // Options say how a repository may be reached. The zero value is HTTP for
@@ -66,11 +68,12 @@ func Start(tb testing.TB, folder string, o Options) *Server {
 	// A client that does not trust the server is what a test may be about.
 	listener.Config.ErrorLog = log.New(io.Discard, "", 0)
 	if o.TLS || o.ClientCertificates {
-		config, err := s.secure(tb.TempDir())
+		config, files, err := certificates.Make(tb.TempDir(), o.ClientCertificates)
 		if err != nil {
 			tb.Fatal(err)
 		}
 		listener.TLS = config
+		s.CAFile, s.CertFile, s.KeyFile = files.CA, files.Cert, files.Key
 		listener.StartTLS()
 	} else {
 		listener.Start()

@@ -23,6 +23,8 @@ import (
 	"github.com/sirupsen/logrus"
 	"golang.org/x/crypto/bcrypt"
 
+	"github.com/ordered-helm/helm/test/certificates"
+
 	// The registry finds these by their names in its configuration.
 	_ "github.com/distribution/distribution/v3/registry/auth/htpasswd"
 	_ "github.com/distribution/distribution/v3/registry/storage/driver/inmemory"
@@ -44,7 +46,7 @@ type Options struct {
 // Registry is a running registry.
 type Registry struct {
 	server *httptest.Server
-	files  tlsFiles
+	files  certificates.Files
 }
 
 // Start starts a registry that is stopped when the test is over.
@@ -72,7 +74,7 @@ func start(tb testing.TB, o Options) (*Registry, error) {
 	// Failed handshakes are what some tests are about.
 	r.server.Config.ErrorLog = log.New(io.Discard, "", 0)
 	if o.TLS || o.ClientCertificates {
-		if r.server.TLS, r.files, err = newTLS(dir, o.ClientCertificates); err != nil {
+		if r.server.TLS, r.files, err = certificates.Make(dir, o.ClientCertificates); err != nil {
 			cancel()
 			return nil, err
 		}
@@ -134,11 +136,11 @@ func (r *Registry) Host() string { return r.server.Listener.Addr().String() }
 
 // CAFile returns the path of the certificate of the authority that signed the
 // registry's. It is empty without TLS.
-func (r *Registry) CAFile() string { return r.files.ca }
+func (r *Registry) CAFile() string { return r.files.CA }
 
 // ClientCertFile returns the path of a certificate that clients may show. It is
 // empty without TLS.
-func (r *Registry) ClientCertFile() string { return r.files.clientCert }
+func (r *Registry) ClientCertFile() string { return r.files.Cert }
 
 // ClientKeyFile returns the path of that certificate's key.
-func (r *Registry) ClientKeyFile() string { return r.files.clientKey }
+func (r *Registry) ClientKeyFile() string { return r.files.Key }

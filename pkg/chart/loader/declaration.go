@@ -42,6 +42,9 @@ type Declaration struct {
 	Problem error
 }
 
+// APIVersionV3 is the apiVersion of charts that are sequenced without opting in.
+const APIVersionV3 = "v3"
+
 // Dependency is one entry of a chart's dependencies.
 type Dependency struct {
 	Name, Alias, Version string
@@ -60,7 +63,7 @@ func (d Dependency) Title() string {
 }
 
 // Sequenced reports whether the chart's sequencing declarations count.
-func (d *Declaration) Sequenced() bool { return d.APIVersion == "v3" || d.OptedIn }
+func (d *Declaration) Sequenced() bool { return d.APIVersion == APIVersionV3 || d.OptedIn }
 
 // Declares reports whether the chart's Chart.yaml says anything about order.
 func (d *Declaration) Declares() bool {

@@ -1,7 +1,9 @@
 // Copyright The Ordered Helm Authors
 // SPDX-License-Identifier: Apache-2.0
 
-package chartserver
+// Package certificates makes what a server on the loopback and its clients need to
+// speak TLS in tests: an authority, and a certificate of it for each.
+package certificates
 
 import (
 	"crypto/ecdsa"
@@ -19,52 +21,74 @@ import (
 	"time"
 )
 
+// ClientName is the common name of the client's certificate.
+const ClientName = "test client"
+
 // validity is how long a certificate lasts: longer than any test.
 const validity = 24 * time.Hour
 
-// clientName is the common name of the client's certificate.
-const clientName = "chart-client"
+// Files are the paths of what a client needs.
+type Files struct {
+	// CA is the certificate of the authority that signed the server's.
+	CA string
+	// Cert and Key are a certificate that the client may show.
+	Cert, Key string
+}
 
-// secure makes an authority with a certificate for the server and one for a
-// client, writes to a folder what clients need, and returns the server's side.
-func (s *Server) secure(folder string) (*tls.Config, error) {
+// Make writes what clients need into a folder and returns the server's side. A
+// client that shows a certificate must show one of the authority's; clientsMust is
+// whether it must show one.
+func Make(folder string, clientsMust bool) (*tls.Config, Files, error) {
 	authority, err := newAuthority()
 	if err != nil {
-		return nil, err
+		return nil, Files{}, err
 	}
-	server, err := authority.sign("chart-server")
+	server, err := authority.sign("test server")
 	if err != nil {
-		return nil, err
+		return nil, Files{}, err
 	}
-	client, err := authority.sign(clientName)
+	client, err := authority.sign(ClientName)
 	if err != nil {
-		return nil, err
+		return nil, Files{}, err
 	}
-	s.CAFile = filepath.Join(folder, "ca.pem")
-	s.CertFile, s.KeyFile = filepath.Join(folder, "client.pem"), filepath.Join(folder, "client-key.pem")
-	key, err := x509.MarshalECPrivateKey(client.PrivateKey.(*ecdsa.PrivateKey))
+	files := Files{
+		CA:   filepath.Join(folder, "ca.pem"),
+		Cert: filepath.Join(folder, "client.pem"),
+		Key:  filepath.Join(folder, "client-key.pem"),
+	}
+	if err := files.write(authority, client); err != nil {
+		return nil, Files{}, err
+	}
+	config := &tls.Config{
+		Certificates: []tls.Certificate{server}, MinVersion: tls.VersionTLS12,
+		ClientCAs: x509.NewCertPool(), ClientAuth: tls.VerifyClientCertIfGiven,
+	}
+	config.ClientCAs.AddCert(authority.certificate)
+	if clientsMust {
+		config.ClientAuth = tls.RequireAndVerifyClientCert
+	}
+	return config, files, nil
+}
+
+func (f Files) write(a *authority, client tls.Certificate) error {
+	key, err := x509.MarshalPKCS8PrivateKey(client.PrivateKey)
 	if err != nil {
-		return nil, err
+		return err
 	}
 	for _, file := range []struct {
 		path, kind string
 		der        []byte
 	}{
-		{s.CAFile, "CERTIFICATE", authority.certificate.Raw},
-		{s.CertFile, "CERTIFICATE", client.Certificate[0]},
-		{s.KeyFile, "EC PRIVATE KEY", key},
+		{f.CA, "CERTIFICATE", a.certificate.Raw},
+		{f.Cert, "CERTIFICATE", client.Certificate[0]},
+		{f.Key, "PRIVATE KEY", key},
 	} {
 		text := pem.EncodeToMemory(&pem.Block{Type: file.kind, Bytes: file.der})
 		if err := os.WriteFile(file.path, text, 0o600); err != nil {
-			return nil, err
+			return err
 		}
 	}
-	config := &tls.Config{Certificates: []tls.Certificate{server}, ClientCAs: x509.NewCertPool(), ClientAuth: tls.VerifyClientCertIfGiven}
-	config.ClientCAs.AddCert(authority.certificate)
-	if s.options.ClientCertificates {
-		config.ClientAuth = tls.RequireAndVerifyClientCert
-	}
-	return config, nil
+	return nil
 }
 
 // authority signs certificates for this machine.
@@ -78,9 +102,8 @@ func newAuthority() (*authority, error) {
 	if err != nil {
 		return nil, err
 	}
-	template := newTemplate("chart-authority")
-	template.IsCA = true
-	template.BasicConstraintsValid = true
+	template := newTemplate("test authority")
+	template.IsCA, template.BasicConstraintsValid = true, true
 	template.KeyUsage = x509.KeyUsageCertSign
 	der, err := x509.CreateCertificate(rand.Reader, template, template, key.Public(), key)
 	if err != nil {
@@ -101,7 +124,7 @@ func (a *authority) sign(name string) (tls.Certificate, error) {
 	template.DNSNames = []string{"localhost"}
 	der, err := x509.CreateCertificate(rand.Reader, template, a.certificate, key.Public(), a.key)
 	if err != nil {
-		return tls.Certificate{}, fmt.Errorf("make a certificate for %s: %w", name, err)
+		return tls.Certificate{}, fmt.Errorf("make a certificate for the %s: %w", name, err)
 	}
 	return tls.Certificate{Certificate: [][]byte{der}, PrivateKey: key}, nil
 }
