@@ -30,7 +30,7 @@ func BenchmarkStart(b *testing.B) {
 			}
 			// In turn, and each as often the first: what else the machine does meets
 			// both alike.
-			const rounds, warmUp = 40, 2
+			const rounds, warmUp = 100, 2
 			var ours, stock []time.Duration
 			for i := range rounds + warmUp {
 				var a, b time.Duration

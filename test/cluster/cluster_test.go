@@ -46,12 +46,30 @@ func TestNamespacesAreTheTestsOwn(t *testing.T) {
 			t.Errorf("a pod cannot be created at once: %v", err)
 		}
 	})
-	namespace, err := c.Client().CoreV1().Namespaces().Get(t.Context(), inside, metav1.GetOptions{})
-	if err == nil && namespace.DeletionTimestamp == nil {
-		t.Errorf("namespace %s outlives its test", inside)
+	expectLeft(t, c, inside)
+}
+
+// expectLeft checks that nothing runs in the namespace of a test that is over, and
+// that it goes where the cluster stays.
+func expectLeft(t *testing.T, c *Cluster, name string) {
+	t.Helper()
+	namespace, err := c.Client().CoreV1().Namespaces().Get(t.Context(), name, metav1.GetOptions{})
+	switch {
+	case apierrors.IsNotFound(err):
+		return
+	case err != nil:
+		t.Fatal(err)
+	case c.process == nil && namespace.DeletionTimestamp == nil:
+		t.Errorf("namespace %s outlives its test", name)
 	}
-	if err != nil && !apierrors.IsNotFound(err) {
-		t.Error(err)
+	pods, err := c.Client().CoreV1().Pods(name).List(t.Context(), metav1.ListOptions{})
+	if err != nil {
+		t.Fatal(err)
+	}
+	for i := range pods.Items {
+		if pods.Items[i].DeletionTimestamp == nil {
+			t.Errorf("pod %s/%s outlives its test", name, pods.Items[i].Name)
+		}
 	}
 }
 

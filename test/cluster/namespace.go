@@ -21,31 +21,63 @@ const (
 	maxPrefix = 40
 )
 
-// Namespace makes a namespace of the test's own, in which pods can run, and
-// deletes it when the test is over. Its name begins like the test's.
+// Namespace makes a namespace of the test's own, in which pods can run, and leaves
+// nothing running in it when the test is over. Its name begins like the test's.
 func (c *Cluster) Namespace(tb testing.TB) string {
+	tb.Helper()
+	return c.newNamespace(tb, metav1.ObjectMeta{GenerateName: prefix(tb.Name())})
+}
+
+// NamespaceNamed does the same with a name that is given.
+func (c *Cluster) NamespaceNamed(tb testing.TB, name string) {
+	tb.Helper()
+	c.newNamespace(tb, metav1.ObjectMeta{Name: name})
+}
+
+func (c *Cluster) newNamespace(tb testing.TB, meta metav1.ObjectMeta) string {
 	tb.Helper()
 	ctx, cancel := context.WithTimeout(tb.Context(), namespaceTimeout)
 	defer cancel()
-	namespaces := c.client.CoreV1().Namespaces()
-	created, err := namespaces.Create(ctx, &corev1.Namespace{
-		ObjectMeta: metav1.ObjectMeta{GenerateName: prefix(tb.Name())},
-	}, metav1.CreateOptions{})
+	created, err := c.client.CoreV1().Namespaces().Create(ctx, &corev1.Namespace{ObjectMeta: meta}, metav1.CreateOptions{})
 	if err != nil {
 		tb.Fatalf("make a namespace: %v", err)
 	}
 	tb.Cleanup(func() {
 		ctx, cancel := context.WithTimeout(context.WithoutCancel(tb.Context()), namespaceTimeout)
 		defer cancel()
-		err := namespaces.Delete(ctx, created.Name, metav1.DeleteOptions{})
-		if err != nil && !apierrors.IsNotFound(err) {
-			tb.Errorf("delete namespace %s: %v", created.Name, err)
+		if err := c.leave(ctx, created.Name); err != nil && !apierrors.IsNotFound(err) {
+			tb.Errorf("clear namespace %s: %v", created.Name, err)
 		}
 	})
 	if err := c.awaitServiceAccount(ctx, created.Name); err != nil {
 		tb.Fatalf("namespace %s does not become usable: %v", created.Name, err)
 	}
 	return created.Name
+}
+
+// leave has a namespace do nothing any more. It is deleted from a cluster that goes
+// on; one that ends with the tests is spared the work, which is more than most tests
+// make: there, only what runs is deleted.
+func (c *Cluster) leave(ctx context.Context, namespace string) error {
+	if c.process == nil {
+		return c.client.CoreV1().Namespaces().Delete(ctx, namespace, metav1.DeleteOptions{})
+	}
+	apps, batch := c.client.AppsV1(), c.client.BatchV1()
+	for _, deleteAll := range []func(context.Context, metav1.DeleteOptions, metav1.ListOptions) error{
+		apps.Deployments(namespace).DeleteCollection,
+		apps.StatefulSets(namespace).DeleteCollection,
+		apps.DaemonSets(namespace).DeleteCollection,
+		apps.ReplicaSets(namespace).DeleteCollection,
+		batch.CronJobs(namespace).DeleteCollection,
+		batch.Jobs(namespace).DeleteCollection,
+		c.client.CoreV1().Pods(namespace).DeleteCollection,
+	} {
+		background := metav1.DeletePropagationBackground
+		if err := deleteAll(ctx, metav1.DeleteOptions{PropagationPolicy: &background}, metav1.ListOptions{}); err != nil {
+			return err
+		}
+	}
+	return nil
 }
 
 // awaitServiceAccount waits for what every pod of a namespace needs.

@@ -152,6 +152,7 @@ func badCharts() map[string]struct {
 }
 
 func TestBadChartsAreRefusedBeforeAnythingIsChanged(t *testing.T) {
+	t.Parallel()
 	for name, tt := range badCharts() {
 		t.Run(name, func(t *testing.T) {
 			t.Parallel()
@@ -187,6 +188,7 @@ func (h *helm) refused(tb testing.TB, r result, want ...string) {
 }
 
 func TestBadCircumstances(t *testing.T) {
+	t.Parallel()
 	simple := map[string]string{
 		"Chart.yaml":         v3Chart,
 		"templates/all.yaml": configMap("a", "helm.sh/layer: a") + configMap("b", "helm.sh/layer: b", "depends-on.helm.sh/layers: a"),

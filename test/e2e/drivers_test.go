@@ -25,6 +25,7 @@ type keptIn struct{ secrets, configMaps int }
 // TestDrivers has the record of a release kept by every driver that Helm has. With
 // each, a release goes its whole way in order, and stock Helm can take over.
 func TestDrivers(t *testing.T) {
+	t.Parallel()
 	for _, d := range []struct {
 		driver string
 		kept   keptIn

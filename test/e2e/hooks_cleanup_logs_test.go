@@ -100,6 +100,7 @@ func TestLogsOfHooksInParallel(t *testing.T) {
 // TestLogsOfHooksAsInHelm compares what is printed of hooks of a chart without the
 // field with what stock Helm prints, byte by byte.
 func TestLogsOfHooksAsInHelm(t *testing.T) {
+	t.Parallel()
 	random := regexp.MustCompile(`(a-two|b-cut|d-empty|e-plain|f-bad)-[a-z0-9]{5}\b`)
 	for name, policy := range map[string]string{"all succeed": "hook-succeeded", "the last fails": "hook-failed,hook-succeeded"} {
 		t.Run(name, func(t *testing.T) {

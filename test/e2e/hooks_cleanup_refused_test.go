@@ -43,6 +43,7 @@ func refusedHooks() map[string]struct {
 // others run: those are waited for and cleaned up, the refused one is not, so that
 // an object of its name stays.
 func TestHookThatCannotBeCreated(t *testing.T) {
+	t.Parallel()
 	const done, failed, both = release.HookPhaseSucceeded, release.HookPhaseFailed, "hook-succeeded,hook-failed"
 	for name, tt := range refusedHooks() {
 		t.Run(name, func(t *testing.T) {
@@ -125,6 +126,7 @@ func TestHookThatCannotBeCreated(t *testing.T) {
 // cannot be created, or that fails, leaves of those before it, in a chart without
 // the field.
 func TestHookThatCannotBeCreatedAsInHelm(t *testing.T) {
+	t.Parallel()
 	for name, bad := range map[string]hookPart{
 		"invalid": {kind: "Pod", containers: []string{"Not_A_Name"}},
 		"taken":   {kind: "ConfigMap"},

@@ -13,6 +13,7 @@ import (
 // TestUnknownHookMode refuses a mode that is none, with an order and without,
 // before anything is changed.
 func TestUnknownHookMode(t *testing.T) {
+	t.Parallel()
 	for name, line := range map[string]string{
 		"field":      "runHooksInParallel: perhaps\n",
 		"number":     "runHooksInParallel: 3\n",
@@ -37,6 +38,7 @@ func TestUnknownHookMode(t *testing.T) {
 // TestHookOfAnUnknownKind has a hook of a kind that the cluster does not know,
 // beside others.
 func TestHookOfAnUnknownKind(t *testing.T) {
+	t.Parallel()
 	for _, mode := range []string{"", "true", "otherChartsOnly"} {
 		t.Run(mode, func(t *testing.T) {
 			t.Parallel()
@@ -65,6 +67,7 @@ func TestHookOfAnUnknownKind(t *testing.T) {
 
 // TestEventListedTwice runs a hook twice, one run after the other.
 func TestEventListedTwice(t *testing.T) {
+	t.Parallel()
 	for _, mode := range []string{"", "true", "otherChartsOnly"} {
 		t.Run(mode, func(t *testing.T) {
 			t.Parallel()
@@ -109,6 +112,7 @@ func (h *helm) expectOneByOne(tb testing.TB, id string, times int) {
 // TestEqualNamesInOneBucket has two charts with a hook of the same name in one
 // bucket: they run one after the other.
 func TestEqualNamesInOneBucket(t *testing.T) {
+	t.Parallel()
 	for name, modes := range map[string][2]string{"both true": {"true", "true"}, "one a chain": {"true", "otherChartsOnly"}} {
 		t.Run(name, func(t *testing.T) {
 			t.Parallel()

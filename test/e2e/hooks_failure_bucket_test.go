@@ -109,6 +109,7 @@ func hookOperations() map[string]hookOperation {
 // are waited for, nothing else begins, each is treated by its own policies, and the
 // error names all.
 func TestHooksFailTogether(t *testing.T) {
+	t.Parallel()
 	for name, op := range hookOperations() {
 		t.Run(name, func(t *testing.T) {
 			t.Parallel()

@@ -46,6 +46,7 @@ func cancelledFates() (app, chain, plain []hookFate) {
 // or still run: what runs is not waited for any more, nothing else begins, each is
 // treated by its own policies, and the release is not locked.
 func TestHooksCancelledTogether(t *testing.T) {
+	t.Parallel()
 	for name, op := range hookOperations() {
 		switch name {
 		case "install", "install in order", "upgrade", "upgrade, atomic", "rollback", "uninstall", "test":

@@ -14,6 +14,7 @@ import (
 // TestHookDeletedBySomebody deletes hooks while they run: where hooks run in parallel
 // that is a failure, in other charts they count as completed, as in Helm.
 func TestHookDeletedBySomebody(t *testing.T) {
+	t.Parallel()
 	const done, failed = release.HookPhaseSucceeded, release.HookPhaseFailed
 	for kind, modes := range map[string][]string{"Job": {"", "false", "true", "otherChartsOnly"}, "Pod": {"", "true"}} {
 		for _, mode := range modes {
@@ -77,6 +78,7 @@ func (h *helm) drop(tb testing.TB, id string) {
 // TestHookThatRemovesItself has Jobs that are removed as soon as they have completed:
 // they have completed.
 func TestHookThatRemovesItself(t *testing.T) {
+	t.Parallel()
 	for _, mode := range []string{"", "true", "otherChartsOnly"} {
 		t.Run(mode, func(t *testing.T) {
 			t.Parallel()
@@ -104,6 +106,7 @@ func TestHookThatRemovesItself(t *testing.T) {
 
 // TestNamespaceDeletedWhileHooksRun takes the namespace away: the operation ends.
 func TestNamespaceDeletedWhileHooksRun(t *testing.T) {
+	t.Parallel()
 	for _, mode := range []string{"", "true"} {
 		t.Run(mode, func(t *testing.T) {
 			t.Parallel()

@@ -24,6 +24,7 @@ func hooksSaid(tb testing.TB, text string) (status string, runs map[string]relea
 // TestReleaseIsReadWhileHooksRun reads a release, by both programs, while some of its
 // hooks have completed, some run, and some have not begun.
 func TestReleaseIsReadWhileHooksRun(t *testing.T) {
+	t.Parallel()
 	for event, status := range map[string]string{"pre-install": "pending-install", "test": "deployed"} {
 		t.Run(event, func(t *testing.T) {
 			t.Parallel()

@@ -13,6 +13,7 @@ import (
 // TestHookTimeout has hooks that never complete run beside one that does: they are
 // cut off by --timeout, and count as failed. A busy machine gets more time.
 func TestHookTimeout(t *testing.T) {
+	t.Parallel()
 	for mode, wait := range map[string]string{"at once": "--wait=false", "in order": "--wait=ordered"} {
 		t.Run(mode, func(t *testing.T) {
 			t.Parallel()

@@ -121,6 +121,7 @@ func (d crdHook) expectFirst(tb testing.TB) {
 }
 
 func TestCRDInstall(t *testing.T) {
+	t.Parallel()
 	for _, wait := range []string{"--wait=false", "--wait=ordered"} {
 		t.Run("install "+wait, func(t *testing.T) {
 			t.Parallel()
@@ -179,6 +180,7 @@ func expectUntouched(tb testing.TB, before, after *unstructured.Unstructured) {
 // TestCRDInstallLeavesNothingBehind has operations that must not create a
 // definition.
 func TestCRDInstallLeavesNothingBehind(t *testing.T) {
+	t.Parallel()
 	const other = "apiVersion: v1\nkind: ConfigMap\nmetadata: {name: odd, annotations: {helm.sh/hook: crd-install}}\n"
 	for name, tt := range map[string]struct {
 		// more is more of the chart's template, before the name of a release there.
@@ -230,6 +232,7 @@ func TestCRDInstallLeavesNothingBehind(t *testing.T) {
 
 // TestHookDeleteTimeout has hooks that somebody holds when they are deleted.
 func TestHookDeleteTimeout(t *testing.T) {
+	t.Parallel()
 	for _, mode := range []string{"", "true"} {
 		for name, tt := range map[string]struct {
 			annotation, policy string

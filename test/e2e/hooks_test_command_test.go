@@ -59,6 +59,7 @@ var clockTimes = regexp.MustCompile(`(LAST DEPLOYED|Last Started|Last Completed)
 // TestFilteredTests picks tests by name, in every way, and compares what is run,
 // printed and stored with stock Helm's.
 func TestFilteredTests(t *testing.T) {
+	t.Parallel()
 	for _, mode := range []string{"", "true"} {
 		t.Run("mode "+mode, func(t *testing.T) {
 			t.Parallel()
@@ -122,6 +123,7 @@ func suites(text, namespace string) []string {
 // TestTestsAreKilled kills a filtered `helm test` while a test runs: no hook of the
 // release is lost. Stock Helm loses those that the filter leaves out.
 func TestTestsAreKilled(t *testing.T) {
+	t.Parallel()
 	all := []string{"aa-other", "gated", "left-out", "zz-other"}
 	for _, filter := range []string{"name=gated", "!name=left-out"} {
 		t.Run(filter, func(t *testing.T) {
@@ -250,6 +252,7 @@ func (h *helm) expectPhases(tb testing.TB, r result, want map[string]string) {
 
 // TestTestsOfOlderEvents has tests that pass when their pods fail.
 func TestTestsOfOlderEvents(t *testing.T) {
+	t.Parallel()
 	for name, tt := range map[string]struct {
 		tests []hookPart
 		code  int

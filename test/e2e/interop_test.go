@@ -63,6 +63,7 @@ func (h *helm) runStock(tb testing.TB, args ...string) result {
 // TestInterop has ours and stock Helm take turns over the life of one release, in
 // every combination: each sees what the other has made, and both leave the same.
 func TestInterop(t *testing.T) {
+	t.Parallel()
 	for turn := range 16 {
 		install, upgrade, rollback, uninstall := who(turn&8 > 0), who(turn&4 > 0), who(turn&2 > 0), who(turn&1 > 0)
 		name := strings.Join([]string{install.String(), upgrade.String(), rollback.String(), uninstall.String()}, " ")
@@ -184,6 +185,7 @@ func (h *helm) expectNoSecrets(tb testing.TB) {
 
 // TestInteropAfterFailures has each program go on where the other one failed.
 func TestInteropAfterFailures(t *testing.T) {
+	t.Parallel()
 	broken := func(tb testing.TB) string {
 		tb.Helper()
 		return chartOfParts(tb, append(oddParts("2"), part{name: "Not_A_Name", layer: "end", after: "odder"})...)

@@ -124,6 +124,7 @@ func TestWithoutTheOrder(t *testing.T) {
 // TestRealChartsWithoutAnOrder installs public charts as they are: there is
 // nothing to order, and all of it gets ready.
 func TestRealChartsWithoutAnOrder(t *testing.T) {
+	t.Parallel()
 	for _, pattern := range []string{"keycloak-*.tgz", "redis-*.tgz"} {
 		t.Run(pattern, func(t *testing.T) {
 			t.Parallel()
@@ -145,6 +146,7 @@ func TestRealChartsWithoutAnOrder(t *testing.T) {
 
 // TestWaitSpellings goes through the ways to write --wait.
 func TestWaitSpellings(t *testing.T) {
+	t.Parallel()
 	chart := writeChart(t, map[string]string{"Chart.yaml": v3Chart, "templates/all.yaml": configMap("first", "helm.sh/layer: first") + last})
 	tests := []struct {
 		args    []string

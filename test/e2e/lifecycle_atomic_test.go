@@ -140,6 +140,7 @@ func expectDeclared(tb testing.TB, before, after map[string]*unstructured.Unstru
 // TestLifecycleAtomicUpgrade has upgrades fail in every phase: the cause is told and
 // stored before anything is undone, and then all is what it was.
 func TestLifecycleAtomicUpgrade(t *testing.T) {
+	t.Parallel()
 	hook := func(event string) part {
 		return part{kind: "Job", name: "hook", more: []string{"helm.sh/hook: " + event}, play: []string{"devcluster/pod: fail"}}
 	}
@@ -239,6 +240,7 @@ func TestLifecycleCleanupIsTold(t *testing.T) {
 // TestLifecycleUndoFails has undoing fail as well: both failures are reported, and
 // the release can be mended.
 func TestLifecycleUndoFails(t *testing.T) {
+	t.Parallel()
 	chart := func(tb testing.TB) string {
 		tb.Helper()
 		dir := chartOfParts(tb, append(failingParts("y"), part{name: "held", layer: "held", after: "extra"})...)

@@ -40,6 +40,7 @@ func (h *helm) damage(tb testing.TB, rel *release.Release, record string) {
 // TestLifecycleDamagedRecord has the record of a release be of no use: what goes by
 // it says so, changes nothing, and names a way on, which works.
 func TestLifecycleDamagedRecord(t *testing.T) {
+	t.Parallel()
 	for name, record := range map[string]struct{ text, says string }{
 		"damaged":            {"\x1f\x8b no record", "cannot be used"},
 		"cut off":            {`{"version":1,"sequenced":true,"charts":{"name":"app"`, "cannot be used"},
@@ -123,6 +124,7 @@ func TestLifecycleDamagedRecord(t *testing.T) {
 // TestLifecycleTwoAtOnce has two processes upgrade one release: one wins, the other
 // one says so and changes nothing.
 func TestLifecycleTwoAtOnce(t *testing.T) {
+	t.Parallel()
 	t.Run("both have seen the same", func(t *testing.T) {
 		t.Parallel()
 		h := newHelm(t)

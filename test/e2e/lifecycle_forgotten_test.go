@@ -31,6 +31,7 @@ func failingHook(event string) string {
 // TestLifecycleForgotten has failed revisions pruned from the history: what they left
 // is deleted all the same, by whatever comes next.
 func TestLifecycleForgotten(t *testing.T) {
+	t.Parallel()
 	a, x := part{name: "a", layer: "a"}, part{name: "x", layer: "x", after: "a"}
 	// forget installs a, fails with x, and then without it.
 	forget := func(t *testing.T, h *helm) {
@@ -83,6 +84,7 @@ func TestLifecycleForgotten(t *testing.T) {
 // TestLifecycleAfterAFailedUninstall has an uninstall fail that had deleted
 // something, and somebody else make that again: it is theirs.
 func TestLifecycleAfterAFailedUninstall(t *testing.T) {
+	t.Parallel()
 	parts := []part{{name: "a", layer: "a"}, {name: "b", layer: "b", after: "a"}, {name: "x", layer: "x", after: "b"}}
 	begin := func(t *testing.T, h *helm, annotations map[string]string) {
 		t.Helper()
@@ -129,6 +131,7 @@ func TestLifecycleAfterAFailedUninstall(t *testing.T) {
 // TestLifecycleUninstallOfWhatLostItsMarks deletes what a deployed revision had, with
 // an order and without, although a failed one came after it.
 func TestLifecycleUninstallOfWhatLostItsMarks(t *testing.T) {
+	t.Parallel()
 	for _, how := range []string{"--wait=false", "--wait=ordered"} {
 		t.Run(how, func(t *testing.T) {
 			t.Parallel()

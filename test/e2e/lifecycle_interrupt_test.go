@@ -20,6 +20,7 @@ import (
 // ends, the release is recorded as failed, nothing more is done, and the next
 // operation works.
 func TestLifecycleInterrupted(t *testing.T) {
+	t.Parallel()
 	slowly := func(tb testing.TB, value string) string {
 		tb.Helper()
 		parts := threeParts(value)

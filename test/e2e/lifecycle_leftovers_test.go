@@ -27,6 +27,7 @@ func firstRevision(tb testing.TB, value string) string {
 // nothing that only the failed revision had is left, nor what it set, and no
 // object that it did not come to deleting.
 func TestLifecycleLeftovers(t *testing.T) {
+	t.Parallel()
 	good := func(h *helm, value string, args ...string) func(testing.TB) {
 		return func(tb testing.TB) {
 			tb.Helper()

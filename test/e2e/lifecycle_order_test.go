@@ -145,6 +145,7 @@ func nextVersions() map[string]nextVersion {
 // changed before all that it depends on is ready in its new version; what is gone
 // from the chart is deleted at the end, in the reverse of the old order.
 func TestLifecycleOrder(t *testing.T) {
+	t.Parallel()
 	versions := nextVersions()
 	for _, tt := range orderCases() {
 		next, known := versions[tt.name]

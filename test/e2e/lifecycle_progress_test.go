@@ -42,6 +42,7 @@ func (h *helm) secretWrites(tb testing.TB, revision int) []time.Time {
 // far it came, whoever stopped it. After a rollback by stock Helm, which copies
 // what the release remembers, nothing of that is claimed any more.
 func TestLifecycleProgress(t *testing.T) {
+	t.Parallel()
 	for name, stop := range map[string]func(*testing.T, *helm, ...string){
 		"interrupted": func(t *testing.T, h *helm, args ...string) {
 			t.Helper()

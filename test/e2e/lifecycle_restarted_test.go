@@ -13,6 +13,7 @@ import (
 // TestLifecycleRestarted has pods made anew: the operation is over when these are
 // ready, whatever the status from before says.
 func TestLifecycleRestarted(t *testing.T) {
+	t.Parallel()
 	slow := func(tb testing.TB, value string, more string) string {
 		tb.Helper()
 		parts := threeParts("x")

@@ -11,6 +11,7 @@ import (
 // TestLifecycleRetried tries again what the server has refused: it is refused again,
 // in order or without, until it is mended.
 func TestLifecycleRetried(t *testing.T) {
+	t.Parallel()
 	const secret = "---\napiVersion: v1\nkind: Secret\nmetadata: {name: first, annotations: {helm.sh/layer: first}}\nstringData: {value: VALUE}\n"
 	workload := func(tb testing.TB, value, quoted string) string {
 		tb.Helper()

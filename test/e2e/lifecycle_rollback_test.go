@@ -11,6 +11,7 @@ import (
 
 // TestLifecycleRollback rolls back from and to revisions of every making.
 func TestLifecycleRollback(t *testing.T) {
+	t.Parallel()
 	runLifecycle(t, map[string]func(*testing.T, *helm){
 		"to a revision of stock Helm":   rollBackToStock,
 		"to a copy of stock Helm's":     rollBackToCopied,

@@ -16,6 +16,7 @@ const theirs = "apiVersion: v1\nkind: ConfigMap\nmetadata: {name: taken, labels:
 // TestLifecycleTaken has somebody else make an object while an operation waits,
 // which it had seen to be absent, or had made itself.
 func TestLifecycleTaken(t *testing.T) {
+	t.Parallel()
 	refusal := []string{`ConfigMap "taken"`, "exists and cannot be imported into the current release", "invalid ownership metadata"}
 	// withTaken has the object in the layer after one that takes its time.
 	withTaken := func(tb testing.TB, value string, more ...part) string {

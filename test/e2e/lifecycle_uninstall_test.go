@@ -20,6 +20,7 @@ import (
 
 // TestLifecycleUninstall removes releases with every option.
 func TestLifecycleUninstall(t *testing.T) {
+	t.Parallel()
 	runLifecycle(t, map[string]func(*testing.T, *helm){
 		"keep policy":                   uninstallKeeps,
 		"cascade orphan":                uninstallOrphans,

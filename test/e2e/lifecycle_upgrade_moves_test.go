@@ -10,6 +10,7 @@ import (
 // TestLifecycleUpgradeMoves has the objects of a chart change places in its order:
 // they stay what they are, and the new order counts.
 func TestLifecycleUpgradeMoves(t *testing.T) {
+	t.Parallel()
 	object := func(name, layer, after string) part { return part{name: name, layer: layer, after: after} }
 	app := part{kind: "Deployment", name: "app", layer: "app", after: "base", more: inTime}
 	subchart := func(name string, parts ...part) map[string]string {

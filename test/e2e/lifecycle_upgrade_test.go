@@ -11,6 +11,7 @@ import (
 
 // TestLifecycleUpgrade has upgrades with every option, in order.
 func TestLifecycleUpgrade(t *testing.T) {
+	t.Parallel()
 	runLifecycle(t, map[string]func(*testing.T, *helm){
 		"what others set stays":             upgradeKeepsForeign,
 		"nothing changed":                   upgradeOfNothing,
@@ -248,6 +249,7 @@ func upgradeCleansUpItsOwn(t *testing.T, h *helm) {
 
 // TestLifecycleUpgradeValues combines values as the options say.
 func TestLifecycleUpgradeValues(t *testing.T) {
+	t.Parallel()
 	values := func(of string) string { return "a: " + of + "\nb: " + of + "\nc: " + of + "\n" }
 	chart := func(tb testing.TB, of string) string {
 		tb.Helper()

@@ -38,7 +38,8 @@ func newHelm(tb testing.TB) *helm {
 	return &helm{
 		tb: tb, cluster: c, namespace: c.Namespace(tb),
 		env: append(os.Environ(), "HOME="+home, "HELM_CACHE_HOME="+home, "HELM_CONFIG_HOME="+home,
-			"HELM_DATA_HOME="+home, "KUBECONFIG="+c.Kubeconfig()),
+			"HELM_DATA_HOME="+home, "KUBECONFIG="+c.Kubeconfig(),
+			"GOGC=400"), // most of what a run takes is its start
 	}
 }
 

@@ -39,6 +39,7 @@ const (
 // stock Helm, well and badly, and compares the cluster after each with a model:
 // there is exactly what the last good revision declares.
 func TestRandomLife(t *testing.T) {
+	t.Parallel()
 	first, lives := uint64(1), randomLives
 	if text := os.Getenv(randomEnv); text != "" {
 		n, err := strconv.Atoi(text)

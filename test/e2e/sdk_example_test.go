@@ -5,6 +5,7 @@ package e2e
 
 import (
 	"bytes"
+	"os"
 	"os/exec"
 	"path/filepath"
 	"slices"
@@ -17,7 +18,9 @@ import (
 func TestSDKExample(t *testing.T) {
 	t.Parallel()
 	program := filepath.Join(t.TempDir(), "sdk")
-	build := exec.CommandContext(t.Context(), "go", "build", "-o", program, "../../examples/sdk")
+	// With the flags of `make build`, whose packages are compiled already.
+	build := exec.CommandContext(t.Context(), "go", "build", "-trimpath", "-buildvcs=false", "-o", program, "../../examples/sdk")
+	build.Env = append(os.Environ(), "CGO_ENABLED=0")
 	if out, err := build.CombinedOutput(); err != nil {
 		t.Fatalf("%v\n%s", err, out)
 	}

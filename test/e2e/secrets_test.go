@@ -84,6 +84,7 @@ func accountOf(rel *release.Release) string {
 // TestSecretsAreNotTold fails operations of every sort in ways in which servers,
 // and pods, quote what Secrets hold.
 func TestSecretsAreNotTold(t *testing.T) {
+	t.Parallel()
 	good := appChart(t, secretPart("")+deploymentPart("1"))
 	numbers := appChart(t, secretPart(", number: "+numeric+", short: 58697, on: true")+deploymentPart("1"))
 	quoted := appChart(t, secretPart("")+deploymentPart(`"many"`))

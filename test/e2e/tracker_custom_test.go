@@ -56,6 +56,7 @@ metadata:
 // TestTrackerCustomResources watches custom resources whose definition comes a
 // node earlier, and which a controller makes ready.
 func TestTrackerCustomResources(t *testing.T) {
+	t.Parallel()
 	const status = `{"status":{"phase":"Done","conditions":[{"type":"Ready","status":"%s","reason":"Made","message":"made"}]}}`
 	for _, tt := range []struct{ name, annotation, ready string }{
 		{name: "by condition", ready: "True"},

@@ -51,6 +51,7 @@ func TestTrackerCutWatches(t *testing.T) {
 // TestTrackerGone answers watches that the version they go on from is no longer
 // there: the objects are listed, and watched from there.
 func TestTrackerGone(t *testing.T) {
+	t.Parallel()
 	for name, gone := range map[string]fault.Rule{"as an answer": fault.GoneAnswer(), "as an event": fault.GoneEvent()} {
 		t.Run(name, func(t *testing.T) {
 			t.Parallel()
@@ -96,6 +97,7 @@ func outages() map[string]outage {
 // TestTrackerOutage has the API away for longer than the pod may take: that time
 // does not count. It is said once, and once that it is over.
 func TestTrackerOutage(t *testing.T) {
+	t.Parallel()
 	for name, away := range outages() {
 		t.Run(name, func(t *testing.T) {
 			t.Parallel()
@@ -122,6 +124,7 @@ func TestTrackerOutage(t *testing.T) {
 // TestTrackerOutageOutlastsTheOperation has the API away for good: --timeout
 // counts all the time, and ends the operation while nothing answers.
 func TestTrackerOutageOutlastsTheOperation(t *testing.T) {
+	t.Parallel()
 	for name, away := range outages() {
 		t.Run(name, func(t *testing.T) {
 			t.Parallel()

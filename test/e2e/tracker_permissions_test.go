@@ -116,6 +116,7 @@ metadata:
 // TestTrackerNamespacedPermissions installs as a user who may do everything in
 // the namespace and nothing outside.
 func TestTrackerNamespacedPermissions(t *testing.T) {
+	t.Parallel()
 	for _, tt := range []struct {
 		name  string
 		chart func(testing.TB) string

@@ -37,6 +37,7 @@ func podVerb(verbs ...string) func(fault.Request) bool {
 // TestWatchesThatTellNothing: what cannot be watched is read instead, and what
 // is ready is never called late because no watch told of it.
 func TestWatchesThatTellNothing(t *testing.T) {
+	t.Parallel()
 	for name, rule := range map[string]fault.Rule{
 		"a watch that is granted and silent":     on(podVerb("watch"), fault.Silent),
 		"a watch that is never answered":         on(podVerb("watch"), fault.Hang),

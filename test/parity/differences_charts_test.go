@@ -29,6 +29,7 @@ var exitCodes = rule{
 // TestChartDifferences holds what differs from stock on purpose in the commands
 // that look after charts. docs/differences.md says why.
 func TestChartDifferences(t *testing.T) {
+	t.Parallel()
 	server := chartserver.Start(t, publishCharts(t, "charts/tiny", "charts/plain"), chartserver.Options{})
 	charts := "oci://" + ociregistry.Start(t, ociregistry.Options{}).Host() + "/charts"
 	table := []scenario{
@@ -55,7 +56,7 @@ func TestChartDifferences(t *testing.T) {
 			`- ...Successfully got an update from the "` + server.URL + `" chart repository`,
 		}},
 	}
-	runLocal(t, table, temporaryCharts, cachedNames)
+	runLocal(t, table, cachedNames)
 	runScenarios(t, []scenario{{
 		name: "upgrade that fetches from a registry", unchecked: true, rules: []rule{exitCodes}, steps: []step{
 			deposit{"tiny-1.0.0.tgz", chartArchive(t, "tiny", "1.0.0")},

@@ -11,6 +11,7 @@ import (
 // TestDifferences holds what differs from stock on purpose: these lines, and no
 // others. docs/differences.md says why.
 func TestDifferences(t *testing.T) {
+	t.Parallel()
 	runScenarios(t, append(slices.Concat(lifeDifferences(), repoDifferences(), pluginDifferences(t)), []scenario{
 		{name: "unknown storage driver", noCluster: true, env: []string{"HELM_DRIVER=papyrus"},
 			steps: []step{helm("list")}, differs: []string{

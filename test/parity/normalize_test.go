@@ -50,6 +50,8 @@ var usualRules = []rule{
 	pattern("time in RFC 3339", "the clock goes on", thisYear+`-\d\d-\d\dT\d\d:\d\d:\d\d(?:\.\d+)?(?:Z|[+-]\d\d:\d\d)`, "TIME"),
 	pattern("time as Go prints it", "the clock goes on", thisYear+`-\d\d-\d\d \d\d:\d\d:\d\d(?:\.\d+)? [+-]\d{4} \w+(?: m=\S+)?`, "TIME"),
 	pattern("time in ANSI C's format", "the clock goes on", `(?:Mon|Tue|Wed|Thu|Fri|Sat|Sun) [A-Z][a-z]{2} [ \d]\d \d\d:\d\d:\d\d `+thisYear, "TIME"),
+	pattern("padding of a time", "Go leaves out the trailing zeros of a time, which makes its column narrower", `\b(UPDATED|TIME) *\t`, "$1\t"),
+	pattern("folder of fetched charts", "its name is drawn, stock's has the number of the process", `tmpcharts-\d+`, "tmpcharts"),
 	pattern("generated name", "it ends in the time in seconds", `-1[7-9]\d{8}\b`, "-SECONDS"),
 	pattern("UUID", "the API server draws it", `[0-9a-f]{8}-[0-9a-f]{4}-[0-9a-f]{4}-[0-9a-f]{4}-[0-9a-f]{12}`, "UUID"),
 	pattern("commit of Ordered Helm", "its version says what it is", `\+ordered\.\S*?\.g([0-9a-f]{7})\b`, "+g$1"),
@@ -61,6 +63,8 @@ var usualRules = []rule{
 		`(?m)^I reflector\.go:\d+\] "Warning: watch ended with error" .*context canceled.*\n`, ""),
 	pattern("deadline while throttled", "client-go says where it was when the deadline fell",
 		`client rate limiter Wait returned an error: (?:rate: Wait\(n=1\) would exceed context deadline|context deadline exceeded)`, "context deadline exceeded"),
+	pattern("alert before an answer", "net/http says so only if the server's alert comes before it reads an answer",
+		`readLoopPeekFailLocked: `, ""),
 	pattern("slog's line head", "it holds the time", `(?m)^`+thisYear+`/\d\d/\d\d \d\d:\d\d:\d\d `, ""),
 }
 
@@ -80,7 +84,7 @@ var (
 		`(?m)^\w+\.go:\d+: TIME \[debug\] `, "[debug] ")
 	stackTraces = pattern("stack trace", "it names lines of the source; ours has none",
 		`(?m)^(?:\S+/\S+|main|runtime)\.\S+\n\t\S+:\d+\n`, "")
-	columnPadding = pattern("column padding", "times are wider or narrower by their trailing zeros",
+	columnPadding = pattern("column padding", "columns are as wide as their widest value",
 		` *\t`, "\t")
 	ages = pattern("age", "how old an object is depends on the speed of the machine",
 		`\s+(?:\d+m)?\d+s\b`, " AGE")

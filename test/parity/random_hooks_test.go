@@ -29,6 +29,7 @@ const (
 // nothing of running them in parallel: also the order in which the server was
 // asked to create and to delete them.
 func TestRandomHookSets(t *testing.T) {
+	t.Parallel()
 	sets, first := numberFrom(t, hookSetsVariable, 3), numberFrom(t, firstHookSetVariable, 1)
 	var scenarios []scenario
 	for seed := first; seed < first+sets; seed++ {

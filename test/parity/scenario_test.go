@@ -72,13 +72,13 @@ func compare(t *testing.T, programs binaries.Set, sc scenario) {
 	ctx, cancel := context.WithTimeout(t.Context(), scenarioTimeout)
 	defer cancel()
 
-	var kubeconfig string
+	var c *cluster.Cluster
 	if !sc.noCluster {
-		kubeconfig = cluster.Shared(t).Kubeconfig()
+		c = cluster.Shared(t)
 	}
 	number := scenarioNumber.Add(1)
-	stock := newWorld(t, sc, worldOptions{program: programs.Stock, side: sideStock, number: number, kubeconfig: kubeconfig})
-	ours := newWorld(t, sc, worldOptions{program: programs.Helm, side: sideOurs, number: number, kubeconfig: kubeconfig})
+	stock := newWorld(t, sc, worldOptions{program: programs.Stock, side: sideStock, number: number, cluster: c})
+	ours := newWorld(t, sc, worldOptions{program: programs.Helm, side: sideOurs, number: number, cluster: c})
 
 	var both sync.WaitGroup
 	both.Go(func() { stock.takeSteps(ctx, sc.steps) })

@@ -7,6 +7,7 @@ import "testing"
 
 // TestCharts compares the commands that look at charts and pack them.
 func TestCharts(t *testing.T) {
+	t.Parallel()
 	table := []scenario{
 		{name: "show chart", steps: []step{
 			helm("show chart charts/broad"),

@@ -31,6 +31,7 @@ func complete(line, word string) helmRun { return helm("__complete "+line, word)
 
 // TestCompletionScripts compares the scripts for the shells.
 func TestCompletionScripts(t *testing.T) {
+	t.Parallel()
 	table := []scenario{
 		{name: "misused", rules: []rule{helpTexts}, steps: []step{
 			helm("completion"), helm("completion tcsh"), helm("completion bash extra"), helm("completion zsh --descriptions"), complete("completion", ""), complete("completion bash", ""),
@@ -54,6 +55,7 @@ func TestCompletionScripts(t *testing.T) {
 
 // TestCompletionOfWords compares the completion of commands and flag names.
 func TestCompletionOfWords(t *testing.T) {
+	t.Parallel()
 	lines := []struct{ line, word string }{
 		{"", "rep"}, {"", "u"}, {"", "sea"}, {"", "his"}, {"", "ge"}, {"", "nothing"}, {"", "comp"}, {"", "cre"}, {"", "do"}, {"", "e"},
 		{"get", ""}, {"get", "m"}, {"repo", ""}, {"repo", "l"}, {"repo nothing", ""}, {"search", ""}, {"search shop", ""}, {"completion", ""}, {"help repo", ""}, {"help", "rep"},
@@ -82,6 +84,7 @@ func TestCompletionOfWords(t *testing.T) {
 
 // TestCompletionOfReleases compares the completion of releases and revisions.
 func TestCompletionOfReleases(t *testing.T) {
+	t.Parallel()
 	var releases, revisions []step
 	for _, command := range []string{"get all", "get hooks", "get manifest", "get metadata", "get notes", "get values", "history", "status", "test", "uninstall", "rollback", "upgrade"} {
 		releases = append(releases, complete(command, "al"), complete(command+" alpha", ""))
@@ -108,6 +111,7 @@ func TestCompletionOfReleases(t *testing.T) {
 // TestCompletionOfCharts compares the completion of charts, versions and
 // repositories.
 func TestCompletionOfCharts(t *testing.T) {
+	t.Parallel()
 	added := []step{
 		shopServer, otherServer,
 		helm("repo add shop @SHOP@"), helm("repo add shopping @OTHER@"), helm("repo add other @OTHER@"),
@@ -155,6 +159,7 @@ contexts:
 
 // TestCompletionOfValues compares what else is completed by what there is.
 func TestCompletionOfValues(t *testing.T) {
+	t.Parallel()
 	kubeconfigs := []step{
 		write{"contexts", contexts}, complete("list --kubeconfig contexts --kube-context", ""), complete("list --kube-context", ""), complete("list --kube-context", "").withEnv("KUBECONFIG=contexts"),
 		complete("list --kube-context", "fir").withEnv("KUBECONFIG=contexts"), complete("list --kubeconfig nowhere --kube-context", ""),

@@ -15,6 +15,7 @@ import (
 )
 
 func TestCreate(t *testing.T) {
+	t.Parallel()
 	starters := []step{
 		folder("home/data/starters/mine/templates"), folder("home/data/starters/mine/charts/below"), folder("home/data/starters/mine/crds"),
 		write{"home/data/starters/mine/Chart.yaml", "apiVersion: v2\nname: mine\nversion: 7.7.7\ndescription: A pattern\nkeywords: [a]\nannotations: {a: b}\n"},
@@ -54,6 +55,7 @@ func TestCreate(t *testing.T) {
 }
 
 func TestEnv(t *testing.T) {
+	t.Parallel()
 	settings := []string{
 		"HELM_BURST_LIMIT=7", "HELM_DEBUG=true", "HELM_KUBEAPISERVER=https://a", "HELM_KUBEASGROUPS=b,c", "HELM_KUBEASUSER=d", "HELM_KUBECAFILE=e", "HELM_KUBECONTEXT=f", "HELM_KUBEINSECURE_SKIP_TLS_VERIFY=1", "HELM_KUBETLS_SERVER_NAME=g",
 		"HELM_KUBETOKEN=h", "HELM_MAX_HISTORY=3", "HELM_NAMESPACE=i", "HELM_PLUGINS=j", "HELM_QPS=1.5", "HELM_REGISTRY_CONFIG=k", "HELM_REPOSITORY_CACHE=l", "HELM_REPOSITORY_CONFIG=m",
@@ -75,6 +77,7 @@ var pageText = regexp.MustCompile(`(?ms)^file (?:docs|[^\n]*/docs)/.*\z`)
 // TestDocs compares what docs writes: which pages of which form. Each side has
 // those of its commands.
 func TestDocs(t *testing.T) {
+	t.Parallel()
 	runLocal(t, []scenario{
 		{name: "misused", rules: []rule{pages}, steps: []step{
 			helm("docs --type html"), helm("docs --type html --generate-headers"), helm("docs --dir nowhere"), helm("docs --dir nowhere --type man"), helm("docs --dir nowhere --type bash"), helm("docs x"), helm("docs --type", ""),

@@ -7,6 +7,7 @@ import "testing"
 
 // TestHookFacts compares what is easily taken for otherwise about hooks.
 func TestHookFacts(t *testing.T) {
+	t.Parallel()
 	runScenarios(t, []scenario{
 		{name: "events that are listed twice", unchecked: true, steps: []step{
 			helm("install web charts/doubled").ok(), helm("get hooks web"), helm("status web -o json"),

@@ -15,6 +15,7 @@ import (
 // TestHostileArchives holds what is made of archives that mean harm: nothing is
 // written outside of the folder that was asked for, nothing is rendered.
 func TestHostileArchives(t *testing.T) {
+	t.Parallel()
 	outside := outsideOfWorlds(t)
 	meta := entry{name: "evil/Chart.yaml", text: "apiVersion: v2\nname: evil\nversion: 1.0.0\n"}
 	named := func(name string) []byte {
@@ -48,7 +49,7 @@ func TestHostileArchives(t *testing.T) {
 	table := make([]scenario, 0, len(archives))
 	for _, a := range archives {
 		url := serveFiles(t, map[string][]byte{"evil-1.0.0.tgz": a.data})
-		table = append(table, scenario{name: a.name, rules: []rule{namelessFolder}, steps: []step{
+		table = append(table, scenario{name: a.name, rules: []rule{namelessFolder, digests}, steps: []step{
 			deposit{"deep/down/evil-1.0.0.tgz", a.data},
 			helm("pull " + url + "/evil-1.0.0.tgz --untar -d deep/down --untardir out"),
 			tree("deep"),

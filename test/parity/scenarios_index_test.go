@@ -6,6 +6,7 @@ package parity
 import "testing"
 
 func TestRepoIndex(t *testing.T) {
+	t.Parallel()
 	packed := []step{
 		pack{"charts/tiny", "out/tiny-0.1.0.tgz"}, pack{"charts/plain", "out/plain.tgz"}, pack{"charts/library", "out/sub/library.tgz"},
 		pack{"charts/deprecated", "out/sub/deeper/deprecated.tgz"}, pack{"charts/umbrella", "out/umbrella.tgz"}, pack{"charts/future", "out/future.tgz"}, pack{"charts/legacy", "out/legacy.tgz"},

@@ -31,6 +31,7 @@ data: {value: theirs}
 
 // TestInstall compares installations.
 func TestInstall(t *testing.T) {
+	t.Parallel()
 	runScenarios(t, []scenario{
 		{name: "plain", steps: []step{helm("install web charts/plain")}},
 		{name: "umbrella", steps: []step{helm("install web charts/umbrella")}},

@@ -7,6 +7,7 @@ import "testing"
 
 // TestWithoutCluster compares what helm does before or without a cluster.
 func TestWithoutCluster(t *testing.T) {
+	t.Parallel()
 	table := []scenario{
 		{name: "version", steps: []step{
 			helm("version"),
@@ -114,6 +115,7 @@ func TestWithoutCluster(t *testing.T) {
 
 // TestMemoryDriver compares what helm reads from releases given in a file.
 func TestMemoryDriver(t *testing.T) {
+	t.Parallel()
 	table := []scenario{
 		{name: "list by status", steps: []step{
 			helm("list"), helm("ls"),

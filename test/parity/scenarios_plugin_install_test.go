@@ -13,6 +13,7 @@ import (
 // TestPluginCommand compares how plugins are installed, listed, updated and
 // removed.
 func TestPluginCommand(t *testing.T) {
+	t.Parallel()
 	runLocally(t, []scenario{
 		{name: "plugin words", steps: []step{
 			helm("plugin list"),
@@ -101,6 +102,7 @@ var installerHead = pattern("head of an installer's line", "it names a line of t
 
 // TestPluginFromGit compares plugins from a version control system.
 func TestPluginFromGit(t *testing.T) {
+	t.Parallel()
 	if _, err := exec.LookPath("git"); err != nil {
 		t.Skip(err)
 	}
@@ -164,6 +166,7 @@ var clones = pattern("cached clone", "its name is that of the world's folder", `
 // TestPluginFromArchive compares plugins from a web server. What stock leaves in
 // its cache is taken away: see TestDifferences.
 func TestPluginFromArchive(t *testing.T) {
+	t.Parallel()
 	manifest := func(name string) entry {
 		return entry{name: "plugin.yaml", text: "name: " + name + "\nversion: 1.0.0\ncommand: $HELM_PLUGIN_DIR/bin/run.sh\n"}
 	}

@@ -16,6 +16,7 @@ func with(folder string) []string { return []string{"HELM_PLUGINS=plugins/" + fo
 
 // TestRunPlugins compares what comes of plugins that are run.
 func TestRunPlugins(t *testing.T) {
+	t.Parallel()
 	runLocally(t, []scenario{
 		{name: "environment of a plugin", env: with("good"), rules: []rule{programPaths, noCompletion, groupsOnce}, steps: []step{
 			helm("reveal"),
@@ -159,6 +160,7 @@ var shortHelp = pattern("short help", "help texts are written anew", `(?m)^(inst
 // TestBrokenPlugins compares what is said of plugins that cannot be loaded, and
 // what still works beside them.
 func TestBrokenPlugins(t *testing.T) {
+	t.Parallel()
 	var table []scenario
 	for _, name := range []string{"unknown", "nameless", "slash", "control", "space", "empty"} {
 		table = append(table, scenario{name: name, env: with("broken/" + name), steps: []step{

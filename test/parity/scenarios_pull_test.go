@@ -55,6 +55,7 @@ func fillShelf(t *testing.T) shelf {
 
 // TestPullFromRegistry compares charts downloaded from an OCI registry.
 func TestPullFromRegistry(t *testing.T) {
+	t.Parallel()
 	s := fillShelf(t)
 	none := "sha256:" + strings.Repeat("0", 64)
 	runLocally(t, []scenario{
@@ -179,6 +180,7 @@ var requests = pattern("requests to a registry", "the headers are printed in ran
 // TestPullWithCredentials compares downloads from registries that want to know
 // who asks.
 func TestPullWithCredentials(t *testing.T) {
+	t.Parallel()
 	r := startRegistries(t)
 	guarded, encrypted, mutual := r.guarded.Host(), r.encrypted.Host(), r.mutual.Host()
 	put := func(host, flags string) step {
@@ -246,6 +248,7 @@ func TestPullWithCredentials(t *testing.T) {
 // TestPullFromRepository compares charts downloaded from an HTTP repository, or
 // from a URL.
 func TestPullFromRepository(t *testing.T) {
+	t.Parallel()
 	key, other := signing.NewKey(t, "anna", "secret words"), signing.NewKey(t, "otto", "")
 	first := chartArchive(t, "tiny", "1.0.0")
 	files := map[string][]byte{
@@ -384,6 +387,7 @@ var cachedIndex = pattern("cached index", "its name is drawn", `(repository/)[A-
 
 // TestInstallFromRegistry compares releases of charts from an OCI registry.
 func TestInstallFromRegistry(t *testing.T) {
+	t.Parallel()
 	s := fillShelf(t)
 	runScenarios(t, []scenario{
 		{name: "install and upgrade from a registry", steps: []step{

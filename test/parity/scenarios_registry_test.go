@@ -12,7 +12,7 @@ import (
 )
 
 // digests differ in pushed charts, whose manifests hold the time.
-var digests = pattern("digest of what was pushed", "the manifest of a pushed chart holds the time", `sha256:[0-9a-f]{64}`, "DIGEST")
+var digests = pattern("digest of what was packed or pushed", "packages and the manifests of pushed charts hold the time", `sha256:[0-9a-f]{64}`, "DIGEST")
 
 // temporary names are those of files that are renamed when they are complete.
 var temporary = pattern("temporary name", "it is drawn", `(\.(?:tgz|prov))\d+`, "$1-TEMPORARY")
@@ -48,6 +48,7 @@ func runLocally(t *testing.T, table []scenario) {
 
 // TestRegistryCommand compares logins and logouts.
 func TestRegistryCommand(t *testing.T) {
+	t.Parallel()
 	r := startRegistries(t)
 	open, guarded, encrypted, mutual := r.open.Host(), r.guarded.Host(), r.encrypted.Host(), r.mutual.Host()
 	ca := " --ca-file " + r.encrypted.CAFile()
@@ -138,6 +139,7 @@ func TestRegistryCommand(t *testing.T) {
 
 // TestLoginAtATerminal compares logins of who is asked for the password.
 func TestLoginAtATerminal(t *testing.T) {
+	t.Parallel()
 	if runtime.GOOS != "linux" {
 		t.Skip("no terminal is made on", runtime.GOOS)
 	}
@@ -159,6 +161,7 @@ func TestLoginAtATerminal(t *testing.T) {
 // TestPush compares what is said of pushed charts; TestPull has what becomes of
 // them.
 func TestPush(t *testing.T) {
+	t.Parallel()
 	r := startRegistries(t)
 	open, guarded, encrypted, mutual := r.open.Host(), r.guarded.Host(), r.encrypted.Host(), r.mutual.Host()
 	remote := func(host string) string { return " oci://" + host + "/@NAMESPACE@" }

@@ -51,6 +51,7 @@ var (
 )
 
 func TestRepoAdd(t *testing.T) {
+	t.Parallel()
 	runLocal(t, []scenario{
 		{name: "and list", steps: []step{
 			shopServer, otherServer,
@@ -168,6 +169,7 @@ var badIndexes = []struct{ name, text string }{
 }
 
 func TestRepoBadIndex(t *testing.T) {
+	t.Parallel()
 	var table []scenario
 	for _, bad := range badIndexes {
 		table = append(table, scenario{name: bad.name, steps: []step{
@@ -184,6 +186,7 @@ func TestRepoBadIndex(t *testing.T) {
 }
 
 func TestRepoUpdate(t *testing.T) {
+	t.Parallel()
 	added := []step{shopServer, otherServer, helm("repo add shop @SHOP@"), helm("repo add other @OTHER@"), asked("SHOP"), asked("OTHER")}
 	runLocal(t, []scenario{
 		{name: "without repositories", steps: []step{
@@ -222,6 +225,7 @@ func TestRepoUpdate(t *testing.T) {
 }
 
 func TestRepoRemove(t *testing.T) {
+	t.Parallel()
 	added := []step{shopServer, helm("repo add a @SHOP@"), helm("repo add b @SHOP@"), helm("repo add c @SHOP@")}
 	runLocal(t, []scenario{
 		{name: "one", steps: steps(added, []step{helm("repo remove b"), helm("repo list"), helm("repo remove b"), helm("search repo basket")})},

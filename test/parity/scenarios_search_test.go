@@ -11,6 +11,7 @@ import (
 )
 
 func TestSearchRepo(t *testing.T) {
+	t.Parallel()
 	added := []step{shopServer, otherServer, helm("repo add shop @SHOP@"), helm("repo add other @OTHER@")}
 	runLocal(t, []scenario{
 		{name: "all", steps: steps(added, []step{
@@ -70,6 +71,7 @@ const hubAnswer = `{"data":[
   "relationships":{"latestChartVersion":{"data":{"version":"0.1.0"}}}}]}`
 
 func TestSearchHub(t *testing.T) {
+	t.Parallel()
 	const path = "/api/chartsvc/v1/charts/search"
 	hub := func(handler func(*world) http.HandlerFunc) []step {
 		return []step{serve{name: "HUB", folder: "repos/none"}, answer{"HUB", path, handler}}

@@ -15,6 +15,7 @@ import (
 // TestChartsFromRepositories compares the commands that take a chart from a
 // repository: one that asks for a password and a certificate, with signed charts.
 func TestChartsFromRepositories(t *testing.T) {
+	t.Parallel()
 	folder := publishCharts(t, "charts/tiny", "charts/plain", "charts/broad")
 	key, other := signing.NewKey(t, "Ada", ""), signing.NewKey(t, "Bo", "")
 	for who, name := range map[*signing.Key]string{key: "tiny-1.0.0.tgz", other: "plain-0.3.1.tgz"} {
@@ -81,7 +82,7 @@ func TestChartsFromRepositories(t *testing.T) {
 			helm("show readme tiny --pass-credentials --plain-http --devel --repo " + open.URL).ok(),
 			helm("show crds tiny --plain-http --repo " + open.URL).ok(),
 		}},
-		{name: "dependencies behind a password", noCluster: true, rules: []rule{cachedNames, temporaryCharts}, steps: []step{
+		{name: "dependencies behind a password", noCluster: true, rules: []rule{cachedNames}, steps: []step{
 			write{"repositories.yaml", "apiVersion: v1\nrepositories:\n- {name: closed, url: " + closed.URL + ", username: ada, password: secret, caFile: " +
 				closed.CAFile + ", certFile: " + closed.CertFile + ", keyFile: " + closed.KeyFile + ", pass_credentials_all: true}\n"},
 			needs([3]string{"tiny", "1.0.0", "@closed"}, [3]string{"plain", "0.3.1", closed.URL}),
@@ -94,7 +95,7 @@ func TestChartsFromRepositories(t *testing.T) {
 			helm("dependency build charts/needy --username ada --password secret --ca-file " + closed.CAFile + " --insecure-skip-tls-verify --plain-http"),
 			helm("dependency list charts/needy"),
 		}},
-		{name: "packages that are signed", noCluster: true, rules: []rule{signatures}, steps: []step{
+		{name: "packages that are signed", noCluster: true, rules: []rule{signatures, digests}, steps: []step{
 			helm("package charts/tiny --sign --key Ada --keyring " + key.SecretRing + " -d signed").ok(),
 			helm("verify signed/tiny-1.0.0.tgz" + signed).ok(),
 			helm("verify signed/tiny-1.0.0.tgz --keyring " + other.PublicRing),

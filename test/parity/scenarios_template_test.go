@@ -7,6 +7,7 @@ import "testing"
 
 // TestTemplate compares what helm template prints and writes.
 func TestTemplate(t *testing.T) {
+	t.Parallel()
 	table := []scenario{
 		{name: "plain", steps: []step{
 			helm("template charts/plain"),
@@ -174,6 +175,7 @@ func TestTemplate(t *testing.T) {
 
 // TestTemplateWithCluster compares rendering that asks the cluster.
 func TestTemplateWithCluster(t *testing.T) {
+	t.Parallel()
 	runScenarios(t, []scenario{
 		{name: "validate", steps: []step{
 			helm("template web charts/plain --validate"),

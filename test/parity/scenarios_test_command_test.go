@@ -7,6 +7,7 @@ import "testing"
 
 // TestTests compares tests of releases.
 func TestTests(t *testing.T) {
+	t.Parallel()
 	runScenarios(t, []scenario{
 		{name: "releases that cannot be tested", steps: []step{
 			helm("test"), helm("test web"), helm("test Not_A_Name"), helm("test web other"), helm("test web --timeout soon"),
@@ -37,6 +38,7 @@ func TestTests(t *testing.T) {
 // TestFilteredTests compares tests of which some are left out. Stock then stores
 // hooks in another order, so each is the last step of a scenario.
 func TestFilteredTests(t *testing.T) {
+	t.Parallel()
 	var scenarios []scenario
 	for _, tt := range []struct {
 		name, values string

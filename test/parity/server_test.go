@@ -14,7 +14,6 @@ import (
 	"testing"
 	"time"
 
-	corev1 "k8s.io/api/core/v1"
 	"k8s.io/apimachinery/pkg/api/meta"
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 	"k8s.io/apimachinery/pkg/apis/meta/v1/unstructured"
@@ -24,7 +23,8 @@ import (
 	"k8s.io/client-go/kubernetes"
 	"k8s.io/client-go/rest"
 	"k8s.io/client-go/restmapper"
-	"k8s.io/client-go/tools/clientcmd"
+
+	"github.com/ordered-helm/helm/test/cluster"
 )
 
 // server is the API server as one world sees it: through its namespace.
@@ -39,14 +39,10 @@ type server struct {
 // pollInterval is how often the API server is asked whether something is there.
 const pollInterval = 20 * time.Millisecond
 
-// connect creates the namespace, which goes away after the test.
-func connect(t *testing.T, kubeconfig, namespace string) *server {
+// connect creates the namespace.
+func connect(t *testing.T, c *cluster.Cluster, namespace string) *server {
 	t.Helper()
-	config, err := clientcmd.BuildConfigFromFlags("", kubeconfig)
-	if err != nil {
-		t.Fatal(err)
-	}
-	config.QPS = -1
+	config := c.Config()
 	httpClient, err := rest.HTTPClientFor(config)
 	if err != nil {
 		t.Fatal(err)
@@ -59,32 +55,14 @@ func connect(t *testing.T, kubeconfig, namespace string) *server {
 	if err != nil {
 		t.Fatal(err)
 	}
-	object := &corev1.Namespace{ObjectMeta: metav1.ObjectMeta{Name: namespace}}
-	if _, err := clients.CoreV1().Namespaces().Create(t.Context(), object, metav1.CreateOptions{}); err != nil {
-		t.Fatal(err)
-	}
-	t.Cleanup(func() {
-		// The test's own context has ended. Nobody waits for the deletion.
-		ctx, cancel := context.WithTimeout(context.Background(), 10*time.Second)
-		defer cancel()
-		if err := clients.CoreV1().Namespaces().Delete(ctx, namespace, metav1.DeleteOptions{}); err != nil {
-			t.Log(err)
-		}
-	})
-	s := &server{
+	c.NamespaceNamed(t, namespace)
+	return &server{
 		namespace: namespace,
 		host:      config.Host,
 		http:      httpClient,
 		discovery: clients.Discovery(),
 		dynamic:   dynamicClient,
 	}
-	// Pods cannot be created before the controllers have added these.
-	for _, path := range []string{objectPath("serviceaccounts", "default"), objectPath("configmaps", "kube-root-ca.crt")} {
-		if err := s.awaitPath(t.Context(), strings.ReplaceAll(path, namespacePlaceholder, namespace)); err != nil {
-			t.Fatal(err)
-		}
-	}
-	return s
 }
 
 // create creates the objects of a YAML stream.

@@ -17,6 +17,7 @@ import (
 	"testing"
 
 	"github.com/ordered-helm/helm/test/chartserver"
+	"github.com/ordered-helm/helm/test/cluster"
 )
 
 // world is where one of the programs takes the steps of a scenario: a folder
@@ -40,10 +41,10 @@ type world struct {
 }
 
 type worldOptions struct {
-	program    string
-	side       rune
-	number     int32
-	kubeconfig string // empty: no cluster
+	program string
+	side    rune
+	number  int32
+	cluster *cluster.Cluster // nil: none
 }
 
 // runID keeps the namespaces of several runs on one cluster apart.
@@ -70,9 +71,9 @@ func newWorld(t *testing.T, sc scenario, o worldOptions) *world {
 	w.places = []place{{"@DIR@", w.dir}}
 	home := filepath.Join(w.dir, "home")
 	kubeconfig := filepath.Join(home, "no-kubeconfig")
-	if o.kubeconfig != "" {
-		kubeconfig = o.kubeconfig
-		w.cluster = connect(t, o.kubeconfig, w.namespace)
+	if o.cluster != nil {
+		kubeconfig = o.cluster.Kubeconfig()
+		w.cluster = connect(t, o.cluster, w.namespace)
 	}
 	var err error
 	if w.given, err = copyTree(w.dir, "testdata", w.namespace); err != nil {
