@@ -70,6 +70,15 @@ func (a *app) warnf(format string, v ...any) {
 	fmt.Fprintf(a.errOut, "WARNING: "+format+"\n", v...)
 }
 
+// unprinted says that the result of an operation could not be printed. That is no
+// failure, as in Helm: who takes it for one would do again what has been done.
+func (a *app) unprinted(err error) error {
+	if err != nil {
+		a.warnf("it is done, but the result cannot be printed: %v", err)
+	}
+	return nil
+}
+
 // onEvent returns the receiver of an operation's events. What follows an order
 // shows all of them; otherwise only warnings are shown, and standard error
 // stays what stock Helm prints.

@@ -94,7 +94,7 @@ func newInstallCmd(a *app) *cobra.Command {
 				fmt.Errorf("INSTALLATION FAILED: %w", err),
 				a.printFailure(out, in.client.WaitStrategy, newFailedRelease(rel, err)))
 		}
-		return out.format.Write(a.out, &releasePrinter{
+		return a.printDeployed(out.format, &releasePrinter{
 			release:   rel,
 			details:   a.settings.Debug,
 			hideNotes: in.client.HideNotes,

@@ -72,6 +72,15 @@ func (p *releasePrinter) WriteTable(out io.Writer) error {
 	return err
 }
 
+// printDeployed prints a release that was installed or upgraded.
+func (a *app) printDeployed(format output.Format, p *releasePrinter) error {
+	err := format.Write(a.out, p)
+	if format == output.Table {
+		return a.unprinted(err)
+	}
+	return err // programs read it, and get nothing
+}
+
 func (p *releasePrinter) printHeader(text *bytes.Buffer) {
 	rel := p.release
 	fmt.Fprintf(text, "NAME: %s\n", rel.Name)

@@ -84,6 +84,7 @@ func (a *app) rollback(ctx context.Context, client *action.Rollback, name string
 	if err := client.RunWithContext(ctx, name); err != nil {
 		return err
 	}
+	stop()
 	_, err = fmt.Fprintln(a.out, "Rollback was a success! Happy Helming!")
-	return err
+	return a.unprinted(err)
 }

@@ -5,6 +5,7 @@ package main
 
 import (
 	"log"
+	"os"
 	"strings"
 
 	"github.com/spf13/cobra"
@@ -92,7 +93,9 @@ func newRootCmd(a *app) *cobra.Command {
 		},
 	}
 	cmd.SetArgs(a.args)
-	cmd.SetOut(a.out)
+	if a.out != os.Stdout { // what cobra says of mistakes goes to stderr only where no output is set
+		cmd.SetOut(a.out)
+	}
 	cmd.SetErr(a.errOut)
 
 	a.settings.AddFlags(cmd.PersistentFlags())

@@ -80,8 +80,11 @@ func (a *app) test(ctx context.Context, in *testInput, name string) error {
 	if rel == nil {
 		return failure
 	}
+	if !in.logs { // which are still to be fetched
+		stop()
+	}
 	printer := &releasePrinter{release: in.pickedLast(rel), details: a.settings.Debug, hideNotes: client.HideNotes}
-	if err := output.Table.Write(a.out, printer); err != nil {
+	if err := a.unprinted(output.Table.Write(a.out, printer)); err != nil {
 		return err
 	}
 	if in.logs {

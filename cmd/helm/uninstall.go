@@ -6,6 +6,7 @@ package main
 import (
 	"context"
 	"fmt"
+	"io"
 
 	"github.com/spf13/cobra"
 	"helm.sh/helm/v3/cmd/helm/require"
@@ -88,13 +89,13 @@ func (a *app) uninstall(ctx context.Context, client *action.Uninstall, name stri
 	if err != nil {
 		return err
 	}
+	stop()
+	text := fmt.Sprintf("release %q uninstalled\n", name)
 	if response != nil && response.Info != "" {
-		if _, err := fmt.Fprintln(a.out, response.Info); err != nil {
-			return err
-		}
+		text = response.Info + "\n" + text
 	}
-	_, err = fmt.Fprintf(a.out, "release \"%s\" uninstalled\n", name)
-	return err
+	_, err = io.WriteString(a.out, text)
+	return a.unprinted(err)
 }
 
 func checkCascade(policy string) error {

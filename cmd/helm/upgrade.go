@@ -96,7 +96,7 @@ func newUpgradeCmd(in *upgradeInput) *cobra.Command {
 			if err != nil {
 				return errors.Join(err, a.printFailure(in.output, in.client.WaitStrategy, newFailedRelease(rel, err)))
 			}
-			return in.output.format.Write(a.out, &releasePrinter{
+			return a.printDeployed(in.output.format, &releasePrinter{
 				release:   rel,
 				details:   a.settings.Debug,
 				hideNotes: in.client.HideNotes,

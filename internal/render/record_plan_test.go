@@ -24,7 +24,7 @@ import (
 )
 
 // storedCharts is how many random charts are stored and planned again.
-const storedCharts = 150
+const storedCharts = 90
 
 // TestThePlanOfAStoredReleaseIsTheOneExecuted renders and plans random charts
 // as an ordered operation does, with all that may happen to their manifests,
