@@ -19,6 +19,8 @@ func TestWithoutCluster(t *testing.T) {
 			helm("version --template", "{{"),
 			helm("version extra"),
 		}},
+		{name: "help on what is not there", steps: []step{helm("help instal")}, rules: []rule{
+			pattern("help text after a mistake", "it is written anew", `(?s)(Unknown help topic [^\n]*\n).*`, "$1")}},
 		{name: "no such command or flag", steps: []step{
 			helm("instal"),
 			helm("instal web charts/plain"),
