@@ -70,13 +70,13 @@ func (a *app) warnf(format string, v ...any) {
 	fmt.Fprintf(a.errOut, "WARNING: "+format+"\n", v...)
 }
 
-// unprinted says that the result of an operation could not be printed. That is no
-// failure, as in Helm: who takes it for one would do again what has been done.
-func (a *app) unprinted(err error) error {
+// printed takes what became of printing the result of an operation. That it could
+// not be printed is no failure, as in Helm: who takes it for one would do again what
+// has been done.
+func (a *app) printed(err error) {
 	if err != nil {
 		a.warnf("it is done, but the result cannot be printed: %v", err)
 	}
-	return nil
 }
 
 // onEvent returns the receiver of an operation's events. What follows an order

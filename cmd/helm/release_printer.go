@@ -75,10 +75,11 @@ func (p *releasePrinter) WriteTable(out io.Writer) error {
 // printDeployed prints a release that was installed or upgraded.
 func (a *app) printDeployed(format output.Format, p *releasePrinter) error {
 	err := format.Write(a.out, p)
-	if format == output.Table {
-		return a.unprinted(err)
+	if format != output.Table {
+		return err // programs read it, and get nothing
 	}
-	return err // programs read it, and get nothing
+	a.printed(err)
+	return nil
 }
 
 func (p *releasePrinter) printHeader(text *bytes.Buffer) {

@@ -86,5 +86,6 @@ func (a *app) rollback(ctx context.Context, client *action.Rollback, name string
 	}
 	stop()
 	_, err = fmt.Fprintln(a.out, "Rollback was a success! Happy Helming!")
-	return a.unprinted(err)
+	a.printed(err)
+	return nil
 }

@@ -84,9 +84,7 @@ func (a *app) test(ctx context.Context, in *testInput, name string) error {
 		stop()
 	}
 	printer := &releasePrinter{release: in.pickedLast(rel), details: a.settings.Debug, hideNotes: client.HideNotes}
-	if err := a.unprinted(output.Table.Write(a.out, printer)); err != nil {
-		return err
-	}
+	a.printed(output.Table.Write(a.out, printer))
 	if in.logs {
 		fmt.Fprintln(a.out)
 		failure = errors.Join(failure, client.GetPodLogsWithContext(ctx, a.out, rel))

@@ -95,7 +95,8 @@ func (a *app) uninstall(ctx context.Context, client *action.Uninstall, name stri
 		text = response.Info + "\n" + text
 	}
 	_, err = io.WriteString(a.out, text)
-	return a.unprinted(err)
+	a.printed(err)
+	return nil
 }
 
 func checkCascade(policy string) error {

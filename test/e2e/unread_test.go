@@ -94,6 +94,9 @@ func TestFullDisk(t *testing.T) {
 		{[]string{"rollback", "rel"}, true},
 		{[]string{"test", "rel"}, true},
 		{[]string{"get", "manifest", "rel"}, false},
+		{[]string{"status", "rel"}, false},
+		{[]string{"show", "chart", chart}, false},
+		{[]string{"version"}, false},
 		{[]string{"template", "rel", chart}, false},
 		{[]string{"uninstall", "rel"}, true},
 	} {

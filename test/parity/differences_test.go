@@ -18,6 +18,12 @@ func TestDifferences(t *testing.T) {
 				`- helm.go:83: unknown driver "papyrus"`,
 				`+ Error: unknown driver "papyrus"`,
 			}},
+		{name: "database that does not answer", noCluster: true,
+			env:   []string{"HELM_DRIVER=sql", "HELM_DRIVER_SQL_CONNECTION_STRING=postgres://ada@127.0.0.1:1/releases?sslmode=disable"},
+			steps: []step{helm("list")}, differs: []string{
+				`- helm.go:83: unable to instantiate SQL driver: dial tcp 127.0.0.1:1: connect: connection refused`,
+				`+ Error: unable to instantiate SQL driver: dial tcp 127.0.0.1:1: connect: connection refused`,
+			}},
 		{name: "memory driver without data", noCluster: true, env: []string{"HELM_DRIVER=memory"},
 			steps: []step{helm("list")}, differs: []string{
 				`- exit code 1`,
