@@ -1,0 +1,101 @@
+// Copyright The Ordered Helm Authors
+// SPDX-License-Identifier: Apache-2.0
+
+package docs
+
+import (
+	"fmt"
+	"regexp"
+	"strings"
+)
+
+// wildcard stands for any text, or alone on a line for any lines.
+const wildcard = "..."
+
+// varying is what differs from run to run, and what takes its place before a page and
+// an output are compared.
+var varying = []struct {
+	pattern     *regexp.Regexp
+	replacement string
+}{
+	{regexp.MustCompile(`\b(Mon|Tue|Wed|Thu|Fri|Sat|Sun) (Jan|Feb|Mar|Apr|May|Jun|Jul|Aug|Sep|Oct|Nov|Dec) +\d+ \d\d:\d\d:\d\d \d{4}\b`), "TIME"},
+	{regexp.MustCompile(`\b\d{4}-\d\d-\d\d[T ]\d\d:\d\d:\d\d(\.\d+)?( ?[+-]\d{4} [A-Z]+|Z|[+-]\d\d:\d\d)?`), "TIME"},
+	// Of pods: what their ReplicaSet or Job puts behind the name.
+	{regexp.MustCompile(`-[bcdfghjklmnpqrstvwxz2456789]{6,10}-[bcdfghjklmnpqrstvwxz2456789]{5}\b`), "-HASH-POD"},
+	{regexp.MustCompile(`(Pod [a-z0-9/.-]+)-[bcdfghjklmnpqrstvwxz2456789]{5}\b`), "$1-POD"},
+	// Seconds with a fraction were measured; others, such as 10s, were asked for.
+	{regexp.MustCompile(` *\b\d+\.\d+s\b`), " SECONDS"},
+	{regexp.MustCompile(`restarted (\d+ times|once)`), "restarted N times"},
+	{regexp.MustCompile(`(\S)[ \t]+`), "$1 "},
+}
+
+// passing are lines of progress about what is not ready yet: whether there are any
+// depends on how long things take.
+var passing = regexp.MustCompile(`^ +\d+\.\d+s  .*[A-Z][A-Za-z]+/\S+: (InProgress|Terminating|Missing|Ready|Gone)\b`)
+
+func normalize(line string) string {
+	for _, v := range varying {
+		line = v.pattern.ReplaceAllString(line, v.replacement)
+	}
+	return strings.TrimRight(line, " \t")
+}
+
+// Match compares what a command has printed with the lines on a page. Times, the
+// random ends of names, blanks between columns, and lines about what is not ready yet do
+// not count.
+func Match(want []string, output string) error {
+	got := strings.Split(strings.TrimRight(output, "\n"), "\n")
+	var actual strings.Builder
+	for _, line := range got {
+		if passing.MatchString(line) {
+			continue
+		}
+		actual.WriteString(normalize(line) + "\n")
+	}
+	var pattern strings.Builder
+	pattern.WriteString(`\A`)
+	matched := 0 // how many lines of the page fit
+	for _, line := range want {
+		if passing.MatchString(line) {
+			continue
+		}
+		pattern.WriteString(linePattern(line))
+		if !regexp.MustCompile(pattern.String()).MatchString(actual.String()) {
+			return fmt.Errorf("line %d, %q, is not where it should be in:\n%s", matched+1, line, output)
+		}
+		matched++
+	}
+	if !regexp.MustCompile(pattern.String() + `\n*\z`).MatchString(actual.String()) {
+		return fmt.Errorf("more is printed than the %d lines on the page:\n%s", matched, output)
+	}
+	return nil
+}
+
+// linePattern is a regular expression for a line of a page.
+func linePattern(line string) string {
+	if strings.TrimSpace(line) == wildcard {
+		return `(?:[^\n]*\n)*?`
+	}
+	parts := strings.Split(line, wildcard)
+	var b strings.Builder
+	for i, part := range parts {
+		if i > 0 {
+			b.WriteString(`[^\n]*`)
+		}
+		b.WriteString(regexp.QuoteMeta(normalizePart(part, i == 0, i == len(parts)-1)))
+	}
+	return b.String() + `[ ]*\n`
+}
+
+// normalizePart normalizes what stands between wildcards: the blanks around it are
+// inside of the line, unless that begins or ends there.
+func normalizePart(part string, first, last bool) string {
+	normalized := normalize(part)
+	if !first && strings.HasPrefix(normalized, " ") {
+		normalized = " " + strings.TrimLeft(normalized, " ")
+	}
+	if !last && strings.HasSuffix(part, " ") && !strings.HasSuffix(normalized, " ") {
+		normalized += " "
+	}
+	return normalized
+}

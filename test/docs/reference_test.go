@@ -1,0 +1,365 @@
+// Copyright The Ordered Helm Authors
+// SPDX-License-Identifier: Apache-2.0
+
+package docs
+
+import (
+	"go/ast"
+	"go/parser"
+	"go/token"
+	"os"
+	"os/exec"
+	"path/filepath"
+	"regexp"
+	"slices"
+	"strconv"
+	"strings"
+	"testing"
+	"unicode"
+
+	"helm.sh/helm/v3/pkg/releaseutil"
+
+	"github.com/ordered-helm/helm/test/binaries"
+)
+
+// notOurs are keys that the code knows and that are Helm's own.
+var notOurs = []string{"helm.sh/resource-policy"}
+
+// chartFields are what a Chart.yaml may say beside its annotations.
+var chartFields = []string{"depends-on", "runHooksInParallel"}
+
+// TestKeysHavePages compares the keys that the code knows with those that have a page.
+func TestKeysHavePages(t *testing.T) {
+	want := slices.Clone(chartFields)
+	for _, file := range goFiles(t, "internal/annotation") {
+		for _, spec := range constants(t, file) {
+			if strings.Contains(spec, "helm.sh/") && !slices.Contains(notOurs, spec) {
+				want = append(want, spec)
+			}
+		}
+	}
+	var got []string
+	for _, page := range pagesIn(t, "docs/annotations/") {
+		got = append(got, row(t, page, "keys")...)
+	}
+	wantSame(t, "keys", got, want)
+}
+
+// TestFlagsHavePages compares what the help texts mark with what has a page.
+func TestFlagsHavePages(t *testing.T) {
+	t.Parallel()
+	const mark = "[not in Helm]"
+	var wantFlags, wantVariables []string
+	variable := regexp.MustCompile(`\$(HELM_[A-Z_]+)`)
+	flag := regexp.MustCompile(`^ +(?:-\w, +)?--([a-z-]+)`)
+	for line := range strings.Lines(help(t)) {
+		if m := variable.FindStringSubmatch(line); m != nil && strings.Contains(line, mark) {
+			wantVariables = append(wantVariables, m[1])
+		}
+	}
+	// What is new as a whole has those flags of its own that the command which it is
+	// like does not have.
+	like := map[string]string{"dag": "template", "plan": "upgrade"}
+	for _, command := range commandsOf(t) {
+		known := map[string]bool{"help": true}
+		if like[command] != "" {
+			for line := range strings.Lines(help(t, like[command])) {
+				if m := flag.FindStringSubmatch(line); m != nil {
+					known[m[1]] = true
+				}
+			}
+		}
+		for line := range strings.Lines(help(t, command)) {
+			m := flag.FindStringSubmatch(line)
+			if len(m) == 2 && (strings.Contains(line, mark) || like[command] != "" && !known[m[1]]) {
+				wantFlags = append(wantFlags, command+" --"+m[1])
+			}
+		}
+	}
+	var flags, variables []string
+	for _, page := range pagesIn(t, "docs/flags/") {
+		for _, command := range row(t, page, "commands") {
+			for _, flag := range row(t, page, "flags") {
+				flags = append(flags, command+" "+flag)
+			}
+		}
+		variables = append(variables, row(t, page, "environment")...)
+	}
+	wantSame(t, "flags", flags, wantFlags)
+	for _, name := range wantVariables {
+		if !slices.Contains(variables, name) {
+			t.Errorf("no page of docs/flags/ has %s in its row environment", name)
+		}
+	}
+}
+
+func help(t *testing.T, command ...string) string {
+	t.Helper()
+	out, err := exec.CommandContext(t.Context(), binaries.Get(t).Helm, append(command, "--help")...).CombinedOutput()
+	if err != nil {
+		t.Fatalf("helm %s --help: %v\n%s", command, err, out)
+	}
+	return string(out)
+}
+
+// commandsOf lists the commands whose flags may be marked.
+func commandsOf(t *testing.T) []string {
+	t.Helper()
+	_, list, _ := strings.Cut(help(t), "Available Commands:\n")
+	var names []string
+	for line := range strings.Lines(list) {
+		fields := strings.Fields(line)
+		if len(fields) == 0 {
+			break
+		}
+		names = append(names, fields[0])
+	}
+	if len(names) < 10 {
+		t.Fatalf("only the commands %q were found", names)
+	}
+	return names
+}
+
+// pagesIn lists the pages in a folder.
+func pagesIn(t *testing.T, folder string) []string {
+	t.Helper()
+	found := slices.DeleteFunc(pages(t), func(name string) bool { return !strings.HasPrefix(name, folder) })
+	if len(found) == 0 {
+		t.Fatalf("%s has no pages", folder)
+	}
+	return found
+}
+
+// row returns what stands in backquotes in a row of the table at the top of a page.
+func row(t *testing.T, page, name string) []string {
+	t.Helper()
+	for line := range strings.Lines(read(t, page)) {
+		if cells, is := strings.CutPrefix(line, "| "+name+" | "); is {
+			return quoted(cells)
+		}
+	}
+	return nil
+}
+
+func quoted(text string) []string {
+	var found []string
+	for i, part := range strings.Split(text, "`") {
+		if i%2 == 1 {
+			found = append(found, part)
+		}
+	}
+	return found
+}
+
+func wantSame(t *testing.T, what string, got, want []string) {
+	t.Helper()
+	for _, one := range want {
+		if !slices.Contains(got, one) {
+			t.Errorf("no page is about %s, which is one of the %s", one, what)
+		}
+	}
+	for _, one := range got {
+		if !slices.Contains(want, one) {
+			t.Errorf("a page is about %s, which is none of the %s", one, what)
+		}
+	}
+}
+
+// TestMessages looks for the messages that the page about troubles quotes in the code,
+// and in what the pages show of runs.
+func TestMessages(t *testing.T) {
+	var texts []string
+	for _, dir := range []string{"cmd", "internal", "pkg"} {
+		for _, file := range goFiles(t, dir) {
+			texts = append(texts, stringsIn(t, file)...)
+		}
+	}
+	for _, name := range pages(t) {
+		for _, s := range parsePage(t, name).Steps {
+			texts = append(texts, strings.Join(s.Output, "\n"))
+		}
+	}
+	count := 0
+	for _, name := range pages(t) {
+		for _, message := range messages(t, name) {
+			count++
+			if !slices.ContainsFunc(texts, func(text string) bool { return says(text, message) }) {
+				t.Errorf("%s quotes %q, which the code does not say", name, message)
+			}
+		}
+	}
+	if count < 50 {
+		t.Errorf("only %d messages are quoted", count)
+	}
+}
+
+// messages lists the messages that a page quotes: in the headings of the page about
+// troubles, and in the last column of tables with mistakes.
+func messages(t *testing.T, name string) []string {
+	t.Helper()
+	var found []string
+	mistakes := false
+	for line := range strings.Lines(read(t, name)) {
+		line = strings.TrimSpace(line)
+		switch heading, is := strings.CutPrefix(line, "### "); {
+		case is && name == "docs/troubleshooting.md":
+			found = append(found, quoted(heading)...)
+		case strings.HasPrefix(line, "#"):
+			mistakes = line == "## Mistakes"
+		case mistakes && strings.HasPrefix(line, "| "):
+			cells := strings.Split(strings.Trim(line, "| "), " | ")
+			found = append(found, quoted(cells[len(cells)-1])...)
+		}
+	}
+	return found
+}
+
+// says tells whether a text has the parts of a message in it, one after the other.
+func says(text, message string) bool {
+	for part := range strings.SplitSeq(message, wildcard) {
+		_, rest, found := strings.Cut(text, strings.TrimSpace(part))
+		if !found {
+			return false
+		}
+		text = rest
+	}
+	return true
+}
+
+// goFiles lists the files of a folder of the repository that are no tests.
+func goFiles(t *testing.T, dir string) []string {
+	t.Helper()
+	var files []string
+	err := filepath.WalkDir(filepath.Join(binaries.Root(t), dir), func(file string, _ os.DirEntry, err error) error {
+		if err == nil && strings.HasSuffix(file, ".go") && !strings.HasSuffix(file, "_test.go") {
+			files = append(files, file)
+		}
+		return err
+	})
+	if err != nil {
+		t.Fatal(err)
+	}
+	return files
+}
+
+func parseGo(t *testing.T, file string) *ast.File {
+	t.Helper()
+	parsed, err := parser.ParseFile(token.NewFileSet(), file, nil, parser.SkipObjectResolution)
+	if err != nil {
+		t.Fatal(err)
+	}
+	return parsed
+}
+
+// constants returns the values of a file's constants that are strings.
+func constants(t *testing.T, file string) []string {
+	t.Helper()
+	var found []string
+	for _, decl := range parseGo(t, file).Decls {
+		if group, is := decl.(*ast.GenDecl); is && group.Tok == token.CONST {
+			for _, spec := range group.Specs {
+				for _, value := range spec.(*ast.ValueSpec).Values {
+					if text, is := stringOf(value); is {
+						found = append(found, text)
+					}
+				}
+			}
+		}
+	}
+	return found
+}
+
+// stringsIn returns all strings of a file, those that are added up as one.
+func stringsIn(t *testing.T, file string) []string {
+	t.Helper()
+	var found []string
+	ast.Inspect(parseGo(t, file), func(n ast.Node) bool {
+		expression, is := n.(ast.Expr)
+		if !is {
+			return true
+		}
+		text, is := stringOf(expression)
+		if is {
+			found = append(found, text)
+		}
+		return !is
+	})
+	return found
+}
+
+func stringOf(expression ast.Expr) (string, bool) {
+	switch e := expression.(type) {
+	case *ast.BasicLit:
+		if e.Kind == token.STRING {
+			text, err := strconv.Unquote(e.Value)
+			return text, err == nil
+		}
+	case *ast.BinaryExpr:
+		left, isLeft := stringOf(e.X)
+		right, isRight := stringOf(e.Y)
+		return left + right, e.Op == token.ADD && isLeft && isRight
+	}
+	return "", false
+}
+
+// TestLinks follows the links from page to page.
+func TestLinks(t *testing.T) {
+	link := regexp.MustCompile(`\]\(([^)\s]+)\)`)
+	root := binaries.Root(t)
+	for _, page := range append(pages(t), notPages...) {
+		for _, m := range link.FindAllStringSubmatch(read(t, page), -1) {
+			target, anchor, _ := strings.Cut(m[1], "#")
+			if strings.Contains(target, "://") {
+				continue
+			}
+			file := page
+			if target != "" {
+				file = filepath.ToSlash(filepath.Join(filepath.Dir(page), target))
+			}
+			if _, err := os.Stat(filepath.Join(root, file)); err != nil {
+				t.Errorf("%s: the link %s leads nowhere", page, m[1])
+				continue
+			}
+			if anchor != "" && !slices.Contains(anchors(read(t, file)), anchor) {
+				t.Errorf("%s: the link %s leads to no heading", page, m[1])
+			}
+		}
+	}
+}
+
+// anchors lists what the headings of a page are called in links.
+func anchors(text string) []string {
+	heading := regexp.MustCompile(`(?m)^#+ (.*)$`)
+	dropped := regexp.MustCompile(`[^\p{L}\p{N} _-]`)
+	var found []string
+	for _, m := range heading.FindAllStringSubmatch(text, -1) {
+		name := dropped.ReplaceAllString(strings.ToLower(m[1]), "")
+		found = append(found, strings.ReplaceAll(name, " ", "-"))
+	}
+	return found
+}
+
+// TestOrderOfKinds compares the order of kinds on the page with that of Helm.
+func TestOrderOfKinds(t *testing.T) {
+	var want []string
+	for _, kind := range releaseutil.InstallOrder {
+		if !strings.HasSuffix(kind, "List") {
+			want = append(want, kind)
+		}
+	}
+	_, text, _ := strings.Cut(read(t, "docs/how-it-works.md"), "```text\n")
+	text, _, _ = strings.Cut(text, "```")
+	if got := strings.FieldsFunc(text, func(r rune) bool { return r == ',' || unicode.IsSpace(r) }); !slices.Equal(got, want) {
+		t.Errorf("got  %q\nwant %q", got, want)
+	}
+}
+
+// TestEveryPageIsListed looks for each page in the index.
+func TestEveryPageIsListed(t *testing.T) {
+	index := read(t, "docs/README.md")
+	for _, page := range append(pages(t), notPages...) {
+		if name, is := strings.CutPrefix(page, "docs/"); is && name != "README.md" && !strings.Contains(index, "("+name+")") {
+			t.Errorf("docs/README.md has no link to %s", name)
+		}
+	}
+}

@@ -1,0 +1,229 @@
+// Copyright The Ordered Helm Authors
+// SPDX-License-Identifier: Apache-2.0
+
+package docs
+
+import (
+	"bytes"
+	"context"
+	"errors"
+	"io/fs"
+	"os"
+	"os/exec"
+	"path/filepath"
+	"slices"
+	"strings"
+	"testing"
+	"time"
+
+	"k8s.io/client-go/tools/clientcmd"
+
+	"github.com/ordered-helm/helm/test/binaries"
+	"github.com/ordered-helm/helm/test/cluster"
+)
+
+func TestMain(m *testing.M) { cluster.Main(m) }
+
+// notPages are the files of docs/ that have no commands in order: what they say is
+// held by other tests.
+var notPages = []string{"docs/reference.md", "docs/differences.md", "docs/lint.md"}
+
+// pages lists the pages that are run, from the folder of the repository on.
+func pages(tb testing.TB) []string {
+	tb.Helper()
+	root := binaries.Root(tb)
+	found := []string{"README.md", "examples/README.md"}
+	err := filepath.WalkDir(filepath.Join(root, "docs"), func(file string, entry fs.DirEntry, err error) error {
+		if err != nil {
+			return err
+		}
+		if entry.Name() == "adr" {
+			return fs.SkipDir
+		}
+		name, err := filepath.Rel(root, file)
+		if name = filepath.ToSlash(name); strings.HasSuffix(name, ".md") && !slices.Contains(notPages, name) {
+			found = append(found, name)
+		}
+		return err
+	})
+	if err != nil {
+		tb.Fatal(err)
+	}
+	return found
+}
+
+func read(tb testing.TB, name string) string {
+	tb.Helper()
+	text, err := os.ReadFile(filepath.Join(binaries.Root(tb), filepath.FromSlash(name)))
+	if err != nil {
+		tb.Fatal(err)
+	}
+	return string(text)
+}
+
+func parsePage(tb testing.TB, name string) *Page {
+	tb.Helper()
+	page, err := Parse(read(tb, name))
+	if err != nil {
+		tb.Fatalf("%s:%v", name, err)
+	}
+	return page
+}
+
+// TestPages runs every page.
+func TestPages(t *testing.T) {
+	for _, name := range pages(t) {
+		t.Run(name, func(t *testing.T) {
+			t.Parallel()
+			page := parsePage(t, name)
+			checkParts(t, name, page)
+			if len(page.Steps) > 0 {
+				newReader(t, name).follow(page)
+			}
+		})
+	}
+}
+
+// checkParts makes sure that what is shown of a file is in one.
+func checkParts(t *testing.T, name string, page *Page) {
+	t.Helper()
+	for _, part := range page.Parts {
+		var files []string
+		switch part.Language {
+		case "yaml":
+			for _, s := range page.Steps {
+				files = append(files, s.Content)
+			}
+			files = append(files, examples(t, ".yaml")...)
+		case "go":
+			files = examples(t, ".go")
+		}
+		if !slices.ContainsFunc(files, func(file string) bool { return Contains(file, part.Text) }) {
+			t.Errorf("%s:%d: no file of the page or of examples/ has this in it:\n%s", name, part.Line, part.Text)
+		}
+	}
+}
+
+// examples returns what the files of examples/ hold that end so.
+func examples(t *testing.T, end string) []string {
+	t.Helper()
+	var texts []string
+	err := filepath.WalkDir(filepath.Join(binaries.Root(t), "examples"), func(file string, _ fs.DirEntry, err error) error {
+		if err != nil || !strings.HasSuffix(file, end) {
+			return err
+		}
+		text, err := os.ReadFile(file)
+		texts = append(texts, string(text))
+		return err
+	})
+	if err != nil {
+		t.Fatal(err)
+	}
+	return texts
+}
+
+// reader is somebody who does what a page says.
+type reader struct {
+	t    *testing.T
+	page string
+	// dir is the folder that is worked in; the examples are in it.
+	dir       string
+	env       []string
+	namespace string
+}
+
+func newReader(t *testing.T, page string) *reader {
+	t.Helper()
+	shared := cluster.Shared(t)
+	r := &reader{t: t, page: page, dir: t.TempDir(), namespace: shared.Namespace(t)}
+	home := t.TempDir()
+	commands := filepath.Join(home, "bin")
+	if err := os.Mkdir(commands, 0o755); err != nil {
+		t.Fatal(err)
+	}
+	for link, target := range map[string]string{
+		filepath.Join(commands, "helm"):    binaries.Get(t).Helm,
+		filepath.Join(commands, "kubectl"): shared.Kubectl(),
+		filepath.Join(r.dir, "examples"):   filepath.Join(binaries.Root(t), "examples"),
+	} {
+		if err := os.Symlink(target, link); err != nil {
+			t.Fatal(err)
+		}
+	}
+	for _, variable := range os.Environ() {
+		if !strings.HasPrefix(variable, "HELM_") {
+			r.env = append(r.env, variable)
+		}
+	}
+	r.env = append(r.env, "HOME="+home, "HELM_CACHE_HOME="+home, "HELM_CONFIG_HOME="+home, "HELM_DATA_HOME="+home,
+		"PATH="+commands+string(filepath.ListSeparator)+os.Getenv("PATH"), "KUBECONFIG="+r.kubeconfig(shared, home),
+		"TERM=dumb", "TZ=UTC", "LC_ALL=C.UTF-8", "GOGC=400") // most of what a run takes is its start
+	return r
+}
+
+// kubeconfig writes a configuration that works in the reader's namespace.
+func (r *reader) kubeconfig(c *cluster.Cluster, dir string) string {
+	r.t.Helper()
+	config, err := clientcmd.LoadFromFile(c.Kubeconfig())
+	if err == nil {
+		config.Contexts[config.CurrentContext].Namespace = r.namespace
+		err = clientcmd.WriteToFile(*config, filepath.Join(dir, "kubeconfig"))
+	}
+	if err != nil {
+		r.t.Fatal(err)
+	}
+	return filepath.Join(dir, "kubeconfig")
+}
+
+// follow does a page from the top to the bottom. What comes after a command that did
+// not do as the page says would only fail, too.
+func (r *reader) follow(page *Page) {
+	r.t.Helper()
+	for _, s := range page.Steps {
+		if s.File != "" {
+			r.write(s)
+			continue
+		}
+		output, code := r.run(s.Command)
+		if code != s.Code {
+			r.t.Fatalf("%s:%d: %s: exit code %d, want %d\n%s", r.page, s.Line, s.Command, code, s.Code, output)
+		}
+		if len(s.Output) == 0 {
+			continue
+		}
+		if err := Match(s.Output, output); err != nil {
+			r.t.Fatalf("%s:%d: %s: %v", r.page, s.Line, s.Command, err)
+		}
+	}
+}
+
+func (r *reader) write(s Step) {
+	r.t.Helper()
+	file := filepath.Join(r.dir, filepath.FromSlash(s.File))
+	err := os.MkdirAll(filepath.Dir(file), 0o755)
+	if err == nil {
+		err = os.WriteFile(file, []byte(s.Content), 0o600)
+	}
+	if err != nil {
+		r.t.Fatal(err)
+	}
+}
+
+// run runs a command, and returns what a terminal would show. The namespace is called
+// default there.
+func (r *reader) run(command string) (output string, code int) {
+	r.t.Helper()
+	const longest = 2 * time.Minute
+	ctx, cancel := context.WithTimeout(r.t.Context(), longest)
+	defer cancel()
+	cmd := exec.CommandContext(ctx, "bash", "-c", command)
+	cmd.Dir, cmd.Env, cmd.WaitDelay = r.dir, r.env, time.Second // of what holds the output open
+	var out bytes.Buffer
+	cmd.Stdout, cmd.Stderr = &out, &out
+	err := cmd.Run()
+	var exit *exec.ExitError
+	if err != nil && !errors.As(err, &exit) {
+		r.t.Fatal(err)
+	}
+	return strings.ReplaceAll(out.String(), r.namespace, "default"), cmd.ProcessState.ExitCode()
+}
