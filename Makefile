@@ -49,7 +49,7 @@ RACE     = $(if $(shell command -v "$$(go env CC)"),-race,$(warning no C compile
 GO_TEST  = go test -p $(JOBS) $(RACE) -shuffle=on $(if $(RUN),-run '$(RUN)')
 
 UNIT_PACKAGES = $$(go list ./... | grep -v '/test/')
-E2E_PACKAGES  = $$(go list ./test/... | grep -vE '/test/(parity|bench)(/|$$)')
+E2E_PACKAGES  = $$(go list ./test/... | grep -vE '/test/(parity|api|bench)(/|$$)')
 
 ##@ Build
 
@@ -80,6 +80,10 @@ dist: ## Build the release archives and their checksums: dist/ (VERSION=v1.2.3)
 demo: build devcluster ## Install the umbrella example in order on a throw-away cluster, step by step
 	scripts/demo.sh
 
+.PHONY: picture
+picture: build devcluster $(TOOLS)/terminal-to-html ## Make the picture of the README anew (needs tmux and chromium)
+	scripts/picture.sh
+
 .PHONY: cluster-up
 cluster-up: devcluster ## Start a dev cluster that stays; its kubeconfig is .devcluster/kubeconfig
 	$(BIN)/devcluster up --dir $(CLUSTER) >/dev/null
@@ -109,8 +113,8 @@ test-e2e: build stock devcluster ## Run the end-to-end tests, on dev clusters of
 # Without the race detector: nothing of what is tested runs in the test's process.
 .PHONY: test-parity
 test-parity: RACE :=
-test-parity: build stock devcluster ## Compare bin/helm with bin/stock-helm on the same input
-	BINARIES=$(BIN) $(GO_TEST) -timeout 20m ./test/parity/...
+test-parity: build stock devcluster ## Compare bin/helm with bin/stock-helm on the same input, and the packages with Helm's
+	BINARIES=$(BIN) $(GO_TEST) -timeout 20m ./test/parity/... ./test/api/...
 
 .PHONY: test-devcluster
 test-devcluster: ## Run the tests of the dev cluster's own module
@@ -138,13 +142,11 @@ lint-go lint-devcluster: export GOFLAGS := -trimpath -buildvcs=false
 lint-go: export CGO_ENABLED := 0
 
 .PHONY: lint-go
-lint-go: $(TOOLS)/golangci-lint ## Run go vet and golangci-lint on the main module
-	go vet ./...
+lint-go: $(TOOLS)/golangci-lint ## Run golangci-lint, with go vet in it, on the main module
 	$(TOOLS)/golangci-lint run --allow-serial-runners ./...
 
 .PHONY: lint-devcluster
-lint-devcluster: $(TOOLS)/golangci-lint ## Run go vet and golangci-lint on the dev cluster's module
-	cd scripts/devcluster && go vet ./...
+lint-devcluster: $(TOOLS)/golangci-lint ## Run golangci-lint, with go vet in it, on the dev cluster's module
 	cd scripts/devcluster && $(TOOLS)/golangci-lint run --config $(CURDIR)/.golangci.yml --allow-serial-runners ./...
 
 .PHONY: format

@@ -4,6 +4,7 @@
 package main
 
 import (
+	"slices"
 	"strings"
 	"testing"
 
@@ -17,6 +18,7 @@ import (
 // TestAdditionsAreMarked looks for the mark of what stock Helm does not have.
 func TestAdditionsAreMarked(t *testing.T) {
 	const mark = "[not in Helm]"
+	additions := []string{waitFlagName, readinessFlagName, progressFlagName, timelineFlagName, sequenceAsFlagName}
 	marked := 0
 	var visit func(cmd *cobra.Command)
 	visit = func(cmd *cobra.Command) {
@@ -25,7 +27,7 @@ func TestAdditionsAreMarked(t *testing.T) {
 			t.Errorf("helm %s: is an addition %v, is marked %v", cmd.Name(), added, has)
 		}
 		cmd.LocalNonPersistentFlags().VisitAll(func(f *pflag.Flag) {
-			addition := !added && (f.Name == waitFlagName || f.Name == readinessFlagName)
+			addition := slices.Contains(additions, f.Name) || cmd.Name() == "lint" && f.Name == "output"
 			if has := strings.Contains(f.Usage, mark); has != addition {
 				t.Errorf("helm %s --%s: is an addition %v, is marked %v", cmd.Name(), f.Name, addition, has)
 			}

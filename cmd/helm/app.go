@@ -14,7 +14,6 @@ import (
 	"helm.sh/helm/v3/pkg/cli"
 	"helm.sh/helm/v3/pkg/plugin"
 
-	"github.com/ordered-helm/helm/internal/progress"
 	"github.com/ordered-helm/helm/pkg/action"
 )
 
@@ -76,22 +75,6 @@ func (a *app) warnf(format string, v ...any) {
 func (a *app) printed(err error) {
 	if err != nil {
 		a.warnf("it is done, but the result cannot be printed: %v", err)
-	}
-}
-
-// onEvent returns the receiver of an operation's events. What follows an order
-// shows all of them; otherwise only warnings are shown, and standard error
-// stays what stock Helm prints.
-func (a *app) onEvent() func(action.Event) {
-	printer := progress.NewPlain(a.errOut, time.Now())
-	ordered := false
-	return func(e action.Event) {
-		ordered = ordered || e.Type == action.EventPlanned || e.Type == action.EventRemoving
-		if ordered {
-			printer.Event(e)
-		} else {
-			printer.Warning(e)
-		}
 	}
 }
 

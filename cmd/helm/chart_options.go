@@ -25,6 +25,7 @@ type chartInput struct {
 	values         values.Options
 	output         *formatFlag // nil for a command that prints text alone
 	checkReadiness func() error
+	progress       progressFlags
 }
 
 // loadedChart is a chart ready to be installed, with the values for it.

@@ -4,12 +4,13 @@
 package main
 
 import (
+	"cmp"
 	"context"
 	"errors"
 	"fmt"
 	"os"
+	"slices"
 	"strings"
-	"time"
 
 	"github.com/spf13/cobra"
 	"github.com/spf13/pflag"
@@ -17,8 +18,6 @@ import (
 	"helm.sh/helm/v3/pkg/release"
 	"helm.sh/helm/v3/pkg/storage/driver"
 
-	"github.com/ordered-helm/helm/internal/graphview"
-	"github.com/ordered-helm/helm/internal/progress"
 	"github.com/ordered-helm/helm/pkg/action"
 )
 
@@ -31,6 +30,10 @@ installed release was deployed, and in which the hooks of each event run.
     $ helm dag shop --repo https://example.com/charts --version 1.2.3
     $ helm dag shop                              the release "shop", latest revision
     $ helm dag shop --revision 3
+    $ helm dag ./shop --reasons                  and what declares each edge
+    $ helm dag ./shop -o svg >shop.svg           a picture
+    $ helm dag ./shop --diff shop                compared with the release "shop"
+    $ helm dag ./shop --diff shop --revision 3   compared with its third revision
 
 The chart is named as for "helm install", and is rendered without a cluster. A
 single word that is no file or folder here is taken for a release, unless it ends
@@ -39,6 +42,15 @@ in .tgz or a flag is given that only a chart can use, such as --values or --repo
 
 The graph of a release is rebuilt from what is stored with it. A revision that was
 not deployed with --wait=ordered has none.
+
+--output mermaid is for Markdown, dot for Graphviz, json for programs. In a picture
+charts are boxes, hooks stand at the sides, and edges that follow from others are
+left out. --reasons says which file and key declares each edge; json always has it,
+and svg shows it where the pointer rests.
+
+--diff marks what is new, gone, or in another node than in the release: nodes,
+resources and edges. The chart is rendered with the release's name and with the
+values that are given here, not with those of the release.
 
 The graph goes to standard output. What deserves attention goes to standard
 error: declarations that do not count, and resources that need something which
@@ -49,10 +61,17 @@ is an error.
 const (
 	releaseFlagName  = "release"
 	revisionFlagName = "revision"
+	outputFlagName   = "output"
+	reasonsFlagName  = "reasons"
+	diffFlagName     = "diff"
 )
+
+// releaseFlags are those that the graph of a release may be asked for with.
+var releaseFlags = []string{releaseFlagName, revisionFlagName, outputFlagName, reasonsFlagName}
 
 // dagOptions are the flags that say what dag is about.
 type dagOptions struct {
+	dagView
 	release     bool
 	revision    int
 	kubeVersion string
@@ -76,7 +95,7 @@ func newDagCmd(a *app) *cobra.Command {
 			return a.completeChartOrRelease(cmd, args, word, opts.release || cmd.Flags().Changed("revision"))
 		}),
 		RunE: func(cmd *cobra.Command, args []string) error {
-			opts.release = opts.release || cmd.Flags().Changed("revision")
+			opts.release = opts.release || cmd.Flags().Changed("revision") && opts.diff == ""
 			opts.forChart = chartFlag(cmd)
 			return a.dag(cmd.Context(), in, &opts, args)
 		},
@@ -84,7 +103,8 @@ func newDagCmd(a *app) *cobra.Command {
 	f := cmd.Flags()
 	client := in.client
 	f.BoolVar(&opts.release, releaseFlagName, false, "the name is that of an installed release")
-	f.IntVar(&opts.revision, revisionFlagName, 0, "revision of the release (default: the latest); implies --release")
+	f.IntVar(&opts.revision, revisionFlagName, 0, "revision of the release (default: the latest); implies --release, unless with --diff")
+	opts.addFlags(cmd, a)
 	f.BoolVar(&client.IsUpgrade, "is-upgrade", false, "render as for an upgrade: .Release.IsUpgrade is true, .Release.IsInstall is not")
 	f.StringVar(&opts.kubeVersion, "kube-version", "", "version of Kubernetes to render for")
 	f.StringSliceVarP(&opts.apiVersions, "api-versions", "a", nil, "API versions to render for, beside the usual ones")
@@ -105,7 +125,7 @@ func newDagCmd(a *app) *cobra.Command {
 func chartFlag(cmd *cobra.Command) string {
 	given := ""
 	cmd.LocalFlags().VisitAll(func(f *pflag.Flag) {
-		if f.Changed && given == "" && f.Name != releaseFlagName && f.Name != revisionFlagName {
+		if f.Changed && given == "" && !slices.Contains(releaseFlags, f.Name) {
 			given = f.Name
 		}
 	})
@@ -120,15 +140,14 @@ func (a *app) dag(ctx context.Context, in *chartInput, opts *dagOptions, args []
 	case opts.release:
 		return fmt.Errorf("--%s and --%s need the name of a release", releaseFlagName, revisionFlagName)
 	}
+	if opts.diff != "" {
+		return a.dagDiff(ctx, in, opts, subject)
+	}
 	plan, err := a.plan(ctx, in, opts, subject)
 	if err != nil {
 		return err
 	}
-	a.warnOfPlan(plan)
-	if err := graphview.Text(a.out, plan.Plan); err != nil {
-		return err
-	}
-	return graphview.HooksText(a.out, plan.Hooks)
+	return a.showPlan(plan, nil, opts)
 }
 
 // plan builds the plan of the chart or the release that a word names.
@@ -150,10 +169,19 @@ func (a *app) plan(ctx context.Context, in *chartInput, opts *dagOptions, subjec
 
 // planOfNamed builds the plan of a release that is known to be meant.
 func (a *app) planOfNamed(name string, revision int) (*action.Plan, error) {
+	rel, err := a.named(name, revision)
+	if err != nil {
+		return nil, err
+	}
+	return a.releasePlan(rel)
+}
+
+// named reads a revision of a release that is known to be meant.
+func (a *app) named(name string, revision int) (*release.Release, error) {
 	rel, err := a.revision(name, revision)
 	switch {
 	case err == nil:
-		return a.releasePlan(rel)
+		return rel, nil
 	case !errors.Is(err, driver.ErrReleaseNotFound):
 		return nil, err
 	case revision > 0:
@@ -217,21 +245,13 @@ func (in *chartInput) plan(ctx context.Context, opts *dagOptions, reference stri
 	client.DryRun = true
 	client.DryRunOption = "client"
 	client.Replace = true // the name is not checked
-	client.ReleaseName = "release-name"
+	client.ReleaseName = cmp.Or(opts.diff, "release-name")
 	loaded, err := in.load(ctx, []string{reference})
 	if err != nil {
 		return nil, err
 	}
+	if opts.diff != "" {
+		return client.PlanRevision(ctx, loaded.chart, loaded.values, opts.comparedWith)
+	}
 	return client.Plan(ctx, loaded.chart, loaded.values)
-}
-
-// warnOfPlan prints to standard error what a plan's reader should know.
-func (a *app) warnOfPlan(plan *action.Plan) {
-	printer := progress.NewPlain(a.errOut, time.Now())
-	for _, warning := range plan.Warnings {
-		printer.Warning(action.Event{Type: action.EventWarning, Message: warning})
-	}
-	for _, need := range plan.Unmet {
-		printer.Warning(action.Event{Type: action.EventWarning, Message: need.String()})
-	}
 }

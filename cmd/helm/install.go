@@ -83,6 +83,7 @@ func newInstallCmd(a *app) *cobra.Command {
 	f := cmd.Flags()
 	in.addFlags(f)
 	in.completeFlags(cmd)
+	addProgressFlags(cmd, &in.progress)
 	f.BoolVar(&in.client.HideSecret, "hide-secret", false, "do not print Secrets; only together with --dry-run")
 	addPostRendererFlags(f, &in.client.PostRenderer)
 	out := addOutputFlag(cmd)
@@ -114,7 +115,7 @@ func (in *chartInput) addFlags(f *pflag.FlagSet) {
 	f.BoolVar(&client.Replace, "replace", false, "take the name of a release that was uninstalled and whose history was kept; not for production")
 	f.DurationVar(&client.Timeout, "timeout", defaultTimeout, "how long to wait for any one Kubernetes operation, such as a hook's Job; with --wait=ordered, for all of them together")
 	addWaitFlag(f, &client.Wait, &client.WaitStrategy, "wait until all resources are ready, for at most --timeout; \"ordered\" [not in Helm]: deploy in the order that the chart declares, each part when what it needs is ready")
-	in.checkReadiness = addReadinessFlag(f, &client.ReadinessTimeout)
+	in.checkReadiness = in.app.addReadinessFlagBeside(f, &client.WaitStrategy, &client.ReadinessTimeout)
 	f.BoolVar(&client.WaitForJobs, "wait-for-jobs", false, "with --wait, wait for Jobs to complete too")
 	f.BoolVarP(&client.GenerateName, "generate-name", "g", false, "make up the release's name; NAME is left out")
 	f.StringVar(&client.NameTemplate, "name-template", "", "Go template that makes the release's name; NAME is left out")
@@ -159,11 +160,16 @@ func (in *chartInput) run(ctx context.Context, args []string) (*release.Release,
 	if err != nil {
 		return nil, err
 	}
+	view, err := in.app.view(&in.progress)
+	if err != nil {
+		return nil, err
+	}
+	defer view.close()
 	ctx, stop := cancelOnSignal(ctx, func() {
 		fmt.Fprintf(in.app.notices(in.output, in.client.WaitStrategy), "Release %s has been cancelled.\n", in.client.ReleaseName)
 	})
 	defer stop()
-	in.client.OnEvent = in.app.onEvent()
+	in.client.OnEvent, in.client.FollowHookLogs = view.open()
 	return in.client.RunWithContext(ctx, loaded.chart, loaded.values)
 }
 

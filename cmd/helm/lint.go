@@ -6,8 +6,11 @@ package main
 import (
 	"errors"
 	"fmt"
+	"io"
 	"io/fs"
+	"log"
 	"path/filepath"
+	"slices"
 	"strings"
 
 	"github.com/spf13/cobra"
@@ -16,24 +19,30 @@ import (
 	"helm.sh/helm/v3/pkg/getter"
 	"helm.sh/helm/v3/pkg/lint/support"
 
+	"github.com/ordered-helm/helm/internal/lintview"
 	"github.com/ordered-helm/helm/pkg/action"
 )
 
 const lintHelp = `
-Check charts for what would go wrong, and for what is not good practice.
+Check charts for what would go wrong, and for what is not good practice: by Helm's
+rules, and by those about order, readiness and hooks that docs/lint.md lists.
 
     $ helm lint ./shop
     $ helm lint ./shop --strict --with-subcharts -f production.yaml
     $ helm lint shop-1.2.0.tgz
+    $ helm lint ./shop -o sarif > lint.sarif     for tools that review code
 
 What would keep a chart from being installed is an [ERROR], and ends the command
-with exit code 1; what is against good practice is a [WARNING].
+with exit code 1; what is against good practice, or most likely not what was meant,
+is a [WARNING]. With -o json and -o sarif the findings are printed for other
+programs; exit codes are the same.
 `
 
 func newLintCmd(a *app) *cobra.Command {
 	client := action.NewLint()
 	vals := &values.Options{}
 	var kubeVersion string
+	format := lintFormat("text")
 	cmd := &cobra.Command{
 		Use:   "lint PATH",
 		Short: "check a chart for mistakes",
@@ -46,7 +55,7 @@ func newLintCmd(a *app) *cobra.Command {
 				}
 				client.KubeVersion = parsed
 			}
-			return a.lint(client, vals, args)
+			return a.lint(client, vals, args, format)
 		},
 	}
 	f := cmd.Flags()
@@ -55,46 +64,95 @@ func newLintCmd(a *app) *cobra.Command {
 	f.BoolVar(&client.Quiet, "quiet", false, "print warnings and errors alone")
 	f.BoolVar(&client.SkipSchemaValidation, "skip-schema-validation", false, "do not check values by the charts' JSON schemas")
 	f.StringVar(&kubeVersion, "kube-version", "", "version of Kubernetes to check for")
+	f.VarP(&format, "output", "o", "how the findings are printed: "+strings.Join(lintFormats(), ", ")+" [not in Helm]")
 	addValueFlags(f, vals)
+	completeFlag(cmd, "output", func(*cobra.Command, []string, string) ([]cobra.Completion, cobra.ShellCompDirective) {
+		return []cobra.Completion{
+			cobra.CompletionWithDesc("json", "for other programs"),
+			cobra.CompletionWithDesc("sarif", "for tools that review code"),
+			cobra.CompletionWithDesc("text", "for people"),
+		}, cobra.ShellCompDirectiveNoFileComp
+	})
 	return cmd
 }
 
-func (a *app) lint(client *action.Lint, vals *values.Options, paths []string) error {
+// lintFormat is the value of lint's --output.
+type lintFormat string
+
+func lintFormats() []string { return []string{"text", "json", "sarif"} }
+
+func (v *lintFormat) Type() string   { return "format" }
+func (v *lintFormat) String() string { return string(*v) }
+
+func (v *lintFormat) Set(s string) error {
+	if !slices.Contains(lintFormats(), s) {
+		return fmt.Errorf("must be one of %s", strings.Join(lintFormats(), ", "))
+	}
+	*v = lintFormat(s)
+	return nil
+}
+
+func (a *app) lint(client *action.Lint, vals *values.Options, paths []string, format lintFormat) error {
 	if len(paths) == 0 {
 		paths = []string{"."}
 	}
 	if client.WithSubcharts {
 		paths = append(paths, subcharts(paths)...)
 	}
-	client.Namespace = a.settings.Namespace()
+	client.Namespace, client.Quietly = a.settings.Namespace(), withoutLog
 	merged, err := vals.MergeValues(getter.All(a.settings))
 	if err != nil {
 		return err
 	}
 	var report strings.Builder
+	var shown []*action.LintedChart
 	failed, remarkable := 0, false
 	for _, path := range paths {
-		result := client.Run([]string{path}, merged)
+		chart := client.Check(path, merged)
+		result := chart.Result(client.Strict)
 		if action.HasWarningsOrErrors(result) {
 			remarkable = true
 		} else if client.Quiet {
 			continue
 		}
+		if client.Quiet {
+			chart.Findings = slices.DeleteFunc(chart.Findings, func(f action.LintFinding) bool { return f.Severity == "info" })
+		}
+		shown = append(shown, chart)
 		reportLint(&report, path, result, client.Quiet)
 		if len(result.Errors) > 0 {
 			failed++
 		}
 	}
-	fmt.Fprint(a.out, report.String())
-
+	if format == "text" {
+		fmt.Fprint(a.out, report.String())
+	} else if err := a.printFindings(shown, format); err != nil {
+		return err
+	}
 	summary := fmt.Sprintf("%d chart(s) linted, %d chart(s) failed", len(paths), failed)
 	if failed > 0 {
 		return errors.New(summary)
 	}
-	if !client.Quiet || remarkable {
+	if format == "text" && (!client.Quiet || remarkable) {
 		fmt.Fprintln(a.out, summary)
 	}
 	return nil
+}
+
+// withoutLog calls a function whose lines in the standard logger are of no use.
+func withoutLog(do func()) {
+	out := log.Writer()
+	log.SetOutput(io.Discard)
+	defer log.SetOutput(out)
+	do()
+}
+
+// printFindings prints the findings for other programs.
+func (a *app) printFindings(charts []*action.LintedChart, format lintFormat) error {
+	if format == "json" {
+		return lintview.JSON(a.out, charts)
+	}
+	return lintview.SARIF(a.out, charts, ownVersion())
 }
 
 // subcharts finds what is in the charts folders of charts, down to the last one.

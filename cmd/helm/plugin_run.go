@@ -33,6 +33,10 @@ func exitCode(err error) int {
 	if errors.As(err, &failed) {
 		return failed.code
 	}
+	var plan *planError
+	if errors.As(err, &plan) {
+		return plan.code
+	}
 	return 1
 }
 

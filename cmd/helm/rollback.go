@@ -32,6 +32,7 @@ when a part hangs. Any other revision is deployed at once; --wait, and
 func newRollbackCmd(a *app) *cobra.Command {
 	client := action.NewRollback(a.config)
 	var checkReadiness func() error
+	var flags progressFlags
 	cmd := &cobra.Command{
 		Use:               "rollback <RELEASE> [REVISION]",
 		Short:             "roll a release back to an earlier revision",
@@ -50,7 +51,7 @@ func newRollbackCmd(a *app) *cobra.Command {
 				client.Version = revision
 			}
 			client.IgnoreOrder = waitSwitchedOff(cmd.Flags())
-			return a.rollback(cmd.Context(), client, args[0])
+			return a.rollback(cmd.Context(), client, &flags, args[0])
 		},
 	}
 	f := cmd.Flags()
@@ -64,13 +65,19 @@ func newRollbackCmd(a *app) *cobra.Command {
 	checkReadiness = addReadinessFlag(f, &client.ReadinessTimeout)
 	f.BoolVar(&client.WaitForJobs, "wait-for-jobs", false, "with --wait, wait for Jobs to complete too")
 	f.BoolVar(&client.CleanupOnFail, "cleanup-on-fail", false, "if the rollback fails, delete what it created")
+	addProgressFlags(cmd, &flags)
 	addHistoryMaxFlag(f, &client.MaxHistory, a.settings.MaxHistory)
 	return cmd
 }
 
 // rollback rolls one release back. It ends early when the process is told to
 // stop, with what was done recorded as failed.
-func (a *app) rollback(ctx context.Context, client *action.Rollback, name string) error {
+func (a *app) rollback(ctx context.Context, client *action.Rollback, flags *progressFlags, name string) error {
+	view, err := a.view(flags)
+	if err != nil {
+		return err
+	}
+	defer view.close()
 	ctx, stop := cancelOnSignal(ctx, func() {
 		fmt.Fprintf(a.errOut, "Rolling back %s has been cancelled.\n", name)
 	})
@@ -80,10 +87,12 @@ func (a *app) rollback(ctx context.Context, client *action.Rollback, name string
 	if err != nil {
 		return err
 	}
-	client.MaxParallelHooks, client.OnEvent = limit, a.onEvent()
+	client.MaxParallelHooks = limit
+	client.OnEvent, client.FollowHookLogs = view.open()
 	if err := client.RunWithContext(ctx, name); err != nil {
 		return err
 	}
+	view.pause()
 	stop()
 	_, err = fmt.Fprintln(a.out, "Rollback was a success! Happy Helming!")
 	a.printed(err)

@@ -25,6 +25,7 @@ Often used:
     $ helm install shop ./shop                  install a chart as release "shop"
     $ helm install shop ./shop --wait=ordered   the same, in the chart's own order
     $ helm dag ./shop                           show that order
+    $ helm plan shop ./shop --wait=ordered      what the next line would do
     $ helm upgrade shop ./shop --wait=ordered   bring the release up to date
     $ helm rollback shop                        back to the revision before
     $ helm list                                 what is installed
@@ -116,6 +117,7 @@ func newRootCmd(a *app) *cobra.Command {
 		newLintCmd(a),
 		newListCmd(a),
 		newPackageCmd(a),
+		newPlanCmd(a),
 		newPluginCmd(a),
 		newPullCmd(a),
 		newPushCmd(a),

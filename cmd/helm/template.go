@@ -28,10 +28,22 @@ Render a chart's templates and print the result, without a cluster.
     $ helm template ./shop --show-only 'charts/*/templates/*.yaml'
     $ helm template ./shop --output-dir ./rendered
     $ helm template ./shop --kube-version 1.33 --api-versions monitoring.coreos.com/v1
+    $ helm template ./shop --wait=ordered
+    $ helm template ./shop --sequence-as argocd
 
 What a template would look up in the cluster is empty. With --validate the
 result is checked by the cluster, as an installation does. Hooks come last.
+
+With --wait=ordered all else comes in the order in which it deploys, each layer
+between comments: "## START layer: shop database" and "## END layer: shop database".
+There are none in the files of --output-dir, nor with --show-only.
+
+--sequence-as argocd writes the order down in the annotations of Argo CD: its waves
+are the batches of "helm dag", and hooks become hooks of its own, those that run one
+after the other in waves of their own. It implies --wait=ordered, without comments.
 `
+
+const sequenceAsFlagName = "sequence-as"
 
 // templateOptions are the flags that template has beside those of install.
 type templateOptions struct {
@@ -40,6 +52,7 @@ type templateOptions struct {
 	showOnly    []string
 	kubeVersion string
 	apiVersions []string
+	sequenceAs  string
 }
 
 func newTemplateCmd(a *app) *cobra.Command {
@@ -67,6 +80,8 @@ func newTemplateCmd(a *app) *cobra.Command {
 	f.StringVar(&opts.kubeVersion, "kube-version", "", "version of Kubernetes to render for")
 	f.StringSliceVarP(&opts.apiVersions, "api-versions", "a", nil, "API versions to render for, beside the usual ones")
 	f.BoolVar(&in.client.UseReleaseName, "release-name", false, "put the release's name into the path below --output-dir")
+	f.StringVar(&opts.sequenceAs, sequenceAsFlagName, "", "write the order down for another program: argocd [not in Helm]")
+	completeFlag(cmd, sequenceAsFlagName, cobra.FixedCompletions([]cobra.Completion{string(action.ArrangeArgoCD)}, cobra.ShellCompDirectiveNoFileComp))
 	addPostRendererFlags(f, &in.client.PostRenderer)
 	return cmd
 }
@@ -82,10 +97,14 @@ func (a *app) template(ctx context.Context, in *chartInput, opts *templateOption
 	if client.DryRunOption == "" {
 		client.DryRunOption = "true"
 	}
+	in.progress = warningsAlone()
 	client.DryRun = true
 	client.Replace = true // the name is not checked
 	client.ClientOnly = !opts.validate
 	client.ReleaseName = "release-name"
+	if err := opts.arrange(client); err != nil {
+		return err
+	}
 
 	rel, runErr := in.run(ctx, args)
 	if runErr != nil && !a.settings.Debug {
@@ -101,6 +120,21 @@ func (a *app) template(ctx context.Context, in *chartInput, opts *templateOption
 		}
 	}
 	return runErr
+}
+
+// arrange tells the action in which order to return what it renders.
+func (opts *templateOptions) arrange(client *action.Install) error {
+	switch action.Arrangement(opts.sequenceAs) {
+	case action.ArrangeStock:
+		if client.WaitStrategy == action.WaitStrategyOrdered {
+			client.Arrange = action.ArrangeOrdered
+		}
+		return nil
+	case action.ArrangeArgoCD:
+		client.WaitStrategy, client.Arrange = action.WaitStrategyOrdered, action.ArrangeArgoCD
+		return nil
+	}
+	return fmt.Errorf("--%s knows argocd alone, not %q", sequenceAsFlagName, opts.sequenceAs)
 }
 
 // renderFor sets what templates see of the cluster.
@@ -145,11 +179,20 @@ func (a *app) printRendered(client *action.Install, opts *templateOptions, rel *
 		}
 		text.Reset()
 		for _, document := range selected {
-			fmt.Fprintf(&text, "---\n%s\n", document)
+			fmt.Fprintf(&text, "---\n%s\n", withoutMarkers(client, document))
 		}
 	}
 	_, err := text.WriteTo(a.out)
 	return err
+}
+
+// withoutMarkers leaves the marks of layers out, of which only some documents are
+// printed.
+func withoutMarkers(client *action.Install, document string) string {
+	if client.Arrange == action.ArrangeOrdered {
+		return action.WithoutMarkers(document)
+	}
+	return document
 }
 
 // writeHook writes a hook to its file below a folder. A file that is there

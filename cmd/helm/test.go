@@ -36,9 +36,10 @@ limits how many run at once.
 
 // testInput is what test is told on the command line.
 type testInput struct {
-	client  *action.ReleaseTesting
-	filters []string
-	logs    bool
+	client   *action.ReleaseTesting
+	filters  []string
+	logs     bool
+	progress progressFlags
 }
 
 func newTestCmd(a *app) *cobra.Command {
@@ -57,6 +58,7 @@ func newTestCmd(a *app) *cobra.Command {
 	f.DurationVar(&in.client.Timeout, "timeout", defaultTimeout, "how long to wait for any one test")
 	f.BoolVar(&in.logs, "logs", false, "print the logs of the tests' pods when all have run")
 	f.StringSliceVar(&in.filters, "filter", nil, "which tests to run, by name: name=test1,name=test2; or which not to: '!name=test1'")
+	addProgressFlags(cmd, &in.progress)
 	f.BoolVar(&in.client.HideNotes, "hide-notes", false, "do not print the chart's notes")
 	return cmd
 }
@@ -69,7 +71,13 @@ func (a *app) test(ctx context.Context, in *testInput, name string) error {
 		return err
 	}
 	client := in.client
-	client.MaxParallelHooks, client.OnEvent = limit, a.onEvent()
+	view, err := a.view(&in.progress)
+	if err != nil {
+		return err
+	}
+	defer view.close()
+	client.MaxParallelHooks = limit
+	client.OnEvent, client.FollowHookLogs = view.open()
 	client.Namespace = a.settings.Namespace()
 	in.readFilters()
 	ctx, stop := cancelOnSignal(ctx, func() {
@@ -77,6 +85,7 @@ func (a *app) test(ctx context.Context, in *testInput, name string) error {
 	})
 	defer stop()
 	rel, failure := client.RunWithContext(ctx, name)
+	view.pause()
 	if rel == nil {
 		return failure
 	}

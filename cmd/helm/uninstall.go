@@ -33,6 +33,7 @@ everything at once all the same; it is the way out.
 
 func newUninstallCmd(a *app) *cobra.Command {
 	client := action.NewUninstall(a.config)
+	var flags progressFlags
 	cmd := &cobra.Command{
 		Use:               "uninstall RELEASE_NAME [...]",
 		Aliases:           []string{"del", "delete", "un"},
@@ -54,9 +55,13 @@ func newUninstallCmd(a *app) *cobra.Command {
 				return err
 			}
 			client.MaxParallelHooks = limit
+			view, err := a.view(&flags)
+			if err != nil {
+				return err
+			}
+			defer view.close()
 			for _, name := range args {
-				client.OnEvent = a.onEvent()
-				if err := a.uninstall(cmd.Context(), client, name); err != nil {
+				if err := a.uninstall(cmd.Context(), client, view, name); err != nil {
 					return err
 				}
 			}
@@ -73,19 +78,23 @@ func newUninstallCmd(a *app) *cobra.Command {
 	f.DurationVar(&client.ReadinessTimeout, readinessFlagName, 0, "[not in Helm] in order, how long each part may take to be gone, from the moment its deletion begins (default: what is left of --timeout)")
 	f.StringVar(&client.DeletionPropagation, "cascade", "background", "what happens to the objects that a deleted one owns: background, orphan or foreground")
 	f.DurationVar(&client.Timeout, "timeout", defaultTimeout, "how long to wait for any one Kubernetes operation, such as a hook's Job; in order, for all of them together")
+	addProgressFlags(cmd, &flags)
 	f.StringVar(&client.Description, "description", "", "description to keep with the release's history")
 	return cmd
 }
 
 // uninstall removes one release. It ends early when the process is told to
 // stop, with the release's record kept.
-func (a *app) uninstall(ctx context.Context, client *action.Uninstall, name string) error {
+func (a *app) uninstall(ctx context.Context, client *action.Uninstall, view *operationView, name string) error {
+	client.OnEvent, client.FollowHookLogs = view.open()
+	defer view.pause()
 	ctx, stop := cancelOnSignal(ctx, func() {
 		fmt.Fprintf(a.errOut, "Uninstalling %s has been cancelled.\n", name)
 	})
 	defer stop()
 
 	response, err := client.RunWithContext(ctx, name)
+	view.pause()
 	if err != nil {
 		return err
 	}

@@ -77,6 +77,7 @@ type upgradeInput struct {
 	output          *formatFlag
 	createNamespace bool
 	checkReadiness  func() error
+	progress        progressFlags
 }
 
 func newUpgradeInput(a *app) *upgradeInput {
@@ -106,6 +107,7 @@ func newUpgradeCmd(in *upgradeInput) *cobra.Command {
 	f := cmd.Flags()
 	f.SetOutput(a.errOut) // what the parser says of deprecated flags is no result
 	in.addOperationFlags(f)
+	addProgressFlags(cmd, &in.progress)
 	in.addReleaseFlags(f)
 	addValueFlags(f, &in.values)
 	addChartPathFlags(f, &in.client.ChartPathOptions)
@@ -132,7 +134,7 @@ func (in *upgradeInput) addOperationFlags(f *pflag.FlagSet) {
 	f.BoolVar(&client.SkipCRDs, "skip-crds", false, "do not install the chart's custom resource definitions: those of crds/ folders with --install, which an upgrade never touches, and hooks of the event crd-install")
 	f.DurationVar(&client.Timeout, "timeout", defaultTimeout, "how long to wait for any one Kubernetes operation, such as a hook's Job; with --wait=ordered, for all of them together")
 	addWaitFlag(f, &client.Wait, &client.WaitStrategy, "wait until all resources are ready, for at most --timeout; \"ordered\" [not in Helm]: deploy in the order that the chart declares, each part when what it needs is ready")
-	in.checkReadiness = addReadinessFlag(f, &client.ReadinessTimeout)
+	in.checkReadiness = in.app.addReadinessFlagBeside(f, &client.WaitStrategy, &client.ReadinessTimeout)
 	f.BoolVar(&client.WaitForJobs, "wait-for-jobs", false, "with --wait, wait for Jobs to complete too")
 	f.BoolVar(&client.Atomic, "atomic", false, "go back to the last good revision if the upgrade fails; implies --wait")
 	f.BoolVar(&client.CleanupOnFail, "cleanup-on-fail", false, "if the upgrade fails, delete what it created")
@@ -204,12 +206,18 @@ func (in *upgradeInput) run(ctx context.Context, name, reference string) (*relea
 	if err != nil {
 		return nil, err
 	}
+	view, err := in.app.view(&in.progress)
+	if err != nil {
+		return nil, err
+	}
+	defer view.close()
 	ctx, stop := cancelOnSignal(ctx, func() {
 		fmt.Fprintf(in.app.notices(in.output, client.WaitStrategy), "Release %s has been cancelled.\n", name)
 	})
 	defer stop()
-	client.OnEvent = in.app.onEvent()
+	client.OnEvent, client.FollowHookLogs = view.open()
 	rel, err := client.RunWithContext(ctx, name, chrt, vals)
+	view.pause()
 	if err != nil {
 		return rel, fmt.Errorf("%s%w", upgradeFailed, err)
 	}
@@ -264,5 +272,5 @@ func (in *upgradeInput) installation(replace bool) *chartInput {
 	to.Description, to.Labels = from.Description, from.Labels
 	to.EnableDNS = from.EnableDNS
 	to.TakeOwnership = from.TakeOwnership
-	return &chartInput{app: in.app, client: to, values: in.values, output: in.output, checkReadiness: in.checkReadiness}
+	return &chartInput{app: in.app, client: to, values: in.values, output: in.output, checkReadiness: in.checkReadiness, progress: in.progress}
 }

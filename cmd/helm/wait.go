@@ -8,6 +8,7 @@ import (
 	"os"
 	"strconv"
 	"strings"
+	"sync"
 	"time"
 
 	"github.com/spf13/cobra"
@@ -130,6 +131,24 @@ func addReadinessFlag(f *pflag.FlagSet, timeout *time.Duration) (check func() er
 			return envErr
 		}
 		return checkReadinessFlag(f, *timeout)
+	}
+}
+
+// addReadinessFlagBeside is addReadinessFlag for a command on whose --wait it depends
+// whether the flag means anything.
+func (a *app) addReadinessFlagBeside(f *pflag.FlagSet, strategy *action.WaitStrategy, timeout *time.Duration) (check func() error) {
+	valid := addReadinessFlag(f, timeout)
+	warn := sync.OnceFunc(func() { // an upgrade that turns out to be an installation checks twice
+		a.warnf("--%s has no effect without --%s=%s", readinessFlagName, waitFlagName, action.WaitStrategyOrdered)
+	})
+	return func() error {
+		if err := valid(); err != nil {
+			return err
+		}
+		if f.Changed(readinessFlagName) && *strategy != action.WaitStrategyOrdered {
+			warn()
+		}
+		return nil
 	}
 }
 

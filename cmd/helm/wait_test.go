@@ -190,6 +190,16 @@ func TestTimeoutsThatCannotBeAreRefused(t *testing.T) {
 	})
 }
 
+func TestReadinessTimeoutThatMeansNothing(t *testing.T) {
+	chart := writeChart(t, map[string]string{"Chart.yaml": "apiVersion: v2\nname: x\nversion: 1.0.0\n"})
+	const warning = "WARNING: --readiness-timeout has no effect without --wait=ordered\n"
+	for line, want := range map[string]string{"--readiness-timeout 3s": warning, "--readiness-timeout 3s --wait": warning, "--readiness-timeout 3s --wait=ordered": "", "--wait": ""} {
+		if got := runHelm(t, append([]string{"template", chart}, strings.Fields(line)...)...); got.stderr != want || got.code != 0 {
+			t.Errorf("%s: %+v", line, got)
+		}
+	}
+}
+
 func TestReadinessFromEnvKeepsTheCause(t *testing.T) {
 	t.Setenv("HELM_READINESS_TIMEOUT", "soon")
 	if _, err := readinessFromEnv(); errors.Unwrap(err) == nil {

@@ -41,14 +41,16 @@ func expressions(key string, value any) ([]Expression, error) {
 		return nil, err
 	}
 	var list []Expression
+	var problems []error
 	for _, text := range texts {
 		e, err := ParseExpression(text)
 		if err != nil {
-			return nil, invalid(key, value, "%q is no readiness expression: %v", text, err)
+			problems = append(problems, invalidAs(BadExpression, key, value, "%q is no readiness expression: %v", text, err))
+			continue
 		}
 		list = append(list, e)
 	}
-	return list, nil
+	return list, errors.Join(problems...)
 }
 
 // ParseExpression reads an expression such as `{.succeeded} >= 1`.

@@ -4,6 +4,7 @@
 package annotation
 
 import (
+	"errors"
 	"maps"
 	"slices"
 	"time"
@@ -36,27 +37,20 @@ func (r Resource) Declares() bool {
 }
 
 // ReadResource reads the annotations of a resource, in every spelling. The
-// values may still be what YAML made of them; errors are of type *ValueError.
+// values may still be what YAML made of them. All that is wrong is returned
+// together, as errors of type *ValueError.
 func ReadResource(annotations map[string]any) (Resource, error) {
 	var r Resource
 	if !anyOurs(annotations) {
 		return r, nil
 	}
-	var err error
-	if r.Layer, err = readLayer(annotations); err != nil {
-		return r, err
-	}
-	if err = r.readDependsOn(annotations); err != nil {
-		return r, err
-	}
-	if r.Success, err = expressions(ReadinessSuccess, annotations[ReadinessSuccess]); err != nil {
-		return r, err
-	}
-	if r.Failure, err = expressions(ReadinessFailure, annotations[ReadinessFailure]); err != nil {
-		return r, err
-	}
-	r.Timeout, err = Duration(ReadinessTimeout, annotations[ReadinessTimeout])
-	return r, err
+	var problems [5]error
+	r.Layer, problems[0] = readLayer(annotations)
+	problems[1] = r.readDependsOn(annotations)
+	r.Success, problems[2] = expressions(ReadinessSuccess, annotations[ReadinessSuccess])
+	r.Failure, problems[3] = expressions(ReadinessFailure, annotations[ReadinessFailure])
+	r.Timeout, problems[4] = Duration(ReadinessTimeout, annotations[ReadinessTimeout])
+	return r, errors.Join(problems[:]...)
 }
 
 func anyOurs(annotations map[string]any) bool {
@@ -78,7 +72,7 @@ func readLayer(annotations map[string]any) (string, error) {
 		return "", err
 	}
 	if layer != "" && group != "" && layer != group {
-		return "", invalid(ResourceGroup, group, "%s already says %q: a resource belongs to one layer", Layer, layer)
+		return "", invalidAs(Conflict, ResourceGroup, group, "%s already says %q: a resource belongs to one layer", Layer, layer)
 	}
 	if layer == "" {
 		return group, nil
@@ -88,14 +82,13 @@ func readLayer(annotations map[string]any) (string, error) {
 
 func (r *Resource) readDependsOn(annotations map[string]any) error {
 	all := map[string]bool{}
+	var problems []error
 	for _, key := range []string{
 		DependsOnLayers, dependsOnLayersProposed,
 		DependsOnResourceGroups, dependsOnResourceGroupsProposed,
 	} {
 		names, err := layerNames(key, annotations[key])
-		if err != nil {
-			return err
-		}
+		problems = append(problems, err)
 		if len(names) > 0 && r.DependsOnKey == "" {
 			r.DependsOnKey = key
 		}
@@ -106,5 +99,5 @@ func (r *Resource) readDependsOn(annotations map[string]any) error {
 	if len(all) > 0 {
 		r.DependsOn = slices.Sorted(maps.Keys(all))
 	}
-	return nil
+	return errors.Join(problems...)
 }

@@ -25,7 +25,29 @@ type ValueError struct {
 	Value any
 	// Reason says what is wrong and, where there is one, the way out.
 	Reason string
+	// Problem is what sort of mistake it is.
+	Problem Problem
 }
+
+// Problem is a sort of mistake in a key or its value.
+type Problem string
+
+const (
+	// BadValue is a value of the wrong type or form.
+	BadValue Problem = ""
+	// BadLayerName is a string that cannot be the name of a layer.
+	BadLayerName Problem = "layer name"
+	// BadExpression is a readiness expression that cannot be read.
+	BadExpression Problem = "expression"
+	// BadDuration is a value that is no time to wait.
+	BadDuration Problem = "duration"
+	// Conflict is a value that contradicts that of another spelling.
+	Conflict Problem = "conflict"
+	// UnknownKey is a key that is almost one of ours.
+	UnknownKey Problem = "unknown key"
+	// Misplaced is a key that has no meaning where it stands.
+	Misplaced Problem = "misplaced"
+)
 
 func (e *ValueError) Error() string {
 	return fmt.Sprintf("%s: %s: %s", e.Key, display(e.Value), e.Reason)
@@ -47,7 +69,11 @@ func display(value any) string {
 }
 
 func invalid(key string, value any, format string, args ...any) error {
-	return &ValueError{Key: key, Value: value, Reason: fmt.Sprintf(format, args...)}
+	return invalidAs(BadValue, key, value, format, args...)
+}
+
+func invalidAs(problem Problem, key string, value any, format string, args ...any) error {
+	return &ValueError{Key: key, Value: value, Reason: fmt.Sprintf(format, args...), Problem: problem}
 }
 
 // Items reads a value that is a list: a YAML list, a JSON list in a string, or
@@ -138,7 +164,7 @@ func layerNames(key string, value any) ([]string, error) {
 	}
 	for _, name := range names {
 		if reason := badLayerName(name); reason != "" {
-			return nil, invalid(key, value, "%q %s", name, reason)
+			return nil, invalidAs(BadLayerName, key, value, "%q %s", name, reason)
 		}
 	}
 	return names, nil
@@ -152,10 +178,10 @@ func layerName(key string, value any) (string, error) {
 	case string:
 		name := strings.TrimSpace(v)
 		if strings.ContainsRune(name, ',') || strings.HasPrefix(name, "[") {
-			return "", invalid(key, value, "a resource belongs to one layer: give one name, without commas")
+			return "", invalidAs(BadLayerName, key, value, "a resource belongs to one layer: give one name, without commas")
 		}
 		if reason := badLayerName(name); reason != "" {
-			return "", invalid(key, value, "a layer's name %s", reason)
+			return "", invalidAs(BadLayerName, key, value, "a layer's name %s", reason)
 		}
 		return name, nil
 	case []any:
@@ -189,14 +215,14 @@ func Duration(key string, value any) (time.Duration, error) {
 		return 0, nil
 	}
 	if !ok {
-		return 0, invalid(key, value, `not a duration: write a quoted number with a unit, such as "30s" or "5m"`)
+		return 0, invalidAs(BadDuration, key, value, `not a duration: write a quoted number with a unit, such as "30s" or "5m"`)
 	}
 	d, err := time.ParseDuration(strings.TrimSpace(text))
 	if err != nil {
-		return 0, invalid(key, value, `not a duration: write a number with a unit, such as "30s" or "5m"`)
+		return 0, invalidAs(BadDuration, key, value, `not a duration: write a number with a unit, such as "30s" or "5m"`)
 	}
 	if d <= 0 {
-		return 0, invalid(key, value, "the time to wait must be longer than 0")
+		return 0, invalidAs(BadDuration, key, value, "the time to wait must be longer than 0")
 	}
 	return d, nil
 }

@@ -13,6 +13,7 @@ import (
 	"k8s.io/apimachinery/pkg/apis/meta/v1/unstructured"
 	"k8s.io/apimachinery/pkg/runtime"
 	"k8s.io/cli-runtime/pkg/resource"
+	"k8s.io/client-go/dynamic"
 )
 
 // ApplyOptions say how Apply changes objects. The zero value merges with what
@@ -69,7 +70,7 @@ func (c *Client) Apply(ctx context.Context, list kube.ResourceList, o ApplyOptio
 	if err != nil {
 		return &Applied{}, err
 	}
-	w := &writer{client: client, log: c.log, manager: fieldManager(), force: o.Force, threeWay: o.ThreeWay, admit: o.Admit}
+	w := c.newWriter(client, o)
 	for _, batch := range batches(changes) {
 		w.writeAll(ctx, batch)
 		if ctx.Err() != nil || notCreated(batch) {
@@ -77,6 +78,10 @@ func (c *Client) Apply(ctx context.Context, list kube.ResourceList, o ApplyOptio
 		}
 	}
 	return summarize(ctx, changes)
+}
+
+func (c *Client) newWriter(client dynamic.Interface, o ApplyOptions) *writer {
+	return &writer{client: client, log: c.log, manager: fieldManager(), force: o.Force, threeWay: o.ThreeWay, admit: o.Admit}
 }
 
 // change is what is to be done about one object, and what became of it.
@@ -93,6 +98,8 @@ type change struct {
 
 	outcome outcome
 	err     error
+	// before is the object as it was found, once it has been changed.
+	before *unstructured.Unstructured
 	// unanswered is whether the object was sent to be created, and nothing came
 	// back.
 	unanswered bool

@@ -47,7 +47,7 @@ func (c *Client) Delete(ctx context.Context, list kube.ResourceList, policy meta
 		g.SetLimit(parallel)
 		for i := begin; i < end; i++ {
 			g.Go(func() error {
-				gone[i], failures[i] = c.deleteOne(ctx, client, list[i], policy)
+				gone[i], failures[i] = c.deleteOne(ctx, client, list[i], metav1.DeleteOptions{PropagationPolicy: &policy})
 				return nil
 			})
 		}
@@ -68,13 +68,12 @@ func (c *Client) Delete(ctx context.Context, list kube.ResourceList, policy meta
 }
 
 // deleteOne deletes an object, or finds it gone.
-func (c *Client) deleteOne(ctx context.Context, client dynamic.Interface, info *resource.Info, policy metav1.DeletionPropagation) (gone bool, err error) {
+func (c *Client) deleteOne(ctx context.Context, client dynamic.Interface, info *resource.Info, options metav1.DeleteOptions) (gone bool, err error) {
 	if err := ctx.Err(); err != nil {
 		return false, err
 	}
 	kind := info.Mapping.GroupVersionKind.Kind
 	c.log("Starting delete for %q %s", info.Name, kind)
-	options := metav1.DeleteOptions{PropagationPolicy: &policy}
 	if uid := UID(info); uid != "" {
 		options.Preconditions = metav1.NewUIDPreconditions(string(uid))
 	}

@@ -26,7 +26,9 @@ type writer struct {
 	log             func(string, ...any)
 	manager         string // the name under which the server notes who set a field
 	force, threeWay bool
-	admit           func(*resource.Info, *unstructured.Unstructured) error
+	// dryRun are the stages that the server leaves out; nil for none.
+	dryRun []string
+	admit  func(*resource.Info, *unstructured.Unstructured) error
 }
 
 // write creates or changes one object.
@@ -96,7 +98,7 @@ func (w *writer) post(ctx context.Context, ch *change) (taken *unstructured.Unst
 		target.SetResourceVersion("")
 	}
 	err = retry.RetryOnConflict(retry.DefaultRetry, func() error {
-		taken, err = objectsOf(w.client, ch.info).Create(ctx, target, metav1.CreateOptions{FieldManager: w.manager})
+		taken, err = objectsOf(w.client, ch.info).Create(ctx, target, metav1.CreateOptions{FieldManager: w.manager, DryRun: w.dryRun})
 		return err
 	})
 	return taken, err
@@ -118,7 +120,7 @@ func (w *writer) replace(ctx context.Context, ch *change) error {
 			}
 		}
 		target.SetResourceVersion(live.GetResourceVersion())
-		taken, err = objects.Update(ctx, target, metav1.UpdateOptions{FieldManager: w.manager})
+		taken, err = objects.Update(ctx, target, metav1.UpdateOptions{FieldManager: w.manager, DryRun: w.dryRun})
 		live = nil // after a conflict it is read anew
 		return err
 	})
@@ -148,7 +150,7 @@ func (w *writer) patch(ctx context.Context, ch *change) error {
 	var taken *unstructured.Unstructured
 	err = retry.RetryOnConflict(retry.DefaultRetry, func() (err error) {
 		taken, err = objectsOf(w.client, ch.info).
-			Patch(ctx, ch.info.Name, p.kind, p.data, metav1.PatchOptions{FieldManager: w.manager})
+			Patch(ctx, ch.info.Name, p.kind, p.data, metav1.PatchOptions{FieldManager: w.manager, DryRun: w.dryRun})
 		return err
 	})
 	if err != nil {
@@ -189,6 +191,9 @@ func metadataOf(u *unstructured.Unstructured) map[string]any {
 
 // take notes what the server has now.
 func (ch *change) take(what outcome, live *unstructured.Unstructured) {
+	if ch.before == nil && what != created {
+		ch.before = ch.live
+	}
 	ch.outcome, ch.live = what, live
 	_ = ch.info.Refresh(live, true) // which cannot fail: errors are ignored
 }

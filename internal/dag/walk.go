@@ -17,22 +17,26 @@ type Outcome struct {
 // the moment everything it depends on was visited without an error. After the
 // first error, and once ctx is done, nothing new starts; what runs already
 // runs to its own end, with the ctx that was given. Walk returns when all of
-// it has ended, with what became of each vertex.
-func Walk(ctx context.Context, g *Graph, visit func(ctx context.Context, v int) error) []Outcome {
+// it has ended, with what became of each vertex. The visit is told after which
+// vertex, the last that it depends on, it starts; -1 if it depends on none.
+func Walk(ctx context.Context, g *Graph, visit func(ctx context.Context, v, after int) error) []Outcome {
 	w := walker{
 		outcomes:   make([]Outcome, g.Len()),
 		waiting:    make([]int, g.Len()),
 		dependents: g.Reverse(),
 		done:       make(chan result),
 	}
-	w.start = func(v int) {
+	w.start = func(v, after int) {
 		w.outcomes[v].Started = true
 		w.running++
-		go func() { w.done <- result{v, visit(ctx, v)} }()
+		go func() { w.done <- result{v, visit(ctx, v, after)} }()
 	}
 	w.run(ctx, g)
 	return w.outcomes
 }
+
+// none is no vertex.
+const none = -1
 
 type result struct {
 	vertex int
@@ -47,7 +51,7 @@ type walker struct {
 	done       chan result
 	running    int
 	stopped    bool
-	start      func(v int)
+	start      func(v, after int)
 }
 
 func (w *walker) run(ctx context.Context, g *Graph) {
@@ -56,7 +60,7 @@ func (w *walker) run(ctx context.Context, g *Graph) {
 	}
 	for v := range w.waiting {
 		if w.waiting[v] == 0 && ctx.Err() == nil {
-			w.start(v)
+			w.start(v, none)
 		}
 	}
 	for w.running > 0 {
@@ -77,7 +81,7 @@ func (w *walker) finish(ctx context.Context, r result) {
 	}
 	for _, v := range w.dependents.Dependencies(r.vertex) {
 		if w.waiting[v]--; w.waiting[v] == 0 {
-			w.start(v)
+			w.start(v, r.vertex)
 		}
 	}
 }

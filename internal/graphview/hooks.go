@@ -46,21 +46,14 @@ func hooksOf(p hookrunner.Plan) string {
 // writeStage writes a chain in each line; one that is all there is, a hook in each.
 func writeStage(out io.Writer, p hookrunner.Plan, s hookrunner.Stage, later bool) {
 	chains := s.Chains
-	how := "together"
 	if len(chains) == 1 {
-		how = "one after the other"
 		single := chains[0]
 		chains = make([]hookrunner.Chain, len(single))
 		for i := range single {
 			chains[i] = single[i : i+1]
 		}
-		if len(single) == 1 {
-			how = ""
-		}
 	}
-	if later {
-		how = strings.TrimSuffix("then "+how, " ")
-	}
+	how := stageTitle(s, later)
 	if how != "" {
 		fmt.Fprintf(out, "    %s\n", how)
 	}

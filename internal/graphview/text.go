@@ -1,14 +1,12 @@
 // Copyright The Ordered Helm Authors
 // SPDX-License-Identifier: Apache-2.0
 
-// Package graphview shows a plan to people.
 package graphview
 
 import (
 	"bufio"
 	"fmt"
 	"io"
-	"slices"
 	"strings"
 
 	"github.com/ordered-helm/helm/pkg/sequencer"
@@ -17,65 +15,166 @@ import (
 // Text writes the plan as batches of nodes: what is in one batch may deploy at
 // the same time, each node as soon as what it is said to come after is ready.
 func Text(w io.Writer, p *sequencer.Plan) error {
-	out := bufio.NewWriter(w)
-	v := view{charts: map[string]*sequencer.PlannedChart{}, layered: map[string]bool{}}
-	for _, c := range p.Charts {
-		v.charts[c.Path] = c
-	}
-	for _, n := range p.Nodes {
-		v.layered[n.Chart] = v.layered[n.Chart] || !n.Unsequenced
-	}
-	levels := p.Levels()
-	resources := 0
-	for _, n := range p.Nodes {
-		resources += len(n.Resources)
-	}
-	fmt.Fprintf(out, "%s: %s in %s, %s\n", p.Charts[0].Path,
-		count(resources, "resource"), count(len(p.Nodes), "node"), count(len(levels), "batch"))
-	for i, level := range levels {
-		fmt.Fprintf(out, "\nbatch %d\n", i+1)
-		for _, n := range level {
-			v.writeNode(out, n)
-		}
-	}
-	return out.Flush()
+	v := View{Plan: p}
+	return v.Write(w, FormatText)
 }
 
-// view knows what is asked of a plan more than once.
-type view struct {
-	charts map[string]*sequencer.PlannedChart
+// listing writes a view as text.
+type listing struct {
+	*View
+	diff
+	out *bufio.Writer
+	// after are the edges by the ID of the end that comes later.
+	after map[string][]sequencer.Edge
 	// layered are the charts that have nodes besides the unsequenced one.
 	layered map[string]bool
 }
 
-func (v view) writeNode(out io.Writer, n *sequencer.Node) {
-	fmt.Fprintf(out, "  %s\n", n.ID())
-	if after := v.predecessors(n); len(after) > 0 {
-		fmt.Fprintf(out, "    after: %s\n", strings.Join(after, ", "))
+func (v *View) text(out *bufio.Writer) error {
+	edges := v.Plan.Edges()
+	l := listing{View: v, diff: v.compare(edges), out: out, after: map[string][]sequencer.Edge{}, layered: map[string]bool{}}
+	for _, e := range append(edges, l.goneEdges...) {
+		l.after[e.Then.ID()] = append(l.after[e.Then.ID()], e)
 	}
-	for _, r := range n.Resources {
-		fmt.Fprintf(out, "    - %s\n", r.ID)
+	for _, n := range v.Plan.Nodes {
+		l.layered[n.Chart] = l.layered[n.Chart] || !n.Unsequenced
+	}
+	fmt.Fprintln(out, v.heading())
+	if v.Before != nil {
+		fmt.Fprintf(out, "compared with %s: %s\n", v.Before, l.counts(v.Plan))
+	}
+	for i, level := range v.Plan.Levels() {
+		fmt.Fprintf(out, "\nbatch %d\n", i+1)
+		for _, n := range level {
+			l.writeNode(n)
+		}
+	}
+	if len(l.goneNodes) > 0 {
+		fmt.Fprintln(out, "\ngone")
+	}
+	for _, n := range l.goneNodes {
+		l.writeNode(n)
+	}
+	return HooksText(out, v.Hooks)
+}
+
+// heading says in one line how large the plan is.
+func (v *View) heading() string {
+	resources := 0
+	for _, n := range v.Plan.Nodes {
+		resources += len(n.Resources)
+	}
+	return fmt.Sprintf("%s: %s in %s, %s", v.Plan.Charts[0].Path,
+		count(resources, "resource"), count(len(v.Plan.Nodes), "node"), count(len(v.Plan.Levels()), "batch"))
+}
+
+// writeNode writes a node, with what is gone from it at the end.
+func (l *listing) writeNode(n *sequencer.Node) {
+	c := l.nodes[n.ID()]
+	fmt.Fprintf(l.out, "%s%s\n", margin(c), n.ID())
+	if c != gone {
+		l.writeAfter(n)
+		for _, r := range n.Resources {
+			switch c, was := l.ofResource(n, r); c {
+			case moved:
+				fmt.Fprintf(l.out, "%s  - %s (was in %s)\n", margin(c), r.ID, was)
+			default:
+				fmt.Fprintf(l.out, "%s  - %s\n", margin(c), r.ID)
+			}
+		}
+	}
+	for _, r := range l.goneFrom[n.ID()] {
+		fmt.Fprintf(l.out, "%s  - %s\n", margin(gone), r.ID)
 	}
 }
 
-// predecessors says what a node comes after, as it was declared.
-func (v view) predecessors(n *sequencer.Node) []string {
-	var after []string
-	if n.Unsequenced && v.layered[n.Chart] {
-		after = append(after, "the layers of "+n.Chart)
+// margin is what stands before a line for what has changed.
+func margin(c change) string {
+	switch c {
+	case added:
+		return "+ "
+	case gone:
+		return "- "
+	case moved:
+		return "> "
 	}
-	for _, layer := range n.DependsOn {
-		after = append(after, n.Chart+":"+layer)
+	return "  "
+}
+
+// predecessor is something that a node is said to come after.
+type predecessor struct {
+	title   string
+	change  change
+	reasons []sequencer.Reason
+}
+
+// writeAfter says what a node comes after: in one line, or, where there are
+// reasons or changes to be told, in a line each.
+func (l *listing) writeAfter(n *sequencer.Node) {
+	all := l.predecessors(n)
+	titles := make([]string, len(all))
+	changed := false
+	for i, p := range all {
+		titles[i] = p.title
+		changed = changed || p.change != unchanged
 	}
-	subtrees := slices.Clone(v.charts[n.Chart].OwnAfter)
+	if !l.Reasons && !changed {
+		if len(all) > 0 {
+			fmt.Fprintf(l.out, "    after: %s\n", strings.Join(titles, ", "))
+		}
+		return
+	}
+	for _, p := range all {
+		fmt.Fprintf(l.out, "%s  after: %s\n", margin(p.change), p.title)
+		if !l.Reasons {
+			continue
+		}
+		for _, r := range p.reasons {
+			fmt.Fprintf(l.out, "      %s\n", reasonText(r))
+		}
+	}
+}
+
+// predecessors says what a node comes after, as it was declared: layers first,
+// then charts, its own chart's before those of the charts it is in.
+func (l *listing) predecessors(n *sequencer.Node) []predecessor {
+	var all []predecessor
+	implicit := []sequencer.Reason{{Implicit: true}}
+	if n.Unsequenced && l.layered[n.Chart] {
+		all = append(all, predecessor{title: "the layers of " + n.Chart, reasons: implicit})
+	}
+	seen := map[string]int{}
+	add := func(id string) {
+		for _, e := range l.after[id] {
+			if e.Reasons[0].Implicit {
+				continue
+			}
+			title := e.First.ID()
+			if at, known := seen[title]; known {
+				all[at].reasons = append(all[at].reasons, e.Reasons...)
+				continue
+			}
+			seen[title] = len(all)
+			all = append(all, predecessor{title: title, change: l.edges[edgeKey(e)], reasons: e.Reasons})
+		}
+	}
+	add(n.ID())
+	add(sequencer.EdgeEnd{Chart: n.Chart, Own: true}.ID())
 	for path := n.Chart; path != ""; path = parent(path) {
-		subtrees = append(subtrees, v.charts[path].After...)
+		add(sequencer.EdgeEnd{Chart: path}.ID())
 	}
-	slices.Sort(subtrees)
-	for _, path := range slices.Compact(subtrees) {
-		after = append(after, "all of "+path)
+	return all
+}
+
+// reasonText says in one line what declares an edge.
+func reasonText(r sequencer.Reason) string {
+	switch {
+	case r.Implicit:
+		return "what is in no layer comes after the layers of its chart"
+	case r.Resource == "":
+		return fmt.Sprintf("%s: %s: %s", r.File, r.Key, r.Value)
 	}
-	return after
+	return fmt.Sprintf("%s: %s: %s: %s", r.File, r.Resource, r.Key, r.Value)
 }
 
 func parent(path string) string {

@@ -1,10 +1,12 @@
 // Copyright The Ordered Helm Authors
 // SPDX-License-Identifier: Apache-2.0
 
-// Package lint checks charts by Helm's rules. These read a chart's files
-// themselves and know neither apiVersion v3 nor annotations that are lists
-// (docs/reference.md, "Chart.yaml"); a chart that has such is checked in a copy
-// that is spelled as they expect it.
+// Package lint checks charts by Helm's rules, and by those about order, readiness
+// and hooks that Helm does not have (docs/lint.md).
+//
+// Helm's rules read a chart's files themselves and know neither apiVersion v3 nor
+// annotations that are lists (docs/reference.md, "Chart.yaml"); a chart that has
+// such is checked in a copy that is spelled as they expect it.
 package lint
 
 import (
@@ -12,6 +14,7 @@ import (
 	"errors"
 	"fmt"
 	"os"
+	"path"
 	"path/filepath"
 	"slices"
 	"strings"
@@ -23,6 +26,7 @@ import (
 	"helm.sh/helm/v3/pkg/lint/support"
 	"sigs.k8s.io/yaml"
 
+	"github.com/ordered-helm/helm/internal/annotation"
 	"github.com/ordered-helm/helm/internal/yamledit"
 	"github.com/ordered-helm/helm/pkg/chart/loader"
 )
@@ -34,31 +38,108 @@ type Options struct {
 	// KubeVersion is that of the cluster it is for; nil is the default one.
 	KubeVersion          *chartutil.KubeVersion
 	SkipSchemaValidation bool
+	// Quietly, if not nil, calls what renders the chart once more than Helm's rules
+	// do: what it logs they have logged before.
+	Quietly func(func())
+}
+
+func (o Options) quietly(do func()) {
+	if o.Quietly == nil {
+		do()
+		return
+	}
+	o.Quietly(do)
+}
+
+// Report is what is wrong with a chart.
+type Report struct {
+	// Helm is what Helm's rules say.
+	Helm []support.Message
+	// Findings is what the others say, by file and line.
+	Findings []Finding
 }
 
 // Check checks the chart in the folder. An error means that it could not be
-// checked; what is wrong with it is in the messages.
-func Check(dir string, o Options) ([]support.Message, error) {
+// checked; what is wrong with it is in the report.
+func Check(dir string, o Options) (*Report, error) {
 	files, err := loader.DirFiles(dir)
 	if err != nil {
-		return stock(dir, o), nil //nolint:nilerr // Helm's rules say what is wrong with it
+		return &Report{Helm: stock(dir, o)}, nil //nolint:nilerr // Helm's rules say what is wrong with it
 	}
-	legal, err := loader.LegalFiles(files)
+	legal, err := legalFiles(files)
 	if err != nil {
-		return []support.Message{support.NewMessage(support.ErrorSev, chartutil.ChartfileName, err)}, nil
+		return &Report{
+			Helm:     []support.Message{support.NewMessage(support.ErrorSev, chartutil.ChartfileName, err)},
+			Findings: order(files, nil, o),
+		}, nil
 	}
+	r := &Report{}
 	if !differ(files, legal) && apiVersion(legal) != loader.APIVersionV3 {
-		return stock(dir, o), nil
+		r.Helm = stock(dir, o)
+	} else {
+		absolute, err := filepath.Abs(dir)
+		if err != nil {
+			return nil, err
+		}
+		if r.Helm, err = checkCopy(absolute, legal, o); err != nil {
+			return nil, err
+		}
 	}
-	absolute, err := filepath.Abs(dir)
-	if err != nil {
-		return nil, err
-	}
-	return checkCopy(absolute, legal, o)
+	r.Helm = slices.DeleteFunc(r.Helm, isOutdated)
+	o.quietly(func() { r.Findings = order(files, legal, o) })
+	return r, nil
 }
 
 func stock(dir string, o Options) []support.Message {
 	return helmlint.AllWithKubeVersionAndSchemaValidation(dir, o.Values, o.Namespace, o.KubeVersion, o.SkipSchemaValidation).Messages
+}
+
+// isOutdated is whether a message is about what Helm does not support any more,
+// and this program does: hooks of the event crd-install.
+func isOutdated(m support.Message) bool {
+	return m.Severity == support.WarningSev && strings.HasPrefix(m.Err.Error(), "manifest is a crd-install hook.")
+}
+
+// legalFiles gives the files in legal form, without the annotations of a
+// Chart.yaml that have none: there is a rule about these.
+func legalFiles(files []*loader.BufferedFile) ([]*loader.BufferedFile, error) {
+	legal, err := loader.LegalFiles(files)
+	if err == nil {
+		return legal, nil
+	}
+	mended := make([]*loader.BufferedFile, len(files))
+	for i, f := range files {
+		mended[i] = f
+		if path.Base(f.Name) == chartutil.ChartfileName {
+			mended[i] = &loader.BufferedFile{Name: f.Name, Data: withoutIllegal(f.Data)}
+		}
+	}
+	return loader.LegalFiles(mended)
+}
+
+// withoutIllegal takes the annotations out of a Chart.yaml that have no legal
+// form.
+func withoutIllegal(data []byte) []byte {
+	root, err := yamledit.Parse(string(data))
+	if err != nil {
+		return data
+	}
+	annotations := yamledit.Lookup(root, "annotations")
+	var changes []yamledit.Change
+	for _, key := range []string{annotation.DependsOnSubcharts, annotation.DependsOnSubchartsLegal} {
+		value := yamledit.Lookup(annotations, key)
+		if value == nil {
+			continue
+		}
+		if _, _, err := annotation.LegalValue(key, value); err != nil {
+			changes = append(changes, yamledit.Change{Mapping: yamledit.Resolve(annotations), Key: key, Delete: true})
+		}
+	}
+	edited, err := yamledit.Apply(string(data), root, changes)
+	if err != nil {
+		return data
+	}
+	return []byte(edited)
 }
 
 func differ(files, legal []*loader.BufferedFile) bool {

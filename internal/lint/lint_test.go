@@ -89,7 +89,7 @@ func TestSpellingsAreCheckedAlike(t *testing.T) {
 		t.Run(name, func(t *testing.T) {
 			t.Setenv("TMPDIR", t.TempDir())
 			dir, same := write(t, tt.chart), write(t, tt.same)
-			messages, err := lint.Check(dir, lint.Options{Namespace: "default"})
+			report, err := lint.Check(dir, lint.Options{Namespace: "default"})
 			if err != nil {
 				t.Fatal(err)
 			}
@@ -97,7 +97,7 @@ func TestSpellingsAreCheckedAlike(t *testing.T) {
 			for i := range want {
 				want[i] = strings.ReplaceAll(want[i], same, dir)
 			}
-			if got := texts(messages); !slices.Equal(got, want) {
+			if got := texts(report.Helm); !slices.Equal(got, want) {
 				t.Errorf("got:\n%s\nwant:\n%s", strings.Join(got, "\n"), strings.Join(want, "\n"))
 			}
 			if left, err := os.ReadDir(os.TempDir()); err != nil || len(left) > 0 {
@@ -114,17 +114,17 @@ func TestTemplatesSeeTheApiVersion(t *testing.T) {
 		"values.yaml":      "",
 		"templates/a.yaml": "{{ if ne .Chart.APIVersion \"v3\" }}{{ fail .Chart.APIVersion }}{{ end }}",
 	})
-	if messages, err := lint.Check(dir, lint.Options{}); err != nil || len(messages) > 0 {
-		t.Errorf("got %v, %v", messages, err)
+	if report, err := lint.Check(dir, lint.Options{}); err != nil || len(report.Helm) > 0 || len(report.Findings) > 0 {
+		t.Errorf("got %v, %v", report, err)
 	}
 }
 
 // TestDeclarationsThatMeanNothing are errors of the chart.
 func TestDeclarationsThatMeanNothing(t *testing.T) {
 	dir := write(t, map[string]string{"Chart.yaml": "apiVersion: v3\nname: a\nversion: 1.0.0\nannotations: {helm.sh/depends-on/subcharts: {a: b}}\n"})
-	messages, err := lint.Check(dir, lint.Options{})
-	if err != nil || len(messages) != 1 || messages[0].Severity != support.ErrorSev || !strings.Contains(messages[0].Err.Error(), "helm.sh/depends-on/subcharts") {
-		t.Errorf("got %v, %v", messages, err)
+	report, err := lint.Check(dir, lint.Options{})
+	if err != nil || len(report.Findings) != 1 || report.Findings[0].Severity != lint.Error || !strings.Contains(report.Findings[0].Message, "helm.sh/depends-on/subcharts") {
+		t.Errorf("got %v, %v", report, err)
 	}
 }
 
@@ -134,9 +134,23 @@ func TestWhatCannotBeRead(t *testing.T) {
 	if err := os.Symlink("nowhere", filepath.Join(dir, "link")); err != nil {
 		t.Fatal(err)
 	}
-	messages, err := lint.Check(dir, lint.Options{})
+	report, err := lint.Check(dir, lint.Options{})
 	want := texts(helmlint.AllWithKubeVersionAndSchemaValidation(dir, nil, "", nil, false).Messages)
-	if got := texts(messages); err != nil || !slices.Equal(got, want) {
+	if got := texts(report.Helm); err != nil || !slices.Equal(got, want) {
 		t.Errorf("got %q, %v, want %q", got, err, want)
+	}
+}
+
+// TestDefinitionHooksAreSupported leaves out what Helm says of them.
+func TestDefinitionHooksAreSupported(t *testing.T) {
+	dir := write(t, map[string]string{
+		"Chart.yaml": "apiVersion: v2\nname: a\nversion: 1.0.0\nicon: https://example.com/i.png\n", "values.yaml": "",
+		"templates/a.yaml": "apiVersion: apiextensions.k8s.io/v1\nkind: CustomResourceDefinition\nmetadata:\n  name: a.example.com\n  annotations:\n    helm.sh/hook: crd-install\n",
+	})
+	if list := helmlint.AllWithKubeVersionAndSchemaValidation(dir, nil, "", nil, false).Messages; len(list) != 1 {
+		t.Fatalf("Helm says %v: this test has lost its point", list)
+	}
+	if report, err := lint.Check(dir, lint.Options{}); err != nil || len(report.Helm)+len(report.Findings) > 0 {
+		t.Errorf("got %+v, %v", report, err)
 	}
 }

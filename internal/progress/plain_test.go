@@ -10,6 +10,7 @@ import (
 	"strings"
 	"sync"
 	"testing"
+	"testing/synctest"
 	"time"
 
 	"github.com/ordered-helm/helm/pkg/action"
@@ -39,8 +40,8 @@ func TestEvent(t *testing.T) {
 			"    1.0s  shop:web Deployment/web: InProgress: 1 of 2\n"},
 		{"resource without a message", action.Event{Time: at(time.Second), Type: action.EventResourceChanged, Resource: "Deployment/web"},
 			"    1.0s  Deployment/web changed\n"},
-		{"hook", action.Event{Time: at(time.Second), Type: action.EventHookDone, Hook: "Job/migrate"},
-			"    1.0s  hook Job/migrate done\n"},
+		{"hook", action.Event{Time: at(time.Second), Type: action.EventHookDone, HookEvent: "pre-install", Hook: "Job/migrate"},
+			"    1.0s  pre-install hook Job/migrate done\n"},
 		{"waiting", action.Event{Time: at(time.Second), Type: action.EventWaiting, Message: "for the last 3 resources"},
 			"    1.0s  for the last 3 resources\n"},
 		{"no time", action.Event{Type: action.EventNodeDeleted, Node: "shop"},
@@ -55,8 +56,8 @@ func TestEvent(t *testing.T) {
 			"WARNING: the API does not answer\n"},
 		{"resource of another namespace", action.Event{Time: at(0), Type: action.EventResourceChanged, Node: "shop:web", Namespace: "other", Resource: "Pod/x", Message: "InProgress: 1 of 2"},
 			"    0.0s  shop:web Pod/x in namespace other: InProgress: 1 of 2\n"},
-		{"hook of another namespace", action.Event{Time: at(0), Type: action.EventHookDone, Namespace: "other", Hook: "Job/migrate"},
-			"    0.0s  hook Job/migrate in namespace other done\n"},
+		{"hook of another namespace", action.Event{Time: at(0), Type: action.EventHookDone, Namespace: "other", HookEvent: "test", Hook: "Job/migrate"},
+			"    0.0s  test hook Job/migrate in namespace other done\n"},
 		{"a line of 1,000 characters", action.Event{Type: action.EventWarning, Message: strings.Repeat("ü", 991)},
 			"WARNING: " + strings.Repeat("ü", 991) + "\n"},
 		{"a longer warning", action.Event{Type: action.EventWarning, Message: strings.Repeat("ü", 992)},
@@ -67,7 +68,7 @@ func TestEvent(t *testing.T) {
 	for _, tt := range tests {
 		t.Run(tt.name, func(t *testing.T) {
 			var out bytes.Buffer
-			NewPlain(&out, start).Event(tt.in)
+			newPlainPrinter(&out, start).Event(tt.in)
 			if got := out.String(); got != tt.want {
 				t.Errorf("got  %q\nwant %q", got, tt.want)
 			}
@@ -77,7 +78,7 @@ func TestEvent(t *testing.T) {
 
 func TestNothingIsRepeated(t *testing.T) {
 	var out bytes.Buffer
-	p := NewPlain(&out, time.Time{})
+	p := newPlainPrinter(&out, time.Time{})
 	for range 3 {
 		p.Event(action.Event{Time: time.Now(), Type: action.EventResourceChanged, Resource: "Pod/a", Message: "pending"})
 		p.Event(action.Event{Type: action.EventWarning, Message: "beware"})
@@ -90,7 +91,7 @@ func TestNothingIsRepeated(t *testing.T) {
 
 func TestTheSameElsewhereIsNoRepetition(t *testing.T) {
 	var out bytes.Buffer
-	p := NewPlain(&out, time.Now())
+	p := newPlainPrinter(&out, time.Now())
 	for range 2 {
 		for _, namespace := range []string{"", "other"} {
 			p.Event(action.Event{Type: action.EventResourceChanged, Namespace: namespace, Resource: "Pod/a", Message: "pending"})
@@ -103,10 +104,10 @@ func TestTheSameElsewhereIsNoRepetition(t *testing.T) {
 
 func TestEveryOutageIsAnnounced(t *testing.T) {
 	const lost, back = "the API does not answer", "the API answers again"
-	for name, show := range map[string]func(*Plain, action.Event){"Event": (*Plain).Event, "Warning": (*Plain).Warning} {
+	for name, show := range map[string]func(*plainPrinter, action.Event){"Event": (*plainPrinter).Event, "Warning": (*plainPrinter).Warning} {
 		t.Run(name, func(t *testing.T) {
 			var out bytes.Buffer
-			p := NewPlain(&out, time.Now())
+			p := newPlainPrinter(&out, time.Now())
 			for _, message := range []string{lost, lost, back, lost, back, back} {
 				show(p, action.Event{Type: action.EventObserving, Message: message})
 				show(p, action.Event{Type: action.EventWarning, Message: "beware"})
@@ -124,7 +125,7 @@ func TestEveryOutageIsAnnounced(t *testing.T) {
 
 func TestWarningShowsNothingElse(t *testing.T) {
 	var out bytes.Buffer
-	p := NewPlain(&out, time.Now())
+	p := newPlainPrinter(&out, time.Now())
 	p.Warning(action.Event{Type: action.EventNodeStarted, Node: "shop"})
 	p.Warning(action.Event{Type: action.EventWarning, Message: "beware"})
 	if got, want := out.String(), "WARNING: beware\n"; got != want {
@@ -132,10 +133,72 @@ func TestWarningShowsNothingElse(t *testing.T) {
 	}
 }
 
+// TestResourcesThatGetReadySoonAreNoNews holds back what is most probably over by the
+// time that somebody has read it.
+func TestResourcesThatGetReadySoonAreNoNews(t *testing.T) {
+	changed := func(after time.Duration, resource, state, why string) (time.Duration, action.Event) {
+		return after, action.Event{Type: action.EventResourceChanged, Node: "shop", Resource: resource, State: state, Message: state + why}
+	}
+	type step struct {
+		after time.Duration
+		event action.Event
+	}
+	at := func(after time.Duration, e action.Event) step { return step{after, e} }
+	tests := []struct {
+		name string
+		in   []step
+		want string
+	}{
+		{"ready at once", []step{at(changed(0, "Pod/a", "Ready", ""))}, ""},
+		{"ready soon", []step{at(changed(0, "Pod/a", "InProgress", ": 0/1")), at(changed(900*time.Millisecond, "Pod/a", "Ready", ""))}, ""},
+		{"ready late", []step{at(changed(0, "Pod/a", "InProgress", ": 0/1")), at(changed(3*time.Second, "Pod/a", "Ready", ""))},
+			"    1.0s  shop Pod/a: InProgress: 0/1\n    3.0s  shop Pod/a: Ready\n"},
+		{"the last that was heard", []step{at(changed(0, "Pod/a", "InProgress", ": 0/2")), at(changed(500*time.Millisecond, "Pod/a", "InProgress", ": 1/2"))},
+			"    1.5s  shop Pod/a: InProgress: 1/2\n"},
+		{"once told, at once", []step{at(changed(0, "Pod/a", "InProgress", ": 0/2")), at(changed(2*time.Second, "Pod/a", "InProgress", ": 1/2"))},
+			"    1.0s  shop Pod/a: InProgress: 0/2\n    2.0s  shop Pod/a: InProgress: 1/2\n"},
+		{"failures at once", []step{at(changed(0, "Job/a", "Failed", ": no"))}, "    0.0s  shop Job/a: Failed: no\n"},
+		{"each for itself", []step{at(changed(0, "Pod/a", "InProgress", ": 0/1")), at(changed(300*time.Millisecond, "Pod/b", "Missing", "")), at(changed(400*time.Millisecond, "Pod/a", "Gone", ""))},
+			"    1.3s  shop Pod/b: Missing\n"},
+	}
+	for _, tt := range tests {
+		t.Run(tt.name, func(t *testing.T) {
+			synctest.Test(t, func(t *testing.T) {
+				var out bytes.Buffer
+				began := time.Now()
+				p := newPlainPrinter(&out, began)
+				for _, s := range tt.in {
+					time.Sleep(time.Until(began.Add(s.after)))
+					s.event.Time = time.Now()
+					p.Event(s.event)
+				}
+				time.Sleep(time.Minute)
+				p.Close()
+				if got := out.String(); got != tt.want {
+					t.Errorf("got:\n%swant:\n%s", got, tt.want)
+				}
+			})
+		})
+	}
+}
+
+func TestNothingIsPrintedAfterTheEnd(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		var out bytes.Buffer
+		p := newPlainPrinter(&out, time.Now())
+		p.Event(action.Event{Time: time.Now(), Type: action.EventResourceChanged, Resource: "Pod/a", State: "InProgress", Message: "InProgress"})
+		p.Close()
+		time.Sleep(time.Minute)
+		if out.Len() > 0 {
+			t.Errorf("printed %q", &out)
+		}
+	})
+}
+
 func TestConcurrentEventsStayWhole(t *testing.T) {
 	const writers, each = 8, 50
 	var out bytes.Buffer
-	p := NewPlain(&out, time.Now())
+	p := newPlainPrinter(&out, time.Now())
 	var all sync.WaitGroup
 	for w := range writers {
 		all.Go(func() {

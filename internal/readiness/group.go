@@ -82,6 +82,7 @@ func (g *Group) Wait(ctx context.Context, onChange func(Report)) ([]Report, erro
 	}
 	for {
 		g.evaluate(ctx, onChange)
+		held := g.isHeld() // before the outcome, so that an end of it meanwhile is not missed
 		if over, err := g.outcome(); over {
 			return g.conclude(err)
 		}
@@ -89,7 +90,7 @@ func (g *Group) Wait(ctx context.Context, onChange func(Report)) ([]Report, erro
 		if g.expire(ctx) {
 			continue
 		}
-		if err := g.sleep(ctx); err != nil {
+		if err := g.sleep(ctx, held); err != nil {
 			g.lookAtTheEnd(ctx, onChange)
 			if over, nothing := g.outcome(); over && nothing == nil {
 				err = nil
@@ -255,7 +256,7 @@ func (g *Group) byStream(pick func(*item) bool) []share {
 }
 
 // sleep waits for news, or for the time of the next recheck.
-func (g *Group) sleep(ctx context.Context) error {
+func (g *Group) sleep(ctx context.Context, held bool) error {
 	var limit <-chan time.Time
 	if next, found := g.nextLimit(); found {
 		timer := time.NewTimer(next)
@@ -263,7 +264,7 @@ func (g *Group) sleep(ctx context.Context) error {
 		limit = timer.C
 	}
 	var released <-chan struct{}
-	if g.isHeld() {
+	if held {
 		released = g.options.Hold
 	}
 	var recheck <-chan time.Time

@@ -194,6 +194,30 @@ func TestHeldUntil(t *testing.T) {
 	})
 }
 
+// TestLetGoAtAnyMoment lets groups go while they look how their objects stand: none
+// may miss it.
+func TestLetGoAtAnyMoment(t *testing.T) {
+	inBubble(t, func(b *bench) {
+		for round := range 5000 {
+			hold := make(chan struct{})
+			one := b.api.put(deployments, b.deployment("one", true))
+			g := b.tracker.Expect(targetOf(deployments, one))
+			b.applied(g, one)
+			g.Set(Options{Since: time.Now(), Hold: hold})
+			looked := make(chan struct{})
+			w := b.background(func(func(Report)) ([]Report, error) {
+				return g.Wait(b.Context(), func(Report) { close(looked) })
+			})
+			<-looked
+			for range round % 500 { // a few microseconds, which are no time in the bubble
+				b.api.openWatches()
+			}
+			close(hold)
+			b.expectOver(w, nil)
+		}
+	})
+}
+
 // TestWhatMayNotBeReadHoldsUpNothingElse: others are followed to their own end,
 // and only what is hidden is reported.
 func TestWhatMayNotBeReadHoldsUpNothingElse(t *testing.T) {

@@ -218,7 +218,7 @@ func TestRecordIsOnlyWhatTheOrderNeeds(t *testing.T) {
 		"version": 1.0, "sequenced": true, "revision": 3.0, "progress": map[string]any{"revision": 3.0, "done": []any{"shop/db"}, "nodes": 2.0, "removing": true},
 		"documents": []any{"shop", "shop/db"},
 		"charts": map[string]any{
-			"name": "shop", "sequenced": true, "declares": true, "dependsOnSubcharts": []any{"db"},
+			"name": "shop", "sequenced": true, "declares": true, "dependsOnSubcharts": []any{"db"}, "dependsOnKey": "helm.sh/depends-on/subcharts",
 			"dependencies": []any{
 				map[string]any{"name": "postgresql", "alias": "db", "tags": []any{"back"}},
 				map[string]any{"name": "web", "dependsOn": []any{"db"}, "disabled": true},

@@ -50,8 +50,9 @@ func rewrite(stream string, change func(doc string) (string, error)) (string, er
 	return b.String(), nil
 }
 
-// objectsIn lists the objects of a document: itself, or the items of a list.
-func objectsIn(root *yaml.Node) []*yaml.Node {
+// Objects lists the objects of a document: itself, or, of a list, that and its
+// items.
+func Objects(root *yaml.Node) []*yaml.Node {
 	var objects []*yaml.Node
 	seen := map[*yaml.Node]bool{} // an anchor may contain itself
 	var add func(object *yaml.Node)

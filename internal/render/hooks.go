@@ -94,7 +94,7 @@ func (s *standIns) document(doc string) (string, error) {
 	if !known {
 		return doc, nil
 	}
-	if err := checkHook(&head, events); err != nil {
+	if err := checkHook(head.Kind, head.Metadata.Annotations, events); err != nil {
 		return "", fmt.Errorf("%s/%s: %w", head.Kind, head.Metadata.Name, err)
 	}
 	if !slices.ContainsFunc(events, isOlder) {
@@ -140,10 +140,25 @@ func isOlder(event release.HookEvent) bool {
 	return event == hookrunner.EventCRDInstall || event == hookrunner.EventTestFailure
 }
 
+// CheckHook says whether a document with these annotations is a hook, and of what
+// events, and refuses what the annotations of a hook cannot mean. A hook of an
+// unknown event has no events: Helm drops it.
+func CheckHook(kind string, annotations map[string]string) (hook bool, events []release.HookEvent, err error) {
+	value, hook := annotations[release.HookAnnotation]
+	if !hook {
+		return false, nil, nil
+	}
+	events, known := hookEvents(value)
+	if !known {
+		return true, nil, nil
+	}
+	return true, events, checkHook(kind, annotations, events)
+}
+
 // checkHook refuses what the annotations of a hook cannot mean.
-func checkHook(head *releaseutil.SimpleHead, events []release.HookEvent) error {
-	value := head.Metadata.Annotations[release.HookAnnotation]
-	if slices.Contains(events, hookrunner.EventCRDInstall) && head.Kind != "CustomResourceDefinition" {
+func checkHook(kind string, annotations map[string]string, events []release.HookEvent) error {
+	value := annotations[release.HookAnnotation]
+	if slices.Contains(events, hookrunner.EventCRDInstall) && kind != "CustomResourceDefinition" {
 		return &annotation.ValueError{
 			Key: release.HookAnnotation, Value: value,
 			Reason: "crd-install is for a CustomResourceDefinition: use pre-install for anything else",
@@ -155,7 +170,7 @@ func checkHook(head *releaseutil.SimpleHead, events []release.HookEvent) error {
 			Reason: "a test cannot be expected both to succeed and to fail: write test or test-failure, or two tests",
 		}
 	}
-	_, _, err := annotation.ReadHookDeleteTimeout(head.Metadata.Annotations)
+	_, _, err := annotation.ReadHookDeleteTimeout(annotations)
 	return err
 }
 

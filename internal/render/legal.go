@@ -67,7 +67,7 @@ func legalDocument(doc string) (string, error) {
 	}
 	var changes []yamledit.Change
 	seen := map[*yaml.Node]bool{}
-	for _, object := range objectsIn(root) {
+	for _, object := range Objects(root) {
 		metadata := yamledit.Lookup(object, "metadata")
 		if mode := yamledit.Lookup(metadata, hookModeField); mode != nil {
 			return "", fmt.Errorf("%s: %w", nameOf(object), &annotation.ValueError{

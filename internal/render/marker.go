@@ -53,7 +53,7 @@ func markDocument(doc, chart string) (string, error) {
 	}
 	var changes []yamledit.Change
 	seen := map[*yaml.Node]bool{} // several objects may share them
-	for _, object := range objectsIn(root) {
+	for _, object := range Objects(root) {
 		metadata := yamledit.Lookup(object, "metadata")
 		if metadata == nil || metadata.Kind != yaml.MappingNode || seen[metadata] {
 			continue
@@ -113,7 +113,7 @@ func unmarkDocument(doc string) (clean, chart string, err error) {
 	}
 	var changes []yamledit.Change
 	seen := map[*yaml.Node]bool{}
-	for _, object := range objectsIn(root) {
+	for _, object := range Objects(root) {
 		metadata := yamledit.Lookup(object, "metadata")
 		annotations := yamledit.Lookup(metadata, "annotations")
 		value := yamledit.Lookup(annotations, marker)

@@ -130,7 +130,10 @@ func planText(p *sequencer.Plan) string {
 	for _, need := range p.Unmet {
 		b.WriteString(need.String() + "\n")
 	}
-	return b.String() + strings.Join(p.Warnings, "\n")
+	for _, w := range p.Warnings {
+		b.WriteString(w.String() + "\n")
+	}
+	return b.String()
 }
 
 // note counts what a plan has that could be lost.
@@ -161,7 +164,7 @@ func note(seen map[string]int, planned *charttest.Rendered) {
 	}
 	for _, w := range p.Warnings {
 		for _, kind := range []string{"which chart", "that does not count", "begins at .status", "whose service account it serves"} {
-			has("warning: "+kind, strings.Contains(w, kind))
+			has("warning: "+kind, strings.Contains(w.String(), kind))
 		}
 	}
 	has("unmet need", len(p.Unmet) > 0)

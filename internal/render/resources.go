@@ -23,35 +23,57 @@ const noSource = "(no Source comment)"
 // rendered with IncludeCRDs, what comes from charts' crds/ folders is left out:
 // it has no place in the order.
 func Resources(manifest string, charts []string, root *sequencer.Chart, withCRDs bool) ([]sequencer.Resource, error) {
-	docs := Split(manifest)
-	if charts != nil && len(charts) != len(docs) {
-		return nil, fmt.Errorf("the manifest has %d documents, but charts are known for %d", len(docs), len(charts))
+	docs, err := Documents(manifest, charts, root, withCRDs)
+	if err != nil {
+		return nil, err
 	}
 	resources := make([]sequencer.Resource, 0, len(docs))
+	for _, d := range docs {
+		if !d.CRD && len(d.Resource.Object) > 0 { // else there is nothing but comments
+			resources = append(resources, d.Resource)
+		}
+	}
+	return resources, nil
+}
+
+// Document is one document of a manifest.
+type Document struct {
+	// Text is the document as it stands there.
+	Text string
+	// CRD is whether it comes from a chart's crds/ folder. It is not parsed then.
+	CRD bool
+	// Resource is what it says; without an Object if that is nothing.
+	Resource sequencer.Resource
+}
+
+// Documents takes a manifest apart, as Resources does, and keeps every document.
+func Documents(manifest string, charts []string, root *sequencer.Chart, withCRDs bool) ([]Document, error) {
+	texts := Split(manifest)
+	if charts != nil && len(charts) != len(texts) {
+		return nil, fmt.Errorf("the manifest has %d documents, but charts are known for %d", len(texts), len(charts))
+	}
+	docs := make([]Document, len(texts))
 	file := noSource
-	for i, doc := range docs {
-		if source := sourceOf(doc); source != "" {
+	for i, text := range texts {
+		if source := sourceOf(text); source != "" {
 			file = source
 		} else if charts != nil {
 			file = noSource
 		}
 		chart, below := locate(root, file)
-		if withCRDs && strings.HasPrefix(below, "crds/") {
-			continue
-		}
 		if charts != nil {
 			chart = charts[i]
 		}
-		r := sequencer.Resource{Chart: chart, File: file}
+		docs[i] = Document{Text: text, CRD: withCRDs && strings.HasPrefix(below, "crds/"), Resource: sequencer.Resource{Chart: chart, File: file}}
+		if docs[i].CRD {
+			continue
+		}
 		var err error
-		if r.Object, err = parse(doc); err != nil {
+		if docs[i].Resource.Object, err = Parse(text); err != nil {
 			return nil, fmt.Errorf("YAML parse error on %s: %w", file, err)
 		}
-		if len(r.Object) > 0 { // else there is nothing but comments
-			resources = append(resources, r)
-		}
 	}
-	return resources, nil
+	return docs, nil
 }
 
 // Resources parses what a plan is made of: the manifest as a post-renderer left
@@ -64,8 +86,17 @@ func (r *Result) Resources(root *sequencer.Chart, withCRDs bool) ([]sequencer.Re
 	return Resources(r.stream(false), nil, root, withCRDs)
 }
 
-// parse reads a document as the API machinery does: whole numbers stay whole.
-func parse(doc string) (map[string]any, error) {
+// Documents takes what was rendered apart, in the order in which it is stored; before
+// any post-renderer if it is to be so.
+func (r *Result) Documents(root *sequencer.Chart, withCRDs, unprocessed bool) ([]Document, error) {
+	if unprocessed {
+		return Documents(r.stream(false), nil, root, withCRDs)
+	}
+	return Documents(r.Manifest, r.Charts, root, withCRDs)
+}
+
+// Parse reads a document as the API machinery does: whole numbers stay whole.
+func Parse(doc string) (map[string]any, error) {
 	var object map[string]any
 	if strings.HasPrefix(doc, "{") && utiljson.Unmarshal([]byte(doc), &object) == nil {
 		return object, nil

@@ -149,9 +149,13 @@ func (r *rollout) awaitSlice(ctx context.Context, s *slice, hold <-chan struct{}
 	s.group.Set(readiness.Options{Since: s.applied, ToTheEnd: true, Hold: hold})
 	peeks := r.peek(ctx, s)
 	defer peeks.stop()
+	standing := newStanding(len(s.awaits))
 	reports, err := s.group.Wait(ctx, func(report readiness.Report) {
 		if peeks.saw(report) {
-			r.changed(s, report, progress(report.Status))
+			r.changed(s, report, "")
+		}
+		if standing.becomesReady(report) && s.rest { // else that is told where it is waited for
+			r.events.emit(Event{Type: EventNodeReady, Node: s.node.ID()})
 		}
 	})
 	waited := time.Since(s.applied)
@@ -306,7 +310,7 @@ func (r *rollout) awaitRest(ctx context.Context) error {
 	}
 	rest := r.rest()
 	if len(rest) > 0 {
-		r.events.emit(Event{Type: EventWaiting, Message: "all nodes are applied; waiting until the rest is ready: " + counted(len(rest), "resource")})
+		r.events.emit(Event{Type: EventWaiting, Message: "all nodes are applied; waiting until the rest is ready: " + counted(len(rest), "resource"), Resources: len(rest)})
 	}
 	r.resting.wait()
 	failures, unfinished := r.failures(ctx, rest)
@@ -316,18 +320,49 @@ func (r *rollout) awaitRest(ctx context.Context) error {
 	return &DeployError{Resources: failures, Unfinished: unfinished, cause: context.Cause(ctx)}
 }
 
-// changed reports how a resource stands.
-func (r *rollout) changed(s *slice, report readiness.Report, message string) {
+// changed reports how a resource stands, and why if that is known.
+func (r *rollout) changed(s *slice, report readiness.Report, cause string) {
 	e := changeOf(report, s.node.ID(), r.namespace)
-	e.Message = message
+	e.Cause = cause
+	switch within := report.Target.Within; {
+	case report.Status.State == readiness.Ready:
+	case within > 0:
+		e.Deadline = s.applied.Add(within + report.Unobserved)
+	case r.about != nil:
+		e.Deadline = r.about.Deadline
+	}
 	r.events.emit(e)
+}
+
+// standing counts which of several objects are ready.
+type standing struct {
+	all, ready int
+	isReady    map[string]bool
+}
+
+func newStanding(all int) *standing { return &standing{all: all, isReady: make(map[string]bool, all)} }
+
+// becomesReady notes a report. It reports whether it is by this one that all are
+// ready.
+func (s *standing) becomesReady(report readiness.Report) bool {
+	name, ready := report.Target.String(), report.Status.State == readiness.Ready
+	if s.isReady[name] == ready {
+		return false
+	}
+	s.isReady[name] = ready
+	if !ready {
+		s.ready--
+		return false
+	}
+	s.ready++
+	return s.ready == s.all
 }
 
 // changeOf is the event of what became of an object of a node.
 func changeOf(report readiness.Report, node, namespace string) Event {
 	e := Event{
 		Type: EventResourceChanged, Node: node, Resource: report.Target.GVK.Kind + "/" + report.Target.Name,
-		Message: progress(report.Status),
+		State: string(report.Status.State), Message: progress(report.Status),
 	}
 	if report.Target.Namespace != namespace {
 		e.Namespace = report.Target.Namespace

@@ -62,36 +62,29 @@ func uninstallOrder(resources []*sequencer.PlannedResource) []*sequencer.Planned
 // asLongAsItTakes has awaitDeleted wait until the operation ends.
 const asLongAsItTakes = time.Duration(-1)
 
-// awaitDeleted waits, no longer than timeout, until all objects are gone. The
-// error names what is not, and why.
-func awaitDeleted(ctx context.Context, c *cluster.Client, list kube.ResourceList, timeout time.Duration) error {
-	if len(list) == 0 {
-		return nil
-	}
-	if !c.Real() {
-		return c.PlayWaitDeleted(list, timeout)
-	}
-	tracker, err := newTracker(ctx, c, func(readiness.Notice) {})
-	if err != nil {
-		return err
-	}
-	defer tracker.Close()
-	return awaitDeletedBy(ctx, c, tracker, list, timeout)
+// deletionWait waits until objects are gone.
+type deletionWait struct {
+	cluster *cluster.Client
+	// tracker is one that others use, too; nil where there is no cluster.
+	tracker *readiness.Tracker
+	// timeout is how long it waits at most.
+	timeout time.Duration
+	// onChange, if not nil, is told what becomes of the objects.
+	onChange func(context.Context, readiness.Report)
 }
 
-// awaitDeletedBy is awaitDeleted with a tracker that others use, too. It is nil
-// where there is no cluster.
-func awaitDeletedBy(ctx context.Context, c *cluster.Client, tracker *readiness.Tracker, list kube.ResourceList, timeout time.Duration) error {
-	if tracker == nil {
-		return c.PlayWaitDeleted(list, timeout)
+// run returns when all objects are gone. The error names what is not, and why.
+func (w *deletionWait) run(ctx context.Context, list kube.ResourceList) error {
+	if w.tracker == nil {
+		return w.cluster.PlayWaitDeleted(list, w.timeout)
 	}
-	live, err := c.Live(ctx, list)
+	live, err := w.cluster.Live(ctx, list)
 	if err != nil || len(live) == 0 {
 		return err
 	}
-	if timeout != asLongAsItTakes {
+	if w.timeout != asLongAsItTakes {
 		var cancel context.CancelFunc
-		ctx, cancel = context.WithTimeout(ctx, timeout)
+		ctx, cancel = context.WithTimeout(ctx, w.timeout)
 		defer cancel()
 	}
 	var targets []readiness.Target
@@ -100,6 +93,10 @@ func awaitDeletedBy(ctx context.Context, c *cluster.Client, tracker *readiness.T
 			targets = append(targets, targetOf(info, cluster.UID(info)))
 		}
 	}
-	_, err = tracker.WaitGone(ctx, targets, nil)
+	var onChange func(readiness.Report)
+	if w.onChange != nil {
+		onChange = func(report readiness.Report) { w.onChange(ctx, report) }
+	}
+	_, err = w.tracker.WaitGone(ctx, targets, onChange)
 	return err
 }

@@ -15,6 +15,7 @@ import (
 	"helm.sh/helm/v3/pkg/kube"
 	"helm.sh/helm/v3/pkg/release"
 	"k8s.io/apimachinery/pkg/apis/meta/v1/unstructured"
+	"k8s.io/apimachinery/pkg/runtime/schema"
 
 	"github.com/ordered-helm/helm/internal/diagnosis"
 	"github.com/ordered-helm/helm/internal/record"
@@ -64,6 +65,9 @@ type deployOptions struct {
 	force, takeOwnership, mergeCustom, validate, recreate bool
 	// spared are objects not to delete, whatever becomes of the release.
 	spared map[sequencer.ID]bool
+	// foreseen are kinds that the cluster will know once the release is deployed: a
+	// preview does not build what is of them.
+	foreseen map[schema.GroupKind]bool
 	// lenient leaves out what only a chart's author can mend.
 	lenient bool
 	// noHooks leaves hooks out. Else before and after are run, and an error of
@@ -71,6 +75,7 @@ type deployOptions struct {
 	// limit.
 	noHooks       bool
 	parallelHooks int
+	followLogs    bool
 	hookModes     hookrunner.Modes
 	before, after release.HookEvent
 	hookFailure   func(release.HookEvent, error) error
@@ -198,7 +203,7 @@ const (
 func (d *deployment) perform(ctx context.Context) error {
 	defer d.rollout.close()
 	if d.ordered {
-		d.events.emit(Event{Type: EventPlanned, Message: "deploying " + extent(d.rollout.plan)})
+		d.events.emit(Event{Type: EventPlanned, Message: "deploying " + extent(d.rollout.plan), Nodes: plannedNodes(d.rollout.plan)})
 	}
 	if err := d.hooks(ctx, d.before); err != nil {
 		return err
@@ -252,7 +257,7 @@ func (d *deployment) hooks(ctx context.Context, event release.HookEvent) error {
 		d.cfg.Log("hooks disabled for %s", d.release().Name)
 		return context.Cause(ctx)
 	}
-	options := hookOptions{timeout: d.timeout, limit: d.parallelHooks, modes: d.hookModes}
+	options := hookOptions{timeout: d.timeout, limit: d.parallelHooks, follow: d.followLogs, modes: d.hookModes}
 	if err := d.runHooks(ctx, d.ledger, event, options); err != nil {
 		return d.hookFailure(event, err)
 	}
@@ -322,7 +327,6 @@ func (d *deployment) cleanUp(ctx context.Context, failure error, notify func(Eve
 		return deletionError(errs)
 	}
 	base.events.warn(fmt.Sprintf("release %s failed, and what was created is deleted because of --cleanup-on-fail: %s", d.release().Name, inShort(failure)))
-	base.events.emit(Event{Type: EventRemoving, Message: "deleting what was created: " + counted(len(created), "resource")})
 	byID := keyed(created)
 	apart := *d
 	apart.operation = base
@@ -334,6 +338,7 @@ func (d *deployment) cleanUp(ctx context.Context, failure error, notify func(Eve
 		info := byID[sequencer.ID{Group: kind.Group, Kind: kind.Kind, Namespace: live.GetNamespace(), Name: live.GetName()}]
 		return d.rollout.whyNotCreated(info, live)
 	}
+	base.events.emit(Event{Type: EventRemoving, Message: "deleting what was created: " + counted(len(created), "resource"), Nodes: removedNodes(removal.graph)})
 	return removal.run(ctx)
 }
 

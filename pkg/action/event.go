@@ -16,6 +16,11 @@ import (
 type EventType string
 
 const (
+	// EventStarted begins an operation. One that undoes another, as --atomic asks
+	// for, begins and ends within that.
+	EventStarted EventType = "started"
+	// EventFinished ends an operation; it failed if there is an error.
+	EventFinished EventType = "finished"
 	// EventWarning is something that the author or operator should know of.
 	EventWarning EventType = "warning"
 	// EventObserving says that the cluster cannot be observed, or only in
@@ -28,7 +33,9 @@ const (
 	EventNodeStarted EventType = "node-started"
 	// EventNodeApplied says that all objects of a node were written.
 	EventNodeApplied EventType = "node-applied"
-	// EventNodeReady says that a node is ready.
+	// EventNodeReady says that a node is ready, as far as that is waited for: a Job
+	// on which nothing depends may still run. One on which nothing depends may get
+	// unready again before the operation ends, and then ready once more.
 	EventNodeReady EventType = "node-ready"
 	// EventNodeFailed says that a node failed or was not ready in time.
 	EventNodeFailed EventType = "node-failed"
@@ -46,8 +53,11 @@ const (
 	EventHookStarted EventType = "hook-started"
 	// EventHookDone says that a hook has completed or failed.
 	EventHookDone EventType = "hook-done"
-	// EventWaiting says that all nodes are applied and what nothing depends on
-	// is waited for.
+	// EventHookLog is the last line of the log of a hook that runs. There are such
+	// events only where they are asked for.
+	EventHookLog EventType = "hook-log"
+	// EventWaiting says that everything is applied, or deleted, and that what nothing
+	// depends on is waited for; without an order, that is everything.
 	EventWaiting EventType = "waiting"
 )
 
@@ -56,14 +66,34 @@ const (
 type Event struct {
 	Time time.Time
 	Type EventType
+	// Operation says what begins with EventStarted or ends with EventFinished.
+	Operation *Operation
+	// Nodes are the nodes of which EventPlanned and EventRemoving say that something
+	// is done with them from now on, in the order of the plan.
+	Nodes []PlannedNode
 	// Node is the node's ID in the plan; empty if the event is about none.
 	Node string
+	// After is the node whose end, or removal, was the last that a node waited for
+	// which begins; empty if it waited for none.
+	After string
 	// Resource is the resource's kind and name, as in "Deployment/web".
 	Resource string
 	// Namespace is the resource's, where that is not the release's.
 	Namespace string
-	// Hook is the hook's kind and name.
-	Hook string
+	// State is how the resource of EventResourceChanged stands: Ready, InProgress,
+	// Failed, Terminating, Missing, or Gone after it was deleted.
+	State string
+	// Cause is what was found below the resource that explains its state; it may be
+	// empty.
+	Cause string
+	// Deadline is until when the resource or hook is waited for; zero if there is no
+	// limit. It moves while the API cannot be reached.
+	Deadline time.Time
+	// Resources is how many resources EventWaiting is about.
+	Resources int
+	// Hook is the hook's kind and name, HookEvent what it is run at, as in
+	// "pre-install".
+	Hook, HookEvent string
 	// Message is for people.
 	Message string
 	// Err is the failure that the event reports.
@@ -87,7 +117,7 @@ func (e *events) emit(event Event) {
 	e.mu.Lock()
 	defer e.mu.Unlock()
 	event.Time = time.Now()
-	event.Message, event.Err = e.masker.Refusal(event.Message), e.conceal(event.Err)
+	event.Message, event.Cause, event.Err = e.masker.Refusal(event.Message), e.masker.Refusal(event.Cause), e.conceal(event.Err)
 	e.notify(event)
 }
 

@@ -26,7 +26,7 @@ func (d *deployment) removeGone(ctx context.Context) error {
 	}
 	r := d.removalOfGone()
 	if len(r.graph.Groups) > 0 {
-		d.events.emit(Event{Type: EventRemoving, Message: "deleting what the release no longer has: " + r.extent()})
+		d.events.emit(Event{Type: EventRemoving, Message: "deleting what the release no longer has: " + r.extent(), Nodes: removedNodes(r.graph)})
 	}
 	if err := r.run(ctx); err != nil {
 		return fmt.Errorf("delete what the release no longer has: %w", err)
@@ -73,7 +73,35 @@ func (d *deployment) removeGoneAtOnce(ctx context.Context) error {
 	if d.prior == nil || !d.cluster.Direct() {
 		return nil // other clients have deleted it with the update
 	}
-	var list kube.ResourceList
+	list, kept := d.goneAtOnce(ctx)
+	for _, k := range kept {
+		if k.quiet {
+			d.cfg.Log("Skipping delete of %q due to annotation [%s=%s]", k.info.Name, kube.ResourcePolicyAnno, kube.KeepPolicy)
+		} else {
+			d.events.warn(k.warning())
+		}
+	}
+	_, errs := d.cluster.Delete(ctx, list, backgroundDeletion)
+	for _, err := range errs {
+		d.events.warn(fmt.Sprintf("what the release no longer has could not be deleted, and is not part of it any more: %v", err))
+	}
+	return context.Cause(ctx)
+}
+
+// sparedObject is an object that the release no longer has and that is left alone.
+type sparedObject struct {
+	info *kubeInfo
+	why  string
+	// quiet is whether Helm says nothing of it.
+	quiet bool
+}
+
+func (s sparedObject) warning() string {
+	return fmt.Sprintf("%s is not deleted: %s", describe(s.info), s.why)
+}
+
+// goneAtOnce lists what removeGoneAtOnce deletes, and what it spares.
+func (d *deployment) goneAtOnce(ctx context.Context) (list kube.ResourceList, kept []sparedObject) {
 	gone := d.prior.without(d.rollout.all)
 	live := d.look(ctx, gone)
 	policies := d.prior.policies()
@@ -82,22 +110,18 @@ func (d *deployment) removeGoneAtOnce(ctx context.Context) error {
 		switch {
 		case object == nil, d.spared[id]:
 		case object.GetAnnotations()[kube.ResourcePolicyAnno] == kube.KeepPolicy:
-			d.cfg.Log("Skipping delete of %q due to annotation [%s=%s]", info.Name, kube.ResourcePolicyAnno, kube.KeepPolicy)
+			kept = append(kept, sparedObject{info: info, why: "its resource policy keeps it; it no longer belongs to the release", quiet: true})
 		case d.prior.ofBase[id]:
 			list = append(list, info)
 		default:
 			if why := d.prior.whySpare(object, policies, false); why != "" {
-				d.events.warn(fmt.Sprintf("%s is not deleted: %s", describe(info), why))
+				kept = append(kept, sparedObject{info: info, why: why})
 			} else {
 				list = append(list, info)
 			}
 		}
 	}
-	_, errs := d.cluster.Delete(ctx, list, backgroundDeletion)
-	for _, err := range errs {
-		d.events.warn(fmt.Sprintf("what the release no longer has could not be deleted, and is not part of it any more: %v", err))
-	}
-	return context.Cause(ctx)
+	return list, kept
 }
 
 // look reads objects. What cannot be read is named, and left out.

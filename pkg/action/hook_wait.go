@@ -20,7 +20,9 @@ import (
 // Wait waits until the hook has completed, and looks into why it has not before
 // anything of it is cleaned up.
 func (r *hookRun) Wait(ctx context.Context, h *release.Hook) error {
+	unfollow := r.followLog(ctx, h)
 	err := r.wait(ctx, h)
+	unfollow()
 	if hookrunner.IsToFail(h) {
 		err = reversed(h, err, r.tracker == nil && ctx.Err() == nil)
 	}

@@ -30,7 +30,9 @@ type hookOptions struct {
 	timeout time.Duration
 	// limit is how many run at once; 0 is no limit.
 	limit int
-	modes hookrunner.Modes
+	// follow reads the logs of hooks while they run.
+	follow bool
+	modes  hookrunner.Modes
 	// picks, if set, leaves hooks out.
 	picks func(*release.Hook) bool
 }
@@ -49,6 +51,8 @@ type hookRun struct {
 
 	// printing is held while the log of one hook is printed.
 	printing sync.Mutex
+	// following has a place for each hook whose log is followed.
+	following chan struct{}
 	// mu guards what follows: the objects of the hooks that were begun, and how
 	// many failures were looked into.
 	mu        sync.Mutex
@@ -83,8 +87,9 @@ func (op *operation) runHooks(ctx context.Context, l *ledger, event release.Hook
 	buckets := hookrunner.Buckets(hooks, o.modes)
 	r := &hookRun{
 		operation: op, hookOptions: o, ledger: l, event: event, objects: map[*release.Hook]*hookObjects{},
-		valid:   op.checks(buckets),
-		explain: op.explainer(op.events.masker, nil),
+		valid:     op.checks(buckets),
+		explain:   op.explainer(op.events.masker, nil),
+		following: make(chan struct{}, mostFollowed),
 	}
 	if op.cluster.Real() {
 		tracker, err := newTracker(ctx, op.cluster, op.events.notice)
@@ -165,7 +170,11 @@ func (r *hookRun) objectsOf(h *release.Hook) *hookObjects {
 // Create notes in the release that the hook runs, and creates it.
 func (r *hookRun) Create(ctx context.Context, h *release.Hook) error {
 	o := r.objectsOf(h)
-	r.events.emit(Event{Type: EventHookStarted, Hook: hookrunner.Title(h)})
+	started := r.eventOf(EventHookStarted, h)
+	if r.timeout > 0 {
+		started.Deadline = time.Now().Add(r.timeout)
+	}
+	r.events.emit(started)
 	r.ledger.try(r.ledger.storeTogether(func(*release.Release) {
 		h.LastRun = release.HookExecution{StartedAt: helmtime.Now(), Phase: release.HookPhaseRunning}
 	}))
@@ -194,6 +203,11 @@ func (r *hookRun) create(ctx context.Context, o *hookObjects) error {
 	return nil
 }
 
+// eventOf is an event about a hook.
+func (r *hookRun) eventOf(what EventType, h *release.Hook) Event {
+	return Event{Type: what, Hook: hookrunner.Title(h), HookEvent: string(r.event)}
+}
+
 // completed notes what became of a hook.
 func (r *hookRun) completed(h *release.Hook, err error) {
 	phase := release.HookPhaseSucceeded
@@ -204,8 +218,8 @@ func (r *hookRun) completed(h *release.Hook, err error) {
 	if errors.As(err, &ran) { // Helm's words do not fit into a line
 		err = ran.resources
 	}
-	done := Event{Type: EventHookDone, Hook: hookrunner.Title(h), Err: err}
-	if err != nil {
+	done := r.eventOf(EventHookDone, h)
+	if done.Err = err; err != nil {
 		done.Message = err.Error()
 	}
 	r.ledger.change(func(*release.Release) { h.LastRun.CompletedAt, h.LastRun.Phase = helmtime.Now(), phase })
@@ -252,7 +266,8 @@ func (r *hookRun) awaitDeleted(ctx context.Context, h *release.Hook, list kube.R
 	case limit == 0:
 		return nil
 	}
-	err = awaitDeletedBy(ctx, r.cluster, r.tracker, list, limit)
+	waiting := deletionWait{cluster: r.cluster, tracker: r.tracker, timeout: limit}
+	err = waiting.run(ctx, list)
 	if errors.Is(err, context.DeadlineExceeded) && ctx.Err() == nil {
 		return fmt.Errorf("hook %s (%s) was deleted and is not gone after %s, raise %s if it only needs more time: %w",
 			hookrunner.Title(h), h.Path, limit, raise, err)

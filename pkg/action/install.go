@@ -36,11 +36,19 @@ type Install struct {
 	// MaxParallelHooks is how many hooks run at once, where the chart lets any run
 	// in parallel; 0 is no limit. A negative one is refused.
 	MaxParallelHooks int
+	// FollowHookLogs reads the log of each hook that runs, about every second, and
+	// tells OnEvent its last line.
+	FollowHookLogs bool
+	// Arrange says how a dry run with WaitStrategyOrdered writes the order down.
+	Arrange Arrangement
 	// OnEvent, if set, is told of every step, one at a time, from goroutines of
 	// the operation. It must return soon.
 	OnEvent func(Event)
 
 	cfg *Configuration
+	// previews is whether it is only said what would be done: as what would really
+	// be done.
+	previews bool
 }
 
 // NewInstall returns an Install with Helm's defaults.
@@ -63,6 +71,9 @@ func (i *Install) RunWithContext(ctx context.Context, chrt *chart.Chart, vals ma
 	}
 	base, ctx, end := startOperation(ctx, i.cfg, i.OnEvent, limits, i.ordered())
 	defer end()
+	if !i.dryRun() {
+		base.begins(ctx, Operation{Name: "install", Release: i.ReleaseName, Namespace: i.Namespace, Revision: 1, Ordered: i.ordered()})
+	}
 	op := &installation{Install: i, operation: base}
 	rel, err := op.run(ctx, chrt, vals)
 	return rel, base.result(ctx, err)
@@ -72,6 +83,9 @@ func (i *Install) ordered() bool { return i.WaitStrategy == WaitStrategyOrdered 
 
 // dryRun reports whether nothing is to be installed.
 func (i *Install) dryRun() bool {
+	if i.previews {
+		return false
+	}
 	switch i.DryRunOption {
 	case "client", "server", "true":
 		return true
@@ -81,6 +95,9 @@ func (i *Install) dryRun() bool {
 
 // looksUp reports whether templates may look objects up in the cluster.
 func (i *Install) looksUp() bool {
+	if i.previews {
+		return true
+	}
 	switch i.DryRunOption {
 	case "server", "none", "false":
 		return true
@@ -167,6 +184,18 @@ func (i *Install) playCluster() {
 
 // Plan renders the chart and returns how it would deploy, without deploying anything (docs/reference.md, "helm dag").
 func (i *Install) Plan(ctx context.Context, chrt *chart.Chart, vals map[string]any) (*Plan, error) {
+	return i.planAs(ctx, chrt, vals, i.renderOptions())
+}
+
+// PlanRevision is Plan for a chart that is rendered as that revision of its release,
+// as an upgrade: it can be compared with the plan of one that is installed.
+func (i *Install) PlanRevision(ctx context.Context, chrt *chart.Chart, vals map[string]any, revision int) (*Plan, error) {
+	o := i.renderOptions()
+	o.release.Revision, o.release.IsInstall, o.release.IsUpgrade = revision, false, true
+	return i.planAs(ctx, chrt, vals, o)
+}
+
+func (i *Install) planAs(ctx context.Context, chrt *chart.Chart, vals map[string]any, o renderOptions) (*Plan, error) {
 	if !i.ClientOnly {
 		if err := i.cfg.KubeClient.IsReachable(); err != nil {
 			return nil, err
@@ -177,7 +206,7 @@ func (i *Install) Plan(ctx context.Context, chrt *chart.Chart, vals map[string]a
 	if err := ctx.Err(); err != nil {
 		return nil, err
 	}
-	r := &rendering{cfg: i.cfg, renderOptions: i.renderOptions()}
+	r := &rendering{cfg: i.cfg, renderOptions: o}
 	r.planned = true
 	if err := r.prepare(chrt, vals); err != nil {
 		return nil, err

@@ -16,6 +16,7 @@ import (
 	corev1 "k8s.io/api/core/v1"
 	apierrors "k8s.io/apimachinery/pkg/api/errors"
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
+	"k8s.io/apimachinery/pkg/runtime/schema"
 	"sigs.k8s.io/yaml"
 
 	"github.com/ordered-helm/helm/internal/annotation"
@@ -33,6 +34,8 @@ type installation struct {
 	rendering  rendering
 	rel        *release.Release
 	deployment *deployment
+	// foreseen is as in deployOptions.
+	foreseen map[schema.GroupKind]bool
 }
 
 func (op *installation) run(ctx context.Context, chrt *chart.Chart, vals map[string]any) (*release.Release, error) {
@@ -145,6 +148,9 @@ func (op *installation) render() (*release.Release, error) {
 		return nil, reservedLabels()
 	}
 	result, err := op.rendering.render()
+	if err == nil {
+		err = op.arrange(result)
+	}
 	if result != nil {
 		op.rel.Hooks, op.rel.Manifest, op.rel.Info.Notes = result.Hooks, result.Manifest, result.Notes
 	}
@@ -192,10 +198,10 @@ func (op *installation) newDeployment(rel *release.Release) *deployment {
 			ordered: op.ordered(), wait: op.Wait, jobs: op.WaitForJobs, timeout: op.Timeout,
 			force: op.Force, takeOwnership: op.TakeOwnership, mergeCustom: op.TakeOwnership,
 			validate: !op.DisableOpenAPIValidation, noHooks: op.DisableHooks,
-			parallelHooks: op.MaxParallelHooks, hookModes: render.HookModes(op.rendering.root, op.Namespace),
+			parallelHooks: op.MaxParallelHooks, followLogs: op.FollowHookLogs, hookModes: render.HookModes(op.rendering.root, op.Namespace),
 			before: release.HookPreInstall, after: release.HookPostInstall,
 			hookFailure: func(event release.HookEvent, err error) error { return fmt.Errorf("failed %s: %w", event, err) },
-			conflict:    "Unable to continue with install",
+			conflict:    "Unable to continue with install", foreseen: op.foreseen,
 		},
 	}
 }
@@ -305,7 +311,8 @@ func (op *installation) fail(ctx context.Context, failure error) (*release.Relea
 	op.Install.cfg.Log("Install failed and atomic is set, uninstalling release")
 	op.events.warn(fmt.Sprintf("release %s failed and is removed again because of --atomic: %s", op.ReleaseName, oneLine(inShort(failure))))
 	u := NewUninstall(op.Install.cfg)
-	u.DisableHooks, u.MaxParallelHooks, u.Timeout, u.OnEvent = op.DisableHooks, op.MaxParallelHooks, op.Timeout, op.OnEvent
+	u.DisableHooks, u.MaxParallelHooks, u.Timeout = op.DisableHooks, op.MaxParallelHooks, op.Timeout
+	u.OnEvent, u.FollowHookLogs = op.OnEvent, op.FollowHookLogs
 	u.spared = op.deployment.rollout.adopted()
 	if _, err := u.RunWithContext(context.WithoutCancel(ctx), op.ReleaseName); err != nil {
 		return op.rel, &UndoError{Failure: failure, Undo: err, text: "an error occurred while uninstalling the release. original install error"}

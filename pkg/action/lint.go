@@ -22,7 +22,7 @@ import (
 type LintResult = helmaction.LintResult
 
 // Lint checks charts. It has the fields of Helm's Lint and means the same by
-// them (docs/reference.md, "Packages").
+// them (docs/lint.md).
 type Lint struct {
 	Strict               bool
 	Namespace            string
@@ -30,6 +30,10 @@ type Lint struct {
 	Quiet                bool
 	SkipSchemaValidation bool
 	KubeVersion          *chartutil.KubeVersion
+	// Quietly, if set, is given what renders a chart once more than Helm's rules do,
+	// and has to call it. What Helm's packages write to the standard logger meanwhile
+	// they have written before.
+	Quietly func(render func())
 }
 
 // NewLint returns a Lint with Helm's defaults.
@@ -38,33 +42,138 @@ func NewLint() *Lint { return new(Lint) }
 // HasWarningsOrErrors is Helm's HasWarningsOrErrors.
 func HasWarningsOrErrors(result *LintResult) bool { return helmaction.HasWarningsOrErrors(result) }
 
-// Run checks the charts at the paths, folders or archives, by Helm's rules.
-// Charts of apiVersion v3, and those with annotations that are lists, are
-// checked by the same rules.
+// Run checks the charts at the paths, folders or archives, by Helm's rules, and by
+// those about order, readiness and hooks: what these find comes after Helm's
+// messages of the same chart. Charts of apiVersion v3, and those with annotations
+// that are lists, are checked by the same rules.
 func (l *Lint) Run(paths []string, vals map[string]any) *LintResult {
-	lowest := support.ErrorSev
-	if l.Strict {
-		lowest = support.WarningSev
-	}
 	result := new(LintResult)
 	for _, path := range paths {
-		messages, err := l.check(path, vals)
-		if err != nil {
-			result.Errors = append(result.Errors, err)
+		chart := l.Check(path, vals)
+		if chart.Err != nil {
+			result.Errors = append(result.Errors, chart.Err)
 			continue
 		}
+		one := chart.Result(l.Strict)
 		result.TotalChartsLinted++
-		result.Messages = append(result.Messages, messages...)
-		for _, m := range messages {
-			if m.Severity >= lowest {
-				result.Errors = append(result.Errors, m.Err)
-			}
+		result.Messages = append(result.Messages, one.Messages...)
+		result.Errors = append(result.Errors, one.Errors...)
+	}
+	return result
+}
+
+// LintedChart is what was found in one chart.
+type LintedChart struct {
+	// Path is the chart's folder or archive, as it was given.
+	Path string
+	// Findings are Helm's, and then the others by file and line.
+	Findings []LintFinding
+	// Err says why the chart could not be checked.
+	Err error
+
+	messages []support.Message
+}
+
+// LintFinding is one thing that a rule has found in a chart.
+type LintFinding struct {
+	// Rule is the rule's name (docs/lint.md); what Helm's rules find has one that
+	// begins with "helm/".
+	Rule string `json:"rule"`
+	// Severity is "error", "warning" or "info".
+	Severity string `json:"severity"`
+	// File is the path of the file in the chart, with slashes; empty if it is
+	// about the chart as a whole.
+	File string `json:"file,omitempty"`
+	// Line and Column count from 1; 0 if the exact place is not known.
+	Line   int `json:"line,omitempty"`
+	Column int `json:"column,omitempty"`
+	// Message says what is wrong, and Help what to do about it.
+	Message string `json:"message"`
+	Help    string `json:"help,omitempty"`
+}
+
+// LintRule is a rule that Helm does not have.
+type LintRule struct {
+	// Name is what findings name it by.
+	Name string
+	// Severity is "error", "warning" or "info". Some findings are less bad.
+	Severity string
+	// Summary says what the rule finds, and Help what to do about it.
+	Summary, Help string
+}
+
+// LintRules lists the rules that Helm does not have, by name.
+func LintRules() []LintRule {
+	rules := lint.Rules()
+	list := make([]LintRule, len(rules))
+	for i, r := range rules {
+		list[i] = LintRule{Name: r.Name, Severity: r.Severity.String(), Summary: r.Summary, Help: r.Help}
+	}
+	return list
+}
+
+// Check checks the chart at the path, a folder or an archive.
+func (l *Lint) Check(path string, vals map[string]any) *LintedChart {
+	c := &LintedChart{Path: path}
+	report, err := l.check(path, vals)
+	if err != nil {
+		c.Err = err
+		return c
+	}
+	for _, m := range report.Helm {
+		c.messages = append(c.messages, m)
+		c.Findings = append(c.Findings, helmFinding(m))
+	}
+	for _, f := range report.Findings {
+		where := f.File
+		if f.Line > 0 {
+			where = fmt.Sprintf("%s:%d", where, f.Line)
+		}
+		c.messages = append(c.messages, support.NewMessage(int(f.Severity), where, fmt.Errorf("%s (%s)", f.Message, f.Rule)))
+		c.Findings = append(c.Findings, LintFinding{
+			Rule: f.Rule, Severity: f.Severity.String(), File: f.File, Line: f.Line, Column: f.Column, Message: f.Message, Help: f.Help,
+		})
+	}
+	return c
+}
+
+// helmFinding gives a message of Helm's as a finding. Its rules are told by the
+// part of the chart that they look at.
+func helmFinding(m support.Message) LintFinding {
+	f := LintFinding{Rule: "helm/dependencies", Severity: lint.Severity(m.Severity).String(), Message: strings.TrimSpace(m.Err.Error())}
+	switch {
+	case m.Path == chartutil.ChartfileName:
+		f.Rule, f.File = "helm/chartfile", m.Path
+	case m.Path == chartutil.ValuesfileName:
+		f.Rule, f.File = "helm/values", m.Path
+	case m.Path == chartutil.TemplatesDir, strings.HasPrefix(m.Path, chartutil.TemplatesDir+"/"):
+		f.Rule, f.File = "helm/templates", strings.TrimSuffix(m.Path, "/")
+	case m.Path != "":
+		f.File = chartutil.ChartfileName // the path is that of the chart
+	}
+	return f
+}
+
+// Result gives the findings as Helm's LintResult. If strict, warnings count as
+// errors.
+func (c *LintedChart) Result(strict bool) *LintResult {
+	if c.Err != nil {
+		return &LintResult{Errors: []error{c.Err}}
+	}
+	lowest := support.ErrorSev
+	if strict {
+		lowest = support.WarningSev
+	}
+	result := &LintResult{TotalChartsLinted: 1, Messages: c.messages}
+	for _, m := range c.messages {
+		if m.Severity >= lowest {
+			result.Errors = append(result.Errors, m.Err)
 		}
 	}
 	return result
 }
 
-func (l *Lint) check(path string, vals map[string]any) (messages []support.Message, err error) {
+func (l *Lint) check(path string, vals map[string]any) (report *lint.Report, err error) {
 	if strings.HasSuffix(path, ".tgz") || strings.HasSuffix(path, ".tar.gz") {
 		dir, err := os.MkdirTemp("", "helm-lint")
 		if err != nil {
@@ -83,6 +192,7 @@ func (l *Lint) check(path string, vals map[string]any) (messages []support.Messa
 		Namespace:            l.Namespace,
 		KubeVersion:          l.KubeVersion,
 		SkipSchemaValidation: l.SkipSchemaValidation,
+		Quietly:              l.Quietly,
 	})
 }
 

@@ -22,6 +22,8 @@ type operation struct {
 	cluster *cluster.Client
 	events  *events
 	limits  timeouts
+	// about is what was said to begin; nil if nothing was.
+	about *Operation
 	// during calls a function with the operation's context without its timeout.
 	during func(func(context.Context))
 }
@@ -58,10 +60,24 @@ func clusterGetter(cfg *Configuration) cluster.Getter {
 	return cfg.RESTClientGetter
 }
 
+// begins tells what begins. The revision may be set until the operation ends.
+func (op *operation) begins(ctx context.Context, about Operation) {
+	if deadline, bounded := ctx.Deadline(); bounded {
+		about.Deadline = deadline
+	}
+	op.about = &about
+	began := about
+	op.events.emit(Event{Type: EventStarted, Operation: &began})
+}
+
 // result is how an operation ends: with the error in the words in which everybody
 // may read it.
 func (op *operation) result(ctx context.Context, err error) error {
-	return op.events.conceal(timedOut(ctx, err))
+	err = op.events.conceal(timedOut(ctx, err))
+	if op.about != nil {
+		op.events.emit(Event{Type: EventFinished, Operation: op.about, Err: err})
+	}
+	return err
 }
 
 // explainer returns an explainer for a release, of which masker hides what must

@@ -124,7 +124,7 @@ func look(ctx context.Context, r *rollout, s *slice, report readiness.Report, to
 	for _, cause := range d.Peek(ctx, subjectOf(report)) {
 		found = append(found, cause.String())
 	}
-	text := progress(report.Status) + " - " + strings.Join(found, "; ")
+	text := strings.Join(found, "; ")
 	name := report.Target.String()
 	if len(found) == 0 || text == told[name] || ctx.Err() != nil {
 		return

@@ -34,6 +34,9 @@ type ReleaseTesting struct {
 	// MaxParallelHooks is how many hooks run at once, where the chart lets any run
 	// in parallel; 0 is no limit. A negative one is refused.
 	MaxParallelHooks int
+	// FollowHookLogs reads the log of each hook that runs, about every second, and
+	// tells OnEvent its last line.
+	FollowHookLogs bool
 	// OnEvent, if set, is told of every step, one at a time, from goroutines of
 	// the operation. It must return soon.
 	OnEvent func(Event)
@@ -71,15 +74,16 @@ func (t *ReleaseTesting) RunWithContext(ctx context.Context, name string) (*rele
 	rel := ownRelease(stored)
 	op, ctx, end := startOperation(ctx, t.cfg, t.OnEvent, timeouts{}, false)
 	defer end()
+	op.begins(ctx, Operation{Name: "test", Release: name, Namespace: rel.Namespace, Revision: rel.Version})
 	op.events.masker = diagnosis.NewMasker(secretTexts(append(contentsOfManifest(rel.Manifest), contentsOfHooks(rel)...)))
 	l := newLedger(t.cfg, rel)
 	l.hooksAlone = true
-	options := hookOptions{timeout: t.Timeout, limit: t.MaxParallelHooks, modes: storedHookModes(rel, op.events), picks: t.Picks}
+	options := hookOptions{timeout: t.Timeout, limit: t.MaxParallelHooks, follow: t.FollowHookLogs, modes: storedHookModes(rel, op.events), picks: t.Picks}
 	if err := op.runHooks(ctx, l, release.HookTest, options); err != nil {
 		l.try(l.store(nil))
 		return rel, op.result(ctx, err)
 	}
-	return rel, l.store(nil)
+	return rel, op.result(ctx, l.store(nil))
 }
 
 // Picks reports whether the filters let a test run.

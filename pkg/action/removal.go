@@ -65,11 +65,20 @@ func (r *removal) run(ctx context.Context) error {
 
 // removeGroup deletes what is there of a group. Where there is nothing to delete or
 // to wait for, nothing is told.
-func (r *removal) removeGroup(ctx context.Context, g *sequencer.RemovalGroup) error {
+func (r *removal) removeGroup(ctx context.Context, g, after *sequencer.RemovalGroup) error {
 	found, err := r.find(ctx, g)
+	if err == nil {
+		for _, s := range found.spared {
+			r.events.warn(s.warning())
+		}
+	}
 	told := err == nil && len(found.list) > 0
 	if told {
-		r.events.emit(Event{Type: EventNodeDeleting, Node: g.Node.ID(), Message: summaryOf(found.list)})
+		e := Event{Type: EventNodeDeleting, Node: g.Node.ID(), Message: summaryOf(found.list)}
+		if after != nil {
+			e.After = after.Node.ID()
+		}
+		r.events.emit(e)
 	}
 	if err == nil {
 		err = r.deleteGroup(ctx, g, found)
@@ -123,6 +132,8 @@ type presence struct {
 	list kube.ResourceList
 	// absent is what is not there; an operation before may have deleted it.
 	absent kube.ResourceList
+	// spared is what is there and is left alone.
+	spared []sparedObject
 }
 
 // find looks what of a group is there.
@@ -148,7 +159,7 @@ func (r *removal) find(ctx context.Context, g *sequencer.RemovalGroup) (*presenc
 			continue
 		}
 		if why := r.whySpare(object); why != "" {
-			r.events.warn(fmt.Sprintf("%s is not deleted: %s", describe(info), why))
+			found.spared = append(found.spared, sparedObject{info: info, why: why})
 			continue
 		}
 		asFound := *info
@@ -263,7 +274,9 @@ func (r *removal) awaitGone(ctx context.Context, g *sequencer.RemovalGroup, d *d
 	began := time.Now()
 	_, err := r.tracker.WaitGone(ctx, targets, func(report readiness.Report) {
 		if report.Status.State != readiness.Ready {
-			r.events.emit(changeOf(report, g.Node.ID(), r.namespace))
+			e := changeOf(report, g.Node.ID(), r.namespace)
+			e.Deadline, _ = ctx.Deadline()
+			r.events.emit(e)
 		}
 	})
 	return notGone(err, began)

@@ -162,7 +162,7 @@ func (r *rendering) warn(e *events) {
 		return
 	}
 	for _, w := range r.plan.Warnings {
-		e.warn(w)
+		e.warn(w.String())
 	}
 	if r.dryRun {
 		for _, n := range r.plan.Unmet {

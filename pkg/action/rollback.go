@@ -32,6 +32,9 @@ type Rollback struct {
 	// MaxParallelHooks is how many hooks run at once, where the chart lets any run
 	// in parallel; 0 is no limit. A negative one is refused.
 	MaxParallelHooks int
+	// FollowHookLogs reads the log of each hook that runs, about every second, and
+	// tells OnEvent its last line.
+	FollowHookLogs bool
 	// OnEvent, if set, is told of every step, one at a time, from goroutines of
 	// the operation. It must return soon.
 	OnEvent func(Event)
@@ -80,6 +83,7 @@ func (r *Rollback) RunWithContext(ctx context.Context, name string) error {
 	base, ctx, end := startOperation(ctx, r.cfg, r.OnEvent, limits, op.plan != nil)
 	defer end()
 	op.operation = base
+	base.begins(ctx, Operation{Name: "rollback", Release: name, Namespace: op.current.Namespace, Revision: op.current.Version + 1, Ordered: op.plan != nil})
 	return base.result(ctx, op.run(ctx))
 }
 

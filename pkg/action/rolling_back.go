@@ -112,7 +112,7 @@ func (op *rollingBack) build(ctx context.Context) error {
 			ordered: ordered, inReverse: inReverse, wait: op.Wait, jobs: op.WaitForJobs, timeout: op.Timeout,
 			force: op.Force, recreate: op.Recreate, takeOwnership: true, lenient: true,
 			spared:        op.spared,
-			parallelHooks: op.MaxParallelHooks, hookModes: storedHookModes(op.target, op.events),
+			parallelHooks: op.MaxParallelHooks, followLogs: op.FollowHookLogs, hookModes: storedHookModes(op.target, op.events),
 			noHooks: op.DisableHooks, before: release.HookPreRollback, after: release.HookPostRollback,
 			hookFailure: func(_ release.HookEvent, err error) error { return err },
 		},

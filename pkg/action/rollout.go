@@ -142,7 +142,8 @@ func (r *rollout) place(n *sequencer.Node, list kube.ResourceList, late bool) ku
 // isLate notes whether a resource can only be built once another one has
 // defined its kind.
 func (r *rollout) isLate(res *sequencer.PlannedResource) (bool, error) {
-	if !res.SelfDefined || !r.cluster.Real() {
+	foreseen := r.foreseen[schema.GroupKind{Group: res.ID.Group, Kind: res.ID.Kind}]
+	if !res.SelfDefined && !foreseen || !r.cluster.Real() {
 		return false, nil
 	}
 	mapping, err := r.cluster.Mapping(res.APIVersion, res.ID.Kind)
@@ -244,7 +245,7 @@ func (r *rollout) whole() bool {
 	return len(r.plan.Nodes) == 1 && len(r.plan.Nodes[0].Resources) == 0
 }
 
-func (r *rollout) deployNode(ctx context.Context, n *sequencer.Node) error {
+func (r *rollout) deployNode(ctx context.Context, n, after *sequencer.Node) error {
 	s := r.slices[n]
 	if r.whole() {
 		_, err := r.apply(ctx, s.list) // no order: nothing to report or to wait for
@@ -253,7 +254,11 @@ func (r *rollout) deployNode(ctx context.Context, n *sequencer.Node) error {
 	if r.resting.hasFailed() {
 		return errElsewhere // as after any failure, nothing new starts
 	}
-	r.events.emit(Event{Type: EventNodeStarted, Node: n.ID(), Message: summary(n.Resources)})
+	started := Event{Type: EventNodeStarted, Node: n.ID(), Message: summary(n.Resources)}
+	if after != nil {
+		started.After = after.ID()
+	}
+	r.events.emit(started)
 	what, err := r.applyNode(ctx, s)
 	if err == nil {
 		r.events.emit(Event{Type: EventNodeApplied, Node: n.ID(), Message: what})
@@ -271,10 +276,8 @@ func (r *rollout) deployNode(ctx context.Context, n *sequencer.Node) error {
 		r.events.emit(Event{Type: EventNodeFailed, Node: n.ID(), Err: err, Message: err.Error()})
 		return err
 	}
-	if n.Awaited {
-		r.events.emit(Event{Type: EventNodeReady, Node: n.ID()})
-	}
 	if !s.rest { // else it is done when it is ready
+		r.events.emit(Event{Type: EventNodeReady, Node: n.ID()})
 		r.ledger.done(n.ID())
 	}
 	return nil

@@ -24,8 +24,10 @@ type stockWait struct {
 	list    kube.ResourceList
 	timeout time.Duration
 	jobs    bool
-	events  *events
-	explain explainer
+	// namespace is the release's.
+	namespace string
+	events    *events
+	explain   explainer
 
 	rules *cluster.ReadyRules
 	// judge is what else a verdict on an object asks for; nil if nothing.
@@ -35,7 +37,7 @@ type stockWait struct {
 // awaitAsHelm waits for the whole release.
 func (r *rollout) awaitAsHelm(ctx context.Context, timeout time.Duration) error {
 	w := &stockWait{
-		cluster: r.cluster, list: r.all, timeout: timeout, jobs: r.jobs, events: r.events,
+		cluster: r.cluster, list: r.all, timeout: timeout, jobs: r.jobs, namespace: r.namespace, events: r.events,
 		explain: r.explain, judge: r.judge,
 	}
 	return w.run(ctx)
@@ -67,7 +69,9 @@ func (w *stockWait) run(ctx context.Context) error {
 	defer cancel()
 	timed, lose := context.WithCancelCause(timed)
 	defer lose(nil)
+	w.events.emit(Event{Type: EventWaiting, Message: "waiting until everything is ready: " + counted(len(w.list), "resource"), Resources: len(w.list)})
 	_, err = group.Wait(timed, func(report readiness.Report) { // as in Helm, what goes away has failed
+		w.changed(timed, report)
 		if report.Deleted && w.rules.Checks(report.Target.GVK.GroupKind()) {
 			lose(&deletedError{report})
 		}
@@ -103,6 +107,15 @@ func (w *stockWait) targets() []readiness.Target {
 		}
 	}
 	return targets
+}
+
+// changed reports how a resource stands.
+func (w *stockWait) changed(ctx context.Context, report readiness.Report) {
+	e := changeOf(report, "", w.namespace)
+	if report.Status.State != readiness.Ready {
+		e.Deadline, _ = ctx.Deadline()
+	}
+	w.events.emit(e)
 }
 
 // failure says what was not ready, and why.

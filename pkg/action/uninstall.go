@@ -33,6 +33,9 @@ type Uninstall struct {
 	// MaxParallelHooks is how many hooks run at once, where the chart lets any run
 	// in parallel; 0 is no limit. A negative one is refused.
 	MaxParallelHooks int
+	// FollowHookLogs reads the log of each hook that runs, about every second, and
+	// tells OnEvent its last line.
+	FollowHookLogs bool
 	// OnEvent, if set, is told of every step, one at a time, from goroutines of
 	// the operation. It must return soon.
 	OnEvent func(Event)
@@ -83,6 +86,7 @@ func (u *Uninstall) RunWithContext(ctx context.Context, name string) (*release.U
 	base, ctx, end := startOperation(ctx, u.cfg, u.OnEvent, limits, op.ordered())
 	defer end()
 	op.operation = base
+	base.begins(ctx, Operation{Name: "uninstall", Release: name, Namespace: op.rel.Namespace, Revision: op.rel.Version, Ordered: op.ordered()})
 	response, err := op.run(ctx)
 	return response, base.result(ctx, err)
 }

@@ -18,6 +18,7 @@ import (
 	helmtime "helm.sh/helm/v3/pkg/time"
 	"k8s.io/apimachinery/pkg/apis/meta/v1/unstructured"
 
+	"github.com/ordered-helm/helm/internal/readiness"
 	"github.com/ordered-helm/helm/internal/record"
 	"github.com/ordered-helm/helm/pkg/sequencer"
 )
@@ -110,7 +111,7 @@ func (op *uninstallation) run(ctx context.Context) (*release.UninstallReleaseRes
 		rel.Info.Status, rel.Info.Deleted = release.StatusUninstalling, helmtime.Now()
 		rel.Info.Description = "Deletion in progress (or silently failed)"
 	})
-	hooks := hookOptions{timeout: op.Timeout, limit: op.MaxParallelHooks, modes: storedHookModes(op.rel, op.events)}
+	hooks := hookOptions{timeout: op.Timeout, limit: op.MaxParallelHooks, follow: op.FollowHookLogs, modes: storedHookModes(op.rel, op.events)}
 	if op.DisableHooks {
 		op.operation.cfg.Log("delete hooks disabled for %s", op.rel.Name)
 	} else if err := op.runHooks(ctx, op.ledger, release.HookPreDelete, hooks); err != nil {
@@ -125,11 +126,7 @@ func (op *uninstallation) run(ctx context.Context) (*release.UninstallReleaseRes
 	}
 	var errs []error
 	if op.Wait || op.WaitStrategy == WaitStrategyOrdered {
-		timeout := op.Timeout
-		if op.ordered() {
-			timeout = asLongAsItTakes // the operation has its own
-		}
-		if err := awaitDeleted(ctx, op.cluster, op.deleted, timeout); err != nil {
+		if err := op.awaitDeleted(ctx); err != nil {
 			errs = append(errs, err)
 		}
 	}
@@ -237,7 +234,7 @@ func (op *uninstallation) remember() error {
 }
 
 func (op *uninstallation) removeInOrder(ctx context.Context) error {
-	op.events.emit(Event{Type: EventPlanned, Message: fmt.Sprintf("removing release %s: %s, in reverse order", op.rel.Name, op.removal.extent())})
+	op.events.emit(Event{Type: EventPlanned, Message: fmt.Sprintf("removing release %s: %s, in reverse order", op.rel.Name, op.removal.extent()), Nodes: removedNodes(op.removal.graph)})
 	op.ledger.begin()
 	err := op.removal.run(ctx)
 	op.deleted = op.removal.deleted
@@ -261,6 +258,35 @@ func (op *uninstallation) removeAtOnce(ctx context.Context) error {
 	}
 	_, errs := op.cluster.Delete(ctx, op.deleted, op.propagation())
 	return errors.Join(errs...)
+}
+
+// awaitDeleted waits until all that was deleted is gone.
+func (op *uninstallation) awaitDeleted(ctx context.Context) error {
+	if len(op.deleted) == 0 {
+		return nil
+	}
+	waiting := deletionWait{cluster: op.cluster, timeout: op.Timeout, onChange: func(ctx context.Context, report readiness.Report) {
+		e := changeOf(report, "", op.rel.Namespace)
+		if report.Status.State == readiness.Ready {
+			e.State, e.Message = "Gone", "gone"
+		} else {
+			e.Deadline, _ = ctx.Deadline()
+		}
+		op.events.emit(e)
+	}}
+	if op.ordered() {
+		waiting.timeout = asLongAsItTakes // the operation has its own
+	}
+	if op.cluster.Real() {
+		tracker, err := newTracker(ctx, op.cluster, func(readiness.Notice) {})
+		if err != nil {
+			return err
+		}
+		defer tracker.Close()
+		waiting.tracker = tracker
+	}
+	op.events.emit(Event{Type: EventWaiting, Message: "waiting until everything is gone: " + counted(len(op.deleted), "resource"), Resources: len(op.deleted)})
+	return waiting.run(ctx, op.deleted)
 }
 
 // withLeft adds, where a revision was deployed in order, what those before the

@@ -29,11 +29,17 @@ type Upgrade struct {
 	// MaxParallelHooks is how many hooks run at once, where the chart lets any run
 	// in parallel; 0 is no limit. A negative one is refused.
 	MaxParallelHooks int
+	// FollowHookLogs reads the log of each hook that runs, about every second, and
+	// tells OnEvent its last line.
+	FollowHookLogs bool
 	// OnEvent, if set, is told of every step, one at a time, from goroutines of
 	// the operation. It must return soon.
 	OnEvent func(Event)
 
 	cfg *Configuration
+	// previews is whether it is only said what would be done: as what would really
+	// be done.
+	previews bool
 }
 
 // NewUpgrade returns an Upgrade with Helm's defaults.
@@ -50,28 +56,9 @@ func (u *Upgrade) Run(name string, chrt *chart.Chart, vals map[string]any) (*rel
 // revision as failed and returns; nothing of it goes on after that. A failure of
 // what was started is returned with the release as it was recorded.
 func (u *Upgrade) RunWithContext(ctx context.Context, name string, chrt *chart.Chart, vals map[string]any) (*release.Release, error) {
-	if err := u.WaitStrategy.validate(); err != nil {
-		return nil, err
-	}
-	if err := checkParallelHooks(u.MaxParallelHooks); err != nil {
-		return nil, err
-	}
-	limits, err := newTimeouts(u.Timeout, u.ReadinessTimeout, u.ordered())
+	limits, err := u.validate(name, chrt)
 	if err != nil {
 		return nil, err
-	}
-	if err := u.cfg.KubeClient.IsReachable(); err != nil {
-		return nil, err
-	}
-	u.Wait = u.Wait || u.Atomic
-	if err := chartutil.ValidateReleaseName(name); err != nil {
-		return nil, fmt.Errorf("release name is invalid: %s", name)
-	}
-	if chrt == nil {
-		return nil, errors.New("no chart provided")
-	}
-	if !u.dryRun() && u.HideSecret {
-		return nil, errors.New("Hiding Kubernetes secrets requires a dry-run mode") //nolint:staticcheck // Helm's words
 	}
 	base, ctx, end := startOperation(ctx, u.cfg, u.OnEvent, limits, u.ordered())
 	defer end()
@@ -80,10 +67,42 @@ func (u *Upgrade) RunWithContext(ctx context.Context, name string, chrt *chart.C
 	return rel, base.result(ctx, err)
 }
 
+// validate checks the options before anything is asked of the cluster, but whether
+// it can be reached.
+func (u *Upgrade) validate(name string, chrt *chart.Chart) (timeouts, error) {
+	if err := u.WaitStrategy.validate(); err != nil {
+		return timeouts{}, err
+	}
+	if err := checkParallelHooks(u.MaxParallelHooks); err != nil {
+		return timeouts{}, err
+	}
+	limits, err := newTimeouts(u.Timeout, u.ReadinessTimeout, u.ordered())
+	if err != nil {
+		return timeouts{}, err
+	}
+	if err := u.cfg.KubeClient.IsReachable(); err != nil {
+		return timeouts{}, err
+	}
+	u.Wait = u.Wait || u.Atomic
+	if err := chartutil.ValidateReleaseName(name); err != nil {
+		return timeouts{}, fmt.Errorf("release name is invalid: %s", name)
+	}
+	if chrt == nil {
+		return timeouts{}, errors.New("no chart provided")
+	}
+	if !u.dryRun() && u.HideSecret {
+		return timeouts{}, errors.New("Hiding Kubernetes secrets requires a dry-run mode") //nolint:staticcheck // Helm's words
+	}
+	return limits, nil
+}
+
 func (u *Upgrade) ordered() bool { return u.WaitStrategy == WaitStrategyOrdered }
 
 // dryRun reports whether nothing is to be changed.
 func (u *Upgrade) dryRun() bool {
+	if u.previews {
+		return false
+	}
 	switch u.DryRunOption {
 	case "client", "server", "true":
 		return true
@@ -93,6 +112,9 @@ func (u *Upgrade) dryRun() bool {
 
 // looksUp reports whether templates may look objects up in the cluster.
 func (u *Upgrade) looksUp() bool {
+	if u.previews {
+		return true
+	}
 	switch u.DryRunOption {
 	case "server", "none", "false":
 		return true

@@ -13,6 +13,7 @@ import (
 	"helm.sh/helm/v3/pkg/chartutil"
 	"helm.sh/helm/v3/pkg/release"
 	"helm.sh/helm/v3/pkg/storage/driver"
+	"k8s.io/apimachinery/pkg/runtime/schema"
 
 	"github.com/ordered-helm/helm/internal/record"
 	"github.com/ordered-helm/helm/internal/render"
@@ -31,12 +32,17 @@ type upgrading struct {
 	rendering     rendering
 	rel           *release.Release
 	deployment    *deployment
+	// foreseen is as in deployOptions.
+	foreseen map[schema.GroupKind]bool
 }
 
 func (op *upgrading) run(ctx context.Context, chrt *chart.Chart, vals map[string]any) (*release.Release, error) {
 	op.operation.cfg.Log("preparing upgrade for %s", op.name)
 	if err := op.load(); err != nil {
 		return nil, err
+	}
+	if !op.dryRun() {
+		op.begins(ctx, Operation{Name: "upgrade", Release: op.name, Namespace: op.current.Namespace, Revision: op.last.Version + 1, Ordered: op.ordered()})
 	}
 	if err := op.render(chrt, vals); err != nil {
 		return nil, err
@@ -135,10 +141,10 @@ func (op *upgrading) newDeployment() *deployment {
 		deployOptions: deployOptions{
 			ordered: op.ordered(), wait: op.Wait, jobs: op.WaitForJobs, timeout: op.Timeout,
 			force: op.Force, takeOwnership: op.TakeOwnership, validate: !op.DisableOpenAPIValidation, recreate: op.Recreate,
-			parallelHooks: op.MaxParallelHooks, hookModes: render.HookModes(op.rendering.root, op.rel.Namespace),
+			parallelHooks: op.MaxParallelHooks, followLogs: op.FollowHookLogs, hookModes: render.HookModes(op.rendering.root, op.rel.Namespace),
 			noHooks: op.DisableHooks, before: release.HookPreUpgrade, after: release.HookPostUpgrade,
 			hookFailure: func(event release.HookEvent, err error) error { return fmt.Errorf("%s hooks failed: %w", event, err) },
-			conflict:    "Unable to continue with update",
+			conflict:    "Unable to continue with update", foreseen: op.foreseen,
 		},
 	}
 }
@@ -272,7 +278,7 @@ func (op *upgrading) rollBack(ctx context.Context, failure error) error {
 	op.events.warn(fmt.Sprintf("the upgrade of release %s failed, and it is rolled back to revision %d because of --atomic: %s", op.name, target.Version, oneLine(inShort(failure))))
 	r := NewRollback(op.operation.cfg)
 	r.Version, r.Wait, r.WaitForJobs, r.DisableHooks, r.Recreate, r.Force, r.Timeout = target.Version, true, op.WaitForJobs, op.DisableHooks, op.Recreate, op.Force, op.Timeout
-	r.MaxParallelHooks = op.MaxParallelHooks
+	r.MaxParallelHooks, r.FollowHookLogs = op.MaxParallelHooks, op.FollowHookLogs
 	r.ReadinessTimeout, r.OnEvent, r.spared = op.ReadinessTimeout, op.OnEvent, op.deployment.rollout.adopted()
 	if err := r.RunWithContext(ctx, op.name); err != nil {
 		return &UndoError{Failure: failure, Undo: err, text: "an error occurred while rolling back the release. original upgrade error"}

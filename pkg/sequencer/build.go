@@ -18,8 +18,7 @@ import (
 // part of the plan, because only a cluster can tell whether they are met
 // already.
 func Build(in Input) (*Plan, error) {
-	b := &builder{namespace: in.Namespace, byPath: map[string]int{}}
-	b.addChart(in.Root, -1)
+	b := newBuilder(in)
 	if err := errors.Join(b.readResources(in), b.resolveSubcharts()); err != nil {
 		return nil, err
 	}
@@ -28,12 +27,23 @@ func Build(in Input) (*Plan, error) {
 	if cycle := b.graph.Cycle(); cycle != nil {
 		return nil, b.cycleError(cycle)
 	}
+	return b.finish(), nil
+}
+
+func newBuilder(in Input) *builder {
+	b := &builder{namespace: in.Namespace, byPath: map[string]int{}}
+	b.addChart(in.Root, -1)
+	return b
+}
+
+// finish makes the plan of a graph that has no cycle.
+func (b *builder) finish() *Plan {
 	plan := b.plan()
 	b.findNeeds(plan)
 	b.warnExpressions()
 	b.warnUncounted()
 	plan.Warnings = append(plan.Warnings, b.warnings...)
-	return plan, nil
+	return plan
 }
 
 // builder collects what a plan is made of. A chart, a resource and a node are
@@ -48,7 +58,9 @@ type builder struct {
 	nodeOf    []int // of each resource
 	graph     *dag.Graph
 	reasons   map[[2]int]reason
-	warnings  []string
+	// declarations are all that is declared of the order.
+	declarations []declaration
+	warnings     []Warning
 	// definitions are the CustomResourceDefinitions of the release by the
 	// group and kind that they define.
 	definitions map[[2]string]ID
@@ -208,6 +220,10 @@ func (b *builder) plan() *Plan {
 		b.nodeOf[i] = renumbered[r]
 	}
 	nameTwins(p.Nodes)
+	p.declarations = b.declarations
+	for i := range p.declarations {
+		p.declarations[i].renumber(renumbered)
+	}
 	for _, c := range b.charts {
 		p.Charts = append(p.Charts, &PlannedChart{Path: c.path, After: b.paths(c.after), OwnAfter: b.paths(c.ownAfter)})
 	}
@@ -249,31 +265,4 @@ func (b *builder) paths(charts []int) []string {
 	}
 	slices.Sort(paths)
 	return paths
-}
-
-// warnExpressions warns of paths that most likely look in the wrong place.
-func (b *builder) warnExpressions() {
-	for _, r := range b.resources {
-		for _, e := range slices.Concat(r.Success, r.Failure) {
-			if e.BeginsAtStatus() {
-				b.warnings = append(b.warnings, fmt.Sprintf(
-					"%s: %s: the path of the readiness expression %q begins at .status already: leave the first \"status\" out", r.File, r.ID, e))
-			}
-		}
-	}
-}
-
-// warnUncounted warns once per chart whose declarations do not count.
-func (b *builder) warnUncounted() {
-	declared := map[int]bool{}
-	for _, r := range b.resources {
-		declared[r.chart] = declared[r.chart] || r.declares
-	}
-	for i, c := range b.charts {
-		if !c.Sequenced && (c.Declares || declared[i]) {
-			b.warnings = append(b.warnings, fmt.Sprintf(
-				"chart %s declares an order that does not count, because it is not of apiVersion v3: "+
-					"set apiVersion: v3 in %s/Chart.yaml, or add the annotation helm.sh/sequencing: enabled there", c.path, c.file))
-		}
-	}
 }

@@ -44,7 +44,7 @@ func (b *builder) connectGates(c *chartEntry) {
 		b.graph.AddEdge(c.open, s.done)
 		b.reasons[[2]int{c.open, s.done}] = reason{
 			from: "subchart " + c.Name, to: "subchart " + s.Name,
-			file: b.charts[c.parent].file + "/Chart.yaml", key: "depends-on of dependency " + c.Name,
+			file: b.charts[c.parent].file + "/Chart.yaml", key: dependencyKey + c.Name,
 		}
 	}
 	for _, sub := range c.ownAfter {
@@ -62,6 +62,7 @@ func (b *builder) connectLayers(c *chartEntry) {
 			for _, w := range c.nodes {
 				if w != v {
 					b.graph.AddEdge(v, w)
+					b.declare(declaration{first: b.ofNode(w), then: b.ofNode(v), reason: Reason{Implicit: true}})
 				}
 			}
 			continue
@@ -78,12 +79,13 @@ func (b *builder) connectResource(c *chartEntry, v int, r *resource, missing map
 		if !exists {
 			if !missing[layer] {
 				missing[layer] = true
-				b.warnings = append(b.warnings, fmt.Sprintf(
-					"%s: %s depends on the layer %q, which chart %s does not have: the dependency is dropped",
-					r.File, r.ID, layer, c.path))
+				b.warnUnknownLayer(c, r, layer)
 			}
 			continue
 		}
+		b.declare(declaration{first: b.ofNode(w), then: b.ofNode(v), reason: Reason{
+			File: r.File, Key: r.order.DependsOnKey, Value: layer, Resource: r.ID.String(),
+		}})
 		edge := [2]int{v, w}
 		if _, known := b.reasons[edge]; known {
 			continue

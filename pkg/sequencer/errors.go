@@ -41,6 +41,9 @@ type UnknownSubchartError struct {
 	// File and Key say where the name stands.
 	File, Key string
 	Name      string
+	// Dependency is the entry of the dependencies whose depends-on names it;
+	// empty where an annotation does.
+	Dependency string
 	// Nearest is the declared name most like it; empty if none is.
 	Nearest string
 	// Known are all names that could stand there.
@@ -58,6 +61,10 @@ func (e *UnknownSubchartError) Error() string {
 	return fmt.Sprintf("%s: %s names the subchart %q, which is not declared: %s", e.File, e.Key, e.Name, hint)
 }
 
+// dependencyKey begins the key of what is declared in an entry of the
+// dependencies.
+const dependencyKey = "depends-on of dependency "
+
 // CycleError says that charts or layers wait for each other.
 type CycleError struct {
 	// Edges are the edges of the cycle, each from where the one before leads,
@@ -68,6 +75,16 @@ type CycleError struct {
 // CycleEdge is one edge of a cycle, with where it is declared.
 type CycleEdge struct {
 	From, To, File, Key string
+}
+
+// Dependency is the entry of the dependencies whose depends-on declares the edge;
+// empty where an annotation does.
+func (e CycleEdge) Dependency() string {
+	dependency, is := strings.CutPrefix(e.Key, dependencyKey)
+	if !is {
+		return ""
+	}
+	return dependency
 }
 
 func (e *CycleError) Error() string {

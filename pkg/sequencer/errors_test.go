@@ -93,7 +93,7 @@ func TestErrors(t *testing.T) {
 		{
 			"the hook mode in a template",
 			v2("shop"), []sequencer.Resource{object(t, `{kind: Pod, metadata: {name: p, runHooksInParallel: true}}`)},
-			[]string{`Pod/p: metadata.runHooksInParallel has no meaning in a template: write runHooksInParallel into Chart.yaml`},
+			[]string{`Pod/p: metadata.runHooksInParallel: true: has no meaning in a template: write runHooksInParallel into Chart.yaml`},
 		},
 		{
 			"a key that is almost one",

@@ -60,14 +60,36 @@ func (e *ExecutionError) Unwrap() []error {
 // before its node is ready, if the node is Awaited. After the first failure,
 // or once ctx is done, nothing new starts; what was started is left to run to
 // its end with ctx. All failures are returned together, as *ExecutionError.
-func Execute(ctx context.Context, p *Plan, deploy func(context.Context, *Node) error) error {
-	outcomes := dag.Walk(ctx, p.graph, func(ctx context.Context, v int) error {
-		if v >= len(p.Nodes) {
-			return nil // a gate
+//
+// It tells deploy after which node, the last that it waited for, the node starts;
+// nil if it waited for none.
+func Execute(ctx context.Context, p *Plan, deploy func(ctx context.Context, n, after *Node) error) error {
+	outcomes := walk(ctx, p.graph, len(p.Nodes), func(ctx context.Context, v, after int) error {
+		if after == none {
+			return deploy(ctx, p.Nodes[v], nil)
 		}
-		return deploy(ctx, p.Nodes[v])
+		return deploy(ctx, p.Nodes[v], p.Nodes[after])
 	})
 	return executionError(ctx, p.Nodes, outcomes[:len(p.Nodes)])
+}
+
+// none is no vertex.
+const none = -1
+
+// walk visits the vertices of a graph up to a number; those from there on are
+// gates. A vertex that starts after a gate starts after what the gate did.
+func walk(ctx context.Context, g *dag.Graph, nodes int, visit func(ctx context.Context, v, after int) error) []dag.Outcome {
+	gates := make([]int, g.Len()-nodes) // after what each has opened
+	return dag.Walk(ctx, g, func(ctx context.Context, v, after int) error {
+		if after >= nodes {
+			after = gates[after-nodes]
+		}
+		if v >= nodes {
+			gates[v-nodes] = after
+			return nil
+		}
+		return visit(ctx, v, after)
+	})
 }
 
 // executionError makes an error of what became of the nodes. Where a node, by

@@ -20,6 +20,7 @@ type recorder struct {
 	mu           sync.Mutex
 	begin        time.Time
 	started      map[string]time.Duration
+	after        map[string]string // after which node each started
 	ended        map[string]time.Duration
 	order        []string
 	running      int
@@ -30,14 +31,19 @@ type recorder struct {
 
 func newRecorder() *recorder {
 	return &recorder{
-		begin: time.Now(), started: map[string]time.Duration{}, ended: map[string]time.Duration{},
+		begin: time.Now(), started: map[string]time.Duration{}, after: map[string]string{}, ended: map[string]time.Duration{},
 		takes: func(*sequencer.Node) time.Duration { return time.Second },
 		fails: func(*sequencer.Node) error { return nil },
 	}
 }
 
-func (r *recorder) deploy(_ context.Context, n *sequencer.Node) error {
+func (r *recorder) deploy(_ context.Context, n, after *sequencer.Node) error {
 	r.mu.Lock()
+	if after == nil {
+		r.after[n.ID()] = ""
+	} else {
+		r.after[n.ID()] = after.ID()
+	}
 	if _, again := r.started[n.ID()]; again {
 		r.startedTwice = append(r.startedTwice, n.ID())
 	}
@@ -148,7 +154,7 @@ func TestExecuteWhenTheContextEnds(t *testing.T) {
 	t.Run("with the last node", func(t *testing.T) {
 		ctx, cancel := context.WithCancel(t.Context())
 		p := build(t, v3("shop"), all("shop ConfigMap/a"))
-		err := sequencer.Execute(ctx, p, func(context.Context, *sequencer.Node) error {
+		err := sequencer.Execute(ctx, p, func(context.Context, *sequencer.Node, *sequencer.Node) error {
 			cancel()
 			return nil
 		})
@@ -163,7 +169,7 @@ func TestExecuteNothing(t *testing.T) {
 		t.Error(err)
 	}
 	visited := 0
-	err := sequencer.Execute(t.Context(), sequencer.Whole("shop"), func(context.Context, *sequencer.Node) error {
+	err := sequencer.Execute(t.Context(), sequencer.Whole("shop"), func(context.Context, *sequencer.Node, *sequencer.Node) error {
 		visited++
 		return nil
 	})

@@ -139,7 +139,7 @@ func wantWarnings(t *testing.T, p *sequencer.Plan, parts ...string) {
 		t.Fatalf("warnings %q, want %d", p.Warnings, len(parts))
 	}
 	for i, part := range parts {
-		if !strings.Contains(p.Warnings[i], part) {
+		if !strings.Contains(p.Warnings[i].String(), part) {
 			t.Errorf("the warning %q does not say %q", p.Warnings[i], part)
 		}
 	}

@@ -30,8 +30,8 @@ type Chart struct {
 	// DependsOnSubcharts are the names of the subcharts that must be ready
 	// before the chart's own resources.
 	DependsOnSubcharts []string `json:"dependsOnSubcharts,omitempty"`
-	// DependsOnKey is the annotation that they are written under, for messages.
-	DependsOnKey string `json:"-"`
+	// DependsOnKey is the annotation that they are written under, for reasons.
+	DependsOnKey string `json:"dependsOnKey,omitempty"`
 	// Dependencies are the entries of its dependencies.
 	Dependencies []Dependency `json:"dependencies,omitempty"`
 	// Subcharts are the charts inside it that take part.
@@ -76,6 +76,8 @@ type Resource struct {
 
 	// policy is the resource policy of the list that it is an item of.
 	policy string
+	// source is its place in Input.Resources, or that of the list.
+	source int
 }
 
 // ID says which object of a cluster a resource is.

@@ -8,40 +8,41 @@ import (
 	"strings"
 
 	"github.com/ordered-helm/helm/internal/annotation"
+	"github.com/ordered-helm/helm/internal/similar"
 )
 
 // checkKeys refuses keys that look like ours but are none: passed over, they
 // would leave the order other than it was meant.
 func checkKeys(annotations map[string]any) error {
-	bad, reason := "", ""
+	bad, reason, problem := "", "", annotation.UnknownKey
 	for key := range annotations {
 		if annotation.IsOurs(key) || !strings.Contains(key, "helm.sh/") || bad != "" && bad < key {
 			continue
 		}
-		if r := mistaken(key); r != "" {
-			bad, reason = key, r
+		if r, p := mistaken(key); r != "" {
+			bad, reason, problem = key, r, p
 		}
 	}
 	if bad == "" {
 		return nil
 	}
-	return &annotation.ValueError{Key: bad, Value: annotations[bad], Reason: reason}
+	return &annotation.ValueError{Key: bad, Value: annotations[bad], Reason: reason, Problem: problem}
 }
 
 // mistaken says what is wrong with a key that is not ours; nothing if it is
 // somebody else's.
-func mistaken(key string) string {
+func mistaken(key string) (reason string, problem annotation.Problem) {
 	const unknown = "this key is not known: did you mean "
 	switch {
 	case key == annotation.DependsOnSubcharts || key == annotation.DependsOnSubchartsLegal:
-		return "has no meaning in a template: write it into Chart.yaml"
+		return "has no meaning in a template: write it into Chart.yaml", annotation.Misplaced
 	case strings.HasPrefix(key, "depends-on.helm.sh/") || strings.HasPrefix(key, "helm.sh/depends-on"):
-		return unknown + cmp.Or(nearest(key, annotation.Keys()), annotation.DependsOnLayers) + "?"
+		return unknown + cmp.Or(similar.Nearest(key, annotation.Keys()), annotation.DependsOnLayers) + "?", annotation.UnknownKey
 	}
 	for _, ours := range annotation.Keys() {
-		if distance(strings.ToLower(key), ours) <= 1 {
-			return unknown + ours + "?"
+		if similar.Distance(strings.ToLower(key), ours) <= 1 {
+			return unknown + ours + "?", annotation.UnknownKey
 		}
 	}
-	return ""
+	return "", annotation.UnknownKey
 }

@@ -65,7 +65,7 @@ func (b *builder) warnLateBindings(p *Plan, later *later) {
 		for _, user := range b.servedBy(r, users) {
 			if later.is(b.nodeOf[i], b.nodeOf[user]) {
 				w := &b.resources[user]
-				b.warnings = append(b.warnings, fmt.Sprintf(
+				b.warn(WarningLateBinding, b.charts[r.chart].path, r, "", fmt.Sprintf(
 					"%s in %s (%s) is deployed only after %s in %s (%s), whose service account it serves: annotate it with the same layer or an earlier one",
 					r.ID, p.Nodes[b.nodeOf[i]].Title(), r.File, w.ID, p.Nodes[b.nodeOf[user]].Title(), w.File))
 			}

@@ -18,13 +18,15 @@ type Plan struct {
 	// Charts are the charts, a parent before its subcharts, by name.
 	Charts []*PlannedChart
 	// Warnings are what the author should know of, in a fixed order.
-	Warnings []string
+	Warnings []Warning
 	// Unmet are the needs that the order makes unmeetable, in a fixed order.
 	Unmet []UnmetNeed
 
 	// graph has a vertex for each node, at its index in Nodes, and after
 	// these the gates: vertices that stand for a point in time alone.
 	graph *dag.Graph
+	// declarations are what the graph was made of.
+	declarations []declaration
 }
 
 // Node is what goes to the API server as one bundle.
@@ -89,9 +91,15 @@ type PlannedResource struct {
 	// SelfDefined is whether the release itself defines its kind, so that the
 	// cluster may not know it yet.
 	SelfDefined bool
+	// Source is the index in Input.Resources of what it comes from: itself, or the
+	// list that it is an item of.
+	Source int
 
 	object map[string]any
 }
+
+// IsCustom reports whether its kind is none of Kubernetes' own.
+func (r *PlannedResource) IsCustom() bool { return !isBuiltIn(r.ID.Group) }
 
 // IsJob reports whether it is a Job of Kubernetes' own.
 func (r *PlannedResource) IsJob() bool { return r.ID.Group == "batch" && r.ID.Kind == "Job" }

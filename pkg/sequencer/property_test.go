@@ -114,6 +114,9 @@ func TestNoOrderIsInvented(t *testing.T) {
 			if rec.started[n.ID()] != ready {
 				t.Fatalf("seed %d: %s started at %s, but could at %s", d.seed, n.ID(), rec.started[n.ID()], ready)
 			}
+			if after := rec.after[n.ID()]; rec.ended[after] != ready {
+				t.Fatalf("seed %d: %s is said to start after %q, which ended at %s, not at %s", d.seed, n.ID(), after, rec.ended[after], ready)
+			}
 		}
 	})
 }
@@ -173,7 +176,7 @@ func text(t *testing.T, p *sequencer.Plan) string {
 	}
 	b.WriteString(describe(p))
 	for _, w := range p.Warnings {
-		b.WriteString(w + "\n")
+		b.WriteString(w.String() + "\n")
 	}
 	for _, need := range p.Unmet {
 		b.WriteString(need.String() + "\n")

@@ -50,6 +50,17 @@ func podSpec(kind string, object map[string]any) map[string]any {
 	return nil
 }
 
+// Claims names the claims that a workload's pods use, in its own namespace.
+func Claims(r *PlannedResource) []string {
+	var names []string
+	for _, volume := range children(podSpec(r.ID.Kind, r.object), "volumes") {
+		if name := text(child(volume, "persistentVolumeClaim"), "claimName"); name != "" {
+			names = append(names, name)
+		}
+	}
+	return names
+}
+
 type refCollector struct {
 	namespace string
 	refs      []ID

@@ -81,16 +81,19 @@ func comparePlaces(x, y place) int {
 // run to its end with ctx. All failures are returned together, as
 // *ExecutionError with each node once: one that failed in part as failed, one
 // that was removed only in part as not started.
-func (r *Removal) Execute(ctx context.Context, remove func(context.Context, *RemovalGroup) error) error {
+//
+// It tells remove after which group, the last that it waited for, the group is
+// removed; nil if it waited for none.
+func (r *Removal) Execute(ctx context.Context, remove func(ctx context.Context, g, after *RemovalGroup) error) error {
 	groups := make([]*RemovalGroup, len(r.Groups))
 	for _, g := range r.Groups {
 		groups[g.vertex] = g
 	}
-	walked := dag.Walk(ctx, r.graph, func(ctx context.Context, v int) error {
-		if v >= len(groups) {
-			return nil // a gate
+	walked := walk(ctx, r.graph, len(groups), func(ctx context.Context, v, after int) error {
+		if after == none {
+			return remove(ctx, groups[v], nil)
 		}
-		return remove(ctx, groups[v])
+		return remove(ctx, groups[v], groups[after])
 	})
 	nodes, outcomes := make([]*Node, len(groups)), make([]dag.Outcome, len(groups))
 	for i, g := range r.Groups {

@@ -41,7 +41,7 @@ func (r *revisions) remove(ctx context.Context, removal *sequencer.Removal, fail
 	for _, g := range removal.Groups {
 		takes[g] = time.Duration(rng.IntN(4)) * time.Second
 	}
-	result := removal.Execute(ctx, func(_ context.Context, g *sequencer.RemovalGroup) error {
+	result := removal.Execute(ctx, func(_ context.Context, g, _ *sequencer.RemovalGroup) error {
 		l.note(r, g, l.start, l.from)
 		time.Sleep(takes[g])
 		l.note(r, g, l.end, l.to)
@@ -270,11 +270,14 @@ func TestRemovalOfOnePlanIsItsReverse(t *testing.T) {
 	forRandomCharts(t, func(t *testing.T, d *deployment, r *rand.Rand) {
 		rec := recorded(r, d.plan)
 		planned := sequencer.PlanRemoval([]*sequencer.Plan{d.plan}, everything)
-		err := planned.Execute(t.Context(), func(ctx context.Context, g *sequencer.RemovalGroup) error {
+		err := planned.Execute(t.Context(), func(ctx context.Context, g, after *sequencer.RemovalGroup) error {
 			if !slices.Equal(g.Resources, g.Node.Resources) {
 				t.Errorf("seed %d: %s is removed in part", d.seed, g.Node.ID())
 			}
-			return rec.deploy(ctx, g.Node)
+			if after == nil {
+				return rec.deploy(ctx, g.Node, nil)
+			}
+			return rec.deploy(ctx, g.Node, after.Node)
 		})
 		if err != nil || len(rec.started) != len(d.plan.Nodes) || len(rec.startedTwice) > 0 {
 			t.Fatalf("seed %d: removed %d of %d nodes, %v twice, %v", d.seed, len(rec.started), len(d.plan.Nodes), rec.startedTwice, err)
@@ -289,8 +292,8 @@ func TestRemovalOfOnePlanIsItsReverse(t *testing.T) {
 			}
 		}
 		for id, at := range rec.started {
-			if at != free[id] {
-				t.Fatalf("seed %d: %s was removed at %s, but could be at %s", d.seed, id, at, free[id])
+			if at != free[id] || rec.ended[rec.after[id]] != at {
+				t.Fatalf("seed %d: %s was removed at %s, after %q, but could be at %s", d.seed, id, at, rec.after[id], free[id])
 			}
 		}
 	})

@@ -74,7 +74,7 @@ func TestRemovalGrowsWithThePlans(t *testing.T) {
 			t.Errorf("%d nodes: %d vertices and %d edges, want no more than %d together", nodes, vertices, edges, bound)
 		}
 		var removed atomic.Int64
-		err := r.Execute(t.Context(), func(_ context.Context, g *RemovalGroup) error {
+		err := r.Execute(t.Context(), func(_ context.Context, g, _ *RemovalGroup) error {
 			removed.Add(int64(len(g.Resources)))
 			return nil
 		})
@@ -93,7 +93,7 @@ func BenchmarkRemoval(b *testing.B) {
 			b.ReportAllocs()
 			for b.Loop() {
 				r := PlanRemoval(plans, all)
-				if err := r.Execute(b.Context(), func(context.Context, *RemovalGroup) error { return nil }); err != nil {
+				if err := r.Execute(b.Context(), func(context.Context, *RemovalGroup, *RemovalGroup) error { return nil }); err != nil {
 					b.Fatal(err)
 				}
 			}

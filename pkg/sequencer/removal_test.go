@@ -37,7 +37,7 @@ func removed(t *testing.T, r *sequencer.Removal) string {
 	synctest.Test(t, func(t *testing.T) {
 		var mu sync.Mutex
 		begin := time.Now()
-		err := r.Execute(t.Context(), func(_ context.Context, g *sequencer.RemovalGroup) error {
+		err := r.Execute(t.Context(), func(_ context.Context, g, _ *sequencer.RemovalGroup) error {
 			mu.Lock()
 			if _, twice := started[g]; twice {
 				t.Errorf("%s is removed twice", g.Node.ID())
@@ -233,7 +233,7 @@ func TestRemovalThatFails(t *testing.T) {
 		build(t, v3("shop"), all("shop Job/a layer=a", "shop Job/b layer=b", "shop Job/d layer=l after=a,b")),
 	}
 	remove := func(fail map[string]error) error {
-		return sequencer.PlanRemoval(plans, everything).Execute(t.Context(), func(_ context.Context, g *sequencer.RemovalGroup) error {
+		return sequencer.PlanRemoval(plans, everything).Execute(t.Context(), func(_ context.Context, g, _ *sequencer.RemovalGroup) error {
 			return fail[g.Resources[0].ID.Name]
 		})
 	}
@@ -258,7 +258,7 @@ func TestRemovalThatFails(t *testing.T) {
 	}
 	t.Run("two parts of a node", func(t *testing.T) {
 		synctest.Test(t, func(t *testing.T) {
-			err := sequencer.PlanRemoval(plans, everything).Execute(t.Context(), func(_ context.Context, g *sequencer.RemovalGroup) error {
+			err := sequencer.PlanRemoval(plans, everything).Execute(t.Context(), func(_ context.Context, g, _ *sequencer.RemovalGroup) error {
 				time.Sleep(time.Second)
 				return map[string]error{"a": bad, "b": worse}[g.Resources[0].ID.Name]
 			})
@@ -275,7 +275,7 @@ func TestRemovalWhenTheContextEnds(t *testing.T) {
 	ctx, cancel := context.WithCancelCause(t.Context())
 	why := errors.New("the user said so")
 	var got []string
-	err := sequencer.PlanRemoval([]*sequencer.Plan{chain(t)}, only("a", "b", "c")).Execute(ctx, func(_ context.Context, g *sequencer.RemovalGroup) error {
+	err := sequencer.PlanRemoval([]*sequencer.Plan{chain(t)}, only("a", "b", "c")).Execute(ctx, func(_ context.Context, g, _ *sequencer.RemovalGroup) error {
 		got = append(got, g.Node.ID())
 		cancel(why)
 		return nil

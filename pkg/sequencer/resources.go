@@ -36,7 +36,11 @@ type resource struct {
 // readResources flattens lists, identifies every object and reads its
 // annotations. All that is wrong is reported together.
 func (b *builder) readResources(in Input) error {
-	flat := flatten(in.Resources)
+	numbered := slices.Clone(in.Resources)
+	for i := range numbered {
+		numbered[i].source = i
+	}
+	flat := flatten(numbered)
 	ranks := kindRanks()
 	scopes := customScopes(flat)
 	resources := make([]resource, 0, len(flat))
@@ -49,7 +53,7 @@ func (b *builder) readResources(in Input) error {
 		}
 		res := newResource(r, in.Namespace, scopes, ranks)
 		res.chart = chart
-		if err := res.readAnnotations(b.charts[chart].Sequenced); err != nil {
+		for _, err := range parts(res.readAnnotations(b.charts[chart].Sequenced)) {
 			problems = append(problems, &ResourceError{File: r.File, ID: res.ID, Err: err})
 		}
 		resources = append(resources, res)
@@ -63,7 +67,7 @@ func (b *builder) readResources(in Input) error {
 // newResource identifies one object of the release.
 func newResource(r Resource, namespace string, scopes map[[2]string]bool, ranks map[string]int) resource {
 	res := resource{PlannedResource: PlannedResource{
-		File: r.File, Policy: cmp.Or(policyOf(r.Object), r.policy), object: r.Object,
+		File: r.File, Policy: cmp.Or(policyOf(r.Object), r.policy), Source: r.source, object: r.Object,
 	}}
 	res.identify(namespace, scopes)
 	res.rank = rankOf(ranks, res.ID.Kind)
@@ -102,7 +106,7 @@ func flatten(in []Resource) []Resource {
 		var inner []Resource
 		for _, item := range children(r.Object, "items") {
 			inner = append(inner, Resource{
-				Chart: r.Chart, File: r.File, Object: itemOf(r.Object, item), policy: cmp.Or(policyOf(r.Object), r.policy),
+				Chart: r.Chart, File: r.File, Object: itemOf(r.Object, item), policy: cmp.Or(policyOf(r.Object), r.policy), source: r.source,
 			})
 		}
 		out = append(out, flatten(inner)...)
@@ -192,8 +196,11 @@ func customScopes(in []Resource) map[[2]string]bool {
 func (r *resource) readAnnotations(sequenced bool) error {
 	metadata := child(r.object, "metadata")
 	annotations := child(metadata, "annotations")
-	if _, misplaced := metadata["runHooksInParallel"]; misplaced {
-		return errors.New("metadata.runHooksInParallel has no meaning in a template: write runHooksInParallel into Chart.yaml")
+	if misplaced, is := metadata["runHooksInParallel"]; is {
+		return &annotation.ValueError{
+			Key: "metadata.runHooksInParallel", Value: misplaced, Problem: annotation.Misplaced,
+			Reason: "has no meaning in a template: write runHooksInParallel into Chart.yaml",
+		}
 	}
 	if !sequenced {
 		for key := range annotations {
@@ -201,13 +208,29 @@ func (r *resource) readAnnotations(sequenced bool) error {
 		}
 		return nil
 	}
-	if err := checkKeys(annotations); err != nil {
-		return err
-	}
 	order, err := annotation.ReadResource(annotations)
+	if mistaken := checkKeys(annotations); mistaken != nil {
+		err = errors.Join(mistaken, err)
+	}
 	r.order, r.declares = order, order.Declares()
 	r.Success, r.Failure, r.Timeout = order.Success, order.Failure, order.Timeout
 	return err
+}
+
+// parts takes joined errors apart.
+func parts(err error) []error {
+	if err == nil {
+		return nil
+	}
+	joined, ok := err.(interface{ Unwrap() []error })
+	if !ok {
+		return []error{err}
+	}
+	var all []error
+	for _, e := range joined.Unwrap() {
+		all = append(all, parts(e)...)
+	}
+	return all
 }
 
 // duplicates finds objects that two documents describe. Objects whose name the

@@ -7,9 +7,9 @@ import (
 	"cmp"
 	"errors"
 	"slices"
-	"strings"
 
 	"github.com/ordered-helm/helm/internal/annotation"
+	"github.com/ordered-helm/helm/internal/similar"
 )
 
 // resolveSubcharts turns the names by which charts name subcharts into charts.
@@ -21,10 +21,17 @@ func (b *builder) resolveSubcharts() error {
 		}
 		problems = append(problems, c.Problem)
 		names := b.namesIn(i)
+		key := cmp.Or(c.DependsOnKey, annotation.DependsOnSubcharts)
 		for _, name := range c.DependsOnSubcharts {
-			charts, err := names.resolve(name, cmp.Or(c.DependsOnKey, annotation.DependsOnSubcharts), -1)
+			charts, err := names.resolve(name, key, "", -1)
 			problems = append(problems, err)
 			c.ownAfter = append(c.ownAfter, charts...)
+			for _, sub := range charts {
+				b.declare(declaration{
+					first: vertex{chart: sub}, then: vertex{chart: i, own: true},
+					reason: Reason{File: names.file, Key: key, Value: name},
+				})
+			}
 		}
 		c.ownAfter = uniqueInts(c.ownAfter)
 		for _, d := range c.Dependencies {
@@ -43,10 +50,17 @@ func (b *builder) resolveSiblings(names *subchartNames, d Dependency) error {
 	}
 	var problems []error
 	for _, name := range d.DependsOn {
-		charts, err := names.resolve(name, "depends-on of dependency "+d.title(), self)
+		charts, err := names.resolve(name, dependencyKey+d.title(), d.title(), self)
 		problems = append(problems, err)
-		if self >= 0 {
-			b.charts[self].after = uniqueInts(append(b.charts[self].after, charts...))
+		if self < 0 {
+			continue
+		}
+		b.charts[self].after = uniqueInts(append(b.charts[self].after, charts...))
+		for _, sibling := range charts {
+			b.declare(declaration{
+				first: vertex{chart: sibling}, then: vertex{chart: self},
+				reason: Reason{File: names.file, Key: dependencyKey + d.title(), Value: name},
+			})
 		}
 	}
 	return errors.Join(problems...)
@@ -89,11 +103,11 @@ func (b *builder) namesIn(chart int) *subchartNames {
 // resolve gives the subcharts that a name stands for. Where it stands for the
 // one that bears the declaration and for others too, as a tag may, the others
 // are meant.
-func (n *subchartNames) resolve(name, key string, self int) ([]int, error) {
+func (n *subchartNames) resolve(name, key, dependency string, self int) ([]int, error) {
 	charts, known := n.known[name]
 	if !known {
 		all := keysOf(n.known)
-		return nil, &UnknownSubchartError{File: n.file, Key: key, Name: name, Nearest: nearest(name, all), Known: all}
+		return nil, &UnknownSubchartError{File: n.file, Key: key, Name: name, Dependency: dependency, Nearest: similar.Nearest(name, all), Known: all}
 	}
 	if len(charts) > 1 && self >= 0 {
 		charts = slices.DeleteFunc(slices.Clone(charts), func(c int) bool { return c == self })
@@ -108,37 +122,4 @@ func keysOf(known map[string][]int) []string {
 	}
 	slices.Sort(all)
 	return all
-}
-
-// nearest gives the candidate that needs the fewest changes to become the
-// name, if it is like it at all.
-func nearest(name string, candidates []string) string {
-	best, least := "", 1+max(1, len(name)/3)
-	for _, c := range candidates {
-		d := distance(strings.ToLower(name), strings.ToLower(c))
-		if d < least && d < max(len(name), len(c)) {
-			best, least = c, d
-		}
-	}
-	return best
-}
-
-// distance is the number of characters to insert, delete or replace.
-func distance(a, b string) int {
-	row := make([]int, len(b)+1)
-	for j := range row {
-		row[j] = j
-	}
-	for i := range len(a) {
-		diagonal := row[0]
-		row[0] = i + 1
-		for j := range len(b) {
-			cost := 1
-			if a[i] == b[j] {
-				cost = 0
-			}
-			diagonal, row[j+1] = row[j+1], min(row[j+1]+1, row[j]+1, diagonal+cost)
-		}
-	}
-	return row[len(b)]
 }

@@ -66,7 +66,7 @@ func TestLogsOfHooksInParallel(t *testing.T) {
 	}
 	// Not asked for, or only where a hook fails.
 	hooks = append(hooks, hookPart{name: "silent", events: "pre-install"}, hookPart{name: "well", events: "pre-install", logs: "hook-failed"})
-	r := h.ok("install", "rel", writeHooked(t, hooked{name: "app", mode: "true", hooks: hooks}))
+	r := h.ok("install", "rel", writeHooked(t, hooked{name: "app", mode: "true", hooks: hooks}), "--progress=none")
 
 	got, order := map[string][]string{}, []string{}
 	for _, line := range strings.Split(strings.TrimSuffix(r.stderr, "\n"), "\n") {
@@ -118,7 +118,7 @@ func TestLogsOfHooksAsInHelm(t *testing.T) {
 			for i := range said {
 				h := newHelm(t)
 				h.cutLogs(t)
-				run := func(args ...string) result { return h.run(args...) }
+				run := func(args ...string) result { return h.run(append(args, "--progress=none")...) }
 				if i == 1 {
 					run = func(args ...string) result { return h.runStock(t, args...) }
 				}

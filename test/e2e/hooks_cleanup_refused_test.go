@@ -142,7 +142,7 @@ func TestHookThatCannotBeCreatedAsInHelm(t *testing.T) {
 			chart := writeHooked(t, hooked{name: "app", hooks: []hookPart{hook("a-gone", "hook-succeeded"), hook("b-stays", "hook-failed"), bad, hook("d-never", "")}})
 			var left, said, recorded [2]string
 			for i, run := range []func(*helm) result{
-				func(h *helm) result { return h.run("install", "rel", chart) },
+				func(h *helm) result { return h.run("install", "rel", chart, "--progress=none") },
 				func(h *helm) result { return h.runStock(t, "install", "rel", chart) },
 			} {
 				h := newHelm(t)

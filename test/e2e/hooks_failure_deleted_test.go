@@ -88,7 +88,7 @@ func TestHookThatRemovesItself(t *testing.T) {
 				hooks = append(hooks, hookPart{name: name, events: "pre-install", spec: "ttlSecondsAfterFinished: 0"})
 			}
 			hooks = append(hooks, hookPart{name: "next", events: "pre-install", weight: 1})
-			r := h.ok("install", "rel", writeHooked(t, hooked{name: "app", mode: mode, hooks: hooks}))
+			r := h.ok("install", "rel", writeHooked(t, hooked{name: "app", mode: mode, hooks: hooks}), "--progress=none")
 			if r.stderr != "" {
 				t.Errorf("it says:\n%s", r.stderr)
 			}

@@ -99,18 +99,23 @@ func readHelp(path, text string) command {
 }
 
 // What the commands have beside stock's flags, or instead of them.
-const waitFlag, readinessFlag = "wait", "readiness-timeout"
+const waitFlag, readinessFlag, sequenceFlag = "wait", "readiness-timeout", "sequence-as"
 
 // addedCommands are those that stock does not have.
-var addedCommands = []string{"dag"}
+var addedCommands = []string{"dag", "plan"}
 
 // TestCommands compares the commands: which there are, their usage lines and
 // aliases, and the names, shorthands, types and defaults of their flags.
 func TestCommands(t *testing.T) {
 	programs := binaries.Get(t)
 	ordered := map[string]flagOf{waitFlag: {kind: "true|false|ordered[=true]"}, readinessFlag: {kind: "duration"}}
-	differs := map[string]map[string]flagOf{
-		"install": ordered, "rollback": ordered, "template": ordered, "uninstall": ordered, "upgrade": ordered,
+	rendered := maps.Clone(ordered)
+	rendered[sequenceFlag] = flagOf{kind: "string"}
+	shown := map[string]flagOf{"progress": {kind: "mode", value: "(default auto)"}, "timeline": {kind: "string"}}
+	differs := map[string]map[string]flagOf{"template": rendered, "test": shown, "lint": {"output": {shorthand: "o", kind: "format", value: "(default text)"}}}
+	for _, path := range []string{"install", "rollback", "uninstall", "upgrade"} {
+		differs[path] = maps.Clone(ordered)
+		maps.Copy(differs[path], shown)
 	}
 	stock, ours := commandsOf(t, programs.Stock), commandsOf(t, programs.Helm)
 	for _, path := range addedCommands {

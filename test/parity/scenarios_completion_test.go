@@ -18,7 +18,7 @@ var (
 	// scenarios that complete commands and flags use this rule.
 	descriptions = pattern("description of a command or flag", "help texts are written anew", `(?m)^([\w-]+)\t.*$`, "$1")
 	// ownFlags are the flags that stock has not.
-	ownFlags = pattern("flags of our own", "stock does not have them", `(?m)^--readiness-timeout\n`, "")
+	ownFlags = pattern("flags of our own", "stock does not have them", `(?m)^--(readiness-timeout|progress|timeline|sequence-as)\n`, "")
 	// otherNamespaces leaves what there is in every cluster, and the world's own.
 	otherNamespaces = rule{name: "namespaces of other scenarios", why: "they come and go",
 		apply: func(s string) string { return foreignNamespace.ReplaceAllString(s, "") }}
@@ -62,7 +62,7 @@ func TestCompletionOfWords(t *testing.T) {
 		{"nothing", ""}, {"nothing", "--"}, {"", "--"}, {"", "--kube"}, {"", "-"}, {"list", "-"}, {"list --all", "--"}, {"list --nothing", ""}, {"list --max many", ""}, {"list --", "--"},
 		{"install", "--"}, {"template", "--"}, {"upgrade", "--"}, {"uninstall", "--"}, {"rollback", "--"}, {"test", "--"}, {"status", "--"}, {"history", "--"},
 		{"get all", "--"}, {"get values", "--"}, {"get metadata", "--"}, {"repo add", "--"}, {"repo index", "--"}, {"repo list", "--"}, {"repo remove", "--"}, {"repo update", "--"},
-		{"dependency", ""}, {"dep update", "--"}, {"dependency build", "--"}, {"dependency list", "--"}, {"dependency list", ""}, {"lint", "--"}, {"lint", ""}, {"package", "--"}, {"package", ""},
+		{"dependency", ""}, {"dep update", "--"}, {"dependency build", "--"}, {"dependency list", "--"}, {"dependency list", ""}, {"lint", ""}, {"package", "--"}, {"package", ""},
 		{"show", ""}, {"inspect", "r"}, {"show all", "--"}, {"show values", "--"}, {"pull", "--"}, {"fetch", "--"}, {"push", "--"}, {"verify", "--"}, {"verify", ""}, {"registry", ""}, {"registry login", "--"}, {"plugin", ""}, {"plugin install", "--"},
 		{"search repo", "--"}, {"search hub", "--"}, {"create", "--"}, {"docs", "--"}, {"env", "--"}, {"version", "--"}, {"version", "-"}, {"completion bash", "--"},
 		{"list --help", ""}, {"repo add --password", ""}, {"repo add --ca-file", ""}, {"install --values", ""}, {"install --timeout", ""}, {"install --repo", ""}, {"search hub --endpoint", ""},
@@ -73,7 +73,8 @@ func TestCompletionOfWords(t *testing.T) {
 	}
 	runLocal(t, []scenario{
 		{name: "with descriptions", steps: all, rules: []rule{descriptions, ownFlags}},
-		{name: "commands", steps: []step{helm("__completeNoDesc", "")}, differs: []string{"+ dag"}},
+		{name: "commands", steps: []step{helm("__completeNoDesc", "")}, differs: []string{"+ dag", "+ plan"}},
+		{name: "flags of lint", steps: []step{helm("__completeNoDesc lint --")}, differs: []string{"+ --output"}},
 		{name: "without descriptions", rules: []rule{ownFlags}, steps: []step{
 			helm("__completeNoDesc get", ""), helm("__completeNoDesc repo add", "--"), helm("__completeNoDesc", "rep"),
 			helm("__complete get", "").withEnv("HELM_COMPLETION_DESCRIPTIONS=false"), helm("__complete list", "").withEnv("HELM_ACTIVE_HELP=0"), helm("__complete list", "").withEnv("COBRA_ACTIVE_HELP=0"),

@@ -82,7 +82,8 @@ func newWorld(t *testing.T, sc scenario, o worldOptions) *world {
 	w.env = append([]string{
 		"PATH=" + os.Getenv("PATH"),
 		"TZ=UTC",
-		"GOGC=400", // most of what a run takes is its start
+		"HELM_PROGRESS=none", // which stock does not know; a scenario shows what comes without it
+		"GOGC=400",           // most of what a run takes is its start
 		"HOME=" + home,
 		"HELM_CACHE_HOME=" + filepath.Join(home, "cache"),
 		"HELM_CONFIG_HOME=" + filepath.Join(home, "config"),

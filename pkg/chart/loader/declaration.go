@@ -77,32 +77,67 @@ func (d *Declaration) Declares() bool {
 // is of a kind that no operation may pass over, such as an unknown hook mode;
 // what concerns the order alone is in Declaration.Problem.
 func Declarations(ch *chart.Chart) (*Declaration, error) {
+	d, problems := InspectDeclarations(ch)
+	if len(problems) > 0 {
+		return nil, problems[0]
+	}
+	return d, nil
+}
+
+// ChartFileError says what is wrong with a chart's Chart.yaml.
+type ChartFileError struct {
+	// File is the path of the Chart.yaml, as in Declaration.
+	File string
+	Err  error
+}
+
+func (e *ChartFileError) Error() string { return e.File + ": " + e.Err.Error() }
+
+func (e *ChartFileError) Unwrap() error { return e.Err }
+
+// DependencyError says what is wrong with an entry of the dependencies.
+type DependencyError struct {
+	// Index is its place among the entries, from 0.
+	Index int
+	Name  string
+	Err   error
+}
+
+func (e *DependencyError) Error() string { return fmt.Sprintf("dependency %q: %v", e.Name, e.Err) }
+
+func (e *DependencyError) Unwrap() error { return e.Err }
+
+// InspectDeclarations is Declarations for one who wants to know all that is wrong:
+// it goes on where that stops. Every error is a *ChartFileError, and so is each
+// Declaration.Problem.
+func InspectDeclarations(ch *chart.Chart) (*Declaration, []error) {
 	return declarations(ch, ch.Name())
 }
 
-func declarations(ch *chart.Chart, folder string) (*Declaration, error) {
+func declarations(ch *chart.Chart, folder string) (*Declaration, []error) {
 	d := &Declaration{
 		Name: ch.Name(), File: path.Join(folder, chartFile), Hooks: hookrunner.Sequential,
 	}
+	var problems []error
 	raw, err := readRaw(ch)
 	if err != nil {
-		return nil, fmt.Errorf("%s: %w", d.File, err)
-	}
-	d.Version, d.APIVersion = raw.Version, raw.APIVersion
-	if d.Hooks, err = hookMode(raw); err != nil {
-		return nil, fmt.Errorf("%s: %w", d.File, err)
-	}
-	if err := d.readSequencing(raw); err != nil {
-		d.Problem = fmt.Errorf("%s: %w", d.File, err)
+		problems = append(problems, &ChartFileError{d.File, err})
+	} else {
+		d.Version, d.APIVersion = raw.Version, raw.APIVersion
+		if mode, err := hookMode(raw); err != nil {
+			problems = append(problems, &ChartFileError{d.File, err})
+		} else {
+			d.Hooks = mode
+		}
+		if err := d.readSequencing(raw); err != nil {
+			d.Problem = &ChartFileError{d.File, err}
+		}
 	}
 	for _, sub := range ch.Dependencies() {
-		s, err := declarations(sub, path.Join(folder, "charts", sub.Name()))
-		if err != nil {
-			return nil, err
-		}
-		d.Subcharts = append(d.Subcharts, s)
+		s, more := declarations(sub, path.Join(folder, "charts", sub.Name()))
+		d.Subcharts, problems = append(d.Subcharts, s), append(problems, more...)
 	}
-	return d, nil
+	return d, problems
 }
 
 // rawChart is what is read of a Chart.yaml. Values that may be written in
@@ -180,13 +215,13 @@ func (d *Declaration) readSequencing(raw *rawChart) error {
 		subcharts = append(subcharts, names...)
 	}
 	d.DependsOnSubcharts = sortedUnique(subcharts)
-	for _, e := range raw.Dependencies {
+	for i, e := range raw.Dependencies {
 		if e == nil {
 			continue
 		}
 		names, err := annotation.Names("depends-on", e.DependsOn)
 		if err != nil {
-			problems = append(problems, fmt.Errorf("dependency %q: %w", e.Name, err))
+			problems = append(problems, &DependencyError{Index: i, Name: e.Name, Err: err})
 		}
 		d.Dependencies = append(d.Dependencies, Dependency{
 			Name: e.Name, Alias: e.Alias, Version: e.Version, Tags: e.Tags, DependsOn: sortedUnique(names),
@@ -222,7 +257,7 @@ func hookMode(raw *rawChart) (hookrunner.Mode, error) {
 		}
 		if from != "" && m != mode {
 			return "", &annotation.ValueError{
-				Key: source.key, Value: source.value, Reason: fmt.Sprintf("%s already says %q", from, mode),
+				Key: source.key, Value: source.value, Reason: fmt.Sprintf("%s already says %q", from, mode), Problem: annotation.Conflict,
 			}
 		}
 		mode, from = m, source.key

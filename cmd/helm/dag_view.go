@@ -1,0 +1,92 @@
+// Copyright The Ordered Helm Authors
+// SPDX-License-Identifier: Apache-2.0
+
+package main
+
+import (
+	"context"
+	"fmt"
+	"slices"
+	"strings"
+
+	"github.com/spf13/cobra"
+
+	"github.com/ordered-helm/helm/internal/graphview"
+	"github.com/ordered-helm/helm/internal/progress"
+	"github.com/ordered-helm/helm/pkg/action"
+)
+
+// dagView are the flags that say how a graph is shown.
+type dagView struct {
+	format  graphFormat
+	reasons bool
+	// diff is the release that the chart is compared with; empty if it is not.
+	diff string
+	// comparedWith is the revision of that release.
+	comparedWith int
+}
+
+func (v *dagView) addFlags(cmd *cobra.Command, a *app) {
+	v.format = graphFormat(graphview.FormatText)
+	f := cmd.Flags()
+	f.VarP(&v.format, outputFlagName, "o", "how the graph is printed: "+strings.Join(graphFormats(), ", "))
+	f.BoolVar(&v.reasons, reasonsFlagName, false, "say of each edge which file and key declares it")
+	f.StringVar(&v.diff, diffFlagName, "", "name of a release: mark how the chart's graph differs from that by which it was deployed")
+	completeFlag(cmd, outputFlagName, cobra.FixedCompletions(graphFormats(), cobra.ShellCompDirectiveNoFileComp))
+	completeFlag(cmd, diffFlagName, a.completeReleases)
+}
+
+// graphFormat is the value of --output.
+type graphFormat graphview.Format
+
+func graphFormats() []string {
+	var names []string
+	for _, f := range graphview.Formats() {
+		names = append(names, string(f))
+	}
+	return names
+}
+
+func (f *graphFormat) String() string { return string(*f) }
+func (f *graphFormat) Type() string   { return "format" }
+func (f *graphFormat) Set(s string) error {
+	if !slices.Contains(graphFormats(), s) {
+		return fmt.Errorf("there are %s", strings.Join(graphFormats(), ", "))
+	}
+	*f = graphFormat(s)
+	return nil
+}
+
+// dagDiff shows the plan of a chart beside that of a release.
+func (a *app) dagDiff(ctx context.Context, in *chartInput, opts *dagOptions, reference string) error {
+	if opts.release {
+		return fmt.Errorf("--%s compares a chart with a release: leave out --%s", diffFlagName, releaseFlagName)
+	}
+	rel, err := a.named(opts.diff, opts.revision)
+	if err != nil {
+		return err
+	}
+	before, err := a.releasePlan(rel)
+	if err != nil {
+		return err
+	}
+	opts.comparedWith = rel.Version
+	plan, err := in.plan(ctx, opts, reference)
+	if err != nil {
+		return err
+	}
+	return a.showPlan(plan, &graphview.Before{Plan: before.Plan, Release: rel.Name, Revision: rel.Version}, opts)
+}
+
+// showPlan prints a plan, and to standard error what its reader should know.
+func (a *app) showPlan(plan *action.Plan, before *graphview.Before, opts *dagOptions) error {
+	printer := progress.NewWarnings(a.errOut)
+	for _, warning := range plan.Warnings {
+		printer.Event(action.Event{Type: action.EventWarning, Message: warning.String()})
+	}
+	for _, need := range plan.Unmet {
+		printer.Event(action.Event{Type: action.EventWarning, Message: need.String()})
+	}
+	view := graphview.View{Plan: plan.Plan, Hooks: plan.Hooks, Reasons: opts.reasons, Before: before}
+	return view.Write(a.out, graphview.Format(opts.format))
+}

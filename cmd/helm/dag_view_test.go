@@ -1,0 +1,165 @@
+// Copyright The Ordered Helm Authors
+// SPDX-License-Identifier: Apache-2.0
+
+package main
+
+import (
+	"flag"
+	"os"
+	"path/filepath"
+	"strings"
+	"testing"
+)
+
+var update = flag.Bool("update", false, "write the golden files anew")
+
+// TestDagGolden prints the graphs of the examples in every format but that of
+// pictures, with and without reasons.
+func TestDagGolden(t *testing.T) {
+	for _, example := range []string{"shop", "umbrella", "proposal-layers", "proposal-subcharts", "hooks"} {
+		for _, format := range []string{"text", "json", "dot", "mermaid"} {
+			for _, reasons := range []string{"", "--reasons"} {
+				if format == "json" && reasons != "" {
+					continue // it always has them
+				}
+				name := example + reasons + "." + format
+				t.Run(name, func(t *testing.T) {
+					got := runHelm(t, strings.Fields("dag "+filepath.Join("..", "..", "examples", example)+" -o "+format+" "+reasons)...)
+					if got.code != 0 {
+						t.Fatal(got.stderr)
+					}
+					checkGolden(t, filepath.Join("testdata", "dag", name), got.stdout)
+				})
+			}
+		}
+	}
+}
+
+func checkGolden(t *testing.T, file, got string) {
+	t.Helper()
+	if *update {
+		if err := os.MkdirAll(filepath.Dir(file), 0o755); err != nil {
+			t.Fatal(err)
+		}
+		if err := os.WriteFile(file, []byte(got), 0o644); err != nil {
+			t.Fatal(err)
+		}
+	}
+	want, err := os.ReadFile(file)
+	if err != nil {
+		t.Fatal(err)
+	}
+	if got != string(want) {
+		t.Errorf("%s: got:\n%s\nwant:\n%s", file, got, want)
+	}
+}
+
+// TestDagFormatsOfCharts gives what says how a chart is rendered in every format.
+func TestDagFormatsOfCharts(t *testing.T) {
+	chart := writeChart(t, map[string]string{"Chart.yaml": orderedChart, "templates/layers.yaml": layers, "values.yaml": "after: database\n"})
+	values := filepath.Join(t.TempDir(), "values.yaml")
+	if err := os.WriteFile(values, []byte("after: x\n"), 0o644); err != nil {
+		t.Fatal(err)
+	}
+	for _, format := range graphFormats() {
+		for _, flags := range []string{"", "-f " + values, "--set after=x", "--reasons"} {
+			got := runHelm(t, strings.Fields("dag "+chart+" -o "+format+" "+flags)...)
+			if got.code != 0 || !strings.Contains(got.stdout, "release-name-web") {
+				t.Errorf("-o %s %s: %+v", format, flags, got)
+			}
+			if warned := strings.Contains(got.stderr, `the layer "x"`); warned != (flags != "" && flags != "--reasons") {
+				t.Errorf("-o %s %s: values were not used: %s", format, flags, got.stderr)
+			}
+		}
+		got := runHelm(t, "dag", chart, "-o", format, "--set", "after=web")
+		if got.code != 1 || got.stdout != "" || !strings.HasPrefix(got.stderr, "Error: dependency cycle") {
+			t.Errorf("-o %s of a cycle: %+v", format, got)
+		}
+	}
+	if got := runHelm(t, "dag", chart, "-o", "png"); got.code != 1 || !strings.Contains(got.stderr, "there are text, json, dot, mermaid, svg") {
+		t.Errorf("%+v", got)
+	}
+}
+
+func TestDagOfAReleaseInEveryFormat(t *testing.T) {
+	t.Setenv("HELM_DRIVER", "memory")
+	t.Setenv("HELM_MEMORY_DRIVER_DATA", storeReleases(t))
+	t.Chdir(t.TempDir())
+	for _, format := range graphFormats() {
+		got := runHelm(t, "dag", "shop", "-o", format, "--reasons")
+		if got.code != 0 || !strings.Contains(got.stdout, "shop-web") || !strings.Contains(strings.ReplaceAll(got.stdout, "#45;", "-"), "shop/templates/layers.yaml") {
+			t.Errorf("-o %s: %+v", format, got)
+		}
+	}
+}
+
+// TestDagDiff compares charts with the second revision of a release.
+func TestDagDiff(t *testing.T) {
+	t.Setenv("HELM_DRIVER", "memory")
+	t.Setenv("HELM_MEMORY_DRIVER_DATA", storeReleases(t))
+	same := writeChart(t, map[string]string{"Chart.yaml": orderedChart, "templates/layers.yaml": layers})
+	moved := writeChart(t, map[string]string{"Chart.yaml": orderedChart, "templates/layers.yaml": strings.NewReplacer(
+		"helm.sh/layer: database", "helm.sh/layer: storage", `default "database"`, `default "storage"`).Replace(layers) + `---
+apiVersion: v1
+kind: ConfigMap
+metadata:
+  name: {{ .Release.Name }}-rest
+  labels: {upgrade: "{{ .Release.IsUpgrade }}", revision: "{{ .Release.Revision }}"}
+`})
+	tests := []struct {
+		name, line     string
+		code           int
+		stdout         []string // in this order
+		stderr, absent string
+	}{
+		{name: "nothing", line: "dag " + same + " --diff shop", stdout: []string{"compared with revision 2 of release shop: nothing has another place", "  shop:web\n"}, absent: "+ "},
+		{
+			name: "text", line: "dag " + moved + " --diff shop --revision 2",
+			stdout: []string{
+				"2 nodes new, 1 node gone, 1 resource new, 1 resource moved, 2 edges new, 1 edge gone\n", "+ shop:storage\n",
+				">   - ConfigMap/shop-database (was in shop:database)\n", "  shop:web\n", "+   after: shop:storage\n", "-   after: shop:database\n",
+				"+ shop\n", "+   - ConfigMap/shop-rest\n", "gone\n- shop:database\n",
+			},
+		},
+		{
+			name: "JSON", line: "dag " + moved + " --diff shop -o json",
+			stdout: []string{`"release": "shop"`, `"revision": 2`, `"id": "shop:storage"`, `"change": "new"`, `"change": "moved"`, `"was": "shop:database"`, `"change": "gone"`},
+		},
+		{name: "DOT", line: "dag " + moved + " --diff shop -o dot", stdout: []string{"→ ConfigMap/shop-database", `color="#1a7f37"`, `color="#cf222e"`, "constraint=false"}},
+		{name: "Mermaid", line: "dag " + moved + " --diff shop -o mermaid", stdout: []string{"→ ConfigMap/shop-database", "-.->", "classDef new", "classDef gone"}},
+		{name: "SVG", line: "dag " + moved + " --diff shop -o svg", stdout: []string{"compared with revision 2 of release shop", `class="edge gone"`, `class="line moved"`, `rest new"`}},
+		{name: "no order", line: "dag " + same + " --diff shop --revision 1", code: 1, stderr: `revision 1 of release "shop" was not deployed in order and has no graph`},
+		{name: "no release", line: "dag " + same + " --diff stop", code: 1, stderr: `there is no release "stop" in namespace "default"`},
+		{name: "no chart", line: "dag shop --diff shop", code: 1, stderr: "shop"},
+		{name: "two releases", line: "dag shop --release --diff shop", code: 1, stderr: "--diff compares a chart with a release: leave out --release"},
+	}
+	for _, tt := range tests {
+		t.Run(tt.name, func(t *testing.T) {
+			got := runHelm(t, strings.Fields(tt.line)...)
+			if got.code != tt.code || !strings.Contains(got.stderr, tt.stderr) || tt.code == 0 && got.stderr != "" {
+				t.Errorf("%+v", got)
+			}
+			if !containsInOrder(got.stdout, tt.stdout) || tt.absent != "" && strings.Contains(got.stdout, tt.absent) {
+				t.Errorf("stdout:\n%s\nhas not, in this order: %q", got.stdout, tt.stdout)
+			}
+		})
+	}
+}
+
+// TestDagSaysNoSecrets looks for the contents of Secrets in every format.
+func TestDagSaysNoSecrets(t *testing.T) {
+	chart := writeChart(t, map[string]string{"Chart.yaml": orderedChart, "templates/secret.yaml": `apiVersion: v1
+kind: Secret
+metadata:
+  name: password
+  annotations: {helm.sh/layer: a}
+stringData: {password: swordfish}
+data: {token: c3dvcmRmaXNo}
+`})
+	for _, format := range graphFormats() {
+		got := runHelm(t, "dag", chart, "-o", format, "--reasons")
+		if got.code != 0 || strings.Contains(got.stdout, "swordfish") || strings.Contains(got.stdout, "c3dvcm") {
+			t.Errorf("-o %s: %+v", format, got)
+		}
+	}
+}

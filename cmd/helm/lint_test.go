@@ -1,0 +1,107 @@
+// Copyright The Ordered Helm Authors
+// SPDX-License-Identifier: Apache-2.0
+
+package main
+
+import (
+	"bytes"
+	"encoding/json"
+	"log"
+	"os"
+	"path/filepath"
+	"strings"
+	"testing"
+)
+
+// lintCharts are a chart with mistakes of ours and of Helm's, one without any and
+// a chart inside.
+func lintCharts(t *testing.T) {
+	t.Helper()
+	t.Chdir(t.TempDir())
+	for name, text := range map[string]string{
+		"my shop/Chart.yaml":                     "apiVersion: v3\nname: shop\nversion: 1.0.0\nrunHooksInParallel: maybe\ndependencies:\n- {name: db, version: 1.0.0, depends-on: [queue]}\n",
+		"my shop/values.yaml":                    "a: 1\n",
+		"my shop/values.schema.json":             `{"properties": {"a": {"type": "string"}}}`,
+		"my shop/templates/web.yaml":             "apiVersion: v1\nkind: ConfigMap\nmetadata:\n  name: Web\n  annotations:\n    helm.sh/layer: web\n    depends-on.helm.sh/layers: wbe\n",
+		"my shop/charts/db/Chart.yaml":           "apiVersion: v2\nname: db\nversion: 1.0.0\nicon: https://example.com/i.png\n",
+		"my shop/charts/db/values.yaml":          "",
+		"my shop/charts/db/templates/claim.yaml": "apiVersion: v1\nkind: ConfigMap\nmetadata:\n  name: db\n  annotations:\n    helm.sh/depends-on/layers: x\n",
+		"right/Chart.yaml":                       "apiVersion: v3\nname: right\nversion: 1.0.0\nicon: https://example.com/i.png\n",
+		"right/values.yaml":                      "",
+	} {
+		if err := os.MkdirAll(filepath.Dir(name), 0o755); err != nil {
+			t.Fatal(err)
+		}
+		if err := os.WriteFile(name, []byte(text), 0o600); err != nil {
+			t.Fatal(err)
+		}
+	}
+}
+
+// TestLintOutput has what lint prints in each format.
+func TestLintOutput(t *testing.T) {
+	goldens, err := filepath.Abs("testdata/lint")
+	if err != nil {
+		t.Fatal(err)
+	}
+	const failed = "Error: 4 chart(s) linted, 2 chart(s) failed\n"
+	for _, tt := range []struct {
+		golden, args, stderr string
+		code                 int
+	}{
+		{"text.txt", "--with-subcharts", failed, 1},
+		{"quiet.txt", "--with-subcharts --quiet -o text", failed, 1},
+		{"report.json", "--with-subcharts -o json", failed, 1},
+		{"quiet.json", "--with-subcharts --quiet --output=json", failed, 1},
+		{"report.sarif", "--with-subcharts -o sarif", failed, 1},
+		{"strict.json", "--with-subcharts --strict --quiet -o json", "Error: 4 chart(s) linted, 3 chart(s) failed\n", 1},
+	} {
+		t.Run(tt.args, func(t *testing.T) {
+			lintCharts(t)
+			got := runHelm(t, append([]string{"lint", "my shop", "right", "nowhere"}, strings.Fields(tt.args)...)...)
+			if got.stderr != tt.stderr || got.code != tt.code {
+				t.Errorf("exit code %d, %q", got.code, got.stderr)
+			}
+			checkGolden(t, filepath.Join(goldens, tt.golden), got.stdout)
+			if strings.HasPrefix(got.stdout, "{") && !json.Valid([]byte(got.stdout)) {
+				t.Error("it is no JSON")
+			}
+		})
+	}
+}
+
+// TestLintOfNothingWrong says nothing but that in each format.
+func TestLintOfNothingWrong(t *testing.T) {
+	lintCharts(t)
+	for format, want := range map[string]string{
+		"text": "==> Linting right\n\n1 chart(s) linted, 0 chart(s) failed\n",
+		"json": "{\n  \"charts\": [\n    {\n      \"path\": \"right\",\n      \"findings\": []\n    }\n  ]\n}\n",
+	} {
+		if got := runHelm(t, "lint", "right", "-o", format); got.code != 0 || got.stdout != want || got.stderr != "" {
+			t.Errorf("%s: %+v", format, got)
+		}
+	}
+	if got := runHelm(t, "lint", "right", "-o", "sarif", "--quiet"); got.code != 0 || !strings.Contains(got.stdout, `"results": []`) {
+		t.Errorf("%+v", got)
+	}
+	if got := runHelm(t, "lint", "right", "-o", "xml"); got.code == 0 || !strings.Contains(got.stderr, "must be one of text, json, sarif") {
+		t.Errorf("%+v", got)
+	}
+}
+
+// TestLintLogsOnce renders a chart of ours more than once, and logs as Helm's rules
+// do.
+func TestLintLogsOnce(t *testing.T) {
+	var logged bytes.Buffer
+	out := log.Writer()
+	log.SetOutput(&logged)
+	defer log.SetOutput(out)
+	dir := writeChart(t, map[string]string{
+		"Chart.yaml": "apiVersion: v3\nname: shop\nversion: 1.0.0\n", "values.yaml": "",
+		"templates/a.yaml": "kind: ConfigMap\nmetadata:\n  name: a\n  annotations:\n    helm.sh/layer: a b\ndata: {v: {{ required \"give one\" .Values.v }}}\n",
+	})
+	got := runHelm(t, "lint", dir)
+	if !strings.Contains(got.stdout, "templates/a.yaml:5: ") || strings.Count(logged.String(), "give one") != 1 {
+		t.Errorf("%+v, logged:\n%s", got, logged.String())
+	}
+}

@@ -1,0 +1,190 @@
+// Copyright The Ordered Helm Authors
+// SPDX-License-Identifier: Apache-2.0
+
+package main
+
+import (
+	"context"
+	"encoding/json"
+	"errors"
+	"fmt"
+	"slices"
+	"strings"
+
+	"github.com/spf13/cobra"
+	"helm.sh/helm/v3/cmd/helm/require"
+	"helm.sh/helm/v3/pkg/release"
+
+	"github.com/ordered-helm/helm/internal/planview"
+	"github.com/ordered-helm/helm/internal/progress"
+	"github.com/ordered-helm/helm/pkg/action"
+)
+
+const planHelp = `
+Print what "helm upgrade" would do with the same arguments, without doing it: what is
+created, changed, with a diff, and deleted, node by node in their order, and which
+hooks run.
+
+    $ helm plan shop ./shop --wait=ordered
+    $ helm plan shop ./shop -f production.yaml --set image.tag=1.5
+    $ helm plan shop ./shop --install
+    $ helm plan shop ./shop -o json
+
+The server decides: each object is sent as a dry run, in the way in which an upgrade
+would send it. Nothing is stored, no hook runs, and no revision is recorded. Values
+of Secrets are masked, in other objects too.
+
+The order counts if --wait=ordered is given, as in "helm upgrade".
+
+EXIT CODES
+
+    0    nothing would be created, changed or deleted
+    2    something would be
+    1    the upgrade would fail, or the plan cannot be made
+
+Hooks alone are no change: every upgrade runs them.
+`
+
+// changesCode is the exit code for a plan that changes something.
+const changesCode = 2
+
+// planError ends the command with an exit code and nothing to say.
+type planError struct{ code int }
+
+func (e *planError) Error() string { return fmt.Sprintf("exit code %d", e.code) }
+
+// planIgnores are flags of upgrade that a plan has no use for.
+func planIgnores() []string {
+	return []string{"dry-run", "hide-secret", "hide-notes", "description", "labels", "history-max", "cleanup-on-fail"}
+}
+
+func newPlanCmd(a *app) *cobra.Command {
+	in := newUpgradeInput(a)
+	in.output = &formatFlag{format: "json"} // nobody is told anything but the plan
+	format := planFormat("text")
+	cmd := &cobra.Command{
+		Use:   "plan [RELEASE] [CHART]",
+		Short: "print what an upgrade would do [not in Helm]",
+		Long:  planHelp,
+		// A plugin of this name takes its place.
+		Annotations:       map[string]string{additionAnnotation: "true"},
+		Args:              a.withWaitCheck(require.ExactArgs(2)),
+		ValidArgsFunction: a.completeReleaseAndChart(),
+		RunE: func(cmd *cobra.Command, args []string) error {
+			preview, err := in.preview(cmd.Context(), args[0], args[1])
+			if err == nil {
+				err = a.printPlan(preview, format)
+			}
+			var end *planError
+			cmd.SilenceErrors = errors.As(err, &end)
+			return err
+		},
+	}
+	f := cmd.Flags()
+	f.SetOutput(a.errOut)
+	in.addOperationFlags(f)
+	in.addReleaseFlags(f)
+	for _, name := range planIgnores() {
+		f.Lookup(name).Hidden = true // scripts may give what they give to upgrade
+	}
+	addValueFlags(f, &in.values)
+	addChartPathFlags(f, &in.client.ChartPathOptions)
+	addPostRendererFlags(f, &in.client.PostRenderer)
+	f.VarP(&format, "output", "o", "how the plan is printed: "+strings.Join(planFormats(), ", "))
+	completeFlag(cmd, "output", func(*cobra.Command, []string, string) ([]cobra.Completion, cobra.ShellCompDirective) {
+		return []cobra.Completion{
+			cobra.CompletionWithDesc("json", "for other programs"),
+			cobra.CompletionWithDesc("text", "for people"),
+		}, cobra.ShellCompDirectiveNoFileComp
+	})
+	completeFlag(cmd, "version", a.completeVersionOf(func() int { return 1 }))
+	completeFlag(cmd, "wait", completeWait)
+	return cmd
+}
+
+// planFormat is the value of plan's --output.
+type planFormat string
+
+func planFormats() []string { return []string{"text", "json"} }
+
+func (v *planFormat) Type() string   { return "format" }
+func (v *planFormat) String() string { return string(*v) }
+
+func (v *planFormat) Set(s string) error {
+	if !slices.Contains(planFormats(), s) {
+		return fmt.Errorf("must be one of %s", strings.Join(planFormats(), ", "))
+	}
+	*v = planFormat(s)
+	return nil
+}
+
+// preview says what run would do.
+func (in *upgradeInput) preview(ctx context.Context, name, reference string) (*action.Preview, error) {
+	if err := in.checkReadiness(); err != nil {
+		return nil, err
+	}
+	client := in.client
+	client.DryRunOption, client.HideSecret = "none", false
+	client.Namespace = in.app.settings.Namespace()
+	registry, err := in.app.registryFor(&client.ChartPathOptions)
+	if err != nil {
+		return nil, err
+	}
+	client.SetRegistryClient(registry)
+	client.OnEvent = progress.NewWarnings(in.app.errOut).Event
+	if client.Install {
+		last, err := in.app.lastRevision(name)
+		if err != nil {
+			return nil, err
+		}
+		if last == nil || last.Info.Status == release.StatusUninstalled {
+			return in.previewInstall(ctx, last != nil, name, reference)
+		}
+	}
+	chrt, vals, err := in.load(ctx, &chartSource{
+		ChartPathOptions: &client.ChartPathOptions,
+		devel:            client.Devel,
+		complete:         client.DependencyUpdate,
+		registry:         registry,
+	}, reference)
+	if err != nil {
+		return nil, err
+	}
+	return client.Preview(ctx, name, chrt, vals)
+}
+
+// previewInstall is preview for a release that would be installed.
+func (in *upgradeInput) previewInstall(ctx context.Context, replace bool, name, reference string) (*action.Preview, error) {
+	install := in.installation(replace)
+	install.client.OnEvent = in.client.OnEvent
+	if err := install.useRegistry(); err != nil {
+		return nil, err
+	}
+	loaded, err := install.load(ctx, []string{name, reference})
+	if err != nil {
+		return nil, err
+	}
+	return install.client.Preview(ctx, loaded.chart, loaded.values)
+}
+
+// printPlan prints a plan, and returns how the command ends.
+func (a *app) printPlan(p *action.Preview, format planFormat) error {
+	var err error
+	if format == "json" {
+		enc := json.NewEncoder(a.out)
+		enc.SetEscapeHTML(false)
+		enc.SetIndent("", "  ")
+		err = enc.Encode(p)
+	} else {
+		err = planview.Text(a.out, p)
+	}
+	switch {
+	case err != nil:
+		return err
+	case p.Fails:
+		return &planError{1}
+	case p.Changes:
+		return &planError{changesCode}
+	}
+	return nil
+}

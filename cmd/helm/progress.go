@@ -1,0 +1,225 @@
+// Copyright The Ordered Helm Authors
+// SPDX-License-Identifier: Apache-2.0
+
+package main
+
+import (
+	"fmt"
+	"io"
+	"log"
+	"os"
+	"strings"
+
+	"github.com/spf13/cobra"
+	"k8s.io/klog/v2"
+
+	"github.com/ordered-helm/helm/internal/progress"
+	"github.com/ordered-helm/helm/internal/timeline"
+	"github.com/ordered-helm/helm/pkg/action"
+)
+
+const (
+	progressFlagName = "progress"
+	progressEnv      = "HELM_PROGRESS"
+	timelineFlagName = "timeline"
+)
+
+// progressFlags say how an operation is shown.
+type progressFlags struct {
+	mode     string
+	timeline string
+	given    bool
+}
+
+// warningsAlone is for commands that do nothing there is progress of.
+func warningsAlone() progressFlags {
+	return progressFlags{mode: string(progress.None), given: true}
+}
+
+func addProgressFlags(cmd *cobra.Command, p *progressFlags) {
+	f := cmd.Flags()
+	f.Var((*progressFlag)(p), progressFlagName, "[not in Helm] how to show, on standard error, what is done: \"tty\" redraws a view, \"plain\" prints a line for each step, \"json\" an object, \"none\" warnings alone; \"auto\" is tty on a terminal and plain elsewhere. May also be given in $"+progressEnv)
+	f.StringVar(&p.timeline, timelineFlagName, "", "[not in Helm] write what was done, and when, into this file: as a page to look at if it ends in .html, as data if it ends in .json")
+	completeFlag(cmd, progressFlagName, func(*cobra.Command, []string, string) ([]cobra.Completion, cobra.ShellCompDirective) {
+		var words []cobra.Completion
+		for _, m := range progress.Modes() {
+			words = append(words, string(m))
+		}
+		return words, cobra.ShellCompDirectiveNoFileComp
+	})
+	_ = cmd.MarkFlagFilename(timelineFlagName, "html", "json") // the flag was just made
+}
+
+// progressFlag is the value of --progress.
+type progressFlag progressFlags
+
+func (p *progressFlag) Type() string { return "mode" }
+
+func (p *progressFlag) String() string {
+	if p.mode == "" {
+		return string(progress.Auto)
+	}
+	return p.mode
+}
+
+func (p *progressFlag) Set(text string) error {
+	if _, err := progress.ParseMode(text); err != nil {
+		return err
+	}
+	p.mode, p.given = text, true
+	return nil
+}
+
+// resolve says which way was asked for, on the command line or in the environment.
+func (p *progressFlags) resolve(stderr *os.File) (progress.Mode, error) {
+	from, text := "--"+progressFlagName, p.mode
+	if !p.given {
+		from, text = "$"+progressEnv, os.Getenv(progressEnv)
+	}
+	if text == "" {
+		text = string(progress.Auto)
+	}
+	mode, err := progress.ParseMode(text)
+	if err == nil {
+		mode, err = progress.Resolve(mode, stderr, os.Getenv)
+	}
+	if err != nil {
+		return "", fmt.Errorf("%s: %w", from, err)
+	}
+	return mode, nil
+}
+
+// operationView shows one operation, or several after each other.
+type operationView struct {
+	app *app
+	// mode is not Auto, and terminal is standard error if that is a terminal.
+	mode     progress.Mode
+	terminal *os.File
+	// file is where the timeline goes that recorder makes; nil if there is none.
+	file     *timelineFile
+	recorder timeline.Recorder
+
+	// display is nil while nothing is shown.
+	display progress.Display
+	restore func()
+}
+
+// view prepares to show an operation. It fails, before anything is done, for what
+// cannot be done as it was asked for. The view must be closed.
+func (a *app) view(flags *progressFlags) (*operationView, error) {
+	stderr, _ := a.errOut.(*os.File)
+	mode, err := flags.resolve(stderr)
+	if err != nil {
+		return nil, err
+	}
+	v := &operationView{app: a, mode: mode, terminal: stderr}
+	if flags.timeline != "" {
+		if v.file, err = openTimeline(flags.timeline); err != nil {
+			return nil, fmt.Errorf("--%s: %w", timelineFlagName, err)
+		}
+	}
+	return v, nil
+}
+
+// open begins to show an operation. It returns who is to be told of its events, and
+// whether these include the logs of hooks.
+func (v *operationView) open() (tell func(action.Event), followLogs bool) {
+	a := v.app
+	display := progress.New(progress.Options{Mode: v.mode, Out: a.errOut, Terminal: v.terminal, Env: os.Getenv})
+	v.display = display
+	v.restore = a.divert(v.mode, display.Above())
+	tell = display.Event
+	if v.file != nil {
+		tell = func(e action.Event) {
+			v.recorder.Event(e)
+			display.Event(e)
+		}
+	}
+	return tell, v.mode == progress.TTY
+}
+
+// pause ends what open has begun, when the operation has returned.
+func (v *operationView) pause() {
+	if v.display != nil {
+		v.display.Close()
+		v.restore()
+		v.display = nil
+	}
+}
+
+// close is pause after the last operation: it writes the timeline.
+func (v *operationView) close() {
+	v.pause()
+	if v.file == nil {
+		return
+	}
+	v.recorder.Read(func(t *timeline.Timeline) {
+		if err := v.file.write(t); err != nil {
+			v.app.warnf("the timeline cannot be written: %v", err)
+		}
+	})
+}
+
+// divert has everything that goes to standard error, or to the terminal that it is,
+// go where the view leaves room for it.
+func (a *app) divert(mode progress.Mode, to io.Writer) (restore func()) {
+	if mode != progress.TTY {
+		return func() {}
+	}
+	errOut, logOut := a.errOut, log.Writer()
+	a.errOut = to
+	log.SetOutput(to)
+	klog.LogToStderr(false)
+	klog.SetOutput(to)
+	return func() {
+		a.errOut = errOut
+		log.SetOutput(logOut)
+		klog.SetOutput(errOut)
+		klog.LogToStderr(true)
+	}
+}
+
+// timelineFile is where a timeline is written.
+type timelineFile struct {
+	file *os.File
+	// made is whether it was not there before.
+	made   bool
+	encode func(io.Writer, *timeline.Timeline) error
+}
+
+// openTimeline opens a file, and leaves what is in it for now.
+func openTimeline(name string) (*timelineFile, error) {
+	t := &timelineFile{}
+	switch {
+	case strings.HasSuffix(name, ".html"):
+		t.encode = timeline.HTML
+	case strings.HasSuffix(name, ".json"):
+		t.encode = timeline.JSON
+	default:
+		return nil, fmt.Errorf("%s ends neither in .html nor in .json", name)
+	}
+	_, err := os.Stat(name)
+	t.made = os.IsNotExist(err)
+	t.file, err = os.OpenFile(name, os.O_WRONLY|os.O_CREATE, 0o600)
+	return t, err
+}
+
+// write puts a timeline in the place of what was in the file. Of an operation that
+// did not begin there is none.
+func (f *timelineFile) write(t *timeline.Timeline) (err error) {
+	defer func() {
+		if closed := f.file.Close(); err == nil {
+			err = closed
+		}
+	}()
+	if len(t.Operations) == 0 {
+		if f.made {
+			return os.Remove(f.file.Name())
+		}
+		return nil
+	}
+	if err := f.file.Truncate(0); err != nil {
+		return err
+	}
+	return f.encode(f.file, t)
+}

@@ -1,0 +1,82 @@
+// Copyright The Ordered Helm Authors
+// SPDX-License-Identifier: Apache-2.0
+
+// Package argocd says the order of a release in the annotations of Argo CD: waves
+// and phases. Argo CD knows no graph: it applies wave after wave, and waits until
+// all of one is healthy (docs/reference.md, "For Argo CD").
+package argocd
+
+import (
+	"fmt"
+
+	"gopkg.in/yaml.v3"
+
+	"github.com/ordered-helm/helm/internal/yamledit"
+)
+
+// Annotations that Argo CD reads.
+const (
+	Wave       = "argocd.argoproj.io/sync-wave"
+	Hook       = "argocd.argoproj.io/hook"
+	HookDelete = "argocd.argoproj.io/hook-delete-policy"
+)
+
+// entry is an annotation.
+type entry struct{ key, value string }
+
+// annotate gives every object of a document these annotations, in the place of
+// those that it has under the same keys. Every other byte stays.
+func annotate(doc string, entries ...entry) (string, error) {
+	for i := len(entries) - 1; i >= 0; i-- { // each is put before the others
+		var err error
+		if doc, err = annotateOne(doc, entries[i]); err != nil {
+			return "", err
+		}
+	}
+	return doc, nil
+}
+
+func annotateOne(doc string, e entry) (string, error) {
+	root, err := yamledit.Parse(doc)
+	if err != nil {
+		return "", fmt.Errorf("annotate for Argo CD: %w", err)
+	}
+	var changes []yamledit.Change
+	seen := map[*yaml.Node]bool{} // several objects may share them
+	for _, object := range objectsIn(root) {
+		metadata := yamledit.Lookup(object, "metadata")
+		annotations := yamledit.Lookup(metadata, "annotations")
+		if metadata == nil || metadata.Kind != yaml.MappingNode || seen[metadata] || seen[annotations] {
+			continue
+		}
+		seen[metadata] = true
+		value := yamledit.Text(e.value)
+		switch {
+		case annotations == nil || annotations.Kind != yaml.MappingNode:
+			changes = append(changes, yamledit.Change{Mapping: metadata, Key: "annotations", Insert: annotations == nil, NewValue: &yaml.Node{
+				Kind: yaml.MappingNode, Tag: "!!map", Style: yaml.FlowStyle,
+				Content: []*yaml.Node{{Kind: yaml.ScalarNode, Tag: "!!str", Value: e.key}, value},
+			}})
+		default:
+			seen[annotations] = true
+			has := yamledit.Lookup(annotations, e.key) != nil
+			changes = append(changes, yamledit.Change{Mapping: annotations, Key: e.key, NewValue: value, Insert: !has})
+		}
+	}
+	return yamledit.Apply(doc, root, changes)
+}
+
+// objectsIn lists the objects of a document: itself, or the items of a list.
+func objectsIn(root *yaml.Node) []*yaml.Node {
+	items := yamledit.Lookup(root, "items")
+	if items == nil || items.Kind != yaml.SequenceNode {
+		return []*yaml.Node{root}
+	}
+	var objects []*yaml.Node
+	for _, item := range items.Content {
+		if item = yamledit.Resolve(item); item != root {
+			objects = append(objects, item)
+		}
+	}
+	return objects
+}

@@ -1,0 +1,163 @@
+// Copyright The Ordered Helm Authors
+// SPDX-License-Identifier: Apache-2.0
+
+package argocd
+
+import (
+	"fmt"
+	"slices"
+	"strconv"
+	"strings"
+
+	"helm.sh/helm/v3/pkg/release"
+	"sigs.k8s.io/yaml"
+
+	"github.com/ordered-helm/helm/internal/dag"
+	"github.com/ordered-helm/helm/pkg/hookrunner"
+)
+
+// phases are the hooks of Argo CD that stand for events of Helm. It does not tell
+// an installation from an upgrade, and knows neither rollbacks nor tests.
+var phases = []struct {
+	name   string
+	events []release.HookEvent
+}{
+	{"PreSync", []release.HookEvent{release.HookPreInstall, release.HookPreUpgrade}},
+	{"PostSync", []release.HookEvent{release.HookPostInstall, release.HookPostUpgrade}},
+	{"PreDelete", []release.HookEvent{release.HookPreDelete}},
+	{"PostDelete", []release.HookEvent{release.HookPostDelete}},
+}
+
+// skip marks what Argo CD is not to apply at all.
+const skip = "Skip"
+
+// SequenceHooks returns hooks whose manifests say in Argo CD's words when they run:
+// one after the other in waves of their own, and together in the same one. Hooks
+// that are Argo CD's already are left as they are. The warnings name hooks that
+// Argo CD runs at other times, or not at all.
+func SequenceHooks(hooks []*release.Hook, modes hookrunner.Modes) (sequenced []*release.Hook, warnings []string, err error) {
+	waves := hookWaves(hooks, modes)
+	for _, h := range hooks {
+		changed := *h
+		entries, warning := entriesOf(h, waves[h])
+		if warning != "" {
+			warnings = append(warnings, fmt.Sprintf("%s: %s: %s", h.Path, hookrunner.Title(h), warning))
+		}
+		if changed.Manifest, err = annotate(h.Manifest, entries...); err != nil {
+			return nil, nil, fmt.Errorf("%s: %s: %w", h.Path, hookrunner.Title(h), err)
+		}
+		sequenced = append(sequenced, &changed)
+	}
+	return sequenced, warnings, nil
+}
+
+// entriesOf gives the annotations of a hook.
+func entriesOf(h *release.Hook, wave int) (entries []entry, warning string) {
+	var object map[string]any
+	if yaml.Unmarshal([]byte(h.Manifest), &object) != nil || IsHook(object) {
+		return nil, ""
+	}
+	has := func(events ...release.HookEvent) bool {
+		return slices.ContainsFunc(h.Events, func(e release.HookEvent) bool { return slices.Contains(events, e) })
+	}
+	if has(hookrunner.EventCRDInstall) {
+		// As a hook of Argo CD it would be deleted before each sync, and with it all
+		// that it defines.
+		return []entry{{Wave, "-1"}}, ""
+	}
+	var names []string
+	for _, p := range phases {
+		if has(p.events...) {
+			names = append(names, p.name)
+		}
+	}
+	if len(names) == 0 {
+		return []entry{{Hook, skip}}, fmt.Sprintf("Argo CD has nothing like %s: it is marked to be skipped", eventsOf(h))
+	}
+	for _, pair := range [][2]release.HookEvent{{release.HookPreInstall, release.HookPreUpgrade}, {release.HookPostInstall, release.HookPostUpgrade}} {
+		if has(pair[0]) != has(pair[1]) {
+			warning = fmt.Sprintf("it is for %s, but Argo CD does not tell an installation from an upgrade: it runs at each sync", eventsOf(h))
+		}
+	}
+	entries = []entry{{Hook, strings.Join(names, ",")}, {Wave, strconv.Itoa(wave)}}
+	if policy := deletePolicy(h); policy != "" && annotationOf(object, HookDelete) == "" {
+		entries = append(entries, entry{HookDelete, policy})
+	}
+	return entries, warning
+}
+
+func eventsOf(h *release.Hook) string {
+	names := make([]string, len(h.Events))
+	for i, e := range h.Events {
+		names[i] = e.String()
+	}
+	return strings.Join(names, ", ")
+}
+
+// deletePolicy gives a hook's policies in Argo CD's words. What neither says is
+// the same in both: it is deleted before it is created anew.
+func deletePolicy(h *release.Hook) string {
+	words := map[release.HookDeletePolicy]string{
+		release.HookSucceeded: "HookSucceeded", release.HookFailed: "HookFailed", release.HookBeforeHookCreation: "BeforeHookCreation",
+	}
+	var policies []string
+	for _, p := range h.DeletePolicies {
+		if word := words[p]; word != "" && !slices.Contains(policies, word) {
+			policies = append(policies, word)
+		}
+	}
+	return strings.Join(policies, ",")
+}
+
+// hookWaves numbers hooks so that one that runs after others, in any phase, has a
+// higher wave than these.
+func hookWaves(hooks []*release.Hook, modes hookrunner.Modes) map[*release.Hook]int {
+	index := make(map[*release.Hook]int, len(hooks))
+	for i, h := range hooks {
+		index[h] = i
+	}
+	graph := dag.New(len(hooks))
+	for _, p := range phases {
+		var of []*release.Hook
+		for _, h := range hooks {
+			if slices.ContainsFunc(h.Events, func(e release.HookEvent) bool { return slices.Contains(p.events, e) }) {
+				of = append(of, h)
+			}
+		}
+		addOrder(graph, index, hookrunner.Buckets(of, modes))
+	}
+	// Between two stages stands a gate, which has no wave of its own.
+	depths := graph.Depths(func(v int) int {
+		if v < len(hooks) {
+			return 1
+		}
+		return 0
+	})
+	waves := make(map[*release.Hook]int, len(hooks))
+	for h, i := range index {
+		waves[h] = depths[i]
+	}
+	return waves
+}
+
+// addOrder says that each stage comes after the one before, and each hook of a
+// chain after the one before.
+func addOrder(graph *dag.Graph, index map[*release.Hook]int, buckets []hookrunner.Bucket) {
+	gate := -1
+	for _, b := range buckets {
+		for _, s := range b.Stages {
+			next := graph.AddVertex()
+			for _, c := range s.Chains {
+				before := gate
+				for _, h := range c {
+					if before >= 0 {
+						graph.AddEdge(index[h], before)
+					}
+					before = index[h]
+				}
+				graph.AddEdge(next, before)
+			}
+			gate = next
+		}
+	}
+}

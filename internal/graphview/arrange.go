@@ -1,0 +1,151 @@
+// Copyright The Ordered Helm Authors
+// SPDX-License-Identifier: Apache-2.0
+
+package graphview
+
+import (
+	"slices"
+
+	"github.com/ordered-helm/helm/internal/dag"
+	"github.com/ordered-helm/helm/internal/graphview/layered"
+)
+
+// Measures of a drawing, in pixels.
+const (
+	textSize    = 12.0
+	columnWidth = 0.62 * textSize // of a letter in a font of fixed width, or more
+	lineHeight  = 16.0
+	padding     = 10.0
+	boxPadding  = 16.0
+	titleHeight = 22.0
+)
+
+// shape is where an item is, and how large.
+type shape struct{ x, y, w, h float64 }
+
+// route is the way of an arrow; backwards if it leads against the order, as one
+// that is gone may; side if it is one of hooks.
+type route struct {
+	*arrow
+	points          []layered.Point
+	backwards, side bool
+}
+
+// arranger gives every item of a picture its place.
+type arranger struct {
+	within map[*item]*item // the box of each
+	arrows map[*item][]*arrow
+	routes []route
+}
+
+// arrange lays the boxes out from the inside out: as every arrow stays inside a
+// box, each is a graph of its own.
+func (p *picture) arrange() []route {
+	a := &arranger{within: map[*item]*item{}, arrows: map[*item][]*arrow{}}
+	a.enter(p.root)
+	for i := range p.arrows {
+		box := a.within[p.arrows[i].first]
+		a.arrows[box] = append(a.arrows[box], &p.arrows[i])
+	}
+	a.layOut(p.root)
+	return a.routes
+}
+
+func (a *arranger) enter(box *item) {
+	for _, in := range box.inner {
+		a.within[in] = box
+		a.enter(in)
+	}
+}
+
+// layOut gives an item its size, and what is in it its place in it.
+func (a *arranger) layOut(it *item) {
+	if !it.box {
+		it.measure()
+		return
+	}
+	if len(it.inner) == 0 {
+		it.lines = []line{{text: "no resources"}}
+		it.measure()
+		return
+	}
+	a.gatherTwins(it)
+	sizes := make([]layered.Size, len(it.inner))
+	index := make(map[*item]int, len(it.inner))
+	for i, in := range it.inner {
+		a.layOut(in)
+		sizes[i], index[in] = layered.Size{W: in.w, H: in.h}, i
+	}
+	routes, edges := a.edgesIn(it, index)
+	l := layered.Compute(sizes, edges)
+	left, top := boxPadding, titleHeight+boxPadding
+	for i, in := range it.inner {
+		in.move(left+l.Boxes[i].X, top+l.Boxes[i].Y)
+	}
+	for i := range routes {
+		for _, p := range l.Routes[i] {
+			routes[i].points = append(routes[i].points, layered.Point{X: left + p.X, Y: top + p.Y})
+		}
+		it.routes = append(it.routes, len(a.routes)+i)
+	}
+	a.routes = append(a.routes, routes...)
+	it.w = max(l.Size.W, textWidth(it.title)) + 2*boxPadding
+	it.h = l.Size.H + titleHeight + 2*boxPadding
+	it.all = a
+}
+
+// edgesIn lists the arrows in a box as edges. One that is gone and leads against
+// what is there now is turned round.
+func (a *arranger) edgesIn(box *item, index map[*item]int) ([]route, []layered.Edge) {
+	routes, edges := make([]route, 0, len(a.arrows[box])), make([]layered.Edge, 0, len(a.arrows[box]))
+	graph := dag.New(len(box.inner))
+	arrows := slices.Clone(a.arrows[box])
+	slices.SortStableFunc(arrows, func(x, y *arrow) int { return boolOrder(x.change == gone) - boolOrder(y.change == gone) })
+	for _, arrow := range arrows {
+		from, to := index[arrow.first], index[arrow.then]
+		backwards := arrow.change == gone && graph.Descendants(from)[to]
+		if backwards {
+			from, to = to, from
+		}
+		graph.AddEdge(to, from)
+		routes = append(routes, route{arrow: arrow, backwards: backwards})
+		edges = append(edges, layered.Edge{From: from, To: to})
+	}
+	return routes, edges
+}
+
+func boolOrder(b bool) int {
+	if b {
+		return 1
+	}
+	return 0
+}
+
+// move moves an item and all that is in it.
+func (it *item) move(x, y float64) {
+	it.x += x
+	it.y += y
+	for _, in := range it.inner {
+		in.move(x, y)
+	}
+	for _, r := range it.routes {
+		for i := range it.all.routes[r].points {
+			it.all.routes[r].points[i].X += x
+			it.all.routes[r].points[i].Y += y
+		}
+	}
+}
+
+// measure gives a node the size that its text needs.
+func (it *item) measure() {
+	w := textWidth(it.title)
+	for _, l := range it.lines {
+		w = max(w, textWidth(markOf(l.change)+l.text))
+	}
+	it.w, it.h = w+2*padding, 2*padding+lineHeight*float64(len(it.lines))
+	if it.title != "" {
+		it.h += lineHeight
+	}
+}
+
+func textWidth(text string) float64 { return columnWidth * float64(columns(shorten(text))) }

@@ -1,0 +1,173 @@
+// Copyright The Ordered Helm Authors
+// SPDX-License-Identifier: Apache-2.0
+
+package graphview
+
+import "github.com/ordered-helm/helm/pkg/sequencer"
+
+// change says how something differs from what it is compared with.
+type change string
+
+const (
+	unchanged change = ""
+	added     change = "new"
+	gone      change = "gone"
+	moved     change = "moved"
+)
+
+// diff is what differs between a plan and the one before it. Its zero value is
+// that of a view that compares nothing.
+type diff struct {
+	// nodes are the changes of nodes by ID.
+	nodes map[string]change
+	// goneNodes are the nodes that there are no more, in the order of the plan
+	// before.
+	goneNodes []*sequencer.Node
+	// was is the node that a resource was in before, by its ID; of one that is
+	// new, nothing.
+	was map[sequencer.ID]string
+	// goneFrom are the resources that there are no more by the node they were in.
+	goneFrom map[string][]*sequencer.PlannedResource
+	// edges are edges that are new, goneEdges those that there are no more.
+	edges     map[[2]string]change
+	goneEdges []sequencer.Edge
+	compared  bool
+}
+
+// compare finds what differs from the plan before. Nodes and charts are the same
+// if they have the same ID or path, resources if they are the same object.
+func (v *View) compare(edges []sequencer.Edge) diff {
+	d := diff{compared: v.Before != nil}
+	if v.Before == nil {
+		return d
+	}
+	d.compareNodes(v.Plan, v.Before.Plan)
+	d.compareResources(v.Plan, v.Before.Plan)
+	d.compareEdges(edges, v.Before.Plan.Edges())
+	return d
+}
+
+func (d *diff) compareNodes(now, before *sequencer.Plan) {
+	d.nodes = map[string]change{}
+	for _, n := range before.Nodes {
+		d.nodes[n.ID()] = gone
+	}
+	for _, n := range now.Nodes {
+		if _, known := d.nodes[n.ID()]; known {
+			d.nodes[n.ID()] = unchanged
+		} else {
+			d.nodes[n.ID()] = added
+		}
+	}
+	for _, n := range before.Nodes {
+		if d.nodes[n.ID()] == gone {
+			d.goneNodes = append(d.goneNodes, n)
+		}
+	}
+}
+
+func (d *diff) compareResources(now, before *sequencer.Plan) {
+	d.was, d.goneFrom = map[sequencer.ID]string{}, map[string][]*sequencer.PlannedResource{}
+	for _, n := range before.Nodes {
+		for _, r := range n.Resources {
+			d.was[r.ID] = n.ID()
+		}
+	}
+	here := map[sequencer.ID]bool{}
+	for _, n := range now.Nodes {
+		for _, r := range n.Resources {
+			here[r.ID] = true
+		}
+	}
+	for _, n := range before.Nodes {
+		for _, r := range n.Resources {
+			if !here[r.ID] {
+				d.goneFrom[n.ID()] = append(d.goneFrom[n.ID()], r)
+			}
+		}
+	}
+}
+
+// compareEdges takes an edge for new or gone if the other plan does not declare
+// it at all, whether it is implied there or not.
+func (d *diff) compareEdges(now, before []sequencer.Edge) {
+	d.edges = map[[2]string]change{}
+	known := func(edges []sequencer.Edge) map[[2]string]bool {
+		m := map[[2]string]bool{}
+		for _, e := range edges {
+			m[edgeKey(e)] = true
+		}
+		return m
+	}
+	inNow, inBefore := known(now), known(before)
+	for _, e := range now {
+		// What is implicit is not always listed, but is there if its ends are.
+		bothEnds := e.Reasons[0].Implicit && d.nodes[e.First.ID()] == unchanged && d.nodes[e.Then.ID()] == unchanged
+		if !inBefore[edgeKey(e)] && !bothEnds {
+			d.edges[edgeKey(e)] = added
+		}
+	}
+	for _, e := range before {
+		bothEnds := e.Reasons[0].Implicit && d.nodes[e.First.ID()] != gone && d.nodes[e.Then.ID()] != gone
+		if !inNow[edgeKey(e)] && !bothEnds && !e.Implied {
+			d.edges[edgeKey(e)] = gone
+			d.goneEdges = append(d.goneEdges, e)
+		}
+	}
+}
+
+func edgeKey(e sequencer.Edge) [2]string { return [2]string{e.First.ID(), e.Then.ID()} }
+
+// ofResource says how a resource in a node differs, and for one that moved in
+// which node it was.
+func (d *diff) ofResource(n *sequencer.Node, r *sequencer.PlannedResource) (c change, was string) {
+	if !d.compared {
+		return unchanged, ""
+	}
+	was, known := d.was[r.ID]
+	switch {
+	case !known:
+		return added, ""
+	case was != n.ID():
+		return moved, was
+	}
+	return unchanged, ""
+}
+
+// counts says in one line what differs.
+func (d *diff) counts(p *sequencer.Plan) string {
+	nodes, resources, edges := map[change]int{}, map[change]int{}, map[change]int{}
+	for _, c := range d.nodes {
+		nodes[c]++
+	}
+	for _, n := range p.Nodes {
+		for _, r := range n.Resources {
+			c, _ := d.ofResource(n, r)
+			resources[c]++
+		}
+	}
+	for _, list := range d.goneFrom {
+		resources[gone] += len(list)
+	}
+	for _, c := range d.edges {
+		edges[c]++
+	}
+	text := ""
+	for _, part := range []struct {
+		what   string
+		counts map[change]int
+	}{{"node", nodes}, {"resource", resources}, {"edge", edges}} {
+		for _, c := range []change{added, gone, moved} {
+			if n := part.counts[c]; n > 0 {
+				if text != "" {
+					text += ", "
+				}
+				text += count(n, part.what) + " " + string(c)
+			}
+		}
+	}
+	if text == "" {
+		return "nothing has another place"
+	}
+	return text
+}

@@ -1,0 +1,188 @@
+// Copyright The Ordered Helm Authors
+// SPDX-License-Identifier: Apache-2.0
+
+package graphview
+
+import (
+	"bufio"
+	"fmt"
+	"strings"
+)
+
+// dot writes the view for Graphviz: charts are clusters, and arrows between them
+// end at their borders.
+func (v *View) dot(out *bufio.Writer) error {
+	d := dotWriter{bufio: out, reasons: v.Reasons, pic: v.picture()}
+	d.printf("digraph %s {\n", dotText(d.pic.title))
+	d.printf("  compound=true\n  rankdir=LR\n  fontname=\"sans-serif\"\n  style=rounded\n")
+	d.printf("  node [shape=box, style=\"rounded,filled\", fillcolor=white, fontname=\"sans-serif\"]\n")
+	d.printf("  edge [fontname=\"sans-serif\", fontsize=9]\n")
+	for i, g := range d.pic.hooks {
+		d.hookGroup(i, g)
+	}
+	d.item(d.pic.root, "  ")
+	for _, a := range d.pic.arrows {
+		d.arrow(a)
+	}
+	for i, g := range d.pic.hooks {
+		d.hookArrow(i, g)
+	}
+	d.printf("}\n")
+	return nil
+}
+
+type dotWriter struct {
+	bufio   *bufio.Writer
+	reasons bool
+	pic     *picture
+}
+
+func (d *dotWriter) printf(format string, args ...any) { fmt.Fprintf(d.bufio, format, args...) }
+
+func (d *dotWriter) item(it *item, indent string) {
+	if !it.box {
+		lines := []string{it.title}
+		for _, l := range it.lines {
+			lines = append(lines, markOf(l.change)+l.text)
+		}
+		d.printf("%s%s [label=%s, tooltip=%s%s]\n", indent, it.id, dotText(lines...), dotText(it.about), dotChange(it.change))
+		return
+	}
+	d.printf("%ssubgraph cluster_%s {\n", indent, it.id)
+	d.printf("%s  label=%s\n%s  tooltip=%s\n", indent, dotText(it.title), indent, dotText(it.about))
+	if it.kind == kindGroup {
+		d.printf("%s  style=\"rounded,dashed\"\n", indent)
+	}
+	if it.change != unchanged {
+		d.printf("%s  color=%s\n", indent, changeColour(it.change))
+	}
+	for _, in := range it.inner {
+		d.item(in, indent+"  ")
+	}
+	if len(it.inner) == 0 {
+		d.printf("%s  %s [label=\"no resources\", shape=plaintext]\n", indent, it.id)
+	}
+	d.printf("%s}\n", indent)
+}
+
+func (d *dotWriter) arrow(a arrow) {
+	var attributes []string
+	if a.first.box {
+		attributes = append(attributes, "ltail=cluster_"+a.first.id)
+	}
+	if a.then.box {
+		attributes = append(attributes, "lhead=cluster_"+a.then.id)
+	}
+	reasons := reasonsText(a.reasons)
+	attributes = append(attributes, "tooltip="+dotText(reasons))
+	if d.reasons {
+		attributes = append(attributes, "label="+dotText(reasons))
+	}
+	switch a.change {
+	case unchanged:
+	case gone:
+		attributes = append(attributes, "color="+changeColour(gone), "style=dashed", "constraint=false")
+	default:
+		attributes = append(attributes, "color="+changeColour(a.change))
+	}
+	d.printf("  %s -> %s [%s]\n", lastIn(a.first).id, firstIn(a.then).id, strings.Join(attributes, ", "))
+}
+
+// firstIn and lastIn give a node in a box that stands for it: Graphviz has no
+// edges of clusters.
+func firstIn(it *item) *item {
+	for it.box && len(it.inner) > 0 {
+		it = it.inner[0]
+	}
+	return it
+}
+
+func lastIn(it *item) *item {
+	for it.box && len(it.inner) > 0 {
+		it = it.inner[len(it.inner)-1]
+	}
+	return it
+}
+
+func (d *dotWriter) hookGroup(i int, g hookGroup) {
+	d.printf("  subgraph cluster_h%d {\n    label=%s\n    style=\"rounded,dotted\"\n", i, dotText("hooks of "+g.title()))
+	for j, b := range g.buckets {
+		d.printf("    h%d_%d [label=%s]\n", i, j, dotText(b.lines()...))
+		if j > 0 {
+			d.printf("    h%d_%d -> h%d_%d\n", i, j-1, i, j)
+		}
+	}
+	d.printf("  }\n")
+}
+
+// lines is a bucket as the lines of one node.
+func (b hookBucket) lines() []string {
+	lines := []string{b.title}
+	for _, s := range b.stages {
+		if s.title != "" {
+			lines = append(lines, s.title)
+		}
+		for _, c := range s.chains {
+			if s.title != "" && strings.HasSuffix(s.title, "one after the other") {
+				lines = append(lines, c...)
+			} else {
+				lines = append(lines, strings.Join(c, ", then "))
+			}
+		}
+	}
+	return lines
+}
+
+func (d *dotWriter) hookArrow(i int, g hookGroup) {
+	root := d.pic.root
+	style := "style=dotted"
+	if !g.deploying {
+		style = "style=invis"
+	}
+	if g.before {
+		d.printf("  h%d_%d -> %s [ltail=cluster_h%d, lhead=cluster_%s, %s]\n", i, len(g.buckets)-1, firstIn(root).id, i, root.id, style)
+	} else {
+		d.printf("  %s -> h%d_0 [ltail=cluster_%s, lhead=cluster_h%d, %s]\n", lastIn(root).id, i, root.id, i, style)
+	}
+}
+
+// dotText is lines as a quoted string. Graphviz reads entities and escapes in
+// labels.
+func dotText(lines ...string) string {
+	text := strings.Join(lines, "\n")
+	return `"` + strings.NewReplacer(`\`, `\\`, `"`, `\"`, "&", "&amp;", "\n", `\n`).Replace(text) + `"`
+}
+
+func dotChange(c change) string {
+	switch c {
+	case unchanged:
+		return ""
+	case gone:
+		return `, color=` + changeColour(c) + `, style="rounded,dashed"`
+	}
+	return `, color=` + changeColour(c) + `, penwidth=2`
+}
+
+// changeColour is a colour that can be told from both light and dark grounds.
+func changeColour(c change) string {
+	switch c {
+	case added:
+		return `"#1a7f37"`
+	case moved:
+		return `"#9a6700"`
+	}
+	return `"#cf222e"`
+}
+
+// markOf is what stands before the line of something that has changed.
+func markOf(c change) string {
+	switch c {
+	case added:
+		return "+ "
+	case gone:
+		return "− "
+	case moved:
+		return "→ "
+	}
+	return ""
+}

@@ -1,0 +1,104 @@
+// Copyright The Ordered Helm Authors
+// SPDX-License-Identifier: Apache-2.0
+
+package graphview
+
+import (
+	"fmt"
+	"strings"
+
+	"helm.sh/helm/v3/pkg/release"
+
+	"github.com/ordered-helm/helm/pkg/hookrunner"
+)
+
+// hookGroup is the hooks of events of which all is equal.
+type hookGroup struct {
+	events []string
+	// before is whether they run before the nodes, and not after; deploying
+	// whether they do so when the nodes are deployed, and not when they are
+	// removed or tested.
+	before, deploying bool
+	buckets           []hookBucket
+}
+
+type hookBucket struct {
+	title  string
+	stages []hookStage
+}
+
+// hookStage is chains that run side by side, each of hooks in the order in which
+// they run.
+type hookStage struct {
+	title  string
+	chains [][]string
+}
+
+func hookGroups(plans []hookrunner.Plan) []hookGroup {
+	var groups []hookGroup
+	known := map[string]int{}
+	for _, p := range plans {
+		before, deploying := sideOf(p.Event)
+		key := fmt.Sprint(before, deploying, hooksOf(p))
+		if at, again := known[key]; again {
+			groups[at].events = append(groups[at].events, p.Event.String())
+			continue
+		}
+		known[key] = len(groups)
+		g := hookGroup{events: []string{p.Event.String()}, before: before, deploying: deploying}
+		for _, b := range p.Buckets {
+			g.buckets = append(g.buckets, bucketOf(p, b))
+		}
+		groups = append(groups, g)
+	}
+	return groups
+}
+
+func sideOf(event release.HookEvent) (before, deploying bool) {
+	switch event {
+	case hookrunner.EventCRDInstall, release.HookPreInstall, release.HookPreUpgrade, release.HookPreRollback:
+		return true, true
+	case release.HookPostInstall, release.HookPostUpgrade, release.HookPostRollback:
+		return false, true
+	case release.HookPreDelete:
+		return true, false
+	}
+	return false, false
+}
+
+func (g hookGroup) title() string { return strings.Join(g.events, ", ") }
+
+func bucketOf(p hookrunner.Plan, b hookrunner.Bucket) hookBucket {
+	bucket := hookBucket{title: fmt.Sprintf("weight %d", b.Weight)}
+	for i, s := range b.Stages {
+		stage := hookStage{title: stageTitle(s, i > 0)}
+		for _, c := range s.Chains {
+			var chain []string
+			for _, h := range c {
+				name := hookrunner.Title(h)
+				if chart := p.Chart(h); chart != "" {
+					name += " (" + chart + ")"
+				}
+				chain = append(chain, name)
+			}
+			stage.chains = append(stage.chains, chain)
+		}
+		bucket.stages = append(bucket.stages, stage)
+	}
+	return bucket
+}
+
+// stageTitle says how the hooks of a stage run; nothing where there is only one.
+func stageTitle(s hookrunner.Stage, later bool) string {
+	how := "together"
+	if len(s.Chains) == 1 {
+		how = "one after the other"
+		if len(s.Chains[0]) == 1 {
+			how = ""
+		}
+	}
+	if later {
+		how = strings.TrimSuffix("then "+how, " ")
+	}
+	return how
+}

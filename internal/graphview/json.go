@@ -1,0 +1,177 @@
+// Copyright The Ordered Helm Authors
+// SPDX-License-Identifier: Apache-2.0
+
+package graphview
+
+import (
+	"bufio"
+	"encoding/json"
+
+	"github.com/ordered-helm/helm/pkg/hookrunner"
+	"github.com/ordered-helm/helm/pkg/sequencer"
+)
+
+// The JSON form (docs/reference.md, "The graph as JSON").
+type (
+	jsonGraph struct {
+		Version      int         `json:"version"`
+		Chart        string      `json:"chart"`
+		ComparedWith *jsonBefore `json:"comparedWith,omitempty"`
+		Batches      int         `json:"batches"`
+		Charts       []string    `json:"charts"`
+		Nodes        []jsonNode  `json:"nodes"`
+		Edges        []jsonEdge  `json:"edges"`
+		Hooks        []jsonHooks `json:"hooks"`
+	}
+	jsonBefore struct {
+		Release  string `json:"release"`
+		Revision int    `json:"revision"`
+	}
+	jsonNode struct {
+		ID        string         `json:"id"`
+		Chart     string         `json:"chart"`
+		Type      string         `json:"type"`
+		Layer     string         `json:"layer,omitempty"`
+		Batch     int            `json:"batch,omitempty"`
+		Change    change         `json:"change,omitempty"`
+		Resources []jsonResource `json:"resources"`
+	}
+	jsonResource struct {
+		APIVersion string `json:"apiVersion"`
+		Kind       string `json:"kind"`
+		Namespace  string `json:"namespace,omitempty"`
+		Name       string `json:"name"`
+		File       string `json:"file"`
+		Change     change `json:"change,omitempty"`
+		Was        string `json:"was,omitempty"`
+	}
+	jsonEdge struct {
+		First   jsonEnd      `json:"first"`
+		Then    jsonEnd      `json:"then"`
+		Implied bool         `json:"implied,omitempty"`
+		Change  change       `json:"change,omitempty"`
+		Reasons []jsonReason `json:"reasons"`
+	}
+	jsonEnd struct {
+		Node  string `json:"node,omitempty"`
+		Chart string `json:"chart,omitempty"`
+		Own   bool   `json:"own,omitempty"`
+	}
+	jsonReason struct {
+		File     string `json:"file,omitempty"`
+		Resource string `json:"resource,omitempty"`
+		Key      string `json:"key,omitempty"`
+		Value    string `json:"value,omitempty"`
+		Implicit bool   `json:"implicit,omitempty"`
+	}
+	jsonHooks struct {
+		Event   string       `json:"event"`
+		Buckets []jsonBucket `json:"buckets"`
+	}
+	jsonBucket struct {
+		Weight int         `json:"weight"`
+		Stages []jsonStage `json:"stages"`
+	}
+	jsonStage struct {
+		Parallel bool         `json:"parallel"`
+		Chains   [][]jsonHook `json:"chains"`
+	}
+	jsonHook struct {
+		Kind  string `json:"kind"`
+		Name  string `json:"name,omitempty"`
+		Chart string `json:"chart"`
+		File  string `json:"file"`
+	}
+)
+
+func (v *View) json(out *bufio.Writer) error {
+	edges := v.Plan.Edges()
+	d := v.compare(edges)
+	g := jsonGraph{
+		Version: 1, Chart: v.Plan.Charts[0].Path, Batches: len(v.Plan.Levels()),
+		Charts: []string{}, Nodes: []jsonNode{}, Edges: []jsonEdge{}, Hooks: []jsonHooks{},
+	}
+	if v.Before != nil {
+		g.ComparedWith = &jsonBefore{v.Before.Release, v.Before.Revision}
+	}
+	for _, c := range v.Plan.Charts {
+		g.Charts = append(g.Charts, c.Path)
+	}
+	for _, n := range v.Plan.Nodes {
+		g.Nodes = append(g.Nodes, d.jsonNode(n))
+	}
+	for _, n := range d.goneNodes {
+		g.Nodes = append(g.Nodes, d.jsonNode(n))
+	}
+	for _, e := range append(edges, d.goneEdges...) {
+		g.Edges = append(g.Edges, d.jsonEdge(e))
+	}
+	for _, p := range v.Hooks {
+		g.Hooks = append(g.Hooks, jsonHooksOf(p))
+	}
+	enc := json.NewEncoder(out)
+	enc.SetEscapeHTML(false)
+	enc.SetIndent("", "  ")
+	return enc.Encode(g)
+}
+
+func (d *diff) jsonNode(n *sequencer.Node) jsonNode {
+	j := jsonNode{ID: n.ID(), Chart: n.Chart, Type: "resource", Layer: n.Layer, Change: d.nodes[n.ID()], Resources: []jsonResource{}}
+	switch {
+	case n.Unsequenced:
+		j.Type = "unsequenced"
+	case n.Layer != "":
+		j.Type = "layer"
+	}
+	add := func(r *sequencer.PlannedResource, c change, was string) {
+		j.Resources = append(j.Resources, jsonResource{
+			APIVersion: r.APIVersion, Kind: r.ID.Kind, Namespace: r.ID.Namespace, Name: r.ID.Name, File: r.File, Change: c, Was: was,
+		})
+	}
+	if j.Change != gone {
+		j.Batch = n.Level + 1
+		for _, r := range n.Resources {
+			c, was := d.ofResource(n, r)
+			add(r, c, was)
+		}
+	}
+	for _, r := range d.goneFrom[n.ID()] {
+		add(r, gone, "")
+	}
+	return j
+}
+
+func (d *diff) jsonEdge(e sequencer.Edge) jsonEdge {
+	j := jsonEdge{First: jsonEndOf(e.First), Then: jsonEndOf(e.Then), Implied: e.Implied, Change: d.edges[edgeKey(e)]}
+	for _, r := range e.Reasons {
+		j.Reasons = append(j.Reasons, jsonReason(r))
+	}
+	return j
+}
+
+func jsonEndOf(e sequencer.EdgeEnd) jsonEnd {
+	if e.Node != nil {
+		return jsonEnd{Node: e.Node.ID()}
+	}
+	return jsonEnd{Chart: e.Chart, Own: e.Own}
+}
+
+func jsonHooksOf(p hookrunner.Plan) jsonHooks {
+	j := jsonHooks{Event: p.Event.String()}
+	for _, b := range p.Buckets {
+		bucket := jsonBucket{Weight: b.Weight}
+		for _, s := range b.Stages {
+			stage := jsonStage{Parallel: s.Parallel}
+			for _, c := range s.Chains {
+				chain := make([]jsonHook, len(c))
+				for i, h := range c {
+					chain[i] = jsonHook{Kind: h.Kind, Name: h.Name, Chart: p.Chart(h), File: h.Path}
+				}
+				stage.Chains = append(stage.Chains, chain)
+			}
+			bucket.Stages = append(bucket.Stages, stage)
+		}
+		j.Buckets = append(j.Buckets, bucket)
+	}
+	return j
+}

@@ -1,0 +1,248 @@
+// Copyright The Ordered Helm Authors
+// SPDX-License-Identifier: Apache-2.0
+
+// Package layered lays out acyclic graphs of boxes in columns: what comes first
+// stands to the left. Nothing overlaps, and edges pass between boxes. The same
+// graph is always laid out the same, in time in proportion to it but for a
+// logarithm.
+package layered
+
+import (
+	"math"
+	"slices"
+)
+
+// Size is the size of a box.
+type Size struct{ W, H float64 }
+
+// Point is a place; Y grows downwards.
+type Point struct{ X, Y float64 }
+
+// Edge leads from one box to another, by their index.
+type Edge struct{ From, To int }
+
+// Layout is where everything is, from the upper left corner on.
+type Layout struct {
+	// Size is that of the whole.
+	Size Size
+	// Boxes are the upper left corners of the boxes.
+	Boxes []Point
+	// Routes are the points that each edge passes through, from the right side of
+	// the box it comes from to the left side of the one it leads to. Between the
+	// points 2i and 2i+1 it is a level line, and between 2i+1 and 2i+2 it crosses
+	// from one column to the next.
+	Routes [][]Point
+}
+
+const (
+	gapX    = 56 // between columns, at least
+	gapY    = 14 // between boxes in a column
+	laneGap = 8  // around an edge that passes through a column
+	// maxLanes is how many places edges may take in the columns they pass: further
+	// ones lead straight from box to box, behind what is between.
+	maxLanes = 20_000
+)
+
+// Compute lays a graph out. Edges must not make a cycle; one from a box to itself
+// has no route. Boxes without any edge are packed below the others.
+func Compute(boxes []Size, edges []Edge) *Layout {
+	l := &Layout{Boxes: make([]Point, len(boxes)), Routes: make([][]Point, len(edges))}
+	g := newGrid(boxes, edges)
+	for range sweeps {
+		g.untangle()
+	}
+	g.restoreBest()
+	g.alignColumns()
+	g.place(l)
+	l.pack(boxes, g.isolated)
+	return l
+}
+
+// grid is the graph in columns. Vertices are the boxes, and after these the
+// lanes: places in columns that edges pass through.
+type grid struct {
+	sizes    []Size
+	column   []int
+	columns  [][]int
+	left     [][]int // of each vertex its neighbours in the column before
+	right    [][]int
+	y        []float64 // of each vertex its middle
+	edges    []Edge
+	paths    [][]int // of each edge its vertices
+	isolated []int
+	boxes    int
+
+	position  []int // of each vertex its place in its column
+	best      [][]int
+	crossings int
+}
+
+func newGrid(boxes []Size, edges []Edge) *grid {
+	g := &grid{sizes: slices.Clone(boxes), edges: edges, paths: make([][]int, len(edges)), boxes: len(boxes), crossings: math.MaxInt}
+	g.assignColumns()
+	lanes := map[[2]int]int{} // by target and column: edges to one box share them
+	known := map[Edge]bool{}
+	link := func(a, b int) {
+		if e := (Edge{a, b}); !known[e] {
+			known[e] = true
+			g.right[a], g.left[b] = append(g.right[a], b), append(g.left[b], a)
+		}
+	}
+	g.left, g.right = make([][]int, len(boxes)), make([][]int, len(boxes))
+	for i, e := range edges {
+		if e.From == e.To {
+			continue
+		}
+		at := e.From
+		g.paths[i] = []int{at}
+		for c := g.column[e.From] + 1; c < g.column[e.To]; c++ {
+			lane, exists := lanes[[2]int{e.To, c}]
+			if !exists {
+				if len(lanes) >= maxLanes {
+					break
+				}
+				lane = g.addLane(c)
+				lanes[[2]int{e.To, c}] = lane
+			}
+			link(at, lane)
+			g.paths[i] = append(g.paths[i], lane)
+			at = lane
+		}
+		if g.column[at]+1 == g.column[e.To] {
+			link(at, e.To)
+		}
+		g.paths[i] = append(g.paths[i], e.To)
+	}
+	g.number()
+	return g
+}
+
+func (g *grid) addLane(column int) int {
+	lane := len(g.sizes)
+	g.sizes = append(g.sizes, Size{})
+	g.column = append(g.column, column)
+	g.left, g.right = append(g.left, nil), append(g.right, nil)
+	g.columns[column] = append(g.columns[column], lane)
+	return lane
+}
+
+// assignColumns puts each box one column behind the last of those it comes after.
+func (g *grid) assignColumns() {
+	n := g.boxes
+	g.column = make([]int, n)
+	waiting, touched, after := make([]int, n), make([]bool, n), make([][]int, n)
+	for _, e := range g.edges {
+		touched[e.From], touched[e.To] = true, true
+		if e.From != e.To {
+			waiting[e.To]++
+			after[e.From] = append(after[e.From], e.To)
+		}
+	}
+	var ready []int
+	for v := range n {
+		switch {
+		case !touched[v]:
+			g.isolated = append(g.isolated, v)
+		case waiting[v] == 0:
+			ready = append(ready, v)
+		}
+	}
+	for i := 0; i < len(ready); i++ {
+		for _, w := range after[ready[i]] {
+			g.column[w] = max(g.column[w], g.column[ready[i]]+1)
+			if waiting[w]--; waiting[w] == 0 {
+				ready = append(ready, w)
+			}
+		}
+	}
+	slices.Sort(ready)
+	for _, v := range ready {
+		for g.column[v] >= len(g.columns) {
+			g.columns = append(g.columns, nil)
+		}
+		g.columns[g.column[v]] = append(g.columns[g.column[v]], v)
+	}
+}
+
+// place turns columns and heights into points.
+func (g *grid) place(l *Layout) {
+	top := math.Inf(1)
+	bottom := 0.0
+	for _, column := range g.columns {
+		for _, v := range column {
+			top = min(top, g.y[v]-g.sizes[v].H/2)
+		}
+	}
+	starts, ends := make([]float64, len(g.columns)), make([]float64, len(g.columns))
+	x := 0.0
+	for c, column := range g.columns {
+		if c > 0 {
+			x += g.gapBefore(c)
+		}
+		starts[c], ends[c] = x, x
+		for _, v := range column {
+			g.y[v] -= top
+			bottom = max(bottom, g.y[v]+g.sizes[v].H/2)
+			ends[c] = max(ends[c], x+g.sizes[v].W)
+			if v < g.boxes {
+				l.Boxes[v] = Point{x, g.y[v] - g.sizes[v].H/2}
+			}
+		}
+		x = ends[c]
+	}
+	l.Size = Size{x, bottom}
+	for i, path := range g.paths {
+		for j, v := range path {
+			c := g.column[v]
+			from, to := starts[c], ends[c]
+			if j == 0 {
+				from += g.sizes[v].W
+			}
+			if j == len(path)-1 {
+				to = from
+			}
+			l.Routes[i] = append(l.Routes[i], Point{from, g.y[v]}, Point{to, g.y[v]})
+		}
+		if n := len(l.Routes[i]); n > 0 {
+			l.Routes[i] = l.Routes[i][:n-1]
+		}
+	}
+}
+
+// gapBefore gives edges that climb high more room to do so.
+func (g *grid) gapBefore(column int) float64 {
+	climb := 0.0
+	for _, v := range g.columns[column] {
+		for _, w := range g.left[v] {
+			climb = max(climb, math.Abs(g.y[v]-g.y[w]))
+		}
+	}
+	return min(gapX+climb/12, 4*gapX)
+}
+
+// pack puts boxes in rows below what is there.
+func (l *Layout) pack(boxes []Size, isolated []int) {
+	if len(isolated) == 0 {
+		return
+	}
+	area, widest := 0.0, l.Size.W
+	for _, v := range isolated {
+		area += (boxes[v].W + gapY) * (boxes[v].H + gapY)
+		widest = max(widest, boxes[v].W)
+	}
+	width := max(widest, math.Sqrt(1.6*area))
+	x, y, row := 0.0, l.Size.H, 0.0
+	if y > 0 {
+		y += 2 * gapY
+	}
+	for _, v := range isolated {
+		if x > 0 && x+boxes[v].W > width {
+			x, y, row = 0, y+row+gapY, 0
+		}
+		l.Boxes[v] = Point{x, y}
+		row = max(row, boxes[v].H)
+		l.Size.W = max(l.Size.W, x+boxes[v].W)
+		x += boxes[v].W + gapY
+	}
+	l.Size.H = y + row
+}

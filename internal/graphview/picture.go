@@ -1,0 +1,282 @@
+// Copyright The Ordered Helm Authors
+// SPDX-License-Identifier: Apache-2.0
+
+package graphview
+
+import (
+	"fmt"
+	"slices"
+	"strings"
+
+	"github.com/ordered-helm/helm/pkg/sequencer"
+)
+
+// picture is what a drawing shows: boxes in boxes, nodes in them, and arrows,
+// every one of which is between two that are in the same box.
+type picture struct {
+	root   *item
+	boxes  []*item // a box before those in it
+	arrows []arrow
+	hooks  []hookGroup
+	title  string
+	diff   diff
+}
+
+// item is a box or a node.
+type item struct {
+	// id tells it from all others: a letter and a number.
+	id string
+	// box is whether it is one; inner is what is in it.
+	box   bool
+	inner []*item
+	title string
+	// lines are what stands below a node's title.
+	lines []line
+	// about is shown where a pointer rests on it.
+	about  string
+	change change
+
+	// kind is how it is drawn.
+	kind kind
+
+	shape  // where a layout has put it
+	routes []int
+	all    *arranger // has the routes
+}
+
+// kind tells items apart that are drawn in different ways.
+type kind string
+
+const (
+	kindChart   kind = "chart"
+	kindGroup   kind = "group"
+	kindLayer   kind = "layer"
+	kindSingle  kind = "single"
+	kindRest    kind = "rest"
+	kindHooks   kind = "hooks"
+	kindBucket  kind = "bucket"
+	kindHook    kind = "hook"
+	kindCaption kind = "caption"
+)
+
+// line is one line of a node, with what has become of what it names.
+type line struct {
+	text   string
+	change change
+}
+
+// arrow leads from what comes first to what comes then.
+type arrow struct {
+	first, then *item
+	reasons     []sequencer.Reason
+	change      change
+}
+
+// maxLines is how many resources of a node are named in it, maxAbout how many
+// are where a pointer rests on it.
+const (
+	maxLines = 6
+	maxAbout = 40
+)
+
+// painter makes a picture of a view.
+type painter struct {
+	view   *View
+	pic    *picture
+	edges  []sequencer.Edge
+	charts map[string]*item
+	groups map[string]*item
+	nodes  map[string]*item
+	own    map[string][]*item // the nodes of each chart
+}
+
+func (v *View) picture() *picture {
+	edges := v.Plan.Edges()
+	p := &painter{
+		view: v, pic: &picture{title: v.Plan.Charts[0].Path, hooks: hookGroups(v.Hooks), diff: v.compare(edges)},
+		charts: map[string]*item{}, groups: map[string]*item{}, nodes: map[string]*item{}, own: map[string][]*item{},
+	}
+	for _, e := range append(edges, p.pic.diff.goneEdges...) {
+		if !e.Implied {
+			p.edges = append(p.edges, e)
+		}
+	}
+	p.makeBoxes()
+	p.makeNodes()
+	p.gatherOwn()
+	for _, e := range p.edges {
+		first, then := p.itemOf(e.First), p.itemOf(e.Then)
+		if first != nil && then != nil {
+			p.pic.arrows = append(p.pic.arrows, arrow{first, then, e.Reasons, p.pic.diff.edges[edgeKey(e)]})
+		}
+	}
+	p.prune()
+	return p.pic
+}
+
+// makeBoxes makes a box of each chart, in that of its parent.
+func (p *painter) makeBoxes() {
+	charts := p.view.Plan.Charts
+	if p.view.Before != nil {
+		charts = append(charts[:len(charts):len(charts)], p.view.Before.Plan.Charts...)
+	}
+	for i, c := range charts {
+		if p.charts[c.Path] != nil {
+			continue
+		}
+		name := c.Path[strings.LastIndexByte(c.Path, '/')+1:]
+		box := &item{id: fmt.Sprintf("c%d", i), box: true, kind: kindChart, title: name, about: "chart " + c.Path}
+		if i >= len(p.view.Plan.Charts) {
+			box.change = gone
+		}
+		p.charts[c.Path] = box
+		p.pic.boxes = append(p.pic.boxes, box)
+		switch outer := p.charts[parent(c.Path)]; {
+		case outer != nil:
+			outer.inner = append(outer.inner, box)
+		case p.pic.root == nil:
+			p.pic.root = box
+		default: // the release is of another chart
+			p.pic.root.inner = append(p.pic.root.inner, box)
+		}
+	}
+}
+
+func (p *painter) makeNodes() {
+	layered := map[string]bool{}
+	for _, n := range p.view.Plan.Nodes {
+		layered[n.Chart] = layered[n.Chart] || !n.Unsequenced
+	}
+	for _, n := range append(p.view.Plan.Nodes[:len(p.view.Plan.Nodes):len(p.view.Plan.Nodes)], p.pic.diff.goneNodes...) {
+		it := &item{id: fmt.Sprintf("n%d", len(p.nodes)), kind: kindLayer, title: n.Layer, change: p.pic.diff.nodes[n.ID()]}
+		switch {
+		case n.Unsequenced && layered[n.Chart]:
+			it.kind, it.title = kindRest, "in no layer"
+		case n.Unsequenced:
+			it.kind, it.title = kindRest, "resources"
+		case n.Layer == "":
+			it.kind, it.title = kindSingle, n.Resources[0].ID.String()
+		}
+		p.fill(it, n)
+		p.nodes[n.ID()] = it
+		p.own[n.Chart] = append(p.own[n.Chart], it)
+	}
+}
+
+// fill names the resources of a node in its item.
+func (p *painter) fill(it *item, n *sequencer.Node) {
+	d := &p.pic.diff
+	about := []string{fmt.Sprintf("%s, batch %d", n.ID(), n.Level+1)}
+	if it.change == gone {
+		about = []string{n.ID() + ", gone"}
+	}
+	var lines []line
+	if it.change != gone {
+		for _, r := range n.Resources {
+			c, was := d.ofResource(n, r)
+			text := r.ID.String()
+			if c == moved {
+				about = append(about, fmt.Sprintf("%s, was in %s", text, was))
+			} else {
+				about = append(about, text)
+			}
+			lines = append(lines, line{text, c})
+		}
+	}
+	for _, r := range d.goneFrom[n.ID()] {
+		about = append(about, r.ID.String()+", gone")
+		lines = append(lines, line{r.ID.String(), gone})
+	}
+	if len(about) > maxAbout {
+		about = append(about[:maxAbout], fmt.Sprintf("and %d more", len(about)-maxAbout))
+	}
+	if len(lines) > maxLines {
+		// What has changed is named in any case.
+		slices.SortStableFunc(lines, func(x, y line) int { return boolOrder(x.change == unchanged) - boolOrder(y.change == unchanged) })
+		lines = append(lines[:maxLines-1], line{text: fmt.Sprintf("and %d more", len(lines)-maxLines+1)})
+	}
+	if n.Layer == "" && !n.Unsequenced && len(lines) == 1 && lines[0].change == unchanged {
+		lines = nil // the title says it
+	}
+	it.lines, it.about = lines, strings.Join(about, "\n")
+}
+
+// gatherOwn puts the own nodes of charts into their boxes; of those that come
+// after subcharts as wholes, into a box of their own.
+func (p *painter) gatherOwn() {
+	gathered := map[string]bool{}
+	for _, e := range p.edges {
+		if e.Then.Own {
+			gathered[e.Then.Chart] = true
+		}
+	}
+	for path, nodes := range p.own {
+		chart := p.charts[path]
+		if !gathered[path] || len(nodes) < 2 {
+			chart.inner = append(nodes, chart.inner...)
+			if gathered[path] {
+				p.groups[path] = nodes[0]
+			}
+			continue
+		}
+		group := &item{id: "o" + chart.id[1:], box: true, kind: kindGroup, title: "own resources", about: "the own resources of chart " + path, inner: nodes}
+		chart.inner = append([]*item{group}, chart.inner...)
+		p.groups[path] = group
+	}
+}
+
+// itemOf finds the end of an edge; nil for a chart's own nodes where there are
+// none.
+func (p *painter) itemOf(e sequencer.EdgeEnd) *item {
+	switch {
+	case e.Node != nil:
+		return p.nodes[e.Node.ID()]
+	case e.Own:
+		return p.groups[e.Chart]
+	}
+	return p.charts[e.Chart]
+}
+
+// prune takes boxes out in which there is nothing and which no arrow touches, and
+// lists those that are left.
+func (p *painter) prune() {
+	touched := map[*item]bool{}
+	for _, a := range p.pic.arrows {
+		touched[a.first], touched[a.then] = true, true
+	}
+	p.pic.boxes = nil
+	var keep func(it *item) bool
+	keep = func(it *item) bool {
+		if !it.box {
+			return true
+		}
+		at := len(p.pic.boxes)
+		p.pic.boxes = append(p.pic.boxes, it)
+		var inner []*item
+		for _, in := range it.inner {
+			if keep(in) {
+				inner = append(inner, in)
+			}
+		}
+		it.inner = inner
+		if len(inner) > 0 || touched[it] || it == p.pic.root {
+			return true
+		}
+		p.pic.boxes = p.pic.boxes[:at]
+		return false
+	}
+	keep(p.pic.root)
+}
+
+// reasonsText says what declares an arrow, in a line each.
+func reasonsText(reasons []sequencer.Reason) string {
+	lines := make([]string, 0, len(reasons))
+	for i, r := range reasons {
+		if i == maxAbout {
+			lines = append(lines, fmt.Sprintf("and %d more", len(reasons)-maxAbout))
+			break
+		}
+		lines = append(lines, reasonText(r))
+	}
+	return strings.Join(lines, "\n")
+}

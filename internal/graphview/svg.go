@@ -1,0 +1,167 @@
+// Copyright The Ordered Helm Authors
+// SPDX-License-Identifier: Apache-2.0
+
+package graphview
+
+import (
+	"bufio"
+	"encoding/xml"
+	"fmt"
+	"strconv"
+	"strings"
+
+	"github.com/ordered-helm/helm/internal/graphview/layered"
+)
+
+// svg draws the view. What it draws needs nothing from elsewhere, and follows
+// the reader's choice of light or dark.
+func (v *View) svg(out *bufio.Writer) error {
+	pic := v.picture()
+	headings := []string{v.heading()}
+	if v.Before != nil {
+		headings = append(headings, fmt.Sprintf("compared with %s: %s", v.Before, pic.diff.counts(v.Plan)))
+	}
+	s := svgWriter{out: out}
+	items, routes, size := pic.compose(len(headings))
+	for _, h := range headings {
+		size.W = max(size.W, 2*boxPadding+columnWidth*float64(columns(h)))
+	}
+	fmt.Fprintf(out, `<svg xmlns="http://www.w3.org/2000/svg" width="%s" height="%[2]s" viewBox="0 0 %[1]s %[2]s" role="img">`+"\n", number(size.W), number(size.H))
+	s.about(v.heading())
+	fmt.Fprintf(out, "<style>%s</style>\n", svgStyle)
+	fmt.Fprintf(out, `<rect class="ground" width="%s" height="%s"/>`+"\n", number(size.W), number(size.H))
+	for i, h := range headings {
+		class := "title"
+		if i > 0 {
+			class = "note"
+		}
+		s.text(class, boxPadding, boxPadding+lineHeight*(float64(i)+0.8), h)
+	}
+	for _, it := range items {
+		s.boxes(it)
+	}
+	for _, r := range routes {
+		s.route(r)
+	}
+	for _, it := range items {
+		s.nodes(it)
+	}
+	fmt.Fprintln(out, "</svg>")
+	return nil
+}
+
+type svgWriter struct{ out *bufio.Writer }
+
+// boxes draws a box and those in it, which lie below arrows.
+func (s svgWriter) boxes(it *item) {
+	if !it.box {
+		return
+	}
+	fmt.Fprintf(s.out, `<g class="box %s%s">`, it.kind, classOf(it.change))
+	s.about(it.about)
+	s.rect(it)
+	s.text("title", it.x+boxPadding, it.y+boxPadding+0.7*lineHeight, shorten(it.title))
+	if len(it.inner) == 0 {
+		s.text("note", it.x+boxPadding, it.y+boxPadding+1.7*lineHeight, it.lines[0].text)
+	}
+	fmt.Fprintln(s.out, "</g>")
+	for _, in := range it.inner {
+		s.boxes(in)
+	}
+}
+
+// nodes draws the nodes in a box, or the node that it is.
+func (s svgWriter) nodes(it *item) {
+	for _, in := range it.inner {
+		s.nodes(in)
+	}
+	if it.box {
+		return
+	}
+	fmt.Fprintf(s.out, `<g class="node %s%s">`, it.kind, classOf(it.change))
+	s.about(it.about)
+	if it.kind != kindCaption {
+		s.rect(it)
+	}
+	y := it.y + padding + 0.75*lineHeight
+	if it.title != "" {
+		s.text("title", it.x+padding, y, shorten(it.title))
+		y += lineHeight
+	}
+	for _, l := range it.lines {
+		s.text(strings.TrimSpace("line"+classOf(l.change)), it.x+padding, y, shorten(markOf(l.change)+l.text))
+		y += lineHeight
+	}
+	fmt.Fprintln(s.out, "</g>")
+}
+
+func (s svgWriter) rect(it *item) {
+	fmt.Fprintf(s.out, `<rect x="%s" y="%s" width="%s" height="%s" rx="6"/>`, number(it.x), number(it.y), number(it.w), number(it.h))
+}
+
+// text draws a text that takes no more room than was planned for it: where fonts
+// could differ in that, its length is prescribed.
+func (s svgWriter) text(class string, x, y float64, text string) {
+	fit := ""
+	if !isKnown(text) {
+		fit = ` lengthAdjust="spacingAndGlyphs" textLength=` + strconv.Quote(number(columnWidth*float64(columns(text))))
+	}
+	fmt.Fprintf(s.out, `<text class="%s" x="%s" y="%s"%s>`, class, number(x), number(y), fit)
+	s.escaped(text)
+	fmt.Fprint(s.out, "</text>")
+}
+
+func (s svgWriter) about(text string) {
+	if text == "" {
+		return
+	}
+	fmt.Fprint(s.out, "<title>")
+	s.escaped(text)
+	fmt.Fprint(s.out, "</title>")
+}
+
+// escaped writes a text. What XML cannot hold becomes the replacement character.
+func (s svgWriter) escaped(text string) { _ = xml.EscapeText(s.out, []byte(text)) }
+
+// route draws an arrow: level through columns, curved between them.
+func (s svgWriter) route(r route) {
+	p := r.points
+	if len(p) == 0 {
+		return
+	}
+	class := "edge" + classOf(r.change)
+	if r.side {
+		class += " side"
+	}
+	fmt.Fprintf(s.out, `<g class="%s">`, class)
+	s.about(reasonsText(r.reasons))
+	fmt.Fprintf(s.out, `<path d="M%s`, at(p[0]))
+	for i := 1; i < len(p); i++ {
+		if i%2 == 1 {
+			fmt.Fprintf(s.out, "L%s", at(p[i]))
+			continue
+		}
+		bend := (p[i].X - p[i-1].X) / 2
+		fmt.Fprintf(s.out, "C%s %s %s", at(layered.Point{X: p[i-1].X + bend, Y: p[i-1].Y}), at(layered.Point{X: p[i].X - bend, Y: p[i].Y}), at(p[i]))
+	}
+	tip, back := p[len(p)-1], -7.0
+	if r.backwards {
+		tip, back = p[0], 7
+	}
+	fmt.Fprintf(s.out, `"/><path class="head" d="M%sL%sL%s"/></g>`+"\n",
+		at(layered.Point{X: tip.X + back, Y: tip.Y - 4}), at(tip), at(layered.Point{X: tip.X + back, Y: tip.Y + 4}))
+}
+
+func at(p layered.Point) string { return number(p.X) + " " + number(p.Y) }
+
+// number writes a measure with a tenth of a pixel.
+func number(x float64) string {
+	return strings.TrimSuffix(strconv.FormatFloat(x, 'f', 1, 64), ".0")
+}
+
+func classOf(c change) string {
+	if c == unchanged {
+		return ""
+	}
+	return " " + string(c)
+}

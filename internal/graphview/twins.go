@@ -1,0 +1,89 @@
+// Copyright The Ordered Helm Authors
+// SPDX-License-Identifier: Apache-2.0
+
+package graphview
+
+import (
+	"cmp"
+	"fmt"
+	"slices"
+	"strings"
+)
+
+// minTwins is how many nodes must come after the same and before the same to be
+// gathered in a box.
+const minTwins = 12
+
+// gatherTwins puts nodes of a box that come after the same and before the same into
+// a box of their own, with one arrow for all of them.
+func (a *arranger) gatherTwins(box *item) {
+	twins := map[string][]*item{}
+	neighbours := a.neighbours(box)
+	for _, in := range box.inner {
+		if key, known := neighbours[in]; known && !in.box && in.change == unchanged {
+			twins[key] = append(twins[key], in)
+		}
+	}
+	groups := map[*item]*item{} // of each twin
+	var inner []*item
+	for _, in := range box.inner {
+		of := twins[neighbours[in]]
+		switch {
+		case len(of) < minTwins || !slices.Contains(of[:1], in) && groups[in] == nil:
+			inner = append(inner, in)
+		case groups[in] == nil:
+			title := fmt.Sprintf("%d side by side", len(of))
+			group := &item{id: "t" + in.id, box: true, kind: kindGroup, title: title, about: title, inner: of}
+			for _, twin := range of {
+				groups[twin], a.within[twin] = group, group
+			}
+			a.within[group] = box
+			inner = append(inner, group)
+		}
+	}
+	box.inner = inner
+	if len(groups) > 0 {
+		a.arrows[box] = joinArrows(a.arrows[box], groups)
+	}
+}
+
+// neighbours says of each item in a box what it comes after and before; not of
+// those whose arrows have changed.
+func (a *arranger) neighbours(box *item) map[*item]string {
+	before, after, changed := map[*item][]string{}, map[*item][]string{}, map[*item]bool{}
+	for _, arrow := range a.arrows[box] {
+		before[arrow.then] = append(before[arrow.then], arrow.first.id)
+		after[arrow.first] = append(after[arrow.first], arrow.then.id)
+		if arrow.change != unchanged {
+			changed[arrow.first], changed[arrow.then] = true, true
+		}
+	}
+	keys := map[*item]string{}
+	for _, in := range box.inner {
+		if len(before[in])+len(after[in]) > 0 && !changed[in] {
+			slices.Sort(before[in])
+			slices.Sort(after[in])
+			keys[in] = strings.Join(before[in], " ") + "|" + strings.Join(after[in], " ")
+		}
+	}
+	return keys
+}
+
+// joinArrows makes one arrow of those that lead to or from one group.
+func joinArrows(arrows []*arrow, groups map[*item]*item) []*arrow {
+	var joined []*arrow
+	known := map[[2]*item]*arrow{}
+	for _, each := range arrows {
+		ends := [2]*item{cmp.Or(groups[each.first], each.first), cmp.Or(groups[each.then], each.then)}
+		if one := known[ends]; one != nil {
+			if !each.reasons[0].Implicit { // which is the same for all
+				one.reasons = append(one.reasons, each.reasons...)
+			}
+			continue
+		}
+		one := &arrow{first: ends[0], then: ends[1], reasons: slices.Clone(each.reasons), change: each.change}
+		known[ends] = one
+		joined = append(joined, one)
+	}
+	return joined
+}

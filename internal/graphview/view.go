@@ -1,0 +1,76 @@
+// Copyright The Ordered Helm Authors
+// SPDX-License-Identifier: Apache-2.0
+
+// Package graphview shows a plan to people and to programs.
+package graphview
+
+import (
+	"bufio"
+	"fmt"
+	"io"
+	"strings"
+
+	"github.com/ordered-helm/helm/pkg/hookrunner"
+	"github.com/ordered-helm/helm/pkg/sequencer"
+)
+
+// Format is a way to write a View.
+type Format string
+
+// The formats.
+const (
+	FormatText    Format = "text"
+	FormatJSON    Format = "json"
+	FormatDOT     Format = "dot"
+	FormatMermaid Format = "mermaid"
+	FormatSVG     Format = "svg"
+)
+
+// Formats lists the formats, the default first.
+func Formats() []Format {
+	return []Format{FormatText, FormatJSON, FormatDOT, FormatMermaid, FormatSVG}
+}
+
+// View is what is shown.
+type View struct {
+	Plan *sequencer.Plan
+	// Hooks are the hooks of each event that has any.
+	Hooks []hookrunner.Plan
+	// Reasons is whether it is said of each edge what declares it. JSON and SVG
+	// always do.
+	Reasons bool
+	// Before is what the plan is compared with; nil if it is not.
+	Before *Before
+}
+
+// Before is the plan of an installed release that another one is compared with.
+type Before struct {
+	Plan     *sequencer.Plan
+	Release  string
+	Revision int
+}
+
+func (b *Before) String() string {
+	return fmt.Sprintf("revision %d of release %s", b.Revision, b.Release)
+}
+
+// Write writes the view (docs/reference.md, "helm dag"). The same view is always
+// written the same. The error is the writer's, or names a format that there is
+// not.
+func (v *View) Write(w io.Writer, f Format) error {
+	write := map[Format]func(*bufio.Writer) error{
+		FormatText: v.text, FormatJSON: v.json, FormatDOT: v.dot, FormatMermaid: v.mermaid, FormatSVG: v.svg,
+	}[f]
+	if write == nil {
+		names := make([]string, len(Formats()))
+		for i, known := range Formats() {
+			names[i] = string(known)
+		}
+		return fmt.Errorf("no format %q: there are %s", f, strings.Join(names, ", "))
+	}
+	out := bufio.NewWriterSize(w, 1<<16)
+	if err := write(out); err != nil {
+		return err
+	}
+	return out.Flush()
+}

@@ -1,0 +1,199 @@
+// Copyright The Ordered Helm Authors
+// SPDX-License-Identifier: Apache-2.0
+
+package lint
+
+import (
+	"errors"
+	"fmt"
+	"strings"
+
+	"gopkg.in/yaml.v3"
+	"helm.sh/helm/v3/pkg/chartutil"
+
+	"github.com/ordered-helm/helm/internal/annotation"
+	"github.com/ordered-helm/helm/internal/similar"
+	"github.com/ordered-helm/helm/internal/yamledit"
+	"github.com/ordered-helm/helm/pkg/chart/loader"
+)
+
+// Fields that Chart.yaml has beyond Helm's.
+const (
+	hookModeField  = "runHooksInParallel"
+	dependsOnField = "depends-on"
+)
+
+// checkChartFile checks what stands in a Chart.yaml, whatever it means for the
+// release.
+func (f *findings) checkChartFile(c *folder) {
+	root := c.definition(chartutil.ChartfileName)
+	f.checkFields(c, chartutil.ChartfileName, root, hookModeField)
+	for _, e := range c.dependencies() {
+		f.checkFields(c, e.file, e.node, dependsOnField)
+	}
+	annotations := yamledit.Resolve(yamledit.Lookup(root, "annotations"))
+	if annotations == nil || annotations.Kind != yaml.MappingNode {
+		return
+	}
+	for i := 0; i < len(annotations.Content); i += 2 {
+		f.checkChartAnnotation(c, annotations.Content[i], annotations.Content[i+1])
+	}
+}
+
+// checkFields warns of fields that are almost the one given.
+func (f *findings) checkFields(c *folder, file string, mapping *yaml.Node, field string) {
+	if mapping == nil || mapping.Kind != yaml.MappingNode {
+		return
+	}
+	plain := func(key string) string { return strings.ToLower(strings.NewReplacer("-", "", "_", "").Replace(key)) }
+	for i := 0; i < len(mapping.Content); i += 2 {
+		key := mapping.Content[i]
+		if key.Value != field && similar.Distance(plain(key.Value), plain(field)) <= 1 {
+			f.addAs(unknownKey, Warning, c.at(file, key), fmt.Sprintf("the field %s is not known, and does not count: did you mean %s?", key.Value, field))
+		}
+	}
+}
+
+// chartKeys are the annotations of a chart that have a meaning.
+func chartKeys() []string {
+	return []string{
+		annotation.DependsOnSubcharts, annotation.DependsOnSubchartsLegal, annotation.RunHooksInParallel, annotation.Sequencing,
+	}
+}
+
+func (f *findings) checkChartAnnotation(c *folder, key, value *yaml.Node) {
+	at := c.at(chartutil.ChartfileName, key)
+	v := annotation.Value(value)
+	_, isText := v.(string)
+	switch key.Value {
+	case annotation.DependsOnSubcharts, annotation.DependsOnSubchartsLegal:
+		if _, _, err := annotation.LegalValue(key.Value, value); err != nil {
+			f.add(malformedValue, at, err.Error())
+		}
+		return // the declarations say what else is wrong
+	case annotation.RunHooksInParallel:
+		if yamledit.Resolve(value).Kind == yaml.ScalarNode {
+			return // it is read with the field
+		}
+		f.add(invalidHookMode, at, key.Value+": must be true, false or otherChartsOnly")
+		return
+	case annotation.Sequencing:
+		if v != nil && !isText {
+			f.add(malformedValue, at, key.Value+`: must be "enabled" or "disabled", in quotes`)
+		}
+		return
+	}
+	switch {
+	case annotation.IsOurs(key.Value):
+		f.addAs(misplacedKey, Warning, at, key.Value+" has no meaning in Chart.yaml: write it into the metadata of a template's resource")
+	default:
+		if meant := almost(key.Value, chartKeys()); meant != "" {
+			f.addAs(unknownKey, Warning, at, fmt.Sprintf("the annotation %s is not known, and does not count: did you mean %s?", key.Value, meant))
+		}
+	}
+	if v != nil && !isText {
+		f.add(annotationNotString, at, notString(key.Value, value))
+	}
+}
+
+// almost finds the key that was most likely meant; none for a key of somebody
+// else's.
+func almost(key string, known []string) string {
+	if strings.HasPrefix(key, "depends-on.helm.sh/") || strings.HasPrefix(key, "helm.sh/depends-on") {
+		if nearest := similar.Nearest(key, known); nearest != "" {
+			return nearest
+		}
+		return annotation.DependsOnSubcharts
+	}
+	const mostSlips = 2
+	if strings.HasPrefix(strings.ToLower(key), "helm.sh/") {
+		for _, k := range known {
+			if similar.Distance(strings.ToLower(key), k) <= mostSlips {
+				return k
+			}
+		}
+	}
+	return ""
+}
+
+func notString(key string, value *yaml.Node) string {
+	what := "a number or boolean: quote it"
+	switch yamledit.Resolve(value).Kind {
+	case yaml.SequenceNode:
+		what = "a list: Helm and Kubernetes take strings alone"
+	case yaml.MappingNode:
+		what = "a map: Helm and Kubernetes take strings alone"
+	}
+	return fmt.Sprintf("the annotation %s is %s", key, what)
+}
+
+// ruleOf is the rule that a mistake in a value breaks.
+func ruleOf(e *annotation.ValueError) string {
+	switch e.Problem {
+	case annotation.BadLayerName:
+		return invalidLayerName
+	case annotation.BadExpression:
+		return malformedExpression
+	case annotation.BadDuration:
+		return malformedDuration
+	case annotation.Conflict:
+		return conflictingSpellings
+	case annotation.UnknownKey:
+		return unknownKey
+	case annotation.Misplaced:
+		return misplacedKey
+	case annotation.BadValue:
+		switch e.Key {
+		case hookModeField, annotation.RunHooksInParallel:
+			return invalidHookMode
+		}
+	}
+	return malformedValue
+}
+
+// addDeclared notes what is wrong with a Chart.yaml as a whole: err is what the
+// loader says of it.
+func (f *findings) addDeclared(c *folder, severity Severity, err error) {
+	for _, problem := range leaves(err) {
+		var value *annotation.ValueError
+		if !errors.As(problem, &value) {
+			f.add(malformedValue, c.at(chartutil.ChartfileName, nil), message(problem))
+			continue
+		}
+		var dependency *loader.DependencyError
+		at := c.field("annotations", value.Key)
+		switch entries := c.dependencies(); {
+		case errors.As(problem, &dependency) && dependency.Index < len(entries):
+			e := entries[dependency.Index]
+			at = c.at(e.file, keyNode(e.node, dependsOnField))
+		case value.Key == hookModeField:
+			at = c.field(hookModeField)
+		}
+		f.addAs(ruleOf(value), severity, at, message(problem))
+	}
+}
+
+// message is an error in words, without the name of the file.
+func message(err error) string {
+	var file *loader.ChartFileError
+	if errors.As(err, &file) {
+		return file.Err.Error()
+	}
+	return err.Error()
+}
+
+// leaves takes apart what joined errors are made of, below what wraps them.
+func leaves(err error) []error {
+	for inner := err; inner != nil; inner = errors.Unwrap(inner) {
+		joined, ok := inner.(interface{ Unwrap() []error })
+		if !ok {
+			continue
+		}
+		var all []error
+		for _, e := range joined.Unwrap() {
+			all = append(all, leaves(e)...)
+		}
+		return all
+	}
+	return []error{err}
+}

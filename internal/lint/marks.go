@@ -1,0 +1,176 @@
+// Copyright The Ordered Helm Authors
+// SPDX-License-Identifier: Apache-2.0
+
+package lint
+
+import (
+	"bytes"
+	"fmt"
+	"regexp"
+	"strconv"
+	"strings"
+	"unicode/utf8"
+)
+
+// Where in a template a key of a rendered document comes from cannot be told from
+// the document: loops, conditions and helpers stand between them. So a chart with
+// findings is rendered once more with a mark behind every key of interest, and the
+// marks come out beside what they mark. A document that comes out otherwise
+// different has no known places.
+
+// markable are the keys that are marked where they stand as text in a template.
+var markable = regexp.MustCompile(`(?:^|[\s{,"'])([A-Za-z0-9._-]+/[A-Za-z0-9/._-]+|kind|runHooksInParallel)["']?[ \t]*:`)
+
+// mark is how a mark is written.
+var mark = regexp.MustCompile(`-ohmark([0-9]+)x`)
+
+// markText writes a mark behind each key of a template, and notes the places of
+// these.
+func markText(file string, text []byte, places *[]position) []byte {
+	if bytes.Contains(text, []byte("-ohmark")) {
+		return text
+	}
+	var marked bytes.Buffer
+	done := 0
+	lines := newLines(text)
+	for _, span := range textSpans(text) {
+		for _, m := range markable.FindAllSubmatchIndex(text[span[0]:span[1]], -1) {
+			start, end := span[0]+m[2], span[0]+m[3]
+			marked.Write(text[done:end])
+			fmt.Fprintf(&marked, "-ohmark%dx", len(*places))
+			done = end
+			p := lines.position(start)
+			p.File = file
+			*places = append(*places, p)
+		}
+	}
+	marked.Write(text[done:])
+	return marked.Bytes()
+}
+
+// textSpans lists the parts of a template that stand outside of actions.
+func textSpans(text []byte) [][2]int {
+	var spans [][2]int
+	for at := 0; at < len(text); {
+		begin := bytes.Index(text[at:], []byte("{{"))
+		if begin < 0 {
+			return append(spans, [2]int{at, len(text)})
+		}
+		if begin > 0 {
+			spans = append(spans, [2]int{at, at + begin})
+		}
+		length := actionLength(text[at+begin:])
+		if length < 0 {
+			return spans
+		}
+		at += begin + length
+	}
+	return spans
+}
+
+// actionLength is how long the action is that begins a text, its braces included;
+// -1 if it does not end.
+func actionLength(text []byte) int {
+	inner := bytes.TrimLeft(bytes.TrimPrefix(text[2:], []byte("-")), " \t\r\n")
+	if bytes.HasPrefix(inner, []byte("/*")) {
+		offset := len(text) - len(inner)
+		end := bytes.Index(inner, []byte("*/"))
+		if end < 0 {
+			return -1
+		}
+		closing := bytes.Index(inner[end:], []byte("}}"))
+		if closing < 0 {
+			return -1
+		}
+		return offset + end + closing + len("}}")
+	}
+	for i := 2; i < len(text); i++ {
+		switch c := text[i]; c {
+		case '"', '\'', '`':
+			end := literalEnd(text, i)
+			if end < 0 {
+				return -1
+			}
+			i = end
+		case '}':
+			if bytes.HasPrefix(text[i:], []byte("}}")) {
+				return i + len("}}")
+			}
+		}
+	}
+	return -1
+}
+
+// literalEnd is where the literal ends that begins at start; -1 if it does not.
+func literalEnd(text []byte, start int) int {
+	for i := start + 1; i < len(text); i++ {
+		switch {
+		case text[i] == '\\' && text[start] != '`':
+			i++
+		case text[i] == text[start]:
+			return i
+		}
+	}
+	return -1
+}
+
+// lines tells the place of an offset.
+type lines struct {
+	text   []byte
+	starts []int
+}
+
+func newLines(text []byte) *lines {
+	l := &lines{text: text, starts: []int{0}}
+	for i, c := range text {
+		if c == '\n' {
+			l.starts = append(l.starts, i+1)
+		}
+	}
+	return l
+}
+
+// position counts columns in characters.
+func (l *lines) position(offset int) position {
+	line := len(l.starts) - 1
+	for l.starts[line] > offset {
+		line--
+	}
+	return position{Line: line + 1, Column: utf8.RuneCount(l.text[l.starts[line]:offset]) + 1}
+}
+
+// sameButForMarks reports whether a marked document is the document given, with
+// marks. Templates may make random values: what comes after the marks of a line
+// need not be the same.
+func sameButForMarks(marked, document string) bool {
+	if mark.ReplaceAllString(marked, "") == document {
+		return true
+	}
+	with, without := strings.Split(marked, "\n"), strings.Split(document, "\n")
+	if len(with) != len(without) {
+		return false
+	}
+	for i := range with {
+		marks := mark.FindAllStringIndex(with[i], -1)
+		if len(marks) == 0 {
+			continue
+		}
+		if before := with[i][:marks[len(marks)-1][1]]; !strings.HasPrefix(without[i], mark.ReplaceAllString(before, "")) {
+			return false
+		}
+	}
+	return true
+}
+
+// markOf parts a key from its mark; the number is -1 if it has none.
+func markOf(key string) (plain string, number int) {
+	at := mark.FindStringSubmatchIndex(key)
+	if at == nil {
+		return key, -1
+	}
+	number, err := strconv.Atoi(key[at[2]:at[3]])
+	if err != nil {
+		return key, -1
+	}
+	return key[:at[0]] + key[at[1]:], number
+}

@@ -1,0 +1,181 @@
+// Copyright The Ordered Helm Authors
+// SPDX-License-Identifier: Apache-2.0
+
+package lint
+
+import (
+	"bytes"
+	"maps"
+	"path"
+	"slices"
+	"strings"
+
+	"helm.sh/helm/v3/pkg/chart"
+	"helm.sh/helm/v3/pkg/chartutil"
+	"helm.sh/helm/v3/pkg/engine"
+	"sigs.k8s.io/yaml"
+
+	"github.com/ordered-helm/helm/internal/render"
+	"github.com/ordered-helm/helm/pkg/chart/loader"
+	"github.com/ordered-helm/helm/pkg/sequencer"
+)
+
+// inspection checks what a chart says about order, readiness and hooks.
+type inspection struct {
+	findings
+	options Options
+
+	chart  *chart.Chart
+	values chartutil.Values
+	tree   *sequencer.Chart
+
+	// declared are the folders by Declaration.File, charts by the path of a
+	// chart in the tree, definitions by the name of its Chart.yaml there.
+	declared, charts, definitions map[string]*folder
+	// sources are the templates by the names that they are rendered under.
+	sources map[string]string
+
+	rendered map[string]string
+	objects  []*object
+	marked   *markedRendering
+}
+
+// order checks a chart by the rules that Helm does not have. The files are the
+// chart's as they stand there, legal the same in legal form.
+func order(files, legal []*loader.BufferedFile, o Options) []Finding {
+	i := &inspection{options: o}
+	root := newFolder("", files)
+	root.walk(i.checkChartFile)
+	if legal != nil && mentionsOrder(root, o.Values) && i.load(root, legal) {
+		i.readObjects()
+		i.checkPlan(sequencer.Inspect(sequencer.Input{Root: i.tree, Resources: i.resources(), Namespace: o.Namespace}))
+	}
+	return i.sorted()
+}
+
+// words are what every declaration about order, readiness or hooks has one of.
+func words() []string {
+	return []string{
+		"helm.sh/layer", "helm.sh/resource-group", "helm.sh/readiness", "helm.sh/depends-on", "depends-on.helm.sh",
+		"helm.sh/sequencing", "hooks-in-parallel", hookModeField, dependsOnField, "hook-delete-timeout", "crd-install", "test-failure",
+	}
+}
+
+// mentionsOrder spares almost every other chart a second look.
+func mentionsOrder(root *folder, values map[string]any) bool {
+	mentions := func(text []byte) bool {
+		return slices.ContainsFunc(words(), func(word string) bool { return bytes.Contains(text, []byte(word)) })
+	}
+	found := false
+	root.walk(func(f *folder) {
+		found = found || slices.ContainsFunc(f.files, func(file *loader.BufferedFile) bool {
+			return (strings.HasPrefix(file.Name, "templates/") || !strings.Contains(file.Name, "/")) && mentions(file.Data)
+		})
+	})
+	if found || len(values) == 0 {
+		return found
+	}
+	text, err := yaml.Marshal(values)
+	return err == nil && mentions(text)
+}
+
+// load loads and renders the chart, as Helm's rules do. It is false where it cannot
+// be loaded: Helm's rules say why. Where it cannot be rendered, what the charts
+// declare is checked all the same.
+func (i *inspection) load(root *folder, legal []*loader.BufferedFile) bool {
+	var err error
+	if i.chart, err = loader.LoadFiles(legal); err != nil {
+		return false
+	}
+	folders := map[*chart.File]*folder{}
+	root.match(i.chart, folders)
+	i.declared = map[string]*folder{}
+	i.locateDeclared(i.chart, i.chart.Name(), folders)
+	declaration, problems := loader.InspectDeclarations(i.chart)
+	i.addProblems(declaration, problems)
+
+	if err := chartutil.ProcessDependenciesWithMerge(i.chart, i.options.Values); err != nil {
+		return false
+	}
+	i.tree = render.Charts(declaration, i.chart)
+	i.charts, i.definitions, i.sources = map[string]*folder{}, map[string]*folder{}, map[string]string{}
+	i.locate(i.chart, i.chart.Name(), folders)
+	i.render()
+	return true
+}
+
+// locateDeclared notes where the charts are that declarations come from.
+func (i *inspection) locateDeclared(c *chart.Chart, at string, folders map[*chart.File]*folder) {
+	if len(c.Raw) > 0 {
+		i.declared[path.Join(at, chartutil.ChartfileName)] = folders[c.Raw[0]]
+	}
+	for _, sub := range c.Dependencies() {
+		i.locateDeclared(sub, path.Join(at, chartutil.ChartsDir, sub.Name()), folders)
+	}
+}
+
+// locate notes where the charts are that take part in the release, and their
+// templates.
+func (i *inspection) locate(c *chart.Chart, at string, folders map[*chart.File]*folder) {
+	if len(c.Raw) > 0 {
+		if f := folders[c.Raw[0]]; f != nil {
+			i.charts[at] = f
+			i.definitions[path.Join(c.ChartFullPath(), chartutil.ChartfileName)] = f
+			for _, t := range c.Templates {
+				i.sources[path.Join(c.ChartFullPath(), t.Name)] = f.prefix + t.Name
+			}
+		}
+	}
+	for _, sub := range c.Dependencies() {
+		i.locate(sub, at+"/"+sub.Name(), folders)
+	}
+}
+
+// addProblems notes what cannot be used of the charts' declarations.
+func (i *inspection) addProblems(d *loader.Declaration, problems []error) {
+	for _, problem := range problems {
+		i.addProblem(Error, problem)
+	}
+	var walk func(d *loader.Declaration)
+	walk = func(d *loader.Declaration) {
+		if d.Problem != nil {
+			severity := Warning
+			if d.Sequenced() {
+				severity = Error
+			}
+			i.addProblem(severity, d.Problem)
+		}
+		for _, sub := range d.Subcharts {
+			walk(sub)
+		}
+	}
+	walk(d)
+}
+
+func (i *inspection) render() {
+	values, err := chartutil.CoalesceValues(i.chart, i.options.Values)
+	if err != nil {
+		return
+	}
+	capabilities := chartutil.DefaultCapabilities.Copy()
+	if i.options.KubeVersion != nil {
+		capabilities.KubeVersion = *i.options.KubeVersion
+	}
+	const skipSchema = true // Helm's rules say what does not fit
+	i.values, err = chartutil.ToRenderValuesWithSchemaValidation(i.chart, values,
+		chartutil.ReleaseOptions{Name: "test-release", Namespace: i.options.Namespace}, capabilities, skipSchema)
+	if err != nil {
+		return
+	}
+	if rendered, err := i.run(); err == nil {
+		i.rendered = rendered
+	}
+}
+
+// run runs the templates, and leaves the notes out.
+func (i *inspection) run() (map[string]string, error) {
+	e := engine.Engine{LintMode: true}
+	files, err := e.Render(i.chart, i.values)
+	maps.DeleteFunc(files, func(name, _ string) bool { return strings.HasSuffix(name, "NOTES.txt") })
+	return files, err
+}

@@ -1,0 +1,174 @@
+// Copyright The Ordered Helm Authors
+// SPDX-License-Identifier: Apache-2.0
+
+package lint
+
+import (
+	"path"
+	"slices"
+	"strings"
+
+	"gopkg.in/yaml.v3"
+	"helm.sh/helm/v3/pkg/chart"
+	"helm.sh/helm/v3/pkg/chartutil"
+
+	"github.com/ordered-helm/helm/internal/render"
+	"github.com/ordered-helm/helm/internal/yamledit"
+	"github.com/ordered-helm/helm/pkg/sequencer"
+)
+
+// markedRendering is the chart rendered once more, with marks.
+type markedRendering struct {
+	places   []position
+	rendered map[string]string
+	// files are the objects of the files that were asked for, by the key of
+	// each: the marks of kind and of the annotations.
+	files map[string]map[place]map[string]int
+}
+
+// at is the place of an annotation of an object in the templates; an empty key
+// asks for that of the object itself. Where it cannot be told exactly, it is the
+// file alone.
+func (i *inspection) at(o *object, key string) position {
+	if p, known := i.exactly(o, key); known {
+		return p
+	}
+	return i.file(o.file)
+}
+
+// file is the template that a file was rendered from.
+func (i *inspection) file(rendered string) position {
+	if source, known := i.sources[rendered]; known {
+		return position{File: source}
+	}
+	if f, known := i.definitions[rendered]; known {
+		return f.at(chartutil.ChartfileName, nil)
+	}
+	_, below, _ := strings.Cut(rendered, "/")
+	return position{File: below}
+}
+
+func (i *inspection) exactly(o *object, key string) (position, bool) {
+	if i.marked == nil {
+		i.marked = i.renderMarked()
+	}
+	if key == "" {
+		key = "kind"
+	}
+	number, known := i.marksIn(o.file)[o.place][key]
+	if !known || number >= len(i.marked.places) {
+		return position{}, false
+	}
+	return i.marked.places[number], true
+}
+
+// renderMarked renders the chart with marks. It changes the loaded templates: it
+// comes after everything else has been rendered.
+func (i *inspection) renderMarked() *markedRendering {
+	m := &markedRendering{files: map[string]map[place]map[string]int{}}
+	var markAll func(c *chart.Chart)
+	markAll = func(c *chart.Chart) {
+		templates := make([]*chart.File, len(c.Templates))
+		for n, t := range c.Templates {
+			templates[n] = t
+			if source, known := i.sources[path.Join(c.ChartFullPath(), t.Name)]; known {
+				templates[n] = &chart.File{Name: t.Name, Data: markText(source, t.Data, &m.places)}
+			}
+		}
+		c.Templates = templates
+		for _, sub := range c.Dependencies() {
+			markAll(sub)
+		}
+	}
+	markAll(i.chart)
+	if rendered, err := i.run(); err == nil {
+		m.rendered = rendered
+	}
+	return m
+}
+
+// marksIn gives the marks of the objects of a file.
+func (i *inspection) marksIn(file string) map[place]map[string]int {
+	if marks, known := i.marked.files[file]; known {
+		return marks
+	}
+	marks := map[place]map[string]int{}
+	i.marked.files[file] = marks
+	documents, marked := render.Split(i.rendered[file]), render.Split(i.marked.rendered[file])
+	if len(documents) != len(marked) {
+		return marks
+	}
+	for d := range documents {
+		if !sameButForMarks(marked[d], documents[d]) {
+			continue
+		}
+		root, err := yamledit.Parse(marked[d])
+		if err != nil || root == nil {
+			continue
+		}
+		for index, node := range render.Objects(root) {
+			marks[place{file, d, index}] = marksOf(node)
+		}
+	}
+	return marks
+}
+
+// marksOf reads the marks of one object.
+func marksOf(node *yaml.Node) map[string]int {
+	marks := map[string]int{}
+	read := func(mapping *yaml.Node, wanted func(key string) bool) {
+		mapping = yamledit.Resolve(mapping)
+		if mapping == nil || mapping.Kind != yaml.MappingNode {
+			return
+		}
+		for n := 0; n < len(mapping.Content); n += 2 {
+			if key, number := markOf(mapping.Content[n].Value); number >= 0 && wanted(key) {
+				marks[key] = number
+			}
+		}
+	}
+	read(node, func(key string) bool { return key == "kind" })
+	read(yamledit.Lookup(node, "metadata"), func(key string) bool { return key == hookModeField })
+	read(yamledit.Lookup(node, "metadata", "annotations"), func(string) bool { return true })
+	return marks
+}
+
+// atDependsOn is the place where an edge between layers is declared: that of a
+// resource in the file which names the layer.
+func (i *inspection) atDependsOn(file, key, layer string) position {
+	for _, o := range i.objects {
+		if o.file != file || o.annotations == nil {
+			continue
+		}
+		for _, name := range namesUnder(o.annotations, key) {
+			if name == layer {
+				return i.at(o, key)
+			}
+		}
+	}
+	return i.file(file)
+}
+
+// atID is the place of an annotation of the object that an error of the plan
+// speaks of; the last one, where there are several.
+func (i *inspection) atID(file string, id sequencer.ID, key string) position {
+	found := i.find(file, id)
+	slices.Reverse(found)
+	for _, o := range found {
+		if key == "" || hasKey(o.annotations, key) || key == hookModeField {
+			return i.at(o, key)
+		}
+	}
+	return i.file(file)
+}
+
+func hasKey(mapping *yaml.Node, key string) bool { return yamledit.Lookup(mapping, key) != nil }
+
+// definitionAt is the folder of a chart by the name of its Chart.yaml in the
+// release; nil if that is not known.
+func (i *inspection) definitionAt(file string) *folder {
+	if f := i.definitions[file]; f != nil {
+		return f
+	}
+	return i.declared[file]
+}

@@ -1,0 +1,210 @@
+// Copyright The Ordered Helm Authors
+// SPDX-License-Identifier: Apache-2.0
+
+package lint
+
+import (
+	"errors"
+	"fmt"
+	"maps"
+	"slices"
+	"strings"
+	"time"
+
+	"gopkg.in/yaml.v3"
+
+	"github.com/ordered-helm/helm/internal/annotation"
+	"github.com/ordered-helm/helm/internal/similar"
+	"github.com/ordered-helm/helm/internal/yamledit"
+	"github.com/ordered-helm/helm/pkg/chart/loader"
+	"github.com/ordered-helm/helm/pkg/sequencer"
+)
+
+// defaultTimeout is that of install and upgrade.
+const defaultTimeout = 5 * time.Minute
+
+// addProblem notes what is wrong with a Chart.yaml.
+func (i *inspection) addProblem(severity Severity, err error) {
+	var file *loader.ChartFileError
+	if errors.As(err, &file) && i.declared[file.File] != nil {
+		i.addDeclared(i.declared[file.File], severity, err)
+		return
+	}
+	i.addAs(malformedValue, severity, position{}, err.Error())
+}
+
+func valueError(err error) *annotation.ValueError {
+	var value *annotation.ValueError
+	if errors.As(err, &value) {
+		return value
+	}
+	return nil
+}
+
+// checkPlan notes what the planner has found. What follows from a mistake in a
+// chart is left out as long as that is there.
+func (i *inspection) checkPlan(p *sequencer.Inspection) {
+	broken := map[string]bool{}
+	for _, problem := range p.Problems {
+		i.addPlanProblem(problem, broken)
+	}
+	dangling := map[string]bool{}
+	for _, w := range p.Warnings {
+		if w.Kind == sequencer.WarningUnknownLayer {
+			if broken[w.Chart] {
+				continue
+			}
+			dangling[w.Chart] = true
+		}
+		i.addPlanWarning(w)
+	}
+	if p.Plan == nil {
+		return
+	}
+	for _, need := range p.Plan.Unmet {
+		if !broken[need.FromNode.Chart] && !broken[need.ToNode.Chart] {
+			i.add(unmeetableNeed, i.atID(need.From.File, need.From.ID, ""), i.localized(need.String()))
+		}
+	}
+	for n, node := range p.Plan.Nodes {
+		if broken[node.Chart] {
+			continue
+		}
+		i.checkNode(p.Plan, n)
+		if !dangling[node.Chart] {
+			i.checkReach(p.Plan, node)
+		}
+	}
+}
+
+func (i *inspection) addPlanProblem(err error, broken map[string]bool) {
+	var resource *sequencer.ResourceError
+	var duplicate *sequencer.DuplicateError
+	var subchart *sequencer.UnknownSubchartError
+	var cycle *sequencer.CycleError
+	var file *loader.ChartFileError
+	switch {
+	case errors.As(err, &file): // it is known from the declarations
+	case errors.As(err, &resource):
+		for _, o := range i.find(resource.File, resource.ID) {
+			broken[o.chart] = true
+		}
+		i.addResourceProblem(resource)
+	case errors.As(err, &duplicate):
+		i.add(duplicateObject, i.atID(duplicate.Second, duplicate.ID, ""), i.localized(duplicate.Error()))
+	case errors.As(err, &subchart):
+		at := i.file(subchart.File)
+		if f := i.definitionAt(subchart.File); f != nil {
+			at = f.field("annotations", subchart.Key)
+			if subchart.Dependency != "" {
+				at = f.dependsOn(subchart.Dependency)
+			}
+		}
+		i.add(unknownSubchart, at, strings.TrimPrefix(subchart.Error(), subchart.File+": "))
+	case errors.As(err, &cycle):
+		i.addCycle(cycle)
+	default:
+		i.add(malformedValue, position{}, err.Error())
+	}
+}
+
+func (i *inspection) addResourceProblem(e *sequencer.ResourceError) {
+	value := valueError(e.Err)
+	if value == nil {
+		i.add(malformedValue, i.atID(e.File, e.ID, ""), fmt.Sprintf("%s: %v", e.ID, e.Err))
+		return
+	}
+	key := strings.TrimPrefix(value.Key, "metadata.")
+	i.add(ruleOf(value), i.atID(e.File, e.ID, key), fmt.Sprintf("%s: %v", e.ID, e.Err))
+}
+
+func (i *inspection) addCycle(e *sequencer.CycleError) {
+	texts := make([]string, len(e.Edges))
+	for n, edge := range e.Edges {
+		where := i.edge(edge)
+		file := where.File
+		if where.Line > 0 {
+			file = fmt.Sprintf("%s:%d", file, where.Line)
+		}
+		texts[n] = fmt.Sprintf("%s depends on %s (%s)", edge.From, edge.To, file)
+	}
+	if len(e.Edges) == 1 {
+		i.add(selfDependency, i.edge(e.Edges[0]), fmt.Sprintf("%s depends on itself", e.Edges[0].From))
+		return
+	}
+	at := position{}
+	if len(e.Edges) > 0 {
+		at = i.edge(e.Edges[0])
+	}
+	i.add(dependencyCycle, at, "a cycle: "+strings.Join(texts, ", "))
+}
+
+// edge is the place where an edge is declared.
+func (i *inspection) edge(e sequencer.CycleEdge) position {
+	if dependency := e.Dependency(); dependency != "" {
+		if f := i.definitionAt(e.File); f != nil {
+			return f.dependsOn(dependency)
+		}
+		return i.file(e.File)
+	}
+	layer := strings.Trim(strings.TrimPrefix(e.To, "layer "), `"`)
+	return i.atDependsOn(e.File, e.Key, layer)
+}
+
+func (i *inspection) addPlanWarning(w sequencer.Warning) {
+	switch w.Kind {
+	case sequencer.WarningUnknownLayer:
+		text := fmt.Sprintf("%s depends on the layer %q, which the chart does not have: the dependency is dropped", w.ID, w.Name)
+		if meant := similar.Nearest(w.Name, i.layersOf(w.Chart)); meant != "" {
+			text += fmt.Sprintf("; did you mean %q?", meant)
+		}
+		i.add(unknownLayer, i.atDependsOn(w.File, w.Key, w.Name), text)
+	case sequencer.WarningExpressionPath:
+		i.add(expressionPath, i.atID(w.File, w.ID, w.Key), strings.TrimPrefix(w.String(), w.File+": "))
+	case sequencer.WarningNotSequenced:
+		at := i.file(w.File)
+		if f := i.definitionAt(w.File); f != nil {
+			at = f.field("apiVersion")
+		}
+		i.add(sequencingNotEnabled, at, fmt.Sprintf("chart %s declares an order that does not count, because it is not of apiVersion v3", w.Chart))
+	case sequencer.WarningLateBinding:
+		i.add(lateRoleBinding, i.atID(w.File, w.ID, ""), i.localized(w.String()))
+	}
+}
+
+// localized is a message of the planner with the files as the chart has them.
+func (i *inspection) localized(text string) string {
+	var pairs []string
+	for _, rendered := range slices.Sorted(maps.Keys(i.sources)) {
+		pairs = append(pairs, rendered, i.sources[rendered])
+	}
+	return strings.NewReplacer(pairs...).Replace(text)
+}
+
+// layersOf lists the layers of a chart.
+func (i *inspection) layersOf(chart string) []string {
+	var layers []string
+	for _, o := range i.objects {
+		if o.chart != chart || o.resource == nil || o.annotations == nil {
+			continue
+		}
+		for _, key := range []string{annotation.Layer, annotation.ResourceGroup} {
+			layers = append(layers, namesUnder(o.annotations, key)...)
+		}
+	}
+	slices.Sort(layers)
+	return slices.Compact(layers)
+}
+
+// namesUnder reads the names under a key; none where they cannot be read.
+func namesUnder(annotations *yaml.Node, key string) []string {
+	value := yamledit.Lookup(annotations, key)
+	if value == nil {
+		return nil
+	}
+	names, err := annotation.Names(key, annotation.Value(value))
+	if err != nil {
+		return nil
+	}
+	return names
+}

@@ -1,0 +1,143 @@
+// Copyright The Ordered Helm Authors
+// SPDX-License-Identifier: Apache-2.0
+
+package lint
+
+import (
+	"fmt"
+	"slices"
+
+	"github.com/ordered-helm/helm/internal/annotation"
+	"github.com/ordered-helm/helm/pkg/sequencer"
+)
+
+// checkNode checks what the resources of a node say about their readiness.
+func (i *inspection) checkNode(p *sequencer.Plan, number int) {
+	node := p.Nodes[number]
+	for _, r := range node.Resources {
+		if r.Timeout > defaultTimeout {
+			i.add(readinessTimeoutLong, i.atID(r.File, r.ID, annotation.ReadinessTimeout), fmt.Sprintf(
+				"%s: %s is longer than %s, the default of --timeout: without a longer one the chart is not installed in order", r.ID, r.Timeout, defaultTimeout))
+		}
+		if !node.Awaited {
+			continue
+		}
+		if r.IsCustom() && len(r.Success) == 0 {
+			i.add(customReadiness, i.atID(r.File, r.ID, ""), fmt.Sprintf(
+				"something depends on %s, a custom resource without %s: it counts as ready at once, unless it has a condition Ready",
+				r.ID, annotation.ReadinessSuccess))
+		}
+		if r.ID.Group == "" && r.ID.Kind == "PersistentVolumeClaim" {
+			i.checkClaim(p, number, r)
+		}
+	}
+}
+
+// checkClaim looks for a claim that is only bound once the pod comes that uses it,
+// where that comes after the claim is ready. Such a claim is not waited for,
+// unless an expression says so: then it is waited for in vain.
+func (i *inspection) checkClaim(p *sequencer.Plan, number int, claim *sequencer.PlannedResource) {
+	mode := bindingMode(p, claim)
+	if mode == "Immediate" || mode == "" && len(claim.Success) == 0 || !usedLater(p, number, claim) {
+		return
+	}
+	spec, _ := claim.Object()["spec"].(map[string]any)
+	if volume, _ := spec["volumeName"].(string); volume != "" {
+		return
+	}
+	if len(claim.Success) == 0 {
+		i.addAs(waitForFirstConsumer, Info, i.atID(claim.File, claim.ID, ""), fmt.Sprintf(
+			"%s comes before the pod that uses it, but its storage class binds it only then: nothing waits for it", claim.ID))
+		return
+	}
+	if mode == "" {
+		mode = "is WaitForFirstConsumer, as that of most clouds is"
+	} else {
+		mode = "is " + mode
+	}
+	i.add(waitForFirstConsumer, i.atID(claim.File, claim.ID, annotation.ReadinessSuccess), fmt.Sprintf(
+		"%s is waited for by %q before the pod comes that uses it: if its storage class %s, it is never bound", claim.ID, claim.Success[0], mode))
+}
+
+// bindingMode is the volumeBindingMode of a claim's class, if that is part of the
+// release; otherwise it is empty.
+func bindingMode(p *sequencer.Plan, claim *sequencer.PlannedResource) string {
+	spec, _ := claim.Object()["spec"].(map[string]any)
+	class, _ := spec["storageClassName"].(string)
+	for _, n := range p.Nodes {
+		for _, r := range n.Resources {
+			if r.ID.Kind == "StorageClass" && r.ID.Name == class && class != "" {
+				if mode, _ := r.Object()["volumeBindingMode"].(string); mode != "" {
+					return mode
+				}
+				return "Immediate"
+			}
+		}
+	}
+	return ""
+}
+
+// usedLater reports whether a pod in a node after the claim's uses it, and none
+// that comes with the claim or before.
+func usedLater(p *sequencer.Plan, number int, claim *sequencer.PlannedResource) bool {
+	later := false
+	for n, node := range p.Nodes {
+		for _, r := range node.Resources {
+			if r.ID.Namespace != claim.ID.Namespace || !slices.Contains(sequencer.Claims(r), claim.ID.Name) {
+				continue
+			}
+			if n == number || !comesAfter(p, n, number) {
+				return false
+			}
+			later = true
+		}
+	}
+	return later
+}
+
+// comesAfter reports whether a node depends on another, maybe by way of others.
+func comesAfter(p *sequencer.Plan, node, other int) bool {
+	seen := map[int]bool{}
+	stack := []int{node}
+	for len(stack) > 0 {
+		n := stack[len(stack)-1]
+		stack = stack[:len(stack)-1]
+		for _, d := range p.Dependencies(n) {
+			if d == other {
+				return true
+			}
+			if !seen[d] {
+				seen[d] = true
+				stack = append(stack, d)
+			}
+		}
+	}
+	return false
+}
+
+// checkReach looks for layers that put nothing into any order: that depend on
+// nothing, that nothing depends on, and after which nothing of the chart comes.
+func (i *inspection) checkReach(p *sequencer.Plan, node *sequencer.Node) {
+	if node.Layer == "" || len(node.DependsOn) > 0 {
+		return
+	}
+	for _, other := range p.Nodes {
+		if other.Chart == node.Chart && (other.Unsequenced || slices.Contains(other.DependsOn, node.Layer)) {
+			return
+		}
+	}
+	first := node.Resources[0]
+	i.add(layerUnreached, i.atLayer(first), fmt.Sprintf(
+		"layer %q depends on nothing, and nothing in the chart depends on it: it has no place in the order of the chart", node.Layer))
+}
+
+// atLayer is the place where a resource names its layer.
+func (i *inspection) atLayer(r *sequencer.PlannedResource) position {
+	key := annotation.Layer
+	for _, o := range i.find(r.File, r.ID) {
+		if !hasKey(o.annotations, key) {
+			key = annotation.ResourceGroup
+		}
+	}
+	return i.atID(r.File, r.ID, key)
+}

@@ -1,0 +1,619 @@
+// Copyright The Ordered Helm Authors
+// SPDX-License-Identifier: Apache-2.0
+
+package lint_test
+
+import (
+	"archive/tar"
+	"bytes"
+	"compress/gzip"
+	"fmt"
+	"maps"
+	"os"
+	"slices"
+	"strings"
+	"testing"
+
+	"github.com/ordered-helm/helm/internal/lint"
+)
+
+const v3 = "apiVersion: v3\nname: shop\nversion: 1.0.0\nicon: https://example.com/i.png\n"
+
+// configMap is a template with a ConfigMap that has the annotations given.
+func configMap(name string, annotations ...string) string {
+	text := "apiVersion: v1\nkind: ConfigMap\nmetadata:\n  name: " + name + "\n"
+	if len(annotations) > 0 {
+		text += "  annotations:\n    " + strings.Join(annotations, "\n    ") + "\n"
+	}
+	return text
+}
+
+const subchart = "apiVersion: v2\nname: db\nversion: 1.0.0\n"
+
+const claimAndPod = `apiVersion: v1
+kind: PersistentVolumeClaim
+metadata:
+  name: data
+  annotations:
+    helm.sh/layer: claims
+    helm.sh/readiness-success: phase == Bound
+spec: {storageClassName: local}
+---
+apiVersion: v1
+kind: Pod
+metadata:
+  name: db
+  annotations:
+    helm.sh/layer: pods
+    depends-on.helm.sh/layers: claims
+spec:
+  volumes: [{name: data, persistentVolumeClaim: {claimName: data}}]
+`
+
+const deployment = `apiVersion: apps/v1
+kind: Deployment
+metadata:
+  name: web
+  annotations:
+    helm.sh/layer: web
+spec:
+  selector: {matchLabels: {a: b}}
+  template:
+    spec:
+      serviceAccountName: web
+      containers: [{name: c, image: i, envFrom: [{configMapRef: {name: config}}]}]
+---
+apiVersion: v1
+kind: ConfigMap
+metadata:
+  name: after
+  annotations:
+    depends-on.helm.sh/layers: web
+`
+
+// broken are charts that break one rule each, and become right by one change.
+var broken = []struct {
+	name  string
+	files map[string]string
+	// want are the findings: severity, rule, and place.
+	want []string
+	// says is part of the first message.
+	says string
+	// mend is what to replace by what, in the file named first.
+	mend [3]string
+}{
+	{
+		name:  "annotation-not-string in Chart.yaml",
+		files: map[string]string{"Chart.yaml": v3 + "annotations:\n  example.com/a: b\n  example.com/images: [a, b]\n"},
+		want:  []string{"error annotation-not-string Chart.yaml:7:3"}, says: "example.com/images is a list",
+		mend: [3]string{"Chart.yaml", "[a, b]", "'[a, b]'"},
+	},
+	{
+		name:  "annotation-not-string in a template",
+		files: map[string]string{"Chart.yaml": v3, "templates/a.yaml": configMap("a", "helm.sh/layer: a", "example.com/n: {{ 5 }}") + "---\n" + configMap("b")},
+		want:  []string{"error annotation-not-string templates/a.yaml:7:5"}, says: "ConfigMap/a: the annotation example.com/n is a number or boolean",
+		mend: [3]string{"templates/a.yaml", "{{ 5 }}", "{{ 5 | quote }}"},
+	},
+	{
+		name:  "conflicting-spellings of a layer",
+		files: map[string]string{"Chart.yaml": v3, "templates/a.yaml": configMap("a", "helm.sh/layer: a", "helm.sh/resource-group: b") + "---\n" + configMap("b")},
+		want:  []string{"error conflicting-spellings templates/a.yaml:7:5"}, says: `helm.sh/layer already says "a"`,
+		mend: [3]string{"templates/a.yaml", "group: b", "group: a"},
+	},
+	{
+		name:  "conflicting-spellings of a hook mode",
+		files: map[string]string{"Chart.yaml": v3 + "runHooksInParallel: true\nannotations:\n  helm.sh/run-hooks-in-parallel: otherChartsOnly\n"},
+		want:  []string{"error conflicting-spellings Chart.yaml:7:3"}, says: `already says "true"`,
+		mend: [3]string{"Chart.yaml", "otherChartsOnly", `"true"`},
+	},
+	{
+		name: "custom-resource-readiness",
+		files: map[string]string{
+			"Chart.yaml":       v3,
+			"templates/a.yaml": "{{- if true }}\napiVersion: example.com/v1\nkind: Database\nmetadata:\n  name: db\n  annotations:\n    helm.sh/layer: db\n{{- end }}\n---\n" + configMap("a"),
+		},
+		want: []string{"warning custom-resource-readiness templates/a.yaml:3:1"}, says: "something depends on Database/db",
+		mend: [3]string{"templates/a.yaml", "layer: db\n", "layer: db\n    helm.sh/readiness-success: phase == Ready\n"},
+	},
+	{
+		name: "dependency-cycle of layers",
+		files: map[string]string{
+			"Chart.yaml":       v3,
+			"templates/a.yaml": configMap("a", "helm.sh/layer: a", "depends-on.helm.sh/layers: b"),
+			"templates/b.yaml": "# one more line\n" + configMap("b", "helm.sh/layer: b", "depends-on.helm.sh/layers: '[\"a\"]'"),
+		},
+		want: []string{"error dependency-cycle templates/a.yaml:7:5"},
+		says: `layer "a" depends on layer "b" (templates/a.yaml:7), layer "b" depends on layer "a" (templates/b.yaml:8)`,
+		mend: [3]string{"templates/b.yaml", "\n    depends-on.helm.sh/layers: '[\"a\"]'", ""},
+	},
+	{
+		name: "dependency-cycle of subcharts",
+		files: map[string]string{
+			"Chart.yaml":           v3 + "dependencies:\n- name: db\n  version: 1.0.0\n  depends-on: [web]\n- name: web\n  version: 1.0.0\n  depends-on: [db]\n",
+			"charts/db/Chart.yaml": subchart, "charts/web/Chart.yaml": strings.ReplaceAll(subchart, "db", "web"),
+		},
+		want: []string{"error dependency-cycle Chart.yaml:8:3"}, says: "subchart db depends on subchart web (Chart.yaml:8)",
+		mend: [3]string{"Chart.yaml", "\n  depends-on: [db]", ""},
+	},
+	{
+		name:  "duplicate-object",
+		files: map[string]string{"Chart.yaml": v3, "templates/a.yaml": configMap("a", "helm.sh/layer: a") + "---\n" + configMap("b"), "templates/b.yaml": configMap("a")},
+		want:  []string{"error duplicate-object templates/b.yaml:2:1"}, says: "templates/a.yaml and templates/b.yaml",
+		mend: [3]string{"templates/b.yaml", "name: a", "name: c"},
+	},
+	{
+		name: "expression-path",
+		files: map[string]string{
+			"Chart.yaml":       v3,
+			"templates/a.yaml": configMap("a", "helm.sh/layer: a", "helm.sh/readiness-success: '{.status.phase} == Ready'") + "---\n" + configMap("b"),
+		},
+		want: []string{"warning expression-path templates/a.yaml:7:5"}, says: `leave the first "status" out`,
+		mend: [3]string{"templates/a.yaml", ".status.", "."},
+	},
+	{
+		name:  "hook-sequencing",
+		files: map[string]string{"Chart.yaml": v3, "templates/a.yaml": configMap("a", "helm.sh/hook: pre-install", "helm.sh/layer: a")},
+		want:  []string{"warning hook-sequencing templates/a.yaml:7:5"}, says: "ConfigMap/a is a hook, for which helm.sh/layer does not count",
+		mend: [3]string{"templates/a.yaml", "\n    helm.sh/layer: a", ""},
+	},
+	{
+		name:  "invalid-hook",
+		files: map[string]string{"Chart.yaml": v3, "templates/a.yaml": configMap("a", "helm.sh/hook: pre-install", "helm.sh/hook-delete-timeout: 5m")},
+		want:  []string{"error invalid-hook templates/a.yaml:7:5"}, says: "not a whole number of seconds",
+		mend: [3]string{"templates/a.yaml", "5m", `"300"`},
+	},
+	{
+		name:  "invalid-hook of a kind that cannot be one",
+		files: map[string]string{"Chart.yaml": v3, "templates/a.yaml": configMap("a", "helm.sh/hook: crd-install")},
+		want:  []string{"error invalid-hook templates/a.yaml:6:5"}, says: "crd-install is for a CustomResourceDefinition",
+		mend: [3]string{"templates/a.yaml", "crd-install", "pre-install"},
+	},
+	{
+		name:  "invalid-hook-mode",
+		files: map[string]string{"Chart.yaml": v3 + "runHooksInParallel: maybe\n"},
+		want:  []string{"error invalid-hook-mode Chart.yaml:5:1"}, says: "must be true, false or otherChartsOnly",
+		mend: [3]string{"Chart.yaml", "maybe", "otherChartsOnly"},
+	},
+	{
+		name:  "invalid-layer-name",
+		files: map[string]string{"Chart.yaml": v3, "templates/a.yaml": configMap("a", "helm.sh/layer: my layer") + "---\n" + configMap("b")},
+		want:  []string{"error invalid-layer-name templates/a.yaml:6:5"}, says: "whitespace",
+		mend: [3]string{"templates/a.yaml", "my layer", "layer"},
+	},
+	{
+		name: "late-role-binding",
+		files: map[string]string{
+			"Chart.yaml": v3, "templates/a.yaml": deployment,
+			"templates/b.yaml": "kind: RoleBinding\napiVersion: rbac.authorization.k8s.io/v1\nmetadata: {name: web}\nroleRef: {kind: Role, name: x}\nsubjects: [{kind: ServiceAccount, name: web}]\n",
+		},
+		want: []string{"warning late-role-binding templates/b.yaml:1:1"}, says: "whose service account it serves",
+		mend: [3]string{"templates/b.yaml", "{name: web}\nr", "{name: web, annotations: {helm.sh/layer: web}}\nr"},
+	},
+	{
+		name: "layer-unreached",
+		files: map[string]string{
+			"Chart.yaml":       v3,
+			"templates/a.yaml": configMap("a", "helm.sh/layer: a"), "templates/b.yaml": configMap("b", "helm.sh/layer: b", "depends-on.helm.sh/layers: c"),
+			"templates/c.yaml": configMap("c", "helm.sh/resource-group: c"),
+		},
+		want: []string{"info layer-unreached templates/a.yaml:6:5"}, says: `layer "a" depends on nothing`,
+		mend: [3]string{"templates/b.yaml", "layers: c", "layers: c,a"},
+	},
+	{
+		name:  "malformed-duration",
+		files: map[string]string{"Chart.yaml": v3, "templates/a.yaml": configMap("a", "helm.sh/layer: a", "helm.sh/readiness-timeout: 30") + "---\n" + configMap("b")},
+		want:  []string{"error malformed-duration templates/a.yaml:7:5"}, says: "not a duration",
+		mend: [3]string{"templates/a.yaml", "30", "30s"},
+	},
+	{
+		name: "malformed-expression",
+		files: map[string]string{
+			"Chart.yaml":       v3,
+			"templates/a.yaml": configMap("a", "helm.sh/layer: a", "helm.sh/readiness-failure: ['phase = Bad', 'phase is Bad']") + "---\n" + configMap("b"),
+		},
+		want: []string{"error malformed-expression templates/a.yaml:7:5", "error malformed-expression templates/a.yaml:7:5"}, says: "is no readiness expression",
+		mend: [3]string{"templates/a.yaml", "['phase = Bad', 'phase is Bad']", "['phase == Bad']"},
+	},
+	{
+		name:  "malformed-value in a template",
+		files: map[string]string{"Chart.yaml": v3, "templates/a.yaml": configMap("a", "helm.sh/layer: a", "depends-on.helm.sh/layers: [[b]]") + "---\n" + configMap("b")},
+		want:  []string{"error malformed-value templates/a.yaml:7:5"}, says: "a list inside the list",
+		mend: [3]string{"templates/a.yaml", "[[b]]", "[]"},
+	},
+	{
+		name:  "malformed-value in a chart that is not sequenced",
+		files: map[string]string{"Chart.yaml": strings.Replace(v3, "v3", "v2", 1), "templates/a.yaml": configMap("a", "depends-on.helm.sh/layers: {a: b}")},
+		want:  []string{"warning sequencing-not-enabled Chart.yaml:1:1", "error malformed-value templates/a.yaml:6:5"},
+		mend:  [3]string{"templates/a.yaml", "\n  annotations:\n    depends-on.helm.sh/layers: {a: b}", ""},
+	},
+	{
+		name:  "malformed-value in Chart.yaml",
+		files: map[string]string{"Chart.yaml": v3 + "annotations:\n  helm.sh/depends-on/subcharts: {a: b}\n"},
+		want:  []string{"error malformed-value Chart.yaml:6:3"}, says: "a map is no list",
+		mend: [3]string{"Chart.yaml", "{a: b}", "[]"},
+	},
+	{
+		name:  "malformed-value of an opt-in",
+		files: map[string]string{"Chart.yaml": v3 + "annotations:\n  helm.sh/sequencing: on please\n"},
+		want:  []string{"error malformed-value Chart.yaml:6:3"}, says: `must be "enabled"`,
+		mend: [3]string{"Chart.yaml", "on please", "enabled"},
+	},
+	{
+		name: "malformed-value of a dependency",
+		files: map[string]string{
+			"Chart.yaml":           v3 + "dependencies:\n- name: db\n  version: 1.0.0\n  depends-on: 5\n",
+			"charts/db/Chart.yaml": subchart,
+		},
+		want: []string{"error malformed-value Chart.yaml:8:3"}, says: `dependency "db": depends-on: 5`,
+		mend: [3]string{"Chart.yaml", "\n  depends-on: 5", ""},
+	},
+	{
+		name:  "misplaced-key in a template",
+		files: map[string]string{"Chart.yaml": v3, "templates/a.yaml": configMap("a", "helm.sh/depends-on/subcharts: db")},
+		want:  []string{"error misplaced-key templates/a.yaml:6:5"}, says: "write it into Chart.yaml",
+		mend: [3]string{"templates/a.yaml", "helm.sh/depends-on/subcharts", "example.com/a"},
+	},
+	{
+		name:  "misplaced-key of a hook mode",
+		files: map[string]string{"Chart.yaml": v3, "templates/a.yaml": "apiVersion: v1\nkind: Pod\nmetadata:\n  name: a\n  runHooksInParallel: true\n"},
+		want:  []string{"error misplaced-key templates/a.yaml:5:3"}, says: "write runHooksInParallel into Chart.yaml",
+		mend: [3]string{"templates/a.yaml", "  runHooksInParallel: true\n", ""},
+	},
+	{
+		name:  "misplaced-key in Chart.yaml",
+		files: map[string]string{"Chart.yaml": v3 + "annotations: {helm.sh/layer: a}\n"},
+		want:  []string{"warning misplaced-key Chart.yaml:5:15"}, says: "has no meaning in Chart.yaml",
+		mend: [3]string{"Chart.yaml", "helm.sh/layer", "example.com/a"},
+	},
+	{
+		name: "readiness-timeout-too-long",
+		files: map[string]string{
+			"Chart.yaml":       v3,
+			"templates/a.yaml": configMap("a", "helm.sh/layer: a", "helm.sh/readiness-timeout: 10m") + "---\n" + configMap("b"),
+		},
+		want: []string{"warning readiness-timeout-too-long templates/a.yaml:7:5"}, says: "10m0s is longer than 5m0s",
+		mend: [3]string{"templates/a.yaml", "10m", "5m"},
+	},
+	{
+		name:  "self-dependency of a layer",
+		files: map[string]string{"Chart.yaml": v3, "templates/a.yaml": configMap("a", "helm.sh/layer: a", "depends-on.helm.sh/layers: a") + "---\n" + configMap("b")},
+		want:  []string{"error self-dependency templates/a.yaml:7:5"}, says: `layer "a" depends on itself`,
+		mend: [3]string{"templates/a.yaml", "\n    depends-on.helm.sh/layers: a", ""},
+	},
+	{
+		name: "self-dependency of a subchart",
+		files: map[string]string{
+			"Chart.yaml":           v3 + "dependencies:\n- {name: db, version: 1.0.0, depends-on: [db]}\n",
+			"charts/db/Chart.yaml": subchart,
+		},
+		want: []string{"error self-dependency Chart.yaml:6:30"}, says: "subchart db depends on itself",
+		mend: [3]string{"Chart.yaml", ", depends-on: [db]", ""},
+	},
+	{
+		name:  "sequencing-not-enabled",
+		files: map[string]string{"Chart.yaml": "# a\n" + strings.Replace(v3, "v3", "v2", 1), "templates/a.yaml": configMap("a", "helm.sh/layer: a") + "---\n" + configMap("b")},
+		want:  []string{"warning sequencing-not-enabled Chart.yaml:2:1"}, says: "chart shop declares an order that does not count",
+		mend: [3]string{"Chart.yaml", "v2", "v3"},
+	},
+	{
+		name: "two-slash-key",
+		files: map[string]string{
+			"Chart.yaml":       v3,
+			"templates/a.yaml": configMap("a", "helm.sh/layer: a") + "---\n" + configMap("b", `"helm.sh/depends-on/layers": a`),
+		},
+		want: []string{"info two-slash-key templates/a.yaml:13:6"}, says: "write depends-on.helm.sh/layers",
+		mend: [3]string{"templates/a.yaml", "helm.sh/depends-on/layers", "depends-on.helm.sh/layers"},
+	},
+	{
+		name:  "unknown-key in a template",
+		files: map[string]string{"Chart.yaml": v3, "templates/a.yaml": configMap("a", "helm.sh/layer: a", "helm.sh/readiness-timeouts: 5s") + "---\n" + configMap("b")},
+		want:  []string{"error unknown-key templates/a.yaml:7:5"}, says: "did you mean helm.sh/readiness-timeout?",
+		mend: [3]string{"templates/a.yaml", "timeouts", "timeout"},
+	},
+	{
+		name:  "unknown-key in Chart.yaml",
+		files: map[string]string{"Chart.yaml": v3 + "annotations:\n  helm.sh/depends-on/subchart: []\n", "templates/a.yaml": ""},
+		want:  []string{"error annotation-not-string Chart.yaml:6:3", "warning unknown-key Chart.yaml:6:3"},
+		mend:  [3]string{"Chart.yaml", "subchart:", "subcharts:"},
+	},
+	{
+		name: "unknown-key of a field",
+		files: map[string]string{
+			"Chart.yaml":           v3 + "dependencies:\n- name: db\n  version: 1.0.0\n  dependsOn: []\n",
+			"charts/db/Chart.yaml": subchart,
+		},
+		want: []string{"warning unknown-key Chart.yaml:8:3"}, says: "did you mean depends-on?",
+		mend: [3]string{"Chart.yaml", "dependsOn", "depends-on"},
+	},
+	{
+		name: "unknown-layer",
+		files: map[string]string{
+			"Chart.yaml":       v3,
+			"templates/a.yaml": configMap("a", "helm.sh/layer: database") + "---\n" + configMap("b", "depends-on.helm.sh/layers: datebase"),
+		},
+		want: []string{"warning unknown-layer templates/a.yaml:13:5"}, says: `did you mean "database"?`,
+		mend: [3]string{"templates/a.yaml", "datebase", "database"},
+	},
+	{
+		name: "unknown-subchart in an annotation",
+		files: map[string]string{
+			"Chart.yaml":           v3 + "annotations:\n  helm.sh/depends-on/subcharts: [dp]\ndependencies:\n- {name: db, version: 1.0.0}\n",
+			"charts/db/Chart.yaml": subchart,
+		},
+		want: []string{"error unknown-subchart Chart.yaml:6:3"}, says: `did you mean "db"?`,
+		mend: [3]string{"Chart.yaml", "[dp]", "[db]"},
+	},
+	{
+		name: "unknown-subchart in a dependency",
+		files: map[string]string{
+			"Chart.yaml":           v3 + "dependencies:\n- name: db\n  version: 1.0.0\n  depends-on: [queue]\n",
+			"charts/db/Chart.yaml": subchart,
+		},
+		want: []string{"error unknown-subchart Chart.yaml:8:3"}, says: `"queue", which is not declared`,
+		mend: [3]string{"Chart.yaml", "\n  depends-on: [queue]", ""},
+	},
+	{
+		name:  "unmeetable-need",
+		files: map[string]string{"Chart.yaml": v3, "templates/a.yaml": deployment, "templates/b.yaml": configMap("config")},
+		want:  []string{"error unmeetable-need templates/a.yaml:2:1"}, says: "(templates/a.yaml) needs ConfigMap/config, but that is deployed only after it, in the resources of chart shop that are in no layer (templates/b.yaml)",
+		mend: [3]string{"templates/b.yaml", "name: config\n", "name: config\n  annotations: {helm.sh/layer: web}\n"},
+	},
+	{
+		name:  "wait-for-first-consumer",
+		files: map[string]string{"Chart.yaml": v3, "templates/a.yaml": claimAndPod},
+		want:  []string{"warning wait-for-first-consumer templates/a.yaml:7:5"}, says: "is never bound",
+		mend: [3]string{"templates/a.yaml", "    helm.sh/readiness-success: phase == Bound\n", ""},
+	},
+	{
+		name: "wait-for-first-consumer of a class in the release",
+		files: map[string]string{
+			"Chart.yaml":           v3,
+			"templates/a.yaml":     strings.Replace(claimAndPod, "    helm.sh/readiness-success: phase == Bound\n", "", 1),
+			"templates/class.yaml": "apiVersion: storage.k8s.io/v1\nkind: StorageClass\nmetadata: {name: local, annotations: {helm.sh/layer: claims}}\nprovisioner: x\nvolumeBindingMode: WaitForFirstConsumer\n",
+		},
+		want: []string{"info wait-for-first-consumer templates/a.yaml:2:1"}, says: "nothing waits for it",
+		mend: [3]string{"templates/class.yaml", "WaitForFirstConsumer", "Immediate"},
+	},
+}
+
+func found(t *testing.T, files map[string]string, o lint.Options) (places []string, all []lint.Finding) {
+	t.Helper()
+	report, err := lint.Check(write(t, files), o)
+	if err != nil {
+		t.Fatal(err)
+	}
+	for _, f := range report.Findings {
+		place := f.File
+		if f.Line > 0 {
+			place = fmt.Sprintf("%s:%d:%d", f.File, f.Line, f.Column)
+		}
+		places = append(places, fmt.Sprintf("%s %s %s", f.Severity, f.Rule, place))
+	}
+	return places, report.Findings
+}
+
+// TestRules has a chart that breaks each rule, and the same one mended.
+func TestRules(t *testing.T) {
+	tested := map[string]bool{}
+	for _, tt := range broken {
+		rule, _, _ := strings.Cut(tt.name, " ")
+		tested[rule] = true
+		t.Run(tt.name, func(t *testing.T) {
+			places, all := found(t, tt.files, lint.Options{Namespace: "default"})
+			if !slices.Equal(places, tt.want) {
+				t.Fatalf("found:\n%s\nwant:\n%s\n%v", strings.Join(places, "\n"), strings.Join(tt.want, "\n"), all)
+			}
+			if !strings.Contains(all[0].Message, tt.says) || all[0].Help == "" {
+				t.Errorf("it says %q, help %q", all[0].Message, all[0].Help)
+			}
+			mended := maps.Clone(tt.files)
+			mended[tt.mend[0]] = strings.Replace(mended[tt.mend[0]], tt.mend[1], tt.mend[2], 1)
+			places, all = found(t, mended, lint.Options{Namespace: "default"})
+			places = slices.DeleteFunc(places, func(p string) bool {
+				other := len(tt.want) > 1 && strings.Contains(p, "sequencing-not-enabled")
+				return other
+			})
+			if len(places) > 0 {
+				t.Errorf("mended:\n%s\n%v", strings.Join(places, "\n"), all)
+			}
+		})
+	}
+	page, err := os.ReadFile("../../docs/lint.md")
+	if err != nil {
+		t.Fatal(err)
+	}
+	for i, r := range lint.Rules() {
+		if !tested[r.Name] {
+			t.Errorf("there is no chart for the rule %s", r.Name)
+		}
+		if !strings.Contains(string(page), "| `"+r.Name+"` | "+r.Severity.String()+" |") || !strings.Contains(string(page), "\n### "+r.Name+"\n") {
+			t.Errorf("docs/lint.md does not have the rule %s, of severity %s", r.Name, r.Severity)
+		}
+		if i > 0 && lint.Rules()[i-1].Name >= r.Name {
+			t.Errorf("%s is not in order", r.Name)
+		}
+	}
+}
+
+// TestAllIsReportedTogether has several mistakes in one chart.
+func TestAllIsReportedTogether(t *testing.T) {
+	files := map[string]string{
+		"Chart.yaml":           v3 + "runHooksInParallel: maybe\nannotations:\n  helm.sh/depends-on/subcharts: {a: b}\n  helm.sh/layer: x\ndependencies:\n- {name: db, version: 1.0.0, depends-on: [queue]}\n",
+		"charts/db/Chart.yaml": subchart + "runHooksInParallel: never\nannotations: {helm.sh/sequencing: enabled}\n",
+		"charts/db/templates/a.yaml": configMap("x", "helm.sh/layer: a b", "helm.sh/readiness-timeout: never", "helm.sh/readiness-success: phase") +
+			"---\n" + configMap("x", "depends-on.helm.sh/layers: nowhere"),
+		"templates/a.yaml": configMap("a", "helm.sh/layer: a", "depends-on.helm.sh/layers: b") + "---\n" + configMap("b", "helm.sh/layer: b", "depends-on.helm.sh/layers: a") +
+			"---\n" + configMap("c", "helm.sh/layer: c", "depends-on.helm.sh/layers: c"),
+	}
+	want := []string{
+		"error invalid-hook-mode Chart.yaml:5:1",
+		"error malformed-value Chart.yaml:7:3",
+		"warning misplaced-key Chart.yaml:8:3",
+		"error unknown-subchart Chart.yaml:10:30",
+		"error invalid-hook-mode charts/db/Chart.yaml:4:1",
+		"error invalid-layer-name charts/db/templates/a.yaml:6:5",
+		"error malformed-duration charts/db/templates/a.yaml:7:5",
+		"error malformed-expression charts/db/templates/a.yaml:8:5",
+		"error duplicate-object charts/db/templates/a.yaml:11:1",
+		"error dependency-cycle templates/a.yaml:7:5",
+		"error self-dependency templates/a.yaml:23:5",
+	}
+	if places, all := found(t, files, lint.Options{}); !slices.Equal(places, want) {
+		t.Errorf("found:\n%s\nwant:\n%s\n%v", strings.Join(places, "\n"), strings.Join(want, "\n"), all)
+	}
+}
+
+// TestPlaces finds where a key stands, through all that templates can do; where
+// that cannot be told there is no line.
+func TestPlaces(t *testing.T) {
+	const mistake = "helm.sh/readiness-timeout"
+	tests := []struct {
+		name  string
+		files map[string]string
+		want  []string
+	}{
+		{
+			"a loop", map[string]string{"templates/a.yaml": "{{- range $i, $n := list \"a\" \"b\" }}\n---\n" + configMap("{{ $n }}", "helm.sh/layer: x", mistake+": {{ $i }}") + "{{- end }}\n"},
+			[]string{"templates/a.yaml:9:5", "templates/a.yaml:9:5"},
+		},
+		{
+			"one of two of the same text", map[string]string{"templates/a.yaml": configMap("a", mistake+": 5s") + "{{- if true }}\n---\n" + configMap("b", mistake+": never") + "{{- end }}\n"},
+			[]string{"templates/a.yaml:14:5"},
+		},
+		{
+			"text in a helper", map[string]string{
+				"templates/_helpers.tpl": "{{/* " + mistake + ": not here */}}\n{{- define \"shop.annotations\" -}}\nhelm.sh/layer: a\n" + mistake + ": {{ .Values.wait }}\n{{- end }}\n",
+				"templates/a.yaml":       configMap("a", "{{- include \"shop.annotations\" . | nindent 4 }}"),
+				"values.yaml":            "wait: long\n",
+			},
+			[]string{"templates/_helpers.tpl:4:1"},
+		},
+		{
+			"through YAML and back", map[string]string{
+				"templates/_helpers.tpl": "{{- define \"shop.annotations\" -}}\n" + mistake + ": long\n{{- end }}\n",
+				"templates/a.yaml":       configMap("a", "{{- include \"shop.annotations\" . | fromYaml | toYaml | nindent 4 }}"),
+			},
+			[]string{"templates/_helpers.tpl:2:1"},
+		},
+		{
+			"made of values", map[string]string{
+				"templates/a.yaml": configMap("a", "{{- toYaml .Values.annotations | nindent 4 }}"),
+				"values.yaml":      "annotations: {" + mistake + ": long}\n",
+			},
+			[]string{"templates/a.yaml"},
+		},
+		{
+			"made by an action", map[string]string{"templates/a.yaml": configMap("a", "{{ dict \""+mistake+"\" \"long\" | toYaml }}")},
+			[]string{"templates/a.yaml"},
+		},
+		{
+			"asked for by an action", map[string]string{
+				"templates/_helpers.tpl": "{{- define \"shop.annotations\" -}}\n" + mistake + ": long\n{{- end }}\n",
+				"templates/a.yaml":       "{{- $a := include \"shop.annotations\" . | fromYaml }}\n" + configMap("a", mistake+": {{ index $a \""+mistake+"\" }}"),
+			},
+			[]string{"templates/a.yaml:7:5"},
+		},
+		{
+			"among random values", map[string]string{"templates/a.yaml": configMap("a", "example.com/r: {{ randAlpha 9 }}", mistake+": long")},
+			[]string{"templates/a.yaml:7:5"},
+		},
+		{
+			"other characters before it", map[string]string{"templates/a.yaml": "{{ \"}}\" | len | toString | replace \"2\" \"\" }}{{- /* }} */ -}}\n# ä\nkind: ConfigMap\nmetadata: {name: a, labels: {ä: ö}, annotations: {\"" + mistake + "\": long}}\n"},
+			[]string{"templates/a.yaml:4:52"},
+		},
+		{
+			"an item of a list", map[string]string{"templates/a.yaml": "apiVersion: v1\nkind: List\nitems:\n- kind: ConfigMap\n  metadata:\n    name: a\n    annotations:\n      " + mistake + ": long\n"},
+			[]string{"templates/a.yaml:8:7"},
+		},
+		{
+			"a chart in a folder of another name", map[string]string{"charts/folder/Chart.yaml": strings.Replace(v3, "shop", "db", 1), "charts/folder/templates/a.yaml": configMap("a", mistake+": long")},
+			[]string{"charts/folder/templates/a.yaml:6:5"},
+		},
+		{
+			"a packed chart", map[string]string{"charts/db-1.0.0.tgz": archive(t, "db", map[string]string{"Chart.yaml": strings.Replace(v3, "shop", "db", 1), "templates/a.yaml": configMap("a", mistake+": long")})},
+			[]string{"charts/db/templates/a.yaml:6:5"},
+		},
+		{
+			"a chart under two aliases", map[string]string{
+				"Chart.yaml":           v3 + "dependencies:\n- {name: db, version: 1.0.0, alias: one}\n- {name: db, version: 1.0.0, alias: two}\n",
+				"charts/db/Chart.yaml": strings.Replace(v3, "shop", "db", 1), "charts/db/templates/a.yaml": configMap("{{ .Chart.Name }}", mistake+": long"),
+			},
+			[]string{"charts/db/templates/a.yaml:6:5", "charts/db/templates/a.yaml:6:5"},
+		},
+		{
+			"a requirements.yaml", map[string]string{
+				"Chart.yaml":           "apiVersion: v1\nname: shop\nversion: 1.0.0\nannotations: {helm.sh/sequencing: enabled}\n",
+				"requirements.yaml":    "dependencies:\n- name: db\n  version: 1.0.0\n  depends-on: [x]\n",
+				"charts/db/Chart.yaml": subchart,
+			},
+			[]string{"requirements.yaml:4:3"},
+		},
+	}
+	for _, tt := range tests {
+		t.Run(tt.name, func(t *testing.T) {
+			if tt.files["Chart.yaml"] == "" {
+				tt.files["Chart.yaml"] = v3
+			}
+			places, all := found(t, tt.files, lint.Options{})
+			for i := range places {
+				places[i] = places[i][strings.LastIndex(places[i], " ")+1:]
+			}
+			if !slices.Equal(places, tt.want) {
+				t.Errorf("found %q, want %q\n%v", places, tt.want, all)
+			}
+		})
+	}
+}
+
+// TestValuesCount checks a chart as given values render it.
+func TestValuesCount(t *testing.T) {
+	files := map[string]string{"Chart.yaml": v3, "templates/a.yaml": "{{ if .Values.bad }}\n" + configMap("a", "{{ toYaml .Values.bad }}") + "{{ end }}"}
+	if places, _ := found(t, files, lint.Options{}); len(places) > 0 {
+		t.Errorf("found %q", places)
+	}
+	places, _ := found(t, files, lint.Options{Values: map[string]any{"bad": map[string]any{"helm.sh/layer": "a b"}}})
+	if want := []string{"error invalid-layer-name templates/a.yaml"}; !slices.Equal(places, want) {
+		t.Errorf("found %q, want %q", places, want)
+	}
+}
+
+// TestNothingIsFoundInWhatDeclaresNothing has mistakes that only an order makes.
+func TestNothingIsFoundInWhatDeclaresNothing(t *testing.T) {
+	files := map[string]string{"Chart.yaml": strings.Replace(v3, "v3", "v2", 1), "templates/a.yaml": configMap("a") + "---\n" + configMap("a", "example.com/n: 5")}
+	if places, _ := found(t, files, lint.Options{}); len(places) > 0 {
+		t.Errorf("found %q", places)
+	}
+}
+
+func archive(t *testing.T, folder string, files map[string]string) string {
+	t.Helper()
+	var b bytes.Buffer
+	gz := gzip.NewWriter(&b)
+	tw := tar.NewWriter(gz)
+	for _, name := range slices.Sorted(maps.Keys(files)) {
+		if err := tw.WriteHeader(&tar.Header{Name: folder + "/" + name, Mode: 0o644, Size: int64(len(files[name])), Typeflag: tar.TypeReg}); err != nil {
+			t.Fatal(err)
+		}
+		if _, err := tw.Write([]byte(files[name])); err != nil {
+			t.Fatal(err)
+		}
+	}
+	if err := tw.Close(); err != nil {
+		t.Fatal(err)
+	}
+	if err := gz.Close(); err != nil {
+		t.Fatal(err)
+	}
+	return b.String()
+}
+
+// TestWhatCannotBeRendered is checked by what the charts declare.
+func TestWhatCannotBeRendered(t *testing.T) {
+	files := map[string]string{
+		"Chart.yaml":           v3 + "dependencies:\n- {name: db, version: 1.0.0, depends-on: [queue]}\n",
+		"charts/db/Chart.yaml": subchart, "templates/a.yaml": "{{ .Values.a.b.c }}{{ template \"nowhere\" }}",
+	}
+	if places, _ := found(t, files, lint.Options{}); !slices.Equal(places, []string{"error unknown-subchart Chart.yaml:6:30"}) {
+		t.Errorf("found %q", places)
+	}
+}

@@ -1,0 +1,44 @@
+// Copyright The Ordered Helm Authors
+// SPDX-License-Identifier: Apache-2.0
+
+// Package lintview writes what lint has found in charts for other programs
+// (docs/lint.md, "For other programs").
+package lintview
+
+import (
+	"encoding/json"
+	"io"
+
+	"github.com/ordered-helm/helm/pkg/action"
+)
+
+// jsonReport is the schema of JSON.
+type jsonReport struct {
+	Charts []jsonChart `json:"charts"`
+}
+
+type jsonChart struct {
+	Path     string               `json:"path"`
+	Findings []action.LintFinding `json:"findings"`
+	// Error says why the chart could not be checked.
+	Error string `json:"error,omitempty"`
+}
+
+// JSON writes the findings as JSON.
+func JSON(out io.Writer, charts []*action.LintedChart) error {
+	report := jsonReport{Charts: make([]jsonChart, len(charts))}
+	for i, c := range charts {
+		report.Charts[i] = jsonChart{Path: c.Path, Findings: append([]action.LintFinding{}, c.Findings...)}
+		if c.Err != nil {
+			report.Charts[i].Error = c.Err.Error()
+		}
+	}
+	return write(out, report)
+}
+
+func write(out io.Writer, report any) error {
+	enc := json.NewEncoder(out)
+	enc.SetEscapeHTML(false)
+	enc.SetIndent("", "  ")
+	return enc.Encode(report)
+}

@@ -1,0 +1,182 @@
+// Copyright The Ordered Helm Authors
+// SPDX-License-Identifier: Apache-2.0
+
+package lintview
+
+import (
+	"io"
+	"net/url"
+	"path"
+	"path/filepath"
+	"slices"
+
+	"github.com/ordered-helm/helm/pkg/action"
+)
+
+// What is used of SARIF 2.1.0, an OASIS standard.
+type (
+	sarifLog struct {
+		Schema  string     `json:"$schema"`
+		Version string     `json:"version"`
+		Runs    []sarifRun `json:"runs"`
+	}
+	sarifRun struct {
+		Tool        sarifTool         `json:"tool"`
+		Invocations []sarifInvocation `json:"invocations"`
+		ColumnKind  string            `json:"columnKind"`
+		Results     []sarifResult     `json:"results"`
+	}
+	sarifTool struct {
+		Driver sarifDriver `json:"driver"`
+	}
+	sarifDriver struct {
+		Name           string      `json:"name"`
+		InformationURI string      `json:"informationUri"`
+		Version        string      `json:"version,omitempty"`
+		Rules          []sarifRule `json:"rules"`
+	}
+	sarifRule struct {
+		ID               string             `json:"id"`
+		ShortDescription sarifText          `json:"shortDescription"`
+		Help             *sarifText         `json:"help,omitempty"`
+		Default          sarifConfiguration `json:"defaultConfiguration"`
+	}
+	sarifConfiguration struct {
+		Level string `json:"level"`
+	}
+	sarifText struct {
+		Text string `json:"text"`
+	}
+	sarifInvocation struct {
+		ExecutionSuccessful bool                `json:"executionSuccessful"`
+		Notifications       []sarifNotification `json:"toolExecutionNotifications,omitempty"`
+	}
+	sarifNotification struct {
+		Level   string    `json:"level"`
+		Message sarifText `json:"message"`
+	}
+	sarifResult struct {
+		RuleID    string          `json:"ruleId"`
+		RuleIndex int             `json:"ruleIndex"`
+		Level     string          `json:"level"`
+		Message   sarifText       `json:"message"`
+		Locations []sarifLocation `json:"locations"`
+	}
+	sarifLocation struct {
+		Physical sarifPhysical `json:"physicalLocation"`
+	}
+	sarifPhysical struct {
+		Artifact sarifArtifact `json:"artifactLocation"`
+		Region   *sarifRegion  `json:"region,omitempty"`
+	}
+	sarifArtifact struct {
+		URI string `json:"uri"`
+	}
+	sarifRegion struct {
+		StartLine   int `json:"startLine"`
+		StartColumn int `json:"startColumn,omitempty"`
+	}
+)
+
+// helmRules are names for what Helm's own rules find.
+func helmRules() []action.LintRule {
+	return []action.LintRule{
+		{Name: "helm/chartfile", Severity: "error", Summary: "what Helm's lint says of Chart.yaml"},
+		{Name: "helm/dependencies", Severity: "error", Summary: "what Helm's lint says of a chart's dependencies"},
+		{Name: "helm/templates", Severity: "error", Summary: "what Helm's lint says of templates"},
+		{Name: "helm/values", Severity: "error", Summary: "what Helm's lint says of values"},
+	}
+}
+
+// SARIF writes the findings in the Static Analysis Results Interchange Format,
+// version 2.1.0. The version is that of the program.
+func SARIF(out io.Writer, charts []*action.LintedChart, version string) error {
+	rules := append(action.LintRules(), helmRules()...)
+	run := sarifRun{
+		Tool: sarifTool{sarifDriver{
+			Name: "helm lint", InformationURI: "https://github.com/ordered-helm/helm", Version: version, Rules: sarifRules(rules),
+		}},
+		ColumnKind: "unicodeCodePoints",
+		Results:    []sarifResult{},
+	}
+	invocation := sarifInvocation{ExecutionSuccessful: true}
+	seen := map[found]bool{} // a chart inside may have been checked by itself, too
+	for _, c := range charts {
+		if c.Err != nil {
+			invocation.ExecutionSuccessful = false
+			invocation.Notifications = append(invocation.Notifications, sarifNotification{
+				Level: "error", Message: sarifText{c.Path + ": " + c.Err.Error()},
+			})
+		}
+		for _, f := range c.Findings {
+			result := resultOf(rules, c.Path, f)
+			if key := keyOf(result); !seen[key] {
+				seen[key] = true
+				run.Results = append(run.Results, result)
+			}
+		}
+	}
+	run.Invocations = []sarifInvocation{invocation}
+	return write(out, sarifLog{
+		Schema: "https://json.schemastore.org/sarif-2.1.0.json", Version: "2.1.0", Runs: []sarifRun{run},
+	})
+}
+
+func sarifRules(rules []action.LintRule) []sarifRule {
+	list := make([]sarifRule, len(rules))
+	for i, r := range rules {
+		list[i] = sarifRule{ID: r.Name, ShortDescription: sarifText{r.Summary}, Default: sarifConfiguration{levelOf(r.Severity)}}
+		if r.Help != "" {
+			list[i].Help = &sarifText{r.Help}
+		}
+	}
+	return list
+}
+
+func resultOf(rules []action.LintRule, chart string, f action.LintFinding) sarifResult {
+	physical := sarifPhysical{Artifact: sarifArtifact{uriOf(chart, f.File)}}
+	if f.Line > 0 {
+		physical.Region = &sarifRegion{StartLine: f.Line, StartColumn: f.Column}
+	}
+	return sarifResult{
+		RuleID:    f.Rule,
+		RuleIndex: slices.IndexFunc(rules, func(r action.LintRule) bool { return r.Name == f.Rule }),
+		Level:     levelOf(f.Severity),
+		Message:   sarifText{f.Message},
+		Locations: []sarifLocation{{physical}},
+	}
+}
+
+// found is the same for what is found twice.
+type found struct {
+	rule, uri, message string
+	region             sarifRegion
+}
+
+func keyOf(r sarifResult) found {
+	at := r.Locations[0].Physical
+	key := found{rule: r.RuleID, uri: at.Artifact.URI, message: r.Message.Text}
+	if at.Region != nil {
+		key.region = *at.Region
+	}
+	return key
+}
+
+// levelOf is the word of SARIF for a severity.
+func levelOf(severity string) string {
+	switch severity {
+	case "error", "warning":
+		return severity
+	}
+	return "note"
+}
+
+// uriOf names a file of a chart for one who is in the folder that the chart's path
+// starts from.
+func uriOf(chart, file string) string {
+	u := url.URL{Path: path.Join(filepath.ToSlash(chart), file)}
+	if filepath.IsAbs(chart) {
+		u.Scheme = "file"
+	}
+	return u.String()
+}

@@ -1,0 +1,120 @@
+// Copyright The Ordered Helm Authors
+// SPDX-License-Identifier: Apache-2.0
+
+// Package planview writes what an install or upgrade would do for people to read
+// (docs/reference.md, "helm plan").
+package planview
+
+import (
+	"bufio"
+	"fmt"
+	"io"
+	"strings"
+
+	"github.com/ordered-helm/helm/internal/graphview"
+	"github.com/ordered-helm/helm/pkg/action"
+)
+
+// Text writes a preview: what comes first, the nodes in their order, what is
+// deleted, and the hooks.
+func Text(w io.Writer, p *action.Preview) error {
+	out := bufio.NewWriter(w)
+	how := "without an order"
+	if p.Ordered {
+		how = "in order"
+	}
+	fmt.Fprintf(out, "%s of release %s in namespace %s, to revision %d, %s: %s\n",
+		p.Operation, p.Release, p.Namespace, p.Revision, how, totals(p))
+	if len(p.First) > 0 {
+		fmt.Fprint(out, "\nfirst\n")
+		writeObjects(out, p.First)
+	}
+	for _, n := range p.Nodes {
+		fmt.Fprintf(out, "\n%s\n", n.Node)
+		writeObjects(out, n.Objects)
+	}
+	if len(p.Removed) > 0 {
+		fmt.Fprint(out, "\nno longer in the release, in the order of deletion\n")
+	}
+	for _, n := range p.Removed {
+		fmt.Fprintf(out, "\n%s\n", n.Node)
+		writeObjects(out, n.Objects)
+	}
+	if err := out.Flush(); err != nil {
+		return err
+	}
+	return graphview.HooksText(w, p.HookPlans)
+}
+
+// totals says how much is done.
+func totals(p *action.Preview) string {
+	var parts []string
+	for _, part := range []struct {
+		what action.PreviewAction
+		text string
+	}{
+		{action.PreviewCreate, "to create"}, {action.PreviewChange, "to change"}, {action.PreviewDelete, "to delete"},
+		{action.PreviewUnchanged, "unchanged"}, {action.PreviewKeep, "kept"}, {action.PreviewFail, "would fail"},
+	} {
+		if n := p.Count(part.what); n > 0 {
+			parts = append(parts, fmt.Sprintf("%d %s", n, part.text))
+		}
+	}
+	if len(parts) == 0 {
+		return "nothing to do"
+	}
+	return strings.Join(parts, ", ")
+}
+
+// sign is the mark of what is done, at the beginning of a line.
+func sign(what action.PreviewAction) string {
+	switch what {
+	case action.PreviewCreate:
+		return "+"
+	case action.PreviewChange:
+		return "~"
+	case action.PreviewDelete:
+		return "-"
+	case action.PreviewFail:
+		return "!"
+	case action.PreviewUnchanged, action.PreviewKeep:
+	}
+	return "="
+}
+
+func writeObjects(out io.Writer, objects []action.PreviewObject) {
+	for _, o := range objects {
+		what := string(o.Action)
+		if o.Action == action.PreviewFail {
+			what = "would fail"
+		}
+		fmt.Fprintf(out, "  %s %s %s/%s", sign(o.Action), what, o.Kind, o.Name)
+		if o.Namespace != "" {
+			fmt.Fprintf(out, " in %s", o.Namespace)
+		}
+		if o.Note != "" {
+			fmt.Fprintf(out, " (%s)", o.Note)
+		}
+		fmt.Fprintln(out)
+		indent(out, o.Error)
+		indent(out, body(o.Diff))
+	}
+}
+
+// body is a diff without its first two lines, which name files.
+func body(diff string) string {
+	const names = 2
+	for range names {
+		_, diff, _ = strings.Cut(diff, "\n")
+	}
+	return diff
+}
+
+func indent(out io.Writer, text string) {
+	if text == "" {
+		return
+	}
+	for line := range strings.Lines(strings.TrimSuffix(text, "\n") + "\n") {
+		fmt.Fprint(out, "      ", line)
+	}
+}

@@ -1,0 +1,77 @@
+// Copyright The Ordered Helm Authors
+// SPDX-License-Identifier: Apache-2.0
+
+package planview_test
+
+import (
+	"errors"
+	"strings"
+	"testing"
+
+	"github.com/ordered-helm/helm/internal/planview"
+	"github.com/ordered-helm/helm/pkg/action"
+)
+
+func preview() *action.Preview {
+	return &action.Preview{
+		Release: "shop", Namespace: "prod", Operation: "upgrade", Revision: 3, Ordered: true,
+		First: []action.PreviewObject{{Action: action.PreviewCreate, Kind: "Namespace", Name: "prod"}},
+		Nodes: []action.PreviewNode{
+			{Node: "shop:base", Objects: []action.PreviewObject{
+				{Action: action.PreviewChange, Kind: "ConfigMap", Namespace: "prod", Name: "a", Diff: "--- live\n+++ planned\n@@ -1 +1 @@\n-a\n+b\n"},
+				{Action: action.PreviewFail, Kind: "Deployment", Namespace: "prod", Name: "web", Error: "refused:\nimmutable"},
+			}},
+			{Node: "shop", Objects: []action.PreviewObject{{Action: action.PreviewUnchanged, Kind: "Service", Namespace: "prod", Name: "s"}}},
+		},
+		Removed: []action.PreviewNode{{Node: "shop:old", Objects: []action.PreviewObject{
+			{Action: action.PreviewDelete, Kind: "ConfigMap", Namespace: "prod", Name: "gone"},
+			{Action: action.PreviewKeep, Kind: "Secret", Namespace: "prod", Name: "kept", Note: "its policy"},
+		}}},
+	}
+}
+
+const text = `upgrade of release shop in namespace prod, to revision 3, in order: 1 to create, 1 to change, 1 to delete, 1 unchanged, 1 kept, 1 would fail
+
+first
+  + create Namespace/prod
+
+shop:base
+  ~ change ConfigMap/a in prod
+      @@ -1 +1 @@
+      -a
+      +b
+  ! would fail Deployment/web in prod
+      refused:
+      immutable
+
+shop
+  = unchanged Service/s in prod
+
+no longer in the release, in the order of deletion
+
+shop:old
+  - delete ConfigMap/gone in prod
+  = keep Secret/kept in prod (its policy)
+`
+
+func TestText(t *testing.T) {
+	var b strings.Builder
+	if err := planview.Text(&b, preview()); err != nil || b.String() != text {
+		t.Errorf("%v, got:\n%s\nwant:\n%s", err, b.String(), text)
+	}
+	b.Reset()
+	if err := planview.Text(&b, &action.Preview{Release: "x", Namespace: "y", Operation: "install", Revision: 1}); err != nil ||
+		b.String() != "install of release x in namespace y, to revision 1, without an order: nothing to do\n" {
+		t.Errorf("%v, got %q", err, b.String())
+	}
+}
+
+type broken struct{}
+
+func (broken) Write([]byte) (int, error) { return 0, errors.New("disk full") }
+
+func TestTextReportsAFailingWriter(t *testing.T) {
+	if err := planview.Text(broken{}, preview()); err == nil {
+		t.Error("no error")
+	}
+}

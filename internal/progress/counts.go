@@ -1,0 +1,102 @@
+// Copyright The Ordered Helm Authors
+// SPDX-License-Identifier: Apache-2.0
+
+package progress
+
+import (
+	"fmt"
+	"strings"
+	"time"
+
+	"github.com/ordered-helm/helm/internal/timeline"
+)
+
+// counts is how far the nodes of an operation have come.
+type counts struct {
+	all, done, running, failed, waiting int
+	// doneAs is what is said of those that are done.
+	doneAs string
+}
+
+func newCounts(o *timeline.Operation) counts {
+	kind, doneAs := timeline.Deploy, "ready"
+	if removes(o) {
+		kind, doneAs = timeline.Remove, "gone"
+	}
+	c := counts{doneAs: doneAs}
+	for _, n := range o.Spans {
+		if n.Kind != kind {
+			continue
+		}
+		c.all++
+		switch n.State {
+		case timeline.Done:
+			c.done++
+		case timeline.Waiting:
+			c.waiting++
+		case timeline.Failed:
+			c.failed++
+		default:
+			c.running++
+		}
+	}
+	return c
+}
+
+// text is "4 of 12 nodes ready, 2 running, 6 waiting"; empty without nodes.
+func (c counts) text() string {
+	if c.all == 0 {
+		return ""
+	}
+	parts := []string{fmt.Sprintf("%d of %s %s", c.done, counted(c.all, "node"), c.doneAs)}
+	for _, part := range []struct {
+		n    int
+		what string
+	}{{c.failed, "failed"}, {c.running, "running"}, {c.waiting, "waiting"}} {
+		if part.n > 0 {
+			parts = append(parts, fmt.Sprintf("%d %s", part.n, part.what))
+		}
+	}
+	return strings.Join(parts, ", ")
+}
+
+// fold is what one line says of several nodes.
+type fold struct {
+	all, done, waiting int
+	doneAs             string
+	began, ended       time.Time
+}
+
+func newFold(nodes []*timeline.Span) fold {
+	f := fold{all: len(nodes), doneAs: "ready"}
+	for _, n := range nodes {
+		if n.Kind == timeline.Remove {
+			f.doneAs = "gone"
+		}
+		switch n.State {
+		case timeline.Done:
+			f.done++
+		case timeline.Waiting:
+			f.waiting++
+			continue
+		}
+		if f.began.IsZero() || n.Start.Before(f.began) {
+			f.began = n.Start
+		}
+		if n.End.After(f.ended) {
+			f.ended = n.End
+		}
+	}
+	return f
+}
+
+func (f fold) text() string {
+	return fmt.Sprintf("%d of %s %s", f.done, counted(f.all, "node"), f.doneAs)
+}
+
+func counted(n int, what string) string {
+	if n == 1 {
+		return "1 " + what
+	}
+	return fmt.Sprintf("%d %ss", n, what)
+}

@@ -1,0 +1,156 @@
+// Copyright The Ordered Helm Authors
+// SPDX-License-Identifier: Apache-2.0
+
+package progress
+
+import (
+	"fmt"
+	"slices"
+	"strings"
+
+	"github.com/ordered-helm/helm/internal/timeline"
+)
+
+// charts shows the nodes under their charts. What is over is one line a chart.
+func (s screen) charts(o *timeline.Operation) []line {
+	var lines []line
+	nodes := map[string][]*timeline.Span{}
+	var paths []string
+	isRemoving := removes(o)
+	for _, n := range o.Spans {
+		switch {
+		case n.Kind != timeline.Deploy && n.Kind != timeline.Remove:
+			continue
+		case n.Kind == timeline.Deploy && n.State == timeline.Done && isRemoving:
+			continue
+		}
+		if nodes[n.Chart] == nil {
+			paths = append(paths, n.Chart)
+		}
+		nodes[n.Chart] = append(nodes[n.Chart], n)
+	}
+	slices.Sort(paths)
+	met := newMet(o)
+	shown := 0
+	for i, path := range paths {
+		if shown > s.height { // there is no space for more, and there may be thousands
+			return append(lines, line{rank: over, left: said(""), more: len(paths) - i - 1})
+		}
+		for _, l := range s.chart(path, nodes[path], met) {
+			if lines = append(lines, l); l.rank <= running {
+				shown++
+			}
+		}
+	}
+	return lines
+}
+
+// met knows what need not be waited for any more.
+type met struct {
+	nodes map[string]bool
+	// open are the charts of which something has not come to its end.
+	open map[string]bool
+}
+
+func newMet(o *timeline.Operation) met {
+	m := met{nodes: map[string]bool{}, open: map[string]bool{}}
+	for _, n := range o.Spans {
+		switch {
+		case n.Kind != timeline.Deploy:
+		case n.State == timeline.Done:
+			m.nodes[n.ID] = true
+		default:
+			for path := n.Chart; path != "" && !m.open[path]; path = path[:max(strings.LastIndexByte(path, '/'), 0)] {
+				m.open[path] = true
+			}
+		}
+	}
+	return m
+}
+
+// removes reports whether an operation has come to deleting what is gone.
+func removes(o *timeline.Operation) bool {
+	return slices.ContainsFunc(o.Spans, func(n *timeline.Span) bool { return n.Kind == timeline.Remove })
+}
+
+// chart shows the nodes of one chart, which is named by its last name, as deep as it
+// is in the tree.
+func (s screen) chart(path string, nodes []*timeline.Span, m met) []line {
+	depth := strings.Count(path, "/")
+	indent := strings.Repeat("  ", 1+min(depth, s.width/16))
+	name := path[strings.LastIndexByte(path, '/')+1:]
+	f := newFold(nodes)
+	if f.done == len(nodes) {
+		left := func() string { return fmt.Sprintf("%s%s %s %s", indent, s.good(s.done), name, s.faint(f.text())) }
+		return []line{{rank: over, left: left, right: func() string { return s.faint(span(f.ended.Sub(f.began))) }}}
+	}
+	if f.waiting == len(nodes) {
+		return []line{{rank: coming, left: func() string {
+			return fmt.Sprintf("%s%s %s%s", indent, s.faint(s.waiting), name, s.faint(s.after(nodes[0], m)))
+		}}}
+	}
+	r := running
+	if f.waiting+f.done == len(nodes) {
+		r = coming
+	}
+	lines := []line{{rank: r, left: func() string {
+		return indent + s.busy(s.open) + " " + s.bold(name) + " " + s.faint(f.text())
+	}}}
+	waiting := 0
+	for _, n := range nodes {
+		switch n.State {
+		case timeline.Done:
+		case timeline.Waiting:
+			if waiting++; waiting <= mostComing {
+				lines = append(lines, line{rank: coming, left: func() string {
+					return fmt.Sprintf("%s  %s %s%s", indent, s.faint(s.waiting), s.faint(label(n)), s.faint(s.after(n, m)))
+				}})
+			}
+		default:
+			lines = append(lines, s.node(n, indent+"  ")...)
+		}
+	}
+	if more := waiting - mostComing; more > 0 {
+		lines = append(lines, line{rank: coming, left: func() string {
+			return fmt.Sprintf("%s  %s", indent, s.faint(fmt.Sprintf("%s %d more wait", s.cut, more)))
+		}})
+	}
+	return lines
+}
+
+// mostComing is how many nodes of a chart are shown that have not begun; mostReasons
+// is how many resources of a node are.
+const (
+	mostComing  = 3
+	mostReasons = 5
+)
+
+// label names a node within its chart.
+func label(n *timeline.Span) string {
+	if text := n.Label(); text != "" {
+		return text
+	}
+	return "everything without a layer"
+}
+
+// after says what a node that has not begun waits for, as the end of a line.
+func (s screen) after(n *timeline.Span, m met) string {
+	var names []string
+	for _, id := range n.Needs {
+		if !m.nodes[id] && len(names) <= mostReasons {
+			names = append(names, strings.TrimPrefix(strings.TrimPrefix(id, n.Chart), ":"))
+		}
+	}
+	for _, path := range n.NeedsAll {
+		if m.open[path] && len(names) <= mostReasons {
+			names = append(names, "all of "+path[strings.LastIndexByte(path, '/')+1:])
+		}
+	}
+	switch {
+	case len(names) == 0:
+		return ""
+	case len(names) > mostReasons:
+		names[mostReasons] = s.cut
+	}
+	return " after " + strings.Join(names, ", ")
+}

@@ -1,0 +1,169 @@
+// Copyright The Ordered Helm Authors
+// SPDX-License-Identifier: Apache-2.0
+
+package progress
+
+import (
+	"fmt"
+	"slices"
+	"time"
+
+	"github.com/ordered-helm/helm/internal/timeline"
+)
+
+// hooks shows those of each event: one line for what is over, and those that run.
+func (s screen) hooks(o *timeline.Operation) []line {
+	var lines []line
+	var events []string
+	done, began, ended := map[string]int{}, map[string]time.Time{}, map[string]time.Time{}
+	for _, h := range o.Spans {
+		if h.Kind != timeline.Hook {
+			continue
+		}
+		if !slices.Contains(events, h.HookEvent) {
+			events = append(events, h.HookEvent)
+			began[h.HookEvent] = h.Start
+		}
+		if h.State == timeline.Done {
+			done[h.HookEvent]++
+			ended[h.HookEvent] = h.End
+		}
+	}
+	for _, event := range events {
+		if n := done[event]; n > 0 {
+			text := fmt.Sprintf("  %s %s hooks %s", s.good(s.done), event, s.faint(fmt.Sprintf("%d done", n)))
+			lines = append(lines, line{rank: over, left: said(text), right: said(s.faint(span(ended[event].Sub(began[event]))))})
+		}
+		for _, h := range o.Spans {
+			if h.Kind == timeline.Hook && h.HookEvent == event && h.State != timeline.Done {
+				lines = append(lines, s.hook(h)...)
+			}
+		}
+	}
+	return lines
+}
+
+func (s screen) hook(h *timeline.Span) []line {
+	title := func() string {
+		text := fmt.Sprintf("  %s %s %s", s.mark(h), h.ID, s.faint(h.HookEvent+" hook"))
+		if h.State == timeline.Running && !h.Deadline.IsZero() && s.width >= 60 {
+			text += s.faint(", " + whole(h.Deadline.Sub(s.now)) + " left")
+		}
+		return text
+	}
+	lines := []line{{rank: running, left: title, right: s.took(h)}}
+	switch {
+	case h.State == timeline.Failed:
+		lines = append(lines, line{rank: why, left: func() string { return "      " + s.bad(oneLine(h.Message)) }})
+	case h.Log != "":
+		lines = append(lines, line{rank: further, left: func() string { return "      " + s.faint(oneLine(h.Log)) }})
+	}
+	return lines
+}
+
+// node shows one that runs or has failed, with what it waits for.
+func (s screen) node(n *timeline.Span, indent string) []line {
+	title := func() string {
+		text := fmt.Sprintf("%s%s %s", indent, s.mark(n), label(n))
+		if n.State == timeline.Running && n.Applied.IsZero() {
+			text += s.faint(" is being " + map[timeline.Kind]string{timeline.Deploy: "applied", timeline.Remove: "deleted"}[n.Kind])
+		}
+		return text
+	}
+	lines := []line{{rank: running, left: title, right: s.took(n)}}
+	if n.State == timeline.Failed {
+		lines = append(lines, line{rank: why, left: func() string { return indent + "    " + s.bad(oneLine(n.Message)) }})
+	}
+	return append(lines, s.resources(n, indent+"    ")...)
+}
+
+// resources shows those that are waited for, and why they are.
+func (s screen) resources(n *timeline.Span, indent string) []line {
+	var lines []line
+	open := 0
+	for _, res := range n.Resources {
+		if res.Settled() {
+			continue
+		}
+		if open++; open > mostReasons {
+			continue
+		}
+		r := why
+		if open > 1 {
+			r = further
+		}
+		lines = append(lines, line{rank: r, left: func() string { return indent + s.reason(res) }, right: func() string {
+			if res.Deadline.IsZero() {
+				return ""
+			}
+			return s.faint(whole(res.Deadline.Sub(s.now)) + " left")
+		}})
+		if res.Cause != "" {
+			lines = append(lines, line{rank: r, left: func() string { return indent + "  " + oneLine(res.Cause) }})
+		}
+	}
+	if more := open - mostReasons; more > 0 {
+		lines = append(lines, line{rank: further, left: func() string { return indent + s.faint(fmt.Sprintf("%s %d more resources", s.cut, more)) }})
+	}
+	return lines
+}
+
+// reason says how a resource stands.
+func (s screen) reason(res *timeline.Resource) string {
+	text := res.Name
+	if res.Namespace != "" {
+		text += s.faint(" in " + res.Namespace)
+	}
+	reason := res.Why()
+	if reason == "" {
+		reason = res.State
+	}
+	return text + " " + s.faint(oneLine(reason))
+}
+
+// waits shows what is waited for all together.
+func (s screen) waits(o *timeline.Operation) []line {
+	var lines []line
+	for _, w := range o.Spans {
+		if w.Kind != timeline.Wait || w.State != timeline.Running {
+			continue
+		}
+		settled := 0
+		for _, res := range w.Resources {
+			if res.Settled() {
+				settled++
+			}
+		}
+		as := "ready"
+		if o.Name == "uninstall" {
+			as = "gone"
+		}
+		text := fmt.Sprintf("  %s %d of %s %s", s.mark(w), settled, counted(w.Size, "resource"), as)
+		lines = append(lines, line{rank: running, left: said(text), right: s.took(w)})
+		lines = append(lines, s.resources(w, "      ")...)
+	}
+	return lines
+}
+
+// mark is the sign of how a span stands.
+func (s screen) mark(n *timeline.Span) string {
+	switch n.State {
+	case timeline.Done:
+		return s.good(s.done)
+	case timeline.Failed:
+		return s.bad(s.failed)
+	case timeline.Waiting:
+		return s.faint(s.waiting)
+	}
+	return s.busy(s.running)
+}
+
+// took is how long a span took: as long as it runs in whole seconds.
+func (s screen) took(n *timeline.Span) func() string {
+	return func() string {
+		if n.State == timeline.Running {
+			return s.faint(whole(s.now.Sub(n.Start)))
+		}
+		return s.faint(span(n.Took(s.now)))
+	}
+}

@@ -1,0 +1,278 @@
+// Copyright The Ordered Helm Authors
+// SPDX-License-Identifier: Apache-2.0
+
+package progress
+
+import (
+	"errors"
+	"flag"
+	"fmt"
+	"os"
+	"path/filepath"
+	"strings"
+	"testing"
+	"time"
+
+	"github.com/charmbracelet/x/ansi"
+
+	"github.com/ordered-helm/helm/internal/timeline"
+	"github.com/ordered-helm/helm/pkg/action"
+)
+
+var update = flag.Bool("update", false, "write the golden files anew")
+
+var began = time.Date(2024, 5, 6, 7, 8, 9, 0, time.UTC)
+
+func at(seconds float64) time.Time {
+	return began.Add(time.Duration(seconds * float64(time.Second)))
+}
+
+// told records events at their times.
+func told(events ...action.Event) *timeline.Recorder {
+	r := new(timeline.Recorder)
+	for _, e := range events {
+		r.Event(e)
+	}
+	return r
+}
+
+// shop is an installation on its way: a chart with three subcharts after 20 seconds.
+func shop() []action.Event {
+	operation := &action.Operation{Name: "install", Release: "shop", Namespace: "default", Revision: 1, Ordered: true, Deadline: at(300)}
+	return []action.Event{
+		{Time: at(0), Type: action.EventStarted, Operation: operation},
+		{Time: at(0), Type: action.EventPlanned, Nodes: []action.PlannedNode{
+			{ID: "shop/cache", Chart: "shop/cache", Resources: 2},
+			{ID: "shop/db:storage", Chart: "shop/db", Layer: "storage", Resources: 1},
+			{ID: "shop/queue:brokers", Chart: "shop/queue", Layer: "brokers", Resources: 3},
+			{ID: "shop/db:engine", Chart: "shop/db", Layer: "engine", After: []string{"shop/db:storage"}, Resources: 2},
+			{ID: "shop/db", Chart: "shop/db", After: []string{"shop/db:engine", "shop/db:storage"}, Resources: 4},
+			{ID: "shop/queue:(Job/declare)", Chart: "shop/queue", After: []string{"shop/queue:brokers"}, Resources: 1},
+			{ID: "shop:web", Chart: "shop", Layer: "web", AfterCharts: []string{"shop/db", "shop/queue"}, Resources: 2},
+			{ID: "shop", Chart: "shop", After: []string{"shop:web"}, AfterCharts: []string{"shop/db", "shop/queue"}, Resources: 2},
+		}},
+		{Time: at(0.2), Type: action.EventHookStarted, Hook: "Job/check", HookEvent: "pre-install", Deadline: at(300.2)},
+		{Time: at(0.2), Type: action.EventHookStarted, Hook: "Job/migrate", HookEvent: "pre-install", Deadline: at(300.2)},
+		{Time: at(2), Type: action.EventHookDone, Hook: "Job/check", HookEvent: "pre-install"},
+		{Time: at(3), Type: action.EventHookLog, Hook: "Job/migrate", HookEvent: "pre-install", Message: "applied 0042_add_index, 3 left"},
+		{Time: at(5), Type: action.EventHookDone, Hook: "Job/migrate", HookEvent: "pre-install"},
+		{Time: at(5), Type: action.EventNodeStarted, Node: "shop/cache"},
+		{Time: at(5), Type: action.EventNodeStarted, Node: "shop/db:storage"},
+		{Time: at(5), Type: action.EventNodeStarted, Node: "shop/queue:brokers"},
+		{Time: at(5.1), Type: action.EventNodeApplied, Node: "shop/cache"},
+		{Time: at(5.1), Type: action.EventNodeApplied, Node: "shop/db:storage"},
+		{Time: at(5.1), Type: action.EventNodeApplied, Node: "shop/queue:brokers"},
+		{Time: at(5.2), Type: action.EventResourceChanged, Node: "shop/queue:brokers", Resource: "StatefulSet/rabbit", State: "InProgress", Message: "InProgress: Ready: 1/3", Deadline: at(65)},
+		{Time: at(7), Type: action.EventNodeReady, Node: "shop/cache"},
+		{Time: at(8), Type: action.EventNodeReady, Node: "shop/db:storage"},
+		{Time: at(8), Type: action.EventNodeStarted, Node: "shop/db:engine", After: "shop/db:storage"},
+		{Time: at(9), Type: action.EventResourceChanged, Node: "shop/queue:brokers", Resource: "StatefulSet/rabbit", State: "InProgress", Message: "InProgress: Ready: 2/3", Cause: "Pod rabbit-2: Unschedulable: 0/3 nodes are available: 3 Insufficient memory", Deadline: at(65)},
+		{Time: at(9), Type: action.EventResourceChanged, Node: "shop/queue:brokers", Resource: "Service/rabbit", State: "Ready", Message: "Ready"},
+	}
+}
+
+// hooks are the events of the same until its hooks run.
+func hooks() []action.Event { return shop()[:6] }
+
+// failing is the same when a node has failed.
+func failing() []action.Event {
+	err := errors.New("StatefulSet/rabbit was not ready within 60s")
+	return append(shop(),
+		action.Event{Time: at(8.1), Type: action.EventNodeApplied, Node: "shop/db:engine"},
+		action.Event{Time: at(15), Type: action.EventResourceChanged, Node: "shop/db:engine", Resource: "StatefulSet/db", Namespace: "data", State: "InProgress", Message: "InProgress: Ready: 0/1", Deadline: at(70)},
+		action.Event{Time: at(19), Type: action.EventNodeFailed, Node: "shop/queue:brokers", Message: err.Error(), Err: err},
+	)
+}
+
+// ended is the same when it has come to its end.
+func ended() []action.Event {
+	err := errors.New("StatefulSet/rabbit was not ready within 60s")
+	return append(failing(),
+		action.Event{Time: at(21), Type: action.EventFinished, Operation: new(action.Operation), Err: err})
+}
+
+// complete is one that went well.
+func complete() []action.Event {
+	return append(shop(),
+		action.Event{Time: at(10), Type: action.EventNodeReady, Node: "shop/db:engine"},
+		action.Event{Time: at(10), Type: action.EventNodeStarted, Node: "shop/db", After: "shop/db:engine"},
+		action.Event{Time: at(10.4), Type: action.EventNodeReady, Node: "shop/db"},
+		action.Event{Time: at(14), Type: action.EventNodeReady, Node: "shop/queue:brokers"},
+		action.Event{Time: at(14), Type: action.EventNodeStarted, Node: "shop/queue:(Job/declare)", After: "shop/queue:brokers"},
+		action.Event{Time: at(16), Type: action.EventNodeReady, Node: "shop/queue:(Job/declare)"},
+		action.Event{Time: at(16), Type: action.EventNodeStarted, Node: "shop:web", After: "shop/queue:(Job/declare)"},
+		action.Event{Time: at(19.5), Type: action.EventNodeReady, Node: "shop:web"},
+		action.Event{Time: at(19.5), Type: action.EventNodeStarted, Node: "shop", After: "shop:web"},
+		action.Event{Time: at(20), Type: action.EventNodeReady, Node: "shop"},
+		action.Event{Time: at(20), Type: action.EventFinished, Operation: new(action.Operation)})
+}
+
+// unordered waits for everything at once.
+func unordered() []action.Event {
+	return []action.Event{
+		{Time: at(0), Type: action.EventStarted, Operation: &action.Operation{Name: "upgrade", Release: "shop", Namespace: "default", Revision: 7}},
+		{Time: at(1), Type: action.EventWaiting, Message: "waiting until everything is ready: 3 resources", Resources: 3},
+		{Time: at(1), Type: action.EventResourceChanged, Resource: "Deployment/web", State: "InProgress", Message: "InProgress: Available: 0/2", Deadline: at(301)},
+		{Time: at(1), Type: action.EventResourceChanged, Resource: "Service/web", State: "Ready", Message: "Ready"},
+	}
+}
+
+// removing is an uninstallation in reverse order.
+func removing() []action.Event {
+	return []action.Event{
+		{Time: at(0), Type: action.EventStarted, Operation: &action.Operation{Name: "uninstall", Release: "shop", Namespace: "default", Revision: 7, Ordered: true}},
+		{Time: at(0), Type: action.EventPlanned, Nodes: []action.PlannedNode{
+			{ID: "shop:web", Chart: "shop", Layer: "web", Resources: 2}, {ID: "shop/db:storage", Chart: "shop/db", Layer: "storage", Resources: 1},
+			{ID: "shop:base", Chart: "shop", Layer: "base", Resources: 2},
+		}},
+		{Time: at(1), Type: action.EventNodeDeleting, Node: "shop/db:storage"},
+		{Time: at(2), Type: action.EventNodeDeleted, Node: "shop/db:storage"},
+		{Time: at(2), Type: action.EventNodeDeleting, Node: "shop:web"},
+		{Time: at(4), Type: action.EventResourceChanged, Node: "shop:web", Resource: "Pod/web-1", State: "Terminating", Message: "Terminating: finalizer example.com/hold", Deadline: at(60)},
+	}
+}
+
+func TestFrame(t *testing.T) {
+	plain := newTheme(true, false)
+	tests := []struct {
+		name          string
+		events        []action.Event
+		theme         theme
+		width, height int
+		after         float64
+	}{
+		{"hooks", hooks(), plain, 90, 30, 3.4},
+		{"on its way, wide", shop(), plain, 120, 30, 20},
+		{"on its way, 80 columns", shop(), plain, 80, 24, 20},
+		{"on its way, narrow", shop(), plain, 40, 24, 20},
+		{"on its way, 20 columns", shop(), plain, 20, 24, 20},
+		{"on its way, 8 lines", shop(), plain, 80, 8, 20},
+		{"on its way, 3 lines", shop(), plain, 80, 3, 20},
+		{"on its way, 1 line", shop(), plain, 80, 1, 20},
+		{"on its way, ASCII", shop(), newTheme(false, false), 80, 24, 20},
+		{"on its way, colours", shop(), newTheme(true, true), 80, 24, 20},
+		{"failing", failing(), plain, 100, 30, 20},
+		{"unordered", unordered(), plain, 80, 24, 12},
+		{"removing", removing(), plain, 80, 24, 12},
+	}
+	for _, tt := range tests {
+		t.Run(tt.name, func(t *testing.T) {
+			s := screen{theme: tt.theme, width: tt.width, height: tt.height, now: at(tt.after), turn: 3}
+			var lines []string
+			told(tt.events...).Read(func(tl *timeline.Timeline) { lines = s.frame(tl) })
+			fits(t, lines, tt.width, tt.height)
+			golden(t, tt.name, lines)
+		})
+	}
+}
+
+func TestSummary(t *testing.T) {
+	tests := []struct {
+		name   string
+		events []action.Event
+		width  int
+	}{
+		{"summary", complete(), 80},
+		{"summary, 20 columns", complete(), 20},
+		{"summary of a failure", ended(), 100},
+		{"summary of many", many(200, true), 60},
+	}
+	for _, tt := range tests {
+		t.Run(tt.name, func(t *testing.T) {
+			var lines []string
+			told(tt.events...).Read(func(tl *timeline.Timeline) { lines = summary(newTheme(true, false), tl, tt.width) })
+			fits(t, lines, tt.width, len(lines))
+			golden(t, tt.name, lines)
+		})
+	}
+}
+
+// many is an installation of many nodes, which are all ready or run.
+func many(n int, ready bool) []action.Event {
+	var nodes []action.PlannedNode
+	for i := range n {
+		chart := fmt.Sprintf("shop/sub%03d", i/10)
+		nodes = append(nodes, action.PlannedNode{ID: fmt.Sprintf("%s:layer%d", chart, i%10), Chart: chart, Layer: fmt.Sprintf("layer%d", i%10), Resources: 1})
+	}
+	events := []action.Event{shop()[0], {Time: at(0), Type: action.EventPlanned, Nodes: nodes}}
+	for i, node := range nodes {
+		events = append(events, action.Event{Time: at(1), Type: action.EventNodeStarted, Node: node.ID})
+		if ready {
+			events = append(events, action.Event{Time: at(2 + float64(i)/100), Type: action.EventNodeReady, Node: node.ID})
+		}
+	}
+	if ready {
+		events = append(events, action.Event{Time: at(9), Type: action.EventFinished, Operation: new(action.Operation)})
+	}
+	return events
+}
+
+// TestFrameOfAnything draws what comes of any events on any screen: it is never
+// larger than that.
+func TestFrameOfAnything(t *testing.T) {
+	scripts := map[string][]action.Event{
+		"nothing": nil, "5,000 nodes": many(5000, false), "on its way": shop(), "failing": failing(), "removing": removing(),
+		"other scripts": {
+			shop()[0],
+			{Time: at(0), Type: action.EventPlanned, Nodes: []action.PlannedNode{
+				{ID: "店/データベース:ストレージ", Chart: "店/データベース", Layer: "ストレージ"}, {ID: "店:👩‍💻", Chart: "店", Layer: "👩‍💻", After: []string{"店:مرحبا"}},
+			}},
+			{Time: at(1), Type: action.EventNodeStarted, Node: "店/データベース:ストレージ"},
+			{Time: at(1), Type: action.EventResourceChanged, Node: "店/データベース:ストレージ", Resource: "Pod/x", State: "InProgress", Message: "InProgress: \x1b[2Jé́́\n\t後"},
+		},
+	}
+	for name, events := range scripts {
+		r := told(events...)
+		for _, width := range []int{1, 2, 5, 10, 19, 20, 39, 40, 79, 80, 200} {
+			for _, height := range []int{0, 1, 2, 3, 7, 24, 100} {
+				s := screen{theme: newTheme(width%2 == 0, height%2 == 0), width: width, height: height, now: at(20)}
+				t.Run(fmt.Sprintf("%s on %dx%d", name, width, height), func(t *testing.T) {
+					r.Read(func(tl *timeline.Timeline) { fits(t, s.frame(tl), width, height) })
+				})
+			}
+		}
+	}
+}
+
+// fits checks that lines are within a screen and cannot move its cursor.
+func fits(t *testing.T, lines []string, width, height int) {
+	t.Helper()
+	if len(lines) > max(height, 1) {
+		t.Errorf("%d lines on a screen of %d", len(lines), height)
+	}
+	for _, line := range lines {
+		if got := ansi.StringWidth(line); got > width {
+			t.Errorf("%d columns on a screen of %d: %q", got, width, line)
+		}
+		if bare := ansi.Strip(line); strings.ContainsFunc(bare, func(r rune) bool { return r < ' ' || r == 0x7f }) {
+			t.Errorf("control characters in %q", line)
+		}
+	}
+}
+
+func golden(t *testing.T, name string, lines []string) {
+	t.Helper()
+	got := strings.Join(lines, "\n") + "\n"
+	file := filepath.Join("testdata", strings.NewReplacer(" ", "-", ",", "").Replace(name)+".txt")
+	if *update {
+		if err := os.WriteFile(file, []byte(got), 0o600); err != nil {
+			t.Fatal(err)
+		}
+	}
+	want, err := os.ReadFile(file)
+	if err != nil {
+		t.Fatal(err)
+	}
+	if got != string(want) {
+		t.Errorf("got:\n%swant, by %s:\n%s", got, file, want)
+	}
+}
+
+// BenchmarkFrame draws a frame of 5,000 nodes that all run.
+func BenchmarkFrame(b *testing.B) {
+	r := told(many(5000, false)...)
+	s := screen{theme: newTheme(true, true), width: 120, height: 40, now: at(20)}
+	for b.Loop() {
+		r.Read(func(tl *timeline.Timeline) { s.frame(tl) })
+	}
+}

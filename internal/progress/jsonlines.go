@@ -1,0 +1,106 @@
+// Copyright The Ordered Helm Authors
+// SPDX-License-Identifier: Apache-2.0
+
+package progress
+
+import (
+	"encoding/json"
+	"io"
+	"math"
+	"sync"
+	"time"
+
+	"github.com/ordered-helm/helm/pkg/action"
+)
+
+// jsonLines prints an object a line. Its fields are in docs/reference.md, "Progress
+// as JSON".
+type jsonLines struct {
+	mu  sync.Mutex
+	out io.Writer
+	// open are the operations that have not ended, the innermost last.
+	open []*action.Operation
+	// began is when the first one did.
+	began time.Time
+}
+
+type jsonEvent struct {
+	Time      time.Time        `json:"time"`
+	Elapsed   float64          `json:"elapsed"`
+	Type      action.EventType `json:"type"`
+	Operation string           `json:"operation,omitempty"`
+	Release   string           `json:"release,omitempty"`
+	Namespace string           `json:"namespace,omitempty"`
+	Revision  int              `json:"revision,omitempty"`
+	Ordered   *bool            `json:"ordered,omitempty"`
+
+	Nodes             []jsonNode `json:"nodes,omitempty"`
+	Node              string     `json:"node,omitempty"`
+	After             string     `json:"after,omitempty"`
+	Resource          string     `json:"resource,omitempty"`
+	ResourceNamespace string     `json:"resourceNamespace,omitempty"`
+	State             string     `json:"state,omitempty"`
+	Resources         int        `json:"resources,omitempty"`
+	Hook              string     `json:"hook,omitempty"`
+	HookEvent         string     `json:"hookEvent,omitempty"`
+	Deadline          *time.Time `json:"deadline,omitempty"`
+	Message           string     `json:"message,omitempty"`
+	Cause             string     `json:"cause,omitempty"`
+	Error             string     `json:"error,omitempty"`
+}
+
+type jsonNode struct {
+	ID          string   `json:"id"`
+	Chart       string   `json:"chart"`
+	Layer       string   `json:"layer,omitempty"`
+	After       []string `json:"after,omitempty"`
+	AfterCharts []string `json:"afterCharts,omitempty"`
+	Resources   int      `json:"resources"`
+}
+
+func (p *jsonLines) Above() io.Writer { return p.out }
+
+func (p *jsonLines) Close() {}
+
+// Event prints an event.
+func (p *jsonLines) Event(e action.Event) {
+	p.mu.Lock()
+	defer p.mu.Unlock()
+	if p.began.IsZero() {
+		p.began = e.Time
+	}
+	if e.Type == action.EventStarted {
+		p.open = append(p.open, e.Operation)
+	}
+	j := jsonEvent{
+		Time: e.Time, Elapsed: math.Round(e.Time.Sub(p.began).Seconds()*1000) / 1000, Type: e.Type,
+		Node: e.Node, After: e.After, Resource: e.Resource, ResourceNamespace: e.Namespace, State: e.State,
+		Resources: e.Resources, Hook: e.Hook, HookEvent: e.HookEvent, Deadline: given(e.Deadline), Message: e.Message, Cause: e.Cause,
+	}
+	if len(p.open) > 0 {
+		o := p.open[len(p.open)-1]
+		j.Operation, j.Release, j.Namespace, j.Revision = o.Name, o.Release, o.Namespace, o.Revision
+		if e.Operation != nil {
+			j.Ordered, j.Deadline = &o.Ordered, given(o.Deadline)
+		}
+	}
+	for _, n := range e.Nodes {
+		j.Nodes = append(j.Nodes, jsonNode(n))
+	}
+	if e.Err != nil {
+		j.Error = e.Err.Error()
+	}
+	// A screen that cannot be written to must not fail the operation; nothing of
+	// the object can fail to be encoded.
+	_ = json.NewEncoder(p.out).Encode(j)
+	if e.Type == action.EventFinished && len(p.open) > 0 {
+		p.open = p.open[:len(p.open)-1]
+	}
+}
+
+func given(t time.Time) *time.Time {
+	if t.IsZero() {
+		return nil
+	}
+	return &t
+}

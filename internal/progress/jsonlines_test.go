@@ -1,0 +1,98 @@
+// Copyright The Ordered Helm Authors
+// SPDX-License-Identifier: Apache-2.0
+
+package progress
+
+import (
+	"bytes"
+	"encoding/json"
+	"errors"
+	"slices"
+	"strings"
+	"testing"
+
+	"github.com/ordered-helm/helm/pkg/action"
+)
+
+// undone is an installation that fails and is removed again, with every field.
+func undone() []action.Event {
+	failed := errors.New("Deployment/web was not ready within 5s")
+	install := &action.Operation{Name: "install", Release: "shop", Namespace: "default", Revision: 1, Ordered: true, Deadline: at(300)}
+	uninstall := &action.Operation{Name: "uninstall", Release: "shop", Namespace: "default", Revision: 1}
+	return []action.Event{
+		{Time: at(0), Type: action.EventStarted, Operation: install},
+		{Time: at(0.5), Type: action.EventWarning, Message: "beware"},
+		{Time: at(0.5), Type: action.EventPlanned, Message: "deploying 3 resources in 2 nodes", Nodes: []action.PlannedNode{
+			{ID: "shop/db", Chart: "shop/db", Resources: 1},
+			{ID: "shop:web", Chart: "shop", Layer: "web", After: []string{"shop:base"}, AfterCharts: []string{"shop/db"}, Resources: 2},
+		}},
+		{Time: at(1), Type: action.EventHookStarted, Hook: "Job/m", HookEvent: "pre-install", Deadline: at(301)},
+		{Time: at(2), Type: action.EventHookLog, Hook: "Job/m", HookEvent: "pre-install", Message: "3 left"},
+		{Time: at(3), Type: action.EventHookDone, Hook: "Job/m", HookEvent: "pre-install"},
+		{Time: at(3), Type: action.EventNodeStarted, Node: "shop:web", After: "shop/db", Message: "Deployment/web"},
+		{Time: at(4), Type: action.EventResourceChanged, Node: "shop:web", Resource: "Deployment/web", Namespace: "other", State: "InProgress",
+			Message: "InProgress: Available: 0/1", Cause: "Pod web-1: ImagePullBackOff", Deadline: at(8)},
+		{Time: at(8), Type: action.EventNodeFailed, Node: "shop:web", Message: failed.Error(), Err: failed},
+		{Time: at(8), Type: action.EventStarted, Operation: uninstall},
+		{Time: at(8), Type: action.EventWaiting, Message: "waiting until everything is gone: 3 resources", Resources: 3},
+		{Time: at(9), Type: action.EventFinished, Operation: uninstall},
+		{Time: at(9.1236), Type: action.EventFinished, Operation: install, Err: failed},
+	}
+}
+
+func TestJSONLines(t *testing.T) {
+	var out bytes.Buffer
+	d := New(Options{Mode: JSON, Out: &out})
+	for _, e := range undone() {
+		d.Event(e)
+	}
+	d.Close()
+	golden(t, "undone json", strings.Split(strings.TrimSuffix(out.String(), "\n"), "\n"))
+	for line := range strings.Lines(out.String()) {
+		if !json.Valid([]byte(line)) {
+			t.Errorf("not JSON: %s", line)
+		}
+	}
+}
+
+func TestMode(t *testing.T) {
+	for _, text := range []string{"auto", "tty", "plain", "json", "none"} {
+		if mode, err := ParseMode(text); string(mode) != text || err != nil {
+			t.Errorf("%s: %q, %v", text, mode, err)
+		}
+	}
+	if _, err := ParseMode("TTY"); err == nil || err.Error() != `"TTY" is none of auto, tty, plain, json, none` {
+		t.Errorf("%v", err)
+	}
+	in := func(term string) func(string) string { return func(string) string { return term } }
+	for _, tt := range []struct {
+		mode, want Mode
+		refusal    string
+	}{
+		{mode: Auto, want: Plain}, {mode: JSON, want: JSON}, {mode: None, want: None}, {mode: Plain, want: Plain},
+		{mode: TTY, refusal: "standard error is no terminal: use plain, or auto, which finds out by itself"},
+	} {
+		got, err := Resolve(tt.mode, nil, in("xterm"))
+		if got != tt.want || (err == nil) != (tt.refusal == "") || err != nil && err.Error() != tt.refusal {
+			t.Errorf("%s: %q, %v", tt.mode, got, err)
+		}
+	}
+	if modes := Modes(); !slices.Contains(modes, Auto) || len(modes) != 5 {
+		t.Errorf("modes are %v", modes)
+	}
+}
+
+func TestLocale(t *testing.T) {
+	for _, tt := range []struct {
+		env  map[string]string
+		want bool
+	}{
+		{nil, false}, {map[string]string{"LANG": "C"}, false}, {map[string]string{"LANG": "de_DE.UTF-8"}, true},
+		{map[string]string{"LANG": "C.utf8"}, true}, {map[string]string{"LANG": "C.UTF-8", "LC_ALL": "C"}, false},
+		{map[string]string{"LANG": "C", "LC_CTYPE": "en_US.UTF-8"}, true},
+	} {
+		if got := showsUnicode(func(name string) string { return tt.env[name] }); got != tt.want {
+			t.Errorf("%v: %v", tt.env, got)
+		}
+	}
+}

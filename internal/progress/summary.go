@@ -1,0 +1,103 @@
+// Copyright The Ordered Helm Authors
+// SPDX-License-Identifier: Apache-2.0
+
+package progress
+
+import (
+	"fmt"
+	"slices"
+	"strings"
+
+	"github.com/charmbracelet/x/ansi"
+
+	"github.com/ordered-helm/helm/internal/timeline"
+)
+
+// mostInSummary is how many nodes and hooks a summary names.
+const mostInSummary = 20
+
+// summary says what the operations did, when they have ended: how long each node and
+// hook took, and which decided how long it all took.
+func summary(th theme, t *timeline.Timeline, width int) []string {
+	var lines []string
+	for _, o := range t.Operations {
+		lines = append(lines, summaryOf(th, o, width)...)
+	}
+	return lines
+}
+
+func summaryOf(th theme, o *timeline.Operation, width int) []string {
+	title := th.good(th.done) + " " + th.bold(o.Name+" "+o.Release)
+	if o.Err != nil {
+		title = th.bad(th.failed) + " " + th.bold(o.Name+" "+o.Release) + th.bad(" failed")
+	}
+	if c := newCounts(o); c.all > 0 {
+		title += th.faint("  " + c.text())
+	}
+	lines := []string{th.row(width, title, span(o.Took(o.End)))}
+	began := slices.DeleteFunc(slices.Clone(o.Spans), func(s *timeline.Span) bool { return s.Start.IsZero() })
+	shown := shownInSummary(began)
+	if len(began) < 2 && o.Err == nil {
+		return lines
+	}
+	for _, s := range shown {
+		lines = append(lines, summaryRow(th, s, width))
+	}
+	if more := len(began) - len(shown); more > 0 {
+		lines = append(lines, th.row(width, th.faint(fmt.Sprintf("    %s %d more, each shorter", th.cut, more)), ""))
+	}
+	if len(shown) > 1 {
+		lines = append(lines, th.row(width, th.faint("  * decided how long it took"), ""))
+	}
+	return lines
+}
+
+// shownInSummary picks what failed, what is critical, and what took longest, in the
+// order in which they began.
+func shownInSummary(began []*timeline.Span) []*timeline.Span {
+	worth := func(s *timeline.Span) int {
+		switch {
+		case s.State == timeline.Failed || s.State == timeline.Unfinished:
+			return 2
+		case s.Critical:
+			return 1
+		}
+		return 0
+	}
+	shown := slices.Clone(began)
+	slices.SortStableFunc(shown, func(a, b *timeline.Span) int {
+		if byWorth := worth(b) - worth(a); byWorth != 0 {
+			return byWorth
+		}
+		return int(b.End.Sub(b.Start).Microseconds() - a.End.Sub(a.Start).Microseconds())
+	})
+	shown = shown[:min(len(shown), mostInSummary)]
+	slices.SortStableFunc(shown, func(a, b *timeline.Span) int { return a.Start.Compare(b.Start) })
+	return shown
+}
+
+func summaryRow(th theme, s *timeline.Span, width int) string {
+	critical := " "
+	if s.Critical {
+		critical = th.bold("*")
+	}
+	took := span(s.Took(s.End))
+	took = strings.Repeat(" ", max(6-ansi.StringWidth(took), 0)) + took
+	name := s.ID
+	switch s.Kind {
+	case timeline.Hook:
+		name = s.HookEvent + " hook " + s.ID
+	case timeline.Remove:
+		name += th.faint(" deleted")
+	case timeline.Wait, timeline.Deploy:
+	}
+	mark, trouble := th.good(th.done), ""
+	switch s.State {
+	case timeline.Failed:
+		mark, trouble = th.bad(th.failed), " "+th.bad(oneLine(s.Message))
+	case timeline.Unfinished:
+		mark, trouble = th.faint(th.waiting), th.faint(" was not finished")
+	case timeline.Done, timeline.Running, timeline.Waiting:
+	}
+	return th.row(width, fmt.Sprintf("  %s%s %s %s%s", critical, took, mark, name, trouble), "")
+}

@@ -1,0 +1,32 @@
+// Copyright The Ordered Helm Authors
+// SPDX-License-Identifier: Apache-2.0
+
+package similar_test
+
+import (
+	"testing"
+
+	"github.com/ordered-helm/helm/internal/similar"
+)
+
+func TestNearest(t *testing.T) {
+	names := []string{"database", "queue", "web"}
+	for name, want := range map[string]string{
+		"datebase": "database", "Queue": "queue", "wbe": "", "we": "web", "x": "", "": "", "databases": "database",
+	} {
+		if got := similar.Nearest(name, names); got != want {
+			t.Errorf("%q: got %q, want %q", name, got, want)
+		}
+	}
+}
+
+func TestDistance(t *testing.T) {
+	for _, c := range []struct {
+		a, b string
+		want int
+	}{{"", "", 0}, {"a", "", 1}, {"abc", "abd", 1}, {"abc", "ac", 1}, {"ac", "abc", 1}, {"abc", "cba", 2}} {
+		if got := similar.Distance(c.a, c.b); got != c.want {
+			t.Errorf("%q, %q: got %d, want %d", c.a, c.b, got, c.want)
+		}
+	}
+}

@@ -1,0 +1,104 @@
+// Copyright The Ordered Helm Authors
+// SPDX-License-Identifier: Apache-2.0
+
+package timeline
+
+import (
+	"bytes"
+	"encoding/json"
+	"errors"
+	"flag"
+	"os"
+	"path/filepath"
+	"regexp"
+	"strings"
+	"testing"
+
+	"github.com/ordered-helm/helm/pkg/action"
+)
+
+var update = flag.Bool("update", false, "write the golden files anew")
+
+// undone is an installation that failed and was removed again, with all that a
+// timeline can tell.
+func undone() *script {
+	failed := errors.New("Deployment/b was not ready within 10s")
+	return install().
+		tell(action.Event{Type: action.EventWarning, Message: "chart shop says nothing of its order"}).
+		at(0.5).hook(action.EventHookStarted, "Job/m", nil).
+		at(1.25).tell(action.Event{Type: action.EventHookLog, Hook: "Job/m", HookEvent: "pre-install", Message: "3 left"}).
+		at(2).hook(action.EventHookDone, "Job/m", nil).
+		node(action.EventNodeStarted, "shop:a", "").at(2.1).node(action.EventNodeApplied, "shop:a", "").
+		at(3).node(action.EventNodeReady, "shop:a", "").node(action.EventNodeStarted, "shop:b", "shop:a").
+		resource("shop:b", "Deployment/b", "InProgress", "Available: 0/1").
+		at(5).tell(action.Event{
+		Type: action.EventResourceChanged, Node: "shop:b", Resource: "Deployment/b", Namespace: "other", State: "InProgress",
+		Message: "InProgress: Available: 0/1", Cause: "Pod b-1: CrashLoopBackOff",
+	}).
+		at(13).tell(action.Event{Type: action.EventNodeFailed, Node: "shop:b", Err: failed, Message: failed.Error()}).
+		begin("uninstall").planned(action.EventPlanned, "shop:a").node(action.EventNodeDeleting, "shop:a", "").
+		at(14).node(action.EventNodeDeleted, "shop:a", "").finish(nil).finish(failed)
+}
+
+func encoded(t *testing.T, s *script, encode func(*bytes.Buffer, *Timeline) error) string {
+	t.Helper()
+	var out bytes.Buffer
+	s.recorder.Read(func(tl *Timeline) {
+		if err := encode(&out, tl); err != nil {
+			t.Fatal(err)
+		}
+	})
+	return out.String()
+}
+
+func asJSON(out *bytes.Buffer, tl *Timeline) error { return JSON(out, tl) }
+
+func asHTML(out *bytes.Buffer, tl *Timeline) error { return HTML(out, tl) }
+
+func TestJSON(t *testing.T) {
+	got := encoded(t, undone(), asJSON)
+	file := filepath.Join("testdata", "undone.json")
+	if *update {
+		if err := os.WriteFile(file, []byte(got), 0o600); err != nil {
+			t.Fatal(err)
+		}
+	}
+	want, err := os.ReadFile(file)
+	if err != nil {
+		t.Fatal(err)
+	}
+	if got != string(want) {
+		t.Errorf("got:\n%s\nwant, by %s:\n%s", got, file, want)
+	}
+}
+
+// TestPageHoldsTheSameData reads the data out of the page, and looks for anything
+// that it would fetch.
+func TestPageHoldsTheSameData(t *testing.T) {
+	s := undone().begin("install").planned(action.EventPlanned, `shop:</script><script>alert(1)</script>`, "shop:データベース").finish(nil)
+	got := encoded(t, s, asHTML)
+	data := regexp.MustCompile(`(?s)<script id="timeline" type="application/json">(.*?)</script>`).FindStringSubmatch(got)
+	if data == nil {
+		t.Fatalf("there are no data in the page:\n%s", got)
+	}
+	var inPage, want any
+	if err := json.Unmarshal([]byte(data[1]), &inPage); err != nil {
+		t.Fatalf("%v in:\n%s", err, data[1])
+	}
+	if err := json.Unmarshal([]byte(encoded(t, s, asJSON)), &want); err != nil {
+		t.Fatal(err)
+	}
+	a, _ := json.Marshal(inPage)
+	b, _ := json.Marshal(want)
+	if !bytes.Equal(a, b) {
+		t.Errorf("the page has\n%s\nand not\n%s", a, b)
+	}
+	for _, reference := range []string{"http:", "https:", "//cdn", " src=", "@import", "url("} {
+		if strings.Contains(got, reference) {
+			t.Errorf("the page refers to something else: %q", reference)
+		}
+	}
+	if n := strings.Count(got, "<script"); n != 2 {
+		t.Errorf("%d scripts in the page", n)
+	}
+}

@@ -1,0 +1,239 @@
+// Copyright The Ordered Helm Authors
+// SPDX-License-Identifier: Apache-2.0
+
+package timeline
+
+import (
+	"sync"
+
+	"github.com/ordered-helm/helm/pkg/action"
+)
+
+// mostChanges is how many changes of one resource are kept: the first one and the
+// last ones.
+const mostChanges = 100
+
+// Recorder makes a Timeline of events. Its zero value is ready, and it is safe for
+// concurrent use.
+type Recorder struct {
+	mu       sync.Mutex
+	timeline Timeline
+	// open are the operations that have not ended, the innermost last.
+	open []*recording
+	// events counts them.
+	events int
+}
+
+// recording is an operation that goes on.
+type recording struct {
+	*Operation
+	spans map[spanKey]*Span
+	// resources are those of which something was told.
+	resources map[resourceKey]*Resource
+}
+
+type spanKey struct {
+	kind      Kind
+	id, event string
+}
+
+type resourceKey struct {
+	span            *Span
+	namespace, name string
+}
+
+// Read calls a function with the timeline so far, which may not be kept.
+func (r *Recorder) Read(do func(t *Timeline)) {
+	r.mu.Lock()
+	defer r.mu.Unlock()
+	do(&r.timeline)
+}
+
+// Events is how many events there were so far.
+func (r *Recorder) Events() int {
+	r.mu.Lock()
+	defer r.mu.Unlock()
+	return r.events
+}
+
+// Event adds an event. What does not belong to an operation is left out, but for
+// warnings.
+func (r *Recorder) Event(e action.Event) {
+	r.mu.Lock()
+	defer r.mu.Unlock()
+	r.events++
+	switch e.Type {
+	case action.EventStarted:
+		r.begin(e)
+		return
+	case action.EventWarning, action.EventObserving:
+		r.timeline.Warnings = append(r.timeline.Warnings, Note{e.Time, e.Message})
+		return
+	}
+	if len(r.open) == 0 {
+		return
+	}
+	o := r.open[len(r.open)-1]
+	if e.Type == action.EventFinished {
+		o.finish(e)
+		r.open = r.open[:len(r.open)-1]
+		return
+	}
+	o.event(e)
+}
+
+func (r *Recorder) begin(e action.Event) {
+	o := &Operation{Operation: *e.Operation, Start: e.Time}
+	r.timeline.Operations = append(r.timeline.Operations, o)
+	r.open = append(r.open, &recording{Operation: o, spans: map[spanKey]*Span{}, resources: map[resourceKey]*Resource{}})
+}
+
+func (o *recording) event(e action.Event) {
+	switch e.Type {
+	case action.EventPlanned, action.EventRemoving:
+		o.plan(e)
+	case action.EventWaiting:
+		o.Doing = e.Message
+		if !o.Ordered || o.Name == "uninstall" {
+			o.start(o.span(spanKey{kind: Wait}), e)
+		}
+	case action.EventNodeStarted, action.EventNodeApplied, action.EventNodeReady:
+		o.node(o.span(spanKey{kind: Deploy, id: e.Node}), e)
+	case action.EventNodeDeleting, action.EventNodeDeleted:
+		o.node(o.span(spanKey{kind: Remove, id: e.Node}), e)
+	case action.EventNodeFailed:
+		o.fail(o.current(e.Node), e)
+	case action.EventHookStarted, action.EventHookDone, action.EventHookLog:
+		o.hook(o.span(spanKey{kind: Hook, id: e.Hook, event: e.HookEvent}), e)
+	case action.EventResourceChanged:
+		o.change(o.current(e.Node), e)
+	}
+}
+
+// finish ends an operation.
+func (o *recording) finish(e action.Event) {
+	o.End, o.Err = e.Time, e.Err
+	for _, s := range o.Spans {
+		if s.State != Running {
+			continue
+		}
+		s.End, s.State = e.Time, Done
+		if e.Err != nil && !s.settled() {
+			s.State = Unfinished
+		}
+	}
+	o.markCritical()
+}
+
+// plan adds the nodes with which something is done from now on.
+func (o *recording) plan(e action.Event) {
+	o.Doing = e.Message
+	kind := Deploy
+	if e.Type == action.EventRemoving || o.Name == "uninstall" {
+		kind = Remove
+	}
+	for _, n := range e.Nodes {
+		s := o.span(spanKey{kind: kind, id: n.ID})
+		s.Chart, s.Layer, s.Needs, s.NeedsAll, s.Size = n.Chart, n.Layer, n.After, n.AfterCharts, n.Resources
+	}
+}
+
+// span finds a span of an operation, or makes it.
+func (o *recording) span(key spanKey) *Span {
+	s := o.spans[key]
+	if s == nil {
+		s = &Span{Kind: key.kind, ID: key.id, HookEvent: key.event, State: Waiting}
+		o.spans[key] = s
+		o.Spans = append(o.Spans, s)
+	}
+	return s
+}
+
+// current finds the span that an event about a node is of: what is deleted was
+// deployed before; without a node it is the waiting for everything.
+func (o *recording) current(node string) *Span {
+	if node == "" {
+		return o.span(spanKey{kind: Wait})
+	}
+	if s := o.spans[spanKey{kind: Remove, id: node}]; s != nil {
+		if deployed := o.spans[spanKey{kind: Deploy, id: node}]; deployed == nil || s.State != Waiting {
+			return s
+		}
+	}
+	return o.span(spanKey{kind: Deploy, id: node})
+}
+
+func (o *recording) start(s *Span, e action.Event) {
+	if s.Start.IsZero() {
+		s.Start = e.Time
+	}
+	s.State, s.Message = Running, e.Message
+	if s.Kind == Wait {
+		s.ID, s.Size = o.Doing, e.Resources
+	}
+}
+
+// node notes what became of a node. One that was ready and is not any more runs on.
+func (o *recording) node(s *Span, e action.Event) {
+	switch e.Type {
+	case action.EventNodeStarted, action.EventNodeDeleting:
+		s.After = e.After
+		o.start(s, e)
+	case action.EventNodeApplied:
+		s.Applied, s.Message = e.Time, e.Message
+	case action.EventNodeReady, action.EventNodeDeleted:
+		s.End, s.State = e.Time, Done
+	}
+}
+
+func (o *recording) fail(s *Span, e action.Event) {
+	if s.Start.IsZero() {
+		s.Start = e.Time
+	}
+	s.End, s.State, s.Err, s.Message = e.Time, Failed, e.Err, e.Message
+}
+
+func (o *recording) hook(s *Span, e action.Event) {
+	switch e.Type {
+	case action.EventHookStarted:
+		s.Deadline = e.Deadline
+		o.start(s, e)
+	case action.EventHookLog:
+		s.Log = e.Message
+	case action.EventHookDone:
+		if e.Err != nil {
+			o.fail(s, e)
+			return
+		}
+		s.End, s.State = e.Time, Done
+	}
+}
+
+// change notes how a resource stands.
+func (o *recording) change(s *Span, e action.Event) {
+	key := resourceKey{s, e.Namespace, e.Resource}
+	res := o.resources[key]
+	if res == nil {
+		res = &Resource{Name: e.Resource, Namespace: e.Namespace}
+		o.resources[key] = res
+		s.Resources = append(s.Resources, res)
+	}
+	res.Change, res.Deadline = Change{e.Time, e.State, e.Message, e.Cause}, e.Deadline
+	if len(res.Changes) == mostChanges {
+		res.Changes = append(res.Changes[:1], res.Changes[2:]...)
+	}
+	res.Changes = append(res.Changes, res.Change)
+	if s.State == Done && !res.Settled() {
+		s.State = Running
+	}
+}
+
+// settled reports whether nothing is known that is still waited for.
+func (s *Span) settled() bool {
+	for _, res := range s.Resources {
+		if !res.Settled() {
+			return false
+		}
+	}
+	return true
+}

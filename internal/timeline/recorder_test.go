@@ -1,0 +1,216 @@
+// Copyright The Ordered Helm Authors
+// SPDX-License-Identifier: Apache-2.0
+
+package timeline
+
+import (
+	"errors"
+	"fmt"
+	"math/rand/v2"
+	"slices"
+	"strings"
+	"testing"
+	"time"
+
+	"github.com/ordered-helm/helm/pkg/action"
+)
+
+var begin = time.Date(2024, 5, 6, 7, 8, 9, 0, time.UTC)
+
+// script is events, each at a second.
+type script struct {
+	recorder Recorder
+	now      time.Time
+}
+
+func (s *script) at(seconds float64) *script {
+	s.now = begin.Add(time.Duration(seconds * float64(time.Second)))
+	return s
+}
+
+func (s *script) tell(e action.Event) *script {
+	e.Time = s.now
+	s.recorder.Event(e)
+	return s
+}
+
+func (s *script) begin(name string) *script {
+	return s.tell(action.Event{Type: action.EventStarted, Operation: &action.Operation{Name: name, Release: "shop", Namespace: "default", Revision: 1, Ordered: true}})
+}
+
+func (s *script) node(what action.EventType, id, after string) *script {
+	return s.tell(action.Event{Type: what, Node: id, After: after})
+}
+
+func (s *script) hook(what action.EventType, id string, err error) *script {
+	e := action.Event{Type: what, Hook: id, HookEvent: "pre-install", Err: err}
+	if err != nil {
+		e.Message = err.Error()
+	}
+	return s.tell(e)
+}
+
+func (s *script) resource(node, name, state, message string) *script {
+	return s.tell(action.Event{Type: action.EventResourceChanged, Node: node, Resource: name, State: state, Message: state + ": " + message})
+}
+
+func (s *script) finish(err error) *script {
+	return s.tell(action.Event{Type: action.EventFinished, Operation: new(action.Operation), Err: err})
+}
+
+// planned announces nodes of the chart shop.
+func (s *script) planned(what action.EventType, ids ...string) *script {
+	var nodes []action.PlannedNode
+	for _, id := range ids {
+		nodes = append(nodes, action.PlannedNode{ID: id, Chart: "shop", Resources: 1})
+	}
+	return s.tell(action.Event{Type: what, Nodes: nodes})
+}
+
+// told gives each operation in a line a span.
+func (s *script) told() string {
+	var b strings.Builder
+	s.recorder.Read(func(t *Timeline) {
+		for _, o := range t.Operations {
+			fmt.Fprintf(&b, "%s %v\n", o.Name, o.Err)
+			for _, span := range o.Spans {
+				critical := ""
+				if span.Critical {
+					critical = " critical"
+				}
+				fmt.Fprintf(&b, "  %s %s %s %s%s\n", span.Kind, span.ID, span.State, span.Took(s.now), critical)
+			}
+		}
+	})
+	return b.String()
+}
+
+func install() *script {
+	return new(script).at(0).begin("install").planned(action.EventPlanned, "shop:a", "shop:b", "shop:c", "shop")
+}
+
+func TestRecorder(t *testing.T) {
+	failed := errors.New("no image")
+	tests := []struct {
+		name string
+		in   *script
+		want string
+	}{
+		{"hooks, and nodes side by side", install().
+			at(1).hook(action.EventHookStarted, "Job/m", nil).at(3).hook(action.EventHookDone, "Job/m", nil).
+			node(action.EventNodeStarted, "shop:a", "").node(action.EventNodeStarted, "shop:b", "").
+			at(4).node(action.EventNodeReady, "shop:b", "").
+			at(6).node(action.EventNodeReady, "shop:a", "").node(action.EventNodeStarted, "shop:c", "shop:a").
+			at(7).node(action.EventNodeReady, "shop:c", "").node(action.EventNodeStarted, "shop", "shop:c").
+			at(8).node(action.EventNodeReady, "shop", "").finish(nil),
+			"install <nil>\n  node shop:a done 3s critical\n  node shop:b done 1s\n  node shop:c done 1s critical\n  node shop done 1s critical\n  hook Job/m done 2s critical\n"},
+		{"a failure, and what it leaves", install().
+			node(action.EventNodeStarted, "shop:a", "").node(action.EventNodeStarted, "shop:b", "").
+			resource("shop:b", "Deployment/b", "InProgress", "0/1").
+			at(2).tell(action.Event{Type: action.EventNodeFailed, Node: "shop:a", Err: failed}).at(3).finish(failed),
+			"install no image\n  node shop:a failed 2s\n  node shop:b unfinished 3s critical\n  node shop:c waiting 0s\n  node shop waiting 0s\n"},
+		{"ready, and not any more", install().
+			node(action.EventNodeStarted, "shop:a", "").at(1).node(action.EventNodeReady, "shop:a", "").
+			resource("shop:a", "Deployment/a", "InProgress", "0/1").at(4).resource("shop:a", "Deployment/a", "Ready", "").
+			node(action.EventNodeReady, "shop:a", "").finish(nil),
+			"install <nil>\n  node shop:a done 4s critical\n  node shop:b waiting 0s\n  node shop:c waiting 0s\n  node shop waiting 0s\n"},
+		{"an operation that undoes itself", install().node(action.EventNodeStarted, "shop:a", "").
+			at(1).tell(action.Event{Type: action.EventNodeFailed, Node: "shop:a", Err: failed}).
+			begin("uninstall").planned(action.EventPlanned, "shop:a").node(action.EventNodeDeleting, "shop:a", "").
+			at(3).node(action.EventNodeDeleted, "shop:a", "").finish(nil).finish(failed),
+			"install no image\n  node shop:a failed 1s critical\n  node shop:b waiting 0s\n  node shop:c waiting 0s\n  node shop waiting 0s\n" +
+				"uninstall <nil>\n  removal shop:a done 2s critical\n"},
+		{"what is gone is deleted at the end", new(script).at(0).begin("upgrade").planned(action.EventPlanned, "shop:a").
+			node(action.EventNodeStarted, "shop:a", "").at(2).node(action.EventNodeReady, "shop:a", "").
+			planned(action.EventRemoving, "shop:a", "shop:old").node(action.EventNodeDeleting, "shop:a", "").
+			resource("shop:a", "Pod/a", "Terminating", "").
+			at(3).node(action.EventNodeDeleted, "shop:a", "").node(action.EventNodeDeleting, "shop:old", "shop:a").
+			at(4).node(action.EventNodeDeleted, "shop:old", "").finish(nil),
+			"upgrade <nil>\n  node shop:a done 2s critical\n  removal shop:a done 1s critical\n  removal shop:old done 1s critical\n"},
+		{"no order", new(script).at(0).tell(action.Event{Type: action.EventStarted, Operation: &action.Operation{Name: "install"}}).
+			tell(action.Event{Type: action.EventWaiting, Message: "waiting for 2 resources", Resources: 2}).
+			resource("", "Deployment/a", "InProgress", "0/1").resource("", "Deployment/b", "Ready", "").
+			at(5).resource("", "Deployment/a", "Ready", "").finish(nil),
+			"install <nil>\n  wait waiting for 2 resources done 5s critical\n"},
+		{"nothing belongs to no operation", new(script).at(0).node(action.EventNodeStarted, "shop:a", "").finish(nil), ""},
+	}
+	for _, tt := range tests {
+		t.Run(tt.name, func(t *testing.T) {
+			if got := tt.in.told(); got != tt.want {
+				t.Errorf("got:\n%swant:\n%s", got, tt.want)
+			}
+		})
+	}
+}
+
+func TestOfManyChangesTheFirstAndTheLastAreKept(t *testing.T) {
+	s := install().node(action.EventNodeStarted, "shop:a", "")
+	for i := range 3 * mostChanges {
+		s.at(float64(i)).resource("shop:a", "Deployment/a", "InProgress", fmt.Sprint(i))
+	}
+	s.recorder.Read(func(tl *Timeline) {
+		changes := tl.Operations[0].Spans[0].Resources[0].Changes
+		if len(changes) != mostChanges || changes[0].Why() != "0" || changes[mostChanges-1].Why() != "299" || changes[1].Why() != "201" {
+			t.Errorf("%d changes, from %v to %v", len(changes), changes[0], changes[len(changes)-1])
+		}
+	})
+}
+
+// TestCriticalPathOfRandomGraphs plays random graphs in which everything begins the
+// moment that it can: the spans that decided how long it took fill all of that time.
+func TestCriticalPathOfRandomGraphs(t *testing.T) {
+	for seed := range uint64(200) {
+		r := rand.New(rand.NewPCG(seed, 1))
+		s, end := played(r)
+		s.recorder.Read(func(tl *Timeline) {
+			path := tl.Operations[0].CriticalPath()
+			at := begin
+			for _, span := range path {
+				if !span.Start.Equal(at) {
+					t.Fatalf("seed %d: %s starts at %s, and the one before ended at %s", seed, span.ID, span.Start, at)
+				}
+				at = span.End
+			}
+			if at.Sub(begin) != end {
+				t.Fatalf("seed %d: the path ends after %s, everything after %s", seed, at.Sub(begin), end)
+			}
+		})
+	}
+}
+
+// played plays a random graph, in the order of time, and says how long it took.
+func played(r *rand.Rand) (*script, time.Duration) {
+	n := 1 + r.IntN(12)
+	type event struct {
+		at    time.Duration
+		what  action.EventType
+		node  string
+		after string
+	}
+	var events []event
+	ended := make([]time.Duration, n)
+	var last time.Duration
+	var ids []string
+	for v := range n {
+		id := fmt.Sprintf("shop:%d", v)
+		ids = append(ids, id)
+		var start time.Duration
+		after := ""
+		for w := range v {
+			if r.IntN(3) == 0 && (after == "" || ended[w] > start) {
+				start, after = ended[w], ids[w]
+			}
+		}
+		ended[v] = start + time.Duration(1+r.IntN(1_000_000))*time.Microsecond
+		last = max(last, ended[v])
+		events = append(events, event{start, action.EventNodeStarted, id, after}, event{ended[v], action.EventNodeReady, id, ""})
+	}
+	slices.SortStableFunc(events, func(a, b event) int { return int(a.at - b.at) })
+	s := new(script).at(0).begin("install").planned(action.EventPlanned, ids...)
+	for _, e := range events {
+		s.now = begin.Add(e.at)
+		s.node(e.what, e.node, e.after)
+	}
+	s.now = begin.Add(last)
+	return s.finish(nil), last
+}

@@ -1,0 +1,107 @@
+// Copyright The Ordered Helm Authors
+// SPDX-License-Identifier: Apache-2.0
+
+package action
+
+import (
+	"errors"
+	"fmt"
+
+	"github.com/ordered-helm/helm/internal/argocd"
+	"github.com/ordered-helm/helm/internal/render"
+)
+
+// Arrangement is how a dry run writes the order of a chart down, for those who
+// deploy it by other means (docs/reference.md, "Template").
+type Arrangement string
+
+const (
+	// ArrangeStock is Helm's order of kinds.
+	ArrangeStock Arrangement = ""
+	// ArrangeOrdered has the manifest in the order in which it deploys, with
+	// markers around each layer.
+	ArrangeOrdered Arrangement = "ordered"
+	// ArrangeArgoCD is ArrangeOrdered without markers, with Argo CD's annotations
+	// in manifest and hooks.
+	ArrangeArgoCD Arrangement = "argocd"
+)
+
+// WithoutMarkers takes the markers of ArrangeOrdered out of one document.
+func WithoutMarkers(document string) string { return render.WithoutMarkers(document) }
+
+// arrange puts what was rendered into the order in which it deploys.
+func (op *installation) arrange(result *render.Result) error {
+	if op.Arrange == ArrangeStock {
+		return nil
+	}
+	if !op.dryRun() || !op.ordered() {
+		return errors.New("what is rendered can only be arranged in a dry run with WaitStrategyOrdered")
+	}
+	root := op.rendering.root
+	// Files are written as they are before any post-renderer.
+	docs, err := result.Documents(root, op.IncludeCRDs, op.OutputDir != "")
+	if err != nil {
+		return err
+	}
+	ordered, err := render.InOrder(docs, root, op.Namespace)
+	if err != nil {
+		return err
+	}
+	if op.Arrange == ArrangeArgoCD {
+		if err := op.sequenceForArgoCD(result, ordered); err != nil {
+			return err
+		}
+	}
+	result.Files = render.Files(ordered)
+	result.Manifest = render.Stream(ordered, op.Arrange == ArrangeOrdered)
+	op.rendering.documents = nil
+	return nil
+}
+
+// sequenceForArgoCD gives documents and hooks Argo CD's annotations.
+func (op *installation) sequenceForArgoCD(result *render.Result, docs []render.OrderedDocument) error {
+	places := make([]argocd.Place, len(docs))
+	judged := 0
+	for i, d := range docs {
+		places[i].Level = -1
+		if d.Node != nil {
+			places[i].Level = d.Node.Level
+		}
+		for _, object := range d.Objects {
+			places[i].Own = max(places[i].Own, argocd.OwnWave(object))
+		}
+		if len(d.Objects) == 1 {
+			places[i].Own = argocd.OwnWave(d.Objects[0])
+		}
+	}
+	for i, wave := range argocd.Waves(places) {
+		d := &docs[i]
+		if len(d.Objects) > 0 && argocd.IsHook(d.Objects[0]) {
+			op.events.warn(fmt.Sprintf("%s: it is a hook of Argo CD already, which knows nothing of layers: it is left as it is", d.File))
+			continue
+		}
+		var err error
+		if d.Text, err = argocd.Sequence(d.Text, wave); err != nil {
+			return fmt.Errorf("%s: %w", d.File, err)
+		}
+	}
+	for _, n := range op.rendering.plan.Nodes {
+		for _, r := range n.Resources {
+			if len(r.Success)+len(r.Failure) > 0 {
+				judged++
+			}
+		}
+	}
+	if judged > 0 {
+		op.events.warn(fmt.Sprintf("%d resources have readiness expressions, which Argo CD does not know: it waits for its own idea of their health", judged))
+	}
+	hooks, warnings, err := argocd.SequenceHooks(result.Hooks, render.HookModes(op.rendering.root, op.Namespace))
+	if err != nil {
+		return err
+	}
+	for _, w := range warnings {
+		op.events.warn(w)
+	}
+	result.Hooks = hooks
+	return nil
+}

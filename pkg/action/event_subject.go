@@ -1,0 +1,93 @@
+// Copyright The Ordered Helm Authors
+// SPDX-License-Identifier: Apache-2.0
+
+package action
+
+import (
+	"slices"
+	"strings"
+	"time"
+
+	"github.com/ordered-helm/helm/pkg/sequencer"
+)
+
+// Operation is what EventStarted and EventFinished are about (docs/reference.md,
+// "Events").
+type Operation struct {
+	// Name is install, upgrade, rollback, uninstall or test.
+	Name string
+	// Release and Namespace say of what; Revision is the one that is made, removed
+	// or tested.
+	Release, Namespace string
+	Revision           int
+	// Ordered is whether it follows an order.
+	Ordered bool
+	// Deadline is until when it may take as a whole; zero if there is no limit.
+	Deadline time.Time
+}
+
+// PlannedNode is a node of a plan.
+type PlannedNode struct {
+	// ID names the node in events.
+	ID string
+	// Chart is the path of its chart; Layer is empty if it is none.
+	Chart, Layer string
+	// After are the nodes of its chart that must be ready before, AfterCharts the
+	// charts of which everything must be. What is removed has neither.
+	After, AfterCharts []string
+	// Resources is how many it has.
+	Resources int
+}
+
+// plannedNodes says what is deployed.
+func plannedNodes(p *sequencer.Plan) []PlannedNode {
+	charts, layers := map[string]*sequencer.PlannedChart{}, map[string][]string{}
+	for _, c := range p.Charts {
+		charts[c.Path] = c
+	}
+	for _, n := range p.Nodes {
+		if !n.Unsequenced {
+			layers[n.Chart] = append(layers[n.Chart], n.ID())
+		}
+	}
+	nodes := make([]PlannedNode, len(p.Nodes))
+	for i, n := range p.Nodes {
+		nodes[i] = PlannedNode{ID: n.ID(), Chart: n.Chart, Layer: n.Layer, Resources: len(n.Resources), AfterCharts: chartsBefore(charts, n.Chart)}
+		if n.Unsequenced {
+			nodes[i].After = layers[n.Chart]
+			continue
+		}
+		for _, layer := range n.DependsOn {
+			nodes[i].After = append(nodes[i].After, n.Chart+":"+layer)
+		}
+	}
+	return nodes
+}
+
+// chartsBefore lists the charts that come before what is a chart's own.
+func chartsBefore(charts map[string]*sequencer.PlannedChart, path string) []string {
+	before := slices.Clone(charts[path].OwnAfter)
+	for path != "" {
+		before = append(before, charts[path].After...)
+		path = path[:max(strings.LastIndexByte(path, '/'), 0)]
+	}
+	slices.Sort(before)
+	return slices.Compact(before)
+}
+
+// removedNodes says what is removed. What of a node is removed in several steps is
+// one node.
+func removedNodes(r *sequencer.Removal) []PlannedNode {
+	var nodes []PlannedNode
+	at := map[string]int{}
+	for _, g := range r.Groups {
+		id := g.Node.ID()
+		if i, known := at[id]; known {
+			nodes[i].Resources += len(g.Resources)
+			continue
+		}
+		at[id] = len(nodes)
+		nodes = append(nodes, PlannedNode{ID: id, Chart: g.Node.Chart, Layer: g.Node.Layer, Resources: len(g.Resources)})
+	}
+	return nodes
+}

@@ -1,0 +1,84 @@
+// Copyright The Ordered Helm Authors
+// SPDX-License-Identifier: Apache-2.0
+
+package action
+
+import (
+	"strings"
+	"testing"
+
+	"k8s.io/apimachinery/pkg/apis/meta/v1/unstructured"
+	"sigs.k8s.io/yaml"
+
+	"github.com/ordered-helm/helm/internal/diagnosis"
+)
+
+func objectFrom(t *testing.T, text string) *unstructured.Unstructured {
+	t.Helper()
+	object := &unstructured.Unstructured{}
+	if err := yaml.Unmarshal([]byte(text), &object.Object); err != nil {
+		t.Fatal(err)
+	}
+	return object
+}
+
+// TestDiffOf has what a diff shows, and what it must not.
+func TestDiffOf(t *testing.T) {
+	masker := diagnosis.NewMasker([]string{"hunter2222", "swordfish"})
+	for _, tt := range []struct {
+		name, before, after string
+		// want are the lines that differ, in their order.
+		want string
+	}{
+		{
+			"what the server keeps for itself",
+			"{kind: A, metadata: {name: a, uid: 1, resourceVersion: '1', generation: 1, creationTimestamp: x, managedFields: [], selfLink: x}, spec: {a: 1, b: 2}, status: {a: 1}}",
+			"{kind: A, metadata: {name: a, uid: 2, resourceVersion: '2', generation: 2, creationTimestamp: y, managedFields: [x]}, spec: {a: 2, b: 2}, status: {a: 2}}",
+			"-  a: 1\n+  a: 2",
+		},
+		{"nothing", "{kind: A, metadata: {uid: 1}}", "{kind: A, metadata: {uid: 2}}", ""},
+		{
+			"a Secret", "{apiVersion: v1, kind: Secret, data: {a: MQ==, b: Mg==, c: Mw==}}", "{apiVersion: v1, kind: Secret, data: {a: MQ==, b: NA==, d: NQ==}}",
+			"-  b: '***'\n-  c: '***'\n+  b: '*** (changed)'\n+  d: '***'",
+		},
+		{
+			"a copy of a Secret that kubectl has made",
+			"{apiVersion: v1, kind: Secret, metadata: {annotations: {kubectl.kubernetes.io/last-applied-configuration: one}}}",
+			"{apiVersion: v1, kind: Secret, metadata: {annotations: {kubectl.kubernetes.io/last-applied-configuration: two}}}",
+			"-    kubectl.kubernetes.io/last-applied-configuration: '***'\n+    kubectl.kubernetes.io/last-applied-configuration: '*** (changed)'",
+		},
+		{
+			"a Secret of another group", "{apiVersion: example.com/v1, kind: Secret, data: {a: x}}", "{apiVersion: example.com/v1, kind: Secret, data: {a: z}}",
+			"-  a: x\n+  a: z",
+		},
+		{
+			"secret texts elsewhere", "{kind: A, list: [a, {url: 'http://hunter2222@db'}], map: {hunter2222: 1}}", "{kind: A, list: [a, {url: 'http://swordfish@db'}, swordfish], map: {swordfish: 1}}",
+			"-- url: http://******@db\n+- url: http://******@db (changed)\n+- '******'",
+		},
+		{
+			"other types", "{kind: A, a: hunter2222, b: [hunter2222], c: {d: hunter2222}, e: 1}", "{kind: A, a: [swordfish], b: {x: swordfish}, c: swordfish, e: swordfish}",
+			"-a: '******'\n+a:\n+- '******'\n-- '******'\n-c:\n-  d: '******'\n-e: 1\n+  x: '******'\n+c: '******'\n+e: '******'",
+		},
+		{"a field that goes", "{kind: A, a: {b: 1, c: 2}}", "{kind: A, a: {b: 1}}", "-  c: 2"},
+	} {
+		t.Run(tt.name, func(t *testing.T) {
+			diff, err := diffOf(objectFrom(t, tt.before), objectFrom(t, tt.after), masker)
+			if err != nil {
+				t.Fatal(err)
+			}
+			var lines []string
+			for line := range strings.Lines(diff) {
+				if strings.HasPrefix(line, "-") || strings.HasPrefix(line, "+") {
+					lines = append(lines, strings.TrimSuffix(line, "\n"))
+				}
+			}
+			got := ""
+			if len(lines) > 2 {
+				got = strings.Join(lines[2:], "\n")
+			}
+			if got != tt.want {
+				t.Errorf("got:\n%s\nwant:\n%s", got, tt.want)
+			}
+		})
+	}
+}

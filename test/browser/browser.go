@@ -1,0 +1,139 @@
+// Copyright The Ordered Helm Authors
+// SPDX-License-Identifier: Apache-2.0
+
+// Package browser lets tests look at what helm draws in a real browser: the
+// distribution's Chromium, without a window.
+package browser
+
+import (
+	"context"
+	"net/url"
+	"os"
+	"os/exec"
+	"path/filepath"
+	"testing"
+	"time"
+
+	"github.com/chromedp/cdproto/emulation"
+	"github.com/chromedp/chromedp"
+)
+
+// limit is how long a page may take, on a busy machine.
+const limit = 2 * time.Minute
+
+// View is how a page is looked at.
+type View struct {
+	// Width and Height are the size of the window, in pixels.
+	Width, Height int64
+	// Dark is whether the reader prefers a dark ground.
+	Dark bool
+}
+
+// Views are the views in which what is drawn should be checked: a small and a
+// large window, light and dark.
+func Views() map[string]View {
+	return map[string]View{
+		"small, light": {Width: 800, Height: 600},
+		"small, dark":  {Width: 800, Height: 600, Dark: true},
+		"large, light": {Width: 1920, Height: 1080},
+		"large, dark":  {Width: 1920, Height: 1080, Dark: true},
+	}
+}
+
+// Browser is a running browser.
+type Browser struct{ ctx context.Context }
+
+// Start starts a browser that ends with the test. Where there is none the test is
+// skipped. It reaches no network.
+func Start(t testing.TB) *Browser {
+	t.Helper()
+	path := find()
+	if path == "" {
+		t.Skip("no chromium found: install the package chromium of your distribution")
+	}
+	options := append(chromedp.DefaultExecAllocatorOptions[:],
+		chromedp.ExecPath(path), chromedp.UserDataDir(t.TempDir()),
+		chromedp.Flag("host-resolver-rules", "MAP * ~NOTFOUND, EXCLUDE 127.0.0.1"),
+		chromedp.Flag("disable-dev-shm-usage", true), chromedp.WSURLReadTimeout(limit))
+	if os.Getuid() == 0 { // the sandbox is not for root
+		options = append(options, chromedp.NoSandbox)
+	}
+	// The test's own context ends before what it cleans up.
+	allocator, endAllocator := chromedp.NewExecAllocator(context.WithoutCancel(t.Context()), options...)
+	ctx, end := chromedp.NewContext(allocator)
+	t.Cleanup(func() {
+		_ = chromedp.Cancel(ctx) // waits for the process
+		end()
+		endAllocator()
+	})
+	if err := chromedp.Do(ctx); err != nil {
+		t.Fatalf("start %s: %v", path, err)
+	}
+	return &Browser{ctx}
+}
+
+func find() string {
+	for _, name := range []string{"chromium", "chromium-browser", "google-chrome"} {
+		if path, err := exec.LookPath(name); err == nil {
+			return path
+		}
+	}
+	return ""
+}
+
+// Page is an open page.
+type Page struct {
+	t   testing.TB
+	ctx context.Context
+}
+
+// Open shows a file, in a tab of its own that is closed at the end of the test.
+func (b *Browser) Open(t testing.TB, file string, v View) *Page {
+	t.Helper()
+	tab, closeTab := chromedp.NewContext(b.ctx)
+	ctx, cancel := context.WithTimeout(tab, limit)
+	t.Cleanup(func() { cancel(); closeTab() })
+	p := &Page{t, ctx}
+	scheme := "light"
+	if v.Dark {
+		scheme = "dark"
+	}
+	absolute, err := filepath.Abs(file)
+	if err != nil {
+		t.Fatal(err)
+	}
+	address := url.URL{Scheme: "file", Path: filepath.ToSlash(absolute)}
+	media := emulation.SetEmulatedMediaParams{Features: []*emulation.MediaFeature{{Name: "prefers-color-scheme", Value: scheme}}}
+	err = chromedp.Do(ctx, chromedp.EmulateViewport(v.Width, v.Height),
+		chromedp.Func(func(ctx context.Context, _ *chromedp.Target) error {
+			_, err := chromedp.Call(ctx, emulation.SetEmulatedMedia, media)
+			return err
+		}),
+		chromedp.Navigate(address.String()))
+	if err != nil {
+		t.Fatal(err)
+	}
+	return p
+}
+
+// Evaluate runs a script in a page and returns what it results in.
+func Evaluate[T any](p *Page, script string) T {
+	p.t.Helper()
+	result, err := chromedp.Run(p.ctx, chromedp.Evaluate[T](script))
+	if err != nil {
+		p.t.Fatal(err)
+	}
+	return result
+}
+
+// Screenshot writes what the page shows to a file, as PNG.
+func (p *Page) Screenshot(file string) {
+	p.t.Helper()
+	picture, err := chromedp.Run(p.ctx, chromedp.CaptureScreenshot())
+	if err != nil {
+		p.t.Fatal(err)
+	}
+	if err := os.WriteFile(file, picture, 0o644); err != nil {
+		p.t.Fatal(err)
+	}
+}

@@ -1,0 +1,277 @@
+// Copyright The Ordered Helm Authors
+// SPDX-License-Identifier: Apache-2.0
+
+package e2e
+
+import (
+	"encoding/json"
+	"slices"
+	"strings"
+	"testing"
+
+	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
+
+	"github.com/ordered-helm/helm/pkg/action"
+)
+
+// planOf makes a plan, and checks that it ends with the exit code and has changed
+// nothing: all that came to the server were reads and dry runs.
+func (h *helm) planOf(tb testing.TB, code int, args ...string) *action.Preview {
+	tb.Helper()
+	before := h.statuses(tb, "rel")
+	from := mark()
+	r := h.run(append([]string{"plan", "rel", "-o", "json"}, args...)...)
+	if r.code != code {
+		tb.Fatalf("helm plan %q: exit code %d, want %d\n%s%s", args, r.code, code, r.stdout, r.stderr)
+	}
+	for _, e := range h.cluster.AuditIn(tb, h.namespace) {
+		reads := e.Verb == "get" || e.Verb == "list" || e.Verb == "watch"
+		if !reads && !e.Received.Before(from) && strings.HasPrefix(e.UserAgent, "Helm/") && !strings.Contains(e.URI, "dryRun=All") && !isDryDelete(e.Verb, e.Request) {
+			tb.Errorf("the plan did %s %s", e.Verb, e.URI)
+		}
+	}
+	if after := h.statuses(tb, "rel"); after != before {
+		tb.Errorf("the revisions are %q, were %q", after, before)
+	}
+	p := &action.Preview{}
+	if err := json.Unmarshal([]byte(r.stdout), p); err != nil {
+		tb.Fatalf("%v\n%s", err, r.stdout)
+	}
+	return p
+}
+
+// isDryDelete reports whether a deletion is a dry run, which its body says.
+func isDryDelete(verb string, request []byte) bool {
+	var options metav1.DeleteOptions
+	return verb == "delete" && json.Unmarshal(request, &options) == nil && slices.Equal(options.DryRun, []string{metav1.DryRunAll})
+}
+
+// plannedTo lists, sorted, the objects with which something would be done.
+func plannedTo(p *action.Preview, what action.PreviewAction) []string {
+	list := []string{}
+	for _, nodes := range [][]action.PreviewNode{p.Nodes, p.Removed} {
+		for _, n := range nodes {
+			for _, o := range n.Objects {
+				if o.Action == what {
+					list = append(list, o.Kind+"/"+o.Name)
+				}
+			}
+		}
+	}
+	slices.Sort(list)
+	return list
+}
+
+// sequence lists what is done in the order of the plan.
+func sequence(nodes []action.PreviewNode) string {
+	var list []string
+	for _, n := range nodes {
+		for _, o := range n.Objects {
+			list = append(list, string(o.Action)+" "+o.Kind+"/"+o.Name)
+		}
+	}
+	return strings.Join(list, ", ")
+}
+
+// TestPlanIsWhatUpgradeDoes compares plans with what the server then recorded of the
+// upgrade.
+func TestPlanIsWhatUpgradeDoes(t *testing.T) {
+	t.Parallel()
+	object := func(name, layer, after string) part { return part{name: name, layer: layer, after: after} }
+	valued := func(p part, value string) part { p.value = value; return p }
+	kept := func(p part) part { p.more = append(p.more, "helm.sh/resource-policy: keep"); return p }
+	web := part{kind: "Deployment", name: "web", layer: "web", after: "base", more: inTime}
+	const ordered = "--wait=ordered"
+	for _, tt := range []struct {
+		name   string
+		before []part
+		// between happens between the installation and the plan.
+		between func(t *testing.T, h *helm)
+		after   []part
+		flags   []string
+		code    int
+		nodes   string
+		removed string
+	}{
+		{
+			name: "nothing to do", before: []part{object("a", "base", ""), web}, after: []part{object("a", "base", ""), web}, flags: []string{ordered},
+			nodes: "unchanged ConfigMap/a, unchanged Deployment/web",
+		},
+		{
+			name:   "everything there is, in order",
+			before: []part{valued(object("a", "base", ""), "1"), object("b", "base", ""), web, object("gone", "end", "web"), kept(object("kept", "end", "web")), object("old", "base", "")},
+			after:  []part{valued(object("a", "base", ""), "2"), object("b", "base", ""), valued(web, "new"), object("fresh", "end", "web")},
+			flags:  []string{ordered}, code: 2,
+			nodes:   "change ConfigMap/a, unchanged ConfigMap/b, change Deployment/web, create ConfigMap/fresh",
+			removed: "delete ConfigMap/gone, keep ConfigMap/kept, delete ConfigMap/old",
+		},
+		{
+			name:   "without an order",
+			before: []part{valued(object("a", "", ""), "1"), object("gone", "", ""), kept(object("kept", "", "")), object("same", "", "")},
+			after:  []part{valued(object("a", "", ""), "2"), object("fresh", "", ""), object("same", "", "")},
+			code:   2,
+			nodes:  "change ConfigMap/a, create ConfigMap/fresh, unchanged ConfigMap/same", removed: "delete ConfigMap/gone, keep ConfigMap/kept",
+		},
+		{
+			name: "what somebody else has changed and deleted", before: []part{valued(object("a", "base", ""), "1"), object("b", "base", ""), object("c", "base", "")},
+			after: []part{valued(object("a", "base", ""), "1"), object("b", "base", "")}, flags: []string{ordered}, code: 2,
+			between: func(t *testing.T, h *helm) {
+				h.patch(t, "ConfigMap/a", `{"data": {"value": "mine", "other": "mine"}}`)
+				h.delete(t, "ConfigMap/b")
+				h.delete(t, "ConfigMap/c")
+			},
+			nodes: "change ConfigMap/a, create ConfigMap/b",
+		},
+		{
+			name: "after a revision that failed", before: []part{object("a", "base", "")},
+			between: func(t *testing.T, h *helm) {
+				h.fails(t, []string{"upgrade", "rel", chartOfParts(t, object("left", "base", ""),
+					part{kind: "Deployment", name: "stuck", layer: "stuck", after: "base", play: stuck, more: hurry}, object("end", "end", "stuck")), ordered})
+			},
+			after: []part{object("a", "base", "")}, flags: []string{ordered}, code: 2,
+			nodes: "unchanged ConfigMap/a", removed: "delete Deployment/stuck, delete ConfigMap/left",
+		},
+		{
+			name: "by force", before: []part{valued(object("a", "base", ""), "1")}, after: []part{valued(object("a", "base", ""), "2")},
+			flags: []string{ordered, "--force"}, code: 2, nodes: "change ConfigMap/a",
+		},
+	} {
+		t.Run(tt.name, func(t *testing.T) {
+			t.Parallel()
+			h := newHelm(t)
+			h.ok(append([]string{"install", "rel", chartOfParts(t, tt.before...)}, slices.DeleteFunc(slices.Clone(tt.flags), func(f string) bool { return f == "--force" })...)...)
+			if tt.between != nil {
+				tt.between(t, h)
+			}
+			chart := chartOfParts(t, tt.after...)
+			p := h.planOf(t, tt.code, append([]string{chart}, tt.flags...)...)
+			if got := sequence(p.Nodes); got != tt.nodes {
+				t.Errorf("it deploys %s\nwant %s", got, tt.nodes)
+			}
+			if got := sequence(p.Removed); got != tt.removed {
+				t.Errorf("it removes %s\nwant %s", got, tt.removed)
+			}
+			h.from = mark()
+			h.ok(append([]string{"upgrade", "rel", chart}, tt.flags...)...)
+			did := h.readTrace(t).since(h.from)
+			for what, verbs := range map[action.PreviewAction][]string{
+				action.PreviewCreate: {"create"}, action.PreviewChange: {"patch", "update"}, action.PreviewDelete: {"delete"},
+			} {
+				if got, want := did.touched(verbs...), plannedTo(p, what); !slices.Equal(got, want) {
+					t.Errorf("the upgrade did %s %q, the plan says %q", what, got, want)
+				}
+			}
+			if again := h.planOf(t, 0, append([]string{chart}, slices.DeleteFunc(slices.Clone(tt.flags), func(f string) bool { return f == "--force" })...)...); again.Changes {
+				t.Errorf("afterwards the plan is %+v", again)
+			}
+		})
+	}
+}
+
+// TestPlanOfWhatIsRefused says what the server says.
+func TestPlanOfWhatIsRefused(t *testing.T) {
+	t.Parallel()
+	h := newHelm(t)
+	web := part{kind: "Deployment", name: "web", layer: "web", more: inTime}
+	h.ok("install", "rel", chartOfParts(t, web, part{name: "a", after: "web"}), "--wait=ordered")
+	immutable := appChart(t, strings.ReplaceAll(web.manifest(), "app: web", "app: other")+part{name: "a", after: "web", value: "2"}.manifest())
+	p := h.planOf(t, 1, immutable, "--wait=ordered")
+	if got := sequence(p.Nodes); got != "fail Deployment/web, change ConfigMap/a" || !p.Fails || !p.Changes {
+		t.Errorf("the plan is %s", got)
+	}
+	if text := p.Nodes[0].Objects[0].Error; !strings.Contains(text, "field is immutable") {
+		t.Errorf("it says %q", text)
+	}
+	r := h.run("plan", "rel", immutable, "--wait=ordered")
+	expectSaid(t, r.stdout, "1 to change, 1 would fail", "! would fail Deployment/web", "field is immutable")
+	if r.code != 1 || r.stderr != "" {
+		t.Errorf("exit code %d, %q", r.code, r.stderr)
+	}
+
+	h.ok("install", "other", chartOfParts(t, part{name: "theirs"}))
+	h.fails(t, []string{"plan", "rel", chartOfParts(t, web, part{name: "theirs"}), "--wait=ordered"},
+		"Unable to continue with update", "exists and cannot be imported into the current release")
+	h.fails(t, []string{"plan", "rel", chartOfParts(t, part{name: "a", layer: "a", after: "b"}, part{name: "b", layer: "b", after: "a"}), "--wait=ordered"}, "dependency cycle")
+	h.fails(t, []string{"plan", "nobody", chartOfParts(t, web)}, "has no deployed releases")
+}
+
+// TestPlanTellsNoSecrets changes Secrets, and what holds the same values.
+func TestPlanTellsNoSecrets(t *testing.T) {
+	t.Parallel()
+	h := newHelm(t)
+	chart := func(password string) string {
+		return appChart(t, `---
+apiVersion: v1
+kind: Secret
+metadata: {name: s}
+stringData: {password: "`+password+`", user: administrator}
+---
+apiVersion: v1
+kind: ConfigMap
+metadata: {name: c}
+data: {url: "https://administrator:`+password+`@db"}
+`)
+	}
+	h.ok("install", "rel", chart("first-secret-value"))
+	h.patch(t, "Secret/s", `{"stringData": {"password": "by-somebody-else"}}`)
+	for _, format := range []string{"text", "json"} {
+		r := h.run("plan", "rel", chart("second secret value, of several words that are long enough to be wrapped onto a second line"), "-o", format)
+		if r.code != 2 || !strings.Contains(r.stdout, "*** (changed)") || !strings.Contains(r.stdout, "******") || !strings.Contains(r.stdout, "@db (changed)") {
+			t.Errorf("exit code %d\n%s%s", r.code, r.stdout, r.stderr)
+		}
+		for _, secret := range []string{"first-secret", "second secret", "several words", "second line", "somebody-else", "administrator", "Zmlyc3", "YWRtaW5pc3RyYXRvcg"} {
+			if strings.Contains(r.stdout+r.stderr, secret) {
+				t.Errorf("-o %s tells %q:\n%s%s", format, secret, r.stdout, r.stderr)
+			}
+		}
+	}
+}
+
+// TestPlanOfAnInstallation has what the server cannot judge: kinds and namespaces
+// that the release makes itself.
+func TestPlanOfAnInstallation(t *testing.T) {
+	t.Parallel()
+	h := newHelm(t)
+	group := h.namespace + ".plan.example"
+	crd := func(plural, kind, layer string) string {
+		return "---\napiVersion: apiextensions.k8s.io/v1\nkind: CustomResourceDefinition\nmetadata: {name: " + plural + "." + group + layer + "}\nspec:\n  group: " + group +
+			"\n  scope: Namespaced\n  names: {kind: " + kind + ", plural: " + plural + "}\n  versions: [{name: v1, served: true, storage: true, schema: {openAPIV3Schema: {type: object, x-kubernetes-preserve-unknown-fields: true}}}]\n"
+	}
+	custom := func(kind, name, annotations string) string {
+		return "---\napiVersion: " + group + "/v1\nkind: " + kind + "\nmetadata: {name: " + name + annotations + "}\n"
+	}
+	files := map[string]string{
+		"Chart.yaml":     v3Chart,
+		"crds/made.yaml": crd("mades", "Made", ""),
+		"templates/all.yaml": crd("widgets", "Widget", ", annotations: {helm.sh/layer: definitions}") +
+			custom("Widget", "w", ", annotations: {helm.sh/layer: widgets, depends-on.helm.sh/layers: definitions}") + custom("Made", "m", "") +
+			"---\napiVersion: v1\nkind: Namespace\nmetadata: {name: " + h.namespace + "-more, annotations: {helm.sh/layer: definitions}}\n" +
+			"---\napiVersion: v1\nkind: ConfigMap\nmetadata: {name: c, namespace: " + h.namespace + "-more}\n",
+		"templates/hook.yaml": hookJob("before", "pre-install") + hookJob("later", "pre-upgrade"),
+	}
+	r := h.run("plan", "rel", writeChart(t, files), "--install", "--wait=ordered")
+	if r.code != 2 || r.stderr != "" {
+		t.Errorf("exit code %d: %s", r.code, r.stderr)
+	}
+	want := "install of release rel in namespace " + h.namespace + ", to revision 1, in order: 6 to create\n\nfirst\n" +
+		"  + create CustomResourceDefinition/mades." + group + "\n\napp:definitions\n" +
+		"  + create Namespace/" + h.namespace + "-more\n  + create CustomResourceDefinition/widgets." + group + "\n\napp:widgets\n" +
+		"  + create Widget/w in " + h.namespace + " (its kind is defined by this release)\n\napp\n" +
+		"  + create ConfigMap/c in " + h.namespace + "-more (its namespace is created by this release)\n" +
+		"  + create Made/m in " + h.namespace + " (its kind is defined by this release)\n\n" +
+		"hooks of pre-install\n  weight 0\n    - Job/before (app)\n"
+	if r.stdout != want {
+		t.Errorf("got:\n%s\nwant:\n%s", r.stdout, want)
+	}
+	delete(files, "templates/hook.yaml")
+	files["templates/all.yaml"] = custom("Made", "m", "") + part{name: "a"}.manifest()
+	if got := h.run("plan", "rel", writeChart(t, files), "--install"); got.code != 2 || !strings.Contains(got.stdout, "without an order: 3 to create") {
+		t.Errorf("without an order: exit code %d\n%s%s", got.code, got.stdout, got.stderr)
+	}
+	h.fails(t, []string{"status", "rel"}, "release: not found")
+	h.empty(t)
+}
+
+func hookJob(name, event string) string {
+	return "---\napiVersion: batch/v1\nkind: Job\nmetadata: {name: " + name + ", annotations: {helm.sh/hook: " + event + "}}\nspec: {template: {spec: {restartPolicy: Never, containers: [{name: c, image: i}]}}}\n"
+}
