@@ -4,14 +4,13 @@
 package main
 
 import (
-	"flag"
 	"os"
 	"path/filepath"
 	"strings"
 	"testing"
-)
 
-var update = flag.Bool("update", false, "write the golden files anew")
+	"gotest.tools/v3/golden"
+)
 
 // TestDagGolden prints the graphs of the examples in every format but that of
 // pictures, with and without reasons.
@@ -28,29 +27,10 @@ func TestDagGolden(t *testing.T) {
 					if got.code != 0 {
 						t.Fatal(got.stderr)
 					}
-					checkGolden(t, filepath.Join("testdata", "dag", name), got.stdout)
+					golden.Assert(t, got.stdout, filepath.Join("dag", name))
 				})
 			}
 		}
-	}
-}
-
-func checkGolden(t *testing.T, file, got string) {
-	t.Helper()
-	if *update {
-		if err := os.MkdirAll(filepath.Dir(file), 0o755); err != nil {
-			t.Fatal(err)
-		}
-		if err := os.WriteFile(file, []byte(got), 0o644); err != nil {
-			t.Fatal(err)
-		}
-	}
-	want, err := os.ReadFile(file)
-	if err != nil {
-		t.Fatal(err)
-	}
-	if got != string(want) {
-		t.Errorf("%s: got:\n%s\nwant:\n%s", file, got, want)
 	}
 }
 

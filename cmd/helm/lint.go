@@ -107,9 +107,17 @@ func (a *app) lint(client *action.Lint, vals *values.Options, paths []string, fo
 	var report strings.Builder
 	var shown []*action.LintedChart
 	failed, remarkable := 0, false
+	told := map[string]bool{}
 	for _, path := range paths {
 		chart := client.Check(path, merged)
 		result := chart.Result(client.Strict)
+		if len(result.Errors) > 0 {
+			failed++
+		}
+		if client.WithSubcharts {
+			dropTold(told, chart)
+			result = chart.Result(client.Strict)
+		}
 		if action.HasWarningsOrErrors(result) {
 			remarkable = true
 		} else if client.Quiet {
@@ -120,9 +128,6 @@ func (a *app) lint(client *action.Lint, vals *values.Options, paths []string, fo
 		}
 		shown = append(shown, chart)
 		reportLint(&report, path, result, client.Quiet)
-		if len(result.Errors) > 0 {
-			failed++
-		}
 	}
 	if format == "text" {
 		fmt.Fprint(a.out, report.String())
@@ -137,6 +142,18 @@ func (a *app) lint(client *action.Lint, vals *values.Options, paths []string, fo
 		fmt.Fprintln(a.out, summary)
 	}
 	return nil
+}
+
+// dropTold takes out what was told with the chart that this one is in, and remembers
+// the rest. What Helm's rules find is of one chart alone.
+func dropTold(told map[string]bool, c *action.LintedChart) {
+	place := func(f action.LintFinding) string {
+		return fmt.Sprintf("%s:%d:%d: %s", filepath.Join(c.Path, filepath.FromSlash(f.File)), f.Line, f.Column, f.Rule)
+	}
+	c.DeleteFunc(func(f action.LintFinding) bool { return f.Line > 0 && told[place(f)] })
+	for _, f := range c.Findings {
+		told[place(f)] = !strings.HasPrefix(f.Rule, "helm/")
+	}
 }
 
 // withoutLog calls a function whose lines in the standard logger are of no use.

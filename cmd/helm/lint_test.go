@@ -11,6 +11,8 @@ import (
 	"path/filepath"
 	"strings"
 	"testing"
+
+	"gotest.tools/v3/golden"
 )
 
 // lintCharts are a chart with mistakes of ours and of Helm's, one without any and
@@ -62,7 +64,7 @@ func TestLintOutput(t *testing.T) {
 			if got.stderr != tt.stderr || got.code != tt.code {
 				t.Errorf("exit code %d, %q", got.code, got.stderr)
 			}
-			checkGolden(t, filepath.Join(goldens, tt.golden), got.stdout)
+			golden.Assert(t, got.stdout, filepath.Join(goldens, tt.golden))
 			if strings.HasPrefix(got.stdout, "{") && !json.Valid([]byte(got.stdout)) {
 				t.Error("it is no JSON")
 			}

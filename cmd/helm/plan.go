@@ -13,7 +13,6 @@ import (
 
 	"github.com/spf13/cobra"
 	"helm.sh/helm/v3/cmd/helm/require"
-	"helm.sh/helm/v3/pkg/release"
 
 	"github.com/ordered-helm/helm/internal/planview"
 	"github.com/ordered-helm/helm/internal/progress"
@@ -55,7 +54,10 @@ func (e *planError) Error() string { return fmt.Sprintf("exit code %d", e.code) 
 
 // planIgnores are flags of upgrade that a plan has no use for.
 func planIgnores() []string {
-	return []string{"dry-run", "hide-secret", "hide-notes", "description", "labels", "history-max", "cleanup-on-fail"}
+	return []string{
+		"dry-run", "hide-secret", "hide-notes", "description", "labels", "history-max", "cleanup-on-fail",
+		"atomic", "timeout", readinessFlagName, "wait-for-jobs",
+	}
 }
 
 func newPlanCmd(a *app) *cobra.Command {
@@ -84,6 +86,7 @@ func newPlanCmd(a *app) *cobra.Command {
 	f.SetOutput(a.errOut)
 	in.addOperationFlags(f)
 	in.addReleaseFlags(f)
+	f.Lookup(waitFlagName).Usage = printedInOrder
 	for _, name := range planIgnores() {
 		f.Lookup(name).Hidden = true // scripts may give what they give to upgrade
 	}
@@ -125,28 +128,15 @@ func (in *upgradeInput) preview(ctx context.Context, name, reference string) (*a
 	}
 	client := in.client
 	client.DryRunOption, client.HideSecret = "none", false
-	client.Namespace = in.app.settings.Namespace()
-	registry, err := in.app.registryFor(&client.ChartPathOptions)
+	client.OnEvent = progress.NewWarnings(in.app.errOut).Event
+	last, err := in.begin(name)
 	if err != nil {
 		return nil, err
 	}
-	client.SetRegistryClient(registry)
-	client.OnEvent = progress.NewWarnings(in.app.errOut).Event
-	if client.Install {
-		last, err := in.app.lastRevision(name)
-		if err != nil {
-			return nil, err
-		}
-		if last == nil || last.Info.Status == release.StatusUninstalled {
-			return in.previewInstall(ctx, last != nil, name, reference)
-		}
+	if in.installs(last) {
+		return in.previewInstall(ctx, last != nil, name, reference)
 	}
-	chrt, vals, err := in.load(ctx, &chartSource{
-		ChartPathOptions: &client.ChartPathOptions,
-		devel:            client.Devel,
-		complete:         client.DependencyUpdate,
-		registry:         registry,
-	}, reference)
+	chrt, vals, err := in.load(ctx, reference)
 	if err != nil {
 		return nil, err
 	}

@@ -71,6 +71,8 @@ func newTemplateCmd(a *app) *cobra.Command {
 	f := cmd.Flags()
 	in.addFlags(f)
 	in.completeFlags(cmd)
+	f.Lookup(waitFlagName).Usage = printedInOrder
+	f.Lookup(readinessFlagName).Hidden = true
 	f.StringArrayVarP(&opts.showOnly, "show-only", "s", nil, "print only what this template rendered: a path in the chart, or a pattern; may be given several times")
 	f.StringVar(&in.client.OutputDir, "output-dir", "", "write the result to files in this folder")
 	f.BoolVar(&opts.validate, "validate", false, "have the cluster check the manifests, as an installation does")

@@ -15,6 +15,7 @@ import (
 	"helm.sh/helm/v3/pkg/cli/output"
 	"helm.sh/helm/v3/pkg/cli/values"
 	"helm.sh/helm/v3/pkg/getter"
+	"helm.sh/helm/v3/pkg/registry"
 	"helm.sh/helm/v3/pkg/release"
 
 	"github.com/ordered-helm/helm/pkg/action"
@@ -78,6 +79,7 @@ type upgradeInput struct {
 	createNamespace bool
 	checkReadiness  func() error
 	progress        progressFlags
+	registry        *registry.Client
 }
 
 func newUpgradeInput(a *app) *upgradeInput {
@@ -178,31 +180,18 @@ func (in *upgradeInput) run(ctx context.Context, name, reference string) (*relea
 		return nil, err
 	}
 	client.MaxParallelHooks = limit
-	client.Namespace = in.app.settings.Namespace()
-	registry, err := in.app.registryFor(&client.ChartPathOptions)
-	if err != nil {
-		return nil, err
-	}
-	client.SetRegistryClient(registry)
 	if client.DryRunOption == "" {
 		client.DryRunOption = "none"
 	}
-	if client.Install {
-		last, err := in.app.lastRevision(name)
-		if err != nil {
-			return nil, err
-		}
-		if last == nil || last.Info.Status == release.StatusUninstalled {
-			in.announce("Release %q does not exist. Installing it now.\n", name)
-			return in.installation(last != nil).run(ctx, []string{name, reference})
-		}
+	last, err := in.begin(name)
+	if err != nil {
+		return nil, err
 	}
-	chrt, vals, err := in.load(ctx, &chartSource{
-		ChartPathOptions: &client.ChartPathOptions,
-		devel:            client.Devel,
-		complete:         client.DependencyUpdate,
-		registry:         registry,
-	}, reference)
+	if in.installs(last) {
+		in.announce("Release %q does not exist. Installing it now.\n", name)
+		return in.installation(last != nil).run(ctx, []string{name, reference})
+	}
+	chrt, vals, err := in.load(ctx, reference)
 	if err != nil {
 		return nil, err
 	}
@@ -233,7 +222,35 @@ func (in *upgradeInput) announce(format, name string) {
 	}
 }
 
-func (in *upgradeInput) load(ctx context.Context, from *chartSource, reference string) (*chart.Chart, map[string]any, error) {
+// begin prepares the client. With --install it returns the release's last revision, if
+// there is any.
+func (in *upgradeInput) begin(name string) (*release.Release, error) {
+	in.client.Namespace = in.app.settings.Namespace()
+	registry, err := in.app.registryFor(&in.client.ChartPathOptions)
+	if err != nil {
+		return nil, err
+	}
+	in.client.SetRegistryClient(registry)
+	in.registry = registry
+	if !in.client.Install {
+		return nil, nil
+	}
+	return in.app.lastRevision(name)
+}
+
+// installs tells whether a release with this last revision is installed, and not
+// upgraded.
+func (in *upgradeInput) installs(last *release.Release) bool {
+	return in.client.Install && (last == nil || last.Info.Status == release.StatusUninstalled)
+}
+
+func (in *upgradeInput) load(ctx context.Context, reference string) (*chart.Chart, map[string]any, error) {
+	from := &chartSource{
+		ChartPathOptions: &in.client.ChartPathOptions,
+		devel:            in.client.Devel,
+		complete:         in.client.DependencyUpdate,
+		registry:         in.registry,
+	}
 	path, err := in.app.locateChart(from, reference)
 	if err != nil {
 		return nil, nil, err

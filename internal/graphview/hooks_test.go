@@ -4,12 +4,12 @@
 package graphview_test
 
 import (
-	"os"
-	"path/filepath"
 	"strings"
 	"testing"
 
 	"helm.sh/helm/v3/pkg/release"
+
+	"gotest.tools/v3/golden"
 
 	"github.com/ordered-helm/helm/internal/graphview"
 	"github.com/ordered-helm/helm/pkg/hookrunner"
@@ -53,19 +53,7 @@ func TestHooksTextGolden(t *testing.T) {
 			if err := graphview.HooksText(&got, hookrunner.Plans(hooks, modes)); err != nil {
 				t.Fatal(err)
 			}
-			file := filepath.Join("testdata", name+".txt")
-			if *update {
-				if err := os.WriteFile(file, []byte(got.String()), 0o600); err != nil {
-					t.Fatal(err)
-				}
-			}
-			want, err := os.ReadFile(file)
-			if err != nil {
-				t.Fatal(err)
-			}
-			if got.String() != string(want) {
-				t.Errorf("got:\n%s\nwant:\n%s", got.String(), want)
-			}
+			golden.Assert(t, got.String(), name+".txt")
 		})
 	}
 }

@@ -7,6 +7,7 @@ import (
 	"bufio"
 	"fmt"
 	"io"
+	"slices"
 	"strings"
 
 	"github.com/ordered-helm/helm/pkg/sequencer"
@@ -43,7 +44,7 @@ func (v *View) text(out *bufio.Writer) error {
 	if v.Before != nil {
 		fmt.Fprintf(out, "compared with %s: %s\n", v.Before, l.counts(v.Plan))
 	}
-	for i, level := range v.Plan.Levels() {
+	for i, level := range v.levels() {
 		fmt.Fprintf(out, "\nbatch %d\n", i+1)
 		for _, n := range level {
 			l.writeNode(n)
@@ -64,8 +65,20 @@ func (v *View) heading() string {
 	for _, n := range v.Plan.Nodes {
 		resources += len(n.Resources)
 	}
-	return fmt.Sprintf("%s: %s in %s, %s", v.Plan.Charts[0].Path,
+	name := v.Plan.Charts[0].Path
+	if resources == 0 {
+		return name + ": no resources"
+	}
+	return fmt.Sprintf("%s: %s in %s, %s", name,
 		count(resources, "resource"), count(len(v.Plan.Nodes), "node"), count(len(v.Plan.Levels()), "batch"))
+}
+
+// levels are the levels of the plan that have anything.
+func (v *View) levels() [][]*sequencer.Node {
+	if len(v.Plan.Nodes) == 1 && len(v.Plan.Nodes[0].Resources) == 0 {
+		return nil // a chart of hooks alone
+	}
+	return v.Plan.Levels()
 }
 
 // writeNode writes a node, with what is gone from it at the end.
@@ -136,7 +149,8 @@ func (l *listing) writeAfter(n *sequencer.Node) {
 }
 
 // predecessors says what a node comes after, as it was declared: layers first,
-// then charts, its own chart's before those of the charts it is in.
+// then charts, its own chart's before those of the charts it is in. What the others
+// imply is left out, unless reasons or changes are to be told of it.
 func (l *listing) predecessors(n *sequencer.Node) []predecessor {
 	var all []predecessor
 	implicit := []sequencer.Reason{{Implicit: true}}
@@ -146,7 +160,8 @@ func (l *listing) predecessors(n *sequencer.Node) []predecessor {
 	seen := map[string]int{}
 	add := func(id string) {
 		for _, e := range l.after[id] {
-			if e.Reasons[0].Implicit {
+			c := l.edges[edgeKey(e)]
+			if e.Reasons[0].Implicit || e.Implied && !l.Reasons && c == unchanged {
 				continue
 			}
 			title := e.First.ID()
@@ -155,10 +170,13 @@ func (l *listing) predecessors(n *sequencer.Node) []predecessor {
 				continue
 			}
 			seen[title] = len(all)
-			all = append(all, predecessor{title: title, change: l.edges[edgeKey(e)], reasons: e.Reasons})
+			all = append(all, predecessor{title: title, change: c, reasons: e.Reasons})
 		}
 	}
 	add(n.ID())
+	if !l.Reasons && slices.ContainsFunc(all, func(p predecessor) bool { return p.change != gone }) {
+		return all // what these come after is what the chart comes after
+	}
 	add(sequencer.EdgeEnd{Chart: n.Chart, Own: true}.ID())
 	for path := n.Chart; path != ""; path = parent(path) {
 		add(sequencer.EdgeEnd{Chart: path}.ID())

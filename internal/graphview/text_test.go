@@ -5,17 +5,14 @@ package graphview_test
 
 import (
 	"errors"
-	"flag"
-	"os"
-	"path/filepath"
 	"strings"
 	"testing"
+
+	"gotest.tools/v3/golden"
 
 	"github.com/ordered-helm/helm/internal/graphview"
 	"github.com/ordered-helm/helm/pkg/sequencer"
 )
-
-var update = flag.Bool("update", false, "write the golden files anew")
 
 // resource is written as "chart Kind/name layer after,after".
 func resources(texts ...string) []sequencer.Resource {
@@ -73,19 +70,7 @@ func TestTextGolden(t *testing.T) {
 			if err := graphview.Text(&b, plan); err != nil {
 				t.Fatal(err)
 			}
-			file := filepath.Join("testdata", name+".txt")
-			if *update {
-				if err := os.WriteFile(file, []byte(b.String()), 0o644); err != nil {
-					t.Fatal(err)
-				}
-			}
-			want, err := os.ReadFile(file)
-			if err != nil {
-				t.Fatal(err)
-			}
-			if b.String() != string(want) {
-				t.Errorf("got:\n%s\nwant:\n%s", b.String(), want)
-			}
+			golden.Assert(t, b.String(), name+".txt")
 		})
 	}
 }

@@ -163,7 +163,7 @@ func (i *inspection) render() {
 	}
 	const skipSchema = true // Helm's rules say what does not fit
 	i.values, err = chartutil.ToRenderValuesWithSchemaValidation(i.chart, values,
-		chartutil.ReleaseOptions{Name: "test-release", Namespace: i.options.Namespace}, capabilities, skipSchema)
+		chartutil.ReleaseOptions{Name: "test-release", Namespace: i.options.Namespace, Revision: 1, IsInstall: true}, capabilities, skipSchema)
 	if err != nil {
 		return
 	}

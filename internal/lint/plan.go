@@ -63,7 +63,9 @@ func (i *inspection) checkPlan(p *sequencer.Inspection) {
 	}
 	for _, need := range p.Plan.Unmet {
 		if !broken[need.FromNode.Chart] && !broken[need.ToNode.Chart] {
-			i.add(unmeetableNeed, i.atID(need.From.File, need.From.ID, ""), i.localized(need.String()))
+			// Its own file is said by the finding.
+			text := strings.ReplaceAll(need.String(), " ("+need.From.File+")", "")
+			i.add(unmeetableNeed, i.atID(need.From.File, need.From.ID, ""), i.localized(text))
 		}
 	}
 	for n, node := range p.Plan.Nodes {

@@ -355,7 +355,7 @@ var broken = []struct {
 	{
 		name:  "unmeetable-need",
 		files: map[string]string{"Chart.yaml": v3, "templates/a.yaml": deployment, "templates/b.yaml": configMap("config")},
-		want:  []string{"error unmeetable-need templates/a.yaml:2:1"}, says: "(templates/a.yaml) needs ConfigMap/config, but that is deployed only after it, in the resources of chart shop that are in no layer (templates/b.yaml)",
+		want:  []string{"error unmeetable-need templates/a.yaml:2:1"}, says: `in layer "web" of chart shop needs ConfigMap/config, but that is deployed only after it, in the resources of chart shop that are in no layer (templates/b.yaml)`,
 		mend: [3]string{"templates/b.yaml", "name: config\n", "name: config\n  annotations: {helm.sh/layer: web}\n"},
 	},
 	{

@@ -5,21 +5,17 @@ package progress
 
 import (
 	"errors"
-	"flag"
 	"fmt"
-	"os"
-	"path/filepath"
 	"strings"
 	"testing"
 	"time"
 
 	"github.com/charmbracelet/x/ansi"
+	"gotest.tools/v3/golden"
 
 	"github.com/ordered-helm/helm/internal/timeline"
 	"github.com/ordered-helm/helm/pkg/action"
 )
-
-var update = flag.Bool("update", false, "write the golden files anew")
 
 var began = time.Date(2024, 5, 6, 7, 8, 9, 0, time.UTC)
 
@@ -161,7 +157,7 @@ func TestFrame(t *testing.T) {
 			var lines []string
 			told(tt.events...).Read(func(tl *timeline.Timeline) { lines = s.frame(tl) })
 			fits(t, lines, tt.width, tt.height)
-			golden(t, tt.name, lines)
+			checkGolden(t, tt.name, lines)
 		})
 	}
 }
@@ -182,7 +178,7 @@ func TestSummary(t *testing.T) {
 			var lines []string
 			told(tt.events...).Read(func(tl *timeline.Timeline) { lines = summary(newTheme(true, false), tl, tt.width) })
 			fits(t, lines, tt.width, len(lines))
-			golden(t, tt.name, lines)
+			checkGolden(t, tt.name, lines)
 		})
 	}
 }
@@ -250,22 +246,10 @@ func fits(t *testing.T, lines []string, width, height int) {
 	}
 }
 
-func golden(t *testing.T, name string, lines []string) {
+// checkGolden compares lines with those that are in the golden file of a test.
+func checkGolden(t *testing.T, name string, lines []string) {
 	t.Helper()
-	got := strings.Join(lines, "\n") + "\n"
-	file := filepath.Join("testdata", strings.NewReplacer(" ", "-", ",", "").Replace(name)+".txt")
-	if *update {
-		if err := os.WriteFile(file, []byte(got), 0o600); err != nil {
-			t.Fatal(err)
-		}
-	}
-	want, err := os.ReadFile(file)
-	if err != nil {
-		t.Fatal(err)
-	}
-	if got != string(want) {
-		t.Errorf("got:\n%swant, by %s:\n%s", got, file, want)
-	}
+	golden.Assert(t, strings.Join(lines, "\n")+"\n", strings.NewReplacer(" ", "-", ",", "").Replace(name)+".txt")
 }
 
 // BenchmarkFrame draws a frame of 5,000 nodes that all run.

@@ -47,7 +47,7 @@ func TestJSONLines(t *testing.T) {
 		d.Event(e)
 	}
 	d.Close()
-	golden(t, "undone json", strings.Split(strings.TrimSuffix(out.String(), "\n"), "\n"))
+	checkGolden(t, "undone json", strings.Split(strings.TrimSuffix(out.String(), "\n"), "\n"))
 	for line := range strings.Lines(out.String()) {
 		if !json.Valid([]byte(line)) {
 			t.Errorf("not JSON: %s", line)

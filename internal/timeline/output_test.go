@@ -7,17 +7,14 @@ import (
 	"bytes"
 	"encoding/json"
 	"errors"
-	"flag"
-	"os"
-	"path/filepath"
 	"regexp"
 	"strings"
 	"testing"
 
+	"gotest.tools/v3/golden"
+
 	"github.com/ordered-helm/helm/pkg/action"
 )
-
-var update = flag.Bool("update", false, "write the golden files anew")
 
 // undone is an installation that failed and was removed again, with all that a
 // timeline can tell.
@@ -57,19 +54,7 @@ func asHTML(out *bytes.Buffer, tl *Timeline) error { return HTML(out, tl) }
 
 func TestJSON(t *testing.T) {
 	got := encoded(t, undone(), asJSON)
-	file := filepath.Join("testdata", "undone.json")
-	if *update {
-		if err := os.WriteFile(file, []byte(got), 0o600); err != nil {
-			t.Fatal(err)
-		}
-	}
-	want, err := os.ReadFile(file)
-	if err != nil {
-		t.Fatal(err)
-	}
-	if got != string(want) {
-		t.Errorf("got:\n%s\nwant, by %s:\n%s", got, file, want)
-	}
+	golden.Assert(t, got, "undone.json")
 }
 
 // TestPageHoldsTheSameData reads the data out of the page, and looks for anything

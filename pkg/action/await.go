@@ -154,7 +154,9 @@ func (r *rollout) awaitSlice(ctx context.Context, s *slice, hold <-chan struct{}
 		if peeks.saw(report) {
 			r.changed(s, report, "")
 		}
-		if standing.becomesReady(report) && s.rest { // else that is told where it is waited for
+		last := standing.becomesReady(report)
+		s.unready.Store(int64(standing.all - standing.ready))
+		if last && s.rest { // else that is told where it is waited for
 			r.events.emit(Event{Type: EventNodeReady, Node: s.node.ID()})
 		}
 	})
@@ -179,6 +181,7 @@ func (r *rollout) followRest(ctx context.Context, s *slice) {
 		return
 	}
 	s.rest = true
+	s.unready.Store(int64(len(s.awaits)))
 	ctx, end := context.WithCancelCause(ctx)
 	r.resting.add(end)
 	r.resting.done.Go(func() {
@@ -302,6 +305,17 @@ func (r *rollout) rest() []*await {
 	return rest
 }
 
+// unready counts what of the rest is not ready at this moment.
+func (r *rollout) unready() int {
+	unready := 0
+	for _, s := range r.slices {
+		if s.rest {
+			unready += int(s.unready.Load())
+		}
+	}
+	return unready
+}
+
 // awaitRest waits for what nothing depends on, all together. When something of
 // it fails, the waiting for the others is over too.
 func (r *rollout) awaitRest(ctx context.Context) error {
@@ -309,8 +323,8 @@ func (r *rollout) awaitRest(ctx context.Context) error {
 		return r.cluster.PlayWait(r.all, r.limits.operation, r.jobs)
 	}
 	rest := r.rest()
-	if len(rest) > 0 {
-		r.events.emit(Event{Type: EventWaiting, Message: "all nodes are applied; waiting until the rest is ready: " + counted(len(rest), "resource"), Resources: len(rest)})
+	if unready := r.unready(); unready > 0 {
+		r.events.emit(Event{Type: EventWaiting, Message: "all nodes are applied; waiting until the rest is ready: " + counted(unready, "resource"), Resources: unready})
 	}
 	r.resting.wait()
 	failures, unfinished := r.failures(ctx, rest)

@@ -137,6 +137,18 @@ func (l *Lint) Check(path string, vals map[string]any) *LintedChart {
 	return c
 }
 
+// DeleteFunc takes out the findings for which del is true.
+func (c *LintedChart) DeleteFunc(del func(LintFinding) bool) {
+	var messages []support.Message
+	var findings []LintFinding
+	for i, f := range c.Findings {
+		if !del(f) {
+			messages, findings = append(messages, c.messages[i]), append(findings, f)
+		}
+	}
+	c.messages, c.Findings = messages, findings
+}
+
 // helmFinding gives a message of Helm's as a finding. Its rules are told by the
 // part of the chart that they look at.
 func helmFinding(m support.Message) LintFinding {

@@ -11,6 +11,7 @@ import (
 	"fmt"
 	"slices"
 	"sync"
+	"sync/atomic"
 	"time"
 
 	"helm.sh/helm/v3/pkg/kube"
@@ -72,8 +73,10 @@ type slice struct {
 	// applied is when all objects were on the server; it is set under the
 	// rollout's mu.
 	applied time.Time
-	// rest is whether they are waited for although nothing depends on them.
-	rest bool
+	// rest is whether they are waited for although nothing depends on them; unready
+	// is how many of them are not ready.
+	rest    bool
+	unready atomic.Int64
 }
 
 // build reads the objects: of an ordered release node by node, of one without

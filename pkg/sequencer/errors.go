@@ -140,10 +140,10 @@ func (n UnmetNeed) remedy() string {
 		return fmt.Sprintf("turn the order between charts %s and %s round, which depends-on in Chart.yaml declares, or move the %s", from, to, n.To.ID.Kind)
 	case from != to:
 		return fmt.Sprintf("let chart %s depend on chart %s, by depends-on or helm.sh/depends-on/subcharts in Chart.yaml, or move the %s", from, to, n.To.ID.Kind)
-	case mustComeFirst(n.To.ID.Kind, n.FromNode == n.ToNode):
+	case mustComeFirst(n.To.ID.Kind, n.FromNode == n.ToNode), n.FromNode.Layer != "" && n.layer == "":
 		return fmt.Sprintf("annotate %s with helm.sh/layer and a layer of its own, and %s with depends-on.helm.sh/layers and that layer", n.To.ID, n.From.ID)
 	case n.FromNode.Layer != "":
-		return fmt.Sprintf("annotate %s with helm.sh/layer: %s, or with a layer that comes before it", n.To.ID, n.FromNode.Layer)
+		return fmt.Sprintf("annotate %s with helm.sh/layer: %s, or with a layer that comes before it", n.To.ID, n.layer)
 	}
 	return fmt.Sprintf("annotate %s with helm.sh/layer and a layer that %s depends on", n.To.ID, n.From.ID)
 }

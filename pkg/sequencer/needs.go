@@ -26,7 +26,34 @@ func (b *builder) findNeeds(p *Plan) {
 			}
 		}
 	}
+	p.proposeLayers(later)
 	b.warnLateBindings(p, later)
+}
+
+// proposeLayers finds, for what layers of its own chart need too early, the one of
+// them that comes before the others.
+func (p *Plan) proposeLayers(later *later) {
+	index := map[*Node]int{}
+	for i, n := range p.Nodes {
+		index[n] = i
+	}
+	first, mixed := map[*PlannedResource]*Node{}, map[*PlannedResource]bool{}
+	inOwnChart := func(n UnmetNeed) bool { return n.FromNode.Layer != "" && n.FromNode.Chart == n.ToNode.Chart }
+	for _, n := range p.Unmet {
+		if before := first[n.To]; inOwnChart(n) && (before == nil || n.FromNode.Level < before.Level) {
+			first[n.To] = n.FromNode
+		}
+	}
+	for _, n := range p.Unmet {
+		if f := first[n.To]; inOwnChart(n) && n.FromNode != f && !later.is(index[n.FromNode], index[f]) {
+			mixed[n.To] = true
+		}
+	}
+	for i, n := range p.Unmet {
+		if inOwnChart(n) && !mixed[n.To] {
+			p.Unmet[i].layer = first[n.To].Layer
+		}
+	}
 }
 
 // checkNeed notes that resource i needs resource j if the order does not allow

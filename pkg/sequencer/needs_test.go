@@ -5,6 +5,7 @@ package sequencer_test
 
 import (
 	"fmt"
+	"slices"
 	"strings"
 	"testing"
 
@@ -146,6 +147,48 @@ func TestUnmetNeeds(t *testing.T) {
 			same := build(t, v3("shop"), []sequencer.Resource{annotated(t, ref.from, "helm.sh/layer: first"), annotated(t, ref.to, "helm.sh/layer: first")})
 			if want := strings.Contains(ref.to, "CustomResourceDefinition"); (len(same.Unmet) > 0) != want {
 				t.Errorf("in the same layer: %v, want one: %v", same.Unmet, want)
+			}
+		})
+	}
+}
+
+// TestUnmetNeedsOfSeveralLayers proposes one thing for what several layers need, and
+// it mends them all.
+func TestUnmetNeedsOfSeveralLayers(t *testing.T) {
+	user := func(name, annotations string) sequencer.Resource {
+		return annotated(t, strings.Replace(inPodWith("serviceAccountName: to"), "name: from", "name: "+name, 1), annotations)
+	}
+	tests := []struct {
+		name         string
+		second       string
+		want, mended string
+	}{
+		{
+			"one after the other", "helm.sh/layer: api, depends-on.helm.sh/layers: db",
+			"annotate ServiceAccount/to with helm.sh/layer: db, or with a layer that comes before it", "helm.sh/layer: db",
+		},
+		{
+			"side by side", "helm.sh/layer: api",
+			"annotate ServiceAccount/to with helm.sh/layer and a layer of its own", "",
+		},
+	}
+	for _, tt := range tests {
+		t.Run(tt.name, func(t *testing.T) {
+			users := []sequencer.Resource{user("first", "helm.sh/layer: db"), user("second", tt.second)}
+			p := build(t, v3("shop"), append(slices.Clone(users), annotated(t, account, "")))
+			if len(p.Unmet) != 2 {
+				t.Fatalf("%d unmet needs, want two: %v", len(p.Unmet), p.Unmet)
+			}
+			for _, need := range p.Unmet {
+				if !strings.Contains(need.String(), tt.want) {
+					t.Errorf("does not say %q: %s", tt.want, need)
+				}
+			}
+			if tt.mended == "" {
+				return
+			}
+			if p := build(t, v3("shop"), append(users, annotated(t, account, tt.mended))); len(p.Unmet) > 0 {
+				t.Errorf("mended as proposed, there is still %v", p.Unmet)
 			}
 		})
 	}

@@ -130,6 +130,9 @@ type UnmetNeed struct {
 
 	// unordered is whether neither node comes before the other.
 	unordered bool
+	// layer is one in which To would be in time for all of its chart's layers that
+	// need it too early; empty if there is none.
+	layer string
 }
 
 // Levels groups the nodes by level. It is for printing: execution does not
