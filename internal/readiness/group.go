@@ -82,8 +82,8 @@ func (g *Group) Wait(ctx context.Context, onChange func(Report)) ([]Report, erro
 	}
 	for {
 		g.evaluate(ctx, onChange)
-		held := g.isHeld() // before the outcome, so that an end of it meanwhile is not missed
-		if over, err := g.outcome(); over {
+		held := g.isHeld() // once for both, so that an end of it between them is not missed
+		if over, err := g.outcome(held); over {
 			return g.conclude(err)
 		}
 		g.follow()
@@ -92,7 +92,7 @@ func (g *Group) Wait(ctx context.Context, onChange func(Report)) ([]Report, erro
 		}
 		if err := g.sleep(ctx, held); err != nil {
 			g.lookAtTheEnd(ctx, onChange)
-			if over, nothing := g.outcome(); over && nothing == nil {
+			if over, nothing := g.outcome(g.isHeld()); over && nothing == nil {
 				err = nil
 			}
 			return g.conclude(err)
@@ -169,8 +169,9 @@ func (g *Group) takeNews() []delivery {
 	return news
 }
 
-// outcome tells whether the waiting is over, and why when it was in vain.
-func (g *Group) outcome() (over bool, err error) {
+// outcome tells whether the waiting is over, and why when it was in vain. It is not
+// over well while it is held.
+func (g *Group) outcome(held bool) (over bool, err error) {
 	g.tracker.mu.Lock()
 	defer g.tracker.mu.Unlock()
 	var failed, denied, late error
@@ -196,7 +197,7 @@ func (g *Group) outcome() (over bool, err error) {
 	case late != nil:
 		return true, late
 	}
-	return !g.isHeld(), nil
+	return !held, nil
 }
 
 func (g *Group) isHeld() bool {

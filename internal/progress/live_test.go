@@ -1,0 +1,100 @@
+// Copyright The Ordered Helm Authors
+// SPDX-License-Identifier: Apache-2.0
+
+package progress
+
+import (
+	"bytes"
+	"io"
+	"os"
+	"regexp"
+	"strings"
+	"testing"
+	"time"
+
+	"github.com/charmbracelet/x/ansi"
+	"github.com/charmbracelet/x/term"
+	"github.com/creack/pty"
+
+	"github.com/ordered-helm/helm/pkg/action"
+)
+
+// questions are what a terminal answers to, by what it sends as if it were typed: what
+// it is, where its cursor is, its colours, modes, keyboard and properties.
+var questions = regexp.MustCompile(`\x1b\[[0-9;?>=]*[cn]|\x1b\[\??[0-9;]*\$p|\x1b\[\?u|\x1b\[>[0-9]*q|\x1b\][0-9;]*\?|\x1b[P_]|\x05`)
+
+// TestTheTerminalIsAskedNothing shows an installation on a terminal that nobody
+// answers for: an answer would end up at the prompt.
+func TestTheTerminalIsAskedNothing(t *testing.T) {
+	keyboard, screen, err := pty.Open()
+	if err != nil {
+		t.Skipf("there are no terminals here: %v", err)
+	}
+	defer keyboard.Close()
+	if err := pty.Setsize(screen, &pty.Winsize{Rows: 24, Cols: 80}); err != nil {
+		t.Fatal(err)
+	}
+	before := modes(t, screen)
+	var shown bytes.Buffer
+	read := make(chan struct{})
+	drawn := make(chan struct{})
+	go func() {
+		defer close(read)
+		buffer := make([]byte, 4096)
+		for seen := false; ; {
+			n, err := keyboard.Read(buffer)
+			shown.Write(buffer[:n])
+			if !seen && strings.Contains(ansi.Strip(shown.String()), "waiting for rollout") {
+				seen = true
+				close(drawn)
+			}
+			if err != nil {
+				return
+			}
+		}
+	}()
+
+	l := newLive(Options{Mode: TTY, Out: screen, Terminal: screen, Env: func(string) string { return "" }})
+	operation := &action.Operation{Name: "install", Release: "shop", Ordered: true}
+	started := time.Now()
+	for _, e := range []action.Event{
+		{Type: action.EventStarted, Operation: operation},
+		{Type: action.EventPlanned, Nodes: []action.PlannedNode{{ID: "shop:db", Chart: "shop", Layer: "db", Resources: 1}}},
+		{Type: action.EventNodeStarted, Node: "shop:db"},
+		{Type: action.EventNodeApplied, Node: "shop:db"},
+		{Type: action.EventResourceChanged, Node: "shop:db", Resource: "StatefulSet/db", State: "InProgress", Message: "waiting for rollout"},
+	} {
+		e.Time = started
+		l.Event(e)
+	}
+	<-drawn
+	if _, err := io.WriteString(l.Above(), "said meanwhile\n"); err != nil {
+		t.Fatal(err)
+	}
+	l.Event(action.Event{Type: action.EventNodeReady, Time: time.Now(), Node: "shop:db"})
+	l.Event(action.Event{Type: action.EventFinished, Time: time.Now(), Operation: operation})
+	l.Close()
+	if after := modes(t, screen); after != before {
+		t.Errorf("the terminal's modes were %+v and are %+v", before, after)
+	}
+	if err := screen.Close(); err != nil {
+		t.Fatal(err)
+	}
+	<-read
+	if asked := questions.FindString(shown.String()); asked != "" {
+		t.Errorf("the terminal is asked %q", asked)
+	}
+	if text := ansi.Strip(shown.String()); !strings.Contains(text, "said meanwhile") || !strings.Contains(text, "install shop") {
+		t.Errorf("got %q", text)
+	}
+}
+
+// modes are how a terminal treats what is typed.
+func modes(t *testing.T, terminal *os.File) term.State {
+	t.Helper()
+	modes, err := term.GetState(terminal.Fd())
+	if err != nil {
+		t.Fatal(err)
+	}
+	return *modes
+}
