@@ -68,16 +68,27 @@ func (p *plainPrinter) Event(e action.Event) {
 		return
 	}
 	text := describe(e)
-	if text == "" {
-		return
-	}
 	subject := strings.Join([]string{e.Node, e.Namespace, e.Resource, e.HookEvent, e.Hook}, "\x00")
 	p.mu.Lock()
 	defer p.mu.Unlock()
-	if e.Type != action.EventResourceChanged {
-		p.print(e.Time, subject, text)
+	if e.Type == action.EventFinished {
+		p.held = nil
+	}
+	if text == "" {
 		return
 	}
+	switch e.Type {
+	case action.EventResourceChanged:
+		p.changed(e, subject, text)
+	case action.EventWaiting: // what is waited for may be ready at once
+		p.hold(heldLine{e.Time.Add(patience), subject, text})
+	default:
+		p.print(e.Time, subject, text)
+	}
+}
+
+// changed prints how a resource stands, or holds that back for a while.
+func (p *plainPrinter) changed(e action.Event, subject, text string) {
 	p.held = slices.DeleteFunc(p.held, func(h heldLine) bool { return h.subject == subject })
 	_, told := p.last[subject]
 	switch e.State {

@@ -42,8 +42,6 @@ func TestEvent(t *testing.T) {
 			"    1.0s  Deployment/web changed\n"},
 		{"hook", action.Event{Time: at(time.Second), Type: action.EventHookDone, HookEvent: "pre-install", Hook: "Job/migrate"},
 			"    1.0s  pre-install hook Job/migrate done\n"},
-		{"waiting", action.Event{Time: at(time.Second), Type: action.EventWaiting, Message: "for the last 3 resources"},
-			"    1.0s  for the last 3 resources\n"},
 		{"no time", action.Event{Type: action.EventNodeDeleted, Node: "shop"},
 			"    0.0s  shop deleted\n"},
 		{"type of a later version", action.Event{Time: at(0), Type: "node-paused", Node: "shop"},
@@ -62,7 +60,7 @@ func TestEvent(t *testing.T) {
 			"WARNING: " + strings.Repeat("ü", 991) + "\n"},
 		{"a longer warning", action.Event{Type: action.EventWarning, Message: strings.Repeat("ü", 992)},
 			"WARNING: " + strings.Repeat("ü", 990) + "…\n"},
-		{"a longer event", action.Event{Time: at(0), Type: action.EventWaiting, Message: strings.Repeat("x", 2000)},
+		{"a longer event", action.Event{Time: at(0), Type: action.EventPlanned, Message: strings.Repeat("x", 2000)},
 			"    0.0s  " + strings.Repeat("x", 989) + "…\n"},
 	}
 	for _, tt := range tests {
@@ -144,6 +142,8 @@ func TestResourcesThatGetReadySoonAreNoNews(t *testing.T) {
 		event action.Event
 	}
 	at := func(after time.Duration, e action.Event) step { return step{after, e} }
+	waiting := step{0, action.Event{Type: action.EventWaiting, Message: "for the last 3 resources"}}
+	failed := step{900 * time.Millisecond, action.Event{Type: action.EventFinished, Operation: &action.Operation{Ordered: true}, Err: errors.New("no")}}
 	tests := []struct {
 		name string
 		in   []step
@@ -160,6 +160,8 @@ func TestResourcesThatGetReadySoonAreNoNews(t *testing.T) {
 		{"failures at once", []step{at(changed(0, "Job/a", "Failed", ": no"))}, "    0.0s  shop Job/a: Failed: no\n"},
 		{"each for itself", []step{at(changed(0, "Pod/a", "InProgress", ": 0/1")), at(changed(300*time.Millisecond, "Pod/b", "Missing", "")), at(changed(400*time.Millisecond, "Pod/a", "Gone", ""))},
 			"    1.3s  shop Pod/b: Missing\n"},
+		{"waiting for the last", []step{waiting}, "    1.0s  for the last 3 resources\n"},
+		{"waiting for the last, not long", []step{waiting, failed}, ""},
 	}
 	for _, tt := range tests {
 		t.Run(tt.name, func(t *testing.T) {
