@@ -1,8 +1,8 @@
 // Copyright The Ordered Helm Authors
 // SPDX-License-Identifier: Apache-2.0
 
-// Command sdk installs a chart in the order that it declares, prints each step,
-// and says what kept it from succeeding:
+// Command sdk installs a chart in the order that it declares. It prints what is going
+// to be created, then each step, and says what kept it from succeeding:
 //
 //	go run ./examples/sdk RELEASE CHART
 //
@@ -20,6 +20,7 @@ import (
 	"syscall"
 	"time"
 
+	"helm.sh/helm/v3/pkg/chart"
 	"helm.sh/helm/v3/pkg/chartutil"
 	"helm.sh/helm/v3/pkg/cli"
 	"helm.sh/helm/v3/pkg/release"
@@ -62,7 +63,24 @@ func install(ctx context.Context, name, path string) (*release.Release, error) {
 	client.WaitStrategy = action.WaitStrategyOrdered
 	client.ReadinessTimeout = 20 * time.Second
 	client.OnEvent = show
+	if err := announce(ctx, client, chart); err != nil {
+		return nil, err
+	}
 	return client.RunWithContext(ctx, chart, chartutil.Values{})
+}
+
+// announce says what an installation would do. Nothing is changed by it.
+func announce(ctx context.Context, client *action.Install, chart *chart.Chart) error {
+	preview, err := client.Preview(ctx, chart, chartutil.Values{})
+	if err != nil {
+		return err
+	}
+	for _, node := range preview.Nodes {
+		for _, o := range node.Objects {
+			fmt.Printf("will %s %s/%s in %s\n", o.Action, o.Kind, o.Name, node.Node)
+		}
+	}
+	return nil
 }
 
 // show is called for each step, one at a time.

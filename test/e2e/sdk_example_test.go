@@ -38,7 +38,7 @@ func TestSDKExample(t *testing.T) {
 	if !ok {
 		t.Fatalf("the example failed:\n%s%s", stdout, stderr)
 	}
-	wantInOrder(t, stdout, "node-started shop:database", "node-ready shop:database", "node-started shop:migrations",
+	wantInOrder(t, stdout, "will create StatefulSet/shop-database in shop:database", "node-started shop:database", "node-ready shop:database", "node-started shop:migrations",
 		"node-ready shop:migrations", "node-started shop:api", "node-ready shop:api", "node-started shop:web", "shop is deployed")
 	h.ok("status", "shop")
 
