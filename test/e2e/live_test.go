@@ -173,13 +173,13 @@ func TestProgressWithoutAnOrder(t *testing.T) {
 	chart := writeHooked(t, hooked{
 		name:  "app",
 		hooks: []hookPart{{name: "migrate", events: "pre-install,test"}},
-		more:  map[string]string{"a.yaml": gatedDeployment("a", "", "")},
+		more: map[string]string{"a.yaml": "apiVersion: v1\nkind: Pod\nmetadata: {name: a, annotations: {devcluster/after: 3s, devcluster/stop-after: 3s}}\n" +
+			"spec: {containers: [{name: a, image: example/a}]}\n"},
 	})
-	h.openGate(t, "gate-a")
 	expectLines(t, h.ok("install", "rel", chart, "--wait").stderr, "pre-install hook Job/migrate started", "pre-install hook Job/migrate done",
-		"waiting until everything is ready: 1 resource")
+		"waiting until everything is ready: 1 resource", "Pod/a: InProgress: phase Running, not ready", "Pod/a: Ready")
 	expectLines(t, h.ok("test", "rel").stderr, "test hook Job/migrate started", "test hook Job/migrate done")
-	expectLines(t, h.ok("uninstall", "rel", "--wait").stderr, "waiting until everything is gone: 1 resource")
+	expectLines(t, h.ok("uninstall", "rel", "--wait").stderr, "waiting until everything is gone: 1 resource", "Pod/a: Terminating: being deleted", "Pod/a: gone")
 
 	h.env = append(h.env, "HELM_PROGRESS=none")
 	for _, args := range [][]string{{"install", "rel", chart, "--wait"}, {"test", "rel"}, {"uninstall", "rel", "--wait"}} {
