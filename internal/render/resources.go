@@ -7,10 +7,12 @@ import (
 	"fmt"
 	"slices"
 	"strings"
+	"unicode"
 
 	utiljson "k8s.io/apimachinery/pkg/util/json"
 	"sigs.k8s.io/yaml"
 
+	"github.com/ordered-helm/helm/internal/yamledit"
 	"github.com/ordered-helm/helm/pkg/sequencer"
 )
 
@@ -54,7 +56,9 @@ func Documents(manifest string, charts []string, root *sequencer.Chart, withCRDs
 	}
 	docs := make([]Document, len(texts))
 	file := noSource
+	rest := manifest
 	for i, text := range texts {
+		_, rest, _ = strings.Cut(rest, text)
 		if source := sourceOf(text); source != "" {
 			file = source
 		} else if charts != nil {
@@ -69,7 +73,7 @@ func Documents(manifest string, charts []string, root *sequencer.Chart, withCRDs
 			continue
 		}
 		var err error
-		if docs[i].Resource.Object, err = Parse(text); err != nil {
+		if docs[i].Resource.Object, err = Parse(text + leadingSpace(rest)); err != nil {
 			return nil, fmt.Errorf("YAML parse error on %s: %w", file, err)
 		}
 	}
@@ -95,13 +99,19 @@ func (r *Result) Documents(root *sequencer.Chart, withCRDs, unprocessed bool) ([
 	return Documents(r.Manifest, r.Charts, root, withCRDs)
 }
 
-// Parse reads a document as the API machinery does: whole numbers stay whole.
+// leadingSpace is the white space that a text begins with.
+func leadingSpace(text string) string {
+	return text[:len(text)-len(strings.TrimLeftFunc(text, unicode.IsSpace))]
+}
+
+// Parse reads a document as the API machinery does: whole numbers stay whole, and
+// the last line ends like all others, which a block of text at the end keeps.
 func Parse(doc string) (map[string]any, error) {
 	var object map[string]any
 	if strings.HasPrefix(doc, "{") && utiljson.Unmarshal([]byte(doc), &object) == nil {
 		return object, nil
 	}
-	text, err := yaml.YAMLToJSON([]byte(doc))
+	text, err := yaml.YAMLToJSON([]byte(yamledit.EndLine(doc)))
 	if err != nil {
 		return nil, err
 	}

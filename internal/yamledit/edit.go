@@ -10,6 +10,7 @@ package yamledit
 
 import (
 	"slices"
+	"strings"
 
 	"gopkg.in/yaml.v3"
 )
@@ -40,10 +41,19 @@ func Null(written string) *yaml.Node {
 	return &yaml.Node{Kind: yaml.ScalarNode, Tag: "!!null", Value: written}
 }
 
+// EndLine ends the last line of a document like all others. Where documents are taken
+// out of a stream, that is lost, and with it the end of a block of text.
+func EndLine(text string) string {
+	if strings.HasSuffix(text, "\n") {
+		return text
+	}
+	return text + "\n"
+}
+
 // Parse reads the text of one document. An empty document gives nil.
 func Parse(text string) (*yaml.Node, error) {
 	var doc yaml.Node
-	if err := yaml.Unmarshal([]byte(text), &doc); err != nil {
+	if err := yaml.Unmarshal([]byte(EndLine(text)), &doc); err != nil {
 		return nil, err
 	}
 	if doc.Kind != yaml.DocumentNode || len(doc.Content) == 0 {

@@ -19,7 +19,7 @@ func encode(text string, root *yaml.Node) (string, error) {
 		return "", err
 	}
 	var doc yaml.Node
-	if err := yaml.Unmarshal([]byte(text), &doc); err != nil {
+	if err := yaml.Unmarshal([]byte(EndLine(text)), &doc); err != nil {
 		return "", fmt.Errorf("read the document again: %w", err)
 	}
 	doc.Content = []*yaml.Node{root}

@@ -37,7 +37,7 @@ func (Cat) Run(in *bytes.Buffer) (*bytes.Buffer, error) {
 func DropComments(docs []string) ([]string, error) {
 	for i, doc := range docs {
 		var object map[string]any
-		err := yaml.Unmarshal([]byte(doc), &object)
+		err := yaml.Unmarshal([]byte(doc+"\n"), &object)
 		if err != nil {
 			return nil, err
 		}
@@ -53,7 +53,7 @@ func DropComments(docs []string) ([]string, error) {
 // ToJSON writes every document as JSON.
 func ToJSON(docs []string) ([]string, error) {
 	for i, doc := range docs {
-		text, err := yaml.YAMLToJSON([]byte(doc))
+		text, err := yaml.YAMLToJSON([]byte(doc + "\n"))
 		if err != nil {
 			return nil, err
 		}

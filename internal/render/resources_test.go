@@ -1,0 +1,111 @@
+// Copyright The Ordered Helm Authors
+// SPDX-License-Identifier: Apache-2.0
+
+package render_test
+
+import (
+	"bufio"
+	"errors"
+	"io"
+	"reflect"
+	"strings"
+	"testing"
+
+	"helm.sh/helm/v3/pkg/chart"
+	kubeyaml "k8s.io/apimachinery/pkg/util/yaml"
+	"sigs.k8s.io/yaml"
+
+	"github.com/ordered-helm/helm/internal/render"
+	"github.com/ordered-helm/helm/pkg/sequencer"
+)
+
+// asKubernetesReads parses a stream as Kubernetes' own clients do.
+func asKubernetesReads(t *testing.T, stream string) []map[string]any {
+	t.Helper()
+	var objects []map[string]any
+	reader := kubeyaml.NewYAMLReader(bufio.NewReader(strings.NewReader(stream)))
+	for {
+		doc, err := reader.Read()
+		if errors.Is(err, io.EOF) {
+			return objects
+		}
+		if err != nil {
+			t.Fatal(err)
+		}
+		var object map[string]any
+		if err := yaml.Unmarshal(doc, &object); err != nil {
+			t.Fatal(err)
+		}
+		if len(object) > 0 {
+			objects = append(objects, object)
+		}
+	}
+}
+
+// blocks are the ways to end a document with a text of lines.
+func blocks() map[string]string {
+	return map[string]string{
+		"kept": "|\n    hello\n", "stripped": "|-\n    hello\n", "all kept": "|+\n    hello\n\n\n",
+		"folded": ">\n    hello\n    again\n", "folded, all kept": ">+\n    hello\n\n", "unfinished": "|\n    hello",
+		"unfinished, all kept": "|+\n    hello", "in quotes": "\"hello\\n\"\n",
+	}
+}
+
+// TestBlocksAtTheEnd reads documents that end in a text of lines as Kubernetes does,
+// wherever they stand in a stream.
+func TestBlocksAtTheEnd(t *testing.T) {
+	const head = "apiVersion: v1\nkind: ConfigMap\nmetadata: {name: a}\ndata:\n  f: "
+	for name, block := range blocks() {
+		for where, stream := range map[string]string{
+			"alone":      head + block,
+			"first":      "---\n" + head + block + "\n---\n" + head + "x\n",
+			"last":       "# Source: shop/templates/a.yaml\n" + head + "x\n---\n# Source: shop/templates/b.yaml\n" + head + block,
+			"in a list":  "kind: List\napiVersion: v1\nitems:\n- apiVersion: v1\n  kind: ConfigMap\n  data:\n   f: " + block,
+			"with space": head + block + "\n\n\n---\n\n\n" + head + "x",
+		} {
+			t.Run(name+", "+where, func(t *testing.T) {
+				resources, err := render.Resources(stream, nil, &sequencer.Chart{Name: "shop"}, false)
+				if err != nil {
+					t.Fatal(err)
+				}
+				var got []map[string]any
+				for _, r := range resources {
+					got = append(got, r.Object)
+				}
+				if want := asKubernetesReads(t, stream); !reflect.DeepEqual(got, want) {
+					t.Errorf("of %q, got %v, want %v", stream, got, want)
+				}
+			})
+		}
+	}
+}
+
+// TestBlocksAtTheEndStayLegal makes annotations legal in documents that end in a text
+// of lines, which stays as it would be without them.
+func TestBlocksAtTheEndStayLegal(t *testing.T) {
+	const annotation = "annotations: {helm.sh/depends-on/layers: [b, c]}"
+	for name, block := range blocks() {
+		for where, text := range map[string]string{
+			"alone":     "apiVersion: v1\nkind: ConfigMap\nmetadata: {name: a, " + annotation + "}\ndata:\n  f: " + block,
+			"in a list": "apiVersion: v1\nkind: List\nitems:\n- apiVersion: v1\n  kind: ConfigMap\n  metadata: {name: a, " + annotation + "}\n  data:\n   f: " + block,
+		} {
+			t.Run(name+", "+where, func(t *testing.T) {
+				rendered := func(text string) []map[string]any {
+					p := prepareChart(t, &chart.Chart{
+						Metadata:  &chart.Metadata{APIVersion: "v2", Name: "shop", Version: "1.0.0"},
+						Templates: []*chart.File{{Name: "templates/a.yaml", Data: []byte(text)}},
+					})
+					r, err := p.render()
+					if err != nil {
+						t.Fatal(err)
+					}
+					return asKubernetesReads(t, r.Manifest)
+				}
+				got, want := rendered(text), rendered(strings.Replace(text, annotation, `annotations: {depends-on.helm.sh/layers: '["b","c"]'}`, 1))
+				if !reflect.DeepEqual(got, want) {
+					t.Errorf("got %v, want %v", got, want)
+				}
+			})
+		}
+	}
+}
