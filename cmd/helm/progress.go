@@ -170,7 +170,8 @@ func (a *app) divert(mode progress.Mode, to io.Writer) (restore func()) {
 	a.errOut = to
 	log.SetOutput(to)
 	klog.LogToStderr(false)
-	klog.SetOutput(to)
+	klog.SetOutput(io.Discard)
+	klog.SetOutputBySeverity("INFO", to) // which gets what is worse, too
 	return func() {
 		a.errOut = errOut
 		log.SetOutput(logOut)

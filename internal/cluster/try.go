@@ -10,6 +10,7 @@ import (
 	"helm.sh/helm/v3/pkg/kube"
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 	"k8s.io/apimachinery/pkg/apis/meta/v1/unstructured"
+	"k8s.io/apimachinery/pkg/runtime"
 	"k8s.io/cli-runtime/pkg/resource"
 )
 
@@ -37,6 +38,8 @@ type Trial struct {
 	// Before is the object as it is, nil if it is not there; After is what it would
 	// be, nil if the server refuses it.
 	Before, After *unstructured.Unstructured
+	// Declared is the object as it was to be applied: Info holds After by now.
+	Declared runtime.Object
 	// Err is why the server refuses it.
 	Err error
 }
@@ -57,6 +60,10 @@ func (c *Client) TryApply(ctx context.Context, list kube.ResourceList, o ApplyOp
 	if err != nil {
 		return nil, err
 	}
+	declared := make([]runtime.Object, len(changes))
+	for i, ch := range changes {
+		declared[i] = ch.info.Object
+	}
 	w := c.newWriter(client, o)
 	w.dryRun = []string{metav1.DryRunAll}
 	w.log = func(string, ...any) {} // nothing of it happens
@@ -68,7 +75,7 @@ func (c *Client) TryApply(ctx context.Context, list kube.ResourceList, o ApplyOp
 	}
 	trials := make([]Trial, len(changes))
 	for i, ch := range changes {
-		trials[i] = Trial{Info: ch.info, Before: ch.before, After: ch.live}
+		trials[i] = Trial{Info: ch.info, Before: ch.before, After: ch.live, Declared: declared[i]}
 		switch ch.outcome {
 		case created:
 			trials[i].Effect = EffectCreated

@@ -43,8 +43,9 @@ func NewMasker(secrets []string) *Masker {
 	return m
 }
 
-// Mask hides the secrets in a text, also where it quotes them, in JSON or as Go
-// does, several times over. Each stretch that secrets cover becomes one
+// Mask hides the secrets in a text, also where it quotes them, in JSON, as Go does, in
+// a URL or in HTML, several times over, and where they are part of what it has in
+// base64. Each stretch that secrets cover becomes one
 // row of stars, so that nothing shows through where they overlap. The text may
 // be a piece of a longer one: the rest of a secret at its start and the
 // beginning of one at its end are hidden too. A text with a secret also loses
@@ -79,6 +80,7 @@ func (m *Masker) spans(text string) [][2]int {
 			spans = append(spans, [2]int{read.at[span[0]], read.at[span[1]]})
 		}
 	}
+	spans = append(spans, m.encoded(text, maxEncoded)...)
 	slices.SortFunc(spans, func(a, b [2]int) int { return cmp.Compare(a[0], b[0]) })
 	return spans
 }

@@ -4,6 +4,7 @@
 package diagnosis
 
 import (
+	"encoding/base64"
 	"slices"
 	"strings"
 	"testing"
@@ -30,6 +31,13 @@ func TestMask(t *testing.T) {
 		"beginning of a word":      {[]string{"the waiting"}, "waitings are over", "waitings are over"},
 		"not UTF-8":                {[]string{"hunter\xff22"}, "x hunter\xff22", "x ******"},
 		"blanks around it":         {[]string{"  hunter22\n"}, "hunter22", "******"},
+		"in a query of a URL":      {[]string{"p@ss w0rd+1"}, "db://u:p%40ss+w0rd%2B1@h", "db://u:******@h"},
+		"in HTML":                  {[]string{`a&b<c"d1`}, "is a&amp;b&lt;c&#34;d1.", "is ******."},
+		"ampersands":               {[]string{"hunter22"}, "a && b &c; & hunter22", "a && b &c; & ******"},
+		"in basic authentication":  {[]string{"zp@ss/p0rd#1"}, "Basic dTp6cEBzcy9wMHJkIzE= and", "Basic ****** and"},
+		"in base64 of a path":      {[]string{"hunter22"}, "at/dTpodW50ZXIyMg==", "******"},
+		"in base64 of base64":      {[]string{"hunter22"}, base64.StdEncoding.EncodeToString([]byte(`{"auth": "dTpodW50ZXIyMg=="}`)), "******"},
+		"no base64":                {[]string{"hunter22"}, "some/path/of-many_words", "some/path/of-many_words"},
 		"none":                     {nil, "hunter22", "hunter22"},
 	} {
 		t.Run(name, func(t *testing.T) {

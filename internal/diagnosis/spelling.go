@@ -4,6 +4,7 @@
 package diagnosis
 
 import (
+	"html"
 	"regexp"
 	"strconv"
 	"strings"
@@ -50,12 +51,23 @@ func (s *speller) add(r rune, at int) {
 func (s *speller) done(end int) spelling { return spelling{s.text.String(), append(s.at, end)} }
 
 // spellings are the ways to read a text: as it is, and with each further round of
-// quoting undone.
+// quoting undone. In a query of a URL a plus sign may stand for a blank.
 func spellings(text string) []spelling {
-	list := []spelling{asWritten(text).tidied()}
+	written := asWritten(text)
+	list := written.unquotings()
+	if strings.Contains(text, "+") {
+		written.text = strings.ReplaceAll(text, "+", " ")
+		list = append(list, written.unquotings()...)
+	}
+	return list
+}
+
+// unquotings are a spelling and what it reads as with each round of quoting undone.
+func (s spelling) unquotings() []spelling {
+	list := []spelling{s.tidied()}
 	for range maxQuoted {
 		last := list[len(list)-1]
-		if !strings.ContainsAny(last.text, `\%`) {
+		if !strings.ContainsAny(last.text, `\%&`) {
 			break
 		}
 		next := last.unquoted().tidied()
@@ -67,7 +79,7 @@ func spellings(text string) []spelling {
 	return list
 }
 
-// unquoted takes the escapes of JSON, of Go and of URLs for what they stand for.
+// unquoted takes the escapes of JSON, of Go, of URLs and of HTML for what they stand for.
 // An escape that the end of the text cuts off is left out.
 func (s spelling) unquoted() spelling {
 	var out speller
@@ -118,6 +130,9 @@ func (s spelling) bytes(i int) (raw []byte, places []int, next int) {
 // that is cut off.
 func unquote(text string) (r rune, size int) {
 	r, size = utf8.DecodeRuneInString(text)
+	if r == '&' {
+		return entity(text)
+	}
 	if r != '\\' {
 		return r, size
 	}
@@ -141,6 +156,17 @@ func unquote(text string) (r rune, size int) {
 		return rune(text[1]), 2
 	}
 	return '\\', 1
+}
+
+// entity reads an entity of HTML that stands for one character, such as &amp; or
+// &#34;, and else the character that it begins with.
+func entity(text string) (r rune, size int) {
+	const longest = 10
+	end := strings.IndexByte(text[:min(len(text), longest)], ';') + 1
+	if meant := []rune(html.UnescapeString(text[:end])); len(meant) == 1 {
+		return meant[0], end
+	}
+	return '&', 1
 }
 
 // unicodeEscape reads \u and four digits, two of these for what is beyond them, or

@@ -155,7 +155,7 @@ func (l *listing) predecessors(n *sequencer.Node) []predecessor {
 	var all []predecessor
 	implicit := []sequencer.Reason{{Implicit: true}}
 	if n.Unsequenced && l.layered[n.Chart] {
-		all = append(all, predecessor{title: "the layers of " + n.Chart, reasons: implicit})
+		all = append(all, predecessor{title: "the layers of " + n.Chart, change: l.nodes[n.ID()], reasons: implicit})
 	}
 	seen := map[string]int{}
 	add := func(id string) {

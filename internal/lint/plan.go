@@ -168,7 +168,7 @@ func (i *inspection) addPlanWarning(w sequencer.Warning) {
 		if f := i.definitionAt(w.File); f != nil {
 			at = f.field("apiVersion")
 		}
-		i.add(sequencingNotEnabled, at, fmt.Sprintf("chart %s declares an order that does not count, because it is not of apiVersion v3", w.Chart))
+		i.add(sequencingNotEnabled, at, fmt.Sprintf("chart %s declares an order that does not count: set apiVersion: v3 or the annotation helm.sh/sequencing: \"enabled\"", w.Chart))
 	case sequencer.WarningLateBinding:
 		i.add(lateRoleBinding, i.atID(w.File, w.ID, ""), i.localized(w.String()))
 	}

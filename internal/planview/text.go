@@ -96,9 +96,19 @@ func writeObjects(out io.Writer, objects []action.PreviewObject) {
 			fmt.Fprintf(out, " (%s)", o.Note)
 		}
 		fmt.Fprintln(out)
-		indent(out, o.Error)
+		indent(out, shortened(o.Error))
 		indent(out, body(o.Diff))
 	}
+}
+
+// shortened leaves out the middle of a long line: what is wrong stands at its end.
+func shortened(text string) string {
+	const most = 800 // characters
+	runes := []rune(text)
+	if len(runes) <= most {
+		return text
+	}
+	return string(runes[:most/2]) + " … " + string(runes[len(runes)-most/2:])
 }
 
 // body is a diff without its first two lines, which name files.

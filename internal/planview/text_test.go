@@ -75,3 +75,17 @@ func TestTextReportsAFailingWriter(t *testing.T) {
 		t.Error("no error")
 	}
 }
+
+// TestLongErrorsKeepTheirEnd shortens what a server says where it is longest.
+func TestLongErrorsKeepTheirEnd(t *testing.T) {
+	p := &action.Preview{Nodes: []action.PreviewNode{{Node: "shop", Objects: []action.PreviewObject{
+		{Action: action.PreviewFail, Kind: "Job", Name: "j", Error: "Job is invalid: " + strings.Repeat("ü", 5000) + ": field is immutable"},
+	}}}}
+	var b strings.Builder
+	if err := planview.Text(&b, p); err != nil {
+		t.Fatal(err)
+	}
+	if got := b.String(); len(got) > 2500 || !strings.Contains(got, "      Job is invalid: ü") || !strings.Contains(got, "ü … ü") || !strings.Contains(got, "ü: field is immutable\n") {
+		t.Errorf("got:\n%s", got)
+	}
+}

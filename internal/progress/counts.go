@@ -14,8 +14,9 @@ import (
 // counts is how far the nodes of an operation have come.
 type counts struct {
 	all, done, running, failed, waiting int
-	// doneAs is what is said of those that are done.
-	doneAs string
+	// doneAs is what is said of those that are done, runAs of those that have begun,
+	// waitAs of those that have not.
+	doneAs, runAs, waitAs string
 }
 
 func newCounts(o *timeline.Operation) counts {
@@ -23,10 +24,16 @@ func newCounts(o *timeline.Operation) counts {
 	if removes(o) {
 		kind, doneAs = timeline.Remove, "gone"
 	}
-	c := counts{doneAs: doneAs}
+	c := counts{doneAs: doneAs, runAs: "running", waitAs: "waiting"}
+	if !o.End.IsZero() {
+		c.runAs, c.waitAs = "not finished", "never started"
+	}
 	for _, n := range o.Spans {
 		if n.Kind != kind {
 			continue
+		}
+		if n.State == timeline.Waiting && kind == timeline.Remove && !o.End.IsZero() && o.Err == nil {
+			continue // there was nothing of it
 		}
 		c.all++
 		switch n.State {
@@ -52,7 +59,7 @@ func (c counts) text() string {
 	for _, part := range []struct {
 		n    int
 		what string
-	}{{c.failed, "failed"}, {c.running, "running"}, {c.waiting, "waiting"}} {
+	}{{c.failed, "failed"}, {c.running, c.runAs}, {c.waiting, c.waitAs}} {
 		if part.n > 0 {
 			parts = append(parts, fmt.Sprintf("%d %s", part.n, part.what))
 		}

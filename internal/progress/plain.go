@@ -37,6 +37,8 @@ type plainPrinter struct {
 type heldLine struct {
 	due           time.Time
 	subject, text string
+	// waiting is whether it says that everything together is waited for.
+	waiting bool
 }
 
 // NewWarnings returns a printer of warnings alone.
@@ -71,8 +73,12 @@ func (p *plainPrinter) Event(e action.Event) {
 	subject := strings.Join([]string{e.Node, e.Namespace, e.Resource, e.HookEvent, e.Hook}, "\x00")
 	p.mu.Lock()
 	defer p.mu.Unlock()
-	if e.Type == action.EventFinished {
+	switch e.Type {
+	case action.EventFinished:
 		p.held = nil
+	case action.EventResourceChanged, action.EventWaiting, action.EventHookLog:
+	default: // what was waited for is over
+		p.held = slices.DeleteFunc(p.held, func(h heldLine) bool { return h.waiting })
 	}
 	if text == "" {
 		return
@@ -81,7 +87,7 @@ func (p *plainPrinter) Event(e action.Event) {
 	case action.EventResourceChanged:
 		p.changed(e, subject, text)
 	case action.EventWaiting: // what is waited for may be ready at once
-		p.hold(heldLine{e.Time.Add(patience), subject, text})
+		p.hold(heldLine{due: e.Time.Add(patience), subject: subject, text: text, waiting: true})
 	default:
 		p.print(e.Time, subject, text)
 	}
@@ -100,7 +106,7 @@ func (p *plainPrinter) changed(e action.Event, subject, text string) {
 		if told {
 			p.print(e.Time, subject, text)
 		} else {
-			p.hold(heldLine{e.Time.Add(patience), subject, text})
+			p.hold(heldLine{due: e.Time.Add(patience), subject: subject, text: text})
 		}
 	default:
 		p.print(e.Time, subject, text)

@@ -161,6 +161,8 @@ func TestResourcesThatGetReadySoonAreNoNews(t *testing.T) {
 		{"each for itself", []step{at(changed(0, "Pod/a", "InProgress", ": 0/1")), at(changed(300*time.Millisecond, "Pod/b", "Missing", "")), at(changed(400*time.Millisecond, "Pod/a", "Gone", ""))},
 			"    1.3s  shop Pod/b: Missing\n"},
 		{"waiting for the last", []step{waiting}, "    1.0s  for the last 3 resources\n"},
+		{"waiting for all, until hooks run", []step{waiting, {900 * time.Millisecond, action.Event{Type: action.EventHookStarted, HookEvent: "post-install", Hook: "Job/a"}}},
+			"    0.9s  post-install hook Job/a started\n"},
 		{"waiting for the last, not long", []step{waiting, failed}, ""},
 	}
 	for _, tt := range tests {

@@ -88,7 +88,9 @@ func summaryRow(th theme, s *timeline.Span, width int) string {
 	case timeline.Hook:
 		name = s.HookEvent + " hook " + s.ID
 	case timeline.Remove:
-		name += th.faint(" deleted")
+		if s.State == timeline.Done {
+			name += th.faint(" deleted")
+		}
 	case timeline.Wait, timeline.Deploy:
 	}
 	mark, trouble := th.good(th.done), ""
@@ -97,6 +99,9 @@ func summaryRow(th theme, s *timeline.Span, width int) string {
 		mark, trouble = th.bad(th.failed), " "+th.bad(oneLine(s.Message))
 	case timeline.Unfinished:
 		mark, trouble = th.faint(th.waiting), th.faint(" was not finished")
+		if s.Kind == timeline.Wait {
+			mark, trouble = th.bad(th.failed), ""
+		}
 	case timeline.Done, timeline.Running, timeline.Waiting:
 	}
 	return th.row(width, fmt.Sprintf("  %s%s %s %s%s", critical, took, mark, name, trouble), "")

@@ -14,7 +14,7 @@ func (o *Operation) markCritical() {
 	}
 	for s := o.last(nil); s != nil && !s.Critical; {
 		s.Critical = true
-		if before := byNode[spanKey{kind: s.Kind, id: s.After}]; s.After != "" && before != nil {
+		if before := byNode[spanKey{kind: s.Kind, id: s.After}]; s.After != "" && before != nil && !before.Start.IsZero() {
 			s = before
 		} else {
 			s = o.last(s)

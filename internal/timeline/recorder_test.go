@@ -127,6 +127,10 @@ func TestRecorder(t *testing.T) {
 			at(3).node(action.EventNodeDeleted, "shop:a", "").node(action.EventNodeDeleting, "shop:old", "shop:a").
 			at(4).node(action.EventNodeDeleted, "shop:old", "").finish(nil),
 			"upgrade <nil>\n  node shop:a done 2s critical\n  removal shop:a done 1s critical\n  removal shop:old done 1s critical\n"},
+		{"what was never there is not waited for", new(script).at(0).begin("uninstall").planned(action.EventPlanned, "shop:b", "shop:a").
+			hook(action.EventHookStarted, "Job/m", nil).at(3).hook(action.EventHookDone, "Job/m", nil).
+			node(action.EventNodeDeleting, "shop:a", "shop:b").at(4).node(action.EventNodeDeleted, "shop:a", "").finish(nil),
+			"uninstall <nil>\n  removal shop:b waiting 0s\n  removal shop:a done 1s critical\n  hook Job/m done 3s critical\n"},
 		{"no order", new(script).at(0).tell(action.Event{Type: action.EventStarted, Operation: &action.Operation{Name: "install"}}).
 			tell(action.Event{Type: action.EventWaiting, Message: "waiting for 2 resources", Resources: 2}).
 			resource("", "Deployment/a", "InProgress", "0/1").resource("", "Deployment/b", "Ready", "").

@@ -94,6 +94,9 @@ func (d *deployment) contents() []map[string]any {
 	objects := contentsOf(d.rollout.all)
 	if d.prior != nil {
 		objects = append(objects, d.prior.declared...)
+		for _, rel := range d.prior.revisions {
+			objects = append(objects, contentsOfHooks(rel)...)
+		}
 	}
 	return append(objects, contentsOfHooks(d.release())...)
 }

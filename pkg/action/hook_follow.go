@@ -15,6 +15,7 @@ import (
 	apierrors "k8s.io/apimachinery/pkg/api/errors"
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 	typedcorev1 "k8s.io/client-go/kubernetes/typed/core/v1"
+	"k8s.io/klog/v2"
 )
 
 const (
@@ -46,7 +47,8 @@ func (r *hookRun) followLog(ctx context.Context, h *release.Hook) (end func()) {
 	default:
 		return func() {}
 	}
-	ctx, cancel := context.WithCancel(ctx)
+	// A read that is cut short when the hook has ended is no error to be logged.
+	ctx, cancel := context.WithCancel(klog.NewContext(ctx, klog.New(nil)))
 	var done sync.WaitGroup
 	done.Go(func() {
 		last := ""

@@ -4,6 +4,7 @@
 package action
 
 import (
+	"fmt"
 	"maps"
 	"reflect"
 
@@ -12,6 +13,7 @@ import (
 	"k8s.io/apimachinery/pkg/runtime"
 	"sigs.k8s.io/yaml"
 
+	"github.com/ordered-helm/helm/internal/cluster"
 	"github.com/ordered-helm/helm/internal/diagnosis"
 )
 
@@ -43,6 +45,39 @@ func diffOf(before, after *unstructured.Unstructured, masker *diagnosis.Masker) 
 
 func isSecret(object *unstructured.Unstructured) bool {
 	return object != nil && object.GetKind() == "Secret" && object.GetAPIVersion() == "v1"
+}
+
+// withoutPlaceholders is what an object would be, but for node ports that the server
+// would choose: in a dry run it says one that nobody gets.
+func withoutPlaceholders(t cluster.Trial) *unstructured.Unstructured {
+	if kind := t.Info.Mapping.GroupVersionKind; kind.Group != "" || kind.Kind != "Service" {
+		return t.After
+	}
+	known := nodePorts(t.Before)
+	if declared, ok := t.Declared.(*unstructured.Unstructured); ok {
+		maps.Copy(known, nodePorts(declared))
+	}
+	after := t.After.DeepCopy()
+	ports, _, _ := unstructured.NestedFieldNoCopy(after.Object, "spec", "ports")
+	list, _ := ports.([]any)
+	for _, p := range list {
+		if port, ok := p.(map[string]any); ok && port["nodePort"] != nil && !known[fmt.Sprint(port["nodePort"])] {
+			port["nodePort"] = "(the server chooses it)"
+		}
+	}
+	return after
+}
+
+// nodePorts are the node ports that a Service has.
+func nodePorts(service *unstructured.Unstructured) map[string]bool {
+	found := map[string]bool{}
+	ports, _, _ := unstructured.NestedSlice(service.Object, "spec", "ports")
+	for _, p := range ports {
+		if port, ok := p.(map[string]any); ok && port["nodePort"] != nil {
+			found[fmt.Sprint(port["nodePort"])] = true
+		}
+	}
+	return found
 }
 
 // withoutNoise is a copy of an object as its author would write it.

@@ -4,12 +4,17 @@
 package action
 
 import (
+	"fmt"
 	"strings"
 	"testing"
 
+	"k8s.io/apimachinery/pkg/api/meta"
 	"k8s.io/apimachinery/pkg/apis/meta/v1/unstructured"
+	"k8s.io/apimachinery/pkg/runtime/schema"
+	"k8s.io/cli-runtime/pkg/resource"
 	"sigs.k8s.io/yaml"
 
+	"github.com/ordered-helm/helm/internal/cluster"
 	"github.com/ordered-helm/helm/internal/diagnosis"
 )
 
@@ -80,5 +85,41 @@ func TestDiffOf(t *testing.T) {
 				t.Errorf("got:\n%s\nwant:\n%s", got, tt.want)
 			}
 		})
+	}
+}
+
+// TestNodePortsOfDryRuns passes over what only a dry run says.
+func TestNodePortsOfDryRuns(t *testing.T) {
+	service := func(ports string) *unstructured.Unstructured {
+		return objectFrom(t, "{apiVersion: v1, kind: Service, metadata: {name: s}, spec: {ports: ["+ports+"]}}")
+	}
+	trial := cluster.Trial{
+		Info:     &resource.Info{Mapping: &meta.RESTMapping{GroupVersionKind: schema.GroupVersionKind{Version: "v1", Kind: "Service"}}},
+		Before:   service("{port: 80, nodePort: 30001}"),
+		Declared: service("{port: 80}, {port: 81, nodePort: 30002}, {port: 82}"),
+		After:    service("{port: 80, nodePort: 30001}, {port: 81, nodePort: 30002}, {port: 82, nodePort: 32769}"),
+	}
+	diff, err := diffOf(trial.Before, withoutPlaceholders(trial), nil)
+	if err != nil || strings.Contains(diff, "32769") || !strings.Contains(diff, "+  - nodePort: (the server chooses it)\n") || !strings.Contains(diff, "+  - nodePort: 30002\n") {
+		t.Errorf("%v:\n%s", err, diff)
+	}
+}
+
+// TestStepsOfRemovalAreOneNode tells what of a node is deleted in several steps.
+func TestStepsOfRemovalAreOneNode(t *testing.T) {
+	v := previewing{Preview: &Preview{}}
+	for _, node := range []string{"shop:b", "shop:b", "shop:none", "shop:a", "shop:b"} {
+		n := PreviewNode{Node: node, Objects: []PreviewObject{{Name: "x"}}}
+		if node == "shop:none" {
+			n.Objects = nil
+		}
+		v.addRemoved(n)
+	}
+	var got []string
+	for _, n := range v.Removed {
+		got = append(got, fmt.Sprint(n.Node, len(n.Objects)))
+	}
+	if want := "shop:b2 shop:a1 shop:b1"; strings.Join(got, " ") != want {
+		t.Errorf("got %v, want %s", got, want)
 	}
 }

@@ -46,8 +46,15 @@ func (v *previewing) removedGroup(ctx context.Context, d *deployment, r *removal
 	return context.Cause(ctx)
 }
 
+// addRemoved adds a node. What of it is deleted in several steps without another node
+// between them is told as one.
 func (v *previewing) addRemoved(node PreviewNode) {
-	if len(node.Objects) > 0 {
+	last := len(v.Removed) - 1
+	switch {
+	case len(node.Objects) == 0:
+	case last >= 0 && v.Removed[last].Node == node.Node:
+		v.Removed[last].Objects = append(v.Removed[last].Objects, node.Objects...)
+	default:
 		v.Removed = append(v.Removed, node)
 	}
 }

@@ -326,7 +326,7 @@ func (v *previewing) object(t cluster.Trial) (PreviewObject, error) {
 		return previewOf(t.Info, PreviewUnchanged), nil
 	case cluster.EffectChanged:
 		o := previewOf(t.Info, PreviewChange)
-		diff, err := diffOf(t.Before, t.After, v.masker)
+		diff, err := diffOf(t.Before, withoutPlaceholders(t), v.masker)
 		if err != nil {
 			return o, fmt.Errorf("%s: %w", describe(t.Info), err)
 		}
