@@ -209,6 +209,11 @@ func readLiteral(text string) (string, error) {
 	case strings.IndexByte(operatorCharacters, first) >= 0:
 		return "", fmt.Errorf("the value %s begins with an operator: quote it", text)
 	}
+	for _, word := range strings.Fields(text) {
+		if word == "&&" || word == "||" {
+			return "", fmt.Errorf("%s joins nothing: write one comparison, or several in a list, of which any one counts", word)
+		}
+	}
 	return text, nil
 }
 

@@ -139,6 +139,8 @@ func TestFound(t *testing.T) {
 func TestBadExpressions(t *testing.T) {
 	for _, c := range []struct{ name, text, want string }{
 		{"no operator", `{.succeeded}`, "there is no operator"},
+		{"two comparisons", `readyReplicas == 1 && succeeded == 1`, "&& joins nothing"},
+		{"either of two", `{.phase} == Done || {.phase} == Ready`, "|| joins nothing"},
 		{"no operator, with a value", `succeeded 1`, "there is no operator"},
 		{"nothing", ``, "there is no operator"},
 		{"unknown operator", `succeeded = 1`, `"=" is no operator`},

@@ -87,6 +87,9 @@ func Check(dir string, o Options) (*Report, error) {
 	}
 	r.Helm = slices.DeleteFunc(r.Helm, isOutdated)
 	o.quietly(func() { r.Findings = order(files, legal, o) })
+	if mentionsOrder(newFolder("", files), o.Values) {
+		r.Helm = slices.DeleteFunc(r.Helm, isOfListAnnotation)
+	}
 	return r, nil
 }
 
@@ -98,6 +101,12 @@ func stock(dir string, o Options) []support.Message {
 // and this program does: hooks of the event crd-install.
 func isOutdated(m support.Message) bool {
 	return m.Severity == support.WarningSev && strings.HasPrefix(m.Err.Error(), "manifest is a crd-install hook.")
+}
+
+// isOfListAnnotation is whether a message refuses an annotation that is a list, of an
+// item of a list: some may be, and there is a rule about the others.
+func isOfListAnnotation(m support.Message) bool {
+	return m.Severity == support.ErrorSev && strings.Contains(m.Err.Error(), "cannot unmarshal array into Go struct field .Items.Metadata.Annotations")
 }
 
 // legalFiles gives the files in legal form, without the annotations of a

@@ -10,7 +10,6 @@ import (
 	"strings"
 
 	"gopkg.in/yaml.v3"
-	"helm.sh/helm/v3/pkg/release"
 
 	"github.com/ordered-helm/helm/internal/annotation"
 	"github.com/ordered-helm/helm/internal/render"
@@ -25,6 +24,8 @@ type object struct {
 	chart                 string
 	kind, name, namespace string
 	annotations           *yaml.Node
+	// strays are the keys of ours that stand where nobody reads them, by where that is.
+	strays map[string][]string
 	// resource is the whole document, nil for an item of a list and for a hook.
 	resource map[string]any
 }
@@ -79,7 +80,36 @@ func objectOf(node *yaml.Node) *object {
 	if a := yamledit.Resolve(yamledit.Lookup(node, "metadata", "annotations")); a != nil && a.Kind == yaml.MappingNode {
 		o.annotations = a
 	}
+	o.strays = map[string][]string{}
+	for _, where := range strayPlaces() {
+		if keys := oursIn(yamledit.Lookup(node, where...)); len(keys) > 0 {
+			o.strays[strings.Join(where, ".")] = keys
+		}
+	}
 	return o
+}
+
+// strayPlaces are where annotations about order are put by mistake.
+func strayPlaces() [][]string {
+	return [][]string{
+		{"metadata"}, {"metadata", "labels"},
+		{"spec", "template", "metadata", "annotations"}, {"spec", "template", "metadata", "labels"},
+	}
+}
+
+// oursIn lists the keys of a mapping that would mean something in annotations.
+func oursIn(mapping *yaml.Node) []string {
+	mapping = yamledit.Resolve(mapping)
+	if mapping == nil || mapping.Kind != yaml.MappingNode {
+		return nil
+	}
+	var keys []string
+	for n := 0; n < len(mapping.Content); n += 2 {
+		if key, _ := markOf(mapping.Content[n].Value); annotation.IsOurs(key) {
+			keys = append(keys, key)
+		}
+	}
+	return keys
 }
 
 // resources are what the plan is made of: everything but hooks.
@@ -95,6 +125,11 @@ func (i *inspection) resources() []sequencer.Resource {
 
 // checkObject checks the annotations of an object as they were rendered.
 func (i *inspection) checkObject(o *object) {
+	for _, where := range slices.Sorted(maps.Keys(o.strays)) {
+		for _, key := range o.strays[where] {
+			i.addAs(misplacedKey, Warning, i.at(o, where+"."+key), fmt.Sprintf("%s: %s has no meaning in %s: write it into metadata.annotations", o, key, where))
+		}
+	}
 	if o.annotations == nil {
 		return
 	}
@@ -106,7 +141,9 @@ func (i *inspection) checkObject(o *object) {
 			continue
 		}
 		v := annotation.Value(value)
-		texts[key] = fmt.Sprint(v)
+		if texts[key] = ""; v != nil {
+			texts[key] = fmt.Sprint(v)
+		}
 		i.checkAnnotation(o, counts, key, value, v)
 	}
 	if o.index == 0 {
@@ -117,6 +154,9 @@ func (i *inspection) checkObject(o *object) {
 // checkAnnotation checks what does not depend on what else there is.
 func (i *inspection) checkAnnotation(o *object, counts bool, key string, value *yaml.Node, v any) {
 	_, isText := v.(string)
+	if text, _ := v.(string); annotation.IsOurs(key) && strings.TrimSpace(text) == "" && (isText || v == nil) {
+		i.addAs(malformedValue, Warning, i.at(o, key), fmt.Sprintf("%s: %s has no value, and so no meaning", o, key))
+	}
 	switch {
 	case !annotation.IsOurs(key):
 		if !isText && v != nil {
@@ -137,32 +177,6 @@ func (i *inspection) checkAnnotation(o *object, counts bool, key string, value *
 	}
 	if err != nil {
 		i.add(malformedValue, i.at(o, key), fmt.Sprintf("%s: %v", o, err))
-	}
-}
-
-// checkHook checks an object's annotations as those of a hook. A hook has no place
-// in the order.
-func (i *inspection) checkHook(o *object, annotations map[string]string) {
-	hook, _, err := render.CheckHook(o.kind, annotations)
-	if !hook {
-		return
-	}
-	o.resource = nil
-	if err != nil {
-		key := release.HookAnnotation
-		if value := valueError(err); value != nil {
-			key = value.Key
-		}
-		i.add(invalidHook, i.at(o, key), fmt.Sprintf("%s: %v", o, err))
-	}
-	var ours []string
-	for _, key := range slices.Sorted(maps.Keys(annotations)) {
-		if annotation.IsOurs(key) {
-			ours = append(ours, key)
-		}
-	}
-	if len(ours) > 0 {
-		i.add(hookSequencing, i.at(o, ours[0]), fmt.Sprintf("%s is a hook, for which %s does not count", o, strings.Join(ours, ", ")))
 	}
 }
 

@@ -56,7 +56,7 @@ func order(files, legal []*loader.BufferedFile, o Options) []Finding {
 // words are what every declaration about order, readiness or hooks has one of.
 func words() []string {
 	return []string{
-		"helm.sh/layer", "helm.sh/resource-group", "helm.sh/readiness", "helm.sh/depends-on", "depends-on.helm.sh",
+		"helm.sh/layer", "helm.sh/resource-group", "helm.sh/readiness", "helm.sh/depend", "depends-on.helm.sh", "helm.sh/hook",
 		"helm.sh/sequencing", "hooks-in-parallel", hookModeField, dependsOnField, "hook-delete-timeout", "crd-install", "test-failure",
 	}
 }

@@ -12,6 +12,7 @@ import (
 	"helm.sh/helm/v3/pkg/chart"
 	"helm.sh/helm/v3/pkg/chartutil"
 
+	"github.com/ordered-helm/helm/internal/annotation"
 	"github.com/ordered-helm/helm/internal/render"
 	"github.com/ordered-helm/helm/internal/yamledit"
 	"github.com/ordered-helm/helm/pkg/sequencer"
@@ -21,8 +22,8 @@ import (
 type markedRendering struct {
 	places   []position
 	rendered map[string]string
-	// files are the objects of the files that were asked for, by the key of
-	// each: the marks of kind and of the annotations.
+	// files are the objects of the files that were asked for, by the key of each: the
+	// marks of kind and of the annotations, and of what stands elsewhere by mistake.
 	files map[string]map[place]map[string]int
 }
 
@@ -116,20 +117,23 @@ func (i *inspection) marksIn(file string) map[place]map[string]int {
 // marksOf reads the marks of one object.
 func marksOf(node *yaml.Node) map[string]int {
 	marks := map[string]int{}
-	read := func(mapping *yaml.Node, wanted func(key string) bool) {
+	read := func(mapping *yaml.Node, prefix string, wanted func(key string) bool) {
 		mapping = yamledit.Resolve(mapping)
 		if mapping == nil || mapping.Kind != yaml.MappingNode {
 			return
 		}
 		for n := 0; n < len(mapping.Content); n += 2 {
 			if key, number := markOf(mapping.Content[n].Value); number >= 0 && wanted(key) {
-				marks[key] = number
+				marks[prefix+key] = number
 			}
 		}
 	}
-	read(node, func(key string) bool { return key == "kind" })
-	read(yamledit.Lookup(node, "metadata"), func(key string) bool { return key == hookModeField })
-	read(yamledit.Lookup(node, "metadata", "annotations"), func(string) bool { return true })
+	read(node, "", func(key string) bool { return key == "kind" })
+	read(yamledit.Lookup(node, "metadata"), "", func(key string) bool { return key == hookModeField })
+	for _, where := range strayPlaces() {
+		read(yamledit.Lookup(node, where...), strings.Join(where, ".")+".", annotation.IsOurs)
+	}
+	read(yamledit.Lookup(node, "metadata", "annotations"), "", func(string) bool { return true })
 	return marks
 }
 

@@ -111,13 +111,15 @@ func (i *inspection) addPlanProblem(err error, broken map[string]bool) {
 }
 
 func (i *inspection) addResourceProblem(e *sequencer.ResourceError) {
-	value := valueError(e.Err)
-	if value == nil {
-		i.add(malformedValue, i.atID(e.File, e.ID, ""), fmt.Sprintf("%s: %v", e.ID, e.Err))
-		return
+	for _, problem := range leaves(e.Err) {
+		value := valueError(problem)
+		if value == nil {
+			i.add(malformedValue, i.atID(e.File, e.ID, ""), fmt.Sprintf("%s: %v", e.ID, problem))
+			continue
+		}
+		key := strings.TrimPrefix(value.Key, "metadata.")
+		i.add(ruleOf(value), i.atID(e.File, e.ID, key), fmt.Sprintf("%s: %v", e.ID, problem))
 	}
-	key := strings.TrimPrefix(value.Key, "metadata.")
-	i.add(ruleOf(value), i.atID(e.File, e.ID, key), fmt.Sprintf("%s: %v", e.ID, e.Err))
 }
 
 func (i *inspection) addCycle(e *sequencer.CycleError) {

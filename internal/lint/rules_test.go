@@ -359,6 +359,48 @@ var broken = []struct {
 		mend: [3]string{"templates/b.yaml", "name: config\n", "name: config\n  annotations: {helm.sh/layer: web}\n"},
 	},
 	{
+		name: "unknown-key of all of them",
+		files: map[string]string{"Chart.yaml": v3, "templates/a.yaml": "apiVersion: v1\nkind: ConfigMap\nmetadata:\n  name: a\n  annotations:\n" +
+			"    helm.sh/layers: a\n    helm.sh/depends_on/layers: b\n    helm.sh/dependson: c\n    helm.sh/readiness-fail: x == 1\n    helm.sh/chart: shop\n"},
+		want: []string{
+			"error unknown-key templates/a.yaml:6:5", "error unknown-key templates/a.yaml:7:5", "error unknown-key templates/a.yaml:8:5", "error unknown-key templates/a.yaml:9:5",
+		}, says: "did you mean helm.sh/layer?",
+		mend: [3]string{"templates/a.yaml", "    helm.sh/layers: a\n    helm.sh/depends_on/layers: b\n    helm.sh/dependson: c\n    helm.sh/readiness-fail: x == 1\n", ""},
+	},
+	{
+		name:  "malformed-expression of several",
+		files: map[string]string{"Chart.yaml": v3, "templates/a.yaml": configMap("a", "helm.sh/readiness-success: a == 1 && b == 1")},
+		want:  []string{"error malformed-expression templates/a.yaml:6:5"}, says: "&& joins nothing",
+		mend:  [3]string{"templates/a.yaml", " && b == 1", ""},
+	},
+	{
+		name: "malformed-value that is none",
+		files: map[string]string{"Chart.yaml": v3, "templates/a.yaml": "apiVersion: v1\nkind: ConfigMap\nmetadata:\n  name: a\n  annotations:\n" +
+			"    helm.sh/layer:\n    helm.sh/readiness-success: ''\n"},
+		want: []string{"warning malformed-value templates/a.yaml:6:5", "warning malformed-value templates/a.yaml:7:5"}, says: "helm.sh/layer has no value",
+		mend: [3]string{"templates/a.yaml", "    helm.sh/layer:\n    helm.sh/readiness-success: ''\n", "    example.com/a: b\n"},
+	},
+	{
+		name: "misplaced-key outside of annotations",
+		files: map[string]string{"Chart.yaml": v3, "templates/a.yaml": "apiVersion: apps/v1\nkind: Deployment\nmetadata:\n  name: a\n  helm.sh/layer: a\n  labels:\n    helm.sh/layer: b\n" +
+			"spec:\n  selector: {matchLabels: {a: b}}\n  template:\n    metadata:\n      labels: {a: b}\n      annotations:\n        helm.sh/readiness-timeout: 5s\n    spec: {containers: [{name: a, image: a}]}\n"},
+		want: []string{
+			"warning misplaced-key templates/a.yaml:5:3", "warning misplaced-key templates/a.yaml:7:5", "warning misplaced-key templates/a.yaml:14:9",
+		}, says: "helm.sh/layer has no meaning in metadata: write it into metadata.annotations",
+		mend: [3]string{"templates/a.yaml", "  helm.sh/layer: a\n  labels:\n    helm.sh/layer: b\nspec:\n  selector: {matchLabels: {a: b}}\n  template:\n    metadata:\n      labels: {a: b}\n" +
+			"      annotations:\n        helm.sh/readiness-timeout: 5s\n", "spec:\n  selector: {matchLabels: {a: b}}\n  template:\n    metadata:\n      labels: {a: b}\n"},
+	},
+	{
+		name: "invalid-hook of words that are not known",
+		files: map[string]string{"Chart.yaml": strings.Replace(v3, "v3", "v2", 1), "templates/a.yaml": "apiVersion: v1\nkind: ConfigMap\nmetadata:\n  name: a\n  annotations:\n" +
+			"    helm.sh/hook: Pre-Install, post-instal\n    helm.sh/hook-weight: high\n    helm.sh/hook-delete-policy: hook-succeeded, before-hook\n    helm.sh/hook-output-log-policy: hook-fail\n"},
+		want: []string{
+			"warning invalid-hook templates/a.yaml:6:5", "warning invalid-hook templates/a.yaml:7:5", "warning invalid-hook templates/a.yaml:8:5", "warning invalid-hook templates/a.yaml:9:5",
+		}, says: `"post-instal" is not known, and the whole object is left out of the release: did you mean "post-install"?`,
+		mend: [3]string{"templates/a.yaml", "post-instal\n    helm.sh/hook-weight: high\n    helm.sh/hook-delete-policy: hook-succeeded, before-hook\n    helm.sh/hook-output-log-policy: hook-fail\n",
+			"test-success\n    helm.sh/hook-weight: '-5'\n    helm.sh/hook-delete-policy: hook-succeeded, before-hook-creation\n    helm.sh/hook-output-log-policy: hook-failed\n"},
+	},
+	{
 		name:  "wait-for-first-consumer",
 		files: map[string]string{"Chart.yaml": v3, "templates/a.yaml": claimAndPod},
 		want:  []string{"warning wait-for-first-consumer templates/a.yaml:7:5"}, says: "is never bound",
@@ -582,6 +624,35 @@ func TestNothingIsFoundInWhatDeclaresNothing(t *testing.T) {
 	files := map[string]string{"Chart.yaml": strings.Replace(v3, "v3", "v2", 1), "templates/a.yaml": configMap("a") + "---\n" + configMap("a", "example.com/n: 5")}
 	if places, _ := found(t, files, lint.Options{}); len(places) > 0 {
 		t.Errorf("found %q", places)
+	}
+}
+
+// TestListsInItemsOfLists are what Helm's rules refuse: they pass where they are ours.
+func TestListsInItemsOfLists(t *testing.T) {
+	item := func(annotation string) map[string]string {
+		return map[string]string{"Chart.yaml": v3, "values.yaml": "", "templates/a.yaml": "apiVersion: v1\nkind: List\nmetadata: {name: l}\nitems:\n" +
+			"- {apiVersion: v1, kind: ConfigMap, metadata: {name: a, annotations: {helm.sh/layer: a, " + annotation + "}}}\n" +
+			"- {apiVersion: v1, kind: ConfigMap, metadata: {name: b, annotations: {helm.sh/layer: b}}}\n"}
+	}
+	for annotation, want := range map[string]int{"depends-on.helm.sh/layers: [b]": 0, "example.com/x: [b]": 1} {
+		report, err := lint.Check(write(t, item(annotation)), lint.Options{})
+		if err != nil {
+			t.Fatal(err)
+		}
+		errors := 0
+		for _, m := range report.Helm {
+			if m.Severity == int(lint.Error) {
+				errors++
+			}
+		}
+		for _, f := range report.Findings {
+			if f.Severity == lint.Error {
+				errors++
+			}
+		}
+		if errors != want {
+			t.Errorf("%s: %v %v", annotation, report.Helm, report.Findings)
+		}
 	}
 }
 

@@ -121,18 +121,27 @@ func hookEvents(value string) (events []release.HookEvent, known bool) {
 	return events, true
 }
 
-func hookEvent(name string) (release.HookEvent, bool) {
-	if name == "test-success" {
-		return release.HookTest, true
-	}
-	event := release.HookEvent(name)
-	switch event {
-	case release.HookPreInstall, release.HookPostInstall, release.HookPreUpgrade, release.HookPostUpgrade,
+// HookEvents lists the events that a hook may name.
+func HookEvents() []string {
+	var names []string
+	for _, event := range []release.HookEvent{
+		release.HookPreInstall, release.HookPostInstall, release.HookPreUpgrade, release.HookPostUpgrade,
 		release.HookPreRollback, release.HookPostRollback, release.HookPreDelete, release.HookPostDelete,
-		release.HookTest:
-		return event, true
+		release.HookTest, testSuccess, hookrunner.EventTestFailure, hookrunner.EventCRDInstall,
+	} {
+		names = append(names, string(event))
 	}
-	return event, isOlder(event)
+	return names
+}
+
+// testSuccess is the older name of HookTest.
+const testSuccess release.HookEvent = "test-success"
+
+func hookEvent(name string) (event release.HookEvent, known bool) {
+	if event = release.HookEvent(name); event == testSuccess {
+		event = release.HookTest
+	}
+	return event, slices.Contains(HookEvents(), name)
 }
 
 // isOlder is whether Helm does not know the event any more.

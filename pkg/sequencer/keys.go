@@ -5,6 +5,9 @@ package sequencer
 
 import (
 	"cmp"
+	"errors"
+	"maps"
+	"slices"
 	"strings"
 
 	"github.com/ordered-helm/helm/internal/annotation"
@@ -14,35 +17,33 @@ import (
 // checkKeys refuses keys that look like ours but are none: passed over, they
 // would leave the order other than it was meant.
 func checkKeys(annotations map[string]any) error {
-	bad, reason, problem := "", "", annotation.UnknownKey
-	for key := range annotations {
-		if annotation.IsOurs(key) || !strings.Contains(key, "helm.sh/") || bad != "" && bad < key {
+	var problems []error
+	for _, key := range slices.Sorted(maps.Keys(annotations)) {
+		if annotation.IsOurs(key) || !strings.Contains(key, "helm.sh/") {
 			continue
 		}
-		if r, p := mistaken(key); r != "" {
-			bad, reason, problem = key, r, p
+		if reason, problem := mistaken(key); reason != "" {
+			problems = append(problems, &annotation.ValueError{Key: key, Value: annotations[key], Reason: reason, Problem: problem})
 		}
 	}
-	if bad == "" {
-		return nil
-	}
-	return &annotation.ValueError{Key: bad, Value: annotations[bad], Reason: reason, Problem: problem}
+	return errors.Join(problems...)
 }
 
 // mistaken says what is wrong with a key that is not ours; nothing if it is
 // somebody else's.
 func mistaken(key string) (reason string, problem annotation.Problem) {
-	const unknown = "this key is not known: did you mean "
-	switch {
-	case key == annotation.DependsOnSubcharts || key == annotation.DependsOnSubchartsLegal:
+	if key == annotation.DependsOnSubcharts || key == annotation.DependsOnSubchartsLegal {
 		return "has no meaning in a template: write it into Chart.yaml", annotation.Misplaced
-	case strings.HasPrefix(key, "depends-on.helm.sh/") || strings.HasPrefix(key, "helm.sh/depends-on"):
-		return unknown + cmp.Or(similar.Nearest(key, annotation.Keys()), annotation.DependsOnLayers) + "?", annotation.UnknownKey
 	}
-	for _, ours := range annotation.Keys() {
-		if similar.Distance(strings.ToLower(key), ours) <= 1 {
-			return unknown + ours + "?", annotation.UnknownKey
-		}
+	written := strings.ReplaceAll(strings.ToLower(key), "_", "-")
+	meant := similar.Nearest(written, annotation.Keys())
+	switch {
+	case strings.HasPrefix(written, "depends-on.helm.sh/") || strings.HasPrefix(written, "helm.sh/depend"):
+		meant = cmp.Or(meant, annotation.DependsOnLayers)
+	case strings.HasPrefix(written, "helm.sh/readiness-"):
+		meant = cmp.Or(meant, annotation.ReadinessSuccess)
+	case meant == "" || similar.Distance(written, meant) > 1:
+		return "", annotation.UnknownKey
 	}
-	return "", annotation.UnknownKey
+	return "this key is not known: did you mean " + meant + "?", annotation.UnknownKey
 }

@@ -1,0 +1,90 @@
+// Copyright The Ordered Helm Authors
+// SPDX-License-Identifier: Apache-2.0
+
+package lint
+
+import (
+	"fmt"
+	"maps"
+	"slices"
+	"strconv"
+	"strings"
+
+	"helm.sh/helm/v3/pkg/release"
+
+	"github.com/ordered-helm/helm/internal/annotation"
+	"github.com/ordered-helm/helm/internal/render"
+	"github.com/ordered-helm/helm/internal/similar"
+)
+
+// checkHook checks an object's annotations as those of a hook. A hook has no place
+// in the order.
+func (i *inspection) checkHook(o *object, annotations map[string]string) {
+	hook, _, err := render.CheckHook(o.kind, annotations)
+	if !hook {
+		return
+	}
+	o.resource = nil
+	if err != nil {
+		key := release.HookAnnotation
+		if value := valueError(err); value != nil {
+			key = value.Key
+		}
+		i.add(invalidHook, i.at(o, key), fmt.Sprintf("%s: %v", o, err))
+	}
+	i.checkHookWords(o, annotations)
+	if _, err := strconv.Atoi(annotations[release.HookWeightAnnotation]); err != nil && annotations[release.HookWeightAnnotation] != "" {
+		i.addAs(invalidHook, Warning, i.at(o, release.HookWeightAnnotation), fmt.Sprintf(
+			"%s: %s: %q is no whole number: it counts as 0", o, release.HookWeightAnnotation, annotations[release.HookWeightAnnotation]))
+	}
+	var ours []string
+	for _, key := range slices.Sorted(maps.Keys(annotations)) {
+		if annotation.IsOurs(key) {
+			ours = append(ours, key)
+		}
+	}
+	if len(ours) > 0 {
+		i.add(hookSequencing, i.at(o, ours[0]), fmt.Sprintf("%s is a hook, for which %s does not count", o, strings.Join(ours, ", ")))
+	}
+}
+
+// hookWords is an annotation of hooks whose value is a list of words.
+type hookWords struct {
+	key   string
+	known []string
+	// otherwise is what becomes of a word that is not known.
+	otherwise string
+}
+
+func hookAnnotations() []hookWords {
+	return []hookWords{
+		{release.HookAnnotation, render.HookEvents(), "the whole object is left out of the release"},
+		{release.HookDeleteAnnotation, []string{
+			string(release.HookBeforeHookCreation), string(release.HookSucceeded), string(release.HookFailed),
+		}, "it has no effect"},
+		{release.HookOutputLogAnnotation, []string{
+			string(release.HookOutputOnSucceeded), string(release.HookOutputOnFailed),
+		}, "it has no effect"},
+	}
+}
+
+// checkHookWords looks for words that mean nothing, which Helm passes over in silence.
+func (i *inspection) checkHookWords(o *object, annotations map[string]string) {
+	for _, a := range hookAnnotations() {
+		value, given := annotations[a.key]
+		if !given {
+			continue
+		}
+		for word := range strings.SplitSeq(value, ",") {
+			word = strings.ToLower(strings.TrimSpace(word))
+			if slices.Contains(a.known, word) {
+				continue
+			}
+			hint := "there are " + strings.Join(a.known, ", ")
+			if meant := similar.Nearest(word, a.known); meant != "" {
+				hint = fmt.Sprintf("did you mean %q?", meant)
+			}
+			i.addAs(invalidHook, Warning, i.at(o, a.key), fmt.Sprintf("%s: %s: %q is not known, and %s: %s", o, a.key, word, a.otherwise, hint))
+		}
+	}
+}
