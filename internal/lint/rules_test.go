@@ -371,7 +371,7 @@ var broken = []struct {
 		name:  "malformed-expression of several",
 		files: map[string]string{"Chart.yaml": v3, "templates/a.yaml": configMap("a", "helm.sh/readiness-success: a == 1 && b == 1")},
 		want:  []string{"error malformed-expression templates/a.yaml:6:5"}, says: "&& joins nothing",
-		mend:  [3]string{"templates/a.yaml", " && b == 1", ""},
+		mend: [3]string{"templates/a.yaml", " && b == 1", ""},
 	},
 	{
 		name: "malformed-value that is none",
