@@ -30,7 +30,7 @@ func TestTheTerminalIsAskedNothing(t *testing.T) {
 	if err != nil {
 		t.Skipf("there are no terminals here: %v", err)
 	}
-	defer keyboard.Close()
+	t.Cleanup(func() { _ = keyboard.Close() })
 	if err := pty.Setsize(screen, &pty.Winsize{Rows: 24, Cols: 80}); err != nil {
 		t.Fatal(err)
 	}
