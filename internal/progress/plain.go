@@ -76,8 +76,7 @@ func (p *plainPrinter) Event(e action.Event) {
 	switch e.Type {
 	case action.EventFinished:
 		p.held = nil
-	case action.EventResourceChanged, action.EventWaiting, action.EventHookLog:
-	default: // what was waited for is over
+	case action.EventHookStarted, action.EventRemoving: // which come when the waiting is over
 		p.held = slices.DeleteFunc(p.held, func(h heldLine) bool { return h.waiting })
 	}
 	if text == "" {

@@ -163,6 +163,8 @@ func TestResourcesThatGetReadySoonAreNoNews(t *testing.T) {
 		{"waiting for the last", []step{waiting}, "    1.0s  for the last 3 resources\n"},
 		{"waiting for all, until hooks run", []step{waiting, {900 * time.Millisecond, action.Event{Type: action.EventHookStarted, HookEvent: "post-install", Hook: "Job/a"}}},
 			"    0.9s  post-install hook Job/a started\n"},
+		{"waiting for the last of several", []step{waiting, {500 * time.Millisecond, action.Event{Type: action.EventNodeReady, Node: "shop:a"}}},
+			"    0.5s  shop:a ready\n    1.0s  for the last 3 resources\n"},
 		{"waiting for the last, not long", []step{waiting, failed}, ""},
 	}
 	for _, tt := range tests {
