@@ -46,7 +46,7 @@ func order(files, legal []*loader.BufferedFile, o Options) []Finding {
 	i := &inspection{options: o}
 	root := newFolder("", files)
 	root.walk(i.checkChartFile)
-	if legal != nil && mentionsOrder(root, o.Values) && i.load(root, legal) {
+	if legal != nil && i.isOfInterest(root) && i.load(root, legal) {
 		i.readObjects()
 		i.checkPlan(sequencer.Inspect(sequencer.Input{Root: i.tree, Resources: i.resources(), Namespace: o.Namespace}))
 	}
@@ -56,12 +56,19 @@ func order(files, legal []*loader.BufferedFile, o Options) []Finding {
 // words are what every declaration about order, readiness or hooks has one of.
 func words() []string {
 	return []string{
-		"helm.sh/layer", "helm.sh/resource-group", "helm.sh/readiness", "helm.sh/depend", "depends-on.helm.sh", "helm.sh/hook",
+		"helm.sh/layer", "helm.sh/resource-group", "helm.sh/readiness", "helm.sh/depend", "depends-on.helm.sh",
 		"helm.sh/sequencing", "hooks-in-parallel", hookModeField, dependsOnField, "hook-delete-timeout", "crd-install", "test-failure",
 	}
 }
 
-// mentionsOrder spares almost every other chart a second look.
+// isOfInterest spares almost every other chart a second look. Charts of apiVersion v3
+// have none of Helm's past to be loyal to.
+func (i *inspection) isOfInterest(root *folder) bool {
+	return apiVersion(root.files) == loader.APIVersionV3 || mentionsOrder(root, i.options.Values)
+}
+
+// mentionsOrder reports whether a chart says anything about order, readiness or how
+// hooks run.
 func mentionsOrder(root *folder, values map[string]any) bool {
 	mentions := func(text []byte) bool {
 		return slices.ContainsFunc(words(), func(word string) bool { return bytes.Contains(text, []byte(word)) })

@@ -392,7 +392,7 @@ var broken = []struct {
 	},
 	{
 		name: "invalid-hook of words that are not known",
-		files: map[string]string{"Chart.yaml": strings.Replace(v3, "v3", "v2", 1), "templates/a.yaml": "apiVersion: v1\nkind: ConfigMap\nmetadata:\n  name: a\n  annotations:\n" +
+		files: map[string]string{"Chart.yaml": v3, "templates/a.yaml": "apiVersion: v1\nkind: ConfigMap\nmetadata:\n  name: a\n  annotations:\n" +
 			"    helm.sh/hook: Pre-Install, post-instal\n    helm.sh/hook-weight: high\n    helm.sh/hook-delete-policy: hook-succeeded, before-hook\n    helm.sh/hook-output-log-policy: hook-fail\n"},
 		want: []string{
 			"warning invalid-hook templates/a.yaml:6:5", "warning invalid-hook templates/a.yaml:7:5", "warning invalid-hook templates/a.yaml:8:5", "warning invalid-hook templates/a.yaml:9:5",
@@ -621,7 +621,7 @@ func TestValuesCount(t *testing.T) {
 
 // TestNothingIsFoundInWhatDeclaresNothing has mistakes that only an order makes.
 func TestNothingIsFoundInWhatDeclaresNothing(t *testing.T) {
-	files := map[string]string{"Chart.yaml": strings.Replace(v3, "v3", "v2", 1), "templates/a.yaml": configMap("a") + "---\n" + configMap("a", "example.com/n: 5")}
+	files := map[string]string{"Chart.yaml": strings.Replace(v3, "v3", "v2", 1), "templates/a.yaml": configMap("a") + "---\n" + configMap("a", "example.com/n: 5") + "---\n" + configMap("a", "helm.sh/hook: nothing")}
 	if places, _ := found(t, files, lint.Options{}); len(places) > 0 {
 		t.Errorf("found %q", places)
 	}

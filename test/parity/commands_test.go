@@ -109,8 +109,7 @@ var addedCommands = []string{"dag", "plan"}
 func TestCommands(t *testing.T) {
 	programs := binaries.Get(t)
 	ordered := map[string]flagOf{waitFlag: {kind: "true|false|ordered[=true]"}, readinessFlag: {kind: "duration"}}
-	rendered := maps.Clone(ordered)
-	rendered[sequenceFlag] = flagOf{kind: "string"}
+	rendered := map[string]flagOf{waitFlag: ordered[waitFlag], sequenceFlag: {kind: "string"}}
 	shown := map[string]flagOf{"progress": {kind: "mode", value: "(default auto)"}, "timeline": {kind: "string"}}
 	differs := map[string]map[string]flagOf{"template": rendered, "test": shown, "lint": {"output": {shorthand: "o", kind: "format", value: "(default text)"}}}
 	for _, path := range []string{"install", "rollback", "uninstall", "upgrade"} {
