@@ -14,14 +14,14 @@ import (
 // The JSON form (docs/reference.md, "The graph as JSON").
 type (
 	jsonGraph struct {
-		Version      int         `json:"version"`
-		Chart        string      `json:"chart"`
-		ComparedWith *jsonBefore `json:"comparedWith,omitempty"`
-		Batches      int         `json:"batches"`
-		Charts       []string    `json:"charts"`
-		Nodes        []jsonNode  `json:"nodes"`
-		Edges        []jsonEdge  `json:"edges"`
-		Hooks        []jsonHooks `json:"hooks"`
+		Version      int               `json:"version"`
+		Chart        string            `json:"chart"`
+		ComparedWith *jsonBefore       `json:"comparedWith,omitempty"`
+		Batches      int               `json:"batches"`
+		Charts       []string          `json:"charts"`
+		Nodes        []jsonNode        `json:"nodes"`
+		Edges        []jsonEdge        `json:"edges"`
+		Hooks        []hookrunner.Plan `json:"hooks"`
 	}
 	jsonBefore struct {
 		Release  string `json:"release"`
@@ -64,24 +64,6 @@ type (
 		Value    string `json:"value,omitempty"`
 		Implicit bool   `json:"implicit,omitempty"`
 	}
-	jsonHooks struct {
-		Event   string       `json:"event"`
-		Buckets []jsonBucket `json:"buckets"`
-	}
-	jsonBucket struct {
-		Weight int         `json:"weight"`
-		Stages []jsonStage `json:"stages"`
-	}
-	jsonStage struct {
-		Parallel bool         `json:"parallel"`
-		Chains   [][]jsonHook `json:"chains"`
-	}
-	jsonHook struct {
-		Kind  string `json:"kind"`
-		Name  string `json:"name,omitempty"`
-		Chart string `json:"chart"`
-		File  string `json:"file"`
-	}
 )
 
 func (v *View) json(out *bufio.Writer) error {
@@ -89,7 +71,7 @@ func (v *View) json(out *bufio.Writer) error {
 	d := v.compare(edges)
 	g := jsonGraph{
 		Version: 1, Chart: v.Plan.Charts[0].Path, Batches: len(v.Plan.Levels()),
-		Charts: []string{}, Nodes: []jsonNode{}, Edges: []jsonEdge{}, Hooks: []jsonHooks{},
+		Charts: []string{}, Nodes: []jsonNode{}, Edges: []jsonEdge{}, Hooks: append([]hookrunner.Plan{}, v.Hooks...),
 	}
 	if v.Before != nil {
 		g.ComparedWith = &jsonBefore{v.Before.Release, v.Before.Revision}
@@ -105,9 +87,6 @@ func (v *View) json(out *bufio.Writer) error {
 	}
 	for _, e := range append(edges, d.goneEdges...) {
 		g.Edges = append(g.Edges, d.jsonEdge(e))
-	}
-	for _, p := range v.Hooks {
-		g.Hooks = append(g.Hooks, jsonHooksOf(p))
 	}
 	enc := json.NewEncoder(out)
 	enc.SetEscapeHTML(false)
@@ -154,24 +133,4 @@ func jsonEndOf(e sequencer.EdgeEnd) jsonEnd {
 		return jsonEnd{Node: e.Node.ID()}
 	}
 	return jsonEnd{Chart: e.Chart, Own: e.Own}
-}
-
-func jsonHooksOf(p hookrunner.Plan) jsonHooks {
-	j := jsonHooks{Event: p.Event.String()}
-	for _, b := range p.Buckets {
-		bucket := jsonBucket{Weight: b.Weight}
-		for _, s := range b.Stages {
-			stage := jsonStage{Parallel: s.Parallel}
-			for _, c := range s.Chains {
-				chain := make([]jsonHook, len(c))
-				for i, h := range c {
-					chain[i] = jsonHook{Kind: h.Kind, Name: h.Name, Chart: p.Chart(h), File: h.Path}
-				}
-				stage.Chains = append(stage.Chains, chain)
-			}
-			bucket.Stages = append(bucket.Stages, stage)
-		}
-		j.Buckets = append(j.Buckets, bucket)
-	}
-	return j
 }

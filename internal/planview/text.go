@@ -43,7 +43,7 @@ func Text(w io.Writer, p *action.Preview) error {
 	if err := out.Flush(); err != nil {
 		return err
 	}
-	return graphview.HooksText(w, p.HookPlans)
+	return graphview.HooksText(w, p.Hooks)
 }
 
 // totals says how much is done.

@@ -30,10 +30,7 @@ type Preview struct {
 	// Removed is what the release no longer has, in the order of its deletion.
 	Removed []PreviewNode `json:"removed"`
 	// Hooks are the hooks that run, by event, in their order.
-	Hooks []PreviewHooks `json:"hooks"`
-
-	// HookPlans are the same in full.
-	HookPlans []HookPlan `json:"-"`
+	Hooks []HookPlan `json:"hooks"`
 }
 
 // PreviewNode is what would become of the objects of a node.
@@ -78,26 +75,6 @@ type PreviewObject struct {
 	Error string `json:"error,omitempty"`
 }
 
-// PreviewHooks are the hooks of one event.
-type PreviewHooks struct {
-	Event   string          `json:"event"`
-	Buckets []PreviewBucket `json:"buckets"`
-}
-
-// PreviewBucket is the hooks of one weight. Stages come one after the other; the
-// chains of a stage run side by side, the hooks of a chain one after the other.
-type PreviewBucket struct {
-	Weight int                      `json:"weight"`
-	Stages [][][]PreviewHookOfChain `json:"stages"`
-}
-
-// PreviewHookOfChain is one hook.
-type PreviewHookOfChain struct {
-	Kind string `json:"kind"`
-	Name string `json:"name"`
-	File string `json:"file"`
-}
-
 // Count says with how many objects something would be done.
 func (p *Preview) Count(what PreviewAction) int {
 	n := 0
@@ -128,27 +105,4 @@ func (p *Preview) conclude() {
 	p.Changes = slices.ContainsFunc([]PreviewAction{PreviewCreate, PreviewChange, PreviewDelete, PreviewFail}, func(what PreviewAction) bool {
 		return p.Count(what) > 0
 	})
-}
-
-// previewHooks gives the plans of hooks in the form of a Preview.
-func previewHooks(plans []HookPlan) []PreviewHooks {
-	list := []PreviewHooks{}
-	for _, plan := range plans {
-		hooks := PreviewHooks{Event: string(plan.Event)}
-		for _, b := range plan.Buckets {
-			bucket := PreviewBucket{Weight: b.Weight}
-			for _, s := range b.Stages {
-				stage := make([][]PreviewHookOfChain, len(s.Chains))
-				for i, chain := range s.Chains {
-					for _, h := range chain {
-						stage[i] = append(stage[i], PreviewHookOfChain{Kind: h.Kind, Name: h.Name, File: h.Path})
-					}
-				}
-				bucket.Stages = append(bucket.Stages, stage)
-			}
-			hooks.Buckets = append(hooks.Buckets, bucket)
-		}
-		list = append(list, hooks)
-	}
-	return list
 }

@@ -49,15 +49,11 @@ func (op *upgrading) preview(ctx context.Context, chrt *chart.Chart, vals map[st
 		return nil, err
 	}
 	v := &previewing{operation: op.operation, Preview: &Preview{Operation: "upgrade"}}
-	if !op.SkipCRDs && !op.DisableHooks {
-		if err := v.definitionHooks(ctx, op.rel); err != nil {
-			return nil, err
-		}
-	}
-	if err := v.foresee(op.rel, op.ordered()); err != nil {
+	kinds, err := v.newKinds(ctx, op.rel, op.ordered(), !op.SkipCRDs && !op.DisableHooks)
+	if err != nil {
 		return nil, err
 	}
-	op.foreseen = v.kinds
+	op.foreseen = kinds
 	if _, err := op.build(ctx); err != nil {
 		return nil, err
 	}
@@ -103,15 +99,11 @@ func (op *installation) preview(ctx context.Context, chrt *chart.Chart, vals map
 	if _, err := op.render(); err != nil {
 		return nil, err
 	}
-	if !op.SkipCRDs && !op.DisableHooks {
-		if err := v.definitionHooks(ctx, op.rel); err != nil {
-			return nil, err
-		}
-	}
-	if err := v.foresee(op.rel, op.ordered()); err != nil {
+	kinds, err := v.newKinds(ctx, op.rel, op.ordered(), !op.SkipCRDs && !op.DisableHooks)
+	if err != nil {
 		return nil, err
 	}
-	op.foreseen = v.kinds
+	op.foreseen = kinds
 	if err := op.build(ctx); err != nil {
 		return nil, err
 	}
@@ -179,6 +171,18 @@ func (v *previewing) definition(ctx context.Context, manifest []byte) error {
 		v.kinds[gvk.GroupKind()] = true
 	}
 	return v.first(ctx, list)
+}
+
+// newKinds are the kinds that the cluster will only know once the release's
+// definitions are there: those noted so far and, if they are to run, those of hooks.
+func (v *previewing) newKinds(ctx context.Context, rel *release.Release, ordered, withHooks bool) (map[schema.GroupKind]bool, error) {
+	if withHooks {
+		if err := v.definitionHooks(ctx, rel); err != nil {
+			return nil, err
+		}
+	}
+	err := v.foresee(rel, ordered)
+	return v.kinds, err
 }
 
 func (v *previewing) definitionHooks(ctx context.Context, rel *release.Release) error {
@@ -256,12 +260,12 @@ func (v *previewing) run(ctx context.Context, d *deployment) (*Preview, error) {
 	if err := v.removed(ctx, d); err != nil {
 		return nil, err
 	}
+	v.Hooks = []HookPlan{}
 	if !d.noHooks {
-		v.HookPlans = slices.DeleteFunc(hookrunner.Plans(rel.Hooks, d.hookModes), func(p HookPlan) bool {
+		v.Hooks = slices.DeleteFunc(hookrunner.Plans(rel.Hooks, d.hookModes), func(p HookPlan) bool {
 			return p.Event != d.before && p.Event != d.after
 		})
 	}
-	v.Hooks = previewHooks(v.HookPlans)
 	if d.recreate {
 		v.events.warn("the pods of its workloads would be deleted, too (--recreate-pods)")
 	}

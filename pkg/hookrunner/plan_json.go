@@ -1,0 +1,49 @@
+// Copyright The Ordered Helm Authors
+// SPDX-License-Identifier: Apache-2.0
+
+package hookrunner
+
+import "encoding/json"
+
+type (
+	jsonPlan struct {
+		Event   string       `json:"event"`
+		Buckets []jsonBucket `json:"buckets"`
+	}
+	jsonBucket struct {
+		Weight int         `json:"weight"`
+		Stages []jsonStage `json:"stages"`
+	}
+	jsonStage struct {
+		Parallel bool         `json:"parallel"`
+		Chains   [][]jsonHook `json:"chains"`
+	}
+	jsonHook struct {
+		Kind  string `json:"kind"`
+		Name  string `json:"name,omitempty"`
+		Chart string `json:"chart"`
+		File  string `json:"file"`
+	}
+)
+
+// MarshalJSON writes the plan as the commands dag and plan do (docs/reference.md, "The
+// graph as JSON"): hooks by their names, without their manifests.
+func (p Plan) MarshalJSON() ([]byte, error) {
+	j := jsonPlan{Event: p.Event.String()}
+	for _, b := range p.Buckets {
+		bucket := jsonBucket{Weight: b.Weight}
+		for _, s := range b.Stages {
+			stage := jsonStage{Parallel: s.Parallel}
+			for _, c := range s.Chains {
+				chain := make([]jsonHook, len(c))
+				for i, h := range c {
+					chain[i] = jsonHook{Kind: h.Kind, Name: h.Name, Chart: p.Chart(h), File: h.Path}
+				}
+				stage.Chains = append(stage.Chains, chain)
+			}
+			bucket.Stages = append(bucket.Stages, stage)
+		}
+		j.Buckets = append(j.Buckets, bucket)
+	}
+	return json.Marshal(j)
+}
