@@ -87,7 +87,7 @@ func Check(dir string, o Options) (*Report, error) {
 	}
 	r.Helm = slices.DeleteFunc(r.Helm, isOutdated)
 	o.quietly(func() { r.Findings = order(files, legal, o) })
-	if mentionsOrder(newFolder("", files), o.Values) {
+	if slices.ContainsFunc(r.Helm, isOfListAnnotation) && mentionsOrder(newFolder("", files), o.Values) {
 		r.Helm = slices.DeleteFunc(r.Helm, isOfListAnnotation)
 	}
 	return r, nil

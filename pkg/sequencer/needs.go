@@ -33,6 +33,9 @@ func (b *builder) findNeeds(p *Plan) {
 // proposeLayers finds, for what layers of its own chart need too early, the one of
 // them that comes before the others.
 func (p *Plan) proposeLayers(later *later) {
+	if len(p.Unmet) == 0 {
+		return
+	}
 	index := map[*Node]int{}
 	for i, n := range p.Nodes {
 		index[n] = i
