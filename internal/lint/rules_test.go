@@ -4,17 +4,16 @@
 package lint_test
 
 import (
-	"archive/tar"
-	"bytes"
-	"compress/gzip"
 	"fmt"
 	"maps"
 	"os"
+	"path/filepath"
 	"slices"
 	"strings"
 	"testing"
 
 	"github.com/ordered-helm/helm/internal/lint"
+	"github.com/ordered-helm/helm/test/chartserver"
 )
 
 const v3 = "apiVersion: v3\nname: shop\nversion: 1.0.0\nicon: https://example.com/i.png\n"
@@ -656,26 +655,18 @@ func TestListsInItemsOfLists(t *testing.T) {
 	}
 }
 
+// archive packs files below a folder.
 func archive(t *testing.T, folder string, files map[string]string) string {
 	t.Helper()
-	var b bytes.Buffer
-	gz := gzip.NewWriter(&b)
-	tw := tar.NewWriter(gz)
-	for _, name := range slices.Sorted(maps.Keys(files)) {
-		if err := tw.WriteHeader(&tar.Header{Name: folder + "/" + name, Mode: 0o644, Size: int64(len(files[name])), Typeflag: tar.TypeReg}); err != nil {
-			t.Fatal(err)
-		}
-		if _, err := tw.Write([]byte(files[name])); err != nil {
-			t.Fatal(err)
-		}
-	}
-	if err := tw.Close(); err != nil {
+	dir := filepath.Join(t.TempDir(), folder)
+	if err := os.Rename(write(t, files), dir); err != nil {
 		t.Fatal(err)
 	}
-	if err := gz.Close(); err != nil {
+	packed, err := chartserver.Pack(dir)
+	if err != nil {
 		t.Fatal(err)
 	}
-	return b.String()
+	return string(packed)
 }
 
 // TestWhatCannotBeRendered is checked by what the charts declare.
