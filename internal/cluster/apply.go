@@ -177,7 +177,7 @@ func kindOf(ch *change) string { return ch.info.Mapping.GroupVersionKind.GroupKi
 
 func (w *writer) writeAll(ctx context.Context, batch []*change) {
 	var g errgroup.Group
-	g.SetLimit(parallel)
+	g.SetLimit(mostAtOnce)
 	for _, ch := range batch {
 		g.Go(func() error {
 			if ctx.Err() == nil {

@@ -17,7 +17,7 @@ import (
 )
 
 // TestApplyOrder begins a kind when the one before it is written, writes the
-// neighbours of a kind side by side, and not more than parallel at once.
+// neighbours of a kind side by side, and not more than atOnce at once.
 func TestApplyOrder(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		api := newFakeAPI(t)
@@ -37,14 +37,14 @@ func TestApplyOrder(t *testing.T) {
 		for _, step := range []struct {
 			kind            string
 			creates, atOnce int
-		}{{"secrets", 1, 1}, {"configmaps", 1 + parallel, parallel}, {"deployments", 22, 1}} {
+		}{{"secrets", 1, 1}, {"configmaps", 1 + atOnce, atOnce}, {"deployments", 22, 1}} {
 			synctest.Wait()
 			if n := api.count("create"); n != step.creates || api.underWay() != step.atOnce {
 				t.Errorf("%d creates when the %s are written, %d under way, want %d and %d", n, step.kind, api.underWay(), step.creates, step.atOnce)
 			}
 			close(gates[step.kind])
 		}
-		if err := <-done; err != nil || api.most > parallel {
+		if err := <-done; err != nil || api.most > atOnce {
 			t.Errorf("got %v, %d requests at once", err, api.most)
 		}
 	})
@@ -61,7 +61,7 @@ func TestApplyCancelled(t *testing.T) {
 	}{
 		{"before it begins", nil, 0, nil, 0},
 		{"while one is written", append(many(3, "a"), settings("slow", ""), secret), 3, []string{"slow"}, 4},
-		{"while many wait", append([]string{settings("slow", "")}, many(40, "slow")...), 0, nil, parallel},
+		{"while many wait", append([]string{settings("slow", "")}, many(40, "slow")...), 0, nil, atOnce},
 	} {
 		t.Run(c.name, func(t *testing.T) {
 			synctest.Test(t, func(t *testing.T) {

@@ -31,10 +31,10 @@ func Bind(ctx context.Context, kc kube.Interface, getter Getter) (kube.Interface
 	if !ok {
 		return kc, getter
 	}
-	shared := &sharedGetter{RESTClientGetter: full}
-	bound := kube.New(&boundGetter{sharedGetter: shared, bind: func(rt http.RoundTripper) http.RoundTripper {
+	shared := &sharedGetter{RESTClientGetter: full, bind: func(rt http.RoundTripper) http.RoundTripper {
 		return &boundTransport{RoundTripper: rt, operation: ctx}
-	}})
+	}}
+	bound := kube.New(boundGetter{shared})
 	bound.Log, bound.Namespace = helm.Log, helm.Namespace
 	return bound, shared
 }
@@ -43,6 +43,7 @@ func Bind(ctx context.Context, kc kube.Interface, getter Getter) (kube.Interface
 // it builds, and a getter of the command line reads and merges files each time.
 type sharedGetter struct {
 	genericclioptions.RESTClientGetter
+	bind      func(http.RoundTripper) http.RoundTripper
 	config    once[*rest.Config]
 	discovery once[discovery.CachedDiscoveryInterface]
 	mapper    once[meta.RESTMapper]
@@ -76,20 +77,20 @@ func (g *sharedGetter) ToRESTMapper() (meta.RESTMapper, error) {
 	})
 }
 
-// boundGetter binds the clients that are made of it.
-type boundGetter struct {
-	*sharedGetter
-	bind func(http.RoundTripper) http.RoundTripper
-}
-
-func (g *boundGetter) ToRESTConfig() (*rest.Config, error) {
-	config, err := g.sharedGetter.ToRESTConfig()
+// boundConfig is for a client whose requests end with the operation.
+func (g *sharedGetter) boundConfig() (*rest.Config, error) {
+	config, err := g.ToRESTConfig()
 	if err != nil {
 		return nil, err
 	}
 	config.Wrap(g.bind)
 	return config, nil
 }
+
+// boundGetter binds the clients that are made of it.
+type boundGetter struct{ *sharedGetter }
+
+func (g boundGetter) ToRESTConfig() (*rest.Config, error) { return g.boundConfig() }
 
 // boundTransport ends requests, their answers included, with the operation.
 type boundTransport struct {

@@ -84,10 +84,10 @@ func TestBoundTransportLetsThrough(t *testing.T) {
 // TestBoundConfigIsLoadedOnce gives every caller a copy of its own.
 func TestBoundConfigIsLoadedOnce(t *testing.T) {
 	loaded := 0
-	getter := &boundGetter{
-		sharedGetter: &sharedGetter{RESTClientGetter: countingGetter{loaded: &loaded}},
-		bind:         func(rt http.RoundTripper) http.RoundTripper { return rt },
-	}
+	getter := boundGetter{&sharedGetter{
+		RESTClientGetter: countingGetter{loaded: &loaded},
+		bind:             func(rt http.RoundTripper) http.RoundTripper { return rt },
+	}}
 	for range 3 {
 		config, err := getter.ToRESTConfig()
 		if err != nil || config.Host != "http://api" || config.WrapTransport == nil {

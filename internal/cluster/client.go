@@ -7,7 +7,6 @@
 package cluster
 
 import (
-	"bytes"
 	"context"
 	"errors"
 	"sync"
@@ -34,15 +33,22 @@ type Client struct {
 	kube   kube.Interface
 	getter Getter
 	log    func(string, ...any)
+	pace   *pace
 
 	dynamic, observer once[dynamic.Interface]
 	typed             once[kubernetes.Interface]
 	metadata          once[metadata.Interface]
+	stream            once[rest.Interface]
+	target            once[string]
+	resources         resourceClients
+	schemas           schemas
+	documents         documents
 
 	mu sync.Mutex
-	// mapper and unknown keep what discovery said, until they are asked for anew.
-	mapper  meta.RESTMapper
-	unknown map[schema.GroupVersionKind]bool
+	// mapper and mappings keep what discovery said, until they are asked for anew;
+	// a kind that the cluster does not know has nil.
+	mapper   meta.RESTMapper
+	mappings map[schema.GroupVersionKind]*meta.RESTMapping
 }
 
 // New returns a Client over Helm's. Without a getter there is no cluster but
@@ -51,28 +57,11 @@ func New(kc kube.Interface, getter Getter, log func(string, ...any)) *Client {
 	if log == nil {
 		log = func(string, ...any) {}
 	}
-	return &Client{kube: kc, getter: getter, log: log}
+	return &Client{kube: kc, getter: getter, log: log, pace: newPace(), schemas: schemas{getter: getter}}
 }
 
 // Real reports whether there is a cluster to watch.
 func (c *Client) Real() bool { return c.getter != nil }
-
-// Build reads a manifest into objects with their REST mappings, in its order.
-func (c *Client) Build(manifest []byte, validate bool) (kube.ResourceList, error) {
-	return c.kube.Build(bytes.NewReader(manifest), validate)
-}
-
-// Create creates objects: those of one kind at once, kinds in their order.
-func (c *Client) Create(ctx context.Context, list kube.ResourceList) error {
-	if len(list) == 0 {
-		return nil
-	}
-	if err := ctx.Err(); err != nil {
-		return err
-	}
-	_, err := c.kube.Create(list)
-	return err
-}
 
 // UpdateOptions say how Update changes objects.
 type UpdateOptions struct {
@@ -116,21 +105,24 @@ func (c *Client) Mapping(apiVersion, kind string) (*meta.RESTMapping, error) {
 	c.mu.Lock()
 	defer c.mu.Unlock()
 	gvk := gv.WithKind(kind)
-	if c.unknown[gvk] {
-		return nil, nil
+	if mapping, asked := c.mappings[gvk]; asked {
+		return mapping, nil
 	}
 	if c.mapper == nil {
 		if c.mapper, err = c.getter.ToRESTMapper(); err != nil {
 			return nil, err
 		}
-		c.unknown = map[schema.GroupVersionKind]bool{}
+		c.mappings = map[schema.GroupVersionKind]*meta.RESTMapping{}
 	}
 	mapping, err := c.mapper.RESTMapping(gvk.GroupKind(), gvk.Version)
-	if meta.IsNoMatchError(err) {
-		c.unknown[gvk] = true
-		return nil, nil
+	if err != nil && !meta.IsNoMatchError(err) {
+		return nil, err
 	}
-	return mapping, err
+	if err != nil {
+		mapping = nil
+	}
+	c.mappings[gvk] = mapping
+	return mapping, nil
 }
 
 // refreshDiscovery forgets which kinds the cluster has, after a definition was
@@ -153,6 +145,6 @@ func (c *Client) refreshDiscovery() error {
 	meta.MaybeResetRESTMapper(mapper)
 	c.mu.Lock()
 	defer c.mu.Unlock()
-	c.mapper, c.unknown = nil, nil
+	c.mapper, c.mappings = nil, nil
 	return nil
 }

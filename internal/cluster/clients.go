@@ -8,6 +8,9 @@ import (
 	"net/http"
 	"sync"
 
+	"k8s.io/apimachinery/pkg/api/meta"
+	"k8s.io/apimachinery/pkg/runtime/schema"
+	"k8s.io/cli-runtime/pkg/resource"
 	"k8s.io/client-go/dynamic"
 	"k8s.io/client-go/kubernetes"
 	"k8s.io/client-go/metadata"
@@ -15,11 +18,12 @@ import (
 )
 
 // Dynamic returns a client without a rate limit of its own, unless one was
-// asked for: the server's priority and fairness sees to fairness. Every call
-// returns the same client, as with Observer, Clientset and Metadata.
+// asked for: the server's priority and fairness sees to fairness. It does not have
+// more requests under way than the server bears. Every call returns the same client,
+// as with Observer, Clientset and Metadata.
 func (c *Client) Dynamic() (dynamic.Interface, error) {
 	return c.dynamic.get(func() (dynamic.Interface, error) {
-		config, err := c.unlimited()
+		config, err := c.paced()
 		if err != nil {
 			return nil, err
 		}
@@ -40,10 +44,10 @@ func (c *Client) Observer() (dynamic.Interface, error) {
 	})
 }
 
-// Clientset returns a typed client without a rate limit of its own.
+// Clientset returns a typed client that is limited as Dynamic's.
 func (c *Client) Clientset() (kubernetes.Interface, error) {
 	return c.typed.get(func() (kubernetes.Interface, error) {
-		config, err := c.unlimited()
+		config, err := c.paced()
 		if err != nil {
 			return nil, err
 		}
@@ -51,16 +55,24 @@ func (c *Client) Clientset() (kubernetes.Interface, error) {
 	})
 }
 
-// Metadata returns a client that reads metadata alone, without a rate limit of
-// its own.
+// Metadata returns a client that reads metadata alone, limited as Dynamic's.
 func (c *Client) Metadata() (metadata.Interface, error) {
 	return c.metadata.get(func() (metadata.Interface, error) {
-		config, err := c.unlimited()
+		config, err := c.paced()
 		if err != nil {
 			return nil, err
 		}
 		return metadata.NewForConfig(config)
 	})
+}
+
+func (c *Client) paced() (*rest.Config, error) {
+	config, err := c.unlimited()
+	if err != nil {
+		return nil, err
+	}
+	config.Wrap(c.pace.wrap)
+	return config, nil
 }
 
 func (c *Client) unlimited() (*rest.Config, error) {
@@ -73,6 +85,47 @@ func (c *Client) unlimited() (*rest.Config, error) {
 		config.QPS = -1
 	}
 	return config, nil
+}
+
+// resourceClients are the clients that objects carry, by which Helm's code reads
+// them anew: one for a group and version.
+type resourceClients struct {
+	mu   sync.Mutex
+	made map[schema.GroupVersion]resource.RESTClient
+}
+
+func (r *resourceClients) client(c *Client, mapping *meta.RESTMapping) (resource.RESTClient, error) {
+	r.mu.Lock()
+	defer r.mu.Unlock()
+	gv := mapping.GroupVersionKind.GroupVersion()
+	if client := r.made[gv]; client != nil {
+		return client, nil
+	}
+	config, err := c.bound()
+	if err != nil {
+		return nil, err
+	}
+	config.ContentConfig, config.GroupVersion, config.APIPath = resource.UnstructuredPlusDefaultContentConfig(), &gv, "/apis"
+	if gv.Group == "" {
+		config.APIPath = "/api"
+	}
+	client, err := rest.RESTClientFor(config)
+	if err != nil {
+		return nil, err
+	}
+	if r.made == nil {
+		r.made = map[schema.GroupVersion]resource.RESTClient{}
+	}
+	r.made[gv] = client
+	return client, nil
+}
+
+// bound is for a client whose methods take no context.
+func (c *Client) bound() (*rest.Config, error) {
+	if shared, ok := c.getter.(*sharedGetter); ok {
+		return shared.boundConfig()
+	}
+	return c.getter.ToRESTConfig()
 }
 
 // once keeps what was made first. A failure is not kept: the next call tries

@@ -6,7 +6,6 @@ package cluster
 import (
 	"context"
 
-	"golang.org/x/sync/errgroup"
 	"helm.sh/helm/v3/pkg/kube"
 	apierrors "k8s.io/apimachinery/pkg/api/errors"
 	"k8s.io/apimachinery/pkg/api/meta"
@@ -38,22 +37,8 @@ func (c *Client) Delete(ctx context.Context, list kube.ResourceList, policy meta
 		return nil, []error{err}
 	}
 	failures, gone := make([]error, len(list)), make([]bool, len(list))
-	for begin := 0; begin < len(list); {
-		end := begin + 1
-		for end < len(list) && list[end].Mapping.GroupVersionKind.Kind == list[begin].Mapping.GroupVersionKind.Kind {
-			end++
-		}
-		var g errgroup.Group
-		g.SetLimit(parallel)
-		for i := begin; i < end; i++ {
-			g.Go(func() error {
-				gone[i], failures[i] = c.deleteOne(ctx, client, list[i], metav1.DeleteOptions{PropagationPolicy: &policy})
-				return nil
-			})
-		}
-		_ = g.Wait() // failures are kept by object
-		begin = end
-	}
+	options := metav1.DeleteOptions{PropagationPolicy: &policy}
+	kindByKind(list, func(i int) { gone[i], failures[i] = c.deleteOne(ctx, client, list[i], options) })
 	var deleted kube.ResourceList
 	var errs []error
 	for i, info := range list {

@@ -41,6 +41,8 @@ type fakeAPI struct {
 	testing.TB
 	// fault may answer a request in the server's place, or hold it up.
 	fault func(call) error
+	// mutate, if set, changes objects before they are stored.
+	mutate func(*unstructured.Unstructured)
 
 	mu       sync.Mutex
 	objects  map[string]*unstructured.Unstructured // by path
@@ -297,6 +299,9 @@ func (f *fakeAPI) decode(data string) *unstructured.Unstructured {
 
 func (f *fakeAPI) store(path string, object *unstructured.Unstructured) *unstructured.Unstructured {
 	f.revision++
+	if f.mutate != nil {
+		f.mutate(object)
+	}
 	object.SetResourceVersion(strconv.Itoa(f.revision))
 	if live := f.objects[path]; live != nil {
 		object.SetUID(live.GetUID())

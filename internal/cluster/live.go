@@ -7,6 +7,7 @@ import (
 	"context"
 	"errors"
 	"fmt"
+	"slices"
 	"sync/atomic"
 
 	"golang.org/x/sync/errgroup"
@@ -22,8 +23,6 @@ import (
 )
 
 const (
-	// parallel is how many requests are under way at once.
-	parallel = 16
 	// worthListing is from how many objects of a kind on one list is cheaper
 	// than single reads.
 	worthListing = 8
@@ -75,7 +74,8 @@ type reading struct {
 	// failed is the place of the first object known not to be readable: those
 	// behind it need no request any more.
 	failed atomic.Int64
-	// Both are nil where there is no cluster but what Helm's client plays.
+	// All are nil where there is no cluster but what Helm's client plays.
+	each     func(context.Context, collection, metav1.ListOptions, func(*unstructured.Unstructured)) (more bool, err error)
 	client   dynamic.Interface
 	metadata metadata.Interface
 }
@@ -87,6 +87,7 @@ func (r *reading) open(c *Client) (err error) {
 	if r.client, err = c.Dynamic(); err != nil {
 		return err
 	}
+	r.each = c.each
 	r.metadata, err = c.Metadata()
 	return err
 }
@@ -94,11 +95,12 @@ func (r *reading) open(c *Client) (err error) {
 // collection is where objects are listed.
 type collection struct {
 	resource  schema.GroupVersionResource
+	kind      schema.GroupVersionKind
 	namespace string
 }
 
 func collectionOf(info *resource.Info) collection {
-	return collection{resource: info.Mapping.Resource, namespace: namespaceOf(info)}
+	return collection{resource: info.Mapping.Resource, kind: info.Mapping.GroupVersionKind, namespace: namespaceOf(info)}
 }
 
 // listGroups lists what is worth it, and returns the places of the objects that
@@ -115,7 +117,7 @@ func (r *reading) listGroups(ctx context.Context) []int {
 	}
 	left := make([][]int, len(order))
 	var g errgroup.Group
-	g.SetLimit(parallel)
+	g.SetLimit(mostAtOnce)
 	for n, at := range order {
 		left[n] = groups[at]
 		if len(groups[at]) < worthListing || r.client == nil {
@@ -139,8 +141,15 @@ func (r *reading) listGroups(ctx context.Context) []int {
 // refused.
 func (r *reading) listGroup(ctx context.Context, at collection, places []int) []int {
 	limit := int64(4*len(places) + 100)
-	answer, err := r.client.Resource(at.resource).Namespace(at.namespace).
-		List(ctx, metav1.ListOptions{LabelSelector: ofHelm, Limit: limit})
+	left := make(map[string][]int, len(places))
+	for _, i := range places {
+		left[r.list[i].Name] = append(left[r.list[i].Name], i)
+	}
+	more, err := r.each(ctx, at, metav1.ListOptions{LabelSelector: ofHelm, Limit: limit}, func(object *unstructured.Unstructured) {
+		for _, i := range left[object.GetName()] {
+			r.found[i] = object
+		}
+	})
 	if err != nil {
 		if refused(err) {
 			return places
@@ -148,17 +157,8 @@ func (r *reading) listGroup(ctx context.Context, at collection, places []int) []
 		r.fail(places[0], err)
 		return nil
 	}
-	marked := make(map[string]*unstructured.Unstructured, len(answer.Items))
-	for i := range answer.Items {
-		marked[answer.Items[i].GetName()] = &answer.Items[i]
-	}
-	var missing []int
-	for _, i := range places {
-		if r.found[i] = marked[r.list[i].Name]; r.found[i] == nil {
-			missing = append(missing, i)
-		}
-	}
-	if answer.GetContinue() != "" || len(missing) < worthListing {
+	missing := slices.DeleteFunc(slices.Clone(places), func(i int) bool { return r.found[i] != nil })
+	if more || len(missing) < worthListing {
 		return missing
 	}
 	return r.unmarked(ctx, at, missing, limit)
@@ -194,7 +194,7 @@ func refused(err error) bool {
 // readAll reads objects one by one.
 func (r *reading) readAll(ctx context.Context, places []int) {
 	var g errgroup.Group
-	g.SetLimit(parallel)
+	g.SetLimit(mostAtOnce)
 	for _, i := range places {
 		g.Go(func() error {
 			if ctx.Err() == nil && int64(i) < r.failed.Load() {

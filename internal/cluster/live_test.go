@@ -119,7 +119,7 @@ func TestLive(t *testing.T) {
 	}
 }
 
-// TestLiveBound reads many objects side by side, but not more than parallel.
+// TestLiveBound reads many objects side by side, but not more than atOnce.
 func TestLiveBound(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		api, gate := newFakeAPI(t), make(chan struct{})
@@ -137,11 +137,11 @@ func TestLiveBound(t *testing.T) {
 			done <- err
 		}()
 		synctest.Wait()
-		if n := api.underWay(); n != parallel {
-			t.Errorf("%d requests are under way, want %d", n, parallel)
+		if n := api.underWay(); n != atOnce {
+			t.Errorf("%d requests are under way, want %d", n, atOnce)
 		}
 		close(gate)
-		if err := <-done; err != nil || api.count("get") != 40 || api.most > parallel {
+		if err := <-done; err != nil || api.count("get") != 40 || api.most > atOnce {
 			t.Errorf("%v, %d reads, %d at once", err, api.count("get"), api.most)
 		}
 	})
@@ -196,7 +196,7 @@ func TestLiveStopsEarly(t *testing.T) {
 		if !apierrors.IsForbidden(err) || !strings.Contains(err.Error(), `"a-0"`) {
 			t.Errorf("got %v", err)
 		}
-		if n := api.count("get"); n > 2*parallel {
+		if n := api.count("get"); n > 2*atOnce {
 			t.Errorf("%d reads", n)
 		}
 	})

@@ -8,6 +8,7 @@ import (
 
 	"helm.sh/helm/v3/pkg/kube"
 	"k8s.io/apimachinery/pkg/api/meta"
+	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 	"k8s.io/apimachinery/pkg/apis/meta/v1/unstructured"
 	"k8s.io/apimachinery/pkg/runtime"
 	"k8s.io/cli-runtime/pkg/resource"
@@ -41,4 +42,19 @@ func (c *Client) Object(object map[string]any, namespace string) (*resource.Info
 		info.Namespace = u.GetNamespace()
 	}
 	return info, nil
+}
+
+// namespace is where objects go that do not say.
+func (c *Client) namespace() (string, error) {
+	return c.target.get(func() (string, error) {
+		helm, ok := c.kube.(*kube.Client)
+		if !ok {
+			return metav1.NamespaceDefault, nil
+		}
+		if helm.Namespace != "" {
+			return helm.Namespace, nil
+		}
+		namespace, _, err := helm.Factory.ToRawKubeConfigLoader().Namespace()
+		return namespace, err
+	})
 }

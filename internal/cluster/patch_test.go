@@ -4,6 +4,7 @@
 package cluster
 
 import (
+	"math/rand/v2"
 	"strings"
 	"testing"
 
@@ -35,7 +36,10 @@ func TestComputePatch(t *testing.T) {
 	}{
 		{
 			name: "no difference", base: settings("a", "x: i"), target: settings("a", "x: i"), live: settings("a", "x: i, foreign: z"),
-			kind: types.StrategicMergePatchType, want: `{}`,
+		},
+		{
+			name: "no difference in what matters", base: deployment("a", "{name: A, value: x}"), target: deployment("a", "{name: A, value: x}"),
+			live: deployment("a", "{name: A, value: x}, {name: FOREIGN, value: f}"),
 		},
 		{
 			name: "changed by others", base: settings("a", "x: i"), target: settings("a", "x: i"), live: settings("a", "x: ii"),
@@ -61,7 +65,8 @@ func TestComputePatch(t *testing.T) {
 		{name: "an item without its key", base: deployment("a", "{name: A}"), target: deployment("a", "{value: x}"), live: deployment("a", "{name: A}"), err: "does not contain declared merge key: name"},
 		{name: "a definition", base: crd("v1", "a"), target: crd("v1", "b"), live: crd("v1", "a"), kind: types.StrategicMergePatchType, want: `{"spec":{"group":"b"}}`},
 		{name: "an old definition", base: crd("v1beta1", "a"), target: crd("v1beta1", "b"), live: crd("v1beta1", "a"), kind: types.MergePatchType, want: `{"spec":{"group":"b"}}`},
-		{name: "custom, changed by others", base: widget("x: 1"), target: widget("x: 1"), live: widget("x: 2"), kind: types.MergePatchType, want: `{}`},
+		{name: "custom, changed by others", base: widget("x: 1"), target: widget("x: 1"), live: widget("x: 2")},
+		{name: "custom, there already", base: widget("x: 1, w: [1]"), target: widget("x: 2"), live: widget("x: 2, y: 3")},
 		{name: "custom, changed by others, three-way", base: widget("x: 1"), target: widget("x: 1"), live: widget("x: 2, y: 3"), threeWay: true, kind: types.MergePatchType, want: `{"spec":{"x":1}}`},
 		{name: "custom", base: widget("x: 1, w: 1"), target: widget("x: 2"), live: widget("x: 1, w: 1, z: 1"), kind: types.MergePatchType, want: `{"spec":{"w":null,"x":2}}`},
 		{name: "custom, three-way", base: widget("x: 1, w: 1"), target: widget("x: 2"), live: widget("x: 1, w: 1, z: 1"), threeWay: true, kind: types.MergePatchType, want: `{"spec":{"w":null,"x":2}}`},
@@ -79,9 +84,43 @@ func TestComputePatch(t *testing.T) {
 				}
 				return
 			}
-			if err != nil || p.kind != c.kind || string(p.data) != c.want || p.empty() != (c.want == nothing) {
+			if err != nil || p.kind != c.kind || string(p.data) != c.want || p.empty() != (c.want == "" || c.want == nothing) {
 				t.Errorf("got %s %s, %v, want %s %s", p.kind, p.data, err, c.kind, c.want)
 			}
 		})
+	}
+}
+
+// TestPlainlyAsDeclared checks the shortcut: where it finds nothing to change, the
+// whole computation finds nothing that would.
+func TestPlainlyAsDeclared(t *testing.T) {
+	for name, declare := range map[string]func(*rand.Rand, bool) string{"custom": randomWidget, "known": randomDeployment} {
+		for _, threeWay := range []bool{false, true} {
+			plain := 0
+			for seed := range uint64(600) {
+				random := rand.New(rand.NewPCG(seed, 2))
+				broken := func() bool { return random.IntN(6) == 0 }
+				texts := []string{declare(random, false), declare(random, false), declare(random, broken())}
+				base := object(t, texts[random.IntN(2)]).Object.(*unstructured.Unstructured)
+				target := object(t, texts[random.IntN(3)])
+				live := object(t, texts[random.IntN(2)]).Object.(*unstructured.Unstructured)
+				live.SetUID("there")
+				p, err := differences(target, base, live, threeWay) // which must not panic, either
+				if !isPlainlyAsDeclared(base, target.Object, live) {
+					continue
+				}
+				plain++
+				if err != nil {
+					t.Fatalf("%s, seed %d: %v", name, seed, err)
+				}
+				w := &world{T: t, live: live}
+				if got, want := canonical(w.patched(p)), canonical(live); got != want {
+					t.Fatalf("%s, seed %d: %s makes\n%s\nof\n%s", name, seed, p.data, got, want)
+				}
+			}
+			if plain < 60 {
+				t.Errorf("%s: only %d cases say anything", name, plain)
+			}
+		}
 	}
 }

@@ -39,7 +39,7 @@ func (c *Client) RecreatePods(ctx context.Context, list kube.ResourceList) ([]Po
 	pods, err := selectedPods(ctx, client, list)
 	gone, failures := make([]bool, len(pods)), make([]error, len(pods))
 	var g errgroup.Group
-	g.SetLimit(parallel)
+	g.SetLimit(mostAtOnce)
 	for i, pod := range pods {
 		g.Go(func() error {
 			if ctx.Err() == nil {
@@ -66,7 +66,7 @@ func (c *Client) RecreatePods(ctx context.Context, list kube.ResourceList) ([]Po
 func selectedPods(ctx context.Context, client metadata.Interface, list kube.ResourceList) ([]PodRef, error) {
 	selected, failures := make([][]PodRef, len(list)), make([]error, len(list))
 	var g errgroup.Group
-	g.SetLimit(parallel)
+	g.SetLimit(mostAtOnce)
 	for i, info := range list {
 		selector := podSelector(info)
 		if selector == "" {

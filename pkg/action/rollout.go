@@ -4,9 +4,7 @@
 package action
 
 import (
-	"bytes"
 	"context"
-	"encoding/json"
 	"errors"
 	"fmt"
 	"slices"
@@ -172,29 +170,11 @@ func buildObjects(c *cluster.Client, resources []*sequencer.PlannedResource, val
 	if len(resources) == 0 {
 		return nil, nil
 	}
-	var b bytes.Buffer
-	for _, res := range resources {
-		text, err := json.Marshal(res.Object())
-		if err != nil {
-			return nil, fmt.Errorf("%s: %w", res.ID, err)
-		}
-		b.WriteString("---\n")
-		writeEscaped(&b, text)
-		b.WriteString("\n")
+	objects := make([]map[string]any, len(resources))
+	for i, res := range resources {
+		objects[i] = res.Object()
 	}
-	return c.Build(b.Bytes(), validate)
-}
-
-// writeEscaped writes JSON that YAML's reader takes too: it refuses some control
-// characters that JSON leaves as they are.
-func writeEscaped(b *bytes.Buffer, text []byte) {
-	for _, c := range string(text) {
-		if c >= 0x7f && c <= 0x9f || c == 0xfeff || c == 0xfffe || c == 0xffff {
-			fmt.Fprintf(b, "\\u%04x", c)
-		} else {
-			b.WriteRune(c)
-		}
-	}
+	return c.BuildObjects(objects, validate)
 }
 
 // unknown lists the objects that no deployed revision before has.

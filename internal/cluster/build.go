@@ -1,0 +1,215 @@
+// Copyright The Ordered Helm Authors
+// SPDX-License-Identifier: Apache-2.0
+
+package cluster
+
+import (
+	"bufio"
+	"bytes"
+	"encoding/json"
+	"errors"
+	"fmt"
+	"io"
+	"maps"
+	"runtime"
+	"sync"
+
+	"golang.org/x/sync/errgroup"
+	"helm.sh/helm/v3/pkg/kube"
+	"k8s.io/apimachinery/pkg/api/meta"
+	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
+	"k8s.io/apimachinery/pkg/apis/meta/v1/unstructured"
+	apiruntime "k8s.io/apimachinery/pkg/runtime"
+	utiljson "k8s.io/apimachinery/pkg/util/json"
+	utilyaml "k8s.io/apimachinery/pkg/util/yaml"
+	"k8s.io/cli-runtime/pkg/resource"
+	"sigs.k8s.io/yaml"
+)
+
+// errUnusual is why something is left to Helm's client to read: that is slower, and
+// has its own words for what is wrong.
+var errUnusual = errors.New("this is not read here")
+
+// Build reads a manifest into objects with their REST mappings, in its order. If
+// validate is set, what the server would not check is checked. Errors are those of
+// Helm's client.
+func (c *Client) Build(manifest []byte, validate bool) (kube.ResourceList, error) {
+	if c.Direct() {
+		if list, err := c.buildPlain(manifest, validate); err == nil {
+			return list, nil
+		}
+	}
+	return c.kube.Build(bytes.NewReader(manifest), validate)
+}
+
+// BuildObjects is Build for objects that are parsed already, as from JSON. They are
+// not changed, and what is in them must not be: the list holds parts of them.
+func (c *Client) BuildObjects(objects []map[string]any, validate bool) (kube.ResourceList, error) {
+	if c.Direct() {
+		if list, err := c.objects(objects, validate); err == nil {
+			return list, nil
+		}
+	}
+	var manifest bytes.Buffer
+	for _, object := range objects {
+		text, err := json.Marshal(object)
+		if err != nil {
+			return nil, fmt.Errorf("write an object of the manifest: %w", err)
+		}
+		manifest.WriteString("---\n")
+		writeEscaped(&manifest, text)
+		manifest.WriteString("\n")
+	}
+	return c.kube.Build(&manifest, validate)
+}
+
+// writeEscaped writes JSON that YAML's reader takes too: it refuses some control
+// characters that JSON leaves as they are.
+func writeEscaped(b *bytes.Buffer, text []byte) {
+	for _, c := range string(text) {
+		if c >= 0x7f && c <= 0x9f || c == 0xfeff || c == 0xfffe || c == 0xffff {
+			fmt.Fprintf(b, "\\u%04x", c)
+		} else {
+			b.WriteRune(c)
+		}
+	}
+}
+
+// buildPlain reads a manifest that has nothing unusual about it.
+func (c *Client) buildPlain(manifest []byte, validate bool) (kube.ResourceList, error) {
+	texts, err := splitDocuments(manifest)
+	if err != nil {
+		return nil, err
+	}
+	parsed, err := c.documents.parse(texts)
+	if err != nil {
+		return nil, err
+	}
+	objects := make([]map[string]any, 0, len(parsed))
+	for _, object := range parsed {
+		if object != nil { // else it has comments alone
+			objects = append(objects, object)
+		}
+	}
+	return c.objects(objects, validate)
+}
+
+// splitDocuments gives the documents of a manifest.
+func splitDocuments(manifest []byte) ([]string, error) {
+	var texts []string
+	reader := utilyaml.NewYAMLReader(bufio.NewReader(bytes.NewReader(manifest)))
+	for {
+		text, err := reader.Read()
+		if errors.Is(err, io.EOF) {
+			return texts, nil
+		}
+		if err != nil {
+			return nil, err
+		}
+		texts = append(texts, string(text))
+	}
+}
+
+// documents keeps what was parsed, so that a text is parsed once: two revisions of
+// a release have most of them in common.
+type documents struct {
+	mu     sync.Mutex
+	parsed map[string]map[string]any
+}
+
+// parse parses documents, side by side. One that is empty gives nil.
+func (d *documents) parse(texts []string) ([]map[string]any, error) {
+	all := make([]map[string]any, len(texts))
+	var g errgroup.Group
+	g.SetLimit(runtime.GOMAXPROCS(0))
+	d.mu.Lock()
+	defer d.mu.Unlock()
+	for i, text := range texts {
+		if known, ok := d.parsed[text]; ok {
+			all[i] = known
+			continue
+		}
+		g.Go(func() (err error) {
+			all[i], err = parseDocument(text)
+			return err
+		})
+	}
+	if err := g.Wait(); err != nil {
+		return nil, err
+	}
+	if d.parsed == nil {
+		d.parsed = make(map[string]map[string]any, len(texts))
+	}
+	for i, text := range texts {
+		d.parsed[text] = all[i]
+	}
+	return all, nil
+}
+
+func parseDocument(text string) (map[string]any, error) {
+	data, err := yaml.YAMLToJSON([]byte(text))
+	if err != nil {
+		return nil, err
+	}
+	var object map[string]any
+	if err := utiljson.Unmarshal(data, &object); err != nil || object == nil {
+		return nil, err
+	}
+	return object, nil
+}
+
+// objects makes infos of parsed objects that have nothing unusual about them.
+func (c *Client) objects(parsed []map[string]any, validate bool) (kube.ResourceList, error) {
+	list := make(kube.ResourceList, len(parsed))
+	for i, content := range parsed {
+		info, err := c.plainObject(content)
+		if err != nil {
+			return nil, err
+		}
+		list[i] = info
+	}
+	if validate && !c.schemas.checkedByServer(list) {
+		return nil, errUnusual
+	}
+	return list, nil
+}
+
+// plainObject makes an info of one object. Its metadata may be changed, and nothing
+// else of it.
+func (c *Client) plainObject(content map[string]any) (*resource.Info, error) {
+	metadata, ok := content["metadata"].(map[string]any)
+	if _, several := content["items"]; several || !ok {
+		return nil, errUnusual
+	}
+	var typed metav1.ObjectMeta
+	if err := apiruntime.DefaultUnstructuredConverter.FromUnstructured(metadata, &typed); err != nil {
+		return nil, err
+	}
+	u := &unstructured.Unstructured{Object: maps.Clone(content)}
+	u.Object["metadata"] = maps.Clone(metadata)
+	if u.GetKind() == "" || u.GetAPIVersion() == "" {
+		return nil, errUnusual
+	}
+	mapping, err := c.Mapping(u.GetAPIVersion(), u.GetKind())
+	if err != nil {
+		return nil, err
+	}
+	if mapping == nil {
+		return nil, errUnusual
+	}
+	client, err := c.resources.client(c, mapping)
+	if err != nil {
+		return nil, err
+	}
+	info := &resource.Info{
+		Client: client, Mapping: mapping, Object: u,
+		Name: typed.Name, Namespace: typed.Namespace, ResourceVersion: typed.ResourceVersion,
+	}
+	if info.Namespace == "" && mapping.Scope.Name() == meta.RESTScopeNameNamespace {
+		if info.Namespace, err = c.namespace(); err != nil {
+			return nil, err
+		}
+		u.SetNamespace(info.Namespace)
+	}
+	return info, nil
+}

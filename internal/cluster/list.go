@@ -1,0 +1,134 @@
+// Copyright The Ordered Helm Authors
+// SPDX-License-Identifier: Apache-2.0
+
+package cluster
+
+import (
+	"context"
+	"encoding/json"
+	"errors"
+	"fmt"
+	"io"
+
+	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
+	"k8s.io/apimachinery/pkg/apis/meta/v1/unstructured"
+	"k8s.io/apimachinery/pkg/runtime"
+	"k8s.io/apimachinery/pkg/runtime/schema"
+	utiljson "k8s.io/apimachinery/pkg/util/json"
+	"k8s.io/client-go/kubernetes/scheme"
+	"k8s.io/client-go/rest"
+)
+
+// each lists a collection and hands over its objects one by one, so that thousands
+// are not in memory in three forms at once. They have no managed fields: these are
+// most of an object, and nobody here asks who set what. more is whether there are
+// more objects than options let be listed.
+func (c *Client) each(ctx context.Context, at collection, options metav1.ListOptions, do func(*unstructured.Unstructured)) (more bool, err error) {
+	client, err := c.streams()
+	if err != nil {
+		return false, err
+	}
+	body, err := client.Get().AbsPath(at.path()...).VersionedParams(&options, metav1.ParameterCodec).Stream(ctx)
+	if err != nil {
+		return false, err
+	}
+	defer body.Close()
+	next, err := readItems(body, func(object *unstructured.Unstructured) {
+		object.SetGroupVersionKind(at.kind) // which items of a list need not have
+		do(object)
+	})
+	if err != nil {
+		return false, fmt.Errorf("read the list of %s: %w", at.resource.Resource, err)
+	}
+	return next != "", nil
+}
+
+func (at collection) path() []string {
+	path := []string{"apis", at.resource.Group, at.resource.Version}
+	if at.resource.Group == "" {
+		path = []string{"api", at.resource.Version}
+	}
+	if at.namespace != "" {
+		path = append(path, "namespaces", at.namespace)
+	}
+	return append(path, at.resource.Resource)
+}
+
+// streams returns a client whose answers are read as they come.
+func (c *Client) streams() (rest.Interface, error) {
+	return c.stream.get(func() (rest.Interface, error) {
+		config, err := c.paced()
+		if err != nil {
+			return nil, err
+		}
+		config.GroupVersion = &schema.GroupVersion{Version: "v1"}
+		config.NegotiatedSerializer = scheme.Codecs.WithoutConversion()
+		config.ContentType, config.AcceptContentTypes = runtime.ContentTypeJSON, runtime.ContentTypeJSON
+		return rest.UnversionedRESTClientFor(config)
+	})
+}
+
+var errNoList = errors.New("this is not a list of objects")
+
+// readItems reads a list in JSON, and returns where it goes on.
+func readItems(body io.Reader, do func(*unstructured.Unstructured)) (next string, err error) {
+	d := json.NewDecoder(body)
+	if err := expect(d, json.Delim('{')); err != nil {
+		return "", err
+	}
+	for d.More() {
+		key, err := d.Token()
+		if err != nil {
+			return "", err
+		}
+		switch key {
+		case "metadata":
+			var list metav1.ListMeta
+			if err := d.Decode(&list); err != nil {
+				return "", err
+			}
+			next = list.Continue
+		case "items":
+			if err := readArray(d, do); err != nil {
+				return "", err
+			}
+		default:
+			var other json.RawMessage
+			if err := d.Decode(&other); err != nil {
+				return "", err
+			}
+		}
+	}
+	return next, expect(d, json.Delim('}'))
+}
+
+func readArray(d *json.Decoder, do func(*unstructured.Unstructured)) error {
+	if err := expect(d, json.Delim('[')); err != nil {
+		return err
+	}
+	var text json.RawMessage
+	for d.More() {
+		text = text[:0]
+		if err := d.Decode(&text); err != nil {
+			return err
+		}
+		object := &unstructured.Unstructured{}
+		if err := utiljson.Unmarshal(text, &object.Object); err != nil {
+			return err
+		}
+		object.SetManagedFields(nil)
+		do(object)
+	}
+	return expect(d, json.Delim(']'))
+}
+
+func expect(d *json.Decoder, want json.Delim) error {
+	got, err := d.Token()
+	if err != nil {
+		return err
+	}
+	if got != want {
+		return errNoList
+	}
+	return nil
+}

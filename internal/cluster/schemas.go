@@ -1,0 +1,135 @@
+// Copyright The Ordered Helm Authors
+// SPDX-License-Identifier: Apache-2.0
+
+package cluster
+
+import (
+	"encoding/json"
+	"fmt"
+	"maps"
+	"path"
+	"slices"
+	"sync"
+
+	"golang.org/x/sync/errgroup"
+	"helm.sh/helm/v3/pkg/kube"
+	"k8s.io/apimachinery/pkg/runtime"
+	"k8s.io/apimachinery/pkg/runtime/schema"
+	"k8s.io/client-go/openapi"
+)
+
+// schemas knows of which kinds the server itself checks the fields, so that Helm
+// does not. It is all that Helm reads the cluster's schema for, unless the server is
+// an old one.
+type schemas struct {
+	getter Getter
+
+	mu sync.Mutex
+	// read are the groups and versions whose schema was read, checked the kinds
+	// found there.
+	read    map[schema.GroupVersion]bool
+	checked map[schema.GroupVersionKind]bool
+	paths   map[string]openapi.GroupVersion
+}
+
+// checkedByServer reports whether that is so for all objects. Where it cannot be
+// found out, it is not.
+func (s *schemas) checkedByServer(list kube.ResourceList) bool {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	missing := map[schema.GroupVersion]bool{}
+	for _, info := range list {
+		if gv := info.Mapping.GroupVersionKind.GroupVersion(); !s.read[gv] {
+			missing[gv] = true
+		}
+	}
+	if len(missing) > 0 && s.readAll(slices.Collect(maps.Keys(missing))) != nil {
+		return false
+	}
+	for _, info := range list {
+		if !s.checked[info.Mapping.GroupVersionKind] {
+			return false
+		}
+	}
+	return true
+}
+
+// readAll reads the schemas of groups and versions, side by side. The caller holds mu.
+func (s *schemas) readAll(gvs []schema.GroupVersion) error {
+	if s.paths == nil {
+		client, err := s.getter.ToDiscoveryClient()
+		if err != nil {
+			return err
+		}
+		if client == nil {
+			return errUnusual
+		}
+		if s.paths, err = client.OpenAPIV3().Paths(); err != nil {
+			return err
+		}
+		s.read, s.checked = map[schema.GroupVersion]bool{}, map[schema.GroupVersionKind]bool{}
+	}
+	kinds := make([][]schema.GroupVersionKind, len(gvs))
+	var g errgroup.Group
+	g.SetLimit(atOnce)
+	for i, gv := range gvs {
+		g.Go(func() (err error) {
+			kinds[i], err = s.checkedKinds(gv)
+			return err
+		})
+	}
+	if err := g.Wait(); err != nil {
+		s.paths = nil // what was added meanwhile is found next time
+		return err
+	}
+	for i, gv := range gvs {
+		s.read[gv] = true
+		for _, kind := range kinds[i] {
+			s.checked[kind] = true
+		}
+	}
+	return nil
+}
+
+// operations is what is read of a schema: much of the rest is large.
+type operations struct {
+	Paths map[string]struct {
+		Patch *struct {
+			Kind       schema.GroupVersionKind `json:"x-kubernetes-group-version-kind"`
+			Parameters []struct{ Name, In string }
+		}
+	}
+}
+
+// checkedKinds lists the kinds of a group and version of which the server checks the
+// fields: patching them has a parameter for that.
+func (s *schemas) checkedKinds(gv schema.GroupVersion) ([]schema.GroupVersionKind, error) {
+	name := path.Join("apis", gv.Group, gv.Version)
+	if gv.Group == "" {
+		name = path.Join("api", gv.Version)
+	}
+	published, ok := s.paths[name]
+	if !ok {
+		return nil, errUnusual
+	}
+	data, err := published.Schema(runtime.ContentTypeJSON)
+	if err != nil {
+		return nil, err
+	}
+	var doc operations
+	if err := json.Unmarshal(data, &doc); err != nil {
+		return nil, fmt.Errorf("read the schema of %s: %w", gv, err)
+	}
+	var kinds []schema.GroupVersionKind
+	for _, at := range doc.Paths {
+		if at.Patch == nil {
+			continue
+		}
+		for _, parameter := range at.Patch.Parameters {
+			if parameter.Name == "fieldValidation" && parameter.In == "query" {
+				kinds = append(kinds, at.Patch.Kind)
+			}
+		}
+	}
+	return kinds, nil
+}
