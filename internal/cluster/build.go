@@ -122,11 +122,10 @@ func (d *documents) parse(texts []string) ([]map[string]any, error) {
 	all := make([]map[string]any, len(texts))
 	var g errgroup.Group
 	g.SetLimit(runtime.GOMAXPROCS(0))
-	d.mu.Lock()
-	defer d.mu.Unlock()
 	for i, text := range texts {
-		if known, ok := d.parsed[text]; ok {
-			all[i] = known
+		object, known := d.known(text)
+		if known {
+			all[i] = object
 			continue
 		}
 		g.Go(func() (err error) {
@@ -137,6 +136,8 @@ func (d *documents) parse(texts []string) ([]map[string]any, error) {
 	if err := g.Wait(); err != nil {
 		return nil, err
 	}
+	d.mu.Lock()
+	defer d.mu.Unlock()
 	if d.parsed == nil {
 		d.parsed = make(map[string]map[string]any, len(texts))
 	}
@@ -144,6 +145,13 @@ func (d *documents) parse(texts []string) ([]map[string]any, error) {
 		d.parsed[text] = all[i]
 	}
 	return all, nil
+}
+
+func (d *documents) known(text string) (object map[string]any, known bool) {
+	d.mu.Lock()
+	defer d.mu.Unlock()
+	object, known = d.parsed[text]
+	return object, known
 }
 
 func parseDocument(text string) (map[string]any, error) {

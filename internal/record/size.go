@@ -23,6 +23,10 @@ import (
 // values as they are before the API encodes them.
 const maxStored = corev1.MaxSecretSize
 
+// quickMargin is the part of its size by which a quick compression may, in odd cases,
+// do better than a thorough one: a hundredth.
+const quickMargin = 100
+
 // mostParts is how many parts of a release an error names.
 const mostParts = 3
 
@@ -36,10 +40,13 @@ func StoredSize(rel *release.Release) (int, error) {
 	return compressed(data)
 }
 
-// compressed is the size of what is left of data after gzip and base64.
-func compressed(data []byte) (int, error) {
+// compressed is the size of what is left of data after gzip and base64, as Helm's
+// drivers have it.
+func compressed(data []byte) (int, error) { return compressedAt(data, gzip.BestCompression) }
+
+func compressedAt(data []byte, level int) (int, error) {
 	var n counter
-	w, err := gzip.NewWriterLevel(&n, gzip.BestCompression)
+	w, err := gzip.NewWriterLevel(&n, level)
 	if err != nil {
 		return 0, err
 	}
@@ -125,6 +132,10 @@ func CheckSize(rel *release.Release, driverName string, reserve int) error {
 	}
 	if atMost(len(data))+reserve <= maxStored {
 		return nil // which spares ordinary releases the compression
+	}
+	quick, err := compressedAt(data, gzip.BestSpeed)
+	if err != nil || quick+quick/quickMargin+reserve <= maxStored {
+		return err // and large ones most of it
 	}
 	size, err := compressed(data)
 	if err != nil || size+reserve <= maxStored {

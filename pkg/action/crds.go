@@ -6,6 +6,7 @@ package action
 import (
 	"context"
 	"fmt"
+	"slices"
 	"time"
 
 	"helm.sh/helm/v3/pkg/chart"
@@ -44,7 +45,12 @@ func installCRDHooks(ctx context.Context, cfg *Configuration, c *cluster.Client,
 // served. Those that are there are left alone; created reports whether any was not.
 func installCRDs(ctx context.Context, cfg *Configuration, c *cluster.Client, crds []chart.CRD) (created bool, err error) {
 	var news kube.ResourceList
-	for _, crd := range crds {
+	present := presentCRDs(ctx, c, crds)
+	for i, crd := range crds {
+		if name := present[i]; name != "" {
+			cfg.Log("CRD %s is already present. Skipping.", name)
+			continue
+		}
 		list, err := c.Build(crd.File.Data, false)
 		if err == nil {
 			err = c.Create(ctx, list)
@@ -67,4 +73,21 @@ func installCRDs(ctx context.Context, cfg *Configuration, c *cluster.Client, crd
 	}
 	cfg.Log("Clearing discovery cache")
 	return true, c.AwaitKinds(ctx, cluster.DefinedKinds(news))
+}
+
+// presentCRDs gives, for each file of which all definitions are there, the name of the
+// first. Files are large: those need not be read.
+func presentCRDs(ctx context.Context, c *cluster.Client, crds []chart.CRD) []string {
+	names := make([][]string, len(crds))
+	for i, crd := range crds {
+		names[i] = cluster.DefinitionNames(crd.File.Data)
+	}
+	there := c.DefinitionsPresent(ctx, slices.Concat(names...))
+	present := make([]string, len(crds))
+	for i, all := range names {
+		if len(all) > 0 && !slices.ContainsFunc(all, func(name string) bool { return !there[name] }) {
+			present[i] = all[0]
+		}
+	}
+	return present
 }

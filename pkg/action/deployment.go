@@ -202,6 +202,8 @@ const (
 // perform deploys the release: hooks, nodes, what is gone, hooks.
 func (d *deployment) perform(ctx context.Context) error {
 	defer d.rollout.close()
+	d.ledger.begin()
+	defer d.ledger.pause()
 	if d.ordered {
 		d.events.emit(Event{Type: EventPlanned, Message: "deploying " + extent(d.rollout.plan), Nodes: plannedNodes(d.rollout.plan)})
 	}
@@ -218,7 +220,6 @@ func (d *deployment) perform(ctx context.Context) error {
 // before the waiting, as in Helm; with one after it, so that what is to be
 // replaced stays until its replacement is ready.
 func (d *deployment) rollOut(ctx context.Context) (err error) {
-	d.ledger.begin()
 	defer func() {
 		if noted := d.ledger.end(err == nil); err == nil {
 			err = noted

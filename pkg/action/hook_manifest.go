@@ -6,8 +6,6 @@ package action
 import (
 	"cmp"
 	"fmt"
-	"strings"
-	"sync"
 	"time"
 
 	"helm.sh/helm/v3/pkg/kube"
@@ -49,27 +47,5 @@ func deleteTimeoutOf(h *release.Hook) (limit time.Duration, given bool, err erro
 
 // build reads what the hook consists of, and has the cluster's schema checked.
 func (r *hookRun) build(h *release.Hook) (kube.ResourceList, error) {
-	checked := r.valid[h.Weight]
-	return r.cluster.Build([]byte(h.Manifest), checked == nil || !checked())
-}
-
-// checks gives, for each weight of several hooks, whether all of them are valid:
-// Helm's client reads the whole schema for every call.
-func (op *operation) checks(buckets []hookrunner.Bucket) map[int]func() bool {
-	valid := map[int]func() bool{}
-	for _, b := range buckets {
-		hooks := b.Hooks()
-		if len(hooks) == 1 {
-			continue
-		}
-		valid[b.Weight] = sync.OnceValue(func() bool {
-			manifests := make([]string, len(hooks))
-			for i, h := range hooks {
-				manifests[i] = h.Manifest
-			}
-			_, err := op.cluster.Build([]byte(strings.Join(manifests, "\n---\n")), true)
-			return err == nil
-		})
-	}
-	return valid
+	return r.cluster.Build([]byte(h.Manifest), true)
 }

@@ -43,8 +43,6 @@ type hookRun struct {
 	hookOptions
 	ledger *ledger
 	event  release.HookEvent
-	// valid says, by weight, whether all hooks are valid.
-	valid map[int]func() bool
 	// tracker follows all of them; nil where there is no cluster to watch.
 	tracker *readiness.Tracker
 	explain explainer
@@ -87,7 +85,6 @@ func (op *operation) runHooks(ctx context.Context, l *ledger, event release.Hook
 	buckets := hookrunner.Buckets(hooks, o.modes)
 	r := &hookRun{
 		operation: op, hookOptions: o, ledger: l, event: event, objects: map[*release.Hook]*hookObjects{},
-		valid:     op.checks(buckets),
 		explain:   op.explainer(op.events.masker, nil),
 		following: make(chan struct{}, mostFollowed),
 	}
@@ -99,8 +96,6 @@ func (op *operation) runHooks(ctx context.Context, l *ledger, event release.Hook
 		defer tracker.Close()
 		r.tracker = tracker
 	}
-	l.begin()
-	defer l.pause()
 	return r.failure(hookrunner.Run(ctx, buckets, r, hookrunner.Options{Limit: o.limit}), hookrunner.InHelmsOrder(buckets))
 }
 
@@ -175,9 +170,9 @@ func (r *hookRun) Create(ctx context.Context, h *release.Hook) error {
 		started.Deadline = time.Now().Add(r.timeout)
 	}
 	r.events.emit(started)
-	r.ledger.try(r.ledger.storeTogether(func(*release.Release) {
+	r.ledger.storeSoon(func(*release.Release) {
 		h.LastRun = release.HookExecution{StartedAt: helmtime.Now(), Phase: release.HookPhaseRunning}
-	}))
+	})
 	if err := r.create(ctx, o); err != nil {
 		if o.group != nil {
 			o.group.Release()

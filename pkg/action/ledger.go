@@ -41,13 +41,13 @@ type ledger struct {
 	// own: a write that takes its time must not hold up a node.
 	newsMu sync.Mutex
 	news   []string
-	// stop ends the writer of notes; nil where there is none.
-	stop  chan struct{}
-	notes sync.WaitGroup
+	// stop ends the writer of notes; nil where there is none. soon asks it for one.
+	stop, soon chan struct{}
+	notes      sync.WaitGroup
 }
 
 func newLedger(cfg *Configuration, rel *release.Release) *ledger {
-	return &ledger{cfg: cfg, rel: rel}
+	return &ledger{cfg: cfg, rel: rel, soon: make(chan struct{}, 1)}
 }
 
 // keep has the release carry a record from its next write on.
@@ -72,12 +72,11 @@ func (l *ledger) attach() error {
 }
 
 // change changes the release without storing it.
-func (l *ledger) change(change func(*release.Release)) (number int) {
+func (l *ledger) change(change func(*release.Release)) {
 	l.mu.Lock()
 	defer l.mu.Unlock()
 	change(l.rel)
 	l.changes++
-	return l.changes
 }
 
 // store changes the release and stores it. A change of nil stores it as it is.
@@ -90,22 +89,19 @@ func (l *ledger) store(change func(*release.Release)) error {
 	return l.write()
 }
 
-// storeTogether is store for what may be stored together with what others change
-// at the same time.
-func (l *ledger) storeTogether(change func(*release.Release)) error {
-	number := l.change(change)
-	l.writing.Lock()
-	defer l.writing.Unlock()
-	if l.isWritten(number) {
-		return nil
-	}
-	return l.write()
-}
-
-func (l *ledger) isWritten(change int) bool {
+// storeSoon changes the release and has it stored beside the work: at once, or
+// together with what else changes until the next note. It is for what is of no
+// consequence for long, between begin and pause.
+func (l *ledger) storeSoon(change func(*release.Release)) {
 	l.mu.Lock()
-	defer l.mu.Unlock()
-	return l.written >= change
+	change(l.rel)
+	l.changes++
+	l.stored = true
+	l.mu.Unlock()
+	select {
+	case l.soon <- struct{}{}:
+	default: // it is asked for already
+	}
 }
 
 // write stores the release as it is now. The caller holds writing.

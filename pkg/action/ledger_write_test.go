@@ -95,44 +95,51 @@ func (p *pinned) Update(_ string, rel *release.Release) error {
 
 func countUp(rel *release.Release) { rel.Version++ }
 
-// TestStoreTogetherSharesWrites: what is changed while a write goes on is written
-// with the next one, all of it at once.
-func TestStoreTogetherSharesWrites(t *testing.T) {
-	const many = 50
-	l, w := witnessed(t)
-	inside, proceed := make(chan struct{}), make(chan struct{})
-	w.before = func(write int) error {
-		if write == 1 {
-			close(inside)
-			<-proceed
+// TestStoreSoon: what is to be stored soon is stored at once, and what comes soon
+// after it with the next note, all of it together. Nobody waits for it.
+func TestStoreSoon(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		l, w := witnessed(t)
+		proceed := make(chan struct{})
+		w.before = func(write int) error {
+			if write == 1 {
+				<-proceed
+			}
+			return nil
 		}
-		return nil
-	}
-	var all, changed sync.WaitGroup
-	failures := make(chan error, many+1)
-	all.Go(func() { failures <- l.storeTogether(countUp) })
-	<-inside
-	changed.Add(many)
-	for range many {
-		all.Go(func() {
-			failures <- l.storeTogether(func(rel *release.Release) {
-				countUp(rel)
-				changed.Done()
-			})
-		})
-	}
-	changed.Wait() // nobody is kept from changing by a write
-	close(proceed)
-	all.Wait()
-	close(failures)
-	for err := range failures {
-		if err != nil {
+		expect := func(what string, want ...int) {
+			t.Helper()
+			synctest.Wait()
+			if got := w.counts(); !slices.Equal(got, want) {
+				t.Errorf("%s: written were %v, want %v", what, got, want)
+			}
+		}
+		l.begin()
+		for range 3 { // the second and the third find the first still being written
+			l.storeSoon(countUp)
+			synctest.Wait()
+		}
+		close(proceed)
+		expect("asked for", 1)
+		l.storeSoon(countUp)
+		time.Sleep(noteInterval - 1)
+		expect("not so soon again", 1)
+		time.Sleep(1)
+		expect("with the next note", 1, 4)
+		time.Sleep(10 * time.Second)
+		expect("nothing changed", 1, 4)
+		l.storeSoon(countUp)
+		expect("at once, after a pause", 1, 4, 5)
+		l.storeSoon(countUp)
+		l.pause()
+		if !l.wasStored() {
+			t.Error("nobody has asked for a write")
+		}
+		if err := l.store(nil); err != nil {
 			t.Error(err)
 		}
-	}
-	if got := w.counts(); !slices.Equal(got, []int{1, many + 1}) {
-		t.Errorf("written were %v", got)
-	}
+		expect("what was left", 1, 4, 5, 6)
+	})
 }
 
 // TestWritesAreInOrder: each write has all of the one before, and the last one all
@@ -143,6 +150,8 @@ func TestWritesAreInOrder(t *testing.T) {
 	var all sync.WaitGroup
 	var mu sync.Mutex
 	var early []int // writes that did not have a change when its store returned
+	l.begin()
+	defer l.pause()
 	for i := range many {
 		all.Go(func() {
 			number := 0
@@ -150,13 +159,11 @@ func TestWritesAreInOrder(t *testing.T) {
 				countUp(rel)
 				number = rel.Version
 			}
-			var err error
-			if i%2 == 0 {
-				err = l.store(change)
-			} else {
-				err = l.storeTogether(change)
+			if i%2 == 1 {
+				l.storeSoon(change)
+				return
 			}
-			if err != nil {
+			if err := l.store(change); err != nil {
 				t.Error(err)
 			}
 			counts := w.counts()
@@ -168,11 +175,14 @@ func TestWritesAreInOrder(t *testing.T) {
 		})
 	}
 	all.Wait()
+	if err := l.store(nil); err != nil {
+		t.Error(err)
+	}
 	got := w.counts()
 	if !slices.IsSorted(got) || got[len(got)-1] != many || len(early) > 0 {
 		t.Errorf("written were %v; not written when it should be: %v", got, early)
 	}
-	if writes := len(got); writes < many/2 || writes > many {
+	if writes := len(got); writes < many/2 || writes > many/2+3 {
 		t.Errorf("%d writes", writes)
 	}
 }
@@ -187,52 +197,14 @@ func TestStoreThatFails(t *testing.T) {
 		}
 		return nil
 	}
-	if err := l.storeTogether(countUp); !errors.Is(err, refused) {
-		t.Errorf("got %v", err)
-	}
-	if err := l.store(countUp); !errors.Is(err, refused) {
-		t.Errorf("got %v", err)
-	}
-	if err := l.storeTogether(countUp); err != nil {
-		t.Error(err)
-	}
-	if got := w.counts(); !slices.Equal(got, []int{3}) {
-		t.Errorf("written were %v", got)
-	}
-}
-
-// TestStoreTogetherDoesNotTrustAFailedWrite: those who waited for it write
-// themselves.
-func TestStoreTogetherDoesNotTrustAFailedWrite(t *testing.T) {
-	l, w := witnessed(t)
-	inside, proceed := make(chan struct{}), make(chan struct{})
-	refused := errors.New("you may not")
-	w.before = func(write int) error {
-		if write == 1 {
-			close(inside)
-			<-proceed
-			return refused
-		}
-		return nil
-	}
-	var all, changed sync.WaitGroup
-	all.Go(func() {
-		if err := l.storeTogether(countUp); !errors.Is(err, refused) {
+	for range 2 {
+		if err := l.store(countUp); !errors.Is(err, refused) {
 			t.Errorf("got %v", err)
 		}
-	})
-	<-inside
-	changed.Add(2)
-	for range 2 {
-		all.Go(func() {
-			if err := l.storeTogether(func(rel *release.Release) { countUp(rel); changed.Done() }); err != nil {
-				t.Error(err)
-			}
-		})
 	}
-	changed.Wait()
-	close(proceed)
-	all.Wait()
+	if err := l.store(countUp); err != nil {
+		t.Error(err)
+	}
 	if got := w.counts(); !slices.Equal(got, []int{3}) {
 		t.Errorf("written were %v", got)
 	}

@@ -26,7 +26,7 @@ func (l *ledger) expect(nodes int, removing bool) error {
 }
 
 // begin begins to store, now and then, what was done and what was changed, until
-// pause or end.
+// pause.
 func (l *ledger) begin() {
 	stop := make(chan struct{})
 	l.stop = stop
@@ -65,19 +65,22 @@ func (l *ledger) takeNews() bool {
 	return true
 }
 
-// writeNotes stores what is done, at most once in an interval, the first time
-// after one.
+// writeNotes stores what is done, at most once in an interval: the first time after
+// one, unless it is asked for sooner.
 func (l *ledger) writeNotes(stop <-chan struct{}) {
 	pause := time.NewTimer(noteInterval)
 	defer pause.Stop()
-	for {
+	for soon := l.soon; ; {
 		select {
+		case <-soon:
+			soon = nil
 		case <-pause.C:
-			l.writeNote()
-			pause.Reset(noteInterval)
+			soon = l.soon
 		case <-stop:
 			return
 		}
+		l.writeNote()
+		pause.Reset(noteInterval)
 	}
 }
 
@@ -99,10 +102,9 @@ func (l *ledger) writeNote() {
 	}
 }
 
-// end ends the notes. What was reached stays in the record, for the next write,
+// end notes that the work is over. What was reached stays in the record, for the next write,
 // unless all was: then there is nothing to remember.
 func (l *ledger) end(complete bool) error {
-	l.pause()
 	l.mu.Lock()
 	defer l.mu.Unlock()
 	if l.rec == nil {

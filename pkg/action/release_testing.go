@@ -78,6 +78,8 @@ func (t *ReleaseTesting) RunWithContext(ctx context.Context, name string) (*rele
 	op.events.masker = diagnosis.NewMasker(secretTexts(append(contentsOfManifest(rel.Manifest), contentsOfHooks(rel)...)))
 	l := newLedger(t.cfg, rel)
 	l.hooksAlone = true
+	l.begin()
+	defer l.pause()
 	options := hookOptions{timeout: t.Timeout, limit: t.MaxParallelHooks, follow: t.FollowHookLogs, modes: storedHookModes(rel, op.events), picks: t.Picks}
 	if err := op.runHooks(ctx, l, release.HookTest, options); err != nil {
 		l.try(l.store(nil))

@@ -105,6 +105,8 @@ func (op *uninstallation) run(ctx context.Context) (*release.UninstallReleaseRes
 	if err := op.prepare(ctx); err != nil {
 		return nil, err
 	}
+	op.ledger.begin()
+	defer op.ledger.pause()
 	op.operation.cfg.Log("uninstall: Deleting %s", op.rel.Name)
 	op.response = &release.UninstallReleaseResponse{Release: op.rel}
 	op.ledger.change(func(rel *release.Release) {
@@ -235,7 +237,6 @@ func (op *uninstallation) remember() error {
 
 func (op *uninstallation) removeInOrder(ctx context.Context) error {
 	op.events.emit(Event{Type: EventPlanned, Message: fmt.Sprintf("removing release %s: %s, in reverse order", op.rel.Name, op.removal.extent()), Nodes: removedNodes(op.removal.graph)})
-	op.ledger.begin()
 	err := op.removal.run(ctx)
 	op.deleted = op.removal.deleted
 	return errors.Join(err, op.ledger.end(err == nil))
@@ -338,6 +339,7 @@ func (op *uninstallation) abandon(ctx context.Context, failure error) error {
 
 // conclude records the end of the release, or forgets it.
 func (op *uninstallation) conclude(errs []error) (*release.UninstallReleaseResponse, error) {
+	op.ledger.pause() // there may be nothing to note it in
 	description := op.Description
 	if description == "" {
 		description = "Uninstallation complete"

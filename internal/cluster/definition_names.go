@@ -1,0 +1,76 @@
+// Copyright The Ordered Helm Authors
+// SPDX-License-Identifier: Apache-2.0
+
+package cluster
+
+import (
+	"context"
+	"strings"
+
+	"golang.org/x/sync/errgroup"
+	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
+	"k8s.io/apimachinery/pkg/runtime/schema"
+	"sigs.k8s.io/yaml"
+)
+
+// head is what comes first in a manifest.
+type head struct {
+	metav1.TypeMeta   `json:",inline"`
+	metav1.ObjectMeta `json:"metadata"`
+}
+
+// DefinitionNames lists the names of the definitions of custom resources in a file,
+// without reading their schemas: these are most of it. It is nil if the file has
+// anything else, or is written in another way than usual.
+func DefinitionNames(file []byte) []string {
+	texts, err := splitDocuments(file)
+	if err != nil {
+		return nil
+	}
+	var names []string
+	for _, text := range texts {
+		beginning, _, found := strings.Cut(text, "\nspec:")
+		var h head
+		if err := yaml.Unmarshal([]byte(beginning), &h); err != nil {
+			return nil
+		}
+		switch {
+		case h.Kind == "" && h.Name == "" && !found: // comments
+		case h.Kind == "CustomResourceDefinition" && h.APIVersion == definitions.GroupVersion().String() && h.Name != "":
+			names = append(names, h.Name)
+		default:
+			return nil
+		}
+	}
+	return names
+}
+
+var definitions = schema.GroupVersionResource{Group: "apiextensions.k8s.io", Version: "v1", Resource: "customresourcedefinitions"}
+
+// DefinitionsPresent tells which definitions of custom resources the cluster has for
+// sure, of those named. What cannot be found out is not in the answer.
+func (c *Client) DefinitionsPresent(ctx context.Context, names []string) map[string]bool {
+	present := make(map[string]bool, len(names))
+	if !c.Direct() || len(names) == 0 {
+		return present
+	}
+	client, err := c.Metadata()
+	if err != nil {
+		return present
+	}
+	found := make([]bool, len(names))
+	var g errgroup.Group
+	g.SetLimit(mostAtOnce)
+	for i, name := range names {
+		g.Go(func() error {
+			_, err := client.Resource(definitions).Get(ctx, name, metav1.GetOptions{})
+			found[i] = err == nil
+			return nil
+		})
+	}
+	_ = g.Wait() // what fails is not found
+	for i, name := range names {
+		present[name] = found[i]
+	}
+	return present
+}
