@@ -4,14 +4,13 @@
 package cluster
 
 import (
-	"bufio"
 	"bytes"
 	"encoding/json"
 	"errors"
 	"fmt"
-	"io"
 	"maps"
 	"runtime"
+	"strings"
 	"sync"
 
 	"golang.org/x/sync/errgroup"
@@ -21,9 +20,10 @@ import (
 	"k8s.io/apimachinery/pkg/apis/meta/v1/unstructured"
 	apiruntime "k8s.io/apimachinery/pkg/runtime"
 	utiljson "k8s.io/apimachinery/pkg/util/json"
-	utilyaml "k8s.io/apimachinery/pkg/util/yaml"
 	"k8s.io/cli-runtime/pkg/resource"
 	"sigs.k8s.io/yaml"
+
+	"github.com/ordered-helm/helm/internal/yamledit"
 )
 
 // errUnusual is why something is left to Helm's client to read: that is slower, and
@@ -77,7 +77,7 @@ func writeEscaped(b *bytes.Buffer, text []byte) {
 
 // buildPlain reads a manifest that has nothing unusual about it.
 func (c *Client) buildPlain(manifest []byte, validate bool) (kube.ResourceList, error) {
-	texts, err := splitDocuments(manifest)
+	texts, err := splitDocuments(string(manifest))
 	if err != nil {
 		return nil, err
 	}
@@ -94,20 +94,35 @@ func (c *Client) buildPlain(manifest []byte, validate bool) (kube.ResourceList, 
 	return c.objects(objects, validate)
 }
 
-// splitDocuments gives the documents of a manifest.
-func splitDocuments(manifest []byte) ([]string, error) {
-	var texts []string
-	reader := utilyaml.NewYAMLReader(bufio.NewReader(bytes.NewReader(manifest)))
-	for {
-		text, err := reader.Read()
-		if errors.Is(err, io.EOF) {
-			return texts, nil
-		}
-		if err != nil {
-			return nil, err
-		}
-		texts = append(texts, string(text))
+// splitDocuments gives the documents of a manifest, each with a line end at its end,
+// as the API machinery reads them: any line that begins with three dashes ends one.
+func splitDocuments(manifest string) ([]string, error) {
+	if strings.Contains(manifest, "\r") {
+		return nil, errUnusual
 	}
+	const separator = "---"
+	var texts []string
+	begin := 0
+	for at := 0; at < len(manifest); {
+		next := len(manifest)
+		if length := strings.IndexByte(manifest[at:], '\n'); length >= 0 {
+			next = at + length + 1
+		}
+		if after, found := strings.CutPrefix(manifest[at:next], separator); found {
+			if after = strings.TrimSpace(after); after != "" && after[0] != '#' {
+				return nil, errUnusual
+			}
+			if begin < at {
+				texts = append(texts, manifest[begin:at])
+			}
+			begin = next
+		}
+		at = next
+	}
+	if begin < len(manifest) {
+		texts = append(texts, yamledit.EndLine(manifest[begin:]))
+	}
+	return texts, nil
 }
 
 // documents keeps what was parsed, so that a text is parsed once: two revisions of
@@ -213,7 +228,11 @@ func (c *Client) plainObject(content map[string]any) (*resource.Info, error) {
 		Client: client, Mapping: mapping, Object: u,
 		Name: typed.Name, Namespace: typed.Namespace, ResourceVersion: typed.ResourceVersion,
 	}
-	if info.Namespace == "" && mapping.Scope.Name() == meta.RESTScopeNameNamespace {
+	switch {
+	case mapping.Scope.Name() == meta.RESTScopeNameRoot:
+		info.Namespace = ""
+		u.SetNamespace("")
+	case info.Namespace == "":
 		if info.Namespace, err = c.namespace(); err != nil {
 			return nil, err
 		}

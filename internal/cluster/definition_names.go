@@ -23,7 +23,7 @@ type head struct {
 // without reading their schemas: these are most of it. It is nil if the file has
 // anything else, or is written in another way than usual.
 func DefinitionNames(file []byte) []string {
-	texts, err := splitDocuments(file)
+	texts, err := splitDocuments(string(file))
 	if err != nil {
 		return nil
 	}

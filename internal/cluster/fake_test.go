@@ -127,6 +127,9 @@ func (f *fakeAPI) RoundTrip(r *http.Request) (*http.Response, error) {
 		}
 		s := status.Status()
 		s.APIVersion, s.Kind = "v1", "Status"
+		if s.Details != nil && s.Details.RetryAfterSeconds > 0 {
+			recorder.Header().Set("Retry-After", strconv.Itoa(int(s.Details.RetryAfterSeconds)))
+		}
 		recorder.WriteHeader(int(s.Code))
 		answer = s
 	}

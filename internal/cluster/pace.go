@@ -4,9 +4,9 @@
 package cluster
 
 import (
+	"context"
 	"net/http"
 	"sync"
-	"time"
 
 	"golang.org/x/sync/semaphore"
 )
@@ -20,7 +20,7 @@ const (
 
 // pace bounds how many requests are under way at once by what the server bears: each
 // time it says that there are too many, half as many go on; for each round of answers
-// without that, one more. A watch counts until it is answered.
+// without that, one more, if so many were wanted. A watch counts until it is answered.
 type pace struct {
 	places *semaphore.Weighted
 
@@ -28,9 +28,10 @@ type pace struct {
 	// limit is how many places there are to be, withheld how many of mostAtOnce
 	// nobody can take.
 	limit, withheld int
-	// good counts the answers since the limit was changed, which was at changed.
-	good    int
-	changed time.Time
+	// taken is how many places are taken, full whether all were at a time since the
+	// limit was changed; good counts the answers since then, cuts how often it was cut.
+	taken, good, cuts int
+	full              bool
 }
 
 func newPace() *pace {
@@ -42,22 +43,34 @@ func newPace() *pace {
 // wrap has the requests of a client keep the pace.
 func (p *pace) wrap(rt http.RoundTripper) http.RoundTripper { return &pacedTransport{rt, p} }
 
+// enter takes a place, and returns what leave is to be told.
+func (p *pace) enter(ctx context.Context) (cuts int, err error) {
+	if err := p.places.Acquire(ctx, 1); err != nil {
+		return 0, err
+	}
+	p.mu.Lock()
+	defer p.mu.Unlock()
+	p.taken++
+	p.full = p.full || p.taken >= p.limit
+	return p.cuts, nil
+}
+
 // leave gives a place back, or keeps it as one too many.
-func (p *pace) leave(began time.Time, answer *http.Response) {
+func (p *pace) leave(cuts int, answer *http.Response) {
 	p.mu.Lock()
 	defer p.mu.Unlock()
 	switch {
 	case answer == nil:
 	case answer.StatusCode == http.StatusTooManyRequests:
-		// Of those that were under way together only the first counts.
-		if began.After(p.changed) {
-			p.limit, p.good, p.changed = max(1, p.limit/2), 0, time.Now()
+		if cuts == p.cuts { // of those that were under way together only the first counts
+			p.limit, p.good, p.full, p.cuts = max(1, p.limit/2), 0, false, p.cuts+1
 		}
-	default:
+	case p.full: // else it says nothing of more
 		if p.good++; p.good >= p.limit && p.limit < mostAtOnce {
-			p.limit, p.good = p.limit+1, 0
+			p.limit, p.good, p.full = p.limit+1, 0, false
 		}
 	}
+	p.taken--
 	if p.withheld < mostAtOnce-p.limit {
 		p.withheld++
 		return
@@ -75,12 +88,12 @@ type pacedTransport struct {
 }
 
 func (t *pacedTransport) RoundTrip(r *http.Request) (*http.Response, error) {
-	if err := t.pace.places.Acquire(r.Context(), 1); err != nil {
+	cuts, err := t.pace.enter(r.Context())
+	if err != nil {
 		return nil, err
 	}
-	began := time.Now()
 	answer, err := t.RoundTripper.RoundTrip(r)
-	t.pace.leave(began, answer)
+	t.pace.leave(cuts, answer)
 	return answer, err
 }
 

@@ -8,6 +8,7 @@ import (
 	"fmt"
 	"maps"
 	"path"
+	goruntime "runtime"
 	"slices"
 	"sync"
 
@@ -64,14 +65,15 @@ func (s *schemas) readAll(gvs []schema.GroupVersion) error {
 		if client == nil {
 			return errUnusual
 		}
-		if s.paths, err = client.OpenAPIV3().Paths(); err != nil {
+		// Not its own, which would keep all it reads.
+		if s.paths, err = openapi.NewClient(client.RESTClient()).Paths(); err != nil {
 			return err
 		}
 		s.read, s.checked = map[schema.GroupVersion]bool{}, map[schema.GroupVersionKind]bool{}
 	}
 	kinds := make([][]schema.GroupVersionKind, len(gvs))
 	var g errgroup.Group
-	g.SetLimit(atOnce)
+	g.SetLimit(goruntime.GOMAXPROCS(0)) // they are large
 	for i, gv := range gvs {
 		g.Go(func() (err error) {
 			kinds[i], err = s.checkedKinds(gv)
