@@ -6,7 +6,6 @@ package bench
 import (
 	"context"
 	"fmt"
-	"os"
 	"slices"
 	"strings"
 	"testing"
@@ -46,19 +45,20 @@ func BenchmarkWatched1000(b *testing.B) {
 	resource := define(b, client, namespace)
 	chart := writeChart(b, workChart(resource.Group))
 
-	var state *os.ProcessState
+	var took usage
+	mark := c.AuditMark(b)
 	work, ctx := errgroup.WithContext(b.Context()) // where one fails, the other ends
 	work.Go(func() error { return control(ctx, client.Resource(resource).Namespace(namespace)) })
 	work.Go(func() (err error) {
-		state, err = install(ctx, b, c, chart, namespace)
+		took, err = installed(ctx, b, c, chart, namespace)
 		return err
 	})
 	if err := work.Wait(); err != nil {
 		b.Fatal(err)
 	}
-	waiting := inTheWaiting(requestsOf(b, c, "Helm/", namespace), resource.Resource)
-	b.ReportMetric(peakMemory(state), "peak-MiB")
-	b.ReportMetric((state.UserTime() + state.SystemTime()).Seconds(), "cpu-s")
+	waiting := inTheWaiting(requestsOf(b, c, mark, namespace), resource.Resource)
+	b.ReportMetric(took.PeakMiB, "peak-MiB")
+	b.ReportMetric(took.CPU.Seconds(), "cpu-s")
 	b.ReportMetric(float64(len(waiting)), "requests")
 	b.ReportMetric(0, "ns/op")
 	b.Log("\n" + table(waiting, watched))
