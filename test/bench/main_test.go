@@ -29,9 +29,6 @@ var measured struct {
 }
 
 func TestMain(m *testing.M) {
-	if os.Getenv(launchEnv) != "" {
-		os.Exit(launch())
-	}
 	cluster.Main(m, publish)
 }
 
@@ -39,7 +36,6 @@ func TestMain(m *testing.M) {
 func collect(b *testing.B, r report.Result) {
 	b.Helper()
 	b.ReportMetric(0, "ns/op")
-	b.Log("\n" + r.Text())
 	r.Machine, r.Date, r.Commit = report.ThisMachine(), time.Now().UTC().Format(time.DateOnly), commit(b)
 	measured.mu.Lock()
 	defer measured.mu.Unlock()
@@ -57,6 +53,7 @@ func publish() error {
 	results := report.Results{}
 	for _, r := range measured.results {
 		results[r.Name] = r
+		fmt.Printf("\n%s", r.Text())
 	}
 	fmt.Printf("\nThe aims, by this run\n%s", results.Text())
 	if dir := os.Getenv(writeEnv); dir != "" {

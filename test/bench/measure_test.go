@@ -10,6 +10,7 @@ import (
 	"testing"
 	"time"
 
+	"github.com/ordered-helm/helm/test/bench/launch"
 	"github.com/ordered-helm/helm/test/bench/report"
 	"github.com/ordered-helm/helm/test/cluster"
 )
@@ -28,6 +29,8 @@ type workload struct {
 	contestants []contestant
 	// rounds is 0 for as many as usual.
 	rounds int
+	// cold has the first round count.
+	cold bool
 	// size is the number of objects, where one result has several.
 	size int
 }
@@ -44,7 +47,7 @@ type contestant struct {
 // step does a part of the work in a namespace. An uncounted one only has to be done.
 type step struct {
 	name      string
-	do        func(ctx context.Context, namespace string) (usage, error)
+	do        func(ctx context.Context, namespace string) (launch.Usage, error)
 	uncounted bool
 }
 
@@ -62,10 +65,14 @@ func measure(b *testing.B, c *cluster.Cluster, w workload) {
 func rows(b *testing.B, c *cluster.Cluster, w workload) []report.Row {
 	b.Helper()
 	samples := map[key][]report.Sample{}
-	for round := range w.counted(b) + 1 {
+	warmUp := 1
+	if w.cold {
+		warmUp = 0
+	}
+	for round := range w.counted(b) + warmUp {
 		for _, con := range w.contestants {
 			for step, sample := range turn(b, c, con) {
-				if round > 0 {
+				if round >= warmUp {
 					samples[key{step, con.name}] = append(samples[key{step, con.name}], sample)
 				}
 			}
@@ -93,7 +100,7 @@ func turn(b *testing.B, c *cluster.Cluster, con contestant) map[string]report.Sa
 	if c != nil {
 		namespace, mark = c.Namespace(b), c.AuditMark(b)
 	}
-	took := map[string]usage{}
+	took := map[string]launch.Usage{}
 	for _, step := range con.steps {
 		used, err := step.do(b.Context(), namespace)
 		if err != nil {
@@ -153,10 +160,10 @@ func (w workload) counted(b *testing.B) int {
 }
 
 // inProcess times something that is done by this process.
-func inProcess(do func(ctx context.Context, namespace string) error) func(context.Context, string) (usage, error) {
-	return func(ctx context.Context, namespace string) (usage, error) {
+func inProcess(do func(ctx context.Context, namespace string) error) func(context.Context, string) (launch.Usage, error) {
+	return func(ctx context.Context, namespace string) (launch.Usage, error) {
 		begin := time.Now()
 		err := do(ctx, namespace)
-		return usage{Begin: begin, End: time.Now()}, err
+		return launch.Usage{Begin: begin, End: time.Now()}, err
 	}
 }

@@ -10,6 +10,7 @@ import (
 	"path/filepath"
 	"testing"
 
+	"github.com/ordered-helm/helm/test/bench/launch"
 	"github.com/ordered-helm/helm/test/binaries"
 	"github.com/ordered-helm/helm/test/cluster"
 )
@@ -31,6 +32,8 @@ type program struct {
 	// program does not say.
 	agent string
 	env   []string
+	// launcher is what starts it.
+	launcher string
 }
 
 // ours is the program that is measured, on a cluster or on none; stock is Helm.
@@ -60,12 +63,16 @@ func newProgram(b *testing.B, c *cluster.Cluster, binary, agent string) program 
 	if c != nil {
 		env = append(env, "KUBECONFIG="+c.Kubeconfig())
 	}
-	return program{binary: binary, agent: agent, env: env}
+	launcher, err := launch.Build(b.Context(), b.TempDir())
+	if err != nil {
+		b.Fatal(err)
+	}
+	return program{binary: binary, agent: agent, env: env, launcher: launcher}
 }
 
 // does is a step that runs the program in the namespace.
 func (p program) does(name string, args ...string) step {
-	return step{name: name, do: func(ctx context.Context, namespace string) (usage, error) {
+	return step{name: name, do: func(ctx context.Context, namespace string) (launch.Usage, error) {
 		if namespace != "" {
 			args := append([]string{}, args...)
 			return p.run(ctx, append(args, "--namespace", namespace)...)
@@ -74,20 +81,14 @@ func (p program) does(name string, args ...string) step {
 	}}
 }
 
-func (p program) run(ctx context.Context, args ...string) (usage, error) {
+func (p program) run(ctx context.Context, args ...string) (launch.Usage, error) {
 	cmd := exec.CommandContext(ctx, p.binary, args...)
 	cmd.Env = p.env
-	return launched(ctx, cmd)
-}
-
-// notCounted is a step that has to be done all the same.
-func (s step) notCounted() step {
-	s.uncounted = true
-	return s
+	return launch.Run(ctx, p.launcher, cmd)
 }
 
 // installed installs a chart in order, in a benchmark with something else to measure.
-func installed(ctx context.Context, b *testing.B, c *cluster.Cluster, chart, namespace string) (usage, error) {
+func installed(ctx context.Context, b *testing.B, c *cluster.Cluster, chart, namespace string) (launch.Usage, error) {
 	b.Helper()
 	return ours(b, c).run(ctx, "install", "rel", chart, "--namespace", namespace,
 		"--wait=ordered", "--readiness-timeout", "5m", "--timeout", "10m")

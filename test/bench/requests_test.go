@@ -10,12 +10,13 @@ import (
 	"strings"
 	"testing"
 
+	"github.com/ordered-helm/helm/test/bench/launch"
 	"github.com/ordered-helm/helm/test/cluster"
 )
 
 // requestsIn counts what an agent asked while each step ran, by verb. Those about
 // the API itself, which name no resource, are "discovery".
-func requestsIn(b *testing.B, c *cluster.Cluster, mark cluster.AuditMark, agent string, steps map[string]usage) map[string]map[string]int {
+func requestsIn(b *testing.B, c *cluster.Cluster, mark cluster.AuditMark, agent string, steps map[string]launch.Usage) map[string]map[string]int {
 	b.Helper()
 	counts := map[string]map[string]int{}
 	for step := range steps {

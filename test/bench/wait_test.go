@@ -16,6 +16,7 @@ import (
 	"k8s.io/apimachinery/pkg/util/wait"
 	"k8s.io/client-go/kubernetes"
 
+	"github.com/ordered-helm/helm/test/bench/launch"
 	"github.com/ordered-helm/helm/test/bench/report"
 	"github.com/ordered-helm/helm/test/cluster"
 )
@@ -56,11 +57,11 @@ func unordered(n int) string {
 // does not count.
 func deployed(p program, client kubernetes.Interface, chart string, n int) step {
 	install := p.does(report.Install, "install", "rel", chart)
-	return step{name: report.Install, uncounted: true, do: func(ctx context.Context, namespace string) (usage, error) {
+	return step{name: report.Install, uncounted: true, do: func(ctx context.Context, namespace string) (launch.Usage, error) {
 		if took, err := install.do(ctx, namespace); err != nil {
 			return took, err
 		}
-		return usage{}, wait.PollUntilContextTimeout(ctx, 50*time.Millisecond, time.Minute, true, func(ctx context.Context) (bool, error) {
+		return launch.Usage{}, wait.PollUntilContextTimeout(ctx, 50*time.Millisecond, time.Minute, true, func(ctx context.Context) (bool, error) {
 			list, err := client.AppsV1().Deployments(namespace).List(ctx, metav1.ListOptions{})
 			if err != nil {
 				return false, err

@@ -19,6 +19,7 @@ import (
 	"k8s.io/apimachinery/pkg/util/wait"
 	"k8s.io/client-go/dynamic"
 
+	"github.com/ordered-helm/helm/test/bench/launch"
 	"github.com/ordered-helm/helm/test/cluster"
 )
 
@@ -42,10 +43,10 @@ func BenchmarkWatched1000(b *testing.B) {
 		b.Fatal(err)
 	}
 	namespace := c.Namespace(b)
-	resource := define(b, client, namespace)
+	resource := defineWork(b, client, namespace)
 	chart := writeChart(b, workChart(resource.Group))
 
-	var took usage
+	var took launch.Usage
 	mark := c.AuditMark(b)
 	work, ctx := errgroup.WithContext(b.Context()) // where one fails, the other ends
 	work.Go(func() error { return control(ctx, client.Resource(resource).Namespace(namespace)) })
@@ -64,8 +65,8 @@ func BenchmarkWatched1000(b *testing.B) {
 	b.Log("\n" + table(waiting, watched))
 }
 
-// define adds a definition of the benchmark's own, for as long as it runs.
-func define(b *testing.B, client dynamic.Interface, namespace string) schema.GroupVersionResource {
+// defineWork adds a definition of the benchmark's own, for as long as it runs.
+func defineWork(b *testing.B, client dynamic.Interface, namespace string) schema.GroupVersionResource {
 	b.Helper()
 	group := namespace + ".example"
 	definitions := client.Resource(schema.GroupVersionResource{Group: "apiextensions.k8s.io", Version: "v1", Resource: "customresourcedefinitions"})

@@ -3,7 +3,7 @@
 
 //go:build !linux
 
-package bench
+package launch
 
 import (
 	"os"

@@ -1,0 +1,52 @@
+// Copyright The Ordered Helm Authors
+// SPDX-License-Identifier: Apache-2.0
+
+package bench
+
+import (
+	"os"
+	"testing"
+
+	"github.com/ordered-helm/helm/test/bench/report"
+	"github.com/ordered-helm/helm/test/binaries"
+)
+
+// BenchmarkStart compares what short commands take: the start of the program, for
+// the most part. It needs no cluster.
+func BenchmarkStart(b *testing.B) {
+	chart := writeChart(b, "apiVersion: v1\nkind: ConfigMap\nmetadata: {name: {{ .Release.Name }}}\n")
+	var contestants []contestant
+	for _, con := range []struct {
+		name    string
+		program program
+	}{{report.Stock, stock(b, nil)}, {report.Ours, ours(b, nil)}} {
+		contestants = append(contestants, contestant{name: con.name, steps: []step{
+			con.program.does("version", "version"),
+			con.program.does("template", "template", "web", chart),
+			con.program.does("__complete", "__complete", "install", "--wa"),
+		}})
+	}
+	const rounds = 50
+	measure(b, nil, workload{
+		name: report.StartName, title: "Cold start",
+		about: "Short commands, without a cluster: `version`, `template` of a chart of one object, and the completion of a flag.",
+		base:  []string{report.Stock}, contestants: contestants, rounds: rounds,
+	})
+}
+
+// BenchmarkSize compares the sizes of the binaries.
+func BenchmarkSize(b *testing.B) {
+	programs := binaries.Get(b)
+	size := func(path string) float64 {
+		info, err := os.Stat(path)
+		if err != nil {
+			b.Fatal(err)
+		}
+		const mebi = 1 << 20
+		return float64(info.Size()) / mebi
+	}
+	b.ReportMetric(size(programs.Helm), "ours-MiB")
+	b.ReportMetric(size(programs.Stock), "stock-MiB")
+	b.ReportMetric(size(programs.Helm)/size(programs.Stock), "ours/stock")
+	b.ReportMetric(0, "ns/op")
+}
