@@ -42,20 +42,19 @@ func collect(b *testing.B, r report.Result) {
 	measured.results = append(measured.results, r)
 }
 
-// publish prints what this run says about the aims, and writes the page where
-// that is asked for.
+// publish prints the tables and what this run says about the aims, and writes the
+// page where that is asked for.
 func publish() error {
 	measured.mu.Lock()
 	defer measured.mu.Unlock()
-	if len(measured.results) == 0 {
-		return nil
-	}
 	results := report.Results{}
 	for _, r := range measured.results {
 		results[r.Name] = r
 		fmt.Printf("\n%s", r.Text())
 	}
-	fmt.Printf("\nThe aims, by this run\n%s", results.Text())
+	if len(results) > 0 {
+		fmt.Printf("\nThe aims, by this run\n%s", results.Text())
+	}
 	if dir := os.Getenv(writeEnv); dir != "" {
 		return report.Update(dir, measured.results)
 	}
