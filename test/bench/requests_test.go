@@ -6,6 +6,7 @@ package bench
 import (
 	"cmp"
 	"fmt"
+	"net/http"
 	"slices"
 	"strings"
 	"testing"
@@ -15,7 +16,8 @@ import (
 )
 
 // requestsIn counts what an agent asked while each step ran, by verb. Those about
-// the API itself, which name no resource, are "discovery".
+// the API itself, which name no resource, are "discovery"; those that the server
+// was too busy for are "refused".
 func requestsIn(b *testing.B, c *cluster.Cluster, mark cluster.AuditMark, agent string, steps map[string]launch.Usage) map[string]map[string]int {
 	b.Helper()
 	counts := map[string]map[string]int{}
@@ -27,7 +29,10 @@ func requestsIn(b *testing.B, c *cluster.Cluster, mark cluster.AuditMark, agent 
 			return
 		}
 		verb := e.Verb
-		if e.Resource == "" {
+		switch {
+		case e.Code == http.StatusTooManyRequests:
+			verb = "refused"
+		case e.Resource == "":
 			verb = "discovery"
 		}
 		for step, used := range steps {

@@ -66,7 +66,7 @@ func growthSection(r Result) string {
 			table = append(table, cells)
 		}
 	}
-	fmt.Fprintf(&text, "%s\n%s", table.markdown(), provenance(r))
+	fmt.Fprintf(&text, "%s%s", table.markdown(), provenance(r))
 	var fits []string
 	for _, step := range growthSteps {
 		if e, known := growthOf(r, step).exponent(); known {

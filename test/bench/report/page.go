@@ -34,8 +34,9 @@ what counts are the ratios.
 - The first column of times is the median of the rounds, then come the fastest and the slowest.
 - CPU is user and system time of the process, MiB its peak memory. Both are medians.
 - Requests are those that the API server wrote to its audit log between start and end of the
-  process. ~discovery~ are those about the API itself, such as ~/apis~ and ~/openapi/v3~. A
-  watch counts once.
+  process. A watch counts once. ~discovery~ are those about the API itself, such as ~/apis~
+  and ~/openapi/v3~. ~refused~ are those that the server was too busy for (429), which are
+  asked again.
 
 To measure again, on Linux with nothing else running:
 
@@ -61,7 +62,7 @@ func Page(results Results) string {
 	text.WriteString(code.Replace(howTo))
 	for _, name := range workloads(results) {
 		r := results[name]
-		fmt.Fprintf(&text, "\n## %s\n\n%s\n\n%s\n%s", r.Title, r.About, r.grid().markdown(), provenance(r))
+		fmt.Fprintf(&text, "\n## %s\n\n%s\n\n%s%s", r.Title, r.About, r.grid().markdown(), provenance(r))
 	}
 	if r, found := results[GrowthName]; found {
 		text.WriteString("\n" + growthSection(r))
