@@ -66,7 +66,7 @@ func BenchmarkObjects(b *testing.B) {
 				contestants = append(contestants, nelmLife(p, plain, n/100))
 			}
 			w := workload{
-				name: report.ObjectsName(n), title: fmt.Sprintf("%d small objects", n),
+				name: report.ObjectsName(n), title: report.Thousands(n) + " small objects",
 				about: "ConfigMaps of one short key. *ours, ordered* deploys them in five layers with `--wait=ordered`, the others " +
 					"without an order. kapp gets the manifest rendered, and need not store it.",
 				base: []string{report.Stock}, contestants: contestants,

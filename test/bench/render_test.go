@@ -50,8 +50,8 @@ func charts(b *testing.B) []namedChart {
 		{name: "20 hook Jobs", path: hookChart(b, 20)},
 		{name: "200 hook Jobs", path: hookChart(b, 200)},
 		{name: "100 small objects", path: objectsChart(b, 100, layers)},
-		{name: "1000 small objects", path: objectsChart(b, 1000, layers)},
-		{name: "5000 small objects", path: objectsChart(b, 5000, layers)},
+		{name: "1,000 small objects", path: objectsChart(b, 1000, layers)},
+		{name: "5,000 small objects", path: objectsChart(b, 5000, layers)},
 		{"kube-prometheus-stack", archive, flags},
 	}
 }

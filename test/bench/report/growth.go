@@ -59,7 +59,7 @@ func growthSection(r Result) string {
 	table := grid{{"step", "objects", "median s", "min–max", "CPU s", "MiB", "requests", "ms/object", "KiB/object", "requests/object"}}
 	for _, step := range growthSteps {
 		for _, row := range growthOf(r, step) {
-			cells := []string{step, thousands(row.Size), number(row.seconds()), spread(row), number(row.CPU), fmt.Sprintf("%.0f", row.Peak), requests(row)}
+			cells := []string{step, Thousands(row.Size), number(row.seconds()), spread(row), number(row.CPU), fmt.Sprintf("%.0f", row.Peak), requests(row)}
 			for _, c := range costs {
 				cells = append(cells, number(c.of(row)))
 			}
@@ -75,7 +75,7 @@ func growthSection(r Result) string {
 	}
 	if len(fits) > 0 {
 		fmt.Fprintf(&text, "\nFrom %s objects on, where the start no longer weighs much, time grows like N to the power of %s:"+
-			" 1 is linear.\n", thousands(fitFrom), strings.Join(fits, ", "))
+			" 1 is linear.\n", Thousands(fitFrom), strings.Join(fits, ", "))
 	}
 	text.WriteString("\nIn the plots blue is install, orange the no-op upgrade, and green uninstall.\n")
 	for _, c := range costs {
@@ -92,7 +92,7 @@ func plot(r Result, c cost) string {
 	for i, step := range growthSteps {
 		var sizes, values []string
 		for _, row := range growthOf(r, step) {
-			sizes, values = append(sizes, fmt.Sprintf("%q", thousands(row.Size))), append(values, fmt.Sprintf("%.4f", c.of(row)))
+			sizes, values = append(sizes, fmt.Sprintf("%q", Thousands(row.Size))), append(values, fmt.Sprintf("%.4f", c.of(row)))
 		}
 		if i == 0 {
 			fmt.Fprintf(&text, "    x-axis \"objects\" [%s]\n    y-axis \"%s\"\n", strings.Join(sizes, ", "), c.name)

@@ -53,7 +53,7 @@ func (r Result) grid() grid {
 	for _, row := range r.Rows {
 		step := row.Step
 		if row.Size > 0 {
-			step += " " + thousands(row.Size)
+			step += " " + Thousands(row.Size)
 		}
 		shown := step
 		if shown == last {
@@ -98,17 +98,17 @@ func requests(row Row) string {
 		return cmp.Or(row.Requests[b]-row.Requests[a], cmp.Compare(a, b))
 	})
 	for i, verb := range verbs {
-		verbs[i] = thousands(row.Requests[verb]) + " " + verb
+		verbs[i] = Thousands(row.Requests[verb]) + " " + verb
 	}
 	return strings.Join(verbs, ", ")
 }
 
-// thousands writes 1000 as 1,000.
-func thousands(n int) string {
+// Thousands writes 1000 as 1,000.
+func Thousands(n int) string {
 	if n < 1000 {
 		return fmt.Sprint(n)
 	}
-	return fmt.Sprintf("%s,%03d", thousands(n/1000), n%1000)
+	return fmt.Sprintf("%s,%03d", Thousands(n/1000), n%1000)
 }
 
 func (r Results) aims() grid {
