@@ -72,7 +72,7 @@ func BenchmarkObjects(b *testing.B) {
 				base: []string{report.Stock}, contestants: contestants,
 			}
 			if n > 1000 {
-				w.rounds, w.cold = 2, true // a round takes minutes
+				w.rounds, w.cold = 1, true // a round takes many minutes
 			}
 			measure(b, c, w)
 		})
