@@ -146,7 +146,7 @@ func (g graph) layersChart(b *testing.B) string {
 	for _, n := range g {
 		annotations := []string{"helm.sh/layer: " + n.name}
 		if len(n.needs) > 0 {
-			annotations = append(annotations, fmt.Sprintf("depends-on.helm.sh/layers: '[\"%s\"]'", strings.Join(n.needs, `","`)))
+			annotations = append(annotations, "depends-on.helm.sh/layers: '[\""+strings.Join(n.needs, `","`)+"\"]'")
 		}
 		text.WriteString(n.manifest(annotations...))
 	}

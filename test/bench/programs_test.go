@@ -87,9 +87,8 @@ func (p program) run(ctx context.Context, args ...string) (launch.Usage, error) 
 	return launch.Run(ctx, p.launcher, cmd)
 }
 
-// installed installs a chart in order, in a benchmark with something else to measure.
-func installed(ctx context.Context, b *testing.B, c *cluster.Cluster, chart, namespace string) (launch.Usage, error) {
-	b.Helper()
-	return ours(b, c).run(ctx, "install", "rel", chart, "--namespace", namespace,
+// installs installs a chart in order, in a benchmark with something else to measure.
+func (p program) installs(ctx context.Context, chart, namespace string) (launch.Usage, error) {
+	return p.run(ctx, "install", "rel", chart, "--namespace", namespace,
 		"--wait=ordered", "--readiness-timeout", "5m", "--timeout", "10m")
 }

@@ -31,14 +31,14 @@ const chained = 200
 func BenchmarkReadinessLatency(b *testing.B) {
 	c := cluster.Shared(b)
 	client := unthrottled(b, c)
-	chart := writeChart(b, podChain(chained))
+	helm, chart := ours(b, c), writeChart(b, podChain(chained))
 	for _, contestant := range []struct {
 		name string
 		work func(ctx context.Context, namespace string) error
 	}{
 		{"hand", func(ctx context.Context, ns string) error { return podsByHand(ctx, client, ns, chained) }},
 		{"ours", func(ctx context.Context, ns string) error {
-			_, err := installed(ctx, b, c, chart, ns)
+			_, err := helm.installs(ctx, chart, ns)
 			return err
 		}},
 	} {

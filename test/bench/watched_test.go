@@ -44,14 +44,14 @@ func BenchmarkWatched1000(b *testing.B) {
 	}
 	namespace := c.Namespace(b)
 	resource := defineWork(b, client, namespace)
-	chart := writeChart(b, workChart(resource.Group))
+	helm, chart := ours(b, c), writeChart(b, workChart(resource.Group))
 
 	var took launch.Usage
 	mark := c.AuditMark(b)
 	work, ctx := errgroup.WithContext(b.Context()) // where one fails, the other ends
 	work.Go(func() error { return control(ctx, client.Resource(resource).Namespace(namespace)) })
 	work.Go(func() (err error) {
-		took, err = installed(ctx, b, c, chart, namespace)
+		took, err = helm.installs(ctx, chart, namespace)
 		return err
 	})
 	if err := work.Wait(); err != nil {
