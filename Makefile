@@ -21,6 +21,9 @@ JOBS ?= 2
 # What a test or a benchmark run may be narrowed to: make test-e2e RUN=TestShop
 RUN   ?=
 BENCH ?= .
+# How many rounds of a benchmark count, and the binary of nelm, if it is to take part.
+BENCH_ROUNDS ?= 5
+NELM         ?=
 
 # Both binaries get the same flags: without them Helm takes Kubernetes 1.20 for
 # its default, and a comparison of the two would compare the defaults.
@@ -48,7 +51,8 @@ GO_BUILD = CGO_ENABLED=0 go build -p $(JOBS) -trimpath -buildvcs=false -ldflags 
 RACE     = $(if $(shell command -v "$$(go env CC)"),-race,$(warning no C compiler: tests run without the race detector))
 GO_TEST  = go test -p $(JOBS) $(RACE) -shuffle=on $(if $(RUN),-run '$(RUN)')
 
-UNIT_PACKAGES = $$(go list ./... | grep -v '/test/')
+# What a run of benchmarks is made of is tested without a cluster and without binaries.
+UNIT_PACKAGES = $$(go list ./... | grep -v '/test/') ./test/bench/...
 E2E_PACKAGES  = $$(go list ./test/... | grep -vE '/test/(parity|api|bench)(/|$$)')
 
 ##@ Build
@@ -121,8 +125,14 @@ test-devcluster: ## Run the tests of the dev cluster's own module
 	cd scripts/devcluster && go test -p $(JOBS) -shuffle=on -timeout 20m ./...
 
 .PHONY: bench
-bench: build stock devcluster ## Print the benchmark tables (BENCH=pattern narrows them)
-	BINARIES=$(BIN) go test -run '^$$' -bench '$(BENCH)' -timeout 30m ./pkg/sequencer ./test/bench/...
+bench: build stock devcluster $(TOOLS)/kapp ## Measure, print the tables and write docs/benchmarks.md (BENCH=pattern narrows it)
+	go test -run '^$$' -bench '$(BENCH)' ./pkg/sequencer
+	BINARIES=$(BIN) KAPP=$(TOOLS)/kapp NELM='$(NELM)' BENCH_ROUNDS=$(BENCH_ROUNDS) BENCH_WRITE=$(CURDIR)/docs \
+		go test -run '^$$' -bench '$(BENCH)' -benchtime 1x -timeout 2h ./test/bench
+
+.PHONY: bench-page
+bench-page: ## Write docs/benchmarks.md anew from what was measured before
+	BENCH_WRITE=$(CURDIR)/docs go test -count=1 -run '^$$' ./test/bench
 
 .PHONY: lint
 lint: lint-format lint-workflows lint-go lint-devcluster ## Run every linter; changes nothing

@@ -6,9 +6,6 @@ package bench
 import (
 	"context"
 	"fmt"
-	"os"
-	"os/exec"
-	"path/filepath"
 	"strings"
 	"testing"
 
@@ -18,59 +15,39 @@ import (
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 	"k8s.io/client-go/kubernetes"
 
-	"github.com/ordered-helm/helm/test/binaries"
+	"github.com/ordered-helm/helm/test/bench/report"
 	"github.com/ordered-helm/helm/test/cluster"
 )
 
-// podOfOneSecond is what the pods of the Jobs are annotated with.
-func podOfOneSecond() map[string]string {
-	return map[string]string{"devcluster/pod": "complete", "devcluster/after": "1s"}
-}
-
-// BenchmarkHooks20 runs 20 Jobs of one second, which are hooks of one weight in a
-// chart with runHooksInParallel: with our binary, with stock Helm, which runs them
-// one after the other, and created and watched by hand.
-func BenchmarkHooks20(b *testing.B) {
-	const n = 20
-	c := cluster.Shared(b)
-	chart := hookChart(b, n)
-	client := unthrottled(b, c)
-	times := inTurn(b, c, []contestant{
-		{"ours", func(ctx context.Context, ns string) error {
-			return run(ctx, b, c, binaries.Get(b).Helm, "install", "hooks", chart, "-n", ns)
-		}},
-		{"hand", func(ctx context.Context, ns string) error { return jobsByHand(ctx, client, ns, n) }},
-		{"stock", func(ctx context.Context, ns string) error {
-			return run(ctx, b, c, binaries.Get(b).Stock, "install", "hooks", chart, "-n", ns)
-		}},
-	})
-	ours, hand, stock := median(times["ours"]), median(times["hand"]), median(times["stock"])
-	b.ReportMetric(ours.Seconds(), "ours-s")
-	b.ReportMetric(hand.Seconds(), "hand-s")
-	b.ReportMetric(stock.Seconds(), "stock-s")
-	b.ReportMetric(ours.Seconds()/hand.Seconds(), "ours/hand")
-	b.ReportMetric(stock.Seconds()/ours.Seconds(), "stock/ours")
-	b.ReportMetric(0, "ns/op")
-}
-
-// BenchmarkHooks200 runs 200 Jobs of one second, and says what that takes of the
-// machine and of the server.
-func BenchmarkHooks200(b *testing.B) {
-	const n = 200
-	c := cluster.Shared(b)
-	namespace := c.Namespace(b)
-	cmd := exec.CommandContext(b.Context(), binaries.Get(b).Helm, "install", "hooks", hookChart(b, n), "-n", namespace)
-	cmd.Env = append(os.Environ(), "KUBECONFIG="+c.Kubeconfig())
-	if out, err := cmd.CombinedOutput(); err != nil {
-		b.Fatalf("%v\n%s", err, out)
+// BenchmarkHooks runs Jobs of one second, which are hooks of one weight in a chart
+// with runHooksInParallel. Stock runs them one after the other, which takes minutes
+// where they are many.
+func BenchmarkHooks(b *testing.B) {
+	for _, n := range []int{20, 200} {
+		b.Run(fmt.Sprint(n), func(b *testing.B) {
+			c := cluster.Shared(b)
+			chart, client := hookChart(b, n), unthrottled(b, c)
+			helm, plain := ours(b, c), stock(b, c)
+			install := []string{"install", "rel", chart}
+			contestants := []contestant{
+				{report.Ours, []step{helm.does(report.Install, install...)}, helm.agent},
+				{name: report.Hand, steps: []step{{name: report.Install, do: inProcess(func(ctx context.Context, namespace string) error {
+					return jobsByHand(ctx, client, namespace, n)
+				})}}},
+			}
+			about := "Each Job takes a second. All are hooks of one weight in a chart with `runHooksInParallel`. "
+			if n <= 20 {
+				contestants = append(contestants, contestant{report.Stock, []step{plain.does(report.Install, install...)}, plain.agent})
+				about += "Stock runs them one after the other."
+			} else {
+				about += "Stock, which runs them one after the other, is left out: it takes some minutes."
+			}
+			measure(b, c, workload{
+				name: report.HooksName(n), title: fmt.Sprintf("%d hook Jobs", n), about: about,
+				base: []string{report.Hand}, contestants: contestants,
+			})
+		})
 	}
-	requests := requestsOf(b, c, "Helm/", namespace)
-	b.ReportMetric(peakMemory(cmd.ProcessState), "peak-MiB")
-	b.ReportMetric((cmd.ProcessState.UserTime() + cmd.ProcessState.SystemTime()).Seconds(), "cpu-s")
-	b.ReportMetric(float64(len(requests)), "requests")
-	b.ReportMetric(0, "ns/op")
-	b.Log("\n" + table(requests, n))
-	removeAll(b, c, namespace)
 }
 
 // hookChart makes a chart of n Jobs that are pre-install hooks of one weight.
@@ -82,12 +59,7 @@ func hookChart(b *testing.B, n int) string {
 			"spec:\n  template:\n    metadata: {annotations: {devcluster/pod: complete, devcluster/after: 1s}}\n"+
 			"    spec: {restartPolicy: Never, containers: [{name: c, image: i}]}\n", name(i))
 	}
-	dir := writeChart(b, text.String())
-	metadata := "apiVersion: v2\nname: hooks\nversion: 0.1.0\nrunHooksInParallel: true\n"
-	if err := os.WriteFile(filepath.Join(dir, "Chart.yaml"), []byte(metadata), 0o600); err != nil {
-		b.Fatal(err)
-	}
-	return dir
+	return writeFiles(b, map[string]string{"Chart.yaml": plainChart + "runHooksInParallel: true\n", "templates/all.yaml": text.String()})
 }
 
 // jobsByHand is the limit: what the cluster itself needs for n Jobs at once.
@@ -108,7 +80,7 @@ func jobsByHand(ctx context.Context, client kubernetes.Interface, namespace stri
 			_, err := jobs.Create(creatingCtx, &batchv1.Job{
 				ObjectMeta: metav1.ObjectMeta{Name: name(i)},
 				Spec: batchv1.JobSpec{Template: corev1.PodTemplateSpec{
-					ObjectMeta: metav1.ObjectMeta{Annotations: podOfOneSecond()},
+					ObjectMeta: metav1.ObjectMeta{Annotations: map[string]string{"devcluster/pod": "complete", "devcluster/after": "1s"}},
 					Spec:       corev1.PodSpec{RestartPolicy: corev1.RestartPolicyNever, Containers: []corev1.Container{{Name: "c", Image: "i"}}},
 				}},
 			}, metav1.CreateOptions{})

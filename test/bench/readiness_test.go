@@ -4,7 +4,6 @@
 package bench
 
 import (
-	"cmp"
 	"context"
 	"fmt"
 	"slices"
@@ -32,26 +31,29 @@ const chained = 200
 func BenchmarkReadinessLatency(b *testing.B) {
 	c := cluster.Shared(b)
 	client := unthrottled(b, c)
-	chart := writeChart(b, podChain(chained))
-	for _, contestant := range []contestant{
+	helm, chart := ours(b, c), writeChart(b, podChain(chained))
+	for _, contestant := range []struct {
+		name string
+		work func(ctx context.Context, namespace string) error
+	}{
 		{"hand", func(ctx context.Context, ns string) error { return podsByHand(ctx, client, ns, chained) }},
 		{"ours", func(ctx context.Context, ns string) error {
-			_, err := install(ctx, b, c, chart, ns)
+			_, err := helm.installs(ctx, chart, ns)
 			return err
 		}},
 	} {
-		namespace := c.Namespace(b)
+		namespace, mark := c.Namespace(b), c.AuditMark(b)
 		if err := contestant.work(b.Context(), namespace); err != nil {
 			b.Fatalf("%s: %v", contestant.name, err)
 		}
-		gaps := readyToCreate(b, c, namespace)
+		gaps := readyToCreate(b, c, mark, namespace)
 		if len(gaps) != chained-1 {
 			b.Fatalf("%s: %d gaps were found, want %d", contestant.name, len(gaps), chained-1)
 		}
-		b.ReportMetric(milliseconds(median(gaps)), contestant.name+"-median-ms")
+		b.ReportMetric(milliseconds(slices.Sorted(slices.Values(gaps))[len(gaps)/2]), contestant.name+"-median-ms")
 		b.ReportMetric(milliseconds(slices.Max(gaps)), contestant.name+"-worst-ms")
 		if contestant.name == "ours" {
-			requests := requestsOf(b, c, "Helm/", namespace)
+			requests := requestsOf(b, c, mark, namespace)
 			b.ReportMetric(float64(len(requests))/chained, "requests/node")
 			b.Log("\n" + table(requests, chained))
 		}
@@ -112,13 +114,13 @@ func isReady(pod *corev1.Pod) bool {
 
 // readyToCreate is the time between a pod's readiness and the next create, for
 // each pod of the chain but the last.
-func readyToCreate(b *testing.B, c *cluster.Cluster, namespace string) []time.Duration {
+func readyToCreate(b *testing.B, c *cluster.Cluster, mark cluster.AuditMark, namespace string) []time.Duration {
 	b.Helper()
 	ready, created := map[string]time.Time{}, map[string]time.Time{}
-	for _, e := range c.Audit(b) {
+	c.AuditAfter(b, mark, func(e cluster.Event) {
 		if e.Namespace != namespace || e.Resource != "pods" || e.Stage != cluster.StageComplete || e.Code >= 300 ||
 			e.Subresource != "" && e.Subresource != "status" || e.Verb == "delete" || len(e.Response) == 0 {
-			continue
+			return
 		}
 		var pod corev1.Pod
 		if err := e.DecodeResponse(&pod); err != nil {
@@ -130,7 +132,7 @@ func readyToCreate(b *testing.B, c *cluster.Cluster, namespace string) []time.Du
 		case e.Subresource == "status" && isReady(&pod) && ready[pod.Name].IsZero():
 			ready[pod.Name] = e.Completed
 		}
-	}
+	})
 	var gaps []time.Duration
 	for i := range chained - 1 {
 		from, to := ready[podName(i)], created[podName(i+1)]
@@ -139,23 +141,4 @@ func readyToCreate(b *testing.B, c *cluster.Cluster, namespace string) []time.Du
 		}
 	}
 	return gaps
-}
-
-// table lists requests by verb and resource, in all and for each node.
-func table(requests []cluster.Event, nodes int) string {
-	counts := map[string]int{}
-	for _, r := range requests {
-		counts[r.Verb+" "+r.Resource]++
-	}
-	kinds := make([]string, 0, len(counts))
-	for kind := range counts {
-		kinds = append(kinds, kind)
-	}
-	slices.SortFunc(kinds, func(a, b string) int { return cmp.Or(counts[b]-counts[a], cmp.Compare(a, b)) })
-	var text strings.Builder
-	fmt.Fprintf(&text, "%-28s %8s %8s\n", "requests", "all", "a node")
-	for _, kind := range kinds {
-		fmt.Fprintf(&text, "%-28s %8d %8.3f\n", kind, counts[kind], float64(counts[kind])/float64(nodes))
-	}
-	return text.String()
 }

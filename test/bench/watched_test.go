@@ -6,7 +6,6 @@ package bench
 import (
 	"context"
 	"fmt"
-	"os"
 	"slices"
 	"strings"
 	"testing"
@@ -20,6 +19,7 @@ import (
 	"k8s.io/apimachinery/pkg/util/wait"
 	"k8s.io/client-go/dynamic"
 
+	"github.com/ordered-helm/helm/test/bench/launch"
 	"github.com/ordered-helm/helm/test/cluster"
 )
 
@@ -43,29 +43,30 @@ func BenchmarkWatched1000(b *testing.B) {
 		b.Fatal(err)
 	}
 	namespace := c.Namespace(b)
-	resource := define(b, client, namespace)
-	chart := writeChart(b, workChart(resource.Group))
+	resource := defineWork(b, client, namespace)
+	helm, chart := ours(b, c), writeChart(b, workChart(resource.Group))
 
-	var state *os.ProcessState
+	var took launch.Usage
+	mark := c.AuditMark(b)
 	work, ctx := errgroup.WithContext(b.Context()) // where one fails, the other ends
 	work.Go(func() error { return control(ctx, client.Resource(resource).Namespace(namespace)) })
 	work.Go(func() (err error) {
-		state, err = install(ctx, b, c, chart, namespace)
+		took, err = helm.installs(ctx, chart, namespace)
 		return err
 	})
 	if err := work.Wait(); err != nil {
 		b.Fatal(err)
 	}
-	waiting := inTheWaiting(requestsOf(b, c, "Helm/", namespace), resource.Resource)
-	b.ReportMetric(peakMemory(state), "peak-MiB")
-	b.ReportMetric((state.UserTime() + state.SystemTime()).Seconds(), "cpu-s")
+	waiting := inTheWaiting(requestsOf(b, c, mark, namespace), resource.Resource)
+	b.ReportMetric(took.PeakMiB, "peak-MiB")
+	b.ReportMetric(took.CPU.Seconds(), "cpu-s")
 	b.ReportMetric(float64(len(waiting)), "requests")
 	b.ReportMetric(0, "ns/op")
 	b.Log("\n" + table(waiting, watched))
 }
 
-// define adds a definition of the benchmark's own, for as long as it runs.
-func define(b *testing.B, client dynamic.Interface, namespace string) schema.GroupVersionResource {
+// defineWork adds a definition of the benchmark's own, for as long as it runs.
+func defineWork(b *testing.B, client dynamic.Interface, namespace string) schema.GroupVersionResource {
 	b.Helper()
 	group := namespace + ".example"
 	definitions := client.Resource(schema.GroupVersionResource{Group: "apiextensions.k8s.io", Version: "v1", Resource: "customresourcedefinitions"})

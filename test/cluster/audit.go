@@ -149,12 +149,73 @@ func (c *Cluster) audited(tb testing.TB, keep func(Event) bool) []Event {
 	return events
 }
 
-func (c *Cluster) readAudit(ctx context.Context, keep func(Event) bool) ([]Event, error) {
+// AuditMark is a place in the audit log.
+type AuditMark struct{ offset int64 }
+
+// AuditMark returns where the audit log ends now. What was asked before may
+// still come after it: the log is written a little later.
+func (c *Cluster) AuditMark(tb testing.TB) AuditMark {
+	tb.Helper()
+	info, err := os.Stat(c.audit.path)
+	if err != nil {
+		tb.Fatalf("find the end of the audit log: %v", err)
+	}
+	return AuditMark{offset: info.Size()}
+}
+
+// AuditAfter shows each event after a mark, all that happened before the call.
+// Unlike Audit it keeps nothing, so that a log of many objects can be read.
+func (c *Cluster) AuditAfter(tb testing.TB, mark AuditMark, show func(Event)) {
+	tb.Helper()
+	ctx, cancel := context.WithTimeout(tb.Context(), auditTimeout)
+	defer cancel()
+	if err := c.readAuditAfter(ctx, mark.offset, show); err != nil {
+		tb.Fatalf("read the audit log: %v", err)
+	}
+}
+
+func (c *Cluster) readAuditAfter(ctx context.Context, offset int64, show func(Event)) error {
+	marker, err := c.leaveMarker(ctx)
+	if err != nil {
+		return err
+	}
+	for found := false; !found; {
+		offset, err = scan(c.audit.path, offset, func(e Event) {
+			found = found || e.Name == marker
+			if !strings.HasPrefix(e.Name, markerPrefix) {
+				show(e)
+			}
+		})
+		if err != nil {
+			return err
+		}
+		if found {
+			break
+		}
+		select {
+		case <-ctx.Done():
+			return fmt.Errorf("wait for the log to be written: %w", ctx.Err())
+		case <-time.After(lookInterval):
+		}
+	}
+	return nil
+}
+
+// leaveMarker has the log say something that nothing else says.
+func (c *Cluster) leaveMarker(ctx context.Context) (string, error) {
 	marker := fmt.Sprintf("%s%016x", markerPrefix, rand.Uint64())
-	from := c.audit.length() // the mark comes after what was read before it was left
 	_, err := c.client.CoreV1().Namespaces().Get(ctx, marker, metav1.GetOptions{})
 	if !apierrors.IsNotFound(err) {
-		return nil, fmt.Errorf("leave a mark: %w", err)
+		return "", fmt.Errorf("leave a mark: %w", err)
+	}
+	return marker, nil
+}
+
+func (c *Cluster) readAudit(ctx context.Context, keep func(Event) bool) ([]Event, error) {
+	from := c.audit.length() // the mark comes after what was read before it was left
+	marker, err := c.leaveMarker(ctx)
+	if err != nil {
+		return nil, err
 	}
 	c.audit.mu.Lock()
 	defer c.audit.mu.Unlock()
@@ -188,30 +249,41 @@ func (a *auditLog) length() int {
 }
 
 // read takes in the lines that were added since it was last called.
-func (a *auditLog) read() error {
-	file, err := os.Open(a.path)
+func (a *auditLog) read() (err error) {
+	a.offset, err = scan(a.path, a.offset, func(e Event) { a.events = append(a.events, e) })
+	return err
+}
+
+// scan shows the events of a log from an offset on, and returns where they end.
+// An offset inside a line means the line after it.
+func scan(path string, offset int64, show func(Event)) (end int64, err error) {
+	file, err := os.Open(path)
 	if err != nil {
-		return err
+		return offset, err
 	}
 	defer func() { _ = file.Close() }()
-	if _, err := file.Seek(a.offset, io.SeekStart); err != nil {
-		return err
+	start := max(0, offset-1)
+	if _, err := file.Seek(start, io.SeekStart); err != nil {
+		return offset, err
 	}
 	reader := bufio.NewReaderSize(file, 1<<20)
-	for {
+	for first := offset > 0; ; first = false {
 		text, err := reader.ReadBytes('\n')
 		if errors.Is(err, io.EOF) {
 			// What has no end of line yet is read next time.
-			return nil
+			return max(start, offset), nil
 		}
 		if err != nil {
-			return err
+			return offset, err
 		}
-		a.offset += int64(len(text))
+		start += int64(len(text))
+		if first { // the end of the line before
+			continue
+		}
 		var l line
 		if err := json.Unmarshal(bytes.TrimSpace(text), &l); err != nil {
-			return fmt.Errorf("line at byte %d: %w", a.offset, err)
+			return offset, fmt.Errorf("line that ends at byte %d: %w", start, err)
 		}
-		a.events = append(a.events, l.event())
+		show(l.event())
 	}
 }

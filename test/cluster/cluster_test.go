@@ -7,6 +7,7 @@ import (
 	"os"
 	"os/exec"
 	"path/filepath"
+	"slices"
 	"strings"
 	"testing"
 
@@ -119,6 +120,42 @@ func TestAuditShowsWhatHappened(t *testing.T) {
 	}
 	if events := ours(); len(events) != 3 || events[2].Verb != "delete" {
 		t.Errorf("after a delete the log has %+v", events)
+	}
+}
+
+func TestAuditAfterShowsWhatCameAfterAMark(t *testing.T) {
+	c := Shared(t)
+	namespace := c.Namespace(t)
+	create := func(name string) {
+		t.Helper()
+		object := &corev1.ConfigMap{ObjectMeta: metav1.ObjectMeta{Name: name}}
+		if _, err := c.Client().CoreV1().ConfigMaps(namespace).Create(t.Context(), object, metav1.CreateOptions{}); err != nil {
+			t.Fatal(err)
+		}
+	}
+	after := func(mark AuditMark) (names []string) {
+		t.Helper()
+		c.AuditAfter(t, mark, func(e Event) {
+			if e.Namespace == namespace && e.Resource == "configmaps" && e.UserAgent == c.Config().UserAgent && e.Verb == "create" {
+				names = append(names, e.Name)
+			}
+		})
+		return names
+	}
+	create("before")
+	c.Audit(t) // until it is written
+	mark := c.AuditMark(t)
+	create("after")
+	for range 2 { // a mark may be used again
+		if got := after(mark); !slices.Equal(got, []string{"after"}) {
+			t.Errorf("after the mark there were %q", got)
+		}
+	}
+	if got := after(AuditMark{offset: mark.offset - 2}); !slices.Equal(got, []string{"after"}) {
+		t.Errorf("after a mark inside a line there were %q", got)
+	}
+	if got := after(AuditMark{}); !slices.Equal(got, []string{"before", "after"}) {
+		t.Errorf("in all there were %q", got)
 	}
 }
 

@@ -52,13 +52,15 @@ func openOrStart(ctx context.Context) (*Cluster, error) {
 	return c, nil
 }
 
-// Main runs the tests, stops the shared cluster if one was started, and ends
-// the process. It is for TestMain.
-func Main(m *testing.M) {
+// Main runs the tests, stops the shared cluster if one was started, does what is
+// left to do at the end, and ends the process. It is for TestMain.
+func Main(m *testing.M, atEnd ...func() error) {
 	code := m.Run()
-	if err := stopShared(); err != nil {
-		fmt.Fprintln(os.Stderr, err)
-		code = max(code, 1)
+	for _, do := range append([]func() error{stopShared}, atEnd...) {
+		if err := do(); err != nil {
+			fmt.Fprintln(os.Stderr, err)
+			code = max(code, 1)
+		}
 	}
 	os.Exit(code)
 }

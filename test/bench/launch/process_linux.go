@@ -1,10 +1,12 @@
 // Copyright The Ordered Helm Authors
 // SPDX-License-Identifier: Apache-2.0
 
-package bench
+package launch
 
 import (
 	"os"
+	"os/exec"
+	"runtime"
 	"syscall"
 )
 
@@ -14,4 +16,11 @@ func peakMemory(p *os.ProcessState) float64 {
 		return float64(usage.Maxrss) / 1024
 	}
 	return 0
+}
+
+// dieWithParent has the kernel end a command when the thread that starts it ends,
+// which is this one and stays.
+func dieWithParent(cmd *exec.Cmd) {
+	runtime.LockOSThread()
+	cmd.SysProcAttr = &syscall.SysProcAttr{Pdeathsig: syscall.SIGKILL}
 }

@@ -3,9 +3,15 @@
 
 //go:build !linux
 
-package bench
+package launch
 
-import "os"
+import (
+	"os"
+	"os/exec"
+)
 
 // peakMemory is 0: it is only known on Linux.
 func peakMemory(*os.ProcessState) float64 { return 0 }
+
+// dieWithParent does nothing: only Linux can.
+func dieWithParent(*exec.Cmd) {}

@@ -1,0 +1,38 @@
+// Copyright The Ordered Helm Authors
+// SPDX-License-Identifier: Apache-2.0
+
+package bench
+
+import (
+	"os"
+	"path/filepath"
+	"testing"
+)
+
+// The metadata of charts: with an order that counts, or without one.
+const (
+	orderedChart = "apiVersion: v3\nname: bench\nversion: 0.1.0\n"
+	plainChart   = "apiVersion: v2\nname: bench\nversion: 0.1.0\n"
+)
+
+// writeChart makes a chart of one template, that bears an order.
+func writeChart(b *testing.B, template string) string {
+	b.Helper()
+	return writeFiles(b, map[string]string{"Chart.yaml": orderedChart, "templates/all.yaml": template})
+}
+
+// writeFiles makes a folder of files, by their paths in it.
+func writeFiles(b *testing.B, files map[string]string) (dir string) {
+	b.Helper()
+	dir = b.TempDir()
+	for file, content := range files {
+		path := filepath.Join(dir, filepath.FromSlash(file))
+		if err := os.MkdirAll(filepath.Dir(path), 0o755); err != nil {
+			b.Fatal(err)
+		}
+		if err := os.WriteFile(path, []byte(content), 0o600); err != nil {
+			b.Fatal(err)
+		}
+	}
+	return dir
+}

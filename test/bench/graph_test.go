@@ -1,0 +1,168 @@
+// Copyright The Ordered Helm Authors
+// SPDX-License-Identifier: Apache-2.0
+
+package bench
+
+import (
+	"fmt"
+	"math/rand/v2"
+	"slices"
+	"strings"
+	"testing"
+	"time"
+)
+
+// node is a Deployment that comes after others.
+type node struct {
+	name  string
+	needs []string
+	// after is how long its pod takes to be ready.
+	after time.Duration
+}
+
+// graph are nodes, each after all it needs.
+type graph []node
+
+func name(i int) string { return fmt.Sprintf("d%03d", i) }
+
+// chain is n nodes, each after the one before.
+func chain(n int) graph {
+	g := make(graph, n)
+	for i := range g {
+		g[i].name = name(i)
+		if i > 0 {
+			g[i].needs = []string{name(i - 1)}
+		}
+	}
+	return g
+}
+
+// fanOut is one node, n after it, and one after all of these.
+func fanOut(n int) graph {
+	g := graph{{name: "first"}}
+	last := node{name: "last"}
+	for i := range n {
+		g = append(g, node{name: name(i), needs: []string{"first"}})
+		last.needs = append(last.needs, name(i))
+	}
+	return append(g, last)
+}
+
+// random is n nodes that need up to three of the eight before, with pods that are
+// ready after 100 to 600 ms. It is the same on every run.
+func random(n int) graph {
+	const most, near = 3, 8
+	numbers := rand.New(rand.NewPCG(1, 2))
+	g := make(graph, n)
+	for i := range g {
+		g[i] = node{name: name(i), after: time.Duration(100+numbers.IntN(501)) * time.Millisecond}
+		before := g[max(0, i-near):i]
+		for _, j := range numbers.Perm(len(before))[:min(len(before), numbers.IntN(most+1))] {
+			g[i].needs = append(g[i].needs, before[j].name)
+		}
+		slices.Sort(g[i].needs)
+	}
+	return g
+}
+
+// levels is the same graph with a barrier after each level: a node needs all of the
+// level before its own.
+func (g graph) levels() graph {
+	level := map[string]int{}
+	byLevel := map[int][]string{}
+	for _, n := range g {
+		for _, need := range n.needs {
+			level[n.name] = max(level[n.name], level[need]+1)
+		}
+		byLevel[level[n.name]] = append(byLevel[level[n.name]], n.name)
+	}
+	barred := slices.Clone(g)
+	for i := range barred {
+		barred[i].needs = byLevel[level[barred[i].name]-1]
+	}
+	return barred
+}
+
+// walk is how far a graph has come.
+type walk struct {
+	graph   graph
+	missing map[string]int // how many of its needs a node still waits for
+	isDone  map[string]bool
+	left    int
+}
+
+func (g graph) begin() *walk {
+	w := &walk{graph: g, missing: map[string]int{}, isDone: map[string]bool{}, left: len(g)}
+	for _, n := range g {
+		w.missing[n.name] = len(n.needs)
+	}
+	return w
+}
+
+// first are the nodes that need nothing.
+func (w *walk) first() (ready []node) {
+	for _, n := range w.graph {
+		if len(n.needs) == 0 {
+			ready = append(ready, n)
+		}
+	}
+	return ready
+}
+
+// done says that a node is done, and returns those that may start now.
+func (w *walk) done(name string) (ready []node) {
+	if w.isDone[name] {
+		return nil
+	}
+	w.isDone[name] = true
+	w.left--
+	for _, n := range w.graph {
+		if slices.Contains(n.needs, name) {
+			if w.missing[n.name]--; w.missing[n.name] == 0 {
+				ready = append(ready, n)
+			}
+		}
+	}
+	return ready
+}
+
+// manifest is a node in YAML, with annotations of its own.
+func (n node) manifest(annotations ...string) string {
+	var text strings.Builder
+	fmt.Fprintf(&text, "---\napiVersion: apps/v1\nkind: Deployment\nmetadata:\n  name: %s\n", n.name)
+	if len(annotations) > 0 {
+		fmt.Fprintf(&text, "  annotations:\n    %s\n", strings.Join(annotations, "\n    "))
+	}
+	fmt.Fprintf(&text, "spec:\n  selector: {matchLabels: {app: %[1]s}}\n  template:\n    metadata:\n      labels: {app: %[1]s}\n"+
+		"      annotations: {devcluster/after: %[2]s}\n    spec: {containers: [{name: c, image: i}]}\n", n.name, n.after)
+	return text.String()
+}
+
+// layersChart makes a chart in which each node is a layer, in legal form, so that
+// stock Helm installs it too.
+func (g graph) layersChart(b *testing.B) string {
+	b.Helper()
+	var text strings.Builder
+	for _, n := range g {
+		annotations := []string{"helm.sh/layer: " + n.name}
+		if len(n.needs) > 0 {
+			annotations = append(annotations, "depends-on.helm.sh/layers: '[\""+strings.Join(n.needs, `","`)+"\"]'")
+		}
+		text.WriteString(n.manifest(annotations...))
+	}
+	return writeChart(b, text.String())
+}
+
+// subcharts makes a chart in which each node is a subchart.
+func (g graph) subcharts(b *testing.B) string {
+	b.Helper()
+	metadata := orderedChart + "dependencies:\n"
+	files := map[string]string{}
+	for _, n := range g {
+		metadata += fmt.Sprintf("  - {name: %s, version: 0.1.0, depends-on: [%s]}\n", n.name, strings.Join(n.needs, ", "))
+		files["charts/"+n.name+"/Chart.yaml"] = fmt.Sprintf("apiVersion: v2\nname: %s\nversion: 0.1.0\n", n.name)
+		files["charts/"+n.name+"/templates/all.yaml"] = n.manifest()
+	}
+	files["Chart.yaml"] = metadata
+	return writeFiles(b, files)
+}

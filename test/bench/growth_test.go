@@ -1,0 +1,28 @@
+// Copyright The Ordered Helm Authors
+// SPDX-License-Identifier: Apache-2.0
+
+package bench
+
+import (
+	"testing"
+
+	"github.com/ordered-helm/helm/test/bench/report"
+	"github.com/ordered-helm/helm/test/cluster"
+)
+
+// BenchmarkGrowth follows what an object costs as there are more of them.
+func BenchmarkGrowth(b *testing.B) {
+	c := cluster.Shared(b)
+	helm := ours(b, c)
+	result := report.Result{
+		Name: report.GrowthName, Title: "Cost as it grows",
+		About: "ConfigMaps of one short key with Ordered Helm, without an order: what each of N objects costs.",
+	}
+	for _, n := range []int{100, 300, 1000, 3000, 10000} {
+		con := helmLife(report.Ours, helm, life{chart: objectsChart(b, n, 0)}).without(report.Changed)
+		w := workload{contestants: []contestant{con}, rounds: 3, size: n}
+		result.Rounds = w.counted(b)
+		result.Rows = append(result.Rows, rows(b, c, w)...)
+	}
+	collect(b, result)
+}

@@ -1,0 +1,81 @@
+// Copyright The Ordered Helm Authors
+// SPDX-License-Identifier: Apache-2.0
+
+package bench
+
+import (
+	"context"
+	"fmt"
+	"testing"
+
+	"k8s.io/client-go/kubernetes"
+
+	"github.com/ordered-helm/helm/test/bench/report"
+	"github.com/ordered-helm/helm/test/cluster"
+)
+
+// orderBase is what ours in order is compared with: the deploying by hand, and the
+// rest that a Helm does.
+var orderBase = []string{report.Hand, report.Stock}
+
+// BenchmarkChain deploys Deployments in a chain, each after the one before is
+// Available.
+func BenchmarkChain(b *testing.B) {
+	for _, n := range []int{10, 30, 100} {
+		b.Run(fmt.Sprint(n), func(b *testing.B) {
+			c, g := cluster.Shared(b), chain(n)
+			chart := g.layersChart(b)
+			contestants := inOrder(b, c, chart, g)
+			p := stock(b, c)
+			contestants = append(contestants, contestant{report.Waiting, []step{p.does(report.Install, "install", "rel", chart, "--wait")}, p.agent})
+			measure(b, c, workload{
+				name: report.ChainName(n), title: fmt.Sprintf("Chain of %d Deployments", n),
+				about: "Each Deployment comes after the one before is Available; pods are ready at once. Stock installs the same " +
+					"objects without waiting, and once more with `--wait`, where it creates all of them at once and waits for all.",
+				base: orderBase, contestants: contestants,
+			})
+		})
+	}
+}
+
+// BenchmarkSubcharts deploys subcharts with dependencies at random.
+func BenchmarkSubcharts(b *testing.B) {
+	const n = 30
+	c, g := cluster.Shared(b), random(n)
+	contestants := inOrder(b, c, g.subcharts(b), g)
+	contestants = append(contestants, handContestant("hand, by levels", unthrottled(b, c), g.levels()))
+	measure(b, c, workload{
+		name: report.SubchartsName, title: fmt.Sprintf("%d subcharts with dependencies at random", n),
+		about: "Each subchart is a Deployment, depends on up to three of the eight before it, and has a pod that is ready after " +
+			"100 to 600 ms. *hand* takes the critical path. *hand, by levels* starts a level when all of the one before is Available.",
+		base: orderBase, contestants: contestants,
+	})
+}
+
+// BenchmarkFanOut deploys one, then a hundred, then one.
+func BenchmarkFanOut(b *testing.B) {
+	c, g := cluster.Shared(b), fanOut(100)
+	measure(b, c, workload{
+		name: report.FanOutName, title: "Fan-out 1–100–1",
+		about: "One Deployment, a hundred that come after it, and one that comes after all of these; pods are ready at once.",
+		base:  orderBase, contestants: inOrder(b, c, g.layersChart(b), g),
+	})
+}
+
+// inOrder are those that deploy a graph: ours in order, by hand, and stock without
+// any order or wait.
+func inOrder(b *testing.B, c *cluster.Cluster, chart string, g graph) []contestant {
+	b.Helper()
+	helm, plain := ours(b, c), stock(b, c)
+	return []contestant{
+		{report.Ours, []step{helm.does(report.Install, "install", "rel", chart, "--wait=ordered", "--readiness-timeout", "1m")}, helm.agent},
+		handContestant(report.Hand, unthrottled(b, c), g),
+		{report.Stock, []step{plain.does(report.Install, "install", "rel", chart)}, plain.agent},
+	}
+}
+
+func handContestant(name string, client kubernetes.Interface, g graph) contestant {
+	return contestant{name: name, steps: []step{{name: report.Install, do: inProcess(func(ctx context.Context, namespace string) error {
+		return byHand(ctx, client, namespace, g)
+	})}}}
+}

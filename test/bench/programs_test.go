@@ -1,0 +1,94 @@
+// Copyright The Ordered Helm Authors
+// SPDX-License-Identifier: Apache-2.0
+
+package bench
+
+import (
+	"context"
+	"os"
+	"os/exec"
+	"path/filepath"
+	"testing"
+
+	"github.com/ordered-helm/helm/test/bench/launch"
+	"github.com/ordered-helm/helm/test/binaries"
+	"github.com/ordered-helm/helm/test/cluster"
+)
+
+const (
+	// kappEnv and nelmEnv name the binaries of peers, which take part where they
+	// are set.
+	kappEnv = "KAPP"
+	nelmEnv = "NELM"
+
+	// helmAgent begins the user agent of both Helms.
+	helmAgent = "Helm/"
+)
+
+// program is a binary with a home of its own, where it may cache what it likes.
+type program struct {
+	binary string
+	// agent is how its user agent begins: by the name of the binary, where the
+	// program does not say.
+	agent string
+	env   []string
+	// launcher is what starts it.
+	launcher string
+}
+
+// ours is the program that is measured, on a cluster or on none; stock is Helm.
+func ours(b *testing.B, c *cluster.Cluster) program {
+	b.Helper()
+	return newProgram(b, c, binaries.Get(b).Helm, helmAgent)
+}
+
+func stock(b *testing.B, c *cluster.Cluster) program {
+	b.Helper()
+	return newProgram(b, c, binaries.Get(b).Stock, helmAgent)
+}
+
+// peer is a program that takes part if a variable names its binary.
+func peer(b *testing.B, c *cluster.Cluster, env string) (p program, takesPart bool) {
+	b.Helper()
+	binary := os.Getenv(env)
+	if binary == "" {
+		return program{}, false
+	}
+	return newProgram(b, c, binary, filepath.Base(binary)+"/"), true
+}
+
+func newProgram(b *testing.B, c *cluster.Cluster, binary, agent string) program {
+	b.Helper()
+	env := []string{"HOME=" + b.TempDir(), "PATH=" + os.Getenv("PATH")}
+	if c != nil {
+		env = append(env, "KUBECONFIG="+c.Kubeconfig())
+	}
+	launcher, err := launch.Build(b.Context(), b.TempDir())
+	if err != nil {
+		b.Fatal(err)
+	}
+	return program{binary: binary, agent: agent, env: env, launcher: launcher}
+}
+
+// does is a step that runs the program in the namespace.
+func (p program) does(name string, args ...string) step {
+	return step{name: name, do: func(ctx context.Context, namespace string) (launch.Usage, error) {
+		if namespace != "" {
+			args := append([]string{}, args...)
+			return p.run(ctx, append(args, "--namespace", namespace)...)
+		}
+		return p.run(ctx, args...)
+	}}
+}
+
+func (p program) run(ctx context.Context, args ...string) (launch.Usage, error) {
+	cmd := exec.CommandContext(ctx, p.binary, args...)
+	cmd.Env = p.env
+	return launch.Run(ctx, p.launcher, cmd)
+}
+
+// installs installs a chart in order, in a benchmark with something else to measure.
+func (p program) installs(ctx context.Context, chart, namespace string) (launch.Usage, error) {
+	return p.run(ctx, "install", "rel", chart, "--namespace", namespace,
+		"--wait=ordered", "--readiness-timeout", "5m", "--timeout", "10m")
+}

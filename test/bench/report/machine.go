@@ -1,0 +1,70 @@
+// Copyright The Ordered Helm Authors
+// SPDX-License-Identifier: Apache-2.0
+
+package report
+
+import (
+	"bufio"
+	"fmt"
+	"math"
+	"os"
+	"runtime"
+	"strconv"
+	"strings"
+)
+
+// Machine is where something was measured.
+type Machine struct {
+	CPU       string `json:"cpu"`
+	Cores     int    `json:"cores"`
+	MemoryGiB int    `json:"memoryGiB"`
+	OS        string `json:"os"`
+	Kernel    string `json:"kernel"`
+	Go        string `json:"go"`
+}
+
+// ThisMachine is the one that runs the program. What the system does not tell
+// is left out: outside Linux that is most.
+func ThisMachine() Machine {
+	const kibiPerGibi = 1 << 20
+	memory, _ := strconv.ParseFloat(strings.TrimSuffix(valueIn("/proc/meminfo", "MemTotal", ":"), " kB"), 64)
+	system := strings.Trim(valueIn("/etc/os-release", "PRETTY_NAME", "="), `"`)
+	if system == "" {
+		system = runtime.GOOS
+	}
+	kernel, _ := os.ReadFile("/proc/sys/kernel/osrelease")
+	return Machine{
+		CPU:       valueIn("/proc/cpuinfo", "model name", ":"),
+		Cores:     runtime.NumCPU(),
+		MemoryGiB: int(math.Round(memory / kibiPerGibi)),
+		OS:        system,
+		Kernel:    strings.TrimSpace(string(kernel)),
+		Go:        runtime.Version(),
+	}
+}
+
+// valueIn is the first value of a key in a file of keys and values.
+func valueIn(path, key, separator string) string {
+	file, err := os.Open(path)
+	if err != nil {
+		return ""
+	}
+	defer func() { _ = file.Close() }()
+	lines := bufio.NewScanner(file)
+	for lines.Scan() {
+		if name, value, _ := strings.Cut(lines.Text(), separator); strings.TrimSpace(name) == key {
+			return strings.TrimSpace(value)
+		}
+	}
+	return ""
+}
+
+func (m Machine) String() string {
+	var parts []string
+	for _, part := range []string{m.CPU, fmt.Sprintf("%d cores", m.Cores), fmt.Sprintf("%d GiB", m.MemoryGiB), m.OS, "Linux " + m.Kernel, m.Go} {
+		if part != "" && part != "0 GiB" && part != "Linux " {
+			parts = append(parts, part)
+		}
+	}
+	return strings.Join(parts, ", ")
+}

@@ -1,0 +1,34 @@
+// Copyright The Ordered Helm Authors
+// SPDX-License-Identifier: Apache-2.0
+
+package report
+
+import "fmt"
+
+// The names of workloads that the page looks for.
+const (
+	SubchartsName = "subcharts"
+	FanOutName    = "fan-out"
+	WaitName      = "wait"
+	StackName     = "kube-prometheus-stack"
+	RenderName    = "render"
+	StartName     = "start"
+	GrowthName    = "growth"
+)
+
+// ChainName is the workload of n Deployments in a chain.
+func ChainName(n int) string { return fmt.Sprintf("chain-%d", n) }
+
+// HooksName is the workload of n Jobs that are hooks.
+func HooksName(n int) string { return fmt.Sprintf("hooks-%d", n) }
+
+// ObjectsName is the workload of n small objects.
+func ObjectsName(n int) string { return fmt.Sprintf("objects-%d", n) }
+
+// inOrder are the workloads as the page has them, but for growth, which is last.
+func inOrder() []string {
+	return []string{
+		ChainName(10), ChainName(30), ChainName(100), SubchartsName, FanOutName, HooksName(20), HooksName(200),
+		ObjectsName(100), ObjectsName(1000), ObjectsName(5000), WaitName, StackName, RenderName, StartName,
+	}
+}

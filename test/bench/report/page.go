@@ -1,0 +1,119 @@
+// Copyright The Ordered Helm Authors
+// SPDX-License-Identifier: Apache-2.0
+
+package report
+
+import (
+	"fmt"
+	"maps"
+	"slices"
+	"strings"
+)
+
+const introduction = `# Benchmarks
+
+~make bench~ measures Ordered Helm against stock Helm of the same version, against
+[kapp](https://carvel.dev/kapp/), and against what the cluster itself needs, and writes
+this page. Nobody edits it by hand.
+
+## Aims
+
+`
+
+const howTo = `
+Each contestant works in a namespace of its own, on a cluster of its own for the run: a real
+control plane whose pods are played ([devcluster](../scripts/devcluster/README.md)). All
+contestants run in turn, A B C A B C, first in a round that does not count. Between two of
+them everything is removed and gone. So what else the machine does meets all alike, and
+what counts are the ratios.
+
+- **stock** is unmodified Helm of the same version and build flags; **ours** is Ordered Helm
+  with the same command line, unless the workload says otherwise.
+- **hand** is the limit: a program that has its connection open, knows what to create, and
+  creates each object the moment it may. It neither renders nor stores a release.
+- The first column of times is the median of the rounds, then come the fastest and the slowest.
+- CPU is user and system time of the process, MiB its peak memory. Both are medians.
+- Requests are those that the API server wrote to its audit log between start and end of the
+  process. A watch counts once. ~discovery~ are those about the API itself, such as ~/apis~
+  and ~/openapi/v3~. ~refused~ are those that the server was too busy for (429), which are
+  asked again.
+
+To measure again, on Linux with nothing else running:
+
+    make bench                    # everything; writes this page
+    make bench BENCH=Chain        # only what is named like this; keeps the other results
+    make bench BENCH_ROUNDS=1     # a quick look
+    make bench NELM=/path/to/nelm # nelm takes part too
+`
+
+// code writes the sign that cannot stand in the texts above.
+var code = strings.NewReplacer("~", "`")
+
+// Page is docs/benchmarks.md for some results. It depends on nothing else.
+func Page(results Results) string {
+	var text strings.Builder
+	text.WriteString(code.Replace(introduction))
+	text.WriteString(results.aims().markdown())
+	text.WriteString(explanations(results))
+	text.WriteString("\n## How it was measured\n\n")
+	for _, machine := range machines(results) {
+		fmt.Fprintf(&text, "- %s\n", machine)
+	}
+	text.WriteString(code.Replace(howTo))
+	for _, name := range workloads(results) {
+		r := results[name]
+		fmt.Fprintf(&text, "\n## %s\n\n%s\n\n%s%s", r.Title, r.About, r.grid().markdown(), provenance(r))
+	}
+	if r, found := results[GrowthName]; found {
+		text.WriteString("\n" + growthSection(r))
+	}
+	return text.String()
+}
+
+// explanations are those of the aims that are not met.
+func explanations(results Results) string {
+	var text strings.Builder
+	for _, a := range aims() {
+		v := a.judge(results)
+		if note := notes[a.what]; note != "" && v.measured != "" && !v.met {
+			fmt.Fprintf(&text, "- %s: %s\n", a.what, note)
+		}
+	}
+	if text.Len() == 0 {
+		return ""
+	}
+	return "\nWhy some are not met:\n\n" + text.String()
+}
+
+// workloads are the names of the results in the order of the page; what has no
+// place in it comes last.
+func workloads(results Results) []string {
+	names := slices.DeleteFunc(inOrder(), func(name string) bool {
+		_, found := results[name]
+		return !found
+	})
+	for _, name := range slices.Sorted(maps.Keys(results)) {
+		if name != GrowthName && !slices.Contains(names, name) {
+			names = append(names, name)
+		}
+	}
+	return names
+}
+
+// machines are those on which the results were measured.
+func machines(results Results) []string {
+	found := map[string]bool{}
+	for _, r := range results {
+		found[r.Machine.String()] = true
+	}
+	return slices.Sorted(maps.Keys(found))
+}
+
+// provenance says when and with what a result was measured.
+func provenance(r Result) string {
+	rounds := fmt.Sprintf("%d rounds", r.Rounds)
+	if r.Rounds == 1 {
+		rounds = "one round"
+	}
+	return fmt.Sprintf("\nMeasured in %s on %s, at commit %s.\n", rounds, r.Date, r.Commit)
+}

@@ -1,0 +1,121 @@
+// Copyright The Ordered Helm Authors
+// SPDX-License-Identifier: Apache-2.0
+
+package report
+
+import (
+	"cmp"
+	"fmt"
+	"maps"
+	"slices"
+	"strings"
+	"text/tabwriter"
+)
+
+// unknown stands in cells about what was not measured.
+const unknown = "–"
+
+// grid is a table; its first line is the head.
+type grid [][]string
+
+// markdown writes a table for a page.
+func (g grid) markdown() string {
+	var text strings.Builder
+	for i, cells := range g {
+		fmt.Fprintf(&text, "| %s |\n", strings.Join(cells, " | "))
+		if i == 0 {
+			fmt.Fprintf(&text, "|%s\n", strings.Repeat(" --- |", len(cells)))
+		}
+	}
+	return text.String()
+}
+
+// text writes a table for a terminal.
+func (g grid) text() string {
+	var text strings.Builder
+	aligned := tabwriter.NewWriter(&text, 0, 0, 2, ' ', 0)
+	for _, cells := range g {
+		fmt.Fprintln(aligned, strings.Join(cells, "\t"))
+	}
+	_ = aligned.Flush()
+	return text.String()
+}
+
+// Text is a result for a terminal.
+func (r Result) Text() string { return fmt.Sprintf("%s\n%s", r.Title, r.grid().text()) }
+
+// Text says for a terminal how the aims stand by what was measured.
+func (r Results) Text() string { return r.aims().text() }
+
+func (r Result) grid() grid {
+	table := grid{{"step", "contestant", "median s", "min–max", ratioHead(r), "CPU s", "MiB", "requests"}}
+	last := ""
+	for _, row := range r.Rows {
+		step := row.Step
+		if row.Size > 0 {
+			step += " " + Thousands(row.Size)
+		}
+		shown := step
+		if shown == last {
+			shown = ""
+		}
+		last = step
+		cpu, peak := unknown, unknown
+		if row.CPU > 0 {
+			cpu, peak = number(row.CPU), fmt.Sprintf("%.0f", row.Peak)
+		}
+		table = append(table, []string{shown, row.Contestant, number(row.seconds()), spread(row), r.ratioTo(row), cpu, peak, requests(row)})
+	}
+	return table
+}
+
+func ratioHead(r Result) string {
+	if len(r.Base) == 0 {
+		return "ratio"
+	}
+	return "÷ " + strings.Join(r.Base, " + ")
+}
+
+func (r Result) ratioTo(row Row) string {
+	base, known := r.seconds(row.Step, r.Base...)
+	if !known {
+		return unknown
+	}
+	return fmt.Sprintf("%.3f", row.seconds()/base)
+}
+
+// spread is the fastest and the slowest round.
+func spread(row Row) string {
+	return number(slices.Min(row.Wall)) + "–" + number(slices.Max(row.Wall))
+}
+
+// requests lists the verbs, the most frequent first.
+func requests(row Row) string {
+	if len(row.Requests) == 0 {
+		return unknown
+	}
+	verbs := slices.SortedFunc(maps.Keys(row.Requests), func(a, b string) int {
+		return cmp.Or(row.Requests[b]-row.Requests[a], cmp.Compare(a, b))
+	})
+	for i, verb := range verbs {
+		verbs[i] = Thousands(row.Requests[verb]) + " " + verb
+	}
+	return strings.Join(verbs, ", ")
+}
+
+// Thousands writes 1000 as 1,000.
+func Thousands(n int) string {
+	if n < 1000 {
+		return fmt.Sprint(n)
+	}
+	return fmt.Sprintf("%s,%03d", Thousands(n/1000), n%1000)
+}
+
+func (r Results) aims() grid {
+	table := grid{{"what", "goal", "measured", "met"}}
+	for _, a := range aims() {
+		v := a.judge(r)
+		table = append(table, []string{a.what, a.goal, cmp.Or(v.measured, unknown), v.String()})
+	}
+	return table
+}

@@ -1,0 +1,81 @@
+// Copyright The Ordered Helm Authors
+// SPDX-License-Identifier: Apache-2.0
+
+package bench
+
+import (
+	"cmp"
+	"fmt"
+	"net/http"
+	"slices"
+	"strings"
+	"testing"
+
+	"github.com/ordered-helm/helm/test/bench/launch"
+	"github.com/ordered-helm/helm/test/cluster"
+)
+
+// requestsIn counts what an agent asked while each step ran, by verb. Those about
+// the API itself, which name no resource, are "discovery"; those that the server
+// was too busy for are "refused".
+func requestsIn(b *testing.B, c *cluster.Cluster, mark cluster.AuditMark, agent string, steps map[string]launch.Usage) map[string]map[string]int {
+	b.Helper()
+	counts := map[string]map[string]int{}
+	for step := range steps {
+		counts[step] = map[string]int{}
+	}
+	c.AuditAfter(b, mark, func(e cluster.Event) {
+		if !strings.HasPrefix(e.UserAgent, agent) || endOfWatch(e) {
+			return
+		}
+		verb := e.Verb
+		switch {
+		case e.Code == http.StatusTooManyRequests:
+			verb = "refused"
+		case e.Resource == "":
+			verb = "discovery"
+		}
+		for step, used := range steps {
+			if !e.Received.Before(used.Begin) && !e.Received.After(used.End) {
+				counts[step][verb]++
+			}
+		}
+	})
+	return counts
+}
+
+// endOfWatch tells whether an event is the second one of a watch.
+func endOfWatch(e cluster.Event) bool { return e.Verb == "watch" && e.Stage == cluster.StageComplete }
+
+// requestsOf is what the server recorded of our requests in a namespace after a
+// mark, each request once.
+func requestsOf(b *testing.B, c *cluster.Cluster, mark cluster.AuditMark, namespace string) []cluster.Event {
+	b.Helper()
+	var events []cluster.Event
+	c.AuditAfter(b, mark, func(e cluster.Event) {
+		if e.Namespace == namespace && strings.HasPrefix(e.UserAgent, helmAgent) && !endOfWatch(e) {
+			e.Request, e.Response = nil, nil
+			events = append(events, e)
+		}
+	})
+	return events
+}
+
+// table lists requests by verb and resource, in all and for each node.
+func table(requests []cluster.Event, nodes int) string {
+	counts := map[string]int{}
+	for _, r := range requests {
+		counts[r.Verb+" "+r.Resource]++
+	}
+	kinds := make([]string, 0, len(counts))
+	for kind := range counts {
+		kinds = append(kinds, kind)
+	}
+	slices.SortFunc(kinds, func(a, b string) int { return cmp.Or(counts[b]-counts[a], cmp.Compare(a, b)) })
+	var text strings.Builder
+	fmt.Fprintf(&text, "%-28s %8s %8s\n", "requests", "all", "a node")
+	for _, kind := range kinds {
+		fmt.Fprintf(&text, "%-28s %8d %8.3f\n", kind, counts[kind], float64(counts[kind])/float64(nodes))
+	}
+	return text.String()
+}

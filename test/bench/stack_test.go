@@ -1,0 +1,76 @@
+// Copyright The Ordered Helm Authors
+// SPDX-License-Identifier: Apache-2.0
+
+package bench
+
+import (
+	"os"
+	"os/exec"
+	"path/filepath"
+	"testing"
+
+	"github.com/ordered-helm/helm/test/bench/report"
+	"github.com/ordered-helm/helm/test/binaries"
+	"github.com/ordered-helm/helm/test/cluster"
+)
+
+// stackChart is the archive of kube-prometheus-stack, from the folder of public
+// charts beside the repository, and the flags that it needs. It is empty where the
+// archive is not at hand.
+func stackChart(b *testing.B) (archive string, flags []string) {
+	b.Helper()
+	found, err := filepath.Glob(filepath.Join(binaries.Root(b), "..", "shared", "charts", "kube-prometheus-stack-*.tgz"))
+	if err != nil {
+		b.Fatal(err)
+	}
+	if len(found) == 0 {
+		return "", nil
+	}
+	return found[0], []string{"--set", "grafana.enabled=false"} // the archive comes without it
+}
+
+// BenchmarkStack installs kube-prometheus-stack, whose custom resource definitions
+// are there before: what they take is the server's time.
+func BenchmarkStack(b *testing.B) {
+	archive, flags := stackChart(b)
+	if archive == "" {
+		b.Skip("no chart kube-prometheus-stack in ../shared/charts: skipped")
+	}
+	c := cluster.Shared(b)
+	define(b, c, archive)
+	var contestants []contestant
+	for _, con := range []struct {
+		name    string
+		program program
+	}{{report.Stock, stock(b, c)}, {report.Ours, ours(b, c)}} {
+		contestants = append(contestants, helmLife(con.name, con.program, life{chart: archive, flags: flags}).without(report.Changed))
+	}
+	measure(b, c, workload{
+		name: report.StackName, title: "kube-prometheus-stack",
+		about: "The public chart, with hooks, without grafana, and without an order. Its custom resource definitions are in the cluster already.",
+		base:  []string{report.Stock}, contestants: contestants,
+	})
+}
+
+// define applies the definitions of a chart, for as long as the benchmark runs.
+func define(b *testing.B, c *cluster.Cluster, chart string) {
+	b.Helper()
+	took, err := stock(b, nil).run(b.Context(), "show", "crds", chart)
+	if err != nil {
+		b.Fatal(err)
+	}
+	file := filepath.Join(b.TempDir(), "crds.yaml")
+	if err := os.WriteFile(file, took.Output, 0o600); err != nil {
+		b.Fatal(err)
+	}
+	kubectl := func(args ...string) {
+		b.Helper()
+		cmd := exec.Command(c.Kubectl(), append(args, "--kubeconfig", c.Kubeconfig(), "--filename", file)...) //nolint:noctx // it cleans up after the context has ended
+		if out, err := cmd.CombinedOutput(); err != nil {
+			b.Fatalf("%s: %v\n%s", cmd, err, out)
+		}
+	}
+	b.Cleanup(func() { kubectl("delete", "--ignore-not-found") })
+	kubectl("apply", "--server-side")
+	kubectl("wait", "--for=condition=Established")
+}
