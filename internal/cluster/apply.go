@@ -32,6 +32,9 @@ type ApplyOptions struct {
 	// without a look. One that turns out to be there is changed, if Admit lets it.
 	// It may be nil.
 	Absent func(*resource.Info) bool
+	// Live reads the present state of objects, as the client's method of that name,
+	// which is taken where it is nil.
+	Live func(context.Context, kube.ResourceList) (map[*resource.Info]*unstructured.Unstructured, error)
 	// Admit is asked before an object that is there is changed, as it was found.
 	// Its error is that of the object, which then counts as not created. It may be
 	// nil, and is called by several goroutines.
@@ -126,7 +129,11 @@ func (c *Client) compare(ctx context.Context, list kube.ResourceList, originals 
 			unsure.Append(info)
 		}
 	}
-	live, err := c.Live(ctx, unsure)
+	look := o.Live
+	if look == nil {
+		look = c.Live
+	}
+	live, err := look(ctx, unsure)
 	if err != nil {
 		var failure ObjectError
 		if errors.As(err, &failure) {

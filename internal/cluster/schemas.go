@@ -4,6 +4,7 @@
 package cluster
 
 import (
+	"bytes"
 	"encoding/json"
 	"fmt"
 	"maps"
@@ -16,6 +17,8 @@ import (
 	"helm.sh/helm/v3/pkg/kube"
 	"k8s.io/apimachinery/pkg/runtime"
 	"k8s.io/apimachinery/pkg/runtime/schema"
+	"k8s.io/apimachinery/pkg/util/version"
+	"k8s.io/client-go/kubernetes/scheme"
 	"k8s.io/client-go/openapi"
 )
 
@@ -26,6 +29,8 @@ type schemas struct {
 	getter Getter
 
 	mu sync.Mutex
+	// own is whether the server checks the kinds of its own; nil if it was not asked.
+	own *bool
 	// read are the groups and versions whose schema was read, checked the kinds
 	// found there.
 	read    map[schema.GroupVersion]bool
@@ -38,21 +43,56 @@ type schemas struct {
 func (s *schemas) checkedByServer(list kube.ResourceList) bool {
 	s.mu.Lock()
 	defer s.mu.Unlock()
-	missing := map[schema.GroupVersion]bool{}
+	kinds, missing := map[schema.GroupVersionKind]bool{}, map[schema.GroupVersion]bool{}
 	for _, info := range list {
-		if gv := info.Mapping.GroupVersionKind.GroupVersion(); !s.read[gv] {
+		kind := info.Mapping.GroupVersionKind
+		if kinds[kind] || s.surelyChecked(kind) {
+			continue
+		}
+		kinds[kind] = true
+		if gv := kind.GroupVersion(); !s.read[gv] {
 			missing[gv] = true
 		}
 	}
 	if len(missing) > 0 && s.readAll(slices.Collect(maps.Keys(missing))) != nil {
 		return false
 	}
-	for _, info := range list {
-		if !s.checked[info.Mapping.GroupVersionKind] {
+	for kind := range kinds {
+		if !s.checked[kind] {
 			return false
 		}
 	}
 	return true
+}
+
+// surelyChecked reports whether it is clear without the schema: a server that is new
+// enough checks the fields of all kinds of its own. The caller holds mu.
+func (s *schemas) surelyChecked(kind schema.GroupVersionKind) bool {
+	if !scheme.Scheme.Recognizes(kind) {
+		return false
+	}
+	if s.own == nil {
+		checks := s.serverChecks()
+		s.own = &checks
+	}
+	return *s.own
+}
+
+// checksSince is the version since which every API server checks fields, whatever its
+// configuration.
+var checksSince = version.MustParseGeneric("1.27")
+
+func (s *schemas) serverChecks() bool {
+	client, err := s.getter.ToDiscoveryClient()
+	if err != nil || client == nil {
+		return false
+	}
+	server, err := client.ServerVersion()
+	if err != nil {
+		return false
+	}
+	parsed, err := version.ParseGeneric(server.GitVersion)
+	return err == nil && parsed.AtLeast(checksSince)
 }
 
 // readAll reads the schemas of groups and versions, side by side. The caller holds mu.
@@ -93,14 +133,36 @@ func (s *schemas) readAll(gvs []schema.GroupVersion) error {
 	return nil
 }
 
-// operations is what is read of a schema: much of the rest is large.
-type operations struct {
-	Paths map[string]struct {
-		Patch *struct {
-			Kind       schema.GroupVersionKind `json:"x-kubernetes-group-version-kind"`
-			Parameters []struct{ Name, In string }
+// operations is what is read of a schema.
+type operations map[string]struct {
+	Patch *struct {
+		Kind       schema.GroupVersionKind `json:"x-kubernetes-group-version-kind"`
+		Parameters []struct{ Name, In string }
+	}
+}
+
+// readOperations reads what comes before the descriptions of the kinds themselves,
+// which are large.
+func readOperations(data []byte) (operations, error) {
+	d := json.NewDecoder(bytes.NewReader(data))
+	if err := expect(d, json.Delim('{')); err != nil {
+		return nil, err
+	}
+	for d.More() {
+		key, err := d.Token()
+		if err != nil {
+			return nil, err
+		}
+		if key == "paths" {
+			var paths operations
+			return paths, d.Decode(&paths)
+		}
+		var other json.RawMessage
+		if err := d.Decode(&other); err != nil {
+			return nil, err
 		}
 	}
+	return nil, errUnusual
 }
 
 // checkedKinds lists the kinds of a group and version of which the server checks the
@@ -118,12 +180,12 @@ func (s *schemas) checkedKinds(gv schema.GroupVersion) ([]schema.GroupVersionKin
 	if err != nil {
 		return nil, err
 	}
-	var doc operations
-	if err := json.Unmarshal(data, &doc); err != nil {
+	paths, err := readOperations(data)
+	if err != nil {
 		return nil, fmt.Errorf("read the schema of %s: %w", gv, err)
 	}
 	var kinds []schema.GroupVersionKind
-	for _, at := range doc.Paths {
+	for _, at := range paths {
 		if at.Patch == nil {
 			continue
 		}

@@ -34,20 +34,30 @@ func Split(stream string) []string {
 // rewrite gives the stream with every document as change makes it. What stands
 // between the documents stays.
 func rewrite(stream string, change func(doc string) (string, error)) (string, error) {
-	var b strings.Builder
-	rest := stream
-	for _, doc := range Split(stream) {
-		changed, err := change(doc)
-		if err != nil {
+	docs := Split(stream)
+	changed := make([]string, len(docs))
+	for i, doc := range docs {
+		var err error
+		if changed[i], err = change(doc); err != nil {
 			return "", err
 		}
+	}
+	return replaced(stream, docs, changed), nil
+}
+
+// replaced gives the stream with others in the places of its documents.
+func replaced(stream string, docs, others []string) string {
+	var b strings.Builder
+	b.Grow(len(stream))
+	rest := stream
+	for i, doc := range docs {
 		before, after, _ := strings.Cut(rest, doc)
 		b.WriteString(before)
-		b.WriteString(changed)
+		b.WriteString(others[i])
 		rest = after
 	}
 	b.WriteString(rest)
-	return b.String(), nil
+	return b.String()
 }
 
 // Objects lists the objects of a document: itself, or, of a list, that and its

@@ -38,12 +38,19 @@ func legalText(content string) (string, error) {
 	if !mayNeedRewriting(content) {
 		return content, nil
 	}
-	return rewrite(content, func(doc string) (string, error) {
-		if !mayNeedRewriting(doc) {
-			return doc, nil
+	docs := Split(content)
+	legal := make([]string, len(docs))
+	err := sideBySide(len(docs), func(i int) (err error) {
+		legal[i] = docs[i]
+		if mayNeedRewriting(docs[i]) {
+			legal[i], err = legalDocument(docs[i])
 		}
-		return legalDocument(doc)
+		return err
 	})
+	if err != nil {
+		return "", err
+	}
+	return replaced(content, docs, legal), nil
 }
 
 // mayNeedRewriting spares almost every document of other charts the parser.

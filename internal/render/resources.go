@@ -54,7 +54,7 @@ func Documents(manifest string, charts []string, root *sequencer.Chart, withCRDs
 	if charts != nil && len(charts) != len(texts) {
 		return nil, fmt.Errorf("the manifest has %d documents, but charts are known for %d", len(texts), len(charts))
 	}
-	docs := make([]Document, len(texts))
+	docs, ends := make([]Document, len(texts)), make([]string, len(texts))
 	file := noSource
 	rest := manifest
 	for i, text := range texts {
@@ -69,13 +69,19 @@ func Documents(manifest string, charts []string, root *sequencer.Chart, withCRDs
 			chart = charts[i]
 		}
 		docs[i] = Document{Text: text, CRD: withCRDs && strings.HasPrefix(below, "crds/"), Resource: sequencer.Resource{Chart: chart, File: file}}
+		ends[i] = leadingSpace(rest)
+	}
+	err := sideBySide(len(docs), func(i int) (err error) {
 		if docs[i].CRD {
-			continue
+			return nil
 		}
-		var err error
-		if docs[i].Resource.Object, err = Parse(text + leadingSpace(rest)); err != nil {
-			return nil, fmt.Errorf("YAML parse error on %s: %w", file, err)
+		if docs[i].Resource.Object, err = Parse(docs[i].Text + ends[i]); err != nil {
+			return fmt.Errorf("YAML parse error on %s: %w", docs[i].Resource.File, err)
 		}
+		return nil
+	})
+	if err != nil {
+		return nil, err
 	}
 	return docs, nil
 }

@@ -32,7 +32,7 @@ func (r *rollout) apply(ctx context.Context, list kube.ResourceList) (what strin
 		return "", err
 	}
 	done, err := r.cluster.Apply(ctx, list, cluster.ApplyOptions{
-		Originals: originals, Force: r.force, ThreeWay: r.mergeCustom, Absent: r.isAbsent, Admit: r.admit,
+		Originals: originals, Force: r.force, ThreeWay: r.mergeCustom, Absent: r.isAbsent, Admit: r.admit, Live: r.look,
 	})
 	r.note(done)
 	if err != nil {
@@ -164,6 +164,9 @@ func (r *rollout) note(done *cluster.Applied) {
 	if done == nil {
 		return
 	}
+	if len(done.Created)+len(done.Updated) > 0 {
+		r.writes.Add(1)
+	}
 	r.mu.Lock()
 	defer r.mu.Unlock()
 	r.created = append(r.created, done.Created...)
@@ -198,6 +201,7 @@ func (r *rollout) recreatePods(ctx context.Context, lists ...kube.ResourceList) 
 	if r.ordered {
 		list = slices.DeleteFunc(list, isService)
 	}
+	r.writes.Add(1)
 	pods, err := r.cluster.RecreatePods(ctx, list)
 	if err != nil {
 		r.cfg.Log(err.Error())

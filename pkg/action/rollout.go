@@ -49,6 +49,10 @@ type rollout struct {
 	present, unchanged, restarted map[*kubeInfo]bool
 	created                       kube.ResourceList
 
+	// writes counts how often nodes have changed something in the cluster.
+	writes atomic.Int64
+	sight  sight
+
 	resting *resting
 	explain explainer
 	// peeking has a place for each resource that is looked at while it is

@@ -1,0 +1,31 @@
+// Copyright The Ordered Helm Authors
+// SPDX-License-Identifier: Apache-2.0
+
+package render
+
+import (
+	"runtime"
+
+	"golang.org/x/sync/errgroup"
+)
+
+// sideBySide does something for each of n places, and returns the error of the first
+// place that has one.
+func sideBySide(n int, do func(i int) error) error {
+	errs := make([]error, n)
+	var g errgroup.Group
+	g.SetLimit(runtime.GOMAXPROCS(0))
+	for i := range n {
+		g.Go(func() error {
+			errs[i] = do(i)
+			return nil
+		})
+	}
+	_ = g.Wait() // errors are kept by place
+	for _, err := range errs {
+		if err != nil {
+			return err
+		}
+	}
+	return nil
+}
