@@ -1,0 +1,68 @@
+// Copyright The Ordered Helm Authors
+// SPDX-License-Identifier: Apache-2.0
+
+package render_test
+
+import (
+	"fmt"
+	"testing"
+
+	"helm.sh/helm/v3/pkg/chart"
+	"helm.sh/helm/v3/pkg/chartutil"
+
+	"github.com/ordered-helm/helm/internal/render"
+	"github.com/ordered-helm/helm/pkg/sequencer"
+)
+
+// orderedObjects makes ConfigMaps in five layers.
+const orderedObjects = `{{- range $i := until (int .Values.count) }}
+---
+apiVersion: v1
+kind: ConfigMap
+metadata:
+  name: c{{ $i }}
+  annotations:
+    helm.sh/layer: l{{ mod $i 5 }}
+{{- if mod $i 5 }}
+    depends-on.helm.sh/layers: l{{ sub (mod $i 5) 1 }}
+{{- end }}
+data: {key: value}
+{{- end }}
+`
+
+// TestAllocations counts what rendering and planning allocate for each object, for
+// few objects and for many. A document that is parsed once more shows, and so does
+// what grows faster than their number.
+func TestAllocations(t *testing.T) {
+	const most = 650 // for each object, with a tenth to spare
+	for _, n := range []int{200, 2000} {
+		t.Run(fmt.Sprint(n), func(t *testing.T) {
+			ch := &chart.Chart{
+				Metadata:  &chart.Metadata{APIVersion: "v2", Name: "many", Version: "0.1.0"},
+				Templates: []*chart.File{{Name: "templates/all.yaml", Data: []byte(orderedObjects)}},
+			}
+			values, err := chartutil.ToRenderValues(ch, map[string]any{"count": n}, chartutil.ReleaseOptions{Name: "rel", Namespace: "ns"}, nil)
+			if err != nil {
+				t.Fatal(err)
+			}
+			root := &sequencer.Chart{Name: "many"}
+			each := testing.AllocsPerRun(1, func() {
+				result, err := render.Chart(ch, render.Options{Values: values, Capabilities: chartutil.DefaultCapabilities, Root: root})
+				if err != nil {
+					t.Fatal(err)
+				}
+				resources, err := result.Resources(root, false)
+				if err != nil {
+					t.Fatal(err)
+				}
+				if _, err = sequencer.Build(sequencer.Input{Root: root, Resources: resources, Namespace: "ns"}); err != nil {
+					t.Fatal(err)
+				}
+			}) / float64(n)
+			if each > most {
+				t.Errorf("%.0f allocations for each object, want %d at most", each, most)
+			}
+			t.Logf("%.0f allocations for each object", each)
+		})
+	}
+}
