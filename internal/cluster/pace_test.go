@@ -31,7 +31,7 @@ func TestPaceFollowsTheServer(t *testing.T) {
 				const n = 600
 				api := newFakeAPI(t)
 				late, taken := 0, 0
-				api.fault = func(asked call) error {
+				api.fault = func(call) error {
 					now := api.underWay()
 					api.mu.Lock()
 					if taken > n/2 {

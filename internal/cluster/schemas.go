@@ -155,7 +155,8 @@ func readOperations(data []byte) (operations, error) {
 		}
 		if key == "paths" {
 			var paths operations
-			return paths, d.Decode(&paths)
+			err := d.Decode(&paths)
+			return paths, err
 		}
 		var other json.RawMessage
 		if err := d.Decode(&other); err != nil {
