@@ -50,8 +50,8 @@ func aims() []aim {
 		atMost(0.35, "1,000 objects, uninstall: ours ÷ stock", toStock(thousand, Uninstall)),
 		{"1,000 objects: ours ÷ kapp, the worst step", "< 1", func(r Results) verdict { return fasterThanKapp(r, thousand) }},
 		atMost(0.10, "No-op `upgrade --wait` of 100 ready Deployments: ours ÷ stock", toStock(WaitName, Noop)),
-		atMost(0.50, "kube-prometheus-stack, install: ours ÷ stock", toStock(StackName, Install)),
-		{"Peak memory: ours ÷ stock, the worst of all workloads", "≤ 1", peakMemory},
+		atMost(0.50, stackAim, toStock(StackName, Install)),
+		{memoryAim, "≤ 1", peakMemory},
 		{"Requests of a no-op upgrade of 100, 1,000 and 5,000 objects", "the same", sameRequests},
 		{"Time for N objects grows like N to the power of, the worst step", fmt.Sprintf("≤ %.2f", linear), growsLinearly},
 	}
