@@ -72,6 +72,17 @@ func (w *witness) last() *release.Release {
 	return w.writes[len(w.writes)-1]
 }
 
+// expecting returns a check of all that was written so far, inside a bubble.
+func (w *witness) expecting(t *testing.T) func(what string, want ...int) {
+	return func(what string, want ...int) {
+		t.Helper()
+		synctest.Wait()
+		if got := w.counts(); !slices.Equal(got, want) {
+			t.Errorf("%s: written were %v, want %v", what, got, want)
+		}
+	}
+}
+
 // witnessed is a ledger whose writes are seen. In these tests the changes count
 // the version up, which the storage goes by no more.
 func witnessed(t *testing.T) (*ledger, *witness) {
@@ -107,13 +118,7 @@ func TestStoreSoon(t *testing.T) {
 			}
 			return nil
 		}
-		expect := func(what string, want ...int) {
-			t.Helper()
-			synctest.Wait()
-			if got := w.counts(); !slices.Equal(got, want) {
-				t.Errorf("%s: written were %v, want %v", what, got, want)
-			}
-		}
+		expect := w.expecting(t)
 		l.begin()
 		for range 3 { // the second and the third find the first still being written
 			l.storeSoon(countUp)
@@ -222,13 +227,7 @@ func TestNotes(t *testing.T) {
 			}
 			return nil
 		}
-		expect := func(what string, want ...int) {
-			t.Helper()
-			synctest.Wait()
-			if got := w.counts(); !slices.Equal(got, want) {
-				t.Errorf("%s: written were %v, want %v", what, got, want)
-			}
-		}
+		expect := w.expecting(t)
 		l.begin()
 		l.change(countUp)
 		time.Sleep(10 * time.Second)
