@@ -19,9 +19,7 @@ import (
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 	"k8s.io/apimachinery/pkg/apis/meta/v1/unstructured"
 	apiruntime "k8s.io/apimachinery/pkg/runtime"
-	utiljson "k8s.io/apimachinery/pkg/util/json"
 	"k8s.io/cli-runtime/pkg/resource"
-	"sigs.k8s.io/yaml"
 
 	"github.com/ordered-helm/helm/internal/yamledit"
 )
@@ -144,7 +142,7 @@ func (d *documents) parse(texts []string) ([]map[string]any, error) {
 			continue
 		}
 		g.Go(func() (err error) {
-			all[i], err = parseDocument(text)
+			all[i], err = yamledit.Object(text)
 			return err
 		})
 	}
@@ -167,18 +165,6 @@ func (d *documents) known(text string) (object map[string]any, known bool) {
 	defer d.mu.Unlock()
 	object, known = d.parsed[text]
 	return object, known
-}
-
-func parseDocument(text string) (map[string]any, error) {
-	data, err := yaml.YAMLToJSON([]byte(text))
-	if err != nil {
-		return nil, err
-	}
-	var object map[string]any
-	if err := utiljson.Unmarshal(data, &object); err != nil || object == nil {
-		return nil, err
-	}
-	return object, nil
 }
 
 // objects makes infos of parsed objects that have nothing unusual about them.

@@ -9,6 +9,8 @@ import (
 	"testing"
 
 	"k8s.io/apimachinery/pkg/apis/meta/v1/unstructured"
+
+	"github.com/ordered-helm/helm/internal/yamledit"
 )
 
 // TestAllocations counts what it takes to read an object from a manifest, to read one
@@ -31,7 +33,7 @@ func TestAllocations(t *testing.T) {
 		do   func() error
 	}{
 		{"a document", 205, func() error {
-			_, err := parseDocument("apiVersion: v1\nkind: ConfigMap\nmetadata:\n  name: c\n  labels: {a: b}\ndata:\n  key: value\n")
+			_, err := yamledit.Object("apiVersion: v1\nkind: ConfigMap\nmetadata:\n  name: c\n  labels: {a: b}\ndata:\n  key: value\n")
 			return err
 		}},
 		{"a list of a hundred", 70 * objects, func() error {

@@ -8,16 +8,11 @@ import (
 	"strings"
 
 	"golang.org/x/sync/errgroup"
+	"helm.sh/helm/v3/pkg/releaseutil"
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 	"k8s.io/apimachinery/pkg/runtime/schema"
 	"sigs.k8s.io/yaml"
 )
-
-// head is what comes first in a manifest.
-type head struct {
-	metav1.TypeMeta   `json:",inline"`
-	metav1.ObjectMeta `json:"metadata"`
-}
 
 // DefinitionNames lists the names of the definitions of custom resources in a file,
 // without reading their schemas: these are most of it. It is nil if the file has
@@ -30,14 +25,14 @@ func DefinitionNames(file []byte) []string {
 	var names []string
 	for _, text := range texts {
 		beginning, _, found := strings.Cut(text, "\nspec:")
-		var h head
-		if err := yaml.Unmarshal([]byte(beginning), &h); err != nil {
+		var head releaseutil.SimpleHead
+		if err := yaml.Unmarshal([]byte(beginning), &head); err != nil {
 			return nil
 		}
 		switch {
-		case h.Kind == "" && h.Name == "" && !found: // comments
-		case h.Kind == "CustomResourceDefinition" && h.APIVersion == definitions.GroupVersion().String() && h.Name != "":
-			names = append(names, h.Name)
+		case head == (releaseutil.SimpleHead{}) && !found: // comments
+		case head.Kind == "CustomResourceDefinition" && head.Version == definitions.GroupVersion().String() && head.Metadata != nil && head.Metadata.Name != "":
+			names = append(names, head.Metadata.Name)
 		default:
 			return nil
 		}

@@ -28,9 +28,10 @@ import (
 type schemas struct {
 	getter Getter
 
+	// own is whether the server checks the kinds of its own.
+	own once[bool]
+
 	mu sync.Mutex
-	// own is whether the server checks the kinds of its own; nil if it was not asked.
-	own *bool
 	// read are the groups and versions whose schema was read, checked the kinds
 	// found there.
 	read    map[schema.GroupVersion]bool
@@ -66,33 +67,33 @@ func (s *schemas) checkedByServer(list kube.ResourceList) bool {
 }
 
 // surelyChecked reports whether it is clear without the schema: a server that is new
-// enough checks the fields of all kinds of its own. The caller holds mu.
+// enough checks the fields of all kinds of its own.
 func (s *schemas) surelyChecked(kind schema.GroupVersionKind) bool {
 	if !scheme.Scheme.Recognizes(kind) {
 		return false
 	}
-	if s.own == nil {
-		checks := s.serverChecks()
-		s.own = &checks
-	}
-	return *s.own
+	checks, err := s.own.get(s.serverChecks)
+	return err == nil && checks
 }
 
 // checksSince is the version since which every API server checks fields, whatever its
 // configuration.
-var checksSince = version.MustParseGeneric("1.27")
+const checksSince = "1.27"
 
-func (s *schemas) serverChecks() bool {
+func (s *schemas) serverChecks() (bool, error) {
 	client, err := s.getter.ToDiscoveryClient()
-	if err != nil || client == nil {
-		return false
+	if err != nil {
+		return false, err
+	}
+	if client == nil {
+		return false, errUnusual
 	}
 	server, err := client.ServerVersion()
 	if err != nil {
-		return false
+		return false, err
 	}
 	parsed, err := version.ParseGeneric(server.GitVersion)
-	return err == nil && parsed.AtLeast(checksSince)
+	return err == nil && parsed.AtLeast(version.MustParseGeneric(checksSince)), err
 }
 
 // readAll reads the schemas of groups and versions, side by side. The caller holds mu.

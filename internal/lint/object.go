@@ -61,7 +61,7 @@ func (i *inspection) readDocument(file string, number int, document string) {
 		o := objectOf(node)
 		o.place, o.chart = place{file, number, index}, chart
 		if index == 0 {
-			if content, err := render.Parse(document); err == nil && len(content) > 0 {
+			if content, err := yamledit.Object(document); err == nil && len(content) > 0 {
 				o.resource = content
 			}
 		}

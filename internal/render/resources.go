@@ -9,9 +9,6 @@ import (
 	"strings"
 	"unicode"
 
-	utiljson "k8s.io/apimachinery/pkg/util/json"
-	"sigs.k8s.io/yaml"
-
 	"github.com/ordered-helm/helm/internal/yamledit"
 	"github.com/ordered-helm/helm/pkg/sequencer"
 )
@@ -75,7 +72,7 @@ func Documents(manifest string, charts []string, root *sequencer.Chart, withCRDs
 		if docs[i].CRD {
 			return nil
 		}
-		if docs[i].Resource.Object, err = Parse(docs[i].Text + ends[i]); err != nil {
+		if docs[i].Resource.Object, err = yamledit.Object(docs[i].Text + ends[i]); err != nil {
 			return fmt.Errorf("YAML parse error on %s: %w", docs[i].Resource.File, err)
 		}
 		return nil
@@ -108,21 +105,6 @@ func (r *Result) Documents(root *sequencer.Chart, withCRDs, unprocessed bool) ([
 // leadingSpace is the white space that a text begins with.
 func leadingSpace(text string) string {
 	return text[:len(text)-len(strings.TrimLeftFunc(text, unicode.IsSpace))]
-}
-
-// Parse reads a document as the API machinery does: whole numbers stay whole, and
-// the last line ends like all others, which a block of text at the end keeps.
-func Parse(doc string) (map[string]any, error) {
-	var object map[string]any
-	if strings.HasPrefix(doc, "{") && utiljson.Unmarshal([]byte(doc), &object) == nil {
-		return object, nil
-	}
-	text, err := yaml.YAMLToJSON([]byte(yamledit.EndLine(doc)))
-	if err != nil {
-		return nil, err
-	}
-	err = utiljson.Unmarshal(text, &object)
-	return object, err
 }
 
 // sourceOf reads the file from the comment that Helm puts before a document;

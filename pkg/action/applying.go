@@ -165,7 +165,7 @@ func (r *rollout) note(done *cluster.Applied) {
 		return
 	}
 	if len(done.Created)+len(done.Updated) > 0 {
-		r.writes.Add(1)
+		r.wrote.Store(true)
 	}
 	r.mu.Lock()
 	defer r.mu.Unlock()
@@ -201,7 +201,7 @@ func (r *rollout) recreatePods(ctx context.Context, lists ...kube.ResourceList) 
 	if r.ordered {
 		list = slices.DeleteFunc(list, isService)
 	}
-	r.writes.Add(1)
+	r.wrote.Store(true)
 	pods, err := r.cluster.RecreatePods(ctx, list)
 	if err != nil {
 		r.cfg.Log(err.Error())

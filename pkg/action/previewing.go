@@ -20,6 +20,7 @@ import (
 	"github.com/ordered-helm/helm/internal/cluster"
 	"github.com/ordered-helm/helm/internal/diagnosis"
 	"github.com/ordered-helm/helm/internal/render"
+	"github.com/ordered-helm/helm/internal/yamledit"
 	"github.com/ordered-helm/helm/pkg/hookrunner"
 )
 
@@ -211,7 +212,7 @@ func (v *previewing) foresee(rel *release.Release, ordered bool) error {
 	}
 	var rest strings.Builder
 	for _, document := range render.Split(rel.Manifest) {
-		content, err := render.Parse(document)
+		content, err := yamledit.Object(document)
 		object := &unstructured.Unstructured{Object: content}
 		if err != nil || !v.kinds[object.GroupVersionKind().GroupKind()] {
 			rest.WriteString("---\n" + document + "\n")

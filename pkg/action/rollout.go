@@ -49,9 +49,9 @@ type rollout struct {
 	present, unchanged, restarted map[*kubeInfo]bool
 	created                       kube.ResourceList
 
-	// writes counts how often nodes have changed something in the cluster.
-	writes atomic.Int64
-	sight  sight
+	// wrote is whether nodes have changed anything in the cluster.
+	wrote atomic.Bool
+	sight sight
 
 	resting *resting
 	explain explainer

@@ -20,9 +20,8 @@ const sightLasts = 5 * time.Second
 // nodes as have nothing to change are compared after one look. It counts until the
 // rollout writes something: what a node depends on may change the node's own objects.
 type sight struct {
-	mu     sync.Mutex
-	taken  time.Time
-	writes int64
+	mu    sync.Mutex
+	taken time.Time
 	// seen are the objects that were looked at and that nobody has asked for since,
 	// live those of them that are there.
 	seen map[*kubeInfo]bool
@@ -31,7 +30,7 @@ type sight struct {
 
 // look reads the present state of objects of a node.
 func (r *rollout) look(ctx context.Context, list kube.ResourceList) (map[*kubeInfo]*unstructured.Unstructured, error) {
-	if r.whole() || r.writes.Load() > 0 {
+	if r.whole() || r.wrote.Load() {
 		return r.cluster.Live(ctx, list)
 	}
 	s := &r.sight
@@ -40,7 +39,7 @@ func (r *rollout) look(ctx context.Context, list kube.ResourceList) (map[*kubeIn
 	if s.seen == nil || time.Since(s.taken) > sightLasts {
 		r.lookAround(ctx)
 	}
-	if s.writes != r.writes.Load() || slices.ContainsFunc(list, func(info *kubeInfo) bool { return !s.seen[info] }) {
+	if r.wrote.Load() || slices.ContainsFunc(list, func(info *kubeInfo) bool { return !s.seen[info] }) {
 		return r.cluster.Live(ctx, list)
 	}
 	live := make(map[*kubeInfo]*unstructured.Unstructured, len(list))
@@ -65,7 +64,7 @@ func (r *rollout) lookAround(ctx context.Context) {
 		}
 	}
 	s := &r.sight
-	s.taken, s.writes = time.Now(), r.writes.Load()
+	s.taken = time.Now()
 	live, err := r.cluster.Live(ctx, all)
 	if err != nil {
 		all, live = nil, nil

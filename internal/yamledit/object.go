@@ -1,0 +1,27 @@
+// Copyright The Ordered Helm Authors
+// SPDX-License-Identifier: Apache-2.0
+
+package yamledit
+
+import (
+	"strings"
+
+	utiljson "k8s.io/apimachinery/pkg/util/json"
+	"sigs.k8s.io/yaml"
+)
+
+// Object reads a document as the API machinery does: whole numbers stay whole, and
+// the last line ends like all others, which a block of text at the end keeps. A
+// document without content gives nil.
+func Object(doc string) (map[string]any, error) {
+	var object map[string]any
+	if strings.HasPrefix(doc, "{") && utiljson.Unmarshal([]byte(doc), &object) == nil {
+		return object, nil
+	}
+	text, err := yaml.YAMLToJSON([]byte(EndLine(doc)))
+	if err != nil {
+		return nil, err
+	}
+	err = utiljson.Unmarshal(text, &object)
+	return object, err
+}
