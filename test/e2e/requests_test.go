@@ -98,3 +98,32 @@ func TestRequests(t *testing.T) {
 		t.Errorf("the requests are not as many as they were: got\n%s\nwant\n%s", got, want)
 	}
 }
+
+// TestDefinitionsThatAreThereAreNotSent installs a chart with a definition in its
+// crds/ folder twice: it is created by the first release, and only looked for by the
+// second, which uses it all the same.
+func TestDefinitionsThatAreThereAreNotSent(t *testing.T) {
+	h := newHelm(t)
+	d := newCRDHook(t, h, "gadgets")
+	chart := func(object string) string {
+		return writeChart(t, map[string]string{
+			"Chart.yaml": "apiVersion: v2\nname: defining\nversion: 0.1.0\n", "crds/gadgets.yaml": d.manifest(), "templates/all.yaml": d.resource(object),
+		})
+	}
+	for _, want := range []struct {
+		release string
+		sent    int
+	}{{"one", 1}, {"two", 0}} {
+		from := mark()
+		h.ok("install", want.release, chart(want.release))
+		sent := 0
+		for _, e := range h.cluster.Audit(t) {
+			if e.Verb == "create" && e.Resource == "customresourcedefinitions" && !e.Received.Before(from) && strings.Contains(string(e.Request), d.name()) {
+				sent++
+			}
+		}
+		if sent != want.sent {
+			t.Errorf("release %s: the definition was sent %d times, want %d", want.release, sent, want.sent)
+		}
+	}
+}
