@@ -21,6 +21,7 @@ import (
 	"k8s.io/apimachinery/pkg/types"
 	"k8s.io/cli-runtime/pkg/genericclioptions"
 	"k8s.io/cli-runtime/pkg/resource"
+	"k8s.io/client-go/util/retry"
 	"sigs.k8s.io/yaml"
 
 	"github.com/ordered-helm/helm/internal/cluster"
@@ -46,7 +47,11 @@ func TestApplyIsHelmsUpdate(t *testing.T) {
 			if c.threeWay {
 				update = helms.kube.UpdateThreeWayMerge
 			}
-			_, helmsErr := update(original, target, c.force)
+			// Helm does not try again by itself when a controller writes a status meanwhile.
+			helmsErr := retry.RetryOnConflict(retry.DefaultRetry, func() error {
+				_, err := update(original, target, c.force)
+				return err
+			})
 			helmsHeld := helms.clean(target[0].Object)
 
 			original, target = ours.lists(c)
