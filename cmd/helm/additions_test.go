@@ -18,7 +18,7 @@ import (
 // TestAdditionsAreMarked looks for the mark of what stock Helm does not have.
 func TestAdditionsAreMarked(t *testing.T) {
 	const mark = "[not in Helm]"
-	additions := []string{waitFlagName, readinessFlagName, progressFlagName, timelineFlagName, sequenceAsFlagName}
+	additions := []string{waitFlagName, readinessFlagName, progressFlagName, timelineFlagName, sequenceAsFlagName, takeoverFlagName}
 	marked := 0
 	var visit func(cmd *cobra.Command)
 	visit = func(cmd *cobra.Command) {

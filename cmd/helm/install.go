@@ -165,11 +165,16 @@ func (in *chartInput) run(ctx context.Context, args []string) (*release.Release,
 		return nil, err
 	}
 	defer view.close()
-	ctx, stop := cancelOnSignal(ctx, func() {
-		fmt.Fprintf(in.app.notices(in.output, in.client.WaitStrategy), "Release %s has been cancelled.\n", in.client.ReleaseName)
+	in.client.OnEvent, in.client.FollowHookLogs = view.open()
+	waits := "it is recorded as failed"
+	if in.client.Atomic {
+		waits += ", and is removed again because of --atomic"
+	}
+	ctx, stop := in.app.untilSignal(ctx, view, interruptible{
+		release: in.client.ReleaseName, cancelled: fmt.Sprintf("Release %s has been cancelled.", in.client.ReleaseName),
+		to: in.app.notices(in.output, in.client.WaitStrategy), waits: waits, held: true,
 	})
 	defer stop()
-	in.client.OnEvent, in.client.FollowHookLogs = view.open()
 	return in.client.RunWithContext(ctx, loaded.chart, loaded.values)
 }
 

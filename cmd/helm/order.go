@@ -5,6 +5,7 @@ package main
 
 import (
 	"fmt"
+	"strings"
 
 	"helm.sh/helm/v3/pkg/release"
 
@@ -49,10 +50,37 @@ func (n *orderNote) String() string {
 	case !n.Interrupted:
 		return kind + ", " + count
 	case n.Removing:
-		return fmt.Sprintf("%s, %d of %s removed", kind, len(n.Done), count)
+		return fmt.Sprintf("%s, %d of %s removed%s", kind, len(n.Done), count, n.at())
 	default:
-		return fmt.Sprintf("%s, %d of %s done", kind, len(n.Done), count)
+		return fmt.Sprintf("%s, %d of %s done%s", kind, len(n.Done), count, n.at())
 	}
+}
+
+// mostNodesNamed is how many nodes a line names.
+const mostNodesNamed = 3
+
+// at names the nodes that were begun and are not done.
+func (n *orderNote) at() string {
+	if len(n.At) == 0 {
+		return ""
+	}
+	named := strings.Join(n.At[:min(len(n.At), mostNodesNamed)], ", ")
+	if more := len(n.At) - mostNodesNamed; more > 0 {
+		named += fmt.Sprintf(" and %d more", more)
+	}
+	return ", at " + named
+}
+
+// holderNote says who works on a release in a line of a text.
+func holderNote(h *action.Holder) string {
+	text := h.String() + ", " + h.Age()
+	switch {
+	case h.Dead:
+		text += "; it is dead, and the next upgrade, rollback or uninstall takes the release over"
+	case h.Expired:
+		text += "; if it is dead, the next upgrade, rollback or uninstall takes the release over"
+	}
+	return text
 }
 
 func unknown(reason string) string { return "unknown (" + reason + ")" }

@@ -95,6 +95,8 @@ type operationView struct {
 	// mode is not Auto, and terminal is standard error if that is a terminal.
 	mode     progress.Mode
 	terminal *os.File
+	// errOut is where messages go while nothing is shown.
+	errOut io.Writer
 	// file is where the timeline goes that recorder makes; nil if there is none.
 	file     *timelineFile
 	recorder timeline.Recorder
@@ -112,7 +114,7 @@ func (a *app) view(flags *progressFlags) (*operationView, error) {
 	if err != nil {
 		return nil, err
 	}
-	v := &operationView{app: a, mode: mode, terminal: stderr}
+	v := &operationView{app: a, mode: mode, terminal: stderr, errOut: a.errOut}
 	if flags.timeline != "" {
 		if v.file, err = openTimeline(flags.timeline); err != nil {
 			return nil, fmt.Errorf("--%s: %w", timelineFlagName, err)

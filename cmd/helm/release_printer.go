@@ -18,6 +18,7 @@ import (
 	"k8s.io/kubectl/pkg/cmd/get"
 
 	"github.com/ordered-helm/helm/internal/record"
+	"github.com/ordered-helm/helm/pkg/action"
 	"github.com/ordered-helm/helm/pkg/hookrunner"
 )
 
@@ -29,7 +30,8 @@ type releasePrinter struct {
 	description bool
 	resources   bool
 	hideNotes   bool
-	order       *orderNote // nil where nothing is to be said of it
+	order       *orderNote     // nil where nothing is to be said of it
+	holder      *action.Holder // nil where nobody works on it, or that is not to be said
 }
 
 func (p *releasePrinter) WriteJSON(out io.Writer) error { return output.EncodeJSON(out, p.content()) }
@@ -38,13 +40,14 @@ func (p *releasePrinter) WriteYAML(out io.Writer) error { return output.EncodeYA
 // content is the release as programs read it.
 func (p *releasePrinter) content() any {
 	rel := record.Detach(p.release)
-	if p.order == nil {
+	if p.order == nil && p.holder == nil {
 		return rel
 	}
 	return struct {
 		*release.Release
-		Order *orderNote `json:"order"`
-	}{rel, p.order}
+		Order  *orderNote     `json:"order,omitempty"`
+		Holder *action.Holder `json:"holder,omitempty"`
+	}{rel, p.order, p.holder}
 }
 
 // WriteTable prints the release for people. All is gathered before anything is
@@ -93,6 +96,9 @@ func (p *releasePrinter) printHeader(text *bytes.Buffer) {
 	fmt.Fprintf(text, "REVISION: %d\n", rel.Version)
 	if p.order != nil {
 		fmt.Fprintf(text, "ORDER: %s\n", p.order)
+	}
+	if p.holder != nil {
+		fmt.Fprintf(text, "HOLDER: %s\n", holderNote(p.holder))
 	}
 	if p.chart {
 		metadata := rel.Chart.Metadata

@@ -65,6 +65,8 @@ func newRollbackCmd(a *app) *cobra.Command {
 	checkReadiness = addReadinessFlag(f, &client.ReadinessTimeout)
 	f.BoolVar(&client.WaitForJobs, "wait-for-jobs", false, "with --wait, wait for Jobs to complete too")
 	f.BoolVar(&client.CleanupOnFail, "cleanup-on-fail", false, "if the rollback fails, delete what it created")
+	addTakeoverFlag(f, &client.Takeover)
+	completeFlag(cmd, takeoverFlagName, completeTakeover)
 	addProgressFlags(cmd, &flags)
 	addHistoryMaxFlag(f, &client.MaxHistory, a.settings.MaxHistory)
 	return cmd
@@ -78,17 +80,21 @@ func (a *app) rollback(ctx context.Context, client *action.Rollback, flags *prog
 		return err
 	}
 	defer view.close()
-	ctx, stop := cancelOnSignal(ctx, func() {
-		fmt.Fprintf(a.errOut, "Rolling back %s has been cancelled.\n", name)
-	})
-	defer stop()
-
 	limit, err := parallelHooks()
 	if err != nil {
 		return err
 	}
 	client.MaxParallelHooks = limit
 	client.OnEvent, client.FollowHookLogs = view.open()
+	waits := "the new revision is recorded as failed"
+	if client.CleanupOnFail {
+		waits += ", and what it created is deleted because of --cleanup-on-fail"
+	}
+	ctx, stop := a.untilSignal(ctx, view, interruptible{
+		release: name, cancelled: fmt.Sprintf("Rolling back %s has been cancelled.", name), waits: waits, held: true,
+	})
+	defer stop()
+
 	if err := client.RunWithContext(ctx, name); err != nil {
 		return err
 	}

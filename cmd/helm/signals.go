@@ -5,22 +5,43 @@ package main
 
 import (
 	"context"
+	"fmt"
+	"io"
 	"os"
 	"os/signal"
 	"sync"
 	"syscall"
+	"time"
 )
 
+// exitOnSignal is what a shell adds to the number of the signal that ended a program.
+const exitOnSignal = 128
+
+// doubled is how soon after the first signal another one is the same: who runs helm may
+// pass on what the terminal has sent to both.
+const doubled = 500 * time.Millisecond
+
+// interruption is what is said and done when a process is told to stop while it works
+// on a release.
+type interruption struct {
+	// announce is called once, at the first signal, before the context ends.
+	announce func()
+	// leave is called at the second one: it ends the process with an exit code.
+	leave func(code int)
+}
+
 // cancelOnSignal returns a context that ends when the process is interrupted or
-// asked to terminate; announce is called once before it ends. Further signals
-// are taken and dropped until stop is called, so that the clean-up of an
-// interrupted operation is not itself cut short. Nor does an operation end half
-// done because nobody reads any more what it says of its progress. Once stop was
-// called, which may be more than once, a closed pipe ends the process as usual.
-func cancelOnSignal(parent context.Context, announce func()) (ctx context.Context, stop func()) {
+// asked to terminate, or its terminal goes away. What was begun is then recorded, and
+// undone where that was asked for; a second signal does not wait for that. Nor does an
+// operation end half done because nobody reads any more what it says of its progress.
+// Once stop was called, which may be more than once, signals end the process as usual.
+func cancelOnSignal(parent context.Context, i interruption) (ctx context.Context, stop func()) {
 	ctx, cancel := context.WithCancel(parent)
-	signals := make(chan os.Signal, 1)
+	signals := make(chan os.Signal, 2)
 	signal.Notify(signals, os.Interrupt, syscall.SIGTERM)
+	if !signal.Ignored(syscall.SIGHUP) { // as nohup has it
+		signal.Notify(signals, syscall.SIGHUP)
+	}
 	unread := make(chan os.Signal, 1) // taken, so that it does not end the process
 	signal.Notify(unread, syscall.SIGPIPE)
 
@@ -28,11 +49,20 @@ func cancelOnSignal(parent context.Context, announce func()) (ctx context.Contex
 	watcherGone := make(chan struct{})
 	go func() {
 		defer close(watcherGone)
-		select {
-		case <-signals:
-			announce()
-			cancel()
-		case <-done:
+		for first := (time.Time{}); ; {
+			select {
+			case s := <-signals:
+				if first.IsZero() {
+					first = time.Now()
+					i.announce()
+					cancel()
+				} else if time.Since(first) > doubled {
+					number, _ := s.(syscall.Signal) // as all of them are
+					i.leave(exitOnSignal + int(number))
+				}
+			case <-done:
+				return
+			}
 		}
 	}()
 	return ctx, sync.OnceFunc(func() {
@@ -42,4 +72,53 @@ func cancelOnSignal(parent context.Context, announce func()) (ctx context.Contex
 		<-watcherGone
 		cancel()
 	})
+}
+
+// interruptible is an operation on a release that a signal ends.
+type interruptible struct {
+	release string
+	// cancelled is the sentence that says so, and to whom it goes.
+	cancelled string
+	to        io.Writer
+	// waits is what is still done after that; held is whether the release stays held
+	// if that is not waited for.
+	waits string
+	held  bool
+}
+
+// leaveWithin is how long the terminal may take to be as it was before.
+const leaveWithin = time.Second
+
+// untilSignal is cancelOnSignal for an operation that a view shows: it was opened
+// before.
+func (a *app) untilSignal(ctx context.Context, view *operationView, op interruptible) (context.Context, func()) {
+	errOut, display := a.errOut, view.display
+	if op.to == nil {
+		op.to = errOut
+	}
+	return cancelOnSignal(ctx, interruption{
+		announce: func() {
+			fmt.Fprintln(op.to, op.cancelled)
+			fmt.Fprintf(errOut, "Waiting until %s. A second signal leaves at once.\n", op.waits)
+		},
+		leave: func(code int) {
+			closed := make(chan struct{})
+			go func() { defer close(closed); display.Close() }()
+			select {
+			case <-closed:
+			case <-time.After(leaveWithin): // the process ends all the same
+			}
+			fmt.Fprintln(view.errOut, op.farewell())
+			os.Exit(code)
+		},
+	})
+}
+
+// farewell says how it goes on after a second signal.
+func (op *interruptible) farewell() string {
+	if !op.held {
+		return fmt.Sprintf("Left at once: what became of release %s is not recorded.", op.release)
+	}
+	return fmt.Sprintf("Left at once: nothing is undone, and release %[1]s stays as it is recorded. \"helm status %[1]s\" says how far it came; "+
+		"the next helm upgrade, rollback or uninstall of it takes it over and carries on.", op.release)
 }

@@ -8,23 +8,39 @@ import (
 	"os"
 	"syscall"
 	"testing"
+	"time"
 )
 
 func TestCancelOnSignal(t *testing.T) {
-	for _, signal := range []syscall.Signal{syscall.SIGTERM, syscall.SIGINT} {
+	for _, signal := range []syscall.Signal{syscall.SIGTERM, syscall.SIGINT, syscall.SIGHUP} {
 		t.Run(signal.String(), func(t *testing.T) {
-			announced := 0
-			ctx, stop := cancelOnSignal(t.Context(), func() { announced++ })
+			began := time.Now()
+			announced, left := 0, make(chan int, 1)
+			ctx, stop := cancelOnSignal(t.Context(), interruption{func() { announced++ }, func(code int) {
+				select {
+				case left <- code:
+				default:
+				}
+			}})
 			if err := ctx.Err(); err != nil {
 				t.Fatalf("ended before any signal: %v", err)
 			}
-			for range 2 {
-				if err := syscall.Kill(os.Getpid(), signal); err != nil {
-					t.Fatal(err)
+			send(t, signal)
+			<-ctx.Done()
+			for code := 0; code == 0; { // what comes too soon after the first does not count
+				send(t, signal)
+				select {
+				case code = <-left:
+					if code != 128+int(signal) {
+						t.Errorf("left with exit code %d", code)
+					}
+				case <-time.After(doubled / 2):
 				}
 			}
-			<-ctx.Done()
 			stop() // returns when the watcher is gone: announced may be read
+			if time.Since(began) < doubled {
+				t.Error("left because of a signal that is the first one once more")
+			}
 			if announced != 1 {
 				t.Errorf("announced %d times", announced)
 			}
@@ -32,10 +48,20 @@ func TestCancelOnSignal(t *testing.T) {
 	}
 }
 
+func send(t *testing.T, signal syscall.Signal) {
+	t.Helper()
+	if err := syscall.Kill(os.Getpid(), signal); err != nil {
+		t.Fatal(err)
+	}
+}
+
 func TestCancelOnSignalWithoutASignal(t *testing.T) {
 	parent, cancel := context.WithCancel(t.Context())
-	ctx, stop := cancelOnSignal(parent, func() { t.Error("announced without a signal") })
+	ctx, stop := cancelOnSignal(parent, interruption{
+		func() { t.Error("announced without a signal") }, func(int) { t.Error("left without a signal") },
+	})
 	cancel()
 	<-ctx.Done()
+	stop()
 	stop()
 }

@@ -23,6 +23,9 @@ done; with -o json and -o yaml, which. "not followed" means that the revision ha
 the graph of another one that was rolled back to by stock Helm. "helm dag" draws
 the graph.
 
+While an operation works on the release, and after it was killed, it is said which
+process does so, since when, when it was last heard of, and at which nodes it is.
+
     $ helm status shop
     $ helm status shop --show-desc --show-resources
     $ helm status shop --revision 3 -o json
@@ -50,13 +53,14 @@ func newStatusCmd(a *app) *cobra.Command {
 		if err != nil {
 			return err
 		}
-		order := noteOrder(rel)
+		order, holder := noteOrder(rel), action.HolderOf(rel)
 		rel.Chart = nil // status does not print the chart, in JSON and YAML neither
 		return out.format.Write(a.out, &releasePrinter{
 			release:     rel,
 			description: client.ShowDescription,
 			resources:   client.ShowResources,
 			order:       order,
+			holder:      holder,
 		})
 	}
 	return cmd

@@ -80,8 +80,9 @@ func (a *app) test(ctx context.Context, in *testInput, name string) error {
 	client.OnEvent, client.FollowHookLogs = view.open()
 	client.Namespace = a.settings.Namespace()
 	in.readFilters()
-	ctx, stop := cancelOnSignal(ctx, func() {
-		fmt.Fprintf(a.errOut, "Testing %s has been cancelled.\n", name)
+	ctx, stop := a.untilSignal(ctx, view, interruptible{
+		release: name, cancelled: fmt.Sprintf("Testing %s has been cancelled.", name),
+		waits: "it is recorded what became of the tests",
 	})
 	defer stop()
 	rel, failure := client.RunWithContext(ctx, name)

@@ -78,6 +78,8 @@ func newUninstallCmd(a *app) *cobra.Command {
 	f.DurationVar(&client.ReadinessTimeout, readinessFlagName, 0, "[not in Helm] in order, how long each part may take to be gone, from the moment its deletion begins (default: what is left of --timeout)")
 	f.StringVar(&client.DeletionPropagation, "cascade", "background", "what happens to the objects that a deleted one owns: background, orphan or foreground")
 	f.DurationVar(&client.Timeout, "timeout", defaultTimeout, "how long to wait for any one Kubernetes operation, such as a hook's Job; in order, for all of them together")
+	addTakeoverFlag(f, &client.Takeover)
+	completeFlag(cmd, takeoverFlagName, completeTakeover)
 	addProgressFlags(cmd, &flags)
 	f.StringVar(&client.Description, "description", "", "description to keep with the release's history")
 	return cmd
@@ -88,8 +90,9 @@ func newUninstallCmd(a *app) *cobra.Command {
 func (a *app) uninstall(ctx context.Context, client *action.Uninstall, view *operationView, name string) error {
 	client.OnEvent, client.FollowHookLogs = view.open()
 	defer view.pause()
-	ctx, stop := cancelOnSignal(ctx, func() {
-		fmt.Fprintf(a.errOut, "Uninstalling %s has been cancelled.\n", name)
+	ctx, stop := a.untilSignal(ctx, view, interruptible{
+		release: name, cancelled: fmt.Sprintf("Uninstalling %s has been cancelled.", name),
+		waits: "the release is recorded as not removed", held: true,
 	})
 	defer stop()
 

@@ -60,7 +60,8 @@ WHEN IT FAILS
 The new revision is recorded as failed, and its resources stay as far as they
 came. With --atomic the release goes back to its last good revision; with
 --cleanup-on-fail what the failed upgrade created is removed. An upgrade that is
-interrupted has failed, too.
+interrupted has failed, too. One whose process was killed leaves the release held; the
+next upgrade finds that out, takes the release over and carries on.
 
 TRYING IT OUT
 
@@ -117,6 +118,7 @@ func newUpgradeCmd(in *upgradeInput) *cobra.Command {
 	in.output = addOutputFlag(cmd)
 	completeFlag(cmd, "version", a.completeVersionOf(func() int { return 1 }))
 	completeFlag(cmd, "wait", completeWait)
+	completeFlag(cmd, takeoverFlagName, completeTakeover)
 	return cmd
 }
 
@@ -137,6 +139,7 @@ func (in *upgradeInput) addOperationFlags(f *pflag.FlagSet) {
 	f.DurationVar(&client.Timeout, "timeout", defaultTimeout, "how long to wait for any one Kubernetes operation, such as a hook's Job; with --wait=ordered, for all of them together")
 	addWaitFlag(f, &client.Wait, &client.WaitStrategy, "wait until all resources are ready, for at most --timeout; \"ordered\" [not in Helm]: deploy in the order that the chart declares, each part when what it needs is ready")
 	in.checkReadiness = in.app.addReadinessFlagBeside(f, &client.WaitStrategy, &client.ReadinessTimeout)
+	addTakeoverFlag(f, &client.Takeover)
 	f.BoolVar(&client.WaitForJobs, "wait-for-jobs", false, "with --wait, wait for Jobs to complete too")
 	f.BoolVar(&client.Atomic, "atomic", false, "go back to the last good revision if the upgrade fails; implies --wait")
 	f.BoolVar(&client.CleanupOnFail, "cleanup-on-fail", false, "if the upgrade fails, delete what it created")
@@ -200,11 +203,12 @@ func (in *upgradeInput) run(ctx context.Context, name, reference string) (*relea
 		return nil, err
 	}
 	defer view.close()
-	ctx, stop := cancelOnSignal(ctx, func() {
-		fmt.Fprintf(in.app.notices(in.output, client.WaitStrategy), "Release %s has been cancelled.\n", name)
+	client.OnEvent, client.FollowHookLogs = view.open()
+	ctx, stop := in.app.untilSignal(ctx, view, interruptible{
+		release: name, cancelled: fmt.Sprintf("Release %s has been cancelled.", name),
+		to: in.app.notices(in.output, client.WaitStrategy), waits: in.afterSignal(), held: true,
 	})
 	defer stop()
-	client.OnEvent, client.FollowHookLogs = view.open()
 	rel, err := client.RunWithContext(ctx, name, chrt, vals)
 	view.pause()
 	if err != nil {
@@ -212,6 +216,18 @@ func (in *upgradeInput) run(ctx context.Context, name, reference string) (*relea
 	}
 	in.announce("Release %q has been upgraded. Happy Helming!\n", name)
 	return rel, nil
+}
+
+// afterSignal says what is still done when the process is told to stop.
+func (in *upgradeInput) afterSignal() string {
+	waits := "the new revision is recorded as failed"
+	if in.client.CleanupOnFail {
+		waits += ", what it created is deleted because of --cleanup-on-fail"
+	}
+	if in.client.Atomic {
+		waits += ", and the last good revision is back because of --atomic"
+	}
+	return waits
 }
 
 // announce says something about the release to people, where no program reads

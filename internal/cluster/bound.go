@@ -20,9 +20,10 @@ import (
 // Bind returns Helm's client with every request bound to the context: Helm's
 // own methods take none, so a server that does not answer would hold them up for
 // ever. With it comes the getter to use beside it, which asks for what the
-// cluster serves once, and shares that with the client. Clients of another make
-// are returned as they are.
-func Bind(ctx context.Context, kc kube.Interface, getter Getter) (kube.Interface, Getter) {
+// cluster serves once, and shares that with the client. Before each request that
+// changes something mayChange is asked. Clients of another make are returned as they
+// are.
+func Bind(ctx context.Context, kc kube.Interface, getter Getter, mayChange func() error) (kube.Interface, Getter) {
 	helm, ok := kc.(*kube.Client)
 	if !ok {
 		return kc, getter
@@ -31,7 +32,7 @@ func Bind(ctx context.Context, kc kube.Interface, getter Getter) (kube.Interface
 	if !ok {
 		return kc, getter
 	}
-	shared := &sharedGetter{RESTClientGetter: full, bind: func(rt http.RoundTripper) http.RoundTripper {
+	shared := &sharedGetter{RESTClientGetter: full, mayChange: mayChange, bind: func(rt http.RoundTripper) http.RoundTripper {
 		return &boundTransport{RoundTripper: rt, operation: ctx}
 	}}
 	bound := kube.New(boundGetter{shared})
@@ -44,6 +45,7 @@ func Bind(ctx context.Context, kc kube.Interface, getter Getter) (kube.Interface
 type sharedGetter struct {
 	genericclioptions.RESTClientGetter
 	bind      func(http.RoundTripper) http.RoundTripper
+	mayChange func() error
 	config    once[*rest.Config]
 	discovery once[discovery.CachedDiscoveryInterface]
 	mapper    once[meta.RESTMapper]
@@ -54,7 +56,9 @@ func (g *sharedGetter) ToRESTConfig() (*rest.Config, error) {
 	if err != nil {
 		return nil, err
 	}
-	return rest.CopyConfig(config), nil
+	config = rest.CopyConfig(config)
+	config.Wrap(func(rt http.RoundTripper) http.RoundTripper { return &guardedTransport{rt, g.mayChange} })
+	return config, nil
 }
 
 func (g *sharedGetter) ToDiscoveryClient() (discovery.CachedDiscoveryInterface, error) {
@@ -116,6 +120,25 @@ func (t *boundTransport) RoundTrip(r *http.Request) (*http.Response, error) {
 
 // WrappedRoundTripper is for client-go, which looks through round trippers.
 func (t *boundTransport) WrappedRoundTripper() http.RoundTripper { return t.RoundTripper }
+
+// guardedTransport sends requests that change something only as long as that is
+// permitted.
+type guardedTransport struct {
+	http.RoundTripper
+	mayChange func() error
+}
+
+func (t *guardedTransport) RoundTrip(r *http.Request) (*http.Response, error) {
+	if r.Method != http.MethodGet && r.Method != http.MethodHead {
+		if err := t.mayChange(); err != nil {
+			return nil, err
+		}
+	}
+	return t.RoundTripper.RoundTrip(r)
+}
+
+// WrappedRoundTripper is for client-go, which looks through round trippers.
+func (t *guardedTransport) WrappedRoundTripper() http.RoundTripper { return t.RoundTripper }
 
 type boundBody struct {
 	io.ReadCloser

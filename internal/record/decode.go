@@ -65,8 +65,10 @@ func (r *Record) check() error {
 		return fmt.Errorf("its progress names the revision %d", p.Revision)
 	case p.Nodes < len(p.Done):
 		return fmt.Errorf("its progress says that %d nodes of %d are done", len(p.Done), p.Nodes)
+	case p.Nodes < len(p.At):
+		return fmt.Errorf("its progress says that it is at %d nodes of %d", len(p.At), p.Nodes)
 	}
-	if err := r.Earlier.check(); err != nil {
+	if err := errors.Join(r.Earlier.check(), r.Lease.check()); err != nil {
 		return err
 	}
 	if err := checkTree(r.Root); err != nil || !r.Sequenced {

@@ -47,6 +47,9 @@ type Record struct {
 	// Progress is how far the deployment came; ProgressOf tells whether it is
 	// that of the revision at hand.
 	Progress *Progress `json:"progress,omitempty"`
+	// Lease is who deploys or removes the revision; LeaseOf tells whether it is
+	// about the revision at hand.
+	Lease *Lease `json:"lease,omitempty"`
 }
 
 // Earlier is what a revision knows, until it is deployed, of those before it,
@@ -78,6 +81,8 @@ type Progress struct {
 	// Done are the IDs of the nodes that were deployed, and got ready where
 	// that was waited for, sorted.
 	Done []string `json:"done,omitempty"`
+	// At are the IDs of those that were begun and are not done, sorted.
+	At []string `json:"at,omitempty"`
 	// Nodes is how many nodes there are.
 	Nodes int `json:"nodes"`
 	// Removing is whether Done are the nodes that an uninstall has removed.

@@ -35,6 +35,8 @@ type deployment struct {
 	// plan is the graph of the release; nil if it has no order.
 	plan    *sequencer.Plan
 	rollout *rollout
+	// taken is what is taken over; nil if nothing is.
+	taken *taken
 	// doing is what perform does, or was doing when it failed.
 	doing phase
 }
@@ -207,6 +209,9 @@ func (d *deployment) perform(ctx context.Context) error {
 	if d.ordered {
 		d.events.emit(Event{Type: EventPlanned, Message: "deploying " + extent(d.rollout.plan), Nodes: plannedNodes(d.rollout.plan)})
 	}
+	if err := d.settleHooks(ctx); err != nil {
+		return err
+	}
 	if err := d.hooks(ctx, d.before); err != nil {
 		return err
 	}
@@ -258,11 +263,25 @@ func (d *deployment) hooks(ctx context.Context, event release.HookEvent) error {
 		d.cfg.Log("hooks disabled for %s", d.release().Name)
 		return context.Cause(ctx)
 	}
-	options := hookOptions{timeout: d.timeout, limit: d.parallelHooks, follow: d.followLogs, modes: d.hookModes}
-	if err := d.runHooks(ctx, d.ledger, event, options); err != nil {
+	if err := d.runHooks(ctx, d.ledger, event, d.hookOptions()); err != nil {
 		return d.hookFailure(event, err)
 	}
 	return context.Cause(ctx)
+}
+
+func (d *deployment) hookOptions() hookOptions {
+	return hookOptions{timeout: d.timeout, limit: d.parallelHooks, follow: d.followLogs, modes: d.hookModes}
+}
+
+// settleHooks brings the hooks of the operation that is taken over to their end.
+func (d *deployment) settleHooks(ctx context.Context) error {
+	if d.taken == nil || d.noHooks {
+		return nil
+	}
+	d.doing = runningHooks
+	err := d.settle(ctx, d.taken, d.hookOptions())
+	d.taken.ledger.try(d.taken.ledger.store(nil))
+	return err
 }
 
 // cause is what a failure is reported as. Without an order it is, as in Helm, the

@@ -83,20 +83,28 @@ func (op *operation) runHooks(ctx context.Context, l *ledger, event release.Hook
 		return nil
 	}
 	buckets := hookrunner.Buckets(hooks, o.modes)
-	r := &hookRun{
+	r, end, err := op.newHookRun(ctx, l, event, o)
+	if err != nil {
+		return err
+	}
+	defer end()
+	return r.failure(hookrunner.Run(ctx, buckets, r, hookrunner.Options{Limit: o.limit}), hookrunner.InHelmsOrder(buckets))
+}
+
+// newHookRun prepares to run hooks, until end is called.
+func (op *operation) newHookRun(ctx context.Context, l *ledger, event release.HookEvent, o hookOptions) (r *hookRun, end func(), err error) {
+	r = &hookRun{
 		operation: op, hookOptions: o, ledger: l, event: event, objects: map[*release.Hook]*hookObjects{},
 		explain:   op.explainer(op.events.masker, nil),
 		following: make(chan struct{}, mostFollowed),
 	}
-	if op.cluster.Real() {
-		tracker, err := newTracker(ctx, op.cluster, op.events.notice)
-		if err != nil {
-			return err
-		}
-		defer tracker.Close()
-		r.tracker = tracker
+	if !op.cluster.Real() {
+		return r, func() {}, nil
 	}
-	return r.failure(hookrunner.Run(ctx, buckets, r, hookrunner.Options{Limit: o.limit}), hookrunner.InHelmsOrder(buckets))
+	if r.tracker, err = newTracker(ctx, op.cluster, op.events.notice); err != nil {
+		return nil, nil, err
+	}
+	return r, r.tracker.Close, nil
 }
 
 // isParallel reports whether the hook's chart runs hooks in another way than Helm.

@@ -144,7 +144,12 @@ func (i *Install) availableName() error {
 	if i.Replace && (status == release.StatusUninstalled || status == release.StatusFailed) {
 		return nil
 	}
-	return errors.New("cannot re-use a name that is still in use")
+	inUse := errors.New("cannot re-use a name that is still in use")
+	if h := HolderOf(last); h != nil {
+		return fmt.Errorf("%w: revision %d of release %s is %s, by %s, %s; if that is dead, an upgrade takes the release over",
+			inUse, last.Version, i.ReleaseName, status, h, h.Age())
+	}
+	return inUse
 }
 
 // readHistory reads the stored revisions; there are none if they cannot be read.

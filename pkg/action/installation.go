@@ -270,6 +270,9 @@ func (op *installation) begin(ctx context.Context) (*release.Release, error) {
 			return nil, err
 		}
 	}
+	if err := op.hold(op.deployment.ledger, "install", op.rel.Info.Status); err != nil {
+		return nil, err
+	}
 	return op.rel, createRevision(op.Install.cfg, op.rel)
 }
 
@@ -304,6 +307,9 @@ func (op *installation) supersede() error {
 
 // fail records the failure, or removes the release again if it is atomic.
 func (op *installation) fail(ctx context.Context, failure error) (*release.Release, error) {
+	if lost := op.deployment.ledger.lostTo(); lost != nil {
+		return op.rel, lost
+	}
 	op.deployment.recordFailure(fmt.Sprintf("Release %q failed: %s", op.ReleaseName, inShort(failure)))
 	if !op.Atomic {
 		return op.rel, failure
@@ -313,7 +319,7 @@ func (op *installation) fail(ctx context.Context, failure error) (*release.Relea
 	u := NewUninstall(op.Install.cfg)
 	u.DisableHooks, u.MaxParallelHooks, u.Timeout = op.DisableHooks, op.MaxParallelHooks, op.Timeout
 	u.OnEvent, u.FollowHookLogs = op.OnEvent, op.FollowHookLogs
-	u.spared = op.deployment.rollout.adopted()
+	u.spared, u.ownLease = op.deployment.rollout.adopted(), op.deployment.ledger.leaseID()
 	if _, err := u.RunWithContext(context.WithoutCancel(ctx), op.ReleaseName); err != nil {
 		return op.rel, &UndoError{Failure: failure, Undo: err, text: "an error occurred while uninstalling the release. original install error"}
 	}

@@ -6,6 +6,7 @@ package action
 import (
 	"fmt"
 	"sync"
+	"time"
 
 	"helm.sh/helm/v3/pkg/chart"
 	"helm.sh/helm/v3/pkg/release"
@@ -36,11 +37,14 @@ type ledger struct {
 	// the release has none.
 	bare *chart.Chart
 	rec  *record.Record
+	// held is how this operation holds the release; nil where it does not.
+	held *hold
 
-	// news are the nodes that were done since the last note. It has a lock of its
-	// own: a write that takes its time must not hold up a node.
-	newsMu sync.Mutex
-	news   []string
+	// news are the nodes that were done since the last note, and begun those that were
+	// begun. They have a lock of their own: a write that takes its time must not hold up
+	// a node.
+	newsMu      sync.Mutex
+	news, begun []string
 	// stop ends the writer of notes; nil where there is none. soon asks it for one.
 	stop, soon chan struct{}
 	notes      sync.WaitGroup
@@ -54,8 +58,23 @@ func newLedger(cfg *Configuration, rel *release.Release) *ledger {
 func (l *ledger) keep(bare *chart.Chart, rec *record.Record) error {
 	l.mu.Lock()
 	defer l.mu.Unlock()
+	if rec != nil {
+		rec.Lease = nil // of who had it before
+	}
 	l.bare, l.rec = bare, rec
 	return l.attach()
+}
+
+// keepOnly is keep for a stored release, whose chart may carry a record.
+func (l *ledger) keepOnly(rec *record.Record) error {
+	if l.rel.Chart == nil {
+		return nil
+	}
+	bare, err := record.Attach(l.rel.Chart, nil)
+	if err != nil {
+		return err
+	}
+	return l.keep(bare, rec)
 }
 
 // attach puts the record, as it is now, into the release. The caller holds mu.
@@ -63,7 +82,7 @@ func (l *ledger) attach() error {
 	if l.bare == nil {
 		return nil
 	}
-	attached, err := record.Attach(l.bare, l.rec)
+	attached, err := record.Attach(l.bare, l.heldRecord())
 	if err != nil {
 		return err
 	}
@@ -106,10 +125,20 @@ func (l *ledger) storeSoon(change func(*release.Release)) {
 
 // write stores the release as it is now. The caller holds writing.
 func (l *ledger) write() error {
+	if err := l.makeSure(); err != nil {
+		return err
+	}
 	l.mu.Lock()
-	rel, changes := ownRelease(l.rel), l.changes
+	var err error
+	if l.held != nil {
+		err = l.attach() // with a new sign of life
+	}
+	rel, changes, asked := ownRelease(l.rel), l.changes, time.Now()
 	l.stored = true
 	l.mu.Unlock()
+	if err != nil {
+		return err
+	}
 	if l.hooksAlone {
 		current, err := l.cfg.Releases.Get(rel.Name, rel.Version)
 		if err != nil {
@@ -123,14 +152,10 @@ func (l *ledger) write() error {
 	l.mu.Lock()
 	defer l.mu.Unlock()
 	l.written = changes
+	if l.held != nil {
+		l.held.confirmed = asked
+	}
 	return nil
-}
-
-// wasStored reports whether any write was asked for.
-func (l *ledger) wasStored() bool {
-	l.mu.Lock()
-	defer l.mu.Unlock()
-	return l.stored
 }
 
 // try is for a failure to store that must not fail what was done, and is of no
@@ -145,7 +170,7 @@ func (l *ledger) try(err error) {
 // what was done, but is said: the release is not what it is recorded as.
 func (l *ledger) note(e *events, change func(*release.Release)) {
 	err := l.store(change)
-	if err == nil {
+	if err == nil || l.lostTo() != nil {
 		return
 	}
 	l.cfg.Log("warning: Failed to update release %s: %s", l.rel.Name, err)

@@ -49,20 +49,37 @@ func (l *ledger) done(node string) {
 	l.news = append(l.news, node)
 }
 
-// takeNews puts what was done into the record, and reports whether there was
+// at notes that a node is begun.
+func (l *ledger) at(node string) {
+	l.newsMu.Lock()
+	defer l.newsMu.Unlock()
+	l.begun = append(l.begun, node)
+}
+
+// takeNews puts what was begun and done into the record, and reports whether there was
 // anything. The caller holds mu.
 func (l *ledger) takeNews() bool {
 	l.newsMu.Lock()
-	news := l.news
-	l.news = nil
+	news, begun := l.news, l.begun
+	l.news, l.begun = nil, nil
 	l.newsMu.Unlock()
-	if l.rec == nil || l.rec.Progress == nil || len(news) == 0 {
+	if l.rec == nil || l.rec.Progress == nil || len(news)+len(begun) == 0 {
 		return false
 	}
-	done := slices.Concat(l.rec.Progress.Done, news)
-	slices.Sort(done)
-	l.rec.Progress.Done = slices.Compact(done)
+	p := l.rec.Progress
+	p.Done = union(p.Done, news)
+	p.At = slices.DeleteFunc(union(p.At, begun), func(node string) bool {
+		_, done := slices.BinarySearch(p.Done, node)
+		return done
+	})
 	return true
+}
+
+// union sorts what either list has.
+func union(a, b []string) []string {
+	both := slices.Concat(a, b)
+	slices.Sort(both)
+	return slices.Compact(both)
 }
 
 // writeNotes stores what is done, at most once in an interval: the first time after
@@ -70,8 +87,17 @@ func (l *ledger) takeNews() bool {
 func (l *ledger) writeNotes(stop <-chan struct{}) {
 	pause := time.NewTimer(noteInterval)
 	defer pause.Stop()
+	var renewal <-chan time.Time
+	if l.held != nil {
+		ticker := time.NewTicker(renewInterval)
+		defer ticker.Stop()
+		renewal = ticker.C
+	}
 	for soon := l.soon; ; {
 		select {
+		case <-renewal:
+			l.renew()
+			continue
 		case <-soon:
 			soon = nil
 		case <-pause.C:

@@ -8,7 +8,9 @@ import (
 	"errors"
 	"fmt"
 	"sync"
+	"sync/atomic"
 
+	"helm.sh/helm/v3/pkg/release"
 	"k8s.io/apimachinery/pkg/runtime/schema"
 
 	"github.com/ordered-helm/helm/internal/cluster"
@@ -26,29 +28,53 @@ type operation struct {
 	about *Operation
 	// during calls a function with the operation's context without its timeout.
 	during func(func(context.Context))
+	// end ends the operation for a reason.
+	end context.CancelCauseFunc
+	// holding is the ledger of the release that the operation holds; empty where it
+	// holds none.
+	holding atomic.Pointer[ledger]
 }
 
 // startOperation begins a run. If it is bounded, the context that it returns
 // ends when the operation's time is over; requests to the cluster end with it.
 func startOperation(ctx context.Context, cfg *Configuration, notify func(Event), limits timeouts, bounded bool) (*operation, context.Context, context.CancelFunc) {
-	outer, cancel := ctx, context.CancelFunc(func() {})
+	outer, cancel := context.WithCancelCause(ctx)
+	ctx, release := outer, context.CancelFunc(func() {})
 	if bounded && limits.operation > 0 {
-		ctx, cancel = context.WithTimeoutCause(ctx, limits.operation, &timeoutError{limits.operation})
+		ctx, release = context.WithTimeoutCause(ctx, limits.operation, &timeoutError{limits.operation})
 	}
 	events := newEvents(notify)
-	return &operation{
-		cfg: cfg, cluster: openCluster(ctx, cfg, events.concealing(cfg.Log)), events: events, limits: limits,
+	op := &operation{
+		cfg: cfg, events: events, limits: limits, end: cancel,
 		during: func(do func(context.Context)) { do(outer) },
-	}, ctx, cancel
+	}
+	op.cluster = op.openCluster(ctx)
+	return op, ctx, func() { release(); cancel(nil) }
 }
 
-// openCluster returns the cluster for an operation, whose requests end with ctx.
-func openCluster(ctx context.Context, cfg *Configuration, log DebugLog) *cluster.Client {
-	getter := clusterGetter(cfg)
-	if getter == nil {
-		return cluster.New(cfg.KubeClient, nil, log)
+// mayChange returns an error if the operation no longer holds the release that it
+// changes.
+func (op *operation) mayChange() error {
+	if l := op.holding.Load(); l != nil {
+		return l.mayChange()
 	}
-	client, shared := cluster.Bind(ctx, cfg.KubeClient, getter)
+	return nil
+}
+
+// hold has the release of a ledger say that the operation works on it, from its next
+// write on, as long as it has a status.
+func (op *operation) hold(l *ledger, what string, status release.Status) error {
+	op.holding.Store(l)
+	return l.hold(what, status, op.end)
+}
+
+// openCluster returns the cluster for the operation, whose requests end with ctx.
+func (op *operation) openCluster(ctx context.Context) *cluster.Client {
+	getter, log := clusterGetter(op.cfg), op.events.concealing(op.cfg.Log)
+	if getter == nil {
+		return cluster.New(op.cfg.KubeClient, nil, log)
+	}
+	client, shared := cluster.Bind(ctx, op.cfg.KubeClient, getter, op.mayChange)
 	return cluster.New(client, shared, log)
 }
 

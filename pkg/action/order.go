@@ -51,6 +51,8 @@ type Order struct {
 	// end, or failed; Done are the nodes it was done with by then, sorted.
 	Interrupted bool     `json:"interrupted,omitempty"`
 	Done        []string `json:"done,omitempty"`
+	// At are the nodes that were begun and are not done, sorted.
+	At []string `json:"at,omitempty"`
 }
 
 // OrderOf reads what a release remembers of its order; nil if it was not deployed
@@ -62,7 +64,7 @@ func OrderOf(rel *release.Release) (*Order, error) {
 	}
 	order := &Order{Followed: rec.Revision == rel.Version, Nodes: len(plan.Nodes)}
 	if p := rec.ProgressOf(rel.Version); p != nil {
-		order.Interrupted, order.Removing, order.Done, order.Nodes = true, p.Removing, p.Done, p.Nodes
+		order.Interrupted, order.Removing, order.Done, order.At, order.Nodes = true, p.Removing, p.Done, p.At, p.Nodes
 	}
 	return order, nil
 }

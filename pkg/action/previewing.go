@@ -43,7 +43,7 @@ func (u *Upgrade) Preview(ctx context.Context, name string, chrt *chart.Chart, v
 }
 
 func (op *upgrading) preview(ctx context.Context, chrt *chart.Chart, vals map[string]any) (*Preview, error) {
-	if err := op.load(); err != nil {
+	if err := op.load(ctx); err != nil {
 		return nil, err
 	}
 	if err := op.render(chrt, vals); err != nil {

@@ -36,8 +36,8 @@ type removal struct {
 	// spare says why an object is left alone, as it is in the cluster; an empty
 	// text deletes it. It may be nil.
 	spare func(live *unstructured.Unstructured) string
-	// done, if not nil, is told of each node of which everything is deleted.
-	done func(node string)
+	// ledger, if not nil, notes which nodes are begun and which are gone.
+	ledger *ledger
 	// partial is whether the release goes on, so that events of a node say which
 	// objects they are about.
 	partial bool
@@ -79,6 +79,9 @@ func (r *removal) removeGroup(ctx context.Context, g, after *sequencer.RemovalGr
 			e.After = after.Node.ID()
 		}
 		r.events.emit(e)
+		if r.ledger != nil {
+			r.ledger.at(g.Node.ID())
+		}
 	}
 	if err == nil {
 		err = r.deleteGroup(ctx, g, found)
@@ -94,8 +97,8 @@ func (r *removal) removeGroup(ctx context.Context, g, after *sequencer.RemovalGr
 		}
 		r.events.emit(deleted)
 	}
-	if r.done != nil {
-		r.done(g.Node.ID())
+	if r.ledger != nil {
+		r.ledger.done(g.Node.ID())
 	}
 	return nil
 }

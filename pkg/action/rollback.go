@@ -5,6 +5,7 @@ package action
 
 import (
 	"context"
+	"errors"
 	"fmt"
 	"time"
 
@@ -35,6 +36,9 @@ type Rollback struct {
 	// FollowHookLogs reads the log of each hook that runs, about every second, and
 	// tells OnEvent its last line.
 	FollowHookLogs bool
+	// Takeover says what becomes of a release that another operation works on, or did
+	// until it died.
+	Takeover Takeover
 	// OnEvent, if set, is told of every step, one at a time, from goroutines of
 	// the operation. It must return soon.
 	OnEvent func(Event)
@@ -42,6 +46,8 @@ type Rollback struct {
 	cfg *Configuration
 	// spared are objects to leave alone.
 	spared map[sequencer.ID]bool
+	// ownLease is as in inquiry.
+	ownLease string
 }
 
 // NewRollback returns a Rollback with Helm's defaults.
@@ -60,7 +66,7 @@ func (r *Rollback) RunWithContext(ctx context.Context, name string) error {
 	if err := r.WaitStrategy.validate(); err != nil {
 		return err
 	}
-	if err := checkParallelHooks(r.MaxParallelHooks); err != nil {
+	if err := errors.Join(r.Takeover.validate(), checkParallelHooks(r.MaxParallelHooks)); err != nil {
 		return err
 	}
 	if err := r.cfg.KubeClient.IsReachable(); err != nil {
@@ -69,7 +75,7 @@ func (r *Rollback) RunWithContext(ctx context.Context, name string) error {
 	r.cfg.Releases.MaxHistory = r.MaxHistory
 	r.cfg.Log("preparing rollback of %s", name)
 	op := &rollingBack{Rollback: r, name: name}
-	if err := op.load(); err != nil {
+	if err := op.load(ctx); err != nil {
 		return err
 	}
 	if r.DryRun {

@@ -23,6 +23,7 @@ type rollingBack struct {
 	*operation
 	name string
 
+	found           *found
 	history         []*release.Release
 	current, target *release.Release
 	// plan is how the target was deployed, if that was in order, and rec what
@@ -35,7 +36,7 @@ type rollingBack struct {
 }
 
 // load reads the release and finds the revision to return to.
-func (op *rollingBack) load() error {
+func (op *rollingBack) load(ctx context.Context) error {
 	if err := chartutil.ValidateReleaseName(op.name); err != nil {
 		return fmt.Errorf("prepareRollback: Release name is invalid: %s", op.name)
 	}
@@ -43,8 +44,14 @@ func (op *rollingBack) load() error {
 		return errors.New("invalid release revision")
 	}
 	cfg := op.Rollback.cfg
+	inquiry := &inquiry{
+		cfg: cfg, events: newEvents(op.OnEvent), name: op.name, takeover: op.Takeover, dry: op.DryRun, own: op.ownLease, helm: noObjection,
+	}
 	var err error
-	if op.history, err = cfg.Releases.History(op.name); err != nil {
+	if op.found, err = inquiry.run(ctx); err != nil {
+		return err
+	}
+	if op.history, err = op.found.history, op.found.err; err != nil {
 		return err
 	}
 	if op.current = newest(op.history); op.current == nil {
@@ -75,14 +82,29 @@ func (op *rollingBack) run(ctx context.Context) error {
 	if err := context.Cause(ctx); err != nil {
 		return err
 	}
-	op.operation.cfg.Log("creating rolled back release for %s", op.name)
-	if err := createRevision(op.operation.cfg, op.rel); err != nil {
+	if err := op.begin(); err != nil {
 		return err
 	}
 	if err := op.deployment.perform(ctx); err != nil {
 		return op.fail(ctx, op.deployment.failed(ctx, err))
 	}
 	return op.conclude()
+}
+
+// begin stores the new revision, which also keeps others from changing the release.
+func (op *rollingBack) begin() error {
+	var err error
+	if op.deployment.taken, err = op.takeOver(op.found); err != nil {
+		return err
+	}
+	op.operation.cfg.Log("creating rolled back release for %s", op.name)
+	if err := op.hold(op.deployment.ledger, "rollback", op.rel.Info.Status); err != nil {
+		return err
+	}
+	if err := createRevision(op.operation.cfg, op.rel); err != nil {
+		return err
+	}
+	return op.beAlone(op.rel, op.current)
 }
 
 func (op *rollingBack) newRelease() *release.Release {
@@ -179,6 +201,9 @@ func (op *rollingBack) readPrior(ctx context.Context, p *prior, inReverse bool) 
 
 // conclude records that the new revision is deployed, and no other.
 func (op *rollingBack) conclude() error {
+	if err := op.mayChange(); err != nil {
+		return err
+	}
 	deployed, err := op.operation.cfg.Releases.DeployedAll(op.name)
 	if err != nil && !errors.Is(err, driver.ErrNoDeployedReleases) {
 		return err
@@ -193,6 +218,9 @@ func (op *rollingBack) conclude() error {
 
 // fail records the failure, and deletes what was created if that is asked for.
 func (op *rollingBack) fail(ctx context.Context, failure error) error {
+	if lost := op.deployment.ledger.lostTo(); lost != nil {
+		return lost
+	}
 	description := fmt.Sprintf("Rollback %q failed: %s", op.name, inShort(failure))
 	op.operation.cfg.Log("warning: %s", description)
 	result := failure

@@ -246,6 +246,7 @@ func (r *rollout) deployNode(ctx context.Context, n, after *sequencer.Node) erro
 		started.After = after.ID()
 	}
 	r.events.emit(started)
+	r.ledger.at(n.ID())
 	what, err := r.applyNode(ctx, s)
 	if err == nil {
 		r.events.emit(Event{Type: EventNodeApplied, Node: n.ID(), Message: what})

@@ -5,6 +5,7 @@ package action
 
 import (
 	"context"
+	"errors"
 	"fmt"
 	"slices"
 	"time"
@@ -36,6 +37,9 @@ type Uninstall struct {
 	// FollowHookLogs reads the log of each hook that runs, about every second, and
 	// tells OnEvent its last line.
 	FollowHookLogs bool
+	// Takeover says what becomes of a release that another operation works on, or did
+	// until it died.
+	Takeover Takeover
 	// OnEvent, if set, is told of every step, one at a time, from goroutines of
 	// the operation. It must return soon.
 	OnEvent func(Event)
@@ -43,6 +47,8 @@ type Uninstall struct {
 	cfg *Configuration
 	// spared are objects to leave alone.
 	spared map[sequencer.ID]bool
+	// ownLease is as in inquiry.
+	ownLease string
 }
 
 // NewUninstall returns an Uninstall with Helm's defaults.
@@ -62,7 +68,7 @@ func (u *Uninstall) RunWithContext(ctx context.Context, name string) (*release.U
 	if err := u.WaitStrategy.validate(); err != nil {
 		return nil, err
 	}
-	if err := checkParallelHooks(u.MaxParallelHooks); err != nil {
+	if err := errors.Join(u.Takeover.validate(), checkParallelHooks(u.MaxParallelHooks)); err != nil {
 		return nil, err
 	}
 	limits, err := newTimeouts(u.Timeout, u.ReadinessTimeout, u.WaitStrategy == WaitStrategyOrdered)
@@ -76,7 +82,7 @@ func (u *Uninstall) RunWithContext(ctx context.Context, name string) (*release.U
 		return u.look(name)
 	}
 	op := &uninstallation{Uninstall: u}
-	done, err := op.load(name)
+	done, err := op.load(ctx, name)
 	if err != nil || done {
 		return op.response, err
 	}

@@ -28,6 +28,7 @@ type uninstallation struct {
 	*Uninstall
 	*operation
 
+	found   *found
 	history []*release.Release
 	rel     *release.Release
 	ledger  *ledger
@@ -46,12 +47,16 @@ type uninstallation struct {
 }
 
 // load reads the release. It is done already where there is nothing to remove.
-func (op *uninstallation) load(name string) (done bool, err error) {
+func (op *uninstallation) load(ctx context.Context, name string) (done bool, err error) {
 	cfg := op.Uninstall.cfg
 	if err := chartutil.ValidateReleaseName(name); err != nil {
 		return false, fmt.Errorf("uninstall: Release name is invalid: %s", name)
 	}
-	op.history, err = cfg.Releases.History(name)
+	inquiry := &inquiry{cfg: cfg, events: newEvents(op.OnEvent), name: name, takeover: op.Takeover, own: op.ownLease, helm: noObjection}
+	if op.found, err = inquiry.run(ctx); err != nil {
+		return false, err
+	}
+	op.history, err = op.found.history, op.found.err
 	if err != nil {
 		if op.IgnoreNotFound {
 			return true, nil
@@ -105,24 +110,24 @@ func (op *uninstallation) run(ctx context.Context) (*release.UninstallReleaseRes
 	if err := op.prepare(ctx); err != nil {
 		return nil, err
 	}
+	op.operation.cfg.Log("uninstall: Deleting %s", op.rel.Name)
+	if err := op.begin(); err != nil {
+		return nil, err
+	}
 	op.ledger.begin()
 	defer op.ledger.pause()
-	op.operation.cfg.Log("uninstall: Deleting %s", op.rel.Name)
 	op.response = &release.UninstallReleaseResponse{Release: op.rel}
-	op.ledger.change(func(rel *release.Release) {
-		rel.Info.Status, rel.Info.Deleted = release.StatusUninstalling, helmtime.Now()
-		rel.Info.Description = "Deletion in progress (or silently failed)"
-	})
 	hooks := hookOptions{timeout: op.Timeout, limit: op.MaxParallelHooks, follow: op.FollowHookLogs, modes: storedHookModes(op.rel, op.events)}
 	if op.DisableHooks {
 		op.operation.cfg.Log("delete hooks disabled for %s", op.rel.Name)
+	} else if err := op.settleHooks(ctx, &hooks); err != nil {
+		return op.response, op.abandon(err)
 	} else if err := op.runHooks(ctx, op.ledger, release.HookPreDelete, hooks); err != nil {
 		if !op.ordered() && ctx.Err() != nil && !ofParallelHooks(err) {
 			err = context.Cause(ctx) // whatever that cut off
 		}
-		return op.response, op.abandon(ctx, err)
+		return op.response, op.abandon(err)
 	}
-	op.ledger.try(op.ledger.store(nil))
 	if err := op.remove(ctx); err != nil {
 		return nil, err
 	}
@@ -138,9 +143,65 @@ func (op *uninstallation) run(ctx context.Context) (*release.UninstallReleaseRes
 		}
 	}
 	if err := context.Cause(ctx); err != nil {
-		return op.response, op.abandon(ctx, errors.Join(append([]error{err}, errs...)...))
+		return op.response, op.abandon(errors.Join(append([]error{err}, errs...)...))
 	}
 	return op.conclude(errs)
+}
+
+// begin has the release say, before anything of it is deleted, that it is being removed,
+// unless another operation works on it. As in Helm it goes on where that cannot be
+// recorded.
+func (op *uninstallation) begin() error {
+	before, err := op.unchanged(op.found.last)
+	if err != nil {
+		return err
+	}
+	op.ledger.change(func(rel *release.Release) {
+		rel.Info.Status, rel.Info.Description = release.StatusUninstalling, "Deletion in progress (or silently failed)"
+		if !op.carriesOn() {
+			rel.Info.Deleted = helmtime.Now()
+		}
+	})
+	if err := op.hold(op.ledger, "uninstall", release.StatusUninstalling); err != nil {
+		return err
+	}
+	if err := op.ledger.store(nil); err != nil {
+		op.ledger.try(err)
+		op.ledger.letGo()
+		return nil
+	}
+	next, err := op.operation.cfg.Releases.Get(op.rel.Name, op.rel.Version+1)
+	if err == nil { // neither operation could see the other when it began
+		held := &HeldError{Release: op.rel.Name, Revision: next.Version, Status: next.Info.Status, Holder: HolderOf(next)}
+		return errors.Join(held, op.operation.cfg.Releases.Update(before))
+	}
+	if op.found.stale != nil {
+		op.sayTakenOver(op.found.stale)
+	}
+	return nil
+}
+
+// carriesOn reports whether an uninstall is taken over that died.
+func (op *uninstallation) carriesOn() bool {
+	return op.found.stale != nil && op.found.stale.Info.Status == release.StatusUninstalling
+}
+
+// settleHooks brings the hooks of an operation that died to their end. Those of an
+// uninstall that have succeeded are not run again: what they need may be gone.
+func (op *uninstallation) settleHooks(ctx context.Context, o *hookOptions) error {
+	if op.found.stale == nil {
+		return nil
+	}
+	if err := op.settle(ctx, &taken{ledger: op.ledger, status: op.found.stale.Info.Status}, *o); err != nil {
+		return err
+	}
+	if op.carriesOn() {
+		o.picks = func(h *release.Hook) bool {
+			ran := h.LastRun.Phase == release.HookPhaseSucceeded && !h.LastRun.StartedAt.Before(op.rel.Info.Deleted)
+			return !ran || len(h.Events) > 1 // which may have been at another one
+		}
+	}
+	return nil
 }
 
 // prepare reads what is to be deleted.
@@ -148,6 +209,11 @@ func (op *uninstallation) prepare(ctx context.Context) error {
 	op.prepareToConceal()
 	if op.ordered() {
 		return op.prepareInOrder(ctx)
+	}
+	if rec, err := record.Read(op.rel); err == nil {
+		if err := op.ledger.keepOnly(left(rec)); err != nil {
+			return err
+		}
 	}
 	_, files, err := releaseutil.SortManifests(releaseutil.SplitManifests(op.rel.Manifest), nil, releaseutil.UninstallOrder)
 	if err != nil {
@@ -184,7 +250,7 @@ func (op *uninstallation) prepareInOrder(ctx context.Context) error {
 	}
 	op.removal = &removal{
 		cluster: op.cluster, events: op.events, namespace: op.rel.Namespace, propagation: op.propagation(),
-		within: op.ReadinessTimeout, object: op.prior.infoOf, done: op.ledger.done,
+		within: op.ReadinessTimeout, object: op.prior.infoOf, ledger: op.ledger,
 		graph: sequencer.PlanRemoval(op.prior.plans, func(res *sequencer.PlannedResource) (sequencer.ID, bool) {
 			id, exists := op.prior.of[res]
 			return id, exists && !keeps(policies[id]) && !op.spared[id]
@@ -210,13 +276,16 @@ func (op *uninstallation) remove(ctx context.Context) error {
 		return nil
 	}
 	op.operation.cfg.Log("uninstall: Failed to delete release: %s", op.events.conceal(err))
-	if op.ordered() {
-		return op.abandon(ctx, fmt.Errorf("failed to delete release: %s: %w", op.rel.Name, err))
+	cause := context.Cause(ctx)
+	switch {
+	case op.ordered():
+		err = fmt.Errorf("failed to delete release: %s: %w", op.rel.Name, err)
+	case cause != nil:
+		err = cause
+	default:
+		err = fmt.Errorf("failed to delete release: %s", op.rel.Name)
 	}
-	if cause := context.Cause(ctx); cause != nil {
-		return op.abandon(ctx, cause)
-	}
-	return fmt.Errorf("failed to delete release: %s", op.rel.Name)
+	return op.abandon(err)
 }
 
 // remember has the release say, from now on, how far its removal came.
@@ -225,11 +294,7 @@ func (op *uninstallation) remember() error {
 	if err != nil || rec == nil {
 		return err
 	}
-	bare, err := record.Attach(op.rel.Chart, nil)
-	if err != nil {
-		return err
-	}
-	if err := op.ledger.keep(bare, rec); err != nil {
+	if err := op.ledger.keepOnly(rec); err != nil {
 		return err
 	}
 	return op.ledger.expect(op.removal.nodes(), true)
@@ -323,23 +388,24 @@ func (op *uninstallation) withLeft(ctx context.Context, list kube.ResourceList) 
 	})
 }
 
-// abandon records that the release is not removed. Without an order that is left,
-// as in Helm, at what it was, unless somebody has cancelled the operation.
-func (op *uninstallation) abandon(ctx context.Context, failure error) error {
-	failure = op.events.conceal(failure)
-	if op.ordered() || ctx.Err() != nil {
-		op.ledger.note(op.events, func(rel *release.Release) {
-			rel.Info.Status, rel.Info.Description = release.StatusFailed, fmt.Sprintf("Uninstall failed: %s", oneLine(inShort(failure)))
-		})
-	} else if op.ledger.wasStored() {
-		op.ledger.try(op.ledger.store(nil)) // what became of hooks
+// abandon records that the release is not removed.
+func (op *uninstallation) abandon(failure error) error {
+	if lost := op.ledger.lostTo(); lost != nil {
+		return lost
 	}
+	failure = op.events.conceal(failure)
+	op.ledger.note(op.events, func(rel *release.Release) {
+		rel.Info.Status, rel.Info.Description = release.StatusFailed, fmt.Sprintf("Uninstall failed: %s", oneLine(inShort(failure)))
+	})
 	return failure
 }
 
 // conclude records the end of the release, or forgets it.
 func (op *uninstallation) conclude(errs []error) (*release.UninstallReleaseResponse, error) {
 	op.ledger.pause() // there may be nothing to note it in
+	if err := op.mayChange(); err != nil {
+		return nil, err
+	}
 	description := op.Description
 	if description == "" {
 		description = "Uninstallation complete"
@@ -356,6 +422,7 @@ func (op *uninstallation) conclude(errs []error) (*release.UninstallReleaseRespo
 		op.operation.cfg.Log("purge requested for %s", op.rel.Name)
 		if err := op.purge(); err != nil {
 			errs = append(errs, fmt.Errorf("uninstall: Failed to purge the release: %w", err))
+			op.ledger.try(op.ledger.store(nil)) // so that nobody takes it for held
 		}
 	}
 	if len(errs) > 0 {

@@ -32,6 +32,9 @@ type Upgrade struct {
 	// FollowHookLogs reads the log of each hook that runs, about every second, and
 	// tells OnEvent its last line.
 	FollowHookLogs bool
+	// Takeover says what becomes of a release that another operation works on, or did
+	// until it died.
+	Takeover Takeover
 	// OnEvent, if set, is told of every step, one at a time, from goroutines of
 	// the operation. It must return soon.
 	OnEvent func(Event)
@@ -73,7 +76,7 @@ func (u *Upgrade) validate(name string, chrt *chart.Chart) (timeouts, error) {
 	if err := u.WaitStrategy.validate(); err != nil {
 		return timeouts{}, err
 	}
-	if err := checkParallelHooks(u.MaxParallelHooks); err != nil {
+	if err := errors.Join(u.Takeover.validate(), checkParallelHooks(u.MaxParallelHooks)); err != nil {
 		return timeouts{}, err
 	}
 	limits, err := newTimeouts(u.Timeout, u.ReadinessTimeout, u.ordered())

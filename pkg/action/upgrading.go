@@ -26,6 +26,7 @@ type upgrading struct {
 	*operation
 	name string
 
+	found   *found
 	history []*release.Release
 	// last is the newest revision, current the one that Helm compares with.
 	last, current *release.Release
@@ -38,7 +39,7 @@ type upgrading struct {
 
 func (op *upgrading) run(ctx context.Context, chrt *chart.Chart, vals map[string]any) (*release.Release, error) {
 	op.operation.cfg.Log("preparing upgrade for %s", op.name)
-	if err := op.load(); err != nil {
+	if err := op.load(ctx); err != nil {
 		return nil, err
 	}
 	if !op.dryRun() {
@@ -67,9 +68,15 @@ func (op *upgrading) run(ctx context.Context, chrt *chart.Chart, vals map[string
 }
 
 // load reads the release and finds what it is upgraded from.
-func (op *upgrading) load() error {
+func (op *upgrading) load(ctx context.Context) error {
+	inquiry := &inquiry{
+		cfg: op.operation.cfg, events: op.events, name: op.name, takeover: op.Takeover, dry: op.dryRun() || op.previews, helm: op.pending,
+	}
 	var err error
-	op.history, err = op.operation.cfg.Releases.History(op.name)
+	if op.found, err = inquiry.run(ctx); err != nil {
+		return err
+	}
+	op.history, err = op.found.history, op.found.err
 	if errors.Is(err, driver.ErrReleaseNotFound) || err == nil && len(op.history) == 0 {
 		return driver.NewErrNoDeployedReleases(op.name)
 	}
@@ -77,9 +84,6 @@ func (op *upgrading) load() error {
 		return err
 	}
 	op.last = newest(op.history)
-	if op.last.Info.Status.IsPending() {
-		return errPending
-	}
 	for _, rel := range op.history {
 		if rel.Info.Status == release.StatusDeployed && (op.current == nil || rel.Version > op.current.Version) {
 			op.current = rel
@@ -94,6 +98,14 @@ func (op *upgrading) load() error {
 		}
 	}
 	return nil
+}
+
+// pending is what Helm says of a release that is being changed.
+func (op *upgrading) pending(status release.Status) error {
+	if status.IsPending() {
+		return errPending
+	}
+	return driver.NewErrNoDeployedReleases(op.name)
 }
 
 var errPending = errors.New("another operation (install/upgrade/rollback) is in progress")
@@ -220,12 +232,25 @@ func (op *upgrading) begin(ctx context.Context) error {
 		return err
 	}
 	op.operation.cfg.Releases.MaxHistory = op.MaxHistory
+	var err error
+	if op.deployment.taken, err = op.takeOver(op.found); err != nil {
+		return err
+	}
 	op.operation.cfg.Log("creating upgraded release for %s", op.name)
-	return createRevision(op.operation.cfg, op.rel)
+	if err := op.hold(op.deployment.ledger, "upgrade", op.rel.Info.Status); err != nil {
+		return err
+	}
+	if err := createRevision(op.operation.cfg, op.rel); err != nil {
+		return err
+	}
+	return op.beAlone(op.rel, op.last)
 }
 
 // conclude records that the new revision is deployed.
 func (op *upgrading) conclude() error {
+	if err := op.mayChange(); err != nil {
+		return err
+	}
 	newLedger(op.operation.cfg, ownRelease(op.current)).note(op.events, func(rel *release.Release) { rel.Info.Status = release.StatusSuperseded })
 	op.operation.cfg.Log("updating status for upgraded release for %s", op.name)
 	return op.deployment.ledger.store(func(rel *release.Release) {
@@ -243,6 +268,9 @@ func (op *upgrading) description(otherwise string) string {
 // fail records the failure, and undoes what the options ask to undo.
 func (op *upgrading) fail(ctx context.Context, failure error) (*release.Release, error) {
 	op.operation.cfg.Log("warning: Upgrade %q failed: %s", op.name, failure)
+	if lost := op.deployment.ledger.lostTo(); lost != nil {
+		return op.rel, lost
+	}
 	op.deployment.recordFailure(fmt.Sprintf("Upgrade %q failed: %s", op.name, inShort(failure)))
 	undo := context.WithoutCancel(ctx)
 	if op.CleanupOnFail {
@@ -280,6 +308,7 @@ func (op *upgrading) rollBack(ctx context.Context, failure error) error {
 	r.Version, r.Wait, r.WaitForJobs, r.DisableHooks, r.Recreate, r.Force, r.Timeout = target.Version, true, op.WaitForJobs, op.DisableHooks, op.Recreate, op.Force, op.Timeout
 	r.MaxParallelHooks, r.FollowHookLogs = op.MaxParallelHooks, op.FollowHookLogs
 	r.ReadinessTimeout, r.OnEvent, r.spared = op.ReadinessTimeout, op.OnEvent, op.deployment.rollout.adopted()
+	r.ownLease = op.deployment.ledger.leaseID()
 	if err := r.RunWithContext(ctx, op.name); err != nil {
 		return &UndoError{Failure: failure, Undo: err, text: "an error occurred while rolling back the release. original upgrade error"}
 	}

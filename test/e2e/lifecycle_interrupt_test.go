@@ -122,10 +122,11 @@ func (h *helm) interruptAt(tb testing.TB, at, said string, args ...string) {
 	tb.Helper()
 	h.from = mark()
 	cmd, lines := h.start(tb, args...)
-	text := ""
+	text, sent := "", false
 	for lines.Scan() {
 		text += lines.Text() + "\n"
-		if strings.Contains(lines.Text(), at) {
+		if !sent && strings.Contains(lines.Text(), at) {
+			sent = true
 			if err := cmd.Process.Signal(syscall.SIGTERM); err != nil {
 				tb.Fatal(err)
 			}

@@ -182,7 +182,7 @@ func rollBackAgain(t *testing.T, h *helm) {
 	}
 }
 
-// rollBackPending kills a rollback: the release is locked but for the next one.
+// rollBackPending kills a rollback: the next one takes the release over.
 func rollBackPending(t *testing.T, h *helm) {
 	s := &scene{helm: h, client: h.dynamic(t)}
 	s.apply(t, outside)
@@ -196,7 +196,7 @@ func rollBackPending(t *testing.T, h *helm) {
 	if statuses := h.statuses(t, "rel"); statuses != "superseded deployed pending-rollback" {
 		t.Errorf("the revisions are %s", statuses)
 	}
-	h.fails(t, []string{"upgrade", "rel", three(t, "3"), "--wait=ordered"}, "another operation (install/upgrade/rollback) is in progress")
+	h.fails(t, []string{"upgrade", "rel", three(t, "3"), "--wait=ordered", "--takeover=never"}, "another operation (install/upgrade/rollback) is in progress")
 	s.apply(t, outside)
 	h.from = mark()
 	h.ok("rollback", "rel", "1")

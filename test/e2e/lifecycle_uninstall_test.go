@@ -247,7 +247,7 @@ func uninstallOfPending(t *testing.T, h *helm) {
 	if statuses := h.statuses(t, "rel"); statuses != "deployed pending-upgrade" {
 		t.Errorf("the revisions are %s", statuses)
 	}
-	h.fails(t, []string{"upgrade", "rel", three(t, "3"), "--wait=ordered"}, "another operation (install/upgrade/rollback) is in progress")
+	h.fails(t, []string{"uninstall", "rel", "--takeover=never"}, "revision 2 of release rel is pending-upgrade, by helm upgrade on ")
 	manifest, _ := h.uninstalled(t)
 	h.proveReverse(t, manifest)
 	h.expectOnly(t, "rel")

@@ -1,0 +1,242 @@
+// Copyright The Ordered Helm Authors
+// SPDX-License-Identifier: Apache-2.0
+
+package action
+
+import (
+	"context"
+	"crypto/rand"
+	"errors"
+	"fmt"
+	"time"
+
+	"helm.sh/helm/v3/pkg/release"
+	"helm.sh/helm/v3/pkg/storage/driver"
+
+	"github.com/ordered-helm/helm/internal/holder"
+	"github.com/ordered-helm/helm/internal/record"
+	"github.com/ordered-helm/helm/pkg/sequencer"
+)
+
+const (
+	// leaseDuration is for how long a release is held without a sign of life of its
+	// holder. It is longer than an API server is away for when it is restarted.
+	leaseDuration = 45 * time.Second
+	// renewInterval is how often a lease is renewed.
+	renewInterval = 10 * time.Second
+	// renewMargin is how long before a lease runs out its holder no longer trusts it:
+	// before it changes anything then, it asks whether it still holds the release.
+	renewMargin = 10 * time.Second
+)
+
+// isHeld reports whether a status says that an operation works on the revision.
+func isHeld(status release.Status) bool {
+	return status.IsPending() || status == release.StatusUninstalling
+}
+
+// hold is how the ledger of an operation holds its release: by a lease in the record,
+// as long as the status says that somebody works on it.
+type hold struct {
+	lease record.Lease
+	// status is what the release is stored as while it is held.
+	status release.Status
+	// confirmed is when the storage last had the lease for sure.
+	confirmed time.Time
+	// lose ends the operation; lost is why it was ended.
+	lose context.CancelCauseFunc
+	lost error
+}
+
+// hold has the release, from its next write on, say that this operation works on it. The
+// status is the one that it will be stored with until that ends. Lose is called when it
+// turns out that others have taken the release over; from then on nothing is written.
+func (l *ledger) hold(operation string, status release.Status, lose context.CancelCauseFunc) error {
+	l.mu.Lock()
+	defer l.mu.Unlock()
+	if l.bare == nil {
+		return nil // there is no record that it could be in
+	}
+	now := time.Now()
+	l.held = &hold{
+		lease: record.Lease{
+			Revision: l.rel.Version, ID: rand.Text(), Operation: operation, Process: holder.Self(),
+			Began: now.UTC().Truncate(time.Millisecond), Seconds: int(leaseDuration / time.Second),
+		},
+		status: status, confirmed: now, lose: lose,
+	}
+	return l.attach()
+}
+
+// heldRecord is the record with the lease, as it is to be written now. The caller
+// holds mu.
+func (l *ledger) heldRecord() *record.Record {
+	if l.held == nil || !isHeld(l.rel.Info.Status) {
+		return l.rec
+	}
+	held := record.Record{Revision: l.rel.Version, Root: &sequencer.Chart{Name: chartName(l.rel)}}
+	if l.rec != nil {
+		held = *l.rec
+	}
+	lease := l.held.lease
+	lease.Renewed = time.Now().UTC().Truncate(time.Millisecond)
+	held.Lease = &lease
+	return &held
+}
+
+// leaseID is the lease by which this operation holds the release; empty if it does
+// not.
+func (l *ledger) leaseID() string {
+	l.mu.Lock()
+	defer l.mu.Unlock()
+	if l.held == nil {
+		return ""
+	}
+	return l.held.lease.ID
+}
+
+// letGo forgets that the operation holds the release, where that could not be stored.
+func (l *ledger) letGo() {
+	l.mu.Lock()
+	defer l.mu.Unlock()
+	l.held = nil
+}
+
+// lostTo is why the operation no longer holds the release; nil if it does.
+func (l *ledger) lostTo() error {
+	l.mu.Lock()
+	defer l.mu.Unlock()
+	if l.held == nil {
+		return nil
+	}
+	return l.held.lost
+}
+
+// isSure reports whether nobody can have taken the release over by now, or the error
+// that somebody has. The caller holds mu.
+func (l *ledger) isSure() (bool, error) {
+	if l.held == nil {
+		return true, nil
+	}
+	return elapsed(l.held.confirmed) < leaseDuration-renewMargin, l.held.lost
+}
+
+// elapsed is how long ago a time was. A machine that slept counts the time of day alone,
+// one whose clock was set only what went by.
+func elapsed(since time.Time) time.Duration {
+	return max(time.Since(since), time.Now().Round(0).Sub(since.Round(0)))
+}
+
+// mayChange returns an error if the operation must not change anything: where it was
+// away for so long that others may have taken the release over, it asks.
+func (l *ledger) mayChange() error {
+	l.mu.Lock()
+	sure, lost := l.isSure()
+	l.mu.Unlock()
+	if sure || lost != nil {
+		return lost
+	}
+	l.writing.Lock()
+	defer l.writing.Unlock()
+	return l.makeSure()
+}
+
+// makeSure asks, unless that is known, whether this operation still holds the release.
+// The caller holds writing.
+func (l *ledger) makeSure() error {
+	l.mu.Lock()
+	sure, lost := l.isSure()
+	l.mu.Unlock()
+	if sure || lost != nil {
+		return lost
+	}
+	return l.confirm()
+}
+
+// renew writes a new sign of life, unless others hold the release by now.
+func (l *ledger) renew() {
+	l.writing.Lock()
+	defer l.writing.Unlock()
+	err := l.confirm()
+	if err == nil {
+		err = l.write()
+	}
+	if err != nil {
+		l.cfg.Log("warning: failed to renew the lease of release %s: %s", l.rel.Name, err)
+	}
+}
+
+// confirm asks the storage whether this operation still holds the release. The caller
+// holds writing.
+func (l *ledger) confirm() error {
+	l.mu.Lock()
+	name, revision, held := l.rel.Name, l.rel.Version, l.held
+	lost := held.lost
+	l.mu.Unlock()
+	if lost != nil {
+		return lost
+	}
+	asked := time.Now()
+	by, err := l.newHolder(name, revision, held)
+	if err != nil {
+		return fmt.Errorf("ask whether release %s was taken over: %w", name, err)
+	}
+	l.mu.Lock()
+	defer l.mu.Unlock()
+	if by != nil {
+		held.lost = by
+		held.lose(by)
+		return by
+	}
+	held.confirmed = asked
+	return nil
+}
+
+// newHolder finds out who has taken the release over; nil if nobody has.
+func (l *ledger) newHolder(name string, revision int, held *hold) (*TakenOverError, error) {
+	current, err := l.cfg.Releases.Get(name, revision)
+	if errors.Is(err, driver.ErrReleaseNotFound) {
+		return &TakenOverError{Release: name, Revision: revision}, nil
+	}
+	if err != nil {
+		return nil, err
+	}
+	lease := leaseOf(current)
+	if current.Info.Status != held.status || lease == nil || lease.ID != held.lease.ID {
+		return &TakenOverError{Release: name, Revision: revision, By: HolderOf(current)}, nil
+	}
+	next, err := l.cfg.Releases.Get(name, revision+1)
+	if errors.Is(err, driver.ErrReleaseNotFound) {
+		return nil, nil
+	}
+	if err != nil {
+		return nil, err
+	}
+	return &TakenOverError{Release: name, Revision: revision, By: HolderOf(next)}, nil
+}
+
+// leaseOf is the lease of a revision; nil if it has none that can be read.
+func leaseOf(rel *release.Release) *record.Lease {
+	rec, err := record.Read(rel)
+	if err != nil {
+		return nil
+	}
+	return rec.LeaseOf(rel.Version)
+}
+
+// TakenOverError says that an operation has stopped because others work on its release:
+// it was away for so long that they had to take it for dead, or they did not ask. What they
+// found of it, and what became of that, is theirs.
+type TakenOverError struct {
+	Release  string
+	Revision int
+	// By is who works on the release now; nil if that is not known.
+	By *Holder
+}
+
+func (e *TakenOverError) Error() string {
+	by := "another operation"
+	if e.By != nil {
+		by = e.By.String()
+	}
+	return fmt.Sprintf("release %s was taken over by %s: this operation has stopped at revision %d, and records and undoes nothing more", e.Release, by, e.Revision)
+}
