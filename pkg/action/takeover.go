@@ -137,8 +137,7 @@ func (q *inquiry) run(ctx context.Context) (*found, error) {
 // takeOver has the history show the last revision as failed.
 func (f *found) takeOver() {
 	f.stale = f.last
-	failed := ownRelease(f.stale)
-	failed.Info.Status, failed.Info.Description = release.StatusFailed, interruption(f.stale)
+	failed := interrupted(f.stale)
 	f.history = slices.Clone(f.history)
 	f.history[slices.Index(f.history, f.stale)] = failed
 }
@@ -202,6 +201,23 @@ func (q *inquiry) watch(ctx context.Context, last *release.Release, lease *recor
 	}
 }
 
+// interrupted is a revision that is taken over: it has failed, and nobody holds it.
+func interrupted(stale *release.Release) *release.Release {
+	failed := ownRelease(stale)
+	failed.Info.Status, failed.Info.Description = release.StatusFailed, interruption(stale)
+	rec, err := record.Read(stale)
+	if err != nil || rec == nil {
+		return failed
+	}
+	if rec = left(rec); rec != nil {
+		rec.Lease = nil
+	}
+	if bare, err := record.Attach(stale.Chart, rec); err == nil { // which it was read from
+		failed.Chart = bare
+	}
+	return failed
+}
+
 // interruption says what became of the operation on a revision that is taken over.
 func interruption(stale *release.Release) string {
 	h := HolderOf(stale)
@@ -234,15 +250,8 @@ func (op *operation) takeOver(f *found) (*taken, error) {
 	if err != nil {
 		return nil, err
 	}
-	l := newLedger(op.cfg, ownRelease(current))
-	if rec, err := record.Read(current); err == nil && rec != nil {
-		if err := l.keepOnly(left(rec)); err != nil {
-			return nil, err
-		}
-	}
-	if err := l.store(func(rel *release.Release) {
-		rel.Info.Status, rel.Info.Description = release.StatusFailed, interruption(current)
-	}); err != nil {
+	l := newLedger(op.cfg, interrupted(current))
+	if err := l.store(nil); err != nil {
 		return nil, err
 	}
 	op.sayTakenOver(current)

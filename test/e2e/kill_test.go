@@ -1,0 +1,247 @@
+// Copyright The Ordered Helm Authors
+// SPDX-License-Identifier: Apache-2.0
+
+package e2e
+
+import (
+	"fmt"
+	"maps"
+	"math/rand/v2"
+	"os"
+	"os/exec"
+	"slices"
+	"strconv"
+	"strings"
+	"testing"
+	"time"
+
+	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
+
+	"github.com/ordered-helm/helm/test/binaries"
+)
+
+const (
+	// killsEnv asks for more kills than there are else.
+	killsEnv = "ORDERED_HELM_KILLS"
+	kills    = 20
+	// killWindow is within what time an operation of killedChart is killed, from the
+	// start of its process: it takes about that long on an idle machine.
+	killWindow = 3 * time.Second
+)
+
+// killedChart has hooks around everything, two charts, and layers of every sort of
+// object that is waited for. What it has differs from revision to revision.
+func killedChart(tb testing.TB) string {
+	tb.Helper()
+	hook := func(name, events, policies, after string) string {
+		return "---\napiVersion: batch/v1\nkind: Job\nmetadata:\n  name: " + name + "\n  annotations:\n    helm.sh/hook: " + events + "\n" +
+			"    helm.sh/hook-delete-policy: " + policies + "\nspec:\n  backoffLimit: 0\n  template:\n" +
+			"    metadata: {annotations: {devcluster/after: " + after + "}}\n    spec: {restartPolicy: Never, containers: [{name: c, image: i}]}\n"
+	}
+	var hooks strings.Builder
+	for _, when := range []string{"pre", "post"} {
+		events := fmt.Sprintf("%[1]s-install,%[1]s-upgrade,%[1]s-rollback,%[1]s-delete", when)
+		// Helm would fail on the next run: nothing of this one may be left.
+		hooks.WriteString(hook(when+"-once", events, "hook-succeeded", "100ms"))
+		hooks.WriteString(hook(when+"-again", events, "before-hook-creation,hook-succeeded", "0s"))
+	}
+	hooks.WriteString("---\napiVersion: v1\nkind: ConfigMap\nmetadata:\n  name: of-hooks\n  annotations: {helm.sh/hook: 'pre-install,pre-upgrade,pre-rollback', helm.sh/hook-weight: '-1'}\n")
+	parts := ""
+	for _, p := range []part{
+		{name: "first", layer: "first", value: "{{ .Values.value }}"},
+		{kind: "Deployment", name: "app", layer: "app", after: "first", value: "{{ .Values.value }}", more: inTime},
+		{kind: "Job", name: "work-{{ .Values.value }}", layer: "work", after: "first", play: []string{"devcluster/after: 200ms"}, more: inTime},
+		{name: "of-{{ .Values.value }}", layer: "work", after: "first"},
+		{name: "last", layer: "last", after: "app,work", value: "{{ .Values.value }}"},
+	} {
+		parts += p.manifest()
+	}
+	sub := part{kind: "Deployment", name: "backend", value: "{{ .Values.value }}", more: inTime}.manifest()
+	return writeChart(tb, map[string]string{
+		"Chart.yaml":  "apiVersion: v3\nname: app\nversion: 0.1.0\nannotations: {helm.sh/depends-on/subcharts: '[\"backend\"]'}\ndependencies: [{name: backend, version: 0.1.0}]\n",
+		"values.yaml": "value: '0'\n", "templates/hooks.yaml": hooks.String(), "templates/parts.yaml": parts,
+		"charts/backend/Chart.yaml": "apiVersion: v3\nname: backend\nversion: 0.1.0\n", "charts/backend/values.yaml": "value: '0'\n", "charts/backend/templates/all.yaml": sub,
+	})
+}
+
+// TestKilledAtAnyTime kills operations at random moments. After each, one ordinary
+// command brings the release to a good state: there is what its last revision declares,
+// and nothing else; nobody holds it, and no hook is left.
+func TestKilledAtAnyTime(t *testing.T) {
+	t.Parallel()
+	count, seed := kills, uint64(time.Now().UnixNano())
+	if text := os.Getenv(killsEnv); text != "" {
+		var err error
+		if count, err = strconv.Atoi(text); err != nil {
+			t.Fatalf("%s: %v", killsEnv, err)
+		}
+	}
+	if text := os.Getenv(seedEnv); text != "" {
+		var err error
+		if seed, err = strconv.ParseUint(text, 10, 64); err != nil {
+			t.Fatalf("%s: %v", seedEnv, err)
+		}
+	}
+	t.Logf("%s=%d", seedEnv, seed)
+	dir := killedChart(t)
+	for i := range count {
+		t.Run(strconv.Itoa(i), func(t *testing.T) {
+			t.Parallel()
+			k := &killing{T: t, Rand: rand.New(rand.NewPCG(seed, uint64(i))), helm: newHelm(t), chart: dir}
+			k.run([]string{"install", "upgrade", "rollback", "uninstall"}[i%4])
+		})
+	}
+}
+
+// killing is one operation that is killed, and what comes after it.
+type killing struct {
+	*testing.T
+	*rand.Rand
+	*helm
+	chart string
+}
+
+func (k *killing) run(verb string) {
+	k.Helper()
+	args := map[string][]string{
+		"install":   k.deploys("install", "1"),
+		"upgrade":   k.deploys("upgrade", "2"),
+		"rollback":  {"rollback", "rel", "1"},
+		"uninstall": {"uninstall", "rel"},
+	}
+	for _, before := range map[string][]string{"upgrade": {"install"}, "rollback": {"install", "upgrade"}, "uninstall": {"install"}}[verb] {
+		k.ok(args[before]...)
+	}
+	after := time.Duration(k.Int64N(int64(killWindow)))
+	story := fmt.Sprintf("%s, killed after %s, %s", verb, after, k.kill(after, args[verb]))
+	next := [][]string{append(k.deploys("upgrade", "3"), "--install"), {"uninstall", "rel", "--ignore-not-found"}}
+	switch verb {
+	case "upgrade":
+		next = append(next, []string{"rollback", "rel", "1"}, args["upgrade"])
+	case "rollback":
+		next = append(next, args["rollback"], []string{"rollback", "rel", "2"})
+	case "uninstall": // most of all what was begun
+		next = append(next, args["uninstall"])
+	}
+	last := next[k.IntN(len(next))]
+	if verb == "uninstall" && last[0] == "uninstall" {
+		last = append(slices.Clone(last), "--ignore-not-found") // it may have been done
+	}
+	r := k.helm.run(last...)
+	story += fmt.Sprintf("; then %s", strings.Join(last, " "))
+	k.Log(story)
+	if r.code != 0 {
+		k.Fatalf("%s: exit code %d\n%s%s", story, r.code, r.stdout, r.stderr)
+	}
+	k.check(last[0] == "uninstall")
+	if k.Failed() {
+		k.Logf("it said:\n%s%s", r.stdout, r.stderr)
+	}
+}
+
+// deploys installs or upgrades to a value.
+func (k *killing) deploys(verb, value string) []string {
+	return []string{verb, "rel", k.chart, "--wait=ordered", "--timeout", "2m", "--set", "value=" + value + ",backend.value=" + value}
+}
+
+// kill runs the binary for so long, and says what it was in then.
+func (k *killing) kill(after time.Duration, args []string) string {
+	k.Helper()
+	cmd := exec.CommandContext(k.Context(), binaries.Get(k).Helm, append(args, "--namespace", k.namespace)...)
+	cmd.Env = k.env
+	if err := cmd.Start(); err != nil {
+		k.Fatal(err)
+	}
+	over := time.AfterFunc(after, func() { _ = cmd.Process.Kill() })
+	err := cmd.Wait()
+	over.Stop()
+	switch code := cmd.ProcessState.ExitCode(); code {
+	case 0:
+		return "when it was over"
+	case -1:
+		return "before it was over"
+	default:
+		k.Fatalf("%v ended with %v", args, err)
+		return ""
+	}
+}
+
+// check compares the release with the cluster.
+func (k *killing) check(removed bool) {
+	k.Helper()
+	if removed {
+		k.expectOnly(k, "rel")
+		k.expectNothingBeside()
+		if left := k.releaseSecrets(); len(left) > 0 {
+			k.Errorf("these are left of the release: %q", left)
+		}
+		return
+	}
+	k.expectObjects(k, "rel")
+	k.expectNothingBeside()
+	last := k.last(k, "rel")
+	value := fmt.Sprint(last.Config["value"])
+	for id, o := range k.objectsOf(k, "rel") {
+		if !strings.HasSuffix(id, "-"+value) && valueOf(o) != value {
+			k.Errorf("%s has the value %s, want %s", id, valueOf(o), value)
+		}
+	}
+	deployed := 0
+	for _, rel := range k.history(k, "rel") {
+		switch status := rel.Info.Status.String(); status {
+		case "deployed":
+			deployed++
+		case "failed", "superseded":
+		default:
+			k.Errorf("revision %d is %s", rel.Version, status)
+		}
+		if strings.Contains(string(recordOf(rel)), `"lease"`) {
+			k.Errorf("revision %d is held", rel.Version)
+		}
+	}
+	if deployed != 1 || last.Info.Status != "deployed" {
+		k.Errorf("%d revisions are deployed, and the last one is %s", deployed, last.Info.Status)
+	}
+}
+
+// expectNothingBeside checks that of the hooks only what their policies keep is there.
+func (k *killing) expectNothingBeside() {
+	k.Helper()
+	beside := map[string]bool{}
+	client := k.dynamic(k)
+	for _, resource := range listed {
+		switch kinds[resource.Resource] {
+		case "ConfigMap", "Job":
+		default:
+			continue
+		}
+		list, err := client.Resource(resource).Namespace(k.namespace).List(k.Context(), metav1.ListOptions{})
+		if err != nil {
+			k.Fatal(err)
+		}
+		for _, item := range list.Items {
+			if item.GetAnnotations()["meta.helm.sh/release-name"] == "" {
+				beside[item.GetKind()+"/"+item.GetName()] = true
+			}
+		}
+	}
+	for _, kept := range []string{"ConfigMap/of-hooks", "ConfigMap/kube-root-ca.crt"} {
+		delete(beside, kept)
+	}
+	if len(beside) > 0 {
+		k.Errorf("these are left of hooks: %q", slices.Sorted(maps.Keys(beside)))
+	}
+}
+
+func (k *killing) releaseSecrets() []string {
+	k.Helper()
+	list, err := k.cluster.Client().CoreV1().Secrets(k.namespace).List(k.Context(), metav1.ListOptions{LabelSelector: "owner=helm"})
+	if err != nil {
+		k.Fatal(err)
+	}
+	var names []string
+	for _, s := range list.Items {
+		names = append(names, s.Name)
+	}
+	return names
+}
