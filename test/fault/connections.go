@@ -45,6 +45,13 @@ func (c *connections) drop() int {
 	return len(dropped)
 }
 
+// count says how many are open.
+func (c *connections) count() int {
+	c.mu.Lock()
+	defer c.mu.Unlock()
+	return len(c.open)
+}
+
 // connection is one to a client: nothing arrives while there is silence.
 type connection struct {
 	net.Conn

@@ -30,14 +30,14 @@ func (s *silence) begin(d time.Duration) (end func()) {
 		s.over = make(chan struct{})
 	}
 	s.begun++
-	end = sync.OnceFunc(s.end)
+	once := sync.OnceFunc(s.end)
 	if d <= 0 {
-		return end
+		return once
 	}
-	timer := time.AfterFunc(d, end)
+	timer := time.AfterFunc(d, once)
 	return func() {
 		timer.Stop()
-		end()
+		once()
 	}
 }
 
