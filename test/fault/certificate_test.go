@@ -136,7 +136,7 @@ func TestChangeCertificateDropsConnections(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	defer again.Close()
+	defer func() { _ = again.Close() }()
 	if again.(*tls.Conn).ConnectionState().PeerCertificates[0].Equal(shown) {
 		t.Error("the certificate is the same")
 	}

@@ -6,6 +6,7 @@ package fault
 import (
 	"bytes"
 	"context"
+	"crypto/tls"
 	"io"
 	"net"
 	"net/http"
@@ -53,13 +54,17 @@ func HalfClose(w http.ResponseWriter, r *http.Request, _ Request) bool {
 	if err != nil {
 		panic(http.ErrAbortHandler) // it is gone
 	}
-	defer connection.Close()
-	defer context.AfterFunc(r.Context(), func() { _ = connection.Close() })()
-	if over, ok := connection.(interface{ NetConn() net.Conn }); ok {
-		_ = closeWrite(connection) // TLS says that it is over, too
-		connection = over.NetConn()
+	below := connection
+	if secure, ok := connection.(*tls.Conn); ok {
+		below = secure.NetConn()
 	}
-	_ = closeWrite(connection)
+	drop := func() { _ = below.Close() }
+	defer drop()
+	defer context.AfterFunc(r.Context(), drop)()
+	if below != connection {
+		_ = closeWrite(connection) // TLS says that it is over, too
+	}
+	_ = closeWrite(below)
 	_, _ = io.Copy(io.Discard, sent)
 	return true
 }

@@ -41,7 +41,7 @@ func newProxyTo(t *testing.T, handler http.HandlerFunc) *Proxy {
 // call has one rule see a request, with a server behind it. It says whether the
 // rule answered, and whether it dropped the connection.
 func call(ctx context.Context, rule Rule, server http.HandlerFunc, method, target string) (w *httptest.ResponseRecorder, answered, dropped bool) {
-	r := httptest.NewRequest(method, target, nil)
+	r := httptest.NewRequestWithContext(ctx, method, target, nil)
 	what := describe(r)
 	way := &passage{what: what, server: server}
 	w = httptest.NewRecorder()

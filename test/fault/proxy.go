@@ -100,7 +100,7 @@ func start(ctx context.Context, config *rest.Config, identity *identity) (*Proxy
 		return nil, fmt.Errorf("listen: %w", err)
 	}
 	p.address = listener.Addr().String()
-	p.server = p.serve(listener)
+	p.server = p.serve(ctx, listener)
 	return p, nil
 }
 
@@ -195,7 +195,7 @@ func (p *Proxy) Up() error {
 	if err != nil {
 		return fmt.Errorf("listen again: %w", err)
 	}
-	p.server = p.serve(listener)
+	p.server = p.serve(p.ctx, listener)
 	return nil
 }
 

@@ -311,12 +311,11 @@ func TestNothingIsLeft(t *testing.T) {
 	for _, work := range []func(){
 		func() { fetch(t.Context(), p, podsPath) },
 		func() { fetch(t.Context(), p, podsPath+"?watch=1") },
-		func() { p.CutWatches(); p.Counts() },
+		func() { p.CutWatches(); p.Counts(); p.StallWatches(); p.DropConnections() },
 		func() { p.Intercept(First(1, Resumed, GoneEvent()))() },
 		func() { p.Intercept(Random(1, 50, DropAfter, HalfAnswer, HalfClose, StaleReads(1, 0, Any)))() },
-		func() { p.StallWatches(); p.DropConnections() },
-		func() { p.Silence(time.Millisecond); p.Silence(0)() },
 		func() {
+			defer p.Silence(time.Minute)()
 			p.Down()
 			if err := p.Up(); err != nil {
 				t.Error(err)

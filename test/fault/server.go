@@ -24,8 +24,8 @@ type server struct {
 }
 
 // serve has the proxy answer what comes in at a listener.
-func (p *Proxy) serve(listener net.Listener) *server {
-	ctx, cancel := context.WithCancel(p.ctx)
+func (p *Proxy) serve(ctx context.Context, listener net.Listener) *server {
+	ctx, cancel := context.WithCancel(ctx)
 	s := &server{
 		cancel:      cancel,
 		connections: &connections{Listener: listener, silence: &p.silence, open: map[*connection]struct{}{}},
@@ -67,7 +67,7 @@ func (s *server) drop() int { return s.connections.drop() }
 // them has ended.
 func (s *server) stop() {
 	s.cancel()
-	_ = s.connections.Listener.Close()
+	_ = s.connections.Close()
 	s.serving.Wait() // no connection is taken in from here on
 	s.drop()
 	_ = s.http.Close()

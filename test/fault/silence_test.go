@@ -52,10 +52,10 @@ func TestSilenceInTime(t *testing.T) {
 			synctest.Test(t, func(t *testing.T) {
 				s := &silence{}
 				ours, theirs := net.Pipe()
-				defer theirs.Close()
+				defer func() { _ = theirs.Close() }()
 				all := &connections{silence: s, open: map[*connection]struct{}{}}
 				c := &connection{Conn: ours, all: all, closed: make(chan struct{})}
-				defer c.Close()
+				defer func() { _ = c.Close() }()
 				tt.begin(s, c)
 				begun := time.Now()
 				var talk sync.WaitGroup
