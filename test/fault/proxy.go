@@ -29,26 +29,30 @@ import (
 const (
 	// idlePerHost is how many connections to the server are kept for later.
 	idlePerHost = 64
-	// headerTimeout is how long a client may take to say what it asks.
-	headerTimeout = 30 * time.Second
+	// headerTimeout is how long a client may take to say what it asks, with the
+	// silence that a test makes meanwhile.
+	headerTimeout = 10 * time.Minute
 )
 
 // Proxy passes requests on to an API server as the user of its configuration;
-// headers that impersonate another one are kept. It speaks plain HTTP and is
-// safe for concurrent use.
+// headers that impersonate another one are kept. It speaks HTTP/1.1, plain or over
+// TLS (see StartTLS): a connection has one request at a time, and what drops it
+// meets no other. It is safe for concurrent use.
 type Proxy struct {
 	ctx       context.Context // of Start: what the proxy does ends with it
 	address   string
 	target    *url.URL
 	transport *http.Transport
 	handler   http.Handler
+	silence   silence
+	identity  *identity // nil if it speaks plain HTTP
 
 	mu      sync.Mutex
 	server  *server // nil while it is down
 	closed  bool
 	rules   []*Rule
 	seen    []*Request
-	watches map[*Request]context.CancelFunc
+	watches map[*Request]*watching
 }
 
 // New starts a proxy that is closed when the test is over.
@@ -65,6 +69,10 @@ func New(tb testing.TB, config *rest.Config) *Proxy {
 // Start starts a proxy on a free port of this machine. It runs until Close; the
 // end of the context ends every request.
 func Start(ctx context.Context, config *rest.Config) (*Proxy, error) {
+	return start(ctx, config, nil)
+}
+
+func start(ctx context.Context, config *rest.Config, identity *identity) (*Proxy, error) {
 	target, _, err := rest.DefaultServerUrlFor(config)
 	if err != nil {
 		return nil, fmt.Errorf("find the API server: %w", err)
@@ -74,7 +82,7 @@ func Start(ctx context.Context, config *rest.Config) (*Proxy, error) {
 		return nil, fmt.Errorf("read the credentials: %w", err)
 	}
 	p := &Proxy{
-		ctx: ctx, target: target, watches: map[*Request]context.CancelFunc{},
+		ctx: ctx, target: target, identity: identity, watches: map[*Request]*watching{},
 		transport: &http.Transport{TLSClientConfig: tlsConfig, MaxIdleConnsPerHost: idlePerHost},
 	}
 	authenticated, err := rest.HTTPWrappersForConfig(config, p.transport)
@@ -92,7 +100,7 @@ func Start(ctx context.Context, config *rest.Config) (*Proxy, error) {
 		return nil, fmt.Errorf("listen: %w", err)
 	}
 	p.address = listener.Addr().String()
-	p.server = serve(ctx, listener, p)
+	p.server = p.serve(ctx, listener)
 	return p, nil
 }
 
@@ -107,14 +115,20 @@ func (p *Proxy) Close() {
 }
 
 // URL is where the proxy listens.
-func (p *Proxy) URL() string { return "http://" + p.address }
+func (p *Proxy) URL() string {
+	if p.identity != nil {
+		return "https://" + p.address
+	}
+	return "http://" + p.address
+}
 
 // WriteKubeconfig writes a file by which clients use the proxy: it needs no
-// credentials.
+// credentials. Over TLS it trusts the authority of the certificate that is shown
+// now, and no later one.
 func (p *Proxy) WriteKubeconfig(path, namespace string) error {
 	const name = "proxy"
 	config := clientcmdapi.NewConfig()
-	config.Clusters[name] = &clientcmdapi.Cluster{Server: p.URL()}
+	config.Clusters[name] = &clientcmdapi.Cluster{Server: p.URL(), CertificateAuthorityData: p.identity.trusted()}
 	config.Contexts[name] = &clientcmdapi.Context{Cluster: name, Namespace: namespace}
 	config.CurrentContext = name
 	return clientcmd.WriteToFile(*config, path)
@@ -142,17 +156,16 @@ func (p *Proxy) OnRequest(look func(*http.Request)) {
 	})
 }
 
-// CutWatches drops the connections of all open watches, and says how many there
-// were.
-func (p *Proxy) CutWatches() int {
+// DropConnections drops every connection, those that wait for another request
+// too, and says how many there were. New ones are taken in.
+func (p *Proxy) DropConnections() int {
 	p.mu.Lock()
-	defer p.mu.Unlock()
-	cut := len(p.watches)
-	for _, cancel := range p.watches {
-		cancel()
+	s := p.server
+	p.mu.Unlock()
+	if s == nil {
+		return 0
 	}
-	clear(p.watches)
-	return cut
+	return s.drop()
 }
 
 // Down drops every connection and refuses new ones, until Up. When it returns
@@ -182,7 +195,7 @@ func (p *Proxy) Up() error {
 	if err != nil {
 		return fmt.Errorf("listen again: %w", err)
 	}
-	p.server = serve(p.ctx, listener, p)
+	p.server = p.serve(p.ctx, listener)
 	return nil
 }
 
@@ -216,25 +229,30 @@ func (p *Proxy) ServeHTTP(w http.ResponseWriter, r *http.Request) {
 	record := &what
 	ctx, cancel := context.WithCancel(context.WithValue(r.Context(), recordKey{}, record))
 	defer cancel()
-	rules := p.begin(record, cancel)
+	rules, watch := p.begin(record, cancel)
 	defer p.end(record)
-	r = r.WithContext(ctx)
-	for _, rule := range rules {
-		if (*rule)(w, r, what) {
-			return
-		}
+	way := &passage{what: what, rules: rules, server: p.handler}
+	cut := r.WithContext(context.WithValue(ctx, passageKey{}, way))
+	if watch == nil {
+		way.pass(w, cut)
+		return
 	}
-	p.handler.ServeHTTP(w, r)
+	untilStalled(w, cut, watch.stalled, way.pass)
+	if ctx.Err() != nil {
+		panic(http.ErrAbortHandler) // also where a rule answered: no end that looks meant
+	}
 }
 
-func (p *Proxy) begin(record *Request, cancel context.CancelFunc) []*Rule {
+func (p *Proxy) begin(record *Request, cancel context.CancelFunc) ([]*Rule, *watching) {
 	p.mu.Lock()
 	defer p.mu.Unlock()
 	p.seen = append(p.seen, record)
+	var watch *watching
 	if record.Verb == "watch" {
-		p.watches[record] = cancel
+		watch = &watching{cancel: cancel, stalled: make(chan struct{})}
+		p.watches[record] = watch
 	}
-	return slices.Clone(p.rules)
+	return slices.Clone(p.rules), watch
 }
 
 func (p *Proxy) end(record *Request) {

@@ -6,6 +6,7 @@ package fault
 import (
 	"encoding/json"
 	"net/http"
+	"strconv"
 	"sync/atomic"
 
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
@@ -13,9 +14,16 @@ import (
 
 // Rule looks at a request before it is passed on. If it answers the request
 // itself it reports true, and nobody else sees it. It may also only look, hold
-// the request up until its context ends, or drop its connection (see Drop). It
-// is called by several goroutines.
+// the request up until its context ends, drop its connection (see Drop), or have
+// it answered and change that (see Pass). It is called by several goroutines.
 type Rule func(w http.ResponseWriter, r *http.Request, what Request) (answered bool)
+
+// Only is a rule that has then see the requests that match.
+func Only(match func(Request) bool, then Rule) Rule {
+	return func(w http.ResponseWriter, r *http.Request, what Request) bool {
+		return match(what) && then(w, r, what)
+	}
+}
 
 // First is a rule that has then answer the first n requests that match.
 func First(n int, match func(Request) bool, then Rule) Rule {
@@ -26,11 +34,6 @@ func First(n int, match func(Request) bool, then Rule) Rule {
 	}
 }
 
-// Resumed matches watches that name the version to go on from.
-func Resumed(what Request) bool {
-	return what.Verb == "watch" && what.Query.Get("resourceVersion") != ""
-}
-
 // Drop is a rule that closes the connection of every request without an answer.
 func Drop(http.ResponseWriter, *http.Request, Request) bool { panic(http.ErrAbortHandler) }
 
@@ -39,6 +42,21 @@ func Drop(http.ResponseWriter, *http.Request, Request) bool { panic(http.ErrAbor
 func Answer(code int, reason metav1.StatusReason) Rule {
 	return func(w http.ResponseWriter, _ *http.Request, _ Request) bool {
 		write(w, code, status(code, reason))
+		return true
+	}
+}
+
+// TooMany is a rule by which the server has too much to do, and says after how
+// many seconds a request may come again: clients of Kubernetes then ask again by
+// themselves. A real server says so when its priority and fairness turns a request
+// away, in one line of text, and when a disruption budget forbids an eviction, in
+// the form that this rule uses.
+func TooMany(retryAfter int) Rule {
+	return func(w http.ResponseWriter, _ *http.Request, _ Request) bool {
+		w.Header().Set("Retry-After", strconv.Itoa(retryAfter))
+		s := status(http.StatusTooManyRequests, metav1.StatusReasonTooManyRequests)
+		s.Details = &metav1.StatusDetails{RetryAfterSeconds: int32(retryAfter)} //nolint:gosec // seconds that a test gives
+		write(w, http.StatusTooManyRequests, s)
 		return true
 	}
 }
@@ -69,22 +87,4 @@ func write(w http.ResponseWriter, code int, what any) {
 	w.Header().Set("Content-Type", "application/json")
 	w.WriteHeader(code)
 	_ = json.NewEncoder(w).Encode(what)
-}
-
-// Hang is a rule that never answers: the request is over when its client gives
-// up.
-func Hang(_ http.ResponseWriter, r *http.Request, _ Request) bool {
-	<-r.Context().Done()
-	return true
-}
-
-// Silent is a rule by which a watch is granted and tells nothing, as behind a
-// proxy that keeps back what it is sent.
-func Silent(w http.ResponseWriter, r *http.Request, what Request) bool {
-	w.Header().Set("Content-Type", "application/json")
-	w.WriteHeader(http.StatusOK)
-	if flusher, ok := w.(http.Flusher); ok {
-		flusher.Flush()
-	}
-	return Hang(w, r, what)
 }

@@ -5,6 +5,7 @@ package fault
 
 import (
 	"context"
+	"crypto/tls"
 	"io"
 	"log"
 	"net"
@@ -15,17 +16,22 @@ import (
 // server serves one listener. It knows when its last connection is gone, which
 // http.Server does not tell.
 type server struct {
-	http    *http.Server
-	cancel  context.CancelFunc
-	serving sync.WaitGroup
-	open    sync.WaitGroup
+	http        *http.Server
+	connections *connections
+	cancel      context.CancelFunc
+	serving     sync.WaitGroup
+	open        sync.WaitGroup
 }
 
-func serve(ctx context.Context, listener net.Listener, handler http.Handler) *server {
+// serve has the proxy answer what comes in at a listener.
+func (p *Proxy) serve(ctx context.Context, listener net.Listener) *server {
 	ctx, cancel := context.WithCancel(ctx)
-	s := &server{cancel: cancel}
+	s := &server{
+		cancel:      cancel,
+		connections: &connections{Listener: listener, silence: &p.silence, open: map[*connection]struct{}{}},
+	}
 	s.http = &http.Server{
-		Handler: handler, ReadHeaderTimeout: headerTimeout, ErrorLog: log.New(io.Discard, "", 0),
+		Handler: s.counted(p), ReadHeaderTimeout: headerTimeout, ErrorLog: log.New(io.Discard, "", 0),
 		BaseContext: func(net.Listener) context.Context { return ctx },
 		ConnState: func(_ net.Conn, state http.ConnState) {
 			switch state {
@@ -36,16 +42,34 @@ func serve(ctx context.Context, listener net.Listener, handler http.Handler) *se
 			}
 		},
 	}
+	listener = s.connections
+	if p.identity != nil {
+		listener = tls.NewListener(listener, p.identity.config())
+	}
 	s.serving.Go(func() { _ = s.http.Serve(listener) }) // ends with the listener, by stop
 	return s
 }
+
+// counted has every request count as an open connection, for one that its handler
+// took over is no longer the http.Server's.
+func (s *server) counted(handler http.Handler) http.Handler {
+	return http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
+		s.open.Add(1)
+		defer s.open.Done()
+		handler.ServeHTTP(w, r)
+	})
+}
+
+// drop closes all connections, and says how many there were.
+func (s *server) drop() int { return s.connections.drop() }
 
 // stop closes the listener and all connections, and waits until all that served
 // them has ended.
 func (s *server) stop() {
 	s.cancel()
+	_ = s.connections.Close()
+	s.serving.Wait() // no connection is taken in from here on
+	s.drop()
 	_ = s.http.Close()
-	s.serving.Wait()
-	_ = s.http.Close() // a connection that was taken in meanwhile
 	s.open.Wait()
 }

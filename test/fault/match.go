@@ -1,0 +1,35 @@
+// Copyright The Ordered Helm Authors
+// SPDX-License-Identifier: Apache-2.0
+
+package fault
+
+// Any matches every request.
+func Any(Request) bool { return true }
+
+// Reads matches requests that read objects once.
+func Reads(what Request) bool {
+	return what.Resource != "" && (what.Verb == "get" || what.Verb == "list")
+}
+
+// Watches matches watches.
+func Watches(what Request) bool { return what.Verb == "watch" }
+
+// Writes matches requests that change objects. Reviews, which are asked by a
+// create, change nothing.
+func Writes(what Request) bool {
+	switch what.Verb {
+	case "create", "update", "patch", "delete", "deletecollection":
+		return what.Resource != "" && what.Group != "authorization.k8s.io" && what.Group != "authentication.k8s.io"
+	}
+	return false
+}
+
+// Resumed matches watches that name the version to go on from.
+func Resumed(what Request) bool {
+	return Watches(what) && what.Query.Get("resourceVersion") != ""
+}
+
+// AnyVersion matches reads that do not mind how old the answer is.
+func AnyVersion(what Request) bool {
+	return Reads(what) && what.Query.Get("resourceVersion") == "0"
+}
