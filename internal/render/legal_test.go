@@ -9,6 +9,7 @@ import (
 	"testing"
 
 	"github.com/ordered-helm/helm/internal/annotation"
+	"github.com/ordered-helm/helm/internal/yamledit"
 )
 
 // job is a document with annotations, and things around that must stay.
@@ -116,6 +117,7 @@ func TestIllegalAnnotations(t *testing.T) {
 		{"a list that is a number", job("        helm.sh/depends-on/layers: 5"), prefix + "helm.sh/depends-on/layers: 5: a number or boolean is no list"},
 		{"a list that is a boolean", job("        helm.sh/readiness-success: no"), prefix + "helm.sh/readiness-success: no: a number or boolean is no list"},
 		{"a list of numbers", job("        helm.sh/depends-on/layers: [a, 5]"), prefix + `helm.sh/depends-on/layers: ["a",5]: the item 5 is no string: quote it`},
+		{"a list under one key twice", job("        helm.sh/depends-on/layers: [a]\n        helm.sh/depends-on/layers: b"), prefix + `helm.sh/depends-on/layers: "b": the key is there twice: write one list`},
 		{"a list of lists", job("        depends-on.helm.sh/layers: [[a]]"), prefix + `depends-on.helm.sh/layers: [["a"]]: a list inside the list`},
 		{"a list that is a map", job("        helm.sh/readiness-failure: {a: b}"), prefix + `helm.sh/readiness-failure: {"a":"b"}: a map is no list`},
 		{"two spellings, one malformed", job("        helm.sh/depends-on/layers: [a]\n        depends-on.helm.sh/layers: '[b'"), prefix + `depends-on.helm.sh/layers: "[b": a value that begins with "["`},
@@ -135,6 +137,18 @@ func TestIllegalAnnotations(t *testing.T) {
 				t.Errorf("what was rendered is not there for debugging:\n%s", r.Manifest)
 			}
 		})
+	}
+}
+
+// TestAliasesThatMakeTooMuch are refused before Helm's parser writes them out.
+func TestAliasesThatMakeTooMuch(t *testing.T) {
+	text := "kind: A\nmetadata: {name: a}\na: &a " + strings.Repeat("x", 100_000) + "\nb: [" + strings.Repeat("*a,", 200) + "]\n"
+	for name, more := range map[string]string{"plain": "", "with an order": "# helm.sh/layer\n"} {
+		_, err := prepare(t, template("kind: B\n---\n"+text+more)).render()
+		var aliases *yamledit.AliasError
+		if !errors.As(err, &aliases) || !strings.HasPrefix(err.Error(), "shop/templates/x.yaml: its aliases make more than 16 MiB of it") {
+			t.Errorf("%s: got %.300v", name, err)
+		}
 	}
 }
 
