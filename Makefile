@@ -21,6 +21,9 @@ JOBS ?= 2
 # What a test or a benchmark run may be narrowed to: make test-e2e RUN=TestShop
 RUN   ?=
 BENCH ?= .
+# How long each fuzz target runs, and which of them.
+FUZZTIME ?= 30s
+FUZZ     ?=
 # How many rounds of a benchmark count, and the binary of nelm, if it is to take part.
 BENCH_ROUNDS ?= 5
 NELM         ?=
@@ -123,6 +126,10 @@ test-parity: build stock devcluster ## Compare bin/helm with bin/stock-helm on t
 .PHONY: test-devcluster
 test-devcluster: ## Run the tests of the dev cluster's own module
 	cd scripts/devcluster && go test -p $(JOBS) -shuffle=on -timeout 20m ./...
+
+.PHONY: fuzz
+fuzz: ## Run every fuzz target for a while (FUZZTIME=30s each; FUZZ=pattern narrows it)
+	FUZZTIME='$(FUZZTIME)' FUZZ='$(FUZZ)' scripts/fuzz.sh
 
 .PHONY: bench
 bench: build stock devcluster $(TOOLS)/kapp ## Measure, print the tables and write docs/benchmarks.md (BENCH=pattern narrows it)

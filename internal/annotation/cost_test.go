@@ -4,7 +4,10 @@
 package annotation
 
 import (
+	"encoding/json"
+	"errors"
 	"fmt"
+	"slices"
 	"strings"
 	"testing"
 
@@ -86,4 +89,68 @@ func count(v any) int {
 		total += count(item)
 	}
 	return total
+}
+
+// FuzzExpressionOfStatus asks any expression of any status: it ends, says the same each
+// time, and holds only where it finds something.
+func FuzzExpressionOfStatus(f *testing.F) {
+	for _, seed := range [][2]string{
+		{`{..a} == 1`, `{"a":1,"b":[{"a":1},{"a":[[]]}]}`},
+		{`{.c[?(@.type=="Ready")].status} == True`, `{"c":[{"type":"Ready","status":"True"},{"type":1},null,"x",[]]}`},
+		{`{.a['b','c'][0,1]} != x`, `{"a":{"b":["x",null],"c":[{}]}}`},
+		{`{.a[-3:9:2].*} < 1e400`, `{"a":[1e308,-1,"",true,{"b":null}]}`},
+		{`{.a[?(@.b > @.c)]} >= 0`, `{"a":[{"b":1,"c":"1"},{"b":[],"c":{}}]}`},
+		{`{.l[?(@['a','b'])]['a','b']} == 1`, `{"l":[{"a":1},{"b":1}]}`},
+	} {
+		f.Add(seed[0], seed[1])
+	}
+	f.Fuzz(func(t *testing.T, text, status string) {
+		e, err := ParseExpression(text)
+		var object any
+		if err != nil || json.Unmarshal([]byte(status), &object) != nil {
+			return
+		}
+		holds := e.Holds(object)
+		if holds != e.Holds(object) {
+			t.Fatalf("%q is true and false of %s", text, status)
+		}
+		if found := e.Found(object); holds && found == "" {
+			t.Fatalf("%q holds of %s, where it finds nothing", text, status)
+		}
+	})
+}
+
+// FuzzValue reads the nodes of any document: what is refused is so with a reason, and
+// what is not can be written as a list that reads the same.
+func FuzzValue(f *testing.F) {
+	for _, seed := range []string{
+		"[a, b, 'c,d']", "a: &a [x]\nb: [*a, *a]", "&a [*a]", "on", "0x10", "{a: {b: c}}", "!!str 1", "[[[[a]]]]", "- |\n  x\n- ~", "{<<: {a: b}}", "!!binary eA==", "2001-01-01",
+	} {
+		f.Add(seed)
+	}
+	f.Fuzz(func(t *testing.T, text string) {
+		var doc yaml.Node
+		if yaml.Unmarshal([]byte(text), &doc) != nil || doc.Kind != yaml.DocumentNode {
+			return
+		}
+		n := doc.Content[0]
+		list, change, err := LegalValue(DependsOnLayers, n)
+		var invalid *ValueError
+		if err != nil {
+			if !errors.As(err, &invalid) || invalid.Key != DependsOnLayers || invalid.Reason == "" {
+				t.Fatalf("got %v", err)
+			}
+			return
+		}
+		if !change {
+			return
+		}
+		want, err := Items(DependsOnLayers, Value(n))
+		if err != nil {
+			t.Fatal(err)
+		}
+		if got, err := Items(DependsOnLayers, list); err != nil || !slices.Equal(got, want) {
+			t.Fatalf("%q became %q, which reads as %q, %v, and not as %q", text, list, got, err, want)
+		}
+	})
 }
