@@ -78,7 +78,7 @@ install: build ## Build bin/helm and copy it to PREFIX/bin (PREFIX=/usr/local)
 	install -m 0755 $(BIN)/helm '$(DESTDIR)$(PREFIX)/bin/helm'
 
 .PHONY: dist
-dist: ## Build the release archives and their checksums: dist/ (VERSION=v1.2.3)
+dist: ## Build the release archives, their bills of materials and checksums: dist/ (VERSION=v1.2.3)
 	LDFLAGS='$(LDFLAGS)' scripts/dist.sh
 
 ##@ Try
@@ -152,6 +152,12 @@ lint-format: ## Name Go files that gofmt would change
 .PHONY: lint-workflows
 lint-workflows: $(TOOLS)/actionlint ## Check the GitHub workflows
 	$(TOOLS)/actionlint -shellcheck= -pyflakes=
+
+# Asks vuln.go.dev, so it is no part of `make lint`.
+.PHONY: vuln
+vuln: $(TOOLS)/govulncheck ## Look for known vulnerabilities in what both modules use (needs the network)
+	$(TOOLS)/govulncheck ./...
+	cd scripts/devcluster && $(TOOLS)/govulncheck ./...
 
 # Linters read compiled dependencies; with the flags of the builds above these
 # are the ones that are there already.
