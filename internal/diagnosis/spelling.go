@@ -217,6 +217,9 @@ func (s spelling) tidied() spelling {
 			out.add(' ', s.at[i])
 		case r == '\n' || !unicode.IsControl(r) && !unicode.Is(unicode.Cf, r):
 			out.add(r, s.at[i])
+		default: // what is left out parts nothing
+			i += size
+			continue
 		}
 		last = r
 		i += size

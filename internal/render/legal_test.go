@@ -9,7 +9,9 @@ import (
 	"testing"
 
 	"github.com/ordered-helm/helm/internal/annotation"
+	"github.com/ordered-helm/helm/internal/render"
 	"github.com/ordered-helm/helm/internal/yamledit"
+	"github.com/ordered-helm/helm/pkg/chart/loader"
 )
 
 // job is a document with annotations, and things around that must stay.
@@ -161,6 +163,32 @@ func TestAnAnchorThatContainsItself(t *testing.T) {
 	} {
 		if _, err := prepare(t, template(text)).render(); err == nil {
 			t.Errorf("Helm's parser accepts %s", text)
+		}
+	}
+}
+
+// TestNestingWithoutEnd is refused by all that read a chart, and nothing overflows.
+func TestNestingWithoutEnd(t *testing.T) {
+	const want = "exceeded max depth of 10000"
+	for name, deep := range map[string]string{
+		"lists": strings.Repeat("[", 20_000) + strings.Repeat("]", 20_000), "maps": strings.Repeat("{a: ", 20_000) + strings.Repeat("}", 20_000),
+	} {
+		for file, text := range map[string]string{
+			"values.yaml": "a: " + deep, "Chart.yaml": chartYAML("shop", "annotations:\n  helm.sh/depends-on/subcharts: "+deep),
+			"charts/sub/Chart.yaml": chartYAML("sub", "dependencies:\n- name: a\n  depends-on: "+deep),
+		} {
+			if _, err := loader.LoadFiles(tree{file: text}.buffered()); err == nil || !strings.Contains(err.Error(), want) {
+				t.Errorf("%s in %s: got %.300v", name, file, err)
+			}
+		}
+		for _, key := range []string{"helm.sh/layer", "helm.sh/depends-on/layers", "other"} {
+			_, err := prepare(t, template("kind: A\nmetadata:\n  annotations:\n    helm.sh/layer: a\n    "+key+": "+deep)).render()
+			if err == nil || !strings.Contains(err.Error(), want) || !strings.Contains(err.Error(), "shop/templates/x.yaml") {
+				t.Errorf("%s under %s: got %.300v", name, key, err)
+			}
+		}
+		if _, err := render.Resources("# Source: shop/templates/x.yaml\nkind: A\na: "+deep, nil, prepare(t, template("")).root, false); err == nil || !strings.Contains(err.Error(), want) {
+			t.Errorf("%s in a stored manifest: got %.300v", name, err)
 		}
 	}
 }
