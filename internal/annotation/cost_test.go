@@ -74,7 +74,7 @@ func TestValueOfListsOfAliases(t *testing.T) {
 		t.Fatal(err)
 	}
 	v := Value(root.Content[0].Content[5])
-	if got := count(v); got > n+maxInner {
+	if got := count(v); got > n+1000 {
 		t.Errorf("%d items were read", got)
 	}
 	if _, err := Items("k", v); err == nil || !strings.Contains(err.Error(), "a list inside the list") {
