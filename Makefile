@@ -21,6 +21,9 @@ JOBS ?= 2
 # What a test or a benchmark run may be narrowed to: make test-e2e RUN=TestShop
 RUN   ?=
 BENCH ?= .
+# How long each fuzz target runs, and which of them.
+FUZZTIME ?= 30s
+FUZZ     ?=
 # How many rounds of a benchmark count, and the binary of nelm, if it is to take part.
 BENCH_ROUNDS ?= 5
 NELM         ?=
@@ -75,7 +78,7 @@ install: build ## Build bin/helm and copy it to PREFIX/bin (PREFIX=/usr/local)
 	install -m 0755 $(BIN)/helm '$(DESTDIR)$(PREFIX)/bin/helm'
 
 .PHONY: dist
-dist: ## Build the release archives and their checksums: dist/ (VERSION=v1.2.3)
+dist: ## Build the release archives, their bills of materials and checksums: dist/ (VERSION=v1.2.3)
 	LDFLAGS='$(LDFLAGS)' scripts/dist.sh
 
 ##@ Try
@@ -124,6 +127,10 @@ test-parity: build stock devcluster ## Compare bin/helm with bin/stock-helm on t
 test-devcluster: ## Run the tests of the dev cluster's own module
 	cd scripts/devcluster && go test -p $(JOBS) -shuffle=on -timeout 20m ./...
 
+.PHONY: fuzz
+fuzz: ## Run every fuzz target for a while (FUZZTIME=30s each; FUZZ=pattern narrows it)
+	FUZZTIME='$(FUZZTIME)' FUZZ='$(FUZZ)' scripts/fuzz.sh
+
 .PHONY: bench
 bench: build stock devcluster $(TOOLS)/kapp ## Measure, print the tables and write docs/benchmarks.md (BENCH=pattern narrows it)
 	go test -run '^$$' -bench '$(BENCH)' ./pkg/sequencer
@@ -145,6 +152,12 @@ lint-format: ## Name Go files that gofmt would change
 .PHONY: lint-workflows
 lint-workflows: $(TOOLS)/actionlint ## Check the GitHub workflows
 	$(TOOLS)/actionlint -shellcheck= -pyflakes=
+
+# Asks vuln.go.dev, so it is no part of `make lint`.
+.PHONY: vuln
+vuln: $(TOOLS)/govulncheck ## Look for known vulnerabilities in what both modules use (needs the network)
+	$(TOOLS)/govulncheck ./...
+	cd scripts/devcluster && $(TOOLS)/govulncheck ./...
 
 # Linters read compiled dependencies; with the flags of the builds above these
 # are the ones that are there already.

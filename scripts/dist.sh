@@ -3,7 +3,8 @@
 # SPDX-License-Identifier: Apache-2.0
 #
 # Builds bin/helm for every platform of a release, packs each into an archive
-# under dist/ and writes the checksums beside them.
+# under dist/, says beside it what the binary is made of (CycloneDX), and writes the
+# checksums of all.
 #
 # VERSION    names the archives; by default what git describes
 # PLATFORMS  "os/arch ..." to build for; by default all of a release
@@ -29,15 +30,16 @@ for platform in $platforms; do
 	mkdir "dist/$name"
 	GOOS=$os GOARCH=$arch CGO_ENABLED=0 go build -trimpath -buildvcs=false \
 		-ldflags "${LDFLAGS:-}" -o "dist/$name/$binary" ./cmd/helm
-	cp LICENSE README.md "dist/$name/"
+	go run ./scripts/sbom -version "$version" "dist/$name/$binary" >"dist/$name.cdx.json"
+	cp LICENSE README.md SECURITY.md "dist/$name/"
 	tar -C dist -czf "dist/$name.tar.gz" "$name"
 	rm -r "dist/${name:?}"
 done
 
 cd dist
 if command -v sha256sum >/dev/null; then
-	sha256sum -- *.tar.gz >checksums.txt
+	sha256sum -- *.tar.gz *.cdx.json >checksums.txt
 else
-	shasum -a 256 -- *.tar.gz >checksums.txt
+	shasum -a 256 -- *.tar.gz *.cdx.json >checksums.txt
 fi
 cat checksums.txt

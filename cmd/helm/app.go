@@ -14,6 +14,7 @@ import (
 	"helm.sh/helm/v3/pkg/cli"
 	"helm.sh/helm/v3/pkg/plugin"
 
+	"github.com/ordered-helm/helm/internal/terminal"
 	"github.com/ordered-helm/helm/pkg/action"
 )
 
@@ -66,7 +67,7 @@ func (a *app) debugf(format string, v ...any) {
 
 // warnf prints a warning to standard error.
 func (a *app) warnf(format string, v ...any) {
-	fmt.Fprintf(a.errOut, "WARNING: "+format+"\n", v...)
+	fmt.Fprint(a.errOut, terminal.Harmless(fmt.Sprintf("WARNING: "+format+"\n", v...)))
 }
 
 // printed takes what became of printing the result of an operation. That it could

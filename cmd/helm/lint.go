@@ -20,6 +20,7 @@ import (
 	"helm.sh/helm/v3/pkg/lint/support"
 
 	"github.com/ordered-helm/helm/internal/lintview"
+	"github.com/ordered-helm/helm/internal/terminal"
 	"github.com/ordered-helm/helm/pkg/action"
 )
 
@@ -130,7 +131,7 @@ func (a *app) lint(client *action.Lint, vals *values.Options, paths []string, fo
 		reportLint(&report, path, result, client.Quiet)
 	}
 	if format == "text" {
-		fmt.Fprint(a.out, report.String())
+		fmt.Fprint(a.out, terminal.Harmless(report.String()))
 	} else if err := a.printFindings(shown, format); err != nil {
 		return err
 	}

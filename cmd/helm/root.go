@@ -10,6 +10,8 @@ import (
 
 	"github.com/spf13/cobra"
 	"github.com/spf13/pflag"
+
+	"github.com/ordered-helm/helm/internal/terminal"
 )
 
 const rootHelp = `Helm installs, upgrades and removes applications on Kubernetes that are packed
@@ -97,7 +99,7 @@ func newRootCmd(a *app) *cobra.Command {
 	if a.out != os.Stdout { // what cobra says of mistakes goes to stderr only where no output is set
 		cmd.SetOut(a.out)
 	}
-	cmd.SetErr(a.errOut)
+	cmd.SetErr(terminal.NewWriter(a.errOut)) // errors quote names of others
 
 	a.settings.AddFlags(cmd.PersistentFlags())
 	addKlogFlags(cmd.PersistentFlags())

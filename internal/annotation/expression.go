@@ -40,12 +40,15 @@ func expressions(key string, value any) ([]Expression, error) {
 	if err != nil {
 		return nil, err
 	}
+	if len(texts) > maxExpressions {
+		return nil, invalidAs(BadExpression, key, value, "it has %d expressions, and may have %d", len(texts), maxExpressions)
+	}
 	var list []Expression
 	var problems []error
 	for _, text := range texts {
 		e, err := ParseExpression(text)
 		if err != nil {
-			problems = append(problems, invalidAs(BadExpression, key, value, "%q is no readiness expression: %v", text, err))
+			problems = append(problems, invalidAs(BadExpression, key, value, "%q is no readiness expression: %v", shortened(text), err))
 			continue
 		}
 		list = append(list, e)
@@ -55,6 +58,9 @@ func expressions(key string, value any) ([]Expression, error) {
 
 // ParseExpression reads an expression such as `{.succeeded} >= 1`.
 func ParseExpression(text string) (Expression, error) {
+	if len(text) > maxExpression {
+		return Expression{}, fmt.Errorf("it has %d bytes, and may have %d", len(text), maxExpression)
+	}
 	at, op, err := findOperator(text)
 	if err != nil {
 		return Expression{}, err
@@ -155,6 +161,9 @@ func pathTemplate(path string) (string, error) {
 	}
 	if err := checkSteps(parsed.Root.Nodes); err != nil {
 		return "", fmt.Errorf("the path %s is no JSONPath: %w", template, err)
+	}
+	if err := checkCost(parsed.Root.Nodes); err != nil {
+		return "", fmt.Errorf("the path %s would take too long: %w", template, err)
 	}
 	return template, nil
 }

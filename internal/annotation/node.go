@@ -16,12 +16,19 @@ import (
 // too many for any value of ours.
 const deepest = 3
 
+// maxInner is how many items Value reads of lists inside a list, all together. They
+// are an error whatever is in them, and aliases make many of few.
+const maxInner = 1000
+
 // Value gives what the node of a document stands for, for the functions that
 // read values. Kubernetes and Helm read YAML by its version 1.1, in which on
 // and y are booleans too, and so does it.
-func Value(n *yaml.Node) any { return valueOf(n, 0) }
+func Value(n *yaml.Node) any {
+	inner := maxInner
+	return valueOf(n, 0, &inner)
+}
 
-func valueOf(n *yaml.Node, depth int) any {
+func valueOf(n *yaml.Node, depth int, inner *int) any {
 	for n.Kind == yaml.AliasNode {
 		n = n.Alias
 	}
@@ -29,9 +36,14 @@ func valueOf(n *yaml.Node, depth int) any {
 	case n.Kind == yaml.ScalarNode:
 		return scalar(n)
 	case n.Kind == yaml.SequenceNode && depth < deepest:
-		list := make([]any, len(n.Content))
-		for i, item := range n.Content {
-			list[i] = valueOf(item, depth+1)
+		items := n.Content
+		if depth > 0 {
+			items = items[:min(len(items), *inner)]
+			*inner -= len(items)
+		}
+		list := make([]any, len(items))
+		for i, item := range items {
+			list[i] = valueOf(item, depth+1, inner)
 		}
 		return list
 	case n.Kind == yaml.SequenceNode:

@@ -6,7 +6,6 @@ package annotation
 import (
 	"encoding/json"
 	"fmt"
-	"slices"
 	"strings"
 	"time"
 	"unicode"
@@ -61,6 +60,11 @@ func display(value any) string {
 	if err != nil {
 		return fmt.Sprintf("%v", value)
 	}
+	return shortened(text)
+}
+
+// shortened is as much of a text as a message can bear.
+func shortened(text string) string {
 	const most = 200
 	if len(text) > most {
 		return strings.ToValidUTF8(text[:most], "") + "…"
@@ -133,9 +137,11 @@ func stringItems(key string, value any, list []any) ([]string, error) {
 
 func normalize(raw []string) []string {
 	var items []string
+	seen := make(map[string]bool, len(raw))
 	for _, item := range raw {
 		item = strings.TrimSpace(item)
-		if item != "" && !slices.Contains(items, item) {
+		if item != "" && !seen[item] {
+			seen[item] = true
 			items = append(items, item)
 		}
 	}

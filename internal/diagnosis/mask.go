@@ -9,6 +9,8 @@ import (
 	"strings"
 	"unicode"
 	"unicode/utf8"
+
+	"github.com/ordered-helm/helm/internal/terminal"
 )
 
 const (
@@ -68,7 +70,7 @@ func (m *Masker) Mask(text string) string {
 		end = max(end, span[1])
 	}
 	out.WriteString(text[end:])
-	return harmless(out.String())
+	return terminal.Harmless(out.String())
 }
 
 // spans lists from where to where secrets are, in the order of their beginnings,

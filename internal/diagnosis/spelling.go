@@ -5,12 +5,13 @@ package diagnosis
 
 import (
 	"html"
-	"regexp"
 	"strconv"
 	"strings"
 	"unicode"
 	"unicode/utf16"
 	"unicode/utf8"
+
+	"github.com/ordered-helm/helm/internal/terminal"
 )
 
 // maxQuoted is how many times over a text may be quoted for the secrets in it to
@@ -197,14 +198,10 @@ func hex(text string, from, digits int) (value uint64, ok bool) {
 	return value, err == nil
 }
 
-// escapes are the control sequences of terminals: CSI, OSC and the short ones.
-var escapes = regexp.MustCompile(
-	`\x1b\[[\x30-\x3f]*[\x20-\x2f]*[\x40-\x7e]|\x1b\][^\x07\x1b\n]*(\x07|\x1b\\)?|\x1b[\x20-\x2f]*[\x30-\x7e]`)
-
 // tidied is without what a terminal would act upon. Lines end with \n.
 func (s spelling) tidied() spelling {
 	var out speller
-	sequences := escapes.FindAllStringIndex(s.text, -1)
+	sequences := terminal.Sequences(s.text)
 	var last rune
 	for i := 0; i < len(s.text); {
 		if len(sequences) > 0 && sequences[0][0] == i {
@@ -220,22 +217,14 @@ func (s spelling) tidied() spelling {
 			out.add(' ', s.at[i])
 		case r == '\n' || !unicode.IsControl(r) && !unicode.Is(unicode.Cf, r):
 			out.add(r, s.at[i])
+		default: // what is left out parts nothing
+			i += size
+			continue
 		}
 		last = r
 		i += size
 	}
 	return out.done(s.at[len(s.text)])
-}
-
-// harmless takes out of a text what a terminal would act upon, and leaves it as it
-// is otherwise.
-func harmless(text string) string {
-	return strings.Map(func(r rune) rune {
-		if r != '\n' && r != '\t' && (unicode.IsControl(r) || unicode.Is(unicode.Cf, r)) {
-			return -1
-		}
-		return r
-	}, escapes.ReplaceAllString(text, ""))
 }
 
 // clean takes out of a text what a terminal would act upon. Lines end with \n.

@@ -10,6 +10,7 @@ import (
 	"io"
 	"strings"
 
+	"github.com/ordered-helm/helm/internal/terminal"
 	"github.com/ordered-helm/helm/pkg/hookrunner"
 	"github.com/ordered-helm/helm/pkg/sequencer"
 )
@@ -67,6 +68,9 @@ func (v *View) Write(w io.Writer, f Format) error {
 			names[i] = string(known)
 		}
 		return fmt.Errorf("no format %q: there are %s", f, strings.Join(names, ", "))
+	}
+	if f == FormatText || f == FormatDOT { // the others have escapes of their own
+		w = terminal.NewWriter(w)
 	}
 	out := bufio.NewWriterSize(w, 1<<16)
 	if err := write(out); err != nil {

@@ -68,10 +68,12 @@ func Check(dir string, o Options) (*Report, error) {
 	}
 	legal, err := legalFiles(files)
 	if err != nil {
-		return &Report{
-			Helm:     []support.Message{support.NewMessage(support.ErrorSev, chartutil.ChartfileName, err)},
-			Findings: order(files, nil, o),
-		}, nil
+		r := &Report{Helm: []support.Message{support.NewMessage(support.ErrorSev, chartutil.ChartfileName, err)}}
+		var limit *loader.LimitError
+		if !errors.As(err, &limit) { // what is too large is not looked into
+			r.Findings = order(files, nil, o)
+		}
+		return r, nil
 	}
 	r := &Report{}
 	if !differ(files, legal) && apiVersion(legal) != loader.APIVersionV3 {

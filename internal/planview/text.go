@@ -12,13 +12,14 @@ import (
 	"strings"
 
 	"github.com/ordered-helm/helm/internal/graphview"
+	"github.com/ordered-helm/helm/internal/terminal"
 	"github.com/ordered-helm/helm/pkg/action"
 )
 
 // Text writes a preview: what comes first, the nodes in their order, what is
 // deleted, and the hooks.
 func Text(w io.Writer, p *action.Preview) error {
-	out := bufio.NewWriter(w)
+	out := bufio.NewWriter(terminal.NewWriter(w))
 	how := "without an order"
 	if p.Ordered {
 		how = "in order"

@@ -128,7 +128,7 @@ const (
 // label names a node within its chart.
 func label(n *timeline.Span) string {
 	if text := n.Label(); text != "" {
-		return text
+		return oneLine(text)
 	}
 	return "everything without a layer"
 }
@@ -138,7 +138,7 @@ func (s screen) after(n *timeline.Span, m met) string {
 	var names []string
 	for _, id := range n.Needs {
 		if !m.nodes[id] && len(names) <= mostReasons {
-			names = append(names, strings.TrimPrefix(strings.TrimPrefix(id, n.Chart), ":"))
+			names = append(names, oneLine(strings.TrimPrefix(strings.TrimPrefix(id, n.Chart), ":")))
 		}
 	}
 	for _, path := range n.NeedsAll {

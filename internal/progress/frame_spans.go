@@ -45,7 +45,7 @@ func (s screen) hooks(o *timeline.Operation) []line {
 
 func (s screen) hook(h *timeline.Span) []line {
 	title := func() string {
-		text := fmt.Sprintf("  %s %s %s", s.mark(h), h.ID, s.faint(h.HookEvent+" hook"))
+		text := fmt.Sprintf("  %s %s %s", s.mark(h), oneLine(h.ID), s.faint(h.HookEvent+" hook"))
 		if h.State == timeline.Running && !h.Deadline.IsZero() && s.width >= 60 {
 			text += s.faint(", " + whole(h.Deadline.Sub(s.now)) + " left")
 		}
@@ -110,9 +110,9 @@ func (s screen) resources(n *timeline.Span, indent string) []line {
 
 // reason says how a resource stands.
 func (s screen) reason(res *timeline.Resource) string {
-	text := res.Name
+	text := oneLine(res.Name)
 	if res.Namespace != "" {
-		text += s.faint(" in " + res.Namespace)
+		text += s.faint(" in " + oneLine(res.Namespace))
 	}
 	reason := res.Why()
 	if reason == "" {

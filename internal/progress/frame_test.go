@@ -212,9 +212,13 @@ func TestFrameOfAnything(t *testing.T) {
 			shop()[0],
 			{Time: at(0), Type: action.EventPlanned, Nodes: []action.PlannedNode{
 				{ID: "店/データベース:ストレージ", Chart: "店/データベース", Layer: "ストレージ"}, {ID: "店:👩‍💻", Chart: "店", Layer: "👩‍💻", After: []string{"店:مرحبا"}},
+				{ID: "店:(K/\x1b[2J\r)", Chart: "店", After: []string{"店:(K/\a)"}},
 			}},
 			{Time: at(1), Type: action.EventNodeStarted, Node: "店/データベース:ストレージ"},
 			{Time: at(1), Type: action.EventResourceChanged, Node: "店/データベース:ストレージ", Resource: "Pod/x", State: "InProgress", Message: "InProgress: \x1b[2Jé́́\n\t後"},
+			{Time: at(1), Type: action.EventNodeStarted, Node: "店:(K/\x1b[2J\r)"},
+			{Time: at(1), Type: action.EventResourceChanged, Node: "店:(K/\x1b[2J\r)", Resource: "K/\x1b[2J\r", State: "InProgress"},
+			{Time: at(1), Type: action.EventHookStarted, Hook: "K/\x1b[2J\r", HookEvent: "test"},
 		},
 	}
 	for name, events := range scripts {
@@ -239,6 +243,9 @@ func fits(t *testing.T, lines []string, width, height int) {
 	for _, line := range lines {
 		if got := ansi.StringWidth(line); got > width {
 			t.Errorf("%d columns on a screen of %d: %q", got, width, line)
+		}
+		if strings.Contains(line, "\x1b[2J") {
+			t.Errorf("a sequence of others in %q", line)
 		}
 		if bare := ansi.Strip(line); strings.ContainsFunc(bare, func(r rune) bool { return r < ' ' || r == 0x7f }) {
 			t.Errorf("control characters in %q", line)

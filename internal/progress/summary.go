@@ -83,10 +83,10 @@ func summaryRow(th theme, s *timeline.Span, width int) string {
 	}
 	took := span(s.Took(s.End))
 	took = strings.Repeat(" ", max(6-ansi.StringWidth(took), 0)) + took
-	name := s.ID
+	name := oneLine(s.ID)
 	switch s.Kind {
 	case timeline.Hook:
-		name = s.HookEvent + " hook " + s.ID
+		name = s.HookEvent + " hook " + name
 	case timeline.Remove:
 		if s.State == timeline.Done {
 			name += th.faint(" deleted")

@@ -36,12 +36,15 @@ func legalFiles(files map[string]string) (map[string]string, error) {
 // legalText rewrites each document of a text in its place.
 func legalText(content string) (string, error) {
 	if !mayNeedRewriting(content) {
-		return content, nil
+		return content, checkAliases(content)
 	}
 	docs := Split(content)
 	legal := make([]string, len(docs))
 	err := sideBySide(len(docs), func(i int) (err error) {
 		legal[i] = docs[i]
+		if err := yamledit.CheckAliases(docs[i]); err != nil {
+			return err
+		}
 		if mayNeedRewriting(docs[i]) {
 			legal[i], err = legalDocument(docs[i])
 		}
@@ -51,6 +54,19 @@ func legalText(content string) (string, error) {
 		return "", err
 	}
 	return replaced(content, docs, legal), nil
+}
+
+// checkAliases holds each document of a text against the limit of aliases.
+func checkAliases(content string) error {
+	if !yamledit.MayHaveAliases(content) {
+		return nil
+	}
+	for _, doc := range Split(content) {
+		if err := yamledit.CheckAliases(doc); err != nil {
+			return err
+		}
+	}
+	return nil
 }
 
 // mayNeedRewriting spares almost every document of other charts the parser.
@@ -120,11 +136,18 @@ func withMerged(mapping *yaml.Node, seen map[*yaml.Node]bool) []*yaml.Node {
 // legalAnnotations lists the changes that make a mapping of annotations legal.
 func legalAnnotations(annotations *yaml.Node) ([]yamledit.Change, error) {
 	var changes []yamledit.Change
+	lists := map[string]bool{}
 	for i := 0; i < len(annotations.Content); i += 2 {
 		key, value := annotations.Content[i].Value, annotations.Content[i+1]
 		var more []yamledit.Change
 		var err error
+		if lists[key] {
+			return nil, &annotation.ValueError{
+				Key: key, Value: annotation.Value(value), Problem: annotation.Conflict, Reason: "the key is there twice: write one list",
+			}
+		}
 		if annotation.IsList(key) {
+			lists[key] = true
 			more, err = legalList(annotations, key, value)
 		} else if annotation.IsOurs(key) {
 			// Helm's parser refuses what is no string, too, but does not say

@@ -9,6 +9,9 @@ import (
 	"testing"
 
 	"github.com/ordered-helm/helm/internal/annotation"
+	"github.com/ordered-helm/helm/internal/render"
+	"github.com/ordered-helm/helm/internal/yamledit"
+	"github.com/ordered-helm/helm/pkg/chart/loader"
 )
 
 // job is a document with annotations, and things around that must stay.
@@ -116,6 +119,7 @@ func TestIllegalAnnotations(t *testing.T) {
 		{"a list that is a number", job("        helm.sh/depends-on/layers: 5"), prefix + "helm.sh/depends-on/layers: 5: a number or boolean is no list"},
 		{"a list that is a boolean", job("        helm.sh/readiness-success: no"), prefix + "helm.sh/readiness-success: no: a number or boolean is no list"},
 		{"a list of numbers", job("        helm.sh/depends-on/layers: [a, 5]"), prefix + `helm.sh/depends-on/layers: ["a",5]: the item 5 is no string: quote it`},
+		{"a list under one key twice", job("        helm.sh/depends-on/layers: [a]\n        helm.sh/depends-on/layers: b"), prefix + `helm.sh/depends-on/layers: "b": the key is there twice: write one list`},
 		{"a list of lists", job("        depends-on.helm.sh/layers: [[a]]"), prefix + `depends-on.helm.sh/layers: [["a"]]: a list inside the list`},
 		{"a list that is a map", job("        helm.sh/readiness-failure: {a: b}"), prefix + `helm.sh/readiness-failure: {"a":"b"}: a map is no list`},
 		{"two spellings, one malformed", job("        helm.sh/depends-on/layers: [a]\n        depends-on.helm.sh/layers: '[b'"), prefix + `depends-on.helm.sh/layers: "[b": a value that begins with "["`},
@@ -138,6 +142,18 @@ func TestIllegalAnnotations(t *testing.T) {
 	}
 }
 
+// TestAliasesThatMakeTooMuch are refused before Helm's parser writes them out.
+func TestAliasesThatMakeTooMuch(t *testing.T) {
+	text := "kind: A\nmetadata: {name: a}\na: &a " + strings.Repeat("x", 100_000) + "\nb: [" + strings.Repeat("*a,", 200) + "]\n"
+	for name, more := range map[string]string{"plain": "", "with an order": "# helm.sh/layer\n"} {
+		_, err := prepare(t, template("kind: B\n---\n"+text+more)).render()
+		var aliases *yamledit.AliasError
+		if !errors.As(err, &aliases) || !strings.HasPrefix(err.Error(), "shop/templates/x.yaml: its aliases make more than 16 MiB of it") {
+			t.Errorf("%s: got %.300v", name, err)
+		}
+	}
+}
+
 // TestAnAnchorThatContainsItself must not be followed for ever.
 func TestAnAnchorThatContainsItself(t *testing.T) {
 	for _, text := range []string{
@@ -147,6 +163,32 @@ func TestAnAnchorThatContainsItself(t *testing.T) {
 	} {
 		if _, err := prepare(t, template(text)).render(); err == nil {
 			t.Errorf("Helm's parser accepts %s", text)
+		}
+	}
+}
+
+// TestNestingWithoutEnd is refused by all that read a chart, and nothing overflows.
+func TestNestingWithoutEnd(t *testing.T) {
+	const want = "exceeded max depth of 10000"
+	for name, deep := range map[string]string{
+		"lists": strings.Repeat("[", 20_000) + strings.Repeat("]", 20_000), "maps": strings.Repeat("{a: ", 20_000) + strings.Repeat("}", 20_000),
+	} {
+		for file, text := range map[string]string{
+			"values.yaml": "a: " + deep, "Chart.yaml": chartYAML("shop", "annotations:\n  helm.sh/depends-on/subcharts: "+deep),
+			"charts/sub/Chart.yaml": chartYAML("sub", "dependencies:\n- name: a\n  depends-on: "+deep),
+		} {
+			if _, err := loader.LoadFiles(tree{file: text}.buffered()); err == nil || !strings.Contains(err.Error(), want) {
+				t.Errorf("%s in %s: got %.300v", name, file, err)
+			}
+		}
+		for _, key := range []string{"helm.sh/layer", "helm.sh/depends-on/layers", "other"} {
+			_, err := prepare(t, template("kind: A\nmetadata:\n  annotations:\n    helm.sh/layer: a\n    "+key+": "+deep)).render()
+			if err == nil || !strings.Contains(err.Error(), want) || !strings.Contains(err.Error(), "shop/templates/x.yaml") {
+				t.Errorf("%s under %s: got %.300v", name, key, err)
+			}
+		}
+		if _, err := render.Resources("# Source: shop/templates/x.yaml\nkind: A\na: "+deep, nil, prepare(t, template("")).root, false); err == nil || !strings.Contains(err.Error(), want) {
+			t.Errorf("%s in a stored manifest: got %.300v", name, err)
 		}
 	}
 }

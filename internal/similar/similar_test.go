@@ -4,6 +4,7 @@
 package similar_test
 
 import (
+	"strings"
 	"testing"
 
 	"github.com/ordered-helm/helm/internal/similar"
@@ -16,6 +17,17 @@ func TestNearest(t *testing.T) {
 	} {
 		if got := similar.Nearest(name, names); got != want {
 			t.Errorf("%q: got %q, want %q", name, got, want)
+		}
+	}
+}
+
+// TestNearestOfLongNames compares none that nobody could have mistyped: the time for it
+// grows with the square.
+func TestNearestOfLongNames(t *testing.T) {
+	for length, found := range map[int]bool{256: true, 257: false} {
+		name := strings.Repeat("a", length)
+		if got := similar.Nearest(name[1:]+"b", []string{name}); (got == name) != found {
+			t.Errorf("%d bytes: got %.10q", length, got)
 		}
 	}
 }

@@ -18,6 +18,9 @@ func Object(doc string) (map[string]any, error) {
 	if strings.HasPrefix(doc, "{") && utiljson.Unmarshal([]byte(doc), &object) == nil {
 		return object, nil
 	}
+	if err := CheckAliases(doc); err != nil {
+		return nil, err
+	}
 	text, err := yaml.YAMLToJSON([]byte(EndLine(doc)))
 	if err != nil {
 		return nil, err

@@ -60,7 +60,10 @@ type builder struct {
 	reasons   map[[2]int]reason
 	// declarations are all that is declared of the order.
 	declarations []declaration
-	warnings     []Warning
+	// declared counts them, and unknown the names that stand for nothing.
+	declared budget
+	unknown  int
+	warnings []Warning
 	// definitions are the CustomResourceDefinitions of the release by the
 	// group and kind that they define.
 	definitions map[[2]string]ID

@@ -51,9 +51,13 @@ type UnknownSubchartError struct {
 }
 
 func (e *UnknownSubchartError) Error() string {
+	const most = 50
 	hint := "this chart declares no dependencies"
 	if len(e.Known) > 0 {
-		hint = "it declares " + strings.Join(e.Known, ", ")
+		hint = "it declares " + strings.Join(e.Known[:min(len(e.Known), most)], ", ")
+	}
+	if more := len(e.Known) - most; more > 0 {
+		hint += fmt.Sprintf(" and %d more", more)
 	}
 	if e.Nearest != "" {
 		hint = fmt.Sprintf("did you mean %q?", e.Nearest)

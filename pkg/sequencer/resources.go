@@ -56,6 +56,12 @@ func (b *builder) readResources(in Input) error {
 		for _, err := range parts(res.readAnnotations(b.charts[chart].Sequenced)) {
 			problems = append(problems, &ResourceError{File: r.File, ID: res.ID, Err: err})
 		}
+		if err := b.declared.add(len(res.order.DependsOn), r.File); err != nil {
+			problems = append(problems, err)
+		}
+		if b.declared.over() {
+			res.order.DependsOn = nil
+		}
 		resources = append(resources, res)
 	}
 	b.resources = sorted(resources)

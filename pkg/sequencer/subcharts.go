@@ -23,8 +23,11 @@ func (b *builder) resolveSubcharts() error {
 		names := b.namesIn(i)
 		key := cmp.Or(c.DependsOnKey, annotation.DependsOnSubcharts)
 		for _, name := range c.DependsOnSubcharts {
-			charts, err := names.resolve(name, key, "", -1)
+			charts, err := b.resolve(names, name, key, "", -1)
 			problems = append(problems, err)
+			if b.declared.over() {
+				break
+			}
 			c.ownAfter = append(c.ownAfter, charts...)
 			for _, sub := range charts {
 				b.declare(declaration{
@@ -35,6 +38,9 @@ func (b *builder) resolveSubcharts() error {
 		}
 		c.ownAfter = uniqueInts(c.ownAfter)
 		for _, d := range c.Dependencies {
+			if b.declared.over() {
+				break
+			}
 			problems = append(problems, b.resolveSiblings(names, d))
 		}
 	}
@@ -49,19 +55,26 @@ func (b *builder) resolveSiblings(names *subchartNames, d Dependency) error {
 		self = -1
 	}
 	var problems []error
+	var after []int
 	for _, name := range d.DependsOn {
-		charts, err := names.resolve(name, dependencyKey+d.title(), d.title(), self)
+		charts, err := b.resolve(names, name, dependencyKey+d.title(), d.title(), self)
 		problems = append(problems, err)
+		if b.declared.over() {
+			break
+		}
 		if self < 0 {
 			continue
 		}
-		b.charts[self].after = uniqueInts(append(b.charts[self].after, charts...))
+		after = append(after, charts...)
 		for _, sibling := range charts {
 			b.declare(declaration{
 				first: vertex{chart: sibling}, then: vertex{chart: self},
 				reason: Reason{File: names.file, Key: dependencyKey + d.title(), Value: name},
 			})
 		}
+	}
+	if self >= 0 {
+		b.charts[self].after = uniqueInts(append(b.charts[self].after, after...))
 	}
 	return errors.Join(problems...)
 }
@@ -94,8 +107,11 @@ func (b *builder) namesIn(chart int) *subchartNames {
 			if sub, present := n.present[d.title()]; present && !d.Disabled {
 				charts = append(charts, sub)
 			}
-			n.known[name] = uniqueInts(charts)
+			n.known[name] = charts
 		}
+	}
+	for name, charts := range n.known {
+		n.known[name] = uniqueInts(charts)
 	}
 	return n
 }
@@ -103,16 +119,28 @@ func (b *builder) namesIn(chart int) *subchartNames {
 // resolve gives the subcharts that a name stands for. Where it stands for the
 // one that bears the declaration and for others too, as a tag may, the others
 // are meant.
-func (n *subchartNames) resolve(name, key, dependency string, self int) ([]int, error) {
+func (b *builder) resolve(n *subchartNames, name, key, dependency string, self int) ([]int, error) {
 	charts, known := n.known[name]
 	if !known {
-		all := keysOf(n.known)
-		return nil, &UnknownSubchartError{File: n.file, Key: key, Name: name, Dependency: dependency, Nearest: similar.Nearest(name, all), Known: all}
+		return nil, errors.Join(b.unknownSubchart(n, name, key, dependency), b.declared.add(1, n.file))
+	}
+	if err := b.declared.add(len(charts), n.file); err != nil {
+		return nil, err
 	}
 	if len(charts) > 1 && self >= 0 {
 		charts = slices.DeleteFunc(slices.Clone(charts), func(c int) bool { return c == self })
 	}
 	return charts, nil
+}
+
+// unknownSubchart is the error of a name that stands for nothing; nil after many of
+// them: nobody reads more, and what was meant takes time to find.
+func (b *builder) unknownSubchart(n *subchartNames, name, key, dependency string) error {
+	if b.unknown++; b.unknown > mostUnknown {
+		return nil
+	}
+	all := keysOf(n.known)
+	return &UnknownSubchartError{File: n.file, Key: key, Name: name, Dependency: dependency, Nearest: similar.Nearest(name, all), Known: all}
 }
 
 func keysOf(known map[string][]int) []string {

@@ -9,6 +9,7 @@ import (
 	"compress/gzip"
 	"fmt"
 	"path"
+	"slices"
 	"strconv"
 	"strings"
 
@@ -24,55 +25,72 @@ const chartFile = "Chart.yaml"
 // LegalFiles returns the files of a chart with every Chart.yaml, those of packed
 // subcharts too, in the form that Helm's loader accepts: annotations of ours that
 // are lists as JSON strings. All else stays as it is, and the files given are not
-// changed. An error is an annotation of ours with a value that means nothing.
+// changed. An error is an annotation of ours with a value that means nothing, or a
+// chart that is larger than any may be.
 func LegalFiles(files []*BufferedFile) ([]*BufferedFile, error) {
+	u := &usage{}
+	if err := u.addFiles(files); err != nil {
+		return nil, err
+	}
+	return u.legalFiles(files, 0)
+}
+
+func (u *usage) legalFiles(files []*BufferedFile, depth int) ([]*BufferedFile, error) {
 	legal := make([]*BufferedFile, 0, len(files))
 	for _, f := range files {
-		data, err := legalFile(f)
+		data, err := u.legalFile(f, depth)
 		if err != nil {
-			return nil, err
+			return nil, fmt.Errorf("%s: %w", f.Name, err)
 		}
 		legal = append(legal, &BufferedFile{Name: f.Name, Data: data})
 	}
 	return legal, nil
 }
 
-func legalFile(f *BufferedFile) ([]byte, error) {
-	var legal func([]byte) ([]byte, error)
-	switch own := ownPath(f.Name); {
+// legalFile is a file of a chart that is inside so many others.
+func (u *usage) legalFile(f *BufferedFile, depth int) ([]byte, error) {
+	own, below := ownPath(f.Name)
+	switch {
 	case own == chartFile:
-		legal = legalChartYAML
+		if err := u.addChart(depth + below); err != nil {
+			return nil, err
+		}
+		if err := yamledit.CheckAliases(string(f.Data)); err != nil {
+			return nil, err
+		}
+		return legalChartYAML(f.Data)
+	case slices.Contains(parsedFiles[:], own):
+		return f.Data, yamledit.CheckAliases(string(f.Data))
 	case own != "":
-		legal = LegalArchive
-	default:
-		return f.Data, nil
+		return u.legalArchive(f.Data, depth+below)
 	}
-	data, err := legal(f.Data)
-	if err != nil {
-		return nil, fmt.Errorf("%s: %w", f.Name, err)
-	}
-	return data, nil
+	return f.Data, nil
 }
 
-// ownPath gives the path that a file has within its own chart, if that is
-// Chart.yaml or the archive of a subchart; it is empty for any other file, and
-// for what Helm passes over. An archive's path is its name.
-func ownPath(name string) string {
-	for name != chartFile {
+// parsedFiles are those that Helm's loader parses, Chart.yaml aside.
+var parsedFiles = [...]string{"values.yaml", "requirements.yaml", "Chart.lock", "requirements.lock"}
+
+// ownPath gives the path that a file has within its own chart, and how many charts
+// that one is in, if it is a file that is parsed or the archive of a subchart; the path
+// is empty for any other file, and for what Helm passes over. An archive's path is its
+// name, and it is in one chart more than the file is.
+func ownPath(name string) (own string, depth int) {
+	for name != chartFile && !slices.Contains(parsedFiles[:], name) {
 		rest, inCharts := strings.CutPrefix(name, "charts/")
 		folder, below, isFolder := strings.Cut(rest, "/")
 		if !inCharts || folder == "" || folder[0] == '_' || folder[0] == '.' {
-			return ""
+			return "", 0
 		}
+		depth++
 		if !isFolder {
 			if path.Ext(folder) == ".tgz" {
-				return folder
+				return folder, depth
 			}
-			return ""
+			return "", 0
 		}
 		name = below
 	}
-	return name
+	return name, depth
 }
 
 // legalChartYAML rewrites the list-valued annotations of ours in a Chart.yaml.
@@ -121,12 +139,23 @@ func legalChartValue(key string, value *yaml.Node) (text string, change bool, er
 
 // LegalArchive returns a packed chart with legal Chart.yaml files: the very
 // bytes given where there is nothing to change.
-func LegalArchive(data []byte) ([]byte, error) {
-	files, err := LoadArchiveFiles(bytes.NewReader(data))
-	if err != nil {
-		return data, nil //nolint:nilerr // Helm's loader refuses it with its own words
+func LegalArchive(data []byte) ([]byte, error) { return new(usage).legalArchive(data, 0) }
+
+func (u *usage) legalArchive(data []byte, depth int) ([]byte, error) {
+	if depth >= maxDepth {
+		return nil, u.addChart(depth)
 	}
-	legal, err := LegalFiles(files)
+	files, err := LoadArchiveFiles(bytes.NewReader(data))
+	if isTooMuch(err) {
+		return nil, err
+	}
+	if err != nil {
+		return data, nil // Helm's loader refuses it with its own words
+	}
+	if err := u.addUnpacked(files); err != nil {
+		return nil, err
+	}
+	legal, err := u.legalFiles(files, depth)
 	if err != nil {
 		return nil, err
 	}

@@ -9,6 +9,7 @@ package loader
 import (
 	"bytes"
 	"cmp"
+	"fmt"
 	"io"
 	"os"
 	"slices"
@@ -75,9 +76,17 @@ func LoadArchive(in io.Reader) (*chart.Chart, error) {
 }
 
 // LoadArchiveFiles reads the files of an archive into memory, with Helm's
-// checks of their paths and sizes.
+// checks of their paths and sizes, and some of their number. An archive that has too
+// many is a *LimitError.
 func LoadArchiveFiles(in io.Reader) ([]*BufferedFile, error) {
-	return helmloader.LoadArchiveFiles(in)
+	packed, err := io.ReadAll(in)
+	if err != nil {
+		return nil, err
+	}
+	if err := checkArchive(packed); err != nil {
+		return nil, err
+	}
+	return helmloader.LoadArchiveFiles(bytes.NewReader(packed))
 }
 
 // LoadFile loads a chart from an archive file.
@@ -88,6 +97,9 @@ func LoadFile(name string) (*chart.Chart, error) {
 		if files, err = LoadArchiveFiles(bytes.NewReader(raw)); err == nil {
 			return LoadFiles(files)
 		}
+	}
+	if isTooMuch(err) {
+		return nil, fmt.Errorf("%s: %w", name, err)
 	}
 	// Helm's loader says best what is wrong with a file that is no archive.
 	return helmloader.LoadFile(name)

@@ -1,0 +1,156 @@
+// Copyright The Ordered Helm Authors
+// SPDX-License-Identifier: Apache-2.0
+
+package annotation
+
+import (
+	"encoding/json"
+	"errors"
+	"fmt"
+	"slices"
+	"strings"
+	"testing"
+
+	"gopkg.in/yaml.v3"
+)
+
+// TestExpressionsThatWouldTakeTooLong are refused before they are asked of anything.
+func TestExpressionsThatWouldTakeTooLong(t *testing.T) {
+	tests := []struct{ name, text, want string }{
+		{"longer than any", "{.a} == " + strings.Repeat("x", 4089), "it has 4097 bytes, and may have 4096"},
+		{"as long as one may be", "{.a} == " + strings.Repeat("x", 4088), ""},
+		{"everything below", "{..phase} == Done", ""},
+		{"everything below, twice", "{..a..b} == 1", `it has ".." 2 times, and may have it once`},
+		{"everything below, in a filter too", `{..a[?(@..b == 1)].c} == 1`, `it has ".." 2 times, and may have it once`},
+		{"union", "{.a['b','c','d']} == 1", ""},
+		{"unions of a thousand", "{" + strings.Repeat("['a','b','c','d','e','f','g','h','i','j']", 3) + "} == 1", ""},
+		{"unions of more", "{" + strings.Repeat("['a','b']", 10) + "} == 1", "its unions make more than 1000 paths of it"},
+		{"unions of very many", "{" + strings.Repeat("['a','a']", 200) + "} == 1", "its unions make more than 1000 paths of it"},
+		{"unions in a filter", "{.l[?(@" + strings.Repeat("['a','a']", 10) + " == 1)]} == 1", "its unions make more than 1000 paths of it"},
+	}
+	for _, tt := range tests {
+		t.Run(tt.name, func(t *testing.T) {
+			_, err := ParseExpression(tt.text)
+			if (err == nil) != (tt.want == "") || err != nil && !strings.Contains(err.Error(), tt.want) {
+				t.Errorf("got %v, want %q", err, tt.want)
+			}
+		})
+	}
+}
+
+func TestExpressionsAreNotWithoutNumber(t *testing.T) {
+	some := func(n int) []any {
+		var list []any
+		for i := range n {
+			list = append(list, fmt.Sprintf("{.a} == %d", i))
+		}
+		return list
+	}
+	r, err := ReadResource(map[string]any{ReadinessSuccess: some(100)})
+	if err != nil || len(r.Success) != 100 {
+		t.Errorf("got %d, %v", len(r.Success), err)
+	}
+	_, err = ReadResource(map[string]any{ReadinessSuccess: some(101)})
+	if want := "it has 101 expressions, and may have 100"; err == nil || !strings.HasSuffix(err.Error(), want) {
+		t.Errorf("got %v, want %s", err, want)
+	}
+}
+
+// TestAnExpressionThatIsTooLongIsNotQuotedWhole keeps the error readable.
+func TestAnExpressionThatIsTooLongIsNotQuotedWhole(t *testing.T) {
+	_, err := ReadResource(map[string]any{ReadinessFailure: strings.Repeat("x", 1<<20)})
+	if err == nil || len(err.Error()) > 1000 {
+		t.Errorf("got %.2000v", err)
+	}
+}
+
+// TestValueOfListsOfAliases reads no more of lists inside a list than an error needs,
+// however often an alias repeats them.
+func TestValueOfListsOfAliases(t *testing.T) {
+	const n = 300
+	var root yaml.Node
+	text := "a: &a [" + strings.Repeat("x,", n) + "]\nb: &b [" + strings.Repeat("*a,", n) + "]\nc: [" + strings.Repeat("*b,", n) + "]\n"
+	if err := yaml.Unmarshal([]byte(text), &root); err != nil {
+		t.Fatal(err)
+	}
+	v := Value(root.Content[0].Content[5])
+	if got := count(v); got > n+1000 {
+		t.Errorf("%d items were read", got)
+	}
+	if _, err := Items("k", v); err == nil || !strings.Contains(err.Error(), "a list inside the list") {
+		t.Errorf("got %v", err)
+	}
+}
+
+func count(v any) int {
+	list, _ := v.([]any)
+	total := len(list)
+	for _, item := range list {
+		total += count(item)
+	}
+	return total
+}
+
+// FuzzExpressionOfStatus asks any expression of any status: it ends, says the same each
+// time, and holds only where it finds something.
+func FuzzExpressionOfStatus(f *testing.F) {
+	for _, seed := range [][2]string{
+		{`{..a} == 1`, `{"a":1,"b":[{"a":1},{"a":[[]]}]}`},
+		{`{.c[?(@.type=="Ready")].status} == True`, `{"c":[{"type":"Ready","status":"True"},{"type":1},null,"x",[]]}`},
+		{`{.a['b','c'][0,1]} != x`, `{"a":{"b":["x",null],"c":[{}]}}`},
+		{`{.a[-3:9:2].*} < 1e400`, `{"a":[1e308,-1,"",true,{"b":null}]}`},
+		{`{.a[?(@.b > @.c)]} >= 0`, `{"a":[{"b":1,"c":"1"},{"b":[],"c":{}}]}`},
+		{`{.l[?(@['a','b'])]['a','b']} == 1`, `{"l":[{"a":1},{"b":1}]}`},
+	} {
+		f.Add(seed[0], seed[1])
+	}
+	f.Fuzz(func(t *testing.T, text, status string) {
+		e, err := ParseExpression(text)
+		var object any
+		if err != nil || json.Unmarshal([]byte(status), &object) != nil {
+			return
+		}
+		holds := e.Holds(object)
+		if holds != e.Holds(object) {
+			t.Fatalf("%q is true and false of %s", text, status)
+		}
+		if found := e.Found(object); holds && found == "" {
+			t.Fatalf("%q holds of %s, where it finds nothing", text, status)
+		}
+	})
+}
+
+// FuzzValue reads the nodes of any document: what is refused is so with a reason, and
+// what is not can be written as a list that reads the same.
+func FuzzValue(f *testing.F) {
+	for _, seed := range []string{
+		"[a, b, 'c,d']", "a: &a [x]\nb: [*a, *a]", "&a [*a]", "on", "0x10", "{a: {b: c}}", "!!str 1", "[[[[a]]]]", "- |\n  x\n- ~", "{<<: {a: b}}", "!!binary eA==", "2001-01-01",
+	} {
+		f.Add(seed)
+	}
+	f.Fuzz(func(t *testing.T, text string) {
+		var doc yaml.Node
+		if yaml.Unmarshal([]byte(text), &doc) != nil || doc.Kind != yaml.DocumentNode {
+			return
+		}
+		n := doc.Content[0]
+		list, change, err := LegalValue(DependsOnLayers, n)
+		var invalid *ValueError
+		if err != nil {
+			if !errors.As(err, &invalid) || invalid.Key != DependsOnLayers || invalid.Reason == "" {
+				t.Fatalf("got %v", err)
+			}
+			return
+		}
+		if !change {
+			return
+		}
+		want, err := Items(DependsOnLayers, Value(n))
+		if err != nil {
+			t.Fatal(err)
+		}
+		if got, err := Items(DependsOnLayers, list); err != nil || !slices.Equal(got, want) {
+			t.Fatalf("%q became %q, which reads as %q, %v, and not as %q", text, list, got, err, want)
+		}
+	})
+}

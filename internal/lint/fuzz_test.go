@@ -1,0 +1,44 @@
+// Copyright The Ordered Helm Authors
+// SPDX-License-Identifier: Apache-2.0
+
+package lint
+
+import (
+	"io"
+	"log"
+	"os"
+	"slices"
+	"testing"
+
+	"github.com/ordered-helm/helm/pkg/chart/loader"
+)
+
+// FuzzOrder checks any chart: every finding is of a rule, and in a file that there is.
+func FuzzOrder(f *testing.F) {
+	const chart = "apiVersion: v3\nname: c\nversion: 1.0.0\n"
+	for _, seed := range [][3]string{
+		{chart, "a: b\n", "kind: Job\nmetadata: {name: j, annotations: {helm.sh/layer: a, helm.sh/depends-on/layers: [b]}}\n"},
+		{chart + "annotations: {helm.sh/depends-on/subchart: [x], helm.sh/layer: 1, other: 2}\nrunHooksInParalel: true\n", "", "kind: List\nitems: [{kind: A, metadata: {name: {{ .Values.x }}}}]"},
+		{chart + "dependencies: [{name: d, version: '*', depend-on: e}, null, {depends-on: 1}]\n", "d: {enabled: false}\n", "{{ range $i := list 1 2 }}\n---\nkind: Pod\nmetadata:\n  name: p{{ $i }}\n  annotations:\n    helm.sh/hook: crd-install\n    helm.sh/readiness-success: '{.status.a} == 1'\n{{ end }}"},
+		{"apiVersion: v2\nname: c\nversion: 1.0.0\nannotations: {helm.sh/sequencing: enabled}\n", "&a {b: *a}", "kind: A\nmetadata: {annotations: &a {helm.sh/layer: x, b: *a}}"},
+	} {
+		f.Add(seed[0], seed[1], seed[2])
+	}
+	log.SetOutput(io.Discard)
+	f.Cleanup(func() { log.SetOutput(os.Stderr) })
+	f.Fuzz(func(t *testing.T, chart, values, template string) {
+		files := []*loader.BufferedFile{
+			{Name: "Chart.yaml", Data: []byte(chart)}, {Name: "values.yaml", Data: []byte(values)}, {Name: "templates/a.yaml", Data: []byte(template)},
+		}
+		legal, err := legalFiles(files)
+		if err != nil {
+			legal = nil
+		}
+		for _, finding := range order(files, legal, Options{Namespace: "test"}) {
+			known := slices.ContainsFunc(Rules(), func(r Rule) bool { return r.Name == finding.Rule })
+			if !known || !slices.ContainsFunc(files, func(b *loader.BufferedFile) bool { return b.Name == finding.File }) {
+				t.Fatalf("got %+v", finding)
+			}
+		}
+	})
+}

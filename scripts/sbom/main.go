@@ -1,0 +1,152 @@
+// Copyright The Ordered Helm Authors
+// SPDX-License-Identifier: Apache-2.0
+
+// Command sbom writes what a Go binary is made of, as CycloneDX 1.6 in JSON: the
+// modules that the linker put into it, as the binary says itself. It asks no network,
+// and the same binary always gives the same text.
+package main
+
+import (
+	"bytes"
+	"cmp"
+	"crypto/sha256"
+	"debug/buildinfo"
+	"encoding/hex"
+	"encoding/json"
+	"errors"
+	"flag"
+	"fmt"
+	"io"
+	"net/url"
+	"os"
+	"runtime/debug"
+	"strings"
+)
+
+func main() {
+	if err := run(os.Args[1:], os.Stdout); err != nil {
+		fmt.Fprintln(os.Stderr, "sbom:", err)
+		os.Exit(1)
+	}
+}
+
+func run(args []string, out io.Writer) error {
+	flags := flag.NewFlagSet("sbom", flag.ContinueOnError)
+	name := flags.String("name", "helm", "what the binary is called")
+	version := flags.String("version", "", "the version of the binary")
+	licence := flags.String("licence", "Apache-2.0", "the SPDX identifier of its licence")
+	if err := flags.Parse(args); err != nil {
+		return err
+	}
+	if flags.NArg() != 1 {
+		return errors.New("usage: sbom [-name NAME] [-version VERSION] [-licence SPDX-ID] BINARY")
+	}
+	data, err := os.ReadFile(flags.Arg(0))
+	if err != nil {
+		return err
+	}
+	info, err := buildinfo.Read(bytes.NewReader(data))
+	if err != nil {
+		return fmt.Errorf("read what %s is made of: %w", flags.Arg(0), err)
+	}
+	sum := sha256.Sum256(data)
+	described := component{
+		Type: "application", Ref: "binary", Name: *name, Version: *version,
+		Hashes:   []hash{{"SHA-256", hex.EncodeToString(sum[:])}},
+		Licenses: []license{{licenseID{*licence}}},
+		Properties: []property{
+			{"platform", setting(info, "GOOS") + "/" + setting(info, "GOARCH")},
+		},
+	}
+	encoder := json.NewEncoder(out)
+	encoder.SetIndent("", "  ")
+	encoder.SetEscapeHTML(false)
+	return encoder.Encode(describe(described, info))
+}
+
+// bom is a bill of materials, as far as it is used here.
+type bom struct {
+	Format       string       `json:"bomFormat"`
+	Spec         string       `json:"specVersion"`
+	Version      int          `json:"version"`
+	Metadata     metadata     `json:"metadata"`
+	Components   []component  `json:"components"`
+	Dependencies []dependency `json:"dependencies"`
+}
+
+type metadata struct {
+	Component component `json:"component"`
+}
+
+type component struct {
+	Type       string     `json:"type"`
+	Ref        string     `json:"bom-ref"`
+	Name       string     `json:"name"`
+	Version    string     `json:"version,omitempty"`
+	Hashes     []hash     `json:"hashes,omitempty"`
+	Licenses   []license  `json:"licenses,omitempty"`
+	PURL       string     `json:"purl,omitempty"`
+	Properties []property `json:"properties,omitempty"`
+}
+
+type hash struct {
+	Algorithm string `json:"alg"`
+	Content   string `json:"content"`
+}
+
+type license struct {
+	License licenseID `json:"license"`
+}
+
+type licenseID struct {
+	ID string `json:"id"`
+}
+
+type property struct {
+	Name  string `json:"name"`
+	Value string `json:"value"`
+}
+
+type dependency struct {
+	Ref  string   `json:"ref"`
+	Uses []string `json:"dependsOn,omitempty"`
+}
+
+// describe lists the modules of a binary, the standard library first. Which of them
+// needs which is not known to it.
+func describe(binary component, info *debug.BuildInfo) bom {
+	components := []component{library("std", strings.TrimPrefix(info.GoVersion, "go"), "")}
+	for _, module := range info.Deps {
+		if module.Replace != nil {
+			module = module.Replace
+		}
+		components = append(components, library(module.Path, module.Version, module.Sum))
+	}
+	uses := dependency{Ref: binary.Ref}
+	for _, c := range components {
+		uses.Uses = append(uses.Uses, c.Ref)
+	}
+	return bom{
+		Format: "CycloneDX", Spec: "1.6", Version: 1,
+		Metadata: metadata{binary}, Components: components, Dependencies: []dependency{uses},
+	}
+}
+
+// library is a module, with the sum by which go.sum knows it.
+func library(path, version, sum string) component {
+	purl := "pkg:golang/" + path + "@" + url.QueryEscape(cmp.Or(version, "unknown"))
+	c := component{Type: "library", Ref: purl, Name: path, Version: version, PURL: purl}
+	if sum != "" {
+		c.Properties = []property{{"go.sum", sum}}
+	}
+	return c
+}
+
+func setting(info *debug.BuildInfo, key string) string {
+	for _, s := range info.Settings {
+		if s.Key == key {
+			return s.Value
+		}
+	}
+	return "unknown"
+}
