@@ -15,15 +15,17 @@ import (
 	"k8s.io/client-go/discovery"
 	"k8s.io/client-go/rest"
 	"k8s.io/client-go/restmapper"
+
+	"github.com/ordered-helm/helm/internal/resend"
 )
 
 // Bind returns Helm's client with every request bound to the context: Helm's
 // own methods take none, so a server that does not answer would hold them up for
 // ever. With it comes the getter to use beside it, which asks for what the
 // cluster serves once, and shares that with the client. Before each request that
-// changes something mayChange is asked. Clients of another make are returned as they
-// are.
-func Bind(ctx context.Context, kc kube.Interface, getter Getter, mayChange func() error) (kube.Interface, Getter) {
+// changes something mayChange is asked. Requests that get no answer are sent again, and
+// say is told if that goes on. Clients of another make are returned as they are.
+func Bind(ctx context.Context, kc kube.Interface, getter Getter, mayChange func() error, say func(error)) (kube.Interface, Getter) {
 	helm, ok := kc.(*kube.Client)
 	if !ok {
 		return kc, getter
@@ -32,7 +34,11 @@ func Bind(ctx context.Context, kc kube.Interface, getter Getter, mayChange func(
 	if !ok {
 		return kc, getter
 	}
-	shared := &sharedGetter{RESTClientGetter: full, mayChange: mayChange, bind: func(rt http.RoundTripper) http.RoundTripper {
+	server := new(resend.Server).Reached()
+	again := func(rt http.RoundTripper) http.RoundTripper {
+		return &resend.Transport{Base: rt, Server: server, Say: say}
+	}
+	shared := &sharedGetter{RESTClientGetter: full, mayChange: mayChange, again: again, bind: func(rt http.RoundTripper) http.RoundTripper {
 		return &boundTransport{RoundTripper: rt, operation: ctx}
 	}}
 	bound := kube.New(boundGetter{shared})
@@ -44,11 +50,12 @@ func Bind(ctx context.Context, kc kube.Interface, getter Getter, mayChange func(
 // it builds, and a getter of the command line reads and merges files each time.
 type sharedGetter struct {
 	genericclioptions.RESTClientGetter
-	bind      func(http.RoundTripper) http.RoundTripper
-	mayChange func() error
-	config    once[*rest.Config]
-	discovery once[discovery.CachedDiscoveryInterface]
-	mapper    once[meta.RESTMapper]
+	// bind binds requests to the operation, and again sends them again.
+	bind, again func(http.RoundTripper) http.RoundTripper
+	mayChange   func() error
+	config      once[*rest.Config]
+	discovery   once[discovery.CachedDiscoveryInterface]
+	mapper      once[meta.RESTMapper]
 }
 
 func (g *sharedGetter) ToRESTConfig() (*rest.Config, error) {
@@ -87,6 +94,7 @@ func (g *sharedGetter) boundConfig() (*rest.Config, error) {
 	if err != nil {
 		return nil, err
 	}
+	config.Wrap(g.again)
 	config.Wrap(g.bind)
 	return config, nil
 }
@@ -131,7 +139,7 @@ type guardedTransport struct {
 func (t *guardedTransport) RoundTrip(r *http.Request) (*http.Response, error) {
 	if r.Method != http.MethodGet && r.Method != http.MethodHead {
 		if err := t.mayChange(); err != nil {
-			return nil, err
+			return nil, &resend.Refusal{Err: err}
 		}
 	}
 	return t.RoundTripper.RoundTrip(r)

@@ -72,6 +72,9 @@ func (c *Client) paced() (*rest.Config, error) {
 		return nil, err
 	}
 	config.Wrap(c.pace.wrap)
+	if shared, ok := c.getter.(*sharedGetter); ok {
+		config.Wrap(shared.again)
+	}
 	return config, nil
 }
 

@@ -17,18 +17,34 @@ import (
 	utiljson "k8s.io/apimachinery/pkg/util/json"
 	"k8s.io/client-go/kubernetes/scheme"
 	"k8s.io/client-go/rest"
+
+	"github.com/ordered-helm/helm/internal/resend"
 )
 
 // each lists a collection and hands over its objects one by one, so that thousands
 // are not in memory in three forms at once. They have no managed fields: these are
-// most of an object, and nobody here asks who set what. more is whether there are
+// most of an object, and nobody here asks who set what. An answer that breaks off is
+// asked for again: do may be given an object more than once. more is whether there are
 // more objects than options let be listed.
 func (c *Client) each(ctx context.Context, at collection, options metav1.ListOptions, do func(*unstructured.Unstructured)) (more bool, err error) {
 	client, err := c.streams()
 	if err != nil {
 		return false, err
 	}
-	body, err := client.Get().AbsPath(at.path()...).VersionedParams(&options, metav1.ParameterCodec).Stream(ctx)
+	for range mostListings {
+		more, err = list(ctx, client, at, options, do)
+		if !errors.Is(err, io.ErrUnexpectedEOF) {
+			break
+		}
+	}
+	return more, err
+}
+
+// mostListings is how often a list is asked for whose answer breaks off.
+const mostListings = 6
+
+func list(ctx context.Context, client rest.Interface, at collection, options metav1.ListOptions, do func(*unstructured.Unstructured)) (more bool, err error) {
+	body, err := client.Get().AbsPath(at.path()...).VersionedParams(&options, metav1.ParameterCodec).Stream(resend.Streamed(ctx))
 	if err != nil {
 		return false, err
 	}

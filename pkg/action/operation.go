@@ -74,8 +74,13 @@ func (op *operation) openCluster(ctx context.Context) *cluster.Client {
 	if getter == nil {
 		return cluster.New(op.cfg.KubeClient, nil, log)
 	}
-	client, shared := cluster.Bind(ctx, op.cfg.KubeClient, getter, op.mayChange)
+	client, shared := cluster.Bind(ctx, op.cfg.KubeClient, getter, op.mayChange, op.sayUnanswered)
 	return cluster.New(client, shared, log)
+}
+
+// sayUnanswered says that the API server is in trouble.
+func (op *operation) sayUnanswered(err error) {
+	op.events.emit(Event{Type: EventObserving, Message: fmt.Sprintf("the API server does not serve a request, which is sent again: %v", err)})
 }
 
 // clusterGetter avoids a getter that is not nil but holds nothing.

@@ -1,0 +1,86 @@
+// Copyright The Ordered Helm Authors
+// SPDX-License-Identifier: Apache-2.0
+
+package resend
+
+import (
+	"bytes"
+	"encoding/json"
+	"io"
+	"net/http"
+	"net/url"
+	"sync"
+	"time"
+)
+
+// clockMargin is by how much the server's clock may be wrong: it tells whole seconds.
+const clockMargin = 2 * time.Second
+
+// settled looks, where a creation was sent twice and the object is there, whether it was
+// the first one that made it. Then it is the answer.
+func (d *delivery) settled(answer *http.Response, err error) (*http.Response, error) {
+	if err != nil || !d.unsure || d.kind.creates == "" || answer.StatusCode != http.StatusConflict {
+		return answer, err
+	}
+	at := *d.request.URL
+	at.Path += "/" + url.PathEscape(d.kind.creates)
+	at.RawQuery = ""
+	r, readErr := http.NewRequestWithContext(d.request.Context(), http.MethodGet, at.String(), http.NoBody)
+	if readErr != nil {
+		return answer, nil //nolint:nilerr // what the server said stands
+	}
+	r.Header.Set("Accept", d.request.Header.Get("Accept"))
+	r.Header.Set("User-Agent", d.request.Header.Get("User-Agent"))
+	look, readErr := d.Transport.prepare(r)
+	if readErr != nil {
+		return answer, nil //nolint:nilerr // as above
+	}
+	found, readErr := look.run()
+	if readErr != nil || found.StatusCode != http.StatusOK {
+		return answer, nil //nolint:nilerr // as above
+	}
+	text, readErr := io.ReadAll(found.Body) // which is in memory
+	if readErr != nil || !madeSince(text, d.began) {
+		return answer, nil //nolint:nilerr // as above
+	}
+	found.Body = io.NopCloser(bytes.NewReader(text))
+	found.StatusCode, found.Status = http.StatusCreated, "201 Created"
+	return found, nil
+}
+
+// madeSince reports whether an object was created since a time.
+func madeSince(text []byte, since time.Time) bool {
+	var object struct {
+		Metadata struct {
+			CreationTimestamp time.Time `json:"creationTimestamp"`
+		} `json:"metadata"`
+	}
+	return json.Unmarshal(text, &object) == nil && !object.Metadata.CreationTimestamp.Before(since.Add(-clockMargin))
+}
+
+// serverClock is what time it is on the server, as its last answer said.
+type serverClock struct {
+	mu   sync.Mutex
+	date time.Time
+	seen time.Time
+}
+
+func (c *serverClock) set(text string) {
+	date, err := http.ParseTime(text)
+	if err != nil {
+		return
+	}
+	c.mu.Lock()
+	defer c.mu.Unlock()
+	c.date, c.seen = date, time.Now()
+}
+
+// now is this machine's time while the server has told none.
+func (c *serverClock) now() time.Time {
+	c.mu.Lock()
+	defer c.mu.Unlock()
+	if c.seen.IsZero() {
+		return time.Now()
+	}
+	return c.date.Add(time.Since(c.seen))
+}

@@ -1,0 +1,64 @@
+// Copyright The Ordered Helm Authors
+// SPDX-License-Identifier: Apache-2.0
+
+package resend
+
+import (
+	"encoding/json"
+	"net/http"
+	"net/url"
+	"strings"
+)
+
+// kind is what sending a request again means.
+type kind struct {
+	// streams is whether its answer goes on, so that it is read as it comes.
+	streams bool
+	// repeatable is whether it may be sent again when the server may have done it
+	// already.
+	repeatable bool
+	// creates is the name of the object that it creates, if it does.
+	creates string
+}
+
+func kindOf(r *http.Request, body []byte) kind {
+	switch r.Method {
+	case http.MethodGet, http.MethodHead:
+		return kind{streams: goesOn(r.URL) || r.Context().Value(read) != nil, repeatable: true}
+	case http.MethodPut, http.MethodDelete:
+		return kind{repeatable: true} // once it is done the same is a conflict, or not found
+	case http.MethodPatch:
+		return kind{repeatable: !strings.Contains(r.Header.Get("Content-Type"), "json-patch")}
+	case http.MethodPost:
+		if strings.Contains(r.URL.Path, "/apis/authorization.k8s.io/") {
+			return kind{repeatable: true} // it asks
+		}
+		name := nameIn(body)
+		return kind{repeatable: name != "", creates: name}
+	}
+	return kind{}
+}
+
+// goesOn reports whether the answer to a read may go on without an end.
+func goesOn(u *url.URL) bool {
+	query := u.Query()
+	for _, option := range []string{"watch", "follow"} {
+		if value := query.Get(option); value != "" && value != "0" && value != "false" {
+			return true
+		}
+	}
+	return false
+}
+
+// nameIn is the name of the object in a body; empty if it has none, or is not JSON.
+func nameIn(body []byte) string {
+	var object struct {
+		Metadata struct {
+			Name string `json:"name"`
+		} `json:"metadata"`
+	}
+	if json.Unmarshal(body, &object) != nil {
+		return ""
+	}
+	return object.Metadata.Name
+}

@@ -1,0 +1,199 @@
+// Copyright The Ordered Helm Authors
+// SPDX-License-Identifier: Apache-2.0
+
+// Package resend sends requests to an API server again that it did not answer, or could
+// not serve for a while, where that does no harm: an operation of minutes must not fail
+// because a connection broke (docs/reliability.md, "When the API server is in trouble").
+package resend
+
+import (
+	"bytes"
+	"context"
+	"io"
+	"net/http"
+	"sync/atomic"
+	"time"
+
+	"k8s.io/apimachinery/pkg/util/wait"
+)
+
+const (
+	// patience is for how long a request is sent again, from its first failure on, unless
+	// its own time ends before: longer than an API server takes to be restarted.
+	patience = 45 * time.Second
+	// attemptLimit is how long one attempt may be without an answer: servers themselves
+	// give up after a minute.
+	attemptLimit = 65 * time.Second
+	// mostRefusals is how often a request is sent at most that the server says it has
+	// failed to serve: what it says may stay so, as of a webhook that is broken.
+	mostRefusals = 6
+	// sayAfter is for how long there was no answer when that is said.
+	sayAfter = 2 * time.Second
+)
+
+// Server is what is known of a server. It is shared by all who talk to it, and safe for
+// concurrent use.
+type Server struct {
+	answered atomic.Bool
+	clock    serverClock
+}
+
+// Reached notes that the server has answered before. One that never has, and is not
+// there, is not waited for.
+func (s *Server) Reached() *Server {
+	s.answered.Store(true)
+	return s
+}
+
+// Transport sends requests again.
+type Transport struct {
+	Base http.RoundTripper
+	*Server
+	// Say, if set, is told of a request that was not answered for some time, once for
+	// each.
+	Say func(error)
+}
+
+// wish is what a context says about the requests that are made with it.
+type wish int
+
+const (
+	sentOnce wish = iota
+	read
+)
+
+// Once returns a context for requests that are not sent again: whoever makes them does so
+// itself.
+func Once(ctx context.Context) context.Context { return context.WithValue(ctx, sentOnce, true) }
+
+// Streamed returns a context for requests whose answers are read as they come, and which
+// may break off.
+func Streamed(ctx context.Context) context.Context { return context.WithValue(ctx, read, true) }
+
+// RoundTrip sends a request until it is answered. Reads other than watches are answered
+// when the whole answer is there.
+func (t *Transport) RoundTrip(r *http.Request) (*http.Response, error) {
+	if r.Context().Value(sentOnce) != nil {
+		return t.Base.RoundTrip(r)
+	}
+	d, err := t.prepare(r)
+	if err != nil {
+		return nil, err
+	}
+	return d.run()
+}
+
+// WrappedRoundTripper is for client-go, which looks through round trippers.
+func (t *Transport) WrappedRoundTripper() http.RoundTripper { return t.Base }
+
+// delivery is one request, sent as often as it takes.
+type delivery struct {
+	*Transport
+	request *http.Request
+	body    []byte
+	kind    kind
+	// began is when it was sent first, by the server's clock as far as that is known.
+	began time.Time
+	// failed is when it failed first; refusals counts the answers that it cannot be
+	// served, and unsure is whether the server may have done what was asked of it.
+	failed   time.Time
+	refusals int
+	unsure   bool
+	said     bool
+	pause    wait.Backoff
+}
+
+func (t *Transport) prepare(r *http.Request) (*delivery, error) {
+	d := &delivery{
+		Transport: t, request: r.WithContext(Once(r.Context())), began: t.clock.now(),
+		pause: wait.Backoff{Duration: 100 * time.Millisecond, Factor: 2, Jitter: 0.2, Steps: 6, Cap: 3 * time.Second},
+	}
+	if r.Body != nil && r.Body != http.NoBody {
+		var err error
+		if d.body, err = io.ReadAll(r.Body); err != nil {
+			return nil, err
+		}
+		if err := r.Body.Close(); err != nil {
+			return nil, err
+		}
+	}
+	d.kind = kindOf(r, d.body)
+	return d, nil
+}
+
+// run sends the request until it is answered, or that is given up.
+func (d *delivery) run() (*http.Response, error) {
+	for {
+		answer, err := d.attempt()
+		if d.request.Context().Err() != nil {
+			return answer, err
+		}
+		after, again := d.again(answer, err)
+		if !again {
+			return d.settled(answer, err)
+		}
+		if answer != nil {
+			_ = answer.Body.Close() // its connection may be used again, or not
+		}
+		if !d.rest(after) {
+			return nil, context.Cause(d.request.Context())
+		}
+	}
+}
+
+// attempt sends the request once. What can be read whole is read here: an answer may
+// break off.
+func (d *delivery) attempt() (*http.Response, error) {
+	ctx, cancel := context.WithCancel(d.request.Context())
+	r := d.request.WithContext(ctx)
+	if d.body != nil {
+		r.Body = io.NopCloser(bytes.NewReader(d.body))
+	}
+	limit := time.AfterFunc(attemptLimit, cancel)
+	answer, err := d.Base.RoundTrip(r)
+	late := !limit.Stop()
+	if err != nil {
+		cancel()
+		if late && d.request.Context().Err() == nil {
+			return nil, errNoAnswer
+		}
+		return nil, err
+	}
+	d.answered.Store(true)
+	d.clock.set(answer.Header.Get("Date"))
+	if d.kind.streams {
+		answer.Body = &body{answer.Body, cancel}
+		return answer, nil
+	}
+	defer cancel()
+	defer answer.Body.Close()
+	whole, err := io.ReadAll(answer.Body)
+	if err != nil {
+		return nil, err
+	}
+	answer.Body = io.NopCloser(bytes.NewReader(whole))
+	return answer, nil
+}
+
+// body is the body of an answer that is read as it comes.
+type body struct {
+	io.ReadCloser
+	end func()
+}
+
+func (b *body) Close() error {
+	defer b.end()
+	return b.ReadCloser.Close()
+}
+
+// rest waits before the request is sent again; false if its time ends meanwhile.
+func (d *delivery) rest(after time.Duration) bool {
+	timer := time.NewTimer(max(after, d.pause.Step()))
+	defer timer.Stop()
+	select {
+	case <-timer.C:
+		return true
+	case <-d.request.Context().Done():
+		return false
+	}
+}

@@ -1,0 +1,28 @@
+// Copyright The Ordered Helm Authors
+// SPDX-License-Identifier: Apache-2.0
+
+package action
+
+import (
+	"net/http"
+
+	"k8s.io/cli-runtime/pkg/genericclioptions"
+	"k8s.io/client-go/rest"
+
+	"github.com/ordered-helm/helm/internal/resend"
+)
+
+// Persevere has all requests by a getter of the command line sent again that get no answer,
+// those of the storage of releases too, which Helm makes by itself; operations do so of
+// themselves with all others. It is to be called once, before the getter is used
+// (docs/reliability.md, "When the API server is in trouble").
+func Persevere(getter *genericclioptions.ConfigFlags) {
+	before, server := getter.WrapConfigFn, new(resend.Server)
+	getter.WrapConfigFn = func(config *rest.Config) *rest.Config {
+		if before != nil {
+			config = before(config)
+		}
+		config.Wrap(func(rt http.RoundTripper) http.RoundTripper { return &resend.Transport{Base: rt, Server: server} })
+		return config
+	}
+}
