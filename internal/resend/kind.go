@@ -4,10 +4,15 @@
 package resend
 
 import (
+	"bytes"
 	"encoding/json"
 	"net/http"
 	"net/url"
 	"strings"
+
+	"k8s.io/apimachinery/pkg/api/meta"
+	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
+	"k8s.io/client-go/kubernetes/scheme"
 )
 
 // kind is what sending a request again means.
@@ -50,15 +55,27 @@ func goesOn(u *url.URL) bool {
 	return false
 }
 
-// nameIn is the name of the object in a body; empty if it has none, or is not JSON.
+// nameIn is the name of the object in a body; empty if it has none, or cannot be read.
 func nameIn(body []byte) string {
-	var object struct {
-		Metadata struct {
-			Name string `json:"name"`
-		} `json:"metadata"`
-	}
-	if json.Unmarshal(body, &object) != nil {
+	object, err := metadataIn(body)
+	if err != nil {
 		return ""
 	}
-	return object.Metadata.Name
+	return object.GetName()
+}
+
+// protobuf is how objects begin that are in the API's binary form.
+var protobuf = []byte("k8s\x00")
+
+// metadataIn reads the metadata of an object in a body.
+func metadataIn(body []byte) (metav1.Object, error) {
+	if bytes.HasPrefix(body, protobuf) {
+		object, _, err := scheme.Codecs.UniversalDeserializer().Decode(body, nil, nil)
+		if err != nil {
+			return nil, err
+		}
+		return meta.Accessor(object)
+	}
+	object := &metav1.PartialObjectMetadata{}
+	return object, json.Unmarshal(body, object)
 }

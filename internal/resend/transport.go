@@ -9,8 +9,10 @@ package resend
 import (
 	"bytes"
 	"context"
+	"fmt"
 	"io"
 	"net/http"
+	"strings"
 	"sync/atomic"
 	"time"
 
@@ -130,7 +132,10 @@ func (d *delivery) run() (*http.Response, error) {
 		}
 		after, again := d.again(answer, err)
 		if !again {
-			return d.settled(answer, err)
+			if d.failed.IsZero() {
+				return d.settled(answer, err)
+			}
+			return d.settled(d.last(answer, err))
 		}
 		if answer != nil {
 			_ = answer.Body.Close() // its connection may be used again, or not
@@ -139,6 +144,26 @@ func (d *delivery) run() (*http.Response, error) {
 			return nil, context.Cause(d.request.Context())
 		}
 	}
+}
+
+// last is what a request comes to that was sent again, in a form which no client takes for
+// a reason to begin anew.
+func (d *delivery) last(answer *http.Response, err error) (*http.Response, error) {
+	if answer != nil {
+		answer.Header.Del("Retry-After")
+		return answer, nil
+	}
+	if time.Since(d.failed) < patience {
+		return nil, err
+	}
+	return nil, &unansweredError{text: strings.ReplaceAll(err.Error(), "connection reset by peer", "the connection was reset")}
+}
+
+// unansweredError says that a request was given up.
+type unansweredError struct{ text string }
+
+func (e *unansweredError) Error() string {
+	return fmt.Sprintf("the API server did not answer for %s: %s", patience, e.text)
 }
 
 // attempt sends the request once. What can be read whole is read here: an answer may

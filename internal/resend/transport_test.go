@@ -17,6 +17,11 @@ import (
 	"testing"
 	"testing/synctest"
 	"time"
+
+	corev1 "k8s.io/api/core/v1"
+	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
+	"k8s.io/apimachinery/pkg/runtime"
+	"k8s.io/client-go/kubernetes/scheme"
 )
 
 // step is what a played server does with a request: it answers, or the connection fails.
@@ -112,7 +117,8 @@ func TestResend(t *testing.T) {
 		{name: "every sort of trouble", steps: []step{status(500), status(502), status(503), status(504), well}, sent: 5, want: "200 well"},
 		{name: "trouble that stays", steps: []step{status(500)}, sent: mostRefusals, want: "500 trouble"},
 		{name: "away for long", steps: slices.Concat(slices.Repeat([]step{refused}, 12), []step{well}), sent: 13, want: "200 well"},
-		{name: "away for longer", steps: []step{refused}, sent: often, want: "connection refused"},
+		{name: "away for longer", steps: []step{refused}, sent: often, want: "the API server did not answer for 45s: dial: connection refused"},
+		{name: "reset for longer", steps: []step{reset}, sent: often, want: "the API server did not answer for 45s: read: the connection was reset"},
 		{name: "never there", unknown: true, steps: []step{refused}, sent: 1, want: "connection refused"},
 		{name: "never there by name", unknown: true, steps: []step{{err: &net.DNSError{Err: "no such host"}}}, sent: 1, want: "no such host"},
 		{name: "never there, but it was", unknown: true, steps: []step{lost, well}, sent: 2, want: "200 well"},
@@ -121,12 +127,14 @@ func TestResend(t *testing.T) {
 		{name: "no answer at all", steps: []step{{takes: -1}, well}, sent: 2, want: "200 well"},
 
 		{name: "a change", method: "PUT", body: named, steps: []step{lost, full}, sent: 2, want: "409 it is there"},
-		{name: "a deletion", method: "DELETE", steps: []step{lost, {code: 404, body: "gone"}}, sent: 2, want: "404 gone"},
+		{name: "a deletion", method: "DELETE", steps: []step{lost, {code: 404, body: "gone"}}, sent: 2, want: `"status":"Success"}`},
+		{name: "a deletion of what is not there", method: "DELETE", steps: []step{{code: 404, body: "gone"}}, sent: 1, want: "404 gone"},
 		{name: "a merge", method: "PATCH", contentType: "application/merge-patch+json", body: "{}", steps: []step{lost, well}, sent: 2, want: "200 well"},
 		{name: "steps of a change", method: "PATCH", contentType: "application/json-patch+json", body: "[]", steps: []step{lost, well}, sent: 1, want: "EOF"},
 		{name: "steps of a change that were not taken", method: "PATCH", contentType: "application/json-patch+json", body: "[]", steps: []step{status(429), refused, well}, sent: 3, want: "200 well"},
 
 		{name: "a creation", method: "POST", body: named, steps: []step{lost, {code: 201, body: "made"}}, sent: 2, want: "201 made"},
+		{name: "a creation in the binary form", method: "POST", body: binary(t), steps: []step{lost, full, {code: 200, body: binary(t)}}, sent: 3, want: "201 " + binary(t)},
 		{name: "a creation of what is there", method: "POST", body: named, steps: []step{full}, sent: 1, want: "409 it is there"},
 		{name: "a creation that was refused before", method: "POST", body: named, steps: []step{status(429), refused, full}, sent: 3, want: "409 it is there"},
 		{name: "a creation whose answer was lost", method: "POST", body: named, steps: []step{lost, full, made(0)}, sent: 3, want: "201 " + made(0).body},
@@ -166,6 +174,19 @@ func TestResend(t *testing.T) {
 			})
 		})
 	}
+}
+
+// binary is such an object in the API's binary form, made in the beginning.
+func binary(t *testing.T) string {
+	t.Helper()
+	made := metav1.NewTime(time.Date(2000, 1, 1, 0, 0, 0, 0, time.UTC))
+	info, _ := runtime.SerializerInfoForMediaType(scheme.Codecs.SupportedMediaTypes(), runtime.ContentTypeProtobuf)
+	data, err := runtime.Encode(scheme.Codecs.EncoderForVersion(info.Serializer, corev1.SchemeGroupVersion),
+		&corev1.Secret{ObjectMeta: metav1.ObjectMeta{Name: "a", CreationTimestamp: made}})
+	if err != nil {
+		t.Fatal(err)
+	}
+	return string(data)
 }
 
 // made is an object that was made a time ago. Bubbles begin at the beginning of 2000.

@@ -5,10 +5,10 @@ package resend
 
 import (
 	"bytes"
-	"encoding/json"
 	"io"
 	"net/http"
 	"net/url"
+	"strings"
 	"sync"
 	"time"
 )
@@ -16,12 +16,24 @@ import (
 // clockMargin is by how much the server's clock may be wrong: it tells whole seconds.
 const clockMargin = 2 * time.Second
 
-// settled looks, where a creation was sent twice and the object is there, whether it was
-// the first one that made it. Then it is the answer.
+// settled answers a request that was sent twice as the first one would have been answered
+// that did what was asked: where the second finds an object that was just created, or none
+// that is to be deleted.
 func (d *delivery) settled(answer *http.Response, err error) (*http.Response, error) {
-	if err != nil || !d.unsure || d.kind.creates == "" || answer.StatusCode != http.StatusConflict {
-		return answer, err
+	switch {
+	case err != nil || !d.unsure:
+	case d.kind.creates != "" && answer.StatusCode == http.StatusConflict:
+		return d.created(answer)
+	case d.request.Method == http.MethodDelete && answer.StatusCode == http.StatusNotFound:
+		answer.StatusCode, answer.Status = http.StatusOK, "200 OK"
+		answer.Header = http.Header{"Content-Type": {"application/json"}}
+		answer.Body = io.NopCloser(strings.NewReader(`{"kind":"Status","apiVersion":"v1","status":"Success"}`))
 	}
+	return answer, err
+}
+
+// created looks whether an object that is there is the one that was to be created.
+func (d *delivery) created(answer *http.Response) (*http.Response, error) {
 	at := *d.request.URL
 	at.Path += "/" + url.PathEscape(d.kind.creates)
 	at.RawQuery = ""
@@ -50,12 +62,12 @@ func (d *delivery) settled(answer *http.Response, err error) (*http.Response, er
 
 // madeSince reports whether an object was created since a time.
 func madeSince(text []byte, since time.Time) bool {
-	var object struct {
-		Metadata struct {
-			CreationTimestamp time.Time `json:"creationTimestamp"`
-		} `json:"metadata"`
+	object, err := metadataIn(text)
+	if err != nil {
+		return false
 	}
-	return json.Unmarshal(text, &object) == nil && !object.Metadata.CreationTimestamp.Before(since.Add(-clockMargin))
+	made := object.GetCreationTimestamp()
+	return !made.Time.Before(since.Add(-clockMargin))
 }
 
 // serverClock is what time it is on the server, as its last answer said.

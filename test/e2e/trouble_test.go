@@ -1,0 +1,132 @@
+// Copyright The Ordered Helm Authors
+// SPDX-License-Identifier: Apache-2.0
+
+package e2e
+
+import (
+	"os"
+	"strconv"
+	"strings"
+	"testing"
+	"time"
+
+	"github.com/ordered-helm/helm/test/fault"
+)
+
+// troubled is how many of a hundred requests go wrong.
+const troubled = 10
+
+// everything is all sorts of trouble in turn, and watches that end.
+const everything = "all of it"
+
+// TestTrouble takes releases through their life while one request in ten goes wrong, in
+// one way or in all of them: each operation succeeds, and the server's record says that
+// the order was kept.
+func TestTrouble(t *testing.T) {
+	t.Parallel()
+	seed := uint64(time.Now().UnixNano())
+	if text := os.Getenv(seedEnv); text != "" {
+		var err error
+		if seed, err = strconv.ParseUint(text, 10, 64); err != nil {
+			t.Fatalf("%s: %v", seedEnv, err)
+		}
+	}
+	dir := killedChart(t)
+	const unavailable, internal = 503, 500
+	type trouble struct {
+		name  string
+		rules []fault.Rule
+	}
+	troubles := []trouble{
+		{"delays", []fault.Rule{fault.Delay(300 * time.Millisecond)}},
+		{"too many requests", []fault.Rule{fault.TooMany(1)}},
+		{"errors", []fault.Rule{fault.Answer(internal, "InternalError"), fault.Answer(unavailable, "ServiceUnavailable")}},
+		{"dropped connections", []fault.Rule{fault.Drop, fault.HalfClose}},
+		{"lost answers", []fault.Rule{fault.DropAfter, fault.HalfAnswer}},
+	}
+	all := trouble{name: everything}
+	for _, one := range troubles {
+		all.rules = append(all.rules, one.rules...)
+	}
+	for _, trouble := range append(troubles, all) {
+		t.Run(trouble.name, func(t *testing.T) {
+			t.Parallel()
+			h := newHelm(t)
+			p := h.viaProxy(t)
+			t.Logf("%s=%d", seedEnv, seed)
+			p.Intercept(fault.Random(seed, troubled, trouble.rules...))
+			if trouble.name == everything {
+				p.Intercept(fault.CutAfter(seed, 0, time.Second))
+				p.Intercept(fault.StaleReads(1, time.Second, fault.AnyVersion))
+			}
+			h.liveThroughTrouble(t, dir)
+		})
+	}
+}
+
+// liveThroughTrouble installs, upgrades, rolls back and uninstalls a chart, and proves the
+// order of each.
+func (h *helm) liveThroughTrouble(t *testing.T, dir string) {
+	t.Helper()
+	k := &killing{T: t, helm: h, chart: dir}
+	for _, args := range [][]string{k.deploys("install", "1"), k.deploys("upgrade", "2"), {"rollback", "rel", "1"}} {
+		h.from = mark()
+		h.ok(args...)
+		h.proveOrderOf(t, "rel", h.readTrace(t))
+		k.check(false)
+	}
+	manifest, _ := h.uninstalled(t)
+	h.proveReverse(t, manifest)
+	k.check(true)
+}
+
+// TestSilence: nothing is answered for half a minute, in the middle of each operation. That
+// counts against its timeout alone.
+func TestSilence(t *testing.T) {
+	t.Parallel()
+	const silence = 30 * time.Second
+	dir := killedChart(t)
+	for name, fall := range map[string]func(*testing.T, *fault.Proxy) (back func()){
+		"silent": func(_ *testing.T, p *fault.Proxy) func() { return p.Silence(silence) },
+		"away": func(t *testing.T, p *fault.Proxy) func() {
+			p.Down()
+			timer := time.AfterFunc(silence, func() {
+				if err := p.Up(); err != nil {
+					t.Error(err)
+				}
+			})
+			return func() { timer.Stop() }
+		},
+	} {
+		for _, verb := range []string{"install", "upgrade", "rollback", "uninstall"} {
+			t.Run(verb+", "+name, func(t *testing.T) {
+				t.Parallel()
+				h := newHelm(t)
+				k := &killing{T: t, helm: h, chart: dir}
+				args := map[string][]string{
+					"install": k.deploys("install", "1"), "upgrade": k.deploys("upgrade", "2"), "rollback": {"rollback", "rel", "1"}, "uninstall": {"uninstall", "rel"},
+				}
+				for _, before := range map[string][]string{"upgrade": {"install"}, "rollback": {"install", "upgrade"}, "uninstall": {"install"}}[verb] {
+					h.ok(args[before]...)
+				}
+				p := h.viaProxy(t)
+				cmd, lines := h.start(t, args[verb]...)
+				said, fallen := "", false
+				for lines.Scan() {
+					said += lines.Text() + "\n"
+					if !fallen && strings.Contains(lines.Text(), "app") {
+						fallen = true
+						t.Cleanup(fall(t, p))
+					}
+				}
+				if err := cmd.Wait(); err != nil {
+					t.Fatalf("it ended with %v\n%s", err, said)
+				}
+				if !fallen {
+					t.Error("the server was always there: the proof is empty")
+				}
+				k.check(verb == "uninstall")
+			})
+		}
+	}
+}
