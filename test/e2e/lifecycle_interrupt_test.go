@@ -6,6 +6,8 @@ package e2e
 import (
 	"bufio"
 	"context"
+	"fmt"
+	"os"
 	"os/exec"
 	"slices"
 	"strings"
@@ -169,4 +171,56 @@ func (h *helm) killWhen(tb testing.TB, at string, happened func() bool, args ...
 	if err := cmd.Wait(); cmd.ProcessState.ExitCode() != -1 {
 		tb.Fatalf("it was not killed, but ended with %v", err)
 	}
+}
+
+// TestSecondSignal leaves at once where the first one still waits, and says how it goes on:
+// the next operation carries on.
+func TestSecondSignal(t *testing.T) {
+	t.Parallel()
+	h := newHelm(t)
+	h.ok("install", "rel", three(t, "1"), "--wait=ordered")
+	p := h.viaProxy(t)
+	cmd, lines := h.start(t, "upgrade", "rel", chartOfParts(t, slowParts("2")...), "--wait=ordered", "--atomic")
+	said, left := "", false
+	for lines.Scan() {
+		said += lines.Text() + "\n"
+		switch line := lines.Text(); {
+		case strings.Contains(line, "app:app applied"):
+			p.Down() // nothing can be recorded
+			if err := cmd.Process.Signal(syscall.SIGINT); err != nil {
+				t.Fatal(err)
+			}
+		case strings.Contains(line, "Waiting until") && !left:
+			left = true
+			for again := time.NewTicker(200 * time.Millisecond); ; { // one that comes too soon does not count
+				<-again.C
+				if cmd.Process.Signal(syscall.SIGINT) != nil || strings.Contains(h.stateOf(cmd.Process.Pid), "Z") {
+					break
+				}
+			}
+		}
+	}
+	_ = cmd.Wait()
+	if code := cmd.ProcessState.ExitCode(); code != 128+int(syscall.SIGINT) {
+		t.Errorf("exit code %d", code)
+	}
+	expectSaid(t, said, "Release rel has been cancelled.",
+		"Waiting until the new revision is recorded as failed, and the last good revision is back because of --atomic. A second signal leaves at once.",
+		"Left at once: nothing is undone, and release rel stays as it is recorded.", "the next helm upgrade, rollback or uninstall of it takes it over and carries on")
+	if err := p.Up(); err != nil {
+		t.Fatal(err)
+	}
+	h.ok("upgrade", "rel", three(t, "3"), "--wait=ordered")
+	h.expectObjects(t, "rel")
+	h.expectValue(t, "3")
+}
+
+// stateOf is how the kernel says that a process stands; empty if there is none.
+func (h *helm) stateOf(pid int) string {
+	data, err := os.ReadFile(fmt.Sprintf("/proc/%d/stat", pid))
+	if err != nil {
+		return ""
+	}
+	_, rest, _ := strings.Cut(string(data), ") ")
+	return rest[:1]
 }

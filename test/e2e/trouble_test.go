@@ -5,10 +5,14 @@ package e2e
 
 import (
 	"os"
+	"path/filepath"
+	"slices"
 	"strconv"
 	"strings"
 	"testing"
 	"time"
+
+	"helm.sh/helm/v3/pkg/release"
 
 	"github.com/ordered-helm/helm/test/fault"
 )
@@ -128,5 +132,91 @@ func TestSilence(t *testing.T) {
 				k.check(verb == "uninstall")
 			})
 		}
+	}
+}
+
+// TestBackInTime takes the server away from an operation whose time then ends. It is back
+// soon after that: the failure is recorded.
+func TestBackInTime(t *testing.T) {
+	t.Parallel()
+	h := newHelm(t)
+	h.ok("install", "rel", three(t, "1"), "--wait=ordered")
+	p := h.viaProxy(t)
+	dir := three(t, "2")
+	edit(t, dir, "templates/all.yaml", "readiness-timeout: 30s", "readiness-timeout: 3s", "labels: {app: app}", "labels: {app: app}, annotations: {devcluster/pod: never}")
+	cmd, lines := h.start(t, "upgrade", "rel", dir, "--wait=ordered", "--timeout", "4s")
+	said := ""
+	for lines.Scan() {
+		said += lines.Text() + "\n"
+		switch {
+		case strings.Contains(lines.Text(), "app:app applied"):
+			p.Down()
+		case strings.Contains(lines.Text(), "app:app failed"):
+			if err := p.Up(); err != nil {
+				t.Fatal(err)
+			}
+		}
+	}
+	if err := cmd.Wait(); cmd.ProcessState.ExitCode() != 1 {
+		t.Errorf("it ended with %v", err)
+	}
+	expectSaid(t, said, "UPGRADE FAILED", "Deployment/app")
+	if statuses := h.statuses(t, "rel"); statuses != "deployed failed" {
+		t.Errorf("the revisions are %s\n%s", statuses, said)
+	}
+}
+
+// TestCertificates changes the server's certificate while an operation waits: for one of
+// the same authority that is of no consequence, for one of another the operation ends, and
+// says why. Then the next one carries on.
+func TestCertificates(t *testing.T) {
+	t.Parallel()
+	for name, trusted := range map[string]bool{"of the same authority": true, "of another authority": false} {
+		t.Run(name, func(t *testing.T) {
+			t.Parallel()
+			h := newHelm(t)
+			authority, err := fault.NewAuthority()
+			if err != nil {
+				t.Fatal(err)
+			}
+			p := fault.NewTLS(t, h.cluster.Config(), authority)
+			path := filepath.Join(t.TempDir(), "kubeconfig")
+			if err := p.WriteKubeconfig(path, h.namespace); err != nil {
+				t.Fatal(err)
+			}
+			direct := h.env
+			h.env = append(slices.Clone(direct), "KUBECONFIG="+path)
+			dir := three(t, "1")
+			edit(t, dir, "templates/all.yaml", "readiness-timeout: 30s", "readiness-timeout: 10s", "labels: {app: app}", "labels: {app: app}, annotations: {devcluster/after: 2s}")
+			cmd, lines := h.start(t, "install", "rel", dir, "--wait=ordered", "--timeout", "15s")
+			said := ""
+			for lines.Scan() {
+				said += lines.Text() + "\n"
+				if !strings.Contains(lines.Text(), "app:app applied") {
+					continue
+				}
+				next := authority
+				if !trusted {
+					if next, err = fault.NewAuthority(); err != nil {
+						t.Fatal(err)
+					}
+				}
+				if err := p.ChangeCertificate(next); err != nil {
+					t.Fatal(err)
+				}
+			}
+			if err := cmd.Wait(); (err == nil) != trusted {
+				t.Fatalf("it ended with %v\n%s", err, said)
+			}
+			h.env = direct
+			if !trusted {
+				expectSaid(t, said, "certificate signed by unknown authority")
+				h.ok("upgrade", "rel", three(t, "1"), "--wait=ordered")
+			}
+			h.expectObjects(t, "rel")
+			if status := h.last(t, "rel").Info.Status; status != release.StatusDeployed {
+				t.Errorf("the release is %s", status)
+			}
+		})
 	}
 }
