@@ -123,6 +123,11 @@ test-parity: RACE :=
 test-parity: build stock devcluster ## Compare bin/helm with bin/stock-helm on the same input, and the packages with Helm's
 	BINARIES=$(BIN) $(GO_TEST) -timeout 20m ./test/parity/... ./test/api/...
 
+.PHONY: soak
+soak: build stock devcluster ## Kill 200 operations at random moments, then work on 50 releases from 8 processes for ten minutes
+	ORDERED_HELM_KILLS=200 BINARIES=$(BIN) go test -count=1 -v -parallel 4 -timeout 90m -run TestKilledAtAnyTime ./test/e2e
+	ORDERED_HELM_SOAK=10m BINARIES=$(BIN) go test -count=1 -v -timeout 30m ./test/soak
+
 .PHONY: test-devcluster
 test-devcluster: ## Run the tests of the dev cluster's own module
 	cd scripts/devcluster && go test -p $(JOBS) -shuffle=on -timeout 20m ./...

@@ -1,0 +1,368 @@
+// Copyright The Ordered Helm Authors
+// SPDX-License-Identifier: Apache-2.0
+
+package soak
+
+import (
+	"encoding/json"
+	"fmt"
+	"maps"
+	"math/rand/v2"
+	"os"
+	"os/exec"
+	"path/filepath"
+	"slices"
+	"strings"
+	"sync"
+	"testing"
+	"time"
+
+	"helm.sh/helm/v3/pkg/release"
+	"helm.sh/helm/v3/pkg/releaseutil"
+	"helm.sh/helm/v3/pkg/storage"
+	"helm.sh/helm/v3/pkg/storage/driver"
+	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
+	"k8s.io/apimachinery/pkg/runtime/schema"
+	"k8s.io/client-go/dynamic"
+
+	"github.com/ordered-helm/helm/test/cluster"
+)
+
+const (
+	// durationEnv says for how long to go on; without it, briefly.
+	durationEnv = "ORDERED_HELM_SOAK"
+	briefly     = time.Minute
+	// processes work at once, on so many releases in so many namespaces; operations is
+	// how many there are at the least in ten minutes.
+	processes, namespaces, releases, operations = 8, 5, 50, 500
+
+	// warm is after how many operations a process needs what it always needs; from then
+	// on it may have so many goroutines more, and so much more in memory, in bytes.
+	warm          = 12
+	mostMore      = 8
+	mostMoreBytes = 16 << 20
+)
+
+// manifest is the template of the chart: three layers, one of which may hang, a hook, and
+// objects that come and go with the value.
+const manifest = `apiVersion: v1
+kind: ConfigMap
+metadata: {name: "{{ .Release.Name }}-base", annotations: {helm.sh/layer: base}}
+data: {value: {{ .Values.value | quote }}}
+---
+apiVersion: apps/v1
+kind: Deployment
+metadata:
+  name: "{{ .Release.Name }}-app"
+  annotations: {helm.sh/layer: app, depends-on.helm.sh/layers: base, helm.sh/readiness-timeout: {{ if .Values.hangs }}1s{{ else }}1m{{ end }}}
+spec:
+  selector: {matchLabels: {app: "{{ .Release.Name }}"}}
+  template:
+    metadata: {labels: {app: "{{ .Release.Name }}"}, annotations: {value: {{ .Values.value | quote }}, devcluster/pod: {{ if .Values.hangs }}never{{ else }}ready{{ end }}}}
+    spec: {containers: [{name: c, image: i}]}
+---
+apiVersion: v1
+kind: ConfigMap
+metadata: {name: "{{ .Release.Name }}-of-{{ .Values.value }}", annotations: {helm.sh/layer: last, depends-on.helm.sh/layers: app}}
+---
+apiVersion: batch/v1
+kind: Job
+metadata:
+  name: "{{ .Release.Name }}-hook"
+  annotations: {helm.sh/hook: "pre-install,pre-upgrade,pre-rollback,pre-delete", helm.sh/hook-delete-policy: "before-hook-creation,hook-succeeded"}
+spec:
+  template:
+    spec: {restartPolicy: Never, containers: [{name: c, image: i}]}
+`
+
+// TestSoak has processes work on releases at random. Each process needs as much memory, and
+// as many goroutines, at the end as in the beginning. In the end every release has what it
+// declares, and nothing else is there.
+func TestSoak(t *testing.T) {
+	duration := briefly
+	if text := os.Getenv(durationEnv); text != "" {
+		var err error
+		if duration, err = time.ParseDuration(text); err != nil {
+			t.Fatalf("%s: %v", durationEnv, err)
+		}
+	}
+	s := newSoak(t)
+	over := time.Now().Add(duration)
+	least := int(operations * duration / (10 * time.Minute))
+	var working sync.WaitGroup
+	for i := range processes {
+		working.Go(func() { s.process(t, uint64(i), over, least) })
+	}
+	working.Wait()
+	t.Logf("%d operations, %d of them failed as they should", s.done, s.failed)
+	s.compare(t)
+}
+
+// soak is what the processes share.
+type soak struct {
+	cluster *cluster.Cluster
+	chart   string
+
+	mu sync.Mutex
+	// free are the releases that nobody works on, repaired those that are brought to
+	// their last state.
+	free, repaired []*subject
+	done, failed   int
+}
+
+// subject is one release.
+type subject struct {
+	namespace, name string
+	installed       bool
+}
+
+func newSoak(t *testing.T) *soak {
+	t.Helper()
+	s := &soak{cluster: cluster.Shared(t), chart: filepath.Join(t.TempDir(), "chart")}
+	for name, text := range map[string]string{
+		"Chart.yaml": "apiVersion: v3\nname: soak\nversion: 0.1.0\n", "values.yaml": "value: '0'\nhangs: false\n", "templates/all.yaml": manifest,
+	} {
+		path := filepath.Join(s.chart, name)
+		if err := os.MkdirAll(filepath.Dir(path), 0o755); err != nil {
+			t.Fatal(err)
+		}
+		if err := os.WriteFile(path, []byte(text), 0o600); err != nil {
+			t.Fatal(err)
+		}
+	}
+	for range namespaces {
+		namespace := s.cluster.Namespace(t)
+		for i := range releases / namespaces {
+			s.free = append(s.free, &subject{namespace: namespace, name: fmt.Sprintf("r%d", i)})
+		}
+	}
+	return s
+}
+
+// take takes a release that nobody works on; give gives it back.
+func (s *soak) take(r *rand.Rand) *subject {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	i := r.IntN(len(s.free))
+	taken := s.free[i]
+	s.free = slices.Delete(s.free, i, i+1)
+	return taken
+}
+
+func (s *soak) give(subject *subject) {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	s.free = append(s.free, subject)
+}
+
+// worker is a process that does what it is told.
+type worker struct {
+	cmd     *exec.Cmd
+	orders  *json.Encoder
+	answers *json.Decoder
+	close   func() error
+}
+
+func (s *soak) startWorker(t *testing.T) *worker {
+	t.Helper()
+	cmd := exec.CommandContext(t.Context(), os.Args[0])
+	home := t.TempDir()
+	cmd.Env = append(os.Environ(), workerEnv+"=1", "KUBECONFIG="+s.cluster.Kubeconfig(), "HOME="+home)
+	cmd.Stderr = os.Stderr
+	in, err := cmd.StdinPipe()
+	if err != nil {
+		t.Fatal(err)
+	}
+	out, err := cmd.StdoutPipe()
+	if err != nil {
+		t.Fatal(err)
+	}
+	if err := cmd.Start(); err != nil {
+		t.Fatal(err)
+	}
+	return &worker{cmd: cmd, orders: json.NewEncoder(in), answers: json.NewDecoder(out), close: in.Close}
+}
+
+func (w *worker) do(o *order) (*answer, error) {
+	if err := w.orders.Encode(o); err != nil {
+		return nil, err
+	}
+	a := &answer{}
+	return a, w.answers.Decode(a)
+}
+
+// end has the process come to its end, and waits for that.
+func (w *worker) end(t *testing.T) {
+	t.Helper()
+	if err := w.close(); err != nil {
+		t.Error(err)
+	}
+	if err := w.cmd.Wait(); err != nil {
+		t.Errorf("a process ended with %v", err)
+	}
+}
+
+// process has one process work until the time is over.
+func (s *soak) process(t *testing.T, seed uint64, over time.Time, least int) {
+	w := s.startWorker(t)
+	defer w.end(t)
+	r := rand.New(rand.NewPCG(seed, seed))
+	var atFirst answer
+	for n := 1; ; n++ {
+		s.mu.Lock()
+		enough := time.Now().After(over) && s.done >= least
+		s.mu.Unlock()
+		if enough {
+			s.repair(t, w)
+			return
+		}
+		subject := s.take(r)
+		o := s.choose(r, subject)
+		a, err := w.do(o)
+		if err != nil {
+			t.Errorf("%+v: the process ended: %v", o, err)
+			return
+		}
+		s.note(t, o, a)
+		s.give(subject)
+		switch {
+		case n == warm:
+			atFirst = *a
+		case n > warm && a.Goroutines > atFirst.Goroutines+mostMore:
+			t.Errorf("after %d operations there are %d goroutines, %d after %d", n, a.Goroutines, atFirst.Goroutines, warm)
+			return
+		case n > warm && a.Heap > atFirst.Heap+mostMoreBytes:
+			t.Errorf("after %d operations there are %d MiB in memory, %d after %d", n, a.Heap>>20, atFirst.Heap>>20, warm)
+			return
+		}
+	}
+}
+
+// choose chooses what is done with a release.
+func (s *soak) choose(r *rand.Rand, subject *subject) *order {
+	o := &order{Namespace: subject.namespace, Release: subject.name, Chart: s.chart, Value: r.IntN(3)}
+	if !subject.installed {
+		o.Verb, subject.installed = "install", true
+		return o
+	}
+	switch r.IntN(6) {
+	case 0:
+		o.Verb, subject.installed = "uninstall", false
+	case 1:
+		o.Verb = "rollback"
+	case 2:
+		o.Verb, o.Hangs, o.Atomic, o.Value = "upgrade", true, r.IntN(2) == 0, r.IntN(3)+10
+	default:
+		o.Verb = "upgrade"
+	}
+	return o
+}
+
+// note counts an operation, which must end as it is to.
+func (s *soak) note(t *testing.T, o *order, a *answer) {
+	t.Helper()
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	s.done++
+	switch {
+	case o.Hangs && strings.Contains(a.Err, "was not ready within"):
+		s.failed++
+	case o.Verb == "rollback" && a.Err != "": // to a revision that hangs, or that is none
+		s.failed++
+		if !strings.Contains(a.Err, "was not ready within") && !strings.Contains(a.Err, "release has no ") {
+			t.Errorf("%+v: %s", o, a.Err)
+		}
+	case o.Hangs && a.Err == "", !o.Hangs && a.Err != "":
+		t.Errorf("%+v: ended with %q", o, a.Err)
+	}
+}
+
+// lastValue is the value that every release has in the end.
+const lastValue = 7
+
+// repair brings releases to a good state by one upgrade each, until there are none left.
+func (s *soak) repair(t *testing.T, w *worker) {
+	t.Helper()
+	for {
+		s.mu.Lock()
+		if len(s.free) == 0 {
+			s.mu.Unlock()
+			return
+		}
+		subject := s.free[0]
+		s.free, s.repaired = s.free[1:], append(s.repaired, subject)
+		s.mu.Unlock()
+		if !subject.installed {
+			continue
+		}
+		a, err := w.do(&order{Verb: "upgrade", Namespace: subject.namespace, Release: subject.name, Chart: s.chart, Value: lastValue})
+		if err != nil || a.Err != "" {
+			t.Errorf("release %s in %s cannot be repaired: %+v, %v", subject.name, subject.namespace, a, err)
+		}
+	}
+}
+
+// compare compares all releases with the server.
+func (s *soak) compare(t *testing.T) {
+	t.Helper()
+	want := map[string][]string{}
+	for _, subject := range s.repaired {
+		ids := want[subject.namespace]
+		if subject.installed {
+			for _, id := range []string{"ConfigMap/%s-base", "Deployment/%s-app", "ConfigMap/%s-of-7"} {
+				ids = append(ids, fmt.Sprintf(id, subject.name))
+			}
+			s.checkHistory(t, subject)
+		}
+		want[subject.namespace] = ids
+	}
+	if len(s.repaired) != releases {
+		t.Errorf("%d releases were repaired, want %d", len(s.repaired), releases)
+	}
+	for _, namespace := range slices.Sorted(maps.Keys(want)) {
+		slices.Sort(want[namespace])
+		if found := s.objectsIn(t, namespace); !slices.Equal(found, want[namespace]) {
+			t.Errorf("in %s there are\n%s\nwant\n%s", namespace, strings.Join(found, "\n"), strings.Join(want[namespace], "\n"))
+		}
+	}
+}
+
+// checkHistory checks that one revision is deployed, and none is held.
+func (s *soak) checkHistory(t *testing.T, subject *subject) {
+	t.Helper()
+	list, err := storage.Init(driver.NewSecrets(s.cluster.Client().CoreV1().Secrets(subject.namespace))).History(subject.name)
+	if err != nil {
+		t.Fatal(err)
+	}
+	releaseutil.SortByRevision(list)
+	for i, rel := range list {
+		if deployed := rel.Info.Status == release.StatusDeployed; deployed != (i == len(list)-1) || rel.Info.Status.IsPending() {
+			t.Errorf("revision %d of %s in %s is %s", rel.Version, subject.name, subject.namespace, rel.Info.Status)
+		}
+	}
+}
+
+// objectsIn lists what is in a namespace that charts of this test declare, hooks included.
+func (s *soak) objectsIn(t *testing.T, namespace string) []string {
+	t.Helper()
+	client, err := dynamic.NewForConfig(s.cluster.Config())
+	if err != nil {
+		t.Fatal(err)
+	}
+	found := []string{}
+	for _, resource := range []schema.GroupVersionResource{
+		{Version: "v1", Resource: "configmaps"}, {Group: "apps", Version: "v1", Resource: "deployments"}, {Group: "batch", Version: "v1", Resource: "jobs"},
+	} {
+		list, err := client.Resource(resource).Namespace(namespace).List(t.Context(), metav1.ListOptions{})
+		if err != nil {
+			t.Fatal(err)
+		}
+		for _, item := range list.Items {
+			if id := item.GetKind() + "/" + item.GetName(); id != "ConfigMap/kube-root-ca.crt" {
+				found = append(found, id)
+			}
+		}
+	}
+	slices.Sort(found)
+	return found
+}

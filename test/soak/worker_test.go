@@ -1,0 +1,120 @@
+// Copyright The Ordered Helm Authors
+// SPDX-License-Identifier: Apache-2.0
+
+package soak
+
+import (
+	"context"
+	"encoding/json"
+	"errors"
+	"fmt"
+	"io"
+	"os"
+	"runtime"
+	"time"
+
+	"k8s.io/cli-runtime/pkg/genericclioptions"
+
+	"github.com/ordered-helm/helm/pkg/action"
+	"github.com/ordered-helm/helm/pkg/chart/loader"
+)
+
+// workerEnv makes the test binary a worker: a program that embeds the SDK.
+const workerEnv = "ORDERED_HELM_SOAK_WORKER"
+
+// order is what a worker is told to do.
+type order struct {
+	Verb, Namespace, Release, Chart string
+	Value                           int
+	// Hangs is whether it is to fail, as a part does not get ready; Atomic undoes that.
+	Hangs, Atomic bool
+	Revision      int
+}
+
+// answer is what came of it, and how much the worker needs then.
+type answer struct {
+	Err        string
+	Goroutines int
+	// Heap is what is in use after a collection, in bytes.
+	Heap uint64
+}
+
+// work does what it is told, one order a line, until there are no more.
+func work(in io.Reader, out io.Writer) int {
+	orders, answers := json.NewDecoder(in), json.NewEncoder(out)
+	configurations := map[string]*action.Configuration{}
+	for {
+		var o order
+		if err := orders.Decode(&o); errors.Is(err, io.EOF) {
+			return 0
+		} else if err != nil {
+			fmt.Fprintln(os.Stderr, err)
+			return 1
+		}
+		var a answer
+		cfg, err := configurations[o.Namespace], error(nil)
+		if cfg == nil {
+			cfg, err = configure(o.Namespace)
+			configurations[o.Namespace] = cfg
+		}
+		if err == nil {
+			err = o.do(context.Background(), cfg) //nolint:forbidigo // it is the main function of the worker
+		}
+		if err != nil {
+			a.Err = err.Error()
+		}
+		runtime.GC()
+		var memory runtime.MemStats
+		runtime.ReadMemStats(&memory)
+		a.Goroutines, a.Heap = runtime.NumGoroutine(), memory.HeapAlloc
+		if err := answers.Encode(a); err != nil {
+			fmt.Fprintln(os.Stderr, err)
+			return 1
+		}
+	}
+}
+
+// configure makes what all operations in a namespace share.
+func configure(namespace string) (*action.Configuration, error) {
+	getter := genericclioptions.NewConfigFlags(true)
+	getter.Namespace = &namespace
+	action.Persevere(getter)
+	cfg := new(action.Configuration)
+	return cfg, cfg.Init(getter, namespace, "secret", func(string, ...any) {})
+}
+
+// do does one operation.
+func (o *order) do(ctx context.Context, cfg *action.Configuration) error {
+	vals := map[string]any{"value": fmt.Sprint(o.Value), "hangs": o.Hangs}
+	const timeout = 2 * time.Minute
+	switch o.Verb {
+	case "install":
+		chrt, err := loader.Load(o.Chart)
+		if err != nil {
+			return err
+		}
+		i := action.NewInstall(cfg)
+		i.ReleaseName, i.Namespace, i.WaitStrategy, i.Timeout, i.Atomic = o.Release, o.Namespace, action.WaitStrategyOrdered, timeout, o.Atomic
+		_, err = i.RunWithContext(ctx, chrt, vals)
+		return err
+	case "upgrade":
+		chrt, err := loader.Load(o.Chart)
+		if err != nil {
+			return err
+		}
+		u := action.NewUpgrade(cfg)
+		u.Namespace, u.WaitStrategy, u.Timeout, u.Atomic, u.MaxHistory = o.Namespace, action.WaitStrategyOrdered, timeout, o.Atomic, 5
+		_, err = u.RunWithContext(ctx, o.Release, chrt, vals)
+		return err
+	case "rollback":
+		r := action.NewRollback(cfg)
+		r.Version, r.Timeout, r.MaxHistory = o.Revision, timeout, 5
+		return r.RunWithContext(ctx, o.Release)
+	case "uninstall":
+		u := action.NewUninstall(cfg)
+		u.Timeout = timeout
+		_, err := u.RunWithContext(ctx, o.Release)
+		return err
+	}
+	return fmt.Errorf("there is no %s", o.Verb)
+}
