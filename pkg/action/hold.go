@@ -195,7 +195,7 @@ func (l *ledger) confirm() error {
 func (l *ledger) newHolder(name string, revision int, held *hold) (*TakenOverError, error) {
 	current, err := l.cfg.Releases.Get(name, revision)
 	if errors.Is(err, driver.ErrReleaseNotFound) {
-		return &TakenOverError{Release: name, Revision: revision}, nil
+		return &TakenOverError{Release: name, Revision: revision, Gone: true}, nil
 	}
 	if err != nil {
 		return nil, err
@@ -231,9 +231,15 @@ type TakenOverError struct {
 	Revision int
 	// By is who works on the release now; nil if that is not known.
 	By *Holder
+	// Gone is whether the revision is no longer stored at all.
+	Gone bool
 }
 
 func (e *TakenOverError) Error() string {
+	if e.Gone {
+		return fmt.Sprintf("the record of revision %d of release %s is gone: somebody has uninstalled the release, or deleted its record or its whole namespace: "+
+			"this operation has stopped, and records and undoes nothing more", e.Revision, e.Release)
+	}
 	by := "another operation"
 	if e.By != nil {
 		by = e.By.String()

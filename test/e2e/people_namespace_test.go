@@ -1,0 +1,87 @@
+// Copyright The Ordered Helm Authors
+// SPDX-License-Identifier: Apache-2.0
+
+package e2e
+
+import (
+	"context"
+	"slices"
+	"strings"
+	"testing"
+
+	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
+)
+
+// deleteNamespace has somebody delete the namespace. Something of theirs in it keeps
+// it from going until the test is over.
+func (h *helm) deleteNamespace(tb testing.TB) {
+	tb.Helper()
+	s := &scene{helm: h, client: h.dynamic(tb)}
+	s.apply(tb, "apiVersion: v1\nkind: ConfigMap\nmetadata: {name: theirs, finalizers: [people.example/hold]}\n")
+	tb.Cleanup(func() {
+		err := merge(context.WithoutCancel(tb.Context()), s.api("v1", "ConfigMap"), "theirs", `{"metadata":{"finalizers":null}}`)
+		if err != nil {
+			tb.Error(err)
+		}
+	})
+	if err := h.cluster.Client().CoreV1().Namespaces().Delete(tb.Context(), h.namespace, metav1.DeleteOptions{}); err != nil {
+		tb.Fatal(err)
+	}
+}
+
+// TestPeopleDeleteTheNamespace takes the namespace away: the operation ends, and says
+// that it is the namespace. What is seen of it first is the cluster's choice: that
+// nothing can be created in it, or that the record went with it.
+func TestPeopleDeleteTheNamespace(t *testing.T) {
+	t.Parallel()
+	ordered := func(verb, dir string, more ...string) []string {
+		return append([]string{verb, "rel", dir, "--wait=ordered", "--timeout", "1m"}, more...)
+	}
+	for name, tt := range map[string]struct {
+		before [][]string
+		// at is when it is taken away; at once if it is empty.
+		at   string
+		do   []string
+		ends bool // well, if the record is read in time
+	}{
+		"install":                    {nil, appliedApp, ordered("install", slowThree(t, "1", "40s")), false},
+		"install that is atomic":     {nil, appliedApp, ordered("install", slowThree(t, "1", "40s"), "--atomic"), false},
+		"install into one that goes": {nil, "", ordered("install", three(t, "1")), false},
+		"upgrade":                    {[][]string{ordered("install", three(t, "1"))}, appliedApp, ordered("upgrade", slowThree(t, "2", "40s")), false},
+		"upgrade that is atomic":     {[][]string{ordered("install", three(t, "1"))}, appliedApp, ordered("upgrade", slowThree(t, "2", "40s"), "--atomic"), false},
+		"upgrade in one that goes":   {[][]string{ordered("install", three(t, "1"))}, "", ordered("upgrade", three(t, "2")), false},
+		"rollback": {
+			[][]string{ordered("install", slowThree(t, "1", "2s")), ordered("upgrade", three(t, "2"))},
+			appliedApp, []string{"rollback", "rel", "--timeout", "1m"}, false,
+		},
+		"uninstall":                  {[][]string{ordered("install", three(t, "1"))}, "app:app deleting", []string{"uninstall", "rel", "--timeout", "1m"}, true},
+		"uninstall in one that goes": {[][]string{ordered("install", three(t, "1"))}, "", []string{"uninstall", "rel", "--timeout", "1m"}, true},
+	} {
+		t.Run(name, func(t *testing.T) {
+			t.Parallel()
+			h := newHelm(t)
+			for _, args := range tt.before {
+				h.ok(args...)
+			}
+			var r result
+			if tt.at == "" {
+				h.deleteNamespace(t)
+				r = h.run(tt.do...)
+			} else {
+				r = h.meanwhile(t, tt.at, func() { h.deleteNamespace(t) }, tt.do...)
+			}
+			if r.code == 0 && tt.ends {
+				return
+			}
+			says := func(text string) bool { return strings.Contains(r.stderr, text) }
+			if r.code != 1 || !slices.ContainsFunc([]string{
+				"in namespace " + h.namespace + " because it is being terminated", "of release rel is gone: somebody has", `"rel" has no deployed releases`, "release: not found",
+			}, says) {
+				t.Errorf("exit code %d\n%s", r.code, r.stderr)
+			}
+			if says("taken over") {
+				t.Errorf("it blames an operation that there is not:\n%s", r.stderr)
+			}
+		})
+	}
+}
