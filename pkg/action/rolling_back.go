@@ -45,10 +45,13 @@ func (op *rollingBack) load(ctx context.Context) error {
 	}
 	cfg := op.Rollback.cfg
 	inquiry := &inquiry{
-		cfg: cfg, events: newEvents(op.OnEvent), name: op.name, takeover: op.Takeover, dry: op.DryRun, own: op.ownLease, helm: noObjection,
+		cfg: cfg, events: newEvents(op.OnEvent), name: op.name, takeover: op.Takeover, own: op.ownLease, helm: noObjection,
 	}
 	var err error
-	if op.found, err = inquiry.run(ctx); err != nil {
+	if op.DryRun { // it only looks
+		op.found = &found{}
+		op.found.history, op.found.err = cfg.Releases.History(op.name)
+	} else if op.found, err = inquiry.run(ctx); err != nil {
 		return err
 	}
 	if op.history, err = op.found.history, op.found.err; err != nil {

@@ -20,6 +20,7 @@ import (
 
 	"github.com/ordered-helm/helm/internal/readiness"
 	"github.com/ordered-helm/helm/internal/record"
+	"github.com/ordered-helm/helm/pkg/hookrunner"
 	"github.com/ordered-helm/helm/pkg/sequencer"
 )
 
@@ -32,6 +33,10 @@ type uninstallation struct {
 	history []*release.Release
 	rel     *release.Release
 	ledger  *ledger
+	// before is the release as it was stored when this began, and deletes whether
+	// anything of it is being deleted.
+	before  *release.Release
+	deletes bool
 	// all is what the release may have in the cluster, as it was before this began.
 	all *prior
 	// prior is what the release consists of, if it is removed in reverse order, and
@@ -121,12 +126,12 @@ func (op *uninstallation) run(ctx context.Context) (*release.UninstallReleaseRes
 	if op.DisableHooks {
 		op.operation.cfg.Log("delete hooks disabled for %s", op.rel.Name)
 	} else if err := op.settleHooks(ctx, &hooks); err != nil {
-		return op.response, op.abandon(err)
+		return op.response, op.abandon(ctx, err)
 	} else if err := op.runHooks(ctx, op.ledger, release.HookPreDelete, hooks); err != nil {
 		if !op.ordered() && ctx.Err() != nil && !ofParallelHooks(err) {
 			err = context.Cause(ctx) // whatever that cut off
 		}
-		return op.response, op.abandon(err)
+		return op.response, op.abandon(ctx, err)
 	}
 	if err := op.remove(ctx); err != nil {
 		return nil, err
@@ -143,7 +148,7 @@ func (op *uninstallation) run(ctx context.Context) (*release.UninstallReleaseRes
 		}
 	}
 	if err := context.Cause(ctx); err != nil {
-		return op.response, op.abandon(errors.Join(append([]error{err}, errs...)...))
+		return op.response, op.abandon(ctx, errors.Join(append([]error{err}, errs...)...))
 	}
 	return op.conclude(errs)
 }
@@ -156,6 +161,7 @@ func (op *uninstallation) begin() error {
 	if err != nil {
 		return err
 	}
+	op.before = before
 	op.ledger.change(func(rel *release.Release) {
 		rel.Info.Status, rel.Info.Description = release.StatusUninstalling, "Deletion in progress (or silently failed)"
 		if !op.carriesOn() {
@@ -263,6 +269,7 @@ func (op *uninstallation) prepareInOrder(ctx context.Context) error {
 // remove deletes what the release consists of. If it fails, the release stays
 // recorded.
 func (op *uninstallation) remove(ctx context.Context) error {
+	op.deletes = true
 	var err error
 	if op.ordered() {
 		err = op.removeInOrder(ctx)
@@ -285,7 +292,7 @@ func (op *uninstallation) remove(ctx context.Context) error {
 	default:
 		err = fmt.Errorf("failed to delete release: %s", op.rel.Name)
 	}
-	return op.abandon(err)
+	return op.abandon(ctx, err)
 }
 
 // remember has the release say, from now on, how far its removal came.
@@ -388,12 +395,34 @@ func (op *uninstallation) withLeft(ctx context.Context, list kube.ResourceList) 
 	})
 }
 
-// abandon records that the release is not removed.
-func (op *uninstallation) abandon(failure error) error {
+// anyHookRan reports whether any hook was begun.
+func (op *uninstallation) anyHookRan() bool {
+	return slices.ContainsFunc(hookrunner.ForEvent(op.rel.Hooks, release.HookPreDelete), func(h *release.Hook) bool {
+		return !h.LastRun.StartedAt.Before(op.rel.Info.Deleted)
+	})
+}
+
+// asBefore is the release as it was before this began: it is whole.
+func (op *uninstallation) asBefore() *release.Release {
+	if op.found.stale != nil {
+		return interrupted(op.before)
+	}
+	return op.before
+}
+
+// abandon records that the release is not removed. Where nothing was begun it is, without
+// an order, what it was, as in Helm.
+func (op *uninstallation) abandon(ctx context.Context, failure error) error {
 	if lost := op.ledger.lostTo(); lost != nil {
 		return lost
 	}
 	failure = op.events.conceal(failure)
+	if !op.ordered() && !op.deletes && ctx.Err() == nil && !op.anyHookRan() {
+		op.ledger.pause()
+		if err := op.operation.cfg.Releases.Update(op.asBefore()); err == nil {
+			return failure
+		}
+	}
 	op.ledger.note(op.events, func(rel *release.Release) {
 		rel.Info.Status, rel.Info.Description = release.StatusFailed, fmt.Sprintf("Uninstall failed: %s", oneLine(inShort(failure)))
 	})

@@ -115,6 +115,9 @@ func TestCommands(t *testing.T) {
 	for _, path := range []string{"install", "rollback", "uninstall", "upgrade"} {
 		differs[path] = maps.Clone(ordered)
 		maps.Copy(differs[path], shown)
+		if path != "install" {
+			differs[path]["takeover"] = flagOf{kind: "auto|never|force", value: "(default auto)"}
+		}
 	}
 	stock, ours := commandsOf(t, programs.Stock), commandsOf(t, programs.Helm)
 	for _, path := range addedCommands {

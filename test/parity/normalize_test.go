@@ -65,6 +65,9 @@ var usualRules = []rule{
 		`client rate limiter Wait returned an error: (?:rate: Wait\(n=1\) would exceed context deadline|context deadline exceeded)`, "context deadline exceeded"),
 	pattern("alert before an answer", "net/http says so only if the server's alert comes before it reads an answer",
 		`readLoopPeekFailLocked: `, ""),
+	pattern("what is still waited for", "stock does not say it when it is interrupted", `(?m)^Waiting until .* A second signal leaves at once\.\n`, ""),
+	pattern("who may hold a release", "stock does not say it", `(?m)(is in progress|has no deployed releases): revision \d+ of release \S+ is \S+, and its record does not say who works on it: .*$`, "$1"),
+	pattern("what is taken over", "stock does not say it", `(?m)^WARNING: revision \d+ of release \S+ was left \S+: .*; the release is taken over\n`, ""),
 	pattern("slog's line head", "it holds the time", `(?m)^`+thisYear+`/\d\d/\d\d \d\d:\d\d:\d\d `, ""),
 }
 

@@ -18,7 +18,7 @@ var (
 	// scenarios that complete commands and flags use this rule.
 	descriptions = pattern("description of a command or flag", "help texts are written anew", `(?m)^([\w-]+)\t.*$`, "$1")
 	// ownFlags are the flags that stock has not.
-	ownFlags = pattern("flags of our own", "stock does not have them", `(?m)^--(readiness-timeout|progress|timeline|sequence-as)\n`, "")
+	ownFlags = pattern("flags of our own", "stock does not have them", `(?m)^--(readiness-timeout|progress|timeline|sequence-as|takeover)\n`, "")
 	// otherNamespaces leaves what there is in every cluster, and the world's own.
 	otherNamespaces = rule{name: "namespaces of other scenarios", why: "they come and go",
 		apply: func(s string) string { return foreignNamespace.ReplaceAllString(s, "") }}

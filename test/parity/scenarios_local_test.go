@@ -189,7 +189,7 @@ func TestMemoryDriver(t *testing.T) {
 			helm("uninstall alpha --keep-history"), helm("uninstall delta"), helm("uninstall delta --keep-history"), helm("uninstall alpha beta"), helm("uninstall alpha nothing zeta"),
 			helm("uninstall alpha --dry-run"), helm("uninstall nothing --dry-run"), helm("uninstall nothing --dry-run --ignore-not-found"), helm("uninstall delta --dry-run"),
 			helm("uninstall Not_A_Name"), helm("uninstall alpha --cascade sideways"), helm("uninstall alpha --cascade="),
-			helm("uninstall epsilon"), helm("uninstall gamma"),
+			helm("uninstall epsilon").forced(), helm("uninstall gamma").forced(),
 			helm("del alpha"), helm("delete alpha"), helm("un alpha"), helm("rm alpha"), helm("remove alpha"),
 			helm("uninstall alpha --wait --timeout 1s"), helm("uninstall alpha --wait=0"),
 		}},

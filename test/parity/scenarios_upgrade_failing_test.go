@@ -92,13 +92,13 @@ func TestUpgradeFailing(t *testing.T) {
 		}},
 		{name: "killed", unchecked: true, steps: []step{
 			stockHelm("install web charts/turns --set hang={pre-install} --timeout 60s").interrupted(syscall.SIGKILL, jobPath("web-pre-install")),
-			helm("upgrade web charts/tiny"), helm("upgrade web charts/tiny -i"), helm("install web charts/tiny"), helm("rollback web"), helm("rollback web 1 --dry-run"),
-			helm("history web"), helm("uninstall web --no-hooks"), remove(jobPath("web-pre-install") + "?propagationPolicy=Background"),
+			helm("upgrade web charts/tiny"), helm("upgrade web charts/tiny -i"), helm("install web charts/tiny"), helm("rollback web").forced(), helm("rollback web 1 --dry-run"),
+			helm("history web"), helm("uninstall web --no-hooks").forced(), remove(jobPath("web-pre-install") + "?propagationPolicy=Background"),
 			helm("install web charts/turns --no-hooks"),
 			stockHelm("upgrade web charts/turns --set hang={pre-upgrade} --timeout 60s").interrupted(syscall.SIGKILL, jobPath("web-pre-upgrade")),
 			helm("upgrade web charts/turns"), helm("upgrade web charts/turns -i --dry-run"), helm("install web charts/turns --replace"),
-			helm("list"), helm("list --pending -q"), helm("status web --show-desc"), helm("rollback web 1 --no-hooks"),
-			helm("upgrade web charts/turns --no-hooks"), helm("history web"),
+			helm("list"), helm("list --pending -q"), helm("status web --show-desc"), helm("rollback web 1 --no-hooks").forced(),
+			helm("upgrade web charts/turns --no-hooks"), helm("history web --max 1"),
 			remove(jobPath("web-pre-upgrade") + "?propagationPolicy=Background"),
 		}},
 		{name: "configmap driver", unchecked: true, env: []string{"HELM_DRIVER=configmap"}, steps: []step{
@@ -113,9 +113,9 @@ func TestUpgradeFailing(t *testing.T) {
 			helm("upgrade beta charts/tiny"), helm("upgrade gamma charts/tiny"), helm("upgrade delta charts/tiny"), helm("upgrade delta charts/tiny -i --dry-run"),
 			helm("upgrade epsilon charts/tiny"), helm("upgrade epsilon charts/tiny -i"), helm("upgrade eta charts/tiny"), helm("upgrade theta charts/tiny"), helm("upgrade iota charts/tiny"),
 			helm("upgrade zeta charts/tiny --history-max 1"), helm("upgrade omega charts/tiny"), helm("upgrade fresh charts/tiny -i"),
-			helm("rollback alpha"), helm("rollback delta 3"), helm("rollback eta 1"), helm("rollback theta"), helm("rollback epsilon 1 --dry-run"),
+			helm("rollback alpha"), helm("rollback delta 3"), helm("rollback eta 1").forced(), helm("rollback theta").forced(), helm("rollback epsilon 1 --dry-run"),
 			helm("history alpha"), helm("history alpha -o yaml"), helm("history gamma"), helm("history delta -o json"), helm("history omega"), helm("history zeta"),
-			helm("uninstall alpha"), helm("uninstall gamma"), helm("uninstall epsilon"), helm("uninstall delta --keep-history"), helm("uninstall theta --keep-history"),
+			helm("uninstall alpha"), helm("uninstall gamma").forced(), helm("uninstall epsilon").forced(), helm("uninstall delta --keep-history"), helm("uninstall theta --keep-history").forced(),
 		}},
 	})
 }

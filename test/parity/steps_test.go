@@ -30,6 +30,8 @@ type helmRun struct {
 	as string
 	// stock says that stock Helm runs in both worlds: to prepare something.
 	stock bool
+	// forces has ours, and not stock, take a release over.
+	forces bool
 	// succeeds says that the run must end well, so that a slip in the scenario
 	// does not pass for two equal failures.
 	succeeds bool
@@ -80,18 +82,27 @@ func (r helmRun) interrupted(signal os.Signal, at string) helmRun {
 	return r
 }
 
+// forced has ours take over what stock Helm holds, which stock does of itself.
+func (r helmRun) forced() helmRun {
+	r.forces = true
+	return r
+}
+
 func (r helmRun) run(ctx context.Context, w *world) (string, error) {
+	programs, err := binaries.Build()
+	if err != nil {
+		return "", err
+	}
 	program := w.program
 	if r.stock {
-		programs, err := binaries.Build()
-		if err != nil {
-			return "", err
-		}
 		program = programs.Stock
 	}
 	args := make([]string, len(r.args))
 	for i, arg := range r.args {
 		args[i] = w.expand(arg)
+	}
+	if r.forces && program == programs.Helm {
+		args = append(args, "--takeover=force")
 	}
 	if w.unchecked && (args[0] == "install" || args[0] == "upgrade") {
 		args = append(args, "--disable-openapi-validation")
@@ -112,7 +123,7 @@ func (r helmRun) run(ctx context.Context, w *world) (string, error) {
 		return "", err
 	}
 	interrupted := r.interruptWhenDue(ctx, w, cmd)
-	err := errors.Join(cmd.Wait(), <-interrupted)
+	err = errors.Join(cmd.Wait(), <-interrupted)
 	var exit *exec.ExitError
 	if err != nil && !errors.As(err, &exit) {
 		return "", err
