@@ -14,6 +14,7 @@ import (
 	_ "k8s.io/client-go/plugin/pkg/client/auth"
 
 	"helm.sh/helm/v3/pkg/kube"
+	"k8s.io/klog/v2"
 )
 
 func main() {
@@ -24,6 +25,8 @@ func main() {
 	// The field manager stays the same whatever the executable is called, so
 	// that field ownership survives a switch between this helm and stock Helm.
 	kube.ManagedFieldsManager = "helm"
+
+	klog.SetLogFilter(logFilter{})
 
 	os.Exit(run(context.Background(), os.Args[1:], os.Stdout, os.Stderr))
 }

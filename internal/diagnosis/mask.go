@@ -7,6 +7,7 @@ import (
 	"cmp"
 	"slices"
 	"strings"
+	"sync/atomic"
 	"unicode"
 	"unicode/utf8"
 
@@ -44,6 +45,16 @@ func NewMasker(secrets []string) *Masker {
 	m.secrets = slices.Compact(m.secrets)
 	return m
 }
+
+// current is the masker of what the process does, for those who write what comes from
+// elsewhere: the log of the Kubernetes client is one for the whole process, too.
+var current atomic.Pointer[Masker]
+
+// SetCurrent has Current return a masker.
+func SetCurrent(m *Masker) { current.Store(m) }
+
+// Current returns the masker of the operation that has begun last; nil before any has.
+func Current() *Masker { return current.Load() }
 
 // Mask hides the secrets in a text, also where it quotes them, in JSON, as Go does, in
 // a URL or in HTML, several times over, and where they are part of what it has in

@@ -17,7 +17,6 @@ import (
 	"k8s.io/apimachinery/pkg/apis/meta/v1/unstructured"
 	"k8s.io/apimachinery/pkg/runtime/schema"
 
-	"github.com/ordered-helm/helm/internal/diagnosis"
 	"github.com/ordered-helm/helm/internal/record"
 	"github.com/ordered-helm/helm/pkg/hookrunner"
 	"github.com/ordered-helm/helm/pkg/sequencer"
@@ -118,7 +117,7 @@ func (d *deployment) remember(bare *chart.Chart, rec *record.Record) error {
 // prepareToExplain prepares for failures to be explained without telling what is
 // secret.
 func (d *deployment) prepareToExplain() {
-	d.events.masker = diagnosis.NewMasker(secretTexts(d.contents()))
+	d.events.hide(d.contents())
 	d.rollout.explain = d.explainer(d.events.masker, d.rollout.later)
 }
 

@@ -108,6 +108,12 @@ type events struct {
 	masker *diagnosis.Masker
 }
 
+// hide has secrets of these objects taken out of all that is said from now on.
+func (e *events) hide(objects []map[string]any) {
+	e.masker = diagnosis.NewMasker(secretTexts(objects))
+	diagnosis.SetCurrent(e.masker)
+}
+
 func newEvents(notify func(Event)) *events { return &events{notify: notify} }
 
 func (e *events) emit(event Event) {

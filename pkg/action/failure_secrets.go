@@ -17,8 +17,6 @@ import (
 	"helm.sh/helm/v3/pkg/releaseutil"
 	"k8s.io/apimachinery/pkg/apis/meta/v1/unstructured"
 	"sigs.k8s.io/yaml"
-
-	"github.com/ordered-helm/helm/internal/diagnosis"
 )
 
 // secretTexts lists what the Secrets among objects hold, in plain and in base64,
@@ -153,5 +151,5 @@ func (op *uninstallation) prepareToConceal() {
 		objects = append(objects, contentsOfManifest(rel.Manifest)...)
 		objects = append(objects, contentsOfHooks(rel)...)
 	}
-	op.events.masker = diagnosis.NewMasker(secretTexts(objects))
+	op.events.hide(objects)
 }

@@ -71,6 +71,8 @@ func (op *installation) run(ctx context.Context, chrt *chart.Chart, vals map[str
 	}
 	if err := op.deployment.ledger.store(func(rel *release.Release) { rel.SetStatus(release.StatusDeployed, description) }); err != nil {
 		op.Install.cfg.Log("failed to record the release: %s", err)
+		op.events.warn(fmt.Sprintf("release %s is installed, but it could not be recorded that it is, and helm goes on taking the installation for unfinished: "+
+			"upgrade it once it can be recorded: %v", op.rel.Name, err))
 	}
 	return op.rel, nil
 }

@@ -114,7 +114,7 @@ func (p permission) String() string {
 	return text
 }
 
-// checkPermissions asks, all at once, whether the account may create and delete
+// checkPermissions asks, all at once, whether the account may read, create and delete
 // what it will have to, so that an order does not end half-way for want of a
 // permission. A cluster that does not answer such questions is not asked
 // again.
@@ -135,7 +135,7 @@ func (r *rollout) checkPermissions(ctx context.Context) error {
 	asking.Wait()
 	e := &PermissionError{}
 	for i, p := range needed {
-		if denied[i] && (p.verb != "delete" || r.isDeniedByName(ctx, client, p)) {
+		if denied[i] && (p.verb == "create" || r.isDeniedByName(ctx, client, p)) {
 			e.Denied = append(e.Denied, p.String())
 		}
 	}
@@ -146,8 +146,9 @@ func (r *rollout) checkPermissions(ctx context.Context) error {
 	return ctx.Err()
 }
 
-// permissions lists what is to be created and deleted, each verb, kind and
-// namespace once. What is there already may need no change.
+// permissions lists what is to be read, created and deleted, each verb, kind and
+// namespace once. What is there already is read before it is written, and may need no
+// change.
 func (r *rollout) permissions() []permission {
 	seen := map[permission]bool{}
 	need := func(verb string, info *kubeInfo) {
@@ -156,6 +157,8 @@ func (r *rollout) permissions() []permission {
 	for _, info := range r.all {
 		if r.isAbsent(info) {
 			need("create", info)
+		} else {
+			need("get", info)
 		}
 	}
 	if r.prior != nil {
@@ -185,11 +188,15 @@ func (r *rollout) going() kube.ResourceList {
 	return going
 }
 
-// isDeniedByName asks, where the account may not delete a kind as a whole, about
+// isDeniedByName asks, where the account may not read or delete a kind as a whole, about
 // each object that is there: it may be allowed those alone.
 func (r *rollout) isDeniedByName(ctx context.Context, client kubernetes.Interface, p permission) bool {
+	list := r.all
+	if p.verb == "delete" {
+		list = r.going()
+	}
 	var objects kube.ResourceList
-	for _, info := range r.going() {
+	for _, info := range list {
 		if info.Mapping.Resource == p.resource && scopeOf(info) == p.namespace {
 			objects = append(objects, info)
 		}

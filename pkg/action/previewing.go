@@ -287,8 +287,8 @@ func (v *previewing) mask(d *deployment, trials []cluster.Trial) {
 			}
 		}
 	}
-	v.masker = diagnosis.NewMasker(secretTexts(objects))
-	v.events.masker = v.masker
+	v.events.hide(objects)
+	v.masker = v.events.masker
 }
 
 // nodes notes what becomes of the objects, node by node.

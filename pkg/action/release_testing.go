@@ -15,7 +15,6 @@ import (
 	"helm.sh/helm/v3/pkg/release"
 	apierrors "k8s.io/apimachinery/pkg/api/errors"
 
-	"github.com/ordered-helm/helm/internal/diagnosis"
 	"github.com/ordered-helm/helm/pkg/hookrunner"
 )
 
@@ -75,7 +74,7 @@ func (t *ReleaseTesting) RunWithContext(ctx context.Context, name string) (*rele
 	op, ctx, end := startOperation(ctx, t.cfg, t.OnEvent, timeouts{}, false)
 	defer end()
 	op.begins(ctx, Operation{Name: "test", Release: name, Namespace: rel.Namespace, Revision: rel.Version})
-	op.events.masker = diagnosis.NewMasker(secretTexts(append(contentsOfManifest(rel.Manifest), contentsOfHooks(rel)...)))
+	op.events.hide(append(contentsOfManifest(rel.Manifest), contentsOfHooks(rel)...))
 	l := newLedger(t.cfg, rel)
 	l.hooksAlone = true
 	l.begin()

@@ -289,7 +289,8 @@ func (op *uninstallation) remove(ctx context.Context) error {
 		err = fmt.Errorf("failed to delete release: %s: %w", op.rel.Name, err)
 	case cause != nil:
 		err = cause
-	default:
+	default: // Helm's words, which do not say why
+		op.events.warn(fmt.Sprintf("not all of release %s could be deleted: %s", op.rel.Name, oneLine(err.Error())))
 		err = fmt.Errorf("failed to delete release: %s", op.rel.Name)
 	}
 	return op.abandon(ctx, err)

@@ -1,0 +1,47 @@
+// Copyright The Ordered Helm Authors
+// SPDX-License-Identifier: Apache-2.0
+
+package main
+
+import (
+	"errors"
+	"fmt"
+	"slices"
+	"strings"
+	"testing"
+
+	"github.com/ordered-helm/helm/internal/diagnosis"
+)
+
+// TestLogFilter looks at what is left of lines of every form.
+func TestLogFilter(t *testing.T) {
+	const secret = "kx7quuxzyzzy"
+	diagnosis.SetCurrent(diagnosis.NewMasker([]string{secret}))
+	t.Cleanup(func() { diagnosis.SetCurrent(nil) })
+	given := []any{"body", `{"other":"text"}`, "err", errors.New("not " + secret), "url", "https://host/path", "status", 200}
+	for name, tt := range map[string]struct{ got, want string }{
+		"words":         {fmt.Sprint(logFilter{}.Filter([]any{"it is ", secret, 1})...), "it is ******1"},
+		"format":        {formatted("%v is %s%%", 1, secret), "1 is ******%"},
+		"keys":          {structured("Warning: "+secret, given...), "Warning: ****** [body " + bodyLeftOut + " err not ****** url https://host/path status 200]"},
+		"without value": {structured("Body", "body"), "Body [body]"},
+	} {
+		t.Run(name, func(t *testing.T) {
+			if tt.got != tt.want {
+				t.Errorf("got %q, want %q", tt.got, tt.want)
+			}
+		})
+	}
+	if !slices.ContainsFunc(given, func(v any) bool { return strings.Contains(fmt.Sprint(v), secret) }) {
+		t.Error("what was given is changed")
+	}
+}
+
+func formatted(format string, args ...any) string {
+	format, args = logFilter{}.FilterF(format, args)
+	return fmt.Sprintf(format, args...)
+}
+
+func structured(message string, keysAndValues ...any) string {
+	message, keysAndValues = logFilter{}.FilterS(message, keysAndValues)
+	return fmt.Sprint(message, " ", keysAndValues)
+}
