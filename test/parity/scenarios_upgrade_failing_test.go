@@ -100,6 +100,13 @@ func TestUpgradeFailing(t *testing.T) {
 			helm("list"), helm("list --pending -q"), helm("status web --show-desc"), helm("rollback web 1 --no-hooks").forced(),
 			helm("upgrade web charts/turns --no-hooks"), helm("history web --max 1"),
 			remove(jobPath("web-pre-upgrade") + "?propagationPolicy=Background"),
+		}, differs: []string{
+			`-         "description": "Preparing upgrade",`,
+			`-         "status": "pending-upgrade",`,
+			`+         "description": "Interrupted: it was left pending-upgrade",`,
+			`+         "status": "failed",`,
+			`-     status: pending-upgrade`,
+			`+     status: failed`,
 		}},
 		{name: "configmap driver", unchecked: true, env: []string{"HELM_DRIVER=configmap"}, steps: []step{
 			helm("upgrade web charts/shapes -i --labels a=b"), helm("upgrade web charts/shapes --set configs.one=second --labels a=null,c=d --history-max 3"),
