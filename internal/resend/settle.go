@@ -43,11 +43,11 @@ func (d *delivery) created(answer *http.Response) (*http.Response, error) {
 	}
 	r.Header.Set("Accept", d.request.Header.Get("Accept"))
 	r.Header.Set("User-Agent", d.request.Header.Get("User-Agent"))
-	look, readErr := d.Transport.prepare(r)
+	look, readErr := d.prepare(r)
 	if readErr != nil {
 		return answer, nil //nolint:nilerr // as above
 	}
-	found, readErr := look.run()
+	found, readErr := look.run(r.Context())
 	if readErr != nil || found.StatusCode != http.StatusOK {
 		return answer, nil //nolint:nilerr // as above
 	}

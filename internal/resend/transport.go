@@ -82,7 +82,7 @@ func (t *Transport) RoundTrip(r *http.Request) (*http.Response, error) {
 	if err != nil {
 		return nil, err
 	}
-	return d.run()
+	return d.run(d.request.Context())
 }
 
 // WrappedRoundTripper is for client-go, which looks through round trippers.
@@ -124,10 +124,10 @@ func (t *Transport) prepare(r *http.Request) (*delivery, error) {
 }
 
 // run sends the request until it is answered, or that is given up.
-func (d *delivery) run() (*http.Response, error) {
+func (d *delivery) run(ctx context.Context) (*http.Response, error) {
 	for {
-		answer, err := d.attempt()
-		if d.request.Context().Err() != nil {
+		answer, err := d.attempt(ctx)
+		if ctx.Err() != nil {
 			return answer, err
 		}
 		after, again := d.again(answer, err)
@@ -140,8 +140,8 @@ func (d *delivery) run() (*http.Response, error) {
 		if answer != nil {
 			_ = answer.Body.Close() // its connection may be used again, or not
 		}
-		if !d.rest(after) {
-			return nil, context.Cause(d.request.Context())
+		if !d.rest(ctx, after) {
+			return nil, context.Cause(ctx)
 		}
 	}
 }
@@ -168,9 +168,9 @@ func (e *unansweredError) Error() string {
 
 // attempt sends the request once. What can be read whole is read here: an answer may
 // break off.
-func (d *delivery) attempt() (*http.Response, error) {
-	ctx, cancel := context.WithCancel(d.request.Context())
-	r := d.request.WithContext(ctx)
+func (d *delivery) attempt(ctx context.Context) (*http.Response, error) {
+	limited, cancel := context.WithCancel(ctx)
+	r := d.request.WithContext(limited)
 	if d.body != nil {
 		r.Body = io.NopCloser(bytes.NewReader(d.body))
 	}
@@ -179,7 +179,7 @@ func (d *delivery) attempt() (*http.Response, error) {
 	late := !limit.Stop()
 	if err != nil {
 		cancel()
-		if late && d.request.Context().Err() == nil {
+		if late && ctx.Err() == nil {
 			return nil, errNoAnswer
 		}
 		return nil, err
@@ -212,13 +212,13 @@ func (b *body) Close() error {
 }
 
 // rest waits before the request is sent again; false if its time ends meanwhile.
-func (d *delivery) rest(after time.Duration) bool {
+func (d *delivery) rest(ctx context.Context, after time.Duration) bool {
 	timer := time.NewTimer(max(after, d.pause.Step()))
 	defer timer.Stop()
 	select {
 	case <-timer.C:
 		return true
-	case <-d.request.Context().Done():
+	case <-ctx.Done():
 		return false
 	}
 }

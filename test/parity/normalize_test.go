@@ -67,7 +67,7 @@ var usualRules = []rule{
 		`readLoopPeekFailLocked: `, ""),
 	pattern("what is still waited for", "stock does not say it when it is interrupted", `(?m)^Waiting until .* A second signal leaves at once\.\n`, ""),
 	pattern("who may hold a release", "stock does not say it", `(?m)(is in progress|has no deployed releases): revision \d+ of release \S+ is \S+, and its record does not say who works on it: .*$`, "$1"),
-	pattern("that it is to be taken over", "only ours is told so", ` --takeover=force$`, ""),
+	pattern("that it is to be taken over", "only ours is told so", `(?m) --takeover=force$`, ""),
 	pattern("what is taken over", "stock does not say it", `(?m)^WARNING: revision \d+ of release \S+ was left \S+: .*; the release is taken over\n`, ""),
 	pattern("slog's line head", "it holds the time", `(?m)^`+thisYear+`/\d\d/\d\d \d\d:\d\d:\d\d `, ""),
 }

@@ -58,7 +58,7 @@ func work(in io.Reader, out io.Writer) int {
 			configurations[o.Namespace] = cfg
 		}
 		if err == nil {
-			err = o.do(context.Background(), cfg) //nolint:forbidigo // it is the main function of the worker
+			err = o.do(context.Background(), cfg)
 		}
 		if err != nil {
 			a.Err = err.Error()
@@ -80,7 +80,8 @@ func configure(namespace string) (*action.Configuration, error) {
 	getter.Namespace = &namespace
 	action.Persevere(getter)
 	cfg := new(action.Configuration)
-	return cfg, cfg.Init(getter, namespace, "secret", func(string, ...any) {})
+	err := cfg.Init(getter, namespace, "secret", func(string, ...any) {})
+	return cfg, err
 }
 
 // do does one operation.
