@@ -5,6 +5,7 @@ package resend
 
 import (
 	"bytes"
+	"context"
 	"io"
 	"net/http"
 	"net/url"
@@ -19,11 +20,11 @@ const clockMargin = 2 * time.Second
 // settled answers a request that was sent twice as the first one would have been answered
 // that did what was asked: where the second finds an object that was just created, or none
 // that is to be deleted.
-func (d *delivery) settled(answer *http.Response, err error) (*http.Response, error) {
+func (d *delivery) settled(ctx context.Context, answer *http.Response, err error) (*http.Response, error) {
 	switch {
 	case err != nil || !d.unsure:
 	case d.kind.creates != "" && answer.StatusCode == http.StatusConflict:
-		return d.created(answer)
+		return d.created(ctx, answer)
 	case d.request.Method == http.MethodDelete && answer.StatusCode == http.StatusNotFound:
 		answer.StatusCode, answer.Status = http.StatusOK, "200 OK"
 		answer.Header = http.Header{"Content-Type": {"application/json"}}
@@ -33,11 +34,11 @@ func (d *delivery) settled(answer *http.Response, err error) (*http.Response, er
 }
 
 // created looks whether an object that is there is the one that was to be created.
-func (d *delivery) created(answer *http.Response) (*http.Response, error) {
+func (d *delivery) created(ctx context.Context, answer *http.Response) (*http.Response, error) {
 	at := *d.request.URL
 	at.Path += "/" + url.PathEscape(d.kind.creates)
 	at.RawQuery = ""
-	r, readErr := http.NewRequestWithContext(d.request.Context(), http.MethodGet, at.String(), http.NoBody)
+	r, readErr := http.NewRequestWithContext(ctx, http.MethodGet, at.String(), http.NoBody)
 	if readErr != nil {
 		return answer, nil //nolint:nilerr // what the server said stands
 	}
@@ -47,7 +48,7 @@ func (d *delivery) created(answer *http.Response) (*http.Response, error) {
 	if readErr != nil {
 		return answer, nil //nolint:nilerr // as above
 	}
-	found, readErr := look.run(r.Context())
+	found, readErr := look.run(ctx)
 	if readErr != nil || found.StatusCode != http.StatusOK {
 		return answer, nil //nolint:nilerr // as above
 	}

@@ -82,7 +82,7 @@ func (t *Transport) RoundTrip(r *http.Request) (*http.Response, error) {
 	if err != nil {
 		return nil, err
 	}
-	return d.run(d.request.Context())
+	return d.run(r.Context())
 }
 
 // WrappedRoundTripper is for client-go, which looks through round trippers.
@@ -133,9 +133,10 @@ func (d *delivery) run(ctx context.Context) (*http.Response, error) {
 		after, again := d.again(answer, err)
 		if !again {
 			if d.failed.IsZero() {
-				return d.settled(answer, err)
+				return d.settled(ctx, answer, err)
 			}
-			return d.settled(d.last(answer, err))
+			last, err := d.last(answer, err)
+			return d.settled(ctx, last, err)
 		}
 		if answer != nil {
 			_ = answer.Body.Close() // its connection may be used again, or not
