@@ -77,17 +77,22 @@ func (l *ledger) keepOnly(rec *record.Record) error {
 	return l.keep(bare, rec)
 }
 
-// attach puts the record, as it is now, into the release. The caller holds mu.
+// attach puts the record, as it is now, into the release. The caller holds mu, and nobody
+// else reads the release meanwhile: it is not for the writer of notes.
 func (l *ledger) attach() error {
+	attached, err := l.attached()
+	if err == nil {
+		l.rel.Chart = attached
+	}
+	return err
+}
+
+// attached is the release's chart with the record, as it is now. The caller holds mu.
+func (l *ledger) attached() (*chart.Chart, error) {
 	if l.bare == nil {
-		return nil
+		return l.rel.Chart, nil
 	}
-	attached, err := record.Attach(l.bare, l.heldRecord())
-	if err != nil {
-		return err
-	}
-	l.rel.Chart = attached
-	return nil
+	return record.Attach(l.bare, l.heldRecord())
 }
 
 // change changes the release without storing it.
@@ -102,6 +107,12 @@ func (l *ledger) change(change func(*release.Release)) {
 func (l *ledger) store(change func(*release.Release)) error {
 	if change != nil {
 		l.change(change)
+	}
+	l.mu.Lock()
+	err := l.attach()
+	l.mu.Unlock()
+	if err != nil {
+		return err
 	}
 	l.writing.Lock()
 	defer l.writing.Unlock()
@@ -129,11 +140,9 @@ func (l *ledger) write() error {
 		return err
 	}
 	l.mu.Lock()
-	var err error
-	if l.held != nil {
-		err = l.attach() // with a new sign of life
-	}
+	attached, err := l.attached() // with a new sign of life
 	rel, changes, asked := ownRelease(l.rel), l.changes, time.Now()
+	rel.Chart = attached
 	l.stored = true
 	l.mu.Unlock()
 	if err != nil {

@@ -4,7 +4,6 @@
 package action
 
 import (
-	"errors"
 	"slices"
 	"time"
 
@@ -114,16 +113,13 @@ func (l *ledger) writeNote() {
 	l.writing.Lock()
 	defer l.writing.Unlock()
 	l.mu.Lock()
-	news, attached := l.takeNews(), error(nil)
-	if news {
-		attached = l.attach()
-	}
+	news := l.takeNews()
 	idle := !news && (l.changes == l.written || !l.stored) // what was never stored waits for who says so
 	l.mu.Unlock()
 	if idle {
 		return
 	}
-	if err := errors.Join(attached, l.write()); err != nil {
+	if err := l.write(); err != nil {
 		l.cfg.Log("warning: failed to note how far release %s came: %s", l.rel.Name, err)
 	}
 }

@@ -173,6 +173,7 @@ func (q *inquiry) watch(ctx context.Context, last *release.Release, lease *recor
 	q.events.warn(fmt.Sprintf("release %s is held by %s, %s: looking for %s whether it still lives", q.name, held.Holder, held.Holder.Age(), long.Round(time.Second)))
 	look := time.NewTicker(lookInterval)
 	defer look.Stop()
+	giveUp := time.Now().Add(long + leaseDuration)
 	for until := time.Now().Add(long); ; {
 		select {
 		case <-ctx.Done():
@@ -184,6 +185,9 @@ func (q *inquiry) watch(ctx context.Context, last *release.Release, lease *recor
 			return false, nil
 		}
 		if err != nil { // nor can the holder renew its lease
+			if time.Now().After(giveUp) {
+				return false, fmt.Errorf("looking whether the holder of release %s still lives: %w", q.name, err)
+			}
 			q.cfg.Log("release %s cannot be read: %s", q.name, err)
 			until = time.Now().Add(long)
 			continue

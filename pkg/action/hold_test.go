@@ -1,0 +1,221 @@
+// Copyright The Ordered Helm Authors
+// SPDX-License-Identifier: Apache-2.0
+
+package action
+
+import (
+	"context"
+	"errors"
+	"strings"
+	"testing"
+	"testing/synctest"
+	"time"
+
+	"helm.sh/helm/v3/pkg/chart"
+	"helm.sh/helm/v3/pkg/release"
+	"helm.sh/helm/v3/pkg/storage"
+	"helm.sh/helm/v3/pkg/storage/driver"
+
+	"github.com/ordered-helm/helm/internal/record"
+)
+
+// charted is a revision with a chart, so that it can have a record.
+func charted(version int, status release.Status) *release.Release {
+	rel := revision(version, status)
+	rel.Chart = &chart.Chart{Metadata: &chart.Metadata{Name: "shop", Version: "1.0.0"}}
+	return rel
+}
+
+// storedWith is a configuration whose storage has these revisions.
+func storedWith(t *testing.T, revisions ...*release.Release) *Configuration {
+	t.Helper()
+	cfg := &Configuration{Releases: storage.Init(driver.NewMemory()), Log: t.Logf}
+	for _, rel := range revisions {
+		if err := cfg.Releases.Create(rel); err != nil {
+			t.Fatal(err)
+		}
+	}
+	return cfg
+}
+
+// holding is a ledger that holds a stored revision, and why its operation was ended.
+func holding(t *testing.T, cfg *Configuration, rel *release.Release) (*ledger, func() error) {
+	t.Helper()
+	l := newLedger(cfg, rel)
+	if err := l.keepOnly(nil); err != nil {
+		t.Fatal(err)
+	}
+	ctx, lose := context.WithCancelCause(t.Context())
+	t.Cleanup(func() { lose(nil) })
+	if err := l.hold("upgrade", rel.Info.Status, lose); err != nil {
+		t.Fatal(err)
+	}
+	if err := cfg.Releases.Create(ownRelease(rel)); err != nil {
+		t.Fatal(err)
+	}
+	return l, func() error {
+		if ctx.Err() == nil {
+			return nil
+		}
+		return context.Cause(ctx)
+	}
+}
+
+func storedLease(t *testing.T, cfg *Configuration, version int) *record.Lease {
+	t.Helper()
+	rel, err := cfg.Releases.Get("rel", version)
+	if err != nil {
+		t.Fatal(err)
+	}
+	return leaseOf(rel)
+}
+
+// TestLease is there from the first write, renewed while the operation lives, and gone
+// with the last one: the release is then stored as it would be without.
+func TestLease(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		cfg := storedWith(t, charted(1, release.StatusDeployed))
+		rel := charted(2, release.StatusPendingUpgrade)
+		l, ended := holding(t, cfg, rel)
+		first := storedLease(t, cfg, 2)
+		if first == nil || first.Operation != "upgrade" || first.Duration() != leaseDuration || first.IsGone() {
+			t.Fatalf("the lease is %+v", first)
+		}
+		l.begin()
+		for range 3 {
+			before := storedLease(t, cfg, 2)
+			time.Sleep(renewInterval)
+			synctest.Wait()
+			if now := storedLease(t, cfg, 2); now.ID != first.ID || !now.Renewed.After(before.Renewed) {
+				t.Errorf("renewed from %+v to %+v", before, now)
+			}
+		}
+		l.pause()
+		if err := l.store(func(rel *release.Release) { rel.SetStatus(release.StatusDeployed, "done") }); err != nil {
+			t.Fatal(err)
+		}
+		last, err := cfg.Releases.Get("rel", 2)
+		if err != nil || len(last.Chart.Files) != 0 {
+			t.Errorf("stored with %v, %v", last.Chart.Files, err)
+		}
+		if err := ended(); err != nil {
+			t.Errorf("the operation was ended: %v", err)
+		}
+	})
+}
+
+// TestLostLease: what others do to a revision ends the operation that held it, at the
+// next sign of life or the next write after it was away; nothing is written then.
+func TestLostLease(t *testing.T) {
+	tests := []struct {
+		name string
+		do   func(*testing.T, *Configuration)
+		by   string
+	}{
+		{"recorded as failed", func(t *testing.T, cfg *Configuration) {
+			t.Helper()
+			if err := cfg.Releases.Update(charted(2, release.StatusFailed)); err != nil {
+				t.Fatal(err)
+			}
+		}, "another operation"},
+		{"removed", func(t *testing.T, cfg *Configuration) {
+			t.Helper()
+			if _, err := cfg.Releases.Delete("rel", 2); err != nil {
+				t.Fatal(err)
+			}
+		}, "record"},
+		{"another revision", func(t *testing.T, cfg *Configuration) {
+			t.Helper()
+			holding(t, cfg, charted(3, release.StatusPendingRollback))
+		}, "helm upgrade on "},
+		{"another lease", func(t *testing.T, cfg *Configuration) {
+			t.Helper()
+			if _, err := cfg.Releases.Delete("rel", 2); err != nil {
+				t.Fatal(err)
+			}
+			holding(t, cfg, charted(2, release.StatusPendingUpgrade))
+		}, "helm upgrade on "},
+	}
+	for _, tt := range tests {
+		for name, ask := range map[string]func(*ledger) error{
+			"a sign of life": func(l *ledger) error { l.renew(); return l.lostTo() },
+			"a change":       func(l *ledger) error { time.Sleep(leaseDuration); return l.mayChange() },
+			"a write":        func(l *ledger) error { time.Sleep(leaseDuration); return l.store(nil) },
+		} {
+			t.Run(tt.name+", "+name, func(t *testing.T) {
+				synctest.Test(t, func(t *testing.T) {
+					cfg := storedWith(t, charted(1, release.StatusDeployed))
+					l, ended := holding(t, cfg, charted(2, release.StatusPendingUpgrade))
+					tt.do(t, cfg)
+					var taken *TakenOverError
+					if err := ask(l); !errors.As(err, &taken) || !strings.Contains(err.Error(), tt.by) {
+						t.Errorf("got %v", err)
+					}
+					if !errors.As(ended(), &taken) {
+						t.Errorf("the operation ended with %v", ended())
+					}
+					for _, write := range []func() error{func() error { return l.store(nil) }, l.mayChange} {
+						if err := write(); !errors.As(err, &taken) {
+							t.Errorf("it goes on: %v", err)
+						}
+					}
+				})
+			})
+		}
+	}
+}
+
+// TestSureLease asks nothing while nobody can have taken the release over, nor where the
+// storage cannot be asked for long.
+func TestSureLease(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		cfg := storedWith(t, charted(1, release.StatusDeployed))
+		l, _ := holding(t, cfg, charted(2, release.StatusPendingUpgrade))
+		away := errors.New("the storage is away")
+		deaf := &unreadable{Driver: cfg.Releases.Driver, err: away}
+		cfg.Releases.Driver = deaf
+		time.Sleep(leaseDuration - renewMargin - time.Second)
+		if err := l.mayChange(); err != nil || deaf.asked > 0 {
+			t.Errorf("got %v, asked %d times", err, deaf.asked)
+		}
+		time.Sleep(time.Second)
+		if err := l.mayChange(); !errors.Is(err, away) || deaf.asked != 1 {
+			t.Errorf("got %v, asked %d times", err, deaf.asked)
+		}
+		deaf.err = nil
+		if err := l.mayChange(); err != nil {
+			t.Errorf("got %v, when the storage is back", err)
+		}
+	})
+}
+
+// unreadable is a driver that cannot read, if it has an error.
+type unreadable struct {
+	driver.Driver
+	err   error
+	asked int
+}
+
+func (u *unreadable) Get(key string) (*release.Release, error) {
+	u.asked++
+	if u.err != nil {
+		return nil, u.err
+	}
+	return u.Driver.Get(key)
+}
+
+// TestNoLease: a ledger that has no chart to carry a record holds nothing, and writes all
+// the same.
+func TestNoLease(t *testing.T) {
+	cfg := storedWith(t, revision(1, release.StatusDeployed))
+	l := newLedger(cfg, revision(1, release.StatusUninstalling))
+	if err := l.keepOnly(nil); err != nil {
+		t.Fatal(err)
+	}
+	if err := l.hold("uninstall", release.StatusUninstalling, nil); err != nil {
+		t.Fatal(err)
+	}
+	if err := l.store(nil); err != nil || l.leaseID() != "" || l.mayChange() != nil {
+		t.Errorf("got %v", err)
+	}
+}
