@@ -36,6 +36,7 @@ func TestReadWhatCannotBeUsed(t *testing.T) {
 		{"a chart that is null", `{"version":1,"charts":{"name":"shop","subcharts":[{"name":"a"},null]}}`, "one of its charts is null"},
 		{"a revision that cannot be", `{"version":1,"revision":-1,"charts":{"name":"shop"}}`, "it names the revision -1"},
 		{"progress of no revision", `{"version":1,"revision":1,"progress":{"nodes":1},"charts":{"name":"shop"}}`, "its progress names the revision 0"},
+		{"at more nodes than there are", `{"version":1,"progress":{"revision":1,"nodes":1,"at":["a","b"]},"charts":{"name":"shop"}}`, "its progress says that it is at 2 nodes of 1"},
 		{"more progress than there can be", `{"version":1,"progress":{"revision":1,"nodes":1,"done":["a","b"]},"charts":{"name":"shop"}}`, "its progress says that 2 nodes of 1 are done"},
 		{
 			"something to delete without a name", `{"version":1,"earlier":{"revision":2,"leftovers":[{"apiVersion":"v1","kind":"Secret","name":"a"},{"apiVersion":"v1","kind":"Secret","namespace":"b"}]},"charts":{"name":"shop"}}`,
@@ -122,6 +123,7 @@ func FuzzRead(f *testing.F) {
 		`{"version":1,"charts":{"subcharts":[null]},"documents":[""]}`, `{"version":1,"sequenced":true,"charts":{"sequenced":true,"dependsOnSubcharts":["x"]}}`,
 		`{"version":1,"sequenced":true,"charts":{"sequenced":true,"dependencies":[{"name":"a","dependsOn":["a","b"]},{"name":"b","dependsOn":["a"]}],"subcharts":[{"name":"a"},{"name":"b"},{"name":"a"}]}}`,
 		`{"version":1,"revision":1,"progress":{"revision":1,"done":["a"],"nodes":1},"charts":{"name":"\xff"}}`,
+		`{"version":1,"charts":{},"lease":{"revision":3,"id":"a","operation":"upgrade","host":"b","pid":1,"birth":"c","began":"2026-11-22T12:00:00Z","renewed":"2026-11-22T12:00:00Z","seconds":45}}`,
 	} {
 		f.Add([]byte(seed))
 	}
