@@ -57,8 +57,8 @@ func (d *delivery) again(answer *http.Response, err error) (after time.Duration,
 	if d.unsure && !d.kind.repeatable {
 		return 0, false
 	}
-	if answer != nil && answer.StatusCode != http.StatusTooManyRequests {
-		if d.refusals++; d.refusals >= mostRefusals && answer.StatusCode != http.StatusServiceUnavailable {
+	if answer != nil && answer.StatusCode != http.StatusTooManyRequests && answer.StatusCode != http.StatusServiceUnavailable {
+		if d.refusals++; d.refusals >= mostRefusals || waited > refusalPatience {
 			return 0, false
 		}
 	}

@@ -29,6 +29,9 @@ const (
 	// mostRefusals is how often a request is sent at most that the server says it has
 	// failed to serve: what it says may stay so, as of a webhook that is broken.
 	mostRefusals = 6
+	// refusalPatience is for how long that is done: a webhook that hangs takes its time
+	// for each.
+	refusalPatience = 5 * time.Second
 	// sayAfter is for how long there was no answer when that is said.
 	sayAfter = 2 * time.Second
 )

@@ -94,6 +94,11 @@ func (l *ledger) writeNotes(stop <-chan struct{}) {
 	}
 	for soon := l.soon; ; {
 		select {
+		case <-stop: // which may wait while others are ready
+			return
+		default:
+		}
+		select {
 		case <-renewal:
 			l.renew()
 			continue

@@ -13,7 +13,7 @@ import (
 )
 
 // rounds is how often two operators begin at the same moment.
-const rounds = 4
+const rounds = 2
 
 // TestPeopleWorkTogether has two operators begin on one release at the same moment. One
 // wins, or one follows the other; who loses says who is in the way. Afterwards the

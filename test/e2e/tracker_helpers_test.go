@@ -10,6 +10,7 @@ import (
 	"net/http"
 	"os/exec"
 	"path/filepath"
+	"slices"
 	"strings"
 	"sync"
 	"testing"
@@ -60,7 +61,7 @@ func (h *helm) begin(tb testing.TB, args ...string) (end func() result) {
 	tb.Helper()
 	ctx, cancel := context.WithTimeout(tb.Context(), tooLong)
 	tb.Cleanup(cancel)
-	cmd := exec.CommandContext(ctx, binaries.Get(tb).Helm, append(args, "--namespace", h.namespace)...)
+	cmd := exec.CommandContext(ctx, binaries.Get(tb).Helm, slices.Concat(args, []string{"--namespace", h.namespace})...)
 	cmd.Env = h.env
 	var stdout, stderr bytes.Buffer
 	cmd.Stdout, cmd.Stderr = &stdout, &stderr
