@@ -115,7 +115,7 @@ test-race: ## Run the unit tests with the race detector, in random order
 
 .PHONY: test-e2e
 test-e2e: build stock devcluster ## Run the end-to-end tests, on dev clusters of their own
-	BINARIES=$(BIN) $(GO_TEST) -parallel 8 -timeout 20m $(E2E_PACKAGES)
+	BINARIES=$(BIN) $(GO_TEST) -parallel 10 -timeout 25m $(E2E_PACKAGES)
 
 # Without the race detector: nothing of what is tested runs in the test's process.
 .PHONY: test-parity
