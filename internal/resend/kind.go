@@ -44,8 +44,12 @@ func kindOf(r *http.Request, body []byte) kind {
 	return kind{}
 }
 
-// goesOn reports whether the answer to a read may go on without an end.
+// goesOn reports whether the answer to a read may go on without an end, or is a log, which
+// may be of any size.
 func goesOn(u *url.URL) bool {
+	if strings.HasSuffix(u.Path, "/log") {
+		return true
+	}
 	query := u.Query()
 	for _, option := range []string{"watch", "follow"} {
 		if value := query.Get(option); value != "" && value != "0" && value != "false" {

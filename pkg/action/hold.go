@@ -176,7 +176,7 @@ func (l *ledger) confirm() error {
 		return lost
 	}
 	asked := time.Now()
-	by, err := l.newHolder(name, revision, held)
+	by, err := l.takenBy(name, revision, held)
 	if err != nil {
 		return fmt.Errorf("ask whether release %s was taken over: %w", name, err)
 	}
@@ -191,8 +191,8 @@ func (l *ledger) confirm() error {
 	return nil
 }
 
-// newHolder finds out who has taken the release over; nil if nobody has.
-func (l *ledger) newHolder(name string, revision int, held *hold) (*TakenOverError, error) {
+// takenBy finds out who has taken the release over; nil if nobody has.
+func (l *ledger) takenBy(name string, revision int, held *hold) (*TakenOverError, error) {
 	current, err := l.cfg.Releases.Get(name, revision)
 	if errors.Is(err, driver.ErrReleaseNotFound) {
 		return &TakenOverError{Release: name, Revision: revision, Gone: true}, nil

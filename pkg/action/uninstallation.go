@@ -14,13 +14,10 @@ import (
 	"helm.sh/helm/v3/pkg/kube"
 	"helm.sh/helm/v3/pkg/release"
 	"helm.sh/helm/v3/pkg/releaseutil"
-	"helm.sh/helm/v3/pkg/storage/driver"
-	helmtime "helm.sh/helm/v3/pkg/time"
 	"k8s.io/apimachinery/pkg/apis/meta/v1/unstructured"
 
 	"github.com/ordered-helm/helm/internal/readiness"
 	"github.com/ordered-helm/helm/internal/record"
-	"github.com/ordered-helm/helm/pkg/hookrunner"
 	"github.com/ordered-helm/helm/pkg/sequencer"
 )
 
@@ -153,63 +150,6 @@ func (op *uninstallation) run(ctx context.Context) (*release.UninstallReleaseRes
 	return op.conclude(errs)
 }
 
-// begin has the release say, before anything of it is deleted, that it is being removed,
-// unless another operation works on it. As in Helm it goes on where that cannot be
-// recorded.
-func (op *uninstallation) begin() error {
-	before, err := op.unchanged(op.found.last)
-	if err != nil {
-		return err
-	}
-	op.before = before
-	op.ledger.change(func(rel *release.Release) {
-		rel.Info.Status, rel.Info.Description = release.StatusUninstalling, "Deletion in progress (or silently failed)"
-		if !op.carriesOn() {
-			rel.Info.Deleted = helmtime.Now()
-		}
-	})
-	if err := op.hold(op.ledger, "uninstall", release.StatusUninstalling); err != nil {
-		return err
-	}
-	if err := op.ledger.store(nil); err != nil {
-		op.ledger.try(err)
-		op.ledger.letGo()
-		return nil
-	}
-	next, err := op.operation.cfg.Releases.Get(op.rel.Name, op.rel.Version+1)
-	if err == nil { // neither operation could see the other when it began
-		held := &HeldError{Release: op.rel.Name, Revision: next.Version, Status: next.Info.Status, Holder: HolderOf(next)}
-		return errors.Join(held, op.operation.cfg.Releases.Update(before))
-	}
-	if op.found.stale != nil {
-		op.sayTakenOver(op.found.stale)
-	}
-	return nil
-}
-
-// carriesOn reports whether an uninstall is taken over that died.
-func (op *uninstallation) carriesOn() bool {
-	return op.found.stale != nil && op.found.stale.Info.Status == release.StatusUninstalling
-}
-
-// settleHooks brings the hooks of an operation that died to their end. Those of an
-// uninstall that have succeeded are not run again: what they need may be gone.
-func (op *uninstallation) settleHooks(ctx context.Context, o *hookOptions) error {
-	if op.found.stale == nil {
-		return nil
-	}
-	if err := op.settle(ctx, &taken{ledger: op.ledger, status: op.found.stale.Info.Status}, *o); err != nil {
-		return err
-	}
-	if op.carriesOn() {
-		o.picks = func(h *release.Hook) bool {
-			ran := h.LastRun.Phase == release.HookPhaseSucceeded && !h.LastRun.StartedAt.Before(op.rel.Info.Deleted)
-			return !ran || len(h.Events) > 1 // which may have been at another one
-		}
-	}
-	return nil
-}
-
 // prepare reads what is to be deleted.
 func (op *uninstallation) prepare(ctx context.Context) error {
 	op.prepareToConceal()
@@ -299,7 +239,7 @@ func (op *uninstallation) remove(ctx context.Context) error {
 // remember has the release say, from now on, how far its removal came.
 func (op *uninstallation) remember() error {
 	rec, err := record.Read(op.rel)
-	if err != nil || rec == nil {
+	if err != nil {
 		return err
 	}
 	if err := op.ledger.keepOnly(rec); err != nil {
@@ -394,103 +334,4 @@ func (op *uninstallation) withLeft(ctx context.Context, list kube.ResourceList) 
 		}
 		return why != ""
 	})
-}
-
-// anyHookRan reports whether any hook was begun.
-func (op *uninstallation) anyHookRan() bool {
-	return slices.ContainsFunc(hookrunner.ForEvent(op.rel.Hooks, release.HookPreDelete), func(h *release.Hook) bool {
-		return !h.LastRun.StartedAt.Before(op.rel.Info.Deleted)
-	})
-}
-
-// asBefore is the release as it was before this began: it is whole.
-func (op *uninstallation) asBefore() *release.Release {
-	if op.found.stale != nil {
-		return interrupted(op.before)
-	}
-	return op.before
-}
-
-// abandon records that the release is not removed. Where nothing was begun it is, without
-// an order, what it was, as in Helm.
-func (op *uninstallation) abandon(ctx context.Context, failure error) error {
-	if lost := op.ledger.lostTo(); lost != nil {
-		return lost
-	}
-	failure = op.events.conceal(failure)
-	if !op.ordered() && !op.deletes && ctx.Err() == nil && !op.anyHookRan() {
-		op.ledger.pause()
-		if err := op.operation.cfg.Releases.Update(op.asBefore()); err == nil {
-			return failure
-		}
-	}
-	op.ledger.note(op.events, func(rel *release.Release) {
-		rel.Info.Status, rel.Info.Description = release.StatusFailed, fmt.Sprintf("Uninstall failed: %s", oneLine(inShort(failure)))
-	})
-	return failure
-}
-
-// conclude records the end of the release, or forgets it.
-func (op *uninstallation) conclude(errs []error) (*release.UninstallReleaseResponse, error) {
-	op.ledger.pause() // there may be nothing to note it in
-	if err := op.mayChange(); err != nil {
-		return nil, err
-	}
-	description := op.Description
-	if description == "" {
-		description = "Uninstallation complete"
-	}
-	op.ledger.change(func(rel *release.Release) {
-		rel.Info.Status, rel.Info.Description = release.StatusUninstalled, description
-	})
-	if op.KeepHistory {
-		op.ledger.note(op.events, nil)
-		if err := op.supersede(); err != nil {
-			return nil, err
-		}
-	} else {
-		op.operation.cfg.Log("purge requested for %s", op.rel.Name)
-		if err := op.purge(); err != nil {
-			errs = append(errs, fmt.Errorf("uninstall: Failed to purge the release: %w", err))
-			op.ledger.try(op.ledger.store(nil)) // so that nobody takes it for held
-		}
-	}
-	if len(errs) > 0 {
-		return op.response, fmt.Errorf("uninstallation completed with %d error(s): %w", len(errs), &listedErrors{errs})
-	}
-	return op.response, nil
-}
-
-// listedErrors are several errors in one line.
-type listedErrors struct{ errs []error }
-
-func (e *listedErrors) Error() string { return joined(e.errs) }
-
-func (e *listedErrors) Unwrap() []error { return e.errs }
-
-// supersede leaves no revision that is recorded as deployed.
-func (op *uninstallation) supersede() error {
-	deployed, err := op.operation.cfg.Releases.DeployedAll(op.rel.Name)
-	if err != nil && !errors.Is(err, driver.ErrNoDeployedReleases) {
-		return err
-	}
-	for _, rel := range deployed {
-		supersede := func(rel *release.Release) { rel.Info.Status = release.StatusSuperseded }
-		if rel.Version == op.rel.Version { // that it could not be stored before was said
-			l := newLedger(op.operation.cfg, ownRelease(rel))
-			l.try(l.store(supersede))
-		} else {
-			newLedger(op.operation.cfg, ownRelease(rel)).note(op.events, supersede)
-		}
-	}
-	return nil
-}
-
-func (op *uninstallation) purge() error {
-	for _, rel := range op.history {
-		if _, err := op.Uninstall.cfg.Releases.Delete(rel.Name, rel.Version); err != nil {
-			return err
-		}
-	}
-	return nil
 }
