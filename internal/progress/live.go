@@ -183,6 +183,8 @@ func (l *live) isClosing() bool {
 type model struct {
 	live          *live
 	width, height int
+	// narrowed is whether the terminal became narrower since the last tick.
+	narrowed bool
 	// drawn is the frame that is shown, and of what it was drawn.
 	drawn string
 	of    subject
@@ -208,9 +210,17 @@ func (m *model) Init() tea.Cmd { return next() }
 func (m *model) Update(message tea.Msg) (tea.Model, tea.Cmd) {
 	switch message := message.(type) {
 	case tea.WindowSizeMsg:
+		m.narrowed = m.narrowed || message.Width < m.width
 		m.width, m.height = message.Width, message.Height
 	case tick:
-		if text := m.live.takeAbove(); text != "" {
+		text := m.live.takeAbove()
+		if text == "" && m.narrowed {
+			// What the terminal has wrapped may have moved the frame to its first
+			// line, and tmux keeps what is cleared from there on, frame by frame.
+			text = " "
+		}
+		m.narrowed = false
+		if text != "" {
 			return m, tea.Batch(tea.Println(text), next())
 		}
 		return m, next()
@@ -226,6 +236,11 @@ func (m *model) View() tea.View {
 		return view
 	}
 	view.SetContent(m.frame(time.Now()))
+	// Terminals that are made narrower wrap lines, by rules of their own, and keep the
+	// cursor where its text goes. So it stays at the beginning of the frame: all below
+	// it is the frame, whatever became of its lines.
+	view.Cursor = tea.NewCursor(0, 0)
+	view.Cursor.Shape, view.Cursor.Blink = tea.CursorUnderline, false
 	return view
 }
 

@@ -85,13 +85,17 @@ func TestLiveView(t *testing.T) {
 			term.await(t, tt.running...)
 			if tt.width == 100 {
 				term.tmux(t, "resize-window", "-x", "50", "-y", "20")
-				term.await(t, "▾ app 0 of 2 nodes ready", "▸ a", "· b after a")
+				narrow := term.awaitVisible(t, "namespace … ", "▾ app 0 of 2 nodes ready", "▸ a", "· b after a")
+				if strings.Count(narrow, "install rel") != 1 || strings.Count(narrow, "pre-install hooks") != 1 {
+					t.Errorf("there is more than the view:\n%s", narrow)
+				}
 				term.tmux(t, "resize-window", "-x", "100", "-y", "30")
 			}
 			h.openGate(t, "gate-a")
 			term.await(t, "▸ b")
 			h.openGate(t, "gate-b")
-			screen := term.await(t, append(tt.ended, "exit code 0")...)
+			// What tmux has scrolled out when it wrapped lines is out of reach.
+			screen := term.awaitVisible(t, append(tt.ended, "exit code 0")...)
 			if strings.ContainsAny(screen, turning) || strings.Contains(screen, "▾") {
 				t.Errorf("the view is still there:\n%s", screen)
 			}

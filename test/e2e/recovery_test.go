@@ -188,29 +188,29 @@ func TestLiveHolderIsNotRobbed(t *testing.T) {
 		continue
 	}
 	before := h.objectsOf(t, "rel")
-	for _, takeover := range []string{"auto", "never", "force"} {
-		for _, args := range [][]string{{"upgrade", "rel", three(t, "3")}, {"rollback", "rel"}, {"uninstall", "rel"}} {
-			t.Run(takeover+" "+args[0], func(t *testing.T) {
-				t.Parallel()
-				h.fails(t, append(args, "--takeover="+takeover), "revision 2 of release rel is pending-upgrade, by helm upgrade on ", "wait for its end, or end it there")
-			})
-		}
-	}
-	t.Cleanup(func() { // when all of them have come to their end
-		expectDeclared(t, before, h.objectsOf(t, "rel"))
-		if err := cmd.Process.Signal(syscall.SIGTERM); err != nil {
-			t.Error(err)
-		}
-		for lines.Scan() {
-			continue
-		}
-		if err := cmd.Wait(); cmd.ProcessState.ExitCode() != 1 {
-			t.Errorf("the holder ended with %v", err)
-		}
-		if statuses := h.statuses(t, "rel"); statuses != "deployed failed" {
-			t.Errorf("the revisions are %s", statuses)
+	t.Run("meanwhile", func(t *testing.T) { // ends when all of them have
+		for _, takeover := range []string{"auto", "never", "force"} {
+			for _, args := range [][]string{{"upgrade", "rel", three(t, "3")}, {"rollback", "rel"}, {"uninstall", "rel"}} {
+				t.Run(takeover+" "+args[0], func(t *testing.T) {
+					t.Parallel()
+					h.fails(t, append(args, "--takeover="+takeover), "revision 2 of release rel is pending-upgrade, by helm upgrade on ", "wait for its end, or end it there")
+				})
+			}
 		}
 	})
+	expectDeclared(t, before, h.objectsOf(t, "rel"))
+	if err := cmd.Process.Signal(syscall.SIGTERM); err != nil {
+		t.Error(err)
+	}
+	for lines.Scan() {
+		continue
+	}
+	if err := cmd.Wait(); cmd.ProcessState.ExitCode() != 1 {
+		t.Errorf("the holder ended with %v", err)
+	}
+	if statuses := h.statuses(t, "rel"); statuses != "deployed failed" {
+		t.Errorf("the revisions are %s", statuses)
+	}
 }
 
 // TestHolderThatWasAway stops a process for so long that it has to be taken for dead.

@@ -65,12 +65,11 @@ func (term *terminal) tmux(tb testing.TB, args ...string) string {
 	return string(out)
 }
 
-// screen is what stands on it, with what was scrolled out of it, without what is
-// empty.
-func (term *terminal) screen(tb testing.TB) string {
+// screen is what stands on it, without what is empty.
+func (term *terminal) screen(tb testing.TB, more ...string) string {
 	tb.Helper()
 	var lines []string
-	for line := range strings.Lines(term.tmux(tb, "capture-pane", "-p", "-S", "-")) {
+	for line := range strings.Lines(term.tmux(tb, append([]string{"capture-pane", "-p"}, more...)...)) {
 		if line = strings.TrimRight(line, " \n"); line != "" {
 			lines = append(lines, line)
 		}
@@ -78,11 +77,23 @@ func (term *terminal) screen(tb testing.TB) string {
 	return strings.Join(lines, "\n") + "\n"
 }
 
-// await waits until all texts are on the screen together, and returns it.
+// await waits until all texts are on the screen together, with what was scrolled out
+// of it, and returns it.
 func (term *terminal) await(tb testing.TB, texts ...string) string {
 	tb.Helper()
+	return awaitTexts(tb, func() string { return term.screen(tb, "-S", "-") }, texts)
+}
+
+// awaitVisible waits until all texts are on the screen together, and returns it.
+func (term *terminal) awaitVisible(tb testing.TB, texts ...string) string {
+	tb.Helper()
+	return awaitTexts(tb, func() string { return term.screen(tb) }, texts)
+}
+
+func awaitTexts(tb testing.TB, look func() string, texts []string) string {
+	tb.Helper()
 	for end := time.Now().Add(tooLong); ; time.Sleep(200 * time.Millisecond) {
-		screen, missing := term.screen(tb), ""
+		screen, missing := look(), ""
 		for _, text := range texts {
 			if !strings.Contains(screen, text) {
 				missing = text

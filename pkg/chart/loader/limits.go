@@ -19,7 +19,7 @@ import (
 // one archive and of one file alone.
 const (
 	// maxFiles is how many files there may be, and entries in an archive.
-	maxFiles = 100_000
+	maxFiles = 20_000
 	// maxName is how long the path of a file may be, in bytes.
 	maxName = 4096
 	// maxDepth is how many charts may be inside one another, packed or not, the
