@@ -115,7 +115,7 @@ test-race: ## Run the unit tests with the race detector, in random order
 
 .PHONY: test-e2e
 test-e2e: build stock devcluster ## Run the end-to-end tests, on dev clusters of their own
-	BINARIES=$(BIN) $(GO_TEST) -parallel 10 -timeout 25m $(E2E_PACKAGES)
+	BINARIES=$(BIN) $(GO_TEST) -parallel 16 -timeout 25m $(E2E_PACKAGES)
 
 # Without the race detector: nothing of what is tested runs in the test's process.
 .PHONY: test-parity
@@ -127,6 +127,10 @@ test-parity: build stock devcluster ## Compare bin/helm with bin/stock-helm on t
 soak: build stock devcluster ## Kill 200 operations at random moments, then work on 50 releases from 8 processes for ten minutes
 	ORDERED_HELM_KILLS=200 BINARIES=$(BIN) go test -count=1 -v -parallel 4 -timeout 90m -run TestKilledAtAnyTime ./test/e2e
 	ORDERED_HELM_SOAK=10m BINARIES=$(BIN) go test -count=1 -v -timeout 30m ./test/soak
+
+.PHONY: protections
+protections: build stock devcluster ## Take what protects releases away, one thing at a time, and see that tests notice (an hour)
+	scripts/protections
 
 .PHONY: test-devcluster
 test-devcluster: ## Run the tests of the dev cluster's own module
@@ -147,7 +151,7 @@ bench-page: ## Write docs/benchmarks.md anew from what was measured before
 	BENCH_WRITE=$(CURDIR)/docs go test -count=1 -run '^$$' ./test/bench
 
 .PHONY: lint
-lint: lint-format lint-workflows lint-go lint-devcluster ## Run every linter; changes nothing
+lint: lint-format lint-workflows lint-protections lint-go lint-devcluster ## Run every linter; changes nothing
 
 .PHONY: lint-format
 lint-format: ## Name Go files that gofmt would change
@@ -157,6 +161,10 @@ lint-format: ## Name Go files that gofmt would change
 .PHONY: lint-workflows
 lint-workflows: $(TOOLS)/actionlint ## Check the GitHub workflows
 	$(TOOLS)/actionlint -shellcheck= -pyflakes=
+
+.PHONY: lint-protections
+lint-protections: ## Check that what takes protections away still fits the code
+	scripts/protections --check
 
 # Asks vuln.go.dev, so it is no part of `make lint`.
 .PHONY: vuln

@@ -13,7 +13,6 @@ import (
 
 	"helm.sh/helm/v3/pkg/cli"
 	"helm.sh/helm/v3/pkg/plugin"
-	"k8s.io/cli-runtime/pkg/genericclioptions"
 
 	"github.com/ordered-helm/helm/internal/terminal"
 	"github.com/ordered-helm/helm/pkg/action"
@@ -48,9 +47,7 @@ func run(ctx context.Context, args []string, out, errOut io.Writer) int {
 		out:      out,
 		errOut:   errOut,
 	}
-	if getter, ok := a.settings.RESTClientGetter().(*genericclioptions.ConfigFlags); ok { // which it is
-		action.Persevere(getter)
-	}
+	action.Persevere(a.settings.RESTClientGetter())
 	if err := newRootCmd(a).ExecuteContext(ctx); err != nil { //nolint:contextcheck // the commands have it from cobra
 		a.debugf("%+v", err)
 		return exitCode(err)

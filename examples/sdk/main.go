@@ -49,7 +49,9 @@ func main() {
 func install(ctx context.Context, name, path string) (*release.Release, error) {
 	settings := cli.New()
 	config := new(action.Configuration)
-	if err := config.Init(settings.RESTClientGetter(), settings.Namespace(), os.Getenv("HELM_DRIVER"), log.Printf); err != nil {
+	getter := settings.RESTClientGetter()
+	action.Persevere(getter) // the storage of the release outlives trouble with the server, too
+	if err := config.Init(getter, settings.Namespace(), os.Getenv("HELM_DRIVER"), log.Printf); err != nil {
 		return nil, err
 	}
 	chart, err := loader.Load(path)

@@ -152,6 +152,23 @@ func (l *ledger) makeSure() error {
 	return l.confirm()
 }
 
+// mayConclude is mayChange for the end of an operation, which also must not be recorded
+// where there is a newer revision: a Helm of another make does not ask before it makes one.
+func (l *ledger) mayConclude() error {
+	if err := l.mayChange(); err != nil || l.leaseID() == "" {
+		return err
+	}
+	l.mu.Lock()
+	name, revision := l.rel.Name, l.rel.Version
+	l.mu.Unlock()
+	if _, err := l.cfg.Releases.Get(name, revision+1); err != nil {
+		return nil //nolint:nilerr // there is none, or it cannot be told
+	}
+	l.writing.Lock()
+	defer l.writing.Unlock()
+	return l.confirm()
+}
+
 // renew writes a new sign of life, unless others hold the release by now.
 func (l *ledger) renew() {
 	l.writing.Lock()
@@ -181,14 +198,18 @@ func (l *ledger) confirm() error {
 		return fmt.Errorf("ask whether release %s was taken over: %w", name, err)
 	}
 	l.mu.Lock()
-	defer l.mu.Unlock()
-	if by != nil {
-		held.lost = by
-		held.lose(by)
-		return by
+	if by == nil {
+		held.confirmed = asked
+		l.mu.Unlock()
+		return nil
 	}
-	held.confirmed = asked
-	return nil
+	held.lost = by
+	held.lose(by)
+	l.mu.Unlock()
+	if by.left != nil {
+		l.try(l.cfg.Releases.Update(by.left))
+	}
+	return by
 }
 
 // takenBy finds out who has taken the release over; nil if nobody has.
@@ -211,7 +232,11 @@ func (l *ledger) takenBy(name string, revision int, held *hold) (*TakenOverError
 	if err != nil {
 		return nil, err
 	}
-	return &TakenOverError{Release: name, Revision: revision, By: HolderOf(next)}, nil
+	// Who takes a revision over records that, unless it is a Helm of another make: then
+	// nobody else ends what is still ours.
+	lost := &TakenOverError{Release: name, Revision: revision, By: HolderOf(next), left: interrupted(current)}
+	lost.left.Info.Description = fmt.Sprintf("Interrupted: revision %d was made meanwhile", next.Version)
+	return lost, nil
 }
 
 // leaseOf is the lease of a revision; nil if it has none that can be read.
@@ -233,6 +258,8 @@ type TakenOverError struct {
 	By *Holder
 	// Gone is whether the revision is no longer stored at all.
 	Gone bool
+	// left is the revision as it is to be left; nil if others have taken it.
+	left *release.Release
 }
 
 func (e *TakenOverError) Error() string {

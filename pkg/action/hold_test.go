@@ -165,6 +165,29 @@ func TestLostLease(t *testing.T) {
 	}
 }
 
+// TestNewerRevision: an operation is not concluded where a Helm of another make has made a
+// newer revision, and leaves its own one as failed.
+func TestNewerRevision(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		cfg := storedWith(t, charted(1, release.StatusDeployed))
+		l, ended := holding(t, cfg, charted(2, release.StatusPendingUpgrade))
+		if err := l.mayConclude(); err != nil {
+			t.Errorf("got %v, where there is none", err)
+		}
+		if err := cfg.Releases.Create(charted(3, release.StatusDeployed)); err != nil {
+			t.Fatal(err)
+		}
+		var taken *TakenOverError
+		if err := l.mayConclude(); !errors.As(err, &taken) || !errors.As(ended(), &taken) {
+			t.Errorf("got %v, and the operation ended with %v", err, ended())
+		}
+		left, err := cfg.Releases.Get("rel", 2)
+		if err != nil || left.Info.Status != release.StatusFailed || left.Info.Description != "Interrupted: revision 3 was made meanwhile" || leaseOf(left) != nil {
+			t.Errorf("it is left as %+v, with the lease %+v, %v", left.Info, leaseOf(left), err)
+		}
+	})
+}
+
 // TestSureLease asks nothing while nobody can have taken the release over, nor where the
 // storage cannot be asked for long.
 func TestSureLease(t *testing.T) {

@@ -14,11 +14,16 @@ import (
 
 // Persevere has all requests by a getter of the command line sent again that get no answer,
 // those of the storage of releases too, which Helm makes by itself; operations do so of
-// themselves with all others. It is to be called once, before the getter is used
-// (docs/reliability.md, "When the API server is in trouble").
-func Persevere(getter *genericclioptions.ConfigFlags) {
-	before, server := getter.WrapConfigFn, new(resend.Server)
-	getter.WrapConfigFn = func(config *rest.Config) *rest.Config {
+// themselves with all others. It is to be called once, before the getter is used. Getters
+// of another make are left as they are (docs/reliability.md, "When the API server is in
+// trouble").
+func Persevere(getter genericclioptions.RESTClientGetter) {
+	flags, ok := getter.(*genericclioptions.ConfigFlags)
+	if !ok {
+		return
+	}
+	before, server := flags.WrapConfigFn, new(resend.Server)
+	flags.WrapConfigFn = func(config *rest.Config) *rest.Config {
 		if before != nil {
 			config = before(config)
 		}

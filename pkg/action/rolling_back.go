@@ -204,7 +204,7 @@ func (op *rollingBack) readPrior(ctx context.Context, p *prior, inReverse bool) 
 
 // conclude records that the new revision is deployed, and no other.
 func (op *rollingBack) conclude() error {
-	if err := op.mayChange(); err != nil {
+	if err := op.deployment.ledger.mayConclude(); err != nil {
 		return err
 	}
 	deployed, err := op.operation.cfg.Releases.DeployedAll(op.name)

@@ -248,7 +248,7 @@ func (op *upgrading) begin(ctx context.Context) error {
 
 // conclude records that the new revision is deployed.
 func (op *upgrading) conclude() error {
-	if err := op.mayChange(); err != nil {
+	if err := op.deployment.ledger.mayConclude(); err != nil {
 		return err
 	}
 	newLedger(op.operation.cfg, ownRelease(op.current)).note(op.events, func(rel *release.Release) { rel.Info.Status = release.StatusSuperseded })

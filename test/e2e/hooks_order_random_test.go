@@ -6,38 +6,20 @@ package e2e
 import (
 	"fmt"
 	"math/rand/v2"
-	"os"
-	"strconv"
 	"strings"
 	"testing"
-	"time"
 )
 
-// randomHookReleases is how many releases TestRandomHooks makes; randomEnv and seedEnv
-// count for it too.
+// randomHookReleases is how many releases TestRandomHooks makes.
 const randomHookReleases = 2
 
 // TestRandomHooks installs and uninstalls charts with random hooks, and proves from
 // the server's record that their order is that of the tests' own idea of it.
 func TestRandomHooks(t *testing.T) {
 	t.Parallel()
-	first, releases := uint64(1), randomHookReleases
-	if text := os.Getenv(randomEnv); text != "" {
-		n, err := strconv.Atoi(text)
-		if err != nil {
-			t.Fatalf("%s: %v", randomEnv, err)
-		}
-		first, releases = uint64(time.Now().Unix())*1000, n
-	}
-	if text := os.Getenv(seedEnv); text != "" {
-		n, err := strconv.ParseUint(text, 10, 64)
-		if err != nil {
-			t.Fatalf("%s: %v", seedEnv, err)
-		}
-		first = n
-	}
+	first, releases := askedSeeds(t, randomHookReleases)
 	for i := range releases {
-		seed := first + uint64(i)
+		seed := first + i
 		t.Run(fmt.Sprintf("seed=%d", seed), func(t *testing.T) {
 			t.Parallel()
 			r := &randomHooks{Rand: rand.New(rand.NewPCG(seed, 0))}

@@ -7,10 +7,8 @@ import (
 	"fmt"
 	"maps"
 	"math/rand/v2"
-	"os"
 	"os/exec"
 	"slices"
-	"strconv"
 	"strings"
 	"testing"
 	"time"
@@ -21,9 +19,8 @@ import (
 )
 
 const (
-	// killsEnv asks for more kills than there are else.
-	killsEnv = "ORDERED_HELM_KILLS"
-	kills    = 20
+	// kills is how many there are where no more are asked for.
+	kills = 20
 	// killWindow is within what time an operation of killedChart is killed, from the
 	// start of its process: it takes about that long on an idle machine.
 	killWindow = 3 * time.Second
@@ -69,25 +66,12 @@ func killedChart(tb testing.TB) string {
 // and nothing else; nobody holds it, and no hook is left.
 func TestKilledAtAnyTime(t *testing.T) {
 	t.Parallel()
-	count, seed := kills, uint64(time.Now().UnixNano())
-	if text := os.Getenv(killsEnv); text != "" {
-		var err error
-		if count, err = strconv.Atoi(text); err != nil {
-			t.Fatalf("%s: %v", killsEnv, err)
-		}
-	}
-	if text := os.Getenv(seedEnv); text != "" {
-		var err error
-		if seed, err = strconv.ParseUint(text, 10, 64); err != nil {
-			t.Fatalf("%s: %v", seedEnv, err)
-		}
-	}
-	t.Logf("%s=%d", seedEnv, seed)
+	seed := newSeed(t)
 	dir := killedChart(t)
-	for i := range count {
-		t.Run(strconv.Itoa(i), func(t *testing.T) {
+	for i := range asked(t, killsEnv, kills) {
+		t.Run(fmt.Sprint(i), func(t *testing.T) {
 			t.Parallel()
-			k := &killing{T: t, Rand: rand.New(rand.NewPCG(seed, uint64(i))), helm: newHelm(t), chart: dir}
+			k := &killing{T: t, Rand: rand.New(rand.NewPCG(seed, i)), helm: newHelm(t), chart: dir}
 			k.run([]string{"install", "upgrade", "rollback", "uninstall"}[i%4])
 		})
 	}

@@ -45,7 +45,7 @@ metadata: {name: web, annotations: {helm.sh/layer: web, helm.sh/depends-on/layer
 spec:
   selector: {matchLabels: {app: web}}
   template:
-    metadata: {labels: {app: web}}
+    metadata: {labels: {app: web}, annotations: {devcluster/after: 1s}} # so that it is looked at more than once
     spec: {containers: [{name: c, image: "i:{{ .Values.image }}"}]}
 {{- end }}
 {{- if .Values.hooks }}

@@ -13,11 +13,9 @@ import (
 	"os"
 	"os/exec"
 	"path/filepath"
-	"strconv"
 	"strings"
 	"syscall"
 	"testing"
-	"time"
 
 	"k8s.io/apimachinery/pkg/types"
 	"k8s.io/client-go/dynamic"
@@ -30,9 +28,6 @@ const (
 	randomName = "rel"
 	// randomLives are how many releases there are, each of so many operations.
 	randomLives, randomOperations = 6, 20
-	// randomEnv asks for more releases, seedEnv says from which seed on; without it
-	// these are new each time.
-	randomEnv, seedEnv = "ORDERED_HELM_RANDOM", "ORDERED_HELM_SEED"
 )
 
 // TestRandomLife does random operations on random releases, by the program and by
@@ -40,23 +35,9 @@ const (
 // there is exactly what the last good revision declares.
 func TestRandomLife(t *testing.T) {
 	t.Parallel()
-	first, lives := uint64(1), randomLives
-	if text := os.Getenv(randomEnv); text != "" {
-		n, err := strconv.Atoi(text)
-		if err != nil {
-			t.Fatalf("%s: %v", randomEnv, err)
-		}
-		first, lives = uint64(time.Now().Unix())*1000, n
-	}
-	if text := os.Getenv(seedEnv); text != "" {
-		n, err := strconv.ParseUint(text, 10, 64)
-		if err != nil {
-			t.Fatalf("%s: %v", seedEnv, err)
-		}
-		first = n
-	}
+	first, lives := askedSeeds(t, randomLives)
 	for i := range lives {
-		seed := first + uint64(i)
+		seed := first + i
 		t.Run(fmt.Sprintf("seed=%d", seed), func(t *testing.T) {
 			t.Parallel()
 			liveRandomly(t, seed)

@@ -5,7 +5,9 @@ package e2e
 
 import (
 	"encoding/json"
+	"os"
 	"os/exec"
+	"path/filepath"
 	"slices"
 	"strings"
 	"syscall"
@@ -56,6 +58,9 @@ func TestRecovery(t *testing.T) {
 			h.from = mark()
 			expectSaid(t, h.ok(tt.next...).stderr, tt.said)
 			done := h.readTrace(t).since(h.from)
+			if runs := h.readTrace(t).helms("Job/once", "create"); len(runs) > 1 {
+				t.Errorf("a hook that had succeeded ran again: %+v", runs)
+			}
 			for _, id := range tt.untouched {
 				if writes := done.helms(id, changing...); len(writes) > 0 {
 					t.Errorf("%s was written again: %+v", id, writes)
@@ -105,6 +110,11 @@ func killUninstall(t *testing.T, h *helm) {
 	t.Helper()
 	dir := three(t, "1")
 	edit(t, dir, "templates/all.yaml", "{name: last,", "{name: last, finalizers: [ordered.example/hold],")
+	hook := "apiVersion: batch/v1\nkind: Job\nmetadata: {name: once, annotations: {helm.sh/hook: pre-delete, helm.sh/hook-delete-policy: hook-succeeded}}\n" +
+		"spec: {template: {spec: {restartPolicy: Never, containers: [{name: c, image: i}]}}}\n"
+	if err := os.WriteFile(filepath.Join(dir, "templates", "hooks.yaml"), []byte(hook), 0o600); err != nil {
+		t.Fatal(err)
+	}
 	h.ok("install", "rel", dir, "--wait=ordered")
 	h.kill(t, "app:last ConfigMap/last: Terminating", "uninstall", "rel")
 	h.expectHeld(t, "uninstalling", "uninstall")
@@ -188,16 +198,19 @@ func TestLiveHolderIsNotRobbed(t *testing.T) {
 		continue
 	}
 	before := h.objectsOf(t, "rel")
-	t.Run("meanwhile", func(t *testing.T) { // ends when all of them have
-		for _, takeover := range []string{"auto", "never", "force"} {
-			for _, args := range [][]string{{"upgrade", "rel", three(t, "3")}, {"rollback", "rel"}, {"uninstall", "rel"}} {
-				t.Run(takeover+" "+args[0], func(t *testing.T) {
-					t.Parallel()
-					h.fails(t, append(args, "--takeover="+takeover), "revision 2 of release rel is pending-upgrade, by helm upgrade on ", "wait for its end, or end it there")
-				})
-			}
+	ends := map[string]func() result{}
+	for _, takeover := range []string{"auto", "never", "force"} {
+		for _, args := range [][]string{{"upgrade", "rel", three(t, "3")}, {"rollback", "rel"}, {"uninstall", "rel"}} {
+			ends[args[0]+" "+takeover] = h.begin(t, append(args, "--takeover="+takeover)...)
 		}
-	})
+	}
+	for name, end := range ends {
+		r := end()
+		if r.code != 1 {
+			t.Errorf("%s: exit code %d", name, r.code)
+		}
+		expectSaid(t, r.stderr, "revision 2 of release rel is pending-upgrade, by helm upgrade on ", "wait for its end, or end it there")
+	}
 	expectDeclared(t, before, h.objectsOf(t, "rel"))
 	if err := cmd.Process.Signal(syscall.SIGTERM); err != nil {
 		t.Error(err)
@@ -242,6 +255,37 @@ func TestHolderThatWasAway(t *testing.T) {
 	expectDeclared(t, before, h.objectsOf(t, "rel"))
 	if statuses := h.statuses(t, "rel"); statuses != "superseded failed deployed" {
 		t.Errorf("the revisions are %s", statuses)
+	}
+}
+
+// TestStockInterferes: stock Helm does not ask who holds a release. The operation that did
+// stops, and the next one carries on from what stock Helm has left.
+func TestStockInterferes(t *testing.T) {
+	t.Parallel()
+	for verb, says := range map[string]string{
+		"rollback":  "release rel was taken over by another operation: this operation has stopped at revision 2",
+		"uninstall": "the record of revision 2 of release rel is gone",
+	} {
+		t.Run(verb, func(t *testing.T) {
+			t.Parallel()
+			h := newHelm(t)
+			h.ok("install", "rel", three(t, "1"), "--wait=ordered")
+			h.failsMeanwhile(t, "app:app applied", func() {
+				args := map[string][]string{"rollback": {"rollback", "rel", "1"}, "uninstall": {"uninstall", "rel"}}[verb]
+				if r := h.runStock(t, args...); r.code != 0 {
+					t.Errorf("stock helm %s: exit code %d\n%s", verb, r.code, r.stderr)
+				}
+			}, []string{"upgrade", "rel", chartOfParts(t, slowParts("2")...), "--wait=ordered", "--atomic"}, says)
+			if verb == "uninstall" {
+				h.expectOnly(t, "rel")
+				h.empty(t)
+				return
+			}
+			if statuses := h.statuses(t, "rel"); statuses != "superseded failed deployed" {
+				t.Errorf("the revisions are %s", statuses)
+			}
+			h.repair(t, "upgrade", "rel", three(t, "3"), "--wait=ordered")
+		})
 	}
 }
 

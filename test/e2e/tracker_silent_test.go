@@ -13,13 +13,6 @@ import (
 	"github.com/ordered-helm/helm/test/fault"
 )
 
-// on is a rule for the requests that match.
-func on(match func(fault.Request) bool, then fault.Rule) fault.Rule {
-	return func(w http.ResponseWriter, r *http.Request, what fault.Request) bool {
-		return match(what) && then(w, r, what)
-	}
-}
-
 func podVerb(verbs ...string) func(fault.Request) bool {
 	return func(what fault.Request) bool {
 		if what.Resource != "pods" || what.Subresource != "" {
@@ -39,9 +32,9 @@ func podVerb(verbs ...string) func(fault.Request) bool {
 func TestWatchesThatTellNothing(t *testing.T) {
 	t.Parallel()
 	for name, rule := range map[string]fault.Rule{
-		"a watch that is granted and silent":     on(podVerb("watch"), fault.Silent),
-		"a watch that is never answered":         on(podVerb("watch"), fault.Hang),
-		"watches and lists that fail, not reads": on(podVerb("watch", "list"), fault.Answer(http.StatusInternalServerError, metav1.StatusReasonInternalError)),
+		"a watch that is granted and silent":     fault.Only(podVerb("watch"), fault.Silent),
+		"a watch that is never answered":         fault.Only(podVerb("watch"), fault.Hang),
+		"watches and lists that fail, not reads": fault.Only(podVerb("watch", "list"), fault.Answer(http.StatusInternalServerError, metav1.StatusReasonInternalError)),
 	} {
 		for _, wait := range []string{"--wait=ordered", "--wait"} {
 			t.Run(name+", "+wait, func(t *testing.T) {
@@ -65,7 +58,7 @@ func TestWatchesThatTellNothing(t *testing.T) {
 func TestRequestThatHangsEndsWithTheOperation(t *testing.T) {
 	t.Parallel()
 	h := newHelm(t)
-	h.viaProxy(t).Intercept(on(podVerb("create"), fault.Hang))
+	h.viaProxy(t).Intercept(fault.Only(podVerb("create"), fault.Hang))
 	r := h.begin(t, "install", "rel", appChart(t, layered("slow", "first")+last), "--wait=ordered", "--timeout", "8s")()
 	for _, want := range []string{`layer "first" of chart app was cut off while it was applied`, "timeout of 8s", "never started because of that: app:last\n"} {
 		if r.code != 1 || !strings.Contains(r.stderr, want) {

@@ -4,10 +4,8 @@
 package e2e
 
 import (
-	"os"
 	"path/filepath"
 	"slices"
-	"strconv"
 	"strings"
 	"testing"
 	"time"
@@ -28,13 +26,7 @@ const everything = "all of it"
 // the order was kept.
 func TestTrouble(t *testing.T) {
 	t.Parallel()
-	seed := uint64(time.Now().UnixNano())
-	if text := os.Getenv(seedEnv); text != "" {
-		var err error
-		if seed, err = strconv.ParseUint(text, 10, 64); err != nil {
-			t.Fatalf("%s: %v", seedEnv, err)
-		}
-	}
+	seed := newSeed(t)
 	dir := killedChart(t)
 	const unavailable, internal = 503, 500
 	type trouble struct {
@@ -57,7 +49,6 @@ func TestTrouble(t *testing.T) {
 			t.Parallel()
 			h := newHelm(t)
 			p := h.viaProxy(t)
-			t.Logf("%s=%d", seedEnv, seed)
 			p.Intercept(fault.Random(seed, troubled, trouble.rules...))
 			if trouble.name == everything {
 				p.Intercept(fault.CutAfter(seed, 0, time.Second))
@@ -152,10 +143,13 @@ func TestBackInTime(t *testing.T) {
 		switch {
 		case strings.Contains(lines.Text(), "app:app applied"):
 			p.Down()
-		case strings.Contains(lines.Text(), "app:app failed"):
-			if err := p.Up(); err != nil {
-				t.Fatal(err)
-			}
+		case strings.Contains(lines.Text(), "app:app failed"): // it is back when that was to be recorded
+			back := time.AfterFunc(3*time.Second, func() {
+				if err := p.Up(); err != nil {
+					t.Error(err)
+				}
+			})
+			t.Cleanup(func() { back.Stop() })
 		}
 	}
 	if err := cmd.Wait(); cmd.ProcessState.ExitCode() != 1 {
