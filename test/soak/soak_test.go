@@ -207,12 +207,14 @@ func (s *soak) process(t *testing.T, seed uint64, over time.Time, least int) {
 	w := s.startWorker(t)
 	defer w.end(t)
 	r := rand.New(rand.NewPCG(seed, seed))
-	var atFirst answer
+	var atFirst, last answer
 	for n := 1; ; n++ {
 		s.mu.Lock()
 		enough := time.Now().After(over) && s.done >= least
 		s.mu.Unlock()
 		if enough {
+			t.Logf("process %d, after %d operations and after %d: %d goroutines and %d, %.1f MiB in memory and %.1f", seed, warm, n-1,
+				atFirst.Goroutines, last.Goroutines, float64(atFirst.Heap)/(1<<20), float64(last.Heap)/(1<<20))
 			s.repair(t, w)
 			return
 		}
@@ -225,6 +227,7 @@ func (s *soak) process(t *testing.T, seed uint64, over time.Time, least int) {
 		}
 		s.note(t, o, a)
 		s.give(subject)
+		last = *a
 		switch {
 		case n == warm:
 			atFirst = *a
