@@ -7,7 +7,6 @@ import (
 	"crypto/tls"
 	"crypto/x509"
 	"errors"
-	"fmt"
 	"net"
 	"net/http"
 	"strconv"
@@ -17,8 +16,6 @@ import (
 
 // longestRest is for how long the server may ask for a pause before it is asked again.
 const longestRest = 10 * time.Second
-
-var errNoAnswer = fmt.Errorf("the server has not answered for %s", attemptLimit)
 
 // Refusal is an error of a round tripper that is no trouble with the server: the request
 // was not to be sent.
@@ -38,7 +35,7 @@ func (d *delivery) again(answer *http.Response, err error) (after time.Duration,
 		d.failed = time.Now()
 	}
 	waited := time.Since(d.failed)
-	trouble := err
+	d.trouble = err
 	switch {
 	case err != nil:
 		if !isUnsent(err) {
@@ -48,11 +45,11 @@ func (d *delivery) again(answer *http.Response, err error) (after time.Duration,
 			return 0, false // there is no server, as far as is known
 		}
 	case answer.StatusCode == http.StatusTooManyRequests || answer.StatusCode == http.StatusServiceUnavailable:
-		trouble = errors.New(answer.Status)
+		d.trouble = errors.New(answer.Status)
 		after = restOf(answer)
 	default: // it may have done something of it before it failed
 		d.unsure = true
-		trouble = errors.New(answer.Status)
+		d.trouble = errors.New(answer.Status)
 	}
 	if d.unsure && !d.kind.repeatable {
 		return 0, false
@@ -67,7 +64,7 @@ func (d *delivery) again(answer *http.Response, err error) (after time.Duration,
 	}
 	if d.Say != nil && !d.said && waited > sayAfter {
 		d.said = true
-		d.Say(trouble)
+		d.Say(d.trouble)
 	}
 	return after, true
 }

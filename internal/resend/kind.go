@@ -8,11 +8,12 @@ import (
 	"encoding/json"
 	"net/http"
 	"net/url"
+	"path"
 	"strings"
 
+	"helm.sh/helm/v3/pkg/storage"
 	"k8s.io/apimachinery/pkg/api/meta"
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
-	"k8s.io/client-go/kubernetes/scheme"
 )
 
 // kind is what sending a request again means.
@@ -24,14 +25,19 @@ type kind struct {
 	repeatable bool
 	// creates is the name of the object that it creates, if it does.
 	creates string
+	// records is whether it writes the record of a release that is there, whatever that
+	// is by now.
+	records bool
 }
 
 func kindOf(r *http.Request, body []byte) kind {
 	switch r.Method {
 	case http.MethodGet, http.MethodHead:
 		return kind{streams: goesOn(r.URL) || r.Context().Value(read) != nil, repeatable: true}
-	case http.MethodPut, http.MethodDelete:
-		return kind{repeatable: true} // once it is done the same is a conflict, or not found
+	case http.MethodPut:
+		return kind{repeatable: true, records: isRecord(path.Base(r.URL.Path))} // of others, once it is done, the same is a conflict
+	case http.MethodDelete:
+		return kind{repeatable: true} // once it is done there is none
 	case http.MethodPatch:
 		return kind{repeatable: !strings.Contains(r.Header.Get("Content-Type"), "json-patch")}
 	case http.MethodPost:
@@ -43,6 +49,9 @@ func kindOf(r *http.Request, body []byte) kind {
 	}
 	return kind{}
 }
+
+// isRecord reports whether an object of a name is where Helm stores a release.
+func isRecord(name string) bool { return strings.HasPrefix(name, storage.HelmStorageType+".") }
 
 // goesOn reports whether the answer to a read may go on without an end, or is a log, which
 // may be of any size.
@@ -74,7 +83,7 @@ var protobuf = []byte("k8s\x00")
 // metadataIn reads the metadata of an object in a body.
 func metadataIn(body []byte) (metav1.Object, error) {
 	if bytes.HasPrefix(body, protobuf) {
-		object, _, err := scheme.Codecs.UniversalDeserializer().Decode(body, nil, nil)
+		object, err := objectIn(body)
 		if err != nil {
 			return nil, err
 		}

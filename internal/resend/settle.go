@@ -12,6 +12,11 @@ import (
 	"strings"
 	"sync"
 	"time"
+
+	corev1 "k8s.io/api/core/v1"
+	"k8s.io/apimachinery/pkg/api/equality"
+	"k8s.io/apimachinery/pkg/runtime"
+	"k8s.io/client-go/kubernetes/scheme"
 )
 
 // clockMargin is by how much the server's clock may be wrong: it tells whole seconds.
@@ -53,7 +58,7 @@ func (d *delivery) created(ctx context.Context, answer *http.Response) (*http.Re
 		return answer, nil //nolint:nilerr // as above
 	}
 	text, readErr := io.ReadAll(found.Body) // which is in memory
-	if readErr != nil || !madeSince(text, d.began) {
+	if readErr != nil || !madeSince(text, d.began) || isRecord(d.kind.creates) && !haveSameData(d.body, text) {
 		return answer, nil //nolint:nilerr // as above
 	}
 	found.Body = io.NopCloser(bytes.NewReader(text))
@@ -69,6 +74,31 @@ func madeSince(text []byte, since time.Time) bool {
 	}
 	made := object.GetCreationTimestamp()
 	return !made.Time.Before(since.Add(-clockMargin))
+}
+
+// haveSameData reports whether two Secrets or ConfigMaps have the same data: records of a
+// release that two operations create differ in who does.
+func haveSameData(a, b []byte) bool {
+	one, err := objectIn(a)
+	other, otherErr := objectIn(b)
+	if err != nil || otherErr != nil {
+		return false
+	}
+	switch one := one.(type) {
+	case *corev1.Secret:
+		other, same := other.(*corev1.Secret)
+		return same && equality.Semantic.DeepEqual(one.Data, other.Data)
+	case *corev1.ConfigMap:
+		other, same := other.(*corev1.ConfigMap)
+		return same && equality.Semantic.DeepEqual(one.Data, other.Data)
+	}
+	return false
+}
+
+// objectIn reads a whole object in a body.
+func objectIn(body []byte) (runtime.Object, error) {
+	object, _, err := scheme.Codecs.UniversalDeserializer().Decode(body, nil, nil)
+	return object, err
 }
 
 // serverClock is what time it is on the server, as its last answer said.

@@ -26,6 +26,9 @@ const (
 	// attemptLimit is how long one attempt may be without an answer: servers themselves
 	// give up after a minute.
 	attemptLimit = 65 * time.Second
+	// recordLimit is for how long it is tried to write the record of a release: who holds
+	// the release must be sure of that when the server gets what it has written.
+	recordLimit = 8 * time.Second
 	// mostRefusals is how often a request is sent at most that the server says it has
 	// failed to serve: what it says may stay so, as of a webhook that is broken.
 	mostRefusals = 6
@@ -99,18 +102,22 @@ type delivery struct {
 	kind    kind
 	// began is when it was sent first, by the server's clock as far as that is known.
 	began time.Time
+	// sent is the same by this machine's clock.
+	sent time.Time
 	// failed is when it failed first; refusals counts the answers that it cannot be
 	// served, and unsure is whether the server may have done what was asked of it.
 	failed   time.Time
 	refusals int
 	unsure   bool
 	said     bool
-	pause    wait.Backoff
+	// trouble is what went wrong last.
+	trouble error
+	pause   wait.Backoff
 }
 
 func (t *Transport) prepare(r *http.Request) (*delivery, error) {
 	d := &delivery{
-		Transport: t, request: r.WithContext(Once(r.Context())), began: t.clock.now(),
+		Transport: t, request: r.WithContext(Once(r.Context())), began: t.clock.now(), sent: time.Now(),
 		pause: wait.Backoff{Duration: 100 * time.Millisecond, Factor: 2, Jitter: 0.2, Steps: 6, Cap: 3 * time.Second},
 	}
 	if r.Body != nil && r.Body != http.NoBody {
@@ -147,6 +154,9 @@ func (d *delivery) run(ctx context.Context) (*http.Response, error) {
 		if !d.rest(ctx, after) {
 			return nil, context.Cause(ctx)
 		}
+		if d.kind.records && d.age() >= recordLimit {
+			return nil, &LateError{d.trouble}
+		}
 	}
 }
 
@@ -163,6 +173,23 @@ func (d *delivery) last(answer *http.Response, err error) (*http.Response, error
 	return nil, &unansweredError{text: strings.ReplaceAll(err.Error(), "connection reset by peer", "the connection was reset")}
 }
 
+// age is how long ago the request was sent first. A machine that slept counts the time of
+// day alone.
+func (d *delivery) age() time.Duration {
+	return max(time.Since(d.sent), time.Now().Round(0).Sub(d.sent.Round(0)))
+}
+
+// LateError says that the record of a release could not be written soon: whoever wants to
+// go on trying makes sure before that it still may.
+type LateError struct{ Err error }
+
+func (e *LateError) Error() string {
+	return fmt.Sprintf("the API server did not answer for %s: %s", recordLimit, e.Err)
+}
+
+// Unwrap gives the last trouble with the server.
+func (e *LateError) Unwrap() error { return e.Err }
+
 // unansweredError says that a request was given up.
 type unansweredError struct{ text string }
 
@@ -178,13 +205,17 @@ func (d *delivery) attempt(ctx context.Context) (*http.Response, error) {
 	if d.body != nil {
 		r.Body = io.NopCloser(bytes.NewReader(d.body))
 	}
-	limit := time.AfterFunc(attemptLimit, cancel)
+	longest := attemptLimit
+	if d.kind.records {
+		longest = recordLimit - d.age()
+	}
+	limit := time.AfterFunc(longest, cancel)
 	answer, err := d.Base.RoundTrip(r)
 	late := !limit.Stop()
 	if err != nil {
 		cancel()
 		if late && ctx.Err() == nil {
-			return nil, errNoAnswer
+			return nil, fmt.Errorf("the server has not answered for %s", longest.Round(time.Second))
 		}
 		return nil, err
 	}

@@ -207,15 +207,65 @@ func ask(ctx context.Context, t *testing.T, transport http.RoundTripper, method,
 		t.Fatal(err)
 	}
 	r.Header.Set("Content-Type", contentType)
-	answer, err := transport.RoundTrip(r)
+	got, err := sent(transport, r)
 	if err != nil {
 		return err.Error()
 	}
-	text, err := io.ReadAll(answer.Body)
-	if err := errors.Join(err, answer.Body.Close()); err != nil {
-		return err.Error()
+	return got
+}
+
+// sent sends a request, and gives the code and the body of the answer.
+func sent(transport http.RoundTripper, r *http.Request) (string, error) {
+	answer, err := transport.RoundTrip(r)
+	if err != nil {
+		return "", err
 	}
-	return fmt.Sprintf("%d %s", answer.StatusCode, text)
+	text, err := io.ReadAll(answer.Body)
+	return fmt.Sprintf("%d %s", answer.StatusCode, text), errors.Join(err, answer.Body.Close())
+}
+
+// TestRecords of releases: one that is there is not written any more when its holder may no
+// longer be sure of it, and one that somebody else has created is not taken for our own.
+func TestRecords(t *testing.T) {
+	const name = "sh.helm.release.v1.rel.v2"
+	record := func(content string) string {
+		return `{"kind":"Secret","apiVersion":"v1","metadata":{"name":"` + name + `","creationTimestamp":"2000-01-01T00:00:00Z"},"data":{"release":"` + content + `"}}`
+	}
+	tests := []struct {
+		name, method, path string
+		steps              []step
+		late               bool
+		want               string
+	}{
+		{name: "a short trouble", method: "PUT", path: "secrets/" + name, steps: []step{lost, refused, status(503), well}, want: "200 well"},
+		{name: "a long trouble", method: "PUT", path: "secrets/" + name, steps: []step{refused}, late: true},
+		{name: "a refusal for long", method: "PUT", path: "configmaps/" + name, steps: []step{status(503)}, late: true},
+		{name: "no answer", method: "PUT", path: "secrets/" + name, steps: []step{{takes: -1}}, late: true},
+		{name: "an answer that says no", method: "PUT", path: "secrets/" + name, steps: []step{status(403)}, want: "403 trouble"},
+		{name: "its own one", method: "POST", path: "secrets", steps: []step{lost, full, {code: 200, body: record("b25l")}}, want: "201 " + record("b25l")},
+		{name: "the one of somebody else", method: "POST", path: "secrets", steps: []step{lost, full, {code: 200, body: record("dHdv")}}, want: "409 it is there"},
+		{name: "one that is no record", method: "POST", path: "secrets", steps: []step{lost, full, {code: 200, body: `{"metadata":{"creationTimestamp":"2000-01-01T00:00:00Z"}}`}}, want: "409 it is there"},
+	}
+	for _, tt := range tests {
+		t.Run(tt.name, func(t *testing.T) {
+			synctest.Test(t, func(t *testing.T) {
+				transport := &Transport{Base: &played{steps: tt.steps}, Server: new(Server).Reached()}
+				began := time.Now()
+				r, err := http.NewRequestWithContext(t.Context(), tt.method, "http://api/api/v1/namespaces/n/"+tt.path, strings.NewReader(record("b25l")))
+				if err != nil {
+					t.Fatal(err)
+				}
+				got, err := sent(transport, r)
+				var late *LateError
+				if errors.As(err, &late) != tt.late || err == nil && got != tt.want {
+					t.Errorf("got %q, %v", got, err)
+				}
+				if took := time.Since(began); tt.late && (took < recordLimit || took > recordLimit+4*time.Second) {
+					t.Errorf("it took %s", took)
+				}
+			})
+		})
+	}
 }
 
 // TestRests are as long as the server asks for, and none is longer than the operation.

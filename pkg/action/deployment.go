@@ -7,14 +7,12 @@ import (
 	"context"
 	"errors"
 	"fmt"
-	"slices"
 	"strings"
 	"time"
 
 	"helm.sh/helm/v3/pkg/chart"
 	"helm.sh/helm/v3/pkg/kube"
 	"helm.sh/helm/v3/pkg/release"
-	"k8s.io/apimachinery/pkg/apis/meta/v1/unstructured"
 	"k8s.io/apimachinery/pkg/runtime/schema"
 
 	"github.com/ordered-helm/helm/internal/record"
@@ -319,53 +317,6 @@ func inShort(failure error) string {
 		return strings.ToValidUTF8(text[:most], "") + "…"
 	}
 	return text
-}
-
-// recordFailure records that the release failed.
-func (d *deployment) recordFailure(description string) {
-	d.ledger.note(d.events, func(rel *release.Release) { rel.SetStatus(release.StatusFailed, description) })
-}
-
-// cleanUp deletes, in reverse order where there is one, what this operation
-// created. It has a time of its own.
-func (d *deployment) cleanUp(ctx context.Context, failure error, notify func(Event)) error {
-	created := d.rollout.createdList()
-	if len(created) == 0 {
-		return nil
-	}
-	d.cfg.Log("Cleanup on fail set, cleaning up %d resources", len(created))
-	base, ctx, end := startOperation(ctx, d.cfg, notify, d.limits, d.ordered)
-	defer end()
-	base.events.masker = d.events.masker
-	if !d.ordered {
-		created, err := d.rollout.surelyCreated(ctx, base.cluster, created)
-		if err != nil {
-			return err
-		}
-		_, errs := base.cluster.Delete(ctx, created, backgroundDeletion)
-		return deletionError(errs)
-	}
-	base.events.warn(fmt.Sprintf("release %s failed, and what was created is deleted because of --cleanup-on-fail: %s", d.release().Name, inShort(failure)))
-	byID := keyed(created)
-	apart := *d
-	apart.operation = base
-	removal := apart.newRemoval([]*sequencer.Plan{d.plan}, d.rollout.infoOf, func(res *sequencer.PlannedResource) bool {
-		return slices.Contains(created, d.rollout.infoOf(res))
-	})
-	removal.spare = func(live *unstructured.Unstructured) string {
-		kind := live.GroupVersionKind()
-		info := byID[sequencer.ID{Group: kind.Group, Kind: kind.Kind, Namespace: live.GetNamespace(), Name: live.GetName()}]
-		return d.rollout.whyNotCreated(info, live)
-	}
-	base.events.emit(Event{Type: EventRemoving, Message: "deleting what was created: " + counted(len(created), "resource"), Nodes: removedNodes(removal.graph)})
-	return removal.run(ctx)
-}
-
-func deletionError(errs []error) error {
-	if len(errs) == 0 {
-		return nil
-	}
-	return errors.New(strings.ReplaceAll(joined(errs), "; ", ", "))
 }
 
 // newRemoval prepares the deletion of those resources of plans that are chosen,

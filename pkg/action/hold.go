@@ -12,6 +12,7 @@ import (
 
 	"helm.sh/helm/v3/pkg/release"
 	"helm.sh/helm/v3/pkg/storage/driver"
+	apierrors "k8s.io/apimachinery/pkg/api/errors"
 
 	"github.com/ordered-helm/helm/internal/holder"
 	"github.com/ordered-helm/helm/internal/record"
@@ -94,11 +95,30 @@ func (l *ledger) leaseID() string {
 	return l.held.lease.ID
 }
 
+// own is the operation of the ledger, for another one that undoes it.
+func (l *ledger) own() *undone { return &undone{revision: l.rel.Version, lease: l.leaseID()} }
+
+// removes reports whether the operation that holds the release removes it.
+func (l *ledger) removes() bool {
+	l.mu.Lock()
+	defer l.mu.Unlock()
+	return l.held != nil && l.held.status == release.StatusUninstalling
+}
+
 // letGo forgets that the operation holds the release, where that could not be stored.
 func (l *ledger) letGo() {
 	l.mu.Lock()
 	defer l.mu.Unlock()
 	l.held = nil
+}
+
+// putBack stores the revision as it was before the operation, if that still holds it.
+func (l *ledger) putBack(before *release.Release) error {
+	again := newLedger(l.cfg, ownRelease(before))
+	l.mu.Lock()
+	again.held = l.held
+	l.mu.Unlock()
+	return again.store(nil)
 }
 
 // lostTo is why the operation no longer holds the release; nil if it does.
@@ -161,7 +181,7 @@ func (l *ledger) mayConclude() error {
 	l.mu.Lock()
 	name, revision := l.rel.Name, l.rel.Version
 	l.mu.Unlock()
-	if _, err := l.cfg.Releases.Get(name, revision+1); err != nil {
+	if _, err := readRevision(l.cfg.Releases, name, revision+1); err != nil {
 		return nil //nolint:nilerr // there is none, or it cannot be told
 	}
 	l.writing.Lock()
@@ -194,27 +214,40 @@ func (l *ledger) confirm() error {
 	}
 	asked := time.Now()
 	by, err := l.takenBy(name, revision, held)
-	if err != nil {
-		return fmt.Errorf("ask whether release %s was taken over: %w", name, err)
-	}
 	l.mu.Lock()
-	if by == nil {
+	switch {
+	case apierrors.IsForbidden(err) && elapsed(held.confirmed) < leaseDuration:
+		// Who may write releases alone gives signs of life all the same: nobody takes
+		// it for dead before the last one runs out.
+		err = nil
+	case err != nil:
+		err = fmt.Errorf("ask whether release %s was taken over: %w", name, err)
+	case by == nil:
 		held.confirmed = asked
-		l.mu.Unlock()
-		return nil
+	default:
+		held.lost, err = by, by
+		held.lose(by)
 	}
-	held.lost = by
-	held.lose(by)
 	l.mu.Unlock()
-	if by.left != nil {
-		l.try(l.cfg.Releases.Update(by.left))
+	if by != nil && by.left != nil {
+		l.try(newLedger(l.cfg, by.left).store(nil))
 	}
-	return by
+	return err
+}
+
+// passOn has another function be called when it turns out that others have taken the
+// release over.
+func (l *ledger) passOn(lose context.CancelCauseFunc) {
+	l.mu.Lock()
+	defer l.mu.Unlock()
+	if l.held != nil {
+		l.held.lose = lose
+	}
 }
 
 // takenBy finds out who has taken the release over; nil if nobody has.
 func (l *ledger) takenBy(name string, revision int, held *hold) (*TakenOverError, error) {
-	current, err := l.cfg.Releases.Get(name, revision)
+	current, err := readRevision(l.cfg.Releases, name, revision)
 	if errors.Is(err, driver.ErrReleaseNotFound) {
 		return &TakenOverError{Release: name, Revision: revision, Gone: true}, nil
 	}
@@ -225,7 +258,7 @@ func (l *ledger) takenBy(name string, revision int, held *hold) (*TakenOverError
 	if current.Info.Status != held.status || lease == nil || lease.ID != held.lease.ID {
 		return &TakenOverError{Release: name, Revision: revision, By: HolderOf(current)}, nil
 	}
-	next, err := l.cfg.Releases.Get(name, revision+1)
+	next, err := readRevision(l.cfg.Releases, name, revision+1)
 	if errors.Is(err, driver.ErrReleaseNotFound) {
 		return nil, nil
 	}

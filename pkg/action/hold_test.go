@@ -6,6 +6,7 @@ package action
 import (
 	"context"
 	"errors"
+	"fmt"
 	"strings"
 	"testing"
 	"testing/synctest"
@@ -15,8 +16,11 @@ import (
 	"helm.sh/helm/v3/pkg/release"
 	"helm.sh/helm/v3/pkg/storage"
 	"helm.sh/helm/v3/pkg/storage/driver"
+	apierrors "k8s.io/apimachinery/pkg/api/errors"
+	"k8s.io/apimachinery/pkg/runtime/schema"
 
 	"github.com/ordered-helm/helm/internal/record"
+	"github.com/ordered-helm/helm/internal/resend"
 )
 
 // charted is a revision with a chart, so that it can have a record.
@@ -208,6 +212,72 @@ func TestSureLease(t *testing.T) {
 		deaf.err = nil
 		if err := l.mayChange(); err != nil {
 			t.Errorf("got %v, when the storage is back", err)
+		}
+	})
+}
+
+// TestLeaseOfWhoMayOnlyWrite is renewed although nobody may read it, as accounts are that
+// may only create and update; but after it was away it changes nothing.
+func TestLeaseOfWhoMayOnlyWrite(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		cfg := storedWith(t, charted(1, release.StatusDeployed))
+		l, _ := holding(t, cfg, charted(2, release.StatusPendingInstall))
+		blind := &unreadable{Driver: cfg.Releases.Driver, err: apierrors.NewForbidden(schema.GroupResource{Resource: "secrets"}, "rel", nil)}
+		cfg.Releases.Driver = blind
+		for range 10 {
+			time.Sleep(renewInterval)
+			l.renew()
+		}
+		time.Sleep(renewInterval)
+		if err := l.mayChange(); err != nil {
+			t.Errorf("got %v", err)
+		}
+		blind.err = nil
+		if age := time.Since(storedLease(t, cfg, 2).Renewed); age != renewInterval {
+			t.Errorf("the last sign of life was %s ago", age)
+		}
+		blind.err = apierrors.NewForbidden(schema.GroupResource{Resource: "secrets"}, "rel", nil)
+		time.Sleep(leaseDuration)
+		if err := l.mayChange(); !apierrors.IsForbidden(err) {
+			t.Errorf("got %v, when it was away", err)
+		}
+	})
+}
+
+// TestWritesThatTakeLong are tried again, but not once others may have taken the release
+// over.
+func TestWritesThatTakeLong(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		cfg := storedWith(t, charted(1, release.StatusDeployed))
+		l, _ := holding(t, cfg, charted(2, release.StatusPendingUpgrade))
+		w := &witness{Driver: cfg.Releases.Driver}
+		cfg.Releases.Driver = w
+		late := func(lates int) func(int) error {
+			return func(try int) error {
+				time.Sleep(8 * time.Second)
+				if try <= lates {
+					return fmt.Errorf("update: %w", &resend.LateError{Err: errors.New("no answer")})
+				}
+				return nil
+			}
+		}
+		w.before = late(2)
+		if err := l.store(nil); err != nil || w.tries != 3 {
+			t.Errorf("got %v after %d tries", err, w.tries)
+		}
+		w.tries, w.before = 0, late(1000)
+		var gaveUp *resend.LateError
+		if err := l.store(nil); !errors.As(err, &gaveUp) || w.tries > 7 {
+			t.Errorf("got %v after %d tries", err, w.tries)
+		}
+		time.Sleep(leaseDuration)
+		if err := cfg.Releases.Create(charted(3, release.StatusPendingUpgrade)); err != nil {
+			t.Fatal(err)
+		}
+		w.tries, w.before = 0, nil
+		var taken *TakenOverError
+		if err := l.store(nil); !errors.As(err, &taken) || w.tries != 1 { // which ends it as failed
+			t.Errorf("got %v after %d tries", err, w.tries)
 		}
 	})
 }

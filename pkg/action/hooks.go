@@ -252,6 +252,9 @@ func (r *hookRun) Delete(ctx context.Context, h *release.Hook, policy release.Ho
 }
 
 func (r *hookRun) delete(ctx context.Context, h *release.Hook, list kube.ResourceList) error {
+	if r.ledger.removes() {
+		r.ledger.writeNote() // who carries on does not find it, and must not run it again
+	}
 	deleted, errs := r.cluster.Delete(ctx, list, metav1.DeletePropagationBackground)
 	if len(errs) > 0 {
 		return errors.New(joined(errs))

@@ -154,7 +154,7 @@ func (i *Install) availableName() error {
 
 // readHistory reads the stored revisions; there are none if they cannot be read.
 func readHistory(cfg *Configuration, name string) []*release.Release {
-	history, err := cfg.Releases.History(name)
+	history, err := readRevisions(cfg.Releases, name)
 	if err != nil {
 		return nil
 	}

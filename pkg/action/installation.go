@@ -65,16 +65,28 @@ func (op *installation) run(ctx context.Context, chrt *chart.Chart, vals map[str
 	if err := op.deployment.perform(ctx); err != nil {
 		return op.fail(ctx, op.deployment.failed(ctx, err))
 	}
+	return op.rel, op.conclude()
+}
+
+// conclude records that the release is deployed. As in Helm it is where that cannot be
+// recorded, unless because others have taken it over.
+func (op *installation) conclude() error {
 	description := op.Description
 	if description == "" {
 		description = "Install complete"
 	}
-	if err := op.deployment.ledger.store(func(rel *release.Release) { rel.SetStatus(release.StatusDeployed, description) }); err != nil {
-		op.Install.cfg.Log("failed to record the release: %s", err)
-		op.events.warn(fmt.Sprintf("release %s is installed, but it could not be recorded that it is, and helm goes on taking the installation for unfinished: "+
-			"upgrade it once it can be recorded: %v", op.rel.Name, err))
+	l := op.deployment.ledger
+	err := l.mayConclude()
+	if err == nil {
+		err = l.store(func(rel *release.Release) { rel.SetStatus(release.StatusDeployed, description) })
 	}
-	return op.rel, nil
+	if lost := l.lostTo(); err == nil || lost != nil {
+		return lost
+	}
+	op.Install.cfg.Log("failed to record the release: %s", err)
+	op.events.warn(fmt.Sprintf("release %s is installed, but it could not be recorded that it is, and helm goes on taking the installation for unfinished: "+
+		"upgrade it once it can be recorded: %v", op.rel.Name, err))
+	return nil
 }
 
 // definitions installs the charts' crds/ folders, which rendering may depend
@@ -275,7 +287,8 @@ func (op *installation) begin(ctx context.Context) (*release.Release, error) {
 	if err := op.hold(op.deployment.ledger, "install", op.rel.Info.Status); err != nil {
 		return nil, err
 	}
-	return op.rel, createRevision(op.Install.cfg, op.rel)
+	_, err := createRevision(op.Install.cfg, op.rel, nil)
+	return op.rel, err
 }
 
 func (op *installation) createNamespace(ctx context.Context) error {
@@ -304,7 +317,7 @@ func (op *installation) supersede() error {
 	}
 	superseded := ownRelease(last)
 	superseded.SetStatus(release.StatusSuperseded, "superseded by new release")
-	return op.Install.cfg.Releases.Update(superseded)
+	return newLedger(op.Install.cfg, superseded).store(nil)
 }
 
 // fail records the failure, or removes the release again if it is atomic.
@@ -312,7 +325,9 @@ func (op *installation) fail(ctx context.Context, failure error) (*release.Relea
 	if lost := op.deployment.ledger.lostTo(); lost != nil {
 		return op.rel, lost
 	}
-	op.deployment.recordFailure(fmt.Sprintf("Release %q failed: %s", op.ReleaseName, inShort(failure)))
+	if lost := op.deployment.recordFailure(fmt.Sprintf("Release %q failed: %s", op.ReleaseName, inShort(failure))); lost != nil {
+		return op.rel, lost
+	}
 	if !op.Atomic {
 		return op.rel, failure
 	}
@@ -321,7 +336,7 @@ func (op *installation) fail(ctx context.Context, failure error) (*release.Relea
 	u := NewUninstall(op.Install.cfg)
 	u.DisableHooks, u.MaxParallelHooks, u.Timeout = op.DisableHooks, op.MaxParallelHooks, op.Timeout
 	u.OnEvent, u.FollowHookLogs = op.OnEvent, op.FollowHookLogs
-	u.spared, u.ownLease = op.deployment.rollout.adopted(), op.deployment.ledger.leaseID()
+	u.spared, u.undoes = op.deployment.rollout.adopted(), op.deployment.ledger.own()
 	if _, err := u.RunWithContext(context.WithoutCancel(ctx), op.ReleaseName); err != nil {
 		return op.rel, &UndoError{Failure: failure, Undo: err, text: "an error occurred while uninstalling the release. original install error"}
 	}

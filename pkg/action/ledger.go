@@ -4,6 +4,7 @@
 package action
 
 import (
+	"errors"
 	"fmt"
 	"sync"
 	"time"
@@ -12,6 +13,7 @@ import (
 	"helm.sh/helm/v3/pkg/release"
 
 	"github.com/ordered-helm/helm/internal/record"
+	"github.com/ordered-helm/helm/internal/resend"
 )
 
 // ledger is the only writer of a stored release while an operation runs: it
@@ -134,11 +136,27 @@ func (l *ledger) storeSoon(change func(*release.Release)) {
 	}
 }
 
-// write stores the release as it is now. The caller holds writing.
+// writePatience is for how long it is tried to store a release.
+const writePatience = 45 * time.Second
+
+// write stores the release as it is now. While the server does not answer it tries again,
+// as long as others cannot have taken the release over. The caller holds writing.
 func (l *ledger) write() error {
-	if err := l.makeSure(); err != nil {
-		return err
+	for began := time.Now(); ; {
+		if err := l.makeSure(); err != nil {
+			return err
+		}
+		err := l.writeSoon()
+		var late *resend.LateError
+		if !errors.As(err, &late) || elapsed(began) > writePatience {
+			return err
+		}
 	}
+}
+
+// writeSoon stores the release as it is now, or gives up within the time for which the
+// holder of a release is sure of it. The caller holds writing.
+func (l *ledger) writeSoon() error {
 	l.mu.Lock()
 	attached, err := l.attached() // with a new sign of life
 	rel, changes, asked := ownRelease(l.rel), l.changes, time.Now()
@@ -149,7 +167,7 @@ func (l *ledger) write() error {
 		return err
 	}
 	if l.hooksAlone {
-		current, err := l.cfg.Releases.Get(rel.Name, rel.Version)
+		current, err := readRevision(l.cfg.Releases, rel.Name, rel.Version)
 		if err != nil {
 			return err
 		}

@@ -5,6 +5,7 @@ package action
 
 import (
 	"errors"
+	"fmt"
 	"slices"
 	"strings"
 	"testing"
@@ -52,7 +53,7 @@ func TestCreateRevisionThatAnotherOperationMade(t *testing.T) {
 			}
 		}
 		cfg.Releases.MaxHistory = limit
-		err := createRevision(cfg, revision(3, release.StatusPendingUpgrade))
+		_, err := createRevision(cfg, revision(3, release.StatusPendingUpgrade), nil)
 		if !errors.Is(err, driver.ErrReleaseExists) || !strings.HasSuffix(err.Error(), "another operation has made revision 3 of release rel meanwhile: nothing of the release was changed, try again") {
 			t.Errorf("limit %d: got %v", limit, err)
 		}
@@ -67,7 +68,11 @@ func TestCreateRevisionMakesRoomAsHelm(t *testing.T) {
 	for limit := range 6 {
 		var left [2][]int
 		for i, create := range []func(*Configuration, *release.Release) error{
-			createRevision, func(cfg *Configuration, rel *release.Release) error { return cfg.Releases.Create(rel) },
+			func(cfg *Configuration, rel *release.Release) error {
+				_, err := createRevision(cfg, rel, revision(4, release.StatusPendingRollback)) // which is taken over
+				return err
+			},
+			func(cfg *Configuration, rel *release.Release) error { return cfg.Releases.Create(rel) },
 		} {
 			cfg := &Configuration{Releases: storage.Init(driver.NewMemory())}
 			for version, status := range []release.Status{release.StatusSuperseded, release.StatusDeployed, release.StatusFailed, release.StatusPendingRollback} {
@@ -87,6 +92,53 @@ func TestCreateRevisionMakesRoomAsHelm(t *testing.T) {
 	}
 }
 
+// TestCreateRevisionForgetsNothingThatIsHeld: to make room, a revision is not deleted on
+// which others work, not even if they began while that was found out.
+func TestCreateRevisionForgetsNothingThatIsHeld(t *testing.T) {
+	for name, late := range map[string]bool{"before": false, "meanwhile": true} {
+		t.Run(name, func(t *testing.T) {
+			begun := revision(2, release.StatusUninstalling)
+			cfg := &Configuration{Releases: storage.Init(driver.NewMemory())}
+			cfg.Releases.MaxHistory = 1
+			if late {
+				cfg.Releases.Driver = &deleting{Driver: cfg.Releases.Driver, as: begun}
+			}
+			second := begun
+			if late {
+				second = revision(2, release.StatusFailed)
+			}
+			for _, rel := range []*release.Release{revision(1, release.StatusSuperseded), second} {
+				if err := cfg.Releases.Driver.Create(fmt.Sprintf("%s.rel.v%d", storage.HelmStorageType, rel.Version), rel); err != nil {
+					t.Fatal(err)
+				}
+			}
+			_, err := createRevision(cfg, revision(3, release.StatusPendingUpgrade), nil)
+			var held *HeldError
+			if !errors.As(err, &held) || held.Revision != 2 || held.Status != release.StatusUninstalling {
+				t.Errorf("got %v", err)
+			}
+			if got := stored(t, cfg.Releases); !slices.Contains(got, 2) || slices.Contains(got, 3) {
+				t.Errorf("left %v", got)
+			}
+		})
+	}
+}
+
+// deleting is a driver that finds, when it deletes the revision of another one, that other
+// one.
+type deleting struct {
+	driver.Driver
+	as *release.Release
+}
+
+func (d *deleting) Delete(key string) (*release.Release, error) {
+	rel, err := d.Driver.Delete(key)
+	if err == nil && rel.Version == d.as.Version {
+		rel = d.as
+	}
+	return rel, err
+}
+
 // TestNoteSaysWhatCouldNotBeRecorded warns, once, and only if it failed.
 func TestNoteSaysWhatCouldNotBeRecorded(t *testing.T) {
 	for _, refusal := range []error{nil, errors.New("you may not")} {
@@ -103,7 +155,7 @@ func TestNoteSaysWhatCouldNotBeRecorded(t *testing.T) {
 			operation: &operation{events: newEvents(func(e Event) { said = append(said, string(e.Type)+": "+e.Message) })},
 			ledger:    newLedger(&Configuration{Releases: releases, Log: t.Logf}, rel),
 		}
-		d.recordFailure("it failed")
+		_ = d.recordFailure("it failed") // nobody else has it
 		switch {
 		case refusal == nil && len(said) > 0:
 			t.Errorf("said %q", said)

@@ -12,28 +12,42 @@ import (
 	"helm.sh/helm/v3/pkg/storage/driver"
 )
 
-// createRevision stores a new revision, which only one operation can, and makes
-// room for it as Helm does. Not every driver says that this is why it could not.
-func createRevision(cfg *Configuration, rel *release.Release) error {
+// createRevision stores a new revision, which only one operation can, and makes room for
+// it as Helm does; it reports whether it has forgotten the revision before for that. That
+// one may be stale. Not every driver says that a revision is there already.
+func createRevision(cfg *Configuration, rel, stale *release.Release) (forgot bool, err error) {
+	before := &driverBefore{Driver: cfg.Releases.Driver, revision: rel.Version, stale: stale}
 	releases := *cfg.Releases
-	releases.Driver = &driverBefore{Driver: releases.Driver, revision: rel.Version}
-	err := releases.Create(ownRelease(rel))
+	releases.Driver = before
+	err = releases.Create(ownRelease(rel))
 	if err == nil {
-		return nil
+		return before.forgot, nil
 	}
-	_, missing := cfg.Releases.Get(rel.Name, rel.Version)
-	if errors.Is(err, driver.ErrReleaseExists) || missing == nil {
-		return &overtakenError{name: rel.Name, revision: rel.Version}
+	var held *HeldError
+	if errors.As(err, &held) {
+		return false, held
 	}
-	return err
+	_, missing := readRevision(cfg.Releases, rel.Name, rel.Version)
+	var damaged *damagedError
+	switch {
+	case errors.As(missing, &damaged):
+		return false, damaged
+	case errors.Is(err, driver.ErrReleaseExists) || missing == nil:
+		return false, &overtakenError{name: rel.Name, revision: rel.Version}
+	}
+	return false, err
 }
 
 // driverBefore is a driver for an operation that creates a revision. Helm makes
 // room for that first: it would delete the very revision that another operation
-// has created meanwhile, and both would go on.
+// has created meanwhile, or works on, and both would go on.
 type driverBefore struct {
 	driver.Driver
 	revision int
+	// stale is the revision before if it is taken over; nil if it is not.
+	stale *release.Release
+	// forgot is whether the revision before was deleted.
+	forgot bool
 }
 
 // Query lists revisions, and refuses to where there are any that the operation
@@ -43,7 +57,31 @@ func (d *driverBefore) Query(labels map[string]string) ([]*release.Release, erro
 	if slices.ContainsFunc(list, func(rel *release.Release) bool { return rel.Version >= d.revision }) {
 		return nil, driver.ErrReleaseExists
 	}
+	for _, rel := range list {
+		if d.isTaken(rel) {
+			return nil, newHeldError(rel)
+		}
+	}
 	return list, err
+}
+
+// Delete deletes a revision, unless others have begun to work on it meanwhile: it is put
+// back then.
+func (d *driverBefore) Delete(key string) (*release.Release, error) {
+	rel, err := d.Driver.Delete(key)
+	if err != nil || rel == nil {
+		return rel, err
+	}
+	if d.isTaken(rel) {
+		return nil, errors.Join(newHeldError(rel), d.Driver.Create(key, rel))
+	}
+	d.forgot = d.forgot || rel.Version == d.revision-1
+	return rel, nil
+}
+
+// isTaken reports whether others work on the revision before.
+func (d *driverBefore) isTaken(rel *release.Release) bool {
+	return rel.Version == d.revision-1 && rel.Info != nil && isHeld(rel.Info.Status) && (d.stale == nil || !isSame(d.stale, rel))
 }
 
 // overtakenError says that another operation was faster.

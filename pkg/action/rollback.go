@@ -46,8 +46,8 @@ type Rollback struct {
 	cfg *Configuration
 	// spared are objects to leave alone.
 	spared map[sequencer.ID]bool
-	// ownLease is as in inquiry.
-	ownLease string
+	// undoes is as in inquiry.
+	undoes *undone
 }
 
 // NewRollback returns a Rollback with Helm's defaults.

@@ -45,12 +45,12 @@ func (op *rollingBack) load(ctx context.Context) error {
 	}
 	cfg := op.Rollback.cfg
 	inquiry := &inquiry{
-		cfg: cfg, events: newEvents(op.OnEvent), name: op.name, takeover: op.Takeover, own: op.ownLease, helm: noObjection,
+		cfg: cfg, events: newEvents(op.OnEvent), name: op.name, takeover: op.Takeover, undoes: op.undoes, helm: noObjection,
 	}
 	var err error
 	if op.DryRun { // it only looks
 		op.found = &found{}
-		op.found.history, op.found.err = cfg.Releases.History(op.name)
+		op.found.history, op.found.err = readRevisions(cfg.Releases, op.name)
 	} else if op.found, err = inquiry.run(ctx); err != nil {
 		return err
 	}
@@ -96,18 +96,13 @@ func (op *rollingBack) run(ctx context.Context) error {
 
 // begin stores the new revision, which also keeps others from changing the release.
 func (op *rollingBack) begin() error {
-	var err error
-	if op.deployment.taken, err = op.takeOver(op.found); err != nil {
-		return err
-	}
 	op.operation.cfg.Log("creating rolled back release for %s", op.name)
 	if err := op.hold(op.deployment.ledger, "rollback", op.rel.Info.Status); err != nil {
 		return err
 	}
-	if err := createRevision(op.operation.cfg, op.rel); err != nil {
-		return err
-	}
-	return op.beAlone(op.rel, op.current)
+	var err error
+	op.deployment.taken, err = op.succeed(op.rel, op.found)
+	return err
 }
 
 func (op *rollingBack) newRelease() *release.Release {
@@ -238,15 +233,17 @@ func (op *rollingBack) fail(ctx context.Context, failure error) error {
 			result = fmt.Errorf("release %s failed: %w", op.name, failure)
 		}
 	}
-	op.deployment.recordFailure(description)
-	if !op.CleanupOnFail || op.deployment.doing == waiting {
-		return result
+	var lost, unclean error
+	if op.CleanupOnFail && op.deployment.doing != waiting {
+		lost, unclean = op.deployment.recordCleanedUp(context.WithoutCancel(ctx), failure, description, op.OnEvent)
+	} else {
+		lost = op.deployment.recordFailure(description)
 	}
-	if err := op.deployment.cleanUp(context.WithoutCancel(ctx), failure, op.OnEvent); err != nil {
-		return &UndoError{
-			Failure: failure, Undo: fmt.Errorf("unable to cleanup resources: %w", err),
-			text: "an error occurred while cleaning up resources. original rollback error",
-		}
+	switch {
+	case lost != nil:
+		return lost
+	case unclean != nil:
+		return &UndoError{Failure: failure, Undo: unclean, text: "an error occurred while cleaning up resources. original rollback error"}
 	}
 	return result
 }

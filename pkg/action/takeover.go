@@ -92,11 +92,29 @@ type inquiry struct {
 	takeover Takeover
 	// dry is whether nothing is to be changed: then a lease that has run out is enough.
 	dry bool
-	// own is the ID of a lease that the caller itself had and could not give back; it
-	// may be empty.
-	own string
+	// undoes is what the caller has failed at and undoes; nil if it does not.
+	undoes *undone
 	// helm is what stock Helm says of a status with which it does not go on.
 	helm func(release.Status) error
+}
+
+// undone is an operation of which another one, its own, undoes what it did: nobody else may
+// have begun on the release since.
+type undone struct {
+	revision int
+	// lease is the ID of the one that it had and may not have given back; empty if it
+	// had none.
+	lease string
+}
+
+// isLast reports whether the last revision is the one to undo, as it was left.
+func (u *undone) isLast(last *release.Release) bool {
+	return last.Version == u.revision && (last.Info.Status == release.StatusFailed || u.had(leaseOf(last)))
+}
+
+// had reports whether a lease is the operation's. One that had none cannot tell.
+func (u *undone) had(lease *record.Lease) bool {
+	return u != nil && (lease == nil && u.lease == "" || lease != nil && lease.ID == u.lease)
 }
 
 // noObjection is for operations that stock Helm begins whatever the status is.
@@ -118,8 +136,11 @@ type found struct {
 func (q *inquiry) run(ctx context.Context) (*found, error) {
 	for {
 		f := &found{}
-		f.history, f.err = q.cfg.Releases.History(q.name)
+		f.history, f.err = readRevisions(q.cfg.Releases, q.name)
 		f.last = newest(f.history)
+		if q.undoes != nil && f.last != nil && !q.undoes.isLast(f.last) {
+			return nil, &TakenOverError{Release: q.name, Revision: q.undoes.revision, By: HolderOf(f.last)}
+		}
 		if f.err != nil || f.last == nil || !isHeld(f.last.Info.Status) {
 			return f, nil
 		}
@@ -157,7 +178,7 @@ func (q *inquiry) isDead(ctx context.Context, last *release.Release) (bool, erro
 	switch {
 	case q.takeover == TakeoverNever:
 		return false, held
-	case lease.ID == q.own || held.Holder.Dead || q.dry && held.Holder.Expired:
+	case q.undoes.had(lease) || held.Holder.Dead || q.dry && held.Holder.Expired:
 		return true, nil
 	case q.dry:
 		return false, held
@@ -180,7 +201,7 @@ func (q *inquiry) watch(ctx context.Context, last *release.Release, lease *recor
 			return false, fmt.Errorf("looking whether the holder of release %s still lives: %w", q.name, context.Cause(ctx))
 		case <-look.C:
 		}
-		current, err := q.cfg.Releases.Get(q.name, last.Version)
+		current, err := readRevision(q.cfg.Releases, q.name, last.Version)
 		if errors.Is(err, driver.ErrReleaseNotFound) {
 			return false, nil
 		}
@@ -244,78 +265,12 @@ func reached(rel *release.Release) string {
 	return fmt.Sprintf(", %d of %s %s", len(order.Done), counted(order.Nodes, "node"), what)
 }
 
-// takeOver records that a revision is taken over, if nobody else was faster, and says
-// so. It returns nil where there is none.
-func (op *operation) takeOver(f *found) (*taken, error) {
-	if f.stale == nil {
-		return nil, nil
-	}
-	current, err := op.unchanged(f.stale)
-	if err != nil {
-		return nil, err
-	}
-	l := newLedger(op.cfg, interrupted(current))
-	if err := l.store(nil); err != nil {
-		return nil, err
-	}
-	op.sayTakenOver(current)
-	return &taken{ledger: l, status: current.Info.Status}, nil
-}
-
 // left is what stays of a record when the lease is taken out.
 func left(rec *record.Record) *record.Record {
 	if rec == nil || !rec.Sequenced && rec.Earlier == nil && !runsHooksInParallel(rec.Root) {
 		return nil // it was there for the lease alone
 	}
 	return rec
-}
-
-// unchanged reads a revision again: another operation may have begun on it since it was
-// read, which is a *HeldError.
-func (op *operation) unchanged(read *release.Release) (*release.Release, error) {
-	current, err := op.cfg.Releases.Get(read.Name, read.Version)
-	if err != nil {
-		return nil, err
-	}
-	was, is := leaseOf(read), leaseOf(current)
-	same := was == nil && is == nil || was != nil && is != nil && was.ID == is.ID && was.Renewed.Equal(is.Renewed)
-	if current.Info.Status != read.Info.Status || !same {
-		return nil, &HeldError{Release: read.Name, Revision: read.Version, Status: current.Info.Status, Holder: HolderOf(current), Helm: errPending}
-	}
-	return current, nil
-}
-
-// beAlone gives a new revision up where another operation works on the one before it, or
-// has removed it: neither could see the other when it began.
-func (op *operation) beAlone(rel, before *release.Release) error {
-	current, err := op.cfg.Releases.Get(before.Name, before.Version)
-	held := &HeldError{Release: before.Name, Revision: before.Version, Status: release.StatusUninstalled, Helm: errPending}
-	switch {
-	case errors.Is(err, driver.ErrReleaseNotFound):
-		if op.wasForgotten(rel) {
-			return nil
-		}
-	case err != nil:
-		return err
-	case !isHeld(current.Info.Status):
-		return nil
-	default:
-		held.Status, held.Holder = current.Info.Status, HolderOf(current)
-	}
-	if _, err := op.cfg.Releases.Delete(rel.Name, rel.Version); err != nil {
-		return fmt.Errorf("%w (and revision %d, which was made for nothing, cannot be deleted: %w)", held, rel.Version, err)
-	}
-	return held
-}
-
-// wasForgotten reports whether a revision before this one is gone because only so many
-// are kept: an uninstall would have removed all of them.
-func (op *operation) wasForgotten(rel *release.Release) bool {
-	if op.cfg.Releases.MaxHistory == 1 {
-		return true
-	}
-	history, err := op.cfg.Releases.History(rel.Name)
-	return err == nil && slices.ContainsFunc(history, func(other *release.Release) bool { return other.Version < rel.Version })
 }
 
 func (op *operation) sayTakenOver(stale *release.Release) {

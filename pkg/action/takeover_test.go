@@ -55,7 +55,7 @@ func TestInquiry(t *testing.T) {
 		ago      time.Duration
 		takeover Takeover
 		dry      bool
-		own      string
+		undoes   *undone
 		// meanwhile happens after so long.
 		meanwhile func(*testing.T, *Configuration)
 		after     time.Duration
@@ -93,7 +93,7 @@ func TestInquiry(t *testing.T) {
 		{name: "dead on this machine", status: pending, lease: &dead, stale: true},
 		{name: "dead on this machine, and never", status: pending, lease: &dead, takeover: TakeoverNever},
 		{name: "dead on this machine, in a dry run", status: pending, lease: &dead, dry: true, stale: true},
-		{name: "its own", status: pending, lease: &elsewhere, own: "first", stale: true},
+		{name: "its own", status: pending, lease: &elsewhere, undoes: &undone{revision: 2, lease: "first"}, stale: true},
 		{name: "silent from now on", status: pending, lease: &elsewhere, stale: true, looked: leaseDuration},
 		{name: "silent for a while", status: pending, lease: &elsewhere, ago: 20 * time.Second, stale: true, looked: leaseDuration - 20*time.Second},
 		{name: "silent for long", status: pending, lease: &elsewhere, ago: time.Hour, stale: true, looked: shortestLook},
@@ -117,7 +117,7 @@ func TestInquiry(t *testing.T) {
 					time.AfterFunc(tt.after, func() { tt.meanwhile(t, cfg) })
 				}
 				began := time.Now()
-				q := &inquiry{cfg: cfg, events: newEvents(nil), name: "rel", takeover: tt.takeover, dry: tt.dry, own: tt.own, helm: noObjection}
+				q := &inquiry{cfg: cfg, events: newEvents(nil), name: "rel", takeover: tt.takeover, dry: tt.dry, undoes: tt.undoes, helm: noObjection}
 				f, err := q.run(t.Context())
 				if took := time.Since(began); took > tt.looked+lookInterval || took < tt.looked-lookInterval {
 					t.Errorf("looked for %s, want %s", took, tt.looked)
@@ -165,65 +165,31 @@ func TestInquiryEnds(t *testing.T) {
 	})
 }
 
-// TestTakeOver records what is taken over as failed, unless somebody was faster.
-func TestTakeOver(t *testing.T) {
-	op := func(cfg *Configuration) *operation { return &operation{cfg: cfg, events: newEvents(nil)} }
-	stale := leased(t, 2, release.StatusPendingUpgrade, dead(), time.Minute)
-	cfg := storedWith(t, charted(1, release.StatusDeployed), stale)
-	taken, err := op(cfg).takeOver(&found{last: stale, stale: stale})
-	if err != nil || taken.status != release.StatusPendingUpgrade {
-		t.Fatalf("got %+v, %v", taken, err)
-	}
-	left, err := cfg.Releases.Get("rel", 2)
-	if err != nil || left.Info.Status != release.StatusFailed || len(left.Chart.Files) != 0 {
-		t.Errorf("left %+v, %v", left.Info, err)
-	}
-	var held *HeldError
-	if _, err := op(cfg).takeOver(&found{last: stale, stale: stale}); !errors.As(err, &held) {
-		t.Errorf("taken over twice: %v", err)
-	}
-	if taken, err := op(cfg).takeOver(&found{}); taken != nil || err != nil {
-		t.Errorf("got %v, %v", taken, err)
-	}
-}
-
-// TestBeAlone gives a revision up whose predecessor another operation works on, or has
-// removed, but not where that was only forgotten.
-func TestBeAlone(t *testing.T) {
-	tests := []struct {
-		name       string
-		before     *release.Release // nil if it is gone
-		oldest     bool
-		maxHistory int
-		alone      bool
+// TestInquiryOfWhatIsUndone: an operation that failed undoes nothing where others have
+// begun on the release since.
+func TestInquiryOfWhatIsUndone(t *testing.T) {
+	for _, tt := range []struct {
+		name string
+		last *release.Release
+		may  bool
 	}{
-		{name: "as it was", before: charted(2, release.StatusDeployed), alone: true},
-		{name: "failed", before: charted(2, release.StatusFailed), alone: true},
-		{name: "being removed", before: charted(2, release.StatusUninstalling)},
-		{name: "removed with all others"},
-		{name: "forgotten", oldest: true, alone: true},
-		{name: "forgotten as the only one", maxHistory: 1, alone: true},
-	}
-	for _, tt := range tests {
+		{name: "it was recorded", last: charted(2, release.StatusFailed), may: true},
+		{name: "it could not be recorded", last: leased(t, 2, release.StatusPendingUpgrade, elsewhere, 0), may: true},
+		{name: "others have upgraded the release", last: charted(3, release.StatusDeployed)},
+		{name: "others upgrade the release", last: leased(t, 3, release.StatusPendingUpgrade, elsewhere, 0)},
+		{name: "others have removed the release", last: charted(2, release.StatusUninstalled)},
+		{name: "others remove the release", last: leased(t, 2, release.StatusUninstalling, elsewhere, 0)},
+	} {
 		t.Run(tt.name, func(t *testing.T) {
-			ours := charted(3, release.StatusPendingUpgrade)
-			cfg := storedWith(t, ours)
-			for _, rel := range []*release.Release{tt.before, map[bool]*release.Release{true: charted(1, release.StatusDeployed)}[tt.oldest]} {
-				if rel != nil {
-					if err := cfg.Releases.Create(rel); err != nil {
-						t.Fatal(err)
-					}
-				}
+			undoes := &undone{revision: 2, lease: "first"}
+			if strings.HasPrefix(tt.name, "others remove ") {
+				undoes.lease = "another"
 			}
-			cfg.Releases.MaxHistory = tt.maxHistory
-			op := &operation{cfg: cfg, events: newEvents(nil)}
-			err := op.beAlone(ours, charted(2, release.StatusDeployed))
-			var held *HeldError
-			if (err == nil) != tt.alone || err != nil && !errors.As(err, &held) {
+			q := &inquiry{cfg: storedWith(t, tt.last), events: newEvents(nil), name: "rel", undoes: undoes, helm: noObjection}
+			_, err := q.run(t.Context())
+			var taken *TakenOverError
+			if tt.may != (err == nil) || err != nil && !errors.As(err, &taken) {
 				t.Errorf("got %v", err)
-			}
-			if _, missing := cfg.Releases.Get("rel", 3); (missing == nil) != tt.alone {
-				t.Errorf("its own revision is there: %v", missing == nil)
 			}
 		})
 	}

@@ -47,8 +47,8 @@ type Uninstall struct {
 	cfg *Configuration
 	// spared are objects to leave alone.
 	spared map[sequencer.ID]bool
-	// ownLease is as in inquiry.
-	ownLease string
+	// undoes is as in inquiry.
+	undoes *undone
 }
 
 // NewUninstall returns an Uninstall with Helm's defaults.

@@ -54,7 +54,7 @@ func (op *uninstallation) load(ctx context.Context, name string) (done bool, err
 	if err := chartutil.ValidateReleaseName(name); err != nil {
 		return false, fmt.Errorf("uninstall: Release name is invalid: %s", name)
 	}
-	inquiry := &inquiry{cfg: cfg, events: newEvents(op.OnEvent), name: name, takeover: op.Takeover, own: op.ownLease, helm: noObjection}
+	inquiry := &inquiry{cfg: cfg, events: newEvents(op.OnEvent), name: name, takeover: op.Takeover, undoes: op.undoes, helm: noObjection}
 	if op.found, err = inquiry.run(ctx); err != nil {
 		return false, err
 	}

@@ -18,34 +18,49 @@ import (
 
 // begin has the release say, before anything of it is deleted, that it is being removed,
 // unless another operation works on it. As in Helm it goes on where that cannot be
-// recorded.
+// recorded: then the release stays what it was, as nobody could tell when its uninstall
+// has died.
 func (op *uninstallation) begin() error {
 	before, err := op.unchanged(op.found.last)
 	if err != nil {
 		return err
 	}
 	op.before = before
-	op.ledger.change(func(rel *release.Release) {
-		rel.Info.Status, rel.Info.Description = release.StatusUninstalling, "Deletion in progress (or silently failed)"
-		if !op.carriesOn() {
-			rel.Info.Deleted = helmtime.Now()
-		}
-	})
+	if !op.carriesOn() {
+		op.ledger.change(func(rel *release.Release) { rel.Info.Deleted = helmtime.Now() })
+	}
 	if err := op.hold(op.ledger, "uninstall", release.StatusUninstalling); err != nil {
 		return err
 	}
-	if err := op.ledger.store(nil); err != nil {
-		op.ledger.try(err)
-		op.ledger.letGo()
-		return nil
-	}
-	next, err := op.operation.cfg.Releases.Get(op.rel.Name, op.rel.Version+1)
-	if err == nil { // neither operation could see the other when it began
-		held := &HeldError{Release: op.rel.Name, Revision: next.Version, Status: next.Info.Status, Holder: HolderOf(next)}
-		return errors.Join(held, op.operation.cfg.Releases.Update(before))
+	if op.ledger.leaseID() != "" {
+		if err := op.beAlone(); err != nil {
+			return err
+		}
 	}
 	if op.found.stale != nil {
 		op.sayTakenOver(op.found.stale)
+	}
+	return nil
+}
+
+// beAlone records that the release is being removed, and looks then for a revision that
+// was made meanwhile: who makes one stores it first, too, and then looks for an
+// uninstall, so that never both go on.
+func (op *uninstallation) beAlone() error {
+	err := op.ledger.store(func(rel *release.Release) {
+		rel.Info.Status, rel.Info.Description = release.StatusUninstalling, "Deletion in progress (or silently failed)"
+	})
+	if err != nil {
+		op.ledger.try(err)
+		op.ledger.letGo()
+		was := op.asBefore().Info
+		op.ledger.change(func(rel *release.Release) { rel.Info.Status, rel.Info.Description = was.Status, was.Description })
+		return nil
+	}
+	next, err := readRevision(op.operation.cfg.Releases, op.rel.Name, op.rel.Version+1)
+	if err == nil {
+		held := &HeldError{Release: op.rel.Name, Revision: next.Version, Status: next.Info.Status, Holder: HolderOf(next)}
+		return errors.Join(held, newLedger(op.operation.cfg, ownRelease(op.asBefore())).store(nil))
 	}
 	return nil
 }
@@ -97,7 +112,7 @@ func (op *uninstallation) abandon(ctx context.Context, failure error) error {
 	failure = op.events.conceal(failure)
 	if !op.ordered() && !op.deletes && ctx.Err() == nil && !op.anyHookRan() {
 		op.ledger.pause()
-		if err := op.operation.cfg.Releases.Update(op.asBefore()); err == nil {
+		if err := op.ledger.putBack(op.asBefore()); err == nil {
 			return failure
 		}
 	}

@@ -232,18 +232,13 @@ func (op *upgrading) begin(ctx context.Context) error {
 		return err
 	}
 	op.operation.cfg.Releases.MaxHistory = op.MaxHistory
-	var err error
-	if op.deployment.taken, err = op.takeOver(op.found); err != nil {
-		return err
-	}
 	op.operation.cfg.Log("creating upgraded release for %s", op.name)
 	if err := op.hold(op.deployment.ledger, "upgrade", op.rel.Info.Status); err != nil {
 		return err
 	}
-	if err := createRevision(op.operation.cfg, op.rel); err != nil {
-		return err
-	}
-	return op.beAlone(op.rel, op.last)
+	var err error
+	op.deployment.taken, err = op.succeed(op.rel, op.found)
+	return err
 }
 
 // conclude records that the new revision is deployed.
@@ -271,15 +266,18 @@ func (op *upgrading) fail(ctx context.Context, failure error) (*release.Release,
 	if lost := op.deployment.ledger.lostTo(); lost != nil {
 		return op.rel, lost
 	}
-	op.deployment.recordFailure(fmt.Sprintf("Upgrade %q failed: %s", op.name, inShort(failure)))
-	undo := context.WithoutCancel(ctx)
+	undo, description := context.WithoutCancel(ctx), fmt.Sprintf("Upgrade %q failed: %s", op.name, inShort(failure))
+	var lost, unclean error
 	if op.CleanupOnFail {
-		if err := op.deployment.cleanUp(undo, failure, op.OnEvent); err != nil {
-			return op.rel, &UndoError{
-				Failure: failure, Undo: fmt.Errorf("unable to cleanup resources: %w", err),
-				text: "an error occurred while cleaning up resources. original upgrade error",
-			}
-		}
+		lost, unclean = op.deployment.recordCleanedUp(undo, failure, description, op.OnEvent)
+	} else {
+		lost = op.deployment.recordFailure(description)
+	}
+	switch {
+	case lost != nil:
+		return op.rel, lost
+	case unclean != nil:
+		return op.rel, &UndoError{Failure: failure, Undo: unclean, text: "an error occurred while cleaning up resources. original upgrade error"}
 	}
 	if !op.Atomic {
 		return op.rel, failure
@@ -290,7 +288,7 @@ func (op *upgrading) fail(ctx context.Context, failure error) (*release.Release,
 // rollBack returns the release to the last revision that was deployed.
 func (op *upgrading) rollBack(ctx context.Context, failure error) error {
 	op.operation.cfg.Log("Upgrade failed and atomic is set, rolling back to last successful release")
-	history, err := op.operation.cfg.Releases.History(op.name)
+	history, err := readRevisions(op.operation.cfg.Releases, op.name)
 	if err != nil {
 		return &UndoError{Failure: failure, Undo: err, text: "an error occurred while finding last successful release. original upgrade error"}
 	}
@@ -308,7 +306,7 @@ func (op *upgrading) rollBack(ctx context.Context, failure error) error {
 	r.Version, r.Wait, r.WaitForJobs, r.DisableHooks, r.Recreate, r.Force, r.Timeout = target.Version, true, op.WaitForJobs, op.DisableHooks, op.Recreate, op.Force, op.Timeout
 	r.MaxParallelHooks, r.FollowHookLogs = op.MaxParallelHooks, op.FollowHookLogs
 	r.ReadinessTimeout, r.OnEvent, r.spared = op.ReadinessTimeout, op.OnEvent, op.deployment.rollout.adopted()
-	r.ownLease = op.deployment.ledger.leaseID()
+	r.undoes = op.deployment.ledger.own()
 	if err := r.RunWithContext(ctx, op.name); err != nil {
 		return &UndoError{Failure: failure, Undo: err, text: "an error occurred while rolling back the release. original upgrade error"}
 	}

@@ -1,0 +1,86 @@
+// Copyright The Ordered Helm Authors
+// SPDX-License-Identifier: Apache-2.0
+
+package e2e
+
+import (
+	"net/http"
+	"slices"
+	"strings"
+	"testing"
+
+	"helm.sh/helm/v3/pkg/release"
+	rbacv1 "k8s.io/api/rbac/v1"
+
+	"github.com/ordered-helm/helm/test/fault"
+)
+
+// TestCleanupIsHeld: nobody begins on a release while what an upgrade of it has created is
+// deleted again.
+func TestCleanupIsHeld(t *testing.T) {
+	t.Parallel()
+	h := newHelm(t)
+	h.ok("install", "rel", three(t, "1"), "--wait=ordered")
+	dir := chartOfParts(t, append(failingParts("y"), part{name: "held", layer: "held", after: "extra"})...)
+	edit(t, dir, "templates/all.yaml", "first, over", "first, over, held", "{name: held,", "{name: held, finalizers: [ordered.example/hold],")
+	cmd, lines := h.start(t, "upgrade", "rel", dir, "--wait=ordered", "--cleanup-on-fail")
+	said := ""
+	for lines.Scan() && !strings.Contains(lines.Text(), "deleting what was created") {
+		said += lines.Text() + "\n"
+	}
+	h.fails(t, []string{"upgrade", "rel", three(t, "3")}, "revision 2 of release rel is pending-upgrade, by helm upgrade on ")
+	h.patch(t, "ConfigMap/held", `{"metadata":{"finalizers":null}}`)
+	for lines.Scan() {
+		said += lines.Text() + "\n"
+	}
+	if err := cmd.Wait(); cmd.ProcessState.ExitCode() != 1 {
+		t.Errorf("the upgrade ended with %v", err)
+	}
+	expectSaid(t, said, "what was created is deleted because of --cleanup-on-fail")
+	if statuses := h.statuses(t, "rel"); statuses != "deployed failed" {
+		t.Errorf("the revisions are %s", statuses)
+	}
+	h.ok("upgrade", "rel", three(t, "3"), "--wait=ordered")
+	h.expectGood(t)
+}
+
+// TestHolderThatMayOnlyWrite: an account that may create and update releases, and not read
+// them, holds one for longer than a lease lasts.
+func TestHolderThatMayOnlyWrite(t *testing.T) {
+	t.Parallel()
+	h := newHelm(t)
+	parts := threeParts("1")
+	parts[1].play, parts[1].more = []string{"devcluster/after: 50s"}, []string{"helm.sh/readiness-timeout: 4m"}
+	as := h.grantRules(t,
+		rbacv1.PolicyRule{Verbs: []string{"create", "update"}, APIGroups: []string{""}, Resources: []string{"secrets"}},
+		rbacv1.PolicyRule{Verbs: []string{"get", "create"}, APIGroups: []string{"", "apps"}, Resources: []string{"configmaps", "deployments"}},
+	)
+	h.ok(append([]string{"install", "rel", chartOfParts(t, parts...), "--wait=ordered"}, as...)...)
+	h.expectGood(t)
+}
+
+// TestSuccessOfHooksIsStoredFirst: before a hook of an uninstall is deleted because it has
+// succeeded, that is stored, so that whoever takes the uninstall over does not run it again.
+func TestSuccessOfHooksIsStoredFirst(t *testing.T) {
+	t.Parallel()
+	h := newHelm(t)
+	h.ok("install", "rel", chartOfParts(t, append(threeParts("1"), part{
+		kind: "Job", name: "farewell", more: []string{"helm.sh/hook: pre-delete", "helm.sh/hook-delete-policy: hook-succeeded"},
+	})...), "--wait=ordered")
+	phases := make(chan release.HookPhase, 10)
+	h.viaProxy(t).Intercept(func(_ http.ResponseWriter, _ *http.Request, what fault.Request) bool {
+		if what.Verb == "delete" && what.Name == "farewell" {
+			phases <- h.last(t, "rel").Hooks[0].LastRun.Phase
+		}
+		return false
+	})
+	h.ok("uninstall", "rel")
+	close(phases)
+	var seen []release.HookPhase
+	for phase := range phases {
+		seen = append(seen, phase)
+	}
+	if !slices.Equal(seen, []release.HookPhase{release.HookPhaseSucceeded}) {
+		t.Errorf("when it was deleted it was stored as %q", seen)
+	}
+}
