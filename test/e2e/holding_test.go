@@ -7,6 +7,7 @@ import (
 	"net/http"
 	"slices"
 	"strings"
+	"sync"
 	"testing"
 
 	"helm.sh/helm/v3/pkg/release"
@@ -83,4 +84,83 @@ func TestSuccessOfHooksIsStoredFirst(t *testing.T) {
 	if !slices.Equal(seen, []release.HookPhase{release.HookPhaseSucceeded}) {
 		t.Errorf("when it was deleted it was stored as %q", seen)
 	}
+}
+
+// TestUpgradeAndUninstallMeet has an upgrade and an uninstall that both found the release
+// free. Who stores second finds the other, and stops before anything is changed.
+func TestUpgradeAndUninstallMeet(t *testing.T) {
+	t.Parallel()
+	// hold holds the first request of a sort up; it says when, and ends with what it gives.
+	hold := func(t *testing.T, h *helm, matches func(fault.Request) bool) (held <-chan struct{}, pass func()) {
+		t.Helper()
+		reached, released := make(chan struct{}), make(chan struct{})
+		var first sync.Once
+		h.viaProxy(t).Intercept(func(_ http.ResponseWriter, r *http.Request, what fault.Request) bool {
+			if matches(what) {
+				first.Do(func() {
+					close(reached)
+					select {
+					case <-released:
+					case <-r.Context().Done():
+					}
+				})
+			}
+			return false
+		})
+		return reached, sync.OnceFunc(func() { close(released) })
+	}
+	begin := func(t *testing.T) *helm {
+		t.Helper()
+		h := newHelm(t)
+		h.ok("install", "rel", three(t, "1"), "--wait=ordered")
+		return h
+	}
+	t.Run("the upgrade is second", func(t *testing.T) {
+		t.Parallel()
+		h := begin(t)
+		direct := *h
+		held, pass := hold(t, h, func(what fault.Request) bool { return what.Verb == "create" && what.Resource == "secrets" })
+		upgrade := h.begin(t, "upgrade", "rel", three(t, "2"), "--wait=ordered")
+		<-held
+		cmd, lines := direct.start(t, "uninstall", "rel")
+		for lines.Scan() && !strings.Contains(lines.Text(), "removing release rel") {
+			continue
+		}
+		pass()
+		r := upgrade()
+		if r.code != 1 || !slices.ContainsFunc([]string{"is uninstalling, by helm uninstall on ", "is uninstalled"}, func(text string) bool { return strings.Contains(r.stderr, text) }) {
+			t.Errorf("the upgrade ended with %d:\n%s", r.code, r.stderr)
+		}
+		for lines.Scan() {
+			continue
+		}
+		if err := cmd.Wait(); err != nil {
+			t.Errorf("the uninstall ended with %v", err)
+		}
+		direct.expectOnly(t, "rel")
+	})
+	t.Run("the uninstall is second", func(t *testing.T) {
+		t.Parallel()
+		h := begin(t)
+		direct := *h
+		held, pass := hold(t, h, func(what fault.Request) bool { return what.Verb == "update" && what.Resource == "secrets" })
+		uninstall := h.begin(t, "uninstall", "rel")
+		<-held
+		cmd, lines := direct.start(t, "upgrade", "rel", slowThree(t, "2", "5s"), "--wait=ordered")
+		for lines.Scan() && !strings.Contains(lines.Text(), "app:app applied") {
+			continue
+		}
+		pass()
+		r := uninstall()
+		if r.code != 1 || !strings.Contains(r.stderr, "revision 2 of release rel is pending-upgrade, by helm upgrade on ") {
+			t.Errorf("the uninstall ended with %d:\n%s", r.code, r.stderr)
+		}
+		for lines.Scan() {
+			continue
+		}
+		if err := cmd.Wait(); err != nil {
+			t.Errorf("the upgrade ended with %v", err)
+		}
+		direct.expectGood(t)
+	})
 }
