@@ -73,7 +73,7 @@ func (d *driverBefore) Delete(key string) (*release.Release, error) {
 		return rel, err
 	}
 	if d.isTaken(rel) {
-		return nil, errors.Join(newHeldError(rel), d.Driver.Create(key, rel))
+		return nil, errors.Join(newHeldError(rel), d.Create(key, rel))
 	}
 	d.forgot = d.forgot || rel.Version == d.revision-1
 	return rel, nil
