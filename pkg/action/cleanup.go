@@ -26,7 +26,7 @@ func (d *deployment) recordFailure(description string) error {
 // recordCleanedUp is recordFailure after a cleanup, while which the release is still held:
 // nobody begins on objects that are about to be deleted. Unclean is why that failed.
 func (d *deployment) recordCleanedUp(ctx context.Context, failure error, description string, notify func(Event)) (lost, unclean error) {
-	d.ledger.note(d.events, func(rel *release.Release) { rel.Info.Description = description })
+	d.ledger.try(d.ledger.store(func(rel *release.Release) { rel.Info.Description = description }))
 	if unclean = d.cleanUp(ctx, failure, notify); unclean != nil {
 		unclean = fmt.Errorf("unable to cleanup resources: %w", unclean)
 	}

@@ -56,8 +56,20 @@ func (op *operation) inherit(f *found, forgot bool) (*taken, error) {
 	if err := t.ledger.store(nil); err != nil && !forgot {
 		return nil, err
 	}
+	op.endOlder(f)
 	op.sayTakenOver(f.stale)
 	return t, nil
+}
+
+// endOlder records as failed what the operation that is taken over had itself taken over,
+// if it has died before it could.
+func (op *operation) endOlder(f *found) {
+	for _, rel := range f.history {
+		if rel.Version < f.last.Version && isHeld(rel.Info.Status) && leaseOf(rel) != nil {
+			l := newLedger(op.cfg, interrupted(rel))
+			l.try(l.store(nil))
+		}
+	}
 }
 
 // newHeldError says that others work on a revision, or have done so meanwhile.

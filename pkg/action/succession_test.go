@@ -82,3 +82,24 @@ func TestSucceed(t *testing.T) {
 		})
 	}
 }
+
+// TestEndOlder ends what a dead operation has taken over and could not end, and leaves
+// alone what stock Helm has left.
+func TestEndOlder(t *testing.T) {
+	const pending = release.StatusPendingUpgrade
+	older, left := leased(t, 2, pending, dead(), time.Hour), leased(t, 3, pending, dead(), time.Minute)
+	cfg := storedWith(t, charted(1, pending), older, left)
+	op := &operation{cfg: cfg, events: newEvents(nil)}
+	f, err := (&inquiry{cfg: cfg, events: op.events, name: "rel", helm: noObjection}).run(t.Context())
+	if err != nil {
+		t.Fatal(err)
+	}
+	if _, err := op.succeed(charted(4, pending), f); err != nil {
+		t.Fatal(err)
+	}
+	for version, want := range map[int]release.Status{1: pending, 2: release.StatusFailed, 3: release.StatusFailed, 4: pending} {
+		if rel, err := cfg.Releases.Get("rel", version); err != nil || rel.Info.Status != want {
+			t.Errorf("revision %d is %+v, %v", version, rel.Info, err)
+		}
+	}
+}

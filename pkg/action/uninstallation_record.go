@@ -38,6 +38,7 @@ func (op *uninstallation) begin() error {
 		}
 	}
 	if op.found.stale != nil {
+		op.endOlder(op.found)
 		op.sayTakenOver(op.found.stale)
 	}
 	return nil
