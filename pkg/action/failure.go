@@ -4,7 +4,9 @@
 package action
 
 import (
+	"context"
 	"encoding/json"
+	"errors"
 	"time"
 
 	"github.com/ordered-helm/helm/internal/diagnosis"
@@ -17,6 +19,9 @@ type Cause = diagnosis.Cause
 // NotApplied is the State of a ResourceFailure whose resource, or node, the
 // server did not accept.
 const NotApplied = "NotApplied"
+
+// reasonInterrupted is the Reason of what the end of the operation cut off.
+const reasonInterrupted = "Interrupted"
 
 // ResourceFailure is one resource that failed, or was not ready in time
 // (docs/reference.md, "When it fails").
@@ -67,6 +72,15 @@ func (f *ResourceFailure) MarshalJSON() ([]byte, error) {
 
 // Unwrap returns Err.
 func (f *ResourceFailure) Unwrap() error { return f.Err }
+
+// cutOff has the failure of a request say why the operation ended, if that was all
+// that became of it: which request was under way then tells nobody anything.
+func (f *ResourceFailure) cutOff(cause error, doing string) {
+	ended := errors.Is(f.Err, context.DeadlineExceeded) || errors.Is(f.Err, context.Canceled)
+	if cause != nil && ended {
+		f.Reason, f.Message, f.ending = reasonInterrupted, oneLine(cause.Error()), "was cut off while it was "+doing
+	}
+}
 
 // concealed returns an error without what masker hides, in itself and in the
 // failures of resources that it consists of.

@@ -114,10 +114,9 @@ func (r *rollout) failure(ctx context.Context, err error) error {
 // for each resource that an answer of the server names.
 func (r *rollout) notApplied(ctx context.Context, n *sequencer.Node, err error) resourceFailures {
 	if ctx.Err() != nil && errors.Is(err, ctx.Err()) {
-		return resourceFailures{{
-			Node: n.ID(), Title: n.Title(), State: NotApplied, Reason: "Interrupted",
-			Message: oneLine(context.Cause(ctx).Error()), Err: err, ending: "was cut off while it was applied",
-		}}
+		f := &ResourceFailure{Node: n.ID(), Title: n.Title(), State: NotApplied, Err: err}
+		f.cutOff(context.Cause(ctx), "applied")
+		return resourceFailures{f}
 	}
 	var failures resourceFailures
 	for _, refusal := range refusals(n, err) {

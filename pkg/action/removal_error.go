@@ -92,7 +92,9 @@ func (r *removal) removalError(ctx context.Context, err error) error {
 	for _, node := range ended.Failed {
 		var failures resourceFailures
 		if !errors.As(node.Err, &failures) {
-			failures = resourceFailures{{State: NotDeleted, Reason: NotDeleted, Message: node.Err.Error(), Err: node.Err, ending: "could not be deleted"}}
+			f := &ResourceFailure{State: NotDeleted, Reason: NotDeleted, Message: node.Err.Error(), Err: node.Err, ending: "could not be deleted"}
+			f.cutOff(result.cause, "deleted")
+			failures = resourceFailures{f}
 		}
 		for _, f := range failures {
 			f.Node, f.Title = node.Node.ID(), node.Node.Title()

@@ -60,6 +60,15 @@ func TestRemovalError(t *testing.T) {
 			want: "layer \"top\" of chart shop could not be deleted: no\nnot deleted because of that: shop:base",
 		},
 		{
+			name: "cut off while a request was under way", ended: &timeoutError{3 * time.Second}, is: context.DeadlineExceeded,
+			err:  fmt.Errorf("Delete \"https://localhost\": %w", context.DeadlineExceeded),
+			want: "layer \"top\" of chart shop was cut off while it was deleted: the operation took longer than its timeout of 3s: raise --timeout\nnot deleted because of that: shop:base",
+		},
+		{
+			name: "refused, and then it ended", err: errors.New("no"), ended: &timeoutError{3 * time.Second},
+			want: "layer \"top\" of chart shop could not be deleted: no\nnot deleted because of that: shop:base",
+		},
+		{
 			name: "cancelled before anything failed", ended: context.Canceled, is: context.Canceled,
 			want: "context canceled\nnot deleted because of that: shop:base",
 		},

@@ -166,20 +166,27 @@ func TestLifecycleTwoAtOnce(t *testing.T) {
 		t.Parallel()
 		h := newHelm(t)
 		h.ok("install", "rel", three(t, "0"), "--wait=ordered")
-		cmd, lines := h.start(t, "upgrade", "rel", chartOfParts(t, func() []part {
-			parts := threeParts("1")
-			parts[1].play = []string{"devcluster/after: 4s"}
-			return parts
-		}()...), "--wait=ordered")
-		for lines.Scan() {
-			if !strings.Contains(lines.Text(), "app:app applied") {
-				continue
+		// The first one goes on once the second one has been refused.
+		second := *h
+		reached, goOn := make(chan struct{}), make(chan struct{})
+		var once sync.Once
+		h.viaProxy(t).Intercept(func(_ http.ResponseWriter, r *http.Request, what fault.Request) bool {
+			if what.Verb == "patch" && what.Resource == "configmaps" && what.Name == "last" {
+				once.Do(func() { close(reached) })
+				select {
+				case <-goOn:
+				case <-r.Context().Done():
+				}
 			}
-			h.fails(t, []string{"upgrade", "rel", chartOfParts(t, oddParts("2")...), "--wait=ordered"},
-				"another operation (install/upgrade/rollback) is in progress")
-		}
-		if err := cmd.Wait(); err != nil {
-			t.Errorf("the first one failed: %v", err)
+			return false
+		})
+		end := h.begin(t, "upgrade", "rel", three(t, "1"), "--wait=ordered")
+		await(t, reached, "the change of the last object")
+		second.fails(t, []string{"upgrade", "rel", chartOfParts(t, oddParts("2")...), "--wait=ordered"},
+			"another operation (install/upgrade/rollback) is in progress")
+		close(goOn)
+		if r := end(); r.code != 0 {
+			t.Errorf("the first one failed:\n%s", r.stderr)
 		}
 		h.expectObjects(t, "rel")
 		h.expectValue(t, "1")

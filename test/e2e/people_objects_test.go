@@ -180,7 +180,7 @@ func TestPeopleHoldObjects(t *testing.T) {
 			parts := threeParts("2")
 			parts[1].more = nil
 			upgrade := []string{"upgrade", "rel", chartOfParts(t, parts...), "--wait=ordered", "--timeout"}
-			h.fails(t, append(upgrade, "3s"), "ConfigMap/going was not gone when the operation's time of 3s was over", "people.example/hold", "whoever set its finalizers", "not deleted because of that: app:base")
+			h.fails(t, append(upgrade, "10s"), "ConfigMap/going was not gone when the operation's time of 10s was over", "people.example/hold", "whoever set its finalizers", "not deleted because of that: app:base")
 			h.expectFailed(t, "deployed failed", "ConfigMap/going", "people.example/hold")
 			h.patch(t, "ConfigMap/going", free)
 			h.repair(t, append(upgrade, "1m")...)
@@ -195,7 +195,7 @@ func TestPeopleHoldObjects(t *testing.T) {
 			h.ok("install", "rel", three(t, "1"), "--wait=ordered")
 			h.ok("upgrade", "rel", three(t, "2", more...), "--wait=ordered")
 			h.patch(t, "ConfigMap/going", hold)
-			h.fails(t, []string{"rollback", "rel", "--timeout", "3s"}, "ConfigMap/going was not gone", "people.example/hold")
+			h.fails(t, []string{"rollback", "rel", "--timeout", "10s"}, "ConfigMap/going was not gone", "people.example/hold")
 			h.expectFailed(t, "superseded deployed failed", "people.example/hold")
 			h.patch(t, "ConfigMap/going", free)
 			h.repair(t, "rollback", "rel", "1")
