@@ -28,12 +28,17 @@ type kind struct {
 	// records is whether it writes the record of a release that is there, whatever that
 	// is by now.
 	records bool
+	// asks is whether it reads the record of a release: who holds that waits for it.
+	asks bool
 }
 
 func kindOf(r *http.Request, body []byte) kind {
 	switch r.Method {
 	case http.MethodGet, http.MethodHead:
-		return kind{streams: goesOn(r.URL) || r.Context().Value(read) != nil, repeatable: true}
+		return kind{
+			streams: goesOn(r.URL) || r.Context().Value(read) != nil, repeatable: true,
+			asks: isRecord(path.Base(r.URL.Path)),
+		}
 	case http.MethodPut:
 		return kind{repeatable: true, records: isRecord(path.Base(r.URL.Path))} // of others, once it is done, the same is a conflict
 	case http.MethodDelete:

@@ -206,8 +206,11 @@ func (d *delivery) attempt(ctx context.Context) (*http.Response, error) {
 		r.Body = io.NopCloser(bytes.NewReader(d.body))
 	}
 	longest := attemptLimit
-	if d.kind.records {
+	switch {
+	case d.kind.records:
 		longest = recordLimit - d.age()
+	case d.kind.asks:
+		longest = min(recordLimit+d.age(), longest) // it may be large, and the way to it slow
 	}
 	limit := time.AfterFunc(longest, cancel)
 	answer, err := d.Base.RoundTrip(r)

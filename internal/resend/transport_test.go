@@ -234,13 +234,14 @@ func TestRecords(t *testing.T) {
 	tests := []struct {
 		name, method, path string
 		steps              []step
-		late               bool
+		late, soon         bool
 		want               string
 	}{
 		{name: "a short trouble", method: "PUT", path: "secrets/" + name, steps: []step{lost, refused, status(503), well}, want: "200 well"},
 		{name: "a long trouble", method: "PUT", path: "secrets/" + name, steps: []step{refused}, late: true},
 		{name: "a refusal for long", method: "PUT", path: "configmaps/" + name, steps: []step{status(503)}, late: true},
 		{name: "no answer", method: "PUT", path: "secrets/" + name, steps: []step{{takes: -1}}, late: true},
+		{name: "no answer, to a question", method: "GET", path: "secrets/" + name, steps: []step{{takes: -1}, {takes: 12 * time.Second, code: 200, body: "well"}}, want: "200 well", soon: true},
 		{name: "an answer that says no", method: "PUT", path: "secrets/" + name, steps: []step{status(403)}, want: "403 trouble"},
 		{name: "its own one", method: "POST", path: "secrets", steps: []step{lost, full, {code: 200, body: record("b25l")}}, want: "201 " + record("b25l")},
 		{name: "the one of somebody else", method: "POST", path: "secrets", steps: []step{lost, full, {code: 200, body: record("dHdv")}}, want: "409 it is there"},
@@ -259,6 +260,9 @@ func TestRecords(t *testing.T) {
 				var late *LateError
 				if errors.As(err, &late) != tt.late || err == nil && got != tt.want {
 					t.Errorf("got %q, %v", got, err)
+				}
+				if took := time.Since(began); tt.soon && took > 4*recordLimit {
+					t.Errorf("it took %s", took)
 				}
 				if took := time.Since(began); tt.late && (took < recordLimit || took > recordLimit+4*time.Second) {
 					t.Errorf("it took %s", took)

@@ -32,8 +32,8 @@ type deployment struct {
 	// plan is the graph of the release; nil if it has no order.
 	plan    *sequencer.Plan
 	rollout *rollout
-	// taken is what is taken over; nil if nothing is.
-	taken *taken
+	// taken are the revisions whose hooks nobody has brought to their end.
+	taken []*taken
 	// doing is what perform does, or was doing when it failed.
 	doing phase
 }
@@ -270,15 +270,13 @@ func (d *deployment) hookOptions() hookOptions {
 	return hookOptions{timeout: d.timeout, limit: d.parallelHooks, follow: d.followLogs, modes: d.hookModes}
 }
 
-// settleHooks brings the hooks of the operation that is taken over to their end.
+// settleHooks brings the hooks of operations that died to their end.
 func (d *deployment) settleHooks(ctx context.Context) error {
-	if d.taken == nil || d.noHooks {
+	if len(d.taken) == 0 || d.noHooks {
 		return nil
 	}
 	d.doing = runningHooks
-	err := d.settle(ctx, d.taken, d.hookOptions())
-	d.taken.ledger.try(d.taken.ledger.store(nil))
-	return err
+	return d.settleAll(ctx, d.taken, d.hookOptions())
 }
 
 // cause is what a failure is reported as. Without an order it is, as in Helm, the

@@ -25,9 +25,10 @@ const (
 	leaseDuration = 45 * time.Second
 	// renewInterval is how often a lease is renewed.
 	renewInterval = 10 * time.Second
-	// renewMargin is how long before a lease runs out its holder no longer trusts it:
-	// before it changes anything then, it asks whether it still holds the release.
-	renewMargin = 10 * time.Second
+	// trustDuration is for how long after a sign of life its holder changes things without
+	// asking whether it still holds the release. Whoever takes it for dead has looked for
+	// longer (shortestLook), whatever the clocks say.
+	trustDuration = renewInterval + 2*time.Second
 )
 
 // isHeld reports whether a status says that an operation works on the revision.
@@ -39,6 +40,13 @@ func isHeld(status release.Status) bool {
 // as long as the status says that somebody works on it.
 type hold struct {
 	lease record.Lease
+	// before is the revision as it was before the operation, until its lease is stored for
+	// sure; nil where it was created with that.
+	before *release.Release
+	// ends are the states without a lease in which it was tried to store the revision, and
+	// ended the one that it is stored in: that may be done although no answer said so.
+	ends  []release.Info
+	ended *release.Info
 	// status is what the release is stored as while it is held.
 	status release.Status
 	// confirmed is when the storage last had the lease for sure.
@@ -66,6 +74,15 @@ func (l *ledger) hold(operation string, status release.Status, lose context.Canc
 		status: status, confirmed: now, lose: lose,
 	}
 	return l.attach()
+}
+
+// replaces has the ledger know what is stored until its first write is done.
+func (l *ledger) replaces(before *release.Release) {
+	l.mu.Lock()
+	defer l.mu.Unlock()
+	if l.held != nil {
+		l.held.before = before
+	}
 }
 
 // heldRecord is the record with the lease, as it is to be written now. The caller
@@ -137,7 +154,7 @@ func (l *ledger) isSure() (bool, error) {
 	if l.held == nil {
 		return true, nil
 	}
-	return elapsed(l.held.confirmed) < leaseDuration-renewMargin, l.held.lost
+	return elapsed(l.held.confirmed) < trustDuration, l.held.lost
 }
 
 // elapsed is how long ago a time was. A machine that slept counts the time of day alone,
@@ -254,8 +271,11 @@ func (l *ledger) takenBy(name string, revision int, held *hold) (*TakenOverError
 	if err != nil {
 		return nil, err
 	}
-	lease := leaseOf(current)
-	if current.Info.Status != held.status || lease == nil || lease.ID != held.lease.ID {
+	if held.hasEndedIn(current) {
+		return nil, nil
+	}
+	isBefore := held.before != nil && isSame(held.before, current)
+	if !isBefore && !held.isIn(current) {
 		return &TakenOverError{Release: name, Revision: revision, By: HolderOf(current)}, nil
 	}
 	next, err := readRevision(l.cfg.Releases, name, revision+1)
@@ -265,11 +285,39 @@ func (l *ledger) takenBy(name string, revision int, held *hold) (*TakenOverError
 	if err != nil {
 		return nil, err
 	}
+	if isBefore {
+		return &TakenOverError{Release: name, Revision: revision, By: HolderOf(next)}, nil
+	}
 	// Who takes a revision over records that, unless it is a Helm of another make: then
 	// nobody else ends what is still ours.
 	lost := &TakenOverError{Release: name, Revision: revision, By: HolderOf(next), left: interrupted(current)}
 	lost.left.Info.Description = fmt.Sprintf("Interrupted: revision %d was made meanwhile", next.Version)
 	return lost, nil
+}
+
+// isIn reports whether a revision is stored as held by the operation.
+func (h *hold) isIn(current *release.Release) bool {
+	lease := leaseOf(current)
+	return current.Info.Status == h.status && lease != nil && lease.ID == h.lease.ID
+}
+
+// hasEndedIn reports whether a revision is stored as the operation wanted to leave it.
+func (h *hold) hasEndedIn(current *release.Release) bool {
+	if leaseOf(current) != nil {
+		return false
+	}
+	for _, end := range h.ends {
+		if isSameState(&end, current.Info) {
+			h.ended = &end
+			return true
+		}
+	}
+	return false
+}
+
+// isSameState reports whether a revision is stored as having come to the same.
+func isSameState(a, b *release.Info) bool {
+	return a.Status == b.Status && a.Description == b.Description
 }
 
 // leaseOf is the lease of a revision; nil if it has none that can be read.

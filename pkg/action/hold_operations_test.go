@@ -5,10 +5,19 @@ package action
 
 import (
 	"errors"
+	"io"
+	"slices"
 	"testing"
 	"testing/synctest"
+	"time"
 
+	kubefake "helm.sh/helm/v3/pkg/kube/fake"
 	"helm.sh/helm/v3/pkg/release"
+	helmtime "helm.sh/helm/v3/pkg/time"
+	apierrors "k8s.io/apimachinery/pkg/api/errors"
+	"k8s.io/apimachinery/pkg/runtime/schema"
+
+	"github.com/ordered-helm/helm/internal/resend"
 )
 
 // TestInstallThatIsConcluded has an installation come to its end: that it could not be
@@ -55,8 +64,37 @@ func TestInstallThatIsConcluded(t *testing.T) {
 	}
 }
 
-// TestUninstallThatCannotHold leaves the release what it was, as far as it can record
-// anything: nobody could tell when it has died.
+// uninstalling is an uninstall of a stored release, whose next write is refused by a driver.
+func uninstalling(t *testing.T, cfg *Configuration, refuses func(try int) error) (*uninstallation, *witness) {
+	t.Helper()
+	base, _, end := startOperation(t.Context(), cfg, nil, timeouts{}, true)
+	t.Cleanup(end)
+	f, err := (&inquiry{cfg: cfg, events: base.events, name: "rel", helm: noObjection}).run(t.Context())
+	if err != nil {
+		t.Fatal(err)
+	}
+	op := &uninstallation{Uninstall: NewUninstall(cfg), operation: base, found: f, rel: ownRelease(newest(f.history))}
+	op.ledger = newLedger(cfg, op.rel)
+	if err := op.ledger.keepOnly(nil); err != nil {
+		t.Fatal(err)
+	}
+	w := &witness{Driver: cfg.Releases.Driver, before: refuses}
+	cfg.Releases.Driver = w
+	return op, w
+}
+
+// once returns an error at the first try alone.
+func once(err error) func(int) error {
+	return func(try int) error {
+		if try == 1 {
+			return err
+		}
+		return nil
+	}
+}
+
+// TestUninstallThatCannotHold: an uninstall that must not record that it works on a release
+// goes on, and leaves the status as it was.
 func TestUninstallThatCannotHold(t *testing.T) {
 	for _, tt := range []struct {
 		name string
@@ -69,23 +107,7 @@ func TestUninstallThatCannotHold(t *testing.T) {
 	} {
 		t.Run(tt.name, func(t *testing.T) {
 			cfg := storedWith(t, tt.rel)
-			base := &operation{cfg: cfg, events: newEvents(nil)}
-			f, err := (&inquiry{cfg: cfg, events: base.events, name: "rel", helm: noObjection}).run(t.Context())
-			if err != nil {
-				t.Fatal(err)
-			}
-			op := &uninstallation{Uninstall: NewUninstall(cfg), operation: base, found: f, rel: ownRelease(newest(f.history))}
-			op.ledger = newLedger(cfg, op.rel)
-			if err := op.ledger.keepOnly(nil); err != nil {
-				t.Fatal(err)
-			}
-			failing := &witness{Driver: cfg.Releases.Driver, before: func(try int) error {
-				if try == 1 {
-					return errors.New("not now")
-				}
-				return nil
-			}}
-			cfg.Releases.Driver = failing
+			op, failing := uninstalling(t, cfg, once(apierrors.NewForbidden(schema.GroupResource{Resource: "secrets"}, "rel", nil)))
 			if err := op.begin(); err != nil {
 				t.Fatal(err)
 			}
@@ -95,5 +117,104 @@ func TestUninstallThatCannotHold(t *testing.T) {
 				t.Errorf("it is stored as %+v, %v", rel.Info, err)
 			}
 		})
+	}
+}
+
+// TestUninstallThatDoesNotBegin: nothing is deleted where it is not known whether anybody
+// else works on the release.
+func TestUninstallThatDoesNotBegin(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		away := func(int) error {
+			time.Sleep(8 * time.Second)
+			return &resend.LateError{Err: errors.New("no answer")}
+		}
+		damaged := charted(2, release.StatusDeployed)
+		damaged.Hooks = []*release.Hook{nil}
+		for name, tt := range map[string]struct {
+			refuses func(try int) error
+			next    *release.Release
+			taken   bool
+		}{
+			"the storage is broken":        {refuses: once(errors.New("not now"))},
+			"the storage is away":          {refuses: away},
+			"others begin meanwhile":       {refuses: away, next: charted(2, release.StatusPendingUpgrade), taken: true},
+			"the next revision is there":   {next: charted(2, release.StatusPendingUpgrade)},
+			"the next revision is damaged": {next: damaged},
+		} {
+			cfg := storedWith(t, charted(1, release.StatusDeployed))
+			op, failing := uninstalling(t, cfg, tt.refuses)
+			if tt.next != nil {
+				if err := cfg.Releases.Driver.Create("sh.helm.release.v1.rel.v2", tt.next); err != nil {
+					t.Fatal(err)
+				}
+			}
+			err := op.begin()
+			var taken *TakenOverError
+			if err == nil || errors.As(err, &taken) != tt.taken {
+				t.Errorf("%s: got %v", name, err)
+			}
+			failing.before = nil
+			rel, err := cfg.Releases.Get("rel", 1)
+			if err != nil || rel.Info.Status != release.StatusDeployed || leaseOf(rel) != nil {
+				t.Errorf("%s: it is stored as %+v, %v", name, rel.Info, err)
+			}
+		}
+	})
+}
+
+// TestHooksOfUninstallThatRan are not run again by the uninstall that carries on, unless it
+// is not known whether they ran before the deletion or after it.
+func TestHooksOfUninstallThatRan(t *testing.T) {
+	began := time.Now()
+	hook := func(name string, phase release.HookPhase, ago time.Duration, events ...release.HookEvent) *release.Hook {
+		h := &release.Hook{Name: name, Events: events}
+		h.LastRun.Phase, h.LastRun.StartedAt = phase, helmtime.Time{Time: began.Add(-ago)}
+		return h
+	}
+	left := leased(t, 1, release.StatusUninstalling, dead(), time.Hour)
+	left.Info.Deleted = helmtime.Time{Time: began.Add(-time.Minute)}
+	left.Hooks = []*release.Hook{
+		hook("ran", release.HookPhaseSucceeded, time.Second, release.HookPreDelete),
+		hook("ran-before-as-well", release.HookPhaseSucceeded, time.Second, release.HookPreUpgrade, release.HookPreDelete),
+		hook("failed", release.HookPhaseFailed, time.Second, release.HookPreDelete),
+		hook("ran-long-ago", release.HookPhaseSucceeded, time.Hour, release.HookPreUpgrade, release.HookPreDelete),
+		hook("before-or-after", release.HookPhaseSucceeded, time.Second, release.HookPreDelete, release.HookPostDelete),
+	}
+	cfg := storedWith(t, left)
+	cfg.KubeClient = &kubefake.PrintingKubeClient{Out: io.Discard}
+	op, _ := uninstalling(t, cfg, nil)
+	if err := op.begin(); err != nil {
+		t.Fatal(err)
+	}
+	var o hookOptions
+	op.taken = nil // there is no cluster in which they could be
+	if err := op.settleHooks(t.Context(), &o); err != nil {
+		t.Fatal(err)
+	}
+	var again []string
+	for _, h := range op.rel.Hooks {
+		if o.picks(h) {
+			again = append(again, h.Name)
+		}
+	}
+	if want := []string{"failed", "ran-long-ago", "before-or-after"}; !slices.Equal(again, want) {
+		t.Errorf("run again: %v, want %v", again, want)
+	}
+}
+
+// TestSupersedingAfterUninstall leaves alone what others have made meanwhile.
+func TestSupersedingAfterUninstall(t *testing.T) {
+	cfg := storedWith(t, charted(1, release.StatusDeployed), charted(2, release.StatusFailed))
+	op, _ := uninstalling(t, cfg, nil)
+	if err := cfg.Releases.Create(charted(3, release.StatusDeployed)); err != nil {
+		t.Fatal(err)
+	}
+	if err := op.supersede(); err != nil {
+		t.Fatal(err)
+	}
+	for version, want := range map[int]release.Status{1: release.StatusSuperseded, 2: release.StatusFailed, 3: release.StatusDeployed} {
+		if rel, err := cfg.Releases.Get("rel", version); err != nil || rel.Info.Status != want {
+			t.Errorf("revision %d is %+v, %v", version, rel.Info, err)
+		}
 	}
 }

@@ -201,7 +201,7 @@ func TestSureLease(t *testing.T) {
 		away := errors.New("the storage is away")
 		deaf := &unreadable{Driver: cfg.Releases.Driver, err: away}
 		cfg.Releases.Driver = deaf
-		time.Sleep(leaseDuration - renewMargin - time.Second)
+		time.Sleep(trustDuration - time.Second)
 		if err := l.mayChange(); err != nil || deaf.asked > 0 {
 			t.Errorf("got %v, asked %d times", err, deaf.asked)
 		}
@@ -280,6 +280,59 @@ func TestWritesThatTakeLong(t *testing.T) {
 			t.Errorf("got %v after %d tries", err, w.tries)
 		}
 	})
+}
+
+// TestEndThatIsStored is taken for our own though the answer to it was lost, and not for what
+// others have made of the release.
+func TestEndThatIsStored(t *testing.T) {
+	finished := func(rel *release.Release) {
+		rel.Info.Status, rel.Info.Description = release.StatusDeployed, "Upgrade complete"
+	}
+	for _, tt := range []struct {
+		name   string
+		stored func(*release.Release) // what is in the storage when it answers again
+		newer  bool
+		tries  int
+		taken  bool
+	}{
+		{name: "by us", stored: finished, tries: 2},
+		{name: "by us, and somebody has gone on", stored: finished, newer: true, tries: 2},
+		{name: "not by us", stored: func(rel *release.Release) { finished(rel); rel.Info.Description = "Interrupted" }, tries: 2, taken: true},
+		{name: "not at all", tries: 3},
+	} {
+		t.Run(tt.name, func(t *testing.T) {
+			synctest.Test(t, func(t *testing.T) {
+				cfg := storedWith(t, charted(1, release.StatusDeployed))
+				l, why := holding(t, cfg, charted(2, release.StatusPendingUpgrade))
+				storage := cfg.Releases.Driver
+				w := &witness{Driver: storage, before: func(try int) error {
+					if try > 2 {
+						return nil
+					}
+					time.Sleep(8 * time.Second)
+					if try == 1 && tt.stored != nil {
+						ended := charted(2, release.StatusPendingUpgrade)
+						tt.stored(ended)
+						if err := storage.Update("sh.helm.release.v1.rel.v2", ended); err != nil {
+							t.Error(err)
+						}
+					}
+					if try == 1 && tt.newer {
+						if err := storage.Create("sh.helm.release.v1.rel.v3", charted(3, release.StatusPendingUpgrade)); err != nil {
+							t.Error(err)
+						}
+					}
+					return &resend.LateError{Err: errors.New("no answer")}
+				}}
+				cfg.Releases.Driver = w
+				err := l.store(finished)
+				var taken *TakenOverError
+				if errors.As(err, &taken) != tt.taken || (err != nil) != tt.taken || w.tries != tt.tries || (why() != nil) != tt.taken {
+					t.Errorf("got %v after %d tries", err, w.tries)
+				}
+			})
+		})
+	}
 }
 
 // unreadable is a driver that cannot read, if it has an error.

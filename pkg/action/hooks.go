@@ -181,6 +181,9 @@ func (r *hookRun) Create(ctx context.Context, h *release.Hook) error {
 	r.ledger.storeSoon(func(*release.Release) {
 		h.LastRun = release.HookExecution{StartedAt: helmtime.Now(), Phase: release.HookPhaseRunning}
 	})
+	if r.ledger.removes() {
+		r.ledger.writeNote() // who carries on must know what it waits for
+	}
 	if err := r.create(ctx, o); err != nil {
 		if o.group != nil {
 			o.group.Release()

@@ -17,6 +17,7 @@ import (
 	"helm.sh/helm/v3/pkg/release"
 	"helm.sh/helm/v3/pkg/storage"
 	"helm.sh/helm/v3/pkg/storage/driver"
+	apierrors "k8s.io/apimachinery/pkg/api/errors"
 
 	"github.com/ordered-helm/helm/internal/render"
 	"github.com/ordered-helm/helm/pkg/hookrunner"
@@ -136,9 +137,10 @@ func (i *Install) availableName() error {
 	if i.dryRun() {
 		return nil
 	}
-	last := newest(readHistory(i.cfg, i.ReleaseName))
-	if last == nil {
-		return nil
+	history, err := readHistory(i.cfg, i.ReleaseName)
+	last := newest(history)
+	if err != nil || last == nil {
+		return err
 	}
 	status := last.Info.Status
 	if i.Replace && (status == release.StatusUninstalled || status == release.StatusFailed) {
@@ -152,13 +154,14 @@ func (i *Install) availableName() error {
 	return inUse
 }
 
-// readHistory reads the stored revisions; there are none if they cannot be read.
-func readHistory(cfg *Configuration, name string) []*release.Release {
+// readHistory reads the stored revisions. As in Helm there are none for who must not read
+// them; the storage refuses to store the first one twice.
+func readHistory(cfg *Configuration, name string) ([]*release.Release, error) {
 	history, err := readRevisions(cfg.Releases, name)
-	if err != nil {
-		return nil
+	if errors.Is(err, driver.ErrReleaseNotFound) || apierrors.IsForbidden(err) {
+		return nil, nil
 	}
-	return history
+	return history, err
 }
 
 // newest gives the newest revision, or nil if there is none.

@@ -34,6 +34,10 @@ type installation struct {
 	rendering  rendering
 	rel        *release.Release
 	deployment *deployment
+	// earlier are the revisions of a release that this one replaces, and replaced the last
+	// of them; nil if there is none.
+	earlier  []*release.Release
+	replaced *release.Release
 	// foreseen is as in deployOptions.
 	foreseen map[schema.GroupKind]bool
 }
@@ -255,11 +259,12 @@ func (op *installation) replace(ctx context.Context) error {
 	if !op.Replace || op.dryRun() {
 		return nil
 	}
-	history := readHistory(op.Install.cfg, op.ReleaseName)
+	history, err := readHistory(op.Install.cfg, op.ReleaseName)
 	last := newest(history)
-	if last == nil {
-		return nil
+	if err != nil || last == nil {
+		return err
 	}
+	op.earlier, op.replaced = history, last
 	op.rel.Version = last.Version + 1
 	if !op.ordered() || last.Info.Status != release.StatusFailed {
 		return nil
@@ -279,16 +284,20 @@ func (op *installation) begin(ctx context.Context) (*release.Release, error) {
 			return nil, err
 		}
 	}
-	if op.Replace {
-		if err := op.supersede(); err != nil {
-			return nil, err
-		}
-	}
 	if err := op.hold(op.deployment.ledger, "install", op.rel.Info.Status); err != nil {
 		return nil, err
 	}
-	_, err := createRevision(op.Install.cfg, op.rel, nil)
-	return op.rel, err
+	if op.replaced == nil {
+		_, err := createRevision(op.Install.cfg, op.rel, nil)
+		return op.rel, err
+	}
+	var err error
+	op.deployment.taken, err = op.succeed(op.rel, &found{last: op.replaced, history: op.earlier})
+	if err != nil {
+		return nil, err
+	}
+	op.supersede()
+	return op.rel, nil
 }
 
 func (op *installation) createNamespace(ctx context.Context) error {
@@ -309,15 +318,14 @@ func (op *installation) createNamespace(ctx context.Context) error {
 	return nil
 }
 
-// supersede notes that the release that had the name is replaced.
-func (op *installation) supersede() error {
-	last := newest(readHistory(op.Install.cfg, op.ReleaseName))
-	if last == nil || last.Info.Status == release.StatusFailed {
-		return nil
+// supersede notes that the release that had the name is replaced. As nothing of it is
+// there any more, nothing depends on that.
+func (op *installation) supersede() {
+	if op.replaced.Info.Status == release.StatusFailed {
+		return
 	}
-	superseded := ownRelease(last)
-	superseded.SetStatus(release.StatusSuperseded, "superseded by new release")
-	return newLedger(op.Install.cfg, superseded).store(nil)
+	l := newLedger(op.Install.cfg, ownRelease(op.replaced))
+	l.try(l.store(func(rel *release.Release) { rel.SetStatus(release.StatusSuperseded, "superseded by new release") }))
 }
 
 // fail records the failure, or removes the release again if it is atomic.

@@ -146,6 +146,9 @@ func (l *ledger) write() error {
 		if err := l.makeSure(); err != nil {
 			return err
 		}
+		if l.hasEnded() {
+			return nil
+		}
 		err := l.writeSoon()
 		var late *resend.LateError
 		if !errors.As(err, &late) || elapsed(began) > writePatience {
@@ -162,6 +165,9 @@ func (l *ledger) writeSoon() error {
 	rel, changes, asked := ownRelease(l.rel), l.changes, time.Now()
 	rel.Chart = attached
 	l.stored = true
+	if l.held != nil && !isHeld(rel.Info.Status) {
+		l.held.ends = append(l.held.ends, *rel.Info)
+	}
 	l.mu.Unlock()
 	if err != nil {
 		return err
@@ -180,9 +186,17 @@ func (l *ledger) writeSoon() error {
 	defer l.mu.Unlock()
 	l.written = changes
 	if l.held != nil {
-		l.held.confirmed = asked
+		l.held.confirmed, l.held.before = asked, nil
 	}
 	return nil
+}
+
+// hasEnded reports whether the release is stored as what it came to, though the answer to
+// that was lost. The caller holds writing.
+func (l *ledger) hasEnded() bool {
+	l.mu.Lock()
+	defer l.mu.Unlock()
+	return l.held != nil && l.held.ended != nil && isSameState(l.held.ended, l.rel.Info)
 }
 
 // try is for a failure to store that must not fail what was done, and is of no

@@ -7,17 +7,53 @@ import (
 	"context"
 	"errors"
 	"fmt"
+	"slices"
 
 	"helm.sh/helm/v3/pkg/release"
 
 	"github.com/ordered-helm/helm/pkg/hookrunner"
 )
 
-// taken is a revision that was taken over from an operation that died.
+// taken is a revision whose operation died before its hooks had come to their end.
 type taken struct {
-	// ledger writes the revision, and status is what it was left as.
+	// ledger writes the revision, and status is what it was left as: failed, if it was
+	// taken over before by an operation that has not brought them to their end.
 	ledger *ledger
 	status release.Status
+}
+
+// hookSet are hooks that run at one event.
+type hookSet struct {
+	event release.HookEvent
+	hooks []*release.Hook
+}
+
+// hooks are those that may have been begun, and are not known to have come to their end.
+func (t *taken) hooks() []hookSet {
+	var sets []hookSet
+	for _, event := range eventsOf(t.status) {
+		if hooks := hookrunner.ForEvent(t.ledger.rel.Hooks, event); len(hooks) > 0 {
+			sets = append(sets, hookSet{event, hooks})
+		}
+	}
+	if isHeld(t.status) {
+		return sets
+	}
+	for _, h := range t.ledger.rel.Hooks {
+		if isLeft(h) {
+			sets = append(sets, hookSet{h.Events[0], []*release.Hook{h}})
+		}
+	}
+	return sets
+}
+
+// isRunning reports whether a hook was begun, and what became of it is not stored.
+func isRunning(h *release.Hook) bool { return h.LastRun.Phase == release.HookPhaseRunning }
+
+// isLeft reports whether a hook of a revision that failed was running when its operation
+// died. Tests harm nobody.
+func isLeft(h *release.Hook) bool {
+	return isRunning(h) && len(h.Events) > 0 && !slices.Contains(h.Events, release.HookTest)
 }
 
 // eventsOf are the events whose hooks run while a revision has a status.
@@ -35,23 +71,32 @@ func eventsOf(status release.Status) []release.HookEvent {
 	return nil
 }
 
+// settleAll brings to their end the hooks that operations had begun and then died, and
+// stores what became of them. Those of the next revision wait for it.
+func (op *operation) settleAll(ctx context.Context, list []*taken, o hookOptions) error {
+	for _, t := range list {
+		err := op.settle(ctx, t, o)
+		t.ledger.try(t.ledger.store(nil))
+		if err != nil {
+			return err
+		}
+	}
+	return nil
+}
+
 // settle brings to their end the hooks that an operation had begun and then died: those
 // that still run are waited for, as they may be migrations, and all are cleaned up by their
 // policies, as it would have done. What became of them is noted.
 func (op *operation) settle(ctx context.Context, t *taken, o hookOptions) error {
-	if t == nil || !op.cluster.Direct() {
+	if !op.cluster.Direct() {
 		return nil
 	}
-	for _, event := range eventsOf(t.status) {
-		hooks := hookrunner.ForEvent(t.ledger.rel.Hooks, event)
-		if len(hooks) == 0 {
-			continue
-		}
-		r, end, err := op.newHookRun(ctx, t.ledger, event, o)
+	for _, set := range t.hooks() {
+		r, end, err := op.newHookRun(ctx, t.ledger, set.event, o)
 		if err != nil {
 			return err
 		}
-		for _, h := range hooks {
+		for _, h := range set.hooks {
 			if err = r.settle(ctx, h); err != nil {
 				break
 			}
@@ -70,7 +115,7 @@ func (r *hookRun) settle(ctx context.Context, h *release.Hook) error {
 	if err != nil || o == nil {
 		return err
 	}
-	running := h.LastRun.Phase == release.HookPhaseRunning
+	running := isRunning(h)
 	if running {
 		r.events.warn(fmt.Sprintf("hook %s (%s) was running when its operation died: it is waited for", hookrunner.Title(h), h.Path))
 	}

@@ -5,6 +5,7 @@ package action
 
 import (
 	"errors"
+	"fmt"
 	"strings"
 	"testing"
 
@@ -12,7 +13,9 @@ import (
 	"helm.sh/helm/v3/pkg/storage"
 	"helm.sh/helm/v3/pkg/storage/driver"
 	corev1 "k8s.io/api/core/v1"
+	apierrors "k8s.io/apimachinery/pkg/api/errors"
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
+	"k8s.io/apimachinery/pkg/runtime/schema"
 	"k8s.io/client-go/kubernetes/fake"
 )
 
@@ -53,9 +56,43 @@ func TestRecordsThatAreDamaged(t *testing.T) {
 			if !errors.As(err, &damaged) {
 				t.Errorf("an inquiry found %v", err)
 			}
+			i := NewInstall(cfg)
+			i.ReleaseName, i.Replace = "rel", true
+			if err := i.availableName(); !errors.As(err, &damaged) {
+				t.Errorf("an installation found %v", err)
+			}
 		})
 	}
 }
+
+// TestNamesThatAreFree: a name is where there is no release, and, as in Helm, for who must
+// not look; not where that cannot be found out.
+func TestNamesThatAreFree(t *testing.T) {
+	for name, tt := range map[string]struct {
+		err  error
+		free bool
+	}{
+		"there is none":    {err: driver.ErrReleaseNotFound, free: true},
+		"it is forbidden":  {err: fmt.Errorf("query: %w", apierrors.NewForbidden(schema.GroupResource{Resource: "secrets"}, "", nil)), free: true},
+		"it does not work": {err: apierrors.NewInternalError(errors.New("no"))},
+	} {
+		cfg := storedWith(t)
+		cfg.Releases.Driver = &unlisted{Driver: cfg.Releases.Driver, err: tt.err}
+		i := NewInstall(cfg)
+		i.ReleaseName = "rel"
+		if err := i.availableName(); (err == nil) != tt.free {
+			t.Errorf("%s: got %v", name, err)
+		}
+	}
+}
+
+// unlisted is a driver that cannot list.
+type unlisted struct {
+	driver.Driver
+	err error
+}
+
+func (u *unlisted) Query(map[string]string) ([]*release.Release, error) { return nil, u.err }
 
 // spoiling is a driver that gives away what is stored in another form.
 type spoiling struct {

@@ -6,8 +6,10 @@ package action
 import (
 	"errors"
 	"fmt"
+	"slices"
 
 	"helm.sh/helm/v3/pkg/release"
+	"helm.sh/helm/v3/pkg/releaseutil"
 	"helm.sh/helm/v3/pkg/storage/driver"
 )
 
@@ -15,7 +17,7 @@ import (
 // looks then what became of that: an uninstall, which makes no revision, writes first,
 // too, and then looks for a new one, so that never both go on. One that is taken over is
 // recorded as failed only then.
-func (op *operation) succeed(rel *release.Release, f *found) (*taken, error) {
+func (op *operation) succeed(rel *release.Release, f *found) ([]*taken, error) {
 	forgot, err := createRevision(op.cfg, rel, f.stale)
 	if err != nil {
 		return nil, err
@@ -31,9 +33,8 @@ func (op *operation) succeed(rel *release.Release, f *found) (*taken, error) {
 }
 
 // inherit makes sure that nobody works on the last revision, or has removed it, and takes
-// it over if it is to be; nil if it is not. It may have been forgotten, as only so many
-// are kept.
-func (op *operation) inherit(f *found, forgot bool) (*taken, error) {
+// it over if it is to be. It may have been forgotten, as only so many are kept.
+func (op *operation) inherit(f *found, forgot bool) ([]*taken, error) {
 	current, err := readRevision(op.cfg.Releases, f.last.Name, f.last.Version)
 	switch {
 	case errors.Is(err, driver.ErrReleaseNotFound) && forgot:
@@ -48,7 +49,7 @@ func (op *operation) inherit(f *found, forgot bool) (*taken, error) {
 	case isHeld(current.Info.Status) && (f.stale == nil || !unchanged):
 		return nil, newHeldError(current)
 	case f.stale == nil:
-		return nil, nil
+		return op.unsettled(f), nil
 	case !unchanged && current.Info.Status != release.StatusFailed:
 		return nil, newHeldError(current) // its holder has come to an end after all
 	}
@@ -56,20 +57,42 @@ func (op *operation) inherit(f *found, forgot bool) (*taken, error) {
 	if err := t.ledger.store(nil); err != nil && !forgot {
 		return nil, err
 	}
-	op.endOlder(f)
 	op.sayTakenOver(f.stale)
-	return t, nil
+	return append(op.endOlder(f), t), nil
+}
+
+// unsettled are the revisions since the one that was deployed last whose operations died,
+// and whose hooks nobody has brought to their end yet, the oldest first; without the one
+// that is taken over.
+func (op *operation) unsettled(f *found) []*taken {
+	history := slices.Clone(f.history)
+	releaseutil.Reverse(history, releaseutil.SortByRevision)
+	var list []*taken
+	for _, rel := range history {
+		status := rel.Info.Status
+		switch {
+		case status == release.StatusDeployed:
+			return list
+		case f.stale != nil && rel.Version == f.last.Version:
+		case f.stale != nil && isHeld(status) && leaseOf(rel) != nil:
+			list = slices.Insert(list, 0, &taken{ledger: newLedger(op.cfg, interrupted(rel)), status: status})
+		case status == release.StatusFailed && slices.ContainsFunc(rel.Hooks, isLeft):
+			list = slices.Insert(list, 0, &taken{ledger: newLedger(op.cfg, ownRelease(rel)), status: status})
+		}
+	}
+	return list
 }
 
 // endOlder records as failed what the operation that is taken over had itself taken over,
-// if it has died before it could.
-func (op *operation) endOlder(f *found) {
-	for _, rel := range f.history {
-		if rel.Version < f.last.Version && isHeld(rel.Info.Status) && leaseOf(rel) != nil {
-			l := newLedger(op.cfg, interrupted(rel))
-			l.try(l.store(nil))
+// if it has died before it could. It gives what is unsettled.
+func (op *operation) endOlder(f *found) []*taken {
+	older := op.unsettled(f)
+	for _, t := range older {
+		if isHeld(t.status) {
+			t.ledger.try(t.ledger.store(nil))
 		}
 	}
+	return older
 }
 
 // newHeldError says that others work on a revision, or have done so meanwhile.

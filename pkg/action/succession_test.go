@@ -5,6 +5,7 @@ package action
 
 import (
 	"errors"
+	"fmt"
 	"slices"
 	"testing"
 	"time"
@@ -65,7 +66,7 @@ func TestSucceed(t *testing.T) {
 			if (err != nil) != tt.fails || err != nil && !errors.As(err, &held) {
 				t.Fatalf("got %v", err)
 			}
-			if (taken != nil) != (tt.stale && !tt.fails) || taken != nil && taken.status != pending {
+			if (len(taken) > 0) != (tt.stale && !tt.fails) || len(taken) > 0 && taken[0].status != pending {
 				t.Errorf("taken over: %+v", taken)
 			}
 			if tt.want == nil {
@@ -76,8 +77,59 @@ func TestSucceed(t *testing.T) {
 				t.Errorf("left %v, want %v", got, tt.want)
 			}
 			rel, err := cfg.Releases.Get("rel", 2)
-			if tt.status != "" && (err != nil || rel.Info.Status != tt.status || taken != nil && leaseOf(rel) != nil) {
+			if tt.status != "" && (err != nil || rel.Info.Status != tt.status || len(taken) > 0 && leaseOf(rel) != nil) {
 				t.Errorf("revision 2 is %v, %v", rel, err)
+			}
+		})
+	}
+}
+
+// TestUnsettled are the revisions since the one that was deployed last whose hooks may run.
+func TestUnsettled(t *testing.T) {
+	with := func(rel *release.Release, phase release.HookPhase, events ...release.HookEvent) *release.Release {
+		h := &release.Hook{Name: "migrate", Events: events}
+		h.LastRun.Phase = phase
+		rel.Hooks = []*release.Hook{{Name: "other", Events: events}, h}
+		return rel
+	}
+	const failed, running = release.StatusFailed, release.HookPhaseRunning
+	history := []*release.Release{
+		with(charted(1, failed), running, release.HookPreInstall),
+		charted(2, release.StatusDeployed),
+		with(charted(3, failed), running, release.HookPreUpgrade, release.HookPreInstall),
+		with(charted(4, failed), release.HookPhaseFailed, release.HookPreUpgrade),
+		with(charted(5, failed), running, release.HookTest),
+		with(charted(6, release.StatusSuperseded), running, release.HookPreUpgrade),
+		with(leased(t, 7, release.StatusPendingRollback, dead(), time.Hour), release.HookPhaseUnknown, release.HookPreRollback),
+		with(charted(8, release.StatusPendingUpgrade), running, release.HookPreUpgrade),
+		with(charted(9, failed), running, release.HookPostUpgrade),
+	}
+	for _, tt := range []struct {
+		name  string
+		stale bool
+		want  string
+	}{
+		{name: "where nothing is taken over", want: "3 failed pre-upgrade: migrate; 9 failed post-upgrade: migrate; "},
+		{name: "of an operation that had taken over", stale: true, want: "3 failed pre-upgrade: migrate; 7 pending-rollback pre-rollback: other migrate; "},
+	} {
+		t.Run(tt.name, func(t *testing.T) {
+			f := &found{history: history, last: newest(history)}
+			if tt.stale {
+				f.stale = f.last
+			}
+			got := ""
+			for _, u := range (&operation{cfg: storedWith(t)}).unsettled(f) {
+				got += fmt.Sprintf("%d %s", u.ledger.rel.Version, u.status)
+				for _, set := range u.hooks() {
+					got += fmt.Sprintf(" %s:", set.event)
+					for _, h := range set.hooks {
+						got += " " + h.Name
+					}
+				}
+				got += "; "
+			}
+			if got != tt.want {
+				t.Errorf("got %s, want %s", got, tt.want)
 			}
 		})
 	}

@@ -30,6 +30,8 @@ type uninstallation struct {
 	history []*release.Release
 	rel     *release.Release
 	ledger  *ledger
+	// taken are the revisions before whose hooks nobody has brought to their end.
+	taken []*taken
 	// before is the release as it was stored when this began, and deletes whether
 	// anything of it is being deleted.
 	before  *release.Release

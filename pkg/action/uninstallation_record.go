@@ -7,17 +7,19 @@ import (
 	"context"
 	"errors"
 	"fmt"
+	"net/http"
 	"slices"
 
 	"helm.sh/helm/v3/pkg/release"
 	"helm.sh/helm/v3/pkg/storage/driver"
 	helmtime "helm.sh/helm/v3/pkg/time"
+	apierrors "k8s.io/apimachinery/pkg/api/errors"
 
 	"github.com/ordered-helm/helm/pkg/hookrunner"
 )
 
 // begin has the release say, before anything of it is deleted, that it is being removed,
-// unless another operation works on it. As in Helm it goes on where that cannot be
+// unless another operation works on it. As in Helm it goes on where that must not be
 // recorded: then the release stays what it was, as nobody could tell when its uninstall
 // has died.
 func (op *uninstallation) begin() error {
@@ -32,14 +34,21 @@ func (op *uninstallation) begin() error {
 	if err := op.hold(op.ledger, "uninstall", release.StatusUninstalling); err != nil {
 		return err
 	}
+	op.ledger.replaces(before)
 	if op.ledger.leaseID() != "" {
 		if err := op.beAlone(); err != nil {
 			return err
 		}
 	}
+	op.taken = op.endOlder(op.found)
+	for _, t := range op.taken {
+		if t.ledger.rel.Version == op.rel.Version {
+			t.ledger = op.ledger // which writes it by now
+		}
+	}
 	if op.found.stale != nil {
-		op.endOlder(op.found)
 		op.sayTakenOver(op.found.stale)
+		op.taken = append(op.taken, &taken{ledger: op.ledger, status: op.found.stale.Info.Status})
 	}
 	return nil
 }
@@ -51,7 +60,13 @@ func (op *uninstallation) beAlone() error {
 	err := op.ledger.store(func(rel *release.Release) {
 		rel.Info.Status, rel.Info.Description = release.StatusUninstalling, "Deletion in progress (or silently failed)"
 	})
+	if lost := op.ledger.lostTo(); lost != nil {
+		return lost
+	}
 	if err != nil {
+		if !isRefusal(err) {
+			return fmt.Errorf("it cannot be recorded that release %s is being removed, and nothing of it was: %w", op.rel.Name, err)
+		}
 		op.ledger.try(err)
 		op.ledger.letGo()
 		was := op.asBefore().Info
@@ -59,11 +74,27 @@ func (op *uninstallation) beAlone() error {
 		return nil
 	}
 	next, err := readRevision(op.operation.cfg.Releases, op.rel.Name, op.rel.Version+1)
-	if err == nil {
-		held := &HeldError{Release: op.rel.Name, Revision: next.Version, Status: next.Info.Status, Holder: HolderOf(next)}
-		return errors.Join(held, newLedger(op.operation.cfg, ownRelease(op.asBefore())).store(nil))
+	switch {
+	case err == nil:
+		err = &HeldError{Release: op.rel.Name, Revision: next.Version, Status: next.Info.Status, Holder: HolderOf(next)}
+	case errors.Is(err, driver.ErrReleaseNotFound), apierrors.IsForbidden(err):
+		return nil
 	}
-	return nil
+	return errors.Join(err, newLedger(op.operation.cfg, ownRelease(op.asBefore())).store(nil))
+}
+
+// isRefusal reports whether an error is an answer that the same request would get again.
+func isRefusal(err error) bool {
+	var answer apierrors.APIStatus
+	if !errors.As(err, &answer) {
+		return false
+	}
+	switch code := answer.Status().Code; code {
+	case http.StatusNotFound, http.StatusRequestTimeout, http.StatusConflict, http.StatusTooManyRequests:
+		return false
+	default:
+		return code >= 400 && code < 500
+	}
 }
 
 // carriesOn reports whether an uninstall is taken over that died.
@@ -74,16 +105,13 @@ func (op *uninstallation) carriesOn() bool {
 // settleHooks brings the hooks of an operation that died to their end. Those of an
 // uninstall that have succeeded are not run again: what they need may be gone.
 func (op *uninstallation) settleHooks(ctx context.Context, o *hookOptions) error {
-	if op.found.stale == nil {
-		return nil
-	}
-	if err := op.settle(ctx, &taken{ledger: op.ledger, status: op.found.stale.Info.Status}, *o); err != nil {
+	if err := op.settleAll(ctx, op.taken, *o); err != nil {
 		return err
 	}
 	if op.carriesOn() {
 		o.picks = func(h *release.Hook) bool {
 			ran := h.LastRun.Phase == release.HookPhaseSucceeded && !h.LastRun.StartedAt.Before(op.rel.Info.Deleted)
-			return !ran || len(h.Events) > 1 // which may have been at another one
+			return !ran || slices.Contains(h.Events, release.HookPreDelete) && slices.Contains(h.Events, release.HookPostDelete)
 		}
 	}
 	return nil
@@ -138,6 +166,9 @@ func (op *uninstallation) conclude(errs []error) (*release.UninstallReleaseRespo
 	})
 	if op.KeepHistory {
 		op.ledger.note(op.events, nil)
+		if lost := op.ledger.lostTo(); lost != nil {
+			return nil, lost
+		}
 		if err := op.supersede(); err != nil {
 			return nil, err
 		}
@@ -161,12 +192,14 @@ func (e *listedErrors) Error() string { return joined(e.errs) }
 
 func (e *listedErrors) Unwrap() []error { return e.errs }
 
-// supersede leaves no revision that is recorded as deployed.
+// supersede leaves no revision that is recorded as deployed, but those that were made
+// meanwhile.
 func (op *uninstallation) supersede() error {
 	deployed, err := op.operation.cfg.Releases.DeployedAll(op.rel.Name)
 	if err != nil && !errors.Is(err, driver.ErrNoDeployedReleases) {
 		return err
 	}
+	deployed = slices.DeleteFunc(deployed, func(rel *release.Release) bool { return rel.Version > op.rel.Version })
 	for _, rel := range deployed {
 		supersede := func(rel *release.Release) { rel.Info.Status = release.StatusSuperseded }
 		if rel.Version == op.rel.Version { // that it could not be stored before was said

@@ -12,6 +12,7 @@ import (
 
 	"helm.sh/helm/v3/pkg/release"
 	rbacv1 "k8s.io/api/rbac/v1"
+	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 
 	"github.com/ordered-helm/helm/test/fault"
 )
@@ -60,8 +61,9 @@ func TestHolderThatMayOnlyWrite(t *testing.T) {
 	h.expectGood(t)
 }
 
-// TestSuccessOfHooksIsStoredFirst: before a hook of an uninstall is deleted because it has
-// succeeded, that is stored, so that whoever takes the uninstall over does not run it again.
+// TestSuccessOfHooksIsStoredFirst: before a hook of an uninstall is created it is stored that
+// it runs, and before it is deleted because it has succeeded that it has, so that whoever
+// takes the uninstall over does not run it again.
 func TestSuccessOfHooksIsStoredFirst(t *testing.T) {
 	t.Parallel()
 	h := newHelm(t)
@@ -70,7 +72,7 @@ func TestSuccessOfHooksIsStoredFirst(t *testing.T) {
 	})...), "--wait=ordered")
 	phases := make(chan release.HookPhase, 10)
 	h.viaProxy(t).Intercept(func(_ http.ResponseWriter, _ *http.Request, what fault.Request) bool {
-		if what.Verb == "delete" && what.Name == "farewell" {
+		if what.Verb == "create" && what.Resource == "jobs" || what.Verb == "delete" && what.Name == "farewell" {
 			phases <- h.last(t, "rel").Hooks[0].LastRun.Phase
 		}
 		return false
@@ -81,8 +83,44 @@ func TestSuccessOfHooksIsStoredFirst(t *testing.T) {
 	for phase := range phases {
 		seen = append(seen, phase)
 	}
-	if !slices.Equal(seen, []release.HookPhase{release.HookPhaseSucceeded}) {
-		t.Errorf("when it was deleted it was stored as %q", seen)
+	if !slices.Equal(seen, []release.HookPhase{release.HookPhaseRunning, release.HookPhaseSucceeded}) {
+		t.Errorf("when it was created and deleted it was stored as %q", seen)
+	}
+}
+
+// TestHooksOfTwoDead has an upgrade die while its hook runs, and then the one that takes it
+// over while it waits for that: the third one waits for it, too.
+func TestHooksOfTwoDead(t *testing.T) {
+	t.Parallel()
+	h := newHelm(t)
+	migrates := part{
+		kind: "Job", name: "migrate-{{ .Release.Revision }}", more: []string{"helm.sh/hook: pre-upgrade"},
+		play: []string{"devcluster/after: {{ if eq .Release.Revision 2 }}20s{{ else }}100ms{{ end }}"},
+	}
+	chart := func(value string) string { return chartOfParts(t, append(threeParts(value), migrates)...) }
+	h.ok("install", "rel", chart("1"), "--wait=ordered")
+	isStored := func() bool { return h.last(t, "rel").Hooks[0].LastRun.Phase == release.HookPhaseRunning }
+	h.killWhen(t, "Job/migrate-2", isStored, "upgrade", "rel", chart("2"), "--wait=ordered")
+	const waits = "hook Job/migrate-2 (app/templates/all.yaml) was running when its operation died"
+	h.kill(t, waits, "upgrade", "rel", chart("2"), "--wait=ordered")
+	expectSaid(t, h.ok("upgrade", "rel", chart("2"), "--wait=ordered").stderr, waits)
+	if statuses := h.statuses(t, "rel"); statuses != "superseded failed failed deployed" {
+		t.Errorf("the revisions are %s", statuses)
+	}
+	jobs := h.cluster.Client().BatchV1().Jobs(h.namespace)
+	first, err := jobs.Get(t.Context(), "migrate-2", metav1.GetOptions{})
+	if err != nil {
+		t.Fatal(err)
+	}
+	second, err := jobs.Get(t.Context(), "migrate-4", metav1.GetOptions{})
+	if err != nil {
+		t.Fatal(err)
+	}
+	if end := first.Status.CompletionTime; end == nil || second.CreationTimestamp.Before(end) {
+		t.Errorf("the next hook was created at %s, and the one before ended at %v", second.CreationTimestamp, end)
+	}
+	if phase := h.history(t, "rel")[1].Hooks[0].LastRun.Phase; phase != release.HookPhaseSucceeded {
+		t.Errorf("the hook that was waited for is stored as %s", phase)
 	}
 }
 

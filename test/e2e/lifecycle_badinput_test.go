@@ -11,6 +11,7 @@ import (
 	"strconv"
 	"strings"
 	"sync"
+	"sync/atomic"
 	"testing"
 
 	"helm.sh/helm/v3/pkg/release"
@@ -158,6 +159,41 @@ func TestLifecycleTwoAtOnce(t *testing.T) {
 		expectDeclared(t, before, h.objectsOf(t, "rel"))
 		h.expectObjects(t, "rel")
 		h.expectValue(t, "2")
+		if statuses := h.statuses(t, "rel"); statuses != "superseded deployed" {
+			t.Errorf("the revisions are %s", statuses)
+		}
+	})
+	t.Run("one is to replace a release, and finds another", func(t *testing.T) {
+		t.Parallel()
+		h := newHelm(t)
+		h.ok("install", "rel", three(t, "0"), "--wait=ordered")
+		h.ok("uninstall", "rel", "--keep-history")
+		// The second one installs when the first one has read twice what there is.
+		second := *h
+		reached, goOn := make(chan struct{}), make(chan struct{})
+		var reads atomic.Int32
+		var once sync.Once
+		h.viaProxy(t).Intercept(func(_ http.ResponseWriter, r *http.Request, what fault.Request) bool {
+			if what.Resource == "secrets" && (what.Verb == "create" || what.Verb == "list" && reads.Add(1) > 2) {
+				once.Do(func() { close(reached) })
+				select {
+				case <-goOn:
+				case <-r.Context().Done():
+				}
+			}
+			return false
+		})
+		end := h.begin(t, "install", "rel", chartOfParts(t, oddParts("1")...), "--wait=ordered", "--replace")
+		await(t, reached, "the attempt to store a revision")
+		second.ok("install", "rel", three(t, "2"), "--wait=ordered", "--replace")
+		before := h.objectsOf(t, "rel")
+		close(goOn)
+		r := end()
+		if r.code != 1 {
+			t.Errorf("exit code %d, want 1", r.code)
+		}
+		expectSaid(t, r.stderr, "another operation has made revision 2 of release rel meanwhile")
+		expectDeclared(t, before, h.objectsOf(t, "rel"))
 		if statuses := h.statuses(t, "rel"); statuses != "superseded deployed" {
 			t.Errorf("the revisions are %s", statuses)
 		}
