@@ -162,6 +162,35 @@ func TestUninstallThatDoesNotBegin(t *testing.T) {
 	})
 }
 
+// TestFirstWrite of a lease: what is stored until then is nobody's, whatever it takes.
+func TestFirstWrite(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		cfg := storedWith(t, charted(1, release.StatusDeployed))
+		op, w := uninstalling(t, cfg, func(try int) error {
+			time.Sleep(8 * time.Second)
+			if try < 4 {
+				return &resend.LateError{Err: errors.New("no answer")}
+			}
+			return nil
+		})
+		if err := op.begin(); err != nil || w.tries != 4 {
+			t.Fatalf("got %v after %d tries", err, w.tries)
+		}
+		if lease := storedLease(t, cfg, 1); lease == nil || lease.ID != op.ledger.leaseID() {
+			t.Errorf("the lease is %+v", lease)
+		}
+		stolen := charted(1, release.StatusDeployed) // as it was before, which is not ours any more
+		if err := cfg.Releases.Update(stolen); err != nil {
+			t.Fatal(err)
+		}
+		time.Sleep(leaseDuration)
+		var taken *TakenOverError
+		if err := op.ledger.mayChange(); !errors.As(err, &taken) {
+			t.Errorf("got %v", err)
+		}
+	})
+}
+
 // TestHooksOfUninstallThatRan are not run again by the uninstall that carries on, unless it
 // is not known whether they ran before the deletion or after it.
 func TestHooksOfUninstallThatRan(t *testing.T) {

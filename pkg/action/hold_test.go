@@ -335,35 +335,6 @@ func TestEndThatIsStored(t *testing.T) {
 	}
 }
 
-// TestFirstWrite of a lease: what is stored until then is nobody's, whatever it takes.
-func TestFirstWrite(t *testing.T) {
-	synctest.Test(t, func(t *testing.T) {
-		cfg := storedWith(t, charted(1, release.StatusDeployed))
-		op, w := uninstalling(t, cfg, func(try int) error {
-			time.Sleep(8 * time.Second)
-			if try < 4 {
-				return &resend.LateError{Err: errors.New("no answer")}
-			}
-			return nil
-		})
-		if err := op.begin(); err != nil || w.tries != 4 {
-			t.Fatalf("got %v after %d tries", err, w.tries)
-		}
-		if lease := storedLease(t, cfg, 1); lease == nil || lease.ID != op.ledger.leaseID() {
-			t.Errorf("the lease is %+v", lease)
-		}
-		stolen := charted(1, release.StatusDeployed) // as it was before, which is not ours any more
-		if err := cfg.Releases.Update(stolen); err != nil {
-			t.Fatal(err)
-		}
-		time.Sleep(leaseDuration)
-		var taken *TakenOverError
-		if err := op.ledger.mayChange(); !errors.As(err, &taken) {
-			t.Errorf("got %v", err)
-		}
-	})
-}
-
 // TestTrust: a holder no longer trusts itself before anybody can take it for dead.
 func TestTrust(t *testing.T) {
 	if trustDuration >= shortestLook || trustDuration <= renewInterval {
