@@ -28,30 +28,32 @@ type hookSet struct {
 	hooks []*release.Hook
 }
 
-// hooks are those that may have been begun, and are not known to have come to their end.
+// hooks are those that may have been begun, and are not known to have come to their end:
+// of the operation that died, and before them what others before it have left.
 func (t *taken) hooks() []hookSet {
-	var sets []hookSet
+	var own, left []hookSet
+	isOwn := map[*release.Hook]bool{}
 	for _, event := range eventsOf(t.status) {
-		if hooks := hookrunner.ForEvent(t.ledger.rel.Hooks, event); len(hooks) > 0 {
-			sets = append(sets, hookSet{event, hooks})
+		hooks := hookrunner.ForEvent(t.ledger.rel.Hooks, event)
+		if len(hooks) > 0 {
+			own = append(own, hookSet{event, hooks})
 		}
-	}
-	if isHeld(t.status) {
-		return sets
+		for _, h := range hooks {
+			isOwn[h] = true
+		}
 	}
 	for _, h := range t.ledger.rel.Hooks {
-		if isLeft(h) {
-			sets = append(sets, hookSet{h.Events[0], []*release.Hook{h}})
+		if isLeft(h) && !isOwn[h] {
+			left = append(left, hookSet{h.Events[0], []*release.Hook{h}})
 		}
 	}
-	return sets
+	return append(left, own...)
 }
 
 // isRunning reports whether a hook was begun, and what became of it is not stored.
 func isRunning(h *release.Hook) bool { return h.LastRun.Phase == release.HookPhaseRunning }
 
-// isLeft reports whether a hook of a revision that failed was running when its operation
-// died. Tests harm nobody.
+// isLeft reports whether a hook was running when its operation died. Tests harm nobody.
 func isLeft(h *release.Hook) bool {
 	return isRunning(h) && len(h.Events) > 0 && !slices.Contains(h.Events, release.HookTest)
 }

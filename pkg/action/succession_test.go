@@ -102,15 +102,17 @@ func TestUnsettled(t *testing.T) {
 		with(charted(6, release.StatusSuperseded), running, release.HookPreUpgrade),
 		with(leased(t, 7, release.StatusPendingRollback, dead(), time.Hour), release.HookPhaseUnknown, release.HookPreRollback),
 		with(charted(8, release.StatusPendingUpgrade), running, release.HookPreUpgrade),
-		with(charted(9, failed), running, release.HookPostUpgrade),
+		with(leased(t, 9, release.StatusUninstalling, dead(), time.Hour), running, release.HookPostUpgrade),
+		with(charted(10, failed), running, release.HookPostUpgrade),
 	}
+	history[8].Hooks[0].Events = []release.HookEvent{release.HookPreDelete}
 	for _, tt := range []struct {
 		name  string
 		stale bool
 		want  string
 	}{
-		{name: "where nothing is taken over", want: "3 failed pre-upgrade: migrate; 9 failed post-upgrade: migrate; "},
-		{name: "of an operation that had taken over", stale: true, want: "3 failed pre-upgrade: migrate; 7 pending-rollback pre-rollback: other migrate; "},
+		{name: "where nothing is taken over", want: "3 failed pre-upgrade: migrate; 10 failed post-upgrade: migrate; "},
+		{name: "of an operation that had taken over", stale: true, want: "3 failed pre-upgrade: migrate; 7 pending-rollback pre-rollback: other migrate; 9 uninstalling post-upgrade: migrate pre-delete: other; "},
 	} {
 		t.Run(tt.name, func(t *testing.T) {
 			f := &found{history: history, last: newest(history)}
