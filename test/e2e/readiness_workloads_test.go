@@ -25,7 +25,7 @@ func TestReadinessOfDeployments(t *testing.T) {
 		{name: "that heals after its progress deadline", manifest: of("devcluster/after: 3s", ownDeadline), through: late},
 		{
 			name:     "that heals from a crash loop is waited for and shown",
-			manifest: of(crashes + `, devcluster/after: 1s, devcluster/times: "3"`), says: []string{"container main: ", "exited with code 1"},
+			manifest: of(crashes + `, devcluster/after: 1s, devcluster/times: "4"`), says: []string{"container main: ", "exited with code 1"},
 		},
 		{
 			name:     "whose missing ConfigMap is created meanwhile",
