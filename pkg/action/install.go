@@ -70,12 +70,16 @@ func (i *Install) RunWithContext(ctx context.Context, chrt *chart.Chart, vals ma
 	if err != nil {
 		return nil, err
 	}
+	earlier, err := i.claimName()
+	if err != nil {
+		return nil, err
+	}
 	base, ctx, end := startOperation(ctx, i.cfg, i.OnEvent, limits, i.ordered())
 	defer end()
 	if !i.dryRun() {
 		base.begins(ctx, Operation{Name: "install", Release: i.ReleaseName, Namespace: i.Namespace, Revision: 1, Ordered: i.ordered()})
 	}
-	op := &installation{Install: i, operation: base}
+	op := &installation{Install: i, operation: base, earlier: earlier}
 	rel, err := op.run(ctx, chrt, vals)
 	return rel, base.result(ctx, err)
 }
@@ -126,32 +130,33 @@ func (i *Install) validate() (timeouts, error) {
 	if i.HideSecret && !i.dryRun() {
 		return timeouts{}, errors.New("Hiding Kubernetes secrets requires a dry-run mode") //nolint:staticcheck // Helm's words
 	}
-	return limits, i.availableName()
+	return limits, nil
 }
 
-// availableName checks that the release's name is valid and not in use.
-func (i *Install) availableName() error {
+// claimName checks that the release's name is valid and not in use. It gives the revisions
+// of the release that is to be replaced; nil if there is none.
+func (i *Install) claimName() (earlier []*release.Release, err error) {
 	if err := chartutil.ValidateReleaseName(i.ReleaseName); err != nil {
-		return fmt.Errorf("release name %q: %w", i.ReleaseName, err)
+		return nil, fmt.Errorf("release name %q: %w", i.ReleaseName, err)
 	}
 	if i.dryRun() {
-		return nil
+		return nil, nil
 	}
 	history, err := readHistory(i.cfg, i.ReleaseName)
 	last := newest(history)
 	if err != nil || last == nil {
-		return err
+		return nil, err
 	}
 	status := last.Info.Status
 	if i.Replace && (status == release.StatusUninstalled || status == release.StatusFailed) {
-		return nil
+		return history, nil
 	}
 	inUse := errors.New("cannot re-use a name that is still in use")
 	if h := HolderOf(last); h != nil {
-		return fmt.Errorf("%w: revision %d of release %s is %s, by %s, %s; if that is dead, an upgrade takes the release over",
+		return nil, fmt.Errorf("%w: revision %d of release %s is %s, by %s, %s; if that is dead, an upgrade takes the release over",
 			inUse, last.Version, i.ReleaseName, status, h, h.Age())
 	}
-	return inUse
+	return nil, inUse
 }
 
 // readHistory reads the stored revisions. As in Helm there are none for who must not read

@@ -34,10 +34,9 @@ type installation struct {
 	rendering  rendering
 	rel        *release.Release
 	deployment *deployment
-	// earlier are the revisions of a release that this one replaces, and replaced the last
-	// of them; nil if there is none.
-	earlier  []*release.Release
-	replaced *release.Release
+	// earlier are the revisions of the release that this one replaces, as they were when
+	// that was allowed; nil if there is none.
+	earlier []*release.Release
 	// foreseen is as in deployOptions.
 	foreseen map[schema.GroupKind]bool
 }
@@ -256,20 +255,15 @@ func (op *installation) build(ctx context.Context) error {
 // replace makes the release the successor of the one that had its name. In order,
 // what that may have left is changed or deleted like that of any revision.
 func (op *installation) replace(ctx context.Context) error {
-	if !op.Replace || op.dryRun() {
+	last := newest(op.earlier)
+	if last == nil {
 		return nil
 	}
-	history, err := readHistory(op.Install.cfg, op.ReleaseName)
-	last := newest(history)
-	if err != nil || last == nil {
-		return err
-	}
-	op.earlier, op.replaced = history, last
 	op.rel.Version = last.Version + 1
 	if !op.ordered() || last.Info.Status != release.StatusFailed {
 		return nil
 	}
-	p := newPrior(history, last)
+	p := newPrior(op.earlier, last)
 	op.deployment.prior = p
 	return p.readPlans(ctx, op.cluster, true)
 }
@@ -287,16 +281,17 @@ func (op *installation) begin(ctx context.Context) (*release.Release, error) {
 	if err := op.hold(op.deployment.ledger, "install", op.rel.Info.Status); err != nil {
 		return nil, err
 	}
-	if op.replaced == nil {
+	replaced := newest(op.earlier)
+	if replaced == nil {
 		_, err := createRevision(op.Install.cfg, op.rel, nil)
 		return op.rel, err
 	}
 	var err error
-	op.deployment.taken, err = op.succeed(op.rel, &found{last: op.replaced, history: op.earlier})
+	op.deployment.taken, err = op.succeed(op.rel, &found{last: replaced, history: op.earlier})
 	if err != nil {
 		return nil, err
 	}
-	op.supersede()
+	op.supersede(replaced)
 	return op.rel, nil
 }
 
@@ -320,11 +315,11 @@ func (op *installation) createNamespace(ctx context.Context) error {
 
 // supersede notes that the release that had the name is replaced. As nothing of it is
 // there any more, nothing depends on that.
-func (op *installation) supersede() {
-	if op.replaced.Info.Status == release.StatusFailed {
+func (op *installation) supersede(replaced *release.Release) {
+	if replaced.Info.Status == release.StatusFailed {
 		return
 	}
-	l := newLedger(op.Install.cfg, ownRelease(op.replaced))
+	l := newLedger(op.Install.cfg, ownRelease(replaced))
 	l.try(l.store(func(rel *release.Release) { rel.SetStatus(release.StatusSuperseded, "superseded by new release") }))
 }
 

@@ -72,9 +72,13 @@ func (i *Install) Preview(ctx context.Context, chrt *chart.Chart, vals map[strin
 	if err != nil {
 		return nil, err
 	}
+	earlier, err := trial.claimName()
+	if err != nil {
+		return nil, err
+	}
 	base, ctx, end := startOperation(ctx, i.cfg, i.OnEvent, limits, trial.ordered())
 	defer end()
-	op := &installation{Install: &trial, operation: base}
+	op := &installation{Install: &trial, operation: base, earlier: earlier}
 	p, err := op.preview(ctx, chrt, vals)
 	return p, base.result(ctx, err)
 }

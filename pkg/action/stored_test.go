@@ -58,7 +58,7 @@ func TestRecordsThatAreDamaged(t *testing.T) {
 			}
 			i := NewInstall(cfg)
 			i.ReleaseName, i.Replace = "rel", true
-			if err := i.availableName(); !errors.As(err, &damaged) {
+			if _, err := i.claimName(); !errors.As(err, &damaged) {
 				t.Errorf("an installation found %v", err)
 			}
 		})
@@ -80,7 +80,7 @@ func TestNamesThatAreFree(t *testing.T) {
 		cfg.Releases.Driver = &unlisted{Driver: cfg.Releases.Driver, err: tt.err}
 		i := NewInstall(cfg)
 		i.ReleaseName = "rel"
-		if err := i.availableName(); (err == nil) != tt.free {
+		if _, err := i.claimName(); (err == nil) != tt.free {
 			t.Errorf("%s: got %v", name, err)
 		}
 	}

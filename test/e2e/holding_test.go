@@ -7,7 +7,6 @@ import (
 	"net/http"
 	"slices"
 	"strings"
-	"sync"
 	"testing"
 
 	"helm.sh/helm/v3/pkg/release"
@@ -128,25 +127,6 @@ func TestHooksOfTwoDead(t *testing.T) {
 // free. Who stores second finds the other, and stops before anything is changed.
 func TestUpgradeAndUninstallMeet(t *testing.T) {
 	t.Parallel()
-	// hold holds the first request of a sort up; it says when, and ends with what it gives.
-	hold := func(t *testing.T, h *helm, matches func(fault.Request) bool) (held <-chan struct{}, pass func()) {
-		t.Helper()
-		reached, released := make(chan struct{}), make(chan struct{})
-		var first sync.Once
-		h.viaProxy(t).Intercept(func(_ http.ResponseWriter, r *http.Request, what fault.Request) bool {
-			if matches(what) {
-				first.Do(func() {
-					close(reached)
-					select {
-					case <-released:
-					case <-r.Context().Done():
-					}
-				})
-			}
-			return false
-		})
-		return reached, sync.OnceFunc(func() { close(released) })
-	}
 	begin := func(t *testing.T) *helm {
 		t.Helper()
 		h := newHelm(t)
@@ -157,9 +137,9 @@ func TestUpgradeAndUninstallMeet(t *testing.T) {
 		t.Parallel()
 		h := begin(t)
 		direct := *h
-		held, pass := hold(t, h, func(what fault.Request) bool { return what.Verb == "create" && what.Resource == "secrets" })
+		held, pass := h.holdUp(t, isCreationOfRecord)
 		upgrade := h.begin(t, "upgrade", "rel", three(t, "2"), "--wait=ordered")
-		<-held
+		await(t, held, "the attempt to store a revision")
 		cmd, lines := direct.start(t, "uninstall", "rel")
 		for lines.Scan() && !strings.Contains(lines.Text(), "removing release rel") {
 			continue
@@ -181,9 +161,9 @@ func TestUpgradeAndUninstallMeet(t *testing.T) {
 		t.Parallel()
 		h := begin(t)
 		direct := *h
-		held, pass := hold(t, h, func(what fault.Request) bool { return what.Verb == "update" && what.Resource == "secrets" })
+		held, pass := h.holdUp(t, func(what fault.Request) bool { return what.Verb == "update" && what.Resource == "secrets" })
 		uninstall := h.begin(t, "uninstall", "rel")
-		<-held
+		await(t, held, "the attempt to store that it is being removed")
 		cmd, lines := direct.start(t, "upgrade", "rel", slowThree(t, "2", "5s"), "--wait=ordered")
 		for lines.Scan() && !strings.Contains(lines.Text(), "app:app applied") {
 			continue

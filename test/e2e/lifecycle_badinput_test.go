@@ -6,11 +6,9 @@ package e2e
 import (
 	"crypto/rand"
 	"encoding/base64"
-	"net/http"
 	"slices"
 	"strconv"
 	"strings"
-	"sync"
 	"sync/atomic"
 	"testing"
 
@@ -133,24 +131,12 @@ func TestLifecycleTwoAtOnce(t *testing.T) {
 		// The first one is about to store its revision when the second one comes and
 		// does all of its work.
 		second := *h
-		p := h.viaProxy(t)
-		reached, goOn := make(chan struct{}), make(chan struct{})
-		var once sync.Once
-		p.Intercept(func(_ http.ResponseWriter, r *http.Request, what fault.Request) bool {
-			if what.Verb == "create" && what.Resource == "secrets" {
-				once.Do(func() { close(reached) })
-				select {
-				case <-goOn:
-				case <-r.Context().Done():
-				}
-			}
-			return false
-		})
+		held, pass := h.holdUp(t, isCreationOfRecord)
 		end := h.begin(t, "upgrade", "rel", chartOfParts(t, oddParts("1")...), "--wait=ordered")
-		await(t, reached, "the attempt to store a revision")
+		await(t, held, "the attempt to store a revision")
 		second.ok("upgrade", "rel", three(t, "2"), "--wait=ordered")
 		before := h.objectsOf(t, "rel")
-		close(goOn)
+		pass()
 		r := end()
 		if r.code != 1 {
 			t.Errorf("exit code %d, want 1", r.code)
@@ -168,26 +154,17 @@ func TestLifecycleTwoAtOnce(t *testing.T) {
 		h := newHelm(t)
 		h.ok("install", "rel", three(t, "0"), "--wait=ordered")
 		h.ok("uninstall", "rel", "--keep-history")
-		// The second one installs when the first one has read twice what there is.
+		// The second one installs when the first one has read once what there is.
 		second := *h
-		reached, goOn := make(chan struct{}), make(chan struct{})
 		var reads atomic.Int32
-		var once sync.Once
-		h.viaProxy(t).Intercept(func(_ http.ResponseWriter, r *http.Request, what fault.Request) bool {
-			if what.Resource == "secrets" && (what.Verb == "create" || what.Verb == "list" && reads.Add(1) > 2) {
-				once.Do(func() { close(reached) })
-				select {
-				case <-goOn:
-				case <-r.Context().Done():
-				}
-			}
-			return false
+		held, pass := h.holdUp(t, func(what fault.Request) bool {
+			return isCreationOfRecord(what) || what.Verb == "list" && what.Resource == "secrets" && reads.Add(1) > 1
 		})
 		end := h.begin(t, "install", "rel", chartOfParts(t, oddParts("1")...), "--wait=ordered", "--replace")
-		await(t, reached, "the attempt to store a revision")
+		await(t, held, "the attempt to store a revision")
 		second.ok("install", "rel", three(t, "2"), "--wait=ordered", "--replace")
 		before := h.objectsOf(t, "rel")
-		close(goOn)
+		pass()
 		r := end()
 		if r.code != 1 {
 			t.Errorf("exit code %d, want 1", r.code)
@@ -204,23 +181,14 @@ func TestLifecycleTwoAtOnce(t *testing.T) {
 		h.ok("install", "rel", three(t, "0"), "--wait=ordered")
 		// The first one goes on once the second one has been refused.
 		second := *h
-		reached, goOn := make(chan struct{}), make(chan struct{})
-		var once sync.Once
-		h.viaProxy(t).Intercept(func(_ http.ResponseWriter, r *http.Request, what fault.Request) bool {
-			if what.Verb == "patch" && what.Resource == "configmaps" && what.Name == "last" {
-				once.Do(func() { close(reached) })
-				select {
-				case <-goOn:
-				case <-r.Context().Done():
-				}
-			}
-			return false
+		held, pass := h.holdUp(t, func(what fault.Request) bool {
+			return what.Verb == "patch" && what.Resource == "configmaps" && what.Name == "last"
 		})
 		end := h.begin(t, "upgrade", "rel", three(t, "1"), "--wait=ordered")
-		await(t, reached, "the change of the last object")
+		await(t, held, "the change of the last object")
 		second.fails(t, []string{"upgrade", "rel", chartOfParts(t, oddParts("2")...), "--wait=ordered"},
 			"another operation (install/upgrade/rollback) is in progress")
-		close(goOn)
+		pass()
 		if r := end(); r.code != 0 {
 			t.Errorf("the first one failed:\n%s", r.stderr)
 		}

@@ -108,6 +108,30 @@ func firstWatch(p *fault.Proxy, resource string) <-chan struct{} {
 	return watched
 }
 
+// holdUp holds the requests of a sort up until pass is called; held says when the first of
+// them has come.
+func (h *helm) holdUp(tb testing.TB, matches func(fault.Request) bool) (held <-chan struct{}, pass func()) {
+	tb.Helper()
+	reached, released := make(chan struct{}), make(chan struct{})
+	reach := sync.OnceFunc(func() { close(reached) })
+	h.viaProxy(tb).Intercept(func(_ http.ResponseWriter, r *http.Request, what fault.Request) bool {
+		if matches(what) {
+			reach()
+			select {
+			case <-released:
+			case <-r.Context().Done():
+			}
+		}
+		return false
+	})
+	return reached, sync.OnceFunc(func() { close(released) })
+}
+
+// isCreationOfRecord reports whether a request stores a new revision.
+func isCreationOfRecord(what fault.Request) bool {
+	return what.Verb == "create" && what.Resource == "secrets"
+}
+
 func await(tb testing.TB, happened <-chan struct{}, what string) {
 	tb.Helper()
 	select {
