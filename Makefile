@@ -142,7 +142,7 @@ fuzz: ## Run every fuzz target for a while (FUZZTIME=30s each; FUZZ=pattern narr
 
 .PHONY: bench
 bench: build stock devcluster $(TOOLS)/kapp ## Measure, print the tables and write docs/benchmarks.md (BENCH=pattern narrows it)
-	go test -run '^$$' -bench '$(BENCH)' ./pkg/sequencer
+	go test -run '^$$' -bench '$(BENCH)' ./internal/sequencer
 	BINARIES=$(BIN) KAPP=$(TOOLS)/kapp NELM='$(NELM)' BENCH_ROUNDS=$(BENCH_ROUNDS) BENCH_WRITE=$(CURDIR)/docs \
 		go test -run '^$$' -bench '$(BENCH)' -benchtime 1x -timeout 2h ./test/bench
 

@@ -10,8 +10,8 @@ import (
 
 	"helm.sh/helm/v3/pkg/release"
 
+	"github.com/ordered-helm/helm/internal/hookrunner"
 	"github.com/ordered-helm/helm/pkg/action"
-	"github.com/ordered-helm/helm/pkg/hookrunner"
 )
 
 func TestParallelHooks(t *testing.T) {

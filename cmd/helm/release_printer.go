@@ -17,9 +17,9 @@ import (
 	"helm.sh/helm/v3/pkg/release"
 	"k8s.io/kubectl/pkg/cmd/get"
 
+	"github.com/ordered-helm/helm/internal/hookrunner"
 	"github.com/ordered-helm/helm/internal/record"
 	"github.com/ordered-helm/helm/pkg/action"
-	"github.com/ordered-helm/helm/pkg/hookrunner"
 )
 
 // releasePrinter prints a release as install, status and "get all" do.

@@ -16,8 +16,8 @@ import (
 	"helm.sh/helm/v3/pkg/cli/output"
 	"helm.sh/helm/v3/pkg/release"
 
+	"github.com/ordered-helm/helm/internal/hookrunner"
 	"github.com/ordered-helm/helm/pkg/action"
-	"github.com/ordered-helm/helm/pkg/hookrunner"
 )
 
 const testHelp = `

@@ -17,17 +17,17 @@ import (
 	"sigs.k8s.io/yaml"
 
 	"github.com/ordered-helm/helm/internal/archive"
-	"github.com/ordered-helm/helm/pkg/chart/loader"
+	"github.com/ordered-helm/helm/internal/chartloader"
 )
 
 // chartOf makes a chart of files, by their paths.
 func chartOf(t *testing.T, files map[string]string) *chart.Chart {
 	t.Helper()
-	var buffered []*loader.BufferedFile
+	var buffered []*chartloader.BufferedFile
 	for name, text := range files {
-		buffered = append(buffered, &loader.BufferedFile{Name: name, Data: []byte(text)})
+		buffered = append(buffered, &chartloader.BufferedFile{Name: name, Data: []byte(text)})
 	}
-	ch, err := loader.LoadFiles(buffered)
+	ch, err := chartloader.LoadFiles(buffered)
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -167,7 +167,7 @@ func files(t *testing.T, name string) map[string]string {
 		t.Fatal(err)
 	}
 	defer func() { _ = in.Close() }() // it was only read
-	list, err := loader.LoadArchiveFiles(in)
+	list, err := chartloader.LoadArchiveFiles(in)
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -216,7 +216,7 @@ func TestSaveDir(t *testing.T) {
 	if err := archive.SaveDir(chartOf(t, wide), dir, archive.OrderFields); err != nil {
 		t.Fatal(err)
 	}
-	ch, err := loader.LoadDir(filepath.Join(dir, "wide"))
+	ch, err := chartloader.LoadDir(filepath.Join(dir, "wide"))
 	if err != nil {
 		t.Fatal(err)
 	}

@@ -16,7 +16,7 @@ import (
 	"helm.sh/helm/v3/pkg/chartutil"
 	"sigs.k8s.io/yaml"
 
-	"github.com/ordered-helm/helm/pkg/chart/loader"
+	"github.com/ordered-helm/helm/internal/chartloader"
 )
 
 // Modes of what is unpacked, before the umask.
@@ -30,7 +30,7 @@ const (
 // folder, whatever the archive names. If there is something of that name already,
 // the error is an *ExistsError; after any error nothing is left behind.
 func Expand(dir string, in io.Reader) error {
-	files, err := loader.LoadArchiveFiles(in)
+	files, err := chartloader.LoadArchiveFiles(in)
 	if err != nil {
 		return err
 	}
@@ -63,7 +63,7 @@ func (e *ExistsError) Error() string {
 	return fmt.Sprintf("a file or directory with the name %s already exists", e.Name)
 }
 
-func expandInto(root *os.Root, name string, files []*loader.BufferedFile) error {
+func expandInto(root *os.Root, name string, files []*chartloader.BufferedFile) error {
 	if err := root.Mkdir(name, folderMode); errors.Is(err, fs.ErrExist) {
 		return &ExistsError{name}
 	} else if err != nil {
@@ -79,7 +79,7 @@ func expandInto(root *os.Root, name string, files []*loader.BufferedFile) error 
 	return nil
 }
 
-func writeAll(root *os.Root, files []*loader.BufferedFile) error {
+func writeAll(root *os.Root, files []*chartloader.BufferedFile) error {
 	for _, f := range files {
 		if err := writeBelow(root, f); err != nil {
 			return fmt.Errorf("cannot unpack %s: %w", f.Name, err)
@@ -88,7 +88,7 @@ func writeAll(root *os.Root, files []*loader.BufferedFile) error {
 	return nil
 }
 
-func writeBelow(root *os.Root, f *loader.BufferedFile) error {
+func writeBelow(root *os.Root, f *chartloader.BufferedFile) error {
 	if err := root.MkdirAll(path.Dir(f.Name), folderMode); err != nil {
 		return err
 	}
@@ -97,11 +97,11 @@ func writeBelow(root *os.Root, f *loader.BufferedFile) error {
 
 // chartName reads the name of an archive's chart. Unlike Helm it reads nothing
 // else of Chart.yaml, which may be in a form that Helm's types do not have.
-func chartName(files []*loader.BufferedFile) (string, error) {
+func chartName(files []*chartloader.BufferedFile) (string, error) {
 	var chart struct {
 		Name string `json:"name"`
 	}
-	i := slices.IndexFunc(files, func(f *loader.BufferedFile) bool { return f.Name == chartutil.ChartfileName })
+	i := slices.IndexFunc(files, func(f *chartloader.BufferedFile) bool { return f.Name == chartutil.ChartfileName })
 	if i >= 0 {
 		if err := yaml.Unmarshal(files[i].Data, &chart); err != nil {
 			return "", fmt.Errorf("cannot load Chart.yaml: %w", err)

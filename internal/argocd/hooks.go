@@ -13,7 +13,7 @@ import (
 	"sigs.k8s.io/yaml"
 
 	"github.com/ordered-helm/helm/internal/dag"
-	"github.com/ordered-helm/helm/pkg/hookrunner"
+	"github.com/ordered-helm/helm/internal/hookrunner"
 )
 
 // phases are the hooks of Argo CD that stand for events of Helm. It does not tell

@@ -21,7 +21,7 @@ import (
 	"helm.sh/helm/v3/pkg/getter"
 	"helm.sh/helm/v3/pkg/repo"
 
-	"github.com/ordered-helm/helm/pkg/chart/loader"
+	"github.com/ordered-helm/helm/internal/chartloader"
 )
 
 func TestSameURL(t *testing.T) {
@@ -126,11 +126,11 @@ func TestUpdateAndBuild(t *testing.T) {
 	if want := "Saving 2 charts\nDeleting outdated charts\n"; out.String() != want {
 		t.Errorf("it says %q, want %q", out, want)
 	}
-	ch, err := loader.LoadDir(dir)
+	ch, err := chartloader.LoadDir(dir)
 	if err != nil {
 		t.Fatal(err)
 	}
-	d, err := loader.Declarations(ch)
+	d, err := chartloader.Declarations(ch)
 	if err != nil || len(d.Subcharts) != 2 || !d.Subcharts[0].Hooks.IsParallel() {
 		t.Errorf("it declares %+v, %v", d, err)
 	}

@@ -19,7 +19,7 @@ import (
 	"helm.sh/helm/v3/pkg/repo"
 
 	"github.com/ordered-helm/helm/internal/archive"
-	"github.com/ordered-helm/helm/pkg/chart/loader"
+	"github.com/ordered-helm/helm/internal/chartloader"
 )
 
 const folderMode = 0o755
@@ -121,7 +121,7 @@ func (f *fetcher) fetch(dep *chart.Dependency) error {
 // checkPresent makes sure that the charts folder has a version that will do.
 func (f *fetcher) checkPresent(dep *chart.Dependency) error {
 	dir := filepath.Join(f.charts, dep.Name)
-	ch, err := loader.LoadDir(dir)
+	ch, err := chartloader.LoadDir(dir)
 	if err != nil {
 		return &localError{fmt.Errorf("unable to load chart '%s': %w", dir, err)}
 	}
@@ -148,7 +148,7 @@ func (f *fetcher) pack(dep *chart.Dependency) error {
 	if err != nil {
 		return err
 	}
-	ch, err := loader.LoadDir(dir)
+	ch, err := chartloader.LoadDir(dir)
 	if err != nil {
 		return err
 	}

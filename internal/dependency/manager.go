@@ -19,7 +19,7 @@ import (
 	"helm.sh/helm/v3/pkg/getter"
 	"helm.sh/helm/v3/pkg/registry"
 
-	"github.com/ordered-helm/helm/pkg/chart/loader"
+	"github.com/ordered-helm/helm/internal/chartloader"
 )
 
 // Manager looks after the dependencies of one chart. Its fields are those of
@@ -135,7 +135,7 @@ func (m *Manager) loadChart() (*chart.Chart, error) {
 	if !info.IsDir() {
 		return nil, errors.New("only unpacked charts can be updated")
 	}
-	return loader.LoadDir(m.ChartPath)
+	return chartloader.LoadDir(m.ChartPath)
 }
 
 // sayf prints a line, as Helm does.

@@ -13,7 +13,7 @@ import (
 
 	"helm.sh/helm/v3/pkg/chart"
 
-	"github.com/ordered-helm/helm/pkg/chart/loader"
+	"github.com/ordered-helm/helm/internal/chartloader"
 )
 
 // replace moves the archives that were fetched into the charts folder and takes
@@ -47,7 +47,7 @@ func (m *Manager) replace(deps []*chart.Dependency, from, to string) error {
 
 // move moves an archive if it is a chart.
 func (m *Manager) move(from, to string) {
-	if _, err := loader.LoadFile(from); err != nil {
+	if _, err := chartloader.LoadFile(from); err != nil {
 		fmt.Fprintf(m.Out, "Could not verify %s for moving: %s (Skipping)", from, err)
 		return
 	}
@@ -59,7 +59,7 @@ func (m *Manager) move(from, to string) {
 // remove takes out an archive, unless it is no chart or one that only the charts
 // folder has.
 func (m *Manager) remove(name string, local map[string]bool) {
-	ch, err := loader.LoadFile(name)
+	ch, err := chartloader.LoadFile(name)
 	if err != nil {
 		m.sayf("Could not verify %s for deletion: %s (Skipping)", name, err)
 		return

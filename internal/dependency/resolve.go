@@ -14,7 +14,7 @@ import (
 	"helm.sh/helm/v3/pkg/registry"
 	"helm.sh/helm/v3/pkg/repo"
 
-	"github.com/ordered-helm/helm/pkg/chart/loader"
+	"github.com/ordered-helm/helm/internal/chartloader"
 )
 
 // resolve finds the version of each dependency that is to be fetched: the newest
@@ -63,7 +63,7 @@ func (m *Manager) localVersion(dep *chart.Dependency, constraint *semver.Constra
 	if err != nil {
 		return "", err
 	}
-	ch, err := loader.LoadDir(dir)
+	ch, err := chartloader.LoadDir(dir)
 	if err != nil {
 		return "", err
 	}

@@ -3,7 +3,7 @@
 
 package graphview
 
-import "github.com/ordered-helm/helm/pkg/sequencer"
+import "github.com/ordered-helm/helm/internal/sequencer"
 
 // change says how something differs from what it is compared with.
 type change string

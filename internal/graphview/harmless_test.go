@@ -8,7 +8,7 @@ import (
 	"testing"
 
 	"github.com/ordered-helm/helm/internal/graphview"
-	"github.com/ordered-helm/helm/pkg/sequencer"
+	"github.com/ordered-helm/helm/internal/sequencer"
 )
 
 // TestNamesThatATerminalWouldActUpon do nothing in any format.

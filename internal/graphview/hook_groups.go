@@ -9,7 +9,7 @@ import (
 
 	"helm.sh/helm/v3/pkg/release"
 
-	"github.com/ordered-helm/helm/pkg/hookrunner"
+	"github.com/ordered-helm/helm/internal/hookrunner"
 )
 
 // hookGroup is the hooks of events of which all is equal.

@@ -9,7 +9,7 @@ import (
 	"io"
 	"strings"
 
-	"github.com/ordered-helm/helm/pkg/hookrunner"
+	"github.com/ordered-helm/helm/internal/hookrunner"
 )
 
 // HooksText writes how the hooks of each event run: weight by weight, and in that

@@ -12,7 +12,7 @@ import (
 	"gotest.tools/v3/golden"
 
 	"github.com/ordered-helm/helm/internal/graphview"
-	"github.com/ordered-helm/helm/pkg/hookrunner"
+	"github.com/ordered-helm/helm/internal/hookrunner"
 )
 
 // hooksOf makes hooks of texts "chart Kind/name weight event,event".

@@ -7,8 +7,8 @@ import (
 	"bufio"
 	"encoding/json"
 
-	"github.com/ordered-helm/helm/pkg/hookrunner"
-	"github.com/ordered-helm/helm/pkg/sequencer"
+	"github.com/ordered-helm/helm/internal/hookrunner"
+	"github.com/ordered-helm/helm/internal/sequencer"
 )
 
 // The JSON form (docs/reference.md, "The graph as JSON").

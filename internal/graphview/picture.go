@@ -8,7 +8,7 @@ import (
 	"slices"
 	"strings"
 
-	"github.com/ordered-helm/helm/pkg/sequencer"
+	"github.com/ordered-helm/helm/internal/sequencer"
 )
 
 // picture is what a drawing shows: boxes in boxes, nodes in them, and arrows,

@@ -10,7 +10,7 @@ import (
 	"slices"
 	"strings"
 
-	"github.com/ordered-helm/helm/pkg/sequencer"
+	"github.com/ordered-helm/helm/internal/sequencer"
 )
 
 // Text writes the plan as batches of nodes: what is in one batch may deploy at

@@ -11,7 +11,7 @@ import (
 	"gotest.tools/v3/golden"
 
 	"github.com/ordered-helm/helm/internal/graphview"
-	"github.com/ordered-helm/helm/pkg/sequencer"
+	"github.com/ordered-helm/helm/internal/sequencer"
 )
 
 // resource is written as "chart Kind/name layer after,after".

@@ -10,9 +10,9 @@ import (
 	"io"
 	"strings"
 
+	"github.com/ordered-helm/helm/internal/hookrunner"
+	"github.com/ordered-helm/helm/internal/sequencer"
 	"github.com/ordered-helm/helm/internal/terminal"
-	"github.com/ordered-helm/helm/pkg/hookrunner"
-	"github.com/ordered-helm/helm/pkg/sequencer"
 )
 
 // Format is a way to write a View.

@@ -13,7 +13,7 @@ import (
 	"testing"
 
 	"github.com/ordered-helm/helm/internal/graphview"
-	"github.com/ordered-helm/helm/pkg/sequencer"
+	"github.com/ordered-helm/helm/internal/sequencer"
 )
 
 func write(t *testing.T, v graphview.View, f graphview.Format) string {

@@ -12,9 +12,9 @@ import (
 	"helm.sh/helm/v3/pkg/chartutil"
 
 	"github.com/ordered-helm/helm/internal/annotation"
+	"github.com/ordered-helm/helm/internal/chartloader"
 	"github.com/ordered-helm/helm/internal/similar"
 	"github.com/ordered-helm/helm/internal/yamledit"
-	"github.com/ordered-helm/helm/pkg/chart/loader"
 )
 
 // Fields that Chart.yaml has beyond Helm's.
@@ -160,7 +160,7 @@ func (f *findings) addDeclared(c *folder, severity Severity, err error) {
 			f.add(malformedValue, c.at(chartutil.ChartfileName, nil), message(problem))
 			continue
 		}
-		var dependency *loader.DependencyError
+		var dependency *chartloader.DependencyError
 		at := c.field("annotations", value.Key)
 		switch entries := c.dependencies(); {
 		case errors.As(problem, &dependency) && dependency.Index < len(entries):
@@ -175,7 +175,7 @@ func (f *findings) addDeclared(c *folder, severity Severity, err error) {
 
 // message is an error in words, without the name of the file.
 func message(err error) string {
-	var file *loader.ChartFileError
+	var file *chartloader.ChartFileError
 	if errors.As(err, &file) {
 		return file.Err.Error()
 	}

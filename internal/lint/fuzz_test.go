@@ -10,7 +10,7 @@ import (
 	"slices"
 	"testing"
 
-	"github.com/ordered-helm/helm/pkg/chart/loader"
+	"github.com/ordered-helm/helm/internal/chartloader"
 )
 
 // FuzzOrder checks any chart: every finding is of a rule, and in a file that there is.
@@ -27,7 +27,7 @@ func FuzzOrder(f *testing.F) {
 	log.SetOutput(io.Discard)
 	f.Cleanup(func() { log.SetOutput(os.Stderr) })
 	f.Fuzz(func(t *testing.T, chart, values, template string) {
-		files := []*loader.BufferedFile{
+		files := []*chartloader.BufferedFile{
 			{Name: "Chart.yaml", Data: []byte(chart)}, {Name: "values.yaml", Data: []byte(values)}, {Name: "templates/a.yaml", Data: []byte(template)},
 		}
 		legal, err := legalFiles(files)
@@ -36,7 +36,7 @@ func FuzzOrder(f *testing.F) {
 		}
 		for _, finding := range order(files, legal, Options{Namespace: "test"}) {
 			known := slices.ContainsFunc(Rules(), func(r Rule) bool { return r.Name == finding.Rule })
-			if !known || !slices.ContainsFunc(files, func(b *loader.BufferedFile) bool { return b.Name == finding.File }) {
+			if !known || !slices.ContainsFunc(files, func(b *chartloader.BufferedFile) bool { return b.Name == finding.File }) {
 				t.Fatalf("got %+v", finding)
 			}
 		}

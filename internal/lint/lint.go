@@ -27,8 +27,8 @@ import (
 	"sigs.k8s.io/yaml"
 
 	"github.com/ordered-helm/helm/internal/annotation"
+	"github.com/ordered-helm/helm/internal/chartloader"
 	"github.com/ordered-helm/helm/internal/yamledit"
-	"github.com/ordered-helm/helm/pkg/chart/loader"
 )
 
 // Options are what a chart is checked with.
@@ -62,21 +62,21 @@ type Report struct {
 // Check checks the chart in the folder. An error means that it could not be
 // checked; what is wrong with it is in the report.
 func Check(dir string, o Options) (*Report, error) {
-	files, err := loader.DirFiles(dir)
+	files, err := chartloader.DirFiles(dir)
 	if err != nil {
 		return &Report{Helm: stock(dir, o)}, nil //nolint:nilerr // Helm's rules say what is wrong with it
 	}
 	legal, err := legalFiles(files)
 	if err != nil {
 		r := &Report{Helm: []support.Message{support.NewMessage(support.ErrorSev, chartutil.ChartfileName, err)}}
-		var limit *loader.LimitError
+		var limit *chartloader.LimitError
 		if !errors.As(err, &limit) { // what is too large is not looked into
 			r.Findings = order(files, nil, o)
 		}
 		return r, nil
 	}
 	r := &Report{}
-	if !differ(files, legal) && apiVersion(legal) != loader.APIVersionV3 {
+	if !differ(files, legal) && apiVersion(legal) != chartloader.APIVersionV3 {
 		r.Helm = stock(dir, o)
 	} else {
 		absolute, err := filepath.Abs(dir)
@@ -113,19 +113,19 @@ func isOfListAnnotation(m support.Message) bool {
 
 // legalFiles gives the files in legal form, without the annotations of a
 // Chart.yaml that have none: there is a rule about these.
-func legalFiles(files []*loader.BufferedFile) ([]*loader.BufferedFile, error) {
-	legal, err := loader.LegalFiles(files)
+func legalFiles(files []*chartloader.BufferedFile) ([]*chartloader.BufferedFile, error) {
+	legal, err := chartloader.LegalFiles(files)
 	if err == nil {
 		return legal, nil
 	}
-	mended := make([]*loader.BufferedFile, len(files))
+	mended := make([]*chartloader.BufferedFile, len(files))
 	for i, f := range files {
 		mended[i] = f
 		if path.Base(f.Name) == chartutil.ChartfileName {
-			mended[i] = &loader.BufferedFile{Name: f.Name, Data: withoutIllegal(f.Data)}
+			mended[i] = &chartloader.BufferedFile{Name: f.Name, Data: withoutIllegal(f.Data)}
 		}
 	}
-	return loader.LegalFiles(mended)
+	return chartloader.LegalFiles(mended)
 }
 
 // withoutIllegal takes the annotations out of a Chart.yaml that have no legal
@@ -153,12 +153,12 @@ func withoutIllegal(data []byte) []byte {
 	return []byte(edited)
 }
 
-func differ(files, legal []*loader.BufferedFile) bool {
-	return !slices.EqualFunc(files, legal, func(a, b *loader.BufferedFile) bool { return bytes.Equal(a.Data, b.Data) })
+func differ(files, legal []*chartloader.BufferedFile) bool {
+	return !slices.EqualFunc(files, legal, func(a, b *chartloader.BufferedFile) bool { return bytes.Equal(a.Data, b.Data) })
 }
 
 // apiVersion is what a chart says of itself; empty if that cannot be read.
-func apiVersion(files []*loader.BufferedFile) string {
+func apiVersion(files []*chartloader.BufferedFile) string {
 	var metadata struct {
 		APIVersion string `json:"apiVersion"`
 	}
@@ -172,7 +172,7 @@ func apiVersion(files []*loader.BufferedFile) string {
 
 // checkCopy checks a chart by its files in legal form. The messages name the
 // folder that the chart is in.
-func checkCopy(dir string, legal []*loader.BufferedFile, o Options) (messages []support.Message, err error) {
+func checkCopy(dir string, legal []*chartloader.BufferedFile, o Options) (messages []support.Message, err error) {
 	temporary, err := os.MkdirTemp("", "helm-lint")
 	if err != nil {
 		return nil, fmt.Errorf("make a folder to check the chart in: %w", err)
@@ -222,7 +222,7 @@ func asV2(text []byte) []byte {
 		return text
 	}
 	value := yamledit.Lookup(root, "apiVersion")
-	if value == nil || value.Value != loader.APIVersionV3 {
+	if value == nil || value.Value != chartloader.APIVersionV3 {
 		return text
 	}
 	edited, err := yamledit.Apply(string(text), root, []yamledit.Change{{

@@ -13,8 +13,8 @@ import (
 
 	"github.com/ordered-helm/helm/internal/annotation"
 	"github.com/ordered-helm/helm/internal/render"
+	"github.com/ordered-helm/helm/internal/sequencer"
 	"github.com/ordered-helm/helm/internal/yamledit"
-	"github.com/ordered-helm/helm/pkg/sequencer"
 )
 
 // object is an object of a rendered document.

@@ -15,9 +15,9 @@ import (
 	"helm.sh/helm/v3/pkg/engine"
 	"sigs.k8s.io/yaml"
 
+	"github.com/ordered-helm/helm/internal/chartloader"
 	"github.com/ordered-helm/helm/internal/render"
-	"github.com/ordered-helm/helm/pkg/chart/loader"
-	"github.com/ordered-helm/helm/pkg/sequencer"
+	"github.com/ordered-helm/helm/internal/sequencer"
 )
 
 // inspection checks what a chart says about order, readiness and hooks.
@@ -42,7 +42,7 @@ type inspection struct {
 
 // order checks a chart by the rules that Helm does not have. The files are the
 // chart's as they stand there, legal the same in legal form.
-func order(files, legal []*loader.BufferedFile, o Options) []Finding {
+func order(files, legal []*chartloader.BufferedFile, o Options) []Finding {
 	i := &inspection{options: o}
 	root := newFolder("", files)
 	root.walk(i.checkChartFile)
@@ -64,7 +64,7 @@ func words() []string {
 // isOfInterest spares almost every other chart a second look. Charts of apiVersion v3
 // have none of Helm's past to be loyal to.
 func (i *inspection) isOfInterest(root *folder) bool {
-	return apiVersion(root.files) == loader.APIVersionV3 || mentionsOrder(root, i.options.Values)
+	return apiVersion(root.files) == chartloader.APIVersionV3 || mentionsOrder(root, i.options.Values)
 }
 
 // mentionsOrder reports whether a chart says anything about order, readiness or how
@@ -75,7 +75,7 @@ func mentionsOrder(root *folder, values map[string]any) bool {
 	}
 	found := false
 	root.walk(func(f *folder) {
-		found = found || slices.ContainsFunc(f.files, func(file *loader.BufferedFile) bool {
+		found = found || slices.ContainsFunc(f.files, func(file *chartloader.BufferedFile) bool {
 			return (strings.HasPrefix(file.Name, "templates/") || !strings.Contains(file.Name, "/")) && mentions(file.Data)
 		})
 	})
@@ -89,16 +89,16 @@ func mentionsOrder(root *folder, values map[string]any) bool {
 // load loads and renders the chart, as Helm's rules do. It is false where it cannot
 // be loaded: Helm's rules say why. Where it cannot be rendered, what the charts
 // declare is checked all the same.
-func (i *inspection) load(root *folder, legal []*loader.BufferedFile) bool {
+func (i *inspection) load(root *folder, legal []*chartloader.BufferedFile) bool {
 	var err error
-	if i.chart, err = loader.LoadFiles(legal); err != nil {
+	if i.chart, err = chartloader.LoadFiles(legal); err != nil {
 		return false
 	}
 	folders := map[*chart.File]*folder{}
 	root.match(i.chart, folders)
 	i.declared = map[string]*folder{}
 	i.locateDeclared(i.chart, i.chart.Name(), folders)
-	declaration, problems := loader.InspectDeclarations(i.chart)
+	declaration, problems := chartloader.InspectDeclarations(i.chart)
 	i.addProblems(declaration, problems)
 
 	if err := chartutil.ProcessDependenciesWithMerge(i.chart, i.options.Values); err != nil {
@@ -139,12 +139,12 @@ func (i *inspection) locate(c *chart.Chart, at string, folders map[*chart.File]*
 }
 
 // addProblems notes what cannot be used of the charts' declarations.
-func (i *inspection) addProblems(d *loader.Declaration, problems []error) {
+func (i *inspection) addProblems(d *chartloader.Declaration, problems []error) {
 	for _, problem := range problems {
 		i.addProblem(Error, problem)
 	}
-	var walk func(d *loader.Declaration)
-	walk = func(d *loader.Declaration) {
+	var walk func(d *chartloader.Declaration)
+	walk = func(d *chartloader.Declaration) {
 		if d.Problem != nil {
 			severity := Warning
 			if d.Sequenced() {

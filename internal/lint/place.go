@@ -14,8 +14,8 @@ import (
 
 	"github.com/ordered-helm/helm/internal/annotation"
 	"github.com/ordered-helm/helm/internal/render"
+	"github.com/ordered-helm/helm/internal/sequencer"
 	"github.com/ordered-helm/helm/internal/yamledit"
-	"github.com/ordered-helm/helm/pkg/sequencer"
 )
 
 // markedRendering is the chart rendered once more, with marks.

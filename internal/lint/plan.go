@@ -14,10 +14,10 @@ import (
 	"gopkg.in/yaml.v3"
 
 	"github.com/ordered-helm/helm/internal/annotation"
+	"github.com/ordered-helm/helm/internal/chartloader"
+	"github.com/ordered-helm/helm/internal/sequencer"
 	"github.com/ordered-helm/helm/internal/similar"
 	"github.com/ordered-helm/helm/internal/yamledit"
-	"github.com/ordered-helm/helm/pkg/chart/loader"
-	"github.com/ordered-helm/helm/pkg/sequencer"
 )
 
 // defaultTimeout is that of install and upgrade.
@@ -25,7 +25,7 @@ const defaultTimeout = 5 * time.Minute
 
 // addProblem notes what is wrong with a Chart.yaml.
 func (i *inspection) addProblem(severity Severity, err error) {
-	var file *loader.ChartFileError
+	var file *chartloader.ChartFileError
 	if errors.As(err, &file) && i.declared[file.File] != nil {
 		i.addDeclared(i.declared[file.File], severity, err)
 		return
@@ -84,7 +84,7 @@ func (i *inspection) addPlanProblem(err error, broken map[string]bool) {
 	var duplicate *sequencer.DuplicateError
 	var subchart *sequencer.UnknownSubchartError
 	var cycle *sequencer.CycleError
-	var file *loader.ChartFileError
+	var file *chartloader.ChartFileError
 	switch {
 	case errors.As(err, &file): // it is known from the declarations
 	case errors.As(err, &resource):

@@ -8,7 +8,7 @@ import (
 	"slices"
 
 	"github.com/ordered-helm/helm/internal/annotation"
-	"github.com/ordered-helm/helm/pkg/sequencer"
+	"github.com/ordered-helm/helm/internal/sequencer"
 )
 
 // checkNode checks what the resources of a node say about their readiness.

@@ -13,8 +13,8 @@ import (
 	"helm.sh/helm/v3/pkg/chart"
 	"helm.sh/helm/v3/pkg/chartutil"
 
+	"github.com/ordered-helm/helm/internal/chartloader"
 	"github.com/ordered-helm/helm/internal/yamledit"
-	"github.com/ordered-helm/helm/pkg/chart/loader"
 )
 
 // requirementsFile is where charts of apiVersion v1 have their dependencies.
@@ -25,7 +25,7 @@ type folder struct {
 	// prefix is what its files' names begin with, as a reader would look for
 	// them: "" for the root, "charts/db/" for a chart inside.
 	prefix string
-	files  []*loader.BufferedFile // with their names in the chart
+	files  []*chartloader.BufferedFile // with their names in the chart
 	inside []*folder
 
 	definitions map[string]*yaml.Node // parsed files, nil where they cannot be
@@ -33,10 +33,10 @@ type folder struct {
 
 // newFolder parts the files of a chart from those of the charts inside, packed
 // ones too.
-func newFolder(prefix string, files []*loader.BufferedFile) *folder {
+func newFolder(prefix string, files []*chartloader.BufferedFile) *folder {
 	f := &folder{prefix: prefix, definitions: map[string]*yaml.Node{}}
 	var order []string
-	inside := map[string][]*loader.BufferedFile{}
+	inside := map[string][]*chartloader.BufferedFile{}
 	for _, file := range files {
 		below, isInside := strings.CutPrefix(file.Name, chartutil.ChartsDir+"/")
 		name, rest, isFolder := strings.Cut(below, "/")
@@ -47,7 +47,7 @@ func newFolder(prefix string, files []*loader.BufferedFile) *folder {
 			if inside[name] == nil {
 				order = append(order, name)
 			}
-			inside[name] = append(inside[name], &loader.BufferedFile{Name: rest, Data: file.Data})
+			inside[name] = append(inside[name], &chartloader.BufferedFile{Name: rest, Data: file.Data})
 		case path.Ext(name) == ".tgz":
 			f.addArchive(file.Data)
 		default:
@@ -63,7 +63,7 @@ func newFolder(prefix string, files []*loader.BufferedFile) *folder {
 // addArchive adds a packed chart: its files are named as if it were unpacked. One
 // that cannot be read is for Helm's rules to refuse.
 func (f *folder) addArchive(data []byte) {
-	files, err := loader.LoadArchiveFiles(bytes.NewReader(data))
+	files, err := chartloader.LoadArchiveFiles(bytes.NewReader(data))
 	if err != nil {
 		return
 	}

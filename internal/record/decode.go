@@ -9,8 +9,8 @@ import (
 	"fmt"
 	"slices"
 
-	"github.com/ordered-helm/helm/pkg/hookrunner"
-	"github.com/ordered-helm/helm/pkg/sequencer"
+	"github.com/ordered-helm/helm/internal/hookrunner"
+	"github.com/ordered-helm/helm/internal/sequencer"
 )
 
 // What a record may hold at most. Whoever may write releases may write any

@@ -12,7 +12,7 @@ import (
 
 	"helm.sh/helm/v3/pkg/chart"
 
-	"github.com/ordered-helm/helm/pkg/sequencer"
+	"github.com/ordered-helm/helm/internal/sequencer"
 )
 
 // nested writes a chart in a chart, as many as there shall be.

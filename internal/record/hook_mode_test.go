@@ -11,7 +11,7 @@ import (
 
 	"helm.sh/helm/v3/pkg/chart"
 
-	"github.com/ordered-helm/helm/pkg/sequencer"
+	"github.com/ordered-helm/helm/internal/sequencer"
 )
 
 // TestHookModesSurvive in a record that is written and read, for each chart, and

@@ -10,7 +10,7 @@ import (
 	"time"
 
 	"github.com/ordered-helm/helm/internal/holder"
-	"github.com/ordered-helm/helm/pkg/sequencer"
+	"github.com/ordered-helm/helm/internal/sequencer"
 )
 
 func leased() *Lease {

@@ -9,13 +9,13 @@ import (
 	"helm.sh/helm/v3/pkg/chart"
 	"helm.sh/helm/v3/pkg/chartutil"
 
-	"github.com/ordered-helm/helm/pkg/chart/loader"
-	"github.com/ordered-helm/helm/pkg/sequencer"
+	"github.com/ordered-helm/helm/internal/chartloader"
+	"github.com/ordered-helm/helm/internal/sequencer"
 )
 
 // Charts matches what charts declared to the tree of charts that Helm's
 // dependency processing left: aliased copies, and without what is disabled.
-func Charts(d *loader.Declaration, processed *chart.Chart) *sequencer.Chart {
+func Charts(d *chartloader.Declaration, processed *chart.Chart) *sequencer.Chart {
 	c := &sequencer.Chart{
 		Name: processed.Name(), Sequenced: d.Sequenced(), Declares: d.Declares(),
 		DependsOnSubcharts: d.DependsOnSubcharts, DependsOnKey: d.DependsOnKey, Problem: d.Problem,
@@ -39,13 +39,13 @@ func Charts(d *loader.Declaration, processed *chart.Chart) *sequencer.Chart {
 
 // dropOrderOfOne drops what entries that have become one chart say about each
 // other.
-func dropOrderOfOne(d *loader.Declaration, dependencies []sequencer.Dependency) {
+func dropOrderOfOne(d *chartloader.Declaration, dependencies []sequencer.Dependency) {
 	for i, s := range dependencies {
 		if s.Disabled || s.Alias == d.Dependencies[i].Alias {
 			continue // it is a chart of its own
 		}
 		s.DependsOn = slices.DeleteFunc(slices.Clone(s.DependsOn), func(name string) bool {
-			return slices.ContainsFunc(d.Dependencies, func(other loader.Dependency) bool {
+			return slices.ContainsFunc(d.Dependencies, func(other chartloader.Dependency) bool {
 				return other.Name == s.Name && other.Title() == name
 			})
 		})
@@ -56,12 +56,12 @@ func dropOrderOfOne(d *loader.Declaration, dependencies []sequencer.Dependency) 
 // dependency matches one entry of the dependencies to the subcharts that are
 // present. In the second copy of a chart that has two aliases, Helm leaves the
 // aliases of the charts inside out: there the alias is one more name.
-func dependency(d *loader.Declaration, e loader.Dependency, present map[string]*chart.Chart) sequencer.Dependency {
+func dependency(d *chartloader.Declaration, e chartloader.Dependency, present map[string]*chart.Chart) sequencer.Dependency {
 	s := sequencer.Dependency{Name: e.Name, Alias: e.Alias, Tags: e.Tags, DependsOn: e.DependsOn}
 	if present[e.Title()] != nil {
 		return s
 	}
-	isItsName := func(other loader.Dependency) bool { return other.Title() == e.Name }
+	isItsName := func(other chartloader.Dependency) bool { return other.Title() == e.Name }
 	unaliased := present[e.Name]
 	if unaliased == nil || slices.ContainsFunc(d.Dependencies, isItsName) ||
 		!chartutil.IsCompatibleRange(e.Version, unaliased.Metadata.Version) {
@@ -73,7 +73,7 @@ func dependency(d *loader.Declaration, e loader.Dependency, present map[string]*
 }
 
 // declarationOf finds what a subchart declared. Its name may be an alias.
-func declarationOf(parent *loader.Declaration, sub *chart.Chart) *loader.Declaration {
+func declarationOf(parent *chartloader.Declaration, sub *chart.Chart) *chartloader.Declaration {
 	for _, e := range parent.Dependencies {
 		if e.Title() != sub.Name() {
 			continue

@@ -8,7 +8,7 @@ import (
 	"testing"
 
 	"github.com/ordered-helm/helm/internal/render"
-	"github.com/ordered-helm/helm/pkg/sequencer"
+	"github.com/ordered-helm/helm/internal/sequencer"
 )
 
 // TestCharts matches declarations, which are read before Helm processes the

@@ -11,9 +11,9 @@ import (
 	"helm.sh/helm/v3/pkg/chart"
 	"helm.sh/helm/v3/pkg/chartutil"
 
+	"github.com/ordered-helm/helm/internal/chartloader"
 	"github.com/ordered-helm/helm/internal/render"
-	"github.com/ordered-helm/helm/pkg/chart/loader"
-	"github.com/ordered-helm/helm/pkg/sequencer"
+	"github.com/ordered-helm/helm/internal/sequencer"
 )
 
 // tree is the files of a chart by their path. Without a Chart.yaml it is the
@@ -24,15 +24,15 @@ func chartYAML(name, more string) string {
 	return "apiVersion: v3\nname: " + name + "\nversion: 1.0.0\n" + more
 }
 
-func (files tree) buffered() []*loader.BufferedFile {
+func (files tree) buffered() []*chartloader.BufferedFile {
 	if _, has := files["Chart.yaml"]; !has {
 		files["Chart.yaml"] = chartYAML("shop", "")
 	}
-	var list []*loader.BufferedFile
+	var list []*chartloader.BufferedFile
 	for name, data := range files {
-		list = append(list, &loader.BufferedFile{Name: name, Data: []byte(data)})
+		list = append(list, &chartloader.BufferedFile{Name: name, Data: []byte(data)})
 	}
-	slices.SortFunc(list, func(a, b *loader.BufferedFile) int { return strings.Compare(a.Name, b.Name) })
+	slices.SortFunc(list, func(a, b *chartloader.BufferedFile) int { return strings.Compare(a.Name, b.Name) })
 	return list
 }
 
@@ -45,7 +45,7 @@ type prepared struct {
 
 func prepare(t testing.TB, files tree) *prepared {
 	t.Helper()
-	ch, err := loader.LoadFiles(files.buffered())
+	ch, err := chartloader.LoadFiles(files.buffered())
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -54,7 +54,7 @@ func prepare(t testing.TB, files tree) *prepared {
 
 func prepareChart(t testing.TB, ch *chart.Chart) *prepared {
 	t.Helper()
-	declared, err := loader.Declarations(ch)
+	declared, err := chartloader.Declarations(ch)
 	if err != nil {
 		t.Fatal(err)
 	}

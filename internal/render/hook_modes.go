@@ -6,8 +6,8 @@ package render
 import (
 	"helm.sh/helm/v3/pkg/release"
 
-	"github.com/ordered-helm/helm/pkg/hookrunner"
-	"github.com/ordered-helm/helm/pkg/sequencer"
+	"github.com/ordered-helm/helm/internal/hookrunner"
+	"github.com/ordered-helm/helm/internal/sequencer"
 )
 
 // HookModes gives how the hooks of each chart of a tree run, in a release in the

@@ -9,8 +9,8 @@ import (
 
 	"helm.sh/helm/v3/pkg/release"
 
+	"github.com/ordered-helm/helm/internal/hookrunner"
 	"github.com/ordered-helm/helm/internal/render"
-	"github.com/ordered-helm/helm/pkg/hookrunner"
 )
 
 // TestHookModes gives each hook the mode of the chart that its file is in, by the

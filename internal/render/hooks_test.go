@@ -21,8 +21,8 @@ import (
 	"helm.sh/helm/v3/pkg/releaseutil"
 
 	"github.com/ordered-helm/helm/internal/annotation"
+	"github.com/ordered-helm/helm/internal/hookrunner"
 	"github.com/ordered-helm/helm/internal/render"
-	"github.com/ordered-helm/helm/pkg/hookrunner"
 )
 
 // hook is a document with the annotation helm.sh/hook, and things around that

@@ -9,9 +9,9 @@ import (
 	"testing"
 
 	"github.com/ordered-helm/helm/internal/annotation"
+	"github.com/ordered-helm/helm/internal/chartloader"
 	"github.com/ordered-helm/helm/internal/render"
 	"github.com/ordered-helm/helm/internal/yamledit"
-	"github.com/ordered-helm/helm/pkg/chart/loader"
 )
 
 // job is a document with annotations, and things around that must stay.
@@ -177,7 +177,7 @@ func TestNestingWithoutEnd(t *testing.T) {
 			"values.yaml": "a: " + deep, "Chart.yaml": chartYAML("shop", "annotations:\n  helm.sh/depends-on/subcharts: "+deep),
 			"charts/sub/Chart.yaml": chartYAML("sub", "dependencies:\n- name: a\n  depends-on: "+deep),
 		} {
-			if _, err := loader.LoadFiles(tree{file: text}.buffered()); err == nil || !strings.Contains(err.Error(), want) {
+			if _, err := chartloader.LoadFiles(tree{file: text}.buffered()); err == nil || !strings.Contains(err.Error(), want) {
 				t.Errorf("%s in %s: got %.300v", name, file, err)
 			}
 		}

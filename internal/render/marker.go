@@ -11,8 +11,8 @@ import (
 
 	"gopkg.in/yaml.v3"
 
+	"github.com/ordered-helm/helm/internal/sequencer"
 	"github.com/ordered-helm/helm/internal/yamledit"
-	"github.com/ordered-helm/helm/pkg/sequencer"
 )
 
 // marker is the temporary annotation that carries the path of a document's

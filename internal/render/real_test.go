@@ -8,10 +8,10 @@ import (
 	"strings"
 	"testing"
 
+	"github.com/ordered-helm/helm/internal/chartloader"
 	"github.com/ordered-helm/helm/internal/render"
 	"github.com/ordered-helm/helm/internal/render/charttest"
-	"github.com/ordered-helm/helm/pkg/chart/loader"
-	"github.com/ordered-helm/helm/pkg/sequencer"
+	"github.com/ordered-helm/helm/internal/sequencer"
 )
 
 // TestRealCharts takes charts of others through post-renderers, and plans them.
@@ -29,7 +29,7 @@ func TestRealCharts(t *testing.T) {
 }
 
 func checkRealChart(t *testing.T, archive string) {
-	ch, err := loader.Load(archive)
+	ch, err := chartloader.Load(archive)
 	if err != nil {
 		t.Fatal(err)
 	}

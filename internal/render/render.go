@@ -23,7 +23,7 @@ import (
 	"helm.sh/helm/v3/pkg/releaseutil"
 	"k8s.io/client-go/rest"
 
-	"github.com/ordered-helm/helm/pkg/sequencer"
+	"github.com/ordered-helm/helm/internal/sequencer"
 )
 
 // notesFile is the name of the template that makes a chart's notes.

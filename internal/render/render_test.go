@@ -14,7 +14,7 @@ import (
 	"github.com/ordered-helm/helm/internal/graphview"
 	"github.com/ordered-helm/helm/internal/render"
 	"github.com/ordered-helm/helm/internal/render/charttest"
-	"github.com/ordered-helm/helm/pkg/sequencer"
+	"github.com/ordered-helm/helm/internal/sequencer"
 )
 
 func text(t *testing.T, object map[string]any) string {

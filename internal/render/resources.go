@@ -9,8 +9,8 @@ import (
 	"strings"
 	"unicode"
 
+	"github.com/ordered-helm/helm/internal/sequencer"
 	"github.com/ordered-helm/helm/internal/yamledit"
-	"github.com/ordered-helm/helm/pkg/sequencer"
 )
 
 // noSource stands for the file of a document that does not say it.

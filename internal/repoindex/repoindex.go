@@ -16,7 +16,7 @@ import (
 	"helm.sh/helm/v3/pkg/provenance"
 	"helm.sh/helm/v3/pkg/repo"
 
-	"github.com/ordered-helm/helm/pkg/chart/loader"
+	"github.com/ordered-helm/helm/internal/chartloader"
 )
 
 // Skipped is a package that no loader can load.
@@ -37,7 +37,7 @@ func Directory(folder, base string) (*repo.IndexFile, []Skipped, error) {
 	index := repo.NewIndexFile()
 	var skipped []Skipped
 	for _, name := range packages {
-		chart, err := loader.Load(filepath.Join(folder, name))
+		chart, err := chartloader.Load(filepath.Join(folder, name))
 		if err != nil {
 			skipped = append(skipped, Skipped{Path: name, Reason: err})
 			continue

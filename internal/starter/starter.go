@@ -16,7 +16,7 @@ import (
 
 	"github.com/ordered-helm/helm/internal/annotation"
 	"github.com/ordered-helm/helm/internal/archive"
-	"github.com/ordered-helm/helm/pkg/chart/loader"
+	"github.com/ordered-helm/helm/internal/chartloader"
 )
 
 // placeholder stands for the new chart's name in a starter's files.
@@ -27,7 +27,7 @@ const placeholder = "<CHARTNAME>"
 // apiVersion v3, runHooksInParallel and the annotations about the order; meta is
 // changed to say so.
 func Create(meta *chart.Metadata, parent, path string) error {
-	pattern, err := loader.Load(path)
+	pattern, err := chartloader.Load(path)
 	if err != nil {
 		return fmt.Errorf("could not load %s: %w", path, err)
 	}
@@ -41,8 +41,8 @@ func Create(meta *chart.Metadata, parent, path string) error {
 
 // keepOrder takes what a starter declares about order into a new chart.
 func keepOrder(meta, from *chart.Metadata) {
-	if from.APIVersion == loader.APIVersionV3 {
-		meta.APIVersion = loader.APIVersionV3
+	if from.APIVersion == chartloader.APIVersionV3 {
+		meta.APIVersion = chartloader.APIVersionV3
 	}
 	for _, key := range []string{
 		annotation.DependsOnSubcharts, annotation.DependsOnSubchartsLegal,

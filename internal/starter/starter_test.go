@@ -11,7 +11,7 @@ import (
 
 	"helm.sh/helm/v3/pkg/chart"
 
-	"github.com/ordered-helm/helm/pkg/chart/loader"
+	"github.com/ordered-helm/helm/internal/chartloader"
 )
 
 func TestCreate(t *testing.T) {
@@ -72,7 +72,7 @@ annotations:
 			if strings.Contains(text, "dropped") {
 				t.Errorf("Chart.yaml keeps what it should not:\n%s", text)
 			}
-			if _, err := loader.Load(made); err != nil {
+			if _, err := chartloader.Load(made); err != nil {
 				t.Errorf("the chart cannot be loaded: %v", err)
 			}
 		})

@@ -18,7 +18,7 @@ import (
 	"github.com/ordered-helm/helm/internal/annotation"
 	"github.com/ordered-helm/helm/internal/cluster"
 	"github.com/ordered-helm/helm/internal/readiness"
-	"github.com/ordered-helm/helm/pkg/sequencer"
+	"github.com/ordered-helm/helm/internal/sequencer"
 )
 
 // kubeInfo is an object with its REST mapping.

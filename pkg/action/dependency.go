@@ -15,7 +15,7 @@ import (
 	"github.com/gosuri/uitable"
 	"helm.sh/helm/v3/pkg/chart"
 
-	"github.com/ordered-helm/helm/pkg/chart/loader"
+	"github.com/ordered-helm/helm/internal/chartloader"
 )
 
 // Dependency says what a chart depends on and what of it is there. It has the
@@ -41,7 +41,7 @@ func NewDependency() *Dependency { return &Dependency{ColumnWidth: 80} }
 // List prints a table of the dependencies of the chart at the path, and warnings
 // about what is in its charts folder besides.
 func (d *Dependency) List(chartpath string, out io.Writer) error {
-	ch, err := loader.Load(chartpath)
+	ch, err := chartloader.Load(chartpath)
 	if err != nil {
 		return err
 	}
@@ -97,7 +97,7 @@ func dependencyStatus(chartpath string, dep *chart.Dependency, parent *chart.Cha
 }
 
 func archiveStatus(name string, dep *chart.Dependency) string {
-	ch, err := loader.Load(name)
+	ch, err := chartloader.Load(name)
 	switch {
 	case err != nil:
 		return "corrupt"
@@ -144,7 +144,7 @@ func warnOfUndeclared(out io.Writer, chartpath string, required []*chart.Depende
 		if !info.IsDir() && filepath.Ext(name) != ".tgz" {
 			continue
 		}
-		ch, err := loader.Load(name)
+		ch, err := chartloader.Load(name)
 		switch {
 		case err != nil:
 			fmt.Fprintf(out, "WARNING: %q is not a chart.\n", name)

@@ -8,7 +8,7 @@ import (
 	"strings"
 	"time"
 
-	"github.com/ordered-helm/helm/pkg/sequencer"
+	"github.com/ordered-helm/helm/internal/sequencer"
 )
 
 // Operation is what EventStarted and EventFinished are about (docs/reference.md,

@@ -16,7 +16,7 @@ import (
 
 	"github.com/ordered-helm/helm/internal/holder"
 	"github.com/ordered-helm/helm/internal/record"
-	"github.com/ordered-helm/helm/pkg/sequencer"
+	"github.com/ordered-helm/helm/internal/sequencer"
 )
 
 const (

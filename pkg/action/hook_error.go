@@ -12,8 +12,8 @@ import (
 	"github.com/hashicorp/go-multierror"
 	"helm.sh/helm/v3/pkg/release"
 
+	"github.com/ordered-helm/helm/internal/hookrunner"
 	"github.com/ordered-helm/helm/internal/readiness"
-	"github.com/ordered-helm/helm/pkg/hookrunner"
 )
 
 // HookError says which hooks of an event failed, and why (docs/reference.md,

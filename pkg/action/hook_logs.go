@@ -16,7 +16,7 @@ import (
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 	typedcorev1 "k8s.io/client-go/kubernetes/typed/core/v1"
 
-	"github.com/ordered-helm/helm/pkg/hookrunner"
+	"github.com/ordered-helm/helm/internal/hookrunner"
 )
 
 // Logs writes the logs of a hook's pods if its policy says so: whole, and not

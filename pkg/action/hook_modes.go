@@ -9,10 +9,10 @@ import (
 
 	"helm.sh/helm/v3/pkg/release"
 
+	"github.com/ordered-helm/helm/internal/hookrunner"
 	"github.com/ordered-helm/helm/internal/record"
 	"github.com/ordered-helm/helm/internal/render"
-	"github.com/ordered-helm/helm/pkg/hookrunner"
-	"github.com/ordered-helm/helm/pkg/sequencer"
+	"github.com/ordered-helm/helm/internal/sequencer"
 )
 
 // checkParallelHooks refuses a limit that is none.

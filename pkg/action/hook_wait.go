@@ -13,8 +13,8 @@ import (
 	"helm.sh/helm/v3/pkg/release"
 
 	"github.com/ordered-helm/helm/internal/cluster"
+	"github.com/ordered-helm/helm/internal/hookrunner"
 	"github.com/ordered-helm/helm/internal/readiness"
-	"github.com/ordered-helm/helm/pkg/hookrunner"
 )
 
 // Wait waits until the hook has completed, and looks into why it has not before

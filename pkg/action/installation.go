@@ -21,9 +21,9 @@ import (
 
 	"github.com/ordered-helm/helm/internal/annotation"
 	"github.com/ordered-helm/helm/internal/cluster"
+	"github.com/ordered-helm/helm/internal/hookrunner"
 	"github.com/ordered-helm/helm/internal/record"
 	"github.com/ordered-helm/helm/internal/render"
-	"github.com/ordered-helm/helm/pkg/hookrunner"
 )
 
 // installation is one run of an Install.

@@ -18,7 +18,7 @@ import (
 	"helm.sh/helm/v3/pkg/storage/driver"
 
 	"github.com/ordered-helm/helm/internal/record"
-	"github.com/ordered-helm/helm/pkg/sequencer"
+	"github.com/ordered-helm/helm/internal/sequencer"
 )
 
 // witness is a driver that keeps all that was written, and can be held up or made

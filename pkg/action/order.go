@@ -10,7 +10,7 @@ import (
 
 	"github.com/ordered-helm/helm/internal/record"
 	"github.com/ordered-helm/helm/internal/render"
-	"github.com/ordered-helm/helm/pkg/sequencer"
+	"github.com/ordered-helm/helm/internal/sequencer"
 )
 
 // storedPlan rebuilds the graph by which a release was deployed from the record that

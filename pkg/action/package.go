@@ -11,7 +11,7 @@ import (
 	helmaction "helm.sh/helm/v3/pkg/action"
 
 	"github.com/ordered-helm/helm/internal/archive"
-	"github.com/ordered-helm/helm/pkg/chart/loader"
+	"github.com/ordered-helm/helm/internal/chartloader"
 )
 
 // Package packs charts. It has the fields of Helm's Package and means the same
@@ -45,7 +45,7 @@ func NewPackage() *Package { return new(Package) }
 // Chart.yaml. Annotations that are lists become JSON strings, so that every Helm
 // can load it. The values have no meaning; the parameter is Helm's.
 func (p *Package) Run(path string, _ map[string]any) (string, error) {
-	ch, err := loader.LoadDir(path)
+	ch, err := chartloader.LoadDir(path)
 	if err != nil {
 		return "", err
 	}

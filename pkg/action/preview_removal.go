@@ -8,7 +8,7 @@ import (
 
 	"helm.sh/helm/v3/pkg/kube"
 
-	"github.com/ordered-helm/helm/pkg/sequencer"
+	"github.com/ordered-helm/helm/internal/sequencer"
 )
 
 // removed notes what is deleted, and what is kept of it.

@@ -19,9 +19,9 @@ import (
 
 	"github.com/ordered-helm/helm/internal/cluster"
 	"github.com/ordered-helm/helm/internal/diagnosis"
+	"github.com/ordered-helm/helm/internal/hookrunner"
 	"github.com/ordered-helm/helm/internal/render"
 	"github.com/ordered-helm/helm/internal/yamledit"
-	"github.com/ordered-helm/helm/pkg/hookrunner"
 )
 
 // Preview says what RunWithContext would do, without doing anything: no object is

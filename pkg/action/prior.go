@@ -14,7 +14,7 @@ import (
 
 	"github.com/ordered-helm/helm/internal/record"
 	"github.com/ordered-helm/helm/internal/render"
-	"github.com/ordered-helm/helm/pkg/sequencer"
+	"github.com/ordered-helm/helm/internal/sequencer"
 )
 
 // prior is what a release may have in the cluster already: the objects of every

@@ -17,7 +17,7 @@ import (
 
 	"github.com/ordered-helm/helm/internal/diagnosis"
 	"github.com/ordered-helm/helm/internal/record"
-	"github.com/ordered-helm/helm/pkg/sequencer"
+	"github.com/ordered-helm/helm/internal/sequencer"
 )
 
 func uninstalled(rel *release.Release) *release.Release {

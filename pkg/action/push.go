@@ -14,7 +14,7 @@ import (
 	helmaction "helm.sh/helm/v3/pkg/action"
 	"helm.sh/helm/v3/pkg/cli"
 
-	"github.com/ordered-helm/helm/pkg/chart/loader"
+	"github.com/ordered-helm/helm/internal/chartloader"
 )
 
 // Push uploads charts. It means the same as Helm's Push (docs/reference.md,
@@ -85,7 +85,7 @@ func legalCopy(chartRef string) (string, error) {
 	if err != nil || data == nil {
 		return "", err
 	}
-	legal, err := loader.LegalArchive(data)
+	legal, err := chartloader.LegalArchive(data)
 	if err != nil || bytes.Equal(legal, data) {
 		return "", err
 	}

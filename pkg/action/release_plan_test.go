@@ -20,11 +20,11 @@ import (
 	"helm.sh/helm/v3/pkg/storage/driver"
 	"k8s.io/client-go/kubernetes/fake"
 
+	"github.com/ordered-helm/helm/internal/chartloader"
 	"github.com/ordered-helm/helm/internal/graphview"
 	"github.com/ordered-helm/helm/internal/record"
 	"github.com/ordered-helm/helm/internal/render/charttest"
 	"github.com/ordered-helm/helm/pkg/action"
-	"github.com/ordered-helm/helm/pkg/chart/loader"
 )
 
 // configuration is one without a cluster, over a way to store releases.
@@ -52,9 +52,9 @@ func installer(cfg *action.Configuration, post postrender.PostRenderer) *action.
 	return i
 }
 
-func load(t *testing.T, files []*loader.BufferedFile) *chart.Chart {
+func load(t *testing.T, files []*chartloader.BufferedFile) *chart.Chart {
 	t.Helper()
-	ch, err := loader.LoadFiles(files)
+	ch, err := chartloader.LoadFiles(files)
 	if err != nil {
 		t.Fatal(err)
 	}

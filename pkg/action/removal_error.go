@@ -13,7 +13,7 @@ import (
 	"time"
 
 	"github.com/ordered-helm/helm/internal/readiness"
-	"github.com/ordered-helm/helm/pkg/sequencer"
+	"github.com/ordered-helm/helm/internal/sequencer"
 )
 
 // NotDeleted is the state of a resource whose deletion the server refused.

@@ -12,10 +12,10 @@ import (
 	"helm.sh/helm/v3/pkg/release"
 	"k8s.io/client-go/rest"
 
+	"github.com/ordered-helm/helm/internal/chartloader"
 	"github.com/ordered-helm/helm/internal/record"
 	"github.com/ordered-helm/helm/internal/render"
-	"github.com/ordered-helm/helm/pkg/chart/loader"
-	"github.com/ordered-helm/helm/pkg/sequencer"
+	"github.com/ordered-helm/helm/internal/sequencer"
 )
 
 // renderOptions are what the actions that render have in common.
@@ -50,7 +50,7 @@ type rendering struct {
 
 // prepare reads what the charts declare and has Helm process the dependencies.
 func (r *rendering) prepare(chrt *chart.Chart, vals map[string]any) error {
-	declared, err := loader.Declarations(chrt)
+	declared, err := chartloader.Declarations(chrt)
 	if err != nil {
 		return err
 	}

@@ -23,10 +23,10 @@ import (
 	"k8s.io/cli-runtime/pkg/resource"
 	"sigs.k8s.io/yaml"
 
-	"github.com/ordered-helm/helm/pkg/chart/loader"
+	"github.com/ordered-helm/helm/internal/chartloader"
 )
 
-type file = loader.BufferedFile
+type file = chartloader.BufferedFile
 
 // restlessKube is Helm's fake client, in which hooks take a moment and fail now and
 // then.

@@ -12,7 +12,7 @@ import (
 	helmaction "helm.sh/helm/v3/pkg/action"
 
 	"github.com/ordered-helm/helm/internal/record"
-	"github.com/ordered-helm/helm/pkg/sequencer"
+	"github.com/ordered-helm/helm/internal/sequencer"
 )
 
 // Rollback returns a release to an earlier revision. It has every field of Helm's

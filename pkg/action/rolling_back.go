@@ -14,7 +14,7 @@ import (
 	helmtime "helm.sh/helm/v3/pkg/time"
 
 	"github.com/ordered-helm/helm/internal/record"
-	"github.com/ordered-helm/helm/pkg/sequencer"
+	"github.com/ordered-helm/helm/internal/sequencer"
 )
 
 // rollingBack is one run of a Rollback.

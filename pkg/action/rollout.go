@@ -17,7 +17,7 @@ import (
 
 	"github.com/ordered-helm/helm/internal/cluster"
 	"github.com/ordered-helm/helm/internal/readiness"
-	"github.com/ordered-helm/helm/pkg/sequencer"
+	"github.com/ordered-helm/helm/internal/sequencer"
 )
 
 // rollout deploys the nodes of a plan. A release without an order is a plan of

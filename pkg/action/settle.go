@@ -11,7 +11,7 @@ import (
 
 	"helm.sh/helm/v3/pkg/release"
 
-	"github.com/ordered-helm/helm/pkg/hookrunner"
+	"github.com/ordered-helm/helm/internal/hookrunner"
 )
 
 // taken is a revision whose operation died before its hooks had come to their end.

@@ -15,7 +15,7 @@ import (
 	"k8s.io/cli-runtime/pkg/printers"
 
 	"github.com/ordered-helm/helm/internal/archive"
-	"github.com/ordered-helm/helm/pkg/chart/loader"
+	"github.com/ordered-helm/helm/internal/chartloader"
 )
 
 // ShowOutputFormat is Helm's ShowOutputFormat.
@@ -63,7 +63,7 @@ func (s *Show) SetRegistryClient(client *registry.Client) {
 // archive. Chart.yaml is shown in the legal spelling, with the fields that this
 // Helm adds.
 func (s *Show) Run(chartpath string) (string, error) {
-	ch, err := loader.Load(chartpath)
+	ch, err := chartloader.Load(chartpath)
 	if err != nil {
 		return "", err
 	}

@@ -8,7 +8,7 @@ import (
 
 	"helm.sh/helm/v3/pkg/kube"
 
-	"github.com/ordered-helm/helm/pkg/sequencer"
+	"github.com/ordered-helm/helm/internal/sequencer"
 )
 
 // mostInEvent is how many resources an event names.

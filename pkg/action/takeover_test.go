@@ -15,7 +15,7 @@ import (
 
 	"github.com/ordered-helm/helm/internal/holder"
 	"github.com/ordered-helm/helm/internal/record"
-	"github.com/ordered-helm/helm/pkg/sequencer"
+	"github.com/ordered-helm/helm/internal/sequencer"
 )
 
 // leased is a revision that a process holds which gave its last sign of life so long ago.

@@ -18,7 +18,7 @@ import (
 
 	"github.com/ordered-helm/helm/internal/readiness"
 	"github.com/ordered-helm/helm/internal/record"
-	"github.com/ordered-helm/helm/pkg/sequencer"
+	"github.com/ordered-helm/helm/internal/sequencer"
 )
 
 // uninstallation is one run of an Uninstall.

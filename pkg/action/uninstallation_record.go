@@ -15,7 +15,7 @@ import (
 	helmtime "helm.sh/helm/v3/pkg/time"
 	apierrors "k8s.io/apimachinery/pkg/api/errors"
 
-	"github.com/ordered-helm/helm/pkg/hookrunner"
+	"github.com/ordered-helm/helm/internal/hookrunner"
 )
 
 // begin has the release say, before anything of it is deleted, that it is being removed,

@@ -15,9 +15,9 @@ import (
 	"helm.sh/helm/v3/pkg/storage/driver"
 	"k8s.io/apimachinery/pkg/runtime/schema"
 
+	"github.com/ordered-helm/helm/internal/hookrunner"
 	"github.com/ordered-helm/helm/internal/record"
 	"github.com/ordered-helm/helm/internal/render"
-	"github.com/ordered-helm/helm/pkg/hookrunner"
 )
 
 // upgrading is one run of an Upgrade.

@@ -20,8 +20,8 @@ import (
 	"helm.sh/helm/v3/pkg/repo"
 	"sigs.k8s.io/yaml"
 
-	"github.com/ordered-helm/helm/pkg/chart/loader"
-	"github.com/ordered-helm/helm/pkg/hookrunner"
+	"github.com/ordered-helm/helm/internal/chartloader"
+	"github.com/ordered-helm/helm/internal/hookrunner"
 	"github.com/ordered-helm/helm/test/binaries"
 	"github.com/ordered-helm/helm/test/chartserver"
 	"github.com/ordered-helm/helm/test/ociregistry"
@@ -223,7 +223,7 @@ func wantShop(t *testing.T, archive string) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	d, err := loader.Declarations(ch)
+	d, err := chartloader.Declarations(ch)
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -272,7 +272,7 @@ func TestPushOfWhatOthersPacked(t *testing.T) {
 	if err != nil {
 		t.Fatalf("stock cannot load what was pushed: %v", err)
 	}
-	if d, err := loader.Declarations(ch); err != nil || d.Hooks != hookrunner.Parallel || d.APIVersion != "v3" {
+	if d, err := chartloader.Declarations(ch); err != nil || d.Hooks != hookrunner.Parallel || d.APIVersion != "v3" {
 		t.Errorf("it declares %+v, %v", d, err)
 	}
 	if p.read("cache-1.0.0.tgz") != string(data) {

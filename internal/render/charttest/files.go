@@ -9,11 +9,11 @@ import (
 	"math/rand/v2"
 	"strings"
 
-	"github.com/ordered-helm/helm/pkg/chart/loader"
+	"github.com/ordered-helm/helm/internal/chartloader"
 )
 
 // Files writes the chart in random spellings.
-func (c *Chart) Files(r *rand.Rand) []*loader.BufferedFile {
+func (c *Chart) Files(r *rand.Rand) []*chartloader.BufferedFile {
 	w := &writer{Rand: r}
 	w.chart(c, "")
 	w.file("values.yaml", jsonOf(c.tree().values()))
@@ -45,11 +45,11 @@ func jsonOf(value any) string {
 
 type writer struct {
 	*rand.Rand
-	files []*loader.BufferedFile
+	files []*chartloader.BufferedFile
 }
 
 func (w *writer) file(name, text string) {
-	w.files = append(w.files, &loader.BufferedFile{Name: name, Data: []byte(text)})
+	w.files = append(w.files, &chartloader.BufferedFile{Name: name, Data: []byte(text)})
 }
 
 func (w *writer) chart(c *Chart, folder string) {

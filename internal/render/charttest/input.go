@@ -3,7 +3,7 @@
 
 package charttest
 
-import "github.com/ordered-helm/helm/pkg/sequencer"
+import "github.com/ordered-helm/helm/internal/sequencer"
 
 // Namespace is that of the releases.
 const Namespace = "test"

@@ -10,9 +10,9 @@ import (
 	"helm.sh/helm/v3/pkg/chartutil"
 	"helm.sh/helm/v3/pkg/postrender"
 
+	"github.com/ordered-helm/helm/internal/chartloader"
 	"github.com/ordered-helm/helm/internal/render"
-	"github.com/ordered-helm/helm/pkg/chart/loader"
-	"github.com/ordered-helm/helm/pkg/sequencer"
+	"github.com/ordered-helm/helm/internal/sequencer"
 )
 
 // Rendered is a chart that went all the way from its files to a plan.
@@ -25,7 +25,7 @@ type Rendered struct {
 
 // Render loads the files, processes the dependencies, renders and plans, as an
 // ordered installation does.
-func Render(t testing.TB, files []*loader.BufferedFile, post postrender.PostRenderer) *Rendered {
+func Render(t testing.TB, files []*chartloader.BufferedFile, post postrender.PostRenderer) *Rendered {
 	t.Helper()
 	r, err := TryRender(t, files, post)
 	if err != nil {
@@ -35,13 +35,13 @@ func Render(t testing.TB, files []*loader.BufferedFile, post postrender.PostRend
 }
 
 // TryRender is Render where an error of rendering or planning is of interest.
-func TryRender(t testing.TB, files []*loader.BufferedFile, post postrender.PostRenderer) (*Rendered, error) {
+func TryRender(t testing.TB, files []*chartloader.BufferedFile, post postrender.PostRenderer) (*Rendered, error) {
 	t.Helper()
-	ch, err := loader.LoadFiles(files)
+	ch, err := chartloader.LoadFiles(files)
 	if err != nil {
 		t.Fatal(err)
 	}
-	declared, err := loader.Declarations(ch)
+	declared, err := chartloader.Declarations(ch)
 	if err != nil {
 		t.Fatal(err)
 	}

@@ -1,0 +1,278 @@
+// Copyright The Ordered Helm Authors
+// SPDX-License-Identifier: Apache-2.0
+
+package chartloader
+
+import (
+	"errors"
+	"fmt"
+	"path"
+	"slices"
+
+	"helm.sh/helm/v3/pkg/chart"
+	"sigs.k8s.io/yaml"
+
+	"github.com/ordered-helm/helm/internal/annotation"
+	"github.com/ordered-helm/helm/internal/hookrunner"
+)
+
+// Declaration is what one chart says in its Chart.yaml about order and hooks,
+// before Helm processes its dependencies (docs/reference.md, "Chart.yaml").
+type Declaration struct {
+	// Name, Version and APIVersion are the chart's own, not an alias.
+	Name, Version, APIVersion string
+	// File is the path of the Chart.yaml, from the root chart's name on.
+	File string
+	// OptedIn is whether a chart below apiVersion v3 asks to be sequenced.
+	OptedIn bool
+	// DependsOnSubcharts are the subcharts, by alias, name or tag, that must be
+	// ready before the chart's own resources.
+	DependsOnSubcharts []string
+	// DependsOnKey is the key, as it was written, that DependsOnSubcharts comes
+	// from, for messages; the first one where there were two.
+	DependsOnKey string
+	// Hooks is how the chart's hooks run.
+	Hooks hookrunner.Mode
+	// Dependencies are the entries of the chart's dependencies, in their order.
+	Dependencies []Dependency
+	// Subcharts are the declarations of the charts inside, in their order.
+	Subcharts []*Declaration
+	// Problem is what cannot be used of the sequencing declarations, nil if
+	// all can. It counts only where the chart is sequenced.
+	Problem error
+}
+
+// APIVersionV3 is the apiVersion of charts that are sequenced without opting in.
+const APIVersionV3 = "v3"
+
+// Dependency is one entry of a chart's dependencies.
+type Dependency struct {
+	Name, Alias, Version string
+	Tags                 []string
+	// DependsOn are the siblings, by alias, name or tag, that must be ready
+	// before this one.
+	DependsOn []string
+}
+
+// Title is the name by which the dependency is known in the tree of charts.
+func (d Dependency) Title() string {
+	if d.Alias != "" {
+		return d.Alias
+	}
+	return d.Name
+}
+
+// Sequenced reports whether the chart's sequencing declarations count.
+func (d *Declaration) Sequenced() bool { return d.APIVersion == APIVersionV3 || d.OptedIn }
+
+// Declares reports whether the chart's Chart.yaml says anything about order.
+func (d *Declaration) Declares() bool {
+	return len(d.DependsOnSubcharts) > 0 || d.Problem != nil ||
+		slices.ContainsFunc(d.Dependencies, func(e Dependency) bool { return len(e.DependsOn) > 0 })
+}
+
+// Declarations reads what a chart and its subcharts declare from their raw
+// Chart.yaml, so it works for charts that any loader of Helm's has loaded.
+// It must be called before Helm processes the chart's dependencies. An error
+// is of a kind that no operation may pass over, such as an unknown hook mode;
+// what concerns the order alone is in Declaration.Problem.
+func Declarations(ch *chart.Chart) (*Declaration, error) {
+	d, problems := InspectDeclarations(ch)
+	if len(problems) > 0 {
+		return nil, problems[0]
+	}
+	return d, nil
+}
+
+// ChartFileError says what is wrong with a chart's Chart.yaml.
+type ChartFileError struct {
+	// File is the path of the Chart.yaml, as in Declaration.
+	File string
+	Err  error
+}
+
+func (e *ChartFileError) Error() string { return e.File + ": " + e.Err.Error() }
+
+func (e *ChartFileError) Unwrap() error { return e.Err }
+
+// DependencyError says what is wrong with an entry of the dependencies.
+type DependencyError struct {
+	// Index is its place among the entries, from 0.
+	Index int
+	Name  string
+	Err   error
+}
+
+func (e *DependencyError) Error() string { return fmt.Sprintf("dependency %q: %v", e.Name, e.Err) }
+
+func (e *DependencyError) Unwrap() error { return e.Err }
+
+// InspectDeclarations is Declarations for one who wants to know all that is wrong:
+// it goes on where that stops. Every error is a *ChartFileError, and so is each
+// Declaration.Problem.
+func InspectDeclarations(ch *chart.Chart) (*Declaration, []error) {
+	return declarations(ch, ch.Name())
+}
+
+func declarations(ch *chart.Chart, folder string) (*Declaration, []error) {
+	d := &Declaration{
+		Name: ch.Name(), File: path.Join(folder, chartFile), Hooks: hookrunner.Sequential,
+	}
+	var problems []error
+	raw, err := readRaw(ch)
+	if err != nil {
+		problems = append(problems, &ChartFileError{d.File, err})
+	} else {
+		d.Version, d.APIVersion = raw.Version, raw.APIVersion
+		if mode, err := hookMode(raw); err != nil {
+			problems = append(problems, &ChartFileError{d.File, err})
+		} else {
+			d.Hooks = mode
+		}
+		if err := d.readSequencing(raw); err != nil {
+			d.Problem = &ChartFileError{d.File, err}
+		}
+	}
+	for _, sub := range ch.Dependencies() {
+		s, more := declarations(sub, path.Join(folder, "charts", sub.Name()))
+		d.Subcharts, problems = append(d.Subcharts, s), append(problems, more...)
+	}
+	return d, problems
+}
+
+// rawChart is what is read of a Chart.yaml. Values that may be written in
+// several ways are kept as they are.
+type rawChart struct {
+	Version            string           `json:"version"`
+	APIVersion         string           `json:"apiVersion"`
+	Annotations        map[string]any   `json:"annotations"`
+	RunHooksInParallel any              `json:"runHooksInParallel"`
+	Dependencies       []*rawDependency `json:"dependencies"`
+}
+
+type rawDependency struct {
+	Name      string   `json:"name"`
+	Alias     string   `json:"alias"`
+	Version   string   `json:"version"`
+	Tags      []string `json:"tags"`
+	DependsOn any      `json:"depends-on"`
+}
+
+// readRaw reads Chart.yaml and, for old charts, requirements.yaml. A chart that
+// was made in memory has neither; its metadata stands in.
+func readRaw(ch *chart.Chart) (*rawChart, error) {
+	raw := &rawChart{}
+	found := false
+	for _, name := range []string{chartFile, "requirements.yaml"} {
+		i := slices.IndexFunc(ch.Raw, func(f *chart.File) bool { return f.Name == name })
+		if i < 0 {
+			continue
+		}
+		found = found || name == chartFile
+		if err := yaml.Unmarshal(ch.Raw[i].Data, raw); err != nil {
+			return nil, fmt.Errorf("cannot be read: %w", err)
+		}
+	}
+	if !found && ch.Metadata != nil {
+		raw.fromMetadata(ch.Metadata)
+	}
+	return raw, nil
+}
+
+func (r *rawChart) fromMetadata(m *chart.Metadata) {
+	r.Version, r.APIVersion = m.Version, m.APIVersion
+	r.Annotations = map[string]any{}
+	for k, v := range m.Annotations {
+		r.Annotations[k] = v
+	}
+	for _, d := range m.Dependencies {
+		r.Dependencies = append(r.Dependencies, &rawDependency{
+			Name: d.Name, Alias: d.Alias, Version: d.Version, Tags: d.Tags,
+		})
+	}
+}
+
+func (d *Declaration) readSequencing(raw *rawChart) error {
+	var problems []error
+	if v, ok := raw.Annotations[annotation.Sequencing]; ok {
+		switch v {
+		case "enabled":
+			d.OptedIn = true
+		case "disabled", "", nil:
+		default:
+			problems = append(problems, &annotation.ValueError{
+				Key: annotation.Sequencing, Value: v, Reason: `must be "enabled" or "disabled"`,
+			})
+		}
+	}
+	var subcharts []string
+	for _, key := range []string{annotation.DependsOnSubcharts, annotation.DependsOnSubchartsLegal} {
+		names, err := annotation.Names(key, raw.Annotations[key])
+		problems = append(problems, err)
+		if len(names) > 0 && d.DependsOnKey == "" {
+			d.DependsOnKey = key
+		}
+		subcharts = append(subcharts, names...)
+	}
+	d.DependsOnSubcharts = sortedUnique(subcharts)
+	for i, e := range raw.Dependencies {
+		if e == nil {
+			continue
+		}
+		names, err := annotation.Names("depends-on", e.DependsOn)
+		if err != nil {
+			problems = append(problems, &DependencyError{Index: i, Name: e.Name, Err: err})
+		}
+		d.Dependencies = append(d.Dependencies, Dependency{
+			Name: e.Name, Alias: e.Alias, Version: e.Version, Tags: e.Tags, DependsOn: sortedUnique(names),
+		})
+	}
+	return errors.Join(problems...)
+}
+
+func sortedUnique(names []string) []string {
+	slices.Sort(names)
+	return slices.Compact(names)
+}
+
+// hookMode reads the mode from the field and the annotation, which must agree.
+func hookMode(raw *rawChart) (hookrunner.Mode, error) {
+	mode := hookrunner.Sequential
+	from := ""
+	for _, source := range []struct {
+		key   string
+		value any
+	}{
+		{"runHooksInParallel", raw.RunHooksInParallel},
+		{annotation.RunHooksInParallel, raw.Annotations[annotation.RunHooksInParallel]},
+	} {
+		if source.value == nil || source.value == "" {
+			continue
+		}
+		m, ok := parseMode(source.value)
+		if !ok {
+			return "", &annotation.ValueError{
+				Key: source.key, Value: source.value, Reason: "must be true, false or otherChartsOnly",
+			}
+		}
+		if from != "" && m != mode {
+			return "", &annotation.ValueError{
+				Key: source.key, Value: source.value, Reason: fmt.Sprintf("%s already says %q", from, mode), Problem: annotation.Conflict,
+			}
+		}
+		mode, from = m, source.key
+	}
+	return mode, nil
+}
+
+func parseMode(value any) (hookrunner.Mode, bool) {
+	switch value {
+	case true, "true":
+		return hookrunner.Parallel, true
+	case false, "false":
+		return hookrunner.Sequential, true
+	case "otherChartsOnly":
+		return hookrunner.OtherChartsOnly, true
+	}
+	return "", false
+}

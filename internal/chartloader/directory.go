@@ -1,0 +1,152 @@
+// Copyright The Ordered Helm Authors
+// SPDX-License-Identifier: Apache-2.0
+
+package chartloader
+
+import (
+	"bytes"
+	"fmt"
+	"io/fs"
+	"log"
+	"os"
+	"path/filepath"
+	"strings"
+
+	"helm.sh/helm/v3/pkg/chart"
+	helmloader "helm.sh/helm/v3/pkg/chart/loader"
+	"helm.sh/helm/v3/pkg/ignore"
+)
+
+// LoadDir loads a chart from a folder, minding its .helmignore. Symbolic links
+// are followed, as Helm does.
+func LoadDir(dir string) (*chart.Chart, error) {
+	files, err := DirFiles(dir)
+	if err != nil {
+		return nil, err
+	}
+	return LoadFiles(files)
+}
+
+// DirFiles reads the files of a chart's folder that LoadDir makes a chart of, as
+// they are.
+func DirFiles(dir string) ([]*BufferedFile, error) {
+	top, err := filepath.Abs(dir)
+	if err != nil {
+		return nil, err
+	}
+	rules, err := ignoreRules(top)
+	if err != nil {
+		return nil, err
+	}
+	r := folderReader{top: top, rules: rules}
+	if err := r.walk(top); err != nil {
+		return nil, err
+	}
+	return r.files, nil
+}
+
+func ignoreRules(top string) (*ignore.Rules, error) {
+	rules := ignore.Empty()
+	name := filepath.Join(top, ignore.HelmIgnore)
+	if _, err := os.Stat(name); err == nil {
+		if rules, err = ignore.ParseFile(name); err != nil {
+			return nil, err
+		}
+	}
+	rules.AddDefaults()
+	return rules, nil
+}
+
+// folderReader collects the files of a chart's folder in the order of their
+// names.
+type folderReader struct {
+	top   string
+	rules *ignore.Rules
+	files []*BufferedFile
+	// linked are the folders that links on the current path lead to.
+	linked []string
+}
+
+func (r *folderReader) walk(path string) error {
+	info, err := os.Lstat(path)
+	if err != nil {
+		return err
+	}
+	if info.Mode()&fs.ModeSymlink != 0 {
+		return r.follow(path)
+	}
+	if r.ignores(path, info) {
+		return nil
+	}
+	return r.add(path, path, info)
+}
+
+// name is the path within the chart.
+func (r *folderReader) name(path string) string {
+	return filepath.ToSlash(strings.TrimPrefix(path, r.top+string(filepath.Separator)))
+}
+
+func (r *folderReader) ignores(path string, info fs.FileInfo) bool {
+	return path != r.top && r.rules.Ignore(r.name(path), info)
+}
+
+// follow reads what a symbolic link leads to as if it stood at path.
+func (r *folderReader) follow(path string) error {
+	target, err := filepath.EvalSymlinks(path)
+	if err != nil {
+		return fmt.Errorf("follow the symbolic link %s: %w", path, err)
+	}
+	info, err := os.Stat(target)
+	if err != nil {
+		return err
+	}
+	if path != r.top {
+		log.Printf("found symbolic link in path: %s resolves to %s. Contents of linked file included and used", path, target)
+	}
+	if r.ignores(path, info) {
+		return nil
+	}
+	if info.IsDir() {
+		for _, l := range append(r.linked, filepath.Dir(path)) {
+			if target == l || strings.HasPrefix(l, target+string(filepath.Separator)) {
+				return fmt.Errorf("the symbolic link %s leads back to %s: a chart cannot contain itself", path, target)
+			}
+		}
+		r.linked = append(r.linked, target)
+		defer func() { r.linked = r.linked[:len(r.linked)-1] }()
+	}
+	return r.add(path, target, info)
+}
+
+// add reads the file or folder at target, which in the chart stands at path.
+func (r *folderReader) add(path, target string, info fs.FileInfo) error {
+	if !info.IsDir() {
+		return r.read(path, r.name(path), info)
+	}
+	entries, err := os.ReadDir(target)
+	if err != nil {
+		return err
+	}
+	for _, e := range entries {
+		if err := r.walk(filepath.Join(path, e.Name())); err != nil {
+			return err
+		}
+	}
+	return nil
+}
+
+func (r *folderReader) read(path, name string, info fs.FileInfo) error {
+	if !info.Mode().IsRegular() {
+		return fmt.Errorf("cannot load irregular file %s as it has file mode type bits set", path)
+	}
+	if info.Size() > helmloader.MaxDecompressedFileSize {
+		return fmt.Errorf("chart file %q is larger than the maximum file size %d", info.Name(), helmloader.MaxDecompressedFileSize)
+	}
+	data, err := os.ReadFile(path)
+	if err != nil {
+		return fmt.Errorf("error reading %s: %w", name, err)
+	}
+	data = bytes.TrimPrefix(data, []byte("\xef\xbb\xbf"))
+	r.files = append(r.files, &BufferedFile{Name: name, Data: data})
+	return nil
+}

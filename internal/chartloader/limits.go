@@ -1,0 +1,128 @@
+// Copyright The Ordered Helm Authors
+// SPDX-License-Identifier: Apache-2.0
+
+package chartloader
+
+import (
+	"archive/tar"
+	"bytes"
+	"compress/gzip"
+	"errors"
+	"fmt"
+	"io"
+	"math"
+
+	helmloader "helm.sh/helm/v3/pkg/chart/loader"
+)
+
+// What a chart may be at most, with the charts in it. Helm's loader limits the size of
+// one archive and of one file alone.
+const (
+	// maxFiles is how many files there may be, and entries in an archive.
+	maxFiles = 20_000
+	// maxName is how long the path of a file may be, in bytes.
+	maxName = 4096
+	// maxDepth is how many charts may be inside one another, packed or not, the
+	// outermost included, and maxCharts how many there may be in all. The record of an order has the same.
+	maxDepth  = 100
+	maxCharts = 10_000
+	// headers is what an entry of an archive may take besides its content, on the
+	// average, in bytes.
+	headers = 2048
+)
+
+// LimitError says that a chart is larger than any chart may be.
+type LimitError struct {
+	// What is too much, in words, with the limit.
+	What string
+}
+
+func (e *LimitError) Error() string { return "the chart " + e.What }
+
+func tooMuch(format string, args ...any) error {
+	return &LimitError{What: fmt.Sprintf(format, args...)}
+}
+
+func isTooMuch(err error) bool {
+	var limit *LimitError
+	return errors.As(err, &limit)
+}
+
+// checkArchive holds an archive against the limits before anything of it is kept. What
+// else is wrong with it is for Helm's loader to say.
+func checkArchive(packed []byte) error {
+	unzipped, err := gzip.NewReader(bytes.NewReader(packed))
+	if err != nil {
+		return nil //nolint:nilerr // see above
+	}
+	size := helmloader.MaxDecompressedChartSize
+	stream := &io.LimitedReader{R: unzipped, N: withHeaders(size)}
+	entries := tar.NewReader(stream)
+	for n := 1; ; n++ {
+		header, err := entries.Next()
+		switch {
+		case stream.N <= 0:
+			return tooMuch("has more than %d bytes, unpacked with its headers", withHeaders(size))
+		case err != nil:
+			return nil //nolint:nilerr // the end, or see above
+		case n > maxFiles:
+			return tooMuch("has more than %d files", maxFiles)
+		case len(header.Name) > maxName:
+			return tooMuch("has a file whose path has %d bytes, and may have %d: %.100s…", len(header.Name), maxName, header.Name)
+		}
+		if size -= header.Size; size < 0 {
+			return nil // Helm's loader has its own words for this, and keeps no more
+		}
+	}
+}
+
+// withHeaders is how long a stream with files of that size may be.
+func withHeaders(size int64) int64 {
+	if size > math.MaxInt64-maxFiles*headers {
+		return math.MaxInt64
+	}
+	return size + maxFiles*headers
+}
+
+// usage counts what a chart and the charts in it have.
+type usage struct {
+	files, charts int
+	// unpacked is the size of all that was packed inside, in bytes.
+	unpacked int64
+}
+
+// addFiles counts the files of a chart, or of an archive inside one.
+func (u *usage) addFiles(files []*BufferedFile) error {
+	if u.files += len(files); u.files > maxFiles {
+		return tooMuch("has more than %d files, with those of the charts in it", maxFiles)
+	}
+	for _, f := range files {
+		if len(f.Name) > maxName {
+			return tooMuch("has a file whose path has %d bytes, and may have %d: %.100s…", len(f.Name), maxName, f.Name)
+		}
+	}
+	return nil
+}
+
+// addChart counts a chart that is inside so many others.
+func (u *usage) addChart(depth int) error {
+	u.charts++
+	switch {
+	case depth >= maxDepth:
+		return tooMuch("has charts nested more than %d deep", maxDepth)
+	case u.charts > maxCharts:
+		return tooMuch("has more than %d charts in it", maxCharts)
+	}
+	return nil
+}
+
+// addUnpacked counts what an archive inside a chart holds.
+func (u *usage) addUnpacked(files []*BufferedFile) error {
+	for _, f := range files {
+		u.unpacked += int64(len(f.Data))
+	}
+	if most := helmloader.MaxDecompressedChartSize; u.unpacked > most {
+		return tooMuch("has packed charts in it that have more than %d bytes together, unpacked", most)
+	}
+	return u.addFiles(files)
+}

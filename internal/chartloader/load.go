@@ -1,0 +1,121 @@
+// Copyright The Ordered Helm Authors
+// SPDX-License-Identifier: Apache-2.0
+
+// Package chartloader loads charts as Helm's chart loader does, and accepts the
+// additions to Chart.yaml in every form in which an author may write them
+// (docs/reference.md, "Chart.yaml"). The charts that it returns are Helm's.
+package chartloader
+
+import (
+	"bytes"
+	"cmp"
+	"fmt"
+	"io"
+	"os"
+	"slices"
+
+	"helm.sh/helm/v3/pkg/chart"
+	helmloader "helm.sh/helm/v3/pkg/chart/loader"
+)
+
+type (
+	// BufferedFile is Helm's BufferedFile.
+	BufferedFile = helmloader.BufferedFile
+	// ChartLoader is Helm's ChartLoader.
+	ChartLoader = helmloader.ChartLoader
+	// DirLoader loads a chart from a folder.
+	DirLoader string
+	// FileLoader loads a chart from an archive.
+	FileLoader string
+)
+
+// Load loads the chart from the folder.
+func (l DirLoader) Load() (*chart.Chart, error) { return LoadDir(string(l)) }
+
+// Load loads the chart from the archive.
+func (l FileLoader) Load() (*chart.Chart, error) { return LoadFile(string(l)) }
+
+// Loader returns the loader for what is at the path: a folder or an archive.
+func Loader(name string) (ChartLoader, error) {
+	fi, err := os.Stat(name)
+	if err != nil {
+		return nil, err
+	}
+	if fi.IsDir() {
+		return DirLoader(name), nil
+	}
+	return FileLoader(name), nil
+}
+
+// Load loads a chart from a folder, minding its .helmignore, or from an
+// archive.
+func Load(name string) (*chart.Chart, error) {
+	l, err := Loader(name)
+	if err != nil {
+		return nil, err
+	}
+	return l.Load()
+}
+
+// LoadArchive loads a chart from a gzipped tar archive.
+func LoadArchive(in io.Reader) (*chart.Chart, error) {
+	files, err := LoadArchiveFiles(in)
+	if err != nil {
+		return nil, err
+	}
+	return LoadFiles(files)
+}
+
+// LoadArchiveFiles reads the files of an archive into memory, with Helm's
+// checks of their paths and sizes, and some of their number. An archive that has too
+// many is a *LimitError.
+func LoadArchiveFiles(in io.Reader) ([]*BufferedFile, error) {
+	packed, err := io.ReadAll(in)
+	if err != nil {
+		return nil, err
+	}
+	if err := checkArchive(packed); err != nil {
+		return nil, err
+	}
+	return helmloader.LoadArchiveFiles(bytes.NewReader(packed))
+}
+
+// LoadFile loads a chart from an archive file.
+func LoadFile(name string) (*chart.Chart, error) {
+	raw, err := os.ReadFile(name)
+	if err == nil {
+		var files []*BufferedFile
+		if files, err = LoadArchiveFiles(bytes.NewReader(raw)); err == nil {
+			return LoadFiles(files)
+		}
+	}
+	if isTooMuch(err) {
+		return nil, fmt.Errorf("%s: %w", name, err)
+	}
+	// Helm's loader says best what is wrong with a file that is no archive.
+	return helmloader.LoadFile(name)
+}
+
+// LoadFiles makes a chart of files in memory, subcharts under charts/ included.
+func LoadFiles(files []*BufferedFile) (*chart.Chart, error) {
+	legal, err := LegalFiles(files)
+	if err != nil {
+		return new(chart.Chart), err
+	}
+	ch, err := helmloader.LoadFiles(legal)
+	sortDependencies(ch)
+	return ch, err
+}
+
+// sortDependencies puts the subcharts of a chart in the order of their names:
+// Helm's loader leaves them in a random one.
+func sortDependencies(ch *chart.Chart) {
+	deps := ch.Dependencies()
+	slices.SortStableFunc(deps, func(a, b *chart.Chart) int {
+		return cmp.Or(cmp.Compare(a.Name(), b.Name()), cmp.Compare(a.Metadata.Version, b.Metadata.Version))
+	})
+	ch.SetDependencies(deps...)
+	for _, dep := range deps {
+		sortDependencies(dep)
+	}
+}

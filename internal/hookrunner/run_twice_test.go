@@ -1,0 +1,82 @@
+// Copyright The Ordered Helm Authors
+// SPDX-License-Identifier: Apache-2.0
+
+package hookrunner_test
+
+import (
+	"context"
+	"errors"
+	"testing"
+	"testing/synctest"
+	"time"
+
+	"helm.sh/helm/v3/pkg/release"
+
+	"github.com/ordered-helm/helm/internal/hookrunner"
+)
+
+// failsLater fails the second Wait of a hook.
+type failsLater struct {
+	*world
+	waits map[string]int
+}
+
+func (f *failsLater) Wait(ctx context.Context, h *release.Hook) error {
+	err := f.world.Wait(ctx, h)
+	f.mu.Lock()
+	defer f.mu.Unlock()
+	if f.waits[h.Name]++; f.waits[h.Name] == 2 {
+		return errors.New("the second time")
+	}
+	return err
+}
+
+// TestRunTwice is of hooks that an event lists twice.
+func TestRunTwice(t *testing.T) {
+	run := func(t *testing.T, fails bool) *world {
+		t.Helper()
+		a := hook("a", 0)
+		w := newWorld(t, hookrunner.Buckets([]*release.Hook{a, a}, modes("shop=true")))
+		w.operation = t.Context()
+		var r hookrunner.Runner = w
+		if fails {
+			r = &failsLater{w, map[string]int{}}
+		}
+		if err := hookrunner.Run(t.Context(), w.buckets, r, hookrunner.Options{}); (err != nil) != fails {
+			t.Errorf("got %v", err)
+		}
+		for step, want := range map[string]int{"create": 2, "delete hook-succeeded": onceIf(!fails), "delete hook-failed": onceIf(fails)} {
+			if got := w.times(step, a); got != want {
+				t.Errorf("%s: %d times, want %d", step, got, want)
+			}
+		}
+		return w
+	}
+	t.Run("cleaned up once", func(t *testing.T) {
+		synctest.Test(t, func(t *testing.T) { run(t, false) })
+	})
+	t.Run("what failed the second time has failed", func(t *testing.T) {
+		synctest.Test(t, func(t *testing.T) { run(t, true) })
+	})
+	t.Run("failures in the order of the bucket", func(t *testing.T) {
+		synctest.Test(t, func(t *testing.T) {
+			a, b := hook("a", 0), hook("b", 0)
+			w := newWorld(t, hookrunner.Buckets([]*release.Hook{a, a, b}, modes("shop=true")))
+			w.takes["wait a"], w.takes["wait b"] = 2*time.Second, time.Second
+			w.fails = map[string]error{"wait a": errors.New("A"), "wait b": errors.New("B")}
+			var failure *hookrunner.RunError
+			err := w.run(hookrunner.Options{}, 0)
+			if !errors.As(err, &failure) || failedNames(failure.Failed) != "a b" || len(failure.NotStarted) != 0 {
+				t.Errorf("got %v", err)
+			}
+		})
+	})
+}
+
+// onceIf is 1 for what is to be.
+func onceIf(is bool) int {
+	if is {
+		return 1
+	}
+	return 0
+}

@@ -1,0 +1,199 @@
+// Copyright The Ordered Helm Authors
+// SPDX-License-Identifier: Apache-2.0
+
+package hookrunner_test
+
+import (
+	"context"
+	"runtime"
+	"slices"
+	"strings"
+	"sync"
+	"testing"
+	"testing/synctest"
+	"time"
+
+	"helm.sh/helm/v3/pkg/release"
+
+	"github.com/ordered-helm/helm/internal/hookrunner"
+)
+
+// call is one call of a Runner's method. Times are since the world began; order
+// counts calls and ends.
+type call struct {
+	step       string // as in "wait" or "delete hook-failed"
+	hook       *release.Hook
+	begin, end time.Duration
+	first      int // in the order of everything
+	last       int
+	err        error
+	// live is whether the context of the call was not done when it began, ended
+	// whether the operation's was when the call ended.
+	live, ended bool
+	ctx         context.Context
+}
+
+// world is a Runner, in the time of a bubble, whose steps take as long and fail
+// as a test says.
+type world struct {
+	*testing.T
+	buckets []hookrunner.Bucket
+	begun   time.Time
+	// takes and fails are by step and name, as in "wait a"; deaf are the steps of
+	// an operation that go on when it ends.
+	takes map[string]time.Duration
+	fails map[string]error
+	deaf  map[string]bool
+
+	operation  context.Context
+	start      time.Duration
+	ended      time.Duration
+	cancelled  time.Duration // 0 if it was not
+	wasRunning int           // calls at the end
+
+	mu       sync.Mutex
+	calls    []*call
+	count    int
+	running  int
+	warnings []string
+}
+
+func newWorld(t *testing.T, buckets []hookrunner.Bucket) *world {
+	return &world{
+		T: t, buckets: buckets, begun: time.Now(),
+		takes: map[string]time.Duration{}, fails: map[string]error{}, deaf: map[string]bool{},
+	}
+}
+
+func (w *world) now() time.Duration { return time.Since(w.begun) }
+
+func (w *world) do(ctx context.Context, step string, h *release.Hook) error {
+	w.mu.Lock()
+	c := &call{step: step, hook: h, begin: w.now(), first: w.count, live: ctx.Err() == nil, ctx: ctx}
+	w.calls = append(w.calls, c)
+	w.count++
+	w.running++
+	for _, other := range w.calls {
+		if other != c && other.hook == h && other.last == 0 {
+			w.Errorf("%s of %s during %s", step, h.Name, other.step)
+		}
+	}
+	w.mu.Unlock()
+
+	key := step + " " + h.Name
+	err := w.fails[key]
+	if takes := w.takes[key]; w.deaf[key] {
+		time.Sleep(takes)
+	} else {
+		select {
+		case <-time.After(takes):
+		case <-ctx.Done():
+			err = ctx.Err()
+		}
+	}
+	w.mu.Lock()
+	defer w.mu.Unlock()
+	w.count++
+	w.running--
+	c.end, c.last, c.err, c.ended = w.now(), w.count, err, w.operation.Err() != nil
+	return err
+}
+
+func (w *world) Prepare(ctx context.Context, h *release.Hook) error { return w.do(ctx, "prepare", h) }
+
+func (w *world) Create(ctx context.Context, h *release.Hook) error { return w.do(ctx, "create", h) }
+
+func (w *world) Wait(ctx context.Context, h *release.Hook) error { return w.do(ctx, "wait", h) }
+
+func (w *world) Logs(ctx context.Context, h *release.Hook, policy release.HookOutputLogPolicy) error {
+	return w.do(ctx, "logs "+string(policy), h)
+}
+
+func (w *world) Delete(ctx context.Context, h *release.Hook, policy release.HookDeletePolicy) error {
+	return w.do(ctx, "delete "+string(policy), h)
+}
+
+func (w *world) Warn(h *release.Hook, err error) {
+	w.mu.Lock()
+	defer w.mu.Unlock()
+	w.warnings = append(w.warnings, h.Name+": "+err.Error())
+}
+
+// run runs everything, and ends the operation at that time if it is above 0. When
+// it returns nothing of it may go on.
+func (w *world) run(o hookrunner.Options, cancelAt time.Duration) error {
+	w.Helper()
+	ctx, cancel := context.WithCancelCause(w.Context())
+	defer cancel(nil)
+	w.operation, w.start = ctx, w.now()
+	if cancelAt > 0 {
+		stop := time.AfterFunc(cancelAt, func() {
+			w.cancelled = w.now()
+			cancel(errInterrupted)
+		})
+		defer stop.Stop()
+	}
+	err := hookrunner.Run(ctx, w.buckets, w, o)
+	w.ended = w.now()
+	w.mu.Lock()
+	calls := len(w.calls)
+	w.wasRunning = w.running
+	w.mu.Unlock()
+	synctest.Wait()
+	w.mu.Lock()
+	defer w.mu.Unlock()
+	if w.wasRunning > 0 || len(w.calls) > calls {
+		w.Errorf("%d calls go on and %d begin when all should be over", w.wasRunning, len(w.calls)-calls)
+	}
+	for _, c := range w.calls {
+		if ofOperation := c.step == "prepare" || c.step == "wait"; !ofOperation && c.ctx.Err() == nil {
+			w.Errorf("the context of %s is still open", c.step)
+		}
+	}
+	return err
+}
+
+// expectNoGoroutines fails if anything of a run is left.
+func expectNoGoroutines(t *testing.T) {
+	t.Helper()
+	synctest.Wait()
+	stacks := make([]byte, 1<<20)
+	for _, stack := range strings.Split(string(stacks[:runtime.Stack(stacks, true)]), "\n\n") {
+		if strings.Contains(stack, "hookrunner.Run") || strings.Contains(stack, "hookrunner.(*run)") || strings.Contains(stack, "hookrunner.outlive") {
+			t.Errorf("a goroutine stays:\n%s", stack)
+		}
+	}
+}
+
+// of lists the names of the hooks of which a step was taken, in the order of the
+// buckets, as often as it was.
+func (w *world) of(step string) string {
+	var found []*release.Hook
+	for _, b := range w.buckets {
+		for _, h := range b.Hooks() {
+			for _, c := range w.calls {
+				if c.hook == h && c.step == step {
+					found = append(found, h)
+				}
+			}
+		}
+	}
+	return names(found)
+}
+
+func (w *world) steps() []string {
+	all := make([]string, len(w.calls))
+	for i, c := range w.calls {
+		all[i] = c.step + " " + c.hook.Name
+	}
+	return all
+}
+
+// find gives the call of a step of a hook, nil if there was none.
+func (w *world) find(step string, h *release.Hook) *call {
+	i := slices.IndexFunc(w.calls, func(c *call) bool { return c.hook == h && c.step == step })
+	if i < 0 {
+		return nil
+	}
+	return w.calls[i]
+}

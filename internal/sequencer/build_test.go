@@ -1,0 +1,399 @@
+// Copyright The Ordered Helm Authors
+// SPDX-License-Identifier: Apache-2.0
+
+package sequencer_test
+
+import (
+	"fmt"
+	"slices"
+	"testing"
+	"time"
+
+	"github.com/ordered-helm/helm/internal/sequencer"
+)
+
+// TestNodes has a case for each statement of the reference on what is a node
+// and what comes before what within and among charts.
+func TestNodes(t *testing.T) {
+	tests := []struct {
+		name      string
+		root      *sequencer.Chart
+		resources []sequencer.Resource
+		want      string
+	}{
+		{
+			"a chart without annotations is one node",
+			v3("shop"),
+			all("shop Deployment/web", "shop ConfigMap/settings"),
+			lines("0 shop [ConfigMap/settings Deployment/web]"),
+		},
+		{
+			"a node is one layer of a chart",
+			v3("shop"),
+			all("shop Secret/db layer=db", "shop Deployment/db layer=db", "shop Deployment/web layer=web"),
+			lines("0 shop:db [Secret/db Deployment/db]", "0 shop:web [Deployment/web]"),
+		},
+		{
+			"a resource that only depends on layers is a node of its own",
+			v3("shop"),
+			all("shop Deployment/db layer=db", "shop Job/b after=db", "shop Job/a after=db"),
+			lines("0 shop:db [Deployment/db]", "1 shop:(Job/a) [Job/a] < shop:db", "1 shop:(Job/b) [Job/b] < shop:db"),
+		},
+		{
+			"what is unsequenced comes after all layers and single resources of its chart",
+			v3("shop"),
+			all("shop ConfigMap/rest", "shop Deployment/db layer=db", "shop Job/j after=db", "shop Deployment/web layer=web"),
+			lines(
+				"0 shop:db [Deployment/db]", "0 shop:web [Deployment/web]", "1 shop:(Job/j) [Job/j] < shop:db",
+				"2 shop [ConfigMap/rest] < shop:db shop:web shop:(Job/j)"),
+		},
+		{
+			"readiness annotations alone give no place in the order",
+			v3("shop"),
+			all("shop Job/j helm.sh/readiness-timeout=5s", "shop Deployment/db layer=db"),
+			lines("0 shop:db [Deployment/db]", "1 shop [Job/j] < shop:db"),
+		},
+		{
+			"a layer depends on the union of what its resources depend on",
+			v3("shop"),
+			all("shop Deployment/db layer=db", "shop Deployment/queue layer=queue",
+				"shop Deployment/api layer=app after=db", "shop Deployment/worker layer=app after=queue"),
+			lines("0 shop:db [Deployment/db]", "0 shop:queue [Deployment/queue]",
+				"1 shop:app [Deployment/api Deployment/worker] < shop:db shop:queue"),
+		},
+		{
+			"layers are private to their chart",
+			v3("shop", v3("sub")),
+			all("shop ConfigMap/a layer=one", "shop ConfigMap/b layer=two after=one",
+				"shop/sub ConfigMap/c layer=two", "shop/sub ConfigMap/d layer=one after=two"),
+			lines("0 shop:one [ConfigMap/a]", "0 shop/sub:two [ConfigMap/c]",
+				"1 shop:two [ConfigMap/b] < shop:one", "1 shop/sub:one [ConfigMap/d] < shop/sub:two"),
+		},
+		{
+			"no edge means no order: subcharts and a parent that names none deploy side by side",
+			v3("shop", v3("a"), v3("b")),
+			all("shop ConfigMap/shop", "shop/a ConfigMap/a", "shop/b ConfigMap/b"),
+			lines("0 shop [ConfigMap/shop]", "0 shop/a [ConfigMap/a]", "0 shop/b [ConfigMap/b]"),
+		},
+		{
+			"a chart's own resources come after the whole subtree of the subcharts it names",
+			ownAfter(with(v3("shop", v3("a", v3("deep")), v3("b")), dep("a"), dep("b")), "a"),
+			all("shop ConfigMap/shop layer=l", "shop/a ConfigMap/a", "shop/a/deep ConfigMap/deep layer=l", "shop/b ConfigMap/b"),
+			lines("0 shop/a [ConfigMap/a]", "0 shop/a/deep:l [ConfigMap/deep]", "0 shop/b [ConfigMap/b]",
+				"1 shop:l [ConfigMap/shop] < shop/a shop/a/deep:l"),
+		},
+		{
+			"a subchart's whole subtree comes after the whole subtree of each sibling it names",
+			with(v3("shop", v3("a", v3("deep")), v3("b", v3("low"))), dep("a"), dep("b", "a")),
+			all("shop/a ConfigMap/a", "shop/a/deep ConfigMap/deep", "shop/b ConfigMap/b", "shop/b/low ConfigMap/low"),
+			lines("0 shop/a [ConfigMap/a]", "0 shop/a/deep [ConfigMap/deep]",
+				"1 shop/b [ConfigMap/b] < shop/a shop/a/deep", "1 shop/b/low [ConfigMap/low] < shop/a shop/a/deep"),
+		},
+		{
+			"a subchart without resources hands on what it waits for",
+			ownAfter(with(v3("shop", v3("a"), v3("b"), v3("c")), dep("a"), dep("b", "a"), dep("c", "b")), "b"),
+			all("shop/a ConfigMap/a", "shop/c ConfigMap/c", "shop ConfigMap/shop"),
+			lines("0 shop/a [ConfigMap/a]", "1 shop [ConfigMap/shop] < shop/a", "1 shop/c [ConfigMap/c] < shop/a"),
+		},
+		{
+			"a v3 parent orders its v2 subcharts as units",
+			ownAfter(with(v3("shop", v2("a"), v2("b")), dep("a"), dep("b", "a")), "b"),
+			all("shop/a Deployment/a", "shop/a ConfigMap/a", "shop/b ConfigMap/b", "shop ConfigMap/shop"),
+			lines("0 shop/a [ConfigMap/a Deployment/a]", "1 shop/b [ConfigMap/b] < shop/a", "2 shop [ConfigMap/shop] < shop/b"),
+		},
+		{
+			"inside a node: Helm's install order of kinds, then the name; unknown kinds last",
+			v3("shop"),
+			all("shop Widget/a", "shop Deployment/b", "shop Deployment/a", "shop Ingress/i", "shop ServiceAccount/s",
+				"shop Namespace/n", "shop Secret/s", "shop Gadget/z"),
+			lines("0 shop [Namespace/n ServiceAccount/s Secret/s Deployment/a Deployment/b Ingress/i Gadget/z Widget/a]"),
+		},
+		{
+			"levels are by depth, then chart path, then layer name, and what is unsequenced last",
+			v3("b-chart", v3("a")),
+			all("b-chart ConfigMap/1 layer=z", "b-chart ConfigMap/2 layer=a", "b-chart ConfigMap/3 after=gone",
+				"b-chart/a ConfigMap/4", "b-chart ConfigMap/5 layer=b after=z"),
+			lines("0 b-chart:a [ConfigMap/2]", "0 b-chart:z [ConfigMap/1]", "0 b-chart:(ConfigMap/3) [ConfigMap/3]",
+				"0 b-chart/a [ConfigMap/4]", "1 b-chart:b [ConfigMap/5] < b-chart:z"),
+		},
+		{
+			"the proposal's layers",
+			v3("app"),
+			all("app Service/db-service layer=database", "app Deployment/my-app layer=app after=database,queue",
+				"app Deployment/queue-processor layer=queue after=another-layer"),
+			lines("0 app:database [Service/db-service]", "0 app:queue [Deployment/queue-processor]",
+				"1 app:app [Deployment/my-app] < app:database app:queue"),
+		},
+		{
+			"the proposal's subcharts",
+			ownAfter(with(v3("foo", v3("nginx"), v3("rabbitmq"), v3("bar")),
+				dep("nginx"), dep("rabbitmq"), dep("bar", "nginx", "rabbitmq")), "bar", "rabbitmq"),
+			all("foo ConfigMap/f", "foo/bar ConfigMap/b", "foo/nginx ConfigMap/n", "foo/rabbitmq ConfigMap/r"),
+			lines("0 foo/nginx [ConfigMap/n]", "0 foo/rabbitmq [ConfigMap/r]",
+				"1 foo/bar [ConfigMap/b] < foo/nginx foo/rabbitmq", "2 foo [ConfigMap/f] < foo/rabbitmq foo/bar"),
+		},
+		{"nothing at all", v3("shop"), nil, ""},
+	}
+	for _, tt := range tests {
+		t.Run(tt.name, func(t *testing.T) {
+			wantPlan(t, build(t, tt.root, tt.resources), tt.want)
+		})
+	}
+}
+
+// TestSubchartNames has a case for each way to name a subchart.
+func TestSubchartNames(t *testing.T) {
+	three := func(dependencies ...sequencer.Dependency) *sequencer.Chart {
+		return with(v3("shop", v3("a"), v3("b"), v3("c")), dependencies...)
+	}
+	resources := all("shop/a ConfigMap/a", "shop/b ConfigMap/b", "shop/c ConfigMap/c")
+	tests := []struct {
+		name string
+		root *sequencer.Chart
+		want string
+	}{
+		{
+			"by name", three(dep("a"), dep("b"), dep("c", "a")),
+			lines("0 shop/a [ConfigMap/a]", "0 shop/b [ConfigMap/b]", "1 shop/c [ConfigMap/c] < shop/a"),
+		},
+		{
+			"by alias", three(dep("one as a"), dep("two as b"), dep("c", "a")),
+			lines("0 shop/a [ConfigMap/a]", "0 shop/b [ConfigMap/b]", "1 shop/c [ConfigMap/c] < shop/a"),
+		},
+		{
+			"by the name of an aliased chart", three(dep("one as a"), dep("two as b"), dep("c", "two")),
+			lines("0 shop/a [ConfigMap/a]", "0 shop/b [ConfigMap/b]", "1 shop/c [ConfigMap/c] < shop/b"),
+		},
+		{
+			"a name that fits several aliased copies means all of them", three(dep("one as a"), dep("one as b"), dep("c", "one")),
+			lines("0 shop/a [ConfigMap/a]", "0 shop/b [ConfigMap/b]", "1 shop/c [ConfigMap/c] < shop/a shop/b"),
+		},
+		{
+			"by tag: all dependencies that bear it", three(tagged(dep("a"), "db", "x"), tagged(dep("b"), "db"), dep("c", "db")),
+			lines("0 shop/a [ConfigMap/a]", "0 shop/b [ConfigMap/b]", "1 shop/c [ConfigMap/c] < shop/a shop/b"),
+		},
+		{
+			"by a tag that the one who names it bears, too: the others", three(tagged(dep("a"), "db"), dep("b"), tagged(dep("c", "db"), "db")),
+			lines("0 shop/a [ConfigMap/a]", "0 shop/b [ConfigMap/b]", "1 shop/c [ConfigMap/c] < shop/a"),
+		},
+		{
+			"a subchart that no dependency declares", three(dep("c", "a")),
+			lines("0 shop/a [ConfigMap/a]", "0 shop/b [ConfigMap/b]", "1 shop/c [ConfigMap/c] < shop/a"),
+		},
+		{
+			"one that is declared but disabled is satisfied", three(dep("a"), dep("b"), disabled(dep("d")), dep("c", "d", "a")),
+			lines("0 shop/a [ConfigMap/a]", "0 shop/b [ConfigMap/b]", "1 shop/c [ConfigMap/c] < shop/a"),
+		},
+		{
+			"the edges of a disabled one are not inherited", three(dep("a"), dep("b"), disabled(dep("d", "a")), dep("c", "d")),
+			lines("0 shop/a [ConfigMap/a]", "0 shop/b [ConfigMap/b]", "0 shop/c [ConfigMap/c]"),
+		},
+		{
+			"a tag of one that is disabled and one that is not", three(tagged(dep("a"), "db"), disabled(tagged(dep("d"), "db")), dep("c", "db")),
+			lines("0 shop/a [ConfigMap/a]", "0 shop/b [ConfigMap/b]", "1 shop/c [ConfigMap/c] < shop/a"),
+		},
+	}
+	for _, tt := range tests {
+		t.Run(tt.name, func(t *testing.T) {
+			p := build(t, tt.root, resources)
+			wantPlan(t, p, tt.want)
+			wantWarnings(t, p)
+		})
+		t.Run(tt.name+", for a chart's own resources", func(t *testing.T) {
+			root := *tt.root
+			for i, d := range root.Dependencies {
+				if d.Name == "c" {
+					root.DependsOnSubcharts = d.DependsOn
+					root.Dependencies = slices.Clone(root.Dependencies)
+					root.Dependencies[i].DependsOn = nil
+				}
+			}
+			p := build(t, &root, append(slices.Clone(resources), res("shop ConfigMap/own")))
+			own := p.Charts[0].OwnAfter
+			if i := slices.Index(own, "shop/c"); i >= 0 { // the tag that c bears
+				own = slices.Delete(slices.Clone(own), i, i+1)
+			}
+			want := build(t, tt.root, resources).Charts[3].After
+			if !slices.Equal(own, want) {
+				t.Errorf("own resources after %q, want %q", own, want)
+			}
+		})
+	}
+}
+
+// TestWarnings has a case for each thing that is only worth a warning.
+func TestWarnings(t *testing.T) {
+	t.Run("a layer that does not exist: the edge is dropped, the resource still sequenced", func(t *testing.T) {
+		p := build(t, v3("shop"), all("shop Job/a after=gone", "shop Job/b layer=l after=gone", "shop ConfigMap/c"))
+		wantPlan(t, p, lines("0 shop:l [Job/b]", "0 shop:(Job/a) [Job/a]", "1 shop [ConfigMap/c] < shop:l shop:(Job/a)"))
+		wantWarnings(t, p, `shop/templates/b.yaml: Job/b depends on the layer "gone", which chart shop does not have`)
+	})
+	t.Run("a layer that only another chart has", func(t *testing.T) {
+		p := build(t, v3("shop", v3("sub")), all("shop Job/a after=db", "shop/sub Job/b layer=db"))
+		wantWarnings(t, p, `the layer "db", which chart shop does not have`)
+	})
+	t.Run("declarations that do not count: one warning per chart that says how to switch them on", func(t *testing.T) {
+		sub := ownAfter(with(v2("sub", v2("deep")), dep("deep")), "nonsense")
+		sub.Declares = true
+		p := build(t, v3("shop", sub, v2("silent")), all(
+			"shop/sub ConfigMap/a layer=one", "shop/sub ConfigMap/b layer=two after=one", "shop/sub/deep ConfigMap/c helm.sh/readiness-timeout=bad",
+			"shop/silent ConfigMap/d helm.sh/hook-weight=1"))
+		wantPlan(t, p, lines("0 shop/silent [ConfigMap/d]", "0 shop/sub [ConfigMap/a ConfigMap/b]", "0 shop/sub/deep [ConfigMap/c]"))
+		wantWarnings(t, p,
+			"chart shop/sub declares an order that does not count, because it is not of apiVersion v3: set apiVersion: v3 in shop/charts/sub/Chart.yaml, or add the annotation helm.sh/sequencing: enabled there",
+			"chart shop/sub/deep declares an order that does not count")
+	})
+	t.Run("in Chart.yaml alone", func(t *testing.T) {
+		root := ownAfter(v2("shop"), "db")
+		root.Declares = true
+		wantWarnings(t, build(t, root, all("shop ConfigMap/a")), "chart shop declares an order that does not count")
+	})
+	t.Run("nothing to warn of", func(t *testing.T) {
+		wantWarnings(t, build(t, v2("shop", v3("sub")), all("shop ConfigMap/a", "shop/sub ConfigMap/b layer=l")))
+	})
+}
+
+// TestListsAreFlattened treats the items of a list as documents.
+func TestListsAreFlattened(t *testing.T) {
+	list := object(t, `
+apiVersion: v1
+kind: List
+items:
+- {apiVersion: v1, kind: ConfigMap, metadata: {name: a, annotations: {helm.sh/layer: one}}}
+- apiVersion: v1
+  kind: List
+  items:
+  - {apiVersion: v1, kind: Secret, metadata: {name: b, annotations: {depends-on.helm.sh/layers: one}}}
+`)
+	typed := object(t, `
+apiVersion: rbac.authorization.k8s.io/v1
+kind: RoleList
+items:
+- {metadata: {name: c}}
+`)
+	empty := object(t, `{apiVersion: v1, kind: List, items: []}`)
+	none := object(t, `{apiVersion: v1, kind: List}`)
+	p := build(t, v3("shop"), []sequencer.Resource{list, typed, empty, none})
+	wantPlan(t, p, lines("0 shop:one [ConfigMap/a]", "1 shop:(Secret/b) [Secret/b] < shop:one", "2 shop [Role/c] < shop:one shop:(Secret/b)"))
+	role := p.Nodes[2].Resources[0]
+	if role.ID.Group != "rbac.authorization.k8s.io" || role.Object()["kind"] != "Role" || role.APIVersion != "rbac.authorization.k8s.io/v1" {
+		t.Errorf("the item of a typed list is %+v", role)
+	}
+	if items := typed.Object["items"].([]any); items[0].(map[string]any)["kind"] != nil {
+		t.Error("the input was changed")
+	}
+}
+
+// TestResourceOfANode carries what annotations say of readiness.
+func TestResourceOfANode(t *testing.T) {
+	p := build(t, v3("shop"), []sequencer.Resource{object(t, `
+apiVersion: batch/v1
+kind: Job
+metadata:
+  name: barz
+  annotations:
+    helm.sh/readiness-success: ["succeeded==1"]
+    helm.sh/readiness-failure: '["failed==1","failed==2"]'
+    helm.sh/readiness-timeout: 20s
+`)})
+	r := p.Nodes[0].Resources[0]
+	if fmt.Sprint(r.Success) != "[succeeded==1]" || fmt.Sprint(r.Failure) != "[failed==1 failed==2]" || r.Timeout != 20*time.Second {
+		t.Errorf("got %+v", r)
+	}
+	if want := (sequencer.ID{Group: "batch", Kind: "Job", Namespace: "default", Name: "barz"}); r.ID != want || r.APIVersion != "batch/v1" || r.File != "shop/templates/all.yaml" {
+		t.Errorf("got %+v", r)
+	}
+}
+
+// TestPolicyAndJobs carries what is asked of resources elsewhere.
+func TestPolicyAndJobs(t *testing.T) {
+	p := build(t, v3("shop"), []sequencer.Resource{
+		object(t, `{apiVersion: v1, kind: Secret, metadata: {name: own, annotations: {helm.sh/resource-policy: keep}}}`),
+		object(t, `{apiVersion: batch/v1, kind: Job, metadata: {name: job}}`),
+		object(t, `{apiVersion: other/v1, kind: Job, metadata: {name: foreign}}`),
+		object(t, `
+kind: List
+metadata: {annotations: {helm.sh/resource-policy: keep}}
+items:
+- {kind: A, metadata: {name: inherits}}
+- {kind: A, metadata: {name: differs, annotations: {helm.sh/resource-policy: delete}}}
+- {kind: List, items: [{kind: A, metadata: {name: inherits-too}}]}
+`),
+	})
+	policies := map[string]string{"own": "keep", "inherits": "keep", "inherits-too": "keep", "differs": "delete"}
+	for _, r := range p.Nodes[0].Resources {
+		if r.Policy != policies[r.ID.Name] || r.IsJob() != (r.ID.Name == "job") {
+			t.Errorf("%s: policy %q, is a Job: %v", r.ID.Name, r.Policy, r.IsJob())
+		}
+	}
+}
+
+// TestNamespaces tells objects apart by the namespace they go to.
+func TestNamespaces(t *testing.T) {
+	crd := object(t, `
+apiVersion: apiextensions.k8s.io/v1
+kind: CustomResourceDefinition
+metadata: {name: wides.example.com, namespace: ignored}
+spec: {group: example.com, scope: Cluster, names: {kind: Wide}}
+`)
+	p := build(t, v3("shop"), []sequencer.Resource{
+		crd,
+		res("shop ConfigMap/x"), res("shop ConfigMap/x ns=other"),
+		object(t, `{apiVersion: example.com/v1, kind: Wide, metadata: {name: x, namespace: a}}`),
+		object(t, `{apiVersion: longhorn.io/v1, kind: Node, metadata: {name: one, namespace: a}}`),
+		object(t, `{apiVersion: longhorn.io/v1, kind: Node, metadata: {name: one, namespace: b}}`),
+		object(t, `{apiVersion: v1, kind: Namespace, metadata: {name: one, namespace: a}}`),
+		object(t, `{apiVersion: rbac.authorization.k8s.io/v1, kind: ClusterRole, metadata: {name: one, namespace: a}}`),
+	})
+	got := map[sequencer.ID]bool{}
+	for _, r := range p.Nodes[0].Resources {
+		got[r.ID] = r.SelfDefined
+	}
+	for _, want := range []sequencer.ID{
+		{Kind: "ConfigMap", Namespace: "default", Name: "x"},
+		{Kind: "ConfigMap", Namespace: "other", Name: "x"},
+		{Group: "example.com", Kind: "Wide", Name: "x"},
+		{Group: "longhorn.io", Kind: "Node", Namespace: "a", Name: "one"},
+		{Group: "longhorn.io", Kind: "Node", Namespace: "b", Name: "one"},
+		{Kind: "Namespace", Name: "one"},
+		{Group: "rbac.authorization.k8s.io", Kind: "ClusterRole", Name: "one"},
+		{Group: "apiextensions.k8s.io", Kind: "CustomResourceDefinition", Name: "wides.example.com"},
+	} {
+		selfDefined, found := got[want]
+		if !found || selfDefined != (want.Kind == "Wide") {
+			t.Errorf("%+v: found %v, self-defined %v", want, found, selfDefined)
+		}
+	}
+}
+
+// TestNodeIDsAreUnique tells nodes apart whose resources look the same.
+func TestNodeIDsAreUnique(t *testing.T) {
+	p := build(t, v3("shop"), all("shop Job/x after=l ns=a", "shop Job/x after=l ns=b", "shop Job/ after=l", "shop Job/ after=l", "shop Job/y layer=l"))
+	wantPlan(t, p, lines("0 shop:l [Job/y]", "1 shop:(Job/) [Job/] < shop:l", "1 shop:(Job/)#2 [Job/] < shop:l",
+		"1 shop:(Job/x) [Job/x] < shop:l", "1 shop:(Job/x)#2 [Job/x] < shop:l"))
+	if a, b := p.Nodes[3].Resources[0].ID.Namespace, p.Nodes[4].Resources[0].ID.Namespace; a != "a" || b != "b" {
+		t.Errorf("namespaces %q and %q", a, b)
+	}
+}
+
+// TestAwaited notes which nodes others wait for.
+func TestAwaited(t *testing.T) {
+	p := build(t, ownAfter(with(v3("shop", v3("a")), dep("a")), "a"), all("shop/a Job/x layer=l", "shop/a Job/y", "shop Job/z"))
+	for i, want := range []bool{true, true, false} {
+		if n := p.Nodes[i]; n.Awaited != want || n.Level != i {
+			t.Errorf("%s: awaited %v, level %d", n.ID(), n.Awaited, n.Level)
+		}
+	}
+	if levels := p.Levels(); len(levels) != 3 || len(levels[0]) != 1 {
+		t.Errorf("levels %v", levels)
+	}
+}
+
+// TestWhole is the plan of what has no order.
+func TestWhole(t *testing.T) {
+	p := sequencer.Whole("shop")
+	wantPlan(t, p, lines("0 shop []"))
+	if len(p.Charts) != 1 || p.Charts[0].Path != "shop" || p.Nodes[0].Awaited {
+		t.Errorf("got %+v", p)
+	}
+}

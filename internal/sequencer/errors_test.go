@@ -1,0 +1,284 @@
+// Copyright The Ordered Helm Authors
+// SPDX-License-Identifier: Apache-2.0
+
+package sequencer_test
+
+import (
+	"errors"
+	"slices"
+	"strings"
+	"testing"
+
+	"github.com/ordered-helm/helm/internal/annotation"
+	"github.com/ordered-helm/helm/internal/sequencer"
+)
+
+// TestErrors has a case for each thing that no plan can be made of. The message
+// names file, resource, key and value.
+func TestErrors(t *testing.T) {
+	three := func() *sequencer.Chart {
+		return with(v3("shop", v3("nginx"), v3("rabbitmq")), dep("nginx"), dep("rabbitmq"))
+	}
+	tests := []struct {
+		name      string
+		root      *sequencer.Chart
+		resources []sequencer.Resource
+		want      []string
+	}{
+		{
+			"a subchart that is not declared: the nearest name is suggested",
+			ownAfter(three(), "rabitmq"), nil,
+			[]string{`shop/Chart.yaml: helm.sh/depends-on/subcharts names the subchart "rabitmq", which is not declared: did you mean "rabbitmq"?`},
+		},
+		{
+			"a subchart that is like none: all are listed",
+			ownAfter(three(), "postgresql"), nil,
+			[]string{`names the subchart "postgresql", which is not declared: it declares nginx, rabbitmq`},
+		},
+		{
+			"a subchart of a chart that has none",
+			ownAfter(v3("shop"), "db"), nil,
+			[]string{`names the subchart "db", which is not declared: this chart declares no dependencies`},
+		},
+		{
+			"a sibling that is not declared",
+			with(v3("shop", v3("a")), dep("a", "B")), nil,
+			[]string{`shop/Chart.yaml: depends-on of dependency a names the subchart "B", which is not declared: it declares a`},
+		},
+		{
+			"a name in other letters",
+			with(v3("shop", v3("a")), dep("a"), dep("b as Y", "A")), nil,
+			[]string{`depends-on of dependency Y names the subchart "A", which is not declared: did you mean "a"?`},
+		},
+		{
+			"a subchart of a subchart is none of one's own",
+			ownAfter(with(v3("shop", v3("a", v3("deep"))), dep("a")), "deep"), nil,
+			[]string{`shop/Chart.yaml: helm.sh/depends-on/subcharts names the subchart "deep", which is not declared: it declares a`},
+		},
+		{
+			"a name that a disabled dependency has wrong",
+			with(v3("shop"), disabled(dep("a", "nope"))), nil,
+			[]string{`depends-on of dependency a names the subchart "nope"`},
+		},
+		{
+			"in a chart further down the file is named",
+			v3("shop", with(v3("sub", v3("x")), dep("x as y", "z"))), nil,
+			[]string{`shop/charts/sub/Chart.yaml: depends-on of dependency y names the subchart "z"`},
+		},
+		{
+			"one object in two documents",
+			v3("shop", v3("sub")), all("shop ConfigMap/a", "shop/sub ConfigMap/a ns=default"),
+			[]string{`ConfigMap/a in namespace "default" is rendered by two documents, shop/templates/a.yaml and shop/sub/templates/a.yaml: drop one, or give it another name`},
+		},
+		{
+			"one object twice in one file",
+			v3("shop"), all("shop ConfigMap/a", "shop ConfigMap/a"),
+			[]string{`is rendered by two documents, twice in shop/templates/a.yaml`},
+		},
+		{
+			"an annotation that is malformed",
+			v3("shop"), all(`shop ConfigMap/a depends-on.helm.sh/layers=["b"`),
+			[]string{`shop/templates/a.yaml: ConfigMap/a: depends-on.helm.sh/layers: "[\"b\"": a value that begins with "["`},
+		},
+		{
+			"two layers on one resource",
+			v3("shop"), all("shop ConfigMap/a layer=b helm.sh/resource-group=c"),
+			[]string{`shop/templates/a.yaml: ConfigMap/a: helm.sh/resource-group: "c": helm.sh/layer already says "b"`},
+		},
+		{
+			"an annotation that is no string, as a caller without a renderer may have it",
+			v3("shop"), []sequencer.Resource{object(t, `{kind: Job, metadata: {name: j, annotations: {helm.sh/layer: 5}}}`)},
+			[]string{`shop/templates/all.yaml: Job/j: helm.sh/layer: 5: a number or boolean`},
+		},
+		{
+			"the hook mode in a template",
+			v2("shop"), []sequencer.Resource{object(t, `{kind: Pod, metadata: {name: p, runHooksInParallel: true}}`)},
+			[]string{`Pod/p: metadata.runHooksInParallel: true: has no meaning in a template: write runHooksInParallel into Chart.yaml`},
+		},
+		{
+			"a key that is almost one",
+			v3("shop"), all("shop ConfigMap/a depends-on.helm.sh/layer=x", "shop ConfigMap/b helm.sh/layers=x", "shop ConfigMap/c helm.sh/Resource-group=x",
+				"shop ConfigMap/d helm.sh/depends-on=x"),
+			[]string{
+				`shop/templates/a.yaml: ConfigMap/a: depends-on.helm.sh/layer: "x": this key is not known: did you mean depends-on.helm.sh/layers?`,
+				`ConfigMap/b: helm.sh/layers: "x": this key is not known: did you mean helm.sh/layer?`,
+				`ConfigMap/c: helm.sh/Resource-group: "x": this key is not known: did you mean helm.sh/resource-group?`,
+				`ConfigMap/d: helm.sh/depends-on: "x": this key is not known: did you mean depends-on.helm.sh/layers?`,
+			},
+		},
+		{
+			"a key of Chart.yaml in a template",
+			v3("shop"), all("shop ConfigMap/a helm.sh/depends-on/subcharts=db", "shop ConfigMap/b depends-on.helm.sh/subcharts=db"),
+			[]string{
+				`ConfigMap/a: helm.sh/depends-on/subcharts: "db": has no meaning in a template: write it into Chart.yaml`,
+				`ConfigMap/b: depends-on.helm.sh/subcharts: "db": has no meaning in a template: write it into Chart.yaml`,
+			},
+		},
+		{
+			"a chart that the release does not have",
+			v3("shop"), all("other ConfigMap/a"),
+			[]string{`other/templates/a.yaml: comes from chart "other", which the release does not have`},
+		},
+		{
+			"all that is wrong is reported together",
+			ownAfter(v3("shop"), "db"), all("shop ConfigMap/a helm.sh/readiness-timeout=5", "shop ConfigMap/b helm.sh/layer=x,y"),
+			[]string{`ConfigMap/a: helm.sh/readiness-timeout: "5"`, `ConfigMap/b: helm.sh/layer: "x,y"`, `the subchart "db"`},
+		},
+	}
+	for _, tt := range tests {
+		t.Run(tt.name, func(t *testing.T) {
+			_, err := sequencer.Build(sequencer.Input{Root: tt.root, Resources: tt.resources, Namespace: "default"})
+			if err == nil {
+				t.Fatal("no error")
+			}
+			for _, want := range tt.want {
+				if !strings.Contains(err.Error(), want) {
+					t.Errorf("the error does not say %s:\n%v", want, err)
+				}
+			}
+		})
+	}
+}
+
+func TestErrorKeyOfSubchartsIsTheOneWritten(t *testing.T) {
+	root := ownAfter(v3("shop"), "db")
+	root.DependsOnKey = annotation.DependsOnSubchartsLegal
+	_, err := sequencer.Build(sequencer.Input{Root: root})
+	var unknown *sequencer.UnknownSubchartError
+	if !errors.As(err, &unknown) || unknown.Key != "depends-on.helm.sh/subcharts" || unknown.Name != "db" || unknown.File != "shop/Chart.yaml" {
+		t.Errorf("got %+v", err)
+	}
+}
+
+// TestProblemsCountOnlyWhereTheChartIsSequenced passes over what is wrong in
+// charts whose declarations do not count.
+func TestProblemsCountOnlyWhereTheChartIsSequenced(t *testing.T) {
+	problem := errors.New("shop/Chart.yaml: something")
+	sub := with(v2("sub"), dep("x", "nope"))
+	sub.Problem = problem
+	sub.DependsOnSubcharts = []string{"nope"}
+	p := build(t, v3("shop", sub), all("shop/sub ConfigMap/a helm.sh/layer=x,y"))
+	wantPlan(t, p, lines("0 shop/sub [ConfigMap/a]"))
+	sub.Sequenced = true
+	if _, err := sequencer.Build(sequencer.Input{Root: v3("shop", sub)}); !errors.Is(err, problem) {
+		t.Errorf("got %v", err)
+	}
+}
+
+// TestForeignKeysAreNoErrors leaves the keys of Helm and of others alone.
+func TestForeignKeysAreNoErrors(t *testing.T) {
+	p := build(t, v3("shop"), all("shop ConfigMap/a helm.sh/chart=x helm.sh/resource-policy=keep meta.helm.sh/release-name=x example.com/layers=x layer.helm.sh/x=y",
+		"shop ConfigMap/b helm.sh/hook-weight=1 helm.sh/hook-delete-policy=x depends-on.example.com/layers=x"))
+	wantPlan(t, p, lines("0 shop [ConfigMap/a ConfigMap/b]"))
+}
+
+// TestTypedErrors are what a caller may act on.
+func TestTypedErrors(t *testing.T) {
+	_, err := sequencer.Build(sequencer.Input{Root: v3("shop"), Resources: all(
+		"shop ConfigMap/a", "shop ConfigMap/a", "shop ConfigMap/b helm.sh/readiness-timeout=x")})
+	var duplicate *sequencer.DuplicateError
+	if !errors.As(err, &duplicate) || duplicate.ID.Name != "a" {
+		t.Errorf("no DuplicateError in %v", err)
+	}
+	var resource *sequencer.ResourceError
+	var value *annotation.ValueError
+	if !errors.As(err, &resource) || resource.ID.Name != "b" || !errors.As(err, &value) || value.Value != "x" {
+		t.Errorf("no ResourceError with its ValueError in %v", err)
+	}
+}
+
+// TestCycles prints the whole cycle, with where each edge is declared.
+func TestCycles(t *testing.T) {
+	tests := []struct {
+		name      string
+		root      *sequencer.Chart
+		resources []sequencer.Resource
+		want      []string
+	}{
+		{
+			"a layer that depends on itself",
+			v3("shop"), all("shop ConfigMap/a layer=a after=a"),
+			[]string{`layer "a" depends on layer "a" (shop/templates/a.yaml: depends-on.helm.sh/layers)`, "take the dependency on itself out"},
+		},
+		{
+			"a layer whose one resource depends on another of it",
+			v3("shop"), all("shop ConfigMap/a layer=a", "shop ConfigMap/b layer=a after=a"),
+			[]string{`layer "a" depends on layer "a" (shop/templates/b.yaml: depends-on.helm.sh/layers)`, "take the dependency on itself out"},
+		},
+		{
+			"two layers",
+			v3("shop"), all("shop ConfigMap/a layer=a after=b", "shop ConfigMap/b layer=b after=a"),
+			[]string{
+				`layer "a" depends on layer "b" (shop/templates/a.yaml: depends-on.helm.sh/layers)`,
+				`layer "b" depends on layer "a" (shop/templates/b.yaml: depends-on.helm.sh/layers)`, "take one of these dependencies out",
+			},
+		},
+		{
+			"three layers, two of them through different resources, behind others",
+			v3("shop"), all("shop ConfigMap/z layer=z after=a", "shop ConfigMap/a layer=a after=b", "shop ConfigMap/b layer=b after=base",
+				"shop ConfigMap/b2 layer=b after=c", "shop ConfigMap/c layer=c after=a", "shop ConfigMap/base layer=base"),
+			[]string{
+				`layer "a" depends on layer "b" (shop/templates/a.yaml: depends-on.helm.sh/layers)`,
+				`layer "b" depends on layer "c" (shop/templates/b2.yaml: depends-on.helm.sh/layers)`,
+				`layer "c" depends on layer "a" (shop/templates/c.yaml: depends-on.helm.sh/layers)`, "take one of these dependencies out",
+			},
+		},
+		{
+			"a layer of a subchart",
+			v3("shop", v3("sub")), all("shop/sub ConfigMap/a helm.sh/resource-group=a helm.sh/depends-on/resource-groups=a"),
+			[]string{`layer "a" depends on layer "a" (shop/sub/templates/a.yaml: helm.sh/depends-on/resource-groups)`, "take the dependency on itself out"},
+		},
+		{
+			"a subchart that depends on itself",
+			with(v3("shop", v3("a")), dep("a", "a")), nil,
+			[]string{`subchart a depends on subchart a (shop/Chart.yaml: depends-on of dependency a)`, "take the dependency on itself out"},
+		},
+		{
+			"two subcharts, one by alias and one by tag",
+			with(v3("shop", v3("a"), v3("b")), dep("one as a", "t"), tagged(dep("b", "one"), "t")), all("shop/a ConfigMap/x", "shop/b ConfigMap/y"),
+			[]string{
+				`subchart a depends on subchart b (shop/Chart.yaml: depends-on of dependency a)`,
+				`subchart b depends on subchart a (shop/Chart.yaml: depends-on of dependency b)`, "take one of these dependencies out",
+			},
+		},
+		{
+			"three subcharts of a subchart, with charts inside",
+			v3("shop", with(v3("sub", v3("a", v3("x")), v3("b"), v3("c")), dep("a", "b"), dep("b", "c"), dep("c", "a"))), all("shop/sub/a/x ConfigMap/x"),
+			[]string{
+				`subchart a depends on subchart b (shop/charts/sub/Chart.yaml: depends-on of dependency a)`,
+				`subchart b depends on subchart c (shop/charts/sub/Chart.yaml: depends-on of dependency b)`,
+				`subchart c depends on subchart a (shop/charts/sub/Chart.yaml: depends-on of dependency c)`, "take one of these dependencies out",
+			},
+		},
+	}
+	for _, tt := range tests {
+		t.Run(tt.name, func(t *testing.T) {
+			want := "dependency cycle:\n  " + strings.Join(tt.want[:len(tt.want)-1], "\n  ") + "\n" + tt.want[len(tt.want)-1]
+			resources := slices.Clone(tt.resources)
+			for range 2 {
+				_, err := sequencer.Build(sequencer.Input{Root: tt.root, Resources: resources, Namespace: "default"})
+				var cycle *sequencer.CycleError
+				if !errors.As(err, &cycle) || len(cycle.Edges) != len(tt.want)-1 {
+					t.Fatalf("got %v", err)
+				}
+				if err.Error() != want {
+					t.Errorf("got:\n%v\nwant:\n%s", err, want)
+				}
+				slices.Reverse(resources)
+			}
+		})
+	}
+}
+
+// TestNoCycle has what looks like one and is none.
+func TestNoCycle(t *testing.T) {
+	t.Run("layers of two charts", func(t *testing.T) {
+		build(t, v3("shop", v3("sub")), all("shop ConfigMap/a layer=a after=b", "shop/sub ConfigMap/b layer=b after=a"))
+	})
+	t.Run("subcharts whose declarations do not count", func(t *testing.T) {
+		build(t, with(v2("shop", v3("a"), v3("b")), dep("a", "b"), dep("b", "a")), nil)
+	})
+	t.Run("with one that is disabled", func(t *testing.T) {
+		build(t, with(v3("shop", v3("a")), dep("a", "b"), disabled(dep("b", "a"))), nil)
+	})
+}

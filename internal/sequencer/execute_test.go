@@ -1,0 +1,179 @@
+// Copyright The Ordered Helm Authors
+// SPDX-License-Identifier: Apache-2.0
+
+package sequencer_test
+
+import (
+	"context"
+	"errors"
+	"strings"
+	"sync"
+	"testing"
+	"testing/synctest"
+	"time"
+
+	"github.com/ordered-helm/helm/internal/sequencer"
+)
+
+// recorder notes when nodes start and end, in the time of the test's bubble.
+type recorder struct {
+	mu           sync.Mutex
+	begin        time.Time
+	started      map[string]time.Duration
+	after        map[string]string // after which node each started
+	ended        map[string]time.Duration
+	order        []string
+	running      int
+	takes        func(n *sequencer.Node) time.Duration
+	fails        func(n *sequencer.Node) error
+	startedTwice []string
+}
+
+func newRecorder() *recorder {
+	return &recorder{
+		begin: time.Now(), started: map[string]time.Duration{}, after: map[string]string{}, ended: map[string]time.Duration{},
+		takes: func(*sequencer.Node) time.Duration { return time.Second },
+		fails: func(*sequencer.Node) error { return nil },
+	}
+}
+
+func (r *recorder) deploy(_ context.Context, n, after *sequencer.Node) error {
+	r.mu.Lock()
+	if after == nil {
+		r.after[n.ID()] = ""
+	} else {
+		r.after[n.ID()] = after.ID()
+	}
+	if _, again := r.started[n.ID()]; again {
+		r.startedTwice = append(r.startedTwice, n.ID())
+	}
+	r.started[n.ID()] = time.Since(r.begin)
+	r.order = append(r.order, n.ID())
+	r.running++
+	r.mu.Unlock()
+	time.Sleep(r.takes(n))
+	r.mu.Lock()
+	defer r.mu.Unlock()
+	r.running--
+	r.ended[n.ID()] = time.Since(r.begin)
+	return r.fails(n)
+}
+
+// chain is a slow layer beside a chain of quick ones.
+func chain(t *testing.T) *sequencer.Plan {
+	return build(t, v3("shop"), all("shop Job/slow layer=slow",
+		"shop Job/a layer=a", "shop Job/b layer=b after=a", "shop Job/c layer=c after=b", "shop Job/end after=slow,c"))
+}
+
+func slowly(n *sequencer.Node) time.Duration {
+	if n.Layer == "slow" {
+		return time.Hour
+	}
+	return time.Second
+}
+
+// TestASlowBranchDoesNotDelayAnIndependentOne starts each node the moment its
+// own dependencies are ready, not when a level is.
+func TestASlowBranchDoesNotDelayAnIndependentOne(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		r := newRecorder()
+		r.takes = slowly
+		if err := sequencer.Execute(t.Context(), chain(t), r.deploy); err != nil {
+			t.Fatal(err)
+		}
+		for id, want := range map[string]time.Duration{
+			"shop:slow": 0, "shop:a": 0, "shop:b": time.Second, "shop:c": 2 * time.Second, "shop:(Job/end)": time.Hour,
+		} {
+			if r.started[id] != want {
+				t.Errorf("%s started after %s, want %s", id, r.started[id], want)
+			}
+		}
+	})
+}
+
+// TestAfterAFailureNothingNewStarts lets what runs end, and reports all of it.
+func TestAfterAFailureNothingNewStarts(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		p := build(t, v3("shop"), all(
+			"shop Job/bad layer=bad", "shop Job/worse layer=worse", "shop Job/long layer=long", "shop Job/next after=long", "shop Job/last after=bad", "shop ConfigMap/rest"))
+		r := newRecorder()
+		bad, worse := errors.New("bad"), errors.New("worse")
+		r.takes = func(n *sequencer.Node) time.Duration {
+			return map[string]time.Duration{"bad": time.Second, "worse": 2 * time.Second, "long": time.Minute}[n.Layer]
+		}
+		r.fails = func(n *sequencer.Node) error { return map[string]error{"bad": bad, "worse": worse}[n.Layer] }
+		err := sequencer.Execute(t.Context(), p, r.deploy)
+		if since := time.Since(r.begin); since != time.Minute {
+			t.Errorf("returned after %s: what was started must end, after 1m", since)
+		}
+		var failure *sequencer.ExecutionError
+		if !errors.As(err, &failure) || !errors.Is(err, bad) || !errors.Is(err, worse) {
+			t.Fatalf("got %v", err)
+		}
+		if len(failure.Failed) != 2 || failure.Failed[0].Node.Layer != "bad" || failure.Failed[1].Node.Layer != "worse" {
+			t.Errorf("failed: %v", failure.Failed)
+		}
+		want := "layer \"bad\" of chart shop: bad\nlayer \"worse\" of chart shop: worse\nnever started because of that: shop:(Job/last), shop:(Job/next), shop"
+		if err.Error() != want {
+			t.Errorf("got:\n%v\nwant:\n%s", err, want)
+		}
+		if len(r.started) != 3 || r.running != 0 {
+			t.Errorf("started %v, still running %d", r.order, r.running)
+		}
+	})
+}
+
+func TestExecuteWhenTheContextEnds(t *testing.T) {
+	t.Run("before", func(t *testing.T) {
+		ctx, cancel := context.WithCancelCause(t.Context())
+		why := errors.New("the user said so")
+		cancel(why)
+		r := newRecorder()
+		err := sequencer.Execute(ctx, chain(t), r.deploy)
+		var failure *sequencer.ExecutionError
+		if !errors.Is(err, why) || !errors.As(err, &failure) || len(failure.NotStarted) != 5 || len(r.order) > 0 {
+			t.Errorf("got %v, started %v", err, r.order)
+		}
+	})
+	t.Run("meanwhile", func(t *testing.T) {
+		synctest.Test(t, func(t *testing.T) {
+			ctx, cancel := context.WithTimeout(t.Context(), 1500*time.Millisecond)
+			defer cancel()
+			r := newRecorder()
+			r.takes = slowly
+			err := sequencer.Execute(ctx, chain(t), r.deploy)
+			var failure *sequencer.ExecutionError
+			if !errors.Is(err, context.DeadlineExceeded) || !errors.As(err, &failure) || len(failure.Failed) > 0 {
+				t.Fatalf("got %v", err)
+			}
+			if got := strings.Join(r.order, " "); len(r.order) != 3 || r.running != 0 || len(failure.NotStarted) != 2 || strings.Contains(got, "shop:c") {
+				t.Errorf("started %s, not started %d", got, len(failure.NotStarted))
+			}
+		})
+	})
+	t.Run("with the last node", func(t *testing.T) {
+		ctx, cancel := context.WithCancel(t.Context())
+		p := build(t, v3("shop"), all("shop ConfigMap/a"))
+		err := sequencer.Execute(ctx, p, func(context.Context, *sequencer.Node, *sequencer.Node) error {
+			cancel()
+			return nil
+		})
+		if err != nil {
+			t.Errorf("everything was done, but got %v", err)
+		}
+	})
+}
+
+func TestExecuteNothing(t *testing.T) {
+	if err := sequencer.Execute(t.Context(), build(t, v3("shop"), nil), nil); err != nil {
+		t.Error(err)
+	}
+	visited := 0
+	err := sequencer.Execute(t.Context(), sequencer.Whole("shop"), func(context.Context, *sequencer.Node, *sequencer.Node) error {
+		visited++
+		return nil
+	})
+	if visited != 1 || err != nil {
+		t.Errorf("visited %d times, %v", visited, err)
+	}
+}

@@ -1,0 +1,146 @@
+// Copyright The Ordered Helm Authors
+// SPDX-License-Identifier: Apache-2.0
+
+package sequencer_test
+
+import (
+	"fmt"
+	"strings"
+	"testing"
+
+	"sigs.k8s.io/yaml"
+
+	"github.com/ordered-helm/helm/internal/sequencer"
+)
+
+// v3 is a chart whose declarations count.
+func v3(name string, subcharts ...*sequencer.Chart) *sequencer.Chart {
+	return &sequencer.Chart{Name: name, Sequenced: true, Subcharts: subcharts}
+}
+
+// v2 is a chart whose declarations do not count.
+func v2(name string, subcharts ...*sequencer.Chart) *sequencer.Chart {
+	return &sequencer.Chart{Name: name, Subcharts: subcharts}
+}
+
+// dep is an entry of the dependencies: "name" or "name as alias", with what it
+// depends on.
+func dep(name string, dependsOn ...string) sequencer.Dependency {
+	name, alias, _ := strings.Cut(name, " as ")
+	return sequencer.Dependency{Name: name, Alias: alias, DependsOn: dependsOn}
+}
+
+func tagged(d sequencer.Dependency, tags ...string) sequencer.Dependency {
+	d.Tags = tags
+	return d
+}
+
+func disabled(d sequencer.Dependency) sequencer.Dependency {
+	d.Disabled = true
+	return d
+}
+
+// with gives a chart its dependencies.
+func with(c *sequencer.Chart, dependencies ...sequencer.Dependency) *sequencer.Chart {
+	c.Dependencies = dependencies
+	return c
+}
+
+// ownAfter gives a chart the subcharts that come before its own resources.
+func ownAfter(c *sequencer.Chart, names ...string) *sequencer.Chart {
+	c.DependsOnSubcharts = names
+	return c
+}
+
+// res is a resource written as "chart Kind/name layer=a after=b,c".
+func res(text string) sequencer.Resource {
+	fields := strings.Fields(text)
+	kind, name, _ := strings.Cut(fields[1], "/")
+	annotations := map[string]any{}
+	metadata := map[string]any{"name": name, "annotations": annotations}
+	for _, f := range fields[2:] {
+		key, value, _ := strings.Cut(f, "=")
+		switch key {
+		case "layer":
+			annotations["helm.sh/layer"] = value
+		case "after":
+			annotations["depends-on.helm.sh/layers"] = value
+		case "ns":
+			metadata["namespace"] = value
+		default:
+			annotations[key] = value
+		}
+	}
+	return sequencer.Resource{
+		Chart: fields[0], File: fields[0] + "/templates/" + name + ".yaml",
+		Object: map[string]any{"apiVersion": "v1", "kind": kind, "metadata": metadata},
+	}
+}
+
+func all(texts ...string) []sequencer.Resource {
+	resources := make([]sequencer.Resource, len(texts))
+	for i, text := range texts {
+		resources[i] = res(text)
+	}
+	return resources
+}
+
+// object is a resource written as YAML, of the chart "shop".
+func object(t *testing.T, text string) sequencer.Resource {
+	t.Helper()
+	var o map[string]any
+	if err := yaml.Unmarshal([]byte(text), &o); err != nil {
+		t.Fatalf("%v\n%s", err, text)
+	}
+	return sequencer.Resource{Chart: "shop", File: "shop/templates/all.yaml", Object: o}
+}
+
+func build(t *testing.T, root *sequencer.Chart, resources []sequencer.Resource) *sequencer.Plan {
+	t.Helper()
+	p, err := sequencer.Build(sequencer.Input{Root: root, Resources: resources, Namespace: "default"})
+	if err != nil {
+		t.Fatal(err)
+	}
+	return p
+}
+
+// describe writes each node as "level ID [resources] < what it waits for".
+func describe(p *sequencer.Plan) string {
+	var b strings.Builder
+	for i, n := range p.Nodes {
+		var resources, after []string
+		for _, r := range n.Resources {
+			resources = append(resources, r.ID.String())
+		}
+		for _, d := range p.Dependencies(i) {
+			after = append(after, p.Nodes[d].ID())
+		}
+		fmt.Fprintf(&b, "%d %s [%s]", n.Level, n.ID(), strings.Join(resources, " "))
+		if len(after) > 0 {
+			fmt.Fprintf(&b, " < %s", strings.Join(after, " "))
+		}
+		b.WriteString("\n")
+	}
+	return b.String()
+}
+
+func lines(texts ...string) string { return strings.Join(texts, "\n") + "\n" }
+
+func wantPlan(t *testing.T, p *sequencer.Plan, want string) {
+	t.Helper()
+	if got := describe(p); got != want {
+		t.Errorf("got:\n%s\nwant:\n%s", got, want)
+	}
+}
+
+func wantWarnings(t *testing.T, p *sequencer.Plan, parts ...string) {
+	t.Helper()
+	if len(p.Warnings) != len(parts) {
+		t.Fatalf("warnings %q, want %d", p.Warnings, len(parts))
+	}
+	for i, part := range parts {
+		if !strings.Contains(p.Warnings[i].String(), part) {
+			t.Errorf("the warning %q does not say %q", p.Warnings[i], part)
+		}
+	}
+}

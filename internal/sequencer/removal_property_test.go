@@ -1,0 +1,300 @@
+// Copyright The Ordered Helm Authors
+// SPDX-License-Identifier: Apache-2.0
+
+package sequencer_test
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"math/rand/v2"
+	"slices"
+	"strings"
+	"sync"
+	"testing"
+	"testing/synctest"
+	"time"
+
+	"github.com/ordered-helm/helm/internal/sequencer"
+)
+
+// removalLog notes when objects go, by their index.
+type removalLog struct {
+	mu         sync.Mutex
+	begin      time.Time
+	clock      int
+	start, end map[int]int // by the clock, which tells any two apart
+	from, to   map[int]time.Duration
+	groupOf    map[int]*sequencer.RemovalGroup
+	again      int
+}
+
+// remove executes the removal; a group takes a random time, often the same,
+// and the one named fails.
+func (r *revisions) remove(ctx context.Context, removal *sequencer.Removal, fails *sequencer.RemovalGroup, err error) (*removalLog, error) {
+	l := &removalLog{
+		begin: time.Now(), start: map[int]int{}, end: map[int]int{},
+		from: map[int]time.Duration{}, to: map[int]time.Duration{}, groupOf: map[int]*sequencer.RemovalGroup{},
+	}
+	rng := rand.New(rand.NewPCG(r.seed, 5))
+	takes := map[*sequencer.RemovalGroup]time.Duration{}
+	for _, g := range removal.Groups {
+		takes[g] = time.Duration(rng.IntN(4)) * time.Second
+	}
+	result := removal.Execute(ctx, func(_ context.Context, g, _ *sequencer.RemovalGroup) error {
+		l.note(r, g, l.start, l.from)
+		time.Sleep(takes[g])
+		l.note(r, g, l.end, l.to)
+		if g == fails {
+			return err
+		}
+		return nil
+	})
+	return l, result
+}
+
+func (l *removalLog) note(r *revisions, g *sequencer.RemovalGroup, clock map[int]int, at map[int]time.Duration) {
+	l.mu.Lock()
+	defer l.mu.Unlock()
+	l.clock++
+	for _, res := range g.Resources {
+		i := r.index[res.ID.Name]
+		if _, twice := clock[i]; twice {
+			l.again++
+		}
+		clock[i], at[i], l.groupOf[i] = l.clock, time.Since(l.begin), g
+	}
+}
+
+func forRandomRevisions(t *testing.T, check func(t *testing.T, r *revisions, removal *sequencer.Removal)) {
+	for seed := range uint64(randomCharts) {
+		r := randomRevisions(t, seed)
+		removal := sequencer.PlanRemoval(r.plans, r.choose)
+		synctest.Test(t, func(t *testing.T) { check(t, r, removal) })
+	}
+}
+
+// TestRemovalKeepsEveryOrder checks that what is chosen goes once, that each
+// object goes only after all that must be gone before it, and the very moment
+// the last of that is.
+func TestRemovalKeepsEveryOrder(t *testing.T) {
+	pairs, shared, ignored := 0, 0, 0
+	forRandomRevisions(t, func(t *testing.T, r *revisions, removal *sequencer.Removal) {
+		ignored += r.ignored
+		l, err := r.remove(t.Context(), removal, nil, nil)
+		if err != nil || l.again > 0 {
+			t.Fatalf("seed %d: %v, %d went again", r.seed, err, l.again)
+		}
+		for i, name := range r.names {
+			if _, gone := l.end[i]; gone != r.chosen[i] {
+				t.Fatalf("seed %d: %s is gone: %v, but was chosen: %v", r.seed, name, gone, r.chosen[i])
+			}
+			if !r.chosen[i] {
+				continue
+			}
+			var free time.Duration
+			for j := range r.names {
+				if !r.order[j][i] {
+					continue
+				}
+				pairs++
+				free = max(free, l.to[j])
+				if l.end[j] > l.start[i] {
+					t.Fatalf("seed %d: %s went before %s was gone", r.seed, name, r.names[j])
+				}
+			}
+			if l.from[i] != free {
+				t.Fatalf("seed %d: %s went at %s, but could at %s", r.seed, name, l.from[i], free)
+			}
+			if len(r.plans) > 1 && r.has[0][i] && r.has[1][i] {
+				shared++
+			}
+		}
+	})
+	if pairs < 10*randomCharts || shared < randomCharts || ignored < randomCharts/20 {
+		t.Errorf("%d pairs were in order, %d objects in two plans and %d plans contradict: too few to tell", pairs, shared, ignored)
+	}
+}
+
+// TestRemovalGroups checks what a group is made of, whether another one waits
+// for it, and that those that go first come first.
+func TestRemovalGroups(t *testing.T) {
+	forRandomRevisions(t, func(t *testing.T, r *revisions, removal *sequencer.Removal) {
+		at := map[int]int{}
+		byPlace := map[string]int{}
+		for g, group := range removal.Groups {
+			awaited, place := false, ""
+			for _, res := range group.Resources {
+				i := r.index[res.ID.Name]
+				at[i] = g
+				awaited = awaited || slices.Contains(r.order[i], true)
+				if p := r.placeOf(t, res.ID.Name, res, group.Node); place != "" && p != place {
+					t.Fatalf("seed %d: %s is in the nodes %s, but goes with what is in %s", r.seed, res.ID, p, place)
+				} else {
+					place = p
+				}
+			}
+			if _, again := byPlace[place]; again || len(group.Resources) == 0 {
+				t.Fatalf("seed %d: what is in the nodes %s is in two groups, or a group is empty", r.seed, place)
+			}
+			byPlace[place] = g
+			if awaited != group.Awaited {
+				t.Fatalf("seed %d: group %d of %s: awaited %v, want %v", r.seed, g, group.Node.ID(), group.Awaited, awaited)
+			}
+		}
+		for i := range r.order {
+			for j, before := range r.order[i] {
+				if before && at[i] >= at[j] {
+					t.Fatalf("seed %d: %s goes before %s, but comes after it", r.seed, r.names[i], r.names[j])
+				}
+			}
+		}
+	})
+}
+
+// placeOf writes the nodes in which an object is, and checks that the group has
+// it from the first plan.
+func (r *revisions) placeOf(t *testing.T, name string, res *sequencer.PlannedResource, node *sequencer.Node) string {
+	t.Helper()
+	var nodes []string
+	for _, p := range r.plans {
+		in := "-"
+		for _, n := range p.Nodes {
+			for _, other := range n.Resources {
+				if other.ID.Name != name {
+					continue
+				}
+				if !slices.ContainsFunc(nodes, func(n string) bool { return n != "-" }) && (other != res || n != node) {
+					t.Fatalf("seed %d: %s is not from the first plan that has it", r.seed, res.ID)
+				}
+				in = n.ID()
+			}
+		}
+		nodes = append(nodes, in)
+	}
+	return strings.Join(nodes, " ")
+}
+
+// TestRemovalAfterAFailure lets a random group fail.
+func TestRemovalAfterAFailure(t *testing.T) {
+	failed := errors.New("failed")
+	spared := 0
+	forRandomRevisions(t, func(t *testing.T, r *revisions, removal *sequencer.Removal) {
+		if len(removal.Groups) == 0 {
+			return
+		}
+		bad := removal.Groups[int(r.seed)%len(removal.Groups)]
+		l, err := r.remove(t.Context(), removal, bad, failed)
+		var failure *sequencer.ExecutionError
+		if !errors.As(err, &failure) || !errors.Is(err, failed) || len(failure.Failed) != 1 || failure.Failed[0].Node != bad.Node {
+			t.Fatalf("seed %d: got %v", r.seed, err)
+		}
+		if l.again > 0 || len(l.end) != len(l.start) {
+			t.Fatalf("seed %d: %d went again, %d of %d have ended", r.seed, l.again, len(l.end), len(l.start))
+		}
+		for _, res := range bad.Resources {
+			i := r.index[res.ID.Name]
+			for j, after := range r.order[i] {
+				if _, went := l.start[j]; after && went {
+					t.Fatalf("seed %d: %s went, though %s was not gone", r.seed, r.names[j], res.ID)
+				} else if after {
+					spared++
+				}
+			}
+		}
+		r.checkNotStarted(t, removal, l, failure)
+	})
+	if spared < randomCharts {
+		t.Errorf("only %d objects were spared: too few to tell", spared)
+	}
+}
+
+// checkNotStarted compares the nodes that are said not to have started with
+// the objects that did not go.
+func (r *revisions) checkNotStarted(t *testing.T, removal *sequencer.Removal, l *removalLog, failure *sequencer.ExecutionError) {
+	t.Helper()
+	var want, got []string
+	for _, g := range removal.Groups {
+		_, went := l.start[r.index[g.Resources[0].ID.Name]]
+		if id := g.Node.ID(); !went && id != failure.Failed[0].Node.ID() && !slices.Contains(want, id) {
+			want = append(want, id)
+		}
+	}
+	for _, n := range failure.NotStarted {
+		got = append(got, n.ID())
+	}
+	if !slices.Equal(got, want) {
+		t.Fatalf("seed %d: not started: %q, want %q", r.seed, got, want)
+	}
+}
+
+// TestRemovalIsTheSameOnEveryRun plans again with the resources and subcharts
+// in another order.
+func TestRemovalIsTheSameOnEveryRun(t *testing.T) {
+	for seed := range uint64(50) {
+		r := randomRevisions(t, seed)
+		rng := rand.New(rand.NewPCG(seed, 6))
+		want := groupsText(sequencer.PlanRemoval(r.plans, r.choose))
+		for run := range 20 {
+			var plans []*sequencer.Plan
+			for _, in := range r.inputs {
+				shuffle(in, rng)
+				p, err := sequencer.Build(in)
+				if err != nil {
+					t.Fatal(err)
+				}
+				plans = append(plans, p)
+			}
+			if got := groupsText(sequencer.PlanRemoval(plans, r.choose)); got != want {
+				t.Fatalf("seed %d, run %d: got:\n%s\nwant:\n%s", seed, run, got, want)
+			}
+		}
+	}
+}
+
+func groupsText(r *sequencer.Removal) string {
+	var b strings.Builder
+	for _, g := range r.Groups {
+		fmt.Fprintf(&b, "%s %v", g.Node.ID(), g.Awaited)
+		for _, res := range g.Resources {
+			b.WriteString(" " + res.ID.String())
+		}
+		b.WriteString("\n")
+	}
+	return b.String()
+}
+
+// TestRemovalOfOnePlanIsItsReverse removes everything of one plan: each node whole,
+// once, and the moment all that depends on it is gone.
+func TestRemovalOfOnePlanIsItsReverse(t *testing.T) {
+	forRandomCharts(t, func(t *testing.T, d *deployment, r *rand.Rand) {
+		rec := recorded(r, d.plan)
+		planned := sequencer.PlanRemoval([]*sequencer.Plan{d.plan}, everything)
+		err := planned.Execute(t.Context(), func(ctx context.Context, g, after *sequencer.RemovalGroup) error {
+			if !slices.Equal(g.Resources, g.Node.Resources) {
+				t.Errorf("seed %d: %s is removed in part", d.seed, g.Node.ID())
+			}
+			if after == nil {
+				return rec.deploy(ctx, g.Node, nil)
+			}
+			return rec.deploy(ctx, g.Node, after.Node)
+		})
+		if err != nil || len(rec.started) != len(d.plan.Nodes) || len(rec.startedTwice) > 0 {
+			t.Fatalf("seed %d: removed %d of %d nodes, %v twice, %v", d.seed, len(rec.started), len(d.plan.Nodes), rec.startedTwice, err)
+		}
+		free := map[string]time.Duration{} // when all that depends on a node is gone
+		for _, n := range d.plan.Nodes {
+			for _, res := range n.Resources {
+				for _, first := range d.oracle.Before(res.ID.Name) {
+					id := d.nodeOf[first].ID()
+					free[id] = max(free[id], rec.ended[n.ID()])
+				}
+			}
+		}
+		for id, at := range rec.started {
+			if at != free[id] || rec.ended[rec.after[id]] != at {
+				t.Fatalf("seed %d: %s was removed at %s, after %q, but could be at %s", d.seed, id, at, rec.after[id], free[id])
+			}
+		}
+	})
+}
