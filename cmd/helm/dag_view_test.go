@@ -9,7 +9,7 @@ import (
 	"strings"
 	"testing"
 
-	"gotest.tools/v3/golden"
+	"github.com/ordered-helm/helm/internal/testutil/golden"
 )
 
 // TestDagGolden prints the graphs of the examples in every format but that of

@@ -12,7 +12,7 @@ import (
 	"strings"
 	"testing"
 
-	"gotest.tools/v3/golden"
+	"github.com/ordered-helm/helm/internal/testutil/golden"
 )
 
 // lintCharts are a chart with mistakes of ours and of Helm's, one without any and

@@ -9,10 +9,9 @@ import (
 
 	"helm.sh/helm/v3/pkg/release"
 
-	"gotest.tools/v3/golden"
-
 	"github.com/ordered-helm/helm/internal/graphview"
 	"github.com/ordered-helm/helm/internal/hookrunner"
+	"github.com/ordered-helm/helm/internal/testutil/golden"
 )
 
 // hooksOf makes hooks of texts "chart Kind/name weight event,event".

@@ -13,7 +13,7 @@ import (
 	"testing"
 
 	"github.com/ordered-helm/helm/internal/lint"
-	"github.com/ordered-helm/helm/test/chartserver"
+	"github.com/ordered-helm/helm/internal/testutil/chartpack"
 )
 
 const v3 = "apiVersion: v3\nname: shop\nversion: 1.0.0\nicon: https://example.com/i.png\n"
@@ -662,7 +662,7 @@ func archive(t *testing.T, folder string, files map[string]string) string {
 	if err := os.Rename(write(t, files), dir); err != nil {
 		t.Fatal(err)
 	}
-	packed, err := chartserver.Pack(dir)
+	packed, err := chartpack.Pack(dir)
 	if err != nil {
 		t.Fatal(err)
 	}

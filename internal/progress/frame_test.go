@@ -11,8 +11,8 @@ import (
 	"time"
 
 	"github.com/charmbracelet/x/ansi"
-	"gotest.tools/v3/golden"
 
+	"github.com/ordered-helm/helm/internal/testutil/golden"
 	"github.com/ordered-helm/helm/internal/timeline"
 	"github.com/ordered-helm/helm/pkg/action"
 )

@@ -14,7 +14,6 @@ import (
 
 	"github.com/charmbracelet/x/ansi"
 	"github.com/charmbracelet/x/term"
-	"github.com/creack/pty"
 
 	"github.com/ordered-helm/helm/pkg/action"
 )
@@ -26,14 +25,11 @@ var questions = regexp.MustCompile(`\x1b\[[0-9;?>=]*[cn]|\x1b\[\??[0-9;]*\$p|\x1
 // TestTheTerminalIsAskedNothing shows an installation on a terminal that nobody
 // answers for: an answer would end up at the prompt.
 func TestTheTerminalIsAskedNothing(t *testing.T) {
-	keyboard, screen, err := pty.Open()
+	keyboard, screen, err := openTerminal(24, 80)
 	if err != nil {
 		t.Skipf("there are no terminals here: %v", err)
 	}
 	t.Cleanup(func() { _ = keyboard.Close() })
-	if err := pty.Setsize(screen, &pty.Winsize{Rows: 24, Cols: 80}); err != nil {
-		t.Fatal(err)
-	}
 	before := modes(t, screen)
 	var shown bytes.Buffer
 	read := make(chan struct{})

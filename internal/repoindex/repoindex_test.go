@@ -11,7 +11,7 @@ import (
 
 	"helm.sh/helm/v3/pkg/repo"
 
-	"github.com/ordered-helm/helm/test/chartserver"
+	"github.com/ordered-helm/helm/internal/testutil/chartpack"
 )
 
 // addPackage packs a chart with one Chart.yaml.
@@ -24,7 +24,7 @@ func addPackage(t *testing.T, to, chartYAML string) {
 	if err := os.WriteFile(filepath.Join(source, "Chart.yaml"), []byte(chartYAML), 0o644); err != nil {
 		t.Fatal(err)
 	}
-	archive, err := chartserver.Pack(source)
+	archive, err := chartpack.Pack(source)
 	if err != nil {
 		t.Fatal(err)
 	}

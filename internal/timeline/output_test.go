@@ -11,8 +11,7 @@ import (
 	"strings"
 	"testing"
 
-	"gotest.tools/v3/golden"
-
+	"github.com/ordered-helm/helm/internal/testutil/golden"
 	"github.com/ordered-helm/helm/pkg/action"
 )
 

@@ -1,0 +1,16 @@
+// Copyright The Ordered Helm Authors
+// SPDX-License-Identifier: Apache-2.0
+
+//go:build !linux
+
+package progress
+
+import (
+	"errors"
+	"os"
+)
+
+// openTerminal is implemented on Linux only.
+func openTerminal(_, _ uint16) (keyboard, screen *os.File, err error) {
+	return nil, nil, errors.ErrUnsupported
+}

@@ -1,0 +1,53 @@
+// Copyright The Ordered Helm Authors
+// SPDX-License-Identifier: Apache-2.0
+
+// Package golden compares what a test produced with a file below testdata.
+package golden
+
+import (
+	"flag"
+	"os"
+	"path/filepath"
+	"strings"
+	"testing"
+
+	udiff "github.com/aymanbagabas/go-udiff"
+)
+
+var update = flag.Bool("update", false, "write the golden files instead of comparing with them")
+
+// Assert fails the test unless got equals the contents of a file. The name is
+// relative to testdata unless it is absolute. With the flag -update it writes
+// the file instead.
+func Assert(tb testing.TB, got, name string) {
+	tb.Helper()
+	path := name
+	if !filepath.IsAbs(path) {
+		path = filepath.Join("testdata", name)
+	}
+	if *update {
+		write(tb, path, got)
+		return
+	}
+	content, err := os.ReadFile(path)
+	if err != nil {
+		tb.Errorf("%v: run the test with -update to write it", err)
+		return
+	}
+	// Git may check text files out with CRLF on Windows.
+	want := strings.ReplaceAll(string(content), "\r\n", "\n")
+	if got != want {
+		tb.Errorf("the output differs from the golden file; run the test with -update to accept it:\n%s",
+			udiff.Unified(path, "output", want, got))
+	}
+}
+
+func write(tb testing.TB, path, text string) {
+	tb.Helper()
+	if err := os.MkdirAll(filepath.Dir(path), 0o755); err != nil {
+		tb.Fatal(err)
+	}
+	if err := os.WriteFile(path, []byte(text), 0o644); err != nil {
+		tb.Fatal(err)
+	}
+}
