@@ -6,7 +6,8 @@ SHELL         := bash
 .DEFAULT_GOAL := help
 MAKEFLAGS     += --no-print-directory
 
-# A Go workspace around the checkout would mix the modules kept apart here.
+# A Go workspace around the checkout would mix the modules kept apart here: the
+# main one, test and scripts/devcluster.
 export GOWORK := off
 
 BIN     := $(CURDIR)/bin
@@ -52,11 +53,29 @@ LDFLAGS       = -s -w \
 GO_BUILD = CGO_ENABLED=0 go build -p $(JOBS) -trimpath -buildvcs=false -ldflags '$(LDFLAGS)'
 # The race detector is C. Without a compiler the tests run all the same.
 RACE     = $(if $(shell command -v "$$(go env CC)"),-race,$(warning no C compiler: tests run without the race detector))
-GO_TEST  = go test -p $(JOBS) $(RACE) -shuffle=on $(if $(RUN),-run '$(RUN)')
+# Go keeps the results of tests whose packages and files did not change, if they
+# run in the order of their source. FRESH=1 runs them again, in random order.
+GO_TEST  = go test -p $(JOBS) $(if $(FRESH),-count=1 -shuffle=on) $(if $(RUN),-run '$(RUN)')
+# Tests of the module test read files outside it, of which Go takes no notice:
+# their results are never kept. The flags are those of GO_BUILD, so that both
+# compile a package once.
+GO_TEST_BINARIES = CGO_ENABLED=0 go test -p $(JOBS) -trimpath -buildvcs=false -count=1 -shuffle=on $(if $(RUN),-run '$(RUN)')
+GO_TEST_RACE     = go test -p $(JOBS) $(RACE) -count=1 -shuffle=on
 
-# What a run of benchmarks is made of is tested without a cluster and without binaries.
-UNIT_PACKAGES = $$(go list ./... | grep -v '/test/') ./test/bench/...
-E2E_PACKAGES  = $$(go list ./test/... | grep -vE '/test/(parity|api|bench)(/|$$)')
+# Packages of the module test that start neither helm nor a cluster.
+IN_PROCESS_PACKAGES = ./bench/... ./certificates ./chartserver ./fault ./ociregistry ./signing
+E2E_PACKAGES        = $$(go list ./... | grep -vE '/test/(parity|api|bench|certificates|chartserver|fault|ociregistry|signing)(/|$$)')
+
+# The tests that run with the race detector in helm and in the test program: of
+# each operation, and of the SDK, those in which much goes on at once.
+RACE_TESTS = TestApplyIsHelmsUpdate TestSoak \
+	TestEndsOfAnOperation TestFailureOfTheSDK TestLifeOfTheSDK TestPlanIsWhatUpgradeDoes \
+	TestAtomic TestCleanupIsHeld TestInterrupt TestLifecycleProgress TestLiveHolderIsNotRobbed \
+	TestLiveView TestLiveViewOfAFailure TestLogsOfHooksInParallel TestRandomHooks TestRandomLife \
+	TestRequestThatHangsEndsWithTheOperation TestSecondSignal TestSlowBranchHoldsUpNothingElse \
+	TestTestsInParallel TestTrackerCutWatches TestTrackerOutage TestUpgradeAndUninstallMeet
+RACE_PATTERN = ^($(subst $() ,|,$(strip $(RACE_TESTS))))$$
+RACE_PACKAGES = ./e2e/... ./apply ./soak
 
 ##@ Build
 
@@ -67,6 +86,18 @@ build: ## Build Ordered Helm: bin/helm
 .PHONY: stock
 stock: ## Build unmodified Helm of the same version, to compare with: bin/stock-helm
 	$(GO_BUILD) -modfile=scripts/tools/stock/go.mod -o $(BIN)/stock-helm $(HELM_MODULE)/cmd/helm
+
+# Scenarios of test/parity are recorded by the digest of this binary: it is the
+# same for every commit.
+stock: ORDERED_VERSION := 0.0.0
+stock: GIT_COMMIT := 0000000000000000000000000000000000000000
+stock: GIT_STATE := clean
+
+.PHONY: race
+race: stock ## Build Ordered Helm with the race detector, and stock Helm beside it: bin/race/helm
+	mkdir -p $(BIN)/race
+	go build $(RACE) -p $(JOBS) -buildvcs=false -ldflags '$(LDFLAGS)' -o $(BIN)/race/helm ./cmd/helm
+	ln -sf ../stock-helm $(BIN)/race/stock-helm
 
 .PHONY: devcluster
 devcluster: ## Build the command that starts the dev cluster: bin/devcluster
@@ -103,30 +134,42 @@ cluster-down: devcluster ## Stop the dev cluster of cluster-up
 ##@ Check
 
 .PHONY: test
-test: test-race test-e2e test-parity test-devcluster ## Run every test: unit with the race detector, end to end, parity, dev cluster
+test: test-race test-e2e test-e2e-race test-parity test-devcluster ## Run every test; FRESH=1 uses no result of earlier runs
 
 .PHONY: test-unit
 test-unit: ## Run the unit tests without the race detector: the quick look while editing
-	go test -p $(JOBS) -shuffle=on $(if $(RUN),-run '$(RUN)') $(UNIT_PACKAGES)
+	$(GO_TEST) ./...
 
 .PHONY: test-race
-test-race: ## Run the unit tests with the race detector, in random order
-	$(GO_TEST) $(UNIT_PACKAGES)
+test-race: ## Run the unit tests with the race detector
+	$(GO_TEST) $(RACE) ./...
+	cd test && $(GO_TEST_RACE) $(if $(RUN),-run '$(RUN)') $(IN_PROCESS_PACKAGES)
 
 .PHONY: test-e2e
 test-e2e: build stock devcluster ## Run the end-to-end tests, on dev clusters of their own
-	BINARIES=$(BIN) $(GO_TEST) -parallel 16 -timeout 25m $(E2E_PACKAGES)
+	cd test && BINARIES=$(BIN) $(GO_TEST_BINARIES) $(if $(RUN),,-skip '$(RACE_PATTERN)') -parallel 16 -timeout 25m $(E2E_PACKAGES)
 
-# Without the race detector: nothing of what is tested runs in the test's process.
+# What the race detector finds in a helm that is killed, or whose exit code no test
+# looks at, is in the files of log_path.
+.PHONY: test-e2e-race
+test-e2e-race: race devcluster ## Run the tests of RACE_TESTS with the race detector in helm and in the test program
+	@for name in $(RACE_TESTS); do grep -rq --include='*_test.go' "^func $$name(" test || \
+		{ echo "RACE_TESTS names $$name, which is no test: name those that took its place" >&2; exit 1; }; done
+	rm -f $(BIN)/race/report.*
+	cd test && BINARIES=$(BIN)/race GORACE=log_path=$(BIN)/race/report \
+		$(GO_TEST_RACE) -run '$(or $(RUN),$(RACE_PATTERN))' -parallel 16 -timeout 25m $(RACE_PACKAGES)
+	@! cat $(BIN)/race/report.* 2>/dev/null
+
+# Stock's side of a scenario is taken from the last run that agreed with it, unless
+# PARITY_FRESH is set.
 .PHONY: test-parity
-test-parity: RACE :=
 test-parity: build stock devcluster ## Compare bin/helm with bin/stock-helm on the same input, and the packages with Helm's
-	BINARIES=$(BIN) $(GO_TEST) -timeout 20m ./test/parity/... ./test/api/...
+	cd test && BINARIES=$(BIN) PARITY_FRESH=$(FRESH) $(GO_TEST_BINARIES) -timeout 20m ./parity/... ./api/...
 
 .PHONY: soak
 soak: build stock devcluster ## Kill 200 operations at random moments, then work on 50 releases from 8 processes for ten minutes
-	ORDERED_HELM_KILLS=200 BINARIES=$(BIN) go test -count=1 -v -parallel 4 -timeout 90m -run TestKilledAtAnyTime ./test/e2e
-	ORDERED_HELM_SOAK=10m BINARIES=$(BIN) go test -count=1 -v -timeout 30m ./test/soak
+	cd test && ORDERED_HELM_KILLS=200 BINARIES=$(BIN) go test -count=1 -v -parallel 4 -timeout 90m -run TestKilledAtAnyTime ./e2e/...
+	cd test && ORDERED_HELM_SOAK=10m BINARIES=$(BIN) go test -count=1 -v -timeout 30m ./soak
 
 .PHONY: protections
 protections: build stock devcluster ## Take what protects releases away, one thing at a time, and see that tests notice (an hour)
@@ -134,7 +177,7 @@ protections: build stock devcluster ## Take what protects releases away, one thi
 
 .PHONY: test-devcluster
 test-devcluster: ## Run the tests of the dev cluster's own module
-	cd scripts/devcluster && go test -p $(JOBS) -shuffle=on -timeout 20m ./...
+	cd scripts/devcluster && $(GO_TEST) -timeout 20m ./...
 
 .PHONY: fuzz
 fuzz: ## Run every fuzz target for a while (FUZZTIME=30s each; FUZZ=pattern narrows it)
@@ -143,15 +186,15 @@ fuzz: ## Run every fuzz target for a while (FUZZTIME=30s each; FUZZ=pattern narr
 .PHONY: bench
 bench: build stock devcluster $(TOOLS)/kapp ## Measure, print the tables and write docs/benchmarks.md (BENCH=pattern narrows it)
 	go test -run '^$$' -bench '$(BENCH)' ./internal/sequencer
-	BINARIES=$(BIN) KAPP=$(TOOLS)/kapp NELM='$(NELM)' BENCH_ROUNDS=$(BENCH_ROUNDS) BENCH_WRITE=$(CURDIR)/docs \
-		go test -run '^$$' -bench '$(BENCH)' -benchtime 1x -timeout 2h ./test/bench
+	cd test && BINARIES=$(BIN) KAPP=$(TOOLS)/kapp NELM='$(NELM)' BENCH_ROUNDS=$(BENCH_ROUNDS) BENCH_WRITE=$(CURDIR)/docs \
+		go test -run '^$$' -bench '$(BENCH)' -benchtime 1x -timeout 2h ./bench
 
 .PHONY: bench-page
 bench-page: ## Write docs/benchmarks.md anew from what was measured before
-	BENCH_WRITE=$(CURDIR)/docs go test -count=1 -run '^$$' ./test/bench
+	cd test && BENCH_WRITE=$(CURDIR)/docs go test -count=1 -run '^$$' ./bench
 
 .PHONY: lint
-lint: lint-format lint-workflows lint-protections lint-go lint-devcluster ## Run every linter; changes nothing
+lint: lint-format lint-workflows lint-protections lint-go lint-test lint-devcluster ## Run every linter; changes nothing
 
 .PHONY: lint-format
 lint-format: ## Name Go files that gofmt would change
@@ -168,26 +211,32 @@ lint-protections: ## Check that what takes protections away still fits the code
 
 # Asks vuln.go.dev, so it is no part of `make lint`.
 .PHONY: vuln
-vuln: $(TOOLS)/govulncheck ## Look for known vulnerabilities in what both modules use (needs the network)
+vuln: $(TOOLS)/govulncheck ## Look for known vulnerabilities in what the modules use (needs the network)
 	$(TOOLS)/govulncheck ./...
+	cd test && $(TOOLS)/govulncheck ./...
 	cd scripts/devcluster && $(TOOLS)/govulncheck ./...
 
 # Linters read compiled dependencies; with the flags of the builds above these
 # are the ones that are there already.
-lint-go lint-devcluster: export GOFLAGS := -trimpath -buildvcs=false
-lint-go: export CGO_ENABLED := 0
+lint-go lint-test lint-devcluster: export GOFLAGS := -trimpath -buildvcs=false
+lint-go lint-test: export CGO_ENABLED := 0
 
 .PHONY: lint-go
 lint-go: $(TOOLS)/golangci-lint ## Run golangci-lint, with go vet in it, on the main module
 	$(TOOLS)/golangci-lint run --allow-serial-runners ./...
+
+.PHONY: lint-test
+lint-test: $(TOOLS)/golangci-lint ## Run golangci-lint, with go vet in it, on the module of the tests
+	cd test && $(TOOLS)/golangci-lint run --config $(CURDIR)/.golangci.yml --allow-serial-runners ./...
 
 .PHONY: lint-devcluster
 lint-devcluster: $(TOOLS)/golangci-lint ## Run golangci-lint, with go vet in it, on the dev cluster's module
 	cd scripts/devcluster && $(TOOLS)/golangci-lint run --config $(CURDIR)/.golangci.yml --allow-serial-runners ./...
 
 .PHONY: format
-format: $(TOOLS)/golangci-lint ## Format the Go files of both modules
+format: $(TOOLS)/golangci-lint ## Format the Go files of all modules
 	$(TOOLS)/golangci-lint fmt ./...
+	cd test && $(TOOLS)/golangci-lint fmt --config $(CURDIR)/.golangci.yml ./...
 	cd scripts/devcluster && $(TOOLS)/golangci-lint fmt --config $(CURDIR)/.golangci.yml ./...
 
 # Each tool has a module of its own, so that the needs of one never move

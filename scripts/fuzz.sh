@@ -2,7 +2,7 @@
 # Copyright The Ordered Helm Authors
 # SPDX-License-Identifier: Apache-2.0
 #
-# Runs every fuzz target of the module, one after the other, and goes on after one that
+# Runs every fuzz target of the main module and of test, one after the other, and goes on after one that
 # finds something. What it found is below testdata/fuzz of the target's package, and is
 # part of every test run from then on.
 #
@@ -17,7 +17,9 @@ while IFS=: read -r file target; do
 	echo "== $target in ${file%/*}"
 	# Without a limit the engine makes an input smaller for a minute, and looks at
 	# nothing else meanwhile.
-	go test -run '^$' -fuzz "^$target\$" -fuzztime "${FUZZTIME:-30s}" -fuzzminimizetime 10x "./${file%/*}" ||
+	module=.
+	if [[ $file == test/* ]]; then module=test; fi
+	go -C "$module" test -run '^$' -fuzz "^$target\$" -fuzztime "${FUZZTIME:-30s}" -fuzzminimizetime 10x "$PWD/${file%/*}" ||
 		failed+=("$target in ${file%/*}")
 done < <(git ls-files --cached --others --exclude-standard '*_test.go' |
 	grep -v '^scripts/' |

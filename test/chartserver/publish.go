@@ -4,25 +4,21 @@
 package chartserver
 
 import (
-	"archive/tar"
 	"bytes"
-	"compress/gzip"
 	"fmt"
-	"io/fs"
 	"os"
-	"path"
 	"path/filepath"
-	"time"
 
 	"helm.sh/helm/v3/pkg/provenance"
 	"helm.sh/helm/v3/pkg/repo"
 
+	"github.com/ordered-helm/helm/internal/testutil/chartpack"
 	"github.com/ordered-helm/helm/pkg/chart/loader"
 )
 
 // Created is the time at which every published chart was packed, as the index
 // has it.
-var Created = time.Date(2020, time.February, 3, 4, 5, 6, 0, time.UTC)
+var Created = chartpack.Created
 
 // Publish packs chart folders into a repository's folder, and writes the index
 // of what was packed: the same bytes for the same charts. Packages are named by
@@ -66,40 +62,4 @@ func publish(index *repo.IndexFile, folder, source string) error {
 
 // Pack packs a chart's folder as it is: nothing is checked, left out or
 // rewritten. The same folder gives the same bytes.
-func Pack(source string) ([]byte, error) {
-	var packed bytes.Buffer
-	zipped := gzip.NewWriter(&packed)
-	archive := tar.NewWriter(zipped)
-	err := filepath.WalkDir(source, func(file string, entry fs.DirEntry, err error) error {
-		if err != nil || entry.IsDir() {
-			return err
-		}
-		relative, err := filepath.Rel(source, file)
-		if err != nil {
-			return err
-		}
-		data, err := os.ReadFile(file)
-		if err != nil {
-			return err
-		}
-		header := &tar.Header{
-			Name: path.Join(filepath.Base(source), filepath.ToSlash(relative)), Typeflag: tar.TypeReg,
-			Mode: 0o644, Size: int64(len(data)), ModTime: Created,
-		}
-		if err := archive.WriteHeader(header); err != nil {
-			return err
-		}
-		_, err = archive.Write(data)
-		return err
-	})
-	if err != nil {
-		return nil, err
-	}
-	if err := archive.Close(); err != nil {
-		return nil, err
-	}
-	if err := zipped.Close(); err != nil {
-		return nil, err
-	}
-	return packed.Bytes(), nil
-}
+func Pack(source string) ([]byte, error) { return chartpack.Pack(source) }

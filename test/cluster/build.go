@@ -27,14 +27,29 @@ const cacheEnv = "DEVCLUSTER_CACHE"
 
 const modulePath = "github.com/ordered-helm/helm"
 
-// buildCommand returns the devcluster command of this checkout. It is built
-// once for each state of its source, however many processes ask.
-func buildCommand(ctx context.Context) (string, error) {
-	root, err := moduleRoot()
+// Key identifies the clusters that New and Shared start. It changes with the
+// source of devcluster, which pins the versions and flags of the control plane.
+func Key() (string, error) {
+	source, err := sourceDir()
 	if err != nil {
 		return "", err
 	}
-	source := filepath.Join(root, "scripts", "devcluster")
+	return sourceKey(source)
+}
+
+// sourceDir returns the folder with the source of devcluster.
+func sourceDir() (string, error) {
+	root, err := moduleRoot()
+	return filepath.Join(root, "scripts", "devcluster"), err
+}
+
+// buildCommand returns the devcluster command of this checkout. It is built
+// once for each state of its source, however many processes ask.
+func buildCommand(ctx context.Context) (string, error) {
+	source, err := sourceDir()
+	if err != nil {
+		return "", err
+	}
 	key, err := sourceKey(source)
 	if err != nil {
 		return "", err

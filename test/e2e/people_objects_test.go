@@ -152,7 +152,9 @@ func (h *helm) keepChanging(tb testing.TB, list ...string) (stop func()) {
 	client := h.dynamic(tb)
 	go func() {
 		defer close(over)
-		pace := time.NewTicker(5 * time.Millisecond) // others use the server, too
+		// Now and then there is time for a read and a write, on a busy machine too: a
+		// replacement is tried five times.
+		pace := time.NewTicker(25 * time.Millisecond)
 		defer pace.Stop()
 		for i := 0; ctx.Err() == nil; i++ {
 			<-pace.C

@@ -11,6 +11,8 @@ import (
 	"slices"
 	"strings"
 	"testing"
+
+	"github.com/ordered-helm/helm/test/binaries"
 )
 
 // TestSDKExample builds the example of a program with the SDK and has it install
@@ -19,7 +21,8 @@ func TestSDKExample(t *testing.T) {
 	t.Parallel()
 	program := filepath.Join(t.TempDir(), "sdk")
 	// With the flags of `make build`, whose packages are compiled already.
-	build := exec.CommandContext(t.Context(), "go", "build", "-trimpath", "-buildvcs=false", "-o", program, "../../examples/sdk")
+	build := exec.CommandContext(t.Context(), "go", "build", "-trimpath", "-buildvcs=false", "-o", program, "./examples/sdk")
+	build.Dir = binaries.Root(t)
 	build.Env = append(os.Environ(), "CGO_ENABLED=0")
 	if out, err := build.CombinedOutput(); err != nil {
 		t.Fatalf("%v\n%s", err, out)

@@ -60,56 +60,93 @@ func runScenarios(t *testing.T, table []scenario) {
 	for _, sc := range table {
 		t.Run(sc.name, func(t *testing.T) {
 			t.Parallel()
-			compare(t, programs, sc)
+			compare(t, programs, sc, newRecording(t, programs.Stock))
 		})
 	}
 }
 
 // compare takes the steps of a scenario with both programs and compares what
-// they showed and left behind.
-func compare(t *testing.T, programs binaries.Set, sc scenario) {
+// they showed and left behind. Stock is not run if its side was recorded and
+// ours agrees with the recording.
+func compare(t *testing.T, programs binaries.Set, sc scenario, r recording) {
 	t.Helper()
-	ctx, cancel := context.WithTimeout(t.Context(), scenarioTimeout)
-	defer cancel()
-
 	var c *cluster.Cluster
 	if !sc.noCluster {
 		c = cluster.Shared(t)
 	}
 	number := scenarioNumber.Add(1)
-	stock := newWorld(t, sc, worldOptions{program: programs.Stock, side: sideStock, number: number, cluster: c})
+	recorded, found := r.load(t, sc)
 	ours := newWorld(t, sc, worldOptions{program: programs.Helm, side: sideOurs, number: number, cluster: c})
+	if found {
+		takeSteps(t, sc.steps, ours)
+		if ours.err == nil && slices.Equal(changedLines(differences(recorded, ours.seen)), sc.differs) {
+			return
+		}
+		t.Log("ours does not agree with what stock showed earlier: stock is run again")
+	}
+	stock := newWorld(t, sc, worldOptions{program: programs.Stock, side: sideStock, number: number, cluster: c})
+	if found {
+		takeSteps(t, sc.steps, stock)
+	} else {
+		takeSteps(t, sc.steps, stock, ours)
+	}
+	report(t, sc, stock, ours)
+	if !t.Failed() {
+		r.save(t, stock.seen)
+	}
+}
 
-	var both sync.WaitGroup
-	both.Go(func() { stock.takeSteps(ctx, sc.steps) })
-	both.Go(func() { ours.takeSteps(ctx, sc.steps) })
-	both.Wait()
+// takeSteps takes the steps in several worlds side by side.
+func takeSteps(t *testing.T, steps []step, worlds ...*world) {
+	t.Helper()
+	ctx, cancel := context.WithTimeout(t.Context(), scenarioTimeout)
+	defer cancel()
+	var all sync.WaitGroup
+	for _, w := range worlds {
+		all.Go(func() { w.takeSteps(ctx, steps) })
+	}
+	all.Wait()
+}
 
+// report fails the test where a side could not take a step, and where the sides
+// differ otherwise than they should.
+func report(t *testing.T, sc scenario, stock, ours *world) {
+	t.Helper()
 	for _, w := range []*world{stock, ours} {
 		if w.err != nil {
 			t.Errorf("%s: %v", w.title(), w.err)
 		}
 	}
-	var differences []string
-	for i := range min(len(stock.seen), len(ours.seen)) {
-		if d := diff(stock.seen[i], ours.seen[i]); d != "" {
-			differences = append(differences, d)
-		}
-	}
-	reportDifferences(t, differences, sc.differs)
+	reportDifferences(t, differences(stock.seen, ours.seen), sc.differs)
 }
 
-// reportDifferences fails the test unless exactly the lines that may differ do.
-func reportDifferences(t *testing.T, differences, allowed []string) {
-	t.Helper()
+// differences compares what both sides showed, step by step.
+func differences(stock, ours []string) []string {
+	var found []string
+	for i := range min(len(stock), len(ours)) {
+		if d := diff(stock[i], ours[i]); d != "" {
+			found = append(found, d)
+		}
+	}
+	return found
+}
+
+// changedLines returns the lines that only one of the sides has.
+func changedLines(differences []string) []string {
 	var changed []string
 	for line := range strings.Lines(strings.Join(differences, "\n")) {
 		if line[0] == '-' || line[0] == '+' {
 			changed = append(changed, strings.TrimSuffix(line, "\n"))
 		}
 	}
+	return changed
+}
+
+// reportDifferences fails the test unless exactly the lines that may differ do.
+func reportDifferences(t *testing.T, differences, allowed []string) {
+	t.Helper()
 	switch {
-	case slices.Equal(changed, allowed):
+	case slices.Equal(changedLines(differences), allowed):
 	case len(allowed) == 0:
 		t.Errorf("stock (-) and ours (+) differ:\n%s", strings.Join(differences, "\n"))
 	default:

@@ -18,6 +18,10 @@ func TestWithoutCluster(t *testing.T) {
 			helm("version --template", "{{.Nothing}}"),
 			helm("version --template", "{{"),
 			helm("version extra"),
+		}, rules: []rule{
+			pattern("commit", "stock is built with a fixed one, so that its binary is the same for every commit of ours", `\b[0-9a-f]{40}\b`, "COMMIT"),
+			pattern("short commit", "see above", `\+g[0-9a-f]{7}\b`, "+gCOMMIT"),
+			pattern("state of the checkout", "see above", `\b(?:clean|dirty)\b`, "STATE"),
 		}},
 		{name: "help on what is not there", steps: []step{helm("help instal")}, rules: []rule{
 			pattern("help text after a mistake", "it is written anew", `(?s)(Unknown help topic [^\n]*\n).*`, "$1")}},

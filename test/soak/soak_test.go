@@ -31,14 +31,16 @@ import (
 const (
 	// durationEnv says for how long to go on; without it, briefly.
 	durationEnv = "ORDERED_HELM_SOAK"
-	briefly     = time.Minute
+	briefly     = 15 * time.Second
 	// processes work at once, on so many releases in so many namespaces; operations is
 	// how many there are at the least in ten minutes.
 	processes, namespaces, releases, operations = 8, 5, 50, 500
 
 	// warm is after how many operations a process needs what it always needs; from then
-	// on it may have so many goroutines more, and so much more in memory, in bytes.
-	warm          = 12
+	// on it may have so many goroutines more, and so much more in memory, in bytes, and
+	// it does so many operations at least.
+	warm          = 5
+	leastMore     = 5
 	mostMore      = 8
 	mostMoreBytes = 16 << 20
 )
@@ -210,7 +212,7 @@ func (s *soak) process(t *testing.T, seed uint64, over time.Time, least int) {
 	var atFirst, last answer
 	for n := 1; ; n++ {
 		s.mu.Lock()
-		enough := time.Now().After(over) && s.done >= least
+		enough := time.Now().After(over) && s.done >= least && n > warm+leastMore
 		s.mu.Unlock()
 		if enough {
 			t.Logf("process %d, after %d operations and after %d: %d goroutines and %d, %.1f MiB in memory and %.1f", seed, warm, n-1,

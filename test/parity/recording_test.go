@@ -1,0 +1,262 @@
+// Copyright The Ordered Helm Authors
+// SPDX-License-Identifier: Apache-2.0
+
+package parity
+
+import (
+	"compress/gzip"
+	"crypto/sha256"
+	"encoding/hex"
+	"encoding/json"
+	"errors"
+	"fmt"
+	"hash"
+	"io"
+	"io/fs"
+	"os"
+	"os/exec"
+	"path/filepath"
+	"sync"
+	"testing"
+	"time"
+
+	"github.com/ordered-helm/helm/test/cluster"
+)
+
+// freshVariable, if not empty, has every scenario run stock Helm.
+const freshVariable = "PARITY_FRESH"
+
+// recordingLifetime is how long a recording is used. What it depends on is in
+// its key; the lifetime limits the damage if something was forgotten there.
+const recordingLifetime = 7 * 24 * time.Hour
+
+// recording is what stock Helm's side of a scenario showed when ours last agreed
+// with it. It is kept in a file whose path has the digest of everything that
+// stock's side depends on, so that a change of any of it leads to another file.
+//
+// A recording is only written after a comparison that passed, and a difference
+// from a recording is only reported if stock, run again, confirms it.
+type recording struct {
+	path string // empty: recordings are not used
+}
+
+func newRecording(t *testing.T, stock string) recording {
+	t.Helper()
+	if os.Getenv(freshVariable) != "" || os.Getenv(cluster.ReuseEnv) != "" { // a cluster of unknown origin
+		return recording{}
+	}
+	folder, err := recordingFolder(stock)
+	if err != nil {
+		t.Fatalf("find the recordings of stock Helm (%s=1 does without): %v", freshVariable, err)
+	}
+	name := sha256.Sum256([]byte(t.Name()))
+	return recording{path: filepath.Join(folder, hex.EncodeToString(name[:16])+".json.gz")}
+}
+
+// recorded is the content of the file.
+type recorded struct {
+	Test string    // the name of the test, for people who look at the file
+	Time time.Time // when stock was run
+	Seen []string  // what each step showed, normalised
+}
+
+// load returns what each step of a scenario showed, if that is recorded. A file
+// that cannot be used counts as none.
+func (r recording) load(t *testing.T, sc scenario) (seen []string, found bool) {
+	t.Helper()
+	if r.path == "" {
+		return nil, false
+	}
+	content, err := readRecorded(r.path)
+	if errors.Is(err, fs.ErrNotExist) {
+		return nil, false
+	}
+	age := time.Since(content.Time)
+	usable := err == nil && content.Test == t.Name() && len(content.Seen) == len(sc.steps)+1 &&
+		age >= 0 && age < recordingLifetime
+	return content.Seen, usable
+}
+
+func readRecorded(path string) (content recorded, err error) {
+	file, err := os.Open(path)
+	if err != nil {
+		return recorded{}, err
+	}
+	defer file.Close()
+	unzipped, err := gzip.NewReader(file)
+	if err != nil {
+		return recorded{}, err
+	}
+	text, err := io.ReadAll(unzipped) // to the end, where the checksum is
+	if err != nil {
+		return recorded{}, err
+	}
+	return content, json.Unmarshal(text, &content)
+}
+
+// save records what stock showed.
+func (r recording) save(t *testing.T, seen []string) {
+	t.Helper()
+	if r.path == "" {
+		return
+	}
+	if err := writeRecorded(r.path, recorded{Test: t.Name(), Time: time.Now(), Seen: seen}); err != nil {
+		t.Errorf("record what stock showed: %v", err)
+	}
+}
+
+// writeRecorded replaces the file at once: other processes may read it.
+func writeRecorded(path string, content recorded) (err error) {
+	if err := os.MkdirAll(filepath.Dir(path), 0o755); err != nil {
+		return err
+	}
+	file, err := os.CreateTemp(filepath.Dir(path), "new-")
+	if err != nil {
+		return err
+	}
+	zipped := gzip.NewWriter(file)
+	err = errors.Join(json.NewEncoder(zipped).Encode(content), zipped.Close(), file.Close())
+	if err == nil {
+		err = os.Rename(file.Name(), path)
+	}
+	if err != nil {
+		err = errors.Join(err, os.Remove(file.Name()))
+	}
+	return err
+}
+
+// folders are the folders of this process, by the path of stock Helm.
+var folders sync.Map
+
+// recordingFolder is the folder of the recordings that hold for this process.
+func recordingFolder(stock string) (string, error) {
+	find, _ := folders.LoadOrStore(stock, sync.OnceValues(func() (string, error) {
+		return findFolder(stock)
+	}))
+	return find.(func() (string, error))()
+}
+
+func findFolder(stock string) (string, error) {
+	cache, err := os.UserCacheDir()
+	if err != nil {
+		return "", err
+	}
+	key, err := suiteKey(stock)
+	if err != nil {
+		return "", err
+	}
+	parent := filepath.Join(cache, "ordered-helm", "parity")
+	return filepath.Join(parent, key), removeOld(parent, key)
+}
+
+// removeOld removes the folders of other keys that were not written to for longer
+// than a recording is used.
+func removeOld(parent, key string) error {
+	entries, err := os.ReadDir(parent)
+	if errors.Is(err, fs.ErrNotExist) {
+		return nil
+	}
+	var failed []error
+	for _, entry := range entries {
+		info, err := entry.Info()
+		if err != nil || entry.Name() == key || time.Since(info.ModTime()) < recordingLifetime {
+			continue
+		}
+		failed = append(failed, os.RemoveAll(filepath.Join(parent, entry.Name())))
+	}
+	return errors.Join(append(failed, err)...)
+}
+
+// suiteKey is the digest of everything that stock's side of the scenarios depends
+// on, but for their names: this test program, with every scenario, rule and server
+// in it; stock Helm; the files that each world begins with; the control plane; and
+// the machine.
+func suiteKey(stock string) (string, error) {
+	program, err := os.Executable()
+	if err != nil {
+		return "", err
+	}
+	plane, err := cluster.Key()
+	if err != nil {
+		return "", err
+	}
+	digest := sha256.New()
+	fmt.Fprintf(digest, "control plane %s\n", plane)
+	err = errors.Join(
+		digestFile(digest, program),
+		digestFile(digest, stock),
+		digestTree(digest, "testdata"),
+		digestMachine(digest),
+	)
+	return hex.EncodeToString(digest.Sum(nil)[:16]), err
+}
+
+func digestFile(digest hash.Hash, path string) error {
+	file, err := os.Open(path)
+	if err != nil {
+		return err
+	}
+	defer file.Close()
+	content := sha256.New()
+	if _, err := io.Copy(content, file); err != nil {
+		return err
+	}
+	fmt.Fprintf(digest, "file %x\n", content.Sum(nil))
+	return nil
+}
+
+func digestTree(digest hash.Hash, folder string) error {
+	return filepath.WalkDir(folder, func(path string, entry fs.DirEntry, err error) error {
+		if err != nil {
+			return err
+		}
+		info, err := entry.Info()
+		if err != nil {
+			return err
+		}
+		fmt.Fprintf(digest, "%q %v\n", path, info.Mode())
+		if entry.IsDir() {
+			return nil
+		}
+		return digestFile(digest, path)
+	})
+}
+
+// digestMachine adds what a scenario may notice of the machine: the user, the
+// modes of new files, and the programs that scenarios and plugins start.
+func digestMachine(digest hash.Hash) error {
+	mode, err := modeOfNewFiles()
+	if err != nil {
+		return err
+	}
+	fmt.Fprintf(digest, "user %d mode %v PATH %q\n", os.Getuid(), mode, os.Getenv("PATH"))
+	for _, name := range []string{"sh", "bash", "git", "cat"} {
+		path, err := exec.LookPath(name)
+		if err != nil {
+			continue
+		}
+		info, err := os.Stat(path)
+		if err != nil {
+			return err
+		}
+		fmt.Fprintf(digest, "%s %d %v\n", path, info.Size(), info.ModTime().UTC())
+	}
+	return nil
+}
+
+func modeOfNewFiles() (fs.FileMode, error) {
+	dir, err := os.MkdirTemp("", "parity-mode-")
+	if err != nil {
+		return 0, err
+	}
+	defer func() { _ = os.RemoveAll(dir) }()
+	path := filepath.Join(dir, "file")
+	if err := os.WriteFile(path, nil, 0o666); err != nil {
+		return 0, err
+	}
+	info, err := os.Stat(path)
+	if err != nil {
+		return 0, err
+	}
+	return info.Mode(), nil
+}
