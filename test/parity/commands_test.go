@@ -107,6 +107,7 @@ var addedCommands = []string{"dag", "plan"}
 // TestCommands compares the commands: which there are, their usage lines and
 // aliases, and the names, shorthands, types and defaults of their flags.
 func TestCommands(t *testing.T) {
+	t.Parallel()
 	programs := binaries.Get(t)
 	ordered := map[string]flagOf{waitFlag: {kind: "true|false|ordered[=true]"}, readinessFlag: {kind: "duration"}}
 	rendered := map[string]flagOf{waitFlag: ordered[waitFlag], sequenceFlag: {kind: "string"}}
@@ -163,6 +164,7 @@ func compareFlags(t *testing.T, want, got map[string]flagOf) {
 // TestEveryCommandAndFlagOccurs looks for each of stock's commands, and each of
 // their flags, in the scenarios of this package.
 func TestEveryCommandAndFlagOccurs(t *testing.T) {
+	t.Parallel()
 	lines := commandLines(t)
 	stock := commandsOf(t, binaries.Get(t).Stock)
 	for _, path := range slices.Sorted(maps.Keys(stock)) {
