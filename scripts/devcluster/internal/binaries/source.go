@@ -73,10 +73,14 @@ func (s Source) key(ctx context.Context) (string, error) {
 	return hex.EncodeToString(hash.Sum(nil))[:16], nil
 }
 
+// environment is that of the go command. The binaries need no C, and are the same
+// whether or not the caller's build uses it.
+var environment = []string{"GOWORK=off", "CGO_ENABLED=0"}
+
 // goEnv returns what of the go command's settings changes what it builds.
 func goEnv(ctx context.Context) (string, error) {
 	cmd := exec.CommandContext(ctx, "go", "env", "GOVERSION", "GOOS", "GOARCH", "CGO_ENABLED", "GOFLAGS", "GOEXPERIMENT")
-	cmd.Env = append(os.Environ(), "GOWORK=off")
+	cmd.Env = append(os.Environ(), environment...)
 	var stderr bytes.Buffer
 	cmd.Stderr = &stderr
 	out, err := cmd.Output()
@@ -103,7 +107,7 @@ func (s Source) compile(ctx context.Context, dir, out string) error {
 		Path:    "go",
 		Args:    args,
 		Dir:     dir,
-		Env:     []string{"GOWORK=off"},
+		Env:     environment,
 		LogPath: filepath.Join(dir, "build.log"),
 	})
 	if err != nil {
