@@ -9,25 +9,28 @@ import (
 	"os"
 	"path/filepath"
 
+	"helm.sh/helm/v3/pkg/chart"
 	"helm.sh/helm/v3/pkg/provenance"
 	"helm.sh/helm/v3/pkg/repo"
 
 	"github.com/ordered-helm/helm/internal/testutil/chartpack"
-	"github.com/ordered-helm/helm/pkg/chart/loader"
 )
 
 // Created is the time at which every published chart was packed, as the index
 // has it.
 var Created = chartpack.Created
 
+// Load loads a chart's folder.
+type Load func(folder string) (*chart.Chart, error)
+
 // Publish packs chart folders into a repository's folder, and writes the index
 // of what was packed: the same bytes for the same charts. Packages are named by
-// URLs relative to the index.
-func Publish(folder string, charts ...string) error {
+// URLs relative to the index, which has the metadata that load finds.
+func Publish(load Load, folder string, charts ...string) error {
 	index := repo.NewIndexFile()
 	index.Generated = Created
 	for _, source := range charts {
-		if err := publish(index, folder, source); err != nil {
+		if err := publish(load, index, folder, source); err != nil {
 			return fmt.Errorf("publish %s: %w", source, err)
 		}
 	}
@@ -35,8 +38,8 @@ func Publish(folder string, charts ...string) error {
 	return index.WriteFile(filepath.Join(folder, "index.yaml"), 0o644)
 }
 
-func publish(index *repo.IndexFile, folder, source string) error {
-	chart, err := loader.LoadDir(source)
+func publish(load Load, index *repo.IndexFile, folder, source string) error {
+	chart, err := load(source)
 	if err != nil {
 		return err
 	}

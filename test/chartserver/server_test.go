@@ -14,6 +14,7 @@ import (
 
 	"helm.sh/helm/v3/pkg/repo"
 
+	"github.com/ordered-helm/helm/pkg/chart/loader"
 	"github.com/ordered-helm/helm/test/chartserver"
 )
 
@@ -29,7 +30,7 @@ func published(t *testing.T) string {
 	if err := os.WriteFile(filepath.Join(source, "Chart.yaml"), []byte(chartYAML), 0o644); err != nil {
 		t.Fatal(err)
 	}
-	if err := chartserver.Publish(folder, source); err != nil {
+	if err := chartserver.Publish(loader.LoadDir, folder, source); err != nil {
 		t.Fatal(err)
 	}
 	return folder

@@ -13,6 +13,8 @@ import (
 	"strings"
 	"testing"
 
+	"helm.sh/helm/v3/pkg/chart/loader"
+
 	"github.com/ordered-helm/helm/test/chartserver"
 )
 
@@ -190,7 +192,7 @@ func publishCharts(t *testing.T, charts ...string) string {
 	for i, c := range charts {
 		paths[i] = filepath.Join("testdata", c)
 	}
-	if err := chartserver.Publish(folder, paths...); err != nil {
+	if err := chartserver.Publish(loader.LoadDir, folder, paths...); err != nil {
 		t.Fatal(err)
 	}
 	if entries, err := os.ReadDir(folder); err != nil || len(entries) != len(charts)+1 {

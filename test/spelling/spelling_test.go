@@ -22,6 +22,7 @@ import (
 
 	"github.com/ordered-helm/helm/internal/chartloader"
 	"github.com/ordered-helm/helm/internal/hookrunner"
+	"github.com/ordered-helm/helm/pkg/chart/loader"
 	"github.com/ordered-helm/helm/test/binaries"
 	"github.com/ordered-helm/helm/test/chartserver"
 	"github.com/ordered-helm/helm/test/ociregistry"
@@ -136,7 +137,7 @@ func TestThroughEveryCommand(t *testing.T) {
 		p.write(part(name))
 	}
 	served := t.TempDir()
-	if err := chartserver.Publish(served, filepath.Join(p.dir, "cache")); err != nil {
+	if err := chartserver.Publish(loader.LoadDir, served, filepath.Join(p.dir, "cache")); err != nil {
 		t.Fatal(err)
 	}
 	// Packed by other means, it has its lists still.
