@@ -57,7 +57,7 @@ func TestConfirmReady(t *testing.T) {
 				api := newFakeAPI(t)
 				api.have(c.pods...)
 				api.fault = c.fault
-				info := object(t, c.workload)
+				info := parseObject(t, c.workload)
 				if c.verdict.State == "" {
 					c.verdict = isReady
 				}
