@@ -24,6 +24,8 @@ import (
 	"k8s.io/client-go/dynamic"
 	"k8s.io/client-go/kubernetes"
 	"k8s.io/client-go/metadata"
+
+	"github.com/ordered-helm/helm/internal/redact"
 )
 
 // Subject is an object that is not ready.
@@ -97,8 +99,8 @@ type Config struct {
 	// written so far, where it comes: `layer "x" of chart y`. It answers "" for
 	// any other object, is called from several goroutines, and may be nil.
 	Later func(kind schema.GroupKind, namespace, name string) string
-	// Masker hides what must not be printed, in messages and logs. May be nil.
-	Masker *Masker
+	// Redactor removes the contents of Secrets from messages and logs. It may be nil.
+	Redactor *redact.Redactor
 
 	// Requests is how many requests all calls of Explain together may send.
 	// Default DefaultRequests.

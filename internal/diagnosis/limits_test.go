@@ -20,6 +20,8 @@ import (
 	"k8s.io/client-go/kubernetes"
 	"k8s.io/client-go/metadata"
 	"k8s.io/client-go/rest"
+
+	"github.com/ordered-helm/helm/internal/redact"
 )
 
 // shop is a namespace of Deployments whose pods all crash.
@@ -194,7 +196,7 @@ func TestSecretsAreMasked(t *testing.T) {
 		api := newFakeAPI(t, `{kind: Pod, metadata: {name: web}, spec: {containers: [{name: app}, {name: other}]}, status: {phase: Running, containerStatuses: [{name: app, restartCount: 2, state: {waiting: {reason: CrashLoopBackOff}}, lastState: {terminated: {exitCode: 1, message: "no login with hunter22"}}}, {name: other, state: {waiting: {reason: RunContainerError, message: 'exec: "hunter22"'}}}]}}
 			{event: Oops, about: web, message: "is\n  hunter22\x1b[1m?"}`)
 		api.logs["shop/web/app/previous"] = "start\npassword hunter22"
-		causes := api.diagnoser(Config{Masker: NewMasker([]string{"hunter22"})}).Explain(t.Context(), []Subject{api.subject("Pod shop/web")})[0]
+		causes := api.diagnoser(Config{Redactor: redact.New([]string{"hunter22"})}).Explain(t.Context(), []Subject{api.subject("Pod shop/web")})[0]
 		expectLines(t, causes,
 			"Pod shop/web container app: CrashLoopBackOff: exited with code 1, restarted 2 times: no login with ******", "| start", "| password ******",
 			`Pod shop/web container other: RunContainerError: exec: "******"`,
@@ -206,7 +208,7 @@ func TestLogIsLimited(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		api := newFakeAPI(t, `{kind: Pod, metadata: {name: web}, spec: {containers: [{name: app}]}, `+crashed)
 		api.logs["shop/web/app/previous"] = strings.Repeat("x", maxLog-10) + "hunter22-and-more"
-		d := api.diagnoser(Config{Masker: NewMasker([]string{"hunter22-and-more"}), LogLines: 3})
+		d := api.diagnoser(Config{Redactor: redact.New([]string{"hunter22-and-more"}), LogLines: 3})
 		log := d.Explain(t.Context(), []Subject{api.subject("Pod shop/web")})[0][0].Log
 		if len(log) != 1 || log[0] != strings.Repeat("x", maxLogLine)+"…" {
 			t.Errorf("got %q", log)

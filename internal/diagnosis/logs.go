@@ -9,6 +9,8 @@ import (
 	"strings"
 
 	corev1 "k8s.io/api/core/v1"
+
+	"github.com/ordered-helm/helm/internal/redact"
 )
 
 const (
@@ -63,9 +65,9 @@ func (s *session) readLog(ctx context.Context, source logSource) []string {
 // masked before anything is split or cut, as part of one would not be recognised.
 func (d *Diagnoser) lines(text string, limit int) []string {
 	var lines []string
-	for line := range strings.SplitSeq(d.Masker.Mask(clean(text)), "\n") {
+	for line := range strings.SplitSeq(d.Redactor.Text(redact.Normalize(text)), "\n") {
 		if line = strings.TrimRight(line, " "); line != "" {
-			lines = append(lines, cut(line, maxLogLine))
+			lines = append(lines, truncate(line, maxLogLine))
 		}
 	}
 	return lines[max(0, len(lines)-limit):]

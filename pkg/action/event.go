@@ -8,8 +8,8 @@ import (
 	"sync"
 	"time"
 
-	"github.com/ordered-helm/helm/internal/diagnosis"
 	"github.com/ordered-helm/helm/internal/readiness"
+	"github.com/ordered-helm/helm/internal/redact"
 )
 
 // EventType says what an Event is about.
@@ -105,13 +105,17 @@ type events struct {
 	mu     sync.Mutex
 	notify func(Event)
 	// masker takes what the release's Secrets hold out of all that is said.
-	masker *diagnosis.Masker
+	masker *redact.Redactor
+	// observe is told about each new masker.
+	observe func(*redact.Redactor)
 }
 
 // hide has secrets of these objects taken out of all that is said from now on.
 func (e *events) hide(objects []map[string]any) {
-	e.masker = diagnosis.NewMasker(secretTexts(objects))
-	diagnosis.SetCurrent(e.masker)
+	e.masker = redact.ForObjects(objects)
+	if e.observe != nil {
+		e.observe(e.masker)
+	}
 }
 
 func newEvents(notify func(Event)) *events { return &events{notify: notify} }
@@ -123,7 +127,7 @@ func (e *events) emit(event Event) {
 	e.mu.Lock()
 	defer e.mu.Unlock()
 	event.Time = time.Now()
-	event.Message, event.Cause, event.Err = e.masker.Refusal(event.Message), e.masker.Refusal(event.Cause), e.conceal(event.Err)
+	event.Message, event.Cause, event.Err = e.masker.ServerMessage(event.Message), e.masker.ServerMessage(event.Cause), e.conceal(event.Err)
 	e.notify(event)
 }
 
@@ -132,7 +136,7 @@ func (e *events) conceal(err error) error { return concealed(e.masker, err) }
 
 // concealing returns a log to which nothing comes that must not be printed.
 func (e *events) concealing(log DebugLog) DebugLog {
-	return func(format string, v ...any) { log("%s", e.masker.Refusal(fmt.Sprintf(format, v...))) }
+	return func(format string, v ...any) { log("%s", e.masker.ServerMessage(fmt.Sprintf(format, v...))) }
 }
 
 func (e *events) warn(message string) { e.emit(Event{Type: EventWarning, Message: message}) }

@@ -13,6 +13,7 @@ import (
 	"github.com/ordered-helm/helm/internal/cluster"
 	"github.com/ordered-helm/helm/internal/diagnosis"
 	"github.com/ordered-helm/helm/internal/readiness"
+	"github.com/ordered-helm/helm/internal/redact"
 )
 
 // mostExplained is how many of the resources that fail together are looked
@@ -28,7 +29,7 @@ type explainer struct {
 	// timeout: what was too slow is still looked into, but not what was
 	// cancelled.
 	during func(func(context.Context))
-	masker *diagnosis.Masker
+	masker *redact.Redactor
 }
 
 // explain adds the causes to failures, of which each has its report.
@@ -56,7 +57,7 @@ func (x explainer) explain(failures []*ResourceFailure, reports []readiness.Repo
 	})
 }
 
-func newDiagnoser(c *cluster.Client, masker *diagnosis.Masker, later func(kind schema.GroupKind, namespace, name string) string) *diagnosis.Diagnoser {
+func newDiagnoser(c *cluster.Client, masker *redact.Redactor, later func(kind schema.GroupKind, namespace, name string) string) *diagnosis.Diagnoser {
 	if !c.Real() {
 		return nil
 	}
@@ -73,7 +74,7 @@ func newDiagnoser(c *cluster.Client, masker *diagnosis.Masker, later func(kind s
 		return nil
 	}
 	return diagnosis.New(diagnosis.Config{
-		Dynamic: dynamic, Metadata: metadata, Clientset: clientset, Later: later, Masker: masker,
+		Dynamic: dynamic, Metadata: metadata, Clientset: clientset, Later: later, Redactor: masker,
 	})
 }
 

@@ -10,6 +10,7 @@ import (
 	"time"
 
 	"github.com/ordered-helm/helm/internal/diagnosis"
+	"github.com/ordered-helm/helm/internal/redact"
 )
 
 // Cause is one thing that keeps a resource from being ready: where it was
@@ -84,20 +85,20 @@ func (f *ResourceFailure) cutOff(cause error, doing string) {
 
 // concealed returns an error without what masker hides, in itself and in the
 // failures of resources that it consists of.
-func concealed(masker *diagnosis.Masker, err error) error {
+func concealed(masker *redact.Redactor, err error) error {
 	concealFailures(masker, err)
-	return masker.Conceal(err)
+	return masker.Error(err)
 }
 
 // concealFailures changes only what tells a secret: others may be reading the
 // rest.
-func concealFailures(masker *diagnosis.Masker, err error) {
+func concealFailures(masker *redact.Redactor, err error) {
 	if f, ok := err.(*ResourceFailure); ok { //nolint:errorlint // each error of the tree is looked at by itself
-		if text := masker.Refusal(f.Message); text != f.Message {
+		if text := masker.ServerMessage(f.Message); text != f.Message {
 			f.Message = text
 		}
-		if f.Err != nil && masker.Refusal(f.Err.Error()) != f.Err.Error() {
-			f.Err = masker.Conceal(f.Err)
+		if f.Err != nil && masker.ServerMessage(f.Err.Error()) != f.Err.Error() {
+			f.Err = masker.Error(f.Err)
 		}
 		return
 	}

@@ -123,21 +123,6 @@ func TestDeployErrorForPrograms(t *testing.T) {
 	}
 }
 
-func TestSecretTexts(t *testing.T) {
-	secret := map[string]any{
-		"apiVersion": "v1", "kind": "Secret",
-		"stringData": map[string]any{"a": "open sesame", "user": "postgres"},
-		"data":       map[string]any{"b": "aHVudGVyMg==", "empty": nil},
-	}
-	config := map[string]any{"apiVersion": "v1", "kind": "ConfigMap", "metadata": map[string]any{"name": "my-postgres"}, "data": map[string]any{"a": "plain text"}}
-	got := strings.Join(secretTexts([]map[string]any{secret, config}), ",")
-	for text, want := range map[string]bool{"open sesame": true, "hunter2": true, "aHVudGVyMg==": true, "b3BlbiBzZXNhbWU=": true, "postgres": false, "plain text": false} {
-		if strings.Contains(got, text) != want {
-			t.Errorf("%q is a secret: %v, want %v", text, !want, want)
-		}
-	}
-}
-
 // TestFailureOfWhatMayNotBeRead says which permission is missing.
 func TestFailureOfWhatMayNotBeRead(t *testing.T) {
 	report := readiness.Report{

@@ -84,7 +84,7 @@ func (r *hookRun) failure(err error, inHelmsOrder bool) error {
 	}
 	concealFailures(r.events.masker, resourceFailures(e.Hooks)) // before a summary cuts them off
 	if inHelmsOrder {
-		e.helm = r.events.masker.Conceal(run.Failed[0].Err)
+		e.helm = r.events.masker.Error(run.Failed[0].Err)
 	}
 	return e
 }

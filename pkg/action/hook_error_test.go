@@ -13,8 +13,8 @@ import (
 	"github.com/hashicorp/go-multierror"
 	"helm.sh/helm/v3/pkg/release"
 
-	"github.com/ordered-helm/helm/internal/diagnosis"
 	"github.com/ordered-helm/helm/internal/hookrunner"
+	"github.com/ordered-helm/helm/internal/redact"
 )
 
 func jobHook(name string) *release.Hook {
@@ -198,7 +198,7 @@ func TestHookErrorAsJSON(t *testing.T) {
 func TestHookErrorConceals(t *testing.T) {
 	for _, inHelmsOrder := range []bool{false, true} {
 		e := newEvents(nil)
-		e.masker = diagnosis.NewMasker([]string{"hunter2hunter2"})
+		e.masker = redact.New([]string{"hunter2hunter2"})
 		r := &hookRun{operation: &operation{events: e}, event: release.HookPreInstall}
 		refusal := fmt.Errorf("warning: Hook failed: %w", multierror.Append(nil, errors.New(`invalid value "hunter2hunter2"`)))
 		err := r.failure(&hookrunner.RunError{Failed: []hookrunner.Failure{{Hook: jobHook("a"), Err: refusal}}}, inHelmsOrder)

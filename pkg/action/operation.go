@@ -15,6 +15,7 @@ import (
 
 	"github.com/ordered-helm/helm/internal/cluster"
 	"github.com/ordered-helm/helm/internal/diagnosis"
+	"github.com/ordered-helm/helm/internal/redact"
 )
 
 // operation is what one run of any action has: its cluster, its listeners and
@@ -44,6 +45,7 @@ func startOperation(ctx context.Context, cfg *Configuration, notify func(Event),
 		ctx, release = context.WithTimeoutCause(ctx, limits.operation, &timeoutError{limits.operation})
 	}
 	events := newEvents(notify)
+	events.observe = redact.Observer(ctx)
 	op := &operation{
 		cfg: cfg, events: events, limits: limits, end: cancel,
 		during: func(do func(context.Context)) { do(outer) },
@@ -113,7 +115,7 @@ func (op *operation) result(ctx context.Context, err error) error {
 
 // explainer returns an explainer for a release, of which masker hides what must
 // not be printed, and later names what is not written so far; it may be nil.
-func (op *operation) explainer(masker *diagnosis.Masker, later func(kind schema.GroupKind, namespace, name string) string) explainer {
+func (op *operation) explainer(masker *redact.Redactor, later func(kind schema.GroupKind, namespace, name string) string) explainer {
 	return explainer{
 		during: op.during, masker: masker,
 		diagnoser: sync.OnceValue(func() *diagnosis.Diagnoser { return newDiagnoser(op.cluster, masker, later) }),

@@ -14,7 +14,7 @@ import (
 	"sigs.k8s.io/yaml"
 
 	"github.com/ordered-helm/helm/internal/cluster"
-	"github.com/ordered-helm/helm/internal/diagnosis"
+	"github.com/ordered-helm/helm/internal/redact"
 )
 
 const (
@@ -26,7 +26,7 @@ const (
 
 // diffOf is a unified diff of two versions of an object, without what the server
 // keeps for itself, and without what is secret.
-func diffOf(before, after *unstructured.Unstructured, masker *diagnosis.Masker) (string, error) {
+func diffOf(before, after *unstructured.Unstructured, masker *redact.Redactor) (string, error) {
 	from, to := withoutNoise(before), withoutNoise(after)
 	if isSecret(before) || isSecret(after) {
 		hideData(from, to)
@@ -125,21 +125,21 @@ func hideData(before, after map[string]any) {
 
 // hide masks the texts of two values. Where they differ and cannot be told apart
 // any more, the new one says so.
-func hide(before, after any, masker *diagnosis.Masker) (from, to any) {
+func hide(before, after any, masker *redact.Redactor) (from, to any) {
 	switch b := before.(type) {
 	case map[string]any:
 		a, _ := after.(map[string]any)
 		oldMap, newMap := map[string]any{}, map[string]any{}
 		for key, value := range b {
 			hidden, changed := hide(value, a[key], masker)
-			oldMap[masker.Mask(key)] = hidden
+			oldMap[masker.Text(key)] = hidden
 			if _, stays := a[key]; stays {
-				newMap[masker.Mask(key)] = changed
+				newMap[masker.Text(key)] = changed
 			}
 		}
 		for key, value := range a {
 			if _, was := b[key]; !was {
-				newMap[masker.Mask(key)] = hideOne(value, masker)
+				newMap[masker.Text(key)] = hideOne(value, masker)
 			}
 		}
 		if _, same := after.(map[string]any); !same {
@@ -165,12 +165,12 @@ func hide(before, after any, masker *diagnosis.Masker) (from, to any) {
 		}
 		return oldList, newList
 	case string:
-		hidden := masker.Mask(b)
+		hidden := masker.Text(b)
 		a, same := after.(string)
 		if !same {
 			return hidden, hideOne(after, masker)
 		}
-		changed := masker.Mask(a)
+		changed := masker.Text(a)
 		if a != b && changed == hidden {
 			changed += " (changed)"
 		}
@@ -180,12 +180,12 @@ func hide(before, after any, masker *diagnosis.Masker) (from, to any) {
 }
 
 // hideOne masks the texts of a value.
-func hideOne(value any, masker *diagnosis.Masker) any {
+func hideOne(value any, masker *redact.Redactor) any {
 	switch v := value.(type) {
 	case map[string]any:
 		hidden := make(map[string]any, len(v))
 		for key, value := range v {
-			hidden[masker.Mask(key)] = hideOne(value, masker)
+			hidden[masker.Text(key)] = hideOne(value, masker)
 		}
 		return hidden
 	case []any:
@@ -195,7 +195,7 @@ func hideOne(value any, masker *diagnosis.Masker) any {
 		}
 		return hidden
 	case string:
-		return masker.Mask(v)
+		return masker.Text(v)
 	}
 	return value
 }

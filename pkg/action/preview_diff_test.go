@@ -15,7 +15,7 @@ import (
 	"sigs.k8s.io/yaml"
 
 	"github.com/ordered-helm/helm/internal/cluster"
-	"github.com/ordered-helm/helm/internal/diagnosis"
+	"github.com/ordered-helm/helm/internal/redact"
 )
 
 func objectFrom(t *testing.T, text string) *unstructured.Unstructured {
@@ -29,7 +29,7 @@ func objectFrom(t *testing.T, text string) *unstructured.Unstructured {
 
 // TestDiffOf has what a diff shows, and what it must not.
 func TestDiffOf(t *testing.T) {
-	masker := diagnosis.NewMasker([]string{"hunter2222", "swordfish"})
+	masker := redact.New([]string{"hunter2222", "swordfish"})
 	for _, tt := range []struct {
 		name, before, after string
 		// want are the lines that differ, in their order.

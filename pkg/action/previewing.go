@@ -18,8 +18,8 @@ import (
 	"k8s.io/apimachinery/pkg/runtime/schema"
 
 	"github.com/ordered-helm/helm/internal/cluster"
-	"github.com/ordered-helm/helm/internal/diagnosis"
 	"github.com/ordered-helm/helm/internal/hookrunner"
+	"github.com/ordered-helm/helm/internal/redact"
 	"github.com/ordered-helm/helm/internal/render"
 	"github.com/ordered-helm/helm/internal/yamledit"
 )
@@ -126,7 +126,7 @@ type previewing struct {
 	unbuilt []PreviewObject
 	// namespaces are those that the release creates.
 	namespaces map[string]bool
-	masker     *diagnosis.Masker
+	masker     *redact.Redactor
 }
 
 // namespace notes that the release's namespace is created, if it is not there.

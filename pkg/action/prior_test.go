@@ -15,8 +15,8 @@ import (
 	"k8s.io/apimachinery/pkg/apis/meta/v1/unstructured"
 	"k8s.io/apimachinery/pkg/runtime/schema"
 
-	"github.com/ordered-helm/helm/internal/diagnosis"
 	"github.com/ordered-helm/helm/internal/record"
+	"github.com/ordered-helm/helm/internal/redact"
 	"github.com/ordered-helm/helm/internal/sequencer"
 )
 
@@ -102,9 +102,9 @@ func TestWhatEveryRevisionDeclared(t *testing.T) {
 			t.Errorf("%v: got %v", order, p.objects)
 		}
 		d := &deployment{rollout: &rollout{}, prior: p, ledger: newLedger(nil, rel)}
-		masker := diagnosis.NewMasker(secretTexts(d.contents()))
+		masker := redact.ForObjects(d.contents())
 		for _, value := range values {
-			if got := masker.Mask("login with " + value); got != "login with ******" {
+			if got := masker.Text("login with " + value); got != "login with ******" {
 				t.Errorf("%v: %q", order, got)
 			}
 		}

@@ -16,6 +16,7 @@ import (
 	apierrors "k8s.io/apimachinery/pkg/api/errors"
 
 	"github.com/ordered-helm/helm/internal/hookrunner"
+	"github.com/ordered-helm/helm/internal/redact"
 )
 
 const (
@@ -74,7 +75,7 @@ func (t *ReleaseTesting) RunWithContext(ctx context.Context, name string) (*rele
 	op, ctx, end := startOperation(ctx, t.cfg, t.OnEvent, timeouts{}, false)
 	defer end()
 	op.begins(ctx, Operation{Name: "test", Release: name, Namespace: rel.Namespace, Revision: rel.Version})
-	op.events.hide(append(contentsOfManifest(rel.Manifest), contentsOfHooks(rel)...))
+	op.events.hide(append(redact.ManifestObjects(rel.Manifest), contentsOfHooks(rel)...))
 	l := newLedger(t.cfg, rel)
 	l.hooksAlone = true
 	l.begin()

@@ -1,7 +1,7 @@
 // Copyright The Ordered Helm Authors
 // SPDX-License-Identifier: Apache-2.0
 
-package diagnosis
+package redact
 
 import (
 	"bytes"
@@ -29,8 +29,8 @@ func inJSON(tb testing.TB, text string, html bool) string {
 	return strings.TrimSpace(out.String())
 }
 
-// TestMaskInQuotations quotes secrets in every way, up to three times over.
-func TestMaskInQuotations(t *testing.T) {
+// TestTextInQuotations quotes secrets in every way, up to three times over.
+func TestTextInQuotations(t *testing.T) {
 	secrets := map[string]string{
 		"plain": "hunter22", "a quote and HTML": `new"pass&word<2>`, "a backslash": `C:\new\u0041\pass`, "not ASCII": "pässwörd→🗝x",
 		"two lines": "first line 1\nsecond line 2", "controls": "hun\tter\x00\x1b[31m22", "not UTF-8": "hunter\xff\xfe22", "percent": "50%25 off",
@@ -45,14 +45,14 @@ func TestMaskInQuotations(t *testing.T) {
 		"plain":          func(s string) string { return "said " + s + " here" },
 	}
 	for name, secret := range secrets {
-		m := NewMasker([]string{secret, base64.StdEncoding.EncodeToString([]byte(secret))})
+		m := New([]string{secret, base64.StdEncoding.EncodeToString([]byte(secret))})
 		for first, one := range ways {
 			for second, two := range ways {
 				for third, three := range ways {
 					text := three(two(one(secret)))
-					got := m.Mask(text)
+					got := m.Text(text)
 					shown := slices.ContainsFunc(words.FindAllString(secret, -1), func(word string) bool { return strings.Contains(got, word) })
-					if shown || strings.Count(got, masked) != 1 {
+					if shown || strings.Count(got, placeholder) != 1 {
 						t.Errorf("%s in %s, %s and %s:\n%s\nbecame\n%s", name, first, second, third, text, got)
 					}
 				}
@@ -62,7 +62,7 @@ func TestMaskInQuotations(t *testing.T) {
 }
 
 func TestMaskLeavesTheRest(t *testing.T) {
-	m := NewMasker([]string{`new"pass&word2`})
+	m := New([]string{`new"pass&word2`})
 	for text, want := range map[string]string{
 		`{"a":"x\n","b":"new\"pass\u0026word2","c":"100%"}`:              `{"a":"x\n","b":"******","c":"100%"}`,
 		`{"m":"{\"b\":\"new\\\"pass\\u0026word2\",\"c\":1}"}`:            `{"m":"{\"b\":\"******\",\"c\":1}"}`,
@@ -71,14 +71,14 @@ func TestMaskLeavesTheRest(t *testing.T) {
 		`ass\u0026word2" and what comes after`:                           `******" and what comes after`,
 		`"\ud83d\udddd new\"pass\u0026word2 \U0001f5dd" \ud83d \x41 %zz`: `"\ud83d\udddd ****** \U0001f5dd" \ud83d \x41 %zz`,
 	} {
-		if got := m.Mask(text); got != want {
+		if got := m.Text(text); got != want {
 			t.Errorf("%s\nbecame\n%s\nwant\n%s", text, got, want)
 		}
 	}
 }
 
-// TestRefusal has what servers say about a Secret, and what must stay readable.
-func TestRefusal(t *testing.T) {
+// TestServerMessage has what servers say about a Secret, and what must stay readable.
+func TestServerMessage(t *testing.T) {
 	object := `{"apiVersion":"v1","data":{"on":"dHJ1ZQ=="},"kind":"Secret","stringData":{"on":true,"text":"a } \" b"}}`
 	patch := `{"data":{"on":true}}`
 	config := `{"apiVersion":"v1","data":{"on":true},"kind":"ConfigMap"}`
@@ -142,24 +142,24 @@ func TestRefusal(t *testing.T) {
 		},
 	} {
 		t.Run(name, func(t *testing.T) {
-			var none *Masker
-			if got := none.Refusal(c.text); got != c.want {
+			var none *Redactor
+			if got := none.ServerMessage(c.text); got != c.want {
 				t.Errorf("%s\nbecame\n%s\nwant\n%s", c.text, got, c.want)
 			}
 		})
 	}
 }
 
-func TestConceal(t *testing.T) {
-	m := NewMasker([]string{"hunter22"})
+func TestError(t *testing.T) {
+	m := New([]string{"hunter22"})
 	plain := fmt.Errorf("no: %w", io.EOF)
-	if got := m.Conceal(plain); got != plain { //nolint:errorlint // the very error
+	if got := m.Error(plain); got != plain { //nolint:errorlint // the very error
 		t.Errorf("%v became %v", plain, got)
 	}
-	if got := m.Conceal(nil); got != nil {
+	if got := m.Error(nil); got != nil {
 		t.Errorf("nothing became %v", got)
 	}
-	got := m.Conceal(fmt.Errorf("no hunter22: %w", &strconv.NumError{Func: "f", Num: "1", Err: io.EOF}))
+	got := m.Error(fmt.Errorf("no hunter22: %w", &strconv.NumError{Func: "f", Num: "1", Err: io.EOF}))
 	var number *strconv.NumError
 	if !errors.Is(got, io.EOF) || !errors.As(got, &number) {
 		t.Errorf("%v does not say what it is", got)

@@ -1,17 +1,15 @@
 // Copyright The Ordered Helm Authors
 // SPDX-License-Identifier: Apache-2.0
 
-package diagnosis
+package redact
 
 import (
 	"encoding/base64"
-	"slices"
 	"strings"
 	"testing"
-	"unicode/utf8"
 )
 
-func TestMask(t *testing.T) {
+func TestText(t *testing.T) {
 	for name, c := range map[string]struct {
 		secrets    []string
 		text, want string
@@ -41,8 +39,8 @@ func TestMask(t *testing.T) {
 		"none":                     {nil, "hunter22", "hunter22"},
 	} {
 		t.Run(name, func(t *testing.T) {
-			for _, text := range []string{c.text, clean(c.text)} {
-				if got := NewMasker(c.secrets).Mask(text); got != c.want {
+			for _, text := range []string{c.text, Normalize(c.text)} {
+				if got := New(c.secrets).Text(text); got != c.want {
 					t.Errorf("got %q, want %q", got, c.want)
 				}
 			}
@@ -50,17 +48,17 @@ func TestMask(t *testing.T) {
 	}
 }
 
-func TestTextWithoutSecretsStaysAsItIs(t *testing.T) {
+func TestTextWithoutSecretsIsUnchanged(t *testing.T) {
 	const text = "\x1b[31ma\r\n\tb\xff"
-	var none *Masker
-	for _, m := range []*Masker{none, NewMasker(nil), NewMasker([]string{"hunter22"})} {
-		if got := m.Mask(text); got != text {
+	var none *Redactor
+	for _, r := range []*Redactor{none, New(nil), New([]string{"hunter22"})} {
+		if got := r.Text(text); got != text {
 			t.Errorf("got %q", got)
 		}
 	}
 }
 
-func TestClean(t *testing.T) {
+func TestNormalize(t *testing.T) {
 	for name, c := range map[string]struct{ text, want string }{
 		"colours":         {"\x1b[1;31mred\x1b[0m", "red"},
 		"title":           {"\x1b]0;evil\x07text", "text"},
@@ -72,42 +70,21 @@ func TestClean(t *testing.T) {
 		"tab and bell":    {"a\tb\a", "a b"},
 	} {
 		t.Run(name, func(t *testing.T) {
-			if got := clean(c.text); got != c.want {
+			if got := Normalize(c.text); got != c.want {
 				t.Errorf("got %q, want %q", got, c.want)
 			}
 		})
 	}
 }
 
-func TestCutIsOnARune(t *testing.T) {
-	for text, want := range map[string]string{"äöüß": "äöü…", "äöü": "äöü", "ab c": "ab…", "": ""} {
-		limit := 3
-		if got := cut(text, limit); got != want {
-			t.Errorf("cut(%q) is %q, want %q", text, got, want)
-		}
-	}
-}
-
-func TestLogLinesAreMaskedBeforeTheyAreCut(t *testing.T) {
-	d := New(Config{Masker: NewMasker([]string{"hunter22-and-more"})})
-	long := strings.Repeat("ü", maxLogLine-4)
-	got := d.lines("first\nlast but one\n"+long+"hunter22-and-more\n\n", 2)
-	if want := []string{"last but one", long + "****…"}; !slices.Equal(got, want) {
-		t.Errorf("got %q, want %q", got, want)
-	}
-	if !utf8.ValidString(got[1]) {
-		t.Error("cut inside a rune")
-	}
-}
-
-func FuzzMask(f *testing.F) {
+func FuzzText(f *testing.F) {
 	f.Add("hunter22", "abcdefgh", "x hunter22 abcdefgh")
 	f.Add("aaaaaa", "aaaaaaa", "aaaaaaaaaaaaaa")
 	f.Add("a\nsecret", "\x1b[31msecret", "secretsecret")
 	f.Fuzz(func(t *testing.T, one, other, text string) {
-		m := NewMasker([]string{one, other})
-		for _, piece := range strings.Split(clean(m.Mask(text)), masked) {
-			for _, secret := range m.secrets {
+		r := New([]string{one, other})
+		for _, piece := range strings.Split(Normalize(r.Text(text)), placeholder) {
+			for _, secret := range r.values {
 				if strings.Contains(piece, secret) {
 					t.Errorf("%q shows %q", text, secret)
 				}
