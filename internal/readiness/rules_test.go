@@ -10,6 +10,7 @@ import (
 	"k8s.io/apimachinery/pkg/apis/meta/v1/unstructured"
 
 	"github.com/ordered-helm/helm/internal/annotation"
+	"github.com/ordered-helm/helm/internal/fakeapi"
 )
 
 func rules(tb testing.TB, success, failure []string) Rules {
@@ -65,7 +66,7 @@ func TestRules(t *testing.T) {
 		{"a status of one word", []string{"phase != Broken"}, nil, oneWord, InProgress, "ReadinessSuccessFalse"},
 	} {
 		t.Run(c.name, func(t *testing.T) {
-			got := rules(t, c.success, c.failure).Over(computed)(t.Context(), object(t, c.object))
+			got := rules(t, c.success, c.failure).Over(computed)(t.Context(), fakeapi.Object(t, c.object))
 			if got.State != c.state || got.Reason != c.reason {
 				t.Errorf("got %+v, want %s %s", got, c.state, c.reason)
 			}
@@ -74,7 +75,7 @@ func TestRules(t *testing.T) {
 }
 
 func TestRulesSayWhatTheyFound(t *testing.T) {
-	thing := object(t, `{apiVersion: x.example/v1, kind: Thing, metadata: {name: a}, status: {phase: New, failed: 2}}`)
+	thing := fakeapi.Object(t, `{apiVersion: x.example/v1, kind: Thing, metadata: {name: a}, status: {phase: New, failed: 2}}`)
 	for _, c := range []struct {
 		name             string
 		success, failure []string
@@ -91,25 +92,4 @@ func TestRulesSayWhatTheyFound(t *testing.T) {
 			}
 		})
 	}
-}
-
-// TestRulesAreAskedOfEveryVersion: a failure that is over the next moment was
-// one all the same.
-func TestRulesAreAskedOfEveryVersion(t *testing.T) {
-	inBubble(t, func(b *bench) {
-		thing := func(phase string) *unstructured.Unstructured {
-			return object(b.T, `{apiVersion: x.example/v1, kind: Thing, metadata: {name: a, namespace: shop}, status: {phase: `+phase+`}}`)
-		}
-		target := targetOf(things, thing("New"))
-		target.Evaluate = rules(b.T, []string{"phase == Done"}, []string{"phase == Broken"}).Over(computed)
-		g := b.tracker.Expect(target)
-		b.write(g, things, thing("New"))
-		w := b.wait(g)
-		b.expectWaiting(w)
-		b.api.stall(true)
-		b.api.put(things, thing("Broken"))
-		b.api.put(things, thing("Done"))
-		b.api.stall(false)
-		b.expectOver(w, ErrFailed)
-	})
 }

@@ -87,7 +87,7 @@ func ruleFor(kind schema.GroupKind) func(*unstructured.Unstructured) Status {
 // without a new write, so it is InProgress and says what is wrong.
 func Compute(obj *unstructured.Unstructured) Status {
 	if obj.GetDeletionTimestamp() != nil {
-		return Status{State: Terminating, Reason: "Terminating", Message: terminatingMessage(obj)}
+		return TerminatingStatus(obj)
 	}
 	if lag, lags := generationLag(obj); lags {
 		return lag

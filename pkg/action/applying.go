@@ -16,6 +16,7 @@ import (
 
 	"github.com/ordered-helm/helm/internal/cluster"
 	"github.com/ordered-helm/helm/internal/readiness"
+	"github.com/ordered-helm/helm/internal/watcher"
 )
 
 // apply creates the objects, or changes those that are there. It says what it did
@@ -214,9 +215,9 @@ func (r *rollout) recreatePods(ctx context.Context, lists ...kube.ResourceList) 
 	if err != nil {
 		return err
 	}
-	targets := make([]readiness.Target, len(pods))
+	targets := make([]watcher.Target, len(pods))
 	for i, pod := range pods {
-		targets[i] = readiness.Target{
+		targets[i] = watcher.Target{
 			GVR: cluster.PodResource(), GVK: cluster.PodKind(), Namespace: pod.Namespace, Name: pod.Name, UID: pod.UID,
 		}
 	}

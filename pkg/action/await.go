@@ -19,6 +19,7 @@ import (
 	"github.com/ordered-helm/helm/internal/cluster"
 	"github.com/ordered-helm/helm/internal/readiness"
 	"github.com/ordered-helm/helm/internal/sequencer"
+	"github.com/ordered-helm/helm/internal/watcher"
 )
 
 // kubeInfo is an object with its REST mapping.
@@ -39,8 +40,8 @@ type await struct {
 	info     *kubeInfo
 	// report is the last one; err is nil if the object was ready. waited is for
 	// how long it was waited for.
-	report readiness.Report
-	err    *readiness.NotReadyError
+	report watcher.Report
+	err    *watcher.NotReadyError
 	waited time.Duration
 }
 
@@ -54,7 +55,7 @@ func (r *rollout) follow(ctx context.Context, s *slice) error {
 	if err != nil {
 		return err
 	}
-	var targets []readiness.Target
+	var targets []watcher.Target
 	for i, info := range s.list {
 		res := s.node.Resources[i]
 		if !s.node.Awaited && res.IsJob() && !r.jobs {
@@ -62,7 +63,7 @@ func (r *rollout) follow(ctx context.Context, s *slice) error {
 		}
 		rules := readiness.Rules{Success: res.Success, Failure: res.Failure}
 		s.awaits = append(s.awaits, &await{node: s.node, resource: res, info: info})
-		targets = append(targets, readiness.Target{
+		targets = append(targets, watcher.Target{
 			GVR: info.Mapping.Resource, GVK: info.Mapping.GroupVersionKind, Namespace: scopeOf(info), Name: info.Name,
 			Within: r.within(s.node, res), Evaluate: r.judge(info, rules.Over(tracker.Evaluate)),
 		})
@@ -81,7 +82,7 @@ func (r *rollout) within(n *sequencer.Node, res *sequencer.PlannedResource) time
 }
 
 // track makes the operation's tracker the first time that one is needed.
-func (r *rollout) track(ctx context.Context) (*readiness.Tracker, error) {
+func (r *rollout) track(ctx context.Context) (*watcher.Tracker, error) {
 	r.trackerOnce.Do(func() {
 		r.tracker, r.trackerErr = newTracker(ctx, r.cluster, r.events.notice)
 	})
@@ -89,12 +90,12 @@ func (r *rollout) track(ctx context.Context) (*readiness.Tracker, error) {
 }
 
 // newTracker follows objects until it is closed, and tells of trouble with that.
-func newTracker(ctx context.Context, c *cluster.Client, notify func(readiness.Notice)) (*readiness.Tracker, error) {
+func newTracker(ctx context.Context, c *cluster.Client, notify func(watcher.Notice)) (*watcher.Tracker, error) {
 	client, err := c.Observer()
 	if err != nil {
 		return nil, err
 	}
-	return readiness.NewTracker(context.WithoutCancel(ctx), readiness.Config{Client: client, Notify: notify}), nil
+	return watcher.NewTracker(context.WithoutCancel(ctx), watcher.Config{Client: client, Notify: notify}), nil
 }
 
 // wasApplied notes that a node was written, and tells its group which versions
@@ -111,7 +112,7 @@ func (r *rollout) wasApplied(s *slice) error {
 }
 
 // applied tells a group which versions of its objects were written.
-func applied(group *readiness.Group, list kube.ResourceList) error {
+func applied(group *watcher.Group, list kube.ResourceList) error {
 	for _, info := range list {
 		object, ok := info.Object.(*unstructured.Unstructured)
 		if !ok {
@@ -146,11 +147,11 @@ func (r *rollout) awaitNode(ctx context.Context, s *slice) error {
 // awaitSlice waits for the objects of a node, which must not end well before
 // hold is closed, if there is one.
 func (r *rollout) awaitSlice(ctx context.Context, s *slice, hold <-chan struct{}) {
-	s.group.Set(readiness.Options{Since: s.applied, ToTheEnd: true, Hold: hold})
+	s.group.Set(watcher.Options{Since: s.applied, ToTheEnd: true, Hold: hold})
 	peeks := r.peek(ctx, s)
 	defer peeks.stop()
 	standing := newStanding(len(s.awaits))
-	reports, err := s.group.Wait(ctx, func(report readiness.Report) {
+	reports, err := s.group.Wait(ctx, func(report watcher.Report) {
 		if peeks.saw(report) {
 			r.changed(s, report, "")
 		}
@@ -161,9 +162,9 @@ func (r *rollout) awaitSlice(ctx context.Context, s *slice, hold <-chan struct{}
 		}
 	})
 	waited := time.Since(s.applied)
-	var late *readiness.NotReadyError
+	var late *watcher.NotReadyError
 	if err != nil && !errors.As(err, &late) {
-		late = &readiness.NotReadyError{Reports: reports, Cause: err}
+		late = &watcher.NotReadyError{Reports: reports, Cause: err}
 	}
 	for i, a := range s.awaits {
 		a.report, a.waited = reports[i], waited
@@ -335,7 +336,7 @@ func (r *rollout) awaitRest(ctx context.Context) error {
 }
 
 // changed reports how a resource stands, and why if that is known.
-func (r *rollout) changed(s *slice, report readiness.Report, cause string) {
+func (r *rollout) changed(s *slice, report watcher.Report, cause string) {
 	e := changeOf(report, s.node.ID(), r.namespace)
 	e.Cause = cause
 	switch within := report.Target.Within; {
@@ -358,7 +359,7 @@ func newStanding(all int) *standing { return &standing{all: all, isReady: make(m
 
 // becomesReady notes a report. It reports whether it is by this one that all are
 // ready.
-func (s *standing) becomesReady(report readiness.Report) bool {
+func (s *standing) becomesReady(report watcher.Report) bool {
 	name, ready := report.Target.String(), report.Status.State == readiness.Ready
 	if s.isReady[name] == ready {
 		return false
@@ -373,7 +374,7 @@ func (s *standing) becomesReady(report readiness.Report) bool {
 }
 
 // changeOf is the event of what became of an object of a node.
-func changeOf(report readiness.Report, node, namespace string) Event {
+func changeOf(report watcher.Report, node, namespace string) Event {
 	e := Event{
 		Type: EventResourceChanged, Node: node, Resource: report.Target.GVK.Kind + "/" + report.Target.Name,
 		State: string(report.Status.State), Message: progress(report.Status),

@@ -15,8 +15,8 @@ import (
 	"k8s.io/apimachinery/pkg/apis/meta/v1/unstructured"
 
 	"github.com/ordered-helm/helm/internal/cluster"
-	"github.com/ordered-helm/helm/internal/readiness"
 	"github.com/ordered-helm/helm/internal/sequencer"
+	"github.com/ordered-helm/helm/internal/watcher"
 )
 
 // keeps reports whether a resource policy keeps an object. A policy that nobody
@@ -66,11 +66,11 @@ const asLongAsItTakes = time.Duration(-1)
 type deletionWait struct {
 	cluster *cluster.Client
 	// tracker is one that others use, too; nil where there is no cluster.
-	tracker *readiness.Tracker
+	tracker *watcher.Tracker
 	// timeout is how long it waits at most.
 	timeout time.Duration
 	// onChange, if not nil, is told what becomes of the objects.
-	onChange func(context.Context, readiness.Report)
+	onChange func(context.Context, watcher.Report)
 }
 
 // run returns when all objects are gone. The error names what is not, and why.
@@ -87,15 +87,15 @@ func (w *deletionWait) run(ctx context.Context, list kube.ResourceList) error {
 		ctx, cancel = context.WithTimeout(ctx, w.timeout)
 		defer cancel()
 	}
-	var targets []readiness.Target
+	var targets []watcher.Target
 	for _, info := range list {
 		if live[info] != nil {
 			targets = append(targets, targetOf(info, cluster.UID(info)))
 		}
 	}
-	var onChange func(readiness.Report)
+	var onChange func(watcher.Report)
 	if w.onChange != nil {
-		onChange = func(report readiness.Report) { w.onChange(ctx, report) }
+		onChange = func(report watcher.Report) { w.onChange(ctx, report) }
 	}
 	_, err = w.tracker.WaitGone(ctx, targets, onChange)
 	return err

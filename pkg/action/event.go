@@ -8,8 +8,8 @@ import (
 	"sync"
 	"time"
 
-	"github.com/ordered-helm/helm/internal/readiness"
 	"github.com/ordered-helm/helm/internal/redact"
+	"github.com/ordered-helm/helm/internal/watcher"
 )
 
 // EventType says what an Event is about.
@@ -142,6 +142,6 @@ func (e *events) concealing(log DebugLog) DebugLog {
 func (e *events) warn(message string) { e.emit(Event{Type: EventWarning, Message: message}) }
 
 // notice passes on trouble with observing the cluster.
-func (e *events) notice(n readiness.Notice) {
+func (e *events) notice(n watcher.Notice) {
 	e.emit(Event{Type: EventObserving, Message: n.String()})
 }

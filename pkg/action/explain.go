@@ -14,6 +14,7 @@ import (
 	"github.com/ordered-helm/helm/internal/diagnosis"
 	"github.com/ordered-helm/helm/internal/readiness"
 	"github.com/ordered-helm/helm/internal/redact"
+	"github.com/ordered-helm/helm/internal/watcher"
 )
 
 // mostExplained is how many of the resources that fail together are looked
@@ -33,7 +34,7 @@ type explainer struct {
 }
 
 // explain adds the causes to failures, of which each has its report.
-func (x explainer) explain(failures []*ResourceFailure, reports []readiness.Report) {
+func (x explainer) explain(failures []*ResourceFailure, reports []watcher.Report) {
 	concealFailures(x.masker, resourceFailures(failures)) // before a summary cuts them off
 	if x.during == nil || len(failures) == 0 {
 		return
@@ -78,7 +79,7 @@ func newDiagnoser(c *cluster.Client, masker *redact.Redactor, later func(kind sc
 	})
 }
 
-func subjectOf(r readiness.Report) diagnosis.Subject {
+func subjectOf(r watcher.Report) diagnosis.Subject {
 	return diagnosis.Subject{
 		GVK: r.Target.GVK, GVR: r.Target.GVR, Namespace: r.Target.Namespace, Name: r.Target.Name, Object: r.Object,
 	}
@@ -86,7 +87,7 @@ func subjectOf(r readiness.Report) diagnosis.Subject {
 
 // failureOf puts a report into the words of a failure; how the waiting ended is
 // for the caller to say, unless the resource has failed for good.
-func failureOf(r readiness.Report, err *readiness.NotReadyError, waited time.Duration) *ResourceFailure {
+func failureOf(r watcher.Report, err *watcher.NotReadyError, waited time.Duration) *ResourceFailure {
 	f := &ResourceFailure{
 		Resource: r.Target.GVK.Kind + "/" + r.Target.Name, Namespace: r.Target.Namespace,
 		State: string(r.Status.State), Reason: r.Status.Reason, Message: r.Status.Message,

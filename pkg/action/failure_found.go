@@ -19,12 +19,13 @@ import (
 	"github.com/ordered-helm/helm/internal/cluster"
 	"github.com/ordered-helm/helm/internal/readiness"
 	"github.com/ordered-helm/helm/internal/sequencer"
+	"github.com/ordered-helm/helm/internal/watcher"
 )
 
 // failures says of what was waited for in vain why it was not ready. What was
 // only given up because of other failures is listed apart.
 func (r *rollout) failures(ctx context.Context, list []*await) (failures resourceFailures, unfinished []string) {
-	var reports []readiness.Report
+	var reports []watcher.Report
 	for _, a := range list {
 		if a.err == nil {
 			continue

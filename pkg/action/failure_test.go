@@ -15,6 +15,7 @@ import (
 	"k8s.io/apimachinery/pkg/runtime/schema"
 
 	"github.com/ordered-helm/helm/internal/readiness"
+	"github.com/ordered-helm/helm/internal/watcher"
 )
 
 func databaseFailure() *ResourceFailure {
@@ -125,12 +126,12 @@ func TestDeployErrorForPrograms(t *testing.T) {
 
 // TestFailureOfWhatMayNotBeRead says which permission is missing.
 func TestFailureOfWhatMayNotBeRead(t *testing.T) {
-	report := readiness.Report{
-		Target: readiness.Target{GVK: schema.GroupVersionKind{Version: "v1", Kind: "Pod"}, Namespace: "shop", Name: "web"},
+	report := watcher.Report{
+		Target: watcher.Target{GVK: schema.GroupVersionKind{Version: "v1", Kind: "Pod"}, Namespace: "shop", Name: "web"},
 		Status: readiness.Status{State: readiness.InProgress, Message: "phase Pending"},
-		Denied: &readiness.ForbiddenError{Verb: "get", Resource: schema.GroupResource{Resource: "pods"}, Namespace: "shop", Name: "web", Err: errors.New("no")},
+		Denied: &watcher.ForbiddenError{Verb: "get", Resource: schema.GroupResource{Resource: "pods"}, Namespace: "shop", Name: "web", Err: errors.New("no")},
 	}
-	got := failureOf(report, &readiness.NotReadyError{}, time.Second).Error()
+	got := failureOf(report, &watcher.NotReadyError{}, time.Second).Error()
 	if want := `Pod/web cannot be followed: the state of "web" is hidden: no permission to get pods in namespace "shop"; grant the verbs get, list and watch: no`; got != want {
 		t.Errorf("got %q, want %q", got, want)
 	}

@@ -15,6 +15,7 @@ import (
 	"github.com/ordered-helm/helm/internal/cluster"
 	"github.com/ordered-helm/helm/internal/hookrunner"
 	"github.com/ordered-helm/helm/internal/readiness"
+	"github.com/ordered-helm/helm/internal/watcher"
 )
 
 // Wait waits until the hook has completed, and looks into why it has not before
@@ -49,12 +50,12 @@ func (r *hookRun) wait(ctx context.Context, h *release.Hook) error {
 		defer cancel()
 	}
 	reports, err := o.group.Wait(ctx, nil)
-	var late *readiness.NotReadyError
+	var late *watcher.NotReadyError
 	if !errors.As(err, &late) {
 		return err
 	}
 	failed := &hookFailure{}
-	var of []readiness.Report
+	var of []watcher.Report
 	for _, report := range reports {
 		switch {
 		case report.Status.State == readiness.Ready:
@@ -99,7 +100,7 @@ func (r *hookRun) mayExplain() bool {
 }
 
 // concludeHook says how the waiting for an object of a hook ended.
-func concludeHook(f *ResourceFailure, report readiness.Report, cause error) {
+func concludeHook(f *ResourceFailure, report watcher.Report, cause error) {
 	var hook *hookTimeoutError
 	var operation *timeoutError
 	switch {
@@ -117,7 +118,7 @@ func concludeHook(f *ResourceFailure, report readiness.Report, cause error) {
 }
 
 // inHelmsWords is what Helm says of an object that has not completed.
-func inHelmsWords(ctx context.Context, report readiness.Report) error {
+func inHelmsWords(ctx context.Context, report watcher.Report) error {
 	switch {
 	case report.Status.State == readiness.Failed && report.Status.Reason != readiness.ReasonDeleted:
 		if report.Target.GVK.Kind == "Job" {

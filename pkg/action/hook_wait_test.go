@@ -14,6 +14,7 @@ import (
 
 	"github.com/ordered-helm/helm/internal/hookrunner"
 	"github.com/ordered-helm/helm/internal/readiness"
+	"github.com/ordered-helm/helm/internal/watcher"
 )
 
 // TestReversed is what becomes of a test that is to fail.
@@ -57,9 +58,9 @@ func TestReversed(t *testing.T) {
 
 // TestConcludeHook says how the waiting ended, and what Helm would say.
 func TestConcludeHook(t *testing.T) {
-	report := func(kind string, state readiness.State, reason string) readiness.Report {
-		return readiness.Report{
-			Target: readiness.Target{GVK: schema.GroupVersionKind{Version: "v1", Kind: kind}, Namespace: "shop", Name: "a"},
+	report := func(kind string, state readiness.State, reason string) watcher.Report {
+		return watcher.Report{
+			Target: watcher.Target{GVK: schema.GroupVersionKind{Version: "v1", Kind: kind}, Namespace: "shop", Name: "a"},
 			Status: readiness.Status{State: state, Reason: reason, Message: "it is so"},
 		}
 	}
@@ -69,7 +70,7 @@ func TestConcludeHook(t *testing.T) {
 	const moreTime = "if it only needs more time, raise --timeout"
 	for _, c := range []struct {
 		name                 string
-		report               readiness.Report
+		report               watcher.Report
 		cause                error
 		ending, remedy, helm string
 	}{

@@ -21,7 +21,7 @@ import (
 
 	"github.com/ordered-helm/helm/internal/cluster"
 	"github.com/ordered-helm/helm/internal/hookrunner"
-	"github.com/ordered-helm/helm/internal/readiness"
+	"github.com/ordered-helm/helm/internal/watcher"
 )
 
 // hookOptions say how hooks run.
@@ -44,7 +44,7 @@ type hookRun struct {
 	ledger *ledger
 	event  release.HookEvent
 	// tracker follows all of them; nil where there is no cluster to watch.
-	tracker *readiness.Tracker
+	tracker *watcher.Tracker
 	explain explainer
 
 	// printing is held while the log of one hook is printed.
@@ -62,7 +62,7 @@ type hookRun struct {
 type hookObjects struct {
 	list kube.ResourceList
 	// group follows those that run to an end; nil if there are none.
-	group *readiness.Group
+	group *watcher.Group
 	// unnamed is whether the server names any of those: the group is made when it
 	// has.
 	unnamed bool
@@ -156,12 +156,12 @@ func (r *hookRun) expect(o *hookObjects) {
 	if r.tracker == nil || len(list) == 0 {
 		return
 	}
-	targets := make([]readiness.Target, len(list))
+	targets := make([]watcher.Target, len(list))
 	for i, info := range list {
 		targets[i] = targetOf(info, "")
 	}
 	o.group = r.tracker.ExpectCompletion(targets...)
-	o.group.Set(readiness.Options{ToTheEnd: true})
+	o.group.Set(watcher.Options{ToTheEnd: true})
 }
 
 func (r *hookRun) objectsOf(h *release.Hook) *hookObjects {

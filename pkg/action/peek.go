@@ -10,6 +10,7 @@ import (
 	"time"
 
 	"github.com/ordered-helm/helm/internal/readiness"
+	"github.com/ordered-helm/helm/internal/watcher"
 )
 
 const (
@@ -29,12 +30,12 @@ type peeks struct {
 
 	mu sync.Mutex
 	// reports are the last ones of what is not ready, by name.
-	reports map[string]readiness.Report
+	reports map[string]watcher.Report
 }
 
 // peek begins to look, if anybody listens.
 func (r *rollout) peek(ctx context.Context, s *slice) *peeks {
-	p := &peeks{reports: map[string]readiness.Report{}}
+	p := &peeks{reports: map[string]watcher.Report{}}
 	ctx, p.end = context.WithCancel(ctx)
 	if r.events.notify != nil && r.explain.during != nil {
 		p.done.Go(func() { p.run(ctx, r, s) })
@@ -44,7 +45,7 @@ func (r *rollout) peek(ctx context.Context, s *slice) *peeks {
 
 // saw notes a report. It reports false for what was ready as soon as it was
 // written: that is no news.
-func (p *peeks) saw(report readiness.Report) bool {
+func (p *peeks) saw(report watcher.Report) bool {
 	p.mu.Lock()
 	defer p.mu.Unlock()
 	name := report.Target.String()
@@ -59,12 +60,12 @@ func (p *peeks) saw(report readiness.Report) bool {
 
 // open lists what is not ready, in the order of the node. Of what is gone there
 // is nothing to be seen.
-func (p *peeks) open(s *slice) []readiness.Report {
+func (p *peeks) open(s *slice) []watcher.Report {
 	p.mu.Lock()
 	defer p.mu.Unlock()
-	var open []readiness.Report
+	var open []watcher.Report
 	for _, a := range s.awaits {
-		t := readiness.Target{GVR: a.info.Mapping.Resource, GVK: a.info.Mapping.GroupVersionKind, Namespace: scopeOf(a.info), Name: a.info.Name}
+		t := watcher.Target{GVR: a.info.Mapping.Resource, GVK: a.info.Mapping.GroupVersionKind, Namespace: scopeOf(a.info), Name: a.info.Name}
 		if report, found := p.reports[t.String()]; found && !report.Deleted {
 			open = append(open, report)
 		}
@@ -115,7 +116,7 @@ func (r *rollout) takePlace() bool {
 }
 
 // look tells what it finds below a resource if that is news.
-func look(ctx context.Context, r *rollout, s *slice, report readiness.Report, told map[string]string) {
+func look(ctx context.Context, r *rollout, s *slice, report watcher.Report, told map[string]string) {
 	d := r.explain.diagnoser()
 	if d == nil {
 		return

@@ -18,6 +18,7 @@ import (
 	"github.com/ordered-helm/helm/internal/cluster"
 	"github.com/ordered-helm/helm/internal/readiness"
 	"github.com/ordered-helm/helm/internal/sequencer"
+	"github.com/ordered-helm/helm/internal/watcher"
 )
 
 // removal deletes objects in reverse order: each once everything that depended
@@ -44,7 +45,7 @@ type removal struct {
 
 	mu      sync.Mutex
 	deleted kube.ResourceList
-	tracker *readiness.Tracker
+	tracker *watcher.Tracker
 }
 
 // run deletes everything, and returns when all is deleted and what others had to
@@ -181,7 +182,7 @@ func (r *removal) whySpare(live *unstructured.Unstructured) string {
 
 // departure is what must be gone before a group counts as removed.
 type departure struct {
-	targets []readiness.Target
+	targets []watcher.Target
 	owners  *cluster.Owners
 	// owned are, by namespace, the objects whose pods must be gone as well.
 	owned map[string]*cluster.OwnerSet
@@ -231,8 +232,8 @@ func (r *removal) cannotSee(resource, namespace string) {
 	r.events.warn(fmt.Sprintf("%s in namespace %s may not be listed: pods of what is deleted are not waited for", resource, namespace))
 }
 
-func targetOf(info *kubeInfo, uid types.UID) readiness.Target {
-	return readiness.Target{
+func targetOf(info *kubeInfo, uid types.UID) watcher.Target {
+	return watcher.Target{
 		GVR: info.Mapping.Resource, GVK: info.Mapping.GroupVersionKind,
 		Namespace: scopeOf(info), Name: info.Name, UID: uid,
 	}
@@ -263,7 +264,7 @@ func (r *removal) awaitGone(ctx context.Context, g *sequencer.RemovalGroup, d *d
 			return err
 		}
 		for _, pod := range pods {
-			targets = append(targets, readiness.Target{
+			targets = append(targets, watcher.Target{
 				GVR: cluster.PodResource(), GVK: cluster.PodKind(),
 				Namespace: namespace, Name: pod.Name, UID: pod.UID,
 			})
@@ -275,7 +276,7 @@ func (r *removal) awaitGone(ctx context.Context, g *sequencer.RemovalGroup, d *d
 		defer cancel()
 	}
 	began := time.Now()
-	_, err := r.tracker.WaitGone(ctx, targets, func(report readiness.Report) {
+	_, err := r.tracker.WaitGone(ctx, targets, func(report watcher.Report) {
 		if report.Status.State != readiness.Ready {
 			e := changeOf(report, g.Node.ID(), r.namespace)
 			e.Deadline, _ = ctx.Deadline()

@@ -12,8 +12,8 @@ import (
 	"strings"
 	"time"
 
-	"github.com/ordered-helm/helm/internal/readiness"
 	"github.com/ordered-helm/helm/internal/sequencer"
+	"github.com/ordered-helm/helm/internal/watcher"
 )
 
 // NotDeleted is the state of a resource whose deletion the server refused.
@@ -109,7 +109,7 @@ func (r *removal) removalError(ctx context.Context, err error) error {
 }
 
 // holderOf says what an object that is not gone is waiting for.
-func holderOf(report readiness.Report) string {
+func holderOf(report watcher.Report) string {
 	if report.Object != nil && len(report.Object.GetFinalizers()) > 0 {
 		return "whoever set its finalizers"
 	}
@@ -119,7 +119,7 @@ func holderOf(report readiness.Report) string {
 // notGone puts the end of the waiting for a group, which began at a time, into
 // failures.
 func notGone(err error, began time.Time) error {
-	var late *readiness.NotReadyError
+	var late *watcher.NotReadyError
 	if !errors.As(err, &late) {
 		return err
 	}

@@ -16,22 +16,23 @@ import (
 
 	"github.com/ordered-helm/helm/internal/readiness"
 	"github.com/ordered-helm/helm/internal/sequencer"
+	"github.com/ordered-helm/helm/internal/watcher"
 )
 
 // reportOf is of an object in deletion.
-func reportOf(kind, name string, finalizers ...string) readiness.Report {
+func reportOf(kind, name string, finalizers ...string) watcher.Report {
 	object := &unstructured.Unstructured{Object: map[string]any{}}
 	object.SetFinalizers(finalizers)
-	return readiness.Report{
-		Target: readiness.Target{GVK: schema.GroupVersionKind{Version: "v1", Kind: kind}, Namespace: "shop", Name: name},
+	return watcher.Report{
+		Target: watcher.Target{GVK: schema.GroupVersionKind{Version: "v1", Kind: kind}, Namespace: "shop", Name: name},
 		Object: object, Status: readiness.Status{State: readiness.Terminating, Message: "being deleted"},
 	}
 }
 
 func TestRemovalError(t *testing.T) {
 	top, base := &sequencer.Node{Chart: "shop", Layer: "top"}, &sequencer.Node{Chart: "shop", Layer: "base"}
-	late := func(cause error, reports ...readiness.Report) error {
-		return notGone(&readiness.NotReadyError{Reports: reports, Cause: cause}, time.Now())
+	late := func(cause error, reports ...watcher.Report) error {
+		return notGone(&watcher.NotReadyError{Reports: reports, Cause: cause}, time.Now())
 	}
 	held := reportOf("ConfigMap", "b", "example.com/hold")
 	tests := []struct {

@@ -16,8 +16,8 @@ import (
 	"k8s.io/apimachinery/pkg/runtime/schema"
 
 	"github.com/ordered-helm/helm/internal/cluster"
-	"github.com/ordered-helm/helm/internal/readiness"
 	"github.com/ordered-helm/helm/internal/sequencer"
+	"github.com/ordered-helm/helm/internal/watcher"
 )
 
 // rollout deploys the nodes of a plan. A release without an order is a plan of
@@ -60,7 +60,7 @@ type rollout struct {
 	peeking chan struct{}
 
 	trackerOnce sync.Once
-	tracker     *readiness.Tracker
+	tracker     *watcher.Tracker
 	trackerErr  error
 }
 
@@ -71,7 +71,7 @@ type slice struct {
 	list []*kubeInfo
 	// awaits are the objects whose readiness counts, which group follows.
 	awaits []*await
-	group  *readiness.Group
+	group  *watcher.Group
 	// applied is when all objects were on the server; it is set under the
 	// rollout's mu.
 	applied time.Time

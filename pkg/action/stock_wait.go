@@ -14,6 +14,7 @@ import (
 
 	"github.com/ordered-helm/helm/internal/cluster"
 	"github.com/ordered-helm/helm/internal/readiness"
+	"github.com/ordered-helm/helm/internal/watcher"
 )
 
 // stockWait waits as Helm's --wait does: until all objects are ready by Helm's
@@ -70,13 +71,13 @@ func (w *stockWait) run(ctx context.Context) error {
 	timed, lose := context.WithCancelCause(timed)
 	defer lose(nil)
 	w.events.emit(Event{Type: EventWaiting, Message: "waiting until everything is ready: " + counted(len(w.list), "resource"), Resources: len(w.list)})
-	_, err = group.Wait(timed, func(report readiness.Report) { // as in Helm, what goes away has failed
+	_, err = group.Wait(timed, func(report watcher.Report) { // as in Helm, what goes away has failed
 		w.changed(timed, report)
 		if report.Deleted && w.rules.Checks(report.Target.GVK.GroupKind()) {
 			lose(&deletedError{report})
 		}
 	})
-	var late *readiness.NotReadyError
+	var late *watcher.NotReadyError
 	switch {
 	case ctx.Err() != nil:
 		return context.Cause(ctx)
@@ -88,20 +89,20 @@ func (w *stockWait) run(ctx context.Context) error {
 
 // notice leaves out that objects are read every two seconds: Helm does nothing
 // else.
-func (w *stockWait) notice(n readiness.Notice) {
-	if n.Kind != readiness.NoticePolling {
+func (w *stockWait) notice(n watcher.Notice) {
+	if n.Kind != watcher.NoticePolling {
 		w.events.notice(n)
 	}
 }
 
-func (w *stockWait) targets() []readiness.Target {
-	targets := make([]readiness.Target, len(w.list))
+func (w *stockWait) targets() []watcher.Target {
+	targets := make([]watcher.Target, len(w.list))
 	for i, info := range w.list {
 		evaluate := w.rules.Of(info)
 		if w.judge != nil {
 			evaluate = w.judge(info, evaluate)
 		}
-		targets[i] = readiness.Target{
+		targets[i] = watcher.Target{
 			GVR: info.Mapping.Resource, GVK: info.Mapping.GroupVersionKind,
 			Namespace: scopeOf(info), Name: info.Name, Evaluate: evaluate,
 		}
@@ -110,7 +111,7 @@ func (w *stockWait) targets() []readiness.Target {
 }
 
 // changed reports how a resource stands.
-func (w *stockWait) changed(ctx context.Context, report readiness.Report) {
+func (w *stockWait) changed(ctx context.Context, report watcher.Report) {
 	e := changeOf(report, "", w.namespace)
 	if report.Status.State != readiness.Ready {
 		e.Deadline, _ = ctx.Deadline()
@@ -119,10 +120,10 @@ func (w *stockWait) changed(ctx context.Context, report readiness.Report) {
 }
 
 // failure says what was not ready, and why.
-func (w *stockWait) failure(late *readiness.NotReadyError, waited time.Duration) error {
+func (w *stockWait) failure(late *watcher.NotReadyError, waited time.Duration) error {
 	e := &DeployError{cause: late.Cause}
 	timedOut := errors.Is(late.Cause, context.DeadlineExceeded)
-	var reports []readiness.Report
+	var reports []watcher.Report
 	for _, report := range late.Reports {
 		f := failureOf(report, late, waited)
 		switch {
@@ -142,7 +143,7 @@ func (w *stockWait) failure(late *readiness.NotReadyError, waited time.Duration)
 }
 
 // deletedError ends a wait, as in Helm, when an object goes away meanwhile.
-type deletedError struct{ report readiness.Report }
+type deletedError struct{ report watcher.Report }
 
 func (e *deletedError) Error() string {
 	return fmt.Sprintf("%s was deleted while it was waited for", e.report.Target)

@@ -19,6 +19,7 @@ import (
 	"github.com/ordered-helm/helm/internal/readiness"
 	"github.com/ordered-helm/helm/internal/record"
 	"github.com/ordered-helm/helm/internal/sequencer"
+	"github.com/ordered-helm/helm/internal/watcher"
 )
 
 // uninstallation is one run of an Uninstall.
@@ -281,7 +282,7 @@ func (op *uninstallation) awaitDeleted(ctx context.Context) error {
 	if len(op.deleted) == 0 {
 		return nil
 	}
-	waiting := deletionWait{cluster: op.cluster, timeout: op.Timeout, onChange: func(ctx context.Context, report readiness.Report) {
+	waiting := deletionWait{cluster: op.cluster, timeout: op.Timeout, onChange: func(ctx context.Context, report watcher.Report) {
 		e := changeOf(report, "", op.rel.Namespace)
 		if report.Status.State == readiness.Ready {
 			e.State, e.Message = "Gone", "gone"
@@ -294,7 +295,7 @@ func (op *uninstallation) awaitDeleted(ctx context.Context) error {
 		waiting.timeout = asLongAsItTakes // the operation has its own
 	}
 	if op.cluster.Real() {
-		tracker, err := newTracker(ctx, op.cluster, func(readiness.Notice) {})
+		tracker, err := newTracker(ctx, op.cluster, func(watcher.Notice) {})
 		if err != nil {
 			return err
 		}

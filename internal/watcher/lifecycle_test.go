@@ -1,7 +1,7 @@
 // Copyright The Ordered Helm Authors
 // SPDX-License-Identifier: Apache-2.0
 
-package readiness
+package watcher
 
 import (
 	"context"
@@ -14,6 +14,8 @@ import (
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 	"k8s.io/apimachinery/pkg/apis/meta/v1/unstructured"
 	"k8s.io/apimachinery/pkg/types"
+
+	"github.com/ordered-helm/helm/internal/fakeapi"
 )
 
 func terminating(obj *unstructured.Unstructured, finalizers ...string) *unstructured.Unstructured {
@@ -25,8 +27,8 @@ func terminating(obj *unstructured.Unstructured, finalizers ...string) *unstruct
 func TestDeletionByOthersIsReported(t *testing.T) {
 	inBubble(t, func(b *bench) {
 		w := b.expectOne("a")
-		b.api.put(deployments, terminating(b.deployment("a", true), "x.example/hold"))
-		b.api.remove(deployments, namespace, "a")
+		b.api.Put(deployments, terminating(b.deployment("a", true), "x.example/hold"))
+		b.api.Delete(deployments, namespace, "a")
 		b.expectWaiting(w)
 		b.expectChanges(w, "a InProgress LessAvailable", "a Terminating Terminating", "a Missing Deleted")
 		b.tracker.Close()
@@ -40,10 +42,10 @@ func TestDeletionByOthersIsReported(t *testing.T) {
 func TestReplacementIsJudgedAnew(t *testing.T) {
 	inBubble(t, func(b *bench) {
 		w := b.expectOne("a")
-		b.api.remove(deployments, namespace, "a")
-		b.api.put(deployments, b.deployment("a", false))
+		b.api.Delete(deployments, namespace, "a")
+		b.api.Put(deployments, b.deployment("a", false))
 		b.expectWaiting(w)
-		b.api.put(deployments, b.deployment("a", true))
+		b.api.Put(deployments, b.deployment("a", true))
 		b.expectOver(w, nil)
 		b.expectChanges(w, "a InProgress LessAvailable", "a Missing Deleted", "a InProgress LessAvailable", "a Ready Ready")
 		if r := w.reports[0]; !r.Replaced || r.Deleted || !strings.Contains(r.String(), "another object took its name") {
@@ -60,33 +62,33 @@ func TestJobThatGoesAfterItsEnd(t *testing.T) {
 		changes []string
 	}{
 		{"complete, then deleted", func(b *bench) {
-			b.api.put(jobs, b.job("j", jobComplete))
-			b.api.remove(jobs, namespace, "j")
+			b.api.Put(jobs, b.job("j", jobComplete))
+			b.api.Delete(jobs, namespace, "j")
 		}, true, []string{"j Ready Complete"}},
 		{"complete and terminating in one event", func(b *bench) {
-			b.api.put(jobs, terminating(b.job("j", jobComplete), "foregroundDeletion"))
-			b.api.remove(jobs, namespace, "j")
+			b.api.Put(jobs, terminating(b.job("j", jobComplete), "foregroundDeletion"))
+			b.api.Delete(jobs, namespace, "j")
 		}, true, []string{"j Ready Complete"}},
 		{"complete, seen only by the deletion", func(b *bench) {
-			gate := b.api.holdBack("watch jobs")
-			b.api.put(jobs, b.job("other", jobRuns)) // the watch is healthy, it goes on at once
+			gate := b.api.Block("watch jobs")
+			b.api.Put(jobs, b.job("other", jobRuns)) // the watch is healthy, it goes on at once
 			b.expectNotices()
-			b.api.cutWatches()
+			b.api.CloseWatches()
 			b.expectNotices()
-			b.api.put(jobs, b.job("j", jobComplete))
-			b.api.remove(jobs, namespace, "j")
+			b.api.Put(jobs, b.job("j", jobComplete))
+			b.api.Delete(jobs, namespace, "j")
 			close(gate)
 		}, true, []string{"j Ready Complete"}},
 		{"deleted while it ran", func(b *bench) {
-			b.api.remove(jobs, namespace, "j")
+			b.api.Delete(jobs, namespace, "j")
 		}, false, []string{"j Missing Deleted"}},
 		{"terminating while it ran", func(b *bench) {
-			b.api.put(jobs, terminating(b.job("j", jobRuns), "foregroundDeletion"))
+			b.api.Put(jobs, terminating(b.job("j", jobRuns), "foregroundDeletion"))
 		}, false, []string{"j Terminating Terminating"}},
 		{"complete, deleted, and created again", func(b *bench) {
-			b.api.put(jobs, b.job("j", jobComplete))
-			b.api.remove(jobs, namespace, "j")
-			b.api.put(jobs, b.job("j", jobRuns))
+			b.api.Put(jobs, b.job("j", jobComplete))
+			b.api.Delete(jobs, namespace, "j")
+			b.api.Put(jobs, b.job("j", jobRuns))
 		}, false, []string{"j Ready Complete", "j InProgress JobRunning"}},
 	} {
 		t.Run(c.name, func(t *testing.T) {
@@ -100,7 +102,7 @@ func TestJobThatGoesAfterItsEnd(t *testing.T) {
 				c.happen(b)
 				b.expectWaiting(w)
 				b.expectChanges(w, append([]string{"a InProgress LessAvailable", "j InProgress JobRunning"}, c.changes...)...)
-				b.api.put(deployments, b.deployment("a", true))
+				b.api.Put(deployments, b.deployment("a", true))
 				time.Sleep(firstRetry * 2) // its watch was cut before it told anything
 				if c.ready {
 					b.expectOver(w, nil)
@@ -114,9 +116,9 @@ func TestJobThatGoesAfterItsEnd(t *testing.T) {
 
 func TestJobThatWentUnseen(t *testing.T) {
 	inBubble(t, func(b *bench) {
-		written := b.api.put(jobs, b.job("j", jobRuns))
-		b.api.remove(jobs, namespace, "j")
-		b.api.compact()
+		written := b.api.Put(jobs, b.job("j", jobRuns))
+		b.api.Delete(jobs, namespace, "j")
+		b.api.Compact()
 		g := b.tracker.Expect(targetOf(jobs, written))
 		b.applied(g, written)
 		w := b.wait(g)
@@ -132,17 +134,17 @@ func TestJobThatWentUnseen(t *testing.T) {
 func TestPodThatSucceededAndWent(t *testing.T) {
 	inBubble(t, func(b *bench) {
 		pod := func(phase string) *unstructured.Unstructured {
-			return object(b.T, fmt.Sprintf(`{apiVersion: v1, kind: Pod, metadata: {name: p, namespace: shop}, status: {phase: %s}}`, phase))
+			return fakeapi.Object(b.T, fmt.Sprintf(`{apiVersion: v1, kind: Pod, metadata: {name: p, namespace: shop}, status: {phase: %s}}`, phase))
 		}
 		a := b.deployment("a", false)
 		g := b.tracker.Expect(targetOf(deployments, a), targetOf(pods, pod("Pending")))
 		b.write(g, deployments, a)
 		b.write(g, pods, pod("Pending"))
 		w := b.wait(g)
-		b.api.put(pods, pod("Succeeded"))
-		b.api.remove(pods, namespace, "p")
+		b.api.Put(pods, pod("Succeeded"))
+		b.api.Delete(pods, namespace, "p")
 		b.expectWaiting(w)
-		b.api.put(deployments, b.deployment("a", true))
+		b.api.Put(deployments, b.deployment("a", true))
 		b.expectOver(w, nil)
 	})
 }
@@ -155,9 +157,9 @@ func (b *bench) waitGone(targets ...Target) *waiting {
 
 func TestWaitGone(t *testing.T) {
 	inBubble(t, func(b *bench) {
-		kept := b.api.put(deployments, b.deployment("a", true))
-		b.api.put(deployments, b.deployment("renewed", true))
-		a, renewed, absent := targetOf(deployments, kept), targetOf(deployments, b.deployment("renewed", true)), targetOf(pods, object(b.T,
+		kept := b.api.Put(deployments, b.deployment("a", true))
+		b.api.Put(deployments, b.deployment("renewed", true))
+		a, renewed, absent := targetOf(deployments, kept), targetOf(deployments, b.deployment("renewed", true)), targetOf(pods, fakeapi.Object(b.T,
 			`{apiVersion: v1, kind: Pod, metadata: {name: p, namespace: shop}}`))
 		a.UID, renewed.UID, absent.UID = kept.GetUID(), "an-earlier-one", "any"
 
@@ -166,16 +168,16 @@ func TestWaitGone(t *testing.T) {
 
 		w := b.waitGone(a, renewed, absent)
 		b.expectWaiting(w)
-		b.api.put(deployments, terminating(b.deployment("a", true), "x.example/hold"))
+		b.api.Put(deployments, terminating(b.deployment("a", true), "x.example/hold"))
 		b.expectWaiting(w)
-		b.api.remove(deployments, namespace, "a")
-		b.api.put(deployments, b.deployment("a", true)) // the next one of that name
+		b.api.Delete(deployments, namespace, "a")
+		b.api.Put(deployments, b.deployment("a", true)) // the next one of that name
 		b.expectOver(w, nil)
 		b.expectChanges(w, "a InProgress NotDeleted", "renewed Ready Gone", "p Ready Gone", "a Terminating Terminating", "a Ready Gone")
-		if n := b.api.count("watch pods") + b.api.count("list deployments"); n != 0 {
+		if n := b.api.Count("watch pods") + b.api.Count("list deployments"); n != 0 {
 			b.Errorf("%d needless requests", n)
 		}
-		if n := b.api.count("watch deployments"); n != 1 {
+		if n := b.api.Count("watch deployments"); n != 1 {
 			b.Errorf("%d watches, want 1", n)
 		}
 	})
@@ -188,13 +190,13 @@ func TestWaitGoneReadsManyByList(t *testing.T) {
 			name := fmt.Sprintf("d%d", n)
 			targets = append(targets, targetOf(deployments, b.deployment(name, true)))
 			if n%2 == 0 {
-				b.api.put(deployments, b.deployment(name, true))
+				b.api.Put(deployments, b.deployment(name, true))
 			}
 		}
 		w := b.waitGone(targets...)
 		b.expectWaiting(w)
 		for n := 0; n < 20; n += 2 {
-			b.api.remove(deployments, namespace, fmt.Sprintf("d%d", n))
+			b.api.Delete(deployments, namespace, fmt.Sprintf("d%d", n))
 		}
 		b.expectOver(w, nil)
 		b.expectRequests("list deployments", "watch deployments")
@@ -203,7 +205,7 @@ func TestWaitGoneReadsManyByList(t *testing.T) {
 
 func TestWaitGoneNamesTheFinalizerThatHangs(t *testing.T) {
 	inBubble(t, func(b *bench) {
-		obj := b.api.put(deployments, terminating(b.deployment("a", true), "x.example/hold"))
+		obj := b.api.Put(deployments, terminating(b.deployment("a", true), "x.example/hold"))
 		ctx, cancel := context.WithTimeoutCause(b.Context(), time.Minute, errors.New("time is up"))
 		defer cancel()
 		reports, err := b.tracker.WaitGone(ctx, []Target{targetOf(deployments, obj)}, nil)
@@ -221,16 +223,16 @@ func TestWaitGoneOutlivesAnOutageAtItsStart(t *testing.T) {
 	inBubble(t, func(b *bench) {
 		target := targetOf(deployments, b.deployment("a", true))
 		target.UID = types.UID("u")
-		b.transport.refuse(true)
+		b.transport.RefuseConnections(true)
 		w := b.waitGone(target)
 		time.Sleep(time.Minute)
 		b.expectWaiting(w)
-		b.transport.refuse(false)
+		b.transport.RefuseConnections(false)
 		time.Sleep(2 * slowestRetry)
 		b.expectOver(w, nil)
 		b.expectNotices(NoticeUnreachable, NoticeReachable)
 
-		b.transport.refuse(true)
+		b.transport.RefuseConnections(true)
 		w = b.waitGone(target)
 		time.Sleep(time.Minute)
 		b.tracker.Close()

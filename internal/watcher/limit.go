@@ -1,7 +1,7 @@
 // Copyright The Ordered Helm Authors
 // SPDX-License-Identifier: Apache-2.0
 
-package readiness
+package watcher
 
 import (
 	"context"
@@ -9,6 +9,8 @@ import (
 	"fmt"
 	"slices"
 	"time"
+
+	"github.com/ordered-helm/helm/internal/readiness"
 )
 
 const (
@@ -53,7 +55,7 @@ func (i *item) left(now time.Time) (left time.Duration, blind bool) {
 // isOpen reports an item that may still become ready. The caller holds the
 // tracker's mu.
 func (i *item) isOpen() bool {
-	return !i.expired && i.denied == nil && i.report.Status.State != Ready && i.report.Status.State != Failed
+	return !i.expired && i.denied == nil && i.report.Status.State != readiness.Ready && i.report.Status.State != readiness.Failed
 }
 
 // nextLimit says after what time a limit has to be looked at; false if there is

@@ -1,7 +1,7 @@
 // Copyright The Ordered Helm Authors
 // SPDX-License-Identifier: Apache-2.0
 
-package readiness
+package watcher
 
 import (
 	"fmt"
@@ -12,6 +12,8 @@ import (
 	"time"
 
 	"k8s.io/apimachinery/pkg/apis/meta/v1/unstructured"
+
+	"github.com/ordered-helm/helm/internal/fakeapi"
 )
 
 // rollout is one object that is written and becomes ready some time later.
@@ -31,7 +33,7 @@ func TestRandomFaults(t *testing.T) {
 			inBubble(t, func(b *bench) {
 				random := rand.New(rand.NewPCG(seed, 1))
 				if seed%10 == 9 {
-					b.api.format = func(v int64) string { return fmt.Sprintf("v-%d", v) }
+					b.api.FormatVersion = func(v int64) string { return fmt.Sprintf("v-%d", v) }
 				}
 				var wg sync.WaitGroup
 				for n := range 8 {
@@ -59,13 +61,13 @@ func (b *bench) startRollout(wg *sync.WaitGroup, n int, random *rand.Rand) {
 			pause()
 			g := b.tracker.Expect(targetOf(things, b.rolloutThing(r.name, release, false)))
 			if release > 1 && random.IntN(2) == 0 { // a last change of the release before
-				b.api.put(things, b.rolloutThing(r.name, release-1, true))
+				b.api.Put(things, b.rolloutThing(r.name, release-1, true))
 			}
 			r.set(false)
-			written := b.api.put(things, b.rolloutThing(r.name, release, false))
+			written := b.api.Put(things, b.rolloutThing(r.name, release, false))
 			finish := sync.OnceFunc(func() {
 				r.set(true)
-				b.api.put(things, b.rolloutThing(r.name, release, true))
+				b.api.Put(things, b.rolloutThing(r.name, release, true))
 			})
 			if random.IntN(3) == 0 { // ready before the answer to the write is seen
 				finish()
@@ -87,7 +89,7 @@ func (b *bench) startRollout(wg *sync.WaitGroup, n int, random *rand.Rand) {
 
 func (b *bench) rolloutThing(name string, release int, isReady bool) *unstructured.Unstructured {
 	status := map[bool]string{true: "True", false: "False"}[isReady]
-	return object(b.T, fmt.Sprintf(`{apiVersion: x.example/v1, kind: Thing, metadata: {name: %s, namespace: shop, labels: {release: "%d"}},
+	return fakeapi.Object(b.T, fmt.Sprintf(`{apiVersion: x.example/v1, kind: Thing, metadata: {name: %s, namespace: shop, labels: {release: "%d"}},
 		status: {conditions: [{type: Ready, status: %q, reason: R}]}}`, name, release, status))
 }
 
@@ -105,7 +107,7 @@ func (r *rollout) get() bool {
 
 // disturb makes trouble until it is told to stop, and leaves the API working.
 func (b *bench) disturb(random *rand.Rand, stop chan struct{}) {
-	defer b.transport.refuse(false)
+	defer b.transport.RefuseConnections(false)
 	for {
 		select {
 		case <-stop:
@@ -114,25 +116,25 @@ func (b *bench) disturb(random *rand.Rand, stop chan struct{}) {
 		}
 		switch random.IntN(8) {
 		case 0, 1:
-			b.api.cutWatches()
+			b.api.CloseWatches()
 		case 2:
-			b.api.compact()
+			b.api.Compact()
 		case 3:
-			b.api.compact()
-			b.api.cutWatches()
+			b.api.Compact()
+			b.api.CloseWatches()
 		case 4:
-			b.api.fault(things, namespace, http.StatusGone)
+			b.api.SendError(things, namespace, http.StatusGone)
 		case 5:
-			b.transport.refuse(true)
-			b.api.cutWatches()
+			b.transport.RefuseConnections(true)
+			b.api.CloseWatches()
 			time.Sleep(time.Duration(random.IntN(5000)) * time.Millisecond)
-			b.transport.refuse(false)
+			b.transport.RefuseConnections(false)
 		case 6:
-			b.api.refuse("list", http.StatusInternalServerError)
+			b.api.Fail("list", http.StatusInternalServerError)
 			time.Sleep(time.Duration(random.IntN(1000)) * time.Millisecond)
-			b.api.refuse("list", 0)
+			b.api.Fail("list", 0)
 		case 7:
-			b.api.bookmark(things, namespace)
+			b.api.SendBookmark(things, namespace)
 		}
 	}
 }

@@ -1,7 +1,7 @@
 // Copyright The Ordered Helm Authors
 // SPDX-License-Identifier: Apache-2.0
 
-package readiness
+package watcher
 
 import (
 	"context"
@@ -13,6 +13,8 @@ import (
 	"time"
 
 	"k8s.io/apimachinery/pkg/runtime/schema"
+
+	"github.com/ordered-helm/helm/internal/fakeapi"
 )
 
 // streamOf returns the stream that observes a resource.
@@ -29,9 +31,9 @@ func (b *bench) streamOf(gvr schema.GroupVersionResource) *stream {
 
 func TestSilentWatchIsSupplementedByReading(t *testing.T) {
 	inBubble(t, func(b *bench) {
-		b.api.stall(true)
+		b.api.PauseWatches(true)
 		w := b.expectOne("a")
-		b.api.put(deployments, b.deployment("a", true))
+		b.api.Put(deployments, b.deployment("a", true))
 		time.Sleep(silence - time.Second)
 		b.expectWaiting(w)
 		time.Sleep(time.Second)
@@ -60,13 +62,13 @@ func TestOneReadForEachSilence(t *testing.T) {
 						break
 					}
 					time.Sleep(c.events)
-					b.api.bookmark(deployments, namespace)
+					b.api.SendBookmark(deployments, namespace)
 				}
 				b.expectWaiting(w)
-				if got := b.api.count("get deployments"); got != c.reads {
+				if got := b.api.Count("get deployments"); got != c.reads {
 					b.Errorf("%d reads in a minute, want %d", got, c.reads)
 				}
-				if got := b.api.count("watch deployments"); got != 1 {
+				if got := b.api.Count("watch deployments"); got != 1 {
 					b.Errorf("%d watches", got)
 				}
 				b.tracker.Close()
@@ -79,7 +81,7 @@ func TestOneReadForEachSilence(t *testing.T) {
 func TestNothingIsReadForNobody(t *testing.T) {
 	inBubble(t, func(b *bench) {
 		w := b.expectOne("a")
-		b.api.put(deployments, b.deployment("a", true))
+		b.api.Put(deployments, b.deployment("a", true))
 		b.expectOver(w, nil)
 		time.Sleep(time.Hour)
 		b.expectRequests("watch deployments")
@@ -90,9 +92,9 @@ func TestNothingIsReadForNobody(t *testing.T) {
 // watch need not be allowed to get.
 func TestFailedReadOfASilentWatchChangesNothing(t *testing.T) {
 	for name, obstruct := range map[string]func(b *bench){
-		"denied":   func(b *bench) { b.api.refuse("get", http.StatusForbidden) },
-		"error":    func(b *bench) { b.api.refuse("get", http.StatusInternalServerError) },
-		"no reply": func(b *bench) { b.api.holdBack("get deployments") },
+		"denied":   func(b *bench) { b.api.Fail("get", http.StatusForbidden) },
+		"error":    func(b *bench) { b.api.Fail("get", http.StatusInternalServerError) },
+		"no reply": func(b *bench) { b.api.Block("get deployments") },
 	} {
 		t.Run(name, func(t *testing.T) {
 			inBubble(t, func(b *bench) {
@@ -100,15 +102,15 @@ func TestFailedReadOfASilentWatchChangesNothing(t *testing.T) {
 				w := b.expectOne("a")
 				time.Sleep(time.Minute)
 				b.expectWaiting(w)
-				if b.api.count("get deployments") == 0 {
+				if b.api.Count("get deployments") == 0 {
 					b.Error("nothing was read")
 				}
-				b.api.put(deployments, b.deployment("a", true))
+				b.api.Put(deployments, b.deployment("a", true))
 				time.Sleep(patience)
 				b.expectOver(w, nil)
 				b.expectObserved(w)
 				b.expectChanges(w, "a InProgress LessAvailable", "a Ready Ready")
-				if got := b.api.count("watch deployments"); got != 1 {
+				if got := b.api.Count("watch deployments"); got != 1 {
 					b.Errorf("%d watches", got)
 				}
 			})
@@ -120,18 +122,18 @@ func TestLookCountsWhatIsNewer(t *testing.T) {
 	for _, versions := range []string{"%d", "v-%d"} {
 		t.Run(versions, func(t *testing.T) {
 			inBubble(t, func(b *bench) {
-				b.api.format = func(v int64) string { return fmt.Sprintf(versions, v) }
-				b.api.stall(true)
+				b.api.FormatVersion = func(v int64) string { return fmt.Sprintf(versions, v) }
+				b.api.PauseWatches(true)
 				w := b.expectOne("a")
 				s := b.streamOf(deployments)
 				s.look(b.Context(), []string{"a", "unknown"})
 				s.look(b.Context(), []string{"unknown"})
 				b.expectWaiting(w)
 				b.expectChanges(w, "a InProgress LessAvailable")
-				b.api.put(deployments, b.deployment("a", true))
+				b.api.Put(deployments, b.deployment("a", true))
 				s.look(b.Context(), []string{"a"})
 				b.expectOver(w, nil)
-				if got := b.api.count("get deployments"); got != 3 {
+				if got := b.api.Count("get deployments"); got != 3 {
 					b.Errorf("%d reads: what nobody waits for has to be read with others only", got)
 				}
 			})
@@ -143,8 +145,8 @@ func TestLookCountsWhatIsNewer(t *testing.T) {
 // the channel is closed.
 func (b *bench) lateGets() chan struct{} {
 	gate := make(chan struct{})
-	b.transport.handler = http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
-		if _, name, _ := splitPath(r.URL.Path); name == "" {
+	b.transport.Handler = http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
+		if !fakeapi.IsGet(r) {
 			b.api.ServeHTTP(w, r)
 			return
 		}
@@ -172,15 +174,15 @@ func TestLookThatWasOvertakenDoesNotCount(t *testing.T) {
 		changes        []string
 	}{
 		{
-			"an absence", func(b *bench) { b.api.remove(deployments, namespace, "a") },
-			func(b *bench) { b.api.put(deployments, b.deployment("a", false)) },
+			"an absence", func(b *bench) { b.api.Delete(deployments, namespace, "a") },
+			func(b *bench) { b.api.Put(deployments, b.deployment("a", false)) },
 			[]string{created, gone, created},
 		},
 		{
-			"a state", func(b *bench) { b.api.put(deployments, b.deployment("a", true)) },
+			"a state", func(b *bench) { b.api.Put(deployments, b.deployment("a", true)) },
 			func(b *bench) {
-				b.api.put(deployments, b.deployment("a", false))
-				b.api.remove(deployments, namespace, "a")
+				b.api.Put(deployments, b.deployment("a", false))
+				b.api.Delete(deployments, namespace, "a")
 			},
 			[]string{created, gone},
 		},
@@ -188,16 +190,14 @@ func TestLookThatWasOvertakenDoesNotCount(t *testing.T) {
 		for _, versions := range []string{"%d", "v-%d"} {
 			t.Run(c.name+" "+versions, func(t *testing.T) {
 				inBubble(t, func(b *bench) {
-					b.api.format = func(v int64) string { return fmt.Sprintf(versions, v) }
+					b.api.FormatVersion = func(v int64) string { return fmt.Sprintf(versions, v) }
 					gate := b.lateGets()
 					w := b.expectOne("a")
-					b.api.stall(true)
-					b.api.mu.Lock()
-					from := b.api.version
-					b.api.mu.Unlock()
+					b.api.PauseWatches(true)
+					from := b.api.Version()
 					c.first(b)
 					if c.name == "a state" { // nobody may see it but the reading
-						b.hide(from)
+						b.api.DropEventsAfter(from)
 					}
 					looked := make(chan struct{})
 					go func() {
@@ -206,7 +206,7 @@ func TestLookThatWasOvertakenDoesNotCount(t *testing.T) {
 					}()
 					synctest.Wait()
 					c.overtly(b)
-					b.api.stall(false)
+					b.api.PauseWatches(false)
 					synctest.Wait()
 					close(gate)
 					<-looked
@@ -217,15 +217,6 @@ func TestLookThatWasOvertakenDoesNotCount(t *testing.T) {
 				})
 			})
 		}
-	}
-}
-
-// hide drops the history after a version.
-func (b *bench) hide(version int64) {
-	b.api.mu.Lock()
-	defer b.api.mu.Unlock()
-	for len(b.api.history) > 0 && b.api.history[len(b.api.history)-1].version > version {
-		b.api.history = b.api.history[:len(b.api.history)-1]
 	}
 }
 
@@ -240,9 +231,9 @@ func TestAbsenceThatIsReadHidesNoCompletion(t *testing.T) {
 				b.write(g, jobs, job)
 				w := b.wait(g)
 				b.expectWaiting(w)
-				b.api.stall(true)
-				b.api.put(jobs, b.job("j", jobComplete))
-				b.api.remove(jobs, namespace, "j")
+				b.api.PauseWatches(true)
+				b.api.Put(jobs, b.job("j", jobComplete))
+				b.api.Delete(jobs, namespace, "j")
 				names := []string{"j"}
 				for n := range others {
 					names = append(names, fmt.Sprintf("other%d", n))
@@ -250,7 +241,7 @@ func TestAbsenceThatIsReadHidesNoCompletion(t *testing.T) {
 				b.streamOf(jobs).look(b.Context(), names)
 				b.expectWaiting(w)
 				b.expectChanges(w, "j InProgress JobRunning", "j Missing Deleted")
-				b.api.stall(false)
+				b.api.PauseWatches(false)
 				b.expectOver(w, nil)
 			})
 		})
@@ -269,7 +260,7 @@ func TestLookEnds(t *testing.T) {
 	} {
 		t.Run(c.name, func(t *testing.T) {
 			inBubble(t, func(b *bench) {
-				b.api.holdBack("get deployments")
+				b.api.Block("get deployments")
 				w := b.expectOne("a")
 				ctx, cancel := context.WithCancel(b.Context())
 				defer cancel()

@@ -1,7 +1,7 @@
 // Copyright The Ordered Helm Authors
 // SPDX-License-Identifier: Apache-2.0
 
-package readiness
+package watcher
 
 import (
 	"context"
@@ -13,13 +13,15 @@ import (
 	"sync"
 	"testing"
 	"time"
+
+	"github.com/ordered-helm/helm/internal/fakeapi"
 )
 
 // host serves an API on a port of its own. It can go away, with all connections,
 // and come back on another port; the carrier then finds it there.
 type host struct {
 	t      *testing.T
-	api    *fakeAPI
+	api    *fakeapi.Server
 	served sync.WaitGroup
 
 	mu      sync.Mutex
@@ -65,7 +67,7 @@ func expectNoGoroutines(t *testing.T) {
 	for range 100 {
 		left = nil
 		for _, stack := range strings.Split(string(stacks[:runtime.Stack(stacks, true)]), "\n\n") {
-			if strings.Contains(stack, "readiness.(*stream)") || strings.Contains(stack, "watch.(*StreamWatcher)") {
+			if strings.Contains(stack, "watcher.(*stream)") || strings.Contains(stack, "watch.(*StreamWatcher)") {
 				left = append(left, stack)
 			}
 		}
@@ -80,13 +82,13 @@ func expectNoGoroutines(t *testing.T) {
 // TestRealConnections follows objects of many groups over TCP while the API
 // restarts, forgets its history and cuts its watches.
 func TestRealConnections(t *testing.T) {
-	b := &bench{T: t, api: newFakeAPI(t), notices: &journal[Notice]{}}
+	b := &bench{T: t, api: fakeapi.New(t), notices: &journal[Notice]{}}
 	h := &host{t: t, api: b.api}
 	h.start()
 	defer h.stop()
 	carrier := h.carrier()
 	defer carrier.CloseIdleConnections()
-	b.tracker = NewTracker(t.Context(), Config{Client: clientFor(t, "http://api", carrier), Notify: b.notices.add})
+	b.tracker = NewTracker(t.Context(), Config{Client: fakeapi.Client(t, "http://api", carrier), Notify: b.notices.add})
 	defer b.tracker.Close()
 
 	var all []*waiting
@@ -98,8 +100,8 @@ func TestRealConnections(t *testing.T) {
 		all = append(all, b.wait(g))
 	}
 	shake := []func(){
-		b.api.cutWatches,
-		func() { b.api.compact(); b.api.cutWatches() },
+		b.api.CloseWatches,
+		func() { b.api.Compact(); b.api.CloseWatches() },
 		func() { h.stop(); h.start() },
 		func() {},
 	}
@@ -110,7 +112,7 @@ func TestRealConnections(t *testing.T) {
 			wg.Go(func() {
 				obj := b.deployment(fmt.Sprintf("d%d", n), true)
 				obj.SetNamespace(fmt.Sprintf("n%d", n%4))
-				b.api.put(deployments, obj)
+				b.api.Put(deployments, obj)
 			})
 		}
 		wg.Wait()
@@ -127,7 +129,7 @@ func TestRealConnections(t *testing.T) {
 
 // TestCloseWhileTheAPIIsAway ends with everything stopped, too.
 func TestCloseWhileTheAPIIsAway(t *testing.T) {
-	b := &bench{T: t, api: newFakeAPI(t), notices: &journal[Notice]{}}
+	b := &bench{T: t, api: fakeapi.New(t), notices: &journal[Notice]{}}
 	h := &host{t: t, api: b.api}
 	h.start()
 	h.stop()
@@ -135,7 +137,7 @@ func TestCloseWhileTheAPIIsAway(t *testing.T) {
 	defer carrier.CloseIdleConnections()
 	down := make(chan struct{})
 	b.tracker = NewTracker(t.Context(), Config{
-		Client: clientFor(t, "http://api", carrier), Notify: func(Notice) { close(down) },
+		Client: fakeapi.Client(t, "http://api", carrier), Notify: func(Notice) { close(down) },
 	})
 	obj := b.deployment("a", false)
 	g := b.tracker.Expect(targetOf(deployments, obj))

@@ -1,7 +1,7 @@
 // Copyright The Ordered Helm Authors
 // SPDX-License-Identifier: Apache-2.0
 
-package readiness
+package watcher
 
 import (
 	"context"
@@ -11,6 +11,8 @@ import (
 	"testing"
 	"testing/synctest"
 	"time"
+
+	"github.com/ordered-helm/helm/internal/fakeapi"
 )
 
 func (b *bench) expectNotices(want ...NoticeKind) {
@@ -28,14 +30,14 @@ func (b *bench) expectNotices(want ...NoticeKind) {
 func TestWatchThatEndsGoesOnWhereItWas(t *testing.T) {
 	inBubble(t, func(b *bench) {
 		w := b.expectOne("a")
-		b.api.bookmark(deployments, namespace)
+		b.api.SendBookmark(deployments, namespace)
 		b.expectWaiting(w)
-		bookmark := fmt.Sprint(b.api.version)
-		b.api.cutWatches()
-		b.api.put(deployments, b.deployment("a", true))
+		bookmark := fmt.Sprint(b.api.Version())
+		b.api.CloseWatches()
+		b.api.Put(deployments, b.deployment("a", true))
 		b.expectOver(w, nil)
 		b.expectRequests("watch deployments", "watch deployments")
-		if got := b.api.from[1]; got != bookmark {
+		if got := b.api.WatchedFrom()[1]; got != bookmark {
 			b.Errorf("went on from %s, want the bookmark at %s", got, bookmark)
 		}
 		b.expectNotices()
@@ -47,13 +49,13 @@ func TestWatchThatEndsAtOnceIsNotHammered(t *testing.T) {
 		w := b.expectOne("a")
 		began := time.Now()
 		for time.Since(began) < time.Minute {
-			b.api.cutWatches()
+			b.api.CloseWatches()
 			time.Sleep(10 * time.Millisecond)
 		}
-		if n := b.api.count("watch deployments"); n > 60 {
+		if n := b.api.Count("watch deployments"); n > 60 {
 			b.Errorf("%d watches in a minute", n)
 		}
-		b.api.put(deployments, b.deployment("a", true))
+		b.api.Put(deployments, b.deployment("a", true))
 		<-w.done
 		b.expectOver(w, nil)
 	})
@@ -62,38 +64,38 @@ func TestWatchThatEndsAtOnceIsNotHammered(t *testing.T) {
 func TestExpiredVersionLeadsToOneList(t *testing.T) {
 	for name, expire := range map[string]func(b *bench){
 		"told by the answer": func(b *bench) {
-			b.api.cutWatches()
+			b.api.CloseWatches()
 		},
 		"told by an event": func(b *bench) {
-			b.api.fault(deployments, namespace, http.StatusGone)
+			b.api.SendError(deployments, namespace, http.StatusGone)
 		},
 	} {
 		t.Run(name, func(t *testing.T) {
 			inBubble(t, func(b *bench) {
 				w := b.expectOne("a")
 				gone := b.expectOne("gone")
-				watch, list := b.api.holdBack("watch deployments"), b.api.holdBack("list deployments")
-				b.api.put(deployments, b.deployment("a", false)) // so that the watch counts as healthy
+				watch, list := b.api.Block("watch deployments"), b.api.Block("list deployments")
+				b.api.Put(deployments, b.deployment("a", false)) // so that the watch counts as healthy
 				b.expectWaiting(w)
 				expire(b)
 				synctest.Wait()
-				b.api.put(deployments, b.deployment("a", true))
-				b.api.remove(deployments, namespace, "gone")
-				b.api.compact()
+				b.api.Put(deployments, b.deployment("a", true))
+				b.api.Delete(deployments, namespace, "gone")
+				b.api.Compact()
 				close(watch)
 				close(list)
 				b.expectOver(w, nil)
 				b.expectWaiting(gone)
 				b.expectChanges(gone, "gone InProgress LessAvailable", "gone Missing Deleted")
-				if got := b.api.count("list deployments"); got != 1 {
+				if got := b.api.Count("list deployments"); got != 1 {
 					b.Errorf("%d lists, want 1", got)
 				}
-				b.api.put(deployments, b.deployment("gone", true))
+				b.api.Put(deployments, b.deployment("gone", true))
 				b.expectOver(gone, nil)
 				if !gone.reports[0].Replaced {
 					b.Error("the object was created anew, and the report does not say so")
 				}
-				if got := b.api.count("list deployments"); got != 1 {
+				if got := b.api.Count("list deployments"); got != 1 {
 					b.Errorf("%d lists, want 1", got)
 				}
 			})
@@ -105,13 +107,13 @@ func TestAPIThatIsAwayForAWhile(t *testing.T) {
 	inBubble(t, func(b *bench) {
 		w := b.expectOne("a")
 		other := b.expectOne("other")
-		b.transport.refuse(true)
-		b.api.cutWatches()
+		b.transport.RefuseConnections(true)
+		b.api.CloseWatches()
 		time.Sleep(time.Minute)
 		b.expectWaiting(w)
 		b.expectNotices(NoticeUnreachable)
-		b.api.put(deployments, b.deployment("a", true))
-		b.transport.refuse(false)
+		b.api.Put(deployments, b.deployment("a", true))
+		b.transport.RefuseConnections(false)
 		<-w.done
 		b.expectOver(w, nil)
 		b.expectNotices(NoticeUnreachable, NoticeReachable)
@@ -133,12 +135,12 @@ func TestConnectionsThatAreDroppedAreNoWatches(t *testing.T) {
 	inBubble(t, func(b *bench) {
 		began := time.Now()
 		w := b.expectLimited("a")
-		b.transport.drop(true)
-		b.api.cutWatches()
+		b.transport.DropConnections(true)
+		b.api.CloseWatches()
 		time.Sleep(time.Minute)
 		b.expectWaiting(w)
 		b.expectNotices(NoticeUnreachable)
-		b.transport.drop(false)
+		b.transport.DropConnections(false)
 		b.expectTimeout(w, began, 70*time.Second)
 		b.expectNotices(NoticeUnreachable, NoticeReachable)
 	})
@@ -158,7 +160,7 @@ func TestOneWatchForWhatWasWrittenTogether(t *testing.T) {
 		for n := len(groups) - 1; n >= 0; n-- {
 			b.expectWaiting(b.wait(groups[n]))
 		}
-		if got := b.api.count("watch deployments"); got != 1 {
+		if got := b.api.Count("watch deployments"); got != 1 {
 			b.Errorf("%d watches, want 1", got)
 		}
 		b.tracker.Close()
@@ -168,9 +170,9 @@ func TestOneWatchForWhatWasWrittenTogether(t *testing.T) {
 func TestTroubleIsPartOfTheError(t *testing.T) {
 	inBubble(t, func(b *bench) {
 		w := b.expectOne("a")
-		b.api.refuse("watch", http.StatusInternalServerError)
-		b.api.refuse("get", http.StatusInternalServerError)
-		b.api.cutWatches()
+		b.api.Fail("watch", http.StatusInternalServerError)
+		b.api.Fail("get", http.StatusInternalServerError)
+		b.api.CloseWatches()
 		time.Sleep(time.Second)
 		b.tracker.Close()
 		b.expectOver(w, ErrClosed)
@@ -184,23 +186,23 @@ func TestForbiddenWatchIsReplacedByReading(t *testing.T) {
 	for _, status := range []int{http.StatusForbidden, http.StatusMethodNotAllowed} {
 		t.Run(http.StatusText(status), func(t *testing.T) {
 			inBubble(t, func(b *bench) {
-				b.api.refuse("watch deployments", status)
+				b.api.Fail("watch deployments", status)
 				w := b.expectOne("a")
 				b.expectRequests("watch deployments", "get deployments")
 				time.Sleep(10 * time.Second)
-				b.api.put(deployments, b.deployment("a", true))
+				b.api.Put(deployments, b.deployment("a", true))
 				time.Sleep(defaultPollInterval)
 				b.expectOver(w, nil)
 				later := b.expectOne("b")
-				b.api.remove(deployments, namespace, "b")
+				b.api.Delete(deployments, namespace, "b")
 				time.Sleep(defaultPollInterval)
 				b.expectWaiting(later)
 				b.expectChanges(later, "b InProgress LessAvailable", "b Missing Deleted")
-				b.api.put(deployments, b.deployment("b", true))
+				b.api.Put(deployments, b.deployment("b", true))
 				time.Sleep(defaultPollInterval)
 				b.expectOver(later, nil)
 				b.expectNotices(NoticePolling)
-				if n := b.api.count("watch deployments"); n != 1 {
+				if n := b.api.Count("watch deployments"); n != 1 {
 					b.Errorf("%d watches were tried", n)
 				}
 				if got := b.notices.all()[0].String(); !strings.Contains(got, `deployments.apps in namespace "shop" cannot be watched and are read every 2s`) {
@@ -215,9 +217,9 @@ func TestManyObjectsAreReadByList(t *testing.T) {
 	for name, listAllowed := range map[string]bool{"list allowed": true, "list forbidden": false} {
 		t.Run(name, func(t *testing.T) {
 			inBubble(t, func(b *bench) {
-				b.api.refuse("watch", http.StatusForbidden)
+				b.api.Fail("watch", http.StatusForbidden)
 				if !listAllowed {
-					b.api.refuse("list", http.StatusForbidden)
+					b.api.Fail("list", http.StatusForbidden)
 				}
 				var targets []Target
 				for n := range 20 {
@@ -230,7 +232,7 @@ func TestManyObjectsAreReadByList(t *testing.T) {
 				w := b.wait(g)
 				b.expectWaiting(w)
 				for n := range 20 {
-					b.api.put(deployments, b.deployment(fmt.Sprintf("d%d", n), true))
+					b.api.Put(deployments, b.deployment(fmt.Sprintf("d%d", n), true))
 				}
 				time.Sleep(defaultPollInterval)
 				b.expectOver(w, nil)
@@ -238,7 +240,7 @@ func TestManyObjectsAreReadByList(t *testing.T) {
 				if !listAllowed {
 					wantLists, wantGets = 1, 40
 				}
-				if lists, gets := b.api.count("list deployments"), b.api.count("get deployments"); lists != wantLists || gets != wantGets {
+				if lists, gets := b.api.Count("list deployments"), b.api.Count("get deployments"); lists != wantLists || gets != wantGets {
 					b.Errorf("%d lists and %d gets, want %d and %d", lists, gets, wantLists, wantGets)
 				}
 			})
@@ -248,9 +250,9 @@ func TestManyObjectsAreReadByList(t *testing.T) {
 
 func TestNothingIsAllowed(t *testing.T) {
 	inBubble(t, func(b *bench) {
-		b.api.refuse("watch", http.StatusForbidden)
-		b.api.refuse("list", http.StatusForbidden)
-		b.api.refuse("get", http.StatusForbidden)
+		b.api.Fail("watch", http.StatusForbidden)
+		b.api.Fail("list", http.StatusForbidden)
+		b.api.Fail("get", http.StatusForbidden)
 		a := b.deployment("a", false)
 		g := b.tracker.Expect(targetOf(deployments, a))
 		b.write(g, deployments, a)
@@ -270,16 +272,16 @@ func TestNothingIsAllowed(t *testing.T) {
 
 func TestForbiddenListAfterExpiry(t *testing.T) {
 	inBubble(t, func(b *bench) {
-		b.api.refuse("list", http.StatusForbidden)
-		written := b.api.put(deployments, b.deployment("a", false))
-		b.api.bookmark(deployments, namespace)
-		b.api.compact()
+		b.api.Fail("list", http.StatusForbidden)
+		written := b.api.Put(deployments, b.deployment("a", false))
+		b.api.SendBookmark(deployments, namespace)
+		b.api.Compact()
 		g := b.tracker.Expect(targetOf(deployments, written))
 		b.applied(g, written)
 		w := b.wait(g)
 		b.expectWaiting(w)
 		b.expectRequests("watch deployments", "list deployments", "get deployments")
-		b.api.put(deployments, b.deployment("a", true))
+		b.api.Put(deployments, b.deployment("a", true))
 		time.Sleep(defaultPollInterval)
 		b.expectOver(w, nil)
 		b.expectNotices(NoticePolling)
@@ -288,12 +290,12 @@ func TestForbiddenListAfterExpiry(t *testing.T) {
 
 func TestPollingOutlivesAnOutage(t *testing.T) {
 	inBubble(t, func(b *bench) {
-		b.api.refuse("watch", http.StatusForbidden)
+		b.api.Fail("watch", http.StatusForbidden)
 		w := b.expectOne("a")
-		b.transport.refuse(true)
+		b.transport.RefuseConnections(true)
 		time.Sleep(time.Minute)
-		b.api.put(deployments, b.deployment("a", true))
-		b.transport.refuse(false)
+		b.api.Put(deployments, b.deployment("a", true))
+		b.transport.RefuseConnections(false)
 		<-w.done
 		b.expectOver(w, nil)
 		b.expectNotices(NoticePolling, NoticeUnreachable, NoticeReachable)
@@ -302,23 +304,23 @@ func TestPollingOutlivesAnOutage(t *testing.T) {
 
 func TestResourceThatIsNotServedYet(t *testing.T) {
 	inBubble(t, func(b *bench) {
-		b.api.refuse("watch things", http.StatusNotFound)
-		b.api.refuse("list things", http.StatusNotFound)
-		thing := object(b.T, `{apiVersion: x.example/v1, kind: Thing, metadata: {name: a, namespace: shop},
+		b.api.Fail("watch things", http.StatusNotFound)
+		b.api.Fail("list things", http.StatusNotFound)
+		thing := fakeapi.Object(b.T, `{apiVersion: x.example/v1, kind: Thing, metadata: {name: a, namespace: shop},
 			status: {conditions: [{type: Ready, status: "False", reason: R}]}}`)
 		g := b.tracker.Expect(targetOf(things, thing))
-		written := b.api.put(things, thing)
+		written := b.api.Put(things, thing)
 		b.applied(g, written)
 		w := b.wait(g)
 		time.Sleep(10 * time.Second)
 		b.expectWaiting(w)
 		b.expectChanges(w, "a InProgress R", "a Missing Deleted")
-		b.api.refuse("watch things", 0)
-		b.api.refuse("list things", 0)
+		b.api.Fail("watch things", 0)
+		b.api.Fail("list things", 0)
 		time.Sleep(10 * time.Second)
 		b.expectWaiting(w)
 		b.expectChanges(w, "a InProgress R", "a Missing Deleted", "a InProgress R")
-		b.api.put(things, object(b.T, `{apiVersion: x.example/v1, kind: Thing, metadata: {name: a, namespace: shop},
+		b.api.Put(things, fakeapi.Object(b.T, `{apiVersion: x.example/v1, kind: Thing, metadata: {name: a, namespace: shop},
 			status: {conditions: [{type: Ready, status: "True"}]}}`))
 		b.expectOver(w, nil)
 	})
@@ -327,14 +329,14 @@ func TestResourceThatIsNotServedYet(t *testing.T) {
 func TestIdleStreamStopsAndStartsAgain(t *testing.T) {
 	inBubble(t, func(b *bench) {
 		w := b.expectOne("a")
-		b.api.put(deployments, b.deployment("a", true))
+		b.api.Put(deployments, b.deployment("a", true))
 		b.expectOver(w, nil)
-		b.api.cutWatches()
+		b.api.CloseWatches()
 		time.Sleep(time.Hour)
 		synctest.Wait()
 		b.expectRequests("watch deployments")
 		w = b.expectOne("b")
-		b.api.put(deployments, b.deployment("b", true))
+		b.api.Put(deployments, b.deployment("b", true))
 		b.expectOver(w, nil)
 		b.expectRequests("watch deployments", "watch deployments")
 		if got := w.reports[0].Unobserved; got != 0 {

@@ -1,7 +1,7 @@
 // Copyright The Ordered Helm Authors
 // SPDX-License-Identifier: Apache-2.0
 
-package readiness
+package watcher
 
 import (
 	"errors"
@@ -77,15 +77,15 @@ func TestTimeWithoutTheAPIDoesNotCount(t *testing.T) {
 		name string
 		away func(b *bench, away bool)
 	}{
-		{"nobody answers", func(b *bench, away bool) { b.transport.refuse(away) }},
+		{"nobody answers", func(b *bench, away bool) { b.transport.RefuseConnections(away) }},
 		{"only errors are answered", func(b *bench, away bool) {
 			status := http.StatusServiceUnavailable
 			if !away {
 				status = 0
 			}
-			b.api.refuse("watch", status)
-			b.api.refuse("list", status)
-			b.api.refuse("get", status)
+			b.api.Fail("watch", status)
+			b.api.Fail("list", status)
+			b.api.Fail("get", status)
 		}},
 	} {
 		t.Run(c.name, func(t *testing.T) {
@@ -94,7 +94,7 @@ func TestTimeWithoutTheAPIDoesNotCount(t *testing.T) {
 				w := b.expectLimited("a")
 				time.Sleep(9 * time.Second)
 				c.away(b, true)
-				b.api.cutWatches()
+				b.api.CloseWatches()
 				time.Sleep(time.Minute)
 				b.expectWaiting(w)
 				c.away(b, false)
@@ -110,11 +110,11 @@ func TestReadyWhileTheAPIWasAway(t *testing.T) {
 	inBubble(t, func(b *bench) {
 		w := b.expectLimited("a")
 		time.Sleep(10*time.Second - time.Millisecond)
-		b.transport.refuse(true)
-		b.api.cutWatches()
+		b.transport.RefuseConnections(true)
+		b.api.CloseWatches()
 		time.Sleep(time.Minute)
-		b.api.put(deployments, b.deployment("a", true))
-		b.transport.refuse(false)
+		b.api.Put(deployments, b.deployment("a", true))
+		b.transport.RefuseConnections(false)
 		<-w.done
 		b.expectOver(w, nil)
 	})
@@ -124,8 +124,8 @@ func TestReadyWhileTheAPIWasAway(t *testing.T) {
 // there.
 func TestKindThatIsNotServedRunsOutOfTime(t *testing.T) {
 	inBubble(t, func(b *bench) {
-		b.api.refuse("watch deployments", http.StatusNotFound)
-		b.api.refuse("list deployments", http.StatusNotFound)
+		b.api.Fail("watch deployments", http.StatusNotFound)
+		b.api.Fail("list deployments", http.StatusNotFound)
 		b.expectTimeout(b.expectLimited("a"), time.Now(), 10*time.Second)
 	})
 }
@@ -150,9 +150,9 @@ func TestOthersAreFollowedToTheirOwnEnd(t *testing.T) {
 	inBubble(t, func(b *bench) {
 		_, w := b.pair(Options{ToTheEnd: true})
 		time.Sleep(11 * time.Second)
-		b.api.put(deployments, b.deployment("one", true))
+		b.api.Put(deployments, b.deployment("one", true))
 		b.expectWaiting(w)
-		b.api.put(deployments, b.deployment("two", true))
+		b.api.Put(deployments, b.deployment("two", true))
 		<-w.done
 		var late *NotReadyError
 		if !errors.As(w.err, &late) || len(late.Reports) != 1 || late.Reports[0].Target.Name != "one" || late.Reports[0].Expired != 10*time.Second {
@@ -166,13 +166,13 @@ func TestWhatIsNotReadyAnyMoreHasItsTimeAgain(t *testing.T) {
 	inBubble(t, func(b *bench) {
 		_, w := b.pair(Options{ToTheEnd: true})
 		time.Sleep(time.Second)
-		b.api.put(deployments, b.deployment("one", true))
+		b.api.Put(deployments, b.deployment("one", true))
 		time.Sleep(20 * time.Second)
-		b.api.put(deployments, b.deployment("one", false))
-		b.api.put(deployments, b.deployment("two", true))
+		b.api.Put(deployments, b.deployment("one", false))
+		b.api.Put(deployments, b.deployment("two", true))
 		time.Sleep(9 * time.Second)
 		b.expectWaiting(w)
-		b.api.put(deployments, b.deployment("one", true))
+		b.api.Put(deployments, b.deployment("one", true))
 		b.expectOver(w, nil)
 	})
 }
@@ -182,14 +182,14 @@ func TestHeldUntil(t *testing.T) {
 	inBubble(t, func(b *bench) {
 		hold := make(chan struct{})
 		_, w := b.pair(Options{Hold: hold})
-		b.api.put(deployments, b.deployment("one", true))
-		b.api.put(deployments, b.deployment("two", true))
+		b.api.Put(deployments, b.deployment("one", true))
+		b.api.Put(deployments, b.deployment("two", true))
 		b.expectWaiting(w)
-		b.api.remove(deployments, namespace, "two")
+		b.api.Delete(deployments, namespace, "two")
 		b.expectWaiting(w)
 		close(hold)
 		b.expectWaiting(w)
-		b.api.put(deployments, b.deployment("two", true))
+		b.api.Put(deployments, b.deployment("two", true))
 		b.expectOver(w, nil)
 	})
 }
@@ -200,7 +200,7 @@ func TestLetGoAtAnyMoment(t *testing.T) {
 	inBubble(t, func(b *bench) {
 		for round := range 5000 {
 			hold := make(chan struct{})
-			one := b.api.put(deployments, b.deployment("one", true))
+			one := b.api.Put(deployments, b.deployment("one", true))
 			g := b.tracker.Expect(targetOf(deployments, one))
 			b.applied(g, one)
 			g.Set(Options{Since: time.Now(), Hold: hold})
@@ -210,7 +210,7 @@ func TestLetGoAtAnyMoment(t *testing.T) {
 			})
 			<-looked
 			for range round % 500 { // a few microseconds, which are no time in the bubble
-				b.api.openWatches()
+				b.api.OpenWatches()
 			}
 			close(hold)
 			b.expectOver(w, nil)
@@ -223,7 +223,7 @@ func TestLetGoAtAnyMoment(t *testing.T) {
 func TestWhatMayNotBeReadHoldsUpNothingElse(t *testing.T) {
 	inBubble(t, func(b *bench) {
 		for _, verb := range []string{"watch", "list", "get"} {
-			b.api.refuse(verb+" deployments", http.StatusForbidden)
+			b.api.Fail(verb+" deployments", http.StatusForbidden)
 		}
 		hidden, other := b.deployment("hidden", false), b.job("other", jobRuns)
 		g := b.tracker.Expect(targetOf(deployments, hidden), targetOf(jobs, other))
@@ -232,7 +232,7 @@ func TestWhatMayNotBeReadHoldsUpNothingElse(t *testing.T) {
 		g.Set(Options{ToTheEnd: true})
 		w := b.wait(g)
 		b.expectWaiting(w)
-		b.api.put(jobs, b.job("other", jobComplete))
+		b.api.Put(jobs, b.job("other", jobComplete))
 		if forbidden := b.expectDenied(w); forbidden.Name != "hidden" {
 			b.Errorf("got %v", forbidden)
 		}

@@ -1,7 +1,7 @@
 // Copyright The Ordered Helm Authors
 // SPDX-License-Identifier: Apache-2.0
 
-package readiness
+package watcher
 
 import (
 	"cmp"
@@ -12,6 +12,8 @@ import (
 
 	"k8s.io/apimachinery/pkg/apis/meta/v1/unstructured"
 	"k8s.io/apimachinery/pkg/runtime/schema"
+
+	"github.com/ordered-helm/helm/internal/readiness"
 )
 
 // Group is a set of targets that is waited for together. It is used once: call
@@ -131,7 +133,7 @@ func (g *Group) evaluate(ctx context.Context, onChange func(Report)) {
 		}
 		for _, o := range n.queue {
 			g.observe(ctx, n.item, o, onChange)
-			if n.item.report.Status.State == Failed {
+			if n.item.report.Status.State == readiness.Failed {
 				break
 			}
 		}
@@ -178,13 +180,13 @@ func (g *Group) outcome(held bool) (over bool, err error) {
 	open := false
 	for _, i := range g.items {
 		switch {
-		case i.report.Status.State == Failed:
+		case i.report.Status.State == readiness.Failed:
 			failed = ErrFailed
 		case i.expired && late == nil:
 			late = &TimeoutError{Within: i.target.Within}
 		case i.isOpen():
 			open = true
-		case i.report.Status.State != Ready && denied == nil:
+		case i.report.Status.State != readiness.Ready && denied == nil:
 			denied = i.denied
 		}
 	}
@@ -216,7 +218,7 @@ func (g *Group) isHeld() bool {
 func (g *Group) follow() {
 	g.tracker.mu.Lock()
 	defer g.tracker.mu.Unlock()
-	for _, part := range g.byStream(func(i *item) bool { return !i.attached && i.report.Status.State != Ready }) {
+	for _, part := range g.byStream(func(i *item) bool { return !i.attached && i.report.Status.State != readiness.Ready }) {
 		part.stream.require(part.items)
 	}
 }
@@ -307,7 +309,7 @@ func (g *Group) conclude(cause error) ([]Report, error) {
 	for _, i := range g.items {
 		report := g.complete(i)
 		reports = append(reports, report)
-		if report.Status.State != Ready || report.Expired > 0 {
+		if report.Status.State != readiness.Ready || report.Expired > 0 {
 			open = append(open, report)
 		}
 	}
@@ -322,7 +324,7 @@ func (g *Group) complete(i *item) Report {
 	g.tracker.mu.Lock()
 	defer g.tracker.mu.Unlock()
 	report := i.report
-	if report.Status.State != Ready && report.Status.State != Failed {
+	if report.Status.State != readiness.Ready && report.Status.State != readiness.Failed {
 		report.Denied = i.denied
 	}
 	if i.attached {

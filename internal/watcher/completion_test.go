@@ -1,7 +1,7 @@
 // Copyright The Ordered Helm Authors
 // SPDX-License-Identifier: Apache-2.0
 
-package readiness
+package watcher
 
 import (
 	"context"
@@ -14,6 +14,9 @@ import (
 
 	"k8s.io/apimachinery/pkg/apis/meta/v1/unstructured"
 	"k8s.io/apimachinery/pkg/runtime/schema"
+
+	"github.com/ordered-helm/helm/internal/fakeapi"
+	"github.com/ordered-helm/helm/internal/readiness"
 )
 
 const (
@@ -24,13 +27,13 @@ const (
 // pod is one that runs to an end.
 func (b *bench) pod(status string) *unstructured.Unstructured {
 	b.Helper()
-	return object(b.T, fmt.Sprintf(`{apiVersion: v1, kind: Pod, metadata: {name: p, namespace: %s}, status: %s}`, namespace, status))
+	return fakeapi.Object(b.T, fmt.Sprintf(`{apiVersion: v1, kind: Pod, metadata: {name: p, namespace: %s}, status: %s}`, namespace, status))
 }
 
 // keptJob is one that stays when it has completed.
 func (b *bench) keptJob(name, status string) *unstructured.Unstructured {
 	b.Helper()
-	return object(b.T, fmt.Sprintf(`{apiVersion: batch/v1, kind: Job, metadata: {name: %s, namespace: %s}, status: %s}`, name, namespace, status))
+	return fakeapi.Object(b.T, fmt.Sprintf(`{apiVersion: batch/v1, kind: Job, metadata: {name: %s, namespace: %s}, status: %s}`, name, namespace, status))
 }
 
 // expectCompletion begins to wait for objects that were just written.
@@ -51,11 +54,11 @@ func (b *bench) expectCompletion(gvr schema.GroupVersionResource, objects ...*un
 // unwatched does something that no watch tells of: it is read afterwards.
 func (b *bench) unwatched(gvr schema.GroupVersionResource, do func()) {
 	b.Helper()
-	b.api.refuse("watch "+gvr.Resource, http.StatusGone)
-	b.api.cutWatches()
+	b.api.Fail("watch "+gvr.Resource, http.StatusGone)
+	b.api.CloseWatches()
 	do()
-	b.api.compact()
-	b.api.refuse("watch "+gvr.Resource, 0)
+	b.api.Compact()
+	b.api.Fail("watch "+gvr.Resource, 0)
 	time.Sleep(slowestRetry * 2)
 }
 
@@ -72,7 +75,7 @@ func TestCompletion(t *testing.T) {
 		{
 			name: "a Job that is complete", gvr: jobs, message: "complete, succeeded: 1",
 			object:  func(b *bench) *unstructured.Unstructured { return b.keptJob("j", jobRuns) },
-			happen:  func(b *bench) { b.api.put(jobs, b.keptJob("j", jobComplete)) },
+			happen:  func(b *bench) { b.api.Put(jobs, b.keptJob("j", jobComplete)) },
 			changes: []string{"j InProgress JobRunning", "j Ready Complete"},
 		},
 		{
@@ -83,27 +86,27 @@ func TestCompletion(t *testing.T) {
 		{
 			name: "a Job that failed", gvr: jobs, failed: true, message: "failed",
 			object:  func(b *bench) *unstructured.Unstructured { return b.keptJob("j", jobRuns) },
-			happen:  func(b *bench) { b.api.put(jobs, b.keptJob("j", jobFailed)) },
+			happen:  func(b *bench) { b.api.Put(jobs, b.keptJob("j", jobFailed)) },
 			changes: []string{"j InProgress JobRunning", "j Failed BackoffLimitExceeded"},
 		},
 		{
 			name: "a Job that was deleted before", gvr: jobs, failed: true, message: gonePlainly,
 			object:  func(b *bench) *unstructured.Unstructured { return b.keptJob("j", jobRuns) },
-			happen:  func(b *bench) { b.api.remove(jobs, namespace, "j") },
+			happen:  func(b *bench) { b.api.Delete(jobs, namespace, "j") },
 			changes: []string{"j InProgress JobRunning", "j Failed Deleted"},
 		},
 		{
 			name: "a Job that is deleted by its own time", gvr: jobs, failed: true, message: goneByTTL,
 			object:  func(b *bench) *unstructured.Unstructured { return b.job("j", jobRuns) },
-			happen:  func(b *bench) { b.api.remove(jobs, namespace, "j") },
+			happen:  func(b *bench) { b.api.Delete(jobs, namespace, "j") },
 			changes: []string{"j InProgress JobRunning", "j Failed Deleted"},
 		},
 		{
 			name: "a Job that was complete when it was deleted, which one event tells", gvr: jobs, message: "complete, succeeded: 1",
 			object: func(b *bench) *unstructured.Unstructured { return b.job("j", jobRuns) },
 			happen: func(b *bench) {
-				b.api.put(jobs, terminating(b.job("j", jobComplete), "foregroundDeletion"))
-				b.api.remove(jobs, namespace, "j")
+				b.api.Put(jobs, terminating(b.job("j", jobComplete), "foregroundDeletion"))
+				b.api.Delete(jobs, namespace, "j")
 			},
 			changes: []string{"j InProgress JobRunning", "j Ready Complete"},
 		},
@@ -111,15 +114,15 @@ func TestCompletion(t *testing.T) {
 			name: "a Job that failed and was deleted", gvr: jobs, failed: true, message: "failed",
 			object: func(b *bench) *unstructured.Unstructured { return b.keptJob("j", jobRuns) },
 			happen: func(b *bench) {
-				b.api.put(jobs, terminating(b.keptJob("j", jobFailed), "x.example/hold"))
-				b.api.remove(jobs, namespace, "j")
+				b.api.Put(jobs, terminating(b.keptJob("j", jobFailed), "x.example/hold"))
+				b.api.Delete(jobs, namespace, "j")
 			},
 			changes: []string{"j InProgress JobRunning", "j Failed BackoffLimitExceeded"},
 		},
 		{
 			name: "a Job that goes unseen", gvr: jobs, failed: true, message: goneByTTL,
 			object:  func(b *bench) *unstructured.Unstructured { return b.job("j", jobRuns) },
-			happen:  func(b *bench) { b.unwatched(jobs, func() { b.api.remove(jobs, namespace, "j") }) },
+			happen:  func(b *bench) { b.unwatched(jobs, func() { b.api.Delete(jobs, namespace, "j") }) },
 			changes: []string{"j InProgress JobRunning", "j Failed Deleted"},
 		},
 		{
@@ -127,8 +130,8 @@ func TestCompletion(t *testing.T) {
 			object: func(b *bench) *unstructured.Unstructured { return b.keptJob("j", jobRuns) },
 			happen: func(b *bench) {
 				b.unwatched(jobs, func() {
-					b.api.remove(jobs, namespace, "j")
-					b.api.put(jobs, b.keptJob("j", jobComplete))
+					b.api.Delete(jobs, namespace, "j")
+					b.api.Put(jobs, b.keptJob("j", jobComplete))
 				})
 			},
 			changes: []string{"j InProgress JobRunning", "j Failed Deleted"},
@@ -137,9 +140,9 @@ func TestCompletion(t *testing.T) {
 			name: "a Job that is being deleted, and then is complete", gvr: jobs, message: "complete, succeeded: 1",
 			object: func(b *bench) *unstructured.Unstructured { return b.keptJob("j", jobRuns) },
 			happen: func(b *bench) {
-				b.api.put(jobs, terminating(b.keptJob("j", jobRuns), "x.example/hold"))
+				b.api.Put(jobs, terminating(b.keptJob("j", jobRuns), "x.example/hold"))
 				time.Sleep(time.Minute)
-				b.api.put(jobs, terminating(b.keptJob("j", jobComplete), "x.example/hold"))
+				b.api.Put(jobs, terminating(b.keptJob("j", jobComplete), "x.example/hold"))
 			},
 			changes: []string{"j InProgress JobRunning", "j Terminating Terminating", "j Ready Complete"},
 		},
@@ -147,9 +150,9 @@ func TestCompletion(t *testing.T) {
 			name: "a Pod that is ready, and then has completed", gvr: pods, message: "completed successfully",
 			object: func(b *bench) *unstructured.Unstructured { return b.pod("{phase: Pending}") },
 			happen: func(b *bench) {
-				b.api.put(pods, b.pod(`{phase: Running, conditions: [{type: Ready, status: "True"}]}`))
+				b.api.Put(pods, b.pod(`{phase: Running, conditions: [{type: Ready, status: "True"}]}`))
 				time.Sleep(time.Minute)
-				b.api.put(pods, b.pod("{phase: Succeeded}"))
+				b.api.Put(pods, b.pod("{phase: Succeeded}"))
 			},
 			changes: []string{"p InProgress PodRunning", "p Ready Succeeded"},
 		},
@@ -157,14 +160,14 @@ func TestCompletion(t *testing.T) {
 			name: "a Pod that failed", gvr: pods, failed: true, message: "container app exited with code 3",
 			object: func(b *bench) *unstructured.Unstructured { return b.pod("{phase: Running}") },
 			happen: func(b *bench) {
-				b.api.put(pods, b.pod("{phase: Failed, containerStatuses: [{name: app, state: {terminated: {exitCode: 3}}}]}"))
+				b.api.Put(pods, b.pod("{phase: Failed, containerStatuses: [{name: app, state: {terminated: {exitCode: 3}}}]}"))
 			},
 			changes: []string{"p InProgress PodRunning", "p Failed PodFailed"},
 		},
 		{
 			name: "a Pod that is gone", gvr: pods, failed: true, message: gonePlainly,
 			object:  func(b *bench) *unstructured.Unstructured { return b.pod("{phase: Running}") },
-			happen:  func(b *bench) { b.api.remove(pods, namespace, "p") },
+			happen:  func(b *bench) { b.api.Delete(pods, namespace, "p") },
 			changes: []string{"p InProgress PodRunning", "p Failed Deleted"},
 		},
 		{
@@ -172,7 +175,7 @@ func TestCompletion(t *testing.T) {
 			object: func(b *bench) *unstructured.Unstructured {
 				return b.pod("{phase: Pending, containerStatuses: [{name: app, state: {waiting: {reason: ImagePullBackOff}}}]}")
 			},
-			happen:  func(b *bench) { b.api.put(pods, b.pod("{phase: Succeeded}")) },
+			happen:  func(b *bench) { b.api.Put(pods, b.pod("{phase: Succeeded}")) },
 			changes: []string{"p InProgress ImagePullBackOff", "p Ready Succeeded"},
 		},
 	} {
@@ -190,7 +193,7 @@ func TestCompletion(t *testing.T) {
 				b.expectOver(w, want)
 				b.expectChanges(w, c.changes...)
 				r := w.reports[0]
-				isGone := r.Status.Reason == ReasonDeleted
+				isGone := r.Status.Reason == readiness.ReasonDeleted
 				if !strings.Contains(r.Status.Message, c.message) || r.Deleted != isGone || r.Object == nil || r.Replaced {
 					b.Errorf("got report %+v", r)
 				}
@@ -204,13 +207,13 @@ func TestCompletionOfSeveral(t *testing.T) {
 	inBubble(t, func(b *bench) {
 		w := b.expectCompletion(jobs, b.keptJob("a", jobRuns), b.keptJob("b", jobRuns), b.keptJob("c", jobRuns))
 		b.expectWaiting(w)
-		b.api.put(jobs, b.keptJob("a", jobFailed))
-		b.api.put(jobs, b.keptJob("b", jobComplete))
+		b.api.Put(jobs, b.keptJob("a", jobFailed))
+		b.api.Put(jobs, b.keptJob("b", jobComplete))
 		b.expectWaiting(w)
-		b.api.remove(jobs, namespace, "b") // which changes nothing any more
-		b.api.remove(jobs, namespace, "a")
+		b.api.Delete(jobs, namespace, "b") // which changes nothing any more
+		b.api.Delete(jobs, namespace, "a")
 		b.expectWaiting(w)
-		b.api.put(jobs, b.keptJob("c", jobComplete))
+		b.api.Put(jobs, b.keptJob("c", jobComplete))
 		b.expectOver(w, ErrFailed)
 		b.expectChanges(w, "a InProgress JobRunning", "b InProgress JobRunning", "c InProgress JobRunning",
 			"a Failed BackoffLimitExceeded", "b Ready Complete", "c Ready Complete")
@@ -232,7 +235,7 @@ func TestCompletionIsNotWaitedForAnyMore(t *testing.T) {
 		b.write(g, jobs, obj)
 		w := b.background(func(onChange func(Report)) ([]Report, error) { return g.Wait(ctx, onChange) })
 		b.expectWaiting(w)
-		b.api.put(jobs, terminating(b.keptJob("j", jobRuns), "x.example/hold"))
+		b.api.Put(jobs, terminating(b.keptJob("j", jobRuns), "x.example/hold"))
 		b.expectWaiting(w)
 		cancel(over)
 		b.expectOver(w, over)
@@ -245,12 +248,12 @@ func TestCompletionIsNotWaitedForAnyMore(t *testing.T) {
 // TestCompletionOfWhatWasNeverWritten reads it first.
 func TestCompletionOfWhatWasNeverWritten(t *testing.T) {
 	inBubble(t, func(b *bench) {
-		there := b.api.put(jobs, b.keptJob("j", jobComplete))
+		there := b.api.Put(jobs, b.keptJob("j", jobComplete))
 		w := b.wait(b.tracker.ExpectCompletion(targetOf(jobs, there)))
 		b.expectOver(w, nil)
 		w = b.wait(b.tracker.ExpectCompletion(targetOf(jobs, b.keptJob("absent", jobRuns))))
 		b.expectOver(w, ErrFailed)
-		if r := w.reports[0]; r.Status.Reason != ReasonDeleted || r.Status.Message != "it is not on the server" || r.Object != nil {
+		if r := w.reports[0]; r.Status.Reason != readiness.ReasonDeleted || r.Status.Message != "it is not on the server" || r.Object != nil {
 			b.Errorf("got %+v", r)
 		}
 	})
@@ -262,13 +265,13 @@ func TestCompletionOfWhatIsReplaced(t *testing.T) {
 	inBubble(t, func(b *bench) {
 		w := b.expectCompletion(jobs, b.keptJob("a", jobRuns), b.keptJob("b", jobRuns))
 		b.expectWaiting(w)
-		b.api.put(jobs, b.keptJob("b", jobComplete))
+		b.api.Put(jobs, b.keptJob("b", jobComplete))
 		b.expectWaiting(w)
-		b.api.remove(jobs, namespace, "b")
+		b.api.Delete(jobs, namespace, "b")
 		b.expectWaiting(w)
-		b.api.put(jobs, b.keptJob("b", jobRuns))
+		b.api.Put(jobs, b.keptJob("b", jobRuns))
 		b.expectWaiting(w)
-		b.api.put(jobs, b.keptJob("a", jobComplete))
+		b.api.Put(jobs, b.keptJob("a", jobComplete))
 		b.expectOver(w, nil)
 	})
 }

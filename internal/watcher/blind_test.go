@@ -1,7 +1,7 @@
 // Copyright The Ordered Helm Authors
 // SPDX-License-Identifier: Apache-2.0
 
-package readiness
+package watcher
 
 import (
 	"fmt"
@@ -24,18 +24,18 @@ func (b *bench) expectObserved(w *waiting) {
 
 // obstacles are ways in which watches fail while single objects can be read.
 var obstacles = map[string]func(b *bench){
-	"watches are never answered": func(b *bench) { b.api.holdBack("watch deployments") },
-	"watches are dropped":        func(b *bench) { b.transport.dropWatches(true) },
+	"watches are never answered": func(b *bench) { b.api.Block("watch deployments") },
+	"watches are dropped":        func(b *bench) { b.transport.DropWatches(true) },
 	"watches end at once": func(b *bench) {
-		b.transport.handler = http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
+		b.transport.Handler = http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
 			if r.URL.Query().Get("watch") == "" {
 				b.api.ServeHTTP(w, r)
 			}
 		})
 	},
 	"watch and list are answered with errors": func(b *bench) {
-		b.api.refuse("watch", http.StatusInternalServerError)
-		b.api.refuse("list", http.StatusInternalServerError)
+		b.api.Fail("watch", http.StatusInternalServerError)
+		b.api.Fail("list", http.StatusInternalServerError)
 	},
 }
 
@@ -44,12 +44,12 @@ func TestReadingStandsInForTheWatch(t *testing.T) {
 		for _, versions := range []string{"%d", "v-%d"} {
 			t.Run(name+" "+versions, func(t *testing.T) {
 				inBubble(t, func(b *bench) {
-					b.api.format = func(v int64) string { return fmt.Sprintf(versions, v) }
+					b.api.FormatVersion = func(v int64) string { return fmt.Sprintf(versions, v) }
 					obstruct(b)
 					w := b.expectOne("a")
 					time.Sleep(time.Minute)
 					b.expectWaiting(w)
-					b.api.put(deployments, b.deployment("a", true))
+					b.api.Put(deployments, b.deployment("a", true))
 					time.Sleep(10 * time.Second)
 					b.expectOver(w, nil)
 					if got := w.reports[0].Trouble; got != nil {
@@ -92,11 +92,11 @@ func TestManyAreReadOneByOneWhenTheListFails(t *testing.T) {
 				}
 				w := b.wait(g)
 				b.expectWaiting(w)
-				if got := b.api.count("get deployments"); got != min(n, someReads) {
+				if got := b.api.Count("get deployments"); got != min(n, someReads) {
 					b.Errorf("%d reads at once", got)
 				}
 				for n := range n {
-					b.api.put(deployments, b.deployment(fmt.Sprintf("d%d", n), true))
+					b.api.Put(deployments, b.deployment(fmt.Sprintf("d%d", n), true))
 				}
 				<-w.done
 				b.expectOver(w, nil)
@@ -110,8 +110,8 @@ func TestManyAreReadOneByOneWhenTheListFails(t *testing.T) {
 // by a hundred requests that fail too.
 func TestNothingIsReadOneByOneFromAnAPIThatIsAway(t *testing.T) {
 	inBubble(t, func(b *bench) {
-		b.api.refuse("list", http.StatusInternalServerError)
-		b.api.refuse("get", http.StatusInternalServerError)
+		b.api.Fail("list", http.StatusInternalServerError)
+		b.api.Fail("get", http.StatusInternalServerError)
 		names := make([]string, 100)
 		for n := range names {
 			names[n] = fmt.Sprintf("d%d", n)
@@ -120,7 +120,7 @@ func TestNothingIsReadOneByOneFromAnAPIThatIsAway(t *testing.T) {
 		if _, err := r.read(b.Context(), names); err == nil {
 			b.Error("no error")
 		}
-		if got := b.api.count("get deployments"); got > 2*singleReads {
+		if got := b.api.Count("get deployments"); got > 2*singleReads {
 			b.Errorf("%d reads", got)
 		}
 	})
@@ -132,16 +132,16 @@ func TestNeitherWatchNorReadingIsTrouble(t *testing.T) {
 		want     string
 	}{
 		"never answered": {func(b *bench) {
-			b.api.holdBack("watch deployments")
-			b.api.holdBack("get deployments")
+			b.api.Block("watch deployments")
+			b.api.Block("get deployments")
 		}, "does not answer"},
 		"answered with errors": {func(b *bench) {
-			b.api.refuse("watch", http.StatusInternalServerError)
-			b.api.refuse("get", http.StatusInternalServerError)
+			b.api.Fail("watch", http.StatusInternalServerError)
+			b.api.Fail("get", http.StatusInternalServerError)
 		}, "watching: "},
 		"reading is not allowed": {func(b *bench) {
-			b.api.refuse("watch", http.StatusInternalServerError)
-			b.api.refuse("get", http.StatusForbidden)
+			b.api.Fail("watch", http.StatusInternalServerError)
+			b.api.Fail("get", http.StatusForbidden)
 		}, "watching: "},
 	} {
 		t.Run(name, func(t *testing.T) {
@@ -165,14 +165,14 @@ func TestNeitherWatchNorReadingIsTrouble(t *testing.T) {
 func TestReadingEndsAnOutage(t *testing.T) {
 	inBubble(t, func(b *bench) {
 		w := b.expectOne("a")
-		b.transport.dropWatches(true)
-		b.transport.refuse(true)
-		b.api.cutWatches()
+		b.transport.DropWatches(true)
+		b.transport.RefuseConnections(true)
+		b.api.CloseWatches()
 		time.Sleep(time.Minute)
-		b.transport.refuse(false)
+		b.transport.RefuseConnections(false)
 		time.Sleep(time.Minute)
 		b.expectNotices(NoticeUnreachable, NoticeReachable)
-		b.api.put(deployments, b.deployment("a", true))
+		b.api.Put(deployments, b.deployment("a", true))
 		<-w.done
 		b.expectOver(w, nil)
 		if got := w.reports[0].Unobserved; got < time.Minute || got > time.Minute+2*slowestRetry {
@@ -187,8 +187,8 @@ func TestBlockedWatchEndsWithTheTracker(t *testing.T) {
 	} {
 		t.Run(name, func(t *testing.T) {
 			inBubble(t, func(b *bench) {
-				b.api.holdBack("watch deployments")
-				b.api.holdBack("get deployments")
+				b.api.Block("watch deployments")
+				b.api.Block("get deployments")
 				w := b.expectOne("a")
 				time.Sleep(after)
 				began := time.Now()
@@ -206,16 +206,16 @@ func TestBlockedWatchEndsWithTheTracker(t *testing.T) {
 // TestWatchIsTriedAgain: readings stand in no longer than they have to.
 func TestWatchIsTriedAgain(t *testing.T) {
 	inBubble(t, func(b *bench) {
-		b.api.refuse("watch", http.StatusInternalServerError)
+		b.api.Fail("watch", http.StatusInternalServerError)
 		w := b.expectOne("a")
 		time.Sleep(time.Minute)
-		b.api.refuse("watch", 0)
+		b.api.Fail("watch", 0)
 		time.Sleep(2 * slowestRetry)
-		reads := b.api.count("get deployments")
-		b.api.put(deployments, b.deployment("a", true))
+		reads := b.api.Count("get deployments")
+		b.api.Put(deployments, b.deployment("a", true))
 		b.expectOver(w, nil)
-		if got := b.api.count("get deployments"); reads == 0 || got != reads {
-			b.Errorf("got requests %q", b.api.requests)
+		if got := b.api.Count("get deployments"); reads == 0 || got != reads {
+			b.Errorf("got requests %q", b.api.Requests())
 		}
 	})
 }
@@ -223,14 +223,14 @@ func TestWatchIsTriedAgain(t *testing.T) {
 func TestFirstReadCountsAsTrouble(t *testing.T) {
 	inBubble(t, func(b *bench) {
 		healthy := b.expectOne("a")
-		b.api.refuse("get jobs", http.StatusInternalServerError)
+		b.api.Fail("get jobs", http.StatusInternalServerError)
 		w := b.wait(b.tracker.Expect(targetOf(jobs, b.job("j", jobRuns))))
-		b.api.put(jobs, b.job("j", jobComplete))
+		b.api.Put(jobs, b.job("j", jobComplete))
 		b.expectNotices(NoticeUnreachable)
-		b.api.cutWatches()
+		b.api.CloseWatches()
 		time.Sleep(time.Minute)
 		b.expectNotices(NoticeUnreachable)
-		b.api.refuse("get jobs", 0)
+		b.api.Fail("get jobs", 0)
 		<-w.done
 		b.expectOver(w, nil)
 		b.expectNotices(NoticeUnreachable, NoticeReachable)
@@ -248,9 +248,9 @@ func TestOneStreamInTrouble(t *testing.T) {
 		b.write(g, jobs, job)
 		broken, healthy := b.wait(g), b.expectOne("a")
 		afflict := func(resource string, status int) {
-			b.api.refuse("watch "+resource, status)
-			b.api.refuse("get "+resource, status)
-			b.api.cutWatches()
+			b.api.Fail("watch "+resource, status)
+			b.api.Fail("get "+resource, status)
+			b.api.CloseWatches()
 			time.Sleep(time.Minute)
 		}
 		afflict("jobs", http.StatusInternalServerError)
@@ -273,9 +273,9 @@ func TestTimeOfAReadingInVainIsUnobserved(t *testing.T) {
 	inBubble(t, func(b *bench) {
 		w := b.expectOne("a")
 		time.Sleep(time.Second) // the watch is granted
-		b.api.holdBack("watch deployments")
-		b.api.holdBack("get deployments")
-		b.api.fault(deployments, namespace, http.StatusInternalServerError)
+		b.api.Block("watch deployments")
+		b.api.Block("get deployments")
+		b.api.SendError(deployments, namespace, http.StatusInternalServerError)
 		time.Sleep(time.Minute)
 		b.tracker.Close()
 		b.expectOver(w, ErrClosed)
@@ -289,18 +289,16 @@ func TestTimeOfAReadingInVainIsUnobserved(t *testing.T) {
 // what is outdated as news.
 func TestVersionsWithoutOrderAreListedAfterAReading(t *testing.T) {
 	inBubble(t, func(b *bench) {
-		b.api.format = func(v int64) string { return fmt.Sprintf("v-%d", v) }
+		b.api.FormatVersion = func(v int64) string { return fmt.Sprintf("v-%d", v) }
 		w := b.expectOne("a")
-		b.api.refuse("watch", http.StatusInternalServerError)
-		b.api.cutWatches()
-		b.api.put(deployments, b.deployment("other", true))
+		b.api.Fail("watch", http.StatusInternalServerError)
+		b.api.CloseWatches()
+		b.api.Put(deployments, b.deployment("other", true))
 		time.Sleep(time.Minute)
-		b.api.refuse("watch", 0)
+		b.api.Fail("watch", 0)
 		time.Sleep(2 * slowestRetry)
 		b.expectWaiting(w)
-		b.api.mu.Lock()
-		from, newest := b.api.from[len(b.api.from)-1], b.api.format(b.api.version)
-		b.api.mu.Unlock()
+		from, newest := b.api.WatchedFrom()[len(b.api.WatchedFrom())-1], b.api.FormatVersion(b.api.Version())
 		if from != newest {
 			b.Errorf("watched from %s, want %s", from, newest)
 		}

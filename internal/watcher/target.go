@@ -1,7 +1,7 @@
 // Copyright The Ordered Helm Authors
 // SPDX-License-Identifier: Apache-2.0
 
-package readiness
+package watcher
 
 import (
 	"fmt"
@@ -11,6 +11,8 @@ import (
 	"k8s.io/apimachinery/pkg/apis/meta/v1/unstructured"
 	"k8s.io/apimachinery/pkg/runtime/schema"
 	"k8s.io/apimachinery/pkg/types"
+
+	"github.com/ordered-helm/helm/internal/readiness"
 )
 
 // Target names an object to wait for.
@@ -28,7 +30,7 @@ type Target struct {
 	// count.
 	Within time.Duration
 	// Evaluate judges the object; nil takes the Tracker's Evaluator.
-	Evaluate Evaluator
+	Evaluate readiness.Evaluator
 }
 
 // String names the object for people: "Deployment shop/web".
@@ -49,7 +51,7 @@ type Report struct {
 	// Object is the last version seen, without managedFields. It is nil if none
 	// was seen, and shared: whoever gets it must not change it.
 	Object *unstructured.Unstructured
-	Status Status
+	Status readiness.Status
 	// Since is when the present State was first seen.
 	Since time.Time
 	// Deleted says that the object was not on the server when last looked at.

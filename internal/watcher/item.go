@@ -1,7 +1,7 @@
 // Copyright The Ordered Helm Authors
 // SPDX-License-Identifier: Apache-2.0
 
-package readiness
+package watcher
 
 import (
 	"context"
@@ -11,6 +11,8 @@ import (
 	"k8s.io/apimachinery/pkg/apis/meta/v1/unstructured"
 	"k8s.io/apimachinery/pkg/types"
 	"k8s.io/apimachinery/pkg/util/resourceversion"
+
+	"github.com/ordered-helm/helm/internal/readiness"
 )
 
 // keptObservations bounds what is kept of an object while nobody waits for it;
@@ -34,7 +36,7 @@ func seen(obj *unstructured.Unstructured) observation {
 }
 
 // verdict judges an observation.
-type verdict func(*item, context.Context, observation) Status
+type verdict func(*item, context.Context, observation) readiness.Status
 
 // item is one target of one group.
 type item struct {
@@ -79,7 +81,7 @@ func newItem(g *Group, target Target, judge verdict) *item {
 		target: target, group: g, judge: judge,
 		report: Report{
 			Target: target,
-			Status: inProgress("NotRead", "not read so far"),
+			Status: readiness.Status{State: readiness.InProgress, Reason: "NotRead", Message: "not read so far"},
 			Since:  time.Now(),
 		},
 	}
@@ -160,7 +162,7 @@ func (i *item) recheckDue() bool {
 }
 
 // rule puts the verdict into the report and tells whether that is news.
-func (i *item) rule(verdict Status, previous Report) bool {
+func (i *item) rule(verdict readiness.Status, previous Report) bool {
 	i.report.Status = verdict
 	i.recheckAt = time.Time{}
 	if verdict.Recheck > 0 {
@@ -169,7 +171,7 @@ func (i *item) rule(verdict Status, previous Report) bool {
 	if previous.Status.State != verdict.State || !i.reported {
 		i.report.Since = time.Now()
 	}
-	if previous.Status.State == Ready && verdict.State != Ready {
+	if previous.Status.State == readiness.Ready && verdict.State != readiness.Ready {
 		i.reopened, i.blindReopened, i.looked = time.Now(), -1, false
 	}
 	news := !i.reported || !sameNews(previous, i.report)

@@ -1,7 +1,7 @@
 // Copyright The Ordered Helm Authors
 // SPDX-License-Identifier: Apache-2.0
 
-package readiness
+package watcher
 
 import (
 	"context"
@@ -12,6 +12,8 @@ import (
 	"k8s.io/apimachinery/pkg/runtime/schema"
 	"k8s.io/apimachinery/pkg/util/wait"
 	"k8s.io/client-go/dynamic"
+
+	"github.com/ordered-helm/helm/internal/readiness"
 )
 
 const (
@@ -27,7 +29,7 @@ type Config struct {
 	Client dynamic.Interface
 	// Evaluate judges targets that bring no Evaluator. The default is
 	// Default with the storage classes that Client can read.
-	Evaluate Evaluator
+	Evaluate readiness.Evaluator
 	// PollInterval is the time between two readings of what cannot be watched;
 	// by default two seconds.
 	PollInterval time.Duration
@@ -66,7 +68,7 @@ func NewTracker(ctx context.Context, config Config) *Tracker {
 		config.PollInterval = defaultPollInterval
 	}
 	if config.Evaluate == nil {
-		config.Evaluate = Default(NewStorageClasses(config.Client).Binding)
+		config.Evaluate = readiness.Default(readiness.NewStorageClasses(config.Client).Binding)
 	}
 	ctx, cancel := context.WithCancel(ctx)
 	t := &Tracker{config: config, cancel: cancel, done: ctx.Done(), streams: map[streamKey]*stream{}}
@@ -81,6 +83,13 @@ func (t *Tracker) Expect(targets ...Target) *Group {
 	return t.newGroup(targets, (*item).judgeReadiness)
 }
 
+// ExpectCompletion is Expect for Jobs and Pods that run to an end: each is Ready
+// when it has completed, and Failed when it has failed or is gone before it had
+// completed. What becomes of it later does not matter.
+func (t *Tracker) ExpectCompletion(targets ...Target) *Group {
+	return t.newGroup(targets, (*item).judgeCompletion)
+}
+
 // WaitGone waits until the objects are gone from the server: each by its UID, so
 // that another object of the same name does not count. It first reads which of
 // them are there, and watches only for these. OnChange and the results are
@@ -90,7 +99,7 @@ func (t *Tracker) WaitGone(ctx context.Context, targets []Target, onChange func(
 }
 
 // Evaluate judges an object as one that brings no Evaluator of its own.
-func (t *Tracker) Evaluate(ctx context.Context, obj *unstructured.Unstructured) Status {
+func (t *Tracker) Evaluate(ctx context.Context, obj *unstructured.Unstructured) readiness.Status {
 	return t.config.Evaluate(ctx, obj)
 }
 

@@ -1,7 +1,7 @@
 // Copyright The Ordered Helm Authors
 // SPDX-License-Identifier: Apache-2.0
 
-package readiness
+package watcher
 
 import (
 	"context"
@@ -12,23 +12,26 @@ import (
 
 	"k8s.io/apimachinery/pkg/apis/meta/v1/unstructured"
 	"k8s.io/apimachinery/pkg/watch"
+
+	"github.com/ordered-helm/helm/internal/fakeapi"
+	"github.com/ordered-helm/helm/internal/readiness"
 )
 
 func TestWatchStartsFromTheVersionWritten(t *testing.T) {
 	inBubble(t, func(b *bench) {
 		a, c := b.deployment("a", false), b.deployment("c", false)
 		g := b.tracker.Expect(targetOf(deployments, a), targetOf(deployments, c))
-		first := b.api.put(deployments, a)
-		second := b.api.put(deployments, c)
-		b.api.put(deployments, b.deployment("a", true)) // before anybody watches
+		first := b.api.Put(deployments, a)
+		second := b.api.Put(deployments, c)
+		b.api.Put(deployments, b.deployment("a", true)) // before anybody watches
 		b.applied(g, second)
 		b.applied(g, first)
 		w := b.wait(g)
 		b.expectWaiting(w)
-		b.api.put(deployments, b.deployment("c", true))
+		b.api.Put(deployments, b.deployment("c", true))
 		b.expectOver(w, nil)
 		b.expectRequests("watch deployments")
-		if got := b.api.from[0]; got != first.GetResourceVersion() {
+		if got := b.api.WatchedFrom()[0]; got != first.GetResourceVersion() {
 			b.Errorf("watched from %s, want %s", got, first.GetResourceVersion())
 		}
 		b.expectChanges(w, "a InProgress LessAvailable", "c InProgress LessAvailable", "a Ready Ready", "c Ready Ready")
@@ -43,8 +46,8 @@ func TestEventsBetweenWriteAndAppliedAreKept(t *testing.T) {
 		other := b.expectOne("other")
 		a := b.deployment("a", false)
 		g := b.tracker.Expect(targetOf(deployments, a))
-		written := b.api.put(deployments, a)
-		b.api.put(deployments, b.deployment("a", true))
+		written := b.api.Put(deployments, a)
+		b.api.Put(deployments, b.deployment("a", true))
 		b.expectWaiting(other) // the watch has passed on all of it
 		b.applied(g, written)
 		w := b.wait(g)
@@ -58,25 +61,25 @@ func TestVersionsBeforeTheWriteDoNotCount(t *testing.T) {
 	inBubble(t, func(b *bench) {
 		other := b.expectOne("other")
 		thing := func(spec string, isReady string) *unstructured.Unstructured {
-			return object(b.T, fmt.Sprintf(`{apiVersion: x.example/v1, kind: Thing, metadata: {name: a, namespace: shop},
+			return fakeapi.Object(b.T, fmt.Sprintf(`{apiVersion: x.example/v1, kind: Thing, metadata: {name: a, namespace: shop},
 				spec: {size: %s}, status: {conditions: [{type: Ready, status: %q, reason: R}]}}`, spec, isReady))
 		}
-		watched := b.tracker.Expect(targetOf(things, object(b.T, `{apiVersion: x.example/v1, kind: Thing, metadata: {name: z, namespace: shop}}`)))
-		b.write(watched, things, object(b.T, `{apiVersion: x.example/v1, kind: Thing, metadata: {name: z, namespace: shop},
+		watched := b.tracker.Expect(targetOf(things, fakeapi.Object(b.T, `{apiVersion: x.example/v1, kind: Thing, metadata: {name: z, namespace: shop}}`)))
+		b.write(watched, things, fakeapi.Object(b.T, `{apiVersion: x.example/v1, kind: Thing, metadata: {name: z, namespace: shop},
 			status: {conditions: [{type: Ready, status: "False", reason: R}]}}`))
 		open := b.wait(watched)
 		b.expectWaiting(open)
 
 		g := b.tracker.Expect(targetOf(things, thing("1", "True")))
-		b.api.put(things, thing("1", "False"))
-		b.api.put(things, thing("1", "True")) // of the version before the upgrade
-		written := b.api.put(things, thing("2", "False"))
+		b.api.Put(things, thing("1", "False"))
+		b.api.Put(things, thing("1", "True")) // of the version before the upgrade
+		written := b.api.Put(things, thing("2", "False"))
 		synctest.Wait()
 		b.applied(g, written)
 		w := b.wait(g)
 		b.expectWaiting(w)
 		b.expectChanges(w, "a InProgress R")
-		b.api.put(things, thing("2", "True"))
+		b.api.Put(things, thing("2", "True"))
 		b.expectOver(w, nil)
 		b.expectWaiting(other)
 	})
@@ -86,15 +89,15 @@ func TestGroupThatWroteBeforeTheWatchStarted(t *testing.T) {
 	inBubble(t, func(b *bench) {
 		a, c := b.deployment("a", false), b.deployment("c", false)
 		early, late := b.tracker.Expect(targetOf(deployments, a)), b.tracker.Expect(targetOf(deployments, c))
-		firstWrite := b.api.put(deployments, a)
-		b.api.put(deployments, b.deployment("a", true))
+		firstWrite := b.api.Put(deployments, a)
+		b.api.Put(deployments, b.deployment("a", true))
 		b.write(late, deployments, c)
 		lateWait := b.wait(late)
 		b.expectWaiting(lateWait) // watches from after the change of a
 		b.applied(early, firstWrite)
 		b.expectOver(b.wait(early), nil)
 		b.expectRequests("watch deployments", "watch deployments")
-		b.api.put(deployments, b.deployment("c", true))
+		b.api.Put(deployments, b.deployment("c", true))
 		b.expectOver(lateWait, nil)
 		b.expectChanges(lateWait, "c InProgress LessAvailable", "c Ready Ready")
 	})
@@ -102,13 +105,13 @@ func TestGroupThatWroteBeforeTheWatchStarted(t *testing.T) {
 
 func TestUnchangedObjectDoesNotRestartTheWatch(t *testing.T) {
 	inBubble(t, func(b *bench) {
-		unchanged := b.api.put(deployments, b.deployment("a", false))
+		unchanged := b.api.Put(deployments, b.deployment("a", false))
 		other := b.expectOne("other")
 		g := b.tracker.Expect(targetOf(deployments, unchanged))
 		b.applied(g, unchanged) // a write that changed nothing
 		w := b.wait(g)
 		b.expectWaiting(w)
-		b.api.put(deployments, b.deployment("a", true))
+		b.api.Put(deployments, b.deployment("a", true))
 		b.expectOver(w, nil)
 		b.expectWaiting(other)
 		b.expectRequests("watch deployments")
@@ -117,67 +120,67 @@ func TestUnchangedObjectDoesNotRestartTheWatch(t *testing.T) {
 
 func TestOldVersionOfAnUnchangedObject(t *testing.T) {
 	inBubble(t, func(b *bench) {
-		written := b.api.put(deployments, b.deployment("a", false))
-		b.api.bookmark(deployments, namespace)
-		b.api.compact()
+		written := b.api.Put(deployments, b.deployment("a", false))
+		b.api.SendBookmark(deployments, namespace)
+		b.api.Compact()
 		g := b.tracker.Expect(targetOf(deployments, written))
 		b.applied(g, written)
 		w := b.wait(g)
 		b.expectWaiting(w)
 		b.expectRequests("watch deployments", "list deployments", "watch deployments")
-		b.api.put(deployments, b.deployment("a", true))
+		b.api.Put(deployments, b.deployment("a", true))
 		b.expectOver(w, nil)
 	})
 }
 
 func TestVersionsThatCannotBeCompared(t *testing.T) {
 	inBubble(t, func(b *bench) {
-		b.api.format = func(v int64) string { return fmt.Sprintf("v-%d", v) }
+		b.api.FormatVersion = func(v int64) string { return fmt.Sprintf("v-%d", v) }
 		other := b.expectOne("other")
 		a := b.deployment("a", false)
 		g := b.tracker.Expect(targetOf(deployments, a))
-		b.api.put(deployments, b.deployment("a", true)) // before the upgrade
-		written := b.api.put(deployments, b.deployment("a", false))
+		b.api.Put(deployments, b.deployment("a", true)) // before the upgrade
+		written := b.api.Put(deployments, b.deployment("a", false))
 		b.expectWaiting(other)
 		b.applied(g, written)
 		w := b.wait(g)
 		b.expectWaiting(w)
 		b.expectChanges(w, "a InProgress LessAvailable")
-		b.api.put(deployments, b.deployment("a", true))
+		b.api.Put(deployments, b.deployment("a", true))
 		b.expectOver(w, nil)
 		b.expectRequests("list deployments", "watch deployments", "list deployments", "watch deployments")
-		b.api.remove(deployments, namespace, "other")
+		b.api.Delete(deployments, namespace, "other")
 		b.expectWaiting(other)
 		b.expectChanges(other, "other InProgress LessAvailable", "other Missing Deleted")
-		b.api.put(deployments, b.deployment("other", true))
+		b.api.Put(deployments, b.deployment("other", true))
 		b.expectOver(other, nil)
 	})
 }
 
 func TestLateEventsWithoutComparableVersions(t *testing.T) {
 	inBubble(t, func(b *bench) {
-		b.api.format = func(v int64) string { return fmt.Sprintf("v-%d", v) }
+		b.api.FormatVersion = func(v int64) string { return fmt.Sprintf("v-%d", v) }
 		other := b.expectOne("other")
 		a := b.deployment("a", false)
 		target := targetOf(deployments, a)
-		target.Evaluate = func(_ context.Context, obj *unstructured.Unstructured) Status {
+		target.Evaluate = func(_ context.Context, obj *unstructured.Unstructured) readiness.Status {
 			if obj.GetLabels()["broken"] != "" {
-				return Status{State: Failed, Reason: "Broken"}
+				return readiness.Status{State: readiness.Failed, Reason: "Broken"}
 			}
-			return Compute(obj)
+			return readiness.Compute(obj)
 		}
 		g := b.tracker.Expect(target)
-		b.api.stall(true)
+		b.api.PauseWatches(true)
 		broken := b.deployment("a", false)
 		broken.SetLabels(map[string]string{"broken": "yes"})
-		b.api.put(deployments, broken) // before the write, told after it
-		written := b.api.put(deployments, a)
+		b.api.Put(deployments, broken) // before the write, told after it
+		written := b.api.Put(deployments, a)
 		b.applied(g, written)
-		b.api.stall(false)
+		b.api.PauseWatches(false)
 		b.expectWaiting(other)
 		w := b.wait(g)
 		b.expectWaiting(w)
-		b.api.put(deployments, b.deployment("a", true))
+		b.api.Put(deployments, b.deployment("a", true))
 		b.expectOver(w, nil)
 		b.expectChanges(w, "a InProgress LessAvailable", "a Ready Ready")
 	})
@@ -187,7 +190,7 @@ func TestWhatCameTooLateDoesNotCount(t *testing.T) {
 	inBubble(t, func(b *bench) {
 		early := b.deployment("early", false)
 		g := b.tracker.Expect(targetOf(deployments, early))
-		written := b.api.put(deployments, early)
+		written := b.api.Put(deployments, early)
 		w := b.expectOne("a")
 		b.applied(g, written) // which the stream could not know
 		s := b.tracker.streams[streamKey{deployments, namespace}]
@@ -221,15 +224,15 @@ func TestGoingBackDoesNotLoseAListUnderWay(t *testing.T) {
 		g := b.tracker.Expect(targetOf(deployments, early))
 		b.write(g, deployments, early)
 		other := b.expectOne("other") // its watch starts after early was written
-		list := b.api.holdBack("list deployments")
+		list := b.api.Block("list deployments")
 		absent := b.wait(b.tracker.Expect(targetOf(deployments, b.deployment("absent", false))))
 		b.expectWaiting(absent) // needs the list
 		w := b.wait(g)          // needs what came before the watch
 		b.expectWaiting(w)
 		close(list)
 		b.expectWaiting(other)
-		b.api.put(deployments, b.deployment("absent", true))
-		b.api.put(deployments, b.deployment("early", true))
+		b.api.Put(deployments, b.deployment("absent", true))
+		b.api.Put(deployments, b.deployment("early", true))
 		b.expectOver(absent, nil)
 		b.expectOver(w, nil)
 	})
@@ -242,9 +245,9 @@ func TestWhatIsKeptIsBounded(t *testing.T) {
 		g := b.tracker.Expect(targetOf(deployments, a))
 		b.write(g, deployments, a)
 		for range 3 * keptObservations {
-			b.api.put(deployments, b.deployment("a", false))
+			b.api.Put(deployments, b.deployment("a", false))
 		}
-		b.api.put(deployments, b.deployment("a", true))
+		b.api.Put(deployments, b.deployment("a", true))
 		b.expectWaiting(other)
 		if n := len(g.items[0].queue); n != keptObservations {
 			b.Errorf("%d versions are kept", n)

@@ -1,7 +1,7 @@
 // Copyright The Ordered Helm Authors
 // SPDX-License-Identifier: Apache-2.0
 
-package readiness
+package watcher
 
 import (
 	"context"
@@ -15,6 +15,9 @@ import (
 
 	"k8s.io/apimachinery/pkg/apis/meta/v1/unstructured"
 	"k8s.io/apimachinery/pkg/runtime/schema"
+
+	"github.com/ordered-helm/helm/internal/fakeapi"
+	"github.com/ordered-helm/helm/internal/readiness"
 )
 
 const namespace = "shop"
@@ -26,7 +29,7 @@ func (b *bench) deployment(name string, isReady bool) *unstructured.Unstructured
 	if isReady {
 		n = 1
 	}
-	return object(b.T, fmt.Sprintf(`{apiVersion: apps/v1, kind: Deployment, metadata: {name: %s, namespace: %s, generation: 1,
+	return fakeapi.Object(b.T, fmt.Sprintf(`{apiVersion: apps/v1, kind: Deployment, metadata: {name: %s, namespace: %s, generation: 1,
 		managedFields: [{manager: m, fieldsV1: {"f:spec": {}}}]},
 		spec: {replicas: 1}, status: {observedGeneration: 1, replicas: 1, updatedReplicas: 1, readyReplicas: %d, availableReplicas: %d,
 		conditions: [{type: Available, status: "True"}]}}`, name, namespace, n, n))
@@ -34,7 +37,7 @@ func (b *bench) deployment(name string, isReady bool) *unstructured.Unstructured
 
 func (b *bench) job(name, status string) *unstructured.Unstructured {
 	b.Helper()
-	return object(b.T, fmt.Sprintf(`{apiVersion: batch/v1, kind: Job, metadata: {name: %s, namespace: %s, generation: 1},
+	return fakeapi.Object(b.T, fmt.Sprintf(`{apiVersion: batch/v1, kind: Job, metadata: {name: %s, namespace: %s, generation: 1},
 		spec: {ttlSecondsAfterFinished: 0}, status: %s}`, name, namespace, status))
 }
 
@@ -74,7 +77,7 @@ func (b *bench) wait(g *Group) *waiting {
 // write puts an object and tells the group, as an installer does.
 func (b *bench) write(g *Group, gvr schema.GroupVersionResource, obj *unstructured.Unstructured) {
 	b.Helper()
-	b.applied(g, b.api.put(gvr, obj))
+	b.applied(g, b.api.Put(gvr, obj))
 }
 
 func (b *bench) applied(g *Group, obj *unstructured.Unstructured) {
@@ -135,10 +138,8 @@ func (b *bench) expectChanges(w *waiting, want ...string) {
 // expectRequests compares all requests so far.
 func (b *bench) expectRequests(want ...string) {
 	b.Helper()
-	b.api.mu.Lock()
-	defer b.api.mu.Unlock()
-	if !slices.Equal(b.api.requests, want) {
-		b.Errorf("got requests %q, want %q", b.api.requests, want)
+	if !slices.Equal(b.api.Requests(), want) {
+		b.Errorf("got requests %q, want %q", b.api.Requests(), want)
 	}
 }
 
@@ -155,7 +156,7 @@ func (b *bench) expectOne(name string) *waiting {
 
 func TestReadyWhenWrittenCostsNoRequest(t *testing.T) {
 	inBubble(t, func(b *bench) {
-		configMap := object(b.T, `{apiVersion: v1, kind: ConfigMap, metadata: {name: a, namespace: shop}}`)
+		configMap := fakeapi.Object(b.T, `{apiVersion: v1, kind: ConfigMap, metadata: {name: a, namespace: shop}}`)
 		unchanged := b.deployment("b", true)
 		g := b.tracker.Expect(
 			targetOf(schema.GroupVersionResource{Version: "v1", Resource: "configmaps"}, configMap),
@@ -182,16 +183,16 @@ func TestGroupsShareOneWatchForEachNamespace(t *testing.T) {
 		all = append(all, b.wait(g))
 		b.expectWaiting(all[50])
 		for n := range 50 {
-			b.api.put(deployments, b.deployment(fmt.Sprintf("d%d", n), true))
+			b.api.Put(deployments, b.deployment(fmt.Sprintf("d%d", n), true))
 		}
 		ready := b.deployment("e", true)
 		ready.SetNamespace("other")
-		b.api.put(deployments, ready)
+		b.api.Put(deployments, ready)
 		for _, w := range all {
 			b.expectOver(w, nil)
 		}
 		b.expectRequests("watch deployments", "watch deployments")
-		for _, path := range b.api.paths {
+		for _, path := range b.api.Paths() {
 			if !strings.HasPrefix(path, "/apis/apps/v1/namespaces/") {
 				b.Errorf("%s reaches beyond one namespace", path)
 			}
@@ -199,7 +200,7 @@ func TestGroupsShareOneWatchForEachNamespace(t *testing.T) {
 		// One after the other, the watch is still the same.
 		for n := range 10 {
 			w := b.expectOne(fmt.Sprintf("later%d", n))
-			b.api.put(deployments, b.deployment(fmt.Sprintf("later%d", n), true))
+			b.api.Put(deployments, b.deployment(fmt.Sprintf("later%d", n), true))
 			b.expectOver(w, nil)
 		}
 		b.expectRequests("watch deployments", "watch deployments")
@@ -214,13 +215,13 @@ func TestFailureEndsTheWaitAtOnce(t *testing.T) {
 		b.write(g, jobs, j)
 		w := b.wait(g)
 		b.expectWaiting(w)
-		b.api.put(jobs, b.job("j", jobFailed))
+		b.api.Put(jobs, b.job("j", jobFailed))
 		b.expectOver(w, ErrFailed)
 		var notReady *NotReadyError
 		if !errors.As(w.err, &notReady) || len(notReady.Reports) != 2 {
 			b.Fatalf("got %v, want a NotReadyError with both targets", w.err)
 		}
-		if len(w.reports) != 2 || w.reports[1].Status.State != Failed {
+		if len(w.reports) != 2 || w.reports[1].Status.State != readiness.Failed {
 			b.Errorf("got reports %v", w.reports)
 		}
 		want := "failed for good: Job shop/j: Failed: the job failed; Deployment shop/a: InProgress: Available: 0/1"
@@ -237,13 +238,13 @@ func TestReadinessCountsAtTheSameTime(t *testing.T) {
 		b.write(g, deployments, a)
 		b.write(g, deployments, c)
 		w := b.wait(g)
-		b.api.put(deployments, b.deployment("a", true))
+		b.api.Put(deployments, b.deployment("a", true))
 		b.expectWaiting(w)
-		b.api.put(deployments, b.deployment("a", false))
+		b.api.Put(deployments, b.deployment("a", false))
 		b.expectWaiting(w)
-		b.api.put(deployments, b.deployment("c", true))
+		b.api.Put(deployments, b.deployment("c", true))
 		b.expectWaiting(w)
-		b.api.put(deployments, b.deployment("a", true))
+		b.api.Put(deployments, b.deployment("a", true))
 		b.expectOver(w, nil)
 	})
 }
@@ -252,18 +253,18 @@ func TestEveryVersionIsJudged(t *testing.T) {
 	inBubble(t, func(b *bench) {
 		a := b.deployment("a", false)
 		target := targetOf(deployments, a)
-		target.Evaluate = func(_ context.Context, obj *unstructured.Unstructured) Status {
+		target.Evaluate = func(_ context.Context, obj *unstructured.Unstructured) readiness.Status {
 			if obj.GetLabels()["broken"] != "" {
-				return Status{State: Failed, Reason: "Broken"}
+				return readiness.Status{State: readiness.Failed, Reason: "Broken"}
 			}
-			return Compute(obj)
+			return readiness.Compute(obj)
 		}
 		g := b.tracker.Expect(target)
 		b.write(g, deployments, a)
 		broken := b.deployment("a", false)
 		broken.SetLabels(map[string]string{"broken": "yes"})
-		b.api.put(deployments, broken)
-		b.api.put(deployments, b.deployment("a", true))
+		b.api.Put(deployments, broken)
+		b.api.Put(deployments, b.deployment("a", true))
 		w := b.wait(g)
 		b.expectOver(w, ErrFailed)
 		b.expectChanges(w, "a InProgress LessAvailable", "a Failed Broken")
@@ -280,7 +281,7 @@ func TestEndOfTheContext(t *testing.T) {
 		began := time.Now()
 		go func() {
 			time.Sleep(5 * time.Second) // another reason, the same state
-			b.api.put(deployments, object(b.T, `{apiVersion: apps/v1, kind: Deployment, metadata: {name: a, namespace: shop}}`))
+			b.api.Put(deployments, fakeapi.Object(b.T, `{apiVersion: apps/v1, kind: Deployment, metadata: {name: a, namespace: shop}}`))
 		}()
 		reports, err := g.Wait(ctx, nil)
 		if !errors.Is(err, context.DeadlineExceeded) || time.Since(began) != 10*time.Second {
@@ -297,7 +298,7 @@ func TestCloseEndsEverything(t *testing.T) {
 		w := b.expectOne("a")
 		b.tracker.Close()
 		b.expectOver(w, ErrClosed)
-		if n := b.api.openWatches(); n != 0 {
+		if n := b.api.OpenWatches(); n != 0 {
 			b.Errorf("%d watches are open", n)
 		}
 		late := b.deployment("late", false)
@@ -320,17 +321,17 @@ func TestAppliedRefusesWhatIsNotExpected(t *testing.T) {
 
 func TestTargetThatWasNotWrittenIsRead(t *testing.T) {
 	inBubble(t, func(b *bench) {
-		b.api.put(deployments, b.deployment("a", false))
+		b.api.Put(deployments, b.deployment("a", false))
 		w := b.wait(b.tracker.Expect(targetOf(deployments, b.deployment("a", false))))
 		b.expectWaiting(w)
-		b.api.put(deployments, b.deployment("a", true))
+		b.api.Put(deployments, b.deployment("a", true))
 		b.expectOver(w, nil)
 		b.expectRequests("get deployments", "watch deployments")
 
 		absent := b.wait(b.tracker.Expect(targetOf(deployments, b.deployment("absent", false))))
 		b.expectWaiting(absent)
 		b.expectChanges(absent, "absent Missing NotFound")
-		b.api.put(deployments, b.deployment("absent", true))
+		b.api.Put(deployments, b.deployment("absent", true))
 		b.expectOver(absent, nil)
 	})
 }
@@ -341,12 +342,12 @@ func TestRecheckJudgesAgainWithoutAnEvent(t *testing.T) {
 		a := b.deployment("a", false)
 		target := targetOf(deployments, a)
 		calls := 0
-		target.Evaluate = func(context.Context, *unstructured.Unstructured) Status {
+		target.Evaluate = func(context.Context, *unstructured.Unstructured) readiness.Status {
 			calls++
 			if time.Since(began) < 3*time.Second {
-				return Status{State: InProgress, Reason: "NotYet", Recheck: time.Second}
+				return readiness.Status{State: readiness.InProgress, Reason: "NotYet", Recheck: time.Second}
 			}
-			return Status{State: Ready, Reason: "Now"}
+			return readiness.Status{State: readiness.Ready, Reason: "Now"}
 		}
 		g := b.tracker.Expect(target)
 		b.write(g, deployments, a)

@@ -1,7 +1,7 @@
 // Copyright The Ordered Helm Authors
 // SPDX-License-Identifier: Apache-2.0
 
-package readiness
+package watcher
 
 import (
 	"errors"
@@ -10,6 +10,8 @@ import (
 	"strings"
 
 	"k8s.io/apimachinery/pkg/runtime/schema"
+
+	"github.com/ordered-helm/helm/internal/readiness"
 )
 
 var (
@@ -45,7 +47,7 @@ func (e *NotReadyError) Error() string {
 }
 
 func rank(r Report) int {
-	if r.Status.State == Failed {
+	if r.Status.State == readiness.Failed {
 		return 0
 	}
 	return 1
