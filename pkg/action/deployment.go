@@ -16,7 +16,7 @@ import (
 	"k8s.io/apimachinery/pkg/runtime/schema"
 
 	"github.com/ordered-helm/helm/internal/hookrunner"
-	"github.com/ordered-helm/helm/internal/record"
+	"github.com/ordered-helm/helm/internal/releaserecord"
 	"github.com/ordered-helm/helm/internal/sequencer"
 )
 
@@ -96,11 +96,11 @@ func (d *deployment) build() error {
 
 // remember has the release carry a record, if it is not nil, with what may be left
 // of revisions before until all is done.
-func (d *deployment) remember(bare *chart.Chart, rec *record.Record) error {
+func (d *deployment) remember(bare *chart.Chart, rec *releaserecord.Record) error {
 	if d.prior != nil && (rec != nil && rec.Sequenced || d.prior.isOrdered()) {
 		earlier := d.prior.earlier(d.release().Version, d.rollout.all, d.spared)
 		if rec == nil && earlier != nil {
-			rec = &record.Record{Revision: d.release().Version, Root: &sequencer.Chart{Name: chartName(d.release())}}
+			rec = &releaserecord.Record{Revision: d.release().Version, Root: &sequencer.Chart{Name: chartName(d.release())}}
 		}
 		if rec != nil {
 			rec.Earlier = earlier
@@ -122,10 +122,10 @@ func (d *deployment) prepareToExplain() {
 // rehearse goes through all checks while nothing was changed, as far as they do
 // not need the definitions that are about to be installed. The release will carry the
 // record.
-func (d *deployment) rehearse(ctx context.Context, rec *record.Record) error {
+func (d *deployment) rehearse(ctx context.Context, rec *releaserecord.Record) error {
 	trial := *d.release()
 	var err error
-	if trial.Chart, err = record.Attach(trial.Chart, rec); err != nil {
+	if trial.Chart, err = releaserecord.Attach(trial.Chart, rec); err != nil {
 		return err
 	}
 	if err := d.checkSizeOf(&trial); err != nil || !d.ordered {
@@ -187,7 +187,7 @@ func (d *deployment) checkSizeOf(rel *release.Release) error {
 			reserve += len(n.ID())
 		}
 	}
-	return record.CheckSize(rel, d.cfg.Releases.Name(), reserve)
+	return releaserecord.CheckSize(rel, d.cfg.Releases.Name(), reserve)
 }
 
 // sizeReserve is what a stored release may grow by until the operation is over, in

@@ -14,8 +14,8 @@ import (
 	"helm.sh/helm/v3/pkg/storage/driver"
 	apierrors "k8s.io/apimachinery/pkg/api/errors"
 
-	"github.com/ordered-helm/helm/internal/holder"
-	"github.com/ordered-helm/helm/internal/record"
+	"github.com/ordered-helm/helm/internal/process"
+	"github.com/ordered-helm/helm/internal/releaserecord"
 	"github.com/ordered-helm/helm/internal/sequencer"
 )
 
@@ -39,7 +39,7 @@ func isHeld(status release.Status) bool {
 // hold is how the ledger of an operation holds its release: by a lease in the record,
 // as long as the status says that somebody works on it.
 type hold struct {
-	lease record.Lease
+	lease releaserecord.Lease
 	// before is the revision as it was before the operation, until its lease is stored for
 	// sure; nil where it was created with that.
 	before *release.Release
@@ -67,8 +67,8 @@ func (l *ledger) hold(operation string, status release.Status, lose context.Canc
 	}
 	now := time.Now()
 	l.held = &hold{
-		lease: record.Lease{
-			Revision: l.rel.Version, ID: rand.Text(), Operation: operation, Process: holder.Self(),
+		lease: releaserecord.Lease{
+			Revision: l.rel.Version, ID: rand.Text(), Operation: operation, Process: process.Self(),
 			Began: now.UTC().Truncate(time.Millisecond), Seconds: int(leaseDuration / time.Second),
 		},
 		status: status, confirmed: now, lose: lose,
@@ -87,11 +87,11 @@ func (l *ledger) replaces(before *release.Release) {
 
 // heldRecord is the record with the lease, as it is to be written now. The caller
 // holds mu.
-func (l *ledger) heldRecord() *record.Record {
+func (l *ledger) heldRecord() *releaserecord.Record {
 	if l.held == nil || !isHeld(l.rel.Info.Status) {
 		return l.rec
 	}
-	held := record.Record{Revision: l.rel.Version, Root: &sequencer.Chart{Name: chartName(l.rel)}}
+	held := releaserecord.Record{Revision: l.rel.Version, Root: &sequencer.Chart{Name: chartName(l.rel)}}
 	if l.rec != nil {
 		held = *l.rec
 	}
@@ -321,8 +321,8 @@ func isSameState(a, b *release.Info) bool {
 }
 
 // leaseOf is the lease of a revision; nil if it has none that can be read.
-func leaseOf(rel *release.Release) *record.Lease {
-	rec, err := record.Read(rel)
+func leaseOf(rel *release.Release) *releaserecord.Lease {
+	rec, err := releaserecord.Read(rel)
 	if err != nil {
 		return nil
 	}

@@ -17,7 +17,7 @@ import (
 	apierrors "k8s.io/apimachinery/pkg/api/errors"
 	"k8s.io/apimachinery/pkg/runtime/schema"
 
-	"github.com/ordered-helm/helm/internal/resend"
+	"github.com/ordered-helm/helm/internal/httpretry"
 )
 
 // TestInstallThatIsConcluded has an installation come to its end: that it could not be
@@ -126,7 +126,7 @@ func TestUninstallThatDoesNotBegin(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		away := func(int) error {
 			time.Sleep(8 * time.Second)
-			return &resend.LateError{Err: errors.New("no answer")}
+			return &httpretry.LateError{Err: errors.New("no answer")}
 		}
 		damaged := charted(2, release.StatusDeployed)
 		damaged.Hooks = []*release.Hook{nil}
@@ -169,7 +169,7 @@ func TestFirstWrite(t *testing.T) {
 		op, w := uninstalling(t, cfg, func(try int) error {
 			time.Sleep(8 * time.Second)
 			if try < 4 {
-				return &resend.LateError{Err: errors.New("no answer")}
+				return &httpretry.LateError{Err: errors.New("no answer")}
 			}
 			return nil
 		})

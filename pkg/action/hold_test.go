@@ -19,8 +19,8 @@ import (
 	apierrors "k8s.io/apimachinery/pkg/api/errors"
 	"k8s.io/apimachinery/pkg/runtime/schema"
 
-	"github.com/ordered-helm/helm/internal/record"
-	"github.com/ordered-helm/helm/internal/resend"
+	"github.com/ordered-helm/helm/internal/httpretry"
+	"github.com/ordered-helm/helm/internal/releaserecord"
 )
 
 // charted is a revision with a chart, so that it can have a record.
@@ -65,7 +65,7 @@ func holding(t *testing.T, cfg *Configuration, rel *release.Release) (*ledger, f
 	}
 }
 
-func storedLease(t *testing.T, cfg *Configuration, version int) *record.Lease {
+func storedLease(t *testing.T, cfg *Configuration, version int) *releaserecord.Lease {
 	t.Helper()
 	rel, err := cfg.Releases.Get("rel", version)
 	if err != nil {
@@ -256,7 +256,7 @@ func TestWritesThatTakeLong(t *testing.T) {
 			return func(try int) error {
 				time.Sleep(8 * time.Second)
 				if try <= lates {
-					return fmt.Errorf("update: %w", &resend.LateError{Err: errors.New("no answer")})
+					return fmt.Errorf("update: %w", &httpretry.LateError{Err: errors.New("no answer")})
 				}
 				return nil
 			}
@@ -266,7 +266,7 @@ func TestWritesThatTakeLong(t *testing.T) {
 			t.Errorf("got %v after %d tries", err, w.tries)
 		}
 		w.tries, w.before = 0, late(1000)
-		var gaveUp *resend.LateError
+		var gaveUp *httpretry.LateError
 		if err := l.store(nil); !errors.As(err, &gaveUp) || w.tries > 7 {
 			t.Errorf("got %v after %d tries", err, w.tries)
 		}
@@ -322,7 +322,7 @@ func TestEndThatIsStored(t *testing.T) {
 							t.Error(err)
 						}
 					}
-					return &resend.LateError{Err: errors.New("no answer")}
+					return &httpretry.LateError{Err: errors.New("no answer")}
 				}}
 				cfg.Releases.Driver = w
 				err := l.store(finished)

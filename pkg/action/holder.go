@@ -10,7 +10,7 @@ import (
 	"helm.sh/helm/v3/pkg/release"
 	"k8s.io/apimachinery/pkg/util/duration"
 
-	"github.com/ordered-helm/helm/internal/record"
+	"github.com/ordered-helm/helm/internal/releaserecord"
 )
 
 // Holder is who works on a release (docs/reference.md, "Who holds a release").
@@ -43,7 +43,7 @@ func HolderOf(rel *release.Release) *Holder {
 	return newHolder(lease)
 }
 
-func newHolder(lease *record.Lease) *Holder {
+func newHolder(lease *releaserecord.Lease) *Holder {
 	dead := lease.IsGone()
 	return &Holder{
 		Operation: lease.Operation, Host: lease.Host, PID: lease.PID, Began: lease.Began, Renewed: lease.Renewed,

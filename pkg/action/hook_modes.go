@@ -10,7 +10,7 @@ import (
 	"helm.sh/helm/v3/pkg/release"
 
 	"github.com/ordered-helm/helm/internal/hookrunner"
-	"github.com/ordered-helm/helm/internal/record"
+	"github.com/ordered-helm/helm/internal/releaserecord"
 	"github.com/ordered-helm/helm/internal/render"
 	"github.com/ordered-helm/helm/internal/sequencer"
 )
@@ -32,7 +32,7 @@ func runsHooksInParallel(c *sequencer.Chart) bool {
 // storedHookModes is how the hooks of a stored release run. Where it cannot be
 // known, they run in Helm's order.
 func storedHookModes(rel *release.Release, e *events) hookrunner.Modes {
-	rec, err := record.Read(rel)
+	rec, err := releaserecord.Read(rel)
 	if err != nil {
 		e.warn(fmt.Sprintf("hooks run one after the other: %v", err))
 	}

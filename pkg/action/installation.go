@@ -22,7 +22,7 @@ import (
 	"github.com/ordered-helm/helm/internal/annotation"
 	"github.com/ordered-helm/helm/internal/cluster"
 	"github.com/ordered-helm/helm/internal/hookrunner"
-	"github.com/ordered-helm/helm/internal/record"
+	"github.com/ordered-helm/helm/internal/releaserecord"
 	"github.com/ordered-helm/helm/internal/render"
 )
 
@@ -112,7 +112,7 @@ func (op *installation) definitions(ctx context.Context) error {
 		cfg.Log("WARNING: This chart or one of its subcharts contains CRDs. Rendering may fail or contain inaccuracies.")
 		return nil
 	}
-	if err := record.CheckSize(op.newRelease(), cfg.Releases.Name(), sizeReserve); err != nil {
+	if err := releaserecord.CheckSize(op.newRelease(), cfg.Releases.Name(), sizeReserve); err != nil {
 		return err
 	}
 	if op.ordered() {

@@ -12,8 +12,8 @@ import (
 	"helm.sh/helm/v3/pkg/chart"
 	"helm.sh/helm/v3/pkg/release"
 
-	"github.com/ordered-helm/helm/internal/record"
-	"github.com/ordered-helm/helm/internal/resend"
+	"github.com/ordered-helm/helm/internal/httpretry"
+	"github.com/ordered-helm/helm/internal/releaserecord"
 )
 
 // ledger is the only writer of a stored release while an operation runs: it
@@ -38,7 +38,7 @@ type ledger struct {
 	// bare is the release's chart without a record; rec is the record, nil where
 	// the release has none.
 	bare *chart.Chart
-	rec  *record.Record
+	rec  *releaserecord.Record
 	// held is how this operation holds the release; nil where it does not.
 	held *hold
 
@@ -57,7 +57,7 @@ func newLedger(cfg *Configuration, rel *release.Release) *ledger {
 }
 
 // keep has the release carry a record from its next write on.
-func (l *ledger) keep(bare *chart.Chart, rec *record.Record) error {
+func (l *ledger) keep(bare *chart.Chart, rec *releaserecord.Record) error {
 	l.mu.Lock()
 	defer l.mu.Unlock()
 	if rec != nil {
@@ -68,11 +68,11 @@ func (l *ledger) keep(bare *chart.Chart, rec *record.Record) error {
 }
 
 // keepOnly is keep for a stored release, whose chart may carry a record.
-func (l *ledger) keepOnly(rec *record.Record) error {
+func (l *ledger) keepOnly(rec *releaserecord.Record) error {
 	if l.rel.Chart == nil {
 		return nil
 	}
-	bare, err := record.Attach(l.rel.Chart, nil)
+	bare, err := releaserecord.Attach(l.rel.Chart, nil)
 	if err != nil {
 		return err
 	}
@@ -94,7 +94,7 @@ func (l *ledger) attached() (*chart.Chart, error) {
 	if l.bare == nil {
 		return l.rel.Chart, nil
 	}
-	return record.Attach(l.bare, l.heldRecord())
+	return releaserecord.Attach(l.bare, l.heldRecord())
 }
 
 // change changes the release without storing it.
@@ -150,7 +150,7 @@ func (l *ledger) write() error {
 			return nil
 		}
 		err := l.writeSoon()
-		var late *resend.LateError
+		var late *httpretry.LateError
 		if !errors.As(err, &late) || elapsed(began) > writePatience {
 			return err
 		}

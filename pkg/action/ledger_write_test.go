@@ -17,7 +17,7 @@ import (
 	"helm.sh/helm/v3/pkg/storage"
 	"helm.sh/helm/v3/pkg/storage/driver"
 
-	"github.com/ordered-helm/helm/internal/record"
+	"github.com/ordered-helm/helm/internal/releaserecord"
 	"github.com/ordered-helm/helm/internal/sequencer"
 )
 
@@ -301,7 +301,7 @@ func TestNotesOfWhatIsDone(t *testing.T) {
 		l, w := witnessed(t)
 		l.rel.Version = 1
 		bare := &chart.Chart{Metadata: &chart.Metadata{Name: "shop"}}
-		if err := l.keep(bare, &record.Record{Sequenced: true, Root: &sequencer.Chart{Name: "shop"}}); err != nil {
+		if err := l.keep(bare, &releaserecord.Record{Sequenced: true, Root: &sequencer.Chart{Name: "shop"}}); err != nil {
 			t.Fatal(err)
 		}
 		if err := l.expect(3, false); err != nil {
@@ -315,7 +315,7 @@ func TestNotesOfWhatIsDone(t *testing.T) {
 			}
 			time.Sleep(noteInterval)
 			synctest.Wait()
-			rec, err := record.Read(w.last())
+			rec, err := releaserecord.Read(w.last())
 			want := [][]string{{"a", "b"}, {"a", "b"}, {"a", "b", "c"}}[i]
 			if err != nil || !slices.Equal(rec.Progress.Done, want) || rec.Progress.Nodes != 3 || w.tried() != i+1 {
 				t.Errorf("%d writes, progress %+v, %v, want %v", w.tried(), rec.Progress, err, want)
@@ -330,17 +330,17 @@ func TestEndOfTheLedger(t *testing.T) {
 	parallel := &sequencer.Chart{Name: "shop", Subcharts: []*sequencer.Chart{{Name: "db", HookMode: "true"}}}
 	for _, c := range []struct {
 		name      string
-		rec       *record.Record
+		rec       *releaserecord.Record
 		complete  bool
 		stays     bool
 		progress  bool
 		isEarlier bool
 	}{
-		{name: "in order", rec: &record.Record{Sequenced: true}, complete: true, stays: true},
-		{name: "in order, incomplete", rec: &record.Record{Sequenced: true}, stays: true, progress: true, isEarlier: true},
-		{name: "there for what came before", rec: &record.Record{}, complete: true},
-		{name: "there for what came before, incomplete", rec: &record.Record{}, stays: true, progress: true, isEarlier: true},
-		{name: "there for hooks, too", rec: &record.Record{Root: parallel}, complete: true, stays: true},
+		{name: "in order", rec: &releaserecord.Record{Sequenced: true}, complete: true, stays: true},
+		{name: "in order, incomplete", rec: &releaserecord.Record{Sequenced: true}, stays: true, progress: true, isEarlier: true},
+		{name: "there for what came before", rec: &releaserecord.Record{}, complete: true},
+		{name: "there for what came before, incomplete", rec: &releaserecord.Record{}, stays: true, progress: true, isEarlier: true},
+		{name: "there for hooks, too", rec: &releaserecord.Record{Root: parallel}, complete: true, stays: true},
 	} {
 		t.Run(c.name, func(t *testing.T) {
 			l, w := witnessed(t)
@@ -348,7 +348,7 @@ func TestEndOfTheLedger(t *testing.T) {
 			if c.rec.Root == nil {
 				c.rec.Root = &sequencer.Chart{Name: "shop"}
 			}
-			c.rec.Earlier, c.rec.Progress = &record.Earlier{Revision: 1, Removed: true}, &record.Progress{Revision: 1, Nodes: 2}
+			c.rec.Earlier, c.rec.Progress = &releaserecord.Earlier{Revision: 1, Removed: true}, &releaserecord.Progress{Revision: 1, Nodes: 2}
 			if err := l.keep(&chart.Chart{Metadata: &chart.Metadata{Name: "shop"}}, c.rec); err != nil {
 				t.Fatal(err)
 			}
@@ -356,7 +356,7 @@ func TestEndOfTheLedger(t *testing.T) {
 			if err := errors.Join(l.end(c.complete), l.store(nil)); err != nil {
 				t.Fatal(err)
 			}
-			rec, err := record.Read(w.last())
+			rec, err := releaserecord.Read(w.last())
 			if err != nil || (rec != nil) != c.stays {
 				t.Fatalf("got %+v, %v", rec, err)
 			}

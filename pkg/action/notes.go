@@ -7,7 +7,7 @@ import (
 	"slices"
 	"time"
 
-	"github.com/ordered-helm/helm/internal/record"
+	"github.com/ordered-helm/helm/internal/releaserecord"
 )
 
 // noteInterval is how often, at most, the release notes how far it came.
@@ -20,7 +20,7 @@ func (l *ledger) expect(nodes int, removing bool) error {
 	if l.rec == nil || !l.rec.Sequenced {
 		return nil
 	}
-	l.rec.Progress = &record.Progress{Revision: l.rel.Version, Nodes: nodes, Removing: removing}
+	l.rec.Progress = &releaserecord.Progress{Revision: l.rel.Version, Nodes: nodes, Removing: removing}
 	return l.attach()
 }
 

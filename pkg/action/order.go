@@ -8,32 +8,32 @@ import (
 
 	"helm.sh/helm/v3/pkg/release"
 
-	"github.com/ordered-helm/helm/internal/record"
+	"github.com/ordered-helm/helm/internal/releaserecord"
 	"github.com/ordered-helm/helm/internal/render"
 	"github.com/ordered-helm/helm/internal/sequencer"
 )
 
 // storedPlan rebuilds the graph by which a release was deployed from the record that
 // it also returns; both are nil if it was not deployed in order.
-func storedPlan(rel *release.Release) (*sequencer.Plan, *record.Record, error) {
-	rec, err := record.Read(rel)
+func storedPlan(rel *release.Release) (*sequencer.Plan, *releaserecord.Record, error) {
+	rec, err := releaserecord.Read(rel)
 	if err != nil || rec == nil || !rec.Sequenced {
 		return nil, nil, err
 	}
 	resources, err := render.Resources(rel.Manifest, rec.Documents, rec.Root, false)
 	if err != nil {
-		return nil, nil, &record.InvalidError{Release: rel.Name, Revision: rel.Version, Err: err}
+		return nil, nil, &releaserecord.InvalidError{Release: rel.Name, Revision: rel.Version, Err: err}
 	}
 	plan, err := sequencer.Build(sequencer.Input{Root: rec.Root, Resources: resources, Namespace: rel.Namespace})
 	if err != nil {
-		return nil, nil, &record.InvalidError{Release: rel.Name, Revision: rel.Version, Err: err}
+		return nil, nil, &releaserecord.InvalidError{Release: rel.Name, Revision: rel.Version, Err: err}
 	}
 	return plan, rec, nil
 }
 
 // isUnusable reports whether an error says that a record cannot be used.
 func isUnusable(err error) bool {
-	var invalid *record.InvalidError
+	var invalid *releaserecord.InvalidError
 	return errors.As(err, &invalid)
 }
 

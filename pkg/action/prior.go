@@ -12,7 +12,7 @@ import (
 	"helm.sh/helm/v3/pkg/releaseutil"
 	"k8s.io/apimachinery/pkg/apis/meta/v1/unstructured"
 
-	"github.com/ordered-helm/helm/internal/record"
+	"github.com/ordered-helm/helm/internal/releaserecord"
 	"github.com/ordered-helm/helm/internal/render"
 	"github.com/ordered-helm/helm/internal/sequencer"
 )
@@ -117,8 +117,8 @@ func wasRemoved(rel *release.Release) bool {
 
 // earlierOf is what a revision knows of those before it; nil if its record cannot
 // be used.
-func earlierOf(rel *release.Release) *record.Earlier {
-	rec, err := record.Read(rel)
+func earlierOf(rel *release.Release) *releaserecord.Earlier {
+	rec, err := releaserecord.Read(rel)
 	if err != nil {
 		return nil
 	}
@@ -129,7 +129,7 @@ func earlierOf(rel *release.Release) *record.Earlier {
 // whose record cannot be read was, most likely.
 func (p *prior) isOrdered() bool {
 	return slices.ContainsFunc(p.revisions, func(rel *release.Release) bool {
-		rec, err := record.Read(rel)
+		rec, err := releaserecord.Read(rel)
 		return err != nil || rec != nil && (rec.Sequenced || rec.EarlierOf(rel.Version) != nil)
 	})
 }
@@ -164,23 +164,23 @@ func named(apiVersion, kind, namespace, name string) map[string]any {
 
 // earlier is what a new revision, which declares a list, is to know of the
 // revisions; nil if that is nothing.
-func (p *prior) earlier(revision int, list kube.ResourceList, spared map[sequencer.ID]bool) *record.Earlier {
+func (p *prior) earlier(revision int, list kube.ResourceList, spared map[sequencer.ID]bool) *releaserecord.Earlier {
 	leftovers := p.leftovers(list, spared)
 	if len(leftovers) == 0 && !p.removed {
 		return nil
 	}
-	return &record.Earlier{Revision: revision, Leftovers: leftovers, Removed: p.removed}
+	return &releaserecord.Earlier{Revision: revision, Leftovers: leftovers, Removed: p.removed}
 }
 
 // leftovers are what the revisions have and a list has not, without what is spared
 // or a policy keeps.
-func (p *prior) leftovers(list kube.ResourceList, spared map[sequencer.ID]bool) []record.Leftover {
+func (p *prior) leftovers(list kube.ResourceList, spared map[sequencer.ID]bool) []releaserecord.Leftover {
 	policies := p.policies()
-	var leftovers []record.Leftover
+	var leftovers []releaserecord.Leftover
 	for _, info := range p.without(list) {
 		if id := idOf(info); !spared[id] && !keeps(policies[id]) && !keeps(policyOf(info)) {
 			apiVersion, kind := info.Mapping.GroupVersionKind.ToAPIVersionAndKind()
-			leftovers = append(leftovers, record.Leftover{APIVersion: apiVersion, Kind: kind, Namespace: scopeOf(info), Name: info.Name})
+			leftovers = append(leftovers, releaserecord.Leftover{APIVersion: apiVersion, Kind: kind, Namespace: scopeOf(info), Name: info.Name})
 		}
 	}
 	return leftovers
@@ -194,7 +194,7 @@ func revisionPlan(rel *release.Release, lenient bool) (*sequencer.Plan, error) {
 	if plan != nil {
 		return plan, nil
 	}
-	var invalid *record.InvalidError
+	var invalid *releaserecord.InvalidError
 	if err != nil && (!lenient || !errors.As(err, &invalid)) {
 		return nil, err
 	}

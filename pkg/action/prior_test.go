@@ -15,8 +15,8 @@ import (
 	"k8s.io/apimachinery/pkg/apis/meta/v1/unstructured"
 	"k8s.io/apimachinery/pkg/runtime/schema"
 
-	"github.com/ordered-helm/helm/internal/record"
 	"github.com/ordered-helm/helm/internal/redact"
+	"github.com/ordered-helm/helm/internal/releaserecord"
 	"github.com/ordered-helm/helm/internal/sequencer"
 )
 
@@ -29,7 +29,7 @@ func uninstalled(rel *release.Release) *release.Release {
 // record for the revision of some number says.
 func knowing(t *testing.T, rel *release.Release, of int) *release.Release {
 	t.Helper()
-	ch, err := record.Attach(&chart.Chart{}, &record.Record{Root: &sequencer.Chart{Name: "app"}, Earlier: &record.Earlier{Revision: of, Removed: true}})
+	ch, err := releaserecord.Attach(&chart.Chart{}, &releaserecord.Record{Root: &sequencer.Chart{Name: "app"}, Earlier: &releaserecord.Earlier{Revision: of, Removed: true}})
 	if err != nil {
 		t.Fatal(err)
 	}

@@ -13,7 +13,7 @@ import (
 	"k8s.io/client-go/rest"
 
 	"github.com/ordered-helm/helm/internal/chartloader"
-	"github.com/ordered-helm/helm/internal/record"
+	"github.com/ordered-helm/helm/internal/releaserecord"
 	"github.com/ordered-helm/helm/internal/render"
 	"github.com/ordered-helm/helm/internal/sequencer"
 )
@@ -54,7 +54,7 @@ func (r *rendering) prepare(chrt *chart.Chart, vals map[string]any) error {
 	if err != nil {
 		return err
 	}
-	if r.chart, err = record.Attach(chrt, nil); err != nil {
+	if r.chart, err = releaserecord.Attach(chrt, nil); err != nil {
 		return err
 	}
 	r.vals = vals
@@ -143,12 +143,12 @@ func (r *rendering) values() (chartutil.Values, *chartutil.Capabilities, error) 
 
 // recordOf gives what the release must remember: nil where it uses nothing
 // that stock Helm does not have.
-func (r *rendering) recordOf(rel *release.Release) *record.Record {
+func (r *rendering) recordOf(rel *release.Release) *releaserecord.Record {
 	switch {
 	case r.ordered:
-		return &record.Record{Revision: rel.Version, Sequenced: true, Root: r.root, Documents: r.documents}
+		return &releaserecord.Record{Revision: rel.Version, Sequenced: true, Root: r.root, Documents: r.documents}
 	case len(rel.Hooks) > 0 && runsHooksInParallel(r.root):
-		return &record.Record{Revision: rel.Version, Root: r.root}
+		return &releaserecord.Record{Revision: rel.Version, Root: r.root}
 	}
 	return nil
 }

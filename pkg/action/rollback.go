@@ -11,7 +11,7 @@ import (
 
 	helmaction "helm.sh/helm/v3/pkg/action"
 
-	"github.com/ordered-helm/helm/internal/record"
+	"github.com/ordered-helm/helm/internal/releaserecord"
 	"github.com/ordered-helm/helm/internal/sequencer"
 )
 
@@ -96,7 +96,7 @@ func (r *Rollback) RunWithContext(ctx context.Context, name string) error {
 // order is the graph by which the target was deployed, with its record; nil if it
 // was not deployed in order, or that is to be ignored. One whose record cannot
 // be used is an error, unless the caller asks to wait as Helm does.
-func (op *rollingBack) order() (*sequencer.Plan, *record.Record, error) {
+func (op *rollingBack) order() (*sequencer.Plan, *releaserecord.Record, error) {
 	if op.IgnoreOrder {
 		return nil, nil, nil
 	}

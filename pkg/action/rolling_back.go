@@ -13,7 +13,7 @@ import (
 	"helm.sh/helm/v3/pkg/storage/driver"
 	helmtime "helm.sh/helm/v3/pkg/time"
 
-	"github.com/ordered-helm/helm/internal/record"
+	"github.com/ordered-helm/helm/internal/releaserecord"
 	"github.com/ordered-helm/helm/internal/sequencer"
 )
 
@@ -29,7 +29,7 @@ type rollingBack struct {
 	// plan is how the target was deployed, if that was in order, and rec what
 	// remembers it.
 	plan *sequencer.Plan
-	rec  *record.Record
+	rec  *releaserecord.Record
 
 	rel        *release.Release
 	deployment *deployment
@@ -165,14 +165,14 @@ func (op *rollingBack) keepRecord() error {
 	if op.target.Chart == nil {
 		return nil
 	}
-	bare, err := record.Attach(op.target.Chart, nil)
+	bare, err := releaserecord.Attach(op.target.Chart, nil)
 	if err != nil {
 		return err
 	}
-	rec, err := record.Read(op.target)
+	rec, err := releaserecord.Read(op.target)
 	switch {
 	case op.plan != nil:
-		rec = &record.Record{Revision: op.rel.Version, Sequenced: true, Root: op.rec.Root, Documents: op.rec.Documents}
+		rec = &releaserecord.Record{Revision: op.rel.Version, Sequenced: true, Root: op.rec.Root, Documents: op.rec.Documents}
 	case err != nil || rec == nil || !rec.Sequenced && !runsHooksInParallel(rec.Root):
 		rec = nil
 	default:

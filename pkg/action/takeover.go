@@ -13,7 +13,7 @@ import (
 	"helm.sh/helm/v3/pkg/release"
 	"helm.sh/helm/v3/pkg/storage/driver"
 
-	"github.com/ordered-helm/helm/internal/record"
+	"github.com/ordered-helm/helm/internal/releaserecord"
 )
 
 // Takeover says what an operation does with a release that another one works on, or
@@ -113,7 +113,7 @@ func (u *undone) isLast(last *release.Release) bool {
 }
 
 // had reports whether a lease is the operation's. One that had none cannot tell.
-func (u *undone) had(lease *record.Lease) bool {
+func (u *undone) had(lease *releaserecord.Lease) bool {
 	return u != nil && (lease == nil && u.lease == "" || lease != nil && lease.ID == u.lease)
 }
 
@@ -188,7 +188,7 @@ func (q *inquiry) isDead(ctx context.Context, last *release.Release) (bool, erro
 
 // watch looks for signs of life of a holder, until it has given one or none for so
 // long that it is dead.
-func (q *inquiry) watch(ctx context.Context, last *release.Release, lease *record.Lease, held *HeldError) (dead bool, err error) {
+func (q *inquiry) watch(ctx context.Context, last *release.Release, lease *releaserecord.Lease, held *HeldError) (dead bool, err error) {
 	silent := max(0, time.Since(lease.Renewed)) // its clock may be ahead
 	long := max(shortestLook, lease.Duration()-silent)
 	q.events.warn(fmt.Sprintf("release %s is held by %s, %s: looking for %s whether it still lives", q.name, held.Holder, held.Holder.Age(), long.Round(time.Second)))
@@ -230,14 +230,14 @@ func (q *inquiry) watch(ctx context.Context, last *release.Release, lease *recor
 func interrupted(stale *release.Release) *release.Release {
 	failed := ownRelease(stale)
 	failed.Info.Status, failed.Info.Description = release.StatusFailed, interruption(stale)
-	rec, err := record.Read(stale)
+	rec, err := releaserecord.Read(stale)
 	if err != nil || rec == nil {
 		return failed
 	}
 	if rec = left(rec); rec != nil {
 		rec.Lease = nil
 	}
-	if bare, err := record.Attach(stale.Chart, rec); err == nil { // which it was read from
+	if bare, err := releaserecord.Attach(stale.Chart, rec); err == nil { // which it was read from
 		failed.Chart = bare
 	}
 	return failed
@@ -266,7 +266,7 @@ func reached(rel *release.Release) string {
 }
 
 // left is what stays of a record when the lease is taken out.
-func left(rec *record.Record) *record.Record {
+func left(rec *releaserecord.Record) *releaserecord.Record {
 	if rec == nil || !rec.Sequenced && rec.Earlier == nil && !runsHooksInParallel(rec.Root) {
 		return nil // it was there for the lease alone
 	}

@@ -13,30 +13,30 @@ import (
 
 	"helm.sh/helm/v3/pkg/release"
 
-	"github.com/ordered-helm/helm/internal/holder"
-	"github.com/ordered-helm/helm/internal/record"
+	"github.com/ordered-helm/helm/internal/process"
+	"github.com/ordered-helm/helm/internal/releaserecord"
 	"github.com/ordered-helm/helm/internal/sequencer"
 )
 
 // leased is a revision that a process holds which gave its last sign of life so long ago.
-func leased(t *testing.T, version int, status release.Status, process holder.Process, ago time.Duration) *release.Release {
+func leased(t *testing.T, version int, status release.Status, process process.Process, ago time.Duration) *release.Release {
 	t.Helper()
 	rel := charted(version, status)
-	rec := &record.Record{Revision: version, Root: &sequencer.Chart{Name: "shop"}, Lease: &record.Lease{
+	rec := &releaserecord.Record{Revision: version, Root: &sequencer.Chart{Name: "shop"}, Lease: &releaserecord.Lease{
 		Revision: version, ID: "first", Operation: "upgrade", Process: process, Renewed: time.Now().Add(-ago), Seconds: int(leaseDuration / time.Second),
 	}}
 	var err error
-	if rel.Chart, err = record.Attach(rel.Chart, rec); err != nil {
+	if rel.Chart, err = releaserecord.Attach(rel.Chart, rec); err != nil {
 		t.Fatal(err)
 	}
 	return rel
 }
 
-var elsewhere = holder.Process{Host: "elsewhere", PID: 7, Birth: "another machine"}
+var elsewhere = process.Process{Host: "elsewhere", PID: 7, Birth: "another machine"}
 
 // dead is a process of this machine that is no more.
-func dead() holder.Process {
-	p := holder.Self()
+func dead() process.Process {
+	p := process.Self()
 	p.Birth += "0"
 	return p
 }
@@ -44,14 +44,14 @@ func dead() holder.Process {
 // TestInquiry finds out whether a release is free: for how long it is looked, and what
 // comes of it.
 func TestInquiry(t *testing.T) {
-	self := holder.Self()
+	self := process.Self()
 	if self.Birth == "" {
 		t.Skip("the kernel does not tell processes apart")
 	}
 	type scene struct {
 		name     string
 		status   release.Status
-		lease    *holder.Process // nil if there is none
+		lease    *process.Process // nil if there is none
 		ago      time.Duration
 		takeover Takeover
 		dry      bool

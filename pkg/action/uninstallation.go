@@ -17,7 +17,7 @@ import (
 	"k8s.io/apimachinery/pkg/apis/meta/v1/unstructured"
 
 	"github.com/ordered-helm/helm/internal/readiness"
-	"github.com/ordered-helm/helm/internal/record"
+	"github.com/ordered-helm/helm/internal/releaserecord"
 	"github.com/ordered-helm/helm/internal/sequencer"
 	"github.com/ordered-helm/helm/internal/watcher"
 )
@@ -97,7 +97,7 @@ func (op *uninstallation) order() (*prior, error) {
 		return nil, nil
 	}
 	for _, rel := range p.revisions {
-		_, err := record.Read(rel)
+		_, err := releaserecord.Read(rel)
 		switch {
 		case err == nil:
 		case op.Wait && op.WaitStrategy == WaitStrategyNone:
@@ -159,7 +159,7 @@ func (op *uninstallation) prepare(ctx context.Context) error {
 	if op.ordered() {
 		return op.prepareInOrder(ctx)
 	}
-	if rec, err := record.Read(op.rel); err == nil {
+	if rec, err := releaserecord.Read(op.rel); err == nil {
 		if err := op.ledger.keepOnly(left(rec)); err != nil {
 			return err
 		}
@@ -241,7 +241,7 @@ func (op *uninstallation) remove(ctx context.Context) error {
 
 // remember has the release say, from now on, how far its removal came.
 func (op *uninstallation) remember() error {
-	rec, err := record.Read(op.rel)
+	rec, err := releaserecord.Read(op.rel)
 	if err != nil {
 		return err
 	}

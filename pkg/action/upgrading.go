@@ -16,7 +16,7 @@ import (
 	"k8s.io/apimachinery/pkg/runtime/schema"
 
 	"github.com/ordered-helm/helm/internal/hookrunner"
-	"github.com/ordered-helm/helm/internal/record"
+	"github.com/ordered-helm/helm/internal/releaserecord"
 	"github.com/ordered-helm/helm/internal/render"
 )
 
@@ -112,7 +112,7 @@ var errPending = errors.New("another operation (install/upgrade/rollback) is in 
 
 // render renders the new revision.
 func (op *upgrading) render(chrt *chart.Chart, vals map[string]any) error {
-	chrt, err := record.Attach(chrt, nil)
+	chrt, err := releaserecord.Attach(chrt, nil)
 	if err != nil {
 		return err
 	}
@@ -211,7 +211,7 @@ func (op *upgrading) build(ctx context.Context) (*release.Release, error) {
 func (op *upgrading) readPrior(ctx context.Context, p *prior) error {
 	if op.ordered() {
 		err := p.readPlans(ctx, op.cluster, false)
-		var invalid *record.InvalidError
+		var invalid *releaserecord.InvalidError
 		if errors.As(err, &invalid) {
 			return fmt.Errorf("%w: upgrade with --wait=true, which takes no account of any order; later upgrades can be ordered again", err)
 		}

@@ -1,9 +1,9 @@
 // Copyright The Ordered Helm Authors
 // SPDX-License-Identifier: Apache-2.0
 
-// Package holder tells processes apart that work on a release, and whether one that
+// Package process tells processes apart that work on a release, and whether one that
 // did is gone.
-package holder
+package process
 
 import "os"
 

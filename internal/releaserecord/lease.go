@@ -1,7 +1,7 @@
 // Copyright The Ordered Helm Authors
 // SPDX-License-Identifier: Apache-2.0
 
-package record
+package releaserecord
 
 import (
 	"fmt"
@@ -9,7 +9,7 @@ import (
 	"time"
 	"unicode"
 
-	"github.com/ordered-helm/helm/internal/holder"
+	"github.com/ordered-helm/helm/internal/process"
 )
 
 const (
@@ -29,7 +29,7 @@ type Lease struct {
 	ID string `json:"id"`
 	// Operation is what the process does, as in "upgrade".
 	Operation string `json:"operation"`
-	holder.Process
+	process.Process
 	// Began is when the operation began, and Renewed when the lease was renewed
 	// last, by the clock of its process.
 	Began   time.Time `json:"began"`

@@ -3,7 +3,7 @@
 
 //go:build !linux
 
-package holder
+package process
 
 // birth is not known: there is no way to tell a process from a later one that has
 // its number.

@@ -1,10 +1,10 @@
 // Copyright The Ordered Helm Authors
 // SPDX-License-Identifier: Apache-2.0
 
-// Package resend sends requests to an API server again that it did not answer, or could
+// Package httpretry sends requests to an API server again that it did not answer, or could
 // not serve for a while, where that does no harm: an operation of minutes must not fail
 // because a connection broke (docs/reliability.md, "When the API server is in trouble").
-package resend
+package httpretry
 
 import (
 	"bytes"

@@ -1,7 +1,7 @@
 // Copyright The Ordered Helm Authors
 // SPDX-License-Identifier: Apache-2.0
 
-package record
+package releaserecord
 
 import (
 	"reflect"
@@ -9,14 +9,14 @@ import (
 	"testing"
 	"time"
 
-	"github.com/ordered-helm/helm/internal/holder"
+	"github.com/ordered-helm/helm/internal/process"
 	"github.com/ordered-helm/helm/internal/sequencer"
 )
 
 func leased() *Lease {
 	at := time.Date(2026, 11, 22, 12, 0, 0, 0, time.UTC)
 	return &Lease{
-		Revision: 3, ID: "a", Operation: "upgrade", Process: holder.Process{Host: "build-7", PID: 4711, Birth: "b"},
+		Revision: 3, ID: "a", Operation: "upgrade", Process: process.Process{Host: "build-7", PID: 4711, Birth: "b"},
 		Began: at, Renewed: at.Add(time.Minute), Seconds: 45,
 	}
 }

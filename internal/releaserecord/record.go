@@ -1,11 +1,11 @@
 // Copyright The Ordered Helm Authors
 // SPDX-License-Identifier: Apache-2.0
 
-// Package record keeps, inside a stored release, what it takes to rebuild the
+// Package releaserecord keeps, inside a stored release, what it takes to rebuild the
 // graph by which the release was deployed: stored releases lose the metadata
 // of subcharts, and manifests may lose the comments that tell their source
 // (docs/reference.md, "The release record").
-package record
+package releaserecord
 
 import (
 	"fmt"
