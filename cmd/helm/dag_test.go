@@ -222,7 +222,7 @@ func remember(t *testing.T, rel *release.Release) {
 		return
 	}
 	rec.Revision = rel.Version
-	if rel.Chart, err = releaserecord.Attach(rel.Chart, rec); err != nil {
+	if rel.Chart, err = releaserecord.WithRecord(rel.Chart, rec); err != nil {
 		t.Fatal(err)
 	}
 }

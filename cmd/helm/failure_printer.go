@@ -31,7 +31,7 @@ func newFailedRelease(rel *release.Release, err error) *failedRelease {
 	var deploy *action.DeployError
 	var removal *action.RemovalError
 	var hook *action.HookError
-	rel = releaserecord.Detach(rel)
+	rel = releaserecord.WithoutRecord(rel)
 	switch {
 	case errors.As(err, &deploy):
 		return &failedRelease{rel, deploy}

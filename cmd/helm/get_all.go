@@ -35,7 +35,7 @@ func newGetAllCmd(a *app) *cobra.Command {
 				return err
 			}
 			if format != "" {
-				return executeTemplate(a.out, format, map[string]any{"Release": releaserecord.Detach(rel)})
+				return executeTemplate(a.out, format, map[string]any{"Release": releaserecord.WithoutRecord(rel)})
 			}
 			return output.Table.Write(a.out, &releasePrinter{release: rel, details: true, chart: true})
 		},

@@ -92,5 +92,5 @@ func wasOrdered(rel *release.Release) (bool, error) {
 	if err != nil || rec == nil {
 		return false, err
 	}
-	return rec.Sequenced && rec.Revision == rel.Version, nil
+	return rec.Ordered && rec.Revision == rel.Version, nil
 }

@@ -39,7 +39,7 @@ func (p *releasePrinter) WriteYAML(out io.Writer) error { return output.EncodeYA
 
 // content is the release as programs read it.
 func (p *releasePrinter) content() any {
-	rel := releaserecord.Detach(p.release)
+	rel := releaserecord.WithoutRecord(p.release)
 	if p.order == nil && p.holder == nil {
 		return rel
 	}

@@ -25,7 +25,7 @@ import (
 func releases(t *testing.T, files ...*chart.File) (bare, recorded *release.Release) {
 	t.Helper()
 	ch := &chart.Chart{Metadata: &chart.Metadata{APIVersion: "v2", Name: "shop", Version: "1.0.0"}, Files: files}
-	attached, err := releaserecord.Attach(ch, &releaserecord.Record{Sequenced: true, Root: &sequencer.Chart{Name: "shop"}})
+	attached, err := releaserecord.WithRecord(ch, &releaserecord.Record{Ordered: true, Charts: &sequencer.Chart{Name: "shop"}})
 	if err != nil {
 		t.Fatal(err)
 	}

@@ -21,7 +21,7 @@ var errNoAnswer = errors.New("the connection was closed without an answer")
 type promptAnswers struct{ http.RoundTripper }
 
 func (p promptAnswers) RoundTrip(r *http.Request) (*http.Response, error) {
-	answer, err := p.RoundTripper.RoundTrip(r.WithContext(httpretry.Once(r.Context())))
+	answer, err := p.RoundTripper.RoundTrip(r.WithContext(httpretry.WithoutRetries(r.Context())))
 	if err != nil && r.Context().Err() == nil && utilnet.IsProbableEOF(err) {
 		return nil, errNoAnswer
 	}

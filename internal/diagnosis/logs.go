@@ -44,7 +44,7 @@ func (s *session) addLog(ctx context.Context, f *finding) {
 }
 
 func (s *session) readLog(ctx context.Context, source logSource) []string {
-	tail := int64(s.LogLines)
+	tail := int64(s.MaxLogLines)
 	options := &corev1.PodLogOptions{Container: source.container, Previous: source.previous, TailLines: &tail}
 	text, err := send(ctx, s, func(ctx context.Context) (string, error) {
 		stream, err := s.Clientset.CoreV1().Pods(source.namespace).GetLogs(source.pod, options).Stream(ctx)
@@ -58,7 +58,7 @@ func (s *session) readLog(ctx context.Context, source logSource) []string {
 	if err != nil || strings.HasPrefix(text, lostLog) {
 		return nil
 	}
-	return s.lines(text, s.LogLines)
+	return s.lines(text, s.MaxLogLines)
 }
 
 // lines returns the last lines of a text as they may be printed. Secrets are

@@ -17,14 +17,14 @@ import (
 // longestRest is for how long the server may ask for a pause before it is asked again.
 const longestRest = 10 * time.Second
 
-// Refusal is an error of a round tripper that is no trouble with the server: the request
+// NotSentError is an error of a round tripper that is no trouble with the server: the request
 // was not to be sent.
-type Refusal struct{ Err error }
+type NotSentError struct{ Err error }
 
-func (r *Refusal) Error() string { return r.Err.Error() }
+func (r *NotSentError) Error() string { return r.Err.Error() }
 
 // Unwrap gives the reason.
-func (r *Refusal) Unwrap() error { return r.Err }
+func (r *NotSentError) Unwrap() error { return r.Err }
 
 // again decides whether the request is sent again, and after what time at the earliest.
 func (d *delivery) again(answer *http.Response, err error) (after time.Duration, again bool) {
@@ -62,9 +62,9 @@ func (d *delivery) again(answer *http.Response, err error) (after time.Duration,
 	if waited > patience {
 		return 0, false
 	}
-	if d.Say != nil && !d.said && waited > sayAfter {
+	if d.OnUnavailable != nil && !d.said && waited > sayAfter {
 		d.said = true
-		d.Say(d.trouble)
+		d.OnUnavailable(d.trouble)
 	}
 	return after, true
 }
@@ -89,7 +89,7 @@ func restOf(answer *http.Response) time.Duration {
 
 // isFinal reports whether an error does not go away by itself.
 func isFinal(err error) bool {
-	var refusal *Refusal
+	var refusal *NotSentError
 	var untrusted *tls.CertificateVerificationError
 	var unknown x509.UnknownAuthorityError
 	var other x509.HostnameError

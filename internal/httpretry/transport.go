@@ -46,9 +46,9 @@ type Server struct {
 	clock    serverClock
 }
 
-// Reached notes that the server has answered before. One that never has, and is not
+// MarkReached notes that the server has answered before. One that never has, and is not
 // there, is not waited for.
-func (s *Server) Reached() *Server {
+func (s *Server) MarkReached() *Server {
 	s.answered.Store(true)
 	return s
 }
@@ -57,9 +57,9 @@ func (s *Server) Reached() *Server {
 type Transport struct {
 	Base http.RoundTripper
 	*Server
-	// Say, if set, is told of a request that was not answered for some time, once for
+	// OnUnavailable, if set, is told of a request that was not answered for some time, once for
 	// each.
-	Say func(error)
+	OnUnavailable func(error)
 }
 
 // wish is what a context says about the requests that are made with it.
@@ -70,13 +70,13 @@ const (
 	read
 )
 
-// Once returns a context for requests that are not sent again: whoever makes them does so
+// WithoutRetries returns a context for requests that are not sent again: whoever makes them does so
 // itself.
-func Once(ctx context.Context) context.Context { return context.WithValue(ctx, sentOnce, true) }
+func WithoutRetries(ctx context.Context) context.Context { return context.WithValue(ctx, sentOnce, true) }
 
-// Streamed returns a context for requests whose answers are read as they come, and which
+// WithStreaming returns a context for requests whose answers are read as they come, and which
 // may break off.
-func Streamed(ctx context.Context) context.Context { return context.WithValue(ctx, read, true) }
+func WithStreaming(ctx context.Context) context.Context { return context.WithValue(ctx, read, true) }
 
 // RoundTrip sends a request until it is answered. Reads other than watches are answered
 // when the whole answer is there.
@@ -117,7 +117,7 @@ type delivery struct {
 
 func (t *Transport) prepare(r *http.Request) (*delivery, error) {
 	d := &delivery{
-		Transport: t, request: r.WithContext(Once(r.Context())), began: t.clock.now(), sent: time.Now(),
+		Transport: t, request: r.WithContext(WithoutRetries(r.Context())), began: t.clock.now(), sent: time.Now(),
 		pause: wait.Backoff{Duration: 100 * time.Millisecond, Factor: 2, Jitter: 0.2, Steps: 6, Cap: 3 * time.Second},
 	}
 	if r.Body != nil && r.Body != http.NoBody {
@@ -155,7 +155,7 @@ func (d *delivery) run(ctx context.Context) (*http.Response, error) {
 			return nil, context.Cause(ctx)
 		}
 		if d.kind.records && d.age() >= recordLimit {
-			return nil, &LateError{d.trouble}
+			return nil, &RecordTimeoutError{d.trouble}
 		}
 	}
 }
@@ -179,16 +179,16 @@ func (d *delivery) age() time.Duration {
 	return max(time.Since(d.sent), time.Now().Round(0).Sub(d.sent.Round(0)))
 }
 
-// LateError says that the record of a release could not be written soon: whoever wants to
+// RecordTimeoutError says that the record of a release could not be written soon: whoever wants to
 // go on trying makes sure before that it still may.
-type LateError struct{ Err error }
+type RecordTimeoutError struct{ Err error }
 
-func (e *LateError) Error() string {
+func (e *RecordTimeoutError) Error() string {
 	return fmt.Sprintf("the API server did not answer for %s: %s", recordLimit, e.Err)
 }
 
 // Unwrap gives the last trouble with the server.
-func (e *LateError) Unwrap() error { return e.Err }
+func (e *RecordTimeoutError) Unwrap() error { return e.Err }
 
 // unansweredError says that a request was given up.
 type unansweredError struct{ text string }

@@ -123,7 +123,7 @@ func TestResend(t *testing.T) {
 		{name: "never there by name", unknown: true, steps: []step{{err: &net.DNSError{Err: "no such host"}}}, sent: 1, want: "no such host"},
 		{name: "never there, but it was", unknown: true, steps: []step{lost, well}, sent: 2, want: "200 well"},
 		{name: "not to be trusted", steps: []step{{err: x509.UnknownAuthorityError{}}, well}, sent: 1, want: "certificate signed by unknown authority"},
-		{name: "not to be sent", steps: []step{{err: &Refusal{errors.New("somebody else holds it")}}, well}, sent: 1, want: "somebody else holds it"},
+		{name: "not to be sent", steps: []step{{err: &NotSentError{errors.New("somebody else holds it")}}, well}, sent: 1, want: "somebody else holds it"},
 		{name: "no answer at all", steps: []step{{takes: -1}, well}, sent: 2, want: "200 well"},
 
 		{name: "a change", method: "PUT", body: named, steps: []step{lost, full}, sent: 2, want: "409 it is there"},
@@ -149,12 +149,12 @@ func TestResend(t *testing.T) {
 			synctest.Test(t, func(t *testing.T) {
 				server := new(Server)
 				if !tt.unknown {
-					server.Reached()
+					server.MarkReached()
 				}
 				p := &played{steps: tt.steps}
 				ctx := t.Context()
 				if tt.streamed {
-					ctx = Streamed(ctx)
+					ctx = WithStreaming(ctx)
 				}
 				if tt.method == "" {
 					tt.method = http.MethodGet
@@ -250,14 +250,14 @@ func TestRecords(t *testing.T) {
 	for _, tt := range tests {
 		t.Run(tt.name, func(t *testing.T) {
 			synctest.Test(t, func(t *testing.T) {
-				transport := &Transport{Base: &played{steps: tt.steps}, Server: new(Server).Reached()}
+				transport := &Transport{Base: &played{steps: tt.steps}, Server: new(Server).MarkReached()}
 				began := time.Now()
 				r, err := http.NewRequestWithContext(t.Context(), tt.method, "http://api/api/v1/namespaces/n/"+tt.path, strings.NewReader(record("b25l")))
 				if err != nil {
 					t.Fatal(err)
 				}
 				got, err := sent(transport, r)
-				var late *LateError
+				var late *RecordTimeoutError
 				if errors.As(err, &late) != tt.late || err == nil && got != tt.want {
 					t.Errorf("got %q, %v", got, err)
 				}
@@ -280,7 +280,7 @@ func TestRests(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		var said []error
 		p := &played{steps: []step{later("3"), later("100"), later("soon"), well}}
-		transport := &Transport{Base: p, Server: new(Server), Say: func(err error) { said = append(said, err) }}
+		transport := &Transport{Base: p, Server: new(Server), OnUnavailable: func(err error) { said = append(said, err) }}
 		if got := ask(t.Context(), t, transport, http.MethodGet, "", ""); got != "200 well" {
 			t.Fatal(got)
 		}
@@ -301,7 +301,7 @@ func TestRests(t *testing.T) {
 		ctx, cancel := context.WithTimeoutCause(t.Context(), 5*time.Second, over)
 		defer cancel()
 		began := time.Now()
-		if got := ask(ctx, t, &Transport{Base: &played{steps: []step{refused}}, Server: new(Server).Reached()}, http.MethodGet, "", ""); got != over.Error() {
+		if got := ask(ctx, t, &Transport{Base: &played{steps: []step{refused}}, Server: new(Server).MarkReached()}, http.MethodGet, "", ""); got != over.Error() {
 			t.Errorf("got %q", got)
 		}
 		if took := time.Since(began); took != 5*time.Second {
@@ -314,11 +314,11 @@ func TestRests(t *testing.T) {
 func TestOnce(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		p := &played{steps: []step{lost, lost, well}}
-		inner := &Transport{Base: p, Server: new(Server).Reached()}
-		if got := ask(Once(t.Context()), t, inner, http.MethodGet, "", ""); got != "EOF" || len(p.sent) != 1 {
+		inner := &Transport{Base: p, Server: new(Server).MarkReached()}
+		if got := ask(WithoutRetries(t.Context()), t, inner, http.MethodGet, "", ""); got != "EOF" || len(p.sent) != 1 {
 			t.Errorf("got %q, sent %d times", got, len(p.sent))
 		}
-		outer := &Transport{Base: inner, Server: new(Server).Reached()}
+		outer := &Transport{Base: inner, Server: new(Server).MarkReached()}
 		if got := ask(t.Context(), t, outer, http.MethodGet, "", ""); got != "200 well" || len(p.sent) != 3 {
 			t.Errorf("got %q, sent %d times", got, len(p.sent))
 		}

@@ -12,21 +12,21 @@ type Process struct {
 	// Host is the name of the machine, or of the container, as it calls itself.
 	Host string `json:"host"`
 	PID  int    `json:"pid"`
-	// Birth tells the process from all others that ever had its number, on any
+	// StartID tells the process from all others that ever had its number, on any
 	// machine; it is empty where that cannot be told.
-	Birth string `json:"birth,omitempty"`
+	StartID string `json:"birth,omitempty"`
 }
 
-// Self is this process.
-func Self() Process {
+// Current is this process.
+func Current() Process {
 	host, err := os.Hostname()
 	if err != nil {
 		host = "unknown"
 	}
-	return Process{Host: host, PID: os.Getpid(), Birth: birth(os.Getpid())}
+	return Process{Host: host, PID: os.Getpid(), StartID: birth(os.Getpid())}
 }
 
-// IsGone reports whether the process has surely ended. It can only tell where the
+// HasExited reports whether the process has surely ended. It can only tell where the
 // process ran on this machine, among the processes that are seen from here; of all
 // others it is false.
-func (p Process) IsGone() bool { return p.Birth != "" && p.PID > 0 && isGone(p) }
+func (p Process) HasExited() bool { return p.StartID != "" && p.PID > 0 && isGone(p) }

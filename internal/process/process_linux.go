@@ -66,7 +66,7 @@ func statOf(pid int) ([]string, error) {
 
 func isGone(p Process) bool {
 	around := surroundings()
-	if around == "" || !strings.HasPrefix(p.Birth, around+"/") {
+	if around == "" || !strings.HasPrefix(p.StartID, around+"/") {
 		return false
 	}
 	if err := unix.Kill(p.PID, 0); errors.Is(err, unix.ESRCH) {
@@ -77,5 +77,5 @@ func isGone(p Process) bool {
 		return false // it may be hidden
 	}
 	dead := fields[stateField] == "Z" || fields[stateField] == "X"
-	return dead || around+"/"+fields[startField] != p.Birth
+	return dead || around+"/"+fields[startField] != p.StartID
 }

@@ -35,15 +35,15 @@ func started(t *testing.T) (*exec.Cmd, Process) {
 	if line, err := bufio.NewReader(out).ReadString('\n'); err != nil || line != "it runs\n" {
 		t.Fatalf("got %q, %v", line, err)
 	}
-	return cmd, Process{Host: "here", PID: cmd.Process.Pid, Birth: birth(cmd.Process.Pid)}
+	return cmd, Process{Host: "here", PID: cmd.Process.Pid, StartID: birth(cmd.Process.Pid)}
 }
 
 func TestIsGone(t *testing.T) {
 	cmd, p := started(t)
-	if p.Birth == "" {
+	if p.StartID == "" {
 		t.Skip("the kernel does not tell when a process started")
 	}
-	if p.IsGone() {
+	if p.HasExited() {
 		t.Error("a process that runs is gone")
 	}
 	if err := cmd.Process.Kill(); err != nil {
@@ -52,37 +52,37 @@ func TestIsGone(t *testing.T) {
 	if err := unix.Waitid(unix.P_PID, p.PID, nil, unix.WEXITED|unix.WNOWAIT, nil); err != nil {
 		t.Fatal(err)
 	}
-	if !p.IsGone() {
+	if !p.HasExited() {
 		t.Error("a process that was killed is not gone while nobody asked what became of it")
 	}
 	_ = cmd.Wait()
-	if !p.IsGone() {
+	if !p.HasExited() {
 		t.Error("a process that was killed is not gone")
 	}
 }
 
 func TestWhoIsNotGone(t *testing.T) {
-	self := Self()
+	self := Current()
 	if self.PID != os.Getpid() || self.Host == "" {
 		t.Errorf("this process is %+v", self)
 	}
-	if self.Birth == "" {
+	if self.StartID == "" {
 		t.Skip("the kernel does not tell when a process started")
 	}
-	elsewhere := strings.Replace(self.Birth, "pid:[", "pid:[1", 1)
+	elsewhere := strings.Replace(self.StartID, "pid:[", "pid:[1", 1)
 	for name, tt := range map[string]struct {
 		p    Process
 		want bool
 	}{
 		"itself":                               {self, false},
-		"a later one with its number":          {Process{PID: self.PID, Birth: self.Birth + "0"}, true},
-		"one of another machine":               {Process{PID: 1 << 22, Birth: "x" + self.Birth}, false},
-		"one in another container":             {Process{PID: 1 << 22, Birth: elsewhere}, false},
+		"a later one with its number":          {Process{PID: self.PID, StartID: self.StartID + "0"}, true},
+		"one of another machine":               {Process{PID: 1 << 22, StartID: "x" + self.StartID}, false},
+		"one in another container":             {Process{PID: 1 << 22, StartID: elsewhere}, false},
 		"one of which no more is known":        {Process{PID: 1 << 22}, false},
-		"one with a number that no number is":  {Process{PID: -1, Birth: self.Birth}, false},
-		"one whose number is not given so far": {Process{PID: 1 << 22, Birth: self.Birth}, true},
+		"one with a number that no number is":  {Process{PID: -1, StartID: self.StartID}, false},
+		"one whose number is not given so far": {Process{PID: 1 << 22, StartID: self.StartID}, true},
 	} {
-		if got := tt.p.IsGone(); got != tt.want {
+		if got := tt.p.HasExited(); got != tt.want {
 			t.Errorf("%s: gone is %v, want %v", name, got, tt.want)
 		}
 	}

@@ -58,41 +58,41 @@ func TestBindingOfClaims(t *testing.T) {
 		name     string
 		claim    string
 		cluster  func(f *fixture)
-		want     Binding
+		want     VolumeBindingMode
 		requests []string // of three calls
 	}{
 		{"class that waits", `spec: {storageClassName: late}`, func(f *fixture) {
 			f.class("late", "WaitForFirstConsumer", "", "2024-01-01T00:00:00Z")
-		}, BindsOnUse, []string{"get storageclasses"}},
+		}, BindsOnFirstConsumer, []string{"get storageclasses"}},
 		{"class that does not", `spec: {storageClassName: now}`, func(f *fixture) {
 			f.class("now", "Immediate", "", "2024-01-01T00:00:00Z")
-		}, BindsAtOnce, []string{"get storageclasses"}},
+		}, BindsImmediately, []string{"get storageclasses"}},
 		{"class in the old annotation", `spec: {}`, func(f *fixture) {
 			f.class("late", "WaitForFirstConsumer", "", "2024-01-01T00:00:00Z")
-		}, BindsOnUse, []string{"get storageclasses"}},
+		}, BindsOnFirstConsumer, []string{"get storageclasses"}},
 		{"class that is not there yet", `spec: {storageClassName: late}`, func(*fixture) {},
 			BindingUnknown, []string{"get storageclasses", "get storageclasses", "get storageclasses"}},
-		{"no class wanted", `spec: {storageClassName: ""}`, func(*fixture) {}, BindsAtOnce, nil},
+		{"no class wanted", `spec: {storageClassName: ""}`, func(*fixture) {}, BindsImmediately, nil},
 		{"newest default class", `spec: {}`, func(f *fixture) {
 			f.class("first", "Immediate", isDefault, "2024-01-01T00:00:00Z")
 			f.class("second", "WaitForFirstConsumer", `"storageclass.beta.kubernetes.io/is-default-class": "true"`, "2024-02-01T00:00:00Z")
 			f.class("third", "Immediate", "", "2024-03-01T00:00:00Z")
-		}, BindsOnUse, []string{"list storageclasses"}},
+		}, BindsOnFirstConsumer, []string{"list storageclasses"}},
 		{"first by name of default classes of one age", `spec: {}`, func(f *fixture) {
 			f.class("b", "Immediate", isDefault, "2024-01-01T00:00:00Z")
 			f.class("a", "WaitForFirstConsumer", isDefault, "2024-01-01T00:00:00Z")
 			f.class("c", "Immediate", isDefault, "2024-01-01T00:00:00Z")
-		}, BindsOnUse, []string{"list storageclasses"}},
+		}, BindsOnFirstConsumer, []string{"list storageclasses"}},
 		{"no default class", `spec: {}`, func(*fixture) {},
 			BindingUnknown, []string{"list storageclasses", "list storageclasses", "list storageclasses"}},
 		{"classes forbidden, event there", `spec: {storageClassName: late}`, func(f *fixture) {
 			f.api.Fail("get storageclasses", http.StatusForbidden)
 			f.claimEvent("WaitForFirstConsumer", "claim-1")
-		}, BindsOnUse, []string{"get storageclasses", "list events", "list events", "list events"}},
+		}, BindsOnFirstConsumer, []string{"get storageclasses", "list events", "list events", "list events"}},
 		{"classes forbidden, event that names a pod", `spec: {}`, func(f *fixture) {
 			f.api.Fail("list storageclasses", http.StatusForbidden)
 			f.claimEvent("WaitForPodScheduled", "claim-1")
-		}, BindsOnUse, []string{"list storageclasses", "list events", "list events", "list events"}},
+		}, BindsOnFirstConsumer, []string{"list storageclasses", "list events", "list events", "list events"}},
 		{"classes forbidden, other events", `spec: {storageClassName: late}`, func(f *fixture) {
 			f.api.Fail("get storageclasses", http.StatusForbidden)
 			f.claimEvent("ProvisioningFailed", "claim-1")
@@ -108,7 +108,7 @@ func TestBindingOfClaims(t *testing.T) {
 			}
 			classes := NewStorageClasses(f.client)
 			for range 3 {
-				if got, err := classes.Binding(t.Context(), claim); err != nil || got != c.want {
+				if got, err := classes.BindingMode(t.Context(), claim); err != nil || got != c.want {
 					t.Errorf("got %v, %v, want %v", got, err, c.want)
 				}
 			}
@@ -125,11 +125,11 @@ func TestBindingThatCannotBeRead(t *testing.T) {
 	f.api.Fail("list events", http.StatusForbidden)
 	classes := NewStorageClasses(f.client)
 	claim := f.claim(`spec: {storageClassName: late}, status: {phase: Pending}`)
-	if _, err := classes.Binding(t.Context(), claim); err == nil {
+	if _, err := classes.BindingMode(t.Context(), claim); err == nil {
 		t.Error("want an error when neither classes nor events may be read")
 	}
-	got := Default(classes.Binding)(t.Context(), claim)
-	if got.State != InProgress || got.Recheck != claimRecheck {
+	got := NewEvaluator(classes.BindingMode)(t.Context(), claim)
+	if got.State != InProgress || got.RecheckAfter != claimRecheck {
 		t.Errorf("got %+v", got)
 	}
 }
@@ -138,29 +138,29 @@ func TestDefaultEvaluatorOnClaims(t *testing.T) {
 	for _, c := range []struct {
 		name   string
 		claim  string
-		mode   Binding
+		mode   VolumeBindingMode
 		err    error
 		state  State
 		recall time.Duration
 		asked  bool
 	}{
-		{"bound on use", `spec: {}, status: {phase: Pending}`, BindsOnUse, nil, Ready, 0, true},
-		{"bound on use, no status yet", `spec: {}`, BindsOnUse, nil, Ready, 0, true},
-		{"bound at once", `spec: {}, status: {phase: Pending}`, BindsAtOnce, nil, InProgress, 0, true},
+		{"bound on use", `spec: {}, status: {phase: Pending}`, BindsOnFirstConsumer, nil, Ready, 0, true},
+		{"bound on use, no status yet", `spec: {}`, BindsOnFirstConsumer, nil, Ready, 0, true},
+		{"bound at once", `spec: {}, status: {phase: Pending}`, BindsImmediately, nil, InProgress, 0, true},
 		{"unknown", `spec: {}, status: {phase: Pending}`, BindingUnknown, nil, InProgress, claimRecheck, true},
-		{"error", `spec: {}, status: {phase: Pending}`, BindsOnUse, errors.New("no answer"), InProgress, claimRecheck, true},
-		{"bound", `spec: {}, status: {phase: Bound}`, BindsOnUse, nil, Ready, 0, false},
-		{"lost", `spec: {}, status: {phase: Lost}`, BindsOnUse, nil, InProgress, 0, false},
-		{"of a volume by name", `spec: {volumeName: v}, status: {phase: Pending}`, BindsOnUse, nil, InProgress, 0, false},
+		{"error", `spec: {}, status: {phase: Pending}`, BindsOnFirstConsumer, errors.New("no answer"), InProgress, claimRecheck, true},
+		{"bound", `spec: {}, status: {phase: Bound}`, BindsOnFirstConsumer, nil, Ready, 0, false},
+		{"lost", `spec: {}, status: {phase: Lost}`, BindsOnFirstConsumer, nil, InProgress, 0, false},
+		{"of a volume by name", `spec: {volumeName: v}, status: {phase: Pending}`, BindsOnFirstConsumer, nil, InProgress, 0, false},
 	} {
 		t.Run(c.name, func(t *testing.T) {
 			f := &fixture{T: t}
 			asked := false
-			got := Default(func(context.Context, *unstructured.Unstructured) (Binding, error) {
+			got := NewEvaluator(func(context.Context, *unstructured.Unstructured) (VolumeBindingMode, error) {
 				asked = true
 				return c.mode, c.err
 			})(t.Context(), f.claim(c.claim))
-			if got.State != c.state || got.Recheck != c.recall || asked != c.asked {
+			if got.State != c.state || got.RecheckAfter != c.recall || asked != c.asked {
 				t.Errorf("got %+v, asked: %v", got, asked)
 			}
 		})

@@ -13,7 +13,7 @@ import (
 	"github.com/ordered-helm/helm/internal/fakeapi"
 )
 
-func rules(tb testing.TB, success, failure []string) Rules {
+func rules(tb testing.TB, success, failure []string) Expressions {
 	tb.Helper()
 	parse := func(texts []string) []annotation.Expression {
 		var list []annotation.Expression
@@ -26,7 +26,7 @@ func rules(tb testing.TB, success, failure []string) Rules {
 		}
 		return list
 	}
-	return Rules{Success: parse(success), Failure: parse(failure)}
+	return Expressions{Success: parse(success), Failure: parse(failure)}
 }
 
 func computed(_ context.Context, obj *unstructured.Unstructured) Status { return Compute(obj) }
@@ -66,7 +66,7 @@ func TestRules(t *testing.T) {
 		{"a status of one word", []string{"phase != Broken"}, nil, oneWord, InProgress, "ReadinessSuccessFalse"},
 	} {
 		t.Run(c.name, func(t *testing.T) {
-			got := rules(t, c.success, c.failure).Over(computed)(t.Context(), fakeapi.Object(t, c.object))
+			got := rules(t, c.success, c.failure).Evaluator(computed)(t.Context(), fakeapi.Object(t, c.object))
 			if got.State != c.state || got.Reason != c.reason {
 				t.Errorf("got %+v, want %s %s", got, c.state, c.reason)
 			}
@@ -87,7 +87,7 @@ func TestRulesSayWhatTheyFound(t *testing.T) {
 		{"failure", nil, []string{"failed > 1"}, `the readiness-failure expression failed > 1 holds`},
 	} {
 		t.Run(c.name, func(t *testing.T) {
-			if got := rules(t, c.success, c.failure).Over(computed)(t.Context(), thing); got.Message != c.want {
+			if got := rules(t, c.success, c.failure).Evaluator(computed)(t.Context(), thing); got.Message != c.want {
 				t.Errorf("got %q, want %q", got.Message, c.want)
 			}
 		})

@@ -241,7 +241,7 @@ func TestHasReadiness(t *testing.T) {
 		{"conditions that cannot be read", `{apiVersion: x.example/v1, kind: Thing, metadata: {name: a}, status: {conditions: [1, two]}}`, false},
 	} {
 		t.Run(c.name, func(t *testing.T) {
-			if got := HasReadiness(fakeapi.Object(t, c.object)); got != c.want {
+			if got := ReportsReadiness(fakeapi.Object(t, c.object)); got != c.want {
 				t.Errorf("got %v, want %v", got, c.want)
 			}
 		})

@@ -24,7 +24,7 @@ const (
 )
 
 func encode(r *Record) ([]byte, error) {
-	if err := checkTree(r.Root); err != nil {
+	if err := checkTree(r.Charts); err != nil {
 		return nil, err
 	}
 	return json.Marshal(r)
@@ -63,21 +63,21 @@ func (r *Record) check() error {
 	case p == nil:
 	case p.Revision < 1:
 		return fmt.Errorf("its progress names the revision %d", p.Revision)
-	case p.Nodes < len(p.Done):
-		return fmt.Errorf("its progress says that %d nodes of %d are done", len(p.Done), p.Nodes)
-	case p.Nodes < len(p.At):
-		return fmt.Errorf("its progress says that it is at %d nodes of %d", len(p.At), p.Nodes)
+	case p.TotalNodes < len(p.DoneNodes):
+		return fmt.Errorf("its progress says that %d nodes of %d are done", len(p.DoneNodes), p.TotalNodes)
+	case p.TotalNodes < len(p.RunningNodes):
+		return fmt.Errorf("its progress says that it is at %d nodes of %d", len(p.RunningNodes), p.TotalNodes)
 	}
 	if err := errors.Join(r.Earlier.check(), r.Lease.check()); err != nil {
 		return err
 	}
-	if err := checkTree(r.Root); err != nil || !r.Sequenced {
+	if err := checkTree(r.Charts); err != nil || !r.Ordered {
 		return err
 	}
-	return checkNames(r.Root)
+	return checkNames(r.Charts)
 }
 
-func (e *Earlier) check() error {
+func (e *EarlierRevisions) check() error {
 	if e == nil {
 		return nil
 	}

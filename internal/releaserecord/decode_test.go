@@ -70,7 +70,7 @@ func TestReadWhatCannotBeUsed(t *testing.T) {
 			if want := "the record of order in release shop, revision 3, cannot be used: "; !strings.HasPrefix(err.Error(), want) || !strings.Contains(err.Error(), tt.want) {
 				t.Errorf("got %q, want %q", err, tt.want)
 			}
-			if again, err := Attach(ch, sample()); err != nil || len(again.Files) != 2 {
+			if again, err := WithRecord(ch, sample()); err != nil || len(again.Files) != 2 {
 				t.Errorf("it is not replaced: %v", err)
 			}
 		})
@@ -103,8 +103,8 @@ func TestAttachWhatReadRefuses(t *testing.T) {
 	for range 100 {
 		deep = &sequencer.Chart{Name: "c", Subcharts: []*sequencer.Chart{deep}}
 	}
-	for name, r := range map[string]*Record{"its charts are nested more than 100 deep": {Root: deep}, "it has no charts": {}} {
-		ch, err := Attach(shop(), r)
+	for name, r := range map[string]*Record{"its charts are nested more than 100 deep": {Charts: deep}, "it has no charts": {}} {
+		ch, err := WithRecord(shop(), r)
 		if ch != nil || err == nil || err.Error() != "write the record of order: "+name {
 			t.Errorf("got %v, %v, want %s", ch, err, name)
 		}
@@ -137,12 +137,12 @@ func FuzzRead(f *testing.F) {
 			}
 			return
 		}
-		p := r.ProgressOf(3)
-		if p != nil && (p.Revision != 3 || len(p.Done) > p.Nodes) {
+		p := r.ProgressFor(3)
+		if p != nil && (p.Revision != 3 || len(p.DoneNodes) > p.TotalNodes) {
 			t.Fatalf("progress %+v", p)
 		}
 		plan(r)
-		rel.Chart, err = Attach(rel.Chart, r)
+		rel.Chart, err = WithRecord(rel.Chart, r)
 		if err != nil {
 			t.Fatal(err)
 		}
@@ -163,7 +163,7 @@ func FuzzRead(f *testing.F) {
 // plan plans with a resource of every chart. What is wrong with the order, such
 // as a cycle, is an error.
 func plan(r *Record) {
-	in := sequencer.Input{Root: r.Root, Namespace: "test"}
+	in := sequencer.Input{Root: r.Charts, Namespace: "test"}
 	var walk func(c *sequencer.Chart, path string)
 	walk = func(c *sequencer.Chart, path string) {
 		in.Resources = append(in.Resources, sequencer.Resource{
@@ -173,6 +173,6 @@ func plan(r *Record) {
 			walk(sub, path+"/"+sub.Name)
 		}
 	}
-	walk(r.Root, r.Root.Name)
+	walk(r.Charts, r.Charts.Name)
 	_, _ = sequencer.Build(in)
 }

@@ -17,7 +17,7 @@ import (
 // TestHookModesSurvive in a record that is written and read, for each chart, and
 // are not written where there is nothing to say.
 func TestHookModesSurvive(t *testing.T) {
-	want := &Record{Version: 1, Root: &sequencer.Chart{Name: "shop", HookMode: "otherChartsOnly", Subcharts: []*sequencer.Chart{
+	want := &Record{Version: 1, Charts: &sequencer.Chart{Name: "shop", HookMode: "otherChartsOnly", Subcharts: []*sequencer.Chart{
 		{Name: "db", HookMode: "true"}, {Name: "web", Subcharts: []*sequencer.Chart{{Name: "db", HookMode: "true"}}},
 	}}}
 	data, err := encode(want)
@@ -31,7 +31,7 @@ func TestHookModesSurvive(t *testing.T) {
 	if err != nil || !reflect.DeepEqual(got, want) {
 		t.Errorf("got %+v, %v", got, err)
 	}
-	attached, err := Attach(shop(), want)
+	attached, err := WithRecord(shop(), want)
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -51,7 +51,7 @@ func TestUnknownHookModes(t *testing.T) {
 		if !errors.As(err, &invalid) || err.Error() != want {
 			t.Errorf("%s: got %v", mode, err)
 		}
-		if _, err := Attach(shop(), &Record{Root: &sequencer.Chart{Name: "shop", HookMode: mode}}); err == nil {
+		if _, err := WithRecord(shop(), &Record{Charts: &sequencer.Chart{Name: "shop", HookMode: mode}}); err == nil {
 			t.Errorf("%s: what Read refuses is written", mode)
 		}
 	}

@@ -30,10 +30,10 @@ type Lease struct {
 	// Operation is what the process does, as in "upgrade".
 	Operation string `json:"operation"`
 	process.Process
-	// Began is when the operation began, and Renewed when the lease was renewed
+	// StartedAt is when the operation began, and Renewed when the lease was renewed
 	// last, by the clock of its process.
-	Began   time.Time `json:"began"`
-	Renewed time.Time `json:"renewed"`
+	StartedAt   time.Time `json:"began"`
+	RenewedAt time.Time `json:"renewed"`
 	// Seconds is for how long the lease holds without being renewed.
 	Seconds int `json:"seconds"`
 }
@@ -41,9 +41,9 @@ type Lease struct {
 // Duration is for how long the lease holds without being renewed.
 func (l *Lease) Duration() time.Duration { return time.Duration(l.Seconds) * time.Second }
 
-// LeaseOf gives the lease by which a revision is held; nil if the record has none or
+// LeaseFor gives the lease by which a revision is held; nil if the record has none or
 // that of another revision. A nil record has none.
-func (r *Record) LeaseOf(revision int) *Lease {
+func (r *Record) LeaseFor(revision int) *Lease {
 	if r == nil || r.Lease == nil || r.Lease.Revision != revision {
 		return nil
 	}
@@ -61,7 +61,7 @@ func (l *Lease) check() error {
 	case l.Seconds < 1 || l.Seconds > maxLease:
 		return fmt.Errorf("its lease is to hold for %d seconds", l.Seconds)
 	}
-	for _, name := range []string{l.ID, l.Operation, l.Host, l.Birth} {
+	for _, name := range []string{l.ID, l.Operation, l.Host, l.StartID} {
 		if len(name) > maxName || strings.ContainsFunc(name, func(r rune) bool { return !unicode.IsGraphic(r) }) {
 			return fmt.Errorf("its lease has the name %.100q", name)
 		}

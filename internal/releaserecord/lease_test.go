@@ -16,18 +16,18 @@ import (
 func leased() *Lease {
 	at := time.Date(2026, 11, 22, 12, 0, 0, 0, time.UTC)
 	return &Lease{
-		Revision: 3, ID: "a", Operation: "upgrade", Process: process.Process{Host: "build-7", PID: 4711, Birth: "b"},
-		Began: at, Renewed: at.Add(time.Minute), Seconds: 45,
+		Revision: 3, ID: "a", Operation: "upgrade", Process: process.Process{Host: "build-7", PID: 4711, StartID: "b"},
+		StartedAt: at, RenewedAt: at.Add(time.Minute), Seconds: 45,
 	}
 }
 
 // TestLeaseSurvives in a record that is written and read, beside an order and without.
 func TestLeaseSurvives(t *testing.T) {
 	for name, want := range map[string]*Record{
-		"with an order": sample(), "without": {Revision: 3, Root: &sequencer.Chart{Name: "shop"}},
+		"with an order": sample(), "without": {Revision: 3, Charts: &sequencer.Chart{Name: "shop"}},
 	} {
 		want.Lease = leased()
-		attached, err := Attach(shop(), want)
+		attached, err := WithRecord(shop(), want)
 		if err != nil {
 			t.Fatal(err)
 		}
@@ -42,11 +42,11 @@ func TestLeaseSurvives(t *testing.T) {
 // into others.
 func TestLeaseOf(t *testing.T) {
 	r := &Record{Lease: leased()}
-	if got := r.LeaseOf(3); got == nil || got.Duration() != 45*time.Second {
+	if got := r.LeaseFor(3); got == nil || got.Duration() != 45*time.Second {
 		t.Errorf("got %+v", got)
 	}
 	var none *Record
-	for name, got := range map[string]*Lease{"another revision": r.LeaseOf(4), "no lease": (&Record{}).LeaseOf(3), "no record": none.LeaseOf(3)} {
+	for name, got := range map[string]*Lease{"another revision": r.LeaseFor(4), "no lease": (&Record{}).LeaseFor(3), "no record": none.LeaseFor(3)} {
 		if got != nil {
 			t.Errorf("%s: got %+v", name, got)
 		}
@@ -67,7 +67,7 @@ func TestLeasesThatCannotBe(t *testing.T) {
 		"of a host without end":  {func(l *Lease) { l.Host = strings.Repeat("a", 301) }, "its lease has the name"},
 		"for an operation below": {func(l *Lease) { l.Operation = "up\ngrade" }, `its lease has the name "up\ngrade"`},
 	} {
-		r := &Record{Version: version, Root: &sequencer.Chart{Name: "shop"}, Lease: leased()}
+		r := &Record{Version: version, Charts: &sequencer.Chart{Name: "shop"}, Lease: leased()}
 		tt.change(r.Lease)
 		data, err := encode(r)
 		if err != nil {

@@ -29,21 +29,21 @@ const version = 1
 type Record struct {
 	// Version is the version of the form.
 	Version int `json:"version"`
-	// Sequenced is whether the release was deployed in order: in the revision
+	// Ordered is whether the release was deployed in order: in the revision
 	// that Revision names. In others the graph counts all the same.
-	Sequenced bool `json:"sequenced"`
+	Ordered bool `json:"sequenced"`
 	// Revision is the revision that was deployed in this order; 0 if that is
 	// not known. A rollback of stock Helm copies a chart, and the record in it,
 	// into a revision that it deploys without an order.
 	Revision int `json:"revision,omitempty"`
-	// Root is the tree of charts with what they declared.
-	Root *sequencer.Chart `json:"charts"`
-	// Documents gives the path of the chart for each document of the
+	// Charts is the tree of charts with what they declared.
+	Charts *sequencer.Chart `json:"charts"`
+	// DocumentCharts gives the path of the chart for each document of the
 	// manifest, where its Source comments do not tell it.
-	Documents []string `json:"documents,omitempty"`
+	DocumentCharts []string `json:"documents,omitempty"`
 	// Earlier is what counts of revisions before; EarlierOf tells whether it is
 	// known to the revision at hand.
-	Earlier *Earlier `json:"earlier,omitempty"`
+	Earlier *EarlierRevisions `json:"earlier,omitempty"`
 	// Progress is how far the deployment came; ProgressOf tells whether it is
 	// that of the revision at hand.
 	Progress *Progress `json:"progress,omitempty"`
@@ -52,17 +52,17 @@ type Record struct {
 	Lease *Lease `json:"lease,omitempty"`
 }
 
-// Earlier is what a revision knows, until it is deployed, of those before it,
+// EarlierRevisions is what a revision knows, until it is deployed, of those before it,
 // which may be forgotten by then.
-type Earlier struct {
+type EarlierRevisions struct {
 	// Revision is the revision that knows it.
 	Revision int `json:"revision"`
 	// Leftovers are objects that this revision does not have and that may still be
 	// in the cluster.
 	Leftovers []Leftover `json:"leftovers,omitempty"`
-	// Removed is whether an uninstall has begun since the last revision that was
+	// UninstallStarted is whether an uninstall has begun since the last revision that was
 	// deployed: what that one had may be gone, and another's in its place.
-	Removed bool `json:"removed,omitempty"`
+	UninstallStarted bool `json:"removed,omitempty"`
 }
 
 // Leftover names an object.
@@ -78,29 +78,29 @@ type Leftover struct {
 type Progress struct {
 	// Revision is the revision whose progress it is.
 	Revision int `json:"revision"`
-	// Done are the IDs of the nodes that were deployed, and got ready where
+	// DoneNodes are the IDs of the nodes that were deployed, and got ready where
 	// that was waited for, sorted.
-	Done []string `json:"done,omitempty"`
-	// At are the IDs of those that were begun and are not done, sorted.
-	At []string `json:"at,omitempty"`
-	// Nodes is how many nodes there are.
-	Nodes int `json:"nodes"`
-	// Removing is whether Done are the nodes that an uninstall has removed.
-	Removing bool `json:"removing,omitempty"`
+	DoneNodes []string `json:"done,omitempty"`
+	// RunningNodes are the IDs of those that were begun and are not done, sorted.
+	RunningNodes []string `json:"at,omitempty"`
+	// TotalNodes is how many nodes there are.
+	TotalNodes int `json:"nodes"`
+	// Uninstalling is whether Done are the nodes that an uninstall has removed.
+	Uninstalling bool `json:"removing,omitempty"`
 }
 
-// ProgressOf gives the progress of a revision, nil if the record has none or
+// ProgressFor gives the progress of a revision, nil if the record has none or
 // that of another revision. A nil record has none.
-func (r *Record) ProgressOf(revision int) *Progress {
+func (r *Record) ProgressFor(revision int) *Progress {
 	if r == nil || r.Progress == nil || r.Progress.Revision != revision {
 		return nil
 	}
 	return r.Progress
 }
 
-// EarlierOf gives what a revision knows of those before it, nil if that is nothing
+// EarlierFor gives what a revision knows of those before it, nil if that is nothing
 // or the record was written for another revision. A nil record knows nothing.
-func (r *Record) EarlierOf(revision int) *Earlier {
+func (r *Record) EarlierFor(revision int) *EarlierRevisions {
 	if r == nil || r.Earlier == nil || r.Earlier.Revision != revision {
 		return nil
 	}
@@ -120,10 +120,10 @@ func (e *InvalidError) Error() string {
 
 func (e *InvalidError) Unwrap() error { return e.Err }
 
-// Attach returns a copy of the chart that carries the record, in place of one
+// WithRecord returns a copy of the chart that carries the record, in place of one
 // it may carry already. A nil record leaves the chart without. It is an error
 // if Read would refuse the record for its size.
-func Attach(ch *chart.Chart, r *Record) (*chart.Chart, error) {
+func WithRecord(ch *chart.Chart, r *Record) (*chart.Chart, error) {
 	files := without(ch.Files)
 	if r != nil {
 		r.Version = version
@@ -140,9 +140,9 @@ func Attach(ch *chart.Chart, r *Record) (*chart.Chart, error) {
 	return &attached, nil
 }
 
-// Detach returns a copy of the release without its record, for printing; the
+// WithoutRecord returns a copy of the release without its record, for printing; the
 // release itself if there is none in it. A nil release gives nil.
-func Detach(rel *release.Release) *release.Release {
+func WithoutRecord(rel *release.Release) *release.Release {
 	if rel == nil || rel.Chart == nil || !slices.ContainsFunc(rel.Chart.Files, isRecord) {
 		return rel
 	}

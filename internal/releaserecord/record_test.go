@@ -20,9 +20,9 @@ import (
 
 func sample() *Record {
 	return &Record{
-		Sequenced: true, Revision: 3,
-		Progress: &Progress{Revision: 3, Done: []string{"shop/db"}, Nodes: 2, Removing: true},
-		Root: &sequencer.Chart{
+		Ordered: true, Revision: 3,
+		Progress: &Progress{Revision: 3, DoneNodes: []string{"shop/db"}, TotalNodes: 2, Uninstalling: true},
+		Charts: &sequencer.Chart{
 			Name: "shop", Sequenced: true, Declares: true, DependsOnSubcharts: []string{"db"},
 			Dependencies: []sequencer.Dependency{
 				{Name: "postgresql", Alias: "db", Tags: []string{"back"}},
@@ -30,7 +30,7 @@ func sample() *Record {
 			},
 			Subcharts: []*sequencer.Chart{{Name: "db"}},
 		},
-		Documents: []string{"shop", "shop/db"},
+		DocumentCharts: []string{"shop", "shop/db"},
 	}
 }
 
@@ -50,7 +50,7 @@ func releaseOf(ch *chart.Chart) *release.Release {
 
 func TestAttachAndRead(t *testing.T) {
 	ch := shop()
-	attached, err := Attach(ch, sample())
+	attached, err := WithRecord(ch, sample())
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -69,33 +69,33 @@ func TestAttachAndRead(t *testing.T) {
 }
 
 func TestAttachReplacesARecord(t *testing.T) {
-	first, err := Attach(shop(), sample())
+	first, err := WithRecord(shop(), sample())
 	if err != nil {
 		t.Fatal(err)
 	}
-	second, err := Attach(first, &Record{Root: &sequencer.Chart{Name: "other"}})
+	second, err := WithRecord(first, &Record{Charts: &sequencer.Chart{Name: "other"}})
 	if err != nil || len(second.Files) != 2 {
 		t.Fatalf("%d files, %v", len(second.Files), err)
 	}
 	got, err := Read(releaseOf(second))
-	if err != nil || got.Root.Name != "other" || got.Sequenced || got.Documents != nil {
+	if err != nil || got.Charts.Name != "other" || got.Ordered || got.DocumentCharts != nil {
 		t.Errorf("got %+v, %v", got, err)
 	}
-	if got, err := Read(releaseOf(first)); err != nil || got.Root.Name != "shop" {
+	if got, err := Read(releaseOf(first)); err != nil || got.Charts.Name != "shop" {
 		t.Errorf("the first has changed: %+v, %v", got, err)
 	}
 }
 
 func TestAttachNothing(t *testing.T) {
 	ch := shop()
-	if got, err := Attach(ch, nil); got != ch || err != nil {
+	if got, err := WithRecord(ch, nil); got != ch || err != nil {
 		t.Errorf("a chart without a record is copied: %v", err)
 	}
-	attached, err := Attach(ch, sample())
+	attached, err := WithRecord(ch, sample())
 	if err != nil {
 		t.Fatal(err)
 	}
-	got, err := Attach(attached, nil)
+	got, err := WithRecord(attached, nil)
 	if err != nil || !reflect.DeepEqual(got.Files, ch.Files) {
 		t.Errorf("got %v, %v", got.Files, err)
 	}
@@ -108,24 +108,24 @@ func TestDetach(t *testing.T) {
 	for name, ch := range map[string]*chart.Chart{"files": shop(), "no files": {Metadata: &chart.Metadata{Name: "shop"}}} {
 		t.Run(name, func(t *testing.T) {
 			bare := releaseOf(ch)
-			attached, err := Attach(ch, sample())
+			attached, err := WithRecord(ch, sample())
 			if err != nil {
 				t.Fatal(err)
 			}
 			rel := releaseOf(attached)
-			if got := Detach(rel); !reflect.DeepEqual(got, bare) {
+			if got := WithoutRecord(rel); !reflect.DeepEqual(got, bare) {
 				t.Errorf("got %+v", got)
 			}
 			if rel.Chart != attached || len(attached.Files) != len(ch.Files)+1 {
 				t.Error("the release that was given has changed")
 			}
-			if got := Detach(bare); got != bare {
+			if got := WithoutRecord(bare); got != bare {
 				t.Error("a release without a record is copied")
 			}
 		})
 	}
 	for _, rel := range []*release.Release{nil, {Name: "shop"}} {
-		if got := Detach(rel); got != rel {
+		if got := WithoutRecord(rel); got != rel {
 			t.Errorf("got %+v", got)
 		}
 	}
@@ -135,12 +135,12 @@ func TestDetach(t *testing.T) {
 // rollback copies records into others.
 func TestProgressOf(t *testing.T) {
 	r := sample()
-	if got := r.ProgressOf(3); got != r.Progress || got.Nodes != 2 {
+	if got := r.ProgressFor(3); got != r.Progress || got.TotalNodes != 2 {
 		t.Errorf("got %+v", got)
 	}
 	var none *Record
 	for name, got := range map[string]*Progress{
-		"another revision": r.ProgressOf(4), "no progress": (&Record{}).ProgressOf(3), "no record": none.ProgressOf(3), "no revision": (&Record{}).ProgressOf(0),
+		"another revision": r.ProgressFor(4), "no progress": (&Record{}).ProgressFor(3), "no record": none.ProgressFor(3), "no revision": (&Record{}).ProgressFor(0),
 	} {
 		if got != nil {
 			t.Errorf("%s: got %+v", name, got)
@@ -169,7 +169,7 @@ func TestRecordSurvivesStorage(t *testing.T) {
 		"memory": memory, "secret": driver.NewSecrets(client.Secrets("test")), "configmap": driver.NewConfigMaps(client.ConfigMaps("test")),
 	} {
 		t.Run(name, func(t *testing.T) {
-			attached, err := Attach(shop(), sample())
+			attached, err := WithRecord(shop(), sample())
 			if err != nil {
 				t.Fatal(err)
 			}
@@ -205,8 +205,8 @@ func TestRecordSurvivesStorage(t *testing.T) {
 // only meant for messages.
 func TestRecordIsOnlyWhatTheOrderNeeds(t *testing.T) {
 	r := sample()
-	r.Root.Problem, r.Root.DependsOnKey = errors.New("secret"), "helm.sh/depends-on/subcharts"
-	attached, err := Attach(shop(), r)
+	r.Charts.Problem, r.Charts.DependsOnKey = errors.New("secret"), "helm.sh/depends-on/subcharts"
+	attached, err := WithRecord(shop(), r)
 	if err != nil {
 		t.Fatal(err)
 	}

@@ -63,7 +63,7 @@ func storedData(t *testing.T, rel *release.Release) (secret, configMap int) {
 // that Helm's drivers write.
 func TestStoredSizeIsWhatHelmStores(t *testing.T) {
 	r := rand.New(rand.NewPCG(1, 1))
-	attached, err := Attach(shop(), sample())
+	attached, err := WithRecord(shop(), sample())
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -180,8 +180,8 @@ func TestTooLargeError(t *testing.T) {
 func TestLargestParts(t *testing.T) {
 	text := noise(rand.New(rand.NewPCG(4, 4)), 20_000)
 	record := sample()
-	record.Documents = []string{text}
-	attached, err := Attach(shop(), record)
+	record.DocumentCharts = []string{text}
+	attached, err := WithRecord(shop(), record)
 	if err != nil {
 		t.Fatal(err)
 	}

@@ -28,7 +28,7 @@ type bench struct {
 	api       *fakeapi.Server
 	transport *fakeapi.Transport
 	client    dynamic.Interface
-	tracker   *Tracker
+	tracker   *Watcher
 	notices   *journal[Notice]
 }
 
@@ -57,7 +57,7 @@ func inBubble(t *testing.T, test func(b *bench)) {
 		api := fakeapi.New(t)
 		b := &bench{T: t, api: api, transport: &fakeapi.Transport{Handler: api}, notices: &journal[Notice]{}}
 		b.client = fakeapi.Client(t, "http://127.0.0.1", b.transport)
-		b.tracker = NewTracker(t.Context(), Config{Client: b.client, Notify: b.notices.add})
+		b.tracker = New(t.Context(), Config{Client: b.client, Notify: b.notices.add})
 		defer b.tracker.Close()
 		test(b)
 		b.tracker.Close()

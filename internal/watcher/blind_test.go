@@ -16,8 +16,8 @@ func (b *bench) expectObserved(w *waiting) {
 	b.Helper()
 	b.expectNotices()
 	for _, r := range w.reports {
-		if r.Unobserved != 0 || r.Trouble != nil {
-			b.Errorf("%s: unobserved for %s, trouble %v", r.Target.Name, r.Unobserved, r.Trouble)
+		if r.Unobserved != 0 || r.ObserveError != nil {
+			b.Errorf("%s: unobserved for %s, trouble %v", r.Target.Name, r.Unobserved, r.ObserveError)
 		}
 	}
 }
@@ -52,7 +52,7 @@ func TestReadingStandsInForTheWatch(t *testing.T) {
 					b.api.Put(deployments, b.deployment("a", true))
 					time.Sleep(10 * time.Second)
 					b.expectOver(w, nil)
-					if got := w.reports[0].Trouble; got != nil {
+					if got := w.reports[0].ObserveError; got != nil {
 						b.Errorf("got trouble %v", got)
 					}
 					b.expectObserved(w)
@@ -86,7 +86,7 @@ func TestManyAreReadOneByOneWhenTheListFails(t *testing.T) {
 				for n := range n {
 					targets = append(targets, targetOf(deployments, b.deployment(fmt.Sprintf("d%d", n), false)))
 				}
-				g := b.tracker.Expect(targets...)
+				g := b.tracker.ExpectReady(targets...)
 				for n := range n {
 					b.write(g, deployments, b.deployment(fmt.Sprintf("d%d", n), false))
 				}
@@ -153,8 +153,8 @@ func TestNeitherWatchNorReadingIsTrouble(t *testing.T) {
 				b.expectNotices(NoticeUnreachable)
 				b.tracker.Close()
 				b.expectOver(w, ErrClosed)
-				if r := w.reports[0]; r.Unobserved < 50*time.Second || r.Trouble == nil || !strings.Contains(r.Trouble.Error(), c.want) {
-					b.Errorf("unobserved for %s, trouble %v", r.Unobserved, r.Trouble)
+				if r := w.reports[0]; r.Unobserved < 50*time.Second || r.ObserveError == nil || !strings.Contains(r.ObserveError.Error(), c.want) {
+					b.Errorf("unobserved for %s, trouble %v", r.Unobserved, r.ObserveError)
 				}
 			})
 		})
@@ -224,7 +224,7 @@ func TestFirstReadCountsAsTrouble(t *testing.T) {
 	inBubble(t, func(b *bench) {
 		healthy := b.expectOne("a")
 		b.api.Fail("get jobs", http.StatusInternalServerError)
-		w := b.wait(b.tracker.Expect(targetOf(jobs, b.job("j", jobRuns))))
+		w := b.wait(b.tracker.ExpectReady(targetOf(jobs, b.job("j", jobRuns))))
 		b.api.Put(jobs, b.job("j", jobComplete))
 		b.expectNotices(NoticeUnreachable)
 		b.api.CloseWatches()
@@ -244,7 +244,7 @@ func TestFirstReadCountsAsTrouble(t *testing.T) {
 func TestOneStreamInTrouble(t *testing.T) {
 	inBubble(t, func(b *bench) {
 		job := b.job("j", jobRuns)
-		g := b.tracker.Expect(targetOf(jobs, job))
+		g := b.tracker.ExpectReady(targetOf(jobs, job))
 		b.write(g, jobs, job)
 		broken, healthy := b.wait(g), b.expectOne("a")
 		afflict := func(resource string, status int) {

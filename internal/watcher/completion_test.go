@@ -44,7 +44,7 @@ func (b *bench) expectCompletion(gvr schema.GroupVersionResource, objects ...*un
 		targets = append(targets, targetOf(gvr, obj))
 	}
 	g := b.tracker.ExpectCompletion(targets...)
-	g.Set(Options{ToTheEnd: true})
+	g.SetOptions(Options{WaitForAll: true})
 	for _, obj := range objects {
 		b.write(g, gvr, obj)
 	}

@@ -23,7 +23,7 @@ func TestClaimOfAWaitingClassDoesNotBlock(t *testing.T) {
 		b.api.Fail("get storageclasses", http.StatusForbidden)
 		claim := fakeapi.Object(b.T, `{apiVersion: v1, kind: PersistentVolumeClaim, metadata: {name: data, namespace: shop, uid: claim-1},
 			spec: {storageClassName: late}, status: {phase: Pending}}`)
-		g := b.tracker.Expect(targetOf(claims, claim))
+		g := b.tracker.ExpectReady(targetOf(claims, claim))
 		b.write(g, claims, claim)
 		w := b.wait(g)
 		time.Sleep(3 * time.Second)
@@ -49,12 +49,12 @@ func TestRulesAreAskedOfEveryVersion(t *testing.T) {
 		if err := errors.Join(failure, otherFailure); err != nil {
 			b.Fatal(err)
 		}
-		rules := readiness.Rules{Success: []annotation.Expression{done}, Failure: []annotation.Expression{broken}}
+		rules := readiness.Expressions{Success: []annotation.Expression{done}, Failure: []annotation.Expression{broken}}
 		target := targetOf(things, thing("New"))
-		target.Evaluate = rules.Over(func(_ context.Context, obj *unstructured.Unstructured) readiness.Status {
+		target.Evaluate = rules.Evaluator(func(_ context.Context, obj *unstructured.Unstructured) readiness.Status {
 			return readiness.Compute(obj)
 		})
-		g := b.tracker.Expect(target)
+		g := b.tracker.ExpectReady(target)
 		b.write(g, things, thing("New"))
 		w := b.wait(g)
 		b.expectWaiting(w)

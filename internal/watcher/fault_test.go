@@ -153,7 +153,7 @@ func TestOneWatchForWhatWasWrittenTogether(t *testing.T) {
 		var groups []*Group
 		for n := range 20 {
 			obj := b.deployment(fmt.Sprintf("d%d", n), false)
-			g := b.tracker.Expect(targetOf(deployments, obj))
+			g := b.tracker.ExpectReady(targetOf(deployments, obj))
 			b.write(g, deployments, obj)
 			groups = append(groups, g)
 		}
@@ -225,7 +225,7 @@ func TestManyObjectsAreReadByList(t *testing.T) {
 				for n := range 20 {
 					targets = append(targets, targetOf(deployments, b.deployment(fmt.Sprintf("d%d", n), false)))
 				}
-				g := b.tracker.Expect(targets...)
+				g := b.tracker.ExpectReady(targets...)
 				for n := range 20 {
 					b.write(g, deployments, b.deployment(fmt.Sprintf("d%d", n), false))
 				}
@@ -254,7 +254,7 @@ func TestNothingIsAllowed(t *testing.T) {
 		b.api.Fail("list", http.StatusForbidden)
 		b.api.Fail("get", http.StatusForbidden)
 		a := b.deployment("a", false)
-		g := b.tracker.Expect(targetOf(deployments, a))
+		g := b.tracker.ExpectReady(targetOf(deployments, a))
 		b.write(g, deployments, a)
 		w := b.wait(g)
 		if denied := b.expectDenied(w); denied.Verb != "get" || denied.Name != "a" || denied.Resource.Resource != "deployments" {
@@ -264,7 +264,7 @@ func TestNothingIsAllowed(t *testing.T) {
 			b.Errorf("got error %q, want it to say %q", w.err, want)
 		}
 		// Without a write, reading comes first.
-		if denied := b.expectDenied(b.wait(b.tracker.Expect(targetOf(deployments, a)))); denied.Name != "a" {
+		if denied := b.expectDenied(b.wait(b.tracker.ExpectReady(targetOf(deployments, a)))); denied.Name != "a" {
 			b.Errorf("got %#v", denied)
 		}
 	})
@@ -276,7 +276,7 @@ func TestForbiddenListAfterExpiry(t *testing.T) {
 		written := b.api.Put(deployments, b.deployment("a", false))
 		b.api.SendBookmark(deployments, namespace)
 		b.api.Compact()
-		g := b.tracker.Expect(targetOf(deployments, written))
+		g := b.tracker.ExpectReady(targetOf(deployments, written))
 		b.applied(g, written)
 		w := b.wait(g)
 		b.expectWaiting(w)
@@ -308,7 +308,7 @@ func TestResourceThatIsNotServedYet(t *testing.T) {
 		b.api.Fail("list things", http.StatusNotFound)
 		thing := fakeapi.Object(b.T, `{apiVersion: x.example/v1, kind: Thing, metadata: {name: a, namespace: shop},
 			status: {conditions: [{type: Ready, status: "False", reason: R}]}}`)
-		g := b.tracker.Expect(targetOf(things, thing))
+		g := b.tracker.ExpectReady(targetOf(things, thing))
 		written := b.api.Put(things, thing)
 		b.applied(g, written)
 		w := b.wait(g)
@@ -348,10 +348,10 @@ func TestIdleStreamStopsAndStartsAgain(t *testing.T) {
 func TestEndOfTheOperationIsNoOutage(t *testing.T) {
 	inBubble(t, func(b *bench) {
 		ctx, cancel := context.WithCancel(b.Context())
-		tracker := NewTracker(ctx, Config{Client: b.client, Notify: b.notices.add})
+		tracker := New(ctx, Config{Client: b.client, Notify: b.notices.add})
 		defer tracker.Close()
 		a := b.deployment("a", false)
-		g := tracker.Expect(targetOf(deployments, a))
+		g := tracker.ExpectReady(targetOf(deployments, a))
 		b.write(g, deployments, a)
 		w := b.wait(g)
 		b.expectWaiting(w)

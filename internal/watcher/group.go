@@ -20,7 +20,7 @@ import (
 // Applied for what was written, then Wait, or Release if it will not be waited
 // for.
 type Group struct {
-	tracker *Tracker
+	tracker *Watcher
 	items   []*item
 	index   map[objectKey]*item
 	// changed holds a signal when there is something new.
@@ -54,18 +54,18 @@ func (g *Group) Applied(obj *unstructured.Unstructured) error {
 
 // Options say how a group waits.
 type Options struct {
-	// Since is when the time began that targets have by their Within.
-	Since time.Time
-	// ToTheEnd follows every target to its own end. Otherwise the first one that
+	// Start is when the time began that targets have by their Within.
+	Start time.Time
+	// WaitForAll follows every target to its own end. Otherwise the first one that
 	// fails for good, or can be observed in no way, ends the waiting.
-	ToTheEnd bool
-	// Hold, if not nil, keeps the group from ending well before it is closed:
+	WaitForAll bool
+	// StayReadyUntil, if not nil, keeps the group from ending well before it is closed:
 	// what was ready must be so then.
-	Hold <-chan struct{}
+	StayReadyUntil <-chan struct{}
 }
 
-// Set sets the options for Wait.
-func (g *Group) Set(options Options) { g.options = options }
+// SetOptions sets the options for Wait.
+func (g *Group) SetOptions(options Options) { g.options = options }
 
 // Wait returns when every target is ready at the same time, when one has failed
 // for good, when all that are not ready are out of time, or when the context
@@ -78,7 +78,7 @@ func (g *Group) Set(options Options) { g.options = options }
 // each one that reads differently from the one before, in order and in the
 // goroutine of the caller.
 func (g *Group) Wait(ctx context.Context, onChange func(Report)) ([]Report, error) {
-	defer g.Release()
+	defer g.Close()
 	if err := g.read(ctx); err != nil {
 		return g.conclude(err)
 	}
@@ -102,8 +102,8 @@ func (g *Group) Wait(ctx context.Context, onChange func(Report)) ([]Report, erro
 	}
 }
 
-// Release forgets the targets. Wait does it on return.
-func (g *Group) Release() {
+// Close forgets the targets. Wait does it on return.
+func (g *Group) Close() {
 	g.tracker.mu.Lock()
 	defer g.tracker.mu.Unlock()
 	for _, i := range g.items {
@@ -183,14 +183,14 @@ func (g *Group) outcome(held bool) (over bool, err error) {
 		case i.report.Status.State == readiness.Failed:
 			failed = ErrFailed
 		case i.expired && late == nil:
-			late = &TimeoutError{Within: i.target.Within}
+			late = &TimeoutError{Timeout: i.target.Timeout}
 		case i.isOpen():
 			open = true
 		case i.report.Status.State != readiness.Ready && denied == nil:
 			denied = i.denied
 		}
 	}
-	if cause := cmp.Or(failed, denied); cause != nil && (!open || !g.options.ToTheEnd) {
+	if cause := cmp.Or(failed, denied); cause != nil && (!open || !g.options.WaitForAll) {
 		return true, cause
 	}
 	switch {
@@ -203,11 +203,11 @@ func (g *Group) outcome(held bool) (over bool, err error) {
 }
 
 func (g *Group) isHeld() bool {
-	if g.options.Hold == nil {
+	if g.options.StayReadyUntil == nil {
 		return false
 	}
 	select {
-	case <-g.options.Hold:
+	case <-g.options.StayReadyUntil:
 		return false
 	default:
 		return true
@@ -268,7 +268,7 @@ func (g *Group) sleep(ctx context.Context, held bool) error {
 	}
 	var released <-chan struct{}
 	if held {
-		released = g.options.Hold
+		released = g.options.StayReadyUntil
 	}
 	var recheck <-chan time.Time
 	if next := g.nextRecheck(); !next.IsZero() {
@@ -309,7 +309,7 @@ func (g *Group) conclude(cause error) ([]Report, error) {
 	for _, i := range g.items {
 		report := g.complete(i)
 		reports = append(reports, report)
-		if report.Status.State != readiness.Ready || report.Expired > 0 {
+		if report.Status.State != readiness.Ready || report.TimedOutAfter > 0 {
 			open = append(open, report)
 		}
 	}
@@ -325,11 +325,11 @@ func (g *Group) complete(i *item) Report {
 	defer g.tracker.mu.Unlock()
 	report := i.report
 	if report.Status.State != readiness.Ready && report.Status.State != readiness.Failed {
-		report.Denied = i.denied
+		report.Forbidden = i.denied
 	}
 	if i.attached {
 		report.Unobserved = i.stream.unobserved(time.Now()) - i.blindAt
-		report.Trouble = i.stream.trouble
+		report.ObserveError = i.stream.trouble
 	}
 	return report
 }

@@ -165,8 +165,8 @@ func (i *item) recheckDue() bool {
 func (i *item) rule(verdict readiness.Status, previous Report) bool {
 	i.report.Status = verdict
 	i.recheckAt = time.Time{}
-	if verdict.Recheck > 0 {
-		i.recheckAt = time.Now().Add(verdict.Recheck)
+	if verdict.RecheckAfter > 0 {
+		i.recheckAt = time.Now().Add(verdict.RecheckAfter)
 	}
 	if previous.Status.State != verdict.State || !i.reported {
 		i.report.Since = time.Now()

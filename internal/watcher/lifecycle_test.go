@@ -94,7 +94,7 @@ func TestJobThatGoesAfterItsEnd(t *testing.T) {
 		t.Run(c.name, func(t *testing.T) {
 			inBubble(t, func(b *bench) {
 				a, j := b.deployment("a", false), b.job("j", jobRuns)
-				g := b.tracker.Expect(targetOf(deployments, a), targetOf(jobs, j))
+				g := b.tracker.ExpectReady(targetOf(deployments, a), targetOf(jobs, j))
 				b.write(g, deployments, a)
 				b.write(g, jobs, j)
 				w := b.wait(g)
@@ -119,7 +119,7 @@ func TestJobThatWentUnseen(t *testing.T) {
 		written := b.api.Put(jobs, b.job("j", jobRuns))
 		b.api.Delete(jobs, namespace, "j")
 		b.api.Compact()
-		g := b.tracker.Expect(targetOf(jobs, written))
+		g := b.tracker.ExpectReady(targetOf(jobs, written))
 		b.applied(g, written)
 		w := b.wait(g)
 		b.expectWaiting(w)
@@ -137,7 +137,7 @@ func TestPodThatSucceededAndWent(t *testing.T) {
 			return fakeapi.Object(b.T, fmt.Sprintf(`{apiVersion: v1, kind: Pod, metadata: {name: p, namespace: shop}, status: {phase: %s}}`, phase))
 		}
 		a := b.deployment("a", false)
-		g := b.tracker.Expect(targetOf(deployments, a), targetOf(pods, pod("Pending")))
+		g := b.tracker.ExpectReady(targetOf(deployments, a), targetOf(pods, pod("Pending")))
 		b.write(g, deployments, a)
 		b.write(g, pods, pod("Pending"))
 		w := b.wait(g)
@@ -151,7 +151,7 @@ func TestPodThatSucceededAndWent(t *testing.T) {
 
 func (b *bench) waitGone(targets ...Target) *waiting {
 	return b.background(func(onChange func(Report)) ([]Report, error) {
-		return b.tracker.WaitGone(b.Context(), targets, onChange)
+		return b.tracker.WaitDeleted(b.Context(), targets, onChange)
 	})
 }
 
@@ -208,7 +208,7 @@ func TestWaitGoneNamesTheFinalizerThatHangs(t *testing.T) {
 		obj := b.api.Put(deployments, terminating(b.deployment("a", true), "x.example/hold"))
 		ctx, cancel := context.WithTimeoutCause(b.Context(), time.Minute, errors.New("time is up"))
 		defer cancel()
-		reports, err := b.tracker.WaitGone(ctx, []Target{targetOf(deployments, obj)}, nil)
+		reports, err := b.tracker.WaitDeleted(ctx, []Target{targetOf(deployments, obj)}, nil)
 		want := "time is up: Deployment shop/a: Terminating: being deleted, waiting for its finalizers: x.example/hold"
 		if err == nil || err.Error() != want {
 			b.Errorf("got error  %v\nwant error %s", err, want)

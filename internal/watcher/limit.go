@@ -25,18 +25,18 @@ const (
 // TimeoutError is the cause of a NotReadyError when targets ran out of their
 // own time.
 type TimeoutError struct {
-	// Within is the time that the first of them had.
-	Within time.Duration
+	// Timeout is the time that the first of them had.
+	Timeout time.Duration
 }
 
-func (e *TimeoutError) Error() string { return fmt.Sprintf("not ready within %s", e.Within) }
+func (e *TimeoutError) Error() string { return fmt.Sprintf("not ready within %s", e.Timeout) }
 
 // left is the time that an item still has, and whether its clock stands still
 // because it cannot be observed. Time in which the API could not be reached does
 // not count; what was ready and is not any more has its whole time again. The
 // caller holds the tracker's mu.
 func (i *item) left(now time.Time) (left time.Duration, blind bool) {
-	since, blindBefore := i.group.options.Since, i.blindAt
+	since, blindBefore := i.group.options.Start, i.blindAt
 	if i.reopened.After(since) {
 		since = i.reopened
 		if i.blindReopened < 0 {
@@ -44,7 +44,7 @@ func (i *item) left(now time.Time) (left time.Duration, blind bool) {
 		}
 		blindBefore = i.blindReopened
 	}
-	left = i.target.Within - now.Sub(since)
+	left = i.target.Timeout - now.Sub(since)
 	if i.attached {
 		left += i.stream.unobserved(now) - blindBefore
 		blind = !i.stream.blindSince.IsZero()
@@ -65,7 +65,7 @@ func (g *Group) nextLimit() (next time.Duration, found bool) {
 	defer g.tracker.mu.Unlock()
 	now := time.Now()
 	for _, i := range g.items {
-		if i.target.Within <= 0 || !i.isOpen() {
+		if i.target.Timeout <= 0 || !i.isOpen() {
 			continue
 		}
 		left, blind := i.left(now)
@@ -87,7 +87,7 @@ func (g *Group) expire(ctx context.Context) bool {
 	g.tracker.mu.Lock()
 	now := time.Now()
 	for _, i := range g.items {
-		if i.target.Within <= 0 || !i.isOpen() {
+		if i.target.Timeout <= 0 || !i.isOpen() {
 			continue
 		}
 		if left, _ := i.left(now); left > 0 {
@@ -98,7 +98,7 @@ func (g *Group) expire(ctx context.Context) bool {
 			unseen = append(unseen, i)
 			continue
 		}
-		i.expired, i.report.Expired, expired = true, i.target.Within, true
+		i.expired, i.report.TimedOutAfter, expired = true, i.target.Timeout, true
 	}
 	g.tracker.mu.Unlock()
 	if len(unseen) > 0 {

@@ -15,16 +15,16 @@ import (
 func (b *bench) expectLimited(name string) *waiting {
 	b.Helper()
 	obj := b.deployment(name, false)
-	g := b.tracker.Expect(within(targetOf(deployments, obj), 10*time.Second))
+	g := b.tracker.ExpectReady(within(targetOf(deployments, obj), 10*time.Second))
 	b.write(g, deployments, obj)
-	g.Set(Options{Since: time.Now()})
+	g.SetOptions(Options{Start: time.Now()})
 	w := b.wait(g)
 	b.expectWaiting(w)
 	return w
 }
 
 func within(t Target, limit time.Duration) Target {
-	t.Within = limit
+	t.Timeout = limit
 	return t
 }
 
@@ -33,7 +33,7 @@ func (b *bench) expectTimeout(w *waiting, began time.Time, took time.Duration) {
 	<-w.done
 	var timeout *TimeoutError
 	var notReady *NotReadyError
-	if !errors.As(w.err, &timeout) || timeout.Within != 10*time.Second || !errors.As(w.err, &notReady) || len(notReady.Reports) != 1 {
+	if !errors.As(w.err, &timeout) || timeout.Timeout != 10*time.Second || !errors.As(w.err, &notReady) || len(notReady.Reports) != 1 {
 		b.Fatalf("got %v", w.err)
 	}
 	if got := time.Since(began); got < took || got > took+4*time.Second {
@@ -54,9 +54,9 @@ func TestLimit(t *testing.T) {
 func TestLimitCountsFromItsBeginning(t *testing.T) {
 	inBubble(t, func(b *bench) {
 		obj := b.deployment("a", false)
-		g := b.tracker.Expect(within(targetOf(deployments, obj), 10*time.Second))
+		g := b.tracker.ExpectReady(within(targetOf(deployments, obj), 10*time.Second))
 		b.write(g, deployments, obj)
-		g.Set(Options{Since: time.Now().Add(-11 * time.Second)})
+		g.SetOptions(Options{Start: time.Now().Add(-11 * time.Second)})
 		b.expectTimeout(b.wait(g), time.Now(), 0)
 	})
 }
@@ -65,9 +65,9 @@ func TestLimitCountsFromItsBeginning(t *testing.T) {
 func TestReadyAtTheLastMoment(t *testing.T) {
 	inBubble(t, func(b *bench) {
 		obj := b.deployment("a", true)
-		g := b.tracker.Expect(within(targetOf(deployments, obj), time.Second))
+		g := b.tracker.ExpectReady(within(targetOf(deployments, obj), time.Second))
 		b.write(g, deployments, obj)
-		g.Set(Options{Since: time.Now().Add(-time.Hour)})
+		g.SetOptions(Options{Start: time.Now().Add(-time.Hour)})
 		b.expectOver(b.wait(g), nil)
 	})
 }
@@ -134,11 +134,11 @@ func TestKindThatIsNotServedRunsOutOfTime(t *testing.T) {
 func (b *bench) pair(options Options) (*Group, *waiting) {
 	b.Helper()
 	one, two := b.deployment("one", false), b.deployment("two", false)
-	g := b.tracker.Expect(within(targetOf(deployments, one), 10*time.Second), targetOf(deployments, two))
+	g := b.tracker.ExpectReady(within(targetOf(deployments, one), 10*time.Second), targetOf(deployments, two))
 	b.write(g, deployments, one)
 	b.write(g, deployments, two)
-	options.Since = time.Now()
-	g.Set(options)
+	options.Start = time.Now()
+	g.SetOptions(options)
 	w := b.wait(g)
 	b.expectWaiting(w)
 	return g, w
@@ -148,14 +148,14 @@ func (b *bench) pair(options Options) (*Group, *waiting) {
 // beside it are waited for all the same.
 func TestOthersAreFollowedToTheirOwnEnd(t *testing.T) {
 	inBubble(t, func(b *bench) {
-		_, w := b.pair(Options{ToTheEnd: true})
+		_, w := b.pair(Options{WaitForAll: true})
 		time.Sleep(11 * time.Second)
 		b.api.Put(deployments, b.deployment("one", true))
 		b.expectWaiting(w)
 		b.api.Put(deployments, b.deployment("two", true))
 		<-w.done
 		var late *NotReadyError
-		if !errors.As(w.err, &late) || len(late.Reports) != 1 || late.Reports[0].Target.Name != "one" || late.Reports[0].Expired != 10*time.Second {
+		if !errors.As(w.err, &late) || len(late.Reports) != 1 || late.Reports[0].Target.Name != "one" || late.Reports[0].TimedOutAfter != 10*time.Second {
 			b.Errorf("got %v", w.err)
 		}
 	})
@@ -164,7 +164,7 @@ func TestOthersAreFollowedToTheirOwnEnd(t *testing.T) {
 // TestWhatIsNotReadyAnyMoreHasItsTimeAgain: both must be ready at once.
 func TestWhatIsNotReadyAnyMoreHasItsTimeAgain(t *testing.T) {
 	inBubble(t, func(b *bench) {
-		_, w := b.pair(Options{ToTheEnd: true})
+		_, w := b.pair(Options{WaitForAll: true})
 		time.Sleep(time.Second)
 		b.api.Put(deployments, b.deployment("one", true))
 		time.Sleep(20 * time.Second)
@@ -181,7 +181,7 @@ func TestWhatIsNotReadyAnyMoreHasItsTimeAgain(t *testing.T) {
 func TestHeldUntil(t *testing.T) {
 	inBubble(t, func(b *bench) {
 		hold := make(chan struct{})
-		_, w := b.pair(Options{Hold: hold})
+		_, w := b.pair(Options{StayReadyUntil: hold})
 		b.api.Put(deployments, b.deployment("one", true))
 		b.api.Put(deployments, b.deployment("two", true))
 		b.expectWaiting(w)
@@ -201,9 +201,9 @@ func TestLetGoAtAnyMoment(t *testing.T) {
 		for round := range 5000 {
 			hold := make(chan struct{})
 			one := b.api.Put(deployments, b.deployment("one", true))
-			g := b.tracker.Expect(targetOf(deployments, one))
+			g := b.tracker.ExpectReady(targetOf(deployments, one))
 			b.applied(g, one)
-			g.Set(Options{Since: time.Now(), Hold: hold})
+			g.SetOptions(Options{Start: time.Now(), StayReadyUntil: hold})
 			looked := make(chan struct{})
 			w := b.background(func(func(Report)) ([]Report, error) {
 				return g.Wait(b.Context(), func(Report) { close(looked) })
@@ -226,10 +226,10 @@ func TestWhatMayNotBeReadHoldsUpNothingElse(t *testing.T) {
 			b.api.Fail(verb+" deployments", http.StatusForbidden)
 		}
 		hidden, other := b.deployment("hidden", false), b.job("other", jobRuns)
-		g := b.tracker.Expect(targetOf(deployments, hidden), targetOf(jobs, other))
+		g := b.tracker.ExpectReady(targetOf(deployments, hidden), targetOf(jobs, other))
 		b.write(g, deployments, hidden)
 		b.write(g, jobs, other)
-		g.Set(Options{ToTheEnd: true})
+		g.SetOptions(Options{WaitForAll: true})
 		w := b.wait(g)
 		b.expectWaiting(w)
 		b.api.Put(jobs, b.job("other", jobComplete))
@@ -237,7 +237,7 @@ func TestWhatMayNotBeReadHoldsUpNothingElse(t *testing.T) {
 			b.Errorf("got %v", forbidden)
 		}
 		var late *NotReadyError
-		if !errors.As(w.err, &late) || len(late.Reports) != 1 || late.Reports[0].Denied == nil {
+		if !errors.As(w.err, &late) || len(late.Reports) != 1 || late.Reports[0].Forbidden == nil {
 			b.Errorf("got %+v", w.err)
 		}
 	})

@@ -227,7 +227,7 @@ func TestAbsenceThatIsReadHidesNoCompletion(t *testing.T) {
 		t.Run(name, func(t *testing.T) {
 			inBubble(t, func(b *bench) {
 				job := b.job("j", jobRuns)
-				g := b.tracker.Expect(targetOf(jobs, job))
+				g := b.tracker.ExpectReady(targetOf(jobs, job))
 				b.write(g, jobs, job)
 				w := b.wait(g)
 				b.expectWaiting(w)

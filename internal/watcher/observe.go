@@ -295,7 +295,7 @@ func (s *stream) marks(names []string) map[*item]mark {
 }
 
 // briefly bounds the time that a reading may take. It ends with the tracker too.
-func (t *Tracker) briefly(ctx context.Context) (context.Context, func()) {
+func (t *Watcher) briefly(ctx context.Context) (context.Context, func()) {
 	ctx, cancel := context.WithTimeout(ctx, patience)
 	var wg sync.WaitGroup
 	wg.Go(func() {

@@ -59,7 +59,7 @@ func (b *bench) startRollout(wg *sync.WaitGroup, n int, random *rand.Rand) {
 		pause := func() { time.Sleep(time.Duration(random.IntN(2000)) * time.Millisecond) }
 		for release := 1; release <= 4; release++ {
 			pause()
-			g := b.tracker.Expect(targetOf(things, b.rolloutThing(r.name, release, false)))
+			g := b.tracker.ExpectReady(targetOf(things, b.rolloutThing(r.name, release, false)))
 			if release > 1 && random.IntN(2) == 0 { // a last change of the release before
 				b.api.Put(things, b.rolloutThing(r.name, release-1, true))
 			}

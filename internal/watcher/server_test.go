@@ -88,14 +88,14 @@ func TestRealConnections(t *testing.T) {
 	defer h.stop()
 	carrier := h.carrier()
 	defer carrier.CloseIdleConnections()
-	b.tracker = NewTracker(t.Context(), Config{Client: fakeapi.Client(t, "http://api", carrier), Notify: b.notices.add})
+	b.tracker = New(t.Context(), Config{Client: fakeapi.Client(t, "http://api", carrier), Notify: b.notices.add})
 	defer b.tracker.Close()
 
 	var all []*waiting
 	for n := range 40 {
 		obj := b.deployment(fmt.Sprintf("d%d", n), false)
 		obj.SetNamespace(fmt.Sprintf("n%d", n%4))
-		g := b.tracker.Expect(targetOf(deployments, obj))
+		g := b.tracker.ExpectReady(targetOf(deployments, obj))
 		b.write(g, deployments, obj)
 		all = append(all, b.wait(g))
 	}
@@ -136,11 +136,11 @@ func TestCloseWhileTheAPIIsAway(t *testing.T) {
 	carrier := h.carrier()
 	defer carrier.CloseIdleConnections()
 	down := make(chan struct{})
-	b.tracker = NewTracker(t.Context(), Config{
+	b.tracker = New(t.Context(), Config{
 		Client: fakeapi.Client(t, "http://api", carrier), Notify: func(Notice) { close(down) },
 	})
 	obj := b.deployment("a", false)
-	g := b.tracker.Expect(targetOf(deployments, obj))
+	g := b.tracker.ExpectReady(targetOf(deployments, obj))
 	b.write(g, deployments, obj)
 	w := b.wait(g)
 	<-down

@@ -43,7 +43,7 @@ const catchingUp = 500 * time.Millisecond
 // afterwards starts from the version written. Only a stream that was started
 // from a later version for somebody else has to go back (see require).
 type stream struct {
-	tracker *Tracker
+	tracker *Watcher
 	key     streamKey
 	reader  *reader
 

@@ -25,10 +25,10 @@ type Target struct {
 	// UID is the object whose end WaitGone waits for. Without one it is the
 	// object that bears the name when WaitGone first looks.
 	UID types.UID
-	// Within is how long it may take to get ready, from Options.Since on; 0 is no
+	// Timeout is how long it may take to get ready, from Options.Since on; 0 is no
 	// limit of its own. Time in which the API could not be reached does not
 	// count.
-	Within time.Duration
+	Timeout time.Duration
 	// Evaluate judges the object; nil takes the Tracker's Evaluator.
 	Evaluate readiness.Evaluator
 }
@@ -62,13 +62,13 @@ type Report struct {
 	// Unobserved is for how long, since the waiting began, the object could not
 	// be observed because the API could not be reached.
 	Unobserved time.Duration
-	// Expired is the time within which it was not ready; 0 while it is not over.
-	Expired time.Duration
-	// Denied is why it can be observed in no way, as far as it was not ready
+	// TimedOutAfter is the time within which it was not ready; 0 while it is not over.
+	TimedOutAfter time.Duration
+	// Forbidden is why it can be observed in no way, as far as it was not ready
 	// before: a *ForbiddenError, or nil.
-	Denied error
-	// Trouble is why it cannot be observed at this moment, or nil.
-	Trouble error
+	Forbidden error
+	// ObserveError is why it cannot be observed at this moment, or nil.
+	ObserveError error
 }
 
 // String says in one line how the target stands.
@@ -81,8 +81,8 @@ func (r Report) String() string {
 	if r.Replaced {
 		line.WriteString(" (another object took its name meanwhile)")
 	}
-	if r.Trouble != nil {
-		fmt.Fprintf(&line, " (it cannot be observed at the moment: %v)", r.Trouble)
+	if r.ObserveError != nil {
+		fmt.Fprintf(&line, " (it cannot be observed at the moment: %v)", r.ObserveError)
 	}
 	return line.String()
 }

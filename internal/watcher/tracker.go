@@ -39,8 +39,8 @@ type Config struct {
 	Notify func(Notice)
 }
 
-// Tracker follows objects for everybody who waits in one operation.
-type Tracker struct {
+// Watcher follows objects for everybody who waits in one operation.
+type Watcher struct {
 	config Config
 	// spawn runs a function in a goroutine, under the context that Close ends.
 	spawn  func(func(context.Context))
@@ -61,51 +61,51 @@ type streamKey struct {
 	namespace string
 }
 
-// NewTracker returns a Tracker that works until the context ends or Close is
+// New returns a Tracker that works until the context ends or Close is
 // called. It sends nothing before somebody waits.
-func NewTracker(ctx context.Context, config Config) *Tracker {
+func New(ctx context.Context, config Config) *Watcher {
 	if config.PollInterval <= 0 {
 		config.PollInterval = defaultPollInterval
 	}
 	if config.Evaluate == nil {
-		config.Evaluate = readiness.Default(readiness.NewStorageClasses(config.Client).Binding)
+		config.Evaluate = readiness.NewEvaluator(readiness.NewStorageClasses(config.Client).BindingMode)
 	}
 	ctx, cancel := context.WithCancel(ctx)
-	t := &Tracker{config: config, cancel: cancel, done: ctx.Done(), streams: map[streamKey]*stream{}}
+	t := &Watcher{config: config, cancel: cancel, done: ctx.Done(), streams: map[streamKey]*stream{}}
 	t.spawn = func(run func(context.Context)) { t.wg.Go(func() { run(ctx) }) }
 	return t
 }
 
-// Expect returns a group that waits until its targets are ready. Called before
+// ExpectReady returns a group that waits until its targets are ready. Called before
 // they are written, it misses nothing: what a running watch tells about them
 // from now on is kept until Applied says which version was written.
-func (t *Tracker) Expect(targets ...Target) *Group {
+func (t *Watcher) ExpectReady(targets ...Target) *Group {
 	return t.newGroup(targets, (*item).judgeReadiness)
 }
 
 // ExpectCompletion is Expect for Jobs and Pods that run to an end: each is Ready
 // when it has completed, and Failed when it has failed or is gone before it had
 // completed. What becomes of it later does not matter.
-func (t *Tracker) ExpectCompletion(targets ...Target) *Group {
+func (t *Watcher) ExpectCompletion(targets ...Target) *Group {
 	return t.newGroup(targets, (*item).judgeCompletion)
 }
 
-// WaitGone waits until the objects are gone from the server: each by its UID, so
+// WaitDeleted waits until the objects are gone from the server: each by its UID, so
 // that another object of the same name does not count. It first reads which of
 // them are there, and watches only for these. OnChange and the results are
 // those of Group.Wait, where Ready means gone.
-func (t *Tracker) WaitGone(ctx context.Context, targets []Target, onChange func(Report)) ([]Report, error) {
+func (t *Watcher) WaitDeleted(ctx context.Context, targets []Target, onChange func(Report)) ([]Report, error) {
 	return t.newGroup(targets, (*item).judgeAbsence).Wait(ctx, onChange)
 }
 
 // Evaluate judges an object as one that brings no Evaluator of its own.
-func (t *Tracker) Evaluate(ctx context.Context, obj *unstructured.Unstructured) readiness.Status {
+func (t *Watcher) Evaluate(ctx context.Context, obj *unstructured.Unstructured) readiness.Status {
 	return t.config.Evaluate(ctx, obj)
 }
 
 // Close ends all watches and returns when no goroutine of the Tracker is left.
 // Whoever still waits gets ErrClosed. It may be called more than once.
-func (t *Tracker) Close() {
+func (t *Watcher) Close() {
 	t.mu.Lock()
 	t.closed = true
 	t.mu.Unlock()
@@ -113,7 +113,7 @@ func (t *Tracker) Close() {
 	t.wg.Wait()
 }
 
-func (t *Tracker) newGroup(targets []Target, judge verdict) *Group {
+func (t *Watcher) newGroup(targets []Target, judge verdict) *Group {
 	g := &Group{tracker: t, index: map[objectKey]*item{}, changed: make(chan struct{}, 1)}
 	t.mu.Lock()
 	defer t.mu.Unlock()
@@ -129,7 +129,7 @@ func (t *Tracker) newGroup(targets []Target, judge verdict) *Group {
 }
 
 // stream returns the one that covers the target. The caller holds mu.
-func (t *Tracker) stream(target Target) *stream {
+func (t *Watcher) stream(target Target) *stream {
 	key := streamKey{target.GVR, target.Namespace}
 	s := t.streams[key]
 	if s == nil {
@@ -145,7 +145,7 @@ func (t *Tracker) stream(target Target) *stream {
 }
 
 // end says why somebody who waits under the context has to stop.
-func (t *Tracker) end(ctx context.Context) error {
+func (t *Watcher) end(ctx context.Context) error {
 	if ctx.Err() != nil {
 		return context.Cause(ctx)
 	}
@@ -154,7 +154,7 @@ func (t *Tracker) end(ctx context.Context) error {
 
 // notify passes a notice on; that the API answers again, only when no stream is
 // without it any more. The caller holds mu.
-func (t *Tracker) notify(n Notice) {
+func (t *Watcher) notify(n Notice) {
 	switch n.Kind {
 	case NoticeUnreachable:
 		t.unreachable = true
@@ -170,7 +170,7 @@ func (t *Tracker) notify(n Notice) {
 }
 
 // isLost reports whether any stream cannot reach the API.
-func (t *Tracker) isLost() bool {
+func (t *Watcher) isLost() bool {
 	for _, s := range t.streams {
 		if s.lost || s.firstReads > 0 {
 			return true

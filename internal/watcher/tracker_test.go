@@ -147,7 +147,7 @@ func (b *bench) expectRequests(want ...string) {
 func (b *bench) expectOne(name string) *waiting {
 	b.Helper()
 	obj := b.deployment(name, false)
-	g := b.tracker.Expect(targetOf(deployments, obj))
+	g := b.tracker.ExpectReady(targetOf(deployments, obj))
 	b.write(g, deployments, obj)
 	w := b.wait(g)
 	b.expectWaiting(w)
@@ -158,7 +158,7 @@ func TestReadyWhenWrittenCostsNoRequest(t *testing.T) {
 	inBubble(t, func(b *bench) {
 		configMap := fakeapi.Object(b.T, `{apiVersion: v1, kind: ConfigMap, metadata: {name: a, namespace: shop}}`)
 		unchanged := b.deployment("b", true)
-		g := b.tracker.Expect(
+		g := b.tracker.ExpectReady(
 			targetOf(schema.GroupVersionResource{Version: "v1", Resource: "configmaps"}, configMap),
 			targetOf(deployments, unchanged))
 		b.write(g, schema.GroupVersionResource{Version: "v1", Resource: "configmaps"}, configMap)
@@ -178,7 +178,7 @@ func TestGroupsShareOneWatchForEachNamespace(t *testing.T) {
 		}
 		elsewhere := b.deployment("e", false)
 		elsewhere.SetNamespace("other")
-		g := b.tracker.Expect(targetOf(deployments, elsewhere))
+		g := b.tracker.ExpectReady(targetOf(deployments, elsewhere))
 		b.write(g, deployments, elsewhere)
 		all = append(all, b.wait(g))
 		b.expectWaiting(all[50])
@@ -210,7 +210,7 @@ func TestGroupsShareOneWatchForEachNamespace(t *testing.T) {
 func TestFailureEndsTheWaitAtOnce(t *testing.T) {
 	inBubble(t, func(b *bench) {
 		a, j := b.deployment("a", false), b.job("j", jobRuns)
-		g := b.tracker.Expect(targetOf(deployments, a), targetOf(jobs, j))
+		g := b.tracker.ExpectReady(targetOf(deployments, a), targetOf(jobs, j))
 		b.write(g, deployments, a)
 		b.write(g, jobs, j)
 		w := b.wait(g)
@@ -234,7 +234,7 @@ func TestFailureEndsTheWaitAtOnce(t *testing.T) {
 func TestReadinessCountsAtTheSameTime(t *testing.T) {
 	inBubble(t, func(b *bench) {
 		a, c := b.deployment("a", false), b.deployment("c", false)
-		g := b.tracker.Expect(targetOf(deployments, a), targetOf(deployments, c))
+		g := b.tracker.ExpectReady(targetOf(deployments, a), targetOf(deployments, c))
 		b.write(g, deployments, a)
 		b.write(g, deployments, c)
 		w := b.wait(g)
@@ -259,7 +259,7 @@ func TestEveryVersionIsJudged(t *testing.T) {
 			}
 			return readiness.Compute(obj)
 		}
-		g := b.tracker.Expect(target)
+		g := b.tracker.ExpectReady(target)
 		b.write(g, deployments, a)
 		broken := b.deployment("a", false)
 		broken.SetLabels(map[string]string{"broken": "yes"})
@@ -274,7 +274,7 @@ func TestEveryVersionIsJudged(t *testing.T) {
 func TestEndOfTheContext(t *testing.T) {
 	inBubble(t, func(b *bench) {
 		a := b.deployment("a", false)
-		g := b.tracker.Expect(targetOf(deployments, a))
+		g := b.tracker.ExpectReady(targetOf(deployments, a))
 		b.write(g, deployments, a)
 		ctx, cancel := context.WithTimeout(b.Context(), 10*time.Second)
 		defer cancel()
@@ -302,7 +302,7 @@ func TestCloseEndsEverything(t *testing.T) {
 			b.Errorf("%d watches are open", n)
 		}
 		late := b.deployment("late", false)
-		g := b.tracker.Expect(targetOf(deployments, late))
+		g := b.tracker.ExpectReady(targetOf(deployments, late))
 		b.write(g, deployments, late)
 		b.expectOver(b.wait(g), ErrClosed)
 		b.expectRequests("watch deployments")
@@ -311,8 +311,8 @@ func TestCloseEndsEverything(t *testing.T) {
 
 func TestAppliedRefusesWhatIsNotExpected(t *testing.T) {
 	inBubble(t, func(b *bench) {
-		g := b.tracker.Expect(targetOf(deployments, b.deployment("a", false)))
-		defer g.Release()
+		g := b.tracker.ExpectReady(targetOf(deployments, b.deployment("a", false)))
+		defer g.Close()
 		if err := g.Applied(b.deployment("b", true)); err == nil || !strings.Contains(err.Error(), `Deployment.apps "b"`) {
 			b.Errorf("got %v", err)
 		}
@@ -322,13 +322,13 @@ func TestAppliedRefusesWhatIsNotExpected(t *testing.T) {
 func TestTargetThatWasNotWrittenIsRead(t *testing.T) {
 	inBubble(t, func(b *bench) {
 		b.api.Put(deployments, b.deployment("a", false))
-		w := b.wait(b.tracker.Expect(targetOf(deployments, b.deployment("a", false))))
+		w := b.wait(b.tracker.ExpectReady(targetOf(deployments, b.deployment("a", false))))
 		b.expectWaiting(w)
 		b.api.Put(deployments, b.deployment("a", true))
 		b.expectOver(w, nil)
 		b.expectRequests("get deployments", "watch deployments")
 
-		absent := b.wait(b.tracker.Expect(targetOf(deployments, b.deployment("absent", false))))
+		absent := b.wait(b.tracker.ExpectReady(targetOf(deployments, b.deployment("absent", false))))
 		b.expectWaiting(absent)
 		b.expectChanges(absent, "absent Missing NotFound")
 		b.api.Put(deployments, b.deployment("absent", true))
@@ -345,11 +345,11 @@ func TestRecheckJudgesAgainWithoutAnEvent(t *testing.T) {
 		target.Evaluate = func(context.Context, *unstructured.Unstructured) readiness.Status {
 			calls++
 			if time.Since(began) < 3*time.Second {
-				return readiness.Status{State: readiness.InProgress, Reason: "NotYet", Recheck: time.Second}
+				return readiness.Status{State: readiness.InProgress, Reason: "NotYet", RecheckAfter: time.Second}
 			}
 			return readiness.Status{State: readiness.Ready, Reason: "Now"}
 		}
-		g := b.tracker.Expect(target)
+		g := b.tracker.ExpectReady(target)
 		b.write(g, deployments, a)
 		if _, err := g.Wait(b.Context(), nil); err != nil || calls != 4 || time.Since(began) != 3*time.Second {
 			b.Errorf("got %v after %d calls and %s", err, calls, time.Since(began))

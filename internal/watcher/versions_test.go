@@ -20,7 +20,7 @@ import (
 func TestWatchStartsFromTheVersionWritten(t *testing.T) {
 	inBubble(t, func(b *bench) {
 		a, c := b.deployment("a", false), b.deployment("c", false)
-		g := b.tracker.Expect(targetOf(deployments, a), targetOf(deployments, c))
+		g := b.tracker.ExpectReady(targetOf(deployments, a), targetOf(deployments, c))
 		first := b.api.Put(deployments, a)
 		second := b.api.Put(deployments, c)
 		b.api.Put(deployments, b.deployment("a", true)) // before anybody watches
@@ -45,7 +45,7 @@ func TestEventsBetweenWriteAndAppliedAreKept(t *testing.T) {
 	inBubble(t, func(b *bench) {
 		other := b.expectOne("other")
 		a := b.deployment("a", false)
-		g := b.tracker.Expect(targetOf(deployments, a))
+		g := b.tracker.ExpectReady(targetOf(deployments, a))
 		written := b.api.Put(deployments, a)
 		b.api.Put(deployments, b.deployment("a", true))
 		b.expectWaiting(other) // the watch has passed on all of it
@@ -64,13 +64,13 @@ func TestVersionsBeforeTheWriteDoNotCount(t *testing.T) {
 			return fakeapi.Object(b.T, fmt.Sprintf(`{apiVersion: x.example/v1, kind: Thing, metadata: {name: a, namespace: shop},
 				spec: {size: %s}, status: {conditions: [{type: Ready, status: %q, reason: R}]}}`, spec, isReady))
 		}
-		watched := b.tracker.Expect(targetOf(things, fakeapi.Object(b.T, `{apiVersion: x.example/v1, kind: Thing, metadata: {name: z, namespace: shop}}`)))
+		watched := b.tracker.ExpectReady(targetOf(things, fakeapi.Object(b.T, `{apiVersion: x.example/v1, kind: Thing, metadata: {name: z, namespace: shop}}`)))
 		b.write(watched, things, fakeapi.Object(b.T, `{apiVersion: x.example/v1, kind: Thing, metadata: {name: z, namespace: shop},
 			status: {conditions: [{type: Ready, status: "False", reason: R}]}}`))
 		open := b.wait(watched)
 		b.expectWaiting(open)
 
-		g := b.tracker.Expect(targetOf(things, thing("1", "True")))
+		g := b.tracker.ExpectReady(targetOf(things, thing("1", "True")))
 		b.api.Put(things, thing("1", "False"))
 		b.api.Put(things, thing("1", "True")) // of the version before the upgrade
 		written := b.api.Put(things, thing("2", "False"))
@@ -88,7 +88,7 @@ func TestVersionsBeforeTheWriteDoNotCount(t *testing.T) {
 func TestGroupThatWroteBeforeTheWatchStarted(t *testing.T) {
 	inBubble(t, func(b *bench) {
 		a, c := b.deployment("a", false), b.deployment("c", false)
-		early, late := b.tracker.Expect(targetOf(deployments, a)), b.tracker.Expect(targetOf(deployments, c))
+		early, late := b.tracker.ExpectReady(targetOf(deployments, a)), b.tracker.ExpectReady(targetOf(deployments, c))
 		firstWrite := b.api.Put(deployments, a)
 		b.api.Put(deployments, b.deployment("a", true))
 		b.write(late, deployments, c)
@@ -107,7 +107,7 @@ func TestUnchangedObjectDoesNotRestartTheWatch(t *testing.T) {
 	inBubble(t, func(b *bench) {
 		unchanged := b.api.Put(deployments, b.deployment("a", false))
 		other := b.expectOne("other")
-		g := b.tracker.Expect(targetOf(deployments, unchanged))
+		g := b.tracker.ExpectReady(targetOf(deployments, unchanged))
 		b.applied(g, unchanged) // a write that changed nothing
 		w := b.wait(g)
 		b.expectWaiting(w)
@@ -123,7 +123,7 @@ func TestOldVersionOfAnUnchangedObject(t *testing.T) {
 		written := b.api.Put(deployments, b.deployment("a", false))
 		b.api.SendBookmark(deployments, namespace)
 		b.api.Compact()
-		g := b.tracker.Expect(targetOf(deployments, written))
+		g := b.tracker.ExpectReady(targetOf(deployments, written))
 		b.applied(g, written)
 		w := b.wait(g)
 		b.expectWaiting(w)
@@ -138,7 +138,7 @@ func TestVersionsThatCannotBeCompared(t *testing.T) {
 		b.api.FormatVersion = func(v int64) string { return fmt.Sprintf("v-%d", v) }
 		other := b.expectOne("other")
 		a := b.deployment("a", false)
-		g := b.tracker.Expect(targetOf(deployments, a))
+		g := b.tracker.ExpectReady(targetOf(deployments, a))
 		b.api.Put(deployments, b.deployment("a", true)) // before the upgrade
 		written := b.api.Put(deployments, b.deployment("a", false))
 		b.expectWaiting(other)
@@ -169,7 +169,7 @@ func TestLateEventsWithoutComparableVersions(t *testing.T) {
 			}
 			return readiness.Compute(obj)
 		}
-		g := b.tracker.Expect(target)
+		g := b.tracker.ExpectReady(target)
 		b.api.PauseWatches(true)
 		broken := b.deployment("a", false)
 		broken.SetLabels(map[string]string{"broken": "yes"})
@@ -189,7 +189,7 @@ func TestLateEventsWithoutComparableVersions(t *testing.T) {
 func TestWhatCameTooLateDoesNotCount(t *testing.T) {
 	inBubble(t, func(b *bench) {
 		early := b.deployment("early", false)
-		g := b.tracker.Expect(targetOf(deployments, early))
+		g := b.tracker.ExpectReady(targetOf(deployments, early))
 		written := b.api.Put(deployments, early)
 		w := b.expectOne("a")
 		b.applied(g, written) // which the stream could not know
@@ -207,7 +207,7 @@ func TestWhatCameTooLateDoesNotCount(t *testing.T) {
 		if s.takeReadings(old, map[string]reading{"a": {object: late}}) {
 			b.Error("a late reading counts")
 		}
-		second := b.tracker.Expect(targetOf(deployments, late)) // nobody waits for it yet
+		second := b.tracker.ExpectReady(targetOf(deployments, late)) // nobody waits for it yet
 		b.write(second, deployments, b.deployment("a", false))
 		s.takeReadings(leg{epoch: s.epoch}, map[string]reading{"a": {object: late, version: "1000"}})
 		if n := len(second.items[0].queue); n != 1 {
@@ -221,11 +221,11 @@ func TestWhatCameTooLateDoesNotCount(t *testing.T) {
 func TestGoingBackDoesNotLoseAListUnderWay(t *testing.T) {
 	inBubble(t, func(b *bench) {
 		early := b.deployment("early", false)
-		g := b.tracker.Expect(targetOf(deployments, early))
+		g := b.tracker.ExpectReady(targetOf(deployments, early))
 		b.write(g, deployments, early)
 		other := b.expectOne("other") // its watch starts after early was written
 		list := b.api.Block("list deployments")
-		absent := b.wait(b.tracker.Expect(targetOf(deployments, b.deployment("absent", false))))
+		absent := b.wait(b.tracker.ExpectReady(targetOf(deployments, b.deployment("absent", false))))
 		b.expectWaiting(absent) // needs the list
 		w := b.wait(g)          // needs what came before the watch
 		b.expectWaiting(w)
@@ -242,7 +242,7 @@ func TestWhatIsKeptIsBounded(t *testing.T) {
 	inBubble(t, func(b *bench) {
 		other := b.expectOne("other")
 		a := b.deployment("a", false)
-		g := b.tracker.Expect(targetOf(deployments, a))
+		g := b.tracker.ExpectReady(targetOf(deployments, a))
 		b.write(g, deployments, a)
 		for range 3 * keptObservations {
 			b.api.Put(deployments, b.deployment("a", false))

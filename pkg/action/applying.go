@@ -221,7 +221,7 @@ func (r *rollout) recreatePods(ctx context.Context, lists ...kube.ResourceList) 
 			GVR: cluster.PodResource(), GVK: cluster.PodKind(), Namespace: pod.Namespace, Name: pod.Name, UID: pod.UID,
 		}
 	}
-	_, err = tracker.WaitGone(ctx, targets, nil)
+	_, err = tracker.WaitDeleted(ctx, targets, nil)
 	return err
 }
 

@@ -61,14 +61,14 @@ func (r *rollout) follow(ctx context.Context, s *slice) error {
 		if !s.node.Awaited && res.IsJob() && !r.jobs {
 			continue
 		}
-		rules := readiness.Rules{Success: res.Success, Failure: res.Failure}
+		rules := readiness.Expressions{Success: res.Success, Failure: res.Failure}
 		s.awaits = append(s.awaits, &await{node: s.node, resource: res, info: info})
 		targets = append(targets, watcher.Target{
 			GVR: info.Mapping.Resource, GVK: info.Mapping.GroupVersionKind, Namespace: scopeOf(info), Name: info.Name,
-			Within: r.within(s.node, res), Evaluate: r.judge(info, rules.Over(tracker.Evaluate)),
+			Timeout: r.within(s.node, res), Evaluate: r.judge(info, rules.Evaluator(tracker.Evaluate)),
 		})
 	}
-	s.group = tracker.Expect(targets...)
+	s.group = tracker.ExpectReady(targets...)
 	return nil
 }
 
@@ -82,7 +82,7 @@ func (r *rollout) within(n *sequencer.Node, res *sequencer.PlannedResource) time
 }
 
 // track makes the operation's tracker the first time that one is needed.
-func (r *rollout) track(ctx context.Context) (*watcher.Tracker, error) {
+func (r *rollout) track(ctx context.Context) (*watcher.Watcher, error) {
 	r.trackerOnce.Do(func() {
 		r.tracker, r.trackerErr = newTracker(ctx, r.cluster, r.events.notice)
 	})
@@ -90,12 +90,12 @@ func (r *rollout) track(ctx context.Context) (*watcher.Tracker, error) {
 }
 
 // newTracker follows objects until it is closed, and tells of trouble with that.
-func newTracker(ctx context.Context, c *cluster.Client, notify func(watcher.Notice)) (*watcher.Tracker, error) {
+func newTracker(ctx context.Context, c *cluster.Client, notify func(watcher.Notice)) (*watcher.Watcher, error) {
 	client, err := c.Observer()
 	if err != nil {
 		return nil, err
 	}
-	return watcher.NewTracker(context.WithoutCancel(ctx), watcher.Config{Client: client, Notify: notify}), nil
+	return watcher.New(context.WithoutCancel(ctx), watcher.Config{Client: client, Notify: notify}), nil
 }
 
 // wasApplied notes that a node was written, and tells its group which versions
@@ -133,7 +133,7 @@ func (r *rollout) awaitNode(ctx context.Context, s *slice) error {
 	}
 	r.awaitSlice(ctx, s, nil)
 	for _, a := range s.awaits {
-		if res := a.resource; a.err == nil && len(res.Success) == 0 && a.report.Object != nil && !readiness.HasReadiness(a.report.Object) {
+		if res := a.resource; a.err == nil && len(res.Success) == 0 && a.report.Object != nil && !readiness.ReportsReadiness(a.report.Object) {
 			r.events.warn(fmt.Sprintf("%s: %s counted as ready at once, because its kind has no Ready condition: "+
 				"what depends on it may start too early; give it the annotation %s", res.File, res.ID, annotation.ReadinessSuccess))
 		}
@@ -147,7 +147,7 @@ func (r *rollout) awaitNode(ctx context.Context, s *slice) error {
 // awaitSlice waits for the objects of a node, which must not end well before
 // hold is closed, if there is one.
 func (r *rollout) awaitSlice(ctx context.Context, s *slice, hold <-chan struct{}) {
-	s.group.Set(watcher.Options{Since: s.applied, ToTheEnd: true, Hold: hold})
+	s.group.SetOptions(watcher.Options{Start: s.applied, WaitForAll: true, StayReadyUntil: hold})
 	peeks := r.peek(ctx, s)
 	defer peeks.stop()
 	standing := newStanding(len(s.awaits))
@@ -168,7 +168,7 @@ func (r *rollout) awaitSlice(ctx context.Context, s *slice, hold <-chan struct{}
 	}
 	for i, a := range s.awaits {
 		a.report, a.waited = reports[i], waited
-		if err != nil && (a.report.Status.State != readiness.Ready || a.report.Expired > 0) {
+		if err != nil && (a.report.Status.State != readiness.Ready || a.report.TimedOutAfter > 0) {
 			a.err = late
 		}
 	}
@@ -339,7 +339,7 @@ func (r *rollout) awaitRest(ctx context.Context) error {
 func (r *rollout) changed(s *slice, report watcher.Report, cause string) {
 	e := changeOf(report, s.node.ID(), r.namespace)
 	e.Cause = cause
-	switch within := report.Target.Within; {
+	switch within := report.Target.Timeout; {
 	case report.Status.State == readiness.Ready:
 	case within > 0:
 		e.Deadline = s.applied.Add(within + report.Unobserved)

@@ -66,7 +66,7 @@ const asLongAsItTakes = time.Duration(-1)
 type deletionWait struct {
 	cluster *cluster.Client
 	// tracker is one that others use, too; nil where there is no cluster.
-	tracker *watcher.Tracker
+	tracker *watcher.Watcher
 	// timeout is how long it waits at most.
 	timeout time.Duration
 	// onChange, if not nil, is told what becomes of the objects.
@@ -97,6 +97,6 @@ func (w *deletionWait) run(ctx context.Context, list kube.ResourceList) error {
 	if w.onChange != nil {
 		onChange = func(report watcher.Report) { w.onChange(ctx, report) }
 	}
-	_, err = w.tracker.WaitGone(ctx, targets, onChange)
+	_, err = w.tracker.WaitDeleted(ctx, targets, onChange)
 	return err
 }

@@ -88,7 +88,7 @@ func (d *deployment) release() *release.Release { return d.ledger.rel }
 func (d *deployment) build() error {
 	plan := d.plan
 	if !d.ordered {
-		plan = sequencer.Whole(chartName(d.release()))
+		plan = sequencer.SingleNode(chartName(d.release()))
 	}
 	d.rollout = d.newRollout(plan)
 	return d.rollout.build(d.release().Manifest)
@@ -97,10 +97,10 @@ func (d *deployment) build() error {
 // remember has the release carry a record, if it is not nil, with what may be left
 // of revisions before until all is done.
 func (d *deployment) remember(bare *chart.Chart, rec *releaserecord.Record) error {
-	if d.prior != nil && (rec != nil && rec.Sequenced || d.prior.isOrdered()) {
+	if d.prior != nil && (rec != nil && rec.Ordered || d.prior.isOrdered()) {
 		earlier := d.prior.earlier(d.release().Version, d.rollout.all, d.spared)
 		if rec == nil && earlier != nil {
-			rec = &releaserecord.Record{Revision: d.release().Version, Root: &sequencer.Chart{Name: chartName(d.release())}}
+			rec = &releaserecord.Record{Revision: d.release().Version, Charts: &sequencer.Chart{Name: chartName(d.release())}}
 		}
 		if rec != nil {
 			rec.Earlier = earlier
@@ -125,7 +125,7 @@ func (d *deployment) prepareToExplain() {
 func (d *deployment) rehearse(ctx context.Context, rec *releaserecord.Record) error {
 	trial := *d.release()
 	var err error
-	if trial.Chart, err = releaserecord.Attach(trial.Chart, rec); err != nil {
+	if trial.Chart, err = releaserecord.WithRecord(trial.Chart, rec); err != nil {
 		return err
 	}
 	if err := d.checkSizeOf(&trial); err != nil || !d.ordered {

@@ -48,11 +48,11 @@ func (x explainer) explain(failures []*ResourceFailure, reports []watcher.Report
 		var of []*ResourceFailure
 		for i, report := range reports {
 			// Of what is gone, or cannot be observed, there is no more to tell.
-			if !report.Deleted && report.Trouble == nil && report.Denied == nil && len(subjects) < mostExplained {
+			if !report.Deleted && report.ObserveError == nil && report.Forbidden == nil && len(subjects) < mostExplained {
 				subjects, of = append(subjects, subjectOf(report)), append(of, failures[i])
 			}
 		}
-		for i, causes := range d.Explain(ctx, subjects) {
+		for i, causes := range d.Diagnose(ctx, subjects) {
 			of[i].Causes = causes
 		}
 	})
@@ -75,7 +75,7 @@ func newDiagnoser(c *cluster.Client, masker *redact.Redactor, later func(kind sc
 		return nil
 	}
 	return diagnosis.New(diagnosis.Config{
-		Dynamic: dynamic, Metadata: metadata, Clientset: clientset, Later: later, Redactor: masker,
+		Dynamic: dynamic, Metadata: metadata, Clientset: clientset, DeployedLater: later, Redactor: masker,
 	})
 }
 
@@ -96,16 +96,16 @@ func failureOf(r watcher.Report, err *watcher.NotReadyError, waited time.Duratio
 	switch {
 	case r.Status.State == readiness.Failed:
 		f.ending = "failed"
-	case r.Denied != nil:
-		f.ending, f.Reason, f.Message = "cannot be followed", "Forbidden", r.Denied.Error()
+	case r.Forbidden != nil:
+		f.ending, f.Reason, f.Message = "cannot be followed", "Forbidden", r.Forbidden.Error()
 	case r.Deleted:
 		f.ending = "is gone"
 	}
 	if r.Replaced {
 		f.Message = strings.TrimPrefix(f.Message+"; another object took its name meanwhile", "; ")
 	}
-	if r.Trouble != nil {
-		f.Message = strings.TrimPrefix(f.Message+"; it cannot be observed at the moment: "+r.Trouble.Error(), "; ")
+	if r.ObserveError != nil {
+		f.Message = strings.TrimPrefix(f.Message+"; it cannot be observed at the moment: "+r.ObserveError.Error(), "; ")
 	}
 	return f
 }

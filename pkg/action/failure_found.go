@@ -30,7 +30,7 @@ func (r *rollout) failures(ctx context.Context, list []*await) (failures resourc
 		if a.err == nil {
 			continue
 		}
-		final := a.report.Status.State == readiness.Failed || a.report.Expired > 0 || a.report.Denied != nil
+		final := a.report.Status.State == readiness.Failed || a.report.TimedOutAfter > 0 || a.report.Forbidden != nil
 		if !final && ctx.Err() == nil && errors.Is(a.err, errElsewhere) {
 			unfinished = append(unfinished, a.resource.ID.String())
 			continue
@@ -52,9 +52,9 @@ func (r *rollout) failures(ctx context.Context, list []*await) (failures resourc
 func (r *rollout) conclude(f *ResourceFailure, a *await, cause error) {
 	var operation *timeoutError
 	switch {
-	case a.report.Status.State == readiness.Failed, a.report.Denied != nil:
-	case a.report.Expired > 0:
-		f.ending = fmt.Sprintf("was not ready within %s", a.report.Expired)
+	case a.report.Status.State == readiness.Failed, a.report.Forbidden != nil:
+	case a.report.TimedOutAfter > 0:
+		f.ending = fmt.Sprintf("was not ready within %s", a.report.TimedOutAfter)
 		f.Remedy = r.remedy(a.node, a.resource)
 	case errors.As(cause, &operation):
 		f.ending = fmt.Sprintf("was not ready when the time of the operation, %s, was over", operation.limit)

@@ -129,7 +129,7 @@ func TestFailureOfWhatMayNotBeRead(t *testing.T) {
 	report := watcher.Report{
 		Target: watcher.Target{GVK: schema.GroupVersionKind{Version: "v1", Kind: "Pod"}, Namespace: "shop", Name: "web"},
 		Status: readiness.Status{State: readiness.InProgress, Message: "phase Pending"},
-		Denied: &watcher.ForbiddenError{Verb: "get", Resource: schema.GroupResource{Resource: "pods"}, Namespace: "shop", Name: "web", Err: errors.New("no")},
+		Forbidden: &watcher.ForbiddenError{Verb: "get", Resource: schema.GroupResource{Resource: "pods"}, Namespace: "shop", Name: "web", Err: errors.New("no")},
 	}
 	got := failureOf(report, &watcher.NotReadyError{}, time.Second).Error()
 	if want := `Pod/web cannot be followed: the state of "web" is hidden: no permission to get pods in namespace "shop"; grant the verbs get, list and watch: no`; got != want {

@@ -68,8 +68,8 @@ func (l *ledger) hold(operation string, status release.Status, lose context.Canc
 	now := time.Now()
 	l.held = &hold{
 		lease: releaserecord.Lease{
-			Revision: l.rel.Version, ID: rand.Text(), Operation: operation, Process: process.Self(),
-			Began: now.UTC().Truncate(time.Millisecond), Seconds: int(leaseDuration / time.Second),
+			Revision: l.rel.Version, ID: rand.Text(), Operation: operation, Process: process.Current(),
+			StartedAt: now.UTC().Truncate(time.Millisecond), Seconds: int(leaseDuration / time.Second),
 		},
 		status: status, confirmed: now, lose: lose,
 	}
@@ -91,12 +91,12 @@ func (l *ledger) heldRecord() *releaserecord.Record {
 	if l.held == nil || !isHeld(l.rel.Info.Status) {
 		return l.rec
 	}
-	held := releaserecord.Record{Revision: l.rel.Version, Root: &sequencer.Chart{Name: chartName(l.rel)}}
+	held := releaserecord.Record{Revision: l.rel.Version, Charts: &sequencer.Chart{Name: chartName(l.rel)}}
 	if l.rec != nil {
 		held = *l.rec
 	}
 	lease := l.held.lease
-	lease.Renewed = time.Now().UTC().Truncate(time.Millisecond)
+	lease.RenewedAt = time.Now().UTC().Truncate(time.Millisecond)
 	held.Lease = &lease
 	return &held
 }
@@ -326,7 +326,7 @@ func leaseOf(rel *release.Release) *releaserecord.Lease {
 	if err != nil {
 		return nil
 	}
-	return rec.LeaseOf(rel.Version)
+	return rec.LeaseFor(rel.Version)
 }
 
 // TakenOverError says that an operation has stopped because others work on its release:

@@ -126,7 +126,7 @@ func TestUninstallThatDoesNotBegin(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		away := func(int) error {
 			time.Sleep(8 * time.Second)
-			return &httpretry.LateError{Err: errors.New("no answer")}
+			return &httpretry.RecordTimeoutError{Err: errors.New("no answer")}
 		}
 		damaged := charted(2, release.StatusDeployed)
 		damaged.Hooks = []*release.Hook{nil}
@@ -169,7 +169,7 @@ func TestFirstWrite(t *testing.T) {
 		op, w := uninstalling(t, cfg, func(try int) error {
 			time.Sleep(8 * time.Second)
 			if try < 4 {
-				return &httpretry.LateError{Err: errors.New("no answer")}
+				return &httpretry.RecordTimeoutError{Err: errors.New("no answer")}
 			}
 			return nil
 		})

@@ -82,7 +82,7 @@ func TestLease(t *testing.T) {
 		rel := charted(2, release.StatusPendingUpgrade)
 		l, ended := holding(t, cfg, rel)
 		first := storedLease(t, cfg, 2)
-		if first == nil || first.Operation != "upgrade" || first.Duration() != leaseDuration || first.IsGone() {
+		if first == nil || first.Operation != "upgrade" || first.Duration() != leaseDuration || first.HasExited() {
 			t.Fatalf("the lease is %+v", first)
 		}
 		l.begin()
@@ -90,7 +90,7 @@ func TestLease(t *testing.T) {
 			before := storedLease(t, cfg, 2)
 			time.Sleep(renewInterval)
 			synctest.Wait()
-			if now := storedLease(t, cfg, 2); now.ID != first.ID || !now.Renewed.After(before.Renewed) {
+			if now := storedLease(t, cfg, 2); now.ID != first.ID || !now.RenewedAt.After(before.RenewedAt) {
 				t.Errorf("renewed from %+v to %+v", before, now)
 			}
 		}
@@ -233,7 +233,7 @@ func TestLeaseOfWhoMayOnlyWrite(t *testing.T) {
 			t.Errorf("got %v", err)
 		}
 		blind.err = nil
-		if age := time.Since(storedLease(t, cfg, 2).Renewed); age != renewInterval {
+		if age := time.Since(storedLease(t, cfg, 2).RenewedAt); age != renewInterval {
 			t.Errorf("the last sign of life was %s ago", age)
 		}
 		blind.err = apierrors.NewForbidden(schema.GroupResource{Resource: "secrets"}, "rel", nil)
@@ -256,7 +256,7 @@ func TestWritesThatTakeLong(t *testing.T) {
 			return func(try int) error {
 				time.Sleep(8 * time.Second)
 				if try <= lates {
-					return fmt.Errorf("update: %w", &httpretry.LateError{Err: errors.New("no answer")})
+					return fmt.Errorf("update: %w", &httpretry.RecordTimeoutError{Err: errors.New("no answer")})
 				}
 				return nil
 			}
@@ -266,7 +266,7 @@ func TestWritesThatTakeLong(t *testing.T) {
 			t.Errorf("got %v after %d tries", err, w.tries)
 		}
 		w.tries, w.before = 0, late(1000)
-		var gaveUp *httpretry.LateError
+		var gaveUp *httpretry.RecordTimeoutError
 		if err := l.store(nil); !errors.As(err, &gaveUp) || w.tries > 7 {
 			t.Errorf("got %v after %d tries", err, w.tries)
 		}
@@ -322,7 +322,7 @@ func TestEndThatIsStored(t *testing.T) {
 							t.Error(err)
 						}
 					}
-					return &httpretry.LateError{Err: errors.New("no answer")}
+					return &httpretry.RecordTimeoutError{Err: errors.New("no answer")}
 				}}
 				cfg.Releases.Driver = w
 				err := l.store(finished)

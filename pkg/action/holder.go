@@ -44,10 +44,10 @@ func HolderOf(rel *release.Release) *Holder {
 }
 
 func newHolder(lease *releaserecord.Lease) *Holder {
-	dead := lease.IsGone()
+	dead := lease.HasExited()
 	return &Holder{
-		Operation: lease.Operation, Host: lease.Host, PID: lease.PID, Began: lease.Began, Renewed: lease.Renewed,
-		Dead: dead, Expired: dead || time.Since(lease.Renewed) > lease.Duration(),
+		Operation: lease.Operation, Host: lease.Host, PID: lease.PID, Began: lease.StartedAt, Renewed: lease.RenewedAt,
+		Dead: dead, Expired: dead || time.Since(lease.RenewedAt) > lease.Duration(),
 	}
 }
 

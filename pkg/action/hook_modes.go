@@ -39,5 +39,5 @@ func storedHookModes(rel *release.Release, e *events) hookrunner.Modes {
 	if rec == nil {
 		return hookrunner.Modes{}
 	}
-	return render.HookModes(rec.Root, rel.Namespace)
+	return render.HookModes(rec.Charts, rel.Namespace)
 }

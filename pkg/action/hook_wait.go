@@ -106,7 +106,7 @@ func concludeHook(f *ResourceFailure, report watcher.Report, cause error) {
 	switch {
 	case report.Status.Reason == readiness.ReasonDeleted:
 		f.ending = "is gone and had not completed"
-	case report.Status.State == readiness.Failed, report.Denied != nil:
+	case report.Status.State == readiness.Failed, report.Forbidden != nil:
 	case errors.As(cause, &hook):
 		f.ending, f.Remedy = fmt.Sprintf("had not completed within %s", hook.limit), "if it only needs more time, raise --timeout"
 	case errors.As(cause, &operation):

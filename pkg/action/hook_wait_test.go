@@ -66,7 +66,7 @@ func TestConcludeHook(t *testing.T) {
 	}
 	running := report("Job", readiness.InProgress, "JobRunning")
 	denied := running
-	denied.Denied = errors.New("you may not")
+	denied.Forbidden = errors.New("you may not")
 	const moreTime = "if it only needs more time, raise --timeout"
 	for _, c := range []struct {
 		name                 string

@@ -44,7 +44,7 @@ type hookRun struct {
 	ledger *ledger
 	event  release.HookEvent
 	// tracker follows all of them; nil where there is no cluster to watch.
-	tracker *watcher.Tracker
+	tracker *watcher.Watcher
 	explain explainer
 
 	// printing is held while the log of one hook is printed.
@@ -88,7 +88,7 @@ func (op *operation) runHooks(ctx context.Context, l *ledger, event release.Hook
 		return err
 	}
 	defer end()
-	return r.failure(hookrunner.Run(ctx, buckets, r, hookrunner.Options{Limit: o.limit}), hookrunner.InHelmsOrder(buckets))
+	return r.failure(hookrunner.Run(ctx, buckets, r, hookrunner.Options{MaxParallel: o.limit}), hookrunner.IsHelmOrder(buckets))
 }
 
 // newHookRun prepares to run hooks, until end is called.
@@ -161,7 +161,7 @@ func (r *hookRun) expect(o *hookObjects) {
 		targets[i] = targetOf(info, "")
 	}
 	o.group = r.tracker.ExpectCompletion(targets...)
-	o.group.Set(watcher.Options{ToTheEnd: true})
+	o.group.SetOptions(watcher.Options{WaitForAll: true})
 }
 
 func (r *hookRun) objectsOf(h *release.Hook) *hookObjects {
@@ -186,7 +186,7 @@ func (r *hookRun) Create(ctx context.Context, h *release.Hook) error {
 	}
 	if err := r.create(ctx, o); err != nil {
 		if o.group != nil {
-			o.group.Release()
+			o.group.Close()
 		}
 		err = fmt.Errorf("warning: Hook %s %s failed: %w", r.event, h.Path, err)
 		r.completed(h, err)

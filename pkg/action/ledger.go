@@ -72,7 +72,7 @@ func (l *ledger) keepOnly(rec *releaserecord.Record) error {
 	if l.rel.Chart == nil {
 		return nil
 	}
-	bare, err := releaserecord.Attach(l.rel.Chart, nil)
+	bare, err := releaserecord.WithRecord(l.rel.Chart, nil)
 	if err != nil {
 		return err
 	}
@@ -94,7 +94,7 @@ func (l *ledger) attached() (*chart.Chart, error) {
 	if l.bare == nil {
 		return l.rel.Chart, nil
 	}
-	return releaserecord.Attach(l.bare, l.heldRecord())
+	return releaserecord.WithRecord(l.bare, l.heldRecord())
 }
 
 // change changes the release without storing it.
@@ -150,7 +150,7 @@ func (l *ledger) write() error {
 			return nil
 		}
 		err := l.writeSoon()
-		var late *httpretry.LateError
+		var late *httpretry.RecordTimeoutError
 		if !errors.As(err, &late) || elapsed(began) > writePatience {
 			return err
 		}

@@ -301,7 +301,7 @@ func TestNotesOfWhatIsDone(t *testing.T) {
 		l, w := witnessed(t)
 		l.rel.Version = 1
 		bare := &chart.Chart{Metadata: &chart.Metadata{Name: "shop"}}
-		if err := l.keep(bare, &releaserecord.Record{Sequenced: true, Root: &sequencer.Chart{Name: "shop"}}); err != nil {
+		if err := l.keep(bare, &releaserecord.Record{Ordered: true, Charts: &sequencer.Chart{Name: "shop"}}); err != nil {
 			t.Fatal(err)
 		}
 		if err := l.expect(3, false); err != nil {
@@ -317,7 +317,7 @@ func TestNotesOfWhatIsDone(t *testing.T) {
 			synctest.Wait()
 			rec, err := releaserecord.Read(w.last())
 			want := [][]string{{"a", "b"}, {"a", "b"}, {"a", "b", "c"}}[i]
-			if err != nil || !slices.Equal(rec.Progress.Done, want) || rec.Progress.Nodes != 3 || w.tried() != i+1 {
+			if err != nil || !slices.Equal(rec.Progress.DoneNodes, want) || rec.Progress.TotalNodes != 3 || w.tried() != i+1 {
 				t.Errorf("%d writes, progress %+v, %v, want %v", w.tried(), rec.Progress, err, want)
 			}
 		}
@@ -336,19 +336,19 @@ func TestEndOfTheLedger(t *testing.T) {
 		progress  bool
 		isEarlier bool
 	}{
-		{name: "in order", rec: &releaserecord.Record{Sequenced: true}, complete: true, stays: true},
-		{name: "in order, incomplete", rec: &releaserecord.Record{Sequenced: true}, stays: true, progress: true, isEarlier: true},
+		{name: "in order", rec: &releaserecord.Record{Ordered: true}, complete: true, stays: true},
+		{name: "in order, incomplete", rec: &releaserecord.Record{Ordered: true}, stays: true, progress: true, isEarlier: true},
 		{name: "there for what came before", rec: &releaserecord.Record{}, complete: true},
 		{name: "there for what came before, incomplete", rec: &releaserecord.Record{}, stays: true, progress: true, isEarlier: true},
-		{name: "there for hooks, too", rec: &releaserecord.Record{Root: parallel}, complete: true, stays: true},
+		{name: "there for hooks, too", rec: &releaserecord.Record{Charts: parallel}, complete: true, stays: true},
 	} {
 		t.Run(c.name, func(t *testing.T) {
 			l, w := witnessed(t)
 			l.rel.Version = 1
-			if c.rec.Root == nil {
-				c.rec.Root = &sequencer.Chart{Name: "shop"}
+			if c.rec.Charts == nil {
+				c.rec.Charts = &sequencer.Chart{Name: "shop"}
 			}
-			c.rec.Earlier, c.rec.Progress = &releaserecord.Earlier{Revision: 1, Removed: true}, &releaserecord.Progress{Revision: 1, Nodes: 2}
+			c.rec.Earlier, c.rec.Progress = &releaserecord.EarlierRevisions{Revision: 1, UninstallStarted: true}, &releaserecord.Progress{Revision: 1, TotalNodes: 2}
 			if err := l.keep(&chart.Chart{Metadata: &chart.Metadata{Name: "shop"}}, c.rec); err != nil {
 				t.Fatal(err)
 			}

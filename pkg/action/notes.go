@@ -17,10 +17,10 @@ const noteInterval = time.Second
 func (l *ledger) expect(nodes int, removing bool) error {
 	l.mu.Lock()
 	defer l.mu.Unlock()
-	if l.rec == nil || !l.rec.Sequenced {
+	if l.rec == nil || !l.rec.Ordered {
 		return nil
 	}
-	l.rec.Progress = &releaserecord.Progress{Revision: l.rel.Version, Nodes: nodes, Removing: removing}
+	l.rec.Progress = &releaserecord.Progress{Revision: l.rel.Version, TotalNodes: nodes, Uninstalling: removing}
 	return l.attach()
 }
 
@@ -66,9 +66,9 @@ func (l *ledger) takeNews() bool {
 		return false
 	}
 	p := l.rec.Progress
-	p.Done = union(p.Done, news)
-	p.At = slices.DeleteFunc(union(p.At, begun), func(node string) bool {
-		_, done := slices.BinarySearch(p.Done, node)
+	p.DoneNodes = union(p.DoneNodes, news)
+	p.RunningNodes = slices.DeleteFunc(union(p.RunningNodes, begun), func(node string) bool {
+		_, done := slices.BinarySearch(p.DoneNodes, node)
 		return done
 	})
 	return true
@@ -140,7 +140,7 @@ func (l *ledger) end(complete bool) error {
 	l.takeNews()
 	if complete {
 		l.rec.Progress, l.rec.Earlier = nil, nil
-		if !l.rec.Sequenced && !runsHooksInParallel(l.rec.Root) {
+		if !l.rec.Ordered && !runsHooksInParallel(l.rec.Charts) {
 			l.rec = nil // it was there for what came before alone
 		}
 	}

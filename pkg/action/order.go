@@ -17,14 +17,14 @@ import (
 // it also returns; both are nil if it was not deployed in order.
 func storedPlan(rel *release.Release) (*sequencer.Plan, *releaserecord.Record, error) {
 	rec, err := releaserecord.Read(rel)
-	if err != nil || rec == nil || !rec.Sequenced {
+	if err != nil || rec == nil || !rec.Ordered {
 		return nil, nil, err
 	}
-	resources, err := render.Resources(rel.Manifest, rec.Documents, rec.Root, false)
+	resources, err := render.Resources(rel.Manifest, rec.DocumentCharts, rec.Charts, false)
 	if err != nil {
 		return nil, nil, &releaserecord.InvalidError{Release: rel.Name, Revision: rel.Version, Err: err}
 	}
-	plan, err := sequencer.Build(sequencer.Input{Root: rec.Root, Resources: resources, Namespace: rel.Namespace})
+	plan, err := sequencer.Build(sequencer.Input{Root: rec.Charts, Resources: resources, Namespace: rel.Namespace})
 	if err != nil {
 		return nil, nil, &releaserecord.InvalidError{Release: rel.Name, Revision: rel.Version, Err: err}
 	}
@@ -63,8 +63,8 @@ func OrderOf(rel *release.Release) (*Order, error) {
 		return nil, err
 	}
 	order := &Order{Followed: rec.Revision == rel.Version, Nodes: len(plan.Nodes)}
-	if p := rec.ProgressOf(rel.Version); p != nil {
-		order.Interrupted, order.Removing, order.Done, order.At, order.Nodes = true, p.Removing, p.Done, p.At, p.Nodes
+	if p := rec.ProgressFor(rel.Version); p != nil {
+		order.Interrupted, order.Removing, order.Done, order.At, order.Nodes = true, p.Uninstalling, p.DoneNodes, p.RunningNodes, p.TotalNodes
 	}
 	return order, nil
 }

@@ -122,7 +122,7 @@ func look(ctx context.Context, r *rollout, s *slice, report watcher.Report, told
 		return
 	}
 	var found []string
-	for _, cause := range d.Peek(ctx, subjectOf(report)) {
+	for _, cause := range d.DiagnoseBriefly(ctx, subjectOf(report)) {
 		found = append(found, cause.String())
 	}
 	text := strings.Join(found, "; ")

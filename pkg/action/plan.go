@@ -31,5 +31,5 @@ func ReleasePlan(rel *release.Release) (*Plan, error) {
 	if err != nil || plan == nil {
 		return nil, err
 	}
-	return &Plan{Plan: plan, Hooks: hookrunner.Plans(rel.Hooks, render.HookModes(rec.Root, rel.Namespace))}, nil
+	return &Plan{Plan: plan, Hooks: hookrunner.Plans(rel.Hooks, render.HookModes(rec.Charts, rel.Namespace))}, nil
 }

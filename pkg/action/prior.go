@@ -112,17 +112,17 @@ func wasDeployed(rel *release.Release) bool {
 // of it, or on one before that it remembers.
 func wasRemoved(rel *release.Release) bool {
 	earlier := earlierOf(rel)
-	return !rel.Info.Deleted.IsZero() || earlier != nil && earlier.Removed
+	return !rel.Info.Deleted.IsZero() || earlier != nil && earlier.UninstallStarted
 }
 
 // earlierOf is what a revision knows of those before it; nil if its record cannot
 // be used.
-func earlierOf(rel *release.Release) *releaserecord.Earlier {
+func earlierOf(rel *release.Release) *releaserecord.EarlierRevisions {
 	rec, err := releaserecord.Read(rel)
 	if err != nil {
 		return nil
 	}
-	return rec.EarlierOf(rel.Version)
+	return rec.EarlierFor(rel.Version)
 }
 
 // isOrdered reports whether any of the revisions was deployed in order. One
@@ -130,7 +130,7 @@ func earlierOf(rel *release.Release) *releaserecord.Earlier {
 func (p *prior) isOrdered() bool {
 	return slices.ContainsFunc(p.revisions, func(rel *release.Release) bool {
 		rec, err := releaserecord.Read(rel)
-		return err != nil || rec != nil && (rec.Sequenced || rec.EarlierOf(rel.Version) != nil)
+		return err != nil || rec != nil && (rec.Ordered || rec.EarlierFor(rel.Version) != nil)
 	})
 }
 
@@ -164,12 +164,12 @@ func named(apiVersion, kind, namespace, name string) map[string]any {
 
 // earlier is what a new revision, which declares a list, is to know of the
 // revisions; nil if that is nothing.
-func (p *prior) earlier(revision int, list kube.ResourceList, spared map[sequencer.ID]bool) *releaserecord.Earlier {
+func (p *prior) earlier(revision int, list kube.ResourceList, spared map[sequencer.ID]bool) *releaserecord.EarlierRevisions {
 	leftovers := p.leftovers(list, spared)
 	if len(leftovers) == 0 && !p.removed {
 		return nil
 	}
-	return &releaserecord.Earlier{Revision: revision, Leftovers: leftovers, Removed: p.removed}
+	return &releaserecord.EarlierRevisions{Revision: revision, Leftovers: leftovers, UninstallStarted: p.removed}
 }
 
 // leftovers are what the revisions have and a list has not, without what is spared

@@ -29,7 +29,7 @@ func uninstalled(rel *release.Release) *release.Release {
 // record for the revision of some number says.
 func knowing(t *testing.T, rel *release.Release, of int) *release.Release {
 	t.Helper()
-	ch, err := releaserecord.Attach(&chart.Chart{}, &releaserecord.Record{Root: &sequencer.Chart{Name: "app"}, Earlier: &releaserecord.Earlier{Revision: of, Removed: true}})
+	ch, err := releaserecord.WithRecord(&chart.Chart{}, &releaserecord.Record{Charts: &sequencer.Chart{Name: "app"}, Earlier: &releaserecord.EarlierRevisions{Revision: of, UninstallStarted: true}})
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -66,7 +66,7 @@ func TestWhatCountsAsDeployed(t *testing.T) {
 			t.Errorf("%s: deployed %v, removed %v", name, got, p.removed)
 		}
 		earlier := p.earlier(9, nil, nil)
-		if tt.removed != (earlier != nil && earlier.Removed && earlier.Revision == 9) {
+		if tt.removed != (earlier != nil && earlier.UninstallStarted && earlier.Revision == 9) {
 			t.Errorf("%s: the next revision knows %+v", name, earlier)
 		}
 	}

@@ -45,7 +45,7 @@ type removal struct {
 
 	mu      sync.Mutex
 	deleted kube.ResourceList
-	tracker *watcher.Tracker
+	tracker *watcher.Watcher
 }
 
 // run deletes everything, and returns when all is deleted and what others had to
@@ -276,7 +276,7 @@ func (r *removal) awaitGone(ctx context.Context, g *sequencer.RemovalGroup, d *d
 		defer cancel()
 	}
 	began := time.Now()
-	_, err := r.tracker.WaitGone(ctx, targets, func(report watcher.Report) {
+	_, err := r.tracker.WaitDeleted(ctx, targets, func(report watcher.Report) {
 		if report.Status.State != readiness.Ready {
 			e := changeOf(report, g.Node.ID(), r.namespace)
 			e.Deadline, _ = ctx.Deadline()

@@ -54,7 +54,7 @@ func (r *rendering) prepare(chrt *chart.Chart, vals map[string]any) error {
 	if err != nil {
 		return err
 	}
-	if r.chart, err = releaserecord.Attach(chrt, nil); err != nil {
+	if r.chart, err = releaserecord.WithRecord(chrt, nil); err != nil {
 		return err
 	}
 	r.vals = vals
@@ -146,9 +146,9 @@ func (r *rendering) values() (chartutil.Values, *chartutil.Capabilities, error) 
 func (r *rendering) recordOf(rel *release.Release) *releaserecord.Record {
 	switch {
 	case r.ordered:
-		return &releaserecord.Record{Revision: rel.Version, Sequenced: true, Root: r.root, Documents: r.documents}
+		return &releaserecord.Record{Revision: rel.Version, Ordered: true, Charts: r.root, DocumentCharts: r.documents}
 	case len(rel.Hooks) > 0 && runsHooksInParallel(r.root):
-		return &releaserecord.Record{Revision: rel.Version, Root: r.root}
+		return &releaserecord.Record{Revision: rel.Version, Charts: r.root}
 	}
 	return nil
 }

@@ -165,15 +165,15 @@ func (op *rollingBack) keepRecord() error {
 	if op.target.Chart == nil {
 		return nil
 	}
-	bare, err := releaserecord.Attach(op.target.Chart, nil)
+	bare, err := releaserecord.WithRecord(op.target.Chart, nil)
 	if err != nil {
 		return err
 	}
 	rec, err := releaserecord.Read(op.target)
 	switch {
 	case op.plan != nil:
-		rec = &releaserecord.Record{Revision: op.rel.Version, Sequenced: true, Root: op.rec.Root, Documents: op.rec.Documents}
-	case err != nil || rec == nil || !rec.Sequenced && !runsHooksInParallel(rec.Root):
+		rec = &releaserecord.Record{Revision: op.rel.Version, Ordered: true, Charts: op.rec.Charts, DocumentCharts: op.rec.DocumentCharts}
+	case err != nil || rec == nil || !rec.Ordered && !runsHooksInParallel(rec.Charts):
 		rec = nil
 	default:
 		rec.Progress, rec.Earlier = nil, nil

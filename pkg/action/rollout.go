@@ -60,7 +60,7 @@ type rollout struct {
 	peeking chan struct{}
 
 	trackerOnce sync.Once
-	tracker     *watcher.Tracker
+	tracker     *watcher.Watcher
 	trackerErr  error
 }
 

@@ -57,7 +57,7 @@ func (w *stockWait) run(ctx context.Context) error {
 		return err
 	}
 	defer tracker.Close()
-	group := tracker.Expect(w.targets()...)
+	group := tracker.ExpectReady(w.targets()...)
 	for _, info := range w.list {
 		if object, ok := info.Object.(*unstructured.Unstructured); ok && object.GetResourceVersion() != "" {
 			if err := group.Applied(object); err != nil {
@@ -127,7 +127,7 @@ func (w *stockWait) failure(late *watcher.NotReadyError, waited time.Duration) e
 	for _, report := range late.Reports {
 		f := failureOf(report, late, waited)
 		switch {
-		case f.State == string(readiness.Failed), report.Deleted, report.Denied != nil:
+		case f.State == string(readiness.Failed), report.Deleted, report.Forbidden != nil:
 		case timedOut:
 			f.ending = fmt.Sprintf("was not ready within %s", w.timeout)
 			f.Remedy = "if it only needs more time, raise --timeout"

@@ -107,7 +107,7 @@ func isSame(read, current *release.Release) bool {
 	if was == nil || is == nil {
 		return was == is && current.Info.Status == read.Info.Status
 	}
-	return current.Info.Status == read.Info.Status && was.ID == is.ID && was.Renewed.Equal(is.Renewed)
+	return current.Info.Status == read.Info.Status && was.ID == is.ID && was.RenewedAt.Equal(is.RenewedAt)
 }
 
 // unchanged reads a revision again: another operation may have begun on it since it was

@@ -189,7 +189,7 @@ func (q *inquiry) isDead(ctx context.Context, last *release.Release) (bool, erro
 // watch looks for signs of life of a holder, until it has given one or none for so
 // long that it is dead.
 func (q *inquiry) watch(ctx context.Context, last *release.Release, lease *releaserecord.Lease, held *HeldError) (dead bool, err error) {
-	silent := max(0, time.Since(lease.Renewed)) // its clock may be ahead
+	silent := max(0, time.Since(lease.RenewedAt)) // its clock may be ahead
 	long := max(shortestLook, lease.Duration()-silent)
 	q.events.warn(fmt.Sprintf("release %s is held by %s, %s: looking for %s whether it still lives", q.name, held.Holder, held.Holder.Age(), long.Round(time.Second)))
 	look := time.NewTicker(lookInterval)
@@ -217,10 +217,10 @@ func (q *inquiry) watch(ctx context.Context, last *release.Release, lease *relea
 		switch {
 		case current.Info.Status != last.Info.Status || now == nil || now.ID != lease.ID:
 			return false, nil
-		case !now.Renewed.Equal(lease.Renewed):
+		case !now.RenewedAt.Equal(lease.RenewedAt):
 			held.Holder = newHolder(now)
 			return false, held
-		case lease.IsGone() || time.Now().After(until):
+		case lease.HasExited() || time.Now().After(until):
 			return true, nil
 		}
 	}
@@ -237,7 +237,7 @@ func interrupted(stale *release.Release) *release.Release {
 	if rec = left(rec); rec != nil {
 		rec.Lease = nil
 	}
-	if bare, err := releaserecord.Attach(stale.Chart, rec); err == nil { // which it was read from
+	if bare, err := releaserecord.WithRecord(stale.Chart, rec); err == nil { // which it was read from
 		failed.Chart = bare
 	}
 	return failed
@@ -267,7 +267,7 @@ func reached(rel *release.Release) string {
 
 // left is what stays of a record when the lease is taken out.
 func left(rec *releaserecord.Record) *releaserecord.Record {
-	if rec == nil || !rec.Sequenced && rec.Earlier == nil && !runsHooksInParallel(rec.Root) {
+	if rec == nil || !rec.Ordered && rec.Earlier == nil && !runsHooksInParallel(rec.Charts) {
 		return nil // it was there for the lease alone
 	}
 	return rec

@@ -22,30 +22,30 @@ import (
 func leased(t *testing.T, version int, status release.Status, process process.Process, ago time.Duration) *release.Release {
 	t.Helper()
 	rel := charted(version, status)
-	rec := &releaserecord.Record{Revision: version, Root: &sequencer.Chart{Name: "shop"}, Lease: &releaserecord.Lease{
-		Revision: version, ID: "first", Operation: "upgrade", Process: process, Renewed: time.Now().Add(-ago), Seconds: int(leaseDuration / time.Second),
+	rec := &releaserecord.Record{Revision: version, Charts: &sequencer.Chart{Name: "shop"}, Lease: &releaserecord.Lease{
+		Revision: version, ID: "first", Operation: "upgrade", Process: process, RenewedAt: time.Now().Add(-ago), Seconds: int(leaseDuration / time.Second),
 	}}
 	var err error
-	if rel.Chart, err = releaserecord.Attach(rel.Chart, rec); err != nil {
+	if rel.Chart, err = releaserecord.WithRecord(rel.Chart, rec); err != nil {
 		t.Fatal(err)
 	}
 	return rel
 }
 
-var elsewhere = process.Process{Host: "elsewhere", PID: 7, Birth: "another machine"}
+var elsewhere = process.Process{Host: "elsewhere", PID: 7, StartID: "another machine"}
 
 // dead is a process of this machine that is no more.
 func dead() process.Process {
-	p := process.Self()
-	p.Birth += "0"
+	p := process.Current()
+	p.StartID += "0"
 	return p
 }
 
 // TestInquiry finds out whether a release is free: for how long it is looked, and what
 // comes of it.
 func TestInquiry(t *testing.T) {
-	self := process.Self()
-	if self.Birth == "" {
+	self := process.Current()
+	if self.StartID == "" {
 		t.Skip("the kernel does not tell processes apart")
 	}
 	type scene struct {

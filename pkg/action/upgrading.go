@@ -112,7 +112,7 @@ var errPending = errors.New("another operation (install/upgrade/rollback) is in 
 
 // render renders the new revision.
 func (op *upgrading) render(chrt *chart.Chart, vals map[string]any) error {
-	chrt, err := releaserecord.Attach(chrt, nil)
+	chrt, err := releaserecord.WithRecord(chrt, nil)
 	if err != nil {
 		return err
 	}
