@@ -25,25 +25,25 @@ const (
 )
 
 // pod is one that runs to an end.
-func (b *bench) pod(status string) *unstructured.Unstructured {
+func (b *fixture) pod(status string) *unstructured.Unstructured {
 	b.Helper()
 	return fakeapi.Object(b.T, fmt.Sprintf(`{apiVersion: v1, kind: Pod, metadata: {name: p, namespace: %s}, status: %s}`, namespace, status))
 }
 
 // keptJob is one that stays when it has completed.
-func (b *bench) keptJob(name, status string) *unstructured.Unstructured {
+func (b *fixture) keptJob(name, status string) *unstructured.Unstructured {
 	b.Helper()
 	return fakeapi.Object(b.T, fmt.Sprintf(`{apiVersion: batch/v1, kind: Job, metadata: {name: %s, namespace: %s}, status: %s}`, name, namespace, status))
 }
 
 // expectCompletion begins to wait for objects that were just written.
-func (b *bench) expectCompletion(gvr schema.GroupVersionResource, objects ...*unstructured.Unstructured) *waiting {
+func (b *fixture) expectCompletion(gvr schema.GroupVersionResource, objects ...*unstructured.Unstructured) *waiting {
 	b.Helper()
 	var targets []Target
 	for _, obj := range objects {
 		targets = append(targets, targetOf(gvr, obj))
 	}
-	g := b.tracker.ExpectCompletion(targets...)
+	g := b.watcher.ExpectCompletion(targets...)
 	g.SetOptions(Options{WaitForAll: true})
 	for _, obj := range objects {
 		b.write(g, gvr, obj)
@@ -52,59 +52,59 @@ func (b *bench) expectCompletion(gvr schema.GroupVersionResource, objects ...*un
 }
 
 // unwatched does something that no watch tells of: it is read afterwards.
-func (b *bench) unwatched(gvr schema.GroupVersionResource, do func()) {
+func (b *fixture) unwatched(gvr schema.GroupVersionResource, do func()) {
 	b.Helper()
 	b.api.Fail("watch "+gvr.Resource, http.StatusGone)
 	b.api.CloseWatches()
 	do()
 	b.api.Compact()
 	b.api.Fail("watch "+gvr.Resource, 0)
-	time.Sleep(slowestRetry * 2)
+	time.Sleep(maxRetryInterval * 2)
 }
 
 func TestCompletion(t *testing.T) {
 	for _, c := range []struct {
 		name    string
 		gvr     schema.GroupVersionResource
-		object  func(b *bench) *unstructured.Unstructured
-		happen  func(b *bench)
+		object  func(b *fixture) *unstructured.Unstructured
+		happen  func(b *fixture)
 		failed  bool
 		message string
 		changes []string
 	}{
 		{
 			name: "a Job that is complete", gvr: jobs, message: "complete, succeeded: 1",
-			object:  func(b *bench) *unstructured.Unstructured { return b.keptJob("j", jobRuns) },
-			happen:  func(b *bench) { b.api.Put(jobs, b.keptJob("j", jobComplete)) },
+			object:  func(b *fixture) *unstructured.Unstructured { return b.keptJob("j", jobRuns) },
+			happen:  func(b *fixture) { b.api.Put(jobs, b.keptJob("j", jobComplete)) },
 			changes: []string{"j InProgress JobRunning", "j Ready Complete"},
 		},
 		{
 			name: "a Job that is complete when it is written", gvr: jobs, message: "complete, succeeded: 1",
-			object:  func(b *bench) *unstructured.Unstructured { return b.keptJob("j", jobComplete) },
+			object:  func(b *fixture) *unstructured.Unstructured { return b.keptJob("j", jobComplete) },
 			changes: []string{"j Ready Complete"},
 		},
 		{
 			name: "a Job that failed", gvr: jobs, failed: true, message: "failed",
-			object:  func(b *bench) *unstructured.Unstructured { return b.keptJob("j", jobRuns) },
-			happen:  func(b *bench) { b.api.Put(jobs, b.keptJob("j", jobFailed)) },
+			object:  func(b *fixture) *unstructured.Unstructured { return b.keptJob("j", jobRuns) },
+			happen:  func(b *fixture) { b.api.Put(jobs, b.keptJob("j", jobFailed)) },
 			changes: []string{"j InProgress JobRunning", "j Failed BackoffLimitExceeded"},
 		},
 		{
 			name: "a Job that was deleted before", gvr: jobs, failed: true, message: gonePlainly,
-			object:  func(b *bench) *unstructured.Unstructured { return b.keptJob("j", jobRuns) },
-			happen:  func(b *bench) { b.api.Delete(jobs, namespace, "j") },
+			object:  func(b *fixture) *unstructured.Unstructured { return b.keptJob("j", jobRuns) },
+			happen:  func(b *fixture) { b.api.Delete(jobs, namespace, "j") },
 			changes: []string{"j InProgress JobRunning", "j Failed Deleted"},
 		},
 		{
 			name: "a Job that is deleted by its own time", gvr: jobs, failed: true, message: goneByTTL,
-			object:  func(b *bench) *unstructured.Unstructured { return b.job("j", jobRuns) },
-			happen:  func(b *bench) { b.api.Delete(jobs, namespace, "j") },
+			object:  func(b *fixture) *unstructured.Unstructured { return b.job("j", jobRuns) },
+			happen:  func(b *fixture) { b.api.Delete(jobs, namespace, "j") },
 			changes: []string{"j InProgress JobRunning", "j Failed Deleted"},
 		},
 		{
 			name: "a Job that was complete when it was deleted, which one event tells", gvr: jobs, message: "complete, succeeded: 1",
-			object: func(b *bench) *unstructured.Unstructured { return b.job("j", jobRuns) },
-			happen: func(b *bench) {
+			object: func(b *fixture) *unstructured.Unstructured { return b.job("j", jobRuns) },
+			happen: func(b *fixture) {
 				b.api.Put(jobs, terminating(b.job("j", jobComplete), "foregroundDeletion"))
 				b.api.Delete(jobs, namespace, "j")
 			},
@@ -112,8 +112,8 @@ func TestCompletion(t *testing.T) {
 		},
 		{
 			name: "a Job that failed and was deleted", gvr: jobs, failed: true, message: "failed",
-			object: func(b *bench) *unstructured.Unstructured { return b.keptJob("j", jobRuns) },
-			happen: func(b *bench) {
+			object: func(b *fixture) *unstructured.Unstructured { return b.keptJob("j", jobRuns) },
+			happen: func(b *fixture) {
 				b.api.Put(jobs, terminating(b.keptJob("j", jobFailed), "x.example/hold"))
 				b.api.Delete(jobs, namespace, "j")
 			},
@@ -121,14 +121,14 @@ func TestCompletion(t *testing.T) {
 		},
 		{
 			name: "a Job that goes unseen", gvr: jobs, failed: true, message: goneByTTL,
-			object:  func(b *bench) *unstructured.Unstructured { return b.job("j", jobRuns) },
-			happen:  func(b *bench) { b.unwatched(jobs, func() { b.api.Delete(jobs, namespace, "j") }) },
+			object:  func(b *fixture) *unstructured.Unstructured { return b.job("j", jobRuns) },
+			happen:  func(b *fixture) { b.unwatched(jobs, func() { b.api.Delete(jobs, namespace, "j") }) },
 			changes: []string{"j InProgress JobRunning", "j Failed Deleted"},
 		},
 		{
 			name: "a Job whose name another one has taken, which is complete", gvr: jobs, failed: true, message: gonePlainly,
-			object: func(b *bench) *unstructured.Unstructured { return b.keptJob("j", jobRuns) },
-			happen: func(b *bench) {
+			object: func(b *fixture) *unstructured.Unstructured { return b.keptJob("j", jobRuns) },
+			happen: func(b *fixture) {
 				b.unwatched(jobs, func() {
 					b.api.Delete(jobs, namespace, "j")
 					b.api.Put(jobs, b.keptJob("j", jobComplete))
@@ -138,8 +138,8 @@ func TestCompletion(t *testing.T) {
 		},
 		{
 			name: "a Job that is being deleted, and then is complete", gvr: jobs, message: "complete, succeeded: 1",
-			object: func(b *bench) *unstructured.Unstructured { return b.keptJob("j", jobRuns) },
-			happen: func(b *bench) {
+			object: func(b *fixture) *unstructured.Unstructured { return b.keptJob("j", jobRuns) },
+			happen: func(b *fixture) {
 				b.api.Put(jobs, terminating(b.keptJob("j", jobRuns), "x.example/hold"))
 				time.Sleep(time.Minute)
 				b.api.Put(jobs, terminating(b.keptJob("j", jobComplete), "x.example/hold"))
@@ -148,8 +148,8 @@ func TestCompletion(t *testing.T) {
 		},
 		{
 			name: "a Pod that is ready, and then has completed", gvr: pods, message: "completed successfully",
-			object: func(b *bench) *unstructured.Unstructured { return b.pod("{phase: Pending}") },
-			happen: func(b *bench) {
+			object: func(b *fixture) *unstructured.Unstructured { return b.pod("{phase: Pending}") },
+			happen: func(b *fixture) {
 				b.api.Put(pods, b.pod(`{phase: Running, conditions: [{type: Ready, status: "True"}]}`))
 				time.Sleep(time.Minute)
 				b.api.Put(pods, b.pod("{phase: Succeeded}"))
@@ -158,29 +158,29 @@ func TestCompletion(t *testing.T) {
 		},
 		{
 			name: "a Pod that failed", gvr: pods, failed: true, message: "container app exited with code 3",
-			object: func(b *bench) *unstructured.Unstructured { return b.pod("{phase: Running}") },
-			happen: func(b *bench) {
+			object: func(b *fixture) *unstructured.Unstructured { return b.pod("{phase: Running}") },
+			happen: func(b *fixture) {
 				b.api.Put(pods, b.pod("{phase: Failed, containerStatuses: [{name: app, state: {terminated: {exitCode: 3}}}]}"))
 			},
 			changes: []string{"p InProgress PodRunning", "p Failed PodFailed"},
 		},
 		{
 			name: "a Pod that is gone", gvr: pods, failed: true, message: gonePlainly,
-			object:  func(b *bench) *unstructured.Unstructured { return b.pod("{phase: Running}") },
-			happen:  func(b *bench) { b.api.Delete(pods, namespace, "p") },
+			object:  func(b *fixture) *unstructured.Unstructured { return b.pod("{phase: Running}") },
+			happen:  func(b *fixture) { b.api.Delete(pods, namespace, "p") },
 			changes: []string{"p InProgress PodRunning", "p Failed Deleted"},
 		},
 		{
 			name: "a Pod that nothing can run at first", gvr: pods, message: "completed successfully",
-			object: func(b *bench) *unstructured.Unstructured {
+			object: func(b *fixture) *unstructured.Unstructured {
 				return b.pod("{phase: Pending, containerStatuses: [{name: app, state: {waiting: {reason: ImagePullBackOff}}}]}")
 			},
-			happen:  func(b *bench) { b.api.Put(pods, b.pod("{phase: Succeeded}")) },
+			happen:  func(b *fixture) { b.api.Put(pods, b.pod("{phase: Succeeded}")) },
 			changes: []string{"p InProgress ImagePullBackOff", "p Ready Succeeded"},
 		},
 	} {
 		t.Run(c.name, func(t *testing.T) {
-			inBubble(t, func(b *bench) {
+			runTest(t, func(b *fixture) {
 				w := b.expectCompletion(c.gvr, c.object(b))
 				if c.happen != nil {
 					b.expectWaiting(w)
@@ -204,7 +204,7 @@ func TestCompletion(t *testing.T) {
 
 // TestCompletionOfSeveral waits for all of them, whatever becomes of the first.
 func TestCompletionOfSeveral(t *testing.T) {
-	inBubble(t, func(b *bench) {
+	runTest(t, func(b *fixture) {
 		w := b.expectCompletion(jobs, b.keptJob("a", jobRuns), b.keptJob("b", jobRuns), b.keptJob("c", jobRuns))
 		b.expectWaiting(w)
 		b.api.Put(jobs, b.keptJob("a", jobFailed))
@@ -228,10 +228,10 @@ func TestCompletionOfSeveral(t *testing.T) {
 // far it came.
 func TestCompletionIsNotWaitedForAnyMore(t *testing.T) {
 	over := errors.New("over")
-	inBubble(t, func(b *bench) {
+	runTest(t, func(b *fixture) {
 		ctx, cancel := context.WithCancelCause(b.Context())
 		obj := b.keptJob("j", jobRuns)
-		g := b.tracker.ExpectCompletion(targetOf(jobs, obj))
+		g := b.watcher.ExpectCompletion(targetOf(jobs, obj))
 		b.write(g, jobs, obj)
 		w := b.background(func(onChange func(Report)) ([]Report, error) { return g.Wait(ctx, onChange) })
 		b.expectWaiting(w)
@@ -247,11 +247,11 @@ func TestCompletionIsNotWaitedForAnyMore(t *testing.T) {
 
 // TestCompletionOfWhatWasNeverWritten reads it first.
 func TestCompletionOfWhatWasNeverWritten(t *testing.T) {
-	inBubble(t, func(b *bench) {
+	runTest(t, func(b *fixture) {
 		there := b.api.Put(jobs, b.keptJob("j", jobComplete))
-		w := b.wait(b.tracker.ExpectCompletion(targetOf(jobs, there)))
+		w := b.wait(b.watcher.ExpectCompletion(targetOf(jobs, there)))
 		b.expectOver(w, nil)
-		w = b.wait(b.tracker.ExpectCompletion(targetOf(jobs, b.keptJob("absent", jobRuns))))
+		w = b.wait(b.watcher.ExpectCompletion(targetOf(jobs, b.keptJob("absent", jobRuns))))
 		b.expectOver(w, ErrFailed)
 		if r := w.reports[0]; r.Status.Reason != readiness.ReasonDeleted || r.Status.Message != "it is not on the server" || r.Object != nil {
 			b.Errorf("got %+v", r)
@@ -262,7 +262,7 @@ func TestCompletionOfWhatWasNeverWritten(t *testing.T) {
 // TestCompletionOfWhatIsReplaced has an object take the name of one that has
 // completed while another is waited for.
 func TestCompletionOfWhatIsReplaced(t *testing.T) {
-	inBubble(t, func(b *bench) {
+	runTest(t, func(b *fixture) {
 		w := b.expectCompletion(jobs, b.keptJob("a", jobRuns), b.keptJob("b", jobRuns))
 		b.expectWaiting(w)
 		b.api.Put(jobs, b.keptJob("b", jobComplete))

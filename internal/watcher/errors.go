@@ -34,7 +34,7 @@ type NotReadyError struct {
 func (e *NotReadyError) Error() string {
 	const shown = 10
 	reports := slices.Clone(e.Reports)
-	slices.SortStableFunc(reports, func(a, b Report) int { return rank(a) - rank(b) })
+	slices.SortStableFunc(reports, func(a, b Report) int { return failedFirst(a) - failedFirst(b) })
 	lines := make([]string, 0, shown+1)
 	for n, report := range reports {
 		if n == shown {
@@ -46,7 +46,7 @@ func (e *NotReadyError) Error() string {
 	return fmt.Sprintf("%v: %s", e.Cause, strings.Join(lines, "; "))
 }
 
-func rank(r Report) int {
+func failedFirst(r Report) int {
 	if r.Status.State == readiness.Failed {
 		return 0
 	}
@@ -68,7 +68,7 @@ type ForbiddenError struct {
 // Error names the permission that is missing.
 func (e *ForbiddenError) Error() string {
 	return fmt.Sprintf("the state of %q is hidden: no permission to %s %s %s; grant the verbs get, list and watch: %v",
-		e.Name, e.Verb, e.Resource, place(e.Namespace), e.Err)
+		e.Name, e.Verb, e.Resource, inNamespace(e.Namespace), e.Err)
 }
 
 // Unwrap returns the server's answer.

@@ -19,11 +19,11 @@ import (
 )
 
 func TestClaimOfAWaitingClassDoesNotBlock(t *testing.T) {
-	inBubble(t, func(b *bench) {
+	runTest(t, func(b *fixture) {
 		b.api.Fail("get storageclasses", http.StatusForbidden)
 		claim := fakeapi.Object(b.T, `{apiVersion: v1, kind: PersistentVolumeClaim, metadata: {name: data, namespace: shop, uid: claim-1},
 			spec: {storageClassName: late}, status: {phase: Pending}}`)
-		g := b.tracker.ExpectReady(targetOf(claims, claim))
+		g := b.watcher.ExpectReady(targetOf(claims, claim))
 		b.write(g, claims, claim)
 		w := b.wait(g)
 		time.Sleep(3 * time.Second)
@@ -40,7 +40,7 @@ func TestClaimOfAWaitingClassDoesNotBlock(t *testing.T) {
 // TestRulesAreAskedOfEveryVersion: a failure that is over the next moment was
 // one all the same.
 func TestRulesAreAskedOfEveryVersion(t *testing.T) {
-	inBubble(t, func(b *bench) {
+	runTest(t, func(b *fixture) {
 		thing := func(phase string) *unstructured.Unstructured {
 			return fakeapi.Object(b.T, `{apiVersion: x.example/v1, kind: Thing, metadata: {name: a, namespace: shop}, status: {phase: `+phase+`}}`)
 		}
@@ -54,7 +54,7 @@ func TestRulesAreAskedOfEveryVersion(t *testing.T) {
 		target.Evaluate = rules.Evaluator(func(_ context.Context, obj *unstructured.Unstructured) readiness.Status {
 			return readiness.Compute(obj)
 		})
-		g := b.tracker.ExpectReady(target)
+		g := b.watcher.ExpectReady(target)
 		b.write(g, things, thing("New"))
 		w := b.wait(g)
 		b.expectWaiting(w)

@@ -15,7 +15,7 @@ import (
 	"github.com/ordered-helm/helm/internal/fakeapi"
 )
 
-func (b *bench) expectNotices(want ...NoticeKind) {
+func (b *fixture) expectNotices(want ...NoticeKind) {
 	b.Helper()
 	synctest.Wait()
 	var got []NoticeKind
@@ -28,7 +28,7 @@ func (b *bench) expectNotices(want ...NoticeKind) {
 }
 
 func TestWatchThatEndsGoesOnWhereItWas(t *testing.T) {
-	inBubble(t, func(b *bench) {
+	runTest(t, func(b *fixture) {
 		w := b.expectOne("a")
 		b.api.SendBookmark(deployments, namespace)
 		b.expectWaiting(w)
@@ -45,7 +45,7 @@ func TestWatchThatEndsGoesOnWhereItWas(t *testing.T) {
 }
 
 func TestWatchThatEndsAtOnceIsNotHammered(t *testing.T) {
-	inBubble(t, func(b *bench) {
+	runTest(t, func(b *fixture) {
 		w := b.expectOne("a")
 		began := time.Now()
 		for time.Since(began) < time.Minute {
@@ -62,16 +62,16 @@ func TestWatchThatEndsAtOnceIsNotHammered(t *testing.T) {
 }
 
 func TestExpiredVersionLeadsToOneList(t *testing.T) {
-	for name, expire := range map[string]func(b *bench){
-		"told by the answer": func(b *bench) {
+	for name, expire := range map[string]func(b *fixture){
+		"told by the answer": func(b *fixture) {
 			b.api.CloseWatches()
 		},
-		"told by an event": func(b *bench) {
+		"told by an event": func(b *fixture) {
 			b.api.SendError(deployments, namespace, http.StatusGone)
 		},
 	} {
 		t.Run(name, func(t *testing.T) {
-			inBubble(t, func(b *bench) {
+			runTest(t, func(b *fixture) {
 				w := b.expectOne("a")
 				gone := b.expectOne("gone")
 				watch, list := b.api.Block("watch deployments"), b.api.Block("list deployments")
@@ -104,7 +104,7 @@ func TestExpiredVersionLeadsToOneList(t *testing.T) {
 }
 
 func TestAPIThatIsAwayForAWhile(t *testing.T) {
-	inBubble(t, func(b *bench) {
+	runTest(t, func(b *fixture) {
 		w := b.expectOne("a")
 		other := b.expectOne("other")
 		b.transport.RefuseConnections(true)
@@ -117,13 +117,13 @@ func TestAPIThatIsAwayForAWhile(t *testing.T) {
 		<-w.done
 		b.expectOver(w, nil)
 		b.expectNotices(NoticeUnreachable, NoticeReachable)
-		if got := w.reports[0].Unobserved; got < time.Minute || got > time.Minute+2*slowestRetry {
+		if got := w.reports[0].Unobserved; got < time.Minute || got > time.Minute+2*maxRetryInterval {
 			b.Errorf("unobserved for %s, want a minute", got)
 		}
 		if got := b.notices.all()[0].String(); !strings.Contains(got, "refused") || !strings.Contains(got, `deployments.apps in namespace "shop"`) {
 			b.Errorf("got notice %q", got)
 		}
-		b.tracker.Close()
+		b.watcher.Close()
 		b.expectOver(other, ErrClosed)
 	})
 }
@@ -132,7 +132,7 @@ func TestAPIThatIsAwayForAWhile(t *testing.T) {
 // is closed without an answer for a watch that ended, as behind a load balancer
 // whose server is away.
 func TestConnectionsThatAreDroppedAreNoWatches(t *testing.T) {
-	inBubble(t, func(b *bench) {
+	runTest(t, func(b *fixture) {
 		began := time.Now()
 		w := b.expectLimited("a")
 		b.transport.DropConnections(true)
@@ -149,11 +149,11 @@ func TestConnectionsThatAreDroppedAreNoWatches(t *testing.T) {
 // TestOneWatchForWhatWasWrittenTogether: whoever waits first starts the watch
 // early enough for the others.
 func TestOneWatchForWhatWasWrittenTogether(t *testing.T) {
-	inBubble(t, func(b *bench) {
+	runTest(t, func(b *fixture) {
 		var groups []*Group
 		for n := range 20 {
 			obj := b.deployment(fmt.Sprintf("d%d", n), false)
-			g := b.tracker.ExpectReady(targetOf(deployments, obj))
+			g := b.watcher.ExpectReady(targetOf(deployments, obj))
 			b.write(g, deployments, obj)
 			groups = append(groups, g)
 		}
@@ -163,18 +163,18 @@ func TestOneWatchForWhatWasWrittenTogether(t *testing.T) {
 		if got := b.api.Count("watch deployments"); got != 1 {
 			b.Errorf("%d watches, want 1", got)
 		}
-		b.tracker.Close()
+		b.watcher.Close()
 	})
 }
 
 func TestTroubleIsPartOfTheError(t *testing.T) {
-	inBubble(t, func(b *bench) {
+	runTest(t, func(b *fixture) {
 		w := b.expectOne("a")
 		b.api.Fail("watch", http.StatusInternalServerError)
 		b.api.Fail("get", http.StatusInternalServerError)
 		b.api.CloseWatches()
 		time.Sleep(time.Second)
-		b.tracker.Close()
+		b.watcher.Close()
 		b.expectOver(w, ErrClosed)
 		if !strings.Contains(w.err.Error(), "it cannot be observed at the moment: watching: ") {
 			b.Errorf("got %v", w.err)
@@ -185,7 +185,7 @@ func TestTroubleIsPartOfTheError(t *testing.T) {
 func TestForbiddenWatchIsReplacedByReading(t *testing.T) {
 	for _, status := range []int{http.StatusForbidden, http.StatusMethodNotAllowed} {
 		t.Run(http.StatusText(status), func(t *testing.T) {
-			inBubble(t, func(b *bench) {
+			runTest(t, func(b *fixture) {
 				b.api.Fail("watch deployments", status)
 				w := b.expectOne("a")
 				b.expectRequests("watch deployments", "get deployments")
@@ -216,7 +216,7 @@ func TestForbiddenWatchIsReplacedByReading(t *testing.T) {
 func TestManyObjectsAreReadByList(t *testing.T) {
 	for name, listAllowed := range map[string]bool{"list allowed": true, "list forbidden": false} {
 		t.Run(name, func(t *testing.T) {
-			inBubble(t, func(b *bench) {
+			runTest(t, func(b *fixture) {
 				b.api.Fail("watch", http.StatusForbidden)
 				if !listAllowed {
 					b.api.Fail("list", http.StatusForbidden)
@@ -225,7 +225,7 @@ func TestManyObjectsAreReadByList(t *testing.T) {
 				for n := range 20 {
 					targets = append(targets, targetOf(deployments, b.deployment(fmt.Sprintf("d%d", n), false)))
 				}
-				g := b.tracker.ExpectReady(targets...)
+				g := b.watcher.ExpectReady(targets...)
 				for n := range 20 {
 					b.write(g, deployments, b.deployment(fmt.Sprintf("d%d", n), false))
 				}
@@ -249,12 +249,12 @@ func TestManyObjectsAreReadByList(t *testing.T) {
 }
 
 func TestNothingIsAllowed(t *testing.T) {
-	inBubble(t, func(b *bench) {
+	runTest(t, func(b *fixture) {
 		b.api.Fail("watch", http.StatusForbidden)
 		b.api.Fail("list", http.StatusForbidden)
 		b.api.Fail("get", http.StatusForbidden)
 		a := b.deployment("a", false)
-		g := b.tracker.ExpectReady(targetOf(deployments, a))
+		g := b.watcher.ExpectReady(targetOf(deployments, a))
 		b.write(g, deployments, a)
 		w := b.wait(g)
 		if denied := b.expectDenied(w); denied.Verb != "get" || denied.Name != "a" || denied.Resource.Resource != "deployments" {
@@ -264,19 +264,19 @@ func TestNothingIsAllowed(t *testing.T) {
 			b.Errorf("got error %q, want it to say %q", w.err, want)
 		}
 		// Without a write, reading comes first.
-		if denied := b.expectDenied(b.wait(b.tracker.ExpectReady(targetOf(deployments, a)))); denied.Name != "a" {
+		if denied := b.expectDenied(b.wait(b.watcher.ExpectReady(targetOf(deployments, a)))); denied.Name != "a" {
 			b.Errorf("got %#v", denied)
 		}
 	})
 }
 
 func TestForbiddenListAfterExpiry(t *testing.T) {
-	inBubble(t, func(b *bench) {
+	runTest(t, func(b *fixture) {
 		b.api.Fail("list", http.StatusForbidden)
 		written := b.api.Put(deployments, b.deployment("a", false))
 		b.api.SendBookmark(deployments, namespace)
 		b.api.Compact()
-		g := b.tracker.ExpectReady(targetOf(deployments, written))
+		g := b.watcher.ExpectReady(targetOf(deployments, written))
 		b.applied(g, written)
 		w := b.wait(g)
 		b.expectWaiting(w)
@@ -289,7 +289,7 @@ func TestForbiddenListAfterExpiry(t *testing.T) {
 }
 
 func TestPollingOutlivesAnOutage(t *testing.T) {
-	inBubble(t, func(b *bench) {
+	runTest(t, func(b *fixture) {
 		b.api.Fail("watch", http.StatusForbidden)
 		w := b.expectOne("a")
 		b.transport.RefuseConnections(true)
@@ -303,12 +303,12 @@ func TestPollingOutlivesAnOutage(t *testing.T) {
 }
 
 func TestResourceThatIsNotServedYet(t *testing.T) {
-	inBubble(t, func(b *bench) {
+	runTest(t, func(b *fixture) {
 		b.api.Fail("watch things", http.StatusNotFound)
 		b.api.Fail("list things", http.StatusNotFound)
 		thing := fakeapi.Object(b.T, `{apiVersion: x.example/v1, kind: Thing, metadata: {name: a, namespace: shop},
 			status: {conditions: [{type: Ready, status: "False", reason: R}]}}`)
-		g := b.tracker.ExpectReady(targetOf(things, thing))
+		g := b.watcher.ExpectReady(targetOf(things, thing))
 		written := b.api.Put(things, thing)
 		b.applied(g, written)
 		w := b.wait(g)
@@ -327,7 +327,7 @@ func TestResourceThatIsNotServedYet(t *testing.T) {
 }
 
 func TestIdleStreamStopsAndStartsAgain(t *testing.T) {
-	inBubble(t, func(b *bench) {
+	runTest(t, func(b *fixture) {
 		w := b.expectOne("a")
 		b.api.Put(deployments, b.deployment("a", true))
 		b.expectOver(w, nil)
@@ -346,7 +346,7 @@ func TestIdleStreamStopsAndStartsAgain(t *testing.T) {
 }
 
 func TestEndOfTheOperationIsNoOutage(t *testing.T) {
-	inBubble(t, func(b *bench) {
+	runTest(t, func(b *fixture) {
 		ctx, cancel := context.WithCancel(b.Context())
 		tracker := New(ctx, Config{Client: b.client, Notify: b.notices.add})
 		defer tracker.Close()

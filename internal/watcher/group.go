@@ -20,14 +20,14 @@ import (
 // Applied for what was written, then Wait, or Release if it will not be waited
 // for.
 type Group struct {
-	tracker *Watcher
+	watcher *Watcher
 	items   []*item
 	index   map[objectKey]*item
 	// changed holds a signal when there is something new.
 	changed chan struct{}
 	options Options
-	// news are the items with something new; guarded by the tracker's mu.
-	news []*item
+	// changedItems are the items with something new; guarded by the tracker's mu.
+	changedItems []*item
 }
 
 // objectKey identifies an object whatever the version of its API.
@@ -46,9 +46,9 @@ func (g *Group) Applied(obj *unstructured.Unstructured) error {
 	if i == nil {
 		return fmt.Errorf("%s %q is not among the objects whose readiness is expected", kind, obj.GetName())
 	}
-	g.tracker.mu.Lock()
-	defer g.tracker.mu.Unlock()
-	i.begin(seen(obj))
+	g.watcher.mu.Lock()
+	defer g.watcher.mu.Unlock()
+	i.setBaseline(observationOf(obj))
 	return nil
 }
 
@@ -79,44 +79,44 @@ func (g *Group) SetOptions(options Options) { g.options = options }
 // goroutine of the caller.
 func (g *Group) Wait(ctx context.Context, onChange func(Report)) ([]Report, error) {
 	defer g.Close()
-	if err := g.read(ctx); err != nil {
-		return g.conclude(err)
+	if err := g.readWithoutBaseline(ctx); err != nil {
+		return g.result(err)
 	}
 	for {
 		g.evaluate(ctx, onChange)
-		held := g.isHeld() // once for both, so that an end of it between them is not missed
+		held := g.mustStayReady() // once for both, so that an end of it between them is not missed
 		if over, err := g.outcome(held); over {
-			return g.conclude(err)
+			return g.result(err)
 		}
-		g.follow()
-		if g.expire(ctx) {
+		g.startStreams()
+		if g.timeOutItems(ctx) {
 			continue
 		}
-		if err := g.sleep(ctx, held); err != nil {
-			g.lookAtTheEnd(ctx, onChange)
-			if over, nothing := g.outcome(g.isHeld()); over && nothing == nil {
+		if err := g.waitForChange(ctx, held); err != nil {
+			g.readAtDeadline(ctx, onChange)
+			if over, nothing := g.outcome(g.mustStayReady()); over && nothing == nil {
 				err = nil
 			}
-			return g.conclude(err)
+			return g.result(err)
 		}
 	}
 }
 
 // Close forgets the targets. Wait does it on return.
 func (g *Group) Close() {
-	g.tracker.mu.Lock()
-	defer g.tracker.mu.Unlock()
+	g.watcher.mu.Lock()
+	defer g.watcher.mu.Unlock()
 	for _, i := range g.items {
 		i.stream.unregister(i)
 	}
 }
 
-// wake tells the one who waits that there is something new about an item. It
+// notify tells the one who waits that there is something new about an item. It
 // never blocks. The caller holds mu.
-func (g *Group) wake(i *item) {
-	if !i.woken {
-		i.woken = true
-		g.news = append(g.news, i)
+func (g *Group) notify(i *item) {
+	if !i.notified {
+		i.notified = true
+		g.changedItems = append(g.changedItems, i)
 	}
 	select {
 	case g.changed <- struct{}{}:
@@ -127,8 +127,8 @@ func (g *Group) wake(i *item) {
 // evaluate judges everything that has come in, and what asked to be judged again
 // by now.
 func (g *Group) evaluate(ctx context.Context, onChange func(Report)) {
-	for _, n := range g.takeNews() {
-		if n.item.expired {
+	for _, n := range g.takeQueues() {
+		if n.item.timedOut {
 			continue
 		}
 		for _, o := range n.queue {
@@ -139,7 +139,7 @@ func (g *Group) evaluate(ctx context.Context, onChange func(Report)) {
 		}
 	}
 	for _, i := range g.items {
-		if i.recheckDue() && !i.expired {
+		if i.recheckDue() && !i.timedOut {
 			g.observe(ctx, i, observation{object: i.report.Object}, onChange)
 		}
 	}
@@ -147,47 +147,47 @@ func (g *Group) evaluate(ctx context.Context, onChange func(Report)) {
 
 func (g *Group) observe(ctx context.Context, i *item, o observation, onChange func(Report)) {
 	if i.observe(ctx, o) && onChange != nil {
-		onChange(g.complete(i))
+		onChange(g.completeReport(i))
 	}
 }
 
-// delivery is what has come in for an item.
-type delivery struct {
+// itemQueue is what has come in for an item.
+type itemQueue struct {
 	item  *item
 	queue []observation
 }
 
-// takeNews empties the queues, in the order of the targets.
-func (g *Group) takeNews() []delivery {
-	g.tracker.mu.Lock()
-	news := make([]delivery, 0, len(g.news))
-	for _, i := range g.news {
-		news = append(news, delivery{i, i.queue})
-		i.queue, i.woken = nil, false
+// takeQueues empties the queues, in the order of the targets.
+func (g *Group) takeQueues() []itemQueue {
+	g.watcher.mu.Lock()
+	news := make([]itemQueue, 0, len(g.changedItems))
+	for _, i := range g.changedItems {
+		news = append(news, itemQueue{i, i.queue})
+		i.queue, i.notified = nil, false
 	}
-	g.news = nil
-	g.tracker.mu.Unlock()
-	slices.SortStableFunc(news, func(a, b delivery) int { return a.item.place - b.item.place })
+	g.changedItems = nil
+	g.watcher.mu.Unlock()
+	slices.SortStableFunc(news, func(a, b itemQueue) int { return a.item.index - b.item.index })
 	return news
 }
 
 // outcome tells whether the waiting is over, and why when it was in vain. It is not
 // over well while it is held.
 func (g *Group) outcome(held bool) (over bool, err error) {
-	g.tracker.mu.Lock()
-	defer g.tracker.mu.Unlock()
+	g.watcher.mu.Lock()
+	defer g.watcher.mu.Unlock()
 	var failed, denied, late error
 	open := false
 	for _, i := range g.items {
 		switch {
 		case i.report.Status.State == readiness.Failed:
 			failed = ErrFailed
-		case i.expired && late == nil:
+		case i.timedOut && late == nil:
 			late = &TimeoutError{Timeout: i.target.Timeout}
 		case i.isOpen():
 			open = true
 		case i.report.Status.State != readiness.Ready && denied == nil:
-			denied = i.denied
+			denied = i.forbidden
 		}
 	}
 	if cause := cmp.Or(failed, denied); cause != nil && (!open || !g.options.WaitForAll) {
@@ -202,7 +202,7 @@ func (g *Group) outcome(held bool) (over bool, err error) {
 	return !held, nil
 }
 
-func (g *Group) isHeld() bool {
+func (g *Group) mustStayReady() bool {
 	if g.options.StayReadyUntil == nil {
 		return false
 	}
@@ -214,23 +214,23 @@ func (g *Group) isHeld() bool {
 	}
 }
 
-// follow has the streams run for the targets that are not ready.
-func (g *Group) follow() {
-	g.tracker.mu.Lock()
-	defer g.tracker.mu.Unlock()
+// startStreams has the streams run for the targets that are not ready.
+func (g *Group) startStreams() {
+	g.watcher.mu.Lock()
+	defer g.watcher.mu.Unlock()
 	for _, part := range g.byStream(func(i *item) bool { return !i.attached && i.report.Status.State != readiness.Ready }) {
-		part.stream.require(part.items)
+		part.stream.ensureRunning(part.items)
 	}
 }
 
-// share is what one stream has to do with a group.
-type share struct {
+// streamItems is what one stream has to do with a group.
+type streamItems struct {
 	stream *stream
 	items  []*item
 }
 
 // names are the names of the share's items.
-func (s share) names() []string {
+func (s streamItems) names() []string {
 	names := make([]string, len(s.items))
 	for n, i := range s.items {
 		names[n] = i.target.Name
@@ -240,8 +240,8 @@ func (s share) names() []string {
 
 // byStream parts the items that are picked, in the order of the targets. The
 // caller holds mu.
-func (g *Group) byStream(pick func(*item) bool) []share {
-	var parts []share
+func (g *Group) byStream(pick func(*item) bool) []streamItems {
+	var parts []streamItems
 	index := map[*stream]int{}
 	for _, i := range g.items {
 		if !pick(i) {
@@ -251,17 +251,17 @@ func (g *Group) byStream(pick func(*item) bool) []share {
 		if !ok {
 			n = len(parts)
 			index[i.stream] = n
-			parts = append(parts, share{stream: i.stream})
+			parts = append(parts, streamItems{stream: i.stream})
 		}
 		parts[n].items = append(parts[n].items, i)
 	}
 	return parts
 }
 
-// sleep waits for news, or for the time of the next recheck.
-func (g *Group) sleep(ctx context.Context, held bool) error {
+// waitForChange waits for news, or for the time of the next recheck.
+func (g *Group) waitForChange(ctx context.Context, held bool) error {
 	var limit <-chan time.Time
-	if next, found := g.nextLimit(); found {
+	if next, found := g.nextTimeout(); found {
 		timer := time.NewTimer(next)
 		defer timer.Stop()
 		limit = timer.C
@@ -287,8 +287,8 @@ func (g *Group) sleep(ctx context.Context, held bool) error {
 		return nil
 	case <-ctx.Done():
 		return context.Cause(ctx)
-	case <-g.tracker.done:
-		return g.tracker.end(ctx)
+	case <-g.watcher.done:
+		return g.watcher.stopCause(ctx)
 	}
 }
 
@@ -302,12 +302,12 @@ func (g *Group) nextRecheck() time.Time {
 	return next
 }
 
-// conclude makes the results of Wait.
-func (g *Group) conclude(cause error) ([]Report, error) {
+// result makes the results of Wait.
+func (g *Group) result(cause error) ([]Report, error) {
 	reports := make([]Report, 0, len(g.items))
 	var open []Report
 	for _, i := range g.items {
-		report := g.complete(i)
+		report := g.completeReport(i)
 		reports = append(reports, report)
 		if report.Status.State != readiness.Ready || report.TimedOutAfter > 0 {
 			open = append(open, report)
@@ -319,17 +319,17 @@ func (g *Group) conclude(cause error) ([]Report, error) {
 	return reports, &NotReadyError{Reports: open, Cause: cause}
 }
 
-// complete adds to an item's report how well it could be observed.
-func (g *Group) complete(i *item) Report {
-	g.tracker.mu.Lock()
-	defer g.tracker.mu.Unlock()
+// completeReport adds to an item's report how well it could be observed.
+func (g *Group) completeReport(i *item) Report {
+	g.watcher.mu.Lock()
+	defer g.watcher.mu.Unlock()
 	report := i.report
 	if report.Status.State != readiness.Ready && report.Status.State != readiness.Failed {
-		report.Forbidden = i.denied
+		report.Forbidden = i.forbidden
 	}
 	if i.attached {
-		report.Unobserved = i.stream.unobserved(time.Now()) - i.blindAt
-		report.ObserveError = i.stream.trouble
+		report.Unobserved = i.stream.unobserved(time.Now()) - i.outagesBefore
+		report.ObserveError = i.stream.err
 	}
 	return report
 }

@@ -15,9 +15,9 @@ import (
 	"github.com/ordered-helm/helm/internal/readiness"
 )
 
-// keptObservations bounds what is kept of an object while nobody waits for it;
+// maxQueuedObservations bounds what is kept of an object while nobody waits for it;
 // the oldest is dropped first.
-const keptObservations = 100
+const maxQueuedObservations = 100
 
 // observation is one version of an object, or its absence.
 type observation struct {
@@ -30,52 +30,52 @@ type observation struct {
 	current bool
 }
 
-// seen is the observation of an object that exists.
-func seen(obj *unstructured.Unstructured) observation {
-	return observation{object: slim(obj), version: obj.GetResourceVersion()}
+// observationOf is the observation of an object that exists.
+func observationOf(obj *unstructured.Unstructured) observation {
+	return observation{object: withoutManagedFields(obj), version: obj.GetResourceVersion()}
 }
 
-// verdict judges an observation.
-type verdict func(*item, context.Context, observation) readiness.Status
+// judgeFunc judges an observation.
+type judgeFunc func(*item, context.Context, observation) readiness.Status
 
 // item is one target of one group.
 type item struct {
 	target Target
 	group  *Group
-	place  int // in the group
+	index  int // in the group
 	stream *stream
-	judge  verdict
+	judge  judgeFunc
 
 	// Guarded by the tracker's mu.
-	known    bool          // the version that counts from is known
-	newest   string        // the latest version taken into the queue
-	opaque   bool          // versions of this API cannot be compared
-	stale    bool          // nothing but a fresh read counts
+	hasBaseline    bool          // the version that counts from is known
+	latestVersion   string        // the latest version taken into the queue
+	incomparable   bool          // versions of this API cannot be compared
+	needsRead    bool          // nothing but a fresh read counts
 	gone     bool          // the latest in the queue is an absence
 	attached bool          // somebody waits, the stream must run
 	coverage int           // the stream's coverage when this was registered
-	blindAt  time.Duration // the stream's unobserved time when attached
-	denied   error
+	outagesBefore  time.Duration // the stream's unobserved time when attached
+	forbidden   error
 	queue    []observation
-	woken    bool // the group knows of something new
+	notified    bool // the group knows of something new
 
 	// Used only by the goroutine that waits.
 	report    Report
 	reported  bool
 	recheckAt time.Time // when to judge again without news; zero for never
-	looked    bool      // read once more because its time was over
-	expired   bool      // given up for want of time
-	// reopened is when it stopped being ready; blindReopened is the stream's
+	readAtTimeout    bool      // read once more because its time was over
+	timedOut   bool      // given up for want of time
+	// unreadySince is when it stopped being ready; blindReopened is the stream's
 	// unobserved time then, negative until it was asked for.
-	reopened      time.Time
-	blindReopened time.Duration
+	unreadySince      time.Time
+	outagesBeforeUnready time.Duration
 	uid           types.UID
 	finished      bool // no later version of the object with this uid changes the verdict
 }
 
-func newItem(g *Group, target Target, judge verdict) *item {
+func newItem(g *Group, target Target, judge judgeFunc) *item {
 	if target.Evaluate == nil {
-		target.Evaluate = g.tracker.config.Evaluate
+		target.Evaluate = g.watcher.config.Evaluate
 	}
 	return &item{
 		target: target, group: g, judge: judge,
@@ -87,49 +87,49 @@ func newItem(g *Group, target Target, judge verdict) *item {
 	}
 }
 
-// begin sets the observation from which on others count. What was kept before
+// setBaseline sets the observation from which on others count. What was kept before
 // and is newer is taken over. The caller holds mu.
-func (i *item) begin(o observation) {
+func (i *item) setBaseline(o observation) {
 	kept := i.queue
-	i.known, i.newest, i.gone = true, o.version, o.gone
+	i.hasBaseline, i.latestVersion, i.gone = true, o.version, o.gone
 	_, ordered := compareVersions(o.version, o.version)
-	i.opaque, i.stale = !ordered, !ordered
+	i.incomparable, i.needsRead = !ordered, !ordered
 	i.queue = []observation{o}
-	i.group.wake(i)
+	i.group.notify(i)
 	for _, k := range kept {
 		if _, ordered := compareVersions(k.version, o.version); ordered {
-			i.push(k)
+			i.enqueue(k)
 		}
 	}
 }
 
-// push takes an observation into the queue unless it is no news. The caller
+// enqueue takes an observation into the queue unless it is no news. The caller
 // holds mu.
-func (i *item) push(o observation) {
-	if i.known && !i.admit(o) {
+func (i *item) enqueue(o observation) {
+	if i.hasBaseline && !i.accept(o) {
 		return
 	}
-	if len(i.queue) >= keptObservations {
+	if len(i.queue) >= maxQueuedObservations {
 		i.queue = i.queue[1:]
 	}
 	i.queue = append(i.queue, o)
-	i.group.wake(i)
+	i.group.notify(i)
 }
 
-// admit notes how far an observation reaches and reports whether it is news.
-func (i *item) admit(o observation) bool {
+// accept notes how far an observation reaches and reports whether it is news.
+func (i *item) accept(o observation) bool {
 	switch {
-	case !i.stale:
+	case !i.needsRead:
 		if !i.isLater(o) {
 			return false
 		}
 	case o.current && i.attached:
-		i.stale = false
+		i.needsRead = false
 	default:
 		return false
 	}
 	if o.version != "" {
-		i.newest = o.version
+		i.latestVersion = o.version
 	}
 	known := i.gone && o.gone
 	i.gone = o.gone
@@ -137,7 +137,7 @@ func (i *item) admit(o observation) bool {
 }
 
 func (i *item) isLater(o observation) bool {
-	order, ordered := compareVersions(o.version, i.newest)
+	order, ordered := compareVersions(o.version, i.latestVersion)
 	if !ordered {
 		return true
 	}
@@ -153,7 +153,7 @@ func (i *item) observe(ctx context.Context, o observation) bool {
 	}
 	previous := i.report
 	i.report.Deleted = o.gone
-	return i.rule(i.judge(i, ctx, o), previous)
+	return i.setStatus(i.judge(i, ctx, o), previous)
 }
 
 // recheckDue reports whether the last verdict asked for another one by now.
@@ -161,8 +161,8 @@ func (i *item) recheckDue() bool {
 	return !i.recheckAt.IsZero() && !time.Now().Before(i.recheckAt)
 }
 
-// rule puts the verdict into the report and tells whether that is news.
-func (i *item) rule(verdict readiness.Status, previous Report) bool {
+// setStatus puts the verdict into the report and tells whether that is news.
+func (i *item) setStatus(verdict readiness.Status, previous Report) bool {
 	i.report.Status = verdict
 	i.recheckAt = time.Time{}
 	if verdict.RecheckAfter > 0 {
@@ -172,9 +172,9 @@ func (i *item) rule(verdict readiness.Status, previous Report) bool {
 		i.report.Since = time.Now()
 	}
 	if previous.Status.State == readiness.Ready && verdict.State != readiness.Ready {
-		i.reopened, i.blindReopened, i.looked = time.Now(), -1, false
+		i.unreadySince, i.outagesBeforeUnready, i.readAtTimeout = time.Now(), -1, false
 	}
-	news := !i.reported || !sameNews(previous, i.report)
+	news := !i.reported || !sameStatus(previous, i.report)
 	i.reported = true
 	return news
 }
@@ -185,9 +185,9 @@ func compareVersions(a, b string) (order int, ordered bool) {
 	return order, err == nil
 }
 
-// slim returns the object without its managedFields, which are often the larger
+// withoutManagedFields returns the object without its managedFields, which are often the larger
 // half of it. The rest is shared.
-func slim(obj *unstructured.Unstructured) *unstructured.Unstructured {
+func withoutManagedFields(obj *unstructured.Unstructured) *unstructured.Unstructured {
 	metadata, ok := obj.Object["metadata"].(map[string]any)
 	if !ok || metadata["managedFields"] == nil {
 		return obj

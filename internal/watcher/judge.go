@@ -29,7 +29,7 @@ func (i *item) judgeReadiness(ctx context.Context, o observation) readiness.Stat
 	ranToEnd := readiness.HasSucceeded(o.object)
 	if ranToEnd && o.object.GetDeletionTimestamp() != nil {
 		// Its deletion (by its ttlSecondsAfterFinished, say) undoes nothing.
-		o.object = undeleted(o.object)
+		o.object = withoutDeletionTimestamp(o.object)
 	} else if o.gone && !ranToEnd {
 		return readiness.MissingStatus(i.report.Object)
 	}
@@ -62,8 +62,8 @@ func (i *item) judgeAbsence(_ context.Context, o observation) readiness.Status {
 	return readiness.Status{State: readiness.InProgress, Reason: "NotDeleted", Message: "still there, not being deleted so far"}
 }
 
-// undeleted returns a copy that does not say that it is being deleted.
-func undeleted(obj *unstructured.Unstructured) *unstructured.Unstructured {
+// withoutDeletionTimestamp returns a copy that does not say that it is being deleted.
+func withoutDeletionTimestamp(obj *unstructured.Unstructured) *unstructured.Unstructured {
 	revived := obj.DeepCopy()
 	revived.SetDeletionTimestamp(nil)
 	return revived
@@ -76,7 +76,7 @@ func (i *item) judgeCompletion(_ context.Context, o observation) readiness.Statu
 	case i.finished:
 		return i.report.Status // an object of the same name that comes later is another one
 	case o.object == nil || i.isOther(o.object):
-		return i.lost()
+		return i.deletedBeforeCompletion()
 	}
 	i.report.Object, i.uid = o.object, o.object.GetUID()
 	verdict := readiness.ComputeCompletion(o.object)
@@ -84,15 +84,15 @@ func (i *item) judgeCompletion(_ context.Context, o observation) readiness.Statu
 	case verdict.State != readiness.InProgress:
 		i.finished, i.report.Deleted = true, false
 	case o.gone:
-		return i.lost()
+		return i.deletedBeforeCompletion()
 	case o.object.GetDeletionTimestamp() != nil:
 		return readiness.TerminatingStatus(o.object)
 	}
 	return verdict
 }
 
-// lost is the verdict on what was gone before it had completed.
-func (i *item) lost() readiness.Status {
+// deletedBeforeCompletion is the verdict on what was gone before it had completed.
+func (i *item) deletedBeforeCompletion() readiness.Status {
 	verdict := readiness.MissingStatus(i.report.Object)
 	i.finished, i.report.Deleted = true, true
 	verdict.State, verdict.Reason = readiness.Failed, readiness.ReasonDeleted

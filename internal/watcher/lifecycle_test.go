@@ -25,13 +25,13 @@ func terminating(obj *unstructured.Unstructured, finalizers ...string) *unstruct
 }
 
 func TestDeletionByOthersIsReported(t *testing.T) {
-	inBubble(t, func(b *bench) {
+	runTest(t, func(b *fixture) {
 		w := b.expectOne("a")
 		b.api.Put(deployments, terminating(b.deployment("a", true), "x.example/hold"))
 		b.api.Delete(deployments, namespace, "a")
 		b.expectWaiting(w)
 		b.expectChanges(w, "a InProgress LessAvailable", "a Terminating Terminating", "a Missing Deleted")
-		b.tracker.Close()
+		b.watcher.Close()
 		b.expectOver(w, ErrClosed)
 		if r := w.reports[0]; !r.Deleted || r.Object == nil || r.String() != "Deployment shop/a: Missing: somebody deleted it while it was waited for" {
 			b.Errorf("got report %+v", r)
@@ -40,7 +40,7 @@ func TestDeletionByOthersIsReported(t *testing.T) {
 }
 
 func TestReplacementIsJudgedAnew(t *testing.T) {
-	inBubble(t, func(b *bench) {
+	runTest(t, func(b *fixture) {
 		w := b.expectOne("a")
 		b.api.Delete(deployments, namespace, "a")
 		b.api.Put(deployments, b.deployment("a", false))
@@ -57,19 +57,19 @@ func TestReplacementIsJudgedAnew(t *testing.T) {
 func TestJobThatGoesAfterItsEnd(t *testing.T) {
 	for _, c := range []struct {
 		name    string
-		happen  func(b *bench)
+		happen  func(b *fixture)
 		ready   bool
 		changes []string
 	}{
-		{"complete, then deleted", func(b *bench) {
+		{"complete, then deleted", func(b *fixture) {
 			b.api.Put(jobs, b.job("j", jobComplete))
 			b.api.Delete(jobs, namespace, "j")
 		}, true, []string{"j Ready Complete"}},
-		{"complete and terminating in one event", func(b *bench) {
+		{"complete and terminating in one event", func(b *fixture) {
 			b.api.Put(jobs, terminating(b.job("j", jobComplete), "foregroundDeletion"))
 			b.api.Delete(jobs, namespace, "j")
 		}, true, []string{"j Ready Complete"}},
-		{"complete, seen only by the deletion", func(b *bench) {
+		{"complete, seen only by the deletion", func(b *fixture) {
 			gate := b.api.Block("watch jobs")
 			b.api.Put(jobs, b.job("other", jobRuns)) // the watch is healthy, it goes on at once
 			b.expectNotices()
@@ -79,22 +79,22 @@ func TestJobThatGoesAfterItsEnd(t *testing.T) {
 			b.api.Delete(jobs, namespace, "j")
 			close(gate)
 		}, true, []string{"j Ready Complete"}},
-		{"deleted while it ran", func(b *bench) {
+		{"deleted while it ran", func(b *fixture) {
 			b.api.Delete(jobs, namespace, "j")
 		}, false, []string{"j Missing Deleted"}},
-		{"terminating while it ran", func(b *bench) {
+		{"terminating while it ran", func(b *fixture) {
 			b.api.Put(jobs, terminating(b.job("j", jobRuns), "foregroundDeletion"))
 		}, false, []string{"j Terminating Terminating"}},
-		{"complete, deleted, and created again", func(b *bench) {
+		{"complete, deleted, and created again", func(b *fixture) {
 			b.api.Put(jobs, b.job("j", jobComplete))
 			b.api.Delete(jobs, namespace, "j")
 			b.api.Put(jobs, b.job("j", jobRuns))
 		}, false, []string{"j Ready Complete", "j InProgress JobRunning"}},
 	} {
 		t.Run(c.name, func(t *testing.T) {
-			inBubble(t, func(b *bench) {
+			runTest(t, func(b *fixture) {
 				a, j := b.deployment("a", false), b.job("j", jobRuns)
-				g := b.tracker.ExpectReady(targetOf(deployments, a), targetOf(jobs, j))
+				g := b.watcher.ExpectReady(targetOf(deployments, a), targetOf(jobs, j))
 				b.write(g, deployments, a)
 				b.write(g, jobs, j)
 				w := b.wait(g)
@@ -103,7 +103,7 @@ func TestJobThatGoesAfterItsEnd(t *testing.T) {
 				b.expectWaiting(w)
 				b.expectChanges(w, append([]string{"a InProgress LessAvailable", "j InProgress JobRunning"}, c.changes...)...)
 				b.api.Put(deployments, b.deployment("a", true))
-				time.Sleep(firstRetry * 2) // its watch was cut before it told anything
+				time.Sleep(initialRetryInterval * 2) // its watch was cut before it told anything
 				if c.ready {
 					b.expectOver(w, nil)
 				} else {
@@ -115,15 +115,15 @@ func TestJobThatGoesAfterItsEnd(t *testing.T) {
 }
 
 func TestJobThatWentUnseen(t *testing.T) {
-	inBubble(t, func(b *bench) {
+	runTest(t, func(b *fixture) {
 		written := b.api.Put(jobs, b.job("j", jobRuns))
 		b.api.Delete(jobs, namespace, "j")
 		b.api.Compact()
-		g := b.tracker.ExpectReady(targetOf(jobs, written))
+		g := b.watcher.ExpectReady(targetOf(jobs, written))
 		b.applied(g, written)
 		w := b.wait(g)
 		b.expectWaiting(w)
-		b.tracker.Close()
+		b.watcher.Close()
 		b.expectOver(w, ErrClosed)
 		if got := w.err.Error(); !strings.Contains(got, "ttlSecondsAfterFinished") {
 			b.Errorf("got error %q", got)
@@ -132,12 +132,12 @@ func TestJobThatWentUnseen(t *testing.T) {
 }
 
 func TestPodThatSucceededAndWent(t *testing.T) {
-	inBubble(t, func(b *bench) {
+	runTest(t, func(b *fixture) {
 		pod := func(phase string) *unstructured.Unstructured {
 			return fakeapi.Object(b.T, fmt.Sprintf(`{apiVersion: v1, kind: Pod, metadata: {name: p, namespace: shop}, status: {phase: %s}}`, phase))
 		}
 		a := b.deployment("a", false)
-		g := b.tracker.ExpectReady(targetOf(deployments, a), targetOf(pods, pod("Pending")))
+		g := b.watcher.ExpectReady(targetOf(deployments, a), targetOf(pods, pod("Pending")))
 		b.write(g, deployments, a)
 		b.write(g, pods, pod("Pending"))
 		w := b.wait(g)
@@ -149,14 +149,14 @@ func TestPodThatSucceededAndWent(t *testing.T) {
 	})
 }
 
-func (b *bench) waitGone(targets ...Target) *waiting {
+func (b *fixture) waitGone(targets ...Target) *waiting {
 	return b.background(func(onChange func(Report)) ([]Report, error) {
-		return b.tracker.WaitDeleted(b.Context(), targets, onChange)
+		return b.watcher.WaitDeleted(b.Context(), targets, onChange)
 	})
 }
 
 func TestWaitGone(t *testing.T) {
-	inBubble(t, func(b *bench) {
+	runTest(t, func(b *fixture) {
 		kept := b.api.Put(deployments, b.deployment("a", true))
 		b.api.Put(deployments, b.deployment("renewed", true))
 		a, renewed, absent := targetOf(deployments, kept), targetOf(deployments, b.deployment("renewed", true)), targetOf(pods, fakeapi.Object(b.T,
@@ -184,7 +184,7 @@ func TestWaitGone(t *testing.T) {
 }
 
 func TestWaitGoneReadsManyByList(t *testing.T) {
-	inBubble(t, func(b *bench) {
+	runTest(t, func(b *fixture) {
 		var targets []Target
 		for n := range 20 {
 			name := fmt.Sprintf("d%d", n)
@@ -204,11 +204,11 @@ func TestWaitGoneReadsManyByList(t *testing.T) {
 }
 
 func TestWaitGoneNamesTheFinalizerThatHangs(t *testing.T) {
-	inBubble(t, func(b *bench) {
+	runTest(t, func(b *fixture) {
 		obj := b.api.Put(deployments, terminating(b.deployment("a", true), "x.example/hold"))
 		ctx, cancel := context.WithTimeoutCause(b.Context(), time.Minute, errors.New("time is up"))
 		defer cancel()
-		reports, err := b.tracker.WaitDeleted(ctx, []Target{targetOf(deployments, obj)}, nil)
+		reports, err := b.watcher.WaitDeleted(ctx, []Target{targetOf(deployments, obj)}, nil)
 		want := "time is up: Deployment shop/a: Terminating: being deleted, waiting for its finalizers: x.example/hold"
 		if err == nil || err.Error() != want {
 			b.Errorf("got error  %v\nwant error %s", err, want)
@@ -220,7 +220,7 @@ func TestWaitGoneNamesTheFinalizerThatHangs(t *testing.T) {
 }
 
 func TestWaitGoneOutlivesAnOutageAtItsStart(t *testing.T) {
-	inBubble(t, func(b *bench) {
+	runTest(t, func(b *fixture) {
 		target := targetOf(deployments, b.deployment("a", true))
 		target.UID = types.UID("u")
 		b.transport.RefuseConnections(true)
@@ -228,14 +228,14 @@ func TestWaitGoneOutlivesAnOutageAtItsStart(t *testing.T) {
 		time.Sleep(time.Minute)
 		b.expectWaiting(w)
 		b.transport.RefuseConnections(false)
-		time.Sleep(2 * slowestRetry)
+		time.Sleep(2 * maxRetryInterval)
 		b.expectOver(w, nil)
 		b.expectNotices(NoticeUnreachable, NoticeReachable)
 
 		b.transport.RefuseConnections(true)
 		w = b.waitGone(target)
 		time.Sleep(time.Minute)
-		b.tracker.Close()
+		b.watcher.Close()
 		b.expectOver(w, ErrClosed)
 	})
 }

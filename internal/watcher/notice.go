@@ -42,16 +42,16 @@ func (n Notice) String() string {
 	switch n.Kind {
 	case NoticePolling:
 		return fmt.Sprintf("%s %s cannot be watched and are read every %s instead: %v",
-			n.Resource.GroupResource(), place(n.Namespace), n.Interval, n.Err)
+			n.Resource.GroupResource(), inNamespace(n.Namespace), n.Interval, n.Err)
 	case NoticeUnreachable:
 		return fmt.Sprintf("the Kubernetes API does not answer for %s %s, trying again: %v",
-			n.Resource.GroupResource(), place(n.Namespace), n.Err)
+			n.Resource.GroupResource(), inNamespace(n.Namespace), n.Err)
 	default:
 		return "the Kubernetes API answers again"
 	}
 }
 
-func place(namespace string) string {
+func inNamespace(namespace string) string {
 	if namespace == "" {
 		return "in the cluster"
 	}

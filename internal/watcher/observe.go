@@ -16,31 +16,31 @@ import (
 )
 
 const (
-	// patience is how long a watch may take until it is answered, and a reading
+	// responseTimeout is how long a watch may take until it is answered, and a reading
 	// in its place until it is complete.
-	patience = 5 * time.Second
-	// silence is for how long an open watch may tell nothing until what it should
+	responseTimeout = 5 * time.Second
+	// maxSilence is for how long an open watch may tell nothing until what it should
 	// tell is read: there are proxies that keep it back.
-	silence = 15 * time.Second
+	maxSilence = 15 * time.Second
 )
 
 // list gives every item the state of now and returns the version to watch from.
-func (s *stream) list(ctx context.Context, l leg) (version string, err error) {
+func (s *stream) list(ctx context.Context, l attempt) (version string, err error) {
 	objects, version, err := s.reader.list(ctx)
 	if err != nil && !apierrors.IsNotFound(err) {
 		return "", err
 	}
 	// A resource that is not served has no objects.
-	s.tracker.mu.Lock()
-	defer s.tracker.mu.Unlock()
+	s.watcher.mu.Lock()
+	defer s.watcher.mu.Unlock()
 	if l.epoch != s.epoch {
 		return "", errRestarted
 	}
 	for name, items := range s.items {
-		o := reading{object: objects[name], version: version}.observation()
+		o := readResult{object: objects[name], version: version}.observation()
 		for i := range items {
 			if err == nil || i.attached {
-				i.push(o)
+				i.enqueue(o)
 			}
 		}
 	}
@@ -51,14 +51,14 @@ func (s *stream) list(ctx context.Context, l leg) (version string, err error) {
 }
 
 // watch passes events on until the watch ends.
-func (s *stream) watch(ctx context.Context, l leg, version string) (healthy bool, err error) {
+func (s *stream) watch(ctx context.Context, l attempt, version string) (healthy bool, err error) {
 	w, end, err := s.open(ctx, version)
 	if err != nil {
 		return false, fmt.Errorf("watching: %w", err)
 	}
 	defer end()
 	since := time.Now()
-	granted, silent := time.NewTimer(opening), time.NewTimer(silence)
+	granted, silent := time.NewTimer(watchOpenDelay), time.NewTimer(maxSilence)
 	defer granted.Stop()
 	defer silent.Stop()
 	for {
@@ -66,24 +66,24 @@ func (s *stream) watch(ctx context.Context, l leg, version string) (healthy bool
 		case <-ctx.Done():
 			return healthy, ctx.Err()
 		case <-granted.C:
-			if !s.begins(l, since) {
+			if !s.markOpened(l, since) {
 				return healthy, errRestarted
 			}
 		case <-silent.C:
-			s.look(ctx, s.awaited())
-			silent.Reset(silence)
+			s.readNow(ctx, s.awaitedNames())
+			silent.Reset(maxSilence)
 		case event, open := <-w.ResultChan():
 			if !open {
-				return healthy || time.Since(since) >= longWatch, errStreamEnded
+				return healthy || time.Since(since) >= healthyWatchDuration, errStreamEnded
 			}
-			if event.Type != watch.Error && !healthy && !s.begins(l, since) {
+			if event.Type != watch.Error && !healthy && !s.markOpened(l, since) {
 				return false, errRestarted
 			}
-			if err := s.take(l, event); err != nil {
+			if err := s.handleEvent(l, event); err != nil {
 				return healthy, err
 			}
 			healthy = true
-			silent.Reset(silence)
+			silent.Reset(maxSilence)
 		}
 	}
 }
@@ -91,7 +91,7 @@ func (s *stream) watch(ctx context.Context, l leg, version string) (healthy bool
 // open starts a watch, unless nobody answers. The function returned ends it.
 func (s *stream) open(ctx context.Context, version string) (watch.Interface, func(), error) {
 	ctx, cancel := context.WithCancel(ctx)
-	impatient := time.AfterFunc(patience, cancel)
+	impatient := time.AfterFunc(responseTimeout, cancel)
 	w, err := s.reader.client.Watch(ctx, metav1.ListOptions{ResourceVersion: version, AllowWatchBookmarks: true})
 	inTime := impatient.Stop()
 	end := func() {
@@ -114,8 +114,8 @@ func (s *stream) open(ctx context.Context, version string) (watch.Interface, fun
 	return w, end, nil
 }
 
-// take passes one event on to the items that it concerns.
-func (s *stream) take(l leg, event watch.Event) error {
+// handleEvent passes one event on to the items that it concerns.
+func (s *stream) handleEvent(l attempt, event watch.Event) error {
 	if event.Type == watch.Error {
 		return fmt.Errorf("watching: %w", apierrors.FromObject(event.Object))
 	}
@@ -123,8 +123,8 @@ func (s *stream) take(l leg, event watch.Event) error {
 	if !ok {
 		return fmt.Errorf("watching: unexpected event %s with a %T", event.Type, event.Object)
 	}
-	s.tracker.mu.Lock()
-	defer s.tracker.mu.Unlock()
+	s.watcher.mu.Lock()
+	defer s.watcher.mu.Unlock()
 	if l.epoch != s.epoch {
 		return errRestarted
 	}
@@ -135,38 +135,38 @@ func (s *stream) take(l leg, event watch.Event) error {
 	if len(items) == 0 {
 		return nil
 	}
-	o := seen(obj)
+	o := observationOf(obj)
 	o.gone = event.Type == watch.Deleted
 	for i := range items {
-		i.push(o)
+		i.enqueue(o)
 	}
 	return nil
 }
 
 // poll reads in intervals what somebody waits for.
-func (s *stream) poll(ctx context.Context, l leg) (healthy bool, err error) {
+func (s *stream) poll(ctx context.Context, l attempt) (healthy bool, err error) {
 	for {
-		names := s.awaited()
+		names := s.awaitedNames()
 		if len(names) == 0 {
 			return healthy, nil
 		}
-		readings, err := s.reader.readSome(ctx, names)
+		readings, err := s.reader.readPartially(ctx, names)
 		if err != nil {
 			return healthy, err
 		}
-		if !s.takeReadings(l, readings) {
+		if !s.handleReads(l, readings) {
 			return healthy, errRestarted
 		}
 		healthy = true
-		if !sleep(ctx, s.tracker.config.PollInterval) {
+		if !sleep(ctx, s.watcher.config.PollInterval) {
 			return healthy, ctx.Err()
 		}
 	}
 }
 
-func (s *stream) awaited() []string {
-	s.tracker.mu.Lock()
-	defer s.tracker.mu.Unlock()
+func (s *stream) awaitedNames() []string {
+	s.watcher.mu.Lock()
+	defer s.watcher.mu.Unlock()
 	var names []string
 	for name, items := range s.items {
 		for i := range items {
@@ -179,59 +179,59 @@ func (s *stream) awaited() []string {
 	return names
 }
 
-// takeReadings passes readings on. It reports false when the leg is over.
-func (s *stream) takeReadings(l leg, readings map[string]reading) bool {
-	s.tracker.mu.Lock()
-	defer s.tracker.mu.Unlock()
-	if !s.connected(l, time.Now()) {
+// handleReads passes readings on. It reports false when the leg is over.
+func (s *stream) handleReads(l attempt, readings map[string]readResult) bool {
+	s.watcher.mu.Lock()
+	defer s.watcher.mu.Unlock()
+	if !s.markConnected(l, time.Now()) {
 		return false
 	}
 	for name, one := range readings {
 		for i := range s.items[name] {
 			switch {
 			case !i.attached:
-			case one.denied != nil:
-				i.denied = s.forbidden(i, "get", one.denied)
-				i.group.wake(i)
+			case one.forbidden != nil:
+				i.forbidden = s.forbidden(i, "get", one.forbidden)
+				i.group.notify(i)
 			default:
-				i.push(one.observation())
+				i.enqueue(one.observation())
 			}
 		}
 	}
 	return true
 }
 
-// readInstead reads what the watch should have told. It reports whether that
+// readAwaited reads what the watch should have told. It reports whether that
 // worked, or was not needed because nobody waits: then nothing is unobserved.
-func (s *stream) readInstead(ctx context.Context, l leg) bool {
-	names := s.awaited()
+func (s *stream) readAwaited(ctx context.Context, l attempt) bool {
+	names := s.awaitedNames()
 	if len(names) == 0 {
 		return true
 	}
-	ctx, cancel := context.WithTimeout(ctx, patience)
+	ctx, cancel := context.WithTimeout(ctx, responseTimeout)
 	defer cancel()
-	readings, err := s.reader.readSome(ctx, names)
+	readings, err := s.reader.readPartially(ctx, names)
 	if err != nil {
 		return false
 	}
-	s.tracker.mu.Lock()
-	defer s.tracker.mu.Unlock()
+	s.watcher.mu.Lock()
+	defer s.watcher.mu.Unlock()
 	return l.epoch == s.epoch && s.takeInstead(readings)
 }
 
 // takeInstead passes readings on, and reports whether they tell everything. The
 // caller holds mu.
-func (s *stream) takeInstead(readings map[string]reading) bool {
+func (s *stream) takeInstead(readings map[string]readResult) bool {
 	complete := true
 	for name, one := range readings {
 		for i := range s.items[name] {
 			switch {
 			case !i.attached:
-			case one.denied != nil: // no reason to give up: watching is allowed
+			case one.forbidden != nil: // no reason to give up: watching is allowed
 				complete = false
 			default:
-				i.push(one.aside())
-				if i.opaque { // what a watch tells later may be older
+				i.enqueue(one.supplementaryObservation())
+				if i.incomparable { // what a watch tells later may be older
 					s.version = ""
 				}
 			}
@@ -240,63 +240,63 @@ func (s *stream) takeInstead(readings map[string]reading) bool {
 	if !complete {
 		return false
 	}
-	if !s.lost {
-		s.blindSince = time.Time{}
+	if !s.unreachable {
+		s.outageStart = time.Time{}
 	}
-	s.restored(time.Now())
+	s.markRestored(time.Now())
 	return true
 }
 
-// look reads the named objects now and passes on what is news. It needs no leg: a
+// readNow reads the named objects now and passes on what is news. It needs no leg: a
 // watch that is open may tell more meanwhile, and that counts then. What cannot
 // be read within a few seconds changes nothing.
-func (s *stream) look(ctx context.Context, names []string) {
-	marks := s.marks(names)
+func (s *stream) readNow(ctx context.Context, names []string) {
+	marks := s.positions(names)
 	if len(marks) == 0 {
 		return
 	}
-	ctx, stop := s.tracker.briefly(ctx)
+	ctx, stop := s.watcher.withResponseTimeout(ctx)
 	defer stop()
-	readings, err := s.reader.readSome(ctx, names)
+	readings, err := s.reader.readPartially(ctx, names)
 	if err != nil {
 		return
 	}
-	s.tracker.mu.Lock()
-	defer s.tracker.mu.Unlock()
+	s.watcher.mu.Lock()
+	defer s.watcher.mu.Unlock()
 	for i, m := range marks {
 		one, ok := readings[i.target.Name]
-		if ok && i.attached && one.denied == nil && (m == i.mark() || before(i.newest, one.version)) {
-			i.push(one.aside())
+		if ok && i.attached && one.forbidden == nil && (m == i.position() || before(i.latestVersion, one.version)) {
+			i.enqueue(one.supplementaryObservation())
 		}
 	}
 }
 
-// mark is how far an item has come.
-type mark struct {
-	newest string
+// position is how far an item has come.
+type position struct {
+	latestVersion string
 	gone   bool
 }
 
-func (i *item) mark() mark { return mark{i.newest, i.gone} }
+func (i *item) position() position { return position{i.latestVersion, i.gone} }
 
-// marks tells how far those who wait for the names have come.
-func (s *stream) marks(names []string) map[*item]mark {
-	s.tracker.mu.Lock()
-	defer s.tracker.mu.Unlock()
-	marks := map[*item]mark{}
+// positions tells how far those who wait for the names have come.
+func (s *stream) positions(names []string) map[*item]position {
+	s.watcher.mu.Lock()
+	defer s.watcher.mu.Unlock()
+	marks := map[*item]position{}
 	for _, name := range names {
 		for i := range s.items[name] {
 			if i.attached {
-				marks[i] = i.mark()
+				marks[i] = i.position()
 			}
 		}
 	}
 	return marks
 }
 
-// briefly bounds the time that a reading may take. It ends with the tracker too.
-func (t *Watcher) briefly(ctx context.Context) (context.Context, func()) {
-	ctx, cancel := context.WithTimeout(ctx, patience)
+// withResponseTimeout bounds the time that a reading may take. It ends with the tracker too.
+func (t *Watcher) withResponseTimeout(ctx context.Context) (context.Context, func()) {
+	ctx, cancel := context.WithTimeout(ctx, responseTimeout)
 	var wg sync.WaitGroup
 	wg.Go(func() {
 		select {
@@ -311,9 +311,9 @@ func (t *Watcher) briefly(ctx context.Context) (context.Context, func()) {
 	}
 }
 
-// begins notes that a watch was granted, at the time given.
-func (s *stream) begins(l leg, since time.Time) bool {
-	s.tracker.mu.Lock()
-	defer s.tracker.mu.Unlock()
-	return s.connected(l, since)
+// markOpened notes that a watch was granted, at the time given.
+func (s *stream) markOpened(l attempt, since time.Time) bool {
+	s.watcher.mu.Lock()
+	defer s.watcher.mu.Unlock()
+	return s.markConnected(l, since)
 }

@@ -30,7 +30,7 @@ type rollout struct {
 func TestRandomFaults(t *testing.T) {
 	for seed := range uint64(20) {
 		t.Run(fmt.Sprint(seed), func(t *testing.T) {
-			inBubble(t, func(b *bench) {
+			runTest(t, func(b *fixture) {
 				random := rand.New(rand.NewPCG(seed, 1))
 				if seed%10 == 9 {
 					b.api.FormatVersion = func(v int64) string { return fmt.Sprintf("v-%d", v) }
@@ -53,13 +53,13 @@ func TestRandomFaults(t *testing.T) {
 	}
 }
 
-func (b *bench) startRollout(wg *sync.WaitGroup, n int, random *rand.Rand) {
+func (b *fixture) startRollout(wg *sync.WaitGroup, n int, random *rand.Rand) {
 	r := &rollout{name: fmt.Sprintf("t%d", n)}
 	wg.Go(func() {
 		pause := func() { time.Sleep(time.Duration(random.IntN(2000)) * time.Millisecond) }
 		for release := 1; release <= 4; release++ {
 			pause()
-			g := b.tracker.ExpectReady(targetOf(things, b.rolloutThing(r.name, release, false)))
+			g := b.watcher.ExpectReady(targetOf(things, b.rolloutThing(r.name, release, false)))
 			if release > 1 && random.IntN(2) == 0 { // a last change of the release before
 				b.api.Put(things, b.rolloutThing(r.name, release-1, true))
 			}
@@ -87,7 +87,7 @@ func (b *bench) startRollout(wg *sync.WaitGroup, n int, random *rand.Rand) {
 	})
 }
 
-func (b *bench) rolloutThing(name string, release int, isReady bool) *unstructured.Unstructured {
+func (b *fixture) rolloutThing(name string, release int, isReady bool) *unstructured.Unstructured {
 	status := map[bool]string{true: "True", false: "False"}[isReady]
 	return fakeapi.Object(b.T, fmt.Sprintf(`{apiVersion: x.example/v1, kind: Thing, metadata: {name: %s, namespace: shop, labels: {release: "%d"}},
 		status: {conditions: [{type: Ready, status: %q, reason: R}]}}`, name, release, status))
@@ -106,7 +106,7 @@ func (r *rollout) get() bool {
 }
 
 // disturb makes trouble until it is told to stop, and leaves the API working.
-func (b *bench) disturb(random *rand.Rand, stop chan struct{}) {
+func (b *fixture) disturb(random *rand.Rand, stop chan struct{}) {
 	defer b.transport.RefuseConnections(false)
 	for {
 		select {

@@ -19,15 +19,15 @@ import (
 )
 
 const (
-	// singleReads is up to how many objects are read one by one, and how many
+	// maxSingleReads is up to how many objects are read one by one, and how many
 	// reads run at once; more are taken from one list.
-	singleReads = 8
+	maxSingleReads = 8
 	pageSize    = 500
-	// someReads is how many objects are read one by one at most where not all of
+	// maxPartialReads is how many objects are read one by one at most where not all of
 	// them have to be.
-	someReads = 100
-	// requestTime is how long one request may take: some proxies never answer.
-	requestTime = 30 * time.Second
+	maxPartialReads = 100
+	// requestTimeout is how long one request may take: some proxies never answer.
+	requestTimeout = 30 * time.Second
 )
 
 // reader reads objects of one resource in one namespace.
@@ -36,27 +36,27 @@ type reader struct {
 	listDenied atomic.Bool
 }
 
-// reading is the result of reading one object.
-type reading struct {
+// readResult is the result of reading one object.
+type readResult struct {
 	object *unstructured.Unstructured // nil when it does not exist
 	// version is that of the object, or of the list it was taken from.
 	version string
-	// denied is set when the object may not be read.
-	denied error
+	// forbidden is set when the object may not be read.
+	forbidden error
 }
 
-func (r reading) observation() observation {
+func (r readResult) observation() observation {
 	o := observation{version: r.version, gone: r.object == nil, current: true}
 	if r.object != nil {
-		o.object = slim(r.object)
+		o.object = withoutManagedFields(r.object)
 	}
 	return o
 }
 
-// aside is the observation of a reading that a watch goes on after: what the
+// supplementaryObservation is the observation of a reading that a watch goes on after: what the
 // watch tells later about the time before an absence still counts, such as that
 // a Job completed before it was deleted.
-func (r reading) aside() observation {
+func (r readResult) supplementaryObservation() observation {
 	o := r.observation()
 	if o.gone {
 		o.version = ""
@@ -65,23 +65,23 @@ func (r reading) aside() observation {
 }
 
 // read returns one reading for each name, all newer than the call.
-func (r *reader) read(ctx context.Context, names []string) (map[string]reading, error) {
+func (r *reader) read(ctx context.Context, names []string) (map[string]readResult, error) {
 	return r.readUpTo(ctx, names, len(names))
 }
 
-// readSome is read, except that of very many names it may leave some out when
+// readPartially is read, except that of very many names it may leave some out when
 // they cannot be listed.
-func (r *reader) readSome(ctx context.Context, names []string) (map[string]reading, error) {
-	return r.readUpTo(ctx, names, someReads)
+func (r *reader) readPartially(ctx context.Context, names []string) (map[string]readResult, error) {
+	return r.readUpTo(ctx, names, maxPartialReads)
 }
 
-func (r *reader) readUpTo(ctx context.Context, names []string, most int) (map[string]reading, error) {
-	if len(names) <= singleReads || r.listDenied.Load() {
+func (r *reader) readUpTo(ctx context.Context, names []string, most int) (map[string]readResult, error) {
+	if len(names) <= maxSingleReads || r.listDenied.Load() {
 		return r.getAll(ctx, names)
 	}
 	objects, version, err := r.list(ctx)
 	switch {
-	case isDenied(err):
+	case isNotAllowed(err):
 		r.listDenied.Store(true)
 		return r.getAll(ctx, names)
 	case isServerError(err):
@@ -89,21 +89,21 @@ func (r *reader) readUpTo(ctx context.Context, names []string, most int) (map[st
 	case err != nil && !apierrors.IsNotFound(err):
 		return nil, err
 	}
-	readings := make(map[string]reading, len(names))
+	readings := make(map[string]readResult, len(names))
 	for _, name := range names {
-		readings[name] = reading{object: objects[name], version: version}
+		readings[name] = readResult{object: objects[name], version: version}
 	}
 	return readings, nil
 }
 
 // getAll reads one by one, a few at a time, until one fails.
-func (r *reader) getAll(ctx context.Context, names []string) (map[string]reading, error) {
+func (r *reader) getAll(ctx context.Context, names []string) (map[string]readResult, error) {
 	var (
 		wg       sync.WaitGroup
 		mu       sync.Mutex
-		readings = make(map[string]reading, len(names))
+		readings = make(map[string]readResult, len(names))
 		fault    error
-		places   = make(chan struct{}, singleReads)
+		places   = make(chan struct{}, maxSingleReads)
 	)
 	hasFailed := func() bool {
 		mu.Lock()
@@ -133,19 +133,19 @@ func (r *reader) getAll(ctx context.Context, names []string) (map[string]reading
 	return readings, nil
 }
 
-func (r *reader) get(ctx context.Context, name string) (reading, error) {
-	ctx, cancel := context.WithTimeout(ctx, requestTime)
+func (r *reader) get(ctx context.Context, name string) (readResult, error) {
+	ctx, cancel := context.WithTimeout(ctx, requestTimeout)
 	defer cancel()
 	object, err := r.client.Get(ctx, name, metav1.GetOptions{})
 	switch {
 	case err == nil:
-		return reading{object: object, version: object.GetResourceVersion()}, nil
+		return readResult{object: object, version: object.GetResourceVersion()}, nil
 	case apierrors.IsNotFound(err):
-		return reading{}, nil
-	case isDenied(err):
-		return reading{denied: err}, nil
+		return readResult{}, nil
+	case isNotAllowed(err):
+		return readResult{forbidden: err}, nil
 	}
-	return reading{}, fmt.Errorf("reading %q: %w", name, err)
+	return readResult{}, fmt.Errorf("reading %q: %w", name, err)
 }
 
 // list returns all objects by name and the version of the list.
@@ -167,14 +167,14 @@ func (r *reader) list(ctx context.Context) (map[string]*unstructured.Unstructure
 }
 
 func (r *reader) page(ctx context.Context, options metav1.ListOptions) (*unstructured.UnstructuredList, error) {
-	ctx, cancel := context.WithTimeout(ctx, requestTime)
+	ctx, cancel := context.WithTimeout(ctx, requestTimeout)
 	defer cancel()
 	return r.client.List(ctx, options)
 }
 
-// isDenied reports an answer that will not change: the verb is not allowed, or
+// isNotAllowed reports an answer that will not change: the verb is not allowed, or
 // the resource does not know it.
-func isDenied(err error) bool {
+func isNotAllowed(err error) bool {
 	return apierrors.IsForbidden(err) || apierrors.IsMethodNotSupported(err)
 }
 

@@ -82,20 +82,20 @@ func expectNoGoroutines(t *testing.T) {
 // TestRealConnections follows objects of many groups over TCP while the API
 // restarts, forgets its history and cuts its watches.
 func TestRealConnections(t *testing.T) {
-	b := &bench{T: t, api: fakeapi.New(t), notices: &journal[Notice]{}}
+	b := &fixture{T: t, api: fakeapi.New(t), notices: &recorder[Notice]{}}
 	h := &host{t: t, api: b.api}
 	h.start()
 	defer h.stop()
 	carrier := h.carrier()
 	defer carrier.CloseIdleConnections()
-	b.tracker = New(t.Context(), Config{Client: fakeapi.Client(t, "http://api", carrier), Notify: b.notices.add})
-	defer b.tracker.Close()
+	b.watcher = New(t.Context(), Config{Client: fakeapi.Client(t, "http://api", carrier), Notify: b.notices.add})
+	defer b.watcher.Close()
 
 	var all []*waiting
 	for n := range 40 {
 		obj := b.deployment(fmt.Sprintf("d%d", n), false)
 		obj.SetNamespace(fmt.Sprintf("n%d", n%4))
-		g := b.tracker.ExpectReady(targetOf(deployments, obj))
+		g := b.watcher.ExpectReady(targetOf(deployments, obj))
 		b.write(g, deployments, obj)
 		all = append(all, b.wait(g))
 	}
@@ -123,28 +123,28 @@ func TestRealConnections(t *testing.T) {
 			}
 		}
 	}
-	b.tracker.Close()
+	b.watcher.Close()
 	expectNoGoroutines(t)
 }
 
 // TestCloseWhileTheAPIIsAway ends with everything stopped, too.
 func TestCloseWhileTheAPIIsAway(t *testing.T) {
-	b := &bench{T: t, api: fakeapi.New(t), notices: &journal[Notice]{}}
+	b := &fixture{T: t, api: fakeapi.New(t), notices: &recorder[Notice]{}}
 	h := &host{t: t, api: b.api}
 	h.start()
 	h.stop()
 	carrier := h.carrier()
 	defer carrier.CloseIdleConnections()
 	down := make(chan struct{})
-	b.tracker = New(t.Context(), Config{
+	b.watcher = New(t.Context(), Config{
 		Client: fakeapi.Client(t, "http://api", carrier), Notify: func(Notice) { close(down) },
 	})
 	obj := b.deployment("a", false)
-	g := b.tracker.ExpectReady(targetOf(deployments, obj))
+	g := b.watcher.ExpectReady(targetOf(deployments, obj))
 	b.write(g, deployments, obj)
 	w := b.wait(g)
 	<-down
-	b.tracker.Close()
+	b.watcher.Close()
 	<-w.done
 	if !strings.Contains(w.err.Error(), "refused") {
 		t.Errorf("got error %v", w.err)

@@ -18,21 +18,21 @@ var (
 )
 
 const (
-	// longWatch is from when on a watch that ends is taken for healthy: it is
+	// healthyWatchDuration is from when on a watch that ends is taken for healthy: it is
 	// started again at once.
-	longWatch = time.Second
-	// opening is how long a watch must stay open to count as granted if it tells
+	healthyWatchDuration = time.Second
+	// watchOpenDelay is how long a watch must stay open to count as granted if it tells
 	// nothing meanwhile. The client takes a connection that is dropped without
 	// an answer for a watch that ended.
-	opening = 200 * time.Millisecond
-	// shortWatches is how many watches in a row may end while they open until
+	watchOpenDelay = 200 * time.Millisecond
+	// maxShortWatches is how many watches in a row may end while they open until
 	// the API counts as unreachable.
-	shortWatches = 2
+	maxShortWatches = 2
 )
 
-// catchingUp is the time that does not count after an outage: what happened
+// outageGracePeriod is the time that does not count after an outage: what happened
 // meanwhile has to arrive first.
-const catchingUp = 500 * time.Millisecond
+const outageGracePeriod = 500 * time.Millisecond
 
 // stream observes one resource in one namespace, for all items of all groups. It
 // starts when somebody waits for what is not ready, and keeps its watch open for
@@ -43,7 +43,7 @@ const catchingUp = 500 * time.Millisecond
 // afterwards starts from the version written. Only a stream that was started
 // from a later version for somebody else has to go back (see require).
 type stream struct {
-	tracker *Watcher
+	watcher *Watcher
 	key     streamKey
 	reader  *reader
 
@@ -60,25 +60,25 @@ type stream struct {
 	// epoch counts the restarts; what belongs to an earlier one is dropped.
 	epoch   int
 	restart context.CancelFunc
-	trouble error
-	// lost and firstReads are why the API counts as unreachable: the watch is in
+	err error
+	// unreachable and firstReads are why the API counts as unreachable: the watch is in
 	// trouble, and so are that many readings of those who begin to wait.
-	lost       bool
-	firstReads int
-	// blindSince is when observing was interrupted, zero while it works;
+	unreachable       bool
+	failingReads int
+	// outageStart is when observing was interrupted, zero while it works;
 	// blind is the sum of the interruptions before.
-	blindSince time.Time
-	blind      time.Duration
-	// short counts the watches in a row that ended while they opened.
-	short int
+	outageStart time.Time
+	pastOutages      time.Duration
+	// shortWatches counts the watches in a row that ended while they opened.
+	shortWatches int
 }
 
-// leg is one attempt to observe, from a start to an interruption.
-type leg struct {
+// attempt is one attempt to observe, from a start to an interruption.
+type attempt struct {
 	epoch   int
 	version string
 	polling bool
-	ended   time.Time
+	endedAt   time.Time
 }
 
 // register has events of the item's name kept. The caller holds mu, as for the
@@ -102,9 +102,9 @@ func (s *stream) unregister(i *item) {
 	}
 }
 
-// require makes the stream run for these items, and go back as far as they need.
-func (s *stream) require(items []*item) {
-	if s.tracker.closed {
+// ensureRunning makes the stream run for these items, and go back as far as they need.
+func (s *stream) ensureRunning(items []*item) {
+	if s.watcher.closed {
 		return
 	}
 	from, list := s.attach(items)
@@ -126,8 +126,8 @@ func (s *stream) require(items []*item) {
 		return
 	}
 	s.running = true
-	s.blindSince = time.Now()
-	s.tracker.spawn(s.run)
+	s.outageStart = time.Now()
+	s.watcher.start(s.run)
 }
 
 // attach notes that somebody waits for the items. It returns the earliest version
@@ -135,32 +135,32 @@ func (s *stream) require(items []*item) {
 // or that a list is needed.
 func (s *stream) attach(items []*item) (from string, list bool) {
 	if !s.running {
-		from = s.earliest()
+		from = s.earliestVersion()
 	}
 	for _, i := range items {
 		i.attached = true
-		i.blindAt = s.unobserved(time.Now())
-		if i.opaque {
+		i.outagesBefore = s.unobserved(time.Now())
+		if i.incomparable {
 			list = true
 			continue
 		}
-		if s.running && (i.coverage == s.coverage || !before(i.newest, s.coveredFrom)) {
+		if s.running && (i.coverage == s.coverage || !before(i.latestVersion, s.coveredFrom)) {
 			continue
 		}
-		if from == "" || before(i.newest, from) {
-			from = i.newest
+		if from == "" || before(i.latestVersion, from) {
+			from = i.latestVersion
 		}
 	}
 	return from, list
 }
 
-// earliest is the lowest version that was written of what this stream knows:
+// earliestVersion is the lowest version that was written of what this stream knows:
 // those who do not wait so far will not have to send it back to the start.
-func (s *stream) earliest() (version string) {
+func (s *stream) earliestVersion() (version string) {
 	for _, items := range s.items {
 		for i := range items {
-			if i.known && !i.opaque && (version == "" || before(i.newest, version)) {
-				version = i.newest
+			if i.hasBaseline && !i.incomparable && (version == "" || before(i.latestVersion, version)) {
+				version = i.latestVersion
 			}
 		}
 	}
@@ -174,34 +174,34 @@ func before(a, b string) bool {
 
 // run observes until nobody waits or the tracker is closed.
 func (s *stream) run(ctx context.Context) {
-	pause := retryPause()
+	pause := retryBackoff()
 	for {
-		legCtx, l, ok := s.beginLeg(ctx)
+		legCtx, l, ok := s.startAttempt(ctx)
 		if !ok {
 			return
 		}
 		healthy, err := s.observe(legCtx, l)
-		l.ended = time.Now()
+		l.endedAt = time.Now()
 		if healthy {
-			pause = retryPause()
+			pause = retryBackoff()
 		}
-		if s.isObstructed(legCtx, l, healthy, err) && s.readInstead(legCtx, l) || s.endLeg(legCtx, l, healthy, err) {
+		if s.needsRead(legCtx, l, healthy, err) && s.readAwaited(legCtx, l) || s.finishAttempt(legCtx, l, healthy, err) {
 			sleep(legCtx, pause.Step())
 		}
 	}
 }
 
-func (s *stream) beginLeg(ctx context.Context) (context.Context, leg, bool) {
-	s.tracker.mu.Lock()
-	defer s.tracker.mu.Unlock()
+func (s *stream) startAttempt(ctx context.Context) (context.Context, attempt, bool) {
+	s.watcher.mu.Lock()
+	defer s.watcher.mu.Unlock()
 	s.interrupt()
 	if ctx.Err() != nil || !s.isWanted() {
-		s.running, s.lost = false, false
-		s.blind, s.blindSince = s.unobserved(time.Now()), time.Time{}
-		return nil, leg{}, false
+		s.running, s.unreachable = false, false
+		s.pastOutages, s.outageStart = s.unobserved(time.Now()), time.Time{}
+		return nil, attempt{}, false
 	}
 	ctx, s.restart = context.WithCancel(ctx)
-	return ctx, leg{epoch: s.epoch, version: s.version, polling: s.polling}, true
+	return ctx, attempt{epoch: s.epoch, version: s.version, polling: s.polling}, true
 }
 
 // interrupt ends the present leg. The caller holds mu.
@@ -224,7 +224,7 @@ func (s *stream) isWanted() bool {
 
 // observe works until something is in the way, and reports whether it was of
 // use by then.
-func (s *stream) observe(ctx context.Context, l leg) (healthy bool, err error) {
+func (s *stream) observe(ctx context.Context, l attempt) (healthy bool, err error) {
 	switch {
 	case l.polling:
 		return s.poll(ctx, l)
@@ -238,29 +238,29 @@ func (s *stream) observe(ctx context.Context, l leg) (healthy bool, err error) {
 	return s.watch(ctx, l, version)
 }
 
-// isObstructed reports whether a leg ended in a way after which it has to be
+// needsRead reports whether a leg ended in a way after which it has to be
 // found out if the API is there at all.
-func (s *stream) isObstructed(ctx context.Context, l leg, healthy bool, err error) bool {
-	s.tracker.mu.Lock()
-	defer s.tracker.mu.Unlock()
+func (s *stream) needsRead(ctx context.Context, l attempt, healthy bool, err error) bool {
+	s.watcher.mu.Lock()
+	defer s.watcher.mu.Unlock()
 	switch {
 	case err == nil || l.epoch != s.epoch || ctx.Err() != nil:
 		return false
 	case errors.Is(err, errStreamEnded):
-		s.short++
+		s.shortWatches++
 		return s.endedTooOften(healthy)
 	}
-	return !l.polling && !isExpired(err) && !isDenied(err) && !apierrors.IsNotFound(err)
+	return !l.polling && !isExpired(err) && !isNotAllowed(err) && !apierrors.IsNotFound(err)
 }
 
-func (s *stream) endedTooOften(healthy bool) bool { return !healthy && s.short >= shortWatches }
+func (s *stream) endedTooOften(healthy bool) bool { return !healthy && s.shortWatches >= maxShortWatches }
 
-// endLeg decides how to go on and whether to pause before.
-func (s *stream) endLeg(ctx context.Context, l leg, healthy bool, err error) (pause bool) {
-	s.tracker.mu.Lock()
-	defer s.tracker.mu.Unlock()
-	if s.blindSince.IsZero() {
-		s.blindSince = l.ended
+// finishAttempt decides how to go on and whether to pause before.
+func (s *stream) finishAttempt(ctx context.Context, l attempt, healthy bool, err error) (pause bool) {
+	s.watcher.mu.Lock()
+	defer s.watcher.mu.Unlock()
+	if s.outageStart.IsZero() {
+		s.outageStart = l.endedAt
 	}
 	if err == nil || l.epoch != s.epoch || ctx.Err() != nil {
 		return false
@@ -268,70 +268,70 @@ func (s *stream) endLeg(ctx context.Context, l leg, healthy bool, err error) (pa
 	switch {
 	case errors.Is(err, errStreamEnded):
 		if s.endedTooOften(healthy) {
-			s.lose(err)
+			s.markUnreachable(err)
 		}
 		return !healthy
 	case isExpired(err):
 		s.version = ""
 		return l.version == "" && !healthy
-	case isDenied(err) && !s.polling:
+	case isNotAllowed(err) && !s.polling:
 		s.polling = true
-		s.tracker.notify(s.notice(NoticePolling, err))
+		s.watcher.notify(s.notice(NoticePolling, err))
 		return false
 	case apierrors.IsNotFound(err):
 		// The resource is not served: not yet, or no longer. The API answered, so
 		// this is no time in which it is away.
-		s.restored(time.Now())
-		s.version, s.trouble = "", err
+		s.markRestored(time.Now())
+		s.version, s.err = "", err
 	default:
-		s.lose(err)
+		s.markUnreachable(err)
 	}
 	return true
 }
 
-// lose notes that the API does not answer. The caller holds mu, as for the next
+// markUnreachable notes that the API does not answer. The caller holds mu, as for the next
 // two.
-func (s *stream) lose(err error) {
-	isFirst := !s.tracker.isLost()
-	s.trouble, s.lost = err, true
+func (s *stream) markUnreachable(err error) {
+	isFirst := !s.watcher.hasUnreachableStream()
+	s.err, s.unreachable = err, true
 	if isFirst {
-		s.tracker.notify(s.notice(NoticeUnreachable, err))
+		s.watcher.notify(s.notice(NoticeUnreachable, err))
 	}
 }
 
-// connected notes that the leg works, since the time given. It reports false when
+// markConnected notes that the leg works, since the time given. It reports false when
 // the leg is over.
-func (s *stream) connected(l leg, since time.Time) bool {
+func (s *stream) markConnected(l attempt, since time.Time) bool {
 	if l.epoch != s.epoch {
 		return false
 	}
-	s.short = 0
-	s.restored(since)
+	s.shortWatches = 0
+	s.markRestored(since)
 	return true
 }
 
-// restored notes that observing works, since the time given.
-func (s *stream) restored(since time.Time) {
-	s.blind = s.unobserved(since)
-	if s.lost {
-		s.blind += catchingUp
+// markRestored notes that observing works, since the time given.
+func (s *stream) markRestored(since time.Time) {
+	s.pastOutages = s.unobserved(since)
+	if s.unreachable {
+		s.pastOutages += outageGracePeriod
 	}
-	s.blindSince, s.trouble, s.lost = time.Time{}, nil, false
-	s.tracker.notify(s.notice(NoticeReachable, nil))
+	s.outageStart, s.err, s.unreachable = time.Time{}, nil, false
+	s.watcher.notify(s.notice(NoticeReachable, nil))
 }
 
 // unobserved is the time for which nothing could be observed so far.
 func (s *stream) unobserved(now time.Time) time.Duration {
-	if s.blindSince.IsZero() {
-		return s.blind
+	if s.outageStart.IsZero() {
+		return s.pastOutages
 	}
-	return s.blind + now.Sub(s.blindSince)
+	return s.pastOutages + now.Sub(s.outageStart)
 }
 
 func (s *stream) notice(kind NoticeKind, err error) Notice {
 	return Notice{
 		Kind: kind, Resource: s.key.resource, Namespace: s.key.namespace,
-		Interval: s.tracker.config.PollInterval, Err: err,
+		Interval: s.watcher.config.PollInterval, Err: err,
 	}
 }
 

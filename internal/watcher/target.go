@@ -87,9 +87,9 @@ func (r Report) String() string {
 	return line.String()
 }
 
-// sameNews tells whether two reports read the same to somebody who follows the
+// sameStatus tells whether two reports read the same to somebody who follows the
 // progress.
-func sameNews(a, b Report) bool {
+func sameStatus(a, b Report) bool {
 	return a.Status.State == b.Status.State && a.Status.Reason == b.Status.Reason &&
 		a.Status.Message == b.Status.Message && a.Deleted == b.Deleted && a.Replaced == b.Replaced
 }

@@ -18,9 +18,9 @@ import (
 )
 
 func TestWatchStartsFromTheVersionWritten(t *testing.T) {
-	inBubble(t, func(b *bench) {
+	runTest(t, func(b *fixture) {
 		a, c := b.deployment("a", false), b.deployment("c", false)
-		g := b.tracker.ExpectReady(targetOf(deployments, a), targetOf(deployments, c))
+		g := b.watcher.ExpectReady(targetOf(deployments, a), targetOf(deployments, c))
 		first := b.api.Put(deployments, a)
 		second := b.api.Put(deployments, c)
 		b.api.Put(deployments, b.deployment("a", true)) // before anybody watches
@@ -42,10 +42,10 @@ func TestWatchStartsFromTheVersionWritten(t *testing.T) {
 }
 
 func TestEventsBetweenWriteAndAppliedAreKept(t *testing.T) {
-	inBubble(t, func(b *bench) {
+	runTest(t, func(b *fixture) {
 		other := b.expectOne("other")
 		a := b.deployment("a", false)
-		g := b.tracker.ExpectReady(targetOf(deployments, a))
+		g := b.watcher.ExpectReady(targetOf(deployments, a))
 		written := b.api.Put(deployments, a)
 		b.api.Put(deployments, b.deployment("a", true))
 		b.expectWaiting(other) // the watch has passed on all of it
@@ -58,19 +58,19 @@ func TestEventsBetweenWriteAndAppliedAreKept(t *testing.T) {
 }
 
 func TestVersionsBeforeTheWriteDoNotCount(t *testing.T) {
-	inBubble(t, func(b *bench) {
+	runTest(t, func(b *fixture) {
 		other := b.expectOne("other")
 		thing := func(spec string, isReady string) *unstructured.Unstructured {
 			return fakeapi.Object(b.T, fmt.Sprintf(`{apiVersion: x.example/v1, kind: Thing, metadata: {name: a, namespace: shop},
 				spec: {size: %s}, status: {conditions: [{type: Ready, status: %q, reason: R}]}}`, spec, isReady))
 		}
-		watched := b.tracker.ExpectReady(targetOf(things, fakeapi.Object(b.T, `{apiVersion: x.example/v1, kind: Thing, metadata: {name: z, namespace: shop}}`)))
+		watched := b.watcher.ExpectReady(targetOf(things, fakeapi.Object(b.T, `{apiVersion: x.example/v1, kind: Thing, metadata: {name: z, namespace: shop}}`)))
 		b.write(watched, things, fakeapi.Object(b.T, `{apiVersion: x.example/v1, kind: Thing, metadata: {name: z, namespace: shop},
 			status: {conditions: [{type: Ready, status: "False", reason: R}]}}`))
 		open := b.wait(watched)
 		b.expectWaiting(open)
 
-		g := b.tracker.ExpectReady(targetOf(things, thing("1", "True")))
+		g := b.watcher.ExpectReady(targetOf(things, thing("1", "True")))
 		b.api.Put(things, thing("1", "False"))
 		b.api.Put(things, thing("1", "True")) // of the version before the upgrade
 		written := b.api.Put(things, thing("2", "False"))
@@ -86,9 +86,9 @@ func TestVersionsBeforeTheWriteDoNotCount(t *testing.T) {
 }
 
 func TestGroupThatWroteBeforeTheWatchStarted(t *testing.T) {
-	inBubble(t, func(b *bench) {
+	runTest(t, func(b *fixture) {
 		a, c := b.deployment("a", false), b.deployment("c", false)
-		early, late := b.tracker.ExpectReady(targetOf(deployments, a)), b.tracker.ExpectReady(targetOf(deployments, c))
+		early, late := b.watcher.ExpectReady(targetOf(deployments, a)), b.watcher.ExpectReady(targetOf(deployments, c))
 		firstWrite := b.api.Put(deployments, a)
 		b.api.Put(deployments, b.deployment("a", true))
 		b.write(late, deployments, c)
@@ -104,10 +104,10 @@ func TestGroupThatWroteBeforeTheWatchStarted(t *testing.T) {
 }
 
 func TestUnchangedObjectDoesNotRestartTheWatch(t *testing.T) {
-	inBubble(t, func(b *bench) {
+	runTest(t, func(b *fixture) {
 		unchanged := b.api.Put(deployments, b.deployment("a", false))
 		other := b.expectOne("other")
-		g := b.tracker.ExpectReady(targetOf(deployments, unchanged))
+		g := b.watcher.ExpectReady(targetOf(deployments, unchanged))
 		b.applied(g, unchanged) // a write that changed nothing
 		w := b.wait(g)
 		b.expectWaiting(w)
@@ -119,11 +119,11 @@ func TestUnchangedObjectDoesNotRestartTheWatch(t *testing.T) {
 }
 
 func TestOldVersionOfAnUnchangedObject(t *testing.T) {
-	inBubble(t, func(b *bench) {
+	runTest(t, func(b *fixture) {
 		written := b.api.Put(deployments, b.deployment("a", false))
 		b.api.SendBookmark(deployments, namespace)
 		b.api.Compact()
-		g := b.tracker.ExpectReady(targetOf(deployments, written))
+		g := b.watcher.ExpectReady(targetOf(deployments, written))
 		b.applied(g, written)
 		w := b.wait(g)
 		b.expectWaiting(w)
@@ -134,11 +134,11 @@ func TestOldVersionOfAnUnchangedObject(t *testing.T) {
 }
 
 func TestVersionsThatCannotBeCompared(t *testing.T) {
-	inBubble(t, func(b *bench) {
+	runTest(t, func(b *fixture) {
 		b.api.FormatVersion = func(v int64) string { return fmt.Sprintf("v-%d", v) }
 		other := b.expectOne("other")
 		a := b.deployment("a", false)
-		g := b.tracker.ExpectReady(targetOf(deployments, a))
+		g := b.watcher.ExpectReady(targetOf(deployments, a))
 		b.api.Put(deployments, b.deployment("a", true)) // before the upgrade
 		written := b.api.Put(deployments, b.deployment("a", false))
 		b.expectWaiting(other)
@@ -158,7 +158,7 @@ func TestVersionsThatCannotBeCompared(t *testing.T) {
 }
 
 func TestLateEventsWithoutComparableVersions(t *testing.T) {
-	inBubble(t, func(b *bench) {
+	runTest(t, func(b *fixture) {
 		b.api.FormatVersion = func(v int64) string { return fmt.Sprintf("v-%d", v) }
 		other := b.expectOne("other")
 		a := b.deployment("a", false)
@@ -169,7 +169,7 @@ func TestLateEventsWithoutComparableVersions(t *testing.T) {
 			}
 			return readiness.Compute(obj)
 		}
-		g := b.tracker.ExpectReady(target)
+		g := b.watcher.ExpectReady(target)
 		b.api.PauseWatches(true)
 		broken := b.deployment("a", false)
 		broken.SetLabels(map[string]string{"broken": "yes"})
@@ -187,29 +187,29 @@ func TestLateEventsWithoutComparableVersions(t *testing.T) {
 }
 
 func TestWhatCameTooLateDoesNotCount(t *testing.T) {
-	inBubble(t, func(b *bench) {
+	runTest(t, func(b *fixture) {
 		early := b.deployment("early", false)
-		g := b.tracker.ExpectReady(targetOf(deployments, early))
+		g := b.watcher.ExpectReady(targetOf(deployments, early))
 		written := b.api.Put(deployments, early)
 		w := b.expectOne("a")
 		b.applied(g, written) // which the stream could not know
-		s := b.tracker.streams[streamKey{deployments, namespace}]
-		old := leg{epoch: s.epoch}
+		s := b.watcher.streams[streamKey{deployments, namespace}]
+		old := attempt{epoch: s.epoch}
 		again := b.wait(g) // goes back to an earlier version
 		b.expectWaiting(again)
 
 		version := s.version
 		late := b.deployment("a", true)
 		late.SetResourceVersion("1000")
-		if err := s.take(old, watch.Event{Type: watch.Modified, Object: late}); !errors.Is(err, errRestarted) || s.version != version {
+		if err := s.handleEvent(old, watch.Event{Type: watch.Modified, Object: late}); !errors.Is(err, errRestarted) || s.version != version {
 			b.Errorf("got %v, and version %s in place of %s", err, s.version, version)
 		}
-		if s.takeReadings(old, map[string]reading{"a": {object: late}}) {
+		if s.handleReads(old, map[string]readResult{"a": {object: late}}) {
 			b.Error("a late reading counts")
 		}
-		second := b.tracker.ExpectReady(targetOf(deployments, late)) // nobody waits for it yet
+		second := b.watcher.ExpectReady(targetOf(deployments, late)) // nobody waits for it yet
 		b.write(second, deployments, b.deployment("a", false))
-		s.takeReadings(leg{epoch: s.epoch}, map[string]reading{"a": {object: late, version: "1000"}})
+		s.handleReads(attempt{epoch: s.epoch}, map[string]readResult{"a": {object: late, version: "1000"}})
 		if n := len(second.items[0].queue); n != 1 {
 			b.Errorf("a reading that may be older than the write counts")
 		}
@@ -219,13 +219,13 @@ func TestWhatCameTooLateDoesNotCount(t *testing.T) {
 }
 
 func TestGoingBackDoesNotLoseAListUnderWay(t *testing.T) {
-	inBubble(t, func(b *bench) {
+	runTest(t, func(b *fixture) {
 		early := b.deployment("early", false)
-		g := b.tracker.ExpectReady(targetOf(deployments, early))
+		g := b.watcher.ExpectReady(targetOf(deployments, early))
 		b.write(g, deployments, early)
 		other := b.expectOne("other") // its watch starts after early was written
 		list := b.api.Block("list deployments")
-		absent := b.wait(b.tracker.ExpectReady(targetOf(deployments, b.deployment("absent", false))))
+		absent := b.wait(b.watcher.ExpectReady(targetOf(deployments, b.deployment("absent", false))))
 		b.expectWaiting(absent) // needs the list
 		w := b.wait(g)          // needs what came before the watch
 		b.expectWaiting(w)
@@ -239,17 +239,17 @@ func TestGoingBackDoesNotLoseAListUnderWay(t *testing.T) {
 }
 
 func TestWhatIsKeptIsBounded(t *testing.T) {
-	inBubble(t, func(b *bench) {
+	runTest(t, func(b *fixture) {
 		other := b.expectOne("other")
 		a := b.deployment("a", false)
-		g := b.tracker.ExpectReady(targetOf(deployments, a))
+		g := b.watcher.ExpectReady(targetOf(deployments, a))
 		b.write(g, deployments, a)
-		for range 3 * keptObservations {
+		for range 3 * maxQueuedObservations {
 			b.api.Put(deployments, b.deployment("a", false))
 		}
 		b.api.Put(deployments, b.deployment("a", true))
 		b.expectWaiting(other)
-		if n := len(g.items[0].queue); n != keptObservations {
+		if n := len(g.items[0].queue); n != maxQueuedObservations {
 			b.Errorf("%d versions are kept", n)
 		}
 		b.expectOver(b.wait(g), nil)

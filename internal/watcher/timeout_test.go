@@ -12,10 +12,10 @@ import (
 
 // expectLimited starts to wait for one Deployment that is not ready, for ten
 // seconds at most.
-func (b *bench) expectLimited(name string) *waiting {
+func (b *fixture) expectLimited(name string) *waiting {
 	b.Helper()
 	obj := b.deployment(name, false)
-	g := b.tracker.ExpectReady(within(targetOf(deployments, obj), 10*time.Second))
+	g := b.watcher.ExpectReady(within(targetOf(deployments, obj), 10*time.Second))
 	b.write(g, deployments, obj)
 	g.SetOptions(Options{Start: time.Now()})
 	w := b.wait(g)
@@ -28,7 +28,7 @@ func within(t Target, limit time.Duration) Target {
 	return t
 }
 
-func (b *bench) expectTimeout(w *waiting, began time.Time, took time.Duration) {
+func (b *fixture) expectTimeout(w *waiting, began time.Time, took time.Duration) {
 	b.Helper()
 	<-w.done
 	var timeout *TimeoutError
@@ -42,7 +42,7 @@ func (b *bench) expectTimeout(w *waiting, began time.Time, took time.Duration) {
 }
 
 func TestLimit(t *testing.T) {
-	inBubble(t, func(b *bench) {
+	runTest(t, func(b *fixture) {
 		began := time.Now()
 		w := b.expectLimited("a")
 		time.Sleep(10*time.Second - 1)
@@ -52,9 +52,9 @@ func TestLimit(t *testing.T) {
 }
 
 func TestLimitCountsFromItsBeginning(t *testing.T) {
-	inBubble(t, func(b *bench) {
+	runTest(t, func(b *fixture) {
 		obj := b.deployment("a", false)
-		g := b.tracker.ExpectReady(within(targetOf(deployments, obj), 10*time.Second))
+		g := b.watcher.ExpectReady(within(targetOf(deployments, obj), 10*time.Second))
 		b.write(g, deployments, obj)
 		g.SetOptions(Options{Start: time.Now().Add(-11 * time.Second)})
 		b.expectTimeout(b.wait(g), time.Now(), 0)
@@ -63,9 +63,9 @@ func TestLimitCountsFromItsBeginning(t *testing.T) {
 
 // TestReadyAtTheLastMoment: what is ready is never out of time.
 func TestReadyAtTheLastMoment(t *testing.T) {
-	inBubble(t, func(b *bench) {
+	runTest(t, func(b *fixture) {
 		obj := b.deployment("a", true)
-		g := b.tracker.ExpectReady(within(targetOf(deployments, obj), time.Second))
+		g := b.watcher.ExpectReady(within(targetOf(deployments, obj), time.Second))
 		b.write(g, deployments, obj)
 		g.SetOptions(Options{Start: time.Now().Add(-time.Hour)})
 		b.expectOver(b.wait(g), nil)
@@ -75,10 +75,10 @@ func TestReadyAtTheLastMoment(t *testing.T) {
 func TestTimeWithoutTheAPIDoesNotCount(t *testing.T) {
 	for _, c := range []struct {
 		name string
-		away func(b *bench, away bool)
+		away func(b *fixture, away bool)
 	}{
-		{"nobody answers", func(b *bench, away bool) { b.transport.RefuseConnections(away) }},
-		{"only errors are answered", func(b *bench, away bool) {
+		{"nobody answers", func(b *fixture, away bool) { b.transport.RefuseConnections(away) }},
+		{"only errors are answered", func(b *fixture, away bool) {
 			status := http.StatusServiceUnavailable
 			if !away {
 				status = 0
@@ -89,7 +89,7 @@ func TestTimeWithoutTheAPIDoesNotCount(t *testing.T) {
 		}},
 	} {
 		t.Run(c.name, func(t *testing.T) {
-			inBubble(t, func(b *bench) {
+			runTest(t, func(b *fixture) {
 				began := time.Now()
 				w := b.expectLimited("a")
 				time.Sleep(9 * time.Second)
@@ -107,7 +107,7 @@ func TestTimeWithoutTheAPIDoesNotCount(t *testing.T) {
 // TestReadyWhileTheAPIWasAway: what happened meanwhile arrives before the time
 // is over, even if there was next to none left.
 func TestReadyWhileTheAPIWasAway(t *testing.T) {
-	inBubble(t, func(b *bench) {
+	runTest(t, func(b *fixture) {
 		w := b.expectLimited("a")
 		time.Sleep(10*time.Second - time.Millisecond)
 		b.transport.RefuseConnections(true)
@@ -123,7 +123,7 @@ func TestReadyWhileTheAPIWasAway(t *testing.T) {
 // TestKindThatIsNotServedRunsOutOfTime: that answer comes from an API that is
 // there.
 func TestKindThatIsNotServedRunsOutOfTime(t *testing.T) {
-	inBubble(t, func(b *bench) {
+	runTest(t, func(b *fixture) {
 		b.api.Fail("watch deployments", http.StatusNotFound)
 		b.api.Fail("list deployments", http.StatusNotFound)
 		b.expectTimeout(b.expectLimited("a"), time.Now(), 10*time.Second)
@@ -131,10 +131,10 @@ func TestKindThatIsNotServedRunsOutOfTime(t *testing.T) {
 }
 
 // pair waits for two Deployments, of which the first has ten seconds.
-func (b *bench) pair(options Options) (*Group, *waiting) {
+func (b *fixture) pair(options Options) (*Group, *waiting) {
 	b.Helper()
 	one, two := b.deployment("one", false), b.deployment("two", false)
-	g := b.tracker.ExpectReady(within(targetOf(deployments, one), 10*time.Second), targetOf(deployments, two))
+	g := b.watcher.ExpectReady(within(targetOf(deployments, one), 10*time.Second), targetOf(deployments, two))
 	b.write(g, deployments, one)
 	b.write(g, deployments, two)
 	options.Start = time.Now()
@@ -147,7 +147,7 @@ func (b *bench) pair(options Options) (*Group, *waiting) {
 // TestOthersAreFollowedToTheirOwnEnd: what ran out of time stays so, and those
 // beside it are waited for all the same.
 func TestOthersAreFollowedToTheirOwnEnd(t *testing.T) {
-	inBubble(t, func(b *bench) {
+	runTest(t, func(b *fixture) {
 		_, w := b.pair(Options{WaitForAll: true})
 		time.Sleep(11 * time.Second)
 		b.api.Put(deployments, b.deployment("one", true))
@@ -163,7 +163,7 @@ func TestOthersAreFollowedToTheirOwnEnd(t *testing.T) {
 
 // TestWhatIsNotReadyAnyMoreHasItsTimeAgain: both must be ready at once.
 func TestWhatIsNotReadyAnyMoreHasItsTimeAgain(t *testing.T) {
-	inBubble(t, func(b *bench) {
+	runTest(t, func(b *fixture) {
 		_, w := b.pair(Options{WaitForAll: true})
 		time.Sleep(time.Second)
 		b.api.Put(deployments, b.deployment("one", true))
@@ -179,7 +179,7 @@ func TestWhatIsNotReadyAnyMoreHasItsTimeAgain(t *testing.T) {
 
 // TestHeldUntil: what was ready must be so when the group is let go.
 func TestHeldUntil(t *testing.T) {
-	inBubble(t, func(b *bench) {
+	runTest(t, func(b *fixture) {
 		hold := make(chan struct{})
 		_, w := b.pair(Options{StayReadyUntil: hold})
 		b.api.Put(deployments, b.deployment("one", true))
@@ -197,11 +197,11 @@ func TestHeldUntil(t *testing.T) {
 // TestLetGoAtAnyMoment lets groups go while they look how their objects stand: none
 // may miss it.
 func TestLetGoAtAnyMoment(t *testing.T) {
-	inBubble(t, func(b *bench) {
+	runTest(t, func(b *fixture) {
 		for round := range 5000 {
 			hold := make(chan struct{})
 			one := b.api.Put(deployments, b.deployment("one", true))
-			g := b.tracker.ExpectReady(targetOf(deployments, one))
+			g := b.watcher.ExpectReady(targetOf(deployments, one))
 			b.applied(g, one)
 			g.SetOptions(Options{Start: time.Now(), StayReadyUntil: hold})
 			looked := make(chan struct{})
@@ -221,12 +221,12 @@ func TestLetGoAtAnyMoment(t *testing.T) {
 // TestWhatMayNotBeReadHoldsUpNothingElse: others are followed to their own end,
 // and only what is hidden is reported.
 func TestWhatMayNotBeReadHoldsUpNothingElse(t *testing.T) {
-	inBubble(t, func(b *bench) {
+	runTest(t, func(b *fixture) {
 		for _, verb := range []string{"watch", "list", "get"} {
 			b.api.Fail(verb+" deployments", http.StatusForbidden)
 		}
 		hidden, other := b.deployment("hidden", false), b.job("other", jobRuns)
-		g := b.tracker.ExpectReady(targetOf(deployments, hidden), targetOf(jobs, other))
+		g := b.watcher.ExpectReady(targetOf(deployments, hidden), targetOf(jobs, other))
 		b.write(g, deployments, hidden)
 		b.write(g, jobs, other)
 		g.SetOptions(Options{WaitForAll: true})

@@ -12,7 +12,7 @@ import (
 )
 
 // expectObserved fails unless an ended waiting was observed all the time.
-func (b *bench) expectObserved(w *waiting) {
+func (b *fixture) expectObserved(w *waiting) {
 	b.Helper()
 	b.expectNotices()
 	for _, r := range w.reports {
@@ -23,17 +23,17 @@ func (b *bench) expectObserved(w *waiting) {
 }
 
 // obstacles are ways in which watches fail while single objects can be read.
-var obstacles = map[string]func(b *bench){
-	"watches are never answered": func(b *bench) { b.api.Block("watch deployments") },
-	"watches are dropped":        func(b *bench) { b.transport.DropWatches(true) },
-	"watches end at once": func(b *bench) {
+var obstacles = map[string]func(b *fixture){
+	"watches are never answered": func(b *fixture) { b.api.Block("watch deployments") },
+	"watches are dropped":        func(b *fixture) { b.transport.DropWatches(true) },
+	"watches end at once": func(b *fixture) {
 		b.transport.Handler = http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
 			if r.URL.Query().Get("watch") == "" {
 				b.api.ServeHTTP(w, r)
 			}
 		})
 	},
-	"watch and list are answered with errors": func(b *bench) {
+	"watch and list are answered with errors": func(b *fixture) {
 		b.api.Fail("watch", http.StatusInternalServerError)
 		b.api.Fail("list", http.StatusInternalServerError)
 	},
@@ -43,7 +43,7 @@ func TestReadingStandsInForTheWatch(t *testing.T) {
 	for name, obstruct := range obstacles {
 		for _, versions := range []string{"%d", "v-%d"} {
 			t.Run(name+" "+versions, func(t *testing.T) {
-				inBubble(t, func(b *bench) {
+				runTest(t, func(b *fixture) {
 					b.api.FormatVersion = func(v int64) string { return fmt.Sprintf(versions, v) }
 					obstruct(b)
 					w := b.expectOne("a")
@@ -66,7 +66,7 @@ func TestReadingStandsInForTheWatch(t *testing.T) {
 func TestReadingDoesNotStopTheClock(t *testing.T) {
 	for name, obstruct := range obstacles {
 		t.Run(name, func(t *testing.T) {
-			inBubble(t, func(b *bench) {
+			runTest(t, func(b *fixture) {
 				obstruct(b)
 				began := time.Now()
 				w := b.expectLimited("a")
@@ -78,21 +78,21 @@ func TestReadingDoesNotStopTheClock(t *testing.T) {
 }
 
 func TestManyAreReadOneByOneWhenTheListFails(t *testing.T) {
-	for name, n := range map[string]int{"some": 20, "more than are read at once": 3 * someReads} {
+	for name, n := range map[string]int{"some": 20, "more than are read at once": 3 * maxPartialReads} {
 		t.Run(name, func(t *testing.T) {
-			inBubble(t, func(b *bench) {
+			runTest(t, func(b *fixture) {
 				obstacles["watch and list are answered with errors"](b)
 				var targets []Target
 				for n := range n {
 					targets = append(targets, targetOf(deployments, b.deployment(fmt.Sprintf("d%d", n), false)))
 				}
-				g := b.tracker.ExpectReady(targets...)
+				g := b.watcher.ExpectReady(targets...)
 				for n := range n {
 					b.write(g, deployments, b.deployment(fmt.Sprintf("d%d", n), false))
 				}
 				w := b.wait(g)
 				b.expectWaiting(w)
-				if got := b.api.Count("get deployments"); got != min(n, someReads) {
+				if got := b.api.Count("get deployments"); got != min(n, maxPartialReads) {
 					b.Errorf("%d reads at once", got)
 				}
 				for n := range n {
@@ -109,7 +109,7 @@ func TestManyAreReadOneByOneWhenTheListFails(t *testing.T) {
 // TestNothingIsReadOneByOneFromAnAPIThatIsAway: a list that fails is not followed
 // by a hundred requests that fail too.
 func TestNothingIsReadOneByOneFromAnAPIThatIsAway(t *testing.T) {
-	inBubble(t, func(b *bench) {
+	runTest(t, func(b *fixture) {
 		b.api.Fail("list", http.StatusInternalServerError)
 		b.api.Fail("get", http.StatusInternalServerError)
 		names := make([]string, 100)
@@ -120,7 +120,7 @@ func TestNothingIsReadOneByOneFromAnAPIThatIsAway(t *testing.T) {
 		if _, err := r.read(b.Context(), names); err == nil {
 			b.Error("no error")
 		}
-		if got := b.api.Count("get deployments"); got > 2*singleReads {
+		if got := b.api.Count("get deployments"); got > 2*maxSingleReads {
 			b.Errorf("%d reads", got)
 		}
 	})
@@ -128,30 +128,30 @@ func TestNothingIsReadOneByOneFromAnAPIThatIsAway(t *testing.T) {
 
 func TestNeitherWatchNorReadingIsTrouble(t *testing.T) {
 	for name, c := range map[string]struct {
-		obstruct func(b *bench)
+		obstruct func(b *fixture)
 		want     string
 	}{
-		"never answered": {func(b *bench) {
+		"never answered": {func(b *fixture) {
 			b.api.Block("watch deployments")
 			b.api.Block("get deployments")
 		}, "does not answer"},
-		"answered with errors": {func(b *bench) {
+		"answered with errors": {func(b *fixture) {
 			b.api.Fail("watch", http.StatusInternalServerError)
 			b.api.Fail("get", http.StatusInternalServerError)
 		}, "watching: "},
-		"reading is not allowed": {func(b *bench) {
+		"reading is not allowed": {func(b *fixture) {
 			b.api.Fail("watch", http.StatusInternalServerError)
 			b.api.Fail("get", http.StatusForbidden)
 		}, "watching: "},
 	} {
 		t.Run(name, func(t *testing.T) {
-			inBubble(t, func(b *bench) {
+			runTest(t, func(b *fixture) {
 				c.obstruct(b)
 				w := b.expectOne("a")
 				time.Sleep(time.Minute)
 				b.expectWaiting(w)
 				b.expectNotices(NoticeUnreachable)
-				b.tracker.Close()
+				b.watcher.Close()
 				b.expectOver(w, ErrClosed)
 				if r := w.reports[0]; r.Unobserved < 50*time.Second || r.ObserveError == nil || !strings.Contains(r.ObserveError.Error(), c.want) {
 					b.Errorf("unobserved for %s, trouble %v", r.Unobserved, r.ObserveError)
@@ -163,7 +163,7 @@ func TestNeitherWatchNorReadingIsTrouble(t *testing.T) {
 
 // TestReadingEndsAnOutage: time before it stays unobserved, time after it not.
 func TestReadingEndsAnOutage(t *testing.T) {
-	inBubble(t, func(b *bench) {
+	runTest(t, func(b *fixture) {
 		w := b.expectOne("a")
 		b.transport.DropWatches(true)
 		b.transport.RefuseConnections(true)
@@ -175,7 +175,7 @@ func TestReadingEndsAnOutage(t *testing.T) {
 		b.api.Put(deployments, b.deployment("a", true))
 		<-w.done
 		b.expectOver(w, nil)
-		if got := w.reports[0].Unobserved; got < time.Minute || got > time.Minute+2*slowestRetry {
+		if got := w.reports[0].Unobserved; got < time.Minute || got > time.Minute+2*maxRetryInterval {
 			b.Errorf("unobserved for %s, want a minute", got)
 		}
 	})
@@ -183,16 +183,16 @@ func TestReadingEndsAnOutage(t *testing.T) {
 
 func TestBlockedWatchEndsWithTheTracker(t *testing.T) {
 	for name, after := range map[string]time.Duration{
-		"while it opens": time.Second, "while something is read instead": patience + time.Second,
+		"while it opens": time.Second, "while something is read instead": responseTimeout + time.Second,
 	} {
 		t.Run(name, func(t *testing.T) {
-			inBubble(t, func(b *bench) {
+			runTest(t, func(b *fixture) {
 				b.api.Block("watch deployments")
 				b.api.Block("get deployments")
 				w := b.expectOne("a")
 				time.Sleep(after)
 				began := time.Now()
-				b.tracker.Close()
+				b.watcher.Close()
 				b.expectOver(w, ErrClosed)
 				if took := time.Since(began); took != 0 {
 					b.Errorf("Close took %s", took)
@@ -205,12 +205,12 @@ func TestBlockedWatchEndsWithTheTracker(t *testing.T) {
 
 // TestWatchIsTriedAgain: readings stand in no longer than they have to.
 func TestWatchIsTriedAgain(t *testing.T) {
-	inBubble(t, func(b *bench) {
+	runTest(t, func(b *fixture) {
 		b.api.Fail("watch", http.StatusInternalServerError)
 		w := b.expectOne("a")
 		time.Sleep(time.Minute)
 		b.api.Fail("watch", 0)
-		time.Sleep(2 * slowestRetry)
+		time.Sleep(2 * maxRetryInterval)
 		reads := b.api.Count("get deployments")
 		b.api.Put(deployments, b.deployment("a", true))
 		b.expectOver(w, nil)
@@ -221,10 +221,10 @@ func TestWatchIsTriedAgain(t *testing.T) {
 }
 
 func TestFirstReadCountsAsTrouble(t *testing.T) {
-	inBubble(t, func(b *bench) {
+	runTest(t, func(b *fixture) {
 		healthy := b.expectOne("a")
 		b.api.Fail("get jobs", http.StatusInternalServerError)
-		w := b.wait(b.tracker.ExpectReady(targetOf(jobs, b.job("j", jobRuns))))
+		w := b.wait(b.watcher.ExpectReady(targetOf(jobs, b.job("j", jobRuns))))
 		b.api.Put(jobs, b.job("j", jobComplete))
 		b.expectNotices(NoticeUnreachable)
 		b.api.CloseWatches()
@@ -234,7 +234,7 @@ func TestFirstReadCountsAsTrouble(t *testing.T) {
 		<-w.done
 		b.expectOver(w, nil)
 		b.expectNotices(NoticeUnreachable, NoticeReachable)
-		b.tracker.Close()
+		b.watcher.Close()
 		b.expectOver(healthy, ErrClosed)
 	})
 }
@@ -242,9 +242,9 @@ func TestFirstReadCountsAsTrouble(t *testing.T) {
 // TestOneStreamInTrouble: another one that connects does not say that the API
 // answers again.
 func TestOneStreamInTrouble(t *testing.T) {
-	inBubble(t, func(b *bench) {
+	runTest(t, func(b *fixture) {
 		job := b.job("j", jobRuns)
-		g := b.tracker.ExpectReady(targetOf(jobs, job))
+		g := b.watcher.ExpectReady(targetOf(jobs, job))
 		b.write(g, jobs, job)
 		broken, healthy := b.wait(g), b.expectOne("a")
 		afflict := func(resource string, status int) {
@@ -262,7 +262,7 @@ func TestOneStreamInTrouble(t *testing.T) {
 		b.expectNotices(NoticeUnreachable, NoticeReachable)
 		afflict("deployments", http.StatusInternalServerError)
 		b.expectNotices(NoticeUnreachable, NoticeReachable, NoticeUnreachable)
-		b.tracker.Close()
+		b.watcher.Close()
 		b.expectOver(broken, ErrClosed)
 		b.expectOver(healthy, ErrClosed)
 	})
@@ -270,14 +270,14 @@ func TestOneStreamInTrouble(t *testing.T) {
 
 // TestTimeOfAReadingInVainIsUnobserved: it counts from when the watch broke.
 func TestTimeOfAReadingInVainIsUnobserved(t *testing.T) {
-	inBubble(t, func(b *bench) {
+	runTest(t, func(b *fixture) {
 		w := b.expectOne("a")
 		time.Sleep(time.Second) // the watch is granted
 		b.api.Block("watch deployments")
 		b.api.Block("get deployments")
 		b.api.SendError(deployments, namespace, http.StatusInternalServerError)
 		time.Sleep(time.Minute)
-		b.tracker.Close()
+		b.watcher.Close()
 		b.expectOver(w, ErrClosed)
 		if got := w.reports[0].Unobserved; got != time.Minute {
 			b.Errorf("unobserved for %s, want a minute", got)
@@ -288,7 +288,7 @@ func TestTimeOfAReadingInVainIsUnobserved(t *testing.T) {
 // TestVersionsWithoutOrderAreListedAfterAReading: a watch from before would tell
 // what is outdated as news.
 func TestVersionsWithoutOrderAreListedAfterAReading(t *testing.T) {
-	inBubble(t, func(b *bench) {
+	runTest(t, func(b *fixture) {
 		b.api.FormatVersion = func(v int64) string { return fmt.Sprintf("v-%d", v) }
 		w := b.expectOne("a")
 		b.api.Fail("watch", http.StatusInternalServerError)
@@ -296,13 +296,13 @@ func TestVersionsWithoutOrderAreListedAfterAReading(t *testing.T) {
 		b.api.Put(deployments, b.deployment("other", true))
 		time.Sleep(time.Minute)
 		b.api.Fail("watch", 0)
-		time.Sleep(2 * slowestRetry)
+		time.Sleep(2 * maxRetryInterval)
 		b.expectWaiting(w)
 		from, newest := b.api.WatchedFrom()[len(b.api.WatchedFrom())-1], b.api.FormatVersion(b.api.Version())
 		if from != newest {
 			b.Errorf("watched from %s, want %s", from, newest)
 		}
-		b.tracker.Close()
+		b.watcher.Close()
 		b.expectOver(w, ErrClosed)
 	})
 }

@@ -18,8 +18,8 @@ import (
 
 const (
 	defaultPollInterval = 2 * time.Second
-	firstRetry          = 50 * time.Millisecond
-	slowestRetry        = 2 * time.Second
+	initialRetryInterval          = 50 * time.Millisecond
+	maxRetryInterval        = 2 * time.Second
 )
 
 // Config sets up a Tracker.
@@ -42,8 +42,8 @@ type Config struct {
 // Watcher follows objects for everybody who waits in one operation.
 type Watcher struct {
 	config Config
-	// spawn runs a function in a goroutine, under the context that Close ends.
-	spawn  func(func(context.Context))
+	// start runs a function in a goroutine, under the context that Close ends.
+	start  func(func(context.Context))
 	cancel context.CancelFunc
 	done   <-chan struct{}
 	wg     sync.WaitGroup
@@ -51,7 +51,7 @@ type Watcher struct {
 	// mu guards all below, the streams and what they share with groups.
 	mu          sync.Mutex
 	closed      bool
-	unreachable bool // as far as Notify was told
+	notifiedUnreachable bool // as far as Notify was told
 	streams     map[streamKey]*stream
 }
 
@@ -72,7 +72,7 @@ func New(ctx context.Context, config Config) *Watcher {
 	}
 	ctx, cancel := context.WithCancel(ctx)
 	t := &Watcher{config: config, cancel: cancel, done: ctx.Done(), streams: map[streamKey]*stream{}}
-	t.spawn = func(run func(context.Context)) { t.wg.Go(func() { run(ctx) }) }
+	t.start = func(run func(context.Context)) { t.wg.Go(func() { run(ctx) }) }
 	return t
 }
 
@@ -113,13 +113,13 @@ func (t *Watcher) Close() {
 	t.wg.Wait()
 }
 
-func (t *Watcher) newGroup(targets []Target, judge verdict) *Group {
-	g := &Group{tracker: t, index: map[objectKey]*item{}, changed: make(chan struct{}, 1)}
+func (t *Watcher) newGroup(targets []Target, judge judgeFunc) *Group {
+	g := &Group{watcher: t, index: map[objectKey]*item{}, changed: make(chan struct{}, 1)}
 	t.mu.Lock()
 	defer t.mu.Unlock()
 	for _, target := range targets {
 		i := newItem(g, target, judge)
-		i.place = len(g.items)
+		i.index = len(g.items)
 		i.stream = t.stream(target)
 		i.stream.register(i)
 		g.items = append(g.items, i)
@@ -134,7 +134,7 @@ func (t *Watcher) stream(target Target) *stream {
 	s := t.streams[key]
 	if s == nil {
 		s = &stream{
-			tracker: t,
+			watcher: t,
 			key:     key,
 			reader:  &reader{client: t.config.Client.Resource(key.resource).Namespace(key.namespace)},
 			items:   map[string]map[*item]struct{}{},
@@ -144,8 +144,8 @@ func (t *Watcher) stream(target Target) *stream {
 	return s
 }
 
-// end says why somebody who waits under the context has to stop.
-func (t *Watcher) end(ctx context.Context) error {
+// stopCause says why somebody who waits under the context has to stop.
+func (t *Watcher) stopCause(ctx context.Context) error {
 	if ctx.Err() != nil {
 		return context.Cause(ctx)
 	}
@@ -157,31 +157,31 @@ func (t *Watcher) end(ctx context.Context) error {
 func (t *Watcher) notify(n Notice) {
 	switch n.Kind {
 	case NoticeUnreachable:
-		t.unreachable = true
+		t.notifiedUnreachable = true
 	case NoticeReachable:
-		if !t.unreachable || t.isLost() {
+		if !t.notifiedUnreachable || t.hasUnreachableStream() {
 			return
 		}
-		t.unreachable = false
+		t.notifiedUnreachable = false
 	}
 	if t.config.Notify != nil && !t.closed {
 		t.config.Notify(n)
 	}
 }
 
-// isLost reports whether any stream cannot reach the API.
-func (t *Watcher) isLost() bool {
+// hasUnreachableStream reports whether any stream cannot reach the API.
+func (t *Watcher) hasUnreachableStream() bool {
 	for _, s := range t.streams {
-		if s.lost || s.firstReads > 0 {
+		if s.unreachable || s.failingReads > 0 {
 			return true
 		}
 	}
 	return false
 }
 
-// retryPause grows from the first retry to the slowest.
-func retryPause() wait.Backoff {
-	return wait.Backoff{Duration: firstRetry, Factor: 2, Jitter: 0.2, Steps: 32, Cap: slowestRetry}
+// retryBackoff grows from the first retry to the slowest.
+func retryBackoff() wait.Backoff {
+	return wait.Backoff{Duration: initialRetryInterval, Factor: 2, Jitter: 0.2, Steps: 32, Cap: maxRetryInterval}
 }
 
 // sleep waits for the duration, or reports false when the context ends first.

@@ -23,7 +23,7 @@ import (
 const namespace = "shop"
 
 // deployment is one of a single replica, ready or not.
-func (b *bench) deployment(name string, isReady bool) *unstructured.Unstructured {
+func (b *fixture) deployment(name string, isReady bool) *unstructured.Unstructured {
 	b.Helper()
 	n := 0
 	if isReady {
@@ -35,7 +35,7 @@ func (b *bench) deployment(name string, isReady bool) *unstructured.Unstructured
 		conditions: [{type: Available, status: "True"}]}}`, name, namespace, n, n))
 }
 
-func (b *bench) job(name, status string) *unstructured.Unstructured {
+func (b *fixture) job(name, status string) *unstructured.Unstructured {
 	b.Helper()
 	return fakeapi.Object(b.T, fmt.Sprintf(`{apiVersion: batch/v1, kind: Job, metadata: {name: %s, namespace: %s, generation: 1},
 		spec: {ttlSecondsAfterFinished: 0}, status: %s}`, name, namespace, status))
@@ -56,10 +56,10 @@ type waiting struct {
 	done    chan struct{}
 	reports []Report
 	err     error
-	changes journal[string]
+	changes recorder[string]
 }
 
-func (b *bench) background(wait func(onChange func(Report)) ([]Report, error)) *waiting {
+func (b *fixture) background(wait func(onChange func(Report)) ([]Report, error)) *waiting {
 	w := &waiting{done: make(chan struct{})}
 	go func() {
 		defer close(w.done)
@@ -70,17 +70,17 @@ func (b *bench) background(wait func(onChange func(Report)) ([]Report, error)) *
 	return w
 }
 
-func (b *bench) wait(g *Group) *waiting {
+func (b *fixture) wait(g *Group) *waiting {
 	return b.background(func(onChange func(Report)) ([]Report, error) { return g.Wait(b.Context(), onChange) })
 }
 
 // write puts an object and tells the group, as an installer does.
-func (b *bench) write(g *Group, gvr schema.GroupVersionResource, obj *unstructured.Unstructured) {
+func (b *fixture) write(g *Group, gvr schema.GroupVersionResource, obj *unstructured.Unstructured) {
 	b.Helper()
 	b.applied(g, b.api.Put(gvr, obj))
 }
 
-func (b *bench) applied(g *Group, obj *unstructured.Unstructured) {
+func (b *fixture) applied(g *Group, obj *unstructured.Unstructured) {
 	b.Helper()
 	if err := g.Applied(obj); err != nil {
 		b.Fatal(err)
@@ -89,7 +89,7 @@ func (b *bench) applied(g *Group, obj *unstructured.Unstructured) {
 
 // expectOver lets everything happen that can without time passing, and fails
 // unless the waiting is over by then.
-func (b *bench) expectOver(w *waiting, want error) {
+func (b *fixture) expectOver(w *waiting, want error) {
 	b.Helper()
 	synctest.Wait()
 	select {
@@ -103,7 +103,7 @@ func (b *bench) expectOver(w *waiting, want error) {
 }
 
 // expectDenied is expectOver for a want of permission.
-func (b *bench) expectDenied(w *waiting) *ForbiddenError {
+func (b *fixture) expectDenied(w *waiting) *ForbiddenError {
 	b.Helper()
 	synctest.Wait()
 	select {
@@ -118,7 +118,7 @@ func (b *bench) expectDenied(w *waiting) *ForbiddenError {
 	return forbidden
 }
 
-func (b *bench) expectWaiting(w *waiting) {
+func (b *fixture) expectWaiting(w *waiting) {
 	b.Helper()
 	synctest.Wait()
 	select {
@@ -128,7 +128,7 @@ func (b *bench) expectWaiting(w *waiting) {
 	}
 }
 
-func (b *bench) expectChanges(w *waiting, want ...string) {
+func (b *fixture) expectChanges(w *waiting, want ...string) {
 	b.Helper()
 	if got := w.changes.all(); !slices.Equal(got, want) {
 		b.Errorf("got changes\n  %s\nwant\n  %s", strings.Join(got, "\n  "), strings.Join(want, "\n  "))
@@ -136,7 +136,7 @@ func (b *bench) expectChanges(w *waiting, want ...string) {
 }
 
 // expectRequests compares all requests so far.
-func (b *bench) expectRequests(want ...string) {
+func (b *fixture) expectRequests(want ...string) {
 	b.Helper()
 	if !slices.Equal(b.api.Requests(), want) {
 		b.Errorf("got requests %q, want %q", b.api.Requests(), want)
@@ -144,10 +144,10 @@ func (b *bench) expectRequests(want ...string) {
 }
 
 // expectOne starts to wait for one Deployment that is not ready.
-func (b *bench) expectOne(name string) *waiting {
+func (b *fixture) expectOne(name string) *waiting {
 	b.Helper()
 	obj := b.deployment(name, false)
-	g := b.tracker.ExpectReady(targetOf(deployments, obj))
+	g := b.watcher.ExpectReady(targetOf(deployments, obj))
 	b.write(g, deployments, obj)
 	w := b.wait(g)
 	b.expectWaiting(w)
@@ -155,10 +155,10 @@ func (b *bench) expectOne(name string) *waiting {
 }
 
 func TestReadyWhenWrittenCostsNoRequest(t *testing.T) {
-	inBubble(t, func(b *bench) {
+	runTest(t, func(b *fixture) {
 		configMap := fakeapi.Object(b.T, `{apiVersion: v1, kind: ConfigMap, metadata: {name: a, namespace: shop}}`)
 		unchanged := b.deployment("b", true)
-		g := b.tracker.ExpectReady(
+		g := b.watcher.ExpectReady(
 			targetOf(schema.GroupVersionResource{Version: "v1", Resource: "configmaps"}, configMap),
 			targetOf(deployments, unchanged))
 		b.write(g, schema.GroupVersionResource{Version: "v1", Resource: "configmaps"}, configMap)
@@ -171,14 +171,14 @@ func TestReadyWhenWrittenCostsNoRequest(t *testing.T) {
 }
 
 func TestGroupsShareOneWatchForEachNamespace(t *testing.T) {
-	inBubble(t, func(b *bench) {
+	runTest(t, func(b *fixture) {
 		var all []*waiting
 		for n := range 50 {
 			all = append(all, b.expectOne(fmt.Sprintf("d%d", n)))
 		}
 		elsewhere := b.deployment("e", false)
 		elsewhere.SetNamespace("other")
-		g := b.tracker.ExpectReady(targetOf(deployments, elsewhere))
+		g := b.watcher.ExpectReady(targetOf(deployments, elsewhere))
 		b.write(g, deployments, elsewhere)
 		all = append(all, b.wait(g))
 		b.expectWaiting(all[50])
@@ -208,9 +208,9 @@ func TestGroupsShareOneWatchForEachNamespace(t *testing.T) {
 }
 
 func TestFailureEndsTheWaitAtOnce(t *testing.T) {
-	inBubble(t, func(b *bench) {
+	runTest(t, func(b *fixture) {
 		a, j := b.deployment("a", false), b.job("j", jobRuns)
-		g := b.tracker.ExpectReady(targetOf(deployments, a), targetOf(jobs, j))
+		g := b.watcher.ExpectReady(targetOf(deployments, a), targetOf(jobs, j))
 		b.write(g, deployments, a)
 		b.write(g, jobs, j)
 		w := b.wait(g)
@@ -232,9 +232,9 @@ func TestFailureEndsTheWaitAtOnce(t *testing.T) {
 }
 
 func TestReadinessCountsAtTheSameTime(t *testing.T) {
-	inBubble(t, func(b *bench) {
+	runTest(t, func(b *fixture) {
 		a, c := b.deployment("a", false), b.deployment("c", false)
-		g := b.tracker.ExpectReady(targetOf(deployments, a), targetOf(deployments, c))
+		g := b.watcher.ExpectReady(targetOf(deployments, a), targetOf(deployments, c))
 		b.write(g, deployments, a)
 		b.write(g, deployments, c)
 		w := b.wait(g)
@@ -250,7 +250,7 @@ func TestReadinessCountsAtTheSameTime(t *testing.T) {
 }
 
 func TestEveryVersionIsJudged(t *testing.T) {
-	inBubble(t, func(b *bench) {
+	runTest(t, func(b *fixture) {
 		a := b.deployment("a", false)
 		target := targetOf(deployments, a)
 		target.Evaluate = func(_ context.Context, obj *unstructured.Unstructured) readiness.Status {
@@ -259,7 +259,7 @@ func TestEveryVersionIsJudged(t *testing.T) {
 			}
 			return readiness.Compute(obj)
 		}
-		g := b.tracker.ExpectReady(target)
+		g := b.watcher.ExpectReady(target)
 		b.write(g, deployments, a)
 		broken := b.deployment("a", false)
 		broken.SetLabels(map[string]string{"broken": "yes"})
@@ -272,9 +272,9 @@ func TestEveryVersionIsJudged(t *testing.T) {
 }
 
 func TestEndOfTheContext(t *testing.T) {
-	inBubble(t, func(b *bench) {
+	runTest(t, func(b *fixture) {
 		a := b.deployment("a", false)
-		g := b.tracker.ExpectReady(targetOf(deployments, a))
+		g := b.watcher.ExpectReady(targetOf(deployments, a))
 		b.write(g, deployments, a)
 		ctx, cancel := context.WithTimeout(b.Context(), 10*time.Second)
 		defer cancel()
@@ -294,15 +294,15 @@ func TestEndOfTheContext(t *testing.T) {
 }
 
 func TestCloseEndsEverything(t *testing.T) {
-	inBubble(t, func(b *bench) {
+	runTest(t, func(b *fixture) {
 		w := b.expectOne("a")
-		b.tracker.Close()
+		b.watcher.Close()
 		b.expectOver(w, ErrClosed)
 		if n := b.api.OpenWatches(); n != 0 {
 			b.Errorf("%d watches are open", n)
 		}
 		late := b.deployment("late", false)
-		g := b.tracker.ExpectReady(targetOf(deployments, late))
+		g := b.watcher.ExpectReady(targetOf(deployments, late))
 		b.write(g, deployments, late)
 		b.expectOver(b.wait(g), ErrClosed)
 		b.expectRequests("watch deployments")
@@ -310,8 +310,8 @@ func TestCloseEndsEverything(t *testing.T) {
 }
 
 func TestAppliedRefusesWhatIsNotExpected(t *testing.T) {
-	inBubble(t, func(b *bench) {
-		g := b.tracker.ExpectReady(targetOf(deployments, b.deployment("a", false)))
+	runTest(t, func(b *fixture) {
+		g := b.watcher.ExpectReady(targetOf(deployments, b.deployment("a", false)))
 		defer g.Close()
 		if err := g.Applied(b.deployment("b", true)); err == nil || !strings.Contains(err.Error(), `Deployment.apps "b"`) {
 			b.Errorf("got %v", err)
@@ -320,15 +320,15 @@ func TestAppliedRefusesWhatIsNotExpected(t *testing.T) {
 }
 
 func TestTargetThatWasNotWrittenIsRead(t *testing.T) {
-	inBubble(t, func(b *bench) {
+	runTest(t, func(b *fixture) {
 		b.api.Put(deployments, b.deployment("a", false))
-		w := b.wait(b.tracker.ExpectReady(targetOf(deployments, b.deployment("a", false))))
+		w := b.wait(b.watcher.ExpectReady(targetOf(deployments, b.deployment("a", false))))
 		b.expectWaiting(w)
 		b.api.Put(deployments, b.deployment("a", true))
 		b.expectOver(w, nil)
 		b.expectRequests("get deployments", "watch deployments")
 
-		absent := b.wait(b.tracker.ExpectReady(targetOf(deployments, b.deployment("absent", false))))
+		absent := b.wait(b.watcher.ExpectReady(targetOf(deployments, b.deployment("absent", false))))
 		b.expectWaiting(absent)
 		b.expectChanges(absent, "absent Missing NotFound")
 		b.api.Put(deployments, b.deployment("absent", true))
@@ -337,7 +337,7 @@ func TestTargetThatWasNotWrittenIsRead(t *testing.T) {
 }
 
 func TestRecheckJudgesAgainWithoutAnEvent(t *testing.T) {
-	inBubble(t, func(b *bench) {
+	runTest(t, func(b *fixture) {
 		began := time.Now()
 		a := b.deployment("a", false)
 		target := targetOf(deployments, a)
@@ -349,7 +349,7 @@ func TestRecheckJudgesAgainWithoutAnEvent(t *testing.T) {
 			}
 			return readiness.Status{State: readiness.Ready, Reason: "Now"}
 		}
-		g := b.tracker.ExpectReady(target)
+		g := b.watcher.ExpectReady(target)
 		b.write(g, deployments, a)
 		if _, err := g.Wait(b.Context(), nil); err != nil || calls != 4 || time.Since(began) != 3*time.Second {
 			b.Errorf("got %v after %d calls and %s", err, calls, time.Since(began))

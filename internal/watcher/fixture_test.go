@@ -22,45 +22,45 @@ var (
 	claims      = schema.GroupVersionResource{Version: "v1", Resource: "persistentvolumeclaims"}
 )
 
-// bench is what a tracker test works with.
-type bench struct {
+// fixture is what a tracker test works with.
+type fixture struct {
 	*testing.T
 	api       *fakeapi.Server
 	transport *fakeapi.Transport
 	client    dynamic.Interface
-	tracker   *Watcher
-	notices   *journal[Notice]
+	watcher   *Watcher
+	notices   *recorder[Notice]
 }
 
-// journal collects what callbacks are told.
-type journal[T any] struct {
+// recorder collects what callbacks are told.
+type recorder[T any] struct {
 	mu      sync.Mutex
 	entries []T
 }
 
-func (j *journal[T]) add(entry T) {
+func (j *recorder[T]) add(entry T) {
 	j.mu.Lock()
 	defer j.mu.Unlock()
 	j.entries = append(j.entries, entry)
 }
 
-func (j *journal[T]) all() []T {
+func (j *recorder[T]) all() []T {
 	j.mu.Lock()
 	defer j.mu.Unlock()
 	return append([]T(nil), j.entries...)
 }
 
-// inBubble runs a test with a tracker on a fake API, in fake time.
-func inBubble(t *testing.T, test func(b *bench)) {
+// runTest runs a test with a tracker on a fake API, in fake time.
+func runTest(t *testing.T, test func(b *fixture)) {
 	t.Helper()
 	synctest.Test(t, func(t *testing.T) {
 		api := fakeapi.New(t)
-		b := &bench{T: t, api: api, transport: &fakeapi.Transport{Handler: api}, notices: &journal[Notice]{}}
+		b := &fixture{T: t, api: api, transport: &fakeapi.Transport{Handler: api}, notices: &recorder[Notice]{}}
 		b.client = fakeapi.Client(t, "http://127.0.0.1", b.transport)
-		b.tracker = New(t.Context(), Config{Client: b.client, Notify: b.notices.add})
-		defer b.tracker.Close()
+		b.watcher = New(t.Context(), Config{Client: b.client, Notify: b.notices.add})
+		defer b.watcher.Close()
 		test(b)
-		b.tracker.Close()
+		b.watcher.Close()
 		synctest.Wait()
 		if n := api.OpenWatches(); n != 0 {
 			t.Errorf("%d watches are open after Close", n)

@@ -18,11 +18,11 @@ import (
 )
 
 // streamOf returns the stream that observes a resource.
-func (b *bench) streamOf(gvr schema.GroupVersionResource) *stream {
+func (b *fixture) streamOf(gvr schema.GroupVersionResource) *stream {
 	b.Helper()
-	b.tracker.mu.Lock()
-	defer b.tracker.mu.Unlock()
-	s := b.tracker.streams[streamKey{gvr, namespace}]
+	b.watcher.mu.Lock()
+	defer b.watcher.mu.Unlock()
+	s := b.watcher.streams[streamKey{gvr, namespace}]
 	if s == nil {
 		b.Fatalf("nothing observes %s", gvr.Resource)
 	}
@@ -30,11 +30,11 @@ func (b *bench) streamOf(gvr schema.GroupVersionResource) *stream {
 }
 
 func TestSilentWatchIsSupplementedByReading(t *testing.T) {
-	inBubble(t, func(b *bench) {
+	runTest(t, func(b *fixture) {
 		b.api.PauseWatches(true)
 		w := b.expectOne("a")
 		b.api.Put(deployments, b.deployment("a", true))
-		time.Sleep(silence - time.Second)
+		time.Sleep(maxSilence - time.Second)
 		b.expectWaiting(w)
 		time.Sleep(time.Second)
 		b.expectOver(w, nil)
@@ -54,7 +54,7 @@ func TestOneReadForEachSilence(t *testing.T) {
 		{"seldom bookmarks", 20 * time.Second, 3},
 	} {
 		t.Run(c.name, func(t *testing.T) {
-			inBubble(t, func(b *bench) {
+			runTest(t, func(b *fixture) {
 				w := b.expectOne("a")
 				for began := time.Now(); time.Since(began) < time.Minute; {
 					if c.events == 0 {
@@ -71,7 +71,7 @@ func TestOneReadForEachSilence(t *testing.T) {
 				if got := b.api.Count("watch deployments"); got != 1 {
 					b.Errorf("%d watches", got)
 				}
-				b.tracker.Close()
+				b.watcher.Close()
 				b.expectOver(w, ErrClosed)
 			})
 		})
@@ -79,7 +79,7 @@ func TestOneReadForEachSilence(t *testing.T) {
 }
 
 func TestNothingIsReadForNobody(t *testing.T) {
-	inBubble(t, func(b *bench) {
+	runTest(t, func(b *fixture) {
 		w := b.expectOne("a")
 		b.api.Put(deployments, b.deployment("a", true))
 		b.expectOver(w, nil)
@@ -91,13 +91,13 @@ func TestNothingIsReadForNobody(t *testing.T) {
 // TestFailedReadOfASilentWatchChangesNothing: the watch is open, and who may
 // watch need not be allowed to get.
 func TestFailedReadOfASilentWatchChangesNothing(t *testing.T) {
-	for name, obstruct := range map[string]func(b *bench){
-		"denied":   func(b *bench) { b.api.Fail("get", http.StatusForbidden) },
-		"error":    func(b *bench) { b.api.Fail("get", http.StatusInternalServerError) },
-		"no reply": func(b *bench) { b.api.Block("get deployments") },
+	for name, obstruct := range map[string]func(b *fixture){
+		"denied":   func(b *fixture) { b.api.Fail("get", http.StatusForbidden) },
+		"error":    func(b *fixture) { b.api.Fail("get", http.StatusInternalServerError) },
+		"no reply": func(b *fixture) { b.api.Block("get deployments") },
 	} {
 		t.Run(name, func(t *testing.T) {
-			inBubble(t, func(b *bench) {
+			runTest(t, func(b *fixture) {
 				obstruct(b)
 				w := b.expectOne("a")
 				time.Sleep(time.Minute)
@@ -106,7 +106,7 @@ func TestFailedReadOfASilentWatchChangesNothing(t *testing.T) {
 					b.Error("nothing was read")
 				}
 				b.api.Put(deployments, b.deployment("a", true))
-				time.Sleep(patience)
+				time.Sleep(responseTimeout)
 				b.expectOver(w, nil)
 				b.expectObserved(w)
 				b.expectChanges(w, "a InProgress LessAvailable", "a Ready Ready")
@@ -121,17 +121,17 @@ func TestFailedReadOfASilentWatchChangesNothing(t *testing.T) {
 func TestLookCountsWhatIsNewer(t *testing.T) {
 	for _, versions := range []string{"%d", "v-%d"} {
 		t.Run(versions, func(t *testing.T) {
-			inBubble(t, func(b *bench) {
+			runTest(t, func(b *fixture) {
 				b.api.FormatVersion = func(v int64) string { return fmt.Sprintf(versions, v) }
 				b.api.PauseWatches(true)
 				w := b.expectOne("a")
 				s := b.streamOf(deployments)
-				s.look(b.Context(), []string{"a", "unknown"})
-				s.look(b.Context(), []string{"unknown"})
+				s.readNow(b.Context(), []string{"a", "unknown"})
+				s.readNow(b.Context(), []string{"unknown"})
 				b.expectWaiting(w)
 				b.expectChanges(w, "a InProgress LessAvailable")
 				b.api.Put(deployments, b.deployment("a", true))
-				s.look(b.Context(), []string{"a"})
+				s.readNow(b.Context(), []string{"a"})
 				b.expectOver(w, nil)
 				if got := b.api.Count("get deployments"); got != 3 {
 					b.Errorf("%d reads: what nobody waits for has to be read with others only", got)
@@ -143,7 +143,7 @@ func TestLookCountsWhatIsNewer(t *testing.T) {
 
 // lateGets has single reads answered with the state of when they came in, once
 // the channel is closed.
-func (b *bench) lateGets() chan struct{} {
+func (b *fixture) lateGets() chan struct{} {
 	gate := make(chan struct{})
 	b.transport.Handler = http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
 		if !fakeapi.IsGet(r) {
@@ -170,17 +170,17 @@ func TestLookThatWasOvertakenDoesNotCount(t *testing.T) {
 	created, gone := "a InProgress LessAvailable", "a Missing Deleted"
 	for _, c := range []struct {
 		name           string
-		first, overtly func(b *bench)
+		first, overtly func(b *fixture)
 		changes        []string
 	}{
 		{
-			"an absence", func(b *bench) { b.api.Delete(deployments, namespace, "a") },
-			func(b *bench) { b.api.Put(deployments, b.deployment("a", false)) },
+			"an absence", func(b *fixture) { b.api.Delete(deployments, namespace, "a") },
+			func(b *fixture) { b.api.Put(deployments, b.deployment("a", false)) },
 			[]string{created, gone, created},
 		},
 		{
-			"a state", func(b *bench) { b.api.Put(deployments, b.deployment("a", true)) },
-			func(b *bench) {
+			"a state", func(b *fixture) { b.api.Put(deployments, b.deployment("a", true)) },
+			func(b *fixture) {
 				b.api.Put(deployments, b.deployment("a", false))
 				b.api.Delete(deployments, namespace, "a")
 			},
@@ -189,7 +189,7 @@ func TestLookThatWasOvertakenDoesNotCount(t *testing.T) {
 	} {
 		for _, versions := range []string{"%d", "v-%d"} {
 			t.Run(c.name+" "+versions, func(t *testing.T) {
-				inBubble(t, func(b *bench) {
+				runTest(t, func(b *fixture) {
 					b.api.FormatVersion = func(v int64) string { return fmt.Sprintf(versions, v) }
 					gate := b.lateGets()
 					w := b.expectOne("a")
@@ -202,7 +202,7 @@ func TestLookThatWasOvertakenDoesNotCount(t *testing.T) {
 					looked := make(chan struct{})
 					go func() {
 						defer close(looked)
-						b.streamOf(deployments).look(b.Context(), []string{"a"})
+						b.streamOf(deployments).readNow(b.Context(), []string{"a"})
 					}()
 					synctest.Wait()
 					c.overtly(b)
@@ -212,7 +212,7 @@ func TestLookThatWasOvertakenDoesNotCount(t *testing.T) {
 					<-looked
 					b.expectWaiting(w)
 					b.expectChanges(w, c.changes...)
-					b.tracker.Close()
+					b.watcher.Close()
 					b.expectOver(w, ErrClosed)
 				})
 			})
@@ -223,11 +223,11 @@ func TestLookThatWasOvertakenDoesNotCount(t *testing.T) {
 // TestAbsenceThatIsReadHidesNoCompletion: what the watch tells later about the
 // time before still counts.
 func TestAbsenceThatIsReadHidesNoCompletion(t *testing.T) {
-	for name, others := range map[string]int{"one by one": 0, "by list": singleReads} {
+	for name, others := range map[string]int{"one by one": 0, "by list": maxSingleReads} {
 		t.Run(name, func(t *testing.T) {
-			inBubble(t, func(b *bench) {
+			runTest(t, func(b *fixture) {
 				job := b.job("j", jobRuns)
-				g := b.tracker.ExpectReady(targetOf(jobs, job))
+				g := b.watcher.ExpectReady(targetOf(jobs, job))
 				b.write(g, jobs, job)
 				w := b.wait(g)
 				b.expectWaiting(w)
@@ -238,7 +238,7 @@ func TestAbsenceThatIsReadHidesNoCompletion(t *testing.T) {
 				for n := range others {
 					names = append(names, fmt.Sprintf("other%d", n))
 				}
-				b.streamOf(jobs).look(b.Context(), names)
+				b.streamOf(jobs).readNow(b.Context(), names)
 				b.expectWaiting(w)
 				b.expectChanges(w, "j InProgress JobRunning", "j Missing Deleted")
 				b.api.PauseWatches(false)
@@ -251,15 +251,15 @@ func TestAbsenceThatIsReadHidesNoCompletion(t *testing.T) {
 func TestLookEnds(t *testing.T) {
 	for _, c := range []struct {
 		name string
-		end  func(b *bench, cancel context.CancelFunc)
+		end  func(b *fixture, cancel context.CancelFunc)
 		took time.Duration
 	}{
-		{"with the tracker", func(b *bench, _ context.CancelFunc) { b.tracker.Close() }, 0},
-		{"with its context", func(_ *bench, cancel context.CancelFunc) { cancel() }, 0},
-		{"by itself", func(*bench, context.CancelFunc) {}, patience},
+		{"with the tracker", func(b *fixture, _ context.CancelFunc) { b.watcher.Close() }, 0},
+		{"with its context", func(_ *fixture, cancel context.CancelFunc) { cancel() }, 0},
+		{"by itself", func(*fixture, context.CancelFunc) {}, responseTimeout},
 	} {
 		t.Run(c.name, func(t *testing.T) {
-			inBubble(t, func(b *bench) {
+			runTest(t, func(b *fixture) {
 				b.api.Block("get deployments")
 				w := b.expectOne("a")
 				ctx, cancel := context.WithCancel(b.Context())
@@ -267,7 +267,7 @@ func TestLookEnds(t *testing.T) {
 				began, looked := time.Now(), make(chan struct{})
 				go func() {
 					defer close(looked)
-					b.streamOf(deployments).look(ctx, []string{"a"})
+					b.streamOf(deployments).readNow(ctx, []string{"a"})
 				}()
 				synctest.Wait()
 				c.end(b, cancel)
@@ -276,7 +276,7 @@ func TestLookEnds(t *testing.T) {
 					b.Errorf("it took %s, want %s", took, c.took)
 				}
 				b.expectNotices()
-				b.tracker.Close()
+				b.watcher.Close()
 				b.expectOver(w, ErrClosed)
 			})
 		})
