@@ -80,7 +80,7 @@ func (c Cause) String() string {
 // The limits that Config's zero values stand for.
 const (
 	DefaultMaxRequests = 100
-	DefaultTimeout  = 5 * time.Second
+	DefaultTimeout     = 5 * time.Second
 	DefaultMaxLogLines = 10
 	DefaultMaxParallel = 8
 )

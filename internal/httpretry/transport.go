@@ -72,7 +72,9 @@ const (
 
 // WithoutRetries returns a context for requests that are not sent again: whoever makes them does so
 // itself.
-func WithoutRetries(ctx context.Context) context.Context { return context.WithValue(ctx, sentOnce, true) }
+func WithoutRetries(ctx context.Context) context.Context {
+	return context.WithValue(ctx, sentOnce, true)
+}
 
 // WithStreaming returns a context for requests whose answers are read as they come, and which
 // may break off.

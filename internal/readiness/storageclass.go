@@ -39,7 +39,7 @@ type StorageClasses struct {
 
 	mu     sync.Mutex
 	known  map[string]VolumeBindingMode // by class; the empty name is the default class
-	denied map[string]error   // classes that may not be read
+	denied map[string]error             // classes that may not be read
 }
 
 // NewStorageClasses returns a lookup that has read nothing yet.

@@ -32,7 +32,7 @@ type Lease struct {
 	process.Process
 	// StartedAt is when the operation began, and Renewed when the lease was renewed
 	// last, by the clock of its process.
-	StartedAt   time.Time `json:"began"`
+	StartedAt time.Time `json:"began"`
 	RenewedAt time.Time `json:"renewed"`
 	// Seconds is for how long the lease holds without being renewed.
 	Seconds int `json:"seconds"`

@@ -47,30 +47,30 @@ type item struct {
 	judge  judgeFunc
 
 	// Guarded by the tracker's mu.
-	hasBaseline    bool          // the version that counts from is known
-	latestVersion   string        // the latest version taken into the queue
-	incomparable   bool          // versions of this API cannot be compared
-	needsRead    bool          // nothing but a fresh read counts
-	gone     bool          // the latest in the queue is an absence
-	attached bool          // somebody waits, the stream must run
-	coverage int           // the stream's coverage when this was registered
-	outagesBefore  time.Duration // the stream's unobserved time when attached
-	forbidden   error
-	queue    []observation
-	notified    bool // the group knows of something new
+	hasBaseline   bool          // the version that counts from is known
+	latestVersion string        // the latest version taken into the queue
+	incomparable  bool          // versions of this API cannot be compared
+	needsRead     bool          // nothing but a fresh read counts
+	gone          bool          // the latest in the queue is an absence
+	attached      bool          // somebody waits, the stream must run
+	coverage      int           // the stream's coverage when this was registered
+	outagesBefore time.Duration // the stream's unobserved time when attached
+	forbidden     error
+	queue         []observation
+	notified      bool // the group knows of something new
 
 	// Used only by the goroutine that waits.
-	report    Report
-	reported  bool
-	recheckAt time.Time // when to judge again without news; zero for never
-	readAtTimeout    bool      // read once more because its time was over
-	timedOut   bool      // given up for want of time
+	report        Report
+	reported      bool
+	recheckAt     time.Time // when to judge again without news; zero for never
+	readAtTimeout bool      // read once more because its time was over
+	timedOut      bool      // given up for want of time
 	// unreadySince is when it stopped being ready; blindReopened is the stream's
 	// unobserved time then, negative until it was asked for.
-	unreadySince      time.Time
+	unreadySince         time.Time
 	outagesBeforeUnready time.Duration
-	uid           types.UID
-	finished      bool // no later version of the object with this uid changes the verdict
+	uid                  types.UID
+	finished             bool // no later version of the object with this uid changes the verdict
 }
 
 func newItem(g *Group, target Target, judge judgeFunc) *item {

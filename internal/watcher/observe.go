@@ -274,7 +274,7 @@ func (s *stream) readNow(ctx context.Context, names []string) {
 // position is how far an item has come.
 type position struct {
 	latestVersion string
-	gone   bool
+	gone          bool
 }
 
 func (i *item) position() position { return position{i.latestVersion, i.gone} }

@@ -22,7 +22,7 @@ const (
 	// maxSingleReads is up to how many objects are read one by one, and how many
 	// reads run at once; more are taken from one list.
 	maxSingleReads = 8
-	pageSize    = 500
+	pageSize       = 500
 	// maxPartialReads is how many objects are read one by one at most where not all of
 	// them have to be.
 	maxPartialReads = 100

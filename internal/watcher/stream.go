@@ -60,15 +60,15 @@ type stream struct {
 	// epoch counts the restarts; what belongs to an earlier one is dropped.
 	epoch   int
 	restart context.CancelFunc
-	err error
+	err     error
 	// unreachable and firstReads are why the API counts as unreachable: the watch is in
 	// trouble, and so are that many readings of those who begin to wait.
-	unreachable       bool
+	unreachable  bool
 	failingReads int
 	// outageStart is when observing was interrupted, zero while it works;
 	// blind is the sum of the interruptions before.
 	outageStart time.Time
-	pastOutages      time.Duration
+	pastOutages time.Duration
 	// shortWatches counts the watches in a row that ended while they opened.
 	shortWatches int
 }
@@ -78,7 +78,7 @@ type attempt struct {
 	epoch   int
 	version string
 	polling bool
-	endedAt   time.Time
+	endedAt time.Time
 }
 
 // register has events of the item's name kept. The caller holds mu, as for the
@@ -253,7 +253,9 @@ func (s *stream) needsRead(ctx context.Context, l attempt, healthy bool, err err
 	return !l.polling && !isExpired(err) && !isNotAllowed(err) && !apierrors.IsNotFound(err)
 }
 
-func (s *stream) endedTooOften(healthy bool) bool { return !healthy && s.shortWatches >= maxShortWatches }
+func (s *stream) endedTooOften(healthy bool) bool {
+	return !healthy && s.shortWatches >= maxShortWatches
+}
 
 // finishAttempt decides how to go on and whether to pause before.
 func (s *stream) finishAttempt(ctx context.Context, l attempt, healthy bool, err error) (pause bool) {

@@ -17,9 +17,9 @@ import (
 )
 
 const (
-	defaultPollInterval = 2 * time.Second
-	initialRetryInterval          = 50 * time.Millisecond
-	maxRetryInterval        = 2 * time.Second
+	defaultPollInterval  = 2 * time.Second
+	initialRetryInterval = 50 * time.Millisecond
+	maxRetryInterval     = 2 * time.Second
 )
 
 // Config sets up a Tracker.
@@ -49,10 +49,10 @@ type Watcher struct {
 	wg     sync.WaitGroup
 
 	// mu guards all below, the streams and what they share with groups.
-	mu          sync.Mutex
-	closed      bool
+	mu                  sync.Mutex
+	closed              bool
 	notifiedUnreachable bool // as far as Notify was told
-	streams     map[streamKey]*stream
+	streams             map[streamKey]*stream
 }
 
 // streamKey is what one watch covers.

@@ -127,8 +127,8 @@ func TestDeployErrorForPrograms(t *testing.T) {
 // TestFailureOfWhatMayNotBeRead says which permission is missing.
 func TestFailureOfWhatMayNotBeRead(t *testing.T) {
 	report := watcher.Report{
-		Target: watcher.Target{GVK: schema.GroupVersionKind{Version: "v1", Kind: "Pod"}, Namespace: "shop", Name: "web"},
-		Status: readiness.Status{State: readiness.InProgress, Message: "phase Pending"},
+		Target:    watcher.Target{GVK: schema.GroupVersionKind{Version: "v1", Kind: "Pod"}, Namespace: "shop", Name: "web"},
+		Status:    readiness.Status{State: readiness.InProgress, Message: "phase Pending"},
 		Forbidden: &watcher.ForbiddenError{Verb: "get", Resource: schema.GroupResource{Resource: "pods"}, Namespace: "shop", Name: "web", Err: errors.New("no")},
 	}
 	got := failureOf(report, &watcher.NotReadyError{}, time.Second).Error()
