@@ -15,22 +15,21 @@ import (
 )
 
 var (
-	// ErrFailed is the cause of a NotReadyError when an object failed for good.
+	// ErrFailed is the cause of a NotReadyError when an object has failed.
 	ErrFailed = errors.New("failed for good")
-	// ErrClosed is the cause of a NotReadyError when the Tracker was closed.
+	// ErrClosed is the cause of a NotReadyError when the Watcher was closed.
 	ErrClosed = errors.New("the readiness tracker was closed")
 )
 
-// NotReadyError says which objects were waited for in vain, and why the waiting
-// ended: Cause is ErrFailed, ErrClosed, a *TimeoutError, a *ForbiddenError, or the
-// cause of the end of the context.
+// NotReadyError reports objects that did not get ready. Cause is ErrFailed, ErrClosed, a
+// *TimeoutError, a *ForbiddenError, or the cause of the end of the context.
 type NotReadyError struct {
-	// Reports are of the targets that are not ready, in the order of the group.
+	// Reports are those of the targets that are not ready, in the order of the group.
 	Reports []Report
 	Cause   error
 }
 
-// Error names up to ten targets, those that failed for good first.
+// Error names up to ten targets, failed ones first.
 func (e *NotReadyError) Error() string {
 	const shown = 10
 	reports := slices.Clone(e.Reports)
@@ -56,7 +55,7 @@ func failedFirst(r Report) int {
 // Unwrap returns the cause.
 func (e *NotReadyError) Unwrap() error { return e.Cause }
 
-// ForbiddenError says that an object can be observed in no way.
+// ForbiddenError reports an object that may neither be watched nor read.
 type ForbiddenError struct {
 	Verb      string
 	Resource  schema.GroupResource
@@ -65,11 +64,11 @@ type ForbiddenError struct {
 	Err       error
 }
 
-// Error names the permission that is missing.
+// Error names the missing permission.
 func (e *ForbiddenError) Error() string {
 	return fmt.Sprintf("the state of %q is hidden: no permission to %s %s %s; grant the verbs get, list and watch: %v",
 		e.Name, e.Verb, e.Resource, inNamespace(e.Namespace), e.Err)
 }
 
-// Unwrap returns the server's answer.
+// Unwrap returns the response of the server.
 func (e *ForbiddenError) Unwrap() error { return e.Err }

@@ -16,30 +16,29 @@ import (
 	"github.com/ordered-helm/helm/internal/readiness"
 )
 
-// Group is a set of targets that is waited for together. It is used once: call
-// Applied for what was written, then Wait, or Release if it will not be waited
-// for.
+// Group is a set of targets to wait for together. It is used once: call Applied for each
+// object that was written, then Wait. Call Close instead if nobody waits for it.
 type Group struct {
 	watcher *Watcher
 	items   []*item
 	index   map[objectKey]*item
-	// changed holds a signal when there is something new.
+	// changed receives a value when any item has new observations.
 	changed chan struct{}
 	options Options
-	// changedItems are the items with something new; guarded by the tracker's mu.
+	// changedItems have new observations. They are guarded by the watcher's mu.
 	changedItems []*item
 }
 
-// objectKey identifies an object whatever the version of its API.
+// objectKey identifies an object in any version of its API.
 type objectKey struct {
 	kind            schema.GroupKind
 	namespace, name string
 }
 
-// Applied says which version the server returned for a write. The object must
-// not be changed afterwards. Its own status counts as the first observation; of
-// all others only what is newer. It may be called by several goroutines, and
-// fails for an object that is no target of the group.
+// Applied tells the group which version of an object the server returned for a write. The
+// status of this version is the first observation; of all other observations only newer
+// ones count. The object must not be changed afterwards. Applied may be called by several
+// goroutines. It returns an error for an object that is not a target of the group.
 func (g *Group) Applied(obj *unstructured.Unstructured) error {
 	kind := obj.GroupVersionKind().GroupKind()
 	i := g.index[objectKey{kind, obj.GetNamespace(), obj.GetName()}]
@@ -52,31 +51,29 @@ func (g *Group) Applied(obj *unstructured.Unstructured) error {
 	return nil
 }
 
-// Options say how a group waits.
+// Options configure how a group waits.
 type Options struct {
-	// Start is when the time began that targets have by their Within.
+	// Start is when the timeouts of the targets begin.
 	Start time.Time
-	// WaitForAll follows every target to its own end. Otherwise the first one that
-	// fails for good, or can be observed in no way, ends the waiting.
+	// WaitForAll waits until each target is ready, has failed, or has timed out.
+	// Otherwise the first target that has failed, or that may not be read, ends the wait.
 	WaitForAll bool
-	// StayReadyUntil, if not nil, keeps the group from ending well before it is closed:
-	// what was ready must be so then.
+	// StayReadyUntil, if not nil, makes a successful wait continue until the channel is
+	// closed. All targets must be ready at that time.
 	StayReadyUntil <-chan struct{}
 }
 
-// SetOptions sets the options for Wait.
+// SetOptions sets the options of Wait.
 func (g *Group) SetOptions(options Options) { g.options = options }
 
-// Wait returns when every target is ready at the same time, when one has failed
-// for good, when all that are not ready are out of time, or when the context
-// ends; in all but the first case with a *NotReadyError. A Job or Pod that has
-// run to its end stays ready, even when it is deleted then. The reports are
-// always complete and in the order of the targets. Targets that Applied never
-// named are read first.
+// Wait waits until all targets are ready at the same time. It returns a *NotReadyError if
+// a target has failed, if all targets that are not ready have timed out, or if ctx is
+// done. A Job or Pod that has succeeded stays ready, even if it is deleted. Wait first
+// reads the targets for which Applied was not called. The reports are complete in any
+// case, and in the order of the targets.
 //
-// OnChange, if not nil, is called for the first verdict on each target and for
-// each one that reads differently from the one before, in order and in the
-// goroutine of the caller.
+// Wait calls onChange, if not nil, with the first report on each target and whenever a
+// report changes. It calls onChange in the goroutine of the caller.
 func (g *Group) Wait(ctx context.Context, onChange func(Report)) ([]Report, error) {
 	defer g.Close()
 	if err := g.readWithoutBaseline(ctx); err != nil {
@@ -102,7 +99,7 @@ func (g *Group) Wait(ctx context.Context, onChange func(Report)) ([]Report, erro
 	}
 }
 
-// Close forgets the targets. Wait does it on return.
+// Close stops observing the targets. Wait calls it before it returns.
 func (g *Group) Close() {
 	g.watcher.mu.Lock()
 	defer g.watcher.mu.Unlock()
@@ -111,8 +108,8 @@ func (g *Group) Close() {
 	}
 }
 
-// notify tells the one who waits that there is something new about an item. It
-// never blocks. The caller holds mu.
+// notify wakes the goroutine in Wait because an item has new observations. It never
+// blocks. The caller holds mu.
 func (g *Group) notify(i *item) {
 	if !i.notified {
 		i.notified = true
@@ -124,8 +121,7 @@ func (g *Group) notify(i *item) {
 	}
 }
 
-// evaluate judges everything that has come in, and what asked to be judged again
-// by now.
+// evaluate judges new observations, and the items whose recheck is due.
 func (g *Group) evaluate(ctx context.Context, onChange func(Report)) {
 	for _, n := range g.takeQueues() {
 		if n.item.timedOut {
@@ -151,13 +147,13 @@ func (g *Group) observe(ctx context.Context, i *item, o observation, onChange fu
 	}
 }
 
-// itemQueue is what has come in for an item.
+// itemQueue has the new observations of an item.
 type itemQueue struct {
 	item  *item
 	queue []observation
 }
 
-// takeQueues empties the queues, in the order of the targets.
+// takeQueues removes and returns the new observations, in the order of the targets.
 func (g *Group) takeQueues() []itemQueue {
 	g.watcher.mu.Lock()
 	news := make([]itemQueue, 0, len(g.changedItems))
@@ -171,8 +167,8 @@ func (g *Group) takeQueues() []itemQueue {
 	return news
 }
 
-// outcome tells whether the waiting is over, and why when it was in vain. It is not
-// over well while it is held.
+// outcome reports whether the wait is over, and the error if it failed. With
+// mustStayReady, a successful wait is not over.
 func (g *Group) outcome(held bool) (over bool, err error) {
 	g.watcher.mu.Lock()
 	defer g.watcher.mu.Unlock()
@@ -214,7 +210,7 @@ func (g *Group) mustStayReady() bool {
 	}
 }
 
-// startStreams has the streams run for the targets that are not ready.
+// startStreams starts the streams of the targets that are not ready.
 func (g *Group) startStreams() {
 	g.watcher.mu.Lock()
 	defer g.watcher.mu.Unlock()
@@ -223,13 +219,13 @@ func (g *Group) startStreams() {
 	}
 }
 
-// streamItems is what one stream has to do with a group.
+// streamItems are the items of a group that one stream observes.
 type streamItems struct {
 	stream *stream
 	items  []*item
 }
 
-// names are the names of the share's items.
+// names returns the names of the objects.
 func (s streamItems) names() []string {
 	names := make([]string, len(s.items))
 	for n, i := range s.items {
@@ -238,8 +234,8 @@ func (s streamItems) names() []string {
 	return names
 }
 
-// byStream parts the items that are picked, in the order of the targets. The
-// caller holds mu.
+// byStream groups the selected items by stream, in the order of the targets. The caller
+// holds mu.
 func (g *Group) byStream(pick func(*item) bool) []streamItems {
 	var parts []streamItems
 	index := map[*stream]int{}
@@ -258,7 +254,7 @@ func (g *Group) byStream(pick func(*item) bool) []streamItems {
 	return parts
 }
 
-// waitForChange waits for news, or for the time of the next recheck.
+// waitForChange waits for a new observation, the next recheck, or the next timeout.
 func (g *Group) waitForChange(ctx context.Context, held bool) error {
 	var limit <-chan time.Time
 	if next, found := g.nextTimeout(); found {
@@ -302,7 +298,7 @@ func (g *Group) nextRecheck() time.Time {
 	return next
 }
 
-// result makes the results of Wait.
+// result returns the results of Wait.
 func (g *Group) result(cause error) ([]Report, error) {
 	reports := make([]Report, 0, len(g.items))
 	var open []Report
@@ -319,7 +315,7 @@ func (g *Group) result(cause error) ([]Report, error) {
 	return reports, &NotReadyError{Reports: open, Cause: cause}
 }
 
-// completeReport adds to an item's report how well it could be observed.
+// completeReport adds to a report what the stream knows.
 func (g *Group) completeReport(i *item) Report {
 	g.watcher.mu.Lock()
 	defer g.watcher.mu.Unlock()

@@ -9,7 +9,7 @@ import (
 	"time"
 )
 
-// readWithoutBaseline gives every target that no write named a first observation.
+// readWithoutBaseline reads the targets for which Applied was not called.
 func (g *Group) readWithoutBaseline(ctx context.Context) error {
 	g.watcher.mu.Lock()
 	parts := g.byStream(func(i *item) bool { return !i.hasBaseline })
@@ -32,7 +32,7 @@ func (g *Group) readWithoutBaseline(ctx context.Context) error {
 	return nil
 }
 
-// readUntilAnswered tries until the API answers or nobody waits any more.
+// readUntilAnswered retries until the API server responds or nobody waits any more.
 func (s *stream) readUntilAnswered(ctx context.Context, names []string) (map[string]readResult, error) {
 	pause := retryBackoff()
 	var trouble initialRead
@@ -58,10 +58,11 @@ func (s *stream) readUntilAnswered(ctx context.Context, names []string) (map[str
 	}
 }
 
-// initialRead is whether a first reading counts as trouble of its stream.
+// initialRead tracks whether an initial read fails, which makes its stream count as
+// unreachable.
 type initialRead struct{ failing bool }
 
-// record takes the outcome of an attempt.
+// record takes the result of an attempt.
 func (f *initialRead) record(s *stream, err error) {
 	s.watcher.mu.Lock()
 	defer s.watcher.mu.Unlock()
@@ -80,7 +81,7 @@ func (f *initialRead) record(s *stream, err error) {
 	}
 }
 
-// end is for when nobody reads any more.
+// end is called when the read is over.
 func (f *initialRead) end(s *stream) {
 	s.watcher.mu.Lock()
 	defer s.watcher.mu.Unlock()

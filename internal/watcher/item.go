@@ -15,27 +15,27 @@ import (
 	"github.com/ordered-helm/helm/internal/readiness"
 )
 
-// maxQueuedObservations bounds what is kept of an object while nobody waits for it;
-// the oldest is dropped first.
+// maxQueuedObservations limits the observations that are kept of an object for which
+// nobody waits. The oldest are dropped first.
 const maxQueuedObservations = 100
 
 // observation is one version of an object, or its absence.
 type observation struct {
-	// object is nil when all that is known is that it is not there.
+	// object is nil if only the absence is known.
 	object *unstructured.Unstructured
-	// version is the server's state that this belongs to; empty if not told.
+	// version is the resource version of the observation. It is empty if unknown.
 	version string
 	gone    bool
-	// current marks what was read, not told by a watch.
+	// current is whether it was read, not received from a watch.
 	current bool
 }
 
-// observationOf is the observation of an object that exists.
+// observationOf returns the observation of an existing object.
 func observationOf(obj *unstructured.Unstructured) observation {
 	return observation{object: withoutManagedFields(obj), version: obj.GetResourceVersion()}
 }
 
-// judgeFunc judges an observation.
+// judgeFunc judges an observation of an item.
 type judgeFunc func(*item, context.Context, observation) readiness.Status
 
 // item is one target of one group.
@@ -46,31 +46,31 @@ type item struct {
 	stream *stream
 	judge  judgeFunc
 
-	// Guarded by the tracker's mu.
+	// whether later observations count, from a known version on
 	hasBaseline   bool          // the version that counts from is known
-	latestVersion string        // the latest version taken into the queue
-	incomparable  bool          // versions of this API cannot be compared
-	needsRead     bool          // nothing but a fresh read counts
-	gone          bool          // the latest in the queue is an absence
-	attached      bool          // somebody waits, the stream must run
-	coverage      int           // the stream's coverage when this was registered
-	outagesBefore time.Duration // the stream's unobserved time when attached
+	latestVersion string        // of the queued observations
+	incomparable  bool          // whether resource versions cannot be compared
+	needsRead     bool          // whether only a new read counts
+	gone          bool          // whether the last queued observation is an absence
+	attached      bool          // whether somebody waits for the item, so that the stream must run
+	coverage      int           // of the stream, when the item was registered
+	outagesBefore time.Duration // how long the stream was interrupted before somebody waited
 	forbidden     error
 	queue         []observation
-	notified      bool // the group knows of something new
+	notified      bool // whether the group was notified
 
 	// Used only by the goroutine that waits.
 	report        Report
 	reported      bool
-	recheckAt     time.Time // when to judge again without news; zero for never
-	readAtTimeout bool      // read once more because its time was over
-	timedOut      bool      // given up for want of time
-	// unreadySince is when it stopped being ready; blindReopened is the stream's
-	// unobserved time then, negative until it was asked for.
+	recheckAt     time.Time // when to judge again without an event; zero for never
+	readAtTimeout bool      // whether it was read again at its timeout
+	timedOut      bool
+	// unreadySince is when the item was ready for the last time. outagesBeforeUnready is
+	// how long the stream was interrupted before; it is negative until it is computed.
 	unreadySince         time.Time
 	outagesBeforeUnready time.Duration
 	uid                  types.UID
-	finished             bool // no later version of the object with this uid changes the verdict
+	finished             bool // whether no later version of the object with this UID changes the status
 }
 
 func newItem(g *Group, target Target, judge judgeFunc) *item {
@@ -87,8 +87,8 @@ func newItem(g *Group, target Target, judge judgeFunc) *item {
 	}
 }
 
-// setBaseline sets the observation from which on others count. What was kept before
-// and is newer is taken over. The caller holds mu.
+// setBaseline sets the observation from which later observations count. Queued
+// observations that are newer are kept. The caller holds mu.
 func (i *item) setBaseline(o observation) {
 	kept := i.queue
 	i.hasBaseline, i.latestVersion, i.gone = true, o.version, o.gone
@@ -103,8 +103,8 @@ func (i *item) setBaseline(o observation) {
 	}
 }
 
-// enqueue takes an observation into the queue unless it is no news. The caller
-// holds mu.
+// enqueue adds an observation to the queue if it is newer than the last. The caller holds
+// mu.
 func (i *item) enqueue(o observation) {
 	if i.hasBaseline && !i.accept(o) {
 		return
@@ -116,7 +116,7 @@ func (i *item) enqueue(o observation) {
 	i.group.notify(i)
 }
 
-// accept notes how far an observation reaches and reports whether it is news.
+// accept reports whether an observation is newer than the last, and records its version.
 func (i *item) accept(o observation) bool {
 	switch {
 	case !i.needsRead:
@@ -141,12 +141,12 @@ func (i *item) isLater(o observation) bool {
 	if !ordered {
 		return true
 	}
-	// Older API servers report a deletion with the version of the last change,
-	// and what was not served for a moment comes back with the version it had.
+	// Older API servers send a deletion with the version of the last change.
+	// An object that was not served for a moment returns with its old version.
 	return order > 0 || order == 0 && (o.gone || i.gone && o.current)
 }
 
-// observe judges an observation and reports whether that is news.
+// observe judges an observation. It reports whether the report changed.
 func (i *item) observe(ctx context.Context, o observation) bool {
 	if i.finished && !i.isOther(o.object) {
 		return false
@@ -156,12 +156,12 @@ func (i *item) observe(ctx context.Context, o observation) bool {
 	return i.setStatus(i.judge(i, ctx, o), previous)
 }
 
-// recheckDue reports whether the last verdict asked for another one by now.
+// recheckDue reports whether it is time to judge the item again without an event.
 func (i *item) recheckDue() bool {
 	return !i.recheckAt.IsZero() && !time.Now().Before(i.recheckAt)
 }
 
-// setStatus puts the verdict into the report and tells whether that is news.
+// setStatus updates the report. It reports whether the report changed.
 func (i *item) setStatus(verdict readiness.Status, previous Report) bool {
 	i.report.Status = verdict
 	i.recheckAt = time.Time{}
@@ -179,14 +179,15 @@ func (i *item) setStatus(verdict readiness.Status, previous Report) bool {
 	return news
 }
 
-// compareVersions orders two versions of one resource, if they can be.
+// compareVersions compares two versions of one resource. It reports whether they can be
+// compared.
 func compareVersions(a, b string) (order int, ordered bool) {
 	order, err := resourceversion.CompareResourceVersion(a, b)
 	return order, err == nil
 }
 
-// withoutManagedFields returns the object without its managedFields, which are often the larger
-// half of it. The rest is shared.
+// withoutManagedFields returns the object without its managedFields, which are often the
+// larger half of an object. It shares the rest.
 func withoutManagedFields(obj *unstructured.Unstructured) *unstructured.Unstructured {
 	metadata, ok := obj.Object["metadata"].(map[string]any)
 	if !ok || metadata["managedFields"] == nil {

@@ -11,13 +11,12 @@ import (
 	"github.com/ordered-helm/helm/internal/readiness"
 )
 
-// isOther reports an object that has taken the name of the one judged so far.
+// isOther reports whether an object is another one than the item's, with the same name.
 func (i *item) isOther(obj *unstructured.Unstructured) bool {
 	return obj != nil && i.uid != "" && obj.GetUID() != "" && obj.GetUID() != i.uid
 }
 
-// judgeReadiness is the verdict of a group that waits until its targets are
-// ready.
+// judgeReadiness is the judgeFunc of ExpectReady.
 func (i *item) judgeReadiness(ctx context.Context, o observation) readiness.Status {
 	if o.object == nil {
 		return readiness.MissingStatus(i.report.Object)
@@ -28,7 +27,7 @@ func (i *item) judgeReadiness(ctx context.Context, o observation) readiness.Stat
 	i.report.Object, i.uid = o.object, o.object.GetUID()
 	ranToEnd := readiness.HasSucceeded(o.object)
 	if ranToEnd && o.object.GetDeletionTimestamp() != nil {
-		// Its deletion (by its ttlSecondsAfterFinished, say) undoes nothing.
+		// A later deletion, such as by ttlSecondsAfterFinished, does not matter.
 		o.object = withoutDeletionTimestamp(o.object)
 	} else if o.gone && !ranToEnd {
 		return readiness.MissingStatus(i.report.Object)
@@ -46,7 +45,7 @@ func (i *item) judgeReadiness(ctx context.Context, o observation) readiness.Stat
 	return verdict
 }
 
-// judgeAbsence is the verdict of a group that waits until its targets are gone.
+// judgeAbsence is the judgeFunc of WaitDeleted.
 func (i *item) judgeAbsence(_ context.Context, o observation) readiness.Status {
 	if i.uid == "" {
 		i.uid = i.target.UID
@@ -62,19 +61,18 @@ func (i *item) judgeAbsence(_ context.Context, o observation) readiness.Status {
 	return readiness.Status{State: readiness.InProgress, Reason: "NotDeleted", Message: "still there, not being deleted so far"}
 }
 
-// withoutDeletionTimestamp returns a copy that does not say that it is being deleted.
+// withoutDeletionTimestamp returns a copy of an object that is not being deleted.
 func withoutDeletionTimestamp(obj *unstructured.Unstructured) *unstructured.Unstructured {
 	revived := obj.DeepCopy()
 	revived.SetDeletionTimestamp(nil)
 	return revived
 }
 
-// judgeCompletion is the verdict of a group that waits until its targets have
-// completed.
+// judgeCompletion is the judgeFunc of ExpectCompletion.
 func (i *item) judgeCompletion(_ context.Context, o observation) readiness.Status {
 	switch {
 	case i.finished:
-		return i.report.Status // an object of the same name that comes later is another one
+		return i.report.Status // a later object with the same name is another one
 	case o.object == nil || i.isOther(o.object):
 		return i.deletedBeforeCompletion()
 	}
@@ -91,7 +89,8 @@ func (i *item) judgeCompletion(_ context.Context, o observation) readiness.Statu
 	return verdict
 }
 
-// deletedBeforeCompletion is the verdict on what was gone before it had completed.
+// deletedBeforeCompletion returns the status of an object that was deleted before it
+// completed.
 func (i *item) deletedBeforeCompletion() readiness.Status {
 	verdict := readiness.MissingStatus(i.report.Object)
 	i.finished, i.report.Deleted = true, true

@@ -10,34 +10,33 @@ import (
 	"k8s.io/apimachinery/pkg/runtime/schema"
 )
 
-// NoticeKind is what a Notice is about.
+// NoticeKind is the kind of a Notice.
 type NoticeKind string
 
 const (
-	// NoticePolling comes once for each resource and namespace that cannot be
-	// watched, and is read in intervals from then on.
+	// NoticePolling is sent once for each resource and namespace that cannot be watched,
+	// and is read at intervals instead.
 	NoticePolling NoticeKind = "Polling"
-	// NoticeUnreachable comes when the API does not answer any more, or only with
-	// errors of its own: for the first resource and namespace of which neither a
-	// watch nor a reading tells anything.
+	// NoticeUnreachable is sent when the API server does not respond, or responds only
+	// with server errors, to both watching and reading.
 	NoticeUnreachable NoticeKind = "Unreachable"
-	// NoticeReachable comes after a NoticeUnreachable when it answers again for
-	// everything that is waited for.
+	// NoticeReachable is sent after NoticeUnreachable, when all objects can be observed
+	// again.
 	NoticeReachable NoticeKind = "Reachable"
 )
 
-// Notice is something about the observing itself that a user should know.
+// Notice is a problem with observing that a user should know about.
 type Notice struct {
 	Kind      NoticeKind
 	Resource  schema.GroupVersionResource
 	Namespace string
-	// Interval is the time between two readings of a NoticePolling.
+	// Interval is the time between two reads, for NoticePolling.
 	Interval time.Duration
-	// Err is the answer that led to the notice; nil for NoticeReachable.
+	// Err is the error that caused the notice; nil for NoticeReachable.
 	Err error
 }
 
-// String is the notice in one line.
+// String returns the notice in one line.
 func (n Notice) String() string {
 	switch n.Kind {
 	case NoticePolling:

@@ -16,15 +16,15 @@ import (
 )
 
 const (
-	// responseTimeout is how long a watch may take until it is answered, and a reading
-	// in its place until it is complete.
+	// responseTimeout limits the time until a watch is opened, and the duration of a read
+	// that replaces it.
 	responseTimeout = 5 * time.Second
-	// maxSilence is for how long an open watch may tell nothing until what it should
-	// tell is read: there are proxies that keep it back.
+	// maxSilence is how long an open watch may send nothing before its objects are read.
+	// Some proxies hold back the events of a watch.
 	maxSilence = 15 * time.Second
 )
 
-// list gives every item the state of now and returns the version to watch from.
+// list gives each item the current state, and returns the version to watch from.
 func (s *stream) list(ctx context.Context, l attempt) (version string, err error) {
 	objects, version, err := s.reader.list(ctx)
 	if err != nil && !apierrors.IsNotFound(err) {
@@ -50,7 +50,7 @@ func (s *stream) list(ctx context.Context, l attempt) (version string, err error
 	return version, err
 }
 
-// watch passes events on until the watch ends.
+// watch delivers events until the watch ends.
 func (s *stream) watch(ctx context.Context, l attempt, version string) (healthy bool, err error) {
 	w, end, err := s.open(ctx, version)
 	if err != nil {
@@ -88,7 +88,8 @@ func (s *stream) watch(ctx context.Context, l attempt, version string) (healthy 
 	}
 }
 
-// open starts a watch, unless nobody answers. The function returned ends it.
+// open starts a watch. It fails if there is no response in time. The returned function
+// ends the watch.
 func (s *stream) open(ctx context.Context, version string) (watch.Interface, func(), error) {
 	ctx, cancel := context.WithCancel(ctx)
 	impatient := time.AfterFunc(responseTimeout, cancel)
@@ -114,7 +115,7 @@ func (s *stream) open(ctx context.Context, version string) (watch.Interface, fun
 	return w, end, nil
 }
 
-// handleEvent passes one event on to the items that it concerns.
+// handleEvent delivers an event to the items of the object.
 func (s *stream) handleEvent(l attempt, event watch.Event) error {
 	if event.Type == watch.Error {
 		return fmt.Errorf("watching: %w", apierrors.FromObject(event.Object))
@@ -143,7 +144,7 @@ func (s *stream) handleEvent(l attempt, event watch.Event) error {
 	return nil
 }
 
-// poll reads in intervals what somebody waits for.
+// poll reads the awaited objects at intervals.
 func (s *stream) poll(ctx context.Context, l attempt) (healthy bool, err error) {
 	for {
 		names := s.awaitedNames()
@@ -164,6 +165,7 @@ func (s *stream) poll(ctx context.Context, l attempt) (healthy bool, err error) 
 	}
 }
 
+// awaitedNames returns the names of the objects that somebody waits for.
 func (s *stream) awaitedNames() []string {
 	s.watcher.mu.Lock()
 	defer s.watcher.mu.Unlock()
@@ -179,7 +181,7 @@ func (s *stream) awaitedNames() []string {
 	return names
 }
 
-// handleReads passes readings on. It reports false when the leg is over.
+// handleReads delivers the results of reads. It reports false if the attempt is over.
 func (s *stream) handleReads(l attempt, readings map[string]readResult) bool {
 	s.watcher.mu.Lock()
 	defer s.watcher.mu.Unlock()
@@ -201,8 +203,8 @@ func (s *stream) handleReads(l attempt, readings map[string]readResult) bool {
 	return true
 }
 
-// readAwaited reads what the watch should have told. It reports whether that
-// worked, or was not needed because nobody waits: then nothing is unobserved.
+// readAwaited reads the objects that the watch should have reported. It reports whether
+// that worked, or was not needed because nobody waits.
 func (s *stream) readAwaited(ctx context.Context, l attempt) bool {
 	names := s.awaitedNames()
 	if len(names) == 0 {
@@ -247,9 +249,8 @@ func (s *stream) takeInstead(readings map[string]readResult) bool {
 	return true
 }
 
-// readNow reads the named objects now and passes on what is news. It needs no leg: a
-// watch that is open may tell more meanwhile, and that counts then. What cannot
-// be read within a few seconds changes nothing.
+// readNow reads objects and delivers what is newer. A watch may run at the same time; its
+// events count if they arrive first. Objects that cannot be read in time are skipped.
 func (s *stream) readNow(ctx context.Context, names []string) {
 	marks := s.positions(names)
 	if len(marks) == 0 {
@@ -271,7 +272,7 @@ func (s *stream) readNow(ctx context.Context, names []string) {
 	}
 }
 
-// position is how far an item has come.
+// position identifies the last observation of an item.
 type position struct {
 	latestVersion string
 	gone          bool
@@ -279,7 +280,7 @@ type position struct {
 
 func (i *item) position() position { return position{i.latestVersion, i.gone} }
 
-// positions tells how far those who wait for the names have come.
+// positions returns the positions of the items that somebody waits for.
 func (s *stream) positions(names []string) map[*item]position {
 	s.watcher.mu.Lock()
 	defer s.watcher.mu.Unlock()
@@ -294,7 +295,7 @@ func (s *stream) positions(names []string) map[*item]position {
 	return marks
 }
 
-// withResponseTimeout bounds the time that a reading may take. It ends with the tracker too.
+// withResponseTimeout limits the duration of a read. The read also ends with the watcher.
 func (t *Watcher) withResponseTimeout(ctx context.Context) (context.Context, func()) {
 	ctx, cancel := context.WithTimeout(ctx, responseTimeout)
 	var wg sync.WaitGroup
@@ -311,7 +312,7 @@ func (t *Watcher) withResponseTimeout(ctx context.Context) (context.Context, fun
 	}
 }
 
-// markOpened notes that a watch was granted, at the time given.
+// markOpened records that a watch was opened, at a time.
 func (s *stream) markOpened(l attempt, since time.Time) bool {
 	s.watcher.mu.Lock()
 	defer s.watcher.mu.Unlock()

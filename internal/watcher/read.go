@@ -19,14 +19,13 @@ import (
 )
 
 const (
-	// maxSingleReads is up to how many objects are read one by one, and how many
-	// reads run at once; more are taken from one list.
+	// maxSingleReads is how many objects are read with individual requests, and how many
+	// of these run in parallel. More objects are read with one list.
 	maxSingleReads = 8
 	pageSize       = 500
-	// maxPartialReads is how many objects are read one by one at most where not all of
-	// them have to be.
+	// maxPartialReads limits the individual requests when not all objects must be read.
 	maxPartialReads = 100
-	// requestTimeout is how long one request may take: some proxies never answer.
+	// requestTimeout limits a single request. Some proxies never respond.
 	requestTimeout = 30 * time.Second
 )
 
@@ -38,10 +37,10 @@ type reader struct {
 
 // readResult is the result of reading one object.
 type readResult struct {
-	object *unstructured.Unstructured // nil when it does not exist
-	// version is that of the object, or of the list it was taken from.
+	object *unstructured.Unstructured // nil if it does not exist
+	// version is that of the object, or of the list that it was read with.
 	version string
-	// forbidden is set when the object may not be read.
+	// forbidden is set if the object may not be read.
 	forbidden error
 }
 
@@ -53,9 +52,9 @@ func (r readResult) observation() observation {
 	return o
 }
 
-// supplementaryObservation is the observation of a reading that a watch goes on after: what the
-// watch tells later about the time before an absence still counts, such as that
-// a Job completed before it was deleted.
+// supplementaryObservation is the observation of a read beside a running watch. If the
+// object is absent, later events of the watch from before the read still count, such as
+// the completion of a Job before it was deleted.
 func (r readResult) supplementaryObservation() observation {
 	o := r.observation()
 	if o.gone {
@@ -64,13 +63,12 @@ func (r readResult) supplementaryObservation() observation {
 	return o
 }
 
-// read returns one reading for each name, all newer than the call.
+// read returns a result for each name, newer than the call.
 func (r *reader) read(ctx context.Context, names []string) (map[string]readResult, error) {
 	return r.readUpTo(ctx, names, len(names))
 }
 
-// readPartially is read, except that of very many names it may leave some out when
-// they cannot be listed.
+// readPartially is read, but may omit some of very many names if they cannot be listed.
 func (r *reader) readPartially(ctx context.Context, names []string) (map[string]readResult, error) {
 	return r.readUpTo(ctx, names, maxPartialReads)
 }
@@ -96,7 +94,7 @@ func (r *reader) readUpTo(ctx context.Context, names []string, most int) (map[st
 	return readings, nil
 }
 
-// getAll reads one by one, a few at a time, until one fails.
+// getAll reads objects with individual requests, a few in parallel, until one fails.
 func (r *reader) getAll(ctx context.Context, names []string) (map[string]readResult, error) {
 	var (
 		wg       sync.WaitGroup
@@ -148,7 +146,7 @@ func (r *reader) get(ctx context.Context, name string) (readResult, error) {
 	return readResult{}, fmt.Errorf("reading %q: %w", name, err)
 }
 
-// list returns all objects by name and the version of the list.
+// list returns all objects by name, and the version of the list.
 func (r *reader) list(ctx context.Context) (map[string]*unstructured.Unstructured, string, error) {
 	objects := map[string]*unstructured.Unstructured{}
 	options := metav1.ListOptions{Limit: pageSize}
@@ -172,18 +170,18 @@ func (r *reader) page(ctx context.Context, options metav1.ListOptions) (*unstruc
 	return r.client.List(ctx, options)
 }
 
-// isNotAllowed reports an answer that will not change: the verb is not allowed, or
-// the resource does not know it.
+// isNotAllowed reports whether a verb is not allowed, or not supported by the resource.
+// Retrying does not help.
 func isNotAllowed(err error) bool {
 	return apierrors.IsForbidden(err) || apierrors.IsMethodNotSupported(err)
 }
 
-// isExpired reports that the server no longer has the history asked for.
+// isExpired reports whether the server no longer has the history to watch from.
 func isExpired(err error) bool {
 	return apierrors.IsGone(err) || apierrors.IsResourceExpired(err)
 }
 
-// isServerError reports an answer that blames the server.
+// isServerError reports whether the server failed to serve a request.
 func isServerError(err error) bool {
 	var status apierrors.APIStatus
 	return errors.As(err, &status) && status.Status().Code >= http.StatusInternalServerError

@@ -18,62 +18,61 @@ var (
 )
 
 const (
-	// healthyWatchDuration is from when on a watch that ends is taken for healthy: it is
-	// started again at once.
+	// healthyWatchDuration is how long a watch must last to be restarted without delay.
 	healthyWatchDuration = time.Second
-	// watchOpenDelay is how long a watch must stay open to count as granted if it tells
-	// nothing meanwhile. The client takes a connection that is dropped without
-	// an answer for a watch that ended.
+	// watchOpenDelay is how long a watch without events must stay open to count as
+	// opened. A connection that is dropped without a response looks like a watch that
+	// ended.
 	watchOpenDelay = 200 * time.Millisecond
-	// maxShortWatches is how many watches in a row may end while they open until
-	// the API counts as unreachable.
+	// maxShortWatches is how many watches in a row may end while they open before the API
+	// server counts as unreachable.
 	maxShortWatches = 2
 )
 
-// outageGracePeriod is the time that does not count after an outage: what happened
-// meanwhile has to arrive first.
+// outageGracePeriod is added to each outage. In this time the changes that happened
+// during the outage arrive.
 const outageGracePeriod = 500 * time.Millisecond
 
-// stream observes one resource in one namespace, for all items of all groups. It
-// starts when somebody waits for what is not ready, and keeps its watch open for
-// those who come later. When the watch ends and nobody waits, it stops.
+// stream observes one resource in one namespace, for all items of all groups. It starts
+// when somebody waits for an object that is not ready. It keeps its watch open for later
+// items, and stops when the watch ends and nobody waits.
 //
-// What follows a write is never missed: an item is registered before the write.
-// A stream that runs by then passes on everything later; one that starts
-// afterwards starts from the version written. Only a stream that was started
-// from a later version for somebody else has to go back (see require).
+// No event after a write is missed, because items are registered before the write. A
+// running stream delivers everything that happens afterwards. A new stream starts from
+// the version that was written. Only a stream that was started from a later version has
+// to go back (see ensureRunning).
 type stream struct {
 	watcher *Watcher
 	key     streamKey
 	reader  *reader
 
-	// Guarded by the tracker's mu.
+	// Guarded by the watcher's mu.
 	items   map[string]map[*item]struct{} // by name
 	running bool
-	polling bool   // watching is not possible
-	version string // where to go on watching; empty to list first
-	// coveredFrom is the earliest version that the watching was started from. A
-	// list later on brings every item up to date. Coverage counts the starts; an
-	// item registered in the present one has missed nothing.
+	polling bool   // whether it reads, because it may not watch
+	version string // to continue the watch from; empty to list first
+	// coveredFrom is the earliest version that the watch was started from. A later list
+	// brings every item up to date. Coverage counts the starts: an item that was
+	// registered after the last start has missed nothing.
 	coveredFrom string
 	coverage    int
-	// epoch counts the restarts; what belongs to an earlier one is dropped.
+	// epoch counts the restarts. Results from an earlier epoch are dropped.
 	epoch   int
 	restart context.CancelFunc
 	err     error
-	// unreachable and firstReads are why the API counts as unreachable: the watch is in
-	// trouble, and so are that many readings of those who begin to wait.
+	// unreachable is whether the watch cannot reach the API server. failingReads counts
+	// the initial reads that cannot.
 	unreachable  bool
 	failingReads int
-	// outageStart is when observing was interrupted, zero while it works;
-	// blind is the sum of the interruptions before.
+	// outageStart is when the current interruption began; zero if there is none.
+	// pastOutages is the total duration of earlier interruptions.
 	outageStart time.Time
 	pastOutages time.Duration
 	// shortWatches counts the watches in a row that ended while they opened.
 	shortWatches int
 }
 
-// attempt is one attempt to observe, from a start to an interruption.
+// attempt is one attempt to observe, until it is interrupted.
 type attempt struct {
 	epoch   int
 	version string
@@ -81,8 +80,8 @@ type attempt struct {
 	endedAt time.Time
 }
 
-// register has events of the item's name kept. The caller holds mu, as for the
-// next three.
+// register delivers the events of the object to an item. The caller holds mu, as in
+// unregister, ensureRunning and attach.
 func (s *stream) register(i *item) {
 	if s.items[i.target.Name] == nil {
 		s.items[i.target.Name] = map[*item]struct{}{}
@@ -102,14 +101,15 @@ func (s *stream) unregister(i *item) {
 	}
 }
 
-// ensureRunning makes the stream run for these items, and go back as far as they need.
+// ensureRunning makes the stream run for these items, from the earliest version that they
+// need.
 func (s *stream) ensureRunning(items []*item) {
 	if s.watcher.closed {
 		return
 	}
 	from, list := s.attach(items)
 	switch {
-	case s.polling: // the next reading is now
+	case s.polling: // read now
 	case list:
 		s.version = ""
 	case !s.running:
@@ -117,7 +117,7 @@ func (s *stream) ensureRunning(items []*item) {
 		s.coverage++
 	case from != "" && s.version != "":
 		s.version, s.coveredFrom = from, from
-	default: // what runs will do, and so will a list that is under way
+	default: // the running watch, or a list in progress, covers the items
 		return
 	}
 	s.epoch++
@@ -130,9 +130,9 @@ func (s *stream) ensureRunning(items []*item) {
 	s.watcher.start(s.run)
 }
 
-// attach notes that somebody waits for the items. It returns the earliest version
-// from which a watch has to start for them, empty if the one that runs will do,
-// or that a list is needed.
+// attach records that somebody waits for the items. It returns the earliest version from
+// which a new watch must start, empty if the current one suffices, or whether a list is
+// needed.
 func (s *stream) attach(items []*item) (from string, list bool) {
 	if !s.running {
 		from = s.earliestVersion()
@@ -154,8 +154,8 @@ func (s *stream) attach(items []*item) (from string, list bool) {
 	return from, list
 }
 
-// earliestVersion is the lowest version that was written of what this stream knows:
-// those who do not wait so far will not have to send it back to the start.
+// earliestVersion returns the lowest version that was written of all items. Items for
+// which somebody waits later then need no restart.
 func (s *stream) earliestVersion() (version string) {
 	for _, items := range s.items {
 		for i := range items {
@@ -172,7 +172,7 @@ func before(a, b string) bool {
 	return ordered && order < 0
 }
 
-// run observes until nobody waits or the tracker is closed.
+// run observes until nobody waits or the watcher is closed.
 func (s *stream) run(ctx context.Context) {
 	pause := retryBackoff()
 	for {
@@ -204,7 +204,7 @@ func (s *stream) startAttempt(ctx context.Context) (context.Context, attempt, bo
 	return ctx, attempt{epoch: s.epoch, version: s.version, polling: s.polling}, true
 }
 
-// interrupt ends the present leg. The caller holds mu.
+// interrupt ends the current attempt. The caller holds mu.
 func (s *stream) interrupt() {
 	if s.restart != nil {
 		s.restart()
@@ -222,8 +222,8 @@ func (s *stream) isWanted() bool {
 	return false
 }
 
-// observe works until something is in the way, and reports whether it was of
-// use by then.
+// observe watches or polls until it is interrupted. It reports whether that worked for a
+// while.
 func (s *stream) observe(ctx context.Context, l attempt) (healthy bool, err error) {
 	switch {
 	case l.polling:
@@ -238,8 +238,8 @@ func (s *stream) observe(ctx context.Context, l attempt) (healthy bool, err erro
 	return s.watch(ctx, l, version)
 }
 
-// needsRead reports whether a leg ended in a way after which it has to be
-// found out if the API is there at all.
+// needsRead reports whether an attempt ended in a way that leaves unknown whether the API
+// server can be reached.
 func (s *stream) needsRead(ctx context.Context, l attempt, healthy bool, err error) bool {
 	s.watcher.mu.Lock()
 	defer s.watcher.mu.Unlock()
@@ -257,7 +257,7 @@ func (s *stream) endedTooOften(healthy bool) bool {
 	return !healthy && s.shortWatches >= maxShortWatches
 }
 
-// finishAttempt decides how to go on and whether to pause before.
+// finishAttempt decides how to continue, and whether to pause before.
 func (s *stream) finishAttempt(ctx context.Context, l attempt, healthy bool, err error) (pause bool) {
 	s.watcher.mu.Lock()
 	defer s.watcher.mu.Unlock()
@@ -281,8 +281,8 @@ func (s *stream) finishAttempt(ctx context.Context, l attempt, healthy bool, err
 		s.watcher.notify(s.notice(NoticePolling, err))
 		return false
 	case apierrors.IsNotFound(err):
-		// The resource is not served: not yet, or no longer. The API answered, so
-		// this is no time in which it is away.
+		// The resource is not served, or not yet. The API server responded, so this
+		// is not an outage.
 		s.markRestored(time.Now())
 		s.version, s.err = "", err
 	default:
@@ -291,8 +291,8 @@ func (s *stream) finishAttempt(ctx context.Context, l attempt, healthy bool, err
 	return true
 }
 
-// markUnreachable notes that the API does not answer. The caller holds mu, as for the next
-// two.
+// markUnreachable records that the API server does not respond. The caller holds mu, as
+// in markConnected and markRestored.
 func (s *stream) markUnreachable(err error) {
 	isFirst := !s.watcher.hasUnreachableStream()
 	s.err, s.unreachable = err, true
@@ -301,8 +301,8 @@ func (s *stream) markUnreachable(err error) {
 	}
 }
 
-// markConnected notes that the leg works, since the time given. It reports false when
-// the leg is over.
+// markConnected records that an attempt works, since a time. It reports false if the
+// attempt is over.
 func (s *stream) markConnected(l attempt, since time.Time) bool {
 	if l.epoch != s.epoch {
 		return false
@@ -312,7 +312,7 @@ func (s *stream) markConnected(l attempt, since time.Time) bool {
 	return true
 }
 
-// markRestored notes that observing works, since the time given.
+// markRestored records that observing works, since a time.
 func (s *stream) markRestored(since time.Time) {
 	s.pastOutages = s.unobserved(since)
 	if s.unreachable {
@@ -322,7 +322,7 @@ func (s *stream) markRestored(since time.Time) {
 	s.watcher.notify(s.notice(NoticeReachable, nil))
 }
 
-// unobserved is the time for which nothing could be observed so far.
+// unobserved returns for how long observing was interrupted so far.
 func (s *stream) unobserved(now time.Time) time.Duration {
 	if s.outageStart.IsZero() {
 		return s.pastOutages

@@ -15,25 +15,24 @@ import (
 	"github.com/ordered-helm/helm/internal/readiness"
 )
 
-// Target names an object to wait for.
+// Target identifies an object to wait for.
 type Target struct {
 	GVR schema.GroupVersionResource
 	GVK schema.GroupVersionKind
-	// Namespace is empty for objects outside namespaces.
+	// Namespace is empty for cluster-scoped objects.
 	Namespace string
 	Name      string
-	// UID is the object whose end WaitGone waits for. Without one it is the
-	// object that bears the name when WaitGone first looks.
+	// UID identifies the object that WaitDeleted waits for. If empty, it is the object
+	// that has the name when WaitDeleted first reads it.
 	UID types.UID
-	// Timeout is how long it may take to get ready, from Options.Since on; 0 is no
-	// limit of its own. Time in which the API could not be reached does not
-	// count.
+	// Timeout is how long the object may take to get ready, from Options.Start on. 0 is
+	// no limit. Time in which the API server cannot be reached does not count.
 	Timeout time.Duration
-	// Evaluate judges the object; nil takes the Tracker's Evaluator.
+	// Evaluate judges the object. If nil, Config.Evaluate does.
 	Evaluate readiness.Evaluator
 }
 
-// String names the object for people: "Deployment shop/web".
+// String returns the kind and name, as in "Deployment shop/web".
 func (t Target) String() string {
 	kind := t.GVK.Kind
 	if kind == "" {
@@ -48,30 +47,30 @@ func (t Target) String() string {
 // Report is what is known about a Target.
 type Report struct {
 	Target Target
-	// Object is the last version seen, without managedFields. It is nil if none
-	// was seen, and shared: whoever gets it must not change it.
+	// Object is the last version that was seen, without managedFields. It is nil if none
+	// was seen. It is shared and must not be changed.
 	Object *unstructured.Unstructured
 	Status readiness.Status
-	// Since is when the present State was first seen.
+	// Since is when the current State was first seen.
 	Since time.Time
-	// Deleted says that the object was not on the server when last looked at.
+	// Deleted is whether the object did not exist when it was last observed.
 	Deleted bool
-	// Replaced says that another object took the name while it was waited for;
-	// Object and Status are the new one's.
+	// Replaced is whether another object took the name during the wait. Object and Status
+	// are then those of the new object.
 	Replaced bool
-	// Unobserved is for how long, since the waiting began, the object could not
-	// be observed because the API could not be reached.
+	// Unobserved is how long the object could not be observed during the wait, because
+	// the API server could not be reached.
 	Unobserved time.Duration
-	// TimedOutAfter is the time within which it was not ready; 0 while it is not over.
+	// TimedOutAfter is the timeout of the target if it has timed out, otherwise 0.
 	TimedOutAfter time.Duration
-	// Forbidden is why it can be observed in no way, as far as it was not ready
-	// before: a *ForbiddenError, or nil.
+	// Forbidden is a *ForbiddenError if the object may not be observed and was not ready
+	// before, otherwise nil.
 	Forbidden error
-	// ObserveError is why it cannot be observed at this moment, or nil.
+	// ObserveError is why the object cannot be observed at the moment, or nil.
 	ObserveError error
 }
 
-// String says in one line how the target stands.
+// String returns the state of the target in one line.
 func (r Report) String() string {
 	var line strings.Builder
 	fmt.Fprintf(&line, "%s: %s", r.Target, r.Status.State)
@@ -87,7 +86,7 @@ func (r Report) String() string {
 	return line.String()
 }
 
-// sameStatus tells whether two reports read the same to somebody who follows the
+// sameStatus reports whether two reports look the same to a user who follows the
 // progress.
 func sameStatus(a, b Report) bool {
 	return a.Status.State == b.Status.State && a.Status.Reason == b.Status.Reason &&

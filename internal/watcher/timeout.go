@@ -14,27 +14,25 @@ import (
 )
 
 const (
-	// outageCheckInterval is how often a limit is looked at again while its clock stands
-	// still because nothing can be observed.
+	// outageCheckInterval is how often a timeout is checked while it is suspended by an
+	// outage.
 	outageCheckInterval = 100 * time.Millisecond
-	// finalReadTimeout is how long reading what is out of time may take: a watch that
-	// tells nothing must not make something late that is ready.
+	// finalReadTimeout limits the read of objects that have timed out. They are read once
+	// more, in case the watch missed that they are ready.
 	finalReadTimeout = 2 * time.Second
 )
 
-// TimeoutError is the cause of a NotReadyError when targets ran out of their
-// own time.
+// TimeoutError is the cause of a NotReadyError when targets have timed out.
 type TimeoutError struct {
-	// Timeout is the time that the first of them had.
+	// Timeout is that of the first of these targets.
 	Timeout time.Duration
 }
 
 func (e *TimeoutError) Error() string { return fmt.Sprintf("not ready within %s", e.Timeout) }
 
-// remainingTime is the time that an item still has, and whether its clock stands still
-// because it cannot be observed. Time in which the API could not be reached does
-// not count; what was ready and is not any more has its whole time again. The
-// caller holds the tracker's mu.
+// remainingTime returns the time until an item times out, and whether the timeout is
+// suspended. Time in which the API server cannot be reached does not count. The timeout
+// starts again when a ready object becomes unready. The caller holds the watcher's mu.
 func (i *item) remainingTime(now time.Time) (left time.Duration, blind bool) {
 	since, blindBefore := i.group.options.Start, i.outagesBefore
 	if i.unreadySince.After(since) {
@@ -52,14 +50,14 @@ func (i *item) remainingTime(now time.Time) (left time.Duration, blind bool) {
 	return left, blind
 }
 
-// isOpen reports an item that may still become ready. The caller holds the
-// tracker's mu.
+// isOpen reports whether an item may still become ready. The caller holds the watcher's
+// mu.
 func (i *item) isOpen() bool {
 	return !i.timedOut && i.forbidden == nil && i.report.Status.State != readiness.Ready && i.report.Status.State != readiness.Failed
 }
 
-// nextTimeout says after what time a limit has to be looked at; false if there is
-// none.
+// nextTimeout returns the time until the next timeout must be checked. It reports false
+// if there is none.
 func (g *Group) nextTimeout() (next time.Duration, found bool) {
 	g.watcher.mu.Lock()
 	defer g.watcher.mu.Unlock()
@@ -79,8 +77,8 @@ func (g *Group) nextTimeout() (next time.Duration, found bool) {
 	return next, found
 }
 
-// timeOutItems gives up what is out of time, each after a last look at it. It reports
-// false when nothing was.
+// timeOutItems ends the wait for items that have timed out, after it has read them once
+// more. It reports whether there were any.
 func (g *Group) timeOutItems(ctx context.Context) bool {
 	var unseen []*item
 	expired := false
@@ -107,7 +105,7 @@ func (g *Group) timeOutItems(ctx context.Context) bool {
 	return expired || len(unseen) > 0
 }
 
-// readItemsNow reads items now, whatever their watch tells.
+// readItemsNow reads items, regardless of their watch.
 func (g *Group) readItemsNow(ctx context.Context, items []*item) {
 	ctx, cancel := context.WithTimeout(ctx, finalReadTimeout)
 	defer cancel()
@@ -119,8 +117,7 @@ func (g *Group) readItemsNow(ctx context.Context, items []*item) {
 	}
 }
 
-// readAtDeadline reads what is still open when the time of the whole operation is
-// over.
+// readAtDeadline reads the items that are not ready when the deadline of ctx has passed.
 func (g *Group) readAtDeadline(ctx context.Context, onChange func(Report)) {
 	if !errors.Is(ctx.Err(), context.DeadlineExceeded) {
 		return

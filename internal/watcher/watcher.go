@@ -16,53 +16,54 @@ import (
 	"github.com/ordered-helm/helm/internal/readiness"
 )
 
+// -
 const (
 	defaultPollInterval  = 2 * time.Second
 	initialRetryInterval = 50 * time.Millisecond
 	maxRetryInterval     = 2 * time.Second
 )
 
-// Config sets up a Tracker.
+// Config configures a Watcher.
 type Config struct {
-	// Client reaches the API. It must not throttle itself, or what it holds back
-	// is seen late.
+	// Client reaches the API server. It must not limit the rate of requests, because a
+	// delayed request delays what the Watcher observes.
 	Client dynamic.Interface
-	// Evaluate judges targets that bring no Evaluator. The default is
-	// Default with the storage classes that Client can read.
+	// Evaluate judges targets that have no Evaluator of their own. The default is
+	// readiness.NewEvaluator, with the storage classes that Client can read.
 	Evaluate readiness.Evaluator
-	// PollInterval is the time between two readings of what cannot be watched;
-	// by default two seconds.
+	// PollInterval is the time between two reads of objects that cannot be watched. The
+	// default is two seconds.
 	PollInterval time.Duration
-	// Notify, if set, is told about trouble with observing. Calls come one at a
-	// time, none after Close has returned. The Tracker stands still meanwhile:
-	// Notify must return soon and must not call the Tracker or its groups.
+	// Notify, if not nil, receives notices about problems with watching. It is called by
+	// one goroutine at a time, and not after Close has returned. It must return quickly
+	// and must not call the Watcher or its groups, because it blocks them.
 	Notify func(Notice)
 }
 
-// Watcher follows objects for everybody who waits in one operation.
+// Watcher waits for the objects of one operation.
 type Watcher struct {
 	config Config
-	// start runs a function in a goroutine, under the context that Close ends.
+	// start runs a function in a goroutine, with a context that Close cancels.
 	start  func(func(context.Context))
 	cancel context.CancelFunc
 	done   <-chan struct{}
 	wg     sync.WaitGroup
 
-	// mu guards all below, the streams and what they share with groups.
+	// mu guards the fields below, the streams, and the fields of items that streams use.
 	mu                  sync.Mutex
 	closed              bool
-	notifiedUnreachable bool // as far as Notify was told
+	notifiedUnreachable bool // whether Notify was told so
 	streams             map[streamKey]*stream
 }
 
-// streamKey is what one watch covers.
+// streamKey identifies what one watch covers.
 type streamKey struct {
 	resource  schema.GroupVersionResource
 	namespace string
 }
 
-// New returns a Tracker that works until the context ends or Close is
-// called. It sends nothing before somebody waits.
+// New returns a Watcher that runs until ctx is done or Close is called. It sends no
+// request before somebody waits.
 func New(ctx context.Context, config Config) *Watcher {
 	if config.PollInterval <= 0 {
 		config.PollInterval = defaultPollInterval
@@ -76,35 +77,35 @@ func New(ctx context.Context, config Config) *Watcher {
 	return t
 }
 
-// ExpectReady returns a group that waits until its targets are ready. Called before
-// they are written, it misses nothing: what a running watch tells about them
-// from now on is kept until Applied says which version was written.
+// ExpectReady returns a group that waits until its targets are ready. Call it before the
+// targets are written: the group then keeps the events of running watches until Applied
+// tells which version was written.
 func (t *Watcher) ExpectReady(targets ...Target) *Group {
 	return t.newGroup(targets, (*item).judgeReadiness)
 }
 
-// ExpectCompletion is Expect for Jobs and Pods that run to an end: each is Ready
-// when it has completed, and Failed when it has failed or is gone before it had
-// completed. What becomes of it later does not matter.
+// ExpectCompletion returns a group that waits until its targets, which are Jobs and Pods,
+// have completed. A target is Ready when it has succeeded, and Failed when it has failed
+// or was deleted before it completed. Later changes are ignored.
 func (t *Watcher) ExpectCompletion(targets ...Target) *Group {
 	return t.newGroup(targets, (*item).judgeCompletion)
 }
 
-// WaitDeleted waits until the objects are gone from the server: each by its UID, so
-// that another object of the same name does not count. It first reads which of
-// them are there, and watches only for these. OnChange and the results are
-// those of Group.Wait, where Ready means gone.
+// WaitDeleted waits until objects are deleted. An object is identified by its UID, so
+// that another object with the same name does not count. WaitDeleted reads the objects
+// first, and watches only those that exist. It calls onChange and returns reports as
+// Group.Wait does; the state Ready means deleted.
 func (t *Watcher) WaitDeleted(ctx context.Context, targets []Target, onChange func(Report)) ([]Report, error) {
 	return t.newGroup(targets, (*item).judgeAbsence).Wait(ctx, onChange)
 }
 
-// Evaluate judges an object as one that brings no Evaluator of its own.
+// Evaluate judges an object that has no Evaluator of its own.
 func (t *Watcher) Evaluate(ctx context.Context, obj *unstructured.Unstructured) readiness.Status {
 	return t.config.Evaluate(ctx, obj)
 }
 
-// Close ends all watches and returns when no goroutine of the Tracker is left.
-// Whoever still waits gets ErrClosed. It may be called more than once.
+// Close ends all watches, and returns when all goroutines of the Watcher have ended.
+// Callers that still wait get ErrClosed. Close may be called more than once.
 func (t *Watcher) Close() {
 	t.mu.Lock()
 	t.closed = true
@@ -128,7 +129,7 @@ func (t *Watcher) newGroup(targets []Target, judge judgeFunc) *Group {
 	return g
 }
 
-// stream returns the one that covers the target. The caller holds mu.
+// stream returns the stream for a target. The caller holds mu.
 func (t *Watcher) stream(target Target) *stream {
 	key := streamKey{target.GVR, target.Namespace}
 	s := t.streams[key]
@@ -144,7 +145,7 @@ func (t *Watcher) stream(target Target) *stream {
 	return s
 }
 
-// stopCause says why somebody who waits under the context has to stop.
+// stopCause returns why waiting with a context must stop.
 func (t *Watcher) stopCause(ctx context.Context) error {
 	if ctx.Err() != nil {
 		return context.Cause(ctx)
@@ -152,8 +153,8 @@ func (t *Watcher) stopCause(ctx context.Context) error {
 	return ErrClosed
 }
 
-// notify passes a notice on; that the API answers again, only when no stream is
-// without it any more. The caller holds mu.
+// notify passes a notice to Config.Notify. It drops NoticeReachable while any stream is
+// unreachable. The caller holds mu.
 func (t *Watcher) notify(n Notice) {
 	switch n.Kind {
 	case NoticeUnreachable:
@@ -169,7 +170,7 @@ func (t *Watcher) notify(n Notice) {
 	}
 }
 
-// hasUnreachableStream reports whether any stream cannot reach the API.
+// hasUnreachableStream reports whether any stream cannot reach the API server.
 func (t *Watcher) hasUnreachableStream() bool {
 	for _, s := range t.streams {
 		if s.unreachable || s.failingReads > 0 {
@@ -179,12 +180,12 @@ func (t *Watcher) hasUnreachableStream() bool {
 	return false
 }
 
-// retryBackoff grows from the first retry to the slowest.
+// retryBackoff returns increasing intervals between retries.
 func retryBackoff() wait.Backoff {
 	return wait.Backoff{Duration: initialRetryInterval, Factor: 2, Jitter: 0.2, Steps: 32, Cap: maxRetryInterval}
 }
 
-// sleep waits for the duration, or reports false when the context ends first.
+// sleep waits for a duration. It reports false if the context is done first.
 func sleep(ctx context.Context, d time.Duration) bool {
 	timer := time.NewTimer(d)
 	defer timer.Stop()
