@@ -53,7 +53,7 @@ func Failures(ctx context.Context, n *sequencer.Node, err error, namespace strin
 		failures = append(failures, f)
 	}
 	slices.SortStableFunc(failures, func(a, b *failure.Resource) int { return cmp.Compare(a.Resource, b.Resource) })
-	failure.RedactResources(events.Masker(), failures) // before a summary truncates them
+	failure.RedactResources(events.Redactor(), failures) // before a summary truncates them
 	return failures
 }
 

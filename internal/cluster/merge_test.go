@@ -17,6 +17,8 @@ import (
 	"k8s.io/apimachinery/pkg/runtime"
 	"k8s.io/apimachinery/pkg/types"
 	"k8s.io/apimachinery/pkg/util/strategicpatch"
+
+	"github.com/ordered-helm/helm/internal/object"
 )
 
 func TestMergeOriginals(t *testing.T) {
@@ -58,7 +60,7 @@ func TestMergeOriginals(t *testing.T) {
 			if err != nil {
 				t.Fatal(err)
 			}
-			want := parseObject(t, strings.ReplaceAll(c.want, "?", `"`+Undecided+`"`)).Object.(*unstructured.Unstructured)
+			want := parseObject(t, strings.ReplaceAll(c.want, "?", `"`+object.Undecided+`"`)).Object.(*unstructured.Unstructured)
 			delete(want.Object, "more") // which only closes a brace
 			if !reflect.DeepEqual(got, want) {
 				t.Errorf("got %v\nwant %v", got, want)

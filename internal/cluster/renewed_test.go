@@ -62,7 +62,7 @@ func TestConfirmReady(t *testing.T) {
 					c.verdict = isReady
 				}
 				got := api.client().ConfirmReady(t.Context(), info, info.Object.(*unstructured.Unstructured), c.verdict)
-				if got.State != c.state || !strings.Contains(got.Message, c.message) || (got.State == c.verdict.State) != (got.Recheck == 0) {
+				if got.State != c.state || !strings.Contains(got.Message, c.message) || (got.State == c.verdict.State) != (got.RecheckAfter == 0) {
 					t.Errorf("got %+v", got)
 				}
 				if n := api.count("list"); n != c.lists {

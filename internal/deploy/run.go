@@ -24,8 +24,8 @@ import (
 	"github.com/ordered-helm/helm/internal/inventory"
 	"github.com/ordered-helm/helm/internal/object"
 	"github.com/ordered-helm/helm/internal/operation"
-	"github.com/ordered-helm/helm/internal/record"
 	"github.com/ordered-helm/helm/internal/redact"
+	"github.com/ordered-helm/helm/internal/releaserecord"
 	"github.com/ordered-helm/helm/internal/sequencer"
 	"github.com/ordered-helm/helm/internal/text"
 )
@@ -135,11 +135,11 @@ func (r *Run) Build() error {
 
 // SetRecord has the release carry a record, if it is not nil, with what earlier revisions
 // may leave until everything is deployed.
-func (r *Run) SetRecord(bare *chart.Chart, rec *record.Record) error {
-	if r.inventory != nil && (rec != nil && rec.Sequenced || r.inventory.IsOrdered()) {
+func (r *Run) SetRecord(bare *chart.Chart, rec *releaserecord.Record) error {
+	if r.inventory != nil && (rec != nil && rec.Ordered || r.inventory.IsOrdered()) {
 		earlier := r.inventory.Earlier(r.Release().Version, r.strategy.objects().all, r.options.Spared)
 		if rec == nil && earlier != nil {
-			rec = &record.Record{Revision: r.Release().Version, Root: &sequencer.Chart{Name: history.ChartName(r.Release())}}
+			rec = &releaserecord.Record{Revision: r.Release().Version, Charts: &sequencer.Chart{Name: history.ChartName(r.Release())}}
 		}
 		if rec != nil {
 			rec.Earlier = earlier
@@ -153,7 +153,7 @@ func (r *Run) SetRecord(bare *chart.Chart, rec *record.Record) error {
 
 // HideSecrets removes the contents of the Secrets of the release, and of those that were
 // there before, from everything that the operation says from now on.
-func (r *Run) HideSecrets() { r.op.Events.Redact(redact.FromObjects(r.Contents())) }
+func (r *Run) HideSecrets() { r.op.Events.RedactWith(redact.ForObjects(r.Contents())) }
 
 // Contents are the objects of the release, of the inventory, and of all their hooks.
 func (r *Run) Contents() []map[string]any {
@@ -161,10 +161,10 @@ func (r *Run) Contents() []map[string]any {
 	if r.inventory != nil {
 		contents = append(contents, r.inventory.Declared()...)
 		for _, rel := range r.inventory.Revisions() {
-			contents = append(contents, redact.HookObjects(rel)...)
+			contents = append(contents, redact.HookObjects(rel.Hooks)...)
 		}
 	}
-	return append(contents, redact.HookObjects(r.Release())...)
+	return append(contents, redact.HookObjects(r.Release().Hooks)...)
 }
 
 // FindExisting finds out which objects are in the cluster, and rejects those of other
@@ -196,10 +196,10 @@ func (r *Run) Check(ctx context.Context) error {
 
 // CheckBeforeCRDs does all checks that do not need the definitions which are about to be
 // installed. The release will carry the record.
-func (r *Run) CheckBeforeCRDs(ctx context.Context, rec *record.Record) error {
+func (r *Run) CheckBeforeCRDs(ctx context.Context, rec *releaserecord.Record) error {
 	trial := *r.Release()
 	var err error
-	if trial.Chart, err = record.Attach(trial.Chart, rec); err != nil {
+	if trial.Chart, err = releaserecord.WithRecord(trial.Chart, rec); err != nil {
 		return err
 	}
 	s := newStrategy(r)
@@ -218,7 +218,7 @@ const (
 )
 
 func (r *Run) checkSize(rel *release.Release, progress int) error {
-	return record.CheckSize(rel, r.op.Store.DriverName(), SizeReserve+hookReserve*len(rel.Hooks)+progress)
+	return releaserecord.CheckSize(rel, r.op.Store.DriverName(), SizeReserve+hookReserve*len(rel.Hooks)+progress)
 }
 
 // Perform deploys the release: hooks, nodes, pruning, hooks.

@@ -9,9 +9,9 @@ import (
 	"sync/atomic"
 	"time"
 
-	"github.com/ordered-helm/helm/internal/diagnosis"
 	"github.com/ordered-helm/helm/internal/failure"
-	"github.com/ordered-helm/helm/internal/readiness"
+	"github.com/ordered-helm/helm/internal/redact"
+	"github.com/ordered-helm/helm/internal/watcher"
 )
 
 // Sink passes the events of an operation on to its caller, one at a time, without the
@@ -19,32 +19,42 @@ import (
 type Sink struct {
 	mu     sync.Mutex
 	notify func(Event)
-	// masker removes the contents of the Secrets of the release.
-	masker atomic.Pointer[diagnosis.Masker]
+	// redactor removes the contents of the Secrets of the release.
+	redactor atomic.Pointer[redact.Redactor]
+	// observe is called with each new redactor.
+	observe func(*redact.Redactor)
 }
 
 // NewSink returns a sink that calls notify, which may be nil.
-func NewSink(notify func(Event)) *Sink { return &Sink{notify: notify} }
+func NewSink(notify func(Event)) *Sink {
+	return &Sink{notify: notify, observe: func(*redact.Redactor) {}}
+}
+
+// Observe has observe called with each new redactor.
+func (s *Sink) Observe(observe func(*redact.Redactor)) { s.observe = observe }
 
 // HasListener reports whether anybody receives the events.
 func (s *Sink) HasListener() bool { return s.notify != nil }
 
-// Redact removes what the masker hides from everything that is emitted from now on.
-func (s *Sink) Redact(masker *diagnosis.Masker) { s.masker.Store(masker) }
+// RedactWith redacts everything that is emitted from now on.
+func (s *Sink) RedactWith(r *redact.Redactor) {
+	s.redactor.Store(r)
+	s.observe(r)
+}
 
-// Masker is what removes the contents of Secrets; it may be nil.
-func (s *Sink) Masker() *diagnosis.Masker { return s.masker.Load() }
+// Redactor is what removes the contents of Secrets; it may be nil.
+func (s *Sink) Redactor() *redact.Redactor { return s.redactor.Load() }
 
 // Emit passes an event on.
 func (s *Sink) Emit(e Event) {
 	if s.notify == nil {
 		return
 	}
-	masker := s.Masker()
+	redactor := s.Redactor()
 	s.mu.Lock()
 	defer s.mu.Unlock()
 	e.Time = time.Now()
-	e.Message, e.Cause, e.Err = masker.Refusal(e.Message), masker.Refusal(e.Cause), failure.Redact(masker, e.Err)
+	e.Message, e.Cause, e.Err = redactor.ServerMessage(e.Message), redactor.ServerMessage(e.Cause), failure.Redact(redactor, e.Err)
 	s.notify(e)
 }
 
@@ -55,12 +65,12 @@ func (s *Sink) Warn(message string) { s.Emit(Event{Type: Warning, Message: messa
 func (s *Sink) Warnf(format string, args ...any) { s.Warn(fmt.Sprintf(format, args...)) }
 
 // Notice emits trouble with observing the cluster.
-func (s *Sink) Notice(n readiness.Notice) { s.Emit(Event{Type: Observing, Message: n.String()}) }
+func (s *Sink) Notice(n watcher.Notice) { s.Emit(Event{Type: Observing, Message: n.String()}) }
 
 // RedactError returns an error without the contents of Secrets.
-func (s *Sink) RedactError(err error) error { return failure.Redact(s.Masker(), err) }
+func (s *Sink) RedactError(err error) error { return failure.Redact(s.Redactor(), err) }
 
 // RedactLog returns a log without the contents of Secrets.
 func (s *Sink) RedactLog(log func(string, ...any)) func(string, ...any) {
-	return func(format string, v ...any) { log("%s", s.Masker().Refusal(fmt.Sprintf(format, v...))) }
+	return func(format string, v ...any) { log("%s", s.Redactor().ServerMessage(fmt.Sprintf(format, v...))) }
 }

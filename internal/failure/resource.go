@@ -15,6 +15,7 @@ import (
 	"github.com/ordered-helm/helm/internal/diagnosis"
 	"github.com/ordered-helm/helm/internal/readiness"
 	"github.com/ordered-helm/helm/internal/text"
+	"github.com/ordered-helm/helm/internal/watcher"
 )
 
 // Cause is one thing that keeps a resource from being ready: where it was found, its
@@ -69,7 +70,7 @@ type Resource struct {
 
 // FromReport makes a failure of the last report on a resource that was waited for. How
 // the wait ended is for the caller to say, unless the resource has failed for good.
-func FromReport(r readiness.Report, err *readiness.NotReadyError, waited time.Duration) *Resource {
+func FromReport(r watcher.Report, err *watcher.NotReadyError, waited time.Duration) *Resource {
 	f := &Resource{
 		Resource: r.Target.GVK.Kind + "/" + r.Target.Name, Namespace: r.Target.Namespace,
 		State: string(r.Status.State), Reason: r.Status.Reason, Message: r.Status.Message,
@@ -78,16 +79,16 @@ func FromReport(r readiness.Report, err *readiness.NotReadyError, waited time.Du
 	switch {
 	case r.Status.State == readiness.Failed:
 		f.Outcome = "failed"
-	case r.Denied != nil:
-		f.Outcome, f.Reason, f.Message = "cannot be followed", "Forbidden", r.Denied.Error()
+	case r.Forbidden != nil:
+		f.Outcome, f.Reason, f.Message = "cannot be followed", "Forbidden", r.Forbidden.Error()
 	case r.Deleted:
 		f.Outcome = "is gone"
 	}
 	if r.Replaced {
 		f.Message = strings.TrimPrefix(f.Message+"; another object took its name meanwhile", "; ")
 	}
-	if r.Trouble != nil {
-		f.Message = strings.TrimPrefix(f.Message+"; it cannot be observed at the moment: "+r.Trouble.Error(), "; ")
+	if r.ObserveError != nil {
+		f.Message = strings.TrimPrefix(f.Message+"; it cannot be observed at the moment: "+r.ObserveError.Error(), "; ")
 	}
 	return f
 }

@@ -10,25 +10,25 @@ import (
 	"helm.sh/helm/v3/pkg/release"
 
 	"github.com/ordered-helm/helm/internal/hookrunner"
-	"github.com/ordered-helm/helm/internal/record"
+	"github.com/ordered-helm/helm/internal/releaserecord"
 	"github.com/ordered-helm/helm/internal/render"
 	"github.com/ordered-helm/helm/internal/sequencer"
 )
 
 // Plan rebuilds the graph by which a release was deployed from the record that it also
 // returns. Both are nil if the release was not deployed in order.
-func Plan(rel *release.Release) (*sequencer.Plan, *record.Record, error) {
-	rec, err := record.Read(rel)
-	if err != nil || rec == nil || !rec.Sequenced {
+func Plan(rel *release.Release) (*sequencer.Plan, *releaserecord.Record, error) {
+	rec, err := releaserecord.Read(rel)
+	if err != nil || rec == nil || !rec.Ordered {
 		return nil, nil, err
 	}
-	resources, err := render.Resources(rel.Manifest, rec.Documents, rec.Root, false)
+	resources, err := render.Resources(rel.Manifest, rec.DocumentCharts, rec.Charts, false)
 	if err != nil {
-		return nil, nil, &record.InvalidError{Release: rel.Name, Revision: rel.Version, Err: err}
+		return nil, nil, &releaserecord.InvalidError{Release: rel.Name, Revision: rel.Version, Err: err}
 	}
-	plan, err := sequencer.Build(sequencer.Input{Root: rec.Root, Resources: resources, Namespace: rel.Namespace})
+	plan, err := sequencer.Build(sequencer.Input{Root: rec.Charts, Resources: resources, Namespace: rel.Namespace})
 	if err != nil {
-		return nil, nil, &record.InvalidError{Release: rel.Name, Revision: rel.Version, Err: err}
+		return nil, nil, &releaserecord.InvalidError{Release: rel.Name, Revision: rel.Version, Err: err}
 	}
 	return plan, rec, nil
 }
@@ -53,18 +53,18 @@ func PlanOrSingleNode(rel *release.Release, lenient bool) (*sequencer.Plan, erro
 
 // IsUnusable reports whether an error says that a record cannot be used.
 func IsUnusable(err error) bool {
-	var invalid *record.InvalidError
+	var invalid *releaserecord.InvalidError
 	return errors.As(err, &invalid)
 }
 
 // HookModes is how the hooks of a stored release run. Where that is not known they run in
 // Helm's order, and the error says why.
 func HookModes(rel *release.Release) (hookrunner.Modes, error) {
-	rec, err := record.Read(rel)
+	rec, err := releaserecord.Read(rel)
 	if rec == nil {
 		return hookrunner.Modes{}, err
 	}
-	return render.HookModes(rec.Root, rel.Namespace), err
+	return render.HookModes(rec.Charts, rel.Namespace), err
 }
 
 // RunsHooksInParallel reports whether the hooks of any chart run in another way than
@@ -98,8 +98,8 @@ func OrderOf(rel *release.Release) (*Order, error) {
 		return nil, err
 	}
 	order := &Order{Followed: rec.Revision == rel.Version, Nodes: len(plan.Nodes)}
-	if p := rec.ProgressOf(rel.Version); p != nil {
-		order.Interrupted, order.Removing, order.Done, order.At, order.Nodes = true, p.Removing, p.Done, p.At, p.Nodes
+	if p := rec.ProgressFor(rel.Version); p != nil {
+		order.Interrupted, order.Removing, order.Done, order.At, order.Nodes = true, p.Uninstalling, p.DoneNodes, p.RunningNodes, p.TotalNodes
 	}
 	return order, nil
 }

@@ -10,7 +10,7 @@ import (
 
 	"helm.sh/helm/v3/pkg/release"
 
-	"github.com/ordered-helm/helm/internal/record"
+	"github.com/ordered-helm/helm/internal/releaserecord"
 )
 
 const (
@@ -54,10 +54,10 @@ func (p *progress) take() (started, done []string) {
 func (w *Writer) ExpectNodes(nodes int, removing bool) error {
 	w.mu.Lock()
 	defer w.mu.Unlock()
-	if w.rec == nil || !w.rec.Sequenced {
+	if w.rec == nil || !w.rec.Ordered {
 		return nil
 	}
-	w.rec.Progress = &record.Progress{Revision: w.rel.Version, Nodes: nodes, Removing: removing}
+	w.rec.Progress = &releaserecord.Progress{Revision: w.rel.Version, TotalNodes: nodes, Uninstalling: removing}
 	return w.attach()
 }
 
@@ -69,9 +69,9 @@ func (w *Writer) updateRecord() bool {
 		return false
 	}
 	p := w.rec.Progress
-	p.Done = union(p.Done, done)
-	p.At = slices.DeleteFunc(union(p.At, started), func(node string) bool {
-		_, done := slices.BinarySearch(p.Done, node)
+	p.DoneNodes = union(p.DoneNodes, done)
+	p.RunningNodes = slices.DeleteFunc(union(p.RunningNodes, started), func(node string) bool {
+		_, done := slices.BinarySearch(p.DoneNodes, node)
 		return done
 	})
 	return true
@@ -96,7 +96,7 @@ func (w *Writer) FinishProgress(complete bool) error {
 	w.updateRecord()
 	if complete {
 		w.rec.Progress, w.rec.Earlier = nil, nil
-		if !w.rec.Sequenced && !RunsHooksInParallel(w.rec.Root) {
+		if !w.rec.Ordered && !RunsHooksInParallel(w.rec.Charts) {
 			w.rec = nil // it was needed for earlier revisions only
 		}
 	}

@@ -12,8 +12,8 @@ import (
 	"helm.sh/helm/v3/pkg/release"
 
 	"github.com/ordered-helm/helm/internal/event"
-	"github.com/ordered-helm/helm/internal/record"
-	"github.com/ordered-helm/helm/internal/resend"
+	"github.com/ordered-helm/helm/internal/httpretry"
+	"github.com/ordered-helm/helm/internal/releaserecord"
 	"github.com/ordered-helm/helm/internal/sequencer"
 )
 
@@ -27,7 +27,7 @@ type Guard interface {
 	// Lost is the error of Check if the operation has lost the release.
 	Lost() error
 	// Lease is the lease to store with the release while an operation works on it.
-	Lease() *record.Lease
+	Lease() *releaserecord.Lease
 	// Concluding notes a state without a lease that is about to be stored.
 	Concluding(state release.Info)
 	// Stored notes that the release was stored by a request that was sent at that time.
@@ -57,7 +57,7 @@ type Writer struct {
 	// bare is the chart of the release without a record; rec is the record, nil where the
 	// release has none.
 	bare  *chart.Chart
-	rec   *record.Record
+	rec   *releaserecord.Record
 	guard Guard
 
 	progress progress
@@ -106,7 +106,7 @@ func (w *Writer) Exclusively(do func() error) error {
 }
 
 // SetRecord has the release carry a record from its next write on.
-func (w *Writer) SetRecord(bare *chart.Chart, rec *record.Record) error {
+func (w *Writer) SetRecord(bare *chart.Chart, rec *releaserecord.Record) error {
 	w.mu.Lock()
 	defer w.mu.Unlock()
 	if rec != nil {
@@ -117,11 +117,11 @@ func (w *Writer) SetRecord(bare *chart.Chart, rec *record.Record) error {
 }
 
 // SetStoredRecord is SetRecord for a stored release, whose chart may carry a record.
-func (w *Writer) SetStoredRecord(rec *record.Record) error {
+func (w *Writer) SetStoredRecord(rec *releaserecord.Record) error {
 	if w.rel.Chart == nil {
 		return nil
 	}
-	bare, err := record.Attach(w.rel.Chart, nil)
+	bare, err := releaserecord.WithRecord(w.rel.Chart, nil)
 	if err != nil {
 		return err
 	}
@@ -144,15 +144,15 @@ func (w *Writer) chartWithRecord() (*chart.Chart, error) {
 	if w.bare == nil {
 		return w.rel.Chart, nil
 	}
-	return record.Attach(w.bare, w.recordWithLease())
+	return releaserecord.WithRecord(w.bare, w.recordWithLease())
 }
 
 // recordWithLease is the record to write now. The caller holds mu.
-func (w *Writer) recordWithLease() *record.Record {
+func (w *Writer) recordWithLease() *releaserecord.Record {
 	if w.guard == nil || !IsInProgress(w.rel.Info.Status) {
 		return w.rec
 	}
-	leased := record.Record{Revision: w.rel.Version, Root: &sequencer.Chart{Name: ChartName(w.rel)}}
+	leased := releaserecord.Record{Revision: w.rel.Version, Charts: &sequencer.Chart{Name: ChartName(w.rel)}}
 	if w.rec != nil {
 		leased = *w.rec
 	}
@@ -199,7 +199,7 @@ func (w *Writer) write() error {
 			return err
 		}
 		err := w.writeOnce()
-		var late *resend.LateError
+		var late *httpretry.RecordTimeoutError
 		if !errors.As(err, &late) || Elapsed(began) > writeTimeout {
 			return err
 		}

@@ -27,9 +27,9 @@ import (
 	"github.com/ordered-helm/helm/internal/history"
 	"github.com/ordered-helm/helm/internal/hookrunner"
 	"github.com/ordered-helm/helm/internal/object"
-	"github.com/ordered-helm/helm/internal/readiness"
 	"github.com/ordered-helm/helm/internal/text"
 	"github.com/ordered-helm/helm/internal/wait"
+	"github.com/ordered-helm/helm/internal/watcher"
 )
 
 // Runner runs hooks.
@@ -75,7 +75,7 @@ func (r *Runner) Run(ctx context.Context, w *history.Writer, hookEvent release.H
 		return err
 	}
 	defer end()
-	return run.hookError(hookrunner.Run(ctx, buckets, run, hookrunner.Options{Limit: r.Limit}), hookrunner.InHelmsOrder(buckets))
+	return run.hookError(hookrunner.Run(ctx, buckets, run, hookrunner.Options{MaxParallel: r.Limit}), hookrunner.IsHelmOrder(buckets))
 }
 
 // run runs the hooks of one event. It is a hookrunner.Runner.
@@ -84,7 +84,7 @@ type run struct {
 	writer *history.Writer
 	event  release.HookEvent
 	// tracker observes all hooks; nil where there is no cluster to observe.
-	tracker   *readiness.Tracker
+	tracker   *watcher.Watcher
 	explainer *wait.Explainer
 
 	// printing is held while the log of one hook is printed.
@@ -103,7 +103,7 @@ type run struct {
 type hookObjects struct {
 	list kube.ResourceList
 	// group observes those that run to completion; nil if there are none.
-	group *readiness.Group
+	group *watcher.Group
 	// unnamed is whether the server names any of those: then the group is made when it has.
 	unnamed bool
 	created time.Time
@@ -181,12 +181,12 @@ func (r *run) follow(o *hookObjects) {
 	if r.tracker == nil || len(list) == 0 {
 		return
 	}
-	targets := make([]readiness.Target, len(list))
+	targets := make([]watcher.Target, len(list))
 	for i, info := range list {
 		targets[i] = wait.TargetOf(info, "")
 	}
 	o.group = r.tracker.ExpectCompletion(targets...)
-	o.group.Set(readiness.Options{ToTheEnd: true})
+	o.group.SetOptions(watcher.Options{WaitForAll: true})
 }
 
 func (r *run) objectsOf(h *release.Hook) *hookObjects {
@@ -217,7 +217,7 @@ func (r *run) Create(ctx context.Context, h *release.Hook) error {
 	}
 	if err := r.create(ctx, o); err != nil {
 		if o.group != nil {
-			o.group.Release()
+			o.group.Close()
 		}
 		err = fmt.Errorf("warning: Hook %s %s failed: %w", r.event, h.Path, err)
 		r.setResult(h, err)

@@ -19,6 +19,7 @@ import (
 	"github.com/ordered-helm/helm/internal/object"
 	"github.com/ordered-helm/helm/internal/readiness"
 	"github.com/ordered-helm/helm/internal/text"
+	"github.com/ordered-helm/helm/internal/watcher"
 )
 
 // maxExplained is how many of the hooks that fail together are examined.
@@ -56,7 +57,7 @@ func (r *run) wait(ctx context.Context, h *release.Hook) error {
 		defer cancel()
 	}
 	reports, err := o.group.Wait(ctx, nil)
-	var notReady *readiness.NotReadyError
+	var notReady *watcher.NotReadyError
 	if !errors.As(err, &notReady) {
 		return err
 	}
@@ -65,10 +66,10 @@ func (r *run) wait(ctx context.Context, h *release.Hook) error {
 
 // incompleteError says which objects of a hook have not completed, and why; nil if all that
 // counts have.
-func (r *run) incompleteError(ctx context.Context, h *release.Hook, reports []readiness.Report, notReady *readiness.NotReadyError) error {
+func (r *run) incompleteError(ctx context.Context, h *release.Hook, reports []watcher.Report, notReady *watcher.NotReadyError) error {
 	failed := &failure.IncompleteHookError{}
 	created := r.objectsOf(h).created
-	var of []readiness.Report
+	var of []watcher.Report
 	for _, report := range reports {
 		switch {
 		case report.Status.State == readiness.Ready:
@@ -113,13 +114,13 @@ func (r *run) mayExplain() bool {
 }
 
 // setOutcome says how the wait for an object of a hook ended.
-func setOutcome(f *failure.Resource, report readiness.Report, cause error) {
+func setOutcome(f *failure.Resource, report watcher.Report, cause error) {
 	var hook *failure.HookTimeoutError
 	var operation *failure.TimeoutError
 	switch {
 	case report.Status.Reason == readiness.ReasonDeleted:
 		f.Outcome = "is gone and had not completed"
-	case report.Status.State == readiness.Failed, report.Denied != nil:
+	case report.Status.State == readiness.Failed, report.Forbidden != nil:
 	case errors.As(cause, &hook):
 		f.Outcome, f.Remedy = fmt.Sprintf("had not completed within %s", hook.Limit), "if it only needs more time, raise --timeout"
 	case errors.As(cause, &operation):
@@ -131,7 +132,7 @@ func setOutcome(f *failure.Resource, report readiness.Report, cause error) {
 }
 
 // inHelmsWords is what Helm says of an object that has not completed.
-func inHelmsWords(ctx context.Context, report readiness.Report) error {
+func inHelmsWords(ctx context.Context, report watcher.Report) error {
 	switch {
 	case report.Status.State == readiness.Failed && report.Status.Reason != readiness.ReasonDeleted:
 		if report.Target.GVK.Kind == "Job" {
@@ -184,9 +185,9 @@ func (r *run) hookError(err error, inHelmsOrder bool) error {
 	for _, h := range runError.NotStarted {
 		e.NeverStarted = append(e.NeverStarted, hookrunner.Title(h))
 	}
-	failure.RedactResources(r.Events.Masker(), failure.Resources(e.Hooks)) // before a summary truncates them
+	failure.RedactResources(r.Events.Redactor(), failure.Resources(e.Hooks)) // before a summary truncates them
 	if inHelmsOrder {
-		e.Helm = r.Events.Masker().Conceal(runError.Failed[0].Err)
+		e.Helm = r.Events.Redactor().Error(runError.Failed[0].Err)
 	}
 	return e
 }

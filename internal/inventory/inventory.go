@@ -15,7 +15,7 @@ import (
 
 	"github.com/ordered-helm/helm/internal/history"
 	"github.com/ordered-helm/helm/internal/object"
-	"github.com/ordered-helm/helm/internal/record"
+	"github.com/ordered-helm/helm/internal/releaserecord"
 	"github.com/ordered-helm/helm/internal/sequencer"
 )
 
@@ -96,17 +96,17 @@ func wasDeployed(rel *release.Release) bool {
 // that it remembers, whatever its result.
 func wasRemoved(rel *release.Release) bool {
 	earlier := earlierOf(rel)
-	return !rel.Info.Deleted.IsZero() || earlier != nil && earlier.Removed
+	return !rel.Info.Deleted.IsZero() || earlier != nil && earlier.UninstallStarted
 }
 
 // earlierOf is what a revision remembers of earlier ones; nil if its record cannot be
 // used.
-func earlierOf(rel *release.Release) *record.Earlier {
-	rec, err := record.Read(rel)
+func earlierOf(rel *release.Release) *releaserecord.EarlierRevisions {
+	rec, err := releaserecord.Read(rel)
 	if err != nil {
 		return nil
 	}
-	return rec.EarlierOf(rel.Version)
+	return rec.EarlierFor(rel.Version)
 }
 
 // Revisions are the revisions that the inventory is of, the oldest first.
@@ -116,8 +116,8 @@ func (inv *Inventory) Revisions() []*release.Release { return inv.revisions }
 // record cannot be read counts, because it most likely was.
 func (inv *Inventory) IsOrdered() bool {
 	return slices.ContainsFunc(inv.revisions, func(rel *release.Release) bool {
-		rec, err := record.Read(rel)
-		return err != nil || rec != nil && (rec.Sequenced || rec.EarlierOf(rel.Version) != nil)
+		rec, err := releaserecord.Read(rel)
+		return err != nil || rec != nil && (rec.Ordered || rec.EarlierFor(rel.Version) != nil)
 	})
 }
 
@@ -218,23 +218,23 @@ const KeptByPolicy = "its resource policy keeps it; it no longer belongs to the 
 
 // Earlier is what a new revision, which declares a list of objects, has to remember of the
 // earlier revisions; nil if that is nothing. Spared are objects that are never deleted.
-func (inv *Inventory) Earlier(revision int, list kube.ResourceList, spared map[sequencer.ID]bool) *record.Earlier {
+func (inv *Inventory) Earlier(revision int, list kube.ResourceList, spared map[sequencer.ID]bool) *releaserecord.EarlierRevisions {
 	leftovers := inv.leftovers(list, spared)
 	if len(leftovers) == 0 && !inv.removed {
 		return nil
 	}
-	return &record.Earlier{Revision: revision, Leftovers: leftovers, Removed: inv.removed}
+	return &releaserecord.EarlierRevisions{Revision: revision, Leftovers: leftovers, UninstallStarted: inv.removed}
 }
 
 // leftovers are the objects of the revisions that are not in a list, without those that
 // are spared or kept by a policy.
-func (inv *Inventory) leftovers(list kube.ResourceList, spared map[sequencer.ID]bool) []record.Leftover {
+func (inv *Inventory) leftovers(list kube.ResourceList, spared map[sequencer.ID]bool) []releaserecord.Leftover {
 	policies := inv.Policies()
-	var leftovers []record.Leftover
+	var leftovers []releaserecord.Leftover
 	for _, info := range inv.Without(list) {
 		if id := object.IDOf(info); !spared[id] && !object.Keeps(policies[id]) && !object.Keeps(object.DeclaredPolicy(info)) {
 			apiVersion, kind := info.Mapping.GroupVersionKind.ToAPIVersionAndKind()
-			leftovers = append(leftovers, record.Leftover{APIVersion: apiVersion, Kind: kind, Namespace: object.Namespace(info), Name: info.Name})
+			leftovers = append(leftovers, releaserecord.Leftover{APIVersion: apiVersion, Kind: kind, Namespace: object.Namespace(info), Name: info.Name})
 		}
 	}
 	return leftovers

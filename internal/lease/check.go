@@ -15,7 +15,7 @@ import (
 
 	"github.com/ordered-helm/helm/internal/event"
 	"github.com/ordered-helm/helm/internal/history"
-	"github.com/ordered-helm/helm/internal/record"
+	"github.com/ordered-helm/helm/internal/releaserecord"
 )
 
 // Takeover says what an operation does with a release that another one works on, or did
@@ -83,7 +83,7 @@ func (u *UndoTarget) isLast(last *release.Release) bool {
 }
 
 // had reports whether a lease is that of the operation. One that had none cannot tell.
-func (u *UndoTarget) had(lease *record.Lease) bool {
+func (u *UndoTarget) had(lease *releaserecord.Lease) bool {
 	return u != nil && (lease == nil && u.LeaseID == "" || lease != nil && lease.ID == u.LeaseID)
 }
 
@@ -158,8 +158,8 @@ func (c *Check) isDead(ctx context.Context, last *release.Release) (bool, error)
 
 // watch waits for a heartbeat of a holder, until it has sent one or none for so long that
 // it is dead.
-func (c *Check) watch(ctx context.Context, last *release.Release, lease *record.Lease, held *HeldError) (dead bool, err error) {
-	silent := max(0, time.Since(lease.Renewed)) // its clock may be ahead
+func (c *Check) watch(ctx context.Context, last *release.Release, lease *releaserecord.Lease, held *HeldError) (dead bool, err error) {
+	silent := max(0, time.Since(lease.RenewedAt)) // its clock may be ahead
 	limit := max(minWatch, lease.Duration()-silent)
 	c.Events.Warnf("release %s is held by %s, %s: looking for %s whether it still lives", c.Release, held.Holder, held.Holder.Age(), limit.Round(time.Second))
 	ticker := time.NewTicker(watchInterval)
@@ -187,10 +187,10 @@ func (c *Check) watch(ctx context.Context, last *release.Release, lease *record.
 		switch {
 		case current.Info.Status != last.Info.Status || now == nil || now.ID != lease.ID:
 			return false, nil
-		case !now.Renewed.Equal(lease.Renewed):
+		case !now.RenewedAt.Equal(lease.RenewedAt):
 			held.Holder = newHolder(now)
 			return false, held
-		case lease.IsGone() || time.Now().After(until):
+		case lease.HasExited() || time.Now().After(until):
 			return true, nil
 		}
 	}

@@ -14,7 +14,7 @@ import (
 	"k8s.io/apimachinery/pkg/util/duration"
 
 	"github.com/ordered-helm/helm/internal/history"
-	"github.com/ordered-helm/helm/internal/record"
+	"github.com/ordered-helm/helm/internal/releaserecord"
 )
 
 // Holder is the process that works on a release (docs/reference.md, "Who holds a
@@ -49,21 +49,21 @@ func HolderOf(rel *release.Release) *Holder {
 	return newHolder(lease)
 }
 
-func newHolder(lease *record.Lease) *Holder {
-	dead := lease.IsGone()
+func newHolder(lease *releaserecord.Lease) *Holder {
+	dead := lease.HasExited()
 	return &Holder{
-		Operation: lease.Operation, Host: lease.Host, PID: lease.PID, Began: lease.Began, Renewed: lease.Renewed,
-		Dead: dead, Expired: dead || time.Since(lease.Renewed) > lease.Duration(),
+		Operation: lease.Operation, Host: lease.Host, PID: lease.PID, Began: lease.StartedAt, Renewed: lease.RenewedAt,
+		Dead: dead, Expired: dead || time.Since(lease.RenewedAt) > lease.Duration(),
 	}
 }
 
 // leaseOf is the lease of a revision; nil if it has none that can be read.
-func leaseOf(rel *release.Release) *record.Lease {
-	rec, err := record.Read(rel)
+func leaseOf(rel *release.Release) *releaserecord.Lease {
+	rec, err := releaserecord.Read(rel)
 	if err != nil {
 		return nil
 	}
-	return rec.LeaseOf(rel.Version)
+	return rec.LeaseFor(rel.Version)
 }
 
 // String names the holder, as in "helm upgrade on build-7 (process 4711)".

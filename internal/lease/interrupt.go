@@ -10,7 +10,7 @@ import (
 
 	"github.com/ordered-helm/helm/internal/event"
 	"github.com/ordered-helm/helm/internal/history"
-	"github.com/ordered-helm/helm/internal/record"
+	"github.com/ordered-helm/helm/internal/releaserecord"
 	"github.com/ordered-helm/helm/internal/text"
 )
 
@@ -19,14 +19,14 @@ import (
 func Interrupt(stale *release.Release) *release.Release {
 	failed := history.Copy(stale)
 	failed.Info.Status, failed.Info.Description = release.StatusFailed, interruption(stale)
-	rec, err := record.Read(stale)
+	rec, err := releaserecord.Read(stale)
 	if err != nil || rec == nil {
 		return failed
 	}
 	if rec = WithoutLease(rec); rec != nil {
 		rec.Lease = nil
 	}
-	if bare, err := record.Attach(stale.Chart, rec); err == nil { // from which it was read
+	if bare, err := releaserecord.WithRecord(stale.Chart, rec); err == nil { // from which it was read
 		failed.Chart = bare
 	}
 	return failed
@@ -56,8 +56,8 @@ func progressOf(rel *release.Release) string {
 
 // WithoutLease is what remains of a record when its lease is removed: nil if it was needed
 // for the lease only.
-func WithoutLease(rec *record.Record) *record.Record {
-	if rec == nil || !rec.Sequenced && rec.Earlier == nil && !history.RunsHooksInParallel(rec.Root) {
+func WithoutLease(rec *releaserecord.Record) *releaserecord.Record {
+	if rec == nil || !rec.Ordered && rec.Earlier == nil && !history.RunsHooksInParallel(rec.Charts) {
 		return nil
 	}
 	return rec

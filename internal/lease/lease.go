@@ -16,8 +16,8 @@ import (
 	apierrors "k8s.io/apimachinery/pkg/api/errors"
 
 	"github.com/ordered-helm/helm/internal/history"
-	"github.com/ordered-helm/helm/internal/holder"
-	"github.com/ordered-helm/helm/internal/record"
+	"github.com/ordered-helm/helm/internal/process"
+	"github.com/ordered-helm/helm/internal/releaserecord"
 )
 
 const (
@@ -41,7 +41,7 @@ type Lease struct {
 	status release.Status
 
 	mu    sync.Mutex
-	lease record.Lease
+	lease releaserecord.Lease
 	// previous is the revision as it was before the operation, until its lease is
 	// certainly stored; nil where it was created with the lease.
 	previous *release.Release
@@ -67,9 +67,9 @@ func Acquire(w *history.Writer, operation string, status release.Status, end con
 	now, rel := time.Now(), w.Release()
 	l := &Lease{
 		writer: w, name: rel.Name, revision: rel.Version, status: status, confirmed: now, end: end,
-		lease: record.Lease{
-			Revision: rel.Version, ID: rand.Text(), Operation: operation, Process: holder.Self(),
-			Began: now.UTC().Truncate(time.Millisecond), Seconds: int(leaseDuration / time.Second),
+		lease: releaserecord.Lease{
+			Revision: rel.Version, ID: rand.Text(), Operation: operation, Process: process.Current(),
+			StartedAt: now.UTC().Truncate(time.Millisecond), Seconds: int(leaseDuration / time.Second),
 		},
 	}
 	held, err := w.SetGuard(l)
@@ -108,9 +108,9 @@ func (l *Lease) ID() string {
 }
 
 // Lease is the lease with a new heartbeat.
-func (l *Lease) Lease() *record.Lease {
+func (l *Lease) Lease() *releaserecord.Lease {
 	renewed := l.lease
-	renewed.Renewed = time.Now().UTC().Truncate(time.Millisecond)
+	renewed.RenewedAt = time.Now().UTC().Truncate(time.Millisecond)
 	return &renewed
 }
 
@@ -294,5 +294,5 @@ func isSame(read, current *release.Release) bool {
 	if was == nil || is == nil {
 		return was == is && current.Info.Status == read.Info.Status
 	}
-	return current.Info.Status == read.Info.Status && was.ID == is.ID && was.Renewed.Equal(is.Renewed)
+	return current.Info.Status == read.Info.Status && was.ID == is.ID && was.RenewedAt.Equal(is.RenewedAt)
 }

@@ -19,6 +19,7 @@ import (
 	"github.com/ordered-helm/helm/internal/history"
 	"github.com/ordered-helm/helm/internal/hooks"
 	"github.com/ordered-helm/helm/internal/lease"
+	"github.com/ordered-helm/helm/internal/redact"
 	"github.com/ordered-helm/helm/internal/wait"
 )
 
@@ -68,6 +69,7 @@ func Start(ctx context.Context, config *helmaction.Configuration, o Options) (op
 		Events: event.NewSink(o.Notify), Store: history.NewStore(config.Releases, config.Log), Log: config.Log, Timeouts: o.Timeouts,
 		config: config, options: o, outer: outer, end: cancel,
 	}
+	op.Events.Observe(redact.Observer(ctx))
 	op.Cluster = op.openCluster(ctx)
 	return op, ctx, func() { release(); cancel(nil) }
 }
@@ -91,7 +93,7 @@ func (op *Operation) warnUnanswered(err error) {
 // release. It has a timeout of its own.
 func (op *Operation) StartUndo(ctx context.Context) (undo *Operation, bounded context.Context, end func()) {
 	undo, ctx, end = Start(ctx, op.config, op.options)
-	undo.Events.Redact(op.Events.Masker())
+	undo.Events.RedactWith(op.Events.Redactor())
 	held := op.lease.Load()
 	undo.lease.Store(held)
 	held.NotifyEnd(undo.end)

@@ -191,7 +191,7 @@ func (b *Builder) hideSecrets(run *deploy.Run, trials []cluster.Trial) {
 			}
 		}
 	}
-	b.op.Events.Redact(redact.FromObjects(contents))
+	b.op.Events.RedactWith(redact.ForObjects(contents))
 }
 
 // addNodes adds what becomes of the objects, node by node.
@@ -231,7 +231,7 @@ func (b *Builder) result(t cluster.Trial) (Object, error) {
 		return newObject(t.Info, Unchanged), nil
 	case cluster.EffectChanged:
 		o := newObject(t.Info, Change)
-		diff, err := diffOf(t.Before, withoutPlaceholders(t), b.op.Events.Masker())
+		diff, err := diffOf(t.Before, withoutPlaceholders(t), b.op.Events.Redactor())
 		if err != nil {
 			return o, fmt.Errorf("%s: %w", object.Describe(t.Info), err)
 		}

@@ -14,7 +14,7 @@ import (
 	"sigs.k8s.io/yaml"
 
 	"github.com/ordered-helm/helm/internal/cluster"
-	"github.com/ordered-helm/helm/internal/diagnosis"
+	"github.com/ordered-helm/helm/internal/redact"
 )
 
 const (
@@ -26,12 +26,12 @@ const (
 
 // diffOf is a unified diff of two versions of an object, without what the server
 // keeps for itself, and without what is secret.
-func diffOf(before, after *unstructured.Unstructured, masker *diagnosis.Masker) (string, error) {
+func diffOf(before, after *unstructured.Unstructured, redactor *redact.Redactor) (string, error) {
 	from, to := withoutNoise(before), withoutNoise(after)
 	if isSecret(before) || isSecret(after) {
 		hideData(from, to)
 	}
-	oldTree, newTree := hide(from, to, masker)
+	oldTree, newTree := hide(from, to, redactor)
 	texts := make([]string, 2)
 	for i, tree := range []any{oldTree, newTree} {
 		text, err := yaml.Marshal(tree)
@@ -125,25 +125,25 @@ func hideData(before, after map[string]any) {
 
 // hide masks the texts of two values. Where they differ and cannot be told apart
 // any more, the new one says so.
-func hide(before, after any, masker *diagnosis.Masker) (from, to any) {
+func hide(before, after any, redactor *redact.Redactor) (from, to any) {
 	switch b := before.(type) {
 	case map[string]any:
 		a, _ := after.(map[string]any)
 		oldMap, newMap := map[string]any{}, map[string]any{}
 		for key, value := range b {
-			hidden, changed := hide(value, a[key], masker)
-			oldMap[masker.Mask(key)] = hidden
+			hidden, changed := hide(value, a[key], redactor)
+			oldMap[redactor.Text(key)] = hidden
 			if _, stays := a[key]; stays {
-				newMap[masker.Mask(key)] = changed
+				newMap[redactor.Text(key)] = changed
 			}
 		}
 		for key, value := range a {
 			if _, was := b[key]; !was {
-				newMap[masker.Mask(key)] = hideOne(value, masker)
+				newMap[redactor.Text(key)] = hideOne(value, redactor)
 			}
 		}
 		if _, same := after.(map[string]any); !same {
-			return oldMap, hideOne(after, masker)
+			return oldMap, hideOne(after, redactor)
 		}
 		return oldMap, newMap
 	case []any:
@@ -153,49 +153,49 @@ func hide(before, after any, masker *diagnosis.Masker) (from, to any) {
 		for i := range max(len(b), len(a)) {
 			switch {
 			case i >= len(a):
-				oldList[i] = hideOne(b[i], masker)
+				oldList[i] = hideOne(b[i], redactor)
 			case i >= len(b):
-				newList[i] = hideOne(a[i], masker)
+				newList[i] = hideOne(a[i], redactor)
 			default:
-				oldList[i], newList[i] = hide(b[i], a[i], masker)
+				oldList[i], newList[i] = hide(b[i], a[i], redactor)
 			}
 		}
 		if !same {
-			return oldList, hideOne(after, masker)
+			return oldList, hideOne(after, redactor)
 		}
 		return oldList, newList
 	case string:
-		hidden := masker.Mask(b)
+		hidden := redactor.Text(b)
 		a, same := after.(string)
 		if !same {
-			return hidden, hideOne(after, masker)
+			return hidden, hideOne(after, redactor)
 		}
-		changed := masker.Mask(a)
+		changed := redactor.Text(a)
 		if a != b && changed == hidden {
 			changed += " (changed)"
 		}
 		return hidden, changed
 	}
-	return before, hideOne(after, masker)
+	return before, hideOne(after, redactor)
 }
 
 // hideOne masks the texts of a value.
-func hideOne(value any, masker *diagnosis.Masker) any {
+func hideOne(value any, redactor *redact.Redactor) any {
 	switch v := value.(type) {
 	case map[string]any:
 		hidden := make(map[string]any, len(v))
 		for key, value := range v {
-			hidden[masker.Mask(key)] = hideOne(value, masker)
+			hidden[redactor.Text(key)] = hideOne(value, redactor)
 		}
 		return hidden
 	case []any:
 		hidden := make([]any, len(v))
 		for i := range v {
-			hidden[i] = hideOne(v[i], masker)
+			hidden[i] = hideOne(v[i], redactor)
 		}
 		return hidden
 	case string:
-		return masker.Mask(v)
+		return redactor.Text(v)
 	}
 	return value
 }

@@ -12,8 +12,8 @@ import (
 	"time"
 
 	"github.com/ordered-helm/helm/internal/failure"
-	"github.com/ordered-helm/helm/internal/readiness"
 	"github.com/ordered-helm/helm/internal/sequencer"
+	"github.com/ordered-helm/helm/internal/watcher"
 )
 
 // removalError turns the result of a removal into its error.
@@ -46,7 +46,7 @@ func (g *Graph) removalError(ctx context.Context, err error) error {
 
 // notGone turns the end of the wait for a group, which began at that time, into failures.
 func notGone(err error, began time.Time) error {
-	var notReady *readiness.NotReadyError
+	var notReady *watcher.NotReadyError
 	if !errors.As(err, &notReady) {
 		return err
 	}
@@ -78,7 +78,7 @@ func notGone(err error, began time.Time) error {
 }
 
 // blockerOf says what keeps an object from being gone.
-func blockerOf(report readiness.Report) string {
+func blockerOf(report watcher.Report) string {
 	if report.Object != nil && len(report.Object.GetFinalizers()) > 0 {
 		return "whoever set its finalizers"
 	}

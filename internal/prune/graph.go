@@ -28,6 +28,7 @@ import (
 	"github.com/ordered-helm/helm/internal/sequencer"
 	"github.com/ordered-helm/helm/internal/text"
 	"github.com/ordered-helm/helm/internal/wait"
+	"github.com/ordered-helm/helm/internal/watcher"
 )
 
 // Progress records which nodes are started and done.
@@ -60,7 +61,7 @@ type Graph struct {
 
 	mu      sync.Mutex
 	deleted kube.ResourceList
-	tracker *readiness.Tracker
+	tracker *watcher.Watcher
 }
 
 // Kept is an object that the release no longer has and that is not deleted.
@@ -240,7 +241,7 @@ func (g *Graph) awaitGone(ctx context.Context, group *sequencer.RemovalGroup, t 
 			return err
 		}
 		for _, pod := range pods {
-			targets = append(targets, readiness.Target{
+			targets = append(targets, watcher.Target{
 				GVR: cluster.PodResource(), GVK: cluster.PodKind(), Namespace: namespace, Name: pod.Name, UID: pod.UID,
 			})
 		}
@@ -251,7 +252,7 @@ func (g *Graph) awaitGone(ctx context.Context, group *sequencer.RemovalGroup, t 
 		defer cancel()
 	}
 	began := time.Now()
-	_, err := g.tracker.WaitGone(ctx, targets, func(report readiness.Report) {
+	_, err := g.tracker.WaitDeleted(ctx, targets, func(report watcher.Report) {
 		if report.Status.State != readiness.Ready {
 			e := wait.ChangeEvent(report, group.Node.ID(), g.Namespace)
 			e.Deadline, _ = ctx.Deadline()

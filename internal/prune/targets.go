@@ -11,13 +11,13 @@ import (
 
 	"github.com/ordered-helm/helm/internal/cluster"
 	"github.com/ordered-helm/helm/internal/object"
-	"github.com/ordered-helm/helm/internal/readiness"
 	"github.com/ordered-helm/helm/internal/wait"
+	"github.com/ordered-helm/helm/internal/watcher"
 )
 
 // deletionTargets are what must be gone before a group counts as deleted.
 type deletionTargets struct {
-	objects []readiness.Target
+	objects []watcher.Target
 	owners  *cluster.Owners
 	// owned are, by namespace, the owners of pods that must be gone as well.
 	owned map[string]*cluster.OwnerSet

@@ -1,7 +1,6 @@
 // Copyright The Ordered Helm Authors
 // SPDX-License-Identifier: Apache-2.0
 
-// Package redact removes the contents of Secrets from text.
 package redact
 
 import (
@@ -17,60 +16,53 @@ import (
 	"helm.sh/helm/v3/pkg/releaseutil"
 	"k8s.io/apimachinery/pkg/apis/meta/v1/unstructured"
 	"sigs.k8s.io/yaml"
-
-	"github.com/ordered-helm/helm/internal/diagnosis"
 )
 
-// FromObjects returns what hides the contents of the Secrets among objects.
-func FromObjects(objects []map[string]any) *diagnosis.Masker {
-	return diagnosis.NewMasker(secretTexts(objects))
-}
-
-// secretTexts lists what the Secrets among objects hold, in plain and in base64,
-// without what occurs in the name of an object or of its namespace: names are no
-// secrets, and must stay readable.
-func secretTexts(objects []map[string]any) []string {
-	var names, texts []string
+// SecretValues returns the values of the Secrets among Kubernetes objects, plain and in
+// base64. It omits values that occur in the name or namespace of an object: names are
+// not secret and must stay readable.
+func SecretValues(objects []map[string]any) []string {
+	var names, values []string
 	for _, object := range objects {
 		for _, field := range []string{"name", "namespace"} {
 			name, _, _ := unstructured.NestedString(object, "metadata", field)
 			names = append(names, name)
 		}
 	}
-	add := func(text string) {
-		if !slices.ContainsFunc(names, func(name string) bool { return strings.Contains(name, text) }) {
-			texts = append(texts, text)
+	add := func(value string) {
+		if !slices.ContainsFunc(names, func(name string) bool { return strings.Contains(name, value) }) {
+			values = append(values, value)
 		}
 	}
 	for _, object := range objects {
 		if object["kind"] != "Secret" || object["apiVersion"] != "v1" {
 			continue
 		}
-		for _, text := range leaves(object["stringData"]) {
-			add(text)
-			addEncoded(add, []byte(text))
+		for _, value := range scalars(object["stringData"]) {
+			add(value)
+			addBase64(add, []byte(value))
 		}
-		for _, text := range leaves(object["data"]) {
-			add(text)
-			if decoded, err := base64.StdEncoding.DecodeString(text); err == nil {
+		for _, value := range scalars(object["data"]) {
+			add(value)
+			if decoded, err := base64.StdEncoding.DecodeString(value); err == nil {
 				add(string(decoded))
-				addEncoded(add, decoded)
+				addBase64(add, decoded)
 			}
 		}
 	}
-	return texts
+	return values
 }
 
-// addEncoded adds the spellings of a value in base64.
-func addEncoded(add func(string), value []byte) {
+// addBase64 adds a value in every variant of base64.
+func addBase64(add func(string), value []byte) {
 	for _, encoding := range []*base64.Encoding{base64.StdEncoding, base64.RawStdEncoding, base64.URLEncoding, base64.RawURLEncoding} {
 		add(encoding.EncodeToString(value))
 	}
 }
 
-// leaves are the texts in a value. What should be one and is a number or a boolean
-// is spelled as in JSON and as Go prints it.
-func leaves(value any) []string {
+// scalars returns the scalars in a value as texts. It returns numbers and booleans, which
+// are not valid in a Secret, both in JSON and as Go prints them.
+func scalars(value any) []string {
 	var texts []string
 	switch value := value.(type) {
 	case nil:
@@ -78,11 +70,11 @@ func leaves(value any) []string {
 		texts = append(texts, value)
 	case map[string]any:
 		for _, key := range slices.Sorted(maps.Keys(value)) {
-			texts = append(texts, leaves(value[key])...)
+			texts = append(texts, scalars(value[key])...)
 		}
 	case []any:
 		for _, item := range value {
-			texts = append(texts, leaves(item)...)
+			texts = append(texts, scalars(item)...)
 		}
 	default:
 		if text, err := json.Marshal(value); err == nil {
@@ -93,17 +85,8 @@ func leaves(value any) []string {
 	return texts
 }
 
-// HookObjects reads the objects of the hooks of a release.
-func HookObjects(rel *release.Release) []map[string]any {
-	var objects []map[string]any
-	for _, hook := range rel.Hooks {
-		objects = append(objects, ManifestObjects(hook.Manifest)...)
-	}
-	return objects
-}
-
-// ManifestObjects reads the objects of a manifest, those of lists one by one.
-// What cannot be read is left out.
+// ManifestObjects decodes the objects in a manifest, and the items of lists. It skips
+// documents that cannot be decoded.
 func ManifestObjects(manifest string) []map[string]any {
 	var objects []map[string]any
 	for _, document := range releaseutil.SplitManifests(manifest) {
@@ -112,7 +95,7 @@ func ManifestObjects(manifest string) []map[string]any {
 			continue
 		}
 		decoder := json.NewDecoder(bytes.NewReader(text))
-		decoder.UseNumber() // large numbers stay as they are
+		decoder.UseNumber() // keep the precision of large numbers
 		var object map[string]any
 		if decoder.Decode(&object) != nil {
 			continue
@@ -124,6 +107,15 @@ func ManifestObjects(manifest string) []map[string]any {
 				objects = append(objects, object)
 			}
 		}
+	}
+	return objects
+}
+
+// HookObjects decodes the objects of hooks.
+func HookObjects(hooks []*release.Hook) []map[string]any {
+	var objects []map[string]any
+	for _, h := range hooks {
+		objects = append(objects, ManifestObjects(h.Manifest)...)
 	}
 	return objects
 }

@@ -10,7 +10,7 @@ import (
 	"helm.sh/helm/v3/pkg/kube"
 
 	"github.com/ordered-helm/helm/internal/cluster"
-	"github.com/ordered-helm/helm/internal/readiness"
+	"github.com/ordered-helm/helm/internal/watcher"
 )
 
 // UntilOperationEnds has Deletion wait as long as its context allows.
@@ -20,11 +20,11 @@ const UntilOperationEnds = time.Duration(-1)
 type Deletion struct {
 	Cluster *cluster.Client
 	// Tracker is one that others use, too. If it is nil, Deletion uses its own.
-	Tracker *readiness.Tracker
+	Tracker *watcher.Watcher
 	// Timeout is how long it waits at most, or UntilOperationEnds.
 	Timeout time.Duration
 	// OnChange, if not nil, receives the reports on the objects.
-	OnChange func(context.Context, readiness.Report)
+	OnChange func(context.Context, watcher.Report)
 }
 
 // Run returns when all objects are gone. The error names those that are not, and says why.
@@ -38,7 +38,7 @@ func (d *Deletion) Run(ctx context.Context, list kube.ResourceList) error {
 	}
 	tracker := d.Tracker
 	if tracker == nil {
-		if tracker, err = NewTracker(ctx, d.Cluster, func(readiness.Notice) {}); err != nil {
+		if tracker, err = NewTracker(ctx, d.Cluster, func(watcher.Notice) {}); err != nil {
 			return err
 		}
 		defer tracker.Close()
@@ -48,16 +48,16 @@ func (d *Deletion) Run(ctx context.Context, list kube.ResourceList) error {
 		ctx, cancel = context.WithTimeout(ctx, d.Timeout)
 		defer cancel()
 	}
-	var targets []readiness.Target
+	var targets []watcher.Target
 	for _, info := range list {
 		if live[info] != nil {
 			targets = append(targets, TargetOf(info, cluster.UID(info)))
 		}
 	}
-	var onChange func(readiness.Report)
+	var onChange func(watcher.Report)
 	if d.OnChange != nil {
-		onChange = func(report readiness.Report) { d.OnChange(ctx, report) }
+		onChange = func(report watcher.Report) { d.OnChange(ctx, report) }
 	}
-	_, err = tracker.WaitGone(ctx, targets, onChange)
+	_, err = tracker.WaitDeleted(ctx, targets, onChange)
 	return err
 }

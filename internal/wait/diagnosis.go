@@ -10,6 +10,7 @@ import (
 	"time"
 
 	"github.com/ordered-helm/helm/internal/readiness"
+	"github.com/ordered-helm/helm/internal/watcher"
 )
 
 const (
@@ -31,12 +32,12 @@ type periodicDiagnosis struct {
 
 	mu sync.Mutex
 	// reports are the last reports on the objects that are not ready, by name.
-	reports map[string]readiness.Report
+	reports map[string]watcher.Report
 }
 
 // startDiagnosis begins to diagnose the resources of a node, if anybody receives events.
 func (w *watchedNodes) startDiagnosis(ctx context.Context, s *nodeState) *periodicDiagnosis {
-	d := &periodicDiagnosis{nodes: w, state: s, reports: map[string]readiness.Report{}}
+	d := &periodicDiagnosis{nodes: w, state: s, reports: map[string]watcher.Report{}}
 	ctx, d.cancel = context.WithCancel(ctx)
 	if w.Events.HasListener() {
 		d.running.Go(func() { d.run(ctx) })
@@ -52,7 +53,7 @@ func (d *periodicDiagnosis) stop() {
 
 // update notes a report. It reports false for an object that was ready as soon as it was
 // written, of which there is nothing to tell.
-func (d *periodicDiagnosis) update(report readiness.Report) bool {
+func (d *periodicDiagnosis) update(report watcher.Report) bool {
 	d.mu.Lock()
 	defer d.mu.Unlock()
 	name := report.Target.String()
@@ -67,10 +68,10 @@ func (d *periodicDiagnosis) update(report readiness.Report) bool {
 
 // unready lists the objects that are not ready, in the order of the node. Objects that are
 // gone cannot be diagnosed.
-func (d *periodicDiagnosis) unready() []readiness.Report {
+func (d *periodicDiagnosis) unready() []watcher.Report {
 	d.mu.Lock()
 	defer d.mu.Unlock()
-	var unready []readiness.Report
+	var unready []watcher.Report
 	for _, o := range d.state.objects {
 		target := TargetOf(o.info, "")
 		if report, found := d.reports[target.String()]; found && !report.Deleted {
@@ -117,13 +118,13 @@ func (d *periodicDiagnosis) takePlace() bool {
 }
 
 // diagnose emits what it finds below a resource, unless that is the last result.
-func (d *periodicDiagnosis) diagnose(ctx context.Context, report readiness.Report, last map[string]string) {
+func (d *periodicDiagnosis) diagnose(ctx context.Context, report watcher.Report, last map[string]string) {
 	diagnoser := d.nodes.explainer.diagnoser()
 	if diagnoser == nil {
 		return
 	}
 	var found []string
-	for _, cause := range diagnoser.Peek(ctx, subjectOf(report)) {
+	for _, cause := range diagnoser.DiagnoseBriefly(ctx, subjectOf(report)) {
 		found = append(found, cause.String())
 	}
 	result := strings.Join(found, "; ")

@@ -13,7 +13,7 @@ import (
 	"github.com/ordered-helm/helm/internal/diagnosis"
 	"github.com/ordered-helm/helm/internal/event"
 	"github.com/ordered-helm/helm/internal/failure"
-	"github.com/ordered-helm/helm/internal/readiness"
+	"github.com/ordered-helm/helm/internal/watcher"
 )
 
 // maxExplained is how many of the resources that fail together are examined. Of the others
@@ -45,11 +45,11 @@ func NewExplainer(c *cluster.Client, events *event.Sink, withoutTimeout func(fun
 }
 
 // Explain adds the causes to failures, each of which has its report.
-func (x *Explainer) Explain(failures []*failure.Resource, reports []readiness.Report) {
+func (x *Explainer) Explain(failures []*failure.Resource, reports []watcher.Report) {
 	if len(failures) == 0 || x == nil {
 		return
 	}
-	failure.RedactResources(x.events.Masker(), failure.Resources(failures)) // before a summary truncates them
+	failure.RedactResources(x.events.Redactor(), failure.Resources(failures)) // before a summary truncates them
 	x.withoutTimeout(func(ctx context.Context) {
 		d := x.diagnoser()
 		if d == nil || ctx.Err() != nil {
@@ -59,11 +59,11 @@ func (x *Explainer) Explain(failures []*failure.Resource, reports []readiness.Re
 		var of []*failure.Resource
 		for i, report := range reports {
 			// Nothing more can be found out about an object that is gone or cannot be read.
-			if !report.Deleted && report.Trouble == nil && report.Denied == nil && len(subjects) < maxExplained {
+			if !report.Deleted && report.ObserveError == nil && report.Forbidden == nil && len(subjects) < maxExplained {
 				subjects, of = append(subjects, subjectOf(report)), append(of, failures[i])
 			}
 		}
-		for i, causes := range d.Explain(ctx, subjects) {
+		for i, causes := range d.Diagnose(ctx, subjects) {
 			of[i].Causes = causes
 		}
 	})
@@ -86,11 +86,11 @@ func newDiagnoser(c *cluster.Client, events *event.Sink, notApplied NotAppliedFu
 		return nil
 	}
 	return diagnosis.New(diagnosis.Config{
-		Dynamic: dynamic, Metadata: metadata, Clientset: clientset, Later: notApplied, Masker: events.Masker(),
+		Dynamic: dynamic, Metadata: metadata, Clientset: clientset, DeployedLater: notApplied, Redactor: events.Redactor(),
 	})
 }
 
-func subjectOf(r readiness.Report) diagnosis.Subject {
+func subjectOf(r watcher.Report) diagnosis.Subject {
 	return diagnosis.Subject{
 		GVK: r.Target.GVK, GVR: r.Target.GVR, Namespace: r.Target.Namespace, Name: r.Target.Name, Object: r.Object,
 	}

@@ -14,17 +14,18 @@ import (
 	"github.com/ordered-helm/helm/internal/failure"
 	"github.com/ordered-helm/helm/internal/readiness"
 	"github.com/ordered-helm/helm/internal/sequencer"
+	"github.com/ordered-helm/helm/internal/watcher"
 )
 
 // failures says why objects are not ready. Objects that were only given up because of
 // other failures are listed apart, as unfinished.
 func (w *watchedNodes) failures(ctx context.Context, list []*objectState) (failures failure.Resources, unfinished []string) {
-	var reports []readiness.Report
+	var reports []watcher.Report
 	for _, o := range list {
 		if o.err == nil {
 			continue
 		}
-		final := o.report.Status.State == readiness.Failed || o.report.Expired > 0 || o.report.Denied != nil
+		final := o.report.Status.State == readiness.Failed || o.report.TimedOutAfter > 0 || o.report.Forbidden != nil
 		if !final && ctx.Err() == nil && errors.Is(o.err, errOtherFailure) {
 			unfinished = append(unfinished, o.resource.ID.String())
 			continue
@@ -46,9 +47,9 @@ func (w *watchedNodes) failures(ctx context.Context, list []*objectState) (failu
 func (w *watchedNodes) setOutcome(f *failure.Resource, o *objectState, cause error) {
 	var operation *failure.TimeoutError
 	switch {
-	case o.report.Status.State == readiness.Failed, o.report.Denied != nil:
-	case o.report.Expired > 0:
-		f.Outcome = fmt.Sprintf("was not ready within %s", o.report.Expired)
+	case o.report.Status.State == readiness.Failed, o.report.Forbidden != nil:
+	case o.report.TimedOutAfter > 0:
+		f.Outcome = fmt.Sprintf("was not ready within %s", o.report.TimedOutAfter)
 		f.Remedy = w.remedy(o.node, o.resource)
 	case errors.As(cause, &operation):
 		f.Outcome = fmt.Sprintf("was not ready when the time of the operation, %s, was over", operation.Limit)

@@ -18,6 +18,7 @@ import (
 	"github.com/ordered-helm/helm/internal/object"
 	"github.com/ordered-helm/helm/internal/readiness"
 	"github.com/ordered-helm/helm/internal/text"
+	"github.com/ordered-helm/helm/internal/watcher"
 )
 
 // Helm waits as Helm's --wait does: until all objects are ready by Helm's rules, at the
@@ -51,7 +52,7 @@ func (w *Helm) Run(ctx context.Context, list kube.ResourceList) error {
 		return err
 	}
 	defer tracker.Close()
-	group := tracker.Expect(w.targets(list, rules)...)
+	group := tracker.ExpectReady(w.targets(list, rules)...)
 	for _, info := range list {
 		if live, ok := info.Object.(*unstructured.Unstructured); ok && live.GetResourceVersion() != "" {
 			if err := group.Applied(live); err != nil {
@@ -62,7 +63,7 @@ func (w *Helm) Run(ctx context.Context, list kube.ResourceList) error {
 	began := time.Now()
 	w.Events.Emit(event.Event{Type: event.Waiting, Message: "waiting until everything is ready: " + text.Count(len(list), "resource"), Resources: len(list)})
 	err = w.wait(ctx, group, rules)
-	var notReady *readiness.NotReadyError
+	var notReady *watcher.NotReadyError
 	switch {
 	case ctx.Err() != nil:
 		return context.Cause(ctx)
@@ -73,12 +74,12 @@ func (w *Helm) Run(ctx context.Context, list kube.ResourceList) error {
 }
 
 // wait waits for a group. As in Helm, an object that goes away has failed.
-func (w *Helm) wait(ctx context.Context, group *readiness.Group, rules *cluster.ReadyRules) error {
+func (w *Helm) wait(ctx context.Context, group *watcher.Group, rules *cluster.ReadyRules) error {
 	timed, cancel := context.WithTimeout(ctx, w.Timeout)
 	defer cancel()
 	timed, fail := context.WithCancelCause(timed)
 	defer fail(nil)
-	_, err := group.Wait(timed, func(report readiness.Report) {
+	_, err := group.Wait(timed, func(report watcher.Report) {
 		e := ChangeEvent(report, "", w.Namespace)
 		if report.Status.State != readiness.Ready {
 			e.Deadline, _ = timed.Deadline()
@@ -93,14 +94,14 @@ func (w *Helm) wait(ctx context.Context, group *readiness.Group, rules *cluster.
 
 // notice leaves out that objects are read every two seconds, because Helm does nothing
 // else.
-func (w *Helm) notice(n readiness.Notice) {
-	if n.Kind != readiness.NoticePolling {
+func (w *Helm) notice(n watcher.Notice) {
+	if n.Kind != watcher.NoticePolling {
 		w.Events.Notice(n)
 	}
 }
 
-func (w *Helm) targets(list kube.ResourceList, rules *cluster.ReadyRules) []readiness.Target {
-	targets := make([]readiness.Target, len(list))
+func (w *Helm) targets(list kube.ResourceList, rules *cluster.ReadyRules) []watcher.Target {
+	targets := make([]watcher.Target, len(list))
 	for i, info := range list {
 		evaluate := rules.Of(info)
 		if w.Evaluate != nil {
@@ -113,14 +114,14 @@ func (w *Helm) targets(list kube.ResourceList, rules *cluster.ReadyRules) []read
 }
 
 // deployError says what was not ready, and why.
-func (w *Helm) deployError(notReady *readiness.NotReadyError, waited time.Duration) error {
+func (w *Helm) deployError(notReady *watcher.NotReadyError, waited time.Duration) error {
 	e := &failure.DeployError{Cause: notReady.Cause}
 	timedOut := errors.Is(notReady.Cause, context.DeadlineExceeded)
-	var reports []readiness.Report
+	var reports []watcher.Report
 	for _, report := range notReady.Reports {
 		f := failure.FromReport(report, notReady, waited)
 		switch {
-		case f.State == string(readiness.Failed), report.Deleted, report.Denied != nil:
+		case f.State == string(readiness.Failed), report.Deleted, report.Forbidden != nil:
 		case timedOut:
 			f.Outcome = fmt.Sprintf("was not ready within %s", w.Timeout)
 			f.Remedy = "if it only needs more time, raise --timeout"
@@ -136,7 +137,7 @@ func (w *Helm) deployError(notReady *readiness.NotReadyError, waited time.Durati
 }
 
 // deletedError ends a wait, as in Helm, when an object is deleted in the meantime.
-type deletedError struct{ report readiness.Report }
+type deletedError struct{ report watcher.Report }
 
 func (e *deletedError) Error() string {
 	return fmt.Sprintf("%s was deleted while it was waited for", e.report.Target)

@@ -13,6 +13,7 @@ import (
 	"github.com/ordered-helm/helm/internal/object"
 	"github.com/ordered-helm/helm/internal/readiness"
 	"github.com/ordered-helm/helm/internal/sequencer"
+	"github.com/ordered-helm/helm/internal/watcher"
 )
 
 // errOtherFailure is why the wait for resources ends that are not ready when something
@@ -24,7 +25,7 @@ type nodeState struct {
 	node *sequencer.Node
 	// objects are those whose readiness counts, which group observes.
 	objects []*objectState
-	group   *readiness.Group
+	group   *watcher.Group
 	// applied is when all objects were on the server.
 	applied time.Time
 	// leaf is whether the operation waits for the node in the background, because nothing
@@ -39,8 +40,8 @@ type objectState struct {
 	resource *sequencer.PlannedResource
 	info     *object.Info
 	// report is the last report. err is nil if the object was ready.
-	report readiness.Report
-	err    *readiness.NotReadyError
+	report watcher.Report
+	err    *watcher.NotReadyError
 	// waited is how long the operation waited for the object.
 	waited time.Duration
 }
@@ -85,7 +86,7 @@ func newReadyCount(total int) *readyCount {
 }
 
 // update notes a report, and reports whether all objects are ready because of it.
-func (c *readyCount) update(report readiness.Report) bool {
+func (c *readyCount) update(report watcher.Report) bool {
 	name, ready := report.Target.String(), report.Status.State == readiness.Ready
 	if c.isReady[name] == ready {
 		return false

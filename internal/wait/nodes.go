@@ -20,6 +20,7 @@ import (
 	"github.com/ordered-helm/helm/internal/readiness"
 	"github.com/ordered-helm/helm/internal/sequencer"
 	"github.com/ordered-helm/helm/internal/text"
+	"github.com/ordered-helm/helm/internal/watcher"
 )
 
 // Timeouts are the limits of one operation.
@@ -109,7 +110,7 @@ type watchedNodes struct {
 	diagnosed chan struct{}
 
 	trackerOnce sync.Once
-	tracker     *readiness.Tracker
+	tracker     *watcher.Watcher
 	trackerErr  error
 
 	// mu guards the times at which nodes were applied.
@@ -117,7 +118,7 @@ type watchedNodes struct {
 }
 
 // track makes the tracker of the operation when it is needed first.
-func (w *watchedNodes) track(ctx context.Context) (*readiness.Tracker, error) {
+func (w *watchedNodes) track(ctx context.Context) (*watcher.Watcher, error) {
 	w.trackerOnce.Do(func() {
 		w.tracker, w.trackerErr = NewTracker(ctx, w.Cluster, w.Events.Notice)
 	})
@@ -132,19 +133,19 @@ func (w *watchedNodes) Follow(ctx context.Context, n *sequencer.Node, list kube.
 		return err
 	}
 	s := w.states[n]
-	var targets []readiness.Target
+	var targets []watcher.Target
 	for i, info := range list {
 		res := n.Resources[i]
 		if !n.Awaited && res.IsJob() && !w.Jobs {
 			continue
 		}
-		rules := readiness.Rules{Success: res.Success, Failure: res.Failure}
+		rules := readiness.Expressions{Success: res.Success, Failure: res.Failure}
 		s.objects = append(s.objects, &objectState{node: n, resource: res, info: info})
 		target := TargetOf(info, "")
-		target.Within, target.Evaluate = w.timeoutOf(n, res), w.Evaluate(info, rules.Over(tracker.Evaluate))
+		target.Timeout, target.Evaluate = w.timeoutOf(n, res), w.Evaluate(info, rules.Evaluator(tracker.Evaluate))
 		targets = append(targets, target)
 	}
-	s.group = tracker.Expect(targets...)
+	s.group = tracker.ExpectReady(targets...)
 	return nil
 }
 
@@ -193,7 +194,7 @@ func (w *watchedNodes) Await(ctx context.Context, n *sequencer.Node) error {
 	s := w.states[n]
 	w.await(ctx, s, nil)
 	for _, o := range s.objects {
-		if res := o.resource; o.err == nil && len(res.Success) == 0 && o.report.Object != nil && !readiness.HasReadiness(o.report.Object) {
+		if res := o.resource; o.err == nil && len(res.Success) == 0 && o.report.Object != nil && !readiness.ReportsReadiness(o.report.Object) {
 			w.Events.Warnf("%s: %s counted as ready at once, because its kind has no Ready condition: "+
 				"what depends on it may start too early; give it the annotation %s", res.File, res.ID, annotation.ReadinessSuccess)
 		}
@@ -207,11 +208,11 @@ func (w *watchedNodes) Await(ctx context.Context, n *sequencer.Node) error {
 // await waits for the objects of a node, which must not end well before hold is closed, if
 // there is one.
 func (w *watchedNodes) await(ctx context.Context, s *nodeState, hold <-chan struct{}) {
-	s.group.Set(readiness.Options{Since: s.applied, ToTheEnd: true, Hold: hold})
+	s.group.SetOptions(watcher.Options{Start: s.applied, WaitForAll: true, StayReadyUntil: hold})
 	diagnosis := w.startDiagnosis(ctx, s)
 	defer diagnosis.stop()
 	count := newReadyCount(len(s.objects))
-	reports, err := s.group.Wait(ctx, func(report readiness.Report) {
+	reports, err := s.group.Wait(ctx, func(report watcher.Report) {
 		if diagnosis.update(report) {
 			w.changed(s, report, "")
 		}
@@ -222,13 +223,13 @@ func (w *watchedNodes) await(ctx context.Context, s *nodeState, hold <-chan stru
 		}
 	})
 	waited := time.Since(s.applied)
-	var notReady *readiness.NotReadyError
+	var notReady *watcher.NotReadyError
 	if err != nil && !errors.As(err, &notReady) {
-		notReady = &readiness.NotReadyError{Reports: reports, Cause: err}
+		notReady = &watcher.NotReadyError{Reports: reports, Cause: err}
 	}
 	for i, o := range s.objects {
 		o.report, o.waited = reports[i], waited
-		if err != nil && (o.report.Status.State != readiness.Ready || o.report.Expired > 0) {
+		if err != nil && (o.report.Status.State != readiness.Ready || o.report.TimedOutAfter > 0) {
 			o.err = notReady
 		}
 	}
@@ -300,10 +301,10 @@ func (w *watchedNodes) unready() int {
 }
 
 // changed emits the state of an object, and its cause if that is known.
-func (w *watchedNodes) changed(s *nodeState, report readiness.Report, cause string) {
+func (w *watchedNodes) changed(s *nodeState, report watcher.Report, cause string) {
 	e := ChangeEvent(report, s.node.ID(), w.Namespace)
 	e.Cause = cause
-	switch within := report.Target.Within; {
+	switch within := report.Target.Timeout; {
 	case report.Status.State == readiness.Ready:
 	case within > 0:
 		e.Deadline = s.applied.Add(within + report.Unobserved)
@@ -319,13 +320,13 @@ func (w *watchedNodes) AwaitPodsGone(ctx context.Context, pods []cluster.PodRef)
 	if err != nil {
 		return err
 	}
-	targets := make([]readiness.Target, len(pods))
+	targets := make([]watcher.Target, len(pods))
 	for i, pod := range pods {
-		targets[i] = readiness.Target{
+		targets[i] = watcher.Target{
 			GVR: cluster.PodResource(), GVK: cluster.PodKind(), Namespace: pod.Namespace, Name: pod.Name, UID: pod.UID,
 		}
 	}
-	_, err = tracker.WaitGone(ctx, targets, nil)
+	_, err = tracker.WaitDeleted(ctx, targets, nil)
 	return err
 }
 

@@ -18,29 +18,30 @@ import (
 	"github.com/ordered-helm/helm/internal/event"
 	"github.com/ordered-helm/helm/internal/object"
 	"github.com/ordered-helm/helm/internal/readiness"
+	"github.com/ordered-helm/helm/internal/watcher"
 )
 
 // NewTracker returns a tracker that observes objects until it is closed, and reports
 // trouble with that.
-func NewTracker(ctx context.Context, c *cluster.Client, notify func(readiness.Notice)) (*readiness.Tracker, error) {
+func NewTracker(ctx context.Context, c *cluster.Client, notify func(watcher.Notice)) (*watcher.Watcher, error) {
 	client, err := c.Observer()
 	if err != nil {
 		return nil, err
 	}
-	return readiness.NewTracker(context.WithoutCancel(ctx), readiness.Config{Client: client, Notify: notify}), nil
+	return watcher.New(context.WithoutCancel(ctx), watcher.Config{Client: client, Notify: notify}), nil
 }
 
 // TargetOf is the target by which a tracker observes an object. An empty UID is that of any
 // object of the name.
-func TargetOf(info *object.Info, uid types.UID) readiness.Target {
-	return readiness.Target{
+func TargetOf(info *object.Info, uid types.UID) watcher.Target {
+	return watcher.Target{
 		GVR: info.Mapping.Resource, GVK: info.Mapping.GroupVersionKind,
 		Namespace: object.Namespace(info), Name: info.Name, UID: uid,
 	}
 }
 
 // SetApplied tells a group which versions of its objects were written.
-func SetApplied(group *readiness.Group, list kube.ResourceList) error {
+func SetApplied(group *watcher.Group, list kube.ResourceList) error {
 	for _, info := range list {
 		live, ok := info.Object.(*unstructured.Unstructured)
 		if !ok {
@@ -55,7 +56,7 @@ func SetApplied(group *readiness.Group, list kube.ResourceList) error {
 
 // ChangeEvent is the event for a report on an object. Node is empty if the object is in
 // none; namespace is that of the release.
-func ChangeEvent(report readiness.Report, node, namespace string) event.Event {
+func ChangeEvent(report watcher.Report, node, namespace string) event.Event {
 	e := event.Event{
 		Type: event.ResourceChanged, Node: node, Resource: report.Target.GVK.Kind + "/" + report.Target.Name,
 		State: string(report.Status.State), Message: stateAndMessage(report.Status),

@@ -15,7 +15,7 @@ import (
 	"github.com/ordered-helm/helm/internal/chartloader"
 	"github.com/ordered-helm/helm/internal/event"
 	"github.com/ordered-helm/helm/internal/history"
-	"github.com/ordered-helm/helm/internal/record"
+	"github.com/ordered-helm/helm/internal/releaserecord"
 	"github.com/ordered-helm/helm/internal/render"
 	"github.com/ordered-helm/helm/internal/sequencer"
 )
@@ -56,7 +56,7 @@ func (r *renderer) load(chrt *chart.Chart, vals map[string]any) error {
 	if err != nil {
 		return err
 	}
-	if r.chart, err = record.Attach(chrt, nil); err != nil {
+	if r.chart, err = releaserecord.WithRecord(chrt, nil); err != nil {
 		return err
 	}
 	r.vals = vals
@@ -145,12 +145,12 @@ func (r *renderer) values() (chartutil.Values, *chartutil.Capabilities, error) {
 
 // recordOf gives what the release must remember: nil where it uses nothing
 // that stock Helm does not have.
-func (r *renderer) recordOf(rel *release.Release) *record.Record {
+func (r *renderer) recordOf(rel *release.Release) *releaserecord.Record {
 	switch {
 	case r.ordered:
-		return &record.Record{Revision: rel.Version, Sequenced: true, Root: r.root, Documents: r.documents}
+		return &releaserecord.Record{Revision: rel.Version, Ordered: true, Charts: r.root, DocumentCharts: r.documents}
 	case len(rel.Hooks) > 0 && history.RunsHooksInParallel(r.root):
-		return &record.Record{Revision: rel.Version, Root: r.root}
+		return &releaserecord.Record{Revision: rel.Version, Charts: r.root}
 	}
 	return nil
 }

@@ -149,7 +149,7 @@ func ReleasePlan(rel *release.Release) (*Plan, error) {
 	if err != nil || plan == nil {
 		return nil, err
 	}
-	return &Plan{Plan: plan, Hooks: hookrunner.Plans(rel.Hooks, render.HookModes(rec.Root, rel.Namespace))}, nil
+	return &Plan{Plan: plan, Hooks: hookrunner.Plans(rel.Hooks, render.HookModes(rec.Charts, rel.Namespace))}, nil
 }
 
 // Order is what a release remembers of the order in which it was deployed

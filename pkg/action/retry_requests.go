@@ -9,7 +9,7 @@ import (
 	"k8s.io/cli-runtime/pkg/genericclioptions"
 	"k8s.io/client-go/rest"
 
-	"github.com/ordered-helm/helm/internal/resend"
+	"github.com/ordered-helm/helm/internal/httpretry"
 )
 
 // Persevere has all requests by a getter of the command line sent again that get no answer,
@@ -22,12 +22,12 @@ func Persevere(getter genericclioptions.RESTClientGetter) {
 	if !ok {
 		return
 	}
-	before, server := flags.WrapConfigFn, new(resend.Server)
+	before, server := flags.WrapConfigFn, new(httpretry.Server)
 	flags.WrapConfigFn = func(config *rest.Config) *rest.Config {
 		if before != nil {
 			config = before(config)
 		}
-		config.Wrap(func(rt http.RoundTripper) http.RoundTripper { return &resend.Transport{Base: rt, Server: server} })
+		config.Wrap(func(rt http.RoundTripper) http.RoundTripper { return &httpretry.Transport{Base: rt, Server: server} })
 		return config
 	}
 }

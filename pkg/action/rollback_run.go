@@ -20,7 +20,7 @@ import (
 	"github.com/ordered-helm/helm/internal/inventory"
 	"github.com/ordered-helm/helm/internal/lease"
 	"github.com/ordered-helm/helm/internal/operation"
-	"github.com/ordered-helm/helm/internal/record"
+	"github.com/ordered-helm/helm/internal/releaserecord"
 	"github.com/ordered-helm/helm/internal/sequencer"
 )
 
@@ -36,7 +36,7 @@ type rollbackRun struct {
 	current, target *release.Release
 	// plan is how the target was deployed, if that was in order. record remembers it.
 	plan   *sequencer.Plan
-	record *record.Record
+	record *releaserecord.Record
 
 	rel    *release.Release
 	deploy *deploy.Run
@@ -94,7 +94,7 @@ func (r *rollbackRun) readState(ctx context.Context) (*lease.State, error) {
 // targetOrder is the graph by which the target was deployed, with its record. Both are nil
 // if it was not deployed in order, or the order is to be ignored. A record that cannot be
 // used is an error, unless the caller asks to wait as Helm does.
-func (r *rollbackRun) targetOrder() (*sequencer.Plan, *record.Record, error) {
+func (r *rollbackRun) targetOrder() (*sequencer.Plan, *releaserecord.Record, error) {
 	b := r.action
 	if b.IgnoreOrder {
 		return nil, nil, nil
@@ -207,15 +207,15 @@ func (r *rollbackRun) setRecord() error {
 	if r.target.Chart == nil {
 		return nil
 	}
-	bare, err := record.Attach(r.target.Chart, nil)
+	bare, err := releaserecord.WithRecord(r.target.Chart, nil)
 	if err != nil {
 		return err
 	}
-	rec, err := record.Read(r.target)
+	rec, err := releaserecord.Read(r.target)
 	switch {
 	case r.ordered():
-		rec = &record.Record{Revision: r.rel.Version, Sequenced: true, Root: r.record.Root, Documents: r.record.Documents}
-	case err != nil || rec == nil || !rec.Sequenced && !history.RunsHooksInParallel(rec.Root):
+		rec = &releaserecord.Record{Revision: r.rel.Version, Ordered: true, Charts: r.record.Charts, DocumentCharts: r.record.DocumentCharts}
+	case err != nil || rec == nil || !rec.Ordered && !history.RunsHooksInParallel(rec.Charts):
 		rec = nil
 	default:
 		rec.Progress, rec.Earlier = nil, nil

@@ -20,7 +20,7 @@ import (
 	"github.com/ordered-helm/helm/internal/lease"
 	"github.com/ordered-helm/helm/internal/object"
 	"github.com/ordered-helm/helm/internal/prune"
-	"github.com/ordered-helm/helm/internal/record"
+	"github.com/ordered-helm/helm/internal/releaserecord"
 	"github.com/ordered-helm/helm/internal/sequencer"
 	"github.com/ordered-helm/helm/internal/text"
 	"github.com/ordered-helm/helm/internal/wait"
@@ -97,7 +97,7 @@ func (o *orderedRemoval) listKept(policies map[sequencer.ID]string) {
 
 // recordProgress has the release record, from now on, which nodes are removed.
 func (o *orderedRemoval) recordProgress() error {
-	rec, err := record.Read(o.run.rel)
+	rec, err := releaserecord.Read(o.run.rel)
 	if err != nil {
 		return err
 	}
@@ -140,7 +140,7 @@ type helmRemoval struct {
 }
 
 func (h *helmRemoval) prepare(context.Context) error {
-	if rec, err := record.Read(h.run.rel); err == nil {
+	if rec, err := releaserecord.Read(h.run.rel); err == nil {
 		if err := h.run.writer.SetStoredRecord(lease.WithoutLease(rec)); err != nil {
 			return err
 		}

@@ -20,10 +20,11 @@ import (
 	"github.com/ordered-helm/helm/internal/lease"
 	"github.com/ordered-helm/helm/internal/operation"
 	"github.com/ordered-helm/helm/internal/readiness"
-	"github.com/ordered-helm/helm/internal/record"
 	"github.com/ordered-helm/helm/internal/redact"
+	"github.com/ordered-helm/helm/internal/releaserecord"
 	"github.com/ordered-helm/helm/internal/text"
 	"github.com/ordered-helm/helm/internal/wait"
+	"github.com/ordered-helm/helm/internal/watcher"
 )
 
 // uninstallRun is one run of an Uninstall.
@@ -92,7 +93,7 @@ func (r *uninstallRun) isOrdered() (bool, error) {
 		return false, nil
 	}
 	for _, rel := range r.inventory.Revisions() {
-		_, err := record.Read(rel)
+		_, err := releaserecord.Read(rel)
 		switch {
 		case err == nil:
 		case u.Wait && u.WaitStrategy == WaitStrategyNone:
@@ -146,9 +147,9 @@ func (r *uninstallRun) hideSecrets() {
 	var contents []map[string]any
 	for _, rel := range r.inventory.Revisions() {
 		contents = append(contents, redact.ManifestObjects(rel.Manifest)...)
-		contents = append(contents, redact.HookObjects(rel)...)
+		contents = append(contents, redact.HookObjects(rel.Hooks)...)
 	}
-	r.op.Events.Redact(redact.FromObjects(contents))
+	r.op.Events.RedactWith(redact.ForObjects(contents))
 }
 
 // hooks returns the runner of the hooks. Those of an interrupted uninstall that have
@@ -204,7 +205,7 @@ func (r *uninstallRun) awaitDeleted(ctx context.Context) error {
 	if len(list) == 0 {
 		return nil
 	}
-	deletion := wait.Deletion{Cluster: r.op.Cluster, Timeout: r.removal.waitTimeout(), OnChange: func(ctx context.Context, report readiness.Report) {
+	deletion := wait.Deletion{Cluster: r.op.Cluster, Timeout: r.removal.waitTimeout(), OnChange: func(ctx context.Context, report watcher.Report) {
 		e := wait.ChangeEvent(report, "", r.rel.Namespace)
 		if report.Status.State == readiness.Ready {
 			e.State, e.Message = "Gone", "gone"

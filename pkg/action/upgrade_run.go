@@ -25,7 +25,7 @@ import (
 	"github.com/ordered-helm/helm/internal/lease"
 	"github.com/ordered-helm/helm/internal/operation"
 	"github.com/ordered-helm/helm/internal/preview"
-	"github.com/ordered-helm/helm/internal/record"
+	"github.com/ordered-helm/helm/internal/releaserecord"
 	"github.com/ordered-helm/helm/internal/render"
 	"github.com/ordered-helm/helm/internal/text"
 )
@@ -143,7 +143,7 @@ func (r *upgradeRun) inProgressError(status release.Status) error {
 // render renders the new revision.
 func (r *upgradeRun) render(chrt *chart.Chart, vals map[string]any) error {
 	u := r.action
-	chrt, err := record.Attach(chrt, nil)
+	chrt, err := releaserecord.WithRecord(chrt, nil)
 	if err != nil {
 		return err
 	}
