@@ -114,7 +114,7 @@ func isOfListAnnotation(m support.Message) bool {
 // legalFiles gives the files in legal form, without the annotations of a
 // Chart.yaml that have none: there is a rule about these.
 func legalFiles(files []*chartloader.BufferedFile) ([]*chartloader.BufferedFile, error) {
-	legal, err := chartloader.LegalFiles(files)
+	legal, err := chartloader.CanonicalFiles(files)
 	if err == nil {
 		return legal, nil
 	}
@@ -125,7 +125,7 @@ func legalFiles(files []*chartloader.BufferedFile) ([]*chartloader.BufferedFile,
 			mended[i] = &chartloader.BufferedFile{Name: f.Name, Data: withoutIllegal(f.Data)}
 		}
 	}
-	return chartloader.LegalFiles(mended)
+	return chartloader.CanonicalFiles(mended)
 }
 
 // withoutIllegal takes the annotations out of a Chart.yaml that have no legal
@@ -137,12 +137,12 @@ func withoutIllegal(data []byte) []byte {
 	}
 	annotations := yamledit.Lookup(root, "annotations")
 	var changes []yamledit.Change
-	for _, key := range []string{annotation.DependsOnSubcharts, annotation.DependsOnSubchartsLegal} {
+	for _, key := range []string{annotation.DependsOnSubcharts, annotation.DependsOnSubchartsCanonical} {
 		value := yamledit.Lookup(annotations, key)
 		if value == nil {
 			continue
 		}
-		if _, _, err := annotation.LegalValue(key, value); err != nil {
+		if _, _, err := annotation.CanonicalValue(key, value); err != nil {
 			changes = append(changes, yamledit.Change{Mapping: yamledit.Resolve(annotations), Key: key, Delete: true})
 		}
 	}
