@@ -82,7 +82,7 @@ func readRecorded(path string) (content recorded, err error) {
 	if err != nil {
 		return recorded{}, err
 	}
-	defer file.Close()
+	defer func() { _ = file.Close() }()
 	unzipped, err := gzip.NewReader(file)
 	if err != nil {
 		return recorded{}, err
@@ -91,7 +91,8 @@ func readRecorded(path string) (content recorded, err error) {
 	if err != nil {
 		return recorded{}, err
 	}
-	return content, json.Unmarshal(text, &content)
+	err = json.Unmarshal(text, &content)
+	return content, err
 }
 
 // save records what stock showed.
@@ -196,7 +197,7 @@ func digestFile(digest hash.Hash, path string) error {
 	if err != nil {
 		return err
 	}
-	defer file.Close()
+	defer func() { _ = file.Close() }()
 	content := sha256.New()
 	if _, err := io.Copy(content, file); err != nil {
 		return err
