@@ -219,7 +219,7 @@ func (r *installRun) writeFiles(result *render.Result) error {
 		return nil
 	}
 	r.rel.Manifest = ""
-	return writeFiles(i.OutputDir, i.ReleaseName, i.UseReleaseName, result.Files)
+	return render.WriteFiles(i.OutputDir, i.ReleaseName, i.UseReleaseName, result.Files)
 }
 
 func (r *installRun) newRelease() *release.Release {
