@@ -288,7 +288,8 @@ func (r *installRun) inventory(ctx context.Context) (*inventory.Inventory, error
 		return nil, nil
 	}
 	inv := inventory.New(r.replaced, last)
-	return inv, inv.ReadPlans(ctx, r.op.Cluster, true)
+	err := inv.ReadPlans(ctx, r.op.Cluster, true)
+	return inv, err
 }
 
 // begin stores the release before anything of it is deployed.

@@ -25,9 +25,9 @@ import (
 const (
 	// ReleaseName is the name of the release that all revisions are of.
 	ReleaseName = "rel"
-	// LeaseID is the ID of the lease of a LeasedRevision, and LeaseDuration is how long it
-	// lasts without a heartbeat.
-	LeaseID       = "first"
+	// LeaseID is the ID of the lease of a LeasedRevision.
+	LeaseID = "first"
+	// LeaseDuration is how long that lease lasts without a heartbeat.
 	LeaseDuration = 45 * time.Second
 )
 
