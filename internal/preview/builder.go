@@ -280,14 +280,14 @@ func (b *Builder) addRemoved(ctx context.Context, id string, found *prune.Found)
 		o.Note = k.Why
 		node.Objects = append(node.Objects, o)
 	}
-	removed := b.preview.Removed
-	last := len(removed) - 1
+	p := b.preview
+	last := len(p.Removed) - 1
 	switch {
 	case len(node.Objects) == 0:
-	case last >= 0 && removed[last].Node == node.Node:
-		removed[last].Objects = append(removed[last].Objects, node.Objects...)
+	case last >= 0 && p.Removed[last].Node == node.Node:
+		p.Removed[last].Objects = append(p.Removed[last].Objects, node.Objects...)
 	default:
-		b.preview.Removed = append(removed, node)
+		p.Removed = append(p.Removed, node)
 	}
 }
 

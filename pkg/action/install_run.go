@@ -219,7 +219,7 @@ func (r *installRun) writeFiles(result *render.Result) error {
 		return nil
 	}
 	r.rel.Manifest = ""
-	return writeFiles(i.OutputDir, i.ReleaseName, i.UseReleaseName, result.Files)
+	return render.WriteFiles(i.OutputDir, i.ReleaseName, i.UseReleaseName, result.Files)
 }
 
 func (r *installRun) newRelease() *release.Release {
@@ -288,7 +288,8 @@ func (r *installRun) inventory(ctx context.Context) (*inventory.Inventory, error
 		return nil, nil
 	}
 	inv := inventory.New(r.replaced, last)
-	return inv, inv.ReadPlans(ctx, r.op.Cluster, true)
+	err := inv.ReadPlans(ctx, r.op.Cluster, true)
+	return inv, err
 }
 
 // begin stores the release before anything of it is deployed.

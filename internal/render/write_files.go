@@ -1,26 +1,24 @@
 // Copyright The Ordered Helm Authors
 // SPDX-License-Identifier: Apache-2.0
 
-package action
+package render
 
 import (
 	"fmt"
 	"os"
 	"path/filepath"
-
-	"github.com/ordered-helm/helm/internal/render"
 )
 
-// writeFiles writes rendered documents into a folder, each into the file of
+// WriteFiles writes rendered documents into a directory, each into the file of
 // its template, and says so on stdout as Helm does.
-func writeFiles(dir, releaseName string, useReleaseName bool, files []render.File) error {
+func WriteFiles(dir, releaseName string, useReleaseName bool, files []File) error {
 	if useReleaseName {
 		dir = filepath.Join(dir, releaseName)
 	}
 	written := map[string]bool{}
 	for _, f := range files {
 		name := dir + string(filepath.Separator) + f.Name
-		if err := writeDocument(name, f, written[f.Name]); err != nil {
+		if err := writeFile(name, f, written[f.Name]); err != nil {
 			return err
 		}
 		written[f.Name] = true
@@ -29,7 +27,7 @@ func writeFiles(dir, releaseName string, useReleaseName bool, files []render.Fil
 	return nil
 }
 
-func writeDocument(name string, f render.File, more bool) (err error) {
+func writeFile(name string, f File, more bool) (err error) {
 	if err := os.MkdirAll(filepath.Dir(name), 0o755); err != nil {
 		return err
 	}
