@@ -156,19 +156,19 @@ func goWholeWay(t *testing.T, h *helm, p program, kept keptIn) {
 		t.Fatal(err)
 	}
 	first := storedOracle(t, p.manifest(t, 1))
-	first.proveInstalled(t, readTimeline(t, h.cluster, h.namespace), 15)
+	first.proveInstalled(t, h.readTrace(t), 15)
 	if err := p.deploy(t, chart, more); err != nil {
 		t.Fatal(err)
 	}
 	added := storedOracle(t, p.manifest(t, 2), "cache", "worker")
-	added.proveInstalled(t, readTimeline(t, h.cluster, h.namespace), 1)
+	added.proveInstalled(t, h.readTrace(t), 1)
 
 	if err := p.deploy(t, chart, hangs); err == nil || !strings.Contains(err.Error(), "Deployment/web was not ready within 3s") {
 		t.Errorf("the upgrade that hangs: %v", err)
 	}
 	expectOrder(t, p, 3, "followed, 8 nodes, interrupted, done: app/bus app/bus:queue app:cache app:settings app:store app:worker")
 	p.rollback(t, 1)
-	added.proveUninstalled(t, readTimeline(t, h.cluster, h.namespace))
+	added.proveUninstalled(t, h.readTrace(t))
 
 	expectRevisions(t, p, "1 superseded", "2 superseded", "3 failed", "4 deployed")
 	for revision, values := range []string{plain, more, hangs, plain} {
@@ -183,7 +183,7 @@ func goWholeWay(t *testing.T, h *helm, p program, kept keptIn) {
 	h.expectKept(t, kept, 4)
 
 	p.uninstall(t)
-	first.proveUninstalled(t, readTimeline(t, h.cluster, h.namespace))
+	first.proveUninstalled(t, h.readTrace(t))
 	expectRevisions(t, p)
 	h.expectKept(t, kept, 0)
 }
@@ -268,7 +268,7 @@ func storeLarge(t *testing.T, ours binary, limit string) {
 		if err == nil || !strings.Contains(err.Error(), limit) || !strings.Contains(err.Error(), "files/large") {
 			t.Errorf("got %v, want an error about the limit of a %s and files/large", err, limit)
 		}
-		if recorded := readTimeline(t, ours.cluster, ours.namespace); recorded["ConfigMap/one"] != nil {
+		if recorded := ours.readTrace(t); len(recorded["ConfigMap/one"]) > 0 {
 			t.Error("something was deployed")
 		}
 	}

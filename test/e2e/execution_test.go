@@ -31,12 +31,12 @@ func TestSlowBranchHoldsUpNothingElse(t *testing.T) {
 		quick("after-slow", "after-slow", "slow") +
 		pod("one", "one", simple) + quick("two", "two", "one") + quick("three", "three", "two")})
 	h.ok("install", "rel", chart, "--wait=ordered")
-	recorded := readTimeline(t, h.cluster, h.namespace)
-	if three, slow := recorded["Pod/three"], recorded["Pod/slow"]; !three.ready.Before(slow.ready) {
-		t.Errorf("the quick branch ended at %s, the slow one was ready at %s", three.ready, slow.ready)
+	recorded := h.readTrace(t)
+	if three, slow := recorded.ready("Pod/three"), recorded.ready("Pod/slow"); !three.Before(slow) {
+		t.Errorf("the quick branch ended at %s, the slow one was ready at %s", three, slow)
 	}
-	if after, slow := recorded["Pod/after-slow"], recorded["Pod/slow"]; after.created.Before(slow.ready) {
-		t.Errorf("what depends on the slow pod was created at %s, before it was ready at %s", after.created, slow.ready)
+	if after, slow := recorded.created("Pod/after-slow"), recorded.ready("Pod/slow"); after.Before(slow) {
+		t.Errorf("what depends on the slow pod was created at %s, before it was ready at %s", after, slow)
 	}
 }
 
@@ -60,11 +60,11 @@ func TestFailure(t *testing.T) {
 			t.Errorf("the error does not say %q:\n%s", want, r.stderr)
 		}
 	}
-	recorded := readTimeline(t, h.cluster, h.namespace)
-	if recorded["ConfigMap/last"] != nil {
+	recorded := h.readTrace(t)
+	if len(recorded["ConfigMap/last"]) > 0 {
 		t.Error("what depends on the failed node was created")
 	}
-	if recorded["ConfigMap/after-beside"] == nil {
+	if len(recorded["ConfigMap/after-beside"]) == 0 {
 		t.Error("an independent branch was not finished")
 	}
 	status := h.ok("status", "rel", "--show-desc").stdout
@@ -114,9 +114,10 @@ func TestAtomic(t *testing.T) {
 	if r.code != 1 || !strings.Contains(r.stderr, "has been uninstalled due to atomic being set") {
 		t.Fatalf("exit code %d\n%s", r.code, r.stderr)
 	}
-	recorded := readTimeline(t, h.cluster, h.namespace)
-	if first, never := recorded["ConfigMap/first"], recorded["Pod/never"]; never.gone.IsZero() || first.deleted.Before(never.gone) {
-		t.Errorf("ConfigMap/first was deleted at %s, before Pod/never was gone at %s", first.deleted, never.gone)
+	recorded := h.readTrace(t)
+	first, _ := recorded.deleted("ConfigMap/first")
+	if _, gone := recorded.deleted("Pod/never"); gone.IsZero() || first.Before(gone) {
+		t.Errorf("ConfigMap/first was deleted at %s, before Pod/never was gone at %s", first, gone)
 	}
 	h.empty(t)
 }
@@ -170,12 +171,12 @@ func TestPostRendererThatDropsComments(t *testing.T) {
 	chart := example(t, "umbrella")
 	o.readObjects(t, h.ok("template", "rel", chart).stdout)
 	h.ok("install", "rel", chart, "--wait=ordered", "--post-renderer", "grep", "--post-renderer-args", "-v", "--post-renderer-args", "^#")
-	o.proveInstalled(t, readTimeline(t, h.cluster, h.namespace), 80)
+	o.proveInstalled(t, h.readTrace(t), 80)
 	if manifest := h.ok("get", "manifest", "rel").stdout; strings.Contains(manifest, "ordered.helm.sh") || strings.Contains(manifest, "# Source") {
 		t.Errorf("the stored manifest still has markers or comments:\n%s", manifest)
 	}
 	h.ok("uninstall", "rel")
-	o.proveUninstalled(t, readTimeline(t, h.cluster, h.namespace))
+	o.proveUninstalled(t, h.readTrace(t))
 }
 
 // TestKeptResources are neither deleted nor waited for.
@@ -192,7 +193,7 @@ func TestKeptResources(t *testing.T) {
 	if _, err := h.cluster.Client().CoreV1().ConfigMaps(h.namespace).Get(t.Context(), "kept", metav1.GetOptions{}); err != nil {
 		t.Errorf("the kept object is gone: %v", err)
 	}
-	if l := readTimeline(t, h.cluster, h.namespace)["ConfigMap/first"]; l.deleted.IsZero() {
+	if deleted, _ := h.readTrace(t).deleted("ConfigMap/first"); deleted.IsZero() {
 		t.Error("what the kept object depends on was not deleted")
 	}
 }
@@ -263,7 +264,7 @@ func TestPostRendererMayAddWhatItLikes(t *testing.T) {
 	}
 	chart := writeChart(t, map[string]string{"Chart.yaml": v3Chart, "templates/all.yaml": configMap("first", "helm.sh/layer: first")})
 	h.ok("install", "rel", chart, "--wait=ordered", "--post-renderer", script)
-	if readTimeline(t, h.cluster, h.namespace)["ConfigMap/added"] == nil {
+	if len(h.readTrace(t)["ConfigMap/added"]) == 0 {
 		t.Error("what the post-renderer added was not deployed")
 	}
 }
@@ -293,7 +294,7 @@ func TestKeptList(t *testing.T) {
 			t.Errorf("%s was to be kept: %v", name, err)
 		}
 	}
-	if readTimeline(t, h.cluster, h.namespace)["ConfigMap/going"].deleted.IsZero() {
+	if deleted, _ := h.readTrace(t).deleted("ConfigMap/going"); deleted.IsZero() {
 		t.Error("ConfigMap/going was not deleted")
 	}
 }

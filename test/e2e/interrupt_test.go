@@ -52,7 +52,7 @@ func TestInterrupt(t *testing.T) {
 	if status := h.ok("status", "rel").stdout; !strings.Contains(status, "STATUS: failed") {
 		t.Errorf("the release is not recorded as failed:\n%s", status)
 	}
-	if readTimeline(t, h.cluster, h.namespace)["ConfigMap/third"] != nil {
+	if len(h.readTrace(t)["ConfigMap/third"]) > 0 {
 		t.Error("a node was started after the interrupt")
 	}
 	h.ok("uninstall", "rel")
@@ -77,7 +77,7 @@ func TestHangingFinalizer(t *testing.T) {
 	if r.code != 1 {
 		t.Errorf("exit code %d, want 1", r.code)
 	}
-	if l := readTimeline(t, h.cluster, h.namespace)["ConfigMap/first"]; !l.deleted.IsZero() {
+	if deleted, _ := h.readTrace(t).deleted("ConfigMap/first"); !deleted.IsZero() {
 		t.Error("what the stuck object depends on was deleted")
 	}
 	if list := h.ok("list", "--all", "--short").stdout; list != "rel\n" {
@@ -133,9 +133,9 @@ func TestRealChartsWithoutAnOrder(t *testing.T) {
 			chart := realChart(t, pattern)
 			o.readObjects(t, h.ok("template", "rel", chart).stdout)
 			h.ok("install", "rel", chart, "--wait=ordered", "--timeout", "3m")
-			recorded := readTimeline(t, h.cluster, h.namespace)
+			recorded := h.readTrace(t)
 			for _, x := range o.objects {
-				if l := recorded[x.String()]; l == nil || l.ready.IsZero() {
+				if recorded.ready(x.String()).IsZero() {
 					t.Errorf("%s never got ready", x)
 				}
 			}

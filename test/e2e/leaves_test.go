@@ -55,11 +55,11 @@ func TestNothingStartsAfterALeafFailed(t *testing.T) {
 	if r.code != 1 || !strings.Contains(r.stderr, "Pod/broken failed: ") || !strings.Contains(r.stderr, "never started because of that: app:after") {
 		t.Fatalf("exit code %d\n%s", r.code, r.stderr)
 	}
-	recorded := readTimeline(t, h.cluster, h.namespace)
-	if recorded["ConfigMap/after"] != nil {
+	recorded := h.readTrace(t)
+	if len(recorded["ConfigMap/after"]) > 0 {
 		t.Error("a node was started after a leaf had failed")
 	}
-	if slow := recorded["Pod/slow"]; slow == nil || slow.ready.IsZero() {
+	if recorded.ready("Pod/slow").IsZero() {
 		t.Error("a node that was applied was not followed to its end")
 	}
 }

@@ -8,6 +8,7 @@ import (
 	"slices"
 	"strings"
 	"testing"
+	"time"
 
 	"sigs.k8s.io/yaml"
 )
@@ -141,4 +142,97 @@ func (o *oracle) layersBefore(a object) []string {
 		}
 	}
 	return layers
+}
+
+// proveInstalled proves that no object was created before everything it depends on
+// was ready.
+func (o *oracle) proveInstalled(tb testing.TB, recorded trace, least int) {
+	tb.Helper()
+	edges := 0
+	for _, a := range o.objects {
+		created := recorded.created(a.String())
+		if created.IsZero() {
+			tb.Errorf("%s was not created", a)
+			continue
+		}
+		for _, b := range o.objects {
+			if !o.after(a, b) {
+				continue
+			}
+			edges++
+			switch ready := recorded.ready(b.String()); {
+			case ready.IsZero():
+				tb.Errorf("%s was created, though %s never got ready", a, b)
+			case created.Before(ready):
+				tb.Errorf("%s was created at %s, before %s was ready at %s", a, created, b, ready)
+			}
+		}
+	}
+	if edges < least {
+		tb.Errorf("only %d pairs of objects had an order, want at least %d: the proof is empty", edges, least)
+	}
+}
+
+// proveUninstalled proves that all objects were deleted, none before everything that
+// depends on it, and its pods, were gone.
+func (o *oracle) proveUninstalled(tb testing.TB, recorded trace) {
+	tb.Helper()
+	o.proveRemoved(tb, recorded, func(object) bool { return true })
+}
+
+// proveChanged proves that nothing of a revision was created or changed before all
+// that it depends on was ready at its new version: of the writes that came after a
+// time. It returns how many pairs of objects it looked at.
+func (o *oracle) proveChanged(tb testing.TB, recorded trace, from time.Time) int {
+	tb.Helper()
+	pairs, late := 0, recorded.since(from)
+	for _, a := range o.objects {
+		written := late.helms(a.String(), changing...)
+		if len(written) == 0 {
+			continue
+		}
+		at := written[0].received
+		for _, b := range o.objects {
+			if !o.after(a, b) {
+				continue
+			}
+			pairs++
+			if why := recorded.readyBy(b, at); why != "" {
+				tb.Errorf("%s of %s at %s, though %s, on which it depends, %s", written[0].verb, a, at, b, why)
+			}
+		}
+	}
+	return pairs
+}
+
+// proveRemoved proves that what is gone was deleted, nothing of it before all that
+// depended on it was gone, and its pods. It returns how many pairs of objects it
+// looked at.
+func (o *oracle) proveRemoved(tb testing.TB, recorded trace, isGone func(object) bool) int {
+	tb.Helper()
+	pairs := 0
+	for _, a := range o.objects {
+		deleted, _ := recorded.deleted(a.String())
+		if !isGone(a) {
+			continue
+		}
+		if deleted.IsZero() {
+			tb.Errorf("%s was not deleted", a)
+			continue
+		}
+		for _, b := range o.objects {
+			if !isGone(b) || !o.after(b, a) { // b depends on a
+				continue
+			}
+			pairs++
+			_, gone := recorded.deleted(b.String())
+			if deleted.Before(gone) {
+				tb.Errorf("%s was deleted at %s, before %s was gone at %s", a, deleted, b, gone)
+			}
+			if pods := recorded.podsGone(b); deleted.Before(pods) {
+				tb.Errorf("%s was deleted at %s, before the pods of %s were gone at %s", a, deleted, b, pods)
+			}
+		}
+	}
+	return pairs
 }

@@ -218,10 +218,7 @@ func (s *scene) versions(tb testing.TB) []version {
 // nextCreated is when what depends on the resource was created.
 func (s *scene) nextCreated(tb testing.TB) time.Time {
 	tb.Helper()
-	if l := readTimeline(tb, s.cluster, s.namespace)["ConfigMap/next"]; l != nil {
-		return l.created
-	}
-	return time.Time{}
+	return s.readTrace(tb).created("ConfigMap/next")
 }
 
 // proveWaited checks by the server's record that what depends on the resource

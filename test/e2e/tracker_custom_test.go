@@ -85,7 +85,7 @@ func TestTrackerCustomResources(t *testing.T) {
 					patched = e.Received
 				}
 			}
-			created := readTimeline(t, h.cluster, h.namespace)["ConfigMap/last"].created
+			created := h.readTrace(t).created("ConfigMap/last")
 			if patched.IsZero() || created.Before(patched) {
 				t.Errorf("ConfigMap/last was created at %s, the controller wrote at %s", created, patched)
 			}

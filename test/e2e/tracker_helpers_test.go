@@ -85,13 +85,12 @@ func (h *helm) expectSuccess(tb testing.TB, r result, first, second string) {
 	if r.code != 0 {
 		tb.Fatalf("exit code %d\n%s", r.code, r.stderr)
 	}
-	recorded := readTimeline(tb, h.cluster, h.namespace)
-	a, b := recorded[first], recorded[second]
-	switch {
-	case a == nil || a.ready.IsZero():
+	recorded := h.readTrace(tb)
+	switch ready, created := recorded.ready(first), recorded.created(second); {
+	case ready.IsZero():
 		tb.Errorf("%s never got ready", first)
-	case b == nil || b.created.Before(a.ready):
-		tb.Errorf("%s was created at %+v, before %s was ready at %s", second, b, first, a.ready)
+	case created.Before(ready):
+		tb.Errorf("%s was created at %s, before %s was ready at %s", second, created, first, ready)
 	}
 }
 

@@ -140,9 +140,9 @@ func TestTrackerNamespacedPermissions(t *testing.T) {
 			o.readObjects(t, h.ok("template", "rel", chart).stdout)
 
 			h.ok(append(as, "install", "rel", chart, "--wait=ordered", "--timeout", "2m", "--readiness-timeout", "1m")...)
-			recorded := readTimeline(t, h.cluster, h.namespace)
+			recorded := h.readTrace(t)
 			for _, x := range o.objects {
-				if l := recorded[x.String()]; l == nil || l.created.IsZero() {
+				if recorded.created(x.String()).IsZero() {
 					t.Errorf("%s was not created", x)
 				}
 			}

@@ -14,6 +14,16 @@ import (
 	"github.com/ordered-helm/helm/test/cluster"
 )
 
+// kinds are the kinds of the resources that the tests' charts use.
+var kinds = map[string]string{
+	"deployments": "Deployment", "statefulsets": "StatefulSet", "jobs": "Job", "pods": "Pod",
+	"configmaps": "ConfigMap", "secrets": "Secret", "services": "Service", "serviceaccounts": "ServiceAccount",
+	"roles": "Role", "rolebindings": "RoleBinding", "ingresses": "Ingress", "networkpolicies": "NetworkPolicy",
+	"poddisruptionbudgets": "PodDisruptionBudget", "persistentvolumeclaims": "PersistentVolumeClaim",
+	"horizontalpodautoscalers": "HorizontalPodAutoscaler",
+	"daemonsets":               "DaemonSet",
+}
+
 // trace is every write to the objects of a namespace that the API server
 // recorded, by "Kind/name", in the order in which the requests came in.
 type trace map[string][]write
@@ -119,6 +129,29 @@ func (t trace) readyBy(o object, at time.Time) string {
 	return "was not ready in its new version"
 }
 
+// created is when the request to create an object came in; zero if none did.
+func (t trace) created(id string) time.Time {
+	for _, w := range t[id] {
+		if w.verb == "create" {
+			return w.received
+		}
+	}
+	return time.Time{}
+}
+
+// ready is when the first request came in by which the server stored an object in a
+// state that counts as ready; zero if none did. Watchers may hear of it before the
+// request is answered, but not before it came.
+func (t trace) ready(id string) time.Time {
+	kind, _, _ := strings.Cut(id, "/")
+	for _, w := range t[id] {
+		if w.verb != "delete" && w.stored.ready(kind) {
+			return w.received
+		}
+	}
+	return time.Time{}
+}
+
 // deleted is when the first request to delete an object came in, gone when the last
 // write to it did before it was made anew, if it ever was: with that it is gone, be
 // it another request to delete it or one that took away the last finalizer. Both
@@ -155,6 +188,60 @@ func (t trace) podsGone(workload object) time.Time {
 	return last
 }
 
+// snapshot is an object as the server stored it.
+type snapshot struct {
+	Metadata struct {
+		Name            string
+		Generation      int64
+		ResourceVersion string
+	}
+	Spec struct {
+		Replicas *int32
+	}
+	Status struct {
+		ObservedGeneration int64
+		Replicas           int32
+		ReadyReplicas      int32
+		AvailableReplicas  int32
+		UpdatedReplicas    int32
+		Phase              string
+		Conditions         []struct{ Type, Status string }
+	}
+}
+
+// ready is the tests' own idea of readiness, apart from the program's.
+func (s snapshot) ready(kind string) bool {
+	replicas := int32(1)
+	if s.Spec.Replicas != nil {
+		replicas = *s.Spec.Replicas
+	}
+	observed := s.Status.ObservedGeneration >= s.Metadata.Generation
+	switch kind {
+	case "Deployment":
+		return observed && s.Status.AvailableReplicas >= replicas && s.Status.UpdatedReplicas >= replicas
+	case "StatefulSet":
+		return observed && s.Status.ReadyReplicas >= replicas
+	case "Job":
+		return s.condition("Complete")
+	case "Pod":
+		return s.condition("Ready") || s.Status.Phase == "Succeeded"
+	case "PodDisruptionBudget":
+		return observed
+	case "PersistentVolumeClaim":
+		return s.Status.Phase == "Bound"
+	}
+	return true
+}
+
+func (s snapshot) condition(kind string) bool {
+	for _, c := range s.Status.Conditions {
+		if c.Type == kind && c.Status == "True" {
+			return true
+		}
+	}
+	return false
+}
+
 // upToDate is ready, in the sense that nothing of an older version is left.
 func (s snapshot) upToDate(kind string) bool {
 	replicas := int32(1)
@@ -168,61 +255,4 @@ func (s snapshot) upToDate(kind string) bool {
 		return s.ready(kind) && s.Status.UpdatedReplicas >= replicas
 	}
 	return s.ready(kind)
-}
-
-// proveChanged proves that nothing of a revision was created or changed before all
-// that it depends on was ready at its new version: of the writes that came after a
-// time. It returns how many pairs of objects it looked at.
-func (o *oracle) proveChanged(tb testing.TB, recorded trace, from time.Time) int {
-	tb.Helper()
-	pairs, late := 0, recorded.since(from)
-	for _, a := range o.objects {
-		written := late.helms(a.String(), changing...)
-		if len(written) == 0 {
-			continue
-		}
-		at := written[0].received
-		for _, b := range o.objects {
-			if !o.after(a, b) {
-				continue
-			}
-			pairs++
-			if why := recorded.readyBy(b, at); why != "" {
-				tb.Errorf("%s of %s at %s, though %s, on which it depends, %s", written[0].verb, a, at, b, why)
-			}
-		}
-	}
-	return pairs
-}
-
-// proveRemoved proves that what is gone was deleted, nothing of it before all that
-// depended on it was gone, and its pods. It returns how many pairs of objects it
-// looked at.
-func (o *oracle) proveRemoved(tb testing.TB, recorded trace, isGone func(object) bool) int {
-	tb.Helper()
-	pairs := 0
-	for _, a := range o.objects {
-		deleted, _ := recorded.deleted(a.String())
-		if !isGone(a) {
-			continue
-		}
-		if deleted.IsZero() {
-			tb.Errorf("%s was not deleted", a)
-			continue
-		}
-		for _, b := range o.objects {
-			if !isGone(b) || !o.after(b, a) { // b depends on a
-				continue
-			}
-			pairs++
-			_, gone := recorded.deleted(b.String())
-			if deleted.Before(gone) {
-				tb.Errorf("%s was deleted at %s, before %s was gone at %s", a, deleted, b, gone)
-			}
-			if pods := recorded.podsGone(b); deleted.Before(pods) {
-				tb.Errorf("%s was deleted at %s, before the pods of %s were gone at %s", a, deleted, b, pods)
-			}
-		}
-	}
-	return pairs
 }
