@@ -5,14 +5,11 @@ package e2e
 
 import (
 	"os"
-	"os/exec"
 	"path/filepath"
 	"strings"
 	"testing"
 
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
-
-	"github.com/ordered-helm/helm/test/binaries"
 )
 
 // TestSlowBranchHoldsUpNothingElse has a slow pod in one branch and a chain of
@@ -203,25 +200,15 @@ func TestKeptResources(t *testing.T) {
 func TestStockHelmSeesANormalRelease(t *testing.T) {
 	t.Parallel()
 	h := newHelm(t)
-	stock := func(args ...string) string {
-		t.Helper()
-		cmd := exec.CommandContext(t.Context(), binaries.Get(t).Stock, append(args, "--namespace", h.namespace)...)
-		cmd.Env = h.env
-		out, err := cmd.CombinedOutput()
-		if err != nil {
-			t.Fatalf("stock helm %s: %v\n%s", strings.Join(args, " "), err, out)
-		}
-		return string(out)
-	}
 	h.ok("install", "ours", example(t, "shop"), "--wait=ordered", "--timeout", "2m")
-	if out := stock("get", "all", "ours"); strings.Contains(out, "ordered-helm") {
+	if out := h.stock(t, "get", "all", "ours"); strings.Contains(out, "ordered-helm") {
 		t.Errorf("stock Helm prints the record:\n%s", out)
 	}
-	if ours, theirs := h.ok("get", "manifest", "ours").stdout, stock("get", "manifest", "ours"); ours != theirs {
+	if ours, theirs := h.ok("get", "manifest", "ours").stdout, h.stock(t, "get", "manifest", "ours"); ours != theirs {
 		t.Error("the two read different manifests")
 	}
-	stock("uninstall", "ours", "--wait")
-	stock("install", "theirs", example(t, "shop"))
+	h.stock(t, "uninstall", "ours", "--wait")
+	h.stock(t, "install", "theirs", example(t, "shop"))
 	h.ok("uninstall", "theirs")
 	h.empty(t)
 }

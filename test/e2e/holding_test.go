@@ -24,20 +24,11 @@ func TestCleanupIsHeld(t *testing.T) {
 	h.ok("install", "rel", three(t, "1"), "--wait=ordered")
 	dir := chartOfParts(t, append(failingParts("y"), part{name: "held", layer: "held", after: "extra"})...)
 	edit(t, dir, "templates/all.yaml", "first, over", "first, over, held", "{name: held,", "{name: held, finalizers: [ordered.example/hold],")
-	cmd, lines := h.start(t, "upgrade", "rel", dir, "--wait=ordered", "--cleanup-on-fail")
-	said := ""
-	for lines.Scan() && !strings.Contains(lines.Text(), "deleting what was created") {
-		said += lines.Text() + "\n"
-	}
+	p := h.start(t, "upgrade", "rel", dir, "--wait=ordered", "--cleanup-on-fail")
+	p.awaitLine(t, "deleting what was created")
 	h.fails(t, []string{"upgrade", "rel", three(t, "3")}, "revision 2 of release rel is pending-upgrade, by helm upgrade on ")
 	h.patch(t, "ConfigMap/held", `{"metadata":{"finalizers":null}}`)
-	for lines.Scan() {
-		said += lines.Text() + "\n"
-	}
-	if err := cmd.Wait(); cmd.ProcessState.ExitCode() != 1 {
-		t.Errorf("the upgrade ended with %v", err)
-	}
-	expectSaid(t, said, "what was created is deleted because of --cleanup-on-fail")
+	p.expectEnd(t, 1, "what was created is deleted because of --cleanup-on-fail")
 	if statuses := h.statuses(t, "rel"); statuses != "deployed failed" {
 		t.Errorf("the revisions are %s", statuses)
 	}
@@ -138,23 +129,16 @@ func TestUpgradeAndUninstallMeet(t *testing.T) {
 		h := begin(t)
 		direct := *h
 		held, pass := h.holdUp(t, isCreationOfRecord)
-		upgrade := h.begin(t, "upgrade", "rel", three(t, "2"), "--wait=ordered")
+		upgrade := h.start(t, "upgrade", "rel", three(t, "2"), "--wait=ordered")
 		await(t, held, "the attempt to store a revision")
-		cmd, lines := direct.start(t, "uninstall", "rel")
-		for lines.Scan() && !strings.Contains(lines.Text(), "removing release rel") {
-			continue
-		}
+		other := direct.start(t, "uninstall", "rel")
+		other.awaitLine(t, "removing release rel")
 		pass()
-		r := upgrade()
+		r := upgrade.wait(t)
 		if r.code != 1 || !slices.ContainsFunc([]string{"is uninstalling, by helm uninstall on ", "is uninstalled"}, func(text string) bool { return strings.Contains(r.stderr, text) }) {
 			t.Errorf("the upgrade ended with %d:\n%s", r.code, r.stderr)
 		}
-		for lines.Scan() {
-			continue
-		}
-		if err := cmd.Wait(); err != nil {
-			t.Errorf("the uninstall ended with %v", err)
-		}
+		other.expectEnd(t, 0)
 		direct.expectOnly(t, "rel")
 	})
 	t.Run("the uninstall is second", func(t *testing.T) {
@@ -162,23 +146,16 @@ func TestUpgradeAndUninstallMeet(t *testing.T) {
 		h := begin(t)
 		direct := *h
 		held, pass := h.holdUp(t, func(what fault.Request) bool { return what.Verb == "update" && what.Resource == "secrets" })
-		uninstall := h.begin(t, "uninstall", "rel")
+		uninstall := h.start(t, "uninstall", "rel")
 		await(t, held, "the attempt to store that it is being removed")
-		cmd, lines := direct.start(t, "upgrade", "rel", slowThree(t, "2", "5s"), "--wait=ordered")
-		for lines.Scan() && !strings.Contains(lines.Text(), "app:app applied") {
-			continue
-		}
+		other := direct.start(t, "upgrade", "rel", slowThree(t, "2", "5s"), "--wait=ordered")
+		other.awaitLine(t, "app:app applied")
 		pass()
-		r := uninstall()
+		r := uninstall.wait(t)
 		if r.code != 1 || !strings.Contains(r.stderr, "revision 2 of release rel is pending-upgrade, by helm upgrade on ") {
 			t.Errorf("the uninstall ended with %d:\n%s", r.code, r.stderr)
 		}
-		for lines.Scan() {
-			continue
-		}
-		if err := cmd.Wait(); err != nil {
-			t.Errorf("the upgrade ended with %v", err)
-		}
+		other.expectEnd(t, 0)
 		direct.expectGood(t)
 	})
 }

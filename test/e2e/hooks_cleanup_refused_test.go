@@ -82,7 +82,7 @@ func TestHookThatCannotBeCreated(t *testing.T) {
 				return false
 			})
 			h.from = mark()
-			p := h.launch(t, "install", "rel", chart)
+			p := h.start(t, "install", "rel", chart)
 			h.awaitThere(t, begun(fates)...)
 			if name == "forbidden" {
 				// Not before: the pods of the Jobs are to be allowed.

@@ -125,7 +125,7 @@ func TestHooksFailTogether(t *testing.T) {
 			h.openGate(t, "alone")
 
 			h.from = mark()
-			p := h.launch(t, slices.Concat(replaced(op.args, chart), []string{"--timeout", "2m"})...)
+			p := h.start(t, slices.Concat(replaced(op.args, chart), []string{"--timeout", "2m"})...)
 			h.awaitThere(t, begun(fates)...)
 			h.openGate(t, failGate)
 			h.awaitPhases(t, "rel", release.HookPhaseFailed, withGate(fates, failGate)...)

@@ -67,7 +67,7 @@ func TestHooksCancelledTogether(t *testing.T) {
 			h.openGate(t, "alone")
 
 			h.from = mark()
-			p := h.launch(t, replaced(op.args, chart)...)
+			p := h.start(t, replaced(op.args, chart)...)
 			h.awaitPhases(t, "rel", release.HookPhaseSucceeded, fateIDs(fates, release.HookPhaseSucceeded)...)
 			h.awaitPods(t, "Running", "cut-none", "cut-gone", "cut-stays", "link-1")
 			h.openGate(t, failGate)

@@ -25,7 +25,7 @@ func TestHookDeletedBySomebody(t *testing.T) {
 				lost := hookPart{kind: kind, name: "lost", events: "pre-install", gate: "never"}
 				chart := writeHooked(t, hooked{name: "app", mode: mode, hooks: []hookPart{lost, {name: "next", events: "pre-install", weight: 1}}},
 					hooked{name: "beside", mode: "true", hooks: []hookPart{{name: "slow", events: "pre-install", gate: slowGate}}})
-				p := h.launch(t, "install", "rel", chart)
+				p := h.start(t, "install", "rel", chart)
 				if !fails { // which comes when the parallel part is done
 					h.openGate(t, slowGate)
 				}
@@ -115,7 +115,7 @@ func TestNamespaceDeletedWhileHooksRun(t *testing.T) {
 				{name: "a", events: "pre-install", gate: "never", deletes: "hook-failed,hook-succeeded"},
 				{name: "b", events: "pre-install", gate: "never"},
 			}})
-			p := h.launch(t, "install", "rel", chart, "--timeout", "30s")
+			p := h.start(t, "install", "rel", chart, "--timeout", "30s")
 			h.awaitPhases(t, "rel", release.HookPhaseRunning, "Job/a")
 			if mode == "true" {
 				h.awaitPhases(t, "rel", release.HookPhaseRunning, "Job/b")

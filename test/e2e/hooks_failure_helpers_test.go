@@ -4,14 +4,11 @@
 package e2e
 
 import (
-	"bytes"
 	"context"
 	"errors"
 	"fmt"
-	"os/exec"
 	"slices"
 	"strings"
-	"syscall"
 	"testing"
 	"time"
 
@@ -21,8 +18,6 @@ import (
 	corev1 "k8s.io/api/core/v1"
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 	"k8s.io/apimachinery/pkg/types"
-
-	"github.com/ordered-helm/helm/test/binaries"
 )
 
 // hookPart is a hook of a test's chart: a Job of one container, unless it says
@@ -273,58 +268,4 @@ func (h *helm) awaitPhases(tb testing.TB, name string, phase release.HookPhase, 
 		}
 		return true
 	})
-}
-
-// process is the binary while it runs.
-type process struct {
-	cmd            *exec.Cmd
-	stdout, stderr bytes.Buffer
-}
-
-// launch starts the binary; one that does not end is killed.
-func (h *helm) launch(tb testing.TB, args ...string) *process {
-	tb.Helper()
-	ctx, cancel := context.WithTimeout(tb.Context(), tooLong)
-	tb.Cleanup(cancel)
-	return h.launchBinary(ctx, tb, binaries.Get(tb).Helm, args...)
-}
-
-func (h *helm) launchBinary(ctx context.Context, tb testing.TB, path string, args ...string) *process {
-	tb.Helper()
-	p := &process{cmd: exec.CommandContext(ctx, path, append(args, "--namespace", h.namespace)...)}
-	p.cmd.Env = h.env
-	p.cmd.Stdout, p.cmd.Stderr = &p.stdout, &p.stderr
-	if err := p.cmd.Start(); err != nil {
-		tb.Fatal(err)
-	}
-	return p
-}
-
-// signal sends a signal, which must still find it running.
-func (p *process) signal(tb testing.TB, signal syscall.Signal) {
-	tb.Helper()
-	if err := p.cmd.Process.Signal(signal); err != nil {
-		tb.Fatal(err)
-	}
-}
-
-// end waits for its end; killed by a signal the exit code is -1.
-func (p *process) end(tb testing.TB) result {
-	tb.Helper()
-	err := p.cmd.Wait()
-	if exit := new(exec.ExitError); err != nil && !errors.As(err, &exit) {
-		tb.Fatal(err)
-	}
-	return result{stdout: p.stdout.String(), stderr: p.stderr.String(), code: p.cmd.ProcessState.ExitCode()}
-}
-
-// expectEnd waits for its end with an exit code, having said all of want.
-func (p *process) expectEnd(tb testing.TB, code int, want ...string) result {
-	tb.Helper()
-	r := p.end(tb)
-	if r.code != code {
-		tb.Errorf("exit code %d, want %d\n%s", r.code, code, r.stderr)
-	}
-	expectSaid(tb, r.stderr, want...)
-	return r
 }

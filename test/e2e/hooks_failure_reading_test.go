@@ -40,7 +40,7 @@ func TestReleaseIsReadWhileHooksRun(t *testing.T) {
 				h.ok(args...)
 				args = []string{"test", "rel"}
 			}
-			p := h.launch(t, args...)
+			p := h.start(t, args...)
 			h.awaitPhases(t, "rel", release.HookPhaseSucceeded, "Job/done")
 			h.awaitPhases(t, "rel", release.HookPhaseRunning, "Job/slow", "Job/link-1")
 

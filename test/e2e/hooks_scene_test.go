@@ -4,12 +4,10 @@
 package e2e
 
 import (
-	"bytes"
 	"context"
 	"errors"
 	"fmt"
 	"maps"
-	"os/exec"
 	"slices"
 	"strings"
 	"testing"
@@ -20,8 +18,6 @@ import (
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 	"k8s.io/apimachinery/pkg/types"
 	"k8s.io/apimachinery/pkg/watch"
-
-	"github.com/ordered-helm/helm/test/binaries"
 )
 
 // hookPatience is when a test gives up on what hooks should do soon, lateNews is
@@ -38,9 +34,7 @@ type hookScene struct {
 	tb         testing.TB
 	h          *helm
 	args       []string
-	cmd        *exec.Cmd
-	out, err   bytes.Buffer
-	done       chan struct{}
+	process    *process
 	jobs, pods watch.Interface
 	count      map[string]int
 	runs       map[types.UID]string
@@ -55,28 +49,16 @@ func (h *helm) perform(tb testing.TB, args ...string) *hookScene {
 	tb.Helper()
 	h.closeGates(tb)
 	s := &hookScene{
-		tb: tb, h: h, args: args, done: make(chan struct{}),
+		tb: tb, h: h, args: args,
 		count: map[string]int{}, runs: map[types.UID]string{}, started: map[string]bool{}, finished: map[string]bool{},
 	}
-	ctx, cancel := context.WithCancel(tb.Context())
-	s.watch(ctx)
-	h.from = mark()
-	s.cmd = exec.CommandContext(ctx, binaries.Get(tb).Helm, append(args, "--namespace", h.namespace)...)
-	s.cmd.Env, s.cmd.Stdout, s.cmd.Stderr = h.env, &s.out, &s.err
-	if err := s.cmd.Start(); err != nil {
-		cancel()
-		tb.Fatal(err)
-	}
-	go func() {
-		defer close(s.done)
-		_ = s.cmd.Wait() // the exit code is asked for at the end
-	}()
+	s.watch(tb.Context())
 	tb.Cleanup(func() {
-		cancel()
-		<-s.done
 		s.jobs.Stop()
 		s.pods.Stop()
 	})
+	h.from = mark()
+	s.process = h.start(tb, args...)
 	return s
 }
 
@@ -142,7 +124,7 @@ func (s *hookScene) note(e watch.Event) {
 // the test if it does not come, or the binary ends before.
 func (s *hookScene) await(what string, holds func() bool) {
 	s.tb.Helper()
-	late, ended := time.After(hookPatience), s.done
+	late, ended := time.After(hookPatience), s.process.ended
 	for !holds() {
 		select {
 		case e := <-s.jobs.ResultChan():
@@ -160,8 +142,9 @@ func (s *hookScene) await(what string, holds func() bool) {
 func (s *hookScene) giveUp(what string) {
 	s.tb.Helper()
 	select {
-	case <-s.done:
-		s.tb.Fatalf("helm %s ended, exit code %d, before the %s; %s\n%s%s", strings.Join(s.args, " "), s.cmd.ProcessState.ExitCode(), what, s, &s.out, &s.err)
+	case <-s.process.ended:
+		r := s.process.wait(s.tb)
+		s.tb.Fatalf("helm %s ended, exit code %d, before the %s; %s\n%s%s", strings.Join(s.args, " "), r.code, what, s, r.stdout, r.stderr)
 	default:
 		s.tb.Fatalf("the %s never came; %s", what, s)
 	}
@@ -186,8 +169,7 @@ func containsAll(set map[string]bool, ids []string) bool {
 // end waits for the end of the binary.
 func (s *hookScene) end() result {
 	s.tb.Helper()
-	await(s.tb, s.done, "the end of helm "+strings.Join(s.args, " "))
-	return result{stdout: s.out.String(), stderr: s.err.String(), code: s.cmd.ProcessState.ExitCode()}
+	return s.process.wait(s.tb)
 }
 
 func (s *hookScene) String() string {

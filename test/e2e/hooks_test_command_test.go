@@ -4,7 +4,6 @@
 package e2e
 
 import (
-	"context"
 	"maps"
 	"regexp"
 	"slices"
@@ -132,13 +131,11 @@ func TestTestsAreKilled(t *testing.T) {
 				h := newHelm(t)
 				h.ok("install", "rel", testChart(t, "", hookPart{name: "gated", gate: slowGate}, hookPart{name: "left-out"}))
 				order := h.storedHooks(t)
-				ctx, cancel := context.WithTimeout(t.Context(), tooLong)
-				t.Cleanup(cancel)
-				p := h.launchBinary(ctx, t, path, "test", "rel", "--filter", filter)
+				p := h.startBinary(t, path, h.namespace, "test", "rel", "--filter", filter)
 				h.awaitPhases(t, "rel", release.HookPhaseRunning, "Job/gated")
 				h.awaitThere(t, "Job/gated")
 				p.signal(t, syscall.SIGKILL)
-				if r := p.end(t); r.code != -1 {
+				if r := p.wait(t); r.code != -1 {
 					t.Fatalf("it was not killed, but ended with %d", r.code)
 				}
 				got := h.storedHooks(t)
@@ -324,7 +321,7 @@ func TestTestsInParallel(t *testing.T) {
 	t.Parallel()
 	h := newHelm(t)
 	h.ok("install", "rel", testChart(t, "true", hookPart{name: "a", gate: slowGate}, hookPart{kind: "Pod", name: "b", gate: slowGate}, hookPart{name: "left-out"}))
-	p := h.launch(t, "test", "rel", "--filter", "!name=left-out")
+	p := h.start(t, "test", "rel", "--filter", "!name=left-out")
 	h.awaitPhases(t, "rel", release.HookPhaseRunning, "Job/a", "Pod/b")
 	h.openGate(t, slowGate)
 	h.expectPhases(t, p.expectEnd(t, 0), map[string]string{"a": "Succeeded", "b": "Succeeded"})

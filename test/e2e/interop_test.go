@@ -4,16 +4,12 @@
 package e2e
 
 import (
-	"bytes"
 	"encoding/json"
-	"os/exec"
 	"slices"
 	"strings"
 	"testing"
 
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
-
-	"github.com/ordered-helm/helm/test/binaries"
 )
 
 // who runs a step: ours, or unmodified Helm.
@@ -50,14 +46,7 @@ func (h *helm) stock(tb testing.TB, args ...string) string {
 
 func (h *helm) runStock(tb testing.TB, args ...string) result {
 	tb.Helper()
-	cmd := exec.CommandContext(tb.Context(), binaries.Get(tb).Stock, append(args, "--namespace", h.namespace)...)
-	cmd.Env = h.env
-	var stdout, stderr bytes.Buffer
-	cmd.Stdout, cmd.Stderr = &stdout, &stderr
-	if err := cmd.Run(); cmd.ProcessState == nil {
-		tb.Fatal(err)
-	}
-	return result{stdout: stdout.String(), stderr: stderr.String(), code: cmd.ProcessState.ExitCode()}
+	return h.startStock(tb, args...).wait(tb)
 }
 
 // TestInterop has ours and stock Helm take turns over the life of one release, in

@@ -4,17 +4,13 @@
 package e2e
 
 import (
-	"bufio"
 	"fmt"
-	"os"
-	"os/exec"
 	"strings"
+	"syscall"
 	"testing"
 
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 	"k8s.io/apimachinery/pkg/types"
-
-	"github.com/ordered-helm/helm/test/binaries"
 )
 
 // TestInterrupt stops an ordered install at its second node: it ends, the
@@ -25,30 +21,10 @@ func TestInterrupt(t *testing.T) {
 	h := newHelm(t)
 	chart := hangingChart(t, "4m")
 
-	cmd := exec.CommandContext(t.Context(), binaries.Get(t).Helm, "install", "rel", chart, "--wait=ordered", "--namespace", h.namespace)
-	cmd.Env = h.env
-	stderr, err := cmd.StderrPipe()
-	if err != nil {
-		t.Fatal(err)
-	}
-	if err := cmd.Start(); err != nil {
-		t.Fatal(err)
-	}
-	said := ""
-	for lines := bufio.NewScanner(stderr); lines.Scan(); {
-		said += lines.Text() + "\n"
-		if strings.Contains(lines.Text(), "app:second applied") {
-			if err := cmd.Process.Signal(os.Interrupt); err != nil {
-				t.Fatal(err)
-			}
-		}
-	}
-	if err := cmd.Wait(); err == nil || cmd.ProcessState.ExitCode() != 1 {
-		t.Fatalf("ended with %v, want exit code 1\n%s", err, said)
-	}
-	if !strings.Contains(said, "never started") {
-		t.Errorf("the error does not say what was never started:\n%s", said)
-	}
+	p := h.start(t, "install", "rel", chart, "--wait=ordered")
+	p.awaitLine(t, "app:second applied")
+	p.signal(t, syscall.SIGINT)
+	p.expectEnd(t, 1, "never started")
 	if status := h.ok("status", "rel").stdout; !strings.Contains(status, "STATUS: failed") {
 		t.Errorf("the release is not recorded as failed:\n%s", status)
 	}

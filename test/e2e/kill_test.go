@@ -7,15 +7,12 @@ import (
 	"fmt"
 	"maps"
 	"math/rand/v2"
-	"os/exec"
 	"slices"
 	"strings"
 	"testing"
 	"time"
 
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
-
-	"github.com/ordered-helm/helm/test/binaries"
 )
 
 const (
@@ -131,21 +128,17 @@ func (k *killing) deploys(verb, value string) []string {
 // kill runs the binary for so long, and says what it was in then.
 func (k *killing) kill(after time.Duration, args []string) string {
 	k.Helper()
-	cmd := exec.CommandContext(k.Context(), binaries.Get(k).Helm, append(args, "--namespace", k.namespace)...)
-	cmd.Env = k.env
-	if err := cmd.Start(); err != nil {
-		k.Fatal(err)
-	}
-	over := time.AfterFunc(after, func() { _ = cmd.Process.Kill() })
-	err := cmd.Wait()
+	p := k.start(k, args...)
+	over := time.AfterFunc(after, p.kill)
+	r := p.wait(k)
 	over.Stop()
-	switch code := cmd.ProcessState.ExitCode(); code {
+	switch r.code {
 	case 0:
 		return "when it was over"
 	case -1:
 		return "before it was over"
 	default:
-		k.Fatalf("%v ended with %v", args, err)
+		k.Fatalf("%v ended with exit code %d\n%s", args, r.code, r.stderr)
 		return ""
 	}
 }

@@ -132,16 +132,12 @@ func TestLifecycleTwoAtOnce(t *testing.T) {
 		// does all of its work.
 		second := *h
 		held, pass := h.holdUp(t, isCreationOfRecord)
-		end := h.begin(t, "upgrade", "rel", chartOfParts(t, oddParts("1")...), "--wait=ordered")
+		p := h.start(t, "upgrade", "rel", chartOfParts(t, oddParts("1")...), "--wait=ordered")
 		await(t, held, "the attempt to store a revision")
 		second.ok("upgrade", "rel", three(t, "2"), "--wait=ordered")
 		before := h.objectsOf(t, "rel")
 		pass()
-		r := end()
-		if r.code != 1 {
-			t.Errorf("exit code %d, want 1", r.code)
-		}
-		expectSaid(t, r.stderr, "another operation has made revision 2 of release rel meanwhile")
+		p.expectEnd(t, 1, "another operation has made revision 2 of release rel meanwhile")
 		expectDeclared(t, before, h.objectsOf(t, "rel"))
 		h.expectObjects(t, "rel")
 		h.expectValue(t, "2")
@@ -160,16 +156,12 @@ func TestLifecycleTwoAtOnce(t *testing.T) {
 		held, pass := h.holdUp(t, func(what fault.Request) bool {
 			return isCreationOfRecord(what) || what.Verb == "list" && what.Resource == "secrets" && reads.Add(1) > 1
 		})
-		end := h.begin(t, "install", "rel", chartOfParts(t, oddParts("1")...), "--wait=ordered", "--replace")
+		p := h.start(t, "install", "rel", chartOfParts(t, oddParts("1")...), "--wait=ordered", "--replace")
 		await(t, held, "the attempt to store a revision")
 		second.ok("install", "rel", three(t, "2"), "--wait=ordered", "--replace")
 		before := h.objectsOf(t, "rel")
 		pass()
-		r := end()
-		if r.code != 1 {
-			t.Errorf("exit code %d, want 1", r.code)
-		}
-		expectSaid(t, r.stderr, "another operation has made revision 2 of release rel meanwhile")
+		p.expectEnd(t, 1, "another operation has made revision 2 of release rel meanwhile")
 		expectDeclared(t, before, h.objectsOf(t, "rel"))
 		if statuses := h.statuses(t, "rel"); statuses != "superseded deployed" {
 			t.Errorf("the revisions are %s", statuses)
@@ -184,12 +176,12 @@ func TestLifecycleTwoAtOnce(t *testing.T) {
 		held, pass := h.holdUp(t, func(what fault.Request) bool {
 			return what.Verb == "patch" && what.Resource == "configmaps" && what.Name == "last"
 		})
-		end := h.begin(t, "upgrade", "rel", three(t, "1"), "--wait=ordered")
+		p := h.start(t, "upgrade", "rel", three(t, "1"), "--wait=ordered")
 		await(t, held, "the change of the last object")
 		second.fails(t, []string{"upgrade", "rel", chartOfParts(t, oddParts("2")...), "--wait=ordered"},
 			"another operation (install/upgrade/rollback) is in progress")
 		pass()
-		if r := end(); r.code != 0 {
+		if r := p.wait(t); r.code != 0 {
 			t.Errorf("the first one failed:\n%s", r.stderr)
 		}
 		h.expectObjects(t, "rel")
@@ -199,13 +191,13 @@ func TestLifecycleTwoAtOnce(t *testing.T) {
 		t.Parallel()
 		h := newHelm(t)
 		h.ok("install", "rel", three(t, "0"), "--wait=ordered")
-		var ends []func() result
+		var upgrades []*process
 		for _, value := range []string{"1", "2", "3"} {
-			ends = append(ends, h.begin(t, "upgrade", "rel", chartOfParts(t, append(threeParts(value), part{name: "of-" + value, layer: "last"})...), "--wait=ordered"))
+			upgrades = append(upgrades, h.start(t, "upgrade", "rel", chartOfParts(t, append(threeParts(value), part{name: "of-" + value, layer: "last"})...), "--wait=ordered"))
 		}
 		var codes []int
-		for _, end := range ends {
-			r := end()
+		for _, p := range upgrades {
+			r := p.wait(t)
 			codes = append(codes, r.code)
 			if r.code != 0 && !strings.Contains(r.stderr, "another operation") {
 				t.Errorf("one that did not win says\n%s", r.stderr)

@@ -4,18 +4,10 @@
 package e2e
 
 import (
-	"bufio"
-	"context"
-	"fmt"
-	"os"
-	"os/exec"
 	"slices"
-	"strings"
 	"syscall"
 	"testing"
 	"time"
-
-	"github.com/ordered-helm/helm/test/binaries"
 )
 
 // TestLifecycleInterrupted stops operations in the middle by SIGTERM: the process
@@ -102,42 +94,14 @@ func (h *helm) interrupt(tb testing.TB, said string, args ...string) {
 	}
 }
 
-// start starts the binary, and reads what it says.
-func (h *helm) start(tb testing.TB, args ...string) (*exec.Cmd, *bufio.Scanner) {
-	tb.Helper()
-	ctx, cancel := context.WithTimeout(tb.Context(), tooLong)
-	tb.Cleanup(cancel)
-	cmd := exec.CommandContext(ctx, binaries.Get(tb).Helm, append(args, "--namespace", h.namespace)...)
-	cmd.Env = h.env
-	stderr, err := cmd.StderrPipe()
-	if err != nil {
-		tb.Fatal(err)
-	}
-	if err := cmd.Start(); err != nil {
-		tb.Fatal(err)
-	}
-	return cmd, bufio.NewScanner(stderr)
-}
-
 // interruptAt sends SIGTERM when the binary says something, and waits for its end.
 func (h *helm) interruptAt(tb testing.TB, at, said string, args ...string) {
 	tb.Helper()
 	h.from = mark()
-	cmd, lines := h.start(tb, args...)
-	text, sent := "", false
-	for lines.Scan() {
-		text += lines.Text() + "\n"
-		if !sent && strings.Contains(lines.Text(), at) {
-			sent = true
-			if err := cmd.Process.Signal(syscall.SIGTERM); err != nil {
-				tb.Fatal(err)
-			}
-		}
-	}
-	if err := cmd.Wait(); cmd.ProcessState.ExitCode() != 1 {
-		tb.Errorf("it ended with %v, want exit code 1", err)
-	}
-	expectSaid(tb, text, said)
+	p := h.start(tb, args...)
+	p.awaitLine(tb, at)
+	p.signal(tb, syscall.SIGTERM)
+	p.expectEnd(tb, 1, said)
 }
 
 // slowParts are threeParts whose second is not ready for minutes.
@@ -156,21 +120,15 @@ func (h *helm) kill(tb testing.TB, at string, args ...string) {
 // killWhen kills it when, in addition, something has happened.
 func (h *helm) killWhen(tb testing.TB, at string, happened func() bool, args ...string) {
 	tb.Helper()
-	cmd, lines := h.start(tb, args...)
-	for lines.Scan() {
-		if !strings.Contains(lines.Text(), at) {
-			continue
-		}
-		look := time.NewTicker(20 * time.Millisecond) // each look reads the whole record
-		for !happened() && tb.Context().Err() == nil {
-			<-look.C
-		}
-		look.Stop()
-		_ = cmd.Process.Kill() // which only fails if it is over, as the next lines find
+	p := h.start(tb, args...)
+	p.awaitLine(tb, at)
+	look := time.NewTicker(20 * time.Millisecond) // each look reads the whole record
+	defer look.Stop()
+	for !happened() && tb.Context().Err() == nil {
+		<-look.C
 	}
-	if err := cmd.Wait(); cmd.ProcessState.ExitCode() != -1 {
-		tb.Fatalf("it was not killed, but ended with %v", err)
-	}
+	p.kill()
+	p.expectEnd(tb, -1)
 }
 
 // TestSecondSignal leaves at once where the first one still waits, and says how it goes on:
@@ -179,48 +137,29 @@ func TestSecondSignal(t *testing.T) {
 	t.Parallel()
 	h := newHelm(t)
 	h.ok("install", "rel", three(t, "1"), "--wait=ordered")
-	p := h.viaProxy(t)
-	cmd, lines := h.start(t, "upgrade", "rel", chartOfParts(t, slowParts("2")...), "--wait=ordered", "--atomic")
-	said, left := "", false
-	for lines.Scan() {
-		said += lines.Text() + "\n"
-		switch line := lines.Text(); {
-		case strings.Contains(line, "app:app applied"):
-			p.Down() // nothing can be recorded
-			if err := cmd.Process.Signal(syscall.SIGINT); err != nil {
-				t.Fatal(err)
-			}
-		case strings.Contains(line, "Waiting until") && !left:
-			left = true
-			for again := time.NewTicker(200 * time.Millisecond); ; { // one that comes too soon does not count
-				<-again.C
-				if cmd.Process.Signal(syscall.SIGINT) != nil || strings.Contains(h.stateOf(cmd.Process.Pid), "Z") {
-					break
-				}
-			}
+	proxy := h.viaProxy(t)
+	p := h.start(t, "upgrade", "rel", chartOfParts(t, slowParts("2")...), "--wait=ordered", "--atomic")
+	p.awaitLine(t, "app:app applied")
+	proxy.Down() // nothing can be recorded
+	p.signal(t, syscall.SIGINT)
+	p.awaitLine(t, "Waiting until")
+	again := time.NewTicker(200 * time.Millisecond)
+	defer again.Stop()
+	for running := true; running; { // a signal that comes too soon does not count
+		select {
+		case <-again.C:
+			running = p.cmd.Process.Signal(syscall.SIGINT) == nil
+		case <-p.ended:
+			running = false
 		}
 	}
-	_ = cmd.Wait()
-	if code := cmd.ProcessState.ExitCode(); code != 128+int(syscall.SIGINT) {
-		t.Errorf("exit code %d", code)
-	}
-	expectSaid(t, said, "Release rel has been cancelled.",
+	p.expectEnd(t, 128+int(syscall.SIGINT), "Release rel has been cancelled.",
 		"Waiting until the new revision is recorded as failed, and the last good revision is back because of --atomic. A second signal leaves at once.",
 		"Left at once: nothing is undone, and release rel stays as it is recorded.", "the next helm upgrade, rollback or uninstall of it takes it over and carries on")
-	if err := p.Up(); err != nil {
+	if err := proxy.Up(); err != nil {
 		t.Fatal(err)
 	}
 	h.ok("upgrade", "rel", three(t, "3"), "--wait=ordered")
 	h.expectObjects(t, "rel")
 	h.expectValue(t, "3")
-}
-
-// stateOf is how the kernel says that a process stands; empty if there is none.
-func (h *helm) stateOf(pid int) string {
-	data, err := os.ReadFile(fmt.Sprintf("/proc/%d/stat", pid))
-	if err != nil {
-		return ""
-	}
-	_, rest, _ := strings.Cut(string(data), ") ")
-	return rest[:1]
 }

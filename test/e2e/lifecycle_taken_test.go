@@ -4,7 +4,6 @@
 package e2e
 
 import (
-	"strings"
 	"testing"
 
 	"k8s.io/apimachinery/pkg/types"
@@ -92,24 +91,14 @@ func TestLifecycleTaken(t *testing.T) {
 func (h *helm) takenAt(tb testing.TB, at string, code int, want []string, args ...string) types.UID {
 	tb.Helper()
 	s := &scene{helm: h, client: h.dynamic(tb)}
-	cmd, lines := h.start(tb, args...)
-	text := ""
-	var uid types.UID
-	for lines.Scan() {
-		text += lines.Text() + "\n"
-		if uid != "" || !strings.Contains(lines.Text(), at) {
-			continue
-		}
-		if h.get(tb, "ConfigMap/taken") != nil {
-			h.delete(tb, "ConfigMap/taken")
-		}
-		s.apply(tb, theirs)
-		uid = h.get(tb, "ConfigMap/taken").GetUID()
+	p := h.start(tb, args...)
+	p.awaitLine(tb, at)
+	if h.get(tb, "ConfigMap/taken") != nil {
+		h.delete(tb, "ConfigMap/taken")
 	}
-	if err := cmd.Wait(); cmd.ProcessState.ExitCode() != code || uid == "" {
-		tb.Errorf("it ended with %v, want exit code %d\n%s", err, code, text)
-	}
-	expectSaid(tb, text, want...)
+	s.apply(tb, theirs)
+	uid := h.get(tb, "ConfigMap/taken").GetUID()
+	p.expectEnd(tb, code, want...)
 	return uid
 }
 

@@ -6,10 +6,7 @@
 package e2e
 
 import (
-	"bytes"
-	"errors"
 	"os"
-	"os/exec"
 	"path/filepath"
 	"strings"
 	"testing"
@@ -43,12 +40,6 @@ func newHelm(tb testing.TB) *helm {
 	}
 }
 
-// result is what a run of the binary left.
-type result struct {
-	stdout, stderr string
-	code           int
-}
-
 func (h *helm) run(args ...string) result {
 	h.tb.Helper()
 	return h.runIn(h.namespace, args...)
@@ -56,20 +47,7 @@ func (h *helm) run(args ...string) result {
 
 func (h *helm) runIn(namespace string, args ...string) result {
 	h.tb.Helper()
-	cmd := exec.CommandContext(h.tb.Context(), binaries.Get(h.tb).Helm, append(args, "--namespace", namespace)...)
-	cmd.Env = h.env
-	var stdout, stderr bytes.Buffer
-	cmd.Stdout, cmd.Stderr = &stdout, &stderr
-	err := cmd.Run()
-	r := result{stdout: stdout.String(), stderr: stderr.String()}
-	var exit *exec.ExitError
-	switch {
-	case errors.As(err, &exit):
-		r.code = exit.ExitCode()
-	case err != nil:
-		h.tb.Fatal(err)
-	}
-	return r
+	return h.startBinary(h.tb, binaries.Get(h.tb).Helm, namespace, args...).wait(h.tb)
 }
 
 // ok runs the binary and fails the test if it fails.

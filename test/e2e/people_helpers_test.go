@@ -17,23 +17,12 @@ import (
 func (h *helm) meanwhile(tb testing.TB, at string, act func(), args ...string) result {
 	tb.Helper()
 	h.from = mark()
-	cmd, lines := h.start(tb, args...)
-	var said strings.Builder
-	done := false
-	for lines.Scan() {
-		said.WriteString(lines.Text() + "\n")
-		if !done && strings.Contains(lines.Text(), at) {
-			done = true
-			act()
-		}
-	}
-	err := cmd.Wait()
-	r := result{stderr: said.String(), code: cmd.ProcessState.ExitCode()}
+	p := h.start(tb, args...)
+	p.awaitLine(tb, at)
+	act()
+	r := p.wait(tb)
 	if r.code != 0 && r.code != 1 || strings.Contains(r.stderr, "goroutine ") {
-		tb.Errorf("helm %s ended with %v\n%s", strings.Join(args, " "), err, r.stderr)
-	}
-	if !done {
-		tb.Errorf("helm %s never said %q:\n%s", strings.Join(args, " "), at, r.stderr)
+		tb.Errorf("helm %s: exit code %d\n%s", strings.Join(args, " "), r.code, r.stderr)
 	}
 	return r
 }

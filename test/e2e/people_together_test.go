@@ -57,8 +57,8 @@ var inTheWay = slices.Clip([]string{"in progress", "meanwhile", "was taken over 
 // together begins two operations at the same moment, and checks how they end.
 func (h *helm) together(tb testing.TB, do [2][]string, losers []string) {
 	tb.Helper()
-	first, second := h.begin(tb, do[0]...), h.begin(tb, do[1]...)
-	results := [2]result{first(), second()}
+	first, second := h.start(tb, do[0]...), h.start(tb, do[1]...)
+	results := [2]result{first.wait(tb), second.wait(tb)}
 	story := ""
 	for i, r := range results {
 		story += fmt.Sprintf("%s: exit code %d\n%s\n", strings.Join(do[i], " "), r.code, r.stderr)

@@ -4,14 +4,10 @@
 package e2e
 
 import (
-	"bufio"
-	"bytes"
 	"encoding/json"
-	"errors"
 	"fmt"
 	"math/rand/v2"
 	"os"
-	"os/exec"
 	"path/filepath"
 	"strings"
 	"syscall"
@@ -19,8 +15,6 @@ import (
 
 	"k8s.io/apimachinery/pkg/types"
 	"k8s.io/client-go/dynamic"
-
-	"github.com/ordered-helm/helm/test/binaries"
 )
 
 const (
@@ -128,38 +122,20 @@ func (l *randomLife) disturb(id string) {
 // execute runs the operation's program, and interrupts it if it is to be.
 func (l *randomLife) execute(o *randomOperation, args []string) result {
 	l.Helper()
-	program := binaries.Get(l).Helm
+	start := l.start
 	if o.stock {
-		program = binaries.Get(l).Stock
+		start = l.startStock
 	}
-	cmd := exec.CommandContext(l.Context(), program, append(args, "--namespace", l.namespace)...)
-	cmd.Env = l.env
-	var stdout, stderr bytes.Buffer
-	cmd.Stdout = &stdout
-	said, err := cmd.StderrPipe()
-	if err != nil {
-		l.Fatal(err)
-	}
-	if err := cmd.Start(); err != nil {
-		l.Fatal(err)
-	}
-	applied := 0
-	for lines := bufio.NewScanner(said); lines.Scan(); {
-		stderr.WriteString(lines.Text() + "\n")
-		if !strings.Contains(lines.Text(), " applied") {
-			continue
+	p := start(l, args...)
+	for applied := 1; ; applied++ {
+		line, found := p.nextLine(" applied")
+		if !found {
+			return p.wait(l)
 		}
-		if applied++; o.interrupt > 0 && (applied == o.interrupt || strings.Contains(lines.Text(), "app:bad applied")) {
-			if err := cmd.Process.Signal(syscall.SIGTERM); err != nil {
-				l.Fatal(err)
-			}
+		if o.interrupt > 0 && (applied == o.interrupt || strings.Contains(line, "app:bad applied")) {
+			p.signal(l, syscall.SIGTERM)
 		}
 	}
-	var exit *exec.ExitError
-	if err := cmd.Wait(); err != nil && !errors.As(err, &exit) {
-		l.Fatal(err)
-	}
-	return result{stdout: stdout.String(), stderr: stderr.String(), code: cmd.ProcessState.ExitCode()}
 }
 
 // write writes the operation's chart and values, if it has any.

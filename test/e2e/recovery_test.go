@@ -6,7 +6,6 @@ package e2e
 import (
 	"encoding/json"
 	"os"
-	"os/exec"
 	"path/filepath"
 	"slices"
 	"strings"
@@ -17,8 +16,6 @@ import (
 	"helm.sh/helm/v3/pkg/release"
 	"helm.sh/helm/v3/pkg/storage"
 	"helm.sh/helm/v3/pkg/storage/driver"
-
-	"github.com/ordered-helm/helm/test/binaries"
 )
 
 // recordFile is the file of a stored chart that has the record.
@@ -193,34 +190,21 @@ func TestLiveHolderIsNotRobbed(t *testing.T) {
 	t.Parallel()
 	h := newHelm(t)
 	h.ok("install", "rel", three(t, "1"), "--wait=ordered")
-	cmd, lines := h.start(t, "upgrade", "rel", chartOfParts(t, slowParts("2")...), "--wait=ordered")
-	for lines.Scan() && !strings.Contains(lines.Text(), "app:app applied") {
-		continue
-	}
+	p := h.start(t, "upgrade", "rel", chartOfParts(t, slowParts("2")...), "--wait=ordered")
+	p.awaitLine(t, "app:app applied")
 	before := h.objectsOf(t, "rel")
-	ends := map[string]func() result{}
+	var others []*process
 	for _, takeover := range []string{"auto", "never", "force"} {
 		for _, args := range [][]string{{"upgrade", "rel", three(t, "3")}, {"rollback", "rel"}, {"uninstall", "rel"}} {
-			ends[args[0]+" "+takeover] = h.begin(t, append(args, "--takeover="+takeover)...)
+			others = append(others, h.start(t, append(args, "--takeover="+takeover)...))
 		}
 	}
-	for name, end := range ends {
-		r := end()
-		if r.code != 1 {
-			t.Errorf("%s: exit code %d", name, r.code)
-		}
-		expectSaid(t, r.stderr, "revision 2 of release rel is pending-upgrade, by helm upgrade on ", "wait for its end, or end it there")
+	for _, other := range others {
+		other.expectEnd(t, 1, "revision 2 of release rel is pending-upgrade, by helm upgrade on ", "wait for its end, or end it there")
 	}
 	expectDeclared(t, before, h.objectsOf(t, "rel"))
-	if err := cmd.Process.Signal(syscall.SIGTERM); err != nil {
-		t.Error(err)
-	}
-	for lines.Scan() {
-		continue
-	}
-	if err := cmd.Wait(); cmd.ProcessState.ExitCode() != 1 {
-		t.Errorf("the holder ended with %v", err)
-	}
+	p.signal(t, syscall.SIGTERM)
+	p.expectEnd(t, 1)
 	if statuses := h.statuses(t, "rel"); statuses != "deployed failed" {
 		t.Errorf("the revisions are %s", statuses)
 	}
@@ -232,26 +216,13 @@ func TestHolderThatWasAway(t *testing.T) {
 	t.Parallel()
 	h := newHelm(t)
 	h.ok("install", "rel", three(t, "1"), "--wait=ordered")
-	cmd, lines := h.start(t, "upgrade", "rel", chartOfParts(t, slowParts("2")...), "--wait=ordered", "--atomic")
-	for lines.Scan() && !strings.Contains(lines.Text(), "app:app applied") {
-		continue
-	}
-	if err := cmd.Process.Signal(syscall.SIGSTOP); err != nil {
-		t.Fatal(err)
-	}
+	p := h.start(t, "upgrade", "rel", chartOfParts(t, slowParts("2")...), "--wait=ordered", "--atomic")
+	p.awaitLine(t, "app:app applied")
+	p.signal(t, syscall.SIGSTOP)
 	expectSaid(t, h.ok("upgrade", "rel", three(t, "3"), "--wait=ordered", "--timeout", "2m").stderr, "the release is taken over")
 	before := h.objectsOf(t, "rel")
-	if err := cmd.Process.Signal(syscall.SIGCONT); err != nil {
-		t.Fatal(err)
-	}
-	said := ""
-	for lines.Scan() {
-		said += lines.Text() + "\n"
-	}
-	if err := cmd.Wait(); cmd.ProcessState.ExitCode() != 1 {
-		t.Errorf("the first holder ended with %v", err)
-	}
-	expectSaid(t, said, "release rel was taken over by ", "this operation has stopped at revision 2, and records and undoes nothing more")
+	p.signal(t, syscall.SIGCONT)
+	p.expectEnd(t, 1, "release rel was taken over by ", "this operation has stopped at revision 2, and records and undoes nothing more")
 	expectDeclared(t, before, h.objectsOf(t, "rel"))
 	if statuses := h.statuses(t, "rel"); statuses != "superseded failed deployed" {
 		t.Errorf("the revisions are %s", statuses)
@@ -304,16 +275,12 @@ func TestStockHoldsARelease(t *testing.T) {
 			t.Parallel()
 			h := newHelm(t)
 			h.ok("install", "rel", three(t, "1"), "--wait=ordered")
-			cmd := exec.CommandContext(t.Context(), binaries.Get(t).Stock, "upgrade", "rel", chartOfParts(t, slowParts("2")...), "--wait", "--namespace", h.namespace)
-			cmd.Env = h.env
-			if err := cmd.Start(); err != nil {
-				t.Fatal(err)
-			}
+			p := h.startStock(t, "upgrade", "rel", chartOfParts(t, slowParts("2")...), "--wait")
 			for h.get(t, "Deployment/app").GetGeneration() == 1 && t.Context().Err() == nil {
 				continue
 			}
-			_ = cmd.Process.Kill()
-			_ = cmd.Wait()
+			p.kill()
+			p.wait(t)
 			args := next(t)[name]
 			h.fails(t, args, "revision 2 of release rel is pending-upgrade", "--takeover=force")
 			if statuses := h.statuses(t, "rel"); statuses != "deployed pending-upgrade" {

@@ -4,11 +4,8 @@
 package e2e
 
 import (
-	"os/exec"
 	"strings"
 	"testing"
-
-	"github.com/ordered-helm/helm/test/binaries"
 )
 
 // TestPlainWaitMeansWhatItMeansInHelm has stock Helm and ours wait for the same
@@ -72,10 +69,8 @@ func TestPlainWaitMeansWhatItMeansInHelm(t *testing.T) {
 			if r.code == 0 != c.ready || !strings.Contains(r.stderr, c.says) {
 				t.Errorf("exit code %d, want ready: %v, %q\n%s", r.code, c.ready, c.says, r.stderr)
 			}
-			cmd := exec.CommandContext(t.Context(), binaries.Get(t).Stock, append(args, "--namespace", stock.namespace)...)
-			cmd.Env = stock.env
-			if out, err := cmd.CombinedOutput(); err == nil != c.ready {
-				t.Errorf("stock Helm: %v, want ready: %v\n%s", err, c.ready, out)
+			if r := stock.runStock(t, args...); (r.code == 0) != c.ready {
+				t.Errorf("stock Helm: exit code %d, want ready: %v\n%s", r.code, c.ready, r.stderr)
 			}
 		})
 	}

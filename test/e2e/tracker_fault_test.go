@@ -21,7 +21,7 @@ func TestTrackerCutWatches(t *testing.T) {
 	t.Parallel()
 	h := newHelm(t)
 	p := h.viaProxy(t)
-	end := h.begin(t, "install", "rel", appChart(t, layered("slow", "first", "devcluster/after: 3s")+last), "--wait=ordered")
+	process := h.start(t, "install", "rel", appChart(t, layered("slow", "first", "devcluster/after: 3s")+last), "--wait=ordered")
 
 	over := make(chan struct{})
 	cut := 0
@@ -36,7 +36,7 @@ func TestTrackerCutWatches(t *testing.T) {
 			}
 		}
 	})
-	r := end()
+	r := process.wait(t)
 	close(over)
 	cutting.Wait()
 	h.expectSuccess(t, r, "Pod/slow", "ConfigMap/last")
@@ -59,8 +59,8 @@ func TestTrackerGone(t *testing.T) {
 			h := newHelm(t)
 			p := h.viaProxy(t)
 			p.Intercept(fault.First(times, fault.Resumed, gone))
-			end := h.begin(t, "install", "rel", appChart(t, layered("slow", "first", "devcluster/after: 2s")+last), "--wait=ordered")
-			h.expectSuccess(t, end(), "Pod/slow", "ConfigMap/last")
+			process := h.start(t, "install", "rel", appChart(t, layered("slow", "first", "devcluster/after: 2s")+last), "--wait=ordered")
+			h.expectSuccess(t, process.wait(t), "Pod/slow", "ConfigMap/last")
 			counts, pods := p.Counts(), " /api/v1/namespaces/"+h.namespace+"/pods"
 			if counts["list"+pods] != times || counts["watch"+pods] != times+1 {
 				t.Errorf("%d lists and %d watches, want %d and %d", counts["list"+pods], counts["watch"+pods], times, times+1)
@@ -105,12 +105,12 @@ func TestTrackerOutage(t *testing.T) {
 			p := h.viaProxy(t)
 			watched := firstWatch(p, "pods")
 			chart := appChart(t, layered("slow", "first", "devcluster/after: 1s", "helm.sh/readiness-timeout: 2s")+last)
-			end := h.begin(t, "install", "rel", chart, "--wait=ordered")
+			process := h.start(t, "install", "rel", chart, "--wait=ordered")
 			await(t, watched, "a watch of pods")
 			back := away(t, p)
 			time.Sleep(4 * time.Second) // the outage
 			back()
-			r := end()
+			r := process.wait(t)
 			h.expectSuccess(t, r, "Pod/slow", "ConfigMap/last")
 			for _, notice := range []string{"the Kubernetes API does not answer", "the Kubernetes API answers again"} {
 				if n := strings.Count(r.stderr, notice); n != 1 {
@@ -131,11 +131,11 @@ func TestTrackerOutageOutlastsTheOperation(t *testing.T) {
 			h := newHelm(t)
 			p := h.viaProxy(t)
 			watched := firstWatch(p, "pods")
-			end := h.begin(t, "install", "rel", appChart(t, layered("slow", "first", "devcluster/after: 1s")+last),
+			process := h.start(t, "install", "rel", appChart(t, layered("slow", "first", "devcluster/after: 1s")+last),
 				"--wait=ordered", "--timeout", "3s")
 			await(t, watched, "a watch of pods")
 			back := away(t, p)
-			r := end()
+			r := process.wait(t)
 			back()
 			if r.code != 1 {
 				t.Fatalf("exit code %d, want 1\n%s", r.code, r.stderr)

@@ -4,13 +4,9 @@
 package e2e
 
 import (
-	"bytes"
 	"context"
-	"errors"
 	"net/http"
-	"os/exec"
 	"path/filepath"
-	"slices"
 	"strings"
 	"sync"
 	"testing"
@@ -21,14 +17,9 @@ import (
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 	"k8s.io/apimachinery/pkg/util/wait"
 
-	"github.com/ordered-helm/helm/test/binaries"
 	"github.com/ordered-helm/helm/test/cluster"
 	"github.com/ordered-helm/helm/test/fault"
 )
-
-// tooLong is when a test gives up on what should happen soon; nothing is
-// measured by it.
-const tooLong = 3 * time.Minute
 
 // layered is a manifest of a pod in a layer, with more annotations.
 func layered(name, layer string, annotations ...string) string {
@@ -53,29 +44,6 @@ func (h *helm) viaProxy(tb testing.TB) *fault.Proxy {
 	}
 	h.env = append(h.env, "KUBECONFIG="+path)
 	return p
-}
-
-// begin starts the binary, and returns what waits for its end. One that has not
-// ended after tooLong is killed, and its exit code is then -1.
-func (h *helm) begin(tb testing.TB, args ...string) (end func() result) {
-	tb.Helper()
-	ctx, cancel := context.WithTimeout(tb.Context(), tooLong)
-	tb.Cleanup(cancel)
-	cmd := exec.CommandContext(ctx, binaries.Get(tb).Helm, slices.Concat(args, []string{"--namespace", h.namespace})...)
-	cmd.Env = h.env
-	var stdout, stderr bytes.Buffer
-	cmd.Stdout, cmd.Stderr = &stdout, &stderr
-	if err := cmd.Start(); err != nil {
-		tb.Fatal(err)
-	}
-	return func() result {
-		tb.Helper()
-		err := cmd.Wait()
-		if exit := new(exec.ExitError); err != nil && !errors.As(err, &exit) {
-			tb.Fatal(err)
-		}
-		return result{stdout: stdout.String(), stderr: stderr.String(), code: cmd.ProcessState.ExitCode()}
-	}
 }
 
 // expectSuccess checks that the binary succeeded, and by the server's record

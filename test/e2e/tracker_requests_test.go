@@ -160,8 +160,8 @@ func TestTrackerIsNotThrottled(t *testing.T) {
 	}
 	as := h.grant(t, "get", "create", "update", "patch", "delete")
 	// From level 3 on the client's log has every delay of its own.
-	r := h.begin(t, append(as, "install", "rel", appChart(t, text.String()+last), "--wait=ordered",
-		"--readiness-timeout", "1m", "--debug", "--v", "3")...)()
+	r := h.run(append(as, "install", "rel", appChart(t, text.String()+last), "--wait=ordered",
+		"--readiness-timeout", "1m", "--debug", "--v", "3")...)
 	// A limit holds back hundreds. A stall of the machine of a few hundredths of a
 	// second reads the same in the log, and hits single ones.
 	if held := strings.Count(r.stderr, "client-side throttling"); held >= each {

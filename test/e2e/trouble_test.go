@@ -6,7 +6,6 @@ package e2e
 import (
 	"path/filepath"
 	"slices"
-	"strings"
 	"testing"
 	"time"
 
@@ -106,21 +105,10 @@ func TestSilence(t *testing.T) {
 					h.ok(args[before]...)
 				}
 				p := h.viaProxy(t)
-				cmd, lines := h.start(t, args[verb]...)
-				said, fallen := "", false
-				for lines.Scan() {
-					said += lines.Text() + "\n"
-					if !fallen && strings.Contains(lines.Text(), "app") {
-						fallen = true
-						t.Cleanup(fall(t, p))
-					}
-				}
-				if err := cmd.Wait(); err != nil {
-					t.Fatalf("it ended with %v\n%s", err, said)
-				}
-				if !fallen {
-					t.Error("the server was always there: the proof is empty")
-				}
+				process := h.start(t, args[verb]...)
+				process.awaitLine(t, "app")
+				t.Cleanup(fall(t, p))
+				process.expectEnd(t, 0)
 				k.check(verb == "uninstall")
 			})
 		}
@@ -136,28 +124,19 @@ func TestBackInTime(t *testing.T) {
 	p := h.viaProxy(t)
 	dir := three(t, "2")
 	edit(t, dir, "templates/all.yaml", "readiness-timeout: 30s", "readiness-timeout: 3s", "labels: {app: app}", "labels: {app: app}, annotations: {devcluster/pod: never}")
-	cmd, lines := h.start(t, "upgrade", "rel", dir, "--wait=ordered", "--timeout", "4s")
-	said := ""
-	for lines.Scan() {
-		said += lines.Text() + "\n"
-		switch {
-		case strings.Contains(lines.Text(), "app:app applied"):
-			p.Down()
-		case strings.Contains(lines.Text(), "app:app failed"): // it is back when that was to be recorded
-			back := time.AfterFunc(3*time.Second, func() {
-				if err := p.Up(); err != nil {
-					t.Error(err)
-				}
-			})
-			t.Cleanup(func() { back.Stop() })
+	process := h.start(t, "upgrade", "rel", dir, "--wait=ordered", "--timeout", "4s")
+	process.awaitLine(t, "app:app applied")
+	p.Down()
+	process.awaitLine(t, "app:app failed") // it is back when that was to be recorded
+	back := time.AfterFunc(3*time.Second, func() {
+		if err := p.Up(); err != nil {
+			t.Error(err)
 		}
-	}
-	if err := cmd.Wait(); cmd.ProcessState.ExitCode() != 1 {
-		t.Errorf("it ended with %v", err)
-	}
-	expectSaid(t, said, "UPGRADE FAILED", "Deployment/app")
+	})
+	t.Cleanup(func() { back.Stop() })
+	process.expectEnd(t, 1, "UPGRADE FAILED", "Deployment/app")
 	if statuses := h.statuses(t, "rel"); statuses != "deployed failed" {
-		t.Errorf("the revisions are %s\n%s", statuses, said)
+		t.Errorf("the revisions are %s", statuses)
 	}
 }
 
@@ -183,29 +162,24 @@ func TestCertificates(t *testing.T) {
 			h.env = append(slices.Clone(direct), "KUBECONFIG="+path)
 			dir := three(t, "1")
 			edit(t, dir, "templates/all.yaml", "readiness-timeout: 30s", "readiness-timeout: 10s", "labels: {app: app}", "labels: {app: app}, annotations: {devcluster/after: 2s}")
-			cmd, lines := h.start(t, "install", "rel", dir, "--wait=ordered", "--timeout", "15s")
-			said := ""
-			for lines.Scan() {
-				said += lines.Text() + "\n"
-				if !strings.Contains(lines.Text(), "app:app applied") {
-					continue
-				}
-				next := authority
-				if !trusted {
-					if next, err = fault.NewAuthority(); err != nil {
-						t.Fatal(err)
-					}
-				}
-				if err := p.ChangeCertificate(next); err != nil {
+			process := h.start(t, "install", "rel", dir, "--wait=ordered", "--timeout", "15s")
+			process.awaitLine(t, "app:app applied")
+			next := authority
+			if !trusted {
+				if next, err = fault.NewAuthority(); err != nil {
 					t.Fatal(err)
 				}
 			}
-			if err := cmd.Wait(); (err == nil) != trusted {
-				t.Fatalf("it ended with %v\n%s", err, said)
+			if err := p.ChangeCertificate(next); err != nil {
+				t.Fatal(err)
 			}
+			r := process.wait(t)
 			h.env = direct
+			if (r.code == 0) != trusted {
+				t.Fatalf("exit code %d\n%s", r.code, r.stderr)
+			}
 			if !trusted {
-				expectSaid(t, said, "certificate signed by unknown authority")
+				expectSaid(t, r.stderr, "certificate signed by unknown authority")
 				h.ok("upgrade", "rel", three(t, "1"), "--wait=ordered")
 			}
 			h.expectObjects(t, "rel")
