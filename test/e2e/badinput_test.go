@@ -12,18 +12,9 @@ import (
 	corev1 "k8s.io/api/core/v1"
 	rbacv1 "k8s.io/api/rbac/v1"
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
+
+	"github.com/ordered-helm/helm/test/charts"
 )
-
-const v3Chart = "apiVersion: v3\nname: app\nversion: 0.1.0\n"
-
-// configMap is a manifest with annotations.
-func configMap(name string, annotations ...string) string {
-	doc := "---\napiVersion: v1\nkind: ConfigMap\nmetadata:\n  name: " + name + "\n"
-	if len(annotations) > 0 {
-		doc += "  annotations:\n    " + strings.Join(annotations, "\n    ") + "\n"
-	}
-	return doc
-}
 
 // pod is a manifest of a pod in a layer, with its spec.
 func pod(name, layer, spec string) string {
@@ -43,24 +34,24 @@ func badCharts() map[string]struct {
 		want  []string
 	}
 	templates := func(text string) map[string]string {
-		return map[string]string{"Chart.yaml": v3Chart, "templates/all.yaml": text}
+		return map[string]string{"Chart.yaml": charts.Metadata, "templates/all.yaml": text}
 	}
 	subcharts := func(dependencies string) map[string]string {
-		files := map[string]string{"Chart.yaml": v3Chart + dependencies}
+		files := map[string]string{"Chart.yaml": charts.Metadata + dependencies}
 		for _, name := range []string{"database", "web"} {
 			files["charts/"+name+"/Chart.yaml"] = "apiVersion: v2\nname: " + name + "\nversion: 0.1.0\n"
-			files["charts/"+name+"/templates/c.yaml"] = configMap(name)
+			files["charts/"+name+"/templates/c.yaml"] = charts.ConfigMap(name)
 		}
 		return files
 	}
 	return map[string]chart{
 		"cycle among layers": {
-			templates(configMap("a", "helm.sh/layer: a", "helm.sh/depends-on/layers: [b]") +
-				configMap("b", "helm.sh/layer: b", "helm.sh/depends-on/layers: [a]")),
+			templates(charts.ConfigMap("a", "helm.sh/layer: a", "helm.sh/depends-on/layers: [b]") +
+				charts.ConfigMap("b", "helm.sh/layer: b", "helm.sh/depends-on/layers: [a]")),
 			[]string{"dependency cycle", `layer "a" depends on layer "b"`, `layer "b" depends on layer "a"`, "app/templates/all.yaml"},
 		},
 		"layer that depends on itself": {
-			templates(configMap("a", "helm.sh/layer: a", "helm.sh/depends-on/layers: a")),
+			templates(charts.ConfigMap("a", "helm.sh/layer: a", "helm.sh/depends-on/layers: a")),
 			[]string{"dependency cycle", `layer "a" depends on layer "a"`},
 		},
 		"cycle among subcharts": {
@@ -72,19 +63,19 @@ func badCharts() map[string]struct {
 			[]string{"app/Chart.yaml", `"databse"`, `did you mean "database"?`},
 		},
 		"two layers on one resource": {
-			templates(configMap("a", "helm.sh/layer: a", "helm.sh/resource-group: b")),
+			templates(charts.ConfigMap("a", "helm.sh/layer: a", "helm.sh/resource-group: b")),
 			[]string{"app/templates/all.yaml", "ConfigMap/a", "helm.sh/resource-group", "one layer"},
 		},
 		"malformed list": {
-			templates(configMap("a", `helm.sh/depends-on/layers: '["a"'`)),
+			templates(charts.ConfigMap("a", `helm.sh/depends-on/layers: '["a"'`)),
 			[]string{"app/templates/all.yaml", "ConfigMap/a", "layers", "JSON list"},
 		},
 		"malformed timeout": {
-			templates(configMap("a", "helm.sh/layer: a", `helm.sh/readiness-timeout: "20"`)),
+			templates(charts.ConfigMap("a", "helm.sh/layer: a", `helm.sh/readiness-timeout: "20"`)),
 			[]string{"app/templates/all.yaml", "ConfigMap/a", "helm.sh/readiness-timeout", `"20"`, "unit"},
 		},
 		"malformed mode": {
-			map[string]string{"Chart.yaml": v3Chart + "runHooksInParallel: perhaps\n", "templates/c.yaml": configMap("a")},
+			map[string]string{"Chart.yaml": charts.Metadata + "runHooksInParallel: perhaps\n", "templates/c.yaml": charts.ConfigMap("a")},
 			[]string{"app/Chart.yaml", "runHooksInParallel", `"perhaps"`, "otherChartsOnly"},
 		},
 		"mode in a template": {
@@ -96,15 +87,15 @@ func badCharts() map[string]struct {
 			[]string{"YAML parse error on app/templates/all.yaml"},
 		},
 		"annotation that is a number": {
-			templates(configMap("a", "helm.sh/layer: 5")),
+			templates(charts.ConfigMap("a", "helm.sh/layer: 5")),
 			[]string{"app/templates/all.yaml", "ConfigMap/a", "helm.sh/layer", "5", "quote"},
 		},
 		"annotation that is a boolean": {
-			templates(configMap("a", "helm.sh/depends-on/layers: true")),
+			templates(charts.ConfigMap("a", "helm.sh/depends-on/layers: true")),
 			[]string{"app/templates/all.yaml", "ConfigMap/a", "helm.sh/depends-on/layers", "true", "quote"},
 		},
 		"ConfigMap that comes too late": {
-			templates(pod("p", "first", "containers: [{name: c, image: i, envFrom: [{configMapRef: {name: late}}]}]") + last + configMap("late")),
+			templates(pod("p", "first", "containers: [{name: c, image: i, envFrom: [{configMapRef: {name: late}}]}]") + last + charts.ConfigMap("late")),
 			[]string{"Pod/p", "ConfigMap/late", "helm.sh/layer: first"},
 		},
 		"Secret that comes too late": {
@@ -123,20 +114,20 @@ func badCharts() map[string]struct {
 			[]string{"ConfigMap/c", "Namespace/ordered-late", "annotate Namespace/ordered-late with helm.sh/layer"},
 		},
 		"key that is almost one": {
-			templates(configMap("a", "depends-on.helm.sh/layer: b")),
+			templates(charts.ConfigMap("a", "depends-on.helm.sh/layer: b")),
 			[]string{"app/templates/all.yaml", "ConfigMap/a", "depends-on.helm.sh/layer", "did you mean depends-on.helm.sh/layers?"},
 		},
 		"layer with a key that is almost one": {
-			templates(configMap("a", "helm.sh/layers: b")),
+			templates(charts.ConfigMap("a", "helm.sh/layers: b")),
 			[]string{"ConfigMap/a", "did you mean helm.sh/layer?"},
 		},
 		"longer wait than the whole operation may take": {
-			templates(configMap("a", "helm.sh/layer: a", "helm.sh/readiness-timeout: 20m")),
+			templates(charts.ConfigMap("a", "helm.sh/layer: a", "helm.sh/readiness-timeout: 20m")),
 			[]string{"app/templates/all.yaml", "ConfigMap/a", "20m", "--timeout"},
 		},
 		"need that is unmet, with definitions to install": {
 			func() map[string]string {
-				files := templates(pod("p", "first", "containers: [{name: c, image: i, envFrom: [{configMapRef: {name: late}}]}]") + last + configMap("late"))
+				files := templates(pod("p", "first", "containers: [{name: c, image: i, envFrom: [{configMapRef: {name: late}}]}]") + last + charts.ConfigMap("late"))
 				files["crds/things.yaml"] = "apiVersion: apiextensions.k8s.io/v1\nkind: CustomResourceDefinition\nmetadata: {name: things.ordered.example}\n" +
 					"spec: {group: ordered.example, scope: Namespaced, names: {kind: Thing, plural: things}, versions: [{name: v1, served: true, storage: true, " +
 					"schema: {openAPIV3Schema: {type: object}}}]}\n"
@@ -145,7 +136,7 @@ func badCharts() map[string]struct {
 			[]string{"Pod/p", "ConfigMap/late"},
 		},
 		"one object in two documents": {
-			templates(configMap("a") + configMap("a")),
+			templates(charts.ConfigMap("a") + charts.ConfigMap("a")),
 			[]string{"ConfigMap/a", "two documents"},
 		},
 	}
@@ -157,7 +148,7 @@ func TestBadChartsAreRefusedBeforeAnythingIsChanged(t *testing.T) {
 		t.Run(name, func(t *testing.T) {
 			t.Parallel()
 			h := newHelm(t)
-			r := h.run("install", "rel", writeChart(t, tt.files), "--wait=ordered")
+			r := h.run("install", "rel", charts.WriteFiles(t, tt.files), "--wait=ordered")
 			h.refused(t, r, tt.want...)
 		})
 	}
@@ -190,19 +181,19 @@ func (h *helm) refused(tb testing.TB, r result, want ...string) {
 func TestBadCircumstances(t *testing.T) {
 	t.Parallel()
 	simple := map[string]string{
-		"Chart.yaml":         v3Chart,
-		"templates/all.yaml": configMap("a", "helm.sh/layer: a") + configMap("b", "helm.sh/layer: b", "depends-on.helm.sh/layers: a"),
+		"Chart.yaml":         charts.Metadata,
+		"templates/all.yaml": charts.ConfigMap("a", "helm.sh/layer: a") + charts.ConfigMap("b", "helm.sh/layer: b", "depends-on.helm.sh/layers: a"),
 	}
 	t.Run("no cluster", func(t *testing.T) {
 		t.Parallel()
 		h := newHelm(t)
 		h.env = append(h.env, "KUBECONFIG="+os.DevNull, "HELM_KUBEAPISERVER=http://127.0.0.1:1")
-		h.refused(t, h.run("install", "rel", writeChart(t, simple), "--wait=ordered"), "Kubernetes cluster unreachable")
+		h.refused(t, h.run("install", "rel", charts.WriteFiles(t, simple), "--wait=ordered"), "Kubernetes cluster unreachable")
 	})
 	t.Run("no such namespace", func(t *testing.T) {
 		t.Parallel()
 		h := newHelm(t)
-		r := h.runIn("no-such-namespace", "install", "rel", writeChart(t, simple), "--wait=ordered")
+		r := h.runIn("no-such-namespace", "install", "rel", charts.WriteFiles(t, simple), "--wait=ordered")
 		h.refused(t, r, `namespaces "no-such-namespace" not found`)
 	})
 	t.Run("no permission to create one of the kinds", func(t *testing.T) {
@@ -210,10 +201,10 @@ func TestBadCircumstances(t *testing.T) {
 		h := newHelm(t)
 		h.allow(t, rbacv1.PolicyRule{APIGroups: []string{""}, Resources: []string{"secrets", "configmaps"}, Verbs: []string{"*"}},
 			rbacv1.PolicyRule{APIGroups: []string{"", "apps"}, Resources: []string{"*"}, Verbs: []string{"get", "list", "watch"}})
-		files := map[string]string{"Chart.yaml": v3Chart, "templates/all.yaml": configMap("first", "helm.sh/layer: first") + last +
+		files := map[string]string{"Chart.yaml": charts.Metadata, "templates/all.yaml": charts.ConfigMap("first", "helm.sh/layer: first") + last +
 			"---\napiVersion: apps/v1\nkind: Deployment\nmetadata:\n  name: web\nspec:\n  selector: {matchLabels: {a: b}}\n" +
 			"  template: {metadata: {labels: {a: b}}, spec: {containers: [{name: c, image: i}]}}\n"}
-		r := h.run("install", "rel", writeChart(t, files), "--wait=ordered", "--kube-as-user", "limited-"+h.namespace)
+		r := h.run("install", "rel", charts.WriteFiles(t, files), "--wait=ordered", "--kube-as-user", "limited-"+h.namespace)
 		h.refused(t, r, "may not create Deployment in namespace "+h.namespace)
 	})
 }
@@ -251,15 +242,15 @@ func TestNeedMetByTheCluster(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	h.ok("install", "rel", writeChart(t, badCharts()["ConfigMap that comes too late"].files), "--wait=ordered")
+	h.ok("install", "rel", charts.WriteFiles(t, badCharts()["ConfigMap that comes too late"].files), "--wait=ordered")
 }
 
 // TestManyDocuments shows that a chart of 5,000 documents is planned whole.
 func TestManyDocuments(t *testing.T) {
 	t.Parallel()
 	h := newHelm(t)
-	chart := writeChart(t, map[string]string{
-		"Chart.yaml": v3Chart,
+	chart := charts.WriteFiles(t, map[string]string{
+		"Chart.yaml": charts.Metadata,
 		"templates/all.yaml": "{{ range $i := until 5000 }}\n---\napiVersion: v1\nkind: ConfigMap\nmetadata:\n" +
 			"  name: c{{ $i }}\n  annotations:\n    helm.sh/layer: l{{ mod $i 50 }}\n" +
 			"    {{- if gt (mod $i 50) 0 }}\n    helm.sh/depends-on/layers: [l{{ sub (mod $i 50) 1 }}]\n    {{- end }}\n{{ end }}\n",

@@ -6,6 +6,8 @@ package e2e
 import (
 	"strings"
 	"testing"
+
+	"github.com/ordered-helm/helm/test/charts"
 )
 
 // TestOrderChangesNoData installs the same objects with stock Helm, with ours and in
@@ -15,7 +17,7 @@ func TestOrderChangesNoData(t *testing.T) {
 	t.Parallel()
 	const config = "apiVersion: v1\nkind: ConfigMap\nmetadata: {name: NAME, annotations: {helm.sh/layer: NAME}}\ndata:\n  f: "
 	named := func(name, block string) string { return strings.ReplaceAll(config, "NAME", name) + block }
-	chart := writeChart(t, map[string]string{
+	chart := charts.WriteFiles(t, map[string]string{
 		"Chart.yaml": "apiVersion: v2\nname: app\nversion: 1.0.0\nannotations: {helm.sh/sequencing: enabled}\n",
 		"templates/a.yaml": named("kept", "|\n    hello\n") + "---\n" + named("stripped", "|-\n    hello\n") + "---\n" +
 			named("all-kept", "|+\n    hello\n\n\n") + "---\n" + named("folded", ">\n    hello\n    again\n"),

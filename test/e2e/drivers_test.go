@@ -16,6 +16,7 @@ import (
 
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 
+	"github.com/ordered-helm/helm/test/charts"
 	"github.com/ordered-helm/helm/test/postgres"
 )
 
@@ -114,12 +115,12 @@ spec:
     spec: {containers: [{name: c, image: i}]}
 `
 	}
-	return writeChart(tb, map[string]string{
-		"Chart.yaml": v3Chart + `annotations: {helm.sh/depends-on/subcharts: [bus]}
+	return charts.WriteFiles(tb, map[string]string{
+		"Chart.yaml": charts.Metadata + `annotations: {helm.sh/depends-on/subcharts: [bus]}
 dependencies: [{name: queue, version: 0.1.0, alias: bus}]
 `,
 		"values.yaml": "stuck: ready\n",
-		"templates/all.yaml": configMap("settings", "helm.sh/layer: settings") +
+		"templates/all.yaml": charts.ConfigMap("settings", "helm.sh/layer: settings") +
 			deployment("store", "    helm.sh/depends-on/layers: [settings]") +
 			"{{ if .Values.more }}\n" +
 			deployment("cache", "    helm.sh/depends-on/layers: store") +
@@ -127,10 +128,10 @@ dependencies: [{name: queue, version: 0.1.0, alias: bus}]
 			"{{ end }}\n" +
 			strings.ReplaceAll(deployment("web", `    helm.sh/depends-on/layers: store{{ if .Values.more }}, worker{{ end }}
     helm.sh/readiness-timeout: {{ if .Values.hangs }}3s{{ else }}2m{{ end }}`), "{{ .Values.stuck }}", "never") +
-			configMap("about"),
+			charts.ConfigMap("about"),
 		"charts/queue/Chart.yaml":         "apiVersion: v3\nname: queue\nversion: 0.1.0\n",
 		"charts/queue/values.yaml":        "version: 1\nstuck: ready\n",
-		"charts/queue/templates/all.yaml": deployment("queue", "") + configMap("queue"),
+		"charts/queue/templates/all.yaml": deployment("queue", "") + charts.ConfigMap("queue"),
 	})
 }
 
@@ -226,7 +227,7 @@ func stockTakesOver(t *testing.T, h *helm, p program, stock client, kept keptIn)
 // Helm.
 func keepLabels(t *testing.T, ours, stock binary) {
 	t.Helper()
-	chart := appChart(t, configMap("one", "helm.sh/layer: one")+configMap("two", "helm.sh/depends-on/layers: one"))
+	chart := charts.WriteTemplate(t, charts.ConfigMap("one", "helm.sh/layer: one")+charts.ConfigMap("two", "helm.sh/depends-on/layers: one"))
 	expect := func(selector, found string) {
 		t.Helper()
 		for _, b := range []binary{ours, stock} {
@@ -252,9 +253,9 @@ func storeLarge(t *testing.T, ours binary, limit string) {
 	t.Helper()
 	random := make([]byte, 1<<20)
 	_, _ = rand.Read(random) // never fails
-	chart := writeChart(t, map[string]string{
-		"Chart.yaml": v3Chart, "files/large": base64.StdEncoding.EncodeToString(random),
-		"templates/all.yaml": configMap("one", "helm.sh/layer: one") + configMap("two", "helm.sh/depends-on/layers: one"),
+	chart := charts.WriteFiles(t, map[string]string{
+		"Chart.yaml": charts.Metadata, "files/large": base64.StdEncoding.EncodeToString(random),
+		"templates/all.yaml": charts.ConfigMap("one", "helm.sh/layer: one") + charts.ConfigMap("two", "helm.sh/depends-on/layers: one"),
 	})
 	err := ours.deploy(t, chart, plain)
 	if limit == "" {
@@ -279,8 +280,8 @@ func storeLarge(t *testing.T, ours binary, limit string) {
 // One does; the other says so and has changed nothing.
 func upgradeTwiceAtOnce(t *testing.T, ours binary, url string) {
 	t.Helper()
-	chart := appChart(t, configMap("one", "helm.sh/layer: one")+"data: {version: \"{{ .Values.version }}\"}\n"+
-		configMap("two", "helm.sh/depends-on/layers: one"))
+	chart := charts.WriteTemplate(t, charts.ConfigMap("one", "helm.sh/layer: one")+"data: {version: \"{{ .Values.version }}\"}\n"+
+		charts.ConfigMap("two", "helm.sh/depends-on/layers: one"))
 	if err := ours.deploy(t, chart, plain); err != nil {
 		t.Fatal(err)
 	}

@@ -10,6 +10,8 @@ import (
 	"testing"
 
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
+
+	"github.com/ordered-helm/helm/test/charts"
 )
 
 // TestSlowBranchHoldsUpNothingElse has a slow pod in one branch and a chain of
@@ -24,7 +26,7 @@ func TestSlowBranchHoldsUpNothingElse(t *testing.T) {
 		return strings.Replace(pod(name, layer, simple), "helm.sh/layer: "+layer,
 			"helm.sh/layer: "+layer+"\n    helm.sh/depends-on/layers: ["+before+"]", 1)
 	}
-	chart := writeChart(t, map[string]string{"Chart.yaml": v3Chart, "templates/all.yaml": slow +
+	chart := charts.WriteFiles(t, map[string]string{"Chart.yaml": charts.Metadata, "templates/all.yaml": slow +
 		quick("after-slow", "after-slow", "slow") +
 		pod("one", "one", simple) + quick("two", "two", "one") + quick("three", "three", "two")})
 	h.ok("install", "rel", chart, "--wait=ordered")
@@ -45,9 +47,9 @@ func TestFailure(t *testing.T) {
 	h := newHelm(t)
 	never := strings.Replace(pod("never", "first", "containers: [{name: c, image: i}]"), "helm.sh/layer: first",
 		"helm.sh/layer: first\n    helm.sh/readiness-timeout: 2s\n    devcluster/pod: never", 1)
-	chart := writeChart(t, map[string]string{"Chart.yaml": v3Chart, "templates/all.yaml": never + last +
-		configMap("beside", "helm.sh/layer: beside") +
-		configMap("after-beside", "helm.sh/layer: after-beside", "helm.sh/depends-on/layers: beside")})
+	chart := charts.WriteFiles(t, map[string]string{"Chart.yaml": charts.Metadata, "templates/all.yaml": never + last +
+		charts.ConfigMap("beside", "helm.sh/layer: beside") +
+		charts.ConfigMap("after-beside", "helm.sh/layer: after-beside", "helm.sh/depends-on/layers: beside")})
 	r := h.run("install", "rel", chart, "--wait=ordered")
 	if r.code != 1 {
 		t.Fatalf("exit code %d, want 1\n%s", r.code, r.stderr)
@@ -97,8 +99,8 @@ func hangingChart(tb testing.TB, timeout string) string {
 	tb.Helper()
 	never := strings.Replace(pod("never", "second", "containers: [{name: c, image: i}]"), "helm.sh/layer: second",
 		"helm.sh/layer: second\n    helm.sh/readiness-timeout: "+timeout+"\n    devcluster/pod: never\n    helm.sh/depends-on/layers: first", 1)
-	return writeChart(tb, map[string]string{"Chart.yaml": v3Chart, "templates/all.yaml": configMap("first", "helm.sh/layer: first") +
-		never + configMap("third", "helm.sh/layer: third", "helm.sh/depends-on/layers: second")})
+	return charts.WriteFiles(tb, map[string]string{"Chart.yaml": charts.Metadata, "templates/all.yaml": charts.ConfigMap("first", "helm.sh/layer: first") +
+		never + charts.ConfigMap("third", "helm.sh/layer: third", "helm.sh/depends-on/layers: second")})
 }
 
 // TestAtomic shows that a failed atomic install leaves nothing, and removes in
@@ -149,7 +151,7 @@ metadata:
     helm.sh/layer: widgets
     helm.sh/depends-on/layers: definitions
 `
-	chart := writeChart(t, map[string]string{"Chart.yaml": v3Chart, "templates/all.yaml": definition + configMap("end")})
+	chart := charts.WriteFiles(t, map[string]string{"Chart.yaml": charts.Metadata, "templates/all.yaml": definition + charts.ConfigMap("end")})
 	h.ok("install", "rel", chart, "--wait=ordered")
 	h.ok("get", "manifest", "rel")
 	h.ok("uninstall", "rel")
@@ -180,8 +182,8 @@ func TestPostRendererThatDropsComments(t *testing.T) {
 func TestKeptResources(t *testing.T) {
 	t.Parallel()
 	h := newHelm(t)
-	chart := writeChart(t, map[string]string{"Chart.yaml": v3Chart, "templates/all.yaml": configMap("first", "helm.sh/layer: first") +
-		configMap("kept", "helm.sh/layer: second", "helm.sh/depends-on/layers: first", `helm.sh/resource-policy: " Keep "`)})
+	chart := charts.WriteFiles(t, map[string]string{"Chart.yaml": charts.Metadata, "templates/all.yaml": charts.ConfigMap("first", "helm.sh/layer: first") +
+		charts.ConfigMap("kept", "helm.sh/layer: second", "helm.sh/depends-on/layers: first", `helm.sh/resource-policy: " Keep "`)})
 	h.ok("install", "rel", chart, "--wait=ordered")
 	out := h.ok("uninstall", "rel").stdout
 	if !strings.Contains(out, "[ConfigMap] kept") {
@@ -234,8 +236,8 @@ spec:
     metadata: {labels: {app: slow}, annotations: {devcluster/after: 6s}}
     spec: {containers: [{name: c, image: i}]}
 `
-	chart := writeChart(t, map[string]string{"Chart.yaml": v3Chart, "templates/all.yaml": leaf + slow +
-		configMap("end", "helm.sh/layer: end", "helm.sh/depends-on/layers: slow")})
+	chart := charts.WriteFiles(t, map[string]string{"Chart.yaml": charts.Metadata, "templates/all.yaml": leaf + slow +
+		charts.ConfigMap("end", "helm.sh/layer: end", "helm.sh/depends-on/layers: slow")})
 	h.ok("install", "rel", chart, "--wait=ordered", "--readiness-timeout", "1m")
 }
 
@@ -249,7 +251,7 @@ func TestPostRendererMayAddWhatItLikes(t *testing.T) {
 	if err := os.WriteFile(script, []byte("#!/bin/sh\n"+added), 0o700); err != nil {
 		t.Fatal(err)
 	}
-	chart := writeChart(t, map[string]string{"Chart.yaml": v3Chart, "templates/all.yaml": configMap("first", "helm.sh/layer: first")})
+	chart := charts.WriteFiles(t, map[string]string{"Chart.yaml": charts.Metadata, "templates/all.yaml": charts.ConfigMap("first", "helm.sh/layer: first")})
 	h.ok("install", "rel", chart, "--wait=ordered", "--post-renderer", script)
 	if len(h.readTrace(t)["ConfigMap/added"]) == 0 {
 		t.Error("what the post-renderer added was not deployed")
@@ -264,8 +266,8 @@ func TestKeptList(t *testing.T) {
 	item := func(name, more string) string {
 		return "- apiVersion: v1\n  kind: ConfigMap\n  metadata:\n    name: " + name + "\n" + more
 	}
-	chart := writeChart(t, map[string]string{
-		"Chart.yaml": v3Chart,
+	chart := charts.WriteFiles(t, map[string]string{
+		"Chart.yaml": charts.Metadata,
 		"templates/list.yaml": "apiVersion: v1\nkind: List\nmetadata:\n  annotations: {helm.sh/resource-policy: keep}\nitems:\n" +
 			item("one", "") + item("two", ""),
 		"templates/other.yaml": "apiVersion: v1\nkind: List\nitems:\n" + item("going", "") +

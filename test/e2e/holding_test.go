@@ -13,6 +13,7 @@ import (
 	rbacv1 "k8s.io/api/rbac/v1"
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 
+	"github.com/ordered-helm/helm/test/charts"
 	"github.com/ordered-helm/helm/test/fault"
 )
 
@@ -22,8 +23,8 @@ func TestCleanupIsHeld(t *testing.T) {
 	t.Parallel()
 	h := newHelm(t)
 	h.ok("install", "rel", three(t, "1"), "--wait=ordered")
-	dir := chartOfParts(t, append(failingParts("y"), part{name: "held", layer: "held", after: "extra"})...)
-	edit(t, dir, "templates/all.yaml", "first, over", "first, over, held", "{name: held,", "{name: held, finalizers: [ordered.example/hold],")
+	dir := charts.Write(t, append(failingParts("y"), charts.Object{Name: "held", Layer: "held", DependsOn: "extra"})...)
+	charts.Edit(t, dir, "templates/all.yaml", "first, over", "first, over, held", "{name: held,", "{name: held, finalizers: [ordered.example/hold],")
 	p := h.start(t, "upgrade", "rel", dir, "--wait=ordered", "--cleanup-on-fail")
 	p.awaitLine(t, "deleting what was created")
 	h.fails(t, []string{"upgrade", "rel", three(t, "3")}, "revision 2 of release rel is pending-upgrade, by helm upgrade on ")
@@ -42,12 +43,12 @@ func TestHolderThatMayOnlyWrite(t *testing.T) {
 	t.Parallel()
 	h := newHelm(t)
 	parts := threeParts("1")
-	parts[1].play, parts[1].more = []string{"devcluster/after: 50s"}, []string{"helm.sh/readiness-timeout: 4m"}
+	parts[1].PodAnnotations, parts[1].Annotations = []string{"devcluster/after: 50s"}, []string{"helm.sh/readiness-timeout: 4m"}
 	as := h.grantRules(t,
 		rbacv1.PolicyRule{Verbs: []string{"create", "update"}, APIGroups: []string{""}, Resources: []string{"secrets"}},
 		rbacv1.PolicyRule{Verbs: []string{"get", "create"}, APIGroups: []string{"", "apps"}, Resources: []string{"configmaps", "deployments"}},
 	)
-	h.ok(append([]string{"install", "rel", chartOfParts(t, parts...), "--wait=ordered"}, as...)...)
+	h.ok(append([]string{"install", "rel", charts.Write(t, parts...), "--wait=ordered"}, as...)...)
 	h.expectGood(t)
 }
 
@@ -57,8 +58,8 @@ func TestHolderThatMayOnlyWrite(t *testing.T) {
 func TestSuccessOfHooksIsStoredFirst(t *testing.T) {
 	t.Parallel()
 	h := newHelm(t)
-	h.ok("install", "rel", chartOfParts(t, append(threeParts("1"), part{
-		kind: "Job", name: "farewell", more: []string{"helm.sh/hook: pre-delete", "helm.sh/hook-delete-policy: hook-succeeded"},
+	h.ok("install", "rel", charts.Write(t, append(threeParts("1"), charts.Object{
+		Kind: "Job", Name: "farewell", Annotations: []string{"helm.sh/hook: pre-delete", "helm.sh/hook-delete-policy: hook-succeeded"},
 	})...), "--wait=ordered")
 	phases := make(chan release.HookPhase, 10)
 	h.viaProxy(t).Intercept(func(_ http.ResponseWriter, _ *http.Request, what fault.Request) bool {
@@ -83,11 +84,11 @@ func TestSuccessOfHooksIsStoredFirst(t *testing.T) {
 func TestHooksOfTwoDead(t *testing.T) {
 	t.Parallel()
 	h := newHelm(t)
-	migrates := part{
-		kind: "Job", name: "migrate-{{ .Release.Revision }}", more: []string{"helm.sh/hook: pre-upgrade"},
-		play: []string{"devcluster/after: {{ if eq .Release.Revision 2 }}20s{{ else }}100ms{{ end }}"},
+	migrates := charts.Object{
+		Kind: "Job", Name: "migrate-{{ .Release.Revision }}", Annotations: []string{"helm.sh/hook: pre-upgrade"},
+		PodAnnotations: []string{"devcluster/after: {{ if eq .Release.Revision 2 }}20s{{ else }}100ms{{ end }}"},
 	}
-	chart := func(value string) string { return chartOfParts(t, append(threeParts(value), migrates)...) }
+	chart := func(value string) string { return charts.Write(t, append(threeParts(value), migrates)...) }
 	h.ok("install", "rel", chart("1"), "--wait=ordered")
 	isStored := func() bool { return h.last(t, "rel").Hooks[0].LastRun.Phase == release.HookPhaseRunning }
 	h.killWhen(t, "Job/migrate-2", isStored, "upgrade", "rel", chart("2"), "--wait=ordered")

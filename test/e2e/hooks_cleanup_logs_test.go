@@ -12,6 +12,7 @@ import (
 	"strings"
 	"testing"
 
+	"github.com/ordered-helm/helm/test/charts"
 	"github.com/ordered-helm/helm/test/fault"
 )
 
@@ -33,13 +34,13 @@ func (h *helm) cutLogs(tb testing.TB) {
 }
 
 // logHooks are hooks with all sorts of logs.
-func logHooks(event, policy string) []hookPart {
-	return []hookPart{
-		{name: "a-two", events: event, logs: policy, containers: []string{"one", "two"}, play: []string{`devcluster/log.one: "one a\none b"`, `devcluster/log.two: "two a\n\ntwo c"`}},
-		{name: "b-cut", events: event, logs: policy},
-		{kind: "Pod", name: "c-pod", events: event, logs: policy, play: []string{`devcluster/log: "pod a\n  pod b"`}},
-		{name: "d-empty", events: event, logs: policy, play: []string{`devcluster/log: ""`}},
-		{name: "e-plain", events: event, logs: policy},
+func logHooks(event, policy string) []charts.Object {
+	return []charts.Object{
+		{Kind: "Job", Name: "a-two", Hook: event, LogPolicy: policy, Containers: []string{"one", "two"}, PodAnnotations: []string{`devcluster/log.one: "one a\none b"`, `devcluster/log.two: "two a\n\ntwo c"`}},
+		{Kind: "Job", Name: "b-cut", Hook: event, LogPolicy: policy},
+		{Kind: "Pod", Name: "c-pod", Hook: event, LogPolicy: policy, PodAnnotations: []string{`devcluster/log: "pod a\n  pod b"`}},
+		{Kind: "Job", Name: "d-empty", Hook: event, LogPolicy: policy, PodAnnotations: []string{`devcluster/log: ""`}},
+		{Kind: "Job", Name: "e-plain", Hook: event, LogPolicy: policy},
 	}
 }
 
@@ -60,13 +61,13 @@ func TestLogsOfHooksInParallel(t *testing.T) {
 		for j := range 30 {
 			lines = append(lines, fmt.Sprintf("%s says %d", name, j))
 		}
-		hooks = append(hooks, hookPart{name: name, events: "pre-install", logs: "hook-succeeded,hook-failed", deletes: "hook-succeeded",
-			play: []string{fmt.Sprintf("devcluster/log: %q", strings.Join(lines, "\n"))}})
+		hooks = append(hooks, charts.Object{Kind: "Job", Name: name, Hook: "pre-install", LogPolicy: "hook-succeeded,hook-failed", DeletePolicy: "hook-succeeded",
+			PodAnnotations: []string{fmt.Sprintf("devcluster/log: %q", strings.Join(lines, "\n"))}})
 		want["Job/"+name+" c"] = lines
 	}
 	// Not asked for, or only where a hook fails.
-	hooks = append(hooks, hookPart{name: "silent", events: "pre-install"}, hookPart{name: "well", events: "pre-install", logs: "hook-failed"})
-	r := h.ok("install", "rel", writeHooked(t, hooked{name: "app", mode: "true", hooks: hooks}), "--progress=none")
+	hooks = append(hooks, charts.Object{Kind: "Job", Name: "silent", Hook: "pre-install"}, charts.Object{Kind: "Job", Name: "well", Hook: "pre-install", LogPolicy: "hook-failed"})
+	r := h.ok("install", "rel", writeHooked(t, charts.Chart{Name: "app", HookMode: "true", Objects: hooks}), "--progress=none")
 
 	got, order := map[string][]string{}, []string{}
 	for _, line := range strings.Split(strings.TrimSuffix(r.stderr, "\n"), "\n") {
@@ -108,11 +109,11 @@ func TestLogsOfHooksAsInHelm(t *testing.T) {
 			hooks := logHooks("pre-install", policy)
 			code := 0
 			if name != "all succeed" {
-				hooks = append(hooks, hookPart{name: "f-bad", events: "pre-install", logs: policy, play: failing})
+				hooks = append(hooks, charts.Object{Kind: "Job", Name: "f-bad", Hook: "pre-install", LogPolicy: policy, PodAnnotations: failing})
 				code = 1
 			}
-			chart := writeHooked(t, hooked{name: "app", hooks: hooks}, hooked{name: "sub", mode: "false", hooks: []hookPart{
-				{name: "b-between", events: "pre-install", logs: policy, containers: []string{"one"}, kind: "Pod"},
+			chart := writeHooked(t, charts.Chart{Name: "app", Objects: hooks}, charts.Chart{Name: "sub", HookMode: "false", Objects: []charts.Object{
+				{Name: "b-between", Hook: "pre-install", LogPolicy: policy, Containers: []string{"one"}, Kind: "Pod"},
 			}})
 			var said [2]string
 			for i := range said {

@@ -14,6 +14,7 @@ import (
 	apierrors "k8s.io/apimachinery/pkg/api/errors"
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 
+	"github.com/ordered-helm/helm/test/charts"
 	"github.com/ordered-helm/helm/test/fault"
 )
 
@@ -56,18 +57,18 @@ func TestHookThatCannotBeCreated(t *testing.T) {
 			}
 			was := h.present(t)["Pod/refused"]
 			fates := []hookFate{
-				{hookPart: hookPart{name: "slow-gone", deletes: both, logs: both, gate: slowGate}, phase: done, printed: true},
-				{hookPart: hookPart{name: "slow-stays", deletes: "hook-failed", gate: slowGate}, phase: done, stays: true},
-				{hookPart: hookPart{name: "bad-gone", deletes: both, logs: both, gate: failGate, play: failing}, phase: failed, printed: true},
-				{hookPart: hookPart{name: "next", weight: 1, deletes: both}},
+				{Object: charts.Object{Kind: "Job", Name: "slow-gone", DeletePolicy: both, LogPolicy: both, Gate: slowGate}, phase: done, printed: true},
+				{Object: charts.Object{Kind: "Job", Name: "slow-stays", DeletePolicy: "hook-failed", Gate: slowGate}, phase: done, stays: true},
+				{Object: charts.Object{Kind: "Job", Name: "bad-gone", DeletePolicy: both, LogPolicy: both, Gate: failGate, PodAnnotations: failing}, phase: failed, printed: true},
+				{Object: charts.Object{Kind: "Job", Name: "next", Weight: 1, DeletePolicy: both}},
 			}
 			chain := []hookFate{
-				{hookPart: hookPart{name: "link-1", deletes: both, logs: both, gate: slowGate}, phase: done, printed: true},
-				{hookPart: hookPart{name: "link-2", deletes: both}},
+				{Object: charts.Object{Kind: "Job", Name: "link-1", DeletePolicy: both, LogPolicy: both, Gate: slowGate}, phase: done, printed: true},
+				{Object: charts.Object{Kind: "Job", Name: "link-2", DeletePolicy: both}},
 			}
-			refused := hookPart{kind: "Pod", name: "refused", deletes: both, logs: both, events: "pre-install", containers: tt.containers}
-			chart := writeHooked(t, hooked{name: "app", mode: "true", hooks: append(hooksOf("pre-install", fates), refused), more: map[string]string{"own.yaml": ownPart("1")}},
-				hooked{name: "chain", mode: "otherChartsOnly", hooks: hooksOf("pre-install", chain)})
+			refused := charts.Object{Kind: "Pod", Name: "refused", DeletePolicy: both, LogPolicy: both, Hook: "pre-install", Containers: tt.containers}
+			chart := writeHooked(t, charts.Chart{Name: "app", HookMode: "true", Objects: append(hooksOf("pre-install", fates), refused), Templates: map[string]string{"own.yaml": ownPart("1")}},
+				charts.Chart{Name: "chain", HookMode: "otherChartsOnly", Objects: hooksOf("pre-install", chain)})
 			fates = slices.Concat(fates, chain)
 
 			// The refusal waits until all others were created.
@@ -127,19 +128,19 @@ func TestHookThatCannotBeCreated(t *testing.T) {
 // the field.
 func TestHookThatCannotBeCreatedAsInHelm(t *testing.T) {
 	t.Parallel()
-	for name, bad := range map[string]hookPart{
-		"invalid": {kind: "Pod", containers: []string{"Not_A_Name"}},
-		"taken":   {kind: "ConfigMap"},
-		"fails":   {play: failing},
-		"unknown": {kind: "Thing"},
+	for name, bad := range map[string]charts.Object{
+		"invalid": {Kind: "Pod", Containers: []string{"Not_A_Name"}},
+		"taken":   {Kind: "ConfigMap"},
+		"fails":   {Kind: "Job", PodAnnotations: failing},
+		"unknown": {Kind: "Thing"},
 	} {
 		t.Run(name, func(t *testing.T) {
 			t.Parallel()
-			bad.name, bad.events, bad.deletes, bad.logs = "c-bad", "pre-install", "hook-failed,hook-succeeded", "hook-failed,hook-succeeded"
-			hook := func(name, deletes string) hookPart {
-				return hookPart{name: name, events: "pre-install", deletes: deletes, logs: "hook-succeeded"}
+			bad.Name, bad.Hook, bad.DeletePolicy, bad.LogPolicy = "c-bad", "pre-install", "hook-failed,hook-succeeded", "hook-failed,hook-succeeded"
+			hook := func(name, deletes string) charts.Object {
+				return charts.Object{Kind: "Job", Name: name, Hook: "pre-install", DeletePolicy: deletes, LogPolicy: "hook-succeeded"}
 			}
-			chart := writeHooked(t, hooked{name: "app", hooks: []hookPart{hook("a-gone", "hook-succeeded"), hook("b-stays", "hook-failed"), bad, hook("d-never", "")}})
+			chart := writeHooked(t, charts.Chart{Name: "app", Objects: []charts.Object{hook("a-gone", "hook-succeeded"), hook("b-stays", "hook-failed"), bad, hook("d-never", "")}})
 			var left, said, recorded [2]string
 			for i, run := range []func(*helm) result{
 				func(h *helm) result { return h.run("install", "rel", chart, "--progress=none") },
@@ -147,7 +148,7 @@ func TestHookThatCannotBeCreatedAsInHelm(t *testing.T) {
 			} {
 				h := newHelm(t)
 				if name == "taken" {
-					h.openGate(t, bad.name)
+					h.openGate(t, bad.Name)
 				}
 				r := run(h)
 				if r.code != 1 {

@@ -7,6 +7,8 @@ import (
 	"fmt"
 	"strings"
 	"testing"
+
+	"github.com/ordered-helm/helm/test/charts"
 )
 
 // TestHooksOfKindsThatHooksDefine has hooks that define kinds, and after them
@@ -38,7 +40,7 @@ metadata:
   annotations: {helm.sh/hook: pre-install, helm.sh/hook-weight: "%[3]d"}
 `, i, group, 2*i+1)
 	}
-	chart := writeChart(t, map[string]string{
+	chart := charts.WriteFiles(t, map[string]string{
 		"Chart.yaml":                 "apiVersion: v2\nname: gadgets\nversion: 1.0.0\n",
 		"templates/definitions.yaml": definitions.String(),
 		"templates/objects.yaml":     objects.String(),

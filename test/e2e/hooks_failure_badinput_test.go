@@ -8,6 +8,8 @@ import (
 	"testing"
 
 	"helm.sh/helm/v3/pkg/release"
+
+	"github.com/ordered-helm/helm/test/charts"
 )
 
 // TestUnknownHookMode refuses a mode that is none, with an order and without,
@@ -24,9 +26,9 @@ func TestUnknownHookMode(t *testing.T) {
 			files := map[string]string{
 				"Chart.yaml":                     "apiVersion: v2\nname: app\nversion: 0.1.0\n",
 				"charts/sub/Chart.yaml":          "apiVersion: v2\nname: sub\nversion: 0.1.0\n" + line,
-				"charts/sub/templates/hook.yaml": hookPart{name: "hook", events: "pre-install"}.manifest(),
+				"charts/sub/templates/hook.yaml": charts.Object{Kind: "Job", Name: "hook", Hook: "pre-install"}.Manifest(),
 			}
-			chart := writeChart(t, files)
+			chart := charts.WriteFiles(t, files)
 			for _, args := range [][]string{{"install", "rel", chart}, {"install", "rel", chart, "--wait=ordered"}, {"template", "rel", chart}} {
 				h := newHelm(t)
 				h.refused(t, h.run(args...), "sub/Chart.yaml", "otherChartsOnly")
@@ -43,10 +45,10 @@ func TestHookOfAnUnknownKind(t *testing.T) {
 		t.Run(mode, func(t *testing.T) {
 			t.Parallel()
 			h := newHelm(t)
-			chart := writeHooked(t, hooked{name: "app", mode: mode, more: map[string]string{"own.yaml": ownPart("1")}, hooks: []hookPart{
-				{name: "first", events: "pre-install", weight: -1, deletes: "hook-succeeded"},
-				{kind: "Thing", name: "odd", events: "pre-install", deletes: "hook-failed"},
-				{name: "next", events: "pre-install", weight: 1},
+			chart := writeHooked(t, charts.Chart{Name: "app", HookMode: mode, Templates: map[string]string{"own.yaml": ownPart("1")}, Objects: []charts.Object{
+				{Kind: "Job", Name: "first", Hook: "pre-install", Weight: -1, DeletePolicy: "hook-succeeded"},
+				{Kind: "Thing", Name: "odd", Hook: "pre-install", DeletePolicy: "hook-failed"},
+				{Kind: "Job", Name: "next", Hook: "pre-install", Weight: 1},
 			}})
 			h.fails(t, []string{"install", "rel", chart}, "app/templates/odd.yaml", `"Thing"`, "ordered.example/v1")
 			runs := h.runs(t, "rel")
@@ -72,7 +74,7 @@ func TestEventListedTwice(t *testing.T) {
 		t.Run(mode, func(t *testing.T) {
 			t.Parallel()
 			h := newHelm(t)
-			chart := writeHooked(t, hooked{name: "app", mode: mode, hooks: []hookPart{{name: "twice", events: "pre-install,pre-install"}}})
+			chart := writeHooked(t, charts.Chart{Name: "app", HookMode: mode, Objects: []charts.Object{{Kind: "Job", Name: "twice", Hook: "pre-install,pre-install"}}})
 			h.from = mark()
 			h.ok("install", "rel", chart)
 			h.expectOneByOne(t, "Job/twice", 2)
@@ -118,10 +120,10 @@ func TestEqualNamesInOneBucket(t *testing.T) {
 			t.Parallel()
 			h := newHelm(t)
 			chart := func(deletes string) string {
-				same := hookPart{name: "same", events: "pre-install,pre-upgrade", deletes: deletes}
-				after := hookPart{name: "then", events: "pre-install,pre-upgrade"}
-				return writeHooked(t, hooked{name: "app", mode: modes[0], hooks: []hookPart{same}},
-					hooked{name: "sub", mode: modes[1], hooks: slices.Insert([]hookPart{after}, 0, same)})
+				same := charts.Object{Kind: "Job", Name: "same", Hook: "pre-install,pre-upgrade", DeletePolicy: deletes}
+				after := charts.Object{Kind: "Job", Name: "then", Hook: "pre-install,pre-upgrade"}
+				return writeHooked(t, charts.Chart{Name: "app", HookMode: modes[0], Objects: []charts.Object{same}},
+					charts.Chart{Name: "sub", HookMode: modes[1], Objects: slices.Insert([]charts.Object{after}, 0, same)})
 			}
 			h.from = mark()
 			h.ok("install", "rel", chart(""))

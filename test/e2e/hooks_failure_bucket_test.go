@@ -9,6 +9,8 @@ import (
 	"testing"
 
 	"helm.sh/helm/v3/pkg/release"
+
+	"github.com/ordered-helm/helm/test/charts"
 )
 
 // The gates of the tests: for the hooks that fail, and for the slow ones.
@@ -19,10 +21,10 @@ const failGate, slowGate = "fail-gate", "slow-gate"
 func failureFates() (app, chain, plain []hookFate) {
 	const done, failed = release.HookPhaseSucceeded, release.HookPhaseFailed
 	slow := func(name, deletes, logs string, stays, printed bool) hookFate {
-		return hookFate{hookPart: hookPart{name: name, deletes: deletes, logs: logs, gate: slowGate}, phase: done, stays: stays, printed: printed}
+		return hookFate{Object: charts.Object{Kind: "Job", Name: name, DeletePolicy: deletes, LogPolicy: logs, Gate: slowGate}, phase: done, stays: stays, printed: printed}
 	}
 	bad := func(name, deletes, logs string, stays, printed bool) hookFate {
-		return hookFate{hookPart: hookPart{name: name, deletes: deletes, logs: logs, gate: failGate, play: failing}, phase: failed, stays: stays, printed: printed}
+		return hookFate{Object: charts.Object{Kind: "Job", Name: name, DeletePolicy: deletes, LogPolicy: logs, Gate: failGate, PodAnnotations: failing}, phase: failed, stays: stays, printed: printed}
 	}
 	const both = "hook-succeeded,hook-failed"
 	app = []hookFate{
@@ -35,15 +37,15 @@ func failureFates() (app, chain, plain []hookFate) {
 		bad("bad-stays", "hook-succeeded", "hook-succeeded", true, false),
 		bad("bad-before", "before-hook-creation", "", true, false),
 		bad("bad-pod", "hook-failed", "hook-failed", false, true),
-		{hookPart: hookPart{name: "next", weight: 1, deletes: both + ",before-hook-creation", logs: both}},
+		{Object: charts.Object{Kind: "Job", Name: "next", Weight: 1, DeletePolicy: both + ",before-hook-creation", LogPolicy: both}},
 	}
-	app[len(app)-2].kind = "Pod"
+	app[len(app)-2].Kind = "Pod"
 	// A Pod, not a Job, is the first of the chain.
 	link := slow("link-1", "hook-succeeded", "hook-succeeded", false, true)
-	link.kind = "Pod"
-	chain = []hookFate{link, {hookPart: hookPart{name: "link-2", deletes: both, logs: both}}}
+	link.Kind = "Pod"
+	chain = []hookFate{link, {Object: charts.Object{Kind: "Job", Name: "link-2", DeletePolicy: both, LogPolicy: both}}}
 	// What is called like one that never starts was there before, and stays.
-	plain = []hookFate{{hookPart: hookPart{kind: "ConfigMap", name: "alone"}, stays: true}}
+	plain = []hookFate{{Object: charts.Object{Kind: "ConfigMap", Name: "alone"}, stays: true}}
 	return app, chain, plain
 }
 
@@ -63,17 +65,17 @@ type hookOperation struct {
 }
 
 // ownPart is a release's own resource.
-func ownPart(value string) string { return part{name: "own", value: value}.manifest() }
+func ownPart(value string) string { return charts.Object{Name: "own", Value: value}.Manifest() }
 
 func hookOperations() map[string]hookOperation {
 	installed := func(tb testing.TB, h *helm, chart string) { tb.Helper(); h.ok("install", "rel", chart) }
 	plainly := func(tb testing.TB, h *helm, _ string) {
 		tb.Helper()
-		h.ok("install", "rel", appChart(tb, ownPart("1")))
+		h.ok("install", "rel", charts.WriteTemplate(tb, ownPart("1")))
 	}
 	upgradable := func(tb testing.TB, h *helm) {
 		tb.Helper()
-		h.ok("upgrade", "rel", appChart(tb, ownPart("next")))
+		h.ok("upgrade", "rel", charts.WriteTemplate(tb, ownPart("next")))
 		if got := valueOf(h.get(tb, "ConfigMap/own")); got != "next" {
 			tb.Errorf("the next upgrade left %q", got)
 		}
@@ -96,7 +98,7 @@ func hookOperations() map[string]hookOperation {
 		"rollback": {event: "pre-rollback", before: func(tb testing.TB, h *helm, chart string) {
 			tb.Helper()
 			installed(tb, h, chart)
-			h.ok("upgrade", "rel", appChart(tb, ownPart("2")))
+			h.ok("upgrade", "rel", charts.WriteTemplate(tb, ownPart("2")))
 		}, args: []string{"rollback", "rel", "1"}, revision: 3, statuses: "superseded deployed failed", after: upgradable},
 		"uninstall": {event: "pre-delete", before: installed, args: []string{"uninstall", "rel", "--keep-history"}, revision: 1, after: removable},
 		"uninstall, at its end": {event: "post-delete", before: installed, args: []string{"uninstall", "rel", "--keep-history"}, revision: 1,
@@ -115,9 +117,9 @@ func TestHooksFailTogether(t *testing.T) {
 			t.Parallel()
 			h := newHelm(t)
 			app, chain, plain := failureFates()
-			chart := writeHooked(t, hooked{name: "app", mode: "true", hooks: hooksOf(op.event, app), more: map[string]string{"own.yaml": ownPart("hooked")}},
-				hooked{name: "chain", mode: "otherChartsOnly", hooks: hooksOf(op.event, chain)},
-				hooked{name: "plain", hooks: hooksOf(op.event, plain)})
+			chart := writeHooked(t, charts.Chart{Name: "app", HookMode: "true", Objects: hooksOf(op.event, app), Templates: map[string]string{"own.yaml": ownPart("hooked")}},
+				charts.Chart{Name: "chain", HookMode: "otherChartsOnly", Objects: hooksOf(op.event, chain)},
+				charts.Chart{Name: "plain", Objects: hooksOf(op.event, plain)})
 			fates := slices.Concat(app, chain, plain)
 			if op.before != nil {
 				op.before(t, h, chart)
@@ -134,7 +136,7 @@ func TestHooksFailTogether(t *testing.T) {
 			r := p.expectEnd(t, 1)
 
 			for i := range fates {
-				if fates[i].gate == slowGate {
+				if fates[i].Gate == slowGate {
 					fates[i].after = opened
 				}
 			}

@@ -10,6 +10,8 @@ import (
 	"testing"
 
 	"helm.sh/helm/v3/pkg/release"
+
+	"github.com/ordered-helm/helm/test/charts"
 )
 
 // cancelledFates are the hooks of three charts, one of each mode: some have
@@ -17,9 +19,9 @@ import (
 func cancelledFates() (app, chain, plain []hookFate) {
 	const done, failed, both = release.HookPhaseSucceeded, release.HookPhaseFailed, "hook-succeeded,hook-failed"
 	hook := func(name, deletes, logs string, play []string, phase release.HookPhase, stays, printed bool) hookFate {
-		f := hookFate{hookPart: hookPart{name: name, deletes: deletes, logs: logs, play: play}, phase: phase, stays: stays, printed: printed}
+		f := hookFate{Object: charts.Object{Kind: "Job", Name: name, DeletePolicy: deletes, LogPolicy: logs, PodAnnotations: play}, phase: phase, stays: stays, printed: printed}
 		if phase == failed && !slices.Equal(play, running) {
-			f.gate = failGate
+			f.Gate = failGate
 		}
 		return f
 	}
@@ -32,13 +34,13 @@ func cancelledFates() (app, chain, plain []hookFate) {
 		hook("cut-none", "", both, running, failed, true, true),
 		hook("cut-gone", "hook-failed", "hook-failed", running, failed, false, true),
 		hook("cut-stays", "hook-succeeded", "hook-succeeded", running, failed, true, false),
-		{hookPart: hookPart{name: "next", weight: 1, deletes: both, logs: both}},
+		{Object: charts.Object{Kind: "Job", Name: "next", Weight: 1, DeletePolicy: both, LogPolicy: both}},
 	}
 	chain = []hookFate{
 		hook("link-1", "before-hook-creation", "", running, failed, true, false),
-		{hookPart: hookPart{name: "link-2", deletes: both, logs: both}},
+		{Object: charts.Object{Kind: "Job", Name: "link-2", DeletePolicy: both, LogPolicy: both}},
 	}
-	plain = []hookFate{{hookPart: hookPart{kind: "ConfigMap", name: "alone"}, stays: true}}
+	plain = []hookFate{{Object: charts.Object{Kind: "ConfigMap", Name: "alone"}, stays: true}}
 	return app, chain, plain
 }
 
@@ -57,9 +59,9 @@ func TestHooksCancelledTogether(t *testing.T) {
 			t.Parallel()
 			h := newHelm(t)
 			app, chain, plain := cancelledFates()
-			chart := writeHooked(t, hooked{name: "app", mode: "true", hooks: hooksOf(op.event, app), more: map[string]string{"own.yaml": ownPart("hooked")}},
-				hooked{name: "chain", mode: "otherChartsOnly", hooks: hooksOf(op.event, chain)},
-				hooked{name: "plain", hooks: hooksOf(op.event, plain)})
+			chart := writeHooked(t, charts.Chart{Name: "app", HookMode: "true", Objects: hooksOf(op.event, app), Templates: map[string]string{"own.yaml": ownPart("hooked")}},
+				charts.Chart{Name: "chain", HookMode: "otherChartsOnly", Objects: hooksOf(op.event, chain)},
+				charts.Chart{Name: "plain", Objects: hooksOf(op.event, plain)})
 			fates := slices.Concat(app, chain, plain)
 			if op.before != nil {
 				op.before(t, h, chart)
@@ -78,7 +80,7 @@ func TestHooksCancelledTogether(t *testing.T) {
 			expectSaid(t, r.stdout+r.stderr, "has been cancelled") // on stdout as in Helm, if Helm says so at all
 
 			for i, f := range fates {
-				if slices.Equal(f.play, running) {
+				if slices.Equal(f.PodAnnotations, running) {
 					fates[i].after = cut
 				}
 			}

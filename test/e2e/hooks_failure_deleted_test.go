@@ -9,6 +9,8 @@ import (
 
 	"helm.sh/helm/v3/pkg/release"
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
+
+	"github.com/ordered-helm/helm/test/charts"
 )
 
 // TestHookDeletedBySomebody deletes hooks while they run: where hooks run in parallel
@@ -22,38 +24,38 @@ func TestHookDeletedBySomebody(t *testing.T) {
 			t.Run(kind+" "+mode, func(t *testing.T) {
 				t.Parallel()
 				h := newHelm(t)
-				lost := hookPart{kind: kind, name: "lost", events: "pre-install", gate: "never"}
-				chart := writeHooked(t, hooked{name: "app", mode: mode, hooks: []hookPart{lost, {name: "next", events: "pre-install", weight: 1}}},
-					hooked{name: "beside", mode: "true", hooks: []hookPart{{name: "slow", events: "pre-install", gate: slowGate}}})
+				lost := charts.Object{Kind: kind, Name: "lost", Hook: "pre-install", Gate: "never"}
+				chart := writeHooked(t, charts.Chart{Name: "app", HookMode: mode, Objects: []charts.Object{lost, {Kind: "Job", Name: "next", Hook: "pre-install", Weight: 1}}},
+					charts.Chart{Name: "beside", HookMode: "true", Objects: []charts.Object{{Kind: "Job", Name: "slow", Hook: "pre-install", Gate: slowGate}}})
 				p := h.start(t, "install", "rel", chart)
 				if !fails { // which comes when the parallel part is done
 					h.openGate(t, slowGate)
 				}
-				h.awaitPhases(t, "rel", release.HookPhaseRunning, lost.id())
-				h.awaitThere(t, lost.id())
-				h.drop(t, lost.id())
+				h.awaitPhases(t, "rel", release.HookPhaseRunning, lost.String())
+				h.awaitThere(t, lost.String())
+				h.drop(t, lost.String())
 				if !fails {
 					r := p.expectEnd(t, 0, "lost", "deleted")
 					if !strings.Contains(strings.ToLower(r.stderr), "warning") {
 						t.Errorf("it does not warn:\n%s", r.stderr)
 					}
-					for _, id := range []string{lost.id(), "Job/next"} {
+					for _, id := range []string{lost.String(), "Job/next"} {
 						if phase := h.runs(t, "rel")[id].Phase; phase != done {
 							t.Errorf("%s is recorded as %q", id, phase)
 						}
 					}
 					return
 				}
-				h.awaitPhases(t, "rel", failed, lost.id())
+				h.awaitPhases(t, "rel", failed, lost.String())
 				h.openGate(t, slowGate)
 				r := p.expectEnd(t, 1)
 				text := errorOf("\n" + r.stderr)
-				expectSaid(t, text, lost.id(), "app/templates/lost.yaml", "deleted", "never started")
+				expectSaid(t, text, lost.String(), "app/templates/lost.yaml", "deleted", "never started")
 				runs := h.runs(t, "rel")
 				if runs["Job/slow"].Phase != done {
 					t.Errorf("the hook beside it is recorded as %+v", runs["Job/slow"])
 				}
-				if run := runs[lost.id()]; run.Phase != failed || run.CompletedAt.Before(run.StartedAt) {
+				if run := runs[lost.String()]; run.Phase != failed || run.CompletedAt.Before(run.StartedAt) {
 					t.Errorf("the hook that was deleted is recorded as %+v", run)
 				}
 				if h.isThere(t, "Job/next") {
@@ -83,12 +85,12 @@ func TestHookThatRemovesItself(t *testing.T) {
 		t.Run(mode, func(t *testing.T) {
 			t.Parallel()
 			h := newHelm(t)
-			var hooks []hookPart
+			var hooks []charts.Object
 			for _, name := range []string{"a", "b", "c"} {
-				hooks = append(hooks, hookPart{name: name, events: "pre-install", spec: "ttlSecondsAfterFinished: 0"})
+				hooks = append(hooks, charts.Object{Kind: "Job", Name: name, Hook: "pre-install", Spec: []string{"ttlSecondsAfterFinished: 0"}})
 			}
-			hooks = append(hooks, hookPart{name: "next", events: "pre-install", weight: 1})
-			r := h.ok("install", "rel", writeHooked(t, hooked{name: "app", mode: mode, hooks: hooks}), "--progress=none")
+			hooks = append(hooks, charts.Object{Kind: "Job", Name: "next", Hook: "pre-install", Weight: 1})
+			r := h.ok("install", "rel", writeHooked(t, charts.Chart{Name: "app", HookMode: mode, Objects: hooks}), "--progress=none")
 			if r.stderr != "" {
 				t.Errorf("it says:\n%s", r.stderr)
 			}
@@ -111,9 +113,9 @@ func TestNamespaceDeletedWhileHooksRun(t *testing.T) {
 		t.Run(mode, func(t *testing.T) {
 			t.Parallel()
 			h := newHelm(t)
-			chart := writeHooked(t, hooked{name: "app", mode: mode, more: map[string]string{"own.yaml": ownPart("1")}, hooks: []hookPart{
-				{name: "a", events: "pre-install", gate: "never", deletes: "hook-failed,hook-succeeded"},
-				{name: "b", events: "pre-install", gate: "never"},
+			chart := writeHooked(t, charts.Chart{Name: "app", HookMode: mode, Templates: map[string]string{"own.yaml": ownPart("1")}, Objects: []charts.Object{
+				{Kind: "Job", Name: "a", Hook: "pre-install", Gate: "never", DeletePolicy: "hook-failed,hook-succeeded"},
+				{Kind: "Job", Name: "b", Hook: "pre-install", Gate: "never"},
 			}})
 			p := h.start(t, "install", "rel", chart, "--timeout", "30s")
 			h.awaitPhases(t, "rel", release.HookPhaseRunning, "Job/a")

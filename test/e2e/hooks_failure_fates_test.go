@@ -12,11 +12,13 @@ import (
 	"time"
 
 	"helm.sh/helm/v3/pkg/release"
+
+	"github.com/ordered-helm/helm/test/charts"
 )
 
 // hookFate is a hook, and what must become of it.
 type hookFate struct {
-	hookPart
+	charts.Object
 	// phase is what is recorded; empty for a hook that is never started.
 	phase release.HookPhase
 	// stays says that its object is there afterwards, printed that its log is
@@ -27,11 +29,11 @@ type hookFate struct {
 }
 
 // hooksOf are the hooks alone, for an event.
-func hooksOf(event string, fates []hookFate) []hookPart {
-	var parts []hookPart
+func hooksOf(event string, fates []hookFate) []charts.Object {
+	var parts []charts.Object
 	for _, f := range fates {
-		f.events = event
-		parts = append(parts, f.hookPart)
+		f.Hook = event
+		parts = append(parts, f.Object)
 	}
 	return parts
 }
@@ -41,7 +43,7 @@ func fateIDs(fates []hookFate, phase release.HookPhase) []string {
 	var list []string
 	for _, f := range fates {
 		if f.phase == phase {
-			list = append(list, f.id())
+			list = append(list, f.String())
 		}
 	}
 	return list
@@ -56,8 +58,8 @@ func begun(fates []hookFate) []string {
 func withGate(fates []hookFate, gate string) []string {
 	var list []string
 	for _, f := range fates {
-		if f.gate == gate && f.phase != "" {
-			list = append(list, f.id())
+		if f.Gate == gate && f.phase != "" {
+			list = append(list, f.String())
 		}
 	}
 	return list
@@ -72,20 +74,20 @@ func (h *helm) expectFates(tb testing.TB, rel *release.Release, stderr string, f
 	var printed []string
 	there := h.present(tb)
 	for _, f := range fates {
-		_, here := there[f.id()]
+		_, here := there[f.String()]
 		f.expectObject(tb, here, recorded)
 		if rel != nil {
-			f.expectRecord(tb, runsOf(rel)[f.id()], recorded)
+			f.expectRecord(tb, runsOf(rel)[f.String()], recorded)
 		}
 		if f.printed {
-			printed = append(printed, f.id())
+			printed = append(printed, f.String())
 		}
 		want := ""
 		if f.printed {
-			want = strings.Join(f.said(), "\n")
+			want = strings.Join(logLines(f.Object), "\n")
 		}
-		if got := strings.Join(logs[f.id()], "\n"); got != want {
-			tb.Errorf("of %s this log was printed: %q, want %q", f.id(), got, want)
+		if got := strings.Join(logs[f.String()], "\n"); got != want {
+			tb.Errorf("of %s this log was printed: %q, want %q", f.String(), got, want)
 		}
 	}
 	if got := slices.Sorted(maps.Keys(logs)); !slices.Equal(got, slices.Sorted(slices.Values(printed))) {
@@ -96,18 +98,18 @@ func (h *helm) expectFates(tb testing.TB, rel *release.Release, stderr string, f
 // expectObject checks what happened to the hook's object.
 func (f hookFate) expectObject(tb testing.TB, here bool, recorded trace) {
 	tb.Helper()
-	created, deleted := recorded.helms(f.id(), "create"), recorded.helms(f.id(), "delete")
+	created, deleted := recorded.helms(f.String(), "create"), recorded.helms(f.String(), "delete")
 	switch {
 	case f.phase == "" && len(created)+len(deleted) > 0:
-		tb.Errorf("%s was never to be started: it was created %d times, deleted %d times", f.id(), len(created), len(deleted))
+		tb.Errorf("%s was never to be started: it was created %d times, deleted %d times", f.String(), len(created), len(deleted))
 	case f.phase != "" && len(created) != 1:
-		tb.Errorf("%s was created %d times", f.id(), len(created))
+		tb.Errorf("%s was created %d times", f.String(), len(created))
 	case here != f.stays:
-		tb.Errorf("%s is there: %v, want %v", f.id(), here, f.stays)
+		tb.Errorf("%s is there: %v, want %v", f.String(), here, f.stays)
 	case f.stays && len(deleted) > 0:
-		tb.Errorf("%s was deleted", f.id())
+		tb.Errorf("%s was deleted", f.String())
 	case f.phase != "" && !f.stays && len(deleted) == 0:
-		tb.Errorf("%s was not deleted by helm", f.id())
+		tb.Errorf("%s was not deleted by helm", f.String())
 	}
 }
 
@@ -116,25 +118,25 @@ func (f hookFate) expectRecord(tb testing.TB, run release.HookExecution, recorde
 	tb.Helper()
 	if f.phase == "" {
 		if !run.StartedAt.IsZero() || !run.CompletedAt.IsZero() || run.Phase != "" {
-			tb.Errorf("%s was never started, and is recorded as %+v", f.id(), run)
+			tb.Errorf("%s was never started, and is recorded as %+v", f.String(), run)
 		}
 		return
 	}
 	if run.Phase != f.phase {
-		tb.Errorf("%s is recorded as %q, want %q", f.id(), run.Phase, f.phase)
+		tb.Errorf("%s is recorded as %q, want %q", f.String(), run.Phase, f.phase)
 	}
-	created := recorded.helms(f.id(), "create")
+	created := recorded.helms(f.String(), "create")
 	if run.StartedAt.IsZero() || len(created) > 0 && run.StartedAt.Time.Truncate(time.Microsecond).After(created[0].received) {
-		tb.Errorf("%s is recorded as started at %s, and was created at %+v", f.id(), run.StartedAt, created)
+		tb.Errorf("%s is recorded as started at %s, and was created at %+v", f.String(), run.StartedAt, created)
 	}
 	if run.CompletedAt.Before(run.StartedAt) || run.CompletedAt.Time.Before(f.after) {
-		tb.Errorf("%s is recorded as completed at %s; it was started at %s, and cannot have been done by %s", f.id(), run.CompletedAt, run.StartedAt, f.after)
+		tb.Errorf("%s is recorded as completed at %s; it was started at %s, and cannot have been done by %s", f.String(), run.CompletedAt, run.StartedAt, f.after)
 	}
-	for _, w := range recorded[f.id()] {
+	for _, w := range recorded[f.String()] {
 		phase := w.stored.Status.Phase
 		if w.stored.condition("Complete") || w.stored.condition("Failed") || phase == "Succeeded" || phase == "Failed" {
 			if run.CompletedAt.Time.Before(w.received) {
-				tb.Errorf("%s is recorded as completed at %s, but it was at %s", f.id(), run.CompletedAt, w.received)
+				tb.Errorf("%s is recorded as completed at %s, but it was at %s", f.String(), run.CompletedAt, w.received)
 			}
 			break
 		}

@@ -18,136 +18,15 @@ import (
 	corev1 "k8s.io/api/core/v1"
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 	"k8s.io/apimachinery/pkg/types"
-)
 
-// hookPart is a hook of a test's chart: a Job of one container, unless it says
-// otherwise.
-type hookPart struct {
-	kind, name string
-	// events, with commas.
-	events string
-	weight int
-	// deletes and logs are its policies, with commas; none if empty.
-	deletes, logs string
-	// gate is a ConfigMap without which its pod does not begin.
-	gate string
-	// more are other annotations, play those of its pods: lines of YAML.
-	more, play []string
-	// spec is more of its spec, an entry of a YAML map.
-	spec string
-	// containers are the names of several; the default is c.
-	containers []string
-}
+	"github.com/ordered-helm/helm/test/charts"
+)
 
 // What pods of hooks do: fail, and run on for longer than any test.
 var (
 	failing = []string{"devcluster/pod: fail"}
 	running = []string{"devcluster/pod: complete", "devcluster/after: 1h"}
 )
-
-// said is what the hook's pod logs.
-func (p hookPart) said() []string { return []string{p.name + " begins", p.name + " ends"} }
-
-// logLine is the annotation that has the pod log that.
-func (p hookPart) logLine() string {
-	return fmt.Sprintf("devcluster/log: %q", strings.Join(p.said(), "\n"))
-}
-
-func (p hookPart) id() string { return p.kindOr() + "/" + p.name }
-
-func (p hookPart) kindOr() string {
-	if p.kind == "" {
-		return "Job"
-	}
-	return p.kind
-}
-
-// manifest is the hook as it stands in a template.
-func (p hookPart) manifest() string {
-	annotations := append([]string{fmt.Sprintf("helm.sh/hook: %q", p.events)}, p.more...)
-	if p.deletes != "" {
-		annotations = append(annotations, fmt.Sprintf("helm.sh/hook-delete-policy: %q", p.deletes))
-	}
-	if p.logs != "" {
-		annotations = append(annotations, fmt.Sprintf("helm.sh/hook-output-log-policy: %q", p.logs))
-	}
-	if p.weight != 0 {
-		annotations = append(annotations, fmt.Sprintf(`helm.sh/hook-weight: "%d"`, p.weight))
-	}
-	play := p.play
-	if !strings.Contains(strings.Join(play, "\n"), "devcluster/log") {
-		play = append([]string{p.logLine()}, play...)
-	}
-	head := func(apiVersion string, annotations []string) string {
-		return "apiVersion: " + apiVersion + "\nkind: " + p.kindOr() + "\nmetadata: " + annotated("name: "+p.name, annotations)
-	}
-	switch p.kindOr() {
-	case "Pod":
-		return head("v1", append(annotations, play...)) + "spec: " + p.pod()
-	case "Job":
-		spec := ""
-		if p.spec != "" {
-			spec = "  " + p.spec + "\n"
-		}
-		return head("batch/v1", annotations) + "spec:\n  backoffLimit: 0\n" + spec +
-			"  template:\n    metadata: " + annotated("labels: {hook: "+p.name+"}", play) + "    spec: " + p.pod()
-	case "ConfigMap", "Secret":
-		return head("v1", annotations)
-	}
-	return head("ordered.example/v1", annotations)
-}
-
-func (p hookPart) pod() string {
-	var containers []string
-	for _, name := range append([]string{}, p.containers...) {
-		containers = append(containers, "{name: "+name+", image: i}")
-	}
-	if len(containers) == 0 {
-		containers = []string{"{name: c, image: i}"}
-	}
-	volumes := ""
-	if p.gate != "" {
-		volumes = ", volumes: [{name: gate, configMap: {name: " + p.gate + "}}]"
-	}
-	spec := ""
-	if p.spec != "" && p.kindOr() == "Pod" {
-		spec = ", " + p.spec
-	}
-	return "{restartPolicy: Never, terminationGracePeriodSeconds: 0, containers: [" + strings.Join(containers, ", ") + "]" + volumes + spec + "}\n"
-}
-
-// hooked is a chart, or subchart, and how its hooks run; an empty mode stands
-// for a chart without the field.
-type hooked struct {
-	name, mode string
-	hooks      []hookPart
-	// more are other templates, by the name of the file.
-	more map[string]string
-}
-
-// writeHooked writes a chart and subcharts of it: each hook has a template of
-// its name.
-func writeHooked(tb testing.TB, top hooked, subcharts ...hooked) string {
-	tb.Helper()
-	files := map[string]string{}
-	for i, c := range append([]hooked{top}, subcharts...) {
-		dir := ""
-		if i > 0 {
-			dir = "charts/" + c.name + "/"
-		}
-		files[dir+"Chart.yaml"] = "apiVersion: v2\nname: " + c.name + "\nversion: 0.1.0\n"
-		if c.mode != "" {
-			files[dir+"Chart.yaml"] += "runHooksInParallel: " + c.mode + "\n"
-		}
-		for _, p := range c.hooks {
-			files[dir+"templates/"+p.name+".yaml"] = p.manifest()
-		}
-		for name, text := range c.more {
-			files[dir+"templates/"+name] = text
-		}
-	}
-	return writeChart(tb, files)
-}
 
 // openGate makes the ConfigMap that pods wait for.
 func (h *helm) openGate(tb testing.TB, name string) {
@@ -223,7 +102,7 @@ func (h *helm) awaitPods(tb testing.TB, phase string, jobs ...string) {
 	tb.Helper()
 	for _, job := range jobs {
 		lookUntil(tb, "a pod of "+job+" that is "+phase, func() bool {
-			list, err := h.cluster.Client().CoreV1().Pods(h.namespace).List(tb.Context(), metav1.ListOptions{LabelSelector: "hook=" + job})
+			list, err := h.cluster.Client().CoreV1().Pods(h.namespace).List(tb.Context(), metav1.ListOptions{LabelSelector: "app=" + job})
 			if err != nil {
 				tb.Fatal(err)
 			}
@@ -269,3 +148,29 @@ func (h *helm) awaitPhases(tb testing.TB, name string, phase release.HookPhase, 
 		return true
 	})
 }
+
+// writeHooked writes a chart whose hooks log when they begin and end, each in a template
+// of its name, and subcharts of it.
+func writeHooked(tb testing.TB, top charts.Chart, subcharts ...charts.Chart) string {
+	tb.Helper()
+	top = logging(top)
+	for _, sub := range subcharts {
+		top.Subcharts = append(top.Subcharts, logging(sub))
+	}
+	return top.Write(tb)
+}
+
+// logging is a chart whose hooks log.
+func logging(c charts.Chart) charts.Chart {
+	c.APIVersion, c.TemplatePerObject, c.Objects = "v2", true, slices.Clone(c.Objects)
+	for i, o := range c.Objects {
+		if !strings.Contains(strings.Join(o.PodAnnotations, "\n"), "devcluster/log") {
+			log := fmt.Sprintf("devcluster/log: %q", strings.Join(logLines(o), "\n"))
+			c.Objects[i].PodAnnotations = append([]string{log}, o.PodAnnotations...)
+		}
+	}
+	return c
+}
+
+// logLines is what a hook logs.
+func logLines(o charts.Object) []string { return []string{o.Name + " begins", o.Name + " ends"} }

@@ -9,6 +9,8 @@ import (
 	"testing"
 
 	"helm.sh/helm/v3/pkg/release"
+
+	"github.com/ordered-helm/helm/test/charts"
 )
 
 // hooksSaid reads the runs of hooks that `helm status -o json` prints.
@@ -30,11 +32,11 @@ func TestReleaseIsReadWhileHooksRun(t *testing.T) {
 			t.Parallel()
 			h := newHelm(t)
 			chart := writeHooked(t,
-				hooked{name: "app", mode: "true", hooks: []hookPart{
-					{name: "done", events: event}, {name: "slow", events: event, gate: slowGate}, {name: "next", events: event, weight: 1},
+				charts.Chart{Name: "app", HookMode: "true", Objects: []charts.Object{
+					{Kind: "Job", Name: "done", Hook: event}, {Kind: "Job", Name: "slow", Hook: event, Gate: slowGate}, {Kind: "Job", Name: "next", Hook: event, Weight: 1},
 				}},
-				hooked{name: "chain", mode: "otherChartsOnly", hooks: []hookPart{{name: "link-1", events: event, gate: slowGate}, {name: "link-2", events: event}}},
-				hooked{name: "plain", hooks: []hookPart{{name: "alone", events: event}}})
+				charts.Chart{Name: "chain", HookMode: "otherChartsOnly", Objects: []charts.Object{{Kind: "Job", Name: "link-1", Hook: event, Gate: slowGate}, {Kind: "Job", Name: "link-2", Hook: event}}},
+				charts.Chart{Name: "plain", Objects: []charts.Object{{Kind: "Job", Name: "alone", Hook: event}}})
 			args := []string{"install", "rel", chart}
 			if event == "test" {
 				h.ok(args...)

@@ -8,6 +8,8 @@ import (
 	"testing"
 
 	"helm.sh/helm/v3/pkg/release"
+
+	"github.com/ordered-helm/helm/test/charts"
 )
 
 // TestHookTimeout has hooks that never complete run beside one that does: they are
@@ -33,16 +35,16 @@ func timesOut(t *testing.T, wait, timeout string) bool {
 	const done, failed, both = release.HookPhaseSucceeded, release.HookPhaseFailed, "hook-succeeded,hook-failed"
 	h := newHelm(t)
 	app := []hookFate{
-		{hookPart: hookPart{name: "hangs", deletes: "hook-failed", logs: both, play: running}, phase: failed, printed: true},
-		{hookPart: hookPart{name: "done", deletes: "hook-succeeded", logs: both}, phase: done, printed: true},
-		{hookPart: hookPart{name: "next", weight: 1, deletes: both}},
+		{Object: charts.Object{Kind: "Job", Name: "hangs", DeletePolicy: "hook-failed", LogPolicy: both, PodAnnotations: running}, phase: failed, printed: true},
+		{Object: charts.Object{Kind: "Job", Name: "done", DeletePolicy: "hook-succeeded", LogPolicy: both}, phase: done, printed: true},
+		{Object: charts.Object{Kind: "Job", Name: "next", Weight: 1, DeletePolicy: both}},
 	}
 	chain := []hookFate{
-		{hookPart: hookPart{kind: "Pod", name: "link-1", play: running}, phase: failed, stays: true},
-		{hookPart: hookPart{name: "link-2"}},
+		{Object: charts.Object{Kind: "Pod", Name: "link-1", PodAnnotations: running}, phase: failed, stays: true},
+		{Object: charts.Object{Kind: "Job", Name: "link-2"}},
 	}
-	chart := writeHooked(t, hooked{name: "app", mode: "true", hooks: hooksOf("pre-install", app)},
-		hooked{name: "chain", mode: "otherChartsOnly", hooks: hooksOf("pre-install", chain)})
+	chart := writeHooked(t, charts.Chart{Name: "app", HookMode: "true", Objects: hooksOf("pre-install", app)},
+		charts.Chart{Name: "chain", HookMode: "otherChartsOnly", Objects: hooksOf("pre-install", chain)})
 	h.from = mark()
 	r := h.run("install", "rel", chart, wait, "--timeout", timeout)
 	rel := h.last(t, "rel")

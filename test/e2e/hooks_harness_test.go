@@ -4,6 +4,7 @@
 package e2e
 
 import (
+	"cmp"
 	"encoding/json"
 	"fmt"
 	"slices"
@@ -16,124 +17,9 @@ import (
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 	"k8s.io/apimachinery/pkg/types"
 
+	"github.com/ordered-helm/helm/test/charts"
 	"github.com/ordered-helm/helm/test/cluster"
 )
-
-// hookID is the annotation by which hooks are told apart; the pods of a Job do not
-// bear it.
-const hookID = "e2e/hook"
-
-// hookSpec is a hook of a test's chart.
-type hookSpec struct {
-	// kind is a Pod, unless it says otherwise: a Job takes a second longer, which its
-	// controller waits.
-	kind, name string
-	// id tells the hook apart in plans and in the record; by default it is the name.
-	// That of a Secret has to be, the record has nothing else of it.
-	id string
-	// where is its namespace, if it names one.
-	where string
-	// events are those of helm.sh/hook: pre-install, unless they say otherwise.
-	events string
-	weight int
-	// free is a Job or Pod that does not wait for its gate.
-	free bool
-	// more are other annotations, lines of YAML; play are those of its pods.
-	more, play []string
-}
-
-// hookKinds are the kinds of hooks that are not waited for, with their apiVersion
-// and what they need besides metadata.
-var hookKinds = map[string][2]string{
-	"NetworkPolicy":         {"networking.k8s.io/v1", "spec: {podSelector: {}}\n"},
-	"PodDisruptionBudget":   {"policy/v1", "spec: {maxUnavailable: 1, selector: {matchLabels: {app: none}}}\n"},
-	"ServiceAccount":        {"v1", ""},
-	"Secret":                {"v1", "stringData: {a: b}\n"},
-	"ConfigMap":             {"v1", "data: {a: b}\n"},
-	"PersistentVolumeClaim": {"v1", "spec: {accessModes: [ReadWriteOnce], resources: {requests: {storage: 1Mi}}}\n"},
-	"Role":                  {"rbac.authorization.k8s.io/v1", "rules: []\n"},
-	"RoleBinding":           {"rbac.authorization.k8s.io/v1", "roleRef: {apiGroup: rbac.authorization.k8s.io, kind: Role, name: none}\n"},
-	"Service":               {"v1", "spec: {ports: [{port: 80}]}\n"},
-	"Deployment":            {"apps/v1", "spec: {replicas: 0, selector: {matchLabels: {app: d}}, template: {metadata: {labels: {app: d}}, spec: {containers: [{name: c, image: i}]}}}\n"},
-	"Ingress":               {"networking.k8s.io/v1", "spec: {defaultBackend: {service: {name: none, port: {number: 80}}}}\n"},
-}
-
-// waited is whether Helm waits for the hook.
-func (s hookSpec) waited() bool { return s.kind == "" || s.kind == "Job" || s.kind == "Pod" }
-
-func (s hookSpec) key() string {
-	if s.id != "" {
-		return s.id
-	}
-	return s.name
-}
-
-// manifest is the hook as it stands in a template.
-func (s hookSpec) manifest() string {
-	if s.kind == "" {
-		s.kind = "Pod"
-	}
-	if s.events == "" {
-		s.events = "pre-install"
-	}
-	annotations := append([]string{
-		hookID + `: "` + s.key() + `"`, `helm.sh/hook: "` + s.events + `"`, fmt.Sprintf(`helm.sh/hook-weight: "%d"`, s.weight),
-	}, s.more...)
-	apiVersion, body := hookKinds[s.kind][0], hookKinds[s.kind][1]
-	pod := "{restartPolicy: Never, containers: [{name: c, image: i}]"
-	if !s.free {
-		pod += ", volumes: [{name: gate, configMap: {name: \"" + gateOf(s.key()) + "\"}}]"
-	}
-	pod += "}"
-	switch s.kind {
-	case "Job":
-		apiVersion, body = "batch/v1", "spec:\n  backoffLimit: 0\n  template:\n    metadata: "+annotated("labels: {app: hook}", s.play)+"    spec: "+pod+"\n"
-	case "Pod":
-		apiVersion, body = "v1", "spec: "+pod+"\n"
-		annotations = append(annotations, s.play...)
-	}
-	metadata := `name: "` + s.name + `"`
-	if s.where != "" {
-		metadata += `, namespace: "` + s.where + `"`
-	}
-	return "---\napiVersion: " + apiVersion + "\nkind: " + s.kind + "\nmetadata: " + annotated(metadata, annotations) + body
-}
-
-// hookedChart is a chart of hooks.
-type hookedChart struct {
-	name string
-	// api is its apiVersion: v2, unless it says otherwise.
-	api string
-	// more are more lines of its Chart.yaml, such as how its hooks run.
-	more  string
-	hooks []hookSpec
-	// extra are manifests of its template besides the hooks.
-	extra string
-	subs  []hookedChart
-}
-
-// write writes the chart and returns its folder.
-func (c hookedChart) write(tb testing.TB) string {
-	tb.Helper()
-	files := map[string]string{}
-	c.files("", files)
-	return writeChart(tb, files)
-}
-
-func (c hookedChart) files(dir string, into map[string]string) {
-	if c.api == "" {
-		c.api = "v2"
-	}
-	into[dir+"Chart.yaml"] = "apiVersion: " + c.api + "\nname: " + c.name + "\nversion: 0.1.0\n" + c.more
-	text := c.extra
-	for _, s := range c.hooks {
-		text += s.manifest()
-	}
-	into[dir+"templates/all.yaml"] = text
-	for _, sub := range c.subs {
-		sub.files(dir+"charts/"+sub.name+"/", into)
-	}
-}
 
 func gateOf(id string) string { return "gate-" + id }
 
@@ -190,7 +76,7 @@ func (h *helm) readRuns(tb testing.TB) []*hookRun {
 				tb.Fatalf("%s %s: %v", e.Verb, e.URI, err)
 			}
 		}
-		id := stored.Metadata.Annotations[hookID]
+		id := stored.Metadata.Annotations[charts.IDAnnotation]
 		if kind == "Secret" && !isReleaseSecret(kind+"/"+e.Name) {
 			id = e.Name
 		}
@@ -246,3 +132,52 @@ func (h *helm) closeGates(tb testing.TB) {
 		tb.Fatal(err)
 	}
 }
+
+// ungated is the gate of a hook that does not wait for one.
+const ungated = "none"
+
+// writeGated writes a chart whose hooks, by default pods of the event pre-install, each
+// wait for a gate of their own, and returns its folder.
+func writeGated(tb testing.TB, c charts.Chart) string {
+	tb.Helper()
+	return gated(c).Write(tb)
+}
+
+// gated is a chart whose hooks have their defaults and gates.
+func gated(c charts.Chart) charts.Chart {
+	if c.APIVersion == "" {
+		c.APIVersion = "v2"
+	}
+	c.Objects = slices.Clone(c.Objects)
+	for i, o := range c.Objects {
+		o.ID = hookID(o)
+		switch {
+		case o.Gate == ungated:
+			o.Gate = ""
+		case isWaited(o):
+			o.Gate = gateOf(o.ID)
+		}
+		if o.Kind == "" {
+			o.Kind = "Pod"
+		}
+		if o.Kind == "Deployment" {
+			o.Spec = []string{"replicas: 0"}
+		}
+		if o.Hook == "" {
+			o.Hook = "pre-install"
+		}
+		c.Objects[i] = o
+	}
+	c.Subcharts = slices.Clone(c.Subcharts)
+	for i, sub := range c.Subcharts {
+		c.Subcharts[i] = gated(sub)
+	}
+	return c
+}
+
+// isWaited reports whether Helm waits for a hook.
+func isWaited(o charts.Object) bool { return o.Kind == "" || o.Kind == "Job" || o.Kind == "Pod" }
+
+// hookID tells a hook apart from others in plans and in the audit log: its name, if it has
+// no ID. The ID of a Secret has to be its name, as the log has nothing else of it.
+func hookID(o charts.Object) string { return cmp.Or(o.ID, o.Name) }

@@ -14,6 +14,7 @@ import (
 	"k8s.io/apimachinery/pkg/apis/meta/v1/unstructured"
 	"k8s.io/client-go/dynamic"
 
+	"github.com/ordered-helm/helm/test/charts"
 	"github.com/ordered-helm/helm/test/cluster"
 )
 
@@ -41,7 +42,7 @@ func (d crdHook) kind() string { return strings.ToUpper(d.plural[:1]) + d.plural
 // manifest is the definition as a hook of the older sort, with more annotations.
 func (d crdHook) manifest(more ...string) string {
 	return "---\napiVersion: apiextensions.k8s.io/v1\nkind: CustomResourceDefinition\nmetadata: " +
-		annotated("name: "+d.name(), append([]string{"helm.sh/hook: crd-install"}, more...)) +
+		"{name: " + d.name() + ", annotations: {" + strings.Join(append([]string{"helm.sh/hook: crd-install"}, more...), ", ") + "}}\n" +
 		"spec:\n  group: " + d.group + "\n  scope: Namespaced\n  names: {kind: " + d.kind() + ", plural: " + d.plural + "}\n" +
 		"  versions: [{name: v1, served: true, storage: true, schema: {openAPIV3Schema: {type: object, x-kubernetes-preserve-unknown-fields: true}}}]\n"
 }
@@ -127,9 +128,9 @@ func TestCRDInstall(t *testing.T) {
 			t.Parallel()
 			h := newHelm(t)
 			d := newCRDHook(t, h, "widgets")
-			hook := hookPart{kind: "ConfigMap", name: "early", events: "pre-install", weight: -5}
+			hook := charts.Object{Kind: "ConfigMap", Name: "early", Hook: "pre-install", Weight: -5}
 			h.from = mark()
-			h.ok("install", "rel", appChart(t, d.manifest()+d.resource("one")+"---\n"+hook.manifest()+ownPart("1")), wait)
+			h.ok("install", "rel", charts.WriteTemplate(t, d.manifest()+d.resource("one")+"---\n"+hook.Manifest()+ownPart("1")), wait)
 			d.expectFirst(t)
 			h.ok("uninstall", "rel")
 			if d.get(t) == nil {
@@ -140,10 +141,10 @@ func TestCRDInstall(t *testing.T) {
 			t.Parallel()
 			h := newHelm(t)
 			d, added := newCRDHook(t, h, "widgets"), newCRDHook(t, h, "gadgets")
-			h.ok("install", "rel", appChart(t, d.manifest()+d.resource("one")), wait)
+			h.ok("install", "rel", charts.WriteTemplate(t, d.manifest()+d.resource("one")), wait)
 			before := d.get(t)
 			h.from = mark()
-			h.ok("upgrade", "rel", appChart(t, d.manifest("new: \"yes\"")+d.resource("one")+added.manifest()+added.resource("two")), wait)
+			h.ok("upgrade", "rel", charts.WriteTemplate(t, d.manifest("new: \"yes\"")+d.resource("one")+added.manifest()+added.resource("two")), wait)
 			added.expectFirst(t)
 			expectUntouched(t, before, d.get(t))
 		})
@@ -155,7 +156,7 @@ func TestCRDInstall(t *testing.T) {
 			s.apply(t, strings.TrimPrefix(d.manifest("by: somebody"), "---\n"))
 			d.awaitEstablished(t)
 			before := d.get(t)
-			h.ok("install", "rel", appChart(t, d.manifest("helm.sh/hook-delete-policy: before-hook-creation")+d.resource("one")), wait)
+			h.ok("install", "rel", charts.WriteTemplate(t, d.manifest("helm.sh/hook-delete-policy: before-hook-creation")+d.resource("one")), wait)
 			expectUntouched(t, before, d.get(t))
 			h.ok("uninstall", "rel")
 			expectUntouched(t, before, d.get(t))
@@ -196,18 +197,18 @@ func TestCRDInstallLeavesNothingBehind(t *testing.T) {
 		"a template that fails":  {more: "{{ fail \"no luck\" }}", says: "no luck"},
 		"YAML that cannot be":    {more: "---\na: b: c\n", says: "YAML parse error"},
 		"a name in use":          {before: "rel", says: "cannot re-use a name"},
-		"an order that is wrong": {more: configMap("a", "helm.sh/layer: a", "helm.sh/depends-on/layers: a"), args: []string{"--wait=ordered"}, says: "dependency cycle"},
+		"an order that is wrong": {more: charts.ConfigMap("a", "helm.sh/layer: a", "helm.sh/depends-on/layers: a"), args: []string{"--wait=ordered"}, says: "dependency cycle"},
 		"no definition":          {more: "---\n" + other, says: "crd-install"},
-		"a number that is none":  {more: "---\n" + hookPart{name: "hook", events: "pre-install", more: []string{`helm.sh/hook-delete-timeout: "soon"`}}.manifest(), says: "helm.sh/hook-delete-timeout"},
+		"a number that is none":  {more: "---\n" + charts.Object{Kind: "Job", Name: "hook", Hook: "pre-install", Annotations: []string{`helm.sh/hook-delete-timeout: "soon"`}}.Manifest(), says: "helm.sh/hook-delete-timeout"},
 	} {
 		t.Run(name, func(t *testing.T) {
 			t.Parallel()
 			h := newHelm(t)
 			d := newCRDHook(t, h, "widgets")
 			if tt.before != "" {
-				h.ok("install", tt.before, appChart(t, ownPart("1")))
+				h.ok("install", tt.before, charts.WriteTemplate(t, ownPart("1")))
 			}
-			r := h.run(append([]string{"install", "rel", appChart(t, d.manifest()+tt.more)}, tt.args...)...)
+			r := h.run(append([]string{"install", "rel", charts.WriteTemplate(t, d.manifest()+tt.more)}, tt.args...)...)
 			if (r.code != 0) != (tt.says != "") {
 				t.Errorf("exit code %d\n%s", r.code, r.stderr)
 			}
@@ -219,13 +220,13 @@ func TestCRDInstallLeavesNothingBehind(t *testing.T) {
 		t.Parallel()
 		h := newHelm(t)
 		d := newCRDHook(t, h, "widgets")
-		h.ok("install", "rel", appChart(t, ownPart("1")))
-		chart := appChart(t, d.manifest()+ownPart("2"))
+		h.ok("install", "rel", charts.WriteTemplate(t, ownPart("1")))
+		chart := charts.WriteTemplate(t, d.manifest()+ownPart("2"))
 		for _, arg := range []string{"--skip-crds", "--no-hooks", "--dry-run"} {
 			h.ok("upgrade", "rel", chart, arg)
 			d.expectNone(t)
 		}
-		h.fails(t, []string{"upgrade", "rel", appChart(t, d.manifest()+"{{ fail \"no luck\" }}")}, "no luck")
+		h.fails(t, []string{"upgrade", "rel", charts.WriteTemplate(t, d.manifest()+"{{ fail \"no luck\" }}")}, "no luck")
 		d.expectNone(t)
 	})
 }
@@ -248,16 +249,16 @@ func TestHookDeleteTimeout(t *testing.T) {
 			t.Run(name+", mode "+mode, func(t *testing.T) {
 				t.Parallel()
 				h := newHelm(t)
-				held := hookPart{kind: "ConfigMap", name: "held", events: "pre-install", deletes: tt.policy}
+				held := charts.Object{Kind: "ConfigMap", Name: "held", Hook: "pre-install", DeletePolicy: tt.policy}
 				if tt.annotation != "" {
-					held.more = []string{fmt.Sprintf("helm.sh/hook-delete-timeout: %q", tt.annotation)}
+					held.Annotations = []string{fmt.Sprintf("helm.sh/hook-delete-timeout: %q", tt.annotation)}
 				}
-				manifest := strings.Replace(held.manifest(), "{name: held,", "{name: held, finalizers: [ordered.example/hold],", 1)
+				manifest := strings.Replace(held.Manifest(), "{name: held,", "{name: held, finalizers: [ordered.example/hold],", 1)
 				if tt.policy == "before-hook-creation" {
 					s := &scene{helm: h, client: h.dynamic(t)}
 					s.apply(t, manifest)
 				}
-				chart := writeHooked(t, hooked{name: "app", mode: mode, more: map[string]string{"held.yaml": manifest, "own.yaml": ownPart("1")}})
+				chart := writeHooked(t, charts.Chart{Name: "app", HookMode: mode, Templates: map[string]string{"held.yaml": manifest, "own.yaml": ownPart("1")}})
 				r := h.run(append([]string{"install", "rel", chart}, tt.args...)...)
 				if (r.code != 0) != (len(tt.says) > 0) {
 					t.Errorf("exit code %d\n%s", r.code, r.stderr)
@@ -276,14 +277,14 @@ func TestHookDeleteTimeout(t *testing.T) {
 	for _, value := range []string{"soon", "-1", "1.5", "1s", ""} {
 		t.Run("value "+value, func(t *testing.T) {
 			t.Parallel()
-			hook := hookPart{name: "hook", events: "pre-install", more: []string{fmt.Sprintf("helm.sh/hook-delete-timeout: %q", value)}}
-			chart := writeHooked(t, hooked{name: "app", hooks: []hookPart{hook}})
+			hook := charts.Object{Kind: "Job", Name: "hook", Hook: "pre-install", Annotations: []string{fmt.Sprintf("helm.sh/hook-delete-timeout: %q", value)}}
+			chart := writeHooked(t, charts.Chart{Name: "app", Objects: []charts.Object{hook}})
 			h := newHelm(t)
 			h.refused(t, h.run("install", "rel", chart), "app/templates/hook.yaml", "Job/hook", "helm.sh/hook-delete-timeout", fmt.Sprintf("%q", value), "seconds")
 			if value != "soon" {
 				return
 			}
-			h.ok("install", "rel", appChart(t, ownPart("1")))
+			h.ok("install", "rel", charts.WriteTemplate(t, ownPart("1")))
 			h.from = mark()
 			h.fails(t, []string{"upgrade", "rel", chart}, "helm.sh/hook-delete-timeout")
 			if touched := h.readTrace(t).since(h.from).touched(); len(touched) > 0 || h.statuses(t, "rel") != "deployed" {

@@ -9,6 +9,7 @@ import (
 	"sync/atomic"
 	"testing"
 
+	"github.com/ordered-helm/helm/test/charts"
 	"github.com/ordered-helm/helm/test/fault"
 )
 
@@ -16,111 +17,111 @@ import (
 func TestHookBuckets(t *testing.T) {
 	t.Parallel()
 	const isTrue, others = "runHooksInParallel: true\n", "runHooksInParallel: otherChartsOnly\n"
-	pod := func(name string, weight int) hookSpec { return hookSpec{name: name, weight: weight} }
+	pod := func(name string, weight int) charts.Object { return charts.Object{Name: name, Weight: weight} }
 	for _, tt := range []struct {
 		name string
-		subs []hookedChart
+		subs []charts.Chart
 		plan string
 	}{
 		{
 			// The names contradict the kinds: those that come last by name come first.
 			name: "kinds that are not waited for, in Helm's order of kinds, then Jobs and Pods, then what is by name",
-			subs: []hookedChart{
-				{name: "one", more: isTrue, hooks: []hookSpec{
-					{kind: "Job", name: "a-job"}, {kind: "Pod", name: "b-pod"}, {kind: "Ingress", name: "c"}, {kind: "Deployment", name: "d"},
-					{kind: "Service", name: "e"}, {kind: "RoleBinding", name: "f"}, {kind: "Role", name: "g"}, {kind: "PersistentVolumeClaim", name: "h"},
+			subs: []charts.Chart{
+				{Name: "one", Metadata: isTrue, Objects: []charts.Object{
+					{Kind: "Job", Name: "a-job"}, {Kind: "Pod", Name: "b-pod"}, {Kind: "Ingress", Name: "c"}, {Kind: "Deployment", Name: "d"},
+					{Kind: "Service", Name: "e"}, {Kind: "RoleBinding", Name: "f"}, {Kind: "Role", Name: "g"}, {Kind: "PersistentVolumeClaim", Name: "h"},
 				}},
-				{name: "three", more: isTrue, hooks: []hookSpec{
-					{kind: "ConfigMap", name: "i"}, {kind: "Secret", name: "j"}, {kind: "ServiceAccount", name: "k"}, {kind: "PodDisruptionBudget", name: "l"},
-					{kind: "NetworkPolicy", name: "m"}, {kind: "Job", name: "n-job"}, {kind: "ServiceAccount", name: "o"}, {kind: "ConfigMap", name: "p"},
+				{Name: "three", Metadata: isTrue, Objects: []charts.Object{
+					{Kind: "ConfigMap", Name: "i"}, {Kind: "Secret", Name: "j"}, {Kind: "ServiceAccount", Name: "k"}, {Kind: "PodDisruptionBudget", Name: "l"},
+					{Kind: "NetworkPolicy", Name: "m"}, {Kind: "Job", Name: "n-job"}, {Kind: "ServiceAccount", Name: "o"}, {Kind: "ConfigMap", Name: "p"},
 				}},
-				{name: "chain", more: others, hooks: []hookSpec{
-					{name: "z"}, {kind: "ConfigMap", name: "y"}, {name: "x"}, {kind: "ServiceAccount", name: "w"},
+				{Name: "chain", Metadata: others, Objects: []charts.Object{
+					{Name: "z"}, {Kind: "ConfigMap", Name: "y"}, {Name: "x"}, {Kind: "ServiceAccount", Name: "w"},
 				}},
-				{name: "two", hooks: []hookSpec{
-					{name: "s"}, {kind: "Secret", name: "t"}, {kind: "Job", name: "u"}, {kind: "ServiceAccount", name: "v"},
+				{Name: "two", Objects: []charts.Object{
+					{Name: "s"}, {Kind: "Secret", Name: "t"}, {Kind: "Job", Name: "u"}, {Kind: "ServiceAccount", Name: "v"},
 				}},
 			},
 			plan: "~m > ~l > ~k | ~o > ~j > ~i | ~p > ~h > ~g > ~f > ~e > ~d > ~c > a-job | b-pod | n-job | ~w x ~y z > s > ~t > u > ~v",
 		},
 		{
 			name: "weights are numbers, the lowest first, over all charts",
-			subs: []hookedChart{
-				{name: "one", more: isTrue, hooks: []hookSpec{pod("a", 10), pod("b", -5), pod("c", -5), pod("d", 9)}},
-				{name: "two", hooks: []hookSpec{pod("e", -5), pod("f", 9), pod("g", -10)}},
-				{name: "chain", more: others, hooks: []hookSpec{pod("h", 9), pod("i", -5), pod("j", 9), pod("k", 10)}},
+			subs: []charts.Chart{
+				{Name: "one", Metadata: isTrue, Objects: []charts.Object{pod("a", 10), pod("b", -5), pod("c", -5), pod("d", 9)}},
+				{Name: "two", Objects: []charts.Object{pod("e", -5), pod("f", 9), pod("g", -10)}},
+				{Name: "chain", Metadata: others, Objects: []charts.Object{pod("h", 9), pod("i", -5), pod("j", 9), pod("k", 10)}},
 			},
 			plan: "g > b | c | i > e > d | h j > f > a | k",
 		},
 		{
 			name: "what is not waited for holds up nothing of a lower weight, and a bucket may hold nothing else",
-			subs: []hookedChart{
-				{name: "one", more: isTrue, hooks: []hookSpec{{kind: "ConfigMap", name: "a", weight: 1}, {kind: "ServiceAccount", name: "b", weight: 1}, pod("c", 0), pod("d", 2)}},
-				{name: "two", hooks: []hookSpec{{kind: "ConfigMap", name: "e", weight: 1}}},
+			subs: []charts.Chart{
+				{Name: "one", Metadata: isTrue, Objects: []charts.Object{{Kind: "ConfigMap", Name: "a", Weight: 1}, {Kind: "ServiceAccount", Name: "b", Weight: 1}, pod("c", 0), pod("d", 2)}},
+				{Name: "two", Objects: []charts.Object{{Kind: "ConfigMap", Name: "e", Weight: 1}}},
 			},
 			plan: "c > ~b > ~a > ~e > d",
 		},
 		{
 			name: "chains go on by themselves",
-			subs: []hookedChart{
-				{name: "one", more: others, hooks: []hookSpec{pod("a1", 0), pod("a2", 0), pod("a3", 0)}},
-				{name: "two", more: others, hooks: []hookSpec{pod("b3", 0), pod("b2", 0), pod("b1", 0)}},
-				{name: "three", more: others, hooks: []hookSpec{pod("c1", 0), {kind: "Job", name: "c2"}}},
-				{name: "four", more: isTrue, hooks: []hookSpec{pod("d", 0)}},
+			subs: []charts.Chart{
+				{Name: "one", Metadata: others, Objects: []charts.Object{pod("a1", 0), pod("a2", 0), pod("a3", 0)}},
+				{Name: "two", Metadata: others, Objects: []charts.Object{pod("b3", 0), pod("b2", 0), pod("b1", 0)}},
+				{Name: "three", Metadata: others, Objects: []charts.Object{pod("c1", 0), {Kind: "Job", Name: "c2"}}},
+				{Name: "four", Metadata: isTrue, Objects: []charts.Object{pod("d", 0)}},
 			},
 			plan: "a1 a2 a3 | b1 b2 b3 | c1 c2 | d",
 		},
 		{
 			name: "one object in two charts: one after the other",
-			subs: []hookedChart{
-				{name: "one", more: isTrue, hooks: []hookSpec{{name: "same", id: "first"}, {kind: "Job", name: "same"}, pod("a", 0)}},
-				{name: "two", more: isTrue, hooks: []hookSpec{{name: "same", id: "second", where: "{{ .Release.Namespace }}"}, pod("b", 0)}},
+			subs: []charts.Chart{
+				{Name: "one", Metadata: isTrue, Objects: []charts.Object{{Name: "same", ID: "first"}, {Kind: "Job", Name: "same"}, pod("a", 0)}},
+				{Name: "two", Metadata: isTrue, Objects: []charts.Object{{Name: "same", ID: "second", Namespace: "{{ .Release.Namespace }}"}, pod("b", 0)}},
 			},
 			plan: "first second | same | a | b",
 		},
 		{
 			name: "one object in a chain and elsewhere: with all of the chain, by name",
-			subs: []hookedChart{
-				{name: "one", more: isTrue, hooks: []hookSpec{{kind: "Job", name: "m", id: "m1"}, pod("x", 0), {name: "q", id: "q1"}}},
-				{name: "two", more: others, hooks: []hookSpec{pod("k", 0), {kind: "Job", name: "m", id: "m2"}, pod("z", 0)}},
-				{name: "three", more: isTrue, hooks: []hookSpec{{name: "q", id: "q2"}, pod("y", 0)}},
-				{name: "z-last", hooks: []hookSpec{{kind: "Job", name: "m", id: "m3"}}},
+			subs: []charts.Chart{
+				{Name: "one", Metadata: isTrue, Objects: []charts.Object{{Kind: "Job", Name: "m", ID: "m1"}, pod("x", 0), {Name: "q", ID: "q1"}}},
+				{Name: "two", Metadata: others, Objects: []charts.Object{pod("k", 0), {Kind: "Job", Name: "m", ID: "m2"}, pod("z", 0)}},
+				{Name: "three", Metadata: isTrue, Objects: []charts.Object{{Name: "q", ID: "q2"}, pod("y", 0)}},
+				{Name: "z-last", Objects: []charts.Object{{Kind: "Job", Name: "m", ID: "m3"}}},
 			},
 			plan: "k m1 m2 z | q1 q2 | x | y > m3",
 		},
 		{
 			name: "one object in two chains joins them, and a third by another",
-			subs: []hookedChart{
-				{name: "one", more: others, hooks: []hookSpec{pod("a", 0), {name: "m", id: "m1"}}},
-				{name: "three", more: others, hooks: []hookSpec{{name: "n", id: "n1"}, pod("z", 0)}},
-				{name: "two", more: others, hooks: []hookSpec{pod("b", 0), {name: "m", id: "m2"}, {name: "n", id: "n2"}}},
-				{name: "with", more: others, hooks: []hookSpec{pod("c", 0), pod("d", 0)}},
+			subs: []charts.Chart{
+				{Name: "one", Metadata: others, Objects: []charts.Object{pod("a", 0), {Name: "m", ID: "m1"}}},
+				{Name: "three", Metadata: others, Objects: []charts.Object{{Name: "n", ID: "n1"}, pod("z", 0)}},
+				{Name: "two", Metadata: others, Objects: []charts.Object{pod("b", 0), {Name: "m", ID: "m2"}, {Name: "n", ID: "n2"}}},
+				{Name: "with", Metadata: others, Objects: []charts.Object{pod("c", 0), pod("d", 0)}},
 			},
 			plan: "a b m1 m2 n1 n2 z | c d",
 		},
 		{
 			name: "one object that is not waited for",
-			subs: []hookedChart{
-				{name: "one", more: isTrue, hooks: []hookSpec{{kind: "ConfigMap", name: "same", id: "first"}, pod("a", 0)}},
-				{name: "two", more: isTrue, hooks: []hookSpec{{kind: "ConfigMap", name: "same", id: "second"}, {kind: "ServiceAccount", name: "same"}}},
-				{name: "x", more: others, hooks: []hookSpec{{kind: "ConfigMap", name: "same", id: "third"}, pod("z", 0)}},
+			subs: []charts.Chart{
+				{Name: "one", Metadata: isTrue, Objects: []charts.Object{{Kind: "ConfigMap", Name: "same", ID: "first"}, pod("a", 0)}},
+				{Name: "two", Metadata: isTrue, Objects: []charts.Object{{Kind: "ConfigMap", Name: "same", ID: "second"}, {Kind: "ServiceAccount", Name: "same"}}},
+				{Name: "x", Metadata: others, Objects: []charts.Object{{Kind: "ConfigMap", Name: "same", ID: "third"}, pod("z", 0)}},
 			},
 			plan: "~same > ~first ~second > a | ~third z",
 		},
 		{
 			name: "an event that is listed twice",
-			subs: []hookedChart{
-				{name: "one", more: isTrue, hooks: []hookSpec{{kind: "Job", name: "a", events: "pre-install,pre-install"}, pod("b", 0), {kind: "ConfigMap", name: "c", events: "pre-install, pre-install"}}},
-				{name: "two", more: others, hooks: []hookSpec{{name: "d", events: "pre-install,Pre-Install"}, pod("e", 0)}},
-				{name: "three", hooks: []hookSpec{{name: "f", events: "pre-install,pre-install"}, pod("g", 0)}},
+			subs: []charts.Chart{
+				{Name: "one", Metadata: isTrue, Objects: []charts.Object{{Kind: "Job", Name: "a", Hook: "pre-install,pre-install"}, pod("b", 0), {Kind: "ConfigMap", Name: "c", Hook: "pre-install, pre-install"}}},
+				{Name: "two", Metadata: others, Objects: []charts.Object{{Name: "d", Hook: "pre-install,Pre-Install"}, pod("e", 0)}},
+				{Name: "three", Objects: []charts.Object{{Name: "f", Hook: "pre-install,pre-install"}, pod("g", 0)}},
 			},
 			plan: "~c ~c#2 > a a#2 | b | d d#2 e > f > f#2 > g",
 		},
 	} {
 		t.Run(tt.name, func(t *testing.T) {
 			t.Parallel()
-			chart := hookedChart{name: "top", subs: tt.subs}
-			newHelm(t).conduct(t, tt.plan, "install", "rel", chart.write(t))
+			chart := charts.Chart{Name: "top", Subcharts: tt.subs}
+			newHelm(t).conduct(t, tt.plan, "install", "rel", writeGated(t, chart))
 		})
 	}
 }
@@ -146,14 +147,14 @@ func TestHooksThatAreNotWaitedForAreCreatedTogether(t *testing.T) {
 		return false
 	})
 	defer remove()
-	hooks := func(names string) (list []hookSpec) {
+	hooks := func(names string) (list []charts.Object) {
 		for name := range strings.FieldsSeq(names) {
-			list = append(list, hookSpec{kind: "ConfigMap", name: name})
+			list = append(list, charts.Object{Kind: "ConfigMap", Name: name})
 		}
-		return append(list, hookSpec{name: names[:1] + "-pod"}, hookSpec{kind: "ServiceAccount", name: names[:1] + "-account"})
+		return append(list, charts.Object{Name: names[:1] + "-pod"}, charts.Object{Kind: "ServiceAccount", Name: names[:1] + "-account"})
 	}
-	chart := hookedChart{name: "top", more: "runHooksInParallel: true\n", hooks: hooks("a b"), subs: []hookedChart{
-		{name: "sub", more: "runHooksInParallel: true\n", hooks: hooks("c d")},
+	chart := charts.Chart{Name: "top", Metadata: "runHooksInParallel: true\n", Objects: hooks("a b"), Subcharts: []charts.Chart{
+		{Name: "sub", Metadata: "runHooksInParallel: true\n", Objects: hooks("c d")},
 	}}
-	h.conduct(t, "~a-account | ~c-account > ~a | ~b | ~c | ~d > a-pod | c-pod", "install", "rel", chart.write(t))
+	h.conduct(t, "~a-account | ~c-account > ~a | ~b | ~c | ~d > a-pod | c-pod", "install", "rel", writeGated(t, chart))
 }

@@ -6,28 +6,30 @@ package e2e
 import (
 	"strings"
 	"testing"
+
+	"github.com/ordered-helm/helm/test/charts"
 )
 
 // eventful is a chart with hooks for every event: two each in a chart left and a
 // chart right, whose hooks run as the modes say, and in a chain beside them.
-func eventful(left, right string) hookedChart {
+func eventful(left, right string) charts.Chart {
 	const pre, post = "pre-install,pre-upgrade,pre-rollback,pre-delete", "post-install,post-upgrade,post-rollback,post-delete"
-	hooks := func(name string) []hookSpec {
-		return []hookSpec{
-			{name: name + "-pre-1", events: pre},
-			{name: name + "-pre-2", events: pre},
-			{name: name + "-post-1", events: post},
-			{name: name + "-post-2", events: post},
-			{kind: "Job", name: name + "-test-1", events: "test"},
-			{name: name + "-test-2", events: "test-success"},
+	hooks := func(name string) []charts.Object {
+		return []charts.Object{
+			{Name: name + "-pre-1", Hook: pre},
+			{Name: name + "-pre-2", Hook: pre},
+			{Name: name + "-post-1", Hook: post},
+			{Name: name + "-post-2", Hook: post},
+			{Kind: "Job", Name: name + "-test-1", Hook: "test"},
+			{Name: name + "-test-2", Hook: "test-success"},
 		}
 	}
-	return hookedChart{
-		name: "top", extra: configMap("own"),
-		subs: []hookedChart{
-			{name: "left", more: "runHooksInParallel: " + left + "\n", hooks: hooks("l")},
-			{name: "right", api: "v3", more: "annotations: {helm.sh/run-hooks-in-parallel: \"" + right + "\"}\n", hooks: hooks("r")},
-			{name: "chain", api: "v1", more: "runHooksInParallel: otherChartsOnly\n", hooks: hooks("o")},
+	return charts.Chart{
+		Name: "top", Template: charts.ConfigMap("own"),
+		Subcharts: []charts.Chart{
+			{Name: "left", Metadata: "runHooksInParallel: " + left + "\n", Objects: hooks("l")},
+			{Name: "right", APIVersion: "v3", Metadata: "annotations: {helm.sh/run-hooks-in-parallel: \"" + right + "\"}\n", Objects: hooks("r")},
+			{Name: "chain", APIVersion: "v1", Metadata: "runHooksInParallel: otherChartsOnly\n", Objects: hooks("o")},
 		},
 	}
 }
@@ -47,10 +49,10 @@ func around(order string) string {
 // openEventful opens the gates of the hooks of eventful charts at a moment.
 func (h *helm) openEventful(tb testing.TB, moment string) {
 	tb.Helper()
-	for _, s := range eventful("true", "true").subs {
-		for _, hook := range s.hooks {
-			if strings.Contains(hook.key(), moment) {
-				h.open(tb, hook.key())
+	for _, s := range eventful("true", "true").Subcharts {
+		for _, hook := range s.Objects {
+			if strings.Contains(hookID(hook), moment) {
+				h.open(tb, hookID(hook))
 			}
 		}
 	}
@@ -68,8 +70,8 @@ func TestHookEvents(t *testing.T) {
 		t.Run(name, func(t *testing.T) {
 			t.Parallel()
 			h := newHelm(t)
-			h.conduct(t, around(leftTogether), "install", "rel", eventful("true", "false").write(t), wait)
-			h.conduct(t, around(rightTogether), "upgrade", "rel", eventful("false", "true").write(t), wait)
+			h.conduct(t, around(leftTogether), "install", "rel", writeGated(t, eventful("true", "false")), wait)
+			h.conduct(t, around(rightTogether), "upgrade", "rel", writeGated(t, eventful("false", "true")), wait)
 			h.conduct(t, strings.ReplaceAll(rightTogether, "X", "test"), "test", "rel")
 			h.conduct(t, around(leftTogether), "rollback", "rel", "1")
 			h.conduct(t, strings.ReplaceAll(leftTogether, "X", "test"), "test", "rel")
@@ -85,8 +87,8 @@ func TestHookEventsAfterStock(t *testing.T) {
 	t.Parallel()
 	h := newHelm(t)
 	h.openEventful(t, "")
-	h.ok("install", "rel", eventful("true", "false").write(t))
-	h.ok("upgrade", "rel", eventful("false", "true").write(t))
+	h.ok("install", "rel", writeGated(t, eventful("true", "false")))
+	h.ok("upgrade", "rel", writeGated(t, eventful("false", "true")))
 
 	h.from = mark()
 	h.stock(t, "rollback", "rel", "1")
@@ -107,10 +109,10 @@ func TestHooksOfAtomic(t *testing.T) {
 	t.Parallel()
 	h := newHelm(t)
 	h.openEventful(t, "")
-	h.ok("install", "rel", eventful("true", "true").write(t), "--wait=ordered")
+	h.ok("install", "rel", writeGated(t, eventful("true", "true")), "--wait=ordered")
 
-	bad := hookedChart{name: "top", extra: part{kind: "Job", name: "never", play: []string{"devcluster/pod: fail"}}.manifest()}
-	s := h.perform(t, "upgrade", "rel", bad.write(t), "--atomic", "--wait=ordered", "--wait-for-jobs")
+	bad := charts.Chart{Name: "top", Template: charts.Object{Kind: "Job", Name: "never", PodAnnotations: []string{"devcluster/pod: fail"}}.Manifest()}
+	s := h.perform(t, "upgrade", "rel", writeGated(t, bad), "--atomic", "--wait=ordered", "--wait-for-jobs")
 	for _, moment := range []string{"pre", "post"} {
 		s.awaitStarted("l-"+moment+"-1", "l-"+moment+"-2", "r-"+moment+"-1", "r-"+moment+"-2", "o-"+moment+"-1")
 		h.openEventful(t, moment)

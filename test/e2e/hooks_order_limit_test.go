@@ -7,18 +7,20 @@ import (
 	"fmt"
 	"slices"
 	"testing"
+
+	"github.com/ordered-helm/helm/test/charts"
 )
 
 // limitedChart has hooks of all modes in two buckets.
-func limitedChart() hookedChart {
-	pod := func(name string, weight int) hookSpec { return hookSpec{name: name, weight: weight} }
-	return hookedChart{name: "top", subs: []hookedChart{
-		{name: "one", more: "runHooksInParallel: true\n", hooks: []hookSpec{
-			pod("a", 0), pod("b", 0), {kind: "Job", name: "c"}, pod("d", 1), pod("e", 1),
-			{kind: "ConfigMap", name: "f"}, {kind: "ConfigMap", name: "g"}, {kind: "ServiceAccount", name: "h"}, {kind: "ServiceAccount", name: "i"},
+func limitedChart() charts.Chart {
+	pod := func(name string, weight int) charts.Object { return charts.Object{Name: name, Weight: weight} }
+	return charts.Chart{Name: "top", Subcharts: []charts.Chart{
+		{Name: "one", Metadata: "runHooksInParallel: true\n", Objects: []charts.Object{
+			pod("a", 0), pod("b", 0), {Kind: "Job", Name: "c"}, pod("d", 1), pod("e", 1),
+			{Kind: "ConfigMap", Name: "f"}, {Kind: "ConfigMap", Name: "g"}, {Kind: "ServiceAccount", Name: "h"}, {Kind: "ServiceAccount", Name: "i"},
 		}},
-		{name: "chain", more: "runHooksInParallel: otherChartsOnly\n", hooks: []hookSpec{pod("j", 0), {kind: "ConfigMap", name: "k"}, pod("l", 0), pod("m", 1)}},
-		{name: "last", hooks: []hookSpec{pod("n", 0), pod("o", 0)}},
+		{Name: "chain", Metadata: "runHooksInParallel: otherChartsOnly\n", Objects: []charts.Object{pod("j", 0), {Kind: "ConfigMap", Name: "k"}, pod("l", 0), pod("m", 1)}},
+		{Name: "last", Objects: []charts.Object{pod("n", 0), pod("o", 0)}},
 	}}
 }
 
@@ -34,7 +36,7 @@ func TestHookLimit(t *testing.T) {
 			h := newHelm(t)
 			h.env = append(h.env, fmt.Sprintf("HELM_MAX_PARALLEL_HOOKS=%d", limit))
 			c := conductor{plan: planOf(limitedPlan), limit: limit}
-			c.conduct(t, h, "install", "rel", limitedChart().write(t))
+			c.conduct(t, h, "install", "rel", writeGated(t, limitedChart()))
 			if limit == 1 {
 				expectAlone(t, h.readRuns(t))
 			}
@@ -57,9 +59,9 @@ func expectAlone(tb testing.TB, runs []*hookRun) {
 func TestHookLimitThatIsNone(t *testing.T) {
 	t.Parallel()
 	h := newHelm(t)
-	chart := hookedChart{name: "top", more: "runHooksInParallel: true\n", extra: configMap("own"), hooks: []hookSpec{
-		{name: "a", free: true, events: "pre-install,pre-upgrade,pre-rollback,pre-delete,test"},
-	}}.write(t)
+	chart := writeGated(t, charts.Chart{Name: "top", HookMode: "true", Template: charts.ConfigMap("own"), Objects: []charts.Object{
+		{Name: "a", Gate: ungated, Hook: "pre-install,pre-upgrade,pre-rollback,pre-delete,test"},
+	}})
 	h.ok("install", "rel", chart)
 	env := slices.Clone(h.env)
 	h.from = mark()

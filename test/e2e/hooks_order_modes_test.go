@@ -7,6 +7,8 @@ import (
 	"fmt"
 	"strings"
 	"testing"
+
+	"github.com/ordered-helm/helm/test/charts"
 )
 
 // hookModes are the spellings of how a chart's hooks run, in its Chart.yaml.
@@ -30,14 +32,14 @@ var hookModes = map[string][]string{
 // in turn.
 func TestHookModesInEverySpelling(t *testing.T) {
 	t.Parallel()
-	top := hookedChart{name: "top", api: "v3"}
+	top := charts.Chart{Name: "top", APIVersion: "v3"}
 	var beside, after []string
 	for _, mode := range []string{"true", "otherChartsOnly", "false"} {
 		for i, spelling := range hookModes[mode] {
 			name := fmt.Sprintf("%c%d", mode[0], i)
-			top.subs = append(top.subs, hookedChart{
-				name: name, api: []string{"v1", "v2", "v3"}[i%3], more: spelling,
-				hooks: []hookSpec{{name: name + "-a"}, {name: name + "-b"}},
+			top.Subcharts = append(top.Subcharts, charts.Chart{
+				Name: name, APIVersion: []string{"v1", "v2", "v3"}[i%3], Metadata: spelling,
+				Objects: []charts.Object{{Name: name + "-a"}, {Name: name + "-b"}},
 			})
 			switch mode {
 			case "true":
@@ -50,15 +52,15 @@ func TestHookModesInEverySpelling(t *testing.T) {
 		}
 	}
 	plan := strings.Join(beside, " | ") + " > " + strings.Join(after, " > ")
-	newHelm(t).conduct(t, plan, "install", "rel", top.write(t))
+	newHelm(t).conduct(t, plan, "install", "rel", writeGated(t, top))
 }
 
 // TestHookModesThatDisagree has one chart say two things.
 func TestHookModesThatDisagree(t *testing.T) {
 	t.Parallel()
 	h := newHelm(t)
-	chart := hookedChart{name: "top", more: "runHooksInParallel: true\nannotations: {helm.sh/run-hooks-in-parallel: otherChartsOnly}\n", hooks: []hookSpec{{name: "a", free: true}}}
-	h.fails(t, []string{"install", "rel", chart.write(t)}, "runHooksInParallel", "helm.sh/run-hooks-in-parallel")
+	chart := charts.Chart{Name: "top", Metadata: "runHooksInParallel: true\nannotations: {helm.sh/run-hooks-in-parallel: otherChartsOnly}\n", Objects: []charts.Object{{Name: "a", Gate: ungated}}}
+	h.fails(t, []string{"install", "rel", writeGated(t, chart)}, "runHooksInParallel", "helm.sh/run-hooks-in-parallel")
 	h.expectNoSecrets(t)
 	if runs := h.readRuns(t); len(runs) > 0 {
 		t.Errorf("%s was run", runs[0].id)
@@ -69,26 +71,26 @@ func TestHookModesThatDisagree(t *testing.T) {
 // every alias of it.
 func TestHookModesOfNestedCharts(t *testing.T) {
 	t.Parallel()
-	two := func(name string) []hookSpec { return []hookSpec{{name: name + "-a"}, {name: name + "-b"}} }
-	chart := hookedChart{
-		name: "top",
-		more: `runHooksInParallel: true
+	two := func(name string) []charts.Object { return []charts.Object{{Name: name + "-a"}, {Name: name + "-b"}} }
+	chart := charts.Chart{
+		Name: "top",
+		Metadata: `runHooksInParallel: true
 dependencies:
 - {name: shared, version: 0.1.0, alias: left}
 - {name: shared, version: 0.1.0, alias: right}
 - {name: shared, version: 0.1.0, alias: off, condition: off.enabled}
 - {name: child, version: 0.1.0}
 `,
-		hooks: two("root"),
-		subs: []hookedChart{
-			{name: "shared", more: "runHooksInParallel: otherChartsOnly\n", hooks: two("{{ .Chart.Name }}")},
-			{name: "child", hooks: two("child"), subs: []hookedChart{
-				{name: "grandchild", more: "runHooksInParallel: true\n", hooks: two("grandchild"), subs: []hookedChart{
-					{name: "last", hooks: two("last")},
+		Objects: two("root"),
+		Subcharts: []charts.Chart{
+			{Name: "shared", Metadata: "runHooksInParallel: otherChartsOnly\n", Objects: two("{{ .Chart.Name }}")},
+			{Name: "child", Objects: two("child"), Subcharts: []charts.Chart{
+				{Name: "grandchild", Metadata: "runHooksInParallel: true\n", Objects: two("grandchild"), Subcharts: []charts.Chart{
+					{Name: "last", Objects: two("last")},
 				}},
 			}},
 		},
 	}
 	const plan = "root-a | root-b | left-a left-b | right-a right-b | grandchild-a | grandchild-b > child-a > child-b > last-a > last-b"
-	newHelm(t).conduct(t, plan, "install", "rel", chart.write(t), "--set", "off.enabled=false", "--wait=ordered")
+	newHelm(t).conduct(t, plan, "install", "rel", writeGated(t, chart), "--set", "off.enabled=false", "--wait=ordered")
 }

@@ -9,11 +9,13 @@ import (
 	"slices"
 
 	"helm.sh/helm/v3/pkg/releaseutil"
+
+	"github.com/ordered-helm/helm/test/charts"
 )
 
 // placedHook is a hook with what the order of hooks goes by besides.
 type placedHook struct {
-	hookSpec
+	charts.Object
 	// mode is that of its chart.
 	mode string
 	// chart is the path of its chart, document which one it is in there.
@@ -21,15 +23,12 @@ type placedHook struct {
 	document int
 }
 
-// object is what a cluster knows it by; all are in one namespace.
-func (p placedHook) object() string { return p.kind + "/" + p.name }
-
 // compareAsHelm is Helm's order of the hooks of an event.
 func compareAsHelm(a, b placedHook) int {
 	return cmp.Or(
-		cmp.Compare(a.weight, b.weight),
-		cmp.Compare(a.name, b.name),
-		cmp.Compare(kindPlace(a.kind), kindPlace(b.kind)),
+		cmp.Compare(a.Weight, b.Weight),
+		cmp.Compare(a.Name, b.Name),
+		cmp.Compare(kindPlace(a.Kind), kindPlace(b.Kind)),
 		cmp.Compare(a.chart, b.chart),
 		cmp.Compare(a.document, b.document),
 	)
@@ -45,7 +44,7 @@ func planned(events ...[]placedHook) *hookPlan {
 	for _, hooks := range events {
 		hooks = slices.SortedStableFunc(slices.Values(hooks), compareAsHelm)
 		for len(hooks) > 0 {
-			end := slices.IndexFunc(hooks, func(hook placedHook) bool { return hook.weight != hooks[0].weight })
+			end := slices.IndexFunc(hooks, func(hook placedHook) bool { return hook.Weight != hooks[0].Weight })
 			if end < 0 {
 				end = len(hooks)
 			}
@@ -64,8 +63,8 @@ func (p *hookPlan) addStep(chains [][]placedHook, count map[string]int) {
 	for _, chain := range chains {
 		earlier := slices.Clone(before)
 		for _, hook := range chain {
-			id := numbered(hook.key(), count)
-			p.add(id, !hook.waited(), earlier)
+			id := numbered(hookID(hook.Object), count)
+			p.add(id, !isWaited(hook.Object), earlier)
 			earlier = append(earlier, id)
 		}
 	}
@@ -89,10 +88,10 @@ func bucketSteps(bucket []placedHook) [][][]placedHook {
 				beside = append(beside, nil)
 			}
 			beside[at] = append(beside[at], hook)
-		case hook.waited():
+		case isWaited(hook.Object):
 			beside = append(beside, []placedHook{hook})
 		default:
-			first[kindPlace(hook.kind)] = append(first[kindPlace(hook.kind)], []placedHook{hook})
+			first[kindPlace(hook.Kind)] = append(first[kindPlace(hook.Kind)], []placedHook{hook})
 		}
 	}
 	var steps [][][]placedHook
@@ -127,6 +126,6 @@ func joined(chains [][]placedHook) [][]placedHook {
 
 func share(a, b []placedHook) bool {
 	return slices.ContainsFunc(a, func(x placedHook) bool {
-		return slices.ContainsFunc(b, func(y placedHook) bool { return x.object() == y.object() })
+		return slices.ContainsFunc(b, func(y placedHook) bool { return x.String() == y.String() })
 	})
 }

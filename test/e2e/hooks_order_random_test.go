@@ -8,6 +8,8 @@ import (
 	"math/rand/v2"
 	"strings"
 	"testing"
+
+	"github.com/ordered-helm/helm/test/charts"
 )
 
 // randomHookReleases is how many releases TestRandomHooks makes.
@@ -43,7 +45,7 @@ func TestRandomHooks(t *testing.T) {
 					expectAlone(t, h.readRuns(t))
 				}
 			}
-			conduct([]string{"pre-install", "post-install"}, "install", "rel", chart.write(t))
+			conduct([]string{"pre-install", "post-install"}, "install", "rel", writeGated(t, chart))
 			conduct([]string{"test"}, "test", "rel")
 			conduct([]string{"pre-delete"}, "uninstall", "rel")
 		})
@@ -61,7 +63,7 @@ type randomHooks struct {
 func (r *randomHooks) String() string {
 	text := strings.Join(r.modes, "")
 	for _, hook := range r.hooks {
-		text += fmt.Sprintf("%s: %s of %s, %s, weight %d, %s\n", hook.id, hook.object(), hook.chart, hook.mode, hook.weight, hook.events)
+		text += fmt.Sprintf("%s: %s of %s, %s, weight %d, %s\n", hook.ID, hook, hook.chart, hook.mode, hook.Weight, hook.Hook)
 	}
 	return text
 }
@@ -70,7 +72,7 @@ func (r *randomHooks) String() string {
 func (r *randomHooks) of(event string) []placedHook {
 	var list []placedHook
 	for _, hook := range r.hooks {
-		for e := range strings.SplitSeq(hook.events, ",") {
+		for e := range strings.SplitSeq(hook.Hook, ",") {
 			if e == event {
 				list = append(list, hook)
 			}
@@ -80,41 +82,41 @@ func (r *randomHooks) of(event string) []placedHook {
 }
 
 // chart is a random chart: one with subcharts, some of which have subcharts.
-func (r *randomHooks) chart() hookedChart {
+func (r *randomHooks) chart() charts.Chart {
 	names := []string{"a", "b", "c", "d", "e", "f"}
 	r.Shuffle(len(names), func(i, j int) { names[i], names[j] = names[j], names[i] })
-	top := hookedChart{name: "top"}
+	top := charts.Chart{Name: "top"}
 	r.fill(&top, "top")
 	for _, name := range names[:2+r.IntN(3)] {
-		sub := hookedChart{name: name, api: []string{"v1", "v2", "v3"}[r.IntN(3)]}
+		sub := charts.Chart{Name: name, APIVersion: []string{"v1", "v2", "v3"}[r.IntN(3)]}
 		parent, path := &top, "top"
-		if n := len(top.subs); n > 0 && r.IntN(3) == 0 {
-			parent = &top.subs[r.IntN(n)]
-			path += "/charts/" + parent.name
+		if n := len(top.Subcharts); n > 0 && r.IntN(3) == 0 {
+			parent = &top.Subcharts[r.IntN(n)]
+			path += "/charts/" + parent.Name
 		}
 		r.fill(&sub, path+"/charts/"+name)
-		parent.subs = append(parent.subs, sub)
+		parent.Subcharts = append(parent.Subcharts, sub)
 	}
 	return top
 }
 
 // fill gives a chart a mode and hooks.
-func (r *randomHooks) fill(c *hookedChart, path string) {
+func (r *randomHooks) fill(c *charts.Chart, path string) {
 	mode := []string{"true", "true", "otherChartsOnly", "false"}[r.IntN(4)]
-	c.more = hookModes[mode][r.IntN(len(hookModes[mode]))]
-	r.modes = append(r.modes, c.name+": "+c.more)
+	c.Metadata = hookModes[mode][r.IntN(len(hookModes[mode]))]
+	r.modes = append(r.modes, c.Name+": "+c.Metadata)
 	kinds := []string{"Job", "Pod", "Pod", "Pod", "Pod", "ConfigMap", "ServiceAccount", "Role", "Service"}
 	events := []string{"pre-install", "pre-install", "pre-install", "post-install,pre-delete", "test", "pre-install,test", "pre-install,pre-install", "pre-delete", "test,pre-install,test"}
 	for i := range 1 + r.IntN(5) {
-		hook := hookSpec{
-			id:     fmt.Sprintf("%s-%d", c.name, i),
-			kind:   kinds[r.IntN(len(kinds))],
-			name:   fmt.Sprintf("n%d", r.IntN(9)),
-			events: events[r.IntN(len(events))],
-			weight: []int{0, 0, 0, 0, -1, 7}[r.IntN(6)],
+		hook := charts.Object{
+			ID:     fmt.Sprintf("%s-%d", c.Name, i),
+			Kind:   kinds[r.IntN(len(kinds))],
+			Name:   fmt.Sprintf("n%d", r.IntN(9)),
+			Hook:   events[r.IntN(len(events))],
+			Weight: []int{0, 0, 0, 0, -1, 7}[r.IntN(6)],
 		}
-		c.hooks = append(c.hooks, hook)
+		c.Objects = append(c.Objects, hook)
 		// The name of the template's file is below that of its chart's folder.
-		r.hooks = append(r.hooks, placedHook{hookSpec: hook, mode: mode, chart: path + "/templates", document: i})
+		r.hooks = append(r.hooks, placedHook{Object: hook, mode: mode, chart: path + "/templates", document: i})
 	}
 }

@@ -7,17 +7,19 @@ import (
 	"fmt"
 	"strings"
 	"testing"
+
+	"github.com/ordered-helm/helm/test/charts"
 )
 
 // tableChart is the chart of the proposal's tables: charts a, b and c, of which the
 // double one has two hooks of weight 0 and each one of weight 1; all are numbered
 // through. Their modes are as they stand in Chart.yaml; none is the default.
-func tableChart(kind, double string, modes [3]string) hookedChart {
-	top, n := hookedChart{name: "top", more: "runHooksInParallel: false\n"}, 0
+func tableChart(kind, double string, modes [3]string) charts.Chart {
+	top, n := charts.Chart{Name: "top", Metadata: "runHooksInParallel: false\n"}, 0
 	for i, name := range []string{"a", "b", "c"} {
-		sub := hookedChart{name: name}
+		sub := charts.Chart{Name: name}
 		if modes[i] != "" {
-			sub.more = "runHooksInParallel: " + modes[i] + "\n"
+			sub.Metadata = "runHooksInParallel: " + modes[i] + "\n"
 		}
 		weights := []int{0, 1}
 		if name == double {
@@ -25,9 +27,9 @@ func tableChart(kind, double string, modes [3]string) hookedChart {
 		}
 		for _, weight := range weights {
 			n++
-			sub.hooks = append(sub.hooks, hookSpec{kind: kind, name: fmt.Sprintf("h%d", n), weight: weight})
+			sub.Objects = append(sub.Objects, charts.Object{Kind: kind, Name: fmt.Sprintf("h%d", n), Weight: weight})
 		}
-		top.subs = append(top.subs, sub)
+		top.Subcharts = append(top.Subcharts, sub)
 	}
 	return top
 }
@@ -66,7 +68,7 @@ func TestHookTables(t *testing.T) {
 		t.Run(fmt.Sprintf("%s is double, %s", tt.double, strings.Join(tt.modes[:], " ")), func(t *testing.T) {
 			t.Parallel()
 			h := newHelm(t)
-			args := []string{"install", "rel", tableChart(tt.kind, tt.double, tt.modes).write(t)}
+			args := []string{"install", "rel", writeGated(t, tableChart(tt.kind, tt.double, tt.modes))}
 			if i%2 == 1 {
 				args = append(args, "--wait=ordered")
 			}
@@ -81,10 +83,10 @@ func TestHookTableInHelmsOrder(t *testing.T) {
 	t.Parallel()
 	chart := tableChart("Pod", "b", [3]string{"false", "", `"false"`})
 	for i, name := range []string{"g", "f", "e"} {
-		for j := range chart.subs[i].hooks {
-			hook := &chart.subs[i].hooks[j]
-			hook.name = fmt.Sprintf("%s%d", name, 9-j)
-			hook.free = true
+		for j := range chart.Subcharts[i].Objects {
+			hook := &chart.Subcharts[i].Objects[j]
+			hook.Name = fmt.Sprintf("%s%d", name, 9-j)
+			hook.Gate = ungated
 		}
 	}
 	for _, w := range []who{true, false} {
@@ -92,7 +94,7 @@ func TestHookTableInHelmsOrder(t *testing.T) {
 			t.Parallel()
 			h := newHelm(t)
 			h.from = mark()
-			if dir := chart.write(t); w {
+			if dir := writeGated(t, chart); w {
 				h.ok("install", "rel", dir)
 			} else {
 				h.stock(t, "install", "rel", dir)

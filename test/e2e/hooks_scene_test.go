@@ -18,6 +18,8 @@ import (
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 	"k8s.io/apimachinery/pkg/types"
 	"k8s.io/apimachinery/pkg/watch"
+
+	"github.com/ordered-helm/helm/test/charts"
 )
 
 // hookPatience is when a test gives up on what hooks should do soon, lateNews is
@@ -102,7 +104,7 @@ func (s *hookScene) note(e watch.Event) {
 	default:
 		s.tb.Fatalf("the watch of hooks: %s %v", e.Type, e.Object)
 	}
-	id := o.Metadata.Annotations[hookID]
+	id := o.Metadata.Annotations[charts.IDAnnotation]
 	if id == "" {
 		return
 	}

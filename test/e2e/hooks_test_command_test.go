@@ -14,20 +14,21 @@ import (
 	"helm.sh/helm/v3/pkg/release"
 
 	"github.com/ordered-helm/helm/test/binaries"
+	"github.com/ordered-helm/helm/test/charts"
 )
 
 // testChart is a chart with tests, Jobs and Pods, hooks of other events, and
 // something of its own.
-func testChart(tb testing.TB, mode string, tests ...hookPart) string {
+func testChart(tb testing.TB, mode string, tests ...charts.Object) string {
 	tb.Helper()
-	hooks := []hookPart{{kind: "ConfigMap", name: "zz-other", events: "post-upgrade"}, {kind: "ConfigMap", name: "aa-other", events: "pre-delete"}}
+	hooks := []charts.Object{{Kind: "ConfigMap", Name: "zz-other", Hook: "post-upgrade"}, {Kind: "ConfigMap", Name: "aa-other", Hook: "pre-delete"}}
 	for _, p := range tests {
-		if p.events == "" {
-			p.events = "test"
+		if p.Hook == "" {
+			p.Hook = "test"
 		}
 		hooks = append(hooks, p)
 	}
-	return writeHooked(tb, hooked{name: "app", mode: mode, hooks: hooks, more: map[string]string{"own.yaml": ownPart("1"), "NOTES.txt": "Have fun.\n"}})
+	return writeHooked(tb, charts.Chart{Name: "app", HookMode: mode, Objects: hooks, Templates: map[string]string{"own.yaml": ownPart("1"), "NOTES.txt": "Have fun.\n"}})
 }
 
 // storedHooks are the names of the stored hooks, in their order.
@@ -65,8 +66,8 @@ func TestFilteredTests(t *testing.T) {
 			ours, theirs := newHelm(t), newHelm(t)
 			// Stock Helm looks every two seconds whether a Job that it deletes is gone.
 			const kind = "ConfigMap"
-			chart := testChart(t, mode, hookPart{kind: kind, name: "one"}, hookPart{kind: kind, name: "two"},
-				hookPart{kind: kind, name: "three", weight: -1}, hookPart{kind: kind, name: "four", weight: 2})
+			chart := testChart(t, mode, charts.Object{Kind: kind, Name: "one"}, charts.Object{Kind: kind, Name: "two"},
+				charts.Object{Kind: kind, Name: "three", Weight: -1}, charts.Object{Kind: kind, Name: "four", Weight: 2})
 			for _, h := range []*helm{ours, theirs} {
 				h.ok("install", "rel", chart)
 			}
@@ -129,7 +130,7 @@ func TestTestsAreKilled(t *testing.T) {
 			t.Parallel()
 			for i, path := range []string{binaries.Get(t).Helm, binaries.Get(t).Stock} {
 				h := newHelm(t)
-				h.ok("install", "rel", testChart(t, "", hookPart{name: "gated", gate: slowGate}, hookPart{name: "left-out"}))
+				h.ok("install", "rel", testChart(t, "", charts.Object{Kind: "Job", Name: "gated", Gate: slowGate}, charts.Object{Kind: "Job", Name: "left-out"}))
 				order := h.storedHooks(t)
 				p := h.startBinary(t, path, h.namespace, "test", "rel", "--filter", filter)
 				h.awaitPhases(t, "rel", release.HookPhaseRunning, "Job/gated")
@@ -162,7 +163,7 @@ func TestTestsAreKilled(t *testing.T) {
 // TestLogsOfTests prints logs of tests, of Pods as stock Helm does, and of Jobs.
 func TestLogsOfTests(t *testing.T) {
 	t.Parallel()
-	pods := []hookPart{{kind: "Pod", name: "b-pod"}, {kind: "Pod", name: "a-pod", weight: 1}, {kind: "Pod", name: "c-pod", deletes: "hook-failed,before-hook-creation"}}
+	pods := []charts.Object{{Kind: "Pod", Name: "b-pod"}, {Kind: "Pod", Name: "a-pod", Weight: 1}, {Kind: "Pod", Name: "c-pod", DeletePolicy: "hook-failed,before-hook-creation"}}
 	t.Run("Pods as in Helm", func(t *testing.T) {
 		t.Parallel()
 		h := newHelm(t)
@@ -179,9 +180,9 @@ func TestLogsOfTests(t *testing.T) {
 		t.Run("Jobs, mode "+mode, func(t *testing.T) {
 			t.Parallel()
 			h := newHelm(t)
-			failed := hookPart{name: "failed", weight: 3, play: failing}
+			failed := charts.Object{Kind: "Job", Name: "failed", Weight: 3, PodAnnotations: failing}
 			h.ok("install", "rel", testChart(t, mode, append(slices.Clone(pods),
-				hookPart{name: "job", containers: []string{"left", "right"}, play: []string{`devcluster/log.left: "left says it"`, `devcluster/log.right: "right says it"`}}, failed)...))
+				charts.Object{Kind: "Job", Name: "job", Containers: []string{"left", "right"}, PodAnnotations: []string{`devcluster/log.left: "left says it"`, `devcluster/log.right: "right says it"`}}, failed)...))
 			r := h.run("test", "rel", "--logs")
 			if r.code != 1 {
 				t.Errorf("exit code %d\n%s", r.code, r.stderr)
@@ -192,7 +193,7 @@ func TestLogsOfTests(t *testing.T) {
 				t.Errorf("the logs of one test are\n%s", r.stdout)
 			}
 			// What is deleted has no log, and is no reason to fail.
-			h.ok("upgrade", "rel", testChart(t, mode, hookPart{name: "gone", deletes: "hook-succeeded"}, hookPart{kind: "Pod", name: "stays"}))
+			h.ok("upgrade", "rel", testChart(t, mode, charts.Object{Kind: "Job", Name: "gone", DeletePolicy: "hook-succeeded"}, charts.Object{Kind: "Pod", Name: "stays"}))
 			expectSaid(t, h.run("test", "rel", "--logs").stdout, "stays ends")
 		})
 	}
@@ -203,7 +204,7 @@ func TestTimeoutOfTests(t *testing.T) {
 	t.Parallel()
 	for _, timeout := range patience() {
 		h := newHelm(t)
-		h.ok("install", "rel", testChart(t, "true", hookPart{name: "hangs", play: running}, hookPart{name: "done"}, hookPart{name: "next", weight: 1}))
+		h.ok("install", "rel", testChart(t, "true", charts.Object{Kind: "Job", Name: "hangs", PodAnnotations: running}, charts.Object{Kind: "Job", Name: "done"}, charts.Object{Kind: "Job", Name: "next", Weight: 1}))
 		r := h.fails(t, []string{"test", "rel", "--timeout", timeout}, "hangs")
 		runs := h.runs(t, "rel")
 		if runs["Job/done"].Phase != release.HookPhaseSucceeded {
@@ -251,24 +252,24 @@ func (h *helm) expectPhases(tb testing.TB, r result, want map[string]string) {
 func TestTestsOfOlderEvents(t *testing.T) {
 	t.Parallel()
 	for name, tt := range map[string]struct {
-		tests []hookPart
+		tests []charts.Object
 		code  int
 		want  map[string]string
 	}{
 		"both pass": {
-			tests: []hookPart{{name: "good", events: "test-success"}, {name: "bad", events: "test-failure", play: failing}, {kind: "Pod", name: "bad-pod", events: "test-failure", play: failing}},
+			tests: []charts.Object{{Kind: "Job", Name: "good", Hook: "test-success"}, {Kind: "Job", Name: "bad", Hook: "test-failure", PodAnnotations: failing}, {Kind: "Pod", Name: "bad-pod", Hook: "test-failure", PodAnnotations: failing}},
 			want:  map[string]string{"good": "Succeeded", "bad": "Succeeded", "bad-pod": "Succeeded"},
 		},
 		"a Job that succeeds": {
-			tests: []hookPart{{name: "wrong", events: "test-failure"}}, code: 1,
+			tests: []charts.Object{{Kind: "Job", Name: "wrong", Hook: "test-failure"}}, code: 1,
 			want: map[string]string{"wrong": "Failed"},
 		},
 		"a Pod that succeeds": {
-			tests: []hookPart{{name: "good", weight: -1, events: "test-success"}, {kind: "Pod", name: "wrong", events: "test-failure"}}, code: 1,
+			tests: []charts.Object{{Kind: "Job", Name: "good", Weight: -1, Hook: "test-success"}, {Kind: "Pod", Name: "wrong", Hook: "test-failure"}}, code: 1,
 			want: map[string]string{"good": "Succeeded", "wrong": "Failed"},
 		},
 		"a test that fails": {
-			tests: []hookPart{{name: "bad", weight: -1, events: "Test-Failure", play: failing}, {name: "wrong", events: "test-success", play: failing}}, code: 1,
+			tests: []charts.Object{{Kind: "Job", Name: "bad", Weight: -1, Hook: "Test-Failure", PodAnnotations: failing}, {Kind: "Job", Name: "wrong", Hook: "test-success", PodAnnotations: failing}}, code: 1,
 			want: map[string]string{"bad": "Succeeded", "wrong": "Failed"},
 		},
 	} {
@@ -294,7 +295,7 @@ func TestTestsOfOlderEvents(t *testing.T) {
 		t.Run(events, func(t *testing.T) {
 			t.Parallel()
 			h := newHelm(t)
-			h.refused(t, h.run("install", "rel", testChart(t, "", hookPart{name: "odd", events: events})), "app/templates/odd.yaml", "test-failure")
+			h.refused(t, h.run("install", "rel", testChart(t, "", charts.Object{Kind: "Job", Name: "odd", Hook: events})), "app/templates/odd.yaml", "test-failure")
 		})
 	}
 }
@@ -306,9 +307,9 @@ func TestPoliciesOfTestsThatFailToPass(t *testing.T) {
 	h := newHelm(t)
 	const done, failed, event = release.HookPhaseSucceeded, release.HookPhaseFailed, "test-failure"
 	fates := []hookFate{
-		{hookPart: hookPart{name: "gone", deletes: "hook-succeeded", logs: "hook-succeeded", play: failing}, phase: done, printed: true},
-		{hookPart: hookPart{name: "stays", deletes: "hook-failed", logs: "hook-failed", play: failing}, phase: done, stays: true},
-		{hookPart: hookPart{name: "wrong-gone", weight: 1, deletes: "hook-failed", logs: "hook-failed"}, phase: failed, printed: true},
+		{Object: charts.Object{Kind: "Job", Name: "gone", DeletePolicy: "hook-succeeded", LogPolicy: "hook-succeeded", PodAnnotations: failing}, phase: done, printed: true},
+		{Object: charts.Object{Kind: "Job", Name: "stays", DeletePolicy: "hook-failed", LogPolicy: "hook-failed", PodAnnotations: failing}, phase: done, stays: true},
+		{Object: charts.Object{Kind: "Job", Name: "wrong-gone", Weight: 1, DeletePolicy: "hook-failed", LogPolicy: "hook-failed"}, phase: failed, printed: true},
 	}
 	h.ok("install", "rel", testChart(t, "true", hooksOf(event, fates)...))
 	h.from = mark()
@@ -320,7 +321,7 @@ func TestPoliciesOfTestsThatFailToPass(t *testing.T) {
 func TestTestsInParallel(t *testing.T) {
 	t.Parallel()
 	h := newHelm(t)
-	h.ok("install", "rel", testChart(t, "true", hookPart{name: "a", gate: slowGate}, hookPart{kind: "Pod", name: "b", gate: slowGate}, hookPart{name: "left-out"}))
+	h.ok("install", "rel", testChart(t, "true", charts.Object{Kind: "Job", Name: "a", Gate: slowGate}, charts.Object{Kind: "Pod", Name: "b", Gate: slowGate}, charts.Object{Kind: "Job", Name: "left-out"}))
 	p := h.start(t, "test", "rel", "--filter", "!name=left-out")
 	h.awaitPhases(t, "rel", release.HookPhaseRunning, "Job/a", "Pod/b")
 	h.openGate(t, slowGate)

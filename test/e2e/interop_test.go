@@ -10,6 +10,8 @@ import (
 	"testing"
 
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
+
+	"github.com/ordered-helm/helm/test/charts"
 )
 
 // who runs a step: ours, or unmodified Helm.
@@ -70,7 +72,7 @@ func TestInterop(t *testing.T) {
 			first := h.objectsOf(t, "rel")
 
 			h.from = mark()
-			h.by(t, upgrade, "upgrade", "rel", chartOfParts(t, oddParts("2")...))
+			h.by(t, upgrade, "upgrade", "rel", charts.Write(t, oddParts("2")...))
 			see("2", "superseded", "deployed")
 			if upgrade {
 				h.proveOrderOf(t, "rel", h.readTrace(t))
@@ -177,7 +179,7 @@ func TestInteropAfterFailures(t *testing.T) {
 	t.Parallel()
 	broken := func(tb testing.TB) string {
 		tb.Helper()
-		return chartOfParts(tb, append(oddParts("2"), part{name: "Not_A_Name", layer: "end", after: "odder"})...)
+		return charts.Write(tb, append(oddParts("2"), charts.Object{Name: "Not_A_Name", Layer: "end", DependsOn: "odder"})...)
 	}
 	for _, failing := range []who{true, false} {
 		for _, mending := range []string{"upgrade", "rollback", "uninstall"} {

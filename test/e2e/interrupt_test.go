@@ -11,6 +11,8 @@ import (
 
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 	"k8s.io/apimachinery/pkg/types"
+
+	"github.com/ordered-helm/helm/test/charts"
 )
 
 // TestInterrupt stops an ordered install at its second node: it ends, the
@@ -40,7 +42,7 @@ func TestInterrupt(t *testing.T) {
 func TestHangingFinalizer(t *testing.T) {
 	t.Parallel()
 	h := newHelm(t)
-	chart := writeChart(t, map[string]string{"Chart.yaml": v3Chart, "templates/all.yaml": configMap("first", "helm.sh/layer: first") +
+	chart := charts.WriteFiles(t, map[string]string{"Chart.yaml": charts.Metadata, "templates/all.yaml": charts.ConfigMap("first", "helm.sh/layer: first") +
 		"---\napiVersion: v1\nkind: ConfigMap\nmetadata:\n  name: stuck\n  finalizers: [ordered.example/hold]\n  annotations:\n" +
 		"    helm.sh/layer: second\n    helm.sh/depends-on/layers: first\n"})
 	h.ok("install", "rel", chart, "--wait=ordered")
@@ -78,7 +80,7 @@ func TestGraphOfARelease(t *testing.T) {
 	if got := h.ok("dag", "rel").stdout; got != want {
 		t.Errorf("got:\n%s\nwant:\n%s", got, want)
 	}
-	h.ok("install", "plain", writeChart(t, map[string]string{"Chart.yaml": v3Chart, "templates/a.yaml": configMap("a", "helm.sh/layer: a")}))
+	h.ok("install", "plain", charts.WriteFiles(t, map[string]string{"Chart.yaml": charts.Metadata, "templates/a.yaml": charts.ConfigMap("a", "helm.sh/layer: a")}))
 	if r := h.run("dag", "plain"); r.code != 1 || !strings.Contains(r.stderr, "order") {
 		t.Errorf("a release without an order: exit code %d\n%s", r.code, r.stderr)
 	}
@@ -123,7 +125,7 @@ func TestRealChartsWithoutAnOrder(t *testing.T) {
 // TestWaitSpellings goes through the ways to write --wait.
 func TestWaitSpellings(t *testing.T) {
 	t.Parallel()
-	chart := writeChart(t, map[string]string{"Chart.yaml": v3Chart, "templates/all.yaml": configMap("first", "helm.sh/layer: first") + last})
+	chart := charts.WriteFiles(t, map[string]string{"Chart.yaml": charts.Metadata, "templates/all.yaml": charts.ConfigMap("first", "helm.sh/layer: first") + last})
 	tests := []struct {
 		args    []string
 		ordered bool

@@ -13,6 +13,8 @@ import (
 	"time"
 
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
+
+	"github.com/ordered-helm/helm/test/charts"
 )
 
 const (
@@ -41,17 +43,17 @@ func killedChart(tb testing.TB) string {
 	}
 	hooks.WriteString("---\napiVersion: v1\nkind: ConfigMap\nmetadata:\n  name: of-hooks\n  annotations: {helm.sh/hook: 'pre-install,pre-upgrade,pre-rollback', helm.sh/hook-weight: '-1'}\n")
 	parts := ""
-	for _, p := range []part{
-		{name: "first", layer: "first", value: "{{ .Values.value }}"},
-		{kind: "Deployment", name: "app", layer: "app", after: "first", value: "{{ .Values.value }}", more: inTime},
-		{kind: "Job", name: "work-{{ .Values.value }}", layer: "work", after: "first", play: []string{"devcluster/after: 200ms"}, more: inTime},
-		{name: "of-{{ .Values.value }}", layer: "work", after: "first"},
-		{name: "last", layer: "last", after: "app,work", value: "{{ .Values.value }}"},
+	for _, p := range []charts.Object{
+		{Name: "first", Layer: "first", Value: "{{ .Values.value }}"},
+		{Kind: "Deployment", Name: "app", Layer: "app", DependsOn: "first", Value: "{{ .Values.value }}", Annotations: charts.LongTimeout},
+		{Kind: "Job", Name: "work-{{ .Values.value }}", Layer: "work", DependsOn: "first", PodAnnotations: []string{"devcluster/after: 200ms"}, Annotations: charts.LongTimeout},
+		{Name: "of-{{ .Values.value }}", Layer: "work", DependsOn: "first"},
+		{Name: "last", Layer: "last", DependsOn: "app,work", Value: "{{ .Values.value }}"},
 	} {
-		parts += p.manifest()
+		parts += p.Manifest()
 	}
-	sub := part{kind: "Deployment", name: "backend", value: "{{ .Values.value }}", more: inTime}.manifest()
-	return writeChart(tb, map[string]string{
+	sub := charts.Object{Kind: "Deployment", Name: "backend", Value: "{{ .Values.value }}", Annotations: charts.LongTimeout}.Manifest()
+	return charts.WriteFiles(tb, map[string]string{
 		"Chart.yaml":  "apiVersion: v3\nname: app\nversion: 0.1.0\nannotations: {helm.sh/depends-on/subcharts: '[\"backend\"]'}\ndependencies: [{name: backend, version: 0.1.0}]\n",
 		"values.yaml": "value: '0'\n", "templates/hooks.yaml": hooks.String(), "templates/parts.yaml": parts,
 		"charts/backend/Chart.yaml": "apiVersion: v3\nname: backend\nversion: 0.1.0\n", "charts/backend/values.yaml": "value: '0'\n", "charts/backend/templates/all.yaml": sub,

@@ -14,6 +14,8 @@ import (
 	apierrors "k8s.io/apimachinery/pkg/api/errors"
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 	"k8s.io/apimachinery/pkg/types"
+
+	"github.com/ordered-helm/helm/test/charts"
 )
 
 // leaf is a pod, alone in its layer, that does as the annotations say.
@@ -32,7 +34,7 @@ func failingPod(name string, annotations ...string) string {
 func TestFailedLeafEndsTheWaiting(t *testing.T) {
 	t.Parallel()
 	h := newHelm(t)
-	chart := writeChart(t, map[string]string{"Chart.yaml": v3Chart, "templates/all.yaml": failingPod("broken", "devcluster/after: 1s") +
+	chart := charts.WriteFiles(t, map[string]string{"Chart.yaml": charts.Metadata, "templates/all.yaml": failingPod("broken", "devcluster/after: 1s") +
 		leaf("hanging", "devcluster/pod: never")})
 	r := h.run("install", "rel", chart, "--wait=ordered", "--timeout", "10m")
 	if r.code != 1 {
@@ -49,8 +51,8 @@ func TestFailedLeafEndsTheWaiting(t *testing.T) {
 func TestNothingStartsAfterALeafFailed(t *testing.T) {
 	t.Parallel()
 	h := newHelm(t)
-	chart := writeChart(t, map[string]string{"Chart.yaml": v3Chart, "templates/all.yaml": failingPod("broken") +
-		leaf("slow", "devcluster/after: 4s", "helm.sh/readiness-timeout: 50s") + configMap("after", "helm.sh/layer: after", "helm.sh/depends-on/layers: slow")})
+	chart := charts.WriteFiles(t, map[string]string{"Chart.yaml": charts.Metadata, "templates/all.yaml": failingPod("broken") +
+		leaf("slow", "devcluster/after: 4s", "helm.sh/readiness-timeout: 50s") + charts.ConfigMap("after", "helm.sh/layer: after", "helm.sh/depends-on/layers: slow")})
 	r := h.run("install", "rel", chart, "--wait=ordered")
 	if r.code != 1 || !strings.Contains(r.stderr, "Pod/broken failed: ") || !strings.Contains(r.stderr, "never started because of that: app:after") {
 		t.Fatalf("exit code %d\n%s", r.code, r.stderr)
@@ -69,8 +71,8 @@ func TestNothingStartsAfterALeafFailed(t *testing.T) {
 func TestRefusalNamesTheResource(t *testing.T) {
 	t.Parallel()
 	h := newHelm(t)
-	chart := writeChart(t, map[string]string{"Chart.yaml": v3Chart, "templates/all.yaml": configMap("good", "helm.sh/layer: first") +
-		configMap("Bad_Name", "helm.sh/layer: first") + last})
+	chart := charts.WriteFiles(t, map[string]string{"Chart.yaml": charts.Metadata, "templates/all.yaml": charts.ConfigMap("good", "helm.sh/layer: first") +
+		charts.ConfigMap("Bad_Name", "helm.sh/layer: first") + last})
 	r := h.run("install", "rel", chart, "--wait=ordered", "--disable-openapi-validation")
 	if r.code != 1 {
 		t.Fatalf("exit code %d\n%s", r.code, r.stderr)
@@ -119,7 +121,7 @@ func TestLayerIsReadyAsAWhole(t *testing.T) {
 	h := newHelm(t)
 	layer := strings.Replace(leaf("quick"), "helm.sh/layer: quick", "helm.sh/layer: first", 1) +
 		strings.Replace(leaf("slow", "devcluster/after: 3s"), "helm.sh/layer: slow", "helm.sh/layer: first", 1)
-	chart := writeChart(t, map[string]string{"Chart.yaml": v3Chart, "templates/all.yaml": layer + last})
+	chart := charts.WriteFiles(t, map[string]string{"Chart.yaml": charts.Metadata, "templates/all.yaml": layer + last})
 	pods := h.cluster.Client().CoreV1().Pods(h.namespace)
 	annotate := func(value string) func(context.Context) error {
 		return func(ctx context.Context) error {
@@ -143,8 +145,8 @@ func TestLayerIsReadyAsAWhole(t *testing.T) {
 func TestLeafMustBeReadyAtTheEnd(t *testing.T) {
 	t.Parallel()
 	h := newHelm(t)
-	chart := writeChart(t, map[string]string{"Chart.yaml": v3Chart, "templates/all.yaml": leaf("gone") +
-		leaf("slow", "devcluster/after: 3s") + configMap("after", "helm.sh/layer: after", "helm.sh/depends-on/layers: slow")})
+	chart := charts.WriteFiles(t, map[string]string{"Chart.yaml": charts.Metadata, "templates/all.yaml": leaf("gone") +
+		leaf("slow", "devcluster/after: 3s") + charts.ConfigMap("after", "helm.sh/layer: after", "helm.sh/depends-on/layers: slow")})
 	h.change(t, "gone", podIsReady, func(ctx context.Context) error {
 		return h.cluster.Client().CoreV1().Pods(h.namespace).Delete(ctx, "gone", metav1.DeleteOptions{})
 	})
@@ -168,7 +170,7 @@ func TestSecretsAreNotPrinted(t *testing.T) {
 	logging := leaf("logging", "helm.sh/readiness-timeout: 3s", "devcluster/pod: crash-loop", `devcluster/log: "`+hook+" and "+odd+`"`)
 	gadget := "---\napiVersion: v1\nkind: Service\nmetadata: {name: gadget, annotations: {helm.sh/layer: gadget, helm.sh/readiness-timeout: 3s, " +
 		"helm.sh/readiness-success: '{.conditions[0].message} == ok'}}\nspec: {ports: [{port: 80}]}\n"
-	after := configMap("after", "helm.sh/depends-on/layers: logging, gadget")
+	after := charts.ConfigMap("after", "helm.sh/depends-on/layers: logging, gadget")
 	service := "---\napiVersion: v1\nkind: Service\nmetadata: {name: wrong, annotations: {helm.sh/layer: wrong}}\nspec: {type: " + refused + ", ports: [{port: 80}]}\n"
 
 	for name, template := range map[string]string{"log and status": secrets + logging + gadget + after, "refusal": secrets + service} {
@@ -189,7 +191,7 @@ func TestSecretsAreNotPrinted(t *testing.T) {
 					return nil
 				})
 			}
-			chart := writeChart(t, map[string]string{"Chart.yaml": v3Chart, "templates/all.yaml": template})
+			chart := charts.WriteFiles(t, map[string]string{"Chart.yaml": charts.Metadata, "templates/all.yaml": template})
 			r := h.run("install", "rel", chart, "--wait=ordered", "--disable-openapi-validation")
 			said := r.stderr + h.ok("status", "rel", "--show-desc").stdout
 			if r.code != 1 || !strings.Contains(said, "******") {

@@ -17,6 +17,7 @@ import (
 	"k8s.io/apimachinery/pkg/apis/meta/v1/unstructured"
 
 	"github.com/ordered-helm/helm/test/binaries"
+	"github.com/ordered-helm/helm/test/charts"
 	"github.com/ordered-helm/helm/test/fault"
 )
 
@@ -141,19 +142,19 @@ func expectDeclared(tb testing.TB, before, after map[string]*unstructured.Unstru
 // stored before anything is undone, and then all is what it was.
 func TestLifecycleAtomicUpgrade(t *testing.T) {
 	t.Parallel()
-	hook := func(event string) part {
-		return part{kind: "Job", name: "hook", more: []string{"helm.sh/hook: " + event}, play: []string{"devcluster/pod: fail"}}
+	hook := func(event string) charts.Object {
+		return charts.Object{Kind: "Job", Name: "hook", Annotations: []string{"helm.sh/hook: " + event}, PodAnnotations: []string{"devcluster/pod: fail"}}
 	}
-	extra := []part{{name: "marked", layer: "extra"}, {name: "extra", layer: "extra"}, {kind: "Deployment", name: "over", layer: "over", after: "extra", more: inTime}, {name: "top", layer: "top", after: "over"}}
+	extra := []charts.Object{{Name: "marked", Layer: "extra"}, {Name: "extra", Layer: "extra"}, {Kind: "Deployment", Name: "over", Layer: "over", DependsOn: "extra", Annotations: charts.LongTimeout}, {Name: "top", Layer: "top", DependsOn: "over"}}
 	for _, tt := range []struct {
 		name  string
-		parts []part
+		parts []charts.Object
 		cause string
 		// pairs are how many pairs of objects with an order are deleted again.
 		pairs int
 	}{
 		{"not ready", append(failingParts("y"), extra[3:]...), "Deployment/app was not ready within 1s", 3},
-		{"refused", append(append(threeParts("y"), extra...), part{name: "Not_A_Name", layer: "end", after: "last, top"}), "Not_A_Name", 3},
+		{"refused", append(append(threeParts("y"), extra...), charts.Object{Name: "Not_A_Name", Layer: "end", DependsOn: "last, top"}), "Not_A_Name", 3},
 		{"hook after it", append(append(threeParts("y"), extra...), hook("post-upgrade")), "post-upgrade hooks failed", 3},
 		{"hook before it", append(append(threeParts("y"), extra...), hook("pre-upgrade")), "pre-upgrade hooks failed", 0},
 	} {
@@ -164,7 +165,7 @@ func TestLifecycleAtomicUpgrade(t *testing.T) {
 			before := h.objectsOf(t, "rel")
 			u := &undoing{helm: h, isUndo: secondRevision()}
 			h.from = mark()
-			args := []string{"upgrade", "rel", chartOfParts(t, tt.parts...), "--wait=ordered", "--atomic", "--timeout", "30s"}
+			args := []string{"upgrade", "rel", charts.Write(t, tt.parts...), "--wait=ordered", "--atomic", "--timeout", "30s"}
 			r := u.run(t, args...)
 			if r.code != 1 {
 				t.Errorf("exit code %d, want 1", r.code)
@@ -205,7 +206,7 @@ func TestLifecycleAtomicGoesBackFar(t *testing.T) {
 	h.ok("install", "rel", firstRevision(t, "1"), "--wait=ordered")
 	before := h.objectsOf(t, "rel")
 	for _, args := range [][]string{nil, {"--atomic"}} {
-		h.fails(t, append([]string{"upgrade", "rel", chartOfParts(t, failingParts("2")...), "--wait=ordered"}, args...), "Deployment/app was not ready within 1s")
+		h.fails(t, append([]string{"upgrade", "rel", charts.Write(t, failingParts("2")...), "--wait=ordered"}, args...), "Deployment/app was not ready within 1s")
 	}
 	expectDeclared(t, before, h.objectsOf(t, "rel"))
 	if statuses := h.statuses(t, "rel"); statuses != "superseded failed failed deployed" {
@@ -218,7 +219,7 @@ func TestLifecycleAtomicGoesBackFar(t *testing.T) {
 func TestLifecycleAtomicInstall(t *testing.T) {
 	t.Parallel()
 	u := &undoing{helm: newHelm(t), isUndo: isDelete}
-	r := u.run(t, "install", "rel", chartOfParts(t, failingParts("x")...), "--wait=ordered", "--atomic")
+	r := u.run(t, "install", "rel", charts.Write(t, failingParts("x")...), "--wait=ordered", "--atomic")
 	expectSaid(t, r.stderr, "has been uninstalled due to atomic being set", "Deployment/app was not ready within 1s")
 	u.expectTold(t, "Deployment/app was not ready within 1s")
 	u.expectOnly(t, "rel")
@@ -233,7 +234,7 @@ func TestLifecycleCleanupIsTold(t *testing.T) {
 	h := newHelm(t)
 	h.ok("install", "rel", firstRevision(t, "x"), "--wait=ordered")
 	u := &undoing{helm: h, isUndo: isDelete}
-	u.run(t, "upgrade", "rel", chartOfParts(t, failingParts("y")...), "--wait=ordered", "--cleanup-on-fail")
+	u.run(t, "upgrade", "rel", charts.Write(t, failingParts("y")...), "--wait=ordered", "--cleanup-on-fail")
 	u.expectTold(t, "Deployment/app was not ready within 1s")
 }
 
@@ -243,8 +244,8 @@ func TestLifecycleUndoFails(t *testing.T) {
 	t.Parallel()
 	chart := func(tb testing.TB) string {
 		tb.Helper()
-		dir := chartOfParts(tb, append(failingParts("y"), part{name: "held", layer: "held", after: "extra"})...)
-		edit(tb, dir, "templates/all.yaml", "first, over", "first, over, held", "{name: held,", "{name: held, finalizers: [ordered.example/hold],")
+		dir := charts.Write(tb, append(failingParts("y"), charts.Object{Name: "held", Layer: "held", DependsOn: "extra"})...)
+		charts.Edit(tb, dir, "templates/all.yaml", "first, over", "first, over, held", "{name: held,", "{name: held, finalizers: [ordered.example/hold],")
 		return dir
 	}
 	const cause = "Deployment/app was not ready within 1s"
@@ -284,9 +285,9 @@ func TestLifecycleUndoIsNotAllowed(t *testing.T) {
 	t.Parallel()
 	h := newHelm(t)
 	h.ok("install", "rel", firstRevision(t, "x"), "--wait=ordered")
-	parts := append(failingParts("y"), part{name: "last", layer: "end", after: "app"})
+	parts := append(failingParts("y"), charts.Object{Name: "last", Layer: "end", DependsOn: "app"})
 	as := h.grant(t, "get", "list", "watch", "create", "update", "patch")
-	h.fails(t, append([]string{"upgrade", "rel", chartOfParts(t, parts...), "--wait=ordered", "--atomic", "--timeout", "10s"}, as...),
+	h.fails(t, append([]string{"upgrade", "rel", charts.Write(t, parts...), "--wait=ordered", "--atomic", "--timeout", "10s"}, as...),
 		"Deployment/app was not ready within 1s", "an error occurred while rolling back the release", "may not delete ConfigMap")
 	if statuses := h.statuses(t, "rel"); statuses != "deployed failed" {
 		t.Errorf("the revisions are %s", statuses)

@@ -15,6 +15,7 @@ import (
 	"helm.sh/helm/v3/pkg/release"
 	"helm.sh/helm/v3/pkg/storage/driver"
 
+	"github.com/ordered-helm/helm/test/charts"
 	"github.com/ordered-helm/helm/test/fault"
 )
 
@@ -49,7 +50,7 @@ func TestLifecycleDamagedRecord(t *testing.T) {
 			t.Helper()
 			t.Parallel()
 			h := newHelm(t)
-			h.ok("install", "rel", chartOfParts(t, oddParts("1")...), "--wait=ordered")
+			h.ok("install", "rel", charts.Write(t, oddParts("1")...), "--wait=ordered")
 			h.damage(t, h.last(t, "rel"), record.text)
 			h.from = mark()
 			return h
@@ -90,7 +91,7 @@ func TestLifecycleDamagedRecord(t *testing.T) {
 		t.Run("rollback of it/"+name, func(t *testing.T) {
 			h := prepare(t)
 			h.ok("upgrade", "rel", three(t, "2"), "--wait")
-			h.ok("upgrade", "rel", chartOfParts(t, oddParts("3")...), "--wait=ordered")
+			h.ok("upgrade", "rel", charts.Write(t, oddParts("3")...), "--wait=ordered")
 			good := h.last(t, "rel")
 			h.damage(t, good, record.text)
 			h.ok("rollback", "rel", "2")
@@ -132,7 +133,7 @@ func TestLifecycleTwoAtOnce(t *testing.T) {
 		// does all of its work.
 		second := *h
 		held, pass := h.holdUp(t, isCreationOfRecord)
-		p := h.start(t, "upgrade", "rel", chartOfParts(t, oddParts("1")...), "--wait=ordered")
+		p := h.start(t, "upgrade", "rel", charts.Write(t, oddParts("1")...), "--wait=ordered")
 		await(t, held, "the attempt to store a revision")
 		second.ok("upgrade", "rel", three(t, "2"), "--wait=ordered")
 		before := h.objectsOf(t, "rel")
@@ -156,7 +157,7 @@ func TestLifecycleTwoAtOnce(t *testing.T) {
 		held, pass := h.holdUp(t, func(what fault.Request) bool {
 			return isCreationOfRecord(what) || what.Verb == "list" && what.Resource == "secrets" && reads.Add(1) > 1
 		})
-		p := h.start(t, "install", "rel", chartOfParts(t, oddParts("1")...), "--wait=ordered", "--replace")
+		p := h.start(t, "install", "rel", charts.Write(t, oddParts("1")...), "--wait=ordered", "--replace")
 		await(t, held, "the attempt to store a revision")
 		second.ok("install", "rel", three(t, "2"), "--wait=ordered", "--replace")
 		before := h.objectsOf(t, "rel")
@@ -178,7 +179,7 @@ func TestLifecycleTwoAtOnce(t *testing.T) {
 		})
 		p := h.start(t, "upgrade", "rel", three(t, "1"), "--wait=ordered")
 		await(t, held, "the change of the last object")
-		second.fails(t, []string{"upgrade", "rel", chartOfParts(t, oddParts("2")...), "--wait=ordered"},
+		second.fails(t, []string{"upgrade", "rel", charts.Write(t, oddParts("2")...), "--wait=ordered"},
 			"another operation (install/upgrade/rollback) is in progress")
 		pass()
 		if r := p.wait(t); r.code != 0 {
@@ -193,7 +194,7 @@ func TestLifecycleTwoAtOnce(t *testing.T) {
 		h.ok("install", "rel", three(t, "0"), "--wait=ordered")
 		var upgrades []*process
 		for _, value := range []string{"1", "2", "3"} {
-			upgrades = append(upgrades, h.start(t, "upgrade", "rel", chartOfParts(t, append(threeParts(value), part{name: "of-" + value, layer: "last"})...), "--wait=ordered"))
+			upgrades = append(upgrades, h.start(t, "upgrade", "rel", charts.Write(t, append(threeParts(value), charts.Object{Name: "of-" + value, Layer: "last"})...), "--wait=ordered"))
 		}
 		var codes []int
 		for _, p := range upgrades {
@@ -222,7 +223,7 @@ func TestLifecycleTooLarge(t *testing.T) {
 	}
 	large := func() string {
 		dir := three(t, "2")
-		addFile(t, dir, "large.txt", base64.StdEncoding.EncodeToString(noise))
+		charts.AddFile(t, dir, "large.txt", base64.StdEncoding.EncodeToString(noise))
 		return dir
 	}
 	h.refused(t, h.run("install", "rel", large(), "--wait=ordered"), "release rel is too large to be stored", "1048576", "large.txt")

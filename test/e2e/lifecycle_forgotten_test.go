@@ -16,29 +16,31 @@ import (
 	"k8s.io/apimachinery/pkg/runtime/schema"
 	"k8s.io/apimachinery/pkg/types"
 	"k8s.io/apimachinery/pkg/util/wait"
+
+	"github.com/ordered-helm/helm/test/charts"
 )
 
 // hanging is a workload that never gets ready, and is soon given up.
-func hanging() part {
-	return part{kind: "Deployment", name: "hanging", layer: "hanging", after: "a", play: stuck, more: hurry}
+func hanging() charts.Object {
+	return charts.Object{Kind: "Deployment", Name: "hanging", Layer: "hanging", DependsOn: "a", PodAnnotations: charts.NeverReady, Annotations: charts.ShortTimeout}
 }
 
 // failingHook is a hook that fails.
 func failingHook(event string) string {
-	return part{kind: "Job", name: "hook", more: []string{"helm.sh/hook: " + event}, play: []string{"devcluster/pod: fail"}}.manifest()
+	return charts.Object{Kind: "Job", Name: "hook", Annotations: []string{"helm.sh/hook: " + event}, PodAnnotations: []string{"devcluster/pod: fail"}}.Manifest()
 }
 
 // TestLifecycleForgotten has failed revisions pruned from the history: what they left
 // is deleted all the same, by whatever comes next.
 func TestLifecycleForgotten(t *testing.T) {
 	t.Parallel()
-	a, x := part{name: "a", layer: "a"}, part{name: "x", layer: "x", after: "a"}
+	a, x := charts.Object{Name: "a", Layer: "a"}, charts.Object{Name: "x", Layer: "x", DependsOn: "a"}
 	// forget installs a, fails with x, and then without it.
 	forget := func(t *testing.T, h *helm) {
 		t.Helper()
-		h.ok("install", "rel", chartOfParts(t, a), "--wait=ordered")
-		for _, parts := range [][]part{{a, x, hanging()}, {a, hanging()}} {
-			h.fails(t, []string{"upgrade", "rel", chartOfParts(t, parts...), "--wait=ordered", "--history-max", "2"}, "Deployment/hanging")
+		h.ok("install", "rel", charts.Write(t, a), "--wait=ordered")
+		for _, parts := range [][]charts.Object{{a, x, hanging()}, {a, hanging()}} {
+			h.fails(t, []string{"upgrade", "rel", charts.Write(t, parts...), "--wait=ordered", "--history-max", "2"}, "Deployment/hanging")
 		}
 		h.expectOnly(t, "rel", "ConfigMap/a", "ConfigMap/x", "Deployment/hanging")
 	}
@@ -54,15 +56,15 @@ func TestLifecycleForgotten(t *testing.T) {
 			h.expectOnly(t, "rel", "ConfigMap/a")
 		},
 		"none was ever deployed, then upgraded without an order": func(t *testing.T, h *helm) {
-			h.fails(t, []string{"install", "rel", chartOfParts(t, a, x, hanging()), "--wait=ordered"}, "Deployment/hanging")
-			h.fails(t, []string{"upgrade", "rel", chartOfParts(t, a, hanging()), "--wait=ordered", "--history-max", "1"}, "Deployment/hanging")
-			h.ok("upgrade", "rel", chartOfParts(t, a), "--wait=true", "--history-max", "1")
+			h.fails(t, []string{"install", "rel", charts.Write(t, a, x, hanging()), "--wait=ordered"}, "Deployment/hanging")
+			h.fails(t, []string{"upgrade", "rel", charts.Write(t, a, hanging()), "--wait=ordered", "--history-max", "1"}, "Deployment/hanging")
+			h.ok("upgrade", "rel", charts.Write(t, a), "--wait=true", "--history-max", "1")
 			h.expectOnly(t, "rel", "ConfigMap/a")
 		},
 		"a rollback without an order fails": func(t *testing.T, h *helm) {
-			first := appChart(t, a.manifest()+failingHook("pre-rollback"))
+			first := charts.WriteTemplate(t, a.Manifest()+failingHook("pre-rollback"))
 			h.ok("install", "rel", first)
-			h.fails(t, []string{"upgrade", "rel", chartOfParts(t, a, x, hanging()), "--wait=ordered"}, "Deployment/hanging")
+			h.fails(t, []string{"upgrade", "rel", charts.Write(t, a, x, hanging()), "--wait=ordered"}, "Deployment/hanging")
 			h.fails(t, []string{"rollback", "rel", "1", "--history-max", "2"}, "job hook failed")
 			if got := h.statuses(t, "rel"); got != "deployed failed" {
 				t.Fatalf("the history is %s", got)
@@ -71,9 +73,9 @@ func TestLifecycleForgotten(t *testing.T) {
 			h.expectOnly(t, "rel", "ConfigMap/a")
 		},
 		"a rollback at once to an ordered revision fails": func(t *testing.T, h *helm) {
-			first := appChart(t, a.manifest()+failingHook("pre-rollback"))
+			first := charts.WriteTemplate(t, a.Manifest()+failingHook("pre-rollback"))
 			h.ok("install", "rel", first, "--wait=ordered")
-			h.fails(t, []string{"upgrade", "rel", chartOfParts(t, a, x, hanging()), "--wait=ordered"}, "Deployment/hanging")
+			h.fails(t, []string{"upgrade", "rel", charts.Write(t, a, x, hanging()), "--wait=ordered"}, "Deployment/hanging")
 			h.fails(t, []string{"rollback", "rel", "1", "--wait=false", "--history-max", "2"}, "job hook failed")
 			h.ok("uninstall", "rel")
 			h.expectOnly(t, "rel")
@@ -85,11 +87,11 @@ func TestLifecycleForgotten(t *testing.T) {
 // something, and somebody else make that again: it is theirs.
 func TestLifecycleAfterAFailedUninstall(t *testing.T) {
 	t.Parallel()
-	parts := []part{{name: "a", layer: "a"}, {name: "b", layer: "b", after: "a"}, {name: "x", layer: "x", after: "b"}}
+	parts := []charts.Object{{Name: "a", Layer: "a"}, {Name: "b", Layer: "b", DependsOn: "a"}, {Name: "x", Layer: "x", DependsOn: "b"}}
 	begin := func(t *testing.T, h *helm, annotations map[string]string) {
 		t.Helper()
-		h.ok("install", "rel", chartOfParts(t, parts...), "--wait=ordered")
-		h.fails(t, []string{"upgrade", "rel", chartOfParts(t, append(parts, hanging())...), "--wait=ordered"}, "Deployment/hanging")
+		h.ok("install", "rel", charts.Write(t, parts...), "--wait=ordered")
+		h.fails(t, []string{"upgrade", "rel", charts.Write(t, append(parts, hanging())...), "--wait=ordered"}, "Deployment/hanging")
 		h.patch(t, "ConfigMap/b", `{"metadata":{"finalizers":["ordered.example/hold"]}}`)
 		h.fails(t, []string{"uninstall", "rel", "--timeout", "3s"}, "ordered.example/hold")
 		h.patch(t, "ConfigMap/b", `{"metadata":{"finalizers":null}}`)
@@ -109,7 +111,7 @@ func TestLifecycleAfterAFailedUninstall(t *testing.T) {
 	runLifecycle(t, map[string]func(*testing.T, *helm){
 		"upgraded": func(t *testing.T, h *helm) {
 			begin(t, h, map[string]string{"meta.helm.sh/release-name": "other", "meta.helm.sh/release-namespace": h.namespace})
-			h.fails(t, []string{"upgrade", "rel", chartOfParts(t, parts...), "--wait=ordered"}, `ConfigMap "x"`, "cannot be imported")
+			h.fails(t, []string{"upgrade", "rel", charts.Write(t, parts...), "--wait=ordered"}, `ConfigMap "x"`, "cannot be imported")
 			expectTheirs(t, h)
 		},
 		"uninstalled again": func(t *testing.T, h *helm) {
@@ -120,7 +122,7 @@ func TestLifecycleAfterAFailedUninstall(t *testing.T) {
 		},
 		"failed again, so that the uninstall is forgotten": func(t *testing.T, h *helm) {
 			begin(t, h, nil)
-			h.fails(t, []string{"upgrade", "rel", chartOfParts(t, parts[0], parts[1], hanging()), "--wait=ordered", "--history-max", "2"}, "Deployment/hanging")
+			h.fails(t, []string{"upgrade", "rel", charts.Write(t, parts[0], parts[1], hanging()), "--wait=ordered", "--history-max", "2"}, "Deployment/hanging")
 			expectSaid(t, h.ok("uninstall", "rel").stderr, `ConfigMap "x"`, "was uninstalled in part")
 			expectTheirs(t, h)
 			h.expectOnly(t, "rel")
@@ -136,10 +138,10 @@ func TestLifecycleUninstallOfWhatLostItsMarks(t *testing.T) {
 		t.Run(how, func(t *testing.T) {
 			t.Parallel()
 			h := newHelm(t)
-			a := part{name: "a", layer: "a"}
-			h.ok("install", "rel", chartOfParts(t, a), "--wait=ordered")
+			a := charts.Object{Name: "a", Layer: "a"}
+			h.ok("install", "rel", charts.Write(t, a), "--wait=ordered")
 			h.patch(t, "ConfigMap/a", `{"metadata":{"labels":{"app.kubernetes.io/managed-by":null}}}`)
-			h.fails(t, []string{"upgrade", "rel", appChart(t, a.manifest()+failingHook("pre-upgrade")), "--wait=ordered"}, "job hook failed")
+			h.fails(t, []string{"upgrade", "rel", charts.WriteTemplate(t, a.Manifest()+failingHook("pre-upgrade")), "--wait=ordered"}, "job hook failed")
 			if r := h.ok("uninstall", "rel", how); strings.Contains(r.stderr, "is not deleted") {
 				t.Error(r.stderr)
 			}
@@ -189,10 +191,10 @@ func TestLifecycleVersionNoLongerServed(t *testing.T) {
 		}
 	}
 	untilServed(true)
-	first := chartOfParts(t, part{name: "a", layer: "a"})
+	first := charts.Write(t, charts.Object{Name: "a", Layer: "a"})
 	gear := "---\napiVersion: " + group + "/v1alpha1\nkind: Gear\nmetadata: {name: gear, annotations: {helm.sh/layer: gear, depends-on.helm.sh/layers: a}}\n"
 	h.ok("install", "rel", first, "--wait=ordered")
-	h.fails(t, []string{"upgrade", "rel", appChart(t, part{name: "a", layer: "a"}.manifest()+gear+hanging().manifest()), "--wait=ordered"}, "Deployment/hanging")
+	h.fails(t, []string{"upgrade", "rel", charts.WriteTemplate(t, charts.Object{Name: "a", Layer: "a"}.Manifest()+gear+hanging().Manifest()), "--wait=ordered"}, "Deployment/hanging")
 	patch := `[{"op":"replace","path":"/spec/versions/1/served","value":false}]`
 	if _, err := definitions.Patch(t.Context(), definition.GetName(), types.JSONPatchType, []byte(patch), metav1.PatchOptions{}); err != nil {
 		t.Fatal(err)
@@ -213,9 +215,9 @@ func TestLifecycleWhatCannotBeRecorded(t *testing.T) {
 	h.allow(t, rbacv1.PolicyRule{APIGroups: []string{""}, Resources: []string{"secrets"}, Verbs: []string{"get", "list", "create", "delete"}},
 		rbacv1.PolicyRule{APIGroups: []string{"", "apps"}, Resources: []string{"configmaps", "deployments", "replicasets", "pods", "events"}, Verbs: []string{"*"}})
 	limited := []string{"--kube-as-user", "limited-" + h.namespace}
-	a := part{name: "a", layer: "a"}
-	h.ok("install", "rel", chartOfParts(t, a), "--wait=ordered")
-	h.fails(t, append([]string{"upgrade", "rel", chartOfParts(t, a, hanging()), "--wait=ordered"}, limited...),
+	a := charts.Object{Name: "a", Layer: "a"}
+	h.ok("install", "rel", charts.Write(t, a), "--wait=ordered")
+	h.fails(t, append([]string{"upgrade", "rel", charts.Write(t, a, hanging()), "--wait=ordered"}, limited...),
 		"Deployment/hanging", "it could not be recorded that revision 2 of release rel is failed now")
 	h.ok("rollback", "rel", "1")
 	expectSaid(t, h.ok(append([]string{"uninstall", "rel", "--keep-history"}, limited...)...).stderr,
@@ -228,8 +230,8 @@ func TestLifecycleOldSecretsStayMasked(t *testing.T) {
 	t.Parallel()
 	h := newHelm(t)
 	chart := func(password string) string {
-		return appChart(t, "---\napiVersion: v1\nkind: Secret\nmetadata: {name: s, annotations: {helm.sh/layer: s}}\nstringData: {password: "+password+"}\n"+
-			part{kind: "Deployment", name: "d", layer: "d", after: "s", more: hurry, play: []string{"devcluster/pod: crash-loop", `devcluster/log: "login with first-value refused"`}}.manifest())
+		return charts.WriteTemplate(t, "---\napiVersion: v1\nkind: Secret\nmetadata: {name: s, annotations: {helm.sh/layer: s}}\nstringData: {password: "+password+"}\n"+
+			charts.Object{Kind: "Deployment", Name: "d", Layer: "d", DependsOn: "s", Annotations: charts.ShortTimeout, PodAnnotations: []string{"devcluster/pod: crash-loop", `devcluster/log: "login with first-value refused"`}}.Manifest())
 	}
 	h.ok("install", "rel", chart("first-value"))
 	for _, password := range []string{"second-value", "third-value"} {

@@ -6,8 +6,6 @@ package e2e
 import (
 	"fmt"
 	"maps"
-	"os"
-	"path/filepath"
 	"slices"
 	"strings"
 	"testing"
@@ -23,121 +21,6 @@ import (
 	"k8s.io/apimachinery/pkg/types"
 	"k8s.io/client-go/dynamic"
 )
-
-// part is an object of a test's chart: a ConfigMap, unless it says otherwise.
-type part struct {
-	kind, name string
-	// layer is its layer, after the layers it depends on, with commas.
-	layer, after string
-	// value is something in it that may change: for pods, what they run.
-	value string
-	// more are other annotations, lines of YAML; play are those of its pods.
-	more, play []string
-}
-
-// manifest is the part as it stands in a template.
-func (p part) manifest() string {
-	annotations := slices.Clone(p.more)
-	if p.layer != "" {
-		annotations = append(annotations, "helm.sh/layer: "+p.layer)
-	}
-	if p.after != "" {
-		annotations = append(annotations, `depends-on.helm.sh/layers: "`+p.after+`"`)
-	}
-	pods := annotated("labels: {app: "+p.name+"}", p.play)
-	container := "{name: c, image: i}"
-	if p.value != "" {
-		container = `{name: c, image: i, env: [{name: V, value: "` + p.value + `"}]}`
-	}
-	switch p.kind {
-	case "Deployment":
-		return p.head("apps/v1", annotations) + "spec:\n  selector: {matchLabels: {app: " + p.name + "}}\n  template:\n    metadata: " + pods +
-			"    spec: {containers: [" + container + "]}\n"
-	case "Pod":
-		return p.head("v1", append(annotations, p.play...)) + "spec: {containers: [" + container + "]}\n"
-	case "Job":
-		return p.head("batch/v1", annotations) + "spec:\n  backoffLimit: 0\n  template:\n    metadata: " + pods +
-			"    spec: {restartPolicy: Never, containers: [" + container + "]}\n"
-	}
-	p.kind = "ConfigMap"
-	return p.head("v1", annotations) + "data: {value: \"" + p.value + "\"}\n"
-}
-
-func (p part) head(apiVersion string, annotations []string) string {
-	return "---\napiVersion: " + apiVersion + "\nkind: " + p.kind + "\nmetadata: " + annotated("name: "+p.name, annotations)
-}
-
-// annotated is metadata with annotations, if there are any.
-func annotated(metadata string, annotations []string) string {
-	if len(annotations) > 0 {
-		metadata += ", annotations: {" + strings.Join(annotations, ", ") + "}"
-	}
-	return "{" + metadata + "}\n"
-}
-
-// chartOfParts writes a chart of one template.
-func chartOfParts(tb testing.TB, parts ...part) string {
-	tb.Helper()
-	all := ""
-	for _, p := range parts {
-		all += p.manifest()
-	}
-	return appChart(tb, all)
-}
-
-// stuck are the annotations of a pod that never gets ready, and of what gives it
-// little time, and of what gives it enough.
-var (
-	stuck  = []string{"devcluster/pod: never"}
-	hurry  = []string{"helm.sh/readiness-timeout: 1s"}
-	inTime = []string{"helm.sh/readiness-timeout: 30s"}
-)
-
-// copyChart copies a chart, to be changed.
-func copyChart(tb testing.TB, from string) string {
-	tb.Helper()
-	dir := filepath.Join(tb.TempDir(), "chart")
-	if err := os.CopyFS(dir, os.DirFS(from)); err != nil {
-		tb.Fatal(err)
-	}
-	return dir
-}
-
-// edit replaces texts in a file of a chart: pairs of the old and the new one. Each
-// old one must be there.
-func edit(tb testing.TB, dir, name string, pairs ...string) {
-	tb.Helper()
-	path := filepath.Join(dir, name)
-	data, err := os.ReadFile(path)
-	if err != nil {
-		tb.Fatal(err)
-	}
-	text := string(data)
-	for pair := range slices.Chunk(pairs, 2) {
-		if !strings.Contains(text, pair[0]) {
-			tb.Fatalf("%s has no %q", name, pair[0])
-		}
-		text = strings.Replace(text, pair[0], pair[1], 1)
-	}
-	if err := os.WriteFile(path, []byte(text), 0o600); err != nil {
-		tb.Fatal(err)
-	}
-}
-
-// addFile puts a file into a chart, remove takes one out.
-func addFile(tb testing.TB, dir, name, text string) {
-	tb.Helper()
-	if err := os.WriteFile(filepath.Join(dir, name), []byte(text), 0o600); err != nil {
-		tb.Fatal(err)
-	}
-}
-
-func remove(tb testing.TB, dir, name string) {
-	tb.Helper()
-	if err := os.Remove(filepath.Join(dir, name)); err != nil {
-		tb.Fatal(err)
-	}
-}
 
 // history reads the stored revisions of a release, the oldest first.
 func (h *helm) history(tb testing.TB, name string) []*release.Release {

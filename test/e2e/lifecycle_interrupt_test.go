@@ -8,6 +8,8 @@ import (
 	"syscall"
 	"testing"
 	"time"
+
+	"github.com/ordered-helm/helm/test/charts"
 )
 
 // TestLifecycleInterrupted stops operations in the middle by SIGTERM: the process
@@ -18,8 +20,8 @@ func TestLifecycleInterrupted(t *testing.T) {
 	slowly := func(tb testing.TB, value string) string {
 		tb.Helper()
 		parts := threeParts(value)
-		parts[1].play, parts[1].more = stuck, []string{"helm.sh/readiness-timeout: 4m"}
-		return chartOfParts(tb, parts...)
+		parts[1].PodAnnotations, parts[1].Annotations = charts.NeverReady, []string{"helm.sh/readiness-timeout: 4m"}
+		return charts.Write(tb, parts...)
 	}
 	t.Run("rollback", func(t *testing.T) {
 		t.Parallel()
@@ -27,7 +29,7 @@ func TestLifecycleInterrupted(t *testing.T) {
 		s := &scene{helm: h, client: h.dynamic(t)}
 		s.apply(t, outside)
 		dir := needyParts(t, "1")
-		edit(t, dir, "templates/all.yaml", "readiness-timeout: 3s", "readiness-timeout: 4m")
+		charts.Edit(t, dir, "templates/all.yaml", "readiness-timeout: 3s", "readiness-timeout: 4m")
 		h.ok("install", "rel", dir, "--wait=ordered")
 		h.ok("upgrade", "rel", three(t, "2"), "--wait=ordered")
 		h.delete(t, "ConfigMap/outside")
@@ -66,9 +68,9 @@ func TestLifecycleInterrupted(t *testing.T) {
 		t.Parallel()
 		h := newHelm(t)
 		parts := threeParts("1")
-		parts[2] = part{kind: "Pod", name: "last", layer: "last", after: "app"}
-		dir := chartOfParts(t, parts...)
-		edit(t, dir, "templates/all.yaml", "{name: last,", "{name: last, finalizers: [ordered.example/hold],")
+		parts[2] = charts.Object{Kind: "Pod", Name: "last", Layer: "last", DependsOn: "app"}
+		dir := charts.Write(t, parts...)
+		charts.Edit(t, dir, "templates/all.yaml", "{name: last,", "{name: last, finalizers: [ordered.example/hold],")
 		h.ok("install", "rel", dir, "--wait=ordered")
 		h.interruptAt(t, "app:last deleting", "Uninstalling rel has been cancelled", "uninstall", "rel")
 		if statuses := h.statuses(t, "rel"); statuses != "failed" {
@@ -105,9 +107,9 @@ func (h *helm) interruptAt(tb testing.TB, at, said string, args ...string) {
 }
 
 // slowParts are threeParts whose second is not ready for minutes.
-func slowParts(value string, more ...part) []part {
+func slowParts(value string, more ...charts.Object) []charts.Object {
 	parts := threeParts(value)
-	parts[1].play, parts[1].more = stuck, []string{"helm.sh/readiness-timeout: 4m"}
+	parts[1].PodAnnotations, parts[1].Annotations = charts.NeverReady, []string{"helm.sh/readiness-timeout: 4m"}
 	return append(parts, more...)
 }
 
@@ -138,7 +140,7 @@ func TestSecondSignal(t *testing.T) {
 	h := newHelm(t)
 	h.ok("install", "rel", three(t, "1"), "--wait=ordered")
 	proxy := h.viaProxy(t)
-	p := h.start(t, "upgrade", "rel", chartOfParts(t, slowParts("2")...), "--wait=ordered", "--atomic")
+	p := h.start(t, "upgrade", "rel", charts.Write(t, slowParts("2")...), "--wait=ordered", "--atomic")
 	p.awaitLine(t, "app:app applied")
 	proxy.Down() // nothing can be recorded
 	p.signal(t, syscall.SIGINT)

@@ -6,21 +6,23 @@ package e2e
 import (
 	"strconv"
 	"testing"
+
+	"github.com/ordered-helm/helm/test/charts"
 )
 
 // failingParts are a revision that creates two more objects, sets one more field,
 // no longer has what was last, and then hangs.
-func failingParts(value string) []part {
+func failingParts(value string) []charts.Object {
 	parts := threeParts(value)
-	parts[1].play, parts[1].more, parts[1].after = stuck, hurry, "first, over"
-	return append(parts[:2], part{name: "extra", layer: "extra"}, part{name: "over", layer: "over", after: "extra"},
-		part{name: "marked", layer: "extra", more: []string{"bad: a"}})
+	parts[1].PodAnnotations, parts[1].Annotations, parts[1].DependsOn = charts.NeverReady, charts.ShortTimeout, "first, over"
+	return append(parts[:2], charts.Object{Name: "extra", Layer: "extra"}, charts.Object{Name: "over", Layer: "over", DependsOn: "extra"},
+		charts.Object{Name: "marked", Layer: "extra", Annotations: []string{"bad: a"}})
 }
 
 // firstRevision is what failingParts fail to replace.
 func firstRevision(tb testing.TB, value string) string {
 	tb.Helper()
-	return three(tb, value, part{name: "marked", layer: "extra"})
+	return three(tb, value, charts.Object{Name: "marked", Layer: "extra"})
 }
 
 // TestLifecycleLeftovers has a revision fail, and goes on from there in every way:
@@ -37,7 +39,7 @@ func TestLifecycleLeftovers(t *testing.T) {
 	bad := func(h *helm, value string, args ...string) func(testing.TB) {
 		return func(tb testing.TB) {
 			tb.Helper()
-			h.fails(tb, append([]string{"upgrade", "rel", chartOfParts(tb, failingParts(value)...), "--wait=ordered"}, args...), "Deployment/app")
+			h.fails(tb, append([]string{"upgrade", "rel", charts.Write(tb, failingParts(value)...), "--wait=ordered"}, args...), "Deployment/app")
 		}
 	}
 	run := func(h *helm, args ...string) func(testing.TB) {
@@ -83,8 +85,8 @@ func TestLifecycleLeftovers(t *testing.T) {
 				less := func(tb testing.TB) {
 					tb.Helper()
 					parts := threeParts("3")
-					parts[1].play, parts[1].more = stuck, hurry
-					h.fails(tb, []string{"upgrade", "rel", chartOfParts(tb, parts...), "--wait=ordered"}, "Deployment/app")
+					parts[1].PodAnnotations, parts[1].Annotations = charts.NeverReady, charts.ShortTimeout
+					h.fails(tb, []string{"upgrade", "rel", charts.Write(tb, parts...), "--wait=ordered"}, "Deployment/app")
 				}
 				return []func(testing.TB){less, less, good(h, "5")}
 			},
@@ -95,8 +97,8 @@ func TestLifecycleLeftovers(t *testing.T) {
 				less := func(tb testing.TB) {
 					tb.Helper()
 					parts := threeParts("3")
-					parts[1].play, parts[1].more = stuck, hurry
-					h.fails(tb, []string{"upgrade", "rel", chartOfParts(tb, parts...), "--wait=ordered", "--history-max", "2"}, "Deployment/app")
+					parts[1].PodAnnotations, parts[1].Annotations = charts.NeverReady, charts.ShortTimeout
+					h.fails(tb, []string{"upgrade", "rel", charts.Write(tb, parts...), "--wait=ordered", "--history-max", "2"}, "Deployment/app")
 				}
 				return []func(testing.TB){less, less, good(h, "5", "--history-max", "2")}
 			},
@@ -184,9 +186,9 @@ func TestLifecycleLeftoversInParts(t *testing.T) {
 	h := newHelm(t)
 	h.ok("install", "rel", three(t, "0"), "--wait=ordered")
 	for i := range 3 {
-		parts := append(threeParts("1"), part{name: "of-" + strconv.Itoa(i), layer: "first"})
-		parts[1].play, parts[1].more = stuck, hurry
-		h.fails(t, []string{"upgrade", "rel", chartOfParts(t, parts...), "--wait=ordered"}, "Deployment/app")
+		parts := append(threeParts("1"), charts.Object{Name: "of-" + strconv.Itoa(i), Layer: "first"})
+		parts[1].PodAnnotations, parts[1].Annotations = charts.NeverReady, charts.ShortTimeout
+		h.fails(t, []string{"upgrade", "rel", charts.Write(t, parts...), "--wait=ordered"}, "Deployment/app")
 	}
 	h.expectOnly(t, "rel", "ConfigMap/first", "Deployment/app", "ConfigMap/last", "ConfigMap/of-0", "ConfigMap/of-1", "ConfigMap/of-2")
 	h.ok("upgrade", "rel", three(t, "4"), "--wait=ordered")

@@ -7,6 +7,8 @@ import (
 	"slices"
 	"testing"
 	"time"
+
+	"github.com/ordered-helm/helm/test/charts"
 )
 
 // nextVersion is how a chart of TestOrder changes for its upgrade.
@@ -28,12 +30,12 @@ func nextVersions() map[string]nextVersion {
 		"shop": {
 			edit: func(tb testing.TB, dir string) {
 				tb.Helper()
-				remove(tb, dir, "templates/cache.yaml")
-				edit(tb, dir, "templates/api.yaml", "migrations, cache, queue", "migrations, mail")
-				edit(tb, dir, "templates/queue.yaml", "helm.sh/layer: queue", "helm.sh/layer: database")
-				edit(tb, dir, "templates/web.yaml", "helm.sh/layer: web", "helm.sh/layer: settings", "layers: api", `layers: "api, settings"`)
-				addFile(tb, dir, "templates/mail.yaml", part{name: "mail", layer: "mail", after: "queue"}.manifest()+
-					part{kind: "Deployment", name: "mailer", layer: "mail", more: inTime}.manifest())
+				charts.RemoveFile(tb, dir, "templates/cache.yaml")
+				charts.Edit(tb, dir, "templates/api.yaml", "migrations, cache, queue", "migrations, mail")
+				charts.Edit(tb, dir, "templates/queue.yaml", "helm.sh/layer: queue", "helm.sh/layer: database")
+				charts.Edit(tb, dir, "templates/web.yaml", "helm.sh/layer: web", "helm.sh/layer: settings", "layers: api", `layers: "api, settings"`)
+				charts.AddFile(tb, dir, "templates/mail.yaml", charts.Object{Name: "mail", Layer: "mail", DependsOn: "queue"}.Manifest()+
+					charts.Object{Kind: "Deployment", Name: "mailer", Layer: "mail", Annotations: charts.LongTimeout}.Manifest())
 			},
 			args:  []string{"--set", "images.database=postgres:18,images.queue=nats:3,images.api=python:4,images.web=nginx:2,database.password=other"},
 			gone:  []string{"ConfigMap/rel-cache", "Service/rel-cache", "Deployment/rel-cache", "Job/rel-migrations-1"},
@@ -47,13 +49,13 @@ func nextVersions() map[string]nextVersion {
 		"umbrella": {
 			edit: func(tb testing.TB, dir string) {
 				tb.Helper()
-				remove(tb, dir, "charts/platform/templates/queue.yaml")
-				remove(tb, dir, "charts/backend/templates/worker.yaml")
-				edit(tb, dir, "charts/frontend/templates/settings.yaml", "kind: ServiceAccount", "kind: ServiceAccount\n# moved",
+				charts.RemoveFile(tb, dir, "charts/platform/templates/queue.yaml")
+				charts.RemoveFile(tb, dir, "charts/backend/templates/worker.yaml")
+				charts.Edit(tb, dir, "charts/frontend/templates/settings.yaml", "kind: ServiceAccount", "kind: ServiceAccount\n# moved",
 					"helm.sh/layer: settings\nautomountServiceAccountToken: false", "helm.sh/layer: accounts\nautomountServiceAccountToken: false")
-				edit(tb, dir, "charts/frontend/templates/web.yaml", "layers: settings", `layers: "settings, accounts"`)
-				addFile(tb, dir, "charts/backend/templates/audit.yaml",
-					part{kind: "Deployment", name: "audit", layer: "audit", after: "api", more: inTime}.manifest())
+				charts.Edit(tb, dir, "charts/frontend/templates/web.yaml", "layers: settings", `layers: "settings, accounts"`)
+				charts.AddFile(tb, dir, "charts/backend/templates/audit.yaml",
+					charts.Object{Kind: "Deployment", Name: "audit", Layer: "audit", DependsOn: "api", Annotations: charts.LongTimeout}.Manifest())
 			},
 			args:  []string{"--set", "platform.images.database=postgres:18,backend.images.api=python:4,frontend.images.web=nginx:2,host=other.example.com"},
 			gone:  []string{"Service/rel-queue", "Deployment/rel-queue", "Deployment/rel-worker", "Job/rel-migrations-1", "Job/rel-check-1"},
@@ -67,7 +69,7 @@ func nextVersions() map[string]nextVersion {
 		"proposal-layers": {
 			edit: func(tb testing.TB, dir string) {
 				tb.Helper()
-				edit(tb, dir, "templates/resources.yaml", "layer: database", "layer: storage", "valkey:8.1", "valkey:9", "database, queue", "storage, cache",
+				charts.Edit(tb, dir, "templates/resources.yaml", "layer: database", "layer: storage", "valkey:8.1", "valkey:9", "database, queue", "storage, cache",
 					"nginx:1.29", "nginx:2", "name: queue-processor", "name: cache", "layer: queue", "layer: cache",
 					"app: queue-processor", "app: cache", "app: queue-processor", "app: cache")
 			},
@@ -79,9 +81,9 @@ func nextVersions() map[string]nextVersion {
 		"proposal-subcharts": {
 			edit: func(tb testing.TB, dir string) {
 				tb.Helper()
-				edit(tb, dir, "charts/nginx/templates/nginx.yaml", "nginx:1.29", "nginx:2")
-				edit(tb, dir, "charts/rabbitmq/templates/rabbitmq.yaml", "rabbitmq:4.1", "rabbitmq:5", "port: 5672", "port: 5673")
-				edit(tb, dir, "templates/foo.yaml", "nginx:1.29", "nginx:2")
+				charts.Edit(tb, dir, "charts/nginx/templates/nginx.yaml", "nginx:1.29", "nginx:2")
+				charts.Edit(tb, dir, "charts/rabbitmq/templates/rabbitmq.yaml", "rabbitmq:4.1", "rabbitmq:5", "port: 5672", "port: 5673")
+				charts.Edit(tb, dir, "templates/foo.yaml", "nginx:1.29", "nginx:2")
 			},
 			args:    []string{"--set", "bar.enabled=false"},
 			gone:    []string{"Deployment/rel-bar"},
@@ -91,8 +93,8 @@ func nextVersions() map[string]nextVersion {
 		"keycloak": {
 			edit: func(tb testing.TB, dir string) {
 				tb.Helper()
-				edit(tb, dir, "templates/own.yaml", "layer: app", "layer: front", "layers: [settings]", "layers: [settings, cache]", "image: app", "image: app:2")
-				addFile(tb, dir, "templates/cache.yaml", part{kind: "Deployment", name: "cache", layer: "cache", more: inTime}.manifest())
+				charts.Edit(tb, dir, "templates/own.yaml", "layer: app", "layer: front", "layers: [settings]", "layers: [settings, cache]", "image: app", "image: app:2")
+				charts.AddFile(tb, dir, "templates/cache.yaml", charts.Object{Kind: "Deployment", Name: "cache", Layer: "cache", Annotations: charts.LongTimeout}.Manifest())
 			},
 			args: []string{"--set", "keycloak.podAnnotations.rev=b,keycloak.postgresql.primary.podAnnotations.rev=b," +
 				"keycloak.pdb.create=false,keycloak.networkPolicy.enabled=false"},
@@ -104,7 +106,7 @@ func nextVersions() map[string]nextVersion {
 		"nginx and rabbitmq": {
 			edit: func(tb testing.TB, dir string) {
 				tb.Helper()
-				edit(tb, dir, "templates/own.yaml", "  name: site", "  name: site\ndata: {a: b}")
+				charts.Edit(tb, dir, "templates/own.yaml", "  name: site", "  name: site\ndata: {a: b}")
 			},
 			args: []string{"--set", "nginx.podAnnotations.rev=b,rabbitmq.podAnnotations.rev=b,nginx.pdb.create=false,rabbitmq.pdb.create=false"},
 			gone: []string{"PodDisruptionBudget/rel-nginx", "PodDisruptionBudget/rel-rabbitmq"},
@@ -116,7 +118,7 @@ func nextVersions() map[string]nextVersion {
 		"postgresql and redis": {
 			edit: func(tb testing.TB, dir string) {
 				tb.Helper()
-				edit(tb, dir, "templates/own.yaml", `value: "1"`, `value: "2"`)
+				charts.Edit(tb, dir, "templates/own.yaml", `value: "1"`, `value: "2"`)
 			},
 			args:    []string{"--set", "postgresql.primary.podAnnotations.rev=b,redis.master.podAnnotations.rev=b,postgresql.primary.pdb.create=false,redis.networkPolicy.enabled=false"},
 			gone:    []string{"PodDisruptionBudget/rel-postgresql", "NetworkPolicy/rel-redis"},
@@ -126,7 +128,7 @@ func nextVersions() map[string]nextVersion {
 		"kube-prometheus-stack": {
 			edit: func(tb testing.TB, dir string) {
 				tb.Helper()
-				edit(tb, dir, "templates/own.yaml", `value: "1"`, `value: "2"`)
+				charts.Edit(tb, dir, "templates/own.yaml", `value: "1"`, `value: "2"`)
 			},
 			args: []string{"--set", "kube-prometheus-stack.kube-state-metrics.podAnnotations.rev=b,kube-prometheus-stack.nodeExporter.enabled=false,kube-prometheus-stack.alertmanager.enabled=false"},
 			gone: []string{
@@ -158,7 +160,7 @@ func TestLifecycleOrder(t *testing.T) {
 			h := newHelm(t)
 			l := &lifecycle{helm: h, orderCase: tt, nextVersion: next}
 			chart := tt.chart(t)
-			changed := copyChart(t, chart)
+			changed := charts.Copy(t, chart)
 			next.edit(t, changed)
 			ordered := []string{"--wait=ordered", "--wait-for-jobs", "--readiness-timeout", "2m", "--timeout", "4m"}
 

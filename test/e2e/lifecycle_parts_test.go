@@ -5,6 +5,8 @@ package e2e
 
 import (
 	"testing"
+
+	"github.com/ordered-helm/helm/test/charts"
 )
 
 // runLifecycle runs named cases side by side, each in a namespace of its own.
@@ -19,16 +21,16 @@ func runLifecycle(t *testing.T, cases map[string]func(*testing.T, *helm)) {
 }
 
 // three is a chart of three layers, each object with a value.
-func three(tb testing.TB, value string, more ...part) string {
+func three(tb testing.TB, value string, more ...charts.Object) string {
 	tb.Helper()
-	return chartOfParts(tb, append(threeParts(value), more...)...)
+	return charts.Write(tb, append(threeParts(value), more...)...)
 }
 
-func threeParts(value string) []part {
-	return []part{
-		{name: "first", layer: "first", value: value},
-		{kind: "Deployment", name: "app", layer: "app", after: "first", value: value, more: inTime},
-		{name: "last", layer: "last", after: "app", value: value},
+func threeParts(value string) []charts.Object {
+	return []charts.Object{
+		{Name: "first", Layer: "first", Value: value},
+		{Kind: "Deployment", Name: "app", Layer: "app", DependsOn: "first", Value: value, Annotations: charts.LongTimeout},
+		{Name: "last", Layer: "last", DependsOn: "app", Value: value},
 	}
 }
 

@@ -11,6 +11,7 @@ import (
 
 	"helm.sh/helm/v3/pkg/release"
 
+	"github.com/ordered-helm/helm/test/charts"
 	"github.com/ordered-helm/helm/test/cluster"
 )
 
@@ -57,7 +58,7 @@ func TestLifecycleProgress(t *testing.T) {
 			t.Parallel()
 			h := newHelm(t)
 			h.ok("install", "rel", three(t, "1"), "--wait=ordered")
-			stop(t, h, "upgrade", "rel", chartOfParts(t, slowParts("2")...), "--wait=ordered")
+			stop(t, h, "upgrade", "rel", charts.Write(t, slowParts("2")...), "--wait=ordered")
 			expectSaid(t, h.ok("status", "rel").stdout, "ORDER: ordered, 1 of 3 nodes done")
 			expectSaid(t, h.ok("status", "rel", "-o", "json").stdout, `"interrupted":true`, `"done":["app:first"]`)
 			expectSaid(t, string(recordOf(h.last(t, "rel"))), `"progress"`)
@@ -81,8 +82,8 @@ func TestLifecycleProgress(t *testing.T) {
 func TestLifecycleProgressFromTheStart(t *testing.T) {
 	t.Parallel()
 	h := newHelm(t)
-	failing := func(event string) part {
-		return part{kind: "Job", name: "hook", more: []string{"helm.sh/hook: " + event}, play: []string{"devcluster/pod: fail"}}
+	failing := func(event string) charts.Object {
+		return charts.Object{Kind: "Job", Name: "hook", Annotations: []string{"helm.sh/hook: " + event}, PodAnnotations: []string{"devcluster/pod: fail"}}
 	}
 	h.fails(t, []string{"install", "rel", three(t, "1", failing("pre-install")), "--wait=ordered"}, "pre-install")
 	expectSaid(t, h.ok("status", "rel").stdout, "ORDER: ordered, 0 of 3 nodes done")
@@ -99,7 +100,7 @@ func TestLifecycleProgressFromTheStart(t *testing.T) {
 func TestLifecycleProgressOfTheLast(t *testing.T) {
 	t.Parallel()
 	h := newHelm(t)
-	never := part{kind: "Deployment", name: "never", layer: "never", after: "last", play: []string{"devcluster/pod: never"}, more: []string{`helm.sh/readiness-timeout: "1s"`}}
+	never := charts.Object{Kind: "Deployment", Name: "never", Layer: "never", DependsOn: "last", PodAnnotations: []string{"devcluster/pod: never"}, Annotations: []string{`helm.sh/readiness-timeout: "1s"`}}
 	h.fails(t, []string{"install", "rel", three(t, "1", never), "--wait=ordered"}, "Deployment/never was not ready within 1s")
 	expectSaid(t, h.ok("status", "rel").stdout, "ORDER: ordered, 3 of 4 nodes done")
 }
@@ -123,18 +124,18 @@ func (h *helm) expectNoProgress(tb testing.TB) {
 func TestLifecycleNotesAreFew(t *testing.T) {
 	t.Parallel()
 	h := newHelm(t)
-	var parts []part
+	var parts []charts.Object
 	after := ""
 	for i := range 30 {
-		p := part{name: fmt.Sprintf("part-%d", i), layer: fmt.Sprintf("layer-%d", i), after: after}
+		p := charts.Object{Name: fmt.Sprintf("part-%d", i), Layer: fmt.Sprintf("layer-%d", i), DependsOn: after}
 		if i%10 == 5 {
-			p.kind, p.play, p.more = "Pod", []string{"devcluster/after: 1s"}, inTime
+			p.Kind, p.PodAnnotations, p.Annotations = "Pod", []string{"devcluster/after: 1s"}, charts.LongTimeout
 		}
 		parts = append(parts, p)
-		after = p.layer
+		after = p.Layer
 	}
 	h.from = mark()
-	h.ok("install", "rel", chartOfParts(t, parts...), "--wait=ordered")
+	h.ok("install", "rel", charts.Write(t, parts...), "--wait=ordered")
 	times := h.secretWrites(t, 1)
 	if len(times) < 3 { // two notes at least, and the end
 		t.Errorf("the release was only stored %d times: the proof is empty", len(times))

@@ -8,6 +8,8 @@ import (
 	"testing"
 
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
+
+	"github.com/ordered-helm/helm/test/charts"
 )
 
 // TestLifecycleRestarted has pods made anew: the operation is over when these are
@@ -17,9 +19,9 @@ func TestLifecycleRestarted(t *testing.T) {
 	slow := func(tb testing.TB, value string, more string) string {
 		tb.Helper()
 		parts := threeParts("x")
-		parts[1].play, parts[2].value = []string{`devcluster/after: "2s"`}, value
-		dir := chartOfParts(tb, parts...)
-		addFile(tb, dir, "templates/more.yaml", more)
+		parts[1].PodAnnotations, parts[2].Value = []string{`devcluster/after: "2s"`}, value
+		dir := charts.Write(tb, parts...)
+		charts.AddFile(tb, dir, "templates/more.yaml", more)
 		return dir
 	}
 	const service = "apiVersion: v1\nkind: Service\nmetadata:\n  name: app\n" +
@@ -65,7 +67,7 @@ func TestLifecycleRestarted(t *testing.T) {
 		h := newHelm(t)
 		held := func(value string) string {
 			dir := three(t, value)
-			edit(t, dir, "templates/all.yaml", "metadata: {labels: {app: app}", "metadata: {finalizers: [ordered.example/hold], labels: {app: app}", `name: V, value: "`+value+`"`, `name: V, value: "x"`)
+			charts.Edit(t, dir, "templates/all.yaml", "metadata: {labels: {app: app}", "metadata: {finalizers: [ordered.example/hold], labels: {app: app}", `name: V, value: "`+value+`"`, `name: V, value: "x"`)
 			return dir
 		}
 		h.ok("install", "rel", held("x"), "--wait")

@@ -6,6 +6,8 @@ package e2e
 import (
 	"strings"
 	"testing"
+
+	"github.com/ordered-helm/helm/test/charts"
 )
 
 // TestLifecycleRetried tries again what the server has refused: it is refused again,
@@ -16,12 +18,12 @@ func TestLifecycleRetried(t *testing.T) {
 	workload := func(tb testing.TB, value, quoted string) string {
 		tb.Helper()
 		dir := three(tb, value)
-		edit(tb, dir, "templates/all.yaml", `name: V, value: "`+value+`"`, "name: V, value: "+quoted)
+		charts.Edit(tb, dir, "templates/all.yaml", `name: V, value: "`+value+`"`, "name: V, value: "+quoted)
 		return dir
 	}
 	hidden := func(tb testing.TB, _, quoted string) string {
 		tb.Helper()
-		return appChart(tb, strings.Replace(secret, "VALUE", quoted, 1))
+		return charts.WriteTemplate(tb, strings.Replace(secret, "VALUE", quoted, 1))
 	}
 	for name, c := range map[string]struct {
 		chart func(tb testing.TB, value, quoted string) string

@@ -7,6 +7,8 @@ import (
 	"slices"
 	"strings"
 	"testing"
+
+	"github.com/ordered-helm/helm/test/charts"
 )
 
 // TestLifecycleRollback rolls back from and to revisions of every making.
@@ -30,8 +32,8 @@ func TestLifecycleRollback(t *testing.T) {
 }
 
 // oddParts is another revision, which has two objects of its own.
-func oddParts(value string) []part {
-	return append(threeParts(value), part{name: "odd", layer: "odd", after: "last"}, part{name: "odder", layer: "odder", after: "odd"})
+func oddParts(value string) []charts.Object {
+	return append(threeParts(value), charts.Object{Name: "odd", Layer: "odd", DependsOn: "last"}, charts.Object{Name: "odder", Layer: "odder", DependsOn: "odd"})
 }
 
 // proveOddGone proves that what only oddParts have was deleted in reverse order,
@@ -68,7 +70,7 @@ func (h *helm) expectValue(tb testing.TB, value string) {
 
 func rollBackToStock(t *testing.T, h *helm) {
 	h.stock(t, "install", "rel", three(t, "1"), "--wait")
-	h.ok("upgrade", "rel", chartOfParts(t, oddParts("2")...), "--wait=ordered")
+	h.ok("upgrade", "rel", charts.Write(t, oddParts("2")...), "--wait=ordered")
 	before, odd := h.objectsOf(t, "rel"), &oracle{}
 	odd.readObjects(t, h.last(t, "rel").Manifest)
 	h.from = mark()
@@ -107,7 +109,7 @@ func rollBackToCopied(t *testing.T, h *helm) {
 
 func rollBackFromStock(t *testing.T, h *helm) {
 	h.ok("install", "rel", three(t, "1"), "--wait=ordered")
-	h.stock(t, "upgrade", "rel", chartOfParts(t, oddParts("2")...), "--wait")
+	h.stock(t, "upgrade", "rel", charts.Write(t, oddParts("2")...), "--wait")
 	h.from = mark()
 	h.ok("rollback", "rel", "1", "--timeout", "1m")
 	recorded := h.readTrace(t)
@@ -123,10 +125,10 @@ func rollBackFromStock(t *testing.T, h *helm) {
 func rollBackAfterFailure(t *testing.T, h *helm) {
 	h.ok("install", "rel", three(t, "1"), "--wait=ordered")
 	parts := oddParts("2")
-	parts[1].play, parts[1].more, parts[1].after = stuck, hurry, "first, beside"
-	parts[2].after, parts[3].after = "", ""
-	parts = append(parts, part{name: "beside", layer: "beside", after: "odder"})
-	h.fails(t, []string{"upgrade", "rel", chartOfParts(t, parts...), "--wait=ordered"}, "Deployment/app")
+	parts[1].PodAnnotations, parts[1].Annotations, parts[1].DependsOn = charts.NeverReady, charts.ShortTimeout, "first, beside"
+	parts[2].DependsOn, parts[3].DependsOn = "", ""
+	parts = append(parts, charts.Object{Name: "beside", Layer: "beside", DependsOn: "odder"})
+	h.fails(t, []string{"upgrade", "rel", charts.Write(t, parts...), "--wait=ordered"}, "Deployment/app")
 	failed := h.last(t, "rel").Manifest
 	h.from = mark()
 	h.ok("rollback", "rel", "--timeout", "1m")
@@ -144,9 +146,9 @@ func rollBackAfterFailure(t *testing.T, h *helm) {
 func needyParts(tb testing.TB, value string) string {
 	tb.Helper()
 	parts := threeParts(value)
-	parts[1].more = []string{"helm.sh/readiness-timeout: 3s"}
-	dir := chartOfParts(tb, parts...)
-	edit(tb, dir, "templates/all.yaml", "{name: c, image: i,", "{name: c, image: i, envFrom: [{configMapRef: {name: outside}}],")
+	parts[1].Annotations = []string{"helm.sh/readiness-timeout: 3s"}
+	dir := charts.Write(tb, parts...)
+	charts.Edit(tb, dir, "templates/all.yaml", "{name: c, image: i,", "{name: c, image: i, envFrom: [{configMapRef: {name: outside}}],")
 	return dir
 }
 
@@ -157,7 +159,7 @@ func rollBackAgain(t *testing.T, h *helm) {
 	s := &scene{helm: h, client: h.dynamic(t)}
 	s.apply(t, outside)
 	h.ok("install", "rel", needyParts(t, "1"), "--wait=ordered")
-	h.ok("upgrade", "rel", chartOfParts(t, oddParts("2")...), "--wait=ordered")
+	h.ok("upgrade", "rel", charts.Write(t, oddParts("2")...), "--wait=ordered")
 	odd := h.last(t, "rel").Manifest
 	h.delete(t, "ConfigMap/outside")
 	h.from = mark()
@@ -187,9 +189,9 @@ func rollBackPending(t *testing.T, h *helm) {
 	s := &scene{helm: h, client: h.dynamic(t)}
 	s.apply(t, outside)
 	dir := needyParts(t, "1")
-	edit(t, dir, "templates/all.yaml", "readiness-timeout: 3s", "readiness-timeout: 4m")
+	charts.Edit(t, dir, "templates/all.yaml", "readiness-timeout: 3s", "readiness-timeout: 4m")
 	h.ok("install", "rel", dir, "--wait=ordered")
-	h.ok("upgrade", "rel", chartOfParts(t, oddParts("2")...), "--wait=ordered")
+	h.ok("upgrade", "rel", charts.Write(t, oddParts("2")...), "--wait=ordered")
 	odd := h.last(t, "rel").Manifest
 	h.delete(t, "ConfigMap/outside")
 	h.kill(t, "app:app applied", "rollback", "rel", "1")
@@ -217,8 +219,8 @@ func rollBackAnUninstall(t *testing.T, h *helm) {
 
 func rollBackToFailed(t *testing.T, h *helm) {
 	parts := threeParts("1")
-	parts[1].play, parts[1].more = []string{"devcluster/after: 4s"}, hurry
-	h.fails(t, []string{"install", "rel", chartOfParts(t, parts...), "--wait=ordered"}, "Deployment/app")
+	parts[1].PodAnnotations, parts[1].Annotations = []string{"devcluster/after: 4s"}, charts.ShortTimeout
+	h.fails(t, []string{"install", "rel", charts.Write(t, parts...), "--wait=ordered"}, "Deployment/app")
 	h.ok("upgrade", "rel", three(t, "2"), "--wait=ordered")
 	h.expectObjects(t, "rel")
 	h.fails(t, []string{"rollback", "rel", "1", "--timeout", "1m"}, "Deployment/app")
@@ -230,8 +232,8 @@ func rollBackToFailed(t *testing.T, h *helm) {
 // rollBackWithoutOrder does not wait for what is slow.
 func rollBackWithoutOrder(t *testing.T, h *helm) {
 	parts := threeParts("1")
-	parts[1].play = []string{"devcluster/after: 3s"}
-	h.ok("install", "rel", chartOfParts(t, parts...), "--wait=ordered")
+	parts[1].PodAnnotations = []string{"devcluster/after: 3s"}
+	h.ok("install", "rel", charts.Write(t, parts...), "--wait=ordered")
 	h.ok("upgrade", "rel", three(t, "2"), "--wait=ordered")
 	h.from = mark()
 	h.ok("rollback", "rel", "1", "--wait=false")
@@ -245,7 +247,7 @@ func rollBackWithoutOrder(t *testing.T, h *helm) {
 	}
 	h.expectObjects(t, "rel")
 	h.expectValue(t, "1")
-	h.ok("upgrade", "rel", chartOfParts(t, oddParts("4")...), "--wait=ordered")
+	h.ok("upgrade", "rel", charts.Write(t, oddParts("4")...), "--wait=ordered")
 	h.expectObjects(t, "rel")
 }
 
@@ -263,7 +265,7 @@ func rollBackToNothing(t *testing.T, h *helm) {
 
 func rollBackInThought(t *testing.T, h *helm) {
 	h.ok("install", "rel", three(t, "1"), "--wait=ordered")
-	h.ok("upgrade", "rel", chartOfParts(t, oddParts("2")...), "--wait=ordered")
+	h.ok("upgrade", "rel", charts.Write(t, oddParts("2")...), "--wait=ordered")
 	h.from = mark()
 	h.ok("rollback", "rel", "1", "--dry-run")
 	if list := h.readTrace(t).since(h.from).touched(); len(list) > 0 || len(h.history(t, "rel")) != 2 {
@@ -276,7 +278,7 @@ func rollBackAndCleanUp(t *testing.T, h *helm) {
 	s := &scene{helm: h, client: h.dynamic(t)}
 	s.apply(t, outside)
 	dir := needyParts(t, "1")
-	addFile(t, dir, "templates/only.yaml", part{name: "only", layer: "first"}.manifest())
+	charts.AddFile(t, dir, "templates/only.yaml", charts.Object{Name: "only", Layer: "first"}.Manifest())
 	h.ok("install", "rel", dir, "--wait=ordered")
 	h.ok("upgrade", "rel", three(t, "2"), "--wait=ordered")
 	h.delete(t, "ConfigMap/outside")
@@ -290,7 +292,7 @@ func rollBackAndCleanUp(t *testing.T, h *helm) {
 
 func rollBackKeeps(t *testing.T, h *helm) {
 	h.ok("install", "rel", three(t, "1"), "--wait=ordered")
-	h.ok("upgrade", "rel", three(t, "2", part{name: "kept", layer: "kept", more: []string{`helm.sh/resource-policy: " Keep "`}}), "--wait=ordered")
+	h.ok("upgrade", "rel", three(t, "2", charts.Object{Name: "kept", Layer: "kept", Annotations: []string{`helm.sh/resource-policy: " Keep "`}}), "--wait=ordered")
 	h.ok("rollback", "rel", "1", "--timeout", "1m")
 	h.expectObjects(t, "rel", "ConfigMap/kept")
 }

@@ -7,6 +7,8 @@ import (
 	"testing"
 
 	"k8s.io/apimachinery/pkg/types"
+
+	"github.com/ordered-helm/helm/test/charts"
 )
 
 // theirs is what somebody else makes while an operation runs.
@@ -18,13 +20,13 @@ func TestLifecycleTaken(t *testing.T) {
 	t.Parallel()
 	refusal := []string{`ConfigMap "taken"`, "exists and cannot be imported into the current release", "invalid ownership metadata"}
 	// withTaken has the object in the layer after one that takes its time.
-	withTaken := func(tb testing.TB, value string, more ...part) string {
+	withTaken := func(tb testing.TB, value string, more ...charts.Object) string {
 		tb.Helper()
 		parts := threeParts(value)
-		parts[1].play = []string{`devcluster/after: "2s"`}
-		return chartOfParts(tb, append(append(parts, part{name: "taken", layer: "last", value: value}), more...)...)
+		parts[1].PodAnnotations = []string{`devcluster/after: "2s"`}
+		return charts.Write(tb, append(append(parts, charts.Object{Name: "taken", Layer: "last", Value: value}), more...)...)
 	}
-	fails := part{kind: "Deployment", name: "never", layer: "never", after: "last", play: stuck, more: []string{"helm.sh/readiness-timeout: 2s"}}
+	fails := charts.Object{Kind: "Deployment", Name: "never", Layer: "never", DependsOn: "last", PodAnnotations: charts.NeverReady, Annotations: []string{"helm.sh/readiness-timeout: 2s"}}
 	runLifecycle(t, map[string]func(*testing.T, *helm){
 		"upgrade": func(t *testing.T, h *helm) {
 			h.ok("install", "rel", three(t, "x"), "--wait=ordered")

@@ -15,6 +15,7 @@ import (
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 	"k8s.io/apimachinery/pkg/util/wait"
 
+	"github.com/ordered-helm/helm/test/charts"
 	"github.com/ordered-helm/helm/test/cluster"
 )
 
@@ -68,13 +69,13 @@ func uninstallKeeps(t *testing.T, h *helm) {
 	parts := threeParts("x")
 	var kept []string
 	for name, policy := range policies {
-		parts = append(parts, part{name: name, layer: "kept", after: "app", more: []string{`helm.sh/resource-policy: "` + policy + `"`}})
+		parts = append(parts, charts.Object{Name: name, Layer: "kept", DependsOn: "app", Annotations: []string{`helm.sh/resource-policy: "` + policy + `"`}})
 		if name != "silent" {
 			kept = append(kept, "ConfigMap/"+name)
 		}
 	}
-	parts = append(parts, part{name: "top", layer: "top", after: "kept"})
-	h.ok("install", "rel", chartOfParts(t, parts...), "--wait=ordered")
+	parts = append(parts, charts.Object{Name: "top", Layer: "top", DependsOn: "kept"})
+	h.ok("install", "rel", charts.Write(t, parts...), "--wait=ordered")
 	manifest, r := h.uninstalled(t)
 	for _, id := range kept {
 		expectSaid(t, r.stdout, "[ConfigMap] "+strings.TrimPrefix(id, "ConfigMap/")+"\n")
@@ -150,9 +151,9 @@ func uninstallKeepsHistory(t *testing.T, h *helm) {
 }
 
 func uninstallWaits(t *testing.T, h *helm) {
-	parts := append(threeParts("x"), part{kind: "Pod", name: "slow", layer: "slow", after: "last", play: []string{"devcluster/stop-after: 2s"}},
-		part{kind: "Pod", name: "leaf", play: []string{"devcluster/stop-after: 2s"}})
-	h.ok("install", "rel", chartOfParts(t, parts...), "--wait=ordered")
+	parts := append(threeParts("x"), charts.Object{Kind: "Pod", Name: "slow", Layer: "slow", DependsOn: "last", PodAnnotations: []string{"devcluster/stop-after: 2s"}},
+		charts.Object{Kind: "Pod", Name: "leaf", PodAnnotations: []string{"devcluster/stop-after: 2s"}})
+	h.ok("install", "rel", charts.Write(t, parts...), "--wait=ordered")
 	// What is orphaned is not waited for; only the pods of the release are.
 	manifest, _ := h.uninstalled(t, "--wait")
 	h.expectOnly(t, "rel")
@@ -194,8 +195,8 @@ func uninstallWhatWasReplaced(t *testing.T, h *helm) {
 // uninstallHangs names what does not go, keeps the record, says how far it came,
 // and finishes when it is repeated.
 func uninstallHangs(t *testing.T, h *helm) {
-	dir := three(t, "x", part{name: "top", layer: "top", after: "last"})
-	edit(t, dir, "templates/all.yaml", "{name: last,", "{name: last, finalizers: [ordered.example/hold],")
+	dir := three(t, "x", charts.Object{Name: "top", Layer: "top", DependsOn: "last"})
+	charts.Edit(t, dir, "templates/all.yaml", "{name: last,", "{name: last, finalizers: [ordered.example/hold],")
 	h.ok("install", "rel", dir, "--wait=ordered")
 	h.from = mark()
 	h.fails(t, []string{"uninstall", "rel", "--timeout", "2s"}, "ConfigMap/last", "ordered.example/hold", "--timeout")
@@ -214,8 +215,8 @@ func uninstallHangs(t *testing.T, h *helm) {
 
 func uninstallTakesTooLong(t *testing.T, h *helm) {
 	parts := threeParts("x")
-	parts[1].play = []string{"devcluster/stop-after: 5s"}
-	h.ok("install", "rel", chartOfParts(t, parts...), "--wait=ordered")
+	parts[1].PodAnnotations = []string{"devcluster/stop-after: 5s"}
+	h.ok("install", "rel", charts.Write(t, parts...), "--wait=ordered")
 	h.from = mark()
 	h.fails(t, []string{"uninstall", "rel", "--readiness-timeout", "1s"}, "not gone within 1s", "--readiness-timeout", "Pod/app-")
 	if deleted, _ := h.readTrace(t).since(h.from).deleted("ConfigMap/first"); !deleted.IsZero() {
@@ -229,7 +230,7 @@ func uninstallTakesTooLong(t *testing.T, h *helm) {
 }
 
 func uninstallStopsAtHook(t *testing.T, h *helm) {
-	h.ok("install", "rel", three(t, "x", part{kind: "Job", name: "hook", more: []string{"helm.sh/hook: pre-delete"}, play: []string{"devcluster/pod: fail"}}), "--wait=ordered")
+	h.ok("install", "rel", three(t, "x", charts.Object{Kind: "Job", Name: "hook", Annotations: []string{"helm.sh/hook: pre-delete"}, PodAnnotations: []string{"devcluster/pod: fail"}}), "--wait=ordered")
 	h.from = mark()
 	h.fails(t, []string{"uninstall", "rel"}, "hook")
 	if list := h.readTrace(t).since(h.from).touched("delete"); len(list) > 0 {
@@ -243,7 +244,7 @@ func uninstallStopsAtHook(t *testing.T, h *helm) {
 // uninstallOfPending removes a release of which an upgrade was killed.
 func uninstallOfPending(t *testing.T, h *helm) {
 	h.ok("install", "rel", three(t, "1"), "--wait=ordered")
-	h.kill(t, "app:app applied", "upgrade", "rel", chartOfParts(t, slowParts("2", part{name: "extra", layer: "first"})...), "--wait=ordered")
+	h.kill(t, "app:app applied", "upgrade", "rel", charts.Write(t, slowParts("2", charts.Object{Name: "extra", Layer: "first"})...), "--wait=ordered")
 	if statuses := h.statuses(t, "rel"); statuses != "deployed pending-upgrade" {
 		t.Errorf("the revisions are %s", statuses)
 	}
@@ -257,7 +258,7 @@ func uninstallOfPending(t *testing.T, h *helm) {
 // uninstallKilled kills an uninstall: the next one finishes.
 func uninstallKilled(t *testing.T, h *helm) {
 	dir := three(t, "1")
-	edit(t, dir, "templates/all.yaml", "{name: last,", "{name: last, finalizers: [ordered.example/hold],")
+	charts.Edit(t, dir, "templates/all.yaml", "{name: last,", "{name: last, finalizers: [ordered.example/hold],")
 	h.ok("install", "rel", dir, "--wait=ordered")
 	h.kill(t, "app:last ConfigMap/last: Terminating", "uninstall", "rel")
 	if statuses := h.statuses(t, "rel"); statuses != "uninstalling" {
@@ -272,7 +273,7 @@ func uninstallKilled(t *testing.T, h *helm) {
 
 func uninstallOfFailed(t *testing.T, h *helm) {
 	h.ok("install", "rel", firstRevision(t, "1"), "--wait=ordered")
-	h.fails(t, []string{"upgrade", "rel", chartOfParts(t, failingParts("2")...), "--wait=ordered"}, "Deployment/app")
+	h.fails(t, []string{"upgrade", "rel", charts.Write(t, failingParts("2")...), "--wait=ordered"}, "Deployment/app")
 	manifest, _ := h.uninstalled(t)
 	h.proveReverse(t, manifest)
 	h.expectOnly(t, "rel")
@@ -282,10 +283,10 @@ func uninstallOfFailed(t *testing.T, h *helm) {
 func uninstallAwaitsPods(t *testing.T, h *helm) {
 	slow := []string{"devcluster/stop-after: 1s"}
 	parts := threeParts("x")
-	parts[1].play = slow
-	parts = append(parts, part{kind: "Pod", name: "pod", layer: "pod", after: "last", play: slow},
-		part{kind: "Job", name: "job", layer: "job", after: "pod", more: inTime})
-	h.ok("install", "rel", chartOfParts(t, parts...), "--wait=ordered")
+	parts[1].PodAnnotations = slow
+	parts = append(parts, charts.Object{Kind: "Pod", Name: "pod", Layer: "pod", DependsOn: "last", PodAnnotations: slow},
+		charts.Object{Kind: "Job", Name: "job", Layer: "job", DependsOn: "pod", Annotations: charts.LongTimeout})
+	h.ok("install", "rel", charts.Write(t, parts...), "--wait=ordered")
 	manifest, _ := h.uninstalled(t)
 	h.proveReverse(t, manifest)
 	h.expectPodsBefore(t, "app", "ConfigMap/first")
@@ -313,7 +314,7 @@ func (h *helm) expectPodsBefore(tb testing.TB, deployment, id string) {
 // says so, and does not wait for them.
 func uninstallBlindly(t *testing.T, h *helm) {
 	parts := threeParts("x")
-	h.ok("install", "rel", chartOfParts(t, parts...), "--wait=ordered")
+	h.ok("install", "rel", charts.Write(t, parts...), "--wait=ordered")
 	as := h.grantRules(t, rbacv1.PolicyRule{Verbs: []string{"get", "delete", "update", "watch"}, APIGroups: []string{"*"}, Resources: []string{"*"}},
 		rbacv1.PolicyRule{Verbs: []string{"list"}, APIGroups: []string{""}, Resources: []string{"secrets"}})
 	r := h.ok(append(as, "uninstall", "rel")...)
@@ -335,7 +336,7 @@ func uninstallOfStocks(t *testing.T, h *helm) {
 }
 
 func uninstallSeveral(t *testing.T, h *helm) {
-	one, two := chartOfParts(t, part{name: "a", layer: "a"}), chartOfParts(t, part{name: "b", layer: "b"})
+	one, two := charts.Write(t, charts.Object{Name: "a", Layer: "a"}), charts.Write(t, charts.Object{Name: "b", Layer: "b"})
 	h.ok("install", "one", one, "--wait=ordered")
 	h.ok("install", "two", two, "--wait=ordered")
 	h.fails(t, []string{"uninstall", "none"}, "Release not loaded: none: release: not found")

@@ -5,23 +5,27 @@ package e2e
 
 import (
 	"testing"
+
+	"github.com/ordered-helm/helm/test/charts"
 )
 
 // TestLifecycleUpgradeMoves has the objects of a chart change places in its order:
 // they stay what they are, and the new order counts.
 func TestLifecycleUpgradeMoves(t *testing.T) {
 	t.Parallel()
-	object := func(name, layer, after string) part { return part{name: name, layer: layer, after: after} }
-	app := part{kind: "Deployment", name: "app", layer: "app", after: "base", more: inTime}
-	subchart := func(name string, parts ...part) map[string]string {
+	object := func(name, layer, after string) charts.Object {
+		return charts.Object{Name: name, Layer: layer, DependsOn: after}
+	}
+	app := charts.Object{Kind: "Deployment", Name: "app", Layer: "app", DependsOn: "base", Annotations: charts.LongTimeout}
+	subchart := func(name string, parts ...charts.Object) map[string]string {
 		files := map[string]string{"charts/" + name + "/Chart.yaml": "apiVersion: v3\nname: " + name + "\nversion: 0.1.0\n"}
 		for _, p := range parts {
-			files["charts/"+name+"/templates/"+p.name+".yaml"] = p.manifest()
+			files["charts/"+name+"/templates/"+p.Name+".yaml"] = p.Manifest()
 		}
 		return files
 	}
 	umbrella := func(order string, subcharts ...map[string]string) map[string]string {
-		files := map[string]string{"Chart.yaml": v3Chart + order}
+		files := map[string]string{"Chart.yaml": charts.Metadata + order}
 		for _, sub := range subcharts {
 			for name, content := range sub {
 				files[name] = content
@@ -29,12 +33,12 @@ func TestLifecycleUpgradeMoves(t *testing.T) {
 		}
 		return files
 	}
-	flat := func(parts ...part) map[string]string {
+	flat := func(parts ...charts.Object) map[string]string {
 		text := ""
 		for _, p := range parts {
-			text += p.manifest()
+			text += p.Manifest()
 		}
-		return map[string]string{"Chart.yaml": v3Chart, "templates/all.yaml": text}
+		return map[string]string{"Chart.yaml": charts.Metadata, "templates/all.yaml": text}
 	}
 	const twoAfterOne = "dependencies:\n- {name: one, version: 0.1.0}\n- {name: two, version: 0.1.0, depends-on: [one]}\n"
 	const oneAfterTwo = "dependencies:\n- {name: one, version: 0.1.0, depends-on: [two]}\n- {name: two, version: 0.1.0}\n"
@@ -78,10 +82,10 @@ func TestLifecycleUpgradeMoves(t *testing.T) {
 		t.Run(tt.name, func(t *testing.T) {
 			t.Parallel()
 			h := newHelm(t)
-			h.ok("install", "rel", writeChart(t, tt.before), "--wait=ordered")
+			h.ok("install", "rel", charts.WriteFiles(t, tt.before), "--wait=ordered")
 			before := h.objectsOf(t, "rel")
 			h.from = mark()
-			h.ok("upgrade", "rel", writeChart(t, tt.after), "--wait=ordered")
+			h.ok("upgrade", "rel", charts.WriteFiles(t, tt.after), "--wait=ordered")
 			recorded := h.readTrace(t)
 			if tt.order == nil {
 				tt.order = func(*oracle) {}
@@ -101,7 +105,7 @@ func TestLifecycleUpgradeMoves(t *testing.T) {
 }
 
 // changedPart is a part in another place, with another value.
-func changedPart(p part, layer, after string) part {
-	p.layer, p.after, p.value = layer, after, "changed"
+func changedPart(p charts.Object, layer, after string) charts.Object {
+	p.Layer, p.DependsOn, p.Value = layer, after, "changed"
 	return p
 }

@@ -9,19 +9,21 @@ import (
 	"testing"
 
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
+
+	"github.com/ordered-helm/helm/test/charts"
 )
 
 func upgradeKeepsForeign(t *testing.T, h *helm) {
 	settings := func(data string) string {
-		return part{name: "settings", layer: "first"}.manifest() + "---\napiVersion: v1\nkind: ConfigMap\nmetadata:\n  name: more\n" +
+		return charts.Object{Name: "settings", Layer: "first"}.Manifest() + "---\napiVersion: v1\nkind: ConfigMap\nmetadata:\n  name: more\n" +
 			"  labels: {own: \"1\"}\n  annotations: {helm.sh/layer: second, depends-on.helm.sh/layers: first}\ndata: " + data + "\n" +
-			part{kind: "Deployment", name: "app", layer: "third", after: "second", value: data[:5], more: inTime}.manifest()
+			charts.Object{Kind: "Deployment", Name: "app", Layer: "third", DependsOn: "second", Value: data[:5], Annotations: charts.LongTimeout}.Manifest()
 	}
-	h.ok("install", "rel", appChart(t, settings("{a: one, b: two, c: three}")), "--wait=ordered")
+	h.ok("install", "rel", charts.WriteTemplate(t, settings("{a: one, b: two, c: three}")), "--wait=ordered")
 	h.patch(t, "ConfigMap/more", `{"metadata":{"labels":{"foreign":"l"},"annotations":{"foreign":"a"}},"data":{"foreign":"d","c":"by hand"}}`)
 	h.patch(t, "Deployment/app", `{"metadata":{"labels":{"foreign":"l"}},"spec":{"replicas":2,"template":{"metadata":{"annotations":{"foreign":"a"}}}}}`)
 	before := h.objectsOf(t, "rel")
-	h.ok("upgrade", "rel", appChart(t, settings("{a: other, c: three}")), "--wait=ordered")
+	h.ok("upgrade", "rel", charts.WriteTemplate(t, settings("{a: other, c: three}")), "--wait=ordered")
 	after := h.objectsOf(t, "rel")
 	expectSame(t, before, after, "ConfigMap/more", "Deployment/app")
 	more, app := after["ConfigMap/more"], after["Deployment/app"]
@@ -62,9 +64,9 @@ func upgradeRestores(t *testing.T, h *helm) {
 }
 
 func upgradeToAnotherKind(t *testing.T, h *helm) {
-	h.ok("install", "rel", three(t, "x", part{kind: "Deployment", name: "thing", layer: "thing", more: inTime}), "--wait=ordered")
+	h.ok("install", "rel", three(t, "x", charts.Object{Kind: "Deployment", Name: "thing", Layer: "thing", Annotations: charts.LongTimeout}), "--wait=ordered")
 	h.from = mark()
-	h.ok("upgrade", "rel", three(t, "y", part{kind: "Job", name: "thing", layer: "thing", more: inTime}), "--wait=ordered")
+	h.ok("upgrade", "rel", three(t, "y", charts.Object{Kind: "Job", Name: "thing", Layer: "thing", Annotations: charts.LongTimeout}), "--wait=ordered")
 	h.expectObjects(t, "rel")
 	recorded := h.readTrace(t)
 	deleted, _ := recorded.deleted("Deployment/thing")
@@ -78,10 +80,10 @@ func upgradeToAnotherKind(t *testing.T, h *helm) {
 func upgradeDeletesInReverse(t *testing.T, h *helm) {
 	slow := []string{"devcluster/stop-after: 1s"}
 	h.ok("install", "rel", three(t, "x",
-		part{kind: "Deployment", name: "db", layer: "db", more: inTime, play: slow},
-		part{kind: "Deployment", name: "api", layer: "api", after: "db", more: inTime, play: slow},
-		part{name: "settings", layer: "api"},
-		part{kind: "Pod", name: "web", layer: "web", after: "api", more: inTime, play: slow}), "--wait=ordered")
+		charts.Object{Kind: "Deployment", Name: "db", Layer: "db", Annotations: charts.LongTimeout, PodAnnotations: slow},
+		charts.Object{Kind: "Deployment", Name: "api", Layer: "api", DependsOn: "db", Annotations: charts.LongTimeout, PodAnnotations: slow},
+		charts.Object{Name: "settings", Layer: "api"},
+		charts.Object{Kind: "Pod", Name: "web", Layer: "web", DependsOn: "api", Annotations: charts.LongTimeout, PodAnnotations: slow}), "--wait=ordered")
 	old := &oracle{}
 	old.readObjects(t, h.last(t, "rel").Manifest)
 	h.from = mark()
@@ -97,13 +99,13 @@ func upgradeDeletesInReverse(t *testing.T, h *helm) {
 }
 
 func upgradeKeeps(t *testing.T, h *helm) {
-	var kept []part
+	var kept []charts.Object
 	var names []string
 	for name, policy := range map[string]string{"exact": "keep", "upper": "Keep", "spaces": " keep ", "shouted": "KEEP", "other": "retain"} {
-		kept = append(kept, part{name: name, layer: "kept", after: "last", more: []string{`helm.sh/resource-policy: "` + policy + `"`}})
+		kept = append(kept, charts.Object{Name: name, Layer: "kept", DependsOn: "last", Annotations: []string{`helm.sh/resource-policy: "` + policy + `"`}})
 		names = append(names, "ConfigMap/"+name)
 	}
-	kept = append(kept, part{name: "by-hand", layer: "kept"}, part{name: "on-top", layer: "top", after: "kept"})
+	kept = append(kept, charts.Object{Name: "by-hand", Layer: "kept"}, charts.Object{Name: "on-top", Layer: "top", DependsOn: "kept"})
 	names = append(names, "ConfigMap/by-hand")
 	h.ok("install", "rel", three(t, "x", kept...), "--wait=ordered")
 	h.patch(t, "ConfigMap/by-hand", `{"metadata":{"annotations":{"helm.sh/resource-policy":"keep"}}}`)
@@ -118,11 +120,11 @@ func upgradeKeeps(t *testing.T, h *helm) {
 }
 
 func upgradeSparesOthers(t *testing.T, h *helm) {
-	h.ok("install", "rel", three(t, "x", part{name: "shared", layer: "shared"}, part{name: "kept", layer: "last"}), "--wait=ordered")
-	h.ok("install", "other", chartOfParts(t, part{name: "shared", layer: "a", value: "theirs"}), "--wait=ordered", "--take-ownership")
+	h.ok("install", "rel", three(t, "x", charts.Object{Name: "shared", Layer: "shared"}, charts.Object{Name: "kept", Layer: "last"}), "--wait=ordered")
+	h.ok("install", "other", charts.Write(t, charts.Object{Name: "shared", Layer: "a", Value: "theirs"}), "--wait=ordered", "--take-ownership")
 	before := h.get(t, "ConfigMap/shared")
-	h.ok("upgrade", "rel", three(t, "y", part{name: "kept", layer: "last"}), "--wait=ordered")
-	h.ok("install", "third", chartOfParts(t, part{name: "kept", layer: "a", value: "theirs"}), "--wait=ordered", "--take-ownership")
+	h.ok("upgrade", "rel", three(t, "y", charts.Object{Name: "kept", Layer: "last"}), "--wait=ordered")
+	h.ok("install", "third", charts.Write(t, charts.Object{Name: "kept", Layer: "a", Value: "theirs"}), "--wait=ordered", "--take-ownership")
 	h.ok("uninstall", "rel")
 	for _, id := range []string{"ConfigMap/shared", "ConfigMap/kept"} {
 		if got := valueOf(h.get(t, id)); got != "theirs" {
@@ -141,11 +143,11 @@ func upgradeSparesOthers(t *testing.T, h *helm) {
 func upgradeOfTheUnready(empty bool) func(*testing.T, *helm) {
 	return func(t *testing.T, h *helm) {
 		parts := threeParts("x")
-		parts[1] = part{kind: "Pod", name: "app", layer: "app", after: "first", value: "x", more: []string{"helm.sh/readiness-timeout: 2s"}}
+		parts[1] = charts.Object{Kind: "Pod", Name: "app", Layer: "app", DependsOn: "first", Value: "x", Annotations: []string{"helm.sh/readiness-timeout: 2s"}}
 		chart := func() string {
-			dir := chartOfParts(t, parts...)
+			dir := charts.Write(t, parts...)
 			if empty {
-				edit(t, dir, "templates/all.yaml", `name: V, value: "x"`, `name: V, value: ""`)
+				charts.Edit(t, dir, "templates/all.yaml", `name: V, value: "x"`, `name: V, value: ""`)
 			}
 			return dir
 		}
@@ -155,7 +157,7 @@ func upgradeOfTheUnready(empty bool) func(*testing.T, *helm) {
 		if _, err := until(t.Context(), s.api("v1", "Pod"), "app", hasCondition("Ready", "False", "")); err != nil {
 			t.Fatal(err)
 		}
-		parts[2].value = "y"
+		parts[2].Value = "y"
 		h.from = mark()
 		h.fails(t, []string{"upgrade", "rel", chart(), "--wait=ordered"}, "Pod/app", "unchanged", "--wait=false", "never started")
 		if list := h.readTrace(t).since(h.from).touched(); len(list) > 0 && !empty {
@@ -171,8 +173,8 @@ func upgradeOfTheUnready(empty bool) func(*testing.T, *helm) {
 // upgradeHangsAtTheEnd drops two objects, the second of which does not go: the
 // upgrade fails, and is finished by the next one.
 func upgradeHangsAtTheEnd(t *testing.T, h *helm) {
-	dir := chartOfParts(t, oddParts("1")...)
-	edit(t, dir, "templates/all.yaml", "{name: odder,", "{name: odder, finalizers: [ordered.example/hold],")
+	dir := charts.Write(t, oddParts("1")...)
+	charts.Edit(t, dir, "templates/all.yaml", "{name: odder,", "{name: odder, finalizers: [ordered.example/hold],")
 	h.ok("install", "rel", dir, "--wait=ordered", "--timeout", "1m")
 	h.fails(t, []string{"upgrade", "rel", three(t, "2"), "--wait=ordered", "--timeout", "30s", "--readiness-timeout", "2s"},
 		"delete what the release no longer has", "/odder was not gone when the operation's time of", "ordered.example/hold", "not deleted because of that")
@@ -199,7 +201,7 @@ func upgradeDefinitions(t *testing.T, h *helm) {
 	}
 	chart := func(value, more string) string {
 		dir := three(t, value)
-		addFile(t, dir, "templates/more.yaml", more)
+		charts.AddFile(t, dir, "templates/more.yaml", more)
 		return dir
 	}
 	h.ok("install", "rel", three(t, "1"), "--wait=ordered")
@@ -229,9 +231,9 @@ func upgradeDefinitions(t *testing.T, h *helm) {
 
 // upgradeOfFailedInstall mends an install that failed; what only that had goes.
 func upgradeOfFailedInstall(t *testing.T, h *helm) {
-	h.fails(t, []string{"install", "rel", chartOfParts(t, failingParts("1")...), "--wait=ordered"}, "Deployment/app")
+	h.fails(t, []string{"install", "rel", charts.Write(t, failingParts("1")...), "--wait=ordered"}, "Deployment/app")
 	h.from = mark()
-	h.ok("upgrade", "rel", three(t, "2", part{name: "marked", layer: "extra"}), "--wait=ordered")
+	h.ok("upgrade", "rel", three(t, "2", charts.Object{Name: "marked", Layer: "extra"}), "--wait=ordered")
 	h.proveOrderOf(t, "rel", h.readTrace(t))
 	h.expectObjects(t, "rel")
 	proveLeftNothing(t, h, "2", true)

@@ -7,6 +7,8 @@ import (
 	"slices"
 	"strings"
 	"testing"
+
+	"github.com/ordered-helm/helm/test/charts"
 )
 
 // TestLifecycleUpgrade has upgrades with every option, in order.
@@ -64,9 +66,9 @@ func upgradeByForce(t *testing.T, h *helm) {
 func upgradeRecreatesPods(t *testing.T, h *helm) {
 	h.ok("install", "rel", three(t, "x"), "--wait=ordered")
 	parts := threeParts("x")
-	parts[2].value = "y"
+	parts[2].Value = "y"
 	h.from = mark()
-	h.ok("upgrade", "rel", chartOfParts(t, parts...), "--wait=ordered", "--recreate-pods")
+	h.ok("upgrade", "rel", charts.Write(t, parts...), "--wait=ordered", "--recreate-pods")
 	late := h.readTrace(t).since(h.from)
 	created, deleted := 0, 0
 	changed := late.helms("ConfigMap/last", changing...)
@@ -96,7 +98,7 @@ func upgradeTakesOwnership(t *testing.T, h *helm) {
 	s := &scene{helm: h, client: h.dynamic(t)}
 	s.apply(t, "apiVersion: v1\nkind: ConfigMap\nmetadata: {name: foreign, labels: {own: l}}\ndata: {own: d, value: v}\n")
 	before := h.get(t, "ConfigMap/foreign")
-	next := three(t, "y", part{name: "foreign", layer: "last", value: "y"})
+	next := three(t, "y", charts.Object{Name: "foreign", Layer: "last", Value: "y"})
 	h.from = mark()
 	h.fails(t, []string{"upgrade", "rel", next, "--wait=ordered"}, `ConfigMap "foreign"`, "invalid ownership metadata", "Unable to continue with update")
 	if list := h.readTrace(t).since(h.from).touched(); len(list) > 0 {
@@ -158,10 +160,10 @@ func upgradeInstalls(t *testing.T, h *helm) {
 }
 
 func upgradeWithHooks(t *testing.T, h *helm) {
-	hook := func(name, event string) part {
-		return part{kind: "Job", name: name, more: []string{"helm.sh/hook: " + event}}
+	hook := func(name, event string) charts.Object {
+		return charts.Object{Kind: "Job", Name: name, Annotations: []string{"helm.sh/hook: " + event}}
 	}
-	h.ok("install", "rel", three(t, "x", part{name: "gone", layer: "gone"}), "--wait=ordered")
+	h.ok("install", "rel", three(t, "x", charts.Object{Name: "gone", Layer: "gone"}), "--wait=ordered")
 	h.from = mark()
 	h.ok("upgrade", "rel", three(t, "y", hook("before", "pre-upgrade"), hook("after", "post-upgrade")), "--wait=ordered")
 	recorded := h.readTrace(t)
@@ -182,7 +184,7 @@ func upgradeInThought(t *testing.T, h *helm) {
 	h.ok("install", "rel", three(t, "1"), "--wait=ordered")
 	h.from = mark()
 	for _, dryRun := range []string{"--dry-run", "--dry-run=server"} {
-		r := h.ok("upgrade", "rel", chartOfParts(t, oddParts("2")...), "--wait=ordered", dryRun)
+		r := h.ok("upgrade", "rel", charts.Write(t, oddParts("2")...), "--wait=ordered", dryRun)
 		expectSaid(t, r.stdout, "STATUS: pending-upgrade", "name: odder")
 	}
 	if list := h.readTrace(t).since(h.from).touched(); len(list) > 0 || len(h.history(t, "rel")) != 1 {
@@ -192,7 +194,7 @@ func upgradeInThought(t *testing.T, h *helm) {
 
 // upgradeAfterUninstall installs anew what was uninstalled with its history kept.
 func upgradeAfterUninstall(t *testing.T, h *helm) {
-	h.ok("install", "rel", chartOfParts(t, oddParts("1")...), "--wait=ordered")
+	h.ok("install", "rel", charts.Write(t, oddParts("1")...), "--wait=ordered")
 	h.ok("uninstall", "rel", "--keep-history")
 	h.fails(t, []string{"upgrade", "rel", three(t, "2"), "--wait=ordered"}, `"rel" has no deployed releases`)
 	h.from = mark()
@@ -207,11 +209,11 @@ func upgradeAfterUninstall(t *testing.T, h *helm) {
 func upgradeCleansUp(t *testing.T, h *helm) {
 	h.ok("install", "rel", three(t, "x"), "--wait=ordered")
 	before := h.objectsOf(t, "rel")
-	parts := append(threeParts("y"), part{name: "one", layer: "one"}, part{kind: "Deployment", name: "two", layer: "two", after: "one", more: inTime},
-		part{name: "three", layer: "three", after: "two"})
-	parts[1].play, parts[1].more, parts[1].after = stuck, hurry, "first, three"
+	parts := append(threeParts("y"), charts.Object{Name: "one", Layer: "one"}, charts.Object{Kind: "Deployment", Name: "two", Layer: "two", DependsOn: "one", Annotations: charts.LongTimeout},
+		charts.Object{Name: "three", Layer: "three", DependsOn: "two"})
+	parts[1].PodAnnotations, parts[1].Annotations, parts[1].DependsOn = charts.NeverReady, charts.ShortTimeout, "first, three"
 	h.from = mark()
-	h.fails(t, []string{"upgrade", "rel", chartOfParts(t, parts...), "--wait=ordered", "--cleanup-on-fail"}, "UPGRADE FAILED", "Deployment/app")
+	h.fails(t, []string{"upgrade", "rel", charts.Write(t, parts...), "--wait=ordered", "--cleanup-on-fail"}, "UPGRADE FAILED", "Deployment/app")
 	late := h.readTrace(t).since(h.from)
 	if got := late.touched("delete"); !slices.Equal(got, []string{"ConfigMap/one", "ConfigMap/three", "Deployment/two"}) {
 		t.Errorf("deleted were %q", got)
@@ -236,9 +238,9 @@ func upgradeCleansUpItsOwn(t *testing.T, h *helm) {
 	s := &scene{helm: h, client: h.dynamic(t)}
 	s.apply(t, "apiVersion: v1\nkind: ConfigMap\nmetadata: {name: foreign}\ndata: {own: d}\n")
 	before := h.get(t, "ConfigMap/foreign")
-	parts := append(threeParts("y"), part{name: "foreign", layer: "first"}, part{name: "created", layer: "first"})
-	parts[1].play, parts[1].more = stuck, hurry
-	h.fails(t, []string{"upgrade", "rel", chartOfParts(t, parts...), "--wait=ordered", "--cleanup-on-fail", "--take-ownership"}, "UPGRADE FAILED")
+	parts := append(threeParts("y"), charts.Object{Name: "foreign", Layer: "first"}, charts.Object{Name: "created", Layer: "first"})
+	parts[1].PodAnnotations, parts[1].Annotations = charts.NeverReady, charts.ShortTimeout
+	h.fails(t, []string{"upgrade", "rel", charts.Write(t, parts...), "--wait=ordered", "--cleanup-on-fail", "--take-ownership"}, "UPGRADE FAILED")
 	if after := h.get(t, "ConfigMap/foreign"); after == nil || after.GetUID() != before.GetUID() {
 		t.Errorf("what the upgrade had taken over was deleted: %v", after)
 	}
@@ -253,9 +255,9 @@ func TestLifecycleUpgradeValues(t *testing.T) {
 	values := func(of string) string { return "a: " + of + "\nb: " + of + "\nc: " + of + "\n" }
 	chart := func(tb testing.TB, of string) string {
 		tb.Helper()
-		return writeChart(tb, map[string]string{
-			"Chart.yaml": v3Chart, "values.yaml": values(of),
-			"templates/all.yaml": configMap("first", "helm.sh/layer: first") + last + "data: {value: \"{{ .Values.a }} {{ .Values.b }} {{ .Values.c }}\"}\n",
+		return charts.WriteFiles(tb, map[string]string{
+			"Chart.yaml": charts.Metadata, "values.yaml": values(of),
+			"templates/all.yaml": charts.ConfigMap("first", "helm.sh/layer: first") + last + "data: {value: \"{{ .Values.a }} {{ .Values.b }} {{ .Values.c }}\"}\n",
 		})
 	}
 	for _, tt := range []struct {

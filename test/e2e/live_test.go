@@ -10,6 +10,8 @@ import (
 	"slices"
 	"strings"
 	"testing"
+
+	"github.com/ordered-helm/helm/test/charts"
 )
 
 // gatedDeployment is a Deployment in a layer, whose pod waits for a ConfigMap.
@@ -35,17 +37,17 @@ spec:
 // its gate.
 func liveChart(tb testing.TB, more string) string {
 	tb.Helper()
-	return writeHooked(tb, hooked{
-		name:  "app",
-		hooks: []hookPart{{name: "migrate", events: "pre-install", play: []string{"devcluster/pod: complete", "devcluster/after: 3s", `devcluster/log: "42 rows moved"`}}},
-		more:  map[string]string{"a.yaml": gatedDeployment("a", "", more), "b.yaml": gatedDeployment("b", "a", "")},
+	return writeHooked(tb, charts.Chart{
+		Name:      "app",
+		Objects:   []charts.Object{{Kind: "Job", Name: "migrate", Hook: "pre-install", PodAnnotations: []string{"devcluster/pod: complete", "devcluster/after: 3s", `devcluster/log: "42 rows moved"`}}},
+		Templates: map[string]string{"a.yaml": gatedDeployment("a", "", more), "b.yaml": gatedDeployment("b", "a", "")},
 	})
 }
 
 // optIn has a chart's order count.
 func optIn(tb testing.TB, chart string) string {
 	tb.Helper()
-	edit(tb, chart, "Chart.yaml", "apiVersion: v2", "apiVersion: v3")
+	charts.Edit(tb, chart, "Chart.yaml", "apiVersion: v2", "apiVersion: v3")
 	return chart
 }
 
@@ -144,7 +146,7 @@ func TestLiveViewOfAFailure(t *testing.T) {
 // or is not, a view that is redrawn.
 func TestLiveViewElsewhere(t *testing.T) {
 	t.Parallel()
-	chart := chartOfParts(t, part{name: "a", layer: "a"}, part{name: "b", layer: "b", after: "a"})
+	chart := charts.Write(t, charts.Object{Name: "a", Layer: "a"}, charts.Object{Name: "b", Layer: "b", DependsOn: "a"})
 	for _, tt := range []struct {
 		name string
 		env  []string
@@ -174,10 +176,10 @@ func TestLiveViewElsewhere(t *testing.T) {
 func TestProgressWithoutAnOrder(t *testing.T) {
 	t.Parallel()
 	h := newHelm(t)
-	chart := writeHooked(t, hooked{
-		name:  "app",
-		hooks: []hookPart{{name: "migrate", events: "pre-install,test"}},
-		more: map[string]string{"a.yaml": "apiVersion: v1\nkind: Pod\nmetadata: {name: a, annotations: {devcluster/after: 3s, devcluster/stop-after: 3s}}\n" +
+	chart := writeHooked(t, charts.Chart{
+		Name:    "app",
+		Objects: []charts.Object{{Kind: "Job", Name: "migrate", Hook: "pre-install,test"}},
+		Templates: map[string]string{"a.yaml": "apiVersion: v1\nkind: Pod\nmetadata: {name: a, annotations: {devcluster/after: 3s, devcluster/stop-after: 3s}}\n" +
 			"spec: {containers: [{name: a, image: example/a}]}\n"},
 	})
 	expectLines(t, h.ok("install", "rel", chart, "--wait").stderr, "pre-install hook Job/migrate started", "pre-install hook Job/migrate done",

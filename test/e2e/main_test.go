@@ -80,34 +80,3 @@ func realChart(tb testing.TB, pattern string) string {
 	}
 	return found[0]
 }
-
-// writeChart makes a chart of files, by their paths.
-func writeChart(tb testing.TB, files map[string]string) string {
-	tb.Helper()
-	dir := filepath.Join(tb.TempDir(), "chart")
-	for name, content := range files {
-		path := filepath.Join(dir, name)
-		if err := os.MkdirAll(filepath.Dir(path), 0o755); err != nil {
-			tb.Fatal(err)
-		}
-		if err := os.WriteFile(path, []byte(content), 0o600); err != nil {
-			tb.Fatal(err)
-		}
-	}
-	return dir
-}
-
-// copyFile puts a file into a chart.
-func copyFile(tb testing.TB, from, to string) {
-	tb.Helper()
-	data, err := os.ReadFile(from)
-	if err != nil {
-		tb.Fatal(err)
-	}
-	if err := os.MkdirAll(filepath.Dir(to), 0o755); err != nil {
-		tb.Fatal(err)
-	}
-	if err := os.WriteFile(to, data, 0o600); err != nil {
-		tb.Fatal(err)
-	}
-}

@@ -7,6 +7,8 @@ import (
 	"path/filepath"
 	"strings"
 	"testing"
+
+	"github.com/ordered-helm/helm/test/charts"
 )
 
 // orderCase is a chart whose order is proven.
@@ -87,18 +89,18 @@ func watched(tb testing.TB) string {
 }
 
 // umbrellaOver is a chart whose own Deployment comes after public charts.
-func umbrellaOver(tb testing.TB, name, values string, charts ...string) string {
+func umbrellaOver(tb testing.TB, name, values string, subcharts ...string) string {
 	tb.Helper()
-	meta := "apiVersion: v3\nname: " + name + "\nversion: 0.1.0\nannotations:\n  helm.sh/depends-on/subcharts: [" + strings.Join(charts, ", ") + "]\ndependencies:\n"
-	for _, chart := range charts {
+	meta := "apiVersion: v3\nname: " + name + "\nversion: 0.1.0\nannotations:\n  helm.sh/depends-on/subcharts: [" + strings.Join(subcharts, ", ") + "]\ndependencies:\n"
+	for _, chart := range subcharts {
 		meta += "  - {name: " + chart + ", version: \">0\"}\n"
 	}
-	dir := writeChart(tb, map[string]string{
-		"Chart.yaml": meta, "values.yaml": values, "templates/own.yaml": part{kind: "Deployment", name: "app", value: "1", more: inTime}.manifest(),
+	dir := charts.WriteFiles(tb, map[string]string{
+		"Chart.yaml": meta, "values.yaml": values, "templates/own.yaml": charts.Object{Kind: "Deployment", Name: "app", Value: "1", Annotations: charts.LongTimeout}.Manifest(),
 	})
-	for _, chart := range charts {
+	for _, chart := range subcharts {
 		archive := realChart(tb, chart+"-*.tgz")
-		copyFile(tb, archive, filepath.Join(dir, "charts", filepath.Base(archive)))
+		charts.CopyFile(tb, archive, filepath.Join(dir, "charts", filepath.Base(archive)))
 	}
 	return dir
 }
@@ -108,7 +110,7 @@ func umbrellaOver(tb testing.TB, name, values string, charts ...string) string {
 func keycloak(tb testing.TB) string {
 	tb.Helper()
 	archive := realChart(tb, "keycloak-*.tgz")
-	dir := writeChart(tb, map[string]string{
+	dir := charts.WriteFiles(tb, map[string]string{
 		"Chart.yaml": `apiVersion: v3
 name: sso
 version: 0.1.0
@@ -148,14 +150,14 @@ spec:
   ports: [{port: 80}]
 `,
 	})
-	copyFile(tb, archive, filepath.Join(dir, "charts", filepath.Base(archive)))
+	charts.CopyFile(tb, archive, filepath.Join(dir, "charts", filepath.Base(archive)))
 	return dir
 }
 
 // webAndQueue is the proposal's own pair of subcharts, as they are in public.
 func webAndQueue(tb testing.TB) string {
 	tb.Helper()
-	dir := writeChart(tb, map[string]string{
+	dir := charts.WriteFiles(tb, map[string]string{
 		"Chart.yaml": `apiVersion: v3
 name: site
 version: 0.1.0
@@ -172,7 +174,7 @@ dependencies:
 	})
 	for _, pattern := range []string{"nginx-*.tgz", "rabbitmq-*.tgz"} {
 		archive := realChart(tb, pattern)
-		copyFile(tb, archive, filepath.Join(dir, "charts", filepath.Base(archive)))
+		charts.CopyFile(tb, archive, filepath.Join(dir, "charts", filepath.Base(archive)))
 	}
 	return dir
 }

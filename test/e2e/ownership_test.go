@@ -11,6 +11,8 @@ import (
 	apierrors "k8s.io/apimachinery/pkg/api/errors"
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 	"k8s.io/apimachinery/pkg/types"
+
+	"github.com/ordered-helm/helm/test/charts"
 )
 
 // ownershipChart has what the values say: the object "user", one that a finalizer
@@ -18,10 +20,10 @@ import (
 // resource of its own definition.
 func ownershipChart(tb testing.TB, group string) string {
 	tb.Helper()
-	return writeChart(tb, map[string]string{
-		"Chart.yaml":  v3Chart,
+	return charts.WriteFiles(tb, map[string]string{
+		"Chart.yaml":  charts.Metadata,
 		"values.yaml": "user: false\nheld: false\nnever: false\nhook: false\nwidget: false\nplain: false\n",
-		"templates/all.yaml": configMap("base", "helm.sh/layer: base") + `
+		"templates/all.yaml": charts.ConfigMap("base", "helm.sh/layer: base") + `
 {{ if .Values.user }}---
 apiVersion: v1
 kind: ConfigMap

@@ -10,6 +10,8 @@ import (
 
 	apierrors "k8s.io/apimachinery/pkg/api/errors"
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
+
+	"github.com/ordered-helm/helm/test/charts"
 )
 
 const gizmos = `apiVersion: apiextensions.k8s.io/v1
@@ -61,7 +63,7 @@ metadata:
   annotations: {helm.sh/layer: gizmo, depends-on.helm.sh/layers: firstMORE}
 spec: {value: "VALUE"}
 `)
-	return appChart(tb, part{name: "first", layer: "first", value: value}.manifest()+gizmo+part{name: "last", layer: "last", after: "gizmo", value: value}.manifest())
+	return charts.WriteTemplate(tb, charts.Object{Name: "first", Layer: "first", Value: value}.Manifest()+gizmo+charts.Object{Name: "last", Layer: "last", DependsOn: "gizmo", Value: value}.Manifest())
 }
 
 // TestPeopleRemoveDefinitions has somebody remove the definition of a custom resource.
@@ -70,7 +72,7 @@ func TestPeopleRemoveDefinitions(t *testing.T) {
 	const waits = `, helm.sh/readiness-success: "{.phase} == Done", helm.sh/readiness-timeout: 3s`
 	plain := func(tb testing.TB, value string) string {
 		tb.Helper()
-		return chartOfParts(tb, part{name: "first", layer: "first", value: value}, part{name: "last", layer: "last", after: "first", value: value})
+		return charts.Write(tb, charts.Object{Name: "first", Layer: "first", Value: value}, charts.Object{Name: "last", Layer: "last", DependsOn: "first", Value: value})
 	}
 	runLifecycle(t, map[string]func(*testing.T, *helm){
 		"while it is waited for": func(t *testing.T, h *helm) {

@@ -10,6 +10,8 @@ import (
 	"time"
 
 	"k8s.io/apimachinery/pkg/util/wait"
+
+	"github.com/ordered-helm/helm/test/charts"
 )
 
 // meanwhile runs the binary, and does something when it says a text for the first time.
@@ -103,9 +105,9 @@ func eventually(tb testing.TB, what string, holds func(ctx context.Context) (boo
 }
 
 // slowThree is three, whose Deployment takes a while to be ready.
-func slowThree(tb testing.TB, value, after string, more ...part) string {
+func slowThree(tb testing.TB, value, after string, more ...charts.Object) string {
 	tb.Helper()
 	parts := threeParts(value)
-	parts[1].play = []string{`devcluster/after: "` + after + `"`}
-	return chartOfParts(tb, append(parts, more...)...)
+	parts[1].PodAnnotations = []string{`devcluster/after: "` + after + `"`}
+	return charts.Write(tb, append(parts, more...)...)
 }

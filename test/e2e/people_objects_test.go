@@ -13,6 +13,8 @@ import (
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 	"k8s.io/apimachinery/pkg/apis/meta/v1/unstructured"
 	"k8s.io/apimachinery/pkg/types"
+
+	"github.com/ordered-helm/helm/test/charts"
 )
 
 const appliedApp = "app:app applied"
@@ -21,8 +23,8 @@ const appliedApp = "app:app applied"
 func briefThree(tb testing.TB, value string) string {
 	tb.Helper()
 	parts := threeParts(value)
-	parts[1].play, parts[1].more = stuck, []string{"helm.sh/readiness-timeout: 2s"}
-	return chartOfParts(tb, parts...)
+	parts[1].PodAnnotations, parts[1].Annotations = charts.NeverReady, []string{"helm.sh/readiness-timeout: 2s"}
+	return charts.Write(tb, parts...)
 }
 
 // foreignApp is what somebody makes in the place of the Deployment of three.
@@ -172,14 +174,14 @@ func TestPeopleHoldObjects(t *testing.T) {
 	t.Parallel()
 	const hold, free = `{"metadata":{"finalizers":["people.example/hold"]}}`, `{"metadata":{"finalizers":null}}`
 	// The object going depends on what goes after it.
-	more := []part{{name: "base", layer: "base", after: "last"}, {name: "going", layer: "going", after: "base"}}
+	more := []charts.Object{{Name: "base", Layer: "base", DependsOn: "last"}, {Name: "going", Layer: "going", DependsOn: "base"}}
 	runLifecycle(t, map[string]func(*testing.T, *helm){
 		"upgrade, and it is never freed": func(t *testing.T, h *helm) {
 			h.ok("install", "rel", three(t, "1", more...), "--wait=ordered")
 			h.patch(t, "ConfigMap/going", hold)
 			parts := threeParts("2")
-			parts[1].more = nil
-			upgrade := []string{"upgrade", "rel", chartOfParts(t, parts...), "--wait=ordered", "--timeout"}
+			parts[1].Annotations = nil
+			upgrade := []string{"upgrade", "rel", charts.Write(t, parts...), "--wait=ordered", "--timeout"}
 			h.fails(t, append(upgrade, "10s"), "ConfigMap/going was not gone when the operation's time of 10s was over", "people.example/hold", "whoever set its finalizers", "not deleted because of that: app:base")
 			h.expectFailed(t, "deployed failed", "ConfigMap/going", "people.example/hold")
 			h.patch(t, "ConfigMap/going", free)

@@ -10,6 +10,8 @@ import (
 	corev1 "k8s.io/api/core/v1"
 	"k8s.io/apimachinery/pkg/api/resource"
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
+
+	"github.com/ordered-helm/helm/test/charts"
 )
 
 // limit has somebody limit how many objects of a resource there may be in the
@@ -46,12 +48,12 @@ func TestPeopleSetQuotas(t *testing.T) {
 	t.Parallel()
 	// configMaps are those of three and the one that Kubernetes makes.
 	const configMaps corev1.ResourceName = "count/configmaps"
-	more := part{name: "top", layer: "top", after: "last"}
+	more := charts.Object{Name: "top", Layer: "top", DependsOn: "last"}
 	brief := func(tb testing.TB, value string) string {
 		tb.Helper()
 		parts := threeParts(value)
-		parts[1].more = []string{"helm.sh/readiness-timeout: 4s"}
-		return chartOfParts(tb, parts...)
+		parts[1].Annotations = []string{"helm.sh/readiness-timeout: 4s"}
+		return charts.Write(tb, parts...)
 	}
 	runLifecycle(t, map[string]func(*testing.T, *helm){
 		"objects, install": func(t *testing.T, h *helm) {

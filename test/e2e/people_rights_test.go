@@ -10,6 +10,8 @@ import (
 	authorizationv1 "k8s.io/api/authorization/v1"
 	rbacv1 "k8s.io/api/rbac/v1"
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
+
+	"github.com/ordered-helm/helm/test/charts"
 )
 
 // revoke takes from the account of the test what rules do not leave to it, and returns
@@ -85,8 +87,8 @@ func TestPeopleTakeRightsAway(t *testing.T) {
 		},
 		"deletion, uninstall": func(t *testing.T, h *helm) {
 			parts := threeParts("1")
-			parts[1].play = []string{"devcluster/stop-after: 2s"}
-			h.ok("install", "rel", chartOfParts(t, parts...), "--wait=ordered")
+			parts[1].PodAnnotations = []string{"devcluster/stop-after: 2s"}
+			h.ok("install", "rel", charts.Write(t, parts...), "--wait=ordered")
 			as := h.grant(t, "*")
 			h.failsMeanwhile(t, "app:app deleting", func() { h.revoke(t, "delete", "", "configmaps", reads, secrets) },
 				append(as, "uninstall", "rel"), "first", "is forbidden", "cannot delete resource")

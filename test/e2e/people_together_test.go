@@ -10,6 +10,8 @@ import (
 	"testing"
 
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
+
+	"github.com/ordered-helm/helm/test/charts"
 )
 
 // rounds is how often two operators begin at the same moment.
@@ -20,7 +22,7 @@ const rounds = 2
 // release is in a good state.
 func TestPeopleWorkTogether(t *testing.T) {
 	t.Parallel()
-	one, two := three(t, "1"), three(t, "2", part{name: "more", layer: "more", after: "last"})
+	one, two := three(t, "1"), three(t, "2", charts.Object{Name: "more", Layer: "more", DependsOn: "last"})
 	upgrade := func(dir string) []string { return []string{"upgrade", "rel", dir, "--wait=ordered"} }
 	rollback, uninstall := []string{"rollback", "rel", "1"}, []string{"uninstall", "rel"}
 	for name, tt := range map[string]struct {
@@ -42,7 +44,7 @@ func TestPeopleWorkTogether(t *testing.T) {
 					t.Parallel()
 					h := newHelm(t)
 					if !tt.fresh {
-						h.ok("install", "rel", three(t, "0", part{name: "less", layer: "less", after: "last"}), "--wait=ordered")
+						h.ok("install", "rel", three(t, "0", charts.Object{Name: "less", Layer: "less", DependsOn: "last"}), "--wait=ordered")
 					}
 					h.together(t, tt.do, tt.losers)
 				})

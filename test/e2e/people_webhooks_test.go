@@ -20,6 +20,7 @@ import (
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 
 	"github.com/ordered-helm/helm/test/certificates"
+	"github.com/ordered-helm/helm/test/charts"
 )
 
 // webhook is an admission webhook of somebody else, which is asked about what is
@@ -163,7 +164,7 @@ func TestPeopleServeWebhooks(t *testing.T) {
 	t.Parallel()
 	house := []string{`admission webhook "house.people.example" denied the request: the policy of the house does not like `}
 	upgrade := func(dir string) []string { return []string{"upgrade", "rel", dir, "--wait=ordered"} }
-	more := part{name: "top", layer: "top", after: "last"}
+	more := charts.Object{Name: "top", Layer: "top", DependsOn: "last"}
 	runLifecycle(t, map[string]func(*testing.T, *helm){
 		"denies, install": func(t *testing.T, h *helm) {
 			remove := webhook{answer: deny(admissionv1.Create, "last"), fails: registration.Fail}.serve(t, h)

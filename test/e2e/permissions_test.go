@@ -23,6 +23,7 @@ import (
 	"sigs.k8s.io/yaml"
 
 	"github.com/ordered-helm/helm/test/binaries"
+	"github.com/ordered-helm/helm/test/charts"
 )
 
 // permissionChart is the chart of docs/permissions.md.
@@ -66,8 +67,8 @@ spec: {restartPolicy: Never, containers: [{name: c, image: i}]}
 // page has for it, and with each of its verbs missing in turn.
 func TestPermissions(t *testing.T) {
 	t.Parallel()
-	chart := writeChart(t, map[string]string{
-		"Chart.yaml": v3Chart, "values.yaml": "value: one\nextra: true\nweb: true\nhooks: false\nimage: one\n", "templates/all.yaml": permissionChart,
+	chart := charts.WriteFiles(t, map[string]string{
+		"Chart.yaml": charts.Metadata, "values.yaml": "value: one\nextra: true\nweb: true\nhooks: false\nimage: one\n", "templates/all.yaml": permissionChart,
 	})
 	with := func(args ...string) []string { return append([]string{args[0], "rel", chart}, args[1:]...) }
 	const ordered, changed, rolledOut, hooks = "--wait=ordered", "--set=value=two,extra=false", "--set=value=two,extra=false,image=two", "--set=hooks=true,web=false,extra=false"

@@ -12,6 +12,7 @@ import (
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 
 	"github.com/ordered-helm/helm/pkg/action"
+	"github.com/ordered-helm/helm/test/charts"
 )
 
 // planOf makes a plan, and checks that it ends with the exit code and has changed
@@ -77,44 +78,49 @@ func sequence(nodes []action.PreviewNode) string {
 // upgrade.
 func TestPlanIsWhatUpgradeDoes(t *testing.T) {
 	t.Parallel()
-	object := func(name, layer, after string) part { return part{name: name, layer: layer, after: after} }
-	valued := func(p part, value string) part { p.value = value; return p }
-	kept := func(p part) part { p.more = append(p.more, "helm.sh/resource-policy: keep"); return p }
-	web := part{kind: "Deployment", name: "web", layer: "web", after: "base", more: inTime}
+	object := func(name, layer, after string) charts.Object {
+		return charts.Object{Name: name, Layer: layer, DependsOn: after}
+	}
+	valued := func(p charts.Object, value string) charts.Object { p.Value = value; return p }
+	kept := func(p charts.Object) charts.Object {
+		p.Annotations = append(p.Annotations, "helm.sh/resource-policy: keep")
+		return p
+	}
+	web := charts.Object{Kind: "Deployment", Name: "web", Layer: "web", DependsOn: "base", Annotations: charts.LongTimeout}
 	const ordered = "--wait=ordered"
 	for _, tt := range []struct {
 		name   string
-		before []part
+		before []charts.Object
 		// between happens between the installation and the plan.
 		between func(t *testing.T, h *helm)
-		after   []part
+		after   []charts.Object
 		flags   []string
 		code    int
 		nodes   string
 		removed string
 	}{
 		{
-			name: "nothing to do", before: []part{object("a", "base", ""), web}, after: []part{object("a", "base", ""), web}, flags: []string{ordered},
+			name: "nothing to do", before: []charts.Object{object("a", "base", ""), web}, after: []charts.Object{object("a", "base", ""), web}, flags: []string{ordered},
 			nodes: "unchanged ConfigMap/a, unchanged Deployment/web",
 		},
 		{
 			name:   "everything there is, in order",
-			before: []part{valued(object("a", "base", ""), "1"), object("b", "base", ""), web, object("gone", "end", "web"), kept(object("kept", "end", "web")), object("old", "base", "")},
-			after:  []part{valued(object("a", "base", ""), "2"), object("b", "base", ""), valued(web, "new"), object("fresh", "end", "web")},
+			before: []charts.Object{valued(object("a", "base", ""), "1"), object("b", "base", ""), web, object("gone", "end", "web"), kept(object("kept", "end", "web")), object("old", "base", "")},
+			after:  []charts.Object{valued(object("a", "base", ""), "2"), object("b", "base", ""), valued(web, "new"), object("fresh", "end", "web")},
 			flags:  []string{ordered}, code: 2,
 			nodes:   "change ConfigMap/a, unchanged ConfigMap/b, change Deployment/web, create ConfigMap/fresh",
 			removed: "delete ConfigMap/gone, keep ConfigMap/kept, delete ConfigMap/old",
 		},
 		{
 			name:   "without an order",
-			before: []part{valued(object("a", "", ""), "1"), object("gone", "", ""), kept(object("kept", "", "")), object("same", "", "")},
-			after:  []part{valued(object("a", "", ""), "2"), object("fresh", "", ""), object("same", "", "")},
+			before: []charts.Object{valued(object("a", "", ""), "1"), object("gone", "", ""), kept(object("kept", "", "")), object("same", "", "")},
+			after:  []charts.Object{valued(object("a", "", ""), "2"), object("fresh", "", ""), object("same", "", "")},
 			code:   2,
 			nodes:  "change ConfigMap/a, create ConfigMap/fresh, unchanged ConfigMap/same", removed: "delete ConfigMap/gone, keep ConfigMap/kept",
 		},
 		{
-			name: "what somebody else has changed and deleted", before: []part{valued(object("a", "base", ""), "1"), object("b", "base", ""), object("c", "base", "")},
-			after: []part{valued(object("a", "base", ""), "1"), object("b", "base", "")}, flags: []string{ordered}, code: 2,
+			name: "what somebody else has changed and deleted", before: []charts.Object{valued(object("a", "base", ""), "1"), object("b", "base", ""), object("c", "base", "")},
+			after: []charts.Object{valued(object("a", "base", ""), "1"), object("b", "base", "")}, flags: []string{ordered}, code: 2,
 			between: func(t *testing.T, h *helm) {
 				h.patch(t, "ConfigMap/a", `{"data": {"value": "mine", "other": "mine"}}`)
 				h.delete(t, "ConfigMap/b")
@@ -123,27 +129,27 @@ func TestPlanIsWhatUpgradeDoes(t *testing.T) {
 			nodes: "change ConfigMap/a, create ConfigMap/b",
 		},
 		{
-			name: "after a revision that failed", before: []part{object("a", "base", "")},
+			name: "after a revision that failed", before: []charts.Object{object("a", "base", "")},
 			between: func(t *testing.T, h *helm) {
-				h.fails(t, []string{"upgrade", "rel", chartOfParts(t, object("left", "base", ""),
-					part{kind: "Deployment", name: "stuck", layer: "stuck", after: "base", play: stuck, more: hurry}, object("end", "end", "stuck")), ordered})
+				h.fails(t, []string{"upgrade", "rel", charts.Write(t, object("left", "base", ""),
+					charts.Object{Kind: "Deployment", Name: "stuck", Layer: "stuck", DependsOn: "base", PodAnnotations: charts.NeverReady, Annotations: charts.ShortTimeout}, object("end", "end", "stuck")), ordered})
 			},
-			after: []part{object("a", "base", "")}, flags: []string{ordered}, code: 2,
+			after: []charts.Object{object("a", "base", "")}, flags: []string{ordered}, code: 2,
 			nodes: "unchanged ConfigMap/a", removed: "delete Deployment/stuck, delete ConfigMap/left",
 		},
 		{
-			name: "by force", before: []part{valued(object("a", "base", ""), "1")}, after: []part{valued(object("a", "base", ""), "2")},
+			name: "by force", before: []charts.Object{valued(object("a", "base", ""), "1")}, after: []charts.Object{valued(object("a", "base", ""), "2")},
 			flags: []string{ordered, "--force"}, code: 2, nodes: "change ConfigMap/a",
 		},
 	} {
 		t.Run(tt.name, func(t *testing.T) {
 			t.Parallel()
 			h := newHelm(t)
-			h.ok(append([]string{"install", "rel", chartOfParts(t, tt.before...)}, slices.DeleteFunc(slices.Clone(tt.flags), func(f string) bool { return f == "--force" })...)...)
+			h.ok(append([]string{"install", "rel", charts.Write(t, tt.before...)}, slices.DeleteFunc(slices.Clone(tt.flags), func(f string) bool { return f == "--force" })...)...)
 			if tt.between != nil {
 				tt.between(t, h)
 			}
-			chart := chartOfParts(t, tt.after...)
+			chart := charts.Write(t, tt.after...)
 			p := h.planOf(t, tt.code, append([]string{chart}, tt.flags...)...)
 			if got := sequence(p.Nodes); got != tt.nodes {
 				t.Errorf("it deploys %s\nwant %s", got, tt.nodes)
@@ -172,9 +178,9 @@ func TestPlanIsWhatUpgradeDoes(t *testing.T) {
 func TestPlanOfWhatIsRefused(t *testing.T) {
 	t.Parallel()
 	h := newHelm(t)
-	web := part{kind: "Deployment", name: "web", layer: "web", more: inTime}
-	h.ok("install", "rel", chartOfParts(t, web, part{name: "a", after: "web"}), "--wait=ordered")
-	immutable := appChart(t, strings.ReplaceAll(web.manifest(), "app: web", "app: other")+part{name: "a", after: "web", value: "2"}.manifest())
+	web := charts.Object{Kind: "Deployment", Name: "web", Layer: "web", Annotations: charts.LongTimeout}
+	h.ok("install", "rel", charts.Write(t, web, charts.Object{Name: "a", DependsOn: "web"}), "--wait=ordered")
+	immutable := charts.WriteTemplate(t, strings.ReplaceAll(web.Manifest(), "app: web", "app: other")+charts.Object{Name: "a", DependsOn: "web", Value: "2"}.Manifest())
 	p := h.planOf(t, 1, immutable, "--wait=ordered")
 	if got := sequence(p.Nodes); got != "fail Deployment/web, change ConfigMap/a" || !p.Fails || !p.Changes {
 		t.Errorf("the plan is %s", got)
@@ -188,11 +194,11 @@ func TestPlanOfWhatIsRefused(t *testing.T) {
 		t.Errorf("exit code %d, %q", r.code, r.stderr)
 	}
 
-	h.ok("install", "other", chartOfParts(t, part{name: "theirs"}))
-	h.fails(t, []string{"plan", "rel", chartOfParts(t, web, part{name: "theirs"}), "--wait=ordered"},
+	h.ok("install", "other", charts.Write(t, charts.Object{Name: "theirs"}))
+	h.fails(t, []string{"plan", "rel", charts.Write(t, web, charts.Object{Name: "theirs"}), "--wait=ordered"},
 		"Unable to continue with update", "exists and cannot be imported into the current release")
-	h.fails(t, []string{"plan", "rel", chartOfParts(t, part{name: "a", layer: "a", after: "b"}, part{name: "b", layer: "b", after: "a"}), "--wait=ordered"}, "dependency cycle")
-	h.fails(t, []string{"plan", "nobody", chartOfParts(t, web)}, "has no deployed releases")
+	h.fails(t, []string{"plan", "rel", charts.Write(t, charts.Object{Name: "a", Layer: "a", DependsOn: "b"}, charts.Object{Name: "b", Layer: "b", DependsOn: "a"}), "--wait=ordered"}, "dependency cycle")
+	h.fails(t, []string{"plan", "nobody", charts.Write(t, web)}, "has no deployed releases")
 }
 
 // TestPlanTellsNoSecrets changes Secrets, and what holds the same values.
@@ -200,7 +206,7 @@ func TestPlanTellsNoSecrets(t *testing.T) {
 	t.Parallel()
 	h := newHelm(t)
 	chart := func(password string) string {
-		return appChart(t, `---
+		return charts.WriteTemplate(t, `---
 apiVersion: v1
 kind: Secret
 metadata: {name: s}
@@ -241,7 +247,7 @@ func TestPlanOfAnInstallation(t *testing.T) {
 		return "---\napiVersion: " + group + "/v1\nkind: " + kind + "\nmetadata: {name: " + name + annotations + "}\n"
 	}
 	files := map[string]string{
-		"Chart.yaml":     v3Chart,
+		"Chart.yaml":     charts.Metadata,
 		"crds/made.yaml": crd("mades", "Made", ""),
 		"templates/all.yaml": crd("widgets", "Widget", ", annotations: {helm.sh/layer: definitions}") +
 			custom("Widget", "w", ", annotations: {helm.sh/layer: widgets, depends-on.helm.sh/layers: definitions}") + custom("Made", "m", "") +
@@ -249,7 +255,7 @@ func TestPlanOfAnInstallation(t *testing.T) {
 			"---\napiVersion: v1\nkind: ConfigMap\nmetadata: {name: c, namespace: " + h.namespace + "-more}\n",
 		"templates/hook.yaml": hookJob("before", "pre-install") + hookJob("later", "pre-upgrade"),
 	}
-	r := h.run("plan", "rel", writeChart(t, files), "--install", "--wait=ordered")
+	r := h.run("plan", "rel", charts.WriteFiles(t, files), "--install", "--wait=ordered")
 	if r.code != 2 || r.stderr != "" {
 		t.Errorf("exit code %d: %s", r.code, r.stderr)
 	}
@@ -264,8 +270,8 @@ func TestPlanOfAnInstallation(t *testing.T) {
 		t.Errorf("got:\n%s\nwant:\n%s", r.stdout, want)
 	}
 	delete(files, "templates/hook.yaml")
-	files["templates/all.yaml"] = custom("Made", "m", "") + part{name: "a"}.manifest()
-	if got := h.run("plan", "rel", writeChart(t, files), "--install"); got.code != 2 || !strings.Contains(got.stdout, "without an order: 3 to create") {
+	files["templates/all.yaml"] = custom("Made", "m", "") + charts.Object{Name: "a"}.Manifest()
+	if got := h.run("plan", "rel", charts.WriteFiles(t, files), "--install"); got.code != 2 || !strings.Contains(got.stdout, "without an order: 3 to create") {
 		t.Errorf("without an order: exit code %d\n%s%s", got.code, got.stdout, got.stderr)
 	}
 	h.fails(t, []string{"status", "rel"}, "release: not found")

@@ -26,6 +26,7 @@ import (
 	clientcmdapi "k8s.io/client-go/tools/clientcmd/api"
 
 	"github.com/ordered-helm/helm/test/binaries"
+	"github.com/ordered-helm/helm/test/charts"
 )
 
 // Where who asks for the content of a release gets it, Secrets and all, as from stock
@@ -136,8 +137,8 @@ func TestPlantedSecrets(t *testing.T) {
 			t.Parallel()
 			h, p := newHelm(t), plants{}
 			h.useToken(t, p)
-			chart := writeChart(t, map[string]string{
-				"Chart.yaml": v3Chart, "templates/all.yaml": plantedChart,
+			chart := charts.WriteFiles(t, map[string]string{
+				"Chart.yaml": charts.Metadata, "templates/all.yaml": plantedChart,
 				"values.yaml": "replicas: 1\npod: ready\nimage: one\nwithin: 20s\nfailing: []\nnumber: false\nlabel: false\n",
 			})
 			values := filepath.Join(t.TempDir(), "values.yaml")

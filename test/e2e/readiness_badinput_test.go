@@ -6,6 +6,8 @@ package e2e
 import (
 	"fmt"
 	"testing"
+
+	"github.com/ordered-helm/helm/test/charts"
 )
 
 // TestBadReadinessAnnotationsAreRefused names the file, the resource, the key
@@ -44,10 +46,10 @@ func TestBadReadinessAnnotationsAreRefused(t *testing.T) {
 		t.Run(name, func(t *testing.T) {
 			t.Parallel()
 			h := newHelm(t)
-			chart := writeChart(t, map[string]string{
-				"Chart.yaml":          v3Chart,
-				"templates/job.yaml":  configMap("tested", "helm.sh/layer: tested", fmt.Sprintf("%s: %s", tt.key, tt.value)),
-				"templates/next.yaml": configMap("next", "helm.sh/layer: next", "depends-on.helm.sh/layers: tested"),
+			chart := charts.WriteFiles(t, map[string]string{
+				"Chart.yaml":          charts.Metadata,
+				"templates/job.yaml":  charts.ConfigMap("tested", "helm.sh/layer: tested", fmt.Sprintf("%s: %s", tt.key, tt.value)),
+				"templates/next.yaml": charts.ConfigMap("next", "helm.sh/layer: next", "depends-on.helm.sh/layers: tested"),
 			})
 			want := append([]string{"app/templates/job.yaml", "ConfigMap/tested", tt.key}, tt.want...)
 			h.refused(t, h.run("install", "rel", chart, "--wait=ordered"), want...)

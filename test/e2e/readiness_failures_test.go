@@ -7,6 +7,8 @@ import (
 	"encoding/json"
 	"strings"
 	"testing"
+
+	"github.com/ordered-helm/helm/test/charts"
 )
 
 // TestAllThatIsNotReadyIsNamed has several resources fail in several nodes.
@@ -19,8 +21,8 @@ func TestAllThatIsNotReadyIsNamed(t *testing.T) {
 	runReadiness(t, "several", []readinessCase{{
 		name: "nodes and resources", manifest: barePod(never), fails: true,
 		beside: other("beside", "tested", noImage) + other("fine", "tested", "") + other("apart", "elsewhere", crashes) +
-			configMap("after-apart", "helm.sh/layer: after", "depends-on.helm.sh/layers: elsewhere") +
-			configMap("after-next", "depends-on.helm.sh/layers: next"),
+			charts.ConfigMap("after-apart", "helm.sh/layer: after", "depends-on.helm.sh/layers: elsewhere") +
+			charts.ConfigMap("after-next", "depends-on.helm.sh/layers: next"),
 	}})
 }
 

@@ -13,6 +13,7 @@ import (
 	"k8s.io/apimachinery/pkg/apis/meta/v1/unstructured"
 	"sigs.k8s.io/yaml"
 
+	"github.com/ordered-helm/helm/test/charts"
 	"github.com/ordered-helm/helm/test/cluster"
 )
 
@@ -146,12 +147,12 @@ func (c readinessCase) writeScene(tb testing.TB, tested *unstructured.Unstructur
 	if err != nil {
 		tb.Fatal(err)
 	}
-	next := configMap("next", "helm.sh/layer: next", "depends-on.helm.sh/layers: tested")
+	next := charts.ConfigMap("next", "helm.sh/layer: next", "depends-on.helm.sh/layers: tested")
 	if c.leaf {
-		next = configMap("next", "helm.sh/hook: post-install")
+		next = charts.ConfigMap("next", "helm.sh/hook: post-install")
 	}
-	return writeChart(tb, map[string]string{
-		"Chart.yaml": v3Chart, "templates/tested.yaml": string(manifest), "templates/next.yaml": next,
+	return charts.WriteFiles(tb, map[string]string{
+		"Chart.yaml": charts.Metadata, "templates/tested.yaml": string(manifest), "templates/next.yaml": next,
 		"templates/beside.yaml": c.beside,
 	})
 }

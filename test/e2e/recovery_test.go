@@ -16,6 +16,8 @@ import (
 	"helm.sh/helm/v3/pkg/release"
 	"helm.sh/helm/v3/pkg/storage"
 	"helm.sh/helm/v3/pkg/storage/driver"
+
+	"github.com/ordered-helm/helm/test/charts"
 )
 
 // recordFile is the file of a stored chart that has the record.
@@ -85,28 +87,28 @@ func TestRecovery(t *testing.T) {
 
 func killInstall(t *testing.T, h *helm) {
 	t.Helper()
-	h.kill(t, "app:app applied", "install", "rel", chartOfParts(t, slowParts("2")...), "--wait=ordered")
+	h.kill(t, "app:app applied", "install", "rel", charts.Write(t, slowParts("2")...), "--wait=ordered")
 	h.expectHeld(t, "pending-install", "install")
 }
 
 func killUpgrade(t *testing.T, h *helm) {
 	t.Helper()
 	h.ok("install", "rel", three(t, "1"), "--wait=ordered")
-	h.kill(t, "app:app applied", "upgrade", "rel", chartOfParts(t, slowParts("2")...), "--wait=ordered")
+	h.kill(t, "app:app applied", "upgrade", "rel", charts.Write(t, slowParts("2")...), "--wait=ordered")
 	h.expectHeld(t, "pending-upgrade", "upgrade")
 }
 
 func killPlainUpgrade(t *testing.T, h *helm) {
 	t.Helper()
 	h.ok("install", "rel", three(t, "1"), "--wait=ordered")
-	h.kill(t, "waiting until", "upgrade", "rel", chartOfParts(t, slowParts("2")...), "--wait")
+	h.kill(t, "waiting until", "upgrade", "rel", charts.Write(t, slowParts("2")...), "--wait")
 	h.expectHeld(t, "pending-upgrade", "upgrade")
 }
 
 func killUninstall(t *testing.T, h *helm) {
 	t.Helper()
 	dir := three(t, "1")
-	edit(t, dir, "templates/all.yaml", "{name: last,", "{name: last, finalizers: [ordered.example/hold],")
+	charts.Edit(t, dir, "templates/all.yaml", "{name: last,", "{name: last, finalizers: [ordered.example/hold],")
 	hook := "apiVersion: batch/v1\nkind: Job\nmetadata: {name: once, annotations: {helm.sh/hook: pre-delete, helm.sh/hook-delete-policy: hook-succeeded}}\n" +
 		"spec: {template: {spec: {restartPolicy: Never, containers: [{name: c, image: i}]}}}\n"
 	if err := os.WriteFile(filepath.Join(dir, "templates", "hooks.yaml"), []byte(hook), 0o600); err != nil {
@@ -190,7 +192,7 @@ func TestLiveHolderIsNotRobbed(t *testing.T) {
 	t.Parallel()
 	h := newHelm(t)
 	h.ok("install", "rel", three(t, "1"), "--wait=ordered")
-	p := h.start(t, "upgrade", "rel", chartOfParts(t, slowParts("2")...), "--wait=ordered")
+	p := h.start(t, "upgrade", "rel", charts.Write(t, slowParts("2")...), "--wait=ordered")
 	p.awaitLine(t, "app:app applied")
 	before := h.objectsOf(t, "rel")
 	var others []*process
@@ -216,7 +218,7 @@ func TestHolderThatWasAway(t *testing.T) {
 	t.Parallel()
 	h := newHelm(t)
 	h.ok("install", "rel", three(t, "1"), "--wait=ordered")
-	p := h.start(t, "upgrade", "rel", chartOfParts(t, slowParts("2")...), "--wait=ordered", "--atomic")
+	p := h.start(t, "upgrade", "rel", charts.Write(t, slowParts("2")...), "--wait=ordered", "--atomic")
 	p.awaitLine(t, "app:app applied")
 	p.signal(t, syscall.SIGSTOP)
 	expectSaid(t, h.ok("upgrade", "rel", three(t, "3"), "--wait=ordered", "--timeout", "2m").stderr, "the release is taken over")
@@ -246,7 +248,7 @@ func TestStockInterferes(t *testing.T) {
 				if r := h.runStock(t, args...); r.code != 0 {
 					t.Errorf("stock helm %s: exit code %d\n%s", verb, r.code, r.stderr)
 				}
-			}, []string{"upgrade", "rel", chartOfParts(t, slowParts("2")...), "--wait=ordered", "--atomic"}, says)
+			}, []string{"upgrade", "rel", charts.Write(t, slowParts("2")...), "--wait=ordered", "--atomic"}, says)
 			if verb == "uninstall" {
 				h.expectOnly(t, "rel")
 				h.empty(t)
@@ -275,7 +277,7 @@ func TestStockHoldsARelease(t *testing.T) {
 			t.Parallel()
 			h := newHelm(t)
 			h.ok("install", "rel", three(t, "1"), "--wait=ordered")
-			p := h.startStock(t, "upgrade", "rel", chartOfParts(t, slowParts("2")...), "--wait")
+			p := h.startStock(t, "upgrade", "rel", charts.Write(t, slowParts("2")...), "--wait")
 			for h.get(t, "Deployment/app").GetGeneration() == 1 && t.Context().Err() == nil {
 				continue
 			}

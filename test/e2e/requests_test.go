@@ -12,6 +12,7 @@ import (
 	"strings"
 	"testing"
 
+	"github.com/ordered-helm/helm/test/charts"
 	"github.com/ordered-helm/helm/test/cluster"
 )
 
@@ -55,7 +56,7 @@ func TestRequests(t *testing.T) {
 	} {
 		h := newHelm(t)
 		other := h.cluster.Namespace(t)
-		chart := writeChart(t, map[string]string{
+		chart := charts.WriteFiles(t, map[string]string{
 			"Chart.yaml": "apiVersion: v3\nname: many\nversion: 0.1.0\n", "templates/all.yaml": manyObjects,
 			"values.yaml": "counts: {ConfigMap: 60, ServiceAccount: 40, Role: 20}\nchanged: 0\nlayers: false\nother: " + other + "\n",
 		})
@@ -106,7 +107,7 @@ func TestDefinitionsThatAreThereAreNotSent(t *testing.T) {
 	h := newHelm(t)
 	d := newCRDHook(t, h, "gadgets")
 	chart := func(object string) string {
-		return writeChart(t, map[string]string{
+		return charts.WriteFiles(t, map[string]string{
 			"Chart.yaml": "apiVersion: v2\nname: defining\nversion: 0.1.0\n", "crds/gadgets.yaml": d.manifest(), "templates/all.yaml": d.resource(object),
 		})
 	}

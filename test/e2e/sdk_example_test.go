@@ -11,6 +11,8 @@ import (
 	"slices"
 	"strings"
 	"testing"
+
+	"github.com/ordered-helm/helm/test/charts"
 )
 
 // TestSDKExample builds the example of a program with the SDK and has it install
@@ -42,7 +44,7 @@ func TestSDKExample(t *testing.T) {
 		"node-ready shop:migrations", "node-started shop:api", "node-ready shop:api", "node-started shop:web", "shop is deployed")
 	h.ok("status", "shop")
 
-	chart := writeChart(t, map[string]string{
+	chart := charts.WriteFiles(t, map[string]string{
 		"Chart.yaml": "apiVersion: v3\nname: stuck\nversion: 1.0.0\n",
 		"templates/all.yaml": `apiVersion: v1
 kind: Pod

@@ -16,13 +16,14 @@ import (
 
 	"github.com/ordered-helm/helm/pkg/action"
 	"github.com/ordered-helm/helm/pkg/chart/loader"
+	"github.com/ordered-helm/helm/test/charts"
 )
 
 // lifeChart has a part that gets ready only where the values say so, and one
 // whose object does not go away by itself where they say that.
 func lifeChart(tb testing.TB) *chart.Chart {
 	tb.Helper()
-	chrt, err := loader.Load(writeChart(tb, map[string]string{
+	chrt, err := loader.Load(charts.WriteFiles(tb, map[string]string{
 		"Chart.yaml":  "apiVersion: v3\nname: app\nversion: 0.1.0\n",
 		"values.yaml": "after: 0s\nheld: []\n",
 		"templates/all.yaml": `apiVersion: v1

@@ -11,6 +11,8 @@ import (
 	"testing"
 
 	"helm.sh/helm/v3/pkg/release"
+
+	"github.com/ordered-helm/helm/test/charts"
 )
 
 // The values of the Secrets of these tests: a text that has to be quoted, a number
@@ -85,12 +87,12 @@ func accountOf(rel *release.Release) string {
 // and pods, quote what Secrets hold.
 func TestSecretsAreNotTold(t *testing.T) {
 	t.Parallel()
-	good := appChart(t, secretPart("")+deploymentPart("1"))
-	numbers := appChart(t, secretPart(", number: "+numeric+", short: 58697, on: true")+deploymentPart("1"))
-	quoted := appChart(t, secretPart("")+deploymentPart(`"many"`))
-	refused := appChart(t, secretPart("")+refusedPart("helm.sh/layer: s"))
-	hook := appChart(t, secretPart("")+refusedPart(`helm.sh/hook: "pre-install,pre-upgrade"`))
-	last := appChart(t, secretPart("")+refusedPart("helm.sh/hook: pre-delete"))
+	good := charts.WriteTemplate(t, secretPart("")+deploymentPart("1"))
+	numbers := charts.WriteTemplate(t, secretPart(", number: "+numeric+", short: 58697, on: true")+deploymentPart("1"))
+	quoted := charts.WriteTemplate(t, secretPart("")+deploymentPart(`"many"`))
+	refused := charts.WriteTemplate(t, secretPart("")+refusedPart("helm.sh/layer: s"))
+	hook := charts.WriteTemplate(t, secretPart("")+refusedPart(`helm.sh/hook: "pre-install,pre-upgrade"`))
+	last := charts.WriteTemplate(t, secretPart("")+refusedPart("helm.sh/hook: pre-delete"))
 	const invalid = `metadata.labels: Invalid value: "******": a valid label must be`
 	for name, wait := range map[string]string{"in order": "--wait=ordered", "at once": "--wait=false"} {
 		t.Run(name, func(t *testing.T) {
@@ -132,7 +134,7 @@ func TestSecretsInLogs(t *testing.T) {
 	}
 	log := `{"said":` + string(once) + `,"again":` + string(twice) + `} ` + base64.RawURLEncoding.EncodeToString([]byte(awkward)) + " logged"
 	h := newHelm(t)
-	chart := appChart(t, secretPart("")+layered("web", "web", "depends-on.helm.sh/layers: s", "helm.sh/readiness-timeout: 3s",
+	chart := charts.WriteTemplate(t, secretPart("")+layered("web", "web", "depends-on.helm.sh/layers: s", "helm.sh/readiness-timeout: 3s",
 		"devcluster/pod: crash-loop", "devcluster/log: '"+log+"'")+layered("late", "late", "depends-on.helm.sh/layers: web"))
 	h.expectSecret(t, "shop", []string{"install", "shop", chart, "--wait=ordered"}, `"said":"******"`, "logged")
 }

@@ -6,6 +6,8 @@ package e2e
 import (
 	"strings"
 	"testing"
+
+	"github.com/ordered-helm/helm/test/charts"
 )
 
 // TestPlainWaitMeansWhatItMeansInHelm has stock Helm and ours wait for the same
@@ -62,7 +64,7 @@ func TestPlainWaitMeansWhatItMeansInHelm(t *testing.T) {
 	} {
 		t.Run(c.name, func(t *testing.T) {
 			t.Parallel()
-			chart := writeChart(t, map[string]string{"Chart.yaml": "apiVersion: v2\nname: app\nversion: 0.1.0\n", "templates/all.yaml": c.manifest})
+			chart := charts.WriteFiles(t, map[string]string{"Chart.yaml": "apiVersion: v2\nname: app\nversion: 0.1.0\n", "templates/all.yaml": c.manifest})
 			args := append([]string{"install", "rel", chart, "--wait", "--timeout", "5s"}, c.args...)
 			ours, stock := newHelm(t), newHelm(t)
 			r := ours.run(args...)

@@ -17,6 +17,7 @@ import (
 	"k8s.io/apimachinery/pkg/util/wait"
 	"k8s.io/client-go/dynamic"
 
+	"github.com/ordered-helm/helm/test/charts"
 	"github.com/ordered-helm/helm/test/cluster"
 )
 
@@ -74,7 +75,7 @@ func TestTrackerCustomResources(t *testing.T) {
 			written := make(chan error, 1)
 			go func() { written <- control(t.Context(), resource, fmt.Sprintf(status, tt.ready)) }()
 
-			chart := appChart(t, strings.NewReplacer("GROUP", group, "MORE", tt.annotation).Replace(widgets))
+			chart := charts.WriteTemplate(t, strings.NewReplacer("GROUP", group, "MORE", tt.annotation).Replace(widgets))
 			h.ok("install", "rel", chart, "--wait=ordered")
 			if err := <-written; err != nil {
 				t.Fatal(err)

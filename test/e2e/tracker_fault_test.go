@@ -12,6 +12,7 @@ import (
 
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 
+	"github.com/ordered-helm/helm/test/charts"
 	"github.com/ordered-helm/helm/test/fault"
 )
 
@@ -21,7 +22,7 @@ func TestTrackerCutWatches(t *testing.T) {
 	t.Parallel()
 	h := newHelm(t)
 	p := h.viaProxy(t)
-	process := h.start(t, "install", "rel", appChart(t, layered("slow", "first", "devcluster/after: 3s")+last), "--wait=ordered")
+	process := h.start(t, "install", "rel", charts.WriteTemplate(t, layered("slow", "first", "devcluster/after: 3s")+last), "--wait=ordered")
 
 	over := make(chan struct{})
 	cut := 0
@@ -59,7 +60,7 @@ func TestTrackerGone(t *testing.T) {
 			h := newHelm(t)
 			p := h.viaProxy(t)
 			p.Intercept(fault.First(times, fault.Resumed, gone))
-			process := h.start(t, "install", "rel", appChart(t, layered("slow", "first", "devcluster/after: 2s")+last), "--wait=ordered")
+			process := h.start(t, "install", "rel", charts.WriteTemplate(t, layered("slow", "first", "devcluster/after: 2s")+last), "--wait=ordered")
 			h.expectSuccess(t, process.wait(t), "Pod/slow", "ConfigMap/last")
 			counts, pods := p.Counts(), " /api/v1/namespaces/"+h.namespace+"/pods"
 			if counts["list"+pods] != times || counts["watch"+pods] != times+1 {
@@ -104,7 +105,7 @@ func TestTrackerOutage(t *testing.T) {
 			h := newHelm(t)
 			p := h.viaProxy(t)
 			watched := firstWatch(p, "pods")
-			chart := appChart(t, layered("slow", "first", "devcluster/after: 1s", "helm.sh/readiness-timeout: 2s")+last)
+			chart := charts.WriteTemplate(t, layered("slow", "first", "devcluster/after: 1s", "helm.sh/readiness-timeout: 2s")+last)
 			process := h.start(t, "install", "rel", chart, "--wait=ordered")
 			await(t, watched, "a watch of pods")
 			back := away(t, p)
@@ -131,7 +132,7 @@ func TestTrackerOutageOutlastsTheOperation(t *testing.T) {
 			h := newHelm(t)
 			p := h.viaProxy(t)
 			watched := firstWatch(p, "pods")
-			process := h.start(t, "install", "rel", appChart(t, layered("slow", "first", "devcluster/after: 1s")+last),
+			process := h.start(t, "install", "rel", charts.WriteTemplate(t, layered("slow", "first", "devcluster/after: 1s")+last),
 				"--wait=ordered", "--timeout", "3s")
 			await(t, watched, "a watch of pods")
 			back := away(t, p)

@@ -28,12 +28,6 @@ func layered(name, layer string, annotations ...string) string {
 	return strings.Replace(doc, before, strings.Join(append([]string{before}, annotations...), "\n    "), 1)
 }
 
-// appChart is a chart of one template.
-func appChart(tb testing.TB, template string) string {
-	tb.Helper()
-	return writeChart(tb, map[string]string{"Chart.yaml": v3Chart, "templates/all.yaml": template})
-}
-
 // viaProxy has the binary reach the API by a proxy of the test's own.
 func (h *helm) viaProxy(tb testing.TB) *fault.Proxy {
 	tb.Helper()

@@ -9,6 +9,7 @@ import (
 	"strings"
 	"testing"
 
+	"github.com/ordered-helm/helm/test/charts"
 	"github.com/ordered-helm/helm/test/fault"
 )
 
@@ -45,7 +46,7 @@ func deploymentAfter(name, before string) string {
 func TestTrackerForbiddenWatch(t *testing.T) {
 	t.Parallel()
 	h := newHelm(t)
-	chart := appChart(t, layered("first", "first", "devcluster/after: 1s")+
+	chart := charts.WriteTemplate(t, layered("first", "first", "devcluster/after: 1s")+
 		layered("second", "second", "helm.sh/depends-on/layers: first")+
 		deploymentAfter("third", "second")+deploymentAfter("fourth", "third")+
 		strings.Replace(last, "layers: first", "layers: fourth", 1))
@@ -126,7 +127,7 @@ func TestTrackerNamespacedPermissions(t *testing.T) {
 		{name: "shop", chart: func(tb testing.TB) string { tb.Helper(); return example(tb, "shop") }},
 		{
 			name:   "claim that waits for its first consumer",
-			chart:  func(tb testing.TB) string { tb.Helper(); return appChart(tb, claimed) },
+			chart:  func(tb testing.TB) string { tb.Helper(); return charts.WriteTemplate(tb, claimed) },
 			denied: []string{"storageclasses"},
 		},
 	} {

@@ -12,6 +12,7 @@ import (
 
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 
+	"github.com/ordered-helm/helm/test/charts"
 	"github.com/ordered-helm/helm/test/cluster"
 )
 
@@ -27,9 +28,9 @@ func TestTrackerReadyOnCreation(t *testing.T) {
 		if i > 0 {
 			annotations = append(annotations, fmt.Sprintf("helm.sh/depends-on/layers: l%d", i-1))
 		}
-		text += configMap(fmt.Sprintf("c%d", i), annotations...)
+		text += charts.ConfigMap(fmt.Sprintf("c%d", i), annotations...)
 	}
-	h.ok("install", "rel", appChart(t, text), "--wait=ordered")
+	h.ok("install", "rel", charts.WriteTemplate(t, text), "--wait=ordered")
 	writing := false
 	counts := map[string]int{}
 	for _, e := range h.asked(t, "configmaps") {
@@ -61,7 +62,7 @@ func TestTrackerWatchesFromTheWrite(t *testing.T) {
 		text += layered(name, name, "helm.sh/depends-on/layers: "+before)
 		before = name
 	}
-	h.ok("install", "rel", appChart(t, text+strings.Replace(last, "layers: first", "layers: "+before, 1)), "--wait=ordered")
+	h.ok("install", "rel", charts.WriteTemplate(t, text+strings.Replace(last, "layers: first", "layers: "+before, 1)), "--wait=ordered")
 	for _, resource := range []string{"deployments", "pods"} {
 		asked := h.asked(t, resource)
 		if lists, watches := countVerb(asked, "list"), countVerb(asked, "watch"); lists != 0 || watches != 1 {
@@ -101,7 +102,7 @@ func TestTrackerOneWatchForALayer(t *testing.T) {
 	for i := range n {
 		text += layered(fmt.Sprintf("p%d", i), "first", "devcluster/after: 1s")
 	}
-	h.expectSuccess(t, h.ok("install", "rel", appChart(t, text+last), "--wait=ordered", "--readiness-timeout", "1m"), "Pod/p0", "ConfigMap/last")
+	h.expectSuccess(t, h.ok("install", "rel", charts.WriteTemplate(t, text+last), "--wait=ordered", "--readiness-timeout", "1m"), "Pod/p0", "ConfigMap/last")
 	asked := h.asked(t, "pods")
 	written := slices.IndexFunc(asked, func(e cluster.Event) bool { return e.Verb == "create" })
 	if written < 0 {
@@ -156,11 +157,11 @@ func TestTrackerIsNotThrottled(t *testing.T) {
 			"spec: {type: LoadBalancer, ports: [{port: 80}]}\n", i)
 	}
 	for i := range ready {
-		text.WriteString(configMap(fmt.Sprintf("c%d", i), "helm.sh/layer: first"))
+		text.WriteString(charts.ConfigMap(fmt.Sprintf("c%d", i), "helm.sh/layer: first"))
 	}
 	as := h.grant(t, "get", "create", "update", "patch", "delete")
 	// From level 3 on the client's log has every delay of its own.
-	r := h.run(append(as, "install", "rel", appChart(t, text.String()+last), "--wait=ordered",
+	r := h.run(append(as, "install", "rel", charts.WriteTemplate(t, text.String()+last), "--wait=ordered",
 		"--readiness-timeout", "1m", "--debug", "--v", "3")...)
 	// A limit holds back hundreds. A stall of the machine of a few hundredths of a
 	// second reads the same in the log, and hits single ones.

@@ -11,6 +11,7 @@ import (
 
 	"helm.sh/helm/v3/pkg/release"
 
+	"github.com/ordered-helm/helm/test/charts"
 	"github.com/ordered-helm/helm/test/fault"
 )
 
@@ -123,7 +124,7 @@ func TestBackInTime(t *testing.T) {
 	h.ok("install", "rel", three(t, "1"), "--wait=ordered")
 	p := h.viaProxy(t)
 	dir := three(t, "2")
-	edit(t, dir, "templates/all.yaml", "readiness-timeout: 30s", "readiness-timeout: 3s", "labels: {app: app}", "labels: {app: app}, annotations: {devcluster/pod: never}")
+	charts.Edit(t, dir, "templates/all.yaml", "readiness-timeout: 30s", "readiness-timeout: 3s", "labels: {app: app}", "labels: {app: app}, annotations: {devcluster/pod: never}")
 	process := h.start(t, "upgrade", "rel", dir, "--wait=ordered", "--timeout", "4s")
 	process.awaitLine(t, "app:app applied")
 	p.Down()
@@ -161,7 +162,7 @@ func TestCertificates(t *testing.T) {
 			direct := h.env
 			h.env = append(slices.Clone(direct), "KUBECONFIG="+path)
 			dir := three(t, "1")
-			edit(t, dir, "templates/all.yaml", "readiness-timeout: 30s", "readiness-timeout: 10s", "labels: {app: app}", "labels: {app: app}, annotations: {devcluster/after: 2s}")
+			charts.Edit(t, dir, "templates/all.yaml", "readiness-timeout: 30s", "readiness-timeout: 10s", "labels: {app: app}", "labels: {app: app}, annotations: {devcluster/after: 2s}")
 			process := h.start(t, "install", "rel", dir, "--wait=ordered", "--timeout", "15s")
 			process.awaitLine(t, "app:app applied")
 			next := authority

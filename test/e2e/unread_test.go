@@ -12,6 +12,7 @@ import (
 	"testing"
 
 	"github.com/ordered-helm/helm/test/binaries"
+	"github.com/ordered-helm/helm/test/charts"
 )
 
 // unread runs the binary with a stderr that nobody reads any more.
@@ -48,11 +49,11 @@ func TestOperationsGoOnUnread(t *testing.T) {
 			h.unread("uninstall", "rel")
 		}},
 		{name: "install that is undone", want: "", run: func(h *helm) {
-			h.unread("install", "rel", appChart(t, unready), "--atomic", "--timeout", "2s")
+			h.unread("install", "rel", charts.WriteTemplate(t, unready), "--atomic", "--timeout", "2s")
 		}},
 		{name: "upgrade that is undone", want: "rel deployed", run: func(h *helm) {
-			h.ok("install", "rel", appChart(t, ownPart("1")))
-			h.unread("upgrade", "rel", appChart(t, ownPart("2")+"---\n"+unready), "--atomic", "--timeout", "3s")
+			h.ok("install", "rel", charts.WriteTemplate(t, ownPart("1")))
+			h.unread("upgrade", "rel", charts.WriteTemplate(t, ownPart("2")+"---\n"+unready), "--atomic", "--timeout", "3s")
 		}},
 	} {
 		t.Run(c.name, func(t *testing.T) {
@@ -84,7 +85,7 @@ func TestFullDisk(t *testing.T) {
 	}
 	t.Cleanup(func() { _ = full.Close() })
 	h := newHelm(t)
-	chart := appChart(t, ownPart("1"))
+	chart := charts.WriteTemplate(t, ownPart("1"))
 	for _, c := range []struct {
 		args []string
 		done bool
