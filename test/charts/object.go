@@ -56,6 +56,11 @@ func Pod(name, layer string, annotations ...string) Object {
 	return Object{Kind: "Pod", Name: name, Layer: layer, Annotations: annotations}
 }
 
+// Last is a ConfigMap in the layer last, which depends on layers, with commas.
+func Last(dependsOn string) Object {
+	return Object{Name: "last", Layer: "last", DependsOn: dependsOn}
+}
+
 // ConfigMap is the manifest of a ConfigMap with annotations.
 func ConfigMap(name string, annotations ...string) string {
 	return Object{Name: name, Annotations: annotations}.Manifest()

@@ -4,7 +4,6 @@
 package e2e
 
 import (
-	"fmt"
 	"os"
 	"strings"
 	"testing"
@@ -15,13 +14,6 @@ import (
 
 	"github.com/ordered-helm/helm/test/charts"
 )
-
-// pod is a manifest of a pod in a layer, with its spec.
-func pod(name, layer, spec string) string {
-	return fmt.Sprintf("---\napiVersion: v1\nkind: Pod\nmetadata:\n  name: %s\n  annotations:\n    helm.sh/layer: %s\nspec:\n  %s\n", name, layer, spec)
-}
-
-const last = "---\napiVersion: v1\nkind: ConfigMap\nmetadata:\n  name: last\n  annotations:\n    helm.sh/layer: last\n    depends-on.helm.sh/layers: first\n"
 
 // badCharts are charts that must be refused before anything is changed, with
 // what the message must say.
@@ -43,6 +35,9 @@ func badCharts() map[string]struct {
 			files["charts/"+name+"/templates/c.yaml"] = charts.ConfigMap(name)
 		}
 		return files
+	}
+	needing := func(podSpec string) string {
+		return charts.Manifests(charts.Object{Kind: "Pod", Name: "p", Layer: "first", PodSpec: podSpec}, charts.Last("first"))
 	}
 	return map[string]chart{
 		"cycle among layers": {
@@ -95,21 +90,21 @@ func badCharts() map[string]struct {
 			[]string{"app/templates/all.yaml", "ConfigMap/a", "helm.sh/depends-on/layers", "true", "quote"},
 		},
 		"ConfigMap that comes too late": {
-			templates(pod("p", "first", "containers: [{name: c, image: i, envFrom: [{configMapRef: {name: late}}]}]") + last + charts.ConfigMap("late")),
+			templates(needing("containers: [{name: c, image: i, envFrom: [{configMapRef: {name: late}}]}]") + charts.ConfigMap("late")),
 			[]string{"Pod/p", "ConfigMap/late", "helm.sh/layer: first"},
 		},
 		"Secret that comes too late": {
-			templates(pod("p", "first", "containers: [{name: c, image: i}]\n  volumes: [{name: v, secret: {secretName: late}}]") + last +
+			templates(needing("volumes: [{name: v, secret: {secretName: late}}]") +
 				"---\napiVersion: v1\nkind: Secret\nmetadata:\n  name: late\n"),
 			[]string{"Pod/p", "Secret/late", "helm.sh/layer: first"},
 		},
 		"ServiceAccount that comes too late": {
-			templates(pod("p", "first", "containers: [{name: c, image: i}]\n  serviceAccountName: late") + last +
+			templates(needing("serviceAccountName: late") +
 				"---\napiVersion: v1\nkind: ServiceAccount\nmetadata:\n  name: late\n"),
 			[]string{"Pod/p", "ServiceAccount/late", "helm.sh/layer: first"},
 		},
 		"Namespace that comes too late": {
-			templates("apiVersion: v1\nkind: ConfigMap\nmetadata:\n  name: c\n  namespace: ordered-late\n  annotations: {helm.sh/layer: first}\n" + last +
+			templates("apiVersion: v1\nkind: ConfigMap\nmetadata:\n  name: c\n  namespace: ordered-late\n  annotations: {helm.sh/layer: first}\n" + charts.Last("first").Manifest() +
 				"---\napiVersion: v1\nkind: Namespace\nmetadata:\n  name: ordered-late\n"),
 			[]string{"ConfigMap/c", "Namespace/ordered-late", "annotate Namespace/ordered-late with helm.sh/layer"},
 		},
@@ -127,7 +122,7 @@ func badCharts() map[string]struct {
 		},
 		"need that is unmet, with definitions to install": {
 			func() map[string]string {
-				files := templates(pod("p", "first", "containers: [{name: c, image: i, envFrom: [{configMapRef: {name: late}}]}]") + last + charts.ConfigMap("late"))
+				files := templates(needing("containers: [{name: c, image: i, envFrom: [{configMapRef: {name: late}}]}]") + charts.ConfigMap("late"))
 				files["crds/things.yaml"] = "apiVersion: apiextensions.k8s.io/v1\nkind: CustomResourceDefinition\nmetadata: {name: things.ordered.example}\n" +
 					"spec: {group: ordered.example, scope: Namespaced, names: {kind: Thing, plural: things}, versions: [{name: v1, served: true, storage: true, " +
 					"schema: {openAPIV3Schema: {type: object}}}]}\n"
@@ -201,7 +196,7 @@ func TestBadCircumstances(t *testing.T) {
 		h := newHelm(t)
 		h.allow(t, rbacv1.PolicyRule{APIGroups: []string{""}, Resources: []string{"secrets", "configmaps"}, Verbs: []string{"*"}},
 			rbacv1.PolicyRule{APIGroups: []string{"", "apps"}, Resources: []string{"*"}, Verbs: []string{"get", "list", "watch"}})
-		files := map[string]string{"Chart.yaml": charts.Metadata, "templates/all.yaml": charts.ConfigMap("first", "helm.sh/layer: first") + last +
+		files := map[string]string{"Chart.yaml": charts.Metadata, "templates/all.yaml": charts.ConfigMap("first", "helm.sh/layer: first") + charts.Last("first").Manifest() +
 			"---\napiVersion: apps/v1\nkind: Deployment\nmetadata:\n  name: web\nspec:\n  selector: {matchLabels: {a: b}}\n" +
 			"  template: {metadata: {labels: {a: b}}, spec: {containers: [{name: c, image: i}]}}\n"}
 		r := h.run("install", "rel", charts.WriteFiles(t, files), "--wait=ordered", "--kube-as-user", "limited-"+h.namespace)

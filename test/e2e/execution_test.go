@@ -20,15 +20,11 @@ import (
 func TestSlowBranchHoldsUpNothingElse(t *testing.T) {
 	t.Parallel()
 	h := newHelm(t)
-	simple := "containers: [{name: c, image: i}]"
-	slow := strings.Replace(pod("slow", "slow", simple), "helm.sh/layer: slow", "helm.sh/layer: slow\n    devcluster/after: 4s", 1)
-	quick := func(name, layer, before string) string {
-		return strings.Replace(pod(name, layer, simple), "helm.sh/layer: "+layer,
-			"helm.sh/layer: "+layer+"\n    helm.sh/depends-on/layers: ["+before+"]", 1)
+	pod := func(name, after string, annotations ...string) charts.Object {
+		return charts.Object{Kind: "Pod", Name: name, Layer: name, DependsOn: after, Annotations: annotations}
 	}
-	chart := charts.WriteFiles(t, map[string]string{"Chart.yaml": charts.Metadata, "templates/all.yaml": slow +
-		quick("after-slow", "after-slow", "slow") +
-		pod("one", "one", simple) + quick("two", "two", "one") + quick("three", "three", "two")})
+	chart := charts.Write(t, pod("slow", "", "devcluster/after: 4s"), pod("after-slow", "slow"),
+		pod("one", ""), pod("two", "one"), pod("three", "two"))
 	h.ok("install", "rel", chart, "--wait=ordered")
 	recorded := h.readTrace(t)
 	if three, slow := recorded.ready("Pod/three"), recorded.ready("Pod/slow"); !three.Before(slow) {
@@ -45,11 +41,8 @@ func TestSlowBranchHoldsUpNothingElse(t *testing.T) {
 func TestFailure(t *testing.T) {
 	t.Parallel()
 	h := newHelm(t)
-	never := strings.Replace(pod("never", "first", "containers: [{name: c, image: i}]"), "helm.sh/layer: first",
-		"helm.sh/layer: first\n    helm.sh/readiness-timeout: 2s\n    devcluster/pod: never", 1)
-	chart := charts.WriteFiles(t, map[string]string{"Chart.yaml": charts.Metadata, "templates/all.yaml": never + last +
-		charts.ConfigMap("beside", "helm.sh/layer: beside") +
-		charts.ConfigMap("after-beside", "helm.sh/layer: after-beside", "helm.sh/depends-on/layers: beside")})
+	chart := charts.Write(t, charts.Pod("never", "first", "helm.sh/readiness-timeout: 2s", "devcluster/pod: never"), charts.Last("first"),
+		charts.Object{Name: "beside", Layer: "beside"}, charts.Object{Name: "after-beside", Layer: "after-beside", DependsOn: "beside"})
 	r := h.run("install", "rel", chart, "--wait=ordered")
 	if r.code != 1 {
 		t.Fatalf("exit code %d, want 1\n%s", r.code, r.stderr)
@@ -97,10 +90,9 @@ func (h *helm) empty(tb testing.TB) {
 // hangingChart is a chart of three layers whose second never gets ready.
 func hangingChart(tb testing.TB, timeout string) string {
 	tb.Helper()
-	never := strings.Replace(pod("never", "second", "containers: [{name: c, image: i}]"), "helm.sh/layer: second",
-		"helm.sh/layer: second\n    helm.sh/readiness-timeout: "+timeout+"\n    devcluster/pod: never\n    helm.sh/depends-on/layers: first", 1)
-	return charts.WriteFiles(tb, map[string]string{"Chart.yaml": charts.Metadata, "templates/all.yaml": charts.ConfigMap("first", "helm.sh/layer: first") +
-		never + charts.ConfigMap("third", "helm.sh/layer: third", "helm.sh/depends-on/layers: second")})
+	never := charts.Pod("never", "second", "helm.sh/readiness-timeout: "+timeout, "devcluster/pod: never")
+	never.DependsOn = "first"
+	return charts.Write(tb, charts.Object{Name: "first", Layer: "first"}, never, charts.Object{Name: "third", Layer: "third", DependsOn: "second"})
 }
 
 // TestAtomic shows that a failed atomic install leaves nothing, and removes in
@@ -221,23 +213,10 @@ func TestStockHelmSeesANormalRelease(t *testing.T) {
 func TestLeafHasItsOwnTime(t *testing.T) {
 	t.Parallel()
 	h := newHelm(t)
-	leaf := strings.Replace(pod("leaf", "leaf", "containers: [{name: c, image: i}]"), "helm.sh/layer: leaf",
-		"helm.sh/layer: leaf\n    helm.sh/readiness-timeout: 4s\n    devcluster/after: 1s", 1)
-	slow := `---
-apiVersion: apps/v1
-kind: StatefulSet
-metadata:
-  name: slow
-  annotations: {helm.sh/layer: slow}
-spec:
-  selector: {matchLabels: {app: slow}}
-  serviceName: slow
-  template:
-    metadata: {labels: {app: slow}, annotations: {devcluster/after: 6s}}
-    spec: {containers: [{name: c, image: i}]}
-`
-	chart := charts.WriteFiles(t, map[string]string{"Chart.yaml": charts.Metadata, "templates/all.yaml": leaf + slow +
-		charts.ConfigMap("end", "helm.sh/layer: end", "helm.sh/depends-on/layers: slow")})
+	chart := charts.Write(t,
+		charts.Pod("leaf", "leaf", "helm.sh/readiness-timeout: 4s", "devcluster/after: 1s"),
+		charts.Object{Kind: "StatefulSet", Name: "slow", Layer: "slow", PodAnnotations: []string{"devcluster/after: 6s"}},
+		charts.Object{Name: "end", Layer: "end", DependsOn: "slow"})
 	h.ok("install", "rel", chart, "--wait=ordered", "--readiness-timeout", "1m")
 }
 

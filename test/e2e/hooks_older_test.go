@@ -199,7 +199,7 @@ func TestCRDInstallLeavesNothingBehind(t *testing.T) {
 		"a name in use":          {before: "rel", says: "cannot re-use a name"},
 		"an order that is wrong": {more: charts.ConfigMap("a", "helm.sh/layer: a", "helm.sh/depends-on/layers: a"), args: []string{"--wait=ordered"}, says: "dependency cycle"},
 		"no definition":          {more: "---\n" + other, says: "crd-install"},
-		"a number that is none":  {more: "---\n" + charts.Object{Kind: "Job", Name: "hook", Hook: "pre-install", Annotations: []string{`helm.sh/hook-delete-timeout: "soon"`}}.Manifest(), says: "helm.sh/hook-delete-timeout"},
+		"a number that is none":  {more: charts.Object{Kind: "Job", Name: "hook", Hook: "pre-install", Annotations: []string{`helm.sh/hook-delete-timeout: "soon"`}}.Manifest(), says: "helm.sh/hook-delete-timeout"},
 	} {
 		t.Run(name, func(t *testing.T) {
 			t.Parallel()

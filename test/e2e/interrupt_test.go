@@ -125,7 +125,7 @@ func TestRealChartsWithoutAnOrder(t *testing.T) {
 // TestWaitSpellings goes through the ways to write --wait.
 func TestWaitSpellings(t *testing.T) {
 	t.Parallel()
-	chart := charts.WriteFiles(t, map[string]string{"Chart.yaml": charts.Metadata, "templates/all.yaml": charts.ConfigMap("first", "helm.sh/layer: first") + last})
+	chart := charts.WriteFiles(t, map[string]string{"Chart.yaml": charts.Metadata, "templates/all.yaml": charts.ConfigMap("first", "helm.sh/layer: first") + charts.Last("first").Manifest()})
 	tests := []struct {
 		args    []string
 		ordered bool

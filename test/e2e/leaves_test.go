@@ -18,15 +18,16 @@ import (
 	"github.com/ordered-helm/helm/test/charts"
 )
 
-// leaf is a pod, alone in its layer, that does as the annotations say.
-func leaf(name string, annotations ...string) string {
-	return strings.Replace(pod(name, name, "containers: [{name: c, image: i}]"), "helm.sh/layer: "+name,
-		"helm.sh/layer: "+name+"\n    "+strings.Join(annotations, "\n    "), 1)
+// leaf is a pod that is alone in its layer.
+func leaf(name string, annotations ...string) charts.Object {
+	return charts.Pod(name, name, annotations...)
 }
 
 // failingPod fails for good as soon as it runs.
-func failingPod(name string, annotations ...string) string {
-	return strings.Replace(leaf(name, append(annotations, "devcluster/pod: fail")...), "containers:", "restartPolicy: Never\n  containers:", 1)
+func failingPod(name string, annotations ...string) charts.Object {
+	pod := leaf(name, append(annotations, "devcluster/pod: fail")...)
+	pod.PodSpec = "restartPolicy: Never"
+	return pod
 }
 
 // TestFailedLeafEndsTheWaiting: what nothing depends on is waited for together,
@@ -34,8 +35,7 @@ func failingPod(name string, annotations ...string) string {
 func TestFailedLeafEndsTheWaiting(t *testing.T) {
 	t.Parallel()
 	h := newHelm(t)
-	chart := charts.WriteFiles(t, map[string]string{"Chart.yaml": charts.Metadata, "templates/all.yaml": failingPod("broken", "devcluster/after: 1s") +
-		leaf("hanging", "devcluster/pod: never")})
+	chart := charts.Write(t, failingPod("broken", "devcluster/after: 1s"), leaf("hanging", "devcluster/pod: never"))
 	r := h.run("install", "rel", chart, "--wait=ordered", "--timeout", "10m")
 	if r.code != 1 {
 		t.Fatalf("exit code %d\n%s", r.code, r.stderr)
@@ -51,8 +51,8 @@ func TestFailedLeafEndsTheWaiting(t *testing.T) {
 func TestNothingStartsAfterALeafFailed(t *testing.T) {
 	t.Parallel()
 	h := newHelm(t)
-	chart := charts.WriteFiles(t, map[string]string{"Chart.yaml": charts.Metadata, "templates/all.yaml": failingPod("broken") +
-		leaf("slow", "devcluster/after: 4s", "helm.sh/readiness-timeout: 50s") + charts.ConfigMap("after", "helm.sh/layer: after", "helm.sh/depends-on/layers: slow")})
+	chart := charts.Write(t, failingPod("broken"),
+		leaf("slow", "devcluster/after: 4s", "helm.sh/readiness-timeout: 50s"), charts.Object{Name: "after", Layer: "after", DependsOn: "slow"})
 	r := h.run("install", "rel", chart, "--wait=ordered")
 	if r.code != 1 || !strings.Contains(r.stderr, "Pod/broken failed: ") || !strings.Contains(r.stderr, "never started because of that: app:after") {
 		t.Fatalf("exit code %d\n%s", r.code, r.stderr)
@@ -71,8 +71,7 @@ func TestNothingStartsAfterALeafFailed(t *testing.T) {
 func TestRefusalNamesTheResource(t *testing.T) {
 	t.Parallel()
 	h := newHelm(t)
-	chart := charts.WriteFiles(t, map[string]string{"Chart.yaml": charts.Metadata, "templates/all.yaml": charts.ConfigMap("good", "helm.sh/layer: first") +
-		charts.ConfigMap("Bad_Name", "helm.sh/layer: first") + last})
+	chart := charts.Write(t, charts.Object{Name: "good", Layer: "first"}, charts.Object{Name: "Bad_Name", Layer: "first"}, charts.Last("first"))
 	r := h.run("install", "rel", chart, "--wait=ordered", "--disable-openapi-validation")
 	if r.code != 1 {
 		t.Fatalf("exit code %d\n%s", r.code, r.stderr)
@@ -119,9 +118,7 @@ func podIsReady(pod *corev1.Pod) bool {
 func TestLayerIsReadyAsAWhole(t *testing.T) {
 	t.Parallel()
 	h := newHelm(t)
-	layer := strings.Replace(leaf("quick"), "helm.sh/layer: quick", "helm.sh/layer: first", 1) +
-		strings.Replace(leaf("slow", "devcluster/after: 3s"), "helm.sh/layer: slow", "helm.sh/layer: first", 1)
-	chart := charts.WriteFiles(t, map[string]string{"Chart.yaml": charts.Metadata, "templates/all.yaml": layer + last})
+	chart := charts.Write(t, charts.Pod("quick", "first"), charts.Pod("slow", "first", "devcluster/after: 3s"), charts.Last("first"))
 	pods := h.cluster.Client().CoreV1().Pods(h.namespace)
 	annotate := func(value string) func(context.Context) error {
 		return func(ctx context.Context) error {
@@ -145,8 +142,7 @@ func TestLayerIsReadyAsAWhole(t *testing.T) {
 func TestLeafMustBeReadyAtTheEnd(t *testing.T) {
 	t.Parallel()
 	h := newHelm(t)
-	chart := charts.WriteFiles(t, map[string]string{"Chart.yaml": charts.Metadata, "templates/all.yaml": leaf("gone") +
-		leaf("slow", "devcluster/after: 3s") + charts.ConfigMap("after", "helm.sh/layer: after", "helm.sh/depends-on/layers: slow")})
+	chart := charts.Write(t, leaf("gone"), leaf("slow", "devcluster/after: 3s"), charts.Object{Name: "after", Layer: "after", DependsOn: "slow"})
 	h.change(t, "gone", podIsReady, func(ctx context.Context) error {
 		return h.cluster.Client().CoreV1().Pods(h.namespace).Delete(ctx, "gone", metav1.DeleteOptions{})
 	})
@@ -167,10 +163,10 @@ func TestSecretsAreNotPrinted(t *testing.T) {
 	secrets := secret("hook", "helm.sh/hook: pre-install", "stringData: {a: "+hook+"}") +
 		secret("odd", "helm.sh/layer: secrets", "data: {none: null, a: "+base64.StdEncoding.EncodeToString([]byte(odd))+"}") +
 		secret("plain", "helm.sh/layer: secrets", "stringData: {a: "+refused+", b: "+found+"}")
-	logging := leaf("logging", "helm.sh/readiness-timeout: 3s", "devcluster/pod: crash-loop", `devcluster/log: "`+hook+" and "+odd+`"`)
+	logging := leaf("logging", "helm.sh/readiness-timeout: 3s", "devcluster/pod: crash-loop", `devcluster/log: "`+hook+" and "+odd+`"`).Manifest()
 	gadget := "---\napiVersion: v1\nkind: Service\nmetadata: {name: gadget, annotations: {helm.sh/layer: gadget, helm.sh/readiness-timeout: 3s, " +
 		"helm.sh/readiness-success: '{.conditions[0].message} == ok'}}\nspec: {ports: [{port: 80}]}\n"
-	after := charts.ConfigMap("after", "helm.sh/depends-on/layers: logging, gadget")
+	after := charts.Object{Name: "after", DependsOn: "logging, gadget"}.Manifest()
 	service := "---\napiVersion: v1\nkind: Service\nmetadata: {name: wrong, annotations: {helm.sh/layer: wrong}}\nspec: {type: " + refused + ", ports: [{port: 80}]}\n"
 
 	for name, template := range map[string]string{"log and status": secrets + logging + gadget + after, "refusal": secrets + service} {
@@ -191,7 +187,7 @@ func TestSecretsAreNotPrinted(t *testing.T) {
 					return nil
 				})
 			}
-			chart := charts.WriteFiles(t, map[string]string{"Chart.yaml": charts.Metadata, "templates/all.yaml": template})
+			chart := charts.WriteTemplate(t, template)
 			r := h.run("install", "rel", chart, "--wait=ordered", "--disable-openapi-validation")
 			said := r.stderr + h.ok("status", "rel", "--show-desc").stdout
 			if r.code != 1 || !strings.Contains(said, "******") {

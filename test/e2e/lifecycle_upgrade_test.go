@@ -257,7 +257,7 @@ func TestLifecycleUpgradeValues(t *testing.T) {
 		tb.Helper()
 		return charts.WriteFiles(tb, map[string]string{
 			"Chart.yaml": charts.Metadata, "values.yaml": values(of),
-			"templates/all.yaml": charts.ConfigMap("first", "helm.sh/layer: first") + last + "data: {value: \"{{ .Values.a }} {{ .Values.b }} {{ .Values.c }}\"}\n",
+			"templates/all.yaml": charts.Manifests(charts.Object{Name: "first", Layer: "first"}, charts.Object{Name: "last", Layer: "last", DependsOn: "first", Value: "{{ .Values.a }} {{ .Values.b }} {{ .Values.c }}"}),
 		})
 	}
 	for _, tt := range []struct {

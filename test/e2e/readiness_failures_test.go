@@ -15,7 +15,7 @@ import (
 func TestAllThatIsNotReadyIsNamed(t *testing.T) {
 	t.Parallel()
 	other := func(name, layer, play string) string {
-		return "---" + strings.NewReplacer("name: web", "name: "+name, "annotations: {",
+		return strings.NewReplacer("name: web", "name: "+name, "annotations: {",
 			"annotations: {helm.sh/layer: "+layer+", helm.sh/readiness-timeout: LIMIT, ").Replace(barePod(play))
 	}
 	runReadiness(t, "several", []readinessCase{{

@@ -5,12 +5,13 @@ package e2e
 
 import (
 	"context"
-	"fmt"
 	"strings"
 	"testing"
 
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 	"k8s.io/apimachinery/pkg/apis/meta/v1/unstructured"
+
+	"github.com/ordered-helm/helm/test/charts"
 )
 
 // mainContainer is a pod's spec of one container.
@@ -31,29 +32,10 @@ func (w workload) manifest() string {
 	if w.pod == "" {
 		w.pod = mainContainer
 	}
-	apiVersion, selector := "apps/v1", "selector: {matchLabels: {app: web}}"
-	switch w.kind {
-	case "Job":
-		apiVersion, selector = "batch/v1", ""
-		if !strings.Contains(w.pod, "restartPolicy") {
-			w.pod += ", restartPolicy: Never"
-		}
-	case "ReplicationController":
-		apiVersion, selector = "v1", "selector: {app: web}"
-	case "StatefulSet":
-		selector += "\n  serviceName: web"
+	if w.kind == "Job" && !strings.Contains(strings.Join(w.spec, "\n"), "backoffLimit") {
+		w.spec = append(w.spec, "backoffLimit: 6") // the default of Kubernetes
 	}
-	return fmt.Sprintf(`
-apiVersion: %s
-kind: %s
-metadata: {name: web}
-spec:
-  %s
-  template:
-    metadata: {labels: {app: web}, annotations: {%s}}
-    spec: {%s}
-  %s
-`, apiVersion, w.kind, selector, w.play, w.pod, strings.Join(w.spec, "\n  "))
+	return charts.Object{Kind: w.kind, Name: "web", PodAnnotations: []string{w.play}, PodSpec: w.pod, Spec: w.spec}.Manifest()
 }
 
 // barePod is a manifest of a pod named web.
@@ -61,8 +43,9 @@ func barePod(play string, spec ...string) string {
 	if len(spec) == 0 {
 		spec = []string{mainContainer}
 	}
-	return fmt.Sprintf("\napiVersion: v1\nkind: Pod\nmetadata: {name: web, labels: {app: web}, annotations: {%s}}\nspec:\n  %s\n",
-		play, strings.Join(spec, "\n  "))
+	return charts.Object{
+		Kind: "Pod", Name: "web", Labels: []string{"app: web"}, PodAnnotations: []string{play}, PodSpec: strings.Join(spec, ", "),
+	}.Manifest()
 }
 
 // What pods do, as their annotations.

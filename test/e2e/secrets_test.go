@@ -134,7 +134,8 @@ func TestSecretsInLogs(t *testing.T) {
 	}
 	log := `{"said":` + string(once) + `,"again":` + string(twice) + `} ` + base64.RawURLEncoding.EncodeToString([]byte(awkward)) + " logged"
 	h := newHelm(t)
-	chart := charts.WriteTemplate(t, secretPart("")+layered("web", "web", "depends-on.helm.sh/layers: s", "helm.sh/readiness-timeout: 3s",
-		"devcluster/pod: crash-loop", "devcluster/log: '"+log+"'")+layered("late", "late", "depends-on.helm.sh/layers: web"))
+	chart := charts.WriteTemplate(t, secretPart("")+charts.Manifests(
+		charts.Object{Kind: "Pod", Name: "web", Layer: "web", DependsOn: "s", Annotations: []string{"helm.sh/readiness-timeout: 3s", "devcluster/pod: crash-loop", "devcluster/log: '" + log + "'"}},
+		charts.Object{Kind: "Pod", Name: "late", Layer: "late", DependsOn: "web"}))
 	h.expectSecret(t, "shop", []string{"install", "shop", chart, "--wait=ordered"}, `"said":"******"`, "logged")
 }

@@ -22,7 +22,7 @@ func TestTrackerCutWatches(t *testing.T) {
 	t.Parallel()
 	h := newHelm(t)
 	p := h.viaProxy(t)
-	process := h.start(t, "install", "rel", charts.WriteTemplate(t, layered("slow", "first", "devcluster/after: 3s")+last), "--wait=ordered")
+	process := h.start(t, "install", "rel", charts.Write(t, charts.Pod("slow", "first", "devcluster/after: 3s"), charts.Last("first")), "--wait=ordered")
 
 	over := make(chan struct{})
 	cut := 0
@@ -60,7 +60,7 @@ func TestTrackerGone(t *testing.T) {
 			h := newHelm(t)
 			p := h.viaProxy(t)
 			p.Intercept(fault.First(times, fault.Resumed, gone))
-			process := h.start(t, "install", "rel", charts.WriteTemplate(t, layered("slow", "first", "devcluster/after: 2s")+last), "--wait=ordered")
+			process := h.start(t, "install", "rel", charts.Write(t, charts.Pod("slow", "first", "devcluster/after: 2s"), charts.Last("first")), "--wait=ordered")
 			h.expectSuccess(t, process.wait(t), "Pod/slow", "ConfigMap/last")
 			counts, pods := p.Counts(), " /api/v1/namespaces/"+h.namespace+"/pods"
 			if counts["list"+pods] != times || counts["watch"+pods] != times+1 {
@@ -105,7 +105,7 @@ func TestTrackerOutage(t *testing.T) {
 			h := newHelm(t)
 			p := h.viaProxy(t)
 			watched := firstWatch(p, "pods")
-			chart := charts.WriteTemplate(t, layered("slow", "first", "devcluster/after: 1s", "helm.sh/readiness-timeout: 2s")+last)
+			chart := charts.Write(t, charts.Pod("slow", "first", "devcluster/after: 1s", "helm.sh/readiness-timeout: 2s"), charts.Last("first"))
 			process := h.start(t, "install", "rel", chart, "--wait=ordered")
 			await(t, watched, "a watch of pods")
 			back := away(t, p)
@@ -132,7 +132,7 @@ func TestTrackerOutageOutlastsTheOperation(t *testing.T) {
 			h := newHelm(t)
 			p := h.viaProxy(t)
 			watched := firstWatch(p, "pods")
-			process := h.start(t, "install", "rel", charts.WriteTemplate(t, layered("slow", "first", "devcluster/after: 1s")+last),
+			process := h.start(t, "install", "rel", charts.Write(t, charts.Pod("slow", "first", "devcluster/after: 1s"), charts.Last("first")),
 				"--wait=ordered", "--timeout", "3s")
 			await(t, watched, "a watch of pods")
 			back := away(t, p)

@@ -21,13 +21,6 @@ import (
 	"github.com/ordered-helm/helm/test/fault"
 )
 
-// layered is a manifest of a pod in a layer, with more annotations.
-func layered(name, layer string, annotations ...string) string {
-	doc := pod(name, layer, "containers: [{name: c, image: i}]")
-	before := "helm.sh/layer: " + layer
-	return strings.Replace(doc, before, strings.Join(append([]string{before}, annotations...), "\n    "), 1)
-}
-
 // viaProxy has the binary reach the API by a proxy of the test's own.
 func (h *helm) viaProxy(tb testing.TB) *fault.Proxy {
 	tb.Helper()

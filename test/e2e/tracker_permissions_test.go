@@ -17,28 +17,10 @@ import (
 // to.
 func allButWatch() []string { return []string{"get", "list", "create", "update", "patch", "delete"} }
 
-const deployment = `---
-apiVersion: apps/v1
-kind: Deployment
-metadata:
-  name: NAME
-  annotations:
-    helm.sh/layer: NAME
-    BEFORE
-spec:
-  selector: {matchLabels: {app: NAME}}
-  template:
-    metadata: {labels: {app: NAME}}
-    spec: {containers: [{name: c, image: i}]}
-`
-
-// deploymentAfter is a manifest of a Deployment in a layer of its own name,
-// after another layer; after none if that is empty.
-func deploymentAfter(name, before string) string {
-	if before != "" {
-		before = "helm.sh/depends-on/layers: " + before
-	}
-	return strings.NewReplacer("NAME", name, "BEFORE", before).Replace(deployment)
+// deploymentAfter is a Deployment in a layer of its own name, after another layer; after
+// none if that is empty.
+func deploymentAfter(name, before string) charts.Object {
+	return charts.Object{Kind: "Deployment", Name: name, Layer: name, DependsOn: before}
 }
 
 // TestTrackerForbiddenWatch reads in intervals what may not be watched, and says
@@ -46,10 +28,10 @@ func deploymentAfter(name, before string) string {
 func TestTrackerForbiddenWatch(t *testing.T) {
 	t.Parallel()
 	h := newHelm(t)
-	chart := charts.WriteTemplate(t, layered("first", "first", "devcluster/after: 1s")+
-		layered("second", "second", "helm.sh/depends-on/layers: first")+
-		deploymentAfter("third", "second")+deploymentAfter("fourth", "third")+
-		strings.Replace(last, "layers: first", "layers: fourth", 1))
+	second := charts.Pod("second", "second")
+	second.DependsOn = "first"
+	chart := charts.Write(t, charts.Pod("first", "first", "devcluster/after: 1s"), second,
+		deploymentAfter("third", "second"), deploymentAfter("fourth", "third"), charts.Last("fourth"))
 	r := h.ok(append(h.grant(t, allButWatch()...), "install", "rel", chart, "--wait=ordered", "--timeout", "1m")...)
 	h.expectSuccess(t, r, "Pod/first", "Pod/second")
 	h.expectSuccess(t, r, "Deployment/third", "Deployment/fourth")

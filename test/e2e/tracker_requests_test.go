@@ -22,15 +22,15 @@ func TestTrackerReadyOnCreation(t *testing.T) {
 	t.Parallel()
 	const n = 20
 	h := newHelm(t)
-	text := ""
+	var objects []charts.Object
 	for i := range n {
-		annotations := []string{fmt.Sprintf("helm.sh/layer: l%d", i)}
+		o := charts.Object{Name: fmt.Sprintf("c%d", i), Layer: fmt.Sprintf("l%d", i)}
 		if i > 0 {
-			annotations = append(annotations, fmt.Sprintf("helm.sh/depends-on/layers: l%d", i-1))
+			o.DependsOn = fmt.Sprintf("l%d", i-1)
 		}
-		text += charts.ConfigMap(fmt.Sprintf("c%d", i), annotations...)
+		objects = append(objects, o)
 	}
-	h.ok("install", "rel", charts.WriteTemplate(t, text), "--wait=ordered")
+	h.ok("install", "rel", charts.Write(t, objects...), "--wait=ordered")
 	writing := false
 	counts := map[string]int{}
 	for _, e := range h.asked(t, "configmaps") {
@@ -51,18 +51,16 @@ func TestTrackerReadyOnCreation(t *testing.T) {
 func TestTrackerWatchesFromTheWrite(t *testing.T) {
 	t.Parallel()
 	h := newHelm(t)
-	text, before := "", ""
-	for i := range 5 {
-		name := fmt.Sprintf("d%d", i)
-		text += deploymentAfter(name, before)
-		before = name
+	var objects []charts.Object
+	before := ""
+	for _, kind := range []string{"Deployment", "Pod"} {
+		for i := range 5 {
+			name := fmt.Sprintf("%c%d", kind[0]|0x20, i)
+			objects = append(objects, charts.Object{Kind: kind, Name: name, Layer: name, DependsOn: before})
+			before = name
+		}
 	}
-	for i := range 5 {
-		name := fmt.Sprintf("p%d", i)
-		text += layered(name, name, "helm.sh/depends-on/layers: "+before)
-		before = name
-	}
-	h.ok("install", "rel", charts.WriteTemplate(t, text+strings.Replace(last, "layers: first", "layers: "+before, 1)), "--wait=ordered")
+	h.ok("install", "rel", charts.Write(t, append(objects, charts.Last(before))...), "--wait=ordered")
 	for _, resource := range []string{"deployments", "pods"} {
 		asked := h.asked(t, resource)
 		if lists, watches := countVerb(asked, "list"), countVerb(asked, "watch"); lists != 0 || watches != 1 {
@@ -98,11 +96,11 @@ func TestTrackerOneWatchForALayer(t *testing.T) {
 	t.Parallel()
 	const n = 40
 	h := newHelm(t)
-	text := ""
+	objects := []charts.Object{charts.Last("first")}
 	for i := range n {
-		text += layered(fmt.Sprintf("p%d", i), "first", "devcluster/after: 1s")
+		objects = append(objects, charts.Pod(fmt.Sprintf("p%d", i), "first", "devcluster/after: 1s"))
 	}
-	h.expectSuccess(t, h.ok("install", "rel", charts.WriteTemplate(t, text+last), "--wait=ordered", "--readiness-timeout", "1m"), "Pod/p0", "ConfigMap/last")
+	h.expectSuccess(t, h.ok("install", "rel", charts.Write(t, objects...), "--wait=ordered", "--readiness-timeout", "1m"), "Pod/p0", "ConfigMap/last")
 	asked := h.asked(t, "pods")
 	written := slices.IndexFunc(asked, func(e cluster.Event) bool { return e.Verb == "create" })
 	if written < 0 {
@@ -150,7 +148,7 @@ func TestTrackerIsNotThrottled(t *testing.T) {
 	h := newHelm(t)
 	var text strings.Builder
 	for i := range each {
-		text.WriteString(layered(fmt.Sprintf("p%d", i), "first", "devcluster/after: 1s"))
+		text.WriteString(charts.Pod(fmt.Sprintf("p%d", i), "first", "devcluster/after: 1s").Manifest())
 		fmt.Fprintf(&text, "---\napiVersion: v1\nkind: PersistentVolumeClaim\nmetadata:\n  name: v%d\n  annotations: {helm.sh/layer: first}\n"+
 			"spec: {accessModes: [ReadWriteOnce], resources: {requests: {storage: 1Gi}}}\n", i)
 		fmt.Fprintf(&text, "---\napiVersion: v1\nkind: Service\nmetadata:\n  name: s%d\n  annotations: {helm.sh/layer: first}\n"+
@@ -161,7 +159,7 @@ func TestTrackerIsNotThrottled(t *testing.T) {
 	}
 	as := h.grant(t, "get", "create", "update", "patch", "delete")
 	// From level 3 on the client's log has every delay of its own.
-	r := h.run(append(as, "install", "rel", charts.WriteTemplate(t, text.String()+last), "--wait=ordered",
+	r := h.run(append(as, "install", "rel", charts.WriteTemplate(t, text.String()+charts.Last("first").Manifest()), "--wait=ordered",
 		"--readiness-timeout", "1m", "--debug", "--v", "3")...)
 	// A limit holds back hundreds. A stall of the machine of a few hundredths of a
 	// second reads the same in the log, and hits single ones.

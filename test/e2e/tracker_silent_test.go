@@ -42,7 +42,7 @@ func TestWatchesThatTellNothing(t *testing.T) {
 				t.Parallel()
 				h := newHelm(t)
 				h.viaProxy(t).Intercept(rule)
-				chart := charts.WriteTemplate(t, layered("slow", "first", "devcluster/after: 1s", "helm.sh/readiness-timeout: 8s")+last)
+				chart := charts.Write(t, charts.Pod("slow", "first", "devcluster/after: 1s", "helm.sh/readiness-timeout: 8s"), charts.Last("first"))
 				r := h.run("install", "rel", chart, wait, "--timeout", "20s")
 				if wait == "--wait=ordered" {
 					h.expectSuccess(t, r, "Pod/slow", "ConfigMap/last")
@@ -60,7 +60,7 @@ func TestRequestThatHangsEndsWithTheOperation(t *testing.T) {
 	t.Parallel()
 	h := newHelm(t)
 	h.viaProxy(t).Intercept(fault.Only(podVerb("create"), fault.Hang))
-	r := h.run("install", "rel", charts.WriteTemplate(t, layered("slow", "first")+last), "--wait=ordered", "--timeout", "8s")
+	r := h.run("install", "rel", charts.Write(t, charts.Pod("slow", "first"), charts.Last("first")), "--wait=ordered", "--timeout", "8s")
 	for _, want := range []string{`layer "first" of chart app was cut off while it was applied`, "timeout of 8s", "never started because of that: app:last\n"} {
 		if r.code != 1 || !strings.Contains(r.stderr, want) {
 			t.Errorf("exit code %d, want 1 and %q\n%s", r.code, want, r.stderr)
