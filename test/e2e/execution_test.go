@@ -47,11 +47,7 @@ func TestFailure(t *testing.T) {
 	if r.code != 1 {
 		t.Fatalf("exit code %d, want 1\n%s", r.code, r.stderr)
 	}
-	for _, want := range []string{"INSTALLATION FAILED", `layer "first" of chart app`, "never", "2s", "helm.sh/readiness-timeout", "app:last"} {
-		if !strings.Contains(r.stderr, want) {
-			t.Errorf("the error does not say %q:\n%s", want, r.stderr)
-		}
-	}
+	expectSaid(t, r.stderr, "INSTALLATION FAILED", `layer "first" of chart app`, "never", "2s", "helm.sh/readiness-timeout", "app:last")
 	recorded := h.readTrace(t)
 	if len(recorded["ConfigMap/last"]) > 0 {
 		t.Error("what depends on the failed node was created")
@@ -60,11 +56,7 @@ func TestFailure(t *testing.T) {
 		t.Error("an independent branch was not finished")
 	}
 	status := h.ok("status", "rel", "--show-desc").stdout
-	for _, want := range []string{"STATUS: failed", "Pod/never was not ready within 2s"} {
-		if !strings.Contains(status, want) {
-			t.Errorf("the release does not say %q:\n%s", want, status)
-		}
-	}
+	expectSaid(t, status, "STATUS: failed", "Pod/never was not ready within 2s")
 	h.ok("uninstall", "rel")
 	h.empty(t)
 }

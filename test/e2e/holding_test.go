@@ -30,9 +30,7 @@ func TestCleanupIsHeld(t *testing.T) {
 	h.fails(t, []string{"upgrade", "rel", three(t, "3")}, "revision 2 of release rel is pending-upgrade, by helm upgrade on ")
 	h.patch(t, "ConfigMap/held", `{"metadata":{"finalizers":null}}`)
 	p.expectEnd(t, 1, "what was created is deleted because of --cleanup-on-fail")
-	if statuses := h.statuses(t, "rel"); statuses != "deployed failed" {
-		t.Errorf("the revisions are %s", statuses)
-	}
+	h.expectStatuses(t, "rel", "deployed failed")
 	h.ok("upgrade", "rel", three(t, "3"), "--wait=ordered")
 	h.expectGood(t)
 }
@@ -95,9 +93,7 @@ func TestHooksOfTwoDead(t *testing.T) {
 	const waits = "hook Job/migrate-2 (app/templates/all.yaml) was running when its operation died"
 	h.kill(t, waits, "upgrade", "rel", chart("2"), "--wait=ordered")
 	expectSaid(t, h.ok("upgrade", "rel", chart("2"), "--wait=ordered").stderr, waits)
-	if statuses := h.statuses(t, "rel"); statuses != "superseded failed failed deployed" {
-		t.Errorf("the revisions are %s", statuses)
-	}
+	h.expectStatuses(t, "rel", "superseded failed failed deployed")
 	jobs := h.cluster.Client().BatchV1().Jobs(h.namespace)
 	first, err := jobs.Get(t.Context(), "migrate-2", metav1.GetOptions{})
 	if err != nil {

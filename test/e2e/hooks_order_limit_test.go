@@ -84,7 +84,5 @@ func TestHookLimitThatIsNone(t *testing.T) {
 	for id := range h.readTrace(t).since(h.from) {
 		t.Errorf("%s was touched", id)
 	}
-	if got := h.statuses(t, "rel"); got != "deployed" {
-		t.Errorf("the revisions are %s", got)
-	}
+	h.expectStatuses(t, "rel", "deployed")
 }

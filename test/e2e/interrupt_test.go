@@ -47,11 +47,7 @@ func TestHangingFinalizer(t *testing.T) {
 		"    helm.sh/layer: second\n    helm.sh/depends-on/layers: first\n"})
 	h.ok("install", "rel", chart, "--wait=ordered")
 	r := h.run("uninstall", "rel", "--timeout", "2s")
-	for _, want := range []string{"stuck", "ordered.example/hold", "--timeout"} {
-		if !strings.Contains(r.stderr, want) {
-			t.Errorf("the error does not say %q:\n%s", want, r.stderr)
-		}
-	}
+	expectSaid(t, r.stderr, "stuck", "ordered.example/hold", "--timeout")
 	if r.code != 1 {
 		t.Errorf("exit code %d, want 1", r.code)
 	}

@@ -40,11 +40,7 @@ func TestFailedLeafEndsTheWaiting(t *testing.T) {
 	if r.code != 1 {
 		t.Fatalf("exit code %d\n%s", r.code, r.stderr)
 	}
-	for _, want := range []string{"Pod/broken failed: ", "not ready so far when that ended the operation: Pod/hanging"} {
-		if !strings.Contains(r.stderr, want) {
-			t.Errorf("the error does not say %q:\n%s", want, r.stderr)
-		}
-	}
+	expectSaid(t, r.stderr, "Pod/broken failed: ", "not ready so far when that ended the operation: Pod/hanging")
 }
 
 // TestNothingStartsAfterALeafFailed: a failed leaf is a failure like any other.
@@ -76,11 +72,7 @@ func TestRefusalNamesTheResource(t *testing.T) {
 	if r.code != 1 {
 		t.Fatalf("exit code %d\n%s", r.code, r.stderr)
 	}
-	for _, want := range []string{"ConfigMap/Bad_Name could not be applied: ", `layer "first" of chart app`, "never started because of that: app:last"} {
-		if !strings.Contains(r.stderr, want) {
-			t.Errorf("the error does not say %q:\n%s", want, r.stderr)
-		}
-	}
+	expectSaid(t, r.stderr, "ConfigMap/Bad_Name could not be applied: ", `layer "first" of chart app`, "never started because of that: app:last")
 }
 
 // change acts on the cluster as soon as a pod is in a state.

@@ -173,9 +173,7 @@ func TestLifecycleAtomicUpgrade(t *testing.T) {
 			expectSaid(t, r.stderr, tt.cause, "release rel failed, and has been rolled back due to atomic being set")
 			u.expectTold(t, tt.cause)
 			expectDeclared(t, before, h.objectsOf(t, "rel"))
-			if statuses := h.statuses(t, "rel"); statuses != "superseded failed deployed" {
-				t.Errorf("the revisions are %s", statuses)
-			}
+			h.expectStatuses(t, "rel", "superseded failed deployed")
 			if description := h.history(t, "rel")[1].Info.Description; !strings.Contains(description, tt.cause) {
 				t.Errorf("the failed revision says %q", description)
 			}
@@ -209,9 +207,7 @@ func TestLifecycleAtomicGoesBackFar(t *testing.T) {
 		h.fails(t, append([]string{"upgrade", "rel", charts.Write(t, failingParts("2")...), "--wait=ordered"}, args...), "Deployment/app was not ready within 1s")
 	}
 	expectDeclared(t, before, h.objectsOf(t, "rel"))
-	if statuses := h.statuses(t, "rel"); statuses != "superseded failed failed deployed" {
-		t.Errorf("the revisions are %s", statuses)
-	}
+	h.expectStatuses(t, "rel", "superseded failed failed deployed")
 }
 
 // TestLifecycleAtomicInstall tells and stores the cause before anything is deleted
@@ -268,9 +264,7 @@ func TestLifecycleUndoFails(t *testing.T) {
 			if first, second := strings.Index(r.stderr, cause), strings.LastIndex(r.stderr, "ordered.example/hold"); second < first {
 				t.Errorf("the cause does not come first:\n%s", r.stderr)
 			}
-			if statuses := h.statuses(t, "rel"); statuses != tt.want {
-				t.Errorf("the revisions are %s, want %s", statuses, tt.want)
-			}
+			h.expectStatuses(t, "rel", tt.want)
 			h.patch(t, "ConfigMap/held", `{"metadata":{"finalizers":null}}`)
 			h.ok("upgrade", "--install", "rel", firstRevision(t, "z"), "--wait=ordered")
 			h.expectObjects(t, "rel")
@@ -289,9 +283,7 @@ func TestLifecycleUndoIsNotAllowed(t *testing.T) {
 	as := h.grant(t, "get", "list", "watch", "create", "update", "patch")
 	h.fails(t, append([]string{"upgrade", "rel", charts.Write(t, parts...), "--wait=ordered", "--atomic", "--timeout", "10s"}, as...),
 		"Deployment/app was not ready within 1s", "an error occurred while rolling back the release", "may not delete ConfigMap")
-	if statuses := h.statuses(t, "rel"); statuses != "deployed failed" {
-		t.Errorf("the revisions are %s", statuses)
-	}
+	h.expectStatuses(t, "rel", "deployed failed")
 	h.ok("rollback", "rel", "1")
 	h.expectObjects(t, "rel")
 }

@@ -65,9 +65,7 @@ func TestLifecycleDamagedRecord(t *testing.T) {
 			h := prepare(t)
 			h.fails(t, []string{"upgrade", "rel", three(t, "2"), "--wait=ordered"}, "the record of order in release rel, revision 1, cannot be used", record.says, "--wait=true")
 			expectUntouched(t, h)
-			if statuses := h.statuses(t, "rel"); statuses != "deployed" {
-				t.Errorf("the revisions are %s", statuses)
-			}
+			h.expectStatuses(t, "rel", "deployed")
 			h.ok("upgrade", "rel", three(t, "2"), "--wait=true")
 			h.expectObjects(t, "rel")
 			h.expectValue(t, "2")
@@ -142,9 +140,7 @@ func TestLifecycleTwoAtOnce(t *testing.T) {
 		expectDeclared(t, before, h.objectsOf(t, "rel"))
 		h.expectObjects(t, "rel")
 		h.expectValue(t, "2")
-		if statuses := h.statuses(t, "rel"); statuses != "superseded deployed" {
-			t.Errorf("the revisions are %s", statuses)
-		}
+		h.expectStatuses(t, "rel", "superseded deployed")
 	})
 	t.Run("one is to replace a release, and finds another", func(t *testing.T) {
 		t.Parallel()
@@ -164,9 +160,7 @@ func TestLifecycleTwoAtOnce(t *testing.T) {
 		pass()
 		p.expectEnd(t, 1, "another operation has made revision 2 of release rel meanwhile")
 		expectDeclared(t, before, h.objectsOf(t, "rel"))
-		if statuses := h.statuses(t, "rel"); statuses != "superseded deployed" {
-			t.Errorf("the revisions are %s", statuses)
-		}
+		h.expectStatuses(t, "rel", "superseded deployed")
 	})
 	t.Run("one is under way", func(t *testing.T) {
 		t.Parallel()
@@ -233,8 +227,6 @@ func TestLifecycleTooLarge(t *testing.T) {
 	if list := h.readTrace(t).since(h.from).touched(); len(list) > 0 {
 		t.Errorf("though it was refused, these were written: %q", list)
 	}
-	if statuses := h.statuses(t, "rel"); statuses != "deployed" {
-		t.Errorf("the revisions are %s", statuses)
-	}
+	h.expectStatuses(t, "rel", "deployed")
 	h.expectValue(t, "1")
 }

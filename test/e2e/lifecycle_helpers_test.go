@@ -44,6 +44,14 @@ func (h *helm) statuses(tb testing.TB, name string) string {
 	return strings.Join(list, " ")
 }
 
+// expectStatuses checks the statuses of the stored revisions, the oldest first.
+func (h *helm) expectStatuses(tb testing.TB, name, want string) {
+	tb.Helper()
+	if got := h.statuses(tb, name); got != want {
+		tb.Errorf("the revisions of release %s are %q, want %q", name, got, want)
+	}
+}
+
 // last is the newest stored revision.
 func (h *helm) last(tb testing.TB, name string) *release.Release {
 	tb.Helper()

@@ -34,9 +34,7 @@ func TestLifecycleInterrupted(t *testing.T) {
 		h.ok("upgrade", "rel", three(t, "2"), "--wait=ordered")
 		h.delete(t, "ConfigMap/outside")
 		h.interrupt(t, "Rolling back rel has been cancelled", "rollback", "rel", "1")
-		if statuses := h.statuses(t, "rel"); statuses != "superseded deployed failed" {
-			t.Errorf("the revisions are %s", statuses)
-		}
+		h.expectStatuses(t, "rel", "superseded deployed failed")
 		h.ok("upgrade", "rel", three(t, "4"), "--wait=ordered")
 		h.expectObjects(t, "rel")
 		h.expectValue(t, "4")
@@ -46,9 +44,7 @@ func TestLifecycleInterrupted(t *testing.T) {
 		h := newHelm(t)
 		h.ok("install", "rel", three(t, "1"), "--wait=ordered")
 		h.interrupt(t, "rel has been cancelled", "upgrade", "rel", slowly(t, "2"), "--wait=ordered")
-		if statuses := h.statuses(t, "rel"); statuses != "deployed failed" {
-			t.Errorf("the revisions are %s", statuses)
-		}
+		h.expectStatuses(t, "rel", "deployed failed")
 		h.ok("upgrade", "rel", three(t, "3"), "--wait=ordered")
 		h.expectObjects(t, "rel")
 		h.expectValue(t, "3")
@@ -59,9 +55,7 @@ func TestLifecycleInterrupted(t *testing.T) {
 		h.ok("install", "rel", three(t, "1"), "--wait=ordered")
 		before := h.objectsOf(t, "rel")
 		h.interrupt(t, "rel has been cancelled", "upgrade", "rel", slowly(t, "2"), "--wait=ordered", "--atomic")
-		if statuses := h.statuses(t, "rel"); statuses != "superseded failed deployed" {
-			t.Errorf("the revisions are %s", statuses)
-		}
+		h.expectStatuses(t, "rel", "superseded failed deployed")
 		expectDeclared(t, before, h.objectsOf(t, "rel"))
 	})
 	t.Run("uninstall", func(t *testing.T) {
@@ -73,9 +67,7 @@ func TestLifecycleInterrupted(t *testing.T) {
 		charts.Edit(t, dir, "templates/all.yaml", "{name: last,", "{name: last, finalizers: [ordered.example/hold],")
 		h.ok("install", "rel", dir, "--wait=ordered")
 		h.interruptAt(t, "app:last deleting", "Uninstalling rel has been cancelled", "uninstall", "rel")
-		if statuses := h.statuses(t, "rel"); statuses != "failed" {
-			t.Errorf("the revisions are %s", statuses)
-		}
+		h.expectStatuses(t, "rel", "failed")
 		h.expectOnly(t, "rel", "ConfigMap/first", "Deployment/app", "Pod/last")
 		h.patch(t, "Pod/last", `{"metadata":{"finalizers":null}}`)
 		h.ok("uninstall", "rel")

@@ -45,9 +45,7 @@ func TestLifecycleRetried(t *testing.T) {
 			for range 2 {
 				h.fails(t, append([]string{"upgrade", "rel", refused}, c.again...), "cannot unmarshal number")
 			}
-			if statuses := h.statuses(t, "rel"); statuses != "deployed failed failed failed" {
-				t.Errorf("the revisions are %s", statuses)
-			}
+			h.expectStatuses(t, "rel", "deployed failed failed failed")
 			if got := h.get(t, c.id); valueOf(got) != valueOf(before) {
 				t.Errorf("%s has the value %q, want %q", c.id, valueOf(got), valueOf(before))
 			}

@@ -83,9 +83,7 @@ func rollBackToStock(t *testing.T, h *helm) {
 	h.expectObjects(t, "rel")
 	h.expectValue(t, "1")
 	expectSame(t, before, h.objectsOf(t, "rel"), "ConfigMap/first", "Deployment/app", "ConfigMap/last")
-	if statuses := h.statuses(t, "rel"); statuses != "superseded superseded deployed" {
-		t.Errorf("the revisions are %s", statuses)
-	}
+	h.expectStatuses(t, "rel", "superseded superseded deployed")
 	h.ok("upgrade", "rel", three(t, "4"), "--wait=ordered")
 	h.expectValue(t, "4")
 }
@@ -137,9 +135,7 @@ func rollBackAfterFailure(t *testing.T, h *helm) {
 	h.proveOddGone(t, failed, recorded)
 	h.expectObjects(t, "rel")
 	h.expectValue(t, "1")
-	if statuses := h.statuses(t, "rel"); statuses != "superseded failed deployed" {
-		t.Errorf("the revisions are %s", statuses)
-	}
+	h.expectStatuses(t, "rel", "superseded failed deployed")
 }
 
 // needyParts are a revision whose pods need what is not of the release.
@@ -167,9 +163,7 @@ func rollBackAgain(t *testing.T, h *helm) {
 	if got := h.readTrace(t).since(h.from).touched("delete"); len(got) > 0 {
 		t.Errorf("though it failed, these were deleted: %q", got)
 	}
-	if statuses := h.statuses(t, "rel"); statuses != "superseded deployed failed" {
-		t.Errorf("the revisions are %s", statuses)
-	}
+	h.expectStatuses(t, "rel", "superseded deployed failed")
 	expectSaid(t, h.last(t, "rel").Info.Description, `Rollback "rel" failed: Deployment/app was not ready within 3s`)
 
 	s.apply(t, outside)
@@ -179,9 +173,7 @@ func rollBackAgain(t *testing.T, h *helm) {
 	h.proveOddGone(t, odd, recorded)
 	h.expectObjects(t, "rel")
 	h.expectValue(t, "1")
-	if statuses := h.statuses(t, "rel"); statuses != "superseded superseded failed deployed" {
-		t.Errorf("the revisions are %s", statuses)
-	}
+	h.expectStatuses(t, "rel", "superseded superseded failed deployed")
 }
 
 // rollBackPending kills a rollback: the next one takes the release over.
@@ -195,9 +187,7 @@ func rollBackPending(t *testing.T, h *helm) {
 	odd := h.last(t, "rel").Manifest
 	h.delete(t, "ConfigMap/outside")
 	h.kill(t, "app:app applied", "rollback", "rel", "1")
-	if statuses := h.statuses(t, "rel"); statuses != "superseded deployed pending-rollback" {
-		t.Errorf("the revisions are %s", statuses)
-	}
+	h.expectStatuses(t, "rel", "superseded deployed pending-rollback")
 	h.fails(t, []string{"upgrade", "rel", three(t, "3"), "--wait=ordered", "--takeover=never"}, "another operation (install/upgrade/rollback) is in progress")
 	s.apply(t, outside)
 	h.from = mark()

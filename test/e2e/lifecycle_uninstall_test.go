@@ -139,9 +139,7 @@ func uninstallKeepsHistory(t *testing.T, h *helm) {
 	manifest, _ := h.uninstalled(t, "--keep-history", "--description", "no longer needed")
 	h.proveReverse(t, manifest)
 	h.expectOnly(t, "rel")
-	if statuses := h.statuses(t, "rel"); statuses != "superseded uninstalled" {
-		t.Errorf("the revisions are %s", statuses)
-	}
+	h.expectStatuses(t, "rel", "superseded uninstalled")
 	if description := h.last(t, "rel").Info.Description; description != "no longer needed" {
 		t.Errorf("the description is %q", description)
 	}
@@ -245,9 +243,7 @@ func uninstallStopsAtHook(t *testing.T, h *helm) {
 func uninstallOfPending(t *testing.T, h *helm) {
 	h.ok("install", "rel", three(t, "1"), "--wait=ordered")
 	h.kill(t, "app:app applied", "upgrade", "rel", charts.Write(t, slowParts("2", charts.Object{Name: "extra", Layer: "first"})...), "--wait=ordered")
-	if statuses := h.statuses(t, "rel"); statuses != "deployed pending-upgrade" {
-		t.Errorf("the revisions are %s", statuses)
-	}
+	h.expectStatuses(t, "rel", "deployed pending-upgrade")
 	h.fails(t, []string{"uninstall", "rel", "--takeover=never"}, "revision 2 of release rel is pending-upgrade, by helm upgrade on ")
 	manifest, _ := h.uninstalled(t)
 	h.proveReverse(t, manifest)
@@ -261,9 +257,7 @@ func uninstallKilled(t *testing.T, h *helm) {
 	charts.Edit(t, dir, "templates/all.yaml", "{name: last,", "{name: last, finalizers: [ordered.example/hold],")
 	h.ok("install", "rel", dir, "--wait=ordered")
 	h.kill(t, "app:last ConfigMap/last: Terminating", "uninstall", "rel")
-	if statuses := h.statuses(t, "rel"); statuses != "uninstalling" {
-		t.Errorf("the revisions are %s", statuses)
-	}
+	h.expectStatuses(t, "rel", "uninstalling")
 	h.patch(t, "ConfigMap/last", `{"metadata":{"finalizers":null}}`)
 	manifest, _ := h.uninstalled(t)
 	h.proveReverse(t, manifest, "ConfigMap/last")

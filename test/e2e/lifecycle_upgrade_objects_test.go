@@ -48,9 +48,7 @@ func upgradeOfNothing(t *testing.T, h *helm) {
 	if list := h.readTrace(t).since(h.from).touched(); len(list) > 0 {
 		t.Errorf("though nothing changed, these were written: %q", list)
 	}
-	if statuses := h.statuses(t, "rel"); statuses != "superseded deployed" {
-		t.Errorf("the revisions are %s", statuses)
-	}
+	h.expectStatuses(t, "rel", "superseded deployed")
 }
 
 func upgradeRestores(t *testing.T, h *helm) {
@@ -180,9 +178,7 @@ func upgradeHangsAtTheEnd(t *testing.T, h *helm) {
 		"delete what the release no longer has", "/odder was not gone when the operation's time of", "ordered.example/hold", "not deleted because of that")
 	h.expectOnly(t, "rel", "ConfigMap/first", "Deployment/app", "ConfigMap/last", "ConfigMap/odd", "ConfigMap/odder")
 	h.expectValue(t, "2")
-	if statuses := h.statuses(t, "rel"); statuses != "deployed failed" {
-		t.Errorf("the revisions are %s", statuses)
-	}
+	h.expectStatuses(t, "rel", "deployed failed")
 	h.patch(t, "ConfigMap/odder", `{"metadata":{"finalizers":null}}`)
 	h.ok("upgrade", "rel", three(t, "3"), "--wait=ordered")
 	h.expectObjects(t, "rel")

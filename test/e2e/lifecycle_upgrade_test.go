@@ -104,9 +104,7 @@ func upgradeTakesOwnership(t *testing.T, h *helm) {
 	if list := h.readTrace(t).since(h.from).touched(); len(list) > 0 {
 		t.Errorf("though it was refused, these were written: %q", list)
 	}
-	if statuses := h.statuses(t, "rel"); statuses != "deployed" {
-		t.Errorf("the revisions are %s", statuses)
-	}
+	h.expectStatuses(t, "rel", "deployed")
 	h.ok("upgrade", "rel", next, "--wait=ordered", "--take-ownership")
 	after := h.get(t, "ConfigMap/foreign")
 	if after.GetUID() != before.GetUID() || valueOf(after) != "y" || after.GetLabels()["own"] != "l" || textAt(after, "data", "own") != "d" {
@@ -154,9 +152,7 @@ func upgradeInstalls(t *testing.T, h *helm) {
 	h.from = mark()
 	h.ok("upgrade", "--install", "rel", three(t, "y"), "--wait=ordered")
 	h.proveOrderOf(t, "rel", h.readTrace(t))
-	if statuses := h.statuses(t, "rel"); statuses != "superseded deployed" {
-		t.Errorf("the revisions are %s", statuses)
-	}
+	h.expectStatuses(t, "rel", "superseded deployed")
 }
 
 func upgradeWithHooks(t *testing.T, h *helm) {
@@ -201,9 +197,7 @@ func upgradeAfterUninstall(t *testing.T, h *helm) {
 	h.ok("upgrade", "--install", "rel", three(t, "2"), "--wait=ordered")
 	h.proveOrderOf(t, "rel", h.readTrace(t))
 	h.expectObjects(t, "rel")
-	if statuses := h.statuses(t, "rel"); statuses != "superseded deployed" {
-		t.Errorf("the revisions are %s", statuses)
-	}
+	h.expectStatuses(t, "rel", "superseded deployed")
 }
 
 func upgradeCleansUp(t *testing.T, h *helm) {
@@ -227,9 +221,7 @@ func upgradeCleansUp(t *testing.T, h *helm) {
 	after := h.objectsOf(t, "rel")
 	h.expectOnly(t, "rel", "ConfigMap/first", "Deployment/app", "ConfigMap/last")
 	expectSame(t, before, after, "ConfigMap/first", "Deployment/app", "ConfigMap/last")
-	if statuses := h.statuses(t, "rel"); statuses != "deployed failed" {
-		t.Errorf("the revisions are %s", statuses)
-	}
+	h.expectStatuses(t, "rel", "deployed failed")
 }
 
 // upgradeCleansUpItsOwn fails after it took over what others had made: that stays.

@@ -54,9 +54,7 @@ func (h *helm) okMeanwhile(tb testing.TB, at string, act func(), args ...string)
 // that was said.
 func (h *helm) expectFailed(tb testing.TB, statuses string, want ...string) {
 	tb.Helper()
-	if got := h.statuses(tb, "rel"); got != statuses {
-		tb.Errorf("the revisions are %s, want %s", got, statuses)
-	}
+	h.expectStatuses(tb, "rel", statuses)
 	expectSaid(tb, h.last(tb, "rel").Info.Description, want...)
 }
 

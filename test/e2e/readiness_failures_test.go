@@ -42,11 +42,7 @@ func TestFailureIsToldBeforeTheCleanup(t *testing.T) {
 	s = newScene(t, readinessCase{manifest: barePod(noImage), fails: true})
 	s.install(t)
 	status := s.ok("status", "rel", "--show-desc").stdout
-	for _, want := range []string{"STATUS: failed", "Pod", "web", "ImagePull"} {
-		if !strings.Contains(status, want) {
-			t.Errorf("the release's description does not say %q:\n%s", want, status)
-		}
-	}
+	expectSaid(t, status, "STATUS: failed", "Pod", "web", "ImagePull")
 }
 
 // TestReadinessWithoutPermissionToLook has a user who may not read what would

@@ -70,9 +70,7 @@ func TestRecovery(t *testing.T) {
 				h.empty(t)
 				return
 			}
-			if statuses := h.statuses(t, "rel"); statuses != tt.statuses {
-				t.Errorf("the revisions are %s, want %s", statuses, tt.statuses)
-			}
+			h.expectStatuses(t, "rel", tt.statuses)
 			if tt.said != "" {
 				h.expectObjects(t, "rel")
 			}
@@ -180,9 +178,7 @@ func TestTakeoverOfAnotherMachine(t *testing.T) {
 	h.rewriteRecord(t, "rel", movedAway)
 	said := h.ok("upgrade", "rel", three(t, "2"), "--wait=ordered", "--timeout", "2m").stderr
 	expectSaid(t, said, "release rel is held by helm upgrade on elsewhere", "looking for ", "left pending-upgrade: helm upgrade on elsewhere", "the release is taken over")
-	if statuses := h.statuses(t, "rel"); statuses != "superseded failed deployed" {
-		t.Errorf("the revisions are %s", statuses)
-	}
+	h.expectStatuses(t, "rel", "superseded failed deployed")
 	h.expectObjects(t, "rel")
 }
 
@@ -207,9 +203,7 @@ func TestLiveHolderIsNotRobbed(t *testing.T) {
 	expectDeclared(t, before, h.objectsOf(t, "rel"))
 	p.signal(t, syscall.SIGTERM)
 	p.expectEnd(t, 1)
-	if statuses := h.statuses(t, "rel"); statuses != "deployed failed" {
-		t.Errorf("the revisions are %s", statuses)
-	}
+	h.expectStatuses(t, "rel", "deployed failed")
 }
 
 // TestHolderThatWasAway stops a process for so long that it has to be taken for dead.
@@ -226,9 +220,7 @@ func TestHolderThatWasAway(t *testing.T) {
 	p.signal(t, syscall.SIGCONT)
 	p.expectEnd(t, 1, "release rel was taken over by ", "this operation has stopped at revision 2, and records and undoes nothing more")
 	expectDeclared(t, before, h.objectsOf(t, "rel"))
-	if statuses := h.statuses(t, "rel"); statuses != "superseded failed deployed" {
-		t.Errorf("the revisions are %s", statuses)
-	}
+	h.expectStatuses(t, "rel", "superseded failed deployed")
 }
 
 // TestStockInterferes: stock Helm does not ask who holds a release. The operation that did
@@ -254,9 +246,7 @@ func TestStockInterferes(t *testing.T) {
 				h.empty(t)
 				return
 			}
-			if statuses := h.statuses(t, "rel"); statuses != "superseded failed deployed" {
-				t.Errorf("the revisions are %s", statuses)
-			}
+			h.expectStatuses(t, "rel", "superseded failed deployed")
 			h.repair(t, "upgrade", "rel", three(t, "3"), "--wait=ordered")
 		})
 	}
@@ -285,17 +275,13 @@ func TestStockHoldsARelease(t *testing.T) {
 			p.wait(t)
 			args := next(t)[name]
 			h.fails(t, args, "revision 2 of release rel is pending-upgrade", "--takeover=force")
-			if statuses := h.statuses(t, "rel"); statuses != "deployed pending-upgrade" {
-				t.Errorf("the revisions are %s", statuses)
-			}
+			h.expectStatuses(t, "rel", "deployed pending-upgrade")
 			expectSaid(t, h.ok(append(args, "--takeover=force")...).stderr, "its record does not say by whom; the release is taken over")
 			if name == "uninstall" {
 				h.empty(t)
 				return
 			}
-			if statuses := h.statuses(t, "rel"); statuses != "superseded failed deployed" {
-				t.Errorf("the revisions are %s", statuses)
-			}
+			h.expectStatuses(t, "rel", "superseded failed deployed")
 			h.expectObjects(t, "rel")
 		})
 	}

@@ -141,11 +141,7 @@ func TestTrackerOutageOutlastsTheOperation(t *testing.T) {
 			if r.code != 1 {
 				t.Fatalf("exit code %d, want 1\n%s", r.code, r.stderr)
 			}
-			for _, want := range []string{"the time of the operation, 3s, was over", "raise --timeout", "the Kubernetes API does not answer"} {
-				if !strings.Contains(r.stderr, want) {
-					t.Errorf("the error does not say %q:\n%s", want, r.stderr)
-				}
-			}
+			expectSaid(t, r.stderr, "the time of the operation, 3s, was over", "raise --timeout", "the Kubernetes API does not answer")
 			if len(h.readTrace(t)["ConfigMap/last"]) > 0 {
 				t.Error("a node was started, though the one before was not seen to be ready")
 			}

@@ -136,9 +136,7 @@ func TestBackInTime(t *testing.T) {
 	})
 	t.Cleanup(func() { back.Stop() })
 	process.expectEnd(t, 1, "UPGRADE FAILED", "Deployment/app")
-	if statuses := h.statuses(t, "rel"); statuses != "deployed failed" {
-		t.Errorf("the revisions are %s", statuses)
-	}
+	h.expectStatuses(t, "rel", "deployed failed")
 }
 
 // TestCertificates changes the server's certificate while an operation waits: for one of
