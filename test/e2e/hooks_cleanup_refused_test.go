@@ -50,10 +50,9 @@ func TestHookThatCannotBeCreated(t *testing.T) {
 		t.Run(name, func(t *testing.T) {
 			t.Parallel()
 			h := newHelm(t)
-			s := &scene{helm: h, client: h.dynamic(t)}
 			proxy := h.viaProxy(t)
 			if tt.before != "" && name == "taken" {
-				s.apply(t, tt.before)
+				h.apply(t, tt.before)
 			}
 			was := h.present(t)["Pod/refused"]
 			fates := []hookFate{
@@ -88,7 +87,7 @@ func TestHookThatCannotBeCreated(t *testing.T) {
 			if name == "forbidden" {
 				// Not before: the pods of the Jobs are to be allowed.
 				h.awaitPods(t, "Pending", "slow-gone", "slow-stays", "bad-gone", "link-1")
-				s.apply(t, tt.before)
+				h.apply(t, tt.before)
 				lookUntil(t, "the refusal of a pod", func() bool {
 					pod := &corev1.Pod{ObjectMeta: metav1.ObjectMeta{Name: "probe"}, Spec: corev1.PodSpec{Containers: []corev1.Container{{Name: "c", Image: "i"}}}}
 					_, err := h.cluster.Client().CoreV1().Pods(h.namespace).Create(t.Context(), pod, metav1.CreateOptions{DryRun: []string{metav1.DryRunAll}})

@@ -71,7 +71,7 @@ func (h *helm) drop(tb testing.TB, id string) {
 	tb.Helper()
 	kind, name, _ := strings.Cut(id, "/")
 	background := metav1.DeletePropagationBackground
-	err := h.dynamic(tb).Resource(h.resource(tb, kind)).Namespace(h.namespace).Delete(tb.Context(), name, metav1.DeleteOptions{PropagationPolicy: &background})
+	err := h.client.Resource(h.resource(tb, kind)).Namespace(h.namespace).Delete(tb.Context(), name, metav1.DeleteOptions{PropagationPolicy: &background})
 	if err != nil {
 		tb.Fatal(err)
 	}

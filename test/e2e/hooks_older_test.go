@@ -29,9 +29,8 @@ type crdHook struct {
 func newCRDHook(tb testing.TB, h *helm, plural string) crdHook {
 	tb.Helper()
 	d := crdHook{h: h, plural: plural, group: h.namespace + ".example"}
-	s := &scene{helm: h, client: h.dynamic(tb)}
-	d.api = s.api("apiextensions.k8s.io/v1", "CustomResourceDefinition")
-	s.removeAfter(tb, parse(tb, d.manifest()))
+	d.api = h.api("apiextensions.k8s.io/v1", "CustomResourceDefinition")
+	h.removeAfter(tb, parse(tb, d.manifest()))
 	return d
 }
 
@@ -152,8 +151,7 @@ func TestCRDInstall(t *testing.T) {
 			t.Parallel()
 			h := newHelm(t)
 			d := newCRDHook(t, h, "widgets")
-			s := &scene{helm: h, client: h.dynamic(t)}
-			s.apply(t, strings.TrimPrefix(d.manifest("by: somebody"), "---\n"))
+			h.apply(t, strings.TrimPrefix(d.manifest("by: somebody"), "---\n"))
 			d.awaitEstablished(t)
 			before := d.get(t)
 			h.ok("install", "rel", charts.WriteTemplate(t, d.manifest("helm.sh/hook-delete-policy: before-hook-creation")+d.resource("one")), wait)
@@ -255,8 +253,7 @@ func TestHookDeleteTimeout(t *testing.T) {
 				}
 				manifest := strings.Replace(held.Manifest(), "{name: held,", "{name: held, finalizers: [ordered.example/hold],", 1)
 				if tt.policy == "before-hook-creation" {
-					s := &scene{helm: h, client: h.dynamic(t)}
-					s.apply(t, manifest)
+					h.apply(t, manifest)
 				}
 				chart := writeHooked(t, charts.Chart{Name: "app", HookMode: mode, Templates: map[string]string{"held.yaml": manifest, "own.yaml": ownPart("1")}})
 				r := h.run(append([]string{"install", "rel", chart}, tt.args...)...)

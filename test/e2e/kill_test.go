@@ -187,7 +187,7 @@ func (k *killing) check(removed bool) {
 func (k *killing) expectNothingBeside() {
 	k.Helper()
 	beside := map[string]bool{}
-	client := k.dynamic(k)
+	client := k.client
 	for _, resource := range listed {
 		switch kinds[resource.Resource] {
 		case "ConfigMap", "Job":

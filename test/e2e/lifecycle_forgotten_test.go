@@ -98,7 +98,7 @@ func TestLifecycleAfterAFailedUninstall(t *testing.T) {
 		theirs := &unstructured.Unstructured{Object: map[string]any{"apiVersion": "v1", "kind": "ConfigMap", "data": map[string]any{"value": "theirs"}}}
 		theirs.SetName("x")
 		theirs.SetAnnotations(annotations)
-		if _, err := h.dynamic(t).Resource(h.resource(t, "ConfigMap")).Namespace(h.namespace).Create(t.Context(), theirs, metav1.CreateOptions{}); err != nil {
+		if _, err := h.client.Resource(h.resource(t, "ConfigMap")).Namespace(h.namespace).Create(t.Context(), theirs, metav1.CreateOptions{}); err != nil {
 			t.Fatal(err)
 		}
 	}
@@ -170,7 +170,7 @@ func TestLifecycleVersionNoLongerServed(t *testing.T) {
 			"versions": []any{version("v1", true), version("v1alpha1", false)},
 		},
 	}}
-	client := h.dynamic(t)
+	client := h.client
 	definitions := client.Resource(schema.GroupVersionResource{Group: "apiextensions.k8s.io", Version: "v1", Resource: "customresourcedefinitions"})
 	if _, err := definitions.Create(t.Context(), definition, metav1.CreateOptions{}); err != nil {
 		t.Fatal(err)

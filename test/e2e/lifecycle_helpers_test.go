@@ -19,7 +19,6 @@ import (
 	"k8s.io/apimachinery/pkg/apis/meta/v1/unstructured"
 	"k8s.io/apimachinery/pkg/runtime/schema"
 	"k8s.io/apimachinery/pkg/types"
-	"k8s.io/client-go/dynamic"
 )
 
 // history reads the stored revisions of a release, the oldest first.
@@ -74,7 +73,7 @@ var listed = []schema.GroupVersionResource{
 // of a release.
 func (h *helm) objectsOf(tb testing.TB, name string) map[string]*unstructured.Unstructured {
 	tb.Helper()
-	client := h.dynamic(tb)
+	client := h.client
 	found := map[string]*unstructured.Unstructured{}
 	for _, resource := range listed {
 		list, err := client.Resource(resource).Namespace(h.namespace).List(tb.Context(), metav1.ListOptions{})
@@ -90,20 +89,11 @@ func (h *helm) objectsOf(tb testing.TB, name string) map[string]*unstructured.Un
 	return found
 }
 
-func (h *helm) dynamic(tb testing.TB) dynamic.Interface {
-	tb.Helper()
-	client, err := dynamic.NewForConfig(h.cluster.Config())
-	if err != nil {
-		tb.Fatal(err)
-	}
-	return client
-}
-
 // get reads one object; nil if it is not there.
 func (h *helm) get(tb testing.TB, id string) *unstructured.Unstructured {
 	tb.Helper()
 	kind, name, _ := strings.Cut(id, "/")
-	list, err := h.dynamic(tb).Resource(h.resource(tb, kind)).Namespace(h.namespace).List(tb.Context(), metav1.ListOptions{FieldSelector: "metadata.name=" + name})
+	list, err := h.client.Resource(h.resource(tb, kind)).Namespace(h.namespace).List(tb.Context(), metav1.ListOptions{FieldSelector: "metadata.name=" + name})
 	if err != nil {
 		tb.Fatal(err)
 	}
@@ -128,7 +118,7 @@ func (h *helm) resource(tb testing.TB, kind string) schema.GroupVersionResource 
 func (h *helm) patch(tb testing.TB, id, patch string) {
 	tb.Helper()
 	kind, name, _ := strings.Cut(id, "/")
-	_, err := h.dynamic(tb).Resource(h.resource(tb, kind)).Namespace(h.namespace).
+	_, err := h.client.Resource(h.resource(tb, kind)).Namespace(h.namespace).
 		Patch(tb.Context(), name, types.MergePatchType, []byte(patch), metav1.PatchOptions{})
 	if err != nil {
 		tb.Fatal(err)
@@ -139,7 +129,7 @@ func (h *helm) patch(tb testing.TB, id, patch string) {
 func (h *helm) delete(tb testing.TB, id string) {
 	tb.Helper()
 	kind, name, _ := strings.Cut(id, "/")
-	err := h.dynamic(tb).Resource(h.resource(tb, kind)).Namespace(h.namespace).Delete(tb.Context(), name, metav1.DeleteOptions{})
+	err := h.client.Resource(h.resource(tb, kind)).Namespace(h.namespace).Delete(tb.Context(), name, metav1.DeleteOptions{})
 	if err != nil {
 		tb.Fatal(err)
 	}

@@ -26,8 +26,7 @@ func TestLifecycleInterrupted(t *testing.T) {
 	t.Run("rollback", func(t *testing.T) {
 		t.Parallel()
 		h := newHelm(t)
-		s := &scene{helm: h, client: h.dynamic(t)}
-		s.apply(t, outside)
+		h.apply(t, outside)
 		dir := needyParts(t, "1")
 		charts.Edit(t, dir, "templates/all.yaml", "readiness-timeout: 3s", "readiness-timeout: 4m")
 		h.ok("install", "rel", dir, "--wait=ordered")

@@ -152,8 +152,7 @@ const outside = "apiVersion: v1\nkind: ConfigMap\nmetadata: {name: outside}\ndat
 
 // rollBackAgain has a rollback fail for want of what somebody took away.
 func rollBackAgain(t *testing.T, h *helm) {
-	s := &scene{helm: h, client: h.dynamic(t)}
-	s.apply(t, outside)
+	h.apply(t, outside)
 	h.ok("install", "rel", needyParts(t, "1"), "--wait=ordered")
 	h.ok("upgrade", "rel", charts.Write(t, oddParts("2")...), "--wait=ordered")
 	odd := h.last(t, "rel").Manifest
@@ -166,7 +165,7 @@ func rollBackAgain(t *testing.T, h *helm) {
 	h.expectStatuses(t, "rel", "superseded deployed failed")
 	expectSaid(t, h.last(t, "rel").Info.Description, `Rollback "rel" failed: Deployment/app was not ready within 3s`)
 
-	s.apply(t, outside)
+	h.apply(t, outside)
 	h.from = mark()
 	h.ok("rollback", "rel", "1", "--timeout", "1m")
 	recorded := h.readTrace(t)
@@ -178,8 +177,7 @@ func rollBackAgain(t *testing.T, h *helm) {
 
 // rollBackPending kills a rollback: the next one takes the release over.
 func rollBackPending(t *testing.T, h *helm) {
-	s := &scene{helm: h, client: h.dynamic(t)}
-	s.apply(t, outside)
+	h.apply(t, outside)
 	dir := needyParts(t, "1")
 	charts.Edit(t, dir, "templates/all.yaml", "readiness-timeout: 3s", "readiness-timeout: 4m")
 	h.ok("install", "rel", dir, "--wait=ordered")
@@ -189,7 +187,7 @@ func rollBackPending(t *testing.T, h *helm) {
 	h.kill(t, "app:app applied", "rollback", "rel", "1")
 	h.expectStatuses(t, "rel", "superseded deployed pending-rollback")
 	h.fails(t, []string{"upgrade", "rel", three(t, "3"), "--wait=ordered", "--takeover=never"}, "another operation (install/upgrade/rollback) is in progress")
-	s.apply(t, outside)
+	h.apply(t, outside)
 	h.from = mark()
 	h.ok("rollback", "rel", "1")
 	h.proveOddGone(t, odd, h.readTrace(t))
@@ -265,8 +263,7 @@ func rollBackInThought(t *testing.T, h *helm) {
 
 // rollBackAndCleanUp deletes, of a rollback that failed, what it created.
 func rollBackAndCleanUp(t *testing.T, h *helm) {
-	s := &scene{helm: h, client: h.dynamic(t)}
-	s.apply(t, outside)
+	h.apply(t, outside)
 	dir := needyParts(t, "1")
 	charts.AddFile(t, dir, "templates/only.yaml", charts.Object{Name: "only", Layer: "first"}.Manifest())
 	h.ok("install", "rel", dir, "--wait=ordered")

@@ -92,13 +92,12 @@ func TestLifecycleTaken(t *testing.T) {
 // name is deleted before.
 func (h *helm) takenAt(tb testing.TB, at string, code int, want []string, args ...string) types.UID {
 	tb.Helper()
-	s := &scene{helm: h, client: h.dynamic(tb)}
 	p := h.start(tb, args...)
 	p.awaitLine(tb, at)
 	if h.get(tb, "ConfigMap/taken") != nil {
 		h.delete(tb, "ConfigMap/taken")
 	}
-	s.apply(tb, theirs)
+	h.apply(tb, theirs)
 	uid := h.get(tb, "ConfigMap/taken").GetUID()
 	p.expectEnd(tb, code, want...)
 	return uid

@@ -184,8 +184,7 @@ func uninstallWhatIsGone(t *testing.T, h *helm) {
 func uninstallWhatWasReplaced(t *testing.T, h *helm) {
 	h.ok("install", "rel", three(t, "x"), "--wait=ordered")
 	h.delete(t, "ConfigMap/last")
-	s := &scene{helm: h, client: h.dynamic(t)}
-	s.apply(t, "apiVersion: v1\nkind: ConfigMap\nmetadata: {name: last}\n")
+	h.apply(t, "apiVersion: v1\nkind: ConfigMap\nmetadata: {name: last}\n")
 	manifest, _ := h.uninstalled(t)
 	h.proveReverse(t, manifest)
 }

@@ -150,9 +150,8 @@ func upgradeOfTheUnready(empty bool) func(*testing.T, *helm) {
 			return dir
 		}
 		h.ok("install", "rel", chart(), "--wait=ordered")
-		s := &scene{helm: h, client: h.dynamic(t)}
 		h.patch(t, "Pod/app", `{"metadata":{"annotations":{"devcluster/pod":"crash-loop"}}}`)
-		if _, err := until(t.Context(), s.api("v1", "Pod"), "app", hasCondition("Ready", "False", "")); err != nil {
+		if _, err := until(t.Context(), h.api("v1", "Pod"), "app", hasCondition("Ready", "False", "")); err != nil {
 			t.Fatal(err)
 		}
 		parts[2].Value = "y"
@@ -203,8 +202,7 @@ func upgradeDefinitions(t *testing.T, h *helm) {
 	h.ok("install", "rel", three(t, "1"), "--wait=ordered")
 	h.ok("upgrade", "rel", chart("2", definition+gear("teeth: few, gone: soon")), "--wait=ordered")
 	h.ok("upgrade", "rel", chart("3", definition+gear("teeth: many")), "--wait=ordered")
-	s := &scene{helm: h, client: h.dynamic(t)}
-	one, err := s.api(group+"/v1", "Gear").Get(t.Context(), "one", metav1.GetOptions{})
+	one, err := h.api(group+"/v1", "Gear").Get(t.Context(), "one", metav1.GetOptions{})
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -213,12 +211,12 @@ func upgradeDefinitions(t *testing.T, h *helm) {
 	}
 	h.ok("upgrade", "rel", three(t, "4"), "--wait=ordered")
 	h.expectObjects(t, "rel")
-	definitions := s.client.Resource(resourceOf("apiextensions.k8s.io/v1", "CustomResourceDefinition"))
+	definitions := h.client.Resource(resourceOf("apiextensions.k8s.io/v1", "CustomResourceDefinition"))
 	if crd, err := definitions.Get(t.Context(), "gears."+group, metav1.GetOptions{}); err == nil && crd.GetDeletionTimestamp() == nil {
 		t.Error("the definition is still there")
 	}
 	h.ok("rollback", "rel", "2", "--timeout", "1m")
-	if _, err := s.api(group+"/v1", "Gear").Get(t.Context(), "one", metav1.GetOptions{}); err != nil {
+	if _, err := h.api(group+"/v1", "Gear").Get(t.Context(), "one", metav1.GetOptions{}); err != nil {
 		t.Errorf("the custom resource did not come back: %v", err)
 	}
 	h.ok("uninstall", "rel")

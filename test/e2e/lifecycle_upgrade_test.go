@@ -95,8 +95,7 @@ func upgradeRecreatesPods(t *testing.T, h *helm) {
 
 func upgradeTakesOwnership(t *testing.T, h *helm) {
 	h.ok("install", "rel", three(t, "x"), "--wait=ordered")
-	s := &scene{helm: h, client: h.dynamic(t)}
-	s.apply(t, "apiVersion: v1\nkind: ConfigMap\nmetadata: {name: foreign, labels: {own: l}}\ndata: {own: d, value: v}\n")
+	h.apply(t, "apiVersion: v1\nkind: ConfigMap\nmetadata: {name: foreign, labels: {own: l}}\ndata: {own: d, value: v}\n")
 	before := h.get(t, "ConfigMap/foreign")
 	next := three(t, "y", charts.Object{Name: "foreign", Layer: "last", Value: "y"})
 	h.from = mark()
@@ -227,8 +226,7 @@ func upgradeCleansUp(t *testing.T, h *helm) {
 // upgradeCleansUpItsOwn fails after it took over what others had made: that stays.
 func upgradeCleansUpItsOwn(t *testing.T, h *helm) {
 	h.ok("install", "rel", three(t, "x"), "--wait=ordered")
-	s := &scene{helm: h, client: h.dynamic(t)}
-	s.apply(t, "apiVersion: v1\nkind: ConfigMap\nmetadata: {name: foreign}\ndata: {own: d}\n")
+	h.apply(t, "apiVersion: v1\nkind: ConfigMap\nmetadata: {name: foreign}\ndata: {own: d}\n")
 	before := h.get(t, "ConfigMap/foreign")
 	parts := append(threeParts("y"), charts.Object{Name: "foreign", Layer: "first"}, charts.Object{Name: "created", Layer: "first"})
 	parts[1].PodAnnotations, parts[1].Annotations = charts.NeverReady, charts.ShortTimeout

@@ -12,6 +12,8 @@ import (
 	"testing"
 	"time"
 
+	"k8s.io/client-go/dynamic"
+
 	"github.com/ordered-helm/helm/test/binaries"
 	"github.com/ordered-helm/helm/test/cluster"
 )
@@ -23,6 +25,7 @@ type helm struct {
 	tb        testing.TB
 	cluster   *cluster.Cluster
 	namespace string
+	client    dynamic.Interface
 	env       []string
 	// from is when the operation that is looked at began.
 	from time.Time
@@ -31,9 +34,13 @@ type helm struct {
 func newHelm(tb testing.TB) *helm {
 	tb.Helper()
 	c := cluster.Shared(tb)
+	client, err := dynamic.NewForConfig(c.Config())
+	if err != nil {
+		tb.Fatal(err)
+	}
 	home := tb.TempDir()
 	return &helm{
-		tb: tb, cluster: c, namespace: c.Namespace(tb),
+		tb: tb, cluster: c, client: client, namespace: c.Namespace(tb),
 		env: append(os.Environ(), "HOME="+home, "HELM_CACHE_HOME="+home, "HELM_CONFIG_HOME="+home,
 			"HELM_DATA_HOME="+home, "KUBECONFIG="+c.Kubeconfig(),
 			"GOGC=400"), // most of what a run takes is its start

@@ -29,20 +29,18 @@ spec:
 `
 
 // defines has somebody define a kind; undefine takes it away.
-func (h *helm) defines(tb testing.TB) (s *scene) {
+func (h *helm) defines(tb testing.TB) {
 	tb.Helper()
-	s = &scene{helm: h, client: h.dynamic(tb)}
-	s.apply(tb, gizmos)
-	api := s.api("apiextensions.k8s.io/v1", "CustomResourceDefinition")
+	h.apply(tb, gizmos)
+	api := h.api("apiextensions.k8s.io/v1", "CustomResourceDefinition")
 	if _, err := until(tb.Context(), api, "gizmos."+h.namespace+".example", hasCondition("Established", "True", "")); err != nil {
 		tb.Fatal(err)
 	}
-	return s
 }
 
-func (s *scene) undefine(tb testing.TB) {
+func (h *helm) undefine(tb testing.TB) {
 	tb.Helper()
-	api, name := s.api("apiextensions.k8s.io/v1", "CustomResourceDefinition"), "gizmos."+s.namespace+".example"
+	api, name := h.api("apiextensions.k8s.io/v1", "CustomResourceDefinition"), "gizmos."+h.namespace+".example"
 	if err := api.Delete(tb.Context(), name, metav1.DeleteOptions{}); err != nil {
 		tb.Fatal(err)
 	}
@@ -76,8 +74,8 @@ func TestPeopleRemoveDefinitions(t *testing.T) {
 	}
 	runLifecycle(t, map[string]func(*testing.T, *helm){
 		"while it is waited for": func(t *testing.T, h *helm) {
-			s := h.defines(t)
-			h.failsMeanwhile(t, "app:gizmo applied", func() { s.undefine(t) },
+			h.defines(t)
+			h.failsMeanwhile(t, "app:gizmo applied", func() { h.undefine(t) },
 				[]string{"install", "rel", gizmoChart(t, h, "1", waits), "--wait=ordered", "--timeout", "30s"}, "Gizmo/one", "never started because of that: app:last")
 			h.expectFailed(t, "failed", "Gizmo/one")
 			h.expectOnly(t, "rel", "ConfigMap/first")
@@ -85,18 +83,18 @@ func TestPeopleRemoveDefinitions(t *testing.T) {
 			h.repair(t, "upgrade", "rel", plain(t, "3"), "--install", "--wait=ordered")
 		},
 		"before an upgrade": func(t *testing.T, h *helm) {
-			s := h.defines(t)
+			h.defines(t)
 			h.ok("install", "rel", gizmoChart(t, h, "1", ""), "--wait=ordered")
-			s.undefine(t)
+			h.undefine(t)
 			h.fails(t, []string{"upgrade", "rel", gizmoChart(t, h, "2", ""), "--wait=ordered"}, `Gizmo`, "ensure CRDs are installed first")
 			h.defines(t)
 			h.repair(t, "upgrade", "rel", plain(t, "3"), "--install", "--wait=ordered")
 		},
 		"before a rollback": func(t *testing.T, h *helm) {
-			s := h.defines(t)
+			h.defines(t)
 			h.ok("install", "rel", gizmoChart(t, h, "1", ""), "--wait=ordered")
 			h.ok("upgrade", "rel", plain(t, "2"), "--wait=ordered")
-			s.undefine(t)
+			h.undefine(t)
 			h.fails(t, []string{"rollback", "rel", "1"}, "Gizmo/one", "could not be applied", "never started because of that: app:last")
 			h.expectFailed(t, "superseded deployed failed", "Gizmo/one")
 			h.defines(t)

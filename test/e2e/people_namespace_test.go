@@ -16,10 +16,9 @@ import (
 // it from going until the test is over.
 func (h *helm) deleteNamespace(tb testing.TB) {
 	tb.Helper()
-	s := &scene{helm: h, client: h.dynamic(tb)}
-	s.apply(tb, "apiVersion: v1\nkind: ConfigMap\nmetadata: {name: theirs, finalizers: [people.example/hold]}\n")
+	h.apply(tb, "apiVersion: v1\nkind: ConfigMap\nmetadata: {name: theirs, finalizers: [people.example/hold]}\n")
 	tb.Cleanup(func() {
-		err := merge(context.WithoutCancel(tb.Context()), s.api("v1", "ConfigMap"), "theirs", `{"metadata":{"finalizers":null}}`)
+		err := merge(context.WithoutCancel(tb.Context()), h.api("v1", "ConfigMap"), "theirs", `{"metadata":{"finalizers":null}}`)
 		if err != nil {
 			tb.Error(err)
 		}

@@ -44,8 +44,7 @@ const neverReady = ", annotations: {devcluster/pod: never}"
 func (h *helm) replaceApp(tb testing.TB, play string) types.UID {
 	tb.Helper()
 	h.delete(tb, "Deployment/app")
-	s := &scene{helm: h, client: h.dynamic(tb)}
-	s.apply(tb, strings.Replace(foreignApp, "PLAY", play, 1))
+	h.apply(tb, strings.Replace(foreignApp, "PLAY", play, 1))
 	return h.get(tb, "Deployment/app").GetUID()
 }
 
@@ -151,7 +150,7 @@ func (h *helm) keepChanging(tb testing.TB, list ...string) (stop func()) {
 	tb.Helper()
 	ctx, cancel := context.WithCancel(tb.Context())
 	over := make(chan struct{})
-	client := h.dynamic(tb)
+	client := h.client
 	go func() {
 		defer close(over)
 		pace := time.NewTicker(5 * time.Millisecond) // others use the server, too
@@ -226,7 +225,7 @@ func (h *helm) freeWhenDeleted(tb testing.TB, id string) {
 	over := make(chan struct{})
 	tb.Cleanup(func() { <-over })
 	kind, name, _ := strings.Cut(id, "/")
-	api := h.dynamic(tb).Resource(h.resource(tb, kind)).Namespace(h.namespace)
+	api := h.client.Resource(h.resource(tb, kind)).Namespace(h.namespace)
 	isDeleted := func(object *unstructured.Unstructured) bool { return object.GetDeletionTimestamp() != nil }
 	go func() {
 		defer close(over)

@@ -251,7 +251,7 @@ func (h *helm) serviceAccount(tb testing.TB, name string, rules []rbacv1.PolicyR
 func (h *helm) versions(tb testing.TB) map[string]string {
 	tb.Helper()
 	found := map[string]string{}
-	client := h.dynamic(tb)
+	client := h.client
 	for _, resource := range listed {
 		if resource.Group == rbacv1.GroupName || resource.Resource == "serviceaccounts" {
 			continue

@@ -25,7 +25,6 @@ import (
 type scene struct {
 	*helm
 	readinessCase
-	client dynamic.Interface
 	tested *unstructured.Unstructured
 	chart  string
 }
@@ -33,11 +32,6 @@ type scene struct {
 func newScene(tb testing.TB, c readinessCase) *scene {
 	tb.Helper()
 	s := &scene{helm: newHelm(tb), readinessCase: c}
-	client, err := dynamic.NewForConfig(s.cluster.Config())
-	if err != nil {
-		tb.Fatal(err)
-	}
-	s.client = client
 	s.tested = parse(tb, strings.ReplaceAll(c.manifest, "NAMESPACE", s.namespace))
 	s.chart = c.writeScene(tb, s.tested)
 	if isNamespaced(s.tested.GetKind()) {
@@ -64,10 +58,10 @@ func resourceOf(apiVersion, kind string) schema.GroupVersionResource {
 }
 
 // api reads and writes objects of a kind in the case's namespace.
-func (s *scene) api(apiVersion, kind string) dynamic.ResourceInterface {
-	resource := s.client.Resource(resourceOf(apiVersion, kind))
+func (h *helm) api(apiVersion, kind string) dynamic.ResourceInterface {
+	resource := h.client.Resource(resourceOf(apiVersion, kind))
 	if isNamespaced(kind) {
-		return resource.Namespace(s.namespace)
+		return resource.Namespace(h.namespace)
 	}
 	return resource
 }
@@ -79,11 +73,11 @@ func (s *scene) testedAPI() dynamic.ResourceInterface {
 
 // removeAfter removes an object outside namespaces when the test is over; the
 // others go with their namespace.
-func (s *scene) removeAfter(tb testing.TB, object *unstructured.Unstructured) {
+func (h *helm) removeAfter(tb testing.TB, object *unstructured.Unstructured) {
 	if isNamespaced(object.GetKind()) {
 		return
 	}
-	api := s.api(object.GetAPIVersion(), object.GetKind())
+	api := h.api(object.GetAPIVersion(), object.GetKind())
 	tb.Cleanup(func() {
 		ctx, cancel := context.WithTimeout(context.WithoutCancel(tb.Context()), 30*time.Second)
 		defer cancel()
@@ -253,12 +247,12 @@ func parse(tb testing.TB, text string) *unstructured.Unstructured {
 }
 
 // create creates an object in the cluster; like merge, it is finished once begun.
-func (s *scene) create(ctx context.Context, manifest string) error {
-	object, err := read(strings.ReplaceAll(manifest, "NAMESPACE", s.namespace))
+func (h *helm) create(ctx context.Context, manifest string) error {
+	object, err := read(strings.ReplaceAll(manifest, "NAMESPACE", h.namespace))
 	if err != nil {
 		return err
 	}
-	_, err = s.api(object.GetAPIVersion(), object.GetKind()).Create(context.WithoutCancel(ctx), object, metav1.CreateOptions{})
+	_, err = h.api(object.GetAPIVersion(), object.GetKind()).Create(context.WithoutCancel(ctx), object, metav1.CreateOptions{})
 	if err != nil {
 		return fmt.Errorf("create %s %s: %w", object.GetKind(), object.GetName(), err)
 	}
@@ -266,10 +260,10 @@ func (s *scene) create(ctx context.Context, manifest string) error {
 }
 
 // apply creates an object for the time of the test.
-func (s *scene) apply(tb testing.TB, manifest string) {
+func (h *helm) apply(tb testing.TB, manifest string) {
 	tb.Helper()
-	s.removeAfter(tb, parse(tb, strings.ReplaceAll(manifest, "NAMESPACE", s.namespace)))
-	if err := s.create(tb.Context(), manifest); err != nil {
+	h.removeAfter(tb, parse(tb, strings.ReplaceAll(manifest, "NAMESPACE", h.namespace)))
+	if err := h.create(tb.Context(), manifest); err != nil {
 		tb.Fatal(err)
 	}
 }
