@@ -88,7 +88,7 @@ func TestHookThatCannotBeCreated(t *testing.T) {
 				// Not before: the pods of the Jobs are to be allowed.
 				h.awaitPods(t, "Pending", "slow-gone", "slow-stays", "bad-gone", "link-1")
 				h.apply(t, tt.before)
-				lookUntil(t, "the refusal of a pod", func() bool {
+				eventually(t, "the refusal of a pod", func() bool {
 					pod := &corev1.Pod{ObjectMeta: metav1.ObjectMeta{Name: "probe"}, Spec: corev1.PodSpec{Containers: []corev1.Container{{Name: "c", Image: "i"}}}}
 					_, err := h.cluster.Client().CoreV1().Pods(h.namespace).Create(t.Context(), pod, metav1.CreateOptions{DryRun: []string{metav1.DryRunAll}})
 					return apierrors.IsForbidden(err)
@@ -96,9 +96,9 @@ func TestHookThatCannotBeCreated(t *testing.T) {
 			}
 			close(others)
 			h.awaitPhases(t, "rel", failed, "Pod/refused")
-			h.openGate(t, failGate)
+			h.openGates(t, failGate)
 			h.awaitPhases(t, "rel", failed, "Job/bad-gone")
-			h.openGate(t, slowGate)
+			h.openGates(t, slowGate)
 			r := p.expectEnd(t, 1)
 
 			rel := h.last(t, "rel")
@@ -147,7 +147,7 @@ func TestHookThatCannotBeCreatedAsInHelm(t *testing.T) {
 			} {
 				h := newHelm(t)
 				if name == "taken" {
-					h.openGate(t, bad.Name)
+					h.openGates(t, bad.Name)
 				}
 				r := run(h)
 				if r.code != 1 {

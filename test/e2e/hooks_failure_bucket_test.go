@@ -124,15 +124,15 @@ func TestHooksFailTogether(t *testing.T) {
 			if op.before != nil {
 				op.before(t, h, chart)
 			}
-			h.openGate(t, "alone")
+			h.openGates(t, "alone")
 
 			h.from = mark()
 			p := h.start(t, slices.Concat(replaced(op.args, chart), []string{"--timeout", "2m"})...)
 			h.awaitThere(t, begun(fates)...)
-			h.openGate(t, failGate)
+			h.openGates(t, failGate)
 			h.awaitPhases(t, "rel", release.HookPhaseFailed, withGate(fates, failGate)...)
 			opened := mark()
-			h.openGate(t, slowGate)
+			h.openGates(t, slowGate)
 			r := p.expectEnd(t, 1)
 
 			for i := range fates {

@@ -66,13 +66,13 @@ func TestHooksCancelledTogether(t *testing.T) {
 			if op.before != nil {
 				op.before(t, h, chart)
 			}
-			h.openGate(t, "alone")
+			h.openGates(t, "alone")
 
 			h.from = mark()
 			p := h.start(t, replaced(op.args, chart)...)
 			h.awaitPhases(t, "rel", release.HookPhaseSucceeded, fateIDs(fates, release.HookPhaseSucceeded)...)
 			h.awaitPods(t, "Running", "cut-none", "cut-gone", "cut-stays", "link-1")
-			h.openGate(t, failGate)
+			h.openGates(t, failGate)
 			h.awaitPhases(t, "rel", release.HookPhaseFailed, withGate(fates, failGate)...)
 			cut := mark()
 			p.signal(t, syscall.SIGTERM)

@@ -29,7 +29,7 @@ func TestHookDeletedBySomebody(t *testing.T) {
 					charts.Chart{Name: "beside", HookMode: "true", Objects: []charts.Object{{Kind: "Job", Name: "slow", Hook: "pre-install", Gate: slowGate}}})
 				p := h.start(t, "install", "rel", chart)
 				if !fails { // which comes when the parallel part is done
-					h.openGate(t, slowGate)
+					h.openGates(t, slowGate)
 				}
 				h.awaitPhases(t, "rel", release.HookPhaseRunning, lost.String())
 				h.awaitThere(t, lost.String())
@@ -47,7 +47,7 @@ func TestHookDeletedBySomebody(t *testing.T) {
 					return
 				}
 				h.awaitPhases(t, "rel", failed, lost.String())
-				h.openGate(t, slowGate)
+				h.openGates(t, slowGate)
 				r := p.expectEnd(t, 1)
 				text := errorOf("\n" + r.stderr)
 				expectSaid(t, text, lost.String(), "app/templates/lost.yaml", "deleted", "never started")

@@ -4,18 +4,15 @@
 package e2e
 
 import (
-	"context"
 	"errors"
 	"fmt"
 	"slices"
 	"strings"
 	"testing"
-	"time"
 
 	"helm.sh/helm/v3/pkg/release"
 	"helm.sh/helm/v3/pkg/storage"
 	"helm.sh/helm/v3/pkg/storage/driver"
-	corev1 "k8s.io/api/core/v1"
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 	"k8s.io/apimachinery/pkg/types"
 
@@ -27,31 +24,6 @@ var (
 	failing = []string{"devcluster/pod: fail"}
 	running = []string{"devcluster/pod: complete", "devcluster/after: 1h"}
 )
-
-// openGate makes the ConfigMap that pods wait for.
-func (h *helm) openGate(tb testing.TB, name string) {
-	tb.Helper()
-	gate := &corev1.ConfigMap{ObjectMeta: metav1.ObjectMeta{Name: name}}
-	if _, err := h.cluster.Client().CoreV1().ConfigMaps(h.namespace).Create(tb.Context(), gate, metav1.CreateOptions{}); err != nil {
-		tb.Fatal(err)
-	}
-}
-
-// lookUntil looks until something has happened.
-func lookUntil(tb testing.TB, what string, happened func() bool) {
-	tb.Helper()
-	ctx, cancel := context.WithTimeout(tb.Context(), hookPatience)
-	defer cancel()
-	look := time.NewTicker(50 * time.Millisecond)
-	defer look.Stop()
-	for !happened() {
-		select {
-		case <-look.C:
-		case <-ctx.Done():
-			tb.Fatalf("%s never happened", what)
-		}
-	}
-}
 
 // present lists what there is of the kinds of hooks, by "Kind/name".
 func (h *helm) present(tb testing.TB) map[string]types.UID {
@@ -85,7 +57,7 @@ func (h *helm) isThere(tb testing.TB, id string) bool {
 // awaitThere waits for objects to be there.
 func (h *helm) awaitThere(tb testing.TB, ids ...string) {
 	tb.Helper()
-	lookUntil(tb, fmt.Sprintf("that there are %s", ids), func() bool {
+	eventually(tb, fmt.Sprintf("that there are %s", ids), func() bool {
 		there := h.present(tb)
 		return !slices.ContainsFunc(ids, func(id string) bool { _, found := there[id]; return !found })
 	})
@@ -94,14 +66,14 @@ func (h *helm) awaitThere(tb testing.TB, ids ...string) {
 // awaitGone waits for an object to be there no more.
 func (h *helm) awaitGone(tb testing.TB, id string) {
 	tb.Helper()
-	lookUntil(tb, "that there is no "+id, func() bool { return !h.isThere(tb, id) })
+	eventually(tb, "that there is no "+id, func() bool { return !h.isThere(tb, id) })
 }
 
 // awaitPods waits for the first pods of hooks to be in a phase.
 func (h *helm) awaitPods(tb testing.TB, phase string, jobs ...string) {
 	tb.Helper()
 	for _, job := range jobs {
-		lookUntil(tb, "a pod of "+job+" that is "+phase, func() bool {
+		eventually(tb, "a pod of "+job+" that is "+phase, func() bool {
 			list, err := h.cluster.Client().CoreV1().Pods(h.namespace).List(tb.Context(), metav1.ListOptions{LabelSelector: "app=" + job})
 			if err != nil {
 				tb.Fatal(err)
@@ -138,7 +110,7 @@ func runsOf(rel *release.Release) map[string]release.HookExecution {
 // phase.
 func (h *helm) awaitPhases(tb testing.TB, name string, phase release.HookPhase, ids ...string) {
 	tb.Helper()
-	lookUntil(tb, fmt.Sprintf("the release saying %s of %s", phase, ids), func() bool {
+	eventually(tb, fmt.Sprintf("the release saying %s of %s", phase, ids), func() bool {
 		runs := h.runs(tb, name)
 		for _, id := range ids {
 			if runs[id].Phase != phase {

@@ -77,7 +77,7 @@ func TestReleaseIsReadWhileHooksRun(t *testing.T) {
 				t.Errorf("get hooks prints %d hooks, want 6", n)
 			}
 
-			h.openGate(t, slowGate)
+			h.openGates(t, slowGate)
 			p.expectEnd(t, 0)
 			for id, run := range h.runs(t, "rel") {
 				if run.Phase != release.HookPhaseSucceeded || run.CompletedAt.Before(run.StartedAt) {

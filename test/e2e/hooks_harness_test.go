@@ -12,8 +12,6 @@ import (
 	"testing"
 	"time"
 
-	corev1 "k8s.io/api/core/v1"
-	apierrors "k8s.io/apimachinery/pkg/api/errors"
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 	"k8s.io/apimachinery/pkg/types"
 
@@ -109,19 +107,6 @@ func numbered(id string, count map[string]int) string {
 		return fmt.Sprintf("%s#%d", id, count[id])
 	}
 	return id
-}
-
-// open opens gates: the hooks with these ids complete. A gate may be opened before
-// there is a hook, and more than once.
-func (h *helm) open(tb testing.TB, ids ...string) {
-	tb.Helper()
-	for _, id := range ids {
-		gate := &corev1.ConfigMap{ObjectMeta: metav1.ObjectMeta{Name: gateOf(id), Labels: map[string]string{"e2e": "gate"}}}
-		_, err := h.cluster.Client().CoreV1().ConfigMaps(h.namespace).Create(tb.Context(), gate, metav1.CreateOptions{})
-		if err != nil && !apierrors.IsAlreadyExists(err) {
-			tb.Fatal(err)
-		}
-	}
 }
 
 // closeGates closes all gates.

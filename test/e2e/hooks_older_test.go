@@ -165,7 +165,7 @@ func TestCRDInstall(t *testing.T) {
 func (d crdHook) awaitEstablished(tb testing.TB) {
 	tb.Helper()
 	established := hasCondition("Established", "True", "")
-	lookUntil(tb, "the establishment of "+d.name(), func() bool { o := d.get(tb); return o != nil && established(o) })
+	eventually(tb, "the establishment of "+d.name(), func() bool { o := d.get(tb); return o != nil && established(o) })
 }
 
 // expectUntouched checks that nobody has written an object since.

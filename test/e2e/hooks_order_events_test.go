@@ -52,7 +52,7 @@ func (h *helm) openEventful(tb testing.TB, moment string) {
 	for _, s := range eventful("true", "true").Subcharts {
 		for _, hook := range s.Objects {
 			if strings.Contains(hookID(hook), moment) {
-				h.open(tb, hookID(hook))
+				h.openGates(tb, gateOf(hookID(hook)))
 			}
 		}
 	}

@@ -141,7 +141,7 @@ func (c *conductor) conduct(tb testing.TB, h *helm, args ...string) result {
 		}
 		next := c.choose(running)
 		hook, _, _ := strings.Cut(next, "#")
-		h.open(tb, hook)
+		h.openGates(tb, gateOf(hook))
 		s.awaitFinished(next)
 		done[next] = true
 	}

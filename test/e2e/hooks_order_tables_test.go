@@ -89,12 +89,12 @@ func TestHookTableInHelmsOrder(t *testing.T) {
 			hook.Gate = ungated
 		}
 	}
-	for _, w := range []who{true, false} {
-		t.Run(w.String(), func(t *testing.T) {
+	for _, name := range []string{"ours", "stock"} {
+		t.Run(name, func(t *testing.T) {
 			t.Parallel()
 			h := newHelm(t)
 			h.from = mark()
-			if dir := writeGated(t, chart); w {
+			if dir := writeGated(t, chart); name == "ours" {
 				h.ok("install", "rel", dir)
 			} else {
 				h.stock(t, "install", "rel", dir)

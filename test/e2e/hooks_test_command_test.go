@@ -150,7 +150,7 @@ func TestTestsAreKilled(t *testing.T) {
 				if !slices.Equal(got, order) || !slices.Equal(slices.Sorted(slices.Values(got)), all) {
 					t.Errorf("the stored hooks are %s, and were %s", got, order)
 				}
-				h.openGate(t, slowGate)
+				h.openGates(t, slowGate)
 				h.ok("test", "rel")
 				if runs := h.runs(t, "rel"); runs["Job/left-out"].Phase != release.HookPhaseSucceeded || runs["Job/gated"].Phase != release.HookPhaseSucceeded {
 					t.Errorf("the tests are recorded as %+v", runs)
@@ -324,6 +324,6 @@ func TestTestsInParallel(t *testing.T) {
 	h.ok("install", "rel", testChart(t, "true", charts.Object{Kind: "Job", Name: "a", Gate: slowGate}, charts.Object{Kind: "Pod", Name: "b", Gate: slowGate}, charts.Object{Kind: "Job", Name: "left-out"}))
 	p := h.start(t, "test", "rel", "--filter", "!name=left-out")
 	h.awaitPhases(t, "rel", release.HookPhaseRunning, "Job/a", "Pod/b")
-	h.openGate(t, slowGate)
+	h.openGates(t, slowGate)
 	h.expectPhases(t, p.expectEnd(t, 0), map[string]string{"a": "Succeeded", "b": "Succeeded"})
 }

@@ -4,7 +4,6 @@
 package e2e
 
 import (
-	"fmt"
 	"os"
 	"regexp"
 	"slices"
@@ -14,41 +13,15 @@ import (
 	"github.com/ordered-helm/helm/test/charts"
 )
 
-// gatedDeployment is a Deployment in a layer, whose pod waits for a ConfigMap.
-func gatedDeployment(name, after, more string) string {
-	annotations := "helm.sh/layer: " + name + more
-	if after != "" {
-		annotations += `, depends-on.helm.sh/layers: "` + after + `"`
-	}
-	return fmt.Sprintf(`apiVersion: apps/v1
-kind: Deployment
-metadata: {name: %[1]s, annotations: {%[2]s}}
-spec:
-  selector: {matchLabels: {app: %[1]s}}
-  template:
-    metadata: {labels: {app: %[1]s}}
-    spec:
-      containers: [{name: c, image: i}]
-      volumes: [{name: gate, configMap: {name: gate-%[1]s}}]
-`, name, annotations)
-}
-
 // liveChart has a hook, and two layers after each other, of which the first waits for
 // its gate.
-func liveChart(tb testing.TB, more string) string {
+func liveChart(tb testing.TB, annotations ...string) string {
 	tb.Helper()
-	return writeHooked(tb, charts.Chart{
-		Name:      "app",
-		Objects:   []charts.Object{{Kind: "Job", Name: "migrate", Hook: "pre-install", PodAnnotations: []string{"devcluster/pod: complete", "devcluster/after: 3s", `devcluster/log: "42 rows moved"`}}},
-		Templates: map[string]string{"a.yaml": gatedDeployment("a", "", more), "b.yaml": gatedDeployment("b", "a", "")},
-	})
-}
-
-// optIn has a chart's order count.
-func optIn(tb testing.TB, chart string) string {
-	tb.Helper()
-	charts.Edit(tb, chart, "Chart.yaml", "apiVersion: v2", "apiVersion: v3")
-	return chart
+	return charts.Chart{TemplatePerObject: true, Objects: []charts.Object{
+		{Kind: "Job", Name: "migrate", Hook: "pre-install", PodAnnotations: []string{"devcluster/pod: complete", "devcluster/after: 3s", `devcluster/log: "42 rows moved"`}},
+		{Kind: "Deployment", Name: "a", Layer: "a", Annotations: annotations, Gate: "gate-a"},
+		{Kind: "Deployment", Name: "b", Layer: "b", DependsOn: "a", Gate: "gate-b"},
+	}}.Write(tb)
 }
 
 // turning are the pictures of what moves in the view.
@@ -82,7 +55,7 @@ func TestLiveView(t *testing.T) {
 			t.Parallel()
 			h := newHelm(t)
 			term := h.inTerminal(t, tt.width, tt.height, nil,
-				"install", "rel", optIn(t, liveChart(t, "")), "--wait=ordered", "--readiness-timeout", "2m", "--timeout", "4m")
+				"install", "rel", liveChart(t), "--wait=ordered", "--readiness-timeout", "2m", "--timeout", "4m")
 			term.await(t, tt.hook...)
 			term.await(t, tt.running...)
 			if tt.width == 100 {
@@ -93,9 +66,9 @@ func TestLiveView(t *testing.T) {
 				}
 				term.tmux(t, "resize-window", "-x", "100", "-y", "30")
 			}
-			h.openGate(t, "gate-a")
+			h.openGates(t, "gate-a")
 			term.await(t, "▸ b")
-			h.openGate(t, "gate-b")
+			h.openGates(t, "gate-b")
 			// What tmux has scrolled out when it wrapped lines is out of reach.
 			screen := term.awaitVisible(t, append(tt.ended, "exit code 0")...)
 			if strings.ContainsAny(screen, turning) || strings.Contains(screen, "▾") {
@@ -122,7 +95,7 @@ func TestLiveViewOfAFailure(t *testing.T) {
 	t.Run("not ready in time", func(t *testing.T) {
 		t.Parallel()
 		h := newHelm(t)
-		chart := optIn(t, liveChart(t, `, helm.sh/readiness-timeout: 3s, depends-on.helm.sh/layers: nowhere`))
+		chart := liveChart(t, "helm.sh/readiness-timeout: 3s", "depends-on.helm.sh/layers: nowhere")
 		term := h.inTerminal(t, 90, 30, nil, "install", "rel", chart, "--wait=ordered", "--no-hooks")
 		term.await(t, "▸ a", "Deployment/a Available: 0/1")
 		screen := term.await(t, "exit code 1", "✗ install rel failed", "✗ app:a Deployment/a was not ready within 3s",
@@ -135,7 +108,7 @@ func TestLiveViewOfAFailure(t *testing.T) {
 	t.Run("interrupted", func(t *testing.T) {
 		t.Parallel()
 		h := newHelm(t)
-		term := h.inTerminal(t, 90, 30, nil, "install", "rel", optIn(t, liveChart(t, "")), "--wait=ordered", "--no-hooks", "--readiness-timeout", "2m")
+		term := h.inTerminal(t, 90, 30, nil, "install", "rel", liveChart(t), "--wait=ordered", "--no-hooks", "--readiness-timeout", "2m")
 		term.await(t, "▸ a", "Deployment/a Available: 0/1")
 		term.tmux(t, "send-keys", "C-c")
 		term.await(t, "exit code 1", "Release rel has been cancelled.", "✗ install rel failed", "Error: INSTALLATION FAILED")
@@ -176,12 +149,8 @@ func TestLiveViewElsewhere(t *testing.T) {
 func TestProgressWithoutAnOrder(t *testing.T) {
 	t.Parallel()
 	h := newHelm(t)
-	chart := writeHooked(t, charts.Chart{
-		Name:    "app",
-		Objects: []charts.Object{{Kind: "Job", Name: "migrate", Hook: "pre-install,test"}},
-		Templates: map[string]string{"a.yaml": "apiVersion: v1\nkind: Pod\nmetadata: {name: a, annotations: {devcluster/after: 3s, devcluster/stop-after: 3s}}\n" +
-			"spec: {containers: [{name: a, image: example/a}]}\n"},
-	})
+	pod := charts.Pod("a", "", "devcluster/after: 3s", "devcluster/stop-after: 3s")
+	chart := charts.Chart{APIVersion: "v2", Objects: []charts.Object{pod, {Kind: "Job", Name: "migrate", Hook: "pre-install,test"}}}.Write(t)
 	expectLines(t, h.ok("install", "rel", chart, "--wait").stderr, "pre-install hook Job/migrate started", "pre-install hook Job/migrate done",
 		"waiting until everything is ready: 1 resource", "Pod/a: InProgress: phase Running, not ready", "Pod/a: Ready")
 	expectLines(t, h.ok("test", "rel").stderr, "test hook Job/migrate started", "test hook Job/migrate done")

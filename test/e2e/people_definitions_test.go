@@ -4,7 +4,6 @@
 package e2e
 
 import (
-	"context"
 	"strings"
 	"testing"
 
@@ -44,9 +43,9 @@ func (h *helm) undefine(tb testing.TB) {
 	if err := api.Delete(tb.Context(), name, metav1.DeleteOptions{}); err != nil {
 		tb.Fatal(err)
 	}
-	eventually(tb, "the definition stays", func(ctx context.Context) (bool, error) {
-		_, err := api.Get(ctx, name, metav1.GetOptions{})
-		return apierrors.IsNotFound(err), nil
+	eventually(tb, "the deletion of the definition", func() bool {
+		_, err := api.Get(tb.Context(), name, metav1.GetOptions{})
+		return apierrors.IsNotFound(err)
 	})
 }
 

@@ -9,8 +9,6 @@ import (
 	"testing"
 	"time"
 
-	"k8s.io/apimachinery/pkg/util/wait"
-
 	"github.com/ordered-helm/helm/test/charts"
 )
 
@@ -94,11 +92,19 @@ func (h *helm) expectGood(tb testing.TB) {
 	}
 }
 
-// eventually waits until something holds, which needs no time of its own.
-func eventually(tb testing.TB, what string, holds func(ctx context.Context) (bool, error)) {
+// eventually waits until something has happened, for which it looks again and again.
+func eventually(tb testing.TB, what string, happened func() bool) {
 	tb.Helper()
-	if err := wait.PollUntilContextTimeout(tb.Context(), 20*time.Millisecond, tooLong, true, holds); err != nil {
-		tb.Fatalf("%s: %v", what, err)
+	ctx, cancel := context.WithTimeout(tb.Context(), tooLong)
+	defer cancel()
+	look := time.NewTicker(20 * time.Millisecond)
+	defer look.Stop()
+	for !happened() {
+		select {
+		case <-look.C:
+		case <-ctx.Done():
+			tb.Fatalf("%s never happened", what)
+		}
 	}
 }
 

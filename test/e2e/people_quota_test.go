@@ -4,7 +4,6 @@
 package e2e
 
 import (
-	"context"
 	"testing"
 
 	corev1 "k8s.io/api/core/v1"
@@ -27,18 +26,18 @@ func (h *helm) limit(tb testing.TB, name corev1.ResourceName, most int64) (lift 
 	if err != nil {
 		tb.Fatal(err)
 	}
-	eventually(tb, "the quota does not come into force", func(ctx context.Context) (bool, error) {
-		quota, err := quotas.Get(ctx, "house", metav1.GetOptions{})
-		return err == nil && len(quota.Status.Hard) > 0 && len(quota.Status.Used) > 0, err
+	eventually(tb, "the enforcement of the quota", func() bool {
+		quota, err := quotas.Get(tb.Context(), "house", metav1.GetOptions{})
+		return err == nil && len(quota.Status.Hard) > 0 && len(quota.Status.Used) > 0
 	})
 	return func() {
 		if err := quotas.Delete(tb.Context(), "house", metav1.DeleteOptions{}); err != nil {
 			tb.Fatal(err)
 		}
 		probe := &corev1.ConfigMap{ObjectMeta: metav1.ObjectMeta{Name: "probe"}}
-		eventually(tb, "the quota stays in force", func(ctx context.Context) (bool, error) {
-			_, err := core.ConfigMaps(h.namespace).Create(ctx, probe, metav1.CreateOptions{DryRun: []string{metav1.DryRunAll}})
-			return err == nil, nil
+		eventually(tb, "the end of the quota", func() bool {
+			_, err := core.ConfigMaps(h.namespace).Create(tb.Context(), probe, metav1.CreateOptions{DryRun: []string{metav1.DryRunAll}})
+			return err == nil
 		})
 	}
 }

@@ -4,10 +4,8 @@
 package e2e
 
 import (
-	"context"
 	"testing"
 
-	authorizationv1 "k8s.io/api/authorization/v1"
 	rbacv1 "k8s.io/api/rbac/v1"
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 
@@ -43,18 +41,6 @@ func (h *helm) restore(tb testing.TB) {
 		tb.Fatal(err)
 	}
 	h.awaitRight(tb, true, "create", "", "configmaps")
-}
-
-func (h *helm) awaitRight(tb testing.TB, want bool, verb, group, resource string) {
-	tb.Helper()
-	eventually(tb, "the permissions do not come into force", func(ctx context.Context) (bool, error) {
-		review, err := h.cluster.Client().AuthorizationV1().SubjectAccessReviews().Create(ctx, &authorizationv1.SubjectAccessReview{
-			Spec: authorizationv1.SubjectAccessReviewSpec{User: "user-of-" + h.namespace, ResourceAttributes: &authorizationv1.ResourceAttributes{
-				Namespace: h.namespace, Verb: verb, Group: group, Resource: resource,
-			}},
-		}, metav1.CreateOptions{})
-		return err == nil && review.Status.Allowed == want, err
-	})
 }
 
 // TestPeopleTakeRightsAway has somebody take permissions away half of the way.

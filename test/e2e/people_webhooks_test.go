@@ -151,10 +151,10 @@ func (w webhook) ServeHTTP(out http.ResponseWriter, in *http.Request) {
 func (h *helm) awaitWebhook(tb testing.TB, there bool) {
 	tb.Helper()
 	probe := &corev1.ConfigMap{ObjectMeta: metav1.ObjectMeta{Name: "probe"}}
-	eventually(tb, "the server does not notice the webhook", func(ctx context.Context) (bool, error) {
-		_, err := h.cluster.Client().CoreV1().ConfigMaps(h.namespace).Create(ctx, probe, metav1.CreateOptions{DryRun: []string{metav1.DryRunAll}})
+	eventually(tb, "the notice of the webhook", func() bool {
+		_, err := h.cluster.Client().CoreV1().ConfigMaps(h.namespace).Create(tb.Context(), probe, metav1.CreateOptions{DryRun: []string{metav1.DryRunAll}})
 		asked := err != nil && strings.Contains(err.Error(), "it is asked")
-		return asked == there, nil
+		return asked == there
 	})
 }
 

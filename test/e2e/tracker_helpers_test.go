@@ -4,7 +4,6 @@
 package e2e
 
 import (
-	"context"
 	"net/http"
 	"path/filepath"
 	"strings"
@@ -13,9 +12,10 @@ import (
 	"time"
 
 	authorizationv1 "k8s.io/api/authorization/v1"
+	corev1 "k8s.io/api/core/v1"
 	rbacv1 "k8s.io/api/rbac/v1"
+	apierrors "k8s.io/apimachinery/pkg/api/errors"
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
-	"k8s.io/apimachinery/pkg/util/wait"
 
 	"github.com/ordered-helm/helm/test/cluster"
 	"github.com/ordered-helm/helm/test/fault"
@@ -122,18 +122,35 @@ func (h *helm) grantRules(tb testing.TB, rules ...rbacv1.PolicyRule) (as []strin
 	if err != nil {
 		tb.Fatal(err)
 	}
-	err = wait.PollUntilContextTimeout(ctx, 10*time.Millisecond, tooLong, true, func(ctx context.Context) (bool, error) {
-		review, err := h.cluster.Client().AuthorizationV1().SubjectAccessReviews().Create(ctx, &authorizationv1.SubjectAccessReview{
-			Spec: authorizationv1.SubjectAccessReviewSpec{User: user, ResourceAttributes: &authorizationv1.ResourceAttributes{
-				Namespace: h.namespace, Verb: rules[0].Verbs[0], Resource: "secrets",
-			}},
-		}, metav1.CreateOptions{})
-		return err == nil && review.Status.Allowed, err
-	})
-	if err != nil {
-		tb.Fatalf("the permissions do not come into force: %v", err)
-	}
+	h.awaitRight(tb, true, rules[0].Verbs[0], "", "secrets")
 	return []string{"--kube-as-user", user}
+}
+
+// awaitRight waits until the user of grant may do something, or no longer may.
+func (h *helm) awaitRight(tb testing.TB, want bool, verb, group, resource string) {
+	tb.Helper()
+	review := &authorizationv1.SubjectAccessReview{
+		Spec: authorizationv1.SubjectAccessReviewSpec{User: "user-of-" + h.namespace, ResourceAttributes: &authorizationv1.ResourceAttributes{
+			Namespace: h.namespace, Verb: verb, Group: group, Resource: resource,
+		}},
+	}
+	eventually(tb, "the change of permissions", func() bool {
+		answer, err := h.cluster.Client().AuthorizationV1().SubjectAccessReviews().Create(tb.Context(), review, metav1.CreateOptions{})
+		return err == nil && answer.Status.Allowed == want
+	})
+}
+
+// openGates creates the ConfigMaps that pods wait for. A gate may be opened before there
+// is a pod, and more than once.
+func (h *helm) openGates(tb testing.TB, names ...string) {
+	tb.Helper()
+	for _, name := range names {
+		gate := &corev1.ConfigMap{ObjectMeta: metav1.ObjectMeta{Name: name, Labels: map[string]string{"e2e": "gate"}}}
+		_, err := h.cluster.Client().CoreV1().ConfigMaps(h.namespace).Create(tb.Context(), gate, metav1.CreateOptions{})
+		if err != nil && !apierrors.IsAlreadyExists(err) {
+			tb.Fatal(err)
+		}
+	}
 }
 
 // asked is what the server recorded of the binary's requests about a resource in
