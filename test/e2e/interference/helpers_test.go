@@ -1,0 +1,18 @@
+// Copyright The Ordered Helm Authors
+// SPDX-License-Identifier: Apache-2.0
+
+package interference
+
+import (
+	"testing"
+
+	"github.com/ordered-helm/helm/test/harness"
+)
+
+// expectFailed checks that the newest revision is recorded as failed, for the reason
+// that was said.
+func expectFailed(tb testing.TB, h *harness.Helm, statuses string, want ...string) {
+	tb.Helper()
+	h.ExpectStatuses(tb, "rel", statuses)
+	harness.ExpectContains(tb, h.LastRevision(tb, "rel").Info.Description, want...)
+}

@@ -1,0 +1,216 @@
+// Copyright The Ordered Helm Authors
+// SPDX-License-Identifier: Apache-2.0
+
+package ordering
+
+import (
+	"os"
+	"strings"
+	"testing"
+
+	corev1 "k8s.io/api/core/v1"
+	rbacv1 "k8s.io/api/rbac/v1"
+	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
+
+	"github.com/ordered-helm/helm/test/charts"
+	"github.com/ordered-helm/helm/test/harness"
+)
+
+// badCharts are charts that must be refused before anything is changed, with
+// what the message must say.
+func badCharts() map[string]struct {
+	files map[string]string
+	want  []string
+} {
+	type chart = struct {
+		files map[string]string
+		want  []string
+	}
+	templates := func(text string) map[string]string {
+		return map[string]string{"Chart.yaml": charts.Metadata, "templates/all.yaml": text}
+	}
+	subcharts := func(dependencies string) map[string]string {
+		files := map[string]string{"Chart.yaml": charts.Metadata + dependencies}
+		for _, name := range []string{"database", "web"} {
+			files["charts/"+name+"/Chart.yaml"] = "apiVersion: v2\nname: " + name + "\nversion: 0.1.0\n"
+			files["charts/"+name+"/templates/c.yaml"] = charts.ConfigMap(name)
+		}
+		return files
+	}
+	needing := func(podSpec string) string {
+		return charts.Manifests(charts.Object{Kind: "Pod", Name: "p", Layer: "first", PodSpec: podSpec}, charts.Last("first"))
+	}
+	return map[string]chart{
+		"cycle among layers": {
+			templates(charts.ConfigMap("a", "helm.sh/layer: a", "helm.sh/depends-on/layers: [b]") +
+				charts.ConfigMap("b", "helm.sh/layer: b", "helm.sh/depends-on/layers: [a]")),
+			[]string{"dependency cycle", `layer "a" depends on layer "b"`, `layer "b" depends on layer "a"`, "app/templates/all.yaml"},
+		},
+		"layer that depends on itself": {
+			templates(charts.ConfigMap("a", "helm.sh/layer: a", "helm.sh/depends-on/layers: a")),
+			[]string{"dependency cycle", `layer "a" depends on layer "a"`},
+		},
+		"cycle among subcharts": {
+			subcharts("dependencies:\n- {name: database, version: 0.1.0, depends-on: [web]}\n- {name: web, version: 0.1.0, depends-on: [database]}\n"),
+			[]string{"dependency cycle", "subchart database depends on subchart web", "app/Chart.yaml"},
+		},
+		"unknown subchart": {
+			subcharts("dependencies:\n- {name: database, version: 0.1.0}\n- {name: web, version: 0.1.0, depends-on: [databse]}\n"),
+			[]string{"app/Chart.yaml", `"databse"`, `did you mean "database"?`},
+		},
+		"two layers on one resource": {
+			templates(charts.ConfigMap("a", "helm.sh/layer: a", "helm.sh/resource-group: b")),
+			[]string{"app/templates/all.yaml", "ConfigMap/a", "helm.sh/resource-group", "one layer"},
+		},
+		"malformed list": {
+			templates(charts.ConfigMap("a", `helm.sh/depends-on/layers: '["a"'`)),
+			[]string{"app/templates/all.yaml", "ConfigMap/a", "layers", "JSON list"},
+		},
+		"malformed timeout": {
+			templates(charts.ConfigMap("a", "helm.sh/layer: a", `helm.sh/readiness-timeout: "20"`)),
+			[]string{"app/templates/all.yaml", "ConfigMap/a", "helm.sh/readiness-timeout", `"20"`, "unit"},
+		},
+		"malformed mode": {
+			map[string]string{"Chart.yaml": charts.Metadata + "runHooksInParallel: perhaps\n", "templates/c.yaml": charts.ConfigMap("a")},
+			[]string{"app/Chart.yaml", "runHooksInParallel", `"perhaps"`, "otherChartsOnly"},
+		},
+		"mode in a template": {
+			templates("apiVersion: v1\nkind: ConfigMap\nmetadata:\n  name: a\n  runHooksInParallel: true\n"),
+			[]string{"app/templates/all.yaml", "ConfigMap/a", "runHooksInParallel", "Chart.yaml"},
+		},
+		"template that renders invalid YAML": {
+			templates("a: b: c\n"),
+			[]string{"YAML parse error on app/templates/all.yaml"},
+		},
+		"annotation that is a number": {
+			templates(charts.ConfigMap("a", "helm.sh/layer: 5")),
+			[]string{"app/templates/all.yaml", "ConfigMap/a", "helm.sh/layer", "5", "quote"},
+		},
+		"annotation that is a boolean": {
+			templates(charts.ConfigMap("a", "helm.sh/depends-on/layers: true")),
+			[]string{"app/templates/all.yaml", "ConfigMap/a", "helm.sh/depends-on/layers", "true", "quote"},
+		},
+		"ConfigMap that comes too late": {
+			templates(needing("containers: [{name: c, image: i, envFrom: [{configMapRef: {name: late}}]}]") + charts.ConfigMap("late")),
+			[]string{"Pod/p", "ConfigMap/late", "helm.sh/layer: first"},
+		},
+		"Secret that comes too late": {
+			templates(needing("volumes: [{name: v, secret: {secretName: late}}]") +
+				"---\napiVersion: v1\nkind: Secret\nmetadata:\n  name: late\n"),
+			[]string{"Pod/p", "Secret/late", "helm.sh/layer: first"},
+		},
+		"ServiceAccount that comes too late": {
+			templates(needing("serviceAccountName: late") +
+				"---\napiVersion: v1\nkind: ServiceAccount\nmetadata:\n  name: late\n"),
+			[]string{"Pod/p", "ServiceAccount/late", "helm.sh/layer: first"},
+		},
+		"Namespace that comes too late": {
+			templates("apiVersion: v1\nkind: ConfigMap\nmetadata:\n  name: c\n  namespace: ordered-late\n  annotations: {helm.sh/layer: first}\n" + charts.Last("first").Manifest() +
+				"---\napiVersion: v1\nkind: Namespace\nmetadata:\n  name: ordered-late\n"),
+			[]string{"ConfigMap/c", "Namespace/ordered-late", "annotate Namespace/ordered-late with helm.sh/layer"},
+		},
+		"key that is almost one": {
+			templates(charts.ConfigMap("a", "depends-on.helm.sh/layer: b")),
+			[]string{"app/templates/all.yaml", "ConfigMap/a", "depends-on.helm.sh/layer", "did you mean depends-on.helm.sh/layers?"},
+		},
+		"layer with a key that is almost one": {
+			templates(charts.ConfigMap("a", "helm.sh/layers: b")),
+			[]string{"ConfigMap/a", "did you mean helm.sh/layer?"},
+		},
+		"longer wait than the whole operation may take": {
+			templates(charts.ConfigMap("a", "helm.sh/layer: a", "helm.sh/readiness-timeout: 20m")),
+			[]string{"app/templates/all.yaml", "ConfigMap/a", "20m", "--timeout"},
+		},
+		"need that is unmet, with definitions to install": {
+			func() map[string]string {
+				files := templates(needing("containers: [{name: c, image: i, envFrom: [{configMapRef: {name: late}}]}]") + charts.ConfigMap("late"))
+				files["crds/things.yaml"] = "apiVersion: apiextensions.k8s.io/v1\nkind: CustomResourceDefinition\nmetadata: {name: things.ordered.example}\n" +
+					"spec: {group: ordered.example, scope: Namespaced, names: {kind: Thing, plural: things}, versions: [{name: v1, served: true, storage: true, " +
+					"schema: {openAPIV3Schema: {type: object}}}]}\n"
+				return files
+			}(),
+			[]string{"Pod/p", "ConfigMap/late"},
+		},
+		"one object in two documents": {
+			templates(charts.ConfigMap("a") + charts.ConfigMap("a")),
+			[]string{"ConfigMap/a", "two documents"},
+		},
+	}
+}
+
+func TestBadChartsAreRefusedBeforeAnythingIsChanged(t *testing.T) {
+	t.Parallel()
+	for name, tt := range badCharts() {
+		t.Run(name, func(t *testing.T) {
+			t.Parallel()
+			h := harness.New(t)
+			r := h.Run("install", "rel", charts.WriteFiles(t, tt.files), "--wait=ordered")
+			h.ExpectRefused(t, r, tt.want...)
+		})
+	}
+}
+
+func TestBadCircumstances(t *testing.T) {
+	t.Parallel()
+	simple := map[string]string{
+		"Chart.yaml":         charts.Metadata,
+		"templates/all.yaml": charts.ConfigMap("a", "helm.sh/layer: a") + charts.ConfigMap("b", "helm.sh/layer: b", "depends-on.helm.sh/layers: a"),
+	}
+	t.Run("no cluster", func(t *testing.T) {
+		t.Parallel()
+		h := harness.New(t)
+		h.Env = append(h.Env, "KUBECONFIG="+os.DevNull, "HELM_KUBEAPISERVER=http://127.0.0.1:1")
+		h.ExpectRefused(t, h.Run("install", "rel", charts.WriteFiles(t, simple), "--wait=ordered"), "Kubernetes cluster unreachable")
+	})
+	t.Run("no such namespace", func(t *testing.T) {
+		t.Parallel()
+		h := harness.New(t)
+		r := h.RunIn("no-such-namespace", "install", "rel", charts.WriteFiles(t, simple), "--wait=ordered")
+		h.ExpectRefused(t, r, `namespaces "no-such-namespace" not found`)
+	})
+	t.Run("no permission to create one of the kinds", func(t *testing.T) {
+		t.Parallel()
+		h := harness.New(t)
+		h.Allow(t, rbacv1.PolicyRule{APIGroups: []string{""}, Resources: []string{"secrets", "configmaps"}, Verbs: []string{"*"}},
+			rbacv1.PolicyRule{APIGroups: []string{"", "apps"}, Resources: []string{"*"}, Verbs: []string{"get", "list", "watch"}})
+		files := map[string]string{"Chart.yaml": charts.Metadata, "templates/all.yaml": charts.ConfigMap("first", "helm.sh/layer: first") + charts.Last("first").Manifest() +
+			"---\napiVersion: apps/v1\nkind: Deployment\nmetadata:\n  name: web\nspec:\n  selector: {matchLabels: {a: b}}\n" +
+			"  template: {metadata: {labels: {a: b}}, spec: {containers: [{name: c, image: i}]}}\n"}
+		r := h.Run("install", "rel", charts.WriteFiles(t, files), "--wait=ordered", "--kube-as-user", "limited-"+h.Namespace)
+		h.ExpectRefused(t, r, "may not create Deployment in namespace "+h.Namespace)
+	})
+}
+
+// TestNeedMetByTheCluster shows that what the order alone makes unmeetable is
+// no error where the object is there already.
+func TestNeedMetByTheCluster(t *testing.T) {
+	t.Parallel()
+	h := harness.New(t)
+	_, err := h.Cluster.Client().CoreV1().ConfigMaps(h.Namespace).Create(t.Context(), &corev1.ConfigMap{
+		ObjectMeta: metav1.ObjectMeta{
+			Name:        "late",
+			Labels:      map[string]string{"app.kubernetes.io/managed-by": "Helm"},
+			Annotations: map[string]string{"meta.helm.sh/release-name": "rel", "meta.helm.sh/release-namespace": h.Namespace},
+		},
+	}, metav1.CreateOptions{})
+	if err != nil {
+		t.Fatal(err)
+	}
+	h.MustRun("install", "rel", charts.WriteFiles(t, badCharts()["ConfigMap that comes too late"].files), "--wait=ordered")
+}
+
+// TestManyDocuments shows that a chart of 5,000 documents is planned whole.
+func TestManyDocuments(t *testing.T) {
+	t.Parallel()
+	h := harness.New(t)
+	chart := charts.WriteFiles(t, map[string]string{
+		"Chart.yaml": charts.Metadata,
+		"templates/all.yaml": "{{ range $i := until 5000 }}\n---\napiVersion: v1\nkind: ConfigMap\nmetadata:\n" +
+			"  name: c{{ $i }}\n  annotations:\n    helm.sh/layer: l{{ mod $i 50 }}\n" +
+			"    {{- if gt (mod $i 50) 0 }}\n    helm.sh/depends-on/layers: [l{{ sub (mod $i 50) 1 }}]\n    {{- end }}\n{{ end }}\n",
+	})
+	r := h.MustRun("dag", chart)
+	if want := "app: 5000 resources in 50 nodes, 50 batches\n"; !strings.HasPrefix(r.Stdout, want) {
+		t.Errorf("got %.80q, want %q", r.Stdout, want)
+	}
+}

@@ -1,0 +1,235 @@
+// Copyright The Ordered Helm Authors
+// SPDX-License-Identifier: Apache-2.0
+
+package ordering
+
+import (
+	"os"
+	"path/filepath"
+	"strings"
+	"testing"
+
+	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
+
+	"github.com/ordered-helm/helm/test/charts"
+	"github.com/ordered-helm/helm/test/harness"
+)
+
+// TestSlowBranchHoldsUpNothingElse has a slow pod in one branch and a chain of
+// three in another: by the server's record, the chain is through before the
+// slow one is ready.
+func TestSlowBranchHoldsUpNothingElse(t *testing.T) {
+	t.Parallel()
+	h := harness.New(t)
+	pod := func(name, after string, annotations ...string) charts.Object {
+		return charts.Object{Kind: "Pod", Name: name, Layer: name, DependsOn: after, Annotations: annotations}
+	}
+	chart := charts.Write(t, pod("slow", "", "devcluster/after: 4s"), pod("after-slow", "slow"),
+		pod("one", ""), pod("two", "one"), pod("three", "two"))
+	h.MustRun("install", "rel", chart, "--wait=ordered")
+	recorded := h.ReadTrace(t)
+	if three, slow := recorded.Ready("Pod/three"), recorded.Ready("Pod/slow"); !three.Before(slow) {
+		t.Errorf("the quick branch ended at %s, the slow one was ready at %s", three, slow)
+	}
+	if after, slow := recorded.Created("Pod/after-slow"), recorded.Ready("Pod/slow"); after.Before(slow) {
+		t.Errorf("what depends on the slow pod was created at %s, before it was ready at %s", after, slow)
+	}
+}
+
+// TestFailure shows what a node that never gets ready leads to: nothing after
+// it starts, an independent branch is finished, the release says why, and it
+// can be removed.
+func TestFailure(t *testing.T) {
+	t.Parallel()
+	h := harness.New(t)
+	chart := charts.Write(t, charts.Pod("never", "first", "helm.sh/readiness-timeout: 2s", "devcluster/pod: never"), charts.Last("first"),
+		charts.Object{Name: "beside", Layer: "beside"}, charts.Object{Name: "after-beside", Layer: "after-beside", DependsOn: "beside"})
+	r := h.Run("install", "rel", chart, "--wait=ordered")
+	if r.ExitCode != 1 {
+		t.Fatalf("exit code %d, want 1\n%s", r.ExitCode, r.Stderr)
+	}
+	harness.ExpectContains(t, r.Stderr, "INSTALLATION FAILED", `layer "first" of chart app`, "never", "2s", "helm.sh/readiness-timeout", "app:last")
+	recorded := h.ReadTrace(t)
+	if len(recorded["ConfigMap/last"]) > 0 {
+		t.Error("what depends on the failed node was created")
+	}
+	if len(recorded["ConfigMap/after-beside"]) == 0 {
+		t.Error("an independent branch was not finished")
+	}
+	status := h.MustRun("status", "rel", "--show-desc").Stdout
+	harness.ExpectContains(t, status, "STATUS: failed", "Pod/never was not ready within 2s")
+	h.MustRun("uninstall", "rel")
+	h.ExpectEmptyNamespace(t)
+}
+
+// TestAtomic shows that a failed atomic install leaves nothing, and removes in
+// reverse order what it had deployed.
+func TestAtomic(t *testing.T) {
+	t.Parallel()
+	h := harness.New(t)
+	chart := charts.HangingChart(t, "1s")
+	r := h.Run("install", "rel", chart, "--wait=ordered", "--atomic")
+	if r.ExitCode != 1 || !strings.Contains(r.Stderr, "has been uninstalled due to atomic being set") {
+		t.Fatalf("exit code %d\n%s", r.ExitCode, r.Stderr)
+	}
+	recorded := h.ReadTrace(t)
+	first, _ := recorded.Deleted("ConfigMap/first")
+	if _, gone := recorded.Deleted("Pod/never"); gone.IsZero() || first.Before(gone) {
+		t.Errorf("ConfigMap/first was deleted at %s, before Pod/never was gone at %s", first, gone)
+	}
+	h.ExpectEmptyNamespace(t)
+}
+
+// TestDefinitionsOfTheReleaseItself deploys custom resources whose definition
+// comes a node earlier, and removes both.
+func TestDefinitionsOfTheReleaseItself(t *testing.T) {
+	t.Parallel()
+	h := harness.New(t)
+	group := h.Namespace + ".example"
+	definition := `---
+apiVersion: apiextensions.k8s.io/v1
+kind: CustomResourceDefinition
+metadata:
+  name: widgets.` + group + `
+  annotations: {helm.sh/layer: definitions}
+spec:
+  group: ` + group + `
+  scope: Namespaced
+  names: {kind: Widget, plural: widgets, singular: widget}
+  versions:
+  - name: v1
+    served: true
+    storage: true
+    schema: {openAPIV3Schema: {type: object, x-kubernetes-preserve-unknown-fields: true}}
+---
+apiVersion: ` + group + `/v1
+kind: Widget
+metadata:
+  name: one
+  annotations:
+    helm.sh/layer: widgets
+    helm.sh/depends-on/layers: definitions
+`
+	chart := charts.WriteFiles(t, map[string]string{"Chart.yaml": charts.Metadata, "templates/all.yaml": definition + charts.ConfigMap("end")})
+	h.MustRun("install", "rel", chart, "--wait=ordered")
+	h.MustRun("get", "manifest", "rel")
+	h.MustRun("uninstall", "rel")
+	h.ExpectEmptyNamespace(t)
+}
+
+// TestPostRendererThatDropsComments keeps the order though nothing in the
+// manifest tells any more which chart a document comes from.
+func TestPostRendererThatDropsComments(t *testing.T) {
+	t.Parallel()
+	h := harness.New(t)
+	o := &harness.Order{
+		SubtreeAfter: [][2]string{{"umbrella/backend", "umbrella/platform"}, {"umbrella/frontend", "umbrella/backend"}},
+		OwnAfter:     [][2]string{{"umbrella", "umbrella/frontend"}},
+	}
+	chart := harness.ExampleChart(t, "umbrella")
+	o.AddManifest(t, h.MustRun("template", "rel", chart).Stdout)
+	h.MustRun("install", "rel", chart, "--wait=ordered", "--post-renderer", "grep", "--post-renderer-args", "-v", "--post-renderer-args", "^#")
+	o.CheckInstall(t, h.ReadTrace(t), 80)
+	if manifest := h.MustRun("get", "manifest", "rel").Stdout; strings.Contains(manifest, "ordered.helm.sh") || strings.Contains(manifest, "# Source") {
+		t.Errorf("the stored manifest still has markers or comments:\n%s", manifest)
+	}
+	h.MustRun("uninstall", "rel")
+	o.CheckUninstall(t, h.ReadTrace(t))
+}
+
+// TestKeptResources are neither deleted nor waited for.
+func TestKeptResources(t *testing.T) {
+	t.Parallel()
+	h := harness.New(t)
+	chart := charts.WriteFiles(t, map[string]string{"Chart.yaml": charts.Metadata, "templates/all.yaml": charts.ConfigMap("first", "helm.sh/layer: first") +
+		charts.ConfigMap("kept", "helm.sh/layer: second", "helm.sh/depends-on/layers: first", `helm.sh/resource-policy: " Keep "`)})
+	h.MustRun("install", "rel", chart, "--wait=ordered")
+	out := h.MustRun("uninstall", "rel").Stdout
+	if !strings.Contains(out, "[ConfigMap] kept") {
+		t.Errorf("the kept object is not named:\n%s", out)
+	}
+	if _, err := h.Cluster.Client().CoreV1().ConfigMaps(h.Namespace).Get(t.Context(), "kept", metav1.GetOptions{}); err != nil {
+		t.Errorf("the kept object is gone: %v", err)
+	}
+	if deleted, _ := h.ReadTrace(t).Deleted("ConfigMap/first"); deleted.IsZero() {
+		t.Error("what the kept object depends on was not deleted")
+	}
+}
+
+// TestStockHelmSeesANormalRelease lists, reads and removes with stock Helm what
+// was deployed in order, and the other way round.
+func TestStockHelmSeesANormalRelease(t *testing.T) {
+	t.Parallel()
+	h := harness.New(t)
+	h.MustRun("install", "ours", harness.ExampleChart(t, "shop"), "--wait=ordered", "--timeout", "2m")
+	if out := h.MustRunStock(t, "get", "all", "ours"); strings.Contains(out, "ordered-helm") {
+		t.Errorf("stock Helm prints the record:\n%s", out)
+	}
+	if ours, theirs := h.MustRun("get", "manifest", "ours").Stdout, h.MustRunStock(t, "get", "manifest", "ours"); ours != theirs {
+		t.Error("the two read different manifests")
+	}
+	h.MustRunStock(t, "uninstall", "ours", "--wait")
+	h.MustRunStock(t, "install", "theirs", harness.ExampleChart(t, "shop"))
+	h.MustRun("uninstall", "theirs")
+	h.ExpectEmptyNamespace(t)
+}
+
+// TestLeafHasItsOwnTime shows that what nothing depends on is followed from the
+// moment it is applied: it was ready within its own timeout, though another
+// branch takes longer than that.
+func TestLeafHasItsOwnTime(t *testing.T) {
+	t.Parallel()
+	h := harness.New(t)
+	chart := charts.Write(t,
+		charts.Pod("leaf", "leaf", "helm.sh/readiness-timeout: 4s", "devcluster/after: 1s"),
+		charts.Object{Kind: "StatefulSet", Name: "slow", Layer: "slow", PodAnnotations: []string{"devcluster/after: 6s"}},
+		charts.Object{Name: "end", Layer: "end", DependsOn: "slow"})
+	h.MustRun("install", "rel", chart, "--wait=ordered", "--readiness-timeout", "1m")
+}
+
+// TestPostRendererMayAddWhatItLikes deploys what a post-renderer adds, whatever
+// it says about where that comes from.
+func TestPostRendererMayAddWhatItLikes(t *testing.T) {
+	t.Parallel()
+	h := harness.New(t)
+	script := filepath.Join(t.TempDir(), "post-render")
+	added := "cat; printf -- '---\\n# Source: app/crds/x.yaml\\napiVersion: v1\\nkind: ConfigMap\\nmetadata:\\n  name: added\\n'\n"
+	if err := os.WriteFile(script, []byte("#!/bin/sh\n"+added), 0o700); err != nil {
+		t.Fatal(err)
+	}
+	chart := charts.WriteFiles(t, map[string]string{"Chart.yaml": charts.Metadata, "templates/all.yaml": charts.ConfigMap("first", "helm.sh/layer: first")})
+	h.MustRun("install", "rel", chart, "--wait=ordered", "--post-renderer", script)
+	if len(h.ReadTrace(t)["ConfigMap/added"]) == 0 {
+		t.Error("what the post-renderer added was not deployed")
+	}
+}
+
+// TestKeptList keeps the items of a list that is to be kept, and an item that
+// is to be kept in a list that is not.
+func TestKeptList(t *testing.T) {
+	t.Parallel()
+	h := harness.New(t)
+	item := func(name, more string) string {
+		return "- apiVersion: v1\n  kind: ConfigMap\n  metadata:\n    name: " + name + "\n" + more
+	}
+	chart := charts.WriteFiles(t, map[string]string{
+		"Chart.yaml": charts.Metadata,
+		"templates/list.yaml": "apiVersion: v1\nkind: List\nmetadata:\n  annotations: {helm.sh/resource-policy: keep}\nitems:\n" +
+			item("one", "") + item("two", ""),
+		"templates/other.yaml": "apiVersion: v1\nkind: List\nitems:\n" + item("going", "") +
+			item("three", "    annotations: {helm.sh/resource-policy: keep}\n"),
+	})
+	h.MustRun("install", "rel", chart, "--wait=ordered")
+	out := h.MustRun("uninstall", "rel").Stdout
+	for _, name := range []string{"one", "two", "three"} {
+		if !strings.Contains(out, "[ConfigMap] "+name+"\n") {
+			t.Errorf("%s is not named as kept:\n%s", name, out)
+		}
+		if _, err := h.Cluster.Client().CoreV1().ConfigMaps(h.Namespace).Get(t.Context(), name, metav1.GetOptions{}); err != nil {
+			t.Errorf("%s was to be kept: %v", name, err)
+		}
+	}
+	if deleted, _ := h.ReadTrace(t).Deleted("ConfigMap/going"); deleted.IsZero() {
+		t.Error("ConfigMap/going was not deleted")
+	}
+}

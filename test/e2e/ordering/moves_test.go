@@ -1,0 +1,114 @@
+// Copyright The Ordered Helm Authors
+// SPDX-License-Identifier: Apache-2.0
+
+package ordering
+
+import (
+	"testing"
+
+	"github.com/ordered-helm/helm/test/charts"
+	"github.com/ordered-helm/helm/test/harness"
+)
+
+// TestLifecycleUpgradeMoves has the objects of a chart change places in its order:
+// they stay what they are, and the new order counts.
+func TestLifecycleUpgradeMoves(t *testing.T) {
+	t.Parallel()
+	object := func(name, layer, after string) charts.Object {
+		return charts.Object{Name: name, Layer: layer, DependsOn: after}
+	}
+	app := charts.Object{Kind: "Deployment", Name: "app", Layer: "app", DependsOn: "base", Annotations: charts.LongTimeout}
+	subchart := func(name string, parts ...charts.Object) map[string]string {
+		files := map[string]string{"charts/" + name + "/Chart.yaml": "apiVersion: v3\nname: " + name + "\nversion: 0.1.0\n"}
+		for _, p := range parts {
+			files["charts/"+name+"/templates/"+p.Name+".yaml"] = p.Manifest()
+		}
+		return files
+	}
+	umbrella := func(order string, subcharts ...map[string]string) map[string]string {
+		files := map[string]string{"Chart.yaml": charts.Metadata + order}
+		for _, sub := range subcharts {
+			for name, content := range sub {
+				files[name] = content
+			}
+		}
+		return files
+	}
+	flat := func(parts ...charts.Object) map[string]string {
+		text := ""
+		for _, p := range parts {
+			text += p.Manifest()
+		}
+		return map[string]string{"Chart.yaml": charts.Metadata, "templates/all.yaml": text}
+	}
+	const twoAfterOne = "dependencies:\n- {name: one, version: 0.1.0}\n- {name: two, version: 0.1.0, depends-on: [one]}\n"
+	const oneAfterTwo = "dependencies:\n- {name: one, version: 0.1.0, depends-on: [two]}\n- {name: two, version: 0.1.0}\n"
+	after := func(later, earlier string) func(*harness.Order) {
+		return func(o *harness.Order) {
+			o.SubtreeAfter = append(o.SubtreeAfter, [2]string{"app/" + later, "app/" + earlier})
+		}
+	}
+	for _, tt := range []struct {
+		name          string
+		before, after map[string]string
+		order         func(*harness.Order)
+	}{
+		{name: "layer renamed", before: flat(object("a", "base", ""), app), after: flat(object("a", "ground", ""), changedPart(app, "app", "ground"))},
+		{
+			name:   "layer split",
+			before: flat(object("a", "base", ""), object("b", "base", ""), app),
+			after:  flat(object("a", "lower", ""), object("b", "base", "lower"), app),
+		},
+		{
+			name:   "layers merged",
+			before: flat(object("a", "lower", ""), object("b", "base", "lower"), app),
+			after:  flat(object("a", "base", ""), object("b", "base", ""), changedPart(app, "app", "base")),
+		},
+		{
+			name:   "order turned round",
+			before: flat(object("a", "base", ""), app),
+			after:  flat(object("a", "end", "app"), changedPart(app, "app", "")),
+		},
+		{
+			name:   "moved between charts",
+			before: umbrella(twoAfterOne, subchart("one", object("a", "base", ""), app), subchart("two", object("b", "other", ""))),
+			after:  umbrella(twoAfterOne, subchart("one", object("a", "base", "")), subchart("two", object("b", "other", ""), changedPart(app, "app", "other"))),
+			order:  after("two", "one"),
+		},
+		{
+			name:   "order of charts turned round",
+			before: umbrella(twoAfterOne, subchart("one", object("a", "base", ""), app), subchart("two", object("b", "other", ""))),
+			after:  umbrella(oneAfterTwo, subchart("one", object("a", "ground", ""), changedPart(app, "app", "ground")), subchart("two", object("b", "another", ""))),
+			order:  after("one", "two"),
+		},
+	} {
+		t.Run(tt.name, func(t *testing.T) {
+			t.Parallel()
+			h := harness.New(t)
+			h.MustRun("install", "rel", charts.WriteFiles(t, tt.before), "--wait=ordered")
+			before := h.ReleaseObjects(t, "rel")
+			h.Started = harness.Now()
+			h.MustRun("upgrade", "rel", charts.WriteFiles(t, tt.after), "--wait=ordered")
+			recorded := h.ReadTrace(t)
+			if tt.order == nil {
+				tt.order = func(*harness.Order) {}
+			}
+			h.CheckOrder(t, "rel", recorded, tt.order)
+			h.ExpectManifestObjects(t, "rel")
+			late := recorded.Since(h.Started)
+			if list := late.WrittenByHelm("create", "delete"); len(list) > 0 {
+				t.Errorf("created or deleted were %q", list)
+			}
+			after := h.ReleaseObjects(t, "rel")
+			for id := range before {
+				harness.ExpectSameObjects(t, before, after, id)
+			}
+		})
+	}
+}
+
+// changedPart is a part in another place, with another value.
+func changedPart(p charts.Object, layer, after string) charts.Object {
+	p.Layer, p.DependsOn, p.Value = layer, after, "changed"
+	return p
+}

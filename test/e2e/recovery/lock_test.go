@@ -1,0 +1,161 @@
+// Copyright The Ordered Helm Authors
+// SPDX-License-Identifier: Apache-2.0
+
+package recovery
+
+import (
+	"net/http"
+	"slices"
+	"strings"
+	"testing"
+
+	"helm.sh/helm/v3/pkg/release"
+	rbacv1 "k8s.io/api/rbac/v1"
+	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
+
+	"github.com/ordered-helm/helm/test/charts"
+	"github.com/ordered-helm/helm/test/fault"
+	"github.com/ordered-helm/helm/test/harness"
+)
+
+// TestCleanupIsHeld: nobody begins on a release while what an upgrade of it has created is
+// deleted again.
+func TestCleanupIsHeld(t *testing.T) {
+	t.Parallel()
+	h := harness.New(t)
+	h.MustRun("install", "rel", charts.ThreeLayers(t, "1"), "--wait=ordered")
+	dir := charts.Write(t, append(charts.FailingObjects("y"), charts.Object{Name: "held", Layer: "held", DependsOn: "extra"})...)
+	charts.Edit(t, dir, "templates/all.yaml", "first, over", "first, over, held", "{name: held,", "{name: held, finalizers: [ordered.example/hold],")
+	p := h.Start(t, "upgrade", "rel", dir, "--wait=ordered", "--cleanup-on-fail")
+	p.AwaitLine(t, "deleting what was created")
+	h.ExpectFailure(t, []string{"upgrade", "rel", charts.ThreeLayers(t, "3")}, "revision 2 of release rel is pending-upgrade, by helm upgrade on ")
+	h.Patch(t, "ConfigMap/held", `{"metadata":{"finalizers":null}}`)
+	p.ExpectExit(t, 1, "what was created is deleted because of --cleanup-on-fail")
+	h.ExpectStatuses(t, "rel", "deployed failed")
+	h.MustRun("upgrade", "rel", charts.ThreeLayers(t, "3"), "--wait=ordered")
+	h.ExpectDeployed(t)
+}
+
+// TestHolderThatMayOnlyWrite: an account that may create and update releases, and not read
+// them, holds one for longer than a lease lasts.
+func TestHolderThatMayOnlyWrite(t *testing.T) {
+	t.Parallel()
+	h := harness.New(t)
+	parts := charts.ThreeLayerObjects("1")
+	parts[1].PodAnnotations, parts[1].Annotations = []string{"devcluster/after: 50s"}, []string{"helm.sh/readiness-timeout: 4m"}
+	as := h.GrantRules(t,
+		rbacv1.PolicyRule{Verbs: []string{"create", "update"}, APIGroups: []string{""}, Resources: []string{"secrets"}},
+		rbacv1.PolicyRule{Verbs: []string{"get", "create"}, APIGroups: []string{"", "apps"}, Resources: []string{"configmaps", "deployments"}},
+	)
+	h.MustRun(append([]string{"install", "rel", charts.Write(t, parts...), "--wait=ordered"}, as...)...)
+	h.ExpectDeployed(t)
+}
+
+// TestSuccessOfHooksIsStoredFirst: before a hook of an uninstall is created it is stored that
+// it runs, and before it is deleted because it has succeeded that it has, so that whoever
+// takes the uninstall over does not run it again.
+func TestSuccessOfHooksIsStoredFirst(t *testing.T) {
+	t.Parallel()
+	h := harness.New(t)
+	h.MustRun("install", "rel", charts.Write(t, append(charts.ThreeLayerObjects("1"), charts.Object{
+		Kind: "Job", Name: "farewell", Annotations: []string{"helm.sh/hook: pre-delete", "helm.sh/hook-delete-policy: hook-succeeded"},
+	})...), "--wait=ordered")
+	phases := make(chan release.HookPhase, 10)
+	h.UseProxy(t).Intercept(func(_ http.ResponseWriter, _ *http.Request, what fault.Request) bool {
+		if what.Verb == "create" && what.Resource == "jobs" || what.Verb == "delete" && what.Name == "farewell" {
+			phases <- h.LastRevision(t, "rel").Hooks[0].LastRun.Phase
+		}
+		return false
+	})
+	h.MustRun("uninstall", "rel")
+	close(phases)
+	var seen []release.HookPhase
+	for phase := range phases {
+		seen = append(seen, phase)
+	}
+	if !slices.Equal(seen, []release.HookPhase{release.HookPhaseRunning, release.HookPhaseSucceeded}) {
+		t.Errorf("when it was created and deleted it was stored as %q", seen)
+	}
+}
+
+// TestHooksOfTwoDead has an upgrade die while its hook runs, and then the one that takes it
+// over while it waits for that: the third one waits for it, too.
+func TestHooksOfTwoDead(t *testing.T) {
+	t.Parallel()
+	h := harness.New(t)
+	migrates := charts.Object{
+		Kind: "Job", Name: "migrate-{{ .Release.Revision }}", Annotations: []string{"helm.sh/hook: pre-upgrade"},
+		PodAnnotations: []string{"devcluster/after: {{ if eq .Release.Revision 2 }}20s{{ else }}100ms{{ end }}"},
+	}
+	chart := func(value string) string {
+		return charts.Write(t, append(charts.ThreeLayerObjects(value), migrates)...)
+	}
+	h.MustRun("install", "rel", chart("1"), "--wait=ordered")
+	isStored := func() bool { return h.LastRevision(t, "rel").Hooks[0].LastRun.Phase == release.HookPhaseRunning }
+	h.KillWhen(t, "Job/migrate-2", isStored, "upgrade", "rel", chart("2"), "--wait=ordered")
+	const waits = "hook Job/migrate-2 (app/templates/all.yaml) was running when its operation died"
+	h.KillAt(t, waits, "upgrade", "rel", chart("2"), "--wait=ordered")
+	harness.ExpectContains(t, h.MustRun("upgrade", "rel", chart("2"), "--wait=ordered").Stderr, waits)
+	h.ExpectStatuses(t, "rel", "superseded failed failed deployed")
+	jobs := h.Cluster.Client().BatchV1().Jobs(h.Namespace)
+	first, err := jobs.Get(t.Context(), "migrate-2", metav1.GetOptions{})
+	if err != nil {
+		t.Fatal(err)
+	}
+	second, err := jobs.Get(t.Context(), "migrate-4", metav1.GetOptions{})
+	if err != nil {
+		t.Fatal(err)
+	}
+	if end := first.Status.CompletionTime; end == nil || second.CreationTimestamp.Before(end) {
+		t.Errorf("the next hook was created at %s, and the one before ended at %v", second.CreationTimestamp, end)
+	}
+	if phase := h.History(t, "rel")[1].Hooks[0].LastRun.Phase; phase != release.HookPhaseSucceeded {
+		t.Errorf("the hook that was waited for is stored as %s", phase)
+	}
+}
+
+// TestUpgradeAndUninstallMeet has an upgrade and an uninstall that both found the release
+// free. Who stores second finds the other, and stops before anything is changed.
+func TestUpgradeAndUninstallMeet(t *testing.T) {
+	t.Parallel()
+	begin := func(t *testing.T) *harness.Helm {
+		t.Helper()
+		h := harness.New(t)
+		h.MustRun("install", "rel", charts.ThreeLayers(t, "1"), "--wait=ordered")
+		return h
+	}
+	t.Run("the upgrade is second", func(t *testing.T) {
+		t.Parallel()
+		h := begin(t)
+		direct := *h
+		held, pass := h.HoldRequests(t, harness.CreatesRevision)
+		upgrade := h.Start(t, "upgrade", "rel", charts.ThreeLayers(t, "2"), "--wait=ordered")
+		harness.AwaitClosed(t, held, "the attempt to store a revision")
+		other := direct.Start(t, "uninstall", "rel")
+		other.AwaitLine(t, "removing release rel")
+		pass()
+		r := upgrade.Wait(t)
+		if r.ExitCode != 1 || !slices.ContainsFunc([]string{"is uninstalling, by helm uninstall on ", "is uninstalled"}, func(text string) bool { return strings.Contains(r.Stderr, text) }) {
+			t.Errorf("the upgrade ended with %d:\n%s", r.ExitCode, r.Stderr)
+		}
+		other.ExpectExit(t, 0)
+		direct.ExpectObjects(t, "rel")
+	})
+	t.Run("the uninstall is second", func(t *testing.T) {
+		t.Parallel()
+		h := begin(t)
+		direct := *h
+		held, pass := h.HoldRequests(t, func(what fault.Request) bool { return what.Verb == "update" && what.Resource == "secrets" })
+		uninstall := h.Start(t, "uninstall", "rel")
+		harness.AwaitClosed(t, held, "the attempt to store that it is being removed")
+		other := direct.Start(t, "upgrade", "rel", charts.SlowThreeLayers(t, "2", "5s"), "--wait=ordered")
+		other.AwaitLine(t, "app:app applied")
+		pass()
+		r := uninstall.Wait(t)
+		if r.ExitCode != 1 || !strings.Contains(r.Stderr, "revision 2 of release rel is pending-upgrade, by helm upgrade on ") {
+			t.Errorf("the uninstall ended with %d:\n%s", r.ExitCode, r.Stderr)
+		}
+		other.ExpectExit(t, 0)
+		direct.ExpectDeployed(t)
+	})
+}

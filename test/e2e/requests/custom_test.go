@@ -1,0 +1,112 @@
+// Copyright The Ordered Helm Authors
+// SPDX-License-Identifier: Apache-2.0
+
+package requests
+
+import (
+	"context"
+	"fmt"
+	"strings"
+	"testing"
+	"time"
+
+	apierrors "k8s.io/apimachinery/pkg/api/errors"
+	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
+	"k8s.io/apimachinery/pkg/runtime/schema"
+	"k8s.io/apimachinery/pkg/types"
+	"k8s.io/apimachinery/pkg/util/wait"
+	"k8s.io/client-go/dynamic"
+
+	"github.com/ordered-helm/helm/test/charts"
+	"github.com/ordered-helm/helm/test/cluster"
+	"github.com/ordered-helm/helm/test/harness"
+)
+
+const widgets = `---
+apiVersion: apiextensions.k8s.io/v1
+kind: CustomResourceDefinition
+metadata:
+  name: widgets.GROUP
+  annotations: {helm.sh/layer: definitions}
+spec:
+  group: GROUP
+  scope: Namespaced
+  names: {kind: Widget, plural: widgets, singular: widget}
+  versions:
+  - name: v1
+    served: true
+    storage: true
+    schema: {openAPIV3Schema: {type: object, x-kubernetes-preserve-unknown-fields: true}}
+---
+apiVersion: GROUP/v1
+kind: Widget
+metadata:
+  name: one
+  annotations:
+    helm.sh/layer: widgets
+    helm.sh/depends-on/layers: definitions
+    MORE
+status: {conditions: [{type: Ready, status: "False", reason: New, message: not seen so far}]}
+---
+apiVersion: v1
+kind: ConfigMap
+metadata:
+  name: last
+  annotations: {helm.sh/layer: last, helm.sh/depends-on/layers: widgets}
+`
+
+// TestTrackerCustomResources watches custom resources whose definition comes a
+// node earlier, and which a controller makes ready.
+func TestTrackerCustomResources(t *testing.T) {
+	t.Parallel()
+	const status = `{"status":{"phase":"Done","conditions":[{"type":"Ready","status":"%s","reason":"Made","message":"made"}]}}`
+	for _, tt := range []struct{ name, annotation, ready string }{
+		{name: "by condition", ready: "True"},
+		{name: "by expression", annotation: `helm.sh/readiness-success: '{.phase} == "Done"'`, ready: "False"},
+	} {
+		t.Run(tt.name, func(t *testing.T) {
+			t.Parallel()
+			h := harness.New(t)
+			group := h.Namespace + ".example"
+			client, err := dynamic.NewForConfig(h.Cluster.Config())
+			if err != nil {
+				t.Fatal(err)
+			}
+			resource := client.Resource(schema.GroupVersionResource{Group: group, Version: "v1", Resource: "widgets"}).Namespace(h.Namespace)
+			written := make(chan error, 1)
+			go func() { written <- control(t.Context(), resource, fmt.Sprintf(status, tt.ready)) }()
+
+			chart := charts.WriteTemplate(t, strings.NewReplacer("GROUP", group, "MORE", tt.annotation).Replace(widgets))
+			h.MustRun("install", "rel", chart, "--wait=ordered")
+			if err := <-written; err != nil {
+				t.Fatal(err)
+			}
+			var patched time.Time
+			for _, e := range h.Cluster.Audit(t) {
+				if e.Group == group && e.Verb == "patch" && e.Stage == cluster.StageComplete {
+					patched = e.Received
+				}
+			}
+			created := h.ReadTrace(t).Created("ConfigMap/last")
+			if patched.IsZero() || created.Before(patched) {
+				t.Errorf("ConfigMap/last was created at %s, the controller wrote at %s", created, patched)
+			}
+			if n := harness.CountVerb(h.Requests(t, "widgets"), "watch"); n != 1 {
+				t.Errorf("%d watches of widgets, want 1", n)
+			}
+			h.MustRun("uninstall", "rel")
+		})
+	}
+}
+
+// control writes the status of the widget as soon as it is there.
+func control(ctx context.Context, widgets dynamic.ResourceInterface, status string) error {
+	return wait.PollUntilContextTimeout(ctx, 20*time.Millisecond, harness.Timeout, true, func(ctx context.Context) (bool, error) {
+		_, err := widgets.Patch(ctx, "one", types.MergePatchType, []byte(status), metav1.PatchOptions{})
+		// While a definition is new, a write may be refused for that.
+		if apierrors.IsNotFound(err) || apierrors.IsServerTimeout(err) {
+			return false, nil
+		}
+		return err == nil, err
+	})
+}

@@ -1,0 +1,260 @@
+// Copyright The Ordered Helm Authors
+// SPDX-License-Identifier: Apache-2.0
+
+package harness
+
+import (
+	"encoding/json"
+	"slices"
+	"strings"
+	"testing"
+	"time"
+
+	"sigs.k8s.io/yaml"
+)
+
+// CheckOddDeleted proves that what only oddParts have was deleted in reverse order,
+// after all else was ready.
+func (h *Helm) CheckOddDeleted(tb testing.TB, manifest string, recorded Trace) {
+	tb.Helper()
+	odd := &Order{}
+	odd.AddManifest(tb, manifest)
+	late := recorded.Since(h.Started)
+	if pairs := odd.CheckDeletions(tb, late, func(o OrderedObject) bool { return strings.HasPrefix(o.Name, "odd") }); pairs != 1 {
+		tb.Errorf("%d pairs of deleted objects had an order, want 1", pairs)
+	}
+	now := &Order{}
+	now.AddManifest(tb, h.LastRevision(tb, "rel").Manifest)
+	for _, id := range []string{"ConfigMap/odd", "ConfigMap/odder"} {
+		deleted, _ := late.Deleted(id)
+		for _, o := range now.Objects {
+			if why := recorded.NotReadyReason(o, deleted); why != "" {
+				tb.Errorf("%s was deleted at %s, though %s %s", id, deleted, o, why)
+			}
+		}
+	}
+}
+
+// Order says which objects must be ready before which, worked out from the
+// rendered manifest and from what the test says about charts: none of the
+// program's own planning is asked.
+type Order struct {
+	Objects []OrderedObject
+	// subtreeAfter lists pairs of charts: the whole subtree of the first comes
+	// after that of the second. ownAfter: the first one's own objects do.
+	SubtreeAfter, OwnAfter [][2]string
+	// besides are kinds that are left out.
+	IgnoredKinds []string
+}
+
+// OrderedObject is what the oracle knows of one object.
+type OrderedObject struct {
+	Kind, Name, chart, layer string
+	dependsOn                []string
+}
+
+func (o OrderedObject) String() string { return o.Kind + "/" + o.Name }
+
+// AddManifest reads `helm template`.
+func (o *Order) AddManifest(tb testing.TB, manifest string) {
+	tb.Helper()
+	for doc := range strings.SplitSeq(manifest, "\n---\n") {
+		var m struct {
+			Kind     string
+			Metadata struct {
+				Name        string
+				Annotations map[string]string
+			}
+		}
+		if err := yaml.Unmarshal([]byte(doc), &m); err != nil {
+			tb.Fatalf("%v in\n%s", err, doc)
+		}
+		a := m.Metadata.Annotations
+		if m.Kind == "" || a["helm.sh/hook"] != "" || slices.Contains(o.IgnoredKinds, m.Kind) {
+			continue
+		}
+		o.Objects = append(o.Objects, OrderedObject{
+			Kind: m.Kind, Name: m.Metadata.Name, chart: chartOf(doc),
+			layer: a["helm.sh/layer"], dependsOn: names(tb, a["depends-on.helm.sh/layers"]),
+		})
+	}
+	if len(o.Objects) == 0 {
+		tb.Fatal("the manifest has no objects")
+	}
+}
+
+// chartOf reads "a/charts/b/templates/x.yaml" from the Source comment as "a/b".
+func chartOf(doc string) string {
+	_, source, _ := strings.Cut(doc, "# Source: ")
+	source, _, _ = strings.Cut(source, "\n")
+	path, _, _ := strings.Cut(source, "/templates/")
+	return strings.ReplaceAll(path, "/charts/", "/")
+}
+
+func names(tb testing.TB, value string) []string {
+	tb.Helper()
+	items := []string{value}
+	if strings.HasPrefix(value, "[") {
+		if err := json.Unmarshal([]byte(value), &items); err != nil {
+			tb.Fatal(err)
+		}
+	}
+	var all []string
+	for _, item := range items {
+		for name := range strings.SplitSeq(item, ",") {
+			if name = strings.TrimSpace(name); name != "" {
+				all = append(all, name)
+			}
+		}
+	}
+	return all
+}
+
+// MustFollow reports whether a must come after b is ready.
+func (o *Order) MustFollow(a, b OrderedObject) bool {
+	for _, pair := range o.SubtreeAfter {
+		if within(a.chart, pair[0]) && within(b.chart, pair[1]) {
+			return true
+		}
+	}
+	for _, pair := range o.OwnAfter {
+		if a.chart == pair[0] && within(b.chart, pair[1]) {
+			return true
+		}
+	}
+	return a.chart == b.chart && o.afterInChart(a, b)
+}
+
+func within(chart, root string) bool {
+	return chart == root || strings.HasPrefix(chart, root+"/")
+}
+
+// afterInChart follows layers within one chart.
+func (o *Order) afterInChart(a, b OrderedObject) bool {
+	sequenced := func(x OrderedObject) bool { return x.layer != "" || len(x.dependsOn) > 0 }
+	if !sequenced(a) {
+		return sequenced(b)
+	}
+	if b.layer == "" {
+		return false
+	}
+	seen := map[string]bool{}
+	next := o.layersBefore(a)
+	for len(next) > 0 {
+		layer := next[0]
+		next = next[1:]
+		if layer == b.layer {
+			return true
+		}
+		if seen[layer] {
+			continue
+		}
+		seen[layer] = true
+		next = append(next, o.layersBefore(OrderedObject{chart: a.chart, layer: layer})...)
+	}
+	return false
+}
+
+// layersBefore are the layers that the object, or any in its layer, depends on.
+func (o *Order) layersBefore(a OrderedObject) []string {
+	layers := slices.Clone(a.dependsOn)
+	for _, x := range o.Objects {
+		if a.layer != "" && x.chart == a.chart && x.layer == a.layer {
+			layers = append(layers, x.dependsOn...)
+		}
+	}
+	return layers
+}
+
+// CheckInstall proves that no object was created before everything it depends on
+// was ready.
+func (o *Order) CheckInstall(tb testing.TB, recorded Trace, least int) {
+	tb.Helper()
+	edges := 0
+	for _, a := range o.Objects {
+		created := recorded.Created(a.String())
+		if created.IsZero() {
+			tb.Errorf("%s was not created", a)
+			continue
+		}
+		for _, b := range o.Objects {
+			if !o.MustFollow(a, b) {
+				continue
+			}
+			edges++
+			switch ready := recorded.Ready(b.String()); {
+			case ready.IsZero():
+				tb.Errorf("%s was created, though %s never got ready", a, b)
+			case created.Before(ready):
+				tb.Errorf("%s was created at %s, before %s was ready at %s", a, created, b, ready)
+			}
+		}
+	}
+	if edges < least {
+		tb.Errorf("only %d pairs of objects had an order, want at least %d: the proof is empty", edges, least)
+	}
+}
+
+// CheckUninstall proves that all objects were deleted, none before everything that
+// depends on it, and its pods, were gone.
+func (o *Order) CheckUninstall(tb testing.TB, recorded Trace) {
+	tb.Helper()
+	o.CheckDeletions(tb, recorded, func(OrderedObject) bool { return true })
+}
+
+// CheckChanges proves that nothing of a revision was created or changed before all
+// that it depends on was ready at its new version: of the writes that came after a
+// time. It returns how many pairs of objects it looked at.
+func (o *Order) CheckChanges(tb testing.TB, recorded Trace, from time.Time) int {
+	tb.Helper()
+	pairs, late := 0, recorded.Since(from)
+	for _, a := range o.Objects {
+		written := late.HelmWrites(a.String(), ChangeVerbs...)
+		if len(written) == 0 {
+			continue
+		}
+		at := written[0].Received
+		for _, b := range o.Objects {
+			if !o.MustFollow(a, b) {
+				continue
+			}
+			pairs++
+			if why := recorded.NotReadyReason(b, at); why != "" {
+				tb.Errorf("%s of %s at %s, though %s, on which it depends, %s", written[0].Verb, a, at, b, why)
+			}
+		}
+	}
+	return pairs
+}
+
+// CheckDeletions proves that what is gone was deleted, nothing of it before all that
+// depended on it was gone, and its pods. It returns how many pairs of objects it
+// looked at.
+func (o *Order) CheckDeletions(tb testing.TB, recorded Trace, isGone func(OrderedObject) bool) int {
+	tb.Helper()
+	pairs := 0
+	for _, a := range o.Objects {
+		deleted, _ := recorded.Deleted(a.String())
+		if !isGone(a) {
+			continue
+		}
+		if deleted.IsZero() {
+			tb.Errorf("%s was not deleted", a)
+			continue
+		}
+		for _, b := range o.Objects {
+			if !isGone(b) || !o.MustFollow(b, a) { // b depends on a
+				continue
+			}
+			pairs++
+			_, gone := recorded.Deleted(b.String())
+			if deleted.Before(gone) {
+				tb.Errorf("%s was deleted at %s, before %s was gone at %s", a, deleted, b, gone)
+			}
+			if pods := recorded.PodsGone(b); deleted.Before(pods) {
+				tb.Errorf("%s was deleted at %s, before the pods of %s were gone at %s", a, deleted, b, pods)
+			}
+		}
+	}
+	return pairs
+}

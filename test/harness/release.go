@@ -1,0 +1,161 @@
+// Copyright The Ordered Helm Authors
+// SPDX-License-Identifier: Apache-2.0
+
+package harness
+
+import (
+	"slices"
+	"strings"
+	"testing"
+
+	"helm.sh/helm/v3/pkg/release"
+	"helm.sh/helm/v3/pkg/releaseutil"
+	"helm.sh/helm/v3/pkg/storage"
+	"helm.sh/helm/v3/pkg/storage/driver"
+)
+
+// History reads the stored revisions of a release, the oldest first.
+func (h *Helm) History(tb testing.TB, name string) []*release.Release {
+	tb.Helper()
+	store := storage.Init(driver.NewSecrets(h.Cluster.Client().CoreV1().Secrets(h.Namespace)))
+	list, err := store.History(name)
+	if err != nil {
+		tb.Fatal(err)
+	}
+	releaseutil.SortByRevision(list)
+	return list
+}
+
+// Statuses are those of the stored revisions, the oldest first.
+func (h *Helm) Statuses(tb testing.TB, name string) string {
+	tb.Helper()
+	var list []string
+	for _, rel := range h.History(tb, name) {
+		list = append(list, rel.Info.Status.String())
+	}
+	return strings.Join(list, " ")
+}
+
+// ExpectStatuses checks the statuses of the stored revisions, the oldest first.
+func (h *Helm) ExpectStatuses(tb testing.TB, name, want string) {
+	tb.Helper()
+	if got := h.Statuses(tb, name); got != want {
+		tb.Errorf("the revisions of release %s are %q, want %q", name, got, want)
+	}
+}
+
+// LastRevision is the newest stored revision.
+func (h *Helm) LastRevision(tb testing.TB, name string) *release.Release {
+	tb.Helper()
+	list := h.History(tb, name)
+	return list[len(list)-1]
+}
+
+// ExpectManifestObjects checks that the release has exactly the objects that its stored
+// manifest declares, and those kept beside.
+func (h *Helm) ExpectManifestObjects(tb testing.TB, name string, kept ...string) {
+	tb.Helper()
+	o := &Order{}
+	o.AddManifest(tb, h.LastRevision(tb, name).Manifest)
+	h.ExpectObjects(tb, name, append(ObjectIDs(o.Objects), kept...)...)
+}
+
+func ObjectIDs(objects []OrderedObject) []string {
+	list := make([]string, len(objects))
+	for i, o := range objects {
+		list[i] = o.String()
+	}
+	return list
+}
+
+// RunCases runs named cases side by side, each in a namespace of its own.
+func RunCases(t *testing.T, cases map[string]func(*testing.T, *Helm)) {
+	t.Helper()
+	for name, run := range cases {
+		t.Run(name, func(t *testing.T) {
+			t.Parallel()
+			run(t, New(t))
+		})
+	}
+}
+
+// CheckOrder proves that the writes since a time kept the order of the newest
+// revision.
+func (h *Helm) CheckOrder(tb testing.TB, name string, recorded Trace, last ...func(*Order)) {
+	tb.Helper()
+	o := &Order{}
+	for _, set := range last {
+		set(o)
+	}
+	o.AddManifest(tb, h.LastRevision(tb, name).Manifest)
+	if pairs := o.CheckChanges(tb, recorded, h.Started); pairs == 0 {
+		tb.Error("no two objects had an order: the proof is empty")
+	}
+}
+
+// Record is what a stored revision remembers of its order, as it is stored; nil
+// if it remembers nothing.
+func Record(rel *release.Release) []byte {
+	for _, f := range rel.Chart.Files {
+		if f.Name == ".ordered-helm/record.json" {
+			return f.Data
+		}
+	}
+	return nil
+}
+
+// CheckUninstallOrder proves that all of a revision was deleted in reverse order, but for
+// what is named.
+func (h *Helm) CheckUninstallOrder(tb testing.TB, manifest string, but ...string) {
+	tb.Helper()
+	o := &Order{}
+	o.AddManifest(tb, manifest)
+	isGone := func(o OrderedObject) bool { return !slices.Contains(but, o.String()) }
+	if pairs := o.CheckDeletions(tb, h.ReadTrace(tb).Since(h.Started), isGone); pairs == 0 {
+		tb.Error("no two objects had an order: the proof is empty")
+	}
+}
+
+// Uninstall runs the uninstall and returns what the release consisted of.
+func (h *Helm) Uninstall(tb testing.TB, args ...string) (manifest string, r Result) {
+	tb.Helper()
+	manifest = h.LastRevision(tb, "rel").Manifest
+	h.Started = Now()
+	return manifest, h.MustRun(append([]string{"uninstall", "rel"}, args...)...)
+}
+
+// Repair runs one ordinary command once the trouble is gone: after it the release is
+// what its last revision declares, with nobody holding it, and its order was kept.
+func (h *Helm) Repair(tb testing.TB, args ...string) {
+	tb.Helper()
+	h.Started = Now()
+	h.MustRun(args...)
+	if args[0] == "uninstall" {
+		h.ExpectObjects(tb, "rel")
+		h.ExpectEmptyNamespace(tb)
+		return
+	}
+	h.ExpectDeployed(tb)
+}
+
+// ExpectDeployed checks that the release is in a good state, compared with the server.
+func (h *Helm) ExpectDeployed(tb testing.TB) {
+	tb.Helper()
+	h.ExpectManifestObjects(tb, "rel")
+	deployed := 0
+	for _, rel := range h.History(tb, "rel") {
+		switch rel.Info.Status.String() {
+		case "deployed":
+			deployed++
+		case "failed", "superseded":
+		default:
+			tb.Errorf("revision %d is %s", rel.Version, rel.Info.Status)
+		}
+		if strings.Contains(string(Record(rel)), `"lease"`) {
+			tb.Errorf("revision %d is held", rel.Version)
+		}
+	}
+	if last := h.LastRevision(tb, "rel"); deployed != 1 || last.Info.Status != "deployed" {
+		tb.Errorf("%d revisions are deployed, and the last one is %s: %s", deployed, last.Info.Status, h.Statuses(tb, "rel"))
+	}
+}
