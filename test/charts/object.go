@@ -114,11 +114,11 @@ func (o Object) Manifest() string {
 	case "Job":
 		return o.head("batch/v1", annotations) + o.workload("backoffLimit: 0")
 	case "Deployment", "DaemonSet", "ReplicaSet":
-		return o.head("apps/v1", annotations) + o.workload("selector: {matchLabels: {app: "+o.Name+"}}")
+		return o.head("apps/v1", annotations) + o.workload("selector: {matchLabels: {app: "+plain(o.Name)+"}}")
 	case "StatefulSet":
-		return o.head("apps/v1", annotations) + o.workload("selector: {matchLabels: {app: "+o.Name+"}}", "serviceName: "+o.Name)
+		return o.head("apps/v1", annotations) + o.workload("selector: {matchLabels: {app: "+plain(o.Name)+"}}", "serviceName: "+plain(o.Name))
 	case "ReplicationController":
-		return o.head("v1", annotations) + o.workload("selector: {app: "+o.Name+"}")
+		return o.head("v1", annotations) + o.workload("selector: {app: "+plain(o.Name)+"}")
 	}
 	k, known := kinds[o.kind()]
 	if !known {
@@ -152,7 +152,7 @@ func (o Object) annotations() []string {
 
 // head is a manifest up to its metadata.
 func (o Object) head(apiVersion string, annotations []string) string {
-	metadata := "name: " + o.Name
+	metadata := "name: " + plain(o.Name)
 	if o.Namespace != "" {
 		metadata += `, namespace: "` + o.Namespace + `"`
 	}
@@ -160,6 +160,14 @@ func (o Object) head(apiVersion string, annotations []string) string {
 		metadata += ", labels: {" + strings.Join(o.Labels, ", ") + "}"
 	}
 	return "---\napiVersion: " + apiVersion + "\nkind: " + o.kind() + "\nmetadata: " + annotated(metadata, annotations) + "\n"
+}
+
+// plain is a name in YAML, which takes y and n for booleans.
+func plain(name string) string {
+	if name == "y" || name == "n" {
+		return `"` + name + `"`
+	}
+	return name
 }
 
 // annotated is metadata with annotations, if there are any.
@@ -178,7 +186,7 @@ func (o Object) workload(lines ...string) string {
 			text += "  " + line + "\n"
 		}
 	}
-	return text + "  template:\n    metadata: " + annotated("labels: {app: "+o.Name+"}", o.PodAnnotations) + "\n    spec: " + o.podSpec() + "\n"
+	return text + "  template:\n    metadata: " + annotated("labels: {app: "+plain(o.Name)+"}", o.PodAnnotations) + "\n    spec: " + o.podSpec() + "\n"
 }
 
 // podSpec is the spec of a pod, in the flow style of YAML.
