@@ -7,7 +7,7 @@ import (
 	"testing"
 )
 
-// HangingChart is a chart of three layers whose second never gets ready.
+// HangingChart writes a chart of three layers, of which the second never becomes ready.
 func HangingChart(tb testing.TB, timeout string) string {
 	tb.Helper()
 	never := Pod("never", "second", "helm.sh/readiness-timeout: "+timeout, "devcluster/pod: never")
@@ -15,31 +15,32 @@ func HangingChart(tb testing.TB, timeout string) string {
 	return Write(tb, Object{Name: "first", Layer: "first"}, never, Object{Name: "third", Layer: "third", DependsOn: "second"})
 }
 
-// OwnConfigMap is a release's own resource.
+// OwnConfigMap is the manifest of a ConfigMap named own.
 func OwnConfigMap(value string) string { return Object{Name: "own", Value: value}.Manifest() }
 
-// UnreadyObjects are threeParts whose second is not ready for minutes.
+// UnreadyObjects are ThreeLayerObjects whose Deployment never becomes ready.
 func UnreadyObjects(value string, more ...Object) []Object {
-	parts := ThreeLayerObjects(value)
-	parts[1].PodAnnotations, parts[1].Annotations = NeverReady, []string{"helm.sh/readiness-timeout: 4m"}
-	return append(parts, more...)
+	objects := ThreeLayerObjects(value)
+	objects[1].PodAnnotations, objects[1].Annotations = NeverReady, []string{"helm.sh/readiness-timeout: 4m"}
+	return append(objects, more...)
 }
 
-// FailingObjects are a revision that creates two more objects, sets one more field,
-// no longer has what was last, and then hangs.
+// FailingObjects are ThreeLayerObjects with more objects and without the last one, whose
+// Deployment never becomes ready.
 func FailingObjects(value string) []Object {
-	parts := ThreeLayerObjects(value)
-	parts[1].PodAnnotations, parts[1].Annotations, parts[1].DependsOn = NeverReady, ShortTimeout, "first, over"
-	return append(parts[:2], Object{Name: "extra", Layer: "extra"}, Object{Name: "over", Layer: "over", DependsOn: "extra"},
+	objects := ThreeLayerObjects(value)
+	objects[1].PodAnnotations, objects[1].Annotations, objects[1].DependsOn = NeverReady, ShortTimeout, "first, over"
+	return append(objects[:2], Object{Name: "extra", Layer: "extra"}, Object{Name: "over", Layer: "over", DependsOn: "extra"},
 		Object{Name: "marked", Layer: "extra", Annotations: []string{"bad: a"}})
 }
 
-// ThreeLayers is a chart of three layers, each object with a value.
+// ThreeLayers writes a chart of ThreeLayerObjects and more.
 func ThreeLayers(tb testing.TB, value string, more ...Object) string {
 	tb.Helper()
 	return Write(tb, append(ThreeLayerObjects(value), more...)...)
 }
 
+// ThreeLayerObjects are a ConfigMap, a Deployment after it, and a ConfigMap after that.
 func ThreeLayerObjects(value string) []Object {
 	return []Object{
 		{Name: "first", Layer: "first", Value: value},
@@ -48,27 +49,29 @@ func ThreeLayerObjects(value string) []Object {
 	}
 }
 
-// OddObjects is another revision, which has two objects of its own.
+// OddObjects are ThreeLayerObjects and two objects more, odd and odder.
 func OddObjects(value string) []Object {
 	return append(ThreeLayerObjects(value), Object{Name: "odd", Layer: "odd", DependsOn: "last"}, Object{Name: "odder", Layer: "odder", DependsOn: "odd"})
 }
 
-// WithMissingConfigMap are a revision whose pods need what is not of the release.
+// WithMissingConfigMap writes a chart whose pods need MissingConfigMap, which the chart does
+// not have.
 func WithMissingConfigMap(tb testing.TB, value string) string {
 	tb.Helper()
-	parts := ThreeLayerObjects(value)
-	parts[1].Annotations = []string{"helm.sh/readiness-timeout: 3s"}
-	dir := Write(tb, parts...)
+	objects := ThreeLayerObjects(value)
+	objects[1].Annotations = []string{"helm.sh/readiness-timeout: 3s"}
+	dir := Write(tb, objects...)
 	Edit(tb, dir, "templates/all.yaml", "{name: c, image: i,", "{name: c, image: i, envFrom: [{configMapRef: {name: outside}}],")
 	return dir
 }
 
+// MissingConfigMap is the manifest of a ConfigMap that is not part of the release.
 const MissingConfigMap = "apiVersion: v1\nkind: ConfigMap\nmetadata: {name: outside}\ndata: {a: b}\n"
 
-// SlowThreeLayers is three, whose Deployment takes a while to be ready.
+// SlowThreeLayers is ThreeLayers with a Deployment that becomes ready after a while.
 func SlowThreeLayers(tb testing.TB, value, after string, more ...Object) string {
 	tb.Helper()
-	parts := ThreeLayerObjects(value)
-	parts[1].PodAnnotations = []string{`devcluster/after: "` + after + `"`}
-	return Write(tb, append(parts, more...)...)
+	objects := ThreeLayerObjects(value)
+	objects[1].PodAnnotations = []string{`devcluster/after: "` + after + `"`}
+	return Write(tb, append(objects, more...)...)
 }

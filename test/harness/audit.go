@@ -24,23 +24,23 @@ var Kinds = map[string]string{
 	"daemonsets":               "DaemonSet",
 }
 
-// Trace is every write to the objects of a namespace that the API server
-// recorded, by "Kind/name", in the order in which the requests came in.
+// Trace holds the writes to the objects of a namespace in the audit log of the API server,
+// by "Kind/name" of the object, in the order in which the requests were received.
 type Trace map[string][]Write
 
 // Write is one of them.
 type Write struct {
 	Verb     string
 	Received time.Time
-	// byHelm is whether the client was Helm, ours or stock's.
+	// ByHelm is whether the client was helm, ours or stock.
 	ByHelm bool
-	// stored is the object as it then was, and version says which one that is; the
-	// log has neither for Secrets and deletions.
+	// Stored is the object as it was stored, and version its resource version; the log
+	// has neither for Secrets and deletions.
 	Stored  Snapshot
 	version int64
 }
 
-// ReadTrace reads what was recorded so far.
+// ReadTrace reads the audit log up to now.
 func (h *Helm) ReadTrace(tb testing.TB) Trace {
 	tb.Helper()
 	t := Trace{}
@@ -69,7 +69,7 @@ func (h *Helm) ReadTrace(tb testing.TB) Trace {
 	return t
 }
 
-// Since leaves out what was written before.
+// Since leaves out the writes before a time.
 func (t Trace) Since(from time.Time) Trace {
 	later := Trace{}
 	for id, writes := range t {
@@ -105,9 +105,10 @@ func (t Trace) WrittenByHelm(verbs ...string) []string {
 	return ids
 }
 
+// IsReleaseSecret reports whether an object stores a revision.
 func IsReleaseSecret(id string) bool { return strings.HasPrefix(id, "Secret/sh.helm.release.v1.") }
 
-// The verbs by which objects are changed.
+// ChangeVerbs are the verbs of requests that create or change objects.
 var ChangeVerbs = []string{"create", "update", "patch"}
 
 // NotReadyReason says why an object does not count as ready, as it was last written by
@@ -209,7 +210,8 @@ type Snapshot struct {
 	}
 }
 
-// Ready is the tests' own idea of readiness, apart from the program's.
+// Ready is the definition of readiness of the tests, independent of the code that is
+// tested.
 func (s Snapshot) Ready(kind string) bool {
 	replicas := int32(1)
 	if s.Spec.Replicas != nil {
@@ -233,6 +235,7 @@ func (s Snapshot) Ready(kind string) bool {
 	return true
 }
 
+// Condition reports whether the object has a condition that is true.
 func (s Snapshot) Condition(kind string) bool {
 	for _, c := range s.Status.Conditions {
 		if c.Type == kind && c.Status == "True" {
@@ -257,8 +260,8 @@ func (s Snapshot) upToDate(kind string) bool {
 	return s.Ready(kind)
 }
 
-// ExpectReadyBefore checks that the binary succeeded, and by the server's record
-// that the second object was created when the first was ready.
+// ExpectReadyBefore checks that helm succeeded, and that the second object was created
+// when the first one was ready.
 func (h *Helm) ExpectReadyBefore(tb testing.TB, r Result, first, second string) {
 	tb.Helper()
 	if r.ExitCode != 0 {
@@ -273,8 +276,7 @@ func (h *Helm) ExpectReadyBefore(tb testing.TB, r Result, first, second string) 
 	}
 }
 
-// Requests is what the server recorded of the binary's requests about a resource in
-// the namespace, each request once.
+// Requests are the requests of helm for a resource in the namespace, each of them once.
 func (h *Helm) Requests(tb testing.TB, resource string) []cluster.Event {
 	tb.Helper()
 	var events []cluster.Event
@@ -287,6 +289,7 @@ func (h *Helm) Requests(tb testing.TB, resource string) []cluster.Event {
 	return events
 }
 
+// CountVerb counts requests with a verb.
 func CountVerb(events []cluster.Event, verb string) int {
 	n := 0
 	for _, e := range events {

@@ -24,7 +24,8 @@ import (
 	"sigs.k8s.io/yaml"
 )
 
-// ExpectEmptyNamespace checks that nothing of a release is left in the namespace.
+// ExpectEmptyNamespace checks that no object of a release is left in the namespace, nor a
+// stored revision.
 func (h *Helm) ExpectEmptyNamespace(tb testing.TB) {
 	tb.Helper()
 	list, err := h.Cluster.Client().CoreV1().ConfigMaps(h.Namespace).List(tb.Context(), metav1.ListOptions{
@@ -42,7 +43,7 @@ func (h *Helm) ExpectEmptyNamespace(tb testing.TB) {
 	}
 }
 
-// ExpectNoReleases checks that nothing of any release is stored in the namespace.
+// ExpectNoReleases checks that no release is stored in the namespace.
 func (h *Helm) ExpectNoReleases(tb testing.TB) {
 	tb.Helper()
 	secrets, err := h.Cluster.Client().CoreV1().Secrets(h.Namespace).List(tb.Context(), metav1.ListOptions{})
@@ -54,7 +55,7 @@ func (h *Helm) ExpectNoReleases(tb testing.TB) {
 	}
 }
 
-// declared is what objects are but for what the server and its controllers say.
+// declared is the content of objects without what the server and its controllers set.
 func declared(tb testing.TB, objects map[string]*unstructured.Unstructured) map[string]string {
 	tb.Helper()
 	texts := map[string]string{}
@@ -75,8 +76,8 @@ func declared(tb testing.TB, objects map[string]*unstructured.Unstructured) map[
 	return texts
 }
 
-// ExpectSameContent checks that the objects are what they were before: the same ones,
-// and the same in them.
+// ExpectSameContent checks that there are the same objects with the same content as
+// before.
 func ExpectSameContent(tb testing.TB, before, after map[string]*unstructured.Unstructured) {
 	tb.Helper()
 	want, got := declared(tb, before), declared(tb, after)
@@ -92,7 +93,7 @@ func ExpectSameContent(tb testing.TB, before, after map[string]*unstructured.Uns
 	}
 }
 
-// Resources are the resources that charts of these tests consist of.
+// Resources are the resources of which the charts of the tests consist.
 var Resources = []schema.GroupVersionResource{
 	{Version: "v1", Resource: "configmaps"}, {Version: "v1", Resource: "secrets"}, {Version: "v1", Resource: "services"},
 	{Version: "v1", Resource: "serviceaccounts"}, {Version: "v1", Resource: "pods"}, {Version: "v1", Resource: "persistentvolumeclaims"},
@@ -103,14 +104,13 @@ var Resources = []schema.GroupVersionResource{
 	{Group: "policy", Version: "v1", Resource: "poddisruptionbudgets"},
 }
 
-// ReleaseObjects reads, by "Kind/name", the objects in the namespace that bear the mark
-// of a release.
+// ReleaseObjects reads, by "Kind/name", the objects in the namespace that belong to a
+// release.
 func (h *Helm) ReleaseObjects(tb testing.TB, name string) map[string]*unstructured.Unstructured {
 	tb.Helper()
-	client := h.Client
 	found := map[string]*unstructured.Unstructured{}
 	for _, resource := range Resources {
-		list, err := client.Resource(resource).Namespace(h.Namespace).List(tb.Context(), metav1.ListOptions{})
+		list, err := h.Client.Resource(resource).Namespace(h.Namespace).List(tb.Context(), metav1.ListOptions{})
 		if err != nil {
 			tb.Fatal(err)
 		}
@@ -137,6 +137,7 @@ func (h *Helm) Get(tb testing.TB, id string) *unstructured.Unstructured {
 	return &list.Items[0]
 }
 
+// ResourceOfKind is the resource of a kind among Resources.
 func (h *Helm) ResourceOfKind(tb testing.TB, kind string) schema.GroupVersionResource {
 	tb.Helper()
 	for _, resource := range Resources {
@@ -169,7 +170,7 @@ func (h *Helm) Delete(tb testing.TB, id string) {
 	}
 }
 
-// ExpectObjects checks that exactly these objects bear the mark of a release.
+// ExpectObjects checks that exactly these objects belong to a release.
 func (h *Helm) ExpectObjects(tb testing.TB, name string, want ...string) {
 	tb.Helper()
 	slices.Sort(want)
@@ -178,7 +179,7 @@ func (h *Helm) ExpectObjects(tb testing.TB, name string, want ...string) {
 	}
 }
 
-// ExpectSameObjects checks that objects are the ones that they were before, by their UID.
+// ExpectSameObjects checks by their UIDs that objects were not created anew.
 func ExpectSameObjects(tb testing.TB, before, after map[string]*unstructured.Unstructured, ids ...string) {
 	tb.Helper()
 	for _, id := range ids {
@@ -191,7 +192,7 @@ func ExpectSameObjects(tb testing.TB, before, after map[string]*unstructured.Uns
 	}
 }
 
-// ValueOf is what a part's value is in the cluster; "-" if it is not there.
+// ValueOf is the charts.Object.Value of an object in the cluster; "-" if there is no object.
 func ValueOf(o *unstructured.Unstructured) string {
 	if o == nil {
 		return "-"
@@ -212,7 +213,7 @@ func ValueOf(o *unstructured.Unstructured) string {
 	return ""
 }
 
-// StringAt is a text in an object; empty if there is none.
+// StringAt is a string in an object; empty if there is none.
 func StringAt(o *unstructured.Unstructured, path ...string) string {
 	if o == nil {
 		return ""
@@ -221,7 +222,7 @@ func StringAt(o *unstructured.Unstructured, path ...string) string {
 	return text
 }
 
-// ExpectValues checks the value of all objects of threeParts.
+// ExpectValues checks the value of all objects of charts.ThreeLayers.
 func (h *Helm) ExpectValues(tb testing.TB, value string) {
 	tb.Helper()
 	for _, id := range []string{"ConfigMap/first", "Deployment/app", "ConfigMap/last"} {
@@ -231,9 +232,10 @@ func (h *Helm) ExpectValues(tb testing.TB, value string) {
 	}
 }
 
-// State tells whether a stored version of an object is in it.
+// State reports whether an object is in a certain state.
 type State func(*unstructured.Unstructured) bool
 
+// IsNamespaced reports whether objects of a kind are in a namespace.
 func IsNamespaced(kind string) bool {
 	switch kind {
 	case "CustomResourceDefinition", "APIService", "PersistentVolume", "StorageClass":
@@ -248,7 +250,8 @@ func GuessResource(apiVersion, kind string) schema.GroupVersionResource {
 	return plural
 }
 
-// Resource reads and writes objects of a kind in the case's namespace.
+// Resource reads and writes objects of a kind, those with a namespace in the one of the
+// test.
 func (h *Helm) Resource(apiVersion, kind string) dynamic.ResourceInterface {
 	resource := h.Client.Resource(GuessResource(apiVersion, kind))
 	if IsNamespaced(kind) {
@@ -257,8 +260,8 @@ func (h *Helm) Resource(apiVersion, kind string) dynamic.ResourceInterface {
 	return resource
 }
 
-// DeleteAfter removes an object outside namespaces when the test is over; the
-// others go with their namespace.
+// DeleteAfter deletes an object without a namespace when the test is over; the others
+// are deleted with their namespace.
 func (h *Helm) DeleteAfter(tb testing.TB, object *unstructured.Unstructured) {
 	if IsNamespaced(object.GetKind()) {
 		return
@@ -291,13 +294,14 @@ func AwaitState(ctx context.Context, api dynamic.ResourceInterface, name string,
 	}
 }
 
-// MergePatch changes an object. Once begun it is finished: helm may see the change,
-// and end, before the answer is here.
+// MergePatch patches an object. It is not cancelled with the context: helm may see the
+// change, and exit, before the response has come.
 func MergePatch(ctx context.Context, api dynamic.ResourceInterface, name, patch string, subresources ...string) error {
 	_, err := api.Patch(context.WithoutCancel(ctx), name, types.MergePatchType, []byte(patch), metav1.PatchOptions{}, subresources...)
 	return err
 }
 
+// IntAt is a number in an object; 0 if there is none.
 func IntAt(object *unstructured.Unstructured, path string) int64 {
 	value, _, _ := unstructured.NestedInt64(object.Object, strings.Split(path, ".")...)
 	if value == 0 { // of the audit log, read by encoding/json
@@ -307,7 +311,7 @@ func IntAt(object *unstructured.Unstructured, path string) int64 {
 	return value
 }
 
-// FieldIs is the state of an object with a text at a path.
+// FieldIs is the state of an object with a value at a path.
 func FieldIs(path, want string) State {
 	return func(object *unstructured.Unstructured) bool {
 		value, _, _ := unstructured.NestedFieldNoCopy(object.Object, strings.Split(path, ".")...)
@@ -315,8 +319,8 @@ func FieldIs(path, want string) State {
 	}
 }
 
-// HasCondition is the state of an object with a condition, of any status
-// where none is given, for any reason where none is given.
+// HasCondition is the state of an object with a condition; an empty status or reason
+// stands for any.
 func HasCondition(kind, status, reason string) State {
 	return func(object *unstructured.Unstructured) bool {
 		conditions, _, _ := unstructured.NestedSlice(object.Object, "status", "conditions")
@@ -339,7 +343,7 @@ func read(text string) (*unstructured.Unstructured, error) {
 	return object, nil
 }
 
-// ParseManifest is read for a test.
+// ParseManifest parses one manifest.
 func ParseManifest(tb testing.TB, text string) *unstructured.Unstructured {
 	tb.Helper()
 	object, err := read(text)
@@ -349,7 +353,7 @@ func ParseManifest(tb testing.TB, text string) *unstructured.Unstructured {
 	return object
 }
 
-// Create creates an object in the cluster; like merge, it is finished once begun.
+// Create creates an object; like MergePatch, it is not cancelled with the context.
 func (h *Helm) Create(ctx context.Context, manifest string) error {
 	object, err := read(strings.ReplaceAll(manifest, "NAMESPACE", h.Namespace))
 	if err != nil {
@@ -362,7 +366,7 @@ func (h *Helm) Create(ctx context.Context, manifest string) error {
 	return nil
 }
 
-// Apply creates an object for the time of the test.
+// Apply creates an object, which is deleted after the test.
 func (h *Helm) Apply(tb testing.TB, manifest string) {
 	tb.Helper()
 	h.DeleteAfter(tb, ParseManifest(tb, strings.ReplaceAll(manifest, "NAMESPACE", h.Namespace)))
@@ -371,8 +375,7 @@ func (h *Helm) Apply(tb testing.TB, manifest string) {
 	}
 }
 
-// OpenGates creates the ConfigMaps that pods wait for. A gate may be opened before there
-// is a pod, and more than once.
+// OpenGates creates ConfigMaps for which pods wait, if they do not exist yet.
 func (h *Helm) OpenGates(tb testing.TB, names ...string) {
 	tb.Helper()
 	for _, name := range names {

@@ -13,41 +13,20 @@ import (
 	"sigs.k8s.io/yaml"
 )
 
-// CheckOddDeleted proves that what only oddParts have was deleted in reverse order,
-// after all else was ready.
-func (h *Helm) CheckOddDeleted(tb testing.TB, manifest string, recorded Trace) {
-	tb.Helper()
-	odd := &Order{}
-	odd.AddManifest(tb, manifest)
-	late := recorded.Since(h.Started)
-	if pairs := odd.CheckDeletions(tb, late, func(o OrderedObject) bool { return strings.HasPrefix(o.Name, "odd") }); pairs != 1 {
-		tb.Errorf("%d pairs of deleted objects had an order, want 1", pairs)
-	}
-	now := &Order{}
-	now.AddManifest(tb, h.LastRevision(tb, "rel").Manifest)
-	for _, id := range []string{"ConfigMap/odd", "ConfigMap/odder"} {
-		deleted, _ := late.Deleted(id)
-		for _, o := range now.Objects {
-			if why := recorded.NotReadyReason(o, deleted); why != "" {
-				tb.Errorf("%s was deleted at %s, though %s %s", id, deleted, o, why)
-			}
-		}
-	}
-}
-
-// Order says which objects must be ready before which, worked out from the
-// rendered manifest and from what the test says about charts: none of the
-// program's own planning is asked.
+// Order is the expected order of the objects of a release: which of them must be ready
+// before which. It is derived from the rendered manifest and from what a test says about
+// charts, without the code that is tested.
 type Order struct {
 	Objects []OrderedObject
-	// subtreeAfter lists pairs of charts: the whole subtree of the first comes
-	// after that of the second. ownAfter: the first one's own objects do.
+	// SubtreeAfter are pairs of charts: the first one and its subcharts come after the
+	// second one and its subcharts. OwnAfter are pairs in which only the objects of the
+	// first one itself do.
 	SubtreeAfter, OwnAfter [][2]string
-	// besides are kinds that are left out.
+	// IgnoredKinds are not part of the order.
 	IgnoredKinds []string
 }
 
-// OrderedObject is what the oracle knows of one object.
+// OrderedObject is an object of the release with its place in the order.
 type OrderedObject struct {
 	Kind, Name, chart, layer string
 	dependsOn                []string
@@ -55,7 +34,7 @@ type OrderedObject struct {
 
 func (o OrderedObject) String() string { return o.Kind + "/" + o.Name }
 
-// AddManifest reads `helm template`.
+// AddManifest adds the objects of a rendered manifest.
 func (o *Order) AddManifest(tb testing.TB, manifest string) {
 	tb.Helper()
 	for doc := range strings.SplitSeq(manifest, "\n---\n") {
@@ -110,7 +89,7 @@ func names(tb testing.TB, value string) []string {
 	return all
 }
 
-// MustFollow reports whether a must come after b is ready.
+// MustFollow reports whether a may only be created once b is ready.
 func (o *Order) MustFollow(a, b OrderedObject) bool {
 	for _, pair := range o.SubtreeAfter {
 		if within(a.chart, pair[0]) && within(b.chart, pair[1]) {
@@ -166,7 +145,7 @@ func (o *Order) layersBefore(a OrderedObject) []string {
 	return layers
 }
 
-// CheckInstall proves that no object was created before everything it depends on
+// CheckInstall checks that no object was created before everything it depends on
 // was ready.
 func (o *Order) CheckInstall(tb testing.TB, recorded Trace, least int) {
 	tb.Helper()
@@ -195,14 +174,14 @@ func (o *Order) CheckInstall(tb testing.TB, recorded Trace, least int) {
 	}
 }
 
-// CheckUninstall proves that all objects were deleted, none before everything that
+// CheckUninstall checks that all objects were deleted, none before everything that
 // depends on it, and its pods, were gone.
 func (o *Order) CheckUninstall(tb testing.TB, recorded Trace) {
 	tb.Helper()
 	o.CheckDeletions(tb, recorded, func(OrderedObject) bool { return true })
 }
 
-// CheckChanges proves that nothing of a revision was created or changed before all
+// CheckChanges checks that nothing of a revision was created or changed before all
 // that it depends on was ready at its new version: of the writes that came after a
 // time. It returns how many pairs of objects it looked at.
 func (o *Order) CheckChanges(tb testing.TB, recorded Trace, from time.Time) int {
@@ -227,7 +206,7 @@ func (o *Order) CheckChanges(tb testing.TB, recorded Trace, from time.Time) int 
 	return pairs
 }
 
-// CheckDeletions proves that what is gone was deleted, nothing of it before all that
+// CheckDeletions checks that what is gone was deleted, nothing of it before all that
 // depended on it was gone, and its pods. It returns how many pairs of objects it
 // looked at.
 func (o *Order) CheckDeletions(tb testing.TB, recorded Trace, isGone func(OrderedObject) bool) int {

@@ -17,99 +17,16 @@ import (
 	"github.com/ordered-helm/helm/test/binaries"
 )
 
-// KillAt kills the binary when it says something, without a word.
-func (h *Helm) KillAt(tb testing.TB, at string, args ...string) {
-	tb.Helper()
-	h.KillWhen(tb, at, func() bool { return true }, args...)
-}
-
-// KillWhen kills it when, in addition, something has happened.
-func (h *Helm) KillWhen(tb testing.TB, at string, happened func() bool, args ...string) {
-	tb.Helper()
-	p := h.Start(tb, args...)
-	p.AwaitLine(tb, at)
-	look := time.NewTicker(20 * time.Millisecond) // each look reads the whole record
-	defer look.Stop()
-	for !happened() && tb.Context().Err() == nil {
-		<-look.C
-	}
-	p.Kill()
-	p.ExpectExit(tb, -1)
-}
-
-// RunWhile runs the binary, and does something when it says a text for the first time.
-// It must end by itself, and in order.
-func (h *Helm) RunWhile(tb testing.TB, at string, act func(), args ...string) Result {
-	tb.Helper()
-	h.Started = Now()
-	p := h.Start(tb, args...)
-	p.AwaitLine(tb, at)
-	act()
-	r := p.Wait(tb)
-	if r.ExitCode != 0 && r.ExitCode != 1 || strings.Contains(r.Stderr, "goroutine ") {
-		tb.Errorf("helm %s: exit code %d\n%s", strings.Join(args, " "), r.ExitCode, r.Stderr)
-	}
-	return r
-}
-
-// ExpectFailureWhile is meanwhile for what must fail with a message that says all of want.
-func (h *Helm) ExpectFailureWhile(tb testing.TB, at string, act func(), args []string, want ...string) Result {
-	tb.Helper()
-	r := h.RunWhile(tb, at, act, args...)
-	if r.ExitCode != 1 {
-		tb.Errorf("helm %s: exit code %d, want 1\n%s", strings.Join(args, " "), r.ExitCode, r.Stderr)
-	}
-	ExpectContains(tb, r.Stderr, want...)
-	return r
-}
-
-// MustRunWhile is meanwhile for what must succeed.
-func (h *Helm) MustRunWhile(tb testing.TB, at string, act func(), args ...string) Result {
-	tb.Helper()
-	r := h.RunWhile(tb, at, act, args...)
-	if r.ExitCode != 0 {
-		tb.Fatalf("helm %s: exit code %d\n%s", strings.Join(args, " "), r.ExitCode, r.Stderr)
-	}
-	return r
-}
-
-// Eventually waits until something has happened, for which it looks again and again.
-func Eventually(tb testing.TB, what string, happened func() bool) {
-	tb.Helper()
-	ctx, cancel := context.WithTimeout(tb.Context(), Timeout)
-	defer cancel()
-	look := time.NewTicker(20 * time.Millisecond)
-	defer look.Stop()
-	for !happened() {
-		select {
-		case <-look.C:
-		case <-ctx.Done():
-			tb.Fatalf("%s never happened", what)
-		}
-	}
-}
-
-const (
-	// tooLong is when a test gives up on what should happen soon; nothing is measured
-	// by it.
-	Timeout = 3 * time.Minute
-	// processTimeout is when a process that has not ended is killed.
-	processTimeout = 5 * time.Minute
-)
-
-// Result is what a run of helm printed, and its exit code: -1 if a signal killed it.
-type Result struct {
-	Stdout, Stderr string
-	ExitCode       int
-}
+// processTimeout is when a process that has not ended is killed.
+const processTimeout = 5 * time.Minute
 
 // Process is helm while it runs.
 type Process struct {
-	Cmd            *exec.Cmd
+	Cmd *exec.Cmd
+	// Ended is closed when the process has ended.
+	Ended          chan struct{}
 	stdout, stderr lineBuffer
-	// ended is closed when the process has ended; err is then what Wait returned.
-	Ended chan struct{}
-	err   error
+	err            error
 }
 
 // Start starts helm, which is killed when the test ends before it does.
@@ -124,6 +41,7 @@ func (h *Helm) StartStock(tb testing.TB, args ...string) *Process {
 	return h.StartBinary(tb, binaries.Get(tb).Stock, h.Namespace, args...)
 }
 
+// StartBinary starts another binary of helm in a namespace.
 func (h *Helm) StartBinary(tb testing.TB, path, namespace string, args ...string) *Process {
 	tb.Helper()
 	ctx, cancel := context.WithTimeout(tb.Context(), processTimeout)
@@ -246,14 +164,5 @@ func (b *lineBuffer) next(text string) (string, bool) {
 			return "", false
 		}
 		b.grown.Wait()
-	}
-}
-
-func AwaitClosed(tb testing.TB, happened <-chan struct{}, what string) {
-	tb.Helper()
-	select {
-	case <-happened:
-	case <-time.After(Timeout):
-		tb.Fatalf("%s never happened", what)
 	}
 }

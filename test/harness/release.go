@@ -44,15 +44,15 @@ func (h *Helm) ExpectStatuses(tb testing.TB, name, want string) {
 	}
 }
 
-// LastRevision is the newest stored revision.
+// LastRevision is the last stored revision.
 func (h *Helm) LastRevision(tb testing.TB, name string) *release.Release {
 	tb.Helper()
 	list := h.History(tb, name)
 	return list[len(list)-1]
 }
 
-// ExpectManifestObjects checks that the release has exactly the objects that its stored
-// manifest declares, and those kept beside.
+// ExpectManifestObjects checks that the release has exactly the objects of its stored
+// manifest, and those that were kept.
 func (h *Helm) ExpectManifestObjects(tb testing.TB, name string, kept ...string) {
 	tb.Helper()
 	o := &Order{}
@@ -60,6 +60,7 @@ func (h *Helm) ExpectManifestObjects(tb testing.TB, name string, kept ...string)
 	h.ExpectObjects(tb, name, append(ObjectIDs(o.Objects), kept...)...)
 }
 
+// ObjectIDs are the "Kind/name" of objects.
 func ObjectIDs(objects []OrderedObject) []string {
 	list := make([]string, len(objects))
 	for i, o := range objects {
@@ -68,23 +69,12 @@ func ObjectIDs(objects []OrderedObject) []string {
 	return list
 }
 
-// RunCases runs named cases side by side, each in a namespace of its own.
-func RunCases(t *testing.T, cases map[string]func(*testing.T, *Helm)) {
-	t.Helper()
-	for name, run := range cases {
-		t.Run(name, func(t *testing.T) {
-			t.Parallel()
-			run(t, New(t))
-		})
-	}
-}
-
-// CheckOrder proves that the writes since a time kept the order of the newest
+// CheckOrder checks that the writes since h.Started kept the order of the last
 // revision.
-func (h *Helm) CheckOrder(tb testing.TB, name string, recorded Trace, last ...func(*Order)) {
+func (h *Helm) CheckOrder(tb testing.TB, name string, recorded Trace, configure ...func(*Order)) {
 	tb.Helper()
 	o := &Order{}
-	for _, set := range last {
+	for _, set := range configure {
 		set(o)
 	}
 	o.AddManifest(tb, h.LastRevision(tb, name).Manifest)
@@ -93,8 +83,7 @@ func (h *Helm) CheckOrder(tb testing.TB, name string, recorded Trace, last ...fu
 	}
 }
 
-// Record is what a stored revision remembers of its order, as it is stored; nil
-// if it remembers nothing.
+// Record is the record of Ordered Helm in a stored revision, nil if there is none.
 func Record(rel *release.Release) []byte {
 	for _, f := range rel.Chart.Files {
 		if f.Name == ".ordered-helm/record.json" {
@@ -104,19 +93,19 @@ func Record(rel *release.Release) []byte {
 	return nil
 }
 
-// CheckUninstallOrder proves that all of a revision was deleted in reverse order, but for
-// what is named.
-func (h *Helm) CheckUninstallOrder(tb testing.TB, manifest string, but ...string) {
+// CheckUninstallOrder checks that all objects of a manifest were deleted in reverse order,
+// except those that are named.
+func (h *Helm) CheckUninstallOrder(tb testing.TB, manifest string, except ...string) {
 	tb.Helper()
 	o := &Order{}
 	o.AddManifest(tb, manifest)
-	isGone := func(o OrderedObject) bool { return !slices.Contains(but, o.String()) }
+	isGone := func(o OrderedObject) bool { return !slices.Contains(except, o.String()) }
 	if pairs := o.CheckDeletions(tb, h.ReadTrace(tb).Since(h.Started), isGone); pairs == 0 {
 		tb.Error("no two objects had an order: the proof is empty")
 	}
 }
 
-// Uninstall runs the uninstall and returns what the release consisted of.
+// Uninstall uninstalls the release, and returns its last manifest.
 func (h *Helm) Uninstall(tb testing.TB, args ...string) (manifest string, r Result) {
 	tb.Helper()
 	manifest = h.LastRevision(tb, "rel").Manifest
@@ -124,8 +113,8 @@ func (h *Helm) Uninstall(tb testing.TB, args ...string) (manifest string, r Resu
 	return manifest, h.MustRun(append([]string{"uninstall", "rel"}, args...)...)
 }
 
-// Repair runs one ordinary command once the trouble is gone: after it the release is
-// what its last revision declares, with nobody holding it, and its order was kept.
+// Repair runs one ordinary command after a failure, and checks that it repairs the
+// release, or removes it.
 func (h *Helm) Repair(tb testing.TB, args ...string) {
 	tb.Helper()
 	h.Started = Now()
@@ -138,7 +127,8 @@ func (h *Helm) Repair(tb testing.TB, args ...string) {
 	h.ExpectDeployed(tb)
 }
 
-// ExpectDeployed checks that the release is in a good state, compared with the server.
+// ExpectDeployed checks that the release is deployed, that no operation holds its lock, and
+// that its objects are those of its manifest.
 func (h *Helm) ExpectDeployed(tb testing.TB) {
 	tb.Helper()
 	h.ExpectManifestObjects(tb, "rel")
@@ -157,5 +147,27 @@ func (h *Helm) ExpectDeployed(tb testing.TB) {
 	}
 	if last := h.LastRevision(tb, "rel"); deployed != 1 || last.Info.Status != "deployed" {
 		tb.Errorf("%d revisions are deployed, and the last one is %s: %s", deployed, last.Info.Status, h.Statuses(tb, "rel"))
+	}
+}
+
+// CheckOddDeleted checks that what only charts.OddObjects have was deleted in reverse
+// order, after all other objects were ready.
+func (h *Helm) CheckOddDeleted(tb testing.TB, manifest string, recorded Trace) {
+	tb.Helper()
+	odd := &Order{}
+	odd.AddManifest(tb, manifest)
+	late := recorded.Since(h.Started)
+	if pairs := odd.CheckDeletions(tb, late, func(o OrderedObject) bool { return strings.HasPrefix(o.Name, "odd") }); pairs != 1 {
+		tb.Errorf("%d pairs of deleted objects had an order, want 1", pairs)
+	}
+	now := &Order{}
+	now.AddManifest(tb, h.LastRevision(tb, "rel").Manifest)
+	for _, id := range []string{"ConfigMap/odd", "ConfigMap/odder"} {
+		deleted, _ := late.Deleted(id)
+		for _, o := range now.Objects {
+			if why := recorded.NotReadyReason(o, deleted); why != "" {
+				tb.Errorf("%s was deleted at %s, though %s %s", id, deleted, o, why)
+			}
+		}
 	}
 }
