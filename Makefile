@@ -125,7 +125,7 @@ test-parity: build stock devcluster ## Compare bin/helm with bin/stock-helm on t
 
 .PHONY: soak
 soak: build stock devcluster ## Kill 200 operations at random moments, then work on 50 releases from 8 processes for ten minutes
-	ORDERED_HELM_KILLS=200 BINARIES=$(BIN) go test -count=1 -v -parallel 4 -timeout 90m -run TestKilledAtAnyTime ./test/e2e
+	ORDERED_HELM_KILLS=200 BINARIES=$(BIN) go test -count=1 -v -parallel 4 -timeout 90m -run TestKilledAtAnyTime ./test/e2e/recovery
 	ORDERED_HELM_SOAK=10m BINARIES=$(BIN) go test -count=1 -v -timeout 30m ./test/soak
 
 .PHONY: protections

@@ -4,6 +4,7 @@
 package charts
 
 import (
+	"fmt"
 	"testing"
 )
 
@@ -74,4 +75,42 @@ func SlowThreeLayers(tb testing.TB, value, after string, more ...Object) string 
 	objects := ThreeLayerObjects(value)
 	objects[1].PodAnnotations = []string{`devcluster/after: "` + after + `"`}
 	return Write(tb, append(objects, more...)...)
+}
+
+// FullChart writes a chart with hooks of every operation, a subchart, and layers of every
+// sort of object that Helm waits for. Its objects differ from value to value.
+func FullChart(tb testing.TB) string {
+	tb.Helper()
+	const value = "{{ .Values.value }}"
+	var hooks []Object
+	for _, when := range []string{"pre", "post"} {
+		job := Object{Kind: "Job", Hook: fmt.Sprintf("%[1]s-install,%[1]s-upgrade,%[1]s-rollback,%[1]s-delete", when)}
+		// A run of this one fails if the one before has left anything.
+		once, again := job, job
+		once.Name, once.DeletePolicy, once.PodAnnotations = when+"-once", "hook-succeeded", []string{"devcluster/after: 100ms"}
+		again.Name, again.DeletePolicy, again.PodAnnotations = when+"-again", "before-hook-creation,hook-succeeded", []string{"devcluster/after: 0s"}
+		hooks = append(hooks, once, again)
+	}
+	hooks = append(hooks, Object{Name: "of-hooks", Hook: "pre-install,pre-upgrade,pre-rollback", Weight: -1})
+	return Chart{
+		Metadata:  "annotations: {helm.sh/depends-on/subcharts: '[\"backend\"]'}\ndependencies: [{name: backend, version: 0.1.0}]\n",
+		Values:    "value: '0'\n",
+		Templates: map[string]string{"hooks.yaml": Manifests(hooks...)},
+		Objects: []Object{
+			{Name: "first", Layer: "first", Value: value},
+			{Kind: "Deployment", Name: "app", Layer: "app", DependsOn: "first", Value: value, Annotations: LongTimeout},
+			{Kind: "Job", Name: "work-" + value, Layer: "work", DependsOn: "first", PodAnnotations: []string{"devcluster/after: 200ms"}, Annotations: LongTimeout},
+			{Name: "of-" + value, Layer: "work", DependsOn: "first"},
+			{Name: "last", Layer: "last", DependsOn: "app,work", Value: value},
+		},
+		Subcharts: []Chart{{
+			Name: "backend", Values: "value: '0'\n",
+			Objects: []Object{{Kind: "Deployment", Name: "backend", Value: value, Annotations: LongTimeout}},
+		}},
+	}.Write(tb)
+}
+
+// FullChartArgs are the arguments to install or upgrade a FullChart with a value.
+func FullChartArgs(verb, dir, value string) []string {
+	return []string{verb, "rel", dir, "--wait=ordered", "--timeout", "2m", "--set", "value=" + value + ",backend.value=" + value}
 }

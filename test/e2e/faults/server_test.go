@@ -28,7 +28,7 @@ const everything = "all of it"
 func TestTrouble(t *testing.T) {
 	t.Parallel()
 	seed := harness.NewSeed(t)
-	dir := killedChart(t)
+	dir := charts.FullChart(t)
 	const unavailable, internal = 503, 500
 	type trouble struct {
 		name  string
@@ -64,16 +64,15 @@ func TestTrouble(t *testing.T) {
 // order of each.
 func runLifecycle(t *testing.T, h *harness.Helm, dir string) {
 	t.Helper()
-	k := &killedOperation{T: t, Helm: h, chart: dir}
-	for _, args := range [][]string{k.deploys("install", "1"), k.deploys("upgrade", "2"), {"rollback", "rel", "1"}} {
+	for _, args := range [][]string{charts.FullChartArgs("install", dir, "1"), charts.FullChartArgs("upgrade", dir, "2"), {"rollback", "rel", "1"}} {
 		h.Started = harness.Now()
 		h.MustRun(args...)
 		h.CheckOrder(t, "rel", h.ReadTrace(t))
-		k.check(false)
+		h.ExpectFullChart(t)
 	}
 	manifest, _ := h.Uninstall(t)
 	h.CheckUninstallOrder(t, manifest)
-	k.check(true)
+	h.ExpectNoFullChart(t)
 }
 
 // TestSilence: nothing is answered for half a minute, in the middle of each operation. That
@@ -81,7 +80,7 @@ func runLifecycle(t *testing.T, h *harness.Helm, dir string) {
 func TestSilence(t *testing.T) {
 	t.Parallel()
 	const silence = 30 * time.Second
-	dir := killedChart(t)
+	dir := charts.FullChart(t)
 	for name, fall := range map[string]func(*testing.T, *fault.Proxy) (back func()){
 		"silent": func(_ *testing.T, p *fault.Proxy) func() { return p.Silence(silence) },
 		"away": func(t *testing.T, p *fault.Proxy) func() {
@@ -99,9 +98,8 @@ func TestSilence(t *testing.T) {
 			t.Run(verb+", "+name, func(t *testing.T) {
 				t.Parallel()
 				h := harness.New(t)
-				k := &killedOperation{T: t, Helm: h, chart: dir}
 				args := map[string][]string{
-					"install": k.deploys("install", "1"), "upgrade": k.deploys("upgrade", "2"), "rollback": {"rollback", "rel", "1"}, "uninstall": {"uninstall", "rel"},
+					"install": charts.FullChartArgs("install", dir, "1"), "upgrade": charts.FullChartArgs("upgrade", dir, "2"), "rollback": {"rollback", "rel", "1"}, "uninstall": {"uninstall", "rel"},
 				}
 				for _, before := range map[string][]string{"upgrade": {"install"}, "rollback": {"install", "upgrade"}, "uninstall": {"install"}}[verb] {
 					h.MustRun(args[before]...)
@@ -111,7 +109,11 @@ func TestSilence(t *testing.T) {
 				process.AwaitLine(t, "app")
 				t.Cleanup(fall(t, p))
 				process.ExpectExit(t, 0)
-				k.check(verb == "uninstall")
+				if verb == "uninstall" {
+					h.ExpectNoFullChart(t)
+				} else {
+					h.ExpectFullChart(t)
+				}
 			})
 		}
 	}

@@ -6,7 +6,6 @@ package recovery
 import (
 	"net/http"
 	"slices"
-	"strings"
 	"testing"
 
 	"helm.sh/helm/v3/pkg/release"
@@ -112,50 +111,4 @@ func TestHooksOfTwoDead(t *testing.T) {
 	if phase := h.History(t, "rel")[1].Hooks[0].LastRun.Phase; phase != release.HookPhaseSucceeded {
 		t.Errorf("the hook that was waited for is stored as %s", phase)
 	}
-}
-
-// TestUpgradeAndUninstallMeet has an upgrade and an uninstall that both found the release
-// free. Who stores second finds the other, and stops before anything is changed.
-func TestUpgradeAndUninstallMeet(t *testing.T) {
-	t.Parallel()
-	begin := func(t *testing.T) *harness.Helm {
-		t.Helper()
-		h := harness.New(t)
-		h.MustRun("install", "rel", charts.ThreeLayers(t, "1"), "--wait=ordered")
-		return h
-	}
-	t.Run("the upgrade is second", func(t *testing.T) {
-		t.Parallel()
-		h := begin(t)
-		direct := *h
-		held, pass := h.HoldRequests(t, harness.CreatesRevision)
-		upgrade := h.Start(t, "upgrade", "rel", charts.ThreeLayers(t, "2"), "--wait=ordered")
-		harness.AwaitClosed(t, held, "the attempt to store a revision")
-		other := direct.Start(t, "uninstall", "rel")
-		other.AwaitLine(t, "removing release rel")
-		pass()
-		r := upgrade.Wait(t)
-		if r.ExitCode != 1 || !slices.ContainsFunc([]string{"is uninstalling, by helm uninstall on ", "is uninstalled"}, func(text string) bool { return strings.Contains(r.Stderr, text) }) {
-			t.Errorf("the upgrade ended with %d:\n%s", r.ExitCode, r.Stderr)
-		}
-		other.ExpectExit(t, 0)
-		direct.ExpectObjects(t, "rel")
-	})
-	t.Run("the uninstall is second", func(t *testing.T) {
-		t.Parallel()
-		h := begin(t)
-		direct := *h
-		held, pass := h.HoldRequests(t, func(what fault.Request) bool { return what.Verb == "update" && what.Resource == "secrets" })
-		uninstall := h.Start(t, "uninstall", "rel")
-		harness.AwaitClosed(t, held, "the attempt to store that it is being removed")
-		other := direct.Start(t, "upgrade", "rel", charts.SlowThreeLayers(t, "2", "5s"), "--wait=ordered")
-		other.AwaitLine(t, "app:app applied")
-		pass()
-		r := uninstall.Wait(t)
-		if r.ExitCode != 1 || !strings.Contains(r.Stderr, "revision 2 of release rel is pending-upgrade, by helm upgrade on ") {
-			t.Errorf("the uninstall ended with %d:\n%s", r.ExitCode, r.Stderr)
-		}
-		other.ExpectExit(t, 0)
-		direct.ExpectDeployed(t)
-	})
 }
