@@ -36,6 +36,8 @@ type Chart struct {
 	TemplatePerObject bool
 	// Templates are other templates, by the name of the file.
 	Templates map[string]string
+	// CRDs is the text of crds/all.yaml.
+	CRDs string
 	// Subcharts are in the folder charts.
 	Subcharts []Chart
 }
@@ -69,6 +71,9 @@ func (c Chart) addTo(files map[string]string, dir string) {
 		}
 	} else if text := c.Template + Manifests(c.Objects...); text != "" {
 		files[dir+"templates/all.yaml"] = text
+	}
+	if c.CRDs != "" {
+		files[dir+"crds/all.yaml"] = c.CRDs
 	}
 	for name, text := range c.Templates {
 		files[dir+"templates/"+name] = text

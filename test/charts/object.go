@@ -10,8 +10,9 @@ import (
 
 // Object is an object of a chart, or a hook.
 type Object struct {
-	// Kind is ConfigMap by default.
-	Kind, Name, Namespace string
+	// APIVersion is the usual one of the kind by default, and Kind is ConfigMap.
+	APIVersion, Kind string
+	Name, Namespace  string
 	// Layer is the layer of the object; DependsOn are the layers it depends on, with
 	// commas.
 	Layer, DependsOn string
@@ -38,6 +39,8 @@ type Object struct {
 	PodSpec string
 	// Containers are the names of the containers; the default is one that is named c.
 	Containers []string
+	// Body is the text after the metadata of an object with an APIVersion.
+	Body string
 }
 
 // IDAnnotation is the annotation by which a test finds an object in the audit log.
@@ -59,6 +62,21 @@ func Pod(name, layer string, annotations ...string) Object {
 // Last is a ConfigMap in the layer last, which depends on layers, with commas.
 func Last(dependsOn string) Object {
 	return Object{Name: "last", Layer: "last", DependsOn: dependsOn}
+}
+
+// Definition is a CustomResourceDefinition of a group and a kind, which has any fields.
+func Definition(group, kind string) Object {
+	singular := strings.ToLower(kind)
+	return Object{
+		APIVersion: "apiextensions.k8s.io/v1", Kind: "CustomResourceDefinition", Name: singular + "s." + group,
+		Body: "spec:\n  group: " + group + "\n  scope: Namespaced\n  names: {kind: " + kind + ", plural: " + singular + "s, singular: " + singular + "}\n" +
+			"  versions: [{name: v1, served: true, storage: true, schema: {openAPIV3Schema: {type: object, x-kubernetes-preserve-unknown-fields: true}}}]\n",
+	}
+}
+
+// CustomResource is an object of the kind of a Definition.
+func CustomResource(group, kind, name string) Object {
+	return Object{APIVersion: group + "/v1", Kind: kind, Name: name}
 }
 
 // ConfigMap is the manifest of a ConfigMap with annotations.
@@ -108,6 +126,9 @@ func (o Object) kind() string {
 // Manifest is the object as it stands in a template.
 func (o Object) Manifest() string {
 	annotations := o.annotations()
+	if o.APIVersion != "" {
+		return o.head(o.APIVersion, annotations) + o.Body
+	}
 	switch o.kind() {
 	case "Pod":
 		return o.head("v1", append(annotations, o.PodAnnotations...)) + "spec: " + o.podSpec() + "\n"

@@ -18,34 +18,17 @@ func TestHooksOfKindsThatHooksDefine(t *testing.T) {
 	t.Parallel()
 	h := harness.New(t)
 	group := h.Namespace + ".example.com"
-	var definitions, objects strings.Builder
+	var definitions, objects []charts.Object
 	for i := range 8 {
-		fmt.Fprintf(&definitions, `---
-apiVersion: apiextensions.k8s.io/v1
-kind: CustomResourceDefinition
-metadata:
-  name: gadget%[1]ds.%[2]s
-  annotations: {helm.sh/hook: pre-install, helm.sh/hook-weight: "%[3]d"}
-spec:
-  group: %[2]s
-  scope: Namespaced
-  names: {kind: Gadget%[1]d, plural: gadget%[1]ds, singular: gadget%[1]d}
-  versions:
-    - {name: v1, served: true, storage: true, schema: {openAPIV3Schema: {type: object, x-kubernetes-preserve-unknown-fields: true}}}
-`, i, group, 2*i)
-		fmt.Fprintf(&objects, `---
-apiVersion: %[2]s/v1
-kind: Gadget%[1]d
-metadata:
-  name: gadget
-  annotations: {helm.sh/hook: pre-install, helm.sh/hook-weight: "%[3]d"}
-`, i, group, 2*i+1)
+		kind := fmt.Sprintf("Gadget%d", i)
+		definition, object := charts.Definition(group, kind), charts.CustomResource(group, kind, "gadget")
+		definition.Hook, definition.Weight = "pre-install", 2*i
+		object.Hook, object.Weight = "pre-install", 2*i+1
+		definitions, objects = append(definitions, definition), append(objects, object)
 	}
-	chart := charts.WriteFiles(t, map[string]string{
-		"Chart.yaml":                 "apiVersion: v2\nname: gadgets\nversion: 1.0.0\n",
-		"templates/definitions.yaml": definitions.String(),
-		"templates/objects.yaml":     objects.String(),
-	})
+	chart := charts.Chart{Name: "gadgets", APIVersion: "v2", Templates: map[string]string{
+		"definitions.yaml": charts.Manifests(definitions...), "objects.yaml": charts.Manifests(objects...),
+	}}.Write(t)
 	h.MustRun("install", "gadgets", chart)
 	h.MustRun("uninstall", "gadgets")
 }

@@ -41,15 +41,14 @@ func (d crdHook) kind() string { return strings.ToUpper(d.plural[:1]) + d.plural
 
 // manifest is the definition as a hook of the older sort, with more annotations.
 func (d crdHook) manifest(more ...string) string {
-	return "---\napiVersion: apiextensions.k8s.io/v1\nkind: CustomResourceDefinition\nmetadata: " +
-		"{name: " + d.name() + ", annotations: {" + strings.Join(append([]string{"helm.sh/hook: crd-install"}, more...), ", ") + "}}\n" +
-		"spec:\n  group: " + d.group + "\n  scope: Namespaced\n  names: {kind: " + d.kind() + ", plural: " + d.plural + "}\n" +
-		"  versions: [{name: v1, served: true, storage: true, schema: {openAPIV3Schema: {type: object, x-kubernetes-preserve-unknown-fields: true}}}]\n"
+	definition := charts.Definition(d.group, d.kind())
+	definition.Hook, definition.Annotations = "crd-install", more
+	return definition.Manifest()
 }
 
 // resource is an object of the kind that it defines.
 func (d crdHook) resource(name string) string {
-	return fmt.Sprintf("---\napiVersion: %s/v1\nkind: %s\nmetadata: {name: %s}\n", d.group, d.kind(), name)
+	return charts.CustomResource(d.group, d.kind(), name).Manifest()
 }
 
 func (d crdHook) get(tb testing.TB) *unstructured.Unstructured {

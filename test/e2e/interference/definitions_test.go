@@ -4,7 +4,6 @@
 package interference
 
 import (
-	"strings"
 	"testing"
 
 	apierrors "k8s.io/apimachinery/pkg/api/errors"
@@ -14,24 +13,10 @@ import (
 	"github.com/ordered-helm/helm/test/harness"
 )
 
-const gizmos = `apiVersion: apiextensions.k8s.io/v1
-kind: CustomResourceDefinition
-metadata: {name: gizmos.NAMESPACE.example}
-spec:
-  group: NAMESPACE.example
-  scope: Namespaced
-  names: {kind: Gizmo, plural: gizmos, singular: gizmo}
-  versions:
-  - name: v1
-    served: true
-    storage: true
-    schema: {openAPIV3Schema: {type: object, x-kubernetes-preserve-unknown-fields: true}}
-`
-
-// defineGizmos has somebody define a kind; undefine takes it away.
+// defineGizmos has somebody define a kind; deleteGizmoDefinition deletes the definition.
 func defineGizmos(tb testing.TB, h *harness.Helm) {
 	tb.Helper()
-	h.Apply(tb, gizmos)
+	h.Apply(tb, charts.Definition(h.Namespace+".example", "Gizmo").Manifest())
 	api := h.Resource("apiextensions.k8s.io/v1", "CustomResourceDefinition")
 	if _, err := harness.AwaitState(tb.Context(), api, "gizmos."+h.Namespace+".example", harness.HasCondition("Established", "True", "")); err != nil {
 		tb.Fatal(err)
@@ -51,23 +36,17 @@ func deleteGizmoDefinition(tb testing.TB, h *harness.Helm) {
 }
 
 // gizmoChart has a custom resource between two ConfigMaps.
-func gizmoChart(tb testing.TB, h *harness.Helm, value, annotations string) string {
+func gizmoChart(tb testing.TB, h *harness.Helm, value string, annotations ...string) string {
 	tb.Helper()
-	gizmo := strings.NewReplacer("NAMESPACE", h.Namespace, "MORE", annotations, "VALUE", value).Replace(`---
-apiVersion: NAMESPACE.example/v1
-kind: Gizmo
-metadata:
-  name: one
-  annotations: {helm.sh/layer: gizmo, depends-on.helm.sh/layers: firstMORE}
-spec: {value: "VALUE"}
-`)
-	return charts.WriteTemplate(tb, charts.Object{Name: "first", Layer: "first", Value: value}.Manifest()+gizmo+charts.Object{Name: "last", Layer: "last", DependsOn: "gizmo", Value: value}.Manifest())
+	gizmo := charts.CustomResource(h.Namespace+".example", "Gizmo", "one")
+	gizmo.Layer, gizmo.DependsOn, gizmo.Annotations, gizmo.Body = "gizmo", "first", annotations, "spec: {value: \""+value+"\"}\n"
+	return charts.Write(tb, charts.Object{Name: "first", Layer: "first", Value: value}, gizmo, charts.Object{Name: "last", Layer: "last", DependsOn: "gizmo", Value: value})
 }
 
 // TestPeopleRemoveDefinitions has somebody remove the definition of a custom resource.
 func TestPeopleRemoveDefinitions(t *testing.T) {
 	t.Parallel()
-	const waits = `, helm.sh/readiness-success: "{.phase} == Done", helm.sh/readiness-timeout: 3s`
+	waits := []string{`helm.sh/readiness-success: "{.phase} == Done"`, "helm.sh/readiness-timeout: 3s"}
 	plain := func(tb testing.TB, value string) string {
 		tb.Helper()
 		return charts.Write(tb, charts.Object{Name: "first", Layer: "first", Value: value}, charts.Object{Name: "last", Layer: "last", DependsOn: "first", Value: value})
@@ -76,7 +55,7 @@ func TestPeopleRemoveDefinitions(t *testing.T) {
 		"while it is waited for": func(t *testing.T, h *harness.Helm) {
 			defineGizmos(t, h)
 			h.ExpectFailureWhile(t, "app:gizmo applied", func() { deleteGizmoDefinition(t, h) },
-				[]string{"install", "rel", gizmoChart(t, h, "1", waits), "--wait=ordered", "--timeout", "30s"}, "Gizmo/one", "never started because of that: app:last")
+				[]string{"install", "rel", gizmoChart(t, h, "1", waits...), "--wait=ordered", "--timeout", "30s"}, "Gizmo/one", "never started because of that: app:last")
 			expectFailed(t, h, "failed", "Gizmo/one")
 			h.ExpectObjects(t, "rel", "ConfigMap/first")
 			defineGizmos(t, h)
@@ -84,15 +63,15 @@ func TestPeopleRemoveDefinitions(t *testing.T) {
 		},
 		"before an upgrade": func(t *testing.T, h *harness.Helm) {
 			defineGizmos(t, h)
-			h.MustRun("install", "rel", gizmoChart(t, h, "1", ""), "--wait=ordered")
+			h.MustRun("install", "rel", gizmoChart(t, h, "1"), "--wait=ordered")
 			deleteGizmoDefinition(t, h)
-			h.ExpectFailure(t, []string{"upgrade", "rel", gizmoChart(t, h, "2", ""), "--wait=ordered"}, `Gizmo`, "ensure CRDs are installed first")
+			h.ExpectFailure(t, []string{"upgrade", "rel", gizmoChart(t, h, "2"), "--wait=ordered"}, `Gizmo`, "ensure CRDs are installed first")
 			defineGizmos(t, h)
 			h.Repair(t, "upgrade", "rel", plain(t, "3"), "--install", "--wait=ordered")
 		},
 		"before a rollback": func(t *testing.T, h *harness.Helm) {
 			defineGizmos(t, h)
-			h.MustRun("install", "rel", gizmoChart(t, h, "1", ""), "--wait=ordered")
+			h.MustRun("install", "rel", gizmoChart(t, h, "1"), "--wait=ordered")
 			h.MustRun("upgrade", "rel", plain(t, "2"), "--wait=ordered")
 			deleteGizmoDefinition(t, h)
 			h.ExpectFailure(t, []string{"rollback", "rel", "1"}, "Gizmo/one", "could not be applied", "never started because of that: app:last")

@@ -21,6 +21,8 @@ import (
 // resource of its own definition.
 func ownershipChart(tb testing.TB, group string) string {
 	tb.Helper()
+	widgets, widget := charts.Definition(group, "Widget"), charts.CustomResource(group, "Widget", "w")
+	widgets.Layer, widget.Layer, widget.DependsOn = "base", "widget", "base"
 	return charts.WriteFiles(tb, map[string]string{
 		"Chart.yaml":  charts.Metadata,
 		"values.yaml": "user: false\nheld: false\nnever: false\nhook: false\nwidget: false\nplain: false\n",
@@ -50,20 +52,7 @@ apiVersion: batch/v1
 kind: Job
 metadata: {name: hook, annotations: {helm.sh/hook: pre-upgrade, devcluster/pod: fail}}
 spec: {backoffLimit: 0, template: {metadata: {annotations: {devcluster/pod: fail}}, spec: {restartPolicy: Never, containers: [{name: a, image: a}]}}}
-{{ end }}{{ if .Values.widget }}---
-apiVersion: apiextensions.k8s.io/v1
-kind: CustomResourceDefinition
-metadata: {name: widgets.` + group + `, annotations: {helm.sh/layer: base}}
-spec:
-  group: ` + group + `
-  scope: Namespaced
-  names: {kind: Widget, plural: widgets}
-  versions: [{name: v1, served: true, storage: true, schema: {openAPIV3Schema: {type: object, x-kubernetes-preserve-unknown-fields: true}}}]
----
-apiVersion: ` + group + `/v1
-kind: Widget
-metadata: {name: w, annotations: {helm.sh/layer: widget, depends-on.helm.sh/layers: base}}
-{{ end }}`,
+{{ end }}{{ if .Values.widget }}` + charts.Manifests(widgets, widget) + `{{ end }}`,
 	})
 }
 

@@ -188,21 +188,16 @@ func upgradeHangsAtTheEnd(t *testing.T, h *harness.Helm) {
 // definition.
 func upgradeDefinitions(t *testing.T, h *harness.Helm) {
 	group := h.Namespace + ".example"
-	definition := "---\napiVersion: apiextensions.k8s.io/v1\nkind: CustomResourceDefinition\nmetadata:\n  name: gears." + group + "\n" +
-		"  annotations: {helm.sh/layer: definitions}\nspec:\n  group: " + group + "\n  scope: Namespaced\n  names: {kind: Gear, plural: gears, singular: gear}\n" +
-		"  versions:\n  - {name: v1, served: true, storage: true, schema: {openAPIV3Schema: {type: object, x-kubernetes-preserve-unknown-fields: true}}}\n"
-	gear := func(spec string) string {
-		return "---\napiVersion: " + group + "/v1\nkind: Gear\nmetadata:\n  name: one\n" +
-			"  annotations: {helm.sh/layer: gears, depends-on.helm.sh/layers: definitions}\nspec: {" + spec + "}\n"
-	}
-	chart := func(value, more string) string {
-		dir := charts.ThreeLayers(t, value)
-		charts.AddFile(t, dir, "templates/more.yaml", more)
-		return dir
+	definition := charts.Definition(group, "Gear")
+	definition.Layer = "definitions"
+	chart := func(value, spec string) string {
+		gear := charts.CustomResource(group, "Gear", "one")
+		gear.Layer, gear.DependsOn, gear.Body = "gears", "definitions", "spec: {"+spec+"}\n"
+		return charts.ThreeLayers(t, value, definition, gear)
 	}
 	h.MustRun("install", "rel", charts.ThreeLayers(t, "1"), "--wait=ordered")
-	h.MustRun("upgrade", "rel", chart("2", definition+gear("teeth: few, gone: soon")), "--wait=ordered")
-	h.MustRun("upgrade", "rel", chart("3", definition+gear("teeth: many")), "--wait=ordered")
+	h.MustRun("upgrade", "rel", chart("2", "teeth: few, gone: soon"), "--wait=ordered")
+	h.MustRun("upgrade", "rel", chart("3", "teeth: many"), "--wait=ordered")
 	one, err := h.Resource(group+"/v1", "Gear").Get(t.Context(), "one", metav1.GetOptions{})
 	if err != nil {
 		t.Fatal(err)

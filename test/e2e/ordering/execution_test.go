@@ -86,31 +86,9 @@ func TestDefinitionsOfTheReleaseItself(t *testing.T) {
 	t.Parallel()
 	h := harness.New(t)
 	group := h.Namespace + ".example"
-	definition := `---
-apiVersion: apiextensions.k8s.io/v1
-kind: CustomResourceDefinition
-metadata:
-  name: widgets.` + group + `
-  annotations: {helm.sh/layer: definitions}
-spec:
-  group: ` + group + `
-  scope: Namespaced
-  names: {kind: Widget, plural: widgets, singular: widget}
-  versions:
-  - name: v1
-    served: true
-    storage: true
-    schema: {openAPIV3Schema: {type: object, x-kubernetes-preserve-unknown-fields: true}}
----
-apiVersion: ` + group + `/v1
-kind: Widget
-metadata:
-  name: one
-  annotations:
-    helm.sh/layer: widgets
-    helm.sh/depends-on/layers: definitions
-`
-	chart := charts.WriteFiles(t, map[string]string{"Chart.yaml": charts.Metadata, "templates/all.yaml": definition + charts.ConfigMap("end")})
+	definition, widget := charts.Definition(group, "Widget"), charts.CustomResource(group, "Widget", "one")
+	definition.Layer, widget.Layer, widget.DependsOn = "definitions", "widgets", "definitions"
+	chart := charts.Write(t, definition, widget, charts.Object{Name: "end"})
 	h.MustRun("install", "rel", chart, "--wait=ordered")
 	h.MustRun("get", "manifest", "rel")
 	h.MustRun("uninstall", "rel")

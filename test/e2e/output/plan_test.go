@@ -240,23 +240,17 @@ func TestPlanOfAnInstallation(t *testing.T) {
 	t.Parallel()
 	h := harness.New(t)
 	group := h.Namespace + ".plan.example"
-	crd := func(plural, kind, layer string) string {
-		return "---\napiVersion: apiextensions.k8s.io/v1\nkind: CustomResourceDefinition\nmetadata: {name: " + plural + "." + group + layer + "}\nspec:\n  group: " + group +
-			"\n  scope: Namespaced\n  names: {kind: " + kind + ", plural: " + plural + "}\n  versions: [{name: v1, served: true, storage: true, schema: {openAPIV3Schema: {type: object, x-kubernetes-preserve-unknown-fields: true}}}]\n"
-	}
-	custom := func(kind, name, annotations string) string {
-		return "---\napiVersion: " + group + "/v1\nkind: " + kind + "\nmetadata: {name: " + name + annotations + "}\n"
-	}
-	files := map[string]string{
-		"Chart.yaml":     charts.Metadata,
-		"crds/made.yaml": crd("mades", "Made", ""),
-		"templates/all.yaml": crd("widgets", "Widget", ", annotations: {helm.sh/layer: definitions}") +
-			custom("Widget", "w", ", annotations: {helm.sh/layer: widgets, depends-on.helm.sh/layers: definitions}") + custom("Made", "m", "") +
-			"---\napiVersion: v1\nkind: Namespace\nmetadata: {name: " + h.Namespace + "-more, annotations: {helm.sh/layer: definitions}}\n" +
-			"---\napiVersion: v1\nkind: ConfigMap\nmetadata: {name: c, namespace: " + h.Namespace + "-more}\n",
-		"templates/hook.yaml": hookJob("before", "pre-install") + hookJob("later", "pre-upgrade"),
-	}
-	r := h.Run("plan", "rel", charts.WriteFiles(t, files), "--install", "--wait=ordered")
+	widgets, widget := charts.Definition(group, "Widget"), charts.CustomResource(group, "Widget", "w")
+	widgets.Layer, widget.Layer, widget.DependsOn = "definitions", "widgets", "definitions"
+	made := charts.Definition(group, "Made").Manifest()
+	dir := charts.Chart{
+		Template: charts.Manifests(widgets, widget, charts.CustomResource(group, "Made", "m")) +
+			"---\napiVersion: v1\nkind: Namespace\nmetadata: {name: " + h.Namespace + "-more, annotations: {helm.sh/layer: definitions}}\n",
+		Objects:   []charts.Object{{Name: "c", Namespace: h.Namespace + "-more"}},
+		Templates: map[string]string{"hook.yaml": hookJob("before", "pre-install") + hookJob("later", "pre-upgrade")},
+		CRDs:      made,
+	}.Write(t)
+	r := h.Run("plan", "rel", dir, "--install", "--wait=ordered")
 	if r.ExitCode != 2 || r.Stderr != "" {
 		t.Errorf("exit code %d: %s", r.ExitCode, r.Stderr)
 	}
@@ -270,9 +264,8 @@ func TestPlanOfAnInstallation(t *testing.T) {
 	if r.Stdout != want {
 		t.Errorf("got:\n%s\nwant:\n%s", r.Stdout, want)
 	}
-	delete(files, "templates/hook.yaml")
-	files["templates/all.yaml"] = custom("Made", "m", "") + charts.Object{Name: "a"}.Manifest()
-	if got := h.Run("plan", "rel", charts.WriteFiles(t, files), "--install"); got.ExitCode != 2 || !strings.Contains(got.Stdout, "without an order: 3 to create") {
+	dir = charts.Chart{CRDs: made, Objects: []charts.Object{charts.CustomResource(group, "Made", "m"), {Name: "a"}}}.Write(t)
+	if got := h.Run("plan", "rel", dir, "--install"); got.ExitCode != 2 || !strings.Contains(got.Stdout, "without an order: 3 to create") {
 		t.Errorf("without an order: exit code %d\n%s%s", got.ExitCode, got.Stdout, got.Stderr)
 	}
 	h.ExpectFailure(t, []string{"status", "rel"}, "release: not found")

@@ -21,9 +21,9 @@ import (
 // written by itself, as controllers do.
 func customResources(t *testing.T) (group string) {
 	t.Helper()
-	s := newScene(t, readinessCase{manifest: definition("widgets", "Widget", "")})
+	s := newScene(t, readinessCase{manifest: definition("Widget")})
 	for _, text := range []string{
-		definition("widgets", "Widget", ""), definition("gadgets", "Gadget", "subresources: {status: {}}"),
+		definition("Widget"), strings.Replace(definition("Gadget"), "storage: true,", "storage: true, subresources: {status: {}},", 1),
 	} {
 		s.Apply(t, text)
 	}

@@ -6,11 +6,13 @@ package readiness
 import (
 	"context"
 	"fmt"
+	"strings"
 	"testing"
 
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 	"k8s.io/apimachinery/pkg/apis/meta/v1/unstructured"
 
+	"github.com/ordered-helm/helm/test/charts"
 	"github.com/ordered-helm/helm/test/harness"
 )
 
@@ -117,30 +119,14 @@ func TestReadinessOfDisruptionBudgets(t *testing.T) {
 	})
 }
 
-// definition is a CustomResourceDefinition of a group of the test's own.
-func definition(plural, kind, more string) string {
-	return fmt.Sprintf(`
-apiVersion: apiextensions.k8s.io/v1
-kind: CustomResourceDefinition
-metadata: {name: %[1]s.NAMESPACE.example}
-spec:
-  group: NAMESPACE.example
-  scope: Namespaced
-  names: {kind: %[2]s, plural: %[1]s, singular: %[3]s}
-  versions:
-  - name: v1
-    served: true
-    storage: true
-    %[4]s
-    schema: {openAPIV3Schema: {type: object, x-kubernetes-preserve-unknown-fields: true}}
-`, plural, kind, plural[:len(plural)-1], more)
-}
+// definition is the manifest of a CustomResourceDefinition in a group of the test's own.
+func definition(kind string) string { return charts.Definition("NAMESPACE.example", kind).Manifest() }
 
 func TestReadinessOfDefinitions(t *testing.T) {
 	t.Parallel()
 	inTheWay := func(tb testing.TB, s *caseRun) {
 		tb.Helper()
-		s.Apply(tb, definition("others", "Widget", ""))
+		s.Apply(tb, strings.Replace(definition("Widget"), "widgets", "others", -1))
 		established := harness.HasCondition("Established", "True", "")
 		if _, err := harness.AwaitState(tb.Context(), s.testedAPI(), "others."+s.Namespace+".example", established); err != nil {
 			tb.Fatal(err)
@@ -148,9 +134,9 @@ func TestReadinessOfDefinitions(t *testing.T) {
 	}
 	conflict := harness.HasCondition("NamesAccepted", "False", "")
 	runReadiness(t, "definition", []readinessCase{
-		{name: "is ready when it is established", manifest: definition("widgets", "Widget", "")},
+		{name: "is ready when it is established", manifest: definition("Widget")},
 		{
-			name: "whose names are set free", manifest: definition("widgets", "Widget", ""), before: inTheWay, through: conflict,
+			name: "whose names are set free", manifest: definition("Widget"), before: inTheWay, through: conflict,
 			play: func(ctx context.Context, s *caseRun) error {
 				if _, err := harness.AwaitState(ctx, s.testedAPI(), s.tested.GetName(), conflict); err != nil {
 					return err
@@ -158,7 +144,7 @@ func TestReadinessOfDefinitions(t *testing.T) {
 				return s.testedAPI().Delete(ctx, "others."+s.Namespace+".example", metav1.DeleteOptions{})
 			},
 		},
-		{name: "whose names are taken", manifest: definition("widgets", "Widget", ""), before: inTheWay, fails: true},
+		{name: "whose names are taken", manifest: definition("Widget"), before: inTheWay, fails: true},
 	})
 }
 

@@ -6,13 +6,11 @@ package requests
 import (
 	"context"
 	"fmt"
-	"strings"
 	"testing"
 	"time"
 
 	apierrors "k8s.io/apimachinery/pkg/api/errors"
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
-	"k8s.io/apimachinery/pkg/runtime/schema"
 	"k8s.io/apimachinery/pkg/types"
 	"k8s.io/apimachinery/pkg/util/wait"
 	"k8s.io/client-go/dynamic"
@@ -22,62 +20,30 @@ import (
 	"github.com/ordered-helm/helm/test/harness"
 )
 
-const widgets = `---
-apiVersion: apiextensions.k8s.io/v1
-kind: CustomResourceDefinition
-metadata:
-  name: widgets.GROUP
-  annotations: {helm.sh/layer: definitions}
-spec:
-  group: GROUP
-  scope: Namespaced
-  names: {kind: Widget, plural: widgets, singular: widget}
-  versions:
-  - name: v1
-    served: true
-    storage: true
-    schema: {openAPIV3Schema: {type: object, x-kubernetes-preserve-unknown-fields: true}}
----
-apiVersion: GROUP/v1
-kind: Widget
-metadata:
-  name: one
-  annotations:
-    helm.sh/layer: widgets
-    helm.sh/depends-on/layers: definitions
-    MORE
-status: {conditions: [{type: Ready, status: "False", reason: New, message: not seen so far}]}
----
-apiVersion: v1
-kind: ConfigMap
-metadata:
-  name: last
-  annotations: {helm.sh/layer: last, helm.sh/depends-on/layers: widgets}
-`
-
 // TestTrackerCustomResources watches custom resources whose definition comes a
 // node earlier, and which a controller makes ready.
 func TestTrackerCustomResources(t *testing.T) {
 	t.Parallel()
 	const status = `{"status":{"phase":"Done","conditions":[{"type":"Ready","status":"%s","reason":"Made","message":"made"}]}}`
-	for _, tt := range []struct{ name, annotation, ready string }{
+	for _, tt := range []struct {
+		name, ready string
+		annotations []string
+	}{
 		{name: "by condition", ready: "True"},
-		{name: "by expression", annotation: `helm.sh/readiness-success: '{.phase} == "Done"'`, ready: "False"},
+		{name: "by expression", annotations: []string{`helm.sh/readiness-success: '{.phase} == "Done"'`}, ready: "False"},
 	} {
 		t.Run(tt.name, func(t *testing.T) {
 			t.Parallel()
 			h := harness.New(t)
 			group := h.Namespace + ".example"
-			client, err := dynamic.NewForConfig(h.Cluster.Config())
-			if err != nil {
-				t.Fatal(err)
-			}
-			resource := client.Resource(schema.GroupVersionResource{Group: group, Version: "v1", Resource: "widgets"}).Namespace(h.Namespace)
+			resource := h.Resource(group+"/v1", "Widget")
 			written := make(chan error, 1)
 			go func() { written <- control(t.Context(), resource, fmt.Sprintf(status, tt.ready)) }()
 
-			chart := charts.WriteTemplate(t, strings.NewReplacer("GROUP", group, "MORE", tt.annotation).Replace(widgets))
-			h.MustRun("install", "rel", chart, "--wait=ordered")
+			definition, widget := charts.Definition(group, "Widget"), charts.CustomResource(group, "Widget", "one")
+			definition.Layer, widget.Layer, widget.DependsOn, widget.Annotations = "definitions", "widgets", "definitions", tt.annotations
+			widget.Body = `status: {conditions: [{type: Ready, status: "False", reason: New, message: not seen so far}]}` + "\n"
+			h.MustRun("install", "rel", charts.Write(t, definition, widget, charts.Last("widgets")), "--wait=ordered")
 			if err := <-written; err != nil {
 				t.Fatal(err)
 			}
