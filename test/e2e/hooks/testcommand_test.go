@@ -184,10 +184,7 @@ func TestLogsOfTests(t *testing.T) {
 			failed := charts.Object{Kind: "Job", Name: "failed", Weight: 3, PodAnnotations: failing}
 			h.MustRun("install", "rel", testChart(t, mode, append(slices.Clone(pods),
 				charts.Object{Kind: "Job", Name: "job", Containers: []string{"left", "right"}, PodAnnotations: []string{`devcluster/log.left: "left says it"`, `devcluster/log.right: "right says it"`}}, failed)...))
-			r := h.Run("test", "rel", "--logs")
-			if r.ExitCode != 1 {
-				t.Errorf("exit code %d\n%s", r.ExitCode, r.Stderr)
-			}
+			r := h.ExpectFailure(t, []string{"test", "rel", "--logs"})
 			harness.ExpectContains(t, r.Stdout, "POD LOGS: a-pod", "a-pod ends", "b-pod ends", "c-pod ends", "left says it\n", "right says it\n", "failed ends")
 			r = h.MustRun("test", "rel", "--logs", "--filter", "name=job")
 			if !strings.Contains(r.Stdout, "right says it") || strings.Contains(r.Stdout, "pod ends") {

@@ -63,9 +63,7 @@ func TestWhatIsNotTheReleases(t *testing.T) {
 	// declared has a revision that failed before it could create "user".
 	declared := func(h *harness.Helm, chart string) {
 		h.MustRun("install", "rel", chart, "--wait=ordered")
-		if r := h.Run("upgrade", "rel", chart, "--wait=ordered", "--set", "user=true,hook=true"); r.ExitCode == 0 {
-			h.TB.Fatal("the hook did not fail")
-		}
+		h.ExpectFailure(h.TB, []string{"upgrade", "rel", chart, "--wait=ordered", "--set", "user=true,hook=true"})
 	}
 	for _, c := range []struct {
 		name string
@@ -102,24 +100,18 @@ func TestWhatIsNotTheReleases(t *testing.T) {
 		{"an atomic upgrade that took it over", func(t *testing.T, h *harness.Helm, chart string) {
 			h.MustRun("install", "rel", chart, "--wait=ordered")
 			createForeignObject(t, h)
-			if r := h.Run("upgrade", "rel", chart, "--wait=ordered", "--atomic", "--take-ownership", "--set", "user=true,never=true"); r.ExitCode == 0 {
-				t.Error("the upgrade did not fail")
-			}
+			h.ExpectFailure(t, []string{"upgrade", "rel", chart, "--wait=ordered", "--atomic", "--take-ownership", "--set", "user=true,never=true"})
 		}},
 		{"an atomic plain upgrade that took it over", func(t *testing.T, h *harness.Helm, chart string) {
 			h.MustRun("install", "rel", chart)
 			createForeignObject(t, h)
-			if r := h.Run("upgrade", "rel", chart, "--atomic", "--timeout", "2s", "--take-ownership", "--set", "user=true,never=true"); r.ExitCode == 0 {
-				t.Error("the upgrade did not fail")
-			}
+			h.ExpectFailure(t, []string{"upgrade", "rel", chart, "--atomic", "--timeout", "2s", "--take-ownership", "--set", "user=true,never=true"})
 		}},
 		{"a second uninstall", func(t *testing.T, h *harness.Helm, chart string) {
 			h.MustRun("install", "rel", chart, "--wait=ordered", "--set", "user=true,held=true")
 			h.MustRun("upgrade", "rel", chart, "--wait=ordered", "--set", "held=true")
 			createForeignObject(t, h)
-			if r := h.Run("uninstall", "rel", "--wait", "--timeout", "2s"); r.ExitCode == 0 {
-				t.Error("nothing held the uninstall")
-			}
+			h.ExpectFailure(t, []string{"uninstall", "rel", "--wait", "--timeout", "2s"})
 			removeFinalizer(t, h)
 			h.MustRun("uninstall", "rel")
 		}},
@@ -167,9 +159,7 @@ func TestKindsThatAreGone(t *testing.T) {
 	h.MustRun("upgrade", "rel", chart, "--wait=ordered", "--set", "user=true")
 	removeFinalizer(t, h)
 	h.MustRun("upgrade", "rel", chart, "--wait=ordered")
-	if r := h.Run("upgrade", "rel", chart, "--wait=ordered", "--set", "widget=true,hook=true"); r.ExitCode == 0 {
-		t.Fatal("the hook did not fail")
-	}
+	h.ExpectFailure(t, []string{"upgrade", "rel", chart, "--wait=ordered", "--set", "widget=true,hook=true"})
 	h.MustRun("upgrade", "rel", chart, "--wait=true")
 	h.MustRun("uninstall", "rel")
 	h.ExpectEmptyNamespace(t)

@@ -62,9 +62,7 @@ func TestLifecycleTaken(t *testing.T) {
 			}
 		},
 		"install --replace": func(t *testing.T, h *harness.Helm) {
-			if r := h.Run("install", "rel", withTaken(t, "x", fails), "--wait=ordered"); r.ExitCode != 1 {
-				t.Fatal("it did not fail")
-			}
+			h.ExpectFailure(t, []string{"install", "rel", withTaken(t, "x", fails), "--wait=ordered"})
 			h.Delete(t, "ConfigMap/taken")
 			h.Delete(t, "Deployment/app")
 			uid := createConflictAt(t, h, "app:app applied", 1, refusal, "install", "rel", withTaken(t, "y"), "--replace", "--wait=ordered")

@@ -44,11 +44,7 @@ func TestFailure(t *testing.T) {
 	h := harness.New(t)
 	chart := charts.Write(t, charts.Pod("never", "first", "helm.sh/readiness-timeout: 2s", "devcluster/pod: never"), charts.Last("first"),
 		charts.Object{Name: "beside", Layer: "beside"}, charts.Object{Name: "after-beside", Layer: "after-beside", DependsOn: "beside"})
-	r := h.Run("install", "rel", chart, "--wait=ordered")
-	if r.ExitCode != 1 {
-		t.Fatalf("exit code %d, want 1\n%s", r.ExitCode, r.Stderr)
-	}
-	harness.ExpectContains(t, r.Stderr, "INSTALLATION FAILED", `layer "first" of chart app`, "never", "2s", "helm.sh/readiness-timeout", "app:last")
+	h.ExpectFailure(t, []string{"install", "rel", chart, "--wait=ordered"}, "INSTALLATION FAILED", `layer "first" of chart app`, "never", "2s", "helm.sh/readiness-timeout", "app:last")
 	recorded := h.ReadTrace(t)
 	if len(recorded["ConfigMap/last"]) > 0 {
 		t.Error("what depends on the failed node was created")
@@ -68,10 +64,7 @@ func TestAtomic(t *testing.T) {
 	t.Parallel()
 	h := harness.New(t)
 	chart := charts.HangingChart(t, "1s")
-	r := h.Run("install", "rel", chart, "--wait=ordered", "--atomic")
-	if r.ExitCode != 1 || !strings.Contains(r.Stderr, "has been uninstalled due to atomic being set") {
-		t.Fatalf("exit code %d\n%s", r.ExitCode, r.Stderr)
-	}
+	h.ExpectFailure(t, []string{"install", "rel", chart, "--wait=ordered", "--atomic"}, "has been uninstalled due to atomic being set")
 	recorded := h.ReadTrace(t)
 	first, _ := recorded.Deleted("ConfigMap/first")
 	if _, gone := recorded.Deleted("Pod/never"); gone.IsZero() || first.Before(gone) {

@@ -37,11 +37,7 @@ func TestFailedLeafEndsTheWaiting(t *testing.T) {
 	t.Parallel()
 	h := harness.New(t)
 	chart := charts.Write(t, failingPod("broken", "devcluster/after: 1s"), leaf("hanging", "devcluster/pod: never"))
-	r := h.Run("install", "rel", chart, "--wait=ordered", "--timeout", "10m")
-	if r.ExitCode != 1 {
-		t.Fatalf("exit code %d\n%s", r.ExitCode, r.Stderr)
-	}
-	harness.ExpectContains(t, r.Stderr, "Pod/broken failed: ", "not ready so far when that ended the operation: Pod/hanging")
+	h.ExpectFailure(t, []string{"install", "rel", chart, "--wait=ordered", "--timeout", "10m"}, "Pod/broken failed: ", "not ready so far when that ended the operation: Pod/hanging")
 }
 
 // TestNothingStartsAfterALeafFailed: a failed leaf is a failure like any other.
@@ -50,10 +46,7 @@ func TestNothingStartsAfterALeafFailed(t *testing.T) {
 	h := harness.New(t)
 	chart := charts.Write(t, failingPod("broken"),
 		leaf("slow", "devcluster/after: 4s", "helm.sh/readiness-timeout: 50s"), charts.Object{Name: "after", Layer: "after", DependsOn: "slow"})
-	r := h.Run("install", "rel", chart, "--wait=ordered")
-	if r.ExitCode != 1 || !strings.Contains(r.Stderr, "Pod/broken failed: ") || !strings.Contains(r.Stderr, "never started because of that: app:after") {
-		t.Fatalf("exit code %d\n%s", r.ExitCode, r.Stderr)
-	}
+	h.ExpectFailure(t, []string{"install", "rel", chart, "--wait=ordered"}, "Pod/broken failed: ", "never started because of that: app:after")
 	recorded := h.ReadTrace(t)
 	if len(recorded["ConfigMap/after"]) > 0 {
 		t.Error("a node was started after a leaf had failed")
@@ -69,11 +62,7 @@ func TestRefusalNamesTheResource(t *testing.T) {
 	t.Parallel()
 	h := harness.New(t)
 	chart := charts.Write(t, charts.Object{Name: "good", Layer: "first"}, charts.Object{Name: "Bad_Name", Layer: "first"}, charts.Last("first"))
-	r := h.Run("install", "rel", chart, "--wait=ordered", "--disable-openapi-validation")
-	if r.ExitCode != 1 {
-		t.Fatalf("exit code %d\n%s", r.ExitCode, r.Stderr)
-	}
-	harness.ExpectContains(t, r.Stderr, "ConfigMap/Bad_Name could not be applied: ", `layer "first" of chart app`, "never started because of that: app:last")
+	h.ExpectFailure(t, []string{"install", "rel", chart, "--wait=ordered", "--disable-openapi-validation"}, "ConfigMap/Bad_Name could not be applied: ", `layer "first" of chart app`, "never started because of that: app:last")
 }
 
 // changeWhen acts on the cluster as soon as a pod is in a state.
@@ -139,10 +128,7 @@ func TestLeafMustBeReadyAtTheEnd(t *testing.T) {
 	changeWhen(t, h, "gone", podIsReady, func(ctx context.Context) error {
 		return h.Cluster.Client().CoreV1().Pods(h.Namespace).Delete(ctx, "gone", metav1.DeleteOptions{})
 	})
-	r := h.Run("install", "rel", chart, "--wait=ordered", "--timeout", "8s")
-	if r.ExitCode != 1 || !strings.Contains(r.Stderr, "Pod/gone was not ready when the time of the operation, 8s, was over: somebody deleted it") {
-		t.Errorf("exit code %d\n%s", r.ExitCode, r.Stderr)
-	}
+	h.ExpectFailure(t, []string{"install", "rel", chart, "--wait=ordered", "--timeout", "8s"}, "Pod/gone was not ready when the time of the operation, 8s, was over: somebody deleted it")
 }
 
 // TestSecretsAreNotPrinted: neither those of hooks, nor in what the server

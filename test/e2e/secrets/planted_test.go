@@ -313,10 +313,7 @@ func TestPlantedPasswords(t *testing.T) {
 	} {
 		t.Run(strings.Join(args[:2], " "), func(t *testing.T) {
 			t.Parallel()
-			r := h.Run(append(args, login...)...)
-			if r.ExitCode != 1 {
-				t.Errorf("exit code %d\n%s", r.ExitCode, r.Stderr)
-			}
+			r := h.ExpectFailure(t, append(args, login...))
 			p.check(t, "helm "+strings.Join(args, " "), r.Stdout+r.Stderr)
 		})
 	}
