@@ -69,14 +69,6 @@ func WithMissingConfigMap(tb testing.TB, value string) string {
 // MissingConfigMap is the manifest of a ConfigMap that is not part of the release.
 const MissingConfigMap = "apiVersion: v1\nkind: ConfigMap\nmetadata: {name: outside}\ndata: {a: b}\n"
 
-// SlowThreeLayers is ThreeLayers with a Deployment that becomes ready after a while.
-func SlowThreeLayers(tb testing.TB, value, after string, more ...Object) string {
-	tb.Helper()
-	objects := ThreeLayerObjects(value)
-	objects[1].PodAnnotations = []string{`devcluster/after: "` + after + `"`}
-	return Write(tb, append(objects, more...)...)
-}
-
 // FullChart writes a chart with hooks of every operation, a subchart, and layers of every
 // sort of object that Helm waits for. Its objects differ from value to value.
 func FullChart(tb testing.TB) string {

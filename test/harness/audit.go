@@ -275,27 +275,3 @@ func (h *Helm) ExpectReadyBefore(tb testing.TB, r Result, first, second string) 
 		tb.Errorf("%s was created at %s, before %s was ready at %s", second, created, first, ready)
 	}
 }
-
-// Requests are the requests of helm for a resource in the namespace, each of them once.
-func (h *Helm) Requests(tb testing.TB, resource string) []cluster.Event {
-	tb.Helper()
-	var events []cluster.Event
-	for _, e := range h.Cluster.Audit(tb) {
-		endOfWatch := e.Verb == "watch" && e.Stage == cluster.StageComplete
-		if e.Namespace == h.Namespace && e.Resource == resource && strings.HasPrefix(e.UserAgent, "Helm/") && !endOfWatch {
-			events = append(events, e)
-		}
-	}
-	return events
-}
-
-// CountVerb counts requests with a verb.
-func CountVerb(events []cluster.Event, verb string) int {
-	n := 0
-	for _, e := range events {
-		if e.Verb == verb {
-			n++
-		}
-	}
-	return n
-}

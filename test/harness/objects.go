@@ -213,15 +213,6 @@ func ValueOf(o *unstructured.Unstructured) string {
 	return ""
 }
 
-// StringAt is a string in an object; empty if there is none.
-func StringAt(o *unstructured.Unstructured, path ...string) string {
-	if o == nil {
-		return ""
-	}
-	text, _, _ := unstructured.NestedString(o.Object, path...)
-	return text
-}
-
 // ExpectValues checks the value of all objects of charts.ThreeLayers.
 func (h *Helm) ExpectValues(tb testing.TB, value string) {
 	tb.Helper()
@@ -309,14 +300,6 @@ func IntAt(object *unstructured.Unstructured, path string) int64 {
 		return int64(fraction)
 	}
 	return value
-}
-
-// FieldIs is the state of an object with a value at a path.
-func FieldIs(path, want string) State {
-	return func(object *unstructured.Unstructured) bool {
-		value, _, _ := unstructured.NestedFieldNoCopy(object.Object, strings.Split(path, ".")...)
-		return fmt.Sprint(value) == want
-	}
 }
 
 // HasCondition is the state of an object with a condition; an empty status or reason

@@ -89,8 +89,8 @@ func names(tb testing.TB, value string) []string {
 	return all
 }
 
-// MustFollow reports whether a may only be created once b is ready.
-func (o *Order) MustFollow(a, b OrderedObject) bool {
+// mustFollow reports whether a may only be created once b is ready.
+func (o *Order) mustFollow(a, b OrderedObject) bool {
 	for _, pair := range o.SubtreeAfter {
 		if within(a.chart, pair[0]) && within(b.chart, pair[1]) {
 			return true
@@ -157,7 +157,7 @@ func (o *Order) CheckInstall(tb testing.TB, recorded Trace, least int) {
 			continue
 		}
 		for _, b := range o.Objects {
-			if !o.MustFollow(a, b) {
+			if !o.mustFollow(a, b) {
 				continue
 			}
 			edges++
@@ -194,7 +194,7 @@ func (o *Order) CheckChanges(tb testing.TB, recorded Trace, from time.Time) int 
 		}
 		at := written[0].Received
 		for _, b := range o.Objects {
-			if !o.MustFollow(a, b) {
+			if !o.mustFollow(a, b) {
 				continue
 			}
 			pairs++
@@ -222,7 +222,7 @@ func (o *Order) CheckDeletions(tb testing.TB, recorded Trace, isGone func(Ordere
 			continue
 		}
 		for _, b := range o.Objects {
-			if !isGone(b) || !o.MustFollow(b, a) { // b depends on a
+			if !isGone(b) || !o.mustFollow(b, a) { // b depends on a
 				continue
 			}
 			pairs++

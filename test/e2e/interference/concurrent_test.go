@@ -134,7 +134,7 @@ func TestUpgradeAndUninstallMeet(t *testing.T) {
 		held, pass := h.HoldRequests(t, func(what fault.Request) bool { return what.Verb == "update" && what.Resource == "secrets" })
 		uninstall := h.Start(t, "uninstall", "rel")
 		harness.AwaitClosed(t, held, "the attempt to store that it is being removed")
-		other := direct.Start(t, "upgrade", "rel", charts.SlowThreeLayers(t, "2", "5s"), "--wait=ordered")
+		other := direct.Start(t, "upgrade", "rel", slowThreeLayers(t, "2", "5s"), "--wait=ordered")
 		other.AwaitLine(t, "app:app applied")
 		pass()
 		r := uninstall.Wait(t)

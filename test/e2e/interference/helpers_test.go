@@ -6,6 +6,7 @@ package interference
 import (
 	"testing"
 
+	"github.com/ordered-helm/helm/test/charts"
 	"github.com/ordered-helm/helm/test/harness"
 )
 
@@ -15,4 +16,12 @@ func expectFailed(tb testing.TB, h *harness.Helm, statuses string, want ...strin
 	tb.Helper()
 	h.ExpectStatuses(tb, "rel", statuses)
 	harness.ExpectContains(tb, h.LastRevision(tb, "rel").Info.Description, want...)
+}
+
+// slowThreeLayers is charts.ThreeLayers with a Deployment that becomes ready after a while.
+func slowThreeLayers(tb testing.TB, value, after string, more ...charts.Object) string {
+	tb.Helper()
+	objects := charts.ThreeLayerObjects(value)
+	objects[1].PodAnnotations = []string{`devcluster/after: "` + after + `"`}
+	return charts.Write(tb, append(objects, more...)...)
 }

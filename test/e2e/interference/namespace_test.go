@@ -46,14 +46,14 @@ func TestPeopleDeleteTheNamespace(t *testing.T) {
 		do   []string
 		ends bool // well, if the record is read in time
 	}{
-		"install":                    {nil, appliedApp, ordered("install", charts.SlowThreeLayers(t, "1", "40s")), false},
-		"install that is atomic":     {nil, appliedApp, ordered("install", charts.SlowThreeLayers(t, "1", "40s"), "--atomic"), false},
+		"install":                    {nil, appliedApp, ordered("install", slowThreeLayers(t, "1", "40s")), false},
+		"install that is atomic":     {nil, appliedApp, ordered("install", slowThreeLayers(t, "1", "40s"), "--atomic"), false},
 		"install into one that goes": {nil, "", ordered("install", charts.ThreeLayers(t, "1")), false},
-		"upgrade":                    {[][]string{ordered("install", charts.ThreeLayers(t, "1"))}, appliedApp, ordered("upgrade", charts.SlowThreeLayers(t, "2", "40s")), false},
-		"upgrade that is atomic":     {[][]string{ordered("install", charts.ThreeLayers(t, "1"))}, appliedApp, ordered("upgrade", charts.SlowThreeLayers(t, "2", "40s"), "--atomic"), false},
+		"upgrade":                    {[][]string{ordered("install", charts.ThreeLayers(t, "1"))}, appliedApp, ordered("upgrade", slowThreeLayers(t, "2", "40s")), false},
+		"upgrade that is atomic":     {[][]string{ordered("install", charts.ThreeLayers(t, "1"))}, appliedApp, ordered("upgrade", slowThreeLayers(t, "2", "40s"), "--atomic"), false},
 		"upgrade in one that goes":   {[][]string{ordered("install", charts.ThreeLayers(t, "1"))}, "", ordered("upgrade", charts.ThreeLayers(t, "2")), false},
 		"rollback": {
-			[][]string{ordered("install", charts.SlowThreeLayers(t, "1", "2s")), ordered("upgrade", charts.ThreeLayers(t, "2"))},
+			[][]string{ordered("install", slowThreeLayers(t, "1", "2s")), ordered("upgrade", charts.ThreeLayers(t, "2"))},
 			appliedApp, []string{"rollback", "rel", "--timeout", "1m"}, false,
 		},
 		"uninstall":                  {[][]string{ordered("install", charts.ThreeLayers(t, "1"))}, "app:app deleting", []string{"uninstall", "rel", "--timeout", "1m"}, true},

@@ -66,7 +66,7 @@ func TestPeopleChangeObjects(t *testing.T) {
 		"deleted during a rollback": func(t *testing.T, h *harness.Helm) {
 			h.MustRun("install", "rel", briefThree(t, "1"), "--wait=false")
 			h.MustRun("upgrade", "rel", charts.ThreeLayers(t, "2"), "--wait=ordered")
-			h.MustRun("upgrade", "rel", charts.SlowThreeLayers(t, "3", "1s"), "--wait=ordered")
+			h.MustRun("upgrade", "rel", slowThreeLayers(t, "3", "1s"), "--wait=ordered")
 			h.ExpectFailureWhile(t, appliedApp, func() { h.Delete(t, "Deployment/app") }, []string{"rollback", "rel", "2", "--timeout", "6s", "--readiness-timeout", "2s"},
 				"Deployment/app", "somebody deleted it while it was waited for")
 			expectFailed(t, h, "superseded superseded deployed failed", "Deployment/app")
@@ -74,7 +74,7 @@ func TestPeopleChangeObjects(t *testing.T) {
 		},
 		"spec changed": func(t *testing.T, h *harness.Helm) {
 			h.MustRun("install", "rel", charts.ThreeLayers(t, "1"), "--wait=ordered")
-			dir := charts.SlowThreeLayers(t, "2", "1s")
+			dir := slowThreeLayers(t, "2", "1s")
 			h.MustRunWhile(t, appliedApp, func() {
 				h.Patch(t, "Deployment/app", `{"spec":{"replicas":2,"template":{"spec":{"containers":[{"name":"c","image":"i","env":[{"name":"V","value":"theirs"}]}]}}}}`)
 			}, upgrade(dir)...)
@@ -87,7 +87,7 @@ func TestPeopleChangeObjects(t *testing.T) {
 			}
 		},
 		"marks taken away": func(t *testing.T, h *harness.Helm) {
-			dir := charts.SlowThreeLayers(t, "1", "1s")
+			dir := slowThreeLayers(t, "1", "1s")
 			h.MustRunWhile(t, appliedApp, func() {
 				h.Patch(t, "Deployment/app", `{"metadata":{"labels":{"app.kubernetes.io/managed-by":null},"annotations":{"meta.helm.sh/release-name":null}}}`)
 			}, "install", "rel", dir, "--wait=ordered")
@@ -96,7 +96,7 @@ func TestPeopleChangeObjects(t *testing.T) {
 		},
 		"replaced by one that is ready": func(t *testing.T, h *harness.Helm) {
 			h.MustRun("install", "rel", charts.ThreeLayers(t, "1"), "--wait=ordered")
-			h.MustRunWhile(t, appliedApp, func() { replaceApp(t, h, "") }, upgrade(charts.SlowThreeLayers(t, "2", "20s"))...)
+			h.MustRunWhile(t, appliedApp, func() { replaceApp(t, h, "") }, upgrade(slowThreeLayers(t, "2", "20s"))...)
 			h.Repair(t, upgrade(charts.ThreeLayers(t, "3"))...)
 		},
 		"replaced by one that is not ready": func(t *testing.T, h *harness.Helm) {

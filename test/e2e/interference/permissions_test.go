@@ -56,7 +56,7 @@ func TestPeopleTakeRightsAway(t *testing.T) {
 		"creation, install": func(t *testing.T, h *harness.Helm) {
 			as := h.Grant(t, "*")
 			h.ExpectFailureWhile(t, appliedApp, func() { revokePermissions(t, h, "create", "", "configmaps", reads, secrets) },
-				append(as, "install", "rel", charts.SlowThreeLayers(t, "1", "2s"), "--wait=ordered"), "ConfigMap/last", "could not be applied", "is forbidden", "cannot create resource")
+				append(as, "install", "rel", slowThreeLayers(t, "1", "2s"), "--wait=ordered"), "ConfigMap/last", "could not be applied", "is forbidden", "cannot create resource")
 			expectFailed(t, h, "failed", "is forbidden")
 			h.ExpectObjects(t, "rel", "ConfigMap/first", "Deployment/app")
 			restorePermissions(t, h)
@@ -66,7 +66,7 @@ func TestPeopleTakeRightsAway(t *testing.T) {
 			as := h.Grant(t, "*")
 			h.MustRun("install", "rel", charts.ThreeLayers(t, "1"), "--wait=ordered")
 			h.ExpectFailureWhile(t, appliedApp, func() { revokePermissions(t, h, "patch", "", "configmaps", reads, secrets) },
-				append(as, "upgrade", "rel", charts.SlowThreeLayers(t, "2", "2s"), "--wait=ordered"), "ConfigMap/last", "is forbidden", "cannot patch resource")
+				append(as, "upgrade", "rel", slowThreeLayers(t, "2", "2s"), "--wait=ordered"), "ConfigMap/last", "is forbidden", "cannot patch resource")
 			expectFailed(t, h, "deployed failed", "is forbidden")
 			restorePermissions(t, h)
 			h.Repair(t, "rollback", "rel", "1")
@@ -87,7 +87,7 @@ func TestPeopleTakeRightsAway(t *testing.T) {
 			as := h.Grant(t, "*")
 			h.MustRun("install", "rel", charts.ThreeLayers(t, "1"), "--wait=ordered")
 			h.ExpectFailureWhile(t, appliedApp, func() { revokePermissions(t, h, "update", "", "secrets", reads, others) },
-				append(as, "upgrade", "rel", charts.SlowThreeLayers(t, "2", "2s"), "--wait=ordered"), "is forbidden", "secrets")
+				append(as, "upgrade", "rel", slowThreeLayers(t, "2", "2s"), "--wait=ordered"), "is forbidden", "secrets")
 			restorePermissions(t, h)
 			h.Repair(t, "upgrade", "rel", charts.ThreeLayers(t, "3"), "--wait=ordered")
 			h.ExpectValues(t, "3")
@@ -95,7 +95,7 @@ func TestPeopleTakeRightsAway(t *testing.T) {
 		"everything": func(t *testing.T, h *harness.Helm) {
 			as := h.Grant(t, "*")
 			h.ExpectFailureWhile(t, appliedApp, func() { revokePermissions(t, h, "get", "apps", "deployments") },
-				append(as, "install", "rel", charts.SlowThreeLayers(t, "1", "2s"), "--wait=ordered"), "orbidden", "could not be recorded that revision 1 of release rel is failed")
+				append(as, "install", "rel", slowThreeLayers(t, "1", "2s"), "--wait=ordered"), "orbidden", "could not be recorded that revision 1 of release rel is failed")
 			restorePermissions(t, h)
 			h.Repair(t, "upgrade", "rel", charts.ThreeLayers(t, "2"), "--install", "--wait=ordered")
 		},

@@ -166,7 +166,7 @@ func proveLeftNothing(tb testing.TB, h *harness.Helm, value string, fields bool)
 	if marked := objects["ConfigMap/marked"]; marked == nil || marked.GetAnnotations()["bad"] != "" {
 		tb.Errorf("what only the failed revision had set is still there: %v", marked)
 	}
-	if play := harness.StringAt(objects["Deployment/app"], "spec", "template", "metadata", "annotations", "devcluster/pod"); play != "" {
+	if play := stringAt(objects["Deployment/app"], "spec", "template", "metadata", "annotations", "devcluster/pod"); play != "" {
 		tb.Errorf("what only the failed revision had set is still there: devcluster/pod: %s", play)
 	}
 }

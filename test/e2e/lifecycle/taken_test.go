@@ -49,7 +49,7 @@ func TestLifecycleTaken(t *testing.T) {
 			h.MustRun("install", "rel", charts.ThreeLayers(t, "x"), "--wait=ordered")
 			uid := createConflictAt(t, h, "app:app applied", 0, nil, "upgrade", "rel", withTaken(t, "y"), "--wait=ordered", "--take-ownership")
 			got := h.Get(t, "ConfigMap/taken")
-			if got.GetUID() != uid || harness.ValueOf(got) != "y" || got.GetLabels()["own"] != "l" || harness.StringAt(got, "data", "own") != "d" {
+			if got.GetUID() != uid || harness.ValueOf(got) != "y" || got.GetLabels()["own"] != "l" || stringAt(got, "data", "own") != "d" {
 				t.Errorf("it was not taken over as it is: %v", got.Object)
 			}
 			h.ExpectManifestObjects(t, "rel")

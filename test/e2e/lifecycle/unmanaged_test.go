@@ -105,7 +105,7 @@ func TestLifecycleAfterAFailedUninstall(t *testing.T) {
 	}
 	expectTheirs := func(t *testing.T, h *harness.Helm) {
 		t.Helper()
-		if x := h.Get(t, "ConfigMap/x"); x == nil || harness.StringAt(x, "data", "value") != "theirs" {
+		if x := h.Get(t, "ConfigMap/x"); x == nil || stringAt(x, "data", "value") != "theirs" {
 			t.Errorf("it is gone or changed: %v", x)
 		}
 	}

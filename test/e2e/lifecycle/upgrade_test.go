@@ -8,6 +8,8 @@ import (
 	"strings"
 	"testing"
 
+	"k8s.io/apimachinery/pkg/apis/meta/v1/unstructured"
+
 	"github.com/ordered-helm/helm/test/charts"
 	"github.com/ordered-helm/helm/test/harness"
 )
@@ -107,7 +109,7 @@ func upgradeTakesOwnership(t *testing.T, h *harness.Helm) {
 	h.ExpectStatuses(t, "rel", "deployed")
 	h.MustRun("upgrade", "rel", next, "--wait=ordered", "--take-ownership")
 	after := h.Get(t, "ConfigMap/foreign")
-	if after.GetUID() != before.GetUID() || harness.ValueOf(after) != "y" || after.GetLabels()["own"] != "l" || harness.StringAt(after, "data", "own") != "d" {
+	if after.GetUID() != before.GetUID() || harness.ValueOf(after) != "y" || after.GetLabels()["own"] != "l" || stringAt(after, "data", "own") != "d" {
 		t.Errorf("it was not taken over as it is: %v", after.Object)
 	}
 	h.ExpectManifestObjects(t, "rel")
@@ -274,4 +276,13 @@ func TestLifecycleUpgradeValues(t *testing.T) {
 			}
 		})
 	}
+}
+
+// stringAt is a string in an object; empty if there is none.
+func stringAt(o *unstructured.Unstructured, path ...string) string {
+	if o == nil {
+		return ""
+	}
+	text, _, _ := unstructured.NestedString(o.Object, path...)
+	return text
 }

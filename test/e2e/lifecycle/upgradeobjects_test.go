@@ -29,14 +29,14 @@ func upgradeKeepsForeign(t *testing.T, h *harness.Helm) {
 	harness.ExpectSameObjects(t, before, after, "ConfigMap/more", "Deployment/app")
 	more, app := after["ConfigMap/more"], after["Deployment/app"]
 	for path, want := range map[string]string{"a": "other", "foreign": "d", "c": "three", "b": ""} {
-		if got := harness.StringAt(more, "data", path); got != want {
+		if got := stringAt(more, "data", path); got != want {
 			t.Errorf("data.%s is %q, want %q", path, got, want)
 		}
 	}
 	if more.GetLabels()["foreign"] != "l" || more.GetLabels()["own"] != "1" || more.GetAnnotations()["foreign"] != "a" || app.GetLabels()["foreign"] != "l" {
 		t.Errorf("foreign labels or annotations are gone: %v, %v, %v", more.GetLabels(), more.GetAnnotations(), app.GetLabels())
 	}
-	if got := harness.StringAt(app, "spec", "template", "metadata", "annotations", "foreign"); got != "a" || harness.IntAt(app, "spec.replicas") != 2 {
+	if got := stringAt(app, "spec", "template", "metadata", "annotations", "foreign"); got != "a" || harness.IntAt(app, "spec.replicas") != 2 {
 		t.Errorf("what others set in the Deployment is gone: %q, %d replicas", got, harness.IntAt(app, "spec.replicas"))
 	}
 }
@@ -202,7 +202,7 @@ func upgradeDefinitions(t *testing.T, h *harness.Helm) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	if teeth, gone := harness.StringAt(one, "spec", "teeth"), harness.StringAt(one, "spec", "gone"); teeth != "many" || gone != "" {
+	if teeth, gone := stringAt(one, "spec", "teeth"), stringAt(one, "spec", "gone"); teeth != "many" || gone != "" {
 		t.Errorf("the custom resource has %q and %q", teeth, gone)
 	}
 	h.MustRun("upgrade", "rel", charts.ThreeLayers(t, "4"), "--wait=ordered")

@@ -84,7 +84,7 @@ func TestReadinessOfCustomResources(t *testing.T) {
 		{
 			name: "whose observedGeneration lags is not ready", through: atOnce,
 			manifest: of(`observedGeneration: 0, conditions: [{type: Ready, status: "True"}]`),
-			ready:    harness.FieldIs("status.observedGeneration", "2"), play: changed(atOnce, `{"status":{"observedGeneration":2}}`),
+			ready:    fieldIs("status.observedGeneration", "2"), play: changed(atOnce, `{"status":{"observedGeneration":2}}`),
 		},
 		{
 			name: "that is reconciling is not ready", manifest: of(`conditions: [{type: Reconciling, status: "True"}]`),
@@ -106,7 +106,7 @@ func TestReadinessOfWhatOthersChange(t *testing.T) {
 	t.Parallel()
 	replaced := func(play string) func(context.Context, *caseRun) error {
 		return func(ctx context.Context, s *caseRun) error {
-			if _, err := harness.AwaitState(ctx, s.testedAPI(), "web", harness.FieldIs("status.phase", "Running")); err != nil {
+			if _, err := harness.AwaitState(ctx, s.testedAPI(), "web", fieldIs("status.phase", "Running")); err != nil {
 				return err
 			}
 			if err := s.testedAPI().Delete(ctx, "web", metav1.DeleteOptions{}); err != nil {
@@ -126,7 +126,7 @@ func TestReadinessOfWhatOthersChange(t *testing.T) {
 		}
 	}
 	deleted := func(ctx context.Context, s *caseRun) error {
-		if _, err := harness.AwaitState(ctx, s.testedAPI(), "web", harness.FieldIs("status.phase", "Running")); err != nil {
+		if _, err := harness.AwaitState(ctx, s.testedAPI(), "web", fieldIs("status.phase", "Running")); err != nil {
 			return err
 		}
 		return s.testedAPI().Delete(ctx, "web", metav1.DeleteOptions{})

@@ -5,8 +5,6 @@ package readiness
 
 import (
 	"testing"
-
-	"github.com/ordered-helm/helm/test/harness"
 )
 
 // TestReadinessExpressions goes through the expressions of readiness-success
@@ -94,7 +92,7 @@ func TestReadinessExpressionsOfKnownKinds(t *testing.T) {
 	runReadiness(t, "expression", []readinessCase{
 		{
 			name: "success alone of a Job that runs", manifest: job("devcluster/after: 30s"),
-			annotations: []string{`helm.sh/readiness-success: ["{.ready} >= 1"]`}, ready: harness.FieldIs("status.ready", "1"),
+			annotations: []string{`helm.sh/readiness-success: ["{.ready} >= 1"]`}, ready: fieldIs("status.ready", "1"),
 		},
 		{
 			name: "success alone leaves the failure to the kind", manifest: job(exitsOnce, "backoffLimit: 0"), fails: true,
@@ -103,7 +101,7 @@ func TestReadinessExpressionsOfKnownKinds(t *testing.T) {
 		{
 			name: "success and failure alone decide where both are given", manifest: job(exitsOnce, "backoffLimit: 0"),
 			annotations: []string{`helm.sh/readiness-success: ["{.failed} >= 1"]`, `helm.sh/readiness-failure: ["{.failed} >= 2"]`},
-			ready:       harness.FieldIs("status.failed", "1"),
+			ready:       fieldIs("status.failed", "1"),
 		},
 		{
 			name: "failure alone leaves the success to the kind", manifest: job(slowly),
@@ -115,11 +113,11 @@ func TestReadinessExpressionsOfKnownKinds(t *testing.T) {
 		},
 		{
 			name: "success counts more than what is known of the kind", manifest: workload{kind: "Deployment", play: never, spec: []string{"replicas: 2"}}.manifest(),
-			annotations: []string{`helm.sh/readiness-success: ["{.replicas} == 2"]`}, ready: harness.FieldIs("status.replicas", "2"),
+			annotations: []string{`helm.sh/readiness-success: ["{.replicas} == 2"]`}, ready: fieldIs("status.replicas", "2"),
 		},
 		{
 			name: "expressions of what nothing depends on", manifest: job("devcluster/after: 30s"), leaf: true, args: []string{"--wait-for-jobs"},
-			annotations: []string{`helm.sh/readiness-success: ["{.ready} >= 1"]`}, ready: harness.FieldIs("status.ready", "1"),
+			annotations: []string{`helm.sh/readiness-success: ["{.ready} >= 1"]`}, ready: fieldIs("status.ready", "1"),
 		},
 	})
 }

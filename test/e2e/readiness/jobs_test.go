@@ -18,8 +18,8 @@ func TestReadinessOfJobs(t *testing.T) {
 	patient := []string{"helm.sh/readiness-timeout: 50s"}
 	runReadiness(t, "job", []readinessCase{
 		{name: "complete", manifest: of("")},
-		{name: "that runs is not ready before it is complete", manifest: of(slowly), through: harness.FieldIs("status.ready", "1")},
-		{name: "of two pods is ready when both are done", manifest: of("", "completions: 2"), ready: all(harness.FieldIs("status.succeeded", "2"), harness.HasCondition("Complete", "True", ""))},
+		{name: "that runs is not ready before it is complete", manifest: of(slowly), through: fieldIs("status.ready", "1")},
+		{name: "of two pods is ready when both are done", manifest: of("", "completions: 2"), ready: all(fieldIs("status.succeeded", "2"), harness.HasCondition("Complete", "True", ""))},
 		{
 			name:     "whose container fails at first",
 			manifest: workload{kind: "Job", play: exitsOnce + `, devcluster/times: "1"`, pod: "restartPolicy: OnFailure, " + mainContainer}.manifest(),

@@ -22,7 +22,7 @@ func TestReadinessOfClaims(t *testing.T) {
 		return "{apiVersion: v1, kind: PersistentVolumeClaim, metadata: {name: web}, " +
 			"spec: {accessModes: [ReadWriteOnce], resources: {requests: {storage: 1Gi}}, " + spec + "}}"
 	}
-	unbound := harness.FieldIs("status.phase", "Pending")
+	unbound := fieldIs("status.phase", "Pending")
 	runReadiness(t, "claim", []readinessCase{
 		{name: "of the default class is ready when bound", manifest: of("")},
 		{name: "of a class that binds at once is ready when bound", manifest: of("storageClassName: standard")},
@@ -115,7 +115,7 @@ func TestReadinessOfDisruptionBudgets(t *testing.T) {
 	t.Parallel()
 	const manifest = "{apiVersion: policy/v1, kind: PodDisruptionBudget, metadata: {name: web}, spec: {minAvailable: 1, selector: {matchLabels: {app: web}}}}"
 	runReadiness(t, "budget", []readinessCase{
-		{name: "is ready once it was observed", manifest: manifest, ready: harness.FieldIs("status.observedGeneration", "1")},
+		{name: "is ready once it was observed", manifest: manifest, ready: fieldIs("status.observedGeneration", "1")},
 	})
 }
 

@@ -92,7 +92,7 @@ func adopted(manifest string) func(testing.TB, *caseRun) {
 func withQuota(tb testing.TB, s *caseRun) {
 	tb.Helper()
 	s.Apply(tb, "{apiVersion: v1, kind: ResourceQuota, metadata: {name: none}, spec: {hard: {pods: 0}}}")
-	if _, err := harness.AwaitState(tb.Context(), s.Resource("v1", "ResourceQuota"), "none", harness.FieldIs("status.hard.pods", "0")); err != nil {
+	if _, err := harness.AwaitState(tb.Context(), s.Resource("v1", "ResourceQuota"), "none", fieldIs("status.hard.pods", "0")); err != nil {
 		tb.Fatal(err)
 	}
 }

@@ -146,3 +146,11 @@ func (s *caseRun) allowOnly(tb testing.TB, resources ...string) {
 	tb.Helper()
 	s.Allow(tb, rbacv1.PolicyRule{APIGroups: []string{"*"}, Resources: resources, Verbs: []string{"*"}})
 }
+
+// fieldIs is the state of an object with a value at a path.
+func fieldIs(path, want string) harness.State {
+	return func(object *unstructured.Unstructured) bool {
+		value, _, _ := unstructured.NestedFieldNoCopy(object.Object, strings.Split(path, ".")...)
+		return fmt.Sprint(value) == want
+	}
+}

@@ -57,7 +57,7 @@ func TestTrackerCustomResources(t *testing.T) {
 			if patched.IsZero() || created.Before(patched) {
 				t.Errorf("ConfigMap/last was created at %s, the controller wrote at %s", created, patched)
 			}
-			if n := harness.CountVerb(h.Requests(t, "widgets"), "watch"); n != 1 {
+			if n := countVerb(requestsFor(t, h, "widgets"), "watch"); n != 1 {
 				t.Errorf("%d watches of widgets, want 1", n)
 			}
 			h.MustRun("uninstall", "rel")

@@ -42,11 +42,11 @@ func TestTrackerForbiddenWatch(t *testing.T) {
 		if n := strings.Count(r.Stderr, notice); n != 1 {
 			t.Errorf("%q is said %d times, want once:\n%s", notice, n, r.Stderr)
 		}
-		asked := h.Requests(t, resource)
-		if n := harness.CountVerb(asked, "watch"); n != 1 {
+		asked := requestsFor(t, h, resource)
+		if n := countVerb(asked, "watch"); n != 1 {
 			t.Errorf("%d watches of %s were tried, want 1", n, resource)
 		}
-		if n := harness.CountVerb(asked, "get"); n < 3 { // one each to look what exists, and at least one to wait
+		if n := countVerb(asked, "get"); n < 3 { // one each to look what exists, and at least one to wait
 			t.Errorf("only %d reads of %s", n, resource)
 		}
 	}

@@ -100,3 +100,27 @@ func TestRequests(t *testing.T) {
 		t.Errorf("the requests are not as many as they were: got\n%s\nwant\n%s", got, want)
 	}
 }
+
+// requestsFor are the requests of helm for a resource in the namespace, each of them once.
+func requestsFor(tb testing.TB, h *harness.Helm, resource string) []cluster.Event {
+	tb.Helper()
+	var events []cluster.Event
+	for _, e := range h.Cluster.Audit(tb) {
+		endOfWatch := e.Verb == "watch" && e.Stage == cluster.StageComplete
+		if e.Namespace == h.Namespace && e.Resource == resource && strings.HasPrefix(e.UserAgent, "Helm/") && !endOfWatch {
+			events = append(events, e)
+		}
+	}
+	return events
+}
+
+// countVerb counts requests with a verb.
+func countVerb(events []cluster.Event, verb string) int {
+	n := 0
+	for _, e := range events {
+		if e.Verb == verb {
+			n++
+		}
+	}
+	return n
+}

@@ -34,7 +34,7 @@ func TestTrackerReadyOnCreation(t *testing.T) {
 	h.MustRun("install", "rel", charts.Write(t, objects...), "--wait=ordered")
 	writing := false
 	counts := map[string]int{}
-	for _, e := range h.Requests(t, "configmaps") {
+	for _, e := range requestsFor(t, h, "configmaps") {
 		counts[e.Verb]++
 		writing = writing || e.Verb == "create"
 		if writing && e.Verb != "create" {
@@ -63,8 +63,8 @@ func TestTrackerWatchesFromTheWrite(t *testing.T) {
 	}
 	h.MustRun("install", "rel", charts.Write(t, append(objects, charts.Last(before))...), "--wait=ordered")
 	for _, resource := range []string{"deployments", "pods"} {
-		asked := h.Requests(t, resource)
-		if lists, watches := harness.CountVerb(asked, "list"), harness.CountVerb(asked, "watch"); lists != 0 || watches != 1 {
+		asked := requestsFor(t, h, resource)
+		if lists, watches := countVerb(asked, "list"), countVerb(asked, "watch"); lists != 0 || watches != 1 {
 			t.Errorf("%d lists and %d watches of %s, want 0 and 1", lists, watches, resource)
 		}
 		written := ""
@@ -102,14 +102,14 @@ func TestTrackerOneWatchForALayer(t *testing.T) {
 		objects = append(objects, charts.Pod(fmt.Sprintf("p%d", i), "first", "devcluster/after: 1s"))
 	}
 	h.ExpectReadyBefore(t, h.MustRun("install", "rel", charts.Write(t, objects...), "--wait=ordered", "--readiness-timeout", "1m"), "Pod/p0", "ConfigMap/last")
-	asked := h.Requests(t, "pods")
+	asked := requestsFor(t, h, "pods")
 	written := slices.IndexFunc(asked, func(e cluster.Event) bool { return e.Verb == "create" })
 	if written < 0 {
 		t.Fatal("no pod was created")
 	}
 	// What is there already is looked at before; waiting needs no list. A server that
 	// is busy may end the watch, which then goes on from what it has told.
-	if lists, watches := harness.CountVerb(asked[written:], "list"), watchesOf(t, asked); lists != 0 || watches != 1 {
+	if lists, watches := countVerb(asked[written:], "list"), watchesOf(t, asked); lists != 0 || watches != 1 {
 		t.Errorf("%d lists and %d watches of pods, want 0 and 1", lists, watches)
 	}
 }
@@ -168,7 +168,7 @@ func TestTrackerIsNotThrottled(t *testing.T) {
 		t.Errorf("%d requests were held back", held)
 	}
 	h.ExpectReadyBefore(t, r, "Pod/p0", "ConfigMap/last")
-	if n := harness.CountVerb(h.Requests(t, "pods"), "get"); n < 2*each {
+	if n := countVerb(requestsFor(t, h, "pods"), "get"); n < 2*each {
 		t.Errorf("only %d reads of pods: the proof is empty", n)
 	}
 }
