@@ -59,47 +59,31 @@ func TestHooksCancelledTogether(t *testing.T) {
 		t.Run(name, func(t *testing.T) {
 			t.Parallel()
 			h := harness.New(t)
-			app, chain, plain := cancelledOutcomes()
-			chart := writeHooked(t, charts.Chart{Name: "app", HookMode: "true", Objects: hooksFor(op.event, app), Templates: map[string]string{"own.yaml": charts.OwnConfigMap("hooked")}},
-				charts.Chart{Name: "chain", HookMode: "otherChartsOnly", Objects: hooksFor(op.event, chain)},
-				charts.Chart{Name: "plain", Objects: hooksFor(op.event, plain)})
-			fates := slices.Concat(app, chain, plain)
-			if op.before != nil {
-				op.before(t, h, chart)
-			}
-			h.OpenGates(t, "alone")
-
-			h.Started = harness.Now()
+			chart, outcomes := op.prepare(t, h, cancelledOutcomes)
 			p := h.Start(t, replaced(op.args, chart)...)
-			awaitHookPhases(t, h, "rel", release.HookPhaseSucceeded, idsInPhase(fates, release.HookPhaseSucceeded)...)
+			awaitHookPhases(t, h, "rel", release.HookPhaseSucceeded, idsInPhase(outcomes, release.HookPhaseSucceeded)...)
 			awaitPodPhase(t, h, "Running", "cut-none", "cut-gone", "cut-stays", "link-1")
 			h.OpenGates(t, failGate)
-			awaitHookPhases(t, h, "rel", release.HookPhaseFailed, withGate(fates, failGate)...)
+			awaitHookPhases(t, h, "rel", release.HookPhaseFailed, withGate(outcomes, failGate)...)
 			cut := harness.Now()
 			p.Signal(t, syscall.SIGTERM)
 			r := p.ExpectExit(t, 1)
 			harness.ExpectContains(t, r.Stdout+r.Stderr, "has been cancelled") // on stdout as in Helm, if Helm says so at all
 
-			for i, f := range fates {
+			for i, f := range outcomes {
 				if slices.Equal(f.PodAnnotations, running) {
-					fates[i].after = cut
+					outcomes[i].after = cut
 				}
 			}
-			expectOutcomes(t, h, h.History(t, "rel")[op.revision-1], r.Stderr, fates)
+			expectOutcomes(t, h, h.History(t, "rel")[op.revision-1], r.Stderr, outcomes)
 			text := harness.ErrorOf("\n" + r.Stderr)
-			expectNamed(t, text, withGate(fates, failGate), idsInPhase(fates, ""))
+			expectNamed(t, text, withGate(outcomes, failGate), idsInPhase(outcomes, ""))
 			for _, name := range []string{"cut-none", "cut-gone", "cut-stays", "link-1"} {
 				if !strings.Contains(text, "/templates/"+name+".yaml") {
 					t.Errorf("it does not name %s, which was cut off:\n%s", name, text)
 				}
 			}
-			if own := h.ReadTrace(t).Since(h.Started).HelmWrites("ConfigMap/own"); !op.own && len(own) > 0 {
-				t.Errorf("the release's own resource was written: %+v", own)
-			}
-			if op.statuses != "" && h.Statuses(t, "rel") != op.statuses {
-				t.Errorf("the revisions are %s, want %s", h.Statuses(t, "rel"), op.statuses)
-			}
-			op.after(t, h)
+			op.checkRelease(t, h)
 		})
 	}
 }

@@ -30,9 +30,9 @@ type hookOutcome struct {
 }
 
 // hooksFor are the hooks alone, for an event.
-func hooksFor(event string, fates []hookOutcome) []charts.Object {
+func hooksFor(event string, outcomes []hookOutcome) []charts.Object {
 	var parts []charts.Object
-	for _, f := range fates {
+	for _, f := range outcomes {
 		f.Hook = event
 		parts = append(parts, f.Object)
 	}
@@ -40,9 +40,9 @@ func hooksFor(event string, fates []hookOutcome) []charts.Object {
 }
 
 // idsInPhase are the hooks of a phase.
-func idsInPhase(fates []hookOutcome, phase release.HookPhase) []string {
+func idsInPhase(outcomes []hookOutcome, phase release.HookPhase) []string {
 	var list []string
-	for _, f := range fates {
+	for _, f := range outcomes {
 		if f.phase == phase {
 			list = append(list, f.String())
 		}
@@ -51,14 +51,14 @@ func idsInPhase(fates []hookOutcome, phase release.HookPhase) []string {
 }
 
 // startedIDs are the hooks that are to begin.
-func startedIDs(fates []hookOutcome) []string {
-	return append(idsInPhase(fates, release.HookPhaseSucceeded), idsInPhase(fates, release.HookPhaseFailed)...)
+func startedIDs(outcomes []hookOutcome) []string {
+	return append(idsInPhase(outcomes, release.HookPhaseSucceeded), idsInPhase(outcomes, release.HookPhaseFailed)...)
 }
 
 // withGate are the hooks that wait for a gate.
-func withGate(fates []hookOutcome, gate string) []string {
+func withGate(outcomes []hookOutcome, gate string) []string {
 	var list []string
-	for _, f := range fates {
+	for _, f := range outcomes {
 		if f.Gate == gate && f.phase != "" {
 			list = append(list, f.String())
 		}
@@ -68,13 +68,13 @@ func withGate(fates []hookOutcome, gate string) []string {
 
 // expectOutcomes checks what became of hooks by the server's record, by their
 // objects, by what is stored (if anything is), and by what was printed.
-func expectOutcomes(tb testing.TB, h *harness.Helm, rel *release.Release, stderr string, fates []hookOutcome) {
+func expectOutcomes(tb testing.TB, h *harness.Helm, rel *release.Release, stderr string, outcomes []hookOutcome) {
 	tb.Helper()
 	recorded := h.ReadTrace(tb).Since(h.Started)
 	logs := printedLogs(tb, stderr)
 	var printed []string
 	there := existingObjects(tb, h)
-	for _, f := range fates {
+	for _, f := range outcomes {
 		_, here := there[f.String()]
 		f.expectObject(tb, here, recorded)
 		if rel != nil {

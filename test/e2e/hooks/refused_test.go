@@ -56,7 +56,7 @@ func TestHookThatCannotBeCreated(t *testing.T) {
 				h.Apply(t, tt.before)
 			}
 			was := existingObjects(t, h)["Pod/refused"]
-			fates := []hookOutcome{
+			outcomes := []hookOutcome{
 				{Object: charts.Object{Kind: "Job", Name: "slow-gone", DeletePolicy: both, LogPolicy: both, Gate: slowGate}, phase: done, printed: true},
 				{Object: charts.Object{Kind: "Job", Name: "slow-stays", DeletePolicy: "hook-failed", Gate: slowGate}, phase: done, stays: true},
 				{Object: charts.Object{Kind: "Job", Name: "bad-gone", DeletePolicy: both, LogPolicy: both, Gate: failGate, PodAnnotations: failing}, phase: failed, printed: true},
@@ -67,9 +67,9 @@ func TestHookThatCannotBeCreated(t *testing.T) {
 				{Object: charts.Object{Kind: "Job", Name: "link-2", DeletePolicy: both}},
 			}
 			refused := charts.Object{Kind: "Pod", Name: "refused", DeletePolicy: both, LogPolicy: both, Hook: "pre-install", Containers: tt.containers}
-			chart := writeHooked(t, charts.Chart{Name: "app", HookMode: "true", Objects: append(hooksFor("pre-install", fates), refused), Templates: map[string]string{"own.yaml": charts.OwnConfigMap("1")}},
+			chart := writeHooked(t, charts.Chart{Name: "app", HookMode: "true", Objects: append(hooksFor("pre-install", outcomes), refused), Templates: map[string]string{"own.yaml": charts.OwnConfigMap("1")}},
 				charts.Chart{Name: "chain", HookMode: "otherChartsOnly", Objects: hooksFor("pre-install", chain)})
-			fates = slices.Concat(fates, chain)
+			outcomes = slices.Concat(outcomes, chain)
 
 			// The refusal waits until all others were created.
 			others := make(chan struct{})
@@ -84,7 +84,7 @@ func TestHookThatCannotBeCreated(t *testing.T) {
 			})
 			h.Started = harness.Now()
 			p := h.Start(t, "install", "rel", chart)
-			awaitObjects(t, h, startedIDs(fates)...)
+			awaitObjects(t, h, startedIDs(outcomes)...)
 			if name == "forbidden" {
 				// Not before: the pods of the Jobs are to be allowed.
 				awaitPodPhase(t, h, "Pending", "slow-gone", "slow-stays", "bad-gone", "link-1")
@@ -103,7 +103,7 @@ func TestHookThatCannotBeCreated(t *testing.T) {
 			r := p.ExpectExit(t, 1)
 
 			rel := h.LastRevision(t, "rel")
-			expectOutcomes(t, h, rel, r.Stderr, fates)
+			expectOutcomes(t, h, rel, r.Stderr, outcomes)
 			text := harness.ErrorOf("\n" + r.Stderr)
 			expectNamed(t, text, []string{"Job/bad-gone"}, []string{"Job/next", "Job/link-2"})
 			harness.ExpectContains(t, text, "app/templates/refused.yaml", tt.says)

@@ -304,15 +304,15 @@ func TestPoliciesOfTestsThatFailToPass(t *testing.T) {
 	t.Parallel()
 	h := harness.New(t)
 	const done, failed, event = release.HookPhaseSucceeded, release.HookPhaseFailed, "test-failure"
-	fates := []hookOutcome{
+	outcomes := []hookOutcome{
 		{Object: charts.Object{Kind: "Job", Name: "gone", DeletePolicy: "hook-succeeded", LogPolicy: "hook-succeeded", PodAnnotations: failing}, phase: done, printed: true},
 		{Object: charts.Object{Kind: "Job", Name: "stays", DeletePolicy: "hook-failed", LogPolicy: "hook-failed", PodAnnotations: failing}, phase: done, stays: true},
 		{Object: charts.Object{Kind: "Job", Name: "wrong-gone", Weight: 1, DeletePolicy: "hook-failed", LogPolicy: "hook-failed"}, phase: failed, printed: true},
 	}
-	h.MustRun("install", "rel", testChart(t, "true", hooksFor(event, fates)...))
+	h.MustRun("install", "rel", testChart(t, "true", hooksFor(event, outcomes)...))
 	h.Started = harness.Now()
 	r := h.ExpectFailure(t, []string{"test", "rel"}, "wrong-gone")
-	expectOutcomes(t, h, h.LastRevision(t, "rel"), r.Stderr, fates)
+	expectOutcomes(t, h, h.LastRevision(t, "rel"), r.Stderr, outcomes)
 }
 
 // TestTestsInParallel has the tests of a chart that says so run together.
