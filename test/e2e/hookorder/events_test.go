@@ -11,9 +11,9 @@ import (
 	"github.com/ordered-helm/helm/test/harness"
 )
 
-// eventful is a chart with hooks for every event: two each in a chart left and a
+// eventsChart is a chart with hooks for every event: two each in a chart left and a
 // chart right, whose hooks run as the modes say, and in a chain beside them.
-func eventful(left, right string) charts.Chart {
+func eventsChart(left, right string) charts.Chart {
 	const pre, post = "pre-install,pre-upgrade,pre-rollback,pre-delete", "post-install,post-upgrade,post-rollback,post-delete"
 	hooks := func(name string) []charts.Object {
 		return []charts.Object{
@@ -42,15 +42,15 @@ const (
 	rightTogether = "r-X-1 | r-X-2 | o-X-1 o-X-2 > l-X-1 > l-X-2"
 )
 
-// around is the plan of an operation with such moments before and after.
-func around(order string) string {
+// preAndPost is the plan of an operation with such moments before and after.
+func preAndPost(order string) string {
 	return strings.ReplaceAll(order, "X", "pre") + " > " + strings.ReplaceAll(order, "X", "post")
 }
 
 // openEventGates opens the gates of the hooks of eventful charts at a moment.
 func openEventGates(tb testing.TB, h *harness.Helm, moment string) {
 	tb.Helper()
-	for _, s := range eventful("true", "true").Subcharts {
+	for _, s := range eventsChart("true", "true").Subcharts {
 		for _, hook := range s.Objects {
 			if strings.Contains(hookID(hook), moment) {
 				h.OpenGates(tb, gateOf(hookID(hook)))
@@ -71,12 +71,12 @@ func TestHookEvents(t *testing.T) {
 		t.Run(name, func(t *testing.T) {
 			t.Parallel()
 			h := harness.New(t)
-			checkHookOrder(t, h, around(leftTogether), "install", "rel", writeGated(t, eventful("true", "false")), wait)
-			checkHookOrder(t, h, around(rightTogether), "upgrade", "rel", writeGated(t, eventful("false", "true")), wait)
+			checkHookOrder(t, h, preAndPost(leftTogether), "install", "rel", writeGated(t, eventsChart("true", "false")), wait)
+			checkHookOrder(t, h, preAndPost(rightTogether), "upgrade", "rel", writeGated(t, eventsChart("false", "true")), wait)
 			checkHookOrder(t, h, strings.ReplaceAll(rightTogether, "X", "test"), "test", "rel")
-			checkHookOrder(t, h, around(leftTogether), "rollback", "rel", "1")
+			checkHookOrder(t, h, preAndPost(leftTogether), "rollback", "rel", "1")
 			checkHookOrder(t, h, strings.ReplaceAll(leftTogether, "X", "test"), "test", "rel")
-			checkHookOrder(t, h, around(leftTogether), "uninstall", "rel")
+			checkHookOrder(t, h, preAndPost(leftTogether), "uninstall", "rel")
 			h.ExpectNoReleases(t)
 		})
 	}
@@ -88,8 +88,8 @@ func TestHookEventsAfterStock(t *testing.T) {
 	t.Parallel()
 	h := harness.New(t)
 	openEventGates(t, h, "")
-	h.MustRun("install", "rel", writeGated(t, eventful("true", "false")))
-	h.MustRun("upgrade", "rel", writeGated(t, eventful("false", "true")))
+	h.MustRun("install", "rel", writeGated(t, eventsChart("true", "false")))
+	h.MustRun("upgrade", "rel", writeGated(t, eventsChart("false", "true")))
 
 	h.Started = harness.Now()
 	h.MustRunStock(t, "rollback", "rel", "1")
@@ -97,10 +97,10 @@ func TestHookEventsAfterStock(t *testing.T) {
 	c.checkRuns(t, recordedRuns(t, h))
 
 	checkHookOrder(t, h, strings.ReplaceAll(leftTogether, "X", "test"), "test", "rel")
-	checkHookOrder(t, h, around(rightTogether), "rollback", "rel", "2")
+	checkHookOrder(t, h, preAndPost(rightTogether), "rollback", "rel", "2")
 	openEventGates(t, h, "")
 	h.MustRunStock(t, "rollback", "rel", "3")
-	checkHookOrder(t, h, around(leftTogether), "uninstall", "rel", "--keep-history")
+	checkHookOrder(t, h, preAndPost(leftTogether), "uninstall", "rel", "--keep-history")
 	h.ExpectObjects(t, "rel")
 }
 
@@ -110,7 +110,7 @@ func TestHooksOfAtomic(t *testing.T) {
 	t.Parallel()
 	h := harness.New(t)
 	openEventGates(t, h, "")
-	h.MustRun("install", "rel", writeGated(t, eventful("true", "true")), "--wait=ordered")
+	h.MustRun("install", "rel", writeGated(t, eventsChart("true", "true")), "--wait=ordered")
 
 	bad := charts.Chart{Name: "top", Template: charts.Object{Kind: "Job", Name: "never", PodAnnotations: []string{"devcluster/pod: fail"}}.Manifest()}
 	s := startOperation(t, h, "upgrade", "rel", writeGated(t, bad), "--atomic", "--wait=ordered", "--wait-for-jobs")
@@ -122,6 +122,6 @@ func TestHooksOfAtomic(t *testing.T) {
 	if r := s.end(); r.ExitCode != 1 {
 		t.Errorf("exit code %d\n%s", r.ExitCode, r.Stderr)
 	}
-	c := hookOrderCheck{plan: planOf(around("l-X-1 | l-X-2 | r-X-1 | r-X-2 | o-X-1 o-X-2"))}
+	c := hookOrderCheck{plan: planOf(preAndPost("l-X-1 | l-X-2 | r-X-1 | r-X-2 | o-X-1 o-X-2"))}
 	c.checkRuns(t, recordedRuns(t, h))
 }

@@ -28,17 +28,17 @@ func compareAsHelm(a, b hookInChart) int {
 	return cmp.Or(
 		cmp.Compare(a.Weight, b.Weight),
 		cmp.Compare(a.Name, b.Name),
-		cmp.Compare(kindPlace(a.Kind), kindPlace(b.Kind)),
+		cmp.Compare(kindIndex(a.Kind), kindIndex(b.Kind)),
 		cmp.Compare(a.chart, b.chart),
 		cmp.Compare(a.document, b.document),
 	)
 }
 
-func kindPlace(kind string) int { return slices.Index(releaseutil.InstallOrder, kind) }
+func kindIndex(kind string) int { return slices.Index(releaseutil.InstallOrder, kind) }
 
-// planned is the tests' own idea of the order, apart from the program's. Hooks that
+// expectedPlan is the tests' own idea of the order, apart from the program's. Hooks that
 // an event lists twice are given twice. Events come one after the other.
-func planned(events ...[]hookInChart) *hookPlan {
+func expectedPlan(events ...[]hookInChart) *hookPlan {
 	p := &hookPlan{after: map[string]map[string]bool{}, loose: map[string]bool{}}
 	count := map[string]int{}
 	for _, hooks := range events {
@@ -63,7 +63,7 @@ func (p *hookPlan) addStep(chains [][]hookInChart, count map[string]int) {
 	for _, chain := range chains {
 		earlier := slices.Clone(before)
 		for _, hook := range chain {
-			id := numbered(hookID(hook.Object), count)
+			id := runID(hookID(hook.Object), count)
 			p.add(id, !isWaited(hook.Object), earlier)
 			earlier = append(earlier, id)
 		}
@@ -91,27 +91,27 @@ func bucketSteps(bucket []hookInChart) [][][]hookInChart {
 		case isWaited(hook.Object):
 			beside = append(beside, []hookInChart{hook})
 		default:
-			first[kindPlace(hook.Kind)] = append(first[kindPlace(hook.Kind)], []hookInChart{hook})
+			first[kindIndex(hook.Kind)] = append(first[kindIndex(hook.Kind)], []hookInChart{hook})
 		}
 	}
 	var steps [][][]hookInChart
 	for _, place := range slices.Sorted(maps.Keys(first)) {
-		steps = append(steps, joined(first[place]))
+		steps = append(steps, joinChains(first[place]))
 	}
-	steps = append(steps, joined(beside))
+	steps = append(steps, joinChains(beside))
 	for _, hook := range last {
 		steps = append(steps, [][]hookInChart{hook})
 	}
 	return steps
 }
 
-// joined joins chains that have an object in common.
-func joined(chains [][]hookInChart) [][]hookInChart {
+// joinChains joins chains that have an object in common.
+func joinChains(chains [][]hookInChart) [][]hookInChart {
 	var result [][]hookInChart
 	for _, chain := range chains {
 		apart := [][]hookInChart{}
 		for _, other := range result {
-			if share(chain, other) {
+			if haveCommonObject(chain, other) {
 				chain = append(slices.Clone(chain), other...)
 			} else {
 				apart = append(apart, other)
@@ -124,7 +124,7 @@ func joined(chains [][]hookInChart) [][]hookInChart {
 	return result
 }
 
-func share(a, b []hookInChart) bool {
+func haveCommonObject(a, b []hookInChart) bool {
 	return slices.ContainsFunc(a, func(x hookInChart) bool {
 		return slices.ContainsFunc(b, func(y hookInChart) bool { return x.String() == y.String() })
 	})

@@ -39,14 +39,14 @@ func TestHookLimit(t *testing.T) {
 			c := hookOrderCheck{plan: planOf(limitedPlan), limit: limit}
 			c.run(t, h, "install", "rel", writeGated(t, limitedChart()))
 			if limit == 1 {
-				expectAlone(t, recordedRuns(t, h))
+				expectOneAtATime(t, recordedRuns(t, h))
 			}
 		})
 	}
 }
 
-// expectAlone checks that no hook was created before the one before had ended.
-func expectAlone(tb testing.TB, runs []*hookRun) {
+// expectOneAtATime checks that no hook was created before the one before had ended.
+func expectOneAtATime(tb testing.TB, runs []*hookRun) {
 	tb.Helper()
 	for i, r := range runs[1:] {
 		if before := runs[i]; r.created.Before(before.ended) {

@@ -111,7 +111,7 @@ func (s *hookOperation) note(e watch.Event) {
 	}
 	run, known := s.runs[o.Metadata.UID]
 	if !known {
-		run = numbered(id, s.count)
+		run = runID(id, s.count)
 		s.runs[o.Metadata.UID] = run
 	}
 	if run == "" { // of an operation before

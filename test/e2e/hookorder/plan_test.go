@@ -190,14 +190,14 @@ func (c *hookOrderCheck) checkRuns(tb testing.TB, recorded []*hookRun) {
 			tb.Errorf("%s and %s did not run together", a.id, b.id)
 		}
 	}
-	if most := mostAtOnce(recorded); c.limit > 0 && most > c.limit {
+	if most := maxConcurrent(recorded); c.limit > 0 && most > c.limit {
 		tb.Errorf("%d hooks ran at once, more than %d", most, c.limit)
 	}
 }
 
-// mostAtOnce is how many Jobs and Pods ran at once, from the request that created
+// maxConcurrent is how many Jobs and Pods ran at once, from the request that created
 // each to that by which it ended.
-func mostAtOnce(runs []*hookRun) int {
+func maxConcurrent(runs []*hookRun) int {
 	most := 0
 	for _, at := range runs {
 		n := 0

@@ -40,10 +40,10 @@ func TestRandomHooks(t *testing.T) {
 				for _, event := range events {
 					hooks = append(hooks, r.of(event))
 				}
-				c := hookOrderCheck{plan: planned(hooks...), limit: limit, pick: func(running []string) string { return running[r.IntN(len(running))] }}
+				c := hookOrderCheck{plan: expectedPlan(hooks...), limit: limit, pick: func(running []string) string { return running[r.IntN(len(running))] }}
 				c.run(t, h, args...)
 				if limit == 1 {
-					expectAlone(t, recordedRuns(t, h))
+					expectOneAtATime(t, recordedRuns(t, h))
 				}
 			}
 			conduct([]string{"pre-install", "post-install"}, "install", "rel", writeGated(t, chart))

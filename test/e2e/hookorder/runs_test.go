@@ -96,13 +96,13 @@ func recordedRuns(tb testing.TB, h *harness.Helm) []*hookRun {
 	}
 	count := map[string]int{}
 	for _, r := range runs {
-		r.id = numbered(r.id, count)
+		r.id = runID(r.id, count)
 	}
 	return runs
 }
 
-// numbered is the name of a run of a hook.
-func numbered(id string, count map[string]int) string {
+// runID is the name of a run of a hook.
+func runID(id string, count map[string]int) string {
 	count[id]++
 	if count[id] > 1 {
 		return fmt.Sprintf("%s#%d", id, count[id])
@@ -126,11 +126,11 @@ const ungated = "none"
 // wait for a gate of their own, and returns its folder.
 func writeGated(tb testing.TB, c charts.Chart) string {
 	tb.Helper()
-	return gated(c).Write(tb)
+	return withGates(c).Write(tb)
 }
 
-// gated is a chart whose hooks have their defaults and gates.
-func gated(c charts.Chart) charts.Chart {
+// withGates is a chart whose hooks have their defaults and gates.
+func withGates(c charts.Chart) charts.Chart {
 	if c.APIVersion == "" {
 		c.APIVersion = "v2"
 	}
@@ -156,7 +156,7 @@ func gated(c charts.Chart) charts.Chart {
 	}
 	c.Subcharts = slices.Clone(c.Subcharts)
 	for i, sub := range c.Subcharts {
-		c.Subcharts[i] = gated(sub)
+		c.Subcharts[i] = withGates(sub)
 	}
 	return c
 }

@@ -60,7 +60,7 @@ func TestHooksCancelledTogether(t *testing.T) {
 			t.Parallel()
 			h := harness.New(t)
 			chart, outcomes := op.prepare(t, h, cancelledOutcomes)
-			p := h.Start(t, replaced(op.args, chart)...)
+			p := h.Start(t, withChart(op.args, chart)...)
 			awaitHookPhases(t, h, "rel", release.HookPhaseSucceeded, idsInPhase(outcomes, release.HookPhaseSucceeded)...)
 			awaitPodPhase(t, h, "Running", "cut-none", "cut-gone", "cut-stays", "link-1")
 			h.OpenGates(t, failGate)
@@ -77,7 +77,7 @@ func TestHooksCancelledTogether(t *testing.T) {
 			}
 			expectOutcomes(t, h, h.History(t, "rel")[op.revision-1], r.Stderr, outcomes)
 			text := harness.ErrorOf("\n" + r.Stderr)
-			expectNamed(t, text, withGate(outcomes, failGate), idsInPhase(outcomes, ""))
+			expectErrorNames(t, text, withGate(outcomes, failGate), idsInPhase(outcomes, ""))
 			for _, name := range []string{"cut-none", "cut-gone", "cut-stays", "link-1"} {
 				if !strings.Contains(text, "/templates/"+name+".yaml") {
 					t.Errorf("it does not name %s, which was cut off:\n%s", name, text)

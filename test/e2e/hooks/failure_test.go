@@ -142,7 +142,7 @@ func TestHooksFailTogether(t *testing.T) {
 			t.Parallel()
 			h := harness.New(t)
 			chart, outcomes := op.prepare(t, h, failureOutcomes)
-			p := h.Start(t, slices.Concat(replaced(op.args, chart), []string{"--timeout", "2m"})...)
+			p := h.Start(t, slices.Concat(withChart(op.args, chart), []string{"--timeout", "2m"})...)
 			awaitObjects(t, h, startedIDs(outcomes)...)
 			h.OpenGates(t, failGate)
 			awaitHookPhases(t, h, "rel", release.HookPhaseFailed, withGate(outcomes, failGate)...)
@@ -160,15 +160,15 @@ func TestHooksFailTogether(t *testing.T) {
 				rel = h.History(t, "rel")[op.revision-1]
 			}
 			expectOutcomes(t, h, rel, r.Stderr, outcomes)
-			expectNamed(t, harness.ErrorOf("\n"+r.Stderr), idsInPhase(outcomes, release.HookPhaseFailed), idsInPhase(outcomes, ""))
+			expectErrorNames(t, harness.ErrorOf("\n"+r.Stderr), idsInPhase(outcomes, release.HookPhaseFailed), idsInPhase(outcomes, ""))
 			harness.ExpectContains(t, harness.ErrorOf("\n"+r.Stderr), "backoff limit", "exited with code 1")
 			op.checkRelease(t, h)
 		})
 	}
 }
 
-// replaced puts the path of the chart into arguments.
-func replaced(args []string, chart string) []string {
+// withChart puts the path of the chart into arguments.
+func withChart(args []string, chart string) []string {
 	args = slices.Clone(args)
 	for i := range args {
 		args[i] = strings.ReplaceAll(args[i], "CHART", chart)

@@ -126,15 +126,15 @@ func awaitHookPhases(tb testing.TB, h *harness.Helm, name string, phase release.
 // of its name, and subcharts of it.
 func writeHooked(tb testing.TB, top charts.Chart, subcharts ...charts.Chart) string {
 	tb.Helper()
-	top = logging(top)
+	top = withLogs(top)
 	for _, sub := range subcharts {
-		top.Subcharts = append(top.Subcharts, logging(sub))
+		top.Subcharts = append(top.Subcharts, withLogs(sub))
 	}
 	return top.Write(tb)
 }
 
-// logging is a chart whose hooks log.
-func logging(c charts.Chart) charts.Chart {
+// withLogs is a chart whose hooks log.
+func withLogs(c charts.Chart) charts.Chart {
 	c.APIVersion, c.TemplatePerObject, c.Objects = "v2", true, slices.Clone(c.Objects)
 	for i, o := range c.Objects {
 		if !strings.Contains(strings.Join(o.PodAnnotations, "\n"), "devcluster/log") {

@@ -145,7 +145,7 @@ func TestCRDInstall(t *testing.T) {
 			h.Started = harness.Now()
 			h.MustRun("upgrade", "rel", charts.WriteTemplate(t, d.manifest("new: \"yes\"")+d.resource("one")+added.manifest()+added.resource("two")), wait)
 			added.expectFirst(t)
-			expectUntouched(t, before, d.get(t))
+			expectUnchanged(t, before, d.get(t))
 		})
 		t.Run("one that exists "+wait, func(t *testing.T) {
 			t.Parallel()
@@ -155,9 +155,9 @@ func TestCRDInstall(t *testing.T) {
 			d.awaitEstablished(t)
 			before := d.get(t)
 			h.MustRun("install", "rel", charts.WriteTemplate(t, d.manifest("helm.sh/hook-delete-policy: before-hook-creation")+d.resource("one")), wait)
-			expectUntouched(t, before, d.get(t))
+			expectUnchanged(t, before, d.get(t))
 			h.MustRun("uninstall", "rel")
-			expectUntouched(t, before, d.get(t))
+			expectUnchanged(t, before, d.get(t))
 		})
 	}
 }
@@ -168,8 +168,8 @@ func (d crdHook) awaitEstablished(tb testing.TB) {
 	harness.Eventually(tb, "the establishment of "+d.name(), func() bool { o := d.get(tb); return o != nil && established(o) })
 }
 
-// expectUntouched checks that nobody has written an object since.
-func expectUntouched(tb testing.TB, before, after *unstructured.Unstructured) {
+// expectUnchanged checks that nobody has written an object since.
+func expectUnchanged(tb testing.TB, before, after *unstructured.Unstructured) {
 	tb.Helper()
 	if after == nil || before.GetUID() != after.GetUID() || before.GetResourceVersion() != after.GetResourceVersion() {
 		tb.Errorf("before:\n%+v\nafter:\n%+v", before, after)

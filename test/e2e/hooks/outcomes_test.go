@@ -173,9 +173,9 @@ func printedLogs(tb testing.TB, text string) map[string][]string {
 	return logs
 }
 
-// expectNamed checks that an error names each hook that failed with its file,
+// expectErrorNames checks that an error names each hook that failed with its file,
 // its reason and the end of its log, and each hook that was never started.
-func expectNamed(tb testing.TB, text string, failed, never []string) {
+func expectErrorNames(tb testing.TB, text string, failed, never []string) {
 	tb.Helper()
 	var missing []string
 	for _, id := range failed {

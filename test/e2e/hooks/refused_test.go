@@ -105,7 +105,7 @@ func TestHookThatCannotBeCreated(t *testing.T) {
 			rel := h.LastRevision(t, "rel")
 			expectOutcomes(t, h, rel, r.Stderr, outcomes)
 			text := harness.ErrorOf("\n" + r.Stderr)
-			expectNamed(t, text, []string{"Job/bad-gone"}, []string{"Job/next", "Job/link-2"})
+			expectErrorNames(t, text, []string{"Job/bad-gone"}, []string{"Job/next", "Job/link-2"})
 			harness.ExpectContains(t, text, "app/templates/refused.yaml", tt.says)
 			if run := runsOf(rel)["Pod/refused"]; run.Phase != failed || run.StartedAt.IsZero() || run.CompletedAt.Before(run.StartedAt) {
 				t.Errorf("the hook that was refused is recorded as %+v", run)

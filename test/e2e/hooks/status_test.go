@@ -14,8 +14,8 @@ import (
 	"github.com/ordered-helm/helm/test/harness"
 )
 
-// hooksSaid reads the runs of hooks that `helm status -o json` prints.
-func hooksSaid(tb testing.TB, text string) (status string, runs map[string]release.HookExecution) {
+// parseStatus reads the runs of hooks that `helm status -o json` prints.
+func parseStatus(tb testing.TB, text string) (status string, runs map[string]release.HookExecution) {
 	tb.Helper()
 	rel := &release.Release{}
 	if err := json.Unmarshal([]byte(text), rel); err != nil {
@@ -51,7 +51,7 @@ func TestReleaseIsReadWhileHooksRun(t *testing.T) {
 				"ours":  func(args ...string) string { return h.MustRun(args...).Stdout },
 				"stock": func(args ...string) string { return h.MustRunStock(t, args...) },
 			} {
-				said, runs := hooksSaid(t, get("status", "rel", "-o", "json"))
+				said, runs := parseStatus(t, get("status", "rel", "-o", "json"))
 				if said != status {
 					t.Errorf("%s: the status is %s, want %s", who, said, status)
 				}

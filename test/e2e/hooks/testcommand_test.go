@@ -99,8 +99,8 @@ func TestFilteredTests(t *testing.T) {
 				if got := storedHooks(t, ours); !slices.Equal(got, order) {
 					t.Fatalf("after %q the stored hooks are %s, want %s", tt.args, got, order)
 				}
-				want := suites(theirs.MustRunStock(t, args...), theirs.Namespace)
-				if got := suites(r.Stdout, ours.Namespace); !slices.Equal(got, want) {
+				want := testSuites(theirs.MustRunStock(t, args...), theirs.Namespace)
+				if got := testSuites(r.Stdout, ours.Namespace); !slices.Equal(got, want) {
 					t.Errorf("%q prints\n%s\nstock Helm\n%s", tt.args, strings.Join(got, "\n"), strings.Join(want, "\n"))
 				}
 			}
@@ -108,9 +108,9 @@ func TestFilteredTests(t *testing.T) {
 	}
 }
 
-// suites takes apart what `helm test` prints: stock Helm's order of tests changes with
+// testSuites takes apart what `helm test` prints: stock Helm's order of tests changes with
 // every filter.
-func suites(text, namespace string) []string {
+func testSuites(text, namespace string) []string {
 	text = clockTimes.ReplaceAllString(strings.ReplaceAll(text, namespace, "NAMESPACE"), "$1")
 	text = strings.ReplaceAll(text, "\nNOTES:", "\nTEST SUITE: NOTES:")
 	parts := strings.Split(text, "\nTEST SUITE: ")

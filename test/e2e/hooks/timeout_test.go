@@ -21,7 +21,7 @@ func TestHookTimeout(t *testing.T) {
 		t.Run(mode, func(t *testing.T) {
 			t.Parallel()
 			for _, timeout := range harness.Timeouts() {
-				if timesOut(t, wait, timeout) {
+				if hookTimesOut(t, wait, timeout) {
 					return
 				}
 				t.Logf("within %s not even the other hook completed", timeout)
@@ -31,8 +31,8 @@ func TestHookTimeout(t *testing.T) {
 	}
 }
 
-// timesOut reports false if the timeout was too short to tell anything.
-func timesOut(t *testing.T, wait, timeout string) bool {
+// hookTimesOut reports false if the timeout was too short to tell anything.
+func hookTimesOut(t *testing.T, wait, timeout string) bool {
 	const done, failed, both = release.HookPhaseSucceeded, release.HookPhaseFailed, "hook-succeeded,hook-failed"
 	h := harness.New(t)
 	app := []hookOutcome{
@@ -57,7 +57,7 @@ func timesOut(t *testing.T, wait, timeout string) bool {
 	}
 	expectOutcomes(t, h, rel, r.Stderr, slices.Concat(app, chain))
 	text := harness.ErrorOf("\n" + r.Stderr)
-	expectNamed(t, text, []string{"Job/hangs", "Pod/link-1"}, []string{"Job/next", "Job/link-2"})
+	expectErrorNames(t, text, []string{"Job/hangs", "Pod/link-1"}, []string{"Job/next", "Job/link-2"})
 	harness.ExpectContains(t, text, "--timeout", timeout)
 	return true
 }

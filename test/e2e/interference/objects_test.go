@@ -20,8 +20,8 @@ import (
 
 const appliedApp = "app:app applied"
 
-// briefThree is three, whose Deployment never gets ready and has little time.
-func briefThree(tb testing.TB, value string) string {
+// shortTimeoutThree is three, whose Deployment never gets ready and has little time.
+func shortTimeoutThree(tb testing.TB, value string) string {
 	tb.Helper()
 	parts := charts.ThreeLayerObjects(value)
 	parts[1].PodAnnotations, parts[1].Annotations = charts.NeverReady, []string{"helm.sh/readiness-timeout: 2s"}
@@ -57,14 +57,14 @@ func TestPeopleChangeObjects(t *testing.T) {
 	harness.RunCases(t, map[string]func(*testing.T, *harness.Helm){
 		"deleted during an upgrade": func(t *testing.T, h *harness.Helm) {
 			h.MustRun("install", "rel", charts.ThreeLayers(t, "1"), "--wait=ordered")
-			h.ExpectFailureWhile(t, appliedApp, func() { h.Delete(t, "Deployment/app") }, upgrade(briefThree(t, "2")),
+			h.ExpectFailureWhile(t, appliedApp, func() { h.Delete(t, "Deployment/app") }, upgrade(shortTimeoutThree(t, "2")),
 				"Deployment/app", "somebody deleted it while it was waited for", "never started because of that: app:last")
 			expectFailed(t, h, "deployed failed", "Deployment/app")
 			h.Repair(t, upgrade(charts.ThreeLayers(t, "3"))...)
 			h.CheckOrder(t, "rel", h.ReadTrace(t))
 		},
 		"deleted during a rollback": func(t *testing.T, h *harness.Helm) {
-			h.MustRun("install", "rel", briefThree(t, "1"), "--wait=false")
+			h.MustRun("install", "rel", shortTimeoutThree(t, "1"), "--wait=false")
 			h.MustRun("upgrade", "rel", charts.ThreeLayers(t, "2"), "--wait=ordered")
 			h.MustRun("upgrade", "rel", slowThreeLayers(t, "3", "1s"), "--wait=ordered")
 			h.ExpectFailureWhile(t, appliedApp, func() { h.Delete(t, "Deployment/app") }, []string{"rollback", "rel", "2", "--timeout", "6s", "--readiness-timeout", "2s"},
@@ -101,7 +101,7 @@ func TestPeopleChangeObjects(t *testing.T) {
 		},
 		"replaced by one that is not ready": func(t *testing.T, h *harness.Helm) {
 			h.MustRun("install", "rel", charts.ThreeLayers(t, "1"), "--wait=ordered")
-			h.ExpectFailureWhile(t, appliedApp, func() { replaceApp(t, h, neverReady) }, upgrade(briefThree(t, "2")),
+			h.ExpectFailureWhile(t, appliedApp, func() { replaceApp(t, h, neverReady) }, upgrade(shortTimeoutThree(t, "2")),
 				"Deployment/app", "was not ready within 2s", "another object took its name meanwhile")
 			expectFailed(t, h, "deployed failed", "Deployment/app")
 			h.Repair(t, append(upgrade(charts.ThreeLayers(t, "3")), "--readiness-timeout", "30s")...)
@@ -109,7 +109,7 @@ func TestPeopleChangeObjects(t *testing.T) {
 		"replaced, then all is undone": func(t *testing.T, h *harness.Helm) {
 			var uid types.UID
 			h.ExpectFailureWhile(t, appliedApp, func() { uid = replaceApp(t, h, neverReady) },
-				[]string{"install", "rel", briefThree(t, "1"), "--wait=ordered", "--atomic"}, "another object took its name meanwhile")
+				[]string{"install", "rel", shortTimeoutThree(t, "1"), "--wait=ordered", "--atomic"}, "another object took its name meanwhile")
 			if app := h.Get(t, "Deployment/app"); app == nil || app.GetUID() != uid {
 				t.Error("what somebody else made was deleted")
 			}

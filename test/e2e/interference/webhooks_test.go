@@ -34,8 +34,8 @@ type webhook struct {
 	mutates bool
 }
 
-// deny refuses the operations on an object.
-func deny(operation admissionv1.Operation, name string) func(context.Context, *admissionv1.AdmissionRequest) *admissionv1.AdmissionResponse {
+// denyRequest refuses the operations on an object.
+func denyRequest(operation admissionv1.Operation, name string) func(context.Context, *admissionv1.AdmissionRequest) *admissionv1.AdmissionResponse {
 	return func(_ context.Context, r *admissionv1.AdmissionRequest) *admissionv1.AdmissionResponse {
 		if r.Operation != operation || r.Name != name {
 			return nil
@@ -44,8 +44,8 @@ func deny(operation admissionv1.Operation, name string) func(context.Context, *a
 	}
 }
 
-// hang does not answer about an object.
-func hang(name string) func(context.Context, *admissionv1.AdmissionRequest) *admissionv1.AdmissionResponse {
+// hangRequest does not answer about an object.
+func hangRequest(name string) func(context.Context, *admissionv1.AdmissionRequest) *admissionv1.AdmissionResponse {
 	return func(ctx context.Context, r *admissionv1.AdmissionRequest) *admissionv1.AdmissionResponse {
 		if r.Name == name {
 			<-ctx.Done()
@@ -54,8 +54,8 @@ func hang(name string) func(context.Context, *admissionv1.AdmissionRequest) *adm
 	}
 }
 
-// mutate adds to all objects a label, and to Deployments a sidecar.
-func mutate(_ context.Context, r *admissionv1.AdmissionRequest) *admissionv1.AdmissionResponse {
+// mutateObject adds to all objects a label, and to Deployments a sidecar.
+func mutateObject(_ context.Context, r *admissionv1.AdmissionRequest) *admissionv1.AdmissionResponse {
 	if r.Operation == admissionv1.Delete {
 		return nil
 	}
@@ -168,7 +168,7 @@ func TestPeopleServeWebhooks(t *testing.T) {
 	more := charts.Object{Name: "top", Layer: "top", DependsOn: "last"}
 	harness.RunCases(t, map[string]func(*testing.T, *harness.Helm){
 		"denies, install": func(t *testing.T, h *harness.Helm) {
-			remove := webhook{answer: deny(admissionv1.Create, "last"), fails: registration.Fail}.serve(t, h)
+			remove := webhook{answer: denyRequest(admissionv1.Create, "last"), fails: registration.Fail}.serve(t, h)
 			h.ExpectFailure(t, []string{"install", "rel", charts.ThreeLayers(t, "1", more), "--wait=ordered"}, append(house, "ConfigMap/last", "could not be applied", "app:top")...)
 			expectFailed(t, h, "failed", house[0]+"last")
 			h.ExpectObjects(t, "rel", "ConfigMap/first", "Deployment/app")
@@ -178,7 +178,7 @@ func TestPeopleServeWebhooks(t *testing.T) {
 		},
 		"denies, upgrade that is atomic": func(t *testing.T, h *harness.Helm) {
 			h.MustRun("install", "rel", charts.ThreeLayers(t, "1"), "--wait=ordered")
-			webhook{answer: deny(admissionv1.Create, "top"), fails: registration.Fail}.serve(t, h)
+			webhook{answer: denyRequest(admissionv1.Create, "top"), fails: registration.Fail}.serve(t, h)
 			h.ExpectFailure(t, append(upgrade(charts.ThreeLayers(t, "2", more)), "--atomic"), append(house, "ConfigMap/top", "has been rolled back")...)
 			h.ExpectDeployed(t)
 			h.ExpectValues(t, "1")
@@ -186,7 +186,7 @@ func TestPeopleServeWebhooks(t *testing.T) {
 		"denies, rollback": func(t *testing.T, h *harness.Helm) {
 			h.MustRun("install", "rel", charts.ThreeLayers(t, "1"), "--wait=ordered")
 			h.MustRun(upgrade(charts.ThreeLayers(t, "2"))...)
-			remove := webhook{answer: deny(admissionv1.Update, "last"), fails: registration.Fail}.serve(t, h)
+			remove := webhook{answer: denyRequest(admissionv1.Update, "last"), fails: registration.Fail}.serve(t, h)
 			h.ExpectFailure(t, []string{"rollback", "rel"}, append(house, "last")...)
 			expectFailed(t, h, "superseded deployed failed", house[0]+"last")
 			remove()
@@ -195,7 +195,7 @@ func TestPeopleServeWebhooks(t *testing.T) {
 		},
 		"denies deletion, uninstall": func(t *testing.T, h *harness.Helm) {
 			h.MustRun("install", "rel", charts.ThreeLayers(t, "1", more), "--wait=ordered")
-			remove := webhook{answer: deny(admissionv1.Delete, "last"), fails: registration.Fail}.serve(t, h)
+			remove := webhook{answer: denyRequest(admissionv1.Delete, "last"), fails: registration.Fail}.serve(t, h)
 			h.ExpectFailure(t, []string{"uninstall", "rel"}, append(house, "last", "not deleted because of that: ")...)
 			expectFailed(t, h, "failed", house[0]+"last")
 			h.ExpectObjects(t, "rel", "ConfigMap/first", "Deployment/app", "ConfigMap/last")
@@ -204,14 +204,14 @@ func TestPeopleServeWebhooks(t *testing.T) {
 		},
 		"denies deletion, upgrade": func(t *testing.T, h *harness.Helm) {
 			h.MustRun("install", "rel", charts.ThreeLayers(t, "1", more), "--wait=ordered")
-			remove := webhook{answer: deny(admissionv1.Delete, "top"), fails: registration.Fail}.serve(t, h)
+			remove := webhook{answer: denyRequest(admissionv1.Delete, "top"), fails: registration.Fail}.serve(t, h)
 			h.ExpectFailure(t, upgrade(charts.ThreeLayers(t, "2")), append(house, "top", "delete what the release no longer has")...)
 			expectFailed(t, h, "deployed failed", house[0]+"top")
 			remove()
 			h.Repair(t, upgrade(charts.ThreeLayers(t, "2"))...)
 		},
 		"mutates": func(t *testing.T, h *harness.Helm) {
-			webhook{answer: mutate, fails: registration.Fail, mutates: true}.serve(t, h)
+			webhook{answer: mutateObject, fails: registration.Fail, mutates: true}.serve(t, h)
 			h.MustRun("install", "rel", charts.ThreeLayers(t, "1"), "--wait=ordered")
 			for _, id := range []string{"ConfigMap/first", "Deployment/app"} {
 				if o := h.Get(t, id); o.GetLabels()["house"] != "ours" {
@@ -231,7 +231,7 @@ func TestPeopleServeWebhooks(t *testing.T) {
 		},
 		"does not answer, and that counts": func(t *testing.T, h *harness.Helm) {
 			h.MustRun("install", "rel", charts.ThreeLayers(t, "1"), "--wait=ordered")
-			remove := webhook{answer: hang("last"), fails: registration.Fail}.serve(t, h)
+			remove := webhook{answer: hangRequest("last"), fails: registration.Fail}.serve(t, h)
 			h.ExpectFailure(t, append(upgrade(charts.ThreeLayers(t, "2")), "--timeout", "40s"), "ConfigMap/last", `failed calling webhook "house.people.example"`)
 			expectFailed(t, h, "deployed failed", "last", "house.people.example")
 			remove()
@@ -239,13 +239,13 @@ func TestPeopleServeWebhooks(t *testing.T) {
 			h.ExpectValues(t, "2")
 		},
 		"does not answer, and that does not count": func(t *testing.T, h *harness.Helm) {
-			webhook{answer: hang("last"), fails: registration.Ignore}.serve(t, h)
+			webhook{answer: hangRequest("last"), fails: registration.Ignore}.serve(t, h)
 			h.Repair(t, "install", "rel", charts.ThreeLayers(t, "1"), "--wait=ordered")
 			h.CheckOrder(t, "rel", h.ReadTrace(t))
 		},
 		"does not answer, uninstall": func(t *testing.T, h *harness.Helm) {
 			h.MustRun("install", "rel", charts.ThreeLayers(t, "1"), "--wait=ordered")
-			remove := webhook{answer: hang("last"), fails: registration.Fail}.serve(t, h)
+			remove := webhook{answer: hangRequest("last"), fails: registration.Fail}.serve(t, h)
 			h.ExpectFailure(t, []string{"uninstall", "rel", "--timeout", "40s"}, `failed calling webhook "house.people.example"`, "last")
 			remove()
 			h.Repair(t, "uninstall", "rel")

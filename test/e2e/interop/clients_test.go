@@ -56,8 +56,8 @@ const (
 	resourceTimeout  = 2 * time.Minute
 )
 
-// sayOrder puts an order into one line.
-func sayOrder(order *action.Order) string {
+// formatOrder puts an order into one line.
+func formatOrder(order *action.Order) string {
 	if order == nil {
 		return "none"
 	}
@@ -162,7 +162,7 @@ func (b binary) order(tb testing.TB, revision int) string {
 	tb.Helper()
 	var status struct{ Order *action.Order }
 	decode(tb, b.must(tb, "status", "rel", "--revision", strconv.Itoa(revision), "--output", "json"), &status)
-	return sayOrder(status.Order)
+	return formatOrder(status.Order)
 }
 
 func (b binary) plan(tb testing.TB, revision int) string {
@@ -300,7 +300,7 @@ func (l library) order(tb testing.TB, revision int) string {
 	if err != nil {
 		tb.Fatal(err)
 	}
-	return sayOrder(order)
+	return formatOrder(order)
 }
 
 func (l library) plan(tb testing.TB, revision int) string {

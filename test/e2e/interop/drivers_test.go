@@ -21,8 +21,8 @@ import (
 	"github.com/ordered-helm/helm/test/postgres"
 )
 
-// keptIn is how many objects a driver keeps for every revision of a release.
-type keptIn struct{ secrets, configMaps int }
+// storedIn is how many objects a driver keeps for every revision of a release.
+type storedIn struct{ secrets, configMaps int }
 
 // TestDrivers has the record of a release kept by every driver that Helm has. With
 // each, a release goes its whole way in order, and stock Helm can take over.
@@ -30,12 +30,12 @@ func TestDrivers(t *testing.T) {
 	t.Parallel()
 	for _, d := range []struct {
 		driver string
-		kept   keptIn
+		kept   storedIn
 		limit  string // what refuses a release that is too large, if anything does
 	}{
-		{"secret", keptIn{secrets: 1}, "Secret"},
-		{"configmap", keptIn{configMaps: 1}, "ConfigMap"},
-		{"sql", keptIn{}, ""},
+		{"secret", storedIn{secrets: 1}, "Secret"},
+		{"configmap", storedIn{configMaps: 1}, "ConfigMap"},
+		{"sql", storedIn{}, ""},
 	} {
 		t.Run(d.driver, func(t *testing.T) {
 			t.Parallel()
@@ -51,24 +51,24 @@ func TestDrivers(t *testing.T) {
 			}
 			t.Run("whole way", func(t *testing.T) {
 				h, ours := with(t)
-				goWholeWay(t, h, ours, d.kept)
+				runLifecycle(t, h, ours, d.kept)
 			})
 			t.Run("stock takes over", func(t *testing.T) {
 				h, ours := with(t)
-				stockTakesOver(t, h, ours, ours.stock(t), d.kept)
+				continueWithStock(t, h, ours, ours.stock(t), d.kept)
 			})
 			t.Run("labels", func(t *testing.T) {
 				_, ours := with(t)
-				keepLabels(t, ours, ours.stock(t))
+				checkLabels(t, ours, ours.stock(t))
 			})
 			t.Run("size", func(t *testing.T) {
 				_, ours := with(t)
-				storeLarge(t, ours, d.limit)
+				checkLargeRelease(t, ours, d.limit)
 			})
 			if url != "" {
 				t.Run("two at once", func(t *testing.T) {
 					_, ours := with(t)
-					upgradeTwiceAtOnce(t, ours, url)
+					checkConcurrentUpgrades(t, ours, url)
 				})
 			}
 		})
@@ -78,12 +78,12 @@ func TestDrivers(t *testing.T) {
 		t.Parallel()
 		t.Run("whole way", func(t *testing.T) {
 			h := harness.New(t)
-			goWholeWay(t, h, newLibrary(t, h), keptIn{})
+			runLifecycle(t, h, newLibrary(t, h), storedIn{})
 		})
 		t.Run("stock takes over", func(t *testing.T) {
 			h := harness.New(t)
 			ours := newLibrary(t, h)
-			stockTakesOver(t, h, ours, stockLibrary{ours}, keptIn{})
+			continueWithStock(t, h, ours, stockLibrary{ours}, storedIn{})
 		})
 	})
 }
@@ -136,9 +136,9 @@ dependencies: [{name: queue, version: 0.1.0, alias: bus}]
 	})
 }
 
-// storedOracle knows the objects of storedChart that it is given the manifest of,
+// expectedOrder knows the objects of storedChart that it is given the manifest of,
 // or some of them.
-func storedOracle(tb testing.TB, manifest string, only ...string) *harness.Order {
+func expectedOrder(tb testing.TB, manifest string, only ...string) *harness.Order {
 	tb.Helper()
 	o := &harness.Order{OwnAfter: [][2]string{{"app", "app/bus"}}}
 	o.AddManifest(tb, manifest)
@@ -148,21 +148,21 @@ func storedOracle(tb testing.TB, manifest string, only ...string) *harness.Order
 	return o
 }
 
-// goWholeWay takes a release through install, upgrade, an upgrade that fails,
+// runLifecycle takes a release through install, upgrade, an upgrade that fails,
 // rollback and uninstall. Each revision has the graph of the chart that it was made
 // of, and the server's record shows that it was followed, both ways.
-func goWholeWay(t *testing.T, h *harness.Helm, p program, kept keptIn) {
+func runLifecycle(t *testing.T, h *harness.Helm, p program, kept storedIn) {
 	t.Helper()
 	chart := storedChart(t)
 	if err := p.deploy(t, chart, plain); err != nil {
 		t.Fatal(err)
 	}
-	first := storedOracle(t, p.manifest(t, 1))
+	first := expectedOrder(t, p.manifest(t, 1))
 	first.CheckInstall(t, h.ReadTrace(t), 15)
 	if err := p.deploy(t, chart, more); err != nil {
 		t.Fatal(err)
 	}
-	added := storedOracle(t, p.manifest(t, 2), "cache", "worker")
+	added := expectedOrder(t, p.manifest(t, 2), "cache", "worker")
 	added.CheckInstall(t, h.ReadTrace(t), 1)
 
 	if err := p.deploy(t, chart, hangs); err == nil || !strings.Contains(err.Error(), "Deployment/web was not ready within 3s") {
@@ -190,10 +190,10 @@ func goWholeWay(t *testing.T, h *harness.Helm, p program, kept keptIn) {
 	expectStored(t, h, kept, 0)
 }
 
-// stockTakesOver has stock Helm read, roll back and remove a release that was
+// continueWithStock has stock Helm read, roll back and remove a release that was
 // deployed in order. What a failed upgrade noted of its progress, and stock Helm
 // copies, is taken for nothing else's.
-func stockTakesOver(t *testing.T, h *harness.Helm, p program, stock client, kept keptIn) {
+func continueWithStock(t *testing.T, h *harness.Helm, p program, stock client, kept storedIn) {
 	t.Helper()
 	chart := storedChart(t)
 	if err := p.deploy(t, chart, plain); err != nil {
@@ -224,9 +224,9 @@ func stockTakesOver(t *testing.T, h *harness.Helm, p program, stock client, kept
 	h.ExpectEmptyNamespace(t)
 }
 
-// keepLabels labels revisions of a release, finds it by them, and so does stock
+// checkLabels labels revisions of a release, finds it by them, and so does stock
 // Helm.
-func keepLabels(t *testing.T, ours, stock binary) {
+func checkLabels(t *testing.T, ours, stock binary) {
 	t.Helper()
 	chart := charts.WriteTemplate(t, charts.ConfigMap("one", "helm.sh/layer: one")+charts.ConfigMap("two", "helm.sh/depends-on/layers: one"))
 	expect := func(selector, found string) {
@@ -248,9 +248,9 @@ func keepLabels(t *testing.T, ours, stock binary) {
 	ours.uninstall(t)
 }
 
-// storeLarge deploys a release that takes more than a mebibyte. Where the driver
+// checkLargeRelease deploys a release that takes more than a mebibyte. Where the driver
 // has a limit, that is said before anything is changed.
-func storeLarge(t *testing.T, ours binary, limit string) {
+func checkLargeRelease(t *testing.T, ours binary, limit string) {
 	t.Helper()
 	random := make([]byte, 1<<20)
 	_, _ = rand.Read(random) // never fails
@@ -277,9 +277,9 @@ func storeLarge(t *testing.T, ours binary, limit string) {
 	expectRevisions(t, ours)
 }
 
-// upgradeTwiceAtOnce has two upgrades store the same revision at the same moment.
+// checkConcurrentUpgrades has two upgrades store the same revision at the same moment.
 // One does; the other says so and has changed nothing.
-func upgradeTwiceAtOnce(t *testing.T, ours binary, url string) {
+func checkConcurrentUpgrades(t *testing.T, ours binary, url string) {
 	t.Helper()
 	chart := charts.WriteTemplate(t, charts.ConfigMap("one", "helm.sh/layer: one")+"data: {version: \"{{ .Values.version }}\"}\n"+
 		charts.ConfigMap("two", "helm.sh/depends-on/layers: one"))
@@ -339,7 +339,7 @@ func graphOfChart(tb testing.TB, h *harness.Helm, chart, values string) string {
 
 // expectStored checks that the revisions of releases are kept where they should be,
 // and nowhere else.
-func expectStored(tb testing.TB, h *harness.Helm, kept keptIn, revisions int) {
+func expectStored(tb testing.TB, h *harness.Helm, kept storedIn, revisions int) {
 	tb.Helper()
 	core, ours := h.Cluster.Client().CoreV1(), metav1.ListOptions{LabelSelector: "owner=helm"}
 	secrets, err := core.Secrets(h.Namespace).List(tb.Context(), ours)
@@ -350,8 +350,8 @@ func expectStored(tb testing.TB, h *harness.Helm, kept keptIn, revisions int) {
 	if err != nil {
 		tb.Fatal(err)
 	}
-	got := keptIn{len(secrets.Items), len(configMaps.Items)}
-	if want := (keptIn{kept.secrets * revisions, kept.configMaps * revisions}); got != want {
+	got := storedIn{len(secrets.Items), len(configMaps.Items)}
+	if want := (storedIn{kept.secrets * revisions, kept.configMaps * revisions}); got != want {
 		tb.Errorf("kept are %+v, want %+v", got, want)
 	}
 }

@@ -107,26 +107,26 @@ func expectSeen(tb testing.TB, h *harness.Helm, value string, statuses ...string
 		}
 		switch what {
 		case "history rel -o json":
-			ours = string(without(tb, ours, "ordered"))
-			theirs = string(without(tb, theirs, "ordered"))
+			ours = string(withoutKey(tb, ours, "ordered"))
+			theirs = string(withoutKey(tb, theirs, "ordered"))
 		case "status rel -o json":
-			ours = string(without(tb, ours, "order"))
-			theirs = string(without(tb, theirs, "order"))
+			ours = string(withoutKey(tb, ours, "order"))
+			theirs = string(withoutKey(tb, theirs, "order"))
 		}
-		if strip(ours) != strip(theirs) {
+		if withoutField(ours) != withoutField(theirs) {
 			tb.Errorf("helm %s: ours says\n%s\nstock Helm says\n%s", what, ours, theirs)
 		}
 	}
 }
 
-// strip takes out what ours says beyond stock Helm.
-func strip(text string) string {
+// withoutField takes out what ours says beyond stock Helm.
+func withoutField(text string) string {
 	lines := strings.Split(text, "\n")
 	return strings.Join(slices.DeleteFunc(lines, func(line string) bool { return strings.HasPrefix(line, "ORDER: ") }), "\n")
 }
 
-// without reads JSON and leaves out a key of the object, or of those in the list.
-func without(tb testing.TB, text, key string) []byte {
+// withoutKey reads JSON and leaves out a key of the object, or of those in the list.
+func withoutKey(tb testing.TB, text, key string) []byte {
 	tb.Helper()
 	var content any
 	if err := json.Unmarshal([]byte(text), &content); err != nil {

@@ -41,7 +41,7 @@ func TestSDKExample(t *testing.T) {
 	if !ok {
 		t.Fatalf("the example failed:\n%s%s", stdout, stderr)
 	}
-	wantInOrder(t, stdout, "will create StatefulSet/shop-database in shop:database", "node-started shop:database", "node-ready shop:database", "node-started shop:migrations",
+	expectInOrder(t, stdout, "will create StatefulSet/shop-database in shop:database", "node-started shop:database", "node-ready shop:database", "node-started shop:migrations",
 		"node-ready shop:migrations", "node-started shop:api", "node-ready shop:api", "node-started shop:web", "shop is deployed")
 	h.MustRun("status", "shop")
 
@@ -65,15 +65,15 @@ metadata:
 	if ok {
 		t.Fatalf("the example did not fail:\n%s%s", stdout, stderr)
 	}
-	wantInOrder(t, stdout, "node-started stuck:db", "node-failed stuck:db")
-	wantInOrder(t, stderr, "Pod/db of stuck:db: InProgress after 2s", "Pod "+h.Namespace+"/db: ImagePullBackOff", `never started: ["stuck:web"]`)
+	expectInOrder(t, stdout, "node-started stuck:db", "node-failed stuck:db")
+	expectInOrder(t, stderr, "Pod/db of stuck:db: InProgress after 2s", "Pod "+h.Namespace+"/db: ImagePullBackOff", `never started: ["stuck:web"]`)
 	if status := h.MustRun("list", "--failed", "--short").Stdout; strings.TrimSpace(status) != "stuck" {
 		t.Errorf("failed releases: %q", status)
 	}
 }
 
-// wantInOrder fails the test unless the text has the parts one after the other.
-func wantInOrder(t *testing.T, text string, parts ...string) {
+// expectInOrder fails the test unless the text has the parts one after the other.
+func expectInOrder(t *testing.T, text string, parts ...string) {
 	t.Helper()
 	rest := text
 	for _, part := range parts {

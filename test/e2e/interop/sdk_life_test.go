@@ -20,9 +20,9 @@ import (
 	"github.com/ordered-helm/helm/test/harness"
 )
 
-// lifeChart has a part that gets ready only where the values say so, and one
+// lifecycleChart has a part that gets ready only where the values say so, and one
 // whose object does not go away by itself where they say that.
-func lifeChart(tb testing.TB) *chart.Chart {
+func lifecycleChart(tb testing.TB) *chart.Chart {
 	tb.Helper()
 	chrt, err := loader.Load(charts.WriteFiles(tb, map[string]string{
 		"Chart.yaml":  "apiVersion: v3\nname: app\nversion: 0.1.0\n",
@@ -58,13 +58,13 @@ func TestLifeOfTheSDK(t *testing.T) {
 	cfg := sdkConfiguration(t, h)
 	install := action.NewInstall(cfg)
 	install.ReleaseName, install.Namespace, install.WaitStrategy, install.Timeout = "rel", h.Namespace, action.WaitStrategyOrdered, time.Minute
-	if _, err := install.RunWithContext(t.Context(), lifeChart(t), nil); err != nil {
+	if _, err := install.RunWithContext(t.Context(), lifecycleChart(t), nil); err != nil {
 		t.Fatal(err)
 	}
 	upgrade := func(ctx context.Context, on func(action.Event), vals map[string]any) error {
 		u := action.NewUpgrade(cfg)
 		u.WaitStrategy, u.Timeout, u.OnEvent = action.WaitStrategyOrdered, time.Minute, on
-		_, err := u.RunWithContext(ctx, "rel", lifeChart(t), vals)
+		_, err := u.RunWithContext(ctx, "rel", lifecycleChart(t), vals)
 		return err
 	}
 	rollback := func(ctx context.Context, on func(action.Event), version int) error {
@@ -91,7 +91,7 @@ func TestLifeOfTheSDK(t *testing.T) {
 		if !errors.Is(err, context.Canceled) {
 			t.Fatalf("%s: got %v, want that it was cancelled", name, err)
 		}
-		expectNothingGoesOn(t)
+		expectNoGoroutines(t)
 		rel, err := cfg.Releases.Get("rel", revision)
 		if err != nil || rel.Info.Status != release.StatusFailed {
 			t.Fatalf("%s: revision %d is %+v, %v; want it failed", name, revision, rel.Info, err)
@@ -119,5 +119,5 @@ func TestLifeOfTheSDK(t *testing.T) {
 		t.Fatal(err)
 	}
 	h.ExpectEmptyNamespace(t)
-	expectNothingGoesOn(t)
+	expectNoGoroutines(t)
 }

@@ -72,7 +72,7 @@ func TestFailureOfTheSDK(t *testing.T) {
 	if errors.Is(err, context.DeadlineExceeded) {
 		t.Error("the timeout of one resource is taken for that of the operation")
 	}
-	expectNothingGoesOn(t)
+	expectNoGoroutines(t)
 	expectInReference(t, `	for _, r := range failure.Resources {`,
 		`		log.Printf("%s in %s: %s after %s: %s %v", r.Resource, r.Node, r.State, r.Waited, r.Message, r.Causes)`,
 		`	log.Printf("never started: %v", failure.NeverStarted)`)
@@ -114,13 +114,13 @@ func TestEndsOfAnOperation(t *testing.T) {
 			if err == nil || c.is != nil && !errors.Is(err, c.is) {
 				t.Errorf("got %v, want %v", err, c.is)
 			}
-			expectNothingGoesOn(t)
+			expectNoGoroutines(t)
 		})
 	}
 }
 
-// expectNothingGoesOn fails if goroutines of an operation, or its watches, stay.
-func expectNothingGoesOn(tb testing.TB) {
+// expectNoGoroutines fails if goroutines of an operation, or its watches, stay.
+func expectNoGoroutines(tb testing.TB) {
 	tb.Helper()
 	stacks := make([]byte, 1<<24)
 	var left []string

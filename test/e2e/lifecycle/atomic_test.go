@@ -19,9 +19,9 @@ import (
 	"github.com/ordered-helm/helm/test/harness"
 )
 
-// undoing runs the binary through a proxy, which looks, before it lets the first
+// atomicRun runs the binary through a proxy, which looks, before it lets the first
 // write through that undoes anything, at what was said and stored by then.
-type undoing struct {
+type atomicRun struct {
 	*harness.Helm
 	proxy *fault.Proxy
 	// isUndo says which request that is.
@@ -49,7 +49,7 @@ func secondRevision() func(fault.Request) bool {
 func isDelete(what fault.Request) bool { return what.Verb == "delete" }
 
 // run runs the binary to its end.
-func (u *undoing) run(t *testing.T, args ...string) harness.Result {
+func (u *atomicRun) run(t *testing.T, args ...string) harness.Result {
 	t.Helper()
 	u.proxy = u.UseProxy(t)
 	path := filepath.Join(t.TempDir(), "stderr")
@@ -84,8 +84,8 @@ func (u *undoing) run(t *testing.T, args ...string) harness.Result {
 	return harness.Result{Stderr: read(), ExitCode: cmd.ProcessState.ExitCode()}
 }
 
-// expectTold checks that the cause was said and stored before anything was undone.
-func (u *undoing) expectTold(t *testing.T, cause string) {
+// expectCauseFirst checks that the cause was said and stored before anything was undone.
+func (u *atomicRun) expectCauseFirst(t *testing.T, cause string) {
 	t.Helper()
 	if !u.began {
 		t.Fatal("nothing was undone: the proof is empty")
@@ -123,7 +123,7 @@ func TestLifecycleAtomicUpgrade(t *testing.T) {
 			h := harness.New(t)
 			h.MustRun("install", "rel", firstRevision(t, "x"), "--wait=ordered")
 			before := h.ReleaseObjects(t, "rel")
-			u := &undoing{Helm: h, isUndo: secondRevision()}
+			u := &atomicRun{Helm: h, isUndo: secondRevision()}
 			h.Started = harness.Now()
 			args := []string{"upgrade", "rel", charts.Write(t, tt.parts...), "--wait=ordered", "--atomic", "--timeout", "30s"}
 			r := u.run(t, args...)
@@ -131,7 +131,7 @@ func TestLifecycleAtomicUpgrade(t *testing.T) {
 				t.Errorf("exit code %d, want 1", r.ExitCode)
 			}
 			harness.ExpectContains(t, r.Stderr, tt.cause, "release rel failed, and has been rolled back due to atomic being set")
-			u.expectTold(t, tt.cause)
+			u.expectCauseFirst(t, tt.cause)
 			harness.ExpectSameContent(t, before, h.ReleaseObjects(t, "rel"))
 			h.ExpectStatuses(t, "rel", "superseded failed deployed")
 			if description := h.History(t, "rel")[1].Info.Description; !strings.Contains(description, tt.cause) {
@@ -174,10 +174,10 @@ func TestLifecycleAtomicGoesBackFar(t *testing.T) {
 // again.
 func TestLifecycleAtomicInstall(t *testing.T) {
 	t.Parallel()
-	u := &undoing{Helm: harness.New(t), isUndo: isDelete}
+	u := &atomicRun{Helm: harness.New(t), isUndo: isDelete}
 	r := u.run(t, "install", "rel", charts.Write(t, charts.FailingObjects("x")...), "--wait=ordered", "--atomic")
 	harness.ExpectContains(t, r.Stderr, "has been uninstalled due to atomic being set", "Deployment/app was not ready within 1s")
-	u.expectTold(t, "Deployment/app was not ready within 1s")
+	u.expectCauseFirst(t, "Deployment/app was not ready within 1s")
 	u.ExpectObjects(t, "rel")
 	if list := u.MustRun("list", "--all", "--short").Stdout; list != "" {
 		t.Errorf("there is still %s", list)
@@ -189,9 +189,9 @@ func TestLifecycleCleanupIsTold(t *testing.T) {
 	t.Parallel()
 	h := harness.New(t)
 	h.MustRun("install", "rel", firstRevision(t, "x"), "--wait=ordered")
-	u := &undoing{Helm: h, isUndo: isDelete}
+	u := &atomicRun{Helm: h, isUndo: isDelete}
 	u.run(t, "upgrade", "rel", charts.Write(t, charts.FailingObjects("y")...), "--wait=ordered", "--cleanup-on-fail")
-	u.expectTold(t, "Deployment/app was not ready within 1s")
+	u.expectCauseFirst(t, "Deployment/app was not ready within 1s")
 }
 
 // TestLifecycleUndoFails has undoing fail as well: both failures are reported, and
@@ -228,7 +228,7 @@ func TestLifecycleUndoFails(t *testing.T) {
 			h.Patch(t, "ConfigMap/held", `{"metadata":{"finalizers":null}}`)
 			h.MustRun("upgrade", "--install", "rel", firstRevision(t, "z"), "--wait=ordered")
 			h.ExpectManifestObjects(t, "rel")
-			proveLeftNothing(t, h, "z", true)
+			checkCleanedUp(t, h, "z", true)
 		})
 	}
 }

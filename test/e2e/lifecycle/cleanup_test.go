@@ -140,7 +140,7 @@ func TestLifecycleLeftovers(t *testing.T) {
 				h.ExpectObjects(t, "rel")
 			} else {
 				h.ExpectManifestObjects(t, "rel")
-				proveLeftNothing(t, h, tt.value, tt.fields)
+				checkCleanedUp(t, h, tt.value, tt.fields)
 			}
 			if tt.ordered {
 				extra := func(o harness.OrderedObject) bool { return o.Name == "extra" || o.Name == "over" }
@@ -152,7 +152,7 @@ func TestLifecycleLeftovers(t *testing.T) {
 	}
 }
 
-func proveLeftNothing(tb testing.TB, h *harness.Helm, value string, fields bool) {
+func checkCleanedUp(tb testing.TB, h *harness.Helm, value string, fields bool) {
 	tb.Helper()
 	objects := h.ReleaseObjects(tb, "rel")
 	for _, id := range []string{"ConfigMap/first", "Deployment/app", "ConfigMap/last"} {

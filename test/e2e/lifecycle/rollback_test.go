@@ -26,7 +26,7 @@ func TestLifecycleRollback(t *testing.T) {
 		"after a rollback was killed":   rollBackPending,
 		"without the order":             rollBackWithoutOrder,
 		"to what is not there":          rollBackToNothing,
-		"dry run":                       rollBackInThought,
+		"dry run":                       rollBackDryRun,
 		"cleanup-on-fail":               rollBackAndCleanUp,
 		"keep policy":                   rollBackKeeps,
 	})
@@ -203,7 +203,7 @@ func rollBackToNothing(t *testing.T, h *harness.Helm) {
 	}
 }
 
-func rollBackInThought(t *testing.T, h *harness.Helm) {
+func rollBackDryRun(t *testing.T, h *harness.Helm) {
 	h.MustRun("install", "rel", charts.ThreeLayers(t, "1"), "--wait=ordered")
 	h.MustRun("upgrade", "rel", charts.Write(t, charts.OddObjects("2")...), "--wait=ordered")
 	h.Started = harness.Now()

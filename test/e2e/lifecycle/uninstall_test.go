@@ -28,18 +28,18 @@ func TestLifecycleUninstall(t *testing.T) {
 		"cascade foreground":            uninstallCascades,
 		"keep history":                  uninstallKeepsHistory,
 		"wait":                          uninstallWaits,
-		"dry run":                       uninstallInThought,
+		"dry run":                       uninstallDryRun,
 		"what somebody deleted":         uninstallWhatIsGone,
 		"what somebody replaced":        uninstallWhatWasReplaced,
 		"hanging finalizer":             uninstallHangs,
 		"readiness timeout":             uninstallTakesTooLong,
-		"pods that may not be listed":   uninstallBlindly,
+		"pods that may not be listed":   uninstallWithoutPodAccess,
 		"hook before it fails":          uninstallStopsAtHook,
 		"interrupted for good":          uninstallOfPending,
 		"killed, and repeated":          uninstallKilled,
 		"upgrade that failed":           uninstallOfFailed,
 		"pods that take their time":     uninstallAwaitsPods,
-		"stock Helm upgraded it":        uninstallOfStocks,
+		"stock Helm upgraded it":        uninstallStockRelease,
 		"several, one of which is gone": uninstallSeveral,
 	})
 }
@@ -138,7 +138,7 @@ func uninstallWaits(t *testing.T, h *harness.Helm) {
 	h.CheckUninstallOrder(t, manifest)
 }
 
-func uninstallInThought(t *testing.T, h *harness.Helm) {
+func uninstallDryRun(t *testing.T, h *harness.Helm) {
 	h.MustRun("install", "rel", charts.ThreeLayers(t, "x"), "--wait=ordered")
 	before := h.LastRevision(t, "rel")
 	_, _ = h.Uninstall(t, "--dry-run")
@@ -283,9 +283,9 @@ func expectDeletedAfterPods(tb testing.TB, h *harness.Helm, deployment, id strin
 	}
 }
 
-// uninstallBlindly removes a release by an account that may not look for pods: it
+// uninstallWithoutPodAccess removes a release by an account that may not look for pods: it
 // says so, and does not wait for them.
-func uninstallBlindly(t *testing.T, h *harness.Helm) {
+func uninstallWithoutPodAccess(t *testing.T, h *harness.Helm) {
 	parts := charts.ThreeLayerObjects("x")
 	h.MustRun("install", "rel", charts.Write(t, parts...), "--wait=ordered")
 	as := h.GrantRules(t, rbacv1.PolicyRule{Verbs: []string{"get", "delete", "update", "watch"}, APIGroups: []string{"*"}, Resources: []string{"*"}},
@@ -298,9 +298,9 @@ func uninstallBlindly(t *testing.T, h *harness.Helm) {
 	h.ExpectObjects(t, "rel")
 }
 
-// uninstallOfStocks removes at once, as its last revision says, what was in order
+// uninstallStockRelease removes at once, as its last revision says, what was in order
 // before.
-func uninstallOfStocks(t *testing.T, h *harness.Helm) {
+func uninstallStockRelease(t *testing.T, h *harness.Helm) {
 	h.MustRun("install", "rel", charts.ThreeLayers(t, "1"), "--wait=ordered")
 	h.MustRunStock(t, "upgrade", "rel", charts.ThreeLayers(t, "2"))
 	_, _ = h.Uninstall(t)

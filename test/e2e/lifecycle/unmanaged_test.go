@@ -21,8 +21,8 @@ import (
 	"github.com/ordered-helm/helm/test/harness"
 )
 
-// hanging is a workload that never gets ready, and is soon given up.
-func hanging() charts.Object {
+// neverReadyWorkload is a workload that never gets ready, and is soon given up.
+func neverReadyWorkload() charts.Object {
 	return charts.Object{Kind: "Deployment", Name: "hanging", Layer: "hanging", DependsOn: "a", PodAnnotations: charts.NeverReady, Annotations: charts.ShortTimeout}
 }
 
@@ -40,7 +40,7 @@ func TestLifecycleForgotten(t *testing.T) {
 	forget := func(t *testing.T, h *harness.Helm) {
 		t.Helper()
 		h.MustRun("install", "rel", charts.Write(t, a), "--wait=ordered")
-		for _, parts := range [][]charts.Object{{a, x, hanging()}, {a, hanging()}} {
+		for _, parts := range [][]charts.Object{{a, x, neverReadyWorkload()}, {a, neverReadyWorkload()}} {
 			h.ExpectFailure(t, []string{"upgrade", "rel", charts.Write(t, parts...), "--wait=ordered", "--history-max", "2"}, "Deployment/hanging")
 		}
 		h.ExpectObjects(t, "rel", "ConfigMap/a", "ConfigMap/x", "Deployment/hanging")
@@ -57,15 +57,15 @@ func TestLifecycleForgotten(t *testing.T) {
 			h.ExpectObjects(t, "rel", "ConfigMap/a")
 		},
 		"none was ever deployed, then upgraded without an order": func(t *testing.T, h *harness.Helm) {
-			h.ExpectFailure(t, []string{"install", "rel", charts.Write(t, a, x, hanging()), "--wait=ordered"}, "Deployment/hanging")
-			h.ExpectFailure(t, []string{"upgrade", "rel", charts.Write(t, a, hanging()), "--wait=ordered", "--history-max", "1"}, "Deployment/hanging")
+			h.ExpectFailure(t, []string{"install", "rel", charts.Write(t, a, x, neverReadyWorkload()), "--wait=ordered"}, "Deployment/hanging")
+			h.ExpectFailure(t, []string{"upgrade", "rel", charts.Write(t, a, neverReadyWorkload()), "--wait=ordered", "--history-max", "1"}, "Deployment/hanging")
 			h.MustRun("upgrade", "rel", charts.Write(t, a), "--wait=true", "--history-max", "1")
 			h.ExpectObjects(t, "rel", "ConfigMap/a")
 		},
 		"a rollback without an order fails": func(t *testing.T, h *harness.Helm) {
 			first := charts.WriteTemplate(t, a.Manifest()+failingHook("pre-rollback"))
 			h.MustRun("install", "rel", first)
-			h.ExpectFailure(t, []string{"upgrade", "rel", charts.Write(t, a, x, hanging()), "--wait=ordered"}, "Deployment/hanging")
+			h.ExpectFailure(t, []string{"upgrade", "rel", charts.Write(t, a, x, neverReadyWorkload()), "--wait=ordered"}, "Deployment/hanging")
 			h.ExpectFailure(t, []string{"rollback", "rel", "1", "--history-max", "2"}, "job hook failed")
 			if got := h.Statuses(t, "rel"); got != "deployed failed" {
 				t.Fatalf("the history is %s", got)
@@ -76,7 +76,7 @@ func TestLifecycleForgotten(t *testing.T) {
 		"a rollback at once to an ordered revision fails": func(t *testing.T, h *harness.Helm) {
 			first := charts.WriteTemplate(t, a.Manifest()+failingHook("pre-rollback"))
 			h.MustRun("install", "rel", first, "--wait=ordered")
-			h.ExpectFailure(t, []string{"upgrade", "rel", charts.Write(t, a, x, hanging()), "--wait=ordered"}, "Deployment/hanging")
+			h.ExpectFailure(t, []string{"upgrade", "rel", charts.Write(t, a, x, neverReadyWorkload()), "--wait=ordered"}, "Deployment/hanging")
 			h.ExpectFailure(t, []string{"rollback", "rel", "1", "--wait=false", "--history-max", "2"}, "job hook failed")
 			h.MustRun("uninstall", "rel")
 			h.ExpectObjects(t, "rel")
@@ -92,7 +92,7 @@ func TestLifecycleAfterAFailedUninstall(t *testing.T) {
 	begin := func(t *testing.T, h *harness.Helm, annotations map[string]string) {
 		t.Helper()
 		h.MustRun("install", "rel", charts.Write(t, parts...), "--wait=ordered")
-		h.ExpectFailure(t, []string{"upgrade", "rel", charts.Write(t, append(parts, hanging())...), "--wait=ordered"}, "Deployment/hanging")
+		h.ExpectFailure(t, []string{"upgrade", "rel", charts.Write(t, append(parts, neverReadyWorkload())...), "--wait=ordered"}, "Deployment/hanging")
 		h.Patch(t, "ConfigMap/b", `{"metadata":{"finalizers":["ordered.example/hold"]}}`)
 		h.ExpectFailure(t, []string{"uninstall", "rel", "--timeout", "3s"}, "ordered.example/hold")
 		h.Patch(t, "ConfigMap/b", `{"metadata":{"finalizers":null}}`)
@@ -123,7 +123,7 @@ func TestLifecycleAfterAFailedUninstall(t *testing.T) {
 		},
 		"failed again, so that the uninstall is forgotten": func(t *testing.T, h *harness.Helm) {
 			begin(t, h, nil)
-			h.ExpectFailure(t, []string{"upgrade", "rel", charts.Write(t, parts[0], parts[1], hanging()), "--wait=ordered", "--history-max", "2"}, "Deployment/hanging")
+			h.ExpectFailure(t, []string{"upgrade", "rel", charts.Write(t, parts[0], parts[1], neverReadyWorkload()), "--wait=ordered", "--history-max", "2"}, "Deployment/hanging")
 			harness.ExpectContains(t, h.MustRun("uninstall", "rel").Stderr, `ConfigMap "x"`, "was uninstalled in part")
 			expectTheirs(t, h)
 			h.ExpectObjects(t, "rel")
@@ -195,7 +195,7 @@ func TestLifecycleVersionNoLongerServed(t *testing.T) {
 	first := charts.Write(t, charts.Object{Name: "a", Layer: "a"})
 	gear := "---\napiVersion: " + group + "/v1alpha1\nkind: Gear\nmetadata: {name: gear, annotations: {helm.sh/layer: gear, depends-on.helm.sh/layers: a}}\n"
 	h.MustRun("install", "rel", first, "--wait=ordered")
-	h.ExpectFailure(t, []string{"upgrade", "rel", charts.WriteTemplate(t, charts.Object{Name: "a", Layer: "a"}.Manifest()+gear+hanging().Manifest()), "--wait=ordered"}, "Deployment/hanging")
+	h.ExpectFailure(t, []string{"upgrade", "rel", charts.WriteTemplate(t, charts.Object{Name: "a", Layer: "a"}.Manifest()+gear+neverReadyWorkload().Manifest()), "--wait=ordered"}, "Deployment/hanging")
 	patch := `[{"op":"replace","path":"/spec/versions/1/served","value":false}]`
 	if _, err := definitions.Patch(t.Context(), definition.GetName(), types.JSONPatchType, []byte(patch), metav1.PatchOptions{}); err != nil {
 		t.Fatal(err)
@@ -218,7 +218,7 @@ func TestLifecycleWhatCannotBeRecorded(t *testing.T) {
 	limited := []string{"--kube-as-user", "limited-" + h.Namespace}
 	a := charts.Object{Name: "a", Layer: "a"}
 	h.MustRun("install", "rel", charts.Write(t, a), "--wait=ordered")
-	h.ExpectFailure(t, append([]string{"upgrade", "rel", charts.Write(t, a, hanging()), "--wait=ordered"}, limited...),
+	h.ExpectFailure(t, append([]string{"upgrade", "rel", charts.Write(t, a, neverReadyWorkload()), "--wait=ordered"}, limited...),
 		"Deployment/hanging", "it could not be recorded that revision 2 of release rel is failed now")
 	h.MustRun("rollback", "rel", "1")
 	harness.ExpectContains(t, h.MustRun(append([]string{"uninstall", "rel", "--keep-history"}, limited...)...).Stderr,

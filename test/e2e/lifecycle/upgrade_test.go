@@ -27,7 +27,7 @@ func TestLifecycleUpgrade(t *testing.T) {
 		"recreate pods":                     upgradeRecreatesPods,
 		"conflict and take-ownership":       upgradeTakesOwnership,
 		"keep policy":                       upgradeKeeps,
-		"taken over by another release":     upgradeSparesOthers,
+		"taken over by another release":     upgradeKeepsForeignObjects,
 		"history-max":                       upgradeForgets,
 		"post-renderer":                     upgradeWithPostRenderer,
 		"install":                           upgradeInstalls,
@@ -36,7 +36,7 @@ func TestLifecycleUpgrade(t *testing.T) {
 		"hooks":                             upgradeWithHooks,
 		"gone, but hanging":                 upgradeHangsAtTheEnd,
 		"definitions of its own":            upgradeDefinitions,
-		"dry run":                           upgradeInThought,
+		"dry run":                           upgradeDryRun,
 		"of a failed install":               upgradeOfFailedInstall,
 		"install after an uninstall":        upgradeAfterUninstall,
 		"cleanup-on-fail":                   upgradeCleansUp,
@@ -178,7 +178,7 @@ func upgradeWithHooks(t *testing.T, h *harness.Helm) {
 	}
 }
 
-func upgradeInThought(t *testing.T, h *harness.Helm) {
+func upgradeDryRun(t *testing.T, h *harness.Helm) {
 	h.MustRun("install", "rel", charts.ThreeLayers(t, "1"), "--wait=ordered")
 	h.Started = harness.Now()
 	for _, dryRun := range []string{"--dry-run", "--dry-run=server"} {

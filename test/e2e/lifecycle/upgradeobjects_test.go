@@ -118,7 +118,7 @@ func upgradeKeeps(t *testing.T, h *harness.Helm) {
 	h.ExpectManifestObjects(t, "rel", names...)
 }
 
-func upgradeSparesOthers(t *testing.T, h *harness.Helm) {
+func upgradeKeepsForeignObjects(t *testing.T, h *harness.Helm) {
 	h.MustRun("install", "rel", charts.ThreeLayers(t, "x", charts.Object{Name: "shared", Layer: "shared"}, charts.Object{Name: "kept", Layer: "last"}), "--wait=ordered")
 	h.MustRun("install", "other", charts.Write(t, charts.Object{Name: "shared", Layer: "a", Value: "theirs"}), "--wait=ordered", "--take-ownership")
 	before := h.Get(t, "ConfigMap/shared")
@@ -226,5 +226,5 @@ func upgradeOfFailedInstall(t *testing.T, h *harness.Helm) {
 	h.MustRun("upgrade", "rel", charts.ThreeLayers(t, "2", charts.Object{Name: "marked", Layer: "extra"}), "--wait=ordered")
 	h.CheckOrder(t, "rel", h.ReadTrace(t))
 	h.ExpectManifestObjects(t, "rel")
-	proveLeftNothing(t, h, "2", true)
+	checkCleanedUp(t, h, "2", true)
 }

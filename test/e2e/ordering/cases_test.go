@@ -58,7 +58,7 @@ func orderCases() []orderCase {
 			ownAfter: [][2]string{{"store", "store/postgresql"}, {"store", "store/redis"}},
 		},
 		{
-			name: "kube-prometheus-stack", chart: watched, edges: 14,
+			name: "kube-prometheus-stack", chart: prometheusStack, edges: 14,
 			ownAfter: [][2]string{{"watched", "watched/kube-prometheus-stack"}},
 			besides:  []string{"ClusterRole", "ClusterRoleBinding", "Alertmanager", "Prometheus", "PrometheusRule", "ServiceMonitor"},
 		},
@@ -73,9 +73,9 @@ redis: {architecture: standalone, master: {persistence: {enabled: false}}}
 `, "postgresql", "redis")
 }
 
-// watched is an application that comes after all of the monitoring, custom
+// prometheusStack is an application that comes after all of the monitoring, custom
 // resources among it, of which only what is in the release's namespace counts.
-func watched(tb testing.TB) string {
+func prometheusStack(tb testing.TB) string {
 	tb.Helper()
 	return umbrellaOver(tb, "watched", `kube-prometheus-stack:
   grafana: {enabled: false}

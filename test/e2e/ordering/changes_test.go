@@ -159,17 +159,17 @@ func TestLifecycleOrder(t *testing.T) {
 		t.Run(tt.name, func(t *testing.T) {
 			t.Parallel()
 			h := harness.New(t)
-			l := &lifecycle{Helm: h, orderCase: tt, nextVersion: next}
+			l := &orderRun{Helm: h, orderCase: tt, nextVersion: next}
 			chart := tt.chart(t)
 			changed := charts.Copy(t, chart)
 			next.edit(t, changed)
 			ordered := []string{"--wait=ordered", "--wait-for-jobs", "--readiness-timeout", "2m", "--timeout", "4m"}
 
-			first := l.operate(t, nil, append([]string{"install", "rel", chart}, ordered...)...)
-			second := l.operate(t, first, append(append([]string{"upgrade", "rel", changed}, ordered...), next.args...)...)
-			l.proveTurn(t, next.gone, next.added)
-			third := l.operate(t, second, "rollback", "rel", "1", "--wait-for-jobs", "--readiness-timeout", "2m", "--timeout", "4m")
-			l.proveTurn(t, next.added, next.gone)
+			first := l.runOperation(t, nil, append([]string{"install", "rel", chart}, ordered...)...)
+			second := l.runOperation(t, first, append(append([]string{"upgrade", "rel", changed}, ordered...), next.args...)...)
+			l.checkOrder(t, next.gone, next.added)
+			third := l.runOperation(t, second, "rollback", "rel", "1", "--wait-for-jobs", "--readiness-timeout", "2m", "--timeout", "4m")
+			l.checkOrder(t, next.added, next.gone)
 
 			from := harness.Now()
 			h.MustRun("uninstall", "rel", "--timeout", "2m")
@@ -182,8 +182,8 @@ func TestLifecycleOrder(t *testing.T) {
 	}
 }
 
-// lifecycle is a release in TestLifecycleOrder.
-type lifecycle struct {
+// orderRun is a release in TestLifecycleOrder.
+type orderRun struct {
 	*harness.Helm
 	orderCase
 	nextVersion
@@ -191,9 +191,9 @@ type lifecycle struct {
 	recorded harness.Trace
 }
 
-// operate runs an operation that makes a revision, and proves its order against
+// runOperation runs an operation that makes a revision, and proves its order against
 // that of the revision before. It returns what it knows of the new one.
-func (l *lifecycle) operate(tb testing.TB, before *harness.Order, args ...string) *harness.Order {
+func (l *orderRun) runOperation(tb testing.TB, before *harness.Order, args ...string) *harness.Order {
 	tb.Helper()
 	l.from = harness.Now()
 	l.MustRun(args...)
@@ -208,15 +208,15 @@ func (l *lifecycle) operate(tb testing.TB, before *harness.Order, args ...string
 		tb.Errorf("%s: only %d pairs of objects had an order, want at least %d: the proof is empty", args[0], pairs, least)
 	}
 	if before != nil {
-		l.proveGone(tb, before, after, args[0] == "upgrade")
+		l.checkUninstall(tb, before, after, args[0] == "upgrade")
 	}
 	l.ExpectObjects(tb, "rel", harness.ObjectIDs(after.Objects)...)
 	return after
 }
 
-// proveGone proves that what the revision before alone had was deleted in its
+// checkUninstall proves that what the revision before alone had was deleted in its
 // reverse order, when everything of the new one was ready.
-func (l *lifecycle) proveGone(tb testing.TB, before, after *harness.Order, first bool) {
+func (l *orderRun) checkUninstall(tb testing.TB, before, after *harness.Order, first bool) {
 	tb.Helper()
 	remaining := harness.ObjectIDs(after.Objects)
 	isGone := func(o harness.OrderedObject) bool { return !slices.Contains(remaining, o.String()) }
@@ -237,8 +237,8 @@ func (l *lifecycle) proveGone(tb testing.TB, before, after *harness.Order, first
 	}
 }
 
-// proveTurn proves which objects the operation deleted, created and changed.
-func (l *lifecycle) proveTurn(tb testing.TB, gone, added []string) {
+// checkOrder proves which objects the operation deleted, created and changed.
+func (l *orderRun) checkOrder(tb testing.TB, gone, added []string) {
 	tb.Helper()
 	late := l.recorded.Since(l.from)
 	for _, want := range []struct {

@@ -53,7 +53,7 @@ func TestLifecycleUpgradeMoves(t *testing.T) {
 		before, after map[string]string
 		order         func(*harness.Order)
 	}{
-		{name: "layer renamed", before: flat(object("a", "base", ""), app), after: flat(object("a", "ground", ""), changedPart(app, "app", "ground"))},
+		{name: "layer renamed", before: flat(object("a", "base", ""), app), after: flat(object("a", "ground", ""), relayered(app, "app", "ground"))},
 		{
 			name:   "layer split",
 			before: flat(object("a", "base", ""), object("b", "base", ""), app),
@@ -62,23 +62,23 @@ func TestLifecycleUpgradeMoves(t *testing.T) {
 		{
 			name:   "layers merged",
 			before: flat(object("a", "lower", ""), object("b", "base", "lower"), app),
-			after:  flat(object("a", "base", ""), object("b", "base", ""), changedPart(app, "app", "base")),
+			after:  flat(object("a", "base", ""), object("b", "base", ""), relayered(app, "app", "base")),
 		},
 		{
 			name:   "order turned round",
 			before: flat(object("a", "base", ""), app),
-			after:  flat(object("a", "end", "app"), changedPart(app, "app", "")),
+			after:  flat(object("a", "end", "app"), relayered(app, "app", "")),
 		},
 		{
 			name:   "moved between charts",
 			before: umbrella(twoAfterOne, subchart("one", object("a", "base", ""), app), subchart("two", object("b", "other", ""))),
-			after:  umbrella(twoAfterOne, subchart("one", object("a", "base", "")), subchart("two", object("b", "other", ""), changedPart(app, "app", "other"))),
+			after:  umbrella(twoAfterOne, subchart("one", object("a", "base", "")), subchart("two", object("b", "other", ""), relayered(app, "app", "other"))),
 			order:  after("two", "one"),
 		},
 		{
 			name:   "order of charts turned round",
 			before: umbrella(twoAfterOne, subchart("one", object("a", "base", ""), app), subchart("two", object("b", "other", ""))),
-			after:  umbrella(oneAfterTwo, subchart("one", object("a", "ground", ""), changedPart(app, "app", "ground")), subchart("two", object("b", "another", ""))),
+			after:  umbrella(oneAfterTwo, subchart("one", object("a", "ground", ""), relayered(app, "app", "ground")), subchart("two", object("b", "another", ""))),
 			order:  after("one", "two"),
 		},
 	} {
@@ -107,8 +107,8 @@ func TestLifecycleUpgradeMoves(t *testing.T) {
 	}
 }
 
-// changedPart is a part in another place, with another value.
-func changedPart(p charts.Object, layer, after string) charts.Object {
+// relayered is a part in another place, with another value.
+func relayered(p charts.Object, layer, after string) charts.Object {
 	p.Layer, p.DependsOn, p.Value = layer, after, "changed"
 	return p
 }

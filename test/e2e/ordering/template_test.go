@@ -45,12 +45,12 @@ func TestTemplateThroughKubectl(t *testing.T) {
 				kubectl(h, manifest, "apply", "-f", "-")
 				documents := 0
 				for _, doc := range render.Split(manifest) {
-					object := parsed(t, doc)
+					object := parseManifest(t, doc)
 					if object.Kind == "" {
 						continue
 					}
 					documents++
-					there := parsed(t, kubectl(h, "", "get", object.Kind, object.Metadata.Name, "-o", "yaml"))
+					there := parseManifest(t, kubectl(h, "", "get", object.Kind, object.Metadata.Name, "-o", "yaml"))
 					for key, value := range object.Metadata.Annotations {
 						if there.Metadata.Annotations[key] != value {
 							t.Errorf("%s/%s has %q under %s, want %q", object.Kind, object.Metadata.Name, there.Metadata.Annotations[key], key, value)
@@ -77,7 +77,7 @@ type kubeObject struct {
 	}
 }
 
-func parsed(t *testing.T, doc string) kubeObject {
+func parseManifest(t *testing.T, doc string) kubeObject {
 	t.Helper()
 	var object kubeObject
 	if err := yaml.Unmarshal([]byte(doc), &object); err != nil {

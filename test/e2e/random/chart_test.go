@@ -11,8 +11,8 @@ import (
 	"strings"
 )
 
-// randomChart is a chart of a random release as it is at one time.
-type randomChart struct {
+// generatedChart is a chart of a random release as it is at one time.
+type generatedChart struct {
 	name string
 	// version is its apiVersion, optedIn whether it asks to be ordered all the same
 	// if that is not v3.
@@ -23,55 +23,55 @@ type randomChart struct {
 	copied bool
 	// layers are its layers, each behind those that it may depend on.
 	layers  []string
-	things  []*randomThing
-	entries []*randomEntry
+	things  []*template
+	entries []*dependency
 	// ownAfter are the subcharts that come before its own objects.
 	ownAfter []string
 }
 
-// randomEntry is a dependency of a chart; several may be of one chart.
-type randomEntry struct {
-	chart *randomChart
+// dependency is a dependency of a chart; several may be of one chart.
+type dependency struct {
+	chart *generatedChart
 	alias string
 	after []string
 }
 
-func (e *randomEntry) title() string {
+func (e *dependency) effectiveName() string {
 	if e.alias != "" {
 		return e.alias
 	}
 	return e.chart.name
 }
 
-// randomThing is an object in a chart's templates.
-type randomThing struct {
+// template is an object in a chart's templates.
+type template struct {
 	kind, name, layer string
 	after             []string
 	// facts are what it declares, in the words of factsOf.
 	facts map[string]string
 }
 
-// randomFamily is a chart that changes from revision to revision.
-type randomFamily struct {
+// chartGenerator is a chart that changes from revision to revision.
+type chartGenerator struct {
 	*rand.Rand
-	root *randomChart
+	root *generatedChart
 	// defaults are the chart's own values.
-	defaults randomValues
+	defaults chartValues
 	// made counts the names that were given.
 	made int
 }
 
 // newFamily makes the charts of a release: a root with subcharts, some of them
 // twice, some with a subchart of their own.
-func newFamily(r *rand.Rand) *randomFamily {
-	f := &randomFamily{Rand: r, defaults: randomValues{"global.salt": "chart"}}
-	f.root = &randomChart{name: "app", version: "v3"}
+func newFamily(r *rand.Rand) *chartGenerator {
+	f := &chartGenerator{Rand: r, defaults: chartValues{"global.salt": "chart"}}
+	f.root = &generatedChart{name: "app", version: "v3"}
 	for i := range 1 + r.IntN(3) {
 		sub := f.chart(fmt.Sprintf("c%d", i))
-		first := &randomEntry{chart: sub}
+		first := &dependency{chart: sub}
 		f.root.entries = append(f.root.entries, first)
 		if sub.copied = r.IntN(3) == 0; sub.copied {
-			f.root.entries = append(f.root.entries, &randomEntry{chart: sub, alias: sub.name + "-copy"})
+			f.root.entries = append(f.root.entries, &dependency{chart: sub, alias: sub.name + "-copy"})
 		}
 		if sub.copied || r.IntN(3) == 0 {
 			first.alias = sub.name + "-alias"
@@ -79,13 +79,13 @@ func newFamily(r *rand.Rand) *randomFamily {
 		if r.IntN(3) == 0 {
 			inner := f.chart(fmt.Sprintf("n%d", i))
 			inner.copied = sub.copied
-			sub.entries = append(sub.entries, &randomEntry{chart: inner})
+			sub.entries = append(sub.entries, &dependency{chart: inner})
 		}
 	}
 	for _, e := range f.root.entries {
-		f.defaults[e.title()+".enabled"] = r.IntN(6) > 0
+		f.defaults[e.effectiveName()+".enabled"] = r.IntN(6) > 0
 		for _, inner := range e.chart.entries {
-			f.defaults[e.title()+"."+inner.title()+".enabled"] = r.IntN(6) > 0
+			f.defaults[e.effectiveName()+"."+inner.effectiveName()+".enabled"] = r.IntN(6) > 0
 		}
 	}
 	for _, c := range f.root.all() {
@@ -97,8 +97,8 @@ func newFamily(r *rand.Rand) *randomFamily {
 	return f
 }
 
-func (f *randomFamily) chart(name string) *randomChart {
-	c := &randomChart{name: name, version: "v3"}
+func (f *chartGenerator) chart(name string) *generatedChart {
+	c := &generatedChart{name: name, version: "v3"}
 	if f.IntN(4) == 0 {
 		c.version, c.optedIn = "v2", f.IntN(2) == 0
 	}
@@ -106,8 +106,8 @@ func (f *randomFamily) chart(name string) *randomChart {
 }
 
 // all lists the chart and what is inside it, each chart once.
-func (c *randomChart) all() []*randomChart {
-	list := []*randomChart{c}
+func (c *generatedChart) all() []*generatedChart {
+	list := []*generatedChart{c}
 	for _, e := range c.entries {
 		if !slices.Contains(list, e.chart) {
 			list = append(list, e.chart.all()...)
@@ -117,13 +117,13 @@ func (c *randomChart) all() []*randomChart {
 }
 
 // clone copies the family as it is, to be changed for one revision.
-func (f *randomFamily) clone() *randomFamily {
+func (f *chartGenerator) clone() *chartGenerator {
 	other := *f
-	other.root, other.defaults = f.root.clone(map[*randomChart]*randomChart{}), maps.Clone(f.defaults)
+	other.root, other.defaults = f.root.clone(map[*generatedChart]*generatedChart{}), maps.Clone(f.defaults)
 	return &other
 }
 
-func (c *randomChart) clone(done map[*randomChart]*randomChart) *randomChart {
+func (c *generatedChart) clone(done map[*generatedChart]*generatedChart) *generatedChart {
 	if done[c] != nil {
 		return done[c]
 	}
@@ -135,39 +135,39 @@ func (c *randomChart) clone(done map[*randomChart]*randomChart) *randomChart {
 	}
 	other.entries = nil
 	for _, e := range c.entries {
-		other.entries = append(other.entries, &randomEntry{chart: e.chart.clone(done), alias: e.alias, after: e.after})
+		other.entries = append(other.entries, &dependency{chart: e.chart.clone(done), alias: e.alias, after: e.after})
 	}
 	return &other
 }
 
 // id names the object of a thing in a chart that the release has once.
-func (th *randomThing) id() string { return th.kind + "/" + th.name }
+func (th *template) id() string { return th.kind + "/" + th.name }
 
-func (th *randomThing) clone() *randomThing {
+func (th *template) clone() *template {
 	other := *th
 	other.facts = maps.Clone(th.facts)
 	return &other
 }
 
 // reorder gives a chart another order that can be met.
-func (f *randomFamily) reorder(c *randomChart) {
+func (f *chartGenerator) reorder(c *generatedChart) {
 	c.layers = []string{"data", "queue", "web"}
 	f.Shuffle(len(c.layers), func(i, j int) { c.layers[i], c.layers[j] = c.layers[j], c.layers[i] })
 	for _, th := range c.things {
-		f.place(c, th)
+		f.assignLayer(c, th)
 	}
 	c.ownAfter = nil
 	var before []string
 	for _, i := range f.Perm(len(c.entries)) {
 		e := c.entries[i]
-		e.after = f.some(before, 3)
-		before = append(before, e.title())
+		e.after = f.pickSome(before, 3)
+		before = append(before, e.effectiveName())
 	}
-	c.ownAfter = f.some(before, 3)
+	c.ownAfter = f.pickSome(before, 3)
 }
 
-// some picks one name in n.
-func (f *randomFamily) some(from []string, n int) []string {
+// pickSome picks one name in n.
+func (f *chartGenerator) pickSome(from []string, n int) []string {
 	var list []string
 	for _, name := range from {
 		if f.IntN(n) == 0 {
@@ -177,15 +177,15 @@ func (f *randomFamily) some(from []string, n int) []string {
 	return list
 }
 
-// place puts a thing into a layer of its chart, or into none.
-func (f *randomFamily) place(c *randomChart, th *randomThing) {
+// assignLayer puts a thing into a layer of its chart, or into none.
+func (f *chartGenerator) assignLayer(c *generatedChart, th *template) {
 	at := f.IntN(len(c.layers) + 1)
 	th.layer, th.after = "", nil
 	if at < len(c.layers) {
 		th.layer = c.layers[at]
 	}
 	if f.IntN(2) == 0 {
-		th.after = f.some(c.layers[:at], 2)
+		th.after = f.pickSome(c.layers[:at], 2)
 	}
 	if f.IntN(20) == 0 {
 		th.after = append(th.after, "ghost")
@@ -199,17 +199,17 @@ var randomKinds = []string{
 }
 
 // add adds a thing to one of the charts.
-func (f *randomFamily) add() {
+func (f *chartGenerator) add() {
 	charts := f.root.all()
 	c := charts[f.IntN(len(charts))]
-	th := f.thing(randomKinds[f.IntN(len(randomKinds))])
-	f.place(c, th)
+	th := f.newTemplate(randomKinds[f.IntN(len(randomKinds))])
+	f.assignLayer(c, th)
 	c.things = append(c.things, th)
 }
 
-func (f *randomFamily) thing(kind string) *randomThing {
+func (f *chartGenerator) newTemplate(kind string) *template {
 	f.made++
-	th := &randomThing{kind: kind, name: fmt.Sprintf("o%d", f.made), facts: map[string]string{}}
+	th := &template{kind: kind, name: fmt.Sprintf("o%d", f.made), facts: map[string]string{}}
 	if kind == "Service" {
 		th.facts["port 80"] = "http"
 	}
@@ -224,7 +224,7 @@ func (f *randomFamily) thing(kind string) *randomThing {
 
 // change sets one fact of a thing, or takes one away. What cannot be changed in the
 // cluster stays.
-func (f *randomFamily) change(th *randomThing) {
+func (f *chartGenerator) change(th *template) {
 	keys := []string{"label t-one", "label t-two", "annotation t/one", "annotation t/two"}
 	switch th.kind {
 	case "ConfigMap", "Secret":
@@ -258,7 +258,7 @@ func (f *randomFamily) change(th *randomThing) {
 }
 
 // policy gives a thing a resource policy, or takes it away.
-func (f *randomFamily) policy(th *randomThing) {
+func (f *chartGenerator) policy(th *template) {
 	if th.facts["policy"] != "" {
 		delete(th.facts, "policy")
 		return
@@ -266,8 +266,8 @@ func (f *randomFamily) policy(th *randomThing) {
 	th.facts["policy"] = []string{"keep", "keep", "keep", " Keep"}[f.IntN(4)]
 }
 
-// evolve makes the next version of the charts.
-func (f *randomFamily) evolve() {
+// nextVersion makes the next version of the charts.
+func (f *chartGenerator) nextVersion() {
 	for range f.IntN(5) {
 		charts := f.root.all()
 		c := charts[f.IntN(len(charts))]
@@ -288,7 +288,7 @@ func (f *randomFamily) evolve() {
 		case what <= 6:
 			c.things = slices.Delete(c.things, i, i+1)
 		case what == 7:
-			f.place(c, c.things[i])
+			f.assignLayer(c, c.things[i])
 		case what == 8:
 			f.move(c, i)
 		case what == 9 && f.IntN(2) == 0:
@@ -300,7 +300,7 @@ func (f *randomFamily) evolve() {
 }
 
 // move takes a thing into another chart. Its object stays the same.
-func (f *randomFamily) move(from *randomChart, i int) {
+func (f *chartGenerator) move(from *generatedChart, i int) {
 	charts := f.root.all()
 	to := charts[f.IntN(len(charts))]
 	if from.copied || to.copied {
@@ -308,6 +308,6 @@ func (f *randomFamily) move(from *randomChart, i int) {
 	}
 	th := from.things[i]
 	from.things = slices.Delete(from.things, i, i+1)
-	f.place(to, th)
+	f.assignLayer(to, th)
 	to.things = append(to.things, th)
 }

@@ -11,11 +11,11 @@ import (
 	"k8s.io/apimachinery/pkg/types"
 )
 
-// randomCheck compares what the server had before and after an operation with what
+// operationCheck compares what the server had before and after an operation with what
 // the operation had to do.
-type randomCheck struct {
-	*randomStep
-	before, after map[string]randomObject
+type operationCheck struct {
+	*modelStep
+	before, after map[string]liveObject
 	loose         map[types.UID]map[string]bool
 	problems      []string
 	// removed is whether the release was uninstalled because it failed.
@@ -25,16 +25,16 @@ type randomCheck struct {
 	left int
 }
 
-func (c *randomCheck) problem(format string, args ...any) {
+func (c *operationCheck) problem(format string, args ...any) {
 	c.problems = append(c.problems, fmt.Sprintf(format, args...))
 }
 
-// done checks an operation that succeeded: what is declared is there as declared,
+// checkSuccess checks an operation that succeeded: what is declared is there as declared,
 // and nothing else.
-func (c *randomCheck) done() {
+func (c *operationCheck) checkSuccess() {
 	for _, id := range sorted(c.declared) {
 		if now, there := c.after[id]; there {
-			c.content(id, now)
+			c.checkContent(id, now)
 		} else {
 			c.problem("%s is missing", id)
 		}
@@ -45,40 +45,40 @@ func (c *randomCheck) done() {
 		was, before := c.before[id]
 		now, after := c.after[id]
 		if before && after {
-			c.same(id, was, now)
+			c.checkUnchanged(id, was, now)
 		}
 		if c.declared[id] == nil {
-			c.undeclared(id, before, after)
+			c.checkUndeclared(id, before, after)
 		}
 	}
 }
 
-// undeclared checks an object that is not declared.
-func (c *randomCheck) undeclared(id string, before, after bool) {
+// checkUndeclared checks an object that is not declared.
+func (c *operationCheck) checkUndeclared(id string, before, after bool) {
 	if !c.inChain(id) {
 		if before != after {
 			c.problem("%s is no object of the release: before %t, after %t", id, before, after)
 		}
 		return
 	}
-	switch expected := c.fateOf(id, c.before[id].facts); {
-	case expected == goes && after:
+	switch expected := c.outcomeOf(id, c.before[id].facts); {
+	case expected == deleted && after:
 		c.problem("%s is left", id)
-	case expected == stays && before && !after:
+	case expected == kept && before && !after:
 		c.problem("%s was to be kept", id)
-	case expected == either && after:
+	case expected == deletedOrKept && after:
 		c.left++
 	}
 }
 
-// same checks what must be the same of an object before and after.
-func (c *randomCheck) same(id string, was, now randomObject) {
+// checkUnchanged checks what must be the same of an object before and after.
+func (c *operationCheck) checkUnchanged(id string, was, now liveObject) {
 	if was.uid != now.uid {
 		c.problem("%s is another object than before", id)
 		return
 	}
 	if c.declared[id] == nil && !c.inChain(id) && !maps.Equal(was.facts, now.facts) {
-		c.problem("%s is no object of the release and was changed:\n    was %s\n    is  %s", id, told(was.facts), told(now.facts))
+		c.problem("%s is no object of the release and was changed:\n    was %s\n    is  %s", id, formatFields(was.facts), formatFields(now.facts))
 	}
 	for key := range was.facts {
 		_, has := now.facts[key]
@@ -86,14 +86,14 @@ func (c *randomCheck) same(id string, was, now randomObject) {
 		case !isForeign(key):
 		case c.force && declared && has:
 			c.problem("%s still has %q, which a replacement has not", id, key)
-		case !has && (!c.force || !declared) && c.mustSpare(id):
+		case !has && (!c.force || !declared) && c.mustKeepFields(id):
 			c.problem("%s has lost %q, which somebody else has set", id, key)
 		}
 	}
 }
 
-// content checks that an object is as declared, and notes what it has beyond.
-func (c *randomCheck) content(id string, now randomObject) {
+// checkContent checks that an object is as declared, and notes what it has beyond.
+func (c *operationCheck) checkContent(id string, now liveObject) {
 	was := c.before[id]
 	extra := map[string]bool{}
 	for key, value := range now.facts {
@@ -102,7 +102,7 @@ func (c *randomCheck) content(id string, now randomObject) {
 		case declared && value != want:
 			c.problem("%s has %q: %q, want %q", id, key, value, want)
 		case declared, isForeign(key) && was.facts[key] != "":
-		case c.loose[now.uid][key] && !c.force, c.mayHave(id, key, was.facts):
+		case c.loose[now.uid][key] && !c.force, c.mayHaveField(id, key, was.facts):
 			extra[key] = true
 		default:
 			c.problem("%s has %q: %q, which is not declared", id, key, value)
@@ -121,36 +121,36 @@ func isForeign(key string) bool {
 	return strings.HasPrefix(key, "label f-") || strings.HasPrefix(key, "data f-")
 }
 
-// gaveUp checks an operation that failed: it has created nothing but what it
+// checkFailure checks an operation that failed: it has created nothing but what it
 // declared, and deleted nothing, unless it deletes before it waits. Cleaned is
 // whether what it created must be gone again.
-func (c *randomCheck) gaveUp(deletesFirst, cleaned bool) {
+func (c *operationCheck) checkFailure(deletesFirst, cleaned bool) {
 	for _, id := range sorted(c.after) {
 		facts, declared := c.declared[id]
-		kept := c.removed && keepsSpelled(facts["policy"])
+		kept := c.removed && isKeepPolicy(facts["policy"])
 		if _, before := c.before[id]; !before && !kept && (cleaned || !declared) {
 			c.problem("%s was created by what failed (declared: %t)", id, declared)
 		}
 	}
-	c.loosen()
+	c.noteForeignFields()
 	for _, id := range sorted(c.before) {
 		was := c.before[id]
 		now, after := c.after[id]
 		switch {
 		case after:
 			if !c.force {
-				c.same(id, was, now)
+				c.checkUnchanged(id, was, now)
 			}
-		case deletesFirst && c.declared[id] == nil && c.inChain(id) && c.fateOf(id, was.facts) != stays:
+		case deletesFirst && c.declared[id] == nil && c.inChain(id) && c.outcomeOf(id, was.facts) != kept:
 		default:
 			c.problem("%s was deleted by what failed", id)
 		}
 	}
 }
 
-// loosen notes what objects have that the release has taken over without knowing
+// noteForeignFields notes what objects have that the release has taken over without knowing
 // them.
-func (c *randomCheck) loosen() {
+func (c *operationCheck) noteForeignFields() {
 	for id, now := range c.after {
 		if was := c.before[id]; c.declared[id] == nil || c.inChain(id) || was.uid != now.uid {
 			continue
@@ -164,8 +164,8 @@ func (c *randomCheck) loosen() {
 	}
 }
 
-// told writes facts in one line.
-func told(facts map[string]string) string {
+// formatFields writes facts in one line.
+func formatFields(facts map[string]string) string {
 	var parts []string
 	for _, key := range sorted(facts) {
 		parts = append(parts, key+"="+facts[key])

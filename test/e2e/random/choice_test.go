@@ -8,11 +8,11 @@ import (
 	"strings"
 )
 
-// choose makes a random operation whose outcome is known.
-func (l *randomLife) choose() *randomOperation {
+// chooseOperation makes a random operation whose outcome is known.
+func (l *releaseRun) chooseOperation() *operation {
 	l.Helper()
 	for range 1000 {
-		o := l.draw()
+		o := l.drawOperation()
 		o.prepare(&l.model)
 		if l.isFeasible(o) {
 			return o
@@ -22,11 +22,11 @@ func (l *randomLife) choose() *randomOperation {
 	return nil
 }
 
-// draw draws an operation, which may not be possible.
-func (l *randomLife) draw() *randomOperation {
+// drawOperation draws an operation, which may not be possible.
+func (l *releaseRun) drawOperation() *operation {
 	m := &l.model
 	switch n := l.IntN(100); {
-	case m.newest() == nil:
+	case m.lastRevision() == nil:
 		return l.drawInstall()
 	case m.uninstalled && n < 15:
 		return l.drawUninstall()
@@ -43,9 +43,9 @@ func (l *randomLife) draw() *randomOperation {
 }
 
 // drawCharts draws what an install or upgrade deploys, and who does it how.
-func (l *randomLife) drawCharts(verb string) *randomOperation {
-	o := &randomOperation{verb: verb, next: l.family.clone(), given: randomValues{}}
-	o.next.evolve()
+func (l *releaseRun) drawCharts(verb string) *operation {
+	o := &operation{verb: verb, next: l.family.clone(), given: chartValues{}}
+	o.next.nextVersion()
 	switch n := l.IntN(100); {
 	case n < 55:
 		o.ordered = true
@@ -57,12 +57,12 @@ func (l *randomLife) drawCharts(verb string) *randomOperation {
 	if o.ordered && l.healed != nil && l.IntN(2) == 0 {
 		o.next.root.things = append(o.next.root.things, l.healed.clone())
 	}
-	l.forget(o.next)
+	l.removeLeftovers(o.next)
 	o.family = o.next
 	if l.IntN(100) < 40 {
-		bads := []randomBad{isRefused, wasRefused, isNever, isNeverLast, isFailing, isHanging}
+		bads := []defect{isRefused, wasRefused, isNever, isNeverLast, isFailing, isHanging}
 		o.bad, o.family = bads[l.IntN(len(bads))], o.next.clone()
-		o.healed, o.absent = o.family.spoil(o.bad)
+		o.healed, o.absent = o.family.addDefect(o.bad)
 		o.next.made = o.family.made
 		o.cleanup = verb == "upgrade" && l.IntN(4) == 0
 	}
@@ -81,23 +81,23 @@ func (l *randomLife) drawCharts(verb string) *randomOperation {
 	return o
 }
 
-// forget takes out what may still be in the cluster, outside of the release, as
+// removeLeftovers takes out what may still be in the cluster, outside of the release, as
 // something that never gets ready: it would stay that.
-func (l *randomLife) forget(f *randomFamily) {
+func (l *releaseRun) removeLeftovers(f *chartGenerator) {
 	for _, c := range f.root.all() {
-		c.things = slices.DeleteFunc(c.things, func(th *randomThing) bool {
+		c.things = slices.DeleteFunc(c.things, func(th *template) bool {
 			return l.played[th.id()] && l.model.outside[th.id()]
 		})
 	}
 }
 
-func (l *randomLife) drawInstall() *randomOperation {
+func (l *releaseRun) drawInstall() *operation {
 	o := l.drawCharts("install")
 	o.upgradeInstall = l.IntN(4) == 0
 	return o
 }
 
-func (l *randomLife) drawUpgrade() *randomOperation {
+func (l *releaseRun) drawUpgrade() *operation {
 	o := l.drawCharts("upgrade")
 	o.force = l.IntN(8) == 0
 	o.reuse = []string{"", "", "", "--reuse-values", "--reset-values", "--reset-then-reuse-values"}[l.IntN(6)]
@@ -105,11 +105,11 @@ func (l *randomLife) drawUpgrade() *randomOperation {
 	return o
 }
 
-func (l *randomLife) drawHistoryMax() int { return []int{0, 0, 0, 2, 3, 4}[l.IntN(6)] }
+func (l *releaseRun) drawHistoryMax() int { return []int{0, 0, 0, 2, 3, 4}[l.IntN(6)] }
 
-func (l *randomLife) drawRollback() *randomOperation {
-	o := &randomOperation{verb: "rollback", stock: l.IntN(4) == 0}
-	var targets []*randomRevision
+func (l *releaseRun) drawRollback() *operation {
+	o := &operation{verb: "rollback", stock: l.IntN(4) == 0}
+	var targets []*revision
 	for _, r := range l.model.revisions {
 		if !r.pruned {
 			targets = append(targets, r)
@@ -126,8 +126,8 @@ func (l *randomLife) drawRollback() *randomOperation {
 	return o
 }
 
-func (l *randomLife) drawUninstall() *randomOperation {
-	o := &randomOperation{verb: "uninstall", stock: l.IntN(4) == 0, keepHistory: l.IntN(2) == 0}
+func (l *releaseRun) drawUninstall() *operation {
+	o := &operation{verb: "uninstall", stock: l.IntN(4) == 0, keepHistory: l.IntN(2) == 0}
 	if l.model.uninstalled {
 		o.keepHistory = false
 	}
@@ -137,17 +137,17 @@ func (l *randomLife) drawUninstall() *randomOperation {
 
 // isFeasible leaves out operations whose outcome depends on more than the model
 // knows.
-func (l *randomLife) isFeasible(o *randomOperation) bool {
+func (l *releaseRun) isFeasible(o *operation) bool {
 	m := &l.model
 	s := o.step(m)
 	switch {
 	case o.atomic && o.verb == "install" && m.uninstalled,
 		o.atomic && o.wait,
-		o.force && (o.atomic || l.hasFixed(s)),
-		l.leaks(s), l.isStuck(s), l.meetsStranger(s):
+		o.force && (o.atomic || l.hasImmutable(s)),
+		l.mayLeaveObjects(s), l.mayNeverBeReady(s), l.touchesForeign(s):
 		return false
 	}
-	if o.verb == "rollback" && l.takesOverFixed(s) {
+	if o.verb == "rollback" && l.adoptsImmutable(s) {
 		return false
 	}
 	if o.verb == "upgrade" && o.atomic && o.fails(s.ordered) {
@@ -155,60 +155,62 @@ func (l *randomLife) isFeasible(o *randomOperation) bool {
 		if undo == nil || target.bad != "" || !s.ordered && !o.isRefused() {
 			return false
 		}
-		return !l.leaks(undo) && !l.isStuck(undo) && !l.takesOverFixed(undo)
+		return !l.mayLeaveObjects(undo) && !l.mayNeverBeReady(undo) && !l.adoptsImmutable(undo)
 	}
 	return true
 }
 
-// isFixed reports whether most of an object cannot be changed.
-func isFixed(id string) bool { return strings.HasPrefix(id, "Pod/") || strings.HasPrefix(id, "Job/") }
+// isImmutable reports whether most of an object cannot be changed.
+func isImmutable(id string) bool {
+	return strings.HasPrefix(id, "Pod/") || strings.HasPrefix(id, "Job/")
+}
 
-// mayBeThere reports whether an object may be in the cluster before a step.
-func (l *randomLife) mayBeThere(s *randomStep, id string) bool {
+// mayExist reports whether an object may be in the cluster before a step.
+func (l *releaseRun) mayExist(s *modelStep, id string) bool {
 	return s.inChain(id) || l.model.outside[id]
 }
 
-// hasFixed reports whether something is declared that --force cannot replace.
-func (l *randomLife) hasFixed(s *randomStep) bool {
+// hasImmutable reports whether something is declared that --force cannot replace.
+func (l *releaseRun) hasImmutable(s *modelStep) bool {
 	for id := range s.declared {
-		if isFixed(id) && l.mayBeThere(s, id) {
+		if isImmutable(id) && l.mayExist(s, id) {
 			return true
 		}
 	}
 	return false
 }
 
-// takesOverFixed reports whether a rollback would have to change what it does not
+// adoptsImmutable reports whether a rollback would have to change what it does not
 // know to be there: as in stock Helm, without an order, everything that the server
 // has set would be taken away, and it refuses that.
-func (l *randomLife) takesOverFixed(s *randomStep) bool {
+func (l *releaseRun) adoptsImmutable(s *modelStep) bool {
 	for id := range s.declared {
-		if !s.mustSpare(id) && isFixed(id) && l.mayBeThere(s, id) {
+		if !s.mustKeepFields(id) && isImmutable(id) && l.mayExist(s, id) {
 			return true
 		}
 	}
 	return false
 }
 
-// meetsStranger reports whether a step has to do with what somebody else has made:
+// touchesForeign reports whether a step has to do with what somebody else has made:
 // it may not be taken over, and stock Helm deletes it.
-func (l *randomLife) meetsStranger(s *randomStep) bool {
+func (l *releaseRun) touchesForeign(s *modelStep) bool {
 	for id := range l.strangers {
-		if s.declared[id] != nil || !s.mindful() && s.base != nil && s.base.declared[id] != nil {
+		if s.declared[id] != nil || !s.knowsAllRevisions() && s.base != nil && s.base.declared[id] != nil {
 			return true
 		}
 	}
 	return false
 }
 
-// leaks reports whether a step may leave objects, and must not in this life.
-func (l *randomLife) leaks(s *randomStep) bool {
+// mayLeaveObjects reports whether a step may leave objects, and must not in this life.
+func (l *releaseRun) mayLeaveObjects(s *modelStep) bool {
 	if !l.strict || s.ordered || l.model.uninstalled {
 		return false
 	}
 	for _, r := range s.chain {
 		for id := range r.declared {
-			if s.declared[id] == nil && !s.mustKnow(id) {
+			if s.declared[id] == nil && !s.mustTrack(id) {
 				return true
 			}
 		}
@@ -216,9 +218,9 @@ func (l *randomLife) leaks(s *randomStep) bool {
 	return false
 }
 
-// isStuck reports whether something may not get ready because the step does not
+// mayNeverBeReady reports whether something may not get ready because the step does not
 // know that it was declared never to.
-func (l *randomLife) isStuck(s *randomStep) bool {
+func (l *releaseRun) mayNeverBeReady(s *modelStep) bool {
 	for id, facts := range s.declared {
 		if facts["play"] != "" {
 			continue
@@ -227,7 +229,7 @@ func (l *randomLife) isStuck(s *randomStep) bool {
 			return true
 		}
 		for _, r := range s.chain {
-			if r != s.base && r.declared[id]["play"] != "" && (!s.mindful() && (s.base == nil || s.base.declared[id]["play"] == "") || r.pruned) {
+			if r != s.base && r.declared[id]["play"] != "" && (!s.knowsAllRevisions() && (s.base == nil || s.base.declared[id]["play"] == "") || r.pruned) {
 				return true
 			}
 		}

@@ -21,8 +21,8 @@ import (
 	"k8s.io/apimachinery/pkg/types"
 )
 
-// randomObject is an object as the server has it.
-type randomObject struct {
+// liveObject is an object as the server has it.
+type liveObject struct {
 	uid   types.UID
 	facts map[string]string
 }
@@ -38,9 +38,9 @@ var randomResources = map[string]schema.GroupVersionResource{
 // settleTime is how long what is being deleted may take to be gone.
 const settleTime = time.Minute
 
-// look reads, by "Kind/name", what in the namespace bears the mark of the release.
+// listObjects reads, by "Kind/name", what in the namespace bears the mark of the release.
 // What is being deleted counts as gone: it waits until it is.
-func (l *randomLife) look() map[string]randomObject {
+func (l *releaseRun) listObjects() map[string]liveObject {
 	l.Helper()
 	deadline := time.Now().Add(settleTime)
 	for {
@@ -55,9 +55,9 @@ func (l *randomLife) look() map[string]randomObject {
 	}
 }
 
-func (l *randomLife) list() (found map[string]randomObject, going []string) {
+func (l *releaseRun) list() (found map[string]liveObject, going []string) {
 	l.Helper()
-	found = map[string]randomObject{}
+	found = map[string]liveObject{}
 	for kind, resource := range randomResources {
 		list, err := l.objects.Resource(resource).Namespace(l.Namespace).List(l.Context(), metav1.ListOptions{})
 		if err != nil {
@@ -71,16 +71,16 @@ func (l *randomLife) list() (found map[string]randomObject, going []string) {
 			case o.GetDeletionTimestamp() != nil:
 				going = append(going, id)
 			default:
-				found[id] = randomObject{uid: o.GetUID(), facts: factsOf(o)}
+				found[id] = liveObject{uid: o.GetUID(), facts: fieldsOf(o)}
 			}
 		}
 	}
 	return found, going
 }
 
-// factsOf says what an object is like, as far as random charts and what others do
+// fieldsOf says what an object is like, as far as random charts and what others do
 // to their objects can tell. What the server sets itself is left out.
-func factsOf(o *unstructured.Unstructured) map[string]string {
+func fieldsOf(o *unstructured.Unstructured) map[string]string {
 	facts := map[string]string{}
 	for key, value := range o.GetLabels() {
 		if strings.HasPrefix(key, "t-") || strings.HasPrefix(key, "f-") {
@@ -147,7 +147,7 @@ func environment(o *unstructured.Unstructured) map[string]string {
 }
 
 // statuses are those of the stored revisions.
-func (l *randomLife) statuses() map[int]string {
+func (l *releaseRun) statuses() map[int]string {
 	l.Helper()
 	store := storage.Init(driver.NewSecrets(l.Cluster.Client().CoreV1().Secrets(l.Namespace)))
 	list, err := store.List(func(*release.Release) bool { return true })
@@ -162,7 +162,7 @@ func (l *randomLife) statuses() map[int]string {
 }
 
 // deleteOne deletes an object as somebody else would, if it is there.
-func (l *randomLife) deleteOne(id string) {
+func (l *releaseRun) deleteOne(id string) {
 	l.Helper()
 	kind, name, _ := strings.Cut(id, "/")
 	background := metav1.DeletePropagationBackground
@@ -174,7 +174,7 @@ func (l *randomLife) deleteOne(id string) {
 }
 
 // patchOne changes an object as somebody else would.
-func (l *randomLife) patchOne(id, patch string) {
+func (l *releaseRun) patchOne(id, patch string) {
 	l.Helper()
 	kind, name, _ := strings.Cut(id, "/")
 	_, err := l.objects.Resource(randomResources[kind]).Namespace(l.Namespace).
@@ -184,8 +184,8 @@ func (l *randomLife) patchOne(id, patch string) {
 	}
 }
 
-// intrude makes a ConfigMap as somebody else would, who knows nothing of Helm.
-func (l *randomLife) intrude(id string) {
+// createForeign makes a ConfigMap as somebody else would, who knows nothing of Helm.
+func (l *releaseRun) createForeign(id string) {
 	l.Helper()
 	l.story = append(l.story, fmt.Sprintf("%2d. somebody else: makes %s", len(l.story)+1, id))
 	name := strings.TrimPrefix(id, "ConfigMap/")
@@ -197,8 +197,8 @@ func (l *randomLife) intrude(id string) {
 	l.strangers[id] = made.ResourceVersion
 }
 
-// strangersHarmed says which objects of somebody else were changed.
-func (l *randomLife) strangersHarmed() (problems []string) {
+// changedForeign says which objects of somebody else were changed.
+func (l *releaseRun) changedForeign() (problems []string) {
 	l.Helper()
 	for _, id := range sorted(l.strangers) {
 		o, err := l.Cluster.Client().CoreV1().ConfigMaps(l.Namespace).Get(l.Context(), strings.TrimPrefix(id, "ConfigMap/"), metav1.GetOptions{})

@@ -36,25 +36,25 @@ func TestRandomLife(t *testing.T) {
 		seed := first + i
 		t.Run(fmt.Sprintf("seed=%d", seed), func(t *testing.T) {
 			t.Parallel()
-			liveRandomly(t, seed)
+			runSeed(t, seed)
 		})
 	}
 }
 
-// randomLife is the life of one random release.
-type randomLife struct {
+// releaseRun is the life of one random release.
+type releaseRun struct {
 	*testing.T
 	*rand.Rand
 	*harness.Helm
 	seed    uint64
 	objects dynamic.Interface
-	family  *randomFamily
-	model   randomModel
+	family  *chartGenerator
+	model   releaseModel
 	// strict is whether nothing is done by which stock Helm would leave objects.
 	strict bool
 	// healed is what would mend a failed revision, if anything can; played are the
 	// objects that ever were declared never to get ready.
-	healed *randomThing
+	healed *template
 	played map[string]bool
 	// story is what was done so far, left how many objects were left where that is
 	// allowed.
@@ -65,7 +65,7 @@ type randomLife struct {
 	strangers map[string]string
 }
 
-func liveRandomly(t *testing.T, seed uint64) {
+func runSeed(t *testing.T, seed uint64) {
 	t.Helper()
 	r := rand.New(rand.NewPCG(seed, 0))
 	h := harness.New(t)
@@ -73,47 +73,47 @@ func liveRandomly(t *testing.T, seed uint64) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	l := &randomLife{
+	l := &releaseRun{
 		T: t, Rand: r, Helm: h, seed: seed, objects: objects, family: newFamily(r), strict: seed%2 == 0, played: map[string]bool{}, strangers: map[string]string{},
-		model: randomModel{loose: map[types.UID]map[string]bool{}, outside: map[string]bool{}},
+		model: releaseModel{loose: map[types.UID]map[string]bool{}, outside: map[string]bool{}},
 	}
-	l.intrude("ConfigMap/stranger")
+	l.createForeign("ConfigMap/stranger")
 	for range randomOperations {
-		switch good, newest := sorted(l.model.good()), l.model.newest(); {
+		switch good, newest := sorted(l.model.required()), l.model.lastRevision(); {
 		case newest != nil && newest.status == "failed" && newest.absent != "" && l.IntN(4) == 0:
-			l.intrude(newest.absent)
+			l.createForeign(newest.absent)
 			newest.absent = ""
 		case len(good) > 0 && l.IntN(6) == 0:
-			l.disturb(good[l.IntN(len(good))])
+			l.changeObject(good[l.IntN(len(good))])
 		default:
-			l.do(l.choose())
+			l.runOperation(l.chooseOperation())
 		}
 	}
-	if l.model.newest() != nil {
-		l.do(&randomOperation{verb: "uninstall"})
+	if l.model.lastRevision() != nil {
+		l.runOperation(&operation{verb: "uninstall"})
 	}
 	t.Logf("%s\n%d objects left as by stock Helm", strings.Join(l.story, "\n"), l.left)
 }
 
 // fatalf ends the test with the story so far.
-func (l *randomLife) fatalf(format string, args ...any) {
+func (l *releaseRun) fatalf(format string, args ...any) {
 	l.Helper()
 	l.Fatalf("%s=%d: %s\n\nwhat was done:\n%s", harness.SeedEnv, l.seed, fmt.Sprintf(format, args...), strings.Join(l.story, "\n"))
 }
 
-// disturb does to an object of the release what somebody else might.
-func (l *randomLife) disturb(id string) {
+// changeObject does to an object of the release what somebody else might.
+func (l *releaseRun) changeObject(id string) {
 	l.Helper()
 	what, value := l.IntN(3), l.IntN(1000)
 	l.story = append(l.story, fmt.Sprintf("%2d. somebody else: %s %s", len(l.story)+1, []string{"deletes", "labels", "adds to"}[what], id))
-	if _, there := l.look()[id]; !there {
+	if _, there := l.listObjects()[id]; !there {
 		return
 	}
 	data := strings.HasPrefix(id, "ConfigMap/") || strings.HasPrefix(id, "Secret/")
 	switch {
 	case what == 0:
 		l.deleteOne(id)
-		l.look()
+		l.listObjects()
 	case what == 1 || !data:
 		l.patchOne(id, fmt.Sprintf(`{"metadata":{"labels":{"f-%d":"x"}}}`, value))
 	default:
@@ -122,7 +122,7 @@ func (l *randomLife) disturb(id string) {
 }
 
 // execute runs the operation's program, and interrupts it if it is to be.
-func (l *randomLife) execute(o *randomOperation, args []string) harness.Result {
+func (l *releaseRun) execute(o *operation, args []string) harness.Result {
 	l.Helper()
 	start := l.Start
 	if o.stock {
@@ -141,14 +141,14 @@ func (l *randomLife) execute(o *randomOperation, args []string) harness.Result {
 }
 
 // write writes the operation's chart and values, if it has any.
-func (l *randomLife) write(o *randomOperation) (chart, values string) {
+func (l *releaseRun) write(o *operation) (chart, values string) {
 	l.Helper()
 	if o.family == nil {
 		return "", ""
 	}
 	dir := filepath.Join(l.TempDir(), "chart")
 	o.family.write(l, dir, o.stock)
-	text, err := json.Marshal(o.given.tree())
+	text, err := json.Marshal(o.given.nested())
 	if err != nil {
 		l.Fatal(err)
 	}

@@ -17,20 +17,20 @@ import (
 	"sigs.k8s.io/yaml"
 )
 
-// randomValues are values of a chart, by their paths: "global.salt" is a text, and
+// chartValues are values of a chart, by their paths: "global.salt" is a text, and
 // those that end in ".enabled" say which subcharts take part.
-type randomValues map[string]any
+type chartValues map[string]any
 
-// over lays values over others.
-func (v randomValues) over(others randomValues) randomValues {
-	all := randomValues{}
+// merge lays values over others.
+func (v chartValues) merge(others chartValues) chartValues {
+	all := chartValues{}
 	maps.Copy(all, others)
 	maps.Copy(all, v)
 	return all
 }
 
-// tree is what Helm reads.
-func (v randomValues) tree() map[string]any {
+// nested is what Helm reads.
+func (v chartValues) nested() map[string]any {
 	root := map[string]any{}
 	for path, value := range v {
 		parts := strings.Split(path, ".")
@@ -51,13 +51,13 @@ const salted = "salt"
 
 // declare says which objects the charts declare with these values, by
 // "Kind/name", each with its facts. It is what the cluster is compared with.
-func (f *randomFamily) declare(values randomValues) map[string]map[string]string {
+func (f *chartGenerator) declare(values chartValues) map[string]map[string]string {
 	declared := map[string]map[string]string{}
 	f.root.declare(f.root.name, "", values, declared)
 	return declared
 }
 
-func (c *randomChart) declare(folder, path string, values randomValues, declared map[string]map[string]string) {
+func (c *generatedChart) declare(folder, path string, values chartValues, declared map[string]map[string]string) {
 	for _, th := range c.things {
 		name := th.name
 		if c.copied {
@@ -75,8 +75,8 @@ func (c *randomChart) declare(folder, path string, values randomValues, declared
 		declared[th.kind+"/"+name] = facts
 	}
 	for _, e := range c.entries {
-		if values[path+e.title()+".enabled"] == true {
-			e.chart.declare(folder+"/charts/"+e.title(), path+e.title()+".", values, declared)
+		if values[path+e.effectiveName()+".enabled"] == true {
+			e.chart.declare(folder+"/charts/"+e.effectiveName(), path+e.effectiveName()+".", values, declared)
 		}
 	}
 }
@@ -90,11 +90,11 @@ type chartWriter struct {
 }
 
 // write writes the charts into a folder.
-func (f *randomFamily) write(tb testing.TB, dir string, stock bool) {
+func (f *chartGenerator) write(tb testing.TB, dir string, stock bool) {
 	tb.Helper()
 	w := &chartWriter{tb: tb, Rand: f.Rand, stock: stock}
 	w.chart(f.root, dir)
-	w.file(filepath.Join(dir, "values.yaml"), f.defaults.tree())
+	w.file(filepath.Join(dir, "values.yaml"), f.defaults.nested())
 }
 
 func (w *chartWriter) file(path string, documents ...any) {
@@ -118,7 +118,7 @@ func (w *chartWriter) file(path string, documents ...any) {
 	}
 }
 
-func (w *chartWriter) chart(c *randomChart, dir string) {
+func (w *chartWriter) chart(c *generatedChart, dir string) {
 	meta := map[string]any{"apiVersion": c.version, "name": c.name, "version": "1.2.3"}
 	annotations := map[string]any{}
 	if c.optedIn {
@@ -132,7 +132,7 @@ func (w *chartWriter) chart(c *randomChart, dir string) {
 	}
 	var entries []any
 	for _, e := range c.entries {
-		entry := map[string]any{"name": e.chart.name, "version": "1.2.3", "condition": e.title() + ".enabled"}
+		entry := map[string]any{"name": e.chart.name, "version": "1.2.3", "condition": e.effectiveName() + ".enabled"}
 		if e.alias != "" {
 			entry["alias"] = e.alias
 		}
@@ -140,7 +140,7 @@ func (w *chartWriter) chart(c *randomChart, dir string) {
 			entry["depends-on"] = e.after
 		}
 		entries = append(entries, entry)
-		if i := slices.IndexFunc(c.entries, func(x *randomEntry) bool { return x.chart == e.chart }); c.entries[i] == e {
+		if i := slices.IndexFunc(c.entries, func(x *dependency) bool { return x.chart == e.chart }); c.entries[i] == e {
 			w.chart(e.chart, filepath.Join(dir, "charts", e.chart.name))
 		}
 	}
@@ -152,7 +152,7 @@ func (w *chartWriter) chart(c *randomChart, dir string) {
 }
 
 // templates writes the objects into two files, some as the items of a list.
-func (w *chartWriter) templates(c *randomChart, dir string) {
+func (w *chartWriter) templates(c *generatedChart, dir string) {
 	files := map[string][]any{"a.yaml": nil, "b.yaml": nil}
 	var items []any
 	for _, th := range c.things {
@@ -178,7 +178,7 @@ func (w *chartWriter) templates(c *randomChart, dir string) {
 }
 
 // sequence writes where in the order an object is.
-func (w *chartWriter) sequence(th *randomThing, object map[string]any) {
+func (w *chartWriter) sequence(th *template, object map[string]any) {
 	annotations := object["metadata"].(map[string]any)["annotations"].(map[string]any)
 	if th.layer != "" {
 		annotations["helm.sh/layer"] = th.layer
@@ -202,8 +202,8 @@ func (w *chartWriter) list(annotations map[string]any, of string, names []string
 	annotations[keys[w.IntN(len(keys))]] = forms[w.IntN(len(forms))]
 }
 
-// factsWith lists, by the rest of their keys, the facts that begin with a word.
-func factsWith(facts map[string]string, word string) map[string]any {
+// fieldsWith lists, by the rest of their keys, the facts that begin with a word.
+func fieldsWith(facts map[string]string, word string) map[string]any {
 	found := map[string]any{}
 	for key, value := range facts {
 		if rest, is := strings.CutPrefix(key, word+" "); is {
@@ -214,14 +214,14 @@ func factsWith(facts map[string]string, word string) map[string]any {
 }
 
 // object is what declares the facts of a thing.
-func (th *randomThing) object(name string) map[string]any {
-	annotations := factsWith(th.facts, "annotation")
+func (th *template) object(name string) map[string]any {
+	annotations := fieldsWith(th.facts, "annotation")
 	for fact, key := range map[string]string{"policy": "helm.sh/resource-policy", "timeout": "helm.sh/readiness-timeout"} {
 		if value := th.facts[fact]; value != "" {
 			annotations[key] = value
 		}
 	}
-	meta := map[string]any{"name": name, "labels": factsWith(th.facts, "label"), "annotations": annotations}
+	meta := map[string]any{"name": name, "labels": fieldsWith(th.facts, "label"), "annotations": annotations}
 	o := map[string]any{"apiVersion": "v1", "kind": th.kind, "metadata": meta}
 	switch th.kind {
 	case "ConfigMap", "Secret":
@@ -233,17 +233,17 @@ func (th *randomThing) object(name string) map[string]any {
 	case "Service":
 		o["spec"] = th.service(name)
 	case "Pod":
-		th.playIn(meta)
+		th.addPodBehaviour(meta)
 		o["spec"] = th.pod()
 	case "Job":
 		o["apiVersion"] = "batch/v1"
-		template := map[string]any{"metadata": th.playIn(map[string]any{}), "spec": th.pod()}
+		template := map[string]any{"metadata": th.addPodBehaviour(map[string]any{}), "spec": th.pod()}
 		template["spec"].(map[string]any)["restartPolicy"] = "Never"
 		o["spec"] = map[string]any{"backoffLimit": 0, "template": template}
 	case "Deployment":
 		o["apiVersion"] = "apps/v1"
 		app := map[string]any{"app": name}
-		template := map[string]any{"metadata": th.playIn(map[string]any{"labels": app}), "spec": th.pod()}
+		template := map[string]any{"metadata": th.addPodBehaviour(map[string]any{"labels": app}), "spec": th.pod()}
 		spec := map[string]any{"selector": map[string]any{"matchLabels": app}, "template": template}
 		if th.facts["replicas"] != "" {
 			spec["replicas"] = 2
@@ -253,8 +253,8 @@ func (th *randomThing) object(name string) map[string]any {
 	return o
 }
 
-func (th *randomThing) data() map[string]any {
-	data := factsWith(th.facts, "data")
+func (th *template) data() map[string]any {
+	data := fieldsWith(th.facts, "data")
 	for key, value := range data {
 		text := strconv.Quote(value.(string))
 		if value == salted {
@@ -268,8 +268,8 @@ func (th *randomThing) data() map[string]any {
 	return data
 }
 
-func (th *randomThing) service(name string) map[string]any {
-	declared := factsWith(th.facts, "port")
+func (th *template) service(name string) map[string]any {
+	declared := fieldsWith(th.facts, "port")
 	var ports []any
 	for _, port := range slices.Sorted(maps.Keys(declared)) {
 		number, err := strconv.Atoi(port)
@@ -285,8 +285,8 @@ func (th *randomThing) service(name string) map[string]any {
 	return spec
 }
 
-// playIn says in a pod's metadata what it does.
-func (th *randomThing) playIn(meta map[string]any) map[string]any {
+// addPodBehaviour says in a pod's metadata what it does.
+func (th *template) addPodBehaviour(meta map[string]any) map[string]any {
 	if th.facts["play"] == "" {
 		return meta
 	}
@@ -299,9 +299,9 @@ func (th *randomThing) playIn(meta map[string]any) map[string]any {
 	return meta
 }
 
-func (th *randomThing) pod() map[string]any {
+func (th *template) pod() map[string]any {
 	container := map[string]any{"name": "c", "image": "i"}
-	declared := factsWith(th.facts, "env")
+	declared := fieldsWith(th.facts, "env")
 	var env []any
 	for _, name := range slices.Sorted(maps.Keys(declared)) {
 		env = append(env, map[string]any{"name": name, "value": declared[name]})

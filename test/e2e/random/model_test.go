@@ -11,12 +11,12 @@ import (
 	"k8s.io/apimachinery/pkg/types"
 )
 
-// randomRevision is what is known of a revision of a random release.
-type randomRevision struct {
+// revision is what is known of a revision of a random release.
+type revision struct {
 	version  int
 	status   string
 	declared map[string]map[string]string
-	bad      randomBad
+	bad      defect
 	// absent is something declared that was surely not created, if anything is.
 	absent string
 	// record is whether it carries the record of an order, ordered whether it was
@@ -27,16 +27,16 @@ type randomRevision struct {
 	remembers map[string]bool
 	// pruned is whether it is no longer in the history.
 	pruned           bool
-	config, defaults randomValues
+	config, defaults chartValues
 }
 
-// randomModel says what a release should be like.
-type randomModel struct {
+// releaseModel says what a release should be like.
+type releaseModel struct {
 	// revisions are those since the name was free the last time.
-	revisions []*randomRevision
+	revisions []*revision
 	// chain are those since the last one that was deployed, that one included:
 	// what any of them declares may be in the cluster.
-	chain []*randomRevision
+	chain []*revision
 	// uninstalled is whether only its history is left of the release.
 	uninstalled bool
 	// loose are facts that were left where no order says that they must go: those
@@ -47,7 +47,7 @@ type randomModel struct {
 	outside map[string]bool
 }
 
-func (m *randomModel) newest() *randomRevision {
+func (m *releaseModel) lastRevision() *revision {
 	if len(m.revisions) == 0 {
 		return nil
 	}
@@ -55,7 +55,7 @@ func (m *randomModel) newest() *randomRevision {
 }
 
 // deployed is the newest revision with one of the statuses; nil if there is none.
-func (m *randomModel) deployed(statuses ...string) *randomRevision {
+func (m *releaseModel) deployed(statuses ...string) *revision {
 	for _, r := range slices.Backward(m.revisions) {
 		if !r.pruned && slices.Contains(statuses, r.status) {
 			return r
@@ -65,15 +65,15 @@ func (m *randomModel) deployed(statuses ...string) *randomRevision {
 }
 
 // current is the revision that Helm upgrades from.
-func (m *randomModel) current() *randomRevision {
+func (m *releaseModel) current() *revision {
 	if r := m.deployed("deployed"); r != nil {
 		return r
 	}
-	return m.newest()
+	return m.lastRevision()
 }
 
-// good are the objects that must be there now, if any are known to.
-func (m *randomModel) good() map[string]map[string]string {
+// required are the objects that must be there now, if any are known to.
+func (m *releaseModel) required() map[string]map[string]string {
 	if len(m.chain) == 0 || m.uninstalled || m.chain[0].status != "deployed" {
 		return nil
 	}
@@ -81,16 +81,16 @@ func (m *randomModel) good() map[string]map[string]string {
 }
 
 // add adds a revision that an operation made.
-func (m *randomModel) add(r *randomRevision) {
+func (m *releaseModel) add(r *revision) {
 	r.version = 1
-	if last := m.newest(); last != nil {
+	if last := m.lastRevision(); last != nil {
 		r.version = last.version + 1
 	}
 	m.revisions = append(m.revisions, r)
 }
 
 // supersede notes that a revision is deployed, and no other.
-func (m *randomModel) supersede() {
+func (m *releaseModel) supersede() {
 	for _, r := range m.revisions {
 		if r.status == "deployed" {
 			r.status = "superseded"
@@ -99,28 +99,28 @@ func (m *randomModel) supersede() {
 }
 
 // deploy adds a revision that is deployed, and no other any more.
-func (m *randomModel) deploy(r *randomRevision) {
+func (m *releaseModel) deploy(r *revision) {
 	m.supersede()
 	m.add(r)
 	r.status, r.pruned, r.remembers = "deployed", false, nil
-	m.chain, m.uninstalled = []*randomRevision{r}, false
+	m.chain, m.uninstalled = []*revision{r}, false
 }
 
 // prune notes which revisions were taken out of the history when one was added.
-func (m *randomModel) prune(statuses map[int]string) {
+func (m *releaseModel) prune(statuses map[int]string) {
 	for _, r := range m.revisions {
-		if statuses[r.version] == "" && r != m.newest() && r.status != "deployed" {
+		if statuses[r.version] == "" && r != m.lastRevision() && r.status != "deployed" {
 			r.pruned = true
 		}
 	}
 }
 
-// leave notes which objects may be in the cluster after a step though the release
+// recordLeftovers notes which objects may be in the cluster after a step though the release
 // knows nothing of them any more.
-func (m *randomModel) leave(s *randomStep) {
+func (m *releaseModel) recordLeftovers(s *modelStep) {
 	for _, r := range s.chain {
 		for id := range r.declared {
-			if s.declared[id] == nil && (!s.mustKnow(id) || r.declared[id]["policy"] != "" || s.spares(id)) {
+			if s.declared[id] == nil && (!s.mustTrack(id) || r.declared[id]["policy"] != "" || s.leavesAlone(id)) {
 				m.outside[id] = true
 			}
 		}
@@ -130,9 +130,9 @@ func (m *randomModel) leave(s *randomStep) {
 	}
 }
 
-// known are the objects that an ordered operation has to know of: those of the
+// knownObjects are the objects that an ordered operation has to know of: those of the
 // chain that are in the history, and those that these remember.
-func known(chain []*randomRevision) map[string]bool {
+func knownObjects(chain []*revision) map[string]bool {
 	ids := map[string]bool{}
 	for _, r := range chain {
 		if r.pruned {
@@ -148,21 +148,21 @@ func known(chain []*randomRevision) map[string]bool {
 
 // hasRecord reports whether a revision in the history has the record of an order, or
 // remembers something of such.
-func hasRecord(chain []*randomRevision) bool {
-	return slices.ContainsFunc(chain, func(r *randomRevision) bool { return (r.record || len(r.remembers) > 0) && !r.pruned })
+func hasRecord(chain []*revision) bool {
+	return slices.ContainsFunc(chain, func(r *revision) bool { return (r.record || len(r.remembers) > 0) && !r.pruned })
 }
 
-// rememberedBy are the objects that a new revision has to remember.
-func rememberedBy(chain []*randomRevision, declared map[string]map[string]string) map[string]bool {
-	ids := known(chain)
+// recordedObjects are the objects that a new revision has to remember.
+func recordedObjects(chain []*revision, declared map[string]map[string]string) map[string]bool {
+	ids := knownObjects(chain)
 	maps.DeleteFunc(ids, func(id string, _ bool) bool {
 		newest := newestWith(chain, id)
-		return declared[id] != nil || newest != nil && keepsSpelled(newest.declared[id]["policy"])
+		return declared[id] != nil || newest != nil && isKeepPolicy(newest.declared[id]["policy"])
 	})
 	return ids
 }
 
-func newestWith(chain []*randomRevision, id string) *randomRevision {
+func newestWith(chain []*revision, id string) *revision {
 	for _, r := range slices.Backward(chain) {
 		if r.declared[id] != nil {
 			return r
@@ -171,51 +171,51 @@ func newestWith(chain []*randomRevision, id string) *randomRevision {
 	return nil
 }
 
-// keepsSpelled reports whether a policy keeps where spelling does not count.
-func keepsSpelled(policy string) bool { return strings.EqualFold(strings.TrimSpace(policy), "keep") }
+// isKeepPolicy reports whether a policy keeps where spelling does not count.
+func isKeepPolicy(policy string) bool { return strings.EqualFold(strings.TrimSpace(policy), "keep") }
 
-// randomStep is the part of an operation that brings the cluster from what was
+// modelStep is the part of an operation that brings the cluster from what was
 // there to what a revision declares, or to nothing.
-type randomStep struct {
+type modelStep struct {
 	// ordered is whether the order is followed, unordered whether that was forbidden.
 	stock, ordered, unordered, force bool
 	verb                             string
 	// base is what the new revision is compared with if there is no order; nil if
 	// there is nothing.
-	base *randomRevision
+	base *revision
 	// chain is what may be in the cluster.
-	chain    []*randomRevision
+	chain    []*revision
 	declared map[string]map[string]string
 	// undone is the failed revision that the step undoes, if it does, and found what
 	// was there before that revision.
-	undone *randomRevision
-	found  map[string]randomObject
+	undone *revision
+	found  map[string]liveObject
 }
 
-// fate is what becomes of an object that is no longer declared.
-type fate int
+// deletionOutcome is what becomes of an object that is no longer declared.
+type deletionOutcome int
 
 const (
-	goes fate = iota
-	stays
+	deleted deletionOutcome = iota
+	kept
 	// either is where stock Helm, or a plain upgrade, leaves what it does not know.
-	either
+	deletedOrKept
 )
 
-// mindful reports whether the step knows what all revisions of the chain declare: in
+// knowsAllRevisions reports whether the step knows what all revisions of the chain declare: in
 // order, and where it goes back from what was deployed in order.
-func (s *randomStep) mindful() bool {
+func (s *modelStep) knowsAllRevisions() bool {
 	return s.ordered || s.verb == "rollback" && !s.stock && !s.unordered && hasRecord(s.chain)
 }
 
 // inChain reports whether a revision of the chain declares an object.
-func (s *randomStep) inChain(id string) bool { return newestWith(s.chain, id) != nil }
+func (s *modelStep) inChain(id string) bool { return newestWith(s.chain, id) != nil }
 
-// fateOf says what becomes of an object of the chain that is not declared any
+// outcomeOf says what becomes of an object of the chain that is not declared any
 // more; live are its facts before.
-func (s *randomStep) fateOf(id string, live map[string]string) fate {
-	if s.spares(id) {
-		return stays
+func (s *modelStep) outcomeOf(id string, live map[string]string) deletionOutcome {
+	if s.leavesAlone(id) {
+		return kept
 	}
 	newest, agreed := newestWith(s.chain, id), true
 	policy := newest.declared[id]["policy"]
@@ -224,21 +224,21 @@ func (s *randomStep) fateOf(id string, live map[string]string) fate {
 	}
 	agreed = agreed && (live == nil && policy == "" || live != nil && live["policy"] == policy)
 	switch {
-	case !s.mustKnow(id), !agreed:
-		return either
-	case s.mindful(), s.verb == "uninstall", s.base == nil, s.base.declared[id] == nil:
-		if keepsSpelled(policy) {
-			return stays
+	case !s.mustTrack(id), !agreed:
+		return deletedOrKept
+	case s.knowsAllRevisions(), s.verb == "uninstall", s.base == nil, s.base.declared[id] == nil:
+		if isKeepPolicy(policy) {
+			return kept
 		}
 	case policy == "keep":
-		return stays
+		return kept
 	}
-	return goes
+	return deleted
 }
 
-// spares reports whether an object is left alone because only the failed revision
+// leavesAlone reports whether an object is left alone because only the failed revision
 // declares it, which had found it.
-func (s *randomStep) spares(id string) bool {
+func (s *modelStep) leavesAlone(id string) bool {
 	if s.undone == nil || s.stock || newestWith(s.chain[:len(s.chain)-1], id) != nil {
 		return false
 	}
@@ -246,24 +246,24 @@ func (s *randomStep) spares(id string) bool {
 	return was
 }
 
-// mustKnow reports whether the operation has to know that the object may be there.
+// mustTrack reports whether the operation has to know that the object may be there.
 // Stock Helm, and a plain operation after plain ones, knows of one revision alone;
 // where any was deployed in order nothing must be left.
-func (s *randomStep) mustKnow(id string) bool {
+func (s *modelStep) mustTrack(id string) bool {
 	switch {
 	case s.ordered:
-		return known(s.chain)[id]
+		return knownObjects(s.chain)[id]
 	case s.base != nil && s.base.declared[id] != nil:
 		return true
 	case s.base == nil || s.stock || !hasRecord(s.chain):
 		return false
 	}
-	return known(s.chain)[id]
+	return knownObjects(s.chain)[id]
 }
 
-// mayHave reports whether an object that is declared may have a fact that is not;
+// mayHaveField reports whether an object that is declared may have a fact that is not;
 // live are its facts before.
-func (s *randomStep) mayHave(id, key string, live map[string]string) bool {
+func (s *modelStep) mayHaveField(id, key string, live map[string]string) bool {
 	if s.force {
 		return false
 	}
@@ -271,21 +271,21 @@ func (s *randomStep) mayHave(id, key string, live map[string]string) bool {
 	if !s.inChain(id) {
 		return had // taken over as it was
 	}
-	if !s.mindful() && (s.base == nil || s.base.declared[id] == nil) && had {
+	if !s.knowsAllRevisions() && (s.base == nil || s.base.declared[id] == nil) && had {
 		return true
 	}
 	for _, r := range s.chain {
-		if _, declares := r.declared[id][key]; declares && r != s.base && (!s.mindful() || r.pruned) {
+		if _, declares := r.declared[id][key]; declares && r != s.base && (!s.knowsAllRevisions() || r.pruned) {
 			return true
 		}
 	}
 	return false
 }
 
-// mustSpare reports whether what others have set on an object must stay.
-func (s *randomStep) mustSpare(id string) bool {
+// mustKeepFields reports whether what others have set on an object must stay.
+func (s *modelStep) mustKeepFields(id string) bool {
 	if s.ordered || s.verb != "rollback" || s.declared[id] == nil || s.base.declared[id] != nil {
 		return true
 	}
-	return !s.stock && hasRecord(s.chain) && known(s.chain)[id]
+	return !s.stock && hasRecord(s.chain) && knownObjects(s.chain)[id]
 }

@@ -8,8 +8,8 @@ import (
 	"strings"
 )
 
-// randomOperation is one operation on a random release.
-type randomOperation struct {
+// operation is one operation on a random release.
+type operation struct {
 	// verb is install, upgrade, rollback or uninstall.
 	verb  string
 	stock bool
@@ -25,21 +25,21 @@ type randomOperation struct {
 	historyMax int
 	// reuse is a flag that says where values come from; given are those given.
 	reuse string
-	given randomValues
+	given chartValues
 	// target is the revision to return to.
-	target *randomRevision
+	target *revision
 	// family is what is deployed, spoiled in one way if bad says so; next is the same
 	// without that, healed what would have got ready, absent what is not created.
-	family, next   *randomFamily
-	bad            randomBad
-	healed, absent *randomThing
+	family, next   *chartGenerator
+	bad            defect
+	healed, absent *template
 	// revision is what the operation makes.
-	revision *randomRevision
+	revision *revision
 }
 
 // step is what the operation does, without what undoes it.
-func (o *randomOperation) step(m *randomModel) *randomStep {
-	s := &randomStep{stock: o.stock, unordered: o.unordered, force: o.force, verb: o.verb, chain: m.chain}
+func (o *operation) step(m *releaseModel) *modelStep {
+	s := &modelStep{stock: o.stock, unordered: o.unordered, force: o.force, verb: o.verb, chain: m.chain}
 	switch o.verb {
 	case "install":
 		s.ordered = o.ordered
@@ -49,9 +49,9 @@ func (o *randomOperation) step(m *randomModel) *randomStep {
 	case "upgrade":
 		s.ordered, s.base = o.ordered, m.current()
 	case "rollback":
-		s.ordered, s.base = !o.stock && !o.unordered && o.target.record, m.newest()
+		s.ordered, s.base = !o.stock && !o.unordered && o.target.record, m.lastRevision()
 	case "uninstall":
-		s.ordered, s.base = !o.stock && !o.unordered && hasRecord(m.chain), m.newest()
+		s.ordered, s.base = !o.stock && !o.unordered && hasRecord(m.chain), m.lastRevision()
 	}
 	if o.revision != nil {
 		s.declared = o.revision.declared
@@ -61,7 +61,7 @@ func (o *randomOperation) step(m *randomModel) *randomStep {
 
 // undo is what brings a failed atomic upgrade back, to the revision that it
 // returns; nil if there is none.
-func (o *randomOperation) undo(m *randomModel) (*randomStep, *randomRevision) {
+func (o *operation) undo(m *releaseModel) (*modelStep, *revision) {
 	target := m.deployed("deployed")
 	if target == nil || o.stock {
 		target = m.deployed("deployed", "superseded")
@@ -69,14 +69,14 @@ func (o *randomOperation) undo(m *randomModel) (*randomStep, *randomRevision) {
 	if target == nil {
 		return nil, nil
 	}
-	return &randomStep{
+	return &modelStep{
 		stock: o.stock, verb: "rollback", ordered: !o.stock && target.record, base: o.revision, undone: o.revision,
 		chain: append(m.chain[:len(m.chain):len(m.chain)], o.revision), declared: target.declared,
 	}, target
 }
 
 // fails reports whether the operation must fail.
-func (o *randomOperation) fails(ordered bool) bool {
+func (o *operation) fails(ordered bool) bool {
 	if o.revision == nil {
 		return false
 	}
@@ -92,15 +92,15 @@ func (o *randomOperation) fails(ordered bool) bool {
 }
 
 // prepare makes the revision that the operation will make.
-func (o *randomOperation) prepare(m *randomModel) {
+func (o *operation) prepare(m *releaseModel) {
 	switch o.verb {
 	case "install", "upgrade":
-		r := &randomRevision{bad: o.bad, record: o.ordered, ordered: o.ordered}
+		r := &revision{bad: o.bad, record: o.ordered, ordered: o.ordered}
 		r.config, r.defaults = o.given, o.family.defaults
 		if o.verb == "upgrade" {
 			r.config, r.defaults = o.values(m.current())
 		}
-		r.declared = o.family.declare(r.config.over(r.defaults))
+		r.declared = o.family.declare(r.config.merge(r.defaults))
 		if o.absent != nil && (o.ordered || o.bad == isRefused) {
 			r.absent = o.absent.id()
 		}
@@ -111,17 +111,17 @@ func (o *randomOperation) prepare(m *randomModel) {
 		o.revision = &r
 	}
 	if r := o.revision; r != nil && (r.ordered || o.verb == "upgrade" && !o.stock && hasRecord(m.chain)) {
-		r.remembers = rememberedBy(m.chain, o.revision.declared)
+		r.remembers = recordedObjects(m.chain, o.revision.declared)
 	}
 }
 
 // values are those of an upgrade from a revision, with the chart's own.
-func (o *randomOperation) values(current *randomRevision) (config, defaults randomValues) {
+func (o *operation) values(current *revision) (config, defaults chartValues) {
 	switch {
 	case o.reuse == "--reuse-values":
-		return o.given.over(current.config), current.config.over(current.defaults)
+		return o.given.merge(current.config), current.config.merge(current.defaults)
 	case o.reuse == "--reset-then-reuse-values":
-		return o.given.over(current.config), o.family.defaults
+		return o.given.merge(current.config), o.family.defaults
 	case o.reuse == "" && len(o.given) == 0:
 		return current.config, o.family.defaults
 	}
@@ -129,7 +129,7 @@ func (o *randomOperation) values(current *randomRevision) (config, defaults rand
 }
 
 // arguments are what Helm is told. The chart and the values are in folders.
-func (o *randomOperation) arguments(chart, values string, fails bool) []string {
+func (o *operation) arguments(chart, values string, fails bool) []string {
 	args := []string{o.verb, randomName}
 	flag := func(given bool, name string) {
 		if given {
@@ -170,12 +170,12 @@ func (o *randomOperation) arguments(chart, values string, fails bool) []string {
 }
 
 // isRefused reports whether the server does not take what the operation declares.
-func (o *randomOperation) isRefused() bool {
+func (o *operation) isRefused() bool {
 	return o.revision.bad == isRefused || o.revision.bad == wasRefused
 }
 
 // describe says what the operation is, for people.
-func (o *randomOperation) describe(args []string) string {
+func (o *operation) describe(args []string) string {
 	by := "ours "
 	if o.stock {
 		by = "stock"

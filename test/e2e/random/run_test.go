@@ -9,23 +9,23 @@ import (
 	"time"
 )
 
-// do does an operation and checks what became of it.
-func (l *randomLife) do(o *randomOperation) {
+// runOperation does an operation and checks what became of it.
+func (l *releaseRun) runOperation(o *operation) {
 	l.Helper()
 	step := o.step(&l.model)
 	fails := o.fails(step.ordered)
 	chart, values := l.write(o)
 	args := o.arguments(chart, values, fails)
 	l.story = append(l.story, fmt.Sprintf("%2d. %s", len(l.story)+1, o.describe(args)))
-	before := l.look()
+	before := l.listObjects()
 	began := time.Now()
 	said := l.execute(o, args)
 	l.story[len(l.story)-1] += fmt.Sprintf(" [%.1fs]", time.Since(began).Seconds())
 	if failed := said.ExitCode != 0; failed != fails {
 		l.fatalf("exit code %d, must fail: %t\n%s%s\n%s", said.ExitCode, fails, said.Stdout, said.Stderr, chainText(step))
 	}
-	check := &randomCheck{randomStep: step, before: before, after: l.look(), loose: l.model.loose}
-	newest := l.model.newest()
+	check := &operationCheck{modelStep: step, before: before, after: l.listObjects(), loose: l.model.loose}
+	newest := l.model.lastRevision()
 	switch {
 	case o.verb == "uninstall":
 		l.uninstalled(o, check)
@@ -35,66 +35,66 @@ func (l *randomLife) do(o *randomOperation) {
 		l.failed(o, check)
 	}
 	l.left += check.left
-	check.problems = append(check.problems, append(l.history(o, newest), l.strangersHarmed()...)...)
+	check.problems = append(check.problems, append(l.history(o, newest), l.changedForeign()...)...)
 	if len(check.problems) > 0 {
-		l.fatalf("%s\n\nit said:\n%s\nwhat counted:\n%s", strings.Join(check.problems, "\n"), said.Stderr, chainText(check.randomStep))
+		l.fatalf("%s\n\nit said:\n%s\nwhat counted:\n%s", strings.Join(check.problems, "\n"), said.Stderr, chainText(check.modelStep))
 	}
 }
 
 // chainText tells what is known of the revisions that a step has to do with.
-func chainText(s *randomStep) string {
+func chainText(s *modelStep) string {
 	text := ""
 	for _, r := range s.chain {
 		text += fmt.Sprintf("revision %d, %s, ordered %t, record %t, pruned %t, bad %q, remembers %v\n",
 			r.version, r.status, r.ordered, r.record, r.pruned, r.bad, sorted(r.remembers))
 		for _, id := range sorted(r.declared) {
-			text += fmt.Sprintf("    %s: %s\n", id, told(r.declared[id]))
+			text += fmt.Sprintf("    %s: %s\n", id, formatFields(r.declared[id]))
 		}
 	}
 	return text
 }
 
 // uninstalled checks that of the release is left what is kept.
-func (l *randomLife) uninstalled(o *randomOperation, c *randomCheck) {
+func (l *releaseRun) uninstalled(o *operation, c *operationCheck) {
 	m := &l.model
 	if m.uninstalled {
 		c.chain = nil // only the history was left
 	}
-	c.done()
-	m.leave(c.randomStep)
+	c.checkSuccess()
+	m.recordLeftovers(c.modelStep)
 	if !o.keepHistory {
 		m.revisions, m.chain, m.uninstalled = nil, nil, false
 		return
 	}
 	m.supersede()
-	m.newest().status = "uninstalled"
-	m.chain, m.uninstalled = []*randomRevision{m.newest()}, true
+	m.lastRevision().status = "uninstalled"
+	m.chain, m.uninstalled = []*revision{m.lastRevision()}, true
 }
 
 // succeeded checks that there is what the new revision declares.
-func (l *randomLife) succeeded(o *randomOperation, c *randomCheck) {
-	c.done()
-	l.model.leave(c.randomStep)
-	l.proceed(o)
-	switch last := l.model.newest(); {
+func (l *releaseRun) succeeded(o *operation, c *operationCheck) {
+	c.checkSuccess()
+	l.model.recordLeftovers(c.modelStep)
+	l.acceptCharts(o)
+	switch last := l.model.lastRevision(); {
 	case o.verb == "install" && last != nil:
 		last.status = "superseded"
 	case o.verb == "upgrade":
 		l.model.current().status = "superseded" // a failed one, too
 	}
 	l.model.deploy(o.revision)
-	l.notePlayed(o.revision)
+	l.recordPods(o.revision)
 }
 
-// proceed goes on with the charts of an operation.
-func (l *randomLife) proceed(o *randomOperation) {
+// acceptCharts goes on with the charts of an operation.
+func (l *releaseRun) acceptCharts(o *operation) {
 	if o.next == nil {
 		return
 	}
 	l.family, l.healed = o.next, o.healed
 }
 
-func (l *randomLife) notePlayed(r *randomRevision) {
+func (l *releaseRun) recordPods(r *revision) {
 	for id, facts := range r.declared {
 		if facts["play"] != "" {
 			l.played[id] = true
@@ -104,47 +104,47 @@ func (l *randomLife) notePlayed(r *randomRevision) {
 
 // failed checks that what failed has left everything else as it was, and what undid
 // it nothing at all.
-func (l *randomLife) failed(o *randomOperation, c *randomCheck) {
+func (l *releaseRun) failed(o *operation, c *operationCheck) {
 	m := &l.model
-	undo, target := (*randomStep)(nil), (*randomRevision)(nil)
+	undo, target := (*modelStep)(nil), (*revision)(nil)
 	if o.verb == "upgrade" && o.atomic {
 		undo, target = o.undo(m)
 	}
-	l.noteFailure(o, c)
+	l.recordFailure(o, c)
 	switch {
 	case o.verb == "install" && o.atomic:
 		c.removed = true
-		c.gaveUp(false, true)
+		c.checkFailure(false, true)
 	case undo == nil:
 		waited := o.wait && !c.ordered && !o.isRefused()
-		c.gaveUp(waited, o.cleanup && (!waited || o.verb != "rollback"))
+		c.checkFailure(waited, o.cleanup && (!waited || o.verb != "rollback"))
 	default:
 		m.prune(l.statuses())
 		undo.found = c.before
-		c.randomStep = undo
-		c.done()
-		m.leave(undo)
+		c.modelStep = undo
+		c.checkSuccess()
+		m.recordLeftovers(undo)
 		back := *target
 		back.ordered = undo.ordered
 		m.deploy(&back)
 	}
 }
 
-// noteFailure notes the failed revision. The next one goes on with its charts, or
+// recordFailure notes the failed revision. The next one goes on with its charts, or
 // with those before.
-func (l *randomLife) noteFailure(o *randomOperation, c *randomCheck) {
+func (l *releaseRun) recordFailure(o *operation, c *operationCheck) {
 	if o.next != nil {
 		l.family.made = o.next.made
 		if l.IntN(2) == 0 {
-			l.proceed(o)
+			l.acceptCharts(o)
 		}
 	}
-	l.notePlayed(o.revision)
+	l.recordPods(o.revision)
 	m := &l.model
 	if o.verb == "install" && o.atomic {
 		return
 	}
-	last := m.newest()
+	last := m.lastRevision()
 	undeployed := o.verb == "rollback" && !c.ordered && o.isRefused() && (o.stock || last.status == "deployed")
 	if undeployed || o.verb == "install" && last != nil {
 		last.status = "superseded"
@@ -158,7 +158,7 @@ func (l *randomLife) noteFailure(o *randomOperation, c *randomCheck) {
 const mostHistory = 10
 
 // history compares the stored revisions with those that there must be.
-func (l *randomLife) history(o *randomOperation, last *randomRevision) (problems []string) {
+func (l *releaseRun) history(o *operation, last *revision) (problems []string) {
 	l.Helper()
 	m := &l.model
 	statuses := l.statuses()
@@ -169,7 +169,7 @@ func (l *randomLife) history(o *randomOperation, last *randomRevision) (problems
 	if (o.verb == "upgrade" || o.verb == "rollback") && !o.atomic && len(statuses) > limit {
 		problems = append(problems, fmt.Sprintf("there are %d revisions, and no more than %d should be kept", len(statuses), limit))
 	}
-	if m.newest() != last {
+	if m.lastRevision() != last {
 		m.prune(statuses)
 	}
 	for _, r := range m.revisions {

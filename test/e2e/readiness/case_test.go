@@ -78,23 +78,23 @@ func (c readinessCase) check(t *testing.T, group string) {
 		c.checkFailure(t, goldenFile(group+" "+c.name))
 		return
 	}
-	s := newScene(t, c)
+	s := newCaseRun(t, c)
 	if c.before != nil {
 		c.before(t, s)
 	}
 	r := s.install(t)
-	s.checkWords(t, r.Stderr)
+	s.checkOutput(t, r.Stderr)
 	if r.ExitCode != 0 {
 		t.Errorf("exit code %d\n%s", r.ExitCode, r.Stderr)
 	}
-	s.proveWaited(t)
+	s.checkWaited(t)
 	if c.unwatched {
-		s.proveUnwatched(t)
+		s.checkUnwatched(t)
 	}
 }
 
-// checkWords checks what helm said beside an error.
-func (c readinessCase) checkWords(tb testing.TB, stderr string) {
+// checkOutput checks what helm said beside an error.
+func (c readinessCase) checkOutput(tb testing.TB, stderr string) {
 	tb.Helper()
 	for _, want := range c.says {
 		if !strings.Contains(stderr, want) {
@@ -130,8 +130,8 @@ func (s *caseRun) install(tb testing.TB) harness.Result {
 	return r
 }
 
-// writeScene makes the chart of a case.
-func (c readinessCase) writeScene(tb testing.TB, tested *unstructured.Unstructured) string {
+// writeChart makes the chart of a case.
+func (c readinessCase) writeChart(tb testing.TB, tested *unstructured.Unstructured) string {
 	tb.Helper()
 	manifest, err := yaml.Marshal(c.annotated(tb, tested))
 	if err != nil {
@@ -212,9 +212,9 @@ func (s *caseRun) nextCreated(tb testing.TB) time.Time {
 	return s.ReadTrace(tb).Created("ConfigMap/next")
 }
 
-// proveWaited checks by the server's record that what depends on the resource
+// checkWaited checks by the server's record that what depends on the resource
 // was created when that was ready, and not before.
-func (s *caseRun) proveWaited(tb testing.TB) {
+func (s *caseRun) checkWaited(tb testing.TB) {
 	tb.Helper()
 	next := s.nextCreated(tb)
 	if next.IsZero() {
@@ -271,8 +271,8 @@ func (s *caseRun) isReady(tb testing.TB, v version) bool {
 	}
 }
 
-// proveUnwatched checks that helm did not watch resources of the kind.
-func (s *caseRun) proveUnwatched(tb testing.TB) {
+// checkUnwatched checks that helm did not watch resources of the kind.
+func (s *caseRun) checkUnwatched(tb testing.TB) {
 	tb.Helper()
 	gvr := harness.GuessResource(s.tested.GetAPIVersion(), s.tested.GetKind())
 	for _, e := range s.Cluster.Audit(tb) {

@@ -21,7 +21,7 @@ import (
 // written by itself, as controllers do.
 func customResources(t *testing.T) (group string) {
 	t.Helper()
-	s := newScene(t, readinessCase{manifest: definition("Widget")})
+	s := newCaseRun(t, readinessCase{manifest: definition("Widget")})
 	for _, text := range []string{
 		definition("Widget"), strings.Replace(definition("Gadget"), "storage: true,", "storage: true, subresources: {status: {}},", 1),
 	} {
@@ -136,15 +136,15 @@ func TestReadinessOfWhatOthersChange(t *testing.T) {
 		{
 			name: "deleted with a finalizer that hangs", fails: true,
 			manifest: strings.Replace(barePod(never), "{name: web,", "{name: web, finalizers: [example.com/hold],", 1),
-			play:     deleted, before: func(tb testing.TB, s *caseRun) { tb.Helper(); s.freeAfter(tb) },
+			play:     deleted, before: func(tb testing.TB, s *caseRun) { tb.Helper(); s.removeFinalizersAfter(tb) },
 		},
 		{name: "replaced under the same name by one that is ready", manifest: barePod(never), play: replaced("")},
 		{name: "replaced under the same name by one that is not ready", manifest: barePod(never), play: replaced(never), fails: true},
 	})
 }
 
-// freeAfter takes the finalizers off the resource when the test is over.
-func (s *caseRun) freeAfter(tb testing.TB) {
+// removeFinalizersAfter takes the finalizers off the resource when the test is over.
+func (s *caseRun) removeFinalizersAfter(tb testing.TB) {
 	tb.Helper()
 	tb.Cleanup(func() {
 		ctx := context.WithoutCancel(tb.Context())

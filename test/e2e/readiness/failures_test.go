@@ -31,7 +31,7 @@ func TestAllThatIsNotReadyIsNamed(t *testing.T) {
 // says, and that the release's description tells why it failed.
 func TestFailureIsToldBeforeTheCleanup(t *testing.T) {
 	t.Parallel()
-	s := newScene(t, readinessCase{manifest: barePod(noImage), fails: true, args: []string{"--atomic"}})
+	s := newCaseRun(t, readinessCase{manifest: barePod(noImage), fails: true, args: []string{"--atomic"}})
 	r := s.install(t)
 	if r.ExitCode != 1 {
 		t.Errorf("exit code %d, want 1", r.ExitCode)
@@ -40,7 +40,7 @@ func TestFailureIsToldBeforeTheCleanup(t *testing.T) {
 	if failed := strings.Index(r.Stderr, "app:tested failed"); failed < 0 || told < 0 || cleaned < failed || cleaned < told {
 		t.Errorf("the failure is not told before the cleanup:\n%s", r.Stderr)
 	}
-	s = newScene(t, readinessCase{manifest: barePod(noImage), fails: true})
+	s = newCaseRun(t, readinessCase{manifest: barePod(noImage), fails: true})
 	s.install(t)
 	status := s.MustRun("status", "rel", "--show-desc").Stdout
 	harness.ExpectContains(t, status, "STATUS: failed", "Pod", "web", "ImagePull")
@@ -59,7 +59,7 @@ func TestReadinessWithoutPermissionToLook(t *testing.T) {
 // TestFailureForPrograms has a failure printed as JSON.
 func TestFailureForPrograms(t *testing.T) {
 	t.Parallel()
-	s := newScene(t, readinessCase{
+	s := newCaseRun(t, readinessCase{
 		manifest: workload{kind: "Job", play: exitsOnce, spec: []string{"backoffLimit: 0"}}.manifest(), args: []string{"-o", "json"},
 	})
 	r := s.install(t)

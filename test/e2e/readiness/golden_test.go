@@ -27,7 +27,7 @@ const timeoutMark = "LIMIT"
 // checkFailure checks that the waiting is in vain, and what helm prints then.
 func (c readinessCase) checkFailure(t *testing.T, path string) {
 	tries := harness.Timeouts()
-	if !c.fits() {
+	if !c.triesTimeouts() {
 		tries = tries[:1]
 	}
 	if *harness.Update {
@@ -38,9 +38,9 @@ func (c readinessCase) checkFailure(t *testing.T, path string) {
 		t.Errorf("%v: go test -update writes it", err)
 	}
 	for i, timeout := range tries {
-		tried := c.within(timeout)
-		s := newScene(t, tried)
-		got := s.fail(t, timeout)
+		tried := c.withTimeout(timeout)
+		s := newCaseRun(t, tried)
+		got := s.runFailing(t, timeout)
 		switch {
 		case len(c.says) > 0:
 			return
@@ -57,8 +57,8 @@ func (c readinessCase) checkFailure(t *testing.T, path string) {
 	}
 }
 
-// fail runs a case whose waiting is in vain, and returns the error printed.
-func (s *caseRun) fail(tb testing.TB, timeout string) string {
+// runFailing runs a case whose waiting is in vain, and returns the error printed.
+func (s *caseRun) runFailing(tb testing.TB, timeout string) string {
 	tb.Helper()
 	if s.before != nil {
 		s.before(tb, s)
@@ -67,21 +67,21 @@ func (s *caseRun) fail(tb testing.TB, timeout string) string {
 	if r.ExitCode != 1 {
 		tb.Errorf("exit code %d, want 1", r.ExitCode)
 	}
-	s.checkWords(tb, r.Stderr)
+	s.checkOutput(tb, r.Stderr)
 	if next := s.nextCreated(tb); !next.IsZero() {
 		tb.Errorf("what depends on it was created, at %s", next)
 	}
-	return s.normalise(harness.ErrorOf(r.Stderr), timeout)
+	return s.normalize(harness.ErrorOf(r.Stderr), timeout)
 }
 
-// fits tells whether the case is tried with several timeouts.
-func (c readinessCase) fits() bool {
+// triesTimeouts tells whether the case is tried with several timeouts.
+func (c readinessCase) triesTimeouts() bool {
 	marked := strings.Join(append(append(c.args, c.env...), c.annotations...), " ")
 	return strings.Contains(marked, timeoutMark) || !strings.Contains(marked, "readiness-timeout")
 }
 
-// within is the case with a timeout.
-func (c readinessCase) within(timeout string) readinessCase {
+// withTimeout is the case with a timeout.
+func (c readinessCase) withTimeout(timeout string) readinessCase {
 	for _, list := range []*[]string{&c.args, &c.env, &c.annotations} {
 		*list = slices.Clone(*list)
 		for i := range *list {
@@ -93,8 +93,8 @@ func (c readinessCase) within(timeout string) readinessCase {
 	return c
 }
 
-// normalise replaces in an error what differs from run to run.
-func (s *caseRun) normalise(text, timeout string) string {
+// normalize replaces in an error what differs from run to run.
+func (s *caseRun) normalize(text, timeout string) string {
 	// The letters and digits that Kubernetes makes random names of.
 	const random = "[bcdfghjklmnpqrstvwxz2456789]"
 	name := regexp.QuoteMeta(s.tested.GetName())

@@ -65,9 +65,9 @@ const hugePod = `containers: [{name: main, image: "example/app:1.0", resources: 
 const ownedByRelease = `labels: {app.kubernetes.io/managed-by: Helm}, ` +
 	`annotations: {meta.helm.sh/release-name: rel, meta.helm.sh/release-namespace: NAMESPACE}`
 
-// adopted has the resource in the cluster before, ready, as another manifest
+// deployedBefore has the resource in the cluster before, ready, as another manifest
 // says; the release then changes it.
-func adopted(manifest string) func(testing.TB, *caseRun) {
+func deployedBefore(manifest string) func(testing.TB, *caseRun) {
 	return func(tb testing.TB, s *caseRun) {
 		tb.Helper()
 		object := harness.ParseManifest(tb, manifest)
@@ -97,8 +97,8 @@ func withQuota(tb testing.TB, s *caseRun) {
 	}
 }
 
-// restricted has the namespace refuse pods that say nothing of their security.
-func restricted(tb testing.TB, s *caseRun) {
+// withRestrictedNamespace has the namespace refuse pods that say nothing of their security.
+func withRestrictedNamespace(tb testing.TB, s *caseRun) {
 	tb.Helper()
 	namespaces := s.Client.Resource(harness.GuessResource("v1", "Namespace"))
 	patch := `{"metadata":{"labels":{"pod-security.kubernetes.io/enforce":"restricted"}}}`

@@ -26,11 +26,11 @@ type caseRun struct {
 	chart  string
 }
 
-func newScene(tb testing.TB, c readinessCase) *caseRun {
+func newCaseRun(tb testing.TB, c readinessCase) *caseRun {
 	tb.Helper()
 	s := &caseRun{Helm: harness.New(tb), readinessCase: c}
 	s.tested = harness.ParseManifest(tb, strings.ReplaceAll(c.manifest, "NAMESPACE", s.Namespace))
-	s.chart = c.writeScene(tb, s.tested)
+	s.chart = c.writeChart(tb, s.tested)
 	if harness.IsNamespaced(s.tested.GetKind()) {
 		s.tested.SetNamespace(s.Namespace)
 	}

@@ -57,7 +57,7 @@ func TestReadinessTimeoutRefused(t *testing.T) {
 			if tt.annotations == nil {
 				tt.annotations = []string{noTimeout}
 			}
-			s := newScene(t, readinessCase{manifest: barePod(""), annotations: tt.annotations, args: tt.args, env: tt.env})
+			s := newCaseRun(t, readinessCase{manifest: barePod(""), annotations: tt.annotations, args: tt.args, env: tt.env})
 			s.ExpectRefused(t, s.install(t), tt.want...)
 		})
 	}

@@ -56,7 +56,7 @@ func TestReadinessOfDeployments(t *testing.T) {
 		{name: "that fits on no node", manifest: withPod("", hugePod), fails: true},
 		{name: "of many pods that fit on no node", manifest: workload{kind: "Deployment", pod: hugePod, spec: []string{"replicas: 20"}}.manifest(), fails: true},
 		{name: "that exceeds the quota", manifest: of(""), before: withQuota, fails: true},
-		{name: "refused by pod security", manifest: of(""), before: restricted, fails: true},
+		{name: "refused by pod security", manifest: of(""), before: withRestrictedNamespace, fails: true},
 		{name: "with a missing ConfigMap", manifest: withPod("", `containers: [{name: main, image: i, envFrom: [{configMapRef: {name: settings}}]}]`), fails: true},
 		{
 			name:     "with a missing volume",
@@ -83,13 +83,13 @@ func TestReadinessOfStatefulSets(t *testing.T) {
 		{name: "slow", manifest: of(slowly, "replicas: 2")},
 		{
 			name:   "with a partition is ready when the pods above it are updated",
-			before: adopted(of("", "replicas: 2")), manifest: of(slowly, "replicas: 2", "updateStrategy: {rollingUpdate: {partition: 1}}"),
+			before: deployedBefore(of("", "replicas: 2")), manifest: of(slowly, "replicas: 2", "updateStrategy: {rollingUpdate: {partition: 1}}"),
 			ready: all(fieldIs("status.updatedReplicas", "1"), fieldIs("status.readyReplicas", "2")),
 			never: all(fieldIs("status.observedGeneration", "2"), fieldIs("status.updatedReplicas", "2")),
 		},
 		{
 			name:   "with OnDelete is ready by its ready pods",
-			before: adopted(of("", "replicas: 2", "updateStrategy: {type: OnDelete}")), manifest: of(slowly, "replicas: 2", "updateStrategy: {type: OnDelete}"),
+			before: deployedBefore(of("", "replicas: 2", "updateStrategy: {type: OnDelete}")), manifest: of(slowly, "replicas: 2", "updateStrategy: {type: OnDelete}"),
 			ready: all(fieldIs("status.observedGeneration", "2"), fieldIs("status.readyReplicas", "2")),
 			never: fieldIs("status.updatedReplicas", "1"),
 		},
@@ -115,7 +115,7 @@ func TestReadinessOfDaemonSets(t *testing.T) {
 		},
 		{
 			name:   "with OnDelete is ready by its ready pods",
-			before: adopted(of("", "updateStrategy: {type: OnDelete}")), manifest: of(slowly, "updateStrategy: {type: OnDelete}"),
+			before: deployedBefore(of("", "updateStrategy: {type: OnDelete}")), manifest: of(slowly, "updateStrategy: {type: OnDelete}"),
 			ready: all(fieldIs("status.observedGeneration", "2"), fieldIs("status.numberReady", "3")),
 			never: fieldIs("status.updatedNumberScheduled", "1"),
 		},

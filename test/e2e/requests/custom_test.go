@@ -38,7 +38,7 @@ func TestTrackerCustomResources(t *testing.T) {
 			group := h.Namespace + ".example"
 			resource := h.Resource(group+"/v1", "Widget")
 			written := make(chan error, 1)
-			go func() { written <- control(t.Context(), resource, fmt.Sprintf(status, tt.ready)) }()
+			go func() { written <- makeReady(t.Context(), resource, fmt.Sprintf(status, tt.ready)) }()
 
 			definition, widget := charts.Definition(group, "Widget"), charts.CustomResource(group, "Widget", "one")
 			definition.Layer, widget.Layer, widget.DependsOn, widget.Annotations = "definitions", "widgets", "definitions", tt.annotations
@@ -65,8 +65,8 @@ func TestTrackerCustomResources(t *testing.T) {
 	}
 }
 
-// control writes the status of the widget as soon as it is there.
-func control(ctx context.Context, widgets dynamic.ResourceInterface, status string) error {
+// makeReady writes the status of the widget as soon as it is there.
+func makeReady(ctx context.Context, widgets dynamic.ResourceInterface, status string) error {
 	return wait.PollUntilContextTimeout(ctx, 20*time.Millisecond, harness.Timeout, true, func(ctx context.Context) (bool, error) {
 		_, err := widgets.Patch(ctx, "one", types.MergePatchType, []byte(status), metav1.PatchOptions{})
 		// While a definition is new, a write may be refused for that.

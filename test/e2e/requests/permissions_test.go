@@ -130,17 +130,17 @@ func TestTrackerNamespacedPermissions(t *testing.T) {
 					t.Errorf("%s was not created", x)
 				}
 			}
-			checkReach(t, h.Namespace, p.Requests(), tt.denied)
+			checkNamespaces(t, h.Namespace, p.Requests(), tt.denied)
 			h.MustRun(append(as, "uninstall", "rel", "--timeout", "1m")...)
-			checkReach(t, h.Namespace, p.Requests(), tt.denied)
+			checkNamespaces(t, h.Namespace, p.Requests(), tt.denied)
 		})
 	}
 }
 
-// checkReach checks that nothing was asked outside the namespace but what
+// checkNamespaces checks that nothing was asked outside the namespace but what
 // everybody may ask, and that of all denied requests the operation bears, each
 // resource was asked for once.
-func checkReach(tb testing.TB, namespace string, requests []fault.Request, mayBeDenied []string) {
+func checkNamespaces(tb testing.TB, namespace string, requests []fault.Request, mayBeDenied []string) {
 	tb.Helper()
 	denied := map[string]int{}
 	for _, r := range requests {

@@ -227,7 +227,7 @@ func (p plantedSecrets) run(tb testing.TB, h *harness.Helm, turn int, args []str
 		tb.Fatal(err)
 	}
 	for _, rel := range stored {
-		p.check(tb, what+": the description", accountOf(rel))
+		p.check(tb, what+": the description", storedText(rel))
 	}
 }
 

@@ -24,8 +24,8 @@ const (
 	strangers = "by-xerxes-77"
 )
 
-// tells lists what of the secrets a text shows.
-func tells(text string) []string {
+// secretsIn lists what of the secrets a text shows.
+func secretsIn(text string) []string {
 	pieces := []string{"kx7", "quux", "zyzzy", numeric, strangers, "xerxes", `stringData"`, `stringData\"`, `short"`, `short\"`}
 	for _, secret := range []string{awkward, numeric, strangers, "true", "58697"} {
 		pieces = append(pieces, base64.StdEncoding.EncodeToString([]byte(secret))[:6])
@@ -33,19 +33,19 @@ func tells(text string) []string {
 	return slices.DeleteFunc(pieces, func(piece string) bool { return !strings.Contains(text, piece) })
 }
 
-// secretPart is a Secret with more in its stringData.
-func secretPart(more string) string {
+// secretManifest is a Secret with more in its stringData.
+func secretManifest(more string) string {
 	return "---\napiVersion: v1\nkind: Secret\nmetadata: {name: s, annotations: {helm.sh/layer: s}}\n" +
 		"stringData: {awkward: '" + awkward + "'" + more + "}\n"
 }
 
-// refusedPart is a ConfigMap with a label that no server takes, and quotes.
-func refusedPart(annotations string) string {
+// refusedManifest is a ConfigMap with a label that no server takes, and quotes.
+func refusedManifest(annotations string) string {
 	return "---\napiVersion: v1\nkind: ConfigMap\nmetadata: {name: c, labels: {l: '" + awkward + "'}, annotations: {" + annotations + "}}\n"
 }
 
-// deploymentPart is a Deployment, of which an answer may quote all.
-func deploymentPart(replicas string) string {
+// deploymentManifest is a Deployment, of which an answer may quote all.
+func deploymentManifest(replicas string) string {
 	return "---\napiVersion: apps/v1\nkind: Deployment\nmetadata: {name: d, annotations: {helm.sh/layer: s}}\nspec:\n  replicas: " + replicas +
 		"\n  selector: {matchLabels: {app: d}}\n  template:\n    metadata: {labels: {app: d}}\n" +
 		"    spec: {containers: [{name: c, image: i, env: [{name: V, value: '" + awkward + "'}]}]}\n"
@@ -68,15 +68,15 @@ func expectSecretHidden(tb testing.TB, h *harness.Helm, name string, args []stri
 		said = r.Stderr + string(printed.Info) + string(printed.Failure)
 	}
 	for _, rel := range h.History(tb, name) {
-		said += "\n" + accountOf(rel)
+		said += "\n" + storedText(rel)
 	}
-	if shown := tells(said); len(shown) > 0 {
+	if shown := secretsIn(said); len(shown) > 0 {
 		tb.Errorf("helm %s tells %q:\n%s", strings.Join(args, " "), shown, said)
 	}
 }
 
-// accountOf is what a stored revision says about what was done.
-func accountOf(rel *release.Release) string {
+// storedText is what a stored revision says about what was done.
+func storedText(rel *release.Release) string {
 	text := rel.Info.Description + "\n" + rel.Info.Notes
 	for _, f := range rel.Chart.Files { // the record is one of them
 		text += "\n" + string(f.Data)
@@ -88,12 +88,12 @@ func accountOf(rel *release.Release) string {
 // and pods, quote what Secrets hold.
 func TestSecretsAreNotTold(t *testing.T) {
 	t.Parallel()
-	good := charts.WriteTemplate(t, secretPart("")+deploymentPart("1"))
-	numbers := charts.WriteTemplate(t, secretPart(", number: "+numeric+", short: 58697, on: true")+deploymentPart("1"))
-	quoted := charts.WriteTemplate(t, secretPart("")+deploymentPart(`"many"`))
-	refused := charts.WriteTemplate(t, secretPart("")+refusedPart("helm.sh/layer: s"))
-	hook := charts.WriteTemplate(t, secretPart("")+refusedPart(`helm.sh/hook: "pre-install,pre-upgrade"`))
-	last := charts.WriteTemplate(t, secretPart("")+refusedPart("helm.sh/hook: pre-delete"))
+	good := charts.WriteTemplate(t, secretManifest("")+deploymentManifest("1"))
+	numbers := charts.WriteTemplate(t, secretManifest(", number: "+numeric+", short: 58697, on: true")+deploymentManifest("1"))
+	quoted := charts.WriteTemplate(t, secretManifest("")+deploymentManifest(`"many"`))
+	refused := charts.WriteTemplate(t, secretManifest("")+refusedManifest("helm.sh/layer: s"))
+	hook := charts.WriteTemplate(t, secretManifest("")+refusedManifest(`helm.sh/hook: "pre-install,pre-upgrade"`))
+	last := charts.WriteTemplate(t, secretManifest("")+refusedManifest("helm.sh/hook: pre-delete"))
 	const invalid = `metadata.labels: Invalid value: "******": a valid label must be`
 	for name, wait := range map[string]string{"in order": "--wait=ordered", "at once": "--wait=false"} {
 		t.Run(name, func(t *testing.T) {
@@ -135,7 +135,7 @@ func TestSecretsInLogs(t *testing.T) {
 	}
 	log := `{"said":` + string(once) + `,"again":` + string(twice) + `} ` + base64.RawURLEncoding.EncodeToString([]byte(awkward)) + " logged"
 	h := harness.New(t)
-	chart := charts.WriteTemplate(t, secretPart("")+charts.Manifests(
+	chart := charts.WriteTemplate(t, secretManifest("")+charts.Manifests(
 		charts.Object{Kind: "Pod", Name: "web", Layer: "web", DependsOn: "s", Annotations: []string{"helm.sh/readiness-timeout: 3s", "devcluster/pod: crash-loop", "devcluster/log: '" + log + "'"}},
 		charts.Object{Kind: "Pod", Name: "late", Layer: "late", DependsOn: "web"}))
 	expectSecretHidden(t, h, "shop", []string{"install", "shop", chart, "--wait=ordered"}, `"said":"******"`, "logged")
