@@ -14,11 +14,15 @@ import (
 	"helm.sh/helm/v3/pkg/storage/driver"
 )
 
+// Storage is the storage of the releases in the namespace.
+func (h *Helm) Storage() *storage.Storage {
+	return storage.Init(driver.NewSecrets(h.Cluster.Client().CoreV1().Secrets(h.Namespace)))
+}
+
 // History reads the stored revisions of a release, the oldest first.
 func (h *Helm) History(tb testing.TB, name string) []*release.Release {
 	tb.Helper()
-	store := storage.Init(driver.NewSecrets(h.Cluster.Client().CoreV1().Secrets(h.Namespace)))
-	list, err := store.History(name)
+	list, err := h.Storage().History(name)
 	if err != nil {
 		tb.Fatal(err)
 	}

@@ -11,7 +11,6 @@ import (
 	"testing"
 
 	"helm.sh/helm/v3/pkg/release"
-	"helm.sh/helm/v3/pkg/storage"
 	"helm.sh/helm/v3/pkg/storage/driver"
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 	"k8s.io/apimachinery/pkg/types"
@@ -88,8 +87,7 @@ func awaitPodPhase(tb testing.TB, h *harness.Helm, phase string, jobs ...string)
 // nothing if there is no release.
 func storedRuns(tb testing.TB, h *harness.Helm, name string) map[string]release.HookExecution {
 	tb.Helper()
-	store := storage.Init(driver.NewSecrets(h.Cluster.Client().CoreV1().Secrets(h.Namespace)))
-	rel, err := store.Last(name)
+	rel, err := h.Storage().Last(name)
 	if err != nil && !errors.Is(err, driver.ErrReleaseNotFound) {
 		tb.Fatal(err)
 	}

@@ -12,8 +12,6 @@ import (
 	"time"
 
 	"helm.sh/helm/v3/pkg/release"
-	"helm.sh/helm/v3/pkg/storage"
-	"helm.sh/helm/v3/pkg/storage/driver"
 	corev1 "k8s.io/api/core/v1"
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 	"k8s.io/apimachinery/pkg/apis/meta/v1/unstructured"
@@ -59,7 +57,7 @@ func (l *releaseRun) list() (found map[string]liveObject, going []string) {
 	l.Helper()
 	found = map[string]liveObject{}
 	for kind, resource := range randomResources {
-		list, err := l.objects.Resource(resource).Namespace(l.Namespace).List(l.Context(), metav1.ListOptions{})
+		list, err := l.Client.Resource(resource).Namespace(l.Namespace).List(l.Context(), metav1.ListOptions{})
 		if err != nil {
 			l.Fatal(err)
 		}
@@ -149,8 +147,7 @@ func environment(o *unstructured.Unstructured) map[string]string {
 // statuses are those of the stored revisions.
 func (l *releaseRun) statuses() map[int]string {
 	l.Helper()
-	store := storage.Init(driver.NewSecrets(l.Cluster.Client().CoreV1().Secrets(l.Namespace)))
-	list, err := store.List(func(*release.Release) bool { return true })
+	list, err := l.Storage().List(func(*release.Release) bool { return true })
 	if err != nil {
 		l.Fatal(err)
 	}
@@ -166,7 +163,7 @@ func (l *releaseRun) deleteOne(id string) {
 	l.Helper()
 	kind, name, _ := strings.Cut(id, "/")
 	background := metav1.DeletePropagationBackground
-	err := l.objects.Resource(randomResources[kind]).Namespace(l.Namespace).
+	err := l.Client.Resource(randomResources[kind]).Namespace(l.Namespace).
 		Delete(l.Context(), name, metav1.DeleteOptions{PropagationPolicy: &background})
 	if err != nil {
 		l.Fatal(err)
@@ -177,7 +174,7 @@ func (l *releaseRun) deleteOne(id string) {
 func (l *releaseRun) patchOne(id, patch string) {
 	l.Helper()
 	kind, name, _ := strings.Cut(id, "/")
-	_, err := l.objects.Resource(randomResources[kind]).Namespace(l.Namespace).
+	_, err := l.Client.Resource(randomResources[kind]).Namespace(l.Namespace).
 		Patch(l.Context(), name, types.MergePatchType, []byte(patch), metav1.PatchOptions{})
 	if err != nil {
 		l.Fatal(err)

@@ -14,7 +14,6 @@ import (
 	"testing"
 
 	"k8s.io/apimachinery/pkg/types"
-	"k8s.io/client-go/dynamic"
 
 	"github.com/ordered-helm/helm/test/harness"
 )
@@ -46,10 +45,9 @@ type releaseRun struct {
 	*testing.T
 	*rand.Rand
 	*harness.Helm
-	seed    uint64
-	objects dynamic.Interface
-	family  *chartGenerator
-	model   releaseModel
+	seed   uint64
+	family *chartGenerator
+	model  releaseModel
 	// strict is whether nothing is done by which stock Helm would leave objects.
 	strict bool
 	// healed is what would mend a failed revision, if anything can; played are the
@@ -69,12 +67,8 @@ func runSeed(t *testing.T, seed uint64) {
 	t.Helper()
 	r := rand.New(rand.NewPCG(seed, 0))
 	h := harness.New(t)
-	objects, err := dynamic.NewForConfig(h.Cluster.Config())
-	if err != nil {
-		t.Fatal(err)
-	}
 	l := &releaseRun{
-		T: t, Rand: r, Helm: h, seed: seed, objects: objects, family: newFamily(r), strict: seed%2 == 0, played: map[string]bool{}, strangers: map[string]string{},
+		T: t, Rand: r, Helm: h, seed: seed, family: newFamily(r), strict: seed%2 == 0, played: map[string]bool{}, strangers: map[string]string{},
 		model: releaseModel{loose: map[types.UID]map[string]bool{}, outside: map[string]bool{}},
 	}
 	l.createForeign("ConfigMap/stranger")

@@ -14,8 +14,6 @@ import (
 
 	"helm.sh/helm/v3/pkg/chart"
 	"helm.sh/helm/v3/pkg/release"
-	"helm.sh/helm/v3/pkg/storage"
-	"helm.sh/helm/v3/pkg/storage/driver"
 
 	"github.com/ordered-helm/helm/test/charts"
 	"github.com/ordered-helm/helm/test/harness"
@@ -159,7 +157,7 @@ func rewriteRecord(tb testing.TB, h *harness.Helm, name string, change func(reco
 		tb.Fatal(err)
 	}
 	rel.Chart.Files = append(slices.DeleteFunc(rel.Chart.Files, func(f *chart.File) bool { return f.Name == recordFile }), &chart.File{Name: recordFile, Data: data})
-	if err := storage.Init(driver.NewSecrets(h.Cluster.Client().CoreV1().Secrets(h.Namespace))).Update(rel); err != nil {
+	if err := h.Storage().Update(rel); err != nil {
 		tb.Fatal(err)
 	}
 }

@@ -17,8 +17,6 @@ import (
 	"strings"
 	"testing"
 
-	"helm.sh/helm/v3/pkg/storage"
-	"helm.sh/helm/v3/pkg/storage/driver"
 	authenticationv1 "k8s.io/api/authentication/v1"
 	rbacv1 "k8s.io/api/rbac/v1"
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
@@ -222,7 +220,7 @@ func (p plantedSecrets) run(tb testing.TB, h *harness.Helm, turn int, args []str
 	if text, err := os.ReadFile(file); err == nil {
 		p.check(tb, what+": the timeline", string(text))
 	}
-	stored, err := storage.Init(driver.NewSecrets(h.Cluster.Client().CoreV1().Secrets(h.Namespace))).ListReleases()
+	stored, err := h.Storage().ListReleases()
 	if err != nil {
 		tb.Fatal(err)
 	}
