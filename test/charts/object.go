@@ -5,6 +5,7 @@ package charts
 
 import (
 	"fmt"
+	"slices"
 	"strings"
 )
 
@@ -202,7 +203,7 @@ func annotated(metadata string, annotations []string) string {
 // workload is the spec of an object that creates pods.
 func (o Object) workload(lines ...string) string {
 	text := "spec:\n"
-	for _, line := range append(o.Spec, lines...) {
+	for _, line := range slices.Concat(o.Spec, lines) {
 		if key, _, _ := strings.Cut(line, ":"); !strings.Contains(text, "\n  "+key+":") {
 			text += "  " + line + "\n"
 		}

@@ -47,7 +47,7 @@ func (h *Helm) StartBinary(tb testing.TB, path, namespace string, args ...string
 	ctx, cancel := context.WithTimeout(tb.Context(), processTimeout)
 	args = append(append([]string{}, args...), "--namespace", namespace)
 	p := &Process{Cmd: exec.CommandContext(ctx, path, args...), Ended: make(chan struct{})}
-	p.Cmd.Env = h.Env
+	p.Cmd.Env, p.Cmd.WaitDelay = h.Env, 10*time.Second // for children that keep the output open
 	p.Cmd.Stdout, p.Cmd.Stderr = &p.stdout, &p.stderr
 	if err := p.Cmd.Start(); err != nil {
 		cancel()

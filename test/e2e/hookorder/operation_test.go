@@ -24,14 +24,14 @@ import (
 )
 
 // hookPatience is when a test gives up on what hooks should do soon, lateNews is
-// when it gives up on hearing of it when the binary has ended; nothing is measured by
+// when it gives up on hearing of it when helm has ended; nothing is measured by
 // them.
 const (
 	hookPatience = time.Minute
 	lateNews     = 10 * time.Second
 )
 
-// hookOperation is a run of the binary, whose hooks wait for their gates, as a watch
+// hookOperation is a run of helm, whose hooks wait for their gates, as a watch
 // shows them. It sees Jobs and Pods alone.
 type hookOperation struct {
 	tb         testing.TB
@@ -46,8 +46,8 @@ type hookOperation struct {
 	started, finished map[string]bool
 }
 
-// startOperation closes all gates and starts the binary, which is killed when the test is
-// over. It sets h.from.
+// startOperation closes all gates and starts helm, which is killed when the test is
+// over. It sets h.Started.
 func startOperation(tb testing.TB, h *harness.Helm, args ...string) *hookOperation {
 	tb.Helper()
 	closeGates(tb, h)
@@ -124,7 +124,7 @@ func (s *hookOperation) note(e watch.Event) {
 }
 
 // await waits until something holds of what has started and finished, and fails
-// the test if it does not come, or the binary ends before.
+// the test if it does not come, or helm ends before.
 func (s *hookOperation) await(what string, holds func() bool) {
 	s.tb.Helper()
 	late, ended := time.After(hookPatience), s.process.Ended
@@ -169,7 +169,7 @@ func containsAll(set map[string]bool, ids []string) bool {
 	return !slices.ContainsFunc(ids, func(id string) bool { return !set[id] })
 }
 
-// end waits for the end of the binary.
+// end waits for the end of helm.
 func (s *hookOperation) end() harness.Result {
 	s.tb.Helper()
 	return s.process.Wait(s.tb)

@@ -107,14 +107,14 @@ type hookOrderCheck struct {
 	together map[[2]string]bool
 }
 
-// checkHookOrder runs the binary, which must succeed, and its hooks as planned.
+// checkHookOrder runs helm, which must succeed, and its hooks as planned.
 func checkHookOrder(tb testing.TB, h *harness.Helm, plan string, args ...string) harness.Result {
 	tb.Helper()
 	c := hookOrderCheck{plan: planOf(plan)}
 	return c.run(tb, h, args...)
 }
 
-// run runs the binary. Whatever may run at once must be seen to run, as many as
+// run runs helm. Whatever may run at once must be seen to run, as many as
 // the limit allows, before any of it is let go: that proves that it runs together,
 // in no matter what time. When all is done, the server's record proves the rest.
 func (c *hookOrderCheck) run(tb testing.TB, h *harness.Helm, args ...string) harness.Result {

@@ -56,7 +56,7 @@ func (o recordedHook) ended() (ended, failed bool) {
 }
 
 // recordedRuns reads what the server recorded about the hooks that Helm, ours or
-// stock's, created in the namespace since h.from, in the order of their creation.
+// stock's, created in the namespace since h.Started, in the order of their creation.
 func recordedRuns(tb testing.TB, h *harness.Helm) []*hookRun {
 	tb.Helper()
 	var runs []*hookRun

@@ -21,7 +21,7 @@ import (
 // pods of the hook "cut".
 const cutLog = "cut begins\ncut ends"
 
-// cutLogs has the binary read the logs by a proxy.
+// cutLogs has helm read the logs by a proxy.
 func cutLogs(tb testing.TB, h *harness.Helm) {
 	tb.Helper()
 	h.UseProxy(tb).Intercept(func(w http.ResponseWriter, _ *http.Request, what fault.Request) bool {

@@ -42,7 +42,7 @@ func storedHooks(tb testing.TB, h *harness.Helm) []string {
 	return list
 }
 
-// testsRun lists, sorted, the tests that have run since h.from.
+// testsRun lists, sorted, the tests that have run since h.Started.
 func testsRun(tb testing.TB, h *harness.Helm) string {
 	tb.Helper()
 	var list []string

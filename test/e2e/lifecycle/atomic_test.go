@@ -19,7 +19,7 @@ import (
 	"github.com/ordered-helm/helm/test/harness"
 )
 
-// atomicRun runs the binary through a proxy, which looks, before it lets the first
+// atomicRun runs helm through a proxy, which looks, before it lets the first
 // write through that undoes anything, at what was said and stored by then.
 type atomicRun struct {
 	*harness.Helm
@@ -35,7 +35,7 @@ type atomicRun struct {
 }
 
 // secondRevision matches the request that stores another revision than the first
-// one that the binary made.
+// one that helm made.
 func secondRevision() func(fault.Request) bool {
 	made := 0
 	return func(what fault.Request) bool {
@@ -48,7 +48,7 @@ func secondRevision() func(fault.Request) bool {
 
 func isDelete(what fault.Request) bool { return what.Verb == "delete" }
 
-// run runs the binary to its end.
+// run runs helm to its end.
 func (u *atomicRun) run(t *testing.T, args ...string) harness.Result {
 	t.Helper()
 	u.proxy = u.UseProxy(t)

@@ -11,7 +11,7 @@ import (
 	"github.com/ordered-helm/helm/test/harness"
 )
 
-// firstRevision is what failingParts fail to replace.
+// firstRevision is what charts.FailingObjects fail to replace.
 func firstRevision(tb testing.TB, value string) string {
 	tb.Helper()
 	return charts.ThreeLayers(tb, value, charts.Object{Name: "marked", Layer: "extra"})

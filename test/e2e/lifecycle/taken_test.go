@@ -87,7 +87,7 @@ func TestLifecycleTaken(t *testing.T) {
 	})
 }
 
-// createConflictAt runs the binary, and makes the object when it says something; one of that
+// createConflictAt runs helm, and makes the object when it says something; one of that
 // name is deleted before.
 func createConflictAt(tb testing.TB, h *harness.Helm, at string, code int, want []string, args ...string) types.UID {
 	tb.Helper()

@@ -64,7 +64,7 @@ func uninstallKeeps(t *testing.T, h *harness.Helm) {
 	h.ExpectObjects(t, "rel", kept...)
 }
 
-// deletePropagation are the policies that the binary named when it deleted, by object.
+// deletePropagation are the policies that helm named when it deleted, by object.
 func deletePropagation(tb testing.TB, h *harness.Helm) map[string]string {
 	tb.Helper()
 	found := map[string]string{}

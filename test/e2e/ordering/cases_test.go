@@ -17,7 +17,7 @@ type orderCase struct {
 	name string
 	// chart makes the path of the chart, and may skip the test.
 	chart func(tb testing.TB) string
-	// subtreeAfter and ownAfter are the order among charts: see oracle.
+	// subtreeAfter and ownAfter are the order among charts: see harness.Order.
 	subtreeAfter, ownAfter [][2]string
 	// edges is the least number of pairs of objects that have an order, so
 	// that the proof cannot be empty.

@@ -16,7 +16,7 @@ import (
 	"github.com/ordered-helm/helm/test/harness"
 )
 
-// runUnread runs the binary with a stderr that nobody reads any more.
+// runUnread runs helm with a stderr that nobody reads any more.
 func runUnread(h *harness.Helm, args ...string) {
 	h.TB.Helper()
 	reader, writer, err := os.Pipe()

@@ -89,7 +89,7 @@ func (k *killedOperation) run(verb string) {
 	}
 }
 
-// kill runs the binary for so long, and says what it was in then.
+// kill runs helm for so long, and says what it was in then.
 func (k *killedOperation) kill(after time.Duration, args []string) string {
 	k.Helper()
 	p := k.Start(k, args...)

@@ -88,7 +88,7 @@ func interrupt(tb testing.TB, h *harness.Helm, said string, args ...string) {
 	}
 }
 
-// interruptAt sends SIGTERM when the binary says something, and waits for its end.
+// interruptAt sends SIGTERM when helm says something, and waits for its end.
 func interruptAt(tb testing.TB, h *harness.Helm, at, said string, args ...string) {
 	tb.Helper()
 	h.Started = harness.Now()

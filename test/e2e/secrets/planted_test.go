@@ -193,7 +193,7 @@ var loud = [][]string{
 	{"--debug", "-v=10", "--progress=json"}, {"-v=8", "--progress=plain"}, {"-v=9", "--progress=tty"}, {"--debug", "-v=9", "--progress=none", "--qps=50"},
 }
 
-// run runs the binary in one of the ways, and looks through what it wrote.
+// run runs helm in one of the ways, and looks through what it wrote.
 func (p plantedSecrets) run(tb testing.TB, h *harness.Helm, turn int, args []string, fails bool) {
 	tb.Helper()
 	flags, file := slices.Clone(loud[turn%len(loud)]), filepath.Join(tb.TempDir(), []string{"timeline.html", "timeline.json"}[turn/len(loud)%2])
@@ -229,7 +229,7 @@ func (p plantedSecrets) run(tb testing.TB, h *harness.Helm, turn int, args []str
 	}
 }
 
-// runInTerminal runs the binary in a terminal, all of whose output it returns.
+// runInTerminal runs helm in a terminal, all of whose output it returns.
 func runInTerminal(tb testing.TB, h *harness.Helm, args ...string) harness.Result {
 	tb.Helper()
 	if _, err := exec.LookPath("script"); err != nil {
@@ -249,7 +249,7 @@ func runInTerminal(tb testing.TB, h *harness.Helm, args ...string) harness.Resul
 	return harness.Result{Stderr: out.String(), ExitCode: cmd.ProcessState.ExitCode()}
 }
 
-// useToken has the binary act as an account whose token is planted.
+// useToken has helm act as an account whose token is planted.
 func useToken(tb testing.TB, h *harness.Helm, p plantedSecrets) {
 	tb.Helper()
 	h.CreateServiceAccount(tb, "operator", []rbacv1.PolicyRule{{Verbs: []string{"*"}, APIGroups: []string{"*"}, Resources: []string{"*"}}})
