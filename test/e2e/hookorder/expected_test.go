@@ -13,7 +13,7 @@ import (
 	"github.com/ordered-helm/helm/test/charts"
 )
 
-// hookInChart is a hook with what the order of hooks goes by besides.
+// hookInChart is a hook with what else its place in the order depends on.
 type hookInChart struct {
 	charts.Object
 	// mode is that of its chart.
@@ -23,7 +23,7 @@ type hookInChart struct {
 	document int
 }
 
-// compareAsHelm is Helm's order of the hooks of an event.
+// compareAsHelm compares two hooks in the order of stock Helm.
 func compareAsHelm(a, b hookInChart) int {
 	return cmp.Or(
 		cmp.Compare(a.Weight, b.Weight),
@@ -36,8 +36,8 @@ func compareAsHelm(a, b hookInChart) int {
 
 func kindIndex(kind string) int { return slices.Index(releaseutil.InstallOrder, kind) }
 
-// expectedPlan is the tests' own idea of the order, apart from the program's. Hooks that
-// an event lists twice are given twice. Events come one after the other.
+// expectedPlan is the plan of events one after the other, derived without the code that is
+// tested. A hook that an event lists twice is given twice.
 func expectedPlan(events ...[]hookInChart) *hookPlan {
 	p := &hookPlan{after: map[string]map[string]bool{}, loose: map[string]bool{}}
 	count := map[string]int{}
@@ -57,7 +57,7 @@ func expectedPlan(events ...[]hookInChart) *hookPlan {
 	return p
 }
 
-// addStep adds chains that run beside each other, after all there is so far.
+// addStep adds chains that run in parallel, after all runs so far.
 func (p *hookPlan) addStep(chains [][]hookInChart, count map[string]int) {
 	before := slices.Clone(p.ids)
 	for _, chain := range chains {
@@ -70,8 +70,8 @@ func (p *hookPlan) addStep(chains [][]hookInChart, count map[string]int) {
 	}
 }
 
-// bucketSteps are the steps of one bucket, which comes in Helm's order, each a number
-// of chains.
+// bucketSteps are the steps of one bucket of hooks, which is in the order of stock Helm;
+// each step is a number of chains.
 func bucketSteps(bucket []hookInChart) [][][]hookInChart {
 	first := map[int][][]hookInChart{} // by the place of the kind
 	var beside, last [][]hookInChart

@@ -31,8 +31,8 @@ const (
 	lateNews     = 10 * time.Second
 )
 
-// hookOperation is a run of helm, whose hooks wait for their gates, as a watch
-// shows them. It sees Jobs and Pods alone.
+// hookOperation is a run of helm whose hooks wait for their gates, observed by watches of
+// Jobs and Pods.
 type hookOperation struct {
 	tb         testing.TB
 	h          *harness.Helm
@@ -46,8 +46,8 @@ type hookOperation struct {
 	started, finished map[string]bool
 }
 
-// startOperation closes all gates and starts helm, which is killed when the test is
-// over. It sets h.Started.
+// startOperation closes all gates and starts helm, which is killed when the test is over.
+// It sets h.Started.
 func startOperation(tb testing.TB, h *harness.Helm, args ...string) *hookOperation {
 	tb.Helper()
 	closeGates(tb, h)

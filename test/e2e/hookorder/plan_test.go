@@ -13,7 +13,7 @@ import (
 	"github.com/ordered-helm/helm/test/harness"
 )
 
-// hookPlan says when each run of a hook may start: after what others have ended.
+// hookPlan is the order in which hooks are expected to run.
 type hookPlan struct {
 	// ids are all runs; the second run of a hook is named id#2.
 	ids []string
@@ -23,9 +23,9 @@ type hookPlan struct {
 	loose map[string]bool
 }
 
-// planOf reads a plan: stages divided by ">", in each stage chains beside each
-// other, divided by "|", in each chain runs one after the other. Runs of hooks that
-// are not waited for begin with "~".
+// planOf parses a plan. ">" separates stages, of which each starts when the one before has
+// ended; "|" separates chains of a stage, which run in parallel; the runs of a chain come
+// one after the other. "~" marks hooks for which Helm does not wait.
 func planOf(text string) *hookPlan {
 	p := &hookPlan{after: map[string]map[string]bool{}, loose: map[string]bool{}}
 	for stage := range strings.SplitSeq(text, ">") {
@@ -95,7 +95,7 @@ func (p *hookPlan) followers(id string) int {
 	return n
 }
 
-// hookOrderCheck has the hooks of an operation run as a plan says, and proves it.
+// hookOrderCheck lets the hooks of an operation run as in a plan, and checks their order.
 type hookOrderCheck struct {
 	plan *hookPlan
 	// limit is how many may run at once; 0 is no limit.
@@ -107,7 +107,8 @@ type hookOrderCheck struct {
 	together map[[2]string]bool
 }
 
-// checkHookOrder runs helm, which must succeed, and its hooks as planned.
+// checkHookOrder runs helm, which must succeed, and checks that its hooks run as in a
+// plan.
 func checkHookOrder(tb testing.TB, h *harness.Helm, plan string, args ...string) harness.Result {
 	tb.Helper()
 	c := hookOrderCheck{plan: planOf(plan)}
@@ -162,10 +163,9 @@ func (c *hookOrderCheck) choose(running []string) string {
 	return slices.MaxFunc(running, func(a, b string) int { return c.plan.followers(a) - c.plan.followers(b) })
 }
 
-// checkRuns proves by the server's record that each run of the plan took place, and
-// nothing else; that each was created when all that it comes after had ended; that
-// what was kept running ran together; and that never more ran than the limit
-// allows.
+// checkRuns checks with the audit log that exactly the runs of the plan took place, that
+// each was created after the end of all runs before it, that those that were kept running
+// ran together, and that no more ran at once than the limit allows.
 func (c *hookOrderCheck) checkRuns(tb testing.TB, recorded []*hookRun) {
 	tb.Helper()
 	runs := map[string]*hookRun{}
@@ -195,8 +195,8 @@ func (c *hookOrderCheck) checkRuns(tb testing.TB, recorded []*hookRun) {
 	}
 }
 
-// maxConcurrent is how many Jobs and Pods ran at once, from the request that created
-// each to that by which it ended.
+// maxConcurrent is how many Jobs and Pods ran at once at most, each from the request that
+// created it to the one that ended it.
 func maxConcurrent(runs []*hookRun) int {
 	most := 0
 	for _, at := range runs {

@@ -22,7 +22,7 @@ import (
 
 func gateOf(id string) string { return "gate-" + id }
 
-// hookRun is one run of a hook in the server's record.
+// hookRun is one run of a hook in the audit log.
 type hookRun struct {
 	// id is that of the hook; its second run is named id#2.
 	id string
@@ -36,7 +36,7 @@ type hookRun struct {
 	failed bool
 }
 
-// recordedHook is a hook as the server stored it.
+// recordedHook is a hook as the API server stored it.
 type recordedHook struct {
 	Metadata metav1.ObjectMeta
 	Status   struct {
@@ -55,8 +55,8 @@ func (o recordedHook) ended() (ended, failed bool) {
 	return o.Status.Phase == "Succeeded" || o.Status.Phase == "Failed", o.Status.Phase == "Failed"
 }
 
-// recordedRuns reads what the server recorded about the hooks that Helm, ours or
-// stock's, created in the namespace since h.Started, in the order of their creation.
+// recordedRuns are the runs of hooks in the audit log that ours or stock Helm created in
+// the namespace since h.Started, in the order of their creation.
 func recordedRuns(tb testing.TB, h *harness.Helm) []*hookRun {
 	tb.Helper()
 	var runs []*hookRun
@@ -101,7 +101,7 @@ func recordedRuns(tb testing.TB, h *harness.Helm) []*hookRun {
 	return runs
 }
 
-// runID is the name of a run of a hook.
+// runID is the ID of a run of a hook: id#2 is the second run of the hook id.
 func runID(id string, count map[string]int) string {
 	count[id]++
 	if count[id] > 1 {
@@ -164,6 +164,6 @@ func withGates(c charts.Chart) charts.Chart {
 // isWaited reports whether Helm waits for a hook.
 func isWaited(o charts.Object) bool { return o.Kind == "" || o.Kind == "Job" || o.Kind == "Pod" }
 
-// hookID tells a hook apart from others in plans and in the audit log: its name, if it has
-// no ID. The ID of a Secret has to be its name, as the log has nothing else of it.
+// hookID distinguishes a hook in plans and in the audit log: its ID, or its name if it has
+// none. The ID of a Secret has to be its name, as the audit log has nothing else of it.
 func hookID(o charts.Object) string { return cmp.Or(o.ID, o.Name) }

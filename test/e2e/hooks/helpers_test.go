@@ -25,7 +25,7 @@ var (
 	running = []string{"devcluster/pod: complete", "devcluster/after: 1h"}
 )
 
-// existingObjects lists what there is of the kinds of hooks, by "Kind/name".
+// existingObjects are the Jobs, Pods and ConfigMaps in the namespace, by "Kind/name".
 func existingObjects(tb testing.TB, h *harness.Helm) map[string]types.UID {
 	tb.Helper()
 	core, there := h.Cluster.Client().CoreV1(), map[string]types.UID{}
@@ -47,14 +47,14 @@ func existingObjects(tb testing.TB, h *harness.Helm) map[string]types.UID {
 	return there
 }
 
-// objectExists tells whether something of these kinds is there.
+// objectExists reports whether a Job, Pod or ConfigMap exists.
 func objectExists(tb testing.TB, h *harness.Helm, id string) bool {
 	tb.Helper()
 	_, there := existingObjects(tb, h)[id]
 	return there
 }
 
-// awaitObjects waits for objects to be there.
+// awaitObjects waits until objects exist.
 func awaitObjects(tb testing.TB, h *harness.Helm, ids ...string) {
 	tb.Helper()
 	harness.Eventually(tb, fmt.Sprintf("that there are %s", ids), func() bool {
@@ -63,13 +63,13 @@ func awaitObjects(tb testing.TB, h *harness.Helm, ids ...string) {
 	})
 }
 
-// awaitDeleted waits for an object to be there no more.
+// awaitDeleted waits until an object no longer exists.
 func awaitDeleted(tb testing.TB, h *harness.Helm, id string) {
 	tb.Helper()
 	harness.Eventually(tb, "that there is no "+id, func() bool { return !objectExists(tb, h, id) })
 }
 
-// awaitPodPhase waits for the first pods of hooks to be in a phase.
+// awaitPodPhase waits until the pods of Jobs are in a phase.
 func awaitPodPhase(tb testing.TB, h *harness.Helm, phase string, jobs ...string) {
 	tb.Helper()
 	for _, job := range jobs {
@@ -83,8 +83,8 @@ func awaitPodPhase(tb testing.TB, h *harness.Helm, phase string, jobs ...string)
 	}
 }
 
-// storedRuns reads what the newest stored revision says of its hooks, by "Kind/name";
-// nothing if there is no release.
+// storedRuns are the hooks in the last stored revision, by "Kind/name"; nil if there is no
+// release.
 func storedRuns(tb testing.TB, h *harness.Helm, name string) map[string]release.HookExecution {
 	tb.Helper()
 	rel, err := h.Storage().Last(name)
@@ -105,8 +105,7 @@ func runsOf(rel *release.Release) map[string]release.HookExecution {
 	return runs
 }
 
-// awaitHookPhases waits until the stored release says of hooks that they are in a
-// phase.
+// awaitHookPhases waits until hooks are stored with a phase.
 func awaitHookPhases(tb testing.TB, h *harness.Helm, name string, phase release.HookPhase, ids ...string) {
 	tb.Helper()
 	harness.Eventually(tb, fmt.Sprintf("the release saying %s of %s", phase, ids), func() bool {

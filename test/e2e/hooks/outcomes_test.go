@@ -17,7 +17,7 @@ import (
 	"github.com/ordered-helm/helm/test/harness"
 )
 
-// hookOutcome is a hook, and what must become of it.
+// hookOutcome is a hook, and what is expected of it.
 type hookOutcome struct {
 	charts.Object
 	// phase is what is recorded; empty for a hook that is never started.
@@ -29,7 +29,7 @@ type hookOutcome struct {
 	after time.Time
 }
 
-// hooksFor are the hooks alone, for an event.
+// hooksFor are the hooks of outcomes, for an event.
 func hooksFor(event string, outcomes []hookOutcome) []charts.Object {
 	var parts []charts.Object
 	for _, f := range outcomes {
@@ -39,7 +39,7 @@ func hooksFor(event string, outcomes []hookOutcome) []charts.Object {
 	return parts
 }
 
-// idsInPhase are the hooks of a phase.
+// idsInPhase are the hooks that are expected to end in a phase.
 func idsInPhase(outcomes []hookOutcome, phase release.HookPhase) []string {
 	var list []string
 	for _, f := range outcomes {
@@ -50,7 +50,7 @@ func idsInPhase(outcomes []hookOutcome, phase release.HookPhase) []string {
 	return list
 }
 
-// startedIDs are the hooks that are to begin.
+// startedIDs are the hooks that are expected to start.
 func startedIDs(outcomes []hookOutcome) []string {
 	return append(idsInPhase(outcomes, release.HookPhaseSucceeded), idsInPhase(outcomes, release.HookPhaseFailed)...)
 }
@@ -66,8 +66,8 @@ func withGate(outcomes []hookOutcome, gate string) []string {
 	return list
 }
 
-// expectOutcomes checks what became of hooks by the server's record, by their
-// objects, by what is stored (if anything is), and by what was printed.
+// expectOutcomes checks the hooks in the audit log, in the cluster, in the stored revision
+// (if there is one), and in what was printed.
 func expectOutcomes(tb testing.TB, h *harness.Helm, rel *release.Release, stderr string, outcomes []hookOutcome) {
 	tb.Helper()
 	recorded := h.ReadTrace(tb).Since(h.Started)
@@ -96,7 +96,7 @@ func expectOutcomes(tb testing.TB, h *harness.Helm, rel *release.Release, stderr
 	}
 }
 
-// expectObject checks what happened to the hook's object.
+// expectObject checks what happened to the object of the hook.
 func (f hookOutcome) expectObject(tb testing.TB, here bool, recorded harness.Trace) {
 	tb.Helper()
 	created, deleted := recorded.HelmWrites(f.String(), "create"), recorded.HelmWrites(f.String(), "delete")
@@ -114,7 +114,7 @@ func (f hookOutcome) expectObject(tb testing.TB, here bool, recorded harness.Tra
 	}
 }
 
-// expectRecord checks that what is stored of the hook's run is true.
+// expectRecord checks the stored run of the hook.
 func (f hookOutcome) expectRecord(tb testing.TB, run release.HookExecution, recorded harness.Trace) {
 	tb.Helper()
 	if f.phase == "" {
@@ -147,8 +147,8 @@ func (f hookOutcome) expectRecord(tb testing.TB, run release.HookExecution, reco
 // logPrefix is how a line of a log begins that is printed in a parallel part.
 var logPrefix = regexp.MustCompile(`^\[((?:Job|Pod)/(\S+)) (\S+)/(\S+)\] (.*)$`)
 
-// printedLogs reads the logs among what was printed, line by line, by the hook.
-// Those of one hook must stand together.
+// printedLogs are the logs in what was printed, by hook. The lines of a hook must be
+// together.
 func printedLogs(tb testing.TB, text string) map[string][]string {
 	tb.Helper()
 	logs, before := map[string][]string{}, ""
@@ -173,8 +173,8 @@ func printedLogs(tb testing.TB, text string) map[string][]string {
 	return logs
 }
 
-// expectErrorNames checks that an error names each hook that failed with its file,
-// its reason and the end of its log, and each hook that was never started.
+// expectErrorNames checks that an error names each failed hook with its file, its cause
+// and the end of its log, and each hook that was never started.
 func expectErrorNames(tb testing.TB, text string, failed, never []string) {
 	tb.Helper()
 	var missing []string

@@ -18,8 +18,8 @@ import (
 	"github.com/ordered-helm/helm/test/harness"
 )
 
-// readinessCase is one resource in one state, and what comes of waiting for it.
-// The resource is in the layer "tested", on which ConfigMap/next depends.
+// readinessCase is a resource, and what is expected of waiting for it. The resource is in
+// the layer "tested", on which ConfigMap/next depends.
 type readinessCase struct {
 	name string
 	// manifest is the resource; NAMESPACE in it stands for the test's own.
@@ -93,7 +93,7 @@ func (c readinessCase) check(t *testing.T, group string) {
 	}
 }
 
-// checkOutput checks what helm said beside an error.
+// checkOutput checks what helm printed besides an error.
 func (c readinessCase) checkOutput(tb testing.TB, stderr string) {
 	tb.Helper()
 	for _, want := range c.says {
@@ -108,7 +108,7 @@ func (c readinessCase) checkOutput(tb testing.TB, stderr string) {
 	}
 }
 
-// install runs helm, with the play beside it.
+// install runs helm, while the play of the case acts on the cluster.
 func (s *caseRun) install(tb testing.TB) harness.Result {
 	tb.Helper()
 	ctx, cancel := context.WithCancel(tb.Context())
@@ -147,8 +147,7 @@ func (c readinessCase) writeChart(tb testing.TB, tested *unstructured.Unstructur
 	})
 }
 
-// annotated is the resource as it stands in the chart, where an annotation may
-// be a list.
+// annotated is the resource as it is in the chart, where an annotation may be a list.
 func (c readinessCase) annotated(tb testing.TB, tested *unstructured.Unstructured) map[string]any {
 	tb.Helper()
 	annotations := map[string]any{"helm.sh/layer": "tested"}
@@ -172,18 +171,17 @@ func (c readinessCase) annotated(tb testing.TB, tested *unstructured.Unstructure
 	return content
 }
 
-// noTimeout takes the readiness timeout off a case's resource.
+// noTimeout removes the readiness timeout from the resource of a case.
 const noTimeout = "helm.sh/readiness-timeout: null"
 
-// version is a write of the resource under test that the server recorded.
+// version is a write of the tested resource in the audit log.
 type version struct {
 	received time.Time
 	object   *unstructured.Unstructured
 	text     []byte
 }
 
-// versions are the recorded writes of the resource under test, from the
-// release's own first one on.
+// versions are the writes of the tested resource since the first one of the release.
 func (s *caseRun) versions(tb testing.TB) []version {
 	tb.Helper()
 	gvr := harness.GuessResource(s.tested.GetAPIVersion(), s.tested.GetKind())
@@ -206,14 +204,14 @@ func (s *caseRun) versions(tb testing.TB) []version {
 	return list
 }
 
-// nextCreated is when what depends on the resource was created.
+// nextCreated is when ConfigMap/next was created.
 func (s *caseRun) nextCreated(tb testing.TB) time.Time {
 	tb.Helper()
 	return s.ReadTrace(tb).Created("ConfigMap/next")
 }
 
-// checkWaited checks by the server's record that what depends on the resource
-// was created when that was ready, and not before.
+// checkWaited checks with the audit log that ConfigMap/next was created once the resource
+// was ready.
 func (s *caseRun) checkWaited(tb testing.TB) {
 	tb.Helper()
 	next := s.nextCreated(tb)

@@ -23,9 +23,9 @@ const (
 	killWindow = 3 * time.Second
 )
 
-// TestKilledAtAnyTime kills operations at random moments. After each, one ordinary
-// command brings the release to a good state: there is what its last revision declares,
-// and nothing else; nobody holds it, and no hook is left.
+// TestKilledAtAnyTime kills operations at random moments. After each, one ordinary command
+// repairs the release: its objects are those of its last revision, no lock is held, and no
+// hook is left.
 func TestKilledAtAnyTime(t *testing.T) {
 	t.Parallel()
 	seed := harness.NewSeed(t)
@@ -39,7 +39,7 @@ func TestKilledAtAnyTime(t *testing.T) {
 	}
 }
 
-// killedOperation is one operation that is killed, and what comes after it.
+// killedOperation is an operation that is killed, and what comes after it.
 type killedOperation struct {
 	*testing.T
 	*rand.Rand

@@ -17,8 +17,8 @@ import (
 	"github.com/ordered-helm/helm/test/harness"
 )
 
-// TestCleanupIsHeld: nobody begins on a release while what an upgrade of it has created is
-// deleted again.
+// TestCleanupIsHeld checks that no operation starts on a release while another one deletes
+// what a failed upgrade of it has created.
 func TestCleanupIsHeld(t *testing.T) {
 	t.Parallel()
 	h := harness.New(t)
@@ -35,8 +35,8 @@ func TestCleanupIsHeld(t *testing.T) {
 	h.ExpectDeployed(t)
 }
 
-// TestHolderThatMayOnlyWrite: an account that may create and update releases, and not read
-// them, holds one for longer than a lease lasts.
+// TestHolderThatMayOnlyWrite checks that an account that may create and update releases,
+// but not read them, keeps its lock for longer than a lease lasts.
 func TestHolderThatMayOnlyWrite(t *testing.T) {
 	t.Parallel()
 	h := harness.New(t)
@@ -50,9 +50,9 @@ func TestHolderThatMayOnlyWrite(t *testing.T) {
 	h.ExpectDeployed(t)
 }
 
-// TestSuccessOfHooksIsStoredFirst: before a hook of an uninstall is created it is stored that
-// it runs, and before it is deleted because it has succeeded that it has, so that whoever
-// takes the uninstall over does not run it again.
+// TestSuccessOfHooksIsStoredFirst checks that an uninstall stores that a hook runs before
+// it creates the hook, and that the hook has succeeded before it deletes it. Whoever takes
+// the uninstall over does not run the hook again.
 func TestSuccessOfHooksIsStoredFirst(t *testing.T) {
 	t.Parallel()
 	h := harness.New(t)
@@ -77,8 +77,8 @@ func TestSuccessOfHooksIsStoredFirst(t *testing.T) {
 	}
 }
 
-// TestHooksOfTwoDead has an upgrade die while its hook runs, and then the one that takes it
-// over while it waits for that: the third one waits for it, too.
+// TestHooksOfTwoDead kills an upgrade while its hook runs, and then the upgrade that takes
+// over and waits for that hook. The third upgrade waits for the hook, too.
 func TestHooksOfTwoDead(t *testing.T) {
 	t.Parallel()
 	h := harness.New(t)

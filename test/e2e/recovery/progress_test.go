@@ -14,7 +14,7 @@ import (
 	"github.com/ordered-helm/helm/test/harness"
 )
 
-// revisionWrites are the times at which a revision was stored anew.
+// revisionWrites are the times at which a stored revision was written.
 func revisionWrites(tb testing.TB, h *harness.Helm, revision int) []time.Time {
 	tb.Helper()
 	var times []time.Time
@@ -27,9 +27,9 @@ func revisionWrites(tb testing.TB, h *harness.Helm, revision int) []time.Time {
 	return times
 }
 
-// TestLifecycleProgress stops an upgrade after its first node: the release says how
-// far it came, whoever stopped it. After a rollback by stock Helm, which copies
-// what the release remembers, nothing of that is claimed any more.
+// TestLifecycleProgress stops an upgrade after its first node, in every way. The release
+// then shows how far it came. After a rollback by stock Helm, which copies the record, the
+// release shows nothing of it.
 func TestLifecycleProgress(t *testing.T) {
 	t.Parallel()
 	for name, stop := range map[string]func(*testing.T, *harness.Helm, ...string){
@@ -65,8 +65,8 @@ func TestLifecycleProgress(t *testing.T) {
 	}
 }
 
-// TestLifecycleProgressFromTheStart stops operations before the first node, where
-// nothing has been noted so far: the release says all the same that none is done.
+// TestLifecycleProgressFromTheStart stops operations before the first node is done. The
+// release shows that none is done, although no progress was stored before.
 func TestLifecycleProgressFromTheStart(t *testing.T) {
 	t.Parallel()
 	h := harness.New(t)
@@ -83,8 +83,8 @@ func TestLifecycleProgressFromTheStart(t *testing.T) {
 	expectNoProgress(t, h)
 }
 
-// TestLifecycleProgressOfTheLast has a last node that never gets ready: that one is
-// not done.
+// TestLifecycleProgressOfTheLast has a last node that never becomes ready, and so is not
+// done.
 func TestLifecycleProgressOfTheLast(t *testing.T) {
 	t.Parallel()
 	h := harness.New(t)
@@ -93,8 +93,7 @@ func TestLifecycleProgressOfTheLast(t *testing.T) {
 	harness.ExpectContains(t, h.MustRun("status", "rel").Stdout, "ORDER: ordered, 3 of 4 nodes done")
 }
 
-// expectNoProgress checks that the newest revision claims nothing unfinished of
-// itself.
+// expectNoProgress checks that the last revision shows no unfinished progress.
 func expectNoProgress(tb testing.TB, h *harness.Helm) {
 	tb.Helper()
 	rel := h.LastRevision(tb, "rel")
@@ -106,9 +105,8 @@ func expectNoProgress(tb testing.TB, h *harness.Helm) {
 	}
 }
 
-// TestLifecycleNotesAreFew has thirty nodes, some of which take a second: the
-// release is stored at most once in a second meanwhile, and in the end all is
-// forgotten.
+// TestLifecycleNotesAreFew deploys thirty nodes, some of which take a second. The progress
+// is stored at most once a second, and removed at the end.
 func TestLifecycleNotesAreFew(t *testing.T) {
 	t.Parallel()
 	h := harness.New(t)

@@ -13,9 +13,8 @@ import (
 	"github.com/ordered-helm/helm/test/harness"
 )
 
-// TestLifecycleInterrupted stops operations in the middle by SIGTERM: the process
-// ends, the release is recorded as failed, nothing more is done, and the next
-// operation works.
+// TestLifecycleInterrupted stops operations with SIGTERM. Helm exits, the release is
+// recorded as failed, nothing more is changed, and the next operation works.
 func TestLifecycleInterrupted(t *testing.T) {
 	t.Parallel()
 	slowly := func(tb testing.TB, value string) string {
@@ -88,7 +87,7 @@ func interrupt(tb testing.TB, h *harness.Helm, said string, args ...string) {
 	}
 }
 
-// interruptAt sends SIGTERM when helm says something, and waits for its end.
+// interruptAt sends SIGTERM when helm prints a text, and waits until it exits.
 func interruptAt(tb testing.TB, h *harness.Helm, at, said string, args ...string) {
 	tb.Helper()
 	h.Started = harness.Now()
@@ -98,8 +97,8 @@ func interruptAt(tb testing.TB, h *harness.Helm, at, said string, args ...string
 	p.ExpectExit(tb, 1, said)
 }
 
-// TestSecondSignal leaves at once where the first one still waits, and says how it goes on:
-// the next operation carries on.
+// TestSecondSignal checks that a second signal makes helm exit while it still waits after
+// the first one, that helm prints how to continue, and that the next operation does.
 func TestSecondSignal(t *testing.T) {
 	t.Parallel()
 	h := harness.New(t)

@@ -19,11 +19,11 @@ import (
 	"github.com/ordered-helm/helm/test/harness"
 )
 
-// recordFile is the file of a stored chart that has the record.
+// recordFile is the name of the record among the files of a stored chart.
 const recordFile = ".ordered-helm/record.json"
 
-// TestRecovery kills an operation in its middle. The next one takes the release over,
-// says so and by whom it was left, and does not write again what is as it should be.
+// TestRecovery kills an operation. The next one takes the release over, prints which
+// operation was killed, and does not write again what is as it should be.
 func TestRecovery(t *testing.T) {
 	t.Parallel()
 	upgraded := slices.Clip([]string{"upgrade", "rel", "--wait=ordered"})
@@ -117,8 +117,8 @@ func killUninstall(t *testing.T, h *harness.Helm) {
 	h.Patch(t, "ConfigMap/last", `{"metadata":{"finalizers":null}}`)
 }
 
-// expectLocked checks what helm status says of a release whose operation was killed, and
-// that stock Helm sees nothing odd in it.
+// expectLocked checks what helm status prints of a release whose operation was killed, and
+// that stock Helm can read it.
 func expectLocked(tb testing.TB, h *harness.Helm, status, operation string) {
 	tb.Helper()
 	harness.ExpectContains(tb, h.MustRun("status", "rel").Stdout, "STATUS: "+status, "HOLDER: helm "+operation+" on ", "it is dead")
@@ -143,7 +143,7 @@ func expectLocked(tb testing.TB, h *harness.Helm, status, operation string) {
 	}
 }
 
-// rewriteRecord changes the record of the newest revision as it is stored.
+// rewriteRecord changes the stored record of the last revision.
 func rewriteRecord(tb testing.TB, h *harness.Helm, name string, change func(record map[string]any)) {
 	tb.Helper()
 	rel := h.LastRevision(tb, name)
@@ -162,14 +162,14 @@ func rewriteRecord(tb testing.TB, h *harness.Helm, name string, change func(reco
 	}
 }
 
-// movedAway has the holder of a release be one of another machine.
+// movedAway makes the lock holder in a record one on another machine.
 func movedAway(record map[string]any) {
 	lease, _ := record["lease"].(map[string]any)
 	lease["birth"], lease["host"] = "another start of another machine", "elsewhere"
 }
 
-// TestTakeoverOfAnotherMachine: of a holder elsewhere nobody knows that it is dead. It
-// is, when it gives no sign of life for as long as its lease holds.
+// TestTakeoverOfAnotherMachine checks that a lock holder on another machine counts as dead
+// when it sends no heartbeat for the duration of its lease.
 func TestTakeoverOfAnotherMachine(t *testing.T) {
 	t.Parallel()
 	h := harness.New(t)
@@ -181,8 +181,8 @@ func TestTakeoverOfAnotherMachine(t *testing.T) {
 	h.ExpectManifestObjects(t, "rel")
 }
 
-// TestLiveHolderIsNotRobbed: while an operation lives, no other one begins, whatever it
-// is asked to do, and the first one comes to its end.
+// TestLiveHolderIsNotRobbed checks that no operation takes over a release whose operation
+// still runs, whatever --takeover says, and that the running one finishes.
 func TestLiveHolderIsNotRobbed(t *testing.T) {
 	t.Parallel()
 	h := harness.New(t)
@@ -205,8 +205,8 @@ func TestLiveHolderIsNotRobbed(t *testing.T) {
 	h.ExpectStatuses(t, "rel", "deployed failed")
 }
 
-// TestHolderThatWasAway stops a process for so long that it has to be taken for dead.
-// When it goes on it finds that out, and neither changes nor records anything.
+// TestHolderThatWasAway suspends a process until another one has taken over its release.
+// When it continues it notices, and neither changes nor records anything.
 func TestHolderThatWasAway(t *testing.T) {
 	t.Parallel()
 	h := harness.New(t)
@@ -222,8 +222,8 @@ func TestHolderThatWasAway(t *testing.T) {
 	h.ExpectStatuses(t, "rel", "superseded failed deployed")
 }
 
-// TestStockInterferes: stock Helm does not ask who holds a release. The operation that did
-// stops, and the next one carries on from what stock Helm has left.
+// TestStockInterferes has stock Helm, which knows no locks, change a release during an
+// operation. The operation stops, and the next one carries on from what stock Helm left.
 func TestStockInterferes(t *testing.T) {
 	t.Parallel()
 	for verb, says := range map[string]string{
@@ -251,8 +251,8 @@ func TestStockInterferes(t *testing.T) {
 	}
 }
 
-// TestStockHoldsARelease: of what stock Helm has begun nobody knows whether it goes on.
-// It is only taken over by those who say that they know.
+// TestStockHoldsARelease leaves a release pending by stock Helm, of which nobody can tell
+// whether it still runs. It is only taken over with --takeover=force.
 func TestStockHoldsARelease(t *testing.T) {
 	t.Parallel()
 	next := func(t *testing.T) map[string][]string {
