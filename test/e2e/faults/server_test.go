@@ -22,9 +22,9 @@ const troubled = 10
 // everything is all sorts of trouble in turn, and watches that end.
 const everything = "all of it"
 
-// TestTrouble takes releases through their life while one request in ten goes wrong, in
-// one way or in all of them: each operation succeeds, and the server's record says that
-// the order was kept.
+// TestTrouble installs, upgrades, rolls back and uninstalls releases while one request in
+// ten fails, in one way or in all. Each operation succeeds, and the audit log shows that
+// its order was kept.
 func TestTrouble(t *testing.T) {
 	t.Parallel()
 	seed := harness.NewSeed(t)
@@ -60,8 +60,8 @@ func TestTrouble(t *testing.T) {
 	}
 }
 
-// runLifecycle installs, upgrades, rolls back and uninstalls a chart, and proves the
-// order of each.
+// runLifecycle installs, upgrades, rolls back and uninstalls a chart, and checks the order
+// of each operation.
 func runLifecycle(t *testing.T, h *harness.Helm, dir string) {
 	t.Helper()
 	for _, args := range [][]string{charts.FullChartArgs("install", dir, "1"), charts.FullChartArgs("upgrade", dir, "2"), {"rollback", "rel", "1"}} {
@@ -75,8 +75,8 @@ func runLifecycle(t *testing.T, h *harness.Helm, dir string) {
 	h.ExpectNoFullChart(t)
 }
 
-// TestSilence: nothing is answered for half a minute, in the middle of each operation. That
-// counts against its timeout alone.
+// TestSilence has no request answered for half a minute during each operation. The time
+// counts against the timeout of the operation only.
 func TestSilence(t *testing.T) {
 	t.Parallel()
 	const silence = 30 * time.Second
@@ -119,8 +119,8 @@ func TestSilence(t *testing.T) {
 	}
 }
 
-// TestBackInTime takes the server away from an operation whose time then ends. It is back
-// soon after that: the failure is recorded.
+// TestBackInTime has the API server unavailable when an operation times out. It is
+// available again soon after, and the failure is recorded.
 func TestBackInTime(t *testing.T) {
 	t.Parallel()
 	h := harness.New(t)
@@ -142,9 +142,9 @@ func TestBackInTime(t *testing.T) {
 	h.ExpectStatuses(t, "rel", "deployed failed")
 }
 
-// TestCertificates changes the server's certificate while an operation waits: for one of
-// the same authority that is of no consequence, for one of another the operation ends, and
-// says why. Then the next one carries on.
+// TestCertificates changes the certificate of the API server while an operation waits. A
+// certificate of the same authority makes no difference; with one of another authority the
+// operation fails and says why, and the next operation carries on.
 func TestCertificates(t *testing.T) {
 	t.Parallel()
 	for name, trusted := range map[string]bool{"of the same authority": true, "of another authority": false} {

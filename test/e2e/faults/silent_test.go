@@ -29,8 +29,8 @@ func podVerb(verbs ...string) func(fault.Request) bool {
 	}
 }
 
-// TestWatchesThatTellNothing: what cannot be watched is read instead, and what
-// is ready is never called late because no watch told of it.
+// TestWatchesThatTellNothing has watches without events. What cannot be watched is read
+// instead, and what becomes ready is noticed in time.
 func TestWatchesThatTellNothing(t *testing.T) {
 	t.Parallel()
 	for name, rule := range map[string]fault.Rule{
@@ -55,8 +55,8 @@ func TestWatchesThatTellNothing(t *testing.T) {
 	}
 }
 
-// TestRequestThatHangsEndsWithTheOperation: a write that the server never
-// answers holds nothing up.
+// TestRequestThatHangsEndsWithTheOperation checks that a write that is never answered ends
+// with the timeout of the operation.
 func TestRequestThatHangsEndsWithTheOperation(t *testing.T) {
 	t.Parallel()
 	h := harness.New(t)

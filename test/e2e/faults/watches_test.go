@@ -17,8 +17,7 @@ import (
 	"github.com/ordered-helm/helm/test/harness"
 )
 
-// TestTrackerCutWatches drops every watch again and again while a slow pod is
-// waited for.
+// TestTrackerCutWatches drops every watch again and again while helm waits for a slow pod.
 func TestTrackerCutWatches(t *testing.T) {
 	t.Parallel()
 	h := harness.New(t)
@@ -50,8 +49,8 @@ func TestTrackerCutWatches(t *testing.T) {
 	}
 }
 
-// TestTrackerGone answers watches that the version they go on from is no longer
-// there: the objects are listed, and watched from there.
+// TestTrackerGone answers watches that their resource version is gone. The objects are
+// listed, and watched from there.
 func TestTrackerGone(t *testing.T) {
 	t.Parallel()
 	for name, gone := range map[string]fault.Rule{"as an answer": fault.GoneAnswer(), "as an event": fault.GoneEvent()} {
@@ -71,7 +70,8 @@ func TestTrackerGone(t *testing.T) {
 	}
 }
 
-// outage takes the API away and says how to bring it back.
+// outage makes the API server unavailable, and returns a function that makes it available
+// again.
 type outage func(tb testing.TB, p *fault.Proxy) (back func())
 
 func outages() map[string]outage {
@@ -96,8 +96,8 @@ func outages() map[string]outage {
 	}
 }
 
-// TestTrackerOutage has the API away for longer than the pod may take: that time
-// does not count. It is said once, and once that it is over.
+// TestTrackerOutage has the API server unavailable for longer than the readiness timeout
+// of a pod. That time does not count. The outage and its end are printed once.
 func TestTrackerOutage(t *testing.T) {
 	t.Parallel()
 	for name, away := range outages() {
@@ -123,8 +123,8 @@ func TestTrackerOutage(t *testing.T) {
 	}
 }
 
-// TestTrackerOutageOutlastsTheOperation has the API away for good: --timeout
-// counts all the time, and ends the operation while nothing answers.
+// TestTrackerOutageOutlastsTheOperation has the API server unavailable until --timeout is
+// over, which counts all the time and ends the operation.
 func TestTrackerOutageOutlastsTheOperation(t *testing.T) {
 	t.Parallel()
 	for name, away := range outages() {

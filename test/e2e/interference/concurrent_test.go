@@ -20,9 +20,9 @@ import (
 // rounds is how often two operators begin at the same moment.
 const rounds = 2
 
-// TestPeopleWorkTogether has two operators begin on one release at the same moment. One
-// wins, or one follows the other; who loses says who is in the way. Afterwards the
-// release is in a good state.
+// TestPeopleWorkTogether starts two operations on one release at the same moment. One of
+// them succeeds, or both do one after the other; an operation that fails says which one is
+// in its way. Afterwards the release is deployed, or removed.
 func TestPeopleWorkTogether(t *testing.T) {
 	t.Parallel()
 	one, two := charts.ThreeLayers(t, "1"), charts.ThreeLayers(t, "2", charts.Object{Name: "more", Layer: "more", DependsOn: "last"})
@@ -56,10 +56,10 @@ func TestPeopleWorkTogether(t *testing.T) {
 	}
 }
 
-// inTheWay is what an operation says that cannot be because of another one.
+// inTheWay are texts in the error of an operation that fails because of another one.
 var inTheWay = slices.Clip([]string{"in progress", "meanwhile", "was taken over by", "revision 1 of release rel is uninstalling", "revision 1 of release rel is uninstalled", "by helm "})
 
-// runTogether begins two operations at the same moment, and checks how they end.
+// runTogether starts two operations at the same moment, and checks their results.
 func runTogether(tb testing.TB, h *harness.Helm, do [2][]string, losers []string) {
 	tb.Helper()
 	first, second := h.Start(tb, do[0]...), h.Start(tb, do[1]...)
@@ -100,8 +100,9 @@ func runTogether(tb testing.TB, h *harness.Helm, do [2][]string, losers []string
 	}
 }
 
-// TestUpgradeAndUninstallMeet has an upgrade and an uninstall that both found the release
-// free. Who stores second finds the other, and stops before anything is changed.
+// TestUpgradeAndUninstallMeet has an upgrade and an uninstall both find the release
+// unlocked. The one that stores second finds the other one, and stops before it changes
+// anything.
 func TestUpgradeAndUninstallMeet(t *testing.T) {
 	t.Parallel()
 	begin := func(t *testing.T) *harness.Helm {

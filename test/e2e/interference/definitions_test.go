@@ -13,7 +13,7 @@ import (
 	"github.com/ordered-helm/helm/test/harness"
 )
 
-// defineGizmos has somebody define a kind; deleteGizmoDefinition deletes the definition.
+// defineGizmos creates the CustomResourceDefinition of Gizmo.
 func defineGizmos(tb testing.TB, h *harness.Helm) {
 	tb.Helper()
 	h.Apply(tb, charts.Definition(h.Namespace+".example", "Gizmo").Manifest())
@@ -23,6 +23,7 @@ func defineGizmos(tb testing.TB, h *harness.Helm) {
 	}
 }
 
+// deleteGizmoDefinition deletes the CustomResourceDefinition of Gizmo.
 func deleteGizmoDefinition(tb testing.TB, h *harness.Helm) {
 	tb.Helper()
 	api, name := h.Resource("apiextensions.k8s.io/v1", "CustomResourceDefinition"), "gizmos."+h.Namespace+".example"
@@ -35,7 +36,7 @@ func deleteGizmoDefinition(tb testing.TB, h *harness.Helm) {
 	})
 }
 
-// gizmoChart has a custom resource between two ConfigMaps.
+// gizmoChart writes a chart with a custom resource between two ConfigMaps.
 func gizmoChart(tb testing.TB, h *harness.Helm, value string, annotations ...string) string {
 	tb.Helper()
 	gizmo := charts.CustomResource(h.Namespace+".example", "Gizmo", "one")
@@ -43,7 +44,7 @@ func gizmoChart(tb testing.TB, h *harness.Helm, value string, annotations ...str
 	return charts.Write(tb, charts.Object{Name: "first", Layer: "first", Value: value}, gizmo, charts.Object{Name: "last", Layer: "last", DependsOn: "gizmo", Value: value})
 }
 
-// TestPeopleRemoveDefinitions has somebody remove the definition of a custom resource.
+// TestPeopleRemoveDefinitions deletes the definition of a custom resource of the release.
 func TestPeopleRemoveDefinitions(t *testing.T) {
 	t.Parallel()
 	waits := []string{`helm.sh/readiness-success: "{.phase} == Done"`, "helm.sh/readiness-timeout: 3s"}

@@ -59,8 +59,8 @@ spec: {restartPolicy: Never, containers: [{name: c, image: i}]}
 {{- end }}
 `
 
-// TestPermissions does each operation of docs/permissions.md with the Role that the
-// page has for it, and with each of its verbs missing in turn.
+// TestPermissions runs each operation of docs/permissions.md with the Role that the page
+// gives for it, and with each of its verbs missing in turn.
 func TestPermissions(t *testing.T) {
 	t.Parallel()
 	chart := charts.WriteFiles(t, map[string]string{
@@ -156,7 +156,7 @@ func TestPermissions(t *testing.T) {
 	}
 }
 
-// documentedRoles reads the Roles of docs/permissions.md, by name.
+// documentedRoles are the Roles of docs/permissions.md, by name.
 func documentedRoles(tb testing.TB) map[string][]rbacv1.PolicyRule {
 	tb.Helper()
 	page, err := os.ReadFile(filepath.Join(binaries.Root(tb), "docs", "permissions.md"))
@@ -206,8 +206,8 @@ func (m missingVerb) expectNamed(tb testing.TB, said, namespace, account string)
 	}
 }
 
-// resourceVersions are those of what releases consist of, and of the releases themselves, by
-// kind and name; of what others write, too, the generation.
+// resourceVersions are the versions of the objects of releases, and of the stored
+// revisions, by kind and name; for objects that others write too, the generation.
 func resourceVersions(tb testing.TB, h *harness.Helm) map[string]string {
 	tb.Helper()
 	found := map[string]string{}

@@ -10,8 +10,7 @@ import (
 	"github.com/ordered-helm/helm/test/harness"
 )
 
-// expectFailed checks that the newest revision is recorded as failed, for the reason
-// that was said.
+// expectFailed checks the statuses of the revisions, and the stored cause of the last one.
 func expectFailed(tb testing.TB, h *harness.Helm, statuses string, want ...string) {
 	tb.Helper()
 	h.ExpectStatuses(tb, "rel", statuses)

@@ -15,8 +15,8 @@ import (
 	"github.com/ordered-helm/helm/test/harness"
 )
 
-// deleteNamespace has somebody delete the namespace. Something of theirs in it keeps
-// it from going until the test is over.
+// deleteNamespace deletes the namespace, which an object with a finalizer keeps
+// terminating until the test is over.
 func deleteNamespace(tb testing.TB, h *harness.Helm) {
 	tb.Helper()
 	h.Apply(tb, "apiVersion: v1\nkind: ConfigMap\nmetadata: {name: theirs, finalizers: [people.example/hold]}\n")
@@ -31,9 +31,9 @@ func deleteNamespace(tb testing.TB, h *harness.Helm) {
 	}
 }
 
-// TestPeopleDeleteTheNamespace takes the namespace away: the operation ends, and says
-// that it is the namespace. What is seen of it first is the cluster's choice: that
-// nothing can be created in it, or that the record went with it.
+// TestPeopleDeleteTheNamespace deletes the namespace during an operation, which fails and
+// names the namespace. Which request fails first depends on the cluster: one that creates
+// an object, or one that stores the release.
 func TestPeopleDeleteTheNamespace(t *testing.T) {
 	t.Parallel()
 	ordered := func(verb, dir string, more ...string) []string {

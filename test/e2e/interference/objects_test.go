@@ -20,7 +20,8 @@ import (
 
 const appliedApp = "app:app applied"
 
-// shortTimeoutThree is three, whose Deployment never gets ready and has little time.
+// shortTimeoutThree is charts.ThreeLayers with a Deployment that never becomes ready, and
+// a short timeout.
 func shortTimeoutThree(tb testing.TB, value string) string {
 	tb.Helper()
 	parts := charts.ThreeLayerObjects(value)
@@ -41,7 +42,7 @@ spec:
 
 const neverReady = ", annotations: {devcluster/pod: never}"
 
-// replaceApp puts another object in the place of the Deployment of three.
+// replaceApp replaces the Deployment of charts.ThreeLayers by another object of its name.
 func replaceApp(tb testing.TB, h *harness.Helm, play string) types.UID {
 	tb.Helper()
 	h.Delete(tb, "Deployment/app")
@@ -49,7 +50,7 @@ func replaceApp(tb testing.TB, h *harness.Helm, play string) types.UID {
 	return h.Get(tb, "Deployment/app").GetUID()
 }
 
-// TestPeopleChangeObjects has somebody change, delete and replace what an operation has
+// TestPeopleChangeObjects changes, deletes and replaces objects that an operation has
 // written and waits for.
 func TestPeopleChangeObjects(t *testing.T) {
 	t.Parallel()
@@ -146,7 +147,7 @@ func TestPeopleChangeObjects(t *testing.T) {
 	})
 }
 
-// keepChanging has a controller change objects, as often as it can, until it is stopped.
+// keepChanging changes objects continuously until it is stopped, as a controller might.
 func keepChanging(tb testing.TB, h *harness.Helm, list ...string) (stop func()) {
 	tb.Helper()
 	ctx, cancel := context.WithCancel(tb.Context())
@@ -169,7 +170,7 @@ func keepChanging(tb testing.TB, h *harness.Helm, list ...string) (stop func()) 
 	return func() { cancel(); <-over }
 }
 
-// TestPeopleHoldObjects has somebody put a finalizer on what is deleted.
+// TestPeopleHoldObjects adds a finalizer to objects that are deleted.
 func TestPeopleHoldObjects(t *testing.T) {
 	t.Parallel()
 	const hold, free = `{"metadata":{"finalizers":["people.example/hold"]}}`, `{"metadata":{"finalizers":null}}`
@@ -220,7 +221,7 @@ func TestPeopleHoldObjects(t *testing.T) {
 	})
 }
 
-// removeFinalizerWhenDeleted takes the finalizers off an object that somebody deletes.
+// removeFinalizerWhenDeleted removes the finalizers of an object once it is deleted.
 func removeFinalizerWhenDeleted(tb testing.TB, h *harness.Helm, id string) {
 	tb.Helper()
 	over := make(chan struct{})

@@ -13,8 +13,8 @@ import (
 	"github.com/ordered-helm/helm/test/harness"
 )
 
-// revokePermissions takes from the account of the test what rules do not leave to it, and returns
-// when that counts.
+// revokePermissions leaves the user of Grant only some rules, and waits until that is in
+// force.
 func revokePermissions(tb testing.TB, h *harness.Helm, verb, group, resource string, rules ...rbacv1.PolicyRule) {
 	tb.Helper()
 	roles := h.Cluster.Client().RbacV1().Roles(h.Namespace)
@@ -29,7 +29,7 @@ func revokePermissions(tb testing.TB, h *harness.Helm, verb, group, resource str
 	h.AwaitPermission(tb, false, verb, group, resource)
 }
 
-// restorePermissions gives all of it back.
+// restorePermissions gives the user of Grant all permissions again.
 func restorePermissions(tb testing.TB, h *harness.Helm) {
 	tb.Helper()
 	roles := h.Cluster.Client().RbacV1().Roles(h.Namespace)
@@ -44,7 +44,7 @@ func restorePermissions(tb testing.TB, h *harness.Helm) {
 	h.AwaitPermission(tb, true, "create", "", "configmaps")
 }
 
-// TestPeopleTakeRightsAway has somebody take permissions away half of the way.
+// TestPeopleTakeRightsAway revokes permissions during an operation.
 func TestPeopleTakeRightsAway(t *testing.T) {
 	t.Parallel()
 	// Everything but the right to write ConfigMaps, and everything but that to write

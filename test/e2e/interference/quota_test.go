@@ -14,8 +14,8 @@ import (
 	"github.com/ordered-helm/helm/test/harness"
 )
 
-// setQuota has somebody limit how many objects of a resource there may be in the
-// namespace, and returns what lifts that.
+// setQuota limits the number of objects of a resource in the namespace, and returns a
+// function that removes the limit.
 func setQuota(tb testing.TB, h *harness.Helm, name corev1.ResourceName, most int64) (lift func()) {
 	tb.Helper()
 	core := h.Cluster.Client().CoreV1()
@@ -43,7 +43,7 @@ func setQuota(tb testing.TB, h *harness.Helm, name corev1.ResourceName, most int
 	}
 }
 
-// TestPeopleSetQuotas has a quota reached half of the way.
+// TestPeopleSetQuotas has an operation reach a quota.
 func TestPeopleSetQuotas(t *testing.T) {
 	t.Parallel()
 	// configMaps are those of three and the one that Kubernetes makes.

@@ -34,7 +34,7 @@ type webhook struct {
 	mutates bool
 }
 
-// denyRequest refuses the operations on an object.
+// denyRequest denies requests for an object.
 func denyRequest(operation admissionv1.Operation, name string) func(context.Context, *admissionv1.AdmissionRequest) *admissionv1.AdmissionResponse {
 	return func(_ context.Context, r *admissionv1.AdmissionRequest) *admissionv1.AdmissionResponse {
 		if r.Operation != operation || r.Name != name {
@@ -44,7 +44,7 @@ func denyRequest(operation admissionv1.Operation, name string) func(context.Cont
 	}
 }
 
-// hangRequest does not answer about an object.
+// hangRequest never answers requests for an object.
 func hangRequest(name string) func(context.Context, *admissionv1.AdmissionRequest) *admissionv1.AdmissionResponse {
 	return func(ctx context.Context, r *admissionv1.AdmissionRequest) *admissionv1.AdmissionResponse {
 		if r.Name == name {
@@ -54,7 +54,7 @@ func hangRequest(name string) func(context.Context, *admissionv1.AdmissionReques
 	}
 }
 
-// mutateObject adds to all objects a label, and to Deployments a sidecar.
+// mutateObject adds a label to all objects, and a sidecar to Deployments.
 func mutateObject(_ context.Context, r *admissionv1.AdmissionRequest) *admissionv1.AdmissionResponse {
 	if r.Operation == admissionv1.Delete {
 		return nil
@@ -148,7 +148,7 @@ func (w webhook) ServeHTTP(out http.ResponseWriter, in *http.Request) {
 	_ = json.NewEncoder(out).Encode(review)
 }
 
-// awaitWebhook returns when the server has noticed that there is a webhook, or no more.
+// awaitWebhook waits until the API server calls the webhook, or no longer does.
 func awaitWebhook(tb testing.TB, h *harness.Helm, there bool) {
 	tb.Helper()
 	probe := &corev1.ConfigMap{ObjectMeta: metav1.ObjectMeta{Name: "probe"}}
@@ -159,8 +159,8 @@ func awaitWebhook(tb testing.TB, h *harness.Helm, there bool) {
 	})
 }
 
-// TestPeopleServeWebhooks has an admission webhook of somebody else be in the way, half
-// of the way.
+// TestPeopleServeWebhooks has an admission webhook deny, delay or change what an operation
+// writes.
 func TestPeopleServeWebhooks(t *testing.T) {
 	t.Parallel()
 	house := []string{`admission webhook "house.people.example" denied the request: the policy of the house does not like `}

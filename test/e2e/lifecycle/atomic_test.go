@@ -19,8 +19,8 @@ import (
 	"github.com/ordered-helm/helm/test/harness"
 )
 
-// atomicRun runs helm through a proxy, which looks, before it lets the first
-// write through that undoes anything, at what was said and stored by then.
+// atomicRun runs helm through a proxy. Before the first request passes that undoes
+// something, it reads what was printed and stored so far.
 type atomicRun struct {
 	*harness.Helm
 	proxy *fault.Proxy
@@ -34,8 +34,8 @@ type atomicRun struct {
 	stored []string
 }
 
-// secondRevision matches the request that stores another revision than the first
-// one that helm made.
+// secondRevision matches the request that stores another revision after the first one of
+// helm.
 func secondRevision() func(fault.Request) bool {
 	made := 0
 	return func(what fault.Request) bool {
@@ -48,7 +48,7 @@ func secondRevision() func(fault.Request) bool {
 
 func isDelete(what fault.Request) bool { return what.Verb == "delete" }
 
-// run runs helm to its end.
+// run runs helm.
 func (u *atomicRun) run(t *testing.T, args ...string) harness.Result {
 	t.Helper()
 	u.proxy = u.UseProxy(t)
@@ -84,7 +84,8 @@ func (u *atomicRun) run(t *testing.T, args ...string) harness.Result {
 	return harness.Result{Stderr: read(), ExitCode: cmd.ProcessState.ExitCode()}
 }
 
-// expectCauseFirst checks that the cause was said and stored before anything was undone.
+// expectCauseFirst checks that the cause was printed and stored before anything was
+// undone.
 func (u *atomicRun) expectCauseFirst(t *testing.T, cause string) {
 	t.Helper()
 	if !u.began {
@@ -98,8 +99,8 @@ func (u *atomicRun) expectCauseFirst(t *testing.T, cause string) {
 	}
 }
 
-// TestLifecycleAtomicUpgrade has upgrades fail in every phase: the cause is told and
-// stored before anything is undone, and then all is what it was.
+// TestLifecycleAtomicUpgrade has upgrades fail in every phase: the cause is printed and
+// stored before anything is undone, and then everything is as before.
 func TestLifecycleAtomicUpgrade(t *testing.T) {
 	t.Parallel()
 	hook := func(event string) charts.Object {
@@ -145,8 +146,8 @@ func TestLifecycleAtomicUpgrade(t *testing.T) {
 	}
 }
 
-// checkUndoneInReverse proves that what the second revision created was deleted in
-// reverse order. It returns how many pairs of objects it looked at.
+// checkUndoneInReverse checks that what the second revision created was deleted in reverse
+// order. It returns how many pairs of objects it compared.
 func checkUndoneInReverse(tb testing.TB, h *harness.Helm) int {
 	tb.Helper()
 	late := h.ReadTrace(tb).Since(h.Started)
@@ -156,8 +157,8 @@ func checkUndoneInReverse(tb testing.TB, h *harness.Helm) int {
 	return failed.CheckDeletions(tb, late, func(o harness.OrderedObject) bool { return slices.Contains(created, o.String()) && o.Name != "last" })
 }
 
-// TestLifecycleAtomicGoesBackFar rolls back to the last good revision, past one
-// that failed before.
+// TestLifecycleAtomicGoesBackFar rolls back to the last revision that succeeded, past one
+// that failed.
 func TestLifecycleAtomicGoesBackFar(t *testing.T) {
 	t.Parallel()
 	h := harness.New(t)
@@ -170,8 +171,8 @@ func TestLifecycleAtomicGoesBackFar(t *testing.T) {
 	h.ExpectStatuses(t, "rel", "superseded failed failed deployed")
 }
 
-// TestLifecycleAtomicInstall tells and stores the cause before anything is deleted
-// again.
+// TestLifecycleAtomicInstall checks that the cause is printed and stored before anything
+// is deleted.
 func TestLifecycleAtomicInstall(t *testing.T) {
 	t.Parallel()
 	u := &atomicRun{Helm: harness.New(t), isUndo: isDelete}
@@ -184,7 +185,8 @@ func TestLifecycleAtomicInstall(t *testing.T) {
 	}
 }
 
-// TestLifecycleCleanupIsTold tells and stores the cause before the cleanup, too.
+// TestLifecycleCleanupIsTold checks that the cause is printed and stored before the
+// cleanup.
 func TestLifecycleCleanupIsTold(t *testing.T) {
 	t.Parallel()
 	h := harness.New(t)
@@ -194,8 +196,8 @@ func TestLifecycleCleanupIsTold(t *testing.T) {
 	u.expectCauseFirst(t, "Deployment/app was not ready within 1s")
 }
 
-// TestLifecycleUndoFails has undoing fail as well: both failures are reported, and
-// the release can be mended.
+// TestLifecycleUndoFails has the rollback of an atomic upgrade fail as well: both failures
+// are reported, and the release can be repaired.
 func TestLifecycleUndoFails(t *testing.T) {
 	t.Parallel()
 	chart := func(tb testing.TB) string {
@@ -233,8 +235,8 @@ func TestLifecycleUndoFails(t *testing.T) {
 	}
 }
 
-// TestLifecycleUndoIsNotAllowed has an account that may not delete: it is told so
-// beside the cause.
+// TestLifecycleUndoIsNotAllowed has an account that may not delete: the error says so
+// besides the cause.
 func TestLifecycleUndoIsNotAllowed(t *testing.T) {
 	t.Parallel()
 	h := harness.New(t)

@@ -20,7 +20,7 @@ import (
 	"github.com/ordered-helm/helm/test/harness"
 )
 
-// replaceRecord replaces what a stored revision remembers of its order.
+// replaceRecord replaces the record of a stored revision.
 func replaceRecord(tb testing.TB, h *harness.Helm, rel *release.Release, record string) {
 	tb.Helper()
 	damaged := false
@@ -38,7 +38,7 @@ func replaceRecord(tb testing.TB, h *harness.Helm, rel *release.Release, record 
 	}
 }
 
-// TestLifecycleDamagedRecord has the record of a release be of no use: what goes by
+// TestLifecycleDamagedRecord has the record of a release damaged: an operation that needs
 // it says so, changes nothing, and names a way on, which works.
 func TestLifecycleDamagedRecord(t *testing.T) {
 	t.Parallel()
@@ -120,7 +120,7 @@ func TestLifecycleDamagedRecord(t *testing.T) {
 	}
 }
 
-// TestLifecycleTwoAtOnce has two processes upgrade one release: one wins, the other
+// TestLifecycleTwoAtOnce has two processes upgrade one release: one succeeds, the other
 // one says so and changes nothing.
 func TestLifecycleTwoAtOnce(t *testing.T) {
 	t.Parallel()
@@ -207,8 +207,8 @@ func TestLifecycleTwoAtOnce(t *testing.T) {
 	})
 }
 
-// TestLifecycleTooLarge refuses releases that cannot be stored, before anything is
-// changed.
+// TestLifecycleTooLarge checks that releases that cannot be stored are refused before
+// anything is changed.
 func TestLifecycleTooLarge(t *testing.T) {
 	t.Parallel()
 	h := harness.New(t)

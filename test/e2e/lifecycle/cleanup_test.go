@@ -11,15 +11,14 @@ import (
 	"github.com/ordered-helm/helm/test/harness"
 )
 
-// firstRevision is what charts.FailingObjects fail to replace.
+// firstRevision writes a chart that charts.FailingObjects fail to replace.
 func firstRevision(tb testing.TB, value string) string {
 	tb.Helper()
 	return charts.ThreeLayers(tb, value, charts.Object{Name: "marked", Layer: "extra"})
 }
 
-// TestLifecycleLeftovers has a revision fail, and goes on from there in every way:
-// nothing that only the failed revision had is left, nor what it set, and no
-// object that it did not come to deleting.
+// TestLifecycleLeftovers has a revision fail, and continues in every way: nothing is left
+// of what only the failed revision had or set, nor of what it did not come to delete.
 func TestLifecycleLeftovers(t *testing.T) {
 	t.Parallel()
 	good := func(h *harness.Helm, value string, args ...string) func(testing.TB) {
@@ -171,8 +170,8 @@ func checkCleanedUp(tb testing.TB, h *harness.Helm, value string, fields bool) {
 	}
 }
 
-// TestLifecycleLeftoversInParts has each of three failed revisions create an object
-// of its own, and the next good one deletes all.
+// TestLifecycleLeftoversInParts has each of three failed revisions create an object, and
+// the next successful one deletes all of them.
 func TestLifecycleLeftoversInParts(t *testing.T) {
 	t.Parallel()
 	h := harness.New(t)

@@ -16,9 +16,9 @@ import (
 	"github.com/ordered-helm/helm/test/harness"
 )
 
-// ownershipChart has what the values say: the object "user", one that a finalizer
-// holds, a pod that never gets ready, a hook that fails, and one with a custom
-// resource of its own definition.
+// ownershipChart writes a chart that has, as the values say, the object "user", one with a
+// finalizer, a pod that never becomes ready, a hook that fails, and a custom resource with
+// its definition.
 func ownershipChart(tb testing.TB, group string) string {
 	tb.Helper()
 	widgets, widget := charts.Definition(group, "Widget"), charts.CustomResource(group, "Widget", "w")
@@ -56,8 +56,8 @@ spec: {backoffLimit: 0, template: {metadata: {annotations: {devcluster/pod: fail
 	})
 }
 
-// TestWhatIsNotTheReleases is left alone by every operation, whatever a revision
-// that failed had declared.
+// TestWhatIsNotTheReleases checks that no operation touches objects of others, whatever a
+// failed revision had declared.
 func TestWhatIsNotTheReleases(t *testing.T) {
 	t.Parallel()
 	// declared has a revision that failed before it could create "user".
@@ -127,7 +127,7 @@ func TestWhatIsNotTheReleases(t *testing.T) {
 	}
 }
 
-// createForeignObject makes an object named "user" that belongs to nobody.
+// createForeignObject creates an object named "user" that belongs to no release.
 func createForeignObject(t *testing.T, h *harness.Helm) {
 	t.Helper()
 	_, err := h.Cluster.Client().CoreV1().ConfigMaps(h.Namespace).Create(t.Context(), &corev1.ConfigMap{
@@ -138,7 +138,7 @@ func createForeignObject(t *testing.T, h *harness.Helm) {
 	}
 }
 
-// removeFinalizer takes the finalizer off.
+// removeFinalizer removes the finalizer of the object "held".
 func removeFinalizer(t *testing.T, h *harness.Helm) {
 	t.Helper()
 	_, err := h.Cluster.Client().CoreV1().ConfigMaps(h.Namespace).Patch(t.Context(), "held", types.MergePatchType,
@@ -148,8 +148,9 @@ func removeFinalizer(t *testing.T, h *harness.Helm) {
 	}
 }
 
-// TestKindsThatAreGone does not stop a release: neither one whose definition went
-// with a failed upgrade, nor one that was never created.
+// TestKindsThatAreGone checks that kinds without a definition do not stop a release:
+// neither one whose definition was deleted with a failed upgrade, nor one that never
+// existed.
 func TestKindsThatAreGone(t *testing.T) {
 	t.Parallel()
 	h := harness.New(t)

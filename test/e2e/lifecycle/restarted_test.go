@@ -13,8 +13,8 @@ import (
 	"github.com/ordered-helm/helm/test/harness"
 )
 
-// TestLifecycleRestarted has pods made anew: the operation is over when these are
-// ready, whatever the status from before says.
+// TestLifecycleRestarted has pods created anew: the operation ends when the new ones are
+// ready, whatever the old status says.
 func TestLifecycleRestarted(t *testing.T) {
 	t.Parallel()
 	slow := func(tb testing.TB, value string, more string) string {
@@ -87,7 +87,7 @@ func TestLifecycleRestarted(t *testing.T) {
 	})
 }
 
-// expectReadyPods checks that the pods that are not on their way out are ready.
+// expectReadyPods checks that all pods that are not being deleted are ready.
 func expectReadyPods(tb testing.TB, h *harness.Helm) {
 	tb.Helper()
 	pods, err := h.Cluster.Client().CoreV1().Pods(h.Namespace).List(tb.Context(), metav1.ListOptions{})

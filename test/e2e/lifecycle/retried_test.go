@@ -11,8 +11,8 @@ import (
 	"github.com/ordered-helm/helm/test/harness"
 )
 
-// TestLifecycleRetried tries again what the server has refused: it is refused again,
-// in order or without, until it is mended.
+// TestLifecycleRetried repeats an upgrade that the API server has refused: it is refused
+// again, in order or without, until the chart is corrected.
 func TestLifecycleRetried(t *testing.T) {
 	t.Parallel()
 	const secret = "---\napiVersion: v1\nkind: Secret\nmetadata: {name: first, annotations: {helm.sh/layer: first}}\nstringData: {value: VALUE}\n"

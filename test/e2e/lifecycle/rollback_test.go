@@ -12,7 +12,7 @@ import (
 	"github.com/ordered-helm/helm/test/harness"
 )
 
-// TestLifecycleRollback rolls back from and to revisions of every making.
+// TestLifecycleRollback rolls back from and to revisions of every origin.
 func TestLifecycleRollback(t *testing.T) {
 	t.Parallel()
 	harness.RunCases(t, map[string]func(*testing.T, *harness.Helm){
@@ -52,8 +52,8 @@ func rollBackToStock(t *testing.T, h *harness.Helm) {
 	h.ExpectValues(t, "4")
 }
 
-// rollBackToCopied returns to a revision that stock Helm's rollback copied from an
-// ordered one: it is deployed in order, and removed so as well, whoever made it.
+// rollBackToCopied rolls back to a revision that stock Helm copied from an ordered one: it
+// is deployed in order, and uninstalled in order.
 func rollBackToCopied(t *testing.T, h *harness.Helm) {
 	h.MustRun("install", "rel", charts.ThreeLayers(t, "1"), "--wait=ordered")
 	h.MustRun("upgrade", "rel", charts.ThreeLayers(t, "2"), "--wait=ordered")
@@ -102,7 +102,7 @@ func rollBackAfterFailure(t *testing.T, h *harness.Helm) {
 	h.ExpectStatuses(t, "rel", "superseded failed deployed")
 }
 
-// rollBackAgain has a rollback fail for want of what somebody took away.
+// rollBackAgain has a rollback fail because an object that it needs was deleted.
 func rollBackAgain(t *testing.T, h *harness.Helm) {
 	h.Apply(t, charts.MissingConfigMap)
 	h.MustRun("install", "rel", charts.WithMissingConfigMap(t, "1"), "--wait=ordered")
@@ -169,7 +169,7 @@ func rollBackToFailed(t *testing.T, h *harness.Helm) {
 	h.ExpectManifestObjects(t, "rel")
 }
 
-// rollBackWithoutOrder does not wait for what is slow.
+// rollBackWithoutOrder does not wait for a slow Deployment.
 func rollBackWithoutOrder(t *testing.T, h *harness.Helm) {
 	parts := charts.ThreeLayerObjects("1")
 	parts[1].PodAnnotations = []string{"devcluster/after: 3s"}
@@ -213,7 +213,7 @@ func rollBackDryRun(t *testing.T, h *harness.Helm) {
 	}
 }
 
-// rollBackAndCleanUp deletes, of a rollback that failed, what it created.
+// rollBackAndCleanUp deletes what a failed rollback created.
 func rollBackAndCleanUp(t *testing.T, h *harness.Helm) {
 	h.Apply(t, charts.MissingConfigMap)
 	dir := charts.WithMissingConfigMap(t, "1")

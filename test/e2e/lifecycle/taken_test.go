@@ -15,8 +15,8 @@ import (
 // theirs is what somebody else makes while an operation runs.
 const theirs = "apiVersion: v1\nkind: ConfigMap\nmetadata: {name: taken, labels: {own: l}}\ndata: {own: d, value: theirs}\n"
 
-// TestLifecycleTaken has somebody else make an object while an operation waits,
-// which it had seen to be absent, or had made itself.
+// TestLifecycleTaken has somebody else create an object while an operation waits, which
+// the operation had found absent, or had created itself.
 func TestLifecycleTaken(t *testing.T) {
 	t.Parallel()
 	refusal := []string{`ConfigMap "taken"`, "exists and cannot be imported into the current release", "invalid ownership metadata"}
@@ -87,8 +87,8 @@ func TestLifecycleTaken(t *testing.T) {
 	})
 }
 
-// createConflictAt runs helm, and makes the object when it says something; one of that
-// name is deleted before.
+// createConflictAt runs helm, and creates the object when helm prints a text; an object of
+// that name is deleted before.
 func createConflictAt(tb testing.TB, h *harness.Helm, at string, code int, want []string, args ...string) types.UID {
 	tb.Helper()
 	p := h.Start(tb, args...)
@@ -102,7 +102,7 @@ func createConflictAt(tb testing.TB, h *harness.Helm, at string, code int, want 
 	return uid
 }
 
-// expectUnchanged checks that the object was left as it was made.
+// expectUnchanged checks that the object is as it was created.
 func expectUnchanged(tb testing.TB, h *harness.Helm, uid types.UID) {
 	tb.Helper()
 	got := h.Get(tb, "ConfigMap/taken")

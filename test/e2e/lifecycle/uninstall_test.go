@@ -19,7 +19,7 @@ import (
 	"github.com/ordered-helm/helm/test/harness"
 )
 
-// TestLifecycleUninstall removes releases with every option.
+// TestLifecycleUninstall uninstalls releases with every option.
 func TestLifecycleUninstall(t *testing.T) {
 	t.Parallel()
 	harness.RunCases(t, map[string]func(*testing.T, *harness.Helm){
@@ -64,7 +64,8 @@ func uninstallKeeps(t *testing.T, h *harness.Helm) {
 	h.ExpectObjects(t, "rel", kept...)
 }
 
-// deletePropagation are the policies that helm named when it deleted, by object.
+// deletePropagation are the propagation policies of the requests with which helm deleted
+// objects.
 func deletePropagation(tb testing.TB, h *harness.Helm) map[string]string {
 	tb.Helper()
 	found := map[string]string{}
@@ -159,8 +160,8 @@ func uninstallWhatIsGone(t *testing.T, h *harness.Helm) {
 	h.ExpectEmptyNamespace(t)
 }
 
-// uninstallWhatWasReplaced removes a release of which somebody replaced an object
-// by one of the same name, which bears the release's marks no longer.
+// uninstallWhatWasReplaced uninstalls a release of which an object was replaced by one of
+// the same name that does not belong to the release.
 func uninstallWhatWasReplaced(t *testing.T, h *harness.Helm) {
 	h.MustRun("install", "rel", charts.ThreeLayers(t, "x"), "--wait=ordered")
 	h.Delete(t, "ConfigMap/last")
@@ -169,8 +170,8 @@ func uninstallWhatWasReplaced(t *testing.T, h *harness.Helm) {
 	h.CheckUninstallOrder(t, manifest)
 }
 
-// uninstallHangs names what does not go, keeps the record, says how far it came,
-// and finishes when it is repeated.
+// uninstallHangs names the object that is not deleted, keeps the stored release, shows how
+// far the uninstall came, and finishes when it is repeated.
 func uninstallHangs(t *testing.T, h *harness.Helm) {
 	dir := charts.ThreeLayers(t, "x", charts.Object{Name: "top", Layer: "top", DependsOn: "last"})
 	charts.Edit(t, dir, "templates/all.yaml", "{name: last,", "{name: last, finalizers: [ordered.example/hold],")
@@ -218,7 +219,7 @@ func uninstallStopsAtHook(t *testing.T, h *harness.Helm) {
 	h.ExpectObjects(t, "rel")
 }
 
-// uninstallOfPending removes a release of which an upgrade was killed.
+// uninstallOfPending uninstalls a release whose upgrade was killed.
 func uninstallOfPending(t *testing.T, h *harness.Helm) {
 	h.MustRun("install", "rel", charts.ThreeLayers(t, "1"), "--wait=ordered")
 	h.KillAt(t, "app:app applied", "upgrade", "rel", charts.Write(t, charts.UnreadyObjects("2", charts.Object{Name: "extra", Layer: "first"})...), "--wait=ordered")
@@ -265,8 +266,8 @@ func uninstallAwaitsPods(t *testing.T, h *harness.Helm) {
 	expectDeletedAfterPods(t, h, "app", "ConfigMap/first")
 }
 
-// expectDeletedAfterPods expects that an object was deleted after the pods of a
-// Deployment were gone.
+// expectDeletedAfterPods checks that an object was deleted after the pods of a Deployment
+// were gone.
 func expectDeletedAfterPods(tb testing.TB, h *harness.Helm, deployment, id string) {
 	tb.Helper()
 	err := wait.PollUntilContextTimeout(tb.Context(), 50*time.Millisecond, harness.Timeout, true, func(ctx context.Context) (bool, error) {
@@ -283,8 +284,8 @@ func expectDeletedAfterPods(tb testing.TB, h *harness.Helm, deployment, id strin
 	}
 }
 
-// uninstallWithoutPodAccess removes a release by an account that may not look for pods: it
-// says so, and does not wait for them.
+// uninstallWithoutPodAccess uninstalls with an account that may not list pods: helm says
+// so, and does not wait for them.
 func uninstallWithoutPodAccess(t *testing.T, h *harness.Helm) {
 	parts := charts.ThreeLayerObjects("x")
 	h.MustRun("install", "rel", charts.Write(t, parts...), "--wait=ordered")
@@ -298,8 +299,8 @@ func uninstallWithoutPodAccess(t *testing.T, h *harness.Helm) {
 	h.ExpectObjects(t, "rel")
 }
 
-// uninstallStockRelease removes at once, as its last revision says, what was in order
-// before.
+// uninstallStockRelease deletes at once what stock Helm deployed last, although the
+// revision before was in order.
 func uninstallStockRelease(t *testing.T, h *harness.Helm) {
 	h.MustRun("install", "rel", charts.ThreeLayers(t, "1"), "--wait=ordered")
 	h.MustRunStock(t, "upgrade", "rel", charts.ThreeLayers(t, "2"))

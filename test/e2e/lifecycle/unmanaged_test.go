@@ -21,7 +21,7 @@ import (
 	"github.com/ordered-helm/helm/test/harness"
 )
 
-// neverReadyWorkload is a workload that never gets ready, and is soon given up.
+// neverReadyWorkload is a Deployment that never becomes ready, with a short timeout.
 func neverReadyWorkload() charts.Object {
 	return charts.Object{Kind: "Deployment", Name: "hanging", Layer: "hanging", DependsOn: "a", PodAnnotations: charts.NeverReady, Annotations: charts.ShortTimeout}
 }
@@ -31,8 +31,8 @@ func failingHook(event string) string {
 	return charts.Object{Kind: "Job", Name: "hook", Annotations: []string{"helm.sh/hook: " + event}, PodAnnotations: []string{"devcluster/pod: fail"}}.Manifest()
 }
 
-// TestLifecycleForgotten has failed revisions pruned from the history: what they left
-// is deleted all the same, by whatever comes next.
+// TestLifecycleForgotten has failed revisions pruned from the history: the next operation
+// deletes what they left all the same.
 func TestLifecycleForgotten(t *testing.T) {
 	t.Parallel()
 	a, x := charts.Object{Name: "a", Layer: "a"}, charts.Object{Name: "x", Layer: "x", DependsOn: "a"}
@@ -84,8 +84,8 @@ func TestLifecycleForgotten(t *testing.T) {
 	})
 }
 
-// TestLifecycleAfterAFailedUninstall has an uninstall fail that had deleted
-// something, and somebody else make that again: it is theirs.
+// TestLifecycleAfterAFailedUninstall has somebody else create again what a failed
+// uninstall had deleted: it no longer belongs to the release.
 func TestLifecycleAfterAFailedUninstall(t *testing.T) {
 	t.Parallel()
 	parts := []charts.Object{{Name: "a", Layer: "a"}, {Name: "b", Layer: "b", DependsOn: "a"}, {Name: "x", Layer: "x", DependsOn: "b"}}
@@ -131,8 +131,8 @@ func TestLifecycleAfterAFailedUninstall(t *testing.T) {
 	})
 }
 
-// TestLifecycleUninstallOfWhatLostItsMarks deletes what a deployed revision had, with
-// an order and without, although a failed one came after it.
+// TestLifecycleUninstallOfWhatLostItsMarks deletes the objects of a deployed revision that
+// lost their labels, with an order and without, although a failed revision came after it.
 func TestLifecycleUninstallOfWhatLostItsMarks(t *testing.T) {
 	t.Parallel()
 	for _, how := range []string{"--wait=false", "--wait=ordered"} {
@@ -153,8 +153,8 @@ func TestLifecycleUninstallOfWhatLostItsMarks(t *testing.T) {
 	}
 }
 
-// TestLifecycleVersionNoLongerServed deletes what a failed revision made in a version
-// of its kind that the cluster has given up since.
+// TestLifecycleVersionNoLongerServed deletes what a failed revision created in an API
+// version that the cluster no longer serves.
 func TestLifecycleVersionNoLongerServed(t *testing.T) {
 	t.Parallel()
 	h := harness.New(t)
@@ -208,8 +208,8 @@ func TestLifecycleVersionNoLongerServed(t *testing.T) {
 	}
 }
 
-// TestLifecycleWhatCannotBeRecorded says what the stored release does not: the
-// account may not change it.
+// TestLifecycleWhatCannotBeRecorded has an account that may not update the stored release:
+// helm prints what it cannot record.
 func TestLifecycleWhatCannotBeRecorded(t *testing.T) {
 	t.Parallel()
 	h := harness.New(t)
@@ -225,8 +225,8 @@ func TestLifecycleWhatCannotBeRecorded(t *testing.T) {
 		"it could not be recorded that revision 3 of release rel is uninstalled now")
 }
 
-// TestLifecycleOldSecretsStayMasked has a pod, which later revisions do not touch, log
-// what only an older one declared.
+// TestLifecycleOldSecretsStayMasked has a pod that later revisions do not change log the
+// content of a Secret that only an old revision declared.
 func TestLifecycleOldSecretsStayMasked(t *testing.T) {
 	t.Parallel()
 	h := harness.New(t)

@@ -16,8 +16,8 @@ import (
 	"github.com/ordered-helm/helm/test/harness"
 )
 
-// badCharts are charts that must be refused before anything is changed, with
-// what the message must say.
+// badCharts are charts that must be refused before anything is changed, with what the
+// message must contain.
 func badCharts() map[string]struct {
 	files map[string]string
 	want  []string
@@ -181,8 +181,8 @@ func TestBadCircumstances(t *testing.T) {
 	})
 }
 
-// TestNeedMetByTheCluster shows that what the order alone makes unmeetable is
-// no error where the object is there already.
+// TestNeedMetByTheCluster checks that a reference that the order makes impossible is no
+// error if the object already exists in the cluster.
 func TestNeedMetByTheCluster(t *testing.T) {
 	t.Parallel()
 	h := harness.New(t)
@@ -199,7 +199,7 @@ func TestNeedMetByTheCluster(t *testing.T) {
 	h.MustRun("install", "rel", charts.WriteFiles(t, badCharts()["ConfigMap that comes too late"].files), "--wait=ordered")
 }
 
-// TestManyDocuments shows that a chart of 5,000 documents is planned whole.
+// TestManyDocuments plans a chart of 5,000 documents.
 func TestManyDocuments(t *testing.T) {
 	t.Parallel()
 	h := harness.New(t)

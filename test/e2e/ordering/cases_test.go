@@ -65,7 +65,7 @@ func orderCases() []orderCase {
 	}
 }
 
-// databases are two public charts side by side, in front of an application.
+// databases writes two public charts in parallel, before an application.
 func databases(tb testing.TB) string {
 	tb.Helper()
 	return umbrellaOver(tb, "store", `postgresql: {primary: {persistence: {enabled: false}}}
@@ -73,8 +73,8 @@ redis: {architecture: standalone, master: {persistence: {enabled: false}}}
 `, "postgresql", "redis")
 }
 
-// prometheusStack is an application that comes after all of the monitoring, custom
-// resources among it, of which only what is in the release's namespace counts.
+// prometheusStack writes a chart of an application that comes after all of the monitoring,
+// including custom resources. Only what is in the namespace of the release is checked.
 func prometheusStack(tb testing.TB) string {
 	tb.Helper()
 	return umbrellaOver(tb, "watched", `kube-prometheus-stack:
@@ -89,7 +89,7 @@ func prometheusStack(tb testing.TB) string {
 `, "kube-prometheus-stack")
 }
 
-// umbrellaOver is a chart whose own Deployment comes after public charts.
+// umbrellaOver writes a chart whose own Deployment comes after public charts.
 func umbrellaOver(tb testing.TB, name, values string, subcharts ...string) string {
 	tb.Helper()
 	meta := "apiVersion: v3\nname: " + name + "\nversion: 0.1.0\nannotations:\n  helm.sh/depends-on/subcharts: [" + strings.Join(subcharts, ", ") + "]\ndependencies:\n"
@@ -106,8 +106,8 @@ func umbrellaOver(tb testing.TB, name, values string, subcharts ...string) strin
 	return dir
 }
 
-// keycloak is an umbrella over the public chart, which itself does not say
-// anything about order: its postgresql comes with it.
+// keycloak writes an umbrella chart over the public chart with its postgresql, which
+// declare no order themselves.
 func keycloak(tb testing.TB) string {
 	tb.Helper()
 	archive := harness.PublicChart(tb, "keycloak-*.tgz")
@@ -155,7 +155,7 @@ spec:
 	return dir
 }
 
-// webAndQueue is the proposal's own pair of subcharts, as they are in public.
+// webAndQueue writes the pair of subcharts of the proposal, with public charts.
 func webAndQueue(tb testing.TB) string {
 	tb.Helper()
 	dir := charts.WriteFiles(tb, map[string]string{

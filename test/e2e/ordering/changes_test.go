@@ -143,10 +143,10 @@ func nextVersions() map[string]nextVersion {
 	}
 }
 
-// TestLifecycleOrder takes charts through install, upgrade, rollback and uninstall,
-// and proves the order of each from the API server's record: nothing is created or
-// changed before all that it depends on is ready in its new version; what is gone
-// from the chart is deleted at the end, in the reverse of the old order.
+// TestLifecycleOrder installs, upgrades, rolls back and uninstalls charts, and checks the
+// order of each operation with the audit log: nothing is created or changed before all
+// that it depends on is ready in its new version; what is no longer in the chart is
+// deleted at the end, in the reverse of the old order.
 func TestLifecycleOrder(t *testing.T) {
 	t.Parallel()
 	versions := nextVersions()
@@ -191,8 +191,8 @@ type orderRun struct {
 	recorded harness.Trace
 }
 
-// runOperation runs an operation that makes a revision, and proves its order against
-// that of the revision before. It returns what it knows of the new one.
+// runOperation runs an operation that makes a revision, and checks its order against that
+// of the revision before. It returns the order of the new revision.
 func (l *orderRun) runOperation(tb testing.TB, before *harness.Order, args ...string) *harness.Order {
 	tb.Helper()
 	l.from = harness.Now()
@@ -214,8 +214,8 @@ func (l *orderRun) runOperation(tb testing.TB, before *harness.Order, args ...st
 	return after
 }
 
-// checkUninstall proves that what the revision before alone had was deleted in its
-// reverse order, when everything of the new one was ready.
+// checkUninstall checks that what only the revision before had was deleted in reverse
+// order, once everything of the new revision was ready.
 func (l *orderRun) checkUninstall(tb testing.TB, before, after *harness.Order, first bool) {
 	tb.Helper()
 	remaining := harness.ObjectIDs(after.Objects)
@@ -237,7 +237,7 @@ func (l *orderRun) checkUninstall(tb testing.TB, before, after *harness.Order, f
 	}
 }
 
-// checkOrder proves which objects the operation deleted, created and changed.
+// checkOrder checks which objects the operation deleted, created and changed.
 func (l *orderRun) checkOrder(tb testing.TB, gone, added []string) {
 	tb.Helper()
 	late := l.recorded.Since(l.from)

@@ -16,9 +16,8 @@ import (
 	"github.com/ordered-helm/helm/test/harness"
 )
 
-// TestInterrupt stops an ordered install at its second node: it ends, the
-// release is recorded as failed, nothing more is created, and it can be
-// removed.
+// TestInterrupt interrupts an ordered install at its second node. Helm exits, the release
+// is recorded as failed, nothing more is created, and the release can be uninstalled.
 func TestInterrupt(t *testing.T) {
 	t.Parallel()
 	h := harness.New(t)
@@ -38,8 +37,8 @@ func TestInterrupt(t *testing.T) {
 	h.ExpectEmptyNamespace(t)
 }
 
-// TestHangingFinalizer names the object that does not go, leaves what it
-// depends on and the release's record, and finishes when it is repeated.
+// TestHangingFinalizer checks that an uninstall names an object that is not deleted, keeps
+// what that depends on and the stored release, and finishes when it is repeated.
 func TestHangingFinalizer(t *testing.T) {
 	t.Parallel()
 	h := harness.New(t)
@@ -67,8 +66,8 @@ func TestHangingFinalizer(t *testing.T) {
 	h.ExpectEmptyNamespace(t)
 }
 
-// TestGraphOfARelease shows that an installed release has the graph of its
-// chart, and one that was deployed without an order has none.
+// TestGraphOfARelease checks that an installed release has the graph of its chart, and
+// that one that was deployed without an order has none.
 func TestGraphOfARelease(t *testing.T) {
 	t.Parallel()
 	h := harness.New(t)
@@ -82,7 +81,7 @@ func TestGraphOfARelease(t *testing.T) {
 	h.MustRun("uninstall", "rel", "plain")
 }
 
-// TestWithoutTheOrder removes everything at once where it is told to.
+// TestWithoutTheOrder checks that uninstall --wait=false deletes everything at once.
 func TestWithoutTheOrder(t *testing.T) {
 	t.Parallel()
 	h := harness.New(t)
@@ -94,8 +93,8 @@ func TestWithoutTheOrder(t *testing.T) {
 	h.ExpectEmptyNamespace(t)
 }
 
-// TestRealChartsWithoutAnOrder installs public charts as they are: there is
-// nothing to order, and all of it gets ready.
+// TestRealChartsWithoutAnOrder installs public charts that declare no order: all of their
+// objects become ready.
 func TestRealChartsWithoutAnOrder(t *testing.T) {
 	t.Parallel()
 	for _, pattern := range []string{"keycloak-*.tgz", "redis-*.tgz"} {
@@ -117,7 +116,7 @@ func TestRealChartsWithoutAnOrder(t *testing.T) {
 	}
 }
 
-// TestWaitSpellings goes through the ways to write --wait.
+// TestWaitSpellings tries the spellings of --wait.
 func TestWaitSpellings(t *testing.T) {
 	t.Parallel()
 	chart := charts.WriteFiles(t, map[string]string{"Chart.yaml": charts.Metadata, "templates/all.yaml": charts.ConfigMap("first", "helm.sh/layer: first") + charts.Last("first").Manifest()})

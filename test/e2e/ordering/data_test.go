@@ -12,7 +12,7 @@ import (
 )
 
 // TestOrderChangesNoData installs the same objects with stock Helm, with ours and in
-// order: what they hold is the same to the last line break, and going from one to the
+// order. Their content is identical to the last line break, and a change from one to the
 // other changes nothing.
 func TestOrderChangesNoData(t *testing.T) {
 	t.Parallel()

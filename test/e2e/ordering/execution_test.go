@@ -15,9 +15,8 @@ import (
 	"github.com/ordered-helm/helm/test/harness"
 )
 
-// TestSlowBranchHoldsUpNothingElse has a slow pod in one branch and a chain of
-// three in another: by the server's record, the chain is through before the
-// slow one is ready.
+// TestSlowBranchHoldsUpNothingElse has a slow pod in one branch and a chain of three in
+// another: by the audit log, the chain is finished before the slow pod is ready.
 func TestSlowBranchHoldsUpNothingElse(t *testing.T) {
 	t.Parallel()
 	h := harness.New(t)
@@ -36,9 +35,8 @@ func TestSlowBranchHoldsUpNothingElse(t *testing.T) {
 	}
 }
 
-// TestFailure shows what a node that never gets ready leads to: nothing after
-// it starts, an independent branch is finished, the release says why, and it
-// can be removed.
+// TestFailure has a node that never becomes ready: nothing after it starts, an independent
+// branch is finished, the release says why it failed, and it can be uninstalled.
 func TestFailure(t *testing.T) {
 	t.Parallel()
 	h := harness.New(t)
@@ -58,8 +56,8 @@ func TestFailure(t *testing.T) {
 	h.ExpectEmptyNamespace(t)
 }
 
-// TestAtomic shows that a failed atomic install leaves nothing, and removes in
-// reverse order what it had deployed.
+// TestAtomic checks that a failed atomic install leaves nothing, and deletes in reverse
+// order what it had deployed.
 func TestAtomic(t *testing.T) {
 	t.Parallel()
 	h := harness.New(t)
@@ -73,8 +71,8 @@ func TestAtomic(t *testing.T) {
 	h.ExpectEmptyNamespace(t)
 }
 
-// TestDefinitionsOfTheReleaseItself deploys custom resources whose definition
-// comes a node earlier, and removes both.
+// TestDefinitionsOfTheReleaseItself deploys custom resources whose definition is in an
+// earlier layer, and uninstalls both.
 func TestDefinitionsOfTheReleaseItself(t *testing.T) {
 	t.Parallel()
 	h := harness.New(t)
@@ -88,8 +86,8 @@ func TestDefinitionsOfTheReleaseItself(t *testing.T) {
 	h.ExpectEmptyNamespace(t)
 }
 
-// TestPostRendererThatDropsComments keeps the order though nothing in the
-// manifest tells any more which chart a document comes from.
+// TestPostRendererThatDropsComments checks that the order is kept although the manifest no
+// longer says which chart a document comes from.
 func TestPostRendererThatDropsComments(t *testing.T) {
 	t.Parallel()
 	h := harness.New(t)
@@ -108,7 +106,8 @@ func TestPostRendererThatDropsComments(t *testing.T) {
 	o.CheckUninstall(t, h.ReadTrace(t))
 }
 
-// TestKeptResources are neither deleted nor waited for.
+// TestKeptResources checks that resources with the policy keep are neither deleted nor
+// waited for.
 func TestKeptResources(t *testing.T) {
 	t.Parallel()
 	h := harness.New(t)
@@ -127,8 +126,8 @@ func TestKeptResources(t *testing.T) {
 	}
 }
 
-// TestStockHelmSeesANormalRelease lists, reads and removes with stock Helm what
-// was deployed in order, and the other way round.
+// TestStockHelmSeesANormalRelease lists, reads and uninstalls with stock Helm what was
+// deployed in order, and the other way round.
 func TestStockHelmSeesANormalRelease(t *testing.T) {
 	t.Parallel()
 	h := harness.New(t)
@@ -145,9 +144,9 @@ func TestStockHelmSeesANormalRelease(t *testing.T) {
 	h.ExpectEmptyNamespace(t)
 }
 
-// TestLeafHasItsOwnTime shows that what nothing depends on is followed from the
-// moment it is applied: it was ready within its own timeout, though another
-// branch takes longer than that.
+// TestLeafHasItsOwnTime checks that a resource that nothing depends on is followed from
+// the moment it is applied: it is ready within its own timeout, although another branch
+// takes longer.
 func TestLeafHasItsOwnTime(t *testing.T) {
 	t.Parallel()
 	h := harness.New(t)
@@ -158,8 +157,8 @@ func TestLeafHasItsOwnTime(t *testing.T) {
 	h.MustRun("install", "rel", chart, "--wait=ordered", "--readiness-timeout", "1m")
 }
 
-// TestPostRendererMayAddWhatItLikes deploys what a post-renderer adds, whatever
-// it says about where that comes from.
+// TestPostRendererMayAddWhatItLikes deploys what a post-renderer adds, whatever its Source
+// comment says.
 func TestPostRendererMayAddWhatItLikes(t *testing.T) {
 	t.Parallel()
 	h := harness.New(t)
@@ -175,8 +174,7 @@ func TestPostRendererMayAddWhatItLikes(t *testing.T) {
 	}
 }
 
-// TestKeptList keeps the items of a list that is to be kept, and an item that
-// is to be kept in a list that is not.
+// TestKeptList checks the policy keep on a list, and on an item of a list.
 func TestKeptList(t *testing.T) {
 	t.Parallel()
 	h := harness.New(t)

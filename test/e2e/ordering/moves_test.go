@@ -10,8 +10,8 @@ import (
 	"github.com/ordered-helm/helm/test/harness"
 )
 
-// TestLifecycleUpgradeMoves has the objects of a chart change places in its order:
-// they stay what they are, and the new order counts.
+// TestLifecycleUpgradeMoves moves the objects of a chart in its order: they are not
+// created anew, and the new order applies.
 func TestLifecycleUpgradeMoves(t *testing.T) {
 	t.Parallel()
 	object := func(name, layer, after string) charts.Object {
@@ -107,7 +107,7 @@ func TestLifecycleUpgradeMoves(t *testing.T) {
 	}
 }
 
-// relayered is a part in another place, with another value.
+// relayered is an object in another layer, with another value.
 func relayered(p charts.Object, layer, after string) charts.Object {
 	p.Layer, p.DependsOn, p.Value = layer, after, "changed"
 	return p

@@ -17,7 +17,7 @@ import (
 	"github.com/ordered-helm/helm/test/harness"
 )
 
-// kubectl hands a manifest to kubectl.
+// kubectl runs kubectl with a manifest on its stdin.
 func kubectl(h *harness.Helm, stdin string, args ...string) string {
 	h.TB.Helper()
 	cmd := exec.CommandContext(h.TB.Context(), h.Cluster.Kubectl(), append(args, "--namespace", h.Namespace)...)
@@ -32,8 +32,8 @@ func kubectl(h *harness.Helm, stdin string, args ...string) string {
 	return string(out)
 }
 
-// TestTemplateThroughKubectl applies what is rendered, in order and for Argo CD, by
-// kubectl alone: every object is there then, with what was written about it.
+// TestTemplateThroughKubectl applies what is rendered, in order and for Argo CD, with
+// kubectl alone: every object then exists with what was written about it.
 func TestTemplateThroughKubectl(t *testing.T) {
 	t.Parallel()
 	for _, chart := range []string{"umbrella", "hooks"} {

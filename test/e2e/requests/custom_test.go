@@ -20,8 +20,8 @@ import (
 	"github.com/ordered-helm/helm/test/harness"
 )
 
-// TestTrackerCustomResources watches custom resources whose definition comes a
-// node earlier, and which a controller makes ready.
+// TestTrackerCustomResources watches custom resources whose definition is in an earlier
+// layer, and which a controller makes ready.
 func TestTrackerCustomResources(t *testing.T) {
 	t.Parallel()
 	const status = `{"status":{"phase":"Done","conditions":[{"type":"Ready","status":"%s","reason":"Made","message":"made"}]}}`
@@ -65,7 +65,7 @@ func TestTrackerCustomResources(t *testing.T) {
 	}
 }
 
-// makeReady writes the status of the widget as soon as it is there.
+// makeReady writes the status of the widget as soon as it exists.
 func makeReady(ctx context.Context, widgets dynamic.ResourceInterface, status string) error {
 	return wait.PollUntilContextTimeout(ctx, 20*time.Millisecond, harness.Timeout, true, func(ctx context.Context) (bool, error) {
 		_, err := widgets.Patch(ctx, "one", types.MergePatchType, []byte(status), metav1.PatchOptions{})

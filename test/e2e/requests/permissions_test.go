@@ -14,18 +14,16 @@ import (
 	"github.com/ordered-helm/helm/test/harness"
 )
 
-// allButWatch are the verbs that a release needs, and what watching falls back
-// to.
+// allButWatch are the verbs that a release needs, and those that replace watching.
 func allButWatch() []string { return []string{"get", "list", "create", "update", "patch", "delete"} }
 
-// deploymentAfter is a Deployment in a layer of its own name, after another layer; after
-// none if that is empty.
+// deploymentAfter is a Deployment in a layer of its own name, which depends on another
+// layer if one is given.
 func deploymentAfter(name, before string) charts.Object {
 	return charts.Object{Kind: "Deployment", Name: name, Layer: name, DependsOn: before}
 }
 
-// TestTrackerForbiddenWatch reads in intervals what may not be watched, and says
-// so once for each kind.
+// TestTrackerForbiddenWatch polls what may not be watched, and says so once for each kind.
 func TestTrackerForbiddenWatch(t *testing.T) {
 	t.Parallel()
 	h := harness.New(t)
@@ -97,8 +95,8 @@ metadata:
   annotations: {helm.sh/layer: last, helm.sh/depends-on/layers: app}
 `
 
-// TestTrackerNamespacedPermissions installs as a user who may do everything in
-// the namespace and nothing outside.
+// TestTrackerNamespacedPermissions installs as a user who has all permissions in the
+// namespace and none outside.
 func TestTrackerNamespacedPermissions(t *testing.T) {
 	t.Parallel()
 	for _, tt := range []struct {
@@ -137,9 +135,8 @@ func TestTrackerNamespacedPermissions(t *testing.T) {
 	}
 }
 
-// checkNamespaces checks that nothing was asked outside the namespace but what
-// everybody may ask, and that of all denied requests the operation bears, each
-// resource was asked for once.
+// checkNamespaces checks that there were no requests outside the namespace except those
+// that everybody may make, and that each resource that is denied was requested once.
 func checkNamespaces(tb testing.TB, namespace string, requests []fault.Request, mayBeDenied []string) {
 	tb.Helper()
 	denied := map[string]int{}

@@ -17,8 +17,8 @@ import (
 	"github.com/ordered-helm/helm/test/harness"
 )
 
-// TestTrackerReadyOnCreation deploys a chain of what is ready when it exists:
-// beyond the look whether it is there already, each costs its create alone.
+// TestTrackerReadyOnCreation deploys a chain of objects that are ready once they exist:
+// each costs its create, and the read before it.
 func TestTrackerReadyOnCreation(t *testing.T) {
 	t.Parallel()
 	const n = 20
@@ -46,9 +46,8 @@ func TestTrackerReadyOnCreation(t *testing.T) {
 	}
 }
 
-// TestTrackerWatchesFromTheWrite deploys chains of two kinds: each kind is
-// watched once, from the version that the first create returned, and never
-// listed.
+// TestTrackerWatchesFromTheWrite deploys chains of two kinds: each kind is watched once,
+// from the resource version that the first create returned, and never listed.
 func TestTrackerWatchesFromTheWrite(t *testing.T) {
 	t.Parallel()
 	h := harness.New(t)
@@ -91,8 +90,8 @@ func TestTrackerWatchesFromTheWrite(t *testing.T) {
 	}
 }
 
-// TestTrackerOneWatchForALayer waits for many objects of a kind at once, which
-// were written in no particular order: one watch does for all of them.
+// TestTrackerOneWatchForALayer waits for many objects of a kind at once, with one watch
+// for all of them.
 func TestTrackerOneWatchForALayer(t *testing.T) {
 	t.Parallel()
 	const n = 40
@@ -114,8 +113,8 @@ func TestTrackerOneWatchForALayer(t *testing.T) {
 	}
 }
 
-// watchesOf counts the watches that began with something that was written, and not
-// with what a watch before had told.
+// watchesOf counts the watches that started at a resource version that was written, and
+// not at one of a watch before.
 func watchesOf(tb testing.TB, asked []cluster.Event) int {
 	tb.Helper()
 	written, watches := map[string]bool{}, 0
@@ -140,9 +139,9 @@ func watchesOf(tb testing.TB, asked []cluster.Event) int {
 	return watches
 }
 
-// TestTrackerIsNotThrottled waits for a few hundred objects that may neither be
-// listed nor watched, so that each of them is read again and again: the client's
-// own limit would hold that back, and its log would say so.
+// TestTrackerIsNotThrottled waits for a few hundred objects that may neither be listed nor
+// watched, so that each is read again and again. The rate limit of the client would delay
+// that, and its log would show the delay.
 func TestTrackerIsNotThrottled(t *testing.T) {
 	t.Parallel()
 	const each, ready = 30, 210
