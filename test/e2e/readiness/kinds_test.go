@@ -126,7 +126,7 @@ func TestReadinessOfDefinitions(t *testing.T) {
 	t.Parallel()
 	inTheWay := func(tb testing.TB, s *caseRun) {
 		tb.Helper()
-		s.Apply(tb, strings.Replace(definition("Widget"), "widgets", "others", -1))
+		s.Apply(tb, strings.NewReplacer("widgets", "others", "singular: widget", "singular: other").Replace(definition("Widget")))
 		established := harness.HasCondition("Established", "True", "")
 		if _, err := harness.AwaitState(tb.Context(), s.testedAPI(), "others."+s.Namespace+".example", established); err != nil {
 			tb.Fatal(err)
