@@ -73,9 +73,7 @@ func (h *Helm) bindRole(tb testing.TB, name string, subject rbacv1.Subject, rule
 		Subjects:   []rbacv1.Subject{subject},
 		RoleRef:    rbacv1.RoleRef{APIGroup: rbacv1.GroupName, Kind: "Role", Name: name},
 	}, metav1.CreateOptions{})
-	if err := errors.Join(err, err2); err != nil {
-		tb.Fatal(err)
-	}
+	NoError(tb, errors.Join(err, err2))
 }
 
 // awaitAccess waits until the server allows a user something, or no longer does.

@@ -38,9 +38,7 @@ func (h *Helm) expectNoHooks(tb testing.TB) {
 	tb.Helper()
 	for _, kind := range []string{"ConfigMap", "Job"} {
 		list, err := h.Client.Resource(h.ResourceOfKind(tb, kind)).Namespace(h.Namespace).List(tb.Context(), metav1.ListOptions{})
-		if err != nil {
-			tb.Fatal(err)
-		}
+		NoError(tb, err)
 		for _, item := range list.Items {
 			kept := item.GetName() == "of-hooks" || item.GetName() == "kube-root-ca.crt"
 			if !kept && item.GetAnnotations()["meta.helm.sh/release-name"] == "" {

@@ -16,10 +16,6 @@ var Update = flag.Bool("update", false, "write the golden files anew")
 // WriteGolden keeps a text in a golden file.
 func WriteGolden(tb testing.TB, path, text string) {
 	tb.Helper()
-	if err := os.MkdirAll(filepath.Dir(path), 0o755); err != nil {
-		tb.Fatal(err)
-	}
-	if err := os.WriteFile(path, []byte(text), 0o600); err != nil {
-		tb.Fatal(err)
-	}
+	NoError(tb, os.MkdirAll(filepath.Dir(path), 0o755))
+	NoError(tb, os.WriteFile(path, []byte(text), 0o600))
 }

@@ -36,9 +36,7 @@ func New(tb testing.TB) *Helm {
 	tb.Helper()
 	c := cluster.Shared(tb)
 	client, err := dynamic.NewForConfig(c.Config())
-	if err != nil {
-		tb.Fatal(err)
-	}
+	NoError(tb, err)
 	home := tb.TempDir()
 	return &Helm{
 		TB: tb, Cluster: c, Client: client, Namespace: c.Namespace(tb),
@@ -75,9 +73,7 @@ func PublicChart(tb testing.TB, pattern string) string {
 	tb.Helper()
 	dir := filepath.Join(binaries.Root(tb), "..", "shared", "charts")
 	found, err := filepath.Glob(filepath.Join(dir, pattern))
-	if err != nil {
-		tb.Fatal(err)
-	}
+	NoError(tb, err)
 	if len(found) == 0 {
 		tb.Skipf("no chart %s in ../shared/charts: skipped", pattern)
 	}

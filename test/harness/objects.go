@@ -31,13 +31,9 @@ func (h *Helm) ExpectEmptyNamespace(tb testing.TB) {
 	list, err := h.Cluster.Client().CoreV1().ConfigMaps(h.Namespace).List(tb.Context(), metav1.ListOptions{
 		LabelSelector: "app.kubernetes.io/managed-by=Helm",
 	})
-	if err != nil {
-		tb.Fatal(err)
-	}
+	NoError(tb, err)
 	secrets, err := h.Cluster.Client().CoreV1().Secrets(h.Namespace).List(tb.Context(), metav1.ListOptions{})
-	if err != nil {
-		tb.Fatal(err)
-	}
+	NoError(tb, err)
 	if n := len(list.Items) + len(secrets.Items); n > 0 {
 		tb.Errorf("%d objects are left", n)
 	}
@@ -47,9 +43,7 @@ func (h *Helm) ExpectEmptyNamespace(tb testing.TB) {
 func (h *Helm) ExpectNoReleases(tb testing.TB) {
 	tb.Helper()
 	secrets, err := h.Cluster.Client().CoreV1().Secrets(h.Namespace).List(tb.Context(), metav1.ListOptions{})
-	if err != nil {
-		tb.Fatal(err)
-	}
+	NoError(tb, err)
 	for _, s := range secrets.Items {
 		tb.Errorf("Secret/%s is left", s.Name)
 	}
@@ -68,9 +62,7 @@ func declared(tb testing.TB, objects map[string]*unstructured.Unstructured) map[
 		}
 		unstructured.RemoveNestedField(metadata, "annotations", "deployment.kubernetes.io/revision")
 		text, err := json.Marshal(o.Object)
-		if err != nil {
-			tb.Fatal(err)
-		}
+		NoError(tb, err)
 		texts[id] = string(text)
 	}
 	return texts
@@ -111,9 +103,7 @@ func (h *Helm) ReleaseObjects(tb testing.TB, name string) map[string]*unstructur
 	found := map[string]*unstructured.Unstructured{}
 	for _, resource := range Resources {
 		list, err := h.Client.Resource(resource).Namespace(h.Namespace).List(tb.Context(), metav1.ListOptions{})
-		if err != nil {
-			tb.Fatal(err)
-		}
+		NoError(tb, err)
 		for i := range list.Items {
 			if item := &list.Items[i]; item.GetAnnotations()["meta.helm.sh/release-name"] == name {
 				found[item.GetKind()+"/"+item.GetName()] = item
@@ -128,9 +118,7 @@ func (h *Helm) Get(tb testing.TB, id string) *unstructured.Unstructured {
 	tb.Helper()
 	kind, name, _ := strings.Cut(id, "/")
 	list, err := h.Client.Resource(h.ResourceOfKind(tb, kind)).Namespace(h.Namespace).List(tb.Context(), metav1.ListOptions{FieldSelector: "metadata.name=" + name})
-	if err != nil {
-		tb.Fatal(err)
-	}
+	NoError(tb, err)
 	if len(list.Items) == 0 {
 		return nil
 	}
@@ -155,9 +143,7 @@ func (h *Helm) Patch(tb testing.TB, id, patch string) {
 	kind, name, _ := strings.Cut(id, "/")
 	_, err := h.Client.Resource(h.ResourceOfKind(tb, kind)).Namespace(h.Namespace).
 		Patch(tb.Context(), name, types.MergePatchType, []byte(patch), metav1.PatchOptions{})
-	if err != nil {
-		tb.Fatal(err)
-	}
+	NoError(tb, err)
 }
 
 // Delete deletes an object as somebody else would, and returns when it is gone.
@@ -165,9 +151,7 @@ func (h *Helm) Delete(tb testing.TB, id string) {
 	tb.Helper()
 	kind, name, _ := strings.Cut(id, "/")
 	err := h.Client.Resource(h.ResourceOfKind(tb, kind)).Namespace(h.Namespace).Delete(tb.Context(), name, metav1.DeleteOptions{})
-	if err != nil {
-		tb.Fatal(err)
-	}
+	NoError(tb, err)
 }
 
 // ExpectObjects checks that exactly these objects belong to a release.
@@ -330,9 +314,7 @@ func read(text string) (*unstructured.Unstructured, error) {
 func ParseManifest(tb testing.TB, text string) *unstructured.Unstructured {
 	tb.Helper()
 	object, err := read(text)
-	if err != nil {
-		tb.Fatal(err)
-	}
+	NoError(tb, err)
 	return object
 }
 
@@ -353,9 +335,7 @@ func (h *Helm) Create(ctx context.Context, manifest string) error {
 func (h *Helm) Apply(tb testing.TB, manifest string) {
 	tb.Helper()
 	h.DeleteAfter(tb, ParseManifest(tb, strings.ReplaceAll(manifest, "NAMESPACE", h.Namespace)))
-	if err := h.Create(tb.Context(), manifest); err != nil {
-		tb.Fatal(err)
-	}
+	NoError(tb, h.Create(tb.Context(), manifest))
 }
 
 // OpenGates creates ConfigMaps for which pods wait, if they do not exist yet.

@@ -74,9 +74,7 @@ func names(tb testing.TB, value string) []string {
 	tb.Helper()
 	items := []string{value}
 	if strings.HasPrefix(value, "[") {
-		if err := json.Unmarshal([]byte(value), &items); err != nil {
-			tb.Fatal(err)
-		}
+		NoError(tb, json.Unmarshal([]byte(value), &items))
 	}
 	var all []string
 	for _, item := range items {

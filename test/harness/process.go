@@ -82,9 +82,7 @@ func (p *Process) AwaitLine(tb testing.TB, text string) {
 // Signal sends a signal, which must still find the process running.
 func (p *Process) Signal(tb testing.TB, signal syscall.Signal) {
 	tb.Helper()
-	if err := p.Cmd.Process.Signal(signal); err != nil {
-		tb.Fatal(err)
-	}
+	NoError(tb, p.Cmd.Process.Signal(signal))
 }
 
 // Kill kills the process, if it still runs.

@@ -17,9 +17,7 @@ func (h *Helm) UseProxy(tb testing.TB) *fault.Proxy {
 	tb.Helper()
 	p := fault.New(tb, h.Cluster.Config())
 	path := filepath.Join(tb.TempDir(), "kubeconfig")
-	if err := p.WriteKubeconfig(path, h.Namespace); err != nil {
-		tb.Fatal(err)
-	}
+	NoError(tb, p.WriteKubeconfig(path, h.Namespace))
 	h.Env = append(h.Env, "KUBECONFIG="+path)
 	return p
 }

@@ -23,9 +23,7 @@ func (h *Helm) Storage() *storage.Storage {
 func (h *Helm) History(tb testing.TB, name string) []*release.Release {
 	tb.Helper()
 	list, err := h.Storage().History(name)
-	if err != nil {
-		tb.Fatal(err)
-	}
+	NoError(tb, err)
 	releaseutil.SortByRevision(list)
 	return list
 }

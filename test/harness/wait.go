@@ -37,3 +37,11 @@ func AwaitClosed(tb testing.TB, happened <-chan struct{}, what string) {
 		tb.Fatalf("%s never happened", what)
 	}
 }
+
+// NoError ends the test if there is an error.
+func NoError(tb testing.TB, err error) {
+	tb.Helper()
+	if err != nil {
+		tb.Fatal(err)
+	}
+}

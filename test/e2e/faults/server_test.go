@@ -152,14 +152,10 @@ func TestCertificates(t *testing.T) {
 			t.Parallel()
 			h := harness.New(t)
 			authority, err := fault.NewAuthority()
-			if err != nil {
-				t.Fatal(err)
-			}
+			harness.NoError(t, err)
 			p := fault.NewTLS(t, h.Cluster.Config(), authority)
 			path := filepath.Join(t.TempDir(), "kubeconfig")
-			if err := p.WriteKubeconfig(path, h.Namespace); err != nil {
-				t.Fatal(err)
-			}
+			harness.NoError(t, p.WriteKubeconfig(path, h.Namespace))
 			direct := h.Env
 			h.Env = append(slices.Clone(direct), "KUBECONFIG="+path)
 			dir := charts.ThreeLayers(t, "1")
@@ -172,9 +168,7 @@ func TestCertificates(t *testing.T) {
 					t.Fatal(err)
 				}
 			}
-			if err := p.ChangeCertificate(next); err != nil {
-				t.Fatal(err)
-			}
+			harness.NoError(t, p.ChangeCertificate(next))
 			r := process.Wait(t)
 			h.Env = direct
 			if (r.ExitCode == 0) != trusted {

@@ -86,9 +86,7 @@ func outages() map[string]outage {
 		"connections are refused": func(tb testing.TB, p *fault.Proxy) func() {
 			p.Down()
 			return func() {
-				if err := p.Up(); err != nil {
-					tb.Fatal(err)
-				}
+				harness.NoError(tb, p.Up())
 			}
 		},
 		"connections are dropped": ruled(fault.Drop),

@@ -75,13 +75,9 @@ func (s *hookOperation) watch(ctx context.Context) {
 		s.tb.Fatal(err)
 	}
 	s.jobs, err = jobs.Watch(ctx, metav1.ListOptions{ResourceVersion: oldJobs.ResourceVersion})
-	if err != nil {
-		s.tb.Fatal(err)
-	}
+	harness.NoError(s.tb, err)
 	s.pods, err = pods.Watch(ctx, metav1.ListOptions{ResourceVersion: oldPods.ResourceVersion})
-	if err != nil {
-		s.tb.Fatal(err)
-	}
+	harness.NoError(s.tb, err)
 	for _, job := range oldJobs.Items {
 		s.runs[job.UID] = ""
 	}

@@ -114,9 +114,7 @@ func runID(id string, count map[string]int) string {
 func closeGates(tb testing.TB, h *harness.Helm) {
 	tb.Helper()
 	err := h.Cluster.Client().CoreV1().ConfigMaps(h.Namespace).DeleteCollection(tb.Context(), metav1.DeleteOptions{}, metav1.ListOptions{LabelSelector: "e2e=gate"})
-	if err != nil {
-		tb.Fatal(err)
-	}
+	harness.NoError(tb, err)
 }
 
 // ungated is the gate of a hook that does not wait for one.

@@ -73,9 +73,7 @@ func deleteInBackground(tb testing.TB, h *harness.Helm, id string) {
 	kind, name, _ := strings.Cut(id, "/")
 	background := metav1.DeletePropagationBackground
 	err := h.Client.Resource(h.ResourceOfKind(tb, kind)).Namespace(h.Namespace).Delete(tb.Context(), name, metav1.DeleteOptions{PropagationPolicy: &background})
-	if err != nil {
-		tb.Fatal(err)
-	}
+	harness.NoError(tb, err)
 }
 
 // TestHookThatRemovesItself has Jobs that are removed as soon as they have completed:
@@ -123,9 +121,7 @@ func TestNamespaceDeletedWhileHooksRun(t *testing.T) {
 			if mode == "true" {
 				awaitHookPhases(t, h, "rel", release.HookPhaseRunning, "Job/b")
 			}
-			if err := h.Cluster.Client().CoreV1().Namespaces().Delete(t.Context(), h.Namespace, metav1.DeleteOptions{}); err != nil {
-				t.Fatal(err)
-			}
+			harness.NoError(t, h.Cluster.Client().CoreV1().Namespaces().Delete(t.Context(), h.Namespace, metav1.DeleteOptions{}))
 			r := p.ExpectExit(t, 1)
 			// Which of it is seen first is the cluster's choice.
 			if text := harness.ErrorOf("\n" + r.Stderr); !strings.Contains(text, "Job/a (app/templates/a.yaml)") && !strings.Contains(text, h.Namespace) {

@@ -38,9 +38,7 @@ hooks of pre-install, pre-upgrade
 	for _, action := range []string{"install", "upgrade"} {
 		h.MustRun(action, "demo", chart)
 		jobs, err := h.Cluster.Client().BatchV1().Jobs(h.Namespace).List(t.Context(), metav1.ListOptions{})
-		if err != nil {
-			t.Fatal(err)
-		}
+		harness.NoError(t, err)
 		var left []string
 		for _, job := range jobs.Items {
 			if job.Status.CompletionTime == nil {

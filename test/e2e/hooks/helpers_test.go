@@ -32,9 +32,7 @@ func existingObjects(tb testing.TB, h *harness.Helm) map[string]types.UID {
 	jobs, err := h.Cluster.Client().BatchV1().Jobs(h.Namespace).List(tb.Context(), metav1.ListOptions{})
 	pods, err2 := core.Pods(h.Namespace).List(tb.Context(), metav1.ListOptions{})
 	maps, err3 := core.ConfigMaps(h.Namespace).List(tb.Context(), metav1.ListOptions{})
-	if err := errors.Join(err, err2, err3); err != nil {
-		tb.Fatal(err)
-	}
+	harness.NoError(tb, errors.Join(err, err2, err3))
 	for _, o := range jobs.Items {
 		there["Job/"+o.Name] = o.UID
 	}
@@ -75,9 +73,7 @@ func awaitPodPhase(tb testing.TB, h *harness.Helm, phase string, jobs ...string)
 	for _, job := range jobs {
 		harness.Eventually(tb, "a pod of "+job+" that is "+phase, func() bool {
 			list, err := h.Cluster.Client().CoreV1().Pods(h.Namespace).List(tb.Context(), metav1.ListOptions{LabelSelector: "app=" + job})
-			if err != nil {
-				tb.Fatal(err)
-			}
+			harness.NoError(tb, err)
 			return len(list.Items) > 0 && string(list.Items[0].Status.Phase) == phase
 		})
 	}

@@ -54,9 +54,7 @@ func (d crdHook) resource(name string) string {
 func (d crdHook) get(tb testing.TB) *unstructured.Unstructured {
 	tb.Helper()
 	list, err := d.api.List(tb.Context(), metav1.ListOptions{FieldSelector: "metadata.name=" + d.name()})
-	if err != nil {
-		tb.Fatal(err)
-	}
+	harness.NoError(tb, err)
 	if len(list.Items) == 0 {
 		return nil
 	}
@@ -90,9 +88,7 @@ func (d crdHook) times(tb testing.TB) (created, established, used time.Time) {
 				created = e.Received
 			}
 			var stored harness.Snapshot
-			if err := json.Unmarshal(e.Response, &stored); err != nil {
-				tb.Fatal(err)
-			}
+			harness.NoError(tb, json.Unmarshal(e.Response, &stored))
 			if stored.Condition("Established") && established.IsZero() {
 				established = e.Received
 			}

@@ -82,9 +82,7 @@ func runTogether(tb testing.TB, h *harness.Helm, do [2][]string, losers []string
 		}
 	}
 	list, err := h.Cluster.Client().CoreV1().Secrets(h.Namespace).List(tb.Context(), metav1.ListOptions{LabelSelector: "owner=helm"})
-	if err != nil {
-		tb.Fatal(err)
-	}
+	harness.NoError(tb, err)
 	switch {
 	case won == 0:
 		tb.Error("nobody won")

@@ -27,9 +27,7 @@ func defineGizmos(tb testing.TB, h *harness.Helm) {
 func deleteGizmoDefinition(tb testing.TB, h *harness.Helm) {
 	tb.Helper()
 	api, name := h.Resource("apiextensions.k8s.io/v1", "CustomResourceDefinition"), "gizmos."+h.Namespace+".example"
-	if err := api.Delete(tb.Context(), name, metav1.DeleteOptions{}); err != nil {
-		tb.Fatal(err)
-	}
+	harness.NoError(tb, api.Delete(tb.Context(), name, metav1.DeleteOptions{}))
 	harness.Eventually(tb, "the deletion of the definition", func() bool {
 		_, err := api.Get(tb.Context(), name, metav1.GetOptions{})
 		return apierrors.IsNotFound(err)

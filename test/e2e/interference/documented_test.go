@@ -160,9 +160,7 @@ func TestPermissions(t *testing.T) {
 func documentedRoles(tb testing.TB) map[string][]rbacv1.PolicyRule {
 	tb.Helper()
 	page, err := os.ReadFile(filepath.Join(binaries.Root(tb), "docs", "permissions.md"))
-	if err != nil {
-		tb.Fatal(err)
-	}
+	harness.NoError(tb, err)
 	roles := map[string][]rbacv1.PolicyRule{}
 	for _, block := range regexp.MustCompile("(?s)```yaml\n(.*?)```").FindAllSubmatch(page, -1) {
 		var role rbacv1.Role
@@ -217,9 +215,7 @@ func resourceVersions(tb testing.TB, h *harness.Helm) map[string]string {
 			continue
 		}
 		list, err := client.Resource(resource).Namespace(h.Namespace).List(tb.Context(), metav1.ListOptions{})
-		if err != nil {
-			tb.Fatal(err)
-		}
+		harness.NoError(tb, err)
 		for i := range list.Items {
 			item := &list.Items[i]
 			version := item.GetResourceVersion()

@@ -26,9 +26,7 @@ func deleteNamespace(tb testing.TB, h *harness.Helm) {
 			tb.Error(err)
 		}
 	})
-	if err := h.Cluster.Client().CoreV1().Namespaces().Delete(tb.Context(), h.Namespace, metav1.DeleteOptions{}); err != nil {
-		tb.Fatal(err)
-	}
+	harness.NoError(tb, h.Cluster.Client().CoreV1().Namespaces().Delete(tb.Context(), h.Namespace, metav1.DeleteOptions{}))
 }
 
 // TestPeopleDeleteTheNamespace deletes the namespace during an operation, which fails and

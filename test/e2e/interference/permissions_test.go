@@ -23,9 +23,7 @@ func revokePermissions(tb testing.TB, h *harness.Helm, verb, group, resource str
 		role.Rules = rules
 		_, err = roles.Update(tb.Context(), role, metav1.UpdateOptions{})
 	}
-	if err != nil {
-		tb.Fatal(err)
-	}
+	harness.NoError(tb, err)
 	h.AwaitPermission(tb, false, verb, group, resource)
 }
 
@@ -38,9 +36,7 @@ func restorePermissions(tb testing.TB, h *harness.Helm) {
 		role.Rules = []rbacv1.PolicyRule{{Verbs: []string{"*"}, APIGroups: []string{"*"}, Resources: []string{"*"}}}
 		_, err = roles.Update(tb.Context(), role, metav1.UpdateOptions{})
 	}
-	if err != nil {
-		tb.Fatal(err)
-	}
+	harness.NoError(tb, err)
 	h.AwaitPermission(tb, true, "create", "", "configmaps")
 }
 

@@ -24,17 +24,13 @@ func setQuota(tb testing.TB, h *harness.Helm, name corev1.ResourceName, most int
 		ObjectMeta: metav1.ObjectMeta{Name: "house"},
 		Spec:       corev1.ResourceQuotaSpec{Hard: corev1.ResourceList{name: *resource.NewQuantity(most, resource.DecimalSI)}},
 	}, metav1.CreateOptions{})
-	if err != nil {
-		tb.Fatal(err)
-	}
+	harness.NoError(tb, err)
 	harness.Eventually(tb, "the enforcement of the quota", func() bool {
 		quota, err := quotas.Get(tb.Context(), "house", metav1.GetOptions{})
 		return err == nil && len(quota.Status.Hard) > 0 && len(quota.Status.Used) > 0
 	})
 	return func() {
-		if err := quotas.Delete(tb.Context(), "house", metav1.DeleteOptions{}); err != nil {
-			tb.Fatal(err)
-		}
+		harness.NoError(tb, quotas.Delete(tb.Context(), "house", metav1.DeleteOptions{}))
 		probe := &corev1.ConfigMap{ObjectMeta: metav1.ObjectMeta{Name: "probe"}}
 		harness.Eventually(tb, "the end of the quota", func() bool {
 			_, err := core.ConfigMaps(h.Namespace).Create(tb.Context(), probe, metav1.CreateOptions{DryRun: []string{metav1.DryRunAll}})

@@ -71,17 +71,11 @@ func mutateObject(_ context.Context, r *admissionv1.AdmissionRequest) *admission
 func (w webhook) serve(tb testing.TB, h *harness.Helm) (remove func()) {
 	tb.Helper()
 	config, files, err := certificates.Make(tb.TempDir(), false)
-	if err != nil {
-		tb.Fatal(err)
-	}
+	harness.NoError(tb, err)
 	ca, err := os.ReadFile(files.CA)
-	if err != nil {
-		tb.Fatal(err)
-	}
+	harness.NoError(tb, err)
 	listener, err := (&net.ListenConfig{}).Listen(tb.Context(), "tcp", "127.0.0.1:0")
-	if err != nil {
-		tb.Fatal(err)
-	}
+	harness.NoError(tb, err)
 	server := &http.Server{TLSConfig: config, Handler: w, ReadHeaderTimeout: time.Minute}
 	over := make(chan struct{})
 	go func() { defer close(over); _ = server.ServeTLS(listener, "", "") }()
@@ -109,9 +103,7 @@ func (w webhook) serve(tb testing.TB, h *harness.Helm) (remove func()) {
 			SideEffects: &none, TimeoutSeconds: &timeout, AdmissionReviewVersions: []string{"v1"},
 		}}}, metav1.CreateOptions{})
 	}
-	if err != nil {
-		tb.Fatal(err)
-	}
+	harness.NoError(tb, err)
 	var once sync.Once
 	unregister := func() {
 		once.Do(func() {

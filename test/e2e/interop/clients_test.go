@@ -109,9 +109,7 @@ func (b binary) try(tb testing.TB, args ...string) (string, error) {
 func (b binary) must(tb testing.TB, args ...string) string {
 	tb.Helper()
 	out, err := b.try(tb, args...)
-	if err != nil {
-		tb.Fatal(err)
-	}
+	harness.NoError(tb, err)
 	return out
 }
 
@@ -138,9 +136,7 @@ func (b binary) revisions(tb testing.TB) []string {
 	if err != nil && strings.Contains(err.Error(), "release: not found") {
 		return nil
 	}
-	if err != nil {
-		tb.Fatal(err)
-	}
+	harness.NoError(tb, err)
 	var rows []struct {
 		Revision int
 		Status   string
@@ -192,9 +188,7 @@ func newLibrary(tb testing.TB, h *harness.Helm) library {
 	settings.KubeConfig = h.Cluster.Kubeconfig()
 	settings.SetNamespace(h.Namespace)
 	config := new(action.Configuration)
-	if err := config.Init(settings.RESTClientGetter(), h.Namespace, "memory", func(string, ...any) {}); err != nil {
-		tb.Fatal(err)
-	}
+	harness.NoError(tb, config.Init(settings.RESTClientGetter(), h.Namespace, "memory", func(string, ...any) {}))
 	return library{config, h.Namespace}
 }
 
@@ -205,13 +199,9 @@ func (stockLibrary) String() string { return "Helm's library" }
 func (l library) deploy(tb testing.TB, chart, values string) error {
 	tb.Helper()
 	chrt, err := loader.Load(chart)
-	if err != nil {
-		tb.Fatal(err)
-	}
+	harness.NoError(tb, err)
 	vals, err := strvals.Parse(values)
-	if err != nil {
-		tb.Fatal(err)
-	}
+	harness.NoError(tb, err)
 	if len(l.revisions(tb)) == 0 {
 		install := action.NewInstall(l.config)
 		install.ReleaseName, install.Namespace = "rel", l.namespace
@@ -230,18 +220,14 @@ func (l library) rollback(tb testing.TB, revision int) {
 	tb.Helper()
 	rollback := action.NewRollback(l.config)
 	rollback.Version, rollback.Timeout, rollback.ReadinessTimeout = revision, operationTimeout, resourceTimeout
-	if err := rollback.RunWithContext(tb.Context(), "rel"); err != nil {
-		tb.Fatal(err)
-	}
+	harness.NoError(tb, rollback.RunWithContext(tb.Context(), "rel"))
 }
 
 func (l stockLibrary) rollback(tb testing.TB, revision int) {
 	tb.Helper()
 	rollback := helmaction.NewRollback(l.config)
 	rollback.Version, rollback.Timeout = revision, operationTimeout
-	if err := rollback.Run("rel"); err != nil {
-		tb.Fatal(err)
-	}
+	harness.NoError(tb, rollback.Run("rel"))
 }
 
 func (l library) uninstall(tb testing.TB) {
@@ -283,9 +269,7 @@ func (l library) read(tb testing.TB, revision int) *release.Release {
 	get := action.NewGet(l.config)
 	get.Version = revision
 	rel, err := get.Run("rel")
-	if err != nil {
-		tb.Fatal(err)
-	}
+	harness.NoError(tb, err)
 	return rel
 }
 
@@ -297,21 +281,15 @@ func (l library) manifest(tb testing.TB, revision int) string {
 func (l library) order(tb testing.TB, revision int) string {
 	tb.Helper()
 	order, err := action.OrderOf(l.read(tb, revision))
-	if err != nil {
-		tb.Fatal(err)
-	}
+	harness.NoError(tb, err)
 	return formatOrder(order)
 }
 
 func (l library) plan(tb testing.TB, revision int) string {
 	tb.Helper()
 	plan, err := action.ReleasePlan(l.read(tb, revision))
-	if err != nil {
-		tb.Fatal(err)
-	}
+	harness.NoError(tb, err)
 	var text strings.Builder
-	if err := graphview.Text(&text, plan.Plan); err != nil {
-		tb.Fatal(err)
-	}
+	harness.NoError(tb, graphview.Text(&text, plan.Plan))
 	return text.String()
 }

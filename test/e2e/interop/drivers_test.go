@@ -154,14 +154,10 @@ func expectedOrder(tb testing.TB, manifest string, only ...string) *harness.Orde
 func runLifecycle(t *testing.T, h *harness.Helm, p program, kept storedIn) {
 	t.Helper()
 	chart := storedChart(t)
-	if err := p.deploy(t, chart, plain); err != nil {
-		t.Fatal(err)
-	}
+	harness.NoError(t, p.deploy(t, chart, plain))
 	first := expectedOrder(t, p.manifest(t, 1))
 	first.CheckInstall(t, h.ReadTrace(t), 15)
-	if err := p.deploy(t, chart, more); err != nil {
-		t.Fatal(err)
-	}
+	harness.NoError(t, p.deploy(t, chart, more))
 	added := expectedOrder(t, p.manifest(t, 2), "cache", "worker")
 	added.CheckInstall(t, h.ReadTrace(t), 1)
 
@@ -196,9 +192,7 @@ func runLifecycle(t *testing.T, h *harness.Helm, p program, kept storedIn) {
 func continueWithStock(t *testing.T, h *harness.Helm, p program, stock client, kept storedIn) {
 	t.Helper()
 	chart := storedChart(t)
-	if err := p.deploy(t, chart, plain); err != nil {
-		t.Fatal(err)
-	}
+	harness.NoError(t, p.deploy(t, chart, plain))
 	if err := p.deploy(t, chart, hangs); err == nil {
 		t.Error("the upgrade that hangs succeeded")
 	}
@@ -260,9 +254,7 @@ func checkLargeRelease(t *testing.T, ours binary, limit string) {
 	})
 	err := ours.deploy(t, chart, plain)
 	if limit == "" {
-		if err != nil {
-			t.Fatal(err)
-		}
+		harness.NoError(t, err)
 		expectOrder(t, ours, 1, "followed, 2 nodes")
 		expectRevisions(t, ours.stock(t), "1 deployed")
 		ours.uninstall(t)
@@ -283,20 +275,14 @@ func checkConcurrentUpgrades(t *testing.T, ours binary, url string) {
 	t.Helper()
 	chart := charts.WriteTemplate(t, charts.ConfigMap("one", "helm.sh/layer: one")+"data: {version: \"{{ .Values.version }}\"}\n"+
 		charts.ConfigMap("two", "helm.sh/depends-on/layers: one"))
-	if err := ours.deploy(t, chart, plain); err != nil {
-		t.Fatal(err)
-	}
+	harness.NoError(t, ours.deploy(t, chart, plain))
 	db, err := sql.Open("postgres", url)
-	if err != nil {
-		t.Fatal(err)
-	}
+	harness.NoError(t, err)
 	defer func() { _ = db.Close() }()
 	ctx, cancel := context.WithTimeout(t.Context(), time.Minute)
 	defer cancel()
 	lock, err := db.BeginTx(ctx, nil)
-	if err != nil {
-		t.Fatal(err)
-	}
+	harness.NoError(t, err)
 	if _, err := lock.ExecContext(ctx, "LOCK TABLE releases_v1 IN SHARE MODE"); err != nil {
 		t.Fatal(err)
 	}
@@ -306,14 +292,10 @@ func checkConcurrentUpgrades(t *testing.T, ours binary, url string) {
 	}
 	for waiting := 0; waiting < 2; {
 		const query = "SELECT count(*) FROM pg_locks WHERE NOT granted AND relation = 'releases_v1'::regclass"
-		if err := lock.QueryRowContext(ctx, query).Scan(&waiting); err != nil {
-			t.Fatal(err)
-		}
+		harness.NoError(t, lock.QueryRowContext(ctx, query).Scan(&waiting))
 		time.Sleep(10 * time.Millisecond)
 	}
-	if err := lock.Commit(); err != nil {
-		t.Fatal(err)
-	}
+	harness.NoError(t, lock.Commit())
 	won, lost := <-outcomes, <-outcomes
 	if won != nil {
 		won, lost = lost, won
@@ -323,9 +305,7 @@ func checkConcurrentUpgrades(t *testing.T, ours binary, url string) {
 	}
 	expectRevisions(t, ours, "1 superseded", "2 deployed")
 	live, err := ours.Cluster.Client().CoreV1().ConfigMaps(ours.Namespace).Get(t.Context(), "one", metav1.GetOptions{})
-	if err != nil {
-		t.Fatal(err)
-	}
+	harness.NoError(t, err)
 	if want := fmt.Sprintf("data: {version: %q}", live.Data["version"]); !strings.Contains(ours.manifest(t, 2), want) {
 		t.Errorf("the cluster has %s, the release has not:\n%s", want, ours.manifest(t, 2))
 	}
@@ -343,13 +323,9 @@ func expectStored(tb testing.TB, h *harness.Helm, kept storedIn, revisions int) 
 	tb.Helper()
 	core, ours := h.Cluster.Client().CoreV1(), metav1.ListOptions{LabelSelector: "owner=helm"}
 	secrets, err := core.Secrets(h.Namespace).List(tb.Context(), ours)
-	if err != nil {
-		tb.Fatal(err)
-	}
+	harness.NoError(tb, err)
 	configMaps, err := core.ConfigMaps(h.Namespace).List(tb.Context(), ours)
-	if err != nil {
-		tb.Fatal(err)
-	}
+	harness.NoError(tb, err)
 	got := storedIn{len(secrets.Items), len(configMaps.Items)}
 	if want := (storedIn{kept.secrets * revisions, kept.configMaps * revisions}); got != want {
 		tb.Errorf("kept are %+v, want %+v", got, want)

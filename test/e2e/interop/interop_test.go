@@ -140,9 +140,7 @@ func withoutKey(tb testing.TB, text, key string) []byte {
 		delete(entry.(map[string]any), key)
 	}
 	text2, err := json.Marshal(content)
-	if err != nil {
-		tb.Fatal(err)
-	}
+	harness.NoError(tb, err)
 	return text2
 }
 

@@ -44,9 +44,7 @@ kind: ConfigMap
 metadata: {name: top, finalizers: {{ toJson .Values.held }}}
 `,
 	}))
-	if err != nil {
-		tb.Fatal(err)
-	}
+	harness.NoError(tb, err)
 	return chrt
 }
 
@@ -100,24 +98,16 @@ func TestLifeOfTheSDK(t *testing.T) {
 	slow := map[string]any{"after": "1h"}
 	cancelled("upgrade", 2, action.EventResourceChanged, func(ctx context.Context, on func(action.Event)) error { return upgrade(ctx, on, slow) })
 	cancelled("rollback", 3, action.EventResourceChanged, func(ctx context.Context, on func(action.Event)) error { return rollback(ctx, on, 2) })
-	if err := rollback(t.Context(), nil, 1); err != nil {
-		t.Fatal(err)
-	}
+	harness.NoError(t, rollback(t.Context(), nil, 1))
 	pods, err := h.Cluster.Client().CoreV1().Pods(h.Namespace).List(t.Context(), metav1.ListOptions{})
 	if err != nil || len(pods.Items) != 1 || pods.Items[0].Name != "part-0s" {
 		t.Fatalf("got %v, %v, want the pod of revision 1 alone", pods.Items, err)
 	}
-	if err := upgrade(t.Context(), nil, map[string]any{"held": []any{"example.com/held"}}); err != nil {
-		t.Fatal(err)
-	}
+	harness.NoError(t, upgrade(t.Context(), nil, map[string]any{"held": []any{"example.com/held"}}))
 	cancelled("uninstall", 5, action.EventResourceChanged, uninstall)
 	_, err = h.Cluster.Client().CoreV1().ConfigMaps(h.Namespace).Patch(t.Context(), "top", types.MergePatchType, []byte(`{"metadata":{"finalizers":null}}`), metav1.PatchOptions{})
-	if err != nil {
-		t.Fatal(err)
-	}
-	if err := uninstall(t.Context(), nil); err != nil {
-		t.Fatal(err)
-	}
+	harness.NoError(t, err)
+	harness.NoError(t, uninstall(t.Context(), nil))
 	h.ExpectEmptyNamespace(t)
 	expectNoGoroutines(t)
 }

@@ -39,9 +39,7 @@ func sdkConfiguration(tb testing.TB, h *harness.Helm) *action.Configuration {
 	kubeconfig := h.Cluster.Kubeconfig()
 	flags.KubeConfig, flags.Namespace = &kubeconfig, &h.Namespace
 	cfg := new(action.Configuration)
-	if err := cfg.Init(flags, h.Namespace, "secret", func(string, ...any) {}); err != nil {
-		tb.Fatal(err)
-	}
+	harness.NoError(tb, cfg.Init(flags, h.Namespace, "secret", func(string, ...any) {}))
 	return cfg
 }
 
@@ -50,9 +48,7 @@ func sdkConfiguration(tb testing.TB, h *harness.Helm) *action.Configuration {
 func TestFailureOfTheSDK(t *testing.T) {
 	h := harness.New(t)
 	chrt, err := loader.Load(charts.HangingChart(t, "1s"))
-	if err != nil {
-		t.Fatal(err)
-	}
+	harness.NoError(t, err)
 	install := sdkInstall(t, h)
 	_, err = install.RunWithContext(t.Context(), chrt, nil)
 
@@ -98,9 +94,7 @@ func TestEndsOfAnOperation(t *testing.T) {
 		t.Run(c.name, func(t *testing.T) {
 			h := harness.New(t)
 			chrt, err := loader.Load(charts.HangingChart(t, c.timeout))
-			if err != nil {
-				t.Fatal(err)
-			}
+			harness.NoError(t, err)
 			ctx, cancel := context.WithCancel(t.Context())
 			defer cancel()
 			install := sdkInstall(t, h)
@@ -143,9 +137,7 @@ func expectNoGoroutines(tb testing.TB) {
 func expectInReference(tb testing.TB, lines ...string) {
 	tb.Helper()
 	text, err := os.ReadFile(filepath.Join(binaries.Root(tb), "docs", "reference.md"))
-	if err != nil {
-		tb.Fatal(err)
-	}
+	harness.NoError(tb, err)
 	for _, line := range lines {
 		if !strings.Contains(string(text), line) {
 			tb.Errorf("docs/reference.md does not say\n%s", line)

@@ -54,9 +54,7 @@ func (u *atomicRun) run(t *testing.T, args ...string) harness.Result {
 	u.proxy = u.UseProxy(t)
 	path := filepath.Join(t.TempDir(), "stderr")
 	stderr, err := os.Create(path)
-	if err != nil {
-		t.Fatal(err)
-	}
+	harness.NoError(t, err)
 	defer func() { _ = stderr.Close() }()
 	read := func() string {
 		text, err := os.ReadFile(path)

@@ -33,9 +33,7 @@ func replaceRecord(tb testing.TB, h *harness.Helm, rel *release.Release, record 
 		tb.Fatal("the release has no record")
 	}
 	secrets := driver.NewSecrets(h.Cluster.Client().CoreV1().Secrets(h.Namespace))
-	if err := secrets.Update("sh.helm.release.v1."+rel.Name+".v"+strconv.Itoa(rel.Version), rel); err != nil {
-		tb.Fatal(err)
-	}
+	harness.NoError(tb, secrets.Update("sh.helm.release.v1."+rel.Name+".v"+strconv.Itoa(rel.Version), rel))
 }
 
 // TestLifecycleDamagedRecord has the record of a release damaged: an operation that needs

@@ -133,9 +133,7 @@ func createForeignObject(t *testing.T, h *harness.Helm) {
 	_, err := h.Cluster.Client().CoreV1().ConfigMaps(h.Namespace).Create(t.Context(), &corev1.ConfigMap{
 		ObjectMeta: metav1.ObjectMeta{Name: "user"}, Data: map[string]string{"of": "somebody"},
 	}, metav1.CreateOptions{})
-	if err != nil {
-		t.Fatal(err)
-	}
+	harness.NoError(t, err)
 }
 
 // removeFinalizer removes the finalizer of the object "held".

@@ -75,9 +75,7 @@ func TestLifecycleRestarted(t *testing.T) {
 		h.MustRun("upgrade", "rel", held("y"), "--wait", "--recreate-pods", "--timeout", "20s")
 		h.MustRun("rollback", "rel", "1", "--wait", "--recreate-pods", "--timeout", "20s")
 		pods, err := h.Cluster.Client().CoreV1().Pods(h.Namespace).List(t.Context(), metav1.ListOptions{})
-		if err != nil {
-			t.Fatal(err)
-		}
+		harness.NoError(t, err)
 		for _, pod := range pods.Items {
 			h.Patch(t, "Pod/"+pod.Name, `{"metadata":{"finalizers":null}}`)
 		}
@@ -91,9 +89,7 @@ func TestLifecycleRestarted(t *testing.T) {
 func expectReadyPods(tb testing.TB, h *harness.Helm) {
 	tb.Helper()
 	pods, err := h.Cluster.Client().CoreV1().Pods(h.Namespace).List(tb.Context(), metav1.ListOptions{})
-	if err != nil {
-		tb.Fatal(err)
-	}
+	harness.NoError(tb, err)
 	there := 0
 	for _, pod := range pods.Items {
 		if pod.DeletionTimestamp != nil {

@@ -274,9 +274,7 @@ func expectDeletedAfterPods(tb testing.TB, h *harness.Helm, deployment, id strin
 		pods, err := h.Cluster.Client().CoreV1().Pods(h.Namespace).List(ctx, metav1.ListOptions{})
 		return err == nil && len(pods.Items) == 0, err
 	})
-	if err != nil {
-		tb.Fatal(err)
-	}
+	harness.NoError(tb, err)
 	recorded := h.ReadTrace(tb)
 	deleted, _ := recorded.Deleted(id)
 	if pods := recorded.PodsGone(harness.OrderedObject{Kind: "Deployment", Name: deployment}); pods.IsZero() || deleted.Before(pods) {

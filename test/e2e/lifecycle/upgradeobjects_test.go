@@ -199,9 +199,7 @@ func upgradeDefinitions(t *testing.T, h *harness.Helm) {
 	h.MustRun("upgrade", "rel", chart("2", "teeth: few, gone: soon"), "--wait=ordered")
 	h.MustRun("upgrade", "rel", chart("3", "teeth: many"), "--wait=ordered")
 	one, err := h.Resource(group+"/v1", "Gear").Get(t.Context(), "one", metav1.GetOptions{})
-	if err != nil {
-		t.Fatal(err)
-	}
+	harness.NoError(t, err)
 	if teeth, gone := stringAt(one, "spec", "teeth"), stringAt(one, "spec", "gone"); teeth != "many" || gone != "" {
 		t.Errorf("the custom resource has %q and %q", teeth, gone)
 	}

@@ -193,9 +193,7 @@ func TestNeedMetByTheCluster(t *testing.T) {
 			Annotations: map[string]string{"meta.helm.sh/release-name": "rel", "meta.helm.sh/release-namespace": h.Namespace},
 		},
 	}, metav1.CreateOptions{})
-	if err != nil {
-		t.Fatal(err)
-	}
+	harness.NoError(t, err)
 	h.MustRun("install", "rel", charts.WriteFiles(t, badCharts()["ConfigMap that comes too late"].files), "--wait=ordered")
 }
 

@@ -59,9 +59,7 @@ func TestHangingFinalizer(t *testing.T) {
 	}
 	_, err := h.Cluster.Client().CoreV1().ConfigMaps(h.Namespace).Patch(t.Context(), "stuck", types.MergePatchType,
 		[]byte(`{"metadata":{"finalizers":null}}`), metav1.PatchOptions{})
-	if err != nil {
-		t.Fatal(err)
-	}
+	harness.NoError(t, err)
 	h.MustRun("uninstall", "rel")
 	h.ExpectEmptyNamespace(t)
 }

@@ -164,9 +164,7 @@ func TestPostRendererMayAddWhatItLikes(t *testing.T) {
 	h := harness.New(t)
 	script := filepath.Join(t.TempDir(), "post-render")
 	added := "cat; printf -- '---\\n# Source: app/crds/x.yaml\\napiVersion: v1\\nkind: ConfigMap\\nmetadata:\\n  name: added\\n'\n"
-	if err := os.WriteFile(script, []byte("#!/bin/sh\n"+added), 0o700); err != nil {
-		t.Fatal(err)
-	}
+	harness.NoError(t, os.WriteFile(script, []byte("#!/bin/sh\n"+added), 0o700))
 	chart := charts.WriteFiles(t, map[string]string{"Chart.yaml": charts.Metadata, "templates/all.yaml": charts.ConfigMap("first", "helm.sh/layer: first")})
 	h.MustRun("install", "rel", chart, "--wait=ordered", "--post-renderer", script)
 	if len(h.ReadTrace(t)["ConfigMap/added"]) == 0 {

@@ -79,9 +79,7 @@ func TestLiveView(t *testing.T) {
 				t.Error("the cursor is not there any more")
 			}
 			stdout, err := os.ReadFile(term.stdout)
-			if err != nil {
-				t.Fatal(err)
-			}
+			harness.NoError(t, err)
 			if !strings.HasPrefix(string(stdout), "NAME: rel\n") || strings.Contains(string(stdout), "\x1b") {
 				t.Errorf("standard output is\n%q", stdout)
 			}

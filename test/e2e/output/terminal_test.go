@@ -43,9 +43,7 @@ func startInTerminal(tb testing.TB, h *harness.Helm, width, height int, env []st
 	}
 	fmt.Fprintf(&script, " > %s\necho \"exit code $?\"\nexec cat\n", harness.ShellQuote(term.stdout))
 	file := filepath.Join(dir, "script")
-	if err := os.WriteFile(file, []byte(script.String()), 0o600); err != nil {
-		tb.Fatal(err)
-	}
+	harness.NoError(tb, os.WriteFile(file, []byte(script.String()), 0o600))
 	term.tmux(tb, "-f", "/dev/null", "new-session", "-d", "-x", fmt.Sprint(width), "-y", fmt.Sprint(height), "exec sh "+harness.ShellQuote(file))
 	tb.Cleanup(func() { term.tmux(tb, "kill-server") })
 	return term

@@ -20,12 +20,8 @@ import (
 func runUnread(h *harness.Helm, args ...string) {
 	h.TB.Helper()
 	reader, writer, err := os.Pipe()
-	if err != nil {
-		h.TB.Fatal(err)
-	}
-	if err := reader.Close(); err != nil {
-		h.TB.Fatal(err)
-	}
+	harness.NoError(h.TB, err)
+	harness.NoError(h.TB, reader.Close())
 	defer func() { _ = writer.Close() }()
 	cmd := exec.CommandContext(h.TB.Context(), binaries.Get(h.TB).Helm, append(args, "--namespace", h.Namespace)...)
 	cmd.Env, cmd.Stderr = h.Env, writer
@@ -62,9 +58,7 @@ func TestOperationsGoOnUnread(t *testing.T) {
 			h := harness.New(t)
 			c.run(h)
 			var releases []struct{ Name, Status string }
-			if err := json.Unmarshal([]byte(h.MustRun("list", "--all", "-o", "json").Stdout), &releases); err != nil {
-				t.Fatal(err)
-			}
+			harness.NoError(t, json.Unmarshal([]byte(h.MustRun("list", "--all", "-o", "json").Stdout), &releases))
 			got := ""
 			for _, r := range releases {
 				got += r.Name + " " + r.Status

@@ -17,6 +17,8 @@ import (
 	"k8s.io/apimachinery/pkg/apis/meta/v1/unstructured"
 	"k8s.io/apimachinery/pkg/runtime/schema"
 	"k8s.io/apimachinery/pkg/types"
+
+	"github.com/ordered-helm/helm/test/harness"
 )
 
 // liveObject is an object as the server has it.
@@ -58,9 +60,7 @@ func (l *releaseRun) list() (found map[string]liveObject, going []string) {
 	found = map[string]liveObject{}
 	for kind, resource := range randomResources {
 		list, err := l.Client.Resource(resource).Namespace(l.Namespace).List(l.Context(), metav1.ListOptions{})
-		if err != nil {
-			l.Fatal(err)
-		}
+		harness.NoError(l, err)
 		for i := range list.Items {
 			o := &list.Items[i]
 			id := kind + "/" + o.GetName()
@@ -148,9 +148,7 @@ func environment(o *unstructured.Unstructured) map[string]string {
 func (l *releaseRun) statuses() map[int]string {
 	l.Helper()
 	list, err := l.Storage().List(func(*release.Release) bool { return true })
-	if err != nil {
-		l.Fatal(err)
-	}
+	harness.NoError(l, err)
 	statuses := map[int]string{}
 	for _, rel := range list {
 		statuses[rel.Version] = rel.Info.Status.String()
@@ -165,9 +163,7 @@ func (l *releaseRun) deleteOne(id string) {
 	background := metav1.DeletePropagationBackground
 	err := l.Client.Resource(randomResources[kind]).Namespace(l.Namespace).
 		Delete(l.Context(), name, metav1.DeleteOptions{PropagationPolicy: &background})
-	if err != nil {
-		l.Fatal(err)
-	}
+	harness.NoError(l, err)
 }
 
 // patchOne changes an object as somebody else would.
@@ -176,9 +172,7 @@ func (l *releaseRun) patchOne(id, patch string) {
 	kind, name, _ := strings.Cut(id, "/")
 	_, err := l.Client.Resource(randomResources[kind]).Namespace(l.Namespace).
 		Patch(l.Context(), name, types.MergePatchType, []byte(patch), metav1.PatchOptions{})
-	if err != nil {
-		l.Fatal(err)
-	}
+	harness.NoError(l, err)
 }
 
 // createForeign makes a ConfigMap as somebody else would, who knows nothing of Helm.

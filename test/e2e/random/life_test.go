@@ -143,12 +143,8 @@ func (l *releaseRun) write(o *operation) (chart, values string) {
 	dir := filepath.Join(l.TempDir(), "chart")
 	o.family.write(l, dir, o.stock)
 	text, err := json.Marshal(o.given.nested())
-	if err != nil {
-		l.Fatal(err)
-	}
+	harness.NoError(l, err)
 	values = dir + ".json"
-	if err := os.WriteFile(values, text, 0o600); err != nil {
-		l.Fatal(err)
-	}
+	harness.NoError(l, os.WriteFile(values, text, 0o600))
 	return dir, values
 }

@@ -15,6 +15,8 @@ import (
 	"testing"
 
 	"sigs.k8s.io/yaml"
+
+	"github.com/ordered-helm/helm/test/harness"
 )
 
 // chartValues are values of a chart, by their paths: "global.salt" is a text, and
@@ -102,20 +104,14 @@ func (w *chartWriter) file(path string, documents ...any) {
 	var text strings.Builder
 	for i, document := range documents {
 		part, err := yaml.Marshal(document)
-		if err != nil {
-			w.tb.Fatal(err)
-		}
+		harness.NoError(w.tb, err)
 		if i > 0 {
 			text.WriteString("---\n")
 		}
 		text.Write(part)
 	}
-	if err := os.MkdirAll(filepath.Dir(path), 0o755); err != nil {
-		w.tb.Fatal(err)
-	}
-	if err := os.WriteFile(path, []byte(text.String()), 0o600); err != nil {
-		w.tb.Fatal(err)
-	}
+	harness.NoError(w.tb, os.MkdirAll(filepath.Dir(path), 0o755))
+	harness.NoError(w.tb, os.WriteFile(path, []byte(text.String()), 0o600))
 }
 
 func (w *chartWriter) chart(c *generatedChart, dir string) {
@@ -191,9 +187,7 @@ func (w *chartWriter) sequence(th *template, object map[string]any) {
 // list writes names in one of the accepted forms.
 func (w *chartWriter) list(annotations map[string]any, of string, names []string) {
 	text, err := json.Marshal(names)
-	if err != nil {
-		w.tb.Fatal(err)
-	}
+	harness.NoError(w.tb, err)
 	forms := []any{string(text), strings.Join(names, ", "), names, []string{strings.Join(names, ",")}}
 	keys := []string{"depends-on.helm.sh/" + of, "helm.sh/depends-on/" + of}
 	if w.stock {

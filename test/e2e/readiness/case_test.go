@@ -134,9 +134,7 @@ func (s *caseRun) install(tb testing.TB) harness.Result {
 func (c readinessCase) writeChart(tb testing.TB, tested *unstructured.Unstructured) string {
 	tb.Helper()
 	manifest, err := yaml.Marshal(c.annotated(tb, tested))
-	if err != nil {
-		tb.Fatal(err)
-	}
+	harness.NoError(tb, err)
 	next := charts.ConfigMap("next", "helm.sh/layer: next", "depends-on.helm.sh/layers: tested")
 	if c.leaf {
 		next = charts.ConfigMap("next", "helm.sh/hook: post-install")
@@ -154,9 +152,7 @@ func (c readinessCase) annotated(tb testing.TB, tested *unstructured.Unstructure
 	for key, value := range tested.GetAnnotations() {
 		annotations[key] = value
 	}
-	if err := yaml.Unmarshal([]byte(strings.Join(c.annotations, "\n")), &annotations); err != nil {
-		tb.Fatal(err)
-	}
+	harness.NoError(tb, yaml.Unmarshal([]byte(strings.Join(c.annotations, "\n")), &annotations))
 	const key = "helm.sh/readiness-timeout"
 	switch timeout, said := annotations[key]; {
 	case said && timeout == nil:
@@ -250,9 +246,7 @@ func (s *caseRun) isReady(tb testing.TB, v version) bool {
 		return s.ready(v.object)
 	}
 	var stored harness.Snapshot
-	if err := json.Unmarshal(v.text, &stored); err != nil {
-		tb.Fatal(err)
-	}
+	harness.NoError(tb, json.Unmarshal(v.text, &stored))
 	switch kind := s.tested.GetKind(); kind {
 	case "DaemonSet":
 		wanted := harness.IntAt(v.object, "status.desiredNumberScheduled")

@@ -102,9 +102,7 @@ func withRestrictedNamespace(tb testing.TB, s *caseRun) {
 	tb.Helper()
 	namespaces := s.Client.Resource(harness.GuessResource("v1", "Namespace"))
 	patch := `{"metadata":{"labels":{"pod-security.kubernetes.io/enforce":"restricted"}}}`
-	if err := harness.MergePatch(tb.Context(), namespaces, s.Namespace, patch); err != nil {
-		tb.Fatal(err)
-	}
+	harness.NoError(tb, harness.MergePatch(tb.Context(), namespaces, s.Namespace, patch))
 }
 
 // secretThatVanishes is a Secret of the release, deployed after the resource,

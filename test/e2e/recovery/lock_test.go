@@ -98,13 +98,9 @@ func TestHooksOfTwoDead(t *testing.T) {
 	h.ExpectStatuses(t, "rel", "superseded failed failed deployed")
 	jobs := h.Cluster.Client().BatchV1().Jobs(h.Namespace)
 	first, err := jobs.Get(t.Context(), "migrate-2", metav1.GetOptions{})
-	if err != nil {
-		t.Fatal(err)
-	}
+	harness.NoError(t, err)
 	second, err := jobs.Get(t.Context(), "migrate-4", metav1.GetOptions{})
-	if err != nil {
-		t.Fatal(err)
-	}
+	harness.NoError(t, err)
 	if end := first.Status.CompletionTime; end == nil || second.CreationTimestamp.Before(end) {
 		t.Errorf("the next hook was created at %s, and the one before ended at %v", second.CreationTimestamp, end)
 	}

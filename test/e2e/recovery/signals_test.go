@@ -122,9 +122,7 @@ func TestSecondSignal(t *testing.T) {
 	p.ExpectExit(t, 128+int(syscall.SIGINT), "Release rel has been cancelled.",
 		"Waiting until the new revision is recorded as failed, and the last good revision is back because of --atomic. A second signal leaves at once.",
 		"Left at once: nothing is undone, and release rel stays as it is recorded.", "the next helm upgrade, rollback or uninstall of it takes it over and carries on")
-	if err := proxy.Up(); err != nil {
-		t.Fatal(err)
-	}
+	harness.NoError(t, proxy.Up())
 	h.MustRun("upgrade", "rel", charts.ThreeLayers(t, "3"), "--wait=ordered")
 	h.ExpectManifestObjects(t, "rel")
 	h.ExpectValues(t, "3")

@@ -108,9 +108,7 @@ func killUninstall(t *testing.T, h *harness.Helm) {
 	charts.Edit(t, dir, "templates/all.yaml", "{name: last,", "{name: last, finalizers: [ordered.example/hold],")
 	hook := "apiVersion: batch/v1\nkind: Job\nmetadata: {name: once, annotations: {helm.sh/hook: pre-delete, helm.sh/hook-delete-policy: hook-succeeded}}\n" +
 		"spec: {template: {spec: {restartPolicy: Never, containers: [{name: c, image: i}]}}}\n"
-	if err := os.WriteFile(filepath.Join(dir, "templates", "hooks.yaml"), []byte(hook), 0o600); err != nil {
-		t.Fatal(err)
-	}
+	harness.NoError(t, os.WriteFile(filepath.Join(dir, "templates", "hooks.yaml"), []byte(hook), 0o600))
 	h.MustRun("install", "rel", dir, "--wait=ordered")
 	h.KillAt(t, "app:last ConfigMap/last: Terminating", "uninstall", "rel")
 	expectLocked(t, h, "uninstalling", "uninstall")
@@ -130,9 +128,7 @@ func expectLocked(tb testing.TB, h *harness.Helm, status, operation string) {
 			Dead      bool
 		}
 	}
-	if err := json.Unmarshal([]byte(h.MustRun("status", "rel", "-o", "json").Stdout), &printed); err != nil {
-		tb.Fatal(err)
-	}
+	harness.NoError(tb, json.Unmarshal([]byte(h.MustRun("status", "rel", "-o", "json").Stdout), &printed))
 	if who := printed.Holder; who.Operation != operation || who.PID == 0 || !who.Dead || printed.Info.Status.String() != status {
 		tb.Errorf("status prints %+v", printed)
 	}
@@ -148,18 +144,12 @@ func rewriteRecord(tb testing.TB, h *harness.Helm, name string, change func(reco
 	tb.Helper()
 	rel := h.LastRevision(tb, name)
 	var record map[string]any
-	if err := json.Unmarshal(harness.Record(rel), &record); err != nil {
-		tb.Fatal(err)
-	}
+	harness.NoError(tb, json.Unmarshal(harness.Record(rel), &record))
 	change(record)
 	data, err := json.Marshal(record)
-	if err != nil {
-		tb.Fatal(err)
-	}
+	harness.NoError(tb, err)
 	rel.Chart.Files = append(slices.DeleteFunc(rel.Chart.Files, func(f *chart.File) bool { return f.Name == recordFile }), &chart.File{Name: recordFile, Data: data})
-	if err := h.Storage().Update(rel); err != nil {
-		tb.Fatal(err)
-	}
+	harness.NoError(tb, h.Storage().Update(rel))
 }
 
 // movedAway makes the lock holder in a record one on another machine.

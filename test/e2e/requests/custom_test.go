@@ -44,9 +44,7 @@ func TestTrackerCustomResources(t *testing.T) {
 			definition.Layer, widget.Layer, widget.DependsOn, widget.Annotations = "definitions", "widgets", "definitions", tt.annotations
 			widget.Body = `status: {conditions: [{type: Ready, status: "False", reason: New, message: not seen so far}]}` + "\n"
 			h.MustRun("install", "rel", charts.Write(t, definition, widget, charts.Last("widgets")), "--wait=ordered")
-			if err := <-written; err != nil {
-				t.Fatal(err)
-			}
+			harness.NoError(t, <-written)
 			var patched time.Time
 			for _, e := range h.Cluster.Audit(t) {
 				if e.Group == group && e.Verb == "patch" && e.Stage == cluster.StageComplete {

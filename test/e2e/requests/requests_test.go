@@ -93,9 +93,7 @@ func TestRequests(t *testing.T) {
 		harness.WriteGolden(t, path, report.String())
 	}
 	want, err := os.ReadFile(path)
-	if err != nil {
-		t.Fatal(err)
-	}
+	harness.NoError(t, err)
 	if got := report.String(); got != string(want) {
 		t.Errorf("the requests are not as many as they were: got\n%s\nwant\n%s", got, want)
 	}

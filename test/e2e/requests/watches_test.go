@@ -71,17 +71,13 @@ func TestTrackerWatchesFromTheWrite(t *testing.T) {
 			switch e.Verb {
 			case "create":
 				var created metav1.PartialObjectMetadata
-				if err := e.DecodeResponse(&created); err != nil {
-					t.Fatal(err)
-				}
+				harness.NoError(t, e.DecodeResponse(&created))
 				if written == "" {
 					written = created.ResourceVersion
 				}
 			case "watch":
 				uri, err := url.ParseRequestURI(e.URI)
-				if err != nil {
-					t.Fatal(err)
-				}
+				harness.NoError(t, err)
 				if from := uri.Query().Get("resourceVersion"); from == "" || from != written {
 					t.Errorf("%s are watched from %q, want %q, which the first create returned", resource, from, written)
 				}
@@ -122,15 +118,11 @@ func watchesOf(tb testing.TB, asked []cluster.Event) int {
 		switch e.Verb {
 		case "create":
 			var created metav1.PartialObjectMetadata
-			if err := e.DecodeResponse(&created); err != nil {
-				tb.Fatal(err)
-			}
+			harness.NoError(tb, e.DecodeResponse(&created))
 			written[created.ResourceVersion] = true
 		case "watch":
 			uri, err := url.ParseRequestURI(e.URI)
-			if err != nil {
-				tb.Fatal(err)
-			}
+			harness.NoError(tb, err)
 			if from := uri.Query().Get("resourceVersion"); from == "" || written[from] {
 				watches++
 			}

@@ -133,9 +133,7 @@ func TestPlantedSecrets(t *testing.T) {
 			})
 			values := filepath.Join(t.TempDir(), "values.yaml")
 			text := "file: 'q\"" + p.plant(t, "a file of values") + "<&>\\'\nlines: " + p.plant(t, "one of several lines") + "\n"
-			if err := os.WriteFile(values, []byte(text), 0o600); err != nil {
-				t.Fatal(err)
-			}
+			harness.NoError(t, os.WriteFile(values, []byte(text), 0o600))
 			given, old, hook := p.plant(t, "--set"), p.plant(t, "an old revision"), p.plant(t, "the Secret of a hook")
 			with := func(old string, more ...string) []string {
 				return append([]string{"rel", chart, "-f", values, "--set", "given=" + given, "--set", "hook=" + hook, "--set", "old=" + old, "--timeout", "20s"}, more...)
@@ -221,9 +219,7 @@ func (p plantedSecrets) run(tb testing.TB, h *harness.Helm, turn int, args []str
 		p.check(tb, what+": the timeline", string(text))
 	}
 	stored, err := h.Storage().ListReleases()
-	if err != nil {
-		tb.Fatal(err)
-	}
+	harness.NoError(tb, err)
 	for _, rel := range stored {
 		p.check(tb, what+": the description", storedText(rel))
 	}
@@ -255,22 +251,16 @@ func useToken(tb testing.TB, h *harness.Helm, p plantedSecrets) {
 	h.CreateServiceAccount(tb, "operator", []rbacv1.PolicyRule{{Verbs: []string{"*"}, APIGroups: []string{"*"}, Resources: []string{"*"}}})
 	answer, err := h.Cluster.Client().CoreV1().ServiceAccounts(h.Namespace).
 		CreateToken(tb.Context(), "operator", &authenticationv1.TokenRequest{}, metav1.CreateOptions{})
-	if err != nil {
-		tb.Fatal(err)
-	}
+	harness.NoError(tb, err)
 	token := answer.Status.Token
 	p["the token of the kubeconfig"] = token[len(token)-40:] // its signature
 	config, err := clientcmd.LoadFromFile(h.Cluster.Kubeconfig())
-	if err != nil {
-		tb.Fatal(err)
-	}
+	harness.NoError(tb, err)
 	for _, user := range config.AuthInfos {
 		*user = clientcmdapi.AuthInfo{Token: token}
 	}
 	path := filepath.Join(tb.TempDir(), "kubeconfig")
-	if err := clientcmd.WriteToFile(*config, path); err != nil {
-		tb.Fatal(err)
-	}
+	harness.NoError(tb, clientcmd.WriteToFile(*config, path))
 	h.Env = append(h.Env, "KUBECONFIG="+path)
 }
 
@@ -278,9 +268,7 @@ func useToken(tb testing.TB, h *harness.Helm, p plantedSecrets) {
 func (p plantedSecrets) checkEvents(tb testing.TB, h *harness.Helm) {
 	tb.Helper()
 	events, err := h.Cluster.Client().CoreV1().Events(h.Namespace).List(tb.Context(), metav1.ListOptions{})
-	if err != nil {
-		tb.Fatal(err)
-	}
+	harness.NoError(tb, err)
 	for _, e := range events.Items {
 		p.check(tb, "an event", e.Message+" "+e.Reason)
 	}

@@ -126,13 +126,9 @@ func TestSecretsAreNotTold(t *testing.T) {
 func TestSecretsInLogs(t *testing.T) {
 	t.Parallel()
 	once, err := json.Marshal(awkward)
-	if err != nil {
-		t.Fatal(err)
-	}
+	harness.NoError(t, err)
 	twice, err := json.Marshal("as " + string(once))
-	if err != nil {
-		t.Fatal(err)
-	}
+	harness.NoError(t, err)
 	log := `{"said":` + string(once) + `,"again":` + string(twice) + `} ` + base64.RawURLEncoding.EncodeToString([]byte(awkward)) + " logged"
 	h := harness.New(t)
 	chart := charts.WriteTemplate(t, secretManifest("")+charts.Manifests(
