@@ -12,6 +12,7 @@ import (
 	"strings"
 	"testing"
 
+	"github.com/ordered-helm/helm/test/binaries"
 	"github.com/ordered-helm/helm/test/charts"
 	"github.com/ordered-helm/helm/test/harness"
 )
@@ -22,7 +23,8 @@ func TestSDKExample(t *testing.T) {
 	t.Parallel()
 	program := filepath.Join(t.TempDir(), "sdk")
 	// With the flags of `make build`, whose packages are compiled already.
-	build := exec.CommandContext(t.Context(), "go", "build", "-trimpath", "-buildvcs=false", "-o", program, "../../examples/sdk")
+	build := exec.CommandContext(t.Context(), "go", "build", "-trimpath", "-buildvcs=false", "-o", program, "./examples/sdk")
+	build.Dir = binaries.Root(t)
 	build.Env = append(os.Environ(), "CGO_ENABLED=0")
 	if out, err := build.CombinedOutput(); err != nil {
 		t.Fatalf("%v\n%s", err, out)
