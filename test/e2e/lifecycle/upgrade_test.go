@@ -248,10 +248,9 @@ func TestLifecycleUpgradeValues(t *testing.T) {
 	values := func(of string) string { return "a: " + of + "\nb: " + of + "\nc: " + of + "\n" }
 	chart := func(tb testing.TB, of string) string {
 		tb.Helper()
-		return charts.WriteFiles(tb, map[string]string{
-			"Chart.yaml": charts.Metadata, "values.yaml": values(of),
-			"templates/all.yaml": charts.Manifests(charts.Object{Name: "first", Layer: "first"}, charts.Object{Name: "last", Layer: "last", DependsOn: "first", Value: "{{ .Values.a }} {{ .Values.b }} {{ .Values.c }}"}),
-		})
+		last := charts.Last("first")
+		last.Value = "{{ .Values.a }} {{ .Values.b }} {{ .Values.c }}"
+		return charts.Chart{Values: values(of), Objects: []charts.Object{{Name: "first", Layer: "first"}, last}}.Write(tb)
 	}
 	for _, tt := range []struct {
 		name string

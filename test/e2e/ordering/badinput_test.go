@@ -16,31 +16,27 @@ import (
 	"github.com/ordered-helm/helm/test/harness"
 )
 
-// badCharts are charts that must be refused before anything is changed, with what the
+// badChart is a chart that must be refused before anything is changed, with what the
 // message must contain.
-func badCharts() map[string]struct {
-	files map[string]string
+type badChart struct {
+	chart charts.Chart
 	want  []string
-} {
-	type chart = struct {
-		files map[string]string
-		want  []string
-	}
-	templates := func(text string) map[string]string {
-		return map[string]string{"Chart.yaml": charts.Metadata, "templates/all.yaml": text}
-	}
-	subcharts := func(dependencies string) map[string]string {
-		files := map[string]string{"Chart.yaml": charts.Metadata + dependencies}
+}
+
+// badCharts are bad charts by what is wrong with them.
+func badCharts() map[string]badChart {
+	templates := func(text string) charts.Chart { return charts.Chart{Template: text} }
+	subcharts := func(dependencies string) charts.Chart {
+		chart := charts.Chart{Metadata: dependencies}
 		for _, name := range []string{"database", "web"} {
-			files["charts/"+name+"/Chart.yaml"] = "apiVersion: v2\nname: " + name + "\nversion: 0.1.0\n"
-			files["charts/"+name+"/templates/c.yaml"] = charts.ConfigMap(name)
+			chart.Subcharts = append(chart.Subcharts, charts.Chart{Name: name, APIVersion: "v2", Objects: []charts.Object{{Name: name}}})
 		}
-		return files
+		return chart
 	}
 	needing := func(podSpec string) string {
 		return charts.Manifests(charts.Object{Kind: "Pod", Name: "p", Layer: "first", PodSpec: podSpec}, charts.Last("first"))
 	}
-	return map[string]chart{
+	return map[string]badChart{
 		"cycle among layers": {
 			templates(charts.ConfigMap("a", "helm.sh/layer: a", "helm.sh/depends-on/layers: [b]") +
 				charts.ConfigMap("b", "helm.sh/layer: b", "helm.sh/depends-on/layers: [a]")),
@@ -71,7 +67,7 @@ func badCharts() map[string]struct {
 			[]string{"app/templates/all.yaml", "ConfigMap/a", "helm.sh/readiness-timeout", `"20"`, "unit"},
 		},
 		"malformed mode": {
-			map[string]string{"Chart.yaml": charts.Metadata + "runHooksInParallel: perhaps\n", "templates/c.yaml": charts.ConfigMap("a")},
+			charts.Chart{HookMode: "perhaps", Objects: []charts.Object{{Name: "a"}}},
 			[]string{"app/Chart.yaml", "runHooksInParallel", `"perhaps"`, "otherChartsOnly"},
 		},
 		"mode in a template": {
@@ -122,13 +118,10 @@ func badCharts() map[string]struct {
 			[]string{"app/templates/all.yaml", "ConfigMap/a", "20m", "--timeout"},
 		},
 		"need that is unmet, with definitions to install": {
-			func() map[string]string {
-				files := templates(needing("containers: [{name: c, image: i, envFrom: [{configMapRef: {name: late}}]}]") + charts.ConfigMap("late"))
-				files["crds/things.yaml"] = "apiVersion: apiextensions.k8s.io/v1\nkind: CustomResourceDefinition\nmetadata: {name: things.ordered.example}\n" +
-					"spec: {group: ordered.example, scope: Namespaced, names: {kind: Thing, plural: things}, versions: [{name: v1, served: true, storage: true, " +
-					"schema: {openAPIV3Schema: {type: object}}}]}\n"
-				return files
-			}(),
+			charts.Chart{
+				Template: needing("containers: [{name: c, image: i, envFrom: [{configMapRef: {name: late}}]}]") + charts.ConfigMap("late"),
+				CRDs:     charts.Definition("ordered.example", "Thing").Manifest(),
+			},
 			[]string{"Pod/p", "ConfigMap/late"},
 		},
 		"one object in two documents": {
@@ -144,7 +137,7 @@ func TestBadChartsAreRefusedBeforeAnythingIsChanged(t *testing.T) {
 		t.Run(name, func(t *testing.T) {
 			t.Parallel()
 			h := harness.New(t)
-			r := h.Run("install", "rel", charts.WriteFiles(t, tt.files), "--wait=ordered")
+			r := h.Run("install", "rel", tt.chart.Write(t), "--wait=ordered")
 			h.ExpectRefused(t, r, tt.want...)
 		})
 	}
@@ -152,20 +145,17 @@ func TestBadChartsAreRefusedBeforeAnythingIsChanged(t *testing.T) {
 
 func TestBadCircumstances(t *testing.T) {
 	t.Parallel()
-	simple := map[string]string{
-		"Chart.yaml":         charts.Metadata,
-		"templates/all.yaml": charts.ConfigMap("a", "helm.sh/layer: a") + charts.ConfigMap("b", "helm.sh/layer: b", "depends-on.helm.sh/layers: a"),
-	}
+	simple := charts.Chart{Objects: []charts.Object{{Name: "a", Layer: "a"}, {Name: "b", Layer: "b", DependsOn: "a"}}}
 	t.Run("no cluster", func(t *testing.T) {
 		t.Parallel()
 		h := harness.New(t)
 		h.Env = append(h.Env, "KUBECONFIG="+os.DevNull, "HELM_KUBEAPISERVER=http://127.0.0.1:1")
-		h.ExpectRefused(t, h.Run("install", "rel", charts.WriteFiles(t, simple), "--wait=ordered"), "Kubernetes cluster unreachable")
+		h.ExpectRefused(t, h.Run("install", "rel", simple.Write(t), "--wait=ordered"), "Kubernetes cluster unreachable")
 	})
 	t.Run("no such namespace", func(t *testing.T) {
 		t.Parallel()
 		h := harness.New(t)
-		r := h.RunIn("no-such-namespace", "install", "rel", charts.WriteFiles(t, simple), "--wait=ordered")
+		r := h.RunIn("no-such-namespace", "install", "rel", simple.Write(t), "--wait=ordered")
 		h.ExpectRefused(t, r, `namespaces "no-such-namespace" not found`)
 	})
 	t.Run("no permission to create one of the kinds", func(t *testing.T) {
@@ -173,10 +163,8 @@ func TestBadCircumstances(t *testing.T) {
 		h := harness.New(t)
 		h.Allow(t, rbacv1.PolicyRule{APIGroups: []string{""}, Resources: []string{"secrets", "configmaps"}, Verbs: []string{"*"}},
 			rbacv1.PolicyRule{APIGroups: []string{"", "apps"}, Resources: []string{"*"}, Verbs: []string{"get", "list", "watch"}})
-		files := map[string]string{"Chart.yaml": charts.Metadata, "templates/all.yaml": charts.ConfigMap("first", "helm.sh/layer: first") + charts.Last("first").Manifest() +
-			"---\napiVersion: apps/v1\nkind: Deployment\nmetadata:\n  name: web\nspec:\n  selector: {matchLabels: {a: b}}\n" +
-			"  template: {metadata: {labels: {a: b}}, spec: {containers: [{name: c, image: i}]}}\n"}
-		r := h.Run("install", "rel", charts.WriteFiles(t, files), "--wait=ordered", "--kube-as-user", "limited-"+h.Namespace)
+		chart := charts.Write(t, charts.Object{Name: "first", Layer: "first"}, charts.Last("first"), charts.Object{Kind: "Deployment", Name: "web"})
+		r := h.Run("install", "rel", chart, "--wait=ordered", "--kube-as-user", "limited-"+h.Namespace)
 		h.ExpectRefused(t, r, "may not create Deployment in namespace "+h.Namespace)
 	})
 }
@@ -194,19 +182,16 @@ func TestNeedMetByTheCluster(t *testing.T) {
 		},
 	}, metav1.CreateOptions{})
 	harness.NoError(t, err)
-	h.MustRun("install", "rel", charts.WriteFiles(t, badCharts()["ConfigMap that comes too late"].files), "--wait=ordered")
+	h.MustRun("install", "rel", badCharts()["ConfigMap that comes too late"].chart.Write(t), "--wait=ordered")
 }
 
 // TestManyDocuments plans a chart of 5,000 documents.
 func TestManyDocuments(t *testing.T) {
 	t.Parallel()
 	h := harness.New(t)
-	chart := charts.WriteFiles(t, map[string]string{
-		"Chart.yaml": charts.Metadata,
-		"templates/all.yaml": "{{ range $i := until 5000 }}\n---\napiVersion: v1\nkind: ConfigMap\nmetadata:\n" +
-			"  name: c{{ $i }}\n  annotations:\n    helm.sh/layer: l{{ mod $i 50 }}\n" +
-			"    {{- if gt (mod $i 50) 0 }}\n    helm.sh/depends-on/layers: [l{{ sub (mod $i 50) 1 }}]\n    {{- end }}\n{{ end }}\n",
-	})
+	chart := charts.WriteTemplate(t, "{{ range $i := until 5000 }}\n---\napiVersion: v1\nkind: ConfigMap\nmetadata:\n"+
+		"  name: c{{ $i }}\n  annotations:\n    helm.sh/layer: l{{ mod $i 50 }}\n"+
+		"    {{- if gt (mod $i 50) 0 }}\n    helm.sh/depends-on/layers: [l{{ sub (mod $i 50) 1 }}]\n    {{- end }}\n{{ end }}\n")
 	r := h.MustRun("dag", chart)
 	if want := "app: 5000 resources in 50 nodes, 50 batches\n"; !strings.HasPrefix(r.Stdout, want) {
 		t.Errorf("got %.80q, want %q", r.Stdout, want)

@@ -42,9 +42,8 @@ func TestInterrupt(t *testing.T) {
 func TestHangingFinalizer(t *testing.T) {
 	t.Parallel()
 	h := harness.New(t)
-	chart := charts.WriteFiles(t, map[string]string{"Chart.yaml": charts.Metadata, "templates/all.yaml": charts.ConfigMap("first", "helm.sh/layer: first") +
-		"---\napiVersion: v1\nkind: ConfigMap\nmetadata:\n  name: stuck\n  finalizers: [ordered.example/hold]\n  annotations:\n" +
-		"    helm.sh/layer: second\n    helm.sh/depends-on/layers: first\n"})
+	chart := charts.Write(t, charts.Object{Name: "first", Layer: "first"}, charts.Object{Name: "stuck", Layer: "second", DependsOn: "first"})
+	charts.Edit(t, chart, "templates/all.yaml", "{name: stuck,", "{name: stuck, finalizers: [ordered.example/hold],")
 	h.MustRun("install", "rel", chart, "--wait=ordered")
 	r := h.Run("uninstall", "rel", "--timeout", "2s")
 	harness.ExpectContains(t, r.Stderr, "stuck", "ordered.example/hold", "--timeout")
@@ -74,7 +73,7 @@ func TestGraphOfARelease(t *testing.T) {
 	if got := h.MustRun("dag", "rel").Stdout; got != want {
 		t.Errorf("got:\n%s\nwant:\n%s", got, want)
 	}
-	h.MustRun("install", "plain", charts.WriteFiles(t, map[string]string{"Chart.yaml": charts.Metadata, "templates/a.yaml": charts.ConfigMap("a", "helm.sh/layer: a")}))
+	h.MustRun("install", "plain", charts.Write(t, charts.Object{Name: "a", Layer: "a"}))
 	h.ExpectFailure(t, []string{"dag", "plain"}, "order")
 	h.MustRun("uninstall", "rel", "plain")
 }
@@ -117,7 +116,7 @@ func TestRealChartsWithoutAnOrder(t *testing.T) {
 // TestWaitSpellings tries the spellings of --wait.
 func TestWaitSpellings(t *testing.T) {
 	t.Parallel()
-	chart := charts.WriteFiles(t, map[string]string{"Chart.yaml": charts.Metadata, "templates/all.yaml": charts.ConfigMap("first", "helm.sh/layer: first") + charts.Last("first").Manifest()})
+	chart := charts.Write(t, charts.Object{Name: "first", Layer: "first"}, charts.Last("first"))
 	tests := []struct {
 		args    []string
 		ordered bool

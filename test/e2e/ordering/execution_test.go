@@ -111,8 +111,8 @@ func TestPostRendererThatDropsComments(t *testing.T) {
 func TestKeptResources(t *testing.T) {
 	t.Parallel()
 	h := harness.New(t)
-	chart := charts.WriteFiles(t, map[string]string{"Chart.yaml": charts.Metadata, "templates/all.yaml": charts.ConfigMap("first", "helm.sh/layer: first") +
-		charts.ConfigMap("kept", "helm.sh/layer: second", "helm.sh/depends-on/layers: first", `helm.sh/resource-policy: " Keep "`)})
+	kept := charts.Object{Name: "kept", Layer: "second", DependsOn: "first", Annotations: []string{`helm.sh/resource-policy: " Keep "`}}
+	chart := charts.Write(t, charts.Object{Name: "first", Layer: "first"}, kept)
 	h.MustRun("install", "rel", chart, "--wait=ordered")
 	out := h.MustRun("uninstall", "rel").Stdout
 	if !strings.Contains(out, "[ConfigMap] kept") {
@@ -165,7 +165,7 @@ func TestPostRendererMayAddWhatItLikes(t *testing.T) {
 	script := filepath.Join(t.TempDir(), "post-render")
 	added := "cat; printf -- '---\\n# Source: app/crds/x.yaml\\napiVersion: v1\\nkind: ConfigMap\\nmetadata:\\n  name: added\\n'\n"
 	harness.NoError(t, os.WriteFile(script, []byte("#!/bin/sh\n"+added), 0o700))
-	chart := charts.WriteFiles(t, map[string]string{"Chart.yaml": charts.Metadata, "templates/all.yaml": charts.ConfigMap("first", "helm.sh/layer: first")})
+	chart := charts.Write(t, charts.Object{Name: "first", Layer: "first"})
 	h.MustRun("install", "rel", chart, "--wait=ordered", "--post-renderer", script)
 	if len(h.ReadTrace(t)["ConfigMap/added"]) == 0 {
 		t.Error("what the post-renderer added was not deployed")

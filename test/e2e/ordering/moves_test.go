@@ -18,28 +18,12 @@ func TestLifecycleUpgradeMoves(t *testing.T) {
 		return charts.Object{Name: name, Layer: layer, DependsOn: after}
 	}
 	app := charts.Object{Kind: "Deployment", Name: "app", Layer: "app", DependsOn: "base", Annotations: charts.LongTimeout}
-	subchart := func(name string, parts ...charts.Object) map[string]string {
-		files := map[string]string{"charts/" + name + "/Chart.yaml": "apiVersion: v3\nname: " + name + "\nversion: 0.1.0\n"}
-		for _, p := range parts {
-			files["charts/"+name+"/templates/"+p.Name+".yaml"] = p.Manifest()
-		}
-		return files
+	flat := func(objects ...charts.Object) charts.Chart { return charts.Chart{Objects: objects} }
+	subchart := func(name string, objects ...charts.Object) charts.Chart {
+		return charts.Chart{Name: name, TemplatePerObject: true, Objects: objects}
 	}
-	umbrella := func(order string, subcharts ...map[string]string) map[string]string {
-		files := map[string]string{"Chart.yaml": charts.Metadata + order}
-		for _, sub := range subcharts {
-			for name, content := range sub {
-				files[name] = content
-			}
-		}
-		return files
-	}
-	flat := func(parts ...charts.Object) map[string]string {
-		text := ""
-		for _, p := range parts {
-			text += p.Manifest()
-		}
-		return map[string]string{"Chart.yaml": charts.Metadata, "templates/all.yaml": text}
+	umbrella := func(order string, subcharts ...charts.Chart) charts.Chart {
+		return charts.Chart{Metadata: order, Subcharts: subcharts}
 	}
 	const twoAfterOne = "dependencies:\n- {name: one, version: 0.1.0}\n- {name: two, version: 0.1.0, depends-on: [one]}\n"
 	const oneAfterTwo = "dependencies:\n- {name: one, version: 0.1.0, depends-on: [two]}\n- {name: two, version: 0.1.0}\n"
@@ -50,7 +34,7 @@ func TestLifecycleUpgradeMoves(t *testing.T) {
 	}
 	for _, tt := range []struct {
 		name          string
-		before, after map[string]string
+		before, after charts.Chart
 		order         func(*harness.Order)
 	}{
 		{name: "layer renamed", before: flat(object("a", "base", ""), app), after: flat(object("a", "ground", ""), relayered(app, "app", "ground"))},
@@ -85,10 +69,10 @@ func TestLifecycleUpgradeMoves(t *testing.T) {
 		t.Run(tt.name, func(t *testing.T) {
 			t.Parallel()
 			h := harness.New(t)
-			h.MustRun("install", "rel", charts.WriteFiles(t, tt.before), "--wait=ordered")
+			h.MustRun("install", "rel", tt.before.Write(t), "--wait=ordered")
 			before := h.ReleaseObjects(t, "rel")
 			h.Started = harness.Now()
-			h.MustRun("upgrade", "rel", charts.WriteFiles(t, tt.after), "--wait=ordered")
+			h.MustRun("upgrade", "rel", tt.after.Write(t), "--wait=ordered")
 			recorded := h.ReadTrace(t)
 			if tt.order == nil {
 				tt.order = func(*harness.Order) {}

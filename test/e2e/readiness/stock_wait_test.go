@@ -65,7 +65,7 @@ func TestPlainWaitMeansWhatItMeansInHelm(t *testing.T) {
 	} {
 		t.Run(c.name, func(t *testing.T) {
 			t.Parallel()
-			chart := charts.WriteFiles(t, map[string]string{"Chart.yaml": "apiVersion: v2\nname: app\nversion: 0.1.0\n", "templates/all.yaml": c.manifest})
+			chart := charts.Chart{APIVersion: "v2", Template: c.manifest}.Write(t)
 			args := append([]string{"install", "rel", chart, "--wait", "--timeout", "5s"}, c.args...)
 			ours, stock := harness.New(t), harness.New(t)
 			r := ours.Run(args...)
