@@ -153,6 +153,13 @@ func Edit(tb testing.TB, dir, name string, pairs ...string) {
 	AddFile(tb, dir, name, text)
 }
 
+// AddFinalizer adds the finalizer ordered.example/hold to an object of a chart that has
+// annotations, so that it is not deleted before the finalizer is removed.
+func AddFinalizer(tb testing.TB, dir, name string) {
+	tb.Helper()
+	Edit(tb, dir, "templates/all.yaml", "{name: "+name+",", "{name: "+name+", finalizers: [ordered.example/hold],")
+}
+
 // AddFile writes a file of a chart.
 func AddFile(tb testing.TB, dir, name, text string) {
 	tb.Helper()

@@ -146,6 +146,12 @@ func (h *Helm) Patch(tb testing.TB, id, patch string) {
 	NoError(tb, err)
 }
 
+// RemoveFinalizers removes the finalizers of an object.
+func (h *Helm) RemoveFinalizers(tb testing.TB, id string) {
+	tb.Helper()
+	h.Patch(tb, id, `{"metadata":{"finalizers":null}}`)
+}
+
 // Delete deletes an object as somebody else would, and returns when it is gone.
 func (h *Helm) Delete(tb testing.TB, id string) {
 	tb.Helper()

@@ -263,7 +263,7 @@ func TestHookDeleteTimeout(t *testing.T) {
 				if own := h.Get(t, "ConfigMap/own") != nil; own != (len(tt.says) == 0) {
 					t.Errorf("the release's own resource is there: %v", own)
 				}
-				h.Patch(t, "ConfigMap/held", `{"metadata":{"finalizers":null}}`)
+				h.RemoveFinalizers(t, "ConfigMap/held")
 			})
 		}
 	}

@@ -201,7 +201,8 @@ func TestLifecycleUndoFails(t *testing.T) {
 	chart := func(tb testing.TB) string {
 		tb.Helper()
 		dir := charts.Write(tb, append(charts.FailingObjects("y"), charts.Object{Name: "held", Layer: "held", DependsOn: "extra"})...)
-		charts.Edit(tb, dir, "templates/all.yaml", "first, over", "first, over, held", "{name: held,", "{name: held, finalizers: [ordered.example/hold],")
+		charts.Edit(tb, dir, "templates/all.yaml", "first, over", "first, over, held")
+		charts.AddFinalizer(tb, dir, "held")
 		return dir
 	}
 	const cause = "Deployment/app was not ready within 1s"
@@ -225,7 +226,7 @@ func TestLifecycleUndoFails(t *testing.T) {
 				t.Errorf("the cause does not come first:\n%s", r.Stderr)
 			}
 			h.ExpectStatuses(t, "rel", tt.want)
-			h.Patch(t, "ConfigMap/held", `{"metadata":{"finalizers":null}}`)
+			h.RemoveFinalizers(t, "ConfigMap/held")
 			h.MustRun("upgrade", "--install", "rel", firstRevision(t, "z"), "--wait=ordered")
 			h.ExpectManifestObjects(t, "rel")
 			checkCleanedUp(t, h, "z", true)

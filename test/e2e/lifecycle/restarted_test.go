@@ -77,7 +77,7 @@ func TestLifecycleRestarted(t *testing.T) {
 		pods, err := h.Cluster.Client().CoreV1().Pods(h.Namespace).List(t.Context(), metav1.ListOptions{})
 		harness.NoError(t, err)
 		for _, pod := range pods.Items {
-			h.Patch(t, "Pod/"+pod.Name, `{"metadata":{"finalizers":null}}`)
+			h.RemoveFinalizers(t, "Pod/"+pod.Name)
 		}
 		if len(pods.Items) != 3 {
 			t.Errorf("%d pods are there, want the two that do not go away, and the new one", len(pods.Items))

@@ -174,7 +174,7 @@ func uninstallWhatWasReplaced(t *testing.T, h *harness.Helm) {
 // far the uninstall came, and finishes when it is repeated.
 func uninstallHangs(t *testing.T, h *harness.Helm) {
 	dir := charts.ThreeLayers(t, "x", charts.Object{Name: "top", Layer: "top", DependsOn: "last"})
-	charts.Edit(t, dir, "templates/all.yaml", "{name: last,", "{name: last, finalizers: [ordered.example/hold],")
+	charts.AddFinalizer(t, dir, "last")
 	h.MustRun("install", "rel", dir, "--wait=ordered")
 	h.Started = harness.Now()
 	h.ExpectFailure(t, []string{"uninstall", "rel", "--timeout", "2s"}, "ConfigMap/last", "ordered.example/hold", "--timeout")
@@ -185,7 +185,7 @@ func uninstallHangs(t *testing.T, h *harness.Helm) {
 	}
 	harness.ExpectContains(t, rel.Info.Description, "Uninstall failed", "/last was not gone when the operation's time of", "ordered.example/hold")
 	harness.ExpectContains(t, h.MustRun("status", "rel").Stdout, "1 of 4 nodes removed")
-	h.Patch(t, "ConfigMap/last", `{"metadata":{"finalizers":null}}`)
+	h.RemoveFinalizers(t, "ConfigMap/last")
 	h.MustRun("uninstall", "rel")
 	h.ExpectObjects(t, "rel")
 	h.ExpectEmptyNamespace(t)
@@ -234,11 +234,11 @@ func uninstallOfPending(t *testing.T, h *harness.Helm) {
 // uninstallKilled kills an uninstall: the next one finishes.
 func uninstallKilled(t *testing.T, h *harness.Helm) {
 	dir := charts.ThreeLayers(t, "1")
-	charts.Edit(t, dir, "templates/all.yaml", "{name: last,", "{name: last, finalizers: [ordered.example/hold],")
+	charts.AddFinalizer(t, dir, "last")
 	h.MustRun("install", "rel", dir, "--wait=ordered")
 	h.KillAt(t, "app:last ConfigMap/last: Terminating", "uninstall", "rel")
 	h.ExpectStatuses(t, "rel", "uninstalling")
-	h.Patch(t, "ConfigMap/last", `{"metadata":{"finalizers":null}}`)
+	h.RemoveFinalizers(t, "ConfigMap/last")
 	manifest, _ := h.Uninstall(t)
 	h.CheckUninstallOrder(t, manifest, "ConfigMap/last")
 	h.ExpectObjects(t, "rel")

@@ -95,7 +95,7 @@ func TestLifecycleAfterAFailedUninstall(t *testing.T) {
 		h.ExpectFailure(t, []string{"upgrade", "rel", charts.Write(t, append(parts, neverReadyWorkload())...), "--wait=ordered"}, "Deployment/hanging")
 		h.Patch(t, "ConfigMap/b", `{"metadata":{"finalizers":["ordered.example/hold"]}}`)
 		h.ExpectFailure(t, []string{"uninstall", "rel", "--timeout", "3s"}, "ordered.example/hold")
-		h.Patch(t, "ConfigMap/b", `{"metadata":{"finalizers":null}}`)
+		h.RemoveFinalizers(t, "ConfigMap/b")
 		theirs := &unstructured.Unstructured{Object: map[string]any{"apiVersion": "v1", "kind": "ConfigMap", "data": map[string]any{"value": "theirs"}}}
 		theirs.SetName("x")
 		theirs.SetAnnotations(annotations)

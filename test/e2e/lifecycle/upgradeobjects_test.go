@@ -172,14 +172,14 @@ func upgradeOfTheUnready(empty bool) func(*testing.T, *harness.Helm) {
 // upgrade fails, and is finished by the next one.
 func upgradeHangsAtTheEnd(t *testing.T, h *harness.Helm) {
 	dir := charts.Write(t, charts.OddObjects("1")...)
-	charts.Edit(t, dir, "templates/all.yaml", "{name: odder,", "{name: odder, finalizers: [ordered.example/hold],")
+	charts.AddFinalizer(t, dir, "odder")
 	h.MustRun("install", "rel", dir, "--wait=ordered", "--timeout", "1m")
 	h.ExpectFailure(t, []string{"upgrade", "rel", charts.ThreeLayers(t, "2"), "--wait=ordered", "--timeout", "30s", "--readiness-timeout", "2s"},
 		"delete what the release no longer has", "/odder was not gone when the operation's time of", "ordered.example/hold", "not deleted because of that")
 	h.ExpectObjects(t, "rel", "ConfigMap/first", "Deployment/app", "ConfigMap/last", "ConfigMap/odd", "ConfigMap/odder")
 	h.ExpectValues(t, "2")
 	h.ExpectStatuses(t, "rel", "deployed failed")
-	h.Patch(t, "ConfigMap/odder", `{"metadata":{"finalizers":null}}`)
+	h.RemoveFinalizers(t, "ConfigMap/odder")
 	h.MustRun("upgrade", "rel", charts.ThreeLayers(t, "3"), "--wait=ordered")
 	h.ExpectManifestObjects(t, "rel")
 }

@@ -9,9 +9,6 @@ import (
 	"syscall"
 	"testing"
 
-	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
-	"k8s.io/apimachinery/pkg/types"
-
 	"github.com/ordered-helm/helm/test/charts"
 	"github.com/ordered-helm/helm/test/harness"
 )
@@ -43,7 +40,7 @@ func TestHangingFinalizer(t *testing.T) {
 	t.Parallel()
 	h := harness.New(t)
 	chart := charts.Write(t, charts.Object{Name: "first", Layer: "first"}, charts.Object{Name: "stuck", Layer: "second", DependsOn: "first"})
-	charts.Edit(t, chart, "templates/all.yaml", "{name: stuck,", "{name: stuck, finalizers: [ordered.example/hold],")
+	charts.AddFinalizer(t, chart, "stuck")
 	h.MustRun("install", "rel", chart, "--wait=ordered")
 	r := h.Run("uninstall", "rel", "--timeout", "2s")
 	harness.ExpectContains(t, r.Stderr, "stuck", "ordered.example/hold", "--timeout")
@@ -56,9 +53,7 @@ func TestHangingFinalizer(t *testing.T) {
 	if list := h.MustRun("list", "--all", "--short").Stdout; list != "rel\n" {
 		t.Errorf("the record of the release is gone: %q", list)
 	}
-	_, err := h.Cluster.Client().CoreV1().ConfigMaps(h.Namespace).Patch(t.Context(), "stuck", types.MergePatchType,
-		[]byte(`{"metadata":{"finalizers":null}}`), metav1.PatchOptions{})
-	harness.NoError(t, err)
+	h.RemoveFinalizers(t, "ConfigMap/stuck")
 	h.MustRun("uninstall", "rel")
 	h.ExpectEmptyNamespace(t)
 }

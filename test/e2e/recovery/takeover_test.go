@@ -105,14 +105,14 @@ func killPlainUpgrade(t *testing.T, h *harness.Helm) {
 func killUninstall(t *testing.T, h *harness.Helm) {
 	t.Helper()
 	dir := charts.ThreeLayers(t, "1")
-	charts.Edit(t, dir, "templates/all.yaml", "{name: last,", "{name: last, finalizers: [ordered.example/hold],")
+	charts.AddFinalizer(t, dir, "last")
 	hook := "apiVersion: batch/v1\nkind: Job\nmetadata: {name: once, annotations: {helm.sh/hook: pre-delete, helm.sh/hook-delete-policy: hook-succeeded}}\n" +
 		"spec: {template: {spec: {restartPolicy: Never, containers: [{name: c, image: i}]}}}\n"
 	harness.NoError(t, os.WriteFile(filepath.Join(dir, "templates", "hooks.yaml"), []byte(hook), 0o600))
 	h.MustRun("install", "rel", dir, "--wait=ordered")
 	h.KillAt(t, "app:last ConfigMap/last: Terminating", "uninstall", "rel")
 	expectLocked(t, h, "uninstalling", "uninstall")
-	h.Patch(t, "ConfigMap/last", `{"metadata":{"finalizers":null}}`)
+	h.RemoveFinalizers(t, "ConfigMap/last")
 }
 
 // expectLocked checks what helm status prints of a release whose operation was killed, and
