@@ -109,16 +109,16 @@ type hookOrderCheck struct {
 
 // checkHookOrder runs helm, which must succeed, and checks that its hooks run as in a
 // plan.
-func checkHookOrder(tb testing.TB, h *harness.Helm, plan string, args ...string) harness.Result {
+func checkHookOrder(tb testing.TB, h *harness.Helm, plan string, args ...string) {
 	tb.Helper()
 	c := hookOrderCheck{plan: planOf(plan)}
-	return c.run(tb, h, args...)
+	c.run(tb, h, args...)
 }
 
 // run runs helm. Whatever may run at once must be seen to run, as many as
 // the limit allows, before any of it is let go: that proves that it runs together,
 // in no matter what time. When all is done, the server's record proves the rest.
-func (c *hookOrderCheck) run(tb testing.TB, h *harness.Helm, args ...string) harness.Result {
+func (c *hookOrderCheck) run(tb testing.TB, h *harness.Helm, args ...string) {
 	tb.Helper()
 	began := time.Now()
 	s := startOperation(tb, h, args...)
@@ -153,7 +153,6 @@ func (c *hookOrderCheck) run(tb testing.TB, h *harness.Helm, args ...string) har
 		tb.Fatalf("helm %s: exit code %d\n%s%s", strings.Join(args, " "), r.ExitCode, r.Stdout, r.Stderr)
 	}
 	c.checkRuns(tb, recordedRuns(tb, h))
-	return r
 }
 
 func (c *hookOrderCheck) choose(running []string) string {

@@ -52,7 +52,7 @@ func TestHookOfAnUnknownKind(t *testing.T) {
 				{Kind: "Job", Name: "next", Hook: "pre-install", Weight: 1},
 			}})
 			h.ExpectFailure(t, []string{"install", "rel", chart}, "app/templates/odd.yaml", `"Thing"`, "ordered.example/v1")
-			runs := storedRuns(t, h, "rel")
+			runs := storedRuns(t, h)
 			if runs["Job/first"].Phase != release.HookPhaseSucceeded || runs["Job/next"].Phase != "" {
 				t.Errorf("the others are recorded as %+v and %+v", runs["Job/first"], runs["Job/next"])
 			}
@@ -79,7 +79,7 @@ func TestEventListedTwice(t *testing.T) {
 			h.Started = harness.Now()
 			h.MustRun("install", "rel", chart)
 			expectOneByOne(t, h, "Job/twice", 2)
-			if run := storedRuns(t, h, "rel")["Job/twice"]; run.Phase != release.HookPhaseSucceeded {
+			if run := storedRuns(t, h)["Job/twice"]; run.Phase != release.HookPhaseSucceeded {
 				t.Errorf("it is recorded as %+v", run)
 			}
 		})

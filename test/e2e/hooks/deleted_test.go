@@ -32,7 +32,7 @@ func TestHookDeletedBySomebody(t *testing.T) {
 				if !fails { // which comes when the parallel part is done
 					h.OpenGates(t, slowGate)
 				}
-				awaitHookPhases(t, h, "rel", release.HookPhaseRunning, lost.String())
+				awaitHookPhases(t, h, release.HookPhaseRunning, lost.String())
 				awaitObjects(t, h, lost.String())
 				deleteInBackground(t, h, lost.String())
 				if !fails {
@@ -41,18 +41,18 @@ func TestHookDeletedBySomebody(t *testing.T) {
 						t.Errorf("it does not warn:\n%s", r.Stderr)
 					}
 					for _, id := range []string{lost.String(), "Job/next"} {
-						if phase := storedRuns(t, h, "rel")[id].Phase; phase != done {
+						if phase := storedRuns(t, h)[id].Phase; phase != done {
 							t.Errorf("%s is recorded as %q", id, phase)
 						}
 					}
 					return
 				}
-				awaitHookPhases(t, h, "rel", failed, lost.String())
+				awaitHookPhases(t, h, failed, lost.String())
 				h.OpenGates(t, slowGate)
 				r := p.ExpectExit(t, 1)
 				text := harness.ErrorOf("\n" + r.Stderr)
 				harness.ExpectContains(t, text, lost.String(), "app/templates/lost.yaml", "deleted", "never started")
-				runs := storedRuns(t, h, "rel")
+				runs := storedRuns(t, h)
 				if runs["Job/slow"].Phase != done {
 					t.Errorf("the hook beside it is recorded as %+v", runs["Job/slow"])
 				}
@@ -93,7 +93,7 @@ func TestHookThatRemovesItself(t *testing.T) {
 			if r.Stderr != "" {
 				t.Errorf("it says:\n%s", r.Stderr)
 			}
-			for id, run := range storedRuns(t, h, "rel") {
+			for id, run := range storedRuns(t, h) {
 				if run.Phase != release.HookPhaseSucceeded {
 					t.Errorf("%s is recorded as %+v", id, run)
 				}
@@ -117,9 +117,9 @@ func TestNamespaceDeletedWhileHooksRun(t *testing.T) {
 				{Kind: "Job", Name: "b", Hook: "pre-install", Gate: "never"},
 			}})
 			p := h.Start(t, "install", "rel", chart, "--timeout", "30s")
-			awaitHookPhases(t, h, "rel", release.HookPhaseRunning, "Job/a")
+			awaitHookPhases(t, h, release.HookPhaseRunning, "Job/a")
 			if mode == "true" {
-				awaitHookPhases(t, h, "rel", release.HookPhaseRunning, "Job/b")
+				awaitHookPhases(t, h, release.HookPhaseRunning, "Job/b")
 			}
 			harness.NoError(t, h.Cluster.Client().CoreV1().Namespaces().Delete(t.Context(), h.Namespace, metav1.DeleteOptions{}))
 			r := p.ExpectExit(t, 1)

@@ -145,7 +145,7 @@ func TestHooksFailTogether(t *testing.T) {
 			p := h.Start(t, slices.Concat(withChart(op.args, chart), []string{"--timeout", "2m"})...)
 			awaitObjects(t, h, startedIDs(outcomes)...)
 			h.OpenGates(t, failGate)
-			awaitHookPhases(t, h, "rel", release.HookPhaseFailed, withGate(outcomes, failGate)...)
+			awaitHookPhases(t, h, release.HookPhaseFailed, withGate(outcomes, failGate)...)
 			opened := harness.Now()
 			h.OpenGates(t, slowGate)
 			r := p.ExpectExit(t, 1)

@@ -81,9 +81,9 @@ func awaitPodPhase(tb testing.TB, h *harness.Helm, phase string, jobs ...string)
 
 // storedRuns are the hooks in the last stored revision, by "Kind/name"; nil if there is no
 // release.
-func storedRuns(tb testing.TB, h *harness.Helm, name string) map[string]release.HookExecution {
+func storedRuns(tb testing.TB, h *harness.Helm) map[string]release.HookExecution {
 	tb.Helper()
-	rel, err := h.Storage().Last(name)
+	rel, err := h.Storage().Last("rel")
 	if err != nil && !errors.Is(err, driver.ErrReleaseNotFound) {
 		tb.Fatal(err)
 	}
@@ -102,10 +102,10 @@ func runsOf(rel *release.Release) map[string]release.HookExecution {
 }
 
 // awaitHookPhases waits until hooks are stored with a phase.
-func awaitHookPhases(tb testing.TB, h *harness.Helm, name string, phase release.HookPhase, ids ...string) {
+func awaitHookPhases(tb testing.TB, h *harness.Helm, phase release.HookPhase, ids ...string) {
 	tb.Helper()
 	harness.Eventually(tb, fmt.Sprintf("the release saying %s of %s", phase, ids), func() bool {
-		runs := storedRuns(tb, h, name)
+		runs := storedRuns(tb, h)
 		for _, id := range ids {
 			if runs[id].Phase != phase {
 				return false

@@ -96,9 +96,9 @@ func TestHookThatCannotBeCreated(t *testing.T) {
 				})
 			}
 			close(others)
-			awaitHookPhases(t, h, "rel", failed, "Pod/refused")
+			awaitHookPhases(t, h, failed, "Pod/refused")
 			h.OpenGates(t, failGate)
-			awaitHookPhases(t, h, "rel", failed, "Job/bad-gone")
+			awaitHookPhases(t, h, failed, "Job/bad-gone")
 			h.OpenGates(t, slowGate)
 			r := p.ExpectExit(t, 1)
 

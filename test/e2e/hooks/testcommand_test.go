@@ -134,7 +134,7 @@ func TestTestsAreKilled(t *testing.T) {
 				h.MustRun("install", "rel", testChart(t, "", charts.Object{Kind: "Job", Name: "gated", Gate: slowGate}, charts.Object{Kind: "Job", Name: "left-out"}))
 				order := storedHooks(t, h)
 				p := h.StartBinary(t, path, h.Namespace, "test", "rel", "--filter", filter)
-				awaitHookPhases(t, h, "rel", release.HookPhaseRunning, "Job/gated")
+				awaitHookPhases(t, h, release.HookPhaseRunning, "Job/gated")
 				awaitObjects(t, h, "Job/gated")
 				p.Signal(t, syscall.SIGKILL)
 				if r := p.Wait(t); r.ExitCode != -1 {
@@ -153,7 +153,7 @@ func TestTestsAreKilled(t *testing.T) {
 				}
 				h.OpenGates(t, slowGate)
 				h.MustRun("test", "rel")
-				if runs := storedRuns(t, h, "rel"); runs["Job/left-out"].Phase != release.HookPhaseSucceeded || runs["Job/gated"].Phase != release.HookPhaseSucceeded {
+				if runs := storedRuns(t, h); runs["Job/left-out"].Phase != release.HookPhaseSucceeded || runs["Job/gated"].Phase != release.HookPhaseSucceeded {
 					t.Errorf("the tests are recorded as %+v", runs)
 				}
 			}
@@ -204,7 +204,7 @@ func TestTimeoutOfTests(t *testing.T) {
 		h := harness.New(t)
 		h.MustRun("install", "rel", testChart(t, "true", charts.Object{Kind: "Job", Name: "hangs", PodAnnotations: running}, charts.Object{Kind: "Job", Name: "done"}, charts.Object{Kind: "Job", Name: "next", Weight: 1}))
 		r := h.ExpectFailure(t, []string{"test", "rel", "--timeout", timeout}, "hangs")
-		runs := storedRuns(t, h, "rel")
+		runs := storedRuns(t, h)
 		if runs["Job/done"].Phase != release.HookPhaseSucceeded {
 			continue
 		}
@@ -321,7 +321,7 @@ func TestTestsInParallel(t *testing.T) {
 	h := harness.New(t)
 	h.MustRun("install", "rel", testChart(t, "true", charts.Object{Kind: "Job", Name: "a", Gate: slowGate}, charts.Object{Kind: "Pod", Name: "b", Gate: slowGate}, charts.Object{Kind: "Job", Name: "left-out"}))
 	p := h.Start(t, "test", "rel", "--filter", "!name=left-out")
-	awaitHookPhases(t, h, "rel", release.HookPhaseRunning, "Job/a", "Pod/b")
+	awaitHookPhases(t, h, release.HookPhaseRunning, "Job/a", "Pod/b")
 	h.OpenGates(t, slowGate)
 	expectPhases(t, h, p.ExpectExit(t, 0), map[string]string{"a": "Succeeded", "b": "Succeeded"})
 }

@@ -18,9 +18,9 @@ func expectFailed(tb testing.TB, h *harness.Helm, statuses string, want ...strin
 }
 
 // slowThreeLayers is charts.ThreeLayers with a Deployment that becomes ready after a while.
-func slowThreeLayers(tb testing.TB, value, after string, more ...charts.Object) string {
+func slowThreeLayers(tb testing.TB, value, after string) string {
 	tb.Helper()
 	objects := charts.ThreeLayerObjects(value)
 	objects[1].PodAnnotations = []string{`devcluster/after: "` + after + `"`}
-	return charts.Write(tb, append(objects, more...)...)
+	return charts.Write(tb, objects...)
 }

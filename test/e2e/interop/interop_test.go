@@ -24,15 +24,16 @@ func (w helmBinary) String() string {
 }
 
 // runBy runs a step by whoever's turn it is; ours in order where that is asked for.
-func runBy(tb testing.TB, h *harness.Helm, w helmBinary, args ...string) string {
+func runBy(tb testing.TB, h *harness.Helm, w helmBinary, args ...string) {
 	tb.Helper()
-	if !w {
-		return h.MustRunStock(tb, args...)
+	switch {
+	case !bool(w):
+		h.MustRunStock(tb, args...)
+	case args[0] == "install" || args[0] == "upgrade":
+		h.MustRun(append(args, "--wait=ordered")...)
+	default:
+		h.MustRun(args...)
 	}
-	if args[0] == "install" || args[0] == "upgrade" {
-		args = append(args, "--wait=ordered")
-	}
-	return h.MustRun(args...).Stdout
 }
 
 // TestInterop has ours and stock Helm take turns over the life of one release, in

@@ -37,7 +37,7 @@ func TestLifecycleUpgradeMoves(t *testing.T) {
 		before, after charts.Chart
 		order         func(*harness.Order)
 	}{
-		{name: "layer renamed", before: flat(object("a", "base", ""), app), after: flat(object("a", "ground", ""), relayered(app, "app", "ground"))},
+		{name: "layer renamed", before: flat(object("a", "base", ""), app), after: flat(object("a", "ground", ""), relayered(app, "ground"))},
 		{
 			name:   "layer split",
 			before: flat(object("a", "base", ""), object("b", "base", ""), app),
@@ -46,23 +46,23 @@ func TestLifecycleUpgradeMoves(t *testing.T) {
 		{
 			name:   "layers merged",
 			before: flat(object("a", "lower", ""), object("b", "base", "lower"), app),
-			after:  flat(object("a", "base", ""), object("b", "base", ""), relayered(app, "app", "base")),
+			after:  flat(object("a", "base", ""), object("b", "base", ""), relayered(app, "base")),
 		},
 		{
 			name:   "order turned round",
 			before: flat(object("a", "base", ""), app),
-			after:  flat(object("a", "end", "app"), relayered(app, "app", "")),
+			after:  flat(object("a", "end", "app"), relayered(app, "")),
 		},
 		{
 			name:   "moved between charts",
 			before: umbrella(twoAfterOne, subchart("one", object("a", "base", ""), app), subchart("two", object("b", "other", ""))),
-			after:  umbrella(twoAfterOne, subchart("one", object("a", "base", "")), subchart("two", object("b", "other", ""), relayered(app, "app", "other"))),
+			after:  umbrella(twoAfterOne, subchart("one", object("a", "base", "")), subchart("two", object("b", "other", ""), relayered(app, "other"))),
 			order:  after("two", "one"),
 		},
 		{
 			name:   "order of charts turned round",
 			before: umbrella(twoAfterOne, subchart("one", object("a", "base", ""), app), subchart("two", object("b", "other", ""))),
-			after:  umbrella(oneAfterTwo, subchart("one", object("a", "ground", ""), relayered(app, "app", "ground")), subchart("two", object("b", "another", ""))),
+			after:  umbrella(oneAfterTwo, subchart("one", object("a", "ground", ""), relayered(app, "ground")), subchart("two", object("b", "another", ""))),
 			order:  after("one", "two"),
 		},
 	} {
@@ -91,8 +91,8 @@ func TestLifecycleUpgradeMoves(t *testing.T) {
 	}
 }
 
-// relayered is an object in another layer, with another value.
-func relayered(p charts.Object, layer, after string) charts.Object {
-	p.Layer, p.DependsOn, p.Value = layer, after, "changed"
+// relayered is an object after another layer, with another value.
+func relayered(p charts.Object, after string) charts.Object {
+	p.DependsOn, p.Value = after, "changed"
 	return p
 }
