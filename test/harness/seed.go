@@ -10,21 +10,20 @@ import (
 	"time"
 )
 
-// What is asked of the tests that do something at random: of which seed they do it, and
-// how often.
+// The environment variables of tests that do something at random: their first seed, how
+// many seeds they try, and how many operations are killed.
 const (
 	SeedEnv   = "ORDERED_HELM_SEED"
 	randomEnv = "ORDERED_HELM_RANDOM"
 	KillsEnv  = "ORDERED_HELM_KILLS"
 )
 
-// CountFromEnv is the number that a variable of the environment asks for; the other one if it
-// asks for none.
-func CountFromEnv(tb testing.TB, env string, otherwise uint64) uint64 {
+// CountFromEnv is the number in an environment variable, or the default if it is not set.
+func CountFromEnv(tb testing.TB, env string, defaultCount uint64) uint64 {
 	tb.Helper()
 	text := os.Getenv(env)
 	if text == "" {
-		return otherwise
+		return defaultCount
 	}
 	n, err := strconv.ParseUint(text, 10, 64)
 	if err != nil {
@@ -33,8 +32,8 @@ func CountFromEnv(tb testing.TB, env string, otherwise uint64) uint64 {
 	return n
 }
 
-// Seeds are the first of the seeds to make releases from, and how many of them
-// there are: few known ones, or as many new ones as are asked for.
+// Seeds are the first seed of a test and how many seeds it tries: by default few known
+// ones, otherwise as many new ones as the environment says.
 func Seeds(tb testing.TB, few uint64) (first, count uint64) {
 	tb.Helper()
 	first = 1
@@ -44,8 +43,8 @@ func Seeds(tb testing.TB, few uint64) (first, count uint64) {
 	return CountFromEnv(tb, SeedEnv, first), CountFromEnv(tb, randomEnv, few)
 }
 
-// NewSeed is another one each time, unless one is asked for. The test tells it if it
-// fails.
+// NewSeed is a new seed, unless the environment gives one. It is logged, so that a failure
+// can be repeated.
 func NewSeed(tb testing.TB) uint64 {
 	tb.Helper()
 	seed := CountFromEnv(tb, SeedEnv, uint64(time.Now().UnixNano()))
