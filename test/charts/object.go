@@ -214,7 +214,7 @@ func (o Object) workload(lines ...string) string {
 // podSpec is the spec of a pod, in the flow style of YAML.
 func (o Object) podSpec() string {
 	var entries []string
-	if (o.Kind == "Job" || o.Hook != "") && !strings.Contains(o.PodSpec, "restartPolicy:") {
+	if (o.Kind == "Job" || o.Kind == "Pod" && o.Hook != "") && !strings.Contains(o.PodSpec, "restartPolicy:") {
 		entries = append(entries, "restartPolicy: Never")
 	}
 	if o.Hook != "" {
