@@ -75,7 +75,7 @@ RACE_TESTS = TestApplyIsHelmsUpdate TestSoak \
 	TestRequestThatHangsEndsWithTheOperation TestSecondSignal TestSlowBranchHoldsUpNothingElse \
 	TestTestsInParallel TestTrackerCutWatches TestTrackerOutage TestUpgradeAndUninstallMeet
 RACE_PATTERN = ^($(subst $() ,|,$(strip $(RACE_TESTS))))$$
-RACE_PACKAGES = ./e2e/... ./apply ./soak
+RACE_PACKAGES = $$(grep -rlE --include='*_test.go' '^func ($(subst $() ,|,$(strip $(RACE_TESTS))))\(' . | xargs -n 1 dirname | sort -u)
 
 ##@ Build
 
@@ -168,7 +168,7 @@ test-parity: build stock devcluster ## Compare bin/helm with bin/stock-helm on t
 
 .PHONY: soak
 soak: build stock devcluster ## Kill 200 operations at random moments, then work on 50 releases from 8 processes for ten minutes
-	cd test && ORDERED_HELM_KILLS=200 BINARIES=$(BIN) go test -count=1 -v -parallel 4 -timeout 90m -run TestKilledAtAnyTime ./e2e/...
+	cd test && ORDERED_HELM_KILLS=200 BINARIES=$(BIN) go test -count=1 -v -parallel 4 -timeout 90m -run TestKilledAtAnyTime ./e2e/recovery
 	cd test && ORDERED_HELM_SOAK=10m BINARIES=$(BIN) go test -count=1 -v -timeout 30m ./soak
 
 .PHONY: protections

@@ -1,0 +1,248 @@
+// Copyright The Ordered Helm Authors
+// SPDX-License-Identifier: Apache-2.0
+
+package charts
+
+import (
+	"fmt"
+	"slices"
+	"strings"
+)
+
+// Object is an object of a chart, or a hook.
+type Object struct {
+	// APIVersion is the usual one of the kind by default, and Kind is ConfigMap.
+	APIVersion, Kind string
+	Name, Namespace  string
+	// Layer is the layer of the object; DependsOn are the layers it depends on, with
+	// commas.
+	Layer, DependsOn string
+	// Value is data of a ConfigMap, and an environment variable of a container: what a
+	// test changes.
+	Value string
+	// Hook are the events of a hook, with commas, and Weight its weight.
+	Hook   string
+	Weight int
+	// DeletePolicy and LogPolicy are policies of a hook, with commas.
+	DeletePolicy, LogPolicy string
+	// ID is the value of the annotation IDAnnotation.
+	ID string
+	// Gate is a ConfigMap without which the containers do not start.
+	Gate string
+	// Labels are the labels, lines of YAML.
+	Labels []string
+	// Annotations are other annotations, PodAnnotations those of the pods: lines of YAML.
+	Annotations, PodAnnotations []string
+	// Spec are lines of the spec of a workload.
+	Spec []string
+	// PodSpec are entries of the spec of the pods, in the flow style of YAML. It may have
+	// the containers.
+	PodSpec string
+	// Containers are the names of the containers; the default is one that is named c.
+	Containers []string
+	// Body is the text after the metadata of an object with an APIVersion.
+	Body string
+}
+
+// IDAnnotation is the annotation by which a test finds an object in the audit log.
+const IDAnnotation = "e2e/hook"
+
+// Annotations of a workload that never becomes ready, and of how long Helm waits for one:
+// hardly at all, and as long as one needs that becomes ready.
+var (
+	NeverReady   = []string{"devcluster/pod: never"}
+	ShortTimeout = []string{"helm.sh/readiness-timeout: 1s"}
+	LongTimeout  = []string{"helm.sh/readiness-timeout: 30s"}
+)
+
+// Pod is a pod in a layer, with annotations.
+func Pod(name, layer string, annotations ...string) Object {
+	return Object{Kind: "Pod", Name: name, Layer: layer, Annotations: annotations}
+}
+
+// Last is a ConfigMap in the layer last, which depends on layers, with commas.
+func Last(dependsOn string) Object {
+	return Object{Name: "last", Layer: "last", DependsOn: dependsOn}
+}
+
+// Definition is a CustomResourceDefinition of a group and a kind, which has any fields.
+func Definition(group, kind string) Object {
+	singular := strings.ToLower(kind)
+	return Object{
+		APIVersion: "apiextensions.k8s.io/v1", Kind: "CustomResourceDefinition", Name: singular + "s." + group,
+		Body: "spec:\n  group: " + group + "\n  scope: Namespaced\n  names: {kind: " + kind + ", plural: " + singular + "s, singular: " + singular + "}\n" +
+			"  versions: [{name: v1, served: true, storage: true, schema: {openAPIV3Schema: {type: object, x-kubernetes-preserve-unknown-fields: true}}}]\n",
+	}
+}
+
+// CustomResource is an object of the kind of a Definition.
+func CustomResource(group, kind, name string) Object {
+	return Object{APIVersion: group + "/v1", Kind: kind, Name: name}
+}
+
+// ConfigMap is the manifest of a ConfigMap with annotations.
+func ConfigMap(name string, annotations ...string) string {
+	return Object{Name: name, Annotations: annotations}.Manifest()
+}
+
+// Manifests are the manifests of objects, one after the other.
+func Manifests(objects ...Object) string {
+	var text strings.Builder
+	for _, o := range objects {
+		text.WriteString(o.Manifest())
+	}
+	return text.String()
+}
+
+// kind is an API version, and what an object needs in it besides metadata.
+type kind struct{ apiVersion, body string }
+
+// kinds are the kinds that have no pods.
+var kinds = map[string]kind{
+	"ConfigMap":             {"v1", ""},
+	"Secret":                {"v1", "stringData: {a: b}\n"},
+	"ServiceAccount":        {"v1", ""},
+	"Service":               {"v1", "spec: {ports: [{port: 80}]}\n"},
+	"PersistentVolumeClaim": {"v1", "spec: {accessModes: [ReadWriteOnce], resources: {requests: {storage: 1Mi}}}\n"},
+	"Role":                  {"rbac.authorization.k8s.io/v1", "rules: []\n"},
+	"RoleBinding":           {"rbac.authorization.k8s.io/v1", "roleRef: {apiGroup: rbac.authorization.k8s.io, kind: Role, name: none}\n"},
+	"NetworkPolicy":         {"networking.k8s.io/v1", "spec: {podSelector: {}}\n"},
+	"Ingress":               {"networking.k8s.io/v1", "spec: {defaultBackend: {service: {name: none, port: {number: 80}}}}\n"},
+	"PodDisruptionBudget":   {"policy/v1", "spec: {maxUnavailable: 1, selector: {matchLabels: {app: none}}}\n"},
+}
+
+// unknownAPIVersion is that of kinds that are not listed, which no server knows.
+const unknownAPIVersion = "ordered.example/v1"
+
+// String is the object's "Kind/name".
+func (o Object) String() string { return o.kind() + "/" + o.Name }
+
+func (o Object) kind() string {
+	if o.Kind == "" {
+		return "ConfigMap"
+	}
+	return o.Kind
+}
+
+// Manifest is the object as it stands in a template.
+func (o Object) Manifest() string {
+	annotations := o.annotations()
+	if o.APIVersion != "" {
+		return o.head(o.APIVersion, annotations) + o.Body
+	}
+	switch o.kind() {
+	case "Pod":
+		return o.head("v1", append(annotations, o.PodAnnotations...)) + "spec: " + o.podSpec() + "\n"
+	case "Job":
+		return o.head("batch/v1", annotations) + o.workload("backoffLimit: 0")
+	case "Deployment", "DaemonSet", "ReplicaSet":
+		return o.head("apps/v1", annotations) + o.workload("selector: {matchLabels: {app: "+plain(o.Name)+"}}")
+	case "StatefulSet":
+		return o.head("apps/v1", annotations) + o.workload("selector: {matchLabels: {app: "+plain(o.Name)+"}}", "serviceName: "+plain(o.Name))
+	case "ReplicationController":
+		return o.head("v1", annotations) + o.workload("selector: {app: "+plain(o.Name)+"}")
+	}
+	k, known := kinds[o.kind()]
+	if !known {
+		k.apiVersion = unknownAPIVersion
+	}
+	if o.Value != "" {
+		k.body = "data: {value: \"" + o.Value + "\"}\n"
+	}
+	return o.head(k.apiVersion, annotations) + k.body
+}
+
+func (o Object) annotations() []string {
+	annotations := append([]string{}, o.Annotations...)
+	for _, a := range [][2]string{
+		{"helm.sh/layer", o.Layer},
+		{"depends-on.helm.sh/layers", o.DependsOn},
+		{"helm.sh/hook", o.Hook},
+		{"helm.sh/hook-delete-policy", o.DeletePolicy},
+		{"helm.sh/hook-output-log-policy", o.LogPolicy},
+		{IDAnnotation, o.ID},
+	} {
+		if a[1] != "" {
+			annotations = append(annotations, fmt.Sprintf("%s: %q", a[0], a[1]))
+		}
+	}
+	if o.Weight != 0 {
+		annotations = append(annotations, fmt.Sprintf(`helm.sh/hook-weight: "%d"`, o.Weight))
+	}
+	return annotations
+}
+
+// head is a manifest up to its metadata.
+func (o Object) head(apiVersion string, annotations []string) string {
+	metadata := "name: " + plain(o.Name)
+	if o.Namespace != "" {
+		metadata += `, namespace: "` + o.Namespace + `"`
+	}
+	if len(o.Labels) > 0 {
+		metadata += ", labels: {" + strings.Join(o.Labels, ", ") + "}"
+	}
+	return "---\napiVersion: " + apiVersion + "\nkind: " + o.kind() + "\nmetadata: " + annotated(metadata, annotations) + "\n"
+}
+
+// plain is a name in YAML, which takes y and n for booleans.
+func plain(name string) string {
+	if name == "y" || name == "n" {
+		return `"` + name + `"`
+	}
+	return name
+}
+
+// annotated is metadata with annotations, if there are any.
+func annotated(metadata string, annotations []string) string {
+	if len(annotations) > 0 {
+		metadata += ", annotations: {" + strings.Join(annotations, ", ") + "}"
+	}
+	return "{" + metadata + "}"
+}
+
+// workload is the spec of an object that creates pods.
+func (o Object) workload(lines ...string) string {
+	text := "spec:\n"
+	for _, line := range slices.Concat(o.Spec, lines) {
+		if key, _, _ := strings.Cut(line, ":"); !strings.Contains(text, "\n  "+key+":") {
+			text += "  " + line + "\n"
+		}
+	}
+	return text + "  template:\n    metadata: " + annotated("labels: {app: "+plain(o.Name)+"}", o.PodAnnotations) + "\n    spec: " + o.podSpec() + "\n"
+}
+
+// podSpec is the spec of a pod, in the flow style of YAML.
+func (o Object) podSpec() string {
+	var entries []string
+	if (o.Kind == "Job" || o.Kind == "Pod" && o.Hook != "") && !strings.Contains(o.PodSpec, "restartPolicy:") {
+		entries = append(entries, "restartPolicy: Never")
+	}
+	if o.Hook != "" {
+		entries = append(entries, "terminationGracePeriodSeconds: 0")
+	}
+	if !strings.Contains(o.PodSpec, "containers:") {
+		entries = append(entries, "containers: ["+strings.Join(o.containers(), ", ")+"]")
+	}
+	if o.Gate != "" {
+		entries = append(entries, `volumes: [{name: gate, configMap: {name: "`+o.Gate+`"}}]`)
+	}
+	if o.PodSpec != "" {
+		entries = append(entries, o.PodSpec)
+	}
+	return "{" + strings.Join(entries, ", ") + "}"
+}
+
+func (o Object) containers() []string {
+	names := o.Containers
+	if len(names) == 0 {
+		names = []string{"c"}
+	}
+	list := make([]string, len(names))
+	for i, name := range names {
+		list[i] = "{name: " + name + ", image: i}"
+		if o.Value != "" {
+			list[i] = "{name: " + name + `, image: i, env: [{name: V, value: "` + o.Value + `"}]}`
+		}
+	}
+	return list
+}

@@ -1,0 +1,108 @@
+// Copyright The Ordered Helm Authors
+// SPDX-License-Identifier: Apache-2.0
+
+package charts
+
+import (
+	"fmt"
+	"testing"
+)
+
+// HangingChart writes a chart of three layers, of which the second never becomes ready.
+func HangingChart(tb testing.TB, timeout string) string {
+	tb.Helper()
+	never := Pod("never", "second", "helm.sh/readiness-timeout: "+timeout, "devcluster/pod: never")
+	never.DependsOn = "first"
+	return Write(tb, Object{Name: "first", Layer: "first"}, never, Object{Name: "third", Layer: "third", DependsOn: "second"})
+}
+
+// OwnConfigMap is the manifest of a ConfigMap named own.
+func OwnConfigMap(value string) string { return Object{Name: "own", Value: value}.Manifest() }
+
+// UnreadyObjects are ThreeLayerObjects whose Deployment never becomes ready.
+func UnreadyObjects(value string, more ...Object) []Object {
+	objects := ThreeLayerObjects(value)
+	objects[1].PodAnnotations, objects[1].Annotations = NeverReady, []string{"helm.sh/readiness-timeout: 4m"}
+	return append(objects, more...)
+}
+
+// FailingObjects are ThreeLayerObjects with more objects and without the last one, whose
+// Deployment never becomes ready.
+func FailingObjects(value string) []Object {
+	objects := ThreeLayerObjects(value)
+	objects[1].PodAnnotations, objects[1].Annotations, objects[1].DependsOn = NeverReady, ShortTimeout, "first, over"
+	return append(objects[:2], Object{Name: "extra", Layer: "extra"}, Object{Name: "over", Layer: "over", DependsOn: "extra"},
+		Object{Name: "marked", Layer: "extra", Annotations: []string{"bad: a"}})
+}
+
+// ThreeLayers writes a chart of ThreeLayerObjects and more.
+func ThreeLayers(tb testing.TB, value string, more ...Object) string {
+	tb.Helper()
+	return Write(tb, append(ThreeLayerObjects(value), more...)...)
+}
+
+// ThreeLayerObjects are a ConfigMap, a Deployment after it, and a ConfigMap after that.
+func ThreeLayerObjects(value string) []Object {
+	return []Object{
+		{Name: "first", Layer: "first", Value: value},
+		{Kind: "Deployment", Name: "app", Layer: "app", DependsOn: "first", Value: value, Annotations: LongTimeout},
+		{Name: "last", Layer: "last", DependsOn: "app", Value: value},
+	}
+}
+
+// OddObjects are ThreeLayerObjects and two objects more, odd and odder.
+func OddObjects(value string) []Object {
+	return append(ThreeLayerObjects(value), Object{Name: "odd", Layer: "odd", DependsOn: "last"}, Object{Name: "odder", Layer: "odder", DependsOn: "odd"})
+}
+
+// WithMissingConfigMap writes a chart whose pods need MissingConfigMap, which the chart does
+// not have.
+func WithMissingConfigMap(tb testing.TB, value string) string {
+	tb.Helper()
+	objects := ThreeLayerObjects(value)
+	objects[1].Annotations = []string{"helm.sh/readiness-timeout: 3s"}
+	dir := Write(tb, objects...)
+	Edit(tb, dir, "templates/all.yaml", "{name: c, image: i,", "{name: c, image: i, envFrom: [{configMapRef: {name: outside}}],")
+	return dir
+}
+
+// MissingConfigMap is the manifest of a ConfigMap that is not part of the release.
+const MissingConfigMap = "apiVersion: v1\nkind: ConfigMap\nmetadata: {name: outside}\ndata: {a: b}\n"
+
+// FullChart writes a chart with hooks of every operation, a subchart, and layers of every
+// sort of object that Helm waits for. Its objects differ from value to value.
+func FullChart(tb testing.TB) string {
+	tb.Helper()
+	const value = "{{ .Values.value }}"
+	var hooks []Object
+	for _, when := range []string{"pre", "post"} {
+		job := Object{Kind: "Job", Hook: fmt.Sprintf("%[1]s-install,%[1]s-upgrade,%[1]s-rollback,%[1]s-delete", when)}
+		// A run of this one fails if the one before has left anything.
+		once, again := job, job
+		once.Name, once.DeletePolicy, once.PodAnnotations = when+"-once", "hook-succeeded", []string{"devcluster/after: 100ms"}
+		again.Name, again.DeletePolicy, again.PodAnnotations = when+"-again", "before-hook-creation,hook-succeeded", []string{"devcluster/after: 0s"}
+		hooks = append(hooks, once, again)
+	}
+	hooks = append(hooks, Object{Name: "of-hooks", Hook: "pre-install,pre-upgrade,pre-rollback", Weight: -1})
+	return Chart{
+		Metadata:  "annotations: {helm.sh/depends-on/subcharts: '[\"backend\"]'}\ndependencies: [{name: backend, version: 0.1.0}]\n",
+		Values:    "value: '0'\n",
+		Templates: map[string]string{"hooks.yaml": Manifests(hooks...)},
+		Objects: []Object{
+			{Name: "first", Layer: "first", Value: value},
+			{Kind: "Deployment", Name: "app", Layer: "app", DependsOn: "first", Value: value, Annotations: LongTimeout},
+			{Kind: "Job", Name: "work-" + value, Layer: "work", DependsOn: "first", PodAnnotations: []string{"devcluster/after: 200ms"}, Annotations: LongTimeout},
+			{Name: "of-" + value, Layer: "work", DependsOn: "first"},
+			{Name: "last", Layer: "last", DependsOn: "app,work", Value: value},
+		},
+		Subcharts: []Chart{{
+			Name: "backend", Values: "value: '0'\n",
+			Objects: []Object{{Kind: "Deployment", Name: "backend", Value: value, Annotations: LongTimeout}},
+		}},
+	}.Write(tb)
+}
+
+// FullChartArgs are the arguments to install or upgrade a FullChart with a value.
+func FullChartArgs(verb, dir, value string) []string {
+	return []string{verb, "rel", dir, "--wait=ordered", "--timeout", "2m", "--set", "value=" + value + ",backend.value=" + value}
+}

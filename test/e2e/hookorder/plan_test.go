@@ -1,0 +1,211 @@
+// Copyright The Ordered Helm Authors
+// SPDX-License-Identifier: Apache-2.0
+
+package hookorder
+
+import (
+	"maps"
+	"slices"
+	"strings"
+	"testing"
+	"time"
+
+	"github.com/ordered-helm/helm/test/harness"
+)
+
+// hookPlan is the order in which hooks are expected to run.
+type hookPlan struct {
+	// ids are all runs; the second run of a hook is named id#2.
+	ids []string
+	// after are the runs that must have ended before, all of them.
+	after map[string]map[string]bool
+	// loose are those that are not waited for.
+	loose map[string]bool
+}
+
+// planOf parses a plan. ">" separates stages, of which each starts when the one before has
+// ended; "|" separates chains of a stage, which run in parallel; the runs of a chain come
+// one after the other. "~" marks hooks for which Helm does not wait.
+func planOf(text string) *hookPlan {
+	p := &hookPlan{after: map[string]map[string]bool{}, loose: map[string]bool{}}
+	for stage := range strings.SplitSeq(text, ">") {
+		before := slices.Clone(p.ids)
+		for chain := range strings.SplitSeq(stage, "|") {
+			earlier := slices.Clone(before)
+			for _, id := range strings.Fields(chain) {
+				id, loose := strings.CutPrefix(id, "~")
+				p.add(id, loose, earlier)
+				earlier = append(earlier, id)
+			}
+		}
+	}
+	return p
+}
+
+// add adds a run that comes after others, and what they come after.
+func (p *hookPlan) add(id string, loose bool, after []string) {
+	set := map[string]bool{}
+	for _, earlier := range after {
+		set[earlier] = true
+		maps.Copy(set, p.after[earlier])
+	}
+	p.ids, p.after[id], p.loose[id] = append(p.ids, id), set, loose
+}
+
+// ready are the runs that are waited for and may run now that others are done.
+func (p *hookPlan) ready(done map[string]bool) []string {
+	all := maps.Clone(done)
+	for { // what is not waited for is done when it may start
+		n := len(all)
+		for _, id := range p.ids {
+			if p.loose[id] && p.isFree(id, all) {
+				all[id] = true
+			}
+		}
+		if len(all) == n {
+			break
+		}
+	}
+	var ready []string
+	for _, id := range p.ids {
+		if !all[id] && p.isFree(id, all) {
+			ready = append(ready, id)
+		}
+	}
+	return ready
+}
+
+func (p *hookPlan) isFree(id string, done map[string]bool) bool {
+	for earlier := range p.after[id] {
+		if !done[earlier] {
+			return false
+		}
+	}
+	return true
+}
+
+// followers is how many runs have to wait for one.
+func (p *hookPlan) followers(id string) int {
+	n := 0
+	for _, after := range p.after {
+		if after[id] {
+			n++
+		}
+	}
+	return n
+}
+
+// hookOrderCheck lets the hooks of an operation run as in a plan, and checks their order.
+type hookOrderCheck struct {
+	plan *hookPlan
+	// limit is how many may run at once; 0 is no limit.
+	limit int
+	// pick chooses which of those that run completes next. By default it is the one
+	// most others wait for, so that chains go on while the rest still runs.
+	pick func(running []string) string
+	// together are pairs of runs that were kept running until both had started.
+	together map[[2]string]bool
+}
+
+// checkHookOrder runs helm, which must succeed, and checks that its hooks run as in a
+// plan.
+func checkHookOrder(tb testing.TB, h *harness.Helm, plan string, args ...string) {
+	tb.Helper()
+	c := hookOrderCheck{plan: planOf(plan)}
+	c.run(tb, h, args...)
+}
+
+// run runs helm. Whatever may run at once must be seen to run, as many as
+// the limit allows, before any of it is let go: that proves that it runs together,
+// in no matter what time. When all is done, the server's record proves the rest.
+func (c *hookOrderCheck) run(tb testing.TB, h *harness.Helm, args ...string) {
+	tb.Helper()
+	began := time.Now()
+	s := startOperation(tb, h, args...)
+	defer func() { tb.Logf("helm %s: %d hooks, %s", args[0], len(c.plan.ids), time.Since(began)) }()
+	c.together = map[[2]string]bool{}
+	done := map[string]bool{}
+	for ready := c.plan.ready(done); len(ready) > 0; ready = c.plan.ready(done) {
+		want := len(ready)
+		if c.limit > 0 {
+			want = min(want, c.limit)
+		}
+		started := func() []string {
+			return slices.DeleteFunc(slices.Clone(ready), func(id string) bool { return !s.started[id] })
+		}
+		s.await("start of "+strings.Join(ready, ", "), func() bool { return len(started()) >= want })
+		running := started()
+		for _, a := range running {
+			for _, b := range running {
+				if a < b && !s.finished[a] && !s.finished[b] {
+					c.together[[2]string{a, b}] = true
+				}
+			}
+		}
+		next := c.choose(running)
+		hook, _, _ := strings.Cut(next, "#")
+		h.OpenGates(tb, gateOf(hook))
+		s.awaitFinished(next)
+		done[next] = true
+	}
+	r := s.end()
+	if r.ExitCode != 0 {
+		tb.Fatalf("helm %s: exit code %d\n%s%s", strings.Join(args, " "), r.ExitCode, r.Stdout, r.Stderr)
+	}
+	c.checkRuns(tb, recordedRuns(tb, h))
+}
+
+func (c *hookOrderCheck) choose(running []string) string {
+	if c.pick != nil {
+		return c.pick(running)
+	}
+	return slices.MaxFunc(running, func(a, b string) int { return c.plan.followers(a) - c.plan.followers(b) })
+}
+
+// checkRuns checks with the audit log that exactly the runs of the plan took place, that
+// each was created after the end of all runs before it, that those that were kept running
+// ran together, and that no more ran at once than the limit allows.
+func (c *hookOrderCheck) checkRuns(tb testing.TB, recorded []*hookRun) {
+	tb.Helper()
+	runs := map[string]*hookRun{}
+	for _, r := range recorded {
+		runs[r.id] = r
+	}
+	if got, want := slices.Sorted(maps.Keys(runs)), slices.Sorted(slices.Values(c.plan.ids)); !slices.Equal(got, want) {
+		tb.Fatalf("the hooks that ran are\n%v\nwant\n%v", got, want)
+	}
+	for _, r := range recorded {
+		if r.ended.IsZero() || r.failed {
+			tb.Errorf("%s did not complete", r.id)
+		}
+		for _, earlier := range slices.Sorted(maps.Keys(c.plan.after[r.id])) {
+			if e := runs[earlier]; r.created.Before(e.ended) {
+				tb.Errorf("%s was created at %s, before %s had ended at %s", r.id, r.created, earlier, e.ended)
+			}
+		}
+	}
+	for pair := range c.together {
+		if a, b := runs[pair[0]], runs[pair[1]]; !a.created.Before(b.ended) || !b.created.Before(a.ended) {
+			tb.Errorf("%s and %s did not run together", a.id, b.id)
+		}
+	}
+	if most := maxConcurrent(recorded); c.limit > 0 && most > c.limit {
+		tb.Errorf("%d hooks ran at once, more than %d", most, c.limit)
+	}
+}
+
+// maxConcurrent is how many Jobs and Pods ran at once at most, each from the request that
+// created it to the one that ended it.
+func maxConcurrent(runs []*hookRun) int {
+	most := 0
+	for _, at := range runs {
+		n := 0
+		for _, r := range runs {
+			if !r.created.After(at.created) && at.created.Before(r.ended) {
+				n++
+			}
+		}
+		most = max(most, n)
+	}
+	return most
+}

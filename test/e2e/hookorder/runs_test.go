@@ -1,0 +1,167 @@
+// Copyright The Ordered Helm Authors
+// SPDX-License-Identifier: Apache-2.0
+
+package hookorder
+
+import (
+	"cmp"
+	"encoding/json"
+	"fmt"
+	"slices"
+	"strings"
+	"testing"
+	"time"
+
+	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
+	"k8s.io/apimachinery/pkg/types"
+
+	"github.com/ordered-helm/helm/test/charts"
+	"github.com/ordered-helm/helm/test/cluster"
+	"github.com/ordered-helm/helm/test/harness"
+)
+
+func gateOf(id string) string { return "gate-" + id }
+
+// hookRun is one run of a hook in the audit log.
+type hookRun struct {
+	// id is that of the hook; its second run is named id#2.
+	id string
+	// object is its "Kind/name".
+	object string
+	// created is when the request to create it came in.
+	created time.Time
+	// ended is when the request came in by which it completed or failed; zero if
+	// none did. For kinds that are not waited for it is created.
+	ended  time.Time
+	failed bool
+}
+
+// recordedHook is a hook as the API server stored it.
+type recordedHook struct {
+	Metadata metav1.ObjectMeta
+	Status   struct {
+		Phase      string
+		Conditions []struct{ Type, Status string }
+	}
+}
+
+// ended is whether a Job or Pod has completed or failed.
+func (o recordedHook) ended() (ended, failed bool) {
+	for _, c := range o.Status.Conditions {
+		if (c.Type == "Complete" || c.Type == "Failed") && c.Status == "True" {
+			return true, c.Type == "Failed"
+		}
+	}
+	return o.Status.Phase == "Succeeded" || o.Status.Phase == "Failed", o.Status.Phase == "Failed"
+}
+
+// recordedRuns are the runs of hooks in the audit log that ours or stock Helm created in
+// the namespace since h.Started, in the order of their creation.
+func recordedRuns(tb testing.TB, h *harness.Helm) []*hookRun {
+	tb.Helper()
+	var runs []*hookRun
+	objects := map[types.UID]*hookRun{}
+	events := slices.DeleteFunc(h.Cluster.AuditIn(tb, h.Namespace), func(e cluster.Event) bool { return e.Received.Before(h.Started) })
+	slices.SortStableFunc(events, func(a, b cluster.Event) int { return a.Received.Compare(b.Received) })
+	for _, e := range events {
+		kind := harness.Kinds[e.Resource]
+		if kind == "" || e.Stage != cluster.StageComplete || e.Code >= 300 ||
+			e.Subresource != "" && e.Subresource != "status" {
+			continue
+		}
+		var stored recordedHook
+		if len(e.Response) > 0 && e.Verb != "delete" {
+			if err := json.Unmarshal(e.Response, &stored); err != nil {
+				tb.Fatalf("%s %s: %v", e.Verb, e.URI, err)
+			}
+		}
+		id := stored.Metadata.Annotations[charts.IDAnnotation]
+		if kind == "Secret" && !harness.IsReleaseSecret(kind+"/"+e.Name) {
+			id = e.Name
+		}
+		switch r := objects[stored.Metadata.UID]; {
+		case e.Verb == "create" && e.Subresource == "" && id != "" && strings.HasPrefix(e.UserAgent, "Helm/"):
+			r := &hookRun{id: id, object: kind + "/" + e.Name, created: e.Received}
+			if kind == "Job" || kind == "Pod" {
+				objects[stored.Metadata.UID] = r
+			} else {
+				r.ended = r.created
+			}
+			runs = append(runs, r)
+		case r != nil && r.ended.IsZero():
+			if ended, failed := stored.ended(); ended {
+				r.ended, r.failed = e.Received, failed
+			}
+		}
+	}
+	count := map[string]int{}
+	for _, r := range runs {
+		r.id = runID(r.id, count)
+	}
+	return runs
+}
+
+// runID is the ID of a run of a hook: id#2 is the second run of the hook id.
+func runID(id string, count map[string]int) string {
+	count[id]++
+	if count[id] > 1 {
+		return fmt.Sprintf("%s#%d", id, count[id])
+	}
+	return id
+}
+
+// closeGates closes all gates.
+func closeGates(tb testing.TB, h *harness.Helm) {
+	tb.Helper()
+	err := h.Cluster.Client().CoreV1().ConfigMaps(h.Namespace).DeleteCollection(tb.Context(), metav1.DeleteOptions{}, metav1.ListOptions{LabelSelector: "e2e=gate"})
+	harness.NoError(tb, err)
+}
+
+// ungated is the gate of a hook that does not wait for one.
+const ungated = "none"
+
+// writeGated writes a chart whose hooks, by default pods of the event pre-install, each
+// wait for a gate of their own, and returns its folder.
+func writeGated(tb testing.TB, c charts.Chart) string {
+	tb.Helper()
+	return withGates(c).Write(tb)
+}
+
+// withGates is a chart whose hooks have their defaults and gates.
+func withGates(c charts.Chart) charts.Chart {
+	if c.APIVersion == "" {
+		c.APIVersion = "v2"
+	}
+	c.Objects = slices.Clone(c.Objects)
+	for i, o := range c.Objects {
+		o.ID = hookID(o)
+		switch {
+		case o.Gate == ungated:
+			o.Gate = ""
+		case isWaited(o):
+			o.Gate = gateOf(o.ID)
+		}
+		if o.Kind == "" {
+			o.Kind = "Pod"
+		}
+		if o.Kind == "Deployment" {
+			o.Spec = []string{"replicas: 0"}
+		}
+		if o.Hook == "" {
+			o.Hook = "pre-install"
+		}
+		c.Objects[i] = o
+	}
+	c.Subcharts = slices.Clone(c.Subcharts)
+	for i, sub := range c.Subcharts {
+		c.Subcharts[i] = withGates(sub)
+	}
+	return c
+}
+
+// isWaited reports whether Helm waits for a hook.
+func isWaited(o charts.Object) bool { return o.Kind == "" || o.Kind == "Job" || o.Kind == "Pod" }
+
+// hookID distinguishes a hook in plans and in the audit log: its ID, or its name if it has
+// none. The ID of a Secret has to be its name, as the audit log has nothing else of it.
+func hookID(o charts.Object) string { return cmp.Or(o.ID, o.Name) }

@@ -1,0 +1,14 @@
+// Copyright The Ordered Helm Authors
+// SPDX-License-Identifier: Apache-2.0
+
+// Package hooks proves what becomes of hooks that run in parallel: their failure,
+// cancellation, cleanup, logs and stored results.
+package hooks
+
+import (
+	"testing"
+
+	"github.com/ordered-helm/helm/test/cluster"
+)
+
+func TestMain(m *testing.M) { cluster.Main(m) }

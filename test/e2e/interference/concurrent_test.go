@@ -1,0 +1,146 @@
+// Copyright The Ordered Helm Authors
+// SPDX-License-Identifier: Apache-2.0
+
+package interference
+
+import (
+	"fmt"
+	"slices"
+	"strings"
+	"testing"
+
+	"github.com/ordered-helm/helm/test/fault"
+
+	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
+
+	"github.com/ordered-helm/helm/test/charts"
+	"github.com/ordered-helm/helm/test/harness"
+)
+
+// rounds is how often two operators begin at the same moment.
+const rounds = 2
+
+// TestPeopleWorkTogether starts two operations on one release at the same moment. One of
+// them succeeds, or both do one after the other; an operation that fails says which one is
+// in its way. Afterwards the release is deployed, or removed.
+func TestPeopleWorkTogether(t *testing.T) {
+	t.Parallel()
+	one, two := charts.ThreeLayers(t, "1"), charts.ThreeLayers(t, "2", charts.Object{Name: "more", Layer: "more", DependsOn: "last"})
+	upgrade := func(dir string) []string { return []string{"upgrade", "rel", dir, "--wait=ordered"} }
+	rollback, uninstall := []string{"rollback", "rel", "1"}, []string{"uninstall", "rel"}
+	for name, tt := range map[string]struct {
+		fresh  bool
+		do     [2][]string
+		losers []string
+	}{
+		"two installs":             {true, [2][]string{{"install", "rel", one, "--wait=ordered"}, {"install", "rel", two, "--wait=ordered"}}, []string{"cannot re-use a name that is still in use", "another operation has made revision 1 of release rel meanwhile"}},
+		"install and upgrade":      {true, [2][]string{{"install", "rel", one, "--wait=ordered"}, append(upgrade(two), "--install")}, inTheWay},
+		"two upgrades":             {false, [2][]string{upgrade(one), upgrade(two)}, inTheWay},
+		"upgrade and rollback":     {false, [2][]string{upgrade(two), rollback}, inTheWay},
+		"upgrade and uninstall":    {false, [2][]string{upgrade(two), uninstall}, append(inTheWay, `"rel" has no deployed releases`, "release: not found")},
+		"an upgrade and a cleanup": {false, [2][]string{append(upgrade(two), "--atomic"), append(upgrade(one), "--cleanup-on-fail")}, inTheWay},
+	} {
+		t.Run(name, func(t *testing.T) {
+			t.Parallel()
+			for round := range rounds {
+				t.Run(fmt.Sprint(round), func(t *testing.T) {
+					t.Parallel()
+					h := harness.New(t)
+					if !tt.fresh {
+						h.MustRun("install", "rel", charts.ThreeLayers(t, "0", charts.Object{Name: "less", Layer: "less", DependsOn: "last"}), "--wait=ordered")
+					}
+					runTogether(t, h, tt.do, tt.losers)
+				})
+			}
+		})
+	}
+}
+
+// inTheWay are texts in the error of an operation that fails because of another one.
+var inTheWay = slices.Clip([]string{"in progress", "meanwhile", "was taken over by", "revision 1 of release rel is uninstalling", "revision 1 of release rel is uninstalled", "by helm "})
+
+// runTogether starts two operations at the same moment, and checks their results.
+func runTogether(tb testing.TB, h *harness.Helm, do [2][]string, losers []string) {
+	tb.Helper()
+	first, second := h.Start(tb, do[0]...), h.Start(tb, do[1]...)
+	results := [2]harness.Result{first.Wait(tb), second.Wait(tb)}
+	story := ""
+	for i, r := range results {
+		story += fmt.Sprintf("%s: exit code %d\n%s\n", strings.Join(do[i], " "), r.ExitCode, r.Stderr)
+	}
+	won, uninstalled := 0, false
+	for i, r := range results {
+		says := func(text string) bool { return strings.Contains(r.Stderr, text) }
+		switch {
+		case r.ExitCode == 0:
+			won++
+			uninstalled = uninstalled || do[i][0] == "uninstall"
+		case r.ExitCode != 1 || says("goroutine "):
+			tb.Errorf("%s: exit code %d", do[i][0], r.ExitCode)
+		case !slices.ContainsFunc(losers, says):
+			tb.Errorf("%s does not say what is in the way", do[i][0])
+		}
+	}
+	list, err := h.Cluster.Client().CoreV1().Secrets(h.Namespace).List(tb.Context(), metav1.ListOptions{LabelSelector: "owner=helm"})
+	harness.NoError(tb, err)
+	switch {
+	case won == 0:
+		tb.Error("nobody won")
+	case len(list.Items) == 0 && uninstalled:
+		h.ExpectObjects(tb, "rel")
+	case len(list.Items) == 0:
+		tb.Error("the release is lost")
+	default:
+		h.ExpectDeployed(tb)
+	}
+	if tb.Failed() {
+		tb.Log(story)
+	}
+}
+
+// TestUpgradeAndUninstallMeet has an upgrade and an uninstall both find the release
+// unlocked. The one that stores second finds the other one, and stops before it changes
+// anything.
+func TestUpgradeAndUninstallMeet(t *testing.T) {
+	t.Parallel()
+	begin := func(t *testing.T) *harness.Helm {
+		t.Helper()
+		h := harness.New(t)
+		h.MustRun("install", "rel", charts.ThreeLayers(t, "1"), "--wait=ordered")
+		return h
+	}
+	t.Run("the upgrade is second", func(t *testing.T) {
+		t.Parallel()
+		h := begin(t)
+		direct := *h
+		held, pass := h.HoldRequests(t, harness.CreatesRevision)
+		upgrade := h.Start(t, "upgrade", "rel", charts.ThreeLayers(t, "2"), "--wait=ordered")
+		harness.AwaitClosed(t, held, "the attempt to store a revision")
+		other := direct.Start(t, "uninstall", "rel")
+		other.AwaitLine(t, "removing release rel")
+		pass()
+		r := upgrade.Wait(t)
+		if r.ExitCode != 1 || !slices.ContainsFunc([]string{"is uninstalling, by helm uninstall on ", "is uninstalled"}, func(text string) bool { return strings.Contains(r.Stderr, text) }) {
+			t.Errorf("the upgrade ended with %d:\n%s", r.ExitCode, r.Stderr)
+		}
+		other.ExpectExit(t, 0)
+		direct.ExpectObjects(t, "rel")
+	})
+	t.Run("the uninstall is second", func(t *testing.T) {
+		t.Parallel()
+		h := begin(t)
+		direct := *h
+		held, pass := h.HoldRequests(t, func(what fault.Request) bool { return what.Verb == "update" && what.Resource == "secrets" })
+		uninstall := h.Start(t, "uninstall", "rel")
+		harness.AwaitClosed(t, held, "the attempt to store that it is being removed")
+		other := direct.Start(t, "upgrade", "rel", slowThreeLayers(t, "2", "5s"), "--wait=ordered")
+		other.AwaitLine(t, "app:app applied")
+		pass()
+		r := uninstall.Wait(t)
+		if r.ExitCode != 1 || !strings.Contains(r.Stderr, "revision 2 of release rel is pending-upgrade, by helm upgrade on ") {
+			t.Errorf("the uninstall ended with %d:\n%s", r.ExitCode, r.Stderr)
+		}
+		other.ExpectExit(t, 0)
+		direct.ExpectDeployed(t)
+	})
+}

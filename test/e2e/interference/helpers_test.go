@@ -1,0 +1,26 @@
+// Copyright The Ordered Helm Authors
+// SPDX-License-Identifier: Apache-2.0
+
+package interference
+
+import (
+	"testing"
+
+	"github.com/ordered-helm/helm/test/charts"
+	"github.com/ordered-helm/helm/test/harness"
+)
+
+// expectFailed checks the statuses of the revisions, and the stored cause of the last one.
+func expectFailed(tb testing.TB, h *harness.Helm, statuses string, want ...string) {
+	tb.Helper()
+	h.ExpectStatuses(tb, "rel", statuses)
+	harness.ExpectContains(tb, h.LastRevision(tb, "rel").Info.Description, want...)
+}
+
+// slowThreeLayers is charts.ThreeLayers with a Deployment that becomes ready after a while.
+func slowThreeLayers(tb testing.TB, value, after string) string {
+	tb.Helper()
+	objects := charts.ThreeLayerObjects(value)
+	objects[1].PodAnnotations = []string{`devcluster/after: "` + after + `"`}
+	return charts.Write(tb, objects...)
+}

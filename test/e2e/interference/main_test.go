@@ -1,0 +1,14 @@
+// Copyright The Ordered Helm Authors
+// SPDX-License-Identifier: Apache-2.0
+
+// Package interference proves how operations cope with what others do to the cluster
+// meanwhile: changed objects, missing permissions, quotas and webhooks.
+package interference
+
+import (
+	"testing"
+
+	"github.com/ordered-helm/helm/test/cluster"
+)
+
+func TestMain(m *testing.M) { cluster.Main(m) }

@@ -1,0 +1,89 @@
+// Copyright The Ordered Helm Authors
+// SPDX-License-Identifier: Apache-2.0
+
+package interop
+
+import (
+	"bytes"
+	"os"
+	"os/exec"
+	"path/filepath"
+	"slices"
+	"strings"
+	"testing"
+
+	"github.com/ordered-helm/helm/test/binaries"
+	"github.com/ordered-helm/helm/test/charts"
+	"github.com/ordered-helm/helm/test/harness"
+)
+
+// TestSDKExample builds the example of a program with the SDK and has it install
+// a chart that gets ready and one that does not.
+func TestSDKExample(t *testing.T) {
+	t.Parallel()
+	program := filepath.Join(t.TempDir(), "sdk")
+	// With the flags of `make build`, whose packages are compiled already.
+	build := exec.CommandContext(t.Context(), "go", "build", "-trimpath", "-buildvcs=false", "-o", program, "./examples/sdk")
+	build.Dir = binaries.Root(t)
+	build.Env = append(os.Environ(), "CGO_ENABLED=0")
+	if out, err := build.CombinedOutput(); err != nil {
+		t.Fatalf("%v\n%s", err, out)
+	}
+	h := harness.New(t)
+	run := func(args ...string) (stdout, stderr string, ok bool) {
+		cmd := exec.CommandContext(t.Context(), program, args...)
+		cmd.Env = append(slices.Clone(h.Env), "HELM_NAMESPACE="+h.Namespace)
+		var out, errOut bytes.Buffer
+		cmd.Stdout, cmd.Stderr = &out, &errOut
+		err := cmd.Run()
+		return out.String(), errOut.String(), err == nil
+	}
+
+	stdout, stderr, ok := run("shop", harness.ExampleChart(t, "shop"))
+	if !ok {
+		t.Fatalf("the example failed:\n%s%s", stdout, stderr)
+	}
+	expectInOrder(t, stdout, "will create StatefulSet/shop-database in shop:database", "node-started shop:database", "node-ready shop:database", "node-started shop:migrations",
+		"node-ready shop:migrations", "node-started shop:api", "node-ready shop:api", "node-started shop:web", "shop is deployed")
+	h.MustRun("status", "shop")
+
+	chart := charts.WriteFiles(t, map[string]string{
+		"Chart.yaml": "apiVersion: v3\nname: stuck\nversion: 1.0.0\n",
+		"templates/all.yaml": `apiVersion: v1
+kind: Pod
+metadata:
+  name: db
+  annotations: {helm.sh/layer: db, devcluster/pod: image-pull-back-off, helm.sh/readiness-timeout: 2s}
+spec: {containers: [{name: db, image: nowhere.example/db}]}
+---
+apiVersion: v1
+kind: ConfigMap
+metadata:
+  name: web
+  annotations: {helm.sh/layer: web, helm.sh/depends-on/layers: db}
+`,
+	})
+	stdout, stderr, ok = run("stuck", chart)
+	if ok {
+		t.Fatalf("the example did not fail:\n%s%s", stdout, stderr)
+	}
+	expectInOrder(t, stdout, "node-started stuck:db", "node-failed stuck:db")
+	expectInOrder(t, stderr, "Pod/db of stuck:db: InProgress after 2s", "Pod "+h.Namespace+"/db: ImagePullBackOff", `never started: ["stuck:web"]`)
+	if status := h.MustRun("list", "--failed", "--short").Stdout; strings.TrimSpace(status) != "stuck" {
+		t.Errorf("failed releases: %q", status)
+	}
+}
+
+// expectInOrder fails the test unless the text has the parts one after the other.
+func expectInOrder(t *testing.T, text string, parts ...string) {
+	t.Helper()
+	rest := text
+	for _, part := range parts {
+		_, after, found := strings.Cut(rest, part)
+		if !found {
+			t.Errorf("%q is not where it should be in:\n%s", part, text)
+			return
+		}
+		rest = after
+	}
+}

@@ -1,0 +1,237 @@
+// Copyright The Ordered Helm Authors
+// SPDX-License-Identifier: Apache-2.0
+
+package lifecycle
+
+import (
+	"slices"
+	"strings"
+	"testing"
+
+	"github.com/ordered-helm/helm/test/charts"
+	"github.com/ordered-helm/helm/test/harness"
+)
+
+// TestLifecycleRollback rolls back from and to revisions of every origin.
+func TestLifecycleRollback(t *testing.T) {
+	t.Parallel()
+	harness.RunCases(t, map[string]func(*testing.T, *harness.Helm){
+		"to a revision of stock Helm":   rollBackToStock,
+		"to a copy of stock Helm's":     rollBackToCopied,
+		"from a revision of stock Helm": rollBackFromStock,
+		"after a failed upgrade":        rollBackAfterFailure,
+		"after a failed rollback":       rollBackAgain,
+		"after an uninstall":            rollBackAnUninstall,
+		"of an install that failed":     rollBackToFailed,
+		"after a rollback was killed":   rollBackPending,
+		"without the order":             rollBackWithoutOrder,
+		"to what is not there":          rollBackToNothing,
+		"dry run":                       rollBackDryRun,
+		"cleanup-on-fail":               rollBackAndCleanUp,
+		"keep policy":                   rollBackKeeps,
+	})
+}
+
+func rollBackToStock(t *testing.T, h *harness.Helm) {
+	h.MustRunStock(t, "install", "rel", charts.ThreeLayers(t, "1"), "--wait")
+	h.MustRun("upgrade", "rel", charts.Write(t, charts.OddObjects("2")...), "--wait=ordered")
+	before, odd := h.ReleaseObjects(t, "rel"), &harness.Order{}
+	odd.AddManifest(t, h.LastRevision(t, "rel").Manifest)
+	h.Started = harness.Now()
+	r := h.MustRun("rollback", "rel", "1", "--wait=ordered")
+	harness.ExpectContains(t, r.Stderr, "revision 1 of release rel was not deployed in order")
+	// What only the second revision had goes in the reverse of its order.
+	if pairs := odd.CheckDeletions(t, h.ReadTrace(t).Since(h.Started), func(o harness.OrderedObject) bool { return strings.HasPrefix(o.Name, "odd") }); pairs != 1 {
+		t.Errorf("%d pairs of deleted objects had an order, want 1", pairs)
+	}
+	h.ExpectManifestObjects(t, "rel")
+	h.ExpectValues(t, "1")
+	harness.ExpectSameObjects(t, before, h.ReleaseObjects(t, "rel"), "ConfigMap/first", "Deployment/app", "ConfigMap/last")
+	h.ExpectStatuses(t, "rel", "superseded superseded deployed")
+	h.MustRun("upgrade", "rel", charts.ThreeLayers(t, "4"), "--wait=ordered")
+	h.ExpectValues(t, "4")
+}
+
+// rollBackToCopied rolls back to a revision that stock Helm copied from an ordered one: it
+// is deployed in order, and uninstalled in order.
+func rollBackToCopied(t *testing.T, h *harness.Helm) {
+	h.MustRun("install", "rel", charts.ThreeLayers(t, "1"), "--wait=ordered")
+	h.MustRun("upgrade", "rel", charts.ThreeLayers(t, "2"), "--wait=ordered")
+	h.MustRunStock(t, "rollback", "rel", "1", "--wait")
+	h.MustRun("upgrade", "rel", charts.ThreeLayers(t, "4"), "--wait=ordered")
+	h.Started = harness.Now()
+	h.MustRun("rollback", "rel", "3")
+	h.CheckOrder(t, "rel", h.ReadTrace(t))
+	h.ExpectValues(t, "1")
+	h.MustRunStock(t, "rollback", "rel", "4", "--wait")
+	harness.ExpectContains(t, h.MustRun("status", "rel").Stdout, "ORDER: not followed")
+	manifest, _ := h.Uninstall(t)
+	h.CheckUninstallOrder(t, manifest)
+}
+
+func rollBackFromStock(t *testing.T, h *harness.Helm) {
+	h.MustRun("install", "rel", charts.ThreeLayers(t, "1"), "--wait=ordered")
+	h.MustRunStock(t, "upgrade", "rel", charts.Write(t, charts.OddObjects("2")...), "--wait")
+	h.Started = harness.Now()
+	h.MustRun("rollback", "rel", "1", "--timeout", "1m")
+	recorded := h.ReadTrace(t)
+	h.CheckOrder(t, "rel", recorded)
+	late := recorded.Since(h.Started)
+	if got := late.WrittenByHelm("delete"); !slices.Equal(got, []string{"ConfigMap/odd", "ConfigMap/odder"}) {
+		t.Errorf("deleted were %q", got)
+	}
+	h.ExpectManifestObjects(t, "rel")
+	h.ExpectValues(t, "1")
+}
+
+func rollBackAfterFailure(t *testing.T, h *harness.Helm) {
+	h.MustRun("install", "rel", charts.ThreeLayers(t, "1"), "--wait=ordered")
+	parts := charts.OddObjects("2")
+	parts[1].PodAnnotations, parts[1].Annotations, parts[1].DependsOn = charts.NeverReady, charts.ShortTimeout, "first, beside"
+	parts[2].DependsOn, parts[3].DependsOn = "", ""
+	parts = append(parts, charts.Object{Name: "beside", Layer: "beside", DependsOn: "odder"})
+	h.ExpectFailure(t, []string{"upgrade", "rel", charts.Write(t, parts...), "--wait=ordered"}, "Deployment/app")
+	failed := h.LastRevision(t, "rel").Manifest
+	h.Started = harness.Now()
+	h.MustRun("rollback", "rel", "--timeout", "1m")
+	recorded := h.ReadTrace(t)
+	h.CheckOrder(t, "rel", recorded)
+	h.CheckOddDeleted(t, failed, recorded)
+	h.ExpectManifestObjects(t, "rel")
+	h.ExpectValues(t, "1")
+	h.ExpectStatuses(t, "rel", "superseded failed deployed")
+}
+
+// rollBackAgain has a rollback fail because an object that it needs was deleted.
+func rollBackAgain(t *testing.T, h *harness.Helm) {
+	h.Apply(t, charts.MissingConfigMap)
+	h.MustRun("install", "rel", charts.WithMissingConfigMap(t, "1"), "--wait=ordered")
+	h.MustRun("upgrade", "rel", charts.Write(t, charts.OddObjects("2")...), "--wait=ordered")
+	odd := h.LastRevision(t, "rel").Manifest
+	h.Delete(t, "ConfigMap/outside")
+	h.Started = harness.Now()
+	h.ExpectFailure(t, []string{"rollback", "rel", "1", "--timeout", "1m"}, "Deployment/app was not ready within 3s", "outside", "never started", "app:last")
+	if got := h.ReadTrace(t).Since(h.Started).WrittenByHelm("delete"); len(got) > 0 {
+		t.Errorf("though it failed, these were deleted: %q", got)
+	}
+	h.ExpectStatuses(t, "rel", "superseded deployed failed")
+	harness.ExpectContains(t, h.LastRevision(t, "rel").Info.Description, `Rollback "rel" failed: Deployment/app was not ready within 3s`)
+
+	h.Apply(t, charts.MissingConfigMap)
+	h.Started = harness.Now()
+	h.MustRun("rollback", "rel", "1", "--timeout", "1m")
+	recorded := h.ReadTrace(t)
+	h.CheckOddDeleted(t, odd, recorded)
+	h.ExpectManifestObjects(t, "rel")
+	h.ExpectValues(t, "1")
+	h.ExpectStatuses(t, "rel", "superseded superseded failed deployed")
+}
+
+// rollBackPending kills a rollback: the next one takes the release over.
+func rollBackPending(t *testing.T, h *harness.Helm) {
+	h.Apply(t, charts.MissingConfigMap)
+	dir := charts.WithMissingConfigMap(t, "1")
+	charts.Edit(t, dir, "templates/all.yaml", "readiness-timeout: 3s", "readiness-timeout: 4m")
+	h.MustRun("install", "rel", dir, "--wait=ordered")
+	h.MustRun("upgrade", "rel", charts.Write(t, charts.OddObjects("2")...), "--wait=ordered")
+	odd := h.LastRevision(t, "rel").Manifest
+	h.Delete(t, "ConfigMap/outside")
+	h.KillAt(t, "app:app applied", "rollback", "rel", "1")
+	h.ExpectStatuses(t, "rel", "superseded deployed pending-rollback")
+	h.ExpectFailure(t, []string{"upgrade", "rel", charts.ThreeLayers(t, "3"), "--wait=ordered", "--takeover=never"}, "another operation (install/upgrade/rollback) is in progress")
+	h.Apply(t, charts.MissingConfigMap)
+	h.Started = harness.Now()
+	h.MustRun("rollback", "rel", "1")
+	h.CheckOddDeleted(t, odd, h.ReadTrace(t))
+	h.ExpectManifestObjects(t, "rel")
+	h.ExpectValues(t, "1")
+}
+
+func rollBackAnUninstall(t *testing.T, h *harness.Helm) {
+	h.MustRun("install", "rel", charts.ThreeLayers(t, "1"), "--wait=ordered")
+	h.MustRun("uninstall", "rel", "--keep-history")
+	h.ExpectObjects(t, "rel")
+	h.Started = harness.Now()
+	h.MustRun("rollback", "rel", "1", "--timeout", "1m")
+	h.CheckOrder(t, "rel", h.ReadTrace(t))
+	h.ExpectManifestObjects(t, "rel")
+}
+
+func rollBackToFailed(t *testing.T, h *harness.Helm) {
+	parts := charts.ThreeLayerObjects("1")
+	parts[1].PodAnnotations, parts[1].Annotations = []string{"devcluster/after: 4s"}, charts.ShortTimeout
+	h.ExpectFailure(t, []string{"install", "rel", charts.Write(t, parts...), "--wait=ordered"}, "Deployment/app")
+	h.MustRun("upgrade", "rel", charts.ThreeLayers(t, "2"), "--wait=ordered")
+	h.ExpectManifestObjects(t, "rel")
+	h.ExpectFailure(t, []string{"rollback", "rel", "1", "--timeout", "1m"}, "Deployment/app")
+	h.MustRun("rollback", "rel", "2", "--timeout", "1m")
+	h.ExpectValues(t, "2")
+	h.ExpectManifestObjects(t, "rel")
+}
+
+// rollBackWithoutOrder does not wait for a slow Deployment.
+func rollBackWithoutOrder(t *testing.T, h *harness.Helm) {
+	parts := charts.ThreeLayerObjects("1")
+	parts[1].PodAnnotations = []string{"devcluster/after: 3s"}
+	h.MustRun("install", "rel", charts.Write(t, parts...), "--wait=ordered")
+	h.MustRun("upgrade", "rel", charts.ThreeLayers(t, "2"), "--wait=ordered")
+	h.Started = harness.Now()
+	h.MustRun("rollback", "rel", "1", "--wait=false")
+	recorded := h.ReadTrace(t)
+	changed := recorded.Since(h.Started).HelmWrites("ConfigMap/last", harness.ChangeVerbs...)
+	if len(changed) != 1 {
+		t.Fatalf("ConfigMap/last was written %d times", len(changed))
+	}
+	if recorded.NotReadyReason(harness.OrderedObject{Kind: "Deployment", Name: "app"}, changed[0].Received) == "" {
+		t.Error("it was waited until Deployment/app was ready, though the order was to be ignored")
+	}
+	h.ExpectManifestObjects(t, "rel")
+	h.ExpectValues(t, "1")
+	h.MustRun("upgrade", "rel", charts.Write(t, charts.OddObjects("4")...), "--wait=ordered")
+	h.ExpectManifestObjects(t, "rel")
+}
+
+func rollBackToNothing(t *testing.T, h *harness.Helm) {
+	h.ExpectFailure(t, []string{"rollback", "rel"}, "release: not found")
+	h.MustRun("install", "rel", charts.ThreeLayers(t, "1"), "--wait=ordered")
+	h.Started = harness.Now()
+	h.ExpectFailure(t, []string{"rollback", "rel", "5"}, "release has no 5 version")
+	h.ExpectFailure(t, []string{"rollback", "rel"}, "release has no 0 version")
+	h.ExpectFailure(t, []string{"rollback", "rel", "1", "--readiness-timeout", "10m"}, "--readiness-timeout")
+	if list := h.ReadTrace(t).Since(h.Started).WrittenByHelm(); len(list) > 0 || len(h.History(t, "rel")) != 1 {
+		t.Errorf("something was changed all the same: %q, %s", list, h.Statuses(t, "rel"))
+	}
+}
+
+func rollBackDryRun(t *testing.T, h *harness.Helm) {
+	h.MustRun("install", "rel", charts.ThreeLayers(t, "1"), "--wait=ordered")
+	h.MustRun("upgrade", "rel", charts.Write(t, charts.OddObjects("2")...), "--wait=ordered")
+	h.Started = harness.Now()
+	h.MustRun("rollback", "rel", "1", "--dry-run")
+	if list := h.ReadTrace(t).Since(h.Started).WrittenByHelm(); len(list) > 0 || len(h.History(t, "rel")) != 2 {
+		t.Errorf("something was changed all the same: %q, %s", list, h.Statuses(t, "rel"))
+	}
+}
+
+// rollBackAndCleanUp deletes what a failed rollback created.
+func rollBackAndCleanUp(t *testing.T, h *harness.Helm) {
+	h.Apply(t, charts.MissingConfigMap)
+	dir := charts.WithMissingConfigMap(t, "1")
+	charts.AddFile(t, dir, "templates/only.yaml", charts.Object{Name: "only", Layer: "first"}.Manifest())
+	h.MustRun("install", "rel", dir, "--wait=ordered")
+	h.MustRun("upgrade", "rel", charts.ThreeLayers(t, "2"), "--wait=ordered")
+	h.Delete(t, "ConfigMap/outside")
+	h.Started = harness.Now()
+	h.ExpectFailure(t, []string{"rollback", "rel", "1", "--timeout", "1m", "--cleanup-on-fail"}, "Deployment/app was not ready within 3s")
+	late := h.ReadTrace(t).Since(h.Started)
+	if created, deleted := late.WrittenByHelm("create"), late.WrittenByHelm("delete"); !slices.Equal(created, []string{"ConfigMap/only"}) || !slices.Equal(created, deleted) {
+		t.Errorf("created were %q, deleted %q", created, deleted)
+	}
+}
+
+func rollBackKeeps(t *testing.T, h *harness.Helm) {
+	h.MustRun("install", "rel", charts.ThreeLayers(t, "1"), "--wait=ordered")
+	h.MustRun("upgrade", "rel", charts.ThreeLayers(t, "2", charts.Object{Name: "kept", Layer: "kept", Annotations: []string{`helm.sh/resource-policy: " Keep "`}}), "--wait=ordered")
+	h.MustRun("rollback", "rel", "1", "--timeout", "1m")
+	h.ExpectManifestObjects(t, "rel", "ConfigMap/kept")
+}

@@ -1,0 +1,148 @@
+// Copyright The Ordered Helm Authors
+// SPDX-License-Identifier: Apache-2.0
+
+package ordering
+
+import (
+	"fmt"
+	"strings"
+	"syscall"
+	"testing"
+
+	"github.com/ordered-helm/helm/test/charts"
+	"github.com/ordered-helm/helm/test/harness"
+)
+
+// TestInterrupt interrupts an ordered install at its second node. Helm exits, the release
+// is recorded as failed, nothing more is created, and the release can be uninstalled.
+func TestInterrupt(t *testing.T) {
+	t.Parallel()
+	h := harness.New(t)
+	chart := charts.HangingChart(t, "4m")
+
+	p := h.Start(t, "install", "rel", chart, "--wait=ordered")
+	p.AwaitLine(t, "app:second applied")
+	p.Signal(t, syscall.SIGINT)
+	p.ExpectExit(t, 1, "never started")
+	if status := h.MustRun("status", "rel").Stdout; !strings.Contains(status, "STATUS: failed") {
+		t.Errorf("the release is not recorded as failed:\n%s", status)
+	}
+	if len(h.ReadTrace(t)["ConfigMap/third"]) > 0 {
+		t.Error("a node was started after the interrupt")
+	}
+	h.MustRun("uninstall", "rel")
+	h.ExpectEmptyNamespace(t)
+}
+
+// TestHangingFinalizer checks that an uninstall names an object that is not deleted, keeps
+// what that depends on and the stored release, and finishes when it is repeated.
+func TestHangingFinalizer(t *testing.T) {
+	t.Parallel()
+	h := harness.New(t)
+	chart := charts.Write(t, charts.Object{Name: "first", Layer: "first"}, charts.Object{Name: "stuck", Layer: "second", DependsOn: "first"})
+	charts.AddFinalizer(t, chart, "stuck")
+	h.MustRun("install", "rel", chart, "--wait=ordered")
+	r := h.Run("uninstall", "rel", "--timeout", "2s")
+	harness.ExpectContains(t, r.Stderr, "stuck", "ordered.example/hold", "--timeout")
+	if r.ExitCode != 1 {
+		t.Errorf("exit code %d, want 1", r.ExitCode)
+	}
+	if deleted, _ := h.ReadTrace(t).Deleted("ConfigMap/first"); !deleted.IsZero() {
+		t.Error("what the stuck object depends on was deleted")
+	}
+	if list := h.MustRun("list", "--all", "--short").Stdout; list != "rel\n" {
+		t.Errorf("the record of the release is gone: %q", list)
+	}
+	h.RemoveFinalizers(t, "ConfigMap/stuck")
+	h.MustRun("uninstall", "rel")
+	h.ExpectEmptyNamespace(t)
+}
+
+// TestGraphOfARelease checks that an installed release has the graph of its chart, and
+// that one that was deployed without an order has none.
+func TestGraphOfARelease(t *testing.T) {
+	t.Parallel()
+	h := harness.New(t)
+	h.MustRun("install", "rel", harness.ExampleChart(t, "umbrella"), "--wait=ordered", "--timeout", "2m")
+	want := strings.ReplaceAll(h.MustRun("dag", harness.ExampleChart(t, "umbrella")).Stdout, "release-name-", "rel-")
+	if got := h.MustRun("dag", "rel").Stdout; got != want {
+		t.Errorf("got:\n%s\nwant:\n%s", got, want)
+	}
+	h.MustRun("install", "plain", charts.Write(t, charts.Object{Name: "a", Layer: "a"}))
+	h.ExpectFailure(t, []string{"dag", "plain"}, "order")
+	h.MustRun("uninstall", "rel", "plain")
+}
+
+// TestWithoutTheOrder checks that uninstall --wait=false deletes everything at once.
+func TestWithoutTheOrder(t *testing.T) {
+	t.Parallel()
+	h := harness.New(t)
+	h.MustRun("install", "rel", harness.ExampleChart(t, "shop"), "--wait=ordered", "--timeout", "2m")
+	r := h.MustRun("uninstall", "rel", "--wait=false")
+	if strings.Contains(r.Stderr, "reverse") {
+		t.Errorf("the order was kept:\n%s", r.Stderr)
+	}
+	h.ExpectEmptyNamespace(t)
+}
+
+// TestRealChartsWithoutAnOrder installs public charts that declare no order: all of their
+// objects become ready.
+func TestRealChartsWithoutAnOrder(t *testing.T) {
+	t.Parallel()
+	for _, pattern := range []string{"keycloak-*.tgz", "redis-*.tgz"} {
+		t.Run(pattern, func(t *testing.T) {
+			t.Parallel()
+			h := harness.New(t)
+			o := &harness.Order{}
+			chart := harness.PublicChart(t, pattern)
+			o.AddManifest(t, h.MustRun("template", "rel", chart).Stdout)
+			h.MustRun("install", "rel", chart, "--wait=ordered", "--timeout", "3m")
+			recorded := h.ReadTrace(t)
+			for _, x := range o.Objects {
+				if recorded.Ready(x.String()).IsZero() {
+					t.Errorf("%s never got ready", x)
+				}
+			}
+			h.MustRun("uninstall", "rel")
+		})
+	}
+}
+
+// TestWaitSpellings tries the spellings of --wait.
+func TestWaitSpellings(t *testing.T) {
+	t.Parallel()
+	chart := charts.Write(t, charts.Object{Name: "first", Layer: "first"}, charts.Last("first"))
+	tests := []struct {
+		args    []string
+		ordered bool
+		fails   string
+	}{
+		{args: []string{"rel", chart, "--wait"}},
+		{args: []string{"rel", chart, "--wait=true"}},
+		{args: []string{"rel", chart, "--wait=false"}},
+		{args: []string{"rel", chart, "--wait=T"}},
+		{args: []string{"rel", chart, "--wait=ordered"}, ordered: true},
+		{args: []string{"rel", chart, "--wait", "--timeout", "1m"}},
+		{args: []string{"--wait", "rel", chart}},
+		{args: []string{"--wait", "ordered", chart}, fails: "--wait=ordered"},
+		{args: []string{"rel", chart, "--wait=perhaps"}, fails: "perhaps"},
+		{args: []string{"rel", chart, "--wait=ordered", "--readiness-timeout", "6m"}, fails: "--readiness-timeout"},
+	}
+	for _, tt := range tests {
+		t.Run(fmt.Sprint(strings.Join(tt.args, " ")), func(t *testing.T) {
+			t.Parallel()
+			h := harness.New(t)
+			r := h.Run(append([]string{"install"}, tt.args...)...)
+			if tt.fails != "" {
+				h.ExpectRefused(t, r, tt.fails)
+				return
+			}
+			if r.ExitCode != 0 {
+				t.Fatalf("exit code %d\n%s", r.ExitCode, r.Stderr)
+			}
+			if ordered := strings.Contains(r.Stderr, "app:last ready") || strings.Contains(r.Stderr, "app:last applied"); ordered != tt.ordered {
+				t.Errorf("ordered: %v, want %v\n%s", ordered, tt.ordered, r.Stderr)
+			}
+		})
+	}
+}

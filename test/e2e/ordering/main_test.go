@@ -1,0 +1,14 @@
+// Copyright The Ordered Helm Authors
+// SPDX-License-Identifier: Apache-2.0
+
+// Package ordering proves that installs, upgrades and uninstalls follow the order of layers
+// and subcharts, and that charts whose order cannot be followed are refused.
+package ordering
+
+import (
+	"testing"
+
+	"github.com/ordered-helm/helm/test/cluster"
+)
+
+func TestMain(m *testing.M) { cluster.Main(m) }

@@ -1,0 +1,313 @@
+// Copyright The Ordered Helm Authors
+// SPDX-License-Identifier: Apache-2.0
+
+package random
+
+import (
+	"fmt"
+	"maps"
+	"math/rand/v2"
+	"slices"
+	"strings"
+)
+
+// generatedChart is a chart of a random release as it is at one time.
+type generatedChart struct {
+	name string
+	// version is its apiVersion, optedIn whether it asks to be ordered all the same
+	// if that is not v3.
+	version string
+	optedIn bool
+	// copied is whether the release may have it several times: then its objects
+	// bear the path of their chart in their names, and stay in it.
+	copied bool
+	// layers are its layers, each behind those that it may depend on.
+	layers  []string
+	things  []*template
+	entries []*dependency
+	// ownAfter are the subcharts that come before its own objects.
+	ownAfter []string
+}
+
+// dependency is a dependency of a chart; several may be of one chart.
+type dependency struct {
+	chart *generatedChart
+	alias string
+	after []string
+}
+
+func (e *dependency) effectiveName() string {
+	if e.alias != "" {
+		return e.alias
+	}
+	return e.chart.name
+}
+
+// template is an object in a chart's templates.
+type template struct {
+	kind, name, layer string
+	after             []string
+	// facts are what it declares, in the words of factsOf.
+	facts map[string]string
+}
+
+// chartGenerator is a chart that changes from revision to revision.
+type chartGenerator struct {
+	*rand.Rand
+	root *generatedChart
+	// defaults are the chart's own values.
+	defaults chartValues
+	// made counts the names that were given.
+	made int
+}
+
+// newFamily makes the charts of a release: a root with subcharts, some of them
+// twice, some with a subchart of their own.
+func newFamily(r *rand.Rand) *chartGenerator {
+	f := &chartGenerator{Rand: r, defaults: chartValues{"global.salt": "chart"}}
+	f.root = &generatedChart{name: "app", version: "v3"}
+	for i := range 1 + r.IntN(3) {
+		sub := f.chart(fmt.Sprintf("c%d", i))
+		first := &dependency{chart: sub}
+		f.root.entries = append(f.root.entries, first)
+		if sub.copied = r.IntN(3) == 0; sub.copied {
+			f.root.entries = append(f.root.entries, &dependency{chart: sub, alias: sub.name + "-copy"})
+		}
+		if sub.copied || r.IntN(3) == 0 {
+			first.alias = sub.name + "-alias"
+		}
+		if r.IntN(3) == 0 {
+			inner := f.chart(fmt.Sprintf("n%d", i))
+			inner.copied = sub.copied
+			sub.entries = append(sub.entries, &dependency{chart: inner})
+		}
+	}
+	for _, e := range f.root.entries {
+		f.defaults[e.effectiveName()+".enabled"] = r.IntN(6) > 0
+		for _, inner := range e.chart.entries {
+			f.defaults[e.effectiveName()+"."+inner.effectiveName()+".enabled"] = r.IntN(6) > 0
+		}
+	}
+	for _, c := range f.root.all() {
+		f.reorder(c)
+	}
+	for range 8 + r.IntN(5) {
+		f.add()
+	}
+	return f
+}
+
+func (f *chartGenerator) chart(name string) *generatedChart {
+	c := &generatedChart{name: name, version: "v3"}
+	if f.IntN(4) == 0 {
+		c.version, c.optedIn = "v2", f.IntN(2) == 0
+	}
+	return c
+}
+
+// all lists the chart and what is inside it, each chart once.
+func (c *generatedChart) all() []*generatedChart {
+	list := []*generatedChart{c}
+	for _, e := range c.entries {
+		if !slices.Contains(list, e.chart) {
+			list = append(list, e.chart.all()...)
+		}
+	}
+	return list
+}
+
+// clone copies the family as it is, to be changed for one revision.
+func (f *chartGenerator) clone() *chartGenerator {
+	other := *f
+	other.root, other.defaults = f.root.clone(map[*generatedChart]*generatedChart{}), maps.Clone(f.defaults)
+	return &other
+}
+
+func (c *generatedChart) clone(done map[*generatedChart]*generatedChart) *generatedChart {
+	if done[c] != nil {
+		return done[c]
+	}
+	other := *c
+	done[c] = &other
+	other.things = nil
+	for _, th := range c.things {
+		other.things = append(other.things, th.clone())
+	}
+	other.entries = nil
+	for _, e := range c.entries {
+		other.entries = append(other.entries, &dependency{chart: e.chart.clone(done), alias: e.alias, after: e.after})
+	}
+	return &other
+}
+
+// id names the object of a thing in a chart that the release has once.
+func (th *template) id() string { return th.kind + "/" + th.name }
+
+func (th *template) clone() *template {
+	other := *th
+	other.facts = maps.Clone(th.facts)
+	return &other
+}
+
+// reorder gives a chart another order that can be met.
+func (f *chartGenerator) reorder(c *generatedChart) {
+	c.layers = []string{"data", "queue", "web"}
+	f.Shuffle(len(c.layers), func(i, j int) { c.layers[i], c.layers[j] = c.layers[j], c.layers[i] })
+	for _, th := range c.things {
+		f.assignLayer(c, th)
+	}
+	c.ownAfter = nil
+	var before []string
+	for _, i := range f.Perm(len(c.entries)) {
+		e := c.entries[i]
+		e.after = f.pickSome(before, 3)
+		before = append(before, e.effectiveName())
+	}
+	c.ownAfter = f.pickSome(before, 3)
+}
+
+// pickSome picks one name in n.
+func (f *chartGenerator) pickSome(from []string, n int) []string {
+	var list []string
+	for _, name := range from {
+		if f.IntN(n) == 0 {
+			list = append(list, name)
+		}
+	}
+	return list
+}
+
+// assignLayer puts a thing into a layer of its chart, or into none.
+func (f *chartGenerator) assignLayer(c *generatedChart, th *template) {
+	at := f.IntN(len(c.layers) + 1)
+	th.layer, th.after = "", nil
+	if at < len(c.layers) {
+		th.layer = c.layers[at]
+	}
+	if f.IntN(2) == 0 {
+		th.after = f.pickSome(c.layers[:at], 2)
+	}
+	if f.IntN(20) == 0 {
+		th.after = append(th.after, "ghost")
+	}
+}
+
+// randomKinds are the kinds of things, by how often they are taken.
+var randomKinds = []string{
+	"ConfigMap", "ConfigMap", "ConfigMap", "ConfigMap", "ConfigMap", "ConfigMap", "ConfigMap",
+	"Secret", "Secret", "Secret", "Service", "Service", "ServiceAccount", "ServiceAccount", "Deployment", "Pod", "Job",
+}
+
+// add adds a thing to one of the charts.
+func (f *chartGenerator) add() {
+	charts := f.root.all()
+	c := charts[f.IntN(len(charts))]
+	th := f.newTemplate(randomKinds[f.IntN(len(randomKinds))])
+	f.assignLayer(c, th)
+	c.things = append(c.things, th)
+}
+
+func (f *chartGenerator) newTemplate(kind string) *template {
+	f.made++
+	th := &template{kind: kind, name: fmt.Sprintf("o%d", f.made), facts: map[string]string{}}
+	if kind == "Service" {
+		th.facts["port 80"] = "http"
+	}
+	for range f.IntN(4) {
+		f.change(th)
+	}
+	if f.IntN(8) == 0 {
+		f.policy(th)
+	}
+	return th
+}
+
+// change sets one fact of a thing, or takes one away. What cannot be changed in the
+// cluster stays.
+func (f *chartGenerator) change(th *template) {
+	keys := []string{"label t-one", "label t-two", "annotation t/one", "annotation t/two"}
+	switch th.kind {
+	case "ConfigMap", "Secret":
+		keys = append(keys, "data one", "data two", "data three", "data four", "data five")
+	case "Service":
+		keys = append(keys, "port 81", "port 82", "port 83", "publish")
+	case "ServiceAccount":
+		keys = append(keys, "automount")
+	case "Deployment":
+		keys = append(keys, "env ONE", "env TWO", "env THREE", "replicas")
+	}
+	key := keys[f.IntN(len(keys))]
+	value := fmt.Sprintf("v%d", f.IntN(1000))
+	switch {
+	case key == "publish":
+		value = "true"
+	case key == "automount":
+		value = "false"
+	case key == "replicas":
+		value = "2"
+	case strings.HasPrefix(key, "port "):
+		value = fmt.Sprintf("p%s-%s", key[5:], value)
+	case strings.HasPrefix(key, "data ") && f.IntN(4) == 0:
+		value = salted
+	}
+	if _, has := th.facts[key]; has && f.IntN(2) == 0 {
+		delete(th.facts, key)
+	} else {
+		th.facts[key] = value
+	}
+}
+
+// policy gives a thing a resource policy, or takes it away.
+func (f *chartGenerator) policy(th *template) {
+	if th.facts["policy"] != "" {
+		delete(th.facts, "policy")
+		return
+	}
+	th.facts["policy"] = []string{"keep", "keep", "keep", " Keep"}[f.IntN(4)]
+}
+
+// nextVersion makes the next version of the charts.
+func (f *chartGenerator) nextVersion() {
+	for range f.IntN(5) {
+		charts := f.root.all()
+		c := charts[f.IntN(len(charts))]
+		i := -1
+		if len(c.things) > 0 {
+			i = f.IntN(len(c.things))
+		}
+		switch what := f.IntN(12); {
+		case what == 0:
+			f.reorder(c)
+		case what == 1:
+			titles := slices.Sorted(maps.Keys(f.defaults))
+			if title := titles[f.IntN(len(titles))]; title != "global.salt" {
+				f.defaults[title] = f.IntN(4) > 0
+			}
+		case what <= 4 || i < 0:
+			f.add()
+		case what <= 6:
+			c.things = slices.Delete(c.things, i, i+1)
+		case what == 7:
+			f.assignLayer(c, c.things[i])
+		case what == 8:
+			f.move(c, i)
+		case what == 9 && f.IntN(2) == 0:
+			f.policy(c.things[i])
+		default:
+			f.change(c.things[i])
+		}
+	}
+}
+
+// move takes a thing into another chart. Its object stays the same.
+func (f *chartGenerator) move(from *generatedChart, i int) {
+	charts := f.root.all()
+	to := charts[f.IntN(len(charts))]
+	if from.copied || to.copied {
+		return
+	}
+	th := from.things[i]
+	from.things = slices.Delete(from.things, i, i+1)
+	f.assignLayer(to, th)
+	to.things = append(to.things, th)
+}

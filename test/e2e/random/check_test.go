@@ -1,0 +1,174 @@
+// Copyright The Ordered Helm Authors
+// SPDX-License-Identifier: Apache-2.0
+
+package random
+
+import (
+	"fmt"
+	"maps"
+	"strings"
+
+	"k8s.io/apimachinery/pkg/types"
+)
+
+// operationCheck compares what the server had before and after an operation with what
+// the operation had to do.
+type operationCheck struct {
+	*modelStep
+	before, after map[string]liveObject
+	loose         map[types.UID]map[string]bool
+	problems      []string
+	// removed is whether the release was uninstalled because it failed.
+	removed bool
+	// left counts objects that are there although no revision declares them and no
+	// policy keeps them: stock Helm may leave such.
+	left int
+}
+
+func (c *operationCheck) problem(format string, args ...any) {
+	c.problems = append(c.problems, fmt.Sprintf(format, args...))
+}
+
+// checkSuccess checks an operation that succeeded: what is declared is there as declared,
+// and nothing else.
+func (c *operationCheck) checkSuccess() {
+	for _, id := range sorted(c.declared) {
+		if now, there := c.after[id]; there {
+			c.checkContent(id, now)
+		} else {
+			c.problem("%s is missing", id)
+		}
+	}
+	all := maps.Clone(c.before)
+	maps.Copy(all, c.after)
+	for _, id := range sorted(all) {
+		was, before := c.before[id]
+		now, after := c.after[id]
+		if before && after {
+			c.checkUnchanged(id, was, now)
+		}
+		if c.declared[id] == nil {
+			c.checkUndeclared(id, before, after)
+		}
+	}
+}
+
+// checkUndeclared checks an object that is not declared.
+func (c *operationCheck) checkUndeclared(id string, before, after bool) {
+	if !c.inChain(id) {
+		if before != after {
+			c.problem("%s is no object of the release: before %t, after %t", id, before, after)
+		}
+		return
+	}
+	switch expected := c.outcomeOf(id, c.before[id].facts); {
+	case expected == deleted && after:
+		c.problem("%s is left", id)
+	case expected == kept && before && !after:
+		c.problem("%s was to be kept", id)
+	case expected == deletedOrKept && after:
+		c.left++
+	}
+}
+
+// checkUnchanged checks what must be the same of an object before and after.
+func (c *operationCheck) checkUnchanged(id string, was, now liveObject) {
+	if was.uid != now.uid {
+		c.problem("%s is another object than before", id)
+		return
+	}
+	if c.declared[id] == nil && !c.inChain(id) && !maps.Equal(was.facts, now.facts) {
+		c.problem("%s is no object of the release and was changed:\n    was %s\n    is  %s", id, formatFields(was.facts), formatFields(now.facts))
+	}
+	for key := range was.facts {
+		_, has := now.facts[key]
+		switch declared := c.declared[id] != nil; {
+		case !isForeign(key):
+		case c.force && declared && has:
+			c.problem("%s still has %q, which a replacement has not", id, key)
+		case !has && (!c.force || !declared) && c.mustKeepFields(id):
+			c.problem("%s has lost %q, which somebody else has set", id, key)
+		}
+	}
+}
+
+// checkContent checks that an object is as declared, and notes what it has beyond.
+func (c *operationCheck) checkContent(id string, now liveObject) {
+	was := c.before[id]
+	extra := map[string]bool{}
+	for key, value := range now.facts {
+		want, declared := c.declared[id][key]
+		switch {
+		case declared && value != want:
+			c.problem("%s has %q: %q, want %q", id, key, value, want)
+		case declared, isForeign(key) && was.facts[key] != "":
+		case c.loose[now.uid][key] && !c.force, c.mayHaveField(id, key, was.facts):
+			extra[key] = true
+		default:
+			c.problem("%s has %q: %q, which is not declared", id, key, value)
+		}
+	}
+	for key := range c.declared[id] {
+		if _, has := now.facts[key]; !has {
+			c.problem("%s has no %q", id, key)
+		}
+	}
+	c.loose[now.uid] = extra
+}
+
+// isForeign reports whether a fact is one that only others set.
+func isForeign(key string) bool {
+	return strings.HasPrefix(key, "label f-") || strings.HasPrefix(key, "data f-")
+}
+
+// checkFailure checks an operation that failed: it has created nothing but what it
+// declared, and deleted nothing, unless it deletes before it waits. Cleaned is
+// whether what it created must be gone again.
+func (c *operationCheck) checkFailure(deletesFirst, cleaned bool) {
+	for _, id := range sorted(c.after) {
+		facts, declared := c.declared[id]
+		kept := c.removed && isKeepPolicy(facts["policy"])
+		if _, before := c.before[id]; !before && !kept && (cleaned || !declared) {
+			c.problem("%s was created by what failed (declared: %t)", id, declared)
+		}
+	}
+	c.noteForeignFields()
+	for _, id := range sorted(c.before) {
+		was := c.before[id]
+		now, after := c.after[id]
+		switch {
+		case after:
+			if !c.force {
+				c.checkUnchanged(id, was, now)
+			}
+		case deletesFirst && c.declared[id] == nil && c.inChain(id) && c.outcomeOf(id, was.facts) != kept:
+		default:
+			c.problem("%s was deleted by what failed", id)
+		}
+	}
+}
+
+// noteForeignFields notes what objects have that the release has taken over without knowing
+// them.
+func (c *operationCheck) noteForeignFields() {
+	for id, now := range c.after {
+		if was := c.before[id]; c.declared[id] == nil || c.inChain(id) || was.uid != now.uid {
+			continue
+		}
+		extra := map[string]bool{}
+		for key := range now.facts {
+			_, declared := c.declared[id][key]
+			extra[key] = !declared && !isForeign(key)
+		}
+		c.loose[now.uid] = extra
+	}
+}
+
+// formatFields writes facts in one line.
+func formatFields(facts map[string]string) string {
+	var parts []string
+	for _, key := range sorted(facts) {
+		parts = append(parts, key+"="+facts[key])
+	}
+	return strings.Join(parts, ", ")
+}

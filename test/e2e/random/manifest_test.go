@@ -1,0 +1,307 @@
+// Copyright The Ordered Helm Authors
+// SPDX-License-Identifier: Apache-2.0
+
+package random
+
+import (
+	"encoding/json"
+	"maps"
+	"math/rand/v2"
+	"os"
+	"path/filepath"
+	"slices"
+	"strconv"
+	"strings"
+	"testing"
+
+	"sigs.k8s.io/yaml"
+
+	"github.com/ordered-helm/helm/test/harness"
+)
+
+// chartValues are values of a chart, by their paths: "global.salt" is a text, and
+// those that end in ".enabled" say which subcharts take part.
+type chartValues map[string]any
+
+// merge lays values over others.
+func (v chartValues) merge(others chartValues) chartValues {
+	all := chartValues{}
+	maps.Copy(all, others)
+	maps.Copy(all, v)
+	return all
+}
+
+// nested is what Helm reads.
+func (v chartValues) nested() map[string]any {
+	root := map[string]any{}
+	for path, value := range v {
+		parts := strings.Split(path, ".")
+		at := root
+		for _, part := range parts[:len(parts)-1] {
+			if at[part] == nil {
+				at[part] = map[string]any{}
+			}
+			at = at[part].(map[string]any)
+		}
+		at[parts[len(parts)-1]] = value
+	}
+	return root
+}
+
+// salted is a fact that stands for the value global.salt.
+const salted = "salt"
+
+// declare says which objects the charts declare with these values, by
+// "Kind/name", each with its facts. It is what the cluster is compared with.
+func (f *chartGenerator) declare(values chartValues) map[string]map[string]string {
+	declared := map[string]map[string]string{}
+	f.root.declare(f.root.name, "", values, declared)
+	return declared
+}
+
+func (c *generatedChart) declare(folder, path string, values chartValues, declared map[string]map[string]string) {
+	for _, th := range c.things {
+		name := th.name
+		if c.copied {
+			name = strings.ReplaceAll(folder, "/", "-") + "-" + name
+		}
+		facts := maps.Clone(th.facts)
+		for key, value := range facts {
+			if value == salted {
+				facts[key] = values["global.salt"].(string)
+			}
+		}
+		if th.layer != "" {
+			facts["layer"] = th.layer
+		}
+		declared[th.kind+"/"+name] = facts
+	}
+	for _, e := range c.entries {
+		if values[path+e.effectiveName()+".enabled"] == true {
+			e.chart.declare(folder+"/charts/"+e.effectiveName(), path+e.effectiveName()+".", values, declared)
+		}
+	}
+}
+
+// chartWriter writes charts in random spellings, or in those alone that stock Helm
+// can read.
+type chartWriter struct {
+	tb testing.TB
+	*rand.Rand
+	stock bool
+}
+
+// write writes the charts into a folder.
+func (f *chartGenerator) write(tb testing.TB, dir string, stock bool) {
+	tb.Helper()
+	w := &chartWriter{tb: tb, Rand: f.Rand, stock: stock}
+	w.chart(f.root, dir)
+	w.file(filepath.Join(dir, "values.yaml"), f.defaults.nested())
+}
+
+func (w *chartWriter) file(path string, documents ...any) {
+	w.tb.Helper()
+	var text strings.Builder
+	for i, document := range documents {
+		part, err := yaml.Marshal(document)
+		harness.NoError(w.tb, err)
+		if i > 0 {
+			text.WriteString("---\n")
+		}
+		text.Write(part)
+	}
+	harness.NoError(w.tb, os.MkdirAll(filepath.Dir(path), 0o755))
+	harness.NoError(w.tb, os.WriteFile(path, []byte(text.String()), 0o600))
+}
+
+func (w *chartWriter) chart(c *generatedChart, dir string) {
+	meta := map[string]any{"apiVersion": c.version, "name": c.name, "version": "1.2.3"}
+	annotations := map[string]any{}
+	if c.optedIn {
+		annotations["helm.sh/sequencing"] = "enabled"
+	}
+	if len(c.ownAfter) > 0 {
+		w.list(annotations, "subcharts", c.ownAfter)
+	}
+	if len(annotations) > 0 {
+		meta["annotations"] = annotations
+	}
+	var entries []any
+	for _, e := range c.entries {
+		entry := map[string]any{"name": e.chart.name, "version": "1.2.3", "condition": e.effectiveName() + ".enabled"}
+		if e.alias != "" {
+			entry["alias"] = e.alias
+		}
+		if len(e.after) > 0 {
+			entry["depends-on"] = e.after
+		}
+		entries = append(entries, entry)
+		if i := slices.IndexFunc(c.entries, func(x *dependency) bool { return x.chart == e.chart }); c.entries[i] == e {
+			w.chart(e.chart, filepath.Join(dir, "charts", e.chart.name))
+		}
+	}
+	if len(entries) > 0 {
+		meta["dependencies"] = entries
+	}
+	w.file(filepath.Join(dir, "Chart.yaml"), meta)
+	w.templates(c, filepath.Join(dir, "templates"))
+}
+
+// templates writes the objects into two files, some as the items of a list.
+func (w *chartWriter) templates(c *generatedChart, dir string) {
+	files := map[string][]any{"a.yaml": nil, "b.yaml": nil}
+	var items []any
+	for _, th := range c.things {
+		name := th.name
+		if c.copied {
+			name = "{{ .Template.BasePath | dir | replace `/` `-` }}-" + name
+		}
+		object := th.object(name)
+		w.sequence(th, object)
+		if th.facts["policy"] == "" && w.IntN(8) == 0 {
+			items = append(items, object)
+			continue
+		}
+		file := []string{"a.yaml", "b.yaml"}[w.IntN(2)]
+		files[file] = append(files[file], object)
+	}
+	if len(items) > 0 {
+		files["list.yaml"] = []any{map[string]any{"apiVersion": "v1", "kind": "List", "items": items}}
+	}
+	for name, documents := range files {
+		w.file(filepath.Join(dir, name), documents...)
+	}
+}
+
+// sequence writes where in the order an object is.
+func (w *chartWriter) sequence(th *template, object map[string]any) {
+	annotations := object["metadata"].(map[string]any)["annotations"].(map[string]any)
+	if th.layer != "" {
+		annotations["helm.sh/layer"] = th.layer
+	}
+	if len(th.after) > 0 {
+		w.list(annotations, "layers", th.after)
+	}
+}
+
+// list writes names in one of the accepted forms.
+func (w *chartWriter) list(annotations map[string]any, of string, names []string) {
+	text, err := json.Marshal(names)
+	harness.NoError(w.tb, err)
+	forms := []any{string(text), strings.Join(names, ", "), names, []string{strings.Join(names, ",")}}
+	keys := []string{"depends-on.helm.sh/" + of, "helm.sh/depends-on/" + of}
+	if w.stock {
+		forms, keys = forms[:2], keys[:1]
+	}
+	annotations[keys[w.IntN(len(keys))]] = forms[w.IntN(len(forms))]
+}
+
+// fieldsWith lists, by the rest of their keys, the facts that begin with a word.
+func fieldsWith(facts map[string]string, word string) map[string]any {
+	found := map[string]any{}
+	for key, value := range facts {
+		if rest, is := strings.CutPrefix(key, word+" "); is {
+			found[rest] = value
+		}
+	}
+	return found
+}
+
+// object is what declares the facts of a thing.
+func (th *template) object(name string) map[string]any {
+	annotations := fieldsWith(th.facts, "annotation")
+	for fact, key := range map[string]string{"policy": "helm.sh/resource-policy", "timeout": "helm.sh/readiness-timeout"} {
+		if value := th.facts[fact]; value != "" {
+			annotations[key] = value
+		}
+	}
+	meta := map[string]any{"name": name, "labels": fieldsWith(th.facts, "label"), "annotations": annotations}
+	o := map[string]any{"apiVersion": "v1", "kind": th.kind, "metadata": meta}
+	switch th.kind {
+	case "ConfigMap", "Secret":
+		o["data"] = th.data()
+	case "ServiceAccount":
+		if th.facts["automount"] != "" {
+			o["automountServiceAccountToken"] = false
+		}
+	case "Service":
+		o["spec"] = th.service(name)
+	case "Pod":
+		th.addPodBehaviour(meta)
+		o["spec"] = th.pod()
+	case "Job":
+		o["apiVersion"] = "batch/v1"
+		template := map[string]any{"metadata": th.addPodBehaviour(map[string]any{}), "spec": th.pod()}
+		template["spec"].(map[string]any)["restartPolicy"] = "Never"
+		o["spec"] = map[string]any{"backoffLimit": 0, "template": template}
+	case "Deployment":
+		o["apiVersion"] = "apps/v1"
+		app := map[string]any{"app": name}
+		template := map[string]any{"metadata": th.addPodBehaviour(map[string]any{"labels": app}), "spec": th.pod()}
+		spec := map[string]any{"selector": map[string]any{"matchLabels": app}, "template": template}
+		if th.facts["replicas"] != "" {
+			spec["replicas"] = 2
+		}
+		o["spec"] = spec
+	}
+	return o
+}
+
+func (th *template) data() map[string]any {
+	data := fieldsWith(th.facts, "data")
+	for key, value := range data {
+		text := strconv.Quote(value.(string))
+		if value == salted {
+			text = ".Values.global.salt"
+		}
+		if th.kind == "Secret" {
+			text += " | b64enc"
+		}
+		data[key] = "{{ " + strings.ReplaceAll(text, `"`, "`") + " }}"
+	}
+	return data
+}
+
+func (th *template) service(name string) map[string]any {
+	declared := fieldsWith(th.facts, "port")
+	var ports []any
+	for _, port := range slices.Sorted(maps.Keys(declared)) {
+		number, err := strconv.Atoi(port)
+		if err != nil {
+			panic(err) // what a thing declares is a number
+		}
+		ports = append(ports, map[string]any{"port": number, "name": declared[port]})
+	}
+	spec := map[string]any{"clusterIP": "None", "selector": map[string]any{"app": name}, "ports": ports}
+	if th.facts["publish"] != "" {
+		spec["publishNotReadyAddresses"] = true
+	}
+	return spec
+}
+
+// addPodBehaviour says in a pod's metadata what it does.
+func (th *template) addPodBehaviour(meta map[string]any) map[string]any {
+	if th.facts["play"] == "" {
+		return meta
+	}
+	annotations, _ := meta["annotations"].(map[string]any)
+	if annotations == nil {
+		annotations = map[string]any{}
+		meta["annotations"] = annotations
+	}
+	annotations["devcluster/pod"] = th.facts["play"]
+	return meta
+}
+
+func (th *template) pod() map[string]any {
+	container := map[string]any{"name": "c", "image": "i"}
+	declared := fieldsWith(th.facts, "env")
+	var env []any
+	for _, name := range slices.Sorted(maps.Keys(declared)) {
+		env = append(env, map[string]any{"name": name, "value": declared[name]})
+	}
+	if len(env) > 0 {
+		container["env"] = env
+	}
+	return map[string]any{"containers": []any{container}}
+}

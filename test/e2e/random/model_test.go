@@ -1,0 +1,291 @@
+// Copyright The Ordered Helm Authors
+// SPDX-License-Identifier: Apache-2.0
+
+package random
+
+import (
+	"maps"
+	"slices"
+	"strings"
+
+	"k8s.io/apimachinery/pkg/types"
+)
+
+// revision is what is known of a revision of a random release.
+type revision struct {
+	version  int
+	status   string
+	declared map[string]map[string]string
+	bad      defect
+	// absent is something declared that was surely not created, if anything is.
+	absent string
+	// record is whether it carries the record of an order, ordered whether it was
+	// deployed in it: stock Helm's rollback copies records.
+	record, ordered bool
+	// remembers are objects of revisions before that it has to know of, as long as
+	// it is not deployed.
+	remembers map[string]bool
+	// pruned is whether it is no longer in the history.
+	pruned           bool
+	config, defaults chartValues
+}
+
+// releaseModel says what a release should be like.
+type releaseModel struct {
+	// revisions are those since the name was free the last time.
+	revisions []*revision
+	// chain are those since the last one that was deployed, that one included:
+	// what any of them declares may be in the cluster.
+	chain []*revision
+	// uninstalled is whether only its history is left of the release.
+	uninstalled bool
+	// loose are facts that were left where no order says that they must go: those
+	// of failed revisions, if stock Helm or a plain upgrade came after.
+	loose map[types.UID]map[string]bool
+	// outside are objects that the release may have left: kept ones, and those of
+	// failed revisions, if stock Helm or a plain upgrade came after.
+	outside map[string]bool
+}
+
+func (m *releaseModel) lastRevision() *revision {
+	if len(m.revisions) == 0 {
+		return nil
+	}
+	return m.revisions[len(m.revisions)-1]
+}
+
+// deployed is the newest revision with one of the statuses; nil if there is none.
+func (m *releaseModel) deployed(statuses ...string) *revision {
+	for _, r := range slices.Backward(m.revisions) {
+		if !r.pruned && slices.Contains(statuses, r.status) {
+			return r
+		}
+	}
+	return nil
+}
+
+// current is the revision that Helm upgrades from.
+func (m *releaseModel) current() *revision {
+	if r := m.deployed("deployed"); r != nil {
+		return r
+	}
+	return m.lastRevision()
+}
+
+// required are the objects that must be there now, if any are known to.
+func (m *releaseModel) required() map[string]map[string]string {
+	if len(m.chain) == 0 || m.uninstalled || m.chain[0].status != "deployed" {
+		return nil
+	}
+	return m.chain[0].declared
+}
+
+// add adds a revision that an operation made.
+func (m *releaseModel) add(r *revision) {
+	r.version = 1
+	if last := m.lastRevision(); last != nil {
+		r.version = last.version + 1
+	}
+	m.revisions = append(m.revisions, r)
+}
+
+// supersede notes that a revision is deployed, and no other.
+func (m *releaseModel) supersede() {
+	for _, r := range m.revisions {
+		if r.status == "deployed" {
+			r.status = "superseded"
+		}
+	}
+}
+
+// deploy adds a revision that is deployed, and no other any more.
+func (m *releaseModel) deploy(r *revision) {
+	m.supersede()
+	m.add(r)
+	r.status, r.pruned, r.remembers = "deployed", false, nil
+	m.chain, m.uninstalled = []*revision{r}, false
+}
+
+// prune notes which revisions were taken out of the history when one was added.
+func (m *releaseModel) prune(statuses map[int]string) {
+	for _, r := range m.revisions {
+		if statuses[r.version] == "" && r != m.lastRevision() && r.status != "deployed" {
+			r.pruned = true
+		}
+	}
+}
+
+// recordLeftovers notes which objects may be in the cluster after a step though the release
+// knows nothing of them any more.
+func (m *releaseModel) recordLeftovers(s *modelStep) {
+	for _, r := range s.chain {
+		for id := range r.declared {
+			if s.declared[id] == nil && (!s.mustTrack(id) || r.declared[id]["policy"] != "" || s.leavesAlone(id)) {
+				m.outside[id] = true
+			}
+		}
+	}
+	for id := range s.declared {
+		delete(m.outside, id)
+	}
+}
+
+// knownObjects are the objects that an ordered operation has to know of: those of the
+// chain that are in the history, and those that these remember.
+func knownObjects(chain []*revision) map[string]bool {
+	ids := map[string]bool{}
+	for _, r := range chain {
+		if r.pruned {
+			continue
+		}
+		for id := range r.declared {
+			ids[id] = true
+		}
+		maps.Copy(ids, r.remembers)
+	}
+	return ids
+}
+
+// hasRecord reports whether a revision in the history has the record of an order, or
+// remembers something of such.
+func hasRecord(chain []*revision) bool {
+	return slices.ContainsFunc(chain, func(r *revision) bool { return (r.record || len(r.remembers) > 0) && !r.pruned })
+}
+
+// recordedObjects are the objects that a new revision has to remember.
+func recordedObjects(chain []*revision, declared map[string]map[string]string) map[string]bool {
+	ids := knownObjects(chain)
+	maps.DeleteFunc(ids, func(id string, _ bool) bool {
+		newest := newestWith(chain, id)
+		return declared[id] != nil || newest != nil && isKeepPolicy(newest.declared[id]["policy"])
+	})
+	return ids
+}
+
+func newestWith(chain []*revision, id string) *revision {
+	for _, r := range slices.Backward(chain) {
+		if r.declared[id] != nil {
+			return r
+		}
+	}
+	return nil
+}
+
+// isKeepPolicy reports whether a policy keeps where spelling does not count.
+func isKeepPolicy(policy string) bool { return strings.EqualFold(strings.TrimSpace(policy), "keep") }
+
+// modelStep is the part of an operation that brings the cluster from what was
+// there to what a revision declares, or to nothing.
+type modelStep struct {
+	// ordered is whether the order is followed, unordered whether that was forbidden.
+	stock, ordered, unordered, force bool
+	verb                             string
+	// base is what the new revision is compared with if there is no order; nil if
+	// there is nothing.
+	base *revision
+	// chain is what may be in the cluster.
+	chain    []*revision
+	declared map[string]map[string]string
+	// undone is the failed revision that the step undoes, if it does, and found what
+	// was there before that revision.
+	undone *revision
+	found  map[string]liveObject
+}
+
+// deletionOutcome is what becomes of an object that is no longer declared.
+type deletionOutcome int
+
+const (
+	deleted deletionOutcome = iota
+	kept
+	// either is where stock Helm, or a plain upgrade, leaves what it does not know.
+	deletedOrKept
+)
+
+// knowsAllRevisions reports whether the step knows what all revisions of the chain declare: in
+// order, and where it goes back from what was deployed in order.
+func (s *modelStep) knowsAllRevisions() bool {
+	return s.ordered || s.verb == "rollback" && !s.stock && !s.unordered && hasRecord(s.chain)
+}
+
+// inChain reports whether a revision of the chain declares an object.
+func (s *modelStep) inChain(id string) bool { return newestWith(s.chain, id) != nil }
+
+// outcomeOf says what becomes of an object of the chain that is not declared any
+// more; live are its facts before.
+func (s *modelStep) outcomeOf(id string, live map[string]string) deletionOutcome {
+	if s.leavesAlone(id) {
+		return kept
+	}
+	newest, agreed := newestWith(s.chain, id), true
+	policy := newest.declared[id]["policy"]
+	for _, r := range s.chain {
+		agreed = agreed && (r.declared[id] == nil || r.declared[id]["policy"] == policy)
+	}
+	agreed = agreed && (live == nil && policy == "" || live != nil && live["policy"] == policy)
+	switch {
+	case !s.mustTrack(id), !agreed:
+		return deletedOrKept
+	case s.knowsAllRevisions(), s.verb == "uninstall", s.base == nil, s.base.declared[id] == nil:
+		if isKeepPolicy(policy) {
+			return kept
+		}
+	case policy == "keep":
+		return kept
+	}
+	return deleted
+}
+
+// leavesAlone reports whether an object is left alone because only the failed revision
+// declares it, which had found it.
+func (s *modelStep) leavesAlone(id string) bool {
+	if s.undone == nil || s.stock || newestWith(s.chain[:len(s.chain)-1], id) != nil {
+		return false
+	}
+	_, was := s.found[id]
+	return was
+}
+
+// mustTrack reports whether the operation has to know that the object may be there.
+// Stock Helm, and a plain operation after plain ones, knows of one revision alone;
+// where any was deployed in order nothing must be left.
+func (s *modelStep) mustTrack(id string) bool {
+	switch {
+	case s.ordered:
+		return knownObjects(s.chain)[id]
+	case s.base != nil && s.base.declared[id] != nil:
+		return true
+	case s.base == nil || s.stock || !hasRecord(s.chain):
+		return false
+	}
+	return knownObjects(s.chain)[id]
+}
+
+// mayHaveField reports whether an object that is declared may have a fact that is not;
+// live are its facts before.
+func (s *modelStep) mayHaveField(id, key string, live map[string]string) bool {
+	if s.force {
+		return false
+	}
+	_, had := live[key]
+	if !s.inChain(id) {
+		return had // taken over as it was
+	}
+	if !s.knowsAllRevisions() && (s.base == nil || s.base.declared[id] == nil) && had {
+		return true
+	}
+	for _, r := range s.chain {
+		if _, declares := r.declared[id][key]; declares && r != s.base && (!s.knowsAllRevisions() || r.pruned) {
+			return true
+		}
+	}
+	return false
+}
+
+// mustKeepFields reports whether what others have set on an object must stay.
+func (s *modelStep) mustKeepFields(id string) bool {
+	if s.ordered || s.verb != "rollback" || s.declared[id] == nil || s.base.declared[id] != nil {
+		return true
+	}
+	return !s.stock && hasRecord(s.chain) && knownObjects(s.chain)[id]
+}

@@ -1,0 +1,276 @@
+// Copyright The Ordered Helm Authors
+// SPDX-License-Identifier: Apache-2.0
+
+package readiness
+
+import (
+	"context"
+	"encoding/json"
+	"strings"
+	"testing"
+	"time"
+
+	"k8s.io/apimachinery/pkg/apis/meta/v1/unstructured"
+	"sigs.k8s.io/yaml"
+
+	"github.com/ordered-helm/helm/test/charts"
+	"github.com/ordered-helm/helm/test/cluster"
+	"github.com/ordered-helm/helm/test/harness"
+)
+
+// readinessCase is a resource, and what is expected of waiting for it. The resource is in
+// the layer "tested", on which ConfigMap/next depends.
+type readinessCase struct {
+	name string
+	// manifest is the resource; NAMESPACE in it stands for the test's own.
+	manifest string
+	// annotations of the resource, lines of YAML. Without a readiness timeout
+	// among them it is given one.
+	annotations []string
+	// beside are other documents of the chart.
+	beside string
+	// leaf has nothing depend on the resource: next is then a hook that runs
+	// when all is ready.
+	leaf bool
+	// before prepares the cluster, play acts on it while helm waits.
+	before func(tb testing.TB, s *caseRun)
+	play   func(ctx context.Context, s *caseRun) error
+	args   []string
+	env    []string
+	// fails says that the waiting is in vain: the error is the golden file's,
+	// unless there is something else that it says.
+	fails bool
+	// timeout is what a failing case is tried with.
+	timeout string
+	// ready is what makes a stored version of the resource ready; nil is the
+	// tests' own idea of its kind. Next must be created after it.
+	ready harness.State
+	// through is a state that must have been stored before that.
+	through harness.State
+	// never is a state that must not have been stored before next was created.
+	never harness.State
+	// says is what stderr must contain, silent what it must not.
+	says, silent []string
+	// unwatched says that helm must not watch resources of this kind.
+	unwatched bool
+}
+
+// atOnce is the state of every version.
+func atOnce(*unstructured.Unstructured) bool { return true }
+
+// longTime is more than any resource needs that gets ready.
+const longTime = "40s"
+
+// runReadiness runs the cases side by side. The group is part of the names of
+// their golden files.
+func runReadiness(t *testing.T, group string, cases []readinessCase) {
+	t.Helper()
+	for _, c := range cases {
+		t.Run(c.name, func(t *testing.T) {
+			t.Parallel()
+			c.check(t, group)
+		})
+	}
+}
+
+func (c readinessCase) check(t *testing.T, group string) {
+	if c.fails {
+		c.checkFailure(t, goldenFile(group+" "+c.name))
+		return
+	}
+	s := newCaseRun(t, c)
+	if c.before != nil {
+		c.before(t, s)
+	}
+	r := s.install(t)
+	s.checkOutput(t, r.Stderr)
+	if r.ExitCode != 0 {
+		t.Errorf("exit code %d\n%s", r.ExitCode, r.Stderr)
+	}
+	s.checkWaited(t)
+	if c.unwatched {
+		s.checkUnwatched(t)
+	}
+}
+
+// checkOutput checks what helm printed besides an error.
+func (c readinessCase) checkOutput(tb testing.TB, stderr string) {
+	tb.Helper()
+	for _, want := range c.says {
+		if !strings.Contains(stderr, want) {
+			tb.Errorf("stderr does not say %q:\n%s", want, stderr)
+		}
+	}
+	for _, unwanted := range c.silent {
+		if strings.Contains(stderr, unwanted) {
+			tb.Errorf("stderr says %q:\n%s", unwanted, stderr)
+		}
+	}
+}
+
+// install runs helm, while the play of the case acts on the cluster.
+func (s *caseRun) install(tb testing.TB) harness.Result {
+	tb.Helper()
+	ctx, cancel := context.WithCancel(tb.Context())
+	played := make(chan error, 1)
+	if s.play == nil {
+		played <- nil
+	} else {
+		go func() { played <- s.play(ctx, s) }()
+	}
+	args := append([]string{"install", "rel", s.chart, "--wait=ordered", "--timeout", "60s"}, s.args...)
+	for i := range args {
+		args[i] = strings.ReplaceAll(args[i], "NAMESPACE", s.Namespace)
+	}
+	r := s.Run(args...)
+	cancel()
+	if err := <-played; err != nil {
+		tb.Errorf("what was to happen while helm waits did not: %v\n%s", err, r.Stderr)
+	}
+	return r
+}
+
+// writeChart makes the chart of a case.
+func (c readinessCase) writeChart(tb testing.TB, tested *unstructured.Unstructured) string {
+	tb.Helper()
+	manifest, err := yaml.Marshal(c.annotated(tb, tested))
+	harness.NoError(tb, err)
+	next := charts.ConfigMap("next", "helm.sh/layer: next", "depends-on.helm.sh/layers: tested")
+	if c.leaf {
+		next = charts.ConfigMap("next", "helm.sh/hook: post-install")
+	}
+	return charts.WriteFiles(tb, map[string]string{
+		"Chart.yaml": charts.Metadata, "templates/tested.yaml": string(manifest), "templates/next.yaml": next,
+		"templates/beside.yaml": c.beside,
+	})
+}
+
+// annotated is the resource as it is in the chart, where an annotation may be a list.
+func (c readinessCase) annotated(tb testing.TB, tested *unstructured.Unstructured) map[string]any {
+	tb.Helper()
+	annotations := map[string]any{"helm.sh/layer": "tested"}
+	for key, value := range tested.GetAnnotations() {
+		annotations[key] = value
+	}
+	harness.NoError(tb, yaml.Unmarshal([]byte(strings.Join(c.annotations, "\n")), &annotations))
+	const key = "helm.sh/readiness-timeout"
+	switch timeout, said := annotations[key]; {
+	case said && timeout == nil:
+		delete(annotations, key)
+	case !said && c.timeout != "":
+		annotations[key] = c.timeout
+	case !said:
+		annotations[key] = longTime
+	}
+	content := tested.DeepCopy().Object
+	content["metadata"].(map[string]any)["annotations"] = annotations
+	return content
+}
+
+// noTimeout removes the readiness timeout from the resource of a case.
+const noTimeout = "helm.sh/readiness-timeout: null"
+
+// version is a write of the tested resource in the audit log.
+type version struct {
+	received time.Time
+	object   *unstructured.Unstructured
+	text     []byte
+}
+
+// versions are the writes of the tested resource since the first one of the release.
+func (s *caseRun) versions(tb testing.TB) []version {
+	tb.Helper()
+	gvr := harness.GuessResource(s.tested.GetAPIVersion(), s.tested.GetKind())
+	var list []version
+	for _, e := range s.Cluster.Audit(tb) {
+		if e.Group != gvr.Group || e.Resource != gvr.Resource || e.Namespace != s.tested.GetNamespace() ||
+			e.Stage != cluster.StageComplete || e.Code >= 300 || len(e.Response) == 0 || e.Verb == "delete" ||
+			e.Subresource != "" && e.Subresource != "status" {
+			continue
+		}
+		v := version{received: e.Received, object: &unstructured.Unstructured{}, text: e.Response}
+		if err := json.Unmarshal(e.Response, &v.object.Object); err != nil {
+			tb.Fatalf("%s %s: %v", e.Verb, e.URI, err)
+		}
+		_, ours := v.object.GetAnnotations()["helm.sh/layer"]
+		if v.object.GetName() == s.tested.GetName() && (ours || len(list) > 0) {
+			list = append(list, v)
+		}
+	}
+	return list
+}
+
+// nextCreated is when ConfigMap/next was created.
+func (s *caseRun) nextCreated(tb testing.TB) time.Time {
+	tb.Helper()
+	return s.ReadTrace(tb).Created("ConfigMap/next")
+}
+
+// checkWaited checks with the audit log that ConfigMap/next was created once the resource
+// was ready.
+func (s *caseRun) checkWaited(tb testing.TB) {
+	tb.Helper()
+	next := s.nextCreated(tb)
+	if next.IsZero() {
+		tb.Error("what depends on it was not created")
+		return
+	}
+	versions := s.versions(tb)
+	for _, v := range versions {
+		if s.never != nil && v.received.Before(next) && s.never(v.object) {
+			tb.Errorf("what depends on it was created at %s, after it had reached a state that must not be waited for at %s", next, v.received)
+		}
+	}
+	through := s.through == nil
+	for _, v := range versions {
+		if !through {
+			through = s.through(v.object)
+		}
+		if !s.isReady(tb, v) {
+			continue
+		}
+		if !through {
+			tb.Error("it was ready without having been in the state that the case is about")
+		}
+		if next.Before(v.received) {
+			tb.Errorf("what depends on it was created at %s, before it was ready at %s", next, v.received)
+		}
+		return
+	}
+	tb.Error("it was never ready")
+}
+
+func (s *caseRun) isReady(tb testing.TB, v version) bool {
+	tb.Helper()
+	if s.ready != nil {
+		return s.ready(v.object)
+	}
+	var stored harness.Snapshot
+	harness.NoError(tb, json.Unmarshal(v.text, &stored))
+	switch kind := s.tested.GetKind(); kind {
+	case "DaemonSet":
+		wanted := harness.IntAt(v.object, "status.desiredNumberScheduled")
+		return wanted > 0 && harness.IntAt(v.object, "status.numberReady") >= wanted &&
+			stored.Status.ObservedGeneration >= stored.Metadata.Generation
+	case "CustomResourceDefinition":
+		return stored.Condition("Established")
+	case "APIService":
+		return stored.Condition("Available")
+	case "ReplicaSet", "ReplicationController":
+		return stored.Ready("StatefulSet")
+	default:
+		return stored.Ready(kind)
+	}
+}
+
+// checkUnwatched checks that helm did not watch resources of the kind.
+func (s *caseRun) checkUnwatched(tb testing.TB) {
+	tb.Helper()
+	gvr := harness.GuessResource(s.tested.GetAPIVersion(), s.tested.GetKind())
+	for _, e := range s.Cluster.Audit(tb) {
+		if e.Verb == "watch" && e.Group == gvr.Group && e.Resource == gvr.Resource &&
+			e.Namespace == s.Namespace && strings.HasPrefix(e.UserAgent, "Helm/") {
+			tb.Errorf("it is ready on creation, and was watched all the same: %s", e.URI)
+		}
+	}
+}

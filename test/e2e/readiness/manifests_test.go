@@ -1,0 +1,138 @@
+// Copyright The Ordered Helm Authors
+// SPDX-License-Identifier: Apache-2.0
+
+package readiness
+
+import (
+	"context"
+	"strings"
+	"testing"
+
+	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
+	"k8s.io/apimachinery/pkg/apis/meta/v1/unstructured"
+
+	"github.com/ordered-helm/helm/test/charts"
+	"github.com/ordered-helm/helm/test/harness"
+)
+
+// mainContainer is a pod's spec of one container.
+const mainContainer = `containers: [{name: main, image: "example/app:1.0"}]`
+
+// workload is a manifest of a kind that makes pods, named web.
+type workload struct {
+	kind string
+	// play is what the pods do: their annotations, in YAML's flow style.
+	play string
+	// pod is the pods' spec, by default one container.
+	pod string
+	// spec are further lines of the workload's own.
+	spec []string
+}
+
+func (w workload) manifest() string {
+	if w.pod == "" {
+		w.pod = mainContainer
+	}
+	if w.kind == "Job" && !strings.Contains(strings.Join(w.spec, "\n"), "backoffLimit") {
+		w.spec = append(w.spec, "backoffLimit: 6") // the default of Kubernetes
+	}
+	return charts.Object{Kind: w.kind, Name: "web", PodAnnotations: []string{w.play}, PodSpec: w.pod, Spec: w.spec}.Manifest()
+}
+
+// barePod is a manifest of a pod named web.
+func barePod(play string, spec ...string) string {
+	if len(spec) == 0 {
+		spec = []string{mainContainer}
+	}
+	return charts.Object{
+		Kind: "Pod", Name: "web", Labels: []string{"app: web"}, PodAnnotations: []string{play}, PodSpec: strings.Join(spec, ", "),
+	}.Manifest()
+}
+
+// What pods do, as their annotations.
+const (
+	never     = "devcluster/pod: never"
+	slowly    = "devcluster/after: 1s"
+	crashes   = `devcluster/pod: crash-loop, devcluster/log: "cannot open /data/app.db: permission denied"`
+	noImage   = "devcluster/pod: image-pull-back-off"
+	exitsOnce = `devcluster/pod: fail, devcluster/log: "migration 0007 failed: column exists"`
+)
+
+// hugePod fits on no node.
+const hugePod = `containers: [{name: main, image: "example/app:1.0", resources: {requests: {cpu: "1000"}}}]`
+
+// ownedByRelease makes an object of the cluster one that the release may take.
+const ownedByRelease = `labels: {app.kubernetes.io/managed-by: Helm}, ` +
+	`annotations: {meta.helm.sh/release-name: rel, meta.helm.sh/release-namespace: NAMESPACE}`
+
+// deployedBefore has the resource in the cluster before, ready, as another manifest
+// says; the release then changes it.
+func deployedBefore(manifest string) func(testing.TB, *caseRun) {
+	return func(tb testing.TB, s *caseRun) {
+		tb.Helper()
+		object := harness.ParseManifest(tb, manifest)
+		object.SetLabels(map[string]string{"app.kubernetes.io/managed-by": "Helm"})
+		object.SetAnnotations(map[string]string{
+			"meta.helm.sh/release-name": "rel", "meta.helm.sh/release-namespace": s.Namespace,
+		})
+		if _, err := s.testedAPI().Create(tb.Context(), object, metav1.CreateOptions{}); err != nil {
+			tb.Fatal(err)
+		}
+		settled := func(o *unstructured.Unstructured) bool {
+			return o.GetGeneration() == harness.IntAt(o, "status.observedGeneration") &&
+				(harness.IntAt(o, "status.readyReplicas") >= 2 || harness.IntAt(o, "status.numberReady") >= 3)
+		}
+		if _, err := harness.AwaitState(tb.Context(), s.testedAPI(), "web", settled); err != nil {
+			tb.Fatal(err)
+		}
+	}
+}
+
+// withQuota has the namespace hold no pod.
+func withQuota(tb testing.TB, s *caseRun) {
+	tb.Helper()
+	s.Apply(tb, "{apiVersion: v1, kind: ResourceQuota, metadata: {name: none}, spec: {hard: {pods: 0}}}")
+	if _, err := harness.AwaitState(tb.Context(), s.Resource("v1", "ResourceQuota"), "none", fieldIs("status.hard.pods", "0")); err != nil {
+		tb.Fatal(err)
+	}
+}
+
+// withRestrictedNamespace has the namespace refuse pods that say nothing of their security.
+func withRestrictedNamespace(tb testing.TB, s *caseRun) {
+	tb.Helper()
+	namespaces := s.Client.Resource(harness.GuessResource("v1", "Namespace"))
+	patch := `{"metadata":{"labels":{"pod-security.kubernetes.io/enforce":"restricted"}}}`
+	harness.NoError(tb, harness.MergePatch(tb.Context(), namespaces, s.Namespace, patch))
+}
+
+// secretThatVanishes is a Secret of the release, deployed after the resource,
+// that is in the cluster at first. It is deleted before the resource's pod,
+// held by a gate, may start.
+func secretThatVanishes(ctx context.Context, s *caseRun) error {
+	pods := s.Resource("v1", "Pod")
+	pod, err := untilOne(ctx, pods, atOnce)
+	if err != nil {
+		return err
+	}
+	if err := s.Resource("v1", "Secret").Delete(ctx, "credentials", metav1.DeleteOptions{}); err != nil {
+		return err
+	}
+	return harness.MergePatch(ctx, pods, pod.GetName(), `{"spec":{"schedulingGates":null}}`)
+}
+
+const (
+	lateSecret   = "---\napiVersion: v1\nkind: Secret\nmetadata: {name: credentials}\nstringData: {password: hunter2}\n"
+	gatedPod     = `schedulingGates: [{name: example.com/hold}], containers: [{name: main, image: "example/app:1.0", envFrom: [{secretRef: {name: credentials}}]}]`
+	presetSecret = "{apiVersion: v1, kind: Secret, metadata: {name: credentials, " + ownedByRelease + "}}"
+)
+
+// createdOncePodWaits is a play that creates an object once a container waits
+// for a reason.
+func createdOncePodWaits(reason, manifest string) func(context.Context, *caseRun) error {
+	return func(ctx context.Context, s *caseRun) error {
+		if _, err := untilOne(ctx, s.Resource("v1", "Pod"), isWaiting(reason)); err != nil {
+			return err
+		}
+		return s.Create(ctx, manifest)
+	}
+}

@@ -1,0 +1,156 @@
+// Copyright The Ordered Helm Authors
+// SPDX-License-Identifier: Apache-2.0
+
+package readiness
+
+import (
+	"context"
+	"fmt"
+	"strings"
+	"testing"
+	"time"
+
+	rbacv1 "k8s.io/api/rbac/v1"
+	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
+	"k8s.io/apimachinery/pkg/apis/meta/v1/unstructured"
+	"k8s.io/client-go/dynamic"
+
+	"github.com/ordered-helm/helm/test/harness"
+)
+
+// caseRun is a case in a cluster.
+type caseRun struct {
+	*harness.Helm
+	readinessCase
+	tested *unstructured.Unstructured
+	chart  string
+}
+
+func newCaseRun(tb testing.TB, c readinessCase) *caseRun {
+	tb.Helper()
+	s := &caseRun{Helm: harness.New(tb), readinessCase: c}
+	s.tested = harness.ParseManifest(tb, strings.ReplaceAll(c.manifest, "NAMESPACE", s.Namespace))
+	s.chart = c.writeChart(tb, s.tested)
+	if harness.IsNamespaced(s.tested.GetKind()) {
+		s.tested.SetNamespace(s.Namespace)
+	}
+	s.DeleteAfter(tb, s.tested)
+	s.Helm.Env = append(s.Helm.Env, "HELM_READINESS_TIMEOUT=")
+	s.Helm.Env = append(s.Helm.Env, c.env...)
+	return s
+}
+
+// testedAPI reads and writes the resource under test.
+func (s *caseRun) testedAPI() dynamic.ResourceInterface {
+	return s.Resource(s.tested.GetAPIVersion(), s.tested.GetKind())
+}
+
+// untilOne waits until there is an object that is in a state, whatever its name.
+func untilOne(ctx context.Context, api dynamic.ResourceInterface, reached harness.State) (*unstructured.Unstructured, error) {
+	for {
+		list, err := api.List(ctx, metav1.ListOptions{})
+		if err != nil {
+			return nil, err
+		}
+		for i := range list.Items {
+			if reached(&list.Items[i]) {
+				return &list.Items[i], nil
+			}
+		}
+		select {
+		case <-ctx.Done():
+			return nil, ctx.Err()
+		case <-time.After(20 * time.Millisecond):
+		}
+	}
+}
+
+// changed is a play that changes the resource once it is in a state.
+func changed(when harness.State, patch string, subresources ...string) func(context.Context, *caseRun) error {
+	return func(ctx context.Context, s *caseRun) error {
+		if _, err := harness.AwaitState(ctx, s.testedAPI(), s.tested.GetName(), when); err != nil {
+			return err
+		}
+		return harness.MergePatch(ctx, s.testedAPI(), s.tested.GetName(), patch, subresources...)
+	}
+}
+
+// steps is a play that writes one status after the other, with its number as
+// "step". Between two steps a verdict that comes too early has time to show.
+func steps(statuses ...string) func(context.Context, *caseRun) error {
+	return func(ctx context.Context, s *caseRun) error {
+		if _, err := harness.AwaitState(ctx, s.testedAPI(), s.tested.GetName(), atOnce); err != nil {
+			return err
+		}
+		for i, status := range statuses {
+			select {
+			case <-ctx.Done():
+				return fmt.Errorf("helm did not wait for step %d: %w", i+1, ctx.Err())
+			case <-time.After(300 * time.Millisecond):
+			}
+			patch := fmt.Sprintf(`{"status":{"step":%d,%s`, i+1, strings.TrimPrefix(status, "{")) + "}"
+			if err := harness.MergePatch(ctx, s.testedAPI(), s.tested.GetName(), patch, "status"); err != nil {
+				return err
+			}
+		}
+		return nil
+	}
+}
+
+// step is the state after a step.
+func step(n int64) harness.State {
+	return func(object *unstructured.Unstructured) bool { return harness.IntAt(object, "status.step") == n }
+}
+
+// all is the state of what is in each of several.
+func all(states ...harness.State) harness.State {
+	return func(object *unstructured.Unstructured) bool {
+		for _, s := range states {
+			if !s(object) {
+				return false
+			}
+		}
+		return true
+	}
+}
+
+// isWaiting is the state of a pod of which a container waits for a reason.
+func isWaiting(reason string) harness.State {
+	return func(object *unstructured.Unstructured) bool {
+		containers, _, _ := unstructured.NestedSlice(object.Object, "status", "containerStatuses")
+		for _, entry := range containers {
+			c, _ := entry.(map[string]any)
+			if waits, _, _ := unstructured.NestedString(c, "state", "waiting", "reason"); waits == reason {
+				return true
+			}
+		}
+		return false
+	}
+}
+
+// limitedUser makes helm act as a user who may do what the test allows.
+var limitedUser = []string{"--kube-as-user", "limited-NAMESPACE"}
+
+// allowNamespaced lets that user do with everything in the namespace what the
+// verbs say, and write it.
+func (s *caseRun) allowNamespaced(tb testing.TB, verbs ...string) {
+	tb.Helper()
+	s.Allow(tb, rbacv1.PolicyRule{
+		APIGroups: []string{"*"}, Resources: []string{"*"}, Verbs: append([]string{"create", "update", "patch", "delete"}, verbs...),
+	})
+}
+
+// allowOnly lets the limited user do everything with some resources, and
+// nothing with others.
+func (s *caseRun) allowOnly(tb testing.TB, resources ...string) {
+	tb.Helper()
+	s.Allow(tb, rbacv1.PolicyRule{APIGroups: []string{"*"}, Resources: resources, Verbs: []string{"*"}})
+}
+
+// fieldIs is the state of an object with a value at a path.
+func fieldIs(path, want string) harness.State {
+	return func(object *unstructured.Unstructured) bool {
+		value, _, _ := unstructured.NestedFieldNoCopy(object.Object, strings.Split(path, ".")...)
+		return fmt.Sprint(value) == want
+	}
+}

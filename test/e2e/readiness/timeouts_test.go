@@ -1,0 +1,81 @@
+// Copyright The Ordered Helm Authors
+// SPDX-License-Identifier: Apache-2.0
+
+package readiness
+
+import (
+	"testing"
+
+	"github.com/ordered-helm/helm/test/harness"
+)
+
+// TestReadinessTimeouts goes through the sources of a resource's readiness
+// timeout. The error names the one that counted.
+func TestReadinessTimeouts(t *testing.T) {
+	t.Parallel()
+	pod := barePod(never)
+	env := []string{"HELM_READINESS_TIMEOUT=LIMIT"}
+	flag := []string{"--readiness-timeout", "LIMIT"}
+	longFlag := []string{"--readiness-timeout", "30s"}
+	runReadiness(t, "timeout", []readinessCase{
+		{name: "of the annotation", manifest: pod, annotations: []string{"helm.sh/readiness-timeout: LIMIT"}, fails: true},
+		{name: "of the annotation wins over the flag", manifest: pod, annotations: []string{"helm.sh/readiness-timeout: LIMIT"}, args: longFlag, fails: true},
+		{name: "of the annotation wins over a shorter flag", manifest: barePod("devcluster/after: 3s"), args: []string{"--readiness-timeout", "1s"}},
+		{name: "of the flag", manifest: pod, annotations: []string{noTimeout}, args: flag, fails: true},
+		{name: "of the flag wins over the environment", manifest: pod, annotations: []string{noTimeout}, args: flag, env: []string{"HELM_READINESS_TIMEOUT=30s"}, fails: true},
+		{name: "of the environment", manifest: pod, annotations: []string{noTimeout}, env: env, fails: true},
+		{name: "by default", manifest: pod, annotations: []string{noTimeout}, fails: true},
+		{name: "by default cut down to the timeout of the operation", manifest: pod, annotations: []string{noTimeout}, args: []string{"--timeout", "LIMIT"}, fails: true},
+		{name: "of the whole operation", manifest: pod, annotations: []string{noTimeout}, args: []string{"--timeout", "LIMIT", "--readiness-timeout", "LIMIT"}, fails: true},
+	})
+}
+
+// TestReadinessTimeoutRefused is about explicit timeouts above that of the
+// whole operation, and such as are none: nothing is changed.
+func TestReadinessTimeoutRefused(t *testing.T) {
+	t.Parallel()
+	for name, tt := range map[string]struct {
+		annotations, args, env, want []string
+	}{
+		"annotation above the timeout of the operation": {
+			annotations: []string{"helm.sh/readiness-timeout: 61s"},
+			want:        []string{"app/templates/tested.yaml", "Pod/web", "helm.sh/readiness-timeout", "1m1s", "1m0s", "--timeout"},
+		},
+		"flag above the timeout of the operation": {
+			args: []string{"--readiness-timeout", "61s"}, want: []string{"readiness timeout", "1m1s", "1m0s", "--timeout"},
+		},
+		"environment above the timeout of the operation": {
+			env: []string{"HELM_READINESS_TIMEOUT=61s"}, want: []string{"readiness timeout", "1m1s", "1m0s", "--timeout"},
+		},
+		"flag below zero":           {args: []string{"--readiness-timeout=-1s"}, want: []string{"--readiness-timeout", "-1s", "longer than 0"}},
+		"flag without unit":         {args: []string{"--readiness-timeout", "20"}, want: []string{"readiness-timeout", `"20"`, "unit"}},
+		"environment without unit":  {env: []string{"HELM_READINESS_TIMEOUT=20"}, want: []string{"HELM_READINESS_TIMEOUT", `"20"`}},
+		"environment of no meaning": {env: []string{"HELM_READINESS_TIMEOUT=soon"}, want: []string{"HELM_READINESS_TIMEOUT", `"soon"`}},
+	} {
+		t.Run(name, func(t *testing.T) {
+			t.Parallel()
+			if tt.annotations == nil {
+				tt.annotations = []string{noTimeout}
+			}
+			s := newCaseRun(t, readinessCase{manifest: barePod(""), annotations: tt.annotations, args: tt.args, env: tt.env})
+			s.ExpectRefused(t, s.install(t), tt.want...)
+		})
+	}
+}
+
+// TestReadinessOfWhatNothingDependsOn is about the final wait, before the
+// hooks that come after.
+func TestReadinessOfWhatNothingDependsOn(t *testing.T) {
+	t.Parallel()
+	job := func(play string) string { return workload{kind: "Job", play: play}.manifest() }
+	completed := harness.HasCondition("Complete", "True", "")
+	runReadiness(t, "leaf", []readinessCase{
+		{name: "is waited for before the hooks", leaf: true, manifest: barePod(slowly)},
+		{name: "is waited for as long as the operation may take", leaf: true, manifest: barePod("devcluster/after: 3s"), annotations: []string{noTimeout}, args: []string{"--readiness-timeout", "1s"}},
+		{name: "is waited for no longer than its own timeout", leaf: true, manifest: barePod(never), fails: true},
+		{name: "is waited for no longer than the operation may take", leaf: true, manifest: barePod(never), annotations: []string{noTimeout}, args: []string{"--timeout", "LIMIT"}, fails: true},
+		{name: "a Job is not waited for", leaf: true, manifest: job("devcluster/after: 30s"), ready: atOnce, never: completed},
+		{name: "a Job is waited for with wait-for-jobs", leaf: true, manifest: job(slowly), args: []string{"--wait-for-jobs"}},
+		{name: "a Job that failed with wait-for-jobs", leaf: true, manifest: workload{kind: "Job", play: exitsOnce, spec: []string{"backoffLimit: 0"}}.manifest(), annotations: []string{noTimeout}, args: []string{"--wait-for-jobs"}, fails: true},
+	})
+}

@@ -1,0 +1,140 @@
+// Copyright The Ordered Helm Authors
+// SPDX-License-Identifier: Apache-2.0
+
+package recovery
+
+import (
+	"bytes"
+	"fmt"
+	"testing"
+	"time"
+
+	"github.com/ordered-helm/helm/test/charts"
+	"github.com/ordered-helm/helm/test/cluster"
+	"github.com/ordered-helm/helm/test/harness"
+)
+
+// revisionWrites are the times at which a stored revision was written.
+func revisionWrites(tb testing.TB, h *harness.Helm, revision int) []time.Time {
+	tb.Helper()
+	var times []time.Time
+	for _, e := range h.Cluster.Audit(tb) {
+		if e.Namespace == h.Namespace && e.Resource == "secrets" && e.Stage == cluster.StageComplete && e.Code < 300 &&
+			e.Verb == "update" && e.Name == fmt.Sprintf("sh.helm.release.v1.rel.v%d", revision) {
+			times = append(times, e.Received)
+		}
+	}
+	return times
+}
+
+// TestLifecycleProgress stops an upgrade after its first node, in every way. The release
+// then shows how far it came. After a rollback by stock Helm, which copies the record, the
+// release shows nothing of it.
+func TestLifecycleProgress(t *testing.T) {
+	t.Parallel()
+	for name, stop := range map[string]func(*testing.T, *harness.Helm, ...string){
+		"interrupted": func(t *testing.T, h *harness.Helm, args ...string) {
+			t.Helper()
+			interruptAt(t, h, "app:app applied", "rel has been cancelled", args...)
+		},
+		"killed": func(t *testing.T, h *harness.Helm, args ...string) {
+			t.Helper()
+			h.KillWhen(t, "app:app applied", func() bool { return len(revisionWrites(t, h, 2)) > 0 }, args...)
+		},
+	} {
+		t.Run(name, func(t *testing.T) {
+			t.Parallel()
+			h := harness.New(t)
+			h.MustRun("install", "rel", charts.ThreeLayers(t, "1"), "--wait=ordered")
+			stop(t, h, "upgrade", "rel", charts.Write(t, charts.UnreadyObjects("2")...), "--wait=ordered")
+			harness.ExpectContains(t, h.MustRun("status", "rel").Stdout, "ORDER: ordered, 1 of 3 nodes done")
+			harness.ExpectContains(t, h.MustRun("status", "rel", "-o", "json").Stdout, `"interrupted":true`, `"done":["app:first"]`)
+			harness.ExpectContains(t, string(harness.Record(h.LastRevision(t, "rel"))), `"progress"`)
+
+			h.MustRunStock(t, "rollback", "rel", "2", "--no-hooks") // to the very revision that was stopped
+			harness.ExpectContains(t, string(harness.Record(h.LastRevision(t, "rel"))), `"progress"`)
+			harness.ExpectContains(t, h.MustRun("status", "rel").Stdout, "REVISION: 3\nORDER: not followed, 3 nodes\n")
+			h.MustRun("upgrade", "rel", charts.ThreeLayers(t, "4"), "--wait=ordered")
+			h.ExpectManifestObjects(t, "rel")
+			expectNoProgress(t, h)
+			h.MustRun("rollback", "rel", "2", "--wait=false")
+			expectNoProgress(t, h)
+			h.MustRun("rollback", "rel", "4", "--timeout", "1m")
+			expectNoProgress(t, h)
+		})
+	}
+}
+
+// TestLifecycleProgressFromTheStart stops operations before the first node is done. The
+// release shows that none is done, although no progress was stored before.
+func TestLifecycleProgressFromTheStart(t *testing.T) {
+	t.Parallel()
+	h := harness.New(t)
+	failing := func(event string) charts.Object {
+		return charts.Object{Kind: "Job", Name: "hook", Annotations: []string{"helm.sh/hook: " + event}, PodAnnotations: []string{"devcluster/pod: fail"}}
+	}
+	h.ExpectFailure(t, []string{"install", "rel", charts.ThreeLayers(t, "1", failing("pre-install")), "--wait=ordered"}, "pre-install")
+	harness.ExpectContains(t, h.MustRun("status", "rel").Stdout, "ORDER: ordered, 0 of 3 nodes done")
+	h.ExpectFailure(t, []string{"upgrade", "rel", charts.ThreeLayers(t, "2", failing(`"post-upgrade,pre-delete"`)), "--wait=ordered"}, "post-upgrade")
+	harness.ExpectContains(t, h.MustRun("status", "rel").Stdout, "ORDER: ordered, 3 nodes\n")
+	h.ExpectFailure(t, []string{"uninstall", "rel"}, "hook")
+	harness.ExpectContains(t, h.MustRun("status", "rel").Stdout, "ORDER: ordered, 0 of 3 nodes removed")
+	h.MustRun("upgrade", "rel", charts.ThreeLayers(t, "3"), "--wait=ordered")
+	expectNoProgress(t, h)
+}
+
+// TestLifecycleProgressOfTheLast has a last node that never becomes ready, and so is not
+// done.
+func TestLifecycleProgressOfTheLast(t *testing.T) {
+	t.Parallel()
+	h := harness.New(t)
+	never := charts.Object{Kind: "Deployment", Name: "never", Layer: "never", DependsOn: "last", PodAnnotations: []string{"devcluster/pod: never"}, Annotations: []string{`helm.sh/readiness-timeout: "1s"`}}
+	h.ExpectFailure(t, []string{"install", "rel", charts.ThreeLayers(t, "1", never), "--wait=ordered"}, "Deployment/never was not ready within 1s")
+	harness.ExpectContains(t, h.MustRun("status", "rel").Stdout, "ORDER: ordered, 3 of 4 nodes done")
+}
+
+// expectNoProgress checks that the last revision shows no unfinished progress.
+func expectNoProgress(tb testing.TB, h *harness.Helm) {
+	tb.Helper()
+	rel := h.LastRevision(tb, "rel")
+	if own := fmt.Appendf(nil, `"progress":{"revision":%d`, rel.Version); bytes.Contains(harness.Record(rel), own) {
+		tb.Errorf("revision %d, which is %s, says how far it came: %s", rel.Version, rel.Info.Status, harness.Record(rel))
+	}
+	if status := h.MustRun("status", "rel").Stdout; bytes.Contains([]byte(status), []byte("done")) {
+		tb.Errorf("the status is\n%s", status)
+	}
+}
+
+// TestLifecycleNotesAreFew deploys thirty nodes, some of which take a second. The progress
+// is stored at most once a second, and removed at the end.
+func TestLifecycleNotesAreFew(t *testing.T) {
+	t.Parallel()
+	h := harness.New(t)
+	var parts []charts.Object
+	after := ""
+	for i := range 30 {
+		p := charts.Object{Name: fmt.Sprintf("part-%d", i), Layer: fmt.Sprintf("layer-%d", i), DependsOn: after}
+		if i%10 == 5 {
+			p.Kind, p.PodAnnotations, p.Annotations = "Pod", []string{"devcluster/after: 1s"}, charts.LongTimeout
+		}
+		parts = append(parts, p)
+		after = p.Layer
+	}
+	h.Started = harness.Now()
+	h.MustRun("install", "rel", charts.Write(t, parts...), "--wait=ordered")
+	times := revisionWrites(t, h, 1)
+	if len(times) < 3 { // two notes at least, and the end
+		t.Errorf("the release was only stored %d times: the proof is empty", len(times))
+	}
+	before := h.Started
+	for i, at := range times[:len(times)-1] { // the last one is the end
+		if span := at.Sub(before); span < time.Second {
+			t.Errorf("the release was stored for the %d. time %s after the time before", i+1, span)
+		}
+		before = at
+	}
+	expectNoProgress(t, h)
+	if bytes.Contains(harness.Record(h.LastRevision(t, "rel")), []byte("progress")) {
+		t.Errorf("the record is %s", harness.Record(h.LastRevision(t, "rel")))
+	}
+}

@@ -1,0 +1,165 @@
+// Copyright The Ordered Helm Authors
+// SPDX-License-Identifier: Apache-2.0
+
+package requests
+
+import (
+	"fmt"
+	"net/url"
+	"slices"
+	"strings"
+	"testing"
+
+	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
+
+	"github.com/ordered-helm/helm/test/charts"
+	"github.com/ordered-helm/helm/test/cluster"
+	"github.com/ordered-helm/helm/test/harness"
+)
+
+// TestTrackerReadyOnCreation deploys a chain of objects that are ready once they exist:
+// each costs its create, and the read before it.
+func TestTrackerReadyOnCreation(t *testing.T) {
+	t.Parallel()
+	const n = 20
+	h := harness.New(t)
+	var objects []charts.Object
+	for i := range n {
+		o := charts.Object{Name: fmt.Sprintf("c%d", i), Layer: fmt.Sprintf("l%d", i)}
+		if i > 0 {
+			o.DependsOn = fmt.Sprintf("l%d", i-1)
+		}
+		objects = append(objects, o)
+	}
+	h.MustRun("install", "rel", charts.Write(t, objects...), "--wait=ordered")
+	writing := false
+	counts := map[string]int{}
+	for _, e := range requestsFor(t, h, "configmaps") {
+		counts[e.Verb]++
+		writing = writing || e.Verb == "create"
+		if writing && e.Verb != "create" {
+			t.Errorf("%s %s, though all that follows the first create is known from the creates", e.Verb, e.URI)
+		}
+	}
+	if counts["create"] != n || counts["get"] > n || len(counts) > 2 {
+		t.Errorf("requests by verb: %v, want %d creates and at most one get for each", counts, n)
+	}
+}
+
+// TestTrackerWatchesFromTheWrite deploys chains of two kinds: each kind is watched once,
+// from the resource version that the first create returned, and never listed.
+func TestTrackerWatchesFromTheWrite(t *testing.T) {
+	t.Parallel()
+	h := harness.New(t)
+	var objects []charts.Object
+	before := ""
+	for _, kind := range []string{"Deployment", "Pod"} {
+		for i := range 5 {
+			name := fmt.Sprintf("%c%d", kind[0]|0x20, i)
+			objects = append(objects, charts.Object{Kind: kind, Name: name, Layer: name, DependsOn: before})
+			before = name
+		}
+	}
+	h.MustRun("install", "rel", charts.Write(t, append(objects, charts.Last(before))...), "--wait=ordered")
+	for _, resource := range []string{"deployments", "pods"} {
+		asked := requestsFor(t, h, resource)
+		if lists, watches := countVerb(asked, "list"), countVerb(asked, "watch"); lists != 0 || watches != 1 {
+			t.Errorf("%d lists and %d watches of %s, want 0 and 1", lists, watches, resource)
+		}
+		written := ""
+		for _, e := range asked {
+			switch e.Verb {
+			case "create":
+				var created metav1.PartialObjectMetadata
+				harness.NoError(t, e.DecodeResponse(&created))
+				if written == "" {
+					written = created.ResourceVersion
+				}
+			case "watch":
+				uri, err := url.ParseRequestURI(e.URI)
+				harness.NoError(t, err)
+				if from := uri.Query().Get("resourceVersion"); from == "" || from != written {
+					t.Errorf("%s are watched from %q, want %q, which the first create returned", resource, from, written)
+				}
+			}
+		}
+	}
+}
+
+// TestTrackerOneWatchForALayer waits for many objects of a kind at once, with one watch
+// for all of them.
+func TestTrackerOneWatchForALayer(t *testing.T) {
+	t.Parallel()
+	const n = 40
+	h := harness.New(t)
+	objects := []charts.Object{charts.Last("first")}
+	for i := range n {
+		objects = append(objects, charts.Pod(fmt.Sprintf("p%d", i), "first", "devcluster/after: 1s"))
+	}
+	h.ExpectReadyBefore(t, h.MustRun("install", "rel", charts.Write(t, objects...), "--wait=ordered", "--readiness-timeout", "1m"), "Pod/p0", "ConfigMap/last")
+	asked := requestsFor(t, h, "pods")
+	written := slices.IndexFunc(asked, func(e cluster.Event) bool { return e.Verb == "create" })
+	if written < 0 {
+		t.Fatal("no pod was created")
+	}
+	// What is there already is looked at before; waiting needs no list. A server that
+	// is busy may end the watch, which then goes on from what it has told.
+	if lists, watches := countVerb(asked[written:], "list"), watchesOf(t, asked); lists != 0 || watches != 1 {
+		t.Errorf("%d lists and %d watches of pods, want 0 and 1", lists, watches)
+	}
+}
+
+// watchesOf counts the watches that started at a resource version that was written, and
+// not at one of a watch before.
+func watchesOf(tb testing.TB, asked []cluster.Event) int {
+	tb.Helper()
+	written, watches := map[string]bool{}, 0
+	for _, e := range asked {
+		switch e.Verb {
+		case "create":
+			var created metav1.PartialObjectMetadata
+			harness.NoError(tb, e.DecodeResponse(&created))
+			written[created.ResourceVersion] = true
+		case "watch":
+			uri, err := url.ParseRequestURI(e.URI)
+			harness.NoError(tb, err)
+			if from := uri.Query().Get("resourceVersion"); from == "" || written[from] {
+				watches++
+			}
+		}
+	}
+	return watches
+}
+
+// TestTrackerIsNotThrottled waits for a few hundred objects that may neither be listed nor
+// watched, so that each is read again and again. The rate limit of the client would delay
+// that, and its log would show the delay.
+func TestTrackerIsNotThrottled(t *testing.T) {
+	t.Parallel()
+	const each, ready = 30, 210
+	h := harness.New(t)
+	var text strings.Builder
+	for i := range each {
+		text.WriteString(charts.Pod(fmt.Sprintf("p%d", i), "first", "devcluster/after: 1s").Manifest())
+		fmt.Fprintf(&text, "---\napiVersion: v1\nkind: PersistentVolumeClaim\nmetadata:\n  name: v%d\n  annotations: {helm.sh/layer: first}\n"+
+			"spec: {accessModes: [ReadWriteOnce], resources: {requests: {storage: 1Gi}}}\n", i)
+		fmt.Fprintf(&text, "---\napiVersion: v1\nkind: Service\nmetadata:\n  name: s%d\n  annotations: {helm.sh/layer: first}\n"+
+			"spec: {type: LoadBalancer, ports: [{port: 80}]}\n", i)
+	}
+	for i := range ready {
+		text.WriteString(charts.ConfigMap(fmt.Sprintf("c%d", i), "helm.sh/layer: first"))
+	}
+	as := h.Grant(t, "get", "create", "update", "patch", "delete")
+	// From level 3 on the client's log has every delay of its own.
+	r := h.Run(append(as, "install", "rel", charts.WriteTemplate(t, text.String()+charts.Last("first").Manifest()), "--wait=ordered",
+		"--readiness-timeout", "1m", "--debug", "--v", "3")...)
+	// A limit holds back hundreds. A stall of the machine of a few hundredths of a
+	// second reads the same in the log, and hits single ones.
+	if held := strings.Count(r.Stderr, "client-side throttling"); held >= each {
+		t.Errorf("%d requests were held back", held)
+	}
+	h.ExpectReadyBefore(t, r, "Pod/p0", "ConfigMap/last")
+	if n := countVerb(requestsFor(t, h, "pods"), "get"); n < 2*each {
+		t.Errorf("only %d reads of pods: the proof is empty", n)
+	}
+}

@@ -1,0 +1,277 @@
+// Copyright The Ordered Helm Authors
+// SPDX-License-Identifier: Apache-2.0
+
+package harness
+
+import (
+	"encoding/json"
+	"slices"
+	"strconv"
+	"strings"
+	"testing"
+	"time"
+
+	"github.com/ordered-helm/helm/test/cluster"
+)
+
+// Kinds are the kinds of the resources that the tests' charts use.
+var Kinds = map[string]string{
+	"deployments": "Deployment", "statefulsets": "StatefulSet", "jobs": "Job", "pods": "Pod",
+	"configmaps": "ConfigMap", "secrets": "Secret", "services": "Service", "serviceaccounts": "ServiceAccount",
+	"roles": "Role", "rolebindings": "RoleBinding", "ingresses": "Ingress", "networkpolicies": "NetworkPolicy",
+	"poddisruptionbudgets": "PodDisruptionBudget", "persistentvolumeclaims": "PersistentVolumeClaim",
+	"horizontalpodautoscalers": "HorizontalPodAutoscaler",
+	"daemonsets":               "DaemonSet",
+}
+
+// Trace holds the writes to the objects of a namespace in the audit log of the API server,
+// by "Kind/name" of the object, in the order in which the requests were received.
+type Trace map[string][]Write
+
+// Write is one of them.
+type Write struct {
+	Verb     string
+	Received time.Time
+	// ByHelm is whether the client was helm, ours or stock.
+	ByHelm bool
+	// Stored is the object as it was stored, and version its resource version; the log
+	// has neither for Secrets and deletions.
+	Stored  Snapshot
+	version int64
+}
+
+// ReadTrace reads the audit log up to now.
+func (h *Helm) ReadTrace(tb testing.TB) Trace {
+	tb.Helper()
+	t := Trace{}
+	for _, e := range h.Cluster.AuditIn(tb, h.Namespace) {
+		kind := Kinds[e.Resource]
+		if kind == "" || e.Stage != cluster.StageComplete || e.Code >= 300 ||
+			e.Subresource != "" && e.Subresource != "status" || e.Verb == "get" || e.Verb == "list" || e.Verb == "watch" {
+			continue
+		}
+		w := Write{Verb: e.Verb, Received: e.Received, ByHelm: strings.HasPrefix(e.UserAgent, "Helm/")}
+		if e.Verb != "delete" && len(e.Response) > 0 {
+			if err := json.Unmarshal(e.Response, &w.Stored); err != nil {
+				tb.Fatalf("%s %s: %v", e.Verb, e.URI, err)
+			}
+			w.version, _ = strconv.ParseInt(w.Stored.Metadata.ResourceVersion, 10, 64) // 0 where there is none
+		}
+		name := e.Name
+		if name == "" {
+			name = w.Stored.Metadata.Name
+		}
+		t[kind+"/"+name] = append(t[kind+"/"+name], w)
+	}
+	for _, writes := range t {
+		slices.SortStableFunc(writes, func(a, b Write) int { return a.Received.Compare(b.Received) })
+	}
+	return t
+}
+
+// Since leaves out the writes before a time.
+func (t Trace) Since(from time.Time) Trace {
+	later := Trace{}
+	for id, writes := range t {
+		writes = slices.DeleteFunc(slices.Clone(writes), func(w Write) bool { return w.Received.Before(from) })
+		if len(writes) > 0 {
+			later[id] = writes
+		}
+	}
+	return later
+}
+
+// HelmWrites are Helm's own writes of an object: all, or those with one of the verbs.
+func (t Trace) HelmWrites(id string, verbs ...string) []Write {
+	var list []Write
+	for _, w := range t[id] {
+		if w.ByHelm && (len(verbs) == 0 || slices.Contains(verbs, w.Verb)) {
+			list = append(list, w)
+		}
+	}
+	return list
+}
+
+// WrittenByHelm lists, sorted, the objects that Helm wrote with one of the verbs, its
+// own Secrets left out.
+func (t Trace) WrittenByHelm(verbs ...string) []string {
+	ids := []string{}
+	for id := range t {
+		if !IsReleaseSecret(id) && len(t.HelmWrites(id, verbs...)) > 0 {
+			ids = append(ids, id)
+		}
+	}
+	slices.Sort(ids)
+	return ids
+}
+
+// IsReleaseSecret reports whether an object stores a revision.
+func IsReleaseSecret(id string) bool { return strings.HasPrefix(id, "Secret/sh.helm.release.v1.") }
+
+// ChangeVerbs are the verbs of requests that create or change objects.
+var ChangeVerbs = []string{"create", "update", "patch"}
+
+// NotReadyReason says why an object does not count as ready, as it was last written by
+// Helm, when a request came in at a time; nothing if it does.
+func (t Trace) NotReadyReason(o OrderedObject, at time.Time) string {
+	written := t.HelmWrites(o.String(), ChangeVerbs...)
+	if len(written) == 0 {
+		return "was never written"
+	}
+	last := written[len(written)-1]
+	if last.Received.After(at) {
+		return "was only written at " + last.Received.String()
+	}
+	for _, w := range t[o.String()] {
+		if w.Verb != "delete" && w.version >= last.version && !w.Received.Before(last.Received) && !w.Received.After(at) && w.Stored.upToDate(o.Kind) {
+			return ""
+		}
+	}
+	return "was not ready in its new version"
+}
+
+// Created is when the request to create an object came in; zero if none did.
+func (t Trace) Created(id string) time.Time {
+	for _, w := range t[id] {
+		if w.Verb == "create" {
+			return w.Received
+		}
+	}
+	return time.Time{}
+}
+
+// Ready is when the first request came in by which the server stored an object in a
+// state that counts as ready; zero if none did. Watchers may hear of it before the
+// request is answered, but not before it came.
+func (t Trace) Ready(id string) time.Time {
+	kind, _, _ := strings.Cut(id, "/")
+	for _, w := range t[id] {
+		if w.Verb != "delete" && w.Stored.Ready(kind) {
+			return w.Received
+		}
+	}
+	return time.Time{}
+}
+
+// Deleted is when the first request to delete an object came in, gone when the last
+// write to it did before it was made anew, if it ever was: with that it is gone, be
+// it another request to delete it or one that took away the last finalizer. Both
+// are zero if nobody asked to delete it.
+func (t Trace) Deleted(id string) (first, gone time.Time) {
+	for _, w := range t[id] {
+		switch {
+		case w.Verb == "delete" && first.IsZero():
+			first, gone = w.Received, w.Received
+		case first.IsZero():
+		case w.Verb == "create":
+			return first, gone
+		default:
+			gone = w.Received
+		}
+	}
+	return first, gone
+}
+
+// PodsGone is when the last pod of a workload was gone, which bears its name;
+// zero if it had none.
+func (t Trace) PodsGone(workload OrderedObject) time.Time {
+	var last time.Time
+	switch workload.Kind {
+	case "Deployment", "StatefulSet", "Job":
+	default:
+		return last
+	}
+	for id := range t {
+		if _, gone := t.Deleted(id); strings.HasPrefix(id, "Pod/"+workload.Name+"-") && gone.After(last) {
+			last = gone
+		}
+	}
+	return last
+}
+
+// Snapshot is an object as the server stored it.
+type Snapshot struct {
+	Metadata struct {
+		Name            string
+		Generation      int64
+		ResourceVersion string
+	}
+	Spec struct {
+		Replicas *int32
+	}
+	Status struct {
+		ObservedGeneration int64
+		Replicas           int32
+		ReadyReplicas      int32
+		AvailableReplicas  int32
+		UpdatedReplicas    int32
+		Phase              string
+		Conditions         []struct{ Type, Status string }
+	}
+}
+
+// Ready is the definition of readiness of the tests, independent of the code that is
+// tested.
+func (s Snapshot) Ready(kind string) bool {
+	replicas := int32(1)
+	if s.Spec.Replicas != nil {
+		replicas = *s.Spec.Replicas
+	}
+	observed := s.Status.ObservedGeneration >= s.Metadata.Generation
+	switch kind {
+	case "Deployment":
+		return observed && s.Status.AvailableReplicas >= replicas && s.Status.UpdatedReplicas >= replicas
+	case "StatefulSet":
+		return observed && s.Status.ReadyReplicas >= replicas
+	case "Job":
+		return s.Condition("Complete")
+	case "Pod":
+		return s.Condition("Ready") || s.Status.Phase == "Succeeded"
+	case "PodDisruptionBudget":
+		return observed
+	case "PersistentVolumeClaim":
+		return s.Status.Phase == "Bound"
+	}
+	return true
+}
+
+// Condition reports whether the object has a condition that is true.
+func (s Snapshot) Condition(kind string) bool {
+	for _, c := range s.Status.Conditions {
+		if c.Type == kind && c.Status == "True" {
+			return true
+		}
+	}
+	return false
+}
+
+// upToDate is ready, in the sense that nothing of an older version is left.
+func (s Snapshot) upToDate(kind string) bool {
+	replicas := int32(1)
+	if s.Spec.Replicas != nil {
+		replicas = *s.Spec.Replicas
+	}
+	switch kind {
+	case "Deployment":
+		return s.Ready(kind) && s.Status.Replicas <= replicas
+	case "StatefulSet":
+		return s.Ready(kind) && s.Status.UpdatedReplicas >= replicas
+	}
+	return s.Ready(kind)
+}
+
+// ExpectReadyBefore checks that helm succeeded, and that the second object was created
+// when the first one was ready.
+func (h *Helm) ExpectReadyBefore(tb testing.TB, r Result, first, second string) {
+	tb.Helper()
+	if r.ExitCode != 0 {
+		tb.Fatalf("exit code %d\n%s", r.ExitCode, r.Stderr)
+	}
+	recorded := h.ReadTrace(tb)
+	switch ready, created := recorded.Ready(first), recorded.Created(second); {
+	case ready.IsZero():
+		tb.Errorf("%s never got ready", first)
+	case created.Before(ready):
+		tb.Errorf("%s was created at %s, before %s was ready at %s", second, created, first, ready)
+	}
+}

@@ -1,0 +1,21 @@
+// Copyright The Ordered Helm Authors
+// SPDX-License-Identifier: Apache-2.0
+
+package harness
+
+import (
+	"flag"
+	"os"
+	"path/filepath"
+	"testing"
+)
+
+// Update is set by "go test -update": golden files are written, not compared.
+var Update = flag.Bool("update", false, "write the golden files anew")
+
+// WriteGolden keeps a text in a golden file.
+func WriteGolden(tb testing.TB, path, text string) {
+	tb.Helper()
+	NoError(tb, os.MkdirAll(filepath.Dir(path), 0o755))
+	NoError(tb, os.WriteFile(path, []byte(text), 0o600))
+}
