@@ -13,7 +13,6 @@ import (
 	"net"
 	"net/http"
 	"slices"
-	"time"
 
 	"helm.sh/helm/v3/pkg/getter"
 	"helm.sh/helm/v3/pkg/repo"
@@ -38,20 +37,6 @@ func New(ctx context.Context, entry *repo.Entry, providers getter.Providers) (*r
 		r.Client = &client{HTTPGetter: plain, ctx: ctx, files: files, limit: maxIndexSize}
 	}
 	return r, nil
-}
-
-// NewGetter returns Helm's getter for HTTP, for one answer that has at most so many
-// bytes and that is fetched until ctx ends.
-func NewGetter(ctx context.Context, limit int64) (getter.Getter, error) {
-	made, err := getter.NewHTTPGetter(getter.WithTimeout(getter.DefaultHTTPTimeout * time.Second))
-	if err != nil {
-		return nil, err
-	}
-	plain, ok := made.(*getter.HTTPGetter)
-	if !ok {
-		return made, nil
-	}
-	return &client{HTTPGetter: plain, ctx: ctx, limit: limit}, nil
 }
 
 // LoadFile reads a repository file. What could be read is returned with an error,
