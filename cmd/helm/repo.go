@@ -4,15 +4,12 @@
 package main
 
 import (
-	"context"
 	"time"
 
 	"github.com/spf13/cobra"
 	"helm.sh/helm/v3/cmd/helm/require"
 	"helm.sh/helm/v3/pkg/getter"
 	"helm.sh/helm/v3/pkg/repo"
-
-	"github.com/ordered-helm/helm/internal/chartrepo"
 )
 
 const repoHelp = `
@@ -55,8 +52,8 @@ func newRepoCmd(a *app) *cobra.Command {
 
 // openRepository returns the repository of an entry, with the cache of the
 // settings.
-func (a *app) openRepository(ctx context.Context, entry *repo.Entry, timeout time.Duration) (*repo.ChartRepository, error) {
-	r, err := chartrepo.New(ctx, entry, getter.All(a.settings, getter.WithTimeout(timeout)))
+func (a *app) openRepository(entry *repo.Entry, timeout time.Duration) (*repo.ChartRepository, error) {
+	r, err := repo.NewChartRepository(entry, getter.All(a.settings, getter.WithTimeout(timeout)))
 	if err != nil {
 		return nil, err
 	}
