@@ -11,7 +11,6 @@ import (
 	"path/filepath"
 	"strings"
 	"testing"
-	"time"
 
 	"helm.sh/helm/v3/pkg/cli"
 	"helm.sh/helm/v3/pkg/getter"
@@ -20,13 +19,16 @@ import (
 
 // TestFetch fetches side by side, and reports in the order of the repositories.
 func TestFetch(t *testing.T) {
+	quick := make(chan struct{})
 	server := httptest.NewServer(http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
 		switch {
 		case strings.HasPrefix(r.URL.Path, "/slow"):
-			time.Sleep(50 * time.Millisecond) // the others report first if order is not kept
+			<-quick
 		case strings.HasPrefix(r.URL.Path, "/none"):
 			http.NotFound(w, r)
 			return
+		default:
+			close(quick)
 		}
 		fmt.Fprint(w, "apiVersion: v1\nentries:\n  shop:\n  - name: shop\n    version: 1.0.0\n")
 	}))
