@@ -114,19 +114,6 @@ func TestAddPluginFlags(t *testing.T) {
 	}
 }
 
-func TestPrintable(t *testing.T) {
-	for text, want := range map[string]string{
-		"plain":               "plain",
-		"two\nlines\tand tab": "two\nlines\tand tab",
-		"\x1b[2Jcleared\a\r":  "[2Jcleared",
-		"\u009b31mred \u00e9": "31mred \u00e9",
-	} {
-		if got := printable(text); got != want {
-			t.Errorf("of %q %q is printed, want %q", text, got, want)
-		}
-	}
-}
-
 func TestCheckPluginPath(t *testing.T) {
 	a := &app{settings: cli.New()}
 	a.settings.PluginsDirectory = "/data/plugins/"
