@@ -6,19 +6,11 @@ package graphview
 import (
 	"bufio"
 	"fmt"
-	"io"
 	"slices"
 	"strings"
 
 	"github.com/ordered-helm/helm/internal/sequencer"
 )
-
-// Text writes the plan as batches of nodes: what is in one batch may deploy at
-// the same time, each node as soon as what it is said to come after is ready.
-func Text(w io.Writer, p *sequencer.Plan) error {
-	v := View{Plan: p}
-	return v.Write(w, FormatText)
-}
 
 // listing writes a view as text.
 type listing struct {
@@ -31,6 +23,8 @@ type listing struct {
 	layered map[string]bool
 }
 
+// text writes the plan as batches of nodes: what is in one batch may deploy at the same
+// time, each node as soon as what it is said to come after is ready.
 func (v *View) text(out *bufio.Writer) error {
 	edges := v.Plan.Edges()
 	l := listing{View: v, diff: v.compare(edges), out: out, after: map[string][]sequencer.Edge{}, layered: map[string]bool{}}
