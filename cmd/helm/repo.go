@@ -10,6 +10,8 @@ import (
 	"helm.sh/helm/v3/cmd/helm/require"
 	"helm.sh/helm/v3/pkg/getter"
 	"helm.sh/helm/v3/pkg/repo"
+
+	"github.com/ordered-helm/helm/internal/chartrepo"
 )
 
 const repoHelp = `
@@ -61,4 +63,10 @@ func (a *app) openRepository(entry *repo.Entry, timeout time.Duration) (*repo.Ch
 		r.CachePath = a.settings.RepositoryCache
 	}
 	return r, nil
+}
+
+// repositories reads the repository file. What could be read is returned with
+// an error, too.
+func (a *app) repositories() (*repo.File, error) {
+	return chartrepo.LoadFile(a.settings.RepositoryConfig)
 }
