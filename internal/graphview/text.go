@@ -6,11 +6,17 @@ package graphview
 import (
 	"bufio"
 	"fmt"
+	"io"
 	"slices"
 	"strings"
 
 	"github.com/ordered-helm/helm/internal/sequencer"
 )
+
+// Text writes the plan as batches of nodes, as the format of that name does.
+func Text(w io.Writer, p *sequencer.Plan) error {
+	return (&View{Plan: p}).Write(w, FormatText)
+}
 
 // listing writes a view as text.
 type listing struct {

@@ -67,7 +67,7 @@ func TestTextGolden(t *testing.T) {
 	for name, plan := range tests {
 		t.Run(name, func(t *testing.T) {
 			var b strings.Builder
-			if err := (&graphview.View{Plan: plan}).Write(&b, graphview.FormatText); err != nil {
+			if err := graphview.Text(&b, plan); err != nil {
 				t.Fatal(err)
 			}
 			golden.Assert(t, b.String(), name+".txt")
@@ -80,7 +80,7 @@ type broken struct{}
 func (broken) Write([]byte) (int, error) { return 0, errors.New("disk full") }
 
 func TestTextReportsAFailingWriter(t *testing.T) {
-	if err := (&graphview.View{Plan: sequencer.Whole("shop")}).Write(broken{}, graphview.FormatText); err == nil || err.Error() != "disk full" {
+	if err := graphview.Text(broken{}, sequencer.Whole("shop")); err == nil || err.Error() != "disk full" {
 		t.Errorf("got %v", err)
 	}
 }
