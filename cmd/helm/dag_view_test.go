@@ -25,7 +25,7 @@ func TestDagGolden(t *testing.T) {
 				}
 				name := example + reasons + "." + format
 				t.Run(name, func(t *testing.T) {
-					got := runHelm(t, strings.Fields("dag "+filepath.Join("..", "..", "examples", example)+" -o "+string(format)+" "+reasons)...)
+					got := runHelm(t, strings.Fields("dag "+filepath.Join("..", "..", "examples", example)+" -o "+format+" "+reasons)...)
 					if got.code != 0 {
 						t.Fatal(got.stderr)
 					}
