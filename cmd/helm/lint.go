@@ -148,7 +148,7 @@ func (a *app) printFindings(charts []*action.LintedChart, format string) error {
 	if format == "json" {
 		return lintview.JSON(a.out, charts)
 	}
-	return lintview.SARIF(a.out, charts, ownVersion())
+	return lintview.SARIF(a.out, charts, action.LintRules(), ownVersion())
 }
 
 // subcharts finds what is in the charts folders of charts, down to the last one.

@@ -5,50 +5,60 @@ package main
 
 import (
 	"fmt"
+	"sync/atomic"
 
-	"github.com/ordered-helm/helm/internal/diagnosis"
+	"github.com/ordered-helm/helm/internal/redact"
 )
 
-// bodyLeftOut stands in the place of what was sent or received.
-const bodyLeftOut = "(left out: it may hold what is secret)"
+// bodyRemoved replaces the bodies of requests and responses.
+const bodyRemoved = "(removed: may contain secrets)"
 
-// logFilter keeps what is secret out of the log of the Kubernetes client, at any
-// verbosity. From -v=8 on that has what is sent and received: Secrets, releases, which
-// hold all Secrets of theirs in a form in which no text can be found, and objects into
-// which a chart has put the same values before anybody knows that they are secret. So
-// bodies are left out whole. All else is masked as in failures: warnings of servers
-// quote what they like.
-type logFilter struct{}
-
-func (logFilter) Filter(args []any) []any { return maskAll(args) }
-
-func (logFilter) FilterF(format string, args []any) (string, []any) {
-	return "%s", []any{mask(fmt.Sprintf(format, args...))}
+// logFilter removes the contents of Secrets from the log of the Kubernetes client, at any
+// verbosity.
+//
+// From -v=8 the client logs the bodies of requests and responses. They may be Secrets,
+// releases, which contain Secrets in compressed form, or objects with a value that is not
+// known to be secret yet. The filter removes bodies completely. It redacts everything
+// else as in failures, because an API server can quote any object in a warning.
+type logFilter struct {
+	redactor atomic.Pointer[redact.Redactor]
 }
 
-func (logFilter) FilterS(message string, keysAndValues []any) (string, []any) {
-	masked := maskAll(keysAndValues)
-	for i := 0; i+1 < len(masked); i += 2 {
-		if masked[i] == "body" {
-			masked[i+1] = bodyLeftOut
+// use redacts all further messages with a Redactor.
+func (f *logFilter) use(r *redact.Redactor) { f.redactor.Store(r) }
+
+// Filter implements klog.LogFilter.
+func (f *logFilter) Filter(args []any) []any { return f.redactAll(args) }
+
+// FilterF implements klog.LogFilter.
+func (f *logFilter) FilterF(format string, args []any) (string, []any) {
+	return "%s", []any{f.redact(fmt.Sprintf(format, args...))}
+}
+
+// FilterS implements klog.LogFilter.
+func (f *logFilter) FilterS(message string, keysAndValues []any) (string, []any) {
+	redacted := f.redactAll(keysAndValues)
+	for i := 0; i+1 < len(redacted); i += 2 {
+		if redacted[i] == "body" {
+			redacted[i+1] = bodyRemoved
 		}
 	}
-	return mask(message), masked
+	return f.redact(message), redacted
 }
 
-// maskAll is a copy: the caller may use what it gave again.
-func maskAll(values []any) []any {
-	masked := make([]any, len(values))
+// redactAll returns a copy, because the caller may use the values again.
+func (f *logFilter) redactAll(values []any) []any {
+	redacted := make([]any, len(values))
 	for i, value := range values {
 		switch v := value.(type) {
 		case string:
-			value = mask(v)
+			value = f.redact(v)
 		case error:
-			value = mask(v.Error())
+			value = f.redact(v.Error())
 		}
-		masked[i] = value
+		redacted[i] = value
 	}
-	return masked
+	return redacted
 }
 
-func mask(text string) string { return diagnosis.Current().Refusal(text) }
+func (f *logFilter) redact(text string) string { return f.redactor.Load().ServerMessage(text) }

@@ -10,20 +10,20 @@ import (
 	"strings"
 	"testing"
 
-	"github.com/ordered-helm/helm/internal/diagnosis"
+	"github.com/ordered-helm/helm/internal/redact"
 )
 
 // TestLogFilter looks at what is left of lines of every form.
 func TestLogFilter(t *testing.T) {
 	const secret = "kx7quuxzyzzy"
-	diagnosis.SetCurrent(diagnosis.NewMasker([]string{secret}))
-	t.Cleanup(func() { diagnosis.SetCurrent(nil) })
+	filter := &logFilter{}
+	filter.use(redact.New([]string{secret}))
 	given := []any{"body", `{"other":"text"}`, "err", errors.New("not " + secret), "url", "https://host/path", "status", 200}
 	for name, tt := range map[string]struct{ got, want string }{
-		"words":         {fmt.Sprint(logFilter{}.Filter([]any{"it is ", secret, 1})...), "it is ******1"},
-		"format":        {formatted("%v is %s%%", 1, secret), "1 is ******%"},
-		"keys":          {structured("Warning: "+secret, given...), "Warning: ****** [body " + bodyLeftOut + " err not ****** url https://host/path status 200]"},
-		"without value": {structured("Body", "body"), "Body [body]"},
+		"words":         {fmt.Sprint(filter.Filter([]any{"it is ", secret, 1})...), "it is ******1"},
+		"format":        {formatted(filter, "%v is %s%%", 1, secret), "1 is ******%"},
+		"keys":          {structured(filter, "Warning: "+secret, given...), "Warning: ****** [body " + bodyRemoved + " err not ****** url https://host/path status 200]"},
+		"without value": {structured(filter, "Body", "body"), "Body [body]"},
 	} {
 		t.Run(name, func(t *testing.T) {
 			if tt.got != tt.want {
@@ -36,12 +36,12 @@ func TestLogFilter(t *testing.T) {
 	}
 }
 
-func formatted(format string, args ...any) string {
-	format, args = logFilter{}.FilterF(format, args)
+func formatted(filter *logFilter, format string, args ...any) string {
+	format, args = filter.FilterF(format, args)
 	return fmt.Sprintf(format, args...)
 }
 
-func structured(message string, keysAndValues ...any) string {
-	message, keysAndValues = logFilter{}.FilterS(message, keysAndValues)
+func structured(filter *logFilter, message string, keysAndValues ...any) string {
+	message, keysAndValues = filter.FilterS(message, keysAndValues)
 	return fmt.Sprint(message, " ", keysAndValues)
 }

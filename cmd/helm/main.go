@@ -15,6 +15,8 @@ import (
 
 	"helm.sh/helm/v3/pkg/kube"
 	"k8s.io/klog/v2"
+
+	"github.com/ordered-helm/helm/internal/redact"
 )
 
 func main() {
@@ -26,7 +28,9 @@ func main() {
 	// that field ownership survives a switch between this helm and stock Helm.
 	kube.ManagedFieldsManager = "helm"
 
-	klog.SetLogFilter(logFilter{})
+	filter := &logFilter{}
+	klog.SetLogFilter(filter)
+	ctx := redact.WithObserver(context.Background(), filter.use)
 
-	os.Exit(run(context.Background(), os.Args[1:], os.Stdout, os.Stderr))
+	os.Exit(run(ctx, os.Args[1:], os.Stdout, os.Stderr))
 }

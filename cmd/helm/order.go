@@ -9,7 +9,7 @@ import (
 
 	"helm.sh/helm/v3/pkg/release"
 
-	"github.com/ordered-helm/helm/internal/record"
+	"github.com/ordered-helm/helm/internal/releaserecord"
 	"github.com/ordered-helm/helm/pkg/action"
 )
 
@@ -88,9 +88,9 @@ func unknown(reason string) string { return "unknown (" + reason + ")" }
 // wasOrdered tells whether a revision was deployed in order, without rebuilding
 // its graph: a history may be long.
 func wasOrdered(rel *release.Release) (bool, error) {
-	rec, err := record.Read(rel)
+	rec, err := releaserecord.Read(rel)
 	if err != nil || rec == nil {
 		return false, err
 	}
-	return rec.Sequenced && rec.Revision == rel.Version, nil
+	return rec.Ordered && rec.Revision == rel.Version, nil
 }

@@ -18,7 +18,7 @@ import (
 	"k8s.io/kubectl/pkg/cmd/get"
 
 	"github.com/ordered-helm/helm/internal/hookrunner"
-	"github.com/ordered-helm/helm/internal/record"
+	"github.com/ordered-helm/helm/internal/releaserecord"
 	"github.com/ordered-helm/helm/pkg/action"
 )
 
@@ -39,7 +39,7 @@ func (p *releasePrinter) WriteYAML(out io.Writer) error { return output.EncodeYA
 
 // content is the release as programs read it.
 func (p *releasePrinter) content() any {
-	rel := record.Detach(p.release)
+	rel := releaserecord.WithoutRecord(p.release)
 	if p.order == nil && p.holder == nil {
 		return rel
 	}

@@ -73,11 +73,11 @@ func TestValueOfListsOfAliases(t *testing.T) {
 	if err := yaml.Unmarshal([]byte(text), &root); err != nil {
 		t.Fatal(err)
 	}
-	v := Value(root.Content[0].Content[5])
+	v := DecodeNode(root.Content[0].Content[5])
 	if got := count(v); got > n+1000 {
 		t.Errorf("%d items were read", got)
 	}
-	if _, err := Items("k", v); err == nil || !strings.Contains(err.Error(), "a list inside the list") {
+	if _, err := ReadItems("k", v); err == nil || !strings.Contains(err.Error(), "a list inside the list") {
 		t.Errorf("got %v", err)
 	}
 }
@@ -114,7 +114,7 @@ func FuzzExpressionOfStatus(f *testing.F) {
 		if holds != e.Holds(object) {
 			t.Fatalf("%q is true and false of %s", text, status)
 		}
-		if found := e.Found(object); holds && found == "" {
+		if found := e.ActualValues(object); holds && found == "" {
 			t.Fatalf("%q holds of %s, where it finds nothing", text, status)
 		}
 	})
@@ -134,7 +134,7 @@ func FuzzValue(f *testing.F) {
 			return
 		}
 		n := doc.Content[0]
-		list, change, err := LegalValue(DependsOnLayers, n)
+		list, change, err := CanonicalValue(DependsOnLayers, n)
 		var invalid *ValueError
 		if err != nil {
 			if !errors.As(err, &invalid) || invalid.Key != DependsOnLayers || invalid.Reason == "" {
@@ -145,11 +145,11 @@ func FuzzValue(f *testing.F) {
 		if !change {
 			return
 		}
-		want, err := Items(DependsOnLayers, Value(n))
+		want, err := ReadItems(DependsOnLayers, DecodeNode(n))
 		if err != nil {
 			t.Fatal(err)
 		}
-		if got, err := Items(DependsOnLayers, list); err != nil || !slices.Equal(got, want) {
+		if got, err := ReadItems(DependsOnLayers, list); err != nil || !slices.Equal(got, want) {
 			t.Fatalf("%q became %q, which reads as %q, %v, and not as %q", text, list, got, err, want)
 		}
 	})

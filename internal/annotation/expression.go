@@ -36,7 +36,7 @@ func operators() []string { return []string{"==", "!=", "<=", ">=", "<", ">"} }
 
 // expressions reads the list of expressions under a key.
 func expressions(key string, value any) ([]Expression, error) {
-	texts, err := Items(key, value)
+	texts, err := ReadItems(key, value)
 	if err != nil {
 		return nil, err
 	}
@@ -78,9 +78,9 @@ func ParseExpression(text string) (Expression, error) {
 // String is the expression as it was written.
 func (e Expression) String() string { return e.text }
 
-// BeginsAtStatus reports whether the path names status first, although it
+// PathBeginsWithStatus reports whether the path names status first, although it
 // begins there anyway: most likely a slip.
-func (e Expression) BeginsAtStatus() bool {
+func (e Expression) PathBeginsWithStatus() bool {
 	path := strings.TrimLeft(e.template, "{$")
 	return strings.HasPrefix(path, ".status.") || strings.HasPrefix(path, ".status[")
 }
@@ -231,9 +231,9 @@ func readLiteral(text string) (string, error) {
 // any one counts.
 func (e Expression) Holds(status any) bool { return slices.ContainsFunc(e.find(status), e.compare) }
 
-// Found says for people what stands at the path, as in `"Pending"`; it is empty
+// ActualValues says for people what stands at the path, as in `"Pending"`; it is empty
 // if nothing does.
-func (e Expression) Found(status any) string {
+func (e Expression) ActualValues(status any) string {
 	const most = 3
 	var texts []string
 	for _, v := range e.find(status) {

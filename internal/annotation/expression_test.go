@@ -117,8 +117,8 @@ func TestExpressionHolds(t *testing.T) {
 	}
 	for _, none := range []any{nil, map[string]any(nil), map[string]any{}, "word", int64(1), []any{}} {
 		for _, e := range parsed(t, `{.a} != 1`, `{.a[*]} != 1`, `{.*.a} != 1`, `{[*].a} != 1`, `{[*]} == 2`, `{..a} != 1`) {
-			if e.Holds(none) || e.Found(none) != "" {
-				t.Errorf("%s holds of the status %v, where it finds %s", e, none, e.Found(none))
+			if e.Holds(none) || e.ActualValues(none) != "" {
+				t.Errorf("%s holds of the status %v, where it finds %s", e, none, e.ActualValues(none))
 			}
 		}
 	}
@@ -130,7 +130,7 @@ func TestFound(t *testing.T) {
 		`{.nodes[*].disks[*].size} == 9`: `1, 7, 3`, `list == 1`: `[1,2]`, `{..size} == 9`: `1, 7, 3`, `{.list[7]} == 1`: "",
 		`{.nothing[*]} == 1`: "", `{.nothing.*} == 1`: "", `{[*].nothing[*]} == 1`: "",
 	} {
-		if got := parsed(t, text)[0].Found(statusOf(t, status)); got != want {
+		if got := parsed(t, text)[0].ActualValues(statusOf(t, status)); got != want {
 			t.Errorf("%s: found %s, want %s", text, got, want)
 		}
 	}
@@ -188,7 +188,7 @@ func TestBeginsAtStatus(t *testing.T) {
 		`{.status.phase} == Done`: true, `.status.phase == Done`: true, `status.phase == Done`: true, `{$.status['phase']} == Done`: true,
 		`{.statuses.phase} == Done`: false, `{.status} == Done`: false, `{.phase.status.x} == Done`: false, `{.phase} == status`: false,
 	} {
-		if got := parsed(t, text)[0].BeginsAtStatus(); got != want {
+		if got := parsed(t, text)[0].PathBeginsWithStatus(); got != want {
 			t.Errorf("%s: got %v, want %v", text, got, want)
 		}
 	}
@@ -223,7 +223,7 @@ func FuzzExpression(f *testing.F) {
 			t.Fatalf("%q is true and false of one status", text)
 		}
 		for _, status := range []any{nil, map[string]any(nil), map[string]any{}, "word", int64(1), []any{int64(1), nil, "word"}, all} {
-			if e.Holds(status) && e.Found(status) == "" {
+			if e.Holds(status) && e.ActualValues(status) == "" {
 				t.Fatalf("%q holds of %v, where it finds nothing", text, status)
 			}
 		}

@@ -33,9 +33,9 @@ const (
 	// DependsOnSubcharts lists the subcharts that must be ready before the
 	// chart's own resources.
 	DependsOnSubcharts = "helm.sh/depends-on/subcharts"
-	// DependsOnSubchartsLegal is DependsOnSubcharts in the style of
+	// DependsOnSubchartsCanonical is DependsOnSubcharts in the style of
 	// DependsOnLayers.
-	DependsOnSubchartsLegal = "depends-on.helm.sh/subcharts"
+	DependsOnSubchartsCanonical = "depends-on.helm.sh/subcharts"
 	// RunHooksInParallel says how the chart's hooks run.
 	RunHooksInParallel = "helm.sh/run-hooks-in-parallel"
 	// Sequencing opts a chart below apiVersion v3 in to sequencing.
@@ -57,9 +57,9 @@ func Keys() []string {
 	}
 }
 
-// LegalKey returns the spelling of a resource's annotation key that Kubernetes
+// CanonicalKey returns the spelling of a resource's annotation key that Kubernetes
 // accepts: the key itself unless it is one of the proposals' two-slash keys.
-func LegalKey(key string) string {
+func CanonicalKey(key string) string {
 	switch key {
 	case dependsOnLayersProposed:
 		return DependsOnLayers
@@ -71,16 +71,16 @@ func LegalKey(key string) string {
 
 // IsList reports whether a resource's annotation key takes a list.
 func IsList(key string) bool {
-	switch LegalKey(key) {
+	switch CanonicalKey(key) {
 	case DependsOnLayers, DependsOnResourceGroups, ReadinessSuccess, ReadinessFailure:
 		return true
 	}
 	return false
 }
 
-// IsOurs reports whether the key is one that a resource's sequencing is read
+// IsSequencingKey reports whether the key is one that a resource's sequencing is read
 // from.
-func IsOurs(key string) bool {
+func IsSequencingKey(key string) bool {
 	switch key {
 	case Layer, ResourceGroup, ReadinessTimeout:
 		return true

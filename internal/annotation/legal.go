@@ -11,16 +11,16 @@ import (
 	"gopkg.in/yaml.v3"
 )
 
-// LegalValue gives the string that carries a list under one of our keys, where
+// CanonicalValue gives the string that carries a list under one of our keys, where
 // the value as YAML has it is not a string already. A number, boolean, map or
 // list of lists is an error of type *ValueError.
-func LegalValue(key string, value *yaml.Node) (text string, change bool, err error) {
-	v := Value(value)
+func CanonicalValue(key string, value *yaml.Node) (text string, change bool, err error) {
+	v := DecodeNode(value)
 	switch v.(type) {
 	case nil, string:
 		return "", false, nil
 	}
-	items, err := Items(key, v)
+	items, err := ReadItems(key, v)
 	if err != nil {
 		return "", false, err
 	}

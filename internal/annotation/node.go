@@ -20,10 +20,10 @@ const deepest = 3
 // are an error whatever is in them, and aliases make many of few.
 const maxInner = 1000
 
-// Value gives what the node of a document stands for, for the functions that
+// DecodeNode gives what the node of a document stands for, for the functions that
 // read values. Kubernetes and Helm read YAML by its version 1.1, in which on
 // and y are booleans too, and so does it.
-func Value(n *yaml.Node) any {
+func DecodeNode(n *yaml.Node) any {
 	inner := maxInner
 	return valueOf(n, 0, &inner)
 }

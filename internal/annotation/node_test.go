@@ -35,7 +35,7 @@ func TestValueReadsWhatKubernetesReads(t *testing.T) {
 			t.Fatalf("%q: %v", text, err)
 		}
 		_, wantText := theirs.V.(string)
-		got := Value(node(t, text))
+		got := DecodeNode(node(t, text))
 		if gotText, isText := got.(string); isText != wantText || isText && gotText != theirs.V || (got == nil) != (theirs.V == nil) {
 			t.Errorf("%q: got %#v, Kubernetes reads %#v", text, got, theirs.V)
 		}
@@ -52,7 +52,7 @@ func TestValueOfCollections(t *testing.T) {
 		"&self [*self]":      []any{[]any{[]any{[]any{}}}},
 		"&self {a: *self}":   map[string]any{},
 	} {
-		if got := Value(node(t, text)); !reflect.DeepEqual(got, want) {
+		if got := DecodeNode(node(t, text)); !reflect.DeepEqual(got, want) {
 			t.Errorf("%q: got %#v, want %#v", text, got, want)
 		}
 	}
@@ -85,7 +85,7 @@ func TestLegalValue(t *testing.T) {
 	}
 	for _, tt := range tests {
 		t.Run(tt.name, func(t *testing.T) {
-			got, change, err := LegalValue("k", node(t, tt.text))
+			got, change, err := CanonicalValue("k", node(t, tt.text))
 			if got != tt.want || change != tt.change || (err != nil) != (tt.reason != "") {
 				t.Fatalf("got %q, %v, %v", got, change, err)
 			}

@@ -49,13 +49,13 @@ func ReadResource(annotations map[string]any) (Resource, error) {
 	problems[1] = r.readDependsOn(annotations)
 	r.Success, problems[2] = expressions(ReadinessSuccess, annotations[ReadinessSuccess])
 	r.Failure, problems[3] = expressions(ReadinessFailure, annotations[ReadinessFailure])
-	r.Timeout, problems[4] = Duration(ReadinessTimeout, annotations[ReadinessTimeout])
+	r.Timeout, problems[4] = ReadDuration(ReadinessTimeout, annotations[ReadinessTimeout])
 	return r, errors.Join(problems[:]...)
 }
 
 func anyOurs(annotations map[string]any) bool {
 	for key := range annotations {
-		if IsOurs(key) {
+		if IsSequencingKey(key) {
 			return true
 		}
 	}

@@ -28,7 +28,7 @@ func TestEverySpellingOfAKey(t *testing.T) {
 	}
 	for _, tt := range tests {
 		t.Run(tt.key, func(t *testing.T) {
-			if !IsOurs(tt.key) {
+			if !IsSequencingKey(tt.key) {
 				t.Errorf("IsOurs(%q) is false", tt.key)
 			}
 			got, err := ReadResource(map[string]any{"app": "x", tt.key: "1s"})
@@ -45,7 +45,7 @@ func TestKeysThatAreNotOurs(t *testing.T) {
 		"helm.sh/layers", "helm.sh/depends-on", "helm.sh/depends-on/subcharts", "depends-on.helm.sh/subcharts",
 		"helm.sh/hook", "Helm.sh/Layer", "helm.sh/layer ", "",
 	} {
-		if IsOurs(key) || IsList(key) || LegalKey(key) != key {
+		if IsSequencingKey(key) || IsList(key) || CanonicalKey(key) != key {
 			t.Errorf("%q is taken for a key of a resource", key)
 		}
 		if got, err := ReadResource(map[string]any{key: 5}); err != nil || !reflect.DeepEqual(got, Resource{}) {
@@ -65,10 +65,10 @@ func TestLegalKey(t *testing.T) {
 		"helm.sh/readiness-success":          "helm.sh/readiness-success",
 		"anything/else/here":                 "anything/else/here",
 	} {
-		if got := LegalKey(key); got != want {
+		if got := CanonicalKey(key); got != want {
 			t.Errorf("LegalKey(%q) = %q, want %q", key, got, want)
 		}
-		if strings.Count(LegalKey(key), "/") > 1 && IsOurs(key) {
+		if strings.Count(CanonicalKey(key), "/") > 1 && IsSequencingKey(key) {
 			t.Errorf("%q stays illegal", key)
 		}
 	}

@@ -80,11 +80,11 @@ func invalidAs(problem Problem, key string, value any, format string, args ...an
 	return &ValueError{Key: key, Value: value, Reason: fmt.Sprintf(format, args...), Problem: problem}
 }
 
-// Items reads a value that is a list: a YAML list, a JSON list in a string, or
+// ReadItems reads a value that is a list: a YAML list, a JSON list in a string, or
 // a plain string, which is a list of one. Items are trimmed, empty ones
 // dropped, duplicates merged; the order of first appearance stays. No value
 // (nil) is an empty list.
-func Items(key string, value any) ([]string, error) {
+func ReadItems(key string, value any) ([]string, error) {
 	raw, err := rawItems(key, value)
 	if err != nil {
 		return nil, err
@@ -148,9 +148,9 @@ func normalize(raw []string) []string {
 	return items
 }
 
-// Names reads a list of names: as Items, and every item is also split at
+// ReadNames reads a list of names: as Items, and every item is also split at
 // commas.
-func Names(key string, value any) ([]string, error) {
+func ReadNames(key string, value any) ([]string, error) {
 	items, err := rawItems(key, value)
 	if err != nil {
 		return nil, err
@@ -164,7 +164,7 @@ func Names(key string, value any) ([]string, error) {
 
 // layerNames reads a list of names of layers.
 func layerNames(key string, value any) ([]string, error) {
-	names, err := Names(key, value)
+	names, err := ReadNames(key, value)
 	if err != nil {
 		return nil, err
 	}
@@ -213,9 +213,9 @@ func badLayerName(name string) string {
 	return ""
 }
 
-// Duration reads a Go duration that is longer than nothing. No value, or one
+// ReadDuration reads a Go duration that is longer than nothing. No value, or one
 // without a character in it, is 0.
-func Duration(key string, value any) (time.Duration, error) {
+func ReadDuration(key string, value any) (time.Duration, error) {
 	text, ok := value.(string)
 	if value == nil || ok && strings.TrimSpace(text) == "" {
 		return 0, nil

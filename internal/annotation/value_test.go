@@ -49,10 +49,10 @@ func TestValueForms(t *testing.T) {
 	}
 	for _, tt := range tests {
 		t.Run(tt.name, func(t *testing.T) {
-			if got, err := Items("k", tt.value); err != nil || !slices.Equal(got, tt.items) {
+			if got, err := ReadItems("k", tt.value); err != nil || !slices.Equal(got, tt.items) {
 				t.Errorf("Items = %q, %v, want %q", got, err, tt.items)
 			}
-			if got, err := Names("k", tt.value); err != nil || !slices.Equal(got, tt.names) {
+			if got, err := ReadNames("k", tt.value); err != nil || !slices.Equal(got, tt.names) {
 				t.Errorf("Names = %q, %v, want %q", got, err, tt.names)
 			}
 		})
@@ -85,7 +85,7 @@ func TestListErrors(t *testing.T) {
 	}
 	for _, tt := range tests {
 		t.Run(tt.name, func(t *testing.T) {
-			for _, read := range []func(string, any) ([]string, error){Items, Names} {
+			for _, read := range []func(string, any) ([]string, error){ReadItems, ReadNames} {
 				got, err := read("k", tt.value)
 				var invalid *ValueError
 				if !errors.As(err, &invalid) || invalid.Key != "k" || !strings.HasPrefix(err.Error(), tt.message) {
@@ -97,7 +97,7 @@ func TestListErrors(t *testing.T) {
 }
 
 func TestErrorCutsLongValuesShort(t *testing.T) {
-	_, err := Items("k", []any{strings.Repeat("ä", 500), 1})
+	_, err := ReadItems("k", []any{strings.Repeat("ä", 500), 1})
 	text := fmt.Sprint(err)
 	if len(text) > 300 || !strings.Contains(text, "…") || !utf8.ValidString(text) {
 		t.Errorf("got %q", text)
@@ -240,7 +240,7 @@ func normal(items []string) error {
 func FuzzItems(f *testing.F) {
 	addSeeds(f)
 	f.Fuzz(func(t *testing.T, value string) {
-		items, err := Items("k", value)
+		items, err := ReadItems("k", value)
 		if err != nil {
 			return
 		}
@@ -251,7 +251,7 @@ func FuzzItems(f *testing.F) {
 		if err != nil {
 			t.Fatal(err)
 		}
-		again, err := Items("k", text)
+		again, err := ReadItems("k", text)
 		if err != nil || utf8.ValidString(value) && !slices.Equal(again, items) {
 			t.Fatalf("%q became %q, %v", items, again, err)
 		}
@@ -261,7 +261,7 @@ func FuzzItems(f *testing.F) {
 func FuzzNames(f *testing.F) {
 	addSeeds(f)
 	f.Fuzz(func(t *testing.T, value string) {
-		names, err := Names("k", value)
+		names, err := ReadNames("k", value)
 		if err != nil {
 			return
 		}
@@ -271,7 +271,7 @@ func FuzzNames(f *testing.F) {
 		if strings.Contains(strings.Join(names, ""), ",") {
 			t.Fatalf("a comma is left in %q", names)
 		}
-		if again, err := Names("k", names); err != nil || !slices.Equal(again, names) {
+		if again, err := ReadNames("k", names); err != nil || !slices.Equal(again, names) {
 			t.Fatalf("%q became %q, %v", names, again, err)
 		}
 	})
@@ -280,7 +280,7 @@ func FuzzNames(f *testing.F) {
 func FuzzDuration(f *testing.F) {
 	addSeeds(f)
 	f.Fuzz(func(t *testing.T, value string) {
-		d, err := Duration("k", value)
+		d, err := ReadDuration("k", value)
 		if err == nil && d <= 0 && strings.TrimSpace(value) != "" {
 			t.Fatalf("%q is %s", value, d)
 		}

@@ -103,7 +103,7 @@ func TestHookWaves(t *testing.T) {
 	pairs := 0
 	for seed := range uint64(200) {
 		r := rand.New(rand.NewPCG(seed, 1))
-		modes := hookrunner.Modes{Namespace: "default", ChartOf: func(h *release.Hook) string { return h.Name[:1] }, Of: map[string]hookrunner.Mode{
+		modes := hookrunner.Modes{Namespace: "default", ChartOf: func(h *release.Hook) string { return h.Name[:1] }, ByChart: map[string]hookrunner.Mode{
 			"a": hookrunner.Parallel, "b": hookrunner.OtherChartsOnly,
 		}}
 		var hooks []*release.Hook

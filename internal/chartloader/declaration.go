@@ -206,8 +206,8 @@ func (d *Declaration) readSequencing(raw *rawChart) error {
 		}
 	}
 	var subcharts []string
-	for _, key := range []string{annotation.DependsOnSubcharts, annotation.DependsOnSubchartsLegal} {
-		names, err := annotation.Names(key, raw.Annotations[key])
+	for _, key := range []string{annotation.DependsOnSubcharts, annotation.DependsOnSubchartsCanonical} {
+		names, err := annotation.ReadNames(key, raw.Annotations[key])
 		problems = append(problems, err)
 		if len(names) > 0 && d.DependsOnKey == "" {
 			d.DependsOnKey = key
@@ -219,7 +219,7 @@ func (d *Declaration) readSequencing(raw *rawChart) error {
 		if e == nil {
 			continue
 		}
-		names, err := annotation.Names("depends-on", e.DependsOn)
+		names, err := annotation.ReadNames("depends-on", e.DependsOn)
 		if err != nil {
 			problems = append(problems, &DependencyError{Index: i, Name: e.Name, Err: err})
 		}

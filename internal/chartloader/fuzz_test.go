@@ -94,11 +94,11 @@ func FuzzChartYAML(f *testing.F) {
 			}
 			return list
 		}
-		legal, err := chartloader.LegalFiles(files())
+		legal, err := chartloader.CanonicalFiles(files())
 		if err != nil {
 			return
 		}
-		again, err := chartloader.LegalFiles(legal)
+		again, err := chartloader.CanonicalFiles(legal)
 		if err != nil || !reflect.DeepEqual(again, legal) {
 			t.Fatalf("the legal form\n%s\nhas another: %v", legal[0].Data, err)
 		}

@@ -22,12 +22,12 @@ import (
 // chartFile is the name of the file that describes a chart.
 const chartFile = "Chart.yaml"
 
-// LegalFiles returns the files of a chart with every Chart.yaml, those of packed
+// CanonicalFiles returns the files of a chart with every Chart.yaml, those of packed
 // subcharts too, in the form that Helm's loader accepts: annotations of ours that
 // are lists as JSON strings. All else stays as it is, and the files given are not
 // changed. An error is an annotation of ours with a value that means nothing, or a
 // chart that is larger than any may be.
-func LegalFiles(files []*BufferedFile) ([]*BufferedFile, error) {
+func CanonicalFiles(files []*BufferedFile) ([]*BufferedFile, error) {
 	u := &usage{}
 	if err := u.addFiles(files); err != nil {
 		return nil, err
@@ -126,8 +126,8 @@ func legalChartYAML(data []byte) ([]byte, error) {
 // annotation that is none.
 func legalChartValue(key string, value *yaml.Node) (text string, change bool, err error) {
 	switch key {
-	case annotation.DependsOnSubcharts, annotation.DependsOnSubchartsLegal:
-		return annotation.LegalValue(key, value)
+	case annotation.DependsOnSubcharts, annotation.DependsOnSubchartsCanonical:
+		return annotation.CanonicalValue(key, value)
 	case annotation.RunHooksInParallel:
 		var b bool
 		if value.ShortTag() == "!!bool" && value.Decode(&b) == nil {

@@ -33,14 +33,14 @@ const (
 
 // LimitError says that a chart is larger than any chart may be.
 type LimitError struct {
-	// What is too much, in words, with the limit.
-	What string
+	// Reason is too much, in words, with the limit.
+	Reason string
 }
 
-func (e *LimitError) Error() string { return "the chart " + e.What }
+func (e *LimitError) Error() string { return "the chart " + e.Reason }
 
 func tooMuch(format string, args ...any) error {
-	return &LimitError{What: fmt.Sprintf(format, args...)}
+	return &LimitError{Reason: fmt.Sprintf(format, args...)}
 }
 
 func isTooMuch(err error) bool {

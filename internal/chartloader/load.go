@@ -98,7 +98,7 @@ func LoadFile(name string) (*chart.Chart, error) {
 
 // LoadFiles makes a chart of files in memory, subcharts under charts/ included.
 func LoadFiles(files []*BufferedFile) (*chart.Chart, error) {
-	legal, err := LegalFiles(files)
+	legal, err := CanonicalFiles(files)
 	if err != nil {
 		return new(chart.Chart), err
 	}

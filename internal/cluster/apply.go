@@ -14,6 +14,9 @@ import (
 	"k8s.io/apimachinery/pkg/runtime"
 	"k8s.io/cli-runtime/pkg/resource"
 	"k8s.io/client-go/dynamic"
+
+	"github.com/ordered-helm/helm/internal/object"
+	"github.com/ordered-helm/helm/internal/sequencer"
 )
 
 // ApplyOptions say how Apply changes objects. The zero value merges with what
@@ -23,6 +26,12 @@ type ApplyOptions struct {
 	// merge. An object that has none takes the live one, so that all of it that
 	// is not declared is removed, as in Helm.
 	Originals kube.ResourceList
+	// Prune has a Kubernetes client of another implementation delete the originals that
+	// are not in the list, as Helm's update does. Helm's own client does not do so here.
+	Prune bool
+	// SelfBase has an object without an original be its own base, so that what others
+	// have set there stays. A client of another implementation does not heed it.
+	SelfBase bool
 	// Force replaces objects instead of patching them. They stay the same
 	// objects, with the same UID.
 	Force bool
@@ -45,6 +54,8 @@ type ApplyOptions struct {
 // Unchanged are objects that were as declared already.
 type Applied struct {
 	Created, Updated, Unchanged kube.ResourceList
+	// Pruned is whether the originals that are not in the list were deleted.
+	Pruned bool
 }
 
 // Apply creates objects or changes them to what list declares. All are read
@@ -61,19 +72,19 @@ func (c *Client) Apply(ctx context.Context, list kube.ResourceList, o ApplyOptio
 	if err := ctx.Err(); err != nil {
 		return &Applied{}, err
 	}
-	originals := index(o.Originals)
-	if !c.Direct() {
-		return c.applyPlayed(list, originals, o)
-	}
-	changes, err := c.compare(ctx, list, originals, o)
+	return c.backend.apply(ctx, list, o)
+}
+
+func (n native) apply(ctx context.Context, list kube.ResourceList, o ApplyOptions) (*Applied, error) {
+	changes, err := n.compare(ctx, list, index(o.Originals), o)
 	if err != nil {
 		return &Applied{}, err
 	}
-	client, err := c.Dynamic()
+	client, err := n.Dynamic()
 	if err != nil {
 		return &Applied{}, err
 	}
-	w := c.newWriter(client, o)
+	w := n.newWriter(client, o)
 	for _, batch := range batches(changes) {
 		w.writeAll(ctx, batch)
 		if ctx.Err() != nil || notCreated(batch) {
@@ -120,7 +131,7 @@ const (
 )
 
 // compare reads what is there of the objects.
-func (c *Client) compare(ctx context.Context, list kube.ResourceList, originals map[objectKey]*resource.Info, o ApplyOptions) ([]*change, error) {
+func (c *Client) compare(ctx context.Context, list kube.ResourceList, originals map[sequencer.ID]*resource.Info, o ApplyOptions) ([]*change, error) {
 	assumed := make([]bool, len(list))
 	var unsure kube.ResourceList
 	for i, info := range list {
@@ -142,12 +153,14 @@ func (c *Client) compare(ctx context.Context, list kube.ResourceList, originals 
 		return nil, err
 	}
 	changes := make([]*change, len(list))
-	latest := make(map[objectKey]*change, len(list))
+	latest := make(map[sequencer.ID]*change, len(list))
 	for i, info := range list {
-		key := keyOf(info)
+		key := object.IDOf(info)
 		changes[i] = &change{info: info, live: live[info], assumed: assumed[i], earlier: latest[key]}
 		if original := originals[key]; original != nil {
 			changes[i].base = original.Object
+		} else if o.SelfBase {
+			changes[i].base = info.Object
 		}
 		latest[key] = changes[i]
 	}
@@ -156,10 +169,10 @@ func (c *Client) compare(ctx context.Context, list kube.ResourceList, originals 
 
 // index finds objects as kube.ResourceList.Get does, but at once. Of several
 // declarations of one object it takes the first.
-func index(list kube.ResourceList) map[objectKey]*resource.Info {
-	byKey := make(map[objectKey]*resource.Info, len(list))
+func index(list kube.ResourceList) map[sequencer.ID]*resource.Info {
+	byKey := make(map[sequencer.ID]*resource.Info, len(list))
 	for _, info := range list {
-		key := keyOf(info)
+		key := object.IDOf(info)
 		if byKey[key] == nil {
 			byKey[key] = info
 		}
@@ -232,27 +245,31 @@ func summarize(ctx context.Context, changes []*change) (*Applied, error) {
 	return applied, nil
 }
 
-// applyPlayed leaves it to a client of another make to apply the objects. It
-// would delete what is in the originals alone, such as an object of the whole
-// cluster for which only one of the manifests names a namespace.
-func (c *Client) applyPlayed(list kube.ResourceList, originals map[objectKey]*resource.Info, o ApplyOptions) (*Applied, error) {
-	var bases kube.ResourceList
-	for _, info := range list {
-		if original := originals[keyOf(info)]; original != nil && original.Namespace == info.Namespace {
-			bases.Append(original)
+// apply leaves it to the client to apply the objects. Without Prune it passes only the
+// originals of the objects in the list: the client would delete the others, such as a
+// cluster-scoped object for which only one of the manifests names a namespace.
+func (d delegated) apply(_ context.Context, list kube.ResourceList, o ApplyOptions) (*Applied, error) {
+	bases := o.Originals
+	if !o.Prune {
+		bases = nil
+		originals := index(o.Originals)
+		for _, info := range list {
+			if original := originals[object.IDOf(info)]; original != nil && original.Namespace == info.Namespace {
+				bases.Append(original)
+			}
 		}
 	}
-	update := c.kube.Update
+	update := d.kube.Update
 	if o.ThreeWay {
-		merger, ok := c.kube.(kube.InterfaceThreeWayMerge)
+		merger, ok := d.kube.(kube.InterfaceThreeWayMerge)
 		if !ok {
-			return &Applied{}, fmt.Errorf("a Kubernetes client of type %T cannot merge three-way, which taking ownership needs", c.kube)
+			return &Applied{}, fmt.Errorf("a Kubernetes client of type %T cannot merge three-way, which taking ownership needs", d.kube)
 		}
 		update = merger.UpdateThreeWayMerge
 	}
 	result, err := update(bases, list, o.Force)
 	if result == nil {
-		return &Applied{}, err
+		return &Applied{Pruned: o.Prune}, err
 	}
-	return &Applied{Created: result.Created, Updated: result.Updated}, err
+	return &Applied{Created: result.Created, Updated: result.Updated, Pruned: o.Prune}, err
 }

@@ -19,6 +19,8 @@ import (
 	"k8s.io/apimachinery/pkg/apis/meta/v1/unstructured"
 	"k8s.io/apimachinery/pkg/runtime/schema"
 	"k8s.io/cli-runtime/pkg/resource"
+
+	"github.com/ordered-helm/helm/internal/object"
 )
 
 const secret = "{apiVersion: v1, kind: Secret, metadata: {name: key}}"
@@ -228,7 +230,7 @@ func TestApply(t *testing.T) {
 					}
 				}
 				for name, want := range c.data {
-					data, _, _ := unstructured.NestedMap(api.now(object(t, settings(name, ""))).Object, "data")
+					data, _, _ := unstructured.NestedMap(api.now(parseObject(t, settings(name, ""))).Object, "data")
 					if got := fmt.Sprint(data); got != want {
 						t.Errorf("%s holds %s, want %s", name, got, want)
 					}
@@ -310,7 +312,7 @@ func TestApplyFieldManager(t *testing.T) {
 func TestApplyKeepsDeclarations(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		api := newFakeAPI(t)
-		info := object(t, "{apiVersion: v1, kind: ConfigMap, metadata: {name: a, resourceVersion: \"7\"}}")
+		info := parseObject(t, "{apiVersion: v1, kind: ConfigMap, metadata: {name: a, resourceVersion: \"7\"}}")
 		if _, err := api.client().Apply(t.Context(), kube.ResourceList{info}, ApplyOptions{}); err != nil {
 			t.Fatal(err)
 		}
@@ -318,7 +320,7 @@ func TestApplyKeepsDeclarations(t *testing.T) {
 			t.Errorf("sent %s", api.calls[1].body)
 		}
 		api.fault = refuse("update", "")
-		info = object(t, settings("a", "x: i"))
+		info = parseObject(t, settings("a", "x: i"))
 		if _, err := api.client().Apply(t.Context(), kube.ResourceList{info}, ApplyOptions{Force: true}); err == nil {
 			t.Fatal("no error")
 		}
@@ -331,14 +333,14 @@ func TestApplyKeepsDeclarations(t *testing.T) {
 // TestApplyManyOriginals finds them without looking through all for each.
 func TestApplyManyOriginals(t *testing.T) {
 	list := objects(t, many(3, "a")...)
-	list = append(list, object(t, settings("a-1", "second: one")))
+	list = append(list, parseObject(t, settings("a-1", "second: one")))
 	byKey := index(list)
 	for i, info := range list[:3] {
-		if byKey[keyOf(info)] != list[i] || byKey[keyOf(info)] != list.Get(info) {
+		if byKey[object.IDOf(info)] != list[i] || byKey[object.IDOf(info)] != list.Get(info) {
 			t.Errorf("found another one for %s", info.Name)
 		}
 	}
-	if byKey[keyOf(object(t, secret))] != nil {
+	if byKey[object.IDOf(parseObject(t, secret))] != nil {
 		t.Error("found what is not there")
 	}
 }

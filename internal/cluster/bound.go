@@ -16,7 +16,7 @@ import (
 	"k8s.io/client-go/rest"
 	"k8s.io/client-go/restmapper"
 
-	"github.com/ordered-helm/helm/internal/resend"
+	"github.com/ordered-helm/helm/internal/httpretry"
 )
 
 // Bind returns Helm's client with every request bound to the context: Helm's
@@ -34,9 +34,9 @@ func Bind(ctx context.Context, kc kube.Interface, getter Getter, mayChange func(
 	if !ok {
 		return kc, getter
 	}
-	server := new(resend.Server).Reached()
+	server := new(httpretry.Server).MarkReached()
 	again := func(rt http.RoundTripper) http.RoundTripper {
-		return &resend.Transport{Base: rt, Server: server, Say: say}
+		return &httpretry.Transport{Base: rt, Server: server, OnUnavailable: say}
 	}
 	shared := &sharedGetter{RESTClientGetter: full, mayChange: mayChange, again: again, bind: func(rt http.RoundTripper) http.RoundTripper {
 		return &boundTransport{RoundTripper: rt, operation: ctx}
@@ -139,7 +139,7 @@ type guardedTransport struct {
 func (t *guardedTransport) RoundTrip(r *http.Request) (*http.Response, error) {
 	if r.Method != http.MethodGet && r.Method != http.MethodHead {
 		if err := t.mayChange(); err != nil {
-			return nil, &resend.Refusal{Err: err}
+			return nil, &httpretry.NotSentError{Err: err}
 		}
 	}
 	return t.RoundTripper.RoundTrip(r)

@@ -32,21 +32,36 @@ var errUnusual = errors.New("this is not read here")
 // validate is set, what the server would not check is checked. Errors are those of
 // Helm's client.
 func (c *Client) Build(manifest []byte, validate bool) (kube.ResourceList, error) {
-	if c.Direct() {
-		if list, err := c.buildPlain(manifest, validate); err == nil {
-			return list, nil
-		}
+	return c.backend.build(manifest, validate)
+}
+
+func (n native) build(manifest []byte, validate bool) (kube.ResourceList, error) {
+	if list, err := n.buildPlain(manifest, validate); err == nil {
+		return list, nil
 	}
-	return c.kube.Build(bytes.NewReader(manifest), validate)
+	return delegated(n).build(manifest, validate)
+}
+
+func (d delegated) build(manifest []byte, validate bool) (kube.ResourceList, error) {
+	return d.kube.Build(bytes.NewReader(manifest), validate)
 }
 
 // BuildObjects is Build for objects that are parsed already, as from JSON. They are
 // not changed, and what is in them must not be: the list holds parts of them.
 func (c *Client) BuildObjects(objects []map[string]any, validate bool) (kube.ResourceList, error) {
-	if c.Direct() {
-		if list, err := c.objects(objects, validate); err == nil {
-			return list, nil
-		}
+	return c.backend.buildObjects(objects, validate)
+}
+
+func (n native) buildObjects(objects []map[string]any, validate bool) (kube.ResourceList, error) {
+	if list, err := n.objects(objects, validate); err == nil {
+		return list, nil
+	}
+	return delegated(n).buildObjects(objects, validate)
+}
+
+func (d delegated) buildObjects(objects []map[string]any, validate bool) (kube.ResourceList, error) {
+	if len(objects) == 0 {
+		return nil, nil
 	}
 	var manifest bytes.Buffer
 	for _, object := range objects {
@@ -58,7 +73,7 @@ func (c *Client) BuildObjects(objects []map[string]any, validate bool) (kube.Res
 		writeEscaped(&manifest, text)
 		manifest.WriteString("\n")
 	}
-	return c.kube.Build(&manifest, validate)
+	return d.kube.Build(&manifest, validate)
 }
 
 // writeEscaped writes JSON that YAML's reader takes too: it refuses some control

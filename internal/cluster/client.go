@@ -7,8 +7,6 @@
 package cluster
 
 import (
-	"context"
-	"errors"
 	"sync"
 
 	"helm.sh/helm/v3/pkg/kube"
@@ -44,6 +42,9 @@ type Client struct {
 	schemas           schemas
 	documents         documents
 
+	// backend reads and writes objects.
+	backend backend
+
 	mu sync.Mutex
 	// mapper and mappings keep what discovery said, until they are asked for anew;
 	// a kind that the cluster does not know has nil.
@@ -57,39 +58,13 @@ func New(kc kube.Interface, getter Getter, log func(string, ...any)) *Client {
 	if log == nil {
 		log = func(string, ...any) {}
 	}
-	return &Client{kube: kc, getter: getter, log: log, pace: newPace(), schemas: schemas{getter: getter}}
-}
-
-// Real reports whether there is a cluster to watch.
-func (c *Client) Real() bool { return c.getter != nil }
-
-// UpdateOptions say how Update changes objects.
-type UpdateOptions struct {
-	// Force replaces objects.
-	Force bool
-	// ThreeWay merges custom resources three-way, too.
-	ThreeWay bool
-}
-
-// Update creates or changes objects to what list says, with those of original
-// as the base of the merge. What is in original alone is deleted.
-func (c *Client) Update(ctx context.Context, original, list kube.ResourceList, o UpdateOptions) (*Applied, error) {
-	if err := ctx.Err(); err != nil {
-		return nil, err
+	c := &Client{kube: kc, getter: getter, log: log, pace: newPace(), schemas: schemas{getter: getter}}
+	if _, helms := kc.(*kube.Client); helms && getter != nil {
+		c.backend = native{c}
+	} else {
+		c.backend = delegated{c}
 	}
-	update := c.kube.Update
-	if o.ThreeWay {
-		merger, ok := c.kube.(kube.InterfaceThreeWayMerge)
-		if !ok {
-			return nil, errors.New("the Kubernetes client cannot merge three-way, which taking ownership needs")
-		}
-		update = merger.UpdateThreeWayMerge
-	}
-	result, err := update(original, list, o.Force)
-	if result == nil {
-		return nil, err
-	}
-	return &Applied{Created: result.Created, Updated: result.Updated}, err
+	return c
 }
 
 // Mapping says by which resource a kind is served; nil if the cluster does not

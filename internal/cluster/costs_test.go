@@ -25,8 +25,8 @@ func TestAllocations(t *testing.T) {
 		items[i] = fmt.Sprintf(item, i)
 	}
 	list := `{"kind":"ConfigMapList","metadata":{"resourceVersion":"1"},"items":[` + strings.Join(items, ",") + `]}`
-	declared := object(t, settings("a", "x: i"))
-	live := object(t, settings("a", "x: i, foreign: z")).Object.(*unstructured.Unstructured)
+	declared := parseObject(t, settings("a", "x: i"))
+	live := parseObject(t, settings("a", "x: i, foreign: z")).Object.(*unstructured.Unstructured)
 	for _, c := range []struct {
 		name string
 		most float64

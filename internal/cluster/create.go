@@ -23,16 +23,21 @@ func (c *Client) Create(ctx context.Context, list kube.ResourceList) error {
 	if err := ctx.Err(); err != nil {
 		return err
 	}
-	if !c.Direct() {
-		_, err := c.kube.Create(list)
-		return err
-	}
-	client, err := c.Dynamic()
+	return c.backend.create(ctx, list)
+}
+
+func (d delegated) create(_ context.Context, list kube.ResourceList) error {
+	_, err := d.kube.Create(list)
+	return err
+}
+
+func (n native) create(ctx context.Context, list kube.ResourceList) error {
+	client, err := n.Dynamic()
 	if err != nil {
 		return err
 	}
-	c.log("creating %d resource(s)", len(list))
-	w := c.newWriter(client, ApplyOptions{})
+	n.log("creating %d resource(s)", len(list))
+	w := n.newWriter(client, ApplyOptions{})
 	failures := make([]error, len(list))
 	kindByKind(list, func(i int) { failures[i] = w.createNew(ctx, list[i]) })
 	var failed *multierror.Error
@@ -47,14 +52,19 @@ func (c *Client) Create(ctx context.Context, list kube.ResourceList) error {
 // CreateHook creates the objects of a hook, one after the other. Each becomes what
 // the server made of it. One that is there already is an error.
 func (c *Client) CreateHook(ctx context.Context, list kube.ResourceList) error {
-	if !c.Direct() {
-		return c.Create(ctx, list)
-	}
-	client, err := c.Dynamic()
+	return c.backend.createHook(ctx, list)
+}
+
+func (d delegated) createHook(ctx context.Context, list kube.ResourceList) error {
+	return d.Create(ctx, list)
+}
+
+func (n native) createHook(ctx context.Context, list kube.ResourceList) error {
+	client, err := n.Dynamic()
 	if err != nil {
 		return err
 	}
-	w := c.newWriter(client, ApplyOptions{})
+	w := n.newWriter(client, ApplyOptions{})
 	for _, info := range list {
 		if err := w.createNew(ctx, info); err != nil {
 			return err

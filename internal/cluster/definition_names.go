@@ -45,11 +45,17 @@ var definitions = schema.GroupVersionResource{Group: "apiextensions.k8s.io", Ver
 // DefinitionsPresent tells which definitions of custom resources the cluster has for
 // sure, of those named. What cannot be found out is not in the answer.
 func (c *Client) DefinitionsPresent(ctx context.Context, names []string) map[string]bool {
-	present := make(map[string]bool, len(names))
-	if !c.Direct() || len(names) == 0 {
-		return present
+	if len(names) == 0 {
+		return nil
 	}
-	client, err := c.Metadata()
+	return c.backend.definitionsPresent(ctx, names)
+}
+
+func (delegated) definitionsPresent(context.Context, []string) map[string]bool { return nil }
+
+func (n native) definitionsPresent(ctx context.Context, names []string) map[string]bool {
+	present := make(map[string]bool, len(names))
+	client, err := n.Metadata()
 	if err != nil {
 		return present
 	}

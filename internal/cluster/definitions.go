@@ -43,7 +43,7 @@ func (c *Client) AwaitKinds(ctx context.Context, kinds []schema.GroupVersionKind
 }
 
 func (c *Client) knowsAll(kinds []schema.GroupVersionKind) (bool, error) {
-	if !c.Real() {
+	if c.getter == nil {
 		return true, nil
 	}
 	for _, kind := range kinds {

@@ -29,16 +29,17 @@ func (c *Client) Delete(ctx context.Context, list kube.ResourceList, policy meta
 	if err := ctx.Err(); err != nil {
 		return nil, []error{err}
 	}
-	if !c.Direct() {
-		return list, c.deletePlayed(list, policy)
-	}
-	client, err := c.Dynamic()
+	return c.backend.delete(ctx, list, policy)
+}
+
+func (n native) delete(ctx context.Context, list kube.ResourceList, policy metav1.DeletionPropagation) (kube.ResourceList, []error) {
+	client, err := n.Dynamic()
 	if err != nil {
 		return nil, []error{err}
 	}
 	failures, gone := make([]error, len(list)), make([]bool, len(list))
 	options := metav1.DeleteOptions{PropagationPolicy: &policy}
-	kindByKind(list, func(i int) { gone[i], failures[i] = c.deleteOne(ctx, client, list[i], options) })
+	kindByKind(list, func(i int) { gone[i], failures[i] = n.deleteOne(ctx, client, list[i], options) })
 	var deleted kube.ResourceList
 	var errs []error
 	for i, info := range list {
@@ -91,12 +92,11 @@ func UID(info *resource.Info) types.UID {
 	return object.GetUID()
 }
 
-// deletePlayed leaves it to a client of another make to delete the objects.
-func (c *Client) deletePlayed(list kube.ResourceList, policy metav1.DeletionPropagation) []error {
-	if kc, ok := c.kube.(kube.InterfaceDeletionPropagation); ok {
+func (d delegated) delete(_ context.Context, list kube.ResourceList, policy metav1.DeletionPropagation) (kube.ResourceList, []error) {
+	if kc, ok := d.kube.(kube.InterfaceDeletionPropagation); ok {
 		_, errs := kc.DeleteWithPropagationPolicy(list, policy)
-		return errs
+		return list, errs
 	}
-	_, errs := c.kube.Delete(list)
-	return errs
+	_, errs := d.kube.Delete(list)
+	return list, errs
 }

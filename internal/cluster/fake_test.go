@@ -325,7 +325,7 @@ func (f *fakeAPI) have(manifests ...string) {
 	f.mu.Lock()
 	defer f.mu.Unlock()
 	for _, manifest := range manifests {
-		info := object(f, manifest)
+		info := parseObject(f, manifest)
 		f.store(pathOf(info), info.Object.(*unstructured.Unstructured).DeepCopy())
 	}
 }
@@ -351,7 +351,7 @@ func pathOf(info *resource.Info) string {
 
 // object reads a manifest as Helm's client does. It is in the namespace "ns",
 // unless it says otherwise or its kind is not namespaced.
-func object(tb testing.TB, manifest string) *resource.Info {
+func parseObject(tb testing.TB, manifest string) *resource.Info {
 	tb.Helper()
 	u := &unstructured.Unstructured{}
 	data, err := yaml.YAMLToJSON([]byte(manifest))
@@ -382,7 +382,7 @@ func objects(tb testing.TB, manifests ...string) kube.ResourceList {
 	tb.Helper()
 	var list kube.ResourceList
 	for _, manifest := range manifests {
-		list.Append(object(tb, manifest))
+		list.Append(parseObject(tb, manifest))
 	}
 	return list
 }

@@ -20,8 +20,8 @@ func RunsToEnd(info *resource.Info) bool {
 	return false
 }
 
-// PlayWaitCompleted has Helm's client play that it waits until a hook has
+// DelegateWaitCompleted has Helm's client play that it waits until a hook has
 // completed, where there is no cluster.
-func (c *Client) PlayWaitCompleted(list kube.ResourceList, timeout time.Duration) error {
+func (c *Client) DelegateWaitCompleted(list kube.ResourceList, timeout time.Duration) error {
 	return c.kube.WatchUntilReady(list, timeout)
 }

@@ -18,7 +18,7 @@ import (
 	"k8s.io/client-go/kubernetes/scheme"
 	"k8s.io/client-go/rest"
 
-	"github.com/ordered-helm/helm/internal/resend"
+	"github.com/ordered-helm/helm/internal/httpretry"
 )
 
 // each lists a collection and hands over its objects one by one, so that thousands
@@ -44,7 +44,7 @@ func (c *Client) each(ctx context.Context, at collection, options metav1.ListOpt
 const mostListings = 6
 
 func list(ctx context.Context, client rest.Interface, at collection, options metav1.ListOptions, do func(*unstructured.Unstructured)) (more bool, err error) {
-	body, err := client.Get().AbsPath(at.path()...).VersionedParams(&options, metav1.ParameterCodec).Stream(resend.Streamed(ctx))
+	body, err := client.Get().AbsPath(at.path()...).VersionedParams(&options, metav1.ParameterCodec).Stream(httpretry.WithStreaming(ctx))
 	if err != nil {
 		return false, err
 	}

@@ -16,10 +16,11 @@ import (
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 	"k8s.io/apimachinery/pkg/apis/meta/v1/unstructured"
 	"k8s.io/apimachinery/pkg/runtime/schema"
-	"k8s.io/apimachinery/pkg/types"
 	"k8s.io/cli-runtime/pkg/resource"
 	"k8s.io/client-go/dynamic"
 	"k8s.io/client-go/metadata"
+
+	"github.com/ordered-helm/helm/internal/object"
 )
 
 const (
@@ -57,12 +58,7 @@ func (c *Client) Live(ctx context.Context, list kube.ResourceList) (map[*resourc
 }
 
 func unreadable(info *resource.Info, err error) ObjectError {
-	return ObjectError{Info: info, Err: fmt.Errorf("could not get information about the resource %s: %w", describe(info), err)}
-}
-
-// describe names an object for people.
-func describe(info *resource.Info) string {
-	return fmt.Sprintf("%s %q in namespace %q", info.Mapping.GroupVersionKind.Kind, info.Name, info.Namespace)
+	return ObjectError{Info: info, Err: fmt.Errorf("could not get information about the resource %s: %w", object.Describe(info), err)}
 }
 
 // reading is one run of Live.
@@ -81,7 +77,7 @@ type reading struct {
 }
 
 func (r *reading) open(c *Client) (err error) {
-	if !c.Real() {
+	if c.getter == nil {
 		return nil
 	}
 	if r.client, err = c.Dynamic(); err != nil {
@@ -100,7 +96,7 @@ type collection struct {
 }
 
 func collectionOf(info *resource.Info) collection {
-	return collection{resource: info.Mapping.Resource, kind: info.Mapping.GroupVersionKind, namespace: namespaceOf(info)}
+	return collection{resource: info.Mapping.Resource, kind: info.Mapping.GroupVersionKind, namespace: object.Namespace(info)}
 }
 
 // listGroups lists what is worth it, and returns the places of the objects that
@@ -242,27 +238,4 @@ func get(ctx context.Context, client dynamic.Interface, info *resource.Info) (*u
 func objectsOf(client dynamic.Interface, info *resource.Info) dynamic.ResourceInterface {
 	at := collectionOf(info)
 	return client.Resource(at.resource).Namespace(at.namespace)
-}
-
-// objectKey is what makes two declarations one object, whatever API version
-// each is written in.
-type objectKey struct {
-	schema.GroupKind
-	types.NamespacedName
-}
-
-func keyOf(info *resource.Info) objectKey {
-	return objectKey{
-		GroupKind:      info.Mapping.GroupVersionKind.GroupKind(),
-		NamespacedName: types.NamespacedName{Namespace: namespaceOf(info), Name: info.Name},
-	}
-}
-
-// namespaceOf is empty for an object of the whole cluster, even if its manifest
-// names a namespace, as many do.
-func namespaceOf(info *resource.Info) string {
-	if info.Namespaced() {
-		return info.Namespace
-	}
-	return ""
 }

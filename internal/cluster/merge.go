@@ -15,12 +15,9 @@ import (
 	"k8s.io/apimachinery/pkg/runtime"
 	"k8s.io/apimachinery/pkg/util/strategicpatch"
 	"k8s.io/cli-runtime/pkg/resource"
-)
 
-// Undecided stands where nobody knows which value is on the server: not all
-// revisions declared the same. It differs from whatever is declared next, which is
-// therefore sent even where a patch is computed from the base alone.
-const Undecided = "declared differently by earlier revisions"
+	"github.com/ordered-helm/helm/internal/object"
+)
 
 // MergeOriginals returns the base of a merge for an object that two revisions
 // declared and of which nobody knows how far the newer one got: everything that
@@ -102,7 +99,7 @@ func uniteField(older, newer any, key string, schema strategicpatch.LookupPatchM
 	case equality.Semantic.DeepEqual(older, newer):
 		return newer
 	}
-	return Undecided
+	return object.Undecided
 }
 
 // uniteItems unites lists whose items are told apart by a key. Items without it

@@ -17,6 +17,8 @@ import (
 	"k8s.io/apimachinery/pkg/runtime"
 	"k8s.io/apimachinery/pkg/types"
 	"k8s.io/apimachinery/pkg/util/strategicpatch"
+
+	"github.com/ordered-helm/helm/internal/object"
 )
 
 func TestMergeOriginals(t *testing.T) {
@@ -53,18 +55,18 @@ func TestMergeOriginals(t *testing.T) {
 		},
 	} {
 		t.Run(c.name, func(t *testing.T) {
-			older, newer := object(t, c.older).Object, object(t, c.newer).Object
+			older, newer := parseObject(t, c.older).Object, parseObject(t, c.newer).Object
 			got, err := MergeOriginals(older, newer)
 			if err != nil {
 				t.Fatal(err)
 			}
-			want := object(t, strings.ReplaceAll(c.want, "?", `"`+Undecided+`"`)).Object.(*unstructured.Unstructured)
+			want := parseObject(t, strings.ReplaceAll(c.want, "?", `"`+object.Undecided+`"`)).Object.(*unstructured.Unstructured)
 			delete(want.Object, "more") // which only closes a brace
 			if !reflect.DeepEqual(got, want) {
 				t.Errorf("got %v\nwant %v", got, want)
 			}
 			scribble(got.Object)
-			if !reflect.DeepEqual(older, object(t, c.older).Object) || !reflect.DeepEqual(newer, object(t, c.newer).Object) {
+			if !reflect.DeepEqual(older, parseObject(t, c.older).Object) || !reflect.DeepEqual(newer, parseObject(t, c.newer).Object) {
 				t.Error("the arguments changed")
 			}
 		})
@@ -90,7 +92,7 @@ func scribble(value any) {
 func TestMergeOriginalsTyped(t *testing.T) {
 	typed := &appsv1.Deployment{}
 	typed.APIVersion, typed.Kind, typed.Name = "apps/v1", "Deployment", "a"
-	got, err := MergeOriginals(typed, object(t, deployment("a", "{name: A}")).Object)
+	got, err := MergeOriginals(typed, parseObject(t, deployment("a", "{name: A}")).Object)
 	if err != nil || got.GetName() != "a" {
 		t.Errorf("got %v, %v", got, err)
 	}
@@ -131,10 +133,10 @@ func TestRefusedTwice(t *testing.T) {
 		{"custom, in another version", widget("x: 1"), strings.Replace(widget("x: 2"), "/v1", "/v2", 1), `{"spec":{"x":2}}`},
 	} {
 		t.Run(c.name, func(t *testing.T) {
-			live := object(t, c.deployed).Object.(*unstructured.Unstructured)
+			live := parseObject(t, c.deployed).Object.(*unstructured.Unstructured)
 			base := live.DeepCopy()
 			for range 3 {
-				target := object(t, c.refused)
+				target := parseObject(t, c.refused)
 				p, err := computePatch(target, base, live, false)
 				if err != nil || p.empty() {
 					t.Fatalf("got %s, %v", p.data, err)
@@ -143,7 +145,7 @@ func TestRefusedTwice(t *testing.T) {
 					t.Fatal(err)
 				}
 			}
-			p, err := computePatch(object(t, c.refused), base, live, false)
+			p, err := computePatch(parseObject(t, c.refused), base, live, false)
 			if err != nil || string(p.data) != c.want {
 				t.Errorf("got %s, %v, want %s", p.data, err, c.want)
 			}
@@ -154,7 +156,7 @@ func TestRefusedTwice(t *testing.T) {
 // step declares the object anew; taken is whether it comes to the server.
 func (w *world) step(manifest string, taken bool) {
 	w.Helper()
-	target := object(w.T, manifest)
+	target := parseObject(w.T, manifest)
 	declared := target.Object.(*unstructured.Unstructured)
 	if taken {
 		p, err := computePatch(target, w.base, w.live, false)
@@ -201,7 +203,7 @@ func TestMergeOriginalsIsABase(t *testing.T) {
 		t.Run(name, func(t *testing.T) {
 			for seed := range uint64(200) {
 				random := rand.New(rand.NewPCG(seed, 1))
-				first := object(t, declare(random, false)).Object.(*unstructured.Unstructured)
+				first := parseObject(t, declare(random, false)).Object.(*unstructured.Unstructured)
 				w := &world{T: t, live: withoutNulls(first.DeepCopy()), base: first}
 				for range random.IntN(4) {
 					broken := random.IntN(4) == 0
@@ -210,7 +212,7 @@ func TestMergeOriginalsIsABase(t *testing.T) {
 				last := declare(random, false)
 				before := w.live
 				w.step(last, true)
-				want := withoutNulls(object(t, last).Object.(*unstructured.Unstructured))
+				want := withoutNulls(parseObject(t, last).Object.(*unstructured.Unstructured))
 				if got, wanted := canonical(w.live), canonical(want); got != wanted {
 					t.Fatalf("seed %d: got\n%s\nwant\n%s\nfrom\n%s", seed, got, wanted, canonical(before))
 				}

@@ -14,18 +14,10 @@ import (
 	"k8s.io/cli-runtime/pkg/resource"
 )
 
-// Direct reports whether objects are written by this package, and not by a client
-// of another make.
-func (c *Client) Direct() bool {
-	_, helms := c.kube.(*kube.Client)
-	return helms && c.Real()
-}
-
-// Object finds by which resource an object is served, as Build does for a
-// manifest, but without a client of its own: it serves to be compared with and to
-// be deleted. The object is not changed; one without a namespace goes to the one
-// given, if its kind has any.
-func (c *Client) Object(object map[string]any, namespace string) (*resource.Info, error) {
+// reference finds the resource by which an object is served, as Build does for a
+// manifest, but without a REST client. It does not change the object. An object without a
+// namespace is in the one given, if its kind is namespaced.
+func (c *Client) reference(object map[string]any, namespace string) (*resource.Info, error) {
 	u := &unstructured.Unstructured{Object: runtime.DeepCopyJSON(object)}
 	mapping, err := c.Mapping(u.GetAPIVersion(), u.GetKind())
 	if err != nil {

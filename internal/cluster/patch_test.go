@@ -76,8 +76,8 @@ func TestComputePatch(t *testing.T) {
 		},
 	} {
 		t.Run(c.name, func(t *testing.T) {
-			target := object(t, c.target)
-			p, err := computePatch(target, object(t, c.base).Object, object(t, c.live).Object.(*unstructured.Unstructured), c.threeWay)
+			target := parseObject(t, c.target)
+			p, err := computePatch(target, parseObject(t, c.base).Object, parseObject(t, c.live).Object.(*unstructured.Unstructured), c.threeWay)
 			if c.err != "" {
 				if err == nil || !strings.Contains(err.Error(), c.err) {
 					t.Errorf("got %v, want %q", err, c.err)
@@ -101,9 +101,9 @@ func TestPlainlyAsDeclared(t *testing.T) {
 				random := rand.New(rand.NewPCG(seed, 2))
 				broken := func() bool { return random.IntN(6) == 0 }
 				texts := []string{declare(random, false), declare(random, false), declare(random, broken())}
-				base := object(t, texts[random.IntN(2)]).Object.(*unstructured.Unstructured)
-				target := object(t, texts[random.IntN(3)])
-				live := object(t, texts[random.IntN(2)]).Object.(*unstructured.Unstructured)
+				base := parseObject(t, texts[random.IntN(2)]).Object.(*unstructured.Unstructured)
+				target := parseObject(t, texts[random.IntN(3)])
+				live := parseObject(t, texts[random.IntN(2)]).Object.(*unstructured.Unstructured)
 				live.SetUID("there")
 				p, err := differences(target, base, live, threeWay) // which must not panic, either
 				if !isPlainlyAsDeclared(base, target.Object, live) {

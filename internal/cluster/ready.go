@@ -70,8 +70,8 @@ func (r *ReadyRules) Of(info *resource.Info) readiness.Evaluator {
 		switch {
 		case seen.State == readiness.Failed, seen.State == readiness.Ready && sufficient(obj):
 			return seen
-		case !again && (seen.Reason == readiness.ReasonGenerationLags || seen.Reason == readiness.ReasonNotObserved):
-			seen.Recheck = askAgain // by then without regard to what was seen
+		case !again && (seen.Reason == readiness.ReasonGenerationNotObserved || seen.Reason == readiness.ReasonNotObserved):
+			seen.RecheckAfter = askAgain // by then without regard to what was seen
 			return seen
 		}
 		return r.ask(ctx, &own, obj, seen)
@@ -89,11 +89,11 @@ func (r *ReadyRules) ask(ctx context.Context, info *resource.Info, obj *unstruct
 	case err != nil && !passing(err):
 		return readiness.Status{State: readiness.Failed, Reason: "CheckFailed", Message: err.Error()}
 	case err != nil && ctx.Err() == nil:
-		return readiness.Status{State: readiness.InProgress, Reason: "CheckFailed", Message: err.Error(), Recheck: askAgain}
+		return readiness.Status{State: readiness.InProgress, Reason: "CheckFailed", Message: err.Error(), RecheckAfter: askAgain}
 	case seen.State == readiness.Ready: // Helm asks for more
 		seen = readiness.Status{Reason: "NotReady", Message: wanted(obj)}
 	}
-	seen.State, seen.Recheck = readiness.InProgress, askAgain
+	seen.State, seen.RecheckAfter = readiness.InProgress, askAgain
 	return seen
 }
 

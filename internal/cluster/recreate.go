@@ -15,6 +15,8 @@ import (
 	"k8s.io/apimachinery/pkg/types"
 	"k8s.io/cli-runtime/pkg/resource"
 	"k8s.io/client-go/metadata"
+
+	"github.com/ordered-helm/helm/internal/object"
 )
 
 // PodRef is one pod, not the one that may come to its name after it.
@@ -29,7 +31,7 @@ type PodRef struct {
 // already are no error. All pods are tried; the error joins what failed. Where
 // there is no cluster there are no pods.
 func (c *Client) RecreatePods(ctx context.Context, list kube.ResourceList) ([]PodRef, error) {
-	if !c.Real() {
+	if c.getter == nil {
 		return nil, nil
 	}
 	client, err := c.Metadata()
@@ -107,7 +109,7 @@ func podSelector(info *resource.Info) string {
 func listPods(ctx context.Context, client metadata.Interface, info *resource.Info, selector string) ([]PodRef, error) {
 	answer, err := client.Resource(PodResource()).Namespace(info.Namespace).List(ctx, metav1.ListOptions{LabelSelector: selector})
 	if err != nil {
-		return nil, fmt.Errorf("list the pods of %s: %w", describe(info), err)
+		return nil, fmt.Errorf("list the pods of %s: %w", object.Describe(info), err)
 	}
 	pods := make([]PodRef, len(answer.Items))
 	for i := range answer.Items {

@@ -78,7 +78,7 @@ func TestRecreatePods(t *testing.T) {
 					if !strings.Contains(c.deleted[i], ref.Name) || ref.Namespace != "ns" || ref.UID == "" {
 						t.Errorf("deleted %v, want %v", deleted, c.deleted)
 					}
-					if api.now(object(t, pod(ref.Name, ""))) != nil {
+					if api.now(parseObject(t, pod(ref.Name, ""))) != nil {
 						t.Errorf("%s is still there", ref.Name)
 					}
 				}

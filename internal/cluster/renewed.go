@@ -34,10 +34,10 @@ func (c *Client) ConfirmReady(ctx context.Context, info *resource.Info, obj *uns
 	case apierrors.IsForbidden(err), err == nil && ready >= claimed:
 		return verdict
 	case err != nil:
-		return readiness.Status{State: readiness.InProgress, Reason: "PodsUnknown", Message: fmt.Sprintf("its pods cannot be counted: %v", err), Recheck: countAgain}
+		return readiness.Status{State: readiness.InProgress, Reason: "PodsUnknown", Message: fmt.Sprintf("its pods cannot be counted: %v", err), RecheckAfter: countAgain}
 	}
 	return readiness.Status{
-		State: readiness.InProgress, Reason: "PodsRestarting", Recheck: countAgain,
+		State: readiness.InProgress, Reason: "PodsRestarting", RecheckAfter: countAgain,
 		Message: fmt.Sprintf("its pods were deleted, ready: %d of %d", ready, claimed),
 	}
 }

@@ -57,12 +57,12 @@ func TestConfirmReady(t *testing.T) {
 				api := newFakeAPI(t)
 				api.have(c.pods...)
 				api.fault = c.fault
-				info := object(t, c.workload)
+				info := parseObject(t, c.workload)
 				if c.verdict.State == "" {
 					c.verdict = isReady
 				}
 				got := api.client().ConfirmReady(t.Context(), info, info.Object.(*unstructured.Unstructured), c.verdict)
-				if got.State != c.state || !strings.Contains(got.Message, c.message) || (got.State == c.verdict.State) != (got.Recheck == 0) {
+				if got.State != c.state || !strings.Contains(got.Message, c.message) || (got.State == c.verdict.State) != (got.RecheckAfter == 0) {
 					t.Errorf("got %+v", got)
 				}
 				if n := api.count("list"); n != c.lists {

@@ -19,7 +19,7 @@ func TestObjectsOfTheWholeCluster(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		api := newFakeAPI(t)
 		api.have(before, "{apiVersion: v1, kind: Namespace, metadata: {name: astray}}")
-		client, info := api.client(), object(t, after)
+		client, info := api.client(), parseObject(t, after)
 		live, err := client.Live(t.Context(), kube.ResourceList{info})
 		if err != nil || live[info] == nil {
 			t.Fatalf("found %v, %v", live, err)

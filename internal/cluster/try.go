@@ -14,8 +14,8 @@ import (
 	"k8s.io/cli-runtime/pkg/resource"
 )
 
-// ErrNotDirect is the error of what only a client of a real cluster can do.
-var ErrNotDirect = errors.New("the Kubernetes client has no cluster that could be asked")
+// ErrNotNative is the error of what only a client of a real cluster can do.
+var ErrNotNative = errors.New("the Kubernetes client has no cluster that could be asked")
 
 // Effect is what Apply would do with an object.
 type Effect int
@@ -49,14 +49,19 @@ type Trial struct {
 // in the order of the list. What would fail does not keep the others from being
 // tried. An error is that nothing could be tried.
 func (c *Client) TryApply(ctx context.Context, list kube.ResourceList, o ApplyOptions) ([]Trial, error) {
-	if !c.Direct() {
-		return nil, ErrNotDirect
-	}
-	changes, err := c.compare(ctx, list, index(o.Originals), o)
+	return c.backend.tryApply(ctx, list, o)
+}
+
+func (delegated) tryApply(context.Context, kube.ResourceList, ApplyOptions) ([]Trial, error) {
+	return nil, ErrNotNative
+}
+
+func (n native) tryApply(ctx context.Context, list kube.ResourceList, o ApplyOptions) ([]Trial, error) {
+	changes, err := n.compare(ctx, list, index(o.Originals), o)
 	if err != nil {
 		return nil, err
 	}
-	client, err := c.Dynamic()
+	client, err := n.Dynamic()
 	if err != nil {
 		return nil, err
 	}
@@ -64,7 +69,7 @@ func (c *Client) TryApply(ctx context.Context, list kube.ResourceList, o ApplyOp
 	for i, ch := range changes {
 		declared[i] = ch.info.Object
 	}
-	w := c.newWriter(client, o)
+	w := n.newWriter(client, o)
 	w.dryRun = []string{metav1.DryRunAll}
 	w.log = func(string, ...any) {} // nothing of it happens
 	for _, batch := range batches(changes) {

@@ -9,17 +9,17 @@ import (
 	"helm.sh/helm/v3/pkg/kube"
 )
 
-// PlayWait has Helm's client play that it waits, where there is no cluster.
-func (c *Client) PlayWait(list kube.ResourceList, timeout time.Duration, jobs bool) error {
+// DelegateWait has Helm's client play that it waits, where there is no cluster.
+func (c *Client) DelegateWait(list kube.ResourceList, timeout time.Duration, jobs bool) error {
 	if jobs {
 		return c.kube.WaitWithJobs(list, timeout)
 	}
 	return c.kube.Wait(list, timeout)
 }
 
-// PlayWaitDeleted has Helm's client play that it waits until objects are gone,
+// DelegateWaitDeleted has Helm's client play that it waits until objects are gone,
 // where there is no cluster.
-func (c *Client) PlayWaitDeleted(list kube.ResourceList, timeout time.Duration) error {
+func (c *Client) DelegateWaitDeleted(list kube.ResourceList, timeout time.Duration) error {
 	if kc, ok := c.kube.(kube.InterfaceExt); ok {
 		return kc.WaitForDelete(list, timeout)
 	}

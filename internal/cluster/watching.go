@@ -9,7 +9,7 @@ import (
 
 	utilnet "k8s.io/apimachinery/pkg/util/net"
 
-	"github.com/ordered-helm/helm/internal/resend"
+	"github.com/ordered-helm/helm/internal/httpretry"
 )
 
 // errNoAnswer stands for a connection that was closed without an answer.
@@ -21,7 +21,7 @@ var errNoAnswer = errors.New("the connection was closed without an answer")
 type promptAnswers struct{ http.RoundTripper }
 
 func (p promptAnswers) RoundTrip(r *http.Request) (*http.Response, error) {
-	answer, err := p.RoundTripper.RoundTrip(r.WithContext(resend.Once(r.Context())))
+	answer, err := p.RoundTripper.RoundTrip(r.WithContext(httpretry.WithoutRetries(r.Context())))
 	if err != nil && r.Context().Err() == nil && utilnet.IsProbableEOF(err) {
 		return nil, errNoAnswer
 	}

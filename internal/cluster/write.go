@@ -18,6 +18,8 @@ import (
 	"k8s.io/cli-runtime/pkg/resource"
 	"k8s.io/client-go/dynamic"
 	"k8s.io/client-go/util/retry"
+
+	"github.com/ordered-helm/helm/internal/object"
 )
 
 // writer makes changes on the server.
@@ -55,7 +57,7 @@ func (w *writer) write(ctx context.Context, ch *change) {
 		w.create(ctx, ch)
 	case err != nil:
 		ch.outcome, ch.err = changeFailed, err
-		w.log("error updating %s: %v", describe(ch.info), err)
+		w.log("error updating %s: %v", object.Describe(ch.info), err)
 	}
 }
 
@@ -83,7 +85,7 @@ func (w *writer) create(ctx context.Context, ch *change) (exists bool) {
 		ch.outcome, ch.err, ch.unanswered = createFailed, fmt.Errorf("failed to create resource: %w", err), !refused(err)
 		return false
 	}
-	w.log("created %s", describe(ch.info))
+	w.log("created %s", object.Describe(ch.info))
 	ch.take(created, taken)
 	return false
 }
@@ -127,7 +129,7 @@ func (w *writer) replace(ctx context.Context, ch *change) error {
 	if err != nil {
 		return fmt.Errorf("failed to replace object: %w", err)
 	}
-	w.log("replaced %s", describe(ch.info))
+	w.log("replaced %s", object.Describe(ch.info))
 	ch.take(updated, taken)
 	return nil
 }
@@ -135,7 +137,7 @@ func (w *writer) replace(ctx context.Context, ch *change) error {
 // patch sends what differs, if anything does.
 func (w *writer) patch(ctx context.Context, ch *change) error {
 	if ch.base == nil {
-		w.log("%s was not declared before: what is live is the base of the merge", describe(ch.info))
+		w.log("%s was not declared before: what is live is the base of the merge", object.Describe(ch.info))
 		ch.base = ch.live
 	}
 	p, err := computePatch(ch.info, ch.base, ch.live, w.threeWay)
@@ -143,7 +145,7 @@ func (w *writer) patch(ctx context.Context, ch *change) error {
 		return fmt.Errorf("failed to create patch: %w", err)
 	}
 	if p.empty() {
-		w.log("%s is as declared", describe(ch.info))
+		w.log("%s is as declared", object.Describe(ch.info))
 		ch.take(unchanged, ch.live)
 		return nil
 	}
@@ -157,11 +159,11 @@ func (w *writer) patch(ctx context.Context, ch *change) error {
 		return fmt.Errorf("cannot patch %q with kind %s: %w", ch.info.Name, ch.info.Mapping.GroupVersionKind.Kind, err)
 	}
 	if ch.hasStayed(taken) {
-		w.log("%s is as declared", describe(ch.info)) // the patch says what the server does not store
+		w.log("%s is as declared", object.Describe(ch.info)) // the patch says what the server does not store
 		ch.take(unchanged, taken)
 		return nil
 	}
-	w.log("patched %s", describe(ch.info))
+	w.log("patched %s", object.Describe(ch.info))
 	ch.take(updated, taken)
 	return nil
 }

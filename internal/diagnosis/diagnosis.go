@@ -24,6 +24,8 @@ import (
 	"k8s.io/client-go/dynamic"
 	"k8s.io/client-go/kubernetes"
 	"k8s.io/client-go/metadata"
+
+	"github.com/ordered-helm/helm/internal/redact"
 )
 
 // Subject is an object that is not ready.
@@ -77,10 +79,10 @@ func (c Cause) String() string {
 
 // The limits that Config's zero values stand for.
 const (
-	DefaultRequests = 100
-	DefaultTimeout  = 5 * time.Second
-	DefaultLogLines = 10
-	DefaultParallel = 8
+	DefaultMaxRequests = 100
+	DefaultTimeout     = 5 * time.Second
+	DefaultMaxLogLines = 10
+	DefaultMaxParallel = 8
 )
 
 // Config is what a Diagnoser works with. A client that is nil leaves out what it
@@ -93,22 +95,22 @@ type Config struct {
 	Metadata metadata.Interface
 	// Clientset reads the logs of pods.
 	Clientset kubernetes.Interface
-	// Later names, for an object that the release itself deploys and has not
+	// DeployedLater names, for an object that the release itself deploys and has not
 	// written so far, where it comes: `layer "x" of chart y`. It answers "" for
 	// any other object, is called from several goroutines, and may be nil.
-	Later func(kind schema.GroupKind, namespace, name string) string
-	// Masker hides what must not be printed, in messages and logs. May be nil.
-	Masker *Masker
+	DeployedLater func(kind schema.GroupKind, namespace, name string) string
+	// Redactor removes the contents of Secrets from messages and logs. It may be nil.
+	Redactor *redact.Redactor
 
-	// Requests is how many requests all calls of Explain together may send.
+	// MaxRequests is how many requests all calls of Explain together may send.
 	// Default DefaultRequests.
-	Requests int
+	MaxRequests int
 	// Timeout bounds one call of Explain or Peek. Default DefaultTimeout.
 	Timeout time.Duration
-	// LogLines is how many lines of a log are kept. Default DefaultLogLines.
-	LogLines int
-	// Parallel is how many requests run at once. Default DefaultParallel.
-	Parallel int
+	// MaxLogLines is how many lines of a log are kept. Default DefaultLogLines.
+	MaxLogLines int
+	// MaxParallel is how many requests run at once. Default DefaultParallel.
+	MaxParallel int
 }
 
 // Diagnoser finds causes. Its methods may be called from several goroutines.
@@ -122,35 +124,35 @@ type Diagnoser struct {
 // New returns a Diagnoser; one serves a whole operation.
 func New(config Config) *Diagnoser {
 	d := &Diagnoser{Config: config, now: time.Now}
-	if d.Requests <= 0 {
-		d.Requests = DefaultRequests
+	if d.MaxRequests <= 0 {
+		d.MaxRequests = DefaultMaxRequests
 	}
 	if d.Timeout <= 0 {
 		d.Timeout = DefaultTimeout
 	}
-	if d.LogLines <= 0 {
-		d.LogLines = DefaultLogLines
+	if d.MaxLogLines <= 0 {
+		d.MaxLogLines = DefaultMaxLogLines
 	}
-	if d.Parallel <= 0 {
-		d.Parallel = DefaultParallel
+	if d.MaxParallel <= 0 {
+		d.MaxParallel = DefaultMaxParallel
 	}
-	d.slots = make(chan struct{}, d.Parallel)
-	d.left.Store(int64(d.Requests))
+	d.slots = make(chan struct{}, d.MaxParallel)
+	d.left.Store(int64(d.MaxRequests))
 	return d
 }
 
-// Explain returns the causes of each subject, in the order of the subjects, the
+// Diagnose returns the causes of each subject, in the order of the subjects, the
 // most telling first and at most five of each. It never fails: what may not be
 // read, or would take too long or too many requests, is left out. Where nothing
 // was found because a permission is missing, that is the one cause, with the
 // reason Forbidden. The same state of the server gives the same answer, unless a
 // limit cuts it short.
-func (d *Diagnoser) Explain(ctx context.Context, subjects []Subject) [][]Cause {
+func (d *Diagnoser) Diagnose(ctx context.Context, subjects []Subject) [][]Cause {
 	ctx, cancel := context.WithTimeout(ctx, d.Timeout)
 	defer cancel()
 	s := newSession(d, &d.left)
 	found := make([][]finding, len(subjects))
-	forEach(len(subjects), d.Parallel, func(n int) {
+	forEach(len(subjects), d.MaxParallel, func(n int) {
 		w := &walk{session: s, subject: subjects[n]}
 		found[n] = w.explain(ctx)
 	})
@@ -162,7 +164,7 @@ func (d *Diagnoser) Explain(ctx context.Context, subjects []Subject) [][]Cause {
 			all = append(all, &findings[n])
 		}
 	}
-	forEach(len(all), d.Parallel, func(n int) { s.addLog(ctx, all[n]) })
+	forEach(len(all), d.MaxParallel, func(n int) { s.addLog(ctx, all[n]) })
 	causes := make([][]Cause, len(subjects))
 	for n, findings := range found {
 		causes[n] = d.causes(findings)
@@ -170,11 +172,11 @@ func (d *Diagnoser) Explain(ctx context.Context, subjects []Subject) [][]Cause {
 	return causes
 }
 
-// Peek is Explain for a subject that is still waited for: without logs, without
+// DiagnoseBriefly is Explain for a subject that is still waited for: without logs, without
 // looking up what the subject refers to, and with no more than three requests.
 // Its messages leave out what changes all the time, such as ages. What runs as it
 // should has no cause, as that says nothing while one waits.
-func (d *Diagnoser) Peek(ctx context.Context, subject Subject) []Cause {
+func (d *Diagnoser) DiagnoseBriefly(ctx context.Context, subject Subject) []Cause {
 	ctx, cancel := context.WithTimeout(ctx, d.Timeout)
 	defer cancel()
 	left := new(atomic.Int64)

@@ -8,6 +8,8 @@ import (
 	"fmt"
 	"slices"
 	"strings"
+
+	"github.com/ordered-helm/helm/internal/redact"
 )
 
 const (
@@ -114,7 +116,7 @@ func (d *Diagnoser) causes(findings []finding) []Cause {
 		if said := d.printable(f.said); said != "" && !slices.ContainsFunc(cause.Log, sameLine(f.said, d)) {
 			cause.Message += ": " + said
 		}
-		cause.Message = cut(cause.Message, maxMessage)
+		cause.Message = truncate(cause.Message, maxMessage)
 		causes = append(causes, cause)
 	}
 	return causes
@@ -126,7 +128,18 @@ func sameLine(text string, d *Diagnoser) func(string) bool {
 	return func(line string) bool { return len(lines) > 0 && line == lines[0] }
 }
 
-// printable makes one line of a text, without secrets.
+// printable joins the lines of a text and removes the contents of Secrets.
 func (d *Diagnoser) printable(text string) string {
-	return strings.Join(strings.Fields(d.Masker.Mask(clean(text))), " ")
+	return strings.Join(strings.Fields(d.Redactor.Text(redact.Normalize(text))), " ")
+}
+
+// truncate shortens a text to a number of runes.
+func truncate(text string, limit int) string {
+	runes := 0
+	for at := range text {
+		if runes++; runes > limit {
+			return strings.TrimRight(text[:at], " ") + "…"
+		}
+	}
+	return text
 }

@@ -20,6 +20,8 @@ import (
 	"k8s.io/client-go/kubernetes"
 	"k8s.io/client-go/metadata"
 	"k8s.io/client-go/rest"
+
+	"github.com/ordered-helm/helm/internal/redact"
 )
 
 // shop is a namespace of Deployments whose pods all crash.
@@ -48,7 +50,7 @@ func TestRequests(t *testing.T) {
 		objects, subjects := shop(20)
 		api := newFakeAPI(t, objects)
 		d := api.diagnoser(Config{})
-		for n, causes := range d.Explain(t.Context(), api.subjects(subjects)) {
+		for n, causes := range d.Diagnose(t.Context(), api.subjects(subjects)) {
 			expectLines(t, causes, fmt.Sprintf("Pod shop/app%02d-1-a container app: CrashLoopBackOff: exited with code 1, restarted 2 times", n))
 		}
 		for question, want := range map[string]int{"list replicasets": 20, "list pods": 20, "list events": 1, "log": 40} {
@@ -57,11 +59,11 @@ func TestRequests(t *testing.T) {
 			}
 		}
 		before := len(api.requests)
-		d.Explain(t.Context(), api.subjects(subjects))
-		if got := len(api.requests) - before; got != DefaultRequests-before {
-			t.Errorf("%d requests in the second call, want the %d that are left", got, DefaultRequests-before)
+		d.Diagnose(t.Context(), api.subjects(subjects))
+		if got := len(api.requests) - before; got != DefaultMaxRequests-before {
+			t.Errorf("%d requests in the second call, want the %d that are left", got, DefaultMaxRequests-before)
 		}
-		if causes := d.Peek(t.Context(), api.subject(subjects[0])); len(causes) == 0 {
+		if causes := d.DiagnoseBriefly(t.Context(), api.subject(subjects[0])); len(causes) == 0 {
 			t.Error("what Explain used up is missing to Peek")
 		}
 	})
@@ -72,7 +74,7 @@ func TestPeekSendsThreeRequestsAtMost(t *testing.T) {
 		api := newFakeAPI(t, `{kind: APIService, cluster: true, metadata: {name: v1.x}, spec: {service: {namespace: shop, name: api}}}
 			{kind: Service, metadata: {name: api}, spec: {selector: {app: api}}}
 			{kind: Pod, metadata: {name: api-a, labels: {app: api}}, spec: {containers: [{name: app}]}, status: {phase: Running, containerStatuses: [{name: app, state: {running: {}}}]}}`)
-		expectLines(t, api.diagnoser(Config{}).Peek(t.Context(), api.subject("APIService v1.x")),
+		expectLines(t, api.diagnoser(Config{}).DiagnoseBriefly(t.Context(), api.subject("APIService v1.x")),
 			"Service shop/api: NoEndpoints: it has no endpoint that is ready",
 			"Pod shop/api-a container app: NotReady: running, but not ready")
 		if len(api.requests) != peekRequests {
@@ -85,8 +87,8 @@ func TestRequestsRunOutForTheLastSubjects(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		objects, subjects := shop(20)
 		api := newFakeAPI(t, objects)
-		d := api.diagnoser(Config{Requests: 10, Parallel: 1})
-		causes := d.Explain(t.Context(), api.subjects(subjects))
+		d := api.diagnoser(Config{MaxRequests: 10, MaxParallel: 1})
+		causes := d.Diagnose(t.Context(), api.subjects(subjects))
 		if len(api.requests) != 10 {
 			t.Errorf("%d requests: %v", len(api.requests), api.requests)
 		}
@@ -103,7 +105,7 @@ func TestLookupsOfOneSubjectAreLimited(t *testing.T) {
 			volumes = append(volumes, fmt.Sprintf("{name: v%d, configMap: {name: c%d}}", n, n))
 		}
 		api := newFakeAPI(t, `{kind: Pod, metadata: {name: web}, spec: {volumes: [`+strings.Join(volumes, ",")+`], containers: [{name: app}]}, status: {phase: Pending}}`)
-		causes := api.diagnoser(Config{}).Explain(t.Context(), []Subject{api.subject("Pod shop/web")})[0]
+		causes := api.diagnoser(Config{}).Diagnose(t.Context(), []Subject{api.subject("Pod shop/web")})[0]
 		if got := api.count("exists"); got != maxLookups {
 			t.Errorf("%d lookups, want %d", got, maxLookups)
 		}
@@ -118,10 +120,10 @@ func TestNoMoreRequestsAtOnceThanAllowed(t *testing.T) {
 		objects, subjects := shop(20)
 		api := newFakeAPI(t, objects)
 		api.hangs["list replicasets"] = true
-		d := api.diagnoser(Config{Parallel: 3})
+		d := api.diagnoser(Config{MaxParallel: 3})
 		ctx, cancel := context.WithCancel(t.Context())
 		done := make(chan [][]Cause)
-		go func() { done <- d.Explain(ctx, api.subjects(subjects)) }()
+		go func() { done <- d.Diagnose(ctx, api.subjects(subjects)) }()
 		synctest.Wait()
 		if len(api.requests) != 3 {
 			t.Errorf("%d requests at once: %v", len(api.requests), api.requests)
@@ -145,7 +147,7 @@ func TestTimeout(t *testing.T) {
 		api := newFakeAPI(t, objects)
 		api.hangs["log pods"] = true
 		began := time.Now()
-		causes := api.diagnoser(Config{Timeout: 3 * time.Second}).Explain(t.Context(), api.subjects(subjects))
+		causes := api.diagnoser(Config{Timeout: 3 * time.Second}).Diagnose(t.Context(), api.subjects(subjects))
 		if took := time.Since(began); took != 3*time.Second {
 			t.Errorf("took %s", took)
 		}
@@ -162,10 +164,10 @@ func TestCancelledBeforehand(t *testing.T) {
 		ctx, cancel := context.WithCancel(t.Context())
 		cancel()
 		d := api.diagnoser(Config{})
-		if causes := d.Explain(ctx, api.subjects(subjects)); len(causes) != 2 || causes[0] != nil || len(api.requests) > 0 {
+		if causes := d.Diagnose(ctx, api.subjects(subjects)); len(causes) != 2 || causes[0] != nil || len(api.requests) > 0 {
 			t.Errorf("got %v with the requests %v", causes, api.requests)
 		}
-		if causes := d.Peek(ctx, api.subject(subjects[0])); causes != nil {
+		if causes := d.DiagnoseBriefly(ctx, api.subject(subjects[0])); causes != nil {
 			t.Errorf("got %v", causes)
 		}
 	})
@@ -180,10 +182,10 @@ func TestWithoutClientsTheObjectItselfSpeaks(t *testing.T) {
 			"Job shop/j":   "Job shop/j: BackoffLimitExceeded: too often",
 			"Pod shop/web": "Pod shop/web container app: CrashLoopBackOff: exited with code 1, restarted 2 times",
 		} {
-			expectLines(t, d.Explain(t.Context(), []Subject{api.subject(subject)})[0], want)
-			expectLines(t, d.Peek(t.Context(), api.subject(subject)), want)
+			expectLines(t, d.Diagnose(t.Context(), []Subject{api.subject(subject)})[0], want)
+			expectLines(t, d.DiagnoseBriefly(t.Context(), api.subject(subject)), want)
 		}
-		if causes := d.Explain(t.Context(), []Subject{api.subject("Pod shop/gone")}); len(causes) != 1 || causes[0] != nil {
+		if causes := d.Diagnose(t.Context(), []Subject{api.subject("Pod shop/gone")}); len(causes) != 1 || causes[0] != nil {
 			t.Errorf("got %v", causes)
 		}
 	})
@@ -194,7 +196,7 @@ func TestSecretsAreMasked(t *testing.T) {
 		api := newFakeAPI(t, `{kind: Pod, metadata: {name: web}, spec: {containers: [{name: app}, {name: other}]}, status: {phase: Running, containerStatuses: [{name: app, restartCount: 2, state: {waiting: {reason: CrashLoopBackOff}}, lastState: {terminated: {exitCode: 1, message: "no login with hunter22"}}}, {name: other, state: {waiting: {reason: RunContainerError, message: 'exec: "hunter22"'}}}]}}
 			{event: Oops, about: web, message: "is\n  hunter22\x1b[1m?"}`)
 		api.logs["shop/web/app/previous"] = "start\npassword hunter22"
-		causes := api.diagnoser(Config{Masker: NewMasker([]string{"hunter22"})}).Explain(t.Context(), []Subject{api.subject("Pod shop/web")})[0]
+		causes := api.diagnoser(Config{Redactor: redact.New([]string{"hunter22"})}).Diagnose(t.Context(), []Subject{api.subject("Pod shop/web")})[0]
 		expectLines(t, causes,
 			"Pod shop/web container app: CrashLoopBackOff: exited with code 1, restarted 2 times: no login with ******", "| start", "| password ******",
 			`Pod shop/web container other: RunContainerError: exec: "******"`,
@@ -206,18 +208,18 @@ func TestLogIsLimited(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		api := newFakeAPI(t, `{kind: Pod, metadata: {name: web}, spec: {containers: [{name: app}]}, `+crashed)
 		api.logs["shop/web/app/previous"] = strings.Repeat("x", maxLog-10) + "hunter22-and-more"
-		d := api.diagnoser(Config{Masker: NewMasker([]string{"hunter22-and-more"}), LogLines: 3})
-		log := d.Explain(t.Context(), []Subject{api.subject("Pod shop/web")})[0][0].Log
+		d := api.diagnoser(Config{Redactor: redact.New([]string{"hunter22-and-more"}), MaxLogLines: 3})
+		log := d.Diagnose(t.Context(), []Subject{api.subject("Pod shop/web")})[0][0].Log
 		if len(log) != 1 || log[0] != strings.Repeat("x", maxLogLine)+"…" {
 			t.Errorf("got %q", log)
 		}
 		api.logs["shop/web/app/previous"] = "first\n" + strings.Repeat("x", maxLog) + "\nnever read"
-		log = d.Explain(t.Context(), []Subject{api.subject("Pod shop/web")})[0][0].Log
+		log = d.Diagnose(t.Context(), []Subject{api.subject("Pod shop/web")})[0][0].Log
 		if len(log) != 2 || log[0] != "first" {
 			t.Errorf("got %q", log)
 		}
 		api.logs["shop/web/app/previous"] = "1\n2\n3\n4\n5\n"
-		log = d.Explain(t.Context(), []Subject{api.subject("Pod shop/web")})[0][0].Log
+		log = d.Diagnose(t.Context(), []Subject{api.subject("Pod shop/web")})[0][0].Log
 		if !reflect.DeepEqual(log, []string{"3", "4", "5"}) {
 			t.Errorf("got %q", log)
 		}
@@ -231,9 +233,9 @@ func TestSameStateSameAnswer(t *testing.T) {
 			objects += fmt.Sprintf("{event: Reason%d, about: app%02d, message: m}\n{event: Other, about: app%02d-1-a, message: m%d}\n", n, n%12, n%12, n)
 		}
 		api := newFakeAPI(t, objects)
-		first := api.diagnoser(Config{}).Explain(t.Context(), api.subjects(subjects))
+		first := api.diagnoser(Config{}).Diagnose(t.Context(), api.subjects(subjects))
 		for range 20 {
-			if next := api.diagnoser(Config{}).Explain(t.Context(), api.subjects(subjects)); !reflect.DeepEqual(first, next) {
+			if next := api.diagnoser(Config{}).Diagnose(t.Context(), api.subjects(subjects)); !reflect.DeepEqual(first, next) {
 				t.Fatalf("got %v, then %v", first, next)
 			}
 		}
@@ -277,7 +279,7 @@ func TestNoGoroutineStays(t *testing.T) {
 	done := make(chan struct{})
 	go func() {
 		defer close(done)
-		New(config).Explain(ctx, api.subjects(subjects))
+		New(config).Diagnose(ctx, api.subjects(subjects))
 	}()
 	select {
 	case <-release:

@@ -9,6 +9,8 @@ import (
 	"strings"
 
 	corev1 "k8s.io/api/core/v1"
+
+	"github.com/ordered-helm/helm/internal/redact"
 )
 
 const (
@@ -42,7 +44,7 @@ func (s *session) addLog(ctx context.Context, f *finding) {
 }
 
 func (s *session) readLog(ctx context.Context, source logSource) []string {
-	tail := int64(s.LogLines)
+	tail := int64(s.MaxLogLines)
 	options := &corev1.PodLogOptions{Container: source.container, Previous: source.previous, TailLines: &tail}
 	text, err := send(ctx, s, func(ctx context.Context) (string, error) {
 		stream, err := s.Clientset.CoreV1().Pods(source.namespace).GetLogs(source.pod, options).Stream(ctx)
@@ -56,16 +58,16 @@ func (s *session) readLog(ctx context.Context, source logSource) []string {
 	if err != nil || strings.HasPrefix(text, lostLog) {
 		return nil
 	}
-	return s.lines(text, s.LogLines)
+	return s.lines(text, s.MaxLogLines)
 }
 
 // lines returns the last lines of a text as they may be printed. Secrets are
 // masked before anything is split or cut, as part of one would not be recognised.
 func (d *Diagnoser) lines(text string, limit int) []string {
 	var lines []string
-	for line := range strings.SplitSeq(d.Masker.Mask(clean(text)), "\n") {
+	for line := range strings.SplitSeq(d.Redactor.Text(redact.Normalize(text)), "\n") {
 		if line = strings.TrimRight(line, " "); line != "" {
-			lines = append(lines, cut(line, maxLogLine))
+			lines = append(lines, truncate(line, maxLogLine))
 		}
 	}
 	return lines[max(0, len(lines)-limit):]

@@ -37,15 +37,15 @@ func runCases(t *testing.T, cases map[string]explainCase) {
 				c := cases[name]
 				api := newFakeAPI(t, c.objects)
 				api.logs, api.faults = c.logs, c.faults
-				d := api.diagnoser(Config{Later: later})
+				d := api.diagnoser(Config{DeployedLater: later})
 				subject := api.subject(c.subject)
-				expectLines(t, d.Explain(t.Context(), []Subject{subject})[0], c.want...)
+				expectLines(t, d.Diagnose(t.Context(), []Subject{subject})[0], c.want...)
 				before := len(api.requests)
 				peek := c.peek
 				if peek == nil {
 					peek = c.want
 				}
-				expectLines(t, d.Peek(t.Context(), subject), peek...)
+				expectLines(t, d.DiagnoseBriefly(t.Context(), subject), peek...)
 				if n := len(api.requests) - before; n > peekRequests {
 					t.Errorf("Peek sent %d requests: %v", n, api.requests[before:])
 				}

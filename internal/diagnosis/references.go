@@ -68,8 +68,8 @@ func (w *walk) addMissing(at ref, n need) {
 	if n.by != "" {
 		message += ", but " + n.by + " names it"
 	}
-	if w.Later != nil {
-		if where := w.Later(n.kind, n.namespace, n.name); where != "" {
+	if w.DeployedLater != nil {
+		if where := w.DeployedLater(n.kind, n.namespace, n.name); where != "" {
 			message += "; this release deploys it only later: " + where
 		}
 	}

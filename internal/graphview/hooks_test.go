@@ -34,7 +34,7 @@ func hooksOf(texts ...string) []*release.Hook {
 func TestHooksTextGolden(t *testing.T) {
 	modes := hookrunner.Modes{
 		ChartOf: func(h *release.Hook) string { return h.Path },
-		Of:      map[string]hookrunner.Mode{"shop": hookrunner.Parallel, "shop/db": hookrunner.OtherChartsOnly},
+		ByChart: map[string]hookrunner.Mode{"shop": hookrunner.Parallel, "shop/db": hookrunner.OtherChartsOnly},
 	}
 	tests := map[string][]*release.Hook{
 		"hooks-none": nil,

@@ -53,7 +53,7 @@ func TestTextGolden(t *testing.T) {
 	deep := v3("shop", v3("platform", v3("db")), v3("web", v3("assets")))
 	deep.Dependencies = []sequencer.Dependency{{Name: "platform"}, {Name: "web", DependsOn: []string{"platform"}}}
 	tests := map[string]*sequencer.Plan{
-		"whole":     sequencer.Whole("shop"),
+		"whole":     sequencer.SingleNode("shop"),
 		"empty":     build(t, v3("shop"), nil),
 		"one":       build(t, v3("shop"), resources("shop ConfigMap/settings")),
 		"unlayered": build(t, v3("shop"), resources("shop ConfigMap/settings", "shop Deployment/web")),
@@ -80,7 +80,7 @@ type broken struct{}
 func (broken) Write([]byte) (int, error) { return 0, errors.New("disk full") }
 
 func TestTextReportsAFailingWriter(t *testing.T) {
-	if err := graphview.Text(broken{}, sequencer.Whole("shop")); err == nil || err.Error() != "disk full" {
+	if err := graphview.Text(broken{}, sequencer.SingleNode("shop")); err == nil || err.Error() != "disk full" {
 		t.Errorf("got %v", err)
 	}
 }

@@ -111,12 +111,12 @@ func TestNamesThatCouldMeanSomething(t *testing.T) {
 
 func TestWriteFails(t *testing.T) {
 	for _, f := range graphview.Formats() {
-		v := graphview.View{Plan: sequencer.Whole("shop")}
+		v := graphview.View{Plan: sequencer.SingleNode("shop")}
 		if err := v.Write(broken{}, f); err == nil || err.Error() != "disk full" {
 			t.Errorf("%s: got %v", f, err)
 		}
 	}
-	v := graphview.View{Plan: sequencer.Whole("shop")}
+	v := graphview.View{Plan: sequencer.SingleNode("shop")}
 	if err := v.Write(io.Discard, "png"); err == nil || err.Error() != `no format "png": there are text, json, dot, mermaid, svg` {
 		t.Errorf("got %v", err)
 	}

@@ -192,8 +192,8 @@ func joined(units []unit) []Chain {
 	return chains
 }
 
-// InHelmsOrder reports whether all of the buckets runs as Helm runs it.
-func InHelmsOrder(buckets []Bucket) bool {
+// IsHelmOrder reports whether all of the buckets runs as Helm runs it.
+func IsHelmOrder(buckets []Bucket) bool {
 	return !slices.ContainsFunc(buckets, func(b Bucket) bool {
 		return slices.ContainsFunc(b.Stages, func(s Stage) bool { return s.Parallel })
 	})

@@ -63,7 +63,7 @@ func makeHooks(count int, next pick) *given {
 }
 
 func (g *given) asModes() hookrunner.Modes {
-	return hookrunner.Modes{Namespace: "shop", ChartOf: func(h *release.Hook) string { return g.charts[h] }, Of: g.modes}
+	return hookrunner.Modes{Namespace: "shop", ChartOf: func(h *release.Hook) string { return g.charts[h] }, ByChart: g.modes}
 }
 
 func (g *given) String() string {
@@ -226,7 +226,7 @@ func (g *given) check(t *testing.T, buckets []hookrunner.Bucket) {
 		}
 	}
 	parallel := slices.ContainsFunc(sorted, func(h *release.Hook) bool { return g.modes[g.charts[h]].IsParallel() })
-	if hookrunner.InHelmsOrder(buckets) == parallel {
+	if hookrunner.IsHelmOrder(buckets) == parallel {
 		t.Fatalf("in Helm's order: %v\n%s", !parallel, g)
 	}
 }

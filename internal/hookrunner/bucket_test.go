@@ -54,14 +54,14 @@ func TestThreeCharts(t *testing.T) {
 		t.Run(set, func(t *testing.T) {
 			m := modes("")
 			for i, letter := range set {
-				m.Of["abc"[i:i+1]] = map[rune]hookrunner.Mode{'t': hookrunner.Parallel, 'f': hookrunner.Sequential, 'o': hookrunner.OtherChartsOnly}[letter]
+				m.ByChart["abc"[i:i+1]] = map[rune]hookrunner.Mode{'t': hookrunner.Parallel, 'f': hookrunner.Sequential, 'o': hookrunner.OtherChartsOnly}[letter]
 			}
 			text := "weight 0: " + want[0] + "\nweight 1: " + want[1]
 			buckets := hookrunner.Buckets(hooks, m)
 			if got := strings.ReplaceAll(printed(buckets), "Job/", ""); got != text {
 				t.Errorf("got\n%s\nwant\n%s", got, text)
 			}
-			if got := hookrunner.InHelmsOrder(buckets); got != (set == "fff") {
+			if got := hookrunner.IsHelmOrder(buckets); got != (set == "fff") {
 				t.Errorf("in Helm's order: %v", got)
 			}
 		})
@@ -196,13 +196,13 @@ func TestManifestsThatCannotBeRead(t *testing.T) {
 // TestModesOfNothing is Helm's order, and asks for no chart.
 func TestModesOfNothing(t *testing.T) {
 	hooks := readAll(t, "a Job/b", "a Job/a")
-	for _, m := range []hookrunner.Modes{{}, {Namespace: "shop", Of: map[string]hookrunner.Mode{}}} {
+	for _, m := range []hookrunner.Modes{{}, {Namespace: "shop", ByChart: map[string]hookrunner.Mode{}}} {
 		buckets := hookrunner.Buckets(hooks, m)
-		if got := printed(buckets); got != "weight 0: Job/a → Job/b" || !hookrunner.InHelmsOrder(buckets) {
+		if got := printed(buckets); got != "weight 0: Job/a → Job/b" || !hookrunner.IsHelmOrder(buckets) {
 			t.Errorf("got %s", got)
 		}
 	}
-	if !hookrunner.InHelmsOrder(nil) {
+	if !hookrunner.IsHelmOrder(nil) {
 		t.Error("nothing at all is in Helm's order")
 	}
 }

@@ -57,10 +57,10 @@ func chartOf(h *release.Hook) string {
 
 // modes are of a release in the namespace "shop", as in "a=true b=otherChartsOnly".
 func modes(text string) hookrunner.Modes {
-	m := hookrunner.Modes{Namespace: "shop", ChartOf: chartOf, Of: map[string]hookrunner.Mode{}}
+	m := hookrunner.Modes{Namespace: "shop", ChartOf: chartOf, ByChart: map[string]hookrunner.Mode{}}
 	for _, field := range strings.Fields(text) {
 		chart, mode, _ := strings.Cut(field, "=")
-		m.Of[chart] = hookrunner.Mode(mode)
+		m.ByChart[chart] = hookrunner.Mode(mode)
 	}
 	return m
 }

@@ -30,18 +30,18 @@ type Modes struct {
 	// ChartOf gives the path of the chart that a hook comes from. It may be nil
 	// if Of is.
 	ChartOf func(*release.Hook) string
-	// Of are the modes of charts by their paths; one that is missing is
+	// ByChart are the modes of charts by their paths; one that is missing is
 	// Sequential.
-	Of map[string]Mode
+	ByChart map[string]Mode
 }
 
 // Mode is how a hook runs, with the path of its chart where that matters.
 func (m Modes) Mode(h *release.Hook) (mode Mode, chart string) {
-	if len(m.Of) == 0 {
+	if len(m.ByChart) == 0 {
 		return Sequential, ""
 	}
 	chart = m.ChartOf(h)
-	if mode = m.Of[chart]; mode == "" {
+	if mode = m.ByChart[chart]; mode == "" {
 		mode = Sequential
 	}
 	return mode, chart

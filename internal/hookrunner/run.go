@@ -35,8 +35,8 @@ type Runner interface {
 
 // Options say how hooks run.
 type Options struct {
-	// Limit is how many hooks run at once; 0 is no limit.
-	Limit int
+	// MaxParallel is how many hooks run at once; 0 is no limit.
+	MaxParallel int
 }
 
 // Run runs the hooks of one event: bucket after bucket, stage after stage, the
@@ -52,7 +52,7 @@ func Run(ctx context.Context, buckets []Bucket, r Runner, o Options) error {
 	cleanUp, end := outlive(ctx, grace)
 	defer end()
 	run := &run{
-		Runner: r, buckets: buckets, limit: o.Limit,
+		Runner: r, buckets: buckets, limit: o.MaxParallel,
 		begun: map[*release.Hook]int{}, completed: map[*release.Hook]bool{},
 	}
 	if run.limit <= 0 {
@@ -65,7 +65,7 @@ func Run(ctx context.Context, buckets []Bucket, r Runner, o Options) error {
 	}
 	failure := run.failure(ctx)
 	switch {
-	case InHelmsOrder(buckets):
+	case IsHelmOrder(buckets):
 		return run.cleanUpAsHelm(cleanUp, failure)
 	case failure != nil:
 		for _, f := range run.cleanUpAll(cleanUp) {

@@ -66,11 +66,11 @@ func TestRandomRuns(t *testing.T) {
 			if r.IntN(3) == 0 {
 				cancelAt = 1 + time.Duration(r.Int64N(int64(15*time.Second)))
 			}
-			err := w.run(hookrunner.Options{Limit: limit}, cancelAt)
+			err := w.run(hookrunner.Options{MaxParallel: limit}, cancelAt)
 			w.checkOrder(limit)
 			outcome := w.outcome()
 			w.checkError(err, outcome)
-			if hookrunner.InHelmsOrder(w.buckets) {
+			if hookrunner.IsHelmOrder(w.buckets) {
 				w.checkCleanedAsHelm(outcome)
 			} else {
 				w.checkCleaned(outcome)
@@ -124,7 +124,7 @@ func TestLimitIsUsed(t *testing.T) {
 				w.takes[fmt.Sprintf("wait %d", i+1)] = time.Minute
 				w.takes[fmt.Sprintf("delete hook-succeeded %d", i+1)] = time.Minute
 			}
-			if err := w.run(hookrunner.Options{Limit: limit}, 0); err != nil {
+			if err := w.run(hookrunner.Options{MaxParallel: limit}, 0); err != nil {
 				t.Error(err)
 			}
 			for _, step := range []string{"wait", "delete hook-succeeded"} {

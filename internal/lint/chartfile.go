@@ -57,17 +57,17 @@ func (f *findings) checkFields(c *folder, file string, mapping *yaml.Node, field
 // chartKeys are the annotations of a chart that have a meaning.
 func chartKeys() []string {
 	return []string{
-		annotation.DependsOnSubcharts, annotation.DependsOnSubchartsLegal, annotation.RunHooksInParallel, annotation.Sequencing,
+		annotation.DependsOnSubcharts, annotation.DependsOnSubchartsCanonical, annotation.RunHooksInParallel, annotation.Sequencing,
 	}
 }
 
 func (f *findings) checkChartAnnotation(c *folder, key, value *yaml.Node) {
 	at := c.at(chartutil.ChartfileName, key)
-	v := annotation.Value(value)
+	v := annotation.DecodeNode(value)
 	_, isText := v.(string)
 	switch key.Value {
-	case annotation.DependsOnSubcharts, annotation.DependsOnSubchartsLegal:
-		if _, _, err := annotation.LegalValue(key.Value, value); err != nil {
+	case annotation.DependsOnSubcharts, annotation.DependsOnSubchartsCanonical:
+		if _, _, err := annotation.CanonicalValue(key.Value, value); err != nil {
 			f.add(malformedValue, at, err.Error())
 		}
 		return // the declarations say what else is wrong
@@ -84,7 +84,7 @@ func (f *findings) checkChartAnnotation(c *folder, key, value *yaml.Node) {
 		return
 	}
 	switch {
-	case annotation.IsOurs(key.Value):
+	case annotation.IsSequencingKey(key.Value):
 		f.addAs(misplacedKey, Warning, at, key.Value+" has no meaning in Chart.yaml: write it into the metadata of a template's resource")
 	default:
 		if meant := almost(key.Value, chartKeys()); meant != "" {

@@ -39,7 +39,7 @@ func (i *inspection) checkHook(o *object, annotations map[string]string) {
 	}
 	var ours []string
 	for _, key := range slices.Sorted(maps.Keys(annotations)) {
-		if annotation.IsOurs(key) {
+		if annotation.IsSequencingKey(key) {
 			ours = append(ours, key)
 		}
 	}

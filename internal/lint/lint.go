@@ -113,7 +113,7 @@ func isOfListAnnotation(m support.Message) bool {
 // legalFiles gives the files in legal form, without the annotations of a
 // Chart.yaml that have none: there is a rule about these.
 func legalFiles(files []*chartloader.BufferedFile) ([]*chartloader.BufferedFile, error) {
-	legal, err := chartloader.LegalFiles(files)
+	legal, err := chartloader.CanonicalFiles(files)
 	if err == nil {
 		return legal, nil
 	}
@@ -124,7 +124,7 @@ func legalFiles(files []*chartloader.BufferedFile) ([]*chartloader.BufferedFile,
 			mended[i] = &chartloader.BufferedFile{Name: f.Name, Data: withoutIllegal(f.Data)}
 		}
 	}
-	return chartloader.LegalFiles(mended)
+	return chartloader.CanonicalFiles(mended)
 }
 
 // withoutIllegal takes the annotations out of a Chart.yaml that have no legal
@@ -132,8 +132,8 @@ func legalFiles(files []*chartloader.BufferedFile) ([]*chartloader.BufferedFile,
 func withoutIllegal(data []byte) []byte {
 	return rewritten(data, func(fields map[string]any) {
 		annotations, _ := fields["annotations"].(map[string]any)
-		for _, key := range []string{annotation.DependsOnSubcharts, annotation.DependsOnSubchartsLegal} {
-			if _, err := annotation.Items(key, annotations[key]); err != nil {
+		for _, key := range []string{annotation.DependsOnSubcharts, annotation.DependsOnSubchartsCanonical} {
+			if _, err := annotation.ReadItems(key, annotations[key]); err != nil {
 				delete(annotations, key)
 			}
 		}

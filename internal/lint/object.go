@@ -105,7 +105,7 @@ func oursIn(mapping *yaml.Node) []string {
 	}
 	var keys []string
 	for n := 0; n < len(mapping.Content); n += 2 {
-		if key, _ := markOf(mapping.Content[n].Value); annotation.IsOurs(key) {
+		if key, _ := markOf(mapping.Content[n].Value); annotation.IsSequencingKey(key) {
 			keys = append(keys, key)
 		}
 	}
@@ -140,7 +140,7 @@ func (i *inspection) checkObject(o *object) {
 		if o.annotations.Content[n].ShortTag() == "!!merge" {
 			continue
 		}
-		v := annotation.Value(value)
+		v := annotation.DecodeNode(value)
 		if texts[key] = ""; v != nil {
 			texts[key] = fmt.Sprint(v)
 		}
@@ -154,24 +154,24 @@ func (i *inspection) checkObject(o *object) {
 // checkAnnotation checks what does not depend on what else there is.
 func (i *inspection) checkAnnotation(o *object, counts bool, key string, value *yaml.Node, v any) {
 	_, isText := v.(string)
-	if text, _ := v.(string); annotation.IsOurs(key) && strings.TrimSpace(text) == "" && (isText || v == nil) {
+	if text, _ := v.(string); annotation.IsSequencingKey(key) && strings.TrimSpace(text) == "" && (isText || v == nil) {
 		i.addAs(malformedValue, Warning, i.at(o, key), fmt.Sprintf("%s: %s has no value, and so no meaning", o, key))
 	}
 	switch {
-	case !annotation.IsOurs(key):
+	case !annotation.IsSequencingKey(key):
 		if !isText && v != nil {
 			i.add(annotationNotString, i.at(o, key), fmt.Sprintf("%s: %s", o, notString(key, value)))
 		}
 		return
-	case annotation.LegalKey(key) != key:
-		i.add(twoSlashKey, i.at(o, key), fmt.Sprintf("%s: Kubernetes refuses the key %s, and so does stock Helm: write %s", o, key, annotation.LegalKey(key)))
+	case annotation.CanonicalKey(key) != key:
+		i.add(twoSlashKey, i.at(o, key), fmt.Sprintf("%s: Kubernetes refuses the key %s, and so does stock Helm: write %s", o, key, annotation.CanonicalKey(key)))
 	}
 	if counts || isText {
 		return // the plan says what is wrong, or it does not count
 	}
 	var err error
 	if annotation.IsList(key) {
-		_, _, err = annotation.LegalValue(key, value)
+		_, _, err = annotation.CanonicalValue(key, value)
 	} else {
 		_, err = annotation.ReadResource(map[string]any{key: v})
 	}

@@ -131,7 +131,7 @@ func marksOf(node *yaml.Node) map[string]int {
 	read(node, "", func(key string) bool { return key == "kind" })
 	read(yamledit.Lookup(node, "metadata"), "", func(key string) bool { return key == hookModeField })
 	for _, where := range strayPlaces() {
-		read(yamledit.Lookup(node, where...), strings.Join(where, ".")+".", annotation.IsOurs)
+		read(yamledit.Lookup(node, where...), strings.Join(where, ".")+".", annotation.IsSequencingKey)
 	}
 	read(yamledit.Lookup(node, "metadata", "annotations"), "", func(string) bool { return true })
 	return marks

@@ -45,7 +45,7 @@ func valueError(err error) *annotation.ValueError {
 // chart is left out as long as that is there.
 func (i *inspection) checkPlan(p *sequencer.Inspection) {
 	broken := map[string]bool{}
-	for _, problem := range p.Problems {
+	for _, problem := range p.Errors {
 		i.addPlanProblem(problem, broken)
 	}
 	dangling := map[string]bool{}
@@ -206,7 +206,7 @@ func namesUnder(annotations *yaml.Node, key string) []string {
 	if value == nil {
 		return nil
 	}
-	names, err := annotation.Names(key, annotation.Value(value))
+	names, err := annotation.ReadNames(key, annotation.DecodeNode(value))
 	if err != nil {
 		return nil
 	}

@@ -83,7 +83,7 @@ func usedLater(p *sequencer.Plan, number int, claim *sequencer.PlannedResource) 
 	later := false
 	for n, node := range p.Nodes {
 		for _, r := range node.Resources {
-			if r.ID.Namespace != claim.ID.Namespace || !slices.Contains(sequencer.Claims(r), claim.ID.Name) {
+			if r.ID.Namespace != claim.ID.Namespace || !slices.Contains(sequencer.ClaimNames(r), claim.ID.Name) {
 				continue
 			}
 			if n == number || !comesAfter(p, n, number) {

@@ -8,8 +8,6 @@ package lintview
 import (
 	"encoding/json"
 	"io"
-
-	"github.com/ordered-helm/helm/pkg/action"
 )
 
 // jsonReport is the schema of JSON.
@@ -18,17 +16,17 @@ type jsonReport struct {
 }
 
 type jsonChart struct {
-	Path     string               `json:"path"`
-	Findings []action.LintFinding `json:"findings"`
+	Path     string    `json:"path"`
+	Findings []Finding `json:"findings"`
 	// Error says why the chart could not be checked.
 	Error string `json:"error,omitempty"`
 }
 
 // JSON writes the findings as JSON.
-func JSON(out io.Writer, charts []*action.LintedChart) error {
+func JSON(out io.Writer, charts []*Chart) error {
 	report := jsonReport{Charts: make([]jsonChart, len(charts))}
 	for i, c := range charts {
-		report.Charts[i] = jsonChart{Path: c.Path, Findings: append([]action.LintFinding{}, c.Findings...)}
+		report.Charts[i] = jsonChart{Path: c.Path, Findings: append([]Finding{}, c.Findings...)}
 		if c.Err != nil {
 			report.Charts[i].Error = c.Err.Error()
 		}

@@ -9,8 +9,6 @@ import (
 	"path"
 	"path/filepath"
 	"slices"
-
-	"github.com/ordered-helm/helm/pkg/action"
 )
 
 // What is used of SARIF 2.1.0, an OASIS standard.
@@ -79,8 +77,8 @@ type (
 )
 
 // helmRules are names for what Helm's own rules find.
-func helmRules() []action.LintRule {
-	return []action.LintRule{
+func helmRules() []Rule {
+	return []Rule{
 		{Name: "helm/chartfile", Severity: "error", Summary: "what Helm's lint says of Chart.yaml"},
 		{Name: "helm/dependencies", Severity: "error", Summary: "what Helm's lint says of a chart's dependencies"},
 		{Name: "helm/templates", Severity: "error", Summary: "what Helm's lint says of templates"},
@@ -89,9 +87,10 @@ func helmRules() []action.LintRule {
 }
 
 // SARIF writes the findings in the Static Analysis Results Interchange Format,
-// version 2.1.0. The version is that of the program.
-func SARIF(out io.Writer, charts []*action.LintedChart, version string) error {
-	rules := append(action.LintRules(), helmRules()...)
+// version 2.1.0. The rules are those that Helm does not have, the version is that of the
+// program.
+func SARIF(out io.Writer, charts []*Chart, rules []Rule, version string) error {
+	rules = slices.Concat(rules, helmRules())
 	run := sarifRun{
 		Tool: sarifTool{sarifDriver{
 			Name: "helm lint", InformationURI: "https://github.com/ordered-helm/helm", Version: version, Rules: sarifRules(rules),
@@ -122,7 +121,7 @@ func SARIF(out io.Writer, charts []*action.LintedChart, version string) error {
 	})
 }
 
-func sarifRules(rules []action.LintRule) []sarifRule {
+func sarifRules(rules []Rule) []sarifRule {
 	list := make([]sarifRule, len(rules))
 	for i, r := range rules {
 		list[i] = sarifRule{ID: r.Name, ShortDescription: sarifText{r.Summary}, Default: sarifConfiguration{levelOf(r.Severity)}}
@@ -133,14 +132,14 @@ func sarifRules(rules []action.LintRule) []sarifRule {
 	return list
 }
 
-func resultOf(rules []action.LintRule, chart string, f action.LintFinding) sarifResult {
+func resultOf(rules []Rule, chart string, f Finding) sarifResult {
 	physical := sarifPhysical{Artifact: sarifArtifact{uriOf(chart, f.File)}}
 	if f.Line > 0 {
 		physical.Region = &sarifRegion{StartLine: f.Line, StartColumn: f.Column}
 	}
 	return sarifResult{
 		RuleID:    f.Rule,
-		RuleIndex: slices.IndexFunc(rules, func(r action.LintRule) bool { return r.Name == f.Rule }),
+		RuleIndex: slices.IndexFunc(rules, func(r Rule) bool { return r.Name == f.Rule }),
 		Level:     levelOf(f.Severity),
 		Message:   sarifText{f.Message},
 		Locations: []sarifLocation{{physical}},

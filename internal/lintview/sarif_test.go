@@ -11,7 +11,6 @@ import (
 	"testing"
 
 	"github.com/ordered-helm/helm/internal/lintview"
-	"github.com/ordered-helm/helm/pkg/action"
 )
 
 // log is what a reader of SARIF looks at.
@@ -44,20 +43,21 @@ type log struct {
 }
 
 func TestSARIF(t *testing.T) {
-	finding := action.LintFinding{Rule: "unknown-layer", Severity: "warning", File: "templates/a b.yaml", Line: 7, Column: 5, Message: "m"}
+	finding := lintview.Finding{Rule: "unknown-layer", Severity: "warning", File: "templates/a b.yaml", Line: 7, Column: 5, Message: "m"}
 	inside := finding
 	inside.File = "charts/db/templates/a b.yaml"
-	charts := []*action.LintedChart{
-		{Path: "./my shop", Findings: []action.LintFinding{
+	charts := []*lintview.Chart{
+		{Path: "./my shop", Findings: []lintview.Finding{
 			{Rule: "helm/chartfile", Severity: "info", File: "Chart.yaml", Message: "icon"}, finding, inside,
 			{Rule: "unmeetable-need", Severity: "error", File: "templates/b.yaml", Message: "n"},
 		}},
-		{Path: "my shop/charts/db", Findings: []action.LintFinding{finding}}, // the same once more
-		{Path: "/abs", Findings: []action.LintFinding{{Rule: "helm/dependencies", Severity: "error", Message: "d"}}},
+		{Path: "my shop/charts/db", Findings: []lintview.Finding{finding}}, // the same once more
+		{Path: "/abs", Findings: []lintview.Finding{{Rule: "helm/dependencies", Severity: "error", Message: "d"}}},
 		{Path: "nowhere", Err: errors.New("not there")},
 	}
+	rules := []lintview.Rule{{Name: "unknown-layer", Severity: "warning"}, {Name: "unmeetable-need", Severity: "error"}}
 	var out strings.Builder
-	if err := lintview.SARIF(&out, charts, "1.2.3"); err != nil {
+	if err := lintview.SARIF(&out, charts, rules, "1.2.3"); err != nil {
 		t.Fatal(err)
 	}
 	var got log

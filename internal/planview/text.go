@@ -12,13 +12,13 @@ import (
 	"strings"
 
 	"github.com/ordered-helm/helm/internal/graphview"
+	"github.com/ordered-helm/helm/internal/preview"
 	"github.com/ordered-helm/helm/internal/terminal"
-	"github.com/ordered-helm/helm/pkg/action"
 )
 
 // Text writes a preview: what comes first, the nodes in their order, what is
 // deleted, and the hooks.
-func Text(w io.Writer, p *action.Preview) error {
+func Text(w io.Writer, p *preview.Preview) error {
 	out := bufio.NewWriter(terminal.NewWriter(w))
 	how := "without an order"
 	if p.Ordered {
@@ -48,14 +48,14 @@ func Text(w io.Writer, p *action.Preview) error {
 }
 
 // totals says how much is done.
-func totals(p *action.Preview) string {
+func totals(p *preview.Preview) string {
 	var parts []string
 	for _, part := range []struct {
-		what action.PreviewAction
+		what preview.Action
 		text string
 	}{
-		{action.PreviewCreate, "to create"}, {action.PreviewChange, "to change"}, {action.PreviewDelete, "to delete"},
-		{action.PreviewUnchanged, "unchanged"}, {action.PreviewKeep, "kept"}, {action.PreviewFail, "would fail"},
+		{preview.Create, "to create"}, {preview.Change, "to change"}, {preview.Delete, "to delete"},
+		{preview.Unchanged, "unchanged"}, {preview.Keep, "kept"}, {preview.Fail, "would fail"},
 	} {
 		if n := p.Count(part.what); n > 0 {
 			parts = append(parts, fmt.Sprintf("%d %s", n, part.text))
@@ -68,25 +68,25 @@ func totals(p *action.Preview) string {
 }
 
 // sign is the mark of what is done, at the beginning of a line.
-func sign(what action.PreviewAction) string {
+func sign(what preview.Action) string {
 	switch what {
-	case action.PreviewCreate:
+	case preview.Create:
 		return "+"
-	case action.PreviewChange:
+	case preview.Change:
 		return "~"
-	case action.PreviewDelete:
+	case preview.Delete:
 		return "-"
-	case action.PreviewFail:
+	case preview.Fail:
 		return "!"
-	case action.PreviewUnchanged, action.PreviewKeep:
+	case preview.Unchanged, preview.Keep:
 	}
 	return "="
 }
 
-func writeObjects(out io.Writer, objects []action.PreviewObject) {
+func writeObjects(out io.Writer, objects []preview.Object) {
 	for _, o := range objects {
 		what := string(o.Action)
-		if o.Action == action.PreviewFail {
+		if o.Action == preview.Fail {
 			what = "would fail"
 		}
 		fmt.Fprintf(out, "  %s %s %s/%s", sign(o.Action), what, o.Kind, o.Name)

@@ -9,23 +9,23 @@ import (
 	"testing"
 
 	"github.com/ordered-helm/helm/internal/planview"
-	"github.com/ordered-helm/helm/pkg/action"
+	"github.com/ordered-helm/helm/internal/preview"
 )
 
-func preview() *action.Preview {
-	return &action.Preview{
+func example() *preview.Preview {
+	return &preview.Preview{
 		Release: "shop", Namespace: "prod", Operation: "upgrade", Revision: 3, Ordered: true,
-		First: []action.PreviewObject{{Action: action.PreviewCreate, Kind: "Namespace", Name: "prod"}},
-		Nodes: []action.PreviewNode{
-			{Node: "shop:base", Objects: []action.PreviewObject{
-				{Action: action.PreviewChange, Kind: "ConfigMap", Namespace: "prod", Name: "a", Diff: "--- live\n+++ planned\n@@ -1 +1 @@\n-a\n+b\n"},
-				{Action: action.PreviewFail, Kind: "Deployment", Namespace: "prod", Name: "web", Error: "refused:\nimmutable"},
+		First: []preview.Object{{Action: preview.Create, Kind: "Namespace", Name: "prod"}},
+		Nodes: []preview.Node{
+			{Node: "shop:base", Objects: []preview.Object{
+				{Action: preview.Change, Kind: "ConfigMap", Namespace: "prod", Name: "a", Diff: "--- live\n+++ planned\n@@ -1 +1 @@\n-a\n+b\n"},
+				{Action: preview.Fail, Kind: "Deployment", Namespace: "prod", Name: "web", Error: "refused:\nimmutable"},
 			}},
-			{Node: "shop", Objects: []action.PreviewObject{{Action: action.PreviewUnchanged, Kind: "Service", Namespace: "prod", Name: "s"}}},
+			{Node: "shop", Objects: []preview.Object{{Action: preview.Unchanged, Kind: "Service", Namespace: "prod", Name: "s"}}},
 		},
-		Removed: []action.PreviewNode{{Node: "shop:old", Objects: []action.PreviewObject{
-			{Action: action.PreviewDelete, Kind: "ConfigMap", Namespace: "prod", Name: "gone"},
-			{Action: action.PreviewKeep, Kind: "Secret", Namespace: "prod", Name: "kept", Note: "its policy"},
+		Removed: []preview.Node{{Node: "shop:old", Objects: []preview.Object{
+			{Action: preview.Delete, Kind: "ConfigMap", Namespace: "prod", Name: "gone"},
+			{Action: preview.Keep, Kind: "Secret", Namespace: "prod", Name: "kept", Note: "its policy"},
 		}}},
 	}
 }
@@ -56,11 +56,11 @@ shop:old
 
 func TestText(t *testing.T) {
 	var b strings.Builder
-	if err := planview.Text(&b, preview()); err != nil || b.String() != text {
+	if err := planview.Text(&b, example()); err != nil || b.String() != text {
 		t.Errorf("%v, got:\n%s\nwant:\n%s", err, b.String(), text)
 	}
 	b.Reset()
-	if err := planview.Text(&b, &action.Preview{Release: "x", Namespace: "y", Operation: "install", Revision: 1}); err != nil ||
+	if err := planview.Text(&b, &preview.Preview{Release: "x", Namespace: "y", Operation: "install", Revision: 1}); err != nil ||
 		b.String() != "install of release x in namespace y, to revision 1, without an order: nothing to do\n" {
 		t.Errorf("%v, got %q", err, b.String())
 	}
@@ -71,15 +71,15 @@ type broken struct{}
 func (broken) Write([]byte) (int, error) { return 0, errors.New("disk full") }
 
 func TestTextReportsAFailingWriter(t *testing.T) {
-	if err := planview.Text(broken{}, preview()); err == nil {
+	if err := planview.Text(broken{}, example()); err == nil {
 		t.Error("no error")
 	}
 }
 
 // TestLongErrorsKeepTheirEnd shortens what a server says where it is longest.
 func TestLongErrorsKeepTheirEnd(t *testing.T) {
-	p := &action.Preview{Nodes: []action.PreviewNode{{Node: "shop", Objects: []action.PreviewObject{
-		{Action: action.PreviewFail, Kind: "Job", Name: "j", Error: "Job is invalid: " + strings.Repeat("ü", 5000) + ": field is immutable"},
+	p := &preview.Preview{Nodes: []preview.Node{{Node: "shop", Objects: []preview.Object{
+		{Action: preview.Fail, Kind: "Job", Name: "j", Error: "Job is invalid: " + strings.Repeat("ü", 5000) + ": field is immutable"},
 	}}}}
 	var b strings.Builder
 	if err := planview.Text(&b, p); err != nil {

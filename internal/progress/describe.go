@@ -8,16 +8,16 @@ import (
 	"unicode"
 	"unicode/utf8"
 
-	"github.com/ordered-helm/helm/pkg/action"
+	"github.com/ordered-helm/helm/internal/event"
 )
 
 // describe puts an event into words: what it is about, what happened to it, and
 // why. Of some events there is nothing to tell.
-func describe(e action.Event) string {
+func describe(e event.Event) string {
 	switch e.Type {
-	case action.EventStarted, action.EventHookLog: // of these, only other displays tell
+	case event.Started, event.HookLog: // of these, only other displays tell
 		return ""
-	case action.EventFinished:
+	case event.Finished:
 		return finished(e)
 	}
 	words := make([]string, 0, 5)
@@ -52,7 +52,7 @@ func describe(e action.Event) string {
 
 // finished is said of an operation that did something in order. That one failed is
 // told, at more length, by whoever asked for it.
-func finished(e action.Event) string {
+func finished(e event.Event) string {
 	if e.Err != nil || !e.Operation.Ordered {
 		return ""
 	}
@@ -60,37 +60,37 @@ func finished(e action.Event) string {
 }
 
 // speaksForItself tells whether the message of an event says what happened.
-func speaksForItself(t action.EventType) bool {
+func speaksForItself(t event.Type) bool {
 	switch t {
-	case action.EventResourceChanged, action.EventWaiting, action.EventPlanned, action.EventRemoving:
+	case event.ResourceChanged, event.Waiting, event.Planned, event.Removing:
 		return true
 	}
 	return false
 }
 
 // verb is what happened, as the end of a sentence.
-func verb(e action.Event) string {
+func verb(e event.Event) string {
 	switch e.Type {
-	case action.EventNodeStarted, action.EventHookStarted:
+	case event.NodeStarted, event.HookStarted:
 		return "started"
-	case action.EventNodeApplied:
+	case event.NodeApplied:
 		return "applied"
-	case action.EventNodeReady:
+	case event.NodeReady:
 		return "ready"
-	case action.EventNodeFailed:
+	case event.NodeFailed:
 		return "failed"
-	case action.EventNodeDeleting:
+	case event.NodeDeleting:
 		return "deleting"
-	case action.EventNodeDeleted:
+	case event.NodeDeleted:
 		return "deleted"
-	case action.EventResourceChanged:
+	case event.ResourceChanged:
 		return "changed"
-	case action.EventHookDone:
+	case event.HookDone:
 		if e.Err != nil {
 			return "failed"
 		}
 		return "done"
-	case action.EventWaiting:
+	case event.Waiting:
 		return "waiting"
 	default:
 		return string(e.Type)
@@ -98,7 +98,7 @@ func verb(e action.Event) string {
 }
 
 // explain joins an event's message and error.
-func explain(e action.Event) string {
+func explain(e event.Event) string {
 	switch {
 	case e.Err == nil:
 		return e.Message

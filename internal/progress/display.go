@@ -15,7 +15,7 @@ import (
 
 	"github.com/charmbracelet/x/term"
 
-	"github.com/ordered-helm/helm/pkg/action"
+	"github.com/ordered-helm/helm/internal/event"
 )
 
 // Mode is a way to show progress.
@@ -52,7 +52,7 @@ func ParseMode(text string) (Mode, error) {
 // Display shows the progress of one operation. Event is safe for concurrent use and
 // never waits for a terminal.
 type Display interface {
-	Event(e action.Event)
+	Event(e event.Event)
 	// Above is where others write while the display is open, so that they do not
 	// write into it. It passes on what it gets once the display is closed.
 	Above() io.Writer
@@ -107,4 +107,4 @@ func Resolve(mode Mode, stderr *os.File, env func(string) string) (Mode, error) 
 // silent shows warnings alone.
 type silent struct{ *plainPrinter }
 
-func (s *silent) Event(e action.Event) { s.Warning(e) }
+func (s *silent) Event(e event.Event) { s.Warning(e) }

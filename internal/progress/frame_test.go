@@ -13,8 +13,8 @@ import (
 	"github.com/charmbracelet/x/ansi"
 	"gotest.tools/v3/golden"
 
+	"github.com/ordered-helm/helm/internal/event"
 	"github.com/ordered-helm/helm/internal/timeline"
-	"github.com/ordered-helm/helm/pkg/action"
 )
 
 var began = time.Date(2024, 5, 6, 7, 8, 9, 0, time.UTC)
@@ -24,7 +24,7 @@ func at(seconds float64) time.Time {
 }
 
 // told records events at their times.
-func told(events ...action.Event) *timeline.Recorder {
+func told(events ...event.Event) *timeline.Recorder {
 	r := new(timeline.Recorder)
 	for _, e := range events {
 		r.Event(e)
@@ -33,11 +33,11 @@ func told(events ...action.Event) *timeline.Recorder {
 }
 
 // shop is an installation on its way: a chart with three subcharts after 20 seconds.
-func shop() []action.Event {
-	operation := &action.Operation{Name: "install", Release: "shop", Namespace: "default", Revision: 1, Ordered: true, Deadline: at(300)}
-	return []action.Event{
-		{Time: at(0), Type: action.EventStarted, Operation: operation},
-		{Time: at(0), Type: action.EventPlanned, Nodes: []action.PlannedNode{
+func shop() []event.Event {
+	operation := &event.Operation{Name: "install", Release: "shop", Namespace: "default", Revision: 1, Ordered: true, Deadline: at(300)}
+	return []event.Event{
+		{Time: at(0), Type: event.Started, Operation: operation},
+		{Time: at(0), Type: event.Planned, Nodes: []event.PlannedNode{
 			{ID: "shop/cache", Chart: "shop/cache", Resources: 2},
 			{ID: "shop/db:storage", Chart: "shop/db", Layer: "storage", Resources: 1},
 			{ID: "shop/queue:brokers", Chart: "shop/queue", Layer: "brokers", Resources: 3},
@@ -47,84 +47,84 @@ func shop() []action.Event {
 			{ID: "shop:web", Chart: "shop", Layer: "web", AfterCharts: []string{"shop/db", "shop/queue"}, Resources: 2},
 			{ID: "shop", Chart: "shop", After: []string{"shop:web"}, AfterCharts: []string{"shop/db", "shop/queue"}, Resources: 2},
 		}},
-		{Time: at(0.2), Type: action.EventHookStarted, Hook: "Job/check", HookEvent: "pre-install", Deadline: at(300.2)},
-		{Time: at(0.2), Type: action.EventHookStarted, Hook: "Job/migrate", HookEvent: "pre-install", Deadline: at(300.2)},
-		{Time: at(2), Type: action.EventHookDone, Hook: "Job/check", HookEvent: "pre-install"},
-		{Time: at(3), Type: action.EventHookLog, Hook: "Job/migrate", HookEvent: "pre-install", Message: "applied 0042_add_index, 3 left"},
-		{Time: at(5), Type: action.EventHookDone, Hook: "Job/migrate", HookEvent: "pre-install"},
-		{Time: at(5), Type: action.EventNodeStarted, Node: "shop/cache"},
-		{Time: at(5), Type: action.EventNodeStarted, Node: "shop/db:storage"},
-		{Time: at(5), Type: action.EventNodeStarted, Node: "shop/queue:brokers"},
-		{Time: at(5.1), Type: action.EventNodeApplied, Node: "shop/cache"},
-		{Time: at(5.1), Type: action.EventNodeApplied, Node: "shop/db:storage"},
-		{Time: at(5.1), Type: action.EventNodeApplied, Node: "shop/queue:brokers"},
-		{Time: at(5.2), Type: action.EventResourceChanged, Node: "shop/queue:brokers", Resource: "StatefulSet/rabbit", State: "InProgress", Message: "InProgress: Ready: 1/3", Deadline: at(65)},
-		{Time: at(7), Type: action.EventNodeReady, Node: "shop/cache"},
-		{Time: at(8), Type: action.EventNodeReady, Node: "shop/db:storage"},
-		{Time: at(8), Type: action.EventNodeStarted, Node: "shop/db:engine", After: "shop/db:storage"},
-		{Time: at(9), Type: action.EventResourceChanged, Node: "shop/queue:brokers", Resource: "StatefulSet/rabbit", State: "InProgress", Message: "InProgress: Ready: 2/3", Cause: "Pod rabbit-2: Unschedulable: 0/3 nodes are available: 3 Insufficient memory", Deadline: at(65)},
-		{Time: at(9), Type: action.EventResourceChanged, Node: "shop/queue:brokers", Resource: "Service/rabbit", State: "Ready", Message: "Ready"},
+		{Time: at(0.2), Type: event.HookStarted, Hook: "Job/check", HookEvent: "pre-install", Deadline: at(300.2)},
+		{Time: at(0.2), Type: event.HookStarted, Hook: "Job/migrate", HookEvent: "pre-install", Deadline: at(300.2)},
+		{Time: at(2), Type: event.HookDone, Hook: "Job/check", HookEvent: "pre-install"},
+		{Time: at(3), Type: event.HookLog, Hook: "Job/migrate", HookEvent: "pre-install", Message: "applied 0042_add_index, 3 left"},
+		{Time: at(5), Type: event.HookDone, Hook: "Job/migrate", HookEvent: "pre-install"},
+		{Time: at(5), Type: event.NodeStarted, Node: "shop/cache"},
+		{Time: at(5), Type: event.NodeStarted, Node: "shop/db:storage"},
+		{Time: at(5), Type: event.NodeStarted, Node: "shop/queue:brokers"},
+		{Time: at(5.1), Type: event.NodeApplied, Node: "shop/cache"},
+		{Time: at(5.1), Type: event.NodeApplied, Node: "shop/db:storage"},
+		{Time: at(5.1), Type: event.NodeApplied, Node: "shop/queue:brokers"},
+		{Time: at(5.2), Type: event.ResourceChanged, Node: "shop/queue:brokers", Resource: "StatefulSet/rabbit", State: "InProgress", Message: "InProgress: Ready: 1/3", Deadline: at(65)},
+		{Time: at(7), Type: event.NodeReady, Node: "shop/cache"},
+		{Time: at(8), Type: event.NodeReady, Node: "shop/db:storage"},
+		{Time: at(8), Type: event.NodeStarted, Node: "shop/db:engine", After: "shop/db:storage"},
+		{Time: at(9), Type: event.ResourceChanged, Node: "shop/queue:brokers", Resource: "StatefulSet/rabbit", State: "InProgress", Message: "InProgress: Ready: 2/3", Cause: "Pod rabbit-2: Unschedulable: 0/3 nodes are available: 3 Insufficient memory", Deadline: at(65)},
+		{Time: at(9), Type: event.ResourceChanged, Node: "shop/queue:brokers", Resource: "Service/rabbit", State: "Ready", Message: "Ready"},
 	}
 }
 
 // hooks are the events of the same until its hooks run.
-func hooks() []action.Event { return shop()[:6] }
+func hooks() []event.Event { return shop()[:6] }
 
 // failing is the same when a node has failed.
-func failing() []action.Event {
+func failing() []event.Event {
 	err := errors.New("StatefulSet/rabbit was not ready within 60s")
 	return append(shop(),
-		action.Event{Time: at(8.1), Type: action.EventNodeApplied, Node: "shop/db:engine"},
-		action.Event{Time: at(15), Type: action.EventResourceChanged, Node: "shop/db:engine", Resource: "StatefulSet/db", Namespace: "data", State: "InProgress", Message: "InProgress: Ready: 0/1", Deadline: at(70)},
-		action.Event{Time: at(19), Type: action.EventNodeFailed, Node: "shop/queue:brokers", Message: err.Error(), Err: err},
+		event.Event{Time: at(8.1), Type: event.NodeApplied, Node: "shop/db:engine"},
+		event.Event{Time: at(15), Type: event.ResourceChanged, Node: "shop/db:engine", Resource: "StatefulSet/db", Namespace: "data", State: "InProgress", Message: "InProgress: Ready: 0/1", Deadline: at(70)},
+		event.Event{Time: at(19), Type: event.NodeFailed, Node: "shop/queue:brokers", Message: err.Error(), Err: err},
 	)
 }
 
 // ended is the same when it has come to its end.
-func ended() []action.Event {
+func ended() []event.Event {
 	err := errors.New("StatefulSet/rabbit was not ready within 60s")
 	return append(failing(),
-		action.Event{Time: at(21), Type: action.EventFinished, Operation: new(action.Operation), Err: err})
+		event.Event{Time: at(21), Type: event.Finished, Operation: new(event.Operation), Err: err})
 }
 
 // complete is one that went well.
-func complete() []action.Event {
+func complete() []event.Event {
 	return append(shop(),
-		action.Event{Time: at(10), Type: action.EventNodeReady, Node: "shop/db:engine"},
-		action.Event{Time: at(10), Type: action.EventNodeStarted, Node: "shop/db", After: "shop/db:engine"},
-		action.Event{Time: at(10.4), Type: action.EventNodeReady, Node: "shop/db"},
-		action.Event{Time: at(14), Type: action.EventNodeReady, Node: "shop/queue:brokers"},
-		action.Event{Time: at(14), Type: action.EventNodeStarted, Node: "shop/queue:(Job/declare)", After: "shop/queue:brokers"},
-		action.Event{Time: at(16), Type: action.EventNodeReady, Node: "shop/queue:(Job/declare)"},
-		action.Event{Time: at(16), Type: action.EventNodeStarted, Node: "shop:web", After: "shop/queue:(Job/declare)"},
-		action.Event{Time: at(19.5), Type: action.EventNodeReady, Node: "shop:web"},
-		action.Event{Time: at(19.5), Type: action.EventNodeStarted, Node: "shop", After: "shop:web"},
-		action.Event{Time: at(20), Type: action.EventNodeReady, Node: "shop"},
-		action.Event{Time: at(20), Type: action.EventFinished, Operation: new(action.Operation)})
+		event.Event{Time: at(10), Type: event.NodeReady, Node: "shop/db:engine"},
+		event.Event{Time: at(10), Type: event.NodeStarted, Node: "shop/db", After: "shop/db:engine"},
+		event.Event{Time: at(10.4), Type: event.NodeReady, Node: "shop/db"},
+		event.Event{Time: at(14), Type: event.NodeReady, Node: "shop/queue:brokers"},
+		event.Event{Time: at(14), Type: event.NodeStarted, Node: "shop/queue:(Job/declare)", After: "shop/queue:brokers"},
+		event.Event{Time: at(16), Type: event.NodeReady, Node: "shop/queue:(Job/declare)"},
+		event.Event{Time: at(16), Type: event.NodeStarted, Node: "shop:web", After: "shop/queue:(Job/declare)"},
+		event.Event{Time: at(19.5), Type: event.NodeReady, Node: "shop:web"},
+		event.Event{Time: at(19.5), Type: event.NodeStarted, Node: "shop", After: "shop:web"},
+		event.Event{Time: at(20), Type: event.NodeReady, Node: "shop"},
+		event.Event{Time: at(20), Type: event.Finished, Operation: new(event.Operation)})
 }
 
 // unordered waits for everything at once.
-func unordered() []action.Event {
-	return []action.Event{
-		{Time: at(0), Type: action.EventStarted, Operation: &action.Operation{Name: "upgrade", Release: "shop", Namespace: "default", Revision: 7}},
-		{Time: at(1), Type: action.EventWaiting, Message: "waiting until everything is ready: 3 resources", Resources: 3},
-		{Time: at(1), Type: action.EventResourceChanged, Resource: "Deployment/web", State: "InProgress", Message: "InProgress: Available: 0/2", Deadline: at(301)},
-		{Time: at(1), Type: action.EventResourceChanged, Resource: "Service/web", State: "Ready", Message: "Ready"},
+func unordered() []event.Event {
+	return []event.Event{
+		{Time: at(0), Type: event.Started, Operation: &event.Operation{Name: "upgrade", Release: "shop", Namespace: "default", Revision: 7}},
+		{Time: at(1), Type: event.Waiting, Message: "waiting until everything is ready: 3 resources", Resources: 3},
+		{Time: at(1), Type: event.ResourceChanged, Resource: "Deployment/web", State: "InProgress", Message: "InProgress: Available: 0/2", Deadline: at(301)},
+		{Time: at(1), Type: event.ResourceChanged, Resource: "Service/web", State: "Ready", Message: "Ready"},
 	}
 }
 
 // removing is an uninstallation in reverse order.
-func removing() []action.Event {
-	return []action.Event{
-		{Time: at(0), Type: action.EventStarted, Operation: &action.Operation{Name: "uninstall", Release: "shop", Namespace: "default", Revision: 7, Ordered: true}},
-		{Time: at(0), Type: action.EventPlanned, Nodes: []action.PlannedNode{
+func removing() []event.Event {
+	return []event.Event{
+		{Time: at(0), Type: event.Started, Operation: &event.Operation{Name: "uninstall", Release: "shop", Namespace: "default", Revision: 7, Ordered: true}},
+		{Time: at(0), Type: event.Planned, Nodes: []event.PlannedNode{
 			{ID: "shop:web", Chart: "shop", Layer: "web", Resources: 2}, {ID: "shop/db:storage", Chart: "shop/db", Layer: "storage", Resources: 1},
 			{ID: "shop:base", Chart: "shop", Layer: "base", Resources: 2},
 		}},
-		{Time: at(1), Type: action.EventNodeDeleting, Node: "shop/db:storage"},
-		{Time: at(2), Type: action.EventNodeDeleted, Node: "shop/db:storage"},
-		{Time: at(2), Type: action.EventNodeDeleting, Node: "shop:web"},
-		{Time: at(4), Type: action.EventResourceChanged, Node: "shop:web", Resource: "Pod/web-1", State: "Terminating", Message: "Terminating: finalizer example.com/hold", Deadline: at(60)},
+		{Time: at(1), Type: event.NodeDeleting, Node: "shop/db:storage"},
+		{Time: at(2), Type: event.NodeDeleted, Node: "shop/db:storage"},
+		{Time: at(2), Type: event.NodeDeleting, Node: "shop:web"},
+		{Time: at(4), Type: event.ResourceChanged, Node: "shop:web", Resource: "Pod/web-1", State: "Terminating", Message: "Terminating: finalizer example.com/hold", Deadline: at(60)},
 	}
 }
 
@@ -132,7 +132,7 @@ func TestFrame(t *testing.T) {
 	plain := newTheme(true, false)
 	tests := []struct {
 		name          string
-		events        []action.Event
+		events        []event.Event
 		theme         theme
 		width, height int
 		after         float64
@@ -165,7 +165,7 @@ func TestFrame(t *testing.T) {
 func TestSummary(t *testing.T) {
 	tests := []struct {
 		name   string
-		events []action.Event
+		events []event.Event
 		width  int
 	}{
 		{"summary", complete(), 80},
@@ -184,21 +184,21 @@ func TestSummary(t *testing.T) {
 }
 
 // many is an installation of many nodes, which are all ready or run.
-func many(n int, ready bool) []action.Event {
-	var nodes []action.PlannedNode
+func many(n int, ready bool) []event.Event {
+	var nodes []event.PlannedNode
 	for i := range n {
 		chart := fmt.Sprintf("shop/sub%03d", i/10)
-		nodes = append(nodes, action.PlannedNode{ID: fmt.Sprintf("%s:layer%d", chart, i%10), Chart: chart, Layer: fmt.Sprintf("layer%d", i%10), Resources: 1})
+		nodes = append(nodes, event.PlannedNode{ID: fmt.Sprintf("%s:layer%d", chart, i%10), Chart: chart, Layer: fmt.Sprintf("layer%d", i%10), Resources: 1})
 	}
-	events := []action.Event{shop()[0], {Time: at(0), Type: action.EventPlanned, Nodes: nodes}}
+	events := []event.Event{shop()[0], {Time: at(0), Type: event.Planned, Nodes: nodes}}
 	for i, node := range nodes {
-		events = append(events, action.Event{Time: at(1), Type: action.EventNodeStarted, Node: node.ID})
+		events = append(events, event.Event{Time: at(1), Type: event.NodeStarted, Node: node.ID})
 		if ready {
-			events = append(events, action.Event{Time: at(2 + float64(i)/100), Type: action.EventNodeReady, Node: node.ID})
+			events = append(events, event.Event{Time: at(2 + float64(i)/100), Type: event.NodeReady, Node: node.ID})
 		}
 	}
 	if ready {
-		events = append(events, action.Event{Time: at(9), Type: action.EventFinished, Operation: new(action.Operation)})
+		events = append(events, event.Event{Time: at(9), Type: event.Finished, Operation: new(event.Operation)})
 	}
 	return events
 }
@@ -206,19 +206,19 @@ func many(n int, ready bool) []action.Event {
 // TestFrameOfAnything draws what comes of any events on any screen: it is never
 // larger than that.
 func TestFrameOfAnything(t *testing.T) {
-	scripts := map[string][]action.Event{
+	scripts := map[string][]event.Event{
 		"nothing": nil, "5,000 nodes": many(5000, false), "on its way": shop(), "failing": failing(), "removing": removing(),
 		"other scripts": {
 			shop()[0],
-			{Time: at(0), Type: action.EventPlanned, Nodes: []action.PlannedNode{
+			{Time: at(0), Type: event.Planned, Nodes: []event.PlannedNode{
 				{ID: "店/データベース:ストレージ", Chart: "店/データベース", Layer: "ストレージ"}, {ID: "店:👩‍💻", Chart: "店", Layer: "👩‍💻", After: []string{"店:مرحبا"}},
 				{ID: "店:(K/\x1b[2J\r)", Chart: "店", After: []string{"店:(K/\a)"}},
 			}},
-			{Time: at(1), Type: action.EventNodeStarted, Node: "店/データベース:ストレージ"},
-			{Time: at(1), Type: action.EventResourceChanged, Node: "店/データベース:ストレージ", Resource: "Pod/x", State: "InProgress", Message: "InProgress: \x1b[2Jé́́\n\t後"},
-			{Time: at(1), Type: action.EventNodeStarted, Node: "店:(K/\x1b[2J\r)"},
-			{Time: at(1), Type: action.EventResourceChanged, Node: "店:(K/\x1b[2J\r)", Resource: "K/\x1b[2J\r", State: "InProgress"},
-			{Time: at(1), Type: action.EventHookStarted, Hook: "K/\x1b[2J\r", HookEvent: "test"},
+			{Time: at(1), Type: event.NodeStarted, Node: "店/データベース:ストレージ"},
+			{Time: at(1), Type: event.ResourceChanged, Node: "店/データベース:ストレージ", Resource: "Pod/x", State: "InProgress", Message: "InProgress: \x1b[2Jé́́\n\t後"},
+			{Time: at(1), Type: event.NodeStarted, Node: "店:(K/\x1b[2J\r)"},
+			{Time: at(1), Type: event.ResourceChanged, Node: "店:(K/\x1b[2J\r)", Resource: "K/\x1b[2J\r", State: "InProgress"},
+			{Time: at(1), Type: event.HookStarted, Hook: "K/\x1b[2J\r", HookEvent: "test"},
 		},
 	}
 	for name, events := range scripts {

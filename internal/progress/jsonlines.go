@@ -10,7 +10,7 @@ import (
 	"sync"
 	"time"
 
-	"github.com/ordered-helm/helm/pkg/action"
+	"github.com/ordered-helm/helm/internal/event"
 )
 
 // jsonLines prints an object a line. Its fields are in docs/reference.md, "Progress
@@ -19,20 +19,20 @@ type jsonLines struct {
 	mu  sync.Mutex
 	out io.Writer
 	// open are the operations that have not ended, the innermost last.
-	open []*action.Operation
+	open []*event.Operation
 	// began is when the first one did.
 	began time.Time
 }
 
 type jsonEvent struct {
-	Time      time.Time        `json:"time"`
-	Elapsed   float64          `json:"elapsed"`
-	Type      action.EventType `json:"type"`
-	Operation string           `json:"operation,omitempty"`
-	Release   string           `json:"release,omitempty"`
-	Namespace string           `json:"namespace,omitempty"`
-	Revision  int              `json:"revision,omitempty"`
-	Ordered   *bool            `json:"ordered,omitempty"`
+	Time      time.Time  `json:"time"`
+	Elapsed   float64    `json:"elapsed"`
+	Type      event.Type `json:"type"`
+	Operation string     `json:"operation,omitempty"`
+	Release   string     `json:"release,omitempty"`
+	Namespace string     `json:"namespace,omitempty"`
+	Revision  int        `json:"revision,omitempty"`
+	Ordered   *bool      `json:"ordered,omitempty"`
 
 	Nodes             []jsonNode `json:"nodes,omitempty"`
 	Node              string     `json:"node,omitempty"`
@@ -63,13 +63,13 @@ func (p *jsonLines) Above() io.Writer { return p.out }
 func (p *jsonLines) Close() {}
 
 // Event prints an event.
-func (p *jsonLines) Event(e action.Event) {
+func (p *jsonLines) Event(e event.Event) {
 	p.mu.Lock()
 	defer p.mu.Unlock()
 	if p.began.IsZero() {
 		p.began = e.Time
 	}
-	if e.Type == action.EventStarted {
+	if e.Type == event.Started {
 		p.open = append(p.open, e.Operation)
 	}
 	j := jsonEvent{
@@ -93,7 +93,7 @@ func (p *jsonLines) Event(e action.Event) {
 	// A screen that cannot be written to must not fail the operation; nothing of
 	// the object can fail to be encoded.
 	_ = json.NewEncoder(p.out).Encode(j)
-	if e.Type == action.EventFinished && len(p.open) > 0 {
+	if e.Type == event.Finished && len(p.open) > 0 {
 		p.open = p.open[:len(p.open)-1]
 	}
 }

@@ -11,32 +11,32 @@ import (
 	"strings"
 	"testing"
 
-	"github.com/ordered-helm/helm/pkg/action"
+	"github.com/ordered-helm/helm/internal/event"
 )
 
 // undone is an installation that fails and is removed again, with every field.
-func undone() []action.Event {
+func undone() []event.Event {
 	failed := errors.New("Deployment/web was not ready within 5s")
-	install := &action.Operation{Name: "install", Release: "shop", Namespace: "default", Revision: 1, Ordered: true, Deadline: at(300)}
-	uninstall := &action.Operation{Name: "uninstall", Release: "shop", Namespace: "default", Revision: 1}
-	return []action.Event{
-		{Time: at(0), Type: action.EventStarted, Operation: install},
-		{Time: at(0.5), Type: action.EventWarning, Message: "beware"},
-		{Time: at(0.5), Type: action.EventPlanned, Message: "deploying 3 resources in 2 nodes", Nodes: []action.PlannedNode{
+	install := &event.Operation{Name: "install", Release: "shop", Namespace: "default", Revision: 1, Ordered: true, Deadline: at(300)}
+	uninstall := &event.Operation{Name: "uninstall", Release: "shop", Namespace: "default", Revision: 1}
+	return []event.Event{
+		{Time: at(0), Type: event.Started, Operation: install},
+		{Time: at(0.5), Type: event.Warning, Message: "beware"},
+		{Time: at(0.5), Type: event.Planned, Message: "deploying 3 resources in 2 nodes", Nodes: []event.PlannedNode{
 			{ID: "shop/db", Chart: "shop/db", Resources: 1},
 			{ID: "shop:web", Chart: "shop", Layer: "web", After: []string{"shop:base"}, AfterCharts: []string{"shop/db"}, Resources: 2},
 		}},
-		{Time: at(1), Type: action.EventHookStarted, Hook: "Job/m", HookEvent: "pre-install", Deadline: at(301)},
-		{Time: at(2), Type: action.EventHookLog, Hook: "Job/m", HookEvent: "pre-install", Message: "3 left"},
-		{Time: at(3), Type: action.EventHookDone, Hook: "Job/m", HookEvent: "pre-install"},
-		{Time: at(3), Type: action.EventNodeStarted, Node: "shop:web", After: "shop/db", Message: "Deployment/web"},
-		{Time: at(4), Type: action.EventResourceChanged, Node: "shop:web", Resource: "Deployment/web", Namespace: "other", State: "InProgress",
+		{Time: at(1), Type: event.HookStarted, Hook: "Job/m", HookEvent: "pre-install", Deadline: at(301)},
+		{Time: at(2), Type: event.HookLog, Hook: "Job/m", HookEvent: "pre-install", Message: "3 left"},
+		{Time: at(3), Type: event.HookDone, Hook: "Job/m", HookEvent: "pre-install"},
+		{Time: at(3), Type: event.NodeStarted, Node: "shop:web", After: "shop/db", Message: "Deployment/web"},
+		{Time: at(4), Type: event.ResourceChanged, Node: "shop:web", Resource: "Deployment/web", Namespace: "other", State: "InProgress",
 			Message: "InProgress: Available: 0/1", Cause: "Pod web-1: ImagePullBackOff", Deadline: at(8)},
-		{Time: at(8), Type: action.EventNodeFailed, Node: "shop:web", Message: failed.Error(), Err: failed},
-		{Time: at(8), Type: action.EventStarted, Operation: uninstall},
-		{Time: at(8), Type: action.EventWaiting, Message: "waiting until everything is gone: 3 resources", Resources: 3},
-		{Time: at(9), Type: action.EventFinished, Operation: uninstall},
-		{Time: at(9.1236), Type: action.EventFinished, Operation: install, Err: failed},
+		{Time: at(8), Type: event.NodeFailed, Node: "shop:web", Message: failed.Error(), Err: failed},
+		{Time: at(8), Type: event.Started, Operation: uninstall},
+		{Time: at(8), Type: event.Waiting, Message: "waiting until everything is gone: 3 resources", Resources: 3},
+		{Time: at(9), Type: event.Finished, Operation: uninstall},
+		{Time: at(9.1236), Type: event.Finished, Operation: install, Err: failed},
 	}
 }
 

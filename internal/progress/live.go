@@ -15,8 +15,8 @@ import (
 	"github.com/charmbracelet/colorprofile"
 	"github.com/charmbracelet/x/term"
 
+	"github.com/ordered-helm/helm/internal/event"
 	"github.com/ordered-helm/helm/internal/timeline"
-	"github.com/ordered-helm/helm/pkg/action"
 )
 
 // framesPerSecond is how often the view is drawn at most. While nothing happens it is
@@ -37,7 +37,7 @@ type live struct {
 	mu sync.Mutex
 	// news are the events that the recorder was not told of yet: drawing must not keep
 	// anybody waiting.
-	news []action.Event
+	news []event.Event
 	// above is what has not been written yet, and over whether it is written at once.
 	above bytes.Buffer
 	over  bool
@@ -66,12 +66,12 @@ func showsUnicode(env func(string) string) bool {
 }
 
 // Event opens the view with the first event that there is something to see of.
-func (l *live) Event(e action.Event) {
+func (l *live) Event(e event.Event) {
 	l.mu.Lock()
 	l.news = append(l.news, e)
 	l.mu.Unlock()
 	switch e.Type {
-	case action.EventWarning, action.EventObserving:
+	case event.Warning, event.Observing:
 		text := "WARNING: " + cut(oneLine(explain(e)))
 		l.mu.Lock()
 		known := l.warned[text]
@@ -80,7 +80,7 @@ func (l *live) Event(e action.Event) {
 		if !known {
 			_, _ = io.WriteString(l, text+"\n")
 		}
-	case action.EventStarted, action.EventFinished:
+	case event.Started, event.Finished:
 	default:
 		l.open()
 	}

@@ -16,7 +16,7 @@ import (
 	"github.com/charmbracelet/x/term"
 	"github.com/creack/pty"
 
-	"github.com/ordered-helm/helm/pkg/action"
+	"github.com/ordered-helm/helm/internal/event"
 )
 
 // questions are what a terminal answers to, by what it sends as if it were typed: what
@@ -55,14 +55,14 @@ func TestTheTerminalIsAskedNothing(t *testing.T) {
 	}()
 
 	l := newLive(Options{Mode: TTY, Out: screen, Terminal: screen, Env: func(string) string { return "" }})
-	operation := &action.Operation{Name: "install", Release: "shop", Ordered: true}
+	operation := &event.Operation{Name: "install", Release: "shop", Ordered: true}
 	started := time.Now()
-	for _, e := range []action.Event{
-		{Type: action.EventStarted, Operation: operation},
-		{Type: action.EventPlanned, Nodes: []action.PlannedNode{{ID: "shop:db", Chart: "shop", Layer: "db", Resources: 1}}},
-		{Type: action.EventNodeStarted, Node: "shop:db"},
-		{Type: action.EventNodeApplied, Node: "shop:db"},
-		{Type: action.EventResourceChanged, Node: "shop:db", Resource: "StatefulSet/db", State: "InProgress", Message: "waiting for rollout"},
+	for _, e := range []event.Event{
+		{Type: event.Started, Operation: operation},
+		{Type: event.Planned, Nodes: []event.PlannedNode{{ID: "shop:db", Chart: "shop", Layer: "db", Resources: 1}}},
+		{Type: event.NodeStarted, Node: "shop:db"},
+		{Type: event.NodeApplied, Node: "shop:db"},
+		{Type: event.ResourceChanged, Node: "shop:db", Resource: "StatefulSet/db", State: "InProgress", Message: "waiting for rollout"},
 	} {
 		e.Time = started
 		l.Event(e)
@@ -71,8 +71,8 @@ func TestTheTerminalIsAskedNothing(t *testing.T) {
 	if _, err := io.WriteString(l.Above(), "said meanwhile\n"); err != nil {
 		t.Fatal(err)
 	}
-	l.Event(action.Event{Type: action.EventNodeReady, Time: time.Now(), Node: "shop:db"})
-	l.Event(action.Event{Type: action.EventFinished, Time: time.Now(), Operation: operation})
+	l.Event(event.Event{Type: event.NodeReady, Time: time.Now(), Node: "shop:db"})
+	l.Event(event.Event{Type: event.Finished, Time: time.Now(), Operation: operation})
 	l.Close()
 	if after := modes(t, screen); after != before {
 		t.Errorf("the terminal's modes were %+v and are %+v", before, after)

@@ -11,7 +11,7 @@ import (
 	"sync"
 	"time"
 
-	"github.com/ordered-helm/helm/pkg/action"
+	"github.com/ordered-helm/helm/internal/event"
 )
 
 // patience is how long a resource may not be ready before a line says so: most are
@@ -42,7 +42,7 @@ type heldLine struct {
 }
 
 // NewWarnings returns a printer of warnings alone.
-func NewWarnings(w io.Writer) interface{ Event(action.Event) } {
+func NewWarnings(w io.Writer) interface{ Event(event.Event) } {
 	return &silent{newPlainPrinter(w, time.Now())}
 }
 
@@ -64,7 +64,7 @@ func (p *plainPrinter) Close() {
 }
 
 // Event prints an event, unless it says nothing that was not printed before.
-func (p *plainPrinter) Event(e action.Event) {
+func (p *plainPrinter) Event(e event.Event) {
 	if isWarning(e.Type) {
 		p.Warning(e)
 		return
@@ -74,18 +74,18 @@ func (p *plainPrinter) Event(e action.Event) {
 	p.mu.Lock()
 	defer p.mu.Unlock()
 	switch e.Type {
-	case action.EventFinished:
+	case event.Finished:
 		p.held = nil
-	case action.EventHookStarted, action.EventRemoving: // which come when the waiting is over
+	case event.HookStarted, event.Removing: // which come when the waiting is over
 		p.held = slices.DeleteFunc(p.held, func(h heldLine) bool { return h.waiting })
 	}
 	if text == "" {
 		return
 	}
 	switch e.Type {
-	case action.EventResourceChanged:
+	case event.ResourceChanged:
 		p.changed(e, subject, text)
-	case action.EventWaiting: // what is waited for may be ready at once
+	case event.Waiting: // what is waited for may be ready at once
 		p.hold(heldLine{due: e.Time.Add(patience), subject: subject, text: text, waiting: true})
 	default:
 		p.print(e.Time, subject, text)
@@ -93,7 +93,7 @@ func (p *plainPrinter) Event(e action.Event) {
 }
 
 // changed prints how a resource stands, or holds that back for a while.
-func (p *plainPrinter) changed(e action.Event, subject, text string) {
+func (p *plainPrinter) changed(e event.Event, subject, text string) {
 	p.held = slices.DeleteFunc(p.held, func(h heldLine) bool { return h.subject == subject })
 	_, told := p.last[subject]
 	switch e.State {
@@ -137,20 +137,20 @@ func (p *plainPrinter) release() {
 
 // Warning prints an event that is a warning and leaves out any other. A warning
 // is printed once, and how the cluster can be observed whenever that changes.
-func (p *plainPrinter) Warning(e action.Event) {
+func (p *plainPrinter) Warning(e event.Event) {
 	text := "WARNING: " + oneLine(explain(e))
 	p.mu.Lock()
 	defer p.mu.Unlock()
 	switch e.Type {
-	case action.EventWarning:
+	case event.Warning:
 		p.write(text, text, text)
-	case action.EventObserving:
+	case event.Observing:
 		p.write(string(e.Type), text, text)
 	}
 }
 
-func isWarning(t action.EventType) bool {
-	return t == action.EventWarning || t == action.EventObserving
+func isWarning(t event.Type) bool {
+	return t == event.Warning || t == event.Observing
 }
 
 // print writes a line with the time since the operation began: an event without a

@@ -13,7 +13,7 @@ import (
 	"testing/synctest"
 	"time"
 
-	"github.com/ordered-helm/helm/pkg/action"
+	"github.com/ordered-helm/helm/internal/event"
 )
 
 func TestEvent(t *testing.T) {
@@ -21,46 +21,46 @@ func TestEvent(t *testing.T) {
 	at := start.Add
 	tests := []struct {
 		name string
-		in   action.Event
+		in   event.Event
 		want string
 	}{
-		{"node started", action.Event{Time: at(0), Type: action.EventNodeStarted, Node: "shop:database"},
+		{"node started", event.Event{Time: at(0), Type: event.NodeStarted, Node: "shop:database"},
 			"    0.0s  shop:database started\n"},
-		{"with a message", action.Event{Time: at(1240 * time.Millisecond), Type: action.EventNodeStarted, Node: "shop:database", Message: "Secret/a, Service/b"},
+		{"with a message", event.Event{Time: at(1240 * time.Millisecond), Type: event.NodeStarted, Node: "shop:database", Message: "Secret/a, Service/b"},
 			"    1.2s  shop:database started: Secret/a, Service/b\n"},
-		{"after an hour", action.Event{Time: at(time.Hour), Type: action.EventNodeReady, Node: "shop"},
+		{"after an hour", event.Event{Time: at(time.Hour), Type: event.NodeReady, Node: "shop"},
 			" 3600.0s  shop ready\n"},
-		{"failed", action.Event{Time: at(time.Second), Type: action.EventNodeFailed, Node: "shop", Err: errors.New("no image")},
+		{"failed", event.Event{Time: at(time.Second), Type: event.NodeFailed, Node: "shop", Err: errors.New("no image")},
 			"    1.0s  shop failed: no image\n"},
-		{"failed with message and error", action.Event{Time: at(time.Second), Type: action.EventNodeFailed, Node: "shop", Message: "gave up", Err: errors.New("no image")},
+		{"failed with message and error", event.Event{Time: at(time.Second), Type: event.NodeFailed, Node: "shop", Message: "gave up", Err: errors.New("no image")},
 			"    1.0s  shop failed: gave up: no image\n"},
-		{"message that the error repeats", action.Event{Time: at(time.Second), Type: action.EventNodeFailed, Node: "shop", Message: "no image", Err: errors.New("no image for web")},
+		{"message that the error repeats", event.Event{Time: at(time.Second), Type: event.NodeFailed, Node: "shop", Message: "no image", Err: errors.New("no image for web")},
 			"    1.0s  shop failed: no image for web\n"},
-		{"resource", action.Event{Time: at(time.Second), Type: action.EventResourceChanged, Node: "shop:web", Resource: "Deployment/web", Message: "InProgress: 1 of 2"},
+		{"resource", event.Event{Time: at(time.Second), Type: event.ResourceChanged, Node: "shop:web", Resource: "Deployment/web", Message: "InProgress: 1 of 2"},
 			"    1.0s  shop:web Deployment/web: InProgress: 1 of 2\n"},
-		{"resource without a message", action.Event{Time: at(time.Second), Type: action.EventResourceChanged, Resource: "Deployment/web"},
+		{"resource without a message", event.Event{Time: at(time.Second), Type: event.ResourceChanged, Resource: "Deployment/web"},
 			"    1.0s  Deployment/web changed\n"},
-		{"hook", action.Event{Time: at(time.Second), Type: action.EventHookDone, HookEvent: "pre-install", Hook: "Job/migrate"},
+		{"hook", event.Event{Time: at(time.Second), Type: event.HookDone, HookEvent: "pre-install", Hook: "Job/migrate"},
 			"    1.0s  pre-install hook Job/migrate done\n"},
-		{"no time", action.Event{Type: action.EventNodeDeleted, Node: "shop"},
+		{"no time", event.Event{Type: event.NodeDeleted, Node: "shop"},
 			"    0.0s  shop deleted\n"},
-		{"type of a later version", action.Event{Time: at(0), Type: "node-paused", Node: "shop"},
+		{"type of a later version", event.Event{Time: at(0), Type: "node-paused", Node: "shop"},
 			"    0.0s  shop node-paused\n"},
-		{"lines and control characters", action.Event{Time: at(0), Type: action.EventNodeFailed, Node: "shop", Message: "a\n\tb\x1b[31mc\u009bd\r"},
+		{"lines and control characters", event.Event{Time: at(0), Type: event.NodeFailed, Node: "shop", Message: "a\n\tb\x1b[31mc\u009bd\r"},
 			"    0.0s  shop failed: a b [31mc d\n"},
-		{"warning", action.Event{Time: at(time.Minute), Type: action.EventWarning, Message: "two\nlines"},
+		{"warning", event.Event{Time: at(time.Minute), Type: event.Warning, Message: "two\nlines"},
 			"WARNING: two lines\n"},
-		{"observing", action.Event{Time: at(time.Minute), Type: action.EventObserving, Message: "the API does not\nanswer"},
+		{"observing", event.Event{Time: at(time.Minute), Type: event.Observing, Message: "the API does not\nanswer"},
 			"WARNING: the API does not answer\n"},
-		{"resource of another namespace", action.Event{Time: at(0), Type: action.EventResourceChanged, Node: "shop:web", Namespace: "other", Resource: "Pod/x", Message: "InProgress: 1 of 2"},
+		{"resource of another namespace", event.Event{Time: at(0), Type: event.ResourceChanged, Node: "shop:web", Namespace: "other", Resource: "Pod/x", Message: "InProgress: 1 of 2"},
 			"    0.0s  shop:web Pod/x in namespace other: InProgress: 1 of 2\n"},
-		{"hook of another namespace", action.Event{Time: at(0), Type: action.EventHookDone, Namespace: "other", HookEvent: "test", Hook: "Job/migrate"},
+		{"hook of another namespace", event.Event{Time: at(0), Type: event.HookDone, Namespace: "other", HookEvent: "test", Hook: "Job/migrate"},
 			"    0.0s  test hook Job/migrate in namespace other done\n"},
-		{"a line of 1,000 characters", action.Event{Type: action.EventWarning, Message: strings.Repeat("ü", 991)},
+		{"a line of 1,000 characters", event.Event{Type: event.Warning, Message: strings.Repeat("ü", 991)},
 			"WARNING: " + strings.Repeat("ü", 991) + "\n"},
-		{"a longer warning", action.Event{Type: action.EventWarning, Message: strings.Repeat("ü", 992)},
+		{"a longer warning", event.Event{Type: event.Warning, Message: strings.Repeat("ü", 992)},
 			"WARNING: " + strings.Repeat("ü", 990) + "…\n"},
-		{"a longer event", action.Event{Time: at(0), Type: action.EventPlanned, Message: strings.Repeat("x", 2000)},
+		{"a longer event", event.Event{Time: at(0), Type: event.Planned, Message: strings.Repeat("x", 2000)},
 			"    0.0s  " + strings.Repeat("x", 989) + "…\n"},
 	}
 	for _, tt := range tests {
@@ -78,9 +78,9 @@ func TestNothingIsRepeated(t *testing.T) {
 	var out bytes.Buffer
 	p := newPlainPrinter(&out, time.Time{})
 	for range 3 {
-		p.Event(action.Event{Time: time.Now(), Type: action.EventResourceChanged, Resource: "Pod/a", Message: "pending"})
-		p.Event(action.Event{Type: action.EventWarning, Message: "beware"})
-		p.Warning(action.Event{Type: action.EventWarning, Message: "beware"})
+		p.Event(event.Event{Time: time.Now(), Type: event.ResourceChanged, Resource: "Pod/a", Message: "pending"})
+		p.Event(event.Event{Type: event.Warning, Message: "beware"})
+		p.Warning(event.Event{Type: event.Warning, Message: "beware"})
 	}
 	if got := strings.Count(out.String(), "\n"); got != 2 {
 		t.Errorf("%d lines:\n%s", got, &out)
@@ -92,7 +92,7 @@ func TestTheSameElsewhereIsNoRepetition(t *testing.T) {
 	p := newPlainPrinter(&out, time.Now())
 	for range 2 {
 		for _, namespace := range []string{"", "other"} {
-			p.Event(action.Event{Type: action.EventResourceChanged, Namespace: namespace, Resource: "Pod/a", Message: "pending"})
+			p.Event(event.Event{Type: event.ResourceChanged, Namespace: namespace, Resource: "Pod/a", Message: "pending"})
 		}
 	}
 	if got, want := out.String(), "    0.0s  Pod/a: pending\n    0.0s  Pod/a in namespace other: pending\n"; got != want {
@@ -102,13 +102,13 @@ func TestTheSameElsewhereIsNoRepetition(t *testing.T) {
 
 func TestEveryOutageIsAnnounced(t *testing.T) {
 	const lost, back = "the API does not answer", "the API answers again"
-	for name, show := range map[string]func(*plainPrinter, action.Event){"Event": (*plainPrinter).Event, "Warning": (*plainPrinter).Warning} {
+	for name, show := range map[string]func(*plainPrinter, event.Event){"Event": (*plainPrinter).Event, "Warning": (*plainPrinter).Warning} {
 		t.Run(name, func(t *testing.T) {
 			var out bytes.Buffer
 			p := newPlainPrinter(&out, time.Now())
 			for _, message := range []string{lost, lost, back, lost, back, back} {
-				show(p, action.Event{Type: action.EventObserving, Message: message})
-				show(p, action.Event{Type: action.EventWarning, Message: "beware"})
+				show(p, event.Event{Type: event.Observing, Message: message})
+				show(p, event.Event{Type: event.Warning, Message: "beware"})
 			}
 			var want strings.Builder
 			for _, message := range []string{lost, "beware", back, lost, back} {
@@ -124,8 +124,8 @@ func TestEveryOutageIsAnnounced(t *testing.T) {
 func TestWarningShowsNothingElse(t *testing.T) {
 	var out bytes.Buffer
 	p := newPlainPrinter(&out, time.Now())
-	p.Warning(action.Event{Type: action.EventNodeStarted, Node: "shop"})
-	p.Warning(action.Event{Type: action.EventWarning, Message: "beware"})
+	p.Warning(event.Event{Type: event.NodeStarted, Node: "shop"})
+	p.Warning(event.Event{Type: event.Warning, Message: "beware"})
 	if got, want := out.String(), "WARNING: beware\n"; got != want {
 		t.Errorf("got %q, want %q", got, want)
 	}
@@ -134,16 +134,16 @@ func TestWarningShowsNothingElse(t *testing.T) {
 // TestResourcesThatGetReadySoonAreNoNews holds back what is most probably over by the
 // time that somebody has read it.
 func TestResourcesThatGetReadySoonAreNoNews(t *testing.T) {
-	changed := func(after time.Duration, resource, state, why string) (time.Duration, action.Event) {
-		return after, action.Event{Type: action.EventResourceChanged, Node: "shop", Resource: resource, State: state, Message: state + why}
+	changed := func(after time.Duration, resource, state, why string) (time.Duration, event.Event) {
+		return after, event.Event{Type: event.ResourceChanged, Node: "shop", Resource: resource, State: state, Message: state + why}
 	}
 	type step struct {
 		after time.Duration
-		event action.Event
+		event event.Event
 	}
-	at := func(after time.Duration, e action.Event) step { return step{after, e} }
-	waiting := step{0, action.Event{Type: action.EventWaiting, Message: "for the last 3 resources"}}
-	failed := step{900 * time.Millisecond, action.Event{Type: action.EventFinished, Operation: &action.Operation{Ordered: true}, Err: errors.New("no")}}
+	at := func(after time.Duration, e event.Event) step { return step{after, e} }
+	waiting := step{0, event.Event{Type: event.Waiting, Message: "for the last 3 resources"}}
+	failed := step{900 * time.Millisecond, event.Event{Type: event.Finished, Operation: &event.Operation{Ordered: true}, Err: errors.New("no")}}
 	tests := []struct {
 		name string
 		in   []step
@@ -161,9 +161,9 @@ func TestResourcesThatGetReadySoonAreNoNews(t *testing.T) {
 		{"each for itself", []step{at(changed(0, "Pod/a", "InProgress", ": 0/1")), at(changed(300*time.Millisecond, "Pod/b", "Missing", "")), at(changed(400*time.Millisecond, "Pod/a", "Gone", ""))},
 			"    1.3s  shop Pod/b: Missing\n"},
 		{"waiting for the last", []step{waiting}, "    1.0s  for the last 3 resources\n"},
-		{"waiting for all, until hooks run", []step{waiting, {900 * time.Millisecond, action.Event{Type: action.EventHookStarted, HookEvent: "post-install", Hook: "Job/a"}}},
+		{"waiting for all, until hooks run", []step{waiting, {900 * time.Millisecond, event.Event{Type: event.HookStarted, HookEvent: "post-install", Hook: "Job/a"}}},
 			"    0.9s  post-install hook Job/a started\n"},
-		{"waiting for the last of several", []step{waiting, {500 * time.Millisecond, action.Event{Type: action.EventNodeReady, Node: "shop:a"}}},
+		{"waiting for the last of several", []step{waiting, {500 * time.Millisecond, event.Event{Type: event.NodeReady, Node: "shop:a"}}},
 			"    0.5s  shop:a ready\n    1.0s  for the last 3 resources\n"},
 		{"waiting for the last, not long", []step{waiting, failed}, ""},
 	}
@@ -192,7 +192,7 @@ func TestNothingIsPrintedAfterTheEnd(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		var out bytes.Buffer
 		p := newPlainPrinter(&out, time.Now())
-		p.Event(action.Event{Time: time.Now(), Type: action.EventResourceChanged, Resource: "Pod/a", State: "InProgress", Message: "InProgress"})
+		p.Event(event.Event{Time: time.Now(), Type: event.ResourceChanged, Resource: "Pod/a", State: "InProgress", Message: "InProgress"})
 		p.Close()
 		time.Sleep(time.Minute)
 		if out.Len() > 0 {
@@ -209,7 +209,7 @@ func TestConcurrentEventsStayWhole(t *testing.T) {
 	for w := range writers {
 		all.Go(func() {
 			for i := range each {
-				p.Event(action.Event{Type: action.EventNodeReady, Node: fmt.Sprintf("%d-%d", w, i)})
+				p.Event(event.Event{Type: event.NodeReady, Node: fmt.Sprintf("%d-%d", w, i)})
 			}
 		})
 	}

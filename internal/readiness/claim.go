@@ -16,26 +16,26 @@ import (
 // events, are asked again: neither changes the claim, so no watch tells of it.
 const claimRecheck = time.Second
 
-// Binding is when a volume claim is bound.
-type Binding int
+// VolumeBindingMode is when a volume claim is bound.
+type VolumeBindingMode int
 
 const (
 	// BindingUnknown means that it cannot be told, or not yet.
-	BindingUnknown Binding = iota
-	// BindsAtOnce claims are bound without anybody using them.
-	BindsAtOnce
-	// BindsOnUse claims are bound only when a pod that uses them is scheduled.
-	BindsOnUse
+	BindingUnknown VolumeBindingMode = iota
+	// BindsImmediately claims are bound without anybody using them.
+	BindsImmediately
+	// BindsOnFirstConsumer claims are bound only when a pod that uses them is scheduled.
+	BindsOnFirstConsumer
 )
 
-// ClaimBinding tells when a PersistentVolumeClaim is bound. An error is shown
+// VolumeBindingModeFunc tells when a PersistentVolumeClaim is bound. An error is shown
 // in the claim's message; the claim is asked about again later.
-type ClaimBinding func(ctx context.Context, claim *unstructured.Unstructured) (Binding, error)
+type VolumeBindingModeFunc func(ctx context.Context, claim *unstructured.Unstructured) (VolumeBindingMode, error)
 
-// Default returns the Evaluator for objects without rules of their own: Compute,
+// NewEvaluator returns the Evaluator for objects without rules of their own: Compute,
 // with the exception that a claim which is bound on use does not block. Its pod
 // may come later than the claim, even in a later part of the same release.
-func Default(binding ClaimBinding) Evaluator {
+func NewEvaluator(binding VolumeBindingModeFunc) Evaluator {
 	return func(ctx context.Context, obj *unstructured.Unstructured) Status {
 		verdict := Compute(obj)
 		if verdict.State != InProgress || !mayBindOnUse(obj) {
@@ -44,11 +44,11 @@ func Default(binding ClaimBinding) Evaluator {
 		switch mode, err := binding(ctx, obj); {
 		case err != nil:
 			verdict.Message = fmt.Sprintf("%s; when it will be bound is unknown: %v", verdict.Message, err)
-			verdict.Recheck = claimRecheck
-		case mode == BindsOnUse:
+			verdict.RecheckAfter = claimRecheck
+		case mode == BindsOnFirstConsumer:
 			return ready("WaitForFirstConsumer", "bound when the first pod uses it")
 		case mode == BindingUnknown:
-			verdict.Recheck = claimRecheck
+			verdict.RecheckAfter = claimRecheck
 		}
 		return verdict
 	}

@@ -4,49 +4,19 @@
 package readiness
 
 import (
-	"context"
-
 	"k8s.io/apimachinery/pkg/apis/meta/v1/unstructured"
 )
 
-// ReasonDeleted is the Reason of what was gone before it had completed.
+// ReasonDeleted is the Reason of an object that was deleted while it was waited for.
 const ReasonDeleted = "Deleted"
 
-// ExpectCompletion is Expect for Jobs and Pods that run to an end: each is Ready
-// when it has completed, and Failed when it has failed or is gone before it had
-// completed. What becomes of it later does not matter.
-func (t *Tracker) ExpectCompletion(targets ...Target) *Group {
-	return t.newGroup(targets, (*item).judgeCompletion)
-}
-
-// judgeCompletion is the verdict of a group that waits until its targets have
-// completed.
-func (i *item) judgeCompletion(_ context.Context, o observation) Status {
-	switch {
-	case i.finished:
-		return i.report.Status // an object of the same name that comes later is another one
-	case o.object == nil || i.isOther(o.object):
-		return i.lost()
-	}
-	i.report.Object, i.uid = o.object, o.object.GetUID()
-	verdict := completion(o.object)
-	switch {
-	case verdict.State != InProgress:
-		i.finished, i.report.Deleted = true, false
-	case o.gone:
-		return i.lost()
-	case o.object.GetDeletionTimestamp() != nil:
-		return Status{State: Terminating, Reason: "Terminating", Message: terminatingMessage(o.object)}
-	}
-	return verdict
-}
-
-// completion judges a Job or Pod by whether it has run to its end.
-func completion(obj *unstructured.Unstructured) Status {
+// ComputeCompletion judges whether a Job or Pod has completed: it is Ready when it has
+// succeeded, and Failed when it has failed.
+func ComputeCompletion(obj *unstructured.Unstructured) Status {
 	switch {
 	case isJob(obj):
 		return jobStatus(obj)
-	case hasRunToEnd(obj):
+	case HasSucceeded(obj):
 		return ready("Succeeded", "completed successfully")
 	case text(obj, "status", "phase") == "Failed":
 		return podFailure(obj)
@@ -57,10 +27,37 @@ func completion(obj *unstructured.Unstructured) Status {
 	return inProgress("PodRunning", "it has not completed")
 }
 
-// lost is the verdict on what was gone before it had completed.
-func (i *item) lost() Status {
-	verdict := i.missing()
-	i.finished, i.report.Deleted = true, true
-	verdict.State, verdict.Reason = Failed, ReasonDeleted
-	return verdict
+// HasSucceeded reports whether an object is a Job that is complete, or a Pod that has
+// succeeded. This is final: it stays ready, even if it is deleted later.
+func HasSucceeded(obj *unstructured.Unstructured) bool {
+	if isJob(obj) {
+		return conditionOf(obj, "Complete").status == conditionTrue
+	}
+	kind := obj.GroupVersionKind()
+	return kind.Group == "" && kind.Kind == "Pod" && text(obj, "status", "phase") == "Succeeded"
+}
+
+func isJob(obj *unstructured.Unstructured) bool {
+	kind := obj.GroupVersionKind()
+	return kind.Group == "batch" && kind.Kind == "Job"
+}
+
+// MissingStatus is the Status of an object that is not on the server. The last version
+// that was seen is nil if there was none. The object may be created again, so its absence
+// is not final.
+func MissingStatus(last *unstructured.Unstructured) Status {
+	status := Status{State: Missing, Reason: "NotFound", Message: "it is not on the server"}
+	if last == nil {
+		return status
+	}
+	status.Reason, status.Message = ReasonDeleted, "somebody deleted it while it was waited for"
+	if number(last, -1, "spec", "ttlSecondsAfterFinished") >= 0 && isJob(last) {
+		status.Message = "it is gone, and whether it had completed was not seen; a longer ttlSecondsAfterFinished would keep it"
+	}
+	return status
+}
+
+// TerminatingStatus is the Status of an object that is being deleted.
+func TerminatingStatus(obj *unstructured.Unstructured) Status {
+	return Status{State: Terminating, Reason: "Terminating", Message: terminatingMessage(obj)}
 }

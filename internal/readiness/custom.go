@@ -8,13 +8,13 @@ import (
 	"k8s.io/client-go/kubernetes/scheme"
 )
 
-// HasReadiness reports whether Compute has anything to go by. It is true for
+// ReportsReadiness reports whether Compute has anything to go by. It is true for
 // every kind that is built into Kubernetes, and for a custom resource that bears
 // a Ready, Reconciling or Stalled condition or says which generation its
 // controller observed. Otherwise Compute takes the object for ready the moment
 // it exists. A custom resource bears none of these before its controller has
 // written a status, so ask once there was time for that.
-func HasReadiness(obj *unstructured.Unstructured) bool {
+func ReportsReadiness(obj *unstructured.Unstructured) bool {
 	if builtIn(obj) {
 		return true
 	}

@@ -87,9 +87,9 @@ func wholeNumber(value any) (int64, bool) {
 }
 
 const (
-	// ReasonGenerationLags is the Reason of what was changed since its
+	// ReasonGenerationNotObserved is the Reason of what was changed since its
 	// controller looked last.
-	ReasonGenerationLags = "LatestGenerationNotObserved"
+	ReasonGenerationNotObserved = "LatestGenerationNotObserved"
 	// ReasonNotObserved is the Reason of what no controller has looked at.
 	ReasonNotObserved = "NotObserved"
 )
@@ -104,7 +104,7 @@ func generationLag(obj *unstructured.Unstructured) (Status, bool) {
 	}
 	return Status{
 		State:   InProgress,
-		Reason:  ReasonGenerationLags,
+		Reason:  ReasonGenerationNotObserved,
 		Message: fmt.Sprintf("generation %d is not observed yet, the last one observed is %d", generation, observed),
 	}, true
 }

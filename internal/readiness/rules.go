@@ -15,19 +15,19 @@ import (
 // ReasonFailureExpression is the Reason of what failed by its own rules.
 const ReasonFailureExpression = "ReadinessFailure"
 
-// Rules are what an object says itself about being ready and having failed
+// Expressions are what an object says itself about being ready and having failed
 // (docs/reference.md, "Expressions").
-type Rules struct {
+type Expressions struct {
 	// Success are the expressions of which any one makes the object ready.
 	Success []annotation.Expression
 	// Failure are those of which any one makes it fail for good.
 	Failure []annotation.Expression
 }
 
-// Over returns the Evaluator that asks the rules, failure first, and base for
+// Evaluator returns the Evaluator that asks the rules, failure first, and base for
 // the side that they say nothing about. They are asked of a status that belongs
 // to the object's present generation, as far as its controller tells.
-func (r Rules) Over(base Evaluator) Evaluator {
+func (r Expressions) Evaluator(base Evaluator) Evaluator {
 	if len(r.Success) == 0 && len(r.Failure) == 0 {
 		return base
 	}
@@ -44,7 +44,7 @@ func (r Rules) Over(base Evaluator) Evaluator {
 }
 
 // decide puts the rules over the verdict of the base.
-func (r Rules) decide(base Status, status any) Status {
+func (r Expressions) decide(base Status, status any) Status {
 	if e, holds := firstThatHolds(r.Failure, status); holds {
 		return Status{State: Failed, Reason: ReasonFailureExpression, Message: withDetail("the readiness-failure expression "+e.String()+" holds", base)}
 	}
@@ -73,7 +73,7 @@ func noneHolds(list []annotation.Expression, status any) string {
 	texts := make([]string, len(list))
 	for i, e := range list {
 		texts[i] = e.String() + " (nothing is there)"
-		if found := e.Found(status); found != "" {
+		if found := e.ActualValues(status); found != "" {
 			texts[i] = e.String() + " (it is " + found + ")"
 		}
 	}

@@ -10,9 +10,10 @@ import (
 	"k8s.io/apimachinery/pkg/apis/meta/v1/unstructured"
 
 	"github.com/ordered-helm/helm/internal/annotation"
+	"github.com/ordered-helm/helm/internal/fakeapi"
 )
 
-func rules(tb testing.TB, success, failure []string) Rules {
+func rules(tb testing.TB, success, failure []string) Expressions {
 	tb.Helper()
 	parse := func(texts []string) []annotation.Expression {
 		var list []annotation.Expression
@@ -25,7 +26,7 @@ func rules(tb testing.TB, success, failure []string) Rules {
 		}
 		return list
 	}
-	return Rules{Success: parse(success), Failure: parse(failure)}
+	return Expressions{Success: parse(success), Failure: parse(failure)}
 }
 
 func computed(_ context.Context, obj *unstructured.Unstructured) Status { return Compute(obj) }
@@ -65,7 +66,7 @@ func TestRules(t *testing.T) {
 		{"a status of one word", []string{"phase != Broken"}, nil, oneWord, InProgress, "ReadinessSuccessFalse"},
 	} {
 		t.Run(c.name, func(t *testing.T) {
-			got := rules(t, c.success, c.failure).Over(computed)(t.Context(), object(t, c.object))
+			got := rules(t, c.success, c.failure).Evaluator(computed)(t.Context(), fakeapi.Object(t, c.object))
 			if got.State != c.state || got.Reason != c.reason {
 				t.Errorf("got %+v, want %s %s", got, c.state, c.reason)
 			}
@@ -74,7 +75,7 @@ func TestRules(t *testing.T) {
 }
 
 func TestRulesSayWhatTheyFound(t *testing.T) {
-	thing := object(t, `{apiVersion: x.example/v1, kind: Thing, metadata: {name: a}, status: {phase: New, failed: 2}}`)
+	thing := fakeapi.Object(t, `{apiVersion: x.example/v1, kind: Thing, metadata: {name: a}, status: {phase: New, failed: 2}}`)
 	for _, c := range []struct {
 		name             string
 		success, failure []string
@@ -86,30 +87,9 @@ func TestRulesSayWhatTheyFound(t *testing.T) {
 		{"failure", nil, []string{"failed > 1"}, `the readiness-failure expression failed > 1 holds`},
 	} {
 		t.Run(c.name, func(t *testing.T) {
-			if got := rules(t, c.success, c.failure).Over(computed)(t.Context(), thing); got.Message != c.want {
+			if got := rules(t, c.success, c.failure).Evaluator(computed)(t.Context(), thing); got.Message != c.want {
 				t.Errorf("got %q, want %q", got.Message, c.want)
 			}
 		})
 	}
-}
-
-// TestRulesAreAskedOfEveryVersion: a failure that is over the next moment was
-// one all the same.
-func TestRulesAreAskedOfEveryVersion(t *testing.T) {
-	inBubble(t, func(b *bench) {
-		thing := func(phase string) *unstructured.Unstructured {
-			return object(b.T, `{apiVersion: x.example/v1, kind: Thing, metadata: {name: a, namespace: shop}, status: {phase: `+phase+`}}`)
-		}
-		target := targetOf(things, thing("New"))
-		target.Evaluate = rules(b.T, []string{"phase == Done"}, []string{"phase == Broken"}).Over(computed)
-		g := b.tracker.Expect(target)
-		b.write(g, things, thing("New"))
-		w := b.wait(g)
-		b.expectWaiting(w)
-		b.api.stall(true)
-		b.api.put(things, thing("Broken"))
-		b.api.put(things, thing("Done"))
-		b.api.stall(false)
-		b.expectOver(w, ErrFailed)
-	})
 }

@@ -36,9 +36,9 @@ type Status struct {
 	Reason string
 	// Message is for people; it may be empty.
 	Message string
-	// Recheck, when above zero, asks for a new verdict after that time even if
+	// RecheckAfter, when above zero, asks for a new verdict after that time even if
 	// the object does not change by then.
-	Recheck time.Duration
+	RecheckAfter time.Duration
 }
 
 // Evaluator judges one version of an object. It must not change the object, and
@@ -87,7 +87,7 @@ func ruleFor(kind schema.GroupKind) func(*unstructured.Unstructured) Status {
 // without a new write, so it is InProgress and says what is wrong.
 func Compute(obj *unstructured.Unstructured) Status {
 	if obj.GetDeletionTimestamp() != nil {
-		return Status{State: Terminating, Reason: "Terminating", Message: terminatingMessage(obj)}
+		return TerminatingStatus(obj)
 	}
 	if lag, lags := generationLag(obj); lags {
 		return lag

@@ -7,23 +7,8 @@ import (
 	"strings"
 	"testing"
 
-	"k8s.io/apimachinery/pkg/apis/meta/v1/unstructured"
-	"sigs.k8s.io/yaml"
+	"github.com/ordered-helm/helm/internal/fakeapi"
 )
-
-// object parses YAML with the number types that a client decodes.
-func object(t *testing.T, text string) *unstructured.Unstructured {
-	t.Helper()
-	data, err := yaml.YAMLToJSON([]byte(text))
-	if err != nil {
-		t.Fatalf("test object: %v", err)
-	}
-	obj := &unstructured.Unstructured{}
-	if err := obj.UnmarshalJSON(data); err != nil {
-		t.Fatalf("test object: %v", err)
-	}
-	return obj
-}
 
 type statusCase struct {
 	name    string
@@ -37,7 +22,7 @@ func runStatusCases(t *testing.T, cases []statusCase) {
 	t.Helper()
 	for _, c := range cases {
 		t.Run(c.name, func(t *testing.T) {
-			got := Compute(object(t, c.object))
+			got := Compute(fakeapi.Object(t, c.object))
 			if got.State != c.state || c.reason != "" && got.Reason != c.reason || !strings.Contains(got.Message, c.message) {
 				t.Errorf("got %s, reason %q, message %q\nwant %s, reason %q, message with %q",
 					got.State, got.Reason, got.Message, c.state, c.reason, c.message)
@@ -256,7 +241,7 @@ func TestHasReadiness(t *testing.T) {
 		{"conditions that cannot be read", `{apiVersion: x.example/v1, kind: Thing, metadata: {name: a}, status: {conditions: [1, two]}}`, false},
 	} {
 		t.Run(c.name, func(t *testing.T) {
-			if got := HasReadiness(object(t, c.object)); got != c.want {
+			if got := ReportsReadiness(fakeapi.Object(t, c.object)); got != c.want {
 				t.Errorf("got %v, want %v", got, c.want)
 			}
 		})

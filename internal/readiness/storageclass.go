@@ -38,21 +38,21 @@ type StorageClasses struct {
 	client dynamic.Interface
 
 	mu     sync.Mutex
-	known  map[string]Binding // by class; the empty name is the default class
-	denied map[string]error   // classes that may not be read
+	known  map[string]VolumeBindingMode // by class; the empty name is the default class
+	denied map[string]error             // classes that may not be read
 }
 
 // NewStorageClasses returns a lookup that has read nothing yet.
 func NewStorageClasses(client dynamic.Interface) *StorageClasses {
-	return &StorageClasses{client: client, known: map[string]Binding{}, denied: map[string]error{}}
+	return &StorageClasses{client: client, known: map[string]VolumeBindingMode{}, denied: map[string]error{}}
 }
 
-// Binding is a ClaimBinding. What is not known yet (no such class, no event so
+// BindingMode is a ClaimBinding. What is not known yet (no such class, no event so
 // far) is BindingUnknown and asked for again at the next call.
-func (s *StorageClasses) Binding(ctx context.Context, claim *unstructured.Unstructured) (Binding, error) {
+func (s *StorageClasses) BindingMode(ctx context.Context, claim *unstructured.Unstructured) (VolumeBindingMode, error) {
 	name, given := className(claim)
 	if given && name == "" {
-		return BindsAtOnce, nil // asks for no class: only volumes that exist can match
+		return BindsImmediately, nil // asks for no class: only volumes that exist can match
 	}
 	s.mu.Lock()
 	mode, denied := s.known[name], s.denied[name]
@@ -71,7 +71,7 @@ func (s *StorageClasses) Binding(ctx context.Context, claim *unstructured.Unstru
 	return s.fromEvents(ctx, claim, denied)
 }
 
-func (s *StorageClasses) remember(name string, mode Binding, err error) {
+func (s *StorageClasses) remember(name string, mode VolumeBindingMode, err error) {
 	s.mu.Lock()
 	defer s.mu.Unlock()
 	s.known[name] = mode
@@ -90,7 +90,7 @@ func className(claim *unstructured.Unstructured) (name string, given bool) {
 	return name, given
 }
 
-func (s *StorageClasses) read(ctx context.Context, name string) (Binding, error) {
+func (s *StorageClasses) read(ctx context.Context, name string) (VolumeBindingMode, error) {
 	if name == "" {
 		return s.readDefault(ctx)
 	}
@@ -106,7 +106,7 @@ func (s *StorageClasses) read(ctx context.Context, name string) (Binding, error)
 
 // readDefault finds the class that the API server would fill in: of several
 // defaults the newest, of equally new ones the first by name.
-func (s *StorageClasses) readDefault(ctx context.Context) (Binding, error) {
+func (s *StorageClasses) readDefault(ctx context.Context) (VolumeBindingMode, error) {
 	list, err := s.client.Resource(storageClasses()).List(ctx, metav1.ListOptions{})
 	if err != nil {
 		return BindingUnknown, fmt.Errorf("listing storage classes: %w", err)
@@ -137,16 +137,16 @@ func isDefault(class *unstructured.Unstructured) bool {
 	return annotations[defaultAnnotation] == "true" || annotations[defaultBetaAnnotation] == "true"
 }
 
-func bindingOf(class *unstructured.Unstructured) Binding {
+func bindingOf(class *unstructured.Unstructured) VolumeBindingMode {
 	if text(class, "volumeBindingMode") == waitForFirstConsumer {
-		return BindsOnUse
+		return BindsOnFirstConsumer
 	}
-	return BindsAtOnce
+	return BindsImmediately
 }
 
 // fromEvents looks for the controller's note on the claim. That there is none
 // says nothing: it may still be to come.
-func (s *StorageClasses) fromEvents(ctx context.Context, claim *unstructured.Unstructured, forbidden error) (Binding, error) {
+func (s *StorageClasses) fromEvents(ctx context.Context, claim *unstructured.Unstructured, forbidden error) (VolumeBindingMode, error) {
 	selector := fields.Set{
 		"involvedObject.kind": "PersistentVolumeClaim",
 		"involvedObject.name": claim.GetName(),
@@ -163,7 +163,7 @@ func (s *StorageClasses) fromEvents(ctx context.Context, claim *unstructured.Uns
 	for n := range list.Items {
 		switch text(&list.Items[n], "reason") {
 		case waitForFirstConsumer, waitForPodScheduled:
-			return BindsOnUse, nil
+			return BindsOnFirstConsumer, nil
 		}
 	}
 	return BindingUnknown, nil

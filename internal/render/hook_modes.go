@@ -13,7 +13,7 @@ import (
 // HookModes gives how the hooks of each chart of a tree run, in a release in the
 // namespace given. A nil tree has none that run in parallel.
 func HookModes(root *sequencer.Chart, namespace string) hookrunner.Modes {
-	modes := hookrunner.Modes{Namespace: namespace, Of: map[string]hookrunner.Mode{}}
+	modes := hookrunner.Modes{Namespace: namespace, ByChart: map[string]hookrunner.Mode{}}
 	if root == nil {
 		return modes
 	}
@@ -21,7 +21,7 @@ func HookModes(root *sequencer.Chart, namespace string) hookrunner.Modes {
 	var walk func(c *sequencer.Chart, path string)
 	walk = func(c *sequencer.Chart, path string) {
 		if c.HookMode != "" {
-			modes.Of[path] = hookrunner.Mode(c.HookMode)
+			modes.ByChart[path] = hookrunner.Mode(c.HookMode)
 		}
 		for _, sub := range c.Subcharts {
 			walk(sub, path+"/"+sub.Name)

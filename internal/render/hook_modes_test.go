@@ -29,7 +29,7 @@ func TestHookModes(t *testing.T) {
 	}).root
 	modes := render.HookModes(root, "ns")
 	want := map[string]hookrunner.Mode{"shop/one": hookrunner.Parallel, "shop/two": hookrunner.Parallel, "shop/web": hookrunner.OtherChartsOnly}
-	if modes.Namespace != "ns" || !maps.Equal(modes.Of, want) {
+	if modes.Namespace != "ns" || !maps.Equal(modes.ByChart, want) {
 		t.Errorf("got %+v", modes)
 	}
 	for path, c := range map[string]struct {
@@ -46,7 +46,7 @@ func TestHookModes(t *testing.T) {
 			t.Errorf("%s: %s of %s, want %s of %s", path, mode, chart, c.mode, c.chart)
 		}
 	}
-	if modes := render.HookModes(nil, "ns"); modes.Namespace != "ns" || len(modes.Of) > 0 || modes.ChartOf != nil {
+	if modes := render.HookModes(nil, "ns"); modes.Namespace != "ns" || len(modes.ByChart) > 0 || modes.ChartOf != nil {
 		t.Errorf("got %+v", modes)
 	}
 }

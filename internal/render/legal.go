@@ -94,7 +94,7 @@ func legalDocument(doc string) (string, error) {
 		metadata := yamledit.Lookup(object, "metadata")
 		if mode := yamledit.Lookup(metadata, hookModeField); mode != nil {
 			return "", fmt.Errorf("%s: %w", nameOf(object), &annotation.ValueError{
-				Key: "metadata." + hookModeField, Value: annotation.Value(mode),
+				Key: "metadata." + hookModeField, Value: annotation.DecodeNode(mode),
 				Reason: "has no meaning in a template: write " + hookModeField + " into Chart.yaml",
 			})
 		}
@@ -143,13 +143,13 @@ func legalAnnotations(annotations *yaml.Node) ([]yamledit.Change, error) {
 		var err error
 		if lists[key] {
 			return nil, &annotation.ValueError{
-				Key: key, Value: annotation.Value(value), Problem: annotation.Conflict, Reason: "the key is there twice: write one list",
+				Key: key, Value: annotation.DecodeNode(value), Problem: annotation.Conflict, Reason: "the key is there twice: write one list",
 			}
 		}
 		if annotation.IsList(key) {
 			lists[key] = true
 			more, err = legalList(annotations, key, value)
-		} else if annotation.IsOurs(key) {
+		} else if annotation.IsSequencingKey(key) {
 			// Helm's parser refuses what is no string, too, but does not say
 			// where it stands.
 			err = checkScalar(key, value)
@@ -163,7 +163,7 @@ func legalAnnotations(annotations *yaml.Node) ([]yamledit.Change, error) {
 }
 
 func checkScalar(key string, value *yaml.Node) error {
-	v := annotation.Value(value)
+	v := annotation.DecodeNode(value)
 	if _, isText := v.(string); isText {
 		return nil
 	}
@@ -175,12 +175,12 @@ func checkScalar(key string, value *yaml.Node) error {
 // stands under another key that would become the same, the two are merged.
 func legalList(annotations *yaml.Node, key string, value *yaml.Node) ([]yamledit.Change, error) {
 	c := yamledit.Change{Mapping: annotations, Key: key}
-	text, change, err := annotation.LegalValue(key, value)
+	text, change, err := annotation.CanonicalValue(key, value)
 	if err != nil {
 		return nil, err
 	}
 	if other := otherSpelling(annotations, key); other != "" {
-		if annotation.LegalKey(key) == key {
+		if annotation.CanonicalKey(key) == key {
 			return nil, nil // the other spelling sees to both
 		}
 		return mergeLists(annotations, key, other)
@@ -188,7 +188,7 @@ func legalList(annotations *yaml.Node, key string, value *yaml.Node) ([]yamledit
 	if change {
 		c.NewValue = yamledit.Text(text)
 	}
-	if legal := annotation.LegalKey(key); legal != key {
+	if legal := annotation.CanonicalKey(key); legal != key {
 		c.NewKey = legal
 	}
 	if c.NewKey == "" && c.NewValue == nil {
@@ -200,7 +200,7 @@ func legalList(annotations *yaml.Node, key string, value *yaml.Node) ([]yamledit
 // otherSpelling finds another key of the mapping that has the same legal one.
 func otherSpelling(annotations *yaml.Node, key string) string {
 	for i := 0; i < len(annotations.Content); i += 2 {
-		if other := annotations.Content[i].Value; other != key && annotation.LegalKey(other) == annotation.LegalKey(key) {
+		if other := annotations.Content[i].Value; other != key && annotation.CanonicalKey(other) == annotation.CanonicalKey(key) {
 			return other
 		}
 	}
@@ -211,7 +211,7 @@ func otherSpelling(annotations *yaml.Node, key string) string {
 func mergeLists(annotations *yaml.Node, key, legal string) ([]yamledit.Change, error) {
 	var items []string
 	for _, k := range []string{legal, key} {
-		more, err := annotation.Items(k, annotation.Value(yamledit.Lookup(annotations, k)))
+		more, err := annotation.ReadItems(k, annotation.DecodeNode(yamledit.Lookup(annotations, k)))
 		if err != nil {
 			return nil, err
 		}

@@ -17,7 +17,7 @@ import (
 	"helm.sh/helm/v3/pkg/storage/driver"
 	"k8s.io/client-go/kubernetes/fake"
 
-	"github.com/ordered-helm/helm/internal/record"
+	"github.com/ordered-helm/helm/internal/releaserecord"
 	"github.com/ordered-helm/helm/internal/render"
 	"github.com/ordered-helm/helm/internal/render/charttest"
 	"github.com/ordered-helm/helm/internal/sequencer"
@@ -47,7 +47,7 @@ func TestThePlanOfAStoredReleaseIsTheOneExecuted(t *testing.T) {
 		if !reflect.DeepEqual(rebuilt, planned.Plan) {
 			t.Fatalf("seed %d, %s: the plans differ in what is not printed:\n%#v\n%#v", seed, name, rebuilt, planned.Plan)
 		}
-		if rec, err := record.Read(rel); err != nil || rec.Revision != rel.Version || !slices.Equal(rec.Documents, planned.Result.Charts) {
+		if rec, err := releaserecord.Read(rel); err != nil || rec.Revision != rel.Version || !slices.Equal(rec.DocumentCharts, planned.Result.Charts) {
 			t.Fatalf("seed %d, %s: record %+v, %v", seed, name, rec, err)
 		}
 		note(seen, planned)
@@ -60,9 +60,9 @@ func TestThePlanOfAStoredReleaseIsTheOneExecuted(t *testing.T) {
 // status as stock Helm does, and reads it again.
 func storedRelease(t *testing.T, r *rand.Rand, planned *charttest.Rendered) *release.Release {
 	t.Helper()
-	ch, err := record.Attach(planned.Chart, &record.Record{
-		Sequenced: true, Revision: 4, Root: planned.Root, Documents: planned.Result.Charts,
-		Progress: &record.Progress{Revision: 4, Nodes: len(planned.Plan.Nodes)},
+	ch, err := releaserecord.WithRecord(planned.Chart, &releaserecord.Record{
+		Ordered: true, Revision: 4, Charts: planned.Root, DocumentCharts: planned.Result.Charts,
+		Progress: &releaserecord.Progress{Revision: 4, TotalNodes: len(planned.Plan.Nodes)},
 	})
 	if err != nil {
 		t.Fatal(err)
@@ -95,15 +95,15 @@ func storedRelease(t *testing.T, r *rand.Rand, planned *charttest.Rendered) *rel
 // rebuild plans from what a release remembers.
 func rebuild(t *testing.T, rel *release.Release) *sequencer.Plan {
 	t.Helper()
-	rec, err := record.Read(rel)
-	if err != nil || rec == nil || !rec.Sequenced {
+	rec, err := releaserecord.Read(rel)
+	if err != nil || rec == nil || !rec.Ordered {
 		t.Fatalf("record %+v, %v", rec, err)
 	}
-	resources, err := render.Resources(rel.Manifest, rec.Documents, rec.Root, false)
+	resources, err := render.Resources(rel.Manifest, rec.DocumentCharts, rec.Charts, false)
 	if err != nil {
 		t.Fatal(err)
 	}
-	plan, err := sequencer.Build(sequencer.Input{Root: rec.Root, Resources: resources, Namespace: rel.Namespace})
+	plan, err := sequencer.Build(sequencer.Input{Root: rec.Charts, Resources: resources, Namespace: rel.Namespace})
 	if err != nil {
 		t.Fatal(err)
 	}

@@ -391,7 +391,7 @@ func TestAwaited(t *testing.T) {
 
 // TestWhole is the plan of what has no order.
 func TestWhole(t *testing.T) {
-	p := sequencer.Whole("shop")
+	p := sequencer.SingleNode("shop")
 	wantPlan(t, p, lines("0 shop []"))
 	if len(p.Charts) != 1 || p.Charts[0].Path != "shop" || p.Nodes[0].Awaited {
 		t.Errorf("got %+v", p)

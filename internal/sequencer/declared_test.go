@@ -92,7 +92,7 @@ func TestEdges(t *testing.T) {
 			}
 		})
 	}
-	if e := sequencer.Whole("shop").Edges(); len(e) > 0 {
+	if e := sequencer.SingleNode("shop").Edges(); len(e) > 0 {
 		t.Errorf("the whole has edges: %v", e)
 	}
 }

@@ -142,7 +142,7 @@ func TestErrors(t *testing.T) {
 
 func TestErrorKeyOfSubchartsIsTheOneWritten(t *testing.T) {
 	root := ownAfter(v3("shop"), "db")
-	root.DependsOnKey = annotation.DependsOnSubchartsLegal
+	root.DependsOnKey = annotation.DependsOnSubchartsCanonical
 	_, err := sequencer.Build(sequencer.Input{Root: root})
 	var unknown *sequencer.UnknownSubchartError
 	if !errors.As(err, &unknown) || unknown.Key != "depends-on.helm.sh/subcharts" || unknown.Name != "db" || unknown.File != "shop/Chart.yaml" {

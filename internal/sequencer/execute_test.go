@@ -169,7 +169,7 @@ func TestExecuteNothing(t *testing.T) {
 		t.Error(err)
 	}
 	visited := 0
-	err := sequencer.Execute(t.Context(), sequencer.Whole("shop"), func(context.Context, *sequencer.Node, *sequencer.Node) error {
+	err := sequencer.Execute(t.Context(), sequencer.SingleNode("shop"), func(context.Context, *sequencer.Node, *sequencer.Node) error {
 		visited++
 		return nil
 	})

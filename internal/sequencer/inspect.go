@@ -7,8 +7,8 @@ import "github.com/ordered-helm/helm/internal/dag"
 
 // Inspection is what Build would say, and what it would say once that is mended.
 type Inspection struct {
-	// Problems are all the errors, one by one.
-	Problems []error
+	// Errors are all the errors, one by one.
+	Errors []error
 	// Warnings are as in a Plan.
 	Warnings []Warning
 	// Plan is made of what can be read; nil if there is a cycle.
@@ -23,7 +23,7 @@ const mostCycles = 20
 func Inspect(in Input) *Inspection {
 	b := newBuilder(in)
 	i := &Inspection{}
-	i.Problems = append(parts(b.readResources(in)), parts(b.resolveSubcharts())...)
+	i.Errors = append(parts(b.readResources(in)), parts(b.resolveSubcharts())...)
 	b.makeNodes()
 	b.connect()
 	cycle := b.graph.Cycle()
@@ -36,7 +36,7 @@ func Inspect(in Input) *Inspection {
 		if cycle == nil {
 			break
 		}
-		i.Problems = append(i.Problems, b.cycleError(cycle))
+		i.Errors = append(i.Errors, b.cycleError(cycle))
 		b.cut(cycle)
 		cycle = b.graph.Cycle()
 	}

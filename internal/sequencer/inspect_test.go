@@ -22,7 +22,7 @@ func TestInspect(t *testing.T) {
 	)}
 	got := sequencer.Inspect(in)
 	var found []string
-	for _, problem := range got.Problems {
+	for _, problem := range got.Errors {
 		var resource *sequencer.ResourceError
 		var duplicate *sequencer.DuplicateError
 		var subchart *sequencer.UnknownSubchartError
@@ -59,7 +59,7 @@ func TestInspectOfWhatIsRight(t *testing.T) {
 		t.Fatal(err)
 	}
 	got := sequencer.Inspect(in)
-	if len(got.Problems) > 0 || len(got.Warnings) > 0 {
+	if len(got.Errors) > 0 || len(got.Warnings) > 0 {
 		t.Fatalf("got %+v", got)
 	}
 	wantPlan(t, got.Plan, describe(plan))

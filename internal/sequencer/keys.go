@@ -19,7 +19,7 @@ import (
 func checkKeys(annotations map[string]any) error {
 	var problems []error
 	for _, key := range slices.Sorted(maps.Keys(annotations)) {
-		if annotation.IsOurs(key) || !strings.Contains(key, "helm.sh/") {
+		if annotation.IsSequencingKey(key) || !strings.Contains(key, "helm.sh/") {
 			continue
 		}
 		if reason, problem := mistaken(key); reason != "" {
@@ -32,7 +32,7 @@ func checkKeys(annotations map[string]any) error {
 // mistaken says what is wrong with a key that is not ours; nothing if it is
 // somebody else's.
 func mistaken(key string) (reason string, problem annotation.Problem) {
-	if key == annotation.DependsOnSubcharts || key == annotation.DependsOnSubchartsLegal {
+	if key == annotation.DependsOnSubcharts || key == annotation.DependsOnSubchartsCanonical {
 		return "has no meaning in a template: write it into Chart.yaml", annotation.Misplaced
 	}
 	written := strings.ReplaceAll(strings.ToLower(key), "_", "-")

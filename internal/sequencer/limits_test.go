@@ -108,7 +108,7 @@ func TestDependenciesAreNotWithoutNumber(t *testing.T) {
 			if in.Plan == nil || len(in.Plan.declarations) > MaxDependencies {
 				t.Errorf("Inspect goes on with %+v", in.Plan)
 			}
-			if said := errorsOf[*DependenciesError](in.Problems); said != 1 {
+			if said := errorsOf[*DependenciesError](in.Errors); said != 1 {
 				t.Errorf("Inspect says so %d times", said)
 			}
 		})
@@ -130,7 +130,7 @@ func errorsOf[E error](problems []error) int {
 func TestNamesThatAreNotDeclaredAreNotListedWithoutEnd(t *testing.T) {
 	in := siblings(100)
 	in.Root.DependsOnSubcharts = numbered("unknown-", 5000)
-	problems := Inspect(in).Problems
+	problems := Inspect(in).Errors
 	if n := errorsOf[*UnknownSubchartError](problems); n != mostUnknown {
 		t.Errorf("there are %d errors, want %d", n, mostUnknown)
 	}

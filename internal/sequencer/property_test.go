@@ -23,7 +23,7 @@ const randomCharts = 1000
 type deployment struct {
 	seed   uint64
 	plan   *sequencer.Plan
-	oracle *charttest.Oracle
+	oracle *charttest.ExpectedOrder
 	// nodeOf is the node of each resource, by the resource's name.
 	nodeOf map[string]*sequencer.Node
 }
@@ -35,7 +35,7 @@ func forRandomCharts(t *testing.T, check func(t *testing.T, d *deployment, r *ra
 		if err != nil {
 			t.Fatalf("seed %d: %v", seed, err)
 		}
-		d := &deployment{seed: seed, plan: plan, oracle: chart.Oracle(), nodeOf: map[string]*sequencer.Node{}}
+		d := &deployment{seed: seed, plan: plan, oracle: chart.ExpectedOrder(), nodeOf: map[string]*sequencer.Node{}}
 		for _, n := range plan.Nodes {
 			for _, res := range n.Resources {
 				if d.nodeOf[res.ID.Name] != nil || n.Chart != d.oracle.Charts[res.ID.Name] {

@@ -50,8 +50,8 @@ func podSpec(kind string, object map[string]any) map[string]any {
 	return nil
 }
 
-// Claims names the claims that a workload's pods use, in its own namespace.
-func Claims(r *PlannedResource) []string {
+// ClaimNames names the claims that a workload's pods use, in its own namespace.
+func ClaimNames(r *PlannedResource) []string {
 	var names []string
 	for _, volume := range children(podSpec(r.ID.Kind, r.object), "volumes") {
 		if name := text(child(volume, "persistentVolumeClaim"), "claimName"); name != "" {

@@ -84,7 +84,7 @@ func randomRevisions(t *testing.T, seed uint64) *revisions {
 	t.Helper()
 	rng := rand.New(rand.NewPCG(seed, 4))
 	r := &revisions{seed: seed, index: map[string]int{}}
-	var oracles []*charttest.Oracle
+	var oracles []*charttest.ExpectedOrder
 	akin := rng.IntN(2) == 0
 	for i := range uint64(1 + rng.IntN(3)) {
 		from := seed
@@ -99,7 +99,7 @@ func randomRevisions(t *testing.T, seed uint64) *revisions {
 		if err != nil {
 			t.Fatalf("seed %d: %v", seed, err)
 		}
-		r.inputs, r.plans, oracles = append(r.inputs, chart.Input()), append(r.plans, plan), append(oracles, chart.Oracle())
+		r.inputs, r.plans, oracles = append(r.inputs, chart.Input()), append(r.plans, plan), append(oracles, chart.ExpectedOrder())
 	}
 	for _, o := range oracles {
 		for _, name := range o.Names {
@@ -132,7 +132,7 @@ func change(c *charttest.Chart, rng *rand.Rand) {
 }
 
 // expect reads from what was declared which object must be gone before which.
-func (r *revisions) expect(oracles []*charttest.Oracle) {
+func (r *revisions) expect(oracles []*charttest.ExpectedOrder) {
 	r.order = newRelation(len(r.names))
 	known := make([]bool, len(r.names))
 	for _, o := range oracles {

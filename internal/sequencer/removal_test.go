@@ -77,7 +77,7 @@ func TestPlanRemoval(t *testing.T) {
 	}{
 		{"no plan", nil, everything, nil},
 		{"nothing chosen", []*sequencer.Plan{build(t, v3("shop"), abc)}, only(), nil},
-		{"no resources", []*sequencer.Plan{sequencer.Whole("shop")}, everything, nil},
+		{"no resources", []*sequencer.Plan{sequencer.SingleNode("shop")}, everything, nil},
 		{
 			"everything of one plan", []*sequencer.Plan{build(t, v3("shop"), abc)}, everything,
 			[]string{"0s shop [Job/d]!", "1s shop:c [Job/c]!", "2s shop:b [Job/b]!", "3s shop:a [Job/a]"},

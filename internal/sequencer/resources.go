@@ -210,7 +210,7 @@ func (r *resource) readAnnotations(sequenced bool) error {
 	}
 	if !sequenced {
 		for key := range annotations {
-			r.declares = r.declares || annotation.IsOurs(key)
+			r.declares = r.declares || annotation.IsSequencingKey(key)
 		}
 		return nil
 	}

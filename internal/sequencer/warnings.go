@@ -66,7 +66,7 @@ func (b *builder) warnExpressions() {
 			expressions []annotation.Expression
 		}{{annotation.ReadinessSuccess, r.Success}, {annotation.ReadinessFailure, r.Failure}} {
 			for _, e := range list.expressions {
-				if e.BeginsAtStatus() {
+				if e.PathBeginsWithStatus() {
 					b.warn(WarningExpressionPath, b.charts[r.chart].path, r, list.key, fmt.Sprintf(
 						"%s: %s: the path of the readiness expression %q begins at .status already: leave the first \"status\" out", r.File, r.ID, e))
 				}

@@ -10,9 +10,9 @@ import (
 	"github.com/ordered-helm/helm/internal/dag"
 )
 
-// Whole returns the plan of what has no order: one node, without resources of
+// SingleNode returns the plan of what has no order: one node, without resources of
 // its own, that stands for the whole release.
-func Whole(chart string) *Plan {
+func SingleNode(chart string) *Plan {
 	return &Plan{
 		Nodes:  []*Node{{Chart: chart, Unsequenced: true}},
 		Charts: []*PlannedChart{{Path: chart}},
@@ -40,7 +40,7 @@ func Unordered(chart string, resources []Resource, namespace string) *Plan {
 		return cmp.Or(compareResources(&x, &y), cmp.Compare(x.File, y.File))
 	})
 	b.readDefinitions()
-	p := Whole(chart)
+	p := SingleNode(chart)
 	for i := range b.resources {
 		p.Nodes[0].Resources = append(p.Nodes[0].Resources, &b.resources[i].PlannedResource)
 	}

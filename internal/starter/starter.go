@@ -45,7 +45,7 @@ func keepOrder(meta, from *chart.Metadata) {
 		meta.APIVersion = chartloader.APIVersionV3
 	}
 	for _, key := range []string{
-		annotation.DependsOnSubcharts, annotation.DependsOnSubchartsLegal,
+		annotation.DependsOnSubcharts, annotation.DependsOnSubchartsCanonical,
 		annotation.RunHooksInParallel, annotation.Sequencing,
 	} {
 		value, ok := from.Annotations[key]

@@ -13,7 +13,7 @@ import (
 
 	"gotest.tools/v3/golden"
 
-	"github.com/ordered-helm/helm/pkg/action"
+	"github.com/ordered-helm/helm/internal/event"
 )
 
 // undone is an installation that failed and was removed again, with all that a
@@ -21,20 +21,20 @@ import (
 func undone() *script {
 	failed := errors.New("Deployment/b was not ready within 10s")
 	return install().
-		tell(action.Event{Type: action.EventWarning, Message: "chart shop says nothing of its order"}).
-		at(0.5).hook(action.EventHookStarted, "Job/m", nil).
-		at(1.25).tell(action.Event{Type: action.EventHookLog, Hook: "Job/m", HookEvent: "pre-install", Message: "3 left"}).
-		at(2).hook(action.EventHookDone, "Job/m", nil).
-		node(action.EventNodeStarted, "shop:a", "").at(2.1).node(action.EventNodeApplied, "shop:a", "").
-		at(3).node(action.EventNodeReady, "shop:a", "").node(action.EventNodeStarted, "shop:b", "shop:a").
+		tell(event.Event{Type: event.Warning, Message: "chart shop says nothing of its order"}).
+		at(0.5).hook(event.HookStarted, "Job/m", nil).
+		at(1.25).tell(event.Event{Type: event.HookLog, Hook: "Job/m", HookEvent: "pre-install", Message: "3 left"}).
+		at(2).hook(event.HookDone, "Job/m", nil).
+		node(event.NodeStarted, "shop:a", "").at(2.1).node(event.NodeApplied, "shop:a", "").
+		at(3).node(event.NodeReady, "shop:a", "").node(event.NodeStarted, "shop:b", "shop:a").
 		resource("shop:b", "Deployment/b", "InProgress", "Available: 0/1").
-		at(5).tell(action.Event{
-		Type: action.EventResourceChanged, Node: "shop:b", Resource: "Deployment/b", Namespace: "other", State: "InProgress",
+		at(5).tell(event.Event{
+		Type: event.ResourceChanged, Node: "shop:b", Resource: "Deployment/b", Namespace: "other", State: "InProgress",
 		Message: "InProgress: Available: 0/1", Cause: "Pod b-1: CrashLoopBackOff",
 	}).
-		at(13).tell(action.Event{Type: action.EventNodeFailed, Node: "shop:b", Err: failed, Message: failed.Error()}).
-		begin("uninstall").planned(action.EventPlanned, "shop:a").node(action.EventNodeDeleting, "shop:a", "").
-		at(14).node(action.EventNodeDeleted, "shop:a", "").finish(nil).finish(failed)
+		at(13).tell(event.Event{Type: event.NodeFailed, Node: "shop:b", Err: failed, Message: failed.Error()}).
+		begin("uninstall").planned(event.Planned, "shop:a").node(event.NodeDeleting, "shop:a", "").
+		at(14).node(event.NodeDeleted, "shop:a", "").finish(nil).finish(failed)
 }
 
 func encoded(t *testing.T, s *script, encode func(*bytes.Buffer, *Timeline) error) string {
@@ -60,7 +60,7 @@ func TestJSON(t *testing.T) {
 // TestPageHoldsTheSameData reads the data out of the page, and looks for anything
 // that it would fetch.
 func TestPageHoldsTheSameData(t *testing.T) {
-	s := undone().begin("install").planned(action.EventPlanned, `shop:</script><script>alert(1)</script>`, "shop:データベース").finish(nil)
+	s := undone().begin("install").planned(event.Planned, `shop:</script><script>alert(1)</script>`, "shop:データベース").finish(nil)
 	got := encoded(t, s, asHTML)
 	data := regexp.MustCompile(`(?s)<script id="timeline" type="application/json">(.*?)</script>`).FindStringSubmatch(got)
 	if data == nil {

@@ -6,7 +6,7 @@ package timeline
 import (
 	"sync"
 
-	"github.com/ordered-helm/helm/pkg/action"
+	"github.com/ordered-helm/helm/internal/event"
 )
 
 // mostChanges is how many changes of one resource are kept: the first one and the
@@ -58,15 +58,15 @@ func (r *Recorder) Events() int {
 
 // Event adds an event. What does not belong to an operation is left out, but for
 // warnings.
-func (r *Recorder) Event(e action.Event) {
+func (r *Recorder) Event(e event.Event) {
 	r.mu.Lock()
 	defer r.mu.Unlock()
 	r.events++
 	switch e.Type {
-	case action.EventStarted:
+	case event.Started:
 		r.begin(e)
 		return
-	case action.EventWarning, action.EventObserving:
+	case event.Warning, event.Observing:
 		r.timeline.Warnings = append(r.timeline.Warnings, Note{e.Time, e.Message})
 		return
 	}
@@ -74,7 +74,7 @@ func (r *Recorder) Event(e action.Event) {
 		return
 	}
 	o := r.open[len(r.open)-1]
-	if e.Type == action.EventFinished {
+	if e.Type == event.Finished {
 		o.finish(e)
 		r.open = r.open[:len(r.open)-1]
 		return
@@ -82,36 +82,36 @@ func (r *Recorder) Event(e action.Event) {
 	o.event(e)
 }
 
-func (r *Recorder) begin(e action.Event) {
+func (r *Recorder) begin(e event.Event) {
 	o := &Operation{Operation: *e.Operation, Start: e.Time}
 	r.timeline.Operations = append(r.timeline.Operations, o)
 	r.open = append(r.open, &recording{Operation: o, spans: map[spanKey]*Span{}, resources: map[resourceKey]*Resource{}})
 }
 
-func (o *recording) event(e action.Event) {
+func (o *recording) event(e event.Event) {
 	switch e.Type {
-	case action.EventPlanned, action.EventRemoving:
+	case event.Planned, event.Removing:
 		o.plan(e)
-	case action.EventWaiting:
+	case event.Waiting:
 		o.Doing = e.Message
 		if !o.Ordered || o.Name == "uninstall" {
 			o.start(o.span(spanKey{kind: Wait}), e)
 		}
-	case action.EventNodeStarted, action.EventNodeApplied, action.EventNodeReady:
+	case event.NodeStarted, event.NodeApplied, event.NodeReady:
 		o.node(o.span(spanKey{kind: Deploy, id: e.Node}), e)
-	case action.EventNodeDeleting, action.EventNodeDeleted:
+	case event.NodeDeleting, event.NodeDeleted:
 		o.node(o.span(spanKey{kind: Remove, id: e.Node}), e)
-	case action.EventNodeFailed:
+	case event.NodeFailed:
 		o.fail(o.current(e.Node), e)
-	case action.EventHookStarted, action.EventHookDone, action.EventHookLog:
+	case event.HookStarted, event.HookDone, event.HookLog:
 		o.hook(o.span(spanKey{kind: Hook, id: e.Hook, event: e.HookEvent}), e)
-	case action.EventResourceChanged:
+	case event.ResourceChanged:
 		o.change(o.current(e.Node), e)
 	}
 }
 
 // finish ends an operation.
-func (o *recording) finish(e action.Event) {
+func (o *recording) finish(e event.Event) {
 	o.End, o.Err = e.Time, e.Err
 	for _, s := range o.Spans {
 		if s.State != Running {
@@ -126,10 +126,10 @@ func (o *recording) finish(e action.Event) {
 }
 
 // plan adds the nodes with which something is done from now on.
-func (o *recording) plan(e action.Event) {
+func (o *recording) plan(e event.Event) {
 	o.Doing = e.Message
 	kind := Deploy
-	if e.Type == action.EventRemoving || o.Name == "uninstall" {
+	if e.Type == event.Removing || o.Name == "uninstall" {
 		kind = Remove
 	}
 	for _, n := range e.Nodes {
@@ -163,7 +163,7 @@ func (o *recording) current(node string) *Span {
 	return o.span(spanKey{kind: Deploy, id: node})
 }
 
-func (o *recording) start(s *Span, e action.Event) {
+func (o *recording) start(s *Span, e event.Event) {
 	if s.Start.IsZero() {
 		s.Start = e.Time
 	}
@@ -174,33 +174,33 @@ func (o *recording) start(s *Span, e action.Event) {
 }
 
 // node notes what became of a node. One that was ready and is not any more runs on.
-func (o *recording) node(s *Span, e action.Event) {
+func (o *recording) node(s *Span, e event.Event) {
 	switch e.Type {
-	case action.EventNodeStarted, action.EventNodeDeleting:
+	case event.NodeStarted, event.NodeDeleting:
 		s.After = e.After
 		o.start(s, e)
-	case action.EventNodeApplied:
+	case event.NodeApplied:
 		s.Applied, s.Message = e.Time, e.Message
-	case action.EventNodeReady, action.EventNodeDeleted:
+	case event.NodeReady, event.NodeDeleted:
 		s.End, s.State = e.Time, Done
 	}
 }
 
-func (o *recording) fail(s *Span, e action.Event) {
+func (o *recording) fail(s *Span, e event.Event) {
 	if s.Start.IsZero() {
 		s.Start = e.Time
 	}
 	s.End, s.State, s.Err, s.Message = e.Time, Failed, e.Err, e.Message
 }
 
-func (o *recording) hook(s *Span, e action.Event) {
+func (o *recording) hook(s *Span, e event.Event) {
 	switch e.Type {
-	case action.EventHookStarted:
+	case event.HookStarted:
 		s.Deadline = e.Deadline
 		o.start(s, e)
-	case action.EventHookLog:
+	case event.HookLog:
 		s.Log = e.Message
-	case action.EventHookDone:
+	case event.HookDone:
 		if e.Err != nil {
 			o.fail(s, e)
 			return
@@ -210,7 +210,7 @@ func (o *recording) hook(s *Span, e action.Event) {
 }
 
 // change notes how a resource stands.
-func (o *recording) change(s *Span, e action.Event) {
+func (o *recording) change(s *Span, e event.Event) {
 	key := resourceKey{s, e.Namespace, e.Resource}
 	res := o.resources[key]
 	if res == nil {

@@ -12,7 +12,7 @@ import (
 	"testing"
 	"time"
 
-	"github.com/ordered-helm/helm/pkg/action"
+	"github.com/ordered-helm/helm/internal/event"
 )
 
 var begin = time.Date(2024, 5, 6, 7, 8, 9, 0, time.UTC)
@@ -28,22 +28,22 @@ func (s *script) at(seconds float64) *script {
 	return s
 }
 
-func (s *script) tell(e action.Event) *script {
+func (s *script) tell(e event.Event) *script {
 	e.Time = s.now
 	s.recorder.Event(e)
 	return s
 }
 
 func (s *script) begin(name string) *script {
-	return s.tell(action.Event{Type: action.EventStarted, Operation: &action.Operation{Name: name, Release: "shop", Namespace: "default", Revision: 1, Ordered: true}})
+	return s.tell(event.Event{Type: event.Started, Operation: &event.Operation{Name: name, Release: "shop", Namespace: "default", Revision: 1, Ordered: true}})
 }
 
-func (s *script) node(what action.EventType, id, after string) *script {
-	return s.tell(action.Event{Type: what, Node: id, After: after})
+func (s *script) node(what event.Type, id, after string) *script {
+	return s.tell(event.Event{Type: what, Node: id, After: after})
 }
 
-func (s *script) hook(what action.EventType, id string, err error) *script {
-	e := action.Event{Type: what, Hook: id, HookEvent: "pre-install", Err: err}
+func (s *script) hook(what event.Type, id string, err error) *script {
+	e := event.Event{Type: what, Hook: id, HookEvent: "pre-install", Err: err}
 	if err != nil {
 		e.Message = err.Error()
 	}
@@ -51,20 +51,20 @@ func (s *script) hook(what action.EventType, id string, err error) *script {
 }
 
 func (s *script) resource(node, name, state, message string) *script {
-	return s.tell(action.Event{Type: action.EventResourceChanged, Node: node, Resource: name, State: state, Message: state + ": " + message})
+	return s.tell(event.Event{Type: event.ResourceChanged, Node: node, Resource: name, State: state, Message: state + ": " + message})
 }
 
 func (s *script) finish(err error) *script {
-	return s.tell(action.Event{Type: action.EventFinished, Operation: new(action.Operation), Err: err})
+	return s.tell(event.Event{Type: event.Finished, Operation: new(event.Operation), Err: err})
 }
 
 // planned announces nodes of the chart shop.
-func (s *script) planned(what action.EventType, ids ...string) *script {
-	var nodes []action.PlannedNode
+func (s *script) planned(what event.Type, ids ...string) *script {
+	var nodes []event.PlannedNode
 	for _, id := range ids {
-		nodes = append(nodes, action.PlannedNode{ID: id, Chart: "shop", Resources: 1})
+		nodes = append(nodes, event.PlannedNode{ID: id, Chart: "shop", Resources: 1})
 	}
-	return s.tell(action.Event{Type: what, Nodes: nodes})
+	return s.tell(event.Event{Type: what, Nodes: nodes})
 }
 
 // told gives each operation in a line a span.
@@ -86,7 +86,7 @@ func (s *script) told() string {
 }
 
 func install() *script {
-	return new(script).at(0).begin("install").planned(action.EventPlanned, "shop:a", "shop:b", "shop:c", "shop")
+	return new(script).at(0).begin("install").planned(event.Planned, "shop:a", "shop:b", "shop:c", "shop")
 }
 
 func TestRecorder(t *testing.T) {
@@ -97,46 +97,46 @@ func TestRecorder(t *testing.T) {
 		want string
 	}{
 		{"hooks, and nodes side by side", install().
-			at(1).hook(action.EventHookStarted, "Job/m", nil).at(3).hook(action.EventHookDone, "Job/m", nil).
-			node(action.EventNodeStarted, "shop:a", "").node(action.EventNodeStarted, "shop:b", "").
-			at(4).node(action.EventNodeReady, "shop:b", "").
-			at(6).node(action.EventNodeReady, "shop:a", "").node(action.EventNodeStarted, "shop:c", "shop:a").
-			at(7).node(action.EventNodeReady, "shop:c", "").node(action.EventNodeStarted, "shop", "shop:c").
-			at(8).node(action.EventNodeReady, "shop", "").finish(nil),
+			at(1).hook(event.HookStarted, "Job/m", nil).at(3).hook(event.HookDone, "Job/m", nil).
+			node(event.NodeStarted, "shop:a", "").node(event.NodeStarted, "shop:b", "").
+			at(4).node(event.NodeReady, "shop:b", "").
+			at(6).node(event.NodeReady, "shop:a", "").node(event.NodeStarted, "shop:c", "shop:a").
+			at(7).node(event.NodeReady, "shop:c", "").node(event.NodeStarted, "shop", "shop:c").
+			at(8).node(event.NodeReady, "shop", "").finish(nil),
 			"install <nil>\n  node shop:a done 3s critical\n  node shop:b done 1s\n  node shop:c done 1s critical\n  node shop done 1s critical\n  hook Job/m done 2s critical\n"},
 		{"a failure, and what it leaves", install().
-			node(action.EventNodeStarted, "shop:a", "").node(action.EventNodeStarted, "shop:b", "").
+			node(event.NodeStarted, "shop:a", "").node(event.NodeStarted, "shop:b", "").
 			resource("shop:b", "Deployment/b", "InProgress", "0/1").
-			at(2).tell(action.Event{Type: action.EventNodeFailed, Node: "shop:a", Err: failed}).at(3).finish(failed),
+			at(2).tell(event.Event{Type: event.NodeFailed, Node: "shop:a", Err: failed}).at(3).finish(failed),
 			"install no image\n  node shop:a failed 2s\n  node shop:b unfinished 3s critical\n  node shop:c waiting 0s\n  node shop waiting 0s\n"},
 		{"ready, and not any more", install().
-			node(action.EventNodeStarted, "shop:a", "").at(1).node(action.EventNodeReady, "shop:a", "").
+			node(event.NodeStarted, "shop:a", "").at(1).node(event.NodeReady, "shop:a", "").
 			resource("shop:a", "Deployment/a", "InProgress", "0/1").at(4).resource("shop:a", "Deployment/a", "Ready", "").
-			node(action.EventNodeReady, "shop:a", "").finish(nil),
+			node(event.NodeReady, "shop:a", "").finish(nil),
 			"install <nil>\n  node shop:a done 4s critical\n  node shop:b waiting 0s\n  node shop:c waiting 0s\n  node shop waiting 0s\n"},
-		{"an operation that undoes itself", install().node(action.EventNodeStarted, "shop:a", "").
-			at(1).tell(action.Event{Type: action.EventNodeFailed, Node: "shop:a", Err: failed}).
-			begin("uninstall").planned(action.EventPlanned, "shop:a").node(action.EventNodeDeleting, "shop:a", "").
-			at(3).node(action.EventNodeDeleted, "shop:a", "").finish(nil).finish(failed),
+		{"an operation that undoes itself", install().node(event.NodeStarted, "shop:a", "").
+			at(1).tell(event.Event{Type: event.NodeFailed, Node: "shop:a", Err: failed}).
+			begin("uninstall").planned(event.Planned, "shop:a").node(event.NodeDeleting, "shop:a", "").
+			at(3).node(event.NodeDeleted, "shop:a", "").finish(nil).finish(failed),
 			"install no image\n  node shop:a failed 1s critical\n  node shop:b waiting 0s\n  node shop:c waiting 0s\n  node shop waiting 0s\n" +
 				"uninstall <nil>\n  removal shop:a done 2s critical\n"},
-		{"what is gone is deleted at the end", new(script).at(0).begin("upgrade").planned(action.EventPlanned, "shop:a").
-			node(action.EventNodeStarted, "shop:a", "").at(2).node(action.EventNodeReady, "shop:a", "").
-			planned(action.EventRemoving, "shop:a", "shop:old").node(action.EventNodeDeleting, "shop:a", "").
+		{"what is gone is deleted at the end", new(script).at(0).begin("upgrade").planned(event.Planned, "shop:a").
+			node(event.NodeStarted, "shop:a", "").at(2).node(event.NodeReady, "shop:a", "").
+			planned(event.Removing, "shop:a", "shop:old").node(event.NodeDeleting, "shop:a", "").
 			resource("shop:a", "Pod/a", "Terminating", "").
-			at(3).node(action.EventNodeDeleted, "shop:a", "").node(action.EventNodeDeleting, "shop:old", "shop:a").
-			at(4).node(action.EventNodeDeleted, "shop:old", "").finish(nil),
+			at(3).node(event.NodeDeleted, "shop:a", "").node(event.NodeDeleting, "shop:old", "shop:a").
+			at(4).node(event.NodeDeleted, "shop:old", "").finish(nil),
 			"upgrade <nil>\n  node shop:a done 2s critical\n  removal shop:a done 1s critical\n  removal shop:old done 1s critical\n"},
-		{"what was never there is not waited for", new(script).at(0).begin("uninstall").planned(action.EventPlanned, "shop:b", "shop:a").
-			hook(action.EventHookStarted, "Job/m", nil).at(3).hook(action.EventHookDone, "Job/m", nil).
-			node(action.EventNodeDeleting, "shop:a", "shop:b").at(4).node(action.EventNodeDeleted, "shop:a", "").finish(nil),
+		{"what was never there is not waited for", new(script).at(0).begin("uninstall").planned(event.Planned, "shop:b", "shop:a").
+			hook(event.HookStarted, "Job/m", nil).at(3).hook(event.HookDone, "Job/m", nil).
+			node(event.NodeDeleting, "shop:a", "shop:b").at(4).node(event.NodeDeleted, "shop:a", "").finish(nil),
 			"uninstall <nil>\n  removal shop:b waiting 0s\n  removal shop:a done 1s critical\n  hook Job/m done 3s critical\n"},
-		{"no order", new(script).at(0).tell(action.Event{Type: action.EventStarted, Operation: &action.Operation{Name: "install"}}).
-			tell(action.Event{Type: action.EventWaiting, Message: "waiting for 2 resources", Resources: 2}).
+		{"no order", new(script).at(0).tell(event.Event{Type: event.Started, Operation: &event.Operation{Name: "install"}}).
+			tell(event.Event{Type: event.Waiting, Message: "waiting for 2 resources", Resources: 2}).
 			resource("", "Deployment/a", "InProgress", "0/1").resource("", "Deployment/b", "Ready", "").
 			at(5).resource("", "Deployment/a", "Ready", "").finish(nil),
 			"install <nil>\n  wait waiting for 2 resources done 5s critical\n"},
-		{"nothing belongs to no operation", new(script).at(0).node(action.EventNodeStarted, "shop:a", "").finish(nil), ""},
+		{"nothing belongs to no operation", new(script).at(0).node(event.NodeStarted, "shop:a", "").finish(nil), ""},
 	}
 	for _, tt := range tests {
 		t.Run(tt.name, func(t *testing.T) {
@@ -148,7 +148,7 @@ func TestRecorder(t *testing.T) {
 }
 
 func TestOfManyChangesTheFirstAndTheLastAreKept(t *testing.T) {
-	s := install().node(action.EventNodeStarted, "shop:a", "")
+	s := install().node(event.NodeStarted, "shop:a", "")
 	for i := range 3 * mostChanges {
 		s.at(float64(i)).resource("shop:a", "Deployment/a", "InProgress", fmt.Sprint(i))
 	}
@@ -185,13 +185,13 @@ func TestCriticalPathOfRandomGraphs(t *testing.T) {
 // played plays a random graph, in the order of time, and says how long it took.
 func played(r *rand.Rand) (*script, time.Duration) {
 	n := 1 + r.IntN(12)
-	type event struct {
+	type scripted struct {
 		at    time.Duration
-		what  action.EventType
+		what  event.Type
 		node  string
 		after string
 	}
-	var events []event
+	var events []scripted
 	ended := make([]time.Duration, n)
 	var last time.Duration
 	var ids []string
@@ -207,10 +207,10 @@ func played(r *rand.Rand) (*script, time.Duration) {
 		}
 		ended[v] = start + time.Duration(1+r.IntN(1_000_000))*time.Microsecond
 		last = max(last, ended[v])
-		events = append(events, event{start, action.EventNodeStarted, id, after}, event{ended[v], action.EventNodeReady, id, ""})
+		events = append(events, scripted{start, event.NodeStarted, id, after}, scripted{ended[v], event.NodeReady, id, ""})
 	}
-	slices.SortStableFunc(events, func(a, b event) int { return int(a.at - b.at) })
-	s := new(script).at(0).begin("install").planned(action.EventPlanned, ids...)
+	slices.SortStableFunc(events, func(a, b scripted) int { return int(a.at - b.at) })
+	s := new(script).at(0).begin("install").planned(event.Planned, ids...)
 	for _, e := range events {
 		s.now = begin.Add(e.at)
 		s.node(e.what, e.node, e.after)

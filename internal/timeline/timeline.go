@@ -10,7 +10,7 @@ import (
 	"strings"
 	"time"
 
-	"github.com/ordered-helm/helm/pkg/action"
+	"github.com/ordered-helm/helm/internal/event"
 )
 
 // Timeline is what was done. The first operation is the one that was asked for; what
@@ -29,7 +29,7 @@ type Note struct {
 
 // Operation is one operation. End is zero while it goes on.
 type Operation struct {
-	action.Operation
+	event.Operation
 
 	Start, End time.Time
 	// Err is why it failed; nil while it has not.

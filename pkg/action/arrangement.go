@@ -30,36 +30,36 @@ const (
 func WithoutMarkers(document string) string { return render.WithoutMarkers(document) }
 
 // arrange puts what was rendered into the order in which it deploys.
-func (op *installation) arrange(result *render.Result) error {
-	if op.Arrange == ArrangeStock {
+func (r *installRun) arrange(result *render.Result) error {
+	if r.action.Arrange == ArrangeStock {
 		return nil
 	}
-	if !op.dryRun() || !op.ordered() {
+	if !r.isDryRun() || !r.action.ordered() {
 		return errors.New("what is rendered can only be arranged in a dry run with WaitStrategyOrdered")
 	}
-	root := op.rendering.root
+	root := r.renderer.root
 	// Files are written as they are before any post-renderer.
-	docs, err := result.Documents(root, op.IncludeCRDs, op.OutputDir != "")
+	docs, err := result.Documents(root, r.action.IncludeCRDs, r.action.OutputDir != "")
 	if err != nil {
 		return err
 	}
-	ordered, err := render.InOrder(docs, root, op.Namespace)
+	ordered, err := render.InOrder(docs, root, r.action.Namespace)
 	if err != nil {
 		return err
 	}
-	if op.Arrange == ArrangeArgoCD {
-		if err := op.sequenceForArgoCD(result, ordered); err != nil {
+	if r.action.Arrange == ArrangeArgoCD {
+		if err := r.sequenceForArgoCD(result, ordered); err != nil {
 			return err
 		}
 	}
 	result.Files = render.Files(ordered)
-	result.Manifest = render.Stream(ordered, op.Arrange == ArrangeOrdered)
-	op.rendering.documents = nil
+	result.Manifest = render.Stream(ordered, r.action.Arrange == ArrangeOrdered)
+	r.renderer.documents = nil
 	return nil
 }
 
 // sequenceForArgoCD gives documents and hooks Argo CD's annotations.
-func (op *installation) sequenceForArgoCD(result *render.Result, docs []render.OrderedDocument) error {
+func (r *installRun) sequenceForArgoCD(result *render.Result, docs []render.OrderedDocument) error {
 	places := make([]argocd.Place, len(docs))
 	judged := 0
 	for i, d := range docs {
@@ -77,7 +77,7 @@ func (op *installation) sequenceForArgoCD(result *render.Result, docs []render.O
 	for i, wave := range argocd.Waves(places) {
 		d := &docs[i]
 		if len(d.Objects) > 0 && argocd.IsHook(d.Objects[0]) {
-			op.events.warn(fmt.Sprintf("%s: it is a hook of Argo CD already, which knows nothing of layers: it is left as it is", d.File))
+			r.op.Events.Warnf("%s: it is a hook of Argo CD already, which knows nothing of layers: it is left as it is", d.File)
 			continue
 		}
 		var err error
@@ -85,7 +85,7 @@ func (op *installation) sequenceForArgoCD(result *render.Result, docs []render.O
 			return fmt.Errorf("%s: %w", d.File, err)
 		}
 	}
-	for _, n := range op.rendering.plan.Nodes {
+	for _, n := range r.renderer.plan.Nodes {
 		for _, r := range n.Resources {
 			if len(r.Success)+len(r.Failure) > 0 {
 				judged++
@@ -93,14 +93,14 @@ func (op *installation) sequenceForArgoCD(result *render.Result, docs []render.O
 		}
 	}
 	if judged > 0 {
-		op.events.warn(fmt.Sprintf("%d resources have readiness expressions, which Argo CD does not know: it waits for its own idea of their health", judged))
+		r.op.Events.Warnf("%d resources have readiness expressions, which Argo CD does not know: it waits for its own idea of their health", judged)
 	}
-	hooks, warnings, err := argocd.SequenceHooks(result.Hooks, render.HookModes(op.rendering.root, op.Namespace))
+	hooks, warnings, err := argocd.SequenceHooks(result.Hooks, render.HookModes(r.renderer.root, r.action.Namespace))
 	if err != nil {
 		return err
 	}
 	for _, w := range warnings {
-		op.events.warn(w)
+		r.op.Events.Warn(w)
 	}
 	result.Hooks = hooks
 	return nil

@@ -20,7 +20,7 @@ import (
 
 // arranged renders random charts and gives each manifest with what must come
 // before what in it.
-func arranged(t *testing.T, how action.Arrangement, check func(t *testing.T, manifest string, oracle *charttest.Oracle)) {
+func arranged(t *testing.T, how action.Arrangement, check func(t *testing.T, manifest string, oracle *charttest.ExpectedOrder)) {
 	posts := map[string]postrender.PostRenderer{
 		"none": nil, "drops comments": charttest.PostRenderer(charttest.DropComments), "writes JSON": charttest.PostRenderer(charttest.ToJSON),
 		"reorders": charttest.PostRenderer(charttest.Reverse),
@@ -36,7 +36,7 @@ func arranged(t *testing.T, how action.Arrangement, check func(t *testing.T, man
 				if err != nil {
 					t.Fatalf("seed %d: %v", seed, err)
 				}
-				check(t, rel.Manifest, random.Oracle())
+				check(t, rel.Manifest, random.ExpectedOrder())
 			}
 		})
 	}
@@ -75,7 +75,7 @@ func nameOf(object map[string]any) string {
 // TestArrangedInOrder has everything behind what it depends on, and each object
 // once.
 func TestArrangedInOrder(t *testing.T) {
-	arranged(t, action.ArrangeOrdered, func(t *testing.T, manifest string, oracle *charttest.Oracle) {
+	arranged(t, action.ArrangeOrdered, func(t *testing.T, manifest string, oracle *charttest.ExpectedOrder) {
 		place := map[string]int{}
 		for i, object := range objects(t, manifest) {
 			if _, twice := place[nameOf(object)]; twice {
@@ -133,7 +133,7 @@ func checkMarkers(t *testing.T, manifest string) {
 // TestWavesAreInOrder has higher waves for everything than for what it depends on.
 func TestWavesAreInOrder(t *testing.T) {
 	pairs := 0
-	arranged(t, action.ArrangeArgoCD, func(t *testing.T, manifest string, oracle *charttest.Oracle) {
+	arranged(t, action.ArrangeArgoCD, func(t *testing.T, manifest string, oracle *charttest.ExpectedOrder) {
 		waves := map[string]int{}
 		for _, object := range objects(t, manifest) {
 			annotations, _ := object["metadata"].(map[string]any)["annotations"].(map[string]any)

@@ -16,6 +16,7 @@ import (
 
 	"github.com/ordered-helm/helm/internal/archive"
 	"github.com/ordered-helm/helm/internal/lint"
+	"github.com/ordered-helm/helm/internal/lintview"
 )
 
 // LintResult is Helm's LintResult.
@@ -62,45 +63,14 @@ func (l *Lint) Run(paths []string, vals map[string]any) *LintResult {
 	return result
 }
 
-// LintedChart is what was found in one chart.
-type LintedChart struct {
-	// Path is the chart's folder or archive, as it was given.
-	Path string
-	// Findings are Helm's, and then the others by file and line.
-	Findings []LintFinding
-	// Err says why the chart could not be checked.
-	Err error
-
-	messages []support.Message
-}
-
-// LintFinding is one thing that a rule has found in a chart.
-type LintFinding struct {
-	// Rule is the rule's name (docs/lint.md); what Helm's rules find has one that
-	// begins with "helm/".
-	Rule string `json:"rule"`
-	// Severity is "error", "warning" or "info".
-	Severity string `json:"severity"`
-	// File is the path of the file in the chart, with slashes; empty if it is
-	// about the chart as a whole.
-	File string `json:"file,omitempty"`
-	// Line and Column count from 1; 0 if the exact place is not known.
-	Line   int `json:"line,omitempty"`
-	Column int `json:"column,omitempty"`
-	// Message says what is wrong, and Help what to do about it.
-	Message string `json:"message"`
-	Help    string `json:"help,omitempty"`
-}
-
-// LintRule is a rule that Helm does not have.
-type LintRule struct {
-	// Name is what findings name it by.
-	Name string
-	// Severity is "error", "warning" or "info". Some findings are less bad.
-	Severity string
-	// Summary says what the rule finds, and Help what to do about it.
-	Summary, Help string
-}
+type (
+	// LintedChart is one chart with what was found in it.
+	LintedChart = lintview.Chart
+	// LintFinding is one thing that a rule has found in a chart.
+	LintFinding = lintview.Finding
+	// LintRule is a rule that Helm does not have.
+	LintRule = lintview.Rule
+)
 
 // LintRules lists the rules that Helm does not have, by name.
 func LintRules() []LintRule {
@@ -121,32 +91,18 @@ func (l *Lint) Check(path string, vals map[string]any) *LintedChart {
 		return c
 	}
 	for _, m := range report.Helm {
-		c.messages = append(c.messages, m)
-		c.Findings = append(c.Findings, helmFinding(m))
+		c.Add(helmFinding(m), m)
 	}
 	for _, f := range report.Findings {
 		where := f.File
 		if f.Line > 0 {
 			where = fmt.Sprintf("%s:%d", where, f.Line)
 		}
-		c.messages = append(c.messages, support.NewMessage(int(f.Severity), where, fmt.Errorf("%s (%s)", f.Message, f.Rule)))
-		c.Findings = append(c.Findings, LintFinding{
+		c.Add(LintFinding{
 			Rule: f.Rule, Severity: f.Severity.String(), File: f.File, Line: f.Line, Column: f.Column, Message: f.Message, Help: f.Help,
-		})
+		}, support.NewMessage(int(f.Severity), where, fmt.Errorf("%s (%s)", f.Message, f.Rule)))
 	}
 	return c
-}
-
-// DeleteFunc takes out the findings for which del is true.
-func (c *LintedChart) DeleteFunc(del func(LintFinding) bool) {
-	var messages []support.Message
-	var findings []LintFinding
-	for i, f := range c.Findings {
-		if !del(f) {
-			messages, findings = append(messages, c.messages[i]), append(findings, f)
-		}
-	}
-	c.messages, c.Findings = messages, findings
 }
 
 // helmFinding gives a message of Helm's as a finding. Its rules are told by the
@@ -164,25 +120,6 @@ func helmFinding(m support.Message) LintFinding {
 		f.File = chartutil.ChartfileName // the path is that of the chart
 	}
 	return f
-}
-
-// Result gives the findings as Helm's LintResult. If strict, warnings count as
-// errors.
-func (c *LintedChart) Result(strict bool) *LintResult {
-	if c.Err != nil {
-		return &LintResult{Errors: []error{c.Err}}
-	}
-	lowest := support.ErrorSev
-	if strict {
-		lowest = support.WarningSev
-	}
-	result := &LintResult{TotalChartsLinted: 1, Messages: c.messages}
-	for _, m := range c.messages {
-		if m.Severity >= lowest {
-			result.Errors = append(result.Errors, m.Err)
-		}
-	}
-	return result
 }
 
 func (l *Lint) check(path string, vals map[string]any) (report *lint.Report, err error) {

@@ -22,7 +22,7 @@ import (
 
 	"github.com/ordered-helm/helm/internal/chartloader"
 	"github.com/ordered-helm/helm/internal/graphview"
-	"github.com/ordered-helm/helm/internal/record"
+	"github.com/ordered-helm/helm/internal/releaserecord"
 	"github.com/ordered-helm/helm/internal/render/charttest"
 	"github.com/ordered-helm/helm/pkg/action"
 )
@@ -163,7 +163,7 @@ func TestReleasePlanOfWhatHasNoOrder(t *testing.T) {
 	if plan, err := action.ReleasePlan(rel); plan != nil || err != nil {
 		t.Errorf("got %v, %v", plan, err)
 	}
-	if rec, err := record.Read(rel); rec != nil || err != nil {
+	if rec, err := releaserecord.Read(rel); rec != nil || err != nil {
 		t.Errorf("there is a record: %v, %v", rec, err)
 	}
 }
@@ -178,7 +178,7 @@ func TestReleasePlanOfADamagedRecord(t *testing.T) {
 				Chart: &chart.Chart{Files: []*chart.File{{Name: ".ordered-helm/record.json", Data: []byte(file)}}},
 			}
 			plan, err := action.ReleasePlan(rel)
-			var invalid *record.InvalidError
+			var invalid *releaserecord.InvalidError
 			if plan != nil || !errors.As(err, &invalid) {
 				t.Errorf("got %v, %v", plan, err)
 			}

@@ -15,7 +15,11 @@ import (
 	"helm.sh/helm/v3/pkg/release"
 	apierrors "k8s.io/apimachinery/pkg/api/errors"
 
+	"github.com/ordered-helm/helm/internal/history"
 	"github.com/ordered-helm/helm/internal/hookrunner"
+	"github.com/ordered-helm/helm/internal/hooks"
+	"github.com/ordered-helm/helm/internal/operation"
+	"github.com/ordered-helm/helm/internal/redact"
 )
 
 const (
@@ -57,7 +61,7 @@ func (t *ReleaseTesting) Run(name string) (*release.Release, error) {
 // release as they are. What became of the tests is in the release that it
 // returns, with an error too if that is of a test.
 func (t *ReleaseTesting) RunWithContext(ctx context.Context, name string) (*release.Release, error) {
-	if err := checkParallelHooks(t.MaxParallelHooks); err != nil {
+	if err := validateParallelHooks(t.MaxParallelHooks); err != nil {
 		return nil, err
 	}
 	if err := t.cfg.KubeClient.IsReachable(); err != nil {
@@ -70,21 +74,22 @@ func (t *ReleaseTesting) RunWithContext(ctx context.Context, name string) (*rele
 	if err != nil {
 		return stored, err
 	}
-	rel := ownRelease(stored)
-	op, ctx, end := startOperation(ctx, t.cfg, t.OnEvent, timeouts{}, false)
+	rel := history.Copy(stored)
+	op, ctx, end := operation.Start(ctx, t.cfg, operation.Options{Notify: t.OnEvent})
 	defer end()
-	op.begins(ctx, Operation{Name: "test", Release: name, Namespace: rel.Namespace, Revision: rel.Version})
-	op.events.hide(append(contentsOfManifest(rel.Manifest), contentsOfHooks(rel)...))
-	l := newLedger(t.cfg, rel)
-	l.hooksAlone = true
-	l.begin()
-	defer l.pause()
-	options := hookOptions{timeout: t.Timeout, limit: t.MaxParallelHooks, follow: t.FollowHookLogs, modes: storedHookModes(rel, op.events), picks: t.Picks}
-	if err := op.runHooks(ctx, l, release.HookTest, options); err != nil {
-		l.try(l.store(nil))
-		return rel, op.result(ctx, err)
+	op.Begin(ctx, Operation{Name: "test", Release: name, Namespace: rel.Namespace, Revision: rel.Version})
+	op.Events.RedactWith(redact.ForObjects(append(redact.ManifestObjects(rel.Manifest), redact.HookObjects(rel.Hooks)...)))
+	w := op.Store.NewHookResultWriter(rel)
+	w.Start()
+	defer w.Stop()
+	runner := op.Hooks(hooks.Options{
+		Timeout: t.Timeout, Limit: t.MaxParallelHooks, FollowLogs: t.FollowHookLogs, Modes: storedHookModes(rel, op.Events), Filter: t.Picks,
+	})
+	if err := runner.Run(ctx, w, release.HookTest); err != nil {
+		w.LogFailure(w.Write(nil))
+		return rel, op.Finish(ctx, err)
 	}
-	return rel, op.result(ctx, l.store(nil))
+	return rel, op.Finish(ctx, w.Write(nil))
 }
 
 // Picks reports whether the filters let a test run.
@@ -111,15 +116,15 @@ func (t *ReleaseTesting) GetPodLogsWithContext(ctx context.Context, out io.Write
 			if !t.Picks(h) || h.LastRun.StartedAt.IsZero() {
 				continue
 			}
-			logs := []podLog{{pod: h.Name}}
+			logs := []hooks.ContainerLog{{Pod: h.Name}}
 			if h.Kind == "Job" {
-				pods, _ := podsOf(h)
-				if logs, err = logsOf(ctx, client.CoreV1().Pods(t.Namespace), pods); err != nil {
+				pods, _ := hooks.PodsOf(h)
+				if logs, err = hooks.ListLogs(ctx, client.CoreV1().Pods(t.Namespace), pods); err != nil {
 					return fmt.Errorf("unable to list the pods of the test %s: %w", h.Name, err)
 				}
 			}
-			fetch := func(log podLog) (io.ReadCloser, error) {
-				return log.open(ctx, client.CoreV1().Pods(t.Namespace))
+			fetch := func(log hooks.ContainerLog) (io.ReadCloser, error) {
+				return log.Open(ctx, client.CoreV1().Pods(t.Namespace))
 			}
 			if err := writePodLogs(out, h, logs, fetch); err != nil {
 				return err
@@ -129,7 +134,7 @@ func (t *ReleaseTesting) GetPodLogsWithContext(ctx context.Context, out io.Write
 	return nil
 }
 
-func writePodLogs(out io.Writer, h *release.Hook, logs []podLog, fetch func(podLog) (io.ReadCloser, error)) error {
+func writePodLogs(out io.Writer, h *release.Hook, logs []hooks.ContainerLog, fetch func(hooks.ContainerLog) (io.ReadCloser, error)) error {
 	titled := false
 	for _, log := range logs {
 		stream, err := fetch(log)

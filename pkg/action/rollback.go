@@ -5,13 +5,12 @@ package action
 
 import (
 	"context"
-	"errors"
-	"fmt"
 	"time"
 
 	helmaction "helm.sh/helm/v3/pkg/action"
 
-	"github.com/ordered-helm/helm/internal/record"
+	"github.com/ordered-helm/helm/internal/lease"
+	"github.com/ordered-helm/helm/internal/operation"
 	"github.com/ordered-helm/helm/internal/sequencer"
 )
 
@@ -21,33 +20,33 @@ import (
 type Rollback struct {
 	*helmaction.Rollback
 
-	// WaitStrategy, if ordered, waits until all is ready even where the revision
-	// was not deployed in order.
+	// WaitStrategy, if ordered, waits until everything is ready even if the revision was
+	// not deployed in order.
 	WaitStrategy WaitStrategy
-	// IgnoreOrder changes everything at once, whatever the revision says.
+	// IgnoreOrder changes everything at once, whatever the revision remembers.
 	IgnoreOrder bool
-	// ReadinessTimeout is how long each resource may take to get ready before
-	// what depends on it is given up; 0 is ten seconds, cut down to Timeout.
-	// One above Timeout is refused. Resources may say otherwise themselves.
+	// ReadinessTimeout is how long each resource that others depend on may take to become
+	// ready; 0 is ten seconds, shortened to Timeout. It must not be longer than Timeout.
+	// Resources may declare another timeout themselves.
 	ReadinessTimeout time.Duration
-	// MaxParallelHooks is how many hooks run at once, where the chart lets any run
-	// in parallel; 0 is no limit. A negative one is refused.
+	// MaxParallelHooks is how many hooks run at once, where the chart lets any run in
+	// parallel; 0 is no limit. It must not be negative.
 	MaxParallelHooks int
-	// FollowHookLogs reads the log of each hook that runs, about every second, and
-	// tells OnEvent its last line.
+	// FollowHookLogs reads the log of each running hook about every second, and passes its
+	// last line to OnEvent.
 	FollowHookLogs bool
-	// Takeover says what becomes of a release that another operation works on, or did
-	// until it died.
+	// Takeover says what to do with a release that another operation works on, or did until
+	// it died.
 	Takeover Takeover
-	// OnEvent, if set, is told of every step, one at a time, from goroutines of
-	// the operation. It must return soon.
+	// OnEvent, if set, is called with every step, one at a time, from goroutines of the
+	// operation. It must return soon.
 	OnEvent func(Event)
 
 	cfg *Configuration
 	// spared are objects to leave alone.
 	spared map[sequencer.ID]bool
-	// undoes is as in inquiry.
-	undoes *undone
+	// undo is the operation that this one undoes; nil if it undoes none.
+	undo *lease.UndoTarget
 }
 
 // NewRollback returns a Rollback with Helm's defaults.
@@ -55,18 +54,15 @@ func NewRollback(cfg *Configuration) *Rollback {
 	return &Rollback{Rollback: helmaction.NewRollback(cfg), cfg: cfg}
 }
 
-// Run is RunWithContext without an end from outside.
+// Run is RunWithContext with a context that never ends.
 func (r *Rollback) Run(name string) error {
 	return r.RunWithContext(context.Background(), name) //nolint:forbidigo // the signature is Helm's
 }
 
-// RunWithContext rolls the release back. When ctx is done it stops, records the
-// new revision as failed and returns; nothing of it goes on after that.
+// RunWithContext rolls the release back. When ctx is done it stops, records the new
+// revision as failed and returns; nothing that it started goes on after that.
 func (r *Rollback) RunWithContext(ctx context.Context, name string) error {
-	if err := r.WaitStrategy.validate(); err != nil {
-		return err
-	}
-	if err := errors.Join(r.Takeover.validate(), checkParallelHooks(r.MaxParallelHooks)); err != nil {
+	if err := validateOptions(r.WaitStrategy, r.Takeover, r.MaxParallelHooks); err != nil {
 		return err
 	}
 	if err := r.cfg.KubeClient.IsReachable(); err != nil {
@@ -74,38 +70,22 @@ func (r *Rollback) RunWithContext(ctx context.Context, name string) error {
 	}
 	r.cfg.Releases.MaxHistory = r.MaxHistory
 	r.cfg.Log("preparing rollback of %s", name)
-	op := &rollingBack{Rollback: r, name: name}
-	if err := op.load(ctx); err != nil {
+	run := &rollbackRun{action: r, name: name, wait: r.Wait}
+	if err := run.load(ctx); err != nil {
 		return err
 	}
 	if r.DryRun {
 		r.cfg.Log("dry run for %s", name)
 		return nil
 	}
-	limits, err := newTimeouts(r.Timeout, r.ReadinessTimeout, op.plan != nil)
+	ordered := run.plan != nil
+	limits, err := newTimeouts(r.Timeout, r.ReadinessTimeout, ordered)
 	if err != nil {
 		return err
 	}
-	base, ctx, end := startOperation(ctx, r.cfg, r.OnEvent, limits, op.plan != nil)
+	op, ctx, end := operation.Start(ctx, r.cfg, operation.Options{Notify: r.OnEvent, Timeouts: limits, Bounded: ordered})
 	defer end()
-	op.operation = base
-	base.begins(ctx, Operation{Name: "rollback", Release: name, Namespace: op.current.Namespace, Revision: op.current.Version + 1, Ordered: op.plan != nil})
-	return base.result(ctx, op.run(ctx))
-}
-
-// order is the graph by which the target was deployed, with its record; nil if it
-// was not deployed in order, or that is to be ignored. One whose record cannot
-// be used is an error, unless the caller asks to wait as Helm does.
-func (op *rollingBack) order() (*sequencer.Plan, *record.Record, error) {
-	if op.IgnoreOrder {
-		return nil, nil, nil
-	}
-	plan, rec, err := storedPlan(op.target)
-	if isUnusable(err) && op.Wait && op.WaitStrategy == WaitStrategyNone {
-		return nil, nil, nil
-	}
-	if err != nil {
-		return nil, nil, fmt.Errorf("%w: use --wait=true to roll back without any order", err)
-	}
-	return plan, rec, nil
+	run.op = op
+	op.Begin(ctx, Operation{Name: "rollback", Release: name, Namespace: run.current.Namespace, Revision: run.current.Version + 1, Ordered: ordered})
+	return op.Finish(ctx, run.rollBack(ctx))
 }

@@ -5,7 +5,6 @@ package action
 
 import (
 	"context"
-	"errors"
 	"fmt"
 	"slices"
 	"time"
@@ -15,6 +14,8 @@ import (
 	"helm.sh/helm/v3/pkg/release"
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 
+	"github.com/ordered-helm/helm/internal/lease"
+	"github.com/ordered-helm/helm/internal/operation"
 	"github.com/ordered-helm/helm/internal/sequencer"
 )
 
@@ -24,31 +25,31 @@ import (
 type Uninstall struct {
 	*helmaction.Uninstall
 
-	// WaitStrategy, if ordered, also waits until all is gone.
+	// WaitStrategy, if ordered, also waits until everything is gone.
 	WaitStrategy WaitStrategy
-	// IgnoreOrder removes everything at once, whatever the release says.
+	// IgnoreOrder removes everything at once, whatever the release remembers.
 	IgnoreOrder bool
-	// ReadinessTimeout is how long the objects of a node, and their pods, may take
-	// to be gone where others wait for that; 0 is as long as Timeout allows.
+	// ReadinessTimeout is how long the objects of a node, and their pods, may take to be
+	// gone where others wait for that; 0 is as long as Timeout allows.
 	ReadinessTimeout time.Duration
-	// MaxParallelHooks is how many hooks run at once, where the chart lets any run
-	// in parallel; 0 is no limit. A negative one is refused.
+	// MaxParallelHooks is how many hooks run at once, where the chart lets any run in
+	// parallel; 0 is no limit. It must not be negative.
 	MaxParallelHooks int
-	// FollowHookLogs reads the log of each hook that runs, about every second, and
-	// tells OnEvent its last line.
+	// FollowHookLogs reads the log of each running hook about every second, and passes its
+	// last line to OnEvent.
 	FollowHookLogs bool
-	// Takeover says what becomes of a release that another operation works on, or did
-	// until it died.
+	// Takeover says what to do with a release that another operation works on, or did until
+	// it died.
 	Takeover Takeover
-	// OnEvent, if set, is told of every step, one at a time, from goroutines of
-	// the operation. It must return soon.
+	// OnEvent, if set, is called with every step, one at a time, from goroutines of the
+	// operation. It must return soon.
 	OnEvent func(Event)
 
 	cfg *Configuration
 	// spared are objects to leave alone.
 	spared map[sequencer.ID]bool
-	// undoes is as in inquiry.
-	undoes *undone
+	// undo is the operation that this one undoes; nil if it undoes none.
+	undo *lease.UndoTarget
 }
 
 // NewUninstall returns an Uninstall with Helm's defaults.
@@ -56,19 +57,16 @@ func NewUninstall(cfg *Configuration) *Uninstall {
 	return &Uninstall{Uninstall: helmaction.NewUninstall(cfg), cfg: cfg}
 }
 
-// Run is RunWithContext without an end from outside.
+// Run is RunWithContext with a context that never ends.
 func (u *Uninstall) Run(name string) (*release.UninstallReleaseResponse, error) {
 	return u.RunWithContext(context.Background(), name) //nolint:forbidigo // the signature is Helm's
 }
 
-// RunWithContext removes the release. When ctx is done it stops, records the
-// release as failed and returns; nothing of it goes on after that, and
-// uninstalling it again carries on.
+// RunWithContext removes the release. When ctx is done it stops, records the release as
+// failed and returns; nothing that it started goes on after that, and uninstalling the
+// release again continues the removal.
 func (u *Uninstall) RunWithContext(ctx context.Context, name string) (*release.UninstallReleaseResponse, error) {
-	if err := u.WaitStrategy.validate(); err != nil {
-		return nil, err
-	}
-	if err := errors.Join(u.Takeover.validate(), checkParallelHooks(u.MaxParallelHooks)); err != nil {
+	if err := validateOptions(u.WaitStrategy, u.Takeover, u.MaxParallelHooks); err != nil {
 		return nil, err
 	}
 	limits, err := newTimeouts(u.Timeout, u.ReadinessTimeout, u.WaitStrategy == WaitStrategyOrdered)
@@ -79,26 +77,27 @@ func (u *Uninstall) RunWithContext(ctx context.Context, name string) (*release.U
 		return nil, err
 	}
 	if u.DryRun {
-		return u.look(name)
+		return u.dryRun(name)
 	}
-	op := &uninstallation{Uninstall: u}
-	done, err := op.load(ctx, name)
+	run := &uninstallRun{action: u}
+	done, err := run.load(ctx, name)
 	if err != nil || done {
-		return op.response, err
+		return run.response, err
 	}
-	if op.prior, err = op.order(); err != nil {
+	ordered, err := run.isOrdered()
+	if err != nil {
 		return nil, err
 	}
-	base, ctx, end := startOperation(ctx, u.cfg, u.OnEvent, limits, op.ordered())
+	op, ctx, end := operation.Start(ctx, u.cfg, operation.Options{Notify: u.OnEvent, Timeouts: limits, Bounded: ordered})
 	defer end()
-	op.operation = base
-	base.begins(ctx, Operation{Name: "uninstall", Release: name, Namespace: op.rel.Namespace, Revision: op.rel.Version, Ordered: op.ordered()})
-	response, err := op.run(ctx)
-	return response, base.result(ctx, err)
+	run.op, run.removal = op, newRemoval(run, ordered)
+	op.Begin(ctx, Operation{Name: "uninstall", Release: name, Namespace: run.rel.Namespace, Revision: run.rel.Version, Ordered: ordered})
+	response, err := run.uninstall(ctx)
+	return response, op.Finish(ctx, err)
 }
 
-// look only checks that the release exists.
-func (u *Uninstall) look(name string) (*release.UninstallReleaseResponse, error) {
+// dryRun only checks that the release exists.
+func (u *Uninstall) dryRun(name string) (*release.UninstallReleaseResponse, error) {
 	if err := chartutil.ValidateReleaseName(name); err != nil {
 		return &release.UninstallReleaseResponse{}, fmt.Errorf("releaseContent: Release name is invalid: %s", name)
 	}
@@ -106,7 +105,7 @@ func (u *Uninstall) look(name string) (*release.UninstallReleaseResponse, error)
 	return &release.UninstallReleaseResponse{Release: rel}, err
 }
 
-// propagation is how what an object owns is deleted with it.
+// propagation is how the dependents of an object are deleted with it.
 func (u *Uninstall) propagation() metav1.DeletionPropagation {
 	i := slices.Index([]string{"orphan", "foreground", "background"}, u.DeletionPropagation)
 	if i < 0 {

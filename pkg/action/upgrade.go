@@ -13,6 +13,10 @@ import (
 	"helm.sh/helm/v3/pkg/chart"
 	"helm.sh/helm/v3/pkg/chartutil"
 	"helm.sh/helm/v3/pkg/release"
+
+	"github.com/ordered-helm/helm/internal/operation"
+	"github.com/ordered-helm/helm/internal/preview"
+	"github.com/ordered-helm/helm/internal/wait"
 )
 
 // Upgrade upgrades a release. It has every field of Helm's Upgrade and means the
@@ -20,29 +24,26 @@ import (
 type Upgrade struct {
 	*helmaction.Upgrade
 
-	// WaitStrategy, if set, wins over the field Wait.
+	// WaitStrategy, if set, takes precedence over the field Wait.
 	WaitStrategy WaitStrategy
-	// ReadinessTimeout is how long each resource may take to get ready before
-	// what depends on it is given up; 0 is ten seconds, cut down to Timeout.
-	// One above Timeout is refused. Resources may say otherwise themselves.
+	// ReadinessTimeout is how long each resource that others depend on may take to become
+	// ready; 0 is ten seconds, shortened to Timeout. It must not be longer than Timeout.
+	// Resources may declare another timeout themselves.
 	ReadinessTimeout time.Duration
-	// MaxParallelHooks is how many hooks run at once, where the chart lets any run
-	// in parallel; 0 is no limit. A negative one is refused.
+	// MaxParallelHooks is how many hooks run at once, where the chart lets any run in
+	// parallel; 0 is no limit. It must not be negative.
 	MaxParallelHooks int
-	// FollowHookLogs reads the log of each hook that runs, about every second, and
-	// tells OnEvent its last line.
+	// FollowHookLogs reads the log of each running hook about every second, and passes its
+	// last line to OnEvent.
 	FollowHookLogs bool
-	// Takeover says what becomes of a release that another operation works on, or did
-	// until it died.
+	// Takeover says what to do with a release that another operation works on, or did until
+	// it died.
 	Takeover Takeover
-	// OnEvent, if set, is told of every step, one at a time, from goroutines of
-	// the operation. It must return soon.
+	// OnEvent, if set, is called with every step, one at a time, from goroutines of the
+	// operation. It must return soon.
 	OnEvent func(Event)
 
 	cfg *Configuration
-	// previews is whether it is only said what would be done: as what would really
-	// be done.
-	previews bool
 }
 
 // NewUpgrade returns an Upgrade with Helm's defaults.
@@ -50,83 +51,73 @@ func NewUpgrade(cfg *Configuration) *Upgrade {
 	return &Upgrade{Upgrade: helmaction.NewUpgrade(cfg), cfg: cfg}
 }
 
-// Run is RunWithContext without an end from outside.
+// Run is RunWithContext with a context that never ends.
 func (u *Upgrade) Run(name string, chrt *chart.Chart, vals map[string]any) (*release.Release, error) {
 	return u.RunWithContext(context.Background(), name, chrt, vals) //nolint:forbidigo // the signature is Helm's
 }
 
-// RunWithContext upgrades the release. When ctx is done it stops, records the new
-// revision as failed and returns; nothing of it goes on after that. A failure of
-// what was started is returned with the release as it was recorded.
+// RunWithContext upgrades the release. When ctx is done it stops, records the new revision
+// as failed and returns; nothing that it started goes on after that. A failure after the
+// revision was recorded is returned together with the release.
 func (u *Upgrade) RunWithContext(ctx context.Context, name string, chrt *chart.Chart, vals map[string]any) (*release.Release, error) {
-	limits, err := u.validate(name, chrt)
+	run, ctx, end, err := u.start(ctx, name, chrt, false)
 	if err != nil {
 		return nil, err
 	}
-	base, ctx, end := startOperation(ctx, u.cfg, u.OnEvent, limits, u.ordered())
 	defer end()
-	op := &upgrading{Upgrade: u, operation: base, name: name}
-	rel, err := op.run(ctx, chrt, vals)
-	return rel, base.result(ctx, err)
+	rel, err := run.upgrade(ctx, chrt, vals)
+	return rel, run.op.Finish(ctx, err)
 }
 
-// validate checks the options before anything is asked of the cluster, but whether
-// it can be reached.
-func (u *Upgrade) validate(name string, chrt *chart.Chart) (timeouts, error) {
-	if err := u.WaitStrategy.validate(); err != nil {
-		return timeouts{}, err
+// Preview says what RunWithContext would do, as Install.Preview does.
+func (u *Upgrade) Preview(ctx context.Context, name string, chrt *chart.Chart, vals map[string]any) (*Preview, error) {
+	run, ctx, end, err := u.start(ctx, name, chrt, true)
+	if err != nil {
+		return nil, err
 	}
-	if err := errors.Join(u.Takeover.validate(), checkParallelHooks(u.MaxParallelHooks)); err != nil {
-		return timeouts{}, err
+	defer end()
+	p, err := run.preview(ctx, preview.NewBuilder(run.op, "upgrade"), chrt, vals)
+	return p, run.op.Finish(ctx, err)
+}
+
+// start checks the options, and begins the operation. A preview ignores the options of a
+// dry run.
+func (u *Upgrade) start(ctx context.Context, name string, chrt *chart.Chart, isPreview bool) (run *upgradeRun, bounded context.Context, end func(), err error) {
+	mode := dryRunMode{option: u.DryRunOption, enabled: u.DryRun, preview: isPreview}
+	limits, err := u.validate(name, chrt, mode)
+	if err != nil {
+		return nil, nil, nil, err
+	}
+	op, ctx, end := operation.Start(ctx, u.cfg, operation.Options{Notify: u.OnEvent, Timeouts: limits, Bounded: u.ordered()})
+	return &upgradeRun{action: u, dryRunMode: mode, op: op, name: name}, ctx, end, nil
+}
+
+// validate checks the options before anything is asked of the cluster, except whether it
+// can be reached.
+func (u *Upgrade) validate(name string, chrt *chart.Chart, mode dryRunMode) (wait.Timeouts, error) {
+	if err := validateOptions(u.WaitStrategy, u.Takeover, u.MaxParallelHooks); err != nil {
+		return wait.Timeouts{}, err
 	}
 	limits, err := newTimeouts(u.Timeout, u.ReadinessTimeout, u.ordered())
 	if err != nil {
-		return timeouts{}, err
+		return wait.Timeouts{}, err
 	}
 	if err := u.cfg.KubeClient.IsReachable(); err != nil {
-		return timeouts{}, err
+		return wait.Timeouts{}, err
 	}
-	u.Wait = u.Wait || u.Atomic
 	if err := chartutil.ValidateReleaseName(name); err != nil {
-		return timeouts{}, fmt.Errorf("release name is invalid: %s", name)
+		return wait.Timeouts{}, fmt.Errorf("release name is invalid: %s", name)
 	}
 	if chrt == nil {
-		return timeouts{}, errors.New("no chart provided")
+		return wait.Timeouts{}, errors.New("no chart provided")
 	}
-	if !u.dryRun() && u.HideSecret {
-		return timeouts{}, errors.New("Hiding Kubernetes secrets requires a dry-run mode") //nolint:staticcheck // Helm's words
-	}
-	return limits, nil
+	return limits, mode.validateHideSecret(u.HideSecret)
 }
 
 func (u *Upgrade) ordered() bool { return u.WaitStrategy == WaitStrategyOrdered }
 
-// dryRun reports whether nothing is to be changed.
-func (u *Upgrade) dryRun() bool {
-	if u.previews {
-		return false
-	}
-	switch u.DryRunOption {
-	case "client", "server", "true":
-		return true
-	}
-	return u.DryRun
-}
-
-// looksUp reports whether templates may look objects up in the cluster.
-func (u *Upgrade) looksUp() bool {
-	if u.previews {
-		return true
-	}
-	switch u.DryRunOption {
-	case "server", "none", "false":
-		return true
-	}
-	return !u.dryRun()
-}
-
-// values combines the values given with those of the revision before, as the
-// options say, into those of the new revision. It may change the chart's own.
+// values combines the given values with those of the current revision, as the options
+// say, into those of the new revision. It may change the values of the chart.
 func (u *Upgrade) values(chrt *chart.Chart, current *release.Release, vals map[string]any) (map[string]any, error) {
 	switch {
 	case u.ResetValues:
@@ -148,7 +139,7 @@ func (u *Upgrade) values(chrt *chart.Chart, current *release.Release, vals map[s
 	return vals, nil
 }
 
-// labels are those of the last revision with those given; "null" takes one away.
+// labels are those of the last revision with the given ones; "null" removes a label.
 func (u *Upgrade) labels(last *release.Release) map[string]string {
 	labels := map[string]string{}
 	for _, from := range []map[string]string{last.Labels, u.Labels} {

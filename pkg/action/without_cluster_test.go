@@ -16,13 +16,13 @@ import (
 	"helm.sh/helm/v3/pkg/storage/driver"
 )
 
-// TestOrderedInstallWithAClientOfAnotherMake leaves the waiting to a client that
-// has no cluster to watch: it is not left out.
-func TestOrderedInstallWithAClientOfAnotherMake(t *testing.T) {
+// TestOrderedInstallWithoutCluster has a Kubernetes client of another implementation, and
+// no cluster to watch. The client waits for the objects.
+func TestOrderedInstallWithoutCluster(t *testing.T) {
 	notReady := errors.New("it is not ready")
 	for name, layers := range map[string]string{
-		"a node that is depended on": "---\napiVersion: v1\nkind: ConfigMap\nmetadata: {name: b, annotations: {helm.sh/layer: b, depends-on.helm.sh/layers: a}}\n",
-		"a leaf":                     "",
+		"a node that others depend on": "---\napiVersion: v1\nkind: ConfigMap\nmetadata: {name: b, annotations: {helm.sh/layer: b, depends-on.helm.sh/layers: a}}\n",
+		"a leaf":                       "",
 	} {
 		t.Run(name, func(t *testing.T) {
 			cfg := &Configuration{

@@ -97,7 +97,7 @@ func hooks() []hookrunner.Plan {
 	}
 	return hookrunner.Plans(all, hookrunner.Modes{
 		ChartOf: func(h *release.Hook) string { return h.Path },
-		Of:      map[string]hookrunner.Mode{"shop": hookrunner.Parallel},
+		ByChart: map[string]hookrunner.Mode{"shop": hookrunner.Parallel},
 	})
 }
 

@@ -5,8 +5,8 @@ package charttest
 
 import "slices"
 
-// Oracle says what must come before what.
-type Oracle struct {
+// ExpectedOrder says what must come before what.
+type ExpectedOrder struct {
 	// Names are the names in the cluster of all resources.
 	Names []string
 	// Charts gives the path of the chart of each resource.
@@ -16,15 +16,15 @@ type Oracle struct {
 	before map[string]map[string]bool
 }
 
-// Oracle reads the chart's declarations.
-func (c *Chart) Oracle() *Oracle {
-	o := &Oracle{Charts: map[string]string{}, before: map[string]map[string]bool{}}
+// ExpectedOrder reads the chart's declarations.
+func (c *Chart) ExpectedOrder() *ExpectedOrder {
+	o := &ExpectedOrder{Charts: map[string]string{}, before: map[string]map[string]bool{}}
 	o.read(c.tree())
 	return o
 }
 
 // Before lists what must be ready right before the resource, in no order.
-func (o *Oracle) Before(name string) []string {
+func (o *ExpectedOrder) Before(name string) []string {
 	var names []string
 	for n := range o.before[name] {
 		names = append(names, n)
@@ -33,7 +33,7 @@ func (o *Oracle) Before(name string) []string {
 }
 
 // After lists everything that must come after the resource.
-func (o *Oracle) After(name string) map[string]bool {
+func (o *ExpectedOrder) After(name string) map[string]bool {
 	after := map[string]bool{}
 	pending := []string{name}
 	for len(pending) > 0 {
@@ -49,7 +49,7 @@ func (o *Oracle) After(name string) map[string]bool {
 	return after
 }
 
-func (o *Oracle) order(first, then []string) {
+func (o *ExpectedOrder) order(first, then []string) {
 	for _, t := range then {
 		for _, f := range first {
 			o.before[t][f] = true
@@ -57,7 +57,7 @@ func (o *Oracle) order(first, then []string) {
 	}
 }
 
-func (o *Oracle) read(t *copyOf) {
+func (o *ExpectedOrder) read(t *copyOf) {
 	var own []string
 	for _, r := range t.Resources {
 		name := t.name(r)
@@ -89,7 +89,7 @@ func (o *Oracle) read(t *copyOf) {
 
 // readLayers orders the resources of one chart: each layer as one bundle, what
 // is in none and depends on none last.
-func (o *Oracle) readLayers(t *copyOf) {
+func (o *ExpectedOrder) readLayers(t *copyOf) {
 	for _, r := range t.Resources {
 		for _, other := range t.Resources {
 			sameLayer := r == other || r.Layer != "" && r.Layer == other.Layer

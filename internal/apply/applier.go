@@ -1,0 +1,418 @@
+// Copyright The Ordered Helm Authors
+// SPDX-License-Identifier: Apache-2.0
+
+// Package apply writes the objects of a release to the cluster: it creates them or changes
+// those that are there, and checks before that whether it can (docs/reference.md,
+// "Upgrade").
+package apply
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"slices"
+	"strings"
+	"sync"
+
+	"helm.sh/helm/v3/pkg/kube"
+	"k8s.io/apimachinery/pkg/apis/meta/v1/unstructured"
+
+	"github.com/ordered-helm/helm/internal/cluster"
+	"github.com/ordered-helm/helm/internal/inventory"
+	"github.com/ordered-helm/helm/internal/object"
+	"github.com/ordered-helm/helm/internal/readiness"
+	"github.com/ordered-helm/helm/internal/sequencer"
+	"github.com/ordered-helm/helm/internal/text"
+)
+
+// Config says how objects are written.
+type Config struct {
+	Cluster *cluster.Client
+	Log     func(string, ...any)
+	Owner   object.Owner
+	// Inventory is what earlier revisions may have left; nil if there are none.
+	Inventory *inventory.Inventory
+	// Force replaces objects. TakeOwnership adopts objects of other owners. ThreeWay
+	// merges custom resources three-way, too. RecreatePods deletes the pods of workloads
+	// that were there before.
+	Force, TakeOwnership, ThreeWay, RecreatePods bool
+	// AwaitPodsGone waits until pods are gone that were deleted. ApplyNode calls it.
+	AwaitPodsGone func(context.Context, []cluster.PodRef) error
+}
+
+// Applier writes objects, and remembers what it did with them. It is safe for concurrent
+// use.
+type Applier struct {
+	Config
+	cache liveCache
+
+	// mu guards the fields below.
+	mu sync.Mutex
+	// present are the objects that no earlier revision had and that were in the cluster
+	// all the same; nil while nobody has looked.
+	present map[*object.Info]bool
+	// created are the objects that the operation created, unchanged those that it found as
+	// declared, restarted those whose pods it deleted.
+	created              kube.ResourceList
+	unchanged, restarted map[*object.Info]bool
+	// hasWritten is whether the operation has changed anything in the cluster.
+	hasWritten bool
+}
+
+// New returns an applier.
+func New(c Config) *Applier {
+	a := &Applier{Config: c, unchanged: map[*object.Info]bool{}, restarted: map[*object.Info]bool{}}
+	a.cache.applier = a
+	return a
+}
+
+// FindExisting finds out which objects are in the cluster already. An object of another
+// owner is an error, unless the applier takes ownership.
+func (a *Applier) FindExisting(ctx context.Context, list kube.ResourceList) error {
+	for _, info := range list {
+		if info.Name == "" { // a list of existing objects would not show that
+			return fmt.Errorf("could not get information about the resource %s: resource name may not be empty", object.Describe(info))
+		}
+	}
+	live, err := a.Cluster.Live(ctx, list)
+	if err != nil {
+		return err
+	}
+	var present []*object.Info
+	for _, info := range list {
+		found := live[info]
+		if found == nil {
+			continue
+		}
+		if !a.TakeOwnership {
+			if err := object.CheckOwner(found, a.Owner); err != nil {
+				return fmt.Errorf("%s exists and cannot be imported into the current release: %w", object.Describe(info), err)
+			}
+		}
+		if a.Inventory.Find(info) == nil {
+			present = append(present, info)
+		}
+	}
+	a.setPresent(present...)
+	return nil
+}
+
+// setPresent notes objects that were there although no revision had them.
+func (a *Applier) setPresent(list ...*object.Info) {
+	a.mu.Lock()
+	defer a.mu.Unlock()
+	if a.present == nil {
+		a.present = map[*object.Info]bool{}
+	}
+	for _, info := range list {
+		a.present[info] = true
+	}
+}
+
+// Unknown lists the objects that no deployed revision has.
+func (a *Applier) Unknown(list kube.ResourceList) kube.ResourceList {
+	var unknown kube.ResourceList
+	for _, info := range list {
+		if !a.Inventory.IsKnown(info) {
+			unknown = append(unknown, info)
+		}
+	}
+	return unknown
+}
+
+// ApplyNode writes the objects of one node. It says what it did where that is not obvious.
+func (a *Applier) ApplyNode(ctx context.Context, list kube.ResourceList) (summary string, err error) {
+	if a.mustBeAbsent(list) {
+		return "", a.createNode(ctx, list)
+	}
+	o := a.nodeOptions(list)
+	o.Live = a.cache.get
+	done, err := a.Cluster.Apply(ctx, list, o)
+	a.note(done)
+	if err != nil {
+		a.noteUnanswered(err)
+		return "", err
+	}
+	if a.RecreatePods {
+		err = a.recreateNodePods(ctx, slices.Concat(done.Updated, done.Unchanged))
+	}
+	return summarize(done), err
+}
+
+// ApplyAll writes the objects of a release as Helm does. It reports whether the Kubernetes
+// client has also deleted the objects that are no longer in the chart.
+func (a *Applier) ApplyAll(ctx context.Context, list kube.ResourceList) (pruned bool, err error) {
+	if a.mustBeAbsent(list) {
+		return false, a.Cluster.Create(ctx, list)
+	}
+	done, err := a.Cluster.Apply(ctx, list, a.options(list))
+	a.note(done)
+	if err != nil {
+		a.noteUnanswered(err)
+		return done.Pruned, err
+	}
+	if a.RecreatePods && !done.Pruned {
+		return done.Pruned, a.recreatePods(ctx, slices.Concat(done.Updated, done.Unchanged))
+	}
+	return done.Pruned, nil
+}
+
+// DryRunNodes has the server say what ApplyNode would do with the objects of all nodes.
+func (a *Applier) DryRunNodes(ctx context.Context, list kube.ResourceList) ([]cluster.Trial, error) {
+	return a.Cluster.TryApply(ctx, list, a.nodeOptions(list))
+}
+
+// DryRunAll has the server say what ApplyAll would do.
+func (a *Applier) DryRunAll(ctx context.Context, list kube.ResourceList) ([]cluster.Trial, error) {
+	return a.Cluster.TryApply(ctx, list, a.options(list))
+}
+
+// nodeOptions say how the objects of a node are written. An object that no revision
+// declares is its own base: it may turn out late that it exists, and what others have set
+// there stays.
+func (a *Applier) nodeOptions(list kube.ResourceList) cluster.ApplyOptions {
+	return cluster.ApplyOptions{
+		Originals: a.originals(list), SelfBase: true, Force: a.Force, ThreeWay: a.ThreeWay, Absent: a.IsAbsent, Admit: a.admit,
+	}
+}
+
+// options say how the objects of a release are written as Helm does.
+func (a *Applier) options(list kube.ResourceList) cluster.ApplyOptions {
+	o := cluster.ApplyOptions{Originals: a.originals(list), Force: a.Force, ThreeWay: a.ThreeWay, Absent: a.IsAbsent}
+	if a.Inventory != nil {
+		o.Originals, o.Prune = append(o.Originals, a.Inventory.Without(list)...), true
+	}
+	return o
+}
+
+// mustBeAbsent reports whether none of the objects can be there: there are no earlier
+// revisions, and none of the objects was found.
+func (a *Applier) mustBeAbsent(list kube.ResourceList) bool {
+	a.mu.Lock()
+	defer a.mu.Unlock()
+	return a.Inventory == nil && !slices.ContainsFunc(list, func(info *object.Info) bool { return a.present[info] })
+}
+
+// createNode creates the objects of a node.
+func (a *Applier) createNode(ctx context.Context, list kube.ResourceList) error {
+	err := a.Cluster.Create(ctx, list)
+	if err == nil {
+		return nil
+	}
+	rejected := &rejectedError{err: err}
+	for _, info := range list {
+		if live, ok := info.Object.(*unstructured.Unstructured); ok && live.GetUID() == "" {
+			rejected.resources = append(rejected.resources, live.GetKind()+"/"+live.GetName())
+		}
+	}
+	return rejected
+}
+
+// originals are the objects as they were declared before, the base of a merge. An object
+// that is adopted is its own base: what others have set there stays.
+func (a *Applier) originals(list kube.ResourceList) kube.ResourceList {
+	a.mu.Lock()
+	defer a.mu.Unlock()
+	var originals kube.ResourceList
+	for _, info := range list {
+		if original := a.Inventory.Find(info); original != nil {
+			originals = append(originals, original)
+		} else if a.present[info] {
+			originals = append(originals, info)
+		}
+	}
+	return originals
+}
+
+// admit refuses to change an object that somebody else has created since FindExisting:
+// while the operation waits for nodes, that may be long ago. Where it takes ownership it
+// adopts the object.
+func (a *Applier) admit(info *object.Info, live *unstructured.Unstructured) error {
+	if a.Inventory.IsKnown(info) {
+		return nil
+	}
+	err := object.CheckOwner(live, a.Owner)
+	if err == nil {
+		return nil
+	}
+	if !a.TakeOwnership {
+		return fmt.Errorf("%s exists and cannot be imported into the current release: %w", object.Describe(info), err)
+	}
+	if a.Inventory.Find(info) == nil {
+		a.setPresent(info)
+	}
+	return nil
+}
+
+// IsAbsent reports whether an object was not there when FindExisting looked. If nobody has
+// looked, that is known of none.
+func (a *Applier) IsAbsent(info *object.Info) bool {
+	a.mu.Lock()
+	defer a.mu.Unlock()
+	return a.present != nil && !a.present[info] && a.Inventory.Find(info) == nil
+}
+
+// noteUnanswered notes as created the objects that were not there and that the server did
+// not answer for: they may be there now.
+func (a *Applier) noteUnanswered(err error) {
+	var failed *cluster.ApplyError
+	if !errors.As(err, &failed) {
+		return
+	}
+	for _, f := range failed.Failures {
+		if f.Unanswered && a.IsAbsent(f.Info) {
+			a.note(&cluster.Applied{Created: kube.ResourceList{f.Info}})
+		}
+	}
+}
+
+// note notes what was done with objects.
+func (a *Applier) note(done *cluster.Applied) {
+	if done == nil {
+		return
+	}
+	a.mu.Lock()
+	defer a.mu.Unlock()
+	a.hasWritten = a.hasWritten || len(done.Created)+len(done.Updated) > 0
+	a.created = append(a.created, done.Created...)
+	for _, info := range done.Unchanged {
+		a.unchanged[info] = true
+	}
+}
+
+// summarize says how many objects were written, as in "1 created, 2 changed".
+func summarize(done *cluster.Applied) string {
+	var parts []string
+	for _, part := range []struct {
+		list kube.ResourceList
+		what string
+	}{{done.Created, "created"}, {done.Updated, "changed"}, {done.Unchanged, "unchanged"}} {
+		if len(part.list) > 0 {
+			parts = append(parts, fmt.Sprintf("%d %s", len(part.list), part.what))
+		}
+	}
+	return strings.Join(parts, ", ")
+}
+
+// recreateNodePods deletes the pods of the workloads of a node, so that new ones are made,
+// and waits until they are gone. As in Helm, a failure to delete them does not fail the
+// operation.
+func (a *Applier) recreateNodePods(ctx context.Context, list kube.ResourceList) error {
+	workloads := slices.DeleteFunc(list, func(info *object.Info) bool { return object.IsKind(info, "Service") })
+	pods := a.deletePods(ctx, workloads)
+	if len(pods) == 0 {
+		return context.Cause(ctx)
+	}
+	return a.AwaitPodsGone(ctx, pods)
+}
+
+// recreatePods deletes the pods of workloads and Services as Helm does, and does not wait
+// until they are gone.
+func (a *Applier) recreatePods(ctx context.Context, list kube.ResourceList) error {
+	a.deletePods(ctx, list)
+	return context.Cause(ctx)
+}
+
+func (a *Applier) deletePods(ctx context.Context, list kube.ResourceList) []cluster.PodRef {
+	a.mu.Lock()
+	a.hasWritten = true
+	a.mu.Unlock()
+	pods, err := a.Cluster.RecreatePods(ctx, list)
+	if err != nil {
+		a.Log("%s", err.Error())
+	}
+	a.mu.Lock()
+	defer a.mu.Unlock()
+	for _, info := range list {
+		a.restarted[info] = true
+	}
+	return pods
+}
+
+// Evaluate wraps how an object is judged: if its pods were deleted, its status counts only
+// when it is about the new ones.
+func (a *Applier) Evaluate(info *object.Info, evaluate readiness.Evaluator) readiness.Evaluator {
+	if !a.RecreatePods {
+		return evaluate
+	}
+	return func(ctx context.Context, live *unstructured.Unstructured) readiness.Status {
+		status := evaluate(ctx, live)
+		a.mu.Lock()
+		restarted := a.restarted[info]
+		a.mu.Unlock()
+		if !restarted {
+			return status
+		}
+		return a.Cluster.ConfirmReady(ctx, info, live, status)
+	}
+}
+
+// IsUnchanged reports whether the operation found an object as declared.
+func (a *Applier) IsUnchanged(info *object.Info) bool {
+	a.mu.Lock()
+	defer a.mu.Unlock()
+	return a.unchanged[info]
+}
+
+// wrote reports whether the operation has changed anything in the cluster.
+func (a *Applier) wrote() bool {
+	a.mu.Lock()
+	defer a.mu.Unlock()
+	return a.hasWritten
+}
+
+// Created lists the objects that the operation created, in an order of kinds.
+func (a *Applier) Created() kube.ResourceList {
+	a.mu.Lock()
+	defer a.mu.Unlock()
+	return slices.Clone(a.created)
+}
+
+// WhyNotCreated says why an object in the cluster is not the one that the operation
+// created; empty if it is. Where the server did not answer, the labels decide.
+func (a *Applier) WhyNotCreated(info *object.Info, live *unstructured.Unstructured) string {
+	switch uid := cluster.UID(info); {
+	case uid != "" && uid != live.GetUID():
+		return "another object has taken its name"
+	case uid == "" && object.CheckOwner(live, a.Owner) != nil:
+		return "it does not bear the marks of the release"
+	}
+	return ""
+}
+
+// CertainlyCreated leaves out of a list the objects that the server did not answer for and
+// that others have created. A Kubernetes client of another implementation is not asked for
+// more than Helm asks.
+func (a *Applier) CertainlyCreated(ctx context.Context, c *cluster.Client, created kube.ResourceList) (kube.ResourceList, error) {
+	if !c.IsNative() {
+		return created, nil
+	}
+	live, err := c.Live(ctx, created.Filter(func(info *object.Info) bool { return cluster.UID(info) == "" }))
+	if err != nil {
+		return nil, err
+	}
+	return created.Filter(func(info *object.Info) bool {
+		return live[info] == nil || a.WhyNotCreated(info, live[info]) == ""
+	}), nil
+}
+
+// Adopted are the objects that were there before and did not belong to the release, as far
+// as it knew.
+func (a *Applier) Adopted() map[sequencer.ID]bool {
+	a.mu.Lock()
+	defer a.mu.Unlock()
+	ids := map[sequencer.ID]bool{}
+	for info := range a.present {
+		ids[object.IDOf(info)] = true
+	}
+	return ids
+}
+
+// Extent says how much a plan is, as in "18 resources in 10 nodes".
+func Extent(p *sequencer.Plan) string {
+	resources := 0
+	for _, n := range p.Nodes {
+		resources += len(n.Resources)
+	}
+	return fmt.Sprintf("%s in %s", text.Count(resources, "resource"), text.Count(len(p.Nodes), "node"))
+}

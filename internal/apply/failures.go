@@ -1,0 +1,126 @@
+// Copyright The Ordered Helm Authors
+// SPDX-License-Identifier: Apache-2.0
+
+package apply
+
+import (
+	"cmp"
+	"context"
+	"errors"
+	"slices"
+	"strconv"
+	"strings"
+
+	"github.com/hashicorp/go-multierror"
+
+	"github.com/ordered-helm/helm/internal/cluster"
+	"github.com/ordered-helm/helm/internal/event"
+	"github.com/ordered-helm/helm/internal/failure"
+	"github.com/ordered-helm/helm/internal/object"
+	"github.com/ordered-helm/helm/internal/sequencer"
+	"github.com/ordered-helm/helm/internal/text"
+)
+
+// rejectedError names the resources that the server did not accept: its own words often do
+// not.
+type rejectedError struct {
+	resources []string
+	err       error
+}
+
+func (e *rejectedError) Error() string { return e.err.Error() }
+
+func (e *rejectedError) Unwrap() error { return e.err }
+
+// Failures are the failures of a node that could not be applied completely: one for each
+// resource that an answer of the server names. Namespace is that of the release.
+func Failures(ctx context.Context, n *sequencer.Node, err error, namespace string, events *event.Sink) failure.Resources {
+	if ctx.Err() != nil && errors.Is(err, ctx.Err()) {
+		f := &failure.Resource{Node: n.ID(), Title: n.Title(), State: failure.NotApplied, Err: err}
+		f.Interrupt(context.Cause(ctx), "applied")
+		return failure.Resources{f}
+	}
+	var failures failure.Resources
+	for _, r := range rejections(n, err) {
+		f := &failure.Resource{
+			Node: n.ID(), Title: n.Title(), State: failure.NotApplied, Reason: failure.NotApplied,
+			Message: text.OneLine(r.answer.Error()), Err: r.answer, Outcome: "could not be applied",
+		}
+		if res := r.resource; res != nil {
+			f.Resource, f.Namespace, f.File = res.ID.String(), res.ID.Namespace, res.File
+			f.InNamespace(namespace)
+		}
+		failures = append(failures, f)
+	}
+	slices.SortStableFunc(failures, func(a, b *failure.Resource) int { return cmp.Compare(a.Resource, b.Resource) })
+	failure.RedactResources(events.Redactor(), failures) // before a summary truncates them
+	return failures
+}
+
+// rejection is an answer of the server to the writing of a resource. The resource is nil
+// if the answer does not name it.
+type rejection struct {
+	resource *sequencer.PlannedResource
+	answer   error
+}
+
+// rejections lists the answers to the writing of a node.
+func rejections(n *sequencer.Node, err error) []rejection {
+	var list []rejection
+	var applied *cluster.ApplyError
+	if errors.As(err, &applied) {
+		for _, failed := range applied.Failures {
+			list = append(list, rejection{resource: findResource(n, object.IDOf(failed.Info)), answer: failed.Err})
+		}
+		return list
+	}
+	answers := []error{err}
+	var several *multierror.Error
+	if errors.As(err, &several) {
+		answers = several.Errors
+	}
+	var rejected *rejectedError
+	errors.As(err, &rejected)
+	for _, answer := range answers {
+		list = append(list, rejection{resource: rejected.find(n, answer, len(answers)), answer: answer})
+	}
+	return list
+}
+
+// findResource finds a resource of a node. An empty namespace matches any.
+func findResource(n *sequencer.Node, id sequencer.ID) *sequencer.PlannedResource {
+	for _, res := range n.Resources {
+		found := res.ID
+		if id.Namespace == "" {
+			found.Namespace = ""
+		}
+		if found == id {
+			return res
+		}
+	}
+	return nil
+}
+
+// find finds the resource of a node that an answer is about: the only one, or the one that
+// it names.
+func (e *rejectedError) find(n *sequencer.Node, answer error, answers int) *sequencer.PlannedResource {
+	var candidates []*sequencer.PlannedResource
+	for _, res := range n.Resources {
+		if e == nil || slices.Contains(e.resources, res.ID.String()) {
+			candidates = append(candidates, res)
+		}
+	}
+	if len(candidates) == 1 && answers == 1 {
+		return candidates[0]
+	}
+	var named *sequencer.PlannedResource
+	for _, res := range candidates {
+		if strings.Contains(answer.Error(), strconv.Quote(res.ID.Name)) {
+			if named != nil {
+				return nil // two resources of one name: the answer does not tell which
+			}
+			named = res
+		}
+	}
+	return named
+}

@@ -1,0 +1,200 @@
+// Copyright The Ordered Helm Authors
+// SPDX-License-Identifier: Apache-2.0
+
+package apply
+
+import (
+	"context"
+	"fmt"
+	"sync"
+
+	"helm.sh/helm/v3/pkg/kube"
+	"k8s.io/apimachinery/pkg/runtime/schema"
+
+	"github.com/ordered-helm/helm/internal/cluster"
+	"github.com/ordered-helm/helm/internal/object"
+	"github.com/ordered-helm/helm/internal/sequencer"
+)
+
+// Objects are the objects of the nodes of a plan. Those of a kind that the release itself
+// defines are built when their node starts.
+type Objects struct {
+	config ObjectsConfig
+	// all are the objects that could be built from the start.
+	all kube.ResourceList
+
+	mu sync.Mutex
+	// byNode has the objects of each node, in the order of its resources; nil stands for
+	// an object that is not built yet. byResource has those that are.
+	byNode     map[*sequencer.Node][]*object.Info
+	byResource map[*sequencer.PlannedResource]*object.Info
+	// late are the resources that are built when their node starts.
+	late map[*sequencer.PlannedResource]bool
+}
+
+// ObjectsConfig says how objects are built.
+type ObjectsConfig struct {
+	Cluster *cluster.Client
+	Plan    *sequencer.Plan
+	Owner   object.Owner
+	// Validate is whether manifests are checked against the schema of the cluster.
+	Validate bool
+	// PendingKinds are kinds that the cluster will know when the release is deployed.
+	PendingKinds map[schema.GroupKind]bool
+}
+
+// BuildObjects builds all objects whose kinds the cluster knows.
+func BuildObjects(c ObjectsConfig) (*Objects, error) {
+	o := &Objects{
+		config: c, byNode: make(map[*sequencer.Node][]*object.Info, len(c.Plan.Nodes)),
+		byResource: map[*sequencer.PlannedResource]*object.Info{}, late: map[*sequencer.PlannedResource]bool{},
+	}
+	var now []*sequencer.PlannedResource
+	for _, n := range c.Plan.Nodes {
+		o.byNode[n] = make([]*object.Info, len(n.Resources))
+		for _, res := range n.Resources {
+			late, err := o.isLate(res)
+			if err != nil {
+				return nil, err
+			}
+			if o.late[res] = late; !late {
+				now = append(now, res)
+			}
+		}
+	}
+	list, err := o.build(now)
+	if err != nil {
+		return nil, err
+	}
+	o.all = list
+	if len(list) == 0 { // without a cluster no objects are made of the resources
+		clear(o.byNode)
+		return o, nil
+	}
+	for _, n := range c.Plan.Nodes {
+		list = o.place(n, list, false)
+	}
+	return o, nil
+}
+
+// isLate reports whether a resource can only be built once another one has defined its
+// kind.
+func (o *Objects) isLate(res *sequencer.PlannedResource) (bool, error) {
+	pending := o.config.PendingKinds[schema.GroupKind{Group: res.ID.Group, Kind: res.ID.Kind}]
+	if !res.SelfDefined && !pending {
+		return false, nil
+	}
+	return o.config.Cluster.IsUnknownKind(res.APIVersion, res.ID.Kind)
+}
+
+// build builds objects and labels them as the release's. The list has the order of the
+// resources. Without a cluster it is empty.
+func (o *Objects) build(resources []*sequencer.PlannedResource) (kube.ResourceList, error) {
+	if len(resources) == 0 {
+		return nil, nil
+	}
+	contents := make([]map[string]any, len(resources))
+	for i, res := range resources {
+		contents[i] = res.Object()
+	}
+	list, err := o.config.Cluster.BuildObjects(contents, o.config.Validate)
+	if err != nil {
+		return nil, err
+	}
+	if len(list) != len(resources) && len(list) != 0 {
+		return nil, fmt.Errorf("%d resources were read as %d objects", len(resources), len(list))
+	}
+	return list, object.SetOwner(list, o.config.Owner)
+}
+
+// place assigns built objects to the resources of a node, to the late ones or to the
+// others, and returns those that are left.
+func (o *Objects) place(n *sequencer.Node, list kube.ResourceList, late bool) kube.ResourceList {
+	o.mu.Lock()
+	defer o.mu.Unlock()
+	for i, res := range n.Resources {
+		if o.late[res] == late {
+			o.byNode[n][i], o.byResource[res] = list[0], list[0]
+			list = list[1:]
+		}
+	}
+	return list
+}
+
+// All are the objects that could be built from the start, in the order of the plan.
+func (o *Objects) All() kube.ResourceList { return o.all }
+
+// OfNode are the objects of a node, in the order of its resources. It has nil for an object
+// that is not built yet.
+func (o *Objects) OfNode(n *sequencer.Node) kube.ResourceList {
+	o.mu.Lock()
+	defer o.mu.Unlock()
+	return o.byNode[n]
+}
+
+// InfoOf is the object of a resource of the plan; nil while it is not built.
+func (o *Objects) InfoOf(res *sequencer.PlannedResource) *object.Info {
+	o.mu.Lock()
+	defer o.mu.Unlock()
+	return o.byResource[res]
+}
+
+// Built are all objects that are built by now.
+func (o *Objects) Built() kube.ResourceList {
+	o.mu.Lock()
+	defer o.mu.Unlock()
+	var list kube.ResourceList
+	for _, n := range o.config.Plan.Nodes {
+		for _, info := range o.byNode[n] {
+			if info != nil {
+				list = append(list, info)
+			}
+		}
+	}
+	return list
+}
+
+// BuildLate builds the objects of a node whose kinds an earlier node has defined. Check is
+// called with them before they count as objects of the node.
+func (o *Objects) BuildLate(ctx context.Context, n *sequencer.Node, check func(kube.ResourceList) error) error {
+	var late []*sequencer.PlannedResource
+	for _, res := range n.Resources {
+		if o.late[res] {
+			late = append(late, res)
+		}
+	}
+	if len(late) == 0 {
+		return nil
+	}
+	if err := o.discover(ctx, late); err != nil {
+		return err
+	}
+	list, err := o.build(late)
+	if err != nil || len(list) == 0 {
+		return err
+	}
+	if err := check(list); err != nil {
+		return err
+	}
+	o.place(n, list, true)
+	return nil
+}
+
+// discover asks the cluster again for its kinds, unless those that are needed were found
+// in the meantime.
+func (o *Objects) discover(ctx context.Context, late []*sequencer.PlannedResource) error {
+	var missing []schema.GroupVersionKind
+	for _, res := range late {
+		unknown, err := o.config.Cluster.IsUnknownKind(res.APIVersion, res.ID.Kind)
+		if err != nil {
+			return err
+		}
+		if unknown {
+			missing = append(missing, schema.FromAPIVersionAndKind(res.APIVersion, res.ID.Kind))
+		}
+	}
+	if len(missing) == 0 {
+		return nil
+	}
+	return o.config.Cluster.AwaitKinds(ctx, missing)
+}

@@ -1,0 +1,169 @@
+// Copyright The Ordered Helm Authors
+// SPDX-License-Identifier: Apache-2.0
+
+// Package architecture holds the code to docs/architecture.md: which packages may import
+// which, and that the files which the page names exist.
+package architecture
+
+import (
+	"errors"
+	"go/build"
+	"io/fs"
+	"os"
+	"path/filepath"
+	"regexp"
+	"slices"
+	"strings"
+	"testing"
+)
+
+const (
+	root   = "../.."
+	page   = "docs/architecture.md"
+	module = "github.com/ordered-helm/helm/"
+)
+
+// goPackage is a package of the product.
+type goPackage struct {
+	// name is its path in the module.
+	name string
+	// imports are the packages of the module that it imports.
+	imports []string
+}
+
+// productPackages lists the packages of the product.
+func productPackages(t *testing.T) []goPackage {
+	t.Helper()
+	var packages []goPackage
+	for _, dir := range []string{"cmd", "pkg", "internal"} {
+		err := filepath.WalkDir(filepath.Join(root, dir), func(path string, entry fs.DirEntry, err error) error {
+			if err != nil || !entry.IsDir() {
+				return err
+			}
+			if entry.Name() == "testdata" {
+				return fs.SkipDir
+			}
+			found, err := build.ImportDir(path, 0)
+			if noGo := (*build.NoGoError)(nil); errors.As(err, &noGo) {
+				return nil
+			}
+			if err != nil {
+				return err
+			}
+			name, err := filepath.Rel(root, path)
+			packages = append(packages, goPackage{filepath.ToSlash(name), inModule(found.Imports)})
+			return err
+		})
+		if err != nil {
+			t.Fatal(err)
+		}
+	}
+	return packages
+}
+
+// inModule lists those of the import paths that are of the module.
+func inModule(paths []string) []string {
+	var names []string
+	for _, path := range paths {
+		if name, ours := strings.CutPrefix(path, module); ours {
+			names = append(names, name)
+		}
+	}
+	return names
+}
+
+// layer is the rank of a package: it may import its own layer and those below.
+func layer(name string) int {
+	return slices.Index([]string{"internal", "pkg", "cmd"}, strings.SplitN(name, "/", 2)[0])
+}
+
+// TestLayers holds that imports point down: cmd, pkg, internal.
+func TestLayers(t *testing.T) {
+	for _, p := range productPackages(t) {
+		for _, imported := range p.imports {
+			if layer(imported) > layer(p.name) {
+				t.Errorf("%s imports %s: imports must point down, from cmd to pkg to internal", p.name, imported)
+			}
+		}
+	}
+}
+
+// TestEngine holds that the packages of the engine import what the page says.
+func TestEngine(t *testing.T) {
+	allowed, found := engineTable(t), map[string]bool{}
+	for _, p := range productPackages(t) {
+		name := strings.TrimPrefix(p.name, "internal/")
+		may, isEngine := allowed[name]
+		if !isEngine {
+			continue
+		}
+		var does []string
+		for _, imported := range p.imports {
+			imported = strings.TrimPrefix(imported, "internal/")
+			if _, isEngine := allowed[imported]; !isEngine {
+				continue
+			}
+			does = append(does, imported)
+			if !slices.Contains(may, imported) {
+				t.Errorf("internal/%s imports internal/%s, which %s does not allow", name, imported, page)
+			}
+		}
+		for _, imported := range may {
+			if !slices.Contains(does, imported) {
+				t.Errorf("%s says that internal/%s imports internal/%s, and it does not", page, name, imported)
+			}
+		}
+		found[name] = true
+	}
+	for name := range allowed {
+		if !found[name] {
+			t.Errorf("%s names internal/%s, which does not exist", page, name)
+		}
+	}
+}
+
+var quoted = regexp.MustCompile("`([a-z]+)`")
+
+// engineTable reads the table of the engine: for each package those that it may import.
+func engineTable(t *testing.T) map[string][]string {
+	t.Helper()
+	_, text, found := strings.Cut(readPage(t), "| package | subject | imports of the engine |\n| --- | --- | --- |\n")
+	if !found {
+		t.Fatalf("%s has no table of the engine", page)
+	}
+	table := map[string][]string{}
+	for line := range strings.Lines(text) {
+		cells := strings.Split(line, "|")
+		if len(cells) != 5 {
+			break
+		}
+		var imports []string
+		for _, match := range quoted.FindAllStringSubmatch(cells[3], -1) {
+			imports = append(imports, match[1])
+		}
+		table[quoted.FindStringSubmatch(cells[1])[1]] = imports
+	}
+	return table
+}
+
+func readPage(t *testing.T) string {
+	t.Helper()
+	text, err := os.ReadFile(filepath.Join(root, page))
+	if err != nil {
+		t.Fatal(err)
+	}
+	return string(text)
+}
+
+// TestFiles holds that the files which the page names exist.
+func TestFiles(t *testing.T) {
+	names := regexp.MustCompile("`([a-z_/]+\\.(?:go|md))`").FindAllStringSubmatch(readPage(t), -1)
+	if len(names) < 20 {
+		t.Errorf("%s names only %d files", page, len(names))
+	}
+	for _, name := range names {
+		if _, err := os.Stat(filepath.Join(root, name[1])); err != nil {
+			t.Errorf("%s names %s: %v", page, name[1], err)
+		}
+	}
+}

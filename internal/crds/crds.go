@@ -1,0 +1,108 @@
+// Copyright The Ordered Helm Authors
+// SPDX-License-Identifier: Apache-2.0
+
+// Package crds installs the definitions of custom resources that charts bring in their
+// crds/ directories and in hooks, and waits until the cluster serves their kinds.
+package crds
+
+import (
+	"context"
+	"fmt"
+	"slices"
+	"time"
+
+	"helm.sh/helm/v3/pkg/chart"
+	"helm.sh/helm/v3/pkg/kube"
+	"helm.sh/helm/v3/pkg/release"
+	helmtime "helm.sh/helm/v3/pkg/time"
+	apierrors "k8s.io/apimachinery/pkg/api/errors"
+
+	"github.com/ordered-helm/helm/internal/cluster"
+	"github.com/ordered-helm/helm/internal/event"
+	"github.com/ordered-helm/helm/internal/hookrunner"
+	"github.com/ordered-helm/helm/internal/wait"
+)
+
+// timeout is how long new definitions may take to be served.
+const timeout = 60 * time.Second
+
+// Installer installs definitions.
+type Installer struct {
+	Cluster *cluster.Client
+	Log     func(string, ...any)
+}
+
+// InstallHooks creates the definitions that are hooks of the event crd-install and do not
+// exist yet, and waits until they are served.
+func (i *Installer) InstallHooks(ctx context.Context, hooks []*release.Hook) error {
+	for _, b := range hookrunner.Buckets(hookrunner.ForEvent(hooks, hookrunner.EventCRDInstall), hookrunner.Modes{}) {
+		for _, h := range b.Hooks() {
+			began := helmtime.Now()
+			created, err := i.Install(ctx, []chart.CRD{{Name: h.Name, File: &chart.File{Name: h.Path, Data: []byte(h.Manifest)}}})
+			if err != nil {
+				return fmt.Errorf("failed %s: hook %s (%s): %w", hookrunner.EventCRDInstall, hookrunner.Title(h), h.Path, err)
+			}
+			if created {
+				h.LastRun = release.HookExecution{StartedAt: began, CompletedAt: helmtime.Now(), Phase: release.HookPhaseSucceeded}
+			}
+		}
+	}
+	return nil
+}
+
+// Install creates the definitions that do not exist yet, one file at a time in their order,
+// and waits until they are served. It leaves existing definitions alone, and reports
+// whether it created any.
+func (i *Installer) Install(ctx context.Context, definitions []chart.CRD) (created bool, err error) {
+	var list kube.ResourceList
+	present := i.present(ctx, definitions)
+	for n, definition := range definitions {
+		if name := present[n]; name != "" {
+			i.Log("CRD %s is already present. Skipping.", name)
+			continue
+		}
+		built, err := i.Cluster.Build(definition.File.Data, false)
+		if err == nil {
+			err = i.Cluster.Create(ctx, built)
+		}
+		switch {
+		case apierrors.IsAlreadyExists(err):
+			i.Log("CRD %s is already present. Skipping.", built[0].Name)
+			continue
+		case err != nil:
+			return false, fmt.Errorf("failed to install CRD %s: %w", definition.Name, err)
+		}
+		list = append(list, built...)
+	}
+	if len(list) == 0 {
+		return false, nil
+	}
+	if err := AwaitEstablished(ctx, i.Cluster, list); err != nil {
+		return true, err
+	}
+	i.Log("Clearing discovery cache")
+	return true, i.Cluster.AwaitKinds(ctx, cluster.DefinedKinds(list))
+}
+
+// AwaitEstablished waits until the API server has accepted definitions.
+func AwaitEstablished(ctx context.Context, c *cluster.Client, list kube.ResourceList) error {
+	w := &wait.Helm{Cluster: c, Events: event.NewSink(nil), Timeout: timeout}
+	return w.Run(ctx, list)
+}
+
+// present gives, for each file whose definitions all exist, the name of the first one.
+// Files are large: these need not be read.
+func (i *Installer) present(ctx context.Context, definitions []chart.CRD) []string {
+	names := make([][]string, len(definitions))
+	for n, definition := range definitions {
+		names[n] = cluster.DefinitionNames(definition.File.Data)
+	}
+	exists := i.Cluster.DefinitionsPresent(ctx, slices.Concat(names...))
+	present := make([]string, len(definitions))
+	for n, all := range names {
+		if len(all) > 0 && !slices.ContainsFunc(all, func(name string) bool { return !exists[name] }) {
+			present[n] = all[0]
+		}
+	}
+	return present
+}

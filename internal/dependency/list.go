@@ -1,0 +1,135 @@
+// Copyright The Ordered Helm Authors
+// SPDX-License-Identifier: Apache-2.0
+
+package dependency
+
+import (
+	"fmt"
+	"io"
+	"os"
+	"path/filepath"
+	"slices"
+	"strings"
+
+	"github.com/Masterminds/semver/v3"
+	"github.com/gosuri/uitable"
+	"helm.sh/helm/v3/pkg/chart"
+
+	"github.com/ordered-helm/helm/internal/chartloader"
+)
+
+// List prints a table of the dependencies of the chart at the path, in columns of limited
+// width, and warnings about other files in its charts directory.
+func List(chartpath string, out io.Writer, columnWidth uint) error {
+	ch, err := chartloader.Load(chartpath)
+	if err != nil {
+		return err
+	}
+	required := ch.Metadata.Dependencies
+	if required == nil {
+		fmt.Fprintf(out, "WARNING: no dependencies at %s\n", filepath.Join(chartpath, "charts"))
+		return nil
+	}
+	table := uitable.New()
+	table.MaxColWidth = columnWidth
+	table.AddRow("NAME", "VERSION", "REPOSITORY", "STATUS")
+	for _, dep := range required {
+		table.AddRow(dep.Name, dep.Version, dep.Repository, statusOf(chartpath, dep, ch))
+	}
+	fmt.Fprintln(out, table)
+	fmt.Fprintln(out)
+	warnUndeclared(out, chartpath, required)
+	return nil
+}
+
+// statusOf is the status of a dependency, as in "ok" or "missing".
+func statusOf(chartpath string, dep *chart.Dependency, parent *chart.Chart) string {
+	archives, err := filepath.Glob(filepath.Join(chartpath, "charts", dep.Name+"-*.tgz"))
+	if err != nil {
+		return "bad pattern"
+	}
+	if len(archives) > 1 {
+		// Of several, only those with a version behind the name can be meant.
+		archives = slices.DeleteFunc(archives, func(name string) bool {
+			version := strings.TrimPrefix(strings.TrimSuffix(filepath.Base(name), ".tgz"), dep.Name+"-")
+			_, err := semver.StrictNewVersion(version)
+			return err != nil
+		})
+	}
+	if len(archives) > 1 {
+		return "too many matches"
+	}
+	if len(archives) == 1 {
+		if _, err := os.Stat(archives[0]); err == nil {
+			return statusOfArchive(archives[0], dep)
+		}
+	}
+	var found *chart.Chart
+	for _, sub := range parent.Dependencies() {
+		if sub.Name() == dep.Name {
+			found = sub
+		}
+	}
+	if found == nil {
+		return "missing"
+	}
+	return versionStatus(found, dep, "unpacked")
+}
+
+func statusOfArchive(name string, dep *chart.Dependency) string {
+	ch, err := chartloader.Load(name)
+	switch {
+	case err != nil:
+		return "corrupt"
+	case ch.Name() != dep.Name:
+		return "misnamed"
+	default:
+		return versionStatus(ch, dep, "ok")
+	}
+}
+
+// versionStatus is the given status if the version of the chart satisfies the dependency.
+func versionStatus(ch *chart.Chart, dep *chart.Dependency, status string) string {
+	if ch.Metadata.Version == dep.Version {
+		return status
+	}
+	constraint, err := semver.NewConstraint(dep.Version)
+	if err != nil {
+		return "invalid version"
+	}
+	version, err := semver.NewVersion(ch.Metadata.Version)
+	switch {
+	case err != nil:
+		return "invalid version"
+	case !constraint.Check(version):
+		return "wrong version"
+	default:
+		return status
+	}
+}
+
+// warnUndeclared warns about charts in the charts directory that are not declared.
+func warnUndeclared(out io.Writer, chartpath string, required []*chart.Dependency) {
+	files, err := filepath.Glob(filepath.Join(chartpath, "charts", "*"))
+	if err != nil {
+		fmt.Fprintln(out, err)
+		return
+	}
+	for _, name := range files {
+		info, err := os.Stat(name)
+		if err != nil {
+			fmt.Fprintf(out, "Warning: %s\n", err)
+			continue
+		}
+		if !info.IsDir() && filepath.Ext(name) != ".tgz" {
+			continue
+		}
+		ch, err := chartloader.Load(name)
+		switch {
+		case err != nil:
+			fmt.Fprintf(out, "WARNING: %q is not a chart.\n", name)
+		case !slices.ContainsFunc(required, func(dep *chart.Dependency) bool { return dep.Name == ch.Name() }):
+			fmt.Fprintf(out, "WARNING: %q is not in Chart.yaml.\n", name)
+		}
+	}
+}

@@ -1,0 +1,88 @@
+// Copyright The Ordered Helm Authors
+// SPDX-License-Identifier: Apache-2.0
+
+package deploy
+
+import (
+	"context"
+	"fmt"
+	"time"
+
+	"helm.sh/helm/v3/pkg/kube"
+
+	"github.com/ordered-helm/helm/internal/event"
+	"github.com/ordered-helm/helm/internal/failure"
+	"github.com/ordered-helm/helm/internal/prune"
+)
+
+// pruner deletes the objects that earlier revisions have and the new one does not.
+type pruner interface {
+	// prune deletes the objects that do not remain.
+	prune(ctx context.Context, remaining kube.ResourceList) error
+	// find calls visit with the objects that prune would delete or keep, in its order.
+	find(ctx context.Context, remaining kube.ResourceList, visit func(node string, found *prune.Found)) error
+}
+
+func (r *Run) obsolete() *prune.Obsolete {
+	return &prune.Obsolete{
+		Cluster: r.op.Cluster, Events: r.op.Events, Log: r.op.Log, Inventory: r.inventory,
+		Namespace: r.Release().Namespace, Spared: r.options.Spared,
+	}
+}
+
+// graphPruner deletes in reverse order.
+type graphPruner struct {
+	run *Run
+	// timeout limits the deletion, where the operation has no limit of its own; 0 is none.
+	timeout time.Duration
+}
+
+func (p *graphPruner) prune(ctx context.Context, remaining kube.ResourceList) error {
+	if p.timeout > 0 {
+		var cancel context.CancelFunc
+		ctx, cancel = context.WithTimeoutCause(ctx, p.timeout, &failure.TimeoutError{Limit: p.timeout})
+		defer cancel()
+	}
+	graph := p.run.obsolete().Graph(remaining)
+	if len(graph.Removal.Groups) > 0 {
+		p.run.emit(event.Event{
+			Type: event.Removing, Message: "deleting what the release no longer has: " + graph.Extent(), Nodes: event.RemovedNodes(graph.Removal),
+		})
+	}
+	if err := graph.Run(ctx); err != nil {
+		return fmt.Errorf("delete what the release no longer has: %w", err)
+	}
+	return nil
+}
+
+func (p *graphPruner) find(ctx context.Context, remaining kube.ResourceList, visit func(string, *prune.Found)) error {
+	graph := p.run.obsolete().Graph(remaining)
+	for _, group := range graph.Removal.Groups {
+		found, err := graph.Find(ctx, group)
+		if err != nil {
+			return err
+		}
+		visit(group.Node.ID(), found)
+		if err := context.Cause(ctx); err != nil {
+			return err
+		}
+	}
+	return nil
+}
+
+// unorderedPruner deletes everything at once, as Helm does.
+type unorderedPruner struct {
+	run *Run
+	// node is the node that the objects are reported under.
+	node string
+}
+
+func (p *unorderedPruner) prune(ctx context.Context, remaining kube.ResourceList) error {
+	return p.run.obsolete().DeleteUnordered(ctx, remaining)
+}
+
+func (p *unorderedPruner) find(ctx context.Context, remaining kube.ResourceList, visit func(string, *prune.Found)) error {
+	list, kept := p.run.obsolete().Unordered(ctx, remaining)
+	visit(p.node, &prune.Found{List: list, Kept: kept})
+	return context.Cause(ctx)
+}

@@ -1,0 +1,108 @@
+// Copyright The Ordered Helm Authors
+// SPDX-License-Identifier: Apache-2.0
+
+package deploy
+
+import (
+	"context"
+
+	"helm.sh/helm/v3/pkg/kube"
+	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
+
+	"github.com/ordered-helm/helm/internal/apply"
+	"github.com/ordered-helm/helm/internal/cluster"
+	"github.com/ordered-helm/helm/internal/history"
+	"github.com/ordered-helm/helm/internal/object"
+	"github.com/ordered-helm/helm/internal/operation"
+	"github.com/ordered-helm/helm/internal/wait"
+)
+
+// unordered deploys a release as Helm does: it applies everything, deletes the obsolete
+// objects, and then waits if that is asked for.
+type unordered struct {
+	run     *Run
+	applier *apply.Applier
+	all     kube.ResourceList
+}
+
+func newUnordered(r *Run) *unordered { return &unordered{run: r, applier: r.newApplier()} }
+
+func (u *unordered) build() error {
+	r := u.run
+	list, err := r.op.Cluster.Build([]byte(r.Release().Manifest), r.options.Validate)
+	if err != nil {
+		return err
+	}
+	u.all = list
+	return object.SetOwner(list, r.owner())
+}
+
+func (u *unordered) objects() objects { return objects{u.applier, u.all} }
+
+func (u *unordered) expectNodes() error { return nil }
+
+func (u *unordered) progressSize() int { return 0 }
+
+func (u *unordered) checkBeforeCRDs(context.Context) error { return nil }
+
+func (u *unordered) check(context.Context) error { return nil }
+
+func (u *unordered) announce() {}
+
+func (u *unordered) deploy(ctx context.Context) error {
+	r := u.run
+	if ctx.Err() != nil {
+		return context.Cause(ctx)
+	}
+	pruned, err := u.applier.ApplyAll(ctx, u.all)
+	if err != nil {
+		return err
+	}
+	r.phase = Pruning
+	if p := u.pruner(); p != nil && !pruned {
+		if err := p.prune(ctx, u.all); err != nil {
+			return err
+		}
+	}
+	if !r.options.Wait {
+		return nil
+	}
+	r.phase = Waiting
+	w := &wait.Helm{
+		Cluster: r.op.Cluster, Events: r.op.Events, Timeout: r.options.Timeout, Jobs: r.options.Jobs, Namespace: r.Release().Namespace,
+		Explainer: wait.NewExplainer(r.op.Cluster, r.op.Events, r.op.WithoutTimeout, nil), Evaluate: u.applier.Evaluate,
+	}
+	return w.Run(ctx, u.all)
+}
+
+func (u *unordered) cause(ctx context.Context, err error) error { return Cause(ctx, err) }
+
+func (u *unordered) deleteCreated(ctx context.Context, undo *operation.Operation, created kube.ResourceList, _ error) error {
+	created, err := u.applier.CertainlyCreated(ctx, undo.Cluster, created)
+	if err != nil {
+		return err
+	}
+	_, errs := undo.Cluster.Delete(ctx, created, metav1.DeletePropagationBackground)
+	return deletionError(errs)
+}
+
+func (u *unordered) dryRun(ctx context.Context) ([]cluster.Trial, error) {
+	return u.applier.DryRunAll(ctx, u.all)
+}
+
+// nodes is a single node, which has the name of the chart.
+func (u *unordered) nodes() []NodeObjects { return []NodeObjects{{Node: u.nodeID(), List: u.all}} }
+
+func (u *unordered) nodeID() string { return history.ChartName(u.run.Release()) }
+
+func (u *unordered) pruner() pruner {
+	switch {
+	case u.run.inventory == nil:
+		return nil
+	case u.run.options.PruneInReverse:
+		return &graphPruner{run: u.run, timeout: u.run.options.Timeout}
+	}
+	return &unorderedPruner{run: u.run, node: u.nodeID()}
+}
+
+func (u *unordered) close() {}

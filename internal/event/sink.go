@@ -1,0 +1,76 @@
+// Copyright The Ordered Helm Authors
+// SPDX-License-Identifier: Apache-2.0
+
+package event
+
+import (
+	"fmt"
+	"sync"
+	"sync/atomic"
+	"time"
+
+	"github.com/ordered-helm/helm/internal/failure"
+	"github.com/ordered-helm/helm/internal/redact"
+	"github.com/ordered-helm/helm/internal/watcher"
+)
+
+// Sink passes the events of an operation on to its caller, one at a time, without the
+// contents of Secrets. It is safe for concurrent use.
+type Sink struct {
+	mu     sync.Mutex
+	notify func(Event)
+	// redactor removes the contents of the Secrets of the release.
+	redactor atomic.Pointer[redact.Redactor]
+	// observe is called with each new redactor.
+	observe func(*redact.Redactor)
+}
+
+// NewSink returns a sink that calls notify, which may be nil.
+func NewSink(notify func(Event)) *Sink {
+	return &Sink{notify: notify, observe: func(*redact.Redactor) {}}
+}
+
+// Observe has observe called with each new redactor.
+func (s *Sink) Observe(observe func(*redact.Redactor)) { s.observe = observe }
+
+// HasListener reports whether anybody receives the events.
+func (s *Sink) HasListener() bool { return s.notify != nil }
+
+// RedactWith redacts everything that is emitted from now on.
+func (s *Sink) RedactWith(r *redact.Redactor) {
+	s.redactor.Store(r)
+	s.observe(r)
+}
+
+// Redactor is what removes the contents of Secrets; it may be nil.
+func (s *Sink) Redactor() *redact.Redactor { return s.redactor.Load() }
+
+// Emit passes an event on.
+func (s *Sink) Emit(e Event) {
+	if s.notify == nil {
+		return
+	}
+	redactor := s.Redactor()
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	e.Time = time.Now()
+	e.Message, e.Cause, e.Err = redactor.ServerMessage(e.Message), redactor.ServerMessage(e.Cause), failure.Redact(redactor, e.Err)
+	s.notify(e)
+}
+
+// Warn emits a warning.
+func (s *Sink) Warn(message string) { s.Emit(Event{Type: Warning, Message: message}) }
+
+// Warnf emits a warning.
+func (s *Sink) Warnf(format string, args ...any) { s.Warn(fmt.Sprintf(format, args...)) }
+
+// Notice emits trouble with observing the cluster.
+func (s *Sink) Notice(n watcher.Notice) { s.Emit(Event{Type: Observing, Message: n.String()}) }
+
+// RedactError returns an error without the contents of Secrets.
+func (s *Sink) RedactError(err error) error { return failure.Redact(s.Redactor(), err) }
+
+// RedactLog returns a log without the contents of Secrets.
+func (s *Sink) RedactLog(log func(string, ...any)) func(string, ...any) {
+	return func(format string, v ...any) { log("%s", s.Redactor().ServerMessage(fmt.Sprintf(format, v...))) }
+}

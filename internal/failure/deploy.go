@@ -1,0 +1,103 @@
+// Copyright The Ordered Helm Authors
+// SPDX-License-Identifier: Apache-2.0
+
+package failure
+
+import (
+	"context"
+	"encoding/json"
+	"errors"
+	"fmt"
+	"strings"
+
+	"github.com/ordered-helm/helm/internal/readiness"
+	"github.com/ordered-helm/helm/internal/text"
+)
+
+// DeployError says why a release is not deployed: what failed or was not ready in time,
+// why, and what was never started because of it. Its text is short in the first line and
+// complete below (docs/reference.md, "When it fails").
+type DeployError struct {
+	// Resources are what failed, in the order of the plan.
+	Resources []*Resource `json:"resources"`
+	// Unfinished are resources, as in "Deployment/db", that were still waited for when a
+	// failure elsewhere ended the operation.
+	Unfinished []string `json:"unfinished,omitempty"`
+	// NeverStarted are the IDs of the nodes that were never started.
+	NeverStarted []string `json:"neverStarted,omitempty"`
+	// Cause is why the operation ended, where it was ended from outside.
+	Cause error `json:"-"`
+}
+
+// Error is Summary, and what is known in detail on the lines after it.
+func (e *DeployError) Error() string {
+	var b strings.Builder
+	b.WriteString(e.Summary())
+	node := ""
+	for i, f := range e.Resources {
+		if i == maxInDetail {
+			writeMore(&b, e.Resources[i:])
+			break
+		}
+		if f.Title != node || i == 0 {
+			node = f.Title
+			b.WriteString("\n")
+			if node != "" {
+				b.WriteString(node + ":\n")
+			}
+		}
+		f.writeDetail(&b)
+		if next := i + 1; f.Remedy != "" && (next == len(e.Resources) || next == maxInDetail || e.Resources[next].Remedy != f.Remedy) {
+			fmt.Fprintf(&b, "    %s\n", f.Remedy)
+		}
+	}
+	line := strings.TrimRight(b.String(), "\n")
+	if len(e.Unfinished) > 0 {
+		line += "\nnot ready so far when that ended the operation: " + text.List(e.Unfinished, maxNamed)
+	}
+	if len(e.NeverStarted) > 0 {
+		line += "\nnever started because of that: " + text.List(e.NeverStarted, maxNamed)
+	}
+	return line
+}
+
+// Summary says in one line what failed.
+func (e *DeployError) Summary() string { return text.Truncate(maxSummary, e.summary()) }
+
+func (e *DeployError) summary() string {
+	switch len(e.Resources) {
+	case 0:
+		if e.Cause == nil {
+			return "the operation did not finish"
+		}
+		return e.Cause.Error()
+	case 1:
+		return e.Resources[0].Error()
+	}
+	states := map[string]int{}
+	for _, f := range e.Resources {
+		states[f.State]++
+	}
+	verb := "are not ready"
+	switch {
+	case states[string(readiness.Failed)] == len(e.Resources):
+		verb = "failed"
+	case states[NotApplied] == len(e.Resources):
+		verb = "could not be applied"
+	case errors.Is(e.Cause, context.Canceled):
+		verb = "were waited for when the operation was cancelled"
+	}
+	return fmt.Sprintf("%d resources %s: %s", len(e.Resources), verb, text.List(shortNames(e.Resources), maxInSummary))
+}
+
+// Unwrap returns the failures one by one, and what ended the operation.
+func (e *DeployError) Unwrap() []error { return unwrap(e.Resources, e.Cause) }
+
+// MarshalJSON adds the first line of the text.
+func (e *DeployError) MarshalJSON() ([]byte, error) {
+	type plain DeployError
+	return json.Marshal(struct {
+		Summary string `json:"summary"`
+		*plain
+	}{e.Summary(), (*plain)(e)})
+}

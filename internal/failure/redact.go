@@ -1,0 +1,36 @@
+// Copyright The Ordered Helm Authors
+// SPDX-License-Identifier: Apache-2.0
+
+package failure
+
+import "github.com/ordered-helm/helm/internal/redact"
+
+// Redact returns an error without the contents of Secrets, in its own text and in the
+// failures of resources that it consists of.
+func Redact(redactor *redact.Redactor, err error) error {
+	RedactResources(redactor, err)
+	return redactor.Error(err)
+}
+
+// RedactResources removes the contents of Secrets from the failures of resources in an
+// error. It changes only the failures that contain any, because others may be reading
+// the rest.
+func RedactResources(redactor *redact.Redactor, err error) {
+	if f, ok := err.(*Resource); ok { //nolint:errorlint // each error of the tree is visited by itself
+		if redacted := redactor.ServerMessage(f.Message); redacted != f.Message {
+			f.Message = redacted
+		}
+		if f.Err != nil && redactor.ServerMessage(f.Err.Error()) != f.Err.Error() {
+			f.Err = redactor.Error(f.Err)
+		}
+		return
+	}
+	switch e := err.(type) { //nolint:errorlint // as above
+	case interface{ Unwrap() error }:
+		RedactResources(redactor, e.Unwrap())
+	case interface{ Unwrap() []error }:
+		for _, part := range e.Unwrap() {
+			RedactResources(redactor, part)
+		}
+	}
+}

@@ -1,0 +1,132 @@
+// Copyright The Ordered Helm Authors
+// SPDX-License-Identifier: Apache-2.0
+
+package failure
+
+import (
+	"fmt"
+	"strings"
+
+	"github.com/ordered-helm/helm/internal/readiness"
+	"github.com/ordered-helm/helm/internal/text"
+)
+
+const (
+	// maxInSummary is how many resources a summary names.
+	maxInSummary = 5
+	// maxInDetail is how many resources are described below it.
+	maxInDetail = 20
+	// maxNamed is how many of the others are named.
+	maxNamed = 200
+	// maxSummary is how many characters a summary has.
+	maxSummary = 300
+)
+
+// Error says in one line what became of the resource, and why.
+func (f *Resource) Error() string {
+	why := f.Message
+	if len(f.Causes) > 0 && f.Reason != readiness.ReasonFailureExpression {
+		why = f.causeLine(f.Causes[0])
+	}
+	line := f.subject() + " " + f.Outcome
+	if why != "" {
+		line += ": " + why
+	}
+	return line
+}
+
+// short names the resource and gives the reason, as in "Deployment/db (CrashLoopBackOff)".
+func (f *Resource) short() string {
+	reason := f.Reason
+	if len(f.Causes) > 0 {
+		reason = f.Causes[0].Reason
+	}
+	if reason == "" || reason == NotApplied {
+		return f.subject()
+	}
+	return f.subject() + " (" + reason + ")"
+}
+
+// subject names the resource, or the node if the resource is not known.
+func (f *Resource) subject() string {
+	switch {
+	case f.Resource == "":
+		return f.Title
+	case f.OtherNamespace:
+		return f.Resource + " in namespace " + f.Namespace
+	}
+	return f.Resource
+}
+
+// writeDetail writes everything that is known, a line for each thing.
+func (f *Resource) writeDetail(b *strings.Builder) {
+	b.WriteString("  ")
+	if f.Resource != "" {
+		b.WriteString(f.subject() + " ")
+	}
+	if f.File != "" {
+		fmt.Fprintf(b, "(%s) ", f.File)
+	}
+	b.WriteString(f.Outcome)
+	if f.Message != "" && !f.causesRepeatMessage() {
+		b.WriteString(": " + text.Indent(f.Message, "    "))
+	}
+	b.WriteString("\n")
+	for _, c := range f.Causes {
+		fmt.Fprintf(b, "    %s\n", text.Indent(f.causeLine(c), "      "))
+		for _, line := range c.Log {
+			fmt.Fprintf(b, "      | %s\n", line)
+		}
+	}
+}
+
+// causesRepeatMessage reports whether a cause found at the resource itself contains the
+// message of its status.
+func (f *Resource) causesRepeatMessage() bool {
+	for _, c := range f.Causes {
+		if c.Object == f.causeObject() && strings.Contains(c.Message, f.Message) {
+			return true
+		}
+	}
+	return false
+}
+
+// causeObject is the name that causes have for the resource.
+func (f *Resource) causeObject() string {
+	kind, name, _ := strings.Cut(f.Resource, "/")
+	if f.Namespace != "" {
+		return kind + " " + f.Namespace + "/" + name
+	}
+	return kind + " " + name
+}
+
+// causeLine formats a cause. It leaves the name of the object out if that is the
+// resource itself, which the text names before.
+func (f *Resource) causeLine(c Cause) string {
+	line := c.String()
+	if rest, found := strings.CutPrefix(line, f.causeObject()); found && c.Object == f.causeObject() {
+		return strings.TrimLeft(rest, ": ")
+	}
+	return line
+}
+
+func subjects(list []*Resource) []string {
+	names := make([]string, len(list))
+	for i, f := range list {
+		names[i] = f.subject()
+	}
+	return names
+}
+
+func shortNames(list []*Resource) []string {
+	names := make([]string, len(list))
+	for i, f := range list {
+		names[i] = f.short()
+	}
+	return names
+}
+
+// writeMore names the failures that are not described because there are too many.
+func writeMore(b *strings.Builder, rest []*Resource) {
+	fmt.Fprintf(b, "and %d more: %s\n", len(rest), text.List(subjects(rest), maxNamed))
+}

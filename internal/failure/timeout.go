@@ -1,0 +1,62 @@
+// Copyright The Ordered Helm Authors
+// SPDX-License-Identifier: Apache-2.0
+
+package failure
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"time"
+)
+
+// TimeoutError is the cause for which an operation ends when its timeout is over.
+type TimeoutError struct {
+	// Limit is the timeout of the operation.
+	Limit time.Duration
+}
+
+func (e *TimeoutError) Error() string {
+	return fmt.Sprintf("the operation took longer than its timeout of %s: raise --timeout", e.Limit)
+}
+
+// Unwrap makes it a context.DeadlineExceeded, like any other timeout.
+func (e *TimeoutError) Unwrap() error { return context.DeadlineExceeded }
+
+// HookTimeoutError is the cause for which the wait for a hook ends that takes too long.
+type HookTimeoutError struct {
+	// Limit is how long a hook may take.
+	Limit time.Duration
+}
+
+func (e *HookTimeoutError) Error() string {
+	return fmt.Sprintf("the hook had not completed within %s", e.Limit)
+}
+
+// Unwrap makes it a context.DeadlineExceeded, like any other timeout.
+func (e *HookTimeoutError) Unwrap() error { return context.DeadlineExceeded }
+
+// DeletionTimeoutError is the cause for which the wait ends for the objects of a node
+// that are not gone in time.
+type DeletionTimeoutError struct {
+	// Limit is how long the objects of a node may take to be gone.
+	Limit time.Duration
+}
+
+func (e *DeletionTimeoutError) Error() string {
+	return fmt.Sprintf("it was not gone within %s", e.Limit)
+}
+
+// Unwrap makes it a context.DeadlineExceeded, like any other timeout.
+func (e *DeletionTimeoutError) Unwrap() error { return context.DeadlineExceeded }
+
+// NameTimeout adds the timeout of the operation to an error that does not name it, if
+// that is what ended the context.
+func NameTimeout(ctx context.Context, err error) error {
+	var deploy *DeployError
+	var timeout *TimeoutError
+	if err != nil && !errors.As(err, &deploy) && errors.As(context.Cause(ctx), &timeout) && !errors.As(err, &timeout) {
+		return fmt.Errorf("%w (%w)", timeout, err)
+	}
+	return err
+}

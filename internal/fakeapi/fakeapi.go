@@ -1,0 +1,459 @@
+// Copyright The Ordered Helm Authors
+// SPDX-License-Identifier: Apache-2.0
+
+// Package fakeapi is a Kubernetes API server for tests. It serves the objects that a test
+// stores in it, from memory.
+package fakeapi
+
+import (
+	"encoding/json"
+	"fmt"
+	"net/http"
+	"slices"
+	"strconv"
+	"strings"
+	"sync"
+	"testing"
+
+	"k8s.io/apimachinery/pkg/apis/meta/v1/unstructured"
+	"k8s.io/apimachinery/pkg/fields"
+	"k8s.io/apimachinery/pkg/runtime/schema"
+	"k8s.io/apimachinery/pkg/types"
+	"sigs.k8s.io/yaml"
+)
+
+// Server serves get, list and watch requests as a real API server does: with increasing
+// resource versions, a history to watch from until it is compacted, status 410 after that,
+// and bookmarks.
+type Server struct {
+	// FormatVersion formats resource versions. The default is decimal. A test may replace
+	// it before it stores anything.
+	FormatVersion func(int64) string
+
+	tb testing.TB
+
+	mu        sync.Mutex
+	version   int64
+	uids      int
+	objects   map[string]map[string]any // by path
+	history   []event
+	compacted int64
+	changed   chan struct{}            // closed and replaced at every change
+	watches   int                      // how many are open
+	closures  int                      // how often all watches were closed
+	paused    bool                     // watches send no events
+	requests  []string                 // "verb resource"
+	paths     []string                 // of the requests
+	from      []string                 // the resource versions that watches started from
+	codes     map[string]int           // HTTP status codes, by request
+	gates     map[string]chan struct{} // what requests wait for
+}
+
+type event struct {
+	version    int64
+	kind       string
+	collection string
+	object     map[string]any
+}
+
+// New returns a Server without objects.
+func New(tb testing.TB) *Server {
+	tb.Helper()
+	return &Server{
+		tb: tb, version: 100, objects: map[string]map[string]any{}, changed: make(chan struct{}),
+		codes: map[string]int{}, gates: map[string]chan struct{}{},
+		FormatVersion: func(v int64) string { return strconv.FormatInt(v, 10) },
+	}
+}
+
+// Object parses YAML into an object with the types that a client decodes.
+func Object(tb testing.TB, text string) *unstructured.Unstructured {
+	tb.Helper()
+	data, err := yaml.YAMLToJSON([]byte(text))
+	if err != nil {
+		tb.Fatalf("test object: %v", err)
+	}
+	obj := &unstructured.Unstructured{}
+	if err := obj.UnmarshalJSON(data); err != nil {
+		tb.Fatalf("test object: %v", err)
+	}
+	return obj
+}
+
+func collectionPath(gvr schema.GroupVersionResource, namespace string) string {
+	path := "/apis/" + gvr.Group + "/" + gvr.Version
+	if gvr.Group == "" {
+		path = "/api/" + gvr.Version
+	}
+	if namespace != "" {
+		path += "/namespaces/" + namespace
+	}
+	return path + "/" + gvr.Resource
+}
+
+// Put creates or updates an object, and returns it as the server answers. A new object
+// gets a new UID unless it has one.
+func (s *Server) Put(gvr schema.GroupVersionResource, obj *unstructured.Unstructured) *unstructured.Unstructured {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	collection := collectionPath(gvr, obj.GetNamespace())
+	path := collection + "/" + obj.GetName()
+	obj = obj.DeepCopy()
+	kind := "ADDED"
+	if old, ok := s.objects[path]; ok {
+		kind = "MODIFIED"
+		obj.SetUID((&unstructured.Unstructured{Object: old}).GetUID())
+	} else if obj.GetUID() == "" {
+		s.uids++
+		obj.SetUID(types.UID(fmt.Sprintf("uid-%d", s.uids)))
+	}
+	s.version++
+	obj.SetResourceVersion(s.FormatVersion(s.version))
+	s.objects[path] = obj.Object
+	s.addEvent(kind, collection, obj.Object)
+	return obj.DeepCopy()
+}
+
+// Delete deletes an object.
+func (s *Server) Delete(gvr schema.GroupVersionResource, namespace, name string) {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	collection := collectionPath(gvr, namespace)
+	last := (&unstructured.Unstructured{Object: s.objects[collection+"/"+name]}).DeepCopy()
+	delete(s.objects, collection+"/"+name)
+	s.version++
+	last.SetResourceVersion(s.FormatVersion(s.version))
+	s.addEvent("DELETED", collection, last.Object)
+}
+
+// PauseWatches makes watches hold their events back until it is called with false.
+func (s *Server) PauseWatches(paused bool) {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	s.paused = paused
+	s.notify()
+}
+
+// SendBookmark sends a bookmark to all watches of a collection.
+func (s *Server) SendBookmark(gvr schema.GroupVersionResource, namespace string) {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	s.version++
+	s.addEvent("BOOKMARK", collectionPath(gvr, namespace), map[string]any{
+		"apiVersion": "v1", "kind": "Any", "metadata": map[string]any{"resourceVersion": s.FormatVersion(s.version)},
+	})
+}
+
+// SendError sends an error event to all watches of a collection.
+func (s *Server) SendError(gvr schema.GroupVersionResource, namespace string, code int) {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	status := map[string]any{}
+	if err := json.Unmarshal(statusObject(code, "told by the watch"), &status); err != nil {
+		s.tb.Errorf("test API: %v", err)
+	}
+	s.version++
+	s.addEvent("ERROR", collectionPath(gvr, namespace), status)
+}
+
+func (s *Server) addEvent(kind, collection string, object map[string]any) {
+	s.history = append(s.history, event{s.version, kind, collection, object})
+	s.notify()
+}
+
+func (s *Server) notify() {
+	close(s.changed)
+	s.changed = make(chan struct{})
+}
+
+// Compact discards the history, so that watches can only start from now on.
+func (s *Server) Compact() {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	s.compacted = s.version
+	s.history = nil
+}
+
+// DropEventsAfter removes the events after a version, so that no watch sends them.
+func (s *Server) DropEventsAfter(version int64) {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	s.history = slices.DeleteFunc(s.history, func(e event) bool { return e.version > version })
+}
+
+// CloseWatches closes all open watches.
+func (s *Server) CloseWatches() {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	s.closures++
+	s.notify()
+}
+
+// Fail answers requests, such as "watch deployments", or "watch" for every resource, with
+// an HTTP status code. The code 0 makes them work again.
+func (s *Server) Fail(request string, code int) {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	s.codes[request] = code
+}
+
+// Block makes requests such as "get pods" wait until the returned channel is closed.
+func (s *Server) Block(request string) chan struct{} {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	gate := make(chan struct{})
+	s.gates[request] = gate
+	return gate
+}
+
+// Version returns the latest resource version.
+func (s *Server) Version() int64 {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	return s.version
+}
+
+// Requests returns the requests so far, such as "get pods".
+func (s *Server) Requests() []string {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	return slices.Clone(s.requests)
+}
+
+// Paths returns the paths of the requests so far.
+func (s *Server) Paths() []string {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	return slices.Clone(s.paths)
+}
+
+// WatchedFrom returns the resource versions that the watches so far started from.
+func (s *Server) WatchedFrom() []string {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	return slices.Clone(s.from)
+}
+
+// Count returns the number of requests such as "get pods" so far; of all requests for "".
+func (s *Server) Count(request string) int {
+	n := 0
+	for _, r := range s.Requests() {
+		if r == request || request == "" {
+			n++
+		}
+	}
+	return n
+}
+
+// OpenWatches returns the number of open watches.
+func (s *Server) OpenWatches() int {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	return s.watches
+}
+
+// ServeHTTP implements http.Handler.
+func (s *Server) ServeHTTP(w http.ResponseWriter, r *http.Request) {
+	collection, name, resource := splitPath(r.URL.Path)
+	verb := "list"
+	switch {
+	case r.URL.Query().Get("watch") != "":
+		verb = "watch"
+	case name != "":
+		verb = "get"
+	}
+	code, gate := s.addRequest(r, verb, resource)
+	if gate != nil {
+		select {
+		case <-gate:
+		case <-r.Context().Done():
+			return
+		}
+	}
+	switch {
+	case code != 0:
+		writeError(w, code, verb+" "+resource)
+	case verb == "watch":
+		s.serveWatch(w, r, collection)
+	case verb == "list":
+		s.serveList(w, r, collection)
+	default:
+		s.serveGet(w, r.URL.Path, resource)
+	}
+}
+
+// addRequest records a request. It returns the status code to fail with, if any, and the
+// channel to wait for, if any.
+func (s *Server) addRequest(r *http.Request, verb, resource string) (code int, gate chan struct{}) {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	request := verb + " " + resource
+	s.requests = append(s.requests, request)
+	s.paths = append(s.paths, r.URL.Path)
+	if verb == "watch" {
+		s.from = append(s.from, r.URL.Query().Get("resourceVersion"))
+	}
+	return max(s.codes[verb], s.codes[request]), s.gates[request]
+}
+
+// IsGet reports whether a request reads a single object.
+func IsGet(r *http.Request) bool {
+	_, name, _ := splitPath(r.URL.Path)
+	return name != ""
+}
+
+// splitPath returns the path of the collection, the name of the object if there is one,
+// and the resource.
+func splitPath(path string) (collection, name, resource string) {
+	parts := strings.Split(strings.Trim(path, "/"), "/")
+	rest := parts[2:]
+	if parts[0] == "apis" {
+		rest = parts[3:]
+	}
+	if len(rest) > 2 && rest[0] == "namespaces" {
+		rest = rest[2:]
+	}
+	collection = path
+	if len(rest) == 2 {
+		name = rest[1]
+		collection = strings.TrimSuffix(path, "/"+name)
+	}
+	return collection, name, rest[0]
+}
+
+func writeError(w http.ResponseWriter, code int, message string) {
+	w.Header().Set("Content-Type", "application/json")
+	w.WriteHeader(code)
+	_, _ = w.Write(statusObject(code, message))
+}
+
+func statusObject(code int, message string) []byte {
+	reason := map[int]string{
+		http.StatusForbidden: "Forbidden", http.StatusMethodNotAllowed: "MethodNotAllowed",
+		http.StatusNotFound: "NotFound", http.StatusGone: "Expired", http.StatusInternalServerError: "InternalError",
+	}[code]
+	return []byte(fmt.Sprintf(`{"kind":"Status","apiVersion":"v1","status":"Failure","code":%d,"reason":%q,"message":%q}`, code, reason, message))
+}
+
+func (s *Server) serveGet(w http.ResponseWriter, path, resource string) {
+	s.mu.Lock()
+	object, ok := s.objects[path]
+	s.mu.Unlock()
+	if !ok {
+		writeError(w, http.StatusNotFound, resource)
+		return
+	}
+	writeJSON(w, object)
+}
+
+func (s *Server) serveList(w http.ResponseWriter, r *http.Request, collection string) {
+	selector := fields.ParseSelectorOrDie(r.URL.Query().Get("fieldSelector"))
+	s.mu.Lock()
+	items := []any{}
+	for path, object := range s.objects {
+		if strings.HasPrefix(path, collection+"/") && selector.Matches(objectFields(object)) {
+			items = append(items, object)
+		}
+	}
+	version := s.FormatVersion(s.version)
+	s.mu.Unlock()
+	writeJSON(w, map[string]any{
+		"apiVersion": "v1", "kind": "List", "items": items, "metadata": map[string]any{"resourceVersion": version},
+	})
+}
+
+// objectFields implements fields.Fields with any string field of an object.
+type objectFields map[string]any
+
+func (f objectFields) Has(string) bool { return true }
+
+func (f objectFields) Get(path string) string {
+	value, _, _ := unstructured.NestedString(f, strings.Split(path, ".")...)
+	return value
+}
+
+func writeJSON(w http.ResponseWriter, content map[string]any) {
+	w.Header().Set("Content-Type", "application/json")
+	_ = json.NewEncoder(w).Encode(content) // the client may have closed the connection
+}
+
+func (s *Server) serveWatch(w http.ResponseWriter, r *http.Request, collection string) {
+	s.mu.Lock()
+	from, err := strconv.ParseInt(strings.TrimPrefix(r.URL.Query().Get("resourceVersion"), "v-"), 10, 64)
+	if err != nil {
+		s.tb.Errorf("test API: %v", err)
+	}
+	if from < s.compacted {
+		s.mu.Unlock()
+		writeError(w, http.StatusGone, "too old")
+		return
+	}
+	watch := &openWatch{
+		server: s, collection: collection, sent: from, closures: s.closures,
+		bookmarks: r.URL.Query().Get("allowWatchBookmarks") == "true",
+	}
+	s.watches++
+	s.mu.Unlock()
+	defer func() {
+		s.mu.Lock()
+		s.watches--
+		s.mu.Unlock()
+	}()
+	w.Header().Set("Content-Type", "application/json")
+	w.(http.Flusher).Flush()
+	watch.serve(w, r)
+}
+
+// openWatch is a watch of one collection.
+type openWatch struct {
+	server     *Server
+	collection string
+	sent       int64 // the version up to which events were sent
+	closures   int   // of the server when the watch was opened
+	bookmarks  bool
+}
+
+func (w *openWatch) serve(response http.ResponseWriter, request *http.Request) {
+	for {
+		due, changed, open := w.next()
+		if !open || len(due) > 0 && !writeEvents(response, due) {
+			return
+		}
+		select {
+		case <-changed:
+		case <-request.Context().Done():
+			return
+		}
+	}
+}
+
+// next returns the events to send now, and a channel that is closed at the next change. It
+// reports false when the watch is closed.
+func (w *openWatch) next() (due []event, changed chan struct{}, open bool) {
+	s := w.server
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	if s.closures != w.closures {
+		return nil, nil, false
+	}
+	if s.paused {
+		return nil, s.changed, true
+	}
+	for _, e := range s.history {
+		if e.version > w.sent && e.collection == w.collection && (w.bookmarks || e.kind != "BOOKMARK") {
+			due = append(due, e)
+		}
+	}
+	w.sent = max(w.sent, s.version)
+	return due, s.changed, true
+}
+
+func writeEvents(w http.ResponseWriter, due []event) bool {
+	for _, e := range due {
+		if err := json.NewEncoder(w).Encode(map[string]any{"type": e.kind, "object": e.object}); err != nil {
+			return false
+		}
+	}
+	w.(http.Flusher).Flush()
+	return true
+}

@@ -1,0 +1,73 @@
+// Copyright The Ordered Helm Authors
+// SPDX-License-Identifier: Apache-2.0
+
+package history
+
+import (
+	"slices"
+
+	"helm.sh/helm/v3/pkg/release"
+
+	"github.com/ordered-helm/helm/internal/hookrunner"
+)
+
+// Interrupted is a revision whose operation died before its hooks had completed.
+type Interrupted struct {
+	// Writer writes the revision.
+	Writer *Writer
+	// Status is the status in which the operation left it: failed, if it was taken over
+	// before by an operation that did not recover the hooks.
+	Status release.Status
+}
+
+// EventHooks are hooks that run at one event.
+type EventHooks struct {
+	Event release.HookEvent
+	Hooks []*release.Hook
+}
+
+// Hooks are those that may have been started, and are not known to have completed: of the
+// operation that died, and before them those that other operations before it have left.
+func (i *Interrupted) Hooks() []EventHooks {
+	var own, older []EventHooks
+	isOwn := map[*release.Hook]bool{}
+	for _, event := range eventsOf(i.Status) {
+		hooks := hookrunner.ForEvent(i.Writer.rel.Hooks, event)
+		if len(hooks) > 0 {
+			own = append(own, EventHooks{event, hooks})
+		}
+		for _, h := range hooks {
+			isOwn[h] = true
+		}
+	}
+	for _, h := range i.Writer.rel.Hooks {
+		if IsUnfinished(h) && !isOwn[h] {
+			older = append(older, EventHooks{h.Events[0], []*release.Hook{h}})
+		}
+	}
+	return append(older, own...)
+}
+
+// IsRunning reports whether a hook was started, and its result is not stored.
+func IsRunning(h *release.Hook) bool { return h.LastRun.Phase == release.HookPhaseRunning }
+
+// IsUnfinished reports whether a hook was running when its operation died. Tests do not
+// count, because they change nothing.
+func IsUnfinished(h *release.Hook) bool {
+	return IsRunning(h) && len(h.Events) > 0 && !slices.Contains(h.Events, release.HookTest)
+}
+
+// eventsOf are the events whose hooks run while a revision has a status.
+func eventsOf(status release.Status) []release.HookEvent {
+	switch status {
+	case release.StatusPendingInstall:
+		return []release.HookEvent{release.HookPreInstall, release.HookPostInstall}
+	case release.StatusPendingUpgrade:
+		return []release.HookEvent{release.HookPreUpgrade, release.HookPostUpgrade}
+	case release.StatusPendingRollback:
+		return []release.HookEvent{release.HookPreRollback, release.HookPostRollback}
+	case release.StatusUninstalling:
+		return []release.HookEvent{release.HookPreDelete, release.HookPostDelete}
+	}
+	return nil
+}

@@ -1,0 +1,105 @@
+// Copyright The Ordered Helm Authors
+// SPDX-License-Identifier: Apache-2.0
+
+package history
+
+import (
+	"errors"
+	"slices"
+
+	"helm.sh/helm/v3/pkg/release"
+
+	"github.com/ordered-helm/helm/internal/hookrunner"
+	"github.com/ordered-helm/helm/internal/releaserecord"
+	"github.com/ordered-helm/helm/internal/render"
+	"github.com/ordered-helm/helm/internal/sequencer"
+)
+
+// Plan rebuilds the graph by which a release was deployed from the record that it also
+// returns. Both are nil if the release was not deployed in order.
+func Plan(rel *release.Release) (*sequencer.Plan, *releaserecord.Record, error) {
+	rec, err := releaserecord.Read(rel)
+	if err != nil || rec == nil || !rec.Ordered {
+		return nil, nil, err
+	}
+	resources, err := render.Resources(rel.Manifest, rec.DocumentCharts, rec.Charts, false)
+	if err != nil {
+		return nil, nil, &releaserecord.InvalidError{Release: rel.Name, Revision: rel.Version, Err: err}
+	}
+	plan, err := sequencer.Build(sequencer.Input{Root: rec.Charts, Resources: resources, Namespace: rel.Namespace})
+	if err != nil {
+		return nil, nil, &releaserecord.InvalidError{Release: rel.Name, Revision: rel.Version, Err: err}
+	}
+	return plan, rec, nil
+}
+
+// PlanOrSingleNode is Plan, but a revision that was not deployed in order is a plan of
+// one node. If lenient, so is a revision whose record cannot be used.
+func PlanOrSingleNode(rel *release.Release, lenient bool) (*sequencer.Plan, error) {
+	plan, _, err := Plan(rel)
+	if plan != nil {
+		return plan, nil
+	}
+	if err != nil && (!lenient || !IsUnusable(err)) {
+		return nil, err
+	}
+	name := ChartName(rel)
+	resources, err := render.Resources(rel.Manifest, nil, &sequencer.Chart{Name: name}, false)
+	if err != nil {
+		return nil, err
+	}
+	return sequencer.Unordered(name, resources, rel.Namespace), nil
+}
+
+// IsUnusable reports whether an error says that a record cannot be used.
+func IsUnusable(err error) bool {
+	var invalid *releaserecord.InvalidError
+	return errors.As(err, &invalid)
+}
+
+// HookModes is how the hooks of a stored release run. Where that is not known they run in
+// Helm's order, and the error says why.
+func HookModes(rel *release.Release) (hookrunner.Modes, error) {
+	rec, err := releaserecord.Read(rel)
+	if rec == nil {
+		return hookrunner.Modes{}, err
+	}
+	return render.HookModes(rec.Charts, rel.Namespace), err
+}
+
+// RunsHooksInParallel reports whether the hooks of any chart run in another way than
+// Helm's.
+func RunsHooksInParallel(c *sequencer.Chart) bool {
+	return c.HookMode != "" || slices.ContainsFunc(c.Subcharts, RunsHooksInParallel)
+}
+
+// Order is what a release remembers of the order in which it was deployed
+// (docs/reference.md, "The release record").
+type Order struct {
+	// Followed is whether this revision was deployed in order. It is false where another
+	// program has copied the revision, as stock Helm's rollback does.
+	Followed bool `json:"ordered"`
+	// Nodes is how many nodes it has.
+	Nodes int `json:"nodes"`
+	// Removing is whether Done are the nodes that an uninstall has removed.
+	Removing bool `json:"removing,omitempty"`
+	// Interrupted is whether the operation on this revision has not come to its end, or
+	// failed. Done are the nodes that were done by then, sorted.
+	Interrupted bool     `json:"interrupted,omitempty"`
+	Done        []string `json:"done,omitempty"`
+	// At are the nodes that were started and are not done, sorted.
+	At []string `json:"at,omitempty"`
+}
+
+// OrderOf reads what a release remembers of its order; nil if it was not deployed in one.
+func OrderOf(rel *release.Release) (*Order, error) {
+	plan, rec, err := Plan(rel)
+	if err != nil || plan == nil {
+		return nil, err
+	}
+	order := &Order{Followed: rec.Revision == rel.Version, Nodes: len(plan.Nodes)}
+	if p := rec.ProgressFor(rel.Version); p != nil {
+		order.Interrupted, order.Removing, order.Done, order.At, order.Nodes = true, p.Uninstalling, p.DoneNodes, p.RunningNodes, p.TotalNodes
+	}
+	return order, nil
+}

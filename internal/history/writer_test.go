@@ -1,0 +1,350 @@
+// Copyright The Ordered Helm Authors
+// SPDX-License-Identifier: Apache-2.0
+
+package history
+
+import (
+	"errors"
+	"slices"
+	"strings"
+	"sync"
+	"sync/atomic"
+	"testing"
+	"testing/synctest"
+	"time"
+
+	"helm.sh/helm/v3/pkg/chart"
+	"helm.sh/helm/v3/pkg/release"
+	"helm.sh/helm/v3/pkg/storage/driver"
+
+	"github.com/ordered-helm/helm/internal/event"
+	"github.com/ordered-helm/helm/internal/history/historytest"
+	"github.com/ordered-helm/helm/internal/releaserecord"
+	"github.com/ordered-helm/helm/internal/sequencer"
+)
+
+// newRecordedWriter returns a writer of a stored revision, and the driver that records what
+// it writes. Changes of the revision are counted in its version.
+func newRecordedWriter(t *testing.T) (*Writer, *historytest.RecordingDriver) {
+	t.Helper()
+	rel := historytest.Revision(0, release.StatusPendingUpgrade)
+	releases := historytest.MemoryStorage(t, rel)
+	d := &historytest.RecordingDriver{Driver: &singleRevisionDriver{releases.Driver}}
+	releases.Driver = d
+	return NewStore(releases, t.Logf).NewWriter(Copy(rel)), d
+}
+
+// singleRevisionDriver is a driver that stores all updates as revision 0, whatever their
+// version.
+type singleRevisionDriver struct{ driver.Driver }
+
+func (d *singleRevisionDriver) Update(_ string, rel *release.Release) error {
+	return d.Driver.Update(historytest.Key(0), rel)
+}
+
+// countChange changes a revision so that its version says how often it was changed.
+func countChange(rel *release.Release) { rel.Version++ }
+
+// changeCounts says, for each update, how often the revision had been changed by then.
+func changeCounts(d *historytest.RecordingDriver) []int {
+	updates := d.Updates()
+	counts := make([]int, len(updates))
+	for i, rel := range updates {
+		counts[i] = rel.Version
+	}
+	return counts
+}
+
+// expectUpdates returns a function that checks all updates so far. It is for synctest.
+func expectUpdates(t *testing.T, d *historytest.RecordingDriver) func(when string, want ...int) {
+	return func(when string, want ...int) {
+		t.Helper()
+		synctest.Wait()
+		if got := changeCounts(d); !slices.Equal(got, want) {
+			t.Errorf("%s: the updates are %v, want %v", when, got, want)
+		}
+	}
+}
+
+// TestWriteSoon stores a change at once, and the changes that follow soon after it together
+// with the next progress. It does not wait for the write.
+func TestWriteSoon(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		w, d := newRecordedWriter(t)
+		proceed := make(chan struct{})
+		d.BeforeUpdate = func(attempt int) error {
+			if attempt == 1 {
+				<-proceed
+			}
+			return nil
+		}
+		expect := expectUpdates(t, d)
+		w.Start()
+		for range 3 { // the first write is under way when the second and third are requested
+			w.WriteSoon(countChange)
+			synctest.Wait()
+		}
+		close(proceed)
+		expect("requested", 1)
+		w.WriteSoon(countChange)
+		time.Sleep(progressInterval - time.Millisecond)
+		expect("not again within the interval", 1)
+		time.Sleep(time.Millisecond)
+		expect("with the next progress", 1, 4)
+		time.Sleep(10 * time.Second)
+		expect("nothing changed", 1, 4)
+		w.WriteSoon(countChange)
+		expect("at once, after a pause", 1, 4, 5)
+		w.WriteSoon(countChange)
+		w.Stop()
+		if err := w.Write(nil); err != nil {
+			t.Error(err)
+		}
+		expect("what was left", 1, 4, 5, 6)
+	})
+}
+
+// TestWritesAreInOrder writes from many goroutines. Each update contains all changes of the
+// previous one, the last one contains all changes, and what was written is not changed
+// afterwards.
+func TestWritesAreInOrder(t *testing.T) {
+	const many = 100
+	w, d := newRecordedWriter(t)
+	var all sync.WaitGroup
+	var mu sync.Mutex
+	var early []int // changes that were not stored when Write returned
+	w.Start()
+	defer w.Stop()
+	for i := range many {
+		all.Go(func() {
+			number := 0
+			change := func(rel *release.Release) {
+				countChange(rel)
+				number = rel.Version
+			}
+			if i%2 == 1 {
+				w.WriteSoon(change)
+				return
+			}
+			if err := w.Write(change); err != nil {
+				t.Error(err)
+			}
+			counts := changeCounts(d)
+			mu.Lock()
+			defer mu.Unlock()
+			if counts[len(counts)-1] < number {
+				early = append(early, number)
+			}
+		})
+	}
+	all.Wait()
+	if err := w.Write(nil); err != nil {
+		t.Error(err)
+	}
+	got := changeCounts(d)
+	if !slices.IsSorted(got) || got[len(got)-1] != many || len(early) > 0 {
+		t.Errorf("the updates are %v; not stored when Write returned: %v", got, early)
+	}
+	if writes := len(got); writes < many/2 || writes > many/2+3 {
+		t.Errorf("%d writes", writes)
+	}
+}
+
+// TestFailedWrite leaves the changes to the next write.
+func TestFailedWrite(t *testing.T) {
+	w, d := newRecordedWriter(t)
+	refused := errors.New("you may not")
+	d.BeforeUpdate = func(attempt int) error {
+		if attempt <= 2 {
+			return refused
+		}
+		return nil
+	}
+	for range 2 {
+		if err := w.Write(countChange); !errors.Is(err, refused) {
+			t.Errorf("got %v", err)
+		}
+	}
+	if err := w.Write(countChange); err != nil {
+		t.Error(err)
+	}
+	if got := changeCounts(d); !slices.Equal(got, []int{3}) {
+		t.Errorf("the updates are %v", got)
+	}
+}
+
+// TestProgressIsWritten within an interval of a change, and not without one, once the
+// operation has stored the release.
+func TestProgressIsWritten(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		w, d := newRecordedWriter(t)
+		var refuses atomic.Bool
+		d.BeforeUpdate = func(int) error {
+			if refuses.Load() {
+				return errors.New("you may not")
+			}
+			return nil
+		}
+		expect := expectUpdates(t, d)
+		w.Start()
+		w.Change(countChange)
+		time.Sleep(10 * time.Second)
+		expect("no write was asked for")
+		if err := w.Write(nil); err != nil {
+			t.Error(err)
+		}
+		time.Sleep(10 * time.Second)
+		expect("nothing changed", 1)
+		time.Sleep(progressInterval / 2)
+		w.Change(countChange)
+		w.Change(countChange)
+		expect("just changed", 1)
+		time.Sleep(progressInterval)
+		expect("changed", 1, 3)
+		time.Sleep(10 * time.Second)
+		expect("no more", 1, 3)
+		if err := w.Write(countChange); err != nil {
+			t.Error(err)
+		}
+		time.Sleep(10 * time.Second)
+		expect("it is stored already", 1, 3, 4)
+		w.NodeDone("a") // of a release without a record
+		time.Sleep(10 * time.Second)
+		expect("there is no record for the progress", 1, 3, 4)
+		w.Change(countChange)
+		w.Stop()
+		time.Sleep(10 * time.Second)
+		expect("stopped", 1, 3, 4)
+		w.Stop()
+		w.Start()
+		time.Sleep(progressInterval)
+		expect("started again", 1, 3, 4, 5)
+		attempts := d.Attempts()
+		refuses.Store(true)
+		w.Change(countChange)
+		time.Sleep(3 * progressInterval)
+		synctest.Wait()
+		if got := d.Attempts() - attempts; got != 3 {
+			t.Errorf("%d attempts in three seconds", got)
+		}
+		refuses.Store(false)
+		time.Sleep(10 * time.Second)
+		expect("it can be stored again", 1, 3, 4, 5, 6)
+		w.Stop()
+	})
+}
+
+// TestStopWaits until a write that is under way is done.
+func TestStopWaits(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		w, d := newRecordedWriter(t)
+		d.BeforeUpdate = func(int) error {
+			time.Sleep(5 * time.Second)
+			return nil
+		}
+		if err := w.Write(nil); err != nil {
+			t.Error(err)
+		}
+		w.Start()
+		w.Change(countChange)
+		time.Sleep(progressInterval + time.Second)
+		began := time.Now()
+		w.Stop()
+		if took := time.Since(began); took != 4*time.Second || !slices.Equal(changeCounts(d), []int{0, 1}) {
+			t.Errorf("it took %s, and the updates are %v", took, changeCounts(d))
+		}
+	})
+}
+
+// TestProgressOfNodes has the nodes that are done in the record, sorted, each once.
+func TestProgressOfNodes(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		w, d := newRecordedWriter(t)
+		w.rel.Version = 1
+		bare := &chart.Chart{Metadata: &chart.Metadata{Name: "shop"}}
+		if err := w.SetRecord(bare, &releaserecord.Record{Ordered: true, Charts: &sequencer.Chart{Name: "shop"}}); err != nil {
+			t.Fatal(err)
+		}
+		if err := w.ExpectNodes(3, false); err != nil {
+			t.Fatal(err)
+		}
+		w.Start()
+		defer w.Stop()
+		for i, done := range [][]string{{"b", "a"}, {"b"}, {"c"}} {
+			for _, node := range done {
+				w.NodeDone(node)
+			}
+			time.Sleep(progressInterval)
+			synctest.Wait()
+			rec, err := releaserecord.Read(d.LastUpdate())
+			want := [][]string{{"a", "b"}, {"a", "b"}, {"a", "b", "c"}}[i]
+			if err != nil || !slices.Equal(rec.Progress.DoneNodes, want) || rec.Progress.TotalNodes != 3 || d.Attempts() != i+1 {
+				t.Errorf("%d writes, progress %+v, %v, want %v", d.Attempts(), rec.Progress, err, want)
+			}
+		}
+	})
+}
+
+// TestFinishProgress removes the progress from the record when everything is deployed, and
+// the record itself if it contains nothing else.
+func TestFinishProgress(t *testing.T) {
+	parallel := &sequencer.Chart{Name: "shop", Subcharts: []*sequencer.Chart{{Name: "db", HookMode: "true"}}}
+	for _, c := range []struct {
+		name        string
+		rec         *releaserecord.Record
+		complete    bool
+		hasRecord   bool
+		hasProgress bool
+		hasEarlier  bool
+	}{
+		{name: "in order", rec: &releaserecord.Record{Ordered: true}, complete: true, hasRecord: true},
+		{name: "in order, incomplete", rec: &releaserecord.Record{Ordered: true}, hasRecord: true, hasProgress: true, hasEarlier: true},
+		{name: "needed for earlier revisions", rec: &releaserecord.Record{}, complete: true},
+		{name: "needed for earlier revisions, incomplete", rec: &releaserecord.Record{}, hasRecord: true, hasProgress: true, hasEarlier: true},
+		{name: "needed for hooks, too", rec: &releaserecord.Record{Charts: parallel}, complete: true, hasRecord: true},
+	} {
+		t.Run(c.name, func(t *testing.T) {
+			w, d := newRecordedWriter(t)
+			w.rel.Version = 1
+			if c.rec.Charts == nil {
+				c.rec.Charts = &sequencer.Chart{Name: "shop"}
+			}
+			c.rec.Earlier, c.rec.Progress = &releaserecord.EarlierRevisions{Revision: 1, UninstallStarted: true}, &releaserecord.Progress{Revision: 1, TotalNodes: 2}
+			if err := w.SetRecord(&chart.Chart{Metadata: &chart.Metadata{Name: "shop"}}, c.rec); err != nil {
+				t.Fatal(err)
+			}
+			w.NodeDone("a")
+			if err := errors.Join(w.FinishProgress(c.complete), w.Write(nil)); err != nil {
+				t.Fatal(err)
+			}
+			rec, err := releaserecord.Read(d.LastUpdate())
+			if err != nil || (rec != nil) != c.hasRecord {
+				t.Fatalf("got %+v, %v", rec, err)
+			}
+			if rec != nil && ((rec.Progress != nil) != c.hasProgress || (rec.Earlier != nil) != c.hasEarlier) {
+				t.Errorf("got %+v", rec)
+			}
+		})
+	}
+}
+
+// TestWriteOrWarn warns, once, about a result that could not be stored.
+func TestWriteOrWarn(t *testing.T) {
+	for _, refusal := range []error{nil, errors.New("you may not")} {
+		rel := historytest.Revision(2, release.StatusPendingUpgrade)
+		releases := historytest.MemoryStorage(t, rel)
+		if refusal != nil {
+			releases.Driver = &historytest.UpdateErrorDriver{Driver: releases.Driver, Err: refusal}
+		}
+		var emitted []string
+		events := event.NewSink(func(e event.Event) { emitted = append(emitted, string(e.Type)+": "+e.Message) })
+		w := NewStore(releases, t.Logf).NewWriter(rel) // nobody else uses it
+		w.WriteOrWarn(events, func(rel *release.Release) { rel.SetStatus(release.StatusFailed, "it failed") })
+		switch {
+		case refusal == nil && len(emitted) > 0:
+			t.Errorf("emitted %q", emitted)
+		case refusal != nil && (len(emitted) != 1 || !strings.HasPrefix(emitted[0], "warning: it could not be recorded that revision 2 of release rel is failed now") || !strings.Contains(emitted[0], "you may not")):
+			t.Errorf("emitted %q", emitted)
+		}
+	}
+}

@@ -1,0 +1,131 @@
+// Copyright The Ordered Helm Authors
+// SPDX-License-Identifier: Apache-2.0
+
+package hooks
+
+import (
+	"context"
+	"io"
+	"strings"
+	"sync"
+	"time"
+
+	"helm.sh/helm/v3/pkg/release"
+	corev1 "k8s.io/api/core/v1"
+	apierrors "k8s.io/apimachinery/pkg/api/errors"
+	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
+	typedcorev1 "k8s.io/client-go/kubernetes/typed/core/v1"
+	"k8s.io/klog/v2"
+
+	"github.com/ordered-helm/helm/internal/event"
+)
+
+const (
+	// followInterval is how often the log of a running hook is read.
+	followInterval = time.Second
+	// maxFollowed is how many logs of hooks are followed at a time.
+	maxFollowed = 10
+	// maxFollowedLine is how many bytes of a line are emitted.
+	maxFollowedLine = 1000
+)
+
+// followLog begins to emit the last line of the log of a hook, if that is asked for. It
+// returns a function that ends it.
+func (r *run) followLog(ctx context.Context, h *release.Hook) (stop func()) {
+	selector, hasPods := PodsOf(h)
+	if !r.FollowLogs || !hasPods || !r.Events.HasListener() || !r.Cluster.IsNative() {
+		return func() {}
+	}
+	client, err := r.Cluster.Clientset()
+	if err != nil {
+		return func() {} // the wait reports what is wrong
+	}
+	namespace, err := namespaceOf(h, r.writer.Release().Namespace)
+	if err != nil {
+		return func() {}
+	}
+	select {
+	case r.followed <- struct{}{}:
+	default:
+		return func() {}
+	}
+	// A read that is interrupted when the hook has ended is no error to be logged.
+	ctx, cancel := context.WithCancel(klog.NewContext(ctx, klog.New(nil)))
+	var running sync.WaitGroup
+	running.Go(func() {
+		last := ""
+		followLastLine(ctx, client.CoreV1().Pods(namespace), selector, func(line string) {
+			if line != last && line != "" {
+				last = line
+				e := r.hookEvent(event.HookLog, h)
+				e.Message = line
+				r.Events.Emit(e)
+			}
+		})
+	})
+	return func() {
+		cancel()
+		running.Wait()
+		<-r.followed
+	}
+}
+
+// followLastLine reads the last line of the log of the newest pod until the context ends,
+// or the account must not read logs.
+func followLastLine(ctx context.Context, client typedcorev1.PodInterface, selector metav1.ListOptions, emit func(string)) {
+	ticker := time.NewTicker(followInterval)
+	defer ticker.Stop()
+	for {
+		select {
+		case <-ctx.Done():
+			return
+		case <-ticker.C:
+		}
+		log, err := newestLog(ctx, client, selector)
+		if err == nil && log != nil {
+			var line string
+			if line, err = log.lastLine(ctx, client); err == nil {
+				emit(line)
+			}
+		}
+		if apierrors.IsForbidden(err) {
+			return // a line that cannot be read does no harm
+		}
+	}
+}
+
+// newestLog is the log of a running container in the newest pod that has one; nil if there
+// is none.
+func newestLog(ctx context.Context, client typedcorev1.PodInterface, selector metav1.ListOptions) (*ContainerLog, error) {
+	list, err := client.List(ctx, selector)
+	if err != nil {
+		return nil, err
+	}
+	var newest *corev1.Pod
+	var log *ContainerLog
+	for i := range list.Items {
+		pod := &list.Items[i]
+		if newest != nil && pod.CreationTimestamp.Before(&newest.CreationTimestamp) {
+			continue
+		}
+		for _, c := range pod.Status.ContainerStatuses {
+			if c.State.Running != nil {
+				newest, log = pod, &ContainerLog{pod.Name, c.Name}
+				break
+			}
+		}
+	}
+	return log, nil
+}
+
+// lastLine reads the last line of a log, up to a limit.
+func (l ContainerLog) lastLine(ctx context.Context, client typedcorev1.PodInterface) (string, error) {
+	one, limit := int64(1), int64(maxFollowedLine)
+	stream, err := client.GetLogs(l.Pod, &corev1.PodLogOptions{Container: l.Container, TailLines: &one, LimitBytes: &limit}).Stream(ctx)
+	if err != nil {
+		return "", err
+	}
+	defer stream.Close()
+	line, err := io.ReadAll(io.LimitReader(stream, limit))
+	return strings.TrimSpace(strings.ToValidUTF8(string(line), "")), err
+}

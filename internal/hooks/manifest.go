@@ -1,0 +1,38 @@
+// Copyright The Ordered Helm Authors
+// SPDX-License-Identifier: Apache-2.0
+
+package hooks
+
+import (
+	"cmp"
+	"fmt"
+	"time"
+
+	"helm.sh/helm/v3/pkg/release"
+	"sigs.k8s.io/yaml"
+
+	"github.com/ordered-helm/helm/internal/annotation"
+	"github.com/ordered-helm/helm/internal/hookrunner"
+)
+
+// namespaceOf is the namespace that a hook declares, or that of the release.
+func namespaceOf(h *release.Hook, releaseNamespace string) (string, error) {
+	namespace, err := hookrunner.Namespace(h)
+	if err != nil {
+		return "", fmt.Errorf("unable to parse metadata.namespace from kubernetes manifest for output logs hook %s: %w", h.Path, err)
+	}
+	return cmp.Or(namespace, releaseNamespace), nil
+}
+
+// deleteTimeoutOf is how long a hook declares that its deletion may take, if it does.
+func deleteTimeoutOf(h *release.Hook) (limit time.Duration, declared bool, err error) {
+	var manifest struct {
+		Metadata struct {
+			Annotations map[string]string `json:"annotations"`
+		} `json:"metadata"`
+	}
+	if err := yaml.Unmarshal([]byte(h.Manifest), &manifest); err != nil {
+		return 0, false, err
+	}
+	return annotation.ReadHookDeleteTimeout(manifest.Metadata.Annotations)
+}

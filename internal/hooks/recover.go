@@ -1,0 +1,118 @@
+// Copyright The Ordered Helm Authors
+// SPDX-License-Identifier: Apache-2.0
+
+package hooks
+
+import (
+	"context"
+	"errors"
+	"fmt"
+
+	"helm.sh/helm/v3/pkg/release"
+
+	"github.com/ordered-helm/helm/internal/failure"
+	"github.com/ordered-helm/helm/internal/history"
+	"github.com/ordered-helm/helm/internal/hookrunner"
+	"github.com/ordered-helm/helm/internal/object"
+	"github.com/ordered-helm/helm/internal/wait"
+)
+
+// Recover completes the hooks of operations that died: it waits for those that still run,
+// because they may be migrations, cleans all of them up by their policies, and records
+// their results. The hooks of the next revision must not run before.
+func (r *Runner) Recover(ctx context.Context, revisions []*history.Interrupted) error {
+	for _, i := range revisions {
+		err := r.recoverRevision(ctx, i)
+		i.Writer.LogFailure(i.Writer.Write(nil))
+		if err != nil {
+			return err
+		}
+	}
+	return nil
+}
+
+func (r *Runner) recoverRevision(ctx context.Context, i *history.Interrupted) error {
+	if !r.Cluster.IsNative() {
+		return nil
+	}
+	for _, set := range i.Hooks() {
+		run, end, err := r.newRun(ctx, i.Writer, set.Event)
+		if err != nil {
+			return err
+		}
+		for _, h := range set.Hooks {
+			if err = run.recover(ctx, h); err != nil {
+				break
+			}
+		}
+		end()
+		if err != nil {
+			return fmt.Errorf("the hooks of revision %d, whose operation was interrupted: %w", i.Writer.Release().Version, err)
+		}
+	}
+	return nil
+}
+
+// recover completes one hook, if it is in the cluster.
+func (r *run) recover(ctx context.Context, h *release.Hook) error {
+	o, err := r.findExisting(ctx, h)
+	if err != nil || o == nil {
+		return err
+	}
+	running := history.IsRunning(h)
+	if running {
+		r.Events.Warnf("hook %s (%s) was running when its operation died: it is waited for", hookrunner.Title(h), h.Path)
+	}
+	result := r.wait(ctx, h)
+	if err := context.Cause(ctx); err != nil {
+		return err
+	}
+	var incomplete *failure.IncompleteHookError
+	if errors.As(result, &incomplete) && !incomplete.HasRun() {
+		return fmt.Errorf("hook %s (%s) still runs: wait for its end, or delete it: %w", hookrunner.Title(h), h.Path, incomplete.Resources)
+	}
+	log, policy := release.HookOutputOnSucceeded, release.HookSucceeded
+	if result != nil {
+		log, policy = release.HookOutputOnFailed, release.HookFailed
+	}
+	if running {
+		r.setResult(h, result)
+		if err := r.Logs(ctx, h, log); err != nil {
+			r.Warn(h, err)
+		}
+	}
+	if !r.deletes(h, policy) {
+		return nil
+	}
+	return r.delete(ctx, h, o.list)
+}
+
+// findExisting finds the objects of a hook that are in the cluster, and observes them; nil
+// if there are none, or that cannot be found out.
+func (r *run) findExisting(ctx context.Context, h *release.Hook) (*hookObjects, error) {
+	list, err := r.build(h, true)
+	if err != nil {
+		return nil, nil //nolint:nilerr // the server never had it
+	}
+	list = list.Filter(func(info *object.Info) bool { return info.Name != "" })
+	live, err := r.Cluster.Live(ctx, list)
+	if err != nil {
+		return nil, err
+	}
+	o := &hookObjects{}
+	for _, info := range list {
+		if found := live[info]; found != nil {
+			info.Object = found
+			o.list = append(o.list, info)
+		}
+	}
+	if len(o.list) == 0 {
+		return nil, nil
+	}
+	r.follow(o)
+	if o.group != nil {
+		o.followErr = wait.SetApplied(o.group, o.runToEnd())
+	}
+	r.setObjects(h, o)
+	return o, nil
+}

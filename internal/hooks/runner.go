@@ -1,0 +1,321 @@
+// Copyright The Ordered Helm Authors
+// SPDX-License-Identifier: Apache-2.0
+
+// Package hooks runs the hooks of a release on a cluster, follows them to their end, and
+// recovers the hooks of operations that died (docs/reference.md, "Hooks").
+package hooks
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"log"
+	"slices"
+	"sync"
+	"time"
+
+	"github.com/hashicorp/go-multierror"
+	"helm.sh/helm/v3/pkg/kube"
+	"helm.sh/helm/v3/pkg/release"
+	helmtime "helm.sh/helm/v3/pkg/time"
+	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
+
+	"github.com/ordered-helm/helm/internal/annotation"
+	"github.com/ordered-helm/helm/internal/cluster"
+	"github.com/ordered-helm/helm/internal/event"
+	"github.com/ordered-helm/helm/internal/failure"
+	"github.com/ordered-helm/helm/internal/history"
+	"github.com/ordered-helm/helm/internal/hookrunner"
+	"github.com/ordered-helm/helm/internal/object"
+	"github.com/ordered-helm/helm/internal/text"
+	"github.com/ordered-helm/helm/internal/wait"
+	"github.com/ordered-helm/helm/internal/watcher"
+)
+
+// Runner runs hooks.
+type Runner struct {
+	Cluster *cluster.Client
+	Events  *event.Sink
+	// LogPrinter prints the logs of hooks whose policy asks for that.
+	LogPrinter LogPrinter
+	// WithoutTimeout is as in wait.NewExplainer.
+	WithoutTimeout func(func(context.Context))
+	Options
+}
+
+// Options say how hooks run.
+type Options struct {
+	// Timeout is how long each hook may take; 0 is as long as it takes.
+	Timeout time.Duration
+	// Limit is how many hooks run at once; 0 is no limit.
+	Limit int
+	// FollowLogs reads the logs of hooks while they run, and emits their last lines.
+	FollowLogs bool
+	Modes      hookrunner.Modes
+	// Filter, if set, reports whether a hook is to run.
+	Filter func(*release.Hook) bool
+	// RecordFirst stores the progress before a hook is created or deleted: whoever
+	// takes the operation over must know which hooks have run.
+	RecordFirst bool
+}
+
+// Run runs the hooks of an event of a release. A failure of a hook is a
+// *failure.HookError.
+func (r *Runner) Run(ctx context.Context, w *history.Writer, hookEvent release.HookEvent) error {
+	hooks := hookrunner.ForEvent(w.Release().Hooks, hookEvent)
+	if r.Filter != nil {
+		hooks = slices.DeleteFunc(hooks, func(h *release.Hook) bool { return !r.Filter(h) })
+	}
+	if len(hooks) == 0 {
+		return nil
+	}
+	buckets := hookrunner.Buckets(hooks, r.Modes)
+	run, end, err := r.newRun(ctx, w, hookEvent)
+	if err != nil {
+		return err
+	}
+	defer end()
+	return run.hookError(hookrunner.Run(ctx, buckets, run, hookrunner.Options{MaxParallel: r.Limit}), hookrunner.IsHelmOrder(buckets))
+}
+
+// run runs the hooks of one event. It is a hookrunner.Runner.
+type run struct {
+	*Runner
+	writer *history.Writer
+	event  release.HookEvent
+	// tracker observes all hooks; nil where there is no cluster to observe.
+	tracker   *watcher.Watcher
+	explainer *wait.Explainer
+
+	// printing is held while the log of one hook is printed.
+	printing sync.Mutex
+	// followed has a place for each hook whose log is followed.
+	followed chan struct{}
+
+	// mu guards the objects of the hooks that were started, and how many failures were
+	// explained.
+	mu        sync.Mutex
+	objects   map[*release.Hook]*hookObjects
+	explained int
+}
+
+// hookObjects are the objects of one hook while it runs.
+type hookObjects struct {
+	list kube.ResourceList
+	// group observes those that run to completion; nil if there are none.
+	group *watcher.Group
+	// unnamed is whether the server names any of those: then the group is made when it has.
+	unnamed bool
+	created time.Time
+	// followErr is why the created objects cannot be observed.
+	followErr error
+}
+
+var _ hookrunner.Runner = (*run)(nil)
+
+// newRun prepares to run hooks, until end is called.
+func (r *Runner) newRun(ctx context.Context, w *history.Writer, hookEvent release.HookEvent) (hookRun *run, end func(), err error) {
+	hookRun = &run{
+		Runner: r, writer: w, event: hookEvent, objects: map[*release.Hook]*hookObjects{},
+		explainer: wait.NewExplainer(r.Cluster, r.Events, r.WithoutTimeout, nil),
+		followed:  make(chan struct{}, maxFollowed),
+	}
+	if !r.Cluster.HasCluster() {
+		return hookRun, func() {}, nil
+	}
+	if hookRun.tracker, err = wait.NewTracker(ctx, r.Cluster, r.Events.Notice); err != nil {
+		return nil, nil, err
+	}
+	return hookRun, hookRun.tracker.Close, nil
+}
+
+// isParallel reports whether the chart of a hook runs hooks in another way than Helm.
+func (r *run) isParallel(h *release.Hook) bool {
+	mode, _ := r.Modes.Mode(h)
+	return mode.IsParallel()
+}
+
+// Prepare deletes the objects that are in the way of a hook, and reads its objects.
+func (r *run) Prepare(ctx context.Context, h *release.Hook) error {
+	if len(h.DeletePolicies) == 0 {
+		r.writer.Change(func(*release.Release) { h.DeletePolicies = []release.HookDeletePolicy{release.HookBeforeHookCreation} })
+	}
+	list, invalid := r.build(h, true)
+	if r.deletes(h, release.HookBeforeHookCreation) { // Helm does so before it finds the hook invalid
+		before, err := list, error(nil)
+		if invalid != nil || r.tracker == nil { // a client without a cluster may change the list
+			before, err = r.build(h, false)
+		}
+		if err != nil {
+			return fmt.Errorf("unable to build kubernetes object for deleting hook %s: %w", h.Path, err)
+		}
+		if err := r.delete(ctx, h, before); err != nil {
+			return err
+		}
+	}
+	if invalid != nil {
+		return fmt.Errorf("unable to build kubernetes object for %s hook %s: %w", r.event, h.Path, invalid)
+	}
+	o := &hookObjects{list: list}
+	o.unnamed = slices.ContainsFunc(o.runToEnd(), func(info *object.Info) bool { return info.Name == "" })
+	if !o.unnamed {
+		r.follow(o)
+	}
+	r.setObjects(h, o)
+	return nil
+}
+
+// build reads the objects of a hook.
+func (r *run) build(h *release.Hook, validate bool) (kube.ResourceList, error) {
+	return r.Cluster.Build([]byte(h.Manifest), validate)
+}
+
+// runToEnd are the objects that run to completion.
+func (o *hookObjects) runToEnd() kube.ResourceList {
+	return slices.DeleteFunc(slices.Clone(o.list), func(info *object.Info) bool { return !cluster.RunsToEnd(info) })
+}
+
+// follow has the tracker observe the objects that run to completion.
+func (r *run) follow(o *hookObjects) {
+	list := o.runToEnd()
+	if r.tracker == nil || len(list) == 0 {
+		return
+	}
+	targets := make([]watcher.Target, len(list))
+	for i, info := range list {
+		targets[i] = wait.TargetOf(info, "")
+	}
+	o.group = r.tracker.ExpectCompletion(targets...)
+	o.group.SetOptions(watcher.Options{WaitForAll: true})
+}
+
+func (r *run) objectsOf(h *release.Hook) *hookObjects {
+	r.mu.Lock()
+	defer r.mu.Unlock()
+	return r.objects[h]
+}
+
+func (r *run) setObjects(h *release.Hook, o *hookObjects) {
+	r.mu.Lock()
+	defer r.mu.Unlock()
+	r.objects[h] = o
+}
+
+// Create records that a hook runs, and creates its objects.
+func (r *run) Create(ctx context.Context, h *release.Hook) error {
+	o := r.objectsOf(h)
+	started := r.hookEvent(event.HookStarted, h)
+	if r.Timeout > 0 {
+		started.Deadline = time.Now().Add(r.Timeout)
+	}
+	r.Events.Emit(started)
+	r.writer.WriteSoon(func(*release.Release) {
+		h.LastRun = release.HookExecution{StartedAt: helmtime.Now(), Phase: release.HookPhaseRunning}
+	})
+	if r.RecordFirst {
+		r.writer.WriteProgress() // whoever takes over must know what to wait for
+	}
+	if err := r.create(ctx, o); err != nil {
+		if o.group != nil {
+			o.group.Close()
+		}
+		err = fmt.Errorf("warning: Hook %s %s failed: %w", r.event, h.Path, err)
+		r.setResult(h, err)
+		return err
+	}
+	o.created = time.Now()
+	return nil
+}
+
+func (r *run) create(ctx context.Context, o *hookObjects) error {
+	if err := r.Cluster.CreateHook(ctx, o.list); err != nil {
+		return multierror.Append(nil, err) // Helm's words
+	}
+	switch {
+	case o.unnamed:
+		r.follow(o) // the objects are read first: nothing is missed
+	case o.group != nil:
+		o.followErr = wait.SetApplied(o.group, o.runToEnd())
+	}
+	return nil
+}
+
+// hookEvent is an event about a hook.
+func (r *run) hookEvent(what event.Type, h *release.Hook) event.Event {
+	return event.Event{Type: what, Hook: hookrunner.Title(h), HookEvent: string(r.event)}
+}
+
+// setResult records and emits the result of a hook.
+func (r *run) setResult(h *release.Hook, err error) {
+	phase := release.HookPhaseSucceeded
+	if err != nil {
+		phase = release.HookPhaseFailed
+	}
+	var incomplete *failure.IncompleteHookError
+	if errors.As(err, &incomplete) { // Helm's words do not fit into a line
+		err = incomplete.Resources
+	}
+	done := r.hookEvent(event.HookDone, h)
+	if done.Err = err; err != nil {
+		done.Message = err.Error()
+	}
+	r.writer.Change(func(*release.Release) { h.LastRun.CompletedAt, h.LastRun.Phase = helmtime.Now(), phase })
+	r.Events.Emit(done)
+}
+
+// deletes reports whether the policy of a hook says that it is deleted. Definitions of
+// custom resources never are: that would delete every object of their kinds.
+func (r *run) deletes(h *release.Hook, policy release.HookDeletePolicy) bool {
+	return h.Kind != object.CRDKind && slices.Contains(h.DeletePolicies, policy)
+}
+
+// Delete deletes a hook, if its policy says so, and waits until it is gone: as in Helm the
+// objects of its names, but where hooks run in parallel only those that were created.
+func (r *run) Delete(ctx context.Context, h *release.Hook, policy release.HookDeletePolicy) error {
+	if !r.deletes(h, policy) {
+		return nil
+	}
+	if r.isParallel(h) {
+		return r.delete(ctx, h, r.objectsOf(h).list)
+	}
+	list, err := r.build(h, false)
+	if err != nil {
+		return fmt.Errorf("unable to build kubernetes object for deleting hook %s: %w", h.Path, err)
+	}
+	return r.delete(ctx, h, list)
+}
+
+func (r *run) delete(ctx context.Context, h *release.Hook, list kube.ResourceList) error {
+	if r.RecordFirst {
+		r.writer.WriteProgress() // whoever takes over does not find it, and must not run it again
+	}
+	deleted, errs := r.Cluster.Delete(ctx, list, metav1.DeletePropagationBackground)
+	if len(errs) > 0 {
+		return errors.New(text.JoinErrors(errs))
+	}
+	return r.awaitDeleted(ctx, h, deleted)
+}
+
+// awaitDeleted waits, for as long as the hook declares, until its objects are gone.
+func (r *run) awaitDeleted(ctx context.Context, h *release.Hook, list kube.ResourceList) error {
+	limit, declared, err := deleteTimeoutOf(h)
+	source := "its annotation " + annotation.HookDeleteTimeout
+	switch {
+	case err != nil || !declared:
+		limit, source = r.Timeout, "--timeout"
+	case limit == 0:
+		return nil
+	}
+	deletion := wait.Deletion{Cluster: r.Cluster, Tracker: r.tracker, Timeout: limit}
+	err = deletion.Run(ctx, list)
+	if errors.Is(err, context.DeadlineExceeded) && ctx.Err() == nil {
+		return fmt.Errorf("hook %s (%s) was deleted and is not gone after %s, raise %s if it only needs more time: %w",
+			hookrunner.Title(h), h.Path, limit, source, err)
+	}
+	return err
+}
+
+// Warn logs, as Helm does, a failure to clean up after a hook.
+func (r *run) Warn(h *release.Hook, err error) {
+	log.Printf("error cleaning up the hook %s: %v", h.Path, r.Events.RedactError(err))
+}

@@ -1,0 +1,211 @@
+// Copyright The Ordered Helm Authors
+// SPDX-License-Identifier: Apache-2.0
+
+package hooks
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"time"
+
+	"github.com/hashicorp/go-multierror"
+	"helm.sh/helm/v3/pkg/release"
+
+	"github.com/ordered-helm/helm/internal/cluster"
+	"github.com/ordered-helm/helm/internal/crds"
+	"github.com/ordered-helm/helm/internal/failure"
+	"github.com/ordered-helm/helm/internal/hookrunner"
+	"github.com/ordered-helm/helm/internal/object"
+	"github.com/ordered-helm/helm/internal/readiness"
+	"github.com/ordered-helm/helm/internal/text"
+	"github.com/ordered-helm/helm/internal/watcher"
+)
+
+// maxExplained is how many of the hooks that fail together are examined.
+const maxExplained = 10
+
+// Wait waits until a hook has completed, and examines why it has not before anything of it
+// is cleaned up.
+func (r *run) Wait(ctx context.Context, h *release.Hook) error {
+	stop := r.followLog(ctx, h)
+	err := r.wait(ctx, h)
+	stop()
+	if hookrunner.IsToFail(h) {
+		err = invertResult(h, err, r.tracker == nil && ctx.Err() == nil)
+	}
+	r.setResult(h, err)
+	return err
+}
+
+func (r *run) wait(ctx context.Context, h *release.Hook) error {
+	o := r.objectsOf(h)
+	switch {
+	case o.followErr != nil:
+		return o.followErr
+	case r.tracker == nil:
+		return r.Cluster.DelegateWaitCompleted(o.list, r.Timeout)
+	case o.group == nil && h.Kind == object.CRDKind:
+		r.awaitServed(ctx, h, o)
+		return nil
+	case o.group == nil:
+		return nil
+	}
+	if r.Timeout > 0 {
+		var cancel context.CancelFunc
+		ctx, cancel = context.WithTimeoutCause(ctx, r.Timeout, &failure.HookTimeoutError{Limit: r.Timeout})
+		defer cancel()
+	}
+	reports, err := o.group.Wait(ctx, nil)
+	var notReady *watcher.NotReadyError
+	if !errors.As(err, &notReady) {
+		return err
+	}
+	return r.incompleteError(ctx, h, reports, notReady)
+}
+
+// incompleteError says which objects of a hook have not completed, and why; nil if all that
+// counts have.
+func (r *run) incompleteError(ctx context.Context, h *release.Hook, reports []watcher.Report, notReady *watcher.NotReadyError) error {
+	failed := &failure.IncompleteHookError{}
+	created := r.objectsOf(h).created
+	var of []watcher.Report
+	for _, report := range reports {
+		switch {
+		case report.Status.State == readiness.Ready:
+		case report.Status.Reason == readiness.ReasonDeleted && !r.isParallel(h):
+			r.Events.Warnf("hook %s (%s): %s; it counts as completed, as in Helm", hookrunner.Title(h), h.Path, report.Status.Message)
+		default:
+			f := failure.FromReport(report, notReady, time.Since(created))
+			f.File = h.Path
+			f.InNamespace(r.writer.Release().Namespace)
+			setOutcome(f, report, context.Cause(ctx))
+			failed.Resources, of = append(failed.Resources, f), append(of, report)
+			failed.Helm = multierror.Append(failed.Helm, inHelmsWords(ctx, report))
+		}
+	}
+	if len(failed.Resources) == 0 {
+		return nil
+	}
+	if r.mayExplain() {
+		r.explainer.Explain(failed.Resources, of)
+	}
+	return failed
+}
+
+// awaitServed waits until the cluster serves the kinds that a hook defines, because later
+// hooks may be of them. If that takes too long, it is these that fail.
+func (r *run) awaitServed(ctx context.Context, h *release.Hook, o *hookObjects) {
+	err := crds.AwaitEstablished(ctx, r.Cluster, o.list)
+	if err == nil {
+		err = r.Cluster.AwaitKinds(ctx, cluster.DefinedKinds(o.list))
+	}
+	if err != nil && ctx.Err() == nil {
+		r.Events.Warnf("hook %s (%s): the kinds that it defines may not be found: %v", hookrunner.Title(h), h.Path, err)
+	}
+}
+
+// mayExplain counts the failures that are explained.
+func (r *run) mayExplain() bool {
+	r.mu.Lock()
+	defer r.mu.Unlock()
+	r.explained++
+	return r.explained <= maxExplained
+}
+
+// setOutcome says how the wait for an object of a hook ended.
+func setOutcome(f *failure.Resource, report watcher.Report, cause error) {
+	var hook *failure.HookTimeoutError
+	var operation *failure.TimeoutError
+	switch {
+	case report.Status.Reason == readiness.ReasonDeleted:
+		f.Outcome = "is gone and had not completed"
+	case report.Status.State == readiness.Failed, report.Forbidden != nil:
+	case errors.As(cause, &hook):
+		f.Outcome, f.Remedy = fmt.Sprintf("had not completed within %s", hook.Limit), "if it only needs more time, raise --timeout"
+	case errors.As(cause, &operation):
+		f.Outcome = fmt.Sprintf("had not completed when the time of the operation, %s, was over", operation.Limit)
+		f.Remedy = "if it only needs more time, raise --timeout"
+	default:
+		f.Outcome = "had not completed when the operation was cancelled"
+	}
+}
+
+// inHelmsWords is what Helm says of an object that has not completed.
+func inHelmsWords(ctx context.Context, report watcher.Report) error {
+	switch {
+	case report.Status.State == readiness.Failed && report.Status.Reason != readiness.ReasonDeleted:
+		if report.Target.GVK.Kind == "Job" {
+			return fmt.Errorf("job %s failed: %s", report.Target.Name, report.Status.Reason)
+		}
+		return fmt.Errorf("pod %s failed", report.Target.Name)
+	case errors.Is(ctx.Err(), context.DeadlineExceeded):
+		return errors.New("timed out waiting for the condition")
+	case ctx.Err() != nil:
+		return ctx.Err()
+	}
+	return errors.New(report.String())
+}
+
+// invertResult is the result of a test that passes when it fails. Without a cluster every
+// failure counts, because it has no details.
+func invertResult(h *release.Hook, err error, withoutCluster bool) error {
+	var incomplete *failure.IncompleteHookError
+	switch {
+	case err == nil:
+		why := fmt.Errorf("%s has passed, and is a test that is to fail", hookrunner.Title(h))
+		return &failure.IncompleteHookError{Helm: multierror.Append(nil, why), Resources: failure.Resources{{
+			Resource: hookrunner.Title(h), File: h.Path, State: string(readiness.Failed), Reason: "TestPassed",
+			Err: why, Outcome: "has passed, and is a test that is to fail",
+		}}}
+	case withoutCluster, errors.As(err, &incomplete) && incomplete.HasRun():
+		return nil
+	}
+	return err
+}
+
+// hookError turns the result of a run into the error of the operation.
+func (r *run) hookError(err error, inHelmsOrder bool) error {
+	var runError *hookrunner.RunError
+	if !errors.As(err, &runError) {
+		return err
+	}
+	if len(runError.Failed) == 0 {
+		return runError.Cause()
+	}
+	e := &failure.HookError{Event: r.event, Cause: runError.Cause()}
+	for _, failed := range runError.Failed {
+		var incomplete *failure.IncompleteHookError
+		if errors.As(failed.Err, &incomplete) {
+			e.Hooks = append(e.Hooks, incomplete.Resources...)
+		} else {
+			e.Hooks = append(e.Hooks, failureOf(failed))
+		}
+	}
+	for _, h := range runError.NotStarted {
+		e.NeverStarted = append(e.NeverStarted, hookrunner.Title(h))
+	}
+	failure.RedactResources(r.Events.Redactor(), failure.Resources(e.Hooks)) // before a summary truncates them
+	if inHelmsOrder {
+		e.Helm = r.Events.Redactor().Error(runError.Failed[0].Err)
+	}
+	return e
+}
+
+// failureOf is the failure of a hook that the server did not accept, or of which nothing is
+// known but that it failed.
+func failureOf(failed hookrunner.Failure) *failure.Resource {
+	message := failed.Err.Error()
+	var answers *multierror.Error
+	if errors.As(failed.Err, &answers) { // without what Helm says before it
+		message = errors.Join(answers.Errors...).Error()
+	}
+	f := &failure.Resource{
+		Resource: hookrunner.Title(failed.Hook), File: failed.Hook.Path, State: failure.NotApplied, Reason: failure.NotApplied,
+		Message: text.OneLine(message), Err: failed.Err, Outcome: "could not be created",
+	}
+	if failed.Created {
+		f.State, f.Reason, f.Outcome = string(readiness.Failed), "HookFailed", "failed"
+	}
+	return f
+}

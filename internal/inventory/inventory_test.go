@@ -1,0 +1,112 @@
+// Copyright The Ordered Helm Authors
+// SPDX-License-Identifier: Apache-2.0
+
+package inventory
+
+import (
+	"slices"
+	"strconv"
+	"testing"
+
+	"helm.sh/helm/v3/pkg/release"
+	helmtime "helm.sh/helm/v3/pkg/time"
+	"k8s.io/apimachinery/pkg/api/meta"
+	"k8s.io/apimachinery/pkg/apis/meta/v1/unstructured"
+	"k8s.io/apimachinery/pkg/runtime/schema"
+
+	"github.com/ordered-helm/helm/internal/history/historytest"
+	"github.com/ordered-helm/helm/internal/object"
+	"github.com/ordered-helm/helm/internal/redact"
+	"github.com/ordered-helm/helm/internal/releaserecord"
+	"github.com/ordered-helm/helm/internal/sequencer"
+)
+
+// uninstallStarted marks a revision as one whose uninstall has begun.
+func uninstallStarted(rel *release.Release) *release.Release {
+	rel.Info.Deleted = helmtime.Now()
+	return rel
+}
+
+// withEarlierUninstall has a revision remember that an uninstall of an earlier one has
+// begun, in a record that is about the given revision.
+func withEarlierUninstall(t *testing.T, rel *release.Release, about int) *release.Release {
+	t.Helper()
+	rel.Chart = historytest.RevisionWithChart(rel.Version, rel.Info.Status).Chart
+	return historytest.WithRecord(t, rel, &releaserecord.Record{
+		Charts: &sequencer.Chart{Name: "app"}, Earlier: &releaserecord.EarlierRevisions{Revision: about, UninstallStarted: true},
+	})
+}
+
+// TestDeployedRevisions finds the revisions of a history whose objects belong to the release
+// even if they are not labelled so.
+func TestDeployedRevisions(t *testing.T) {
+	const deployed, failed, superseded = release.StatusDeployed, release.StatusFailed, release.StatusSuperseded
+	revision := historytest.Revision
+	for name, tt := range map[string]struct {
+		history []*release.Release
+		want    []int
+		removed bool
+	}{
+		"deployed":                         {history: []*release.Release{revision(1, deployed)}, want: []int{1}},
+		"failed since":                     {history: []*release.Release{revision(1, deployed), revision(2, failed)}, want: []int{1}},
+		"uninstall failed":                 {history: []*release.Release{uninstallStarted(revision(1, failed))}, removed: true},
+		"failed, and uninstall failed":     {history: []*release.Release{revision(1, deployed), uninstallStarted(revision(2, failed))}, removed: true},
+		"failed after uninstall":           {history: []*release.Release{revision(1, deployed), uninstallStarted(revision(2, failed)), revision(3, failed)}, removed: true},
+		"deployed after uninstall":         {history: []*release.Release{revision(1, superseded), uninstallStarted(revision(2, failed)), revision(3, deployed), revision(4, failed)}, want: []int{3}},
+		"uninstall of a deleted revision":  {history: []*release.Release{revision(1, deployed), withEarlierUninstall(t, revision(3, failed), 3)}, removed: true},
+		"record is about another revision": {history: []*release.Release{revision(1, deployed), withEarlierUninstall(t, revision(3, failed), 2)}, want: []int{1}},
+	} {
+		inv := New(tt.history, tt.history[len(tt.history)-1])
+		var got []int
+		for _, rel := range inv.revisions {
+			if inv.deployed[rel] {
+				got = append(got, rel.Version)
+			}
+		}
+		if !slices.Equal(got, tt.want) || inv.removed != tt.removed {
+			t.Errorf("%s: deployed %v, removed %v", name, got, inv.removed)
+		}
+		earlier := inv.Earlier(9, nil, nil)
+		if tt.removed != (earlier != nil && earlier.UninstallStarted && earlier.Revision == 9) {
+			t.Errorf("%s: the next revision remembers %+v", name, earlier)
+		}
+	}
+}
+
+// secret is a Secret as a revision declares it.
+func secret(password string) *object.Info {
+	return &object.Info{
+		Name: "s", Namespace: "default",
+		Mapping: &meta.RESTMapping{GroupVersionKind: schema.GroupVersionKind{Version: "v1", Kind: "Secret"}, Scope: meta.RESTScopeNamespace},
+		Object: &unstructured.Unstructured{Object: map[string]any{
+			"apiVersion": "v1", "kind": "Secret", "metadata": map[string]any{"name": "s", "namespace": "default"},
+			"stringData": map[string]any{"password": password},
+		}},
+	}
+}
+
+// TestObjectOfSeveralRevisions adds revisions of an object in any order: the mapping of the
+// newest counts, and the values that any of them declared are redacted.
+func TestObjectOfSeveralRevisions(t *testing.T) {
+	values := map[int]string{1: "first-value", 2: "second-value", 3: "third-value"}
+	for _, order := range [][]int{{1, 2, 3}, {3, 1, 2}, {2, 3, 1}} {
+		rel := historytest.Revision(3, release.StatusFailed)
+		inv := New([]*release.Release{rel}, rel)
+		for _, version := range order {
+			info := secret(values[version])
+			info.Mapping.GroupVersionKind.Version = "v" + strconv.Itoa(version) // the version in which it was served
+			if err := inv.add(object.IDOf(info), info, version); err != nil {
+				t.Fatal(err)
+			}
+		}
+		if len(inv.objects) != 1 || inv.objects[0].Mapping.GroupVersionKind.Version != "v3" {
+			t.Errorf("%v: got %v", order, inv.objects)
+		}
+		redactor := redact.ForObjects(inv.Declared())
+		for _, value := range values {
+			if got := redactor.Text("login with " + value); got != "login with ******" {
+				t.Errorf("%v: %q", order, got)
+			}
+		}
+	}
+}

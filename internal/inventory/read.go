@@ -1,0 +1,173 @@
+// Copyright The Ordered Helm Authors
+// SPDX-License-Identifier: Apache-2.0
+
+package inventory
+
+import (
+	"context"
+	"fmt"
+	"strings"
+
+	"helm.sh/helm/v3/pkg/kube"
+	"helm.sh/helm/v3/pkg/release"
+	"k8s.io/apimachinery/pkg/apis/meta/v1/unstructured"
+
+	"github.com/ordered-helm/helm/internal/cluster"
+	"github.com/ordered-helm/helm/internal/history"
+	"github.com/ordered-helm/helm/internal/object"
+	"github.com/ordered-helm/helm/internal/sequencer"
+)
+
+// ReadAsHelm reads the objects of the base, as Helm does, and those of the other revisions
+// if any of the revisions was deployed in order.
+func (inv *Inventory) ReadAsHelm(c *cluster.Client) error {
+	list, err := c.Build([]byte(inv.base.Manifest), false)
+	if err != nil {
+		return unknownKindError(err)
+	}
+	inv.objects, inv.declared = list, object.Contents(list)
+	for _, info := range list {
+		id := object.IDOf(info)
+		inv.byID[id], inv.newest[id], inv.ofBase[id], inv.known[id] = info, inv.base.Version, true, true
+	}
+	if !inv.IsOrdered() {
+		return nil
+	}
+	for _, rel := range inv.revisions {
+		if rel != inv.base {
+			if err := inv.addRevision(c, rel, true); err != nil {
+				return err
+			}
+		}
+		if err := inv.addLeftovers(c, rel); err != nil {
+			return err
+		}
+	}
+	return nil
+}
+
+// ReadPlans reads the objects of all revisions, and in which order they were deployed:
+// the last deployed revision counts first. If lenient, a revision whose record cannot be
+// used counts as one without an order.
+func (inv *Inventory) ReadPlans(ctx context.Context, c *cluster.Client, lenient bool) error {
+	for _, rel := range inv.revisions {
+		if err := ctx.Err(); err != nil {
+			return context.Cause(ctx)
+		}
+		if err := inv.addRevision(c, rel, lenient); err != nil {
+			return err
+		}
+		if err := inv.addLeftovers(c, rel); err != nil {
+			return err
+		}
+	}
+	return nil
+}
+
+// unknownKindError explains that the cluster no longer has a kind, in Helm's words.
+func unknownKindError(err error) error {
+	if strings.Contains(err.Error(), `unable to recognize "": no matches for kind`) {
+		return fmt.Errorf("current release manifest contains removed kubernetes api(s) for this "+
+			"kubernetes version and it is therefore unable to build the kubernetes "+
+			"objects for performing the diff. error from kubernetes: %w", err)
+	}
+	return fmt.Errorf("unable to build kubernetes objects from current release manifest: %w", err)
+}
+
+// addRevision adds the objects that a revision declares.
+func (inv *Inventory) addRevision(c *cluster.Client, rel *release.Release, lenient bool) error {
+	plan, err := history.PlanOrSingleNode(rel, lenient)
+	if err != nil {
+		return err
+	}
+	ids, err := inv.addPlan(c, rel, plan)
+	for _, id := range ids {
+		inv.ofBase[id] = inv.ofBase[id] || rel == inv.base
+		inv.known[id] = inv.known[id] || inv.deployed[rel]
+	}
+	return err
+}
+
+// addLeftovers adds the objects that a revision knows to be left of earlier ones.
+func (inv *Inventory) addLeftovers(c *cluster.Client, rel *release.Release) error {
+	plan := leftoversPlan(rel)
+	if plan == nil {
+		return nil
+	}
+	_, err := inv.addPlan(c, rel, plan)
+	return err
+}
+
+// addPlan reads the objects of a plan of a revision, and lists their identities.
+func (inv *Inventory) addPlan(c *cluster.Client, rel *release.Release, plan *sequencer.Plan) ([]sequencer.ID, error) {
+	list, resources, err := inv.objectsOf(c, rel, plan)
+	if err != nil {
+		return nil, fmt.Errorf("revision %d: %w", rel.Version, err)
+	}
+	inv.plans = append(inv.plans, plan)
+	ids := make([]sequencer.ID, len(list))
+	for i, info := range list {
+		ids[i] = object.IDOf(info)
+		inv.ids[resources[i]] = ids[i]
+		if err := inv.add(ids[i], info, rel.Version); err != nil {
+			return nil, fmt.Errorf("revision %d: %w", rel.Version, err)
+		}
+	}
+	return ids, nil
+}
+
+// objectsOf finds the objects of a plan of a revision, and the resources that they belong
+// to. Objects of a kind that the cluster does not know cannot exist. In the base they are
+// an error, as in Helm, unless the release defines the kind itself.
+func (inv *Inventory) objectsOf(c *cluster.Client, rel *release.Release, plan *sequencer.Plan) (kube.ResourceList, []*sequencer.PlannedResource, error) {
+	var resources []*sequencer.PlannedResource
+	var contents []map[string]any
+	for _, n := range plan.Nodes {
+		for _, res := range n.Resources {
+			content := res.Object()
+			if rel != inv.base || res.SelfDefined {
+				var err error
+				if content, err = c.InServedVersion(content); err != nil {
+					return nil, nil, err
+				}
+			}
+			if content != nil {
+				resources, contents = append(resources, res), append(contents, content)
+			}
+		}
+	}
+	list, err := c.References(contents, inv.base.Namespace)
+	if err != nil {
+		return nil, nil, unknownKindError(err)
+	}
+	return list, resources, nil
+}
+
+// add adds an object of a revision. An object that several revisions have is taken as all
+// of them together declare it, so that whatever any of them set is known to be the
+// release's.
+func (inv *Inventory) add(id sequencer.ID, info *object.Info, revision int) error {
+	inv.declared = append(inv.declared, object.Contents(kube.ResourceList{info})...)
+	known := inv.byID[id]
+	if known == nil {
+		inv.byID[id], inv.newest[id] = info, revision
+		inv.objects.Append(info)
+		return nil
+	}
+	older, newer := *known, *info
+	if inv.newest[id] > revision {
+		older, newer = newer, older
+	}
+	inv.newest[id] = max(inv.newest[id], revision)
+	from, isFrom := older.Object.(*unstructured.Unstructured)
+	to, isTo := newer.Object.(*unstructured.Unstructured)
+	both := newer.Object
+	if isFrom && isTo {
+		var err error
+		if both, err = cluster.MergeOriginals(from, to); err != nil {
+			return fmt.Errorf("%s: %w", object.Describe(info), err)
+		}
+	}
+	known.Object, known.Mapping, known.Client = both, newer.Mapping, newer.Client
+	return nil
+}

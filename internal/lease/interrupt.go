@@ -1,0 +1,73 @@
+// Copyright The Ordered Helm Authors
+// SPDX-License-Identifier: Apache-2.0
+
+package lease
+
+import (
+	"fmt"
+
+	"helm.sh/helm/v3/pkg/release"
+
+	"github.com/ordered-helm/helm/internal/event"
+	"github.com/ordered-helm/helm/internal/history"
+	"github.com/ordered-helm/helm/internal/releaserecord"
+	"github.com/ordered-helm/helm/internal/text"
+)
+
+// Interrupt is a revision that is taken over, as it is to be recorded: it has failed, and
+// nobody holds it.
+func Interrupt(stale *release.Release) *release.Release {
+	failed := history.Copy(stale)
+	failed.Info.Status, failed.Info.Description = release.StatusFailed, interruption(stale)
+	rec, err := releaserecord.Read(stale)
+	if err != nil || rec == nil {
+		return failed
+	}
+	if rec = WithoutLease(rec); rec != nil {
+		rec.Lease = nil
+	}
+	if bare, err := releaserecord.WithRecord(stale.Chart, rec); err == nil { // from which it was read
+		failed.Chart = bare
+	}
+	return failed
+}
+
+// interruption describes the end of the operation on a revision that is taken over.
+func interruption(stale *release.Release) string {
+	h := HolderOf(stale)
+	if h == nil {
+		return fmt.Sprintf("Interrupted: it was left %s", stale.Info.Status)
+	}
+	return fmt.Sprintf("Interrupted: %s ended without a word%s", h, progressOf(stale))
+}
+
+// progressOf says how far the operation on a revision came; empty if that is not known.
+func progressOf(rel *release.Release) string {
+	order, err := history.OrderOf(rel)
+	if err != nil || order == nil || !order.Interrupted {
+		return ""
+	}
+	verb := "done"
+	if order.Removing {
+		verb = "removed"
+	}
+	return fmt.Sprintf(", %d of %s %s", len(order.Done), text.Count(order.Nodes, "node"), verb)
+}
+
+// WithoutLease is what remains of a record when its lease is removed: nil if it was needed
+// for the lease only.
+func WithoutLease(rec *releaserecord.Record) *releaserecord.Record {
+	if rec == nil || !rec.Ordered && rec.Earlier == nil && !history.RunsHooksInParallel(rec.Charts) {
+		return nil
+	}
+	return rec
+}
+
+// WarnTakenOver warns that a revision is taken over.
+func WarnTakenOver(events *event.Sink, stale *release.Release) {
+	who := "its record does not say by whom"
+	if h := HolderOf(stale); h != nil {
+		who = fmt.Sprintf("%s, which has worked on it %s and is dead%s", h, h.Age(), progressOf(stale))
+	}
+	events.Warnf("revision %d of release %s was left %s: %s; the release is taken over", stale.Version, stale.Name, stale.Info.Status, who)
+}

@@ -1,0 +1,93 @@
+// Copyright The Ordered Helm Authors
+// SPDX-License-Identifier: Apache-2.0
+
+// Package object identifies, describes and labels the Kubernetes objects of a release.
+package object
+
+import (
+	"fmt"
+
+	"helm.sh/helm/v3/pkg/kube"
+	"k8s.io/apimachinery/pkg/apis/meta/v1/unstructured"
+	"k8s.io/apimachinery/pkg/runtime/schema"
+	"k8s.io/cli-runtime/pkg/resource"
+
+	"github.com/ordered-helm/helm/internal/sequencer"
+	"github.com/ordered-helm/helm/internal/text"
+)
+
+// Info is an object with its REST mapping.
+type Info = resource.Info
+
+// CRDKind is the kind of definitions of custom resources.
+const CRDKind = "CustomResourceDefinition"
+
+// IDOf is the identity of an object in the cluster.
+func IDOf(info *Info) sequencer.ID {
+	gvk := info.Object.GetObjectKind().GroupVersionKind()
+	if info.Mapping != nil { // other Kubernetes clients may leave it out
+		gvk = info.Mapping.GroupVersionKind
+	}
+	return sequencer.ID{Group: gvk.Group, Kind: gvk.Kind, Namespace: Namespace(info), Name: info.Name}
+}
+
+// LiveID is the identity of an object as it was read from the cluster.
+func LiveID(live *unstructured.Unstructured) sequencer.ID {
+	return sequencer.ID{
+		Group: live.GroupVersionKind().Group, Kind: live.GetKind(), Namespace: live.GetNamespace(), Name: live.GetName(),
+	}
+}
+
+// Namespace is the namespace that an object is in. It is empty for a cluster-scoped
+// object, even if its manifest names a namespace.
+func Namespace(info *Info) string {
+	if info.Mapping != nil && !info.Namespaced() {
+		return ""
+	}
+	return info.Namespace
+}
+
+// ByID indexes objects by their identity.
+func ByID(list kube.ResourceList) map[sequencer.ID]*Info {
+	byID := make(map[sequencer.ID]*Info, len(list))
+	for _, info := range list {
+		byID[IDOf(info)] = info
+	}
+	return byID
+}
+
+// Reference is an object of which no more is known than its name.
+func Reference(apiVersion, kind, namespace, name string) map[string]any {
+	return map[string]any{"apiVersion": apiVersion, "kind": kind, "metadata": map[string]any{"name": name, "namespace": namespace}}
+}
+
+// Describe names an object in messages, in Helm's words.
+func Describe(info *Info) string {
+	return fmt.Sprintf("%s %q in namespace %q", info.Mapping.GroupVersionKind.Kind, info.Name, info.Namespace)
+}
+
+// maxSummarized is how many objects a summary names.
+const maxSummarized = 6
+
+// SummarizeResources names the resources of a plan, as in "Secret/db, Deployment/db".
+func SummarizeResources(resources []*sequencer.PlannedResource) string {
+	names := make([]string, len(resources))
+	for i, res := range resources {
+		names[i] = res.ID.String()
+	}
+	return text.List(names, maxSummarized)
+}
+
+// Summarize names objects in the same way.
+func Summarize(list kube.ResourceList) string {
+	names := make([]string, len(list))
+	for i, info := range list {
+		names[i] = info.Object.GetObjectKind().GroupVersionKind().Kind + "/" + info.Name
+	}
+	return text.List(names, maxSummarized)
+}
+
+// IsKind reports whether an object is of a kind of the core API group.
+func IsKind(info *Info, kind string) bool {
+	return info.Mapping.GroupVersionKind.GroupKind() == schema.GroupKind{Kind: kind}
+}

@@ -1,0 +1,67 @@
+// Copyright The Ordered Helm Authors
+// SPDX-License-Identifier: Apache-2.0
+
+package operation
+
+import (
+	"context"
+	"encoding/json"
+	"errors"
+	"fmt"
+	"strings"
+	"testing"
+
+	"github.com/ordered-helm/helm/internal/event"
+	"github.com/ordered-helm/helm/internal/failure"
+	"github.com/ordered-helm/helm/internal/redact"
+)
+
+// TestFailuresAreRedacted has a secret in a failure, and looks for it wherever the failure
+// is reported: events, the log, the error of the operation, its text in the stored release,
+// and its JSON.
+func TestFailuresAreRedacted(t *testing.T) {
+	const secret = `hunter"22`
+	answer := fmt.Errorf(`cannot patch "s" with kind Secret: Invalid value: "{\"stringData\":{\"on\":7}}": not hunter\"22: %w`, context.Canceled)
+	failed := func() *failure.Resource {
+		return &failure.Resource{Resource: "Secret/s", State: failure.NotApplied, Message: answer.Error(), Err: answer, Outcome: "could not be applied"}
+	}
+	for name, err := range map[string]error{
+		"an answer":     answer,
+		"resources":     failure.Resources{failed()},
+		"a deployment":  &failure.DeployError{Resources: []*failure.Resource{failed()}, Cause: context.Canceled},
+		"wrapped":       fmt.Errorf("failed post-install: %w", &failure.DeployError{Resources: []*failure.Resource{failed()}, Cause: context.Canceled}),
+		"a failed undo": &failure.UndoError{Failure: &failure.DeployError{Resources: []*failure.Resource{failed()}}, Undo: answer, Prefix: "an error occurred"},
+		"several":       errors.Join(answer, answer),
+	} {
+		t.Run(name, func(t *testing.T) {
+			var got event.Event
+			log := ""
+			events := event.NewSink(func(e event.Event) { got = e })
+			events.RedactWith(redact.New([]string{secret}))
+			events.RedactLog(func(format string, v ...any) { log = fmt.Sprintf(format, v...) })("100%%: %v", err)
+			events.Emit(event.Event{Type: event.NodeFailed, Err: err, Message: err.Error()})
+			result := (&Operation{Events: events}).Finish(t.Context(), err)
+			texts := []string{got.Message, fmt.Sprintf("%v %+v", got.Err, result), failure.Description(result), log}
+			var deploy *failure.DeployError
+			if errors.As(result, &deploy) {
+				text, err := json.Marshal(deploy)
+				if err != nil {
+					t.Fatal(err)
+				}
+				texts = append(texts, string(text))
+			}
+			var resource *failure.Resource
+			if errors.As(result, &resource) {
+				texts = append(texts, resource.Error(), resource.Err.Error())
+			}
+			for _, text := range texts {
+				if strings.Contains(text, "hunter") || strings.Contains(text, "stringData") || !strings.Contains(text, "******") {
+					t.Errorf("got: %s", text)
+				}
+			}
+			if !errors.Is(result, context.Canceled) {
+				t.Error("the cause is not wrapped")
+			}
+		})
+	}
+}

@@ -1,0 +1,297 @@
+// Copyright The Ordered Helm Authors
+// SPDX-License-Identifier: Apache-2.0
+
+package preview
+
+import (
+	"context"
+	"fmt"
+	"slices"
+	"strings"
+
+	"helm.sh/helm/v3/pkg/chart"
+	"helm.sh/helm/v3/pkg/kube"
+	"helm.sh/helm/v3/pkg/release"
+	apierrors "k8s.io/apimachinery/pkg/api/errors"
+	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
+	"k8s.io/apimachinery/pkg/apis/meta/v1/unstructured"
+	"k8s.io/apimachinery/pkg/runtime/schema"
+
+	"github.com/ordered-helm/helm/internal/cluster"
+	"github.com/ordered-helm/helm/internal/deploy"
+	"github.com/ordered-helm/helm/internal/hookrunner"
+	"github.com/ordered-helm/helm/internal/object"
+	"github.com/ordered-helm/helm/internal/operation"
+	"github.com/ordered-helm/helm/internal/prune"
+	"github.com/ordered-helm/helm/internal/redact"
+	"github.com/ordered-helm/helm/internal/render"
+	"github.com/ordered-helm/helm/internal/yamledit"
+)
+
+const (
+	noteNewKind      = "its kind is defined by this release"
+	noteNewNamespace = "its namespace is created by this release"
+)
+
+// Builder builds a preview. It is used once.
+type Builder struct {
+	op      *operation.Operation
+	preview *Preview
+	// pending are the kinds that the cluster does not know so far and will know before
+	// anything else is built. notBuilt are the objects of such kinds in an unordered
+	// release.
+	pending  map[schema.GroupKind]bool
+	notBuilt []Object
+	// namespaces are those that the release creates.
+	namespaces map[string]bool
+}
+
+// NewBuilder returns a builder. What is "install" or "upgrade".
+func NewBuilder(op *operation.Operation, what string) *Builder {
+	return &Builder{
+		op: op, preview: &Preview{Operation: what, First: []Object{}, Nodes: []Node{}, Removed: []Node{}, Hooks: []hookrunner.Plan{}},
+		pending: map[schema.GroupKind]bool{}, namespaces: map[string]bool{},
+	}
+}
+
+// AddNamespace adds the creation of the namespace of the release, if it does not exist.
+func (b *Builder) AddNamespace(ctx context.Context, name string) error {
+	list, err := b.op.Cluster.Build([]byte("apiVersion: v1\nkind: Namespace\nmetadata: {name: "+name+"}\n"), false)
+	if err != nil {
+		return err
+	}
+	return b.addFirst(ctx, list)
+}
+
+// addFirst adds the objects that do not exist to those that are created first.
+func (b *Builder) addFirst(ctx context.Context, list kube.ResourceList) error {
+	live, err := b.op.Cluster.Live(ctx, list)
+	if err != nil {
+		return err
+	}
+	for _, info := range list {
+		if live[info] == nil {
+			b.preview.First = append(b.preview.First, newObject(info, Create))
+			b.noteNamespace(info)
+		}
+	}
+	return nil
+}
+
+func (b *Builder) noteNamespace(info *object.Info) {
+	if object.IsKind(info, "Namespace") {
+		b.namespaces[info.Name] = true
+	}
+}
+
+// AddCRDs adds the definitions of the crds/ directories that do not exist.
+func (b *Builder) AddCRDs(ctx context.Context, definitions []chart.CRD) error {
+	for _, definition := range definitions {
+		if err := b.addDefinition(ctx, definition.File.Data); err != nil {
+			return fmt.Errorf("failed to install CRD %s: %w", definition.Name, err)
+		}
+	}
+	return nil
+}
+
+func (b *Builder) addDefinition(ctx context.Context, manifest []byte) error {
+	list, err := b.op.Cluster.Build(manifest, false)
+	if err != nil {
+		return err
+	}
+	for _, gvk := range cluster.DefinedKinds(list) {
+		b.pending[gvk.GroupKind()] = true
+	}
+	return b.addFirst(ctx, list)
+}
+
+// AddCRDHooks adds the definitions that are hooks and do not exist.
+func (b *Builder) AddCRDHooks(ctx context.Context, hooks []*release.Hook) error {
+	for _, h := range hookrunner.ForEvent(hooks, hookrunner.EventCRDInstall) {
+		if err := b.addDefinition(ctx, []byte(h.Manifest)); err != nil {
+			return fmt.Errorf("failed %s: hook %s (%s): %w", hookrunner.EventCRDInstall, hookrunner.Title(h), h.Path, err)
+		}
+	}
+	return nil
+}
+
+// PendingKinds are the kinds that the cluster will know only when the definitions of the
+// release exist. It removes the objects of such kinds from the manifest of a release
+// without an order.
+func (b *Builder) PendingKinds(rel *release.Release, ordered bool) (map[schema.GroupKind]bool, error) {
+	for kind := range b.pending {
+		mapping, err := b.op.Cluster.Mapping(kind.Group+"/", kind.Kind)
+		if err != nil {
+			return nil, err
+		}
+		if mapping != nil {
+			delete(b.pending, kind)
+		}
+	}
+	if ordered || len(b.pending) == 0 {
+		return b.pending, nil
+	}
+	var rest strings.Builder
+	for _, document := range render.Split(rel.Manifest) {
+		content, err := yamledit.Object(document)
+		u := &unstructured.Unstructured{Object: content}
+		if err != nil || !b.pending[u.GroupVersionKind().GroupKind()] {
+			rest.WriteString("---\n" + document + "\n")
+			continue
+		}
+		b.notBuilt = append(b.notBuilt, Object{
+			Action: Create, APIVersion: u.GetAPIVersion(), Kind: u.GetKind(),
+			Namespace: u.GetNamespace(), Name: u.GetName(), Note: noteNewKind,
+		})
+	}
+	rel.Manifest = rest.String()
+	return b.pending, nil
+}
+
+// Build asks the server what a run, which is built and not performed, would do.
+func (b *Builder) Build(ctx context.Context, run *deploy.Run) (*Preview, error) {
+	defer run.Close()
+	rel, o, p := run.Release(), run.Options(), b.preview
+	p.Release, p.Namespace, p.Revision, p.Ordered = rel.Name, rel.Namespace, rel.Version, o.Ordered
+	for _, info := range run.Objects() {
+		if run.IsAbsent(info) {
+			b.noteNamespace(info)
+		}
+	}
+	trials, err := run.DryRun(ctx)
+	if err != nil {
+		return nil, err
+	}
+	b.hideSecrets(run, trials)
+	if err := b.addNodes(run, trials); err != nil {
+		return nil, err
+	}
+	if err := run.FindObsolete(ctx, func(node string, found *prune.Found) { b.addRemoved(ctx, node, found) }); err != nil {
+		return nil, err
+	}
+	if !o.Hooks.Disabled {
+		p.Hooks = slices.DeleteFunc(hookrunner.Plans(rel.Hooks, o.Hooks.Modes), func(plan hookrunner.Plan) bool {
+			return plan.Event != o.Hooks.Before && plan.Event != o.Hooks.After
+		})
+	}
+	if o.RecreatePods {
+		b.op.Events.Warn("the pods of its workloads would be deleted, too (--recreate-pods)")
+	}
+	p.summarize()
+	return p, nil
+}
+
+// hideSecrets masks the contents of Secrets, both as declared and as they are.
+func (b *Builder) hideSecrets(run *deploy.Run, trials []cluster.Trial) {
+	contents := run.Contents()
+	for _, t := range trials {
+		for _, state := range []*unstructured.Unstructured{t.Before, t.After} {
+			if state != nil {
+				contents = append(contents, state.Object)
+			}
+		}
+	}
+	b.op.Events.RedactWith(redact.ForObjects(contents))
+}
+
+// addNodes adds what becomes of the objects, node by node.
+func (b *Builder) addNodes(run *deploy.Run, trials []cluster.Trial) error {
+	results := make(map[*object.Info]Object, len(trials))
+	for _, t := range trials {
+		result, err := b.result(t)
+		if err != nil {
+			return err
+		}
+		results[t.Info] = result
+	}
+	for _, n := range run.Nodes() {
+		node := Node{Node: n.Node, Objects: []Object{}}
+		for i, info := range n.List {
+			if info != nil {
+				node.Objects = append(node.Objects, results[info])
+				continue
+			}
+			res := n.Resources[i]
+			node.Objects = append(node.Objects, Object{
+				Action: Create, APIVersion: res.APIVersion, Kind: res.ID.Kind, Namespace: res.ID.Namespace, Name: res.ID.Name, Note: noteNewKind,
+			})
+		}
+		node.Objects = append(node.Objects, b.notBuilt...) // there is one node then
+		b.preview.Nodes = append(b.preview.Nodes, node)
+	}
+	return nil
+}
+
+// result says what becomes of an object that the server was asked about.
+func (b *Builder) result(t cluster.Trial) (Object, error) {
+	switch t.Effect {
+	case cluster.EffectCreated:
+		return newObject(t.Info, Create), nil
+	case cluster.EffectNone:
+		return newObject(t.Info, Unchanged), nil
+	case cluster.EffectChanged:
+		o := newObject(t.Info, Change)
+		diff, err := diffOf(t.Before, withoutPlaceholders(t), b.op.Events.Redactor())
+		if err != nil {
+			return o, fmt.Errorf("%s: %w", object.Describe(t.Info), err)
+		}
+		if o.Diff = diff; diff == "" {
+			o.Note = "it is written anew, and stays as it is"
+		}
+		return o, nil
+	case cluster.EffectFailed:
+	}
+	return b.failed(t), nil
+}
+
+// failed says what becomes of an object that the server rejects in a dry run.
+func (b *Builder) failed(t cluster.Trial) Object {
+	if t.Before == nil && b.namespaces[object.Namespace(t.Info)] && apierrors.IsNotFound(t.Err) {
+		o := newObject(t.Info, Create)
+		o.Note = noteNewNamespace
+		return o
+	}
+	if apierrors.IsBadRequest(t.Err) && strings.Contains(t.Err.Error(), "does not support dry run") {
+		o := newObject(t.Info, Change)
+		if t.Before == nil {
+			o.Action = Create
+		}
+		o.Note = "it could not be tried: an admission webhook takes no dry runs"
+		return o
+	}
+	o := newObject(t.Info, Fail)
+	o.Error = b.op.Events.RedactError(t.Err).Error()
+	return o
+}
+
+// addRemoved adds the objects that are deleted or kept of a node. If a node is deleted in
+// several steps without another node between them, these are one.
+func (b *Builder) addRemoved(ctx context.Context, id string, found *prune.Found) {
+	node := Node{Node: id}
+	for _, info := range found.List {
+		o := newObject(info, Delete)
+		if err := b.op.Cluster.TryDelete(ctx, info, metav1.DeletePropagationBackground); err != nil {
+			o.Action, o.Error = Fail, b.op.Events.RedactError(err).Error()
+		}
+		node.Objects = append(node.Objects, o)
+	}
+	for _, k := range found.Kept {
+		o := newObject(k.Info, Keep)
+		o.Note = k.Why
+		node.Objects = append(node.Objects, o)
+	}
+	p := b.preview
+	last := len(p.Removed) - 1
+	switch {
+	case len(node.Objects) == 0:
+	case last >= 0 && p.Removed[last].Node == node.Node:
+		p.Removed[last].Objects = append(p.Removed[last].Objects, node.Objects...)
+	default:
+		p.Removed = append(p.Removed, node)
+	}
+}
+
+func newObject(info *object.Info, action Action) Object {
+	apiVersion, kind := info.Mapping.GroupVersionKind.ToAPIVersionAndKind()
+	return Object{Action: action, APIVersion: apiVersion, Kind: kind, Namespace: object.Namespace(info), Name: info.Name}
+}

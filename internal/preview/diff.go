@@ -1,0 +1,201 @@
+// Copyright The Ordered Helm Authors
+// SPDX-License-Identifier: Apache-2.0
+
+package preview
+
+import (
+	"fmt"
+	"maps"
+	"reflect"
+
+	udiff "github.com/aymanbagabas/go-udiff"
+	"k8s.io/apimachinery/pkg/apis/meta/v1/unstructured"
+	"k8s.io/apimachinery/pkg/runtime"
+	"sigs.k8s.io/yaml"
+
+	"github.com/ordered-helm/helm/internal/cluster"
+	"github.com/ordered-helm/helm/internal/redact"
+)
+
+const (
+	hiddenValue  = "***"
+	changedValue = hiddenValue + " (changed)"
+	// lastApplied is where kubectl keeps a copy of an object.
+	lastApplied = "kubectl.kubernetes.io/last-applied-configuration"
+)
+
+// diffOf is a unified diff of two versions of an object, without what the server
+// keeps for itself, and without what is secret.
+func diffOf(before, after *unstructured.Unstructured, redactor *redact.Redactor) (string, error) {
+	from, to := withoutNoise(before), withoutNoise(after)
+	if isSecret(before) || isSecret(after) {
+		hideData(from, to)
+	}
+	oldTree, newTree := hide(from, to, redactor)
+	texts := make([]string, 2)
+	for i, tree := range []any{oldTree, newTree} {
+		text, err := yaml.Marshal(tree)
+		if err != nil {
+			return "", err
+		}
+		texts[i] = string(text)
+	}
+	return udiff.Unified("live", "planned", texts[0], texts[1]), nil
+}
+
+func isSecret(object *unstructured.Unstructured) bool {
+	return object != nil && object.GetKind() == "Secret" && object.GetAPIVersion() == "v1"
+}
+
+// withoutPlaceholders is what an object would be, but for node ports that the server
+// would choose: in a dry run it says one that nobody gets.
+func withoutPlaceholders(t cluster.Trial) *unstructured.Unstructured {
+	if kind := t.Info.Mapping.GroupVersionKind; kind.Group != "" || kind.Kind != "Service" {
+		return t.After
+	}
+	known := nodePorts(t.Before)
+	if declared, ok := t.Declared.(*unstructured.Unstructured); ok {
+		maps.Copy(known, nodePorts(declared))
+	}
+	after := t.After.DeepCopy()
+	ports, _, _ := unstructured.NestedFieldNoCopy(after.Object, "spec", "ports")
+	list, _ := ports.([]any)
+	for _, p := range list {
+		if port, ok := p.(map[string]any); ok && port["nodePort"] != nil && !known[fmt.Sprint(port["nodePort"])] {
+			port["nodePort"] = "(the server chooses it)"
+		}
+	}
+	return after
+}
+
+// nodePorts are the node ports that a Service has.
+func nodePorts(service *unstructured.Unstructured) map[string]bool {
+	found := map[string]bool{}
+	ports, _, _ := unstructured.NestedSlice(service.Object, "spec", "ports")
+	for _, p := range ports {
+		if port, ok := p.(map[string]any); ok && port["nodePort"] != nil {
+			found[fmt.Sprint(port["nodePort"])] = true
+		}
+	}
+	return found
+}
+
+// withoutNoise is a copy of an object as its author would write it.
+func withoutNoise(object *unstructured.Unstructured) map[string]any {
+	content := runtime.DeepCopyJSON(object.Object)
+	delete(content, "status")
+	if metadata, ok := content["metadata"].(map[string]any); ok {
+		for _, field := range []string{"managedFields", "resourceVersion", "generation", "uid", "creationTimestamp", "selfLink"} {
+			delete(metadata, field)
+		}
+	}
+	return content
+}
+
+// hideData hides what two versions of a Secret hold, and says which of it differs.
+func hideData(before, after map[string]any) {
+	for _, field := range []string{"data", "stringData"} {
+		from, _ := before[field].(map[string]any)
+		to, _ := after[field].(map[string]any)
+		was := maps.Clone(from)
+		for key := range from {
+			from[key] = hiddenValue
+		}
+		for key, value := range to {
+			old, known := was[key]
+			if known && !reflect.DeepEqual(old, value) {
+				to[key] = changedValue
+			} else {
+				to[key] = hiddenValue
+			}
+		}
+	}
+	was, _, _ := unstructured.NestedString(before, "metadata", "annotations", lastApplied)
+	is, _, _ := unstructured.NestedString(after, "metadata", "annotations", lastApplied)
+	for _, object := range []map[string]any{before, after} {
+		annotations, _, _ := unstructured.NestedFieldNoCopy(object, "metadata", "annotations")
+		if a, ok := annotations.(map[string]any); ok && a[lastApplied] != nil {
+			a[lastApplied] = hiddenValue
+		}
+	}
+	if was != is && is != "" {
+		_ = unstructured.SetNestedField(after, changedValue, "metadata", "annotations", lastApplied) // which is there
+	}
+}
+
+// hide masks the texts of two values. Where they differ and cannot be told apart
+// any more, the new one says so.
+func hide(before, after any, redactor *redact.Redactor) (from, to any) {
+	switch b := before.(type) {
+	case map[string]any:
+		a, _ := after.(map[string]any)
+		oldMap, newMap := map[string]any{}, map[string]any{}
+		for key, value := range b {
+			hidden, changed := hide(value, a[key], redactor)
+			oldMap[redactor.Text(key)] = hidden
+			if _, stays := a[key]; stays {
+				newMap[redactor.Text(key)] = changed
+			}
+		}
+		for key, value := range a {
+			if _, was := b[key]; !was {
+				newMap[redactor.Text(key)] = hideOne(value, redactor)
+			}
+		}
+		if _, same := after.(map[string]any); !same {
+			return oldMap, hideOne(after, redactor)
+		}
+		return oldMap, newMap
+	case []any:
+		a, same := after.([]any)
+		oldList := make([]any, len(b))
+		newList := make([]any, len(a))
+		for i := range max(len(b), len(a)) {
+			switch {
+			case i >= len(a):
+				oldList[i] = hideOne(b[i], redactor)
+			case i >= len(b):
+				newList[i] = hideOne(a[i], redactor)
+			default:
+				oldList[i], newList[i] = hide(b[i], a[i], redactor)
+			}
+		}
+		if !same {
+			return oldList, hideOne(after, redactor)
+		}
+		return oldList, newList
+	case string:
+		hidden := redactor.Text(b)
+		a, same := after.(string)
+		if !same {
+			return hidden, hideOne(after, redactor)
+		}
+		changed := redactor.Text(a)
+		if a != b && changed == hidden {
+			changed += " (changed)"
+		}
+		return hidden, changed
+	}
+	return before, hideOne(after, redactor)
+}
+
+// hideOne masks the texts of a value.
+func hideOne(value any, redactor *redact.Redactor) any {
+	switch v := value.(type) {
+	case map[string]any:
+		hidden := make(map[string]any, len(v))
+		for key, value := range v {
+			hidden[redactor.Text(key)] = hideOne(value, redactor)
+		}
+		return hidden
+	case []any:
+		hidden := make([]any, len(v))
+		for i := range v {
+			hidden[i] = hideOne(v[i], redactor)
+		}
+		return hidden
+	case string:
+		return redactor.Text(v)
+	}
+	return value
+}

@@ -1,0 +1,86 @@
+// Copyright The Ordered Helm Authors
+// SPDX-License-Identifier: Apache-2.0
+
+package prune
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"slices"
+	"strings"
+	"time"
+
+	"github.com/ordered-helm/helm/internal/failure"
+	"github.com/ordered-helm/helm/internal/sequencer"
+	"github.com/ordered-helm/helm/internal/watcher"
+)
+
+// removalError turns the result of a removal into its error.
+func (g *Graph) removalError(ctx context.Context, err error) error {
+	var execution *sequencer.ExecutionError
+	if !errors.As(err, &execution) {
+		return err
+	}
+	result := &failure.RemovalError{Cause: context.Cause(ctx)}
+	for _, node := range execution.Failed {
+		var failures failure.Resources
+		if !errors.As(node.Err, &failures) {
+			f := &failure.Resource{
+				State: failure.NotDeleted, Reason: failure.NotDeleted, Message: node.Err.Error(), Err: node.Err, Outcome: "could not be deleted",
+			}
+			f.Interrupt(result.Cause, "deleted")
+			failures = failure.Resources{f}
+		}
+		for _, f := range failures {
+			f.Node, f.Title = node.Node.ID(), node.Node.Title()
+			f.InNamespace(g.Namespace)
+		}
+		result.Resources = append(result.Resources, failures...)
+	}
+	for _, n := range execution.NotStarted {
+		result.NotDeleted = append(result.NotDeleted, n.ID())
+	}
+	return result
+}
+
+// notGone turns the end of the wait for a group, which began at that time, into failures.
+func notGone(err error, began time.Time) error {
+	var notReady *watcher.NotReadyError
+	if !errors.As(err, &notReady) {
+		return err
+	}
+	waited := time.Since(began)
+	outcome, flag := "was not gone when the operation ended", ""
+	var ofNode *failure.DeletionTimeoutError
+	var ofOperation *failure.TimeoutError
+	switch {
+	case errors.As(err, &ofNode):
+		outcome = fmt.Sprintf("was not gone within %s", ofNode.Limit)
+		flag = "--readiness-timeout"
+	case errors.As(err, &ofOperation):
+		outcome = fmt.Sprintf("was not gone when the operation's time of %s was over", ofOperation.Limit)
+		flag = "--timeout"
+	case errors.Is(err, context.Canceled):
+		outcome = "was not gone when the operation was cancelled"
+	}
+	var failures failure.Resources
+	for _, report := range notReady.Reports {
+		f := failure.FromReport(report, notReady, waited)
+		f.Outcome = outcome
+		if flag != "" {
+			f.Remedy = fmt.Sprintf("if %s only needs more time, raise %s", blockerOf(report), flag)
+		}
+		failures = append(failures, f)
+	}
+	slices.SortStableFunc(failures, func(a, b *failure.Resource) int { return strings.Compare(a.Resource, b.Resource) })
+	return failures
+}
+
+// blockerOf says what keeps an object from being gone.
+func blockerOf(report watcher.Report) string {
+	if report.Object != nil && len(report.Object.GetFinalizers()) > 0 {
+		return "whoever set its finalizers"
+	}
+	return "it"
+}

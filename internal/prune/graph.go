@@ -1,0 +1,281 @@
+// Copyright The Ordered Helm Authors
+// SPDX-License-Identifier: Apache-2.0
+
+// Package prune deletes objects: those that a release no longer has, those that a failed
+// operation created, and those of a release that is uninstalled. Where there is an order,
+// it deletes in reverse (docs/reference.md, "Uninstall").
+package prune
+
+import (
+	"cmp"
+	"context"
+	"errors"
+	"fmt"
+	"slices"
+	"sync"
+	"time"
+
+	"helm.sh/helm/v3/pkg/kube"
+	"helm.sh/helm/v3/pkg/releaseutil"
+	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
+	"k8s.io/apimachinery/pkg/apis/meta/v1/unstructured"
+
+	"github.com/ordered-helm/helm/internal/cluster"
+	"github.com/ordered-helm/helm/internal/event"
+	"github.com/ordered-helm/helm/internal/failure"
+	"github.com/ordered-helm/helm/internal/object"
+	"github.com/ordered-helm/helm/internal/readiness"
+	"github.com/ordered-helm/helm/internal/sequencer"
+	"github.com/ordered-helm/helm/internal/text"
+	"github.com/ordered-helm/helm/internal/wait"
+	"github.com/ordered-helm/helm/internal/watcher"
+)
+
+// Progress records which nodes are started and done.
+type Progress interface {
+	NodeStarted(node string)
+	NodeDone(node string)
+}
+
+// Graph deletes objects in reverse order: each when everything that depended on it is gone.
+type Graph struct {
+	Cluster *cluster.Client
+	Events  *event.Sink
+	// Namespace is that of the release.
+	Namespace   string
+	Propagation metav1.DeletionPropagation
+	// Timeout is how long deleted objects of a node may take to be gone; 0 is as long as
+	// the operation.
+	Timeout time.Duration
+	Removal *sequencer.Removal
+	// InfoOf finds the object of a resource.
+	InfoOf func(*sequencer.PlannedResource) *object.Info
+	// WhyKeep says why an object is not deleted, given its state in the cluster; empty if
+	// it is deleted. It may be nil.
+	WhyKeep func(live *unstructured.Unstructured) string
+	// Progress, if not nil, records which nodes are started and done.
+	Progress Progress
+	// Partial is whether the release goes on, so that the events of a node name its
+	// objects.
+	Partial bool
+
+	mu      sync.Mutex
+	deleted kube.ResourceList
+	tracker *watcher.Watcher
+}
+
+// Kept is an object that the release no longer has and that is not deleted.
+type Kept struct {
+	Info *object.Info
+	// Why says why it is kept.
+	Why string
+	// LogOnly is whether Helm mentions it in its log only.
+	LogOnly bool
+}
+
+func (k Kept) warning() string {
+	return fmt.Sprintf("%s is not deleted: %s", object.Describe(k.Info), k.Why)
+}
+
+// Run deletes everything. It returns when everything is deleted, and all objects are gone
+// that others had to wait for. The error is a *failure.RemovalError.
+func (g *Graph) Run(ctx context.Context) error {
+	if len(g.Removal.Groups) == 0 {
+		return context.Cause(ctx)
+	}
+	if g.Cluster.HasCluster() {
+		var err error
+		if g.tracker, err = wait.NewTracker(ctx, g.Cluster, g.Events.Notice); err != nil {
+			return err
+		}
+		defer g.tracker.Close()
+	}
+	return g.removalError(ctx, g.Removal.Execute(ctx, g.removeGroup))
+}
+
+// Deleted lists the objects that were deleted.
+func (g *Graph) Deleted() kube.ResourceList {
+	g.mu.Lock()
+	defer g.mu.Unlock()
+	return g.deleted
+}
+
+// removeGroup deletes what exists of a group. Where there is nothing to delete or to wait
+// for, it emits no events.
+func (g *Graph) removeGroup(ctx context.Context, group, after *sequencer.RemovalGroup) error {
+	node := group.Node.ID()
+	found, err := g.Find(ctx, group)
+	if err == nil {
+		for _, k := range found.Kept {
+			g.Events.Warn(k.warning())
+		}
+	}
+	started := err == nil && len(found.List) > 0
+	if started {
+		e := event.Event{Type: event.NodeDeleting, Node: node, Message: object.Summarize(found.List)}
+		if after != nil {
+			e.After = after.Node.ID()
+		}
+		g.Events.Emit(e)
+		if g.Progress != nil {
+			g.Progress.NodeStarted(node)
+		}
+	}
+	if err == nil {
+		err = g.deleteGroup(ctx, group, found)
+	}
+	if err != nil {
+		g.Events.Emit(event.Event{Type: event.NodeFailed, Node: node, Err: err, Message: err.Error()})
+		return err
+	}
+	if started {
+		deleted := event.Event{Type: event.NodeDeleted, Node: node}
+		if g.Partial {
+			deleted.Message = object.Summarize(found.List)
+		}
+		g.Events.Emit(deleted)
+	}
+	if g.Progress != nil {
+		g.Progress.NodeDone(node)
+	}
+	return nil
+}
+
+// deleteGroup deletes what was found. If others wait for the group, it waits until the
+// objects and the pods that they owned are gone.
+func (g *Graph) deleteGroup(ctx context.Context, group *sequencer.RemovalGroup, found *Found) error {
+	awaited := group.Awaited && g.tracker != nil
+	var targets *deletionTargets
+	if awaited {
+		var err error
+		if targets, err = g.targets(ctx, found); err != nil {
+			return err
+		}
+	}
+	if len(found.List) > 0 {
+		if _, errs := g.Cluster.Delete(ctx, found.List, g.Propagation); len(errs) > 0 {
+			return errors.Join(errs...)
+		}
+		g.mu.Lock()
+		g.deleted = append(g.deleted, found.List...)
+		g.mu.Unlock()
+	}
+	if !awaited {
+		return nil
+	}
+	return g.awaitGone(ctx, group, targets)
+}
+
+// Found is what of a group is in the cluster.
+type Found struct {
+	// List are the objects to delete, as they were found, in Helm's uninstall order of
+	// kinds: an object that takes such a name later is not deleted.
+	List kube.ResourceList
+	// Kept are the objects that exist and are not deleted.
+	Kept []Kept
+	// absent are the objects that do not exist. An earlier operation may have deleted them.
+	absent kube.ResourceList
+}
+
+// Find looks for the objects of a group in the cluster.
+func (g *Graph) Find(ctx context.Context, group *sequencer.RemovalGroup) (*Found, error) {
+	var list kube.ResourceList
+	for _, res := range inUninstallOrder(group.Resources) {
+		if info := g.InfoOf(res); info != nil {
+			list = append(list, info)
+		}
+	}
+	if !g.Cluster.HasCluster() {
+		return &Found{List: list}, nil
+	}
+	live, err := g.Cluster.Live(ctx, list)
+	if err != nil {
+		return nil, err
+	}
+	found := &Found{}
+	for _, info := range list {
+		state := live[info]
+		if state == nil {
+			found.absent = append(found.absent, info)
+			continue
+		}
+		if why := g.whyKeep(state); why != "" {
+			found.Kept = append(found.Kept, Kept{Info: info, Why: why})
+			continue
+		}
+		asFound := *info
+		asFound.Object = state
+		found.List = append(found.List, &asFound)
+	}
+	return found, nil
+}
+
+func (g *Graph) whyKeep(live *unstructured.Unstructured) string {
+	if g.WhyKeep == nil {
+		return ""
+	}
+	return g.WhyKeep(live)
+}
+
+// inUninstallOrder sorts resources into Helm's uninstall order of kinds.
+func inUninstallOrder(resources []*sequencer.PlannedResource) []*sequencer.PlannedResource {
+	rank := func(res *sequencer.PlannedResource) int {
+		if i := slices.Index(releaseutil.UninstallOrder, res.ID.Kind); i >= 0 {
+			return i
+		}
+		return len(releaseutil.UninstallOrder)
+	}
+	sorted := slices.Clone(resources)
+	slices.SortStableFunc(sorted, func(a, b *sequencer.PlannedResource) int {
+		return cmp.Or(cmp.Compare(rank(a), rank(b)), cmp.Compare(a.ID.Kind, b.ID.Kind))
+	})
+	return sorted
+}
+
+// awaitGone waits until the objects of a group and their pods are gone.
+func (g *Graph) awaitGone(ctx context.Context, group *sequencer.RemovalGroup, t *deletionTargets) error {
+	targets := t.objects
+	for namespace, owners := range t.owned {
+		pods, err := t.owners.Pods(ctx, namespace, owners)
+		if err != nil {
+			return err
+		}
+		for _, pod := range pods {
+			targets = append(targets, watcher.Target{
+				GVR: cluster.PodResource(), GVK: cluster.PodKind(), Namespace: namespace, Name: pod.Name, UID: pod.UID,
+			})
+		}
+	}
+	if g.Timeout > 0 {
+		var cancel context.CancelFunc
+		ctx, cancel = context.WithTimeoutCause(ctx, g.Timeout, &failure.DeletionTimeoutError{Limit: g.Timeout})
+		defer cancel()
+	}
+	began := time.Now()
+	_, err := g.tracker.WaitDeleted(ctx, targets, func(report watcher.Report) {
+		if report.Status.State != readiness.Ready {
+			e := wait.ChangeEvent(report, group.Node.ID(), g.Namespace)
+			e.Deadline, _ = ctx.Deadline()
+			g.Events.Emit(e)
+		}
+	})
+	return notGone(err, began)
+}
+
+// Extent says how much is deleted, as in "18 resources in 10 nodes".
+func (g *Graph) Extent() string {
+	resources := 0
+	for _, group := range g.Removal.Groups {
+		resources += len(group.Resources)
+	}
+	return fmt.Sprintf("%s in %s", text.Count(resources, "resource"), text.Count(g.Nodes(), "node"))
+}
+
+// Nodes counts the nodes of which something is deleted.
+func (g *Graph) Nodes() int {
+	ids := map[string]bool{}
+	for _, group := range g.Removal.Groups {
+		ids[group.Node.ID()] = true
+	}
+	return len(ids)
+}

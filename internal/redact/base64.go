@@ -1,0 +1,75 @@
+// Copyright The Ordered Helm Authors
+// SPDX-License-Identifier: Apache-2.0
+
+package redact
+
+import (
+	"encoding/base64"
+	"strings"
+)
+
+const (
+	// maxBase64Depth is how many layers of base64 are decoded to find a value. Two are
+	// needed for credentials in a file whose content is encoded as well.
+	maxBase64Depth = 2
+	// minBase64Length is the number of characters from which text is decoded.
+	minBase64Length = 8
+	// base64Group is the number of base64 characters that encode whole bytes.
+	base64Group = 4
+)
+
+// findInBase64 returns the start and end of each run of base64 characters that encodes
+// a value together with other data, such as the credentials of basic authentication.
+func (r *Redactor) findInBase64(text string, depth int) [][2]int {
+	var spans [][2]int
+	start := 0
+	for i := 0; i <= len(text); i++ {
+		if i < len(text) && isBase64(text[i]) {
+			continue
+		}
+		if i-start >= minBase64Length && r.encodesValue(text[start:i], depth) {
+			padding := len(text[i:]) - len(strings.TrimLeft(text[i:], "="))
+			spans = append(spans, [2]int{start, i + padding})
+		}
+		start = i + 1
+	}
+	return spans
+}
+
+func isBase64(c byte) bool {
+	switch {
+	case 'a' <= c && c <= 'z', 'A' <= c && c <= 'Z', '0' <= c && c <= '9':
+		return true
+	}
+	return strings.IndexByte("+/-_", c) >= 0
+}
+
+// encodesValue reports whether base64 text decodes to data that contains a value. It
+// tries the first four offsets, because the encoded data may begin within the text.
+func (r *Redactor) encodesValue(text string, depth int) bool {
+	standard := strings.NewReplacer("-", "+", "_", "/").Replace(text)
+	for offset := range min(base64Group, len(standard)) {
+		encoded := standard[offset:]
+		if len(encoded)%base64Group == 1 { // a single character encodes no byte
+			encoded = encoded[:len(encoded)-1]
+		}
+		decoded, err := base64.RawStdEncoding.DecodeString(encoded)
+		if err != nil {
+			continue
+		}
+		if r.containsValue(string(decoded), depth-1) {
+			return true
+		}
+	}
+	return false
+}
+
+// containsValue reports whether a text contains a value, plain or in base64.
+func (r *Redactor) containsValue(text string, depth int) bool {
+	for _, value := range r.values {
+		if strings.Contains(text, value) {
+			return true
+		}
+	}
+	return depth > 0 && len(r.findInBase64(text, depth)) > 0
+}

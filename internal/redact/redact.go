@@ -1,0 +1,169 @@
+// Copyright The Ordered Helm Authors
+// SPDX-License-Identifier: Apache-2.0
+
+// Package redact removes the contents of Secrets from texts and errors
+// (docs/reference.md, "When it fails").
+package redact
+
+import (
+	"cmp"
+	"slices"
+	"strings"
+	"unicode"
+	"unicode/utf8"
+
+	"github.com/ordered-helm/helm/internal/terminal"
+)
+
+const (
+	// placeholder replaces each redacted part of a text.
+	placeholder = "******"
+	// minLength is the length in bytes from which a value is redacted. Redacting
+	// shorter values would make other text unreadable.
+	minLength = 6
+)
+
+// Redactor removes the values of Secrets from texts. It is immutable, and safe for
+// concurrent use. A nil or zero Redactor knows no values.
+type Redactor struct {
+	values []string // the longest first
+}
+
+// New returns a Redactor for these values. It also redacts each line of a value that
+// has several lines. Values and lines shorter than six bytes are not redacted.
+func New(values []string) *Redactor {
+	r := &Redactor{}
+	for _, value := range values {
+		normalized := Normalize(value)
+		for _, text := range append(strings.Split(normalized, "\n"), normalized) {
+			if text = strings.TrimSpace(text); len(text) >= minLength {
+				r.values = append(r.values, text)
+			}
+		}
+	}
+	slices.SortFunc(r.values, func(a, b string) int {
+		return cmp.Or(cmp.Compare(len(b), len(a)), cmp.Compare(a, b))
+	})
+	r.values = slices.Compact(r.values)
+	return r
+}
+
+// ForObjects returns a Redactor for the contents of the Secrets among Kubernetes
+// objects. Values that occur in the name or namespace of one of the objects are not
+// redacted.
+func ForObjects(objects []map[string]any) *Redactor { return New(SecretValues(objects)) }
+
+// Text replaces the values of Secrets in a text with asterisks.
+//
+// It also finds values that are escaped for JSON, Go, a URL or HTML, up to four times,
+// and values that are part of base64 data. Values that overlap are replaced together.
+// The text may be a fragment: the end of a value at the start of the text, and the
+// beginning of a value at its end, are replaced as well.
+//
+// If nothing is replaced, the text is returned unchanged. Otherwise control characters
+// and terminal control sequences are removed from it, except tabs and line ends.
+func (r *Redactor) Text(text string) string {
+	if r == nil || len(r.values) == 0 {
+		return text
+	}
+	spans := r.spans(text)
+	if len(spans) == 0 {
+		return text
+	}
+	var out strings.Builder
+	end := -1
+	for _, span := range spans {
+		if span[0] > end {
+			out.WriteString(text[max(end, 0):span[0]])
+			out.WriteString(placeholder)
+		}
+		end = max(end, span[1])
+	}
+	out.WriteString(text[end:])
+	return terminal.Harmless(out.String())
+}
+
+// Error returns an error whose text is that of ServerMessage, and which unwraps to err.
+// If there is nothing to redact, it returns err itself.
+func (r *Redactor) Error(err error) error {
+	if err == nil {
+		return nil
+	}
+	original := err.Error()
+	text := r.ServerMessage(original)
+	if text == original {
+		return err
+	}
+	return &redactedError{text: text, err: err}
+}
+
+// redactedError has the redacted text of another error.
+type redactedError struct {
+	text string
+	err  error
+}
+
+func (e *redactedError) Error() string { return e.text }
+
+func (e *redactedError) Unwrap() error { return e.err }
+
+// spans returns the start and end of each value in a text, in any encoding that Text
+// supports, sorted by start.
+func (r *Redactor) spans(text string) [][2]int {
+	var spans [][2]int
+	for _, decoded := range decodings(text) {
+		for _, span := range r.find(decoded.text) {
+			spans = append(spans, [2]int{decoded.offsets[span[0]], decoded.offsets[span[1]]})
+		}
+	}
+	spans = append(spans, r.findInBase64(text, maxBase64Depth)...)
+	slices.SortFunc(spans, func(a, b [2]int) int { return cmp.Compare(a[0], b[0]) })
+	return spans
+}
+
+// find returns the start and end of each value in a text, without any decoding.
+func (r *Redactor) find(text string) [][2]int {
+	var spans [][2]int
+	for _, value := range r.values {
+		for from := 0; ; {
+			at := strings.Index(text[from:], value)
+			if at < 0 {
+				break
+			}
+			spans = append(spans, [2]int{from + at, from + at + len(value)})
+			from += at + 1
+		}
+		if n := overlap(value, text); n > 0 && isWordEnd(text[n:]) {
+			spans = append(spans, [2]int{0, n})
+		}
+		if n := overlap(text, value); n > 0 && isWordStart(text[:len(text)-n]) {
+			spans = append(spans, [2]int{len(text) - n, len(text)})
+		}
+	}
+	return spans
+}
+
+// overlap returns the length of the longest suffix of a that is a prefix of b. It
+// returns 0 if that is shorter than minLength.
+func overlap(a, b string) int {
+	for n := min(len(a), len(b)); n >= minLength; n-- {
+		if a[len(a)-n:] == b[:n] {
+			return n
+		}
+	}
+	return 0
+}
+
+// isWordEnd reports whether a word ends before the given text. A partial value counts
+// only at the boundary of a word. Otherwise "source" in "resource" could be taken for
+// the end of a value.
+func isWordEnd(following string) bool {
+	r, _ := utf8.DecodeRuneInString(following)
+	return following == "" || !unicode.IsLetter(r) && !unicode.IsDigit(r)
+}
+
+// isWordStart reports whether a word starts after the given text.
+func isWordStart(preceding string) bool {
+	r, _ := utf8.DecodeLastRuneInString(preceding)
+	return preceding == "" || !unicode.IsLetter(r) && !unicode.IsDigit(r)
+}

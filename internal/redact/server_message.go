@@ -1,0 +1,147 @@
+// Copyright The Ordered Helm Authors
+// SPDX-License-Identifier: Apache-2.0
+
+package redact
+
+import (
+	"regexp"
+	"strings"
+)
+
+// ServerMessage redacts a message that may come from the API server. It replaces what
+// Text replaces, and the objects and patches that a message about a Secret quotes: these
+// may hold values that the Redactor does not know or that are too short for Text. A nil
+// Redactor replaces only the quoted objects.
+func (r *Redactor) ServerMessage(message string) string { return r.Text(withoutSecretObjects(message)) }
+
+var (
+	// aboutSecret matches messages of clients and servers about a Secret.
+	aboutSecret = regexp.MustCompile(`\bkind Secret\b|\bSecret "|\bsecrets? "|\bSecret in version\b|\bas a Secret\b|\bSecret/|\bSecret\.|\bSecret\{`)
+	// secretKind matches the kind field of a quoted Secret.
+	secretKind = regexp.MustCompile(`\bkind"?\s*[:=]\s*"?Secret\b`)
+	// decodingExcerpt matches the part of an object that older API servers quote when
+	// they cannot decode it.
+	decodingExcerpt = regexp.MustCompile(`(?s)\.\.\.\|.*\|\.\.\.`)
+)
+
+// withoutSecretObjects replaces quoted Secrets in a text, and all objects that are
+// quoted in a line about a Secret.
+func withoutSecretObjects(text string) string {
+	var out strings.Builder
+	for text != "" {
+		line, _, _ := strings.Cut(text, "\n")
+		objects, about := secretObjects(line)
+		end := len(line)
+		if last := len(objects) - 1; last >= 0 && objects[last][1] == end && line[objects[last][0]] != '"' {
+			end = objects[last][0] + bracketedSize(text[objects[last][0]:]) // may span several lines
+			objects[last][1] = end
+		}
+		redacted := replaceSpans(text[:end], objects)
+		if about {
+			redacted = decodingExcerpt.ReplaceAllString(redacted, placeholder)
+		}
+		out.WriteString(redacted)
+		text = text[end:]
+		if rest, found := strings.CutPrefix(text, "\n"); found {
+			out.WriteString("\n")
+			text = rest
+		}
+	}
+	return out.String()
+}
+
+// secretObjects returns the start and end of each object in a line that must be
+// replaced, and whether the line is about a Secret.
+func secretObjects(line string) (spans [][2]int, about bool) {
+	objects := quotedObjects(line)
+	about = aboutSecret.MatchString(replaceSpans(line, objects))
+	for _, span := range objects {
+		decoded := decodings(line[span[0]:span[1]])
+		if about || secretKind.MatchString(decoded[len(decoded)-1].text) {
+			spans = append(spans, span)
+		}
+	}
+	return spans, about
+}
+
+func replaceSpans(text string, spans [][2]int) string {
+	var out strings.Builder
+	end := 0
+	for _, span := range spans {
+		out.WriteString(text[end:span[0]] + placeholder)
+		end = span[1]
+	}
+	return out.String() + text[end:]
+}
+
+// quotedObjects returns the start and end of each object in a line, in JSON or as
+// printed by Go, plain or in quotes. An incomplete object extends to the end of the line.
+func quotedObjects(line string) [][2]int {
+	var spans [][2]int
+	for i := 0; i < len(line); {
+		size, isObject := 1, false
+		rest := line[i:]
+		switch {
+		case rest[0] == '"':
+			size, isObject = quotedObject(rest)
+		case rest[0] == '{', strings.HasPrefix(rest, "map["):
+			size = bracketedSize(rest)
+			isObject = strings.Contains(rest[:size], ":") || !strings.HasSuffix(rest[:size], "}") && !strings.HasSuffix(rest[:size], "]")
+		}
+		if isObject {
+			spans = append(spans, [2]int{i, i + size})
+		}
+		i += size
+	}
+	return spans
+}
+
+// quotedObject returns the size of the quoted string that a text begins with, and
+// whether it contains an object.
+func quotedObject(text string) (size int, isObject bool) {
+	size = quotedSize(text)
+	if size == 0 { // incomplete, or a single quotation mark
+		if strings.HasPrefix(text[1:], "{") || strings.HasPrefix(text[1:], "map[") {
+			return len(text), true
+		}
+		return 1, false
+	}
+	return size, strings.ContainsAny(text[:size], "{[") && strings.Contains(text[:size], ":")
+}
+
+// quotedSize returns the size of the quoted string that a text begins with, or 0 if the
+// closing quotation mark is missing.
+func quotedSize(text string) int {
+	for i := 1; i < len(text); i++ {
+		switch text[i] {
+		case '\\':
+			i++
+		case '"':
+			return i + 1
+		}
+	}
+	return 0
+}
+
+// bracketedSize returns the size of the JSON object or Go map that a text begins with. If
+// the closing bracket is missing, that is the whole text.
+func bracketedSize(text string) int {
+	opening, closing := byte('{'), byte('}')
+	if strings.HasPrefix(text, "map[") {
+		opening, closing = '[', ']'
+	}
+	depth := 0
+	for i := 0; i < len(text); i++ {
+		switch text[i] {
+		case '"':
+			i += max(quotedSize(text[i:])-1, 0)
+		case opening:
+			depth++
+		case closing:
+			if depth--; depth == 0 {
+				return i + 1
+			}
+		}
+	}
+	return len(text)
+}

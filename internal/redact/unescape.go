@@ -1,0 +1,237 @@
+// Copyright The Ordered Helm Authors
+// SPDX-License-Identifier: Apache-2.0
+
+package redact
+
+import (
+	"html"
+	"strconv"
+	"strings"
+	"unicode"
+	"unicode/utf16"
+	"unicode/utf8"
+
+	"github.com/ordered-helm/helm/internal/terminal"
+)
+
+// maxEscapes is how many layers of escaping are removed to find a value. Layers add up
+// when a server or a log quotes a JSON message that contains JSON.
+const maxEscapes = 4
+
+// decodedText is a decoded text that knows the position of each byte in the original.
+type decodedText struct {
+	text string
+	// offsets has the offset in the original of each byte of text, and of its end.
+	offsets []int
+}
+
+// undecoded returns a text as it is.
+func undecoded(text string) decodedText {
+	offsets := make([]int, len(text)+1)
+	for i := range offsets {
+		offsets[i] = i
+	}
+	return decodedText{text, offsets}
+}
+
+// decodedBuilder builds a decodedText.
+type decodedBuilder struct {
+	text    strings.Builder
+	offsets []int
+}
+
+func (b *decodedBuilder) add(r rune, offset int) {
+	before := b.text.Len()
+	b.text.WriteRune(r)
+	for range b.text.Len() - before {
+		b.offsets = append(b.offsets, offset)
+	}
+}
+
+func (b *decodedBuilder) build(end int) decodedText {
+	return decodedText{b.text.String(), append(b.offsets, end)}
+}
+
+// decodings returns a text as it is, and with each further layer of escaping removed.
+// If the text has plus signs, each decoding comes with these as spaces too, as in the
+// query of a URL.
+func decodings(text string) []decodedText {
+	original := undecoded(text)
+	list := original.unescapeAll()
+	if strings.Contains(text, "+") {
+		original.text = strings.ReplaceAll(text, "+", " ")
+		list = append(list, original.unescapeAll()...)
+	}
+	return list
+}
+
+// unescapeAll returns the text as it is, and with each further layer of escaping
+// removed.
+func (d decodedText) unescapeAll() []decodedText {
+	list := []decodedText{d.normalize()}
+	for range maxEscapes {
+		last := list[len(list)-1]
+		if !strings.ContainsAny(last.text, `\%&`) {
+			break
+		}
+		next := last.unescape().normalize()
+		if next.text == last.text {
+			break
+		}
+		list = append(list, next)
+	}
+	return list
+}
+
+// unescape removes one layer of escaping, as in JSON, Go, URLs and HTML. It drops an
+// incomplete escape at the end of the text.
+func (d decodedText) unescape() decodedText {
+	var out decodedBuilder
+	for i := 0; i < len(d.text); {
+		if raw, offsets, next := d.byteEscapes(i); next > i {
+			for from := 0; from < len(raw); {
+				r, size := utf8.DecodeRune(raw[from:])
+				out.add(r, offsets[from])
+				from += size
+			}
+			i = next
+			continue
+		}
+		r, size := unescapeRune(d.text[i:])
+		if size == 0 {
+			break
+		}
+		out.add(r, d.offsets[i])
+		i += size
+	}
+	return out.build(d.offsets[len(d.text)])
+}
+
+// byteEscapes decodes the escapes of single bytes that begin at index i, as in \xc3\xa9
+// or %C3%A9. It returns the bytes, their offsets in the original, and the index after
+// them.
+func (d decodedText) byteEscapes(i int) (raw []byte, offsets []int, next int) {
+	for {
+		rest := d.text[i:]
+		digits := 0 // the index of the hexadecimal digits
+		switch {
+		case strings.HasPrefix(rest, `\x`):
+			digits = 2
+		case strings.HasPrefix(rest, "%"):
+			digits = 1
+		default:
+			return raw, offsets, i
+		}
+		value, ok := parseHex(rest, digits, 2)
+		if !ok {
+			return raw, offsets, i
+		}
+		raw, offsets = append(raw, byte(value)), append(offsets, d.offsets[i])
+		i += digits + 2
+	}
+}
+
+// unescapeRune decodes the character or escape that a text begins with, and returns its
+// size in the text. The size is 0 for an incomplete escape.
+func unescapeRune(text string) (r rune, size int) {
+	r, size = utf8.DecodeRuneInString(text)
+	if r == '&' {
+		return unescapeEntity(text)
+	}
+	if r != '\\' {
+		return r, size
+	}
+	if len(text) == 1 {
+		return 0, 0
+	}
+	switch text[1] {
+	case 'u':
+		return unescapeUnicode(text, 4)
+	case 'U':
+		return unescapeUnicode(text, 8)
+	case 'n':
+		return '\n', 2
+	case 'r':
+		return '\r', 2
+	case 't':
+		return '\t', 2
+	case 'a', 'b', 'f', 'v':
+		return '\a', 2 // normalize drops all of these
+	case '"', '\'', '\\', '/', '`':
+		return rune(text[1]), 2
+	}
+	return '\\', 1
+}
+
+// unescapeEntity decodes the HTML entity that a text begins with, such as &amp; or
+// &#34;. If there is none, or it stands for several characters, it returns the ampersand.
+func unescapeEntity(text string) (r rune, size int) {
+	const maxEntity = 10
+	end := strings.IndexByte(text[:min(len(text), maxEntity)], ';') + 1
+	if decoded := []rune(html.UnescapeString(text[:end])); len(decoded) == 1 {
+		return decoded[0], end
+	}
+	return '&', 1
+}
+
+// unescapeUnicode decodes \u with four digits, surrogate pairs of these, and \U with
+// eight digits.
+func unescapeUnicode(text string, digits int) (r rune, size int) {
+	size = 2 + digits
+	value, ok := parseHex(text, 2, digits)
+	if !ok {
+		if len(text) < size {
+			return 0, 0
+		}
+		return '\\', 1
+	}
+	if utf16.IsSurrogate(rune(value)) && strings.HasPrefix(text[size:], `\u`) {
+		if low, ok := parseHex(text[size:], 2, 4); ok {
+			return utf16.DecodeRune(rune(value), rune(low)), 2 * size
+		}
+	}
+	return rune(value), size
+}
+
+// parseHex parses a number of hexadecimal digits that begin at an index.
+func parseHex(text string, from, digits int) (value uint64, ok bool) {
+	if len(text) < from+digits {
+		return 0, false
+	}
+	value, err := strconv.ParseUint(text[from:from+digits], 16, 32)
+	return value, err == nil
+}
+
+// normalize implements Normalize.
+func (d decodedText) normalize() decodedText {
+	var out decodedBuilder
+	sequences := terminal.Sequences(d.text)
+	var last rune
+	for i := 0; i < len(d.text); {
+		if len(sequences) > 0 && sequences[0][0] == i {
+			i, sequences = sequences[0][1], sequences[1:]
+			continue
+		}
+		r, size := utf8.DecodeRuneInString(d.text[i:])
+		switch {
+		case r == '\n' && last == '\r', r == utf8.RuneError && last == r:
+		case r == '\r':
+			out.add('\n', d.offsets[i])
+		case r == '\t':
+			out.add(' ', d.offsets[i])
+		case r == '\n' || !unicode.IsControl(r) && !unicode.Is(unicode.Cf, r):
+			out.add(r, d.offsets[i])
+		default: // dropped; last stays the character before it
+			i += size
+			continue
+		}
+		last = r
+		i += size
+	}
+	return out.build(d.offsets[len(d.text)])
+}
+
+// Normalize removes terminal control sequences and control characters from a text. Each
+// line ends with \n, and tabs become spaces. A Redactor normalizes the values and the
+// texts that it compares.
+func Normalize(text string) string { return undecoded(text).normalize().text }

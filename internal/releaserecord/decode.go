@@ -1,0 +1,175 @@
+// Copyright The Ordered Helm Authors
+// SPDX-License-Identifier: Apache-2.0
+
+package releaserecord
+
+import (
+	"encoding/json"
+	"errors"
+	"fmt"
+	"slices"
+
+	"github.com/ordered-helm/helm/internal/hookrunner"
+	"github.com/ordered-helm/helm/internal/sequencer"
+)
+
+// What a record may hold at most. Whoever may write releases may write any
+// record: it must not take more time or memory than the largest charts do.
+const (
+	// maxDepth is how many charts may be inside one another.
+	maxDepth  = 100
+	maxCharts = 10_000
+	// maxPaths is how long the paths of all charts may be together, in bytes.
+	maxPaths = 16 << 20
+)
+
+func encode(r *Record) ([]byte, error) {
+	if err := checkTree(r.Charts); err != nil {
+		return nil, err
+	}
+	return json.Marshal(r)
+}
+
+// decode reads the version before the rest, which may have another form in
+// another version.
+func decode(data []byte) (*Record, error) {
+	var form struct {
+		Version int `json:"version"`
+	}
+	if err := json.Unmarshal(data, &form); err != nil {
+		return nil, err
+	}
+	switch {
+	case form.Version < 1:
+		return nil, errors.New("it has no version")
+	case form.Version > version:
+		return nil, fmt.Errorf("it is of version %d, and this program knows versions up to %d: use a newer one", form.Version, version)
+	}
+	r := &Record{}
+	if err := json.Unmarshal(data, r); err != nil {
+		return nil, err
+	}
+	if err := r.check(); err != nil {
+		return nil, err
+	}
+	return r, nil
+}
+
+// check finds what no record that this package wrote can have.
+func (r *Record) check() error {
+	switch p := r.Progress; {
+	case r.Revision < 0:
+		return fmt.Errorf("it names the revision %d", r.Revision)
+	case p == nil:
+	case p.Revision < 1:
+		return fmt.Errorf("its progress names the revision %d", p.Revision)
+	case p.TotalNodes < len(p.DoneNodes):
+		return fmt.Errorf("its progress says that %d nodes of %d are done", len(p.DoneNodes), p.TotalNodes)
+	case p.TotalNodes < len(p.RunningNodes):
+		return fmt.Errorf("its progress says that it is at %d nodes of %d", len(p.RunningNodes), p.TotalNodes)
+	}
+	if err := errors.Join(r.Earlier.check(), r.Lease.check()); err != nil {
+		return err
+	}
+	if err := checkTree(r.Charts); err != nil || !r.Ordered {
+		return err
+	}
+	return checkNames(r.Charts)
+}
+
+func (e *EarlierRevisions) check() error {
+	if e == nil {
+		return nil
+	}
+	if e.Revision < 1 {
+		return fmt.Errorf("what it knows of revisions before names the revision %d", e.Revision)
+	}
+	for _, l := range e.Leftovers {
+		if l.APIVersion == "" || l.Kind == "" || l.Name == "" {
+			return fmt.Errorf("it names something to delete by the apiVersion %.100q, the kind %.100q and the name %.100q", l.APIVersion, l.Kind, l.Name)
+		}
+	}
+	return nil
+}
+
+// checkTree holds the tree of charts against the limits.
+func checkTree(root *sequencer.Chart) error {
+	if root == nil {
+		return errors.New("it has no charts")
+	}
+	charts, paths := 0, 0
+	var walk func(c *sequencer.Chart, depth, path int) error
+	walk = func(c *sequencer.Chart, depth, path int) error {
+		if c == nil {
+			return errors.New("one of its charts is null")
+		}
+		charts++
+		path += len(c.Name) + 1
+		paths += path
+		switch {
+		case depth > maxDepth:
+			return fmt.Errorf("its charts are nested more than %d deep", maxDepth)
+		case charts > maxCharts:
+			return fmt.Errorf("it has more than %d charts", maxCharts)
+		case c.HookMode != "" && !hookrunner.Mode(c.HookMode).IsParallel():
+			return fmt.Errorf("its chart %.100q runs its hooks in the mode %.100q, which there is not", c.Name, c.HookMode)
+		case paths > maxPaths:
+			return fmt.Errorf("the paths of its charts are longer than %d MiB together", maxPaths>>20)
+		}
+		for _, sub := range c.Subcharts {
+			if err := walk(sub, depth+1, path); err != nil {
+				return err
+			}
+		}
+		return nil
+	}
+	return walk(root, 1, 0)
+}
+
+// checkNames refuses names that stand for no subchart, as no release that was
+// deployed in order has them: the planner would look for the nearest name,
+// which takes long for long lists.
+func checkNames(c *sequencer.Chart) error {
+	if c.Sequenced {
+		known := namesIn(c)
+		for _, name := range dependedOn(c) {
+			if !known[name] {
+				return fmt.Errorf("its chart %.100q depends on the subchart %.100q, which it does not have", c.Name, name)
+			}
+		}
+	}
+	for _, sub := range c.Subcharts {
+		if err := checkNames(sub); err != nil {
+			return err
+		}
+	}
+	return nil
+}
+
+// dependedOn lists the names of subcharts that a chart or one of its
+// dependencies depends on.
+func dependedOn(c *sequencer.Chart) []string {
+	names := slices.Clone(c.DependsOnSubcharts)
+	for _, d := range c.Dependencies {
+		names = append(names, d.DependsOn...)
+	}
+	return names
+}
+
+// namesIn are the names that stand for subcharts of a chart.
+func namesIn(c *sequencer.Chart) map[string]bool {
+	names := map[string]bool{}
+	for _, sub := range c.Subcharts {
+		names[sub.Name] = true
+	}
+	for _, d := range c.Dependencies {
+		names[d.Name] = true
+		if d.Alias != "" {
+			names[d.Alias] = true
+		}
+		for _, tag := range d.Tags {
+			names[tag] = true
+		}
+	}
+	return names
+}

@@ -1,0 +1,204 @@
+// Copyright The Ordered Helm Authors
+// SPDX-License-Identifier: Apache-2.0
+
+package releaserecord
+
+import (
+	"cmp"
+	"compress/gzip"
+	"encoding/base64"
+	"encoding/json"
+	"fmt"
+	"slices"
+	"strings"
+
+	"helm.sh/helm/v3/pkg/chart"
+	"helm.sh/helm/v3/pkg/release"
+	"helm.sh/helm/v3/pkg/storage/driver"
+	corev1 "k8s.io/api/core/v1"
+)
+
+// maxStored is how many bytes the values in a Secret or a ConfigMap may have
+// together. The API server counts neither keys nor labels, and of a Secret the
+// values as they are before the API encodes them.
+const maxStored = corev1.MaxSecretSize
+
+// quickMargin is the part of its size by which a quick compression may, in odd cases,
+// do better than a thorough one: a hundredth.
+const quickMargin = 100
+
+// mostParts is how many parts of a release an error names.
+const mostParts = 3
+
+// StoredSize is how many bytes a release takes in a Secret or a ConfigMap,
+// as Helm's drivers write it.
+func StoredSize(rel *release.Release) (int, error) {
+	data, err := json.Marshal(rel)
+	if err != nil {
+		return 0, fmt.Errorf("write release %s: %w", rel.Name, err)
+	}
+	return compressed(data)
+}
+
+// compressed is the size of what is left of data after gzip and base64, as Helm's
+// drivers have it.
+func compressed(data []byte) (int, error) { return compressedAt(data, gzip.BestCompression) }
+
+func compressedAt(data []byte, level int) (int, error) {
+	var n counter
+	w, err := gzip.NewWriterLevel(&n, level)
+	if err != nil {
+		return 0, err
+	}
+	if _, err := w.Write(data); err != nil {
+		return 0, err
+	}
+	if err := w.Close(); err != nil {
+		return 0, err
+	}
+	return base64.StdEncoding.EncodedLen(int(n)), nil
+}
+
+// counter counts what is written to it.
+type counter int
+
+func (c *counter) Write(data []byte) (int, error) {
+	*c += counter(len(data))
+	return len(data), nil
+}
+
+// atMost is a size that compressed never exceeds: what cannot be compressed
+// grows by a header and some bytes for each block.
+func atMost(size int) int {
+	return base64.StdEncoding.EncodedLen(size + size/1024 + 64)
+}
+
+// TooLargeError says that a release is larger than the object that would hold
+// it may be.
+type TooLargeError struct {
+	Release  string
+	Revision int
+	// Kind is that of the object: "Secret" or "ConfigMap".
+	Kind string
+	// Size is what the release takes and Limit what there may be, in bytes.
+	Size, Limit int
+	// Reserve is how many bytes it may grow by while it is deployed.
+	Reserve int
+	// Parts are what takes most of it, the largest first.
+	Parts []Part
+}
+
+// Part is a part of a release that is too large.
+type Part struct {
+	// Name is what it is, as in "the files of the chart".
+	Name string
+	// Size is how many bytes it would take alone.
+	Size int
+	// Largest is the name of the largest file in it, if it is made of files.
+	Largest string
+}
+
+func (p Part) String() string {
+	if p.Largest == "" {
+		return fmt.Sprintf("%s (%d)", p.Name, p.Size)
+	}
+	return fmt.Sprintf("%s (%d, the largest %s)", p.Name, p.Size, p.Largest)
+}
+
+func (e *TooLargeError) Error() string {
+	grows := ""
+	if e.Reserve > 0 {
+		grows = fmt.Sprintf(", and up to %d more while it is deployed", e.Reserve)
+	}
+	parts := make([]string, len(e.Parts))
+	for i, p := range e.Parts {
+		parts[i] = p.String()
+	}
+	return fmt.Sprintf("release %s is too large to be stored: revision %d takes %d bytes%s, and a %s holds no more than %d. "+
+		"Most is taken by %s: leave files out with .helmignore, split the chart, or store releases in a database with HELM_DRIVER=sql",
+		e.Release, e.Revision, e.Size, grows, e.Kind, e.Limit, strings.Join(parts, ", "))
+}
+
+// CheckSize returns a *TooLargeError if the release, with a reserve of bytes for
+// what is noted in it later, does not fit into the object in which the driver
+// of that name stores it. Only Secrets and ConfigMaps have a limit.
+func CheckSize(rel *release.Release, driverName string, reserve int) error {
+	if driverName != driver.SecretsDriverName && driverName != driver.ConfigMapsDriverName {
+		return nil
+	}
+	data, err := json.Marshal(rel)
+	if err != nil {
+		return fmt.Errorf("write release %s: %w", rel.Name, err)
+	}
+	if atMost(len(data))+reserve <= maxStored {
+		return nil // which spares ordinary releases the compression
+	}
+	quick, err := compressedAt(data, gzip.BestSpeed)
+	if err != nil || quick+quick/quickMargin+reserve <= maxStored {
+		return err // and large ones most of it
+	}
+	size, err := compressed(data)
+	if err != nil || size+reserve <= maxStored {
+		return err
+	}
+	parts, err := largestParts(rel)
+	if err != nil {
+		return err
+	}
+	return &TooLargeError{
+		Release: rel.Name, Revision: rel.Version, Kind: driverName,
+		Size: size, Limit: maxStored, Reserve: reserve, Parts: parts,
+	}
+}
+
+// largestParts measures the parts of a release.
+func largestParts(rel *release.Release) ([]Part, error) {
+	ch := rel.Chart
+	if ch == nil {
+		ch = &chart.Chart{}
+	}
+	files := without(ch.Files)
+	var order []*chart.File
+	if len(files) < len(ch.Files) {
+		order = slices.DeleteFunc(slices.Clone(ch.Files), func(f *chart.File) bool { return !isRecord(f) })
+	}
+	var parts []Part
+	for _, p := range []struct {
+		name, largest string
+		content       any
+	}{
+		{"the templates of the chart", largestFile(ch.Templates), ch.Templates},
+		{"the files of the chart", largestFile(files), files},
+		{"the values", "", []any{ch.Values, rel.Config}},
+		{"the schema of the values", "", ch.Schema},
+		{"the metadata of the chart", "", []any{ch.Metadata, ch.Lock}},
+		{"the record of order", "", order},
+		{"the manifest", "", rel.Manifest},
+		{"the hooks", "", rel.Hooks},
+		{"the notes and status", "", rel.Info},
+	} {
+		data, err := json.Marshal(p.content)
+		if err != nil {
+			return nil, fmt.Errorf("write release %s: %w", rel.Name, err)
+		}
+		size, err := compressed(data)
+		if err != nil {
+			return nil, err
+		}
+		parts = append(parts, Part{Name: p.name, Size: size, Largest: p.largest})
+	}
+	slices.SortStableFunc(parts, func(a, b Part) int { return cmp.Compare(b.Size, a.Size) })
+	parts = parts[:mostParts]
+	return slices.DeleteFunc(parts, func(p Part) bool { return p.Size < parts[0].Size/100 }), nil
+}
+
+// largestFile is the name of the largest file, empty if there is none.
+func largestFile(files []*chart.File) string {
+	name, size := "", -1
+	for _, f := range files {
+		if f != nil && len(f.Data) > size {
+			name, size = f.Name, len(f.Data)
+		}
+	}
+	return name
+}

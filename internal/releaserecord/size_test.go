@@ -1,0 +1,254 @@
+// Copyright The Ordered Helm Authors
+// SPDX-License-Identifier: Apache-2.0
+
+package releaserecord
+
+import (
+	"bytes"
+	"cmp"
+	"encoding/json"
+	"errors"
+	"fmt"
+	"math"
+	"math/rand/v2"
+	"reflect"
+	"strings"
+	"testing"
+
+	"helm.sh/helm/v3/pkg/chart"
+	"helm.sh/helm/v3/pkg/release"
+	"helm.sh/helm/v3/pkg/storage/driver"
+	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
+	"k8s.io/client-go/kubernetes/fake"
+)
+
+// noise is text that hardly compresses.
+func noise(r *rand.Rand, n int) string {
+	data := make([]byte, n)
+	for i := range data {
+		data[i] = byte(' ' + r.IntN(95))
+	}
+	return string(data)
+}
+
+// storedData writes a release with Helm's drivers, and gives the bytes of data
+// that are in the objects.
+func storedData(t *testing.T, rel *release.Release) (secret, configMap int) {
+	t.Helper()
+	client := fake.NewClientset().CoreV1()
+	if err := driver.NewSecrets(client.Secrets("test")).Create("r", rel); err != nil {
+		t.Fatal(err)
+	}
+	if err := driver.NewConfigMaps(client.ConfigMaps("test")).Create("r", rel); err != nil {
+		t.Fatal(err)
+	}
+	s, err := client.Secrets("test").Get(t.Context(), "r", metav1.GetOptions{})
+	if err != nil {
+		t.Fatal(err)
+	}
+	c, err := client.ConfigMaps("test").Get(t.Context(), "r", metav1.GetOptions{})
+	if err != nil {
+		t.Fatal(err)
+	}
+	for _, data := range s.Data {
+		secret += len(data)
+	}
+	for _, data := range c.Data {
+		configMap += len(data)
+	}
+	return secret, configMap
+}
+
+// TestStoredSizeIsWhatHelmStores compares the size with that of the objects
+// that Helm's drivers write.
+func TestStoredSizeIsWhatHelmStores(t *testing.T) {
+	r := rand.New(rand.NewPCG(1, 1))
+	attached, err := WithRecord(shop(), sample())
+	if err != nil {
+		t.Fatal(err)
+	}
+	for name, rel := range map[string]*release.Release{
+		"empty": {Info: &release.Info{}}, "ordinary": releaseOf(attached),
+		"unusual": {
+			Name: "<é>", Namespace: "test", Version: 12, Manifest: noise(r, 5000) + "\u2028&\x00\xff",
+			Labels: map[string]string{"team": "a"}, Info: &release.Info{Notes: "<none>"},
+			Config: map[string]any{"a": []any{1.5, nil, "é"}}, Hooks: []*release.Hook{{Name: "h", Events: []release.HookEvent{release.HookTest}}},
+		},
+		"large": {Name: "large", Manifest: noise(r, 100_000), Info: &release.Info{}},
+	} {
+		t.Run(name, func(t *testing.T) {
+			secret, configMap := storedData(t, rel)
+			if got, err := StoredSize(rel); err != nil || got != secret || got != configMap {
+				t.Errorf("got %d, %v, but a Secret has %d and a ConfigMap %d", got, err, secret, configMap)
+			}
+		})
+	}
+}
+
+// ofSize makes the manifest as long as it takes for the release to take
+// exactly that many bytes, which must be a multiple of four. It begins at a
+// length that is about right.
+func ofSize(t *testing.T, size, length int) *release.Release {
+	t.Helper()
+	rel := releaseOf(shop())
+	text := noise(rand.New(rand.NewPCG(2, 2)), size)
+	for range 50 {
+		rel.Manifest = text[:length]
+		got, err := StoredSize(rel)
+		if err != nil {
+			t.Fatal(err)
+		}
+		if got == size {
+			return rel
+		}
+		length += cmp.Or((size-got)*9/10, cmp.Compare(size, got))
+	}
+	t.Fatalf("no release of %d bytes found", size)
+	return nil
+}
+
+// TestCheckSizeAtTheBorder has releases that fill an object, and one that is as
+// little larger as there is.
+func TestCheckSizeAtTheBorder(t *testing.T) {
+	full := ofSize(t, 1<<20, 900_000)
+	over := ofSize(t, 1<<20+4, len(full.Manifest)+4)
+	tests := []struct {
+		name, driver  string
+		rel           *release.Release
+		size, reserve int
+		refused       bool
+	}{
+		{"a full Secret", "Secret", full, 1 << 20, 0, false},
+		{"a Secret without a reserve", "Secret", full, 1 << 20, 1, true},
+		{"an overfull Secret", "Secret", over, 1<<20 + 4, 0, true},
+		{"a full ConfigMap", "ConfigMap", full, 1 << 20, 0, false},
+		{"an overfull ConfigMap", "ConfigMap", over, 1<<20 + 4, 0, true},
+		{"memory", "Memory", over, 0, 1 << 20, false},
+		{"a database", "SQL", over, 0, 1 << 20, false},
+		{"a driver without a name", "", over, 0, 1 << 20, false},
+	}
+	for _, tt := range tests {
+		t.Run(tt.name, func(t *testing.T) {
+			err := CheckSize(tt.rel, tt.driver, tt.reserve)
+			if !tt.refused {
+				if err != nil {
+					t.Errorf("what fits is refused: %v", err)
+				}
+				return
+			}
+			var e *TooLargeError
+			if !errors.As(err, &e) {
+				t.Fatalf("got %v", err)
+			}
+			e.Parts = nil
+			want := &TooLargeError{Release: "shop", Revision: 3, Kind: tt.driver, Size: tt.size, Limit: 1 << 20, Reserve: tt.reserve}
+			if !reflect.DeepEqual(e, want) {
+				t.Errorf("got %+v, want %+v", e, want)
+			}
+		})
+	}
+}
+
+func TestTooLargeError(t *testing.T) {
+	r := rand.New(rand.NewPCG(3, 3))
+	ch := shop()
+	ch.Files = append(ch.Files, nil, &chart.File{Name: "dashboards/big.json", Data: []byte(noise(r, 800_000))})
+	ch.Templates = []*chart.File{{Name: "templates/a.yaml", Data: []byte("a")}, {Name: "templates/b.yaml", Data: []byte(noise(r, 30_000))}}
+	ch.Values = map[string]any{"text": strings.Repeat("compressible ", 100_000)}
+	rel := releaseOf(ch)
+	rel.Config = map[string]any{"text": noise(r, 60_000)}
+	err := CheckSize(rel, "Secret", 4096)
+	var e *TooLargeError
+	if !errors.As(err, &e) {
+		t.Fatalf("got %v", err)
+	}
+	want := fmt.Sprintf("release shop is too large to be stored: revision 3 takes %d bytes, and up to 4096 more while it is deployed, and a Secret holds no more than 1048576. "+
+		"Most is taken by the files of the chart (%d, the largest dashboards/big.json), the values (%d), the templates of the chart (%d, the largest templates/b.yaml): "+
+		"leave files out with .helmignore, split the chart, or store releases in a database with HELM_DRIVER=sql", e.Size, e.Parts[0].Size, e.Parts[1].Size, e.Parts[2].Size)
+	if err.Error() != want {
+		t.Errorf("got  %v\nwant %s", err, want)
+	}
+	for i, least := range []int{1_000_000, 60_000, 30_000} {
+		if got := e.Parts[i].Size; got < least || got > least*2 {
+			t.Errorf("part %v, want about %d", e.Parts[i], least)
+		}
+	}
+}
+
+// TestLargestParts makes one part large after the other: it is the only one
+// worth a mention.
+func TestLargestParts(t *testing.T) {
+	text := noise(rand.New(rand.NewPCG(4, 4)), 20_000)
+	record := sample()
+	record.DocumentCharts = []string{text}
+	attached, err := WithRecord(shop(), record)
+	if err != nil {
+		t.Fatal(err)
+	}
+	file := []*chart.File{{Name: "large", Data: []byte(text)}}
+	for want, rel := range map[string]*release.Release{
+		"the templates of the chart": {Chart: &chart.Chart{Templates: file}},
+		"the files of the chart":     {Chart: &chart.Chart{Files: file}},
+		"the values":                 {Config: map[string]any{"a": text}},
+		"the schema of the values":   {Chart: &chart.Chart{Schema: []byte(text)}},
+		"the metadata of the chart":  {Chart: &chart.Chart{Metadata: &chart.Metadata{Description: text}}},
+		"the record of order":        {Chart: attached},
+		"the manifest":               {Manifest: text},
+		"the hooks":                  {Hooks: []*release.Hook{{Manifest: text}}},
+		"the notes and status":       {Info: &release.Info{Notes: text}},
+	} {
+		parts, err := largestParts(rel)
+		if err != nil || len(parts) != 1 || parts[0].Name != want || parts[0].Size < 20_000 || (parts[0].Largest == "large") != strings.HasSuffix(want, "s of the chart") {
+			t.Errorf("want %s, got %v, %v", want, parts, err)
+		}
+	}
+}
+
+// TestOnlyLargeReleasesAreCompressed holds the bound, up to which nothing is
+// compressed, against what does not compress at all.
+func TestOnlyLargeReleasesAreCompressed(t *testing.T) {
+	r := rand.New(rand.NewPCG(5, 5))
+	for _, n := range []int{0, 1, 10, 100, 5_000, 16_384, 65_535, 65_536, 200_000, 780_000} {
+		data := make([]byte, n)
+		for i := range data {
+			data[i] = byte(r.Uint32())
+		}
+		if got, err := compressed(data); err != nil || got > atMost(n) {
+			t.Errorf("%d bytes take %d, which is more than %d, %v", n, got, atMost(n), err)
+		}
+	}
+	if bound := atMost(700_000); bound > maxStored {
+		t.Errorf("a release of 700,000 bytes is compressed: it may take %d", bound)
+	}
+}
+
+func TestSizeOfWhatCannotBeWritten(t *testing.T) {
+	rel := releaseOf(shop())
+	rel.Config = map[string]any{"a": math.NaN()}
+	for _, err := range []error{CheckSize(rel, "Secret", 0), func() error { _, err := StoredSize(rel); return err }()} {
+		var unsupported *json.UnsupportedValueError
+		if !errors.As(err, &unsupported) || !strings.HasPrefix(err.Error(), "write release shop: ") {
+			t.Errorf("got %v", err)
+		}
+	}
+}
+
+// BenchmarkCheckSize must take a small part of what storing the release does.
+func BenchmarkCheckSize(b *testing.B) {
+	rel := releaseOf(shop())
+	rel.Manifest = string(bytes.Repeat([]byte("apiVersion: v1\nkind: ConfigMap\n"), 10_000))
+	b.Run("check", func(b *testing.B) {
+		for b.Loop() {
+			if err := CheckSize(rel, "Secret", 4096); err != nil {
+				b.Fatal(err)
+			}
+		}
+	})
+	b.Run("size", func(b *testing.B) {
+		for b.Loop() {
+			if _, err := StoredSize(rel); err != nil {
+				b.Fatal(err)
+			}
+		}
+	})
+}

@@ -1,0 +1,137 @@
+// Copyright The Ordered Helm Authors
+// SPDX-License-Identifier: Apache-2.0
+
+package wait
+
+import (
+	"context"
+	"strings"
+	"sync"
+	"time"
+
+	"github.com/ordered-helm/helm/internal/readiness"
+	"github.com/ordered-helm/helm/internal/watcher"
+)
+
+const (
+	// initialDiagnosis is after how long a resource that is not ready is diagnosed first.
+	// Each further diagnosis comes later, up to maxDiagnosisInterval.
+	initialDiagnosis     = 2 * time.Second
+	maxDiagnosisInterval = 30 * time.Second
+	// maxDiagnosed is how many resources are diagnosed while the operation waits for them.
+	maxDiagnosed = 10
+)
+
+// periodicDiagnosis diagnoses the resources of a node from time to time, so that trouble
+// that may heal is seen while it lasts.
+type periodicDiagnosis struct {
+	nodes   *watchedNodes
+	state   *nodeState
+	cancel  context.CancelFunc
+	running sync.WaitGroup
+
+	mu sync.Mutex
+	// reports are the last reports on the objects that are not ready, by name.
+	reports map[string]watcher.Report
+}
+
+// startDiagnosis begins to diagnose the resources of a node, if anybody receives events.
+func (w *watchedNodes) startDiagnosis(ctx context.Context, s *nodeState) *periodicDiagnosis {
+	d := &periodicDiagnosis{nodes: w, state: s, reports: map[string]watcher.Report{}}
+	ctx, d.cancel = context.WithCancel(ctx)
+	if w.Events.HasListener() {
+		d.running.Go(func() { d.run(ctx) })
+	}
+	return d
+}
+
+// stop returns when no diagnosis is under way.
+func (d *periodicDiagnosis) stop() {
+	d.cancel()
+	d.running.Wait()
+}
+
+// update notes a report. It reports false for an object that was ready as soon as it was
+// written, of which there is nothing to tell.
+func (d *periodicDiagnosis) update(report watcher.Report) bool {
+	d.mu.Lock()
+	defer d.mu.Unlock()
+	name := report.Target.String()
+	if report.Status.State == readiness.Ready {
+		_, was := d.reports[name]
+		delete(d.reports, name)
+		return was
+	}
+	d.reports[name] = report
+	return true
+}
+
+// unready lists the objects that are not ready, in the order of the node. Objects that are
+// gone cannot be diagnosed.
+func (d *periodicDiagnosis) unready() []watcher.Report {
+	d.mu.Lock()
+	defer d.mu.Unlock()
+	var unready []watcher.Report
+	for _, o := range d.state.objects {
+		target := TargetOf(o.info, "")
+		if report, found := d.reports[target.String()]; found && !report.Deleted {
+			unready = append(unready, report)
+		}
+	}
+	return unready
+}
+
+func (d *periodicDiagnosis) run(ctx context.Context) {
+	last := map[string]string{} // the last result, by name
+	places := 0
+	defer func() {
+		for range places {
+			<-d.nodes.diagnosed
+		}
+	}()
+	for interval := initialDiagnosis; ; interval = min(2*interval, maxDiagnosisInterval) {
+		timer := time.NewTimer(interval)
+		select {
+		case <-timer.C:
+		case <-ctx.Done():
+			timer.Stop()
+			return
+		}
+		unready := d.unready()
+		for places < len(unready) && d.takePlace() {
+			places++
+		}
+		for _, report := range unready[:min(places, len(unready))] {
+			d.diagnose(ctx, report, last)
+		}
+	}
+}
+
+// takePlace reports whether one more resource may be diagnosed.
+func (d *periodicDiagnosis) takePlace() bool {
+	select {
+	case d.nodes.diagnosed <- struct{}{}:
+		return true
+	default:
+		return false
+	}
+}
+
+// diagnose emits what it finds below a resource, unless that is the last result.
+func (d *periodicDiagnosis) diagnose(ctx context.Context, report watcher.Report, last map[string]string) {
+	diagnoser := d.nodes.explainer.diagnoser()
+	if diagnoser == nil {
+		return
+	}
+	var found []string
+	for _, cause := range diagnoser.DiagnoseBriefly(ctx, subjectOf(report)) {
+		found = append(found, cause.String())
+	}
+	result := strings.Join(found, "; ")
+	name := report.Target.String()
+	if len(found) == 0 || result == last[name] || ctx.Err() != nil {
+		return
+	}
+	last[name] = result
+	d.nodes.changed(d.state, report, result)
+}

@@ -1,0 +1,120 @@
+// Copyright The Ordered Helm Authors
+// SPDX-License-Identifier: Apache-2.0
+
+package wait
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"slices"
+	"strings"
+
+	"github.com/ordered-helm/helm/internal/annotation"
+	"github.com/ordered-helm/helm/internal/failure"
+	"github.com/ordered-helm/helm/internal/readiness"
+	"github.com/ordered-helm/helm/internal/sequencer"
+	"github.com/ordered-helm/helm/internal/watcher"
+)
+
+// failures says why objects are not ready. Objects that were only given up because of
+// other failures are listed apart, as unfinished.
+func (w *watchedNodes) failures(ctx context.Context, list []*objectState) (failures failure.Resources, unfinished []string) {
+	var reports []watcher.Report
+	for _, o := range list {
+		if o.err == nil {
+			continue
+		}
+		final := o.report.Status.State == readiness.Failed || o.report.TimedOutAfter > 0 || o.report.Forbidden != nil
+		if !final && ctx.Err() == nil && errors.Is(o.err, errOtherFailure) {
+			unfinished = append(unfinished, o.resource.ID.String())
+			continue
+		}
+		f := failure.FromReport(o.report, o.err, o.waited)
+		f.File, f.Node, f.Title = o.resource.File, o.node.ID(), o.node.Title()
+		f.InNamespace(w.Namespace)
+		f.Unchanged = w.IsUnchanged(o.info)
+		w.setOutcome(f, o, context.Cause(ctx))
+		failures = append(failures, f)
+		reports = append(reports, o.report)
+	}
+	w.explainer.Explain(failures, reports)
+	return failures, unfinished
+}
+
+// setOutcome says how the wait for an object ended, and how to allow it more time. The
+// cause is why the operation ended, if it did.
+func (w *watchedNodes) setOutcome(f *failure.Resource, o *objectState, cause error) {
+	var operation *failure.TimeoutError
+	switch {
+	case o.report.Status.State == readiness.Failed, o.report.Forbidden != nil:
+	case o.report.TimedOutAfter > 0:
+		f.Outcome = fmt.Sprintf("was not ready within %s", o.report.TimedOutAfter)
+		f.Remedy = w.remedy(o.node, o.resource)
+	case errors.As(cause, &operation):
+		f.Outcome = fmt.Sprintf("was not ready when the time of the operation, %s, was over", operation.Limit)
+		f.Remedy = "if it only needs more time, raise --timeout"
+	case errors.Is(cause, context.Canceled):
+		f.Outcome = "was not ready when the operation was cancelled"
+	}
+	if o.report.Deleted {
+		f.Remedy = ""
+	}
+	if f.Unchanged {
+		f.Remedy = strings.TrimPrefix(f.Remedy+"; ", "; ") +
+			"this operation did not change it: with --wait=false everything is applied at once, without waiting for it"
+	}
+}
+
+// remedy says how to allow a resource more time.
+func (w *watchedNodes) remedy(n *sequencer.Node, res *sequencer.PlannedResource) string {
+	advice := "annotate it with " + annotation.ReadinessTimeout + ", or raise --readiness-timeout"
+	if res.Timeout > 0 {
+		advice = "raise its annotation " + annotation.ReadinessTimeout
+	}
+	if w.timeoutOf(n, res) == w.Timeouts.Operation {
+		advice = "raise --timeout, and " + advice
+	}
+	return "if it only needs more time, " + advice
+}
+
+// DeployError turns the results of the nodes into the error of the operation.
+func (w *watchedNodes) DeployError(ctx context.Context, err *sequencer.ExecutionError) *failure.DeployError {
+	e := newDeployError(ctx, w.Plan, err)
+	w.leaves.stop(errOtherFailure)
+	leaves, unfinished := w.failures(ctx, w.leafObjects())
+	e.Resources, e.Unfinished = append(e.Resources, leaves...), unfinished
+	sortByNode(w.Plan, e.Resources)
+	return e
+}
+
+// newDeployError lists the nodes that failed or were not started, in the order of the
+// plan.
+func newDeployError(ctx context.Context, plan *sequencer.Plan, err *sequencer.ExecutionError) *failure.DeployError {
+	e := &failure.DeployError{Cause: context.Cause(ctx)}
+	notStarted := err.NotStarted
+	for _, failed := range err.Failed {
+		var found failure.Resources
+		if errors.As(failed.Err, &found) {
+			e.Resources = append(e.Resources, found...)
+		} else { // errOtherFailure
+			notStarted = append(notStarted, failed.Node)
+		}
+	}
+	for _, n := range plan.Nodes {
+		if slices.Contains(notStarted, n) {
+			e.NeverStarted = append(e.NeverStarted, n.ID())
+		}
+	}
+	sortByNode(plan, e.Resources)
+	return e
+}
+
+// sortByNode sorts failures into the order of the plan.
+func sortByNode(plan *sequencer.Plan, list []*failure.Resource) {
+	place := map[string]int{}
+	for i, n := range plan.Nodes {
+		place[n.ID()] = i
+	}
+	slices.SortStableFunc(list, func(a, b *failure.Resource) int { return place[a.Node] - place[b.Node] })
+}

@@ -1,0 +1,144 @@
+// Copyright The Ordered Helm Authors
+// SPDX-License-Identifier: Apache-2.0
+
+package wait
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"time"
+
+	"helm.sh/helm/v3/pkg/kube"
+	"k8s.io/apimachinery/pkg/apis/meta/v1/unstructured"
+
+	"github.com/ordered-helm/helm/internal/cluster"
+	"github.com/ordered-helm/helm/internal/event"
+	"github.com/ordered-helm/helm/internal/failure"
+	"github.com/ordered-helm/helm/internal/object"
+	"github.com/ordered-helm/helm/internal/readiness"
+	"github.com/ordered-helm/helm/internal/text"
+	"github.com/ordered-helm/helm/internal/watcher"
+)
+
+// Helm waits as Helm's --wait does: until all objects are ready by Helm's rules, at the
+// same time. It watches objects that Helm reads every two seconds, and ends at once when
+// one of them can never become ready.
+type Helm struct {
+	Cluster *cluster.Client
+	Events  *event.Sink
+	Timeout time.Duration
+	// Jobs is whether Jobs count.
+	Jobs bool
+	// Namespace is that of the release.
+	Namespace string
+	// Explainer explains failures; it may be nil.
+	Explainer *Explainer
+	// Evaluate wraps how an object is judged; nil if nothing is added.
+	Evaluate func(*object.Info, readiness.Evaluator) readiness.Evaluator
+}
+
+// Run waits for the objects.
+func (w *Helm) Run(ctx context.Context, list kube.ResourceList) error {
+	if !w.Cluster.HasCluster() {
+		return w.Cluster.DelegateWait(list, w.Timeout, w.Jobs)
+	}
+	rules, err := w.Cluster.ReadyRules(w.Jobs)
+	if err != nil {
+		return err
+	}
+	tracker, err := NewTracker(ctx, w.Cluster, w.notice)
+	if err != nil {
+		return err
+	}
+	defer tracker.Close()
+	group := tracker.ExpectReady(w.targets(list, rules)...)
+	for _, info := range list {
+		if live, ok := info.Object.(*unstructured.Unstructured); ok && live.GetResourceVersion() != "" {
+			if err := group.Applied(live); err != nil {
+				return err
+			}
+		}
+	}
+	began := time.Now()
+	w.Events.Emit(event.Event{Type: event.Waiting, Message: "waiting until everything is ready: " + text.Count(len(list), "resource"), Resources: len(list)})
+	err = w.wait(ctx, group, rules)
+	var notReady *watcher.NotReadyError
+	switch {
+	case ctx.Err() != nil:
+		return context.Cause(ctx)
+	case !errors.As(err, &notReady):
+		return err
+	}
+	return w.deployError(notReady, time.Since(began))
+}
+
+// wait waits for a group. As in Helm, an object that goes away has failed.
+func (w *Helm) wait(ctx context.Context, group *watcher.Group, rules *cluster.ReadyRules) error {
+	timed, cancel := context.WithTimeout(ctx, w.Timeout)
+	defer cancel()
+	timed, fail := context.WithCancelCause(timed)
+	defer fail(nil)
+	_, err := group.Wait(timed, func(report watcher.Report) {
+		e := ChangeEvent(report, "", w.Namespace)
+		if report.Status.State != readiness.Ready {
+			e.Deadline, _ = timed.Deadline()
+		}
+		w.Events.Emit(e)
+		if report.Deleted && rules.Checks(report.Target.GVK.GroupKind()) {
+			fail(&deletedError{report})
+		}
+	})
+	return err
+}
+
+// notice leaves out that objects are read every two seconds, because Helm does nothing
+// else.
+func (w *Helm) notice(n watcher.Notice) {
+	if n.Kind != watcher.NoticePolling {
+		w.Events.Notice(n)
+	}
+}
+
+func (w *Helm) targets(list kube.ResourceList, rules *cluster.ReadyRules) []watcher.Target {
+	targets := make([]watcher.Target, len(list))
+	for i, info := range list {
+		evaluate := rules.Of(info)
+		if w.Evaluate != nil {
+			evaluate = w.Evaluate(info, evaluate)
+		}
+		targets[i] = TargetOf(info, "")
+		targets[i].Evaluate = evaluate
+	}
+	return targets
+}
+
+// deployError says what was not ready, and why.
+func (w *Helm) deployError(notReady *watcher.NotReadyError, waited time.Duration) error {
+	e := &failure.DeployError{Cause: notReady.Cause}
+	timedOut := errors.Is(notReady.Cause, context.DeadlineExceeded)
+	var reports []watcher.Report
+	for _, report := range notReady.Reports {
+		f := failure.FromReport(report, notReady, waited)
+		switch {
+		case f.State == string(readiness.Failed), report.Deleted, report.Forbidden != nil:
+		case timedOut:
+			f.Outcome = fmt.Sprintf("was not ready within %s", w.Timeout)
+			f.Remedy = "if it only needs more time, raise --timeout"
+		default:
+			e.Unfinished = append(e.Unfinished, f.Resource)
+			continue
+		}
+		e.Resources = append(e.Resources, f)
+		reports = append(reports, report)
+	}
+	w.Explainer.Explain(e.Resources, reports)
+	return e
+}
+
+// deletedError ends a wait, as in Helm, when an object is deleted in the meantime.
+type deletedError struct{ report watcher.Report }
+
+func (e *deletedError) Error() string {
+	return fmt.Sprintf("%s was deleted while it was waited for", e.report.Target)
+}

@@ -1,0 +1,394 @@
+// Copyright The Ordered Helm Authors
+// SPDX-License-Identifier: Apache-2.0
+
+package wait
+
+import (
+	"context"
+	"errors"
+	"sync"
+	"time"
+
+	"helm.sh/helm/v3/pkg/kube"
+	"k8s.io/apimachinery/pkg/runtime/schema"
+
+	"github.com/ordered-helm/helm/internal/annotation"
+	"github.com/ordered-helm/helm/internal/cluster"
+	"github.com/ordered-helm/helm/internal/event"
+	"github.com/ordered-helm/helm/internal/failure"
+	"github.com/ordered-helm/helm/internal/object"
+	"github.com/ordered-helm/helm/internal/readiness"
+	"github.com/ordered-helm/helm/internal/sequencer"
+	"github.com/ordered-helm/helm/internal/text"
+	"github.com/ordered-helm/helm/internal/watcher"
+)
+
+// Timeouts are the limits of one operation.
+type Timeouts struct {
+	// Operation is the limit of the whole operation; 0 is none.
+	Operation time.Duration
+	// Readiness is the limit for each resource that others depend on.
+	Readiness time.Duration
+}
+
+// Nodes waits for the nodes of a plan. Its methods are called for several nodes in
+// parallel.
+type Nodes interface {
+	// Follow begins to observe the objects of a node, before they are written.
+	Follow(ctx context.Context, n *sequencer.Node, list kube.ResourceList) error
+	// Applied notes that the objects of a node were written.
+	Applied(n *sequencer.Node) error
+	// Await waits until all objects of a node are ready, each for as long as its own
+	// timeout allows.
+	Await(ctx context.Context, n *sequencer.Node) error
+	// AwaitLeaf begins to wait in the background for a node on which nothing depends. It
+	// reports false if there is nothing to wait for. What becomes of the node counts in
+	// AwaitLeaves, or when another node fails. It must still be ready when all nodes are
+	// applied.
+	AwaitLeaf(ctx context.Context, n *sequencer.Node) bool
+	// AwaitLeaves waits for all leaves together. When one of them fails, the wait for the
+	// others ends, too. All are the objects of all nodes.
+	AwaitLeaves(ctx context.Context, all kube.ResourceList) error
+	// CheckLeaves returns an error if a leaf has failed: then no other node is started.
+	CheckLeaves() error
+	// AwaitPodsGone waits until pods are gone.
+	AwaitPodsGone(ctx context.Context, pods []cluster.PodRef) error
+	// DeployError is the error of an operation of which nodes have failed or were not
+	// started. It stops the waits for leaves.
+	DeployError(ctx context.Context, err *sequencer.ExecutionError) *failure.DeployError
+	// Close ends everything that still goes on.
+	Close()
+}
+
+// NodesConfig says how Nodes waits.
+type NodesConfig struct {
+	Cluster  *cluster.Client
+	Events   *event.Sink
+	Plan     *sequencer.Plan
+	Timeouts Timeouts
+	// Jobs is whether Jobs count on which nothing depends.
+	Jobs bool
+	// Namespace is that of the release.
+	Namespace string
+	// Deadline is until when the operation may take; zero if there is no limit.
+	Deadline time.Time
+	// Evaluate wraps how an object is judged.
+	Evaluate func(*object.Info, readiness.Evaluator) readiness.Evaluator
+	// IsUnchanged reports whether the operation has found an object as declared.
+	IsUnchanged func(*object.Info) bool
+	// Done is called when a leaf is ready.
+	Done func(*sequencer.Node)
+	// WithoutTimeout is as in NewExplainer.
+	WithoutTimeout func(func(context.Context))
+}
+
+// NewNodes returns a Nodes that observes the cluster, or leaves the waiting to the
+// Kubernetes client where there is no cluster to observe.
+func NewNodes(c NodesConfig) Nodes {
+	if !c.Cluster.HasCluster() {
+		return &delegatedNodes{config: c}
+	}
+	n := &watchedNodes{
+		NodesConfig: c, states: make(map[*sequencer.Node]*nodeState, len(c.Plan.Nodes)),
+		leaves: newLeafWaits(), diagnosed: make(chan struct{}, maxDiagnosed),
+	}
+	for _, node := range c.Plan.Nodes {
+		n.states[node] = &nodeState{node: node}
+	}
+	n.explainer = NewExplainer(c.Cluster, c.Events, c.WithoutTimeout, n.notApplied)
+	return n
+}
+
+// watchedNodes observes nodes by watches.
+type watchedNodes struct {
+	NodesConfig
+	states    map[*sequencer.Node]*nodeState
+	leaves    *leafWaits
+	explainer *Explainer
+	// diagnosed has a place for each resource that is diagnosed while the operation waits
+	// for it.
+	diagnosed chan struct{}
+
+	trackerOnce sync.Once
+	tracker     *watcher.Watcher
+	trackerErr  error
+
+	// mu guards the times at which nodes were applied.
+	mu sync.Mutex
+}
+
+// track makes the tracker of the operation when it is needed first.
+func (w *watchedNodes) track(ctx context.Context) (*watcher.Watcher, error) {
+	w.trackerOnce.Do(func() {
+		w.tracker, w.trackerErr = NewTracker(ctx, w.Cluster, w.Events.Notice)
+	})
+	return w.tracker, w.trackerErr
+}
+
+// Follow observes the objects of a node. Jobs of a node on which nothing depends count only
+// on request.
+func (w *watchedNodes) Follow(ctx context.Context, n *sequencer.Node, list kube.ResourceList) error {
+	tracker, err := w.track(ctx)
+	if err != nil {
+		return err
+	}
+	s := w.states[n]
+	var targets []watcher.Target
+	for i, info := range list {
+		res := n.Resources[i]
+		if !n.Awaited && res.IsJob() && !w.Jobs {
+			continue
+		}
+		rules := readiness.Expressions{Success: res.Success, Failure: res.Failure}
+		s.objects = append(s.objects, &objectState{node: n, resource: res, info: info})
+		target := TargetOf(info, "")
+		target.Timeout, target.Evaluate = w.timeoutOf(n, res), w.Evaluate(info, rules.Evaluator(tracker.Evaluate))
+		targets = append(targets, target)
+	}
+	s.group = tracker.ExpectReady(targets...)
+	return nil
+}
+
+// timeoutOf is how long a resource may take. One on which nothing depends may take as long
+// as the operation, unless it declares a timeout itself.
+func (w *watchedNodes) timeoutOf(n *sequencer.Node, res *sequencer.PlannedResource) time.Duration {
+	if res.Timeout > 0 || !n.Awaited {
+		return res.Timeout
+	}
+	return w.Timeouts.Readiness
+}
+
+// Applied notes that a node was written, and tells its group which versions that were.
+func (w *watchedNodes) Applied(n *sequencer.Node) error {
+	s := w.states[n]
+	w.mu.Lock()
+	s.applied = time.Now()
+	w.mu.Unlock()
+	var list kube.ResourceList
+	for _, o := range s.objects {
+		list = append(list, o.info)
+	}
+	return SetApplied(s.group, list)
+}
+
+// notApplied names the node of an object that the release deploys and has not written so
+// far.
+func (w *watchedNodes) notApplied(kind schema.GroupKind, namespace, name string) string {
+	w.mu.Lock()
+	defer w.mu.Unlock()
+	for _, n := range w.Plan.Nodes {
+		if !w.states[n].applied.IsZero() {
+			continue
+		}
+		for _, res := range n.Resources {
+			if res.ID == (sequencer.ID{Group: kind.Group, Kind: kind.Kind, Namespace: namespace, Name: name}) {
+				return n.Title()
+			}
+		}
+	}
+	return ""
+}
+
+// Await waits for a node that others depend on.
+func (w *watchedNodes) Await(ctx context.Context, n *sequencer.Node) error {
+	s := w.states[n]
+	w.await(ctx, s, nil)
+	for _, o := range s.objects {
+		if res := o.resource; o.err == nil && len(res.Success) == 0 && o.report.Object != nil && !readiness.ReportsReadiness(o.report.Object) {
+			w.Events.Warnf("%s: %s counted as ready at once, because its kind has no Ready condition: "+
+				"what depends on it may start too early; give it the annotation %s", res.File, res.ID, annotation.ReadinessSuccess)
+		}
+	}
+	if failures, _ := w.failures(ctx, s.objects); len(failures) > 0 {
+		return failures
+	}
+	return nil
+}
+
+// await waits for the objects of a node, which must not end well before hold is closed, if
+// there is one.
+func (w *watchedNodes) await(ctx context.Context, s *nodeState, hold <-chan struct{}) {
+	s.group.SetOptions(watcher.Options{Start: s.applied, WaitForAll: true, StayReadyUntil: hold})
+	diagnosis := w.startDiagnosis(ctx, s)
+	defer diagnosis.stop()
+	count := newReadyCount(len(s.objects))
+	reports, err := s.group.Wait(ctx, func(report watcher.Report) {
+		if diagnosis.update(report) {
+			w.changed(s, report, "")
+		}
+		allReady := count.update(report)
+		s.unready.Store(int64(count.total - count.ready))
+		if allReady && s.leaf { // for other nodes the caller says so
+			w.Events.Emit(event.Event{Type: event.NodeReady, Node: s.node.ID()})
+		}
+	})
+	waited := time.Since(s.applied)
+	var notReady *watcher.NotReadyError
+	if err != nil && !errors.As(err, &notReady) {
+		notReady = &watcher.NotReadyError{Reports: reports, Cause: err}
+	}
+	for i, o := range s.objects {
+		o.report, o.waited = reports[i], waited
+		if err != nil && (o.report.Status.State != readiness.Ready || o.report.TimedOutAfter > 0) {
+			o.err = notReady
+		}
+	}
+}
+
+// AwaitLeaf begins to wait for a node on which nothing depends.
+func (w *watchedNodes) AwaitLeaf(ctx context.Context, n *sequencer.Node) bool {
+	s := w.states[n]
+	if len(s.objects) == 0 {
+		return false
+	}
+	s.leaf = true
+	s.unready.Store(int64(len(s.objects)))
+	w.leaves.start(ctx, func(ctx context.Context) {
+		w.await(ctx, s, w.leaves.applied)
+		if s.isReady() {
+			w.Done(n)
+		}
+		if failed := s.failed(); len(failed) > 0 {
+			w.Events.Emit(event.Event{Type: event.NodeFailed, Node: n.ID(), Message: summarize(failed)})
+			w.leaves.fail()
+		}
+	})
+	return true
+}
+
+// CheckLeaves returns an error if a leaf has failed.
+func (w *watchedNodes) CheckLeaves() error {
+	if w.leaves.hasFailed() {
+		return errOtherFailure
+	}
+	return nil
+}
+
+// AwaitLeaves waits for all leaves together.
+func (w *watchedNodes) AwaitLeaves(ctx context.Context, _ kube.ResourceList) error {
+	objects := w.leafObjects()
+	if unready := w.unready(); unready > 0 {
+		w.Events.Emit(event.Event{Type: event.Waiting, Message: "all nodes are applied; waiting until the rest is ready: " + text.Count(unready, "resource"), Resources: unready})
+	}
+	w.leaves.wait()
+	failures, unfinished := w.failures(ctx, objects)
+	if len(failures) == 0 {
+		return nil
+	}
+	return &failure.DeployError{Resources: failures, Unfinished: unfinished, Cause: context.Cause(ctx)}
+}
+
+// leafObjects lists the objects of leaves, in the order of the plan.
+func (w *watchedNodes) leafObjects() []*objectState {
+	var objects []*objectState
+	for _, n := range w.Plan.Nodes {
+		if s := w.states[n]; s.leaf {
+			objects = append(objects, s.objects...)
+		}
+	}
+	return objects
+}
+
+// unready counts the objects of leaves that are not ready at this moment.
+func (w *watchedNodes) unready() int {
+	unready := 0
+	for _, s := range w.states {
+		if s.leaf {
+			unready += int(s.unready.Load())
+		}
+	}
+	return unready
+}
+
+// changed emits the state of an object, and its cause if that is known.
+func (w *watchedNodes) changed(s *nodeState, report watcher.Report, cause string) {
+	e := ChangeEvent(report, s.node.ID(), w.Namespace)
+	e.Cause = cause
+	switch within := report.Target.Timeout; {
+	case report.Status.State == readiness.Ready:
+	case within > 0:
+		e.Deadline = s.applied.Add(within + report.Unobserved)
+	default:
+		e.Deadline = w.Deadline
+	}
+	w.Events.Emit(e)
+}
+
+// AwaitPodsGone waits until pods are gone.
+func (w *watchedNodes) AwaitPodsGone(ctx context.Context, pods []cluster.PodRef) error {
+	tracker, err := w.track(ctx)
+	if err != nil {
+		return err
+	}
+	targets := make([]watcher.Target, len(pods))
+	for i, pod := range pods {
+		targets[i] = watcher.Target{
+			GVR: cluster.PodResource(), GVK: cluster.PodKind(), Namespace: pod.Namespace, Name: pod.Name, UID: pod.UID,
+		}
+	}
+	_, err = tracker.WaitDeleted(ctx, targets, nil)
+	return err
+}
+
+// Close ends everything that still goes on.
+func (w *watchedNodes) Close() {
+	w.leaves.stop(errOtherFailure)
+	if w.tracker != nil {
+		w.tracker.Close()
+	}
+}
+
+// delegatedNodes leaves the waiting to a Kubernetes client that has no cluster.
+type delegatedNodes struct {
+	config NodesConfig
+
+	mu    sync.Mutex
+	lists map[*sequencer.Node]kube.ResourceList
+}
+
+// Follow keeps the objects of a node.
+func (d *delegatedNodes) Follow(_ context.Context, n *sequencer.Node, list kube.ResourceList) error {
+	d.mu.Lock()
+	defer d.mu.Unlock()
+	if d.lists == nil {
+		d.lists = map[*sequencer.Node]kube.ResourceList{}
+	}
+	d.lists[n] = list
+	return nil
+}
+
+// Applied does nothing.
+func (d *delegatedNodes) Applied(*sequencer.Node) error { return nil }
+
+// Await has the client wait for a node.
+func (d *delegatedNodes) Await(_ context.Context, n *sequencer.Node) error {
+	d.mu.Lock()
+	list := d.lists[n]
+	d.mu.Unlock()
+	return d.config.Cluster.DelegateWait(list, d.config.Timeouts.Readiness, true)
+}
+
+// AwaitLeaf waits for nothing: AwaitLeaves does.
+func (d *delegatedNodes) AwaitLeaf(context.Context, *sequencer.Node) bool { return false }
+
+// AwaitLeaves has the client wait for all objects.
+func (d *delegatedNodes) AwaitLeaves(_ context.Context, all kube.ResourceList) error {
+	return d.config.Cluster.DelegateWait(all, d.config.Timeouts.Operation, d.config.Jobs)
+}
+
+// CheckLeaves finds no failure, as no leaf is waited for before AwaitLeaves.
+func (d *delegatedNodes) CheckLeaves() error { return nil }
+
+// AwaitPodsGone does nothing, as there are no pods.
+func (d *delegatedNodes) AwaitPodsGone(context.Context, []cluster.PodRef) error { return nil }
+
+// DeployError lists the nodes that failed.
+func (d *delegatedNodes) DeployError(ctx context.Context, err *sequencer.ExecutionError) *failure.DeployError {
+	return newDeployError(ctx, d.config.Plan, err)
+}
+
+// Close does nothing, as nothing goes on.
+func (d *delegatedNodes) Close() {}
+
+// IsOtherFailure reports whether an error only says that something else has failed.
+func IsOtherFailure(err error) bool { return errors.Is(err, errOtherFailure) }

@@ -1,0 +1,75 @@
+// Copyright The Ordered Helm Authors
+// SPDX-License-Identifier: Apache-2.0
+
+// Package wait waits until the objects of a release are ready or gone, and reports why
+// they are not (docs/reference.md, "Readiness").
+package wait
+
+import (
+	"context"
+
+	"helm.sh/helm/v3/pkg/kube"
+	"k8s.io/apimachinery/pkg/apis/meta/v1/unstructured"
+	"k8s.io/apimachinery/pkg/types"
+
+	"fmt"
+
+	"github.com/ordered-helm/helm/internal/cluster"
+	"github.com/ordered-helm/helm/internal/event"
+	"github.com/ordered-helm/helm/internal/object"
+	"github.com/ordered-helm/helm/internal/readiness"
+	"github.com/ordered-helm/helm/internal/watcher"
+)
+
+// NewTracker returns a tracker that observes objects until it is closed, and reports
+// trouble with that.
+func NewTracker(ctx context.Context, c *cluster.Client, notify func(watcher.Notice)) (*watcher.Watcher, error) {
+	client, err := c.Observer()
+	if err != nil {
+		return nil, err
+	}
+	return watcher.New(context.WithoutCancel(ctx), watcher.Config{Client: client, Notify: notify}), nil
+}
+
+// TargetOf is the target by which a tracker observes an object. An empty UID is that of any
+// object of the name.
+func TargetOf(info *object.Info, uid types.UID) watcher.Target {
+	return watcher.Target{
+		GVR: info.Mapping.Resource, GVK: info.Mapping.GroupVersionKind,
+		Namespace: object.Namespace(info), Name: info.Name, UID: uid,
+	}
+}
+
+// SetApplied tells a group which versions of its objects were written.
+func SetApplied(group *watcher.Group, list kube.ResourceList) error {
+	for _, info := range list {
+		live, ok := info.Object.(*unstructured.Unstructured)
+		if !ok {
+			return fmt.Errorf("%s: the server returned an object of type %T", object.Describe(info), info.Object)
+		}
+		if err := group.Applied(live); err != nil {
+			return err
+		}
+	}
+	return nil
+}
+
+// ChangeEvent is the event for a report on an object. Node is empty if the object is in
+// none; namespace is that of the release.
+func ChangeEvent(report watcher.Report, node, namespace string) event.Event {
+	e := event.Event{
+		Type: event.ResourceChanged, Node: node, Resource: report.Target.GVK.Kind + "/" + report.Target.Name,
+		State: string(report.Status.State), Message: stateAndMessage(report.Status),
+	}
+	if report.Target.Namespace != namespace {
+		e.Namespace = report.Target.Namespace
+	}
+	return e
+}
+
+func stateAndMessage(s readiness.Status) string {
+	if s.Message == "" || s.State == readiness.Ready {
+		return string(s.State)
+	}
+	return fmt.Sprintf("%s: %s", s.State, s.Message)
+}

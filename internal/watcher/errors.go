@@ -1,0 +1,74 @@
+// Copyright The Ordered Helm Authors
+// SPDX-License-Identifier: Apache-2.0
+
+package watcher
+
+import (
+	"errors"
+	"fmt"
+	"slices"
+	"strings"
+
+	"k8s.io/apimachinery/pkg/runtime/schema"
+
+	"github.com/ordered-helm/helm/internal/readiness"
+)
+
+var (
+	// ErrFailed is the cause of a NotReadyError when an object has failed.
+	ErrFailed = errors.New("failed for good")
+	// ErrClosed is the cause of a NotReadyError when the Watcher was closed.
+	ErrClosed = errors.New("the readiness tracker was closed")
+)
+
+// NotReadyError reports objects that did not get ready. Cause is ErrFailed, ErrClosed, a
+// *TimeoutError, a *ForbiddenError, or the cause of the end of the context.
+type NotReadyError struct {
+	// Reports are those of the targets that are not ready, in the order of the group.
+	Reports []Report
+	Cause   error
+}
+
+// Error names up to ten targets, failed ones first.
+func (e *NotReadyError) Error() string {
+	const shown = 10
+	reports := slices.Clone(e.Reports)
+	slices.SortStableFunc(reports, func(a, b Report) int { return failedFirst(a) - failedFirst(b) })
+	lines := make([]string, 0, shown+1)
+	for n, report := range reports {
+		if n == shown {
+			lines = append(lines, fmt.Sprintf("and %d more", len(reports)-shown))
+			break
+		}
+		lines = append(lines, report.String())
+	}
+	return fmt.Sprintf("%v: %s", e.Cause, strings.Join(lines, "; "))
+}
+
+func failedFirst(r Report) int {
+	if r.Status.State == readiness.Failed {
+		return 0
+	}
+	return 1
+}
+
+// Unwrap returns the cause.
+func (e *NotReadyError) Unwrap() error { return e.Cause }
+
+// ForbiddenError reports an object that may neither be watched nor read.
+type ForbiddenError struct {
+	Verb      string
+	Resource  schema.GroupResource
+	Namespace string
+	Name      string
+	Err       error
+}
+
+// Error names the missing permission.
+func (e *ForbiddenError) Error() string {
+	return fmt.Sprintf("the state of %q is hidden: no permission to %s %s %s; grant the verbs get, list and watch: %v",
+		e.Name, e.Verb, e.Resource, inNamespace(e.Namespace), e.Err)
+}
+
+// Unwrap returns the response of the server.
+func (e *ForbiddenError) Unwrap() error { return e.Err }

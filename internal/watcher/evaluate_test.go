@@ -1,0 +1,67 @@
+// Copyright The Ordered Helm Authors
+// SPDX-License-Identifier: Apache-2.0
+
+package watcher
+
+import (
+	"context"
+	"errors"
+	"net/http"
+	"testing"
+	"time"
+
+	"k8s.io/apimachinery/pkg/apis/meta/v1/unstructured"
+	"k8s.io/apimachinery/pkg/runtime/schema"
+
+	"github.com/ordered-helm/helm/internal/annotation"
+	"github.com/ordered-helm/helm/internal/fakeapi"
+	"github.com/ordered-helm/helm/internal/readiness"
+)
+
+func TestClaimOfAWaitingClassDoesNotBlock(t *testing.T) {
+	runTest(t, func(b *fixture) {
+		b.api.Fail("get storageclasses", http.StatusForbidden)
+		claim := fakeapi.Object(b.T, `{apiVersion: v1, kind: PersistentVolumeClaim, metadata: {name: data, namespace: shop, uid: claim-1},
+			spec: {storageClassName: late}, status: {phase: Pending}}`)
+		g := b.watcher.ExpectReady(targetOf(claims, claim))
+		b.write(g, claims, claim)
+		w := b.wait(g)
+		time.Sleep(3 * time.Second)
+		b.expectWaiting(w)
+		b.api.Put(schema.GroupVersionResource{Version: "v1", Resource: "events"}, fakeapi.Object(b.T, `{apiVersion: v1, kind: Event,
+			metadata: {name: e, namespace: shop}, reason: WaitForFirstConsumer,
+			involvedObject: {kind: PersistentVolumeClaim, name: data, uid: claim-1}}`))
+		time.Sleep(time.Second) // after which claims are judged again
+		b.expectOver(w, nil)
+		b.expectChanges(w, "data InProgress NotBound", "data Ready WaitForFirstConsumer")
+	})
+}
+
+// TestRulesAreAskedOfEveryVersion: a failure that is over the next moment was
+// one all the same.
+func TestRulesAreAskedOfEveryVersion(t *testing.T) {
+	runTest(t, func(b *fixture) {
+		thing := func(phase string) *unstructured.Unstructured {
+			return fakeapi.Object(b.T, `{apiVersion: x.example/v1, kind: Thing, metadata: {name: a, namespace: shop}, status: {phase: `+phase+`}}`)
+		}
+		done, failure := annotation.ParseExpression("phase == Done")
+		broken, otherFailure := annotation.ParseExpression("phase == Broken")
+		if err := errors.Join(failure, otherFailure); err != nil {
+			b.Fatal(err)
+		}
+		rules := readiness.Expressions{Success: []annotation.Expression{done}, Failure: []annotation.Expression{broken}}
+		target := targetOf(things, thing("New"))
+		target.Evaluate = rules.Evaluator(func(_ context.Context, obj *unstructured.Unstructured) readiness.Status {
+			return readiness.Compute(obj)
+		})
+		g := b.watcher.ExpectReady(target)
+		b.write(g, things, thing("New"))
+		w := b.wait(g)
+		b.expectWaiting(w)
+		b.api.PauseWatches(true)
+		b.api.Put(things, thing("Broken"))
+		b.api.Put(things, thing("Done"))
+		b.api.PauseWatches(false)
+		b.expectOver(w, ErrFailed)
+	})
+}

@@ -1,0 +1,99 @@
+// Copyright The Ordered Helm Authors
+// SPDX-License-Identifier: Apache-2.0
+
+package watcher
+
+import (
+	"context"
+
+	"k8s.io/apimachinery/pkg/apis/meta/v1/unstructured"
+
+	"github.com/ordered-helm/helm/internal/readiness"
+)
+
+// isOther reports whether an object is another one than the item's, with the same name.
+func (i *item) isOther(obj *unstructured.Unstructured) bool {
+	return obj != nil && i.uid != "" && obj.GetUID() != "" && obj.GetUID() != i.uid
+}
+
+// judgeReadiness is the judgeFunc of ExpectReady.
+func (i *item) judgeReadiness(ctx context.Context, o observation) readiness.Status {
+	if o.object == nil {
+		return readiness.MissingStatus(i.report.Object)
+	}
+	if i.isOther(o.object) {
+		i.report.Replaced, i.finished = true, false
+	}
+	i.report.Object, i.uid = o.object, o.object.GetUID()
+	ranToEnd := readiness.HasSucceeded(o.object)
+	if ranToEnd && o.object.GetDeletionTimestamp() != nil {
+		// A later deletion, such as by ttlSecondsAfterFinished, does not matter.
+		o.object = withoutDeletionTimestamp(o.object)
+	} else if o.gone && !ranToEnd {
+		return readiness.MissingStatus(i.report.Object)
+	}
+	verdict := i.target.Evaluate(ctx, o.object)
+	switch {
+	case verdict.State != readiness.Ready && o.gone:
+		return readiness.MissingStatus(i.report.Object)
+	case verdict.State == readiness.Ready && ranToEnd:
+		i.finished = true
+		i.report.Deleted = false
+	case verdict.State == readiness.Ready && o.object.GetDeletionTimestamp() != nil:
+		return readiness.TerminatingStatus(o.object)
+	}
+	return verdict
+}
+
+// judgeAbsence is the judgeFunc of WaitDeleted.
+func (i *item) judgeAbsence(_ context.Context, o observation) readiness.Status {
+	if i.uid == "" {
+		i.uid = i.target.UID
+	}
+	if o.gone || i.isOther(o.object) {
+		i.finished, i.report.Deleted = true, true
+		return readiness.Status{State: readiness.Ready, Reason: "Gone", Message: "gone"}
+	}
+	i.report.Object, i.uid = o.object, o.object.GetUID()
+	if o.object.GetDeletionTimestamp() != nil {
+		return readiness.TerminatingStatus(o.object)
+	}
+	return readiness.Status{State: readiness.InProgress, Reason: "NotDeleted", Message: "still there, not being deleted so far"}
+}
+
+// withoutDeletionTimestamp returns a copy of an object that is not being deleted.
+func withoutDeletionTimestamp(obj *unstructured.Unstructured) *unstructured.Unstructured {
+	revived := obj.DeepCopy()
+	revived.SetDeletionTimestamp(nil)
+	return revived
+}
+
+// judgeCompletion is the judgeFunc of ExpectCompletion.
+func (i *item) judgeCompletion(_ context.Context, o observation) readiness.Status {
+	switch {
+	case i.finished:
+		return i.report.Status // a later object with the same name is another one
+	case o.object == nil || i.isOther(o.object):
+		return i.deletedBeforeCompletion()
+	}
+	i.report.Object, i.uid = o.object, o.object.GetUID()
+	verdict := readiness.ComputeCompletion(o.object)
+	switch {
+	case verdict.State != readiness.InProgress:
+		i.finished, i.report.Deleted = true, false
+	case o.gone:
+		return i.deletedBeforeCompletion()
+	case o.object.GetDeletionTimestamp() != nil:
+		return readiness.TerminatingStatus(o.object)
+	}
+	return verdict
+}
+
+// deletedBeforeCompletion returns the status of an object that was deleted before it
+// completed.
+func (i *item) deletedBeforeCompletion() readiness.Status {
+	verdict := readiness.MissingStatus(i.report.Object)
+	i.finished, i.report.Deleted = true, true
+	verdict.State, verdict.Reason = readiness.Failed, readiness.ReasonDeleted
+	return verdict
+}

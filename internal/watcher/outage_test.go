@@ -1,0 +1,308 @@
+// Copyright The Ordered Helm Authors
+// SPDX-License-Identifier: Apache-2.0
+
+package watcher
+
+import (
+	"fmt"
+	"net/http"
+	"strings"
+	"testing"
+	"time"
+)
+
+// expectObserved fails unless an ended waiting was observed all the time.
+func (b *fixture) expectObserved(w *waiting) {
+	b.Helper()
+	b.expectNotices()
+	for _, r := range w.reports {
+		if r.Unobserved != 0 || r.ObserveError != nil {
+			b.Errorf("%s: unobserved for %s, trouble %v", r.Target.Name, r.Unobserved, r.ObserveError)
+		}
+	}
+}
+
+// obstacles are ways in which watches fail while single objects can be read.
+var obstacles = map[string]func(b *fixture){
+	"watches are never answered": func(b *fixture) { b.api.Block("watch deployments") },
+	"watches are dropped":        func(b *fixture) { b.transport.DropWatches(true) },
+	"watches end at once": func(b *fixture) {
+		b.transport.Handler = http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
+			if r.URL.Query().Get("watch") == "" {
+				b.api.ServeHTTP(w, r)
+			}
+		})
+	},
+	"watch and list are answered with errors": func(b *fixture) {
+		b.api.Fail("watch", http.StatusInternalServerError)
+		b.api.Fail("list", http.StatusInternalServerError)
+	},
+}
+
+func TestReadingStandsInForTheWatch(t *testing.T) {
+	for name, obstruct := range obstacles {
+		for _, versions := range []string{"%d", "v-%d"} {
+			t.Run(name+" "+versions, func(t *testing.T) {
+				runTest(t, func(b *fixture) {
+					b.api.FormatVersion = func(v int64) string { return fmt.Sprintf(versions, v) }
+					obstruct(b)
+					w := b.expectOne("a")
+					time.Sleep(time.Minute)
+					b.expectWaiting(w)
+					b.api.Put(deployments, b.deployment("a", true))
+					time.Sleep(10 * time.Second)
+					b.expectOver(w, nil)
+					if got := w.reports[0].ObserveError; got != nil {
+						b.Errorf("got trouble %v", got)
+					}
+					b.expectObserved(w)
+				})
+			})
+		}
+	}
+}
+
+// TestReadingDoesNotStopTheClock: what is read and is not ready runs out of time.
+func TestReadingDoesNotStopTheClock(t *testing.T) {
+	for name, obstruct := range obstacles {
+		t.Run(name, func(t *testing.T) {
+			runTest(t, func(b *fixture) {
+				obstruct(b)
+				began := time.Now()
+				w := b.expectLimited("a")
+				b.expectTimeout(w, began, 10*time.Second)
+				b.expectObserved(w)
+			})
+		})
+	}
+}
+
+func TestManyAreReadOneByOneWhenTheListFails(t *testing.T) {
+	for name, n := range map[string]int{"some": 20, "more than are read at once": 3 * maxPartialReads} {
+		t.Run(name, func(t *testing.T) {
+			runTest(t, func(b *fixture) {
+				obstacles["watch and list are answered with errors"](b)
+				var targets []Target
+				for n := range n {
+					targets = append(targets, targetOf(deployments, b.deployment(fmt.Sprintf("d%d", n), false)))
+				}
+				g := b.watcher.ExpectReady(targets...)
+				for n := range n {
+					b.write(g, deployments, b.deployment(fmt.Sprintf("d%d", n), false))
+				}
+				w := b.wait(g)
+				b.expectWaiting(w)
+				if got := b.api.Count("get deployments"); got != min(n, maxPartialReads) {
+					b.Errorf("%d reads at once", got)
+				}
+				for n := range n {
+					b.api.Put(deployments, b.deployment(fmt.Sprintf("d%d", n), true))
+				}
+				<-w.done
+				b.expectOver(w, nil)
+				b.expectObserved(w)
+			})
+		})
+	}
+}
+
+// TestNothingIsReadOneByOneFromAnAPIThatIsAway: a list that fails is not followed
+// by a hundred requests that fail too.
+func TestNothingIsReadOneByOneFromAnAPIThatIsAway(t *testing.T) {
+	runTest(t, func(b *fixture) {
+		b.api.Fail("list", http.StatusInternalServerError)
+		b.api.Fail("get", http.StatusInternalServerError)
+		names := make([]string, 100)
+		for n := range names {
+			names[n] = fmt.Sprintf("d%d", n)
+		}
+		r := &reader{client: b.client.Resource(deployments).Namespace(namespace)}
+		if _, err := r.read(b.Context(), names); err == nil {
+			b.Error("no error")
+		}
+		if got := b.api.Count("get deployments"); got > 2*maxSingleReads {
+			b.Errorf("%d reads", got)
+		}
+	})
+}
+
+func TestNeitherWatchNorReadingIsTrouble(t *testing.T) {
+	for name, c := range map[string]struct {
+		obstruct func(b *fixture)
+		want     string
+	}{
+		"never answered": {func(b *fixture) {
+			b.api.Block("watch deployments")
+			b.api.Block("get deployments")
+		}, "does not answer"},
+		"answered with errors": {func(b *fixture) {
+			b.api.Fail("watch", http.StatusInternalServerError)
+			b.api.Fail("get", http.StatusInternalServerError)
+		}, "watching: "},
+		"reading is not allowed": {func(b *fixture) {
+			b.api.Fail("watch", http.StatusInternalServerError)
+			b.api.Fail("get", http.StatusForbidden)
+		}, "watching: "},
+	} {
+		t.Run(name, func(t *testing.T) {
+			runTest(t, func(b *fixture) {
+				c.obstruct(b)
+				w := b.expectOne("a")
+				time.Sleep(time.Minute)
+				b.expectWaiting(w)
+				b.expectNotices(NoticeUnreachable)
+				b.watcher.Close()
+				b.expectOver(w, ErrClosed)
+				if r := w.reports[0]; r.Unobserved < 50*time.Second || r.ObserveError == nil || !strings.Contains(r.ObserveError.Error(), c.want) {
+					b.Errorf("unobserved for %s, trouble %v", r.Unobserved, r.ObserveError)
+				}
+			})
+		})
+	}
+}
+
+// TestReadingEndsAnOutage: time before it stays unobserved, time after it not.
+func TestReadingEndsAnOutage(t *testing.T) {
+	runTest(t, func(b *fixture) {
+		w := b.expectOne("a")
+		b.transport.DropWatches(true)
+		b.transport.RefuseConnections(true)
+		b.api.CloseWatches()
+		time.Sleep(time.Minute)
+		b.transport.RefuseConnections(false)
+		time.Sleep(time.Minute)
+		b.expectNotices(NoticeUnreachable, NoticeReachable)
+		b.api.Put(deployments, b.deployment("a", true))
+		<-w.done
+		b.expectOver(w, nil)
+		if got := w.reports[0].Unobserved; got < time.Minute || got > time.Minute+2*maxRetryInterval {
+			b.Errorf("unobserved for %s, want a minute", got)
+		}
+	})
+}
+
+func TestBlockedWatchEndsWithTheTracker(t *testing.T) {
+	for name, after := range map[string]time.Duration{
+		"while it opens": time.Second, "while something is read instead": responseTimeout + time.Second,
+	} {
+		t.Run(name, func(t *testing.T) {
+			runTest(t, func(b *fixture) {
+				b.api.Block("watch deployments")
+				b.api.Block("get deployments")
+				w := b.expectOne("a")
+				time.Sleep(after)
+				began := time.Now()
+				b.watcher.Close()
+				b.expectOver(w, ErrClosed)
+				if took := time.Since(began); took != 0 {
+					b.Errorf("Close took %s", took)
+				}
+				b.expectNotices()
+			})
+		})
+	}
+}
+
+// TestWatchIsTriedAgain: readings stand in no longer than they have to.
+func TestWatchIsTriedAgain(t *testing.T) {
+	runTest(t, func(b *fixture) {
+		b.api.Fail("watch", http.StatusInternalServerError)
+		w := b.expectOne("a")
+		time.Sleep(time.Minute)
+		b.api.Fail("watch", 0)
+		time.Sleep(2 * maxRetryInterval)
+		reads := b.api.Count("get deployments")
+		b.api.Put(deployments, b.deployment("a", true))
+		b.expectOver(w, nil)
+		if got := b.api.Count("get deployments"); reads == 0 || got != reads {
+			b.Errorf("got requests %q", b.api.Requests())
+		}
+	})
+}
+
+func TestFirstReadCountsAsTrouble(t *testing.T) {
+	runTest(t, func(b *fixture) {
+		healthy := b.expectOne("a")
+		b.api.Fail("get jobs", http.StatusInternalServerError)
+		w := b.wait(b.watcher.ExpectReady(targetOf(jobs, b.job("j", jobRuns))))
+		b.api.Put(jobs, b.job("j", jobComplete))
+		b.expectNotices(NoticeUnreachable)
+		b.api.CloseWatches()
+		time.Sleep(time.Minute)
+		b.expectNotices(NoticeUnreachable)
+		b.api.Fail("get jobs", 0)
+		<-w.done
+		b.expectOver(w, nil)
+		b.expectNotices(NoticeUnreachable, NoticeReachable)
+		b.watcher.Close()
+		b.expectOver(healthy, ErrClosed)
+	})
+}
+
+// TestOneStreamInTrouble: another one that connects does not say that the API
+// answers again.
+func TestOneStreamInTrouble(t *testing.T) {
+	runTest(t, func(b *fixture) {
+		job := b.job("j", jobRuns)
+		g := b.watcher.ExpectReady(targetOf(jobs, job))
+		b.write(g, jobs, job)
+		broken, healthy := b.wait(g), b.expectOne("a")
+		afflict := func(resource string, status int) {
+			b.api.Fail("watch "+resource, status)
+			b.api.Fail("get "+resource, status)
+			b.api.CloseWatches()
+			time.Sleep(time.Minute)
+		}
+		afflict("jobs", http.StatusInternalServerError)
+		b.expectNotices(NoticeUnreachable)
+		afflict("deployments", http.StatusInternalServerError)
+		afflict("deployments", 0)
+		b.expectNotices(NoticeUnreachable)
+		afflict("jobs", 0)
+		b.expectNotices(NoticeUnreachable, NoticeReachable)
+		afflict("deployments", http.StatusInternalServerError)
+		b.expectNotices(NoticeUnreachable, NoticeReachable, NoticeUnreachable)
+		b.watcher.Close()
+		b.expectOver(broken, ErrClosed)
+		b.expectOver(healthy, ErrClosed)
+	})
+}
+
+// TestTimeOfAReadingInVainIsUnobserved: it counts from when the watch broke.
+func TestTimeOfAReadingInVainIsUnobserved(t *testing.T) {
+	runTest(t, func(b *fixture) {
+		w := b.expectOne("a")
+		time.Sleep(time.Second) // the watch is granted
+		b.api.Block("watch deployments")
+		b.api.Block("get deployments")
+		b.api.SendError(deployments, namespace, http.StatusInternalServerError)
+		time.Sleep(time.Minute)
+		b.watcher.Close()
+		b.expectOver(w, ErrClosed)
+		if got := w.reports[0].Unobserved; got != time.Minute {
+			b.Errorf("unobserved for %s, want a minute", got)
+		}
+	})
+}
+
+// TestVersionsWithoutOrderAreListedAfterAReading: a watch from before would tell
+// what is outdated as news.
+func TestVersionsWithoutOrderAreListedAfterAReading(t *testing.T) {
+	runTest(t, func(b *fixture) {
+		b.api.FormatVersion = func(v int64) string { return fmt.Sprintf("v-%d", v) }
+		w := b.expectOne("a")
+		b.api.Fail("watch", http.StatusInternalServerError)
+		b.api.CloseWatches()
+		b.api.Put(deployments, b.deployment("other", true))
+		time.Sleep(time.Minute)
+		b.api.Fail("watch", 0)
+		time.Sleep(2 * maxRetryInterval)
+		b.expectWaiting(w)
+		from, newest := b.api.WatchedFrom()[len(b.api.WatchedFrom())-1], b.api.FormatVersion(b.api.Version())
+		if from != newest {
+			b.Errorf("watched from %s, want %s", from, newest)
+		}
+		b.watcher.Close()
+		b.expectOver(w, ErrClosed)
+	})
+}

@@ -1,0 +1,137 @@
+// Copyright The Ordered Helm Authors
+// SPDX-License-Identifier: Apache-2.0
+
+package watcher
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"slices"
+	"time"
+
+	"github.com/ordered-helm/helm/internal/readiness"
+)
+
+const (
+	// outageCheckInterval is how often a timeout is checked while it is suspended by an
+	// outage.
+	outageCheckInterval = 100 * time.Millisecond
+	// finalReadTimeout limits the read of objects that have timed out. They are read once
+	// more, in case the watch missed that they are ready.
+	finalReadTimeout = 2 * time.Second
+)
+
+// TimeoutError is the cause of a NotReadyError when targets have timed out.
+type TimeoutError struct {
+	// Timeout is that of the first of these targets.
+	Timeout time.Duration
+}
+
+func (e *TimeoutError) Error() string { return fmt.Sprintf("not ready within %s", e.Timeout) }
+
+// remainingTime returns the time until an item times out, and whether the timeout is
+// suspended. Time in which the API server cannot be reached does not count. The timeout
+// starts again when a ready object becomes unready. The caller holds the watcher's mu.
+func (i *item) remainingTime(now time.Time) (left time.Duration, blind bool) {
+	since, blindBefore := i.group.options.Start, i.outagesBefore
+	if i.unreadySince.After(since) {
+		since = i.unreadySince
+		if i.outagesBeforeUnready < 0 {
+			i.outagesBeforeUnready = i.stream.unobserved(now)
+		}
+		blindBefore = i.outagesBeforeUnready
+	}
+	left = i.target.Timeout - now.Sub(since)
+	if i.attached {
+		left += i.stream.unobserved(now) - blindBefore
+		blind = !i.stream.outageStart.IsZero()
+	}
+	return left, blind
+}
+
+// isOpen reports whether an item may still become ready. The caller holds the watcher's
+// mu.
+func (i *item) isOpen() bool {
+	return !i.timedOut && i.forbidden == nil && i.report.Status.State != readiness.Ready && i.report.Status.State != readiness.Failed
+}
+
+// nextTimeout returns the time until the next timeout must be checked. It reports false
+// if there is none.
+func (g *Group) nextTimeout() (next time.Duration, found bool) {
+	g.watcher.mu.Lock()
+	defer g.watcher.mu.Unlock()
+	now := time.Now()
+	for _, i := range g.items {
+		if i.target.Timeout <= 0 || !i.isOpen() {
+			continue
+		}
+		left, blind := i.remainingTime(now)
+		if blind {
+			left = max(left, outageCheckInterval)
+		}
+		if !found || left < next {
+			next, found = left, true
+		}
+	}
+	return next, found
+}
+
+// timeOutItems ends the wait for items that have timed out, after it has read them once
+// more. It reports whether there were any.
+func (g *Group) timeOutItems(ctx context.Context) bool {
+	var unseen []*item
+	expired := false
+	g.watcher.mu.Lock()
+	now := time.Now()
+	for _, i := range g.items {
+		if i.target.Timeout <= 0 || !i.isOpen() {
+			continue
+		}
+		if left, _ := i.remainingTime(now); left > 0 {
+			continue
+		}
+		if !i.readAtTimeout {
+			i.readAtTimeout = true
+			unseen = append(unseen, i)
+			continue
+		}
+		i.timedOut, i.report.TimedOutAfter, expired = true, i.target.Timeout, true
+	}
+	g.watcher.mu.Unlock()
+	if len(unseen) > 0 {
+		g.readItemsNow(ctx, unseen)
+	}
+	return expired || len(unseen) > 0
+}
+
+// readItemsNow reads items, regardless of their watch.
+func (g *Group) readItemsNow(ctx context.Context, items []*item) {
+	ctx, cancel := context.WithTimeout(ctx, finalReadTimeout)
+	defer cancel()
+	g.watcher.mu.Lock()
+	parts := g.byStream(func(i *item) bool { return i.attached && slices.Contains(items, i) })
+	g.watcher.mu.Unlock()
+	for _, part := range parts {
+		part.stream.readNow(ctx, part.names())
+	}
+}
+
+// readAtDeadline reads the items that are not ready when the deadline of ctx has passed.
+func (g *Group) readAtDeadline(ctx context.Context, onChange func(Report)) {
+	if !errors.Is(ctx.Err(), context.DeadlineExceeded) {
+		return
+	}
+	ctx, cancel := context.WithTimeout(context.WithoutCancel(ctx), finalReadTimeout)
+	defer cancel()
+	var open []*item
+	g.watcher.mu.Lock()
+	for _, i := range g.items {
+		if i.isOpen() {
+			open = append(open, i)
+		}
+	}
+	g.watcher.mu.Unlock()
+	g.readItemsNow(ctx, open)
+	g.evaluate(ctx, onChange)
+}

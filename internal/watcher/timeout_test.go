@@ -1,0 +1,244 @@
+// Copyright The Ordered Helm Authors
+// SPDX-License-Identifier: Apache-2.0
+
+package watcher
+
+import (
+	"errors"
+	"net/http"
+	"testing"
+	"time"
+)
+
+// expectLimited starts to wait for one Deployment that is not ready, for ten
+// seconds at most.
+func (b *fixture) expectLimited(name string) *waiting {
+	b.Helper()
+	obj := b.deployment(name, false)
+	g := b.watcher.ExpectReady(within(targetOf(deployments, obj), 10*time.Second))
+	b.write(g, deployments, obj)
+	g.SetOptions(Options{Start: time.Now()})
+	w := b.wait(g)
+	b.expectWaiting(w)
+	return w
+}
+
+func within(t Target, limit time.Duration) Target {
+	t.Timeout = limit
+	return t
+}
+
+func (b *fixture) expectTimeout(w *waiting, began time.Time, took time.Duration) {
+	b.Helper()
+	<-w.done
+	var timeout *TimeoutError
+	var notReady *NotReadyError
+	if !errors.As(w.err, &timeout) || timeout.Timeout != 10*time.Second || !errors.As(w.err, &notReady) || len(notReady.Reports) != 1 {
+		b.Fatalf("got %v", w.err)
+	}
+	if got := time.Since(began); got < took || got > took+4*time.Second {
+		b.Errorf("it took %s, want %s", got, took)
+	}
+}
+
+func TestLimit(t *testing.T) {
+	runTest(t, func(b *fixture) {
+		began := time.Now()
+		w := b.expectLimited("a")
+		time.Sleep(10*time.Second - 1)
+		b.expectWaiting(w)
+		b.expectTimeout(w, began, 10*time.Second)
+	})
+}
+
+func TestLimitCountsFromItsBeginning(t *testing.T) {
+	runTest(t, func(b *fixture) {
+		obj := b.deployment("a", false)
+		g := b.watcher.ExpectReady(within(targetOf(deployments, obj), 10*time.Second))
+		b.write(g, deployments, obj)
+		g.SetOptions(Options{Start: time.Now().Add(-11 * time.Second)})
+		b.expectTimeout(b.wait(g), time.Now(), 0)
+	})
+}
+
+// TestReadyAtTheLastMoment: what is ready is never out of time.
+func TestReadyAtTheLastMoment(t *testing.T) {
+	runTest(t, func(b *fixture) {
+		obj := b.deployment("a", true)
+		g := b.watcher.ExpectReady(within(targetOf(deployments, obj), time.Second))
+		b.write(g, deployments, obj)
+		g.SetOptions(Options{Start: time.Now().Add(-time.Hour)})
+		b.expectOver(b.wait(g), nil)
+	})
+}
+
+func TestTimeWithoutTheAPIDoesNotCount(t *testing.T) {
+	for _, c := range []struct {
+		name string
+		away func(b *fixture, away bool)
+	}{
+		{"nobody answers", func(b *fixture, away bool) { b.transport.RefuseConnections(away) }},
+		{"only errors are answered", func(b *fixture, away bool) {
+			status := http.StatusServiceUnavailable
+			if !away {
+				status = 0
+			}
+			b.api.Fail("watch", status)
+			b.api.Fail("list", status)
+			b.api.Fail("get", status)
+		}},
+	} {
+		t.Run(c.name, func(t *testing.T) {
+			runTest(t, func(b *fixture) {
+				began := time.Now()
+				w := b.expectLimited("a")
+				time.Sleep(9 * time.Second)
+				c.away(b, true)
+				b.api.CloseWatches()
+				time.Sleep(time.Minute)
+				b.expectWaiting(w)
+				c.away(b, false)
+				b.expectTimeout(w, began, 70*time.Second)
+			})
+		})
+	}
+}
+
+// TestReadyWhileTheAPIWasAway: what happened meanwhile arrives before the time
+// is over, even if there was next to none left.
+func TestReadyWhileTheAPIWasAway(t *testing.T) {
+	runTest(t, func(b *fixture) {
+		w := b.expectLimited("a")
+		time.Sleep(10*time.Second - time.Millisecond)
+		b.transport.RefuseConnections(true)
+		b.api.CloseWatches()
+		time.Sleep(time.Minute)
+		b.api.Put(deployments, b.deployment("a", true))
+		b.transport.RefuseConnections(false)
+		<-w.done
+		b.expectOver(w, nil)
+	})
+}
+
+// TestKindThatIsNotServedRunsOutOfTime: that answer comes from an API that is
+// there.
+func TestKindThatIsNotServedRunsOutOfTime(t *testing.T) {
+	runTest(t, func(b *fixture) {
+		b.api.Fail("watch deployments", http.StatusNotFound)
+		b.api.Fail("list deployments", http.StatusNotFound)
+		b.expectTimeout(b.expectLimited("a"), time.Now(), 10*time.Second)
+	})
+}
+
+// pair waits for two Deployments, of which the first has ten seconds.
+func (b *fixture) pair(options Options) (*Group, *waiting) {
+	b.Helper()
+	one, two := b.deployment("one", false), b.deployment("two", false)
+	g := b.watcher.ExpectReady(within(targetOf(deployments, one), 10*time.Second), targetOf(deployments, two))
+	b.write(g, deployments, one)
+	b.write(g, deployments, two)
+	options.Start = time.Now()
+	g.SetOptions(options)
+	w := b.wait(g)
+	b.expectWaiting(w)
+	return g, w
+}
+
+// TestOthersAreFollowedToTheirOwnEnd: what ran out of time stays so, and those
+// beside it are waited for all the same.
+func TestOthersAreFollowedToTheirOwnEnd(t *testing.T) {
+	runTest(t, func(b *fixture) {
+		_, w := b.pair(Options{WaitForAll: true})
+		time.Sleep(11 * time.Second)
+		b.api.Put(deployments, b.deployment("one", true))
+		b.expectWaiting(w)
+		b.api.Put(deployments, b.deployment("two", true))
+		<-w.done
+		var late *NotReadyError
+		if !errors.As(w.err, &late) || len(late.Reports) != 1 || late.Reports[0].Target.Name != "one" || late.Reports[0].TimedOutAfter != 10*time.Second {
+			b.Errorf("got %v", w.err)
+		}
+	})
+}
+
+// TestWhatIsNotReadyAnyMoreHasItsTimeAgain: both must be ready at once.
+func TestWhatIsNotReadyAnyMoreHasItsTimeAgain(t *testing.T) {
+	runTest(t, func(b *fixture) {
+		_, w := b.pair(Options{WaitForAll: true})
+		time.Sleep(time.Second)
+		b.api.Put(deployments, b.deployment("one", true))
+		time.Sleep(20 * time.Second)
+		b.api.Put(deployments, b.deployment("one", false))
+		b.api.Put(deployments, b.deployment("two", true))
+		time.Sleep(9 * time.Second)
+		b.expectWaiting(w)
+		b.api.Put(deployments, b.deployment("one", true))
+		b.expectOver(w, nil)
+	})
+}
+
+// TestHeldUntil: what was ready must be so when the group is let go.
+func TestHeldUntil(t *testing.T) {
+	runTest(t, func(b *fixture) {
+		hold := make(chan struct{})
+		_, w := b.pair(Options{StayReadyUntil: hold})
+		b.api.Put(deployments, b.deployment("one", true))
+		b.api.Put(deployments, b.deployment("two", true))
+		b.expectWaiting(w)
+		b.api.Delete(deployments, namespace, "two")
+		b.expectWaiting(w)
+		close(hold)
+		b.expectWaiting(w)
+		b.api.Put(deployments, b.deployment("two", true))
+		b.expectOver(w, nil)
+	})
+}
+
+// TestLetGoAtAnyMoment lets groups go while they look how their objects stand: none
+// may miss it.
+func TestLetGoAtAnyMoment(t *testing.T) {
+	runTest(t, func(b *fixture) {
+		for round := range 5000 {
+			hold := make(chan struct{})
+			one := b.api.Put(deployments, b.deployment("one", true))
+			g := b.watcher.ExpectReady(targetOf(deployments, one))
+			b.applied(g, one)
+			g.SetOptions(Options{Start: time.Now(), StayReadyUntil: hold})
+			looked := make(chan struct{})
+			w := b.background(func(func(Report)) ([]Report, error) {
+				return g.Wait(b.Context(), func(Report) { close(looked) })
+			})
+			<-looked
+			for range round % 500 { // a few microseconds, which are no time in the bubble
+				b.api.OpenWatches()
+			}
+			close(hold)
+			b.expectOver(w, nil)
+		}
+	})
+}
+
+// TestWhatMayNotBeReadHoldsUpNothingElse: others are followed to their own end,
+// and only what is hidden is reported.
+func TestWhatMayNotBeReadHoldsUpNothingElse(t *testing.T) {
+	runTest(t, func(b *fixture) {
+		for _, verb := range []string{"watch", "list", "get"} {
+			b.api.Fail(verb+" deployments", http.StatusForbidden)
+		}
+		hidden, other := b.deployment("hidden", false), b.job("other", jobRuns)
+		g := b.watcher.ExpectReady(targetOf(deployments, hidden), targetOf(jobs, other))
+		b.write(g, deployments, hidden)
+		b.write(g, jobs, other)
+		g.SetOptions(Options{WaitForAll: true})
+		w := b.wait(g)
+		b.expectWaiting(w)
+		b.api.Put(jobs, b.job("other", jobComplete))
+		if forbidden := b.expectDenied(w); forbidden.Name != "hidden" {
+			b.Errorf("got %v", forbidden)
+		}
+		var late *NotReadyError
+		if !errors.As(w.err, &late) || len(late.Reports) != 1 || late.Reports[0].Forbidden == nil {
+			b.Errorf("got %+v", w.err)
+		}
+	})
+}

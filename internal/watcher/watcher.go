@@ -1,0 +1,198 @@
+// Copyright The Ordered Helm Authors
+// SPDX-License-Identifier: Apache-2.0
+
+package watcher
+
+import (
+	"context"
+	"sync"
+	"time"
+
+	"k8s.io/apimachinery/pkg/apis/meta/v1/unstructured"
+	"k8s.io/apimachinery/pkg/runtime/schema"
+	"k8s.io/apimachinery/pkg/util/wait"
+	"k8s.io/client-go/dynamic"
+
+	"github.com/ordered-helm/helm/internal/readiness"
+)
+
+// -
+const (
+	defaultPollInterval  = 2 * time.Second
+	initialRetryInterval = 50 * time.Millisecond
+	maxRetryInterval     = 2 * time.Second
+)
+
+// Config configures a Watcher.
+type Config struct {
+	// Client reaches the API server. It must not limit the rate of requests, because a
+	// delayed request delays what the Watcher observes.
+	Client dynamic.Interface
+	// Evaluate judges targets that have no Evaluator of their own. The default is
+	// readiness.NewEvaluator, with the storage classes that Client can read.
+	Evaluate readiness.Evaluator
+	// PollInterval is the time between two reads of objects that cannot be watched. The
+	// default is two seconds.
+	PollInterval time.Duration
+	// Notify, if not nil, receives notices about problems with watching. It is called by
+	// one goroutine at a time, and not after Close has returned. It must return quickly
+	// and must not call the Watcher or its groups, because it blocks them.
+	Notify func(Notice)
+}
+
+// Watcher waits for the objects of one operation.
+type Watcher struct {
+	config Config
+	// start runs a function in a goroutine, with a context that Close cancels.
+	start  func(func(context.Context))
+	cancel context.CancelFunc
+	done   <-chan struct{}
+	wg     sync.WaitGroup
+
+	// mu guards the fields below, the streams, and the fields of items that streams use.
+	mu                  sync.Mutex
+	closed              bool
+	notifiedUnreachable bool // whether Notify was told so
+	streams             map[streamKey]*stream
+}
+
+// streamKey identifies what one watch covers.
+type streamKey struct {
+	resource  schema.GroupVersionResource
+	namespace string
+}
+
+// New returns a Watcher that runs until ctx is done or Close is called. It sends no
+// request before somebody waits.
+func New(ctx context.Context, config Config) *Watcher {
+	if config.PollInterval <= 0 {
+		config.PollInterval = defaultPollInterval
+	}
+	if config.Evaluate == nil {
+		config.Evaluate = readiness.NewEvaluator(readiness.NewStorageClasses(config.Client).BindingMode)
+	}
+	ctx, cancel := context.WithCancel(ctx)
+	t := &Watcher{config: config, cancel: cancel, done: ctx.Done(), streams: map[streamKey]*stream{}}
+	t.start = func(run func(context.Context)) { t.wg.Go(func() { run(ctx) }) }
+	return t
+}
+
+// ExpectReady returns a group that waits until its targets are ready. Call it before the
+// targets are written: the group then keeps the events of running watches until Applied
+// tells which version was written.
+func (t *Watcher) ExpectReady(targets ...Target) *Group {
+	return t.newGroup(targets, (*item).judgeReadiness)
+}
+
+// ExpectCompletion returns a group that waits until its targets, which are Jobs and Pods,
+// have completed. A target is Ready when it has succeeded, and Failed when it has failed
+// or was deleted before it completed. Later changes are ignored.
+func (t *Watcher) ExpectCompletion(targets ...Target) *Group {
+	return t.newGroup(targets, (*item).judgeCompletion)
+}
+
+// WaitDeleted waits until objects are deleted. An object is identified by its UID, so
+// that another object with the same name does not count. WaitDeleted reads the objects
+// first, and watches only those that exist. It calls onChange and returns reports as
+// Group.Wait does; the state Ready means deleted.
+func (t *Watcher) WaitDeleted(ctx context.Context, targets []Target, onChange func(Report)) ([]Report, error) {
+	return t.newGroup(targets, (*item).judgeAbsence).Wait(ctx, onChange)
+}
+
+// Evaluate judges an object that has no Evaluator of its own.
+func (t *Watcher) Evaluate(ctx context.Context, obj *unstructured.Unstructured) readiness.Status {
+	return t.config.Evaluate(ctx, obj)
+}
+
+// Close ends all watches, and returns when all goroutines of the Watcher have ended.
+// Callers that still wait get ErrClosed. Close may be called more than once.
+func (t *Watcher) Close() {
+	t.mu.Lock()
+	t.closed = true
+	t.mu.Unlock()
+	t.cancel()
+	t.wg.Wait()
+}
+
+func (t *Watcher) newGroup(targets []Target, judge judgeFunc) *Group {
+	g := &Group{watcher: t, index: map[objectKey]*item{}, changed: make(chan struct{}, 1)}
+	t.mu.Lock()
+	defer t.mu.Unlock()
+	for _, target := range targets {
+		i := newItem(g, target, judge)
+		i.index = len(g.items)
+		i.stream = t.stream(target)
+		i.stream.register(i)
+		g.items = append(g.items, i)
+		g.index[objectKey{target.GVK.GroupKind(), target.Namespace, target.Name}] = i
+	}
+	return g
+}
+
+// stream returns the stream for a target. The caller holds mu.
+func (t *Watcher) stream(target Target) *stream {
+	key := streamKey{target.GVR, target.Namespace}
+	s := t.streams[key]
+	if s == nil {
+		s = &stream{
+			watcher: t,
+			key:     key,
+			reader:  &reader{client: t.config.Client.Resource(key.resource).Namespace(key.namespace)},
+			items:   map[string]map[*item]struct{}{},
+		}
+		t.streams[key] = s
+	}
+	return s
+}
+
+// stopCause returns why waiting with a context must stop.
+func (t *Watcher) stopCause(ctx context.Context) error {
+	if ctx.Err() != nil {
+		return context.Cause(ctx)
+	}
+	return ErrClosed
+}
+
+// notify passes a notice to Config.Notify. It drops NoticeReachable while any stream is
+// unreachable. The caller holds mu.
+func (t *Watcher) notify(n Notice) {
+	switch n.Kind {
+	case NoticeUnreachable:
+		t.notifiedUnreachable = true
+	case NoticeReachable:
+		if !t.notifiedUnreachable || t.hasUnreachableStream() {
+			return
+		}
+		t.notifiedUnreachable = false
+	}
+	if t.config.Notify != nil && !t.closed {
+		t.config.Notify(n)
+	}
+}
+
+// hasUnreachableStream reports whether any stream cannot reach the API server.
+func (t *Watcher) hasUnreachableStream() bool {
+	for _, s := range t.streams {
+		if s.unreachable || s.failingReads > 0 {
+			return true
+		}
+	}
+	return false
+}
+
+// retryBackoff returns increasing intervals between retries.
+func retryBackoff() wait.Backoff {
+	return wait.Backoff{Duration: initialRetryInterval, Factor: 2, Jitter: 0.2, Steps: 32, Cap: maxRetryInterval}
+}
+
+// sleep waits for a duration. It reports false if the context is done first.
+func sleep(ctx context.Context, d time.Duration) bool {
+	timer := time.NewTimer(d)
+	defer timer.Stop()
+	select {
+	case <-timer.C:
+		return true
+	case <-ctx.Done():
+		return false
+	}
+}

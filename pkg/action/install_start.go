@@ -1,0 +1,111 @@
+// Copyright The Ordered Helm Authors
+// SPDX-License-Identifier: Apache-2.0
+
+package action
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"io"
+
+	"helm.sh/helm/v3/pkg/chartutil"
+	kubefake "helm.sh/helm/v3/pkg/kube/fake"
+	"helm.sh/helm/v3/pkg/release"
+	"helm.sh/helm/v3/pkg/storage"
+	"helm.sh/helm/v3/pkg/storage/driver"
+
+	"github.com/ordered-helm/helm/internal/history"
+	"github.com/ordered-helm/helm/internal/lease"
+	"github.com/ordered-helm/helm/internal/operation"
+	"github.com/ordered-helm/helm/internal/wait"
+)
+
+// start checks the options and that the name is free, and begins the operation. A preview
+// ignores the options of a dry run.
+func (i *Install) start(ctx context.Context, isPreview bool) (run *installRun, bounded context.Context, end func(), err error) {
+	mode := i.dryRunMode(isPreview)
+	limits, err := i.validate(mode)
+	if err != nil {
+		return nil, nil, nil, err
+	}
+	replaced, err := i.claimName(mode)
+	if err != nil {
+		return nil, nil, nil, err
+	}
+	if i.ClientOnly {
+		i.useFakeCluster()
+	}
+	op, ctx, end := operation.Start(ctx, i.cfg, operation.Options{
+		Notify: i.OnEvent, Timeouts: limits, Bounded: i.ordered(), NoCluster: i.ClientOnly,
+	})
+	return &installRun{action: i, dryRunMode: mode, op: op, replaced: replaced}, ctx, end, nil
+}
+
+func (i *Install) dryRunMode(isPreview bool) dryRunMode {
+	return dryRunMode{option: i.DryRunOption, enabled: i.DryRun, preview: isPreview}
+}
+
+// validate checks the options before anything is asked of the cluster, except whether it
+// can be reached.
+func (i *Install) validate(mode dryRunMode) (wait.Timeouts, error) {
+	if err := validateOptions(i.WaitStrategy, TakeoverAuto, i.MaxParallelHooks); err != nil {
+		return wait.Timeouts{}, err
+	}
+	limits, err := newTimeouts(i.Timeout, i.ReadinessTimeout, i.ordered())
+	if err != nil {
+		return wait.Timeouts{}, err
+	}
+	if err := i.checkReachable(); err != nil {
+		return wait.Timeouts{}, err
+	}
+	return limits, mode.validateHideSecret(i.HideSecret)
+}
+
+func (i *Install) checkReachable() error {
+	if i.ClientOnly {
+		return nil
+	}
+	return i.cfg.KubeClient.IsReachable()
+}
+
+// claimName checks that the name of the release is valid and not in use. It returns the
+// revisions of the release that is to be replaced; nil if there is none.
+func (i *Install) claimName(mode dryRunMode) (replaced []*release.Release, err error) {
+	if err := chartutil.ValidateReleaseName(i.ReleaseName); err != nil {
+		return nil, fmt.Errorf("release name %q: %w", i.ReleaseName, err)
+	}
+	if mode.isDryRun() {
+		return nil, nil
+	}
+	revisions, err := history.NewStore(i.cfg.Releases, i.cfg.Log).ReadIfAllowed(i.ReleaseName)
+	last := history.Newest(revisions)
+	if err != nil || last == nil {
+		return nil, err
+	}
+	status := last.Info.Status
+	if i.Replace && (status == release.StatusUninstalled || status == release.StatusFailed) {
+		return revisions, nil
+	}
+	inUse := errors.New("cannot re-use a name that is still in use")
+	if h := lease.HolderOf(last); h != nil {
+		return nil, fmt.Errorf("%w: revision %d of release %s is %s, by %s, %s; if that is dead, an upgrade takes the release over",
+			inUse, last.Version, i.ReleaseName, status, h, h.Age())
+	}
+	return nil, inUse
+}
+
+// useFakeCluster replaces the cluster and the storage of the configuration, as Helm does,
+// for rendering without either.
+func (i *Install) useFakeCluster() {
+	caps := chartutil.DefaultCapabilities.Copy()
+	if i.KubeVersion != nil {
+		caps.KubeVersion = *i.KubeVersion
+	}
+	caps.APIVersions = append(caps.APIVersions, i.APIVersions...)
+	i.cfg.Capabilities = caps
+	i.cfg.KubeClient = &kubefake.PrintingKubeClient{Out: io.Discard}
+	memory := driver.NewMemory()
+	memory.SetNamespace(i.Namespace)
+	i.cfg.Releases = storage.Init(memory)
+}

@@ -1,0 +1,126 @@
+// Copyright The Ordered Helm Authors
+// SPDX-License-Identifier: Apache-2.0
+
+package action
+
+import (
+	"errors"
+	"fmt"
+	"time"
+
+	"github.com/ordered-helm/helm/internal/event"
+	"github.com/ordered-helm/helm/internal/history"
+	"github.com/ordered-helm/helm/internal/hookrunner"
+	"github.com/ordered-helm/helm/internal/wait"
+
+	"helm.sh/helm/v3/pkg/release"
+)
+
+// WaitStrategy says how an operation waits (docs/reference.md, "SDK").
+type WaitStrategy string
+
+const (
+	// WaitStrategyNone leaves it to the field Wait, which has Helm's meaning.
+	WaitStrategyNone WaitStrategy = ""
+	// WaitStrategyOrdered deploys in the order that the charts declare, and waits until
+	// everything is ready.
+	WaitStrategyOrdered WaitStrategy = "ordered"
+)
+
+func (s WaitStrategy) validate() error {
+	switch s {
+	case WaitStrategyNone, WaitStrategyOrdered:
+		return nil
+	}
+	return fmt.Errorf("unknown wait strategy %q: use %q, or leave it empty", string(s), WaitStrategyOrdered)
+}
+
+// validateOptions checks the options that operations have in common.
+func validateOptions(s WaitStrategy, t Takeover, maxParallelHooks int) error {
+	if err := s.validate(); err != nil {
+		return err
+	}
+	return errors.Join(t.Validate(), validateParallelHooks(maxParallelHooks))
+}
+
+func validateParallelHooks(limit int) error {
+	if limit < 0 {
+		return fmt.Errorf("at most %d hooks at once is no limit: 0 is none", limit)
+	}
+	return nil
+}
+
+// defaultReadinessTimeout is how long a resource may take to become ready where nothing
+// else is declared.
+const defaultReadinessTimeout = 10 * time.Second
+
+// newTimeouts checks that an explicit readiness timeout is not longer than that of the
+// operation. The default is shortened to it.
+func newTimeouts(operation, readiness time.Duration, ordered bool) (wait.Timeouts, error) {
+	switch {
+	case ordered && operation < 0:
+		return wait.Timeouts{}, fmt.Errorf("the timeout %s is negative: raise --timeout, 0 is no limit", operation)
+	case readiness < 0:
+		return wait.Timeouts{}, fmt.Errorf("the readiness timeout %s is negative", readiness)
+	case operation > 0 && readiness > operation:
+		return wait.Timeouts{}, fmt.Errorf("the readiness timeout %s is longer than the timeout of the whole operation, %s: raise --timeout, or lower --readiness-timeout", readiness, operation)
+	case readiness == 0:
+		readiness = defaultReadinessTimeout
+		if operation > 0 {
+			readiness = min(readiness, operation)
+		}
+	}
+	return wait.Timeouts{Operation: operation, Readiness: readiness}, nil
+}
+
+// dryRunMode is whether an operation only shows what it would do.
+type dryRunMode struct {
+	// option is Helm's DryRunOption, enabled its DryRun.
+	option  string
+	enabled bool
+	// preview is whether the operation is previewed: everything is rendered and checked as
+	// if it was done.
+	preview bool
+}
+
+// isDryRun reports whether nothing is to be changed, as in Helm.
+func (m dryRunMode) isDryRun() bool {
+	if m.preview {
+		return false
+	}
+	switch m.option {
+	case "client", "server", "true":
+		return true
+	}
+	return m.enabled
+}
+
+// looksUp reports whether templates may look up objects in the cluster.
+func (m dryRunMode) looksUp() bool {
+	if m.preview {
+		return true
+	}
+	switch m.option {
+	case "server", "none", "false":
+		return true
+	}
+	return !m.isDryRun()
+}
+
+// validateHideSecret checks that secrets are only hidden where nothing is changed.
+func (m dryRunMode) validateHideSecret(hide bool) error {
+	if hide && !m.isDryRun() {
+		return errors.New("Hiding Kubernetes secrets requires a dry-run mode") //nolint:staticcheck // Helm's words
+	}
+	return nil
+}
+
+// storedHookModes is how the hooks of a stored release run. Where that cannot be known, it
+// warns, and they run in Helm's order.
+func storedHookModes(rel *release.Release, events *event.Sink) hookrunner.Modes {
+	modes, err := history.HookModes(rel)
+	if err != nil {
+		events.Warnf("hooks run one after the other: %v", err)
+	}
+	return modes
+}

@@ -1,0 +1,30 @@
+// Copyright The Ordered Helm Authors
+// SPDX-License-Identifier: Apache-2.0
+
+package action
+
+import "testing"
+
+// TestValidateParallelHooks rejects a negative limit in all operations.
+func TestValidateParallelHooks(t *testing.T) {
+	for limit, want := range map[int]string{0: "", 1: "", 1000: "", -1: "at most -1 hooks at once is no limit: 0 is none"} {
+		err := validateParallelHooks(limit)
+		if (err == nil) != (want == "") || err != nil && err.Error() != want {
+			t.Errorf("%d: got %v", limit, err)
+		}
+	}
+	cfg := &Configuration{Log: t.Logf} // it is not used
+	install, upgrade, rollback, uninstall, tests := NewInstall(cfg), NewUpgrade(cfg), NewRollback(cfg), NewUninstall(cfg), NewReleaseTesting(cfg)
+	install.MaxParallelHooks, upgrade.MaxParallelHooks, rollback.MaxParallelHooks, uninstall.MaxParallelHooks, tests.MaxParallelHooks = -1, -1, -1, -1, -1
+	for name, run := range map[string]func() error{
+		"install":   func() error { _, err := install.RunWithContext(t.Context(), nil, nil); return err },
+		"upgrade":   func() error { _, err := upgrade.RunWithContext(t.Context(), "rel", nil, nil); return err },
+		"rollback":  func() error { return rollback.RunWithContext(t.Context(), "rel") },
+		"uninstall": func() error { _, err := uninstall.RunWithContext(t.Context(), "rel"); return err },
+		"test":      func() error { _, err := tests.RunWithContext(t.Context(), "rel"); return err },
+	} {
+		if err := run(); err == nil || err.Error() != "at most -1 hooks at once is no limit: 0 is none" {
+			t.Errorf("%s: got %v", name, err)
+		}
+	}
+}

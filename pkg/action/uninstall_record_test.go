@@ -1,0 +1,207 @@
+// Copyright The Ordered Helm Authors
+// SPDX-License-Identifier: Apache-2.0
+
+package action
+
+import (
+	"errors"
+	"io"
+	"slices"
+	"testing"
+	"testing/synctest"
+	"time"
+
+	kubefake "helm.sh/helm/v3/pkg/kube/fake"
+	"helm.sh/helm/v3/pkg/release"
+	helmtime "helm.sh/helm/v3/pkg/time"
+	apierrors "k8s.io/apimachinery/pkg/api/errors"
+	"k8s.io/apimachinery/pkg/runtime/schema"
+
+	"github.com/ordered-helm/helm/internal/history"
+	"github.com/ordered-helm/helm/internal/history/historytest"
+	"github.com/ordered-helm/helm/internal/httpretry"
+	"github.com/ordered-helm/helm/internal/lease"
+	"github.com/ordered-helm/helm/internal/operation"
+)
+
+// newUninstallRun returns the uninstall of a stored release that is about to begin, and the
+// driver that records its writes. BeforeUpdate may refuse them.
+func newUninstallRun(t *testing.T, cfg *Configuration, beforeUpdate func(attempt int) error) (*uninstallRun, *historytest.RecordingDriver) {
+	t.Helper()
+	op, _, end := operation.Start(t.Context(), cfg, operation.Options{Bounded: true})
+	t.Cleanup(end)
+	check := &lease.Check{Store: op.Store, Events: op.Events, Release: historytest.ReleaseName}
+	state, err := check.Run(t.Context())
+	if err != nil {
+		t.Fatal(err)
+	}
+	run := &uninstallRun{action: NewUninstall(cfg), op: op, state: state, rel: history.Copy(history.Newest(state.History))}
+	run.writer = op.Store.NewWriter(run.rel)
+	if err := run.writer.SetStoredRecord(nil); err != nil {
+		t.Fatal(err)
+	}
+	d := &historytest.RecordingDriver{Driver: cfg.Releases.Driver, BeforeUpdate: beforeUpdate}
+	cfg.Releases.Driver = d
+	return run, d
+}
+
+// once returns an error for the first attempt only.
+func once(err error) func(attempt int) error {
+	return func(attempt int) error {
+		if attempt == 1 {
+			return err
+		}
+		return nil
+	}
+}
+
+// TestUninstallWithoutLease begins an uninstall that must not record that it works on the
+// release. It goes on, and the recorded status stays as it was.
+func TestUninstallWithoutLease(t *testing.T) {
+	for _, tt := range []struct {
+		name string
+		rel  *release.Release
+		want release.Status
+	}{
+		{name: "deployed release", rel: historytest.RevisionWithChart(1, release.StatusDeployed), want: release.StatusDeployed},
+		{name: "release of a dead operation", rel: historytest.LeasedRevision(t, 1, release.StatusPendingInstall, historytest.DeadProcess(), 0), want: release.StatusFailed},
+		{name: "release without a chart", rel: historytest.Revision(1, release.StatusDeployed), want: release.StatusDeployed},
+	} {
+		t.Run(tt.name, func(t *testing.T) {
+			cfg := newConfiguration(t, tt.rel)
+			run, d := newUninstallRun(t, cfg, once(apierrors.NewForbidden(schema.GroupResource{Resource: "secrets"}, "rel", nil)))
+			if err := run.begin(); err != nil {
+				t.Fatal(err)
+			}
+			run.writer.Change(func(*release.Release) {}) // as when a hook is started
+			run.writer.WriteProgress()
+			if rel := historytest.Get(t, cfg.Releases, 1); rel.Info.Status != tt.want && len(d.Updates()) > 0 {
+				t.Errorf("it is stored as %+v", rel.Info)
+			}
+		})
+	}
+}
+
+// TestUninstallDoesNotBegin if it is not known whether anybody else works on the release.
+func TestUninstallDoesNotBegin(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		noAnswer := func(int) error {
+			time.Sleep(8 * time.Second)
+			return &httpretry.RecordTimeoutError{Err: errors.New("no answer")}
+		}
+		upgrade := historytest.RevisionWithChart(2, release.StatusPendingUpgrade)
+		damaged := historytest.RevisionWithChart(2, release.StatusDeployed)
+		damaged.Hooks = []*release.Hook{nil}
+		for name, tt := range map[string]struct {
+			beforeUpdate func(attempt int) error
+			next         *release.Release
+			lost         bool
+		}{
+			"storage error":                {beforeUpdate: once(errors.New("not now"))},
+			"storage does not answer":      {beforeUpdate: noAnswer},
+			"others begin meanwhile":       {beforeUpdate: noAnswer, next: upgrade, lost: true},
+			"there is a next revision":     {next: upgrade},
+			"the next revision is damaged": {next: damaged},
+		} {
+			cfg := newConfiguration(t, historytest.RevisionWithChart(1, release.StatusDeployed))
+			run, d := newUninstallRun(t, cfg, tt.beforeUpdate)
+			if tt.next != nil {
+				if err := cfg.Releases.Driver.Create(historytest.Key(2), tt.next); err != nil {
+					t.Fatal(err)
+				}
+			}
+			err := run.begin()
+			var lost *TakenOverError
+			if err == nil || errors.As(err, &lost) != tt.lost {
+				t.Errorf("%s: got %v", name, err)
+			}
+			d.BeforeUpdate = nil
+			if rel := historytest.Get(t, cfg.Releases, 1); rel.Info.Status != release.StatusDeployed || historytest.Lease(t, cfg.Releases, 1) != nil {
+				t.Errorf("%s: it is stored as %+v", name, rel.Info)
+			}
+		}
+	})
+}
+
+// TestFirstWriteOfLease takes long. The stored release, which has no lease until then, does
+// not count as taken over; later it does.
+func TestFirstWriteOfLease(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		cfg := newConfiguration(t, historytest.RevisionWithChart(1, release.StatusDeployed))
+		run, d := newUninstallRun(t, cfg, func(attempt int) error {
+			time.Sleep(8 * time.Second)
+			if attempt < 4 {
+				return &httpretry.RecordTimeoutError{Err: errors.New("no answer")}
+			}
+			return nil
+		})
+		if err := run.begin(); err != nil || d.Attempts() != 4 {
+			t.Fatalf("got %v after %d attempts", err, d.Attempts())
+		}
+		if l := historytest.Lease(t, cfg.Releases, 1); l == nil || l.ID != run.op.Lease().ID() {
+			t.Errorf("the lease is %+v", l)
+		}
+		if err := cfg.Releases.Update(historytest.RevisionWithChart(1, release.StatusDeployed)); err != nil { // by others, as it was before
+			t.Fatal(err)
+		}
+		time.Sleep(historytest.LeaseDuration)
+		var lost *TakenOverError
+		if err := run.op.MayChange(); !errors.As(err, &lost) {
+			t.Errorf("got %v", err)
+		}
+	})
+}
+
+// TestHooksOfContinuedUninstall does not run hooks again that have succeeded in the
+// interrupted uninstall, unless it is not known whether they ran before or after the
+// deletion.
+func TestHooksOfContinuedUninstall(t *testing.T) {
+	began := time.Now()
+	hook := func(name string, phase release.HookPhase, ago time.Duration, events ...release.HookEvent) *release.Hook {
+		h := &release.Hook{Name: name, Events: events}
+		h.LastRun.Phase, h.LastRun.StartedAt = phase, helmtime.Time{Time: began.Add(-ago)}
+		return h
+	}
+	rel := historytest.LeasedRevision(t, 1, release.StatusUninstalling, historytest.DeadProcess(), time.Hour)
+	rel.Info.Deleted = helmtime.Time{Time: began.Add(-time.Minute)}
+	rel.Hooks = []*release.Hook{
+		hook("succeeded", release.HookPhaseSucceeded, time.Second, release.HookPreDelete),
+		hook("succeeded-of-two-operations", release.HookPhaseSucceeded, time.Second, release.HookPreUpgrade, release.HookPreDelete),
+		hook("failed", release.HookPhaseFailed, time.Second, release.HookPreDelete),
+		hook("succeeded-before-uninstall", release.HookPhaseSucceeded, time.Hour, release.HookPreUpgrade, release.HookPreDelete),
+		hook("before-or-after-deletion", release.HookPhaseSucceeded, time.Second, release.HookPreDelete, release.HookPostDelete),
+	}
+	cfg := newConfiguration(t, rel)
+	cfg.KubeClient = &kubefake.PrintingKubeClient{Out: io.Discard}
+	run, _ := newUninstallRun(t, cfg, nil)
+	if err := run.begin(); err != nil {
+		t.Fatal(err)
+	}
+	runner := run.hooks()
+	var again []string
+	for _, h := range run.rel.Hooks {
+		if runner.Filter(h) {
+			again = append(again, h.Name)
+		}
+	}
+	if want := []string{"failed", "succeeded-before-uninstall", "before-or-after-deletion"}; !slices.Equal(again, want) {
+		t.Errorf("run again: %v, want %v", again, want)
+	}
+}
+
+// TestSupersedeAfterUninstall does not change a revision that others have created meanwhile.
+func TestSupersedeAfterUninstall(t *testing.T) {
+	cfg := newConfiguration(t, historytest.RevisionWithChart(1, release.StatusDeployed), historytest.RevisionWithChart(2, release.StatusFailed))
+	run, _ := newUninstallRun(t, cfg, nil)
+	if err := cfg.Releases.Create(historytest.RevisionWithChart(3, release.StatusDeployed)); err != nil {
+		t.Fatal(err)
+	}
+	if err := run.supersede(); err != nil {
+		t.Fatal(err)
+	}
+	for version, want := range map[int]release.Status{1: release.StatusSuperseded, 2: release.StatusFailed, 3: release.StatusDeployed} {
+		if rel := historytest.Get(t, cfg.Releases, version); rel.Info.Status != want {
+			t.Errorf("revision %d is %+v", version, rel.Info)
+		}
+	}
+}

@@ -1,0 +1,231 @@
+// Copyright The Ordered Helm Authors
+// SPDX-License-Identifier: Apache-2.0
+
+package action
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"slices"
+	"strings"
+	"time"
+
+	"helm.sh/helm/v3/pkg/kube"
+	"helm.sh/helm/v3/pkg/releaseutil"
+	"k8s.io/apimachinery/pkg/apis/meta/v1/unstructured"
+
+	"github.com/ordered-helm/helm/internal/deploy"
+	"github.com/ordered-helm/helm/internal/event"
+	"github.com/ordered-helm/helm/internal/lease"
+	"github.com/ordered-helm/helm/internal/object"
+	"github.com/ordered-helm/helm/internal/prune"
+	"github.com/ordered-helm/helm/internal/releaserecord"
+	"github.com/ordered-helm/helm/internal/sequencer"
+	"github.com/ordered-helm/helm/internal/text"
+	"github.com/ordered-helm/helm/internal/wait"
+)
+
+// removal is how the objects of a release are deleted: in reverse order, or as Helm does.
+// Everything that differs between the two is in its implementations.
+type removal interface {
+	// prepare reads what is to be deleted.
+	prepare(ctx context.Context) error
+	// execute deletes it.
+	execute(ctx context.Context) error
+	// hookCause is what a failure of hooks is reported as, failure what one of execute is.
+	hookCause(ctx context.Context, err error) error
+	failure(ctx context.Context, err error) error
+	// deleted are the objects that were deleted. waitTimeout is how long the operation
+	// waits until they are gone.
+	deleted() kube.ResourceList
+	waitTimeout() time.Duration
+	// kept lists the objects that the resource policy keeps, for people.
+	kept() string
+	// restores is whether the release is recorded as it was if nothing of it was begun.
+	restores() bool
+}
+
+func newRemoval(r *uninstallRun, ordered bool) removal {
+	if ordered {
+		return &orderedRemoval{run: r}
+	}
+	return &helmRemoval{run: r}
+}
+
+// orderedRemoval deletes in the reverse of the order in which the release was deployed.
+type orderedRemoval struct {
+	run      *uninstallRun
+	graph    *prune.Graph
+	keptList strings.Builder
+}
+
+func (o *orderedRemoval) prepare(ctx context.Context) error {
+	inv := o.run.inventory
+	if err := inv.ReadPlans(ctx, o.run.op.Cluster, false); err != nil {
+		return fmt.Errorf("uninstall: %w: use --wait=false to remove everything at once", err)
+	}
+	policies := inv.Policies()
+	o.listKept(policies)
+	o.graph = &prune.Graph{
+		Cluster: o.run.op.Cluster, Events: o.run.op.Events, Namespace: o.run.rel.Namespace, Propagation: o.run.action.propagation(),
+		Timeout: o.run.action.ReadinessTimeout, InfoOf: inv.InfoOf, Progress: o.run.writer,
+		Removal: sequencer.PlanRemoval(inv.Plans(), func(res *sequencer.PlannedResource) (sequencer.ID, bool) {
+			id, exists := inv.IDOf(res)
+			return id, exists && !object.Keeps(policies[id]) && !o.run.action.spared[id]
+		}),
+		WhyKeep: func(live *unstructured.Unstructured) string { return inv.WhyKeep(live, policies, true) },
+	}
+	return o.recordProgress()
+}
+
+// listKept lists the objects that their policy keeps.
+func (o *orderedRemoval) listKept(policies map[sequencer.ID]string) {
+	listed := map[sequencer.ID]bool{}
+	for _, plan := range slices.Backward(o.run.inventory.Plans()) {
+		for _, n := range plan.Nodes {
+			for _, res := range n.Resources {
+				id, exists := o.run.inventory.IDOf(res)
+				if exists && object.Keeps(policies[id]) && !listed[id] {
+					listed[id] = true
+					fmt.Fprintf(&o.keptList, "[%s] %s\n", res.ID.Kind, res.ID.Name)
+				}
+			}
+		}
+	}
+}
+
+// recordProgress has the release record, from now on, which nodes are removed.
+func (o *orderedRemoval) recordProgress() error {
+	rec, err := releaserecord.Read(o.run.rel)
+	if err != nil {
+		return err
+	}
+	if err := o.run.writer.SetStoredRecord(rec); err != nil {
+		return err
+	}
+	return o.run.writer.ExpectNodes(o.graph.Nodes(), true)
+}
+
+func (o *orderedRemoval) execute(ctx context.Context) error {
+	o.run.op.Events.Emit(Event{
+		Type: EventPlanned, Message: fmt.Sprintf("removing release %s: %s, in reverse order", o.run.rel.Name, o.graph.Extent()),
+		Nodes: event.RemovedNodes(o.graph.Removal),
+	})
+	err := o.graph.Run(ctx)
+	return errors.Join(err, o.run.writer.FinishProgress(err == nil))
+}
+
+func (o *orderedRemoval) hookCause(_ context.Context, err error) error { return err }
+
+func (o *orderedRemoval) failure(_ context.Context, err error) error {
+	return fmt.Errorf("failed to delete release: %s: %w", o.run.rel.Name, err)
+}
+
+func (o *orderedRemoval) deleted() kube.ResourceList { return o.graph.Deleted() }
+
+func (o *orderedRemoval) waitTimeout() time.Duration { return wait.UntilOperationEnds }
+
+func (o *orderedRemoval) kept() string { return o.keptList.String() }
+
+func (o *orderedRemoval) restores() bool { return false }
+
+// helmRemoval deletes everything at once, as Helm does.
+type helmRemoval struct {
+	run *uninstallRun
+	// files are the documents to delete, in Helm's uninstall order.
+	files    []releaseutil.Manifest
+	list     kube.ResourceList
+	keptList strings.Builder
+}
+
+func (h *helmRemoval) prepare(context.Context) error {
+	if rec, err := releaserecord.Read(h.run.rel); err == nil {
+		if err := h.run.writer.SetStoredRecord(lease.WithoutLease(rec)); err != nil {
+			return err
+		}
+	}
+	_, files, err := releaseutil.SortManifests(releaseutil.SplitManifests(h.run.rel.Manifest), nil, releaseutil.UninstallOrder)
+	if err != nil {
+		h.run.op.Log("uninstall: Failed to delete release: %s", h.run.op.Events.RedactError(err))
+		return fmt.Errorf("failed to delete release: %s", h.run.rel.Name)
+	}
+	for _, f := range files {
+		if f.Head.Metadata != nil && object.Keeps(f.Head.Metadata.Annotations[kube.ResourcePolicyAnno]) {
+			fmt.Fprintf(&h.keptList, "[%s] %s\n", f.Head.Kind, f.Head.Metadata.Name)
+		} else {
+			h.files = append(h.files, f)
+		}
+	}
+	return nil
+}
+
+func (h *helmRemoval) execute(ctx context.Context) error {
+	var manifest strings.Builder
+	for _, f := range h.files {
+		manifest.WriteString("\n---\n" + f.Content)
+	}
+	list, err := h.run.op.Cluster.Build([]byte(manifest.String()), false)
+	if err != nil {
+		return fmt.Errorf("unable to build kubernetes objects for delete: %w", err)
+	}
+	for _, info := range h.withLeftovers(ctx, list) {
+		if len(h.run.action.spared) == 0 || !h.run.action.spared[object.IDOf(info)] {
+			h.list = append(h.list, info)
+		}
+	}
+	_, errs := h.run.op.Cluster.Delete(ctx, h.list, h.run.action.propagation())
+	return errors.Join(errs...)
+}
+
+// withLeftovers adds, where a revision was deployed in order, the objects that revisions
+// before the last one have left, and removes those that do not belong to the release. It
+// warns about objects that cannot be read: they do not prevent the removal of the others.
+func (h *helmRemoval) withLeftovers(ctx context.Context, list kube.ResourceList) kube.ResourceList {
+	inv := h.run.inventory
+	if !inv.IsOrdered() || !h.run.op.Cluster.IsNative() {
+		return list
+	}
+	err := inv.ReadPlans(ctx, h.run.op.Cluster, true)
+	all := slices.Clone(list)
+	for _, info := range inv.Objects() {
+		if !inv.IsOfBase(object.IDOf(info)) {
+			all = append(all, info)
+		}
+	}
+	live, unreadable := h.run.op.Cluster.Live(ctx, all)
+	if err := errors.Join(err, unreadable); err != nil {
+		h.run.op.Events.Warnf("what revisions before the last one may have left is not deleted: %v", err)
+		return list
+	}
+	policies := inv.Policies()
+	return slices.DeleteFunc(all, func(info *object.Info) bool {
+		if live[info] == nil {
+			return true
+		}
+		why := inv.WhyKeep(live[info], policies, true)
+		if why != "" {
+			h.run.op.Events.Warnf("%s is not deleted: %s", object.Describe(info), why)
+		}
+		return why != ""
+	})
+}
+
+func (h *helmRemoval) hookCause(ctx context.Context, err error) error { return deploy.Cause(ctx, err) }
+
+func (h *helmRemoval) failure(ctx context.Context, err error) error {
+	if cause := context.Cause(ctx); cause != nil {
+		return cause
+	}
+	// Helm's words do not say why.
+	h.run.op.Events.Warnf("not all of release %s could be deleted: %s", h.run.rel.Name, text.OneLine(err.Error()))
+	return fmt.Errorf("failed to delete release: %s", h.run.rel.Name)
+}
+
+func (h *helmRemoval) deleted() kube.ResourceList { return h.list }
+
+func (h *helmRemoval) waitTimeout() time.Duration { return h.run.action.Timeout }
+
+func (h *helmRemoval) kept() string { return h.keptList.String() }
+
+func (h *helmRemoval) restores() bool { return true }

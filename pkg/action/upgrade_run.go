@@ -1,0 +1,344 @@
+// Copyright The Ordered Helm Authors
+// SPDX-License-Identifier: Apache-2.0
+
+package action
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"slices"
+
+	"helm.sh/helm/v3/pkg/chart"
+	"helm.sh/helm/v3/pkg/chartutil"
+	"helm.sh/helm/v3/pkg/release"
+	"helm.sh/helm/v3/pkg/storage/driver"
+	"k8s.io/apimachinery/pkg/runtime/schema"
+
+	"github.com/ordered-helm/helm/internal/crds"
+	"github.com/ordered-helm/helm/internal/deploy"
+	"github.com/ordered-helm/helm/internal/failure"
+	"github.com/ordered-helm/helm/internal/history"
+	"github.com/ordered-helm/helm/internal/hookrunner"
+	"github.com/ordered-helm/helm/internal/hooks"
+	"github.com/ordered-helm/helm/internal/inventory"
+	"github.com/ordered-helm/helm/internal/lease"
+	"github.com/ordered-helm/helm/internal/operation"
+	"github.com/ordered-helm/helm/internal/preview"
+	"github.com/ordered-helm/helm/internal/releaserecord"
+	"github.com/ordered-helm/helm/internal/render"
+	"github.com/ordered-helm/helm/internal/text"
+)
+
+// upgradeRun is one run of an Upgrade.
+type upgradeRun struct {
+	dryRunMode
+	action *Upgrade
+	op     *operation.Operation
+	name   string
+
+	state *lease.State
+	// last is the newest revision, current the one that Helm compares the new one with.
+	last, current *release.Release
+	renderer      renderer
+	rel           *release.Release
+	deploy        *deploy.Run
+}
+
+func (r *upgradeRun) upgrade(ctx context.Context, chrt *chart.Chart, vals map[string]any) (*release.Release, error) {
+	r.op.Log("preparing upgrade for %s", r.name)
+	if err := r.load(ctx); err != nil {
+		return nil, err
+	}
+	if !r.isDryRun() {
+		r.op.Begin(ctx, Operation{Name: "upgrade", Release: r.name, Namespace: r.current.Namespace, Revision: r.last.Version + 1, Ordered: r.action.ordered()})
+	}
+	if err := r.render(chrt, vals); err != nil {
+		return nil, err
+	}
+	if err := r.installCRDHooks(ctx); err != nil {
+		return nil, err
+	}
+	if rel, err := r.check(ctx, nil); err != nil {
+		return rel, err
+	}
+	if r.isDryRun() {
+		r.rel.Info.Description = r.description("Dry run complete")
+		return r.rel, nil
+	}
+	if err := r.begin(ctx); err != nil {
+		return nil, err
+	}
+	if err := r.deploy.Perform(ctx); err != nil {
+		return r.fail(ctx, r.deploy.Failure(ctx, err))
+	}
+	return r.rel, r.conclude()
+}
+
+func (r *upgradeRun) preview(ctx context.Context, b *preview.Builder, chrt *chart.Chart, vals map[string]any) (*Preview, error) {
+	if err := r.load(ctx); err != nil {
+		return nil, err
+	}
+	if err := r.render(chrt, vals); err != nil {
+		return nil, err
+	}
+	if !r.action.SkipCRDs && !r.action.DisableHooks {
+		if err := b.AddCRDHooks(ctx, r.rel.Hooks); err != nil {
+			return nil, err
+		}
+	}
+	pending, err := b.PendingKinds(r.rel, r.action.ordered())
+	if err != nil {
+		return nil, err
+	}
+	if _, err := r.check(ctx, pending); err != nil {
+		return nil, err
+	}
+	return b.Build(ctx, r.deploy)
+}
+
+// load reads the release, and finds the revision that it is upgraded from.
+func (r *upgradeRun) load(ctx context.Context) error {
+	check := &lease.Check{
+		Store: r.op.Store, Events: r.op.Events, Release: r.name, Takeover: r.action.Takeover,
+		DryRun: r.isDryRun() || r.dryRunMode.preview, Helm: r.inProgressError,
+	}
+	var err error
+	if r.state, err = check.Run(ctx); err != nil {
+		return err
+	}
+	revisions, err := r.state.History, r.state.Err
+	if errors.Is(err, driver.ErrReleaseNotFound) || err == nil && len(revisions) == 0 {
+		return driver.NewErrNoDeployedReleases(r.name)
+	}
+	if err != nil {
+		return err
+	}
+	r.last = history.Newest(revisions)
+	r.current = newestWith(revisions, release.StatusDeployed)
+	if r.current == nil {
+		switch r.last.Info.Status {
+		case release.StatusFailed, release.StatusSuperseded:
+			r.current = r.last
+		default:
+			return driver.NewErrNoDeployedReleases(r.name)
+		}
+	}
+	return nil
+}
+
+// newestWith is the newest of some revisions that has a status; nil if none has.
+func newestWith(revisions []*release.Release, status release.Status) *release.Release {
+	return history.Newest(slices.DeleteFunc(slices.Clone(revisions), func(rel *release.Release) bool { return rel.Info.Status != status }))
+}
+
+// inProgressError is what Helm says of a release that another operation works on.
+func (r *upgradeRun) inProgressError(status release.Status) error {
+	if status.IsPending() {
+		return lease.ErrPending
+	}
+	return driver.NewErrNoDeployedReleases(r.name)
+}
+
+// render renders the new revision.
+func (r *upgradeRun) render(chrt *chart.Chart, vals map[string]any) error {
+	u := r.action
+	chrt, err := releaserecord.WithRecord(chrt, nil)
+	if err != nil {
+		return err
+	}
+	if vals, err = u.values(chrt, r.current, vals); err != nil {
+		return err
+	}
+	revision := r.last.Version + 1
+	r.renderer = renderer{cfg: u.cfg, renderOptions: renderOptions{
+		release: chartutil.ReleaseOptions{Name: r.name, Namespace: r.current.Namespace, Revision: revision, IsUpgrade: true},
+		ordered: u.ordered(), dryRun: r.isDryRun(), looksUp: r.looksUp(),
+		enableDNS: u.EnableDNS, subNotes: u.SubNotes, hideSecret: u.HideSecret,
+		skipSchemaValidation: u.SkipSchemaValidation, postRenderer: u.PostRenderer,
+	}}
+	if err := r.renderer.load(chrt, vals); err != nil {
+		return err
+	}
+	result, err := r.renderer.render()
+	if err != nil {
+		return err
+	}
+	if driver.ContainsSystemLabels(u.Labels) {
+		return reservedLabelsError()
+	}
+	r.rel = &release.Release{
+		Name: r.name, Namespace: r.current.Namespace, Chart: r.renderer.chart, Config: r.renderer.vals,
+		Info: &release.Info{
+			FirstDeployed: r.current.Info.FirstDeployed, LastDeployed: u.cfg.Now(),
+			Status: release.StatusPendingUpgrade, Description: "Preparing upgrade", Notes: result.Notes,
+		},
+		Version: revision, Manifest: result.Manifest, Hooks: result.Hooks, Labels: u.labels(r.last),
+	}
+	return nil
+}
+
+func (r *upgradeRun) newDeploy(inv *inventory.Inventory, pending map[schema.GroupKind]bool) *deploy.Run {
+	u := r.action
+	return deploy.New(r.op, r.op.Store.NewWriter(r.rel), r.renderer.plan, inv, deploy.Options{
+		Ordered: u.ordered(), Wait: u.Wait || u.Atomic, Jobs: u.WaitForJobs, Timeout: u.Timeout,
+		Force: u.Force, TakeOwnership: u.TakeOwnership, Validate: !u.DisableOpenAPIValidation, RecreatePods: u.Recreate,
+		PendingKinds: pending, Conflict: "Unable to continue with update",
+		Hooks: deploy.Hooks{
+			Disabled: u.DisableHooks, Before: release.HookPreUpgrade, After: release.HookPostUpgrade,
+			Options: hooks.Options{
+				Timeout: u.Timeout, Limit: u.MaxParallelHooks, FollowLogs: u.FollowHookLogs,
+				Modes: render.HookModes(r.renderer.root, r.rel.Namespace),
+			},
+			Error: func(event release.HookEvent, err error) error { return fmt.Errorf("%s hooks failed: %w", event, err) },
+		},
+	})
+}
+
+// installCRDHooks installs definitions that are hooks, on which the kinds of all other
+// objects may depend. What can be checked without them is checked before.
+func (r *upgradeRun) installCRDHooks(ctx context.Context) error {
+	u := r.action
+	if r.isDryRun() || u.SkipCRDs || u.DisableHooks || len(hookrunner.ForEvent(r.rel.Hooks, hookrunner.EventCRDInstall)) == 0 {
+		return nil
+	}
+	inv := r.newInventory()
+	if u.ordered() {
+		if err := r.readInventory(ctx, inv); err != nil {
+			return err
+		}
+	}
+	if err := r.newDeploy(inv, nil).CheckBeforeCRDs(ctx, r.renderer.recordOf(r.rel)); err != nil {
+		return err
+	}
+	installer := &crds.Installer{Cluster: r.op.Cluster, Log: r.op.Log}
+	return installer.InstallHooks(ctx, r.rel.Hooks)
+}
+
+func (r *upgradeRun) newInventory() *inventory.Inventory {
+	return inventory.New(r.state.History, r.current)
+}
+
+// readInventory reads what earlier revisions may have left: in order, revision by revision;
+// otherwise as Helm does.
+func (r *upgradeRun) readInventory(ctx context.Context, inv *inventory.Inventory) error {
+	if !r.action.ordered() {
+		return inv.ReadAsHelm(r.op.Cluster)
+	}
+	err := inv.ReadPlans(ctx, r.op.Cluster, false)
+	if history.IsUnusable(err) {
+		return fmt.Errorf("%w: upgrade with --wait=true, which takes no account of any order; later upgrades can be ordered again", err)
+	}
+	return err
+}
+
+// check prepares the deployment and checks everything that can be checked before anything
+// is changed. With an error it returns the release where Helm does.
+func (r *upgradeRun) check(ctx context.Context, pending map[schema.GroupKind]bool) (*release.Release, error) {
+	r.renderer.warn(r.op.Events)
+	inv := r.newInventory()
+	r.deploy = r.newDeploy(inv, pending)
+	if err := r.deploy.Build(); err != nil {
+		return nil, err
+	}
+	if err := r.readInventory(ctx, inv); err != nil {
+		return r.rel, err
+	}
+	if err := r.deploy.SetRecord(r.renderer.chart, r.renderer.recordOf(r.rel)); err != nil {
+		return nil, err
+	}
+	r.deploy.HideSecrets()
+	if err := r.deploy.FindExisting(ctx, true); err != nil {
+		return nil, err
+	}
+	if r.isDryRun() {
+		return r.rel, nil
+	}
+	return nil, r.deploy.Check(ctx)
+}
+
+// begin stores the new revision, which also keeps others from upgrading the release.
+func (r *upgradeRun) begin(ctx context.Context) error {
+	if err := context.Cause(ctx); err != nil {
+		return err
+	}
+	r.action.cfg.Releases.MaxHistory = r.action.MaxHistory
+	r.op.Log("creating upgraded release for %s", r.name)
+	if _, err := r.op.Hold(r.deploy.Writer(), "upgrade", r.rel.Info.Status); err != nil {
+		return err
+	}
+	interrupted, err := lease.CreateNext(r.op.Store, r.op.Events, r.rel, r.state)
+	r.deploy.SetInterrupted(interrupted)
+	return err
+}
+
+// conclude records that the new revision is deployed.
+func (r *upgradeRun) conclude() error {
+	if err := r.op.Lease().MayConclude(); err != nil {
+		return err
+	}
+	r.op.Store.NewWriter(history.Copy(r.current)).WriteOrWarn(r.op.Events, func(rel *release.Release) { rel.Info.Status = release.StatusSuperseded })
+	r.op.Log("updating status for upgraded release for %s", r.name)
+	return r.deploy.Writer().Write(func(rel *release.Release) {
+		rel.Info.Status, rel.Info.Description = release.StatusDeployed, r.description("Upgrade complete")
+	})
+}
+
+func (r *upgradeRun) description(otherwise string) string {
+	if r.action.Description != "" {
+		return r.action.Description
+	}
+	return otherwise
+}
+
+// fail records the failure, and undoes what the options ask to undo.
+func (r *upgradeRun) fail(ctx context.Context, cause error) (*release.Release, error) {
+	r.op.Log("warning: Upgrade %q failed: %s", r.name, cause)
+	if lost := r.op.Lease().Lost(); lost != nil {
+		return r.rel, lost
+	}
+	undo, description := context.WithoutCancel(ctx), fmt.Sprintf("Upgrade %q failed: %s", r.name, failure.Description(cause))
+	var lost, unclean error
+	if r.action.CleanupOnFail {
+		lost, unclean = r.deploy.RecordCleanedUp(undo, cause, description)
+	} else {
+		lost = r.deploy.RecordFailure(description)
+	}
+	switch {
+	case lost != nil:
+		return r.rel, lost
+	case unclean != nil:
+		return r.rel, &UndoError{Failure: cause, Undo: unclean, Prefix: "an error occurred while cleaning up resources. original upgrade error"}
+	}
+	if !r.action.Atomic {
+		return r.rel, cause
+	}
+	return r.rel, r.rollBack(undo, cause)
+}
+
+// rollBack returns the release to the last revision that was deployed.
+func (r *upgradeRun) rollBack(ctx context.Context, cause error) error {
+	u := r.action
+	r.op.Log("Upgrade failed and atomic is set, rolling back to last successful release")
+	revisions, err := r.op.Store.ReadAll(r.name)
+	if err != nil {
+		return &UndoError{Failure: cause, Undo: err, Prefix: "an error occurred while finding last successful release. original upgrade error"}
+	}
+	target := newestWith(revisions, release.StatusDeployed)
+	if target == nil {
+		target = newestWith(revisions, release.StatusSuperseded)
+	}
+	if target == nil {
+		return fmt.Errorf("unable to find a previously successful release when attempting to rollback. original upgrade error: %w", cause)
+	}
+	r.op.Events.Warnf("the upgrade of release %s failed, and it is rolled back to revision %d because of --atomic: %s", r.name, target.Version, text.OneLine(failure.Description(cause)))
+	b := NewRollback(u.cfg)
+	b.Version, b.Wait, b.WaitForJobs, b.DisableHooks, b.Recreate, b.Force, b.Timeout = target.Version, true, u.WaitForJobs, u.DisableHooks, u.Recreate, u.Force, u.Timeout
+	b.MaxParallelHooks, b.FollowHookLogs = u.MaxParallelHooks, u.FollowHookLogs
+	b.ReadinessTimeout, b.OnEvent, b.spared = u.ReadinessTimeout, u.OnEvent, r.deploy.Adopted()
+	b.undo = undoTarget(r.op, r.rel)
+	if err := b.RunWithContext(ctx, r.name); err != nil {
+		return &UndoError{Failure: cause, Undo: err, Prefix: "an error occurred while rolling back the release. original upgrade error"}
+	}
+	return fmt.Errorf("release %s failed, and has been rolled back due to atomic being set: %w", r.name, cause)
+}
