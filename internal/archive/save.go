@@ -87,34 +87,7 @@ func complete(name string, ch *chart.Chart) error {
 	if err := rewrite(&b, packed, charts); err != nil {
 		return err
 	}
-	return replace(name, b.Bytes())
-}
-
-// replace gives a file other contents, all at once.
-func replace(name string, data []byte) error {
-	next, err := os.CreateTemp(filepath.Dir(name), filepath.Base(name)+".*")
-	if err != nil {
-		return err
-	}
-	_, err = next.Write(data)
-	if err = errors.Join(err, next.Close()); err == nil {
-		err = copyMode(next.Name(), name)
-	}
-	if err == nil {
-		err = os.Rename(next.Name(), name)
-	}
-	if err != nil {
-		return errors.Join(err, os.Remove(next.Name()))
-	}
-	return nil
-}
-
-func copyMode(to, from string) error {
-	info, err := os.Stat(from)
-	if err != nil {
-		return err
-	}
-	return os.Chmod(to, info.Mode().Perm())
+	return os.WriteFile(name, b.Bytes(), fileMode)
 }
 
 // whole gives the files of a chart and those below it, in the order in which

@@ -1,7 +1,7 @@
 // Copyright The Ordered Helm Authors
 // SPDX-License-Identifier: Apache-2.0
 
-package tlsfiles
+package main
 
 import (
 	"crypto/x509"
@@ -13,8 +13,8 @@ import (
 	"testing"
 )
 
-// writePair writes a certificate and its key to files, and returns their paths.
-func writePair(t *testing.T) (cert, key string) {
+// writeCertificate writes a certificate and its key to files, and returns their paths.
+func writeCertificate(t *testing.T) (cert, key string) {
 	t.Helper()
 	server := httptest.NewTLSServer(nil)
 	server.Close()
@@ -36,36 +36,36 @@ func writePair(t *testing.T) (cert, key string) {
 	return cert, key
 }
 
-func TestFiles(t *testing.T) {
-	cert, key := writePair(t)
+func TestRegistryTLS(t *testing.T) {
+	cert, key := writeCertificate(t)
 	empty := filepath.Join(t.TempDir(), "empty.pem")
 	if err := os.WriteFile(empty, []byte("nothing"), 0o600); err != nil {
 		t.Fatal(err)
 	}
 	tests := []struct {
 		name         string
-		files        Files
+		files        registryOptions
 		needs        bool
 		certificates int
 		roots        bool
 		fails        string
 	}{
 		{name: "nothing said"},
-		{name: "certificate without a key", files: Files{Cert: cert}},
-		{name: "certificate and key", files: Files{Cert: cert, Key: key}, needs: true, certificates: 1},
-		{name: "authority", files: Files{CA: cert}, needs: true, roots: true},
-		{name: "any certificate", files: Files{Insecure: true}, needs: true},
-		{name: "all of it", files: Files{Cert: cert, Key: key, CA: cert, Insecure: true}, needs: true, certificates: 1, roots: true},
-		{name: "key that is none", files: Files{Cert: cert, Key: cert}, needs: true, fails: "can't load key pair"},
-		{name: "authority that is not there", files: Files{CA: "/none"}, needs: true, fails: "can't read CA file: /none"},
-		{name: "authority that is none", files: Files{CA: empty}, needs: true, fails: "failed to append certificates from file: " + empty},
+		{name: "certificate without a key", files: registryOptions{certFile: cert}},
+		{name: "certificate and key", files: registryOptions{certFile: cert, keyFile: key}, needs: true, certificates: 1},
+		{name: "authority", files: registryOptions{caFile: cert}, needs: true, roots: true},
+		{name: "any certificate", files: registryOptions{insecure: true}, needs: true},
+		{name: "all of it", files: registryOptions{certFile: cert, keyFile: key, caFile: cert, insecure: true}, needs: true, certificates: 1, roots: true},
+		{name: "key that is none", files: registryOptions{certFile: cert, keyFile: cert}, needs: true, fails: "can't load key pair"},
+		{name: "authority that is not there", files: registryOptions{caFile: "/none"}, needs: true, fails: "can't read CA file: /none"},
+		{name: "authority that is none", files: registryOptions{caFile: empty}, needs: true, fails: "failed to append certificates from file: " + empty},
 	}
 	for _, tt := range tests {
 		t.Run(tt.name, func(t *testing.T) {
-			if got := tt.files.Matter(); got != tt.needs {
+			if got := tt.files.changeTLS(); got != tt.needs {
 				t.Errorf("needs TLS: %v", got)
 			}
-			config, err := tt.files.Config()
+			config, err := tt.files.tlsConfig()
 			if tt.fails != "" {
 				if err == nil || !strings.Contains(err.Error(), tt.fails) {
 					t.Errorf("error %v does not say %q", err, tt.fails)
@@ -75,7 +75,7 @@ func TestFiles(t *testing.T) {
 			if err != nil {
 				t.Fatal(err)
 			}
-			if len(config.Certificates) != tt.certificates || (config.RootCAs != nil) != tt.roots || config.InsecureSkipVerify != tt.files.Insecure {
+			if len(config.Certificates) != tt.certificates || (config.RootCAs != nil) != tt.roots || config.InsecureSkipVerify != tt.files.insecure {
 				t.Errorf("%d certificates, roots %v, insecure %v", len(config.Certificates), config.RootCAs != nil, config.InsecureSkipVerify)
 			}
 		})
