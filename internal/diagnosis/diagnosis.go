@@ -116,9 +116,9 @@ type Config struct {
 // Diagnoser finds causes. Its methods may be called from several goroutines.
 type Diagnoser struct {
 	Config
-	slots chan struct{}
-	left  atomic.Int64 // requests, to Explain
-	now   func() time.Time
+	slots     chan struct{}
+	remaining atomic.Int64 // requests, to Explain
+	now       func() time.Time
 }
 
 // New returns a Diagnoser; one serves a whole operation.
@@ -137,7 +137,7 @@ func New(config Config) *Diagnoser {
 		d.MaxParallel = DefaultMaxParallel
 	}
 	d.slots = make(chan struct{}, d.MaxParallel)
-	d.left.Store(int64(d.MaxRequests))
+	d.remaining.Store(int64(d.MaxRequests))
 	return d
 }
 
@@ -150,11 +150,11 @@ func New(config Config) *Diagnoser {
 func (d *Diagnoser) Diagnose(ctx context.Context, subjects []Subject) [][]Cause {
 	ctx, cancel := context.WithTimeout(ctx, d.Timeout)
 	defer cancel()
-	s := newSession(d, &d.left)
+	s := newSession(d, &d.remaining)
 	found := make([][]finding, len(subjects))
 	forEach(len(subjects), d.MaxParallel, func(n int) {
 		w := &walk{session: s, subject: subjects[n]}
-		found[n] = w.explain(ctx)
+		found[n] = w.diagnose(ctx)
 	})
 	// Logs come last, and only those that will be printed, so that they do not
 	// use up what the walk of another subject needs.
@@ -179,11 +179,11 @@ func (d *Diagnoser) Diagnose(ctx context.Context, subjects []Subject) [][]Cause 
 func (d *Diagnoser) DiagnoseBriefly(ctx context.Context, subject Subject) []Cause {
 	ctx, cancel := context.WithTimeout(ctx, d.Timeout)
 	defer cancel()
-	left := new(atomic.Int64)
-	left.Store(peekRequests)
-	s := newSession(d, left)
+	remaining := new(atomic.Int64)
+	remaining.Store(maxBriefRequests)
+	s := newSession(d, remaining)
 	w := &walk{session: s, subject: subject, brief: true}
-	return d.causes(slices.DeleteFunc(w.explain(ctx), func(f finding) bool { return f.key == asItShould }))
+	return d.causes(slices.DeleteFunc(w.diagnose(ctx), func(f finding) bool { return f.key == keyHealthy }))
 }
 
 // forEach calls do for 0 to n-1, begun in this order, a few at a time, and

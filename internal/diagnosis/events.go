@@ -14,8 +14,8 @@ import (
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 )
 
-// recent is how old the events may be that count.
-const recent = 10 * time.Minute
+// maxEventAge is how old the events may be that count.
+const maxEventAge = 10 * time.Minute
 
 // warning stands for the events of one reason about one object, or one
 // container of it: it is the newest of them.
@@ -25,13 +25,13 @@ type warning struct {
 	count                      int
 }
 
-// warned makes a finding of a warning.
-func (w *walk) warned(warning warning, worth rank, key string) finding {
+// warningFinding makes a finding of a warning.
+func (w *walk) warningFinding(warning warning, worth certainty, key string) finding {
 	f := finding{rank: worth, key: key, Cause: Cause{
 		Container: warning.container, Reason: warning.reason, Message: warning.message,
 	}}
 	if !w.brief {
-		f.times = warning.count
+		f.count = warning.count
 	}
 	return f
 }
@@ -49,14 +49,14 @@ func (w *walk) warnings(ctx context.Context, about ref) []warning {
 	for n := range events {
 		event := &events[n]
 		at := eventTime(event)
-		if event.Type == corev1.EventTypeNormal || !concerns(event, about) || w.now().Sub(at) > recent {
+		if event.Type == corev1.EventTypeNormal || !isAbout(event, about) || w.now().Sub(at) > maxEventAge {
 			continue
 		}
-		next := warning{reason: event.Reason, message: event.Message, container: containerOf(event), last: at, count: eventCount(event)}
+		next := warning{reason: event.Reason, message: event.Message, container: containerName(event), last: at, count: eventCount(event)}
 		of := sort{reason: next.reason, container: next.container}
 		switch next.reason {
 		case "Unhealthy":
-			of.detail = probeOf(next)
+			of.detail = probeName(next)
 		case "Failed": // a kubelet tells why a pull failed, and then, in a word, that it did
 			of.detail, _, _ = strings.Cut(next.message, " ")
 		}
@@ -79,7 +79,7 @@ func (w *walk) warnings(ctx context.Context, about ref) []warning {
 	return found
 }
 
-func concerns(event *corev1.Event, about ref) bool {
+func isAbout(event *corev1.Event, about ref) bool {
 	object := event.InvolvedObject
 	if object.UID != "" && about.uid != "" {
 		return object.UID == about.uid
@@ -109,8 +109,8 @@ func eventCount(event *corev1.Event) int {
 	return max(count, 1)
 }
 
-// containerOf reads the container from a path such as spec.containers{app}.
-func containerOf(event *corev1.Event) string {
+// containerName reads the container from a path such as spec.containers{app}.
+func containerName(event *corev1.Event) string {
 	_, name, found := strings.Cut(event.InvolvedObject.FieldPath, "{")
 	if !found {
 		return ""
@@ -124,33 +124,33 @@ func (w warning) concernsContainer(name string) bool {
 	return w.container == "" || w.container == name
 }
 
-// probeOf is the probe that an Unhealthy event is about: Readiness, Liveness or
+// probeName is the probe that an Unhealthy event is about: Readiness, Liveness or
 // Startup.
-func probeOf(w warning) string {
+func probeName(w warning) string {
 	probe, _, _ := strings.Cut(w.message, " ")
 	return probe
 }
 
-// warn adds the warnings of all objects on the way, save those that only repeat
+// addWarnings adds the warnings of all objects on the way, save those that only repeat
 // what was found there.
-func (w *walk) warn(ctx context.Context) {
-	if w.brief && w.found(concrete) {
+func (w *walk) addWarnings(ctx context.Context) {
+	if w.brief && w.hasFinding(rankCause) {
 		return
 	}
 	for _, at := range w.visited {
 		for _, warning := range w.warnings(ctx, at.ref) {
-			if at.explained != nil && at.explained(warning.reason) {
+			if at.isExplained != nil && at.isExplained(warning.reason) {
 				continue
 			}
-			key := "event " + at.kind + warning.reason + similar(warning.message, at.name)
-			w.add(at.ref, w.warned(warning, notable, key))
+			key := "event " + at.kind + warning.reason + withoutNamesAndNumbers(warning.message, at.name)
+			w.add(at.ref, w.warningFinding(warning, rankWarning, key))
 		}
 	}
 }
 
-// similar is the message without what differs between pods of one workload:
+// withoutNamesAndNumbers is the message without what differs between pods of one workload:
 // names and numbers.
-func similar(message, name string) string {
+func withoutNamesAndNumbers(message, name string) string {
 	message = strings.ReplaceAll(message, name, "")
 	return strings.Map(func(r rune) rune {
 		if r >= '0' && r <= '9' {
@@ -160,7 +160,7 @@ func similar(message, name string) string {
 	}, message)
 }
 
-// oneOf makes a test for reasons.
-func oneOf(reasons ...string) func(string) bool {
+// anyReason makes a test for reasons.
+func anyReason(reasons ...string) func(string) bool {
 	return func(reason string) bool { return slices.Contains(reasons, reason) }
 }

@@ -77,7 +77,7 @@ func TestPeekSendsThreeRequestsAtMost(t *testing.T) {
 		expectLines(t, api.diagnoser(Config{}).DiagnoseBriefly(t.Context(), api.subject("APIService v1.x")),
 			"Service shop/api: NoEndpoints: it has no endpoint that is ready",
 			"Pod shop/api-a container app: NotReady: running, but not ready")
-		if len(api.requests) != peekRequests {
+		if len(api.requests) != maxBriefRequests {
 			t.Errorf("sent %v", api.requests)
 		}
 	})
@@ -207,13 +207,13 @@ func TestSecretsAreMasked(t *testing.T) {
 func TestLogIsLimited(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		api := newFakeAPI(t, `{kind: Pod, metadata: {name: web}, spec: {containers: [{name: app}]}, `+crashed)
-		api.logs["shop/web/app/previous"] = strings.Repeat("x", maxLog-10) + "hunter22-and-more"
+		api.logs["shop/web/app/previous"] = strings.Repeat("x", maxLogBytes-10) + "hunter22-and-more"
 		d := api.diagnoser(Config{Redactor: redact.New([]string{"hunter22-and-more"}), MaxLogLines: 3})
 		log := d.Diagnose(t.Context(), []Subject{api.subject("Pod shop/web")})[0][0].Log
-		if len(log) != 1 || log[0] != strings.Repeat("x", maxLogLine)+"…" {
+		if len(log) != 1 || log[0] != strings.Repeat("x", maxLineLength)+"…" {
 			t.Errorf("got %q", log)
 		}
-		api.logs["shop/web/app/previous"] = "first\n" + strings.Repeat("x", maxLog) + "\nnever read"
+		api.logs["shop/web/app/previous"] = "first\n" + strings.Repeat("x", maxLogBytes) + "\nnever read"
 		log = d.Diagnose(t.Context(), []Subject{api.subject("Pod shop/web")})[0][0].Log
 		if len(log) != 2 || log[0] != "first" {
 			t.Errorf("got %q", log)

@@ -46,7 +46,7 @@ func runCases(t *testing.T, cases map[string]explainCase) {
 					peek = c.want
 				}
 				expectLines(t, d.DiagnoseBriefly(t.Context(), subject), peek...)
-				if n := len(api.requests) - before; n > peekRequests {
+				if n := len(api.requests) - before; n > maxBriefRequests {
 					t.Errorf("Peek sent %d requests: %v", n, api.requests[before:])
 				}
 				if api.count("get secrets")+api.count("list secrets") > 0 {

@@ -48,17 +48,17 @@ type walk struct {
 	brief    bool // for Peek
 	findings []finding
 	// visited are the objects on the way, whose warnings count in the end.
-	visited []visit
+	visited []visitedObject
 	lookups int // of objects that pods refer to
-	// denied is the first permission that was missing, other than for events:
+	// forbidden is the first permission that was missing, other than for events:
 	// these only add to what is found without them.
-	denied, deniedEvents string
+	forbidden, forbiddenEvents string
 }
 
-// visit is an object on the way with the warnings that say nothing new there.
-type visit struct {
+// visitedObject is an object on the way with the warnings that say nothing new there.
+type visitedObject struct {
 	ref
-	explained func(reason string) bool
+	isExplained func(reason string) bool
 }
 
 func (w *walk) add(at ref, f finding) {
@@ -66,8 +66,8 @@ func (w *walk) add(at ref, f finding) {
 	w.findings = append(w.findings, f)
 }
 
-// found tells whether there is a finding of this rank or a better one.
-func (w *walk) found(worst rank) bool {
+// hasFinding tells whether there is a finding of this rank or a better one.
+func (w *walk) hasFinding(worst certainty) bool {
 	for _, f := range w.findings {
 		if f.rank <= worst {
 			return true
@@ -77,10 +77,10 @@ func (w *walk) found(worst rank) bool {
 }
 
 func (w *walk) visit(at ref, explained func(reason string) bool) {
-	w.visited = append(w.visited, visit{ref: at, explained: explained})
+	w.visited = append(w.visited, visitedObject{ref: at, isExplained: explained})
 }
 
-func (w *walk) explain(ctx context.Context) []finding {
+func (w *walk) diagnose(ctx context.Context) []finding {
 	obj := w.subject.Object
 	at := ref{kind: w.subject.GVK.Kind, namespace: w.subject.Namespace, name: w.subject.Name}
 	if at.kind == "" {
@@ -90,49 +90,49 @@ func (w *walk) explain(ctx context.Context) []finding {
 		var err error
 		obj, err = get(ctx, w, w.subject.GVR, at.namespace, at.name)
 		if apierrors.IsNotFound(err) {
-			w.add(at, finding{rank: concrete, Cause: Cause{Reason: "NotFound", Message: "it does not exist"}})
+			w.add(at, finding{rank: rankCause, Cause: Cause{Reason: "NotFound", Message: "it does not exist"}})
 		}
 	}
 	if obj != nil {
 		at.uid = obj.GetUID()
 		if obj.GetDeletionTimestamp() != nil {
-			w.terminating(at, obj)
+			w.diagnoseTerminating(at, obj)
 		} else {
-			w.walkDown(ctx, at, obj)
+			w.diagnoseKind(ctx, at, obj)
 		}
-		w.warn(ctx)
+		w.addWarnings(ctx)
 	}
-	w.forbidden(at)
-	return sift(w.findings)
+	w.addForbidden(at)
+	return selectFindings(w.findings)
 }
 
-// forbidden says which permission was missing if nothing was found for it, or
+// addForbidden says which permission was missing if nothing was found for it, or
 // nothing but what the controller says on top.
-func (w *walk) forbidden(at ref) {
-	denied := w.denied
+func (w *walk) addForbidden(at ref) {
+	denied := w.forbidden
 	if denied == "" && len(w.findings) == 0 {
-		denied = w.deniedEvents
+		denied = w.forbiddenEvents
 	}
-	if denied == "" || w.found(vague) {
+	if denied == "" || w.hasFinding(rankUnexplained) {
 		return
 	}
-	w.add(at, finding{rank: symptom, Cause: Cause{Reason: "Forbidden", Message: denied + ", so the cause was not looked for"}})
+	w.add(at, finding{rank: rankSymptom, Cause: Cause{Reason: "Forbidden", Message: denied + ", so the cause was not looked for"}})
 }
 
-// walkDown chooses the way by the kind of the object.
-func (w *walk) walkDown(ctx context.Context, at ref, obj *unstructured.Unstructured) {
+// diagnoseKind chooses the way by the kind of the object.
+func (w *walk) diagnoseKind(ctx context.Context, at ref, obj *unstructured.Unstructured) {
 	ways := map[string]func(context.Context, ref, *unstructured.Unstructured){
-		"apps/Deployment":                   w.deployment,
-		"apps/ReplicaSet":                   w.replicaSet,
-		"apps/StatefulSet":                  w.statefulSet,
-		"apps/DaemonSet":                    w.daemonSet,
-		"batch/Job":                         w.job,
-		"/ReplicationController":            w.replicationController,
-		"/Pod":                              w.podObject,
-		"/PersistentVolumeClaim":            w.claimObject,
-		"/Service":                          w.service,
-		"networking.k8s.io/Ingress":         w.ingress,
-		"apiregistration.k8s.io/APIService": w.apiService,
+		"apps/Deployment":                   w.diagnoseDeployment,
+		"apps/ReplicaSet":                   w.diagnoseReplicaSet,
+		"apps/StatefulSet":                  w.diagnoseStatefulSet,
+		"apps/DaemonSet":                    w.diagnoseDaemonSet,
+		"batch/Job":                         w.diagnoseJob,
+		"/ReplicationController":            w.diagnoseReplicationController,
+		"/Pod":                              w.diagnosePodObject,
+		"/PersistentVolumeClaim":            w.diagnoseClaimObject,
+		"/Service":                          w.diagnoseService,
+		"networking.k8s.io/Ingress":         w.diagnoseIngress,
+		"apiregistration.k8s.io/APIService": w.diagnoseAPIService,
 	}
 	gvk := w.subject.GVK
 	if gvk.Empty() {
@@ -140,13 +140,13 @@ func (w *walk) walkDown(ctx context.Context, at ref, obj *unstructured.Unstructu
 	}
 	way, known := ways[gvk.Group+"/"+gvk.Kind]
 	if !known {
-		way = w.anything
+		way = w.diagnoseByConditions
 	}
 	way(ctx, at, obj)
 }
 
-// terminating explains an object that is being deleted.
-func (w *walk) terminating(at ref, object metav1.Object) {
+// diagnoseTerminating explains an object that is being deleted.
+func (w *walk) diagnoseTerminating(at ref, object metav1.Object) {
 	deadline := object.GetDeletionTimestamp()
 	if deadline == nil {
 		return
@@ -159,17 +159,17 @@ func (w *walk) terminating(at ref, object metav1.Object) {
 			message = "it has been in deletion for " + duration.HumanDuration(overdue)
 		}
 	}
-	f := finding{rank: vague, key: "terminating", Cause: Cause{Reason: "Terminating"}}
+	f := finding{rank: rankUnexplained, key: "terminating", Cause: Cause{Reason: "Terminating"}}
 	if finalizers := object.GetFinalizers(); len(finalizers) > 0 {
-		f.rank = concrete
+		f.rank = rankCause
 		message += ", held by the finalizers " + strings.Join(finalizers, ", ")
 		f.key += strings.Join(finalizers, ",")
 	} else if overdue > time.Minute {
-		f.rank = notable
+		f.rank = rankWarning
 	} else if overdue < 0 && !w.brief {
 		message += ", its grace period ends in " + duration.HumanDuration(-overdue)
 	}
 	f.Message = message
 	w.add(at, f)
-	w.visit(at, oneOf("Unhealthy")) // probes fail while a pod stops
+	w.visit(at, anyReason("Unhealthy")) // probes fail while a pod stops
 }

@@ -23,10 +23,10 @@ func Current() Process {
 	if err != nil {
 		host = "unknown"
 	}
-	return Process{Host: host, PID: os.Getpid(), StartID: birth(os.Getpid())}
+	return Process{Host: host, PID: os.Getpid(), StartID: startID(os.Getpid())}
 }
 
 // HasExited reports whether the process has surely ended. It can only tell where the
 // process ran on this machine, among the processes that are seen from here; of all
 // others it is false.
-func (p Process) HasExited() bool { return p.StartID != "" && p.PID > 0 && isGone(p) }
+func (p Process) HasExited() bool { return p.StartID != "" && p.PID > 0 && hasExited(p) }

@@ -5,8 +5,8 @@
 
 package process
 
-// birth is not known: there is no way to tell a process from a later one that has
-// its number.
-func birth(int) string { return "" }
+// startID is empty: this platform does not tell a process from a later one with the same
+// number.
+func startID(int) string { return "" }
 
-func isGone(Process) bool { return false }
+func hasExited(Process) bool { return false }

@@ -12,9 +12,9 @@ import (
 	"k8s.io/apimachinery/pkg/runtime/schema"
 )
 
-// claimRecheck is how long an unbound claim rests before its class, or its
+// claimRecheckInterval is how long an unbound claim rests before its class, or its
 // events, are asked again: neither changes the claim, so no watch tells of it.
-const claimRecheck = time.Second
+const claimRecheckInterval = time.Second
 
 // VolumeBindingMode is when a volume claim is bound.
 type VolumeBindingMode int
@@ -38,25 +38,25 @@ type VolumeBindingModeFunc func(ctx context.Context, claim *unstructured.Unstruc
 func NewEvaluator(binding VolumeBindingModeFunc) Evaluator {
 	return func(ctx context.Context, obj *unstructured.Unstructured) Status {
 		verdict := Compute(obj)
-		if verdict.State != InProgress || !mayBindOnUse(obj) {
+		if verdict.State != InProgress || !mayWaitForFirstConsumer(obj) {
 			return verdict
 		}
 		switch mode, err := binding(ctx, obj); {
 		case err != nil:
 			verdict.Message = fmt.Sprintf("%s; when it will be bound is unknown: %v", verdict.Message, err)
-			verdict.RecheckAfter = claimRecheck
+			verdict.RecheckAfter = claimRecheckInterval
 		case mode == BindsOnFirstConsumer:
 			return ready("WaitForFirstConsumer", "bound when the first pod uses it")
 		case mode == BindingUnknown:
-			verdict.RecheckAfter = claimRecheck
+			verdict.RecheckAfter = claimRecheckInterval
 		}
 		return verdict
 	}
 }
 
-// mayBindOnUse: a claim that names its volume is bound to that one at once.
-func mayBindOnUse(obj *unstructured.Unstructured) bool {
+// mayWaitForFirstConsumer: a claim that names its volume is bound to that one at once.
+func mayWaitForFirstConsumer(obj *unstructured.Unstructured) bool {
 	kind := obj.GroupVersionKind().GroupKind()
 	return kind == schema.GroupKind{Kind: "PersistentVolumeClaim"} &&
-		text(obj, "status", "phase") != "Lost" && text(obj, "spec", "volumeName") == ""
+		stringField(obj, "status", "phase") != "Lost" && stringField(obj, "spec", "volumeName") == ""
 }

@@ -18,10 +18,10 @@ func ComputeCompletion(obj *unstructured.Unstructured) Status {
 		return jobStatus(obj)
 	case HasSucceeded(obj):
 		return ready("Succeeded", "completed successfully")
-	case text(obj, "status", "phase") == "Failed":
+	case stringField(obj, "status", "phase") == "Failed":
 		return podFailure(obj)
 	}
-	if reason, message := podTrouble(obj); reason != "" {
+	if reason, message := podProblem(obj); reason != "" {
 		return inProgress(reason, "%s", message)
 	}
 	return inProgress("PodRunning", "it has not completed")
@@ -31,10 +31,10 @@ func ComputeCompletion(obj *unstructured.Unstructured) Status {
 // succeeded. This is final: it stays ready, even if it is deleted later.
 func HasSucceeded(obj *unstructured.Unstructured) bool {
 	if isJob(obj) {
-		return conditionOf(obj, "Complete").status == conditionTrue
+		return findCondition(obj, "Complete").status == conditionTrue
 	}
 	kind := obj.GroupVersionKind()
-	return kind.Group == "" && kind.Kind == "Pod" && text(obj, "status", "phase") == "Succeeded"
+	return kind.Group == "" && kind.Kind == "Pod" && stringField(obj, "status", "phase") == "Succeeded"
 }
 
 func isJob(obj *unstructured.Unstructured) bool {
@@ -51,7 +51,7 @@ func MissingStatus(last *unstructured.Unstructured) Status {
 		return status
 	}
 	status.Reason, status.Message = ReasonDeleted, "somebody deleted it while it was waited for"
-	if number(last, -1, "spec", "ttlSecondsAfterFinished") >= 0 && isJob(last) {
+	if intField(last, -1, "spec", "ttlSecondsAfterFinished") >= 0 && isJob(last) {
 		status.Message = "it is gone, and whether it had completed was not seen; a longer ttlSecondsAfterFinished would keep it"
 	}
 	return status

@@ -15,7 +15,7 @@ import (
 // it exists. A custom resource bears none of these before its controller has
 // written a status, so ask once there was time for that.
 func ReportsReadiness(obj *unstructured.Unstructured) bool {
-	if builtIn(obj) {
+	if isBuiltIn(obj) {
 		return true
 	}
 	for _, c := range conditions(obj) {
@@ -24,11 +24,11 @@ func ReportsReadiness(obj *unstructured.Unstructured) bool {
 			return true
 		}
 	}
-	_, observed := wholeNumber(field(obj, "status", "observedGeneration"))
+	_, observed := asInt(field(obj, "status", "observedGeneration"))
 	return observed
 }
 
-func builtIn(obj *unstructured.Unstructured) bool {
+func isBuiltIn(obj *unstructured.Unstructured) bool {
 	switch group := obj.GroupVersionKind().Group; group {
 	case "apiextensions.k8s.io", "apiregistration.k8s.io":
 		return true

@@ -27,17 +27,17 @@ func conditions(obj *unstructured.Unstructured) []condition {
 			continue
 		}
 		found = append(found, condition{
-			kind:    textOf(values["type"]),
-			status:  textOf(values["status"]),
-			reason:  textOf(values["reason"]),
-			message: textOf(values["message"]),
+			kind:    asString(values["type"]),
+			status:  asString(values["status"]),
+			reason:  asString(values["reason"]),
+			message: asString(values["message"]),
 		})
 	}
 	return found
 }
 
-// conditionOf returns the condition of that type, or the zero value.
-func conditionOf(obj *unstructured.Unstructured, kind string) condition {
+// findCondition returns the condition of that type, or the zero value.
+func findCondition(obj *unstructured.Unstructured, kind string) condition {
 	for _, c := range conditions(obj) {
 		if c.kind == kind {
 			return c
@@ -55,25 +55,25 @@ func field(obj *unstructured.Unstructured, path ...string) any {
 	return value
 }
 
-func textOf(value any) string {
+func asString(value any) string {
 	text, _ := value.(string)
 	return text
 }
 
-func text(obj *unstructured.Unstructured, path ...string) string {
-	return textOf(field(obj, path...))
+func stringField(obj *unstructured.Unstructured, path ...string) string {
+	return asString(field(obj, path...))
 }
 
-// number returns the whole number at the path, or the fallback. Controllers
+// intField returns the whole number at the path, or the fallback. Controllers
 // outside Kubernetes write numbers as text now and then.
-func number(obj *unstructured.Unstructured, fallback int64, path ...string) int64 {
-	if value, ok := wholeNumber(field(obj, path...)); ok {
+func intField(obj *unstructured.Unstructured, fallback int64, path ...string) int64 {
+	if value, ok := asInt(field(obj, path...)); ok {
 		return value
 	}
 	return fallback
 }
 
-func wholeNumber(value any) (int64, bool) {
+func asInt(value any) (int64, bool) {
 	switch v := value.(type) {
 	case int64:
 		return v, true
@@ -97,7 +97,7 @@ const (
 // generationLag reports an object whose controller says that it has not seen
 // the latest generation yet.
 func generationLag(obj *unstructured.Unstructured) (Status, bool) {
-	observed, found := wholeNumber(field(obj, "status", "observedGeneration"))
+	observed, found := asInt(field(obj, "status", "observedGeneration"))
 	generation := obj.GetGeneration()
 	if !found || generation == 0 || observed >= generation {
 		return Status{}, false
@@ -109,9 +109,9 @@ func generationLag(obj *unstructured.Unstructured) (Status, bool) {
 	}, true
 }
 
-// observedFirst guards a rule for kinds whose controller always reports the
+// requireObserved guards a rule for kinds whose controller always reports the
 // generation that it observed: until it does, it has not seen the object.
-func observedFirst(rule func(*unstructured.Unstructured) Status) func(*unstructured.Unstructured) Status {
+func requireObserved(rule func(*unstructured.Unstructured) Status) func(*unstructured.Unstructured) Status {
 	return func(obj *unstructured.Unstructured) Status {
 		if field(obj, "status", "observedGeneration") == nil {
 			return Status{State: InProgress, Reason: ReasonNotObserved, Message: "no controller has observed it yet"}
@@ -127,9 +127,9 @@ func terminatingMessage(obj *unstructured.Unstructured) string {
 	return "being deleted"
 }
 
-// readable returns the object in a form that kstatus can take: it refuses an
+// forKstatus returns the object in a form that kstatus can take: it refuses an
 // observedGeneration that is not a number. The generation was checked before.
-func readable(obj *unstructured.Unstructured) *unstructured.Unstructured {
+func forKstatus(obj *unstructured.Unstructured) *unstructured.Unstructured {
 	switch field(obj, "status", "observedGeneration").(type) {
 	case nil, int64:
 		return obj

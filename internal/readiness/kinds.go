@@ -33,10 +33,10 @@ func conditionText(c condition) string {
 }
 
 func jobStatus(obj *unstructured.Unstructured) Status {
-	if conditionOf(obj, "Complete").status == conditionTrue {
-		return ready("Complete", "complete, succeeded: %d", number(obj, 0, "status", "succeeded"))
+	if findCondition(obj, "Complete").status == conditionTrue {
+		return ready("Complete", "complete, succeeded: %d", intField(obj, 0, "status", "succeeded"))
 	}
-	if failed := conditionOf(obj, "Failed"); failed.status == conditionTrue {
+	if failed := findCondition(obj, "Failed"); failed.status == conditionTrue {
 		reason := failed.reason
 		if reason == "" {
 			reason = "JobFailed"
@@ -50,13 +50,13 @@ func jobStatus(obj *unstructured.Unstructured) Status {
 	if suspended, _ := field(obj, "spec", "suspend").(bool); suspended {
 		return inProgress("Suspended", "suspended: it runs when spec.suspend is taken away")
 	}
-	if text(obj, "status", "startTime") == "" {
+	if stringField(obj, "status", "startTime") == "" {
 		return inProgress("JobNotStarted", "not started")
 	}
 	return inProgress("JobRunning", "active: %d, ready: %d, succeeded: %d of %d, failed: %d",
-		number(obj, 0, "status", "active"), number(obj, 0, "status", "ready"), number(obj, 0, "status", "succeeded"),
-		number(obj, number(obj, 1, "spec", "parallelism"), "spec", "completions"),
-		number(obj, 0, "status", "failed"))
+		intField(obj, 0, "status", "active"), intField(obj, 0, "status", "ready"), intField(obj, 0, "status", "succeeded"),
+		intField(obj, intField(obj, 1, "spec", "parallelism"), "spec", "completions"),
+		intField(obj, 0, "status", "failed"))
 }
 
 // deploymentStatus: whoever pauses a Deployment wants its rollout to stay where
@@ -64,12 +64,12 @@ func jobStatus(obj *unstructured.Unstructured) Status {
 func deploymentStatus(obj *unstructured.Unstructured) Status {
 	if paused, _ := field(obj, "spec", "paused").(bool); paused {
 		return ready("Paused", "paused, ready: %d of %d",
-			number(obj, 0, "status", "readyReplicas"), number(obj, 1, "spec", "replicas"))
+			intField(obj, 0, "status", "readyReplicas"), intField(obj, 1, "spec", "replicas"))
 	}
 	verdict := kstatus(obj)
-	if old := number(obj, 0, "status", "replicas") - number(obj, 0, "status", "updatedReplicas"); verdict.Reason == "ExtraPods" && old > 0 {
+	if old := intField(obj, 0, "status", "replicas") - intField(obj, 0, "status", "updatedReplicas"); verdict.Reason == "ExtraPods" && old > 0 {
 		// kstatus speaks of termination, while the old pods may well stay.
-		verdict.Message = fmt.Sprintf("unavailable: %d, pods of the version before that still run: %d", number(obj, 0, "status", "unavailableReplicas"), old)
+		verdict.Message = fmt.Sprintf("unavailable: %d, pods of the version before that still run: %d", intField(obj, 0, "status", "unavailableReplicas"), old)
 	}
 	return verdict
 }
@@ -77,20 +77,20 @@ func deploymentStatus(obj *unstructured.Unstructured) Status {
 // statefulSetStatus: with OnDelete the new revision reaches a pod when somebody
 // deletes that pod, so only readiness counts. A partition is known to kstatus.
 func statefulSetStatus(obj *unstructured.Unstructured) Status {
-	if text(obj, "spec", "updateStrategy", "type") != "OnDelete" {
+	if stringField(obj, "spec", "updateStrategy", "type") != "OnDelete" {
 		return kstatus(obj)
 	}
-	return byReadyPods(number(obj, 0, "status", "readyReplicas"), number(obj, 1, "spec", "replicas"))
+	return onDeleteStatus(intField(obj, 0, "status", "readyReplicas"), intField(obj, 1, "spec", "replicas"))
 }
 
 func daemonSetStatus(obj *unstructured.Unstructured) Status {
-	if text(obj, "spec", "updateStrategy", "type") != "OnDelete" {
+	if stringField(obj, "spec", "updateStrategy", "type") != "OnDelete" {
 		return kstatus(obj)
 	}
-	return byReadyPods(number(obj, 0, "status", "numberReady"), number(obj, 0, "status", "desiredNumberScheduled"))
+	return onDeleteStatus(intField(obj, 0, "status", "numberReady"), intField(obj, 0, "status", "desiredNumberScheduled"))
 }
 
-func byReadyPods(have, want int64) Status {
+func onDeleteStatus(have, want int64) Status {
 	if have < want {
 		return inProgress("LessReady", "Ready: %d/%d", have, want)
 	}
@@ -104,7 +104,7 @@ func replicationControllerStatus(obj *unstructured.Unstructured) Status {
 	content["apiVersion"], content["kind"] = "apps/v1", "ReplicaSet"
 	verdict := replicaSetStatus(&unstructured.Unstructured{Object: content})
 	if verdict.State == Ready {
-		verdict.Message = fmt.Sprintf("available, replicas: %d", number(obj, 0, "status", "replicas"))
+		verdict.Message = fmt.Sprintf("available, replicas: %d", intField(obj, 0, "status", "replicas"))
 	}
 	return verdict
 }
@@ -112,14 +112,14 @@ func replicationControllerStatus(obj *unstructured.Unstructured) Status {
 // replicaSetStatus gives the controller's own words for pods that it cannot
 // create.
 func replicaSetStatus(obj *unstructured.Unstructured) Status {
-	if failure := conditionOf(obj, "ReplicaFailure"); failure.status == conditionTrue {
+	if failure := findCondition(obj, "ReplicaFailure"); failure.status == conditionTrue {
 		return inProgress(cmp.Or(failure.reason, "ReplicaFailure"), "%s", cmp.Or(failure.message, "pods cannot be created"))
 	}
 	return kstatus(obj)
 }
 
 func apiServiceStatus(obj *unstructured.Unstructured) Status {
-	available := conditionOf(obj, "Available")
+	available := findCondition(obj, "Available")
 	switch {
 	case available.status == conditionTrue:
 		return ready("Available", "available")

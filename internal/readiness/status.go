@@ -55,17 +55,17 @@ func ruleFor(kind schema.GroupKind) func(*unstructured.Unstructured) Status {
 	case "Pod":
 		return podStatus
 	case "ReplicationController":
-		return observedFirst(replicationControllerStatus)
+		return requireObserved(replicationControllerStatus)
 	case "Deployment.apps":
-		return observedFirst(deploymentStatus)
+		return requireObserved(deploymentStatus)
 	case "StatefulSet.apps":
-		return observedFirst(statefulSetStatus)
+		return requireObserved(statefulSetStatus)
 	case "DaemonSet.apps":
-		return observedFirst(daemonSetStatus)
+		return requireObserved(daemonSetStatus)
 	case "ReplicaSet.apps":
-		return observedFirst(replicaSetStatus)
+		return requireObserved(replicaSetStatus)
 	case "PodDisruptionBudget.policy":
-		return observedFirst(kstatus)
+		return requireObserved(kstatus)
 	case "APIService.apiregistration.k8s.io":
 		return apiServiceStatus
 	}
@@ -97,7 +97,7 @@ func Compute(obj *unstructured.Unstructured) Status {
 
 // kstatus asks the library and translates its verdict.
 func kstatus(obj *unstructured.Unstructured) Status {
-	result, err := status.Compute(readable(obj))
+	result, err := status.Compute(forKstatus(obj))
 	if err != nil {
 		unreadable := Status{State: InProgress, Reason: "StatusUnreadable", Message: err.Error()}
 		if status.GetLegacyConditionsFn(obj) == nil {

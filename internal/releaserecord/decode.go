@@ -16,15 +16,15 @@ import (
 // What a record may hold at most. Whoever may write releases may write any
 // record: it must not take more time or memory than the largest charts do.
 const (
-	// maxDepth is how many charts may be inside one another.
-	maxDepth  = 100
-	maxCharts = 10_000
-	// maxPaths is how long the paths of all charts may be together, in bytes.
-	maxPaths = 16 << 20
+	// maxChartDepth is how many charts may be inside one another.
+	maxChartDepth = 100
+	maxCharts     = 10_000
+	// maxPathBytes is how long the paths of all charts may be together, in bytes.
+	maxPathBytes = 16 << 20
 )
 
 func encode(r *Record) ([]byte, error) {
-	if err := checkTree(r.Charts); err != nil {
+	if err := checkCharts(r.Charts); err != nil {
 		return nil, err
 	}
 	return json.Marshal(r)
@@ -71,10 +71,10 @@ func (r *Record) check() error {
 	if err := errors.Join(r.Earlier.check(), r.Lease.check()); err != nil {
 		return err
 	}
-	if err := checkTree(r.Charts); err != nil || !r.Ordered {
+	if err := checkCharts(r.Charts); err != nil || !r.Ordered {
 		return err
 	}
-	return checkNames(r.Charts)
+	return checkDependencies(r.Charts)
 }
 
 func (e *EarlierRevisions) check() error {
@@ -92,8 +92,8 @@ func (e *EarlierRevisions) check() error {
 	return nil
 }
 
-// checkTree holds the tree of charts against the limits.
-func checkTree(root *sequencer.Chart) error {
+// checkCharts holds the tree of charts against the limits.
+func checkCharts(root *sequencer.Chart) error {
 	if root == nil {
 		return errors.New("it has no charts")
 	}
@@ -107,14 +107,14 @@ func checkTree(root *sequencer.Chart) error {
 		path += len(c.Name) + 1
 		paths += path
 		switch {
-		case depth > maxDepth:
-			return fmt.Errorf("its charts are nested more than %d deep", maxDepth)
+		case depth > maxChartDepth:
+			return fmt.Errorf("its charts are nested more than %d deep", maxChartDepth)
 		case charts > maxCharts:
 			return fmt.Errorf("it has more than %d charts", maxCharts)
 		case c.HookMode != "" && !hookrunner.Mode(c.HookMode).IsParallel():
 			return fmt.Errorf("its chart %.100q runs its hooks in the mode %.100q, which there is not", c.Name, c.HookMode)
-		case paths > maxPaths:
-			return fmt.Errorf("the paths of its charts are longer than %d MiB together", maxPaths>>20)
+		case paths > maxPathBytes:
+			return fmt.Errorf("the paths of its charts are longer than %d MiB together", maxPathBytes>>20)
 		}
 		for _, sub := range c.Subcharts {
 			if err := walk(sub, depth+1, path); err != nil {
@@ -126,29 +126,29 @@ func checkTree(root *sequencer.Chart) error {
 	return walk(root, 1, 0)
 }
 
-// checkNames refuses names that stand for no subchart, as no release that was
+// checkDependencies refuses names that stand for no subchart, as no release that was
 // deployed in order has them: the planner would look for the nearest name,
 // which takes long for long lists.
-func checkNames(c *sequencer.Chart) error {
+func checkDependencies(c *sequencer.Chart) error {
 	if c.Sequenced {
-		known := namesIn(c)
-		for _, name := range dependedOn(c) {
+		known := subchartNames(c)
+		for _, name := range dependsOn(c) {
 			if !known[name] {
 				return fmt.Errorf("its chart %.100q depends on the subchart %.100q, which it does not have", c.Name, name)
 			}
 		}
 	}
 	for _, sub := range c.Subcharts {
-		if err := checkNames(sub); err != nil {
+		if err := checkDependencies(sub); err != nil {
 			return err
 		}
 	}
 	return nil
 }
 
-// dependedOn lists the names of subcharts that a chart or one of its
+// dependsOn lists the names of subcharts that a chart or one of its
 // dependencies depends on.
-func dependedOn(c *sequencer.Chart) []string {
+func dependsOn(c *sequencer.Chart) []string {
 	names := slices.Clone(c.DependsOnSubcharts)
 	for _, d := range c.Dependencies {
 		names = append(names, d.DependsOn...)
@@ -156,8 +156,8 @@ func dependedOn(c *sequencer.Chart) []string {
 	return names
 }
 
-// namesIn are the names that stand for subcharts of a chart.
-func namesIn(c *sequencer.Chart) map[string]bool {
+// subchartNames are the names that stand for subcharts of a chart.
+func subchartNames(c *sequencer.Chart) map[string]bool {
 	names := map[string]bool{}
 	for _, sub := range c.Subcharts {
 		names[sub.Name] = true

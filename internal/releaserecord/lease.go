@@ -13,11 +13,11 @@ import (
 )
 
 const (
-	// maxLease is for how long a lease may hold a release without being renewed, in
+	// maxLeaseSeconds is for how long a lease may hold a release without being renewed, in
 	// seconds.
-	maxLease = 3600
-	// maxName is how long a name in a lease may be, in bytes.
-	maxName = 300
+	maxLeaseSeconds = 3600
+	// maxNameLength is how long a name in a lease may be, in bytes.
+	maxNameLength = 300
 )
 
 // Lease says which process deploys or removes a revision. The process renews it while it
@@ -58,11 +58,11 @@ func (l *Lease) check() error {
 		return fmt.Errorf("its lease names the revision %d", l.Revision)
 	case l.ID == "":
 		return fmt.Errorf("its lease has no ID")
-	case l.Seconds < 1 || l.Seconds > maxLease:
+	case l.Seconds < 1 || l.Seconds > maxLeaseSeconds:
 		return fmt.Errorf("its lease is to hold for %d seconds", l.Seconds)
 	}
 	for _, name := range []string{l.ID, l.Operation, l.Host, l.StartID} {
-		if len(name) > maxName || strings.ContainsFunc(name, func(r rune) bool { return !unicode.IsGraphic(r) }) {
+		if len(name) > maxNameLength || strings.ContainsFunc(name, func(r rune) bool { return !unicode.IsGraphic(r) }) {
 			return fmt.Errorf("its lease has the name %.100q", name)
 		}
 	}

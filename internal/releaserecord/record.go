@@ -124,7 +124,7 @@ func (e *InvalidError) Unwrap() error { return e.Err }
 // it may carry already. A nil record leaves the chart without. It is an error
 // if Read would refuse the record for its size.
 func WithRecord(ch *chart.Chart, r *Record) (*chart.Chart, error) {
-	files := without(ch.Files)
+	files := removeRecord(ch.Files)
 	if r != nil {
 		r.Version = version
 		data, err := encode(r)
@@ -147,13 +147,13 @@ func WithoutRecord(rel *release.Release) *release.Release {
 		return rel
 	}
 	bare := *rel.Chart
-	bare.Files = without(bare.Files)
+	bare.Files = removeRecord(bare.Files)
 	detached := *rel
 	detached.Chart = &bare
 	return &detached
 }
 
-func without(files []*chart.File) []*chart.File {
+func removeRecord(files []*chart.File) []*chart.File {
 	if !slices.ContainsFunc(files, isRecord) {
 		return files
 	}

@@ -18,17 +18,17 @@ import (
 	corev1 "k8s.io/api/core/v1"
 )
 
-// maxStored is how many bytes the values in a Secret or a ConfigMap may have
+// maxStoredSize is how many bytes the values in a Secret or a ConfigMap may have
 // together. The API server counts neither keys nor labels, and of a Secret the
 // values as they are before the API encodes them.
-const maxStored = corev1.MaxSecretSize
+const maxStoredSize = corev1.MaxSecretSize
 
-// quickMargin is the part of its size by which a quick compression may, in odd cases,
+// fastCompressionMargin is the part of its size by which a quick compression may, in odd cases,
 // do better than a thorough one: a hundredth.
-const quickMargin = 100
+const fastCompressionMargin = 100
 
-// mostParts is how many parts of a release an error names.
-const mostParts = 3
+// maxParts is how many parts of a release an error names.
+const maxParts = 3
 
 // StoredSize is how many bytes a release takes in a Secret or a ConfigMap,
 // as Helm's drivers write it.
@@ -37,15 +37,15 @@ func StoredSize(rel *release.Release) (int, error) {
 	if err != nil {
 		return 0, fmt.Errorf("write release %s: %w", rel.Name, err)
 	}
-	return compressed(data)
+	return compressedSize(data)
 }
 
-// compressed is the size of what is left of data after gzip and base64, as Helm's
+// compressedSize is the size of what is left of data after gzip and base64, as Helm's
 // drivers have it.
-func compressed(data []byte) (int, error) { return compressedAt(data, gzip.BestCompression) }
+func compressedSize(data []byte) (int, error) { return compressedSizeAt(data, gzip.BestCompression) }
 
-func compressedAt(data []byte, level int) (int, error) {
-	var n counter
+func compressedSizeAt(data []byte, level int) (int, error) {
+	var n byteCounter
 	w, err := gzip.NewWriterLevel(&n, level)
 	if err != nil {
 		return 0, err
@@ -59,17 +59,17 @@ func compressedAt(data []byte, level int) (int, error) {
 	return base64.StdEncoding.EncodedLen(int(n)), nil
 }
 
-// counter counts what is written to it.
-type counter int
+// byteCounter counts what is written to it.
+type byteCounter int
 
-func (c *counter) Write(data []byte) (int, error) {
-	*c += counter(len(data))
+func (c *byteCounter) Write(data []byte) (int, error) {
+	*c += byteCounter(len(data))
 	return len(data), nil
 }
 
-// atMost is a size that compressed never exceeds: what cannot be compressed
+// maxCompressedSize is a size that compressed never exceeds: what cannot be compressed
 // grows by a header and some bytes for each block.
-func atMost(size int) int {
+func maxCompressedSize(size int) int {
 	return base64.StdEncoding.EncodedLen(size + size/1024 + 64)
 }
 
@@ -130,15 +130,15 @@ func CheckSize(rel *release.Release, driverName string, reserve int) error {
 	if err != nil {
 		return fmt.Errorf("write release %s: %w", rel.Name, err)
 	}
-	if atMost(len(data))+reserve <= maxStored {
+	if maxCompressedSize(len(data))+reserve <= maxStoredSize {
 		return nil // which spares ordinary releases the compression
 	}
-	quick, err := compressedAt(data, gzip.BestSpeed)
-	if err != nil || quick+quick/quickMargin+reserve <= maxStored {
+	quick, err := compressedSizeAt(data, gzip.BestSpeed)
+	if err != nil || quick+quick/fastCompressionMargin+reserve <= maxStoredSize {
 		return err // and large ones most of it
 	}
-	size, err := compressed(data)
-	if err != nil || size+reserve <= maxStored {
+	size, err := compressedSize(data)
+	if err != nil || size+reserve <= maxStoredSize {
 		return err
 	}
 	parts, err := largestParts(rel)
@@ -147,7 +147,7 @@ func CheckSize(rel *release.Release, driverName string, reserve int) error {
 	}
 	return &TooLargeError{
 		Release: rel.Name, Revision: rel.Version, Kind: driverName,
-		Size: size, Limit: maxStored, Reserve: reserve, Parts: parts,
+		Size: size, Limit: maxStoredSize, Reserve: reserve, Parts: parts,
 	}
 }
 
@@ -157,7 +157,7 @@ func largestParts(rel *release.Release) ([]Part, error) {
 	if ch == nil {
 		ch = &chart.Chart{}
 	}
-	files := without(ch.Files)
+	files := removeRecord(ch.Files)
 	var order []*chart.File
 	if len(files) < len(ch.Files) {
 		order = slices.DeleteFunc(slices.Clone(ch.Files), func(f *chart.File) bool { return !isRecord(f) })
@@ -181,14 +181,14 @@ func largestParts(rel *release.Release) ([]Part, error) {
 		if err != nil {
 			return nil, fmt.Errorf("write release %s: %w", rel.Name, err)
 		}
-		size, err := compressed(data)
+		size, err := compressedSize(data)
 		if err != nil {
 			return nil, err
 		}
 		parts = append(parts, Part{Name: p.name, Size: size, Largest: p.largest})
 	}
 	slices.SortStableFunc(parts, func(a, b Part) int { return cmp.Compare(b.Size, a.Size) })
-	parts = parts[:mostParts]
+	parts = parts[:maxParts]
 	return slices.DeleteFunc(parts, func(p Part) bool { return p.Size < parts[0].Size/100 }), nil
 }
 

@@ -213,11 +213,11 @@ func TestOnlyLargeReleasesAreCompressed(t *testing.T) {
 		for i := range data {
 			data[i] = byte(r.Uint32())
 		}
-		if got, err := compressed(data); err != nil || got > atMost(n) {
-			t.Errorf("%d bytes take %d, which is more than %d, %v", n, got, atMost(n), err)
+		if got, err := compressedSize(data); err != nil || got > maxCompressedSize(n) {
+			t.Errorf("%d bytes take %d, which is more than %d, %v", n, got, maxCompressedSize(n), err)
 		}
 	}
-	if bound := atMost(700_000); bound > maxStored {
+	if bound := maxCompressedSize(700_000); bound > maxStoredSize {
 		t.Errorf("a release of 700,000 bytes is compressed: it may take %d", bound)
 	}
 }

@@ -27,7 +27,7 @@ func Build(in Input) (*Plan, error) {
 	if cycle := b.graph.Cycle(); cycle != nil {
 		return nil, b.cycleError(cycle)
 	}
-	return b.finish(), nil
+	return b.buildPlan(), nil
 }
 
 func newBuilder(in Input) *builder {
@@ -36,12 +36,12 @@ func newBuilder(in Input) *builder {
 	return b
 }
 
-// finish makes the plan of a graph that has no cycle.
-func (b *builder) finish() *Plan {
-	plan := b.plan()
-	b.findNeeds(plan)
+// buildPlan makes the plan of a graph that has no cycle.
+func (b *builder) buildPlan() *Plan {
+	plan := b.newPlan()
+	b.findUnmetNeeds(plan)
 	b.warnExpressions()
-	b.warnUncounted()
+	b.warnNotSequenced()
 	plan.Warnings = append(plan.Warnings, b.warnings...)
 	return plan
 }
@@ -60,10 +60,10 @@ type builder struct {
 	reasons   map[[2]int]reason
 	// declarations are all that is declared of the order.
 	declarations []declaration
-	// declared counts them, and unknown the names that stand for nothing.
-	declared budget
-	unknown  int
-	warnings []Warning
+	// dependencies counts them, and unknown the names that stand for nothing.
+	dependencies     dependencyCounter
+	unknownSubcharts int
+	warnings         []Warning
 	// definitions are the CustomResourceDefinitions of the release by the
 	// group and kind that they define.
 	definitions map[[2]string]ID
@@ -79,9 +79,9 @@ type chartEntry struct {
 	after, ownAfter []int
 	layers          map[string]int // the node of each layer
 	nodes           []int          // every node of the chart, the unsequenced one last
-	// open is the gate before the chart's subtree, own the one before its own
+	// beforeAll is the gate before the chart's subtree, own the one before its own
 	// resources, done the one after its subtree.
-	open, own, done int
+	beforeAll, beforeOwn, afterAll int
 }
 
 // nodeEntry is a node on its way into a plan.
@@ -128,12 +128,12 @@ func (b *builder) makeNodes() {
 		c := b.charts[r.chart]
 		switch {
 		case r.order.Layer != "":
-			join(b, i, c.layers, r.order.Layer, nodeEntry{chart: r.chart, layer: r.order.Layer})
+			addToNode(b, i, c.layers, r.order.Layer, nodeEntry{chart: r.chart, layer: r.order.Layer})
 		case len(r.order.DependsOn) > 0:
 			b.nodeOf[i] = b.addNode(nodeEntry{chart: r.chart})
 			b.nodes[b.nodeOf[i]].resources = []int{i}
 		default:
-			join(b, i, unsequenced, r.chart, nodeEntry{chart: r.chart, unsequenced: true})
+			addToNode(b, i, unsequenced, r.chart, nodeEntry{chart: r.chart, unsequenced: true})
 		}
 	}
 	slices.SortFunc(b.nodes, b.compareNodes)
@@ -155,8 +155,8 @@ func (b *builder) addNode(n nodeEntry) int {
 	return len(b.nodes) - 1
 }
 
-// join puts a resource into the node under the key, making the node first.
-func join[K comparable](b *builder, resource int, nodes map[K]int, key K, fresh nodeEntry) {
+// addToNode puts a resource into the node under the key, making the node first.
+func addToNode[K comparable](b *builder, resource int, nodes map[K]int, key K, fresh nodeEntry) {
 	v, exists := nodes[key]
 	if !exists {
 		v = b.addNode(fresh)
@@ -185,9 +185,9 @@ func (b *builder) compareNodes(x, y *nodeEntry) int {
 	)
 }
 
-// plan turns the graph into the plan: nodes get their levels and their final
+// newPlan turns the graph into the plan: nodes get their levels and their final
 // order, gates follow them.
-func (b *builder) plan() *Plan {
+func (b *builder) newPlan() *Plan {
 	n := len(b.nodes)
 	isNode := func(v int) int {
 		if v < n {
@@ -222,7 +222,7 @@ func (b *builder) plan() *Plan {
 	for i, r := range b.nodeOf {
 		b.nodeOf[i] = renumbered[r]
 	}
-	nameTwins(p.Nodes)
+	makeIDsUnique(p.Nodes)
 	p.declarations = b.declarations
 	for i := range p.declarations {
 		p.declarations[i].renumber(renumbered)
@@ -233,14 +233,14 @@ func (b *builder) plan() *Plan {
 	return p
 }
 
-// nameTwins gives nodes whose resources have the same kind and name, in two
+// makeIDsUnique gives nodes whose resources have the same kind and name, in two
 // namespaces for one, different IDs.
-func nameTwins(nodes []*Node) {
+func makeIDsUnique(nodes []*Node) {
 	seen := make(map[string]int, len(nodes))
 	for _, n := range nodes {
 		id := n.ID()
 		if seen[id]++; seen[id] > 1 {
-			n.twin = fmt.Sprintf("#%d", seen[id])
+			n.suffix = fmt.Sprintf("#%d", seen[id])
 		}
 	}
 }

@@ -64,8 +64,8 @@ func (e *ExecutionError) Unwrap() []error {
 // It tells deploy after which node, the last that it waited for, the node starts;
 // nil if it waited for none.
 func Execute(ctx context.Context, p *Plan, deploy func(ctx context.Context, n, after *Node) error) error {
-	outcomes := walk(ctx, p.graph, len(p.Nodes), func(ctx context.Context, v, after int) error {
-		if after == none {
+	outcomes := walkNodes(ctx, p.graph, len(p.Nodes), func(ctx context.Context, v, after int) error {
+		if after == noVertex {
 			return deploy(ctx, p.Nodes[v], nil)
 		}
 		return deploy(ctx, p.Nodes[v], p.Nodes[after])
@@ -73,12 +73,12 @@ func Execute(ctx context.Context, p *Plan, deploy func(ctx context.Context, n, a
 	return executionError(ctx, p.Nodes, outcomes[:len(p.Nodes)])
 }
 
-// none is no vertex.
-const none = -1
+// noVertex is no vertex.
+const noVertex = -1
 
-// walk visits the vertices of a graph up to a number; those from there on are
+// walkNodes visits the vertices of a graph up to a number; those from there on are
 // gates. A vertex that starts after a gate starts after what the gate did.
-func walk(ctx context.Context, g *dag.Graph, nodes int, visit func(ctx context.Context, v, after int) error) []dag.Outcome {
+func walkNodes(ctx context.Context, g *dag.Graph, nodes int, visit func(ctx context.Context, v, after int) error) []dag.Outcome {
 	gates := make([]int, g.Len()-nodes) // after what each has opened
 	return dag.Walk(ctx, g, func(ctx context.Context, v, after int) error {
 		if after >= nodes {

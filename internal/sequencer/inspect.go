@@ -15,39 +15,39 @@ type Inspection struct {
 	Plan *Plan
 }
 
-// mostCycles is how many cycles Inspect looks for.
-const mostCycles = 20
+// maxCycles is how many cycles Inspect looks for.
+const maxCycles = 20
 
 // Inspect looks for everything that is wrong with the declarations: unlike Build
 // it goes on after the first errors, with what can be read.
 func Inspect(in Input) *Inspection {
 	b := newBuilder(in)
 	i := &Inspection{}
-	i.Errors = append(parts(b.readResources(in)), parts(b.resolveSubcharts())...)
+	i.Errors = append(splitErrors(b.readResources(in)), splitErrors(b.resolveSubcharts())...)
 	b.makeNodes()
 	b.connect()
 	cycle := b.graph.Cycle()
 	if cycle == nil {
-		i.Plan = b.finish()
+		i.Plan = b.buildPlan()
 		i.Warnings = i.Plan.Warnings
 		return i
 	}
-	for range mostCycles {
+	for range maxCycles {
 		if cycle == nil {
 			break
 		}
 		i.Errors = append(i.Errors, b.cycleError(cycle))
-		b.cut(cycle)
+		b.removeDeclaredEdges(cycle)
 		cycle = b.graph.Cycle()
 	}
 	b.warnExpressions()
-	b.warnUncounted()
+	b.warnNotSequenced()
 	i.Warnings = b.warnings
 	return i
 }
 
-// cut takes the edges of a cycle that are declared out of the graph.
-func (b *builder) cut(cycle []int) {
+// removeDeclaredEdges takes the edges of a cycle that are declared out of the graph.
+func (b *builder) removeDeclaredEdges(cycle []int) {
 	gone := map[[2]int]bool{}
 	for i, v := range cycle {
 		edge := [2]int{v, cycle[(i+1)%len(cycle)]}

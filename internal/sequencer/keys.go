@@ -22,16 +22,16 @@ func checkKeys(annotations map[string]any) error {
 		if annotation.IsSequencingKey(key) || !strings.Contains(key, "helm.sh/") {
 			continue
 		}
-		if reason, problem := mistaken(key); reason != "" {
+		if reason, problem := misspelledKey(key); reason != "" {
 			problems = append(problems, &annotation.ValueError{Key: key, Value: annotations[key], Reason: reason, Problem: problem})
 		}
 	}
 	return errors.Join(problems...)
 }
 
-// mistaken says what is wrong with a key that is not ours; nothing if it is
+// misspelledKey says what is wrong with a key that is not ours; nothing if it is
 // somebody else's.
-func mistaken(key string) (reason string, problem annotation.Problem) {
+func misspelledKey(key string) (reason string, problem annotation.Problem) {
 	if key == annotation.DependsOnSubcharts || key == annotation.DependsOnSubchartsCanonical {
 		return "has no meaning in a template: write it into Chart.yaml", annotation.Misplaced
 	}

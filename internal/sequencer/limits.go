@@ -10,8 +10,8 @@ const (
 	// in resources, and subcharts that names in a Chart.yaml stand for. With tags few
 	// names stand for very many.
 	MaxDependencies = 250_000
-	// mostUnknown is how many names of subcharts that are not declared are reported.
-	mostUnknown = 100
+	// maxUnknownSubcharts is how many names of subcharts that are not declared are reported.
+	maxUnknownSubcharts = 100
 )
 
 // DependenciesError says that a release declares more dependencies than it may.
@@ -25,21 +25,21 @@ func (e *DependenciesError) Error() string {
 		"leave out those that follow from others, or put resources that wait for the same into one layer", e.File, MaxDependencies)
 }
 
-// budget counts what is declared.
-type budget int
+// dependencyCounter counts what is declared.
+type dependencyCounter int
 
 // add counts n more from a file, and returns an error when that is too much: only
 // once.
-func (b *budget) add(n int, file string) error {
-	if b.over() {
+func (b *dependencyCounter) add(n int, file string) error {
+	if b.exceeded() {
 		return nil
 	}
-	*b += budget(n)
-	if b.over() {
+	*b += dependencyCounter(n)
+	if b.exceeded() {
 		return &DependenciesError{File: file}
 	}
 	return nil
 }
 
-// over is whether more was declared than may be.
-func (b *budget) over() bool { return *b > MaxDependencies }
+// exceeded is whether more was declared than may be.
+func (b *dependencyCounter) exceeded() bool { return *b > MaxDependencies }

@@ -49,8 +49,8 @@ type Node struct {
 	// name.
 	Resources []*PlannedResource
 
-	// twin tells it from a node before it that would have the same ID.
-	twin string
+	// suffix tells it from a node before it that would have the same ID.
+	suffix string
 }
 
 // ID names the node within its plan: "chart:layer", "chart:(Kind/name)", or
@@ -62,7 +62,7 @@ func (n *Node) ID() string {
 	case n.Layer != "":
 		return n.Chart + ":" + n.Layer
 	}
-	return n.Chart + ":(" + n.Resources[0].ID.String() + ")" + n.twin
+	return n.Chart + ":(" + n.Resources[0].ID.String() + ")" + n.suffix
 }
 
 // Title names the node for people, as in `layer "database" of chart shop`.

@@ -34,12 +34,12 @@ type RemovalGroup struct {
 	// gone.
 	Awaited bool
 
-	places []place
-	vertex int
+	positions []position
+	vertex    int
 }
 
-// place is where an object stands in one of the plans: the node's index.
-type place struct{ plan, node int }
+// position is where an object stands in one of the plans: the node's index.
+type position struct{ plan, node int }
 
 // PlanRemoval plans the deletion of what choose picks from the plans. The
 // function is asked once for each resource of each plan whether to delete it,
@@ -52,7 +52,7 @@ type place struct{ plan, node int }
 // contradicts those of the plans before it, it counts only for what none of
 // them has.
 func PlanRemoval(plans []*Plan, choose func(*PlannedResource) (ID, bool)) *Removal {
-	p := &removalPlanner{plans: plans, groups: groupsOf(plans, choose)}
+	p := &removalPlanner{plans: plans, groups: groupObjects(plans, choose)}
 	r := &Removal{Groups: slices.Clone(p.groups), graph: p.graph()}
 	isGroup := func(v int) int {
 		if v < len(p.groups) {
@@ -65,12 +65,12 @@ func PlanRemoval(plans []*Plan, choose func(*PlannedResource) (ID, bool)) *Remov
 		g.Awaited = after[g.vertex] > 0
 	}
 	slices.SortFunc(r.Groups, func(x, y *RemovalGroup) int {
-		return cmp.Or(cmp.Compare(before[x.vertex], before[y.vertex]), slices.CompareFunc(x.places, y.places, comparePlaces))
+		return cmp.Or(cmp.Compare(before[x.vertex], before[y.vertex]), slices.CompareFunc(x.positions, y.positions, comparePlaces))
 	})
 	return r
 }
 
-func comparePlaces(x, y place) int {
+func comparePlaces(x, y position) int {
 	return cmp.Or(cmp.Compare(x.plan, y.plan), cmp.Compare(x.node, y.node))
 }
 
@@ -89,8 +89,8 @@ func (r *Removal) Execute(ctx context.Context, remove func(ctx context.Context, 
 	for _, g := range r.Groups {
 		groups[g.vertex] = g
 	}
-	walked := walk(ctx, r.graph, len(groups), func(ctx context.Context, v, after int) error {
-		if after == none {
+	walked := walkNodes(ctx, r.graph, len(groups), func(ctx context.Context, v, after int) error {
+		if after == noVertex {
 			return remove(ctx, groups[v], nil)
 		}
 		return remove(ctx, groups[v], groups[after])
@@ -105,11 +105,11 @@ func (r *Removal) Execute(ctx context.Context, remove func(ctx context.Context, 
 // removalObject is what choose told one identity of, with where it stands.
 type removalObject struct {
 	resource *PlannedResource
-	places   []place
+	places   []position
 }
 
-// objectsOf lists the chosen objects in the order of their first places.
-func objectsOf(plans []*Plan, choose func(*PlannedResource) (ID, bool)) []*removalObject {
+// selectObjects lists the chosen objects in the order of their first places.
+func selectObjects(plans []*Plan, choose func(*PlannedResource) (ID, bool)) []*removalObject {
 	var objects []*removalObject
 	known := map[ID]*removalObject{}
 	for i, plan := range plans {
@@ -126,7 +126,7 @@ func objectsOf(plans []*Plan, choose func(*PlannedResource) (ID, bool)) []*remov
 					objects = append(objects, o)
 				}
 				if n := len(o.places); n == 0 || o.places[n-1].plan != i {
-					o.places = append(o.places, place{i, j})
+					o.places = append(o.places, position{i, j})
 				}
 			}
 		}
@@ -134,11 +134,11 @@ func objectsOf(plans []*Plan, choose func(*PlannedResource) (ID, bool)) []*remov
 	return objects
 }
 
-// groupsOf groups the chosen objects that stand together everywhere.
-func groupsOf(plans []*Plan, choose func(*PlannedResource) (ID, bool)) []*RemovalGroup {
+// groupObjects groups the chosen objects that stand together everywhere.
+func groupObjects(plans []*Plan, choose func(*PlannedResource) (ID, bool)) []*RemovalGroup {
 	var groups []*RemovalGroup
 	byPlaces := map[string]*RemovalGroup{}
-	for _, o := range objectsOf(plans, choose) {
+	for _, o := range selectObjects(plans, choose) {
 		var key []byte
 		for _, at := range o.places {
 			key = binary.AppendUvarint(binary.AppendUvarint(key, uint64(at.plan)), uint64(at.node))
@@ -146,7 +146,7 @@ func groupsOf(plans []*Plan, choose func(*PlannedResource) (ID, bool)) []*Remova
 		g := byPlaces[string(key)]
 		if g == nil {
 			first := o.places[0]
-			g = &RemovalGroup{Node: plans[first.plan].Nodes[first.node], places: o.places, vertex: len(groups)}
+			g = &RemovalGroup{Node: plans[first.plan].Nodes[first.node], positions: o.places, vertex: len(groups)}
 			byPlaces[string(key)] = g
 			groups = append(groups, g)
 		}
@@ -167,45 +167,45 @@ func (p *removalPlanner) graph() *dag.Graph {
 	for i := range whole {
 		whole[i] = true
 	}
-	g := p.graphOf(whole)
+	g := p.graphOfFirst(whole)
 	if g.Cycle() == nil {
 		return g
 	}
 	for i := range whole {
-		g = p.graphOf(whole[:i+1])
+		g = p.graphOfFirst(whole[:i+1])
 		if g.Cycle() != nil {
 			whole[i] = false
-			g = p.graphOf(whole[:i+1])
+			g = p.graphOfFirst(whole[:i+1])
 		}
 	}
 	return g
 }
 
-// graphOf makes the graph by the orders of the first plans: of all that a plan
+// graphOfFirst makes the graph by the orders of the first plans: of all that a plan
 // has, or of what it has first.
-func (p *removalPlanner) graphOf(whole []bool) *dag.Graph {
+func (p *removalPlanner) graphOfFirst(whole []bool) *dag.Graph {
 	inNode := make([][][]int, len(whole)) // of each plan and node the groups
 	for i := range whole {
 		inNode[i] = make([][]int, len(p.plans[i].Nodes))
 	}
 	for _, g := range p.groups {
-		for _, at := range g.places {
-			if at.plan < len(whole) && (whole[at.plan] || at == g.places[0]) {
+		for _, at := range g.positions {
+			if at.plan < len(whole) && (whole[at.plan] || at == g.positions[0]) {
 				inNode[at.plan][at.node] = append(inNode[at.plan][at.node], g.vertex)
 			}
 		}
 	}
 	graph := dag.New(len(p.groups))
 	for i, nodes := range inNode {
-		addRemoval(graph, p.plans[i].graph, nodes)
+		addReversedPlan(graph, p.plans[i].graph, nodes)
 	}
 	return graph
 }
 
-// addRemoval adds the order of one plan, turned round, for the groups in its
+// addReversedPlan adds the order of one plan, turned round, for the groups in its
 // nodes. Each vertex of the plan becomes a gate before and one after what is
 // deleted of it, so that the number of edges stays in proportion to the plan's.
-func addRemoval(graph, plan *dag.Graph, inNode [][]int) {
+func addReversedPlan(graph, plan *dag.Graph, inNode [][]int) {
 	before, after := make([]int, plan.Len()), make([]int, plan.Len())
 	for v := range before {
 		before[v] = graph.AddVertex()

@@ -53,18 +53,18 @@ func (b *builder) readResources(in Input) error {
 		}
 		res := newResource(r, in.Namespace, scopes, ranks)
 		res.chart = chart
-		for _, err := range parts(res.readAnnotations(b.charts[chart].Sequenced)) {
+		for _, err := range splitErrors(res.readAnnotations(b.charts[chart].Sequenced)) {
 			problems = append(problems, &ResourceError{File: r.File, ID: res.ID, Err: err})
 		}
-		if err := b.declared.add(len(res.order.DependsOn), r.File); err != nil {
+		if err := b.dependencies.add(len(res.order.DependsOn), r.File); err != nil {
 			problems = append(problems, err)
 		}
-		if b.declared.over() {
+		if b.dependencies.exceeded() {
 			res.order.DependsOn = nil
 		}
 		resources = append(resources, res)
 	}
-	b.resources = sorted(resources)
+	b.resources = sortResources(resources)
 	b.readDefinitions()
 	problems = append(problems, b.duplicates()...)
 	return errors.Join(problems...)
@@ -80,9 +80,9 @@ func newResource(r Resource, namespace string, scopes map[[2]string]bool, ranks 
 	return res
 }
 
-// sorted puts the resources in an order that does not depend on that in which
+// sortResources puts the resources in an order that does not depend on that in which
 // they came: a chart's together, and these as a node deploys them.
-func sorted(resources []resource) []resource {
+func sortResources(resources []resource) []resource {
 	order := make([]int, len(resources))
 	for i := range order {
 		order[i] = i
@@ -110,7 +110,7 @@ func flatten(in []Resource) []Resource {
 			continue
 		}
 		var inner []Resource
-		for _, item := range children(r.Object, "items") {
+		for _, item := range listField(r.Object, "items") {
 			inner = append(inner, Resource{
 				Chart: r.Chart, File: r.File, Object: itemOf(r.Object, item), policy: cmp.Or(policyOf(r.Object), r.policy), source: r.source,
 			})
@@ -122,21 +122,21 @@ func flatten(in []Resource) []Resource {
 
 // policyOf is the resource policy that an object's own annotations name.
 func policyOf(object map[string]any) string {
-	return text(child(object, "metadata", "annotations"), annotation.ResourcePolicy)
+	return stringField(mapField(object, "metadata", "annotations"), annotation.ResourcePolicy)
 }
 
 // isList tells lists as Kubernetes does, by their items; List itself has no
 // other content.
 func isList(object map[string]any) bool {
 	_, hasItems := object["items"].([]any)
-	return hasItems || text(object, "kind") == "List"
+	return hasItems || stringField(object, "kind") == "List"
 }
 
 // itemOf gives an item of a list. The items of a list of one kind, such as
 // ConfigMapList, need not say theirs.
 func itemOf(list, item map[string]any) map[string]any {
-	kind, ofKind := strings.CutSuffix(text(list, "kind"), "List")
-	if text(item, "kind") != "" || !ofKind || kind == "" {
+	kind, ofKind := strings.CutSuffix(stringField(list, "kind"), "List")
+	if stringField(item, "kind") != "" || !ofKind || kind == "" {
 		return item
 	}
 	typed := maps.Clone(item)
@@ -145,15 +145,15 @@ func itemOf(list, item map[string]any) map[string]any {
 }
 
 func (r *resource) identify(namespace string, scopes map[[2]string]bool) {
-	metadata := child(r.object, "metadata")
-	r.APIVersion = text(r.object, "apiVersion")
-	r.ID.Kind, r.ID.Name = text(r.object, "kind"), text(metadata, "name")
+	metadata := mapField(r.object, "metadata")
+	r.APIVersion = stringField(r.object, "apiVersion")
+	r.ID.Kind, r.ID.Name = stringField(r.object, "kind"), stringField(metadata, "name")
 	r.ID.Group = groupOf(r.APIVersion)
 	if clusterWide, custom := scopes[[2]string{r.ID.Group, r.ID.Kind}]; custom && clusterWide ||
 		!custom && isBuiltIn(r.ID.Group) && strings.Contains(clusterScoped, " "+r.ID.Kind+" ") {
 		return
 	}
-	r.ID.Namespace = cmp.Or(text(metadata, "namespace"), namespace)
+	r.ID.Namespace = cmp.Or(stringField(metadata, "namespace"), namespace)
 }
 
 // isBuiltIn reports whether a group is one of Kubernetes' own.
@@ -168,8 +168,8 @@ func (b *builder) readDefinitions() {
 	for i := range b.resources {
 		r := &b.resources[i]
 		if r.ID.Kind == "CustomResourceDefinition" {
-			spec := child(r.object, "spec")
-			b.definitions[[2]string{text(spec, "group"), text(child(spec, "names"), "kind")}] = r.ID
+			spec := mapField(r.object, "spec")
+			b.definitions[[2]string{stringField(spec, "group"), stringField(mapField(spec, "names"), "kind")}] = r.ID
 		}
 	}
 	for i := range b.resources {
@@ -191,17 +191,17 @@ func groupOf(apiVersion string) string {
 func customScopes(in []Resource) map[[2]string]bool {
 	scopes := map[[2]string]bool{}
 	for _, r := range in {
-		if text(r.Object, "kind") == "CustomResourceDefinition" {
-			spec := child(r.Object, "spec")
-			scopes[[2]string{text(spec, "group"), text(child(spec, "names"), "kind")}] = text(spec, "scope") == "Cluster"
+		if stringField(r.Object, "kind") == "CustomResourceDefinition" {
+			spec := mapField(r.Object, "spec")
+			scopes[[2]string{stringField(spec, "group"), stringField(mapField(spec, "names"), "kind")}] = stringField(spec, "scope") == "Cluster"
 		}
 	}
 	return scopes
 }
 
 func (r *resource) readAnnotations(sequenced bool) error {
-	metadata := child(r.object, "metadata")
-	annotations := child(metadata, "annotations")
+	metadata := mapField(r.object, "metadata")
+	annotations := mapField(metadata, "annotations")
 	if misplaced, is := metadata["runHooksInParallel"]; is {
 		return &annotation.ValueError{
 			Key: "metadata.runHooksInParallel", Value: misplaced, Problem: annotation.Misplaced,
@@ -223,8 +223,8 @@ func (r *resource) readAnnotations(sequenced bool) error {
 	return err
 }
 
-// parts takes joined errors apart.
-func parts(err error) []error {
+// splitErrors takes joined errors apart.
+func splitErrors(err error) []error {
 	if err == nil {
 		return nil
 	}
@@ -234,7 +234,7 @@ func parts(err error) []error {
 	}
 	var all []error
 	for _, e := range joined.Unwrap() {
-		all = append(all, parts(e)...)
+		all = append(all, splitErrors(e)...)
 	}
 	return all
 }

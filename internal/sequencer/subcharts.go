@@ -25,7 +25,7 @@ func (b *builder) resolveSubcharts() error {
 		for _, name := range c.DependsOnSubcharts {
 			charts, err := b.resolve(names, name, key, "", -1)
 			problems = append(problems, err)
-			if b.declared.over() {
+			if b.dependencies.exceeded() {
 				break
 			}
 			c.ownAfter = append(c.ownAfter, charts...)
@@ -36,9 +36,9 @@ func (b *builder) resolveSubcharts() error {
 				})
 			}
 		}
-		c.ownAfter = uniqueInts(c.ownAfter)
+		c.ownAfter = sortUnique(c.ownAfter)
 		for _, d := range c.Dependencies {
-			if b.declared.over() {
+			if b.dependencies.exceeded() {
 				break
 			}
 			problems = append(problems, b.resolveSiblings(names, d))
@@ -59,7 +59,7 @@ func (b *builder) resolveSiblings(names *subchartNames, d Dependency) error {
 	for _, name := range d.DependsOn {
 		charts, err := b.resolve(names, name, dependencyKey+d.title(), d.title(), self)
 		problems = append(problems, err)
-		if b.declared.over() {
+		if b.dependencies.exceeded() {
 			break
 		}
 		if self < 0 {
@@ -74,12 +74,12 @@ func (b *builder) resolveSiblings(names *subchartNames, d Dependency) error {
 		}
 	}
 	if self >= 0 {
-		b.charts[self].after = uniqueInts(append(b.charts[self].after, after...))
+		b.charts[self].after = sortUnique(append(b.charts[self].after, after...))
 	}
 	return errors.Join(problems...)
 }
 
-func uniqueInts(list []int) []int {
+func sortUnique(list []int) []int {
 	slices.Sort(list)
 	return slices.Compact(list)
 }
@@ -111,7 +111,7 @@ func (b *builder) namesIn(chart int) *subchartNames {
 		}
 	}
 	for name, charts := range n.known {
-		n.known[name] = uniqueInts(charts)
+		n.known[name] = sortUnique(charts)
 	}
 	return n
 }
@@ -122,9 +122,9 @@ func (b *builder) namesIn(chart int) *subchartNames {
 func (b *builder) resolve(n *subchartNames, name, key, dependency string, self int) ([]int, error) {
 	charts, known := n.known[name]
 	if !known {
-		return nil, errors.Join(b.unknownSubchart(n, name, key, dependency), b.declared.add(1, n.file))
+		return nil, errors.Join(b.unknownSubchart(n, name, key, dependency), b.dependencies.add(1, n.file))
 	}
-	if err := b.declared.add(len(charts), n.file); err != nil {
+	if err := b.dependencies.add(len(charts), n.file); err != nil {
 		return nil, err
 	}
 	if len(charts) > 1 && self >= 0 {
@@ -136,14 +136,14 @@ func (b *builder) resolve(n *subchartNames, name, key, dependency string, self i
 // unknownSubchart is the error of a name that stands for nothing; nil after many of
 // them: nobody reads more, and what was meant takes time to find.
 func (b *builder) unknownSubchart(n *subchartNames, name, key, dependency string) error {
-	if b.unknown++; b.unknown > mostUnknown {
+	if b.unknownSubcharts++; b.unknownSubcharts > maxUnknownSubcharts {
 		return nil
 	}
-	all := keysOf(n.known)
+	all := sortedKeys(n.known)
 	return &UnknownSubchartError{File: n.file, Key: key, Name: name, Dependency: dependency, Nearest: similar.Nearest(name, all), Known: all}
 }
 
-func keysOf(known map[string][]int) []string {
+func sortedKeys(known map[string][]int) []string {
 	all := make([]string, 0, len(known))
 	for name := range known {
 		all = append(all, name)

@@ -75,8 +75,8 @@ func (b *builder) warnExpressions() {
 	}
 }
 
-// warnUncounted warns once per chart whose declarations do not count.
-func (b *builder) warnUncounted() {
+// warnNotSequenced warns once per chart whose declarations do not count.
+func (b *builder) warnNotSequenced() {
 	declared := map[int]bool{}
 	for _, r := range b.resources {
 		declared[r.chart] = declared[r.chart] || r.declares

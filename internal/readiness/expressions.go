@@ -39,13 +39,13 @@ func (r Expressions) Evaluator(base Evaluator) Evaluator {
 		if lag, lags := generationLag(obj); lags {
 			return lag
 		}
-		return r.decide(verdict, field(obj, "status"))
+		return r.apply(verdict, field(obj, "status"))
 	}
 }
 
-// decide puts the rules over the verdict of the base.
-func (r Expressions) decide(base Status, status any) Status {
-	if e, holds := firstThatHolds(r.Failure, status); holds {
+// apply puts the rules over the verdict of the base.
+func (r Expressions) apply(base Status, status any) Status {
+	if e, holds := firstTrue(r.Failure, status); holds {
 		return Status{State: Failed, Reason: ReasonFailureExpression, Message: withDetail("the readiness-failure expression "+e.String()+" holds", base)}
 	}
 	// With expressions for both sides, they alone decide. With one side left to
@@ -53,13 +53,13 @@ func (r Expressions) decide(base Status, status any) Status {
 	if len(r.Success) == 0 || base.State == Failed && len(r.Failure) == 0 {
 		return base
 	}
-	if e, holds := firstThatHolds(r.Success, status); holds {
+	if e, holds := firstTrue(r.Success, status); holds {
 		return ready("ReadinessSuccess", "the readiness-success expression %s holds", e)
 	}
-	return Status{State: InProgress, Reason: "ReadinessSuccessFalse", Message: withDetail(noneHolds(r.Success, status), base)}
+	return Status{State: InProgress, Reason: "ReadinessSuccessFalse", Message: withDetail(allFalseMessage(r.Success, status), base)}
 }
 
-func firstThatHolds(list []annotation.Expression, status any) (annotation.Expression, bool) {
+func firstTrue(list []annotation.Expression, status any) (annotation.Expression, bool) {
 	for _, e := range list {
 		if e.Holds(status) {
 			return e, true
@@ -68,8 +68,8 @@ func firstThatHolds(list []annotation.Expression, status any) (annotation.Expres
 	return annotation.Expression{}, false
 }
 
-// noneHolds says of each expression what it found instead.
-func noneHolds(list []annotation.Expression, status any) string {
+// allFalseMessage says of each expression what it found instead.
+func allFalseMessage(list []annotation.Expression, status any) string {
 	texts := make([]string, len(list))
 	for i, e := range list {
 		texts[i] = e.String() + " (nothing is there)"
