@@ -12,12 +12,12 @@ import (
 	"k8s.io/apimachinery/pkg/apis/meta/v1/unstructured"
 )
 
-// condition is one entry of status.conditions.
+// condition is an entry of status.conditions.
 type condition struct {
 	kind, status, reason, message string
 }
 
-// conditionsOf reads status.conditions and skips entries it cannot read.
+// conditionsOf returns the entries of status.conditions that can be decoded.
 func conditionsOf(obj *unstructured.Unstructured) []condition {
 	entries, _, err := unstructured.NestedFieldNoCopy(obj.Object, "status", "conditions")
 	if err != nil {
@@ -47,7 +47,7 @@ var (
 		"Unhealthy", "Unreachable", "NonStructural"}
 )
 
-// diagnoseByConditions explains an object by what its controller says of it.
+// diagnoseByConditions explains an object by its conditions.
 func (w *walk) diagnoseByConditions(_ context.Context, at ref, obj *unstructured.Unstructured) {
 	w.addConditions(at, obj)
 	w.visit(at, nil)

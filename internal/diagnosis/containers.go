@@ -14,14 +14,15 @@ import (
 	"k8s.io/apimachinery/pkg/util/duration"
 )
 
-// containerState is a container with its status, which is empty while there is none.
+// containerState is a container with its status. The status is empty if there is none
+// yet.
 type containerState struct {
 	spec          corev1.Container
 	status        corev1.ContainerStatus
 	init, sidecar bool
 }
 
-// containerStates lists a pod's containers, init containers first as they run first.
+// containerStates returns the containers of a pod, init containers first.
 func containerStates(pod *corev1.Pod) []containerState {
 	var boxes []containerState
 	collect := func(specs []corev1.Container, statuses []corev1.ContainerStatus, init bool) {
@@ -41,7 +42,7 @@ func containerStates(pod *corev1.Pod) []containerState {
 	return boxes
 }
 
-// allowsNext tells whether an init container lets the next one start.
+// allowsNext reports whether an init container lets the next one start.
 func (b containerState) allowsNext() bool {
 	if b.sidecar {
 		return b.status.Started != nil && *b.status.Started
@@ -50,7 +51,7 @@ func (b containerState) allowsNext() bool {
 	return t != nil && t.ExitCode == 0
 }
 
-// diagnoseContainers explains a pod by its containers. It tells whether some are still
+// diagnoseContainers explains a pod by its containers. It reports whether some are still
 // being created.
 func (w *walk) diagnoseContainers(ctx context.Context, at ref, pod *corev1.Pod) (creating bool) {
 	before := len(w.findings)
@@ -60,7 +61,7 @@ func (w *walk) diagnoseContainers(ctx context.Context, at ref, pod *corev1.Pod) 
 		}
 		creating = !w.diagnoseContainer(ctx, at, pod, b) || creating
 		if b.init && !b.allowsNext() {
-			break // nothing after it starts before it is done
+			break // later containers wait for it
 		}
 	}
 	if creating && len(w.findings) == before {
@@ -69,8 +70,8 @@ func (w *walk) diagnoseContainers(ctx context.Context, at ref, pod *corev1.Pod) 
 	return creating
 }
 
-// diagnoseContainer explains one that is not ready. It returns false for one that has
-// not been created yet.
+// diagnoseContainer explains a container that is not ready. It returns false if the
+// container has not been created yet.
 func (w *walk) diagnoseContainer(ctx context.Context, at ref, pod *corev1.Pod, b containerState) bool {
 	state := b.status.State
 	switch {
@@ -117,7 +118,7 @@ func (w *walk) diagnoseCrashLoop(ctx context.Context, at ref, pod *corev1.Pod, b
 	w.add(at, f)
 }
 
-// crashFinding describes a container that ended and is started again and again.
+// crashFinding describes a container that exits and is restarted repeatedly.
 func crashFinding(pod *corev1.Pod, b containerState, last *corev1.ContainerStateTerminated, reason string) finding {
 	f := finding{
 		rank: rankCause, key: fmt.Sprintf("crash %d %s", last.ExitCode, last.Reason), terminationMessage: last.Message,
@@ -135,7 +136,7 @@ func crashFinding(pod *corev1.Pod, b containerState, last *corev1.ContainerState
 	return f
 }
 
-// addFailedProbe says which probe made the kubelet stop the container.
+// addFailedProbe adds the probe because of which the kubelet stopped a container.
 func (w *walk) addFailedProbe(ctx context.Context, at ref, b containerState, last *corev1.ContainerStateTerminated, f *finding) {
 	if w.brief || last.ExitCode == 0 {
 		return
@@ -251,7 +252,7 @@ func (w *walk) diagnoseCreating(ctx context.Context, at ref, pod *corev1.Pod) {
 	}
 }
 
-// durationSince says for how long, except to Peek.
+// durationSince returns a duration for a message. It is empty in DiagnoseBriefly.
 func (w *walk) durationSince(began metav1.Time) string {
 	if w.brief || began.IsZero() {
 		return ""
@@ -259,7 +260,8 @@ func (w *walk) durationSince(began metav1.Time) string {
 	return " for " + duration.HumanDuration(w.now().Sub(began.Time))
 }
 
-// hasStarted tells whether a container that ended ever ran: otherwise it has no log.
+// hasStarted reports whether a container that terminated ever ran. Otherwise it has no
+// log.
 func hasStarted(t *corev1.ContainerStateTerminated) bool {
 	return t.Reason != "StartError" && t.Reason != "ContainerCannotRun"
 }
@@ -279,7 +281,7 @@ func restartText(b containerState) string {
 	}
 }
 
-// exitText says how a container ended.
+// exitText describes how a container terminated.
 func exitText(b containerState, t *corev1.ContainerStateTerminated) string {
 	if !hasStarted(t) {
 		return "cannot be started"
@@ -301,7 +303,7 @@ func exitText(b containerState, t *corev1.ContainerStateTerminated) string {
 	return text
 }
 
-// probeText says what a probe asks. Commands are not printed.
+// probeText describes a probe, without the command of an exec probe.
 func probeText(p *corev1.Probe) string {
 	switch {
 	case p.HTTPGet != nil:

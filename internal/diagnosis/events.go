@@ -14,18 +14,18 @@ import (
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 )
 
-// maxEventAge is how old the events may be that count.
+// maxEventAge is the age up to which events are considered.
 const maxEventAge = 10 * time.Minute
 
-// warning stands for the events of one reason about one object, or one
-// container of it: it is the newest of them.
+// warning combines the events with one reason about one object, or one container of it.
+// It has the text of the newest.
 type warning struct {
 	reason, message, container string
 	last                       time.Time
 	count                      int
 }
 
-// warningFinding makes a finding of a warning.
+// warningFinding returns a finding for a warning.
 func (w *walk) warningFinding(warning warning, worth certainty, key string) finding {
 	f := finding{rank: worth, key: key, Cause: Cause{
 		Container: warning.container, Reason: warning.reason, Message: warning.message,
@@ -36,8 +36,8 @@ func (w *walk) warningFinding(warning warning, worth certainty, key string) find
 	return f
 }
 
-// warnings returns the recent warnings about an object, the newest first. All
-// warnings of a namespace are read at once.
+// warnings returns the recent warnings about an object, the newest first. It reads all
+// warnings of the namespace at once.
 func (w *walk) warnings(ctx context.Context, about ref) []warning {
 	namespace := cmp.Or(about.namespace, metav1.NamespaceDefault)
 	events, err := list[corev1.Event](ctx, w, eventsResource, namespace, metav1.ListOptions{FieldSelector: "type=Warning"})
@@ -57,7 +57,7 @@ func (w *walk) warnings(ctx context.Context, about ref) []warning {
 		switch next.reason {
 		case "Unhealthy":
 			of.detail = probeName(next)
-		case "Failed": // a kubelet tells why a pull failed, and then, in a word, that it did
+		case "Failed": // a kubelet sends the cause of a failed pull, and then a second event without it
 			of.detail, _, _ = strings.Cut(next.message, " ")
 		}
 		if known, ok := merged[of]; ok {
@@ -87,8 +87,8 @@ func isAbout(event *corev1.Event, about ref) bool {
 	return object.Kind == about.kind && object.Name == about.name && object.Namespace == about.namespace
 }
 
-// eventTime is when the event was seen last. Which field says so depends on the
-// API by which it was written.
+// eventTime returns when the event was last seen. The field depends on the API that it
+// was written with.
 func eventTime(event *corev1.Event) time.Time {
 	times := []time.Time{event.LastTimestamp.Time, event.EventTime.Time, event.FirstTimestamp.Time}
 	if event.Series != nil {
@@ -109,7 +109,7 @@ func eventCount(event *corev1.Event) int {
 	return max(count, 1)
 }
 
-// containerName reads the container from a path such as spec.containers{app}.
+// containerName returns the container in a field path such as spec.containers{app}.
 func containerName(event *corev1.Event) string {
 	_, name, found := strings.Cut(event.InvolvedObject.FieldPath, "{")
 	if !found {
@@ -118,21 +118,20 @@ func containerName(event *corev1.Event) string {
 	return strings.TrimSuffix(name, "}")
 }
 
-// concernsContainer tells whether a warning about a pod is about this container.
-// Some do not say which one they are about.
+// concernsContainer reports whether a warning about a pod may be about a container. Some
+// warnings do not name one.
 func (w warning) concernsContainer(name string) bool {
 	return w.container == "" || w.container == name
 }
 
-// probeName is the probe that an Unhealthy event is about: Readiness, Liveness or
-// Startup.
+// probeName returns the probe of an Unhealthy event: Readiness, Liveness or Startup.
 func probeName(w warning) string {
 	probe, _, _ := strings.Cut(w.message, " ")
 	return probe
 }
 
-// addWarnings adds the warnings of all objects on the way, save those that only repeat
-// what was found there.
+// addWarnings adds the warnings about all visited objects, except those that repeat what
+// was found.
 func (w *walk) addWarnings(ctx context.Context) {
 	if w.brief && w.hasFinding(rankCause) {
 		return
@@ -148,8 +147,8 @@ func (w *walk) addWarnings(ctx context.Context) {
 	}
 }
 
-// withoutNamesAndNumbers is the message without what differs between pods of one workload:
-// names and numbers.
+// withoutNamesAndNumbers returns a message without what differs between the pods of a
+// workload.
 func withoutNamesAndNumbers(message, name string) string {
 	message = strings.ReplaceAll(message, name, "")
 	return strings.Map(func(r rune) rune {
@@ -160,7 +159,7 @@ func withoutNamesAndNumbers(message, name string) string {
 	}, message)
 }
 
-// anyReason makes a test for reasons.
+// anyReason returns a function that reports whether a reason is one of these.
 func anyReason(reasons ...string) func(string) bool {
 	return func(reason string) bool { return slices.Contains(reasons, reason) }
 }

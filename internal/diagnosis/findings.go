@@ -17,34 +17,35 @@ const (
 	maxMessageLength = 600 // runes
 )
 
-// certainty says how telling a finding is.
+// certainty is how relevant a finding is. Lower values are more relevant.
 type certainty int
 
 const (
-	rankCause       certainty = iota // what is to be mended: a crash, a missing object, a quota
-	rankWarning                      // a warning that may or may not matter
-	rankUnexplained                  // something is not ready yet, and nobody says why
-	rankSymptom                      // a controller's statement that its object is not ready
+	rankCause       certainty = iota // a cause to fix: a crash, a missing object, a quota
+	rankWarning                      // a warning that may be irrelevant
+	rankUnexplained                  // something is not ready yet, without a reason
+	rankSymptom                      // a controller reports that its object is not ready
 )
 
-// finding is a cause in the making.
+// finding is a possible Cause.
 type finding struct {
 	Cause
 	rank certainty
-	// key is what findings of several pods have in common; empty if the finding
-	// is about one object alone.
+	// key is equal for the same finding on several pods. It is empty if the finding is
+	// about one object only.
 	key string
-	// count is how often a warning came, after what else there is to say.
+	// count is the number of times that a warning occurred. suffix is added to the
+	// message.
 	count  int
 	suffix string
-	// terminationMessage is the container's own last words. They are left out where its log
-	// has them.
+	// terminationMessage is the termination message of the container. It is omitted if
+	// the log contains it.
 	terminationMessage string
 	log                *logSource
 }
 
-// selectFindings folds what was found on several pods, leaves out what others say better,
-// and puts the most telling first.
+// selectFindings merges findings about several pods, removes less relevant and repeated
+// ones, and sorts the rest by relevance.
 func selectFindings(findings []finding) []finding {
 	findings = mergePods(findings)
 	if slices.ContainsFunc(findings, func(f finding) bool { return f.rank == rankCause }) {
@@ -81,8 +82,8 @@ func mergePods(findings []finding) []finding {
 	return folded
 }
 
-// removeRepeats leaves out what says the same as one before it, of the same
-// object or of one of another kind: a Deployment says again what its pods say.
+// removeRepeats removes findings that repeat an earlier one, of the same object or of an
+// object of another kind. For example, a Deployment repeats what its pods report.
 func removeRepeats(findings []finding) []finding {
 	var kept []finding
 	for _, f := range findings {
@@ -103,7 +104,7 @@ func kindOf(f finding) string {
 	return kind
 }
 
-// causes makes findings fit to be printed.
+// causes converts findings to causes, without the contents of Secrets.
 func (d *Diagnoser) causes(findings []finding) []Cause {
 	var causes []Cause
 	for _, f := range findings {
@@ -122,7 +123,8 @@ func (d *Diagnoser) causes(findings []finding) []Cause {
 	return causes
 }
 
-// equalsLastLine recognises the last line of a text among the lines of a log.
+// equalsLastLine returns a function that reports whether a log line equals the last line
+// of a text.
 func equalsLastLine(text string, d *Diagnoser) func(string) bool {
 	lines := d.redactLines(text, 1)
 	return func(line string) bool { return len(lines) > 0 && line == lines[0] }

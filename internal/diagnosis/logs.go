@@ -16,19 +16,18 @@ import (
 const (
 	maxLogBytes   = 64 << 10 // bytes
 	maxLineLength = 300      // runes
-	// lostLogPrefix is how a kubelet begins its answer when it has thrown a log away:
-	// it answers with success and this text.
+	// lostLogPrefix begins the response of a kubelet that has discarded a log. Its status
+	// is success.
 	lostLogPrefix = "unable to retrieve container logs"
 )
 
-// logSource says which log belongs to a finding.
+// logSource identifies the log that belongs to a finding.
 type logSource struct {
 	namespace, pod, container string
-	previous                  bool // of the instance before, if the server has it
+	previous                  bool // of the previous instance, if the server has it
 }
 
-// addLog fetches the log that belongs to the finding. Nothing comes of a log
-// that cannot be had.
+// addLog reads the log that belongs to a finding, if possible.
 func (s *session) addLog(ctx context.Context, f *finding) {
 	if f.log == nil || s.Clientset == nil {
 		return
@@ -61,8 +60,9 @@ func (s *session) readLog(ctx context.Context, source logSource) []string {
 	return s.redactLines(text, s.MaxLogLines)
 }
 
-// redactLines returns the last lines of a text as they may be printed. Secrets are
-// masked before anything is split or cut, as part of one would not be recognised.
+// redactLines returns the last lines of a text, without the contents of Secrets. It
+// redacts the text before it splits and truncates it, because a part of a value might not
+// be recognized.
 func (d *Diagnoser) redactLines(text string, limit int) []string {
 	var lines []string
 	for line := range strings.SplitSeq(d.Redactor.Text(redact.Normalize(text)), "\n") {

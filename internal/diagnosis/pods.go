@@ -16,11 +16,10 @@ import (
 )
 
 var (
-	// isStartProblem knows the warnings about a pod whose containers cannot be
-	// created yet.
+	// isStartProblem matches warnings about a pod whose containers cannot be created yet.
 	isStartProblem = anyReason("FailedMount", "FailedAttachVolume", "FailedMapVolume", "FailedCreatePodSandBox",
 		"FailedCreatePodContainer", "NetworkNotReady")
-	// isInPodStatus knows the warnings that say again what a pod's status says.
+	// isInPodStatus matches warnings that repeat the status of a pod.
 	isInPodStatus = anyReason("BackOff", "Failed", "Unhealthy", "InspectFailed", "ErrImageNeverPull", "FailedScheduling",
 		"FailedToRetrieveImagePullSecret", "Evicted", "FailedPostStartHook")
 )
@@ -80,7 +79,7 @@ func (w *walk) diagnosePod(ctx context.Context, pod *corev1.Pod, load workload) 
 	})
 }
 
-// diagnoseFailedPod explains a pod that ended and does not start again.
+// diagnoseFailedPod explains a pod that failed and is not restarted.
 func (w *walk) diagnoseFailedPod(at ref, pod *corev1.Pod, load workload) {
 	before := len(w.findings)
 	if pod.Status.Reason != "" {
@@ -99,12 +98,12 @@ func (w *walk) diagnoseFailedPod(at ref, pod *corev1.Pod, load workload) {
 	}
 	if load.replacesFailedPods {
 		for n := range w.findings[before:] {
-			w.findings[before+n].rank = rankWarning // there is another pod in its place
+			w.findings[before+n].rank = rankWarning // another pod replaces it
 		}
 	}
 }
 
-// diagnoseUnscheduled explains a pod that no node was chosen for.
+// diagnoseUnscheduled explains a pod that is not scheduled.
 func (w *walk) diagnoseUnscheduled(ctx context.Context, at ref, pod *corev1.Pod) {
 	condition := podCondition(pod, corev1.PodScheduled)
 	if gates := pod.Spec.SchedulingGates; len(gates) > 0 {
@@ -139,8 +138,8 @@ func (w *walk) diagnoseUnscheduled(ctx context.Context, at ref, pod *corev1.Pod)
 	})
 }
 
-// withoutPreemption leaves out of a scheduler's message why evicting other pods
-// would not help: that follows from what is before it.
+// withoutPreemption removes the part of a scheduler's message that explains why
+// preemption would not help. It follows from the rest.
 func withoutPreemption(message string) string {
 	reasons, _, found := strings.Cut(message, "preemption: ")
 	if !found {
@@ -149,7 +148,7 @@ func withoutPreemption(message string) string {
 	return strings.TrimSpace(strings.TrimSuffix(strings.TrimSpace(reasons), "no new claims to deallocate,"))
 }
 
-// daemonSetNode is the node that a DaemonSet made the pod for.
+// daemonSetNode returns the node for which a DaemonSet created a pod.
 func daemonSetNode(pod *corev1.Pod) string {
 	if pod.Spec.Affinity == nil || pod.Spec.Affinity.NodeAffinity == nil {
 		return ""
@@ -191,11 +190,10 @@ func (w *walk) diagnoseReadinessGates(at ref, pod *corev1.Pod) {
 	w.add(at, finding{rank: rankUnexplained, key: message, Cause: Cause{Reason: cmp.Or(condition.Reason, "NotReady"), Message: message}})
 }
 
-// keyHealthy is the key of what is found where nothing is wrong.
+// keyHealthy is the key of findings without a problem.
 const keyHealthy = "runs as it should"
 
-// addHealthy reports the pod of a Job, or one that is waited for itself, that runs as it
-// should.
+// addHealthy reports a pod that runs without problems, of a Job or waited for by itself.
 func (w *walk) addHealthy(at ref, pod *corev1.Pod) {
 	for _, c := range containerStates(pod) {
 		if c.status.State.Running == nil || c.sidecar {
@@ -208,8 +206,7 @@ func (w *walk) addHealthy(at ref, pod *corev1.Pod) {
 	}
 }
 
-// addOldRevision says of a StatefulSet's pods that it keeps broken ones of an
-// earlier revision.
+// addOldRevision adds that a StatefulSet keeps broken pods of an earlier revision.
 func (w *walk) addOldRevision(pod *corev1.Pod, load workload, findings []finding) {
 	if load.updateRevision == "" || pod.Labels[appsv1.ControllerRevisionHashLabelKey] == load.updateRevision {
 		return

@@ -19,7 +19,7 @@ import (
 	"k8s.io/client-go/dynamic"
 )
 
-// maxList is how many objects of a list are looked at.
+// maxList limits the objects of a list.
 const maxList = 500
 
 var (
@@ -36,10 +36,10 @@ var (
 	runtimeClassResource  = schema.GroupVersionResource{Group: "node.k8s.io", Version: "v1", Resource: "runtimeclasses"}
 )
 
-// errNoClient says that Config has no client for a question.
+// errNoClient is returned if Config has no client for a request.
 var errNoClient = errors.New("no client")
 
-// list reads the objects of one namespace, or all if it is empty.
+// list reads the objects of a namespace, or of all namespaces if it is empty.
 func list[T any](ctx context.Context, w *walk, resource schema.GroupVersionResource, namespace string,
 	options metav1.ListOptions) ([]T, error) {
 	if w.Dynamic == nil {
@@ -77,7 +77,7 @@ func get(ctx context.Context, w *walk, resource schema.GroupVersionResource, nam
 	return found, err
 }
 
-// exists tells whether an object is there, from its metadata alone.
+// exists reports whether an object exists. It reads only metadata.
 func exists(ctx context.Context, w *walk, resource schema.GroupVersionResource, namespace, name string) (bool, error) {
 	if w.Metadata == nil {
 		return false, errNoClient
@@ -106,7 +106,7 @@ func resourceClient(client dynamic.Interface, resource schema.GroupVersionResour
 	return client.Resource(resource).Namespace(namespace)
 }
 
-// recordForbidden remembers the first permission that is missing.
+// recordForbidden records the first missing permission.
 func (w *walk) recordForbidden(err error, verb string, resource schema.GroupVersionResource, namespace string) {
 	if !apierrors.IsForbidden(err) && !apierrors.IsUnauthorized(err) {
 		return
@@ -124,7 +124,7 @@ func (w *walk) recordForbidden(err error, verb string, resource schema.GroupVers
 	}
 }
 
-// convert converts an object.
+// convert converts an object to its Go type.
 func convert[T any](obj *unstructured.Unstructured) (*T, error) {
 	object := new(T)
 	if err := runtime.DefaultUnstructuredConverter.FromUnstructured(obj.Object, object); err != nil {
@@ -133,8 +133,8 @@ func convert[T any](obj *unstructured.Unstructured) (*T, error) {
 	return object, nil
 }
 
-// pods lists the pods that a selector selects and one object owns, the oldest
-// first. An empty owner stands for any.
+// pods returns the pods that match a selector and belong to an owner, the oldest first.
+// An empty owner matches all pods.
 func (w *walk) pods(ctx context.Context, namespace string, selector *metav1.LabelSelector, owner ref) ([]corev1.Pod, error) {
 	labels, err := metav1.LabelSelectorAsSelector(selector)
 	if err != nil || labels.Empty() {

@@ -14,13 +14,13 @@ import (
 )
 
 const (
-	// reasonMissing is the reason of a Cause that is an object which does not exist.
+	// reasonMissing is the Reason of a Cause for a referenced object that does not exist.
 	reasonMissing = "MissingObject"
-	// maxLookups is how many objects are looked up for one subject.
+	// maxLookups limits the referenced objects that are read for one subject.
 	maxLookups = 20
 )
 
-// objectKey is something that another object names.
+// objectKey identifies an object that another object refers to.
 type objectKey struct {
 	kind            schema.GroupKind
 	resource        schema.GroupVersionResource
@@ -31,14 +31,15 @@ func (o objectKey) String() string {
 	return ref{kind: o.kind.Kind, namespace: o.namespace, name: o.name}.String()
 }
 
-// reference is an object that must exist, and what names it.
+// reference is a reference to an object that must exist.
 type reference struct {
 	objectKey
+	// what refers to it
 	field string
 }
 
-// namespacedObject is a ConfigMap, Secret, PersistentVolumeClaim, ServiceAccount or
-// Service.
+// namespacedObject returns the key of a ConfigMap, Secret, PersistentVolumeClaim,
+// ServiceAccount or Service.
 func namespacedObject(kind, namespace, name string) objectKey {
 	resource := schema.GroupVersionResource{Version: "v1", Resource: strings.ToLower(kind) + "s"}
 	return objectKey{kind: schema.GroupKind{Kind: kind}, resource: resource, namespace: namespace, name: name}
@@ -48,8 +49,8 @@ func clusterObject(kind string, resource schema.GroupVersionResource, name strin
 	return objectKey{kind: schema.GroupKind{Group: resource.Group, Kind: kind}, resource: resource, name: name}
 }
 
-// addMissingObjects reports those of the objects that do not exist. Where that cannot be
-// looked up, a text from the server that says so counts.
+// addMissingObjects reports the referenced objects that do not exist. If that cannot be
+// read, a message of the server that says so counts.
 func (w *walk) addMissingObjects(ctx context.Context, at ref, needs []reference, texts ...string) bool {
 	found := false
 	for _, n := range needs {
@@ -84,16 +85,15 @@ func (w *walk) objectExists(ctx context.Context, o objectKey) (bool, error) {
 	return exists(ctx, w, o.resource, o.namespace, o.name)
 }
 
-// reportsNotFound tells whether one of the texts says that the object was not found,
-// such as: configmap "settings" not found, storageclass.storage.k8s.io "fast" not
-// found.
+// reportsNotFound reports whether one of the messages says that an object was not found,
+// such as: configmap "settings" not found, storageclass.storage.k8s.io "fast" not found.
 func reportsNotFound(o objectKey, texts []string) bool {
 	phrase := fmt.Sprintf("%s %q not found", strings.ToLower(o.kind.String()), o.name)
 	return slices.ContainsFunc(texts, func(text string) bool { return strings.Contains(strings.ToLower(text), phrase) })
 }
 
-// podReferences lists what a pod cannot start without, each object once, in the order
-// in which the pod names them.
+// podReferences returns the objects that a pod cannot start without, each once, in the
+// order of the pod's spec.
 func podReferences(pod *corev1.Pod) []reference {
 	c := referenceCollector{namespace: pod.Namespace, seen: map[objectKey]bool{}}
 	for n := range pod.Spec.Volumes {
@@ -107,7 +107,7 @@ func podReferences(pod *corev1.Pod) []reference {
 	return c.references
 }
 
-// imagePullSecrets lists the Secrets by which a pod's images are pulled.
+// imagePullSecrets returns the Secrets that the images of a pod are pulled with.
 func imagePullSecrets(pod *corev1.Pod) []reference {
 	c := referenceCollector{namespace: pod.Namespace, seen: map[objectKey]bool{}}
 	for _, secret := range pod.Spec.ImagePullSecrets {

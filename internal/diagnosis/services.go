@@ -39,7 +39,7 @@ func (w *walk) diagnoseIngress(ctx context.Context, at ref, obj *unstructured.Un
 	w.diagnoseByConditions(ctx, at, obj)
 }
 
-// diagnoseAPIService follows an APIService to its Service, and that to its pods.
+// diagnoseAPIService follows an APIService to its Service, and to the pods of that.
 func (w *walk) diagnoseAPIService(ctx context.Context, at ref, obj *unstructured.Unstructured) {
 	w.diagnoseByConditions(ctx, at, obj)
 	namespace, _, _ := unstructured.NestedString(obj.Object, "spec", "service", "namespace")
@@ -76,8 +76,8 @@ func (w *walk) diagnoseAPIService(ctx context.Context, at ref, obj *unstructured
 	w.visit(serves, nil)
 }
 
-// hasEndpoints tells whether a service has an endpoint that is ready; it says
-// yes where that cannot be read.
+// hasEndpoints reports whether a Service has a ready endpoint, or the endpoints cannot be
+// read.
 func (w *walk) hasEndpoints(ctx context.Context, service *corev1.Service) bool {
 	found, err := list[discoveryv1.EndpointSlice](ctx, w, endpointsResource, service.Namespace, metav1.ListOptions{
 		LabelSelector: fmt.Sprintf("%s=%s", discoveryv1.LabelServiceName, service.Name),

@@ -10,13 +10,13 @@ import (
 	"sync/atomic"
 )
 
-// maxBriefRequests is how many requests one Peek may send.
+// maxBriefRequests limits the requests of a call of DiagnoseBriefly.
 const maxBriefRequests = 3
 
-// errLimitReached says that a limit leaves no room for another request.
+// errLimitReached is returned when a limit allows no further request.
 var errLimitReached = errors.New("no requests left")
 
-// session is one call of Explain or Peek. It asks the server nothing twice.
+// session is one call of Diagnose or DiagnoseBriefly. It sends each request only once.
 type session struct {
 	*Diagnoser
 	remaining *atomic.Int64 // requests
@@ -35,8 +35,8 @@ func newSession(d *Diagnoser, remaining *atomic.Int64) *session {
 	return &session{Diagnoser: d, remaining: remaining, responses: map[string]*response{}}
 }
 
-// cachedRequest sends the request unless the question was asked before; then it waits for
-// that answer. It returns when the context ends.
+// cachedRequest sends a request, unless an equal one was sent before. Then it waits for
+// the response to that one. It returns when the context ends.
 func cachedRequest[T any](ctx context.Context, s *session, question string, request func(context.Context) (T, error)) (T, error) {
 	var none T
 	s.mu.Lock()

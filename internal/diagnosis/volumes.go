@@ -35,8 +35,9 @@ func (w *walk) diagnoseClaimObject(ctx context.Context, at ref, obj *unstructure
 	}
 }
 
-// diagnosePodClaims follows the claims of a pod that was not scheduled, and tells whether
-// they are a cause. The scheduler's message counts where claims may not be read.
+// diagnosePodClaims explains the claims of a pod that is not scheduled. It reports
+// whether they are a cause. If claims may not be read, the message of the scheduler
+// counts.
 func (w *walk) diagnosePodClaims(ctx context.Context, at ref, pod *corev1.Pod, message string) bool {
 	before := len(w.findings)
 	for _, n := range podReferences(pod) {
@@ -93,7 +94,7 @@ func (w *walk) diagnoseClaim(ctx context.Context, claim *corev1.PersistentVolume
 	w.visit(at, anyReason("ProvisioningFailed"))
 }
 
-// diagnoseUnboundClaim explains a pending claim that there are no warnings about.
+// diagnoseUnboundClaim explains a pending claim without warnings.
 func (w *walk) diagnoseUnboundClaim(ctx context.Context, at ref, claim *corev1.PersistentVolumeClaim, byPod bool) {
 	if name := claim.Spec.VolumeName; name != "" {
 		volume := reference{objectKey: clusterObject("PersistentVolume", volumesResource, name), field: "spec.volumeName"}
@@ -120,7 +121,7 @@ func (w *walk) diagnoseUnboundClaim(ctx context.Context, at ref, claim *corev1.P
 		failed.rank, failed.Message = rankUnexplained, "it waits for a volume of storage class "+*name
 	case waitsForFirstConsumer(class) && claim.Annotations[selectedNodeAnnotation] == "":
 		if byPod {
-			return // it waits for the pod, not the pod for it
+			return // the claim waits for the pod
 		}
 		failed.rank, failed.Reason = rankUnexplained, "WaitForFirstConsumer"
 		failed.Message = "its storage class " + *name + " makes a volume only when a pod that uses the claim is scheduled"
@@ -160,7 +161,8 @@ func (w *walk) addMissingClass(ctx context.Context, at ref, claim *corev1.Persis
 	return true
 }
 
-// storageClass returns the class of that name, if there is, and all classes.
+// storageClass returns the storage class of a name, if it exists, and all storage
+// classes.
 func (w *walk) storageClass(ctx context.Context, name *string) (*storagev1.StorageClass, []storagev1.StorageClass, error) {
 	classes, err := list[storagev1.StorageClass](ctx, w, classesResource, "", metav1.ListOptions{})
 	if err != nil {

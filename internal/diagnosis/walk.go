@@ -15,7 +15,7 @@ import (
 	"k8s.io/apimachinery/pkg/util/duration"
 )
 
-// ref names an object.
+// ref identifies an object.
 type ref struct {
 	kind, namespace, name string
 	uid                   types.UID
@@ -28,7 +28,7 @@ func (r ref) String() string {
 	return r.kind + " " + r.namespace + "/" + r.name
 }
 
-// owns tells whether the object belongs to this one. Without a UID it says yes.
+// owns reports whether this object is an owner of another one. Without a UID it is true.
 func (r ref) owns(object metav1.Object) bool {
 	if r.uid == "" {
 		return true
@@ -41,21 +41,22 @@ func (r ref) owns(object metav1.Object) bool {
 	return false
 }
 
-// walk looks for the causes of one subject. It runs on one goroutine.
+// walk finds the causes of one subject. It runs in one goroutine.
 type walk struct {
 	*session
 	subject  Subject
-	brief    bool // for Peek
+	brief    bool // whether it is for DiagnoseBriefly
 	findings []finding
-	// visited are the objects on the way, whose warnings count in the end.
+	// visited are the objects whose warnings are added at the end.
 	visited []visitedObject
 	lookups int // of objects that pods refer to
-	// forbidden is the first permission that was missing, other than for events:
-	// these only add to what is found without them.
+	// forbidden is the first missing permission. forbiddenEvents is the one for events,
+	// which matters less.
 	forbidden, forbiddenEvents string
 }
 
-// visitedObject is an object on the way with the warnings that say nothing new there.
+// visitedObject is a visited object. isExplained reports whether warnings with a reason
+// add nothing new.
 type visitedObject struct {
 	ref
 	isExplained func(reason string) bool
@@ -66,7 +67,7 @@ func (w *walk) add(at ref, f finding) {
 	w.findings = append(w.findings, f)
 }
 
-// hasFinding tells whether there is a finding of this rank or a better one.
+// hasFinding reports whether there is a finding that is at least this relevant.
 func (w *walk) hasFinding(worst certainty) bool {
 	for _, f := range w.findings {
 		if f.rank <= worst {
@@ -106,8 +107,8 @@ func (w *walk) diagnose(ctx context.Context) []finding {
 	return selectFindings(w.findings)
 }
 
-// addForbidden says which permission was missing if nothing was found for it, or
-// nothing but what the controller says on top.
+// addForbidden reports a missing permission if nothing was found, except what the
+// controller reports.
 func (w *walk) addForbidden(at ref) {
 	denied := w.forbidden
 	if denied == "" && len(w.findings) == 0 {
@@ -119,7 +120,7 @@ func (w *walk) addForbidden(at ref) {
 	w.add(at, finding{rank: rankSymptom, Cause: Cause{Reason: "Forbidden", Message: denied + ", so the cause was not looked for"}})
 }
 
-// diagnoseKind chooses the way by the kind of the object.
+// diagnoseKind explains an object depending on its kind.
 func (w *walk) diagnoseKind(ctx context.Context, at ref, obj *unstructured.Unstructured) {
 	ways := map[string]func(context.Context, ref, *unstructured.Unstructured){
 		"apps/Deployment":                   w.diagnoseDeployment,

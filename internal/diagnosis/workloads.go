@@ -19,20 +19,19 @@ import (
 
 const revisionAnnotation = "deployment.kubernetes.io/revision"
 
-// workload is what owns pods.
+// workload is an owner of pods.
 type workload struct {
 	ref
 	selector *metav1.LabelSelector
 	template *corev1.PodTemplateSpec
-	// desired is how many pods it should have.
+	// desired is the desired number of pods.
 	desired int32
-	// createError is what the server said when the last pod was to be created.
+	// createError is the error of the last attempt to create a pod.
 	createError string
-	// replacesFailedPods says that it leaves failed pods where they are and makes new
-	// ones beside them.
+	// replacesFailedPods is whether it keeps failed pods and creates others beside them.
 	replacesFailedPods bool
-	// updateRevision is the revision that its pods should have, where it waits for
-	// broken ones to get well before it replaces them.
+	// updateRevision is the revision that its pods should have, if it does not replace
+	// broken pods of an earlier revision.
 	updateRevision string
 }
 
@@ -44,7 +43,7 @@ func (w *walk) diagnoseDeployment(ctx context.Context, at ref, obj *unstructured
 	}
 	if obj.GetGeneration() > deployment.Status.ObservedGeneration {
 		w.visit(at, nil)
-		return // its ReplicaSets are those of the version before
+		return // its ReplicaSets are those of the previous version
 	}
 	sets := w.replicaSets(ctx, at, deployment.Spec.Selector)
 	if len(sets) > 0 {
@@ -73,7 +72,7 @@ func (w *walk) diagnoseDeployment(ctx context.Context, at ref, obj *unstructured
 	w.visit(at, anyReason("ReplicaSetCreateError"))
 }
 
-// replicaSets lists those of a Deployment, the newest revision first.
+// replicaSets returns the ReplicaSets of a Deployment, the newest revision first.
 func (w *walk) replicaSets(ctx context.Context, of ref, selector *metav1.LabelSelector) []appsv1.ReplicaSet {
 	labels, err := metav1.LabelSelectorAsSelector(selector)
 	if err != nil || labels.Empty() {
@@ -95,7 +94,7 @@ func (w *walk) replicaSets(ctx context.Context, of ref, selector *metav1.LabelSe
 	return sets
 }
 
-// diagnoseOldPods looks at pods of older ReplicaSets that a new one waits for.
+// diagnoseOldPods explains pods of older ReplicaSets for which the new one waits.
 func (w *walk) diagnoseOldPods(ctx context.Context, deployment *appsv1.Deployment, old []appsv1.ReplicaSet) {
 	pods, err := w.pods(ctx, deployment.Namespace, deployment.Spec.Selector, ref{})
 	if err != nil {
@@ -177,7 +176,7 @@ func (w *walk) diagnoseDaemonSet(ctx context.Context, at ref, obj *unstructured.
 	})
 }
 
-// diagnoseWorkload looks at the pods of one and at what keeps it from creating them.
+// diagnoseWorkload explains the pods of a workload, and why it cannot create them.
 func (w *walk) diagnoseWorkload(ctx context.Context, load workload) {
 	pods, err := w.pods(ctx, load.namespace, load.selector, load.ref)
 	living := int32(0)
@@ -197,16 +196,16 @@ func (w *walk) diagnoseWorkload(ctx context.Context, load workload) {
 	})
 }
 
-// hasCause tells whether there is a concrete finding with the reason, or a
-// missing object that stands for it.
+// hasCause reports whether there is a finding with a reason, or one of a missing object
+// instead.
 func (w *walk) hasCause(reason string) bool {
 	return slices.ContainsFunc(w.findings, func(f finding) bool {
 		return f.rank == rankCause && (f.Reason == reason || f.Reason == reasonMissing)
 	})
 }
 
-// diagnoseFailedCreate reports why pods cannot be created: a quota, an admission webhook, an
-// object that admission looks up.
+// diagnoseFailedCreate explains why pods cannot be created: because of a quota, an
+// admission webhook, or an object that admission needs.
 func (w *walk) diagnoseFailedCreate(ctx context.Context, load workload) {
 	f := finding{rank: rankCause, Cause: Cause{Reason: "FailedCreate", Message: load.createError}}
 	if load.createError == "" {
@@ -222,7 +221,7 @@ func (w *walk) diagnoseFailedCreate(ctx context.Context, load workload) {
 	}
 }
 
-// addMissingForAdmission reports objects without which the server creates no pod.
+// addMissingForAdmission reports missing objects without which the server creates no pod.
 func (w *walk) addMissingForAdmission(ctx context.Context, load workload, message string) bool {
 	if load.template == nil {
 		return false

@@ -16,19 +16,17 @@ import (
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 )
 
-// requestKind is what sending a request again means.
+// requestKind is what retrying a request means.
 type requestKind struct {
-	// streams is whether its answer goes on, so that it is read as it comes.
+	// streams is whether the response body is read while it arrives.
 	streams bool
-	// repeatable is whether it may be sent again when the server may have done it
-	// already.
+	// repeatable is whether it may be sent again if the server may have processed it.
 	repeatable bool
-	// creates is the name of the object that it creates, if it does.
+	// creates is the name of the object that it creates, if any.
 	creates string
-	// updatesRelease is whether it writes the record of a release that is there, whatever that
-	// is by now.
+	// updatesRelease is whether it replaces a stored release.
 	updatesRelease bool
-	// readsRelease is whether it reads the record of a release: who holds that waits for it.
+	// readsRelease is whether it reads a stored release. The lock holder waits for that.
 	readsRelease bool
 }
 
@@ -40,14 +38,14 @@ func classify(r *http.Request, body []byte) requestKind {
 			readsRelease: isReleaseObject(path.Base(r.URL.Path)),
 		}
 	case http.MethodPut:
-		return requestKind{repeatable: true, updatesRelease: isReleaseObject(path.Base(r.URL.Path))} // of others, once it is done, the same is a conflict
+		return requestKind{repeatable: true, updatesRelease: isReleaseObject(path.Base(r.URL.Path))} // a repeated update is a conflict, except of releases
 	case http.MethodDelete:
-		return requestKind{repeatable: true} // once it is done there is none
+		return requestKind{repeatable: true} // a repeated deletion finds no object
 	case http.MethodPatch:
 		return requestKind{repeatable: !strings.Contains(r.Header.Get("Content-Type"), "json-patch")}
 	case http.MethodPost:
 		if strings.Contains(r.URL.Path, "/apis/authorization.k8s.io/") {
-			return requestKind{repeatable: true} // it asks
+			return requestKind{repeatable: true} // a review changes nothing
 		}
 		name := objectName(body)
 		return requestKind{repeatable: name != "", creates: name}
@@ -55,11 +53,11 @@ func classify(r *http.Request, body []byte) requestKind {
 	return requestKind{}
 }
 
-// isReleaseObject reports whether an object of a name is where Helm stores a release.
+// isReleaseObject reports whether a name is that of an object in which Helm stores a
+// release.
 func isReleaseObject(name string) bool { return strings.HasPrefix(name, storage.HelmStorageType+".") }
 
-// isEndless reports whether the answer to a read may go on without an end, or is a log, which
-// may be of any size.
+// isEndless reports whether the response to a read is a stream, or a log of any size.
 func isEndless(u *url.URL) bool {
 	if strings.HasSuffix(u.Path, "/log") {
 		return true
@@ -73,7 +71,8 @@ func isEndless(u *url.URL) bool {
 	return false
 }
 
-// objectName is the name of the object in a body; empty if it has none, or cannot be read.
+// objectName returns the name of the object in a body. It is empty if there is none or it
+// cannot be decoded.
 func objectName(body []byte) string {
 	object, err := decodeMetadata(body)
 	if err != nil {
@@ -82,10 +81,10 @@ func objectName(body []byte) string {
 	return object.GetName()
 }
 
-// protobufPrefix is how objects begin that are in the API's binary form.
+// protobufPrefix begins objects in the binary encoding of the API.
 var protobufPrefix = []byte("k8s\x00")
 
-// decodeMetadata reads the metadata of an object in a body.
+// decodeMetadata decodes the metadata of the object in a body.
 func decodeMetadata(body []byte) (metav1.Object, error) {
 	if bytes.HasPrefix(body, protobufPrefix) {
 		object, err := decodeObject(body)

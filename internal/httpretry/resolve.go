@@ -19,12 +19,13 @@ import (
 	"k8s.io/client-go/kubernetes/scheme"
 )
 
-// maxClockError is by how much the server's clock may be wrong: it tells whole seconds.
+// maxClockError is the tolerance when a creation time is compared with the clock of the
+// server.
 const maxClockError = 2 * time.Second
 
-// resolve answers a request that was sent twice as the first one would have been answered
-// that did what was asked: where the second finds an object that was just created, or none
-// that is to be deleted.
+// resolve replaces the response to a request that was sent twice if the first one
+// succeeded: when the second one finds that the object was just created, or that the
+// object to delete does not exist.
 func (d *retrier) resolve(ctx context.Context, response *http.Response, err error) (*http.Response, error) {
 	switch {
 	case err != nil || !d.maybeApplied:
@@ -38,14 +39,14 @@ func (d *retrier) resolve(ctx context.Context, response *http.Response, err erro
 	return response, err
 }
 
-// resolveConflict looks whether an object that is there is the one that was to be created.
+// resolveConflict checks whether an existing object was created by this request.
 func (d *retrier) resolveConflict(ctx context.Context, response *http.Response) (*http.Response, error) {
 	at := *d.request.URL
 	at.Path += "/" + url.PathEscape(d.kind.creates)
 	at.RawQuery = ""
 	r, readErr := http.NewRequestWithContext(ctx, http.MethodGet, at.String(), http.NoBody)
 	if readErr != nil {
-		return response, nil //nolint:nilerr // what the server said stands
+		return response, nil //nolint:nilerr // the original response counts
 	}
 	r.Header.Set("Accept", d.request.Header.Get("Accept"))
 	r.Header.Set("User-Agent", d.request.Header.Get("User-Agent"))
@@ -76,8 +77,8 @@ func createdSince(text []byte, since time.Time) bool {
 	return !made.Time.Before(since.Add(-maxClockError))
 }
 
-// equalData reports whether two Secrets or ConfigMaps have the same data: records of a
-// release that two operations create differ in who does.
+// equalData reports whether two Secrets or ConfigMaps have equal data. Stored releases
+// that two operations create contain different lock holders.
 func equalData(a, b []byte) bool {
 	one, err := decodeObject(a)
 	other, otherErr := decodeObject(b)
@@ -95,13 +96,13 @@ func equalData(a, b []byte) bool {
 	return false
 }
 
-// decodeObject reads a whole object in a body.
+// decodeObject decodes the object in a body.
 func decodeObject(body []byte) (runtime.Object, error) {
 	object, _, err := scheme.Codecs.UniversalDeserializer().Decode(body, nil, nil)
 	return object, err
 }
 
-// serverClock is what time it is on the server, as its last answer said.
+// serverClock estimates the time of the server from its last response.
 type serverClock struct {
 	mu         sync.Mutex
 	date       time.Time
@@ -118,7 +119,7 @@ func (c *serverClock) set(text string) {
 	c.date, c.receivedAt = date, time.Now()
 }
 
-// now is this machine's time while the server has told none.
+// now returns the local time if there was no response yet.
 func (c *serverClock) now() time.Time {
 	c.mu.Lock()
 	defer c.mu.Unlock()

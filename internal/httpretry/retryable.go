@@ -14,19 +14,19 @@ import (
 	"time"
 )
 
-// maxRetryAfter is for how long the server may ask for a pause before it is asked again.
+// maxRetryAfter limits the pause that a server may request.
 const maxRetryAfter = 10 * time.Second
 
-// NotSentError is an error of a round tripper that is no trouble with the server: the request
-// was not to be sent.
+// NotSentError is an error of a round tripper that decided not to send a request. It is
+// not a problem with the server, and the request is not retried.
 type NotSentError struct{ Err error }
 
 func (r *NotSentError) Error() string { return r.Err.Error() }
 
-// Unwrap gives the reason.
+// Unwrap returns the reason.
 func (r *NotSentError) Unwrap() error { return r.Err }
 
-// shouldRetry decides whether the request is sent again, and after what time at the earliest.
+// shouldRetry reports whether to retry the request, and after which time at the earliest.
 func (d *retrier) shouldRetry(response *http.Response, err error) (after time.Duration, again bool) {
 	if err == nil && !isTemporary(response.StatusCode) || err != nil && isPermanent(err) {
 		return 0, false
@@ -42,12 +42,12 @@ func (d *retrier) shouldRetry(response *http.Response, err error) (after time.Du
 			d.maybeApplied = true
 		}
 		if isUnreachable(err) && !d.responded.Load() {
-			return 0, false // there is no server, as far as is known
+			return 0, false // there may be no server
 		}
 	case response.StatusCode == http.StatusTooManyRequests || response.StatusCode == http.StatusServiceUnavailable:
 		d.lastErr = errors.New(response.Status)
 		after = retryAfter(response)
-	default: // it may have done something of it before it failed
+	default: // it may have processed a part of the request
 		d.maybeApplied = true
 		d.lastErr = errors.New(response.Status)
 	}
@@ -69,7 +69,8 @@ func (d *retrier) shouldRetry(response *http.Response, err error) (after time.Du
 	return after, true
 }
 
-// isTemporary reports whether an answer says that the server cannot serve the request now.
+// isTemporary reports whether a status code means that the server cannot serve the
+// request now.
 func isTemporary(code int) bool {
 	switch code {
 	case http.StatusTooManyRequests, http.StatusInternalServerError, http.StatusBadGateway, http.StatusServiceUnavailable, http.StatusGatewayTimeout:
@@ -78,7 +79,7 @@ func isTemporary(code int) bool {
 	return false
 }
 
-// retryAfter is for how long the server asks not to be asked.
+// retryAfter returns the time of the Retry-After header.
 func retryAfter(response *http.Response) time.Duration {
 	seconds, err := strconv.Atoi(response.Header.Get("Retry-After"))
 	if err != nil || seconds < 0 {
@@ -87,7 +88,7 @@ func retryAfter(response *http.Response) time.Duration {
 	return min(time.Duration(seconds)*time.Second, maxRetryAfter)
 }
 
-// isPermanent reports whether an error does not go away by itself.
+// isPermanent reports whether retrying does not help against an error.
 func isPermanent(err error) bool {
 	var notSent *NotSentError
 	var untrusted *tls.CertificateVerificationError
@@ -97,13 +98,14 @@ func isPermanent(err error) bool {
 	return errors.As(err, &notSent) || errors.As(err, &untrusted) || errors.As(err, &unknown) || errors.As(err, &hostname) || errors.As(err, &alert)
 }
 
-// isUnreachable reports whether there was nobody to connect to.
+// isUnreachable reports whether no connection could be made.
 func isUnreachable(err error) bool {
 	var dns *net.DNSError
 	return wasNotSent(err) || errors.As(err, &dns)
 }
 
-// wasNotSent reports whether the request was surely not sent: there was no connection.
+// wasNotSent reports whether the request was certainly not sent, because there was no
+// connection.
 func wasNotSent(err error) bool {
 	var dial *net.OpError
 	return errors.Is(err, syscall.ECONNREFUSED) || errors.As(err, &dial) && dial.Op == "dial"

@@ -1,9 +1,9 @@
 // Copyright The Ordered Helm Authors
 // SPDX-License-Identifier: Apache-2.0
 
-// Package httpretry sends requests to an API server again that it did not answer, or could
-// not serve for a while, where that does no harm: an operation of minutes must not fail
-// because a connection broke (docs/reliability.md, "When the API server is in trouble").
+// Package httpretry retries requests to an API server that does not respond or is
+// temporarily unavailable, if that is safe. An operation of minutes must not fail because
+// a connection broke (docs/reliability.md, "When the API server is in trouble").
 package httpretry
 
 import (
@@ -20,49 +20,49 @@ import (
 )
 
 const (
-	// maxRetryTime is for how long a request is sent again, from its first failure on, unless
-	// its own time ends before: longer than an API server takes to be restarted.
+	// maxRetryTime limits the retries of a request, from its first failure on. It is
+	// longer than the restart of an API server takes.
 	maxRetryTime = 45 * time.Second
-	// attemptTimeout is how long one attempt may be without an answer: servers themselves
-	// give up after a minute.
+	// attemptTimeout limits the time until there is a response. API servers time out
+	// after a minute.
 	attemptTimeout = 65 * time.Second
-	// recordTimeout is for how long it is tried to write the record of a release: who holds
-	// the release must be sure of that when the server gets what it has written.
+	// recordTimeout limits the retries of a write to a stored release. The lock holder
+	// must be certain that it still holds the lock when the server processes the write.
 	recordTimeout = 8 * time.Second
-	// maxServerErrors is how often a request is sent at most that the server says it has
-	// failed to serve: what it says may stay so, as of a webhook that is broken.
+	// maxServerErrors limits how often a request is sent that fails with a server error.
+	// Such an error may be permanent, as with a broken webhook.
 	maxServerErrors = 6
-	// maxServerErrorTime is for how long that is done: a webhook that hangs takes its time
-	// for each.
+	// maxServerErrorTime limits the time of these retries. A webhook that does not
+	// respond makes each of them slow.
 	maxServerErrorTime = 5 * time.Second
-	// notifyAfter is for how long there was no answer when that is said.
+	// notifyAfter is the time after which OnUnavailable is called.
 	notifyAfter = 2 * time.Second
 )
 
-// Server is what is known of a server. It is shared by all who talk to it, and safe for
+// Server is the state of an API server. It is shared by all of its clients and safe for
 // concurrent use.
 type Server struct {
 	responded atomic.Bool
 	clock     serverClock
 }
 
-// MarkReached notes that the server has answered before. One that never has, and is not
-// there, is not waited for.
+// MarkReached records that the server has responded before. A server that never has is
+// not waited for.
 func (s *Server) MarkReached() *Server {
 	s.responded.Store(true)
 	return s
 }
 
-// Transport sends requests again.
+// Transport is an http.RoundTripper that retries requests.
 type Transport struct {
 	Base http.RoundTripper
 	*Server
-	// OnUnavailable, if set, is told of a request that was not answered for some time, once for
-	// each.
+	// OnUnavailable, if not nil, is called with the last error of a request that has
+	// failed for two seconds, once for each request.
 	OnUnavailable func(error)
 }
 
-// contextKey is what a context says about the requests that are made with it.
+// contextKey is the type of the keys in a context.
 type contextKey int
 
 const (
@@ -70,20 +70,20 @@ const (
 	streamingKey
 )
 
-// WithoutRetries returns a context for requests that are not sent again: whoever makes them does so
-// itself.
+// WithoutRetries returns a context for requests that are not retried, because the caller
+// does that.
 func WithoutRetries(ctx context.Context) context.Context {
 	return context.WithValue(ctx, withoutRetriesKey, true)
 }
 
-// WithStreaming returns a context for requests whose answers are read as they come, and which
-// may break off.
+// WithStreaming returns a context for requests whose response body is read while it
+// arrives, and may end early.
 func WithStreaming(ctx context.Context) context.Context {
 	return context.WithValue(ctx, streamingKey, true)
 }
 
-// RoundTrip sends a request until it is answered. Reads other than watches are answered
-// when the whole answer is there.
+// RoundTrip sends a request until there is a response. Except for watches and other
+// streams, it returns when the response body is complete.
 func (t *Transport) RoundTrip(r *http.Request) (*http.Response, error) {
 	if r.Context().Value(withoutRetriesKey) != nil {
 		return t.Base.RoundTrip(r)
@@ -95,26 +95,27 @@ func (t *Transport) RoundTrip(r *http.Request) (*http.Response, error) {
 	return d.run(r.Context())
 }
 
-// WrappedRoundTripper is for client-go, which looks through round trippers.
+// WrappedRoundTripper lets client-go unwrap the transport.
 func (t *Transport) WrappedRoundTripper() http.RoundTripper { return t.Base }
 
-// retrier is one request, sent as often as it takes.
+// retrier sends one request until there is a response.
 type retrier struct {
 	*Transport
 	request *http.Request
 	body    []byte
 	kind    requestKind
-	// startedAt is when it was sent first, by the server's clock as far as that is known.
+	// startedAt is when the request was first sent, by the clock of the server if that is
+	// known.
 	startedAt time.Time
-	// startedLocally is the same by this machine's clock.
+	// startedLocally is the same by the local clock.
 	startedLocally time.Time
-	// firstFailure is when it failed first; refusals counts the answers that it cannot be
-	// served, and unsure is whether the server may have done what was asked of it.
+	// firstFailure is when the request first failed. serverErrors counts the server
+	// errors. maybeApplied is whether the server may have processed the request.
 	firstFailure time.Time
 	serverErrors int
 	maybeApplied bool
 	notified     bool
-	// lastErr is what went wrong last.
+	// lastErr is the last error.
 	lastErr error
 	backoff wait.Backoff
 }
@@ -137,7 +138,7 @@ func (t *Transport) newRetrier(r *http.Request) (*retrier, error) {
 	return d, nil
 }
 
-// run sends the request until it is answered, or that is given up.
+// run sends the request until there is a response or the retries end.
 func (d *retrier) run(ctx context.Context) (*http.Response, error) {
 	for {
 		response, err := d.send(ctx)
@@ -153,7 +154,7 @@ func (d *retrier) run(ctx context.Context) (*http.Response, error) {
 			return d.resolve(ctx, last, err)
 		}
 		if response != nil {
-			_ = response.Body.Close() // its connection may be used again, or not
+			_ = response.Body.Close() // the connection may not be reusable
 		}
 		if !d.wait(ctx, after) {
 			return nil, context.Cause(ctx)
@@ -164,8 +165,8 @@ func (d *retrier) run(ctx context.Context) (*http.Response, error) {
 	}
 }
 
-// finalResult is what a request comes to that was sent again, in a form which no client takes for
-// a reason to begin anew.
+// finalResult returns the result of a request after retries, in a form that makes no
+// client retry it again.
 func (d *retrier) finalResult(response *http.Response, err error) (*http.Response, error) {
 	if response != nil {
 		response.Header.Del("Retry-After")
@@ -177,32 +178,32 @@ func (d *retrier) finalResult(response *http.Response, err error) (*http.Respons
 	return nil, &noResponseError{text: strings.ReplaceAll(err.Error(), "connection reset by peer", "the connection was reset")}
 }
 
-// elapsed is how long ago the request was sent first. A machine that slept counts the time of
-// day alone.
+// elapsed returns the time since the request was first sent. It also counts the time that
+// the machine was suspended.
 func (d *retrier) elapsed() time.Duration {
 	return max(time.Since(d.startedLocally), time.Now().Round(0).Sub(d.startedLocally.Round(0)))
 }
 
-// RecordTimeoutError says that the record of a release could not be written soon: whoever wants to
-// go on trying makes sure before that it still may.
+// RecordTimeoutError reports that a stored release could not be written in time. Before
+// the caller retries, it must check that it still holds the lock.
 type RecordTimeoutError struct{ Err error }
 
 func (e *RecordTimeoutError) Error() string {
 	return fmt.Sprintf("the API server did not answer for %s: %s", recordTimeout, e.Err)
 }
 
-// Unwrap gives the last trouble with the server.
+// Unwrap returns the last error of the server.
 func (e *RecordTimeoutError) Unwrap() error { return e.Err }
 
-// noResponseError says that a request was given up.
+// noResponseError reports that the retries of a request have ended.
 type noResponseError struct{ text string }
 
 func (e *noResponseError) Error() string {
 	return fmt.Sprintf("the API server did not answer for %s: %s", maxRetryTime, e.text)
 }
 
-// send sends the request once. What can be read whole is read here: an answer may
-// break off.
+// send sends the request once. Unless the response is a stream, it reads the whole body,
+// because the connection may break.
 func (d *retrier) send(ctx context.Context) (*http.Response, error) {
 	attemptCtx, cancel := context.WithCancel(ctx)
 	r := d.request.WithContext(attemptCtx)
@@ -214,7 +215,7 @@ func (d *retrier) send(ctx context.Context) (*http.Response, error) {
 	case d.kind.updatesRelease:
 		timeout = recordTimeout - d.elapsed()
 	case d.kind.readsRelease:
-		timeout = min(recordTimeout+d.elapsed(), timeout) // it may be large, and the way to it slow
+		timeout = min(recordTimeout+d.elapsed(), timeout) // a stored release may be large
 	}
 	timer := time.AfterFunc(timeout, cancel)
 	response, err := d.Base.RoundTrip(r)
@@ -242,7 +243,7 @@ func (d *retrier) send(ctx context.Context) (*http.Response, error) {
 	return response, nil
 }
 
-// streamedBody is the body of an answer that is read as it comes.
+// streamedBody is a response body that is read while it arrives.
 type streamedBody struct {
 	io.ReadCloser
 	cancel func()
@@ -253,7 +254,7 @@ func (b *streamedBody) Close() error {
 	return b.ReadCloser.Close()
 }
 
-// wait waits before the request is sent again; false if its time ends meanwhile.
+// wait waits before the next attempt. It reports false if the context is done first.
 func (d *retrier) wait(ctx context.Context, after time.Duration) bool {
 	timer := time.NewTimer(max(after, d.backoff.Step()))
 	defer timer.Stop()

@@ -13,21 +13,19 @@ import (
 	"golang.org/x/sys/unix"
 )
 
-// What the kernel tells: which start of the machine this is, and which space of
-// process numbers is seen.
+// Files that identify the boot of the machine and the namespace of process numbers.
 const (
 	bootIDFile       = "/proc/sys/kernel/random/boot_id"
 	pidNamespaceFile = "/proc/self/ns/pid"
 )
 
-// startTimeIndex is which field of a process' stat says when it started, and stateIndex
-// which one how it stands, counted from the one after its name in parentheses.
+// Indexes of fields in /proc/PID/stat, after the name in parentheses.
 const (
 	stateIndex     = 0
 	startTimeIndex = 19
 )
 
-// startID names the machine's start, the space of numbers and the time since then.
+// startID combines the boot ID, the PID namespace and the start time of a process.
 func startID(pid int) string {
 	namespace := pidNamespaceID()
 	state, err := readStat(pid)
@@ -37,8 +35,8 @@ func startID(pid int) string {
 	return namespace + "/" + state[startTimeIndex]
 }
 
-// pidNamespaceID are what all numbers of processes that are seen from here have in
-// common; empty where the kernel does not tell.
+// pidNamespaceID identifies the boot and the PID namespace, within which process numbers
+// are unique at a time. It is empty if unknown.
 func pidNamespaceID() string {
 	boot, err := os.ReadFile(bootIDFile)
 	if err != nil {
@@ -51,7 +49,7 @@ func pidNamespaceID() string {
 	return string(bytes.TrimSpace(boot)) + "/" + space
 }
 
-// readStat reads what the kernel says of a process, after its name.
+// readStat returns the fields of /proc/PID/stat after the name.
 func readStat(pid int) ([]string, error) {
 	data, err := os.ReadFile(fmt.Sprintf("/proc/%d/stat", pid))
 	if err != nil {
@@ -59,7 +57,7 @@ func readStat(pid int) ([]string, error) {
 	}
 	fields := strings.Fields(string(data[bytes.LastIndexByte(data, ')')+1:])) // a name may have spaces and parentheses
 	if len(fields) <= startTimeIndex {
-		return nil, fmt.Errorf("the kernel tells %d things of process %d", len(fields), pid)
+		return nil, fmt.Errorf("/proc/%[2]d/stat has only %[1]d fields", len(fields), pid)
 	}
 	return fields, nil
 }
@@ -74,7 +72,7 @@ func hasExited(p Process) bool {
 	}
 	fields, err := readStat(p.PID)
 	if err != nil {
-		return false // it may be hidden
+		return false // it may not be visible
 	}
 	dead := fields[stateIndex] == "Z" || fields[stateIndex] == "X"
 	return dead || namespace+"/"+fields[startTimeIndex] != p.StartID

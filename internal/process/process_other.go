@@ -5,8 +5,7 @@
 
 package process
 
-// startID is empty: this platform does not tell a process from a later one with the same
-// number.
+// startID combines the boot ID, the PID namespace and the start time of a process.
 func startID(int) string { return "" }
 
 func hasExited(Process) bool { return false }

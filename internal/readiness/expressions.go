@@ -12,21 +12,22 @@ import (
 	"github.com/ordered-helm/helm/internal/annotation"
 )
 
-// ReasonFailureExpression is the Reason of what failed by its own rules.
+// ReasonFailureExpression is the Reason of an object for which a failure expression is
+// true.
 const ReasonFailureExpression = "ReadinessFailure"
 
-// Expressions are what an object says itself about being ready and having failed
-// (docs/reference.md, "Expressions").
+// Expressions are the readiness expressions of an object (docs/reference.md,
+// "Expressions").
 type Expressions struct {
-	// Success are the expressions of which any one makes the object ready.
+	// Success lists expressions. If any of them is true, the object is ready.
 	Success []annotation.Expression
-	// Failure are those of which any one makes it fail for good.
+	// Failure lists expressions. If any of them is true, the object has failed.
 	Failure []annotation.Expression
 }
 
-// Evaluator returns the Evaluator that asks the rules, failure first, and base for
-// the side that they say nothing about. They are asked of a status that belongs
-// to the object's present generation, as far as its controller tells.
+// Evaluator returns an Evaluator that applies the expressions, failure first. If one of
+// the lists is empty, base decides that side. The expressions apply once the controller
+// has observed the current generation, if it reports that.
 func (r Expressions) Evaluator(base Evaluator) Evaluator {
 	if len(r.Success) == 0 && len(r.Failure) == 0 {
 		return base
@@ -43,13 +44,13 @@ func (r Expressions) Evaluator(base Evaluator) Evaluator {
 	}
 }
 
-// apply puts the rules over the verdict of the base.
+// apply combines the expressions with the Status of the base Evaluator.
 func (r Expressions) apply(base Status, status any) Status {
 	if e, holds := firstTrue(r.Failure, status); holds {
 		return Status{State: Failed, Reason: ReasonFailureExpression, Message: withDetail("the readiness-failure expression "+e.String()+" holds", base)}
 	}
-	// With expressions for both sides, they alone decide. With one side left to
-	// the base, what failed for it can never be ready.
+	// If both lists are given, they alone decide. If the base decides about
+	// failure, what it calls failed cannot be ready.
 	if len(r.Success) == 0 || base.State == Failed && len(r.Failure) == 0 {
 		return base
 	}
@@ -68,7 +69,7 @@ func firstTrue(list []annotation.Expression, status any) (annotation.Expression,
 	return annotation.Expression{}, false
 }
 
-// allFalseMessage says of each expression what it found instead.
+// allFalseMessage returns a message that has the actual values of each expression.
 func allFalseMessage(list []annotation.Expression, status any) string {
 	texts := make([]string, len(list))
 	for i, e := range list {
@@ -83,7 +84,8 @@ func allFalseMessage(list []annotation.Expression, status any) string {
 	return "none of the readiness-success expressions holds so far: " + strings.Join(texts, "; ")
 }
 
-// withDetail adds what the base says of an object that it does not find ready.
+// withDetail adds the message of the base to a message, if the base does not find the
+// object ready.
 func withDetail(message string, base Status) string {
 	if base.State == Ready || base.Message == "" {
 		return message

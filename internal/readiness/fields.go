@@ -12,12 +12,12 @@ import (
 	"k8s.io/apimachinery/pkg/apis/meta/v1/unstructured"
 )
 
-// condition is one entry of status.conditions.
+// condition is an entry of status.conditions.
 type condition struct {
 	kind, status, reason, message string
 }
 
-// conditions reads status.conditions and skips entries it cannot read.
+// conditions returns the entries of status.conditions that can be decoded.
 func conditions(obj *unstructured.Unstructured) []condition {
 	entries, _ := field(obj, "status", "conditions").([]any)
 	found := make([]condition, 0, len(entries))
@@ -36,7 +36,7 @@ func conditions(obj *unstructured.Unstructured) []condition {
 	return found
 }
 
-// findCondition returns the condition of that type, or the zero value.
+// findCondition returns the condition of a type, or the zero value.
 func findCondition(obj *unstructured.Unstructured, kind string) condition {
 	for _, c := range conditions(obj) {
 		if c.kind == kind {
@@ -46,7 +46,7 @@ func findCondition(obj *unstructured.Unstructured, kind string) condition {
 	return condition{}
 }
 
-// field returns what stands at the path, or nil. It never copies.
+// field returns the value at a path, or nil. It does not copy.
 func field(obj *unstructured.Unstructured, path ...string) any {
 	value, found, err := unstructured.NestedFieldNoCopy(obj.Object, path...)
 	if !found || err != nil {
@@ -64,8 +64,8 @@ func stringField(obj *unstructured.Unstructured, path ...string) string {
 	return asString(field(obj, path...))
 }
 
-// intField returns the whole number at the path, or the fallback. Controllers
-// outside Kubernetes write numbers as text now and then.
+// intField returns the integer at a path, or the fallback. It accepts strings, because
+// some controllers outside Kubernetes write numbers as strings.
 func intField(obj *unstructured.Unstructured, fallback int64, path ...string) int64 {
 	if value, ok := asInt(field(obj, path...)); ok {
 		return value
@@ -87,15 +87,15 @@ func asInt(value any) (int64, bool) {
 }
 
 const (
-	// ReasonGenerationNotObserved is the Reason of what was changed since its
-	// controller looked last.
+	// ReasonGenerationNotObserved is the Reason of an object whose controller has not
+	// observed the current generation.
 	ReasonGenerationNotObserved = "LatestGenerationNotObserved"
-	// ReasonNotObserved is the Reason of what no controller has looked at.
+	// ReasonNotObserved is the Reason of an object that no controller has observed.
 	ReasonNotObserved = "NotObserved"
 )
 
-// generationLag reports an object whose controller says that it has not seen
-// the latest generation yet.
+// generationLag returns the Status of an object whose controller has not observed the
+// current generation. It reports false for other objects.
 func generationLag(obj *unstructured.Unstructured) (Status, bool) {
 	observed, found := asInt(field(obj, "status", "observedGeneration"))
 	generation := obj.GetGeneration()
@@ -109,8 +109,8 @@ func generationLag(obj *unstructured.Unstructured) (Status, bool) {
 	}, true
 }
 
-// requireObserved guards a rule for kinds whose controller always reports the
-// generation that it observed: until it does, it has not seen the object.
+// requireObserved extends a rule for kinds whose controller always reports the observed
+// generation. An object without an observed generation is not ready.
 func requireObserved(rule func(*unstructured.Unstructured) Status) func(*unstructured.Unstructured) Status {
 	return func(obj *unstructured.Unstructured) Status {
 		if field(obj, "status", "observedGeneration") == nil {
@@ -127,7 +127,7 @@ func terminatingMessage(obj *unstructured.Unstructured) string {
 	return "being deleted"
 }
 
-// forKstatus returns the object in a form that kstatus can take: it refuses an
+// forKstatus returns the object in a form that kstatus accepts. It removes an
 // observedGeneration that is not a number. The generation was checked before.
 func forKstatus(obj *unstructured.Unstructured) *unstructured.Unstructured {
 	switch field(obj, "status", "observedGeneration").(type) {

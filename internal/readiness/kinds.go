@@ -21,7 +21,7 @@ func ready(reason, format string, values ...any) Status {
 	return Status{State: Ready, Reason: reason, Message: fmt.Sprintf(format, values...)}
 }
 
-// conditionText is what a condition says, as far as it says anything.
+// conditionText returns the reason and message of a condition, if it has them.
 func conditionText(c condition) string {
 	switch {
 	case c.reason == "":
@@ -59,8 +59,8 @@ func jobStatus(obj *unstructured.Unstructured) Status {
 		intField(obj, 0, "status", "failed"))
 }
 
-// deploymentStatus: whoever pauses a Deployment wants its rollout to stay where
-// it is, so there is nothing to wait for.
+// deploymentStatus judges a Deployment. A paused Deployment is ready, because its rollout
+// will not continue.
 func deploymentStatus(obj *unstructured.Unstructured) Status {
 	if paused, _ := field(obj, "spec", "paused").(bool); paused {
 		return ready("Paused", "paused, ready: %d of %d",
@@ -68,14 +68,14 @@ func deploymentStatus(obj *unstructured.Unstructured) Status {
 	}
 	verdict := kstatus(obj)
 	if old := intField(obj, 0, "status", "replicas") - intField(obj, 0, "status", "updatedReplicas"); verdict.Reason == "ExtraPods" && old > 0 {
-		// kstatus speaks of termination, while the old pods may well stay.
+		// kstatus says that old pods are being terminated, but they may stay.
 		verdict.Message = fmt.Sprintf("unavailable: %d, pods of the version before that still run: %d", intField(obj, 0, "status", "unavailableReplicas"), old)
 	}
 	return verdict
 }
 
-// statefulSetStatus: with OnDelete the new revision reaches a pod when somebody
-// deletes that pod, so only readiness counts. A partition is known to kstatus.
+// statefulSetStatus judges a StatefulSet. With OnDelete a pod is only updated when
+// somebody deletes it, so all ready pods count. kstatus handles partitions.
 func statefulSetStatus(obj *unstructured.Unstructured) Status {
 	if stringField(obj, "spec", "updateStrategy", "type") != "OnDelete" {
 		return kstatus(obj)
@@ -97,8 +97,8 @@ func onDeleteStatus(have, want int64) Status {
 	return ready("Ready", "Ready: %d/%d, updated when its pods are deleted", have, want)
 }
 
-// replicationControllerStatus: the fields have the same names and meanings as a
-// ReplicaSet's, which kstatus knows.
+// replicationControllerStatus judges a ReplicationController as a ReplicaSet, whose
+// fields have the same names and meanings.
 func replicationControllerStatus(obj *unstructured.Unstructured) Status {
 	content := maps.Clone(obj.Object)
 	content["apiVersion"], content["kind"] = "apps/v1", "ReplicaSet"
@@ -109,8 +109,7 @@ func replicationControllerStatus(obj *unstructured.Unstructured) Status {
 	return verdict
 }
 
-// replicaSetStatus gives the controller's own words for pods that it cannot
-// create.
+// replicaSetStatus reports the error of the controller if it cannot create pods.
 func replicaSetStatus(obj *unstructured.Unstructured) Status {
 	if failure := findCondition(obj, "ReplicaFailure"); failure.status == conditionTrue {
 		return inProgress(cmp.Or(failure.reason, "ReplicaFailure"), "%s", cmp.Or(failure.message, "pods cannot be created"))

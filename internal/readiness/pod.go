@@ -9,9 +9,9 @@ import (
 	"k8s.io/apimachinery/pkg/apis/meta/v1/unstructured"
 )
 
-// podStatus: the phases Succeeded and Failed are final under every restart
-// policy. With restartPolicy Always a Failed pod was evicted or ran into its
-// deadline, and the kubelet does not start it again either.
+// podStatus judges a Pod. The phases Succeeded and Failed are final with every restart
+// policy. With restartPolicy Always, a Failed pod was evicted or has exceeded its
+// deadline, and the kubelet does not restart it.
 func podStatus(obj *unstructured.Unstructured) Status {
 	switch phase := stringField(obj, "status", "phase"); phase {
 	case "Succeeded":
@@ -50,8 +50,8 @@ func podFailure(obj *unstructured.Unstructured) Status {
 	return failure
 }
 
-// podProblem names what holds a pod up: no node for it, or a container that
-// waits for anything but its regular start.
+// podProblem returns what delays a pod: it cannot be scheduled, or a container waits for
+// something other than its regular start.
 func podProblem(obj *unstructured.Unstructured) (reason, message string) {
 	if scheduled := findCondition(obj, "PodScheduled"); scheduled.status == "False" && scheduled.reason != "" {
 		return scheduled.reason, conditionText(scheduled)
@@ -72,10 +72,10 @@ func podProblem(obj *unstructured.Unstructured) (reason, message string) {
 	return "", ""
 }
 
-// containerStatus is one entry of status.containerStatuses.
+// containerStatus is an entry of status.containerStatuses.
 type containerStatus map[string]any
 
-// containers lists init containers first, as they run first.
+// containers returns the statuses of all containers, init containers first.
 func containers(obj *unstructured.Unstructured) []containerStatus {
 	var found []containerStatus
 	for _, list := range []string{"initContainerStatuses", "containerStatuses"} {
@@ -91,8 +91,8 @@ func containers(obj *unstructured.Unstructured) []containerStatus {
 
 func (c containerStatus) name() string { return asString(c["name"]) }
 
-// state returns the details of the state waiting, running or terminated, nil
-// when the container is in another one.
+// state returns the details of the state waiting, running or terminated. It returns nil
+// if the container is in another state.
 func (c containerStatus) state(which string) map[string]any {
 	states, _ := c["state"].(map[string]any)
 	details, _ := states[which].(map[string]any)

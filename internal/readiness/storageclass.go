@@ -30,10 +30,9 @@ func storageClassResource() schema.GroupVersionResource {
 	return schema.GroupVersionResource{Group: "storage.k8s.io", Version: "v1", Resource: "storageclasses"}
 }
 
-// StorageClasses looks up when claims are bound: from their storage class, read
-// once each, or where classes may not be read, from the event that the volume
-// controller writes to a claim that waits for its first consumer. It may be used
-// by several goroutines.
+// StorageClasses finds the volume binding modes of claims. It reads each storage class
+// once. If it may not read storage classes, it uses the event that the volume controller
+// writes for a claim that waits for its first consumer. It is safe for concurrent use.
 type StorageClasses struct {
 	client dynamic.Interface
 
@@ -42,13 +41,13 @@ type StorageClasses struct {
 	forbidden map[string]error             // classes that may not be read
 }
 
-// NewStorageClasses returns a lookup that has read nothing yet.
+// NewStorageClasses returns StorageClasses that have not read anything yet.
 func NewStorageClasses(client dynamic.Interface) *StorageClasses {
 	return &StorageClasses{client: client, modes: map[string]VolumeBindingMode{}, forbidden: map[string]error{}}
 }
 
-// BindingMode is a ClaimBinding. What is not known yet (no such class, no event so
-// far) is BindingUnknown and asked for again at the next call.
+// BindingMode is a VolumeBindingModeFunc. It returns BindingUnknown if the class or the
+// event does not exist yet, and reads again at the next call.
 func (s *StorageClasses) BindingMode(ctx context.Context, claim *unstructured.Unstructured) (VolumeBindingMode, error) {
 	name, given := className(claim)
 	if given && name == "" {
@@ -80,8 +79,8 @@ func (s *StorageClasses) remember(name string, mode VolumeBindingMode, err error
 	}
 }
 
-// className returns the class that the claim names; without one the default
-// class counts.
+// className returns the storage class that a claim names. If it names none, the default
+// class applies.
 func className(claim *unstructured.Unstructured) (name string, given bool) {
 	if name, given = claim.GetAnnotations()[classAnnotation]; given {
 		return name, true
@@ -104,8 +103,8 @@ func (s *StorageClasses) readClass(ctx context.Context, name string) (VolumeBind
 	return bindingMode(class), nil
 }
 
-// readDefault finds the class that the API server would fill in: of several
-// defaults the newest, of equally new ones the first by name.
+// readDefault returns the mode of the class that the API server would use: the newest
+// default class, or the first by name if several are equally new.
 func (s *StorageClasses) readDefault(ctx context.Context) (VolumeBindingMode, error) {
 	list, err := s.client.Resource(storageClassResource()).List(ctx, metav1.ListOptions{})
 	if err != nil {
@@ -144,8 +143,8 @@ func bindingMode(class *unstructured.Unstructured) VolumeBindingMode {
 	return BindsImmediately
 }
 
-// bindingModeFromEvents looks for the controller's note on the claim. That there is none
-// says nothing: it may still be to come.
+// bindingModeFromEvents looks for the event of the volume controller. If there is none,
+// the mode is unknown: the event may still come.
 func (s *StorageClasses) bindingModeFromEvents(ctx context.Context, claim *unstructured.Unstructured, forbidden error) (VolumeBindingMode, error) {
 	selector := fields.Set{
 		"involvedObject.kind": "PersistentVolumeClaim",

@@ -13,13 +13,13 @@ import (
 	"github.com/ordered-helm/helm/internal/sequencer"
 )
 
-// What a record may hold at most. Whoever may write releases may write any
-// record: it must not take more time or memory than the largest charts do.
+// Limits of a record. Everybody who may write releases may write any record. Reading it
+// must not need more time or memory than the largest charts do.
 const (
-	// maxChartDepth is how many charts may be inside one another.
+	// maxChartDepth limits how deeply charts are nested.
 	maxChartDepth = 100
 	maxCharts     = 10_000
-	// maxPathBytes is how long the paths of all charts may be together, in bytes.
+	// maxPathBytes limits the total length of the paths of all charts.
 	maxPathBytes = 16 << 20
 )
 
@@ -30,8 +30,7 @@ func encode(r *Record) ([]byte, error) {
 	return json.Marshal(r)
 }
 
-// decode reads the version before the rest, which may have another form in
-// another version.
+// decode checks the version first, because other versions may have another format.
 func decode(data []byte) (*Record, error) {
 	var form struct {
 		Version int `json:"version"`
@@ -55,7 +54,7 @@ func decode(data []byte) (*Record, error) {
 	return r, nil
 }
 
-// check finds what no record that this package wrote can have.
+// check rejects records that this package cannot have written.
 func (r *Record) check() error {
 	switch p := r.Progress; {
 	case r.Revision < 0:
@@ -92,7 +91,7 @@ func (e *EarlierRevisions) check() error {
 	return nil
 }
 
-// checkCharts holds the tree of charts against the limits.
+// checkCharts checks the limits of the tree of charts.
 func checkCharts(root *sequencer.Chart) error {
 	if root == nil {
 		return errors.New("it has no charts")
@@ -126,9 +125,9 @@ func checkCharts(root *sequencer.Chart) error {
 	return walk(root, 1, 0)
 }
 
-// checkDependencies refuses names that stand for no subchart, as no release that was
-// deployed in order has them: the planner would look for the nearest name,
-// which takes long for long lists.
+// checkDependencies rejects names of subcharts that do not exist. No release that was
+// deployed in order has such names, and searching for similar names takes long for long
+// lists.
 func checkDependencies(c *sequencer.Chart) error {
 	if c.Sequenced {
 		known := subchartNames(c)
@@ -146,8 +145,8 @@ func checkDependencies(c *sequencer.Chart) error {
 	return nil
 }
 
-// dependsOn lists the names of subcharts that a chart or one of its
-// dependencies depends on.
+// dependsOn returns the names of the subcharts that a chart or its dependencies depend
+// on.
 func dependsOn(c *sequencer.Chart) []string {
 	names := slices.Clone(c.DependsOnSubcharts)
 	for _, d := range c.Dependencies {
@@ -156,7 +155,7 @@ func dependsOn(c *sequencer.Chart) []string {
 	return names
 }
 
-// subchartNames are the names that stand for subcharts of a chart.
+// subchartNames returns the names that refer to subcharts of a chart.
 func subchartNames(c *sequencer.Chart) map[string]bool {
 	names := map[string]bool{}
 	for _, sub := range c.Subcharts {

@@ -18,20 +18,20 @@ import (
 	corev1 "k8s.io/api/core/v1"
 )
 
-// maxStoredSize is how many bytes the values in a Secret or a ConfigMap may have
-// together. The API server counts neither keys nor labels, and of a Secret the
-// values as they are before the API encodes them.
+// maxStoredSize limits the total size of the values in a Secret or ConfigMap. The API
+// server counts neither keys nor labels, and counts the values of a Secret before they
+// are encoded.
 const maxStoredSize = corev1.MaxSecretSize
 
-// fastCompressionMargin is the part of its size by which a quick compression may, in odd cases,
-// do better than a thorough one: a hundredth.
+// fastCompressionMargin is the inverse of the fraction by which fast compression may, in
+// rare cases, produce less than thorough compression.
 const fastCompressionMargin = 100
 
-// maxParts is how many parts of a release an error names.
+// maxParts limits the parts of a release that an error names.
 const maxParts = 3
 
-// StoredSize is how many bytes a release takes in a Secret or a ConfigMap,
-// as Helm's drivers write it.
+// StoredSize returns the size of a release in a Secret or ConfigMap, in bytes, as the
+// drivers of Helm store it.
 func StoredSize(rel *release.Release) (int, error) {
 	data, err := json.Marshal(rel)
 	if err != nil {
@@ -40,8 +40,8 @@ func StoredSize(rel *release.Release) (int, error) {
 	return compressedSize(data)
 }
 
-// compressedSize is the size of what is left of data after gzip and base64, as Helm's
-// drivers have it.
+// compressedSize returns the size of data after gzip and base64, as in the drivers of
+// Helm.
 func compressedSize(data []byte) (int, error) { return compressedSizeAt(data, gzip.BestCompression) }
 
 func compressedSizeAt(data []byte, level int) (int, error) {
@@ -59,7 +59,7 @@ func compressedSizeAt(data []byte, level int) (int, error) {
 	return base64.StdEncoding.EncodedLen(int(n)), nil
 }
 
-// byteCounter counts what is written to it.
+// byteCounter counts the bytes that are written to it.
 type byteCounter int
 
 func (c *byteCounter) Write(data []byte) (int, error) {
@@ -67,34 +67,33 @@ func (c *byteCounter) Write(data []byte) (int, error) {
 	return len(data), nil
 }
 
-// maxCompressedSize is a size that compressed never exceeds: what cannot be compressed
-// grows by a header and some bytes for each block.
+// maxCompressedSize returns an upper bound for compressedSize. Data that cannot be
+// compressed grows by a header and some bytes for each block.
 func maxCompressedSize(size int) int {
 	return base64.StdEncoding.EncodedLen(size + size/1024 + 64)
 }
 
-// TooLargeError says that a release is larger than the object that would hold
-// it may be.
+// TooLargeError reports a release that is too large for the object that stores it.
 type TooLargeError struct {
 	Release  string
 	Revision int
-	// Kind is that of the object: "Secret" or "ConfigMap".
+	// Kind is the kind of the object: "Secret" or "ConfigMap".
 	Kind string
-	// Size is what the release takes and Limit what there may be, in bytes.
+	// Size is the size of the release, and Limit the maximum, in bytes.
 	Size, Limit int
-	// Reserve is how many bytes it may grow by while it is deployed.
+	// Reserve is by how many bytes it may grow during the deployment.
 	Reserve int
-	// Parts are what takes most of it, the largest first.
+	// Parts are the largest parts, the largest first.
 	Parts []Part
 }
 
-// Part is a part of a release that is too large.
+// Part is a part of a release.
 type Part struct {
-	// Name is what it is, as in "the files of the chart".
+	// Name describes the part, as in "the files of the chart".
 	Name string
-	// Size is how many bytes it would take alone.
+	// Size is the size that it would have by itself, in bytes.
 	Size int
-	// Largest is the name of the largest file in it, if it is made of files.
+	// Largest is the name of the largest file in it, if it consists of files.
 	Largest string
 }
 
@@ -119,9 +118,9 @@ func (e *TooLargeError) Error() string {
 		e.Release, e.Revision, e.Size, grows, e.Kind, e.Limit, strings.Join(parts, ", "))
 }
 
-// CheckSize returns a *TooLargeError if the release, with a reserve of bytes for
-// what is noted in it later, does not fit into the object in which the driver
-// of that name stores it. Only Secrets and ConfigMaps have a limit.
+// CheckSize returns a *TooLargeError if a release does not fit into the object in which a
+// driver stores it. Reserve is by how many bytes the release may grow. Only Secrets and
+// ConfigMaps have a limit.
 func CheckSize(rel *release.Release, driverName string, reserve int) error {
 	if driverName != driver.SecretsDriverName && driverName != driver.ConfigMapsDriverName {
 		return nil
@@ -131,11 +130,11 @@ func CheckSize(rel *release.Release, driverName string, reserve int) error {
 		return fmt.Errorf("write release %s: %w", rel.Name, err)
 	}
 	if maxCompressedSize(len(data))+reserve <= maxStoredSize {
-		return nil // which spares ordinary releases the compression
+		return nil // without compressing an ordinary release
 	}
 	quick, err := compressedSizeAt(data, gzip.BestSpeed)
 	if err != nil || quick+quick/fastCompressionMargin+reserve <= maxStoredSize {
-		return err // and large ones most of it
+		return err // without slow compression of a large release
 	}
 	size, err := compressedSize(data)
 	if err != nil || size+reserve <= maxStoredSize {
@@ -151,7 +150,7 @@ func CheckSize(rel *release.Release, driverName string, reserve int) error {
 	}
 }
 
-// largestParts measures the parts of a release.
+// largestParts returns the largest parts of a release.
 func largestParts(rel *release.Release) ([]Part, error) {
 	ch := rel.Chart
 	if ch == nil {
@@ -192,7 +191,7 @@ func largestParts(rel *release.Release) ([]Part, error) {
 	return slices.DeleteFunc(parts, func(p Part) bool { return p.Size < parts[0].Size/100 }), nil
 }
 
-// largestFile is the name of the largest file, empty if there is none.
+// largestFile returns the name of the largest file, or "" if there is none.
 func largestFile(files []*chart.File) string {
 	name, size := "", -1
 	for _, f := range files {
