@@ -34,21 +34,21 @@ const operatorCharacters = "=!<>~"
 // operators are what stands between path and literal, the longer ones first.
 func operators() []string { return []string{"==", "!=", "<=", ">=", "<", ">"} }
 
-// expressions reads the list of expressions under a key.
-func expressions(key string, value any) ([]Expression, error) {
+// readExpressions reads the list of expressions under a key.
+func readExpressions(key string, value any) ([]Expression, error) {
 	texts, err := ReadItems(key, value)
 	if err != nil {
 		return nil, err
 	}
 	if len(texts) > maxExpressions {
-		return nil, invalidAs(BadExpression, key, value, "it has %d expressions, and may have %d", len(texts), maxExpressions)
+		return nil, newProblemError(InvalidExpression, key, value, "it has %d expressions, and may have %d", len(texts), maxExpressions)
 	}
 	var list []Expression
 	var problems []error
 	for _, text := range texts {
 		e, err := ParseExpression(text)
 		if err != nil {
-			problems = append(problems, invalidAs(BadExpression, key, value, "%q is no readiness expression: %v", shortened(text), err))
+			problems = append(problems, newProblemError(InvalidExpression, key, value, "%q is no readiness expression: %v", truncate(text), err))
 			continue
 		}
 		list = append(list, e)
@@ -66,10 +66,10 @@ func ParseExpression(text string) (Expression, error) {
 		return Expression{}, err
 	}
 	e := Expression{text: strings.TrimSpace(text), op: op}
-	if e.template, err = pathTemplate(strings.TrimSpace(text[:at])); err != nil {
+	if e.template, err = parsePath(strings.TrimSpace(text[:at])); err != nil {
 		return Expression{}, err
 	}
-	if e.literal, err = readLiteral(strings.TrimSpace(text[at+len(op):])); err != nil {
+	if e.literal, err = parseLiteral(strings.TrimSpace(text[at+len(op):])); err != nil {
 		return Expression{}, err
 	}
 	return e, nil
@@ -100,12 +100,12 @@ func findOperator(text string) (at int, op string, err error) {
 		case strings.IndexByte("{[(", c) >= 0:
 			open = append(open, c)
 		case strings.IndexByte("}])", c) >= 0:
-			if len(open) == 0 || !closes(open[len(open)-1], c) {
+			if len(open) == 0 || !isPair(open[len(open)-1], c) {
 				return 0, "", fmt.Errorf("%q closes nothing", c)
 			}
 			open = open[:len(open)-1]
 		case len(open) == 0 && strings.IndexByte(operatorCharacters, c) >= 0:
-			return operatorAt(text, i)
+			return parseOperator(text, i)
 		}
 	}
 	if len(open) > 0 {
@@ -114,11 +114,11 @@ func findOperator(text string) (at int, op string, err error) {
 	return 0, "", fmt.Errorf("there is no operator: write a path, one of %s, and a value, as in {.succeeded} >= 1", strings.Join(operators(), " "))
 }
 
-func closes(open, closing byte) bool {
+func isPair(open, closing byte) bool {
 	return open == '{' && closing == '}' || open == '[' && closing == ']' || open == '(' && closing == ')'
 }
 
-func operatorAt(text string, at int) (int, string, error) {
+func parseOperator(text string, at int) (int, string, error) {
 	end := at
 	for end < len(text) && strings.IndexByte(operatorCharacters, text[end]) >= 0 {
 		end++
@@ -131,9 +131,9 @@ func operatorAt(text string, at int) (int, string, error) {
 	return 0, "", fmt.Errorf("%q is no operator: use one of %s", text[at:end], strings.Join(operators(), " "))
 }
 
-// pathTemplate gives the path in braces and with its leading dot, and checks
+// parsePath gives the path in braces and with its leading dot, and checks
 // that it is one JSONPath.
-func pathTemplate(path string) (string, error) {
+func parsePath(path string) (string, error) {
 	if path == "" {
 		return "", errors.New("there is no path before the operator")
 	}
@@ -159,7 +159,7 @@ func pathTemplate(path string) (string, error) {
 	if len(parsed.Root.Nodes) != 1 {
 		return "", fmt.Errorf("%s is more than one path", template)
 	}
-	if err := checkSteps(parsed.Root.Nodes); err != nil {
+	if err := checkNodes(parsed.Root.Nodes); err != nil {
 		return "", fmt.Errorf("the path %s is no JSONPath: %w", template, err)
 	}
 	if err := checkCost(parsed.Root.Nodes); err != nil {
@@ -168,17 +168,17 @@ func pathTemplate(path string) (string, error) {
 	return template, nil
 }
 
-// checkSteps finds what the JSONPath parser lets pass and what could never lead
+// checkNodes finds what the JSONPath parser lets pass and what could never lead
 // anywhere.
-func checkSteps(nodes []jsonpath.Node) error {
+func checkNodes(nodes []jsonpath.Node) error {
 	for _, node := range nodes {
 		var err error
 		switch step := node.(type) {
 		case *jsonpath.ListNode:
-			err = checkSteps(step.Nodes)
+			err = checkNodes(step.Nodes)
 		case *jsonpath.UnionNode:
 			for _, list := range step.Nodes {
-				err = errors.Join(err, checkSteps(list.Nodes))
+				err = errors.Join(err, checkNodes(list.Nodes))
 			}
 		case *jsonpath.FilterNode:
 			err = checkFilter(step)
@@ -201,11 +201,11 @@ func checkFilter(filter *jsonpath.FilterNode) error {
 	if filter.Operator != "exists" && !slices.Contains(operators(), filter.Operator) {
 		return fmt.Errorf("%q is no operator of a filter", filter.Operator)
 	}
-	return checkSteps(filter.Left.Nodes)
+	return checkNodes(filter.Left.Nodes)
 }
 
-// readLiteral takes the quotes off a literal.
-func readLiteral(text string) (string, error) {
+// parseLiteral takes the quotes off a literal.
+func parseLiteral(text string) (string, error) {
 	if text == "" {
 		return "", errors.New(`there is no value after the operator: write "" for an empty one`)
 	}
@@ -229,14 +229,14 @@ func readLiteral(text string) (string, error) {
 // Holds reports whether the expression is true of an object's status. A path
 // that is not there makes it false, whatever the operator; of several results
 // any one counts.
-func (e Expression) Holds(status any) bool { return slices.ContainsFunc(e.find(status), e.compare) }
+func (e Expression) Holds(status any) bool { return slices.ContainsFunc(e.values(status), e.compare) }
 
 // ActualValues says for people what stands at the path, as in `"Pending"`; it is empty
 // if nothing does.
 func (e Expression) ActualValues(status any) string {
 	const most = 3
 	var texts []string
-	for _, v := range e.find(status) {
+	for _, v := range e.values(status) {
 		if len(texts) == most {
 			texts = append(texts, "…")
 			break
@@ -246,8 +246,8 @@ func (e Expression) ActualValues(status any) string {
 	return strings.Join(texts, ", ")
 }
 
-// find lists what stands at the path. Null is as if it were not there.
-func (e Expression) find(status any) []reflect.Value {
+// values lists what stands at the path. Null is as if it were not there.
+func (e Expression) values(status any) []reflect.Value {
 	if status == nil {
 		return nil
 	}
@@ -289,12 +289,12 @@ func evaluate(path *jsonpath.JSONPath, status any) (results [][]reflect.Value) {
 func (e Expression) compare(v reflect.Value) bool {
 	switch {
 	case v.Kind() == reflect.String:
-		return e.equality(v.String() == e.literal)
+		return e.matchesEqual(v.String() == e.literal)
 	case v.Kind() == reflect.Bool:
-		return e.equality(strings.EqualFold(strconv.FormatBool(v.Bool()), e.literal))
+		return e.matchesEqual(strings.EqualFold(strconv.FormatBool(v.Bool()), e.literal))
 	case v.CanInt():
 		if literal, err := strconv.ParseInt(e.literal, 10, 64); err == nil {
-			return e.order(cmp.Compare(v.Int(), literal))
+			return e.matchesOrder(cmp.Compare(v.Int(), literal))
 		}
 		return e.compareFloat(float64(v.Int()))
 	case v.CanFloat():
@@ -306,19 +306,19 @@ func (e Expression) compare(v reflect.Value) bool {
 func (e Expression) compareFloat(value float64) bool {
 	literal, err := strconv.ParseFloat(e.literal, 64)
 	if err != nil || math.IsNaN(literal) || math.IsInf(literal, 0) {
-		return e.equality(false)
+		return e.matchesEqual(false)
 	}
-	return e.order(cmp.Compare(value, literal))
+	return e.matchesOrder(cmp.Compare(value, literal))
 }
 
-// equality is the outcome for values that have no order.
-func (e Expression) equality(equal bool) bool {
+// matchesEqual is the outcome for values that have no order.
+func (e Expression) matchesEqual(equal bool) bool {
 	return e.op == "==" && equal || e.op == "!=" && !equal
 }
 
-// order is the outcome for numbers, where order is that of the result to the
+// matchesOrder is the outcome for numbers, where order is that of the result to the
 // literal.
-func (e Expression) order(order int) bool {
+func (e Expression) matchesOrder(order int) bool {
 	switch e.op {
 	case "<":
 		return order < 0
@@ -329,5 +329,5 @@ func (e Expression) order(order int) bool {
 	case ">=":
 		return order >= 0
 	}
-	return e.equality(order == 0)
+	return e.matchesEqual(order == 0)
 }

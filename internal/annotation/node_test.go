@@ -44,7 +44,7 @@ func TestValueReadsWhatKubernetesReads(t *testing.T) {
 
 func TestValueOfCollections(t *testing.T) {
 	for text, want := range map[string]any{
-		"[a, on, '1', null]": []any{"a", written("on"), "1", nil},
+		"[a, on, '1', null]": []any{"a", rawNumber("on"), "1", nil},
 		"\n- a\n- b":         []any{"a", "b"},
 		"*anchor":            []any{"a"},
 		"[*anchor]":          []any{[]any{"a"}},

@@ -41,19 +41,19 @@ func (r Resource) Declares() bool {
 // together, as errors of type *ValueError.
 func ReadResource(annotations map[string]any) (Resource, error) {
 	var r Resource
-	if !anyOurs(annotations) {
+	if !hasSequencingKey(annotations) {
 		return r, nil
 	}
 	var problems [5]error
 	r.Layer, problems[0] = readLayer(annotations)
 	problems[1] = r.readDependsOn(annotations)
-	r.Success, problems[2] = expressions(ReadinessSuccess, annotations[ReadinessSuccess])
-	r.Failure, problems[3] = expressions(ReadinessFailure, annotations[ReadinessFailure])
+	r.Success, problems[2] = readExpressions(ReadinessSuccess, annotations[ReadinessSuccess])
+	r.Failure, problems[3] = readExpressions(ReadinessFailure, annotations[ReadinessFailure])
 	r.Timeout, problems[4] = ReadDuration(ReadinessTimeout, annotations[ReadinessTimeout])
 	return r, errors.Join(problems[:]...)
 }
 
-func anyOurs(annotations map[string]any) bool {
+func hasSequencingKey(annotations map[string]any) bool {
 	for key := range annotations {
 		if IsSequencingKey(key) {
 			return true
@@ -72,7 +72,7 @@ func readLayer(annotations map[string]any) (string, error) {
 		return "", err
 	}
 	if layer != "" && group != "" && layer != group {
-		return "", invalidAs(Conflict, ResourceGroup, group, "%s already says %q: a resource belongs to one layer", Layer, layer)
+		return "", newProblemError(Conflict, ResourceGroup, group, "%s already says %q: a resource belongs to one layer", Layer, layer)
 	}
 	if layer == "" {
 		return group, nil

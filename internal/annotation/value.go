@@ -32,14 +32,14 @@ type ValueError struct {
 type Problem string
 
 const (
-	// BadValue is a value of the wrong type or form.
-	BadValue Problem = ""
-	// BadLayerName is a string that cannot be the name of a layer.
-	BadLayerName Problem = "layer name"
-	// BadExpression is a readiness expression that cannot be read.
-	BadExpression Problem = "expression"
-	// BadDuration is a value that is no time to wait.
-	BadDuration Problem = "duration"
+	// InvalidValue is a value of the wrong type or form.
+	InvalidValue Problem = ""
+	// InvalidLayerName is a string that cannot be the name of a layer.
+	InvalidLayerName Problem = "layer name"
+	// InvalidExpression is a readiness expression that cannot be read.
+	InvalidExpression Problem = "expression"
+	// InvalidDuration is a value that is no time to wait.
+	InvalidDuration Problem = "duration"
 	// Conflict is a value that contradicts that of another spelling.
 	Conflict Problem = "conflict"
 	// UnknownKey is a key that is almost one of ours.
@@ -53,18 +53,18 @@ func (e *ValueError) Error() string {
 }
 
 func display(value any) string {
-	if w, ok := value.(written); ok {
+	if w, ok := value.(rawNumber); ok {
 		return string(w)
 	}
 	text, err := toJSON(value)
 	if err != nil {
 		return fmt.Sprintf("%v", value)
 	}
-	return shortened(text)
+	return truncate(text)
 }
 
-// shortened is as much of a text as a message can bear.
-func shortened(text string) string {
+// truncate is as much of a text as a message can bear.
+func truncate(text string) string {
 	const most = 200
 	if len(text) > most {
 		return strings.ToValidUTF8(text[:most], "") + "…"
@@ -72,11 +72,11 @@ func shortened(text string) string {
 	return text
 }
 
-func invalid(key string, value any, format string, args ...any) error {
-	return invalidAs(BadValue, key, value, format, args...)
+func newValueError(key string, value any, format string, args ...any) error {
+	return newProblemError(InvalidValue, key, value, format, args...)
 }
 
-func invalidAs(problem Problem, key string, value any, format string, args ...any) error {
+func newProblemError(problem Problem, key string, value any, format string, args ...any) error {
 	return &ValueError{Key: key, Value: value, Reason: fmt.Sprintf(format, args...), Problem: problem}
 }
 
@@ -85,41 +85,41 @@ func invalidAs(problem Problem, key string, value any, format string, args ...an
 // dropped, duplicates merged; the order of first appearance stays. No value
 // (nil) is an empty list.
 func ReadItems(key string, value any) ([]string, error) {
-	raw, err := rawItems(key, value)
+	raw, err := decodeItems(key, value)
 	if err != nil {
 		return nil, err
 	}
 	return normalize(raw), nil
 }
 
-func rawItems(key string, value any) ([]string, error) {
+func decodeItems(key string, value any) ([]string, error) {
 	switch v := value.(type) {
 	case nil:
 		return nil, nil
 	case string:
 		if strings.HasPrefix(strings.TrimSpace(v), "[") {
-			return jsonItems(key, v)
+			return decodeJSONItems(key, v)
 		}
 		return []string{v}, nil
 	case []any:
-		return stringItems(key, value, v)
+		return itemStrings(key, value, v)
 	case []string:
 		return v, nil
 	case map[string]any, map[any]any:
-		return nil, invalid(key, value, "a map is no list: write a list of strings")
+		return nil, newValueError(key, value, "a map is no list: write a list of strings")
 	}
-	return nil, invalid(key, value, "a number or boolean is no list: write a list of strings, or quote the value")
+	return nil, newValueError(key, value, "a number or boolean is no list: write a list of strings, or quote the value")
 }
 
-func jsonItems(key, text string) ([]string, error) {
+func decodeJSONItems(key, text string) ([]string, error) {
 	var list []any
 	if err := json.Unmarshal([]byte(text), &list); err != nil {
-		return nil, invalid(key, text, `a value that begins with "[" must be a JSON list of strings, such as ["a","b"]: %v`, err)
+		return nil, newValueError(key, text, `a value that begins with "[" must be a JSON list of strings, such as ["a","b"]: %v`, err)
 	}
-	return stringItems(key, text, list)
+	return itemStrings(key, text, list)
 }
 
-func stringItems(key string, value any, list []any) ([]string, error) {
+func itemStrings(key string, value any, list []any) ([]string, error) {
 	items := make([]string, 0, len(list))
 	for _, item := range list {
 		switch s := item.(type) {
@@ -127,9 +127,9 @@ func stringItems(key string, value any, list []any) ([]string, error) {
 			items = append(items, s)
 		case nil:
 		case []any:
-			return nil, invalid(key, value, "a list inside the list: write one list of strings")
+			return nil, newValueError(key, value, "a list inside the list: write one list of strings")
 		default:
-			return nil, invalid(key, value, "the item %s is no string: quote it", display(item))
+			return nil, newValueError(key, value, "the item %s is no string: quote it", display(item))
 		}
 	}
 	return items, nil
@@ -151,7 +151,7 @@ func normalize(raw []string) []string {
 // ReadNames reads a list of names: as Items, and every item is also split at
 // commas.
 func ReadNames(key string, value any) ([]string, error) {
-	items, err := rawItems(key, value)
+	items, err := decodeItems(key, value)
 	if err != nil {
 		return nil, err
 	}
@@ -169,8 +169,8 @@ func layerNames(key string, value any) ([]string, error) {
 		return nil, err
 	}
 	for _, name := range names {
-		if reason := badLayerName(name); reason != "" {
-			return nil, invalidAs(BadLayerName, key, value, "%q %s", name, reason)
+		if reason := checkLayerName(name); reason != "" {
+			return nil, newProblemError(InvalidLayerName, key, value, "%q %s", name, reason)
 		}
 	}
 	return names, nil
@@ -184,21 +184,21 @@ func layerName(key string, value any) (string, error) {
 	case string:
 		name := strings.TrimSpace(v)
 		if strings.ContainsRune(name, ',') || strings.HasPrefix(name, "[") {
-			return "", invalidAs(BadLayerName, key, value, "a resource belongs to one layer: give one name, without commas")
+			return "", newProblemError(InvalidLayerName, key, value, "a resource belongs to one layer: give one name, without commas")
 		}
-		if reason := badLayerName(name); reason != "" {
-			return "", invalidAs(BadLayerName, key, value, "a layer's name %s", reason)
+		if reason := checkLayerName(name); reason != "" {
+			return "", newProblemError(InvalidLayerName, key, value, "a layer's name %s", reason)
 		}
 		return name, nil
 	case []any:
-		return "", invalid(key, value, "a resource belongs to one layer: give one name, not a list")
+		return "", newValueError(key, value, "a resource belongs to one layer: give one name, not a list")
 	case map[string]any, map[any]any:
-		return "", invalid(key, value, "a map is no name of a layer: give one name")
+		return "", newValueError(key, value, "a map is no name of a layer: give one name")
 	}
-	return "", invalid(key, value, "a number or boolean is no name of a layer: quote it")
+	return "", newValueError(key, value, "a number or boolean is no name of a layer: quote it")
 }
 
-func badLayerName(name string) string {
+func checkLayerName(name string) string {
 	if utf8.RuneCountInString(name) > maxNameLength {
 		return fmt.Sprintf("is longer than %d characters", maxNameLength)
 	}
@@ -221,14 +221,14 @@ func ReadDuration(key string, value any) (time.Duration, error) {
 		return 0, nil
 	}
 	if !ok {
-		return 0, invalidAs(BadDuration, key, value, `not a duration: write a quoted number with a unit, such as "30s" or "5m"`)
+		return 0, newProblemError(InvalidDuration, key, value, `not a duration: write a quoted number with a unit, such as "30s" or "5m"`)
 	}
 	d, err := time.ParseDuration(strings.TrimSpace(text))
 	if err != nil {
-		return 0, invalidAs(BadDuration, key, value, `not a duration: write a number with a unit, such as "30s" or "5m"`)
+		return 0, newProblemError(InvalidDuration, key, value, `not a duration: write a number with a unit, such as "30s" or "5m"`)
 	}
 	if d <= 0 {
-		return 0, invalidAs(BadDuration, key, value, "the time to wait must be longer than 0")
+		return 0, newProblemError(InvalidDuration, key, value, "the time to wait must be longer than 0")
 	}
 	return d, nil
 }

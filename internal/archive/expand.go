@@ -21,8 +21,8 @@ import (
 
 // Modes of what is unpacked, before the umask.
 const (
-	folderMode = 0o755
-	fileMode   = 0o644
+	directoryMode = 0o755
+	fileMode      = 0o644
 )
 
 // Expand unpacks a chart archive below the folder, into a new one of the chart's
@@ -64,14 +64,14 @@ func (e *ExistsError) Error() string {
 }
 
 func expandInto(root *os.Root, name string, files []*chartloader.BufferedFile) error {
-	if err := root.Mkdir(name, folderMode); errors.Is(err, fs.ErrExist) {
+	if err := root.Mkdir(name, directoryMode); errors.Is(err, fs.ErrExist) {
 		return &ExistsError{name}
 	} else if err != nil {
 		return err
 	}
 	chart, err := root.OpenRoot(name)
 	if err == nil {
-		err = errors.Join(writeAll(chart, files), chart.Close())
+		err = errors.Join(writeFiles(chart, files), chart.Close())
 	}
 	if err != nil {
 		return errors.Join(err, root.RemoveAll(name))
@@ -79,17 +79,17 @@ func expandInto(root *os.Root, name string, files []*chartloader.BufferedFile) e
 	return nil
 }
 
-func writeAll(root *os.Root, files []*chartloader.BufferedFile) error {
+func writeFiles(root *os.Root, files []*chartloader.BufferedFile) error {
 	for _, f := range files {
-		if err := writeBelow(root, f); err != nil {
+		if err := writeFile(root, f); err != nil {
 			return fmt.Errorf("cannot unpack %s: %w", f.Name, err)
 		}
 	}
 	return nil
 }
 
-func writeBelow(root *os.Root, f *chartloader.BufferedFile) error {
-	if err := root.MkdirAll(path.Dir(f.Name), folderMode); err != nil {
+func writeFile(root *os.Root, f *chartloader.BufferedFile) error {
+	if err := root.MkdirAll(path.Dir(f.Name), directoryMode); err != nil {
 		return err
 	}
 	return root.WriteFile(f.Name, f.Data, fileMode)

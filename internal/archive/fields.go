@@ -16,9 +16,9 @@ import (
 	"sigs.k8s.io/yaml"
 )
 
-// Fields tells which of the fields that Helm does not know are put back into a
+// FieldFilter tells which of the fields that Helm does not know are put back into a
 // Chart.yaml. It is given the name of a field, without its place.
-type Fields func(name string) bool
+type FieldFilter func(name string) bool
 
 // AllFields is every field of the file.
 func AllFields(string) bool { return true }
@@ -29,37 +29,37 @@ func OrderFields(name string) bool { return name == "runHooksInParallel" || name
 // ChartYAML returns the Chart.yaml of a chart as Helm writes it, with the fields
 // that Helm's types leave out put back from the file that the chart was loaded
 // from. A chart that was made in memory has no such file.
-func ChartYAML(ch *chart.Chart, fields Fields) ([]byte, error) {
+func ChartYAML(ch *chart.Chart, fields FieldFilter) ([]byte, error) {
 	written, err := yaml.Marshal(ch.Metadata)
 	if err != nil {
 		return nil, err
 	}
-	return restore(written, ch, fields)
+	return restoreFields(written, ch, fields)
 }
 
-// restore puts what Helm leaves out back into a Chart.yaml that it has written.
+// restoreFields puts what Helm leaves out back into a Chart.yaml that it has written.
 // Where nothing is missing it returns the very bytes given.
-func restore(written []byte, ch *chart.Chart, fields Fields) ([]byte, error) {
+func restoreFields(written []byte, ch *chart.Chart, fields FieldFilter) ([]byte, error) {
 	i := slices.IndexFunc(ch.Raw, func(f *chart.File) bool { return f.Name == chartutil.ChartfileName })
 	if i < 0 {
 		return written, nil
 	}
-	full, err := decode(written)
+	full, err := decodeYAML(written)
 	if err != nil {
 		return nil, err
 	}
-	raw, err := decode(ch.Raw[i].Data)
+	raw, err := decodeYAML(ch.Raw[i].Data)
 	if err != nil {
 		return nil, fmt.Errorf("cannot load Chart.yaml: %w", err)
 	}
-	if !merge(full, raw, reflect.TypeFor[chart.Metadata](), fields) {
+	if !mergeFields(full, raw, reflect.TypeFor[chart.Metadata](), fields) {
 		return written, nil
 	}
 	return yaml.Marshal(full)
 }
 
-// decode reads YAML without losing digits of its numbers.
-func decode(text []byte) (map[string]any, error) {
+// decodeYAML reads YAML without losing digits of its numbers.
+func decodeYAML(text []byte) (map[string]any, error) {
 	data, err := yaml.YAMLToJSON(text)
 	if err != nil {
 		return nil, err
@@ -71,9 +71,9 @@ func decode(text []byte) (map[string]any, error) {
 	return m, err
 }
 
-// merge adds the fields of raw that the type does not have to what was written
+// mergeFields adds the fields of raw that the type does not have to what was written
 // of it, and reports whether there were any.
-func merge(written, raw map[string]any, t reflect.Type, fields Fields) (changed bool) {
+func mergeFields(written, raw map[string]any, t reflect.Type, fields FieldFilter) (changed bool) {
 	known := jsonFields(t)
 	for name, value := range raw {
 		field, ok := known[strings.ToLower(name)]
@@ -90,8 +90,8 @@ func merge(written, raw map[string]any, t reflect.Type, fields Fields) (changed 
 
 // mergeList does so for each entry of a list of structures, such as the
 // dependencies, if both have the same entries.
-func mergeList(written, raw any, list reflect.Type, fields Fields) (changed bool) {
-	element := structure(list)
+func mergeList(written, raw any, list reflect.Type, fields FieldFilter) (changed bool) {
+	element := listElement(list)
 	to, _ := written.([]any)
 	from, _ := raw.([]any)
 	if element == nil || len(to) != len(from) {
@@ -101,7 +101,7 @@ func mergeList(written, raw any, list reflect.Type, fields Fields) (changed bool
 		entry, _ := to[i].(map[string]any)
 		rawEntry, _ := from[i].(map[string]any)
 		if entry != nil && rawEntry != nil {
-			changed = merge(entry, rawEntry, element, fields) || changed
+			changed = mergeFields(entry, rawEntry, element, fields) || changed
 		}
 	}
 	return changed
@@ -124,9 +124,9 @@ func jsonFields(t reflect.Type) map[string]jsonField {
 	return fields
 }
 
-// structure gives the structure that a list has pointers to; nil if it is no
+// listElement gives the structure that a list has pointers to; nil if it is no
 // such list.
-func structure(list reflect.Type) reflect.Type {
+func listElement(list reflect.Type) reflect.Type {
 	if list.Kind() != reflect.Slice || list.Elem().Kind() != reflect.Pointer || list.Elem().Elem().Kind() != reflect.Struct {
 		return nil
 	}

@@ -214,7 +214,7 @@ func (d *Declaration) readSequencing(raw *rawChart) error {
 		}
 		subcharts = append(subcharts, names...)
 	}
-	d.DependsOnSubcharts = sortedUnique(subcharts)
+	d.DependsOnSubcharts = sortUnique(subcharts)
 	for i, e := range raw.Dependencies {
 		if e == nil {
 			continue
@@ -224,13 +224,13 @@ func (d *Declaration) readSequencing(raw *rawChart) error {
 			problems = append(problems, &DependencyError{Index: i, Name: e.Name, Err: err})
 		}
 		d.Dependencies = append(d.Dependencies, Dependency{
-			Name: e.Name, Alias: e.Alias, Version: e.Version, Tags: e.Tags, DependsOn: sortedUnique(names),
+			Name: e.Name, Alias: e.Alias, Version: e.Version, Tags: e.Tags, DependsOn: sortUnique(names),
 		})
 	}
 	return errors.Join(problems...)
 }
 
-func sortedUnique(names []string) []string {
+func sortUnique(names []string) []string {
 	slices.Sort(names)
 	return slices.Compact(names)
 }

@@ -89,7 +89,7 @@ func LoadFile(name string) (*chart.Chart, error) {
 			return LoadFiles(files)
 		}
 	}
-	if isTooMuch(err) {
+	if isLimitError(err) {
 		return nil, fmt.Errorf("%s: %w", name, err)
 	}
 	// Helm's loader says best what is wrong with a file that is no archive.
@@ -98,11 +98,11 @@ func LoadFile(name string) (*chart.Chart, error) {
 
 // LoadFiles makes a chart of files in memory, subcharts under charts/ included.
 func LoadFiles(files []*BufferedFile) (*chart.Chart, error) {
-	legal, err := CanonicalFiles(files)
+	canonical, err := CanonicalFiles(files)
 	if err != nil {
 		return new(chart.Chart), err
 	}
-	ch, err := helmloader.LoadFiles(legal)
+	ch, err := helmloader.LoadFiles(canonical)
 	sortDependencies(ch)
 	return ch, err
 }

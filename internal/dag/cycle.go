@@ -32,7 +32,7 @@ func (g *Graph) Cycle() []int {
 			next[v]++
 			switch state[w] {
 			case open:
-				return canonical(path, w)
+				return extractCycle(path, w)
 			case unseen:
 				state[w] = open
 				path = append(path, w)
@@ -42,9 +42,9 @@ func (g *Graph) Cycle() []int {
 	return nil
 }
 
-// canonical cuts the cycle that begins at start out of the path, and turns it
+// extractCycle cuts the cycle that begins at start out of the path, and turns it
 // so that its lowest vertex comes first.
-func canonical(path []int, start int) []int {
+func extractCycle(path []int, start int) []int {
 	at := len(path) - 1
 	for path[at] != start {
 		at--

@@ -85,7 +85,7 @@ func (g *Graph) Descendants(v int) []bool {
 // Cycle finds.
 func (g *Graph) Depths(weight func(v int) int) []int {
 	depths := make([]int, g.Len())
-	for _, v := range g.order() {
+	for _, v := range g.topologicalOrder() {
 		for _, w := range g.deps[v] {
 			depths[v] = max(depths[v], depths[w]+weight(w))
 		}
@@ -93,8 +93,8 @@ func (g *Graph) Depths(weight func(v int) int) []int {
 	return depths
 }
 
-// order lists the vertices so that each comes after all it depends on.
-func (g *Graph) order() []int {
+// topologicalOrder lists the vertices so that each comes after all it depends on.
+func (g *Graph) topologicalOrder() []int {
 	waiting := make([]int, g.Len())
 	var order []int
 	for v, deps := range g.deps {

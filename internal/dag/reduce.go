@@ -9,7 +9,7 @@ package dag
 // proportion to it. It panics on a cycle.
 func (g *Graph) Reduced() *Graph {
 	const word = 64
-	order := g.order()
+	order := g.topologicalOrder()
 	implied := make([][]bool, g.Len()) // of each edge
 	for v, deps := range g.deps {
 		implied[v] = make([]bool, len(deps))

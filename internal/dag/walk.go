@@ -22,7 +22,7 @@ type Outcome struct {
 func Walk(ctx context.Context, g *Graph, visit func(ctx context.Context, v, after int) error) []Outcome {
 	w := walker{
 		outcomes:   make([]Outcome, g.Len()),
-		waiting:    make([]int, g.Len()),
+		pending:    make([]int, g.Len()),
 		dependents: g.Reverse(),
 		done:       make(chan result),
 	}
@@ -35,8 +35,8 @@ func Walk(ctx context.Context, g *Graph, visit func(ctx context.Context, v, afte
 	return w.outcomes
 }
 
-// none is no vertex.
-const none = -1
+// noVertex is no vertex.
+const noVertex = -1
 
 type result struct {
 	vertex int
@@ -46,7 +46,7 @@ type result struct {
 // walker is the state of one walk; only the goroutine that called Walk uses it.
 type walker struct {
 	outcomes   []Outcome
-	waiting    []int // how many dependencies each vertex still waits for
+	pending    []int // how many dependencies each vertex still waits for
 	dependents *Graph
 	done       chan result
 	running    int
@@ -55,23 +55,23 @@ type walker struct {
 }
 
 func (w *walker) run(ctx context.Context, g *Graph) {
-	for v := range w.waiting {
-		w.waiting[v] = len(g.Dependencies(v))
+	for v := range w.pending {
+		w.pending[v] = len(g.Dependencies(v))
 	}
-	for v := range w.waiting {
-		if w.waiting[v] == 0 && ctx.Err() == nil {
-			w.start(v, none)
+	for v := range w.pending {
+		if w.pending[v] == 0 && ctx.Err() == nil {
+			w.start(v, noVertex)
 		}
 	}
 	for w.running > 0 {
 		r := <-w.done
 		w.running--
-		w.finish(ctx, r)
+		w.handleResult(ctx, r)
 	}
 }
 
-// finish notes what became of a vertex and starts what waited for it alone.
-func (w *walker) finish(ctx context.Context, r result) {
+// handleResult notes what became of a vertex and starts what waited for it alone.
+func (w *walker) handleResult(ctx context.Context, r result) {
 	w.outcomes[r.vertex].Err = r.err
 	if r.err != nil || ctx.Err() != nil {
 		w.stopped = true
@@ -80,7 +80,7 @@ func (w *walker) finish(ctx context.Context, r result) {
 		return
 	}
 	for _, v := range w.dependents.Dependencies(r.vertex) {
-		if w.waiting[v]--; w.waiting[v] == 0 {
+		if w.pending[v]--; w.pending[v] == 0 {
 			w.start(v, r.vertex)
 		}
 	}

@@ -55,40 +55,40 @@ func Buckets(hooks []*release.Hook, modes Modes) []Bucket {
 
 // stages puts hooks of one weight, which come in Helm's order, into stages.
 func stages(hooks []*release.Hook, modes Modes) []Stage {
-	early := map[string][]unit{} // by kind, which is not waited for
-	chains := map[string]int{}   // places in beside, by chart
-	var beside []unit
-	var last Chain
-	for place, h := range hooks {
+	unwaited := map[string][]indexedChain{} // by kind, which is not waited for
+	chains := map[string]int{}              // places in beside, by chart
+	var parallel []indexedChain
+	var sequential Chain
+	for index, h := range hooks {
 		mode, chart := modes.Mode(h)
-		one := unit{{h, place, keyOf(h, modes.Namespace)}}
+		chain := indexedChain{{h, index, objectKeyOf(h, modes.Namespace)}}
 		if h.Name == "" { // the server names it
-			one[0].key.place = place + 1
+			chain[0].key.index = index + 1
 		}
 		at, known := chains[chart]
 		switch {
 		case mode == Parallel && !IsWaitedFor(h.Kind):
-			early[h.Kind] = append(early[h.Kind], one)
+			unwaited[h.Kind] = append(unwaited[h.Kind], chain)
 		case mode == Parallel:
-			beside = append(beside, one)
+			parallel = append(parallel, chain)
 		case mode == OtherChartsOnly && known:
-			beside[at] = append(beside[at], one...)
+			parallel[at] = append(parallel[at], chain...)
 		case mode == OtherChartsOnly:
-			chains[chart] = len(beside)
-			beside = append(beside, one)
+			chains[chart] = len(parallel)
+			parallel = append(parallel, chain)
 		default:
-			last = append(last, h)
+			sequential = append(sequential, h)
 		}
 	}
 	var all []Stage
-	for _, kind := range inInstallOrder(early) {
-		all = append(all, Stage{Parallel: true, Chains: joined(early[kind])})
+	for _, kind := range sortKinds(unwaited) {
+		all = append(all, Stage{Parallel: true, Chains: mergeChains(unwaited[kind])})
 	}
-	if len(beside) > 0 {
-		all = append(all, Stage{Parallel: true, Chains: joined(beside)})
+	if len(parallel) > 0 {
+		all = append(all, Stage{Parallel: true, Chains: mergeChains(parallel)})
 	}
-	if len(last) > 0 {
-		all = append(all, Stage{Chains: []Chain{last}})
+	if len(sequential) > 0 {
+		all = append(all, Stage{Chains: []Chain{sequential}})
 	}
 	return all
 }
@@ -96,9 +96,9 @@ func stages(hooks []*release.Hook, modes Modes) []Stage {
 // IsWaitedFor reports whether hooks of a kind run to an end that is waited for.
 func IsWaitedFor(kind string) bool { return kind == "Job" || kind == "Pod" }
 
-// inInstallOrder sorts kinds as Helm installs them, those that it does not know
+// sortKinds sorts kinds as Helm installs them, those that it does not know
 // by name at the end.
-func inInstallOrder(kinds map[string][]unit) []string {
+func sortKinds(kinds map[string][]indexedChain) []string {
 	rank := func(kind string) int {
 		if i := slices.Index(releaseutil.InstallOrder, kind); i >= 0 {
 			return i
@@ -113,25 +113,25 @@ func inInstallOrder(kinds map[string][]unit) []string {
 	return sorted
 }
 
-// unit is hooks that run one after the other, each with its place in Helm's order
+// indexedChain is hooks that run one after the other, each with its place in Helm's order
 // and the object that it is.
-type unit []placed
+type indexedChain []indexedHook
 
-type placed struct {
+type indexedHook struct {
 	hook  *release.Hook
-	place int
+	index int
 	key   objectKey
 }
 
 // objectKey tells objects apart; those that have no name, by their place.
 type objectKey struct {
 	kind, namespace, name string
-	place                 int
+	index                 int
 }
 
-// keyOf tells which object a hook is. A manifest that cannot be read names no
+// objectKeyOf tells which object a hook is. A manifest that cannot be read names no
 // namespace: the hook fails when it is its turn.
-func keyOf(h *release.Hook, namespace string) objectKey {
+func objectKeyOf(h *release.Hook, namespace string) objectKey {
 	if own, err := Namespace(h); err == nil && own != "" {
 		namespace = own
 	}
@@ -152,44 +152,44 @@ func Namespace(h *release.Hook) (string, error) {
 	return object.Metadata.Namespace, err
 }
 
-// joined makes chains of units: those that have an object in common become one,
+// mergeChains makes chains of units: those that have an object in common become one,
 // in Helm's order. Chains are in the order of their first hooks.
-func joined(units []unit) []Chain {
-	leader := make([]int, len(units)) // the first unit that each is joined to
+func mergeChains(chains []indexedChain) []Chain {
+	parent := make([]int, len(chains)) // the first unit that each is joined to
 	first := func(i int) int {
-		for leader[i] != i {
-			i = leader[i]
+		for parent[i] != i {
+			i = parent[i]
 		}
 		return i
 	}
 	owner := map[objectKey]int{}
-	for i, u := range units {
-		leader[i] = i
+	for i, u := range chains {
+		parent[i] = i
 		for _, p := range u {
 			if other, taken := owner[p.key]; taken {
 				a, b := first(other), first(i)
-				leader[max(a, b)] = min(a, b)
+				parent[max(a, b)] = min(a, b)
 			}
 			owner[p.key] = i
 		}
 	}
-	merged := make([]unit, len(units))
-	for i, u := range units {
+	merged := make([]indexedChain, len(chains))
+	for i, u := range chains {
 		merged[first(i)] = append(merged[first(i)], u...)
 	}
-	var chains []Chain
+	var result []Chain
 	for _, u := range merged {
 		if len(u) == 0 {
 			continue
 		}
-		slices.SortFunc(u, func(a, b placed) int { return a.place - b.place })
+		slices.SortFunc(u, func(a, b indexedHook) int { return a.index - b.index })
 		chain := make(Chain, len(u))
 		for i, p := range u {
 			chain[i] = p.hook
 		}
-		chains = append(chains, chain)
+		result = append(result, chain)
 	}
-	return chains
+	return result
 }
 
 // IsHelmOrder reports whether all of the buckets runs as Helm runs it.

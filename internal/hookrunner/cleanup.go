@@ -13,11 +13,11 @@ import (
 	"helm.sh/helm/v3/pkg/release"
 )
 
-// grace is how long cleaning up may take when nobody waits for it any more.
-const grace = 10 * time.Second
+// cleanUpTimeout is how long cleaning up may take when nobody waits for it any more.
+const cleanUpTimeout = 10 * time.Second
 
-// outlive returns a context that ends, of itself, some time after ctx does.
-func outlive(ctx context.Context, by time.Duration) (context.Context, context.CancelFunc) {
+// withGracePeriod returns a context that ends, of itself, some time after ctx does.
+func withGracePeriod(ctx context.Context, by time.Duration) (context.Context, context.CancelFunc) {
 	longer, cancel := context.WithCancelCause(context.WithoutCancel(ctx))
 	over := time.AfterFunc(by, func() { cancel(context.Cause(ctx)) })
 	over.Stop()
@@ -42,7 +42,7 @@ func (r *run) cleanUpAsHelm(ctx context.Context, failure *RunError) error {
 		if len(failure.Failed) > 0 && !failure.Failed[0].Created {
 			return failure
 		}
-		for _, h := range all[:r.runs] {
+		for _, h := range all[:r.completions] {
 			if err := r.Delete(ctx, h, release.HookSucceeded); err != nil {
 				r.Warn(h, err)
 			}
@@ -72,9 +72,9 @@ func (r *run) cleanUpAll(ctx context.Context) []Failure {
 	return failed
 }
 
-// completedOf lists the hooks of a chain that have completed, the last one first,
+// completedHooks lists the hooks of a chain that have completed, the last one first,
 // each once.
-func (r *run) completedOf(c Chain) []*release.Hook {
+func (r *run) completedHooks(c Chain) []*release.Hook {
 	var hooks []*release.Hook
 	for _, h := range slices.Backward(c) {
 		if r.completed[h] && !slices.Contains(hooks, h) {
@@ -86,7 +86,7 @@ func (r *run) completedOf(c Chain) []*release.Hook {
 
 func (r *run) cleanUpStage(ctx context.Context, s Stage) []Failure {
 	for _, c := range slices.Backward(s.Chains) {
-		for _, h := range r.completedOf(c) {
+		for _, h := range r.completedHooks(c) {
 			if err := r.Logs(ctx, h, release.HookOutputOnSucceeded); err != nil {
 				r.Warn(h, err)
 			}
@@ -95,10 +95,10 @@ func (r *run) cleanUpStage(ctx context.Context, s Stage) []Failure {
 	var mu sync.Mutex
 	var failed []Failure
 	var chains errgroup.Group
-	chains.SetLimit(r.limit)
+	chains.SetLimit(r.maxParallel)
 	for _, c := range slices.Backward(s.Chains) {
 		chains.Go(func() error {
-			for _, h := range r.completedOf(c) {
+			for _, h := range r.completedHooks(c) {
 				if err := r.Delete(ctx, h, release.HookSucceeded); err != nil {
 					mu.Lock()
 					failed = append(failed, Failure{Hook: h, Err: err, Created: true})

@@ -31,5 +31,5 @@ func ForEvent(hooks []*release.Hook, event release.HookEvent) []*release.Hook {
 	return selected
 }
 
-// IsToFail reports whether a hook is a test that has passed when it fails.
-func IsToFail(h *release.Hook) bool { return slices.Contains(h.Events, EventTestFailure) }
+// IsExpectedToFail reports whether a hook is a test that has passed when it fails.
+func IsExpectedToFail(h *release.Hook) bool { return slices.Contains(h.Events, EventTestFailure) }

@@ -49,21 +49,21 @@ type Options struct {
 // Where all of it runs in Helm's order, what could not be created ends the run at
 // once, as there. Cleaning up goes on when ctx is done, for ten seconds at most.
 func Run(ctx context.Context, buckets []Bucket, r Runner, o Options) error {
-	cleanUp, end := outlive(ctx, grace)
+	cleanUp, end := withGracePeriod(ctx, cleanUpTimeout)
 	defer end()
 	run := &run{
-		Runner: r, buckets: buckets, limit: o.MaxParallel,
-		begun: map[*release.Hook]int{}, completed: map[*release.Hook]bool{},
+		Runner: r, buckets: buckets, maxParallel: o.MaxParallel,
+		starts: map[*release.Hook]int{}, completed: map[*release.Hook]bool{},
 	}
-	if run.limit <= 0 {
-		run.limit = -1 // none, to errgroup
+	if run.maxParallel <= 0 {
+		run.maxParallel = -1 // none, to errgroup
 	}
 	for _, b := range buckets {
 		for _, s := range b.Stages {
-			run.stage(ctx, cleanUp, s)
+			run.runStage(ctx, cleanUp, s)
 		}
 	}
-	failure := run.failure(ctx)
+	failure := run.result(ctx)
 	switch {
 	case IsHelmOrder(buckets):
 		return run.cleanUpAsHelm(cleanUp, failure)
@@ -83,31 +83,31 @@ func Run(ctx context.Context, buckets []Bucket, r Runner, o Options) error {
 // run is one call of Run.
 type run struct {
 	Runner
-	buckets []Bucket
-	limit   int
+	buckets     []Bucket
+	maxParallel int
 
 	// mu guards what follows: how often each hook was begun, as an event may list
 	// it twice, which have completed the last time, how many runs that were, and what
 	// failed.
-	mu        sync.Mutex
-	begun     map[*release.Hook]int
-	completed map[*release.Hook]bool
-	runs      int
-	failed    []Failure
+	mu          sync.Mutex
+	starts      map[*release.Hook]int
+	completed   map[*release.Hook]bool
+	completions int
+	failed      []Failure
 }
 
-// stage runs the chains of a stage. What must be done even when ctx has ended is
+// runStage runs the chains of a stage. What must be done even when ctx has ended is
 // done under cleanUp.
-func (r *run) stage(ctx, cleanUp context.Context, s Stage) {
+func (r *run) runStage(ctx, cleanUp context.Context, s Stage) {
 	var chains errgroup.Group
-	chains.SetLimit(r.limit)
+	chains.SetLimit(r.maxParallel)
 	for _, c := range s.Chains {
 		chains.Go(func() error {
 			for _, h := range c {
-				if !r.begin(ctx, h) {
+				if !r.start(ctx, h) {
 					break
 				}
-				r.one(ctx, cleanUp, h)
+				r.runHook(ctx, cleanUp, h)
 			}
 			return nil
 		})
@@ -115,36 +115,36 @@ func (r *run) stage(ctx, cleanUp context.Context, s Stage) {
 	_ = chains.Wait() // failures are kept by hook
 }
 
-// begin reports whether the hook may start, which none may after a failure.
-func (r *run) begin(ctx context.Context, h *release.Hook) bool {
+// start reports whether the hook may start, which none may after a failure.
+func (r *run) start(ctx context.Context, h *release.Hook) bool {
 	r.mu.Lock()
 	defer r.mu.Unlock()
 	if len(r.failed) > 0 || ctx.Err() != nil {
 		return false
 	}
-	r.begun[h]++
+	r.starts[h]++
 	r.completed[h] = false
 	return true
 }
 
-// one runs a hook to its end.
-func (r *run) one(ctx, cleanUp context.Context, h *release.Hook) {
+// runHook runs a hook to its end.
+func (r *run) runHook(ctx, cleanUp context.Context, h *release.Hook) {
 	err := r.Prepare(ctx, h)
 	if ctx.Err() != nil { // what was cut off before it was created was never begun
 		r.mu.Lock()
 		defer r.mu.Unlock()
-		r.begun[h]--
+		r.starts[h]--
 		return
 	}
 	if err == nil {
 		err = r.Create(cleanUp, h)
 	}
 	if err != nil {
-		r.fail(Failure{Hook: h, Err: err})
+		r.addFailure(Failure{Hook: h, Err: err})
 		return
 	}
 	if err := r.Wait(ctx, h); err != nil {
-		r.fail(Failure{Hook: h, Err: err, Created: true})
+		r.addFailure(Failure{Hook: h, Err: err, Created: true})
 		if err := r.Logs(cleanUp, h, release.HookOutputOnFailed); err != nil {
 			r.Warn(h, err)
 		}
@@ -156,17 +156,17 @@ func (r *run) one(ctx, cleanUp context.Context, h *release.Hook) {
 	r.mu.Lock()
 	defer r.mu.Unlock()
 	r.completed[h] = true
-	r.runs++
+	r.completions++
 }
 
-func (r *run) fail(f Failure) {
+func (r *run) addFailure(f Failure) {
 	r.mu.Lock()
 	defer r.mu.Unlock()
 	r.failed = append(r.failed, f)
 }
 
-// failure is what the run came to; nil if every hook has completed.
-func (r *run) failure(ctx context.Context) *RunError {
+// result is what the run came to; nil if every hook has completed.
+func (r *run) result(ctx context.Context) *RunError {
 	e := &RunError{Failed: r.failed, cause: context.Cause(ctx)}
 	place := map[*release.Hook]int{}
 	for _, b := range r.buckets {
@@ -175,7 +175,7 @@ func (r *run) failure(ctx context.Context) *RunError {
 				place[h] = len(place)
 			}
 			failed := slices.ContainsFunc(r.failed, func(f Failure) bool { return f.Hook == h })
-			if r.begun[h]--; r.begun[h] < 0 && !failed {
+			if r.starts[h]--; r.starts[h] < 0 && !failed {
 				e.NotStarted = append(e.NotStarted, h)
 			}
 		}

@@ -130,11 +130,11 @@ func notString(key string, value *yaml.Node) string {
 // ruleOf is the rule that a mistake in a value breaks.
 func ruleOf(e *annotation.ValueError) string {
 	switch e.Problem {
-	case annotation.BadLayerName:
+	case annotation.InvalidLayerName:
 		return invalidLayerName
-	case annotation.BadExpression:
+	case annotation.InvalidExpression:
 		return malformedExpression
-	case annotation.BadDuration:
+	case annotation.InvalidDuration:
 		return malformedDuration
 	case annotation.Conflict:
 		return conflictingSpellings
@@ -142,7 +142,7 @@ func ruleOf(e *annotation.ValueError) string {
 		return unknownKey
 	case annotation.Misplaced:
 		return misplacedKey
-	case annotation.BadValue:
+	case annotation.InvalidValue:
 		switch e.Key {
 		case hookModeField, annotation.RunHooksInParallel:
 			return invalidHookMode

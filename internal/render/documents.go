@@ -42,11 +42,11 @@ func rewrite(stream string, change func(doc string) (string, error)) (string, er
 			return "", err
 		}
 	}
-	return replaced(stream, docs, changed), nil
+	return replaceDocuments(stream, docs, changed), nil
 }
 
-// replaced gives the stream with others in the places of its documents.
-func replaced(stream string, docs, others []string) string {
+// replaceDocuments gives the stream with others in the places of its documents.
+func replaceDocuments(stream string, docs, others []string) string {
 	var b strings.Builder
 	b.Grow(len(stream))
 	rest := stream
@@ -84,7 +84,7 @@ func Objects(root *yaml.Node) []*yaml.Node {
 	return objects
 }
 
-func nameOf(object *yaml.Node) string {
+func objectName(object *yaml.Node) string {
 	value := func(path ...string) string {
 		if n := yamledit.Lookup(object, path...); n != nil {
 			return n.Value

@@ -21,8 +21,8 @@ import (
 // sortManifests parts the documents of all files into hooks and others, each
 // in Helm's install order, hooks of older events among them.
 func sortManifests(files map[string]string) ([]*release.Hook, []releaseutil.Manifest, error) {
-	s := standIns{older: map[string]olderHook{}}
-	files, err := s.put(files)
+	s := placeholders{hooks: map[string]legacyHook{}}
+	files, err := s.replace(files)
 	if err != nil {
 		return nil, nil, err
 	}
@@ -31,31 +31,31 @@ func sortManifests(files map[string]string) ([]*release.Hook, []releaseutil.Mani
 		return nil, nil, err
 	}
 	for _, h := range hooks {
-		if older, ok := s.older[h.Manifest]; ok {
+		if older, ok := s.hooks[h.Manifest]; ok {
 			h.Manifest, h.Events = older.document, older.events
 		}
 	}
 	return hooks, manifests, nil
 }
 
-// standIns take hooks of older events past Helm's sorting, which drops them. In
+// placeholders take hooks of older events past Helm's sorting, which drops them. In
 // the place of each goes a document that Helm makes the same hook of but for
 // the event.
-type standIns struct {
-	// older are the hooks by their stand-in.
-	older map[string]olderHook
+type placeholders struct {
+	// hooks are the hooks by their stand-in.
+	hooks map[string]legacyHook
 }
 
-type olderHook struct {
+type legacyHook struct {
 	document string
 	events   []release.HookEvent
 }
 
-// put gives the files with stand-ins in them.
-func (s *standIns) put(files map[string]string) (map[string]string, error) {
+// replace gives the files with stand-ins in them.
+func (s *placeholders) replace(files map[string]string) (map[string]string, error) {
 	changed := maps.Clone(files)
 	for _, name := range slices.Sorted(maps.Keys(files)) {
-		if !mayBeOlder(files[name]) {
+		if !mayBeLegacyHook(files[name]) {
 			continue
 		}
 		content, err := rewrite(files[name], s.document)
@@ -67,8 +67,8 @@ func (s *standIns) put(files map[string]string) (map[string]string, error) {
 	return changed, nil
 }
 
-// mayBeOlder spares almost every document of other charts the parser.
-func mayBeOlder(text string) bool {
+// mayBeLegacyHook spares almost every document of other charts the parser.
+func mayBeLegacyHook(text string) bool {
 	if !strings.Contains(text, release.HookAnnotation) {
 		return false
 	}
@@ -82,8 +82,8 @@ func mayBeOlder(text string) bool {
 
 // document gives the stand-in of a hook of older events. Everything else stays,
 // also what Helm drops or refuses.
-func (s *standIns) document(doc string) (string, error) {
-	if !mayBeOlder(doc) {
+func (s *placeholders) document(doc string) (string, error) {
+	if !mayBeLegacyHook(doc) {
 		return doc, nil
 	}
 	var head releaseutil.SimpleHead
@@ -97,14 +97,14 @@ func (s *standIns) document(doc string) (string, error) {
 	if err := checkHook(head.Kind, head.Metadata.Annotations, events); err != nil {
 		return "", fmt.Errorf("%s/%s: %w", head.Kind, head.Metadata.Name, err)
 	}
-	if !slices.ContainsFunc(events, isOlder) {
+	if !slices.ContainsFunc(events, isLegacyEvent) {
 		return doc, nil
 	}
-	standIn, err := standInFor(&head, len(s.older))
+	standIn, err := newPlaceholder(&head, len(s.hooks))
 	if err != nil {
 		return "", fmt.Errorf("%s/%s: %w", head.Kind, head.Metadata.Name, err)
 	}
-	s.older[standIn] = olderHook{document: doc, events: events}
+	s.hooks[standIn] = legacyHook{document: doc, events: events}
 	return standIn, nil
 }
 
@@ -144,8 +144,8 @@ func hookEvent(name string) (event release.HookEvent, known bool) {
 	return event, slices.Contains(HookEvents(), name)
 }
 
-// isOlder is whether Helm does not know the event any more.
-func isOlder(event release.HookEvent) bool {
+// isLegacyEvent is whether Helm does not know the event any more.
+func isLegacyEvent(event release.HookEvent) bool {
 	return event == hookrunner.EventCRDInstall || event == hookrunner.EventTestFailure
 }
 
@@ -183,9 +183,9 @@ func checkHook(kind string, annotations map[string]string, events []release.Hook
 	return err
 }
 
-// standInFor writes the stand-in of a hook. The number makes each one
+// newPlaceholder writes the stand-in of a hook. The number makes each one
 // different, so that equal documents stay apart.
-func standInFor(head *releaseutil.SimpleHead, number int) (string, error) {
+func newPlaceholder(head *releaseutil.SimpleHead, number int) (string, error) {
 	annotations := map[string]string{}
 	for key, value := range head.Metadata.Annotations {
 		if strings.HasPrefix(key, release.HookAnnotation) {
@@ -201,12 +201,12 @@ func standInFor(head *releaseutil.SimpleHead, number int) (string, error) {
 	if err != nil {
 		return "", fmt.Errorf("write its stand-in: %w", err)
 	}
-	return escaped(string(text)), nil
+	return escapeForYAML(string(text)), nil
 }
 
-// escaped gives JSON in a form that YAML reads the same: YAML refuses some of
+// escapeForYAML gives JSON in a form that YAML reads the same: YAML refuses some of
 // the characters that JSON may have, and folds others.
-func escaped(text string) string {
+func escapeForYAML(text string) string {
 	var b strings.Builder
 	for _, r := range text {
 		if r < '\x7f' {

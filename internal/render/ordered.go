@@ -23,11 +23,11 @@ type OrderedDocument struct {
 	Objects []map[string]any
 }
 
-// InOrder returns documents in the order in which they deploy: definitions from
+// OrderDocuments returns documents in the order in which they deploy: definitions from
 // crds/ folders first, then node after node, each in the order of its resources.
 // A list whose items are in several nodes is taken apart. What holds nothing but
 // comments is left out.
-func InOrder(docs []Document, root *sequencer.Chart, namespace string) ([]OrderedDocument, error) {
+func OrderDocuments(docs []Document, root *sequencer.Chart, namespace string) ([]OrderedDocument, error) {
 	var ordered []OrderedDocument
 	var in sequencer.Input
 	var sources []Document
@@ -128,7 +128,7 @@ func Files(docs []OrderedDocument) []File {
 	files := make([]File, len(docs))
 	for i, d := range docs {
 		content := d.Text
-		if sourceOf(content) != "" {
+		if sourceComment(content) != "" {
 			_, content, _ = strings.Cut(content, "\n")
 		}
 		files[i] = File{Name: d.File, Content: content}

@@ -9,9 +9,9 @@ import (
 	"golang.org/x/sync/errgroup"
 )
 
-// sideBySide does something for each of n places, and returns the error of the first
+// forEachParallel does something for each of n places, and returns the error of the first
 // place that has one.
-func sideBySide(n int, do func(i int) error) error {
+func forEachParallel(n int, do func(i int) error) error {
 	errs := make([]error, n)
 	var g errgroup.Group
 	g.SetLimit(runtime.GOMAXPROCS(0))

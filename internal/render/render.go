@@ -88,21 +88,21 @@ func Chart(ch *chart.Chart, o Options) (*Result, error) {
 	if err != nil {
 		return r, err
 	}
-	notes := takeNotes(ch, files, o.SubNotes)
-	legal, err := legalFiles(files)
+	notes := extractNotes(ch, files, o.SubNotes)
+	canonical, err := canonicalFiles(files)
 	if err != nil {
-		r.Manifest = dump(files)
+		r.Manifest = concatenate(files)
 		return r, err
 	}
-	hooks, manifests, err := sortManifests(legal)
+	hooks, manifests, err := sortManifests(canonical)
 	if err != nil {
-		r.Manifest = dump(legal)
+		r.Manifest = concatenate(canonical)
 		return r, err
 	}
 	if hooks != nil {
 		r.Hooks = hooks
 	}
-	r.collect(ch, manifests, o.IncludeCRDs)
+	r.addFiles(ch, manifests, o.IncludeCRDs)
 	r.Manifest = r.stream(o.HideSecret)
 	if o.PostRenderer != nil {
 		if err := r.postRender(o); err != nil {
@@ -122,9 +122,9 @@ func runEngine(ch *chart.Chart, o Options) (map[string]string, error) {
 	return e.Render(ch, o.Values)
 }
 
-// takeNotes takes the notes out of the rendered files: those of the root
+// extractNotes takes the notes out of the rendered files: those of the root
 // chart, or all of them, the root chart's first and the rest by path.
-func takeNotes(ch *chart.Chart, files map[string]string, all bool) string {
+func extractNotes(ch *chart.Chart, files map[string]string, all bool) string {
 	own := path.Join(ch.Name(), "templates", notesFile)
 	var names []string
 	for name := range files {
@@ -133,7 +133,7 @@ func takeNotes(ch *chart.Chart, files map[string]string, all bool) string {
 		}
 	}
 	slices.SortFunc(names, func(a, b string) int {
-		return cmp.Or(cmp.Compare(rank(a != own), rank(b != own)), cmp.Compare(a, b))
+		return cmp.Or(cmp.Compare(lastIf(a != own), lastIf(b != own)), cmp.Compare(a, b))
 	})
 	var notes strings.Builder
 	for _, name := range names {
@@ -148,16 +148,16 @@ func takeNotes(ch *chart.Chart, files map[string]string, all bool) string {
 	return notes.String()
 }
 
-func rank(last bool) int {
+func lastIf(last bool) int {
 	if last {
 		return 1
 	}
 	return 0
 }
 
-// dump writes all files one after the other, for debugging what cannot be
+// concatenate writes all files one after the other, for debugging what cannot be
 // parsed.
-func dump(files map[string]string) string {
+func concatenate(files map[string]string) string {
 	var b strings.Builder
 	for _, name := range slices.Sorted(maps.Keys(files)) {
 		if strings.TrimSpace(files[name]) != "" {
@@ -171,8 +171,8 @@ func writeDocument(b *strings.Builder, name, content string) {
 	fmt.Fprintf(b, "---\n# Source: %s\n%s\n", name, content)
 }
 
-// collect lists the documents in the order in which they are stored.
-func (r *Result) collect(ch *chart.Chart, manifests []releaseutil.Manifest, crds bool) {
+// addFiles lists the documents in the order in which they are stored.
+func (r *Result) addFiles(ch *chart.Chart, manifests []releaseutil.Manifest, crds bool) {
 	if crds {
 		for _, crd := range ch.CRDObjects() {
 			r.Files = append(r.Files, File{Name: crd.Filename, Content: string(crd.File.Data)})
@@ -185,8 +185,8 @@ func (r *Result) collect(ch *chart.Chart, manifests []releaseutil.Manifest, crds
 	}
 }
 
-// shown is the document as it leaves the renderer.
-func (f File) shown(hideSecret bool) string {
+// text is the document as it leaves the renderer.
+func (f File) text(hideSecret bool) string {
 	if hideSecret && f.Secret {
 		return "# HIDDEN: The Secret output has been suppressed"
 	}
@@ -196,7 +196,7 @@ func (f File) shown(hideSecret bool) string {
 func (r *Result) stream(hideSecret bool) string {
 	var b strings.Builder
 	for _, f := range r.Files {
-		writeDocument(&b, f.Name, f.shown(hideSecret))
+		writeDocument(&b, f.Name, f.text(hideSecret))
 	}
 	return b.String()
 }
@@ -206,7 +206,7 @@ func (r *Result) stream(hideSecret bool) string {
 func (r *Result) postRender(o Options) error {
 	in := r.Manifest
 	if o.Root != nil {
-		marked, err := r.mark(o.Root, o.HideSecret)
+		marked, err := r.addChartMarkers(o.Root, o.HideSecret)
 		if err != nil {
 			return err
 		}
@@ -218,7 +218,7 @@ func (r *Result) postRender(o Options) error {
 	}
 	r.Manifest = out.String()
 	if o.Root != nil {
-		return r.unmark(o.Root.Name)
+		return r.removeChartMarkers(o.Root.Name)
 	}
 	return nil
 }

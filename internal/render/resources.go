@@ -56,19 +56,19 @@ func Documents(manifest string, charts []string, root *sequencer.Chart, withCRDs
 	rest := manifest
 	for i, text := range texts {
 		_, rest, _ = strings.Cut(rest, text)
-		if source := sourceOf(text); source != "" {
+		if source := sourceComment(text); source != "" {
 			file = source
 		} else if charts != nil {
 			file = noSource
 		}
-		chart, below := locate(root, file)
+		chart, below := findChart(root, file)
 		if charts != nil {
 			chart = charts[i]
 		}
 		docs[i] = Document{Text: text, CRD: withCRDs && strings.HasPrefix(below, "crds/"), Resource: sequencer.Resource{Chart: chart, File: file}}
 		ends[i] = leadingSpace(rest)
 	}
-	err := sideBySide(len(docs), func(i int) (err error) {
+	err := forEachParallel(len(docs), func(i int) (err error) {
 		if docs[i].CRD {
 			return nil
 		}
@@ -107,9 +107,9 @@ func leadingSpace(text string) string {
 	return text[:len(text)-len(strings.TrimLeftFunc(text, unicode.IsSpace))]
 }
 
-// sourceOf reads the file from the comment that Helm puts before a document;
+// sourceComment reads the file from the comment that Helm puts before a document;
 // it is empty if there is none.
-func sourceOf(doc string) string {
+func sourceComment(doc string) string {
 	first, _, _ := strings.Cut(doc, "\n")
 	file, found := strings.CutPrefix(first, "# Source: ")
 	if !found {
@@ -121,12 +121,12 @@ func sourceOf(doc string) string {
 // ChartOf finds the chart that a template belongs to by its path, such as
 // "foo/charts/bar/templates/x.yaml": its path in the tree, such as "foo/bar".
 func ChartOf(root *sequencer.Chart, file string) string {
-	chart, _ := locate(root, file)
+	chart, _ := findChart(root, file)
 	return chart
 }
 
-// locate finds the chart that a file belongs to, and the file's path in it.
-func locate(root *sequencer.Chart, file string) (chart, below string) {
+// findChart finds the chart that a file belongs to, and the file's path in it.
+func findChart(root *sequencer.Chart, file string) (chart, below string) {
 	chart = root.Name
 	below, found := strings.CutPrefix(file, root.Name+"/")
 	for found {

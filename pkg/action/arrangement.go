@@ -43,7 +43,7 @@ func (op *installation) arrange(result *render.Result) error {
 	if err != nil {
 		return err
 	}
-	ordered, err := render.InOrder(docs, root, op.Namespace)
+	ordered, err := render.OrderDocuments(docs, root, op.Namespace)
 	if err != nil {
 		return err
 	}

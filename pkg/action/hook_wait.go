@@ -24,7 +24,7 @@ func (r *hookRun) Wait(ctx context.Context, h *release.Hook) error {
 	unfollow := r.followLog(ctx, h)
 	err := r.wait(ctx, h)
 	unfollow()
-	if hookrunner.IsToFail(h) {
+	if hookrunner.IsExpectedToFail(h) {
 		err = reversed(h, err, r.tracker == nil && ctx.Err() == nil)
 	}
 	r.completed(h, err)
