@@ -12,11 +12,10 @@ import (
 	"github.com/ordered-helm/helm/internal/dag"
 )
 
-// Build makes the plan for a release. What is wrong with the declarations is
-// returned together, as errors that name file, resource, key and value
-// (docs/reference.md, "The graph"); needs that the order makes unmeetable are
-// part of the plan, because only a cluster can tell whether they are met
-// already.
+// Build returns the plan of a release. It returns all errors in the declarations
+// together. Each names the file, resource, key and value (docs/reference.md, "The
+// graph"). Needs that the order makes impossible to meet are part of the plan, because
+// only a cluster can tell whether they are met already.
 func Build(in Input) (*Plan, error) {
 	b := newBuilder(in)
 	if err := errors.Join(b.readResources(in), b.resolveSubcharts()); err != nil {
@@ -36,7 +35,7 @@ func newBuilder(in Input) *builder {
 	return b
 }
 
-// buildPlan makes the plan of a graph that has no cycle.
+// buildPlan returns the plan of a graph without a cycle.
 func (b *builder) buildPlan() *Plan {
 	plan := b.newPlan()
 	b.findUnmetNeeds(plan)
@@ -46,8 +45,8 @@ func (b *builder) buildPlan() *Plan {
 	return plan
 }
 
-// builder collects what a plan is made of. A chart, a resource and a node are
-// known by their index.
+// builder has what a plan is built from. Charts, resources and nodes are identified by
+// their index.
 type builder struct {
 	namespace string
 	charts    []*chartEntry
@@ -55,36 +54,37 @@ type builder struct {
 	resources []resource
 	byID      map[ID]int
 	nodes     []*nodeEntry
-	nodeOf    []int // of each resource
+	nodeOf    []int // by resource
 	graph     *dag.Graph
 	reasons   map[[2]int]reason
-	// declarations are all that is declared of the order.
+	// declarations are all declarations of the order.
 	declarations []declaration
-	// dependencies counts them, and unknown the names that stand for nothing.
+	// dependencies counts the declared dependencies, and unknownSubcharts the names of
+	// subcharts that do not exist.
 	dependencies     dependencyCounter
 	unknownSubcharts int
 	warnings         []Warning
-	// definitions are the CustomResourceDefinitions of the release by the
-	// group and kind that they define.
+	// definitions are the CustomResourceDefinitions of the release by the group and kind
+	// that they define.
 	definitions map[[2]string]ID
 }
 
-// chartEntry is a chart at its place in the tree.
+// chartEntry is a chart at its position in the tree.
 type chartEntry struct {
 	*Chart
 	path, file string
 	parent     int
 	subcharts  []int
-	// after and ownAfter are charts: see PlannedChart.
+	// after and ownAfter are charts, as in PlannedChart.
 	after, ownAfter []int
-	layers          map[string]int // the node of each layer
-	nodes           []int          // every node of the chart, the unsequenced one last
-	// beforeAll is the gate before the chart's subtree, own the one before its own
-	// resources, done the one after its subtree.
+	layers          map[string]int // layers has the node of each layer.
+	nodes           []int          // all nodes of the chart, its unlayered resources last
+	// beforeAll is the gate before the chart and its subcharts, beforeOwn the gate before
+	// its own resources, and afterAll the gate after the chart and its subcharts.
 	beforeAll, beforeOwn, afterAll int
 }
 
-// nodeEntry is a node on its way into a plan.
+// nodeEntry is a node of the builder.
 type nodeEntry struct {
 	chart       int
 	layer       string
@@ -93,10 +93,10 @@ type nodeEntry struct {
 	vertex      int
 }
 
-// reason says where an edge is declared.
+// reason describes where an edge is declared.
 type reason struct{ from, to, file, key string }
 
-// addChart numbers the charts, a parent before its subcharts, these by name.
+// addChart adds a chart and its subcharts, sorted by name.
 func (b *builder) addChart(c *Chart, parent int) {
 	entry := &chartEntry{Chart: c, path: c.Name, file: c.Name, parent: parent, layers: map[string]int{}}
 	if parent >= 0 {
@@ -105,7 +105,7 @@ func (b *builder) addChart(c *Chart, parent int) {
 	}
 	index := len(b.charts)
 	if _, taken := b.byPath[entry.path]; taken {
-		return // two versions of one subchart: Helm merges their templates, too
+		return // two versions of one subchart: Helm merges their templates as well
 	}
 	b.charts = append(b.charts, entry)
 	b.byPath[entry.path] = index
@@ -155,7 +155,7 @@ func (b *builder) addNode(n nodeEntry) int {
 	return len(b.nodes) - 1
 }
 
-// addToNode puts a resource into the node under the key, making the node first.
+// addToNode adds a resource to the node with a key, and creates the node if needed.
 func addToNode[K comparable](b *builder, resource int, nodes map[K]int, key K, fresh nodeEntry) {
 	v, exists := nodes[key]
 	if !exists {
@@ -165,8 +165,8 @@ func addToNode[K comparable](b *builder, resource int, nodes map[K]int, key K, f
 	b.nodes[v].resources = append(b.nodes[v].resources, resource)
 }
 
-// compareNodes orders nodes by chart, and within one: layers by name, then
-// single resources, then what is unsequenced.
+// compareNodes sorts nodes by chart. Within a chart layers come first, by name, then
+// single resources, then the unlayered resources.
 func (b *builder) compareNodes(x, y *nodeEntry) int {
 	order := func(n *nodeEntry) int {
 		switch {
@@ -185,8 +185,8 @@ func (b *builder) compareNodes(x, y *nodeEntry) int {
 	)
 }
 
-// newPlan turns the graph into the plan: nodes get their levels and their final
-// order, gates follow them.
+// newPlan converts the graph to a plan: it computes the levels and sorts the nodes. The
+// gates come after the nodes.
 func (b *builder) newPlan() *Plan {
 	n := len(b.nodes)
 	isNode := func(v int) int {
@@ -233,8 +233,8 @@ func (b *builder) newPlan() *Plan {
 	return p
 }
 
-// makeIDsUnique gives nodes whose resources have the same kind and name, in two
-// namespaces for one, different IDs.
+// makeIDsUnique adds a suffix to the IDs of nodes whose resources have the same kind and
+// name, for example in two namespaces.
 func makeIDsUnique(nodes []*Node) {
 	seen := make(map[string]int, len(nodes))
 	for _, n := range nodes {

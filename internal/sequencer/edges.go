@@ -9,9 +9,8 @@ import (
 	"github.com/ordered-helm/helm/internal/dag"
 )
 
-// connect makes the graph. That the whole of a chart's subtree comes after the
-// whole of another's is said by gates, so that the number of edges stays in
-// proportion to what is declared.
+// connect builds the graph. Edges between whole charts go through gates, so that the
+// number of edges is proportional to the number of declarations.
 func (b *builder) connect() {
 	b.graph = dag.New(len(b.nodes))
 	b.reasons = map[[2]int]reason{}
@@ -28,7 +27,7 @@ func (b *builder) connect() {
 func (b *builder) connectGates(c *chartEntry) {
 	b.graph.AddEdge(c.beforeOwn, c.beforeAll)
 	if len(c.nodes) == 0 && len(c.subcharts) == 0 {
-		b.graph.AddEdge(c.afterAll, c.beforeOwn) // what has nothing hands on what it waits for
+		b.graph.AddEdge(c.afterAll, c.beforeOwn) // an empty chart still passes on its dependencies
 	}
 	for _, v := range c.nodes {
 		b.graph.AddEdge(v, c.beforeOwn)
@@ -52,8 +51,8 @@ func (b *builder) connectGates(c *chartEntry) {
 	}
 }
 
-// connectLayers makes the edges within a chart: between layers as declared, and
-// from what is unsequenced to all of them.
+// connectLayers adds the edges within a chart: the declared ones between layers, and
+// those from the unlayered resources to all layers.
 func (b *builder) connectLayers(c *chartEntry) {
 	missing := map[string]bool{}
 	for _, v := range c.nodes {
@@ -105,8 +104,8 @@ func (b *builder) nodeTitle(v int) string {
 	return b.resources[n.resources[0]].ID.String()
 }
 
-// cycleError names the declared edges of a cycle; those that follow from the
-// tree of charts are left out.
+// cycleError returns an error with the declared edges of a cycle, without those that
+// follow from the tree of charts.
 func (b *builder) cycleError(cycle []int) error {
 	e := &CycleError{}
 	for i, v := range cycle {

@@ -8,7 +8,7 @@ import (
 	"strings"
 )
 
-// ResourceError says what is wrong with one resource.
+// ResourceError is an error in a resource.
 type ResourceError struct {
 	File string
 	ID   ID
@@ -21,7 +21,7 @@ func (e *ResourceError) Error() string {
 
 func (e *ResourceError) Unwrap() error { return e.Err }
 
-// DuplicateError says that two documents describe one object.
+// DuplicateError reports that two documents define the same object.
 type DuplicateError struct {
 	ID            ID
 	First, Second string
@@ -36,17 +36,17 @@ func (e *DuplicateError) Error() string {
 		e.ID, e.ID.Namespace, where)
 }
 
-// UnknownSubchartError says that a chart names a subchart it does not have.
+// UnknownSubchartError reports that a chart names a subchart that it does not have.
 type UnknownSubchartError struct {
-	// File and Key say where the name stands.
+	// File and Key are where the name is declared.
 	File, Key string
 	Name      string
-	// Dependency is the entry of the dependencies whose depends-on names it;
-	// empty where an annotation does.
+	// Dependency is the entry of the dependencies whose depends-on has the name. It is
+	// empty if an annotation has it.
 	Dependency string
-	// Nearest is the declared name most like it; empty if none is.
+	// Nearest is the most similar name that exists. It is empty if none is similar.
 	Nearest string
-	// Known are all names that could stand there.
+	// Known are all valid names.
 	Known []string
 }
 
@@ -65,24 +65,23 @@ func (e *UnknownSubchartError) Error() string {
 	return fmt.Sprintf("%s: %s names the subchart %q, which is not declared: %s", e.File, e.Key, e.Name, hint)
 }
 
-// dependencyKey begins the key of what is declared in an entry of the
-// dependencies.
+// dependencyKey begins the key of a declaration in an entry of the dependencies.
 const dependencyKey = "depends-on of dependency "
 
-// CycleError says that charts or layers wait for each other.
+// CycleError reports that charts or layers depend on each other.
 type CycleError struct {
-	// Edges are the edges of the cycle, each from where the one before leads,
-	// the last one leading to where the first begins.
+	// Edges are the edges of the cycle. Each begins where the previous one ends, and the
+	// last ends where the first begins.
 	Edges []CycleEdge
 }
 
-// CycleEdge is one edge of a cycle, with where it is declared.
+// CycleEdge is one edge of a cycle, and where it is declared.
 type CycleEdge struct {
 	From, To, File, Key string
 }
 
-// Dependency is the entry of the dependencies whose depends-on declares the edge;
-// empty where an annotation does.
+// Dependency returns the entry of the dependencies whose depends-on declares the edge. It
+// is empty if an annotation declares it.
 func (e CycleEdge) Dependency() string {
 	dependency, is := strings.CutPrefix(e.Key, dependencyKey)
 	if !is {
@@ -105,8 +104,8 @@ func (e *CycleError) Error() string {
 	return b.String()
 }
 
-// UnmetNeedsError says that the order makes needs unmeetable. Actions return
-// it after they have looked for the objects in the cluster.
+// UnmetNeedsError reports that the order makes needs impossible to meet. Actions return
+// it if the objects do not exist in the cluster either.
 type UnmetNeedsError struct {
 	Needs []UnmetNeed
 }
@@ -119,8 +118,7 @@ func (e *UnmetNeedsError) Error() string {
 	return "the order can never be met:\n  " + strings.Join(lines, "\n  ")
 }
 
-// String says what is needed, why it is not there in time, and the annotation
-// that mends it.
+// String describes the need, why it is not met in time, and how to fix that.
 func (n UnmetNeed) String() string {
 	why := fmt.Sprintf("but that is deployed only after it, in %s (%s)", n.ToNode.Title(), n.To.File)
 	switch {

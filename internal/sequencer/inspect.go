@@ -5,21 +5,21 @@ package sequencer
 
 import "github.com/ordered-helm/helm/internal/dag"
 
-// Inspection is what Build would say, and what it would say once that is mended.
+// Inspection is the result of Inspect.
 type Inspection struct {
-	// Errors are all the errors, one by one.
+	// Errors are all errors, one by one.
 	Errors []error
-	// Warnings are as in a Plan.
+	// Warnings are as in Plan.
 	Warnings []Warning
-	// Plan is made of what can be read; nil if there is a cycle.
+	// Plan is built from everything that is valid. It is nil if there is a cycle.
 	Plan *Plan
 }
 
-// maxCycles is how many cycles Inspect looks for.
+// maxCycles limits the cycles that Inspect reports.
 const maxCycles = 20
 
-// Inspect looks for everything that is wrong with the declarations: unlike Build
-// it goes on after the first errors, with what can be read.
+// Inspect finds all errors in the declarations. Unlike Build it continues after errors,
+// with what is valid.
 func Inspect(in Input) *Inspection {
 	b := newBuilder(in)
 	i := &Inspection{}
@@ -46,7 +46,7 @@ func Inspect(in Input) *Inspection {
 	return i
 }
 
-// removeDeclaredEdges takes the edges of a cycle that are declared out of the graph.
+// removeDeclaredEdges removes the declared edges of a cycle from the graph.
 func (b *builder) removeDeclaredEdges(cycle []int) {
 	gone := map[[2]int]bool{}
 	for i, v := range cycle {

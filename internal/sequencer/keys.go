@@ -14,8 +14,8 @@ import (
 	"github.com/ordered-helm/helm/internal/similar"
 )
 
-// checkKeys refuses keys that look like ours but are none: passed over, they
-// would leave the order other than it was meant.
+// checkKeys rejects keys that look like misspelled sequencing annotations. If they were
+// ignored, the order would not be as intended.
 func checkKeys(annotations map[string]any) error {
 	var problems []error
 	for _, key := range slices.Sorted(maps.Keys(annotations)) {
@@ -29,8 +29,8 @@ func checkKeys(annotations map[string]any) error {
 	return errors.Join(problems...)
 }
 
-// misspelledKey says what is wrong with a key that is not ours; nothing if it is
-// somebody else's.
+// misspelledKey returns what is wrong with a key that is not a sequencing annotation. It
+// returns "" if the key has nothing to do with sequencing.
 func misspelledKey(key string) (reason string, problem annotation.Problem) {
 	if key == annotation.DependsOnSubcharts || key == annotation.DependsOnSubchartsCanonical {
 		return "has no meaning in a template: write it into Chart.yaml", annotation.Misplaced

@@ -6,17 +6,18 @@ package sequencer
 import "fmt"
 
 const (
-	// MaxDependencies is how many dependencies a release may declare: names of layers
-	// in resources, and subcharts that names in a Chart.yaml stand for. With tags few
-	// names stand for very many.
+	// MaxDependencies limits the dependencies that a release may declare: names of layers
+	// in resources, and the subcharts that names in a Chart.yaml refer to. With tags, a
+	// few names can refer to very many subcharts.
 	MaxDependencies = 250_000
-	// maxUnknownSubcharts is how many names of subcharts that are not declared are reported.
+	// maxUnknownSubcharts limits the reported names of subcharts that do not exist.
 	maxUnknownSubcharts = 100
 )
 
-// DependenciesError says that a release declares more dependencies than it may.
+// DependenciesError reports that a release declares more than MaxDependencies
+// dependencies.
 type DependenciesError struct {
-	// File is where the limit was passed: a template or a Chart.yaml.
+	// File is the template or Chart.yaml in which the limit was exceeded.
 	File string
 }
 
@@ -25,11 +26,11 @@ func (e *DependenciesError) Error() string {
 		"leave out those that follow from others, or put resources that wait for the same into one layer", e.File, MaxDependencies)
 }
 
-// dependencyCounter counts what is declared.
+// dependencyCounter counts declared dependencies.
 type dependencyCounter int
 
-// add counts n more from a file, and returns an error when that is too much: only
-// once.
+// add counts n dependencies from a file. It returns an error the first time that the
+// limit is exceeded.
 func (b *dependencyCounter) add(n int, file string) error {
 	if b.exceeded() {
 		return nil
@@ -41,5 +42,5 @@ func (b *dependencyCounter) add(n int, file string) error {
 	return nil
 }
 
-// exceeded is whether more was declared than may be.
+// exceeded reports whether the limit is exceeded.
 func (b *dependencyCounter) exceeded() bool { return *b > MaxDependencies }

@@ -10,8 +10,8 @@ import (
 	"github.com/ordered-helm/helm/internal/dag"
 )
 
-// findUnmetNeeds follows the references between resources and notes those that
-// point at what is only deployed after the resource that needs it is ready.
+// findUnmetNeeds adds the references to objects that are deployed only after the
+// referring resource is ready.
 func (b *builder) findUnmetNeeds(p *Plan) {
 	later := newOrderIndex(p)
 	for _, n := range b.nodes {
@@ -30,8 +30,8 @@ func (b *builder) findUnmetNeeds(p *Plan) {
 	b.warnLateBindings(p, later)
 }
 
-// proposeLayers finds, for what layers of its own chart need too early, the one of
-// them that comes before the others.
+// proposeLayers finds a layer for each object that layers of its chart need too early:
+// the one among these that comes before the others.
 func (p *Plan) proposeLayers(later *orderIndex) {
 	if len(p.Unmet) == 0 {
 		return
@@ -59,8 +59,8 @@ func (p *Plan) proposeLayers(later *orderIndex) {
 	}
 }
 
-// checkNeed notes that resource i needs resource j if the order does not allow
-// for it.
+// checkNeed adds an unmet need if the order does not deploy resource j before resource i
+// needs it.
 func (b *builder) checkNeed(p *Plan, later *orderIndex, i, j int) {
 	from, to := b.nodeOf[i], b.nodeOf[j]
 	need := UnmetNeed{
@@ -77,14 +77,14 @@ func (b *builder) checkNeed(p *Plan, later *orderIndex, i, j int) {
 	p.Unmet = append(p.Unmet, need)
 }
 
-// mustComeFirst reports whether the API server refuses an object whose need of
-// the kind is not met yet. A namespace goes before the rest of its own node.
+// mustComeFirst reports whether the API server rejects an object before an object of this
+// kind exists. Within a node, namespaces are created first.
 func mustComeFirst(kind string, sameNode bool) bool {
 	return kind == "CustomResourceDefinition" || kind == "Namespace" && !sameNode
 }
 
-// warnLateBindings warns of role bindings that are deployed only after the
-// workload whose account they serve is ready.
+// warnLateBindings adds warnings for role bindings that are deployed only after the
+// workload that needs them is ready.
 func (b *builder) warnLateBindings(p *Plan, later *orderIndex) {
 	users := b.serviceAccountUsers(p)
 	for i := range b.resources {
@@ -103,8 +103,7 @@ func (b *builder) warnLateBindings(p *Plan, later *orderIndex) {
 	}
 }
 
-// serviceAccountUsers lists, for each service account, the awaited workloads that run
-// under it.
+// serviceAccountUsers returns the awaited workloads of each service account.
 func (b *builder) serviceAccountUsers(p *Plan) map[ID][]int {
 	users := map[ID][]int{}
 	for i := range b.resources {
@@ -134,16 +133,14 @@ func (b *builder) boundWorkloads(binding *resource, users map[ID][]int) []int {
 	return sortUnique(served)
 }
 
-// orderIndex answers which nodes are deployed only after another one is ready. It
-// remembers what comes after the nodes that it was asked for last.
+// orderIndex tells which nodes come after which. It caches the descendants of nodes.
 type orderIndex struct {
 	plan       *Plan
 	dependents *dag.Graph
 	cache      map[int][]bool
 }
 
-// maxCachedNodes bounds what later remembers: who asks, asks for one node after the
-// other.
+// maxCachedNodes limits the cache. Callers ask about one node after the other.
 const maxCachedNodes = 64
 
 func newOrderIndex(p *Plan) *orderIndex {

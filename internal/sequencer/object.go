@@ -3,7 +3,7 @@
 
 package sequencer
 
-// mapField gives the map under a key; nil, which reads as empty, if there is none.
+// mapField returns the map at a path, or nil.
 func mapField(object map[string]any, path ...string) map[string]any {
 	for _, key := range path {
 		object, _ = object[key].(map[string]any)
@@ -11,19 +11,19 @@ func mapField(object map[string]any, path ...string) map[string]any {
 	return object
 }
 
-// stringField gives the string under a key, or the empty one.
+// stringField returns the string with a key, or "".
 func stringField(object map[string]any, key string) string {
 	s, _ := object[key].(string)
 	return s
 }
 
-// boolField gives the boolean under a key, or false.
+// boolField returns the boolean with a key, or false.
 func boolField(object map[string]any, key string) bool {
 	b, _ := object[key].(bool)
 	return b
 }
 
-// listField gives the maps in the list under a key.
+// listField returns the maps in the list with a key.
 func listField(object map[string]any, key string) []map[string]any {
 	list, _ := object[key].([]any)
 	maps := make([]map[string]any, 0, len(list))

@@ -167,7 +167,7 @@ func TestNothingStartsThatDependsOnAFailure(t *testing.T) {
 	})
 }
 
-// stringField writes all that is printed of a plan.
+// stringField returns the string with a key, or "".
 func stringField(t *testing.T, p *sequencer.Plan) string {
 	t.Helper()
 	var b strings.Builder

@@ -5,11 +5,11 @@ package sequencer
 
 import "cmp"
 
-// references lists the objects that a resource cannot get ready without, as
-// far as Kubernetes' own kinds tell. Optional references are left out.
+// references returns the objects that a resource needs to get ready, for kinds built into
+// Kubernetes. It omits optional references.
 func (b *builder) references(r *resource) []ID {
 	c := referenceCollector{namespace: r.ID.Namespace}
-	if r.ID.Namespace != b.namespace { // which is there: the release is stored in it
+	if r.ID.Namespace != b.namespace { // that one exists: the release is stored in it
 		c.add("", "Namespace", "", r.ID.Namespace)
 	}
 	if pod := podSpec(r.ID.Kind, r.object); pod != nil {
@@ -37,7 +37,7 @@ func (b *builder) references(r *resource) []ID {
 	return c.refs
 }
 
-// podSpec finds the pod's spec in a workload of Kubernetes' own kinds.
+// podSpec returns the pod spec of a workload that is built into Kubernetes.
 func podSpec(kind string, object map[string]any) map[string]any {
 	switch kind {
 	case "Pod":
@@ -50,7 +50,7 @@ func podSpec(kind string, object map[string]any) map[string]any {
 	return nil
 }
 
-// ClaimNames names the claims that a workload's pods use, in its own namespace.
+// ClaimNames returns the names of the claims that the pods of a workload use.
 func ClaimNames(r *PlannedResource) []string {
 	var names []string
 	for _, volume := range listField(podSpec(r.ID.Kind, r.object), "volumes") {
@@ -72,7 +72,7 @@ func (c *referenceCollector) add(group, kind, namespace, name string) {
 	}
 }
 
-// local adds an object of the core API in the resource's own namespace.
+// local adds an object of the core API in the namespace of the resource.
 func (c *referenceCollector) local(kind, name string) { c.add("", kind, c.namespace, name) }
 
 func (c *referenceCollector) storageClass(claim map[string]any) {
@@ -100,7 +100,8 @@ func (c *referenceCollector) pod(spec map[string]any) {
 	}
 }
 
-// serviceAccountName is the service account of a pod's spec, which has an older name.
+// serviceAccountName returns the service account of a pod spec. The field has an older
+// name as well.
 func serviceAccountName(spec map[string]any) string {
 	return cmp.Or(stringField(spec, "serviceAccountName"), stringField(spec, "serviceAccount"))
 }
@@ -129,7 +130,7 @@ func (c *referenceCollector) container(container map[string]any) {
 	}
 }
 
-// source adds what a reference names unless it is optional.
+// source adds the object that a reference names, unless the reference is optional.
 func (c *referenceCollector) source(kind string, ref map[string]any, key string) {
 	if !boolField(ref, "optional") {
 		c.local(kind, stringField(ref, key))

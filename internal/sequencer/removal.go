@@ -12,45 +12,42 @@ import (
 	"github.com/ordered-helm/helm/internal/dag"
 )
 
-// Removal is the graph by which resources are deleted: those that others
-// depend on last. It must not be changed.
+// Removal is the graph in which resources are deleted: a resource comes after those that
+// depend on it. It must not be changed.
 type Removal struct {
-	// Groups are what is deleted, what goes first first.
+	// Groups are sorted by the order of deletion.
 	Groups []*RemovalGroup
 
-	// graph has a vertex for each group, and after these gates as Plan has. An
-	// edge leads from what is deleted later to what is deleted before it.
+	// graph has a vertex for each group, then gates as in Plan. An edge leads from a
+	// group to one that is deleted before it.
 	graph *dag.Graph
 }
 
-// RemovalGroup is what is deleted at once: resources of one node that are also
-// together in every other plan that has them.
+// RemovalGroup is a set of resources that are deleted together: resources of one node
+// that are also in one node in every other plan that has them.
 type RemovalGroup struct {
 	// Node is their node in the first plan that has them.
 	Node *Node
-	// Resources are as they stand in that plan, in its order.
+	// Resources are as in that plan, in its order.
 	Resources []*PlannedResource
-	// Awaited is whether another group may be deleted only once this one is
-	// gone.
+	// Awaited is whether another group may be deleted only after this one is gone.
 	Awaited bool
 
 	positions []position
 	vertex    int
 }
 
-// position is where an object stands in one of the plans: the node's index.
+// position is the plan and node of an object, by index.
 type position struct{ plan, node int }
 
-// PlanRemoval plans the deletion of what choose picks from the plans. The
-// function is asked once for each resource of each plan whether to delete it,
-// and by which identity it is known: objects of equal identity in two plans
-// are one, which is deleted once. Within one plan an identity counts where it
-// stands first.
+// PlanRemoval returns the graph in which the chosen resources of the plans are deleted.
+// It calls choose once for each resource of each plan. Choose returns whether to delete
+// the resource, and its identity: resources with the same identity are the same object.
+// Within a plan only the first resource with an identity counts.
 //
-// A resource is deleted once all that depended on it is gone, over any number
-// of nodes and in every plan that has it. Where the order of a plan
-// contradicts those of the plans before it, it counts only for what none of
-// them has.
+// A resource is deleted after everything that depended on it, directly or indirectly, in
+// any of the plans. If the order of a plan contradicts the orders of earlier plans, it
+// applies only to resources that the earlier plans do not have.
 func PlanRemoval(plans []*Plan, choose func(*PlannedResource) (ID, bool)) *Removal {
 	p := &removalPlanner{plans: plans, groups: groupObjects(plans, choose)}
 	r := &Removal{Groups: slices.Clone(p.groups), graph: p.graph()}
@@ -74,16 +71,14 @@ func comparePlaces(x, y position) int {
 	return cmp.Or(cmp.Compare(x.plan, y.plan), cmp.Compare(x.node, y.node))
 }
 
-// Execute calls remove for every group, each in a goroutine of its own the
-// moment all that must go before it was removed without an error: remove must
-// not return before the group is gone, if it is Awaited. After the first
-// failure, or once ctx is done, nothing new starts; what was started is left to
-// run to its end with ctx. All failures are returned together, as
-// *ExecutionError with each node once: one that failed in part as failed, one
-// that was removed only in part as not started.
+// Execute calls remove for each group, in its own goroutine, as soon as all groups that
+// come before it have been removed without an error. If the group is Awaited, remove must
+// not return before the group is gone. After the first failure, or when ctx is done,
+// Execute starts no further groups, and waits for those that run. It returns all failures
+// together, as an *ExecutionError that has each node once: as failed if any of its groups
+// failed, otherwise as not started if any was not started.
 //
-// It tells remove after which group, the last that it waited for, the group is
-// removed; nil if it waited for none.
+// After is the group that the new group waited for last, or nil if it waited for none.
 func (r *Removal) Execute(ctx context.Context, remove func(ctx context.Context, g, after *RemovalGroup) error) error {
 	groups := make([]*RemovalGroup, len(r.Groups))
 	for _, g := range r.Groups {
@@ -102,13 +97,13 @@ func (r *Removal) Execute(ctx context.Context, remove func(ctx context.Context, 
 	return executionError(ctx, nodes, outcomes)
 }
 
-// removalObject is what choose told one identity of, with where it stands.
+// removalObject is an object to delete, with its positions in the plans.
 type removalObject struct {
 	resource *PlannedResource
 	places   []position
 }
 
-// selectObjects lists the chosen objects in the order of their first places.
+// selectObjects returns the chosen objects, in the order of their first positions.
 func selectObjects(plans []*Plan, choose func(*PlannedResource) (ID, bool)) []*removalObject {
 	var objects []*removalObject
 	known := map[ID]*removalObject{}
@@ -134,7 +129,7 @@ func selectObjects(plans []*Plan, choose func(*PlannedResource) (ID, bool)) []*r
 	return objects
 }
 
-// groupObjects groups the chosen objects that stand together everywhere.
+// groupObjects groups the chosen objects that are in the same nodes in all plans.
 func groupObjects(plans []*Plan, choose func(*PlannedResource) (ID, bool)) []*RemovalGroup {
 	var groups []*RemovalGroup
 	byPlaces := map[string]*RemovalGroup{}
@@ -155,13 +150,14 @@ func groupObjects(plans []*Plan, choose func(*PlannedResource) (ID, bool)) []*Re
 	return groups
 }
 
-// removalPlanner makes the graph over the groups.
+// removalPlanner builds the graph of the groups.
 type removalPlanner struct {
 	plans  []*Plan
 	groups []*RemovalGroup // by vertex
 }
 
-// graph gives the graph by the orders of all plans, as far as they agree.
+// graph returns the graph according to the orders of all plans, as far as these are
+// consistent.
 func (p *removalPlanner) graph() *dag.Graph {
 	whole := make([]bool, len(p.plans))
 	for i := range whole {
@@ -181,8 +177,8 @@ func (p *removalPlanner) graph() *dag.Graph {
 	return g
 }
 
-// graphOfFirst makes the graph by the orders of the first plans: of all that a plan
-// has, or of what it has first.
+// graphOfFirst returns the graph according to the first plans: for all resources of a
+// plan, or only for those that no earlier plan has.
 func (p *removalPlanner) graphOfFirst(whole []bool) *dag.Graph {
 	inNode := make([][][]int, len(whole)) // of each plan and node the groups
 	for i := range whole {
@@ -202,9 +198,9 @@ func (p *removalPlanner) graphOfFirst(whole []bool) *dag.Graph {
 	return graph
 }
 
-// addReversedPlan adds the order of one plan, turned round, for the groups in its
-// nodes. Each vertex of the plan becomes a gate before and one after what is
-// deleted of it, so that the number of edges stays in proportion to the plan's.
+// addReversedPlan adds the reversed order of one plan, for the groups of its nodes. Each
+// vertex of the plan becomes a gate before its groups and a gate after them, so that the
+// number of edges is proportional to that of the plan.
 func addReversedPlan(graph, plan *dag.Graph, inNode [][]int) {
 	before, after := make([]int, plan.Len()), make([]int, plan.Len())
 	for v := range before {

@@ -12,7 +12,7 @@ import (
 	"github.com/ordered-helm/helm/internal/similar"
 )
 
-// resolveSubcharts turns the names by which charts name subcharts into charts.
+// resolveSubcharts resolves the names by which charts refer to subcharts.
 func (b *builder) resolveSubcharts() error {
 	var problems []error
 	for i, c := range b.charts {
@@ -47,8 +47,8 @@ func (b *builder) resolveSubcharts() error {
 	return errors.Join(problems...)
 }
 
-// resolveSiblings resolves depends-on of one dependency. A disabled one has
-// nothing that could wait, but its names must be right all the same.
+// resolveSiblings resolves depends-on of a dependency. The names must be valid even if
+// the dependency is disabled.
 func (b *builder) resolveSiblings(names *subchartNames, d Dependency) error {
 	self, present := names.present[d.title()]
 	if !present || d.Disabled {
@@ -84,13 +84,13 @@ func sortUnique(list []int) []int {
 	return slices.Compact(list)
 }
 
-// subchartNames are the names that stand for subcharts in one chart.
+// subchartNames are the names that refer to subcharts of one chart.
 type subchartNames struct {
 	file string
-	// present are the subcharts that take part, by their name in the tree.
+	// present are the enabled subcharts, by their name in the tree.
 	present map[string]int
-	// known says for every name which subcharts it stands for: none where all
-	// of them are disabled.
+	// known has the subcharts that each name refers to. It is empty for a name that
+	// refers only to disabled ones.
 	known map[string][]int
 }
 
@@ -116,9 +116,8 @@ func (b *builder) namesIn(chart int) *subchartNames {
 	return n
 }
 
-// resolve gives the subcharts that a name stands for. Where it stands for the
-// one that bears the declaration and for others too, as a tag may, the others
-// are meant.
+// resolve returns the subcharts that a name refers to. If it refers to the declaring
+// dependency and others, as a tag may, only the others are returned.
 func (b *builder) resolve(n *subchartNames, name, key, dependency string, self int) ([]int, error) {
 	charts, known := n.known[name]
 	if !known {
@@ -133,8 +132,8 @@ func (b *builder) resolve(n *subchartNames, name, key, dependency string, self i
 	return charts, nil
 }
 
-// unknownSubchart is the error of a name that stands for nothing; nil after many of
-// them: nobody reads more, and what was meant takes time to find.
+// unknownSubchart returns the error for an unknown name. It returns nil after many of
+// them: nobody reads more, and finding similar names takes time.
 func (b *builder) unknownSubchart(n *subchartNames, name, key, dependency string) error {
 	if b.unknownSubcharts++; b.unknownSubcharts > maxUnknownSubcharts {
 		return nil
