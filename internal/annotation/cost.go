@@ -30,9 +30,9 @@ func checkCost(nodes []jsonpath.Node) error {
 	branches := c.branches(nodes)
 	switch {
 	case c.descents > maxDescents:
-		return fmt.Errorf("it has \"..\" %d times, and may have it once", c.descents)
+		return fmt.Errorf("it has \"..\" %d times, but may have it once", c.descents)
 	case branches > maxBranches:
-		return fmt.Errorf("its unions make more than %d paths of it", maxBranches)
+		return fmt.Errorf("its unions expand to more than %d paths", maxBranches)
 	}
 	return nil
 }

@@ -41,14 +41,14 @@ func readExpressions(key string, value any) ([]Expression, error) {
 		return nil, err
 	}
 	if len(texts) > maxExpressions {
-		return nil, newProblemError(InvalidExpression, key, value, "it has %d expressions, and may have %d", len(texts), maxExpressions)
+		return nil, newProblemError(InvalidExpression, key, value, "it has %d expressions, but may have at most %d", len(texts), maxExpressions)
 	}
 	var list []Expression
 	var problems []error
 	for _, text := range texts {
 		e, err := ParseExpression(text)
 		if err != nil {
-			problems = append(problems, newProblemError(InvalidExpression, key, value, "%q is no readiness expression: %v", truncate(text), err))
+			problems = append(problems, newProblemError(InvalidExpression, key, value, "%q is not a readiness expression: %v", truncate(text), err))
 			continue
 		}
 		list = append(list, e)
@@ -59,7 +59,7 @@ func readExpressions(key string, value any) ([]Expression, error) {
 // ParseExpression reads an expression such as `{.succeeded} >= 1`.
 func ParseExpression(text string) (Expression, error) {
 	if len(text) > maxExpression {
-		return Expression{}, fmt.Errorf("it has %d bytes, and may have %d", len(text), maxExpression)
+		return Expression{}, fmt.Errorf("it has %d bytes, but may have at most %d", len(text), maxExpression)
 	}
 	at, op, err := findOperator(text)
 	if err != nil {
@@ -94,14 +94,14 @@ func findOperator(text string) (at int, op string, err error) {
 		case c == '"' || c == '\'':
 			end := strings.IndexByte(text[i+1:], c)
 			if end < 0 {
-				return 0, "", fmt.Errorf("the quote %c is not closed", c)
+				return 0, "", fmt.Errorf("missing closing quote %c", c)
 			}
 			i += end + 1
 		case strings.IndexByte("{[(", c) >= 0:
 			open = append(open, c)
 		case strings.IndexByte("}])", c) >= 0:
 			if len(open) == 0 || !isPair(open[len(open)-1], c) {
-				return 0, "", fmt.Errorf("%q closes nothing", c)
+				return 0, "", fmt.Errorf("unexpected %q", c)
 			}
 			open = open[:len(open)-1]
 		case len(open) == 0 && strings.IndexByte(operatorCharacters, c) >= 0:
@@ -111,7 +111,7 @@ func findOperator(text string) (at int, op string, err error) {
 	if len(open) > 0 {
 		return 0, "", fmt.Errorf("%q is not closed", open[len(open)-1])
 	}
-	return 0, "", fmt.Errorf("there is no operator: write a path, one of %s, and a value, as in {.succeeded} >= 1", strings.Join(operators(), " "))
+	return 0, "", fmt.Errorf("missing operator: write a path, one of %s, and a value, as in {.succeeded} >= 1", strings.Join(operators(), " "))
 }
 
 func isPair(open, closing byte) bool {
@@ -128,25 +128,25 @@ func parseOperator(text string, at int) (int, string, error) {
 			return at, op, nil
 		}
 	}
-	return 0, "", fmt.Errorf("%q is no operator: use one of %s", text[at:end], strings.Join(operators(), " "))
+	return 0, "", fmt.Errorf("invalid operator %q: must be one of %s", text[at:end], strings.Join(operators(), " "))
 }
 
 // parsePath gives the path in braces and with its leading dot, and checks
 // that it is one JSONPath.
 func parsePath(path string) (string, error) {
 	if path == "" {
-		return "", errors.New("there is no path before the operator")
+		return "", errors.New("missing path before the operator")
 	}
 	if inner, braced := strings.CutPrefix(path, "{"); braced {
 		inner, closed := strings.CutSuffix(inner, "}")
 		if !closed {
-			return "", fmt.Errorf("the path %s goes on after its closing brace", path)
+			return "", fmt.Errorf("unexpected text after the closing brace of the path %s", path)
 		}
 		path = strings.TrimSpace(inner)
 	}
 	// The parser of JSONPaths skips blanks; a path that has one is a slip.
 	if first, _, _ := strings.Cut(path, "["); strings.ContainsAny(first, " \t\r\n") {
-		return "", fmt.Errorf("the path %q is no JSONPath: it has a blank in it", path)
+		return "", fmt.Errorf("the path %q is not a JSONPath: it contains a space", path)
 	}
 	if !strings.HasPrefix(path, ".") && !strings.HasPrefix(path, "[") && !strings.HasPrefix(path, "$") {
 		path = "." + path
@@ -154,16 +154,16 @@ func parsePath(path string) (string, error) {
 	template := "{" + path + "}"
 	parsed, err := jsonpath.Parse("readiness", template)
 	if err != nil {
-		return "", fmt.Errorf("the path %s is no JSONPath: %w", template, err)
+		return "", fmt.Errorf("the path %s is not a JSONPath: %w", template, err)
 	}
 	if len(parsed.Root.Nodes) != 1 {
 		return "", fmt.Errorf("%s is more than one path", template)
 	}
 	if err := checkNodes(parsed.Root.Nodes); err != nil {
-		return "", fmt.Errorf("the path %s is no JSONPath: %w", template, err)
+		return "", fmt.Errorf("the path %s is not a JSONPath: %w", template, err)
 	}
 	if err := checkCost(parsed.Root.Nodes); err != nil {
-		return "", fmt.Errorf("the path %s would take too long: %w", template, err)
+		return "", fmt.Errorf("the path %s would take too long to evaluate: %w", template, err)
 	}
 	return template, nil
 }
@@ -184,11 +184,11 @@ func checkNodes(nodes []jsonpath.Node) error {
 			err = checkFilter(step)
 		case *jsonpath.FieldNode:
 			if step.Value == "" || strings.ContainsAny(step.Value, operatorCharacters+" \t\n\"'") {
-				err = fmt.Errorf("%q is no name of a field", step.Value)
+				err = fmt.Errorf("invalid field name %q", step.Value)
 			}
 		case *jsonpath.ArrayNode, *jsonpath.WildcardNode, *jsonpath.RecursiveNode:
 		default:
-			err = fmt.Errorf("%s does not belong into the path of one value", node)
+			err = fmt.Errorf("%s is not allowed in a path", node)
 		}
 		if err != nil {
 			return err
@@ -199,7 +199,7 @@ func checkNodes(nodes []jsonpath.Node) error {
 
 func checkFilter(filter *jsonpath.FilterNode) error {
 	if filter.Operator != "exists" && !slices.Contains(operators(), filter.Operator) {
-		return fmt.Errorf("%q is no operator of a filter", filter.Operator)
+		return fmt.Errorf("invalid filter operator %q", filter.Operator)
 	}
 	return checkNodes(filter.Left.Nodes)
 }
@@ -207,12 +207,12 @@ func checkFilter(filter *jsonpath.FilterNode) error {
 // parseLiteral takes the quotes off a literal.
 func parseLiteral(text string) (string, error) {
 	if text == "" {
-		return "", errors.New(`there is no value after the operator: write "" for an empty one`)
+		return "", errors.New(`missing value after the operator: write "" for an empty value`)
 	}
 	switch first := text[0]; {
 	case first == '"' || first == '\'':
 		if len(text) < 2 || strings.IndexByte(text[1:], first) != len(text)-2 {
-			return "", fmt.Errorf("the value %s goes on after its closing quote", text)
+			return "", fmt.Errorf("unexpected text after the closing quote of the value %s", text)
 		}
 		return text[1 : len(text)-1], nil
 	case strings.IndexByte(operatorCharacters, first) >= 0:
@@ -220,7 +220,7 @@ func parseLiteral(text string) (string, error) {
 	}
 	for _, word := range strings.Fields(text) {
 		if word == "&&" || word == "||" {
-			return "", fmt.Errorf("%s joins nothing: write one comparison, or several in a list, of which any one counts", word)
+			return "", fmt.Errorf("%s is not supported: write one comparison, or a list of which any may be true", word)
 		}
 	}
 	return text, nil

@@ -26,14 +26,14 @@ func ReadHookDeleteTimeout(annotations map[string]string) (timeout time.Duration
 	}
 	text := strings.TrimSpace(value)
 	if text == "" {
-		return 0, true, newValueError(HookDeleteTimeout, value, "no number of seconds: write one, or leave the annotation out to wait as long as --timeout says")
+		return 0, true, newValueError(HookDeleteTimeout, value, "must be a number of seconds; omit the annotation to wait as long as --timeout")
 	}
 	if strings.Trim(text, "0123456789") != "" {
-		return 0, true, newValueError(HookDeleteTimeout, value, `not a whole number of seconds: write one without a unit, such as "30", or "0" not to wait`)
+		return 0, true, newValueError(HookDeleteTimeout, value, `must be a whole number of seconds without a unit, such as "30", or "0" to not wait`)
 	}
 	seconds, err := strconv.ParseUint(text, 10, 64)
 	if err != nil || seconds > maxSeconds {
-		return 0, true, newValueError(HookDeleteTimeout, value, "more seconds than can be waited for: the most is %d", maxSeconds)
+		return 0, true, newValueError(HookDeleteTimeout, value, "must be at most %d seconds", maxSeconds)
 	}
 	return time.Duration(seconds) * time.Second, true, nil
 }

@@ -106,9 +106,9 @@ func decodeItems(key string, value any) ([]string, error) {
 	case []string:
 		return v, nil
 	case map[string]any, map[any]any:
-		return nil, newValueError(key, value, "a map is no list: write a list of strings")
+		return nil, newValueError(key, value, "must be a list of strings, not a map")
 	}
-	return nil, newValueError(key, value, "a number or boolean is no list: write a list of strings, or quote the value")
+	return nil, newValueError(key, value, "must be a list of strings, not a number or boolean: quote the value")
 }
 
 func decodeJSONItems(key, text string) ([]string, error) {
@@ -127,9 +127,9 @@ func itemStrings(key string, value any, list []any) ([]string, error) {
 			items = append(items, s)
 		case nil:
 		case []any:
-			return nil, newValueError(key, value, "a list inside the list: write one list of strings")
+			return nil, newValueError(key, value, "must be a list of strings, not a list of lists")
 		default:
-			return nil, newValueError(key, value, "the item %s is no string: quote it", display(item))
+			return nil, newValueError(key, value, "item %s must be a string: quote it", display(item))
 		}
 	}
 	return items, nil
@@ -187,27 +187,27 @@ func layerName(key string, value any) (string, error) {
 			return "", newProblemError(InvalidLayerName, key, value, "a resource belongs to one layer: give one name, without commas")
 		}
 		if reason := checkLayerName(name); reason != "" {
-			return "", newProblemError(InvalidLayerName, key, value, "a layer's name %s", reason)
+			return "", newProblemError(InvalidLayerName, key, value, "the name of a layer %s", reason)
 		}
 		return name, nil
 	case []any:
 		return "", newValueError(key, value, "a resource belongs to one layer: give one name, not a list")
 	case map[string]any, map[any]any:
-		return "", newValueError(key, value, "a map is no name of a layer: give one name")
+		return "", newValueError(key, value, "the name of a layer must be a string, not a map")
 	}
-	return "", newValueError(key, value, "a number or boolean is no name of a layer: quote it")
+	return "", newValueError(key, value, "the name of a layer must be a string, not a number or boolean: quote it")
 }
 
 func checkLayerName(name string) string {
 	if utf8.RuneCountInString(name) > maxNameLength {
-		return fmt.Sprintf("is longer than %d characters", maxNameLength)
+		return fmt.Sprintf("must not be longer than %d characters", maxNameLength)
 	}
 	for _, r := range name {
 		if unicode.IsSpace(r) || unicode.IsControl(r) {
-			return "has whitespace or a control character in it"
+			return "must not contain whitespace or control characters"
 		}
 		if r == ',' {
-			return "has a comma in it"
+			return "must not contain a comma"
 		}
 	}
 	return ""
@@ -221,14 +221,14 @@ func ReadDuration(key string, value any) (time.Duration, error) {
 		return 0, nil
 	}
 	if !ok {
-		return 0, newProblemError(InvalidDuration, key, value, `not a duration: write a quoted number with a unit, such as "30s" or "5m"`)
+		return 0, newProblemError(InvalidDuration, key, value, `must be a duration: a quoted number with a unit, such as "30s" or "5m"`)
 	}
 	d, err := time.ParseDuration(strings.TrimSpace(text))
 	if err != nil {
-		return 0, newProblemError(InvalidDuration, key, value, `not a duration: write a number with a unit, such as "30s" or "5m"`)
+		return 0, newProblemError(InvalidDuration, key, value, `must be a duration: a number with a unit, such as "30s" or "5m"`)
 	}
 	if d <= 0 {
-		return 0, newProblemError(InvalidDuration, key, value, "the time to wait must be longer than 0")
+		return 0, newProblemError(InvalidDuration, key, value, "must be greater than 0")
 	}
 	return d, nil
 }

@@ -109,7 +109,7 @@ func (r *directoryReader) follow(path string) error {
 	if info.IsDir() {
 		for _, l := range append(r.linkTargets, filepath.Dir(path)) {
 			if target == l || strings.HasPrefix(l, target+string(filepath.Separator)) {
-				return fmt.Errorf("the symbolic link %s leads back to %s: a chart cannot contain itself", path, target)
+				return fmt.Errorf("the symbolic link %s points to %s, which contains it: a chart cannot contain itself", path, target)
 			}
 		}
 		r.linkTargets = append(r.linkTargets, target)

@@ -62,13 +62,13 @@ func checkArchive(packed []byte) error {
 		header, err := entries.Next()
 		switch {
 		case stream.N <= 0:
-			return newLimitError("has more than %d bytes, unpacked with its headers", maxArchiveSize(size))
+			return newLimitError("has more than %d bytes when unpacked, with headers", maxArchiveSize(size))
 		case err != nil:
 			return nil //nolint:nilerr // the end, or see above
 		case n > maxFiles:
 			return newLimitError("has more than %d files", maxFiles)
 		case len(header.Name) > maxPathLength:
-			return newLimitError("has a file whose path has %d bytes, and may have %d: %.100s…", len(header.Name), maxPathLength, header.Name)
+			return newLimitError("has a file whose path has %d bytes, but may have at most %d: %.100s…", len(header.Name), maxPathLength, header.Name)
 		}
 		if size -= header.Size; size < 0 {
 			return nil // Helm's loader has its own words for this, and keeps no more
@@ -94,11 +94,11 @@ type sizeCounter struct {
 // addFiles counts the files of a chart, or of an archive inside one.
 func (u *sizeCounter) addFiles(files []*BufferedFile) error {
 	if u.files += len(files); u.files > maxFiles {
-		return newLimitError("has more than %d files, with those of the charts in it", maxFiles)
+		return newLimitError("has more than %d files, including its subcharts", maxFiles)
 	}
 	for _, f := range files {
 		if len(f.Name) > maxPathLength {
-			return newLimitError("has a file whose path has %d bytes, and may have %d: %.100s…", len(f.Name), maxPathLength, f.Name)
+			return newLimitError("has a file whose path has %d bytes, but may have at most %d: %.100s…", len(f.Name), maxPathLength, f.Name)
 		}
 	}
 	return nil
@@ -109,9 +109,9 @@ func (u *sizeCounter) addChart(depth int) error {
 	u.charts++
 	switch {
 	case depth >= maxDepth:
-		return newLimitError("has charts nested more than %d deep", maxDepth)
+		return newLimitError("has subcharts nested more than %d levels deep", maxDepth)
 	case u.charts > maxCharts:
-		return newLimitError("has more than %d charts in it", maxCharts)
+		return newLimitError("has more than %d subcharts", maxCharts)
 	}
 	return nil
 }
@@ -122,7 +122,7 @@ func (u *sizeCounter) addUnpacked(files []*BufferedFile) error {
 		u.unpacked += int64(len(f.Data))
 	}
 	if most := helmloader.MaxDecompressedChartSize; u.unpacked > most {
-		return newLimitError("has packed charts in it that have more than %d bytes together, unpacked", most)
+		return newLimitError("has packed subcharts of more than %d bytes in total when unpacked", most)
 	}
 	return u.addFiles(files)
 }

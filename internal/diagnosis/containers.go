@@ -97,7 +97,7 @@ func (w *walk) diagnoseWaiting(ctx context.Context, at ref, pod *corev1.Pod, b c
 	if waiting.Reason == "CreateContainerConfigError" && w.addMissingObjects(ctx, at, podReferences(pod), waiting.Message) {
 		return
 	}
-	message := cmp.Or(waiting.Message, "it waits to be started")
+	message := cmp.Or(waiting.Message, "waiting to be started")
 	w.add(at, finding{
 		rank: rankCause, key: waiting.Reason + withoutNamesAndNumbers(message, at.name),
 		Cause: Cause{Container: b.spec.Name, Reason: waiting.Reason, Message: message},
@@ -128,7 +128,7 @@ func crashFinding(pod *corev1.Pod, b containerState, last *corev1.ContainerState
 		f.Reason = last.Reason
 	}
 	if last.ExitCode == 0 && pod.Spec.RestartPolicy != corev1.RestartPolicyOnFailure {
-		f.Message += "; its command ends although it is to run for ever"
+		f.Message += "; its command exits, but it must run until it is stopped"
 	}
 	if hasStarted(last) {
 		f.log = containerLog(pod, b, true)
@@ -144,7 +144,7 @@ func (w *walk) addFailedProbe(ctx context.Context, at ref, b containerState, las
 	for _, warning := range w.warnings(ctx, at) {
 		probe := probeName(warning)
 		if warning.reason == "Unhealthy" && warning.concernsContainer(b.spec.Name) && (probe == "Liveness" || probe == "Startup") {
-			f.Message += "; stopped because of its probe: " + warning.message
+			f.Message += "; stopped because a probe failed: " + warning.message
 			return
 		}
 	}
@@ -189,7 +189,7 @@ func (w *walk) diagnoseRunning(ctx context.Context, at ref, pod *corev1.Pod, b c
 	}
 	if last := b.status.LastTerminationState.Terminated; last != nil && !b.init {
 		f := crashFinding(pod, b, last, "Restarted")
-		f.Message += "; runs again, but is not ready"
+		f.Message += "; running again, but not ready"
 		w.addFailedProbe(ctx, at, b, last, &f)
 		w.add(at, f)
 		return
@@ -244,7 +244,7 @@ func (w *walk) diagnoseCreating(ctx context.Context, at ref, pod *corev1.Pod) {
 		w.add(at, w.warningFinding(trouble, rankCause, trouble.reason+withoutNamesAndNumbers(trouble.message, at.name)))
 	}
 	if troubles == nil {
-		message := fmt.Sprintf("its containers are being created on node %s", pod.Spec.NodeName)
+		message := fmt.Sprintf("creating its containers on node %s", pod.Spec.NodeName)
 		if pod.Status.StartTime != nil {
 			message += w.durationSince(*pod.Status.StartTime)
 		}
@@ -294,8 +294,8 @@ func exitText(b containerState, t *corev1.ContainerStateTerminated) string {
 		return text + ", ran out of memory"
 	}
 	meanings := map[int32]string{
-		126: "its command cannot be executed", 127: "its command was not found",
-		134: "aborted", 137: "killed", 139: "segmentation fault", 143: "asked to end",
+		126: "command cannot be executed", 127: "command not found",
+		134: "aborted", 137: "killed", 139: "segmentation fault", 143: "terminated",
 	}
 	if meaning := meanings[t.ExitCode]; meaning != "" {
 		text += " (" + meaning + ")"

@@ -70,9 +70,9 @@ func (c Cause) String() string {
 	}
 	switch {
 	case c.Count == 2:
-		line.WriteString(" (the same on 1 more pod)")
+		line.WriteString(" (same on 1 more pod)")
 	case c.Count > 2:
-		fmt.Fprintf(&line, " (the same on %d more pods)", c.Count-1)
+		fmt.Fprintf(&line, " (same on %d more pods)", c.Count-1)
 	}
 	return line.String()
 }

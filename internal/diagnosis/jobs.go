@@ -19,7 +19,7 @@ func (w *walk) diagnoseJob(ctx context.Context, at ref, obj *unstructured.Unstru
 	}
 	if job.Spec.Suspend != nil && *job.Spec.Suspend {
 		w.add(at, finding{rank: rankCause, Cause: Cause{
-			Reason: "Suspended", Message: "it is suspended (spec.suspend) and runs no pods until it is resumed",
+			Reason: "Suspended", Message: "suspended (spec.suspend): it runs no pods until it is resumed",
 		}})
 		return
 	}

@@ -75,7 +75,7 @@ func TestPeekSendsThreeRequestsAtMost(t *testing.T) {
 			{kind: Service, metadata: {name: api}, spec: {selector: {app: api}}}
 			{kind: Pod, metadata: {name: api-a, labels: {app: api}}, spec: {containers: [{name: app}]}, status: {phase: Running, containerStatuses: [{name: app, state: {running: {}}}]}}`)
 		expectLines(t, api.diagnoser(Config{}).DiagnoseBriefly(t.Context(), api.subject("APIService v1.x")),
-			"Service shop/api: NoEndpoints: it has no endpoint that is ready",
+			"Service shop/api: NoEndpoints: no ready endpoints",
 			"Pod shop/api-a container app: NotReady: running, but not ready")
 		if len(api.requests) != maxBriefRequests {
 			t.Errorf("sent %v", api.requests)

@@ -111,15 +111,15 @@ func (w *walk) diagnoseUnscheduled(ctx context.Context, at ref, pod *corev1.Pod)
 		for n, gate := range gates {
 			names[n] = gate.Name
 		}
-		message := "it is not scheduled while it has scheduling gates: " + strings.Join(names, ", ")
+		message := "waiting for scheduling gates: " + strings.Join(names, ", ")
 		w.add(at, finding{rank: rankCause, key: message, Cause: Cause{Reason: "SchedulingGated", Message: message}})
 		return
 	}
 	if condition.Status != corev1.ConditionFalse {
-		f := finding{rank: rankUnexplained, key: "no scheduler", Cause: Cause{Reason: "NotScheduled", Message: "no scheduler has taken it yet"}}
+		f := finding{rank: rankUnexplained, key: "no scheduler", Cause: Cause{Reason: "NotScheduled", Message: "waiting for the scheduler"}}
 		if name := pod.Spec.SchedulerName; name != "" && name != corev1.DefaultSchedulerName {
 			f.rank = rankWarning
-			f.Message = fmt.Sprintf("the scheduler %q, which its spec names, has not taken it", name)
+			f.Message = fmt.Sprintf("waiting for the scheduler %q named in its spec", name)
 		}
 		w.add(at, f)
 		return
@@ -173,7 +173,7 @@ func (w *walk) diagnoseReadinessGates(at ref, pod *corev1.Pod) {
 		if condition.Status == corev1.ConditionTrue {
 			continue
 		}
-		message := fmt.Sprintf("its containers are ready, but the readiness gate %q is not", gate.ConditionType)
+		message := fmt.Sprintf("its containers are ready, but its readiness gate %q is not", gate.ConditionType)
 		if condition.Message != "" {
 			message += ": " + condition.Message
 		}
@@ -185,7 +185,7 @@ func (w *walk) diagnoseReadinessGates(at ref, pod *corev1.Pod) {
 	condition := podCondition(pod, corev1.PodReady)
 	message := condition.Message
 	if message == "" {
-		message = fmt.Sprintf("it is not ready although its containers are; it is on node %s", pod.Spec.NodeName)
+		message = fmt.Sprintf("not ready on node %s, although its containers are ready", pod.Spec.NodeName)
 	}
 	w.add(at, finding{rank: rankUnexplained, key: message, Cause: Cause{Reason: cmp.Or(condition.Reason, "NotReady"), Message: message}})
 }
@@ -201,7 +201,7 @@ func (w *walk) addHealthy(at ref, pod *corev1.Pod) {
 		}
 		w.add(at, finding{
 			rank: rankUnexplained, key: keyHealthy, log: containerLog(pod, c, false),
-			Cause: Cause{Container: c.spec.Name, Reason: "Running", Message: "it has been running" + w.durationSince(c.status.State.Running.StartedAt)},
+			Cause: Cause{Container: c.spec.Name, Reason: "Running", Message: "running" + w.durationSince(c.status.State.Running.StartedAt)},
 		})
 	}
 }
@@ -213,7 +213,7 @@ func (w *walk) addOldRevision(pod *corev1.Pod, load workload, findings []finding
 	}
 	for n := range findings {
 		if findings[n].rank == rankCause && findings[n].Object == podRef(pod).String() {
-			findings[n].Message += "; the pod is of an earlier revision, and is replaced only when it is ready or somebody deletes it"
+			findings[n].Message += "; the pod belongs to an earlier revision, and is replaced only when it is ready or deleted"
 		}
 	}
 }

@@ -128,7 +128,7 @@ func (w *walk) recordForbidden(err error, verb string, resource schema.GroupVers
 func convert[T any](obj *unstructured.Unstructured) (*T, error) {
 	object := new(T)
 	if err := runtime.DefaultUnstructuredConverter.FromUnstructured(obj.Object, object); err != nil {
-		return nil, fmt.Errorf("cannot read %s %s: %w", obj.GetKind(), obj.GetName(), err)
+		return nil, fmt.Errorf("cannot decode %s %s: %w", obj.GetKind(), obj.GetName(), err)
 	}
 	return object, nil
 }

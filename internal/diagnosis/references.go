@@ -65,13 +65,17 @@ func (w *walk) addMissingObjects(ctx context.Context, at ref, needs []reference,
 }
 
 func (w *walk) addMissingObject(at ref, n reference) {
-	message := fmt.Sprintf("%s does not exist", n.objectKey)
+	name := n.name
+	if n.namespace != "" && n.namespace != at.namespace {
+		name = n.namespace + "/" + name
+	}
+	message := fmt.Sprintf("%s %q not found", n.kind.Kind, name)
 	if n.field != "" {
-		message += ", but " + n.field + " names it"
+		message += " (referenced by " + n.field + ")"
 	}
 	if w.DeployedLater != nil {
 		if where := w.DeployedLater(n.kind, n.namespace, n.name); where != "" {
-			message += "; this release deploys it only later: " + where
+			message += "; this release deploys it later: " + where
 		}
 	}
 	w.add(at, finding{rank: rankCause, key: message, Cause: Cause{Reason: reasonMissing, Message: message}})
@@ -155,7 +159,7 @@ func (c *referenceCollector) volume(pod *corev1.Pod, v *corev1.Volume) {
 }
 
 func (c *referenceCollector) environment(container *corev1.Container) {
-	by := "the environment of container " + container.Name
+	by := fmt.Sprintf("env of container %q", container.Name)
 	for _, all := range container.EnvFrom {
 		if from := all.ConfigMapRef; from != nil {
 			c.add("ConfigMap", from.Name, from.Optional, by)

@@ -18,7 +18,7 @@ import (
 func (w *walk) diagnoseService(ctx context.Context, at ref, obj *unstructured.Unstructured) {
 	service, err := convert[corev1.Service](obj)
 	if err == nil && service.Spec.Type == corev1.ServiceTypeLoadBalancer && len(service.Status.LoadBalancer.Ingress) == 0 {
-		message := "no load balancer has given it an address yet"
+		message := "waiting for a load balancer address"
 		if class := service.Spec.LoadBalancerClass; class != nil {
 			message += " (loadBalancerClass " + *class + ")"
 		}
@@ -34,7 +34,7 @@ func (w *walk) diagnoseIngress(ctx context.Context, at ref, obj *unstructured.Un
 		w.addMissingObjects(ctx, at, []reference{{objectKey: class, field: "spec.ingressClassName"}})
 	}
 	if err == nil && len(ingress.Status.LoadBalancer.Ingress) == 0 {
-		w.add(at, finding{rank: rankSymptom, Cause: Cause{Reason: "NoAddress", Message: "no ingress controller has given it an address yet"}})
+		w.add(at, finding{rank: rankSymptom, Cause: Cause{Reason: "NoAddress", Message: "waiting for an address from an ingress controller"}})
 	}
 	w.diagnoseByConditions(ctx, at, obj)
 }
@@ -64,9 +64,9 @@ func (w *walk) diagnoseAPIService(ctx context.Context, at ref, obj *unstructured
 	for n := range pods {
 		w.diagnosePod(ctx, &pods[n], workload{})
 	}
-	message := "it has no endpoint that is ready"
+	message := "no ready endpoints"
 	if err == nil && len(pods) == 0 {
-		message = "it has no endpoints: there is no pod with the labels that it selects"
+		message = "no endpoints: no pod matches its selector"
 	}
 	f := finding{rank: rankWarning, Cause: Cause{Reason: "NoEndpoints", Message: message}}
 	if len(w.findings) == before {

@@ -78,7 +78,7 @@ func (w *walk) diagnoseClaim(ctx context.Context, claim *corev1.PersistentVolume
 		return
 	case corev1.ClaimLost:
 		w.add(at, finding{rank: rankCause, Cause: Cause{
-			Reason: "ClaimLost", Message: fmt.Sprintf("its volume %s no longer exists, and what it held is lost", claim.Spec.VolumeName),
+			Reason: "ClaimLost", Message: fmt.Sprintf("its volume %s no longer exists, and its data is lost", claim.Spec.VolumeName),
 		}})
 		return
 	}
@@ -100,7 +100,7 @@ func (w *walk) diagnoseUnboundClaim(ctx context.Context, at ref, claim *corev1.P
 		volume := reference{objectKey: clusterObject("PersistentVolume", volumesResource, name), field: "spec.volumeName"}
 		if !w.addMissingObjects(ctx, at, []reference{volume}) {
 			w.add(at, finding{rank: rankWarning, Cause: Cause{Reason: "NotBound", Message: fmt.Sprintf(
-				"it asks for the volume %s, which has not been bound to it: it may be bound to another claim or not fit", name)}})
+				"volume %s is not bound to it: the volume may not match, or be bound to another claim", name)}})
 		}
 		return
 	}
@@ -112,24 +112,24 @@ func (w *walk) diagnoseUnboundClaim(ctx context.Context, at ref, claim *corev1.P
 	class, classes, err := w.storageClass(ctx, name)
 	switch {
 	case name == nil && err == nil && !slices.ContainsFunc(classes, isDefault):
-		failed.Message = "it names no storage class, the cluster has no default one, and no existing volume fits"
+		failed.Message = "no storage class is set, the cluster has no default storage class, and no existing volume matches"
 	case name == nil:
-		failed.rank, failed.Message = rankWarning, "it names no storage class, and no existing volume fits"
+		failed.rank, failed.Message = rankWarning, "no storage class is set, and no existing volume matches"
 	case *name == "":
-		failed.Message = `no existing volume fits, and as its storageClassName is "", none is made for it`
+		failed.Message = `no existing volume matches, and none is provisioned because storageClassName is ""`
 	case class == nil:
-		failed.rank, failed.Message = rankUnexplained, "it waits for a volume of storage class "+*name
+		failed.rank, failed.Message = rankUnexplained, "waiting for a volume of storage class "+*name
 	case waitsForFirstConsumer(class) && claim.Annotations[selectedNodeAnnotation] == "":
 		if byPod {
 			return // the claim waits for the pod
 		}
 		failed.rank, failed.Reason = rankUnexplained, "WaitForFirstConsumer"
-		failed.Message = "its storage class " + *name + " makes a volume only when a pod that uses the claim is scheduled"
+		failed.Message = "storage class " + *name + " provisions a volume only when a pod that uses the claim is scheduled"
 	case class.Provisioner == noProvisioner:
-		failed.Message = "no existing volume of storage class " + *name + " fits, and this class makes none"
+		failed.Message = "no existing volume of storage class " + *name + " matches, and this class does not provision volumes"
 	default:
 		failed.rank, failed.Reason = rankUnexplained, "Provisioning"
-		failed.Message = "it waits for a volume from the provisioner " + class.Provisioner
+		failed.Message = "waiting for a volume from provisioner " + class.Provisioner
 	}
 	if failed.rank == rankUnexplained && byPod {
 		failed.rank = rankWarning
@@ -148,7 +148,7 @@ func (w *walk) addMissingClass(ctx context.Context, at ref, claim *corev1.Persis
 	if class != nil || err != nil && !reportsNotFound(o, []string{text}) {
 		return false
 	}
-	w.addMissingObject(at, reference{objectKey: o, field: "the claim"})
+	w.addMissingObject(at, reference{objectKey: o, field: "storageClassName"})
 	if len(classes) > 0 {
 		names := make([]string, len(classes))
 		for n := range classes {
@@ -156,7 +156,7 @@ func (w *walk) addMissingClass(ctx context.Context, at ref, claim *corev1.Persis
 		}
 		slices.Sort(names)
 		last := &w.findings[len(w.findings)-1]
-		last.Message += "; there is " + strings.Join(names[:min(len(names), 5)], ", ")
+		last.Message += "; existing storage classes: " + strings.Join(names[:min(len(names), 5)], ", ")
 	}
 	return true
 }

@@ -91,7 +91,7 @@ func (w *walk) diagnose(ctx context.Context) []finding {
 		var err error
 		obj, err = get(ctx, w, w.subject.GVR, at.namespace, at.name)
 		if apierrors.IsNotFound(err) {
-			w.add(at, finding{rank: rankCause, Cause: Cause{Reason: "NotFound", Message: "it does not exist"}})
+			w.add(at, finding{rank: rankCause, Cause: Cause{Reason: "NotFound", Message: "not found"}})
 		}
 	}
 	if obj != nil {
@@ -117,7 +117,7 @@ func (w *walk) addForbidden(at ref) {
 	if denied == "" || w.hasFinding(rankUnexplained) {
 		return
 	}
-	w.add(at, finding{rank: rankSymptom, Cause: Cause{Reason: "Forbidden", Message: denied + ", so the cause was not looked for"}})
+	w.add(at, finding{rank: rankSymptom, Cause: Cause{Reason: "Forbidden", Message: denied + ", so the cause is unknown"}})
 }
 
 // diagnoseKind explains an object depending on its kind.
@@ -152,18 +152,18 @@ func (w *walk) diagnoseTerminating(at ref, object metav1.Object) {
 	if deadline == nil {
 		return
 	}
-	message := "it is being deleted"
+	message := "being deleted"
 	overdue := w.now().Sub(deadline.Time)
 	if overdue > 0 && !w.brief {
-		message += ", for " + duration.HumanDuration(overdue) + " longer than its grace period"
+		message += ", " + duration.HumanDuration(overdue) + " longer than its grace period"
 		if grace := object.GetDeletionGracePeriodSeconds(); grace == nil || *grace == 0 {
-			message = "it has been in deletion for " + duration.HumanDuration(overdue)
+			message = "being deleted for " + duration.HumanDuration(overdue)
 		}
 	}
 	f := finding{rank: rankUnexplained, key: "terminating", Cause: Cause{Reason: "Terminating"}}
 	if finalizers := object.GetFinalizers(); len(finalizers) > 0 {
 		f.rank = rankCause
-		message += ", held by the finalizers " + strings.Join(finalizers, ", ")
+		message += ", waiting for finalizers: " + strings.Join(finalizers, ", ")
 		f.key += strings.Join(finalizers, ",")
 	} else if overdue > time.Minute {
 		f.rank = rankWarning

@@ -67,7 +67,7 @@ func (w *walk) diagnoseDeployment(ctx context.Context, at ref, obj *unstructured
 	}
 	if seconds := deployment.Spec.MinReadySeconds; seconds > 0 && len(w.findings) == 0 && w.forbidden == "" {
 		w.add(at, finding{rank: rankUnexplained, Cause: Cause{Reason: "MinReadySeconds", Message: fmt.Sprintf(
-			"its pods count as available only after they were ready for %d seconds", seconds)}})
+			"its pods are available only after they have been ready for %d seconds", seconds)}})
 	}
 	w.visit(at, anyReason("ReplicaSetCreateError"))
 }

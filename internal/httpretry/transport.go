@@ -189,7 +189,7 @@ func (d *retrier) elapsed() time.Duration {
 type RecordTimeoutError struct{ Err error }
 
 func (e *RecordTimeoutError) Error() string {
-	return fmt.Sprintf("the API server did not answer for %s: %s", recordTimeout, e.Err)
+	return fmt.Sprintf("the API server did not respond for %s: %s", recordTimeout, e.Err)
 }
 
 // Unwrap returns the last error of the server.
@@ -199,7 +199,7 @@ func (e *RecordTimeoutError) Unwrap() error { return e.Err }
 type noResponseError struct{ text string }
 
 func (e *noResponseError) Error() string {
-	return fmt.Sprintf("the API server did not answer for %s: %s", maxRetryTime, e.text)
+	return fmt.Sprintf("the API server did not respond for %s: %s", maxRetryTime, e.text)
 }
 
 // send sends the request once. Unless the response is a stream, it reads the whole body,
@@ -223,7 +223,7 @@ func (d *retrier) send(ctx context.Context) (*http.Response, error) {
 	if err != nil {
 		cancel()
 		if late && ctx.Err() == nil {
-			return nil, fmt.Errorf("the server has not answered for %s", timeout.Round(time.Second))
+			return nil, fmt.Errorf("the server did not respond for %s", timeout.Round(time.Second))
 		}
 		return nil, err
 	}

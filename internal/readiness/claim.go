@@ -45,10 +45,10 @@ func NewEvaluator(binding VolumeBindingModeFunc) Evaluator {
 		}
 		switch mode, err := binding(ctx, obj); {
 		case err != nil:
-			verdict.Message = fmt.Sprintf("%s; when it will be bound is unknown: %v", verdict.Message, err)
+			verdict.Message = fmt.Sprintf("%s; cannot determine the volume binding mode: %v", verdict.Message, err)
 			verdict.RecheckAfter = claimRecheckInterval
 		case mode == BindsOnFirstConsumer:
-			return ready("WaitForFirstConsumer", "bound when the first pod uses it")
+			return ready("WaitForFirstConsumer", "will be bound when a pod uses it")
 		case mode == BindingUnknown:
 			verdict.RecheckAfter = claimRecheckInterval
 		}

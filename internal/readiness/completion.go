@@ -24,7 +24,7 @@ func ComputeCompletion(obj *unstructured.Unstructured) Status {
 	if reason, message := podProblem(obj); reason != "" {
 		return inProgress(reason, "%s", message)
 	}
-	return inProgress("PodRunning", "it has not completed")
+	return inProgress("PodRunning", "not completed yet")
 }
 
 // HasSucceeded reports whether an object is a Job that is complete, or a Pod that has
@@ -46,13 +46,13 @@ func isJob(obj *unstructured.Unstructured) bool {
 // that was seen is nil if there was none. The object may be created again, so its absence
 // is not final.
 func MissingStatus(last *unstructured.Unstructured) Status {
-	status := Status{State: Missing, Reason: "NotFound", Message: "it is not on the server"}
+	status := Status{State: Missing, Reason: "NotFound", Message: "not found on the server"}
 	if last == nil {
 		return status
 	}
-	status.Reason, status.Message = ReasonDeleted, "somebody deleted it while it was waited for"
+	status.Reason, status.Message = ReasonDeleted, "deleted while waiting for it"
 	if intField(last, -1, "spec", "ttlSecondsAfterFinished") >= 0 && isJob(last) {
-		status.Message = "it is gone, and whether it had completed was not seen; a longer ttlSecondsAfterFinished would keep it"
+		status.Message = "deleted before its completion was observed; increase ttlSecondsAfterFinished to keep it longer"
 	}
 	return status
 }

@@ -47,7 +47,7 @@ func (r Expressions) Evaluator(base Evaluator) Evaluator {
 // apply combines the expressions with the Status of the base Evaluator.
 func (r Expressions) apply(base Status, status any) Status {
 	if e, holds := firstTrue(r.Failure, status); holds {
-		return Status{State: Failed, Reason: ReasonFailureExpression, Message: withDetail("the readiness-failure expression "+e.String()+" holds", base)}
+		return Status{State: Failed, Reason: ReasonFailureExpression, Message: withDetail("readiness-failure expression "+e.String()+" is true", base)}
 	}
 	// If both lists are given, they alone decide. If the base decides about
 	// failure, what it calls failed cannot be ready.
@@ -55,7 +55,7 @@ func (r Expressions) apply(base Status, status any) Status {
 		return base
 	}
 	if e, holds := firstTrue(r.Success, status); holds {
-		return ready("ReadinessSuccess", "the readiness-success expression %s holds", e)
+		return ready("ReadinessSuccess", "readiness-success expression %s is true", e)
 	}
 	return Status{State: InProgress, Reason: "ReadinessSuccessFalse", Message: withDetail(allFalseMessage(r.Success, status), base)}
 }
@@ -73,15 +73,15 @@ func firstTrue(list []annotation.Expression, status any) (annotation.Expression,
 func allFalseMessage(list []annotation.Expression, status any) string {
 	texts := make([]string, len(list))
 	for i, e := range list {
-		texts[i] = e.String() + " (nothing is there)"
+		texts[i] = e.String() + " (not set)"
 		if found := e.ActualValues(status); found != "" {
-			texts[i] = e.String() + " (it is " + found + ")"
+			texts[i] = e.String() + " (is " + found + ")"
 		}
 	}
 	if len(texts) == 1 {
-		return "the readiness-success expression does not hold so far: " + texts[0]
+		return "waiting for the readiness-success expression " + texts[0]
 	}
-	return "none of the readiness-success expressions holds so far: " + strings.Join(texts, "; ")
+	return "waiting for one of the readiness-success expressions: " + strings.Join(texts, "; ")
 }
 
 // withDetail adds the message of the base to a message, if the base does not find the

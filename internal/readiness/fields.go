@@ -105,7 +105,7 @@ func generationLag(obj *unstructured.Unstructured) (Status, bool) {
 	return Status{
 		State:   InProgress,
 		Reason:  ReasonGenerationNotObserved,
-		Message: fmt.Sprintf("generation %d is not observed yet, the last one observed is %d", generation, observed),
+		Message: fmt.Sprintf("waiting for the spec update to be observed (generation %d, observed %d)", generation, observed),
 	}, true
 }
 
@@ -114,7 +114,7 @@ func generationLag(obj *unstructured.Unstructured) (Status, bool) {
 func requireObserved(rule func(*unstructured.Unstructured) Status) func(*unstructured.Unstructured) Status {
 	return func(obj *unstructured.Unstructured) Status {
 		if field(obj, "status", "observedGeneration") == nil {
-			return Status{State: InProgress, Reason: ReasonNotObserved, Message: "no controller has observed it yet"}
+			return Status{State: InProgress, Reason: ReasonNotObserved, Message: "waiting for the spec update to be observed"}
 		}
 		return rule(obj)
 	}
@@ -122,7 +122,7 @@ func requireObserved(rule func(*unstructured.Unstructured) Status) func(*unstruc
 
 func terminatingMessage(obj *unstructured.Unstructured) string {
 	if finalizers := obj.GetFinalizers(); len(finalizers) > 0 {
-		return "being deleted, waiting for its finalizers: " + strings.Join(finalizers, ", ")
+		return "being deleted, waiting for finalizers: " + strings.Join(finalizers, ", ")
 	}
 	return "being deleted"
 }

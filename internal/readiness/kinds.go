@@ -48,7 +48,7 @@ func jobStatus(obj *unstructured.Unstructured) Status {
 		return Status{State: Failed, Reason: reason, Message: message}
 	}
 	if suspended, _ := field(obj, "spec", "suspend").(bool); suspended {
-		return inProgress("Suspended", "suspended: it runs when spec.suspend is taken away")
+		return inProgress("Suspended", "suspended: it does not run until spec.suspend is removed")
 	}
 	if stringField(obj, "status", "startTime") == "" {
 		return inProgress("JobNotStarted", "not started")
@@ -69,7 +69,11 @@ func deploymentStatus(obj *unstructured.Unstructured) Status {
 	verdict := kstatus(obj)
 	if old := intField(obj, 0, "status", "replicas") - intField(obj, 0, "status", "updatedReplicas"); verdict.Reason == "ExtraPods" && old > 0 {
 		// kstatus says that old pods are being terminated, but they may stay.
-		verdict.Message = fmt.Sprintf("unavailable: %d, pods of the version before that still run: %d", intField(obj, 0, "status", "unavailableReplicas"), old)
+		replicas := "old replicas"
+		if old == 1 {
+			replicas = "old replica"
+		}
+		verdict.Message = fmt.Sprintf("unavailable: %d, %d %s pending termination", intField(obj, 0, "status", "unavailableReplicas"), old, replicas)
 	}
 	return verdict
 }
@@ -94,7 +98,7 @@ func onDeleteStatus(have, want int64) Status {
 	if have < want {
 		return inProgress("LessReady", "Ready: %d/%d", have, want)
 	}
-	return ready("Ready", "Ready: %d/%d, updated when its pods are deleted", have, want)
+	return ready("Ready", "Ready: %d/%d, pods are updated when they are deleted (OnDelete)", have, want)
 }
 
 // replicationControllerStatus judges a ReplicationController as a ReplicaSet, whose
@@ -123,7 +127,7 @@ func apiServiceStatus(obj *unstructured.Unstructured) Status {
 	case available.status == conditionTrue:
 		return ready("Available", "available")
 	case available.kind == "":
-		return inProgress(ReasonNotObserved, "not checked by the API server yet")
+		return inProgress(ReasonNotObserved, "not yet checked by the API server")
 	}
 	return inProgress("NotAvailable", "not available: %s", conditionText(available))
 }

@@ -19,7 +19,7 @@ func podStatus(obj *unstructured.Unstructured) Status {
 	case "Failed":
 		return podFailure(obj)
 	case "":
-		return inProgress("PodNotObserved", "no node or scheduler has taken it yet")
+		return inProgress("PodNotObserved", "waiting for the scheduler")
 	default:
 		if findCondition(obj, "Ready").status == conditionTrue {
 			return ready("Ready", "ready")

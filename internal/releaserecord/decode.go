@@ -42,7 +42,7 @@ func decode(data []byte) (*Record, error) {
 	case form.Version < 1:
 		return nil, errors.New("it has no version")
 	case form.Version > version:
-		return nil, fmt.Errorf("it is of version %d, and this program knows versions up to %d: use a newer one", form.Version, version)
+		return nil, fmt.Errorf("it has version %d, but this program supports versions up to %d: upgrade it", form.Version, version)
 	}
 	r := &Record{}
 	if err := json.Unmarshal(data, r); err != nil {
@@ -58,14 +58,14 @@ func decode(data []byte) (*Record, error) {
 func (r *Record) check() error {
 	switch p := r.Progress; {
 	case r.Revision < 0:
-		return fmt.Errorf("it names the revision %d", r.Revision)
+		return fmt.Errorf("it has the invalid revision %d", r.Revision)
 	case p == nil:
 	case p.Revision < 1:
-		return fmt.Errorf("its progress names the revision %d", p.Revision)
+		return fmt.Errorf("its progress has the invalid revision %d", p.Revision)
 	case p.TotalNodes < len(p.DoneNodes):
-		return fmt.Errorf("its progress says that %d nodes of %d are done", len(p.DoneNodes), p.TotalNodes)
+		return fmt.Errorf("its progress has %d done nodes of %d", len(p.DoneNodes), p.TotalNodes)
 	case p.TotalNodes < len(p.RunningNodes):
-		return fmt.Errorf("its progress says that it is at %d nodes of %d", len(p.RunningNodes), p.TotalNodes)
+		return fmt.Errorf("its progress has %d running nodes of %d", len(p.RunningNodes), p.TotalNodes)
 	}
 	if err := errors.Join(r.Earlier.check(), r.Lease.check()); err != nil {
 		return err
@@ -81,11 +81,11 @@ func (e *EarlierRevisions) check() error {
 		return nil
 	}
 	if e.Revision < 1 {
-		return fmt.Errorf("what it knows of revisions before names the revision %d", e.Revision)
+		return fmt.Errorf("its data about earlier revisions has the invalid revision %d", e.Revision)
 	}
 	for _, l := range e.Leftovers {
 		if l.APIVersion == "" || l.Kind == "" || l.Name == "" {
-			return fmt.Errorf("it names something to delete by the apiVersion %.100q, the kind %.100q and the name %.100q", l.APIVersion, l.Kind, l.Name)
+			return fmt.Errorf("it has an invalid leftover object: apiVersion %.100q, kind %.100q, name %.100q", l.APIVersion, l.Kind, l.Name)
 		}
 	}
 	return nil
@@ -107,13 +107,13 @@ func checkCharts(root *sequencer.Chart) error {
 		paths += path
 		switch {
 		case depth > maxChartDepth:
-			return fmt.Errorf("its charts are nested more than %d deep", maxChartDepth)
+			return fmt.Errorf("its charts are nested more than %d levels deep", maxChartDepth)
 		case charts > maxCharts:
 			return fmt.Errorf("it has more than %d charts", maxCharts)
 		case c.HookMode != "" && !hookrunner.Mode(c.HookMode).IsParallel():
-			return fmt.Errorf("its chart %.100q runs its hooks in the mode %.100q, which there is not", c.Name, c.HookMode)
+			return fmt.Errorf("its chart %.100q has the invalid runHooksInParallel %.100q", c.Name, c.HookMode)
 		case paths > maxPathBytes:
-			return fmt.Errorf("the paths of its charts are longer than %d MiB together", maxPathBytes>>20)
+			return fmt.Errorf("the paths of its charts exceed %d MiB in total", maxPathBytes>>20)
 		}
 		for _, sub := range c.Subcharts {
 			if err := walk(sub, depth+1, path); err != nil {
@@ -133,7 +133,7 @@ func checkDependencies(c *sequencer.Chart) error {
 		known := subchartNames(c)
 		for _, name := range dependsOn(c) {
 			if !known[name] {
-				return fmt.Errorf("its chart %.100q depends on the subchart %.100q, which it does not have", c.Name, name)
+				return fmt.Errorf("its chart %.100q depends on the unknown subchart %.100q", c.Name, name)
 			}
 		}
 	}

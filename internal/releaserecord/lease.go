@@ -54,15 +54,15 @@ func (l *Lease) check() error {
 	case l == nil:
 		return nil
 	case l.Revision < 1:
-		return fmt.Errorf("its lease names the revision %d", l.Revision)
+		return fmt.Errorf("its lease has the invalid revision %d", l.Revision)
 	case l.ID == "":
 		return fmt.Errorf("its lease has no ID")
 	case l.Seconds < 1 || l.Seconds > maxLeaseSeconds:
-		return fmt.Errorf("its lease is to hold for %d seconds", l.Seconds)
+		return fmt.Errorf("its lease has the invalid duration of %d seconds", l.Seconds)
 	}
 	for _, name := range []string{l.ID, l.Operation, l.Host, l.StartID} {
 		if len(name) > maxNameLength || strings.ContainsFunc(name, func(r rune) bool { return !unicode.IsGraphic(r) }) {
-			return fmt.Errorf("its lease has the name %.100q", name)
+			return fmt.Errorf("its lease has the invalid name %.100q", name)
 		}
 	}
 	return nil

@@ -113,7 +113,7 @@ type InvalidError struct {
 }
 
 func (e *InvalidError) Error() string {
-	return fmt.Sprintf("the record of order in release %s, revision %d, cannot be used: %v", e.Release, e.Revision, e.Err)
+	return fmt.Sprintf("the release record of %s, revision %d, cannot be used: %v", e.Release, e.Revision, e.Err)
 }
 
 func (e *InvalidError) Unwrap() error { return e.Err }
@@ -127,7 +127,7 @@ func WithRecord(ch *chart.Chart, r *Record) (*chart.Chart, error) {
 		r.Version = version
 		data, err := encode(r)
 		if err != nil {
-			return nil, fmt.Errorf("write the record of order: %w", err)
+			return nil, fmt.Errorf("write the release record: %w", err)
 		}
 		files = append(slices.Clone(files), &chart.File{Name: fileName, Data: data})
 	} else if len(files) == len(ch.Files) {

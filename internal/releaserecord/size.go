@@ -107,14 +107,14 @@ func (p Part) String() string {
 func (e *TooLargeError) Error() string {
 	grows := ""
 	if e.Reserve > 0 {
-		grows = fmt.Sprintf(", and up to %d more while it is deployed", e.Reserve)
+		grows = fmt.Sprintf(", and up to %d more during the deployment", e.Reserve)
 	}
 	parts := make([]string, len(e.Parts))
 	for i, p := range e.Parts {
 		parts[i] = p.String()
 	}
-	return fmt.Sprintf("release %s is too large to be stored: revision %d takes %d bytes%s, and a %s holds no more than %d. "+
-		"Most is taken by %s: leave files out with .helmignore, split the chart, or store releases in a database with HELM_DRIVER=sql",
+	return fmt.Sprintf("release %s is too large to be stored: revision %d takes %d bytes%s, but a %s can have at most %d. "+
+		"The largest parts are %s: exclude files with .helmignore, split the chart, or store releases in a database with HELM_DRIVER=sql",
 		e.Release, e.Revision, e.Size, grows, e.Kind, e.Limit, strings.Join(parts, ", "))
 }
 
@@ -171,7 +171,7 @@ func largestParts(rel *release.Release) ([]Part, error) {
 		{"the values", "", []any{ch.Values, rel.Config}},
 		{"the schema of the values", "", ch.Schema},
 		{"the metadata of the chart", "", []any{ch.Metadata, ch.Lock}},
-		{"the record of order", "", order},
+		{"the release record", "", order},
 		{"the manifest", "", rel.Manifest},
 		{"the hooks", "", rel.Hooks},
 		{"the notes and status", "", rel.Info},

@@ -95,7 +95,7 @@ func canonicalDocument(doc string) (string, error) {
 		if mode := yamledit.Lookup(metadata, hookModeField); mode != nil {
 			return "", fmt.Errorf("%s: %w", objectName(object), &annotation.ValueError{
 				Key: "metadata." + hookModeField, Value: annotation.DecodeNode(mode),
-				Reason: "has no meaning in a template: write " + hookModeField + " into Chart.yaml",
+				Reason: "has no effect in a template: move " + hookModeField + " into Chart.yaml",
 			})
 		}
 		for _, annotations := range withMerged(yamledit.Lookup(metadata, "annotations"), seen) {
@@ -143,7 +143,7 @@ func canonicalAnnotations(annotations *yaml.Node) ([]yamledit.Change, error) {
 		var err error
 		if lists[key] {
 			return nil, &annotation.ValueError{
-				Key: key, Value: annotation.DecodeNode(value), Problem: annotation.Conflict, Reason: "the key is there twice: write one list",
+				Key: key, Value: annotation.DecodeNode(value), Problem: annotation.Conflict, Reason: "the key is defined twice: combine the values in one list",
 			}
 		}
 		if annotation.IsList(key) {

@@ -170,13 +170,13 @@ func checkHook(kind string, annotations map[string]string, events []release.Hook
 	if slices.Contains(events, hookrunner.EventCRDInstall) && kind != "CustomResourceDefinition" {
 		return &annotation.ValueError{
 			Key: release.HookAnnotation, Value: value,
-			Reason: "crd-install is for a CustomResourceDefinition: use pre-install for anything else",
+			Reason: "crd-install is only for a CustomResourceDefinition: use pre-install for other kinds",
 		}
 	}
 	if slices.Contains(events, hookrunner.EventTestFailure) && slices.Contains(events, release.HookTest) {
 		return &annotation.ValueError{
 			Key: release.HookAnnotation, Value: value,
-			Reason: "a test cannot be expected both to succeed and to fail: write test or test-failure, or two tests",
+			Reason: "a test cannot be expected to both succeed and fail: use either test or test-failure, or two tests",
 		}
 	}
 	_, _, err := annotation.ReadHookDeleteTimeout(annotations)
@@ -199,7 +199,7 @@ func newPlaceholder(head *releaseutil.SimpleHead, number int) (string, error) {
 		StandIn int `json:"standIn"`
 	}{head, number})
 	if err != nil {
-		return "", fmt.Errorf("write its stand-in: %w", err)
+		return "", fmt.Errorf("create a placeholder: %w", err)
 	}
 	return escapeForYAML(string(text)), nil
 }

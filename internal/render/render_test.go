@@ -220,7 +220,7 @@ func TestResources(t *testing.T) {
 			t.Errorf("%q: got %v", manifest, err)
 		}
 	}
-	if _, err := render.Resources("kind: A", []string{"shop", "shop"}, root, false); err == nil || err.Error() != "the manifest has 1 documents, but charts are known for 2" {
+	if _, err := render.Resources("kind: A", []string{"shop", "shop"}, root, false); err == nil || err.Error() != "the manifest has 1 documents, but the release record has charts for 2" {
 		t.Errorf("got %v", err)
 	}
 }

@@ -49,7 +49,7 @@ type Document struct {
 func Documents(manifest string, charts []string, root *sequencer.Chart, withCRDs bool) ([]Document, error) {
 	texts := Split(manifest)
 	if charts != nil && len(charts) != len(texts) {
-		return nil, fmt.Errorf("the manifest has %d documents, but charts are known for %d", len(texts), len(charts))
+		return nil, fmt.Errorf("the manifest has %d documents, but the release record has charts for %d", len(texts), len(charts))
 	}
 	docs, ends := make([]Document, len(texts)), make([]string, len(texts))
 	file := noSource

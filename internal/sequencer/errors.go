@@ -28,11 +28,11 @@ type DuplicateError struct {
 }
 
 func (e *DuplicateError) Error() string {
-	where := e.First + " and " + e.Second
+	where := "in " + e.First + " and " + e.Second
 	if e.First == e.Second {
-		where = "twice in " + e.First
+		where = "both times in " + e.First
 	}
-	return fmt.Sprintf("%s in namespace %q is rendered by two documents, %s: drop one, or give it another name",
+	return fmt.Sprintf("%s in namespace %q is defined twice, %s: rename (e.g. with fullnameOverride) or remove one",
 		e.ID, e.ID.Namespace, where)
 }
 
@@ -52,9 +52,9 @@ type UnknownSubchartError struct {
 
 func (e *UnknownSubchartError) Error() string {
 	const most = 50
-	hint := "this chart declares no dependencies"
+	hint := "the chart has no dependencies"
 	if len(e.Known) > 0 {
-		hint = "it declares " + strings.Join(e.Known[:min(len(e.Known), most)], ", ")
+		hint = "the chart has " + strings.Join(e.Known[:min(len(e.Known), most)], ", ")
 	}
 	if more := len(e.Known) - most; more > 0 {
 		hint += fmt.Sprintf(" and %d more", more)
@@ -62,7 +62,7 @@ func (e *UnknownSubchartError) Error() string {
 	if e.Nearest != "" {
 		hint = fmt.Sprintf("did you mean %q?", e.Nearest)
 	}
-	return fmt.Sprintf("%s: %s names the subchart %q, which is not declared: %s", e.File, e.Key, e.Name, hint)
+	return fmt.Sprintf("%s: %s names the unknown subchart %q: %s", e.File, e.Key, e.Name, hint)
 }
 
 // dependencyKey begins the key of a declaration in an entry of the dependencies.
@@ -97,9 +97,9 @@ func (e *CycleError) Error() string {
 		fmt.Fprintf(&b, "\n  %s depends on %s (%s: %s)", edge.From, edge.To, edge.File, edge.Key)
 	}
 	if len(e.Edges) == 1 {
-		b.WriteString("\ntake the dependency on itself out")
+		b.WriteString("\nremove the dependency on itself")
 	} else {
-		b.WriteString("\ntake one of these dependencies out")
+		b.WriteString("\nremove one of these dependencies")
 	}
 	return b.String()
 }
@@ -115,17 +115,17 @@ func (e *UnmetNeedsError) Error() string {
 	for i, n := range e.Needs {
 		lines[i] = n.String()
 	}
-	return "the order can never be met:\n  " + strings.Join(lines, "\n  ")
+	return "the order cannot be satisfied:\n  " + strings.Join(lines, "\n  ")
 }
 
 // String describes the need, why it is not met in time, and how to fix that.
 func (n UnmetNeed) String() string {
-	why := fmt.Sprintf("but that is deployed only after it, in %s (%s)", n.ToNode.Title(), n.To.File)
+	why := fmt.Sprintf("which is deployed after it, in %s (%s)", n.ToNode.Title(), n.To.File)
 	switch {
 	case n.FromNode == n.ToNode:
-		why = fmt.Sprintf("but that is deployed together with it (%s)", n.To.File)
+		why = fmt.Sprintf("which is deployed together with it (%s)", n.To.File)
 	case n.unordered:
-		why = fmt.Sprintf("but nothing puts that before it, in %s (%s)", n.ToNode.Title(), n.To.File)
+		why = fmt.Sprintf("which is not ordered before it, in %s (%s)", n.ToNode.Title(), n.To.File)
 	}
 	return fmt.Sprintf("%s in %s (%s) needs %s, %s: %s", n.From.ID, n.FromNode.Title(), n.From.File, n.To.ID, why, n.remedy())
 }
@@ -134,18 +134,18 @@ func (n UnmetNeed) remedy() string {
 	from, to := n.FromNode.Chart, n.ToNode.Chart
 	switch {
 	case strings.HasPrefix(from, to+"/") && n.unordered:
-		return fmt.Sprintf("no chart can wait for the one that it is in: move the %s into chart %s, or into one that this depends on", n.To.ID.Kind, from)
+		return fmt.Sprintf("a chart cannot depend on its parent: move the %s to chart %s, or to a chart that this depends on", n.To.ID.Kind, from)
 	case strings.HasPrefix(from, to+"/"):
-		return fmt.Sprintf("move the %s into chart %s, or take what leads to that chart out of helm.sh/depends-on/subcharts of chart %s",
+		return fmt.Sprintf("move the %s to chart %s, or remove the dependency on that chart from helm.sh/depends-on/subcharts of chart %s",
 			n.To.ID.Kind, from, to)
 	case from != to && !n.unordered:
-		return fmt.Sprintf("turn the order between charts %s and %s round, which depends-on in Chart.yaml declares, or move the %s", from, to, n.To.ID.Kind)
+		return fmt.Sprintf("reverse the order of charts %s and %s, which is declared by depends-on in Chart.yaml, or move the %s", from, to, n.To.ID.Kind)
 	case from != to:
-		return fmt.Sprintf("let chart %s depend on chart %s, by depends-on or helm.sh/depends-on/subcharts in Chart.yaml, or move the %s", from, to, n.To.ID.Kind)
+		return fmt.Sprintf("make chart %s depend on chart %s, with depends-on or helm.sh/depends-on/subcharts in Chart.yaml, or move the %s", from, to, n.To.ID.Kind)
 	case mustComeFirst(n.To.ID.Kind, n.FromNode == n.ToNode), n.FromNode.Layer != "" && n.layer == "":
 		return fmt.Sprintf("annotate %s with helm.sh/layer and a layer of its own, and %s with depends-on.helm.sh/layers and that layer", n.To.ID, n.From.ID)
 	case n.FromNode.Layer != "":
-		return fmt.Sprintf("annotate %s with helm.sh/layer: %s, or with a layer that comes before it", n.To.ID, n.layer)
+		return fmt.Sprintf("annotate %s with helm.sh/layer: %s, or an earlier layer", n.To.ID, n.layer)
 	}
 	return fmt.Sprintf("annotate %s with helm.sh/layer and a layer that %s depends on", n.To.ID, n.From.ID)
 }

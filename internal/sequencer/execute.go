@@ -40,7 +40,7 @@ func (e *ExecutionError) Error() string {
 		for i, n := range e.NotStarted {
 			ids[i] = n.ID()
 		}
-		parts = append(parts, "never started because of that: "+strings.Join(ids, ", "))
+		parts = append(parts, "skipped (blocked by this failure): "+strings.Join(ids, ", "))
 	}
 	return strings.Join(parts, "\n")
 }

@@ -33,7 +33,7 @@ func checkKeys(annotations map[string]any) error {
 // returns "" if the key has nothing to do with sequencing.
 func misspelledKey(key string) (reason string, problem annotation.Problem) {
 	if key == annotation.DependsOnSubcharts || key == annotation.DependsOnSubchartsCanonical {
-		return "has no meaning in a template: write it into Chart.yaml", annotation.Misplaced
+		return "has no effect in a template: move it into Chart.yaml", annotation.Misplaced
 	}
 	written := strings.ReplaceAll(strings.ToLower(key), "_", "-")
 	meant := similar.Nearest(written, annotation.Keys())
@@ -45,5 +45,5 @@ func misspelledKey(key string) (reason string, problem annotation.Problem) {
 	case meant == "" || similar.Distance(written, meant) > 1:
 		return "", annotation.UnknownKey
 	}
-	return "this key is not known: did you mean " + meant + "?", annotation.UnknownKey
+	return "unknown key: did you mean " + meant + "?", annotation.UnknownKey
 }

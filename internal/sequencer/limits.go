@@ -22,8 +22,8 @@ type DependenciesError struct {
 }
 
 func (e *DependenciesError) Error() string {
-	return fmt.Sprintf("%s: with it the release declares more than %d dependencies between layers and subcharts: "+
-		"leave out those that follow from others, or put resources that wait for the same into one layer", e.File, MaxDependencies)
+	return fmt.Sprintf("%s: the release declares more than %d dependencies between layers and subcharts: "+
+		"remove those that are implied by others, or put resources with equal dependencies into one layer", e.File, MaxDependencies)
 }
 
 // dependencyCounter counts declared dependencies.

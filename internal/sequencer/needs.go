@@ -96,7 +96,7 @@ func (b *builder) warnLateBindings(p *Plan, later *orderIndex) {
 			if later.comesAfter(b.nodeOf[i], b.nodeOf[user]) {
 				w := &b.resources[user]
 				b.warn(WarningLateBinding, b.charts[r.chart].path, r, "", fmt.Sprintf(
-					"%s in %s (%s) is deployed only after %s in %s (%s), whose service account it serves: annotate it with the same layer or an earlier one",
+					"%s in %s (%s) is deployed after %s in %s (%s), whose service account it binds: annotate it with the same or an earlier layer",
 					r.ID, p.Nodes[b.nodeOf[i]].Title(), r.File, w.ID, p.Nodes[b.nodeOf[user]].Title(), w.File))
 			}
 		}

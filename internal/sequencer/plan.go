@@ -68,7 +68,7 @@ func (n *Node) ID() string {
 func (n *Node) Title() string {
 	switch {
 	case n.Unsequenced:
-		return "the resources of chart " + n.Chart + " that are in no layer"
+		return "unlayered resources of chart " + n.Chart
 	case n.Layer != "":
 		return `layer "` + n.Layer + `" of chart ` + n.Chart
 	}

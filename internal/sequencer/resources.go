@@ -204,7 +204,7 @@ func (r *resource) readAnnotations(sequenced bool) error {
 	if misplaced, is := metadata["runHooksInParallel"]; is {
 		return &annotation.ValueError{
 			Key: "metadata.runHooksInParallel", Value: misplaced, Problem: annotation.Misplaced,
-			Reason: "has no meaning in a template: write runHooksInParallel into Chart.yaml",
+			Reason: "has no effect in a template: move runHooksInParallel into Chart.yaml",
 		}
 	}
 	if !sequenced {

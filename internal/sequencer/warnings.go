@@ -50,7 +50,7 @@ func (b *builder) warn(kind WarningKind, chart string, r *resource, key, text st
 func (b *builder) warnUnknownLayer(c *chartEntry, r *resource, layer string) {
 	b.warnings = append(b.warnings, Warning{
 		Kind: WarningUnknownLayer, Chart: c.path, File: r.File, ID: r.ID, Key: r.order.DependsOnKey, Name: layer,
-		text: fmt.Sprintf("%s: %s depends on the layer %q, which chart %s does not have: the dependency is dropped",
+		text: fmt.Sprintf("%s: %s depends on the unknown layer %q of chart %s: the dependency is ignored",
 			r.File, r.ID, layer, c.path),
 	})
 }
@@ -66,7 +66,7 @@ func (b *builder) warnExpressions() {
 			for _, e := range list.expressions {
 				if e.PathBeginsWithStatus() {
 					b.warn(WarningExpressionPath, b.charts[r.chart].path, r, list.key, fmt.Sprintf(
-						"%s: %s: the path of the readiness expression %q begins at .status already: leave the first \"status\" out", r.File, r.ID, e))
+						"%s: %s: the path of the readiness expression %q already begins at .status: remove the leading \"status\"", r.File, r.ID, e))
 				}
 			}
 		}
@@ -83,7 +83,7 @@ func (b *builder) warnNotSequenced() {
 		if !c.Sequenced && (c.Declares || declared[i]) {
 			b.warnings = append(b.warnings, Warning{
 				Kind: WarningNotSequenced, Chart: c.path, File: c.file + "/Chart.yaml",
-				text: fmt.Sprintf("chart %s declares an order that does not count, because it is not of apiVersion v3: "+
+				text: fmt.Sprintf("chart %s declares an order that is ignored, because its apiVersion is not v3: "+
 					"set apiVersion: v3 in %s/Chart.yaml, or add the annotation helm.sh/sequencing: enabled there", c.path, c.file),
 			})
 		}

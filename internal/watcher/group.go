@@ -43,7 +43,7 @@ func (g *Group) Applied(obj *unstructured.Unstructured) error {
 	kind := obj.GroupVersionKind().GroupKind()
 	i := g.index[objectKey{kind, obj.GetNamespace(), obj.GetName()}]
 	if i == nil {
-		return fmt.Errorf("%s %q is not among the objects whose readiness is expected", kind, obj.GetName())
+		return fmt.Errorf("%s %q is not a target of the group", kind, obj.GetName())
 	}
 	g.watcher.mu.Lock()
 	defer g.watcher.mu.Unlock()

@@ -81,7 +81,7 @@ func newItem(g *Group, target Target, judge judgeFunc) *item {
 		target: target, group: g, judge: judge,
 		report: Report{
 			Target: target,
-			Status: readiness.Status{State: readiness.InProgress, Reason: "NotRead", Message: "not read so far"},
+			Status: readiness.Status{State: readiness.InProgress, Reason: "NotRead", Message: "not read yet"},
 			Since:  time.Now(),
 		},
 	}

@@ -58,7 +58,7 @@ func (i *item) judgeAbsence(_ context.Context, o observation) readiness.Status {
 	if o.object.GetDeletionTimestamp() != nil {
 		return readiness.TerminatingStatus(o.object)
 	}
-	return readiness.Status{State: readiness.InProgress, Reason: "NotDeleted", Message: "still there, not being deleted so far"}
+	return readiness.Status{State: readiness.InProgress, Reason: "NotDeleted", Message: "still exists, and is not being deleted"}
 }
 
 // withoutDeletionTimestamp returns a copy of an object that is not being deleted.

@@ -37,7 +37,7 @@ type reader struct {
 
 // readResult is the result of reading one object.
 type readResult struct {
-	object *unstructured.Unstructured // nil if it does not exist
+	object *unstructured.Unstructured // nil if not found
 	// version is that of the object, or of the list that it was read with.
 	version string
 	// forbidden is set if the object may not be read.

@@ -14,7 +14,7 @@ import (
 var (
 	errStreamEnded = errors.New("the watch ended")
 	errRestarted   = errors.New("the watch was restarted")
-	errNoAnswer    = errors.New("the server does not answer")
+	errNoAnswer    = errors.New("the server does not respond")
 )
 
 const (
