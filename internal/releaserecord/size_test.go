@@ -192,7 +192,7 @@ func TestLargestParts(t *testing.T) {
 		"the values":                 {Config: map[string]any{"a": text}},
 		"the schema of the values":   {Chart: &chart.Chart{Schema: []byte(text)}},
 		"the metadata of the chart":  {Chart: &chart.Chart{Metadata: &chart.Metadata{Description: text}}},
-		"the release record":        {Chart: attached},
+		"the release record":         {Chart: attached},
 		"the manifest":               {Manifest: text},
 		"the hooks":                  {Hooks: []*release.Hook{{Manifest: text}}},
 		"the notes and status":       {Info: &release.Info{Notes: text}},
