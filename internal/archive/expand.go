@@ -19,16 +19,15 @@ import (
 	"github.com/ordered-helm/helm/internal/chartloader"
 )
 
-// Modes of what is unpacked, before the umask.
+// File modes of unpacked files, before the umask.
 const (
 	directoryMode = 0o755
 	fileMode      = 0o644
 )
 
-// Expand unpacks a chart archive below the folder, into a new one of the chart's
-// name. The files are written as they are. Nothing is written outside the new
-// folder, whatever the archive names. If there is something of that name already,
-// the error is an *ExistsError; after any error nothing is left behind.
+// Expand unpacks a chart archive into a new subdirectory of dir with the name of the
+// chart. It writes nothing outside of this directory. If a file with this name exists, it
+// returns an *ExistsError. After an error it leaves nothing behind.
 func Expand(dir string, in io.Reader) error {
 	files, err := chartloader.LoadArchiveFiles(in)
 	if err != nil {
@@ -46,7 +45,7 @@ func Expand(dir string, in io.Reader) error {
 	return errors.Join(err, root.Close())
 }
 
-// ExpandFile is Expand for an archive in a file.
+// ExpandFile is Expand for an archive file.
 func ExpandFile(dir, archive string) error {
 	in, err := os.Open(archive)
 	if err != nil {
@@ -56,7 +55,7 @@ func ExpandFile(dir, archive string) error {
 	return errors.Join(err, in.Close())
 }
 
-// ExistsError is about something in the place of a chart's new folder.
+// ExistsError reports that the directory for a chart already exists.
 type ExistsError struct{ Name string }
 
 func (e *ExistsError) Error() string {
@@ -95,8 +94,8 @@ func writeFile(root *os.Root, f *chartloader.BufferedFile) error {
 	return root.WriteFile(f.Name, f.Data, fileMode)
 }
 
-// chartName reads the name of an archive's chart. Unlike Helm it reads nothing
-// else of Chart.yaml, which may be in a form that Helm's types do not have.
+// chartName returns the name of the chart in an archive. Unlike Helm it decodes nothing
+// else of Chart.yaml, whose values Helm's types may not support.
 func chartName(files []*chartloader.BufferedFile) (string, error) {
 	var chart struct {
 		Name string `json:"name"`

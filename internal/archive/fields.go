@@ -16,19 +16,19 @@ import (
 	"sigs.k8s.io/yaml"
 )
 
-// FieldFilter tells which of the fields that Helm does not know are put back into a
-// Chart.yaml. It is given the name of a field, without its place.
+// FieldFilter reports whether to restore a field of Chart.yaml that Helm does not know,
+// by its name.
 type FieldFilter func(name string) bool
 
-// AllFields is every field of the file.
+// AllFields restores every field.
 func AllFields(string) bool { return true }
 
-// OrderFields are the fields that this Helm adds to Chart.yaml.
+// OrderFields restores the fields that Ordered Helm adds to Chart.yaml.
 func OrderFields(name string) bool { return name == "runHooksInParallel" || name == "depends-on" }
 
-// ChartYAML returns the Chart.yaml of a chart as Helm writes it, with the fields
-// that Helm's types leave out put back from the file that the chart was loaded
-// from. A chart that was made in memory has no such file.
+// ChartYAML returns the Chart.yaml of a chart as Helm writes it, with the fields that
+// Helm's types lack restored from the file that the chart was loaded from. A chart that
+// was created in memory has no such file.
 func ChartYAML(ch *chart.Chart, fields FieldFilter) ([]byte, error) {
 	written, err := yaml.Marshal(ch.Metadata)
 	if err != nil {
@@ -37,8 +37,8 @@ func ChartYAML(ch *chart.Chart, fields FieldFilter) ([]byte, error) {
 	return restoreFields(written, ch, fields)
 }
 
-// restoreFields puts what Helm leaves out back into a Chart.yaml that it has written.
-// Where nothing is missing it returns the very bytes given.
+// restoreFields restores the fields that Helm has dropped from a Chart.yaml. If none is
+// missing, it returns the given text.
 func restoreFields(written []byte, ch *chart.Chart, fields FieldFilter) ([]byte, error) {
 	i := slices.IndexFunc(ch.Raw, func(f *chart.File) bool { return f.Name == chartutil.ChartfileName })
 	if i < 0 {
@@ -58,7 +58,7 @@ func restoreFields(written []byte, ch *chart.Chart, fields FieldFilter) ([]byte,
 	return yaml.Marshal(full)
 }
 
-// decodeYAML reads YAML without losing digits of its numbers.
+// decodeYAML decodes YAML without losing digits of numbers.
 func decodeYAML(text []byte) (map[string]any, error) {
 	data, err := yaml.YAMLToJSON(text)
 	if err != nil {
@@ -71,8 +71,8 @@ func decodeYAML(text []byte) (map[string]any, error) {
 	return m, err
 }
 
-// mergeFields adds the fields of raw that the type does not have to what was written
-// of it, and reports whether there were any.
+// mergeFields adds the fields of raw that the type lacks. It reports whether there were
+// any.
 func mergeFields(written, raw map[string]any, t reflect.Type, fields FieldFilter) (changed bool) {
 	known := jsonFields(t)
 	for name, value := range raw {
@@ -88,8 +88,8 @@ func mergeFields(written, raw map[string]any, t reflect.Type, fields FieldFilter
 	return changed
 }
 
-// mergeList does so for each entry of a list of structures, such as the
-// dependencies, if both have the same entries.
+// mergeList merges each entry of a list of structs, such as the dependencies, if both
+// lists have the same length.
 func mergeList(written, raw any, list reflect.Type, fields FieldFilter) (changed bool) {
 	element := listElement(list)
 	to, _ := written.([]any)
@@ -107,14 +107,14 @@ func mergeList(written, raw any, list reflect.Type, fields FieldFilter) (changed
 	return changed
 }
 
-// jsonField is a field as JSON names it.
+// jsonField is a struct field with its name in JSON.
 type jsonField struct {
 	name string
 	kind reflect.Type
 }
 
-// jsonFields gives the fields of a structure by their names in small letters:
-// JSON does not tell letters apart by case.
+// jsonFields returns the fields of a struct by their names in lower case, because JSON
+// names are not case-sensitive.
 func jsonFields(t reflect.Type) map[string]jsonField {
 	fields := make(map[string]jsonField)
 	for i := range t.NumField() {
@@ -124,8 +124,7 @@ func jsonFields(t reflect.Type) map[string]jsonField {
 	return fields
 }
 
-// listElement gives the structure that a list has pointers to; nil if it is no
-// such list.
+// listElement returns the struct type that the elements of a list point to, or nil.
 func listElement(list reflect.Type) reflect.Type {
 	if list.Kind() != reflect.Slice || list.Elem().Kind() != reflect.Pointer || list.Elem().Elem().Kind() != reflect.Struct {
 		return nil

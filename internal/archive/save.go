@@ -19,9 +19,9 @@ import (
 	"sigs.k8s.io/yaml"
 )
 
-// Save packs a chart into the folder, which is made if it is not there, and
-// returns the path of the archive. The archive is Helm's own, with everything in
-// each Chart.yaml that Helm leaves out, and the lock file of each chart.
+// Save packs a chart into an archive in dir, which is created if needed, and returns the
+// path of the archive. It is the archive of Helm, with the fields that Helm drops from
+// each Chart.yaml, and the lock file of each chart.
 func Save(ch *chart.Chart, dir string) (string, error) {
 	name, err := chartutil.Save(ch, dir)
 	if err != nil {
@@ -33,9 +33,9 @@ func Save(ch *chart.Chart, dir string) (string, error) {
 	return name, nil
 }
 
-// SaveDir writes a chart into a folder of its name below dir, with the charts
-// inside packed. It is what Helm writes, with those fields of Chart.yaml put back,
-// and everything in the charts inside.
+// SaveDir writes a chart to a subdirectory of dir with its name, and packs its subcharts.
+// It writes what Helm writes, with the selected fields of Chart.yaml restored, and all
+// fields of the subcharts.
 func SaveDir(ch *chart.Chart, dir string, fields FieldFilter) error {
 	if err := chartutil.SaveDir(ch, dir); err != nil {
 		return err
@@ -60,20 +60,20 @@ func SaveDir(ch *chart.Chart, dir string, fields FieldFilter) error {
 	return nil
 }
 
-// archiveName is the name that Helm gives to a packed chart.
+// archiveName returns the name that Helm gives to the archive of a chart.
 func archiveName(ch *chart.Chart) string {
 	return fmt.Sprintf("%s-%s.tgz", ch.Name(), ch.Metadata.Version)
 }
 
-// chartFiles are the files of one chart that Helm does not write as they should
-// be. The path is that of the Chart.yaml within the archive.
+// chartFiles are the files of one chart that Helm does not write completely. Path is that
+// of the Chart.yaml in the archive.
 type chartFiles struct {
 	path      string
 	chartYAML []byte
 	lock      []byte // nil if Helm writes it
 }
 
-// completeArchive rewrites an archive of Helm's if it lacks something of the chart.
+// completeArchive rewrites an archive of Helm if it lacks a part of the chart.
 func completeArchive(name string, ch *chart.Chart) error {
 	charts, missing, err := missingFiles(ch, "")
 	if err != nil || !missing {
@@ -90,7 +90,7 @@ func completeArchive(name string, ch *chart.Chart) error {
 	return replaceFile(name, b.Bytes())
 }
 
-// replaceFile gives a file other contents, all at once.
+// replaceFile replaces the content of a file atomically.
 func replaceFile(name string, data []byte) error {
 	next, err := os.CreateTemp(filepath.Dir(name), filepath.Base(name)+".*")
 	if err != nil {
@@ -117,8 +117,8 @@ func copyMode(to, from string) error {
 	return os.Chmod(to, info.Mode().Perm())
 }
 
-// missingFiles gives the files of a chart and those below it, in the order in which
-// Helm packs them, and whether Helm's archive lacks anything of them.
+// missingFiles returns the files of a chart and its subcharts, in the order in which Helm
+// packs them, and whether the archive of Helm lacks any part of them.
 func missingFiles(ch *chart.Chart, below string) (charts []chartFiles, missing bool, err error) {
 	base := path.Join(below, ch.Name())
 	written, err := helmChartYAML(ch)
@@ -147,8 +147,8 @@ func missingFiles(ch *chart.Chart, below string) (charts []chartFiles, missing b
 	return charts, missing, nil
 }
 
-// helmChartYAML is the Chart.yaml that Helm packs: in charts of the first
-// version the dependencies have a file of their own.
+// helmChartYAML returns the Chart.yaml that Helm packs. Charts of apiVersion v1 have
+// their dependencies in another file.
 func helmChartYAML(ch *chart.Chart) ([]byte, error) {
 	metadata := *ch.Metadata
 	if metadata.APIVersion == chart.APIVersionV1 {
@@ -157,8 +157,8 @@ func helmChartYAML(ch *chart.Chart) ([]byte, error) {
 	return yaml.Marshal(&metadata)
 }
 
-// rewriteArchive copies an archive with each Chart.yaml, and the lock file behind it,
-// from the list, which is in the archive's order.
+// rewriteArchive copies an archive, and replaces each Chart.yaml, and the lock file after
+// it, by those in charts, which are in the order of the archive.
 func rewriteArchive(out io.Writer, packed []byte, charts []chartFiles) error {
 	in, err := gzip.NewReader(bytes.NewReader(packed))
 	if err != nil {

@@ -22,11 +22,10 @@ import (
 // chartFile is the name of the file that describes a chart.
 const chartFile = "Chart.yaml"
 
-// CanonicalFiles returns the files of a chart with every Chart.yaml, those of packed
-// subcharts too, in the form that Helm's loader accepts: annotations of ours that
-// are lists as JSON strings. All else stays as it is, and the files given are not
-// changed. An error is an annotation of ours with a value that means nothing, or a
-// chart that is larger than any may be.
+// CanonicalFiles returns the files of a chart, with every Chart.yaml, including those of
+// packed subcharts, in the form that Helm's loader accepts: lists in sequencing
+// annotations become JSON strings. Everything else is unchanged, and so are the given
+// files. It returns an error for invalid values, and for a chart that exceeds a limit.
 func CanonicalFiles(files []*BufferedFile) ([]*BufferedFile, error) {
 	u := &sizeCounter{}
 	if err := u.addFiles(files); err != nil {

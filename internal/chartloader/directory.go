@@ -17,8 +17,8 @@ import (
 	"helm.sh/helm/v3/pkg/ignore"
 )
 
-// LoadDir loads a chart from a folder, minding its .helmignore. Symbolic links
-// are followed, as Helm does.
+// LoadDir loads a chart from a directory, respecting its .helmignore. It follows symbolic
+// links, as Helm does.
 func LoadDir(dir string) (*chart.Chart, error) {
 	files, err := DirFiles(dir)
 	if err != nil {
@@ -27,8 +27,7 @@ func LoadDir(dir string) (*chart.Chart, error) {
 	return LoadFiles(files)
 }
 
-// DirFiles reads the files of a chart's folder that LoadDir makes a chart of, as
-// they are.
+// DirFiles reads the files of a chart directory that LoadDir loads, unchanged.
 func DirFiles(dir string) ([]*BufferedFile, error) {
 	top, err := filepath.Abs(dir)
 	if err != nil {
@@ -57,13 +56,12 @@ func ignoreRules(top string) (*ignore.Rules, error) {
 	return rules, nil
 }
 
-// directoryReader collects the files of a chart's folder in the order of their
-// names.
+// directoryReader reads the files of a chart directory, in the order of their names.
 type directoryReader struct {
 	root  string
 	rules *ignore.Rules
 	files []*BufferedFile
-	// linkTargets are the folders that links on the current path lead to.
+	// linkTargets are the directories that symbolic links on the current path point to.
 	linkTargets []string
 }
 
@@ -81,7 +79,7 @@ func (r *directoryReader) walk(path string) error {
 	return r.add(path, path, info)
 }
 
-// relativeName is the path within the chart.
+// relativeName returns the path in the chart.
 func (r *directoryReader) relativeName(path string) string {
 	return filepath.ToSlash(strings.TrimPrefix(path, r.root+string(filepath.Separator)))
 }
@@ -90,7 +88,7 @@ func (r *directoryReader) ignores(path string, info fs.FileInfo) bool {
 	return path != r.root && r.rules.Ignore(r.relativeName(path), info)
 }
 
-// follow reads what a symbolic link leads to as if it stood at path.
+// follow reads the target of a symbolic link as if it were at path.
 func (r *directoryReader) follow(path string) error {
 	target, err := filepath.EvalSymlinks(path)
 	if err != nil {
@@ -118,7 +116,7 @@ func (r *directoryReader) follow(path string) error {
 	return r.add(path, target, info)
 }
 
-// add reads the file or folder at target, which in the chart stands at path.
+// add reads the file or directory at target, which is at path in the chart.
 func (r *directoryReader) add(path, target string, info fs.FileInfo) error {
 	if !info.IsDir() {
 		return r.read(path, r.relativeName(path), info)

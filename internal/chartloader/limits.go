@@ -15,25 +15,26 @@ import (
 	helmloader "helm.sh/helm/v3/pkg/chart/loader"
 )
 
-// What a chart may be at most, with the charts in it. Helm's loader limits the size of
-// one archive and of one file alone.
+// Limits of a chart with its subcharts. Helm's loader limits only the size of an archive
+// and of a single file.
 const (
-	// maxFiles is how many files there may be, and entries in an archive.
+	// maxFiles limits the files of a chart, and the entries of an archive.
 	maxFiles = 20_000
-	// maxPathLength is how long the path of a file may be, in bytes.
+	// maxPathLength limits the path of a file, in bytes.
 	maxPathLength = 4096
-	// maxDepth is how many charts may be inside one another, packed or not, the
-	// outermost included, and maxCharts how many there may be in all. The record of an order has the same.
+	// maxDepth limits how deeply charts are nested, packed or not, including the
+	// outermost. maxCharts limits their total number. The release record has the same
+	// limits.
 	maxDepth  = 100
 	maxCharts = 10_000
-	// entryOverhead is what an entry of an archive may take besides its content, on the
-	// average, in bytes.
+	// entryOverhead is the average size of an archive entry besides its content, in
+	// bytes.
 	entryOverhead = 2048
 )
 
-// LimitError says that a chart is larger than any chart may be.
+// LimitError reports that a chart exceeds a limit.
 type LimitError struct {
-	// Reason is too much, in words, with the limit.
+	// Reason describes what exceeds the limit.
 	Reason string
 }
 
@@ -48,8 +49,8 @@ func isLimitError(err error) bool {
 	return errors.As(err, &limit)
 }
 
-// checkArchive holds an archive against the limits before anything of it is kept. What
-// else is wrong with it is for Helm's loader to say.
+// checkArchive checks the limits of an archive before any of it is kept in memory. Helm's
+// loader reports all other errors.
 func checkArchive(packed []byte) error {
 	unzipped, err := gzip.NewReader(bytes.NewReader(packed))
 	if err != nil {
@@ -76,7 +77,8 @@ func checkArchive(packed []byte) error {
 	}
 }
 
-// maxArchiveSize is how long a stream with files of that size may be.
+// maxArchiveSize returns the maximum size of an unpacked archive with files of a total
+// size.
 func maxArchiveSize(size int64) int64 {
 	if size > math.MaxInt64-maxFiles*entryOverhead {
 		return math.MaxInt64
@@ -84,14 +86,14 @@ func maxArchiveSize(size int64) int64 {
 	return size + maxFiles*entryOverhead
 }
 
-// sizeCounter counts what a chart and the charts in it have.
+// sizeCounter counts the contents of a chart and its subcharts.
 type sizeCounter struct {
 	files, charts int
-	// unpacked is the size of all that was packed inside, in bytes.
+	// unpacked is the total size of the unpacked subcharts, in bytes.
 	unpacked int64
 }
 
-// addFiles counts the files of a chart, or of an archive inside one.
+// addFiles counts the files of a chart, or of an archive in a chart.
 func (u *sizeCounter) addFiles(files []*BufferedFile) error {
 	if u.files += len(files); u.files > maxFiles {
 		return newLimitError("has more than %d files, including its subcharts", maxFiles)
@@ -104,7 +106,7 @@ func (u *sizeCounter) addFiles(files []*BufferedFile) error {
 	return nil
 }
 
-// addChart counts a chart that is inside so many others.
+// addChart counts a chart at a depth.
 func (u *sizeCounter) addChart(depth int) error {
 	u.charts++
 	switch {
@@ -116,7 +118,7 @@ func (u *sizeCounter) addChart(depth int) error {
 	return nil
 }
 
-// addUnpacked counts what an archive inside a chart holds.
+// addUnpacked counts the content of a packed subchart.
 func (u *sizeCounter) addUnpacked(files []*BufferedFile) error {
 	for _, f := range files {
 		u.unpacked += int64(len(f.Data))

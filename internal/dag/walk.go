@@ -5,20 +5,19 @@ package dag
 
 import "context"
 
-// Outcome says what became of one vertex in a walk.
+// Outcome is the result of a vertex in a walk.
 type Outcome struct {
 	// Started is whether the vertex was visited.
 	Started bool
-	// Err is what the visit returned.
+	// Err is the error of the visit.
 	Err error
 }
 
-// Walk visits every vertex of an acyclic graph in a goroutine of its own, each
-// the moment everything it depends on was visited without an error. After the
-// first error, and once ctx is done, nothing new starts; what runs already
-// runs to its own end, with the ctx that was given. Walk returns when all of
-// it has ended, with what became of each vertex. The visit is told after which
-// vertex, the last that it depends on, it starts; -1 if it depends on none.
+// Walk visits each vertex of an acyclic graph in its own goroutine, as soon as all
+// dependencies of the vertex were visited without an error. After the first error, or
+// when ctx is done, it starts no further visits. It returns when all visits have
+// returned, with the outcome of each vertex. After is the dependency that the vertex
+// waited for last, or -1 if it has none.
 func Walk(ctx context.Context, g *Graph, visit func(ctx context.Context, v, after int) error) []Outcome {
 	w := walker{
 		outcomes:   make([]Outcome, g.Len()),
@@ -43,10 +42,10 @@ type result struct {
 	err    error
 }
 
-// walker is the state of one walk; only the goroutine that called Walk uses it.
+// walker is the state of a walk. Only the goroutine that called Walk uses it.
 type walker struct {
 	outcomes   []Outcome
-	pending    []int // how many dependencies each vertex still waits for
+	pending    []int // the number of dependencies that each vertex still waits for
 	dependents *Graph
 	done       chan result
 	running    int
@@ -70,7 +69,8 @@ func (w *walker) run(ctx context.Context, g *Graph) {
 	}
 }
 
-// handleResult notes what became of a vertex and starts what waited for it alone.
+// handleResult records the outcome of a vertex, and starts the vertices that waited only
+// for it.
 func (w *walker) handleResult(ctx context.Context, r result) {
 	w.outcomes[r.vertex].Err = r.err
 	if r.err != nil || ctx.Err() != nil {

@@ -13,10 +13,10 @@ import (
 	"helm.sh/helm/v3/pkg/release"
 )
 
-// cleanUpTimeout is how long cleaning up may take when nobody waits for it any more.
+// cleanUpTimeout limits the clean-up after the context is done.
 const cleanUpTimeout = 10 * time.Second
 
-// withGracePeriod returns a context that ends, of itself, some time after ctx does.
+// withGracePeriod returns a context that ends some time after ctx.
 func withGracePeriod(ctx context.Context, by time.Duration) (context.Context, context.CancelFunc) {
 	longer, cancel := context.WithCancelCause(context.WithoutCancel(ctx))
 	over := time.AfterFunc(by, func() { cancel(context.Cause(ctx)) })
@@ -29,10 +29,10 @@ func withGracePeriod(ctx context.Context, by time.Duration) (context.Context, co
 	}
 }
 
-// cleanUpAsHelm cleans up hooks that ran in Helm's order, in the ways of Helm:
-// after a failure those before it from the first on, without their logs; after
-// what could not be created nothing; else all, from the last on, until one cannot
-// be deleted.
+// cleanUpAsHelm cleans up hooks that ran in Helm's order, as Helm does. After a failure
+// it deletes the hooks before the failed one, from the first on, without reading logs. If
+// a hook could not be created, it deletes nothing. Otherwise it deletes all hooks, from
+// the last on, until one cannot be deleted.
 func (r *run) cleanUpAsHelm(ctx context.Context, failure *RunError) error {
 	var all Chain
 	for _, b := range r.buckets {
@@ -60,8 +60,9 @@ func (r *run) cleanUpAsHelm(ctx context.Context, failure *RunError) error {
 	return nil
 }
 
-// cleanUpAll cleans up the hooks that have completed, the last stage first: their
-// logs one after the other, then chain beside chain. It returns what failed.
+// cleanUpAll cleans up the completed hooks, the last stage first. It reads their logs one
+// after the other, then deletes the hooks of several chains in parallel. It returns the
+// failures.
 func (r *run) cleanUpAll(ctx context.Context) []Failure {
 	var failed []Failure
 	for _, b := range slices.Backward(r.buckets) {
@@ -72,8 +73,7 @@ func (r *run) cleanUpAll(ctx context.Context) []Failure {
 	return failed
 }
 
-// completedHooks lists the hooks of a chain that have completed, the last one first,
-// each once.
+// completedHooks returns the completed hooks of a chain, the last first, each once.
 func (r *run) completedHooks(c Chain) []*release.Hook {
 	var hooks []*release.Hook
 	for _, h := range slices.Backward(c) {

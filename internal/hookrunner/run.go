@@ -14,40 +14,41 @@ import (
 	"helm.sh/helm/v3/pkg/release"
 )
 
-// Runner does what running one hook needs. Its methods are called for several
-// hooks at once, but never for one hook at once.
+// Runner runs hooks in a cluster. Its methods are called for several hooks in parallel,
+// but not for the same hook.
 type Runner interface {
-	// Prepare makes way for the hook by its delete policy. It ends with ctx.
+	// Prepare deletes an existing object according to the delete policy of the hook. It
+	// returns when ctx is done.
 	Prepare(ctx context.Context, h *release.Hook) error
-	// Create creates the hook. So that it is known whether that is there, ctx goes
-	// on for a while when the operation has ended.
+	// Create creates the hook. Its ctx continues for a while after the operation has
+	// ended, so that the result of the request is known.
 	Create(ctx context.Context, h *release.Hook) error
-	// Wait waits until the hook has completed. It ends with ctx.
+	// Wait waits until the hook has completed. It returns when ctx is done.
 	Wait(ctx context.Context, h *release.Hook) error
-	// Logs writes the hook's logs if its log policy says so for the event.
+	// Logs writes the logs of the hook if its log policy includes the given one.
 	Logs(ctx context.Context, h *release.Hook, policy release.HookOutputLogPolicy) error
-	// Delete deletes the hook if its delete policy says so for the event.
+	// Delete deletes the hook if its delete policy includes the given one.
 	Delete(ctx context.Context, h *release.Hook, policy release.HookDeletePolicy) error
-	// Warn reports what went wrong in cleaning up after a failure, which must
-	// not hide the failure.
+	// Warn reports an error in the clean-up after a failure. Such an error must not hide
+	// the failure.
 	Warn(h *release.Hook, err error)
 }
 
-// Options say how hooks run.
+// Options configure Run.
 type Options struct {
-	// MaxParallel is how many hooks run at once; 0 is no limit.
+	// MaxParallel limits how many hooks run in parallel. 0 is no limit.
 	MaxParallel int
 }
 
-// Run runs the hooks of one event: bucket after bucket, stage after stage, the
-// chains of a stage side by side. When all have completed they are cleaned up,
-// the last ones first.
+// Run runs the hooks of one event: buckets and stages one after the other, and the chains
+// of a stage in parallel. When all hooks have completed, it cleans them up, the last
+// first.
 //
-// After a failure, and once ctx is done, nothing more starts, and what runs goes
-// on to its own end. Then every hook is cleaned up by its policies: those that
-// have completed, and those that failed or were cut off. The error is a *RunError.
-// Where all of it runs in Helm's order, what could not be created ends the run at
-// once, as there. Cleaning up goes on when ctx is done, for ten seconds at most.
+// After a failure, or when ctx is done, Run starts no further hooks, and waits for those
+// that run. Then it cleans up all hooks that completed, failed or were interrupted,
+// according to their policies. It returns a *RunError. If all hooks run in Helm's order,
+// a hook that cannot be created ends the run at once, as in Helm. The clean-up continues
+// for up to ten seconds after ctx is done.
 func Run(ctx context.Context, buckets []Bucket, r Runner, o Options) error {
 	cleanUp, end := withGracePeriod(ctx, cleanUpTimeout)
 	defer end()
@@ -86,9 +87,9 @@ type run struct {
 	buckets     []Bucket
 	maxParallel int
 
-	// mu guards what follows: how often each hook was begun, as an event may list
-	// it twice, which have completed the last time, how many runs that were, and what
-	// failed.
+	// mu guards the fields below: how often each hook was started (an event may list a
+	// hook twice), which hooks completed the last time, the number of completions, and
+	// the failures.
 	mu          sync.Mutex
 	starts      map[*release.Hook]int
 	completed   map[*release.Hook]bool
@@ -96,8 +97,8 @@ type run struct {
 	failed      []Failure
 }
 
-// runStage runs the chains of a stage. What must be done even when ctx has ended is
-// done under cleanUp.
+// runStage runs the chains of a stage. It uses cleanUp for requests that must be sent
+// even if ctx is done.
 func (r *run) runStage(ctx, cleanUp context.Context, s Stage) {
 	var chains errgroup.Group
 	chains.SetLimit(r.maxParallel)
@@ -115,7 +116,7 @@ func (r *run) runStage(ctx, cleanUp context.Context, s Stage) {
 	_ = chains.Wait() // failures are kept by hook
 }
 
-// start reports whether the hook may start, which none may after a failure.
+// start reports whether a hook may start. None may start after a failure.
 func (r *run) start(ctx context.Context, h *release.Hook) bool {
 	r.mu.Lock()
 	defer r.mu.Unlock()
@@ -127,10 +128,10 @@ func (r *run) start(ctx context.Context, h *release.Hook) bool {
 	return true
 }
 
-// runHook runs a hook to its end.
+// runHook runs a hook until it has completed.
 func (r *run) runHook(ctx, cleanUp context.Context, h *release.Hook) {
 	err := r.Prepare(ctx, h)
-	if ctx.Err() != nil { // what was cut off before it was created was never begun
+	if ctx.Err() != nil { // interrupted before it was created: it does not count as started
 		r.mu.Lock()
 		defer r.mu.Unlock()
 		r.starts[h]--
@@ -165,7 +166,7 @@ func (r *run) addFailure(f Failure) {
 	r.failed = append(r.failed, f)
 }
 
-// result is what the run came to; nil if every hook has completed.
+// result returns the error of the run, or nil if every hook has completed.
 func (r *run) result(ctx context.Context) *RunError {
 	e := &RunError{Failed: r.failed, cause: context.Cause(ctx)}
 	place := map[*release.Hook]int{}
