@@ -16,25 +16,24 @@ import (
 	"k8s.io/client-go/util/jsonpath"
 )
 
-// Expression is one readiness expression: a path into an object's status, an
-// operator and a literal (docs/reference.md, "Expressions"). It is safe for
-// concurrent use.
+// Expression is a readiness expression: a path in the status of an object, an operator
+// and a literal (docs/reference.md, "Expressions"). It is safe for concurrent use.
 type Expression struct {
 	text string
-	// template is the path in the form that the JSONPath parser reads. A parsed
-	// path cannot be shared between goroutines, so it is kept as text.
+	// template is the path as the JSONPath parser reads it. It is kept as text, because a
+	// parsed path must not be used concurrently.
 	template string
 	op       string
 	literal  string
 }
 
-// operatorCharacters are what looks like an operator, known or not.
+// operatorCharacters are the characters of operators, including unknown ones.
 const operatorCharacters = "=!<>~"
 
-// operators are what stands between path and literal, the longer ones first.
+// operators returns the operators, longer ones first.
 func operators() []string { return []string{"==", "!=", "<=", ">=", "<", ">"} }
 
-// readExpressions reads the list of expressions under a key.
+// readExpressions reads the expressions of a key.
 func readExpressions(key string, value any) ([]Expression, error) {
 	texts, err := ReadItems(key, value)
 	if err != nil {
@@ -56,7 +55,7 @@ func readExpressions(key string, value any) ([]Expression, error) {
 	return list, errors.Join(problems...)
 }
 
-// ParseExpression reads an expression such as `{.succeeded} >= 1`.
+// ParseExpression parses an expression such as `{.succeeded} >= 1`.
 func ParseExpression(text string) (Expression, error) {
 	if len(text) > maxExpression {
 		return Expression{}, fmt.Errorf("it has %d bytes, but may have at most %d", len(text), maxExpression)
@@ -75,17 +74,17 @@ func ParseExpression(text string) (Expression, error) {
 	return e, nil
 }
 
-// String is the expression as it was written.
+// String returns the expression as it was written.
 func (e Expression) String() string { return e.text }
 
-// PathBeginsWithStatus reports whether the path names status first, although it
-// begins there anyway: most likely a slip.
+// PathBeginsWithStatus reports whether the path begins with status. This is probably a
+// mistake, because paths are relative to the status.
 func (e Expression) PathBeginsWithStatus() bool {
 	path := strings.TrimLeft(e.template, "{$")
 	return strings.HasPrefix(path, ".status.") || strings.HasPrefix(path, ".status[")
 }
 
-// findOperator finds the first operator that stands in no brackets or quotes.
+// findOperator finds the first operator outside of brackets and quotes.
 func findOperator(text string) (at int, op string, err error) {
 	var open []byte
 	for i := 0; i < len(text); i++ {
@@ -131,8 +130,8 @@ func parseOperator(text string, at int) (int, string, error) {
 	return 0, "", fmt.Errorf("invalid operator %q: must be one of %s", text[at:end], strings.Join(operators(), " "))
 }
 
-// parsePath gives the path in braces and with its leading dot, and checks
-// that it is one JSONPath.
+// parsePath returns the path in braces and with a leading dot. It checks that it is a
+// single JSONPath.
 func parsePath(path string) (string, error) {
 	if path == "" {
 		return "", errors.New("missing path before the operator")
@@ -168,8 +167,7 @@ func parsePath(path string) (string, error) {
 	return template, nil
 }
 
-// checkNodes finds what the JSONPath parser lets pass and what could never lead
-// anywhere.
+// checkNodes rejects paths that the JSONPath parser accepts but that never match.
 func checkNodes(nodes []jsonpath.Node) error {
 	for _, node := range nodes {
 		var err error
@@ -204,7 +202,7 @@ func checkFilter(filter *jsonpath.FilterNode) error {
 	return checkNodes(filter.Left.Nodes)
 }
 
-// parseLiteral takes the quotes off a literal.
+// parseLiteral removes the quotes of a literal.
 func parseLiteral(text string) (string, error) {
 	if text == "" {
 		return "", errors.New(`missing value after the operator: write "" for an empty value`)
@@ -226,13 +224,13 @@ func parseLiteral(text string) (string, error) {
 	return text, nil
 }
 
-// Holds reports whether the expression is true of an object's status. A path
-// that is not there makes it false, whatever the operator; of several results
-// any one counts.
+// Holds reports whether the expression is true for the status of an object. If the path
+// does not exist, it is false, for any operator. If the path has several values, any may
+// match.
 func (e Expression) Holds(status any) bool { return slices.ContainsFunc(e.values(status), e.compare) }
 
-// ActualValues says for people what stands at the path, as in `"Pending"`; it is empty
-// if nothing does.
+// ActualValues returns the values at the path for a message, as in `"Pending"`. It is
+// empty if there are none.
 func (e Expression) ActualValues(status any) string {
 	const most = 3
 	var texts []string
@@ -246,7 +244,7 @@ func (e Expression) ActualValues(status any) string {
 	return strings.Join(texts, ", ")
 }
 
-// values lists what stands at the path. Null is as if it were not there.
+// values returns the values at the path, except null.
 func (e Expression) values(status any) []reflect.Value {
 	if status == nil {
 		return nil
@@ -268,10 +266,10 @@ func (e Expression) values(status any) []reflect.Value {
 	return found
 }
 
-// evaluate follows a path, and finds nothing where it leads nowhere: such as an
-// index that the list does not have yet. The library panics on some
-// combinations of path and value, such as a wildcard and nil, and what a cluster
-// says of an object must not bring down an operation.
+// evaluate returns the values at a path, and none if the path does not exist, such as an
+// index beyond the end of a list. The JSONPath library panics for some combinations of
+// path and value, such as a wildcard and nil. The status of an object must not cause a
+// panic.
 func evaluate(path *jsonpath.JSONPath, status any) (results [][]reflect.Value) {
 	defer func() {
 		if recover() != nil {
@@ -285,7 +283,7 @@ func evaluate(path *jsonpath.JSONPath, status any) (results [][]reflect.Value) {
 	return results
 }
 
-// compare compares one result with the literal, which takes the result's type.
+// compare compares a value with the literal, which is converted to the type of the value.
 func (e Expression) compare(v reflect.Value) bool {
 	switch {
 	case v.Kind() == reflect.String:
@@ -311,12 +309,12 @@ func (e Expression) compareFloat(value float64) bool {
 	return e.matchesOrder(cmp.Compare(value, literal))
 }
 
-// matchesEqual is the outcome for values that have no order.
+// matchesEqual returns the result for values that are not numbers.
 func (e Expression) matchesEqual(equal bool) bool {
 	return e.op == "==" && equal || e.op == "!=" && !equal
 }
 
-// matchesOrder is the outcome for numbers, where order is that of the result to the
+// matchesOrder returns the result for numbers, where order is that of the value and the
 // literal.
 func (e Expression) matchesOrder(order int) bool {
 	switch e.op {

@@ -10,15 +10,14 @@ import (
 	"time"
 )
 
-// HookDeleteTimeout says how many seconds to wait until a deleted hook is gone.
+// HookDeleteTimeout is how many seconds to wait until a deleted hook is gone.
 const HookDeleteTimeout = "helm.sh/hook-delete-timeout"
 
-// maxSeconds is how many seconds a time.Duration can hold.
+// maxSeconds is the maximum of a time.Duration in seconds.
 const maxSeconds = uint64(math.MaxInt64 / time.Second)
 
-// ReadHookDeleteTimeout reads how long to wait until a deleted hook is gone; 0
-// is not to wait. Without the annotation, set is false. Errors are of type
-// *ValueError.
+// ReadHookDeleteTimeout reads how long to wait until a deleted hook is gone; 0 is to not
+// wait. Set is false if there is no such annotation. The error is a *ValueError.
 func ReadHookDeleteTimeout(annotations map[string]string) (timeout time.Duration, set bool, err error) {
 	value, set := annotations[HookDeleteTimeout]
 	if !set {

@@ -12,17 +12,16 @@ import (
 	kubeyaml "sigs.k8s.io/yaml"
 )
 
-// maxDepth is how many lists inside lists Value goes into: one is already one
-// too many for any value of ours.
+// maxDepth limits the nesting of lists that DecodeNode reads. Nested lists are never
+// valid.
 const maxDepth = 3
 
-// maxNodes is how many items Value reads of lists inside a list, all together. They
-// are an error whatever is in them, and aliases make many of few.
+// maxNodes limits the items that DecodeNode reads from nested lists. These are never
+// valid, and aliases can make them very large.
 const maxNodes = 1000
 
-// DecodeNode gives what the node of a document stands for, for the functions that
-// read values. Kubernetes and Helm read YAML by its version 1.1, in which on
-// and y are booleans too, and so does it.
+// DecodeNode returns the value of a YAML node. Like Kubernetes and Helm it uses YAML 1.1,
+// in which on and y are booleans as well.
 func DecodeNode(n *yaml.Node) any {
 	inner := maxNodes
 	return decodeNode(n, 0, &inner)
@@ -56,10 +55,10 @@ func decodeNode(n *yaml.Node, depth int, inner *int) any {
 	return content
 }
 
-// rawNumber is a number or boolean as it stands in a document.
+// rawNumber is a number or boolean as it is written in a document.
 type rawNumber string
 
-// MarshalJSON gives the text as it is where JSON has it so, too.
+// MarshalJSON returns the text unchanged if it is valid JSON.
 func (w rawNumber) MarshalJSON() ([]byte, error) {
 	if json.Valid([]byte(w)) {
 		return []byte(w), nil
@@ -91,8 +90,8 @@ func decodeScalar(n *yaml.Node) any {
 	return rawNumber(n.Value)
 }
 
-// isPlainText spares almost every plain scalar the parser: one that begins with
-// a letter is text unless it is one of a few words.
+// isPlainText reports whether a plain scalar is certainly a string, because it begins
+// with a letter and is not a special word. This avoids parsing almost all scalars.
 func isPlainText(value string) bool {
 	if value == "" {
 		return false

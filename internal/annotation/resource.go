@@ -10,8 +10,7 @@ import (
 	"time"
 )
 
-// Resource is what a resource's annotations say about its place in the order
-// and its readiness.
+// Resource is what the annotations of a resource declare about its order and readiness.
 type Resource struct {
 	// Layer is the layer that it belongs to, empty when it names none.
 	Layer string
@@ -22,23 +21,20 @@ type Resource struct {
 	DependsOnKey string
 	// Success and Failure are the readiness expressions.
 	Success, Failure []Expression
-	// Timeout is the time to wait until it is ready; 0 when it does not say.
+	// Timeout is the readiness timeout, or 0.
 	Timeout time.Duration
 }
 
-// Sequenced reports whether the annotations give the resource a place in its
-// chart's order.
+// Sequenced reports whether the annotations declare a layer or dependencies.
 func (r Resource) Sequenced() bool { return r.Layer != "" || len(r.DependsOn) > 0 }
 
-// Declares reports whether the annotations say anything about order or
-// readiness.
+// Declares reports whether the annotations declare anything about order or readiness.
 func (r Resource) Declares() bool {
 	return r.Sequenced() || len(r.Success) > 0 || len(r.Failure) > 0 || r.Timeout > 0
 }
 
-// ReadResource reads the annotations of a resource, in every spelling. The
-// values may still be what YAML made of them. All that is wrong is returned
-// together, as errors of type *ValueError.
+// ReadResource reads the annotations of a resource, with any accepted key. Values may be
+// strings or decoded YAML. It returns all errors together. Each is a *ValueError.
 func ReadResource(annotations map[string]any) (Resource, error) {
 	var r Resource
 	if !hasSequencingKey(annotations) {

@@ -12,11 +12,10 @@ import (
 	"unicode/utf8"
 )
 
-// maxNameLength is the number of characters that a layer's name may have.
+// maxNameLength limits the name of a layer, in characters.
 const maxNameLength = 63
 
-// ValueError says that the value of one key cannot be used. Callers add the
-// file and the resource.
+// ValueError reports an invalid value. Callers add the file and the resource.
 type ValueError struct {
 	// Key is the key as it was written.
 	Key string
@@ -24,27 +23,27 @@ type ValueError struct {
 	Value any
 	// Reason says what is wrong and, where there is one, the way out.
 	Reason string
-	// Problem is what sort of mistake it is.
+	// Problem is the kind of the error.
 	Problem Problem
 }
 
-// Problem is a sort of mistake in a key or its value.
+// Problem is the kind of an error in a key or value.
 type Problem string
 
 const (
 	// InvalidValue is a value of the wrong type or form.
 	InvalidValue Problem = ""
-	// InvalidLayerName is a string that cannot be the name of a layer.
+	// InvalidLayerName is a string that is not a valid name of a layer.
 	InvalidLayerName Problem = "layer name"
-	// InvalidExpression is a readiness expression that cannot be read.
+	// InvalidExpression is an invalid readiness expression.
 	InvalidExpression Problem = "expression"
-	// InvalidDuration is a value that is no time to wait.
+	// InvalidDuration is an invalid duration.
 	InvalidDuration Problem = "duration"
-	// Conflict is a value that contradicts that of another spelling.
+	// Conflict is a value that contradicts the value of an equivalent key.
 	Conflict Problem = "conflict"
-	// UnknownKey is a key that is almost one of ours.
+	// UnknownKey is a key that resembles a sequencing annotation.
 	UnknownKey Problem = "unknown key"
-	// Misplaced is a key that has no meaning where it stands.
+	// Misplaced is a key that has no effect where it is.
 	Misplaced Problem = "misplaced"
 )
 
@@ -63,7 +62,7 @@ func display(value any) string {
 	return truncate(text)
 }
 
-// truncate is as much of a text as a message can bear.
+// truncate shortens a text for a message.
 func truncate(text string) string {
 	const most = 200
 	if len(text) > most {
@@ -80,10 +79,9 @@ func newProblemError(problem Problem, key string, value any, format string, args
 	return &ValueError{Key: key, Value: value, Reason: fmt.Sprintf(format, args...), Problem: problem}
 }
 
-// ReadItems reads a value that is a list: a YAML list, a JSON list in a string, or
-// a plain string, which is a list of one. Items are trimmed, empty ones
-// dropped, duplicates merged; the order of first appearance stays. No value
-// (nil) is an empty list.
+// ReadItems reads a list: a YAML list, a JSON list in a string, or a plain string, which
+// is a list of one item. It trims items, and removes empty ones and duplicates. A nil
+// value is an empty list.
 func ReadItems(key string, value any) ([]string, error) {
 	raw, err := decodeItems(key, value)
 	if err != nil {
@@ -148,8 +146,7 @@ func normalize(raw []string) []string {
 	return items
 }
 
-// ReadNames reads a list of names: as Items, and every item is also split at
-// commas.
+// ReadNames reads a list of names. It is ReadItems, but also splits each item at commas.
 func ReadNames(key string, value any) ([]string, error) {
 	items, err := decodeItems(key, value)
 	if err != nil {
@@ -176,7 +173,7 @@ func layerNames(key string, value any) ([]string, error) {
 	return names, nil
 }
 
-// layerName reads the one name of a layer; an empty one is as if absent.
+// layerName reads the name of a layer. An empty name is the same as none.
 func layerName(key string, value any) (string, error) {
 	switch v := value.(type) {
 	case nil:
@@ -213,8 +210,8 @@ func checkLayerName(name string) string {
 	return ""
 }
 
-// ReadDuration reads a Go duration that is longer than nothing. No value, or one
-// without a character in it, is 0.
+// ReadDuration reads a positive Go duration. It returns 0 for nil and for an empty
+// string.
 func ReadDuration(key string, value any) (time.Duration, error) {
 	text, ok := value.(string)
 	if value == nil || ok && strings.TrimSpace(text) == "" {

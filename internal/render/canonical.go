@@ -19,8 +19,8 @@ import (
 // template's metadata.
 const hookModeField = "runHooksInParallel"
 
-// canonicalFiles rewrites, in rendered templates, the sequencing annotations that
-// Kubernetes or Helm's own parser would refuse. Every other byte stays.
+// canonicalFiles converts the sequencing annotations in rendered templates that
+// Kubernetes or Helm's parser would reject. All other bytes are unchanged.
 func canonicalFiles(files map[string]string) (map[string]string, error) {
 	canonical := make(map[string]string, len(files))
 	for _, name := range slices.Sorted(maps.Keys(files)) {
@@ -33,7 +33,7 @@ func canonicalFiles(files map[string]string) (map[string]string, error) {
 	return canonical, nil
 }
 
-// canonicalText rewrites each document of a text in its place.
+// canonicalText converts each document of a text.
 func canonicalText(content string) (string, error) {
 	if !mayNeedRewriting(content) {
 		return content, checkAliases(content)
@@ -56,7 +56,7 @@ func canonicalText(content string) (string, error) {
 	return replaceDocuments(content, docs, canonical), nil
 }
 
-// checkAliases holds each document of a text against the limit of aliases.
+// checkAliases checks the limit of aliases in each document of a text.
 func checkAliases(content string) error {
 	if !yamledit.MayHaveAliases(content) {
 		return nil
@@ -69,7 +69,8 @@ func checkAliases(content string) error {
 	return nil
 }
 
-// mayNeedRewriting spares almost every document of other charts the parser.
+// mayNeedRewriting reports whether a text may have annotations to convert. This avoids
+// parsing almost all documents.
 func mayNeedRewriting(text string) bool {
 	for _, part := range []string{
 		"helm.sh/depends-on/", "depends-on.helm.sh/", "helm.sh/readiness-", annotation.Layer, annotation.ResourceGroup, hookModeField,
@@ -81,8 +82,8 @@ func mayNeedRewriting(text string) bool {
 	return false
 }
 
-// canonicalDocument rewrites one document. One that does not parse is left for
-// Helm's parser to refuse.
+// canonicalDocument converts a document. A document that cannot be parsed is left for
+// Helm's parser to reject.
 func canonicalDocument(doc string) (string, error) {
 	root, err := yamledit.Parse(doc)
 	if err != nil || root == nil {

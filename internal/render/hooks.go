@@ -18,8 +18,8 @@ import (
 	"github.com/ordered-helm/helm/internal/hookrunner"
 )
 
-// sortManifests parts the documents of all files into hooks and others, each
-// in Helm's install order, hooks of older events among them.
+// sortManifests splits the documents of all files into hooks and others, each in Helm's
+// install order. It supports hooks of legacy events.
 func sortManifests(files map[string]string) ([]*release.Hook, []releaseutil.Manifest, error) {
 	s := placeholders{hooks: map[string]legacyHook{}}
 	files, err := s.replace(files)
@@ -38,11 +38,10 @@ func sortManifests(files map[string]string) ([]*release.Hook, []releaseutil.Mani
 	return hooks, manifests, nil
 }
 
-// placeholders take hooks of older events past Helm's sorting, which drops them. In
-// the place of each goes a document that Helm makes the same hook of but for
-// the event.
+// placeholders replace hooks of legacy events, which Helm's sorting would drop. Helm
+// turns each placeholder into the same hook, except for the event.
 type placeholders struct {
-	// hooks are the hooks by their stand-in.
+	// hooks has the original hooks by their placeholder.
 	hooks map[string]legacyHook
 }
 
@@ -51,7 +50,7 @@ type legacyHook struct {
 	events   []release.HookEvent
 }
 
-// replace gives the files with stand-ins in them.
+// replace replaces the hooks of legacy events in files.
 func (s *placeholders) replace(files map[string]string) (map[string]string, error) {
 	changed := maps.Clone(files)
 	for _, name := range slices.Sorted(maps.Keys(files)) {
@@ -67,7 +66,8 @@ func (s *placeholders) replace(files map[string]string) (map[string]string, erro
 	return changed, nil
 }
 
-// mayBeLegacyHook spares almost every document of other charts the parser.
+// mayBeLegacyHook reports whether a text may have a hook of a legacy event. This avoids
+// parsing almost all documents.
 func mayBeLegacyHook(text string) bool {
 	if !strings.Contains(text, release.HookAnnotation) {
 		return false
@@ -80,8 +80,8 @@ func mayBeLegacyHook(text string) bool {
 		strings.Contains(text, string(hookrunner.EventTestFailure))
 }
 
-// document gives the stand-in of a hook of older events. Everything else stays,
-// also what Helm drops or refuses.
+// document returns the placeholder for a hook of legacy events. Other documents are
+// unchanged, including those that Helm drops or rejects.
 func (s *placeholders) document(doc string) (string, error) {
 	if !mayBeLegacyHook(doc) {
 		return doc, nil
@@ -108,8 +108,8 @@ func (s *placeholders) document(doc string) (string, error) {
 	return standIn, nil
 }
 
-// hookEvents reads the events that a hook lists; known is false where one of
-// them is not known, for which Helm drops the whole document.
+// hookEvents returns the events of a hook. Known is false if any of them is unknown,
+// because Helm drops such a hook.
 func hookEvents(value string) (events []release.HookEvent, known bool) {
 	for name := range strings.SplitSeq(value, ",") {
 		event, ok := hookEvent(strings.ToLower(strings.TrimSpace(name)))
@@ -121,7 +121,7 @@ func hookEvents(value string) (events []release.HookEvent, known bool) {
 	return events, true
 }
 
-// HookEvents lists the events that a hook may name.
+// HookEvents returns the names of all events.
 func HookEvents() []string {
 	var names []string
 	for _, event := range []release.HookEvent{
@@ -134,7 +134,7 @@ func HookEvents() []string {
 	return names
 }
 
-// testSuccess is the older name of HookTest.
+// testSuccess is the legacy name of HookTest.
 const testSuccess release.HookEvent = "test-success"
 
 func hookEvent(name string) (event release.HookEvent, known bool) {
@@ -144,14 +144,14 @@ func hookEvent(name string) (event release.HookEvent, known bool) {
 	return event, slices.Contains(HookEvents(), name)
 }
 
-// isLegacyEvent is whether Helm does not know the event any more.
+// isLegacyEvent reports whether Helm 3 does not support an event.
 func isLegacyEvent(event release.HookEvent) bool {
 	return event == hookrunner.EventCRDInstall || event == hookrunner.EventTestFailure
 }
 
-// CheckHook says whether a document with these annotations is a hook, and of what
-// events, and refuses what the annotations of a hook cannot mean. A hook of an
-// unknown event has no events: Helm drops it.
+// CheckHook reports whether a document with these annotations is a hook, and returns its
+// events. It returns an error for invalid annotations of a hook. A hook with an unknown
+// event has no events, because Helm drops it.
 func CheckHook(kind string, annotations map[string]string) (hook bool, events []release.HookEvent, err error) {
 	value, hook := annotations[release.HookAnnotation]
 	if !hook {
@@ -164,7 +164,7 @@ func CheckHook(kind string, annotations map[string]string) (hook bool, events []
 	return true, events, checkHook(kind, annotations, events)
 }
 
-// checkHook refuses what the annotations of a hook cannot mean.
+// checkHook rejects invalid annotations of a hook.
 func checkHook(kind string, annotations map[string]string, events []release.HookEvent) error {
 	value := annotations[release.HookAnnotation]
 	if slices.Contains(events, hookrunner.EventCRDInstall) && kind != "CustomResourceDefinition" {
@@ -183,8 +183,8 @@ func checkHook(kind string, annotations map[string]string, events []release.Hook
 	return err
 }
 
-// newPlaceholder writes the stand-in of a hook. The number makes each one
-// different, so that equal documents stay apart.
+// newPlaceholder returns the placeholder of a hook. The number makes each placeholder
+// unique.
 func newPlaceholder(head *releaseutil.SimpleHead, number int) (string, error) {
 	annotations := map[string]string{}
 	for key, value := range head.Metadata.Annotations {
@@ -204,8 +204,7 @@ func newPlaceholder(head *releaseutil.SimpleHead, number int) (string, error) {
 	return escapeForYAML(string(text)), nil
 }
 
-// escapeForYAML gives JSON in a form that YAML reads the same: YAML refuses some of
-// the characters that JSON may have, and folds others.
+// escapeForYAML escapes characters in JSON that YAML rejects or changes.
 func escapeForYAML(text string) string {
 	var b strings.Builder
 	for _, r := range text {

@@ -9,8 +9,8 @@ import (
 	"golang.org/x/sync/errgroup"
 )
 
-// forEachParallel does something for each of n places, and returns the error of the first
-// place that has one.
+// forEachParallel calls do with 0 to n-1 in parallel, and returns the first error by
+// index.
 func forEachParallel(n int, do func(i int) error) error {
 	errs := make([]error, n)
 	var g errgroup.Group
