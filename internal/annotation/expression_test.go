@@ -183,7 +183,7 @@ func TestBadExpressions(t *testing.T) {
 	}
 }
 
-func TestBeginsAtStatus(t *testing.T) {
+func TestPathBeginsWithStatus(t *testing.T) {
 	for text, want := range map[string]bool{
 		`{.status.phase} == Done`: true, `.status.phase == Done`: true, `status.phase == Done`: true, `{$.status['phase']} == Done`: true,
 		`{.statuses.phase} == Done`: false, `{.status} == Done`: false, `{.phase.status.x} == Done`: false, `{.phase} == status`: false,

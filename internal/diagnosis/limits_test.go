@@ -64,12 +64,12 @@ func TestRequests(t *testing.T) {
 			t.Errorf("%d requests in the second call, want the %d that are left", got, DefaultMaxRequests-before)
 		}
 		if causes := d.DiagnoseBriefly(t.Context(), api.subject(subjects[0])); len(causes) == 0 {
-			t.Error("what Explain used up is missing to Peek")
+			t.Error("requests of Diagnose count for DiagnoseBriefly")
 		}
 	})
 }
 
-func TestPeekSendsThreeRequestsAtMost(t *testing.T) {
+func TestDiagnoseBrieflySendsThreeRequestsAtMost(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		api := newFakeAPI(t, `{kind: APIService, cluster: true, metadata: {name: v1.x}, spec: {service: {namespace: shop, name: api}}}
 			{kind: Service, metadata: {name: api}, spec: {selector: {app: api}}}

@@ -47,7 +47,7 @@ func runCases(t *testing.T, cases map[string]explainCase) {
 				}
 				expectLines(t, d.DiagnoseBriefly(t.Context(), subject), peek...)
 				if n := len(api.requests) - before; n > maxBriefRequests {
-					t.Errorf("Peek sent %d requests: %v", n, api.requests[before:])
+					t.Errorf("DiagnoseBriefly sent %d requests: %v", n, api.requests[before:])
 				}
 				if api.count("get secrets")+api.count("list secrets") > 0 {
 					t.Errorf("a Secret was read: %v", api.requests)

@@ -348,10 +348,10 @@ func TestIdleStreamStopsAndStartsAgain(t *testing.T) {
 func TestEndOfTheOperationIsNoOutage(t *testing.T) {
 	runTest(t, func(b *fixture) {
 		ctx, cancel := context.WithCancel(b.Context())
-		tracker := New(ctx, Config{Client: b.client, Notify: b.notices.add})
-		defer tracker.Close()
+		watcher := New(ctx, Config{Client: b.client, Notify: b.notices.add})
+		defer watcher.Close()
 		a := b.deployment("a", false)
-		g := tracker.ExpectReady(targetOf(deployments, a))
+		g := watcher.ExpectReady(targetOf(deployments, a))
 		b.write(g, deployments, a)
 		w := b.wait(g)
 		b.expectWaiting(w)

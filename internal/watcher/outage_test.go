@@ -181,7 +181,7 @@ func TestReadingEndsAnOutage(t *testing.T) {
 	})
 }
 
-func TestBlockedWatchEndsWithTheTracker(t *testing.T) {
+func TestBlockedWatchEndsWithTheWatcher(t *testing.T) {
 	for name, after := range map[string]time.Duration{
 		"while it opens": time.Second, "while something is read instead": responseTimeout + time.Second,
 	} {
