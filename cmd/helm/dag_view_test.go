@@ -48,7 +48,7 @@ func TestDagFormatsOfCharts(t *testing.T) {
 			if got.code != 0 || !strings.Contains(got.stdout, "release-name-web") {
 				t.Errorf("-o %s %s: %+v", format, flags, got)
 			}
-			if warned := strings.Contains(got.stderr, `the layer "x"`); warned != (flags != "" && flags != "--reasons") {
+			if warned := strings.Contains(got.stderr, `the unknown layer "x"`); warned != (flags != "" && flags != "--reasons") {
 				t.Errorf("-o %s %s: values were not used: %s", format, flags, got.stderr)
 			}
 		}

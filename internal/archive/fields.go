@@ -14,50 +14,50 @@ import (
 	"sigs.k8s.io/yaml"
 )
 
-// Fields tells which of the fields that Helm does not know are put back into a
-// Chart.yaml. It is given the name of a field, without its place.
-type Fields func(name string) bool
+// FieldFilter reports whether to restore a field of Chart.yaml that Helm does not know,
+// by its name.
+type FieldFilter func(name string) bool
 
-// AllFields is every field of the file.
+// AllFields restores every field.
 func AllFields(string) bool { return true }
 
-// OrderFields are the fields that this Helm adds to Chart.yaml.
+// OrderFields restores the fields that Ordered Helm adds to Chart.yaml.
 func OrderFields(name string) bool { return name == "runHooksInParallel" || name == "depends-on" }
 
-// ChartYAML returns the Chart.yaml of a chart as Helm writes it, with the fields
-// that Helm's types leave out put back from the file that the chart was loaded
-// from. A chart that was made in memory has no such file.
-func ChartYAML(ch *chart.Chart, fields Fields) ([]byte, error) {
+// ChartYAML returns the Chart.yaml of a chart as Helm writes it, with the fields that
+// Helm's types lack restored from the file that the chart was loaded from. A chart that
+// was created in memory has no such file.
+func ChartYAML(ch *chart.Chart, fields FieldFilter) ([]byte, error) {
 	written, err := yaml.Marshal(ch.Metadata)
 	if err != nil {
 		return nil, err
 	}
-	return restore(written, ch, fields)
+	return restoreFields(written, ch, fields)
 }
 
-// restore puts what Helm leaves out back into a Chart.yaml that it has written.
-// Where nothing is missing it returns the very bytes given.
-func restore(written []byte, ch *chart.Chart, fields Fields) ([]byte, error) {
+// restoreFields restores the fields that Helm has dropped from a Chart.yaml. If none is
+// missing, it returns the given text.
+func restoreFields(written []byte, ch *chart.Chart, fields FieldFilter) ([]byte, error) {
 	i := slices.IndexFunc(ch.Raw, func(f *chart.File) bool { return f.Name == chartutil.ChartfileName })
 	if i < 0 {
 		return written, nil
 	}
-	full, err := decode(written)
+	full, err := decodeYAML(written)
 	if err != nil {
 		return nil, err
 	}
-	raw, err := decode(ch.Raw[i].Data)
+	raw, err := decodeYAML(ch.Raw[i].Data)
 	if err != nil {
 		return nil, fmt.Errorf("cannot load Chart.yaml: %w", err)
 	}
-	if !merge(full, raw, "", fields) {
+	if !mergeFields(full, raw, "", fields) {
 		return written, nil
 	}
 	return yaml.Marshal(full)
 }
 
-// decode reads YAML without losing digits of its numbers.
-func decode(text []byte) (map[string]any, error) {
+// decodeYAML decodes YAML without losing digits of its numbers.
+func decodeYAML(text []byte) (map[string]any, error) {
 	m := map[string]any{}
 	err := yaml.Unmarshal(text, &m, func(d *json.Decoder) *json.Decoder {
 		d.UseNumber()
@@ -66,9 +66,9 @@ func decode(text []byte) (map[string]any, error) {
 	return m, err
 }
 
-// helmsFields are the fields that Helm has, in small letters: those of Chart.yaml under
+// helmFields are the fields that Helm has, in small letters: those of Chart.yaml under
 // the empty name, and those of the entries of its lists under the names of the lists.
-var helmsFields = map[string][]string{
+var helmFields = map[string][]string{
 	"": {
 		"name", "home", "sources", "version", "description", "keywords", "maintainers", "icon", "apiversion", "condition",
 		"tags", "appversion", "deprecated", "annotations", "kubeversion", "dependencies", "type",
@@ -77,19 +77,19 @@ var helmsFields = map[string][]string{
 	"dependencies": {"name", "version", "repository", "condition", "tags", "enabled", "import-values", "alias"},
 }
 
-// merge adds what Helm leaves out of Chart.yaml, or of an entry of a list in it, to what
+// mergeFields adds what Helm leaves out of Chart.yaml, or of an entry of a list in it, to what
 // it has written, and reports whether there was anything. JSON does not tell the names
 // of fields apart by case.
-func merge(written, raw map[string]any, list string, fields Fields) (changed bool) {
+func mergeFields(written, raw map[string]any, list string, fields FieldFilter) (changed bool) {
 	for name, value := range raw {
 		field := strings.ToLower(name)
 		switch {
-		case !slices.Contains(helmsFields[list], field):
+		case !slices.Contains(helmFields[list], field):
 			if fields(name) {
 				written[name] = value
 				changed = true
 			}
-		case list == "" && helmsFields[field] != nil:
+		case list == "" && helmFields[field] != nil:
 			changed = mergeEntries(written[field], value, field, fields) || changed
 		}
 	}
@@ -97,7 +97,7 @@ func merge(written, raw map[string]any, list string, fields Fields) (changed boo
 }
 
 // mergeEntries does so for each entry of a list, if both have the same entries.
-func mergeEntries(written, raw any, list string, fields Fields) (changed bool) {
+func mergeEntries(written, raw any, list string, fields FieldFilter) (changed bool) {
 	to, _ := written.([]any)
 	from, _ := raw.([]any)
 	if len(to) != len(from) {
@@ -107,7 +107,7 @@ func mergeEntries(written, raw any, list string, fields Fields) (changed bool) {
 		entry, _ := to[i].(map[string]any)
 		rawEntry, _ := from[i].(map[string]any)
 		if entry != nil && rawEntry != nil {
-			changed = merge(entry, rawEntry, list, fields) || changed
+			changed = mergeFields(entry, rawEntry, list, fields) || changed
 		}
 	}
 	return changed

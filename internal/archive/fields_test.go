@@ -24,8 +24,8 @@ func TestHelmsFields(t *testing.T) {
 			name, _, _ := strings.Cut(of.Field(i).Tag.Get("json"), ",")
 			want = append(want, strings.ToLower(name))
 		}
-		if !slices.Equal(helmsFields[list], want) {
-			t.Errorf("the fields of %q are %q, Helm has %q", list, helmsFields[list], want)
+		if !slices.Equal(helmFields[list], want) {
+			t.Errorf("the fields of %q are %q, Helm has %q", list, helmFields[list], want)
 		}
 	}
 }

@@ -22,34 +22,33 @@ import (
 // chartFile is the name of the file that describes a chart.
 const chartFile = "Chart.yaml"
 
-// CanonicalFiles returns the files of a chart with every Chart.yaml, those of packed
-// subcharts too, in the form that Helm's loader accepts: annotations of ours that
-// are lists as JSON strings. All else stays as it is, and the files given are not
-// changed. An error is an annotation of ours with a value that means nothing, or a
-// chart that is larger than any may be.
+// CanonicalFiles returns the files of a chart, with every Chart.yaml, including those of
+// packed subcharts, in the form that Helm's loader accepts: lists in sequencing
+// annotations become JSON strings. Everything else is unchanged, and so are the given
+// files. It returns an error for invalid values, and for a chart that exceeds a limit.
 func CanonicalFiles(files []*BufferedFile) ([]*BufferedFile, error) {
-	u := &usage{}
+	u := &sizeCounter{}
 	if err := u.addFiles(files); err != nil {
 		return nil, err
 	}
-	return u.legalFiles(files, 0)
+	return u.canonicalFiles(files, 0)
 }
 
-func (u *usage) legalFiles(files []*BufferedFile, depth int) ([]*BufferedFile, error) {
-	legal := make([]*BufferedFile, 0, len(files))
+func (u *sizeCounter) canonicalFiles(files []*BufferedFile, depth int) ([]*BufferedFile, error) {
+	canonical := make([]*BufferedFile, 0, len(files))
 	for _, f := range files {
-		data, err := u.legalFile(f, depth)
+		data, err := u.canonicalFile(f, depth)
 		if err != nil {
 			return nil, fmt.Errorf("%s: %w", f.Name, err)
 		}
-		legal = append(legal, &BufferedFile{Name: f.Name, Data: data})
+		canonical = append(canonical, &BufferedFile{Name: f.Name, Data: data})
 	}
-	return legal, nil
+	return canonical, nil
 }
 
-// legalFile is a file of a chart that is inside so many others.
-func (u *usage) legalFile(f *BufferedFile, depth int) ([]byte, error) {
-	own, below := ownPath(f.Name)
+// canonicalFile is a file of a chart that is inside so many others.
+func (u *sizeCounter) canonicalFile(f *BufferedFile, depth int) ([]byte, error) {
+	own, below := splitSubchartPath(f.Name)
 	switch {
 	case own == chartFile:
 		if err := u.addChart(depth + below); err != nil {
@@ -58,11 +57,11 @@ func (u *usage) legalFile(f *BufferedFile, depth int) ([]byte, error) {
 		if err := yamledit.CheckAliases(string(f.Data)); err != nil {
 			return nil, err
 		}
-		return legalChartYAML(f.Data)
+		return canonicalChartYAML(f.Data)
 	case slices.Contains(parsedFiles[:], own):
 		return f.Data, yamledit.CheckAliases(string(f.Data))
 	case own != "":
-		return u.legalArchive(f.Data, depth+below)
+		return u.canonicalArchive(f.Data, depth+below)
 	}
 	return f.Data, nil
 }
@@ -70,11 +69,11 @@ func (u *usage) legalFile(f *BufferedFile, depth int) ([]byte, error) {
 // parsedFiles are those that Helm's loader parses, Chart.yaml aside.
 var parsedFiles = [...]string{"values.yaml", "requirements.yaml", "Chart.lock", "requirements.lock"}
 
-// ownPath gives the path that a file has within its own chart, and how many charts
+// splitSubchartPath gives the path that a file has within its own chart, and how many charts
 // that one is in, if it is a file that is parsed or the archive of a subchart; the path
 // is empty for any other file, and for what Helm passes over. An archive's path is its
 // name, and it is in one chart more than the file is.
-func ownPath(name string) (own string, depth int) {
+func splitSubchartPath(name string) (own string, depth int) {
 	for name != chartFile && !slices.Contains(parsedFiles[:], name) {
 		rest, inCharts := strings.CutPrefix(name, "charts/")
 		folder, below, isFolder := strings.Cut(rest, "/")
@@ -93,9 +92,9 @@ func ownPath(name string) (own string, depth int) {
 	return name, depth
 }
 
-// legalChartYAML rewrites the list-valued annotations of ours in a Chart.yaml.
+// canonicalChartYAML rewrites the list-valued annotations of ours in a Chart.yaml.
 // What does not parse is left for Helm's loader to refuse.
-func legalChartYAML(data []byte) ([]byte, error) {
+func canonicalChartYAML(data []byte) ([]byte, error) {
 	if !bytes.Contains(data, []byte("helm.sh/")) {
 		return data, nil
 	}
@@ -110,7 +109,7 @@ func legalChartYAML(data []byte) ([]byte, error) {
 	var changes []yamledit.Change
 	for i := 0; i < len(annotations.Content); i += 2 {
 		key := annotations.Content[i].Value
-		text, change, err := legalChartValue(key, yamledit.Resolve(annotations.Content[i+1]))
+		text, change, err := canonicalChartValue(key, yamledit.Resolve(annotations.Content[i+1]))
 		if err != nil {
 			return nil, err
 		}
@@ -122,9 +121,9 @@ func legalChartYAML(data []byte) ([]byte, error) {
 	return []byte(edited), err
 }
 
-// legalChartValue gives the text that stands for a value of a chart's
+// canonicalChartValue gives the text that stands for a value of a chart's
 // annotation that is none.
-func legalChartValue(key string, value *yaml.Node) (text string, change bool, err error) {
+func canonicalChartValue(key string, value *yaml.Node) (text string, change bool, err error) {
 	switch key {
 	case annotation.DependsOnSubcharts, annotation.DependsOnSubchartsCanonical:
 		return annotation.CanonicalValue(key, value)
@@ -139,14 +138,14 @@ func legalChartValue(key string, value *yaml.Node) (text string, change bool, er
 
 // LegalArchive returns a packed chart with legal Chart.yaml files: the very
 // bytes given where there is nothing to change.
-func LegalArchive(data []byte) ([]byte, error) { return new(usage).legalArchive(data, 0) }
+func LegalArchive(data []byte) ([]byte, error) { return new(sizeCounter).canonicalArchive(data, 0) }
 
-func (u *usage) legalArchive(data []byte, depth int) ([]byte, error) {
+func (u *sizeCounter) canonicalArchive(data []byte, depth int) ([]byte, error) {
 	if depth >= maxDepth {
 		return nil, u.addChart(depth)
 	}
 	files, err := LoadArchiveFiles(bytes.NewReader(data))
-	if isTooMuch(err) {
+	if isLimitError(err) {
 		return nil, err
 	}
 	if err != nil {
@@ -155,7 +154,7 @@ func (u *usage) legalArchive(data []byte, depth int) ([]byte, error) {
 	if err := u.addUnpacked(files); err != nil {
 		return nil, err
 	}
-	legal, err := u.legalFiles(files, depth)
+	legal, err := u.canonicalFiles(files, depth)
 	if err != nil {
 		return nil, err
 	}
@@ -166,12 +165,12 @@ func (u *usage) legalArchive(data []byte, depth int) ([]byte, error) {
 	if !changed {
 		return data, nil
 	}
-	return pack(legal)
+	return writeArchive(legal)
 }
 
-// pack writes files into a chart archive. The folder at its top has no meaning
+// writeArchive writes files into a chart archive. The folder at its top has no meaning
 // to the loader.
-func pack(files []*BufferedFile) ([]byte, error) {
+func writeArchive(files []*BufferedFile) ([]byte, error) {
 	var b bytes.Buffer
 	gz := gzip.NewWriter(&b)
 	tw := tar.NewWriter(gz)

@@ -11,9 +11,9 @@ import (
 	"gopkg.in/yaml.v3"
 )
 
-// CanonicalValue gives the string that carries a list under one of our keys, where
-// the value as YAML has it is not a string already. A number, boolean, map or
-// list of lists is an error of type *ValueError.
+// CanonicalValue returns the string that represents the list of a sequencing annotation.
+// It reports whether that differs from the YAML value. The error for a number, boolean,
+// map or list of lists is a *ValueError.
 func CanonicalValue(key string, value *yaml.Node) (text string, change bool, err error) {
 	v := DecodeNode(value)
 	switch v.(type) {
@@ -28,7 +28,7 @@ func CanonicalValue(key string, value *yaml.Node) (text string, change bool, err
 	return text, true, err
 }
 
-// JSONList writes a list in the form in which an annotation can carry it.
+// JSONList returns a list as JSON, for the value of an annotation.
 func JSONList(items []string) (string, error) {
 	if items == nil {
 		items = []string{}
@@ -40,7 +40,7 @@ func JSONList(items []string) (string, error) {
 	return text, nil
 }
 
-// toJSON leaves < and > as they are: expressions have them.
+// toJSON encodes a value without escaping < and >, which expressions use.
 func toJSON(value any) (string, error) {
 	var b strings.Builder
 	enc := json.NewEncoder(&b)

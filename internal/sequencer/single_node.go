@@ -10,8 +10,7 @@ import (
 	"github.com/ordered-helm/helm/internal/dag"
 )
 
-// SingleNode returns the plan of what has no order: one node, without resources of
-// its own, that stands for the whole release.
+// SingleNode returns the plan of a release without an order: one node without resources.
 func SingleNode(chart string) *Plan {
 	return &Plan{
 		Nodes:  []*Node{{Chart: chart, Unsequenced: true}},
@@ -20,9 +19,9 @@ func SingleNode(chart string) *Plan {
 	}
 }
 
-// Unordered is Whole with the resources of the release: for one that was not
-// deployed in order, whatever its resources declare. Lists are flattened, and
-// of two documents that describe one object the first one counts.
+// Unordered is SingleNode with the resources of the release. It is for releases that were
+// not deployed in order, whatever their resources declare. Lists are replaced by their
+// items. If two documents define the same object, the first counts.
 func Unordered(chart string, resources []Resource, namespace string) *Plan {
 	flat := flatten(resources)
 	scopes, ranks := customScopes(flat), kindRanks()

@@ -81,10 +81,10 @@ func TestRulesSayWhatTheyFound(t *testing.T) {
 		success, failure []string
 		want             string
 	}{
-		{"one", []string{"phase == Done"}, nil, `the readiness-success expression does not hold so far: phase == Done (it is "New")`},
-		{"nothing there", []string{"{.state} == Done"}, nil, `the readiness-success expression does not hold so far: {.state} == Done (nothing is there)`},
-		{"several", []string{"phase == Done", "x == 1"}, nil, `none of the readiness-success expressions holds so far: phase == Done (it is "New"); x == 1 (nothing is there)`},
-		{"failure", nil, []string{"failed > 1"}, `the readiness-failure expression failed > 1 holds`},
+		{"one", []string{"phase == Done"}, nil, `waiting for the readiness-success expression phase == Done (is "New")`},
+		{"nothing there", []string{"{.state} == Done"}, nil, `waiting for the readiness-success expression {.state} == Done (not set)`},
+		{"several", []string{"phase == Done", "x == 1"}, nil, `waiting for one of the readiness-success expressions: phase == Done (is "New"); x == 1 (not set)`},
+		{"failure", nil, []string{"failed > 1"}, `readiness-failure expression failed > 1 is true`},
 	} {
 		t.Run(c.name, func(t *testing.T) {
 			if got := rules(t, c.success, c.failure).Evaluator(computed)(t.Context(), thing); got.Message != c.want {

@@ -19,44 +19,44 @@ import (
 // template's metadata.
 const hookModeField = "runHooksInParallel"
 
-// legalFiles rewrites, in rendered templates, the sequencing annotations that
-// Kubernetes or Helm's own parser would refuse. Every other byte stays.
-func legalFiles(files map[string]string) (map[string]string, error) {
-	legal := make(map[string]string, len(files))
+// canonicalFiles converts the sequencing annotations in rendered templates that
+// Kubernetes or Helm's parser would reject. All other bytes are unchanged.
+func canonicalFiles(files map[string]string) (map[string]string, error) {
+	canonical := make(map[string]string, len(files))
 	for _, name := range slices.Sorted(maps.Keys(files)) {
-		text, err := legalText(files[name])
+		text, err := canonicalText(files[name])
 		if err != nil {
 			return nil, fmt.Errorf("%s: %w", name, err)
 		}
-		legal[name] = text
+		canonical[name] = text
 	}
-	return legal, nil
+	return canonical, nil
 }
 
-// legalText rewrites each document of a text in its place.
-func legalText(content string) (string, error) {
+// canonicalText converts each document of a text.
+func canonicalText(content string) (string, error) {
 	if !mayNeedRewriting(content) {
 		return content, checkAliases(content)
 	}
 	docs := Split(content)
-	legal := make([]string, len(docs))
-	err := sideBySide(len(docs), func(i int) (err error) {
-		legal[i] = docs[i]
+	canonical := make([]string, len(docs))
+	err := forEachParallel(len(docs), func(i int) (err error) {
+		canonical[i] = docs[i]
 		if err := yamledit.CheckAliases(docs[i]); err != nil {
 			return err
 		}
 		if mayNeedRewriting(docs[i]) {
-			legal[i], err = legalDocument(docs[i])
+			canonical[i], err = canonicalDocument(docs[i])
 		}
 		return err
 	})
 	if err != nil {
 		return "", err
 	}
-	return replaced(content, docs, legal), nil
+	return replaceDocuments(content, docs, canonical), nil
 }
 
-// checkAliases holds each document of a text against the limit of aliases.
+// checkAliases checks the limit of aliases in each document of a text.
 func checkAliases(content string) error {
 	if !yamledit.MayHaveAliases(content) {
 		return nil
@@ -69,7 +69,8 @@ func checkAliases(content string) error {
 	return nil
 }
 
-// mayNeedRewriting spares almost every document of other charts the parser.
+// mayNeedRewriting reports whether a text may have annotations to convert. This avoids
+// parsing almost all documents.
 func mayNeedRewriting(text string) bool {
 	for _, part := range []string{
 		"helm.sh/depends-on/", "depends-on.helm.sh/", "helm.sh/readiness-", annotation.Layer, annotation.ResourceGroup, hookModeField,
@@ -81,9 +82,9 @@ func mayNeedRewriting(text string) bool {
 	return false
 }
 
-// legalDocument rewrites one document. One that does not parse is left for
-// Helm's parser to refuse.
-func legalDocument(doc string) (string, error) {
+// canonicalDocument converts a document. A document that cannot be parsed is left for
+// Helm's parser to reject.
+func canonicalDocument(doc string) (string, error) {
 	root, err := yamledit.Parse(doc)
 	if err != nil || root == nil {
 		return doc, nil //nolint:nilerr // see above
@@ -93,15 +94,15 @@ func legalDocument(doc string) (string, error) {
 	for _, object := range Objects(root) {
 		metadata := yamledit.Lookup(object, "metadata")
 		if mode := yamledit.Lookup(metadata, hookModeField); mode != nil {
-			return "", fmt.Errorf("%s: %w", nameOf(object), &annotation.ValueError{
+			return "", fmt.Errorf("%s: %w", objectName(object), &annotation.ValueError{
 				Key: "metadata." + hookModeField, Value: annotation.DecodeNode(mode),
-				Reason: "has no meaning in a template: write " + hookModeField + " into Chart.yaml",
+				Reason: "has no effect in a template: move " + hookModeField + " into Chart.yaml",
 			})
 		}
 		for _, annotations := range withMerged(yamledit.Lookup(metadata, "annotations"), seen) {
-			more, err := legalAnnotations(annotations)
+			more, err := canonicalAnnotations(annotations)
 			if err != nil {
-				return "", fmt.Errorf("%s: %w", nameOf(object), err)
+				return "", fmt.Errorf("%s: %w", objectName(object), err)
 			}
 			changes = append(changes, more...)
 		}
@@ -133,8 +134,8 @@ func withMerged(mapping *yaml.Node, seen map[*yaml.Node]bool) []*yaml.Node {
 	return all
 }
 
-// legalAnnotations lists the changes that make a mapping of annotations legal.
-func legalAnnotations(annotations *yaml.Node) ([]yamledit.Change, error) {
+// canonicalAnnotations lists the changes that make a mapping of annotations legal.
+func canonicalAnnotations(annotations *yaml.Node) ([]yamledit.Change, error) {
 	var changes []yamledit.Change
 	lists := map[string]bool{}
 	for i := 0; i < len(annotations.Content); i += 2 {
@@ -143,12 +144,12 @@ func legalAnnotations(annotations *yaml.Node) ([]yamledit.Change, error) {
 		var err error
 		if lists[key] {
 			return nil, &annotation.ValueError{
-				Key: key, Value: annotation.DecodeNode(value), Problem: annotation.Conflict, Reason: "the key is there twice: write one list",
+				Key: key, Value: annotation.DecodeNode(value), Problem: annotation.Conflict, Reason: "the key is defined twice: combine the values in one list",
 			}
 		}
 		if annotation.IsList(key) {
 			lists[key] = true
-			more, err = legalList(annotations, key, value)
+			more, err = canonicalList(annotations, key, value)
 		} else if annotation.IsSequencingKey(key) {
 			// Helm's parser refuses what is no string, too, but does not say
 			// where it stands.
@@ -171,15 +172,15 @@ func checkScalar(key string, value *yaml.Node) error {
 	return err
 }
 
-// legalList gives the changes for a key that takes a list. Where the list also
+// canonicalList gives the changes for a key that takes a list. Where the list also
 // stands under another key that would become the same, the two are merged.
-func legalList(annotations *yaml.Node, key string, value *yaml.Node) ([]yamledit.Change, error) {
+func canonicalList(annotations *yaml.Node, key string, value *yaml.Node) ([]yamledit.Change, error) {
 	c := yamledit.Change{Mapping: annotations, Key: key}
 	text, change, err := annotation.CanonicalValue(key, value)
 	if err != nil {
 		return nil, err
 	}
-	if other := otherSpelling(annotations, key); other != "" {
+	if other := otherKey(annotations, key); other != "" {
 		if annotation.CanonicalKey(key) == key {
 			return nil, nil // the other spelling sees to both
 		}
@@ -197,8 +198,8 @@ func legalList(annotations *yaml.Node, key string, value *yaml.Node) ([]yamledit
 	return []yamledit.Change{c}, nil
 }
 
-// otherSpelling finds another key of the mapping that has the same legal one.
-func otherSpelling(annotations *yaml.Node, key string) string {
+// otherKey finds another key of the mapping that has the same legal one.
+func otherKey(annotations *yaml.Node, key string) string {
 	for i := 0; i < len(annotations.Content); i += 2 {
 		if other := annotations.Content[i].Value; other != key && annotation.CanonicalKey(other) == annotation.CanonicalKey(key) {
 			return other
@@ -208,9 +209,9 @@ func otherSpelling(annotations *yaml.Node, key string) string {
 }
 
 // mergeLists puts the lists of two spellings under the legal one.
-func mergeLists(annotations *yaml.Node, key, legal string) ([]yamledit.Change, error) {
+func mergeLists(annotations *yaml.Node, key, canonical string) ([]yamledit.Change, error) {
 	var items []string
-	for _, k := range []string{legal, key} {
+	for _, k := range []string{canonical, key} {
 		more, err := annotation.ReadItems(k, annotation.DecodeNode(yamledit.Lookup(annotations, k)))
 		if err != nil {
 			return nil, err
@@ -223,6 +224,6 @@ func mergeLists(annotations *yaml.Node, key, legal string) ([]yamledit.Change, e
 	}
 	return []yamledit.Change{
 		{Mapping: annotations, Key: key, Delete: true},
-		{Mapping: annotations, Key: legal, NewValue: yamledit.Text(text)},
+		{Mapping: annotations, Key: canonical, NewValue: yamledit.Text(text)},
 	}, nil
 }
