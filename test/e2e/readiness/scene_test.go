@@ -35,8 +35,8 @@ func newCaseRun(tb testing.TB, c readinessCase) *caseRun {
 		s.tested.SetNamespace(s.Namespace)
 	}
 	s.DeleteAfter(tb, s.tested)
-	s.Helm.Env = append(s.Helm.Env, "HELM_READINESS_TIMEOUT=")
-	s.Helm.Env = append(s.Helm.Env, c.env...)
+	s.Env = append(s.Env, "HELM_READINESS_TIMEOUT=")
+	s.Env = append(s.Env, c.env...)
 	return s
 }
 
