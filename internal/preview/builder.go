@@ -21,6 +21,7 @@ import (
 	"github.com/ordered-helm/helm/internal/deploy"
 	"github.com/ordered-helm/helm/internal/hookrunner"
 	"github.com/ordered-helm/helm/internal/object"
+	"github.com/ordered-helm/helm/internal/objectwriter"
 	"github.com/ordered-helm/helm/internal/operation"
 	"github.com/ordered-helm/helm/internal/prune"
 	"github.com/ordered-helm/helm/internal/redact"
@@ -182,7 +183,7 @@ func (b *Builder) Build(ctx context.Context, run *deploy.Run) (*Preview, error) 
 }
 
 // hideSecrets masks the contents of Secrets, both as declared and as they are.
-func (b *Builder) hideSecrets(run *deploy.Run, trials []cluster.Trial) {
+func (b *Builder) hideSecrets(run *deploy.Run, trials []objectwriter.DryRun) {
 	contents := run.Contents()
 	for _, t := range trials {
 		for _, state := range []*unstructured.Unstructured{t.Before, t.After} {
@@ -195,7 +196,7 @@ func (b *Builder) hideSecrets(run *deploy.Run, trials []cluster.Trial) {
 }
 
 // addNodes adds what becomes of the objects, node by node.
-func (b *Builder) addNodes(run *deploy.Run, trials []cluster.Trial) error {
+func (b *Builder) addNodes(run *deploy.Run, trials []objectwriter.DryRun) error {
 	results := make(map[*object.Info]Object, len(trials))
 	for _, t := range trials {
 		result, err := b.result(t)
@@ -223,13 +224,13 @@ func (b *Builder) addNodes(run *deploy.Run, trials []cluster.Trial) error {
 }
 
 // result says what becomes of an object that the server was asked about.
-func (b *Builder) result(t cluster.Trial) (Object, error) {
+func (b *Builder) result(t objectwriter.DryRun) (Object, error) {
 	switch t.Effect {
-	case cluster.EffectCreated:
+	case objectwriter.EffectCreated:
 		return newObject(t.Info, Create), nil
-	case cluster.EffectNone:
+	case objectwriter.EffectUnchanged:
 		return newObject(t.Info, Unchanged), nil
-	case cluster.EffectChanged:
+	case objectwriter.EffectChanged:
 		o := newObject(t.Info, Change)
 		diff, err := diffOf(t.Before, withoutPlaceholders(t), b.op.Events.Redactor())
 		if err != nil {
@@ -239,13 +240,13 @@ func (b *Builder) result(t cluster.Trial) (Object, error) {
 			o.Note = "it is written anew, and stays as it is"
 		}
 		return o, nil
-	case cluster.EffectFailed:
+	case objectwriter.EffectRejected:
 	}
 	return b.failed(t), nil
 }
 
 // failed says what becomes of an object that the server rejects in a dry run.
-func (b *Builder) failed(t cluster.Trial) Object {
+func (b *Builder) failed(t objectwriter.DryRun) Object {
 	if t.Before == nil && b.namespaces[object.Namespace(t.Info)] && apierrors.IsNotFound(t.Err) {
 		o := newObject(t.Info, Create)
 		o.Note = noteNewNamespace
@@ -270,7 +271,7 @@ func (b *Builder) addRemoved(ctx context.Context, id string, found *prune.Found)
 	node := Node{Node: id}
 	for _, info := range found.List {
 		o := newObject(info, Delete)
-		if err := b.op.Cluster.TryDelete(ctx, info, metav1.DeletePropagationBackground); err != nil {
+		if err := b.op.Writer.DryRunDelete(ctx, info, metav1.DeletePropagationBackground); err != nil {
 			o.Action, o.Error = Fail, b.op.Events.RedactError(err).Error()
 		}
 		node.Objects = append(node.Objects, o)
