@@ -106,7 +106,7 @@ func (r *resourceClients) client(c *Client, mapping *meta.RESTMapping) (resource
 	if client := r.clients[gv]; client != nil {
 		return client, nil
 	}
-	config, err := c.boundConfig()
+	config, err := c.operationConfig()
 	if err != nil {
 		return nil, err
 	}
@@ -125,10 +125,10 @@ func (r *resourceClients) client(c *Client, mapping *meta.RESTMapping) (resource
 	return client, nil
 }
 
-// boundConfig configures a client whose methods take no context.
-func (c *Client) boundConfig() (*rest.Config, error) {
+// operationConfig configures a client whose methods take no context.
+func (c *Client) operationConfig() (*rest.Config, error) {
 	if shared, ok := c.getter.(*sharedGetter); ok {
-		return shared.boundConfig()
+		return shared.operationConfig()
 	}
 	return c.getter.ToRESTConfig()
 }

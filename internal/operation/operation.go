@@ -83,7 +83,7 @@ func (op *Operation) openCluster(ctx context.Context) *cluster.Client {
 	if op.options.NoCluster || op.config.RESTClientGetter == nil {
 		return cluster.New(op.config.KubeClient, nil, log)
 	}
-	client, shared := cluster.Bind(ctx, op.config.KubeClient, op.config.RESTClientGetter, op.MayChange, op.warnUnanswered)
+	client, shared := cluster.WithContext(ctx, op.config.KubeClient, op.config.RESTClientGetter, op.MayChange, op.warnUnanswered)
 	return cluster.New(client, shared, log)
 }
 

@@ -66,7 +66,7 @@ func TestMergeDeclarations(t *testing.T) {
 			if !reflect.DeepEqual(got, want) {
 				t.Errorf("got %v\nwant %v", got, want)
 			}
-			scribble(got.Object)
+			overwrite(got.Object)
 			if !reflect.DeepEqual(older, fakeapi.Info(t, c.older).Object) || !reflect.DeepEqual(newer, fakeapi.Info(t, c.newer).Object) {
 				t.Error("the arguments changed")
 			}
@@ -74,18 +74,18 @@ func TestMergeDeclarations(t *testing.T) {
 	}
 }
 
-// scribble changes everything in a value that can be changed in place.
-func scribble(value any) {
+// overwrite changes everything in a value that can be changed in place.
+func overwrite(value any) {
 	switch v := value.(type) {
 	case map[string]any:
 		for _, field := range v {
-			scribble(field)
+			overwrite(field)
 		}
-		v["scribble"] = true
+		v["overwrite"] = true
 	case []any:
 		for i := range v {
-			scribble(v[i])
-			v[i] = "scribble"
+			overwrite(v[i])
+			v[i] = "overwrite"
 		}
 	}
 }
@@ -104,16 +104,16 @@ func TestMergeDeclarationsTyped(t *testing.T) {
 	}
 }
 
-// world is an object over some revisions, of which nobody knows whether they
-// came to the server.
-type world struct {
+// objectHistory is an object over several revisions, of which it is not known whether they
+// were applied.
+type objectHistory struct {
 	*testing.T
 	live *unstructured.Unstructured
 	base *unstructured.Unstructured
 }
 
-// TestRefusedTwice checks that what the server has refused is sent again.
-func TestRefusedTwice(t *testing.T) {
+// TestRejectedTwice checks that a declaration that the server has rejected is sent again.
+func TestRejectedTwice(t *testing.T) {
 	secret := func(value string) string {
 		return "{apiVersion: v1, kind: Secret, metadata: {name: a}, stringData: {password: " + value + "}}"
 	}
@@ -121,7 +121,7 @@ func TestRefusedTwice(t *testing.T) {
 		return strings.Replace(deployment, "name: main", "name: main, image: "+image, 1)
 	}
 	for _, c := range []struct {
-		name, deployed, refused, want string
+		name, deployed, rejected, want string
 	}{
 		{
 			"a number for a text", image(deployment("a", `{name: PORT, value: "80"}`), "app:1"), image(deployment("a", "{name: PORT, value: 8080}"), "app:2"),
@@ -137,7 +137,7 @@ func TestRefusedTwice(t *testing.T) {
 			live := fakeapi.Info(t, c.deployed).Object.(*unstructured.Unstructured)
 			base := live.DeepCopy()
 			for range 3 {
-				target := fakeapi.Info(t, c.refused)
+				target := fakeapi.Info(t, c.rejected)
 				p, err := Compute(target, base, live, false)
 				if err != nil || p.IsEmpty() {
 					t.Fatalf("got %s, %v", p.Data, err)
@@ -146,7 +146,7 @@ func TestRefusedTwice(t *testing.T) {
 					t.Fatal(err)
 				}
 			}
-			p, err := Compute(fakeapi.Info(t, c.refused), base, live, false)
+			p, err := Compute(fakeapi.Info(t, c.rejected), base, live, false)
 			if err != nil || string(p.Data) != c.want {
 				t.Errorf("got %s, %v, want %s", p.Data, err, c.want)
 			}
@@ -154,33 +154,33 @@ func TestRefusedTwice(t *testing.T) {
 	}
 }
 
-// step declares the object anew; taken is whether it comes to the server.
-func (w *world) step(manifest string, taken bool) {
-	w.Helper()
-	target := fakeapi.Info(w.T, manifest)
+// step declares the object again; applied is whether the declaration is applied.
+func (h *objectHistory) step(manifest string, applied bool) {
+	h.Helper()
+	target := fakeapi.Info(h.T, manifest)
 	declared := target.Object.(*unstructured.Unstructured)
-	if taken {
-		p, err := Compute(target, w.base, w.live, false)
+	if applied {
+		p, err := Compute(target, h.base, h.live, false)
 		if err != nil {
-			w.Fatalf("%s on %v: %v", manifest, w.base, err)
+			h.Fatalf("%s on %v: %v", manifest, h.base, err)
 		}
-		w.live = w.patched(p)
+		h.live = h.patched(p)
 	}
-	merged, err := MergeDeclarations(w.base, declared)
+	merged, err := MergeDeclarations(h.base, declared)
 	if err != nil {
-		w.Fatal(err)
+		h.Fatal(err)
 	}
-	w.base = merged
+	h.base = merged
 }
 
-func (w *world) patched(p Patch) *unstructured.Unstructured {
-	w.Helper()
+func (h *objectHistory) patched(p Patch) *unstructured.Unstructured {
+	h.Helper()
 	if p.IsEmpty() {
-		return w.live
+		return h.live
 	}
-	data, err := json.Marshal(w.live.Object)
+	data, err := json.Marshal(h.live.Object)
 	if err != nil {
-		w.Fatal(err)
+		h.Fatal(err)
 	}
 	if p.Type == types.MergePatchType {
 		data, err = jsonpatch.MergePatch(data, p.Data)
@@ -188,11 +188,11 @@ func (w *world) patched(p Patch) *unstructured.Unstructured {
 		data, err = strategicpatch.StrategicMergePatch(data, p.Data, appsv1.Deployment{})
 	}
 	if err != nil {
-		w.Fatalf("%s: %v", p.Data, err)
+		h.Fatalf("%s: %v", p.Data, err)
 	}
 	live := &unstructured.Unstructured{}
 	if err := live.UnmarshalJSON(data); err != nil {
-		w.Fatal(err)
+		h.Fatal(err)
 	}
 	return live
 }
@@ -205,16 +205,16 @@ func TestMergeDeclarationsAsBase(t *testing.T) {
 			for seed := range uint64(200) {
 				random := rand.New(rand.NewPCG(seed, 1))
 				first := fakeapi.Info(t, declare(random, false)).Object.(*unstructured.Unstructured)
-				w := &world{T: t, live: withoutNulls(first.DeepCopy()), base: first}
+				h := &objectHistory{T: t, live: withoutNulls(first.DeepCopy()), base: first}
 				for range random.IntN(4) {
 					broken := random.IntN(4) == 0
-					w.step(declare(random, broken), !broken && random.IntN(2) == 0)
+					h.step(declare(random, broken), !broken && random.IntN(2) == 0)
 				}
 				last := declare(random, false)
-				before := w.live
-				w.step(last, true)
+				before := h.live
+				h.step(last, true)
 				want := withoutNulls(fakeapi.Info(t, last).Object.(*unstructured.Unstructured))
-				if got, wanted := canonical(w.live), canonical(want); got != wanted {
+				if got, wanted := canonical(h.live), canonical(want); got != wanted {
 					t.Fatalf("seed %d: got\n%s\nwant\n%s\nfrom\n%s", seed, got, wanted, canonical(before))
 				}
 			}

@@ -114,8 +114,8 @@ func TestIsUnchanged(t *testing.T) {
 				if err != nil {
 					t.Fatalf("%s, seed %d: %v", name, seed, err)
 				}
-				w := &world{T: t, live: live}
-				if got, want := canonical(w.patched(p)), canonical(live); got != want {
+				h := &objectHistory{T: t, live: live}
+				if got, want := canonical(h.patched(p)), canonical(live); got != want {
 					t.Fatalf("%s, seed %d: %s makes\n%s\nof\n%s", name, seed, p.Data, got, want)
 				}
 			}

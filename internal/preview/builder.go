@@ -159,12 +159,12 @@ func (b *Builder) Build(ctx context.Context, run *deploy.Run) (*Preview, error) 
 			b.noteNamespace(info)
 		}
 	}
-	trials, err := run.DryRun(ctx)
+	dryRuns, err := run.DryRun(ctx)
 	if err != nil {
 		return nil, err
 	}
-	b.hideSecrets(run, trials)
-	if err := b.addNodes(run, trials); err != nil {
+	b.hideSecrets(run, dryRuns)
+	if err := b.addNodes(run, dryRuns); err != nil {
 		return nil, err
 	}
 	if err := run.FindObsolete(ctx, func(node string, found *prune.Found) { b.addRemoved(ctx, node, found) }); err != nil {
@@ -183,9 +183,9 @@ func (b *Builder) Build(ctx context.Context, run *deploy.Run) (*Preview, error) 
 }
 
 // hideSecrets masks the contents of Secrets, both as declared and as they are.
-func (b *Builder) hideSecrets(run *deploy.Run, trials []objectwriter.DryRun) {
+func (b *Builder) hideSecrets(run *deploy.Run, dryRuns []objectwriter.DryRun) {
 	contents := run.Contents()
-	for _, t := range trials {
+	for _, t := range dryRuns {
 		for _, state := range []*unstructured.Unstructured{t.Before, t.After} {
 			if state != nil {
 				contents = append(contents, state.Object)
@@ -196,9 +196,9 @@ func (b *Builder) hideSecrets(run *deploy.Run, trials []objectwriter.DryRun) {
 }
 
 // addNodes adds what becomes of the objects, node by node.
-func (b *Builder) addNodes(run *deploy.Run, trials []objectwriter.DryRun) error {
-	results := make(map[*object.Info]Object, len(trials))
-	for _, t := range trials {
+func (b *Builder) addNodes(run *deploy.Run, dryRuns []objectwriter.DryRun) error {
+	results := make(map[*object.Info]Object, len(dryRuns))
+	for _, t := range dryRuns {
 		result, err := b.result(t)
 		if err != nil {
 			return err

@@ -81,12 +81,12 @@ func TestOperationTransportLetsThrough(t *testing.T) {
 	}
 }
 
-// TestBoundConfigIsLoadedOnce gives every caller a copy of its own.
-func TestBoundConfigIsLoadedOnce(t *testing.T) {
+// TestConfigIsLoadedOnce gives every caller a copy of its own.
+func TestConfigIsLoadedOnce(t *testing.T) {
 	loaded := 0
-	getter := boundGetter{&sharedGetter{
+	getter := operationGetter{&sharedGetter{
 		RESTClientGetter: countingGetter{loaded: &loaded},
-		bind:             func(rt http.RoundTripper) http.RoundTripper { return rt },
+		endWithOperation: func(rt http.RoundTripper) http.RoundTripper { return rt },
 	}}
 	for range 3 {
 		config, err := getter.ToRESTConfig()

@@ -19,13 +19,13 @@ import (
 	"github.com/ordered-helm/helm/internal/httpretry"
 )
 
-// Bind returns Helm's client with requests that end when the context does: Helm's methods
+// WithContext returns Helm's client with requests that end when the context does: Helm's methods
 // take no context, and would wait forever for a server that does not answer. It also returns
 // the getter for New, which reads once what the cluster serves, and shares that with the
 // client. Before each request that changes something, mayChange is called; if it returns an
 // error, the request is not sent. Requests that get no answer are retried, and onUnavailable
 // is called if that takes long. A client of another implementation is returned as it is.
-func Bind(ctx context.Context, kc kube.Interface, getter Getter, mayChange func() error, onUnavailable func(error)) (kube.Interface, Getter) {
+func WithContext(ctx context.Context, kc kube.Interface, getter Getter, mayChange func() error, onUnavailable func(error)) (kube.Interface, Getter) {
 	helm, ok := kc.(*kube.Client)
 	if !ok {
 		return kc, getter
@@ -38,24 +38,24 @@ func Bind(ctx context.Context, kc kube.Interface, getter Getter, mayChange func(
 	retry := func(rt http.RoundTripper) http.RoundTripper {
 		return &httpretry.Transport{Base: rt, Server: server, OnUnavailable: onUnavailable}
 	}
-	shared := &sharedGetter{RESTClientGetter: full, mayChange: mayChange, retry: retry, bind: func(rt http.RoundTripper) http.RoundTripper {
+	shared := &sharedGetter{RESTClientGetter: full, mayChange: mayChange, retry: retry, endWithOperation: func(rt http.RoundTripper) http.RoundTripper {
 		return &operationTransport{RoundTripper: rt, operation: ctx}
 	}}
-	bound := kube.New(boundGetter{shared})
-	bound.Log, bound.Namespace = helm.Log, helm.Namespace
-	return bound, shared
+	client := kube.New(operationGetter{shared})
+	client.Log, client.Namespace = helm.Log, helm.Namespace
+	return client, shared
 }
 
 // sharedGetter caches what the getter returns: Helm calls it for every object that it
 // builds, and a getter of the command line reads and merges files each time.
 type sharedGetter struct {
 	genericclioptions.RESTClientGetter
-	// bind ends requests with the operation, and retry retries them.
-	bind, retry func(http.RoundTripper) http.RoundTripper
-	mayChange   func() error
-	config      once[*rest.Config]
-	discovery   once[discovery.CachedDiscoveryInterface]
-	mapper      once[meta.RESTMapper]
+	// endWithOperation ends requests when the operation does, and retry retries them.
+	endWithOperation, retry func(http.RoundTripper) http.RoundTripper
+	mayChange               func() error
+	config                  once[*rest.Config]
+	discovery               once[discovery.CachedDiscoveryInterface]
+	mapper                  once[meta.RESTMapper]
 }
 
 func (g *sharedGetter) ToRESTConfig() (*rest.Config, error) {
@@ -88,21 +88,21 @@ func (g *sharedGetter) ToRESTMapper() (meta.RESTMapper, error) {
 	})
 }
 
-// boundConfig configures a client whose requests end with the operation.
-func (g *sharedGetter) boundConfig() (*rest.Config, error) {
+// operationConfig configures a client whose requests end with the operation.
+func (g *sharedGetter) operationConfig() (*rest.Config, error) {
 	config, err := g.ToRESTConfig()
 	if err != nil {
 		return nil, err
 	}
 	config.Wrap(g.retry)
-	config.Wrap(g.bind)
+	config.Wrap(g.endWithOperation)
 	return config, nil
 }
 
-// boundGetter configures clients whose requests end with the operation.
-type boundGetter struct{ *sharedGetter }
+// operationGetter configures clients whose requests end with the operation.
+type operationGetter struct{ *sharedGetter }
 
-func (g boundGetter) ToRESTConfig() (*rest.Config, error) { return g.boundConfig() }
+func (g operationGetter) ToRESTConfig() (*rest.Config, error) { return g.operationConfig() }
 
 // operationTransport ends requests with the operation, even while their responses are read.
 type operationTransport struct {
