@@ -6,9 +6,7 @@ package fakeapi
 import (
 	"encoding/json"
 	"errors"
-	"fmt"
 	"io"
-	"maps"
 	"net/http"
 	"net/http/httptest"
 	"slices"
@@ -22,7 +20,6 @@ import (
 	"k8s.io/apimachinery/pkg/api/meta"
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 	"k8s.io/apimachinery/pkg/apis/meta/v1/unstructured"
-	"k8s.io/apimachinery/pkg/labels"
 	"k8s.io/apimachinery/pkg/runtime/schema"
 	"k8s.io/apimachinery/pkg/types"
 	"k8s.io/apimachinery/pkg/util/strategicpatch"
@@ -32,9 +29,9 @@ import (
 	"k8s.io/client-go/rest"
 )
 
-// API answers reads and writes as an API server does, without a network. In a bubble of
+// API serves reads, as Server does, and writes. It answers without a network: in a bubble of
 // testing/synctest, a test sees which requests wait for an answer, and does not end if a
-// goroutine is left behind. Server is for watches.
+// goroutine is left behind.
 type API struct {
 	// Fault, if set, is called with each request. An API status answers the request in
 	// place of the server, and any other error breaks the connection.
@@ -42,14 +39,13 @@ type API struct {
 	// Mutate, if set, changes objects before they are stored.
 	Mutate func(*unstructured.Unstructured)
 
-	tb testing.TB
+	tb     testing.TB
+	server *Server
 
 	mu         sync.Mutex
-	objects    map[string]*unstructured.Unstructured // by path
 	calls      []Call
 	pending    int
 	maxPending int
-	revision   int
 }
 
 // Call is a request.
@@ -67,7 +63,8 @@ func (c Call) Reads() bool { return c.Verb == "get" || c.Verb == "list" }
 
 // NewAPI returns an API without objects.
 func NewAPI(tb testing.TB) *API {
-	return &API{tb: tb, objects: map[string]*unstructured.Unstructured{}}
+	tb.Helper()
+	return &API{tb: tb, server: New(tb)}
 }
 
 // Getter returns what gives the configuration of clients of the API. There is no
@@ -92,29 +89,12 @@ func (Getter) ToRESTMapper() (meta.RESTMapper, error) { return nil, errors.New("
 
 // RoundTrip implements http.RoundTripper.
 func (f *API) RoundTrip(r *http.Request) (*http.Response, error) {
-	c := Call{Request: r}
-	if r.Body != nil {
-		body, err := io.ReadAll(r.Body)
-		if err != nil {
-			return nil, err
-		}
-		c.Body = string(body)
-	}
-	collection, name := splitObjectPath(r.URL.Path)
-	c.Path = strings.Trim(collection[strings.LastIndex(collection, "/")+1:]+"/"+name, "/")
-	c.Verb = map[string]string{http.MethodPost: "create", http.MethodPut: "update", http.MethodGet: "get"}[r.Method]
-	switch {
-	case c.Verb == "":
-		c.Verb = strings.ToLower(r.Method)
-	case c.Verb == "get" && name == "":
-		c.Verb = "list"
-	}
-	if c.Verb == "create" {
-		c.Path += "/" + f.decode(c.Body).GetName()
+	c, err := f.read(r)
+	if err != nil {
+		return nil, err
 	}
 	f.enter(c)
 	defer f.leave()
-	var err error
 	if f.Fault != nil {
 		err = f.Fault(c)
 	}
@@ -122,28 +102,67 @@ func (f *API) RoundTrip(r *http.Request) (*http.Response, error) {
 		return nil, err
 	}
 	recorder := httptest.NewRecorder()
-	recorder.Header().Set("Content-Type", "application/json")
-	var answer any
-	if err == nil {
-		answer, err = f.serve(c, collection, name)
+	switch {
+	case err != nil:
+		err = writeStatus(recorder, err)
+	case c.Reads():
+		f.server.ServeHTTP(recorder, r)
+	default:
+		var object *unstructured.Unstructured
+		if object, err = f.write(c); err == nil {
+			writeJSON(recorder, object.Object)
+		} else {
+			err = writeStatus(recorder, err)
+		}
 	}
 	if err != nil {
-		var status apierrors.APIStatus
-		if !errors.As(err, &status) {
-			return nil, err // the connection breaks
-		}
-		s := status.Status()
-		s.APIVersion, s.Kind = "v1", "Status"
-		if s.Details != nil && s.Details.RetryAfterSeconds > 0 {
-			recorder.Header().Set("Retry-After", strconv.Itoa(int(s.Details.RetryAfterSeconds)))
-		}
-		recorder.WriteHeader(int(s.Code))
-		answer = s
-	}
-	if err := json.NewEncoder(recorder).Encode(answer); err != nil {
 		return nil, err
 	}
 	return recorder.Result(), nil
+}
+
+// read reads a request.
+func (f *API) read(r *http.Request) (Call, error) {
+	c := Call{Request: r}
+	if r.Body != nil {
+		body, err := io.ReadAll(r.Body)
+		if err != nil {
+			return c, err
+		}
+		c.Body = string(body)
+	}
+	_, name, resource := splitPath(r.URL.Path)
+	switch c.Verb = strings.ToLower(r.Method); c.Verb {
+	case "get":
+		if name == "" {
+			c.Verb = "list"
+		}
+	case "post":
+		c.Verb, name = "create", f.decode(c.Body).GetName()
+	case "put":
+		c.Verb = "update"
+	}
+	c.Path = resource
+	if name != "" {
+		c.Path += "/" + name
+	}
+	return c, nil
+}
+
+// writeStatus answers with an API status. It returns any other error.
+func writeStatus(w http.ResponseWriter, err error) error {
+	var status apierrors.APIStatus
+	if !errors.As(err, &status) {
+		return err
+	}
+	s := status.Status()
+	s.APIVersion, s.Kind = "v1", "Status"
+	w.Header().Set("Content-Type", "application/json")
+	if s.Details != nil && s.Details.RetryAfterSeconds > 0 {
+		w.Header().Set("Retry-After", strconv.Itoa(int(s.Details.RetryAfterSeconds)))
+	}
+	w.WriteHeader(int(s.Code))
+	return json.NewEncoder(w).Encode(s)
 }
 
 func (f *API) enter(c Call) {
@@ -211,85 +230,46 @@ func (f *API) Count(verb string) int {
 	return n
 }
 
-func splitObjectPath(path string) (collection, name string) {
-	parts := strings.Split(strings.Trim(path, "/"), "/")
-	at := 2 // api/v1
-	if parts[0] == "apis" {
-		at = 3
+// write serves a request that changes something.
+func (f *API) write(c Call) (*unstructured.Unstructured, error) {
+	f.server.mu.Lock()
+	defer f.server.mu.Unlock()
+	collection, name, resource := splitPath(c.URL.Path)
+	what := schema.GroupResource{Resource: resource}
+	if c.Verb == "create" {
+		object := f.decode(c.Body)
+		if f.server.object(collection+"/"+object.GetName()) != nil {
+			return nil, apierrors.NewAlreadyExists(what, object.GetName())
+		}
+		return f.store(collection, object), nil
 	}
-	if len(parts) > at+2 && parts[at] == "namespaces" {
-		at += 2
-	}
-	return "/" + strings.Join(parts[:at+1], "/"), strings.Join(parts[at+1:], "/")
-}
-
-func (f *API) serve(c Call, collection, name string) (any, error) {
-	f.mu.Lock()
-	defer f.mu.Unlock()
-	what := schema.GroupResource{Resource: collection[strings.LastIndex(collection, "/")+1:]}
-	path := collection + "/" + name
-	live := f.objects[path]
-	if c.Verb != "list" && c.Verb != "create" && live == nil {
+	live := f.server.object(collection + "/" + name)
+	if live == nil {
 		return nil, apierrors.NewNotFound(what, name)
 	}
 	switch c.Verb {
-	case "list":
-		return f.list(c, collection)
-	case "create":
-		object := f.decode(c.Body)
-		path += object.GetName()
-		if f.objects[path] != nil {
-			return nil, apierrors.NewAlreadyExists(what, object.GetName())
-		}
-		return f.store(path, object), nil
 	case "update":
 		object := f.decode(c.Body)
 		if object.GetResourceVersion() != live.GetResourceVersion() {
 			return nil, apierrors.NewConflict(what, name, errors.New("the object has been modified"))
 		}
-		return f.store(path, object), nil
+		return f.store(collection, object), nil
 	case "patch":
 		object, err := f.patched(c, live)
 		if err != nil {
 			return nil, apierrors.NewBadRequest(err.Error())
 		}
-		return f.store(path, object), nil
-	case "delete":
-		var options metav1.DeleteOptions
-		if err := json.Unmarshal([]byte(c.Body), &options); err != nil {
-			return nil, apierrors.NewBadRequest(err.Error())
-		}
-		if p := options.Preconditions; p != nil && p.UID != nil && *p.UID != live.GetUID() {
-			return nil, apierrors.NewConflict(what, name, errors.New("the UID in the precondition does not match"))
-		}
-		delete(f.objects, path)
+		return f.store(collection, object), nil
 	}
-	return live, nil
-}
-
-func (f *API) list(c Call, collection string) (any, error) {
-	selector, err := labels.Parse(c.URL.Query().Get("labelSelector"))
-	if err != nil {
+	var options metav1.DeleteOptions
+	if err := json.Unmarshal([]byte(c.Body), &options); err != nil {
 		return nil, apierrors.NewBadRequest(err.Error())
 	}
-	limit, _ := strconv.Atoi(c.URL.Query().Get("limit"))
-	items, next := []map[string]any{}, ""
-	for _, path := range slices.Sorted(maps.Keys(f.objects)) {
-		if !strings.HasPrefix(path, collection+"/") || !selector.Matches(labels.Set(f.objects[path].GetLabels())) {
-			continue
-		}
-		if limit > 0 && len(items) == limit {
-			next = "more"
-			break
-		}
-		items = append(items, f.objects[path].Object)
+	if p := options.Preconditions; p != nil && p.UID != nil && *p.UID != live.GetUID() {
+		return nil, apierrors.NewConflict(what, name, errors.New("the UID in the precondition does not match"))
 	}
-	kind := "List"
-	version := "v1"
-	if strings.Contains(c.Header.Get("Accept"), "as=PartialObjectMetadataList") {
-		kind, version = "PartialObjectMetadataList", "meta.k8s.io/v1"
-	}
-	return map[string]any{"apiVersion": version, "kind": kind, "metadata": map[string]any{"continue": next}, "items": items}, nil
+	f.server.remove(collection, name)
+	return live, nil
 }
 
 func (f *API) patched(c Call, live *unstructured.Unstructured) (*unstructured.Unstructured, error) {
@@ -321,65 +301,53 @@ func (f *API) decode(data string) *unstructured.Unstructured {
 	return object
 }
 
-func (f *API) store(path string, object *unstructured.Unstructured) *unstructured.Unstructured {
-	f.revision++
+// store stores an object in a collection. The caller holds the lock of the server.
+func (f *API) store(collection string, object *unstructured.Unstructured) *unstructured.Unstructured {
 	if f.Mutate != nil {
 		f.Mutate(object)
 	}
-	object.SetResourceVersion(strconv.Itoa(f.revision))
-	if live := f.objects[path]; live != nil {
-		object.SetUID(live.GetUID())
+	if _, namespaced, found := strings.Cut(collection, "/namespaces/"); found {
+		object.SetNamespace(strings.Split(namespaced, "/")[0])
 	}
-	if object.GetUID() == "" {
-		object.SetUID(types.UID(fmt.Sprintf("uid-%d", f.revision)))
-	}
-	if parts := strings.Split(path, "/"); slices.Contains(parts, "namespaces") && !strings.HasSuffix(path, "/namespaces/"+object.GetName()) {
-		object.SetNamespace(parts[slices.Index(parts, "namespaces")+1])
-	}
-	f.objects[path] = object.DeepCopy()
-	return object
+	return f.server.put(collection, object)
 }
 
 // Have stores objects.
 func (f *API) Have(manifests ...string) {
 	f.tb.Helper()
-	f.mu.Lock()
-	defer f.mu.Unlock()
+	f.server.mu.Lock()
+	defer f.server.mu.Unlock()
 	for _, manifest := range manifests {
 		info := Info(f.tb, manifest)
-		f.store(pathOf(info), info.Object.(*unstructured.Unstructured).DeepCopy())
+		f.store(collectionOf(info), info.Object.(*unstructured.Unstructured))
 	}
 }
 
 // Clear removes all objects.
 func (f *API) Clear() {
-	f.mu.Lock()
-	defer f.mu.Unlock()
-	clear(f.objects)
+	f.server.mu.Lock()
+	defer f.server.mu.Unlock()
+	clear(f.server.objects)
 }
 
 // Len is how many objects there are.
 func (f *API) Len() int {
-	f.mu.Lock()
-	defer f.mu.Unlock()
-	return len(f.objects)
+	f.server.mu.Lock()
+	defer f.server.mu.Unlock()
+	return len(f.server.objects)
 }
 
 // Get returns an object as the server has it; nil if it has none.
 func (f *API) Get(info *resource.Info) *unstructured.Unstructured {
-	f.mu.Lock()
-	defer f.mu.Unlock()
-	return f.objects[pathOf(info)]
+	f.server.mu.Lock()
+	defer f.server.mu.Unlock()
+	return f.server.object(collectionOf(info) + "/" + info.Name)
 }
 
-func pathOf(info *resource.Info) string {
-	gvr := info.Mapping.Resource
-	path := "/apis/" + gvr.Group + "/" + gvr.Version
-	if gvr.Group == "" {
-		path = "/api/" + gvr.Version
-	}
+func collectionOf(info *resource.Info) string {
+	namespace := ""
 	if info.Namespaced() {
-		path += "/namespaces/" + info.Namespace
+		namespace = info.Namespace
 	}
-	return path + "/" + gvr.Resource + "/" + info.Name
+	return collectionPath(info.Mapping.Resource, namespace)
 }
