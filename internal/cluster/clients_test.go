@@ -7,8 +7,9 @@ import (
 	"errors"
 	"testing"
 
-	"github.com/ordered-helm/helm/internal/fakeapi"
 	"k8s.io/client-go/dynamic"
+
+	"github.com/ordered-helm/helm/internal/fakeapi"
 )
 
 // TestClientsAreCached caches clients, but not the failure to create one.

@@ -12,9 +12,9 @@ import (
 )
 
 const (
-	// MaxConcurrency is how many requests a Client sends at the same time at most, and
-	// InitialConcurrency how many at first.
-	MaxConcurrency     = 32
+	// MaxConcurrency is how many requests a Client sends at the same time at most.
+	MaxConcurrency = 32
+	// InitialConcurrency is how many it sends at first.
 	InitialConcurrency = 16
 )
 

@@ -11,12 +11,13 @@ import (
 	"testing/synctest"
 	"time"
 
-	"github.com/ordered-helm/helm/internal/fakeapi"
 	"golang.org/x/sync/errgroup"
 	"helm.sh/helm/v3/pkg/kube"
 	apierrors "k8s.io/apimachinery/pkg/api/errors"
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 	"k8s.io/apimachinery/pkg/apis/meta/v1/unstructured"
+
+	"github.com/ordered-helm/helm/internal/fakeapi"
 )
 
 // createAll creates objects in parallel.

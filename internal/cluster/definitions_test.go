@@ -11,11 +11,12 @@ import (
 	"testing/synctest"
 	"time"
 
-	"github.com/ordered-helm/helm/internal/fakeapi"
 	"helm.sh/helm/v3/pkg/kube"
 	"k8s.io/apimachinery/pkg/api/meta"
 	"k8s.io/apimachinery/pkg/runtime/schema"
 	"k8s.io/client-go/discovery"
+
+	"github.com/ordered-helm/helm/internal/fakeapi"
 )
 
 // delayedDiscovery has a kind after it was invalidated a number of times.

@@ -11,12 +11,13 @@ import (
 	"testing"
 	"testing/synctest"
 
-	"github.com/ordered-helm/helm/internal/fakeapi"
 	"helm.sh/helm/v3/pkg/kube"
 	apierrors "k8s.io/apimachinery/pkg/api/errors"
 	"k8s.io/apimachinery/pkg/runtime/schema"
 	"k8s.io/cli-runtime/pkg/resource"
 	"k8s.io/client-go/rest"
+
+	"github.com/ordered-helm/helm/internal/fakeapi"
 )
 
 // newClient returns a Client over a fake API.

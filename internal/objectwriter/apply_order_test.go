@@ -12,10 +12,11 @@ import (
 	"testing"
 	"testing/synctest"
 
-	"github.com/ordered-helm/helm/internal/cluster"
-	"github.com/ordered-helm/helm/internal/fakeapi"
 	"helm.sh/helm/v3/pkg/kube"
 	"k8s.io/cli-runtime/pkg/resource"
+
+	"github.com/ordered-helm/helm/internal/cluster"
+	"github.com/ordered-helm/helm/internal/fakeapi"
 )
 
 // TestApplyOrder starts a kind when the one before it is written, and writes adjacent objects

@@ -8,11 +8,12 @@ import (
 	"slices"
 	"testing"
 
+	"helm.sh/helm/v3/pkg/kube"
+	"k8s.io/apimachinery/pkg/apis/meta/v1/unstructured"
+
 	"github.com/ordered-helm/helm/internal/cluster"
 	"github.com/ordered-helm/helm/internal/fakeapi"
 	"github.com/ordered-helm/helm/internal/object"
-	"helm.sh/helm/v3/pkg/kube"
-	"k8s.io/apimachinery/pkg/apis/meta/v1/unstructured"
 )
 
 // otherClient is a Kubernetes client of another implementation, which changes the objects

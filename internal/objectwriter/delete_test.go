@@ -9,11 +9,12 @@ import (
 	"testing"
 	"testing/synctest"
 
-	"github.com/ordered-helm/helm/internal/fakeapi"
 	apierrors "k8s.io/apimachinery/pkg/api/errors"
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 	"k8s.io/apimachinery/pkg/apis/meta/v1/unstructured"
 	"k8s.io/apimachinery/pkg/runtime/schema"
+
+	"github.com/ordered-helm/helm/internal/fakeapi"
 )
 
 // TestDeleteByUID deletes what was written before, and nothing that has its name.

@@ -7,10 +7,11 @@ import (
 	"testing"
 	"testing/synctest"
 
-	"github.com/ordered-helm/helm/internal/cluster"
-	"github.com/ordered-helm/helm/internal/fakeapi"
 	"helm.sh/helm/v3/pkg/kube"
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
+
+	"github.com/ordered-helm/helm/internal/cluster"
+	"github.com/ordered-helm/helm/internal/fakeapi"
 )
 
 // TestClusterScoped finds cluster-scoped objects, whatever namespace their manifests declare.

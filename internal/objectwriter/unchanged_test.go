@@ -8,8 +8,9 @@ import (
 	"testing"
 	"testing/synctest"
 
-	"github.com/ordered-helm/helm/internal/fakeapi"
 	"k8s.io/apimachinery/pkg/apis/meta/v1/unstructured"
+
+	"github.com/ordered-helm/helm/internal/fakeapi"
 )
 
 // TestApplyTellsItsChangesFromOthers has a controller write a status between the

@@ -8,9 +8,10 @@ import (
 	"strings"
 	"testing"
 
-	"github.com/ordered-helm/helm/internal/fakeapi"
 	"k8s.io/apimachinery/pkg/apis/meta/v1/unstructured"
 	"k8s.io/apimachinery/pkg/types"
+
+	"github.com/ordered-helm/helm/internal/fakeapi"
 )
 
 // deployment has one container, with the environment as a YAML list.
