@@ -146,7 +146,7 @@ func (r *installRun) installCRDs(ctx context.Context) error {
 }
 
 func (r *installRun) crds() *crds.Installer {
-	return &crds.Installer{Cluster: r.op.Cluster, Log: r.op.Log}
+	return &crds.Installer{Cluster: r.op.Cluster, Writer: r.op.Writer, Log: r.op.Log}
 }
 
 // checkBeforeCRDs does all checks that do not need the definitions which are about to be
@@ -331,7 +331,7 @@ func (r *installRun) createNamespace(ctx context.Context) error {
 	if err != nil {
 		return err
 	}
-	if err := r.op.Cluster.Create(ctx, list); err != nil && !apierrors.IsAlreadyExists(err) {
+	if _, err := r.op.Writer.Create(ctx, list); err != nil && !apierrors.IsAlreadyExists(err) {
 		return err
 	}
 	return nil
