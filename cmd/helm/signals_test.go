@@ -6,6 +6,7 @@ package main
 import (
 	"context"
 	"os"
+	ossignal "os/signal"
 	"syscall"
 	"testing"
 	"time"
@@ -14,6 +15,9 @@ import (
 func TestCancelOnSignal(t *testing.T) {
 	for _, signal := range []syscall.Signal{syscall.SIGTERM, syscall.SIGINT, syscall.SIGHUP} {
 		t.Run(signal.String(), func(t *testing.T) {
+			if ossignal.Ignored(signal) { // as under nohup
+				t.Skipf("this process ignores the signal %s", signal)
+			}
 			began := time.Now()
 			announced, left := 0, make(chan int, 1)
 			ctx, stop := cancelOnSignal(t.Context(), interruption{func() { announced++ }, func(code int) {
