@@ -98,6 +98,13 @@ func (w *Writer) SetGuard(g Guard) (bool, error) {
 	return true, w.attach()
 }
 
+// IsRemoving reports whether an operation that holds the release removes it.
+func (w *Writer) IsRemoving() bool {
+	w.mu.Lock()
+	defer w.mu.Unlock()
+	return w.guard != nil && w.rel.Info.Status == release.StatusUninstalling
+}
+
 // Exclusively calls do while no write is under way.
 func (w *Writer) Exclusively(do func() error) error {
 	w.writing.Lock()

@@ -56,9 +56,6 @@ type Options struct {
 	Modes      hookrunner.Modes
 	// Filter, if set, reports whether a hook is to run.
 	Filter func(*release.Hook) bool
-	// RecordFirst stores the progress before a hook is created or deleted: whoever
-	// takes the operation over must know which hooks have run.
-	RecordFirst bool
 }
 
 // Run runs the hooks of an event of a release. A failure of a hook is a
@@ -215,7 +212,7 @@ func (r *run) Create(ctx context.Context, h *release.Hook) error {
 	r.writer.WriteSoon(func(*release.Release) {
 		h.LastRun = release.HookExecution{StartedAt: helmtime.Now(), Phase: release.HookPhaseRunning}
 	})
-	if r.RecordFirst {
+	if r.writer.IsRemoving() {
 		r.writer.WriteProgress() // whoever takes over must know what to wait for
 	}
 	if err := r.create(ctx, o); err != nil {
@@ -291,7 +288,7 @@ func (r *run) Delete(ctx context.Context, h *release.Hook, policy release.HookDe
 }
 
 func (r *run) delete(ctx context.Context, h *release.Hook, list kube.ResourceList) error {
-	if r.RecordFirst {
+	if r.writer.IsRemoving() {
 		r.writer.WriteProgress() // whoever takes over does not find it, and must not run it again
 	}
 	deleted, errs := r.Writer.Delete(ctx, list, metav1.DeletePropagationBackground)

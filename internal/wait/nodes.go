@@ -396,6 +396,3 @@ func (d *delegatedNodes) DeployError(ctx context.Context, err *sequencer.Executi
 
 // Close does nothing, as nothing goes on.
 func (d *delegatedNodes) Close() {}
-
-// IsOtherFailure reports whether an error only says that something else has failed.
-func IsOtherFailure(err error) bool { return errors.Is(err, errOtherFailure) }

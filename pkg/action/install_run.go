@@ -5,7 +5,6 @@ package action
 
 import (
 	"context"
-	"errors"
 	"fmt"
 
 	"helm.sh/helm/v3/pkg/chart"
@@ -18,18 +17,14 @@ import (
 	"k8s.io/apimachinery/pkg/runtime/schema"
 	"sigs.k8s.io/yaml"
 
-	"github.com/ordered-helm/helm/internal/annotation"
-	"github.com/ordered-helm/helm/internal/crds"
 	"github.com/ordered-helm/helm/internal/deploy"
 	"github.com/ordered-helm/helm/internal/failure"
 	"github.com/ordered-helm/helm/internal/history"
-	"github.com/ordered-helm/helm/internal/hookrunner"
 	"github.com/ordered-helm/helm/internal/hooks"
 	"github.com/ordered-helm/helm/internal/inventory"
 	"github.com/ordered-helm/helm/internal/lease"
 	"github.com/ordered-helm/helm/internal/operation"
 	"github.com/ordered-helm/helm/internal/preview"
-	"github.com/ordered-helm/helm/internal/releaserecord"
 	"github.com/ordered-helm/helm/internal/render"
 	"github.com/ordered-helm/helm/internal/text"
 )
@@ -113,70 +108,6 @@ func (r *installRun) preview(ctx context.Context, b *preview.Builder, chrt *char
 func (r *installRun) load(chrt *chart.Chart, vals map[string]any) error {
 	r.renderer = renderer{cfg: r.action.cfg, renderOptions: r.action.renderOptions(r.dryRunMode)}
 	return r.renderer.load(chrt, vals)
-}
-
-// installCRDs installs the crds/ directories of the charts, which templates may depend on.
-// Errors of the order are found before.
-func (r *installRun) installCRDs(ctx context.Context) error {
-	i := r.action
-	definitions := r.renderer.chart.CRDObjects()
-	switch {
-	case i.ClientOnly:
-		return nil
-	case len(i.APIVersions) > 0:
-		r.op.Log("API Version list given outside of client only mode, this list will be ignored")
-	}
-	if i.SkipCRDs || len(definitions) == 0 {
-		return nil
-	}
-	if r.isDryRun() {
-		r.op.Log("WARNING: This chart or one of its subcharts contains CRDs. Rendering may fail or contain inaccuracies.")
-		return nil
-	}
-	if err := releaserecord.CheckSize(r.newRelease(), r.op.Store.DriverName(), deploy.SizeReserve); err != nil {
-		return err
-	}
-	if i.ordered() {
-		if err := r.checkBeforeCRDs(ctx); err != nil {
-			return err
-		}
-	}
-	_, err := r.crds().Install(ctx, definitions)
-	return err
-}
-
-func (r *installRun) crds() *crds.Installer {
-	return &crds.Installer{Cluster: r.op.Cluster, Writer: r.op.Writer, Log: r.op.Log}
-}
-
-// checkBeforeCRDs does all checks that do not need the definitions which are about to be
-// installed.
-func (r *installRun) checkBeforeCRDs(ctx context.Context) error {
-	trial := r.renderer
-	result, err := trial.render()
-	var order *orderError
-	var value *annotation.ValueError
-	if errors.As(err, &order) || errors.As(err, &value) {
-		return err
-	}
-	if err != nil {
-		return nil //nolint:nilerr // a chart may render only when its definitions exist
-	}
-	rel := r.newRelease()
-	rel.Hooks, rel.Manifest, rel.Info.Notes = result.Hooks, result.Manifest, result.Notes
-	return r.newDeploy(rel, &trial, nil, nil).CheckBeforeCRDs(ctx, trial.recordOf(rel))
-}
-
-// installCRDHooks installs definitions that are hooks, on which the kinds of all other
-// objects may depend.
-func (r *installRun) installCRDHooks(ctx context.Context) error {
-	if r.isDryRun() || r.action.SkipCRDs || r.action.DisableHooks || len(hookrunner.ForEvent(r.rel.Hooks, hookrunner.EventCRDInstall)) == 0 {
-		return nil
-	}
-	if err := r.newDeploy(r.rel, &r.renderer, nil, nil).CheckBeforeCRDs(ctx, r.renderer.recordOf(r.rel)); err != nil {
-		return err
-	}
-	return r.crds().InstallHooks(ctx, r.rel.Hooks)
 }
 
 // render makes the release. With an error it returns what there is of the release, so that

@@ -158,7 +158,6 @@ func (r *uninstallRun) hooks() *hooks.Runner {
 	u := r.action
 	o := hooks.Options{
 		Timeout: u.Timeout, Limit: u.MaxParallelHooks, FollowLogs: u.FollowHookLogs, Modes: storedHookModes(r.rel, r.op.Events),
-		RecordFirst: r.op.Lease() != nil,
 	}
 	if r.isContinued() {
 		o.Filter = func(h *release.Hook) bool {
