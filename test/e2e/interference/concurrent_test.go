@@ -22,7 +22,9 @@ const rounds = 2
 
 // TestPeopleWorkTogether starts two operations on one release at the same moment. One of
 // them succeeds, or both do one after the other; an operation that fails says which one is
-// in its way. Afterwards the release is deployed, or removed.
+// in its way. Only an upgrade and an uninstall may both stop, before they change anything:
+// each of them may find what the other one has stored. Afterwards the release is deployed,
+// or removed.
 func TestPeopleWorkTogether(t *testing.T) {
 	t.Parallel()
 	one, two := charts.ThreeLayers(t, "1"), charts.ThreeLayers(t, "2", charts.Object{Name: "more", Layer: "more", DependsOn: "last"})
@@ -84,7 +86,7 @@ func runTogether(tb testing.TB, h *harness.Helm, do [2][]string, losers []string
 	list, err := h.Cluster.Client().CoreV1().Secrets(h.Namespace).List(tb.Context(), metav1.ListOptions{LabelSelector: "owner=helm"})
 	harness.NoError(tb, err)
 	switch {
-	case won == 0:
+	case won == 0 && !(do[0][0] == "upgrade" && do[1][0] == "uninstall"):
 		tb.Error("nobody won")
 	case len(list.Items) == 0 && uninstalled:
 		h.ExpectObjects(tb, "rel")
