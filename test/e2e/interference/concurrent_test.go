@@ -86,7 +86,7 @@ func runTogether(tb testing.TB, h *harness.Helm, do [2][]string, losers []string
 	list, err := h.Cluster.Client().CoreV1().Secrets(h.Namespace).List(tb.Context(), metav1.ListOptions{LabelSelector: "owner=helm"})
 	harness.NoError(tb, err)
 	switch {
-	case won == 0 && !(do[0][0] == "upgrade" && do[1][0] == "uninstall"):
+	case won == 0 && (do[0][0] != "upgrade" || do[1][0] != "uninstall"):
 		tb.Error("nobody won")
 	case len(list.Items) == 0 && uninstalled:
 		h.ExpectObjects(tb, "rel")
