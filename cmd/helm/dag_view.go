@@ -6,8 +6,6 @@ package main
 import (
 	"context"
 	"fmt"
-	"slices"
-	"strings"
 
 	"github.com/spf13/cobra"
 
@@ -18,7 +16,7 @@ import (
 
 // dagView are the flags that say how a graph is shown.
 type dagView struct {
-	format  graphFormat
+	format  graphview.Format
 	reasons bool
 	// diff is the release that the chart is compared with; empty if it is not.
 	diff string
@@ -27,34 +25,11 @@ type dagView struct {
 }
 
 func (v *dagView) addFlags(cmd *cobra.Command, a *app) {
-	v.format = graphFormat(graphview.FormatText)
+	outputChoice("how the graph is printed", graphview.Formats()).add(cmd, &v.format)
 	f := cmd.Flags()
-	f.VarP(&v.format, outputFlagName, "o", "how the graph is printed: "+strings.Join(graphFormats(), ", "))
 	f.BoolVar(&v.reasons, reasonsFlagName, false, "say of each edge which file and key declares it")
 	f.StringVar(&v.diff, diffFlagName, "", "name of a release: mark how the chart's graph differs from that by which it was deployed")
-	completeFlag(cmd, outputFlagName, cobra.FixedCompletions(graphFormats(), cobra.ShellCompDirectiveNoFileComp))
 	completeFlag(cmd, diffFlagName, a.completeReleases)
-}
-
-// graphFormat is the value of --output.
-type graphFormat graphview.Format
-
-func graphFormats() []string {
-	var names []string
-	for _, f := range graphview.Formats() {
-		names = append(names, string(f))
-	}
-	return names
-}
-
-func (f *graphFormat) String() string { return string(*f) }
-func (f *graphFormat) Type() string   { return "format" }
-func (f *graphFormat) Set(s string) error {
-	if !slices.Contains(graphFormats(), s) {
-		return fmt.Errorf("there are %s", strings.Join(graphFormats(), ", "))
-	}
-	*f = graphFormat(s)
-	return nil
 }
 
 // dagDiff shows the plan of a chart beside that of a release.
@@ -88,5 +63,5 @@ func (a *app) showPlan(plan *action.Plan, before *graphview.Before, opts *dagOpt
 		printer.Event(action.Event{Type: action.EventWarning, Message: need.String()})
 	}
 	view := graphview.View{Plan: plan.Plan, Hooks: plan.Hooks, Reasons: opts.reasons, Before: before}
-	return view.Write(a.out, graphview.Format(opts.format))
+	return view.Write(a.out, opts.format)
 }

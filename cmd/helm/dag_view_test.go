@@ -9,6 +9,7 @@ import (
 	"strings"
 	"testing"
 
+	"github.com/ordered-helm/helm/internal/graphview"
 	"github.com/ordered-helm/helm/internal/testutil/golden"
 )
 
@@ -41,22 +42,22 @@ func TestDagFormatsOfCharts(t *testing.T) {
 	if err := os.WriteFile(values, []byte("after: x\n"), 0o644); err != nil {
 		t.Fatal(err)
 	}
-	for _, format := range graphFormats() {
+	for _, format := range graphview.Formats() {
 		for _, flags := range []string{"", "-f " + values, "--set after=x", "--reasons"} {
-			got := runHelm(t, strings.Fields("dag "+chart+" -o "+format+" "+flags)...)
+			got := runHelm(t, strings.Fields("dag "+chart+" -o "+string(format)+" "+flags)...)
 			if got.code != 0 || !strings.Contains(got.stdout, "release-name-web") {
 				t.Errorf("-o %s %s: %+v", format, flags, got)
 			}
-			if warned := strings.Contains(got.stderr, `the layer "x"`); warned != (flags != "" && flags != "--reasons") {
+			if warned := strings.Contains(got.stderr, `the unknown layer "x"`); warned != (flags != "" && flags != "--reasons") {
 				t.Errorf("-o %s %s: values were not used: %s", format, flags, got.stderr)
 			}
 		}
-		got := runHelm(t, "dag", chart, "-o", format, "--set", "after=web")
+		got := runHelm(t, "dag", chart, "-o", string(format), "--set", "after=web")
 		if got.code != 1 || got.stdout != "" || !strings.HasPrefix(got.stderr, "Error: dependency cycle") {
 			t.Errorf("-o %s of a cycle: %+v", format, got)
 		}
 	}
-	if got := runHelm(t, "dag", chart, "-o", "png"); got.code != 1 || !strings.Contains(got.stderr, "there are text, json, dot, mermaid, svg") {
+	if got := runHelm(t, "dag", chart, "-o", "png"); got.code != 1 || !strings.Contains(got.stderr, "must be one of: text, json, dot, mermaid, svg") {
 		t.Errorf("%+v", got)
 	}
 }
@@ -65,8 +66,8 @@ func TestDagOfAReleaseInEveryFormat(t *testing.T) {
 	t.Setenv("HELM_DRIVER", "memory")
 	t.Setenv("HELM_MEMORY_DRIVER_DATA", storeReleases(t))
 	t.Chdir(t.TempDir())
-	for _, format := range graphFormats() {
-		got := runHelm(t, "dag", "shop", "-o", format, "--reasons")
+	for _, format := range graphview.Formats() {
+		got := runHelm(t, "dag", "shop", "-o", string(format), "--reasons")
 		if got.code != 0 || !strings.Contains(got.stdout, "shop-web") || !strings.Contains(strings.ReplaceAll(got.stdout, "#45;", "-"), "shop/templates/layers.yaml") {
 			t.Errorf("-o %s: %+v", format, got)
 		}
@@ -136,8 +137,8 @@ metadata:
 stringData: {password: swordfish}
 data: {token: c3dvcmRmaXNo}
 `})
-	for _, format := range graphFormats() {
-		got := runHelm(t, "dag", chart, "-o", format, "--reasons")
+	for _, format := range graphview.Formats() {
+		got := runHelm(t, "dag", chart, "-o", string(format), "--reasons")
 		if got.code != 0 || strings.Contains(got.stdout, "swordfish") || strings.Contains(got.stdout, "c3dvcm") {
 			t.Errorf("-o %s: %+v", format, got)
 		}

@@ -4,8 +4,15 @@
 package main
 
 import (
+	"fmt"
+	"io"
+	"strings"
+
 	"github.com/spf13/cobra"
 	"helm.sh/helm/v3/cmd/helm/require"
+	"helm.sh/helm/v3/pkg/release"
+
+	"github.com/ordered-helm/helm/pkg/action"
 )
 
 const getHelp = `
@@ -14,6 +21,26 @@ notes or metadata, or all of that together.
 
     $ helm get values shop
     $ helm get manifest shop --revision 3
+`
+
+const getHooksHelp = `
+Print the hooks of a release as YAML documents.
+
+    $ helm get hooks shop
+`
+
+const getManifestHelp = `
+Print the manifest of a release: the YAML of every resource that its chart and
+subcharts rendered, hooks excepted.
+
+    $ helm get manifest shop
+    $ helm get manifest shop --revision 3 | kubectl diff -f -
+`
+
+const getNotesHelp = `
+Print the notes that a release's chart has for whoever installs it.
+
+    $ helm get notes shop
 `
 
 func newGetCmd(a *app) *cobra.Command {
@@ -25,16 +52,59 @@ func newGetCmd(a *app) *cobra.Command {
 	}
 	cmd.AddCommand(
 		newGetAllCmd(a),
-		newGetHooksCmd(a),
-		newGetManifestCmd(a),
+		newGetTextCmd(a, "hooks", "print the hooks of a release", getHooksHelp, hooksText),
+		newGetTextCmd(a, "manifest", "print the manifest of a release", getManifestHelp, func(rel *release.Release) string {
+			return rel.Manifest + "\n"
+		}),
 		newGetMetadataCmd(a),
-		newGetNotesCmd(a),
+		newGetTextCmd(a, "notes", "print the notes of a release", getNotesHelp, func(rel *release.Release) string {
+			if rel.Info.Notes == "" {
+				return ""
+			}
+			return fmt.Sprintf("NOTES:\n%s\n", rel.Info.Notes)
+		}),
 		newGetValuesCmd(a),
 	)
+	return cmd
+}
+
+// newGetTextCmd makes a command that prints one part of a release as it is stored.
+func newGetTextCmd(a *app, name, short, long string, part func(*release.Release) string) *cobra.Command {
+	client := action.NewGet(a.config)
+	cmd := &cobra.Command{
+		Use:               name + " RELEASE_NAME",
+		Short:             short,
+		Long:              long,
+		Args:              require.ExactArgs(1),
+		ValidArgsFunction: a.completeRelease(),
+		RunE: func(_ *cobra.Command, args []string) error {
+			rel, err := client.Run(args[0])
+			if err != nil {
+				return err
+			}
+			_, err = io.WriteString(a.out, part(rel))
+			return err
+		},
+	}
+	a.addRevisionFlag(cmd, &client.Version)
 	return cmd
 }
 
 func (a *app) addRevisionFlag(cmd *cobra.Command, revision *int) {
 	cmd.Flags().IntVar(revision, "revision", 0, "revision of the release (default: the latest)")
 	completeFlag(cmd, "revision", a.completeRevisions)
+}
+
+// hooksText is the hooks of a release as YAML documents.
+func hooksText(rel *release.Release) string {
+	var text strings.Builder
+	for _, hook := range rel.Hooks {
+		text.WriteString(hookText(hook))
+	}
+	return text.String()
+}
+
+// hookText is a hook as a YAML document that names its source.
+func hookText(hook *release.Hook) string {
+	return fmt.Sprintf("---\n# Source: %s\n%s\n", hook.Path, hook.Manifest)
 }

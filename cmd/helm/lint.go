@@ -42,8 +42,7 @@ programs; exit codes are the same.
 func newLintCmd(a *app) *cobra.Command {
 	client := action.NewLint()
 	vals := &values.Options{}
-	var kubeVersion string
-	format := lintFormat("text")
+	var kubeVersion, format string
 	cmd := &cobra.Command{
 		Use:   "lint PATH",
 		Short: "check a chart for mistakes",
@@ -65,35 +64,14 @@ func newLintCmd(a *app) *cobra.Command {
 	f.BoolVar(&client.Quiet, "quiet", false, "print warnings and errors alone")
 	f.BoolVar(&client.SkipSchemaValidation, "skip-schema-validation", false, "do not check values by the charts' JSON schemas")
 	f.StringVar(&kubeVersion, "kube-version", "", "version of Kubernetes to check for")
-	f.VarP(&format, "output", "o", "how the findings are printed: "+strings.Join(lintFormats(), ", ")+" [not in Helm]")
+	formats := outputChoice("how the findings are printed", []string{"text", "json", "sarif"}, "for people", "for other programs", "for tools that review code")
+	formats.usage += " [not in Helm]"
+	formats.add(cmd, &format)
 	addValueFlags(f, vals)
-	completeFlag(cmd, "output", func(*cobra.Command, []string, string) ([]cobra.Completion, cobra.ShellCompDirective) {
-		return []cobra.Completion{
-			cobra.CompletionWithDesc("json", "for other programs"),
-			cobra.CompletionWithDesc("sarif", "for tools that review code"),
-			cobra.CompletionWithDesc("text", "for people"),
-		}, cobra.ShellCompDirectiveNoFileComp
-	})
 	return cmd
 }
 
-// lintFormat is the value of lint's --output.
-type lintFormat string
-
-func lintFormats() []string { return []string{"text", "json", "sarif"} }
-
-func (v *lintFormat) Type() string   { return "format" }
-func (v *lintFormat) String() string { return string(*v) }
-
-func (v *lintFormat) Set(s string) error {
-	if !slices.Contains(lintFormats(), s) {
-		return fmt.Errorf("must be one of %s", strings.Join(lintFormats(), ", "))
-	}
-	*v = lintFormat(s)
-	return nil
-}
-
-func (a *app) lint(client *action.Lint, vals *values.Options, paths []string, format lintFormat) error {
+func (a *app) lint(client *action.Lint, vals *values.Options, paths []string, format string) error {
 	if len(paths) == 0 {
 		paths = []string{"."}
 	}
@@ -166,7 +144,7 @@ func withoutLog(do func()) {
 }
 
 // printFindings prints the findings for other programs.
-func (a *app) printFindings(charts []*action.LintedChart, format lintFormat) error {
+func (a *app) printFindings(charts []*action.LintedChart, format string) error {
 	if format == "json" {
 		return lintview.JSON(a.out, charts)
 	}

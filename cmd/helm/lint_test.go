@@ -86,7 +86,7 @@ func TestLintOfNothingWrong(t *testing.T) {
 	if got := runHelm(t, "lint", "right", "-o", "sarif", "--quiet"); got.code != 0 || !strings.Contains(got.stdout, `"results": []`) {
 		t.Errorf("%+v", got)
 	}
-	if got := runHelm(t, "lint", "right", "-o", "xml"); got.code == 0 || !strings.Contains(got.stderr, "must be one of text, json, sarif") {
+	if got := runHelm(t, "lint", "right", "-o", "xml"); got.code == 0 || !strings.Contains(got.stderr, "must be one of: text, json, sarif") {
 		t.Errorf("%+v", got)
 	}
 }

@@ -16,7 +16,7 @@ import (
 	"github.com/ordered-helm/helm/pkg/action"
 )
 
-const damagedRecord = "the record of order in release shop, revision 3, cannot be used: unexpected end of JSON input"
+const damagedRecord = "the release record of shop, revision 3, cannot be used: unexpected end of JSON input"
 
 // damage makes a revision's record one that cannot be read.
 func damage(t *testing.T, rel *release.Release) {

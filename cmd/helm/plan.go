@@ -8,8 +8,6 @@ import (
 	"encoding/json"
 	"errors"
 	"fmt"
-	"slices"
-	"strings"
 
 	"github.com/spf13/cobra"
 	"helm.sh/helm/v3/cmd/helm/require"
@@ -63,7 +61,7 @@ func planIgnores() []string {
 func newPlanCmd(a *app) *cobra.Command {
 	in := newUpgradeInput(a)
 	in.output = &formatFlag{format: "json"} // nobody is told anything but the plan
-	format := planFormat("text")
+	var format string
 	cmd := &cobra.Command{
 		Use:   "plan [RELEASE] [CHART]",
 		Short: "print what an upgrade would do [not in Helm]",
@@ -84,7 +82,7 @@ func newPlanCmd(a *app) *cobra.Command {
 	}
 	f := cmd.Flags()
 	f.SetOutput(a.errOut)
-	in.addOperationFlags(f)
+	in.addOperationFlags(cmd)
 	in.addReleaseFlags(f)
 	f.Lookup(waitFlagName).Usage = printedInOrder
 	for _, name := range planIgnores() {
@@ -93,32 +91,10 @@ func newPlanCmd(a *app) *cobra.Command {
 	addValueFlags(f, &in.values)
 	addChartPathFlags(f, &in.client.ChartPathOptions)
 	addPostRendererFlags(f, &in.client.PostRenderer)
-	f.VarP(&format, "output", "o", "how the plan is printed: "+strings.Join(planFormats(), ", "))
-	completeFlag(cmd, "output", func(*cobra.Command, []string, string) ([]cobra.Completion, cobra.ShellCompDirective) {
-		return []cobra.Completion{
-			cobra.CompletionWithDesc("json", "for other programs"),
-			cobra.CompletionWithDesc("text", "for people"),
-		}, cobra.ShellCompDirectiveNoFileComp
-	})
+	outputChoice("how the plan is printed", []string{"text", "json"}, "for people", "for other programs").add(cmd, &format)
 	completeFlag(cmd, "version", a.completeVersionOf(func() int { return 1 }))
 	completeFlag(cmd, "wait", completeWait)
 	return cmd
-}
-
-// planFormat is the value of plan's --output.
-type planFormat string
-
-func planFormats() []string { return []string{"text", "json"} }
-
-func (v *planFormat) Type() string   { return "format" }
-func (v *planFormat) String() string { return string(*v) }
-
-func (v *planFormat) Set(s string) error {
-	if !slices.Contains(planFormats(), s) {
-		return fmt.Errorf("must be one of %s", strings.Join(planFormats(), ", "))
-	}
-	*v = planFormat(s)
-	return nil
 }
 
 // preview says what run would do.
@@ -158,7 +134,7 @@ func (in *upgradeInput) previewInstall(ctx context.Context, replace bool, name, 
 }
 
 // printPlan prints a plan, and returns how the command ends.
-func (a *app) printPlan(p *action.Preview, format planFormat) error {
+func (a *app) printPlan(p *action.Preview, format string) error {
 	var err error
 	if format == "json" {
 		enc := json.NewEncoder(a.out)

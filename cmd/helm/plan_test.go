@@ -27,9 +27,9 @@ func TestPlanEnds(t *testing.T) {
 		{"what would fail", action.Preview{Changes: true, Fails: true, First: object(action.PreviewFail)}, 1},
 	} {
 		t.Run(tt.name, func(t *testing.T) {
-			for _, format := range planFormats() {
+			for _, format := range []string{"text", "json"} {
 				var out bytes.Buffer
-				err := (&app{out: &out}).printPlan(&tt.preview, planFormat(format))
+				err := (&app{out: &out}).printPlan(&tt.preview, format)
 				if code := codeOf(err); code != tt.code || out.Len() == 0 {
 					t.Errorf("%s: exit code %d, %q", format, code, out.String())
 				}
@@ -54,7 +54,7 @@ func TestPlanWithoutACluster(t *testing.T) {
 	if got := runHelm(t, "plan", "shop", dir); got.code != 1 || !strings.HasPrefix(got.stderr, "Error: ") || got.stdout != "" {
 		t.Errorf("%+v", got)
 	}
-	if got := runHelm(t, "plan", "shop", dir, "-o", "yaml"); got.code != 1 || !strings.Contains(got.stderr, "must be one of text, json") {
+	if got := runHelm(t, "plan", "shop", dir, "-o", "yaml"); got.code != 1 || !strings.Contains(got.stderr, "must be one of: text, json") {
 		t.Errorf("%+v", got)
 	}
 	if got := runHelm(t, "plan", "shop"); got.code != 1 || !strings.Contains(got.stderr, "requires 2 arguments") {

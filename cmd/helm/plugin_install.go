@@ -12,10 +12,9 @@ import (
 
 	"github.com/spf13/cobra"
 	"helm.sh/helm/v3/cmd/helm/require"
+	"helm.sh/helm/v3/pkg/getter"
 	"helm.sh/helm/v3/pkg/plugin"
 	"helm.sh/helm/v3/pkg/plugin/installer"
-
-	"github.com/ordered-helm/helm/internal/pluginarchive"
 )
 
 const pluginInstallHelp = `
@@ -54,7 +53,7 @@ func (a *app) installPlugin(ctx context.Context, source, version string) error {
 		return err
 	}
 	if archive, ok := from.(*installer.HTTPInstaller); ok {
-		from = pluginarchive.NewInstaller(ctx, archive.Source, filepath.Join(a.settings.PluginsDirectory, archive.PluginName))
+		from = &archiveInstaller{HTTPInstaller: archive, app: a}
 	}
 	if err := a.checkPluginPath(source, from.Path()); err != nil {
 		return err
@@ -68,6 +67,45 @@ func (a *app) installPlugin(ctx context.Context, source, version string) error {
 	}
 	_, err = fmt.Fprintf(a.out, "Installed plugin: %s\n", p.Metadata.Name)
 	return err
+}
+
+// archiveInstaller is Helm's installer of archives on web servers, but it installs into
+// the folder that $HELM_PLUGINS names, and leaves nothing in the cache: Helm cannot
+// install a plugin again while its cache has it.
+type archiveInstaller struct {
+	*installer.HTTPInstaller
+	app *app
+}
+
+// Path returns the folder that the plugin is installed into.
+func (i *archiveInstaller) Path() string {
+	return filepath.Join(i.app.settings.PluginsDirectory, i.PluginName)
+}
+
+// Install downloads the archive, unpacks it beside Path and moves it there.
+func (i *archiveInstaller) Install() (err error) {
+	client, err := getter.All(i.app.settings).ByScheme("http")
+	if err != nil {
+		return err
+	}
+	archive, err := client.Get(i.Source)
+	if err != nil {
+		return err
+	}
+	temporary, err := os.MkdirTemp(filepath.Dir(i.Path()), ".installing-*")
+	if err != nil {
+		return err
+	}
+	defer func() { err = errors.Join(err, os.RemoveAll(temporary)) }()
+
+	unpacked := filepath.Join(temporary, "plugin") // plugins are not looked for this deep
+	if err := new(installer.TarGzExtractor).Extract(archive, unpacked); err != nil {
+		return fmt.Errorf("extracting files from archive: %w", err)
+	}
+	if _, err := os.Stat(filepath.Join(unpacked, plugin.PluginFileName)); err != nil {
+		return installer.ErrMissingMetadata
+	}
+	return os.Rename(unpacked, i.Path())
 }
 
 // checkPluginPath refuses sources whose last part would lead out of the folder of

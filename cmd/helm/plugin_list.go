@@ -5,12 +5,12 @@ package main
 
 import (
 	"fmt"
-	"strings"
-	"unicode"
 
 	"github.com/gosuri/uitable"
 	"github.com/spf13/cobra"
 	"helm.sh/helm/v3/pkg/plugin"
+
+	"github.com/ordered-helm/helm/internal/terminal"
 )
 
 const pluginListHelp = `
@@ -33,20 +33,10 @@ func newPluginListCmd(a *app) *cobra.Command {
 			table := uitable.New()
 			table.AddRow("NAME", "VERSION", "DESCRIPTION")
 			for _, p := range plugins {
-				table.AddRow(p.Metadata.Name, printable(p.Metadata.Version), printable(p.Metadata.Description))
+				table.AddRow(p.Metadata.Name, terminal.Harmless(p.Metadata.Version), terminal.Harmless(p.Metadata.Description))
 			}
 			_, err = fmt.Fprintln(a.out, table)
 			return err
 		},
 	}
-}
-
-// printable takes what steers a terminal out of a text of unknown origin.
-func printable(text string) string {
-	return strings.Map(func(r rune) rune {
-		if unicode.IsControl(r) && r != '\n' && r != '\t' {
-			return -1
-		}
-		return r
-	}, text)
 }

@@ -4,9 +4,14 @@
 package main
 
 import (
+	"archive/tar"
 	"bufio"
+	"bytes"
+	"compress/gzip"
 	"errors"
 	"fmt"
+	"net/http"
+	"net/http/httptest"
 	"os"
 	"os/exec"
 	"path/filepath"
@@ -109,19 +114,6 @@ func TestAddPluginFlags(t *testing.T) {
 	}
 }
 
-func TestPrintable(t *testing.T) {
-	for text, want := range map[string]string{
-		"plain":               "plain",
-		"two\nlines\tand tab": "two\nlines\tand tab",
-		"\x1b[2Jcleared\a\r":  "[2Jcleared",
-		"\u009b31mred \u00e9": "31mred \u00e9",
-	} {
-		if got := printable(text); got != want {
-			t.Errorf("of %q %q is printed, want %q", text, got, want)
-		}
-	}
-}
-
 func TestCheckPluginPath(t *testing.T) {
 	a := &app{settings: cli.New()}
 	a.settings.PluginsDirectory = "/data/plugins/"
@@ -205,5 +197,68 @@ func TestFailedPluginInstallation(t *testing.T) {
 				t.Errorf("the source is gone: %v", err)
 			}
 		})
+	}
+}
+
+// packed is a .tar.gz archive of one file.
+func packed(t *testing.T, name, text string) []byte {
+	t.Helper()
+	var archive bytes.Buffer
+	compressed := gzip.NewWriter(&archive)
+	out := tar.NewWriter(compressed)
+	if err := out.WriteHeader(&tar.Header{Name: name, Typeflag: tar.TypeReg, Mode: 0o644, Size: int64(len(text))}); err != nil {
+		t.Fatal(err)
+	}
+	if _, err := out.Write([]byte(text)); err != nil {
+		t.Fatal(err)
+	}
+	if err := errors.Join(out.Close(), compressed.Close()); err != nil {
+		t.Fatal(err)
+	}
+	return archive.Bytes()
+}
+
+// TestPluginFromArchive installs plugins from archives into the folder that
+// $HELM_PLUGINS names, also a second time, and leaves nothing of those it refuses.
+func TestPluginFromArchive(t *testing.T) {
+	archives := map[string][]byte{
+		"/hello-1.0.0.tgz":  packed(t, "plugin.yaml", "name: hello\nversion: 1.0.0\ncommand: echo hello\n"),
+		"/hollow-1.0.0.tgz": packed(t, "readme.txt", "x"),
+		"/up-1.0.0.tgz":     packed(t, "../up.txt", "x"),
+		"/text-1.0.0.tgz":   []byte("text"),
+	}
+	server := httptest.NewServer(http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
+		w.Header().Set("Content-Type", "application/gzip")
+		_, _ = w.Write(archives[r.URL.Path])
+	}))
+	defer server.Close()
+	plugins := filepath.Join(t.TempDir(), "plugins")
+	t.Setenv("HELM_PLUGINS", plugins)
+	for _, args := range []string{"install " + server.URL + "/hello-1.0.0.tgz", "uninstall hello", "install " + server.URL + "/hello-1.0.0.tgz"} {
+		if got := runHelm(t, append([]string{"plugin"}, strings.Fields(args)...)...); got.code != 0 {
+			t.Fatalf("plugin %s: %+v", args, got)
+		}
+	}
+	for name, want := range map[string]string{
+		"hello":  "plugin already exists",
+		"hollow": "plugin metadata (plugin.yaml) missing",
+		"up":     "extracting files from archive: path contains '..', which is illegal",
+		"text":   "extracting files from archive: unexpected EOF",
+	} {
+		if got := runHelm(t, "plugin", "install", server.URL+"/"+name+"-1.0.0.tgz"); got.code != 1 || !strings.Contains(got.stderr, want) {
+			t.Errorf("%s: got %+v, want %q", name, got, want)
+		}
+	}
+	var files []string
+	if err := filepath.WalkDir(filepath.Dir(plugins), func(path string, entry os.DirEntry, err error) error {
+		if err == nil && !entry.IsDir() {
+			files = append(files, path)
+		}
+		return err
+	}); err != nil {
+		t.Fatal(err)
+	}
+	if want := []string{filepath.Join(plugins, "hello", "plugin.yaml")}; !slices.Equal(files, want) {
+		t.Errorf("there is %q, want %q", files, want)
 	}
 }

@@ -4,13 +4,15 @@
 package main
 
 import (
+	"crypto/tls"
+	"crypto/x509"
 	"fmt"
 	"net/http"
+	"os"
 
 	"github.com/spf13/pflag"
 	"helm.sh/helm/v3/pkg/registry"
 
-	"github.com/ordered-helm/helm/internal/tlsfiles"
 	"github.com/ordered-helm/helm/pkg/action"
 )
 
@@ -53,10 +55,34 @@ func addRegistryTLSFlags(f *pflag.FlagSet, o *registryOptions) {
 	f.BoolVar(&o.plainHTTP, "plain-http", false, "speak to the registry over HTTP without TLS")
 }
 
-// files are the options that change how TLS is spoken. Plain HTTP is only in
-// question when they do not.
-func (o registryOptions) files() tlsfiles.Files {
-	return tlsfiles.Files{Cert: o.certFile, Key: o.keyFile, CA: o.caFile, Insecure: o.insecure}
+// changeTLS tells whether the options change how TLS is spoken. Plain HTTP is only in
+// question when they do not. A certificate without its key, or the reverse, is none.
+func (o registryOptions) changeTLS() bool {
+	return o.certFile != "" && o.keyFile != "" || o.caFile != "" || o.insecure
+}
+
+// tlsConfig reads the files that the options name. Helm's own code for it is internal, and
+// what it exports that does the same takes no user name.
+func (o registryOptions) tlsConfig() (*tls.Config, error) {
+	config := &tls.Config{InsecureSkipVerify: o.insecure}
+	if o.certFile != "" && o.keyFile != "" {
+		pair, err := tls.LoadX509KeyPair(o.certFile, o.keyFile)
+		if err != nil {
+			return nil, fmt.Errorf("can't create TLS config for client: can't load key pair from cert %s and key %s: %w", o.certFile, o.keyFile, err)
+		}
+		config.Certificates = []tls.Certificate{pair}
+	}
+	if o.caFile != "" {
+		pem, err := os.ReadFile(o.caFile)
+		if err != nil {
+			return nil, fmt.Errorf("can't create TLS config for client: can't read CA file: %s", o.caFile)
+		}
+		config.RootCAs = x509.NewCertPool()
+		if !config.RootCAs.AppendCertsFromPEM(pem) {
+			return nil, fmt.Errorf("can't create TLS config for client: failed to append certificates from file: %s", o.caFile)
+		}
+	}
+	return config, nil
 }
 
 func (a *app) registryClient(o registryOptions) (*registry.Client, error) {
@@ -68,10 +94,10 @@ func (a *app) registryClient(o registryOptions) (*registry.Client, error) {
 		registry.ClientOptBasicAuth(o.username, o.password),
 	}
 	switch {
-	case o.files().Matter():
-		config, err := o.files().Config()
+	case o.changeTLS():
+		config, err := o.tlsConfig()
 		if err != nil {
-			return nil, fmt.Errorf("can't create TLS config for client: %w", err)
+			return nil, err
 		}
 		options = append(options, registry.ClientOptHTTPClient(&http.Client{
 			Transport: &http.Transport{TLSClientConfig: config, Proxy: http.ProxyFromEnvironment},

@@ -43,8 +43,8 @@ func newRegistryLoginCmd(a *app) *cobra.Command {
 				return err
 			}
 			// The action panics over files that it cannot use.
-			if _, err := o.files().Config(); err != nil {
-				return fmt.Errorf("can't create TLS config for client: %w", err)
+			if _, err := o.tlsConfig(); err != nil {
+				return err
 			}
 			return action.NewRegistryLogin(a.config).Run(a.out, args[0], o.username, o.password,
 				action.WithCertFile(o.certFile),

@@ -167,9 +167,5 @@ func (p *releasePrinter) printValues(text *bytes.Buffer) error {
 }
 
 func (p *releasePrinter) printManifests(text *bytes.Buffer) {
-	fmt.Fprintln(text, "HOOKS:")
-	for _, hook := range p.release.Hooks {
-		fmt.Fprintf(text, "---\n# Source: %s\n%s\n", hook.Path, hook.Manifest)
-	}
-	fmt.Fprintf(text, "MANIFEST:\n%s\n", p.release.Manifest)
+	fmt.Fprintf(text, "HOOKS:\n%sMANIFEST:\n%s\n", hooksText(p.release), p.release.Manifest)
 }

@@ -4,7 +4,6 @@
 package main
 
 import (
-	"context"
 	"time"
 
 	"github.com/spf13/cobra"
@@ -55,8 +54,8 @@ func newRepoCmd(a *app) *cobra.Command {
 
 // openRepository returns the repository of an entry, with the cache of the
 // settings.
-func (a *app) openRepository(ctx context.Context, entry *repo.Entry, timeout time.Duration) (*repo.ChartRepository, error) {
-	r, err := chartrepo.New(ctx, entry, getter.All(a.settings, getter.WithTimeout(timeout)))
+func (a *app) openRepository(entry *repo.Entry, timeout time.Duration) (*repo.ChartRepository, error) {
+	r, err := repo.NewChartRepository(entry, getter.All(a.settings, getter.WithTimeout(timeout)))
 	if err != nil {
 		return nil, err
 	}
@@ -64,4 +63,10 @@ func (a *app) openRepository(ctx context.Context, entry *repo.Entry, timeout tim
 		r.CachePath = a.settings.RepositoryCache
 	}
 	return r, nil
+}
+
+// repositories reads the repository file. What could be read is returned with
+// an error, too.
+func (a *app) repositories() (*repo.File, error) {
+	return chartrepo.LoadFile(a.settings.RepositoryConfig)
 }

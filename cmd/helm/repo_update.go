@@ -4,7 +4,6 @@
 package main
 
 import (
-	"context"
 	"errors"
 	"fmt"
 	"io/fs"
@@ -41,8 +40,8 @@ func newRepoUpdateCmd(a *app) *cobra.Command {
 		Long:              repoUpdateHelp,
 		Args:              require.MinimumNArgs(0),
 		ValidArgsFunction: a.completeRepositories,
-		RunE: func(cmd *cobra.Command, args []string) error {
-			return a.updateRepositories(cmd.Context(), args, timeout, strict)
+		RunE: func(_ *cobra.Command, args []string) error {
+			return a.updateRepositories(args, timeout, strict)
 		},
 	}
 	f := cmd.Flags()
@@ -53,14 +52,14 @@ func newRepoUpdateCmd(a *app) *cobra.Command {
 
 // updateRepositories fetches the indexes of the repositories named; of all if
 // none is.
-func (a *app) updateRepositories(ctx context.Context, names []string, timeout time.Duration, strict bool) error {
+func (a *app) updateRepositories(names []string, timeout time.Duration, strict bool) error {
 	entries, err := a.entriesToUpdate(names)
 	if err != nil {
 		return err
 	}
 	var repositories []*repo.ChartRepository
 	for _, entry := range entries {
-		r, err := a.openRepository(ctx, entry, timeout)
+		r, err := a.openRepository(entry, timeout)
 		if err != nil {
 			return err
 		}

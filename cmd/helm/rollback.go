@@ -65,8 +65,7 @@ func newRollbackCmd(a *app) *cobra.Command {
 	checkReadiness = addReadinessFlag(f, &client.ReadinessTimeout)
 	f.BoolVar(&client.WaitForJobs, "wait-for-jobs", false, "with --wait, wait for Jobs to complete too")
 	f.BoolVar(&client.CleanupOnFail, "cleanup-on-fail", false, "if the rollback fails, delete what it created")
-	addTakeoverFlag(f, &client.Takeover)
-	completeFlag(cmd, takeoverFlagName, completeTakeover)
+	addTakeoverFlag(cmd, &client.Takeover)
 	addProgressFlags(cmd, &flags)
 	addHistoryMaxFlag(f, &client.MaxHistory, a.settings.MaxHistory)
 	return cmd

@@ -85,10 +85,13 @@ func foundOnHub(in *searchHubInput, results []hub.Result) *found {
 	if in.repositories {
 		f.heading = append(f.heading, "REPO URL")
 	}
-	for _, r := range results {
+	for i := range results {
+		r := &results[i]
+		latest := r.Relationships.LatestChartVersion.Data
 		row := hubRow{
-			URL: r.PackageURL, Version: r.Version, AppVersion: r.AppVersion, Description: r.Description,
-			Repository: hubRepository{URL: r.RepositoryURL, Name: r.RepositoryName},
+			URL: r.ArtifactHub.PackageURL, Version: latest.Version, AppVersion: latest.AppVersion,
+			Description: r.Attributes.Description,
+			Repository:  hubRepository{URL: r.Attributes.Repo.URL, Name: r.Attributes.Repo.Name},
 		}
 		if row.URL == "" { // a hub other than Artifact Hub
 			row.URL = in.endpoint + "/charts/" + r.ID

@@ -7,9 +7,8 @@ import (
 	"fmt"
 	"path/filepath"
 	"regexp"
-	"sort"
 
-	"helm.sh/helm/v3/pkg/releaseutil"
+	"github.com/ordered-helm/helm/internal/render"
 )
 
 // selectDocuments returns the documents of a manifest that templates matching
@@ -48,17 +47,10 @@ func splitDocuments(manifest string) []document {
 	// The chart's name comes first in a source and is no part of a pattern.
 	source := regexp.MustCompile(`# Source: [^/]+/(.+)`)
 
-	byKey := releaseutil.SplitManifests(manifest)
-	keys := make([]string, 0, len(byKey))
-	for key := range byKey {
-		keys = append(keys, key)
-	}
-	sort.Sort(releaseutil.BySplitManifestsOrder(keys))
-
-	documents := make([]document, 0, len(keys))
-	for _, key := range keys {
-		if match := source.FindStringSubmatch(byKey[key]); match != nil {
-			documents = append(documents, document{source: match[1], text: byKey[key]})
+	var documents []document
+	for _, text := range render.Split(manifest) {
+		if match := source.FindStringSubmatch(text); match != nil {
+			documents = append(documents, document{source: match[1], text: text})
 		}
 	}
 	return documents

@@ -6,6 +6,7 @@ package main
 import (
 	"bytes"
 	"context"
+	"errors"
 	"fmt"
 	"os"
 	"path/filepath"
@@ -168,7 +169,7 @@ func (a *app) printRendered(client *action.Install, opts *templateOptions, rel *
 				continue
 			}
 			if dir == "" {
-				fmt.Fprintf(&text, "---\n# Source: %s\n%s\n", hook.Path, hook.Manifest)
+				text.WriteString(hookText(hook))
 			} else if err := a.writeHook(dir, hook); err != nil {
 				return err
 			}
@@ -212,11 +213,8 @@ func (a *app) writeHook(dir string, hook *release.Hook) error {
 	if err != nil {
 		return err
 	}
-	_, err = fmt.Fprintf(file, "---\n# Source: %s\n%s\n", hook.Path, hook.Manifest)
-	if closeErr := file.Close(); err == nil {
-		err = closeErr
-	}
-	if err != nil {
+	_, err = file.WriteString(hookText(hook))
+	if err = errors.Join(err, file.Close()); err != nil {
 		return err
 	}
 	_, err = fmt.Fprintf(a.out, "wrote %s\n", path)

@@ -78,8 +78,7 @@ func newUninstallCmd(a *app) *cobra.Command {
 	f.DurationVar(&client.ReadinessTimeout, readinessFlagName, 0, "[not in Helm] in order, how long each part may take to be gone, from the moment its deletion begins (default: what is left of --timeout)")
 	f.StringVar(&client.DeletionPropagation, "cascade", "background", "what happens to the objects that a deleted one owns: background, orphan or foreground")
 	f.DurationVar(&client.Timeout, "timeout", defaultTimeout, "how long to wait for any one Kubernetes operation, such as a hook's Job; in order, for all of them together")
-	addTakeoverFlag(f, &client.Takeover)
-	completeFlag(cmd, takeoverFlagName, completeTakeover)
+	addTakeoverFlag(cmd, &client.Takeover)
 	addProgressFlags(cmd, &flags)
 	f.StringVar(&client.Description, "description", "", "description to keep with the release's history")
 	return cmd

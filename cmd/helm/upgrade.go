@@ -109,7 +109,7 @@ func newUpgradeCmd(in *upgradeInput) *cobra.Command {
 	}
 	f := cmd.Flags()
 	f.SetOutput(a.errOut) // what the parser says of deprecated flags is no result
-	in.addOperationFlags(f)
+	in.addOperationFlags(cmd)
 	addProgressFlags(cmd, &in.progress)
 	in.addReleaseFlags(f)
 	addValueFlags(f, &in.values)
@@ -118,13 +118,12 @@ func newUpgradeCmd(in *upgradeInput) *cobra.Command {
 	in.output = addOutputFlag(cmd)
 	completeFlag(cmd, "version", a.completeVersionOf(func() int { return 1 }))
 	completeFlag(cmd, "wait", completeWait)
-	completeFlag(cmd, takeoverFlagName, completeTakeover)
 	return cmd
 }
 
 // addOperationFlags adds the flags that say how the upgrade goes about it.
-func (in *upgradeInput) addOperationFlags(f *pflag.FlagSet) {
-	client := in.client
+func (in *upgradeInput) addOperationFlags(cmd *cobra.Command) {
+	client, f := in.client, cmd.Flags()
 	f.BoolVarP(&client.Install, "install", "i", false, "install the release if there is none of this name")
 	f.BoolVar(&in.createNamespace, "create-namespace", false, "with --install, create the release's namespace if there is none")
 	f.StringVar(&client.DryRunOption, "dry-run", "", "try the operation without changing anything: \"client\" (the meaning of a bare --dry-run) answers no lookups of templates, \"server\" does")
@@ -139,7 +138,7 @@ func (in *upgradeInput) addOperationFlags(f *pflag.FlagSet) {
 	f.DurationVar(&client.Timeout, "timeout", defaultTimeout, "how long to wait for any one Kubernetes operation, such as a hook's Job; with --wait=ordered, for all of them together")
 	addWaitFlag(f, &client.Wait, &client.WaitStrategy, "wait until all resources are ready, for at most --timeout; \"ordered\" [not in Helm]: deploy in the order that the chart declares, each part when what it needs is ready")
 	in.checkReadiness = in.app.addReadinessFlagBeside(f, &client.WaitStrategy, &client.ReadinessTimeout)
-	addTakeoverFlag(f, &client.Takeover)
+	addTakeoverFlag(cmd, &client.Takeover)
 	f.BoolVar(&client.WaitForJobs, "wait-for-jobs", false, "with --wait, wait for Jobs to complete too")
 	f.BoolVar(&client.Atomic, "atomic", false, "go back to the last good revision if the upgrade fails; implies --wait")
 	f.BoolVar(&client.CleanupOnFail, "cleanup-on-fail", false, "if the upgrade fails, delete what it created")

@@ -9,39 +9,38 @@ import (
 	"k8s.io/client-go/util/jsonpath"
 )
 
-// What readiness expressions may be at most. They are asked of every version of an
-// object that is seen, and that may be as large as the API server takes.
+// Limits of readiness expressions. They are evaluated for each observed version of an
+// object, which may be as large as the API server accepts.
 const (
-	// maxExpression is how many bytes an expression may have.
+	// maxExpression limits an expression, in bytes.
 	maxExpression = 4096
-	// maxExpressions is how many there may be under one key.
+	// maxExpressions limits the expressions of one key.
 	maxExpressions = 100
-	// maxDescents is how often a path may descend into everything: each time
-	// multiplies what it looks at by the depth of the object.
+	// maxDescents limits how often a path may descend recursively. Each time multiplies
+	// the evaluated values by the depth of the object.
 	maxDescents = 1
-	// maxBranches is into how many paths the unions of one may make it.
+	// maxBranches limits the paths that unions expand to.
 	maxBranches = 1000
 )
 
-// checkCost refuses paths that look at the same values again and again, so that
-// a few characters take hours.
+// checkCost rejects paths that evaluate the same values again and again, so that a few
+// characters could take hours.
 func checkCost(nodes []jsonpath.Node) error {
 	c := pathCost{}
 	branches := c.branches(nodes)
 	switch {
 	case c.descents > maxDescents:
-		return fmt.Errorf("it has \"..\" %d times, and may have it once", c.descents)
+		return fmt.Errorf("it has \"..\" %d times, but may have it once", c.descents)
 	case branches > maxBranches:
-		return fmt.Errorf("its unions make more than %d paths of it", maxBranches)
+		return fmt.Errorf("its unions expand to more than %d paths", maxBranches)
 	}
 	return nil
 }
 
-// pathCost counts what makes a path look at values again.
+// pathCost counts what makes the evaluation of a path expensive.
 type pathCost struct{ descents int }
 
-// branches is how many paths without unions say the same: one more than maxBranches
-// where there are more than that.
+// branches returns the number of paths that unions expand to, up to maxBranches+1.
 func (c *pathCost) branches(nodes []jsonpath.Node) int {
 	total := 1
 	for _, node := range nodes {

@@ -17,16 +17,16 @@ import (
 // TestExpressionsThatWouldTakeTooLong are refused before they are asked of anything.
 func TestExpressionsThatWouldTakeTooLong(t *testing.T) {
 	tests := []struct{ name, text, want string }{
-		{"longer than any", "{.a} == " + strings.Repeat("x", 4089), "it has 4097 bytes, and may have 4096"},
+		{"longer than any", "{.a} == " + strings.Repeat("x", 4089), "it has 4097 bytes, but may have at most 4096"},
 		{"as long as one may be", "{.a} == " + strings.Repeat("x", 4088), ""},
 		{"everything below", "{..phase} == Done", ""},
-		{"everything below, twice", "{..a..b} == 1", `it has ".." 2 times, and may have it once`},
-		{"everything below, in a filter too", `{..a[?(@..b == 1)].c} == 1`, `it has ".." 2 times, and may have it once`},
+		{"everything below, twice", "{..a..b} == 1", `it has ".." 2 times, but may have it once`},
+		{"everything below, in a filter too", `{..a[?(@..b == 1)].c} == 1`, `it has ".." 2 times, but may have it once`},
 		{"union", "{.a['b','c','d']} == 1", ""},
 		{"unions of a thousand", "{" + strings.Repeat("['a','b','c','d','e','f','g','h','i','j']", 3) + "} == 1", ""},
-		{"unions of more", "{" + strings.Repeat("['a','b']", 10) + "} == 1", "its unions make more than 1000 paths of it"},
-		{"unions of very many", "{" + strings.Repeat("['a','a']", 200) + "} == 1", "its unions make more than 1000 paths of it"},
-		{"unions in a filter", "{.l[?(@" + strings.Repeat("['a','a']", 10) + " == 1)]} == 1", "its unions make more than 1000 paths of it"},
+		{"unions of more", "{" + strings.Repeat("['a','b']", 10) + "} == 1", "its unions expand to more than 1000 paths"},
+		{"unions of very many", "{" + strings.Repeat("['a','a']", 200) + "} == 1", "its unions expand to more than 1000 paths"},
+		{"unions in a filter", "{.l[?(@" + strings.Repeat("['a','a']", 10) + " == 1)]} == 1", "its unions expand to more than 1000 paths"},
 	}
 	for _, tt := range tests {
 		t.Run(tt.name, func(t *testing.T) {
@@ -51,7 +51,7 @@ func TestExpressionsAreNotWithoutNumber(t *testing.T) {
 		t.Errorf("got %d, %v", len(r.Success), err)
 	}
 	_, err = ReadResource(map[string]any{ReadinessSuccess: some(101)})
-	if want := "it has 101 expressions, and may have 100"; err == nil || !strings.HasSuffix(err.Error(), want) {
+	if want := "it has 101 expressions, but may have at most 100"; err == nil || !strings.HasSuffix(err.Error(), want) {
 		t.Errorf("got %v, want %s", err, want)
 	}
 }
@@ -77,7 +77,7 @@ func TestValueOfListsOfAliases(t *testing.T) {
 	if got := count(v); got > n+1000 {
 		t.Errorf("%d items were read", got)
 	}
-	if _, err := ReadItems("k", v); err == nil || !strings.Contains(err.Error(), "a list inside the list") {
+	if _, err := ReadItems("k", v); err == nil || !strings.Contains(err.Error(), "must be a list of strings, not a list of lists") {
 		t.Errorf("got %v", err)
 	}
 }

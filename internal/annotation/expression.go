@@ -16,39 +16,38 @@ import (
 	"k8s.io/client-go/util/jsonpath"
 )
 
-// Expression is one readiness expression: a path into an object's status, an
-// operator and a literal (docs/reference.md, "Expressions"). It is safe for
-// concurrent use.
+// Expression is a readiness expression: a path in the status of an object, an operator
+// and a literal (docs/reference.md, "Expressions"). It is safe for concurrent use.
 type Expression struct {
 	text string
-	// template is the path in the form that the JSONPath parser reads. A parsed
-	// path cannot be shared between goroutines, so it is kept as text.
+	// template is the path as the JSONPath parser reads it. It is kept as text, because a
+	// parsed path must not be used concurrently.
 	template string
 	op       string
 	literal  string
 }
 
-// operatorCharacters are what looks like an operator, known or not.
+// operatorCharacters are the characters of operators, including unknown ones.
 const operatorCharacters = "=!<>~"
 
-// operators are what stands between path and literal, the longer ones first.
+// operators returns the operators, longer ones first.
 func operators() []string { return []string{"==", "!=", "<=", ">=", "<", ">"} }
 
-// expressions reads the list of expressions under a key.
-func expressions(key string, value any) ([]Expression, error) {
+// readExpressions reads the expressions of a key.
+func readExpressions(key string, value any) ([]Expression, error) {
 	texts, err := ReadItems(key, value)
 	if err != nil {
 		return nil, err
 	}
 	if len(texts) > maxExpressions {
-		return nil, invalidAs(BadExpression, key, value, "it has %d expressions, and may have %d", len(texts), maxExpressions)
+		return nil, newProblemError(InvalidExpression, key, value, "it has %d expressions, but may have at most %d", len(texts), maxExpressions)
 	}
 	var list []Expression
 	var problems []error
 	for _, text := range texts {
 		e, err := ParseExpression(text)
 		if err != nil {
-			problems = append(problems, invalidAs(BadExpression, key, value, "%q is no readiness expression: %v", shortened(text), err))
+			problems = append(problems, newProblemError(InvalidExpression, key, value, "%q is not a readiness expression: %v", truncate(text), err))
 			continue
 		}
 		list = append(list, e)
@@ -56,36 +55,36 @@ func expressions(key string, value any) ([]Expression, error) {
 	return list, errors.Join(problems...)
 }
 
-// ParseExpression reads an expression such as `{.succeeded} >= 1`.
+// ParseExpression parses an expression such as `{.succeeded} >= 1`.
 func ParseExpression(text string) (Expression, error) {
 	if len(text) > maxExpression {
-		return Expression{}, fmt.Errorf("it has %d bytes, and may have %d", len(text), maxExpression)
+		return Expression{}, fmt.Errorf("it has %d bytes, but may have at most %d", len(text), maxExpression)
 	}
 	at, op, err := findOperator(text)
 	if err != nil {
 		return Expression{}, err
 	}
 	e := Expression{text: strings.TrimSpace(text), op: op}
-	if e.template, err = pathTemplate(strings.TrimSpace(text[:at])); err != nil {
+	if e.template, err = parsePath(strings.TrimSpace(text[:at])); err != nil {
 		return Expression{}, err
 	}
-	if e.literal, err = readLiteral(strings.TrimSpace(text[at+len(op):])); err != nil {
+	if e.literal, err = parseLiteral(strings.TrimSpace(text[at+len(op):])); err != nil {
 		return Expression{}, err
 	}
 	return e, nil
 }
 
-// String is the expression as it was written.
+// String returns the expression as it was written.
 func (e Expression) String() string { return e.text }
 
-// PathBeginsWithStatus reports whether the path names status first, although it
-// begins there anyway: most likely a slip.
+// PathBeginsWithStatus reports whether the path begins with status. This is probably a
+// mistake, because paths are relative to the status.
 func (e Expression) PathBeginsWithStatus() bool {
 	path := strings.TrimLeft(e.template, "{$")
 	return strings.HasPrefix(path, ".status.") || strings.HasPrefix(path, ".status[")
 }
 
-// findOperator finds the first operator that stands in no brackets or quotes.
+// findOperator finds the first operator outside of brackets and quotes.
 func findOperator(text string) (at int, op string, err error) {
 	var open []byte
 	for i := 0; i < len(text); i++ {
@@ -94,31 +93,31 @@ func findOperator(text string) (at int, op string, err error) {
 		case c == '"' || c == '\'':
 			end := strings.IndexByte(text[i+1:], c)
 			if end < 0 {
-				return 0, "", fmt.Errorf("the quote %c is not closed", c)
+				return 0, "", fmt.Errorf("missing closing quote %c", c)
 			}
 			i += end + 1
 		case strings.IndexByte("{[(", c) >= 0:
 			open = append(open, c)
 		case strings.IndexByte("}])", c) >= 0:
-			if len(open) == 0 || !closes(open[len(open)-1], c) {
-				return 0, "", fmt.Errorf("%q closes nothing", c)
+			if len(open) == 0 || !isPair(open[len(open)-1], c) {
+				return 0, "", fmt.Errorf("unexpected %q", c)
 			}
 			open = open[:len(open)-1]
 		case len(open) == 0 && strings.IndexByte(operatorCharacters, c) >= 0:
-			return operatorAt(text, i)
+			return parseOperator(text, i)
 		}
 	}
 	if len(open) > 0 {
 		return 0, "", fmt.Errorf("%q is not closed", open[len(open)-1])
 	}
-	return 0, "", fmt.Errorf("there is no operator: write a path, one of %s, and a value, as in {.succeeded} >= 1", strings.Join(operators(), " "))
+	return 0, "", fmt.Errorf("missing operator: write a path, one of %s, and a value, as in {.succeeded} >= 1", strings.Join(operators(), " "))
 }
 
-func closes(open, closing byte) bool {
+func isPair(open, closing byte) bool {
 	return open == '{' && closing == '}' || open == '[' && closing == ']' || open == '(' && closing == ')'
 }
 
-func operatorAt(text string, at int) (int, string, error) {
+func parseOperator(text string, at int) (int, string, error) {
 	end := at
 	for end < len(text) && strings.IndexByte(operatorCharacters, text[end]) >= 0 {
 		end++
@@ -128,25 +127,25 @@ func operatorAt(text string, at int) (int, string, error) {
 			return at, op, nil
 		}
 	}
-	return 0, "", fmt.Errorf("%q is no operator: use one of %s", text[at:end], strings.Join(operators(), " "))
+	return 0, "", fmt.Errorf("invalid operator %q: must be one of %s", text[at:end], strings.Join(operators(), " "))
 }
 
-// pathTemplate gives the path in braces and with its leading dot, and checks
-// that it is one JSONPath.
-func pathTemplate(path string) (string, error) {
+// parsePath returns the path in braces and with a leading dot. It checks that it is a
+// single JSONPath.
+func parsePath(path string) (string, error) {
 	if path == "" {
-		return "", errors.New("there is no path before the operator")
+		return "", errors.New("missing path before the operator")
 	}
 	if inner, braced := strings.CutPrefix(path, "{"); braced {
 		inner, closed := strings.CutSuffix(inner, "}")
 		if !closed {
-			return "", fmt.Errorf("the path %s goes on after its closing brace", path)
+			return "", fmt.Errorf("unexpected text after the closing brace of the path %s", path)
 		}
 		path = strings.TrimSpace(inner)
 	}
 	// The parser of JSONPaths skips blanks; a path that has one is a slip.
 	if first, _, _ := strings.Cut(path, "["); strings.ContainsAny(first, " \t\r\n") {
-		return "", fmt.Errorf("the path %q is no JSONPath: it has a blank in it", path)
+		return "", fmt.Errorf("the path %q is not a JSONPath: it contains a space", path)
 	}
 	if !strings.HasPrefix(path, ".") && !strings.HasPrefix(path, "[") && !strings.HasPrefix(path, "$") {
 		path = "." + path
@@ -154,41 +153,40 @@ func pathTemplate(path string) (string, error) {
 	template := "{" + path + "}"
 	parsed, err := jsonpath.Parse("readiness", template)
 	if err != nil {
-		return "", fmt.Errorf("the path %s is no JSONPath: %w", template, err)
+		return "", fmt.Errorf("the path %s is not a JSONPath: %w", template, err)
 	}
 	if len(parsed.Root.Nodes) != 1 {
 		return "", fmt.Errorf("%s is more than one path", template)
 	}
-	if err := checkSteps(parsed.Root.Nodes); err != nil {
-		return "", fmt.Errorf("the path %s is no JSONPath: %w", template, err)
+	if err := checkNodes(parsed.Root.Nodes); err != nil {
+		return "", fmt.Errorf("the path %s is not a JSONPath: %w", template, err)
 	}
 	if err := checkCost(parsed.Root.Nodes); err != nil {
-		return "", fmt.Errorf("the path %s would take too long: %w", template, err)
+		return "", fmt.Errorf("the path %s would take too long to evaluate: %w", template, err)
 	}
 	return template, nil
 }
 
-// checkSteps finds what the JSONPath parser lets pass and what could never lead
-// anywhere.
-func checkSteps(nodes []jsonpath.Node) error {
+// checkNodes rejects paths that the JSONPath parser accepts but that never match.
+func checkNodes(nodes []jsonpath.Node) error {
 	for _, node := range nodes {
 		var err error
 		switch step := node.(type) {
 		case *jsonpath.ListNode:
-			err = checkSteps(step.Nodes)
+			err = checkNodes(step.Nodes)
 		case *jsonpath.UnionNode:
 			for _, list := range step.Nodes {
-				err = errors.Join(err, checkSteps(list.Nodes))
+				err = errors.Join(err, checkNodes(list.Nodes))
 			}
 		case *jsonpath.FilterNode:
 			err = checkFilter(step)
 		case *jsonpath.FieldNode:
 			if step.Value == "" || strings.ContainsAny(step.Value, operatorCharacters+" \t\n\"'") {
-				err = fmt.Errorf("%q is no name of a field", step.Value)
+				err = fmt.Errorf("invalid field name %q", step.Value)
 			}
 		case *jsonpath.ArrayNode, *jsonpath.WildcardNode, *jsonpath.RecursiveNode:
 		default:
-			err = fmt.Errorf("%s does not belong into the path of one value", node)
+			err = fmt.Errorf("%s is not allowed in a path", node)
 		}
 		if err != nil {
 			return err
@@ -199,20 +197,20 @@ func checkSteps(nodes []jsonpath.Node) error {
 
 func checkFilter(filter *jsonpath.FilterNode) error {
 	if filter.Operator != "exists" && !slices.Contains(operators(), filter.Operator) {
-		return fmt.Errorf("%q is no operator of a filter", filter.Operator)
+		return fmt.Errorf("invalid filter operator %q", filter.Operator)
 	}
-	return checkSteps(filter.Left.Nodes)
+	return checkNodes(filter.Left.Nodes)
 }
 
-// readLiteral takes the quotes off a literal.
-func readLiteral(text string) (string, error) {
+// parseLiteral removes the quotes of a literal.
+func parseLiteral(text string) (string, error) {
 	if text == "" {
-		return "", errors.New(`there is no value after the operator: write "" for an empty one`)
+		return "", errors.New(`missing value after the operator: write "" for an empty value`)
 	}
 	switch first := text[0]; {
 	case first == '"' || first == '\'':
 		if len(text) < 2 || strings.IndexByte(text[1:], first) != len(text)-2 {
-			return "", fmt.Errorf("the value %s goes on after its closing quote", text)
+			return "", fmt.Errorf("unexpected text after the closing quote of the value %s", text)
 		}
 		return text[1 : len(text)-1], nil
 	case strings.IndexByte(operatorCharacters, first) >= 0:
@@ -220,23 +218,23 @@ func readLiteral(text string) (string, error) {
 	}
 	for _, word := range strings.Fields(text) {
 		if word == "&&" || word == "||" {
-			return "", fmt.Errorf("%s joins nothing: write one comparison, or several in a list, of which any one counts", word)
+			return "", fmt.Errorf("%s is not supported: write one comparison, or a list of which any may be true", word)
 		}
 	}
 	return text, nil
 }
 
-// Holds reports whether the expression is true of an object's status. A path
-// that is not there makes it false, whatever the operator; of several results
-// any one counts.
-func (e Expression) Holds(status any) bool { return slices.ContainsFunc(e.find(status), e.compare) }
+// Holds reports whether the expression is true for the status of an object. If the path
+// does not exist, it is false, for any operator. If the path has several values, any may
+// match.
+func (e Expression) Holds(status any) bool { return slices.ContainsFunc(e.values(status), e.compare) }
 
-// ActualValues says for people what stands at the path, as in `"Pending"`; it is empty
-// if nothing does.
+// ActualValues returns the values at the path for a message, as in `"Pending"`. It is
+// empty if there are none.
 func (e Expression) ActualValues(status any) string {
 	const most = 3
 	var texts []string
-	for _, v := range e.find(status) {
+	for _, v := range e.values(status) {
 		if len(texts) == most {
 			texts = append(texts, "…")
 			break
@@ -246,8 +244,8 @@ func (e Expression) ActualValues(status any) string {
 	return strings.Join(texts, ", ")
 }
 
-// find lists what stands at the path. Null is as if it were not there.
-func (e Expression) find(status any) []reflect.Value {
+// values returns the values at the path, except null.
+func (e Expression) values(status any) []reflect.Value {
 	if status == nil {
 		return nil
 	}
@@ -268,10 +266,10 @@ func (e Expression) find(status any) []reflect.Value {
 	return found
 }
 
-// evaluate follows a path, and finds nothing where it leads nowhere: such as an
-// index that the list does not have yet. The library panics on some
-// combinations of path and value, such as a wildcard and nil, and what a cluster
-// says of an object must not bring down an operation.
+// evaluate returns the values at a path, and none if the path does not exist, such as an
+// index beyond the end of a list. The JSONPath library panics for some combinations of
+// path and value, such as a wildcard and nil. The status of an object must not cause a
+// panic.
 func evaluate(path *jsonpath.JSONPath, status any) (results [][]reflect.Value) {
 	defer func() {
 		if recover() != nil {
@@ -285,16 +283,16 @@ func evaluate(path *jsonpath.JSONPath, status any) (results [][]reflect.Value) {
 	return results
 }
 
-// compare compares one result with the literal, which takes the result's type.
+// compare compares a value with the literal, which is converted to the type of the value.
 func (e Expression) compare(v reflect.Value) bool {
 	switch {
 	case v.Kind() == reflect.String:
-		return e.equality(v.String() == e.literal)
+		return e.matchesEqual(v.String() == e.literal)
 	case v.Kind() == reflect.Bool:
-		return e.equality(strings.EqualFold(strconv.FormatBool(v.Bool()), e.literal))
+		return e.matchesEqual(strings.EqualFold(strconv.FormatBool(v.Bool()), e.literal))
 	case v.CanInt():
 		if literal, err := strconv.ParseInt(e.literal, 10, 64); err == nil {
-			return e.order(cmp.Compare(v.Int(), literal))
+			return e.matchesOrder(cmp.Compare(v.Int(), literal))
 		}
 		return e.compareFloat(float64(v.Int()))
 	case v.CanFloat():
@@ -306,19 +304,19 @@ func (e Expression) compare(v reflect.Value) bool {
 func (e Expression) compareFloat(value float64) bool {
 	literal, err := strconv.ParseFloat(e.literal, 64)
 	if err != nil || math.IsNaN(literal) || math.IsInf(literal, 0) {
-		return e.equality(false)
+		return e.matchesEqual(false)
 	}
-	return e.order(cmp.Compare(value, literal))
+	return e.matchesOrder(cmp.Compare(value, literal))
 }
 
-// equality is the outcome for values that have no order.
-func (e Expression) equality(equal bool) bool {
+// matchesEqual returns the result for values that are not numbers.
+func (e Expression) matchesEqual(equal bool) bool {
 	return e.op == "==" && equal || e.op == "!=" && !equal
 }
 
-// order is the outcome for numbers, where order is that of the result to the
+// matchesOrder returns the result for numbers, where order is that of the value and the
 // literal.
-func (e Expression) order(order int) bool {
+func (e Expression) matchesOrder(order int) bool {
 	switch e.op {
 	case "<":
 		return order < 0
@@ -329,5 +327,5 @@ func (e Expression) order(order int) bool {
 	case ">=":
 		return order >= 0
 	}
-	return e.equality(order == 0)
+	return e.matchesEqual(order == 0)
 }

@@ -138,36 +138,36 @@ func TestFound(t *testing.T) {
 
 func TestBadExpressions(t *testing.T) {
 	for _, c := range []struct{ name, text, want string }{
-		{"no operator", `{.succeeded}`, "there is no operator"},
-		{"two comparisons", `readyReplicas == 1 && succeeded == 1`, "&& joins nothing"},
-		{"either of two", `{.phase} == Done || {.phase} == Ready`, "|| joins nothing"},
-		{"no operator, with a value", `succeeded 1`, "there is no operator"},
-		{"nothing", ``, "there is no operator"},
-		{"unknown operator", `succeeded = 1`, `"=" is no operator`},
-		{"unknown operator of three", `succeeded === 1`, `"===" is no operator`},
-		{"unknown operator for patterns", `phase =~ Run.*`, `"=~" is no operator`},
-		{"turned round", `succeeded => 1`, `"=>" is no operator`},
+		{"no operator", `{.succeeded}`, "missing operator"},
+		{"two comparisons", `readyReplicas == 1 && succeeded == 1`, "&& is not supported"},
+		{"either of two", `{.phase} == Done || {.phase} == Ready`, "|| is not supported"},
+		{"no operator, with a value", `succeeded 1`, "missing operator"},
+		{"nothing", ``, "missing operator"},
+		{"unknown operator", `succeeded = 1`, `invalid operator "="`},
+		{"unknown operator of three", `succeeded === 1`, `invalid operator "==="`},
+		{"unknown operator for patterns", `phase =~ Run.*`, `invalid operator "=~"`},
+		{"turned round", `succeeded => 1`, `invalid operator "=>"`},
 		{"brace that is not closed", `{.succeeded == 1`, `'{' is not closed`},
-		{"brace that closes nothing", `.succeeded} == 1`, `'}' closes nothing`},
-		{"brackets crossed", `{.conditions[0}] == 1`, `'}' closes nothing`},
-		{"quote that is not closed", `{.conditions[?(@.type=="Ready)].status} == True`, "is not closed"},
-		{"JSONPath that does not parse", `{.conditions[?(@.type=)].status} == True`, "is no JSONPath"},
-		{"JSONPath with an index that is none", `{.conditions[x]} == 1`, "is no JSONPath"},
+		{"brace that closes nothing", `.succeeded} == 1`, `unexpected '}'`},
+		{"brackets crossed", `{.conditions[0}] == 1`, `unexpected '}'`},
+		{"quote that is not closed", `{.conditions[?(@.type=="Ready)].status} == True`, "missing closing quote"},
+		{"JSONPath that does not parse", `{.conditions[?(@.type=)].status} == True`, "is not a JSONPath"},
+		{"JSONPath with an index that is none", `{.conditions[x]} == 1`, "is not a JSONPath"},
 		{"two paths", `{.a}{.b} == 1`, "more than one path"},
-		{"text after the path", `{.a}b == 1`, "goes on after its closing brace"},
-		{"no path", `== 1`, "there is no path"},
-		{"empty path", `{} == 1`, "is no JSONPath"},
-		{"no value", `succeeded ==`, "there is no value"},
-		{"value after the value", `phase == "a" "b"`, "goes on after its closing quote"},
-		{"value that is not closed", `phase == "a`, "goes on after its closing quote"},
+		{"text after the path", `{.a}b == 1`, "unexpected text after the closing brace"},
+		{"no path", `== 1`, "missing path"},
+		{"empty path", `{} == 1`, "is not a JSONPath"},
+		{"no value", `succeeded ==`, "missing value"},
+		{"value after the value", `phase == "a" "b"`, "unexpected text after the closing quote"},
+		{"value that is not closed", `phase == "a`, "unexpected text after the closing quote"},
 		{"two operators", `succeeded == == 1`, "begins with an operator"},
-		{"filter without a value", `{.conditions[?(@.type==)].status} == True`, "is no JSONPath"},
-		{"filter with an unknown operator", `{.conditions[?(@.type=~"R")].status} == True`, "is no JSONPath"},
-		{"a text for a path", `{"a"} == a`, "is no JSONPath"},
-		{"the whole status", `{.} == 1`, "no name of a field"},
-		{"loop in brackets", `{.a[range .b]} == 1`, "is no JSONPath"},
-		{"words", `the phase is == Done`, "is no JSONPath"},
-		{"loop", `{range .conditions[*]} == 1`, "is no JSONPath"},
+		{"filter without a value", `{.conditions[?(@.type==)].status} == True`, "is not a JSONPath"},
+		{"filter with an unknown operator", `{.conditions[?(@.type=~"R")].status} == True`, "is not a JSONPath"},
+		{"a text for a path", `{"a"} == a`, "is not a JSONPath"},
+		{"the whole status", `{.} == 1`, "invalid field name"},
+		{"loop in brackets", `{.a[range .b]} == 1`, "is not a JSONPath"},
+		{"words", `the phase is == Done`, "is not a JSONPath"},
+		{"loop", `{range .conditions[*]} == 1`, "is not a JSONPath"},
 	} {
 		t.Run(c.name, func(t *testing.T) {
 			_, err := ParseExpression(c.text)
@@ -183,7 +183,7 @@ func TestBadExpressions(t *testing.T) {
 	}
 }
 
-func TestBeginsAtStatus(t *testing.T) {
+func TestPathBeginsWithStatus(t *testing.T) {
 	for text, want := range map[string]bool{
 		`{.status.phase} == Done`: true, `.status.phase == Done`: true, `status.phase == Done`: true, `{$.status['phase']} == Done`: true,
 		`{.statuses.phase} == Done`: false, `{.status} == Done`: false, `{.phase.status.x} == Done`: false, `{.phase} == status`: false,

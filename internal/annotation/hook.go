@@ -10,15 +10,14 @@ import (
 	"time"
 )
 
-// HookDeleteTimeout says how many seconds to wait until a deleted hook is gone.
+// HookDeleteTimeout is how many seconds to wait until a deleted hook is gone.
 const HookDeleteTimeout = "helm.sh/hook-delete-timeout"
 
-// maxSeconds is how many seconds a time.Duration can hold.
+// maxSeconds is the maximum of a time.Duration in seconds.
 const maxSeconds = uint64(math.MaxInt64 / time.Second)
 
-// ReadHookDeleteTimeout reads how long to wait until a deleted hook is gone; 0
-// is not to wait. Without the annotation, set is false. Errors are of type
-// *ValueError.
+// ReadHookDeleteTimeout reads how long to wait until a deleted hook is gone; 0 is to not
+// wait. Set is false if there is no such annotation. The error is a *ValueError.
 func ReadHookDeleteTimeout(annotations map[string]string) (timeout time.Duration, set bool, err error) {
 	value, set := annotations[HookDeleteTimeout]
 	if !set {
@@ -26,14 +25,14 @@ func ReadHookDeleteTimeout(annotations map[string]string) (timeout time.Duration
 	}
 	text := strings.TrimSpace(value)
 	if text == "" {
-		return 0, true, invalid(HookDeleteTimeout, value, "no number of seconds: write one, or leave the annotation out to wait as long as --timeout says")
+		return 0, true, newValueError(HookDeleteTimeout, value, "must be a number of seconds; omit the annotation to wait as long as --timeout")
 	}
 	if strings.Trim(text, "0123456789") != "" {
-		return 0, true, invalid(HookDeleteTimeout, value, `not a whole number of seconds: write one without a unit, such as "30", or "0" not to wait`)
+		return 0, true, newValueError(HookDeleteTimeout, value, `must be a whole number of seconds without a unit, such as "30", or "0" to not wait`)
 	}
 	seconds, err := strconv.ParseUint(text, 10, 64)
 	if err != nil || seconds > maxSeconds {
-		return 0, true, invalid(HookDeleteTimeout, value, "more seconds than can be waited for: the most is %d", maxSeconds)
+		return 0, true, newValueError(HookDeleteTimeout, value, "must be at most %d seconds", maxSeconds)
 	}
 	return time.Duration(seconds) * time.Second, true, nil
 }

@@ -39,10 +39,10 @@ func TestHookDeleteTimeout(t *testing.T) {
 
 // TestHookDeleteTimeoutErrors names key and value.
 func TestHookDeleteTimeoutErrors(t *testing.T) {
-	const notWhole = "not a whole number of seconds: write one without a unit"
+	const notWhole = "must be a whole number of seconds without a unit"
 	tests := []struct{ name, value, reason string }{
-		{"empty", "", "no number of seconds: write one, or leave the annotation out"},
-		{"nothing but white space", " \n", "no number of seconds: write one, or leave the annotation out"},
+		{"empty", "", "must be a number of seconds; omit the annotation"},
+		{"nothing but white space", " \n", "must be a number of seconds; omit the annotation"},
 		{"a unit", "30s", notWhole},
 		{"a fraction", "1.5", notWhole},
 		{"an exponent", "1e3", notWhole},
@@ -53,8 +53,8 @@ func TestHookDeleteTimeoutErrors(t *testing.T) {
 		{"two numbers", "1 2", notWhole},
 		{"a word", "true", notWhole},
 		{"digits beyond ASCII", "٣", notWhole},
-		{"one more than the most", "9223372037", "more seconds than can be waited for: the most is 9223372036"},
-		{"one that wraps around", "18446744073709551617", "more seconds than can be waited for: the most is 9223372036"},
+		{"one more than the most", "9223372037", "must be at most 9223372036 seconds"},
+		{"one that wraps around", "18446744073709551617", "must be at most 9223372036 seconds"},
 	}
 	for _, tt := range tests {
 		t.Run(tt.name, func(t *testing.T) {

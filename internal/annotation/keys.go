@@ -1,44 +1,43 @@
 // Copyright The Ordered Helm Authors
 // SPDX-License-Identifier: Apache-2.0
 
-// Package annotation reads and writes the annotations by which a chart says in
-// what order it deploys: their keys in every accepted spelling, their values
-// in every accepted form, and the one form of both that Kubernetes accepts.
+// Package annotation reads and writes sequencing annotations: with every accepted key,
+// every accepted form of their values, and the canonical form of both, which Kubernetes
+// accepts.
 package annotation
 
 // Annotations of a resource, in a template's metadata (docs/reference.md,
 // "Annotations in templates").
 const (
-	// Layer names the layer that a resource belongs to.
+	// Layer names the layer of a resource.
 	Layer = "helm.sh/layer"
-	// ResourceGroup is the later name of Layer.
+	// ResourceGroup is another key for Layer.
 	ResourceGroup = "helm.sh/resource-group"
-	// DependsOnLayers lists the layers that must be ready first, under a key
-	// that Kubernetes accepts.
+	// DependsOnLayers lists the layers that must be ready first. Kubernetes accepts this
+	// key.
 	DependsOnLayers = "depends-on.helm.sh/layers"
-	// DependsOnResourceGroups is the later name of DependsOnLayers.
+	// DependsOnResourceGroups is another key for DependsOnLayers.
 	DependsOnResourceGroups = "depends-on.helm.sh/resource-groups"
-	// ReadinessSuccess lists expressions any of which makes a resource ready.
+	// ReadinessSuccess lists expressions. If any is true, the resource is ready.
 	ReadinessSuccess = "helm.sh/readiness-success"
-	// ReadinessFailure lists expressions any of which makes a resource failed.
+	// ReadinessFailure lists expressions. If any is true, the resource has failed.
 	ReadinessFailure = "helm.sh/readiness-failure"
-	// ReadinessTimeout says how long to wait until a resource is ready.
+	// ReadinessTimeout is how long a resource may take to get ready.
 	ReadinessTimeout = "helm.sh/readiness-timeout"
-	// ResourcePolicy is Helm's own: it may say that a resource is to be kept.
+	// ResourcePolicy is Helm's resource policy, which may keep a resource.
 	ResourcePolicy = "helm.sh/resource-policy"
 )
 
 // Annotations of a chart, in Chart.yaml (docs/reference.md, "Chart.yaml").
 const (
-	// DependsOnSubcharts lists the subcharts that must be ready before the
-	// chart's own resources.
+	// DependsOnSubcharts lists the subcharts that must be ready before the chart's own
+	// resources.
 	DependsOnSubcharts = "helm.sh/depends-on/subcharts"
-	// DependsOnSubchartsCanonical is DependsOnSubcharts in the style of
-	// DependsOnLayers.
+	// DependsOnSubchartsCanonical is DependsOnSubcharts in the form of DependsOnLayers.
 	DependsOnSubchartsCanonical = "depends-on.helm.sh/subcharts"
-	// RunHooksInParallel says how the chart's hooks run.
+	// RunHooksInParallel is how the hooks of the chart run.
 	RunHooksInParallel = "helm.sh/run-hooks-in-parallel"
-	// Sequencing opts a chart below apiVersion v3 in to sequencing.
+	// Sequencing enables sequencing for a chart with an apiVersion below v3.
 	Sequencing = "helm.sh/sequencing"
 )
 
@@ -48,8 +47,7 @@ const (
 	dependsOnResourceGroupsProposed = "helm.sh/depends-on/resource-groups"
 )
 
-// Keys lists the keys that a resource's sequencing is read from, in the
-// spelling that Kubernetes accepts.
+// Keys returns the canonical keys of all sequencing annotations of a resource.
 func Keys() []string {
 	return []string{
 		Layer, ResourceGroup, DependsOnLayers, DependsOnResourceGroups,
@@ -57,8 +55,8 @@ func Keys() []string {
 	}
 }
 
-// CanonicalKey returns the spelling of a resource's annotation key that Kubernetes
-// accepts: the key itself unless it is one of the proposals' two-slash keys.
+// CanonicalKey returns the form of a key that Kubernetes accepts. It is different only
+// for keys with two slashes.
 func CanonicalKey(key string) string {
 	switch key {
 	case dependsOnLayersProposed:
@@ -69,7 +67,7 @@ func CanonicalKey(key string) string {
 	return key
 }
 
-// IsList reports whether a resource's annotation key takes a list.
+// IsList reports whether the value of a key is a list.
 func IsList(key string) bool {
 	switch CanonicalKey(key) {
 	case DependsOnLayers, DependsOnResourceGroups, ReadinessSuccess, ReadinessFailure:
@@ -78,8 +76,7 @@ func IsList(key string) bool {
 	return false
 }
 
-// IsSequencingKey reports whether the key is one that a resource's sequencing is read
-// from.
+// IsSequencingKey reports whether a key is a sequencing annotation of a resource.
 func IsSequencingKey(key string) bool {
 	switch key {
 	case Layer, ResourceGroup, ReadinessTimeout:

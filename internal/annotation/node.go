@@ -12,30 +12,29 @@ import (
 	kubeyaml "sigs.k8s.io/yaml"
 )
 
-// deepest is how many lists inside lists Value goes into: one is already one
-// too many for any value of ours.
-const deepest = 3
+// maxDepth limits the nesting of lists that DecodeNode reads. Nested lists are never
+// valid.
+const maxDepth = 3
 
-// maxInner is how many items Value reads of lists inside a list, all together. They
-// are an error whatever is in them, and aliases make many of few.
-const maxInner = 1000
+// maxNodes limits the items that DecodeNode reads from nested lists. These are never
+// valid, and aliases can make them very large.
+const maxNodes = 1000
 
-// DecodeNode gives what the node of a document stands for, for the functions that
-// read values. Kubernetes and Helm read YAML by its version 1.1, in which on
-// and y are booleans too, and so does it.
+// DecodeNode returns the value of a YAML node. Like Kubernetes and Helm it uses YAML 1.1,
+// in which on and y are booleans as well.
 func DecodeNode(n *yaml.Node) any {
-	inner := maxInner
-	return valueOf(n, 0, &inner)
+	inner := maxNodes
+	return decodeNode(n, 0, &inner)
 }
 
-func valueOf(n *yaml.Node, depth int, inner *int) any {
+func decodeNode(n *yaml.Node, depth int, inner *int) any {
 	for n.Kind == yaml.AliasNode {
 		n = n.Alias
 	}
 	switch {
 	case n.Kind == yaml.ScalarNode:
-		return scalar(n)
-	case n.Kind == yaml.SequenceNode && depth < deepest:
+		return decodeScalar(n)
+	case n.Kind == yaml.SequenceNode && depth < maxDepth:
 		items := n.Content
 		if depth > 0 {
 			items = items[:min(len(items), *inner)]
@@ -43,7 +42,7 @@ func valueOf(n *yaml.Node, depth int, inner *int) any {
 		}
 		list := make([]any, len(items))
 		for i, item := range items {
-			list[i] = valueOf(item, depth+1, inner)
+			list[i] = decodeNode(item, depth+1, inner)
 		}
 		return list
 	case n.Kind == yaml.SequenceNode:
@@ -56,44 +55,44 @@ func valueOf(n *yaml.Node, depth int, inner *int) any {
 	return content
 }
 
-// written is a number or boolean as it stands in a document.
-type written string
+// rawNumber is a number or boolean as it is written in a document.
+type rawNumber string
 
-// MarshalJSON gives the text as it is where JSON has it so, too.
-func (w written) MarshalJSON() ([]byte, error) {
+// MarshalJSON returns the text unchanged if it is valid JSON.
+func (w rawNumber) MarshalJSON() ([]byte, error) {
 	if json.Valid([]byte(w)) {
 		return []byte(w), nil
 	}
 	return json.Marshal(string(w))
 }
 
-func scalar(n *yaml.Node) any {
+func decodeScalar(n *yaml.Node) any {
 	switch {
 	case n.Style&yaml.TaggedStyle != 0:
 		switch n.ShortTag() {
 		case "!!int", "!!float", "!!bool":
-			return written(n.Value)
+			return rawNumber(n.Value)
 		case "!!null":
 			return nil
 		}
 		return n.Value
-	case n.Style != 0 || strings.Contains(n.Value, "\n") || surelyText(n.Value):
+	case n.Style != 0 || strings.Contains(n.Value, "\n") || isPlainText(n.Value):
 		return n.Value
 	}
 	var read struct{ V any }
 	if err := kubeyaml.Unmarshal([]byte("v: "+n.Value), &read); err != nil {
-		return written(n.Value)
+		return rawNumber(n.Value)
 	}
 	switch read.V.(type) {
 	case nil, string:
 		return read.V
 	}
-	return written(n.Value)
+	return rawNumber(n.Value)
 }
 
-// surelyText spares almost every plain scalar the parser: one that begins with
-// a letter is text unless it is one of a few words.
-func surelyText(value string) bool {
+// isPlainText reports whether a plain scalar is certainly a string, because it begins
+// with a letter and is not a special word. This avoids parsing almost all scalars.
+func isPlainText(value string) bool {
 	if value == "" {
 		return false
 	}

@@ -44,7 +44,7 @@ func TestValueReadsWhatKubernetesReads(t *testing.T) {
 
 func TestValueOfCollections(t *testing.T) {
 	for text, want := range map[string]any{
-		"[a, on, '1', null]": []any{"a", written("on"), "1", nil},
+		"[a, on, '1', null]": []any{"a", rawNumber("on"), "1", nil},
 		"\n- a\n- b":         []any{"a", "b"},
 		"*anchor":            []any{"a"},
 		"[*anchor]":          []any{[]any{"a"}},
@@ -76,12 +76,12 @@ func TestLegalValue(t *testing.T) {
 		{"empty list", "[]", "[]", true, ""},
 		{"list is normalized, commas stay", `[" a, b ", "", " a, b"]`, `["a, b"]`, true, ""},
 		{"comparison signs stay", `["a<1", "b>2"]`, `["a<1","b>2"]`, true, ""},
-		{"number", "1.50", "", false, "k: 1.50: a number or boolean is no list"},
-		{"boolean of YAML 1.1", "on", "", false, "k: on: a number or boolean is no list"},
-		{"map", "{a: b}", "", false, `k: {"a":"b"}: a map is no list`},
-		{"list of lists", "[[a]]", "", false, `k: [["a"]]: a list inside the list`},
-		{"list with a number", "[a, 010]", "", false, `k: ["a","010"]: the item 010 is no string: quote it`},
-		{"list with a boolean of YAML 1.1", "[no]", "", false, `k: ["no"]: the item no is no string: quote it`},
+		{"number", "1.50", "", false, "k: 1.50: must be a list of strings, not a number or boolean"},
+		{"boolean of YAML 1.1", "on", "", false, "k: on: must be a list of strings, not a number or boolean"},
+		{"map", "{a: b}", "", false, `k: {"a":"b"}: must be a list of strings, not a map`},
+		{"list of lists", "[[a]]", "", false, `k: [["a"]]: must be a list of strings, not a list of lists`},
+		{"list with a number", "[a, 010]", "", false, `k: ["a","010"]: item 010 must be a string: quote it`},
+		{"list with a boolean of YAML 1.1", "[no]", "", false, `k: ["no"]: item no must be a string: quote it`},
 	}
 	for _, tt := range tests {
 		t.Run(tt.name, func(t *testing.T) {

@@ -35,7 +35,7 @@ func TestExamplesOfTheReference(t *testing.T) {
 	}
 	paths := regexp.MustCompile("`(\\{\\.[^`]*\\})`").FindAllSubmatch(text, -1)
 	if len(paths) == 0 {
-		t.Error("there is no path")
+		t.Error("missing path")
 	}
 	for _, path := range paths {
 		if _, err := ParseExpression(string(path[1]) + " == 1"); err != nil {

@@ -10,8 +10,7 @@ import (
 	"time"
 )
 
-// Resource is what a resource's annotations say about its place in the order
-// and its readiness.
+// Resource is what the annotations of a resource declare about its order and readiness.
 type Resource struct {
 	// Layer is the layer that it belongs to, empty when it names none.
 	Layer string
@@ -22,38 +21,35 @@ type Resource struct {
 	DependsOnKey string
 	// Success and Failure are the readiness expressions.
 	Success, Failure []Expression
-	// Timeout is the time to wait until it is ready; 0 when it does not say.
+	// Timeout is the readiness timeout, or 0.
 	Timeout time.Duration
 }
 
-// Sequenced reports whether the annotations give the resource a place in its
-// chart's order.
+// Sequenced reports whether the annotations declare a layer or dependencies.
 func (r Resource) Sequenced() bool { return r.Layer != "" || len(r.DependsOn) > 0 }
 
-// Declares reports whether the annotations say anything about order or
-// readiness.
+// Declares reports whether the annotations declare anything about order or readiness.
 func (r Resource) Declares() bool {
 	return r.Sequenced() || len(r.Success) > 0 || len(r.Failure) > 0 || r.Timeout > 0
 }
 
-// ReadResource reads the annotations of a resource, in every spelling. The
-// values may still be what YAML made of them. All that is wrong is returned
-// together, as errors of type *ValueError.
+// ReadResource reads the annotations of a resource, with any accepted key. Values may be
+// strings or decoded YAML. It returns all errors together. Each is a *ValueError.
 func ReadResource(annotations map[string]any) (Resource, error) {
 	var r Resource
-	if !anyOurs(annotations) {
+	if !hasSequencingKey(annotations) {
 		return r, nil
 	}
 	var problems [5]error
 	r.Layer, problems[0] = readLayer(annotations)
 	problems[1] = r.readDependsOn(annotations)
-	r.Success, problems[2] = expressions(ReadinessSuccess, annotations[ReadinessSuccess])
-	r.Failure, problems[3] = expressions(ReadinessFailure, annotations[ReadinessFailure])
+	r.Success, problems[2] = readExpressions(ReadinessSuccess, annotations[ReadinessSuccess])
+	r.Failure, problems[3] = readExpressions(ReadinessFailure, annotations[ReadinessFailure])
 	r.Timeout, problems[4] = ReadDuration(ReadinessTimeout, annotations[ReadinessTimeout])
 	return r, errors.Join(problems[:]...)
 }
 
-func anyOurs(annotations map[string]any) bool {
+func hasSequencingKey(annotations map[string]any) bool {
 	for key := range annotations {
 		if IsSequencingKey(key) {
 			return true
@@ -72,7 +68,7 @@ func readLayer(annotations map[string]any) (string, error) {
 		return "", err
 	}
 	if layer != "" && group != "" && layer != group {
-		return "", invalidAs(Conflict, ResourceGroup, group, "%s already says %q: a resource belongs to one layer", Layer, layer)
+		return "", newProblemError(Conflict, ResourceGroup, group, "%s already says %q: a resource belongs to one layer", Layer, layer)
 	}
 	if layer == "" {
 		return group, nil

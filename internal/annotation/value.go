@@ -12,11 +12,10 @@ import (
 	"unicode/utf8"
 )
 
-// maxNameLength is the number of characters that a layer's name may have.
+// maxNameLength limits the name of a layer, in characters.
 const maxNameLength = 63
 
-// ValueError says that the value of one key cannot be used. Callers add the
-// file and the resource.
+// ValueError reports an invalid value. Callers add the file and the resource.
 type ValueError struct {
 	// Key is the key as it was written.
 	Key string
@@ -24,27 +23,27 @@ type ValueError struct {
 	Value any
 	// Reason says what is wrong and, where there is one, the way out.
 	Reason string
-	// Problem is what sort of mistake it is.
+	// Problem is the kind of the error.
 	Problem Problem
 }
 
-// Problem is a sort of mistake in a key or its value.
+// Problem is the kind of an error in a key or value.
 type Problem string
 
 const (
-	// BadValue is a value of the wrong type or form.
-	BadValue Problem = ""
-	// BadLayerName is a string that cannot be the name of a layer.
-	BadLayerName Problem = "layer name"
-	// BadExpression is a readiness expression that cannot be read.
-	BadExpression Problem = "expression"
-	// BadDuration is a value that is no time to wait.
-	BadDuration Problem = "duration"
-	// Conflict is a value that contradicts that of another spelling.
+	// InvalidValue is a value of the wrong type or form.
+	InvalidValue Problem = ""
+	// InvalidLayerName is a string that is not a valid name of a layer.
+	InvalidLayerName Problem = "layer name"
+	// InvalidExpression is an invalid readiness expression.
+	InvalidExpression Problem = "expression"
+	// InvalidDuration is an invalid duration.
+	InvalidDuration Problem = "duration"
+	// Conflict is a value that contradicts the value of an equivalent key.
 	Conflict Problem = "conflict"
-	// UnknownKey is a key that is almost one of ours.
+	// UnknownKey is a key that resembles a sequencing annotation.
 	UnknownKey Problem = "unknown key"
-	// Misplaced is a key that has no meaning where it stands.
+	// Misplaced is a key that has no effect where it is.
 	Misplaced Problem = "misplaced"
 )
 
@@ -53,18 +52,18 @@ func (e *ValueError) Error() string {
 }
 
 func display(value any) string {
-	if w, ok := value.(written); ok {
+	if w, ok := value.(rawNumber); ok {
 		return string(w)
 	}
 	text, err := toJSON(value)
 	if err != nil {
 		return fmt.Sprintf("%v", value)
 	}
-	return shortened(text)
+	return truncate(text)
 }
 
-// shortened is as much of a text as a message can bear.
-func shortened(text string) string {
+// truncate shortens a text for a message.
+func truncate(text string) string {
 	const most = 200
 	if len(text) > most {
 		return strings.ToValidUTF8(text[:most], "") + "…"
@@ -72,54 +71,53 @@ func shortened(text string) string {
 	return text
 }
 
-func invalid(key string, value any, format string, args ...any) error {
-	return invalidAs(BadValue, key, value, format, args...)
+func newValueError(key string, value any, format string, args ...any) error {
+	return newProblemError(InvalidValue, key, value, format, args...)
 }
 
-func invalidAs(problem Problem, key string, value any, format string, args ...any) error {
+func newProblemError(problem Problem, key string, value any, format string, args ...any) error {
 	return &ValueError{Key: key, Value: value, Reason: fmt.Sprintf(format, args...), Problem: problem}
 }
 
-// ReadItems reads a value that is a list: a YAML list, a JSON list in a string, or
-// a plain string, which is a list of one. Items are trimmed, empty ones
-// dropped, duplicates merged; the order of first appearance stays. No value
-// (nil) is an empty list.
+// ReadItems reads a list: a YAML list, a JSON list in a string, or a plain string, which
+// is a list of one item. It trims items, and removes empty ones and duplicates. A nil
+// value is an empty list.
 func ReadItems(key string, value any) ([]string, error) {
-	raw, err := rawItems(key, value)
+	raw, err := decodeItems(key, value)
 	if err != nil {
 		return nil, err
 	}
 	return normalize(raw), nil
 }
 
-func rawItems(key string, value any) ([]string, error) {
+func decodeItems(key string, value any) ([]string, error) {
 	switch v := value.(type) {
 	case nil:
 		return nil, nil
 	case string:
 		if strings.HasPrefix(strings.TrimSpace(v), "[") {
-			return jsonItems(key, v)
+			return decodeJSONItems(key, v)
 		}
 		return []string{v}, nil
 	case []any:
-		return stringItems(key, value, v)
+		return itemStrings(key, value, v)
 	case []string:
 		return v, nil
 	case map[string]any, map[any]any:
-		return nil, invalid(key, value, "a map is no list: write a list of strings")
+		return nil, newValueError(key, value, "must be a list of strings, not a map")
 	}
-	return nil, invalid(key, value, "a number or boolean is no list: write a list of strings, or quote the value")
+	return nil, newValueError(key, value, "must be a list of strings, not a number or boolean: quote the value")
 }
 
-func jsonItems(key, text string) ([]string, error) {
+func decodeJSONItems(key, text string) ([]string, error) {
 	var list []any
 	if err := json.Unmarshal([]byte(text), &list); err != nil {
-		return nil, invalid(key, text, `a value that begins with "[" must be a JSON list of strings, such as ["a","b"]: %v`, err)
+		return nil, newValueError(key, text, `a value that begins with "[" must be a JSON list of strings, such as ["a","b"]: %v`, err)
 	}
-	return stringItems(key, text, list)
+	return itemStrings(key, text, list)
 }
 
-func stringItems(key string, value any, list []any) ([]string, error) {
+func itemStrings(key string, value any, list []any) ([]string, error) {
 	items := make([]string, 0, len(list))
 	for _, item := range list {
 		switch s := item.(type) {
@@ -127,9 +125,9 @@ func stringItems(key string, value any, list []any) ([]string, error) {
 			items = append(items, s)
 		case nil:
 		case []any:
-			return nil, invalid(key, value, "a list inside the list: write one list of strings")
+			return nil, newValueError(key, value, "must be a list of strings, not a list of lists")
 		default:
-			return nil, invalid(key, value, "the item %s is no string: quote it", display(item))
+			return nil, newValueError(key, value, "item %s must be a string: quote it", display(item))
 		}
 	}
 	return items, nil
@@ -148,10 +146,9 @@ func normalize(raw []string) []string {
 	return items
 }
 
-// ReadNames reads a list of names: as Items, and every item is also split at
-// commas.
+// ReadNames reads a list of names. It is ReadItems, but also splits each item at commas.
 func ReadNames(key string, value any) ([]string, error) {
-	items, err := rawItems(key, value)
+	items, err := decodeItems(key, value)
 	if err != nil {
 		return nil, err
 	}
@@ -169,14 +166,14 @@ func layerNames(key string, value any) ([]string, error) {
 		return nil, err
 	}
 	for _, name := range names {
-		if reason := badLayerName(name); reason != "" {
-			return nil, invalidAs(BadLayerName, key, value, "%q %s", name, reason)
+		if reason := checkLayerName(name); reason != "" {
+			return nil, newProblemError(InvalidLayerName, key, value, "%q %s", name, reason)
 		}
 	}
 	return names, nil
 }
 
-// layerName reads the one name of a layer; an empty one is as if absent.
+// layerName reads the name of a layer. An empty name is the same as none.
 func layerName(key string, value any) (string, error) {
 	switch v := value.(type) {
 	case nil:
@@ -184,51 +181,51 @@ func layerName(key string, value any) (string, error) {
 	case string:
 		name := strings.TrimSpace(v)
 		if strings.ContainsRune(name, ',') || strings.HasPrefix(name, "[") {
-			return "", invalidAs(BadLayerName, key, value, "a resource belongs to one layer: give one name, without commas")
+			return "", newProblemError(InvalidLayerName, key, value, "a resource belongs to one layer: give one name, without commas")
 		}
-		if reason := badLayerName(name); reason != "" {
-			return "", invalidAs(BadLayerName, key, value, "a layer's name %s", reason)
+		if reason := checkLayerName(name); reason != "" {
+			return "", newProblemError(InvalidLayerName, key, value, "the name of a layer %s", reason)
 		}
 		return name, nil
 	case []any:
-		return "", invalid(key, value, "a resource belongs to one layer: give one name, not a list")
+		return "", newValueError(key, value, "a resource belongs to one layer: give one name, not a list")
 	case map[string]any, map[any]any:
-		return "", invalid(key, value, "a map is no name of a layer: give one name")
+		return "", newValueError(key, value, "the name of a layer must be a string, not a map")
 	}
-	return "", invalid(key, value, "a number or boolean is no name of a layer: quote it")
+	return "", newValueError(key, value, "the name of a layer must be a string, not a number or boolean: quote it")
 }
 
-func badLayerName(name string) string {
+func checkLayerName(name string) string {
 	if utf8.RuneCountInString(name) > maxNameLength {
-		return fmt.Sprintf("is longer than %d characters", maxNameLength)
+		return fmt.Sprintf("must not be longer than %d characters", maxNameLength)
 	}
 	for _, r := range name {
 		if unicode.IsSpace(r) || unicode.IsControl(r) {
-			return "has whitespace or a control character in it"
+			return "must not contain whitespace or control characters"
 		}
 		if r == ',' {
-			return "has a comma in it"
+			return "must not contain a comma"
 		}
 	}
 	return ""
 }
 
-// ReadDuration reads a Go duration that is longer than nothing. No value, or one
-// without a character in it, is 0.
+// ReadDuration reads a positive Go duration. It returns 0 for nil and for an empty
+// string.
 func ReadDuration(key string, value any) (time.Duration, error) {
 	text, ok := value.(string)
 	if value == nil || ok && strings.TrimSpace(text) == "" {
 		return 0, nil
 	}
 	if !ok {
-		return 0, invalidAs(BadDuration, key, value, `not a duration: write a quoted number with a unit, such as "30s" or "5m"`)
+		return 0, newProblemError(InvalidDuration, key, value, `must be a duration: a quoted number with a unit, such as "30s" or "5m"`)
 	}
 	d, err := time.ParseDuration(strings.TrimSpace(text))
 	if err != nil {
-		return 0, invalidAs(BadDuration, key, value, `not a duration: write a number with a unit, such as "30s" or "5m"`)
+		return 0, newProblemError(InvalidDuration, key, value, `must be a duration: a number with a unit, such as "30s" or "5m"`)
 	}
 	if d <= 0 {
-		return 0, invalidAs(BadDuration, key, value, "the time to wait must be longer than 0")
+		return 0, newProblemError(InvalidDuration, key, value, "must be greater than 0")
 	}
 	return d, nil
 }

@@ -10,6 +10,7 @@ import (
 	"context"
 	"errors"
 	"fmt"
+	"maps"
 	"slices"
 	"strings"
 	"sync"
@@ -20,7 +21,7 @@ import (
 	"github.com/ordered-helm/helm/internal/cluster"
 	"github.com/ordered-helm/helm/internal/inventory"
 	"github.com/ordered-helm/helm/internal/object"
-	"github.com/ordered-helm/helm/internal/readiness"
+	"github.com/ordered-helm/helm/internal/objectwriter"
 	"github.com/ordered-helm/helm/internal/sequencer"
 	"github.com/ordered-helm/helm/internal/text"
 )
@@ -28,6 +29,7 @@ import (
 // Config says how objects are written.
 type Config struct {
 	Cluster *cluster.Client
+	Writer  objectwriter.Writer
 	Log     func(string, ...any)
 	Owner   object.Owner
 	// Inventory is what earlier revisions may have left; nil if there are none.
@@ -37,7 +39,7 @@ type Config struct {
 	// that were there before.
 	Force, TakeOwnership, ThreeWay, RecreatePods bool
 	// AwaitPodsGone waits until pods are gone that were deleted. ApplyNode calls it.
-	AwaitPodsGone func(context.Context, []cluster.PodRef) error
+	AwaitPodsGone func(context.Context, []object.PodRef) error
 }
 
 // Applier writes objects, and remembers what it did with them. It is safe for concurrent
@@ -51,17 +53,20 @@ type Applier struct {
 	// present are the objects that no earlier revision had and that were in the cluster
 	// all the same; nil while nobody has looked.
 	present map[*object.Info]bool
-	// created are the objects that the operation created, unchanged those that it found as
-	// declared, restarted those whose pods it deleted.
-	created              kube.ResourceList
-	unchanged, restarted map[*object.Info]bool
+	// created are the objects that the operation created, states the states in which the
+	// server returned them, unchanged the objects that it found as declared.
+	created   kube.ResourceList
+	states    object.States
+	unchanged map[*object.Info]bool
+	// restarted are the objects whose pods it deleted, in the states before that.
+	restarted map[sequencer.ID]*object.Info
 	// hasWritten is whether the operation has changed anything in the cluster.
 	hasWritten bool
 }
 
 // New returns an applier.
 func New(c Config) *Applier {
-	a := &Applier{Config: c, unchanged: map[*object.Info]bool{}, restarted: map[*object.Info]bool{}}
+	a := &Applier{Config: c, states: object.States{}, unchanged: map[*object.Info]bool{}, restarted: map[sequencer.ID]*object.Info{}}
 	a.cache.applier = a
 	return a
 }
@@ -120,65 +125,83 @@ func (a *Applier) Unknown(list kube.ResourceList) kube.ResourceList {
 	return unknown
 }
 
-// ApplyNode writes the objects of one node. It says what it did where that is not obvious.
-func (a *Applier) ApplyNode(ctx context.Context, list kube.ResourceList) (summary string, err error) {
+// Result is what was written.
+type Result struct {
+	// Summary says what was done, where that is not obvious.
+	Summary string
+	// States are the states in which the server returned the objects.
+	States object.States
+	// Pruned is whether the Kubernetes client has also deleted the objects that are no
+	// longer in the chart.
+	Pruned bool
+}
+
+// ApplyNode writes the objects of one node.
+func (a *Applier) ApplyNode(ctx context.Context, list kube.ResourceList) (Result, error) {
 	if a.mustBeAbsent(list) {
-		return "", a.createNode(ctx, list)
+		return a.createNode(ctx, list)
 	}
 	o := a.nodeOptions(list)
 	o.Live = a.cache.get
-	done, err := a.Cluster.Apply(ctx, list, o)
+	done, err := a.Writer.Apply(ctx, list, o)
 	a.note(done)
+	result := Result{Summary: summarize(done), States: done.States}
 	if err != nil {
 		a.noteUnanswered(err)
-		return "", err
+		return result, err
 	}
 	if a.RecreatePods {
-		err = a.recreateNodePods(ctx, slices.Concat(done.Updated, done.Unchanged))
+		err = a.recreateNodePods(ctx, existing(done))
 	}
-	return summarize(done), err
+	return result, err
 }
 
-// ApplyAll writes the objects of a release as Helm does. It reports whether the Kubernetes
-// client has also deleted the objects that are no longer in the chart.
-func (a *Applier) ApplyAll(ctx context.Context, list kube.ResourceList) (pruned bool, err error) {
+// existing are the objects that existed before they were applied, in their new states.
+func existing(done *objectwriter.Applied) kube.ResourceList {
+	return done.States.All(slices.Concat(done.Updated, done.Unchanged))
+}
+
+// ApplyAll writes the objects of a release as Helm does.
+func (a *Applier) ApplyAll(ctx context.Context, list kube.ResourceList) (Result, error) {
 	if a.mustBeAbsent(list) {
-		return false, a.Cluster.Create(ctx, list)
+		states, err := a.Writer.Create(ctx, list)
+		return Result{States: states}, err
 	}
-	done, err := a.Cluster.Apply(ctx, list, a.options(list))
+	done, err := a.Writer.Apply(ctx, list, a.options(list))
 	a.note(done)
+	result := Result{States: done.States, Pruned: done.Pruned}
 	if err != nil {
 		a.noteUnanswered(err)
-		return done.Pruned, err
+		return result, err
 	}
 	if a.RecreatePods && !done.Pruned {
-		return done.Pruned, a.recreatePods(ctx, slices.Concat(done.Updated, done.Unchanged))
+		err = a.recreatePods(ctx, existing(done))
 	}
-	return done.Pruned, nil
+	return result, err
 }
 
 // DryRunNodes has the server say what ApplyNode would do with the objects of all nodes.
-func (a *Applier) DryRunNodes(ctx context.Context, list kube.ResourceList) ([]cluster.Trial, error) {
-	return a.Cluster.TryApply(ctx, list, a.nodeOptions(list))
+func (a *Applier) DryRunNodes(ctx context.Context, list kube.ResourceList) ([]objectwriter.DryRun, error) {
+	return a.Writer.DryRunApply(ctx, list, a.nodeOptions(list))
 }
 
 // DryRunAll has the server say what ApplyAll would do.
-func (a *Applier) DryRunAll(ctx context.Context, list kube.ResourceList) ([]cluster.Trial, error) {
-	return a.Cluster.TryApply(ctx, list, a.options(list))
+func (a *Applier) DryRunAll(ctx context.Context, list kube.ResourceList) ([]objectwriter.DryRun, error) {
+	return a.Writer.DryRunApply(ctx, list, a.options(list))
 }
 
 // nodeOptions say how the objects of a node are written. An object that no revision
 // declares is its own base: it may turn out late that it exists, and what others have set
 // there stays.
-func (a *Applier) nodeOptions(list kube.ResourceList) cluster.ApplyOptions {
-	return cluster.ApplyOptions{
-		Originals: a.originals(list), SelfBase: true, Force: a.Force, ThreeWay: a.ThreeWay, Absent: a.IsAbsent, Admit: a.admit,
+func (a *Applier) nodeOptions(list kube.ResourceList) objectwriter.ApplyOptions {
+	return objectwriter.ApplyOptions{
+		Originals: a.originals(list), KeepForeignFields: true, Force: a.Force, ThreeWay: a.ThreeWay, IsAbsent: a.IsAbsent, MayChange: a.mayChange,
 	}
 }
 
 // options say how the objects of a release are written as Helm does.
-func (a *Applier) options(list kube.ResourceList) cluster.ApplyOptions {
-	o := cluster.ApplyOptions{Originals: a.originals(list), Force: a.Force, ThreeWay: a.ThreeWay, Absent: a.IsAbsent}
+func (a *Applier) options(list kube.ResourceList) objectwriter.ApplyOptions {
+	o := objectwriter.ApplyOptions{Originals: a.originals(list), Force: a.Force, ThreeWay: a.ThreeWay, IsAbsent: a.IsAbsent}
 	if a.Inventory != nil {
 		o.Originals, o.Prune = append(o.Originals, a.Inventory.Without(list)...), true
 	}
@@ -194,18 +217,18 @@ func (a *Applier) mustBeAbsent(list kube.ResourceList) bool {
 }
 
 // createNode creates the objects of a node.
-func (a *Applier) createNode(ctx context.Context, list kube.ResourceList) error {
-	err := a.Cluster.Create(ctx, list)
+func (a *Applier) createNode(ctx context.Context, list kube.ResourceList) (Result, error) {
+	states, err := a.Writer.Create(ctx, list)
 	if err == nil {
-		return nil
+		return Result{States: states}, nil
 	}
 	rejected := &rejectedError{err: err}
 	for _, info := range list {
-		if live, ok := info.Object.(*unstructured.Unstructured); ok && live.GetUID() == "" {
+		if live, ok := states.Of(info).Object.(*unstructured.Unstructured); ok && live.GetUID() == "" {
 			rejected.resources = append(rejected.resources, live.GetKind()+"/"+live.GetName())
 		}
 	}
-	return rejected
+	return Result{States: states}, rejected
 }
 
 // originals are the objects as they were declared before, the base of a merge. An object
@@ -224,10 +247,10 @@ func (a *Applier) originals(list kube.ResourceList) kube.ResourceList {
 	return originals
 }
 
-// admit refuses to change an object that somebody else has created since FindExisting:
-// while the operation waits for nodes, that may be long ago. Where it takes ownership it
-// adopts the object.
-func (a *Applier) admit(info *object.Info, live *unstructured.Unstructured) error {
+// mayChange returns an error for an object that somebody else has created since
+// FindExisting: while the operation waits for nodes, that may be long ago. Where the applier
+// takes ownership it adopts the object.
+func (a *Applier) mayChange(info *object.Info, live *unstructured.Unstructured) error {
 	if a.Inventory.IsKnown(info) {
 		return nil
 	}
@@ -255,33 +278,31 @@ func (a *Applier) IsAbsent(info *object.Info) bool {
 // noteUnanswered notes as created the objects that were not there and that the server did
 // not answer for: they may be there now.
 func (a *Applier) noteUnanswered(err error) {
-	var failed *cluster.ApplyError
+	var failed *objectwriter.ApplyError
 	if !errors.As(err, &failed) {
 		return
 	}
 	for _, f := range failed.Failures {
 		if f.Unanswered && a.IsAbsent(f.Info) {
-			a.note(&cluster.Applied{Created: kube.ResourceList{f.Info}})
+			a.note(&objectwriter.Applied{Created: kube.ResourceList{f.Info}})
 		}
 	}
 }
 
 // note notes what was done with objects.
-func (a *Applier) note(done *cluster.Applied) {
-	if done == nil {
-		return
-	}
+func (a *Applier) note(done *objectwriter.Applied) {
 	a.mu.Lock()
 	defer a.mu.Unlock()
 	a.hasWritten = a.hasWritten || len(done.Created)+len(done.Updated) > 0
 	a.created = append(a.created, done.Created...)
+	maps.Copy(a.states, done.States)
 	for _, info := range done.Unchanged {
 		a.unchanged[info] = true
 	}
 }
 
 // summarize says how many objects were written, as in "1 created, 2 changed".
-func summarize(done *cluster.Applied) string {
+func summarize(done *objectwriter.Applied) string {
 	var parts []string
 	for _, part := range []struct {
 		list kube.ResourceList
@@ -295,8 +316,8 @@ func summarize(done *cluster.Applied) string {
 }
 
 // recreateNodePods deletes the pods of the workloads of a node, so that new ones are made,
-// and waits until they are gone. As in Helm, a failure to delete them does not fail the
-// operation.
+// and waits until they are gone. The workloads are in the states in which they were written.
+// As in Helm, a failure to delete pods does not fail the operation.
 func (a *Applier) recreateNodePods(ctx context.Context, list kube.ResourceList) error {
 	workloads := slices.DeleteFunc(list, func(info *object.Info) bool { return object.IsKind(info, "Service") })
 	pods := a.deletePods(ctx, workloads)
@@ -313,38 +334,29 @@ func (a *Applier) recreatePods(ctx context.Context, list kube.ResourceList) erro
 	return context.Cause(ctx)
 }
 
-func (a *Applier) deletePods(ctx context.Context, list kube.ResourceList) []cluster.PodRef {
+// deletePods deletes the pods of workloads, and notes that.
+func (a *Applier) deletePods(ctx context.Context, list kube.ResourceList) []object.PodRef {
 	a.mu.Lock()
 	a.hasWritten = true
 	a.mu.Unlock()
-	pods, err := a.Cluster.RecreatePods(ctx, list)
+	pods, err := a.Writer.DeletePods(ctx, list)
 	if err != nil {
 		a.Log("%s", err.Error())
 	}
 	a.mu.Lock()
 	defer a.mu.Unlock()
 	for _, info := range list {
-		a.restarted[info] = true
+		a.restarted[object.IDOf(info)] = info
 	}
 	return pods
 }
 
-// Evaluate wraps how an object is judged: if its pods were deleted, its status counts only
-// when it is about the new ones.
-func (a *Applier) Evaluate(info *object.Info, evaluate readiness.Evaluator) readiness.Evaluator {
-	if !a.RecreatePods {
-		return evaluate
-	}
-	return func(ctx context.Context, live *unstructured.Unstructured) readiness.Status {
-		status := evaluate(ctx, live)
-		a.mu.Lock()
-		restarted := a.restarted[info]
-		a.mu.Unlock()
-		if !restarted {
-			return status
-		}
-		return a.Cluster.ConfirmReady(ctx, info, live, status)
-	}
+// Restarted returns an object, in the state in which it was written, if the operation has
+// deleted its pods since then; otherwise nil.
+func (a *Applier) Restarted(info *object.Info) *object.Info {
+	a.mu.Lock()
+	defer a.mu.Unlock()
+	return a.restarted[object.IDOf(info)]
 }
 
 // IsUnchanged reports whether the operation found an object as declared.
@@ -371,7 +383,7 @@ func (a *Applier) Created() kube.ResourceList {
 // WhyNotCreated says why an object in the cluster is not the one that the operation
 // created; empty if it is. Where the server did not answer, the labels decide.
 func (a *Applier) WhyNotCreated(info *object.Info, live *unstructured.Unstructured) string {
-	switch uid := cluster.UID(info); {
+	switch uid := object.UID(a.state(info)); {
 	case uid != "" && uid != live.GetUID():
 		return "another object has taken its name"
 	case uid == "" && object.CheckOwner(live, a.Owner) != nil:
@@ -380,18 +392,30 @@ func (a *Applier) WhyNotCreated(info *object.Info, live *unstructured.Unstructur
 	return ""
 }
 
+// state is an object that the operation created in the state in which the server returned
+// it.
+func (a *Applier) state(info *object.Info) *object.Info {
+	a.mu.Lock()
+	defer a.mu.Unlock()
+	return a.states.Of(info)
+}
+
 // CertainlyCreated leaves out of a list the objects that the server did not answer for and
-// that others have created. A Kubernetes client of another implementation is not asked for
-// more than Helm asks.
+// that others have created, and returns the others in the states in which the server
+// returned them. With a Kubernetes client of another implementation nothing is left out,
+// because Helm does not read them either.
 func (a *Applier) CertainlyCreated(ctx context.Context, c *cluster.Client, created kube.ResourceList) (kube.ResourceList, error) {
+	a.mu.Lock()
+	states := a.states.All(created)
+	a.mu.Unlock()
 	if !c.IsNative() {
-		return created, nil
+		return states, nil
 	}
-	live, err := c.Live(ctx, created.Filter(func(info *object.Info) bool { return cluster.UID(info) == "" }))
+	live, err := c.Live(ctx, states.Filter(func(info *object.Info) bool { return object.UID(info) == "" }))
 	if err != nil {
 		return nil, err
 	}
-	return created.Filter(func(info *object.Info) bool {
+	return states.Filter(func(info *object.Info) bool {
 		return live[info] == nil || a.WhyNotCreated(info, live[info]) == ""
 	}), nil
 }

@@ -13,10 +13,10 @@ import (
 
 	"github.com/hashicorp/go-multierror"
 
-	"github.com/ordered-helm/helm/internal/cluster"
 	"github.com/ordered-helm/helm/internal/event"
 	"github.com/ordered-helm/helm/internal/failure"
 	"github.com/ordered-helm/helm/internal/object"
+	"github.com/ordered-helm/helm/internal/objectwriter"
 	"github.com/ordered-helm/helm/internal/sequencer"
 	"github.com/ordered-helm/helm/internal/text"
 )
@@ -67,7 +67,7 @@ type rejection struct {
 // rejections lists the answers to the writing of a node.
 func rejections(n *sequencer.Node, err error) []rejection {
 	var list []rejection
-	var applied *cluster.ApplyError
+	var applied *objectwriter.ApplyError
 	if errors.As(err, &applied) {
 		for _, failed := range applied.Failures {
 			list = append(list, rejection{resource: findResource(n, object.IDOf(failed.Info)), answer: failed.Err})

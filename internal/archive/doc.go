@@ -1,9 +1,8 @@
 // Copyright The Ordered Helm Authors
 // SPDX-License-Identifier: Apache-2.0
 
-// Package archive packs charts and unpacks them again without losing anything
-// that their Chart.yaml says. Helm's own packing keeps only the fields that its
-// types have, so what a chart declares of its order and its hooks would be gone
-// (docs/reference.md, "Chart.yaml"). What is packed is in the legal spelling,
-// which every Helm can load.
+// Package archive packs and unpacks charts without losing fields of their Chart.yaml.
+// Helm keeps only the fields that its types have, so the declarations of order and hooks
+// would be lost (docs/reference.md, "Chart.yaml"). Packed charts are in the canonical
+// form, which stock Helm can load.
 package archive

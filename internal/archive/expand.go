@@ -19,16 +19,15 @@ import (
 	"github.com/ordered-helm/helm/internal/chartloader"
 )
 
-// Modes of what is unpacked, before the umask.
+// File modes of unpacked files, before the umask.
 const (
-	folderMode = 0o755
-	fileMode   = 0o644
+	directoryMode = 0o755
+	fileMode      = 0o644
 )
 
-// Expand unpacks a chart archive below the folder, into a new one of the chart's
-// name. The files are written as they are. Nothing is written outside the new
-// folder, whatever the archive names. If there is something of that name already,
-// the error is an *ExistsError; after any error nothing is left behind.
+// Expand unpacks a chart archive into a new subdirectory of dir with the name of the
+// chart. It writes nothing outside of this directory. If a file with this name exists, it
+// returns an *ExistsError. After an error it leaves nothing behind.
 func Expand(dir string, in io.Reader) error {
 	files, err := chartloader.LoadArchiveFiles(in)
 	if err != nil {
@@ -46,7 +45,7 @@ func Expand(dir string, in io.Reader) error {
 	return errors.Join(err, root.Close())
 }
 
-// ExpandFile is Expand for an archive in a file.
+// ExpandFile is Expand for an archive file.
 func ExpandFile(dir, archive string) error {
 	in, err := os.Open(archive)
 	if err != nil {
@@ -56,7 +55,7 @@ func ExpandFile(dir, archive string) error {
 	return errors.Join(err, in.Close())
 }
 
-// ExistsError is about something in the place of a chart's new folder.
+// ExistsError reports that the directory for a chart already exists.
 type ExistsError struct{ Name string }
 
 func (e *ExistsError) Error() string {
@@ -64,14 +63,14 @@ func (e *ExistsError) Error() string {
 }
 
 func expandInto(root *os.Root, name string, files []*chartloader.BufferedFile) error {
-	if err := root.Mkdir(name, folderMode); errors.Is(err, fs.ErrExist) {
+	if err := root.Mkdir(name, directoryMode); errors.Is(err, fs.ErrExist) {
 		return &ExistsError{name}
 	} else if err != nil {
 		return err
 	}
 	chart, err := root.OpenRoot(name)
 	if err == nil {
-		err = errors.Join(writeAll(chart, files), chart.Close())
+		err = errors.Join(writeFiles(chart, files), chart.Close())
 	}
 	if err != nil {
 		return errors.Join(err, root.RemoveAll(name))
@@ -79,24 +78,24 @@ func expandInto(root *os.Root, name string, files []*chartloader.BufferedFile) e
 	return nil
 }
 
-func writeAll(root *os.Root, files []*chartloader.BufferedFile) error {
+func writeFiles(root *os.Root, files []*chartloader.BufferedFile) error {
 	for _, f := range files {
-		if err := writeBelow(root, f); err != nil {
+		if err := writeFile(root, f); err != nil {
 			return fmt.Errorf("cannot unpack %s: %w", f.Name, err)
 		}
 	}
 	return nil
 }
 
-func writeBelow(root *os.Root, f *chartloader.BufferedFile) error {
-	if err := root.MkdirAll(path.Dir(f.Name), folderMode); err != nil {
+func writeFile(root *os.Root, f *chartloader.BufferedFile) error {
+	if err := root.MkdirAll(path.Dir(f.Name), directoryMode); err != nil {
 		return err
 	}
 	return root.WriteFile(f.Name, f.Data, fileMode)
 }
 
-// chartName reads the name of an archive's chart. Unlike Helm it reads nothing
-// else of Chart.yaml, which may be in a form that Helm's types do not have.
+// chartName returns the name of the chart in an archive. Unlike Helm it decodes nothing
+// else of Chart.yaml, whose values Helm's types may not support.
 func chartName(files []*chartloader.BufferedFile) (string, error) {
 	var chart struct {
 		Name string `json:"name"`

@@ -4,10 +4,8 @@
 package archive
 
 import (
-	"bytes"
 	"encoding/json"
 	"fmt"
-	"reflect"
 	"slices"
 	"strings"
 
@@ -16,119 +14,101 @@ import (
 	"sigs.k8s.io/yaml"
 )
 
-// Fields tells which of the fields that Helm does not know are put back into a
-// Chart.yaml. It is given the name of a field, without its place.
-type Fields func(name string) bool
+// FieldFilter reports whether to restore a field of Chart.yaml that Helm does not know,
+// by its name.
+type FieldFilter func(name string) bool
 
-// AllFields is every field of the file.
+// AllFields restores every field.
 func AllFields(string) bool { return true }
 
-// OrderFields are the fields that this Helm adds to Chart.yaml.
+// OrderFields restores the fields that Ordered Helm adds to Chart.yaml.
 func OrderFields(name string) bool { return name == "runHooksInParallel" || name == "depends-on" }
 
-// ChartYAML returns the Chart.yaml of a chart as Helm writes it, with the fields
-// that Helm's types leave out put back from the file that the chart was loaded
-// from. A chart that was made in memory has no such file.
-func ChartYAML(ch *chart.Chart, fields Fields) ([]byte, error) {
+// ChartYAML returns the Chart.yaml of a chart as Helm writes it, with the fields that
+// Helm's types lack restored from the file that the chart was loaded from. A chart that
+// was created in memory has no such file.
+func ChartYAML(ch *chart.Chart, fields FieldFilter) ([]byte, error) {
 	written, err := yaml.Marshal(ch.Metadata)
 	if err != nil {
 		return nil, err
 	}
-	return restore(written, ch, fields)
+	return restoreFields(written, ch, fields)
 }
 
-// restore puts what Helm leaves out back into a Chart.yaml that it has written.
-// Where nothing is missing it returns the very bytes given.
-func restore(written []byte, ch *chart.Chart, fields Fields) ([]byte, error) {
+// restoreFields restores the fields that Helm has dropped from a Chart.yaml. If none is
+// missing, it returns the given text.
+func restoreFields(written []byte, ch *chart.Chart, fields FieldFilter) ([]byte, error) {
 	i := slices.IndexFunc(ch.Raw, func(f *chart.File) bool { return f.Name == chartutil.ChartfileName })
 	if i < 0 {
 		return written, nil
 	}
-	full, err := decode(written)
+	full, err := decodeYAML(written)
 	if err != nil {
 		return nil, err
 	}
-	raw, err := decode(ch.Raw[i].Data)
+	raw, err := decodeYAML(ch.Raw[i].Data)
 	if err != nil {
 		return nil, fmt.Errorf("cannot load Chart.yaml: %w", err)
 	}
-	if !merge(full, raw, reflect.TypeFor[chart.Metadata](), fields) {
+	if !mergeFields(full, raw, "", fields) {
 		return written, nil
 	}
 	return yaml.Marshal(full)
 }
 
-// decode reads YAML without losing digits of its numbers.
-func decode(text []byte) (map[string]any, error) {
-	data, err := yaml.YAMLToJSON(text)
-	if err != nil {
-		return nil, err
-	}
+// decodeYAML decodes YAML without losing digits of its numbers.
+func decodeYAML(text []byte) (map[string]any, error) {
 	m := map[string]any{}
-	d := json.NewDecoder(bytes.NewReader(data))
-	d.UseNumber()
-	err = d.Decode(&m)
+	err := yaml.Unmarshal(text, &m, func(d *json.Decoder) *json.Decoder {
+		d.UseNumber()
+		return d
+	})
 	return m, err
 }
 
-// merge adds the fields of raw that the type does not have to what was written
-// of it, and reports whether there were any.
-func merge(written, raw map[string]any, t reflect.Type, fields Fields) (changed bool) {
-	known := jsonFields(t)
+// helmFields are the fields that Helm has, in small letters: those of Chart.yaml under
+// the empty name, and those of the entries of its lists under the names of the lists.
+var helmFields = map[string][]string{
+	"": {
+		"name", "home", "sources", "version", "description", "keywords", "maintainers", "icon", "apiversion", "condition",
+		"tags", "appversion", "deprecated", "annotations", "kubeversion", "dependencies", "type",
+	},
+	"maintainers":  {"name", "email", "url"},
+	"dependencies": {"name", "version", "repository", "condition", "tags", "enabled", "import-values", "alias"},
+}
+
+// mergeFields adds what Helm leaves out of Chart.yaml, or of an entry of a list in it, to what
+// it has written, and reports whether there was anything. JSON does not tell the names
+// of fields apart by case.
+func mergeFields(written, raw map[string]any, list string, fields FieldFilter) (changed bool) {
 	for name, value := range raw {
-		field, ok := known[strings.ToLower(name)]
+		field := strings.ToLower(name)
 		switch {
-		case ok:
-			changed = mergeList(written[field.name], value, field.kind, fields) || changed
-		case fields(name):
-			written[name] = value
-			changed = true
+		case !slices.Contains(helmFields[list], field):
+			if fields(name) {
+				written[name] = value
+				changed = true
+			}
+		case list == "" && helmFields[field] != nil:
+			changed = mergeEntries(written[field], value, field, fields) || changed
 		}
 	}
 	return changed
 }
 
-// mergeList does so for each entry of a list of structures, such as the
-// dependencies, if both have the same entries.
-func mergeList(written, raw any, list reflect.Type, fields Fields) (changed bool) {
-	element := structure(list)
+// mergeEntries does so for each entry of a list, if both have the same entries.
+func mergeEntries(written, raw any, list string, fields FieldFilter) (changed bool) {
 	to, _ := written.([]any)
 	from, _ := raw.([]any)
-	if element == nil || len(to) != len(from) {
+	if len(to) != len(from) {
 		return false
 	}
 	for i := range from {
 		entry, _ := to[i].(map[string]any)
 		rawEntry, _ := from[i].(map[string]any)
 		if entry != nil && rawEntry != nil {
-			changed = merge(entry, rawEntry, element, fields) || changed
+			changed = mergeFields(entry, rawEntry, list, fields) || changed
 		}
 	}
 	return changed
-}
-
-// jsonField is a field as JSON names it.
-type jsonField struct {
-	name string
-	kind reflect.Type
-}
-
-// jsonFields gives the fields of a structure by their names in small letters:
-// JSON does not tell letters apart by case.
-func jsonFields(t reflect.Type) map[string]jsonField {
-	fields := make(map[string]jsonField)
-	for i := range t.NumField() {
-		name, _, _ := strings.Cut(t.Field(i).Tag.Get("json"), ",")
-		fields[strings.ToLower(name)] = jsonField{name: name, kind: t.Field(i).Type}
-	}
-	return fields
-}
-
-// structure gives the structure that a list has pointers to; nil if it is no
-// such list.
-func structure(list reflect.Type) reflect.Type {
-	if list.Kind() != reflect.Slice || list.Elem().Kind() != reflect.Pointer || list.Elem().Elem().Kind() != reflect.Struct {
-		return nil
-	}
-	return list.Elem().Elem()
 }

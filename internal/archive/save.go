@@ -19,33 +19,33 @@ import (
 	"sigs.k8s.io/yaml"
 )
 
-// Save packs a chart into the folder, which is made if it is not there, and
-// returns the path of the archive. The archive is Helm's own, with everything in
-// each Chart.yaml that Helm leaves out, and the lock file of each chart.
+// Save packs a chart into an archive in dir, which is created if needed, and returns the
+// path of the archive. It is the archive of Helm, with the fields that Helm drops from
+// each Chart.yaml, and the lock file of each chart.
 func Save(ch *chart.Chart, dir string) (string, error) {
 	name, err := chartutil.Save(ch, dir)
 	if err != nil {
 		return name, err
 	}
-	if err := complete(name, ch); err != nil {
+	if err := completeArchive(name, ch); err != nil {
 		return name, errors.Join(fmt.Errorf("pack the whole Chart.yaml: %w", err), os.Remove(name))
 	}
 	return name, nil
 }
 
-// SaveDir writes a chart into a folder of its name below dir, with the charts
-// inside packed. It is what Helm writes, with those fields of Chart.yaml put back,
-// and everything in the charts inside.
-func SaveDir(ch *chart.Chart, dir string, fields Fields) error {
+// SaveDir writes a chart to a subdirectory of dir with its name, and packs its subcharts.
+// It writes what Helm writes, with the selected fields of Chart.yaml restored, and all
+// fields of the subcharts.
+func SaveDir(ch *chart.Chart, dir string, fields FieldFilter) error {
 	if err := chartutil.SaveDir(ch, dir); err != nil {
 		return err
 	}
 	folder := filepath.Join(dir, ch.Name())
-	written, err := helmsChartYAML(ch)
+	written, err := helmChartYAML(ch)
 	if err != nil {
 		return err
 	}
-	text, err := restore(written, ch, fields)
+	text, err := restoreFields(written, ch, fields)
 	if err != nil {
 		return err
 	}
@@ -53,29 +53,29 @@ func SaveDir(ch *chart.Chart, dir string, fields Fields) error {
 		return err
 	}
 	for _, dep := range ch.Dependencies() {
-		if err := complete(filepath.Join(folder, chartutil.ChartsDir, archiveName(dep)), dep); err != nil {
+		if err := completeArchive(filepath.Join(folder, chartutil.ChartsDir, archiveName(dep)), dep); err != nil {
 			return fmt.Errorf("pack the whole Chart.yaml of %s: %w", dep.ChartFullPath(), err)
 		}
 	}
 	return nil
 }
 
-// archiveName is the name that Helm gives to a packed chart.
+// archiveName returns the name that Helm gives to the archive of a chart.
 func archiveName(ch *chart.Chart) string {
 	return fmt.Sprintf("%s-%s.tgz", ch.Name(), ch.Metadata.Version)
 }
 
-// chartFiles are the files of one chart that Helm does not write as they should
-// be. The path is that of the Chart.yaml within the archive.
+// chartFiles are the files of one chart that Helm does not write completely. Path is that
+// of the Chart.yaml in the archive.
 type chartFiles struct {
 	path      string
 	chartYAML []byte
 	lock      []byte // nil if Helm writes it
 }
 
-// complete rewrites an archive of Helm's if it lacks something of the chart.
-func complete(name string, ch *chart.Chart) error {
-	charts, missing, err := whole(ch, "")
+// completeArchive rewrites an archive of Helm if it lacks a part of the chart.
+func completeArchive(name string, ch *chart.Chart) error {
+	charts, missing, err := missingFiles(ch, "")
 	if err != nil || !missing {
 		return err
 	}
@@ -84,48 +84,21 @@ func complete(name string, ch *chart.Chart) error {
 		return err
 	}
 	var b bytes.Buffer
-	if err := rewrite(&b, packed, charts); err != nil {
+	if err := rewriteArchive(&b, packed, charts); err != nil {
 		return err
 	}
-	return replace(name, b.Bytes())
+	return os.WriteFile(name, b.Bytes(), fileMode)
 }
 
-// replace gives a file other contents, all at once.
-func replace(name string, data []byte) error {
-	next, err := os.CreateTemp(filepath.Dir(name), filepath.Base(name)+".*")
-	if err != nil {
-		return err
-	}
-	_, err = next.Write(data)
-	if err = errors.Join(err, next.Close()); err == nil {
-		err = copyMode(next.Name(), name)
-	}
-	if err == nil {
-		err = os.Rename(next.Name(), name)
-	}
-	if err != nil {
-		return errors.Join(err, os.Remove(next.Name()))
-	}
-	return nil
-}
-
-func copyMode(to, from string) error {
-	info, err := os.Stat(from)
-	if err != nil {
-		return err
-	}
-	return os.Chmod(to, info.Mode().Perm())
-}
-
-// whole gives the files of a chart and those below it, in the order in which
-// Helm packs them, and whether Helm's archive lacks anything of them.
-func whole(ch *chart.Chart, below string) (charts []chartFiles, missing bool, err error) {
+// missingFiles returns the files of a chart and its subcharts, in the order in which Helm
+// packs them, and whether the archive of Helm lacks any part of them.
+func missingFiles(ch *chart.Chart, below string) (charts []chartFiles, missing bool, err error) {
 	base := path.Join(below, ch.Name())
-	written, err := helmsChartYAML(ch)
+	written, err := helmChartYAML(ch)
 	if err != nil {
 		return nil, false, err
 	}
-	full, err := restore(written, ch, AllFields)
+	full, err := restoreFields(written, ch, AllFields)
 	if err != nil {
 		return nil, false, fmt.Errorf("%s: %w", base, err)
 	}
@@ -138,7 +111,7 @@ func whole(ch *chart.Chart, below string) (charts []chartFiles, missing bool, er
 	charts = []chartFiles{files}
 	missing = files.lock != nil || !bytes.Equal(full, written)
 	for _, dep := range ch.Dependencies() {
-		more, lacks, err := whole(dep, path.Join(base, chartutil.ChartsDir))
+		more, lacks, err := missingFiles(dep, path.Join(base, chartutil.ChartsDir))
 		if err != nil {
 			return nil, false, err
 		}
@@ -147,9 +120,9 @@ func whole(ch *chart.Chart, below string) (charts []chartFiles, missing bool, er
 	return charts, missing, nil
 }
 
-// helmsChartYAML is the Chart.yaml that Helm packs: in charts of the first
-// version the dependencies have a file of their own.
-func helmsChartYAML(ch *chart.Chart) ([]byte, error) {
+// helmChartYAML returns the Chart.yaml that Helm packs. Charts of apiVersion v1 have
+// their dependencies in another file.
+func helmChartYAML(ch *chart.Chart) ([]byte, error) {
 	metadata := *ch.Metadata
 	if metadata.APIVersion == chart.APIVersionV1 {
 		metadata.Dependencies = nil
@@ -157,9 +130,9 @@ func helmsChartYAML(ch *chart.Chart) ([]byte, error) {
 	return yaml.Marshal(&metadata)
 }
 
-// rewrite copies an archive with each Chart.yaml, and the lock file behind it,
-// from the list, which is in the archive's order.
-func rewrite(out io.Writer, packed []byte, charts []chartFiles) error {
+// rewriteArchive copies an archive, and replaces each Chart.yaml, and the lock file after
+// it, by those in charts, which are in the order of the archive.
+func rewriteArchive(out io.Writer, packed []byte, charts []chartFiles) error {
 	in, err := gzip.NewReader(bytes.NewReader(packed))
 	if err != nil {
 		return err
@@ -180,7 +153,7 @@ func rewrite(out io.Writer, packed []byte, charts []chartFiles) error {
 			return err
 		}
 		if len(charts) == 0 || header.Name != charts[0].path {
-			if err := write(to, header, header.Name, data); err != nil {
+			if err := writeEntry(to, header, header.Name, data); err != nil {
 				return err
 			}
 			continue
@@ -197,13 +170,13 @@ func rewrite(out io.Writer, packed []byte, charts []chartFiles) error {
 }
 
 func (c chartFiles) write(to *tar.Writer, header *tar.Header) error {
-	if err := write(to, header, header.Name, c.chartYAML); err != nil || c.lock == nil {
+	if err := writeEntry(to, header, header.Name, c.chartYAML); err != nil || c.lock == nil {
 		return err
 	}
-	return write(to, header, path.Join(path.Dir(c.path), "Chart.lock"), c.lock)
+	return writeEntry(to, header, path.Join(path.Dir(c.path), "Chart.lock"), c.lock)
 }
 
-func write(to *tar.Writer, like *tar.Header, name string, data []byte) error {
+func writeEntry(to *tar.Writer, like *tar.Header, name string, data []byte) error {
 	header := *like
 	header.Name, header.Size = name, int64(len(data))
 	if err := to.WriteHeader(&header); err != nil {

@@ -16,29 +16,29 @@ import (
 	"github.com/ordered-helm/helm/internal/hookrunner"
 )
 
-// Declaration is what one chart says in its Chart.yaml about order and hooks,
-// before Helm processes its dependencies (docs/reference.md, "Chart.yaml").
+// Declaration is what the Chart.yaml of a chart declares about order and hooks, before
+// Helm processes its dependencies (docs/reference.md, "Chart.yaml").
 type Declaration struct {
-	// Name, Version and APIVersion are the chart's own, not an alias.
+	// Name, Version and APIVersion are those of the chart. Name is not an alias.
 	Name, Version, APIVersion string
-	// File is the path of the Chart.yaml, from the root chart's name on.
+	// File is the path of the Chart.yaml, beginning with the name of the root chart.
 	File string
-	// OptedIn is whether a chart below apiVersion v3 asks to be sequenced.
+	// OptedIn is whether a chart with an apiVersion below v3 enables sequencing.
 	OptedIn bool
-	// DependsOnSubcharts are the subcharts, by alias, name or tag, that must be
-	// ready before the chart's own resources.
+	// DependsOnSubcharts are the subcharts, by alias, name or tag, that must be ready
+	// before the chart's own resources.
 	DependsOnSubcharts []string
-	// DependsOnKey is the key, as it was written, that DependsOnSubcharts comes
-	// from, for messages; the first one where there were two.
+	// DependsOnKey is the key of the annotation that DependsOnSubcharts comes from, for
+	// messages. If there were two, it is the first.
 	DependsOnKey string
-	// Hooks is how the chart's hooks run.
+	// Hooks is how the hooks of the chart run.
 	Hooks hookrunner.Mode
 	// Dependencies are the entries of the chart's dependencies, in their order.
 	Dependencies []Dependency
-	// Subcharts are the declarations of the charts inside, in their order.
+	// Subcharts are the declarations of the subcharts, in their order.
 	Subcharts []*Declaration
-	// Problem is what cannot be used of the sequencing declarations, nil if
-	// all can. It counts only where the chart is sequenced.
+	// Problem is the error in the sequencing declarations, or nil. It matters only if the
+	// chart is sequenced.
 	Problem error
 }
 
@@ -49,12 +49,12 @@ const APIVersionV3 = "v3"
 type Dependency struct {
 	Name, Alias, Version string
 	Tags                 []string
-	// DependsOn are the siblings, by alias, name or tag, that must be ready
-	// before this one.
+	// DependsOn are the siblings, by alias, name or tag, that must be ready before this
+	// one.
 	DependsOn []string
 }
 
-// Title is the name by which the dependency is known in the tree of charts.
+// Title returns the name of the dependency in the tree of charts.
 func (d Dependency) Title() string {
 	if d.Alias != "" {
 		return d.Alias
@@ -62,20 +62,19 @@ func (d Dependency) Title() string {
 	return d.Name
 }
 
-// Sequenced reports whether the chart's sequencing declarations count.
+// Sequenced reports whether the sequencing declarations of the chart apply.
 func (d *Declaration) Sequenced() bool { return d.APIVersion == APIVersionV3 || d.OptedIn }
 
-// Declares reports whether the chart's Chart.yaml says anything about order.
+// Declares reports whether the Chart.yaml of the chart declares an order.
 func (d *Declaration) Declares() bool {
 	return len(d.DependsOnSubcharts) > 0 || d.Problem != nil ||
 		slices.ContainsFunc(d.Dependencies, func(e Dependency) bool { return len(e.DependsOn) > 0 })
 }
 
-// Declarations reads what a chart and its subcharts declare from their raw
-// Chart.yaml, so it works for charts that any loader of Helm's has loaded.
-// It must be called before Helm processes the chart's dependencies. An error
-// is of a kind that no operation may pass over, such as an unknown hook mode;
-// what concerns the order alone is in Declaration.Problem.
+// Declarations reads the declarations of a chart and its subcharts from their raw
+// Chart.yaml, so it works with charts from any loader. Call it before Helm processes the
+// dependencies of the chart. It returns errors that no operation may ignore, such as an
+// unknown hook mode. Errors about the order alone are in Declaration.Problem.
 func Declarations(ch *chart.Chart) (*Declaration, error) {
 	d, problems := InspectDeclarations(ch)
 	if len(problems) > 0 {
@@ -84,7 +83,7 @@ func Declarations(ch *chart.Chart) (*Declaration, error) {
 	return d, nil
 }
 
-// ChartFileError says what is wrong with a chart's Chart.yaml.
+// ChartFileError is an error in a Chart.yaml.
 type ChartFileError struct {
 	// File is the path of the Chart.yaml, as in Declaration.
 	File string
@@ -95,9 +94,9 @@ func (e *ChartFileError) Error() string { return e.File + ": " + e.Err.Error() }
 
 func (e *ChartFileError) Unwrap() error { return e.Err }
 
-// DependencyError says what is wrong with an entry of the dependencies.
+// DependencyError is an error in an entry of the dependencies.
 type DependencyError struct {
-	// Index is its place among the entries, from 0.
+	// Index is the index of the entry.
 	Index int
 	Name  string
 	Err   error
@@ -107,9 +106,8 @@ func (e *DependencyError) Error() string { return fmt.Sprintf("dependency %q: %v
 
 func (e *DependencyError) Unwrap() error { return e.Err }
 
-// InspectDeclarations is Declarations for one who wants to know all that is wrong:
-// it goes on where that stops. Every error is a *ChartFileError, and so is each
-// Declaration.Problem.
+// InspectDeclarations is Declarations, but continues after errors and returns all of
+// them. Every error is a *ChartFileError, and so is each Declaration.Problem.
 func InspectDeclarations(ch *chart.Chart) (*Declaration, []error) {
 	return declarations(ch, ch.Name())
 }
@@ -140,8 +138,8 @@ func declarations(ch *chart.Chart, folder string) (*Declaration, []error) {
 	return d, problems
 }
 
-// rawChart is what is read of a Chart.yaml. Values that may be written in
-// several ways are kept as they are.
+// rawChart has the fields of a Chart.yaml that matter here. Values that may have several
+// types are not converted.
 type rawChart struct {
 	Version            string           `json:"version"`
 	APIVersion         string           `json:"apiVersion"`
@@ -158,8 +156,8 @@ type rawDependency struct {
 	DependsOn any      `json:"depends-on"`
 }
 
-// readRaw reads Chart.yaml and, for old charts, requirements.yaml. A chart that
-// was made in memory has neither; its metadata stands in.
+// readRaw reads Chart.yaml and, for old charts, requirements.yaml. For a chart that was
+// created in memory it uses the metadata.
 func readRaw(ch *chart.Chart) (*rawChart, error) {
 	raw := &rawChart{}
 	found := false
@@ -214,7 +212,7 @@ func (d *Declaration) readSequencing(raw *rawChart) error {
 		}
 		subcharts = append(subcharts, names...)
 	}
-	d.DependsOnSubcharts = sortedUnique(subcharts)
+	d.DependsOnSubcharts = sortUnique(subcharts)
 	for i, e := range raw.Dependencies {
 		if e == nil {
 			continue
@@ -224,13 +222,13 @@ func (d *Declaration) readSequencing(raw *rawChart) error {
 			problems = append(problems, &DependencyError{Index: i, Name: e.Name, Err: err})
 		}
 		d.Dependencies = append(d.Dependencies, Dependency{
-			Name: e.Name, Alias: e.Alias, Version: e.Version, Tags: e.Tags, DependsOn: sortedUnique(names),
+			Name: e.Name, Alias: e.Alias, Version: e.Version, Tags: e.Tags, DependsOn: sortUnique(names),
 		})
 	}
 	return errors.Join(problems...)
 }
 
-func sortedUnique(names []string) []string {
+func sortUnique(names []string) []string {
 	slices.Sort(names)
 	return slices.Compact(names)
 }

@@ -190,15 +190,15 @@ func TestDependsOn(t *testing.T) {
 		}
 	}
 	for value, want := range map[string]string{
-		" 5":        `shop/Chart.yaml: dependency "bar": depends-on: 5: a number or boolean is no list`,
-		" true":     `depends-on: true: a number or boolean is no list`,
-		" {a: b}":   `depends-on: {"a":"b"}: a map is no list`,
-		" [[a]]":    `depends-on: [["a"]]: a list inside the list`,
-		" [a, 1]":   `depends-on: ["a",1]: the item 1 is no string`,
+		" 5":        `shop/Chart.yaml: dependency "bar": depends-on: 5: must be a list of strings, not a number or boolean`,
+		" true":     `depends-on: true: must be a list of strings, not a number or boolean`,
+		" {a: b}":   `depends-on: {"a":"b"}: must be a list of strings, not a map`,
+		" [[a]]":    `depends-on: [["a"]]: must be a list of strings, not a list of lists`,
+		" [a, 1]":   `depends-on: ["a",1]: item 1 must be a string`,
 		` '["a"'`:   `depends-on: "[\"a\"": a value that begins with "["`,
-		" [a: b]":   `depends-on: [{"a":"b"}]: the item {"a":"b"} is no string`,
-		" 2024":     `depends-on: 2024: a number`,
-		" [on, ok]": `depends-on: [true,"ok"]: the item true is no string: quote it`,
+		" [a: b]":   `depends-on: [{"a":"b"}]: item {"a":"b"} must be a string`,
+		" 2024":     `depends-on: 2024: must be a list of strings`,
+		" [on, ok]": `depends-on: [true,"ok"]: item true must be a string: quote it`,
 	} {
 		d := declared(t, entry+value+"\n")
 		if d.Problem == nil || !strings.Contains(d.Problem.Error(), want) || !d.Declares() {

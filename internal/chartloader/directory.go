@@ -17,8 +17,8 @@ import (
 	"helm.sh/helm/v3/pkg/ignore"
 )
 
-// LoadDir loads a chart from a folder, minding its .helmignore. Symbolic links
-// are followed, as Helm does.
+// LoadDir loads a chart from a directory, respecting its .helmignore. It follows symbolic
+// links, as Helm does.
 func LoadDir(dir string) (*chart.Chart, error) {
 	files, err := DirFiles(dir)
 	if err != nil {
@@ -27,8 +27,7 @@ func LoadDir(dir string) (*chart.Chart, error) {
 	return LoadFiles(files)
 }
 
-// DirFiles reads the files of a chart's folder that LoadDir makes a chart of, as
-// they are.
+// DirFiles reads the files of a chart directory that LoadDir loads, unchanged.
 func DirFiles(dir string) ([]*BufferedFile, error) {
 	top, err := filepath.Abs(dir)
 	if err != nil {
@@ -38,7 +37,7 @@ func DirFiles(dir string) ([]*BufferedFile, error) {
 	if err != nil {
 		return nil, err
 	}
-	r := folderReader{top: top, rules: rules}
+	r := directoryReader{root: top, rules: rules}
 	if err := r.walk(top); err != nil {
 		return nil, err
 	}
@@ -57,17 +56,16 @@ func ignoreRules(top string) (*ignore.Rules, error) {
 	return rules, nil
 }
 
-// folderReader collects the files of a chart's folder in the order of their
-// names.
-type folderReader struct {
-	top   string
+// directoryReader reads the files of a chart directory, in the order of their names.
+type directoryReader struct {
+	root  string
 	rules *ignore.Rules
 	files []*BufferedFile
-	// linked are the folders that links on the current path lead to.
-	linked []string
+	// linkTargets are the directories that symbolic links on the current path point to.
+	linkTargets []string
 }
 
-func (r *folderReader) walk(path string) error {
+func (r *directoryReader) walk(path string) error {
 	info, err := os.Lstat(path)
 	if err != nil {
 		return err
@@ -81,17 +79,17 @@ func (r *folderReader) walk(path string) error {
 	return r.add(path, path, info)
 }
 
-// name is the path within the chart.
-func (r *folderReader) name(path string) string {
-	return filepath.ToSlash(strings.TrimPrefix(path, r.top+string(filepath.Separator)))
+// relativeName returns the path in the chart.
+func (r *directoryReader) relativeName(path string) string {
+	return filepath.ToSlash(strings.TrimPrefix(path, r.root+string(filepath.Separator)))
 }
 
-func (r *folderReader) ignores(path string, info fs.FileInfo) bool {
-	return path != r.top && r.rules.Ignore(r.name(path), info)
+func (r *directoryReader) ignores(path string, info fs.FileInfo) bool {
+	return path != r.root && r.rules.Ignore(r.relativeName(path), info)
 }
 
-// follow reads what a symbolic link leads to as if it stood at path.
-func (r *folderReader) follow(path string) error {
+// follow reads the target of a symbolic link as if it were at path.
+func (r *directoryReader) follow(path string) error {
 	target, err := filepath.EvalSymlinks(path)
 	if err != nil {
 		return fmt.Errorf("follow the symbolic link %s: %w", path, err)
@@ -100,28 +98,28 @@ func (r *folderReader) follow(path string) error {
 	if err != nil {
 		return err
 	}
-	if path != r.top {
+	if path != r.root {
 		log.Printf("found symbolic link in path: %s resolves to %s. Contents of linked file included and used", path, target)
 	}
 	if r.ignores(path, info) {
 		return nil
 	}
 	if info.IsDir() {
-		for _, l := range append(r.linked, filepath.Dir(path)) {
+		for _, l := range append(r.linkTargets, filepath.Dir(path)) {
 			if target == l || strings.HasPrefix(l, target+string(filepath.Separator)) {
-				return fmt.Errorf("the symbolic link %s leads back to %s: a chart cannot contain itself", path, target)
+				return fmt.Errorf("the symbolic link %s points to %s, which contains it: a chart cannot contain itself", path, target)
 			}
 		}
-		r.linked = append(r.linked, target)
-		defer func() { r.linked = r.linked[:len(r.linked)-1] }()
+		r.linkTargets = append(r.linkTargets, target)
+		defer func() { r.linkTargets = r.linkTargets[:len(r.linkTargets)-1] }()
 	}
 	return r.add(path, target, info)
 }
 
-// add reads the file or folder at target, which in the chart stands at path.
-func (r *folderReader) add(path, target string, info fs.FileInfo) error {
+// add reads the file or directory at target, which is at path in the chart.
+func (r *directoryReader) add(path, target string, info fs.FileInfo) error {
 	if !info.IsDir() {
-		return r.read(path, r.name(path), info)
+		return r.read(path, r.relativeName(path), info)
 	}
 	entries, err := os.ReadDir(target)
 	if err != nil {
@@ -135,7 +133,7 @@ func (r *folderReader) add(path, target string, info fs.FileInfo) error {
 	return nil
 }
 
-func (r *folderReader) read(path, name string, info fs.FileInfo) error {
+func (r *directoryReader) read(path, name string, info fs.FileInfo) error {
 	if !info.Mode().IsRegular() {
 		return fmt.Errorf("cannot load irregular file %s as it has file mode type bits set", path)
 	}

@@ -15,60 +15,61 @@ import (
 	helmloader "helm.sh/helm/v3/pkg/chart/loader"
 )
 
-// What a chart may be at most, with the charts in it. Helm's loader limits the size of
-// one archive and of one file alone.
+// Limits of a chart with its subcharts. Helm's loader limits only the size of an archive
+// and of a single file.
 const (
-	// maxFiles is how many files there may be, and entries in an archive.
+	// maxFiles limits the files of a chart, and the entries of an archive.
 	maxFiles = 20_000
-	// maxName is how long the path of a file may be, in bytes.
-	maxName = 4096
-	// maxDepth is how many charts may be inside one another, packed or not, the
-	// outermost included, and maxCharts how many there may be in all. The record of an order has the same.
+	// maxPathLength limits the path of a file, in bytes.
+	maxPathLength = 4096
+	// maxDepth limits how deeply charts are nested, packed or not, including the
+	// outermost. maxCharts limits their total number. The release record has the same
+	// limits.
 	maxDepth  = 100
 	maxCharts = 10_000
-	// headers is what an entry of an archive may take besides its content, on the
-	// average, in bytes.
-	headers = 2048
+	// entryOverhead is the average size of an archive entry besides its content, in
+	// bytes.
+	entryOverhead = 2048
 )
 
-// LimitError says that a chart is larger than any chart may be.
+// LimitError reports that a chart exceeds a limit.
 type LimitError struct {
-	// Reason is too much, in words, with the limit.
+	// Reason describes what exceeds the limit.
 	Reason string
 }
 
 func (e *LimitError) Error() string { return "the chart " + e.Reason }
 
-func tooMuch(format string, args ...any) error {
+func newLimitError(format string, args ...any) error {
 	return &LimitError{Reason: fmt.Sprintf(format, args...)}
 }
 
-func isTooMuch(err error) bool {
+func isLimitError(err error) bool {
 	var limit *LimitError
 	return errors.As(err, &limit)
 }
 
-// checkArchive holds an archive against the limits before anything of it is kept. What
-// else is wrong with it is for Helm's loader to say.
+// checkArchive checks the limits of an archive before any of it is kept in memory. Helm's
+// loader reports all other errors.
 func checkArchive(packed []byte) error {
 	unzipped, err := gzip.NewReader(bytes.NewReader(packed))
 	if err != nil {
 		return nil //nolint:nilerr // see above
 	}
 	size := helmloader.MaxDecompressedChartSize
-	stream := &io.LimitedReader{R: unzipped, N: withHeaders(size)}
+	stream := &io.LimitedReader{R: unzipped, N: maxArchiveSize(size)}
 	entries := tar.NewReader(stream)
 	for n := 1; ; n++ {
 		header, err := entries.Next()
 		switch {
 		case stream.N <= 0:
-			return tooMuch("has more than %d bytes, unpacked with its headers", withHeaders(size))
+			return newLimitError("has more than %d bytes when unpacked, with headers", maxArchiveSize(size))
 		case err != nil:
 			return nil //nolint:nilerr // the end, or see above
 		case n > maxFiles:
-			return tooMuch("has more than %d files", maxFiles)
-		case len(header.Name) > maxName:
-			return tooMuch("has a file whose path has %d bytes, and may have %d: %.100s…", len(header.Name), maxName, header.Name)
+			return newLimitError("has more than %d files", maxFiles)
+		case len(header.Name) > maxPathLength:
+			return newLimitError("has a file whose path has %d bytes, but may have at most %d: %.100s…", len(header.Name), maxPathLength, header.Name)
 		}
 		if size -= header.Size; size < 0 {
 			return nil // Helm's loader has its own words for this, and keeps no more
@@ -76,53 +77,54 @@ func checkArchive(packed []byte) error {
 	}
 }
 
-// withHeaders is how long a stream with files of that size may be.
-func withHeaders(size int64) int64 {
-	if size > math.MaxInt64-maxFiles*headers {
+// maxArchiveSize returns the maximum size of an unpacked archive with files of a total
+// size.
+func maxArchiveSize(size int64) int64 {
+	if size > math.MaxInt64-maxFiles*entryOverhead {
 		return math.MaxInt64
 	}
-	return size + maxFiles*headers
+	return size + maxFiles*entryOverhead
 }
 
-// usage counts what a chart and the charts in it have.
-type usage struct {
+// sizeCounter counts the contents of a chart and its subcharts.
+type sizeCounter struct {
 	files, charts int
-	// unpacked is the size of all that was packed inside, in bytes.
+	// unpacked is the total size of the unpacked subcharts, in bytes.
 	unpacked int64
 }
 
-// addFiles counts the files of a chart, or of an archive inside one.
-func (u *usage) addFiles(files []*BufferedFile) error {
+// addFiles counts the files of a chart, or of an archive in a chart.
+func (u *sizeCounter) addFiles(files []*BufferedFile) error {
 	if u.files += len(files); u.files > maxFiles {
-		return tooMuch("has more than %d files, with those of the charts in it", maxFiles)
+		return newLimitError("has more than %d files, including its subcharts", maxFiles)
 	}
 	for _, f := range files {
-		if len(f.Name) > maxName {
-			return tooMuch("has a file whose path has %d bytes, and may have %d: %.100s…", len(f.Name), maxName, f.Name)
+		if len(f.Name) > maxPathLength {
+			return newLimitError("has a file whose path has %d bytes, but may have at most %d: %.100s…", len(f.Name), maxPathLength, f.Name)
 		}
 	}
 	return nil
 }
 
-// addChart counts a chart that is inside so many others.
-func (u *usage) addChart(depth int) error {
+// addChart counts a chart at a depth.
+func (u *sizeCounter) addChart(depth int) error {
 	u.charts++
 	switch {
 	case depth >= maxDepth:
-		return tooMuch("has charts nested more than %d deep", maxDepth)
+		return newLimitError("has subcharts nested more than %d levels deep", maxDepth)
 	case u.charts > maxCharts:
-		return tooMuch("has more than %d charts in it", maxCharts)
+		return newLimitError("has more than %d subcharts", maxCharts)
 	}
 	return nil
 }
 
-// addUnpacked counts what an archive inside a chart holds.
-func (u *usage) addUnpacked(files []*BufferedFile) error {
+// addUnpacked counts the content of a packed subchart.
+func (u *sizeCounter) addUnpacked(files []*BufferedFile) error {
 	for _, f := range files {
 		u.unpacked += int64(len(f.Data))
 	}
 	if most := helmloader.MaxDecompressedChartSize; u.unpacked > most {
-		return tooMuch("has packed charts in it that have more than %d bytes together, unpacked", most)
+		return newLimitError("has packed subcharts of more than %d bytes in total when unpacked", most)
 	}
 	return u.addFiles(files)
 }

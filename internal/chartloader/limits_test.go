@@ -104,18 +104,18 @@ func TestChartsThatAreTooLarge(t *testing.T) {
 		want string
 	}{
 		{"charts nested as deep as they may be", nestedFolders(t, 100), ""},
-		{"charts nested too deep", nestedFolders(t, 101), "the chart has charts nested more than 100 deep"},
+		{"charts nested too deep", nestedFolders(t, 101), "the chart has subcharts nested more than 100 levels deep"},
 		{"packed charts nested as deep as they may be", nestedArchives(t, 100), ""},
-		{"packed charts nested too deep", nestedArchives(t, 101), "the chart has charts nested more than 100 deep"},
-		{"many charts", files(t, "charts/c%d/Chart.yaml", 10_000, small), "the chart has more than 10000 charts in it"},
+		{"packed charts nested too deep", nestedArchives(t, 101), "the chart has subcharts nested more than 100 levels deep"},
+		{"many charts", files(t, "charts/c%d/Chart.yaml", 10_000, small), "the chart has more than 10000 subcharts"},
 		{"many files", files(t, "f%d", 19_999, ""), ""},
 		{"too many files", files(t, "f%d", 20_000, ""), "the chart has more than 20000 files"},
-		{"too many files in packed charts", files(t, "charts/c%d.tgz", 4, string(files(t, "f%d", 6_000, ""))), "the chart has more than 20000 files, with those of the charts in it"},
+		{"too many files in packed charts", files(t, "charts/c%d.tgz", 4, string(files(t, "f%d", 6_000, ""))), "the chart has more than 20000 files, including its subcharts"},
 		{"packed charts", files(t, "charts/c%d.tgz", 4, zeros), ""},
-		{"packed charts that are large together", files(t, "charts/c%d.tgz", 6, zeros), "the chart has packed charts in it that have more than 10485760 bytes together, unpacked"},
+		{"packed charts that are large together", files(t, "charts/c%d.tgz", 6, zeros), "the chart has packed subcharts of more than 10485760 bytes in total when unpacked"},
 		{"a long name", files(t, long+"%d", 1, ""), ""},
-		{"a name that is too long", files(t, long+"nn%d", 1, ""), "the chart has a file whose path has 4097 bytes, and may have 4096: c/nnn"},
-		{"headers without end", comments(t, 52), "the chart has more than 51445760 bytes, unpacked with its headers"},
+		{"a name that is too long", files(t, long+"nn%d", 1, ""), "the chart has a file whose path has 4097 bytes, but may have at most 4096: c/nnn"},
+		{"headers without end", comments(t, 52), "the chart has more than 51445760 bytes when unpacked, with headers"},
 	}
 	for _, tt := range tests {
 		t.Run(tt.name, func(t *testing.T) {

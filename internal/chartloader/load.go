@@ -1,9 +1,9 @@
 // Copyright The Ordered Helm Authors
 // SPDX-License-Identifier: Apache-2.0
 
-// Package chartloader loads charts as Helm's chart loader does, and accepts the
-// additions to Chart.yaml in every form in which an author may write them
-// (docs/reference.md, "Chart.yaml"). The charts that it returns are Helm's.
+// Package chartloader loads charts like Helm's chart loader, and accepts all forms of the
+// fields and annotations that Ordered Helm adds to Chart.yaml (docs/reference.md,
+// "Chart.yaml"). It returns charts of Helm's type.
 package chartloader
 
 import (
@@ -23,7 +23,7 @@ type (
 	BufferedFile = helmloader.BufferedFile
 	// ChartLoader is Helm's ChartLoader.
 	ChartLoader = helmloader.ChartLoader
-	// DirLoader loads a chart from a folder.
+	// DirLoader loads a chart from a directory.
 	DirLoader string
 	// FileLoader loads a chart from an archive.
 	FileLoader string
@@ -35,7 +35,7 @@ func (l DirLoader) Load() (*chart.Chart, error) { return LoadDir(string(l)) }
 // Load loads the chart from the archive.
 func (l FileLoader) Load() (*chart.Chart, error) { return LoadFile(string(l)) }
 
-// Loader returns the loader for what is at the path: a folder or an archive.
+// Loader returns the loader for a path: a directory or an archive.
 func Loader(name string) (ChartLoader, error) {
 	fi, err := os.Stat(name)
 	if err != nil {
@@ -47,8 +47,7 @@ func Loader(name string) (ChartLoader, error) {
 	return FileLoader(name), nil
 }
 
-// Load loads a chart from a folder, minding its .helmignore, or from an
-// archive.
+// Load loads a chart from a directory, respecting its .helmignore, or from an archive.
 func Load(name string) (*chart.Chart, error) {
 	l, err := Loader(name)
 	if err != nil {
@@ -66,9 +65,9 @@ func LoadArchive(in io.Reader) (*chart.Chart, error) {
 	return LoadFiles(files)
 }
 
-// LoadArchiveFiles reads the files of an archive into memory, with Helm's
-// checks of their paths and sizes, and some of their number. An archive that has too
-// many is a *LimitError.
+// LoadArchiveFiles reads the files of an archive into memory. It checks paths and sizes
+// as Helm does, and the number of files. It returns a *LimitError for an archive with too
+// many files.
 func LoadArchiveFiles(in io.Reader) ([]*BufferedFile, error) {
 	packed, err := io.ReadAll(in)
 	if err != nil {
@@ -89,26 +88,26 @@ func LoadFile(name string) (*chart.Chart, error) {
 			return LoadFiles(files)
 		}
 	}
-	if isTooMuch(err) {
+	if isLimitError(err) {
 		return nil, fmt.Errorf("%s: %w", name, err)
 	}
-	// Helm's loader says best what is wrong with a file that is no archive.
+	// Helm's loader returns the error of stock Helm for a file that is not an archive.
 	return helmloader.LoadFile(name)
 }
 
-// LoadFiles makes a chart of files in memory, subcharts under charts/ included.
+// LoadFiles loads a chart from files in memory, including subcharts in charts/.
 func LoadFiles(files []*BufferedFile) (*chart.Chart, error) {
-	legal, err := CanonicalFiles(files)
+	canonical, err := CanonicalFiles(files)
 	if err != nil {
 		return new(chart.Chart), err
 	}
-	ch, err := helmloader.LoadFiles(legal)
+	ch, err := helmloader.LoadFiles(canonical)
 	sortDependencies(ch)
 	return ch, err
 }
 
-// sortDependencies puts the subcharts of a chart in the order of their names:
-// Helm's loader leaves them in a random one.
+// sortDependencies sorts the subcharts of a chart by name. Helm's loader leaves them in
+// random order.
 func sortDependencies(ch *chart.Chart) {
 	deps := ch.Dependencies()
 	slices.SortStableFunc(deps, func(a, b *chart.Chart) int {

@@ -330,13 +330,13 @@ func TestIllegalValues(t *testing.T) {
 	bad := chartYAML("sub", "annotations: {helm.sh/depends-on/subcharts: [a, 5]}\n")
 	root := chartYAML("shop", "")
 	for want, files := range map[string]tree{
-		`Chart.yaml: helm.sh/depends-on/subcharts: ["a",5]: the item 5 is no string: quote it`:             {"Chart.yaml": bad},
-		`charts/sub/Chart.yaml: helm.sh/depends-on/subcharts: ["a",5]: the item 5 is no string`:            {"Chart.yaml": root, "charts/sub/Chart.yaml": bad},
-		`charts/sub-1.tgz: Chart.yaml: helm.sh/depends-on/subcharts: ["a",5]: the item 5 is no string`:     {"Chart.yaml": root, "charts/sub-1.tgz": tree{"Chart.yaml": bad}.archive(t, "x")},
-		`Chart.yaml: depends-on.helm.sh/subcharts: {"a":"b"}: a map is no list`:                            {"Chart.yaml": chartYAML("shop", "annotations: {depends-on.helm.sh/subcharts: {a: b}}\n")},
-		`Chart.yaml: depends-on.helm.sh/subcharts: 5: a number or boolean is no list`:                      {"Chart.yaml": chartYAML("shop", "annotations: {depends-on.helm.sh/subcharts: 5}\n")},
-		`Chart.yaml: depends-on.helm.sh/subcharts: on: a number or boolean is no list`:                     {"Chart.yaml": chartYAML("shop", "annotations: {depends-on.helm.sh/subcharts: on}\n")},
-		`Chart.yaml: depends-on.helm.sh/subcharts: [["a"]]: a list inside the list: write one list of str`: {"Chart.yaml": chartYAML("shop", "annotations: {depends-on.helm.sh/subcharts: [[a]]}\n")},
+		`Chart.yaml: helm.sh/depends-on/subcharts: ["a",5]: item 5 must be a string: quote it`:              {"Chart.yaml": bad},
+		`charts/sub/Chart.yaml: helm.sh/depends-on/subcharts: ["a",5]: item 5 must be a string`:             {"Chart.yaml": root, "charts/sub/Chart.yaml": bad},
+		`charts/sub-1.tgz: Chart.yaml: helm.sh/depends-on/subcharts: ["a",5]: item 5 must be a string`:      {"Chart.yaml": root, "charts/sub-1.tgz": tree{"Chart.yaml": bad}.archive(t, "x")},
+		`Chart.yaml: depends-on.helm.sh/subcharts: {"a":"b"}: must be a list of strings, not a map`:         {"Chart.yaml": chartYAML("shop", "annotations: {depends-on.helm.sh/subcharts: {a: b}}\n")},
+		`Chart.yaml: depends-on.helm.sh/subcharts: 5: must be a list of strings, not a number or boolean`:   {"Chart.yaml": chartYAML("shop", "annotations: {depends-on.helm.sh/subcharts: 5}\n")},
+		`Chart.yaml: depends-on.helm.sh/subcharts: on: must be a list of strings, not a number or boolean`:  {"Chart.yaml": chartYAML("shop", "annotations: {depends-on.helm.sh/subcharts: on}\n")},
+		`Chart.yaml: depends-on.helm.sh/subcharts: [["a"]]: must be a list of strings, not a list of lists`: {"Chart.yaml": chartYAML("shop", "annotations: {depends-on.helm.sh/subcharts: [[a]]}\n")},
 	} {
 		if _, err := chartloader.LoadFiles(files.buffered()); err == nil || !strings.HasPrefix(err.Error(), want) {
 			t.Errorf("got %v\nwant %s", err, want)

@@ -4,10 +4,10 @@
 package chartrepo
 
 import (
-	"context"
-	"errors"
+	"fmt"
 	"net/http"
 	"net/http/httptest"
+	"os"
 	"path/filepath"
 	"strings"
 	"testing"
@@ -17,88 +17,51 @@ import (
 	"helm.sh/helm/v3/pkg/repo"
 )
 
-const index = "apiVersion: v1\nentries:\n  shop:\n  - name: shop\n    version: 1.0.0\n"
-
-// open returns the repository that a handler serves.
-func open(t *testing.T, ctx context.Context, handler http.HandlerFunc) *repo.ChartRepository { //nolint:revive // t is first by custom
-	t.Helper()
-	server := httptest.NewServer(handler)
-	t.Cleanup(server.Close)
-	r, err := New(ctx, &repo.Entry{Name: "r", URL: server.URL, Username: "ann", Password: "secret"}, getter.All(cli.New()))
-	if err != nil {
-		t.Fatal(err)
-	}
-	r.CachePath = t.TempDir()
-	return r
-}
-
-func TestDownload(t *testing.T) {
-	r := open(t, t.Context(), func(w http.ResponseWriter, r *http.Request) {
-		if _, password, _ := r.BasicAuth(); password != "secret" || r.URL.Path != "/index.yaml" {
-			w.WriteHeader(http.StatusForbidden)
+// TestFetch fetches side by side, and reports in the order of the repositories.
+func TestFetch(t *testing.T) {
+	quick := make(chan struct{})
+	server := httptest.NewServer(http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
+		switch {
+		case strings.HasPrefix(r.URL.Path, "/slow"):
+			<-quick
+		case strings.HasPrefix(r.URL.Path, "/none"):
+			http.NotFound(w, r)
+			return
+		default:
+			close(quick)
 		}
-		_, _ = w.Write([]byte(index))
+		fmt.Fprint(w, "apiVersion: v1\nentries:\n  shop:\n  - name: shop\n    version: 1.0.0\n")
+	}))
+	defer server.Close()
+	var repositories []*repo.ChartRepository
+	for _, name := range []string{"slow", "none", "quick"} {
+		r, err := repo.NewChartRepository(&repo.Entry{Name: name, URL: server.URL + "/" + name}, getter.All(cli.New()))
+		if err != nil {
+			t.Fatal(err)
+		}
+		r.CachePath = t.TempDir()
+		repositories = append(repositories, r)
+	}
+	reported := ""
+	Fetch(repositories, func(r *repo.ChartRepository, err error) {
+		reported += fmt.Sprintf("%s %t ", r.Config.Name, err == nil)
 	})
-	path, err := r.DownloadIndexFile()
-	if err != nil {
-		t.Fatal(err)
+	if want := "slow true none false quick true "; reported != want {
+		t.Errorf("it reports %q, want %q", reported, want)
 	}
-	if want := filepath.Join(r.CachePath, "r-index.yaml"); path != want {
-		t.Errorf("the index is at %s, want %s", path, want)
-	}
-	loaded, err := repo.LoadIndexFile(path)
-	if err != nil || !loaded.Has("shop", "1.0.0") {
+	index, err := repo.LoadIndexFile(filepath.Join(repositories[2].CachePath, "quick-index.yaml"))
+	if err != nil || !index.Has("shop", "1.0.0") {
 		t.Errorf("the index has no chart: %v", err)
 	}
 }
 
-func TestTooLarge(t *testing.T) {
-	for _, tt := range []struct {
-		name  string
-		limit int64
-		fails bool
-	}{
-		{"fits", int64(len(index)) + 1000, false},
-		{"too large", int64(len(index)), true},
-	} {
-		t.Run(tt.name, func(t *testing.T) {
-			r := open(t, t.Context(), func(w http.ResponseWriter, _ *http.Request) { _, _ = w.Write([]byte(index)) })
-			r.Client.(*client).limit = tt.limit
-			_, err := r.DownloadIndexFile()
-			if (err != nil) != tt.fails || err != nil && !strings.Contains(err.Error(), "larger than") {
-				t.Errorf("error is %v", err)
-			}
-		})
+func TestLoadFileLeavesEmptyEntriesOut(t *testing.T) {
+	name := filepath.Join(t.TempDir(), "repositories.yaml")
+	if err := os.WriteFile(name, []byte("apiVersion: v1\nrepositories: [null, {name: a, url: https://a.example}]\n"), 0o600); err != nil {
+		t.Fatal(err)
 	}
-}
-
-func TestEndsWithItsContext(t *testing.T) {
-	for _, tt := range []struct {
-		name  string
-		begin bool
-	}{{"before the answer", false}, {"in the midst of the answer", true}} {
-		t.Run(tt.name, func(t *testing.T) {
-			ctx, cancel := context.WithCancel(t.Context())
-			defer cancel()
-			r := open(t, ctx, func(w http.ResponseWriter, r *http.Request) {
-				if tt.begin {
-					_, _ = w.Write([]byte(index))
-					w.(http.Flusher).Flush()
-				}
-				cancel()
-				<-r.Context().Done()
-			})
-			if _, err := r.DownloadIndexFile(); !errors.Is(err, context.Canceled) {
-				t.Errorf("error is %v", err)
-			}
-		})
-	}
-}
-
-func TestConfigurationThatCannotBe(t *testing.T) {
-	r := open(t, t.Context(), func(http.ResponseWriter, *http.Request) {})
-	r.Client.(*client).files.CA = filepath.Join(t.TempDir(), "none")
-	if _, err := r.DownloadIndexFile(); err == nil || !strings.Contains(err.Error(), "can't read CA file") {
-		t.Errorf("error is %v", err)
+	file, err := LoadFile(name)
+	if err != nil || len(file.Repositories) != 1 || file.Repositories[0].Name != "a" {
+		t.Errorf("got %v, %v", file, err)
 	}
 }

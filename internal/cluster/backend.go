@@ -7,24 +7,19 @@ import (
 	"context"
 
 	"helm.sh/helm/v3/pkg/kube"
-	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 	"k8s.io/apimachinery/pkg/apis/meta/v1/unstructured"
 	"k8s.io/apimachinery/pkg/runtime/schema"
 
 	"github.com/ordered-helm/helm/internal/object"
 )
 
-// backend reads objects from manifests, and writes them.
+// backend builds objects from manifests and finds out what the cluster serves. What is in
+// the hands of the Kubernetes client is in its implementations.
 type backend interface {
 	build(manifest []byte, validate bool) (kube.ResourceList, error)
 	buildObjects(objects []map[string]any, validate bool) (kube.ResourceList, error)
 	references(objects []map[string]any, namespace string) (kube.ResourceList, error)
 	inOtherVersion(content map[string]any) (map[string]any, error)
-	create(ctx context.Context, list kube.ResourceList) error
-	createHook(ctx context.Context, list kube.ResourceList) error
-	apply(ctx context.Context, list kube.ResourceList, o ApplyOptions) (*Applied, error)
-	tryApply(ctx context.Context, list kube.ResourceList, o ApplyOptions) ([]Trial, error)
-	delete(ctx context.Context, list kube.ResourceList, policy metav1.DeletionPropagation) (kube.ResourceList, []error)
 	definitionsPresent(ctx context.Context, names []string) map[string]bool
 }
 
@@ -40,19 +35,22 @@ var (
 	_ backend = delegated{}
 )
 
-// IsNative reports whether objects are written by requests of this package, and not by a
-// Kubernetes client of another implementation.
+// IsNative reports whether Helm's own Kubernetes client is used with a cluster, so that
+// requests of our own can take its place. Otherwise everything is left to the Kubernetes
+// client.
 func (c *Client) IsNative() bool {
 	_, ok := c.backend.(native)
 	return ok
 }
 
-// HasCluster reports whether there is a cluster to observe.
+// HasCluster reports whether there is a cluster that can be observed.
 func (c *Client) HasCluster() bool { return c.getter != nil }
 
-// References finds the resources by which objects are served, so that they can be compared
-// and deleted. Objects without a namespace are in the one given, if their kinds are
-// namespaced.
+// Kube is the Kubernetes client that everything is left to if IsNative is false.
+func (c *Client) Kube() kube.Interface { return c.kube }
+
+// References finds the resources that serve objects, so that the objects can be compared and
+// deleted. Namespace is that of objects that declare none, if their kinds are namespaced.
 func (c *Client) References(objects []map[string]any, namespace string) (kube.ResourceList, error) {
 	return c.backend.references(objects, namespace)
 }
@@ -73,8 +71,8 @@ func (d delegated) references(objects []map[string]any, _ string) (kube.Resource
 }
 
 // InServedVersion is an object in a version that the cluster serves; nil if the cluster
-// does not know its kind. In another version than its own the object would mean something
-// else: then only its name is kept. Without a cluster every object is served.
+// does not know its kind. In another version than its own the fields may have another
+// meaning, so that only the name is kept. Without a cluster every version is served.
 func (c *Client) InServedVersion(content map[string]any) (map[string]any, error) {
 	if !c.HasCluster() {
 		return content, nil

@@ -24,13 +24,12 @@ import (
 	"github.com/ordered-helm/helm/internal/yamledit"
 )
 
-// errUnusual is why something is left to Helm's client to read: that is slower, and
-// has its own words for what is wrong.
-var errUnusual = errors.New("this is not read here")
+// errUnsupported is that something is left to Helm's client to read, which is slower, and
+// has its own texts for errors.
+var errUnsupported = errors.New("this is not read here")
 
-// Build reads a manifest into objects with their REST mappings, in its order. If
-// validate is set, what the server would not check is checked. Errors are those of
-// Helm's client.
+// Build reads a manifest into objects with their REST mappings, in its order. Validate checks
+// what the server does not check. Errors are those of Helm's client.
 func (c *Client) Build(manifest []byte, validate bool) (kube.ResourceList, error) {
 	return c.backend.build(manifest, validate)
 }
@@ -46,8 +45,8 @@ func (d delegated) build(manifest []byte, validate bool) (kube.ResourceList, err
 	return d.kube.Build(bytes.NewReader(manifest), validate)
 }
 
-// BuildObjects is Build for objects that are parsed already, as from JSON. They are
-// not changed, and what is in them must not be: the list holds parts of them.
+// BuildObjects is Build for objects that are parsed already, as from JSON. It does not change
+// them. The caller must not change them either, because the list has parts of them.
 func (c *Client) BuildObjects(objects []map[string]any, validate bool) (kube.ResourceList, error) {
 	return c.backend.buildObjects(objects, validate)
 }
@@ -76,8 +75,8 @@ func (d delegated) buildObjects(objects []map[string]any, validate bool) (kube.R
 	return d.kube.Build(&manifest, validate)
 }
 
-// writeEscaped writes JSON that YAML's reader takes too: it refuses some control
-// characters that JSON leaves as they are.
+// writeEscaped writes JSON that is YAML, too: YAML does not allow some control characters
+// that JSON does.
 func writeEscaped(b *bytes.Buffer, text []byte) {
 	for _, c := range string(text) {
 		if c >= 0x7f && c <= 0x9f || c == 0xfeff || c == 0xfffe || c == 0xffff {
@@ -88,7 +87,7 @@ func writeEscaped(b *bytes.Buffer, text []byte) {
 	}
 }
 
-// buildPlain reads a manifest that has nothing unusual about it.
+// buildPlain reads a manifest without Helm's client.
 func (c *Client) buildPlain(manifest []byte, validate bool) (kube.ResourceList, error) {
 	texts, err := splitDocuments(string(manifest))
 	if err != nil {
@@ -100,18 +99,18 @@ func (c *Client) buildPlain(manifest []byte, validate bool) (kube.ResourceList, 
 	}
 	objects := make([]map[string]any, 0, len(parsed))
 	for _, object := range parsed {
-		if object != nil { // else it has comments alone
+		if object != nil { // otherwise there are only comments
 			objects = append(objects, object)
 		}
 	}
 	return c.objects(objects, validate)
 }
 
-// splitDocuments gives the documents of a manifest, each with a line end at its end,
-// as the API machinery reads them: any line that begins with three dashes ends one.
+// splitDocuments returns the documents of a manifest, each with a line end at its end, as the
+// API machinery reads them: any line that begins with three dashes ends a document.
 func splitDocuments(manifest string) ([]string, error) {
 	if strings.Contains(manifest, "\r") {
-		return nil, errUnusual
+		return nil, errUnsupported
 	}
 	const separator = "---"
 	var texts []string
@@ -123,7 +122,7 @@ func splitDocuments(manifest string) ([]string, error) {
 		}
 		if after, found := strings.CutPrefix(manifest[at:next], separator); found {
 			if after = strings.TrimSpace(after); after != "" && after[0] != '#' {
-				return nil, errUnusual
+				return nil, errUnsupported
 			}
 			if begin < at {
 				texts = append(texts, manifest[begin:at])
@@ -138,21 +137,21 @@ func splitDocuments(manifest string) ([]string, error) {
 	return texts, nil
 }
 
-// documents keeps what was parsed, so that a text is parsed once: two revisions of
-// a release have most of them in common.
+// documents caches parsed documents, because two revisions of a release have most of them in
+// common.
 type documents struct {
 	mu     sync.Mutex
 	parsed map[string]map[string]any
 }
 
-// parse parses documents, side by side. One that is empty gives nil.
+// parse parses documents in parallel. An empty document is nil.
 func (d *documents) parse(texts []string) ([]map[string]any, error) {
 	all := make([]map[string]any, len(texts))
 	var g errgroup.Group
 	g.SetLimit(runtime.GOMAXPROCS(0))
 	for i, text := range texts {
-		object, known := d.known(text)
-		if known {
+		object, cached := d.cached(text)
+		if cached {
 			all[i] = object
 			continue
 		}
@@ -175,14 +174,14 @@ func (d *documents) parse(texts []string) ([]map[string]any, error) {
 	return all, nil
 }
 
-func (d *documents) known(text string) (object map[string]any, known bool) {
+func (d *documents) cached(text string) (object map[string]any, cached bool) {
 	d.mu.Lock()
 	defer d.mu.Unlock()
-	object, known = d.parsed[text]
-	return object, known
+	object, cached = d.parsed[text]
+	return object, cached
 }
 
-// objects makes infos of parsed objects that have nothing unusual about them.
+// objects builds parsed objects without Helm's client.
 func (c *Client) objects(parsed []map[string]any, validate bool) (kube.ResourceList, error) {
 	list := make(kube.ResourceList, len(parsed))
 	for i, content := range parsed {
@@ -192,18 +191,17 @@ func (c *Client) objects(parsed []map[string]any, validate bool) (kube.ResourceL
 		}
 		list[i] = info
 	}
-	if validate && !c.schemas.checkedByServer(list) {
-		return nil, errUnusual
+	if validate && !c.schemas.areValidated(list) {
+		return nil, errUnsupported
 	}
 	return list, nil
 }
 
-// plainObject makes an info of one object. Its metadata may be changed, and nothing
-// else of it.
+// plainObject builds one object. The caller may change its metadata, and nothing else.
 func (c *Client) plainObject(content map[string]any) (*resource.Info, error) {
 	metadata, ok := content["metadata"].(map[string]any)
-	if _, several := content["items"]; several || !ok {
-		return nil, errUnusual
+	if _, isList := content["items"]; isList || !ok {
+		return nil, errUnsupported
 	}
 	var typed metav1.ObjectMeta
 	if err := apiruntime.DefaultUnstructuredConverter.FromUnstructured(metadata, &typed); err != nil {
@@ -212,14 +210,14 @@ func (c *Client) plainObject(content map[string]any) (*resource.Info, error) {
 	u := &unstructured.Unstructured{Object: maps.Clone(content)}
 	u.Object["metadata"] = maps.Clone(metadata)
 	if u.GetKind() == "" || u.GetAPIVersion() == "" {
-		return nil, errUnusual
+		return nil, errUnsupported
 	}
 	mapping, err := c.Mapping(u.GetAPIVersion(), u.GetKind())
 	if err != nil {
 		return nil, err
 	}
 	if mapping == nil {
-		return nil, errUnusual
+		return nil, errUnsupported
 	}
 	client, err := c.resources.client(c, mapping)
 	if err != nil {

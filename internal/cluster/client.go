@@ -1,9 +1,9 @@
 // Copyright The Ordered Helm Authors
 // SPDX-License-Identifier: Apache-2.0
 
-// Package cluster creates, changes and deletes slices of a release over Helm's
-// Kubernetes client, and waits as Helm does, but for as long as the caller's
-// context allows and not longer.
+// Package cluster connects to a Kubernetes cluster, builds objects from manifests, finds out
+// which kinds the cluster serves, and reads objects. Requests end with the context of the
+// caller.
 package cluster
 
 import (
@@ -19,7 +19,7 @@ import (
 	"k8s.io/client-go/rest"
 )
 
-// Getter gives what is needed to talk to a cluster.
+// Getter gives what is needed to connect to a cluster.
 type Getter interface {
 	ToRESTConfig() (*rest.Config, error)
 	ToDiscoveryClient() (discovery.CachedDiscoveryInterface, error)
@@ -28,38 +28,37 @@ type Getter interface {
 
 // Client is a view of one cluster for one operation.
 type Client struct {
-	kube   kube.Interface
-	getter Getter
-	log    func(string, ...any)
-	pace   *pace
+	kube    kube.Interface
+	getter  Getter
+	log     func(string, ...any)
+	limiter *concurrencyLimiter
 
-	dynamic, observer once[dynamic.Interface]
-	typed             once[kubernetes.Interface]
-	metadata          once[metadata.Interface]
-	stream            once[rest.Interface]
-	target            once[string]
-	resources         resourceClients
-	schemas           schemas
-	documents         documents
+	dynamic, noRetry once[dynamic.Interface]
+	typed            once[kubernetes.Interface]
+	metadata         once[metadata.Interface]
+	stream           once[rest.Interface]
+	defaultNamespace once[string]
+	resources        resourceClients
+	schemas          schemas
+	documents        documents
 
-	// backend reads and writes objects.
 	backend backend
 
 	mu sync.Mutex
-	// mapper and mappings keep what discovery said, until they are asked for anew;
-	// a kind that the cluster does not know has nil.
+	// mapper and mappings cache the results of discovery. A kind that the cluster does not
+	// serve has nil.
 	mapper   meta.RESTMapper
 	mappings map[schema.GroupVersionKind]*meta.RESTMapping
 }
 
-// New returns a Client over Helm's. Without a getter there is no cluster but
-// what the Helm client plays; waiting is then left to it.
+// New returns a Client over a Kubernetes client. Without a getter there is no cluster, and
+// everything is left to the Kubernetes client.
 func New(kc kube.Interface, getter Getter, log func(string, ...any)) *Client {
 	if log == nil {
 		log = func(string, ...any) {}
 	}
-	c := &Client{kube: kc, getter: getter, log: log, pace: newPace(), schemas: schemas{getter: getter}}
-	if _, helms := kc.(*kube.Client); helms && getter != nil {
+	c := &Client{kube: kc, getter: getter, log: log, limiter: newConcurrencyLimiter(), schemas: schemas{getter: getter}}
+	if _, isHelm := kc.(*kube.Client); isHelm && getter != nil {
 		c.backend = native{c}
 	} else {
 		c.backend = delegated{c}
@@ -67,8 +66,11 @@ func New(kc kube.Interface, getter Getter, log func(string, ...any)) *Client {
 	return c
 }
 
-// Mapping says by which resource a kind is served; nil if the cluster does not
-// know it, or there is none to ask. It asks once for each kind.
+// Log writes to the log of the operation.
+func (c *Client) Log(format string, args ...any) { c.log(format, args...) }
+
+// Mapping is the resource that serves a kind; nil if the cluster does not serve the kind, or
+// there is no cluster. The result is cached.
 func (c *Client) Mapping(apiVersion, kind string) (*meta.RESTMapping, error) {
 	if c.getter == nil {
 		return nil, nil
@@ -80,7 +82,7 @@ func (c *Client) Mapping(apiVersion, kind string) (*meta.RESTMapping, error) {
 	c.mu.Lock()
 	defer c.mu.Unlock()
 	gvk := gv.WithKind(kind)
-	if mapping, asked := c.mappings[gvk]; asked {
+	if mapping, cached := c.mappings[gvk]; cached {
 		return mapping, nil
 	}
 	if c.mapper == nil {
@@ -100,9 +102,8 @@ func (c *Client) Mapping(apiVersion, kind string) (*meta.RESTMapping, error) {
 	return mapping, nil
 }
 
-// refreshDiscovery forgets which kinds the cluster has, after a definition was
-// added.
-func (c *Client) refreshDiscovery() error {
+// invalidateDiscovery forgets which kinds the cluster serves, after a definition was added.
+func (c *Client) invalidateDiscovery() error {
 	if c.getter == nil {
 		return nil
 	}

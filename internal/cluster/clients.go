@@ -17,13 +17,13 @@ import (
 	"k8s.io/client-go/rest"
 )
 
-// Dynamic returns a client without a rate limit of its own, unless one was
-// asked for: the server's priority and fairness sees to fairness. It does not have
-// more requests under way than the server bears. Every call returns the same client,
-// as with Observer, Clientset and Metadata.
+// Dynamic returns a client without a rate limit, unless one is configured: the server has
+// API Priority and Fairness. The number of requests that it sends at the same time adapts to
+// the server. Every call returns the same client, and so do those of DynamicNoRetry,
+// Clientset and Metadata.
 func (c *Client) Dynamic() (dynamic.Interface, error) {
 	return c.dynamic.get(func() (dynamic.Interface, error) {
-		config, err := c.paced()
+		config, err := c.limitedConfig()
 		if err != nil {
 			return nil, err
 		}
@@ -31,23 +31,23 @@ func (c *Client) Dynamic() (dynamic.Interface, error) {
 	})
 }
 
-// Observer returns a client like Dynamic's that tells at once when it gets no
-// answer, for those who try again themselves.
-func (c *Client) Observer() (dynamic.Interface, error) {
-	return c.observer.get(func() (dynamic.Interface, error) {
-		config, err := c.unlimited()
+// DynamicNoRetry returns a dynamic client that fails at once if a request gets no answer,
+// for callers that retry themselves. The number of its requests is not limited.
+func (c *Client) DynamicNoRetry() (dynamic.Interface, error) {
+	return c.noRetry.get(func() (dynamic.Interface, error) {
+		config, err := c.config()
 		if err != nil {
 			return nil, err
 		}
-		config.Wrap(func(rt http.RoundTripper) http.RoundTripper { return promptAnswers{rt} })
+		config.Wrap(func(rt http.RoundTripper) http.RoundTripper { return noRetryTransport{rt} })
 		return dynamic.NewForConfig(config)
 	})
 }
 
-// Clientset returns a typed client that is limited as Dynamic's.
+// Clientset returns a typed client with the limit of Dynamic.
 func (c *Client) Clientset() (kubernetes.Interface, error) {
 	return c.typed.get(func() (kubernetes.Interface, error) {
-		config, err := c.paced()
+		config, err := c.limitedConfig()
 		if err != nil {
 			return nil, err
 		}
@@ -55,10 +55,10 @@ func (c *Client) Clientset() (kubernetes.Interface, error) {
 	})
 }
 
-// Metadata returns a client that reads metadata alone, limited as Dynamic's.
+// Metadata returns a client that reads only metadata, with the limit of Dynamic.
 func (c *Client) Metadata() (metadata.Interface, error) {
 	return c.metadata.get(func() (metadata.Interface, error) {
-		config, err := c.paced()
+		config, err := c.limitedConfig()
 		if err != nil {
 			return nil, err
 		}
@@ -66,45 +66,47 @@ func (c *Client) Metadata() (metadata.Interface, error) {
 	})
 }
 
-func (c *Client) paced() (*rest.Config, error) {
-	config, err := c.unlimited()
+// limitedConfig configures a client with limited concurrency, whose requests are retried.
+func (c *Client) limitedConfig() (*rest.Config, error) {
+	config, err := c.config()
 	if err != nil {
 		return nil, err
 	}
-	config.Wrap(c.pace.wrap)
+	config.Wrap(c.limiter.wrap)
 	if shared, ok := c.getter.(*sharedGetter); ok {
-		config.Wrap(shared.again)
+		config.Wrap(shared.retry)
 	}
 	return config, nil
 }
 
-func (c *Client) unlimited() (*rest.Config, error) {
+// config configures a client without a rate limit, unless one is configured.
+func (c *Client) config() (*rest.Config, error) {
 	config, err := c.getter.ToRESTConfig()
 	if err != nil {
 		return nil, fmt.Errorf("unable to generate config for kubernetes client: %w", err)
 	}
 	config = rest.CopyConfig(config)
-	if config.QPS == 0 { // nobody asked for a limit: the default would be five a second
+	if config.QPS == 0 { // the default would be five requests a second
 		config.QPS = -1
 	}
 	return config, nil
 }
 
-// resourceClients are the clients that objects carry, by which Helm's code reads
-// them anew: one for a group and version.
+// resourceClients are the clients by which Helm's code reads objects: one for each group and
+// version.
 type resourceClients struct {
-	mu   sync.Mutex
-	made map[schema.GroupVersion]resource.RESTClient
+	mu      sync.Mutex
+	clients map[schema.GroupVersion]resource.RESTClient
 }
 
 func (r *resourceClients) client(c *Client, mapping *meta.RESTMapping) (resource.RESTClient, error) {
 	r.mu.Lock()
 	defer r.mu.Unlock()
 	gv := mapping.GroupVersionKind.GroupVersion()
-	if client := r.made[gv]; client != nil {
+	if client := r.clients[gv]; client != nil {
 		return client, nil
 	}
-	config, err := c.bound()
+	config, err := c.operationConfig()
 	if err != nil {
 		return nil, err
 	}
@@ -116,40 +118,40 @@ func (r *resourceClients) client(c *Client, mapping *meta.RESTMapping) (resource
 	if err != nil {
 		return nil, err
 	}
-	if r.made == nil {
-		r.made = map[schema.GroupVersion]resource.RESTClient{}
+	if r.clients == nil {
+		r.clients = map[schema.GroupVersion]resource.RESTClient{}
 	}
-	r.made[gv] = client
+	r.clients[gv] = client
 	return client, nil
 }
 
-// bound is for a client whose methods take no context.
-func (c *Client) bound() (*rest.Config, error) {
+// operationConfig configures a client whose methods take no context.
+func (c *Client) operationConfig() (*rest.Config, error) {
 	if shared, ok := c.getter.(*sharedGetter); ok {
-		return shared.boundConfig()
+		return shared.operationConfig()
 	}
 	return c.getter.ToRESTConfig()
 }
 
-// once keeps what was made first. A failure is not kept: the next call tries
+// once caches a value when it was created. A failure is not cached: the next call tries
 // again.
 type once[T any] struct {
-	mu   sync.Mutex
-	done bool
-	made T
+	mu    sync.Mutex
+	done  bool
+	value T
 }
 
 func (o *once[T]) get(create func() (T, error)) (T, error) {
 	o.mu.Lock()
 	defer o.mu.Unlock()
 	if o.done {
-		return o.made, nil
+		return o.value, nil
 	}
-	made, err := create()
+	value, err := create()
 	if err != nil {
-		var none T
-		return none, err
+		var zero T
+		return zero, err
 	}
-	o.made, o.done = made, true
-	return made, nil
+	o.value, o.done = value, true
+	return value, nil
 }

@@ -14,9 +14,9 @@ import (
 	"sigs.k8s.io/yaml"
 )
 
-// DefinitionNames lists the names of the definitions of custom resources in a file,
-// without reading their schemas: these are most of it. It is nil if the file has
-// anything else, or is written in another way than usual.
+// DefinitionNames lists the names of the CustomResourceDefinitions in a file, without reading
+// their schemas, which are most of the file. It is nil if the file contains anything else,
+// or cannot be read in this way.
 func DefinitionNames(file []byte) []string {
 	texts, err := splitDocuments(string(file))
 	if err != nil {
@@ -24,15 +24,15 @@ func DefinitionNames(file []byte) []string {
 	}
 	var names []string
 	for _, text := range texts {
-		beginning, _, found := strings.Cut(text, "\nspec:")
-		var head releaseutil.SimpleHead
-		if err := yaml.Unmarshal([]byte(beginning), &head); err != nil {
+		head, _, found := strings.Cut(text, "\nspec:")
+		var object releaseutil.SimpleHead
+		if err := yaml.Unmarshal([]byte(head), &object); err != nil {
 			return nil
 		}
 		switch {
-		case head == (releaseutil.SimpleHead{}) && !found: // comments
-		case head.Kind == "CustomResourceDefinition" && head.Version == definitions.GroupVersion().String() && head.Metadata != nil && head.Metadata.Name != "":
-			names = append(names, head.Metadata.Name)
+		case object == (releaseutil.SimpleHead{}) && !found: // only comments
+		case object.Kind == "CustomResourceDefinition" && object.Version == definitions.GroupVersion().String() && object.Metadata != nil && object.Metadata.Name != "":
+			names = append(names, object.Metadata.Name)
 		default:
 			return nil
 		}
@@ -42,8 +42,8 @@ func DefinitionNames(file []byte) []string {
 
 var definitions = schema.GroupVersionResource{Group: "apiextensions.k8s.io", Version: "v1", Resource: "customresourcedefinitions"}
 
-// DefinitionsPresent tells which definitions of custom resources the cluster has for
-// sure, of those named. What cannot be found out is not in the answer.
+// DefinitionsPresent reports which CustomResourceDefinitions certainly exist. A definition
+// that cannot be read counts as missing.
 func (c *Client) DefinitionsPresent(ctx context.Context, names []string) map[string]bool {
 	if len(names) == 0 {
 		return nil
@@ -61,7 +61,7 @@ func (n native) definitionsPresent(ctx context.Context, names []string) map[stri
 	}
 	found := make([]bool, len(names))
 	var g errgroup.Group
-	g.SetLimit(mostAtOnce)
+	g.SetLimit(MaxConcurrency)
 	for i, name := range names {
 		g.Go(func() error {
 			_, err := client.Resource(definitions).Get(ctx, name, metav1.GetOptions{})
@@ -69,7 +69,7 @@ func (n native) definitionsPresent(ctx context.Context, names []string) map[stri
 			return nil
 		})
 	}
-	_ = g.Wait() // what fails is not found
+	_ = g.Wait() // a failure counts as missing
 	for i, name := range names {
 		present[name] = found[i]
 	}

@@ -10,39 +10,40 @@ import (
 	"helm.sh/helm/v3/pkg/kube"
 	"k8s.io/apimachinery/pkg/apis/meta/v1/unstructured"
 	"k8s.io/apimachinery/pkg/runtime/schema"
+
+	"github.com/ordered-helm/helm/internal/object"
 )
 
-// An API server announces the kinds of a definition a moment after it has
-// established it; under load that takes seconds.
+// Discovery has the kinds of a definition a moment after the definition is established.
+// Under load that takes seconds.
 const (
-	announcedWithin = 10 * time.Second
-	firstLook       = 50 * time.Millisecond
-	slowestLooks    = time.Second
+	discoveryTimeout         = 10 * time.Second
+	initialDiscoveryInterval = 50 * time.Millisecond
+	maxDiscoveryInterval     = time.Second
 )
 
-// AwaitKinds forgets which kinds the cluster has, and asks until it has those
-// given. That it has one not within ten seconds is no error: what is built of that
-// kind says so.
+// AwaitKinds repeats discovery until the cluster serves all kinds. It is no error if a kind
+// is missing after ten seconds: building an object of that kind fails then.
 func (c *Client) AwaitKinds(ctx context.Context, kinds []schema.GroupVersionKind) error {
-	waiting, cancel := context.WithTimeout(ctx, announcedWithin)
+	waiting, cancel := context.WithTimeout(ctx, discoveryTimeout)
 	defer cancel()
-	for pause := firstLook; ; pause = min(2*pause, slowestLooks) {
-		if err := c.refreshDiscovery(); err != nil {
+	for interval := initialDiscoveryInterval; ; interval = min(2*interval, maxDiscoveryInterval) {
+		if err := c.invalidateDiscovery(); err != nil {
 			return err
 		}
-		known, err := c.knowsAll(kinds)
-		if err != nil || known {
+		served, err := c.servesAll(kinds)
+		if err != nil || served {
 			return err
 		}
 		select {
 		case <-waiting.Done():
 			return ctx.Err()
-		case <-time.After(pause):
+		case <-time.After(interval):
 		}
 	}
 }
 
-func (c *Client) knowsAll(kinds []schema.GroupVersionKind) (bool, error) {
+func (c *Client) servesAll(kinds []schema.GroupVersionKind) (bool, error) {
 	if c.getter == nil {
 		return true, nil
 	}
@@ -55,18 +56,17 @@ func (c *Client) knowsAll(kinds []schema.GroupVersionKind) (bool, error) {
 	return true, nil
 }
 
-// DefinedKinds are the kinds that the definitions among the objects have the
-// cluster serve.
+// DefinedKinds are the kinds that the CustomResourceDefinitions among the objects define.
 func DefinedKinds(list kube.ResourceList) []schema.GroupVersionKind {
 	var kinds []schema.GroupVersionKind
 	for _, info := range list {
-		object, err := asUnstructured(info.Object)
-		if err != nil || object.GetKind() != "CustomResourceDefinition" {
+		definition, err := object.AsUnstructured(info.Object)
+		if err != nil || definition.GetKind() != "CustomResourceDefinition" {
 			continue
 		}
-		group, _, _ := unstructured.NestedString(object.Object, "spec", "group")
-		kind, _, _ := unstructured.NestedString(object.Object, "spec", "names", "kind")
-		for _, version := range servedVersions(object) {
+		group, _, _ := unstructured.NestedString(definition.Object, "spec", "group")
+		kind, _, _ := unstructured.NestedString(definition.Object, "spec", "names", "kind")
+		for _, version := range servedVersions(definition) {
 			kinds = append(kinds, schema.GroupVersionKind{Group: group, Version: version, Kind: kind})
 		}
 	}

@@ -15,22 +15,24 @@ import (
 	"k8s.io/apimachinery/pkg/api/meta"
 	"k8s.io/apimachinery/pkg/runtime/schema"
 	"k8s.io/client-go/discovery"
+
+	"github.com/ordered-helm/helm/internal/fakeapi"
 )
 
-// announcing is a cluster that announces a kind when it was asked anew that often.
-type announcing struct {
-	fakeGetter
+// delayedDiscovery has a kind after it was invalidated a number of times.
+type delayedDiscovery struct {
+	fakeapi.Getter
 	kind        schema.GroupVersionKind
 	after       int
 	invalidated int
 	broken      error
 }
 
-func (a *announcing) ToDiscoveryClient() (discovery.CachedDiscoveryInterface, error) {
-	return &announced{announcing: a}, a.broken
+func (a *delayedDiscovery) ToDiscoveryClient() (discovery.CachedDiscoveryInterface, error) {
+	return &delayedClient{delayedDiscovery: a}, a.broken
 }
 
-func (a *announcing) ToRESTMapper() (meta.RESTMapper, error) {
+func (a *delayedDiscovery) ToRESTMapper() (meta.RESTMapper, error) {
 	mapper := meta.NewDefaultRESTMapper(nil)
 	if a.invalidated >= a.after {
 		mapper.Add(a.kind, meta.RESTScopeNamespace)
@@ -38,31 +40,31 @@ func (a *announcing) ToRESTMapper() (meta.RESTMapper, error) {
 	return mapper, nil
 }
 
-type announced struct {
+type delayedClient struct {
 	discovery.CachedDiscoveryInterface
-	*announcing
+	*delayedDiscovery
 }
 
-func (a *announced) Invalidate() { a.invalidated++ }
+func (a *delayedClient) Invalidate() { a.invalidated++ }
 
 func TestAwaitKinds(t *testing.T) {
 	widget := schema.GroupVersionKind{Group: "example.com", Version: "v1", Kind: "Widget"}
 	broken := errors.New("broken")
 	for _, c := range []struct {
 		name   string
-		api    announcing
+		api    delayedDiscovery
 		none   bool
 		cancel time.Duration
 		asked  int
 		took   time.Duration
 		err    error
 	}{
-		{name: "at once", api: announcing{after: 1}, asked: 1},
-		{name: "nothing to wait for", api: announcing{after: 9}, none: true, asked: 1},
-		{name: "at the fourth look", api: announcing{after: 4}, asked: 4, took: 350 * time.Millisecond},
-		{name: "never", api: announcing{after: 1000}, asked: 14, took: announcedWithin},
-		{name: "cancelled", api: announcing{after: 1000}, cancel: 120 * time.Millisecond, asked: 2, took: 120 * time.Millisecond, err: context.Canceled},
-		{name: "no answer", api: announcing{broken: broken}, err: broken},
+		{name: "at once", api: delayedDiscovery{after: 1}, asked: 1},
+		{name: "nothing to wait for", api: delayedDiscovery{after: 9}, none: true, asked: 1},
+		{name: "at the fourth attempt", api: delayedDiscovery{after: 4}, asked: 4, took: 350 * time.Millisecond},
+		{name: "never", api: delayedDiscovery{after: 1000}, asked: 14, took: discoveryTimeout},
+		{name: "cancelled", api: delayedDiscovery{after: 1000}, cancel: 120 * time.Millisecond, asked: 2, took: 120 * time.Millisecond, err: context.Canceled},
+		{name: "no answer", api: delayedDiscovery{broken: broken}, err: broken},
 	} {
 		t.Run(c.name, func(t *testing.T) {
 			synctest.Test(t, func(t *testing.T) {
@@ -90,10 +92,10 @@ func TestAwaitKinds(t *testing.T) {
 }
 
 func TestDefinedKinds(t *testing.T) {
-	list := objects(t,
+	list := fakeapi.Infos(t,
 		`{apiVersion: apiextensions.k8s.io/v1, kind: CustomResourceDefinition, metadata: {name: widgets.example.com}, spec: {
 			group: example.com, names: {kind: Widget}, versions: [{name: v1, served: true}, {name: v0, served: false}, {name: v2, served: true}, odd]}}`,
-		settings("a", "x: i"),
+		fakeapi.ConfigMap("a", "x: i"),
 		"{apiVersion: apiextensions.k8s.io/v1, kind: CustomResourceDefinition, metadata: {name: empty}}",
 	)
 	want := []schema.GroupVersionKind{

@@ -21,17 +21,17 @@ import (
 	"github.com/ordered-helm/helm/internal/httpretry"
 )
 
-// each lists a collection and hands over its objects one by one, so that thousands
-// are not in memory in three forms at once. They have no managed fields: these are
-// most of an object, and nobody here asks who set what. An answer that breaks off is
-// asked for again: do may be given an object more than once. more is whether there are
-// more objects than options let be listed.
-func (c *Client) each(ctx context.Context, at collection, options metav1.ListOptions, do func(*unstructured.Unstructured)) (more bool, err error) {
+// forEach lists a collection and calls do with its objects one by one, so that thousands of
+// them are not in memory in three forms at once. It removes the managed fields, which are
+// most of an object. If the response ends early, the list is read again, and do may be
+// called with an object more than once. More is whether there are more objects than the
+// limit of the options.
+func (c *Client) forEach(ctx context.Context, at collection, options metav1.ListOptions, do func(*unstructured.Unstructured)) (more bool, err error) {
 	client, err := c.streams()
 	if err != nil {
 		return false, err
 	}
-	for range mostListings {
+	for range maxListAttempts {
 		more, err = list(ctx, client, at, options, do)
 		if !errors.Is(err, io.ErrUnexpectedEOF) {
 			break
@@ -40,9 +40,10 @@ func (c *Client) each(ctx context.Context, at collection, options metav1.ListOpt
 	return more, err
 }
 
-// mostListings is how often a list is asked for whose answer breaks off.
-const mostListings = 6
+// maxListAttempts is how often a list is read whose response ends early.
+const maxListAttempts = 6
 
+// list is one attempt of forEach.
 func list(ctx context.Context, client rest.Interface, at collection, options metav1.ListOptions, do func(*unstructured.Unstructured)) (more bool, err error) {
 	body, err := client.Get().AbsPath(at.path()...).VersionedParams(&options, metav1.ParameterCodec).Stream(httpretry.WithStreaming(ctx))
 	if err != nil {
@@ -70,10 +71,10 @@ func (at collection) path() []string {
 	return append(path, at.resource.Resource)
 }
 
-// streams returns a client whose answers are read as they come.
+// streams returns a client whose responses are read as they arrive.
 func (c *Client) streams() (rest.Interface, error) {
 	return c.stream.get(func() (rest.Interface, error) {
-		config, err := c.paced()
+		config, err := c.limitedConfig()
 		if err != nil {
 			return nil, err
 		}
@@ -86,7 +87,7 @@ func (c *Client) streams() (rest.Interface, error) {
 
 var errNoList = errors.New("this is not a list of objects")
 
-// readItems reads a list in JSON, and returns where it goes on.
+// readItems reads a list in JSON, and returns the token of the next page.
 func readItems(body io.Reader, do func(*unstructured.Unstructured)) (next string, err error) {
 	d := json.NewDecoder(body)
 	if err := expect(d, json.Delim('{')); err != nil {
@@ -118,6 +119,7 @@ func readItems(body io.Reader, do func(*unstructured.Unstructured)) (next string
 	return next, expect(d, json.Delim('}'))
 }
 
+// readArray reads the items of a list.
 func readArray(d *json.Decoder, do func(*unstructured.Unstructured)) error {
 	if err := expect(d, json.Delim('[')); err != nil {
 		return err
@@ -138,6 +140,7 @@ func readArray(d *json.Decoder, do func(*unstructured.Unstructured)) error {
 	return expect(d, json.Delim(']'))
 }
 
+// expect reads a delimiter.
 func expect(d *json.Decoder, want json.Delim) error {
 	got, err := d.Token()
 	if err != nil {

@@ -24,31 +24,46 @@ import (
 )
 
 const (
-	// worthListing is from how many objects of a kind on one list is cheaper
-	// than single reads.
-	worthListing = 8
-	// ofHelm selects what Helm has marked as its own.
-	ofHelm = "app.kubernetes.io/managed-by=Helm"
+	// minListed is from how many objects of a kind on one list is cheaper than single
+	// reads.
+	minListed = 8
+	// managedByHelm selects the objects with Helm's label.
+	managedByHelm = "app.kubernetes.io/managed-by=Helm"
 )
 
-// Live reads the present state of objects. Those that do not exist are not in
-// the answer. Many objects of a kind are read with a list, where the account
-// may list them. The error is the ObjectError of the first object, in the order
-// of the list, that could not be read, or the context's.
+// ReadError is that an object could not be read.
+type ReadError struct {
+	Info *resource.Info
+	Err  error
+}
+
+func newReadError(info *resource.Info, err error) ReadError {
+	return ReadError{Info: info, Err: fmt.Errorf("could not get information about the resource %s: %w", object.Describe(info), err)}
+}
+
+func (e ReadError) Error() string { return e.Err.Error() }
+
+// Unwrap returns the cause.
+func (e ReadError) Unwrap() error { return e.Err }
+
+// Live reads the live state of objects. The result has no state for objects that do not
+// exist. Many objects of a kind are read with one list, if the account may list them. The
+// error is the ReadError of the first object, in the order of the list, that could not be
+// read, or the error of the context.
 func (c *Client) Live(ctx context.Context, list kube.ResourceList) (map[*resource.Info]*unstructured.Unstructured, error) {
-	r := &reading{list: list, found: make([]*unstructured.Unstructured, len(list)), errs: make([]error, len(list))}
-	r.failed.Store(int64(len(list)))
-	if err := r.open(c); err != nil {
+	r := &liveReader{list: list, found: make([]*unstructured.Unstructured, len(list)), errs: make([]error, len(list))}
+	r.firstFailed.Store(int64(len(list)))
+	if err := r.connect(c); err != nil {
 		return nil, err
 	}
-	r.readAll(ctx, r.listGroups(ctx))
+	r.readAll(ctx, r.listAll(ctx))
 	if err := ctx.Err(); err != nil {
 		return nil, err
 	}
 	live := make(map[*resource.Info]*unstructured.Unstructured, len(list))
 	for i, info := range list {
 		if err := r.errs[i]; err != nil {
-			return nil, unreadable(info, err)
+			return nil, newReadError(info, err)
 		}
 		if r.found[i] != nil {
 			live[info] = r.found[i]
@@ -57,33 +72,44 @@ func (c *Client) Live(ctx context.Context, list kube.ResourceList) (map[*resourc
 	return live, nil
 }
 
-func unreadable(info *resource.Info, err error) ObjectError {
-	return ObjectError{Info: info, Err: fmt.Errorf("could not get information about the resource %s: %w", object.Describe(info), err)}
+// Get reads the live state of one object. The error is a ReadError.
+func (c *Client) Get(ctx context.Context, info *resource.Info) (*unstructured.Unstructured, error) {
+	r := &liveReader{}
+	err := r.connect(c)
+	if err != nil {
+		return nil, err
+	}
+	live, err := get(ctx, r.client, info)
+	if err != nil {
+		return nil, newReadError(info, err)
+	}
+	return live, nil
 }
 
-// reading is one run of Live.
-type reading struct {
+// liveReader reads the objects of one call of Live. Objects are identified by their indexes
+// in the list.
+type liveReader struct {
 	list  kube.ResourceList
-	found []*unstructured.Unstructured // by the object's place in list
-	errs  []error                      // likewise
+	found []*unstructured.Unstructured
+	errs  []error
 
-	// failed is the place of the first object known not to be readable: those
-	// behind it need no request any more.
-	failed atomic.Int64
-	// All are nil where there is no cluster but what Helm's client plays.
-	each     func(context.Context, collection, metav1.ListOptions, func(*unstructured.Unstructured)) (more bool, err error)
+	// firstFailed is the first object that could not be read so far. Objects behind it need
+	// not be read any more.
+	firstFailed atomic.Int64
+	// All of these are nil where there is no cluster.
+	forEach  func(context.Context, collection, metav1.ListOptions, func(*unstructured.Unstructured)) (more bool, err error)
 	client   dynamic.Interface
 	metadata metadata.Interface
 }
 
-func (r *reading) open(c *Client) (err error) {
+func (r *liveReader) connect(c *Client) (err error) {
 	if c.getter == nil {
 		return nil
 	}
 	if r.client, err = c.Dynamic(); err != nil {
 		return err
 	}
-	r.each = c.each
+	r.forEach = c.forEach
 	r.metadata, err = c.Metadata()
 	return err
 }
@@ -99,70 +125,65 @@ func collectionOf(info *resource.Info) collection {
 	return collection{resource: info.Mapping.Resource, kind: info.Mapping.GroupVersionKind, namespace: object.Namespace(info)}
 }
 
-// listGroups lists what is worth it, and returns the places of the objects that
-// are left to be read one by one.
-func (r *reading) listGroups(ctx context.Context) []int {
+// listAll lists the collections of which enough objects are asked for, and returns the
+// objects that are left to be read one by one.
+func (r *liveReader) listAll(ctx context.Context) []int {
 	var order []collection
-	groups := map[collection][]int{}
+	byCollection := map[collection][]int{}
 	for i, info := range r.list {
 		at := collectionOf(info)
-		if groups[at] == nil {
+		if byCollection[at] == nil {
 			order = append(order, at)
 		}
-		groups[at] = append(groups[at], i)
+		byCollection[at] = append(byCollection[at], i)
 	}
-	left := make([][]int, len(order))
+	remaining := make([][]int, len(order))
 	var g errgroup.Group
-	g.SetLimit(mostAtOnce)
+	g.SetLimit(MaxConcurrency)
 	for n, at := range order {
-		left[n] = groups[at]
-		if len(groups[at]) < worthListing || r.client == nil {
+		remaining[n] = byCollection[at]
+		if len(byCollection[at]) < minListed || r.client == nil {
 			continue
 		}
 		g.Go(func() error {
-			left[n] = r.listGroup(ctx, at, groups[at])
+			remaining[n] = r.listCollection(ctx, at, byCollection[at])
 			return nil
 		})
 	}
-	_ = g.Wait() // errors are kept by object
-	var places []int
-	for _, group := range left {
-		places = append(places, group...)
-	}
-	return places
+	_ = g.Wait() // errors are kept for each object
+	return slices.Concat(remaining...)
 }
 
-// listGroup reads what it can of a collection with one list, and returns what
-// must be read one by one: objects without Helm's mark, or all where a list is
-// refused.
-func (r *reading) listGroup(ctx context.Context, at collection, places []int) []int {
-	limit := int64(4*len(places) + 100)
-	left := make(map[string][]int, len(places))
-	for _, i := range places {
-		left[r.list[i].Name] = append(left[r.list[i].Name], i)
+// listCollection reads objects of a collection with one list, and returns those that must be
+// read one by one: objects without Helm's label, or all if the list is rejected.
+func (r *liveReader) listCollection(ctx context.Context, at collection, indexes []int) []int {
+	limit := int64(4*len(indexes) + 100)
+	byName := make(map[string][]int, len(indexes))
+	for _, i := range indexes {
+		byName[r.list[i].Name] = append(byName[r.list[i].Name], i)
 	}
-	more, err := r.each(ctx, at, metav1.ListOptions{LabelSelector: ofHelm, Limit: limit}, func(object *unstructured.Unstructured) {
-		for _, i := range left[object.GetName()] {
+	more, err := r.forEach(ctx, at, metav1.ListOptions{LabelSelector: managedByHelm, Limit: limit}, func(object *unstructured.Unstructured) {
+		for _, i := range byName[object.GetName()] {
 			r.found[i] = object
 		}
 	})
 	if err != nil {
-		if refused(err) {
-			return places
+		if isAnswer(err) {
+			return indexes
 		}
-		r.fail(places[0], err)
+		r.fail(indexes[0], err)
 		return nil
 	}
-	missing := slices.DeleteFunc(slices.Clone(places), func(i int) bool { return r.found[i] != nil })
-	if more || len(missing) < worthListing {
+	missing := slices.DeleteFunc(slices.Clone(indexes), func(i int) bool { return r.found[i] != nil })
+	if more || len(missing) < minListed {
 		return missing
 	}
-	return r.unmarked(ctx, at, missing, limit)
+	return r.existing(ctx, at, missing, limit)
 }
 
-// unmarked tells by the names in a collection which of the objects are there
-// without Helm's mark: mostly none, as before an install.
-func (r *reading) unmarked(ctx context.Context, at collection, missing []int, limit int64) []int {
+// existing lists the names in a collection to find out which objects exist without Helm's
+// label: usually none, as before an installation.
+func (r *liveReader) existing(ctx context.Context, at collection, missing []int, limit int64) []int {
 	answer, err := r.metadata.Resource(at.resource).Namespace(at.namespace).List(ctx, metav1.ListOptions{Limit: limit})
 	if err != nil || answer.Continue != "" {
 		return missing
@@ -171,38 +192,37 @@ func (r *reading) unmarked(ctx context.Context, at collection, missing []int, li
 	for i := range answer.Items {
 		names[answer.Items[i].Name] = true
 	}
-	var there []int
+	var existing []int
 	for _, i := range missing {
 		if names[r.list[i].Name] || r.list[i].Name == "" {
-			there = append(there, i)
+			existing = append(existing, i)
 		}
 	}
-	return there
+	return existing
 }
 
-// refused reports whether the server answered a request, and not with what was
-// asked for.
-func refused(err error) bool {
+// isAnswer reports whether an error is an answer of the server.
+func isAnswer(err error) bool {
 	var status apierrors.APIStatus
 	return errors.As(err, &status)
 }
 
 // readAll reads objects one by one.
-func (r *reading) readAll(ctx context.Context, places []int) {
+func (r *liveReader) readAll(ctx context.Context, indexes []int) {
 	var g errgroup.Group
-	g.SetLimit(mostAtOnce)
-	for _, i := range places {
+	g.SetLimit(MaxConcurrency)
+	for _, i := range indexes {
 		g.Go(func() error {
-			if ctx.Err() == nil && int64(i) < r.failed.Load() {
+			if ctx.Err() == nil && int64(i) < r.firstFailed.Load() {
 				r.read(ctx, i)
 			}
 			return nil
 		})
 	}
-	_ = g.Wait() // errors are kept by object
+	_ = g.Wait() // errors are kept for each object
 }
 
-func (r *reading) read(ctx context.Context, i int) {
+func (r *liveReader) read(ctx context.Context, i int) {
 	live, err := get(ctx, r.client, r.list[i])
 	switch {
 	case apierrors.IsNotFound(err):
@@ -213,29 +233,25 @@ func (r *reading) read(ctx context.Context, i int) {
 	}
 }
 
-func (r *reading) fail(i int, err error) {
+func (r *liveReader) fail(i int, err error) {
 	r.errs[i] = err
 	for {
-		first := r.failed.Load()
-		if int64(i) >= first || r.failed.CompareAndSwap(first, int64(i)) {
+		first := r.firstFailed.Load()
+		if int64(i) >= first || r.firstFailed.CompareAndSwap(first, int64(i)) {
 			return
 		}
 	}
 }
 
-// get reads one object, without a client by way of the object's own.
+// get reads one object. Without a client it uses that of the object.
 func get(ctx context.Context, client dynamic.Interface, info *resource.Info) (*unstructured.Unstructured, error) {
 	if client != nil {
-		return objectsOf(client, info).Get(ctx, info.Name, metav1.GetOptions{})
+		at := collectionOf(info)
+		return client.Resource(at.resource).Namespace(at.namespace).Get(ctx, info.Name, metav1.GetOptions{})
 	}
 	live, err := resource.NewHelper(info.Client, info.Mapping).Get(info.Namespace, info.Name)
 	if err != nil {
 		return nil, err
 	}
-	return asUnstructured(live)
-}
-
-func objectsOf(client dynamic.Interface, info *resource.Info) dynamic.ResourceInterface {
-	at := collectionOf(info)
-	return client.Resource(at.resource).Namespace(at.namespace)
+	return object.AsUnstructured(live)
 }

@@ -6,7 +6,6 @@ package cluster
 import (
 	"context"
 	"errors"
-	"fmt"
 	"net/http"
 	"strings"
 	"testing"
@@ -17,35 +16,35 @@ import (
 	"k8s.io/apimachinery/pkg/runtime/schema"
 	"k8s.io/cli-runtime/pkg/resource"
 	"k8s.io/client-go/rest"
+
+	"github.com/ordered-helm/helm/internal/fakeapi"
 )
 
-// many returns the manifests of ConfigMaps named prefix-0 and so on.
-func many(count int, prefix string) []string {
-	var all []string
-	for i := range count {
-		all = append(all, settings(fmt.Sprintf("%s-%d", prefix, i), "a: b"))
-	}
-	return all
+// newClient returns a Client over a fake API.
+func newClient(t *testing.T, api *fakeapi.API) *Client {
+	t.Helper()
+	return New(&kube.Client{}, api.Getter(), t.Logf)
 }
 
-// foreign returns manifests that Helm has nothing to do with.
+// foreign returns manifests of objects that Helm does not manage.
 func foreign(count int) []string {
-	all := many(count, "a")
+	all := fakeapi.ConfigMaps(count, "a")
 	for i := range all {
-		all[i] = unmarked(all[i])
+		all[i] = withoutLabel(all[i])
 	}
 	return all
 }
 
-func unmarked(manifest string) string {
+// withoutLabel removes Helm's label.
+func withoutLabel(manifest string) string {
 	return strings.Replace(manifest, "app.kubernetes.io/managed-by: Helm", "", 1)
 }
 
 func TestLive(t *testing.T) {
-	notAllowed := func(verb string) func(call) error {
-		return func(c call) error {
-			if c.verb == verb {
-				return forbidden(c)
+	notAllowed := func(verb string) func(fakeapi.Call) error {
+		return func(c fakeapi.Call) error {
+			if c.Verb == verb {
+				return fakeapi.Forbidden(c)
 			}
 			return nil
 		}
@@ -54,36 +53,36 @@ func TestLive(t *testing.T) {
 		name string
 		// there and asked are manifests.
 		there, asked []string
-		fault        func(call) error
+		fault        func(fakeapi.Call) error
 		// found is how many of those asked for; lists and gets are requests.
 		found, lists, gets int
 	}{
 		{name: "nothing", found: 0},
-		{name: "a few are read one by one", there: many(7, "a"), asked: many(7, "a"), found: 7, gets: 7},
-		{name: "many are listed", there: many(8, "a"), asked: many(8, "a"), found: 8, lists: 1},
+		{name: "a few are read one by one", there: fakeapi.ConfigMaps(7, "a"), asked: fakeapi.ConfigMaps(7, "a"), found: 7, gets: 7},
+		{name: "many are listed", there: fakeapi.ConfigMaps(8, "a"), asked: fakeapi.ConfigMaps(8, "a"), found: 8, lists: 1},
 		{
-			name: "of each kind and namespace by itself", there: append(many(8, "a"), "{apiVersion: v1, kind: Namespace, metadata: {name: ns}}"),
-			asked: append(many(8, "a"), "{apiVersion: v1, kind: Namespace, metadata: {name: ns}}"),
+			name: "of each kind and namespace by itself", there: append(fakeapi.ConfigMaps(8, "a"), "{apiVersion: v1, kind: Namespace, metadata: {name: ns}}"),
+			asked: append(fakeapi.ConfigMaps(8, "a"), "{apiVersion: v1, kind: Namespace, metadata: {name: ns}}"),
 			found: 9, lists: 1, gets: 1,
 		},
-		{name: "a few without the mark", there: append(many(8, "a"), unmarked(settings("b", "x: y"))), asked: append(many(8, "a"), settings("b", "x: y")), found: 9, lists: 1, gets: 1},
-		{name: "none is there", asked: many(20, "a"), lists: 2},
-		{name: "most are not there, one has no mark", there: []string{unmarked(many(9, "a")[8])}, asked: many(20, "a"), found: 1, lists: 2, gets: 1},
-		{name: "a list that is cut", there: append(many(132, "0"), many(8, "a")...), asked: many(8, "a"), found: 8, lists: 1, gets: 8},
-		{name: "a list of names that is cut", there: foreign(133), asked: many(8, "b"), lists: 2, gets: 8},
-		{name: "lists are forbidden", there: many(8, "a"), asked: many(9, "a"), fault: notAllowed("list"), found: 8, lists: 1, gets: 9},
+		{name: "a few without the label", there: append(fakeapi.ConfigMaps(8, "a"), withoutLabel(fakeapi.ConfigMap("b", "x: y"))), asked: append(fakeapi.ConfigMaps(8, "a"), fakeapi.ConfigMap("b", "x: y")), found: 9, lists: 1, gets: 1},
+		{name: "none is there", asked: fakeapi.ConfigMaps(20, "a"), lists: 2},
+		{name: "most are not there, one has no label", there: []string{withoutLabel(fakeapi.ConfigMaps(9, "a")[8])}, asked: fakeapi.ConfigMaps(20, "a"), found: 1, lists: 2, gets: 1},
+		{name: "a list with more pages", there: append(fakeapi.ConfigMaps(132, "0"), fakeapi.ConfigMaps(8, "a")...), asked: fakeapi.ConfigMaps(8, "a"), found: 8, lists: 1, gets: 8},
+		{name: "a list of names with more pages", there: foreign(133), asked: fakeapi.ConfigMaps(8, "b"), lists: 2, gets: 8},
+		{name: "lists are forbidden", there: fakeapi.ConfigMaps(8, "a"), asked: fakeapi.ConfigMaps(9, "a"), fault: notAllowed("list"), found: 8, lists: 1, gets: 9},
 		{
-			name: "lists are not supported", there: many(8, "a"), asked: many(9, "a"), found: 8, lists: 1, gets: 9,
-			fault: func(c call) error {
-				if c.verb == "list" {
+			name: "lists are not supported", there: fakeapi.ConfigMaps(8, "a"), asked: fakeapi.ConfigMaps(9, "a"), found: 8, lists: 1, gets: 9,
+			fault: func(c fakeapi.Call) error {
+				if c.Verb == "list" {
 					return apierrors.NewMethodNotSupported(schema.GroupResource{}, "list")
 				}
 				return nil
 			},
 		},
 		{
-			name: "lists of names are not supported", asked: many(9, "a"), lists: 2, gets: 9,
-			fault: func(c call) error {
+			name: "lists of names are not supported", asked: fakeapi.ConfigMaps(9, "a"), lists: 2, gets: 9,
+			fault: func(c fakeapi.Call) error {
 				if strings.Contains(c.Header.Get("Accept"), "PartialObject") {
 					return apierrors.NewGenericServerResponse(http.StatusNotAcceptable, "list", schema.GroupResource{}, "", "", 0, false)
 				}
@@ -93,20 +92,20 @@ func TestLive(t *testing.T) {
 	} {
 		t.Run(c.name, func(t *testing.T) {
 			synctest.Test(t, func(t *testing.T) {
-				api := newFakeAPI(t)
-				api.have(c.there...)
-				api.fault = c.fault
-				list := objects(t, c.asked...)
-				live, err := api.client().Live(t.Context(), list)
+				api := fakeapi.NewAPI(t)
+				api.Have(c.there...)
+				api.Fault = c.fault
+				list := fakeapi.Infos(t, c.asked...)
+				live, err := newClient(t, api).Live(t.Context(), list)
 				if err != nil {
 					t.Fatal(err)
 				}
-				if len(live) != c.found || api.count("list") != c.lists || api.count("get") != c.gets {
+				if len(live) != c.found || api.Count("list") != c.lists || api.Count("get") != c.gets {
 					t.Errorf("found %d with %d lists and %d reads, want %d, %d, %d",
-						len(live), api.count("list"), api.count("get"), c.found, c.lists, c.gets)
+						len(live), api.Count("list"), api.Count("get"), c.found, c.lists, c.gets)
 				}
 				for _, info := range list {
-					want := api.now(info)
+					want := api.Get(info)
 					switch {
 					case (want != nil) != (live[info] != nil):
 						t.Errorf("%s: found %v, on the server %v", info.Name, live[info], want)
@@ -119,30 +118,30 @@ func TestLive(t *testing.T) {
 	}
 }
 
-// TestLiveBound reads many objects side by side, but not more than atOnce.
-func TestLiveBound(t *testing.T) {
+// TestLiveConcurrency reads many objects in parallel, but not more than the limit.
+func TestLiveConcurrency(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
-		api, gate := newFakeAPI(t), make(chan struct{})
-		api.fault = func(c call) error {
-			if c.verb == "list" {
-				return forbidden(c)
+		api, gate := fakeapi.NewAPI(t), make(chan struct{})
+		api.Fault = func(c fakeapi.Call) error {
+			if c.Verb == "list" {
+				return fakeapi.Forbidden(c)
 			}
 			<-gate
 			return nil
 		}
-		list := objects(t, many(40, "a")...)
+		list := fakeapi.Infos(t, fakeapi.ConfigMaps(40, "a")...)
 		done := make(chan error)
 		go func() {
-			_, err := api.client().Live(t.Context(), list)
+			_, err := newClient(t, api).Live(t.Context(), list)
 			done <- err
 		}()
 		synctest.Wait()
-		if n := api.underWay(); n != atOnce {
-			t.Errorf("%d requests are under way, want %d", n, atOnce)
+		if n := api.Pending(); n != InitialConcurrency {
+			t.Errorf("%d requests are pending, want %d", n, InitialConcurrency)
 		}
 		close(gate)
-		if err := <-done; err != nil || api.count("get") != 40 || api.most > atOnce {
-			t.Errorf("%v, %d reads, %d at once", err, api.count("get"), api.most)
+		if err := <-done; err != nil || api.Count("get") != 40 || api.MaxPending() > InitialConcurrency {
+			t.Errorf("%v, %d reads, %d at once", err, api.Count("get"), api.MaxPending())
 		}
 	})
 }
@@ -150,21 +149,21 @@ func TestLiveBound(t *testing.T) {
 // TestLiveError names the first object of the list, not the first in time.
 func TestLiveError(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
-		api, second := newFakeAPI(t), make(chan struct{})
-		api.fault = func(c call) error {
-			switch c.path {
+		api, second := fakeapi.NewAPI(t), make(chan struct{})
+		api.Fault = func(c fakeapi.Call) error {
+			switch c.Path {
 			case "configmaps/b":
 				<-second
-				return forbidden(c)
+				return fakeapi.Forbidden(c)
 			case "configmaps/d":
 				defer close(second)
-				return forbidden(c)
+				return fakeapi.Forbidden(c)
 			}
 			return nil
 		}
-		list := objects(t, settings("a", ""), settings("b", ""), settings("c", ""), settings("d", ""))
-		_, err := api.client().Live(t.Context(), list)
-		var failure ObjectError
+		list := fakeapi.Infos(t, fakeapi.ConfigMap("a", ""), fakeapi.ConfigMap("b", ""), fakeapi.ConfigMap("c", ""), fakeapi.ConfigMap("d", ""))
+		_, err := newClient(t, api).Live(t.Context(), list)
+		var failure ReadError
 		if !errors.As(err, &failure) || failure.Info != list[1] || !apierrors.IsForbidden(err) {
 			t.Fatalf("got %v", err)
 		}
@@ -174,29 +173,29 @@ func TestLiveError(t *testing.T) {
 	})
 }
 
-// TestLiveNoAnswer does not ask a server again that gives no answer.
+// TestLiveNoAnswer does not read objects one by one if there is no answer to a list.
 func TestLiveNoAnswer(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
-		api := newFakeAPI(t)
+		api := fakeapi.NewAPI(t)
 		away := errors.New("no route to host")
-		api.fault = func(call) error { return away }
-		_, err := api.client().Live(t.Context(), objects(t, many(20, "a")...))
-		if !errors.Is(err, away) || !strings.Contains(err.Error(), `"a-0"`) || api.count("get") != 0 {
-			t.Errorf("got %v after %d reads", err, api.count("get"))
+		api.Fault = func(fakeapi.Call) error { return away }
+		_, err := newClient(t, api).Live(t.Context(), fakeapi.Infos(t, fakeapi.ConfigMaps(20, "a")...))
+		if !errors.Is(err, away) || !strings.Contains(err.Error(), `"a-0"`) || api.Count("get") != 0 {
+			t.Errorf("got %v after %d reads", err, api.Count("get"))
 		}
 	})
 }
 
-// TestLiveStopsEarly spares requests that cannot count any more.
+// TestLiveStopsEarly sends no requests that cannot change the result any more.
 func TestLiveStopsEarly(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
-		api := newFakeAPI(t)
-		api.fault = forbidden
-		_, err := api.client().Live(t.Context(), objects(t, many(400, "a")...))
+		api := fakeapi.NewAPI(t)
+		api.Fault = fakeapi.Forbidden
+		_, err := newClient(t, api).Live(t.Context(), fakeapi.Infos(t, fakeapi.ConfigMaps(400, "a")...))
 		if !apierrors.IsForbidden(err) || !strings.Contains(err.Error(), `"a-0"`) {
 			t.Errorf("got %v", err)
 		}
-		if n := api.count("get"); n > 2*atOnce {
+		if n := api.Count("get"); n > 2*InitialConcurrency {
 			t.Errorf("%d reads", n)
 		}
 	})
@@ -204,30 +203,30 @@ func TestLiveStopsEarly(t *testing.T) {
 
 func TestLiveCancelled(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
-		api := newFakeAPI(t)
+		api := fakeapi.NewAPI(t)
 		ctx, cancel := context.WithCancel(t.Context())
-		api.fault = func(c call) error {
+		api.Fault = func(c fakeapi.Call) error {
 			cancel()
 			<-c.Context().Done()
 			return nil
 		}
 		for _, count := range []int{3, 30} {
-			live, err := api.client().Live(ctx, objects(t, many(count, "a")...))
-			if !errors.Is(err, context.Canceled) || errors.As(err, new(ObjectError)) || live != nil {
+			live, err := newClient(t, api).Live(ctx, fakeapi.Infos(t, fakeapi.ConfigMaps(count, "a")...))
+			if !errors.Is(err, context.Canceled) || errors.As(err, new(ReadError)) || live != nil {
 				t.Errorf("got %v, %v, which is no object's fault", live, err)
 			}
 		}
-		if n := api.count("get") + api.count("list"); n > 3 {
+		if n := api.Count("get") + api.Count("list"); n > 3 {
 			t.Errorf("%d requests", n)
 		}
 	})
 }
 
-// TestLivePlayed reads by the objects' own clients where there is no getter.
-func TestLivePlayed(t *testing.T) {
+// TestLiveWithoutGetter reads with the objects' own clients.
+func TestLiveWithoutGetter(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
-		api := newFakeAPI(t)
-		api.have(many(10, "a")...)
+		api := fakeapi.NewAPI(t)
+		api.Have(fakeapi.ConfigMaps(10, "a")...)
 		config := rest.Config{Host: "http://api", Transport: api, APIPath: "/api"}
 		config.GroupVersion = &schema.GroupVersion{Version: "v1"}
 		config.NegotiatedSerializer = resource.UnstructuredPlusDefaultContentConfig().NegotiatedSerializer
@@ -235,15 +234,15 @@ func TestLivePlayed(t *testing.T) {
 		if err != nil {
 			t.Fatal(err)
 		}
-		list := objects(t, many(12, "a")...)
+		list := fakeapi.Infos(t, fakeapi.ConfigMaps(12, "a")...)
 		for _, info := range list {
 			info.Client = client
 		}
 		live, err := New(&kube.Client{}, nil, nil).Live(t.Context(), list)
-		if err != nil || len(live) != 10 || api.count("list") != 0 {
-			t.Errorf("found %d, %v, with %d lists", len(live), err, api.count("list"))
+		if err != nil || len(live) != 10 || api.Count("list") != 0 {
+			t.Errorf("found %d, %v, with %d lists", len(live), err, api.Count("list"))
 		}
-		api.fault = forbidden
+		api.Fault = fakeapi.Forbidden
 		if _, err := New(&kube.Client{}, nil, nil).Live(t.Context(), list); err == nil || !strings.Contains(err.Error(), `ConfigMap "a-0" in namespace "ns"`) {
 			t.Errorf("got %v", err)
 		}

@@ -22,32 +22,31 @@ import (
 	"k8s.io/client-go/openapi"
 )
 
-// schemas knows of which kinds the server itself checks the fields, so that Helm
-// does not. It is all that Helm reads the cluster's schema for, unless the server is
-// an old one.
+// schemas finds out of which kinds the server validates the fields, so that Helm does not.
+// Helm reads the schema of the cluster for nothing else, unless the server is an old one.
 type schemas struct {
 	getter Getter
 
-	// own is whether the server checks the kinds of its own.
-	own once[bool]
+	// builtIn is whether the server validates its built-in kinds.
+	builtIn once[bool]
 
 	mu sync.Mutex
-	// read are the groups and versions whose schema was read, checked the kinds
-	// found there.
-	read    map[schema.GroupVersion]bool
-	checked map[schema.GroupVersionKind]bool
-	paths   map[string]openapi.GroupVersion
+	// read are the groups and versions whose schema was read, validated the kinds in them
+	// that the server validates.
+	read      map[schema.GroupVersion]bool
+	validated map[schema.GroupVersionKind]bool
+	paths     map[string]openapi.GroupVersion
 }
 
-// checkedByServer reports whether that is so for all objects. Where it cannot be
-// found out, it is not.
-func (s *schemas) checkedByServer(list kube.ResourceList) bool {
+// areValidated reports whether the server validates the fields of all objects, as far as that
+// can be found out.
+func (s *schemas) areValidated(list kube.ResourceList) bool {
 	s.mu.Lock()
 	defer s.mu.Unlock()
 	kinds, missing := map[schema.GroupVersionKind]bool{}, map[schema.GroupVersion]bool{}
 	for _, info := range list {
 		kind := info.Mapping.GroupVersionKind
-		if kinds[kind] || s.surelyChecked(kind) {
+		if kinds[kind] || s.isBuiltInValidated(kind) {
 			continue
 		}
 		kinds[kind] = true
@@ -59,44 +58,44 @@ func (s *schemas) checkedByServer(list kube.ResourceList) bool {
 		return false
 	}
 	for kind := range kinds {
-		if !s.checked[kind] {
+		if !s.validated[kind] {
 			return false
 		}
 	}
 	return true
 }
 
-// surelyChecked reports whether it is clear without the schema: a server that is new
-// enough checks the fields of all kinds of its own.
-func (s *schemas) surelyChecked(kind schema.GroupVersionKind) bool {
+// isBuiltInValidated reports whether a kind is validated, as far as that is known without the
+// schema: a server that is new enough validates the fields of all built-in kinds.
+func (s *schemas) isBuiltInValidated(kind schema.GroupVersionKind) bool {
 	if !scheme.Scheme.Recognizes(kind) {
 		return false
 	}
-	checks, err := s.own.get(s.serverChecks)
-	return err == nil && checks
+	validates, err := s.builtIn.get(s.serverValidates)
+	return err == nil && validates
 }
 
-// checksSince is the version since which every API server checks fields, whatever its
+// minValidating is the version since which every API server validates fields, whatever its
 // configuration.
-const checksSince = "1.27"
+const minValidating = "1.27"
 
-func (s *schemas) serverChecks() (bool, error) {
+func (s *schemas) serverValidates() (bool, error) {
 	client, err := s.getter.ToDiscoveryClient()
 	if err != nil {
 		return false, err
 	}
 	if client == nil {
-		return false, errUnusual
+		return false, errUnsupported
 	}
 	server, err := client.ServerVersion()
 	if err != nil {
 		return false, err
 	}
 	parsed, err := version.ParseGeneric(server.GitVersion)
-	return err == nil && parsed.AtLeast(version.MustParseGeneric(checksSince)), err
+	return err == nil && parsed.AtLeast(version.MustParseGeneric(minValidating)), err
 }
 
-// readAll reads the schemas of groups and versions, side by side. The caller holds mu.
+// readAll reads the schemas of groups and versions in parallel. The caller holds mu.
 func (s *schemas) readAll(gvs []schema.GroupVersion) error {
 	if s.paths == nil {
 		client, err := s.getter.ToDiscoveryClient()
@@ -104,37 +103,37 @@ func (s *schemas) readAll(gvs []schema.GroupVersion) error {
 			return err
 		}
 		if client == nil {
-			return errUnusual
+			return errUnsupported
 		}
-		// Not its own, which would keep all it reads.
+		// Not the client's own, which would cache everything.
 		if s.paths, err = openapi.NewClient(client.RESTClient()).Paths(); err != nil {
 			return err
 		}
-		s.read, s.checked = map[schema.GroupVersion]bool{}, map[schema.GroupVersionKind]bool{}
+		s.read, s.validated = map[schema.GroupVersion]bool{}, map[schema.GroupVersionKind]bool{}
 	}
 	kinds := make([][]schema.GroupVersionKind, len(gvs))
 	var g errgroup.Group
-	g.SetLimit(goruntime.GOMAXPROCS(0)) // they are large
+	g.SetLimit(goruntime.GOMAXPROCS(0)) // schemas are large
 	for i, gv := range gvs {
 		g.Go(func() (err error) {
-			kinds[i], err = s.checkedKinds(gv)
+			kinds[i], err = s.validatedKinds(gv)
 			return err
 		})
 	}
 	if err := g.Wait(); err != nil {
-		s.paths = nil // what was added meanwhile is found next time
+		s.paths = nil // so that groups added in the meantime are found next time
 		return err
 	}
 	for i, gv := range gvs {
 		s.read[gv] = true
 		for _, kind := range kinds[i] {
-			s.checked[kind] = true
+			s.validated[kind] = true
 		}
 	}
 	return nil
 }
 
-// operations is what is read of a schema.
+// operations is the part of a schema that is read.
 type operations map[string]struct {
 	Patch *struct {
 		Kind       schema.GroupVersionKind `json:"x-kubernetes-group-version-kind"`
@@ -142,8 +141,7 @@ type operations map[string]struct {
 	}
 }
 
-// readOperations reads what comes before the descriptions of the kinds themselves,
-// which are large.
+// readOperations reads a schema up to the descriptions of the kinds, which are large.
 func readOperations(data []byte) (operations, error) {
 	d := json.NewDecoder(bytes.NewReader(data))
 	if err := expect(d, json.Delim('{')); err != nil {
@@ -164,19 +162,19 @@ func readOperations(data []byte) (operations, error) {
 			return nil, err
 		}
 	}
-	return nil, errUnusual
+	return nil, errUnsupported
 }
 
-// checkedKinds lists the kinds of a group and version of which the server checks the
-// fields: patching them has a parameter for that.
-func (s *schemas) checkedKinds(gv schema.GroupVersion) ([]schema.GroupVersionKind, error) {
+// validatedKinds lists the kinds of a group and version whose fields the server validates:
+// the patch operation has a parameter for that.
+func (s *schemas) validatedKinds(gv schema.GroupVersion) ([]schema.GroupVersionKind, error) {
 	name := path.Join("apis", gv.Group, gv.Version)
 	if gv.Group == "" {
 		name = path.Join("api", gv.Version)
 	}
 	published, ok := s.paths[name]
 	if !ok {
-		return nil, errUnusual
+		return nil, errUnsupported
 	}
 	data, err := published.Schema(runtime.ContentTypeJSON)
 	if err != nil {

@@ -20,6 +20,8 @@ import (
 	"github.com/ordered-helm/helm/internal/cluster"
 	"github.com/ordered-helm/helm/internal/event"
 	"github.com/ordered-helm/helm/internal/hookrunner"
+	"github.com/ordered-helm/helm/internal/object"
+	"github.com/ordered-helm/helm/internal/objectwriter"
 	"github.com/ordered-helm/helm/internal/wait"
 )
 
@@ -29,6 +31,7 @@ const timeout = 60 * time.Second
 // Installer installs definitions.
 type Installer struct {
 	Cluster *cluster.Client
+	Writer  objectwriter.Writer
 	Log     func(string, ...any)
 }
 
@@ -62,8 +65,9 @@ func (i *Installer) Install(ctx context.Context, definitions []chart.CRD) (creat
 			continue
 		}
 		built, err := i.Cluster.Build(definition.File.Data, false)
+		var states object.States
 		if err == nil {
-			err = i.Cluster.Create(ctx, built)
+			states, err = i.Writer.Create(ctx, built)
 		}
 		switch {
 		case apierrors.IsAlreadyExists(err):
@@ -72,7 +76,7 @@ func (i *Installer) Install(ctx context.Context, definitions []chart.CRD) (creat
 		case err != nil:
 			return false, fmt.Errorf("failed to install CRD %s: %w", definition.Name, err)
 		}
-		list = append(list, built...)
+		list = append(list, states.All(built)...)
 	}
 	if len(list) == 0 {
 		return false, nil
@@ -84,7 +88,8 @@ func (i *Installer) Install(ctx context.Context, definitions []chart.CRD) (creat
 	return true, i.Cluster.AwaitKinds(ctx, cluster.DefinedKinds(list))
 }
 
-// AwaitEstablished waits until the API server has accepted definitions.
+// AwaitEstablished waits until the API server has accepted definitions, which are in the
+// state in which they were written.
 func AwaitEstablished(ctx context.Context, c *cluster.Client, list kube.ResourceList) error {
 	w := &wait.Helm{Cluster: c, Events: event.NewSink(nil), Timeout: timeout}
 	return w.Run(ctx, list)

@@ -3,9 +3,9 @@
 
 package dag
 
-// Cycle returns the vertices of one cycle, each depending on the next and the
-// last on the first, or nil if there is none. The same graph always gives the
-// same cycle, and it begins with its lowest vertex.
+// Cycle returns the vertices of a cycle, or nil. Each vertex depends on the next, and the
+// last on the first. The result depends only on the graph, and begins with the lowest
+// vertex of the cycle.
 func (g *Graph) Cycle() []int {
 	const (
 		unseen = iota
@@ -32,7 +32,7 @@ func (g *Graph) Cycle() []int {
 			next[v]++
 			switch state[w] {
 			case open:
-				return canonical(path, w)
+				return extractCycle(path, w)
 			case unseen:
 				state[w] = open
 				path = append(path, w)
@@ -42,9 +42,9 @@ func (g *Graph) Cycle() []int {
 	return nil
 }
 
-// canonical cuts the cycle that begins at start out of the path, and turns it
-// so that its lowest vertex comes first.
-func canonical(path []int, start int) []int {
+// extractCycle returns the cycle that begins at start in the path, rotated so that its
+// lowest vertex comes first.
+func extractCycle(path []int, start int) []int {
 	at := len(path) - 1
 	for path[at] != start {
 		at--

@@ -1,20 +1,20 @@
 // Copyright The Ordered Helm Authors
 // SPDX-License-Identifier: Apache-2.0
 
-// Package dag holds directed acyclic graphs: finding a cycle, levels, and a
-// walk that visits each vertex the moment all it depends on was visited. It
-// knows nothing of what the vertices stand for: they are the numbers from 0.
+// Package dag provides directed acyclic graphs: it finds cycles, computes depths, and
+// visits each vertex as soon as its dependencies were visited. Vertices are numbered from
+// 0.
 package dag
 
 import "slices"
 
-// Graph is a directed graph. The edge from v to w says that v depends on w.
-// The zero value has no vertices. It is not safe for concurrent change.
+// Graph is a directed graph. An edge from v to w means that v depends on w. The zero
+// value has no vertices. It must not be changed concurrently.
 type Graph struct {
 	deps [][]int
 }
 
-// New returns a graph of n vertices without edges.
+// New returns a graph with n vertices and no edges.
 func New(n int) *Graph { return &Graph{deps: make([][]int, n)} }
 
 // AddVertex adds a vertex and returns its number.
@@ -23,17 +23,16 @@ func (g *Graph) AddVertex() int {
 	return len(g.deps) - 1
 }
 
-// AddEdge says that v depends on w. An edge may be added twice; it counts once
-// after Normalize and does no harm before.
+// AddEdge makes v depend on w. An edge may be added twice; Normalize removes duplicates.
 func (g *Graph) AddEdge(v, w int) { g.deps[v] = append(g.deps[v], w) }
 
-// Len is the number of vertices.
+// Len returns the number of vertices.
 func (g *Graph) Len() int { return len(g.deps) }
 
-// Dependencies lists what v depends on directly. The caller must not change it.
+// Dependencies returns the direct dependencies of v. The caller must not change them.
 func (g *Graph) Dependencies(v int) []int { return g.deps[v] }
 
-// Normalize sorts the dependencies of each vertex and drops repeated ones.
+// Normalize sorts the dependencies of each vertex and removes duplicates.
 func (g *Graph) Normalize() {
 	for v, deps := range g.deps {
 		slices.Sort(deps)
@@ -41,7 +40,7 @@ func (g *Graph) Normalize() {
 	}
 }
 
-// Reverse returns the graph with every edge turned round.
+// Reverse returns the graph with all edges reversed.
 func (g *Graph) Reverse() *Graph {
 	counts := make([]int, g.Len())
 	for _, deps := range g.deps {
@@ -63,8 +62,8 @@ func (g *Graph) Reverse() *Graph {
 	return r
 }
 
-// Descendants marks every vertex that can be reached from v, v itself not
-// unless it is in a cycle.
+// Descendants marks all vertices that can be reached from v. It marks v only if v is in a
+// cycle.
 func (g *Graph) Descendants(v int) []bool {
 	seen := make([]bool, g.Len())
 	stack := slices.Clone(g.deps[v])
@@ -80,12 +79,11 @@ func (g *Graph) Descendants(v int) []bool {
 	return seen
 }
 
-// Depths gives each vertex the greatest sum of weights on a path of
-// dependencies below it, its own weight left out. It panics on a cycle, which
-// Cycle finds.
+// Depths returns, for each vertex, the largest sum of weights on a path of its
+// dependencies, without its own weight. It panics if there is a cycle.
 func (g *Graph) Depths(weight func(v int) int) []int {
 	depths := make([]int, g.Len())
-	for _, v := range g.order() {
+	for _, v := range g.topologicalOrder() {
 		for _, w := range g.deps[v] {
 			depths[v] = max(depths[v], depths[w]+weight(w))
 		}
@@ -93,8 +91,8 @@ func (g *Graph) Depths(weight func(v int) int) []int {
 	return depths
 }
 
-// order lists the vertices so that each comes after all it depends on.
-func (g *Graph) order() []int {
+// topologicalOrder returns the vertices, each after its dependencies.
+func (g *Graph) topologicalOrder() []int {
 	waiting := make([]int, g.Len())
 	var order []int
 	for v, deps := range g.deps {

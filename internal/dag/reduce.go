@@ -3,13 +3,13 @@
 
 package dag
 
-// Reduced returns an acyclic graph without the edges that others imply: where v
-// reaches w over another vertex too, there is no edge between them. It takes
-// memory in proportion to the graph, and time for each 64 vertices in
-// proportion to it. It panics on a cycle.
+// Reduced returns an acyclic graph without redundant edges: if v reaches w through
+// another vertex, there is no edge from v to w. It needs memory proportional to the
+// graph, and for each 64 vertices time proportional to the graph. It panics if there is a
+// cycle.
 func (g *Graph) Reduced() *Graph {
 	const word = 64
-	order := g.order()
+	order := g.topologicalOrder()
 	implied := make([][]bool, g.Len()) // of each edge
 	for v, deps := range g.deps {
 		implied[v] = make([]bool, len(deps))

@@ -5,24 +5,23 @@ package dag
 
 import "context"
 
-// Outcome says what became of one vertex in a walk.
+// Outcome is the result of a vertex in a walk.
 type Outcome struct {
 	// Started is whether the vertex was visited.
 	Started bool
-	// Err is what the visit returned.
+	// Err is the error of the visit.
 	Err error
 }
 
-// Walk visits every vertex of an acyclic graph in a goroutine of its own, each
-// the moment everything it depends on was visited without an error. After the
-// first error, and once ctx is done, nothing new starts; what runs already
-// runs to its own end, with the ctx that was given. Walk returns when all of
-// it has ended, with what became of each vertex. The visit is told after which
-// vertex, the last that it depends on, it starts; -1 if it depends on none.
+// Walk visits each vertex of an acyclic graph in its own goroutine, as soon as all
+// dependencies of the vertex were visited without an error. After the first error, or
+// when ctx is done, it starts no further visits. It returns when all visits have
+// returned, with the outcome of each vertex. After is the dependency that the vertex
+// waited for last, or -1 if it has none.
 func Walk(ctx context.Context, g *Graph, visit func(ctx context.Context, v, after int) error) []Outcome {
 	w := walker{
 		outcomes:   make([]Outcome, g.Len()),
-		waiting:    make([]int, g.Len()),
+		pending:    make([]int, g.Len()),
 		dependents: g.Reverse(),
 		done:       make(chan result),
 	}
@@ -35,18 +34,18 @@ func Walk(ctx context.Context, g *Graph, visit func(ctx context.Context, v, afte
 	return w.outcomes
 }
 
-// none is no vertex.
-const none = -1
+// noVertex is no vertex.
+const noVertex = -1
 
 type result struct {
 	vertex int
 	err    error
 }
 
-// walker is the state of one walk; only the goroutine that called Walk uses it.
+// walker is the state of a walk. Only the goroutine that called Walk uses it.
 type walker struct {
 	outcomes   []Outcome
-	waiting    []int // how many dependencies each vertex still waits for
+	pending    []int // the number of dependencies that each vertex still waits for
 	dependents *Graph
 	done       chan result
 	running    int
@@ -55,23 +54,24 @@ type walker struct {
 }
 
 func (w *walker) run(ctx context.Context, g *Graph) {
-	for v := range w.waiting {
-		w.waiting[v] = len(g.Dependencies(v))
+	for v := range w.pending {
+		w.pending[v] = len(g.Dependencies(v))
 	}
-	for v := range w.waiting {
-		if w.waiting[v] == 0 && ctx.Err() == nil {
-			w.start(v, none)
+	for v := range w.pending {
+		if w.pending[v] == 0 && ctx.Err() == nil {
+			w.start(v, noVertex)
 		}
 	}
 	for w.running > 0 {
 		r := <-w.done
 		w.running--
-		w.finish(ctx, r)
+		w.handleResult(ctx, r)
 	}
 }
 
-// finish notes what became of a vertex and starts what waited for it alone.
-func (w *walker) finish(ctx context.Context, r result) {
+// handleResult records the outcome of a vertex, and starts the vertices that waited only
+// for it.
+func (w *walker) handleResult(ctx context.Context, r result) {
 	w.outcomes[r.vertex].Err = r.err
 	if r.err != nil || ctx.Err() != nil {
 		w.stopped = true
@@ -80,7 +80,7 @@ func (w *walker) finish(ctx context.Context, r result) {
 		return
 	}
 	for _, v := range w.dependents.Dependencies(r.vertex) {
-		if w.waiting[v]--; w.waiting[v] == 0 {
+		if w.pending[v]--; w.pending[v] == 0 {
 			w.start(v, r.vertex)
 		}
 	}

@@ -7,8 +7,6 @@ import (
 	"bytes"
 	"context"
 	"errors"
-	"net/http"
-	"net/http/httptest"
 	"os"
 	"path/filepath"
 	"slices"
@@ -17,8 +15,6 @@ import (
 
 	"github.com/Masterminds/semver/v3"
 	"helm.sh/helm/v3/pkg/chart"
-	"helm.sh/helm/v3/pkg/cli"
-	"helm.sh/helm/v3/pkg/getter"
 	"helm.sh/helm/v3/pkg/repo"
 
 	"github.com/ordered-helm/helm/internal/chartloader"
@@ -176,23 +172,6 @@ func TestCancelled(t *testing.T) {
 	}
 	if names, _ := filepath.Glob(filepath.Join(dir, "*")); !slices.Equal(names, []string{filepath.Join(dir, "Chart.yaml"), filepath.Join(dir, "charts")}) {
 		t.Errorf("there are %v", names)
-	}
-}
-
-// TestCancelledUnderWay ends with the context while an index is being fetched.
-func TestCancelledUnderWay(t *testing.T) {
-	ctx, cancel := context.WithCancel(t.Context())
-	server := httptest.NewServer(http.HandlerFunc(func(_ http.ResponseWriter, r *http.Request) {
-		cancel()
-		<-r.Context().Done()
-	}))
-	defer server.Close()
-	dir := local(t)
-	write(t, filepath.Join(dir, "Chart.yaml"), "apiVersion: v2\nname: needy\nversion: 1.0.0\ndependencies:\n- {name: a, version: 1.0.0, repository: '"+server.URL+"'}\n")
-	m, _ := manager(dir)
-	m.RepositoryCache, m.Getters = t.TempDir(), getter.All(cli.New())
-	if err := m.Update(ctx); !errors.Is(err, context.Canceled) {
-		t.Errorf("got %v", err)
 	}
 }
 

@@ -6,7 +6,6 @@ package dependency
 import (
 	"errors"
 	"fmt"
-	"io"
 	"os"
 	"path/filepath"
 	"syscall"
@@ -72,38 +71,16 @@ func (m *Manager) remove(name string, local map[string]bool) {
 	}
 }
 
-// rename moves a file; to another file system, where the charts folder may be,
-// it is copied first.
+// rename moves a file; to another file system, where the charts folder may be, it is
+// copied.
 func rename(from, to string) error {
 	err := os.Rename(from, to)
 	if !errors.Is(err, syscall.EXDEV) {
 		return err
 	}
-	near, err := copyBeside(from, to)
+	data, err := os.ReadFile(from)
 	if err != nil {
 		return err
 	}
-	if err := os.Rename(near, to); err != nil {
-		return errors.Join(err, os.Remove(near))
-	}
-	return os.Remove(from)
-}
-
-// copyBeside copies a file to a new one in the folder of another.
-func copyBeside(from, to string) (name string, err error) {
-	in, err := os.Open(from)
-	if err != nil {
-		return "", err
-	}
-	defer func() { _ = in.Close() }() // it is only read
-	out, err := os.CreateTemp(filepath.Dir(to), ".fetched-*")
-	if err != nil {
-		return "", err
-	}
-	_, err = io.Copy(out, in)
-	err = errors.Join(err, out.Chmod(0o644), out.Close())
-	if err != nil {
-		return "", errors.Join(err, os.Remove(out.Name()))
-	}
-	return out.Name(), nil
+	return os.WriteFile(to, data, 0o644)
 }

@@ -204,7 +204,7 @@ func (m *Manager) download(ctx context.Context, entries []*repo.Entry) error {
 	}
 	repositories := make([]*repo.ChartRepository, 0, len(entries))
 	for _, entry := range entries {
-		r, err := chartrepo.New(ctx, entry, m.Getters)
+		r, err := repo.NewChartRepository(entry, m.Getters)
 		if err != nil {
 			return err
 		}

@@ -13,10 +13,10 @@ import (
 	"k8s.io/apimachinery/pkg/apis/meta/v1/unstructured"
 
 	"github.com/ordered-helm/helm/internal/apply"
-	"github.com/ordered-helm/helm/internal/cluster"
 	"github.com/ordered-helm/helm/internal/event"
 	"github.com/ordered-helm/helm/internal/failure"
 	"github.com/ordered-helm/helm/internal/object"
+	"github.com/ordered-helm/helm/internal/objectwriter"
 	"github.com/ordered-helm/helm/internal/operation"
 	"github.com/ordered-helm/helm/internal/prune"
 	"github.com/ordered-helm/helm/internal/sequencer"
@@ -39,7 +39,7 @@ func newOrdered(r *Run) *ordered {
 	o.waiter = wait.NewNodes(wait.NodesConfig{
 		Cluster: r.op.Cluster, Events: r.op.Events, Plan: r.plan, Timeouts: r.op.Timeouts, Jobs: r.options.Jobs,
 		Namespace: r.Release().Namespace, Deadline: r.op.Deadline(), WithoutTimeout: r.op.WithoutTimeout,
-		Evaluate: o.applier.Evaluate, IsUnchanged: o.applier.IsUnchanged,
+		Restarted: o.applier.Restarted, IsUnchanged: o.applier.IsUnchanged,
 		Done: func(n *sequencer.Node) { r.writer.NodeDone(n.ID()) },
 	})
 	o.applier.AwaitPodsGone = o.waiter.AwaitPodsGone
@@ -197,10 +197,11 @@ func (o *ordered) apply(ctx context.Context, n *sequencer.Node) (summary string,
 	if err := o.waiter.Follow(ctx, n, list); err != nil {
 		return "", err
 	}
-	if summary, err = o.applier.ApplyNode(ctx, list); err != nil {
+	result, err := o.applier.ApplyNode(ctx, list)
+	if err != nil {
 		return "", err
 	}
-	return summary, o.waiter.Applied(n)
+	return result.Summary, o.waiter.Applied(n, result.States)
 }
 
 func (o *ordered) cause(_ context.Context, err error) error { return err }
@@ -210,7 +211,7 @@ func (o *ordered) deleteCreated(ctx context.Context, undo *operation.Operation, 
 	undo.Events.Warnf("release %s failed, and what was created is deleted because of --cleanup-on-fail: %s", o.run.Release().Name, failure.Description(err))
 	byID := object.ByID(created)
 	graph := &prune.Graph{
-		Cluster: undo.Cluster, Events: undo.Events, Namespace: o.run.Release().Namespace,
+		Cluster: undo.Cluster, Writer: undo.Writer, Events: undo.Events, Namespace: o.run.Release().Namespace,
 		Propagation: metav1.DeletePropagationBackground, InfoOf: o.built.InfoOf, Partial: true,
 		Removal: sequencer.PlanRemoval([]*sequencer.Plan{o.run.plan}, func(res *sequencer.PlannedResource) (sequencer.ID, bool) {
 			info := o.built.InfoOf(res)
@@ -229,7 +230,7 @@ func (o *ordered) deleteCreated(ctx context.Context, undo *operation.Operation, 
 	return graph.Run(ctx)
 }
 
-func (o *ordered) dryRun(ctx context.Context) ([]cluster.Trial, error) {
+func (o *ordered) dryRun(ctx context.Context) ([]objectwriter.DryRun, error) {
 	return o.applier.DryRunNodes(ctx, o.built.All())
 }
 

@@ -8,8 +8,8 @@ import (
 
 	"helm.sh/helm/v3/pkg/kube"
 
-	"github.com/ordered-helm/helm/internal/cluster"
 	"github.com/ordered-helm/helm/internal/object"
+	"github.com/ordered-helm/helm/internal/objectwriter"
 	"github.com/ordered-helm/helm/internal/prune"
 )
 
@@ -26,7 +26,9 @@ func (r *Run) IsAbsent(info *object.Info) bool { return r.strategy.objects().app
 func (r *Run) Nodes() []NodeObjects { return r.strategy.nodes() }
 
 // DryRun has the server say what Perform would do with the objects.
-func (r *Run) DryRun(ctx context.Context) ([]cluster.Trial, error) { return r.strategy.dryRun(ctx) }
+func (r *Run) DryRun(ctx context.Context) ([]objectwriter.DryRun, error) {
+	return r.strategy.dryRun(ctx)
+}
 
 // FindObsolete calls visit with the objects that Perform would delete or keep although the
 // release no longer has them, in its order.

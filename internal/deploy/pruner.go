@@ -25,7 +25,7 @@ type pruner interface {
 
 func (r *Run) obsolete() *prune.Obsolete {
 	return &prune.Obsolete{
-		Cluster: r.op.Cluster, Events: r.op.Events, Log: r.op.Log, Inventory: r.inventory,
+		Cluster: r.op.Cluster, Writer: r.op.Writer, Events: r.op.Events, Log: r.op.Log, Inventory: r.inventory,
 		Namespace: r.Release().Namespace, Spared: r.options.Spared,
 	}
 }

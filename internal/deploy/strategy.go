@@ -9,7 +9,7 @@ import (
 	"helm.sh/helm/v3/pkg/kube"
 
 	"github.com/ordered-helm/helm/internal/apply"
-	"github.com/ordered-helm/helm/internal/cluster"
+	"github.com/ordered-helm/helm/internal/objectwriter"
 	"github.com/ordered-helm/helm/internal/operation"
 	"github.com/ordered-helm/helm/internal/sequencer"
 )
@@ -37,7 +37,7 @@ type strategy interface {
 	// deleteCreated deletes what the operation created, as part of another operation.
 	deleteCreated(ctx context.Context, undo *operation.Operation, created kube.ResourceList, err error) error
 	// dryRun has the server say what deploy would do with the objects.
-	dryRun(ctx context.Context) ([]cluster.Trial, error)
+	dryRun(ctx context.Context) ([]objectwriter.DryRun, error)
 	// nodes lists the objects node by node.
 	nodes() []NodeObjects
 	// pruner deletes the obsolete objects; nil if there are no earlier revisions.
@@ -73,7 +73,7 @@ func newStrategy(r *Run) strategy {
 // newApplier returns the applier of a run.
 func (r *Run) newApplier() *apply.Applier {
 	return apply.New(apply.Config{
-		Cluster: r.op.Cluster, Log: r.op.Log, Owner: r.owner(), Inventory: r.inventory,
+		Cluster: r.op.Cluster, Writer: r.op.Writer, Log: r.op.Log, Owner: r.owner(), Inventory: r.inventory,
 		Force: r.options.Force, TakeOwnership: r.options.TakeOwnership, ThreeWay: r.options.ThreeWay, RecreatePods: r.options.RecreatePods,
 	})
 }

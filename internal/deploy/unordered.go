@@ -10,9 +10,9 @@ import (
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 
 	"github.com/ordered-helm/helm/internal/apply"
-	"github.com/ordered-helm/helm/internal/cluster"
 	"github.com/ordered-helm/helm/internal/history"
 	"github.com/ordered-helm/helm/internal/object"
+	"github.com/ordered-helm/helm/internal/objectwriter"
 	"github.com/ordered-helm/helm/internal/operation"
 	"github.com/ordered-helm/helm/internal/wait"
 )
@@ -54,12 +54,12 @@ func (u *unordered) deploy(ctx context.Context) error {
 	if ctx.Err() != nil {
 		return context.Cause(ctx)
 	}
-	pruned, err := u.applier.ApplyAll(ctx, u.all)
+	result, err := u.applier.ApplyAll(ctx, u.all)
 	if err != nil {
 		return err
 	}
 	r.phase = Pruning
-	if p := u.pruner(); p != nil && !pruned {
+	if p := u.pruner(); p != nil && !result.Pruned {
 		if err := p.prune(ctx, u.all); err != nil {
 			return err
 		}
@@ -70,9 +70,9 @@ func (u *unordered) deploy(ctx context.Context) error {
 	r.phase = Waiting
 	w := &wait.Helm{
 		Cluster: r.op.Cluster, Events: r.op.Events, Timeout: r.options.Timeout, Jobs: r.options.Jobs, Namespace: r.Release().Namespace,
-		Explainer: wait.NewExplainer(r.op.Cluster, r.op.Events, r.op.WithoutTimeout, nil), Evaluate: u.applier.Evaluate,
+		Explainer: wait.NewExplainer(r.op.Cluster, r.op.Events, r.op.WithoutTimeout, nil), Restarted: u.applier.Restarted,
 	}
-	return w.Run(ctx, u.all)
+	return w.Run(ctx, result.States.All(u.all))
 }
 
 func (u *unordered) cause(ctx context.Context, err error) error { return Cause(ctx, err) }
@@ -82,11 +82,11 @@ func (u *unordered) deleteCreated(ctx context.Context, undo *operation.Operation
 	if err != nil {
 		return err
 	}
-	_, errs := undo.Cluster.Delete(ctx, created, metav1.DeletePropagationBackground)
+	_, errs := undo.Writer.Delete(ctx, created, metav1.DeletePropagationBackground)
 	return deletionError(errs)
 }
 
-func (u *unordered) dryRun(ctx context.Context) ([]cluster.Trial, error) {
+func (u *unordered) dryRun(ctx context.Context) ([]objectwriter.DryRun, error) {
 	return u.applier.DryRunAll(ctx, u.all)
 }
 

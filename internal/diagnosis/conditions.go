@@ -12,12 +12,12 @@ import (
 	"k8s.io/apimachinery/pkg/apis/meta/v1/unstructured"
 )
 
-// condition is one entry of status.conditions.
+// condition is an entry of status.conditions.
 type condition struct {
 	kind, status, reason, message string
 }
 
-// conditionsOf reads status.conditions and skips entries it cannot read.
+// conditionsOf returns the entries of status.conditions that can be decoded.
 func conditionsOf(obj *unstructured.Unstructured) []condition {
 	entries, _, err := unstructured.NestedFieldNoCopy(obj.Object, "status", "conditions")
 	if err != nil {
@@ -38,38 +38,38 @@ func conditionsOf(obj *unstructured.Unstructured) []condition {
 	return found
 }
 
-// good and bad are words in the types of conditions that should be True, and of
+// positiveWords and bad are words in the types of conditions that should be True, and of
 // those that should not.
 var (
-	good = []string{"Ready", "Available", "Established", "Programmed", "Accepted", "Synced", "Healthy", "Succeeded", "Complete",
+	positiveWords = []string{"Ready", "Available", "Established", "Programmed", "Accepted", "Synced", "Healthy", "Succeeded", "Complete",
 		"Valid", "Resolved", "Initialized", "Active", "AbleToScale", "Allowed", "Approved", "Reachable", "Installed", "Provisioned"}
-	bad = []string{"Stalled", "Fail", "Degraded", "Error", "Pressure", "Invalid", "Conflict", "Unavailable", "NotReady",
+	negativeWords = []string{"Stalled", "Fail", "Degraded", "Error", "Pressure", "Invalid", "Conflict", "Unavailable", "NotReady",
 		"Unhealthy", "Unreachable", "NonStructural"}
 )
 
-// anything explains an object by what its controller says of it.
-func (w *walk) anything(_ context.Context, at ref, obj *unstructured.Unstructured) {
-	w.conditions(at, obj)
+// diagnoseByConditions explains an object by its conditions.
+func (w *walk) diagnoseByConditions(_ context.Context, at ref, obj *unstructured.Unstructured) {
+	w.addConditions(at, obj)
 	w.visit(at, nil)
 }
 
-func (w *walk) conditions(at ref, obj *unstructured.Unstructured) {
+func (w *walk) addConditions(at ref, obj *unstructured.Unstructured) {
 	has := func(words []string, c condition) bool {
 		return slices.ContainsFunc(words, func(word string) bool { return strings.Contains(c.kind, word) })
 	}
 	for _, c := range conditionsOf(obj) {
-		f := finding{rank: symptom, Cause: Cause{Reason: cmp.Or(c.reason, c.kind), Message: c.kind + " is " + c.status}}
+		f := finding{rank: rankSymptom, Cause: Cause{Reason: cmp.Or(c.reason, c.kind), Message: c.kind + " is " + c.status}}
 		if c.message != "" {
 			f.Message += ": " + c.message
 		}
 		switch {
-		case has(bad, c):
+		case has(negativeWords, c):
 			if c.status != "True" {
 				continue
 			}
 		case c.kind == "NamesAccepted" && c.status == "False":
-			f.rank = concrete
-		case !has(good, c) || c.status == "True" || c.message == "" && c.status != "False":
+			f.rank = rankCause
+		case !has(positiveWords, c) || c.status == "True" || c.message == "" && c.status != "False":
 			continue
 		}
 		w.add(at, f)

@@ -14,19 +14,20 @@ import (
 	"k8s.io/apimachinery/pkg/util/duration"
 )
 
-// box is a container with its status, which is empty while there is none.
-type box struct {
+// containerState is a container with its status. The status is empty if there is none
+// yet.
+type containerState struct {
 	spec          corev1.Container
 	status        corev1.ContainerStatus
 	init, sidecar bool
 }
 
-// boxesOf lists a pod's containers, init containers first as they run first.
-func boxesOf(pod *corev1.Pod) []box {
-	var boxes []box
+// containerStates returns the containers of a pod, init containers first.
+func containerStates(pod *corev1.Pod) []containerState {
+	var boxes []containerState
 	collect := func(specs []corev1.Container, statuses []corev1.ContainerStatus, init bool) {
 		for _, spec := range specs {
-			b := box{spec: spec, init: init}
+			b := containerState{spec: spec, init: init}
 			b.sidecar = init && spec.RestartPolicy != nil && *spec.RestartPolicy == corev1.ContainerRestartPolicyAlways
 			for _, status := range statuses {
 				if status.Name == spec.Name {
@@ -41,8 +42,8 @@ func boxesOf(pod *corev1.Pod) []box {
 	return boxes
 }
 
-// done tells whether an init container lets the next one start.
-func (b box) done() bool {
+// allowsNext reports whether an init container lets the next one start.
+func (b containerState) allowsNext() bool {
 	if b.sidecar {
 		return b.status.Started != nil && *b.status.Started
 	}
@@ -50,106 +51,106 @@ func (b box) done() bool {
 	return t != nil && t.ExitCode == 0
 }
 
-// containers explains a pod by its containers. It tells whether some are still
+// diagnoseContainers explains a pod by its containers. It reports whether some are still
 // being created.
-func (w *walk) containers(ctx context.Context, at ref, pod *corev1.Pod) (creating bool) {
+func (w *walk) diagnoseContainers(ctx context.Context, at ref, pod *corev1.Pod) (creating bool) {
 	before := len(w.findings)
-	for _, b := range boxesOf(pod) {
-		if b.status.Ready || b.init && !b.sidecar && b.done() {
+	for _, b := range containerStates(pod) {
+		if b.status.Ready || b.init && !b.sidecar && b.allowsNext() {
 			continue
 		}
-		creating = !w.container(ctx, at, pod, b) || creating
-		if b.init && !b.done() {
-			break // nothing after it starts before it is done
+		creating = !w.diagnoseContainer(ctx, at, pod, b) || creating
+		if b.init && !b.allowsNext() {
+			break // later containers wait for it
 		}
 	}
 	if creating && len(w.findings) == before {
-		w.creating(ctx, at, pod)
+		w.diagnoseCreating(ctx, at, pod)
 	}
 	return creating
 }
 
-// container explains one that is not ready. It returns false for one that has
-// not been created yet.
-func (w *walk) container(ctx context.Context, at ref, pod *corev1.Pod, b box) bool {
+// diagnoseContainer explains a container that is not ready. It returns false if the
+// container has not been created yet.
+func (w *walk) diagnoseContainer(ctx context.Context, at ref, pod *corev1.Pod, b containerState) bool {
 	state := b.status.State
 	switch {
 	case state.Running != nil:
-		w.running(ctx, at, pod, b)
+		w.diagnoseRunning(ctx, at, pod, b)
 	case state.Terminated != nil:
-		w.terminated(at, pod, b)
+		w.diagnoseTerminated(at, pod, b)
 	case state.Waiting == nil, state.Waiting.Reason == "", state.Waiting.Reason == "ContainerCreating",
 		state.Waiting.Reason == "PodInitializing":
 		return false
 	case state.Waiting.Reason == "CrashLoopBackOff":
-		w.crashLoop(ctx, at, pod, b)
+		w.diagnoseCrashLoop(ctx, at, pod, b)
 	case state.Waiting.Reason == "ImagePullBackOff", state.Waiting.Reason == "ErrImagePull":
-		w.imagePull(ctx, at, pod, b)
+		w.diagnoseImagePull(ctx, at, pod, b)
 	default:
-		w.waiting(ctx, at, pod, b)
+		w.diagnoseWaiting(ctx, at, pod, b)
 	}
 	return true
 }
 
-func (w *walk) waiting(ctx context.Context, at ref, pod *corev1.Pod, b box) {
+func (w *walk) diagnoseWaiting(ctx context.Context, at ref, pod *corev1.Pod, b containerState) {
 	waiting := b.status.State.Waiting
-	if waiting.Reason == "CreateContainerConfigError" && w.missing(ctx, at, needsOf(pod), waiting.Message) {
+	if waiting.Reason == "CreateContainerConfigError" && w.addMissingObjects(ctx, at, podReferences(pod), waiting.Message) {
 		return
 	}
-	message := cmp.Or(waiting.Message, "it waits to be started")
+	message := cmp.Or(waiting.Message, "waiting to be started")
 	w.add(at, finding{
-		rank: concrete, key: waiting.Reason + similar(message, at.name),
+		rank: rankCause, key: waiting.Reason + withoutNamesAndNumbers(message, at.name),
 		Cause: Cause{Container: b.spec.Name, Reason: waiting.Reason, Message: message},
 	})
 }
 
-func (w *walk) crashLoop(ctx context.Context, at ref, pod *corev1.Pod, b box) {
+func (w *walk) diagnoseCrashLoop(ctx context.Context, at ref, pod *corev1.Pod, b containerState) {
 	last := b.status.LastTerminationState.Terminated
 	if last == nil {
 		w.add(at, finding{
-			rank: concrete, key: "crash", log: logOf(pod, b, true),
+			rank: rankCause, key: "crash", log: containerLog(pod, b, true),
 			Cause: Cause{Container: b.spec.Name, Reason: "CrashLoopBackOff", Message: b.status.State.Waiting.Message},
 		})
 		return
 	}
-	f := crash(pod, b, last, "CrashLoopBackOff")
-	w.addKiller(ctx, at, b, last, &f)
+	f := crashFinding(pod, b, last, "CrashLoopBackOff")
+	w.addFailedProbe(ctx, at, b, last, &f)
 	w.add(at, f)
 }
 
-// crash describes a container that ended and is started again and again.
-func crash(pod *corev1.Pod, b box, last *corev1.ContainerStateTerminated, reason string) finding {
+// crashFinding describes a container that exits and is restarted repeatedly.
+func crashFinding(pod *corev1.Pod, b containerState, last *corev1.ContainerStateTerminated, reason string) finding {
 	f := finding{
-		rank: concrete, key: fmt.Sprintf("crash %d %s", last.ExitCode, last.Reason), said: last.Message,
-		Cause: Cause{Container: b.spec.Name, Reason: reason, Message: exitText(b, last) + restarts(b)},
+		rank: rankCause, key: fmt.Sprintf("crash %d %s", last.ExitCode, last.Reason), terminationMessage: last.Message,
+		Cause: Cause{Container: b.spec.Name, Reason: reason, Message: exitText(b, last) + restartText(b)},
 	}
 	if last.Reason == "OOMKilled" {
 		f.Reason = last.Reason
 	}
 	if last.ExitCode == 0 && pod.Spec.RestartPolicy != corev1.RestartPolicyOnFailure {
-		f.Message += "; its command ends although it is to run for ever"
+		f.Message += "; its command exits, but it must run until it is stopped"
 	}
-	if started(last) {
-		f.log = logOf(pod, b, true)
+	if hasStarted(last) {
+		f.log = containerLog(pod, b, true)
 	}
 	return f
 }
 
-// addKiller says which probe made the kubelet stop the container.
-func (w *walk) addKiller(ctx context.Context, at ref, b box, last *corev1.ContainerStateTerminated, f *finding) {
+// addFailedProbe adds the probe because of which the kubelet stopped a container.
+func (w *walk) addFailedProbe(ctx context.Context, at ref, b containerState, last *corev1.ContainerStateTerminated, f *finding) {
 	if w.brief || last.ExitCode == 0 {
 		return
 	}
 	for _, warning := range w.warnings(ctx, at) {
-		probe := probeOf(warning)
+		probe := probeName(warning)
 		if warning.reason == "Unhealthy" && warning.concernsContainer(b.spec.Name) && (probe == "Liveness" || probe == "Startup") {
-			f.Message += "; stopped because of its probe: " + warning.message
+			f.Message += "; stopped because a probe failed: " + warning.message
 			return
 		}
 	}
 }
 
-func (w *walk) imagePull(ctx context.Context, at ref, pod *corev1.Pod, b box) {
+func (w *walk) diagnoseImagePull(ctx context.Context, at ref, pod *corev1.Pod, b containerState) {
 	waiting := b.status.State.Waiting
 	_, detail, found := strings.Cut(waiting.Message, "ErrImagePull: ")
 	if !found && waiting.Reason == "ErrImagePull" {
@@ -168,107 +169,108 @@ func (w *walk) imagePull(ctx context.Context, at ref, pod *corev1.Pod, b box) {
 	if detail != "" {
 		message += ": " + detail
 	}
-	w.missing(ctx, at, pullSecretsOf(pod))
+	w.addMissingObjects(ctx, at, imagePullSecrets(pod))
 	w.add(at, finding{
-		rank: concrete, key: "image " + b.spec.Image,
+		rank: rankCause, key: "image " + b.spec.Image,
 		Cause: Cause{Container: b.spec.Name, Reason: waiting.Reason, Message: message},
 	})
 }
 
-func (w *walk) running(ctx context.Context, at ref, pod *corev1.Pod, b box) {
+func (w *walk) diagnoseRunning(ctx context.Context, at ref, pod *corev1.Pod, b containerState) {
 	began := b.status.State.Running.StartedAt
 	for _, warning := range w.warnings(ctx, at) {
 		if warning.reason != "Unhealthy" || !warning.concernsContainer(b.spec.Name) || warning.last.Before(began.Time) {
 			continue
 		}
-		f := w.warned(warning, concrete, "unhealthy "+similar(warning.message, at.name))
-		f.Container, f.after, f.log = b.spec.Name, restarts(b), logOf(pod, b, false)
+		f := w.warningFinding(warning, rankCause, "unhealthy "+withoutNamesAndNumbers(warning.message, at.name))
+		f.Container, f.suffix, f.log = b.spec.Name, restartText(b), containerLog(pod, b, false)
 		w.add(at, f)
 		return
 	}
 	if last := b.status.LastTerminationState.Terminated; last != nil && !b.init {
-		f := crash(pod, b, last, "Restarted")
-		f.Message += "; runs again, but is not ready"
-		w.addKiller(ctx, at, b, last, &f)
+		f := crashFinding(pod, b, last, "Restarted")
+		f.Message += "; running again, but not ready"
+		w.addFailedProbe(ctx, at, b, last, &f)
 		w.add(at, f)
 		return
 	}
 	f := finding{
-		rank: vague, key: "running", log: logOf(pod, b, false),
-		Cause: Cause{Container: b.spec.Name, Reason: "NotReady", Message: "running" + w.since(began) + ", but not ready"},
+		rank: rankUnexplained, key: "running", log: containerLog(pod, b, false),
+		Cause: Cause{Container: b.spec.Name, Reason: "NotReady", Message: "running" + w.durationSince(began) + ", but not ready"},
 	}
 	switch {
 	case b.init && !b.sidecar:
-		f.Reason, f.Message = "Initializing", "init container, running"+w.since(began)
+		f.Reason, f.Message = "Initializing", "init container, running"+w.durationSince(began)
 	case b.status.Started != nil && !*b.status.Started && b.spec.StartupProbe != nil:
-		f.Message = "running" + w.since(began) + ", but has not passed its startup probe" + probeText(b.spec.StartupProbe)
+		f.Message = "running" + w.durationSince(began) + ", but has not passed its startup probe" + probeText(b.spec.StartupProbe)
 	case b.spec.ReadinessProbe != nil:
 		f.Message += "; readiness probe" + probeText(b.spec.ReadinessProbe)
 	}
 	w.add(at, f)
 }
 
-func (w *walk) terminated(at ref, pod *corev1.Pod, b box) {
+func (w *walk) diagnoseTerminated(at ref, pod *corev1.Pod, b containerState) {
 	t := b.status.State.Terminated
 	if t.ExitCode == 0 && (b.sidecar || pod.Spec.RestartPolicy != corev1.RestartPolicyAlways) {
 		return
 	}
 	f := finding{
-		rank: concrete, key: fmt.Sprintf("terminated %d %s", t.ExitCode, t.Reason), said: t.Message,
-		Cause: Cause{Container: b.spec.Name, Reason: cmp.Or(t.Reason, "Error"), Message: exitText(b, t) + restarts(b)},
+		rank: rankCause, key: fmt.Sprintf("terminated %d %s", t.ExitCode, t.Reason), terminationMessage: t.Message,
+		Cause: Cause{Container: b.spec.Name, Reason: cmp.Or(t.Reason, "Error"), Message: exitText(b, t) + restartText(b)},
 	}
 	if t.ExitCode == 0 {
-		f.rank = notable
+		f.rank = rankWarning
 	}
-	if started(t) {
-		f.log = logOf(pod, b, false)
+	if hasStarted(t) {
+		f.log = containerLog(pod, b, false)
 	}
 	w.add(at, f)
 }
 
-// creating explains a pod whose containers have not been created yet.
-func (w *walk) creating(ctx context.Context, at ref, pod *corev1.Pod) {
+// diagnoseCreating explains a pod whose containers have not been created yet.
+func (w *walk) diagnoseCreating(ctx context.Context, at ref, pod *corev1.Pod) {
 	var troubles []warning
 	var texts []string
 	for _, warning := range w.warnings(ctx, at) {
-		if isMountTrouble(warning.reason) {
+		if isStartProblem(warning.reason) {
 			troubles = append(troubles, warning)
 			texts = append(texts, warning.message)
 		}
 	}
-	if w.missing(ctx, at, needsOf(pod), texts...) {
+	if w.addMissingObjects(ctx, at, podReferences(pod), texts...) {
 		return
 	}
 	for _, trouble := range troubles {
-		w.add(at, w.warned(trouble, concrete, trouble.reason+similar(trouble.message, at.name)))
+		w.add(at, w.warningFinding(trouble, rankCause, trouble.reason+withoutNamesAndNumbers(trouble.message, at.name)))
 	}
 	if troubles == nil {
-		message := fmt.Sprintf("its containers are being created on node %s", pod.Spec.NodeName)
+		message := fmt.Sprintf("creating its containers on node %s", pod.Spec.NodeName)
 		if pod.Status.StartTime != nil {
-			message += w.since(*pod.Status.StartTime)
+			message += w.durationSince(*pod.Status.StartTime)
 		}
-		w.add(at, finding{rank: vague, key: "creating", Cause: Cause{Reason: "ContainerCreating", Message: message}})
+		w.add(at, finding{rank: rankUnexplained, key: "creating", Cause: Cause{Reason: "ContainerCreating", Message: message}})
 	}
 }
 
-// since says for how long, except to Peek.
-func (w *walk) since(began metav1.Time) string {
+// durationSince returns a duration for a message. It is empty in DiagnoseBriefly.
+func (w *walk) durationSince(began metav1.Time) string {
 	if w.brief || began.IsZero() {
 		return ""
 	}
 	return " for " + duration.HumanDuration(w.now().Sub(began.Time))
 }
 
-// started tells whether a container that ended ever ran: otherwise it has no log.
-func started(t *corev1.ContainerStateTerminated) bool {
+// hasStarted reports whether a container that terminated ever ran. Otherwise it has no
+// log.
+func hasStarted(t *corev1.ContainerStateTerminated) bool {
 	return t.Reason != "StartError" && t.Reason != "ContainerCannotRun"
 }
 
-func logOf(pod *corev1.Pod, b box, previous bool) *logSource {
+func containerLog(pod *corev1.Pod, b containerState, previous bool) *logSource {
 	return &logSource{namespace: pod.Namespace, pod: pod.Name, container: b.spec.Name, previous: previous}
 }
 
-func restarts(b box) string {
+func restartText(b containerState) string {
 	switch n := b.status.RestartCount; n {
 	case 0:
 		return ""
@@ -279,9 +281,9 @@ func restarts(b box) string {
 	}
 }
 
-// exitText says how a container ended.
-func exitText(b box, t *corev1.ContainerStateTerminated) string {
-	if !started(t) {
+// exitText describes how a container terminated.
+func exitText(b containerState, t *corev1.ContainerStateTerminated) string {
+	if !hasStarted(t) {
 		return "cannot be started"
 	}
 	text := fmt.Sprintf("exited with code %d", t.ExitCode)
@@ -292,8 +294,8 @@ func exitText(b box, t *corev1.ContainerStateTerminated) string {
 		return text + ", ran out of memory"
 	}
 	meanings := map[int32]string{
-		126: "its command cannot be executed", 127: "its command was not found",
-		134: "aborted", 137: "killed", 139: "segmentation fault", 143: "asked to end",
+		126: "command cannot be executed", 127: "command not found",
+		134: "aborted", 137: "killed", 139: "segmentation fault", 143: "terminated",
 	}
 	if meaning := meanings[t.ExitCode]; meaning != "" {
 		text += " (" + meaning + ")"
@@ -301,7 +303,7 @@ func exitText(b box, t *corev1.ContainerStateTerminated) string {
 	return text
 }
 
-// probeText says what a probe asks. Commands are not printed.
+// probeText describes a probe, without the command of an exec probe.
 func probeText(p *corev1.Probe) string {
 	switch {
 	case p.HTTPGet != nil:

@@ -1,13 +1,13 @@
 // Copyright The Ordered Helm Authors
 // SPDX-License-Identifier: Apache-2.0
 
-// Package diagnosis says why an object is not ready. It walks down from the
-// object to the cause: to the pods of a workload and their containers, to claims
-// and storage classes, to objects that are named but do not exist, to the warning
-// events of all of these and to the last lines of a failing container's log.
+// Package diagnosis finds out why an object is not ready (docs/reference.md, "When it
+// fails"). It follows an object to the cause: from workloads to their pods and
+// containers, to claims and storage classes, to referenced objects that do not exist, to
+// warning events, and to the last lines of the log of a failing container.
 //
-// It only reads, within limits of time and requests, and of Secrets it reads
-// nothing but whether they exist.
+// It only reads, within limits of time and requests. Of Secrets it reads only whether
+// they exist.
 package diagnosis
 
 import (
@@ -32,32 +32,32 @@ import (
 type Subject struct {
 	GVK schema.GroupVersionKind
 	GVR schema.GroupVersionResource
-	// Namespace is empty for objects outside namespaces.
+	// Namespace is empty for cluster-scoped objects.
 	Namespace string
 	Name      string
-	// Object is the last version seen, without managedFields; it is only read.
-	// If nil, Explain and Peek read it from the server.
+	// Object is the last version that was seen, without managedFields. It is not changed.
+	// If nil, it is read from the server.
 	Object *unstructured.Unstructured
 }
 
-// Cause is one thing that keeps a subject from being ready.
+// Cause is one reason why a subject is not ready.
 type Cause struct {
-	// Object is where it was found: "Pod shop/db-0".
+	// Object is the object that has the problem, as in "Pod shop/db-0".
 	Object    string `json:"object"`
 	Container string `json:"container,omitempty"`
-	// Reason is one word in CamelCase, as Kubernetes has it where it has one:
-	// CrashLoopBackOff, Unschedulable, FailedMount.
+	// Reason is one word in CamelCase. It is the reason that Kubernetes gives, if there
+	// is one: CrashLoopBackOff, Unschedulable, FailedMount.
 	Reason string `json:"reason"`
 	// Message is one line for people, of at most 600 characters.
 	Message string `json:"message"`
-	// Log is the last lines of the container's log.
+	// Log has the last lines of the log of the container.
 	Log []string `json:"log,omitempty"`
-	// Count is on how many pods the same was found, when on more than one;
-	// Object names the first.
+	// Count is the number of pods with the same problem, if there are several. Object is
+	// the first of them.
 	Count int `json:"count,omitempty"`
 }
 
-// String is the cause in one line, without the log.
+// String returns the cause in one line, without the log.
 func (c Cause) String() string {
 	var line strings.Builder
 	line.WriteString(c.Object)
@@ -70,14 +70,14 @@ func (c Cause) String() string {
 	}
 	switch {
 	case c.Count == 2:
-		line.WriteString(" (the same on 1 more pod)")
+		line.WriteString(" (same on 1 more pod)")
 	case c.Count > 2:
-		fmt.Fprintf(&line, " (the same on %d more pods)", c.Count-1)
+		fmt.Fprintf(&line, " (same on %d more pods)", c.Count-1)
 	}
 	return line.String()
 }
 
-// The limits that Config's zero values stand for.
+// The default limits of Config.
 const (
 	DefaultMaxRequests = 100
 	DefaultTimeout     = 5 * time.Second
@@ -85,43 +85,44 @@ const (
 	DefaultMaxParallel = 8
 )
 
-// Config is what a Diagnoser works with. A client that is nil leaves out what it
-// would be needed for.
+// Config configures a Diagnoser. If a client is nil, everything that needs it is skipped.
 type Config struct {
-	// Dynamic reads pods, events and whatever else lies on the way.
+	// Dynamic reads pods, events and other objects.
 	Dynamic dynamic.Interface
-	// Metadata tells whether an object exists that another one names. It never
-	// gets to see more than metadata, so no Secret's content is read.
+	// Metadata checks whether referenced objects exist. It reads only metadata, so that
+	// the contents of Secrets are never read.
 	Metadata metadata.Interface
 	// Clientset reads the logs of pods.
 	Clientset kubernetes.Interface
-	// DeployedLater names, for an object that the release itself deploys and has not
-	// written so far, where it comes: `layer "x" of chart y`. It answers "" for
-	// any other object, is called from several goroutines, and may be nil.
+	// DeployedLater returns where the release deploys an object that it has not written
+	// yet, as in `layer "x" of chart y`. It returns "" for any other object. It must be
+	// safe for concurrent use, and may be nil.
 	DeployedLater func(kind schema.GroupKind, namespace, name string) string
 	// Redactor removes the contents of Secrets from messages and logs. It may be nil.
 	Redactor *redact.Redactor
 
-	// MaxRequests is how many requests all calls of Explain together may send.
-	// Default DefaultRequests.
+	// MaxRequests limits the requests of all calls of Diagnose together. The default is
+	// DefaultMaxRequests.
 	MaxRequests int
-	// Timeout bounds one call of Explain or Peek. Default DefaultTimeout.
+	// Timeout limits each call of Diagnose and DiagnoseBriefly. The default is
+	// DefaultTimeout.
 	Timeout time.Duration
-	// MaxLogLines is how many lines of a log are kept. Default DefaultLogLines.
+	// MaxLogLines limits the lines of each log. The default is DefaultMaxLogLines.
 	MaxLogLines int
-	// MaxParallel is how many requests run at once. Default DefaultParallel.
+	// MaxParallel limits how many requests run in parallel. The default is
+	// DefaultMaxParallel.
 	MaxParallel int
 }
 
-// Diagnoser finds causes. Its methods may be called from several goroutines.
+// Diagnoser finds causes. It is safe for concurrent use.
 type Diagnoser struct {
 	Config
-	slots chan struct{}
-	left  atomic.Int64 // requests, to Explain
-	now   func() time.Time
+	slots     chan struct{}
+	remaining atomic.Int64 // requests of Diagnose
+	now       func() time.Time
 }
 
-// New returns a Diagnoser; one serves a whole operation.
+// New returns a Diagnoser for a whole operation.
 func New(config Config) *Diagnoser {
 	d := &Diagnoser{Config: config, now: time.Now}
 	if d.MaxRequests <= 0 {
@@ -137,27 +138,26 @@ func New(config Config) *Diagnoser {
 		d.MaxParallel = DefaultMaxParallel
 	}
 	d.slots = make(chan struct{}, d.MaxParallel)
-	d.left.Store(int64(d.MaxRequests))
+	d.remaining.Store(int64(d.MaxRequests))
 	return d
 }
 
-// Diagnose returns the causes of each subject, in the order of the subjects, the
-// most telling first and at most five of each. It never fails: what may not be
-// read, or would take too long or too many requests, is left out. Where nothing
-// was found because a permission is missing, that is the one cause, with the
-// reason Forbidden. The same state of the server gives the same answer, unless a
-// limit cuts it short.
+// Diagnose returns up to five causes of each subject, the most relevant first, in the
+// order of the subjects. It never fails. It omits what it may not read, and what would
+// exceed the limits of time and requests. If it finds no cause because a permission is
+// missing, it returns a cause with the reason Forbidden. Its result depends only on the
+// state of the server, unless a limit is exceeded.
 func (d *Diagnoser) Diagnose(ctx context.Context, subjects []Subject) [][]Cause {
 	ctx, cancel := context.WithTimeout(ctx, d.Timeout)
 	defer cancel()
-	s := newSession(d, &d.left)
+	s := newSession(d, &d.remaining)
 	found := make([][]finding, len(subjects))
 	forEach(len(subjects), d.MaxParallel, func(n int) {
 		w := &walk{session: s, subject: subjects[n]}
-		found[n] = w.explain(ctx)
+		found[n] = w.diagnose(ctx)
 	})
-	// Logs come last, and only those that will be printed, so that they do not
-	// use up what the walk of another subject needs.
+	// Logs are read last, and only those that will be printed, so that they do not
+	// use requests that another subject needs.
 	var all []*finding
 	for _, findings := range found {
 		for n := range findings {
@@ -172,22 +172,21 @@ func (d *Diagnoser) Diagnose(ctx context.Context, subjects []Subject) [][]Cause 
 	return causes
 }
 
-// DiagnoseBriefly is Explain for a subject that is still waited for: without logs, without
-// looking up what the subject refers to, and with no more than three requests.
-// Its messages leave out what changes all the time, such as ages. What runs as it
-// should has no cause, as that says nothing while one waits.
+// DiagnoseBriefly is Diagnose for a subject that is still waited for. It reads no logs
+// and no referenced objects, and sends at most three requests. Its messages omit what
+// changes all the time, such as ages. It returns no cause for a subject without problems.
 func (d *Diagnoser) DiagnoseBriefly(ctx context.Context, subject Subject) []Cause {
 	ctx, cancel := context.WithTimeout(ctx, d.Timeout)
 	defer cancel()
-	left := new(atomic.Int64)
-	left.Store(peekRequests)
-	s := newSession(d, left)
+	remaining := new(atomic.Int64)
+	remaining.Store(maxBriefRequests)
+	s := newSession(d, remaining)
 	w := &walk{session: s, subject: subject, brief: true}
-	return d.causes(slices.DeleteFunc(w.explain(ctx), func(f finding) bool { return f.key == asItShould }))
+	return d.causes(slices.DeleteFunc(w.diagnose(ctx), func(f finding) bool { return f.key == keyHealthy }))
 }
 
-// forEach calls do for 0 to n-1, begun in this order, a few at a time, and
-// returns when all calls have.
+// forEach calls do with 0 to n-1, in this order and a few in parallel, and returns when
+// all calls have returned.
 func forEach(n, parallel int, do func(int)) {
 	var calls errgroup.Group
 	calls.SetLimit(parallel)

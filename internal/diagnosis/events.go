@@ -14,30 +14,30 @@ import (
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 )
 
-// recent is how old the events may be that count.
-const recent = 10 * time.Minute
+// maxEventAge is the age up to which events are considered.
+const maxEventAge = 10 * time.Minute
 
-// warning stands for the events of one reason about one object, or one
-// container of it: it is the newest of them.
+// warning combines the events with one reason about one object, or one container of it.
+// It has the text of the newest.
 type warning struct {
 	reason, message, container string
 	last                       time.Time
 	count                      int
 }
 
-// warned makes a finding of a warning.
-func (w *walk) warned(warning warning, worth rank, key string) finding {
+// warningFinding returns a finding for a warning.
+func (w *walk) warningFinding(warning warning, worth certainty, key string) finding {
 	f := finding{rank: worth, key: key, Cause: Cause{
 		Container: warning.container, Reason: warning.reason, Message: warning.message,
 	}}
 	if !w.brief {
-		f.times = warning.count
+		f.count = warning.count
 	}
 	return f
 }
 
-// warnings returns the recent warnings about an object, the newest first. All
-// warnings of a namespace are read at once.
+// warnings returns the recent warnings about an object, the newest first. It reads all
+// warnings of the namespace at once.
 func (w *walk) warnings(ctx context.Context, about ref) []warning {
 	namespace := cmp.Or(about.namespace, metav1.NamespaceDefault)
 	events, err := list[corev1.Event](ctx, w, eventsResource, namespace, metav1.ListOptions{FieldSelector: "type=Warning"})
@@ -49,15 +49,15 @@ func (w *walk) warnings(ctx context.Context, about ref) []warning {
 	for n := range events {
 		event := &events[n]
 		at := eventTime(event)
-		if event.Type == corev1.EventTypeNormal || !concerns(event, about) || w.now().Sub(at) > recent {
+		if event.Type == corev1.EventTypeNormal || !isAbout(event, about) || w.now().Sub(at) > maxEventAge {
 			continue
 		}
-		next := warning{reason: event.Reason, message: event.Message, container: containerOf(event), last: at, count: eventCount(event)}
+		next := warning{reason: event.Reason, message: event.Message, container: containerName(event), last: at, count: eventCount(event)}
 		of := sort{reason: next.reason, container: next.container}
 		switch next.reason {
 		case "Unhealthy":
-			of.detail = probeOf(next)
-		case "Failed": // a kubelet tells why a pull failed, and then, in a word, that it did
+			of.detail = probeName(next)
+		case "Failed": // a kubelet sends the cause of a failed pull, and then a second event without it
 			of.detail, _, _ = strings.Cut(next.message, " ")
 		}
 		if known, ok := merged[of]; ok {
@@ -79,7 +79,7 @@ func (w *walk) warnings(ctx context.Context, about ref) []warning {
 	return found
 }
 
-func concerns(event *corev1.Event, about ref) bool {
+func isAbout(event *corev1.Event, about ref) bool {
 	object := event.InvolvedObject
 	if object.UID != "" && about.uid != "" {
 		return object.UID == about.uid
@@ -87,8 +87,8 @@ func concerns(event *corev1.Event, about ref) bool {
 	return object.Kind == about.kind && object.Name == about.name && object.Namespace == about.namespace
 }
 
-// eventTime is when the event was seen last. Which field says so depends on the
-// API by which it was written.
+// eventTime returns when the event was last seen. The field depends on the API that it
+// was written with.
 func eventTime(event *corev1.Event) time.Time {
 	times := []time.Time{event.LastTimestamp.Time, event.EventTime.Time, event.FirstTimestamp.Time}
 	if event.Series != nil {
@@ -109,8 +109,8 @@ func eventCount(event *corev1.Event) int {
 	return max(count, 1)
 }
 
-// containerOf reads the container from a path such as spec.containers{app}.
-func containerOf(event *corev1.Event) string {
+// containerName returns the container in a field path such as spec.containers{app}.
+func containerName(event *corev1.Event) string {
 	_, name, found := strings.Cut(event.InvolvedObject.FieldPath, "{")
 	if !found {
 		return ""
@@ -118,39 +118,38 @@ func containerOf(event *corev1.Event) string {
 	return strings.TrimSuffix(name, "}")
 }
 
-// concernsContainer tells whether a warning about a pod is about this container.
-// Some do not say which one they are about.
+// concernsContainer reports whether a warning about a pod may be about a container. Some
+// warnings do not name one.
 func (w warning) concernsContainer(name string) bool {
 	return w.container == "" || w.container == name
 }
 
-// probeOf is the probe that an Unhealthy event is about: Readiness, Liveness or
-// Startup.
-func probeOf(w warning) string {
+// probeName returns the probe of an Unhealthy event: Readiness, Liveness or Startup.
+func probeName(w warning) string {
 	probe, _, _ := strings.Cut(w.message, " ")
 	return probe
 }
 
-// warn adds the warnings of all objects on the way, save those that only repeat
-// what was found there.
-func (w *walk) warn(ctx context.Context) {
-	if w.brief && w.found(concrete) {
+// addWarnings adds the warnings about all visited objects, except those that repeat what
+// was found.
+func (w *walk) addWarnings(ctx context.Context) {
+	if w.brief && w.hasFinding(rankCause) {
 		return
 	}
 	for _, at := range w.visited {
 		for _, warning := range w.warnings(ctx, at.ref) {
-			if at.explained != nil && at.explained(warning.reason) {
+			if at.isExplained != nil && at.isExplained(warning.reason) {
 				continue
 			}
-			key := "event " + at.kind + warning.reason + similar(warning.message, at.name)
-			w.add(at.ref, w.warned(warning, notable, key))
+			key := "event " + at.kind + warning.reason + withoutNamesAndNumbers(warning.message, at.name)
+			w.add(at.ref, w.warningFinding(warning, rankWarning, key))
 		}
 	}
 }
 
-// similar is the message without what differs between pods of one workload:
-// names and numbers.
-func similar(message, name string) string {
+// withoutNamesAndNumbers returns a message without what differs between the pods of a
+// workload.
+func withoutNamesAndNumbers(message, name string) string {
 	message = strings.ReplaceAll(message, name, "")
 	return strings.Map(func(r rune) rune {
 		if r >= '0' && r <= '9' {
@@ -160,7 +159,7 @@ func similar(message, name string) string {
 	}, message)
 }
 
-// oneOf makes a test for reasons.
-func oneOf(reasons ...string) func(string) bool {
+// anyReason returns a function that reports whether a reason is one of these.
+func anyReason(reasons ...string) func(string) bool {
 	return func(reason string) bool { return slices.Contains(reasons, reason) }
 }

@@ -13,49 +13,50 @@ import (
 )
 
 const (
-	maxCauses  = 5   // of one subject
-	maxMessage = 600 // runes
+	maxCauses        = 5   // of one subject
+	maxMessageLength = 600 // runes
 )
 
-// rank says how telling a finding is.
-type rank int
+// certainty is how relevant a finding is. Lower values are more relevant.
+type certainty int
 
 const (
-	concrete rank = iota // what is to be mended: a crash, a missing object, a quota
-	notable              // a warning that may or may not matter
-	vague                // something is not ready yet, and nobody says why
-	symptom              // a controller's statement that its object is not ready
+	rankCause       certainty = iota // a cause to fix: a crash, a missing object, a quota
+	rankWarning                      // a warning that may be irrelevant
+	rankUnexplained                  // something is not ready yet, without a reason
+	rankSymptom                      // a controller reports that its object is not ready
 )
 
-// finding is a cause in the making.
+// finding is a possible Cause.
 type finding struct {
 	Cause
-	rank rank
-	// key is what findings of several pods have in common; empty if the finding
-	// is about one object alone.
+	rank certainty
+	// key is equal for the same finding on several pods. It is empty if the finding is
+	// about one object only.
 	key string
-	// times is how often a warning came, after what else there is to say.
-	times int
-	after string
-	// said is the container's own last words. They are left out where its log
-	// has them.
-	said string
-	log  *logSource
+	// count is the number of times that a warning occurred. suffix is added to the
+	// message.
+	count  int
+	suffix string
+	// terminationMessage is the termination message of the container. It is omitted if
+	// the log contains it.
+	terminationMessage string
+	log                *logSource
 }
 
-// sift folds what was found on several pods, leaves out what others say better,
-// and puts the most telling first.
-func sift(findings []finding) []finding {
-	findings = fold(findings)
-	if slices.ContainsFunc(findings, func(f finding) bool { return f.rank == concrete }) {
-		findings = slices.DeleteFunc(findings, func(f finding) bool { return f.rank >= vague })
+// selectFindings merges findings about several pods, removes less relevant and repeated
+// ones, and sorts the rest by relevance.
+func selectFindings(findings []finding) []finding {
+	findings = mergePods(findings)
+	if slices.ContainsFunc(findings, func(f finding) bool { return f.rank == rankCause }) {
+		findings = slices.DeleteFunc(findings, func(f finding) bool { return f.rank >= rankUnexplained })
 	}
 	slices.SortStableFunc(findings, func(a, b finding) int { return cmp.Compare(a.rank, b.rank) })
-	findings = withoutRepeats(findings)
+	findings = removeRepeats(findings)
 	return findings[:min(len(findings), maxCauses)]
 }
 
-func fold(findings []finding) []finding {
+func mergePods(findings []finding) []finding {
 	type likeness struct{ container, key string }
 	type group struct {
 		at   int // of the first in the result
@@ -81,9 +82,9 @@ func fold(findings []finding) []finding {
 	return folded
 }
 
-// withoutRepeats leaves out what says the same as one before it, of the same
-// object or of one of another kind: a Deployment says again what its pods say.
-func withoutRepeats(findings []finding) []finding {
+// removeRepeats removes findings that repeat an earlier one, of the same object or of an
+// object of another kind. For example, a Deployment repeats what its pods report.
+func removeRepeats(findings []finding) []finding {
 	var kept []finding
 	for _, f := range findings {
 		repeats := slices.ContainsFunc(kept, func(k finding) bool {
@@ -103,33 +104,34 @@ func kindOf(f finding) string {
 	return kind
 }
 
-// causes makes findings fit to be printed.
+// causes converts findings to causes, without the contents of Secrets.
 func (d *Diagnoser) causes(findings []finding) []Cause {
 	var causes []Cause
 	for _, f := range findings {
 		cause := f.Cause
-		cause.Message = d.printable(f.Message)
-		if f.times > 1 {
-			cause.Message += fmt.Sprintf(" (%d times)", f.times)
+		cause.Message = d.redactLine(f.Message)
+		if f.count > 1 {
+			cause.Message += fmt.Sprintf(" (%d times)", f.count)
 		}
-		cause.Message += f.after
-		if said := d.printable(f.said); said != "" && !slices.ContainsFunc(cause.Log, sameLine(f.said, d)) {
+		cause.Message += f.suffix
+		if said := d.redactLine(f.terminationMessage); said != "" && !slices.ContainsFunc(cause.Log, equalsLastLine(f.terminationMessage, d)) {
 			cause.Message += ": " + said
 		}
-		cause.Message = truncate(cause.Message, maxMessage)
+		cause.Message = truncate(cause.Message, maxMessageLength)
 		causes = append(causes, cause)
 	}
 	return causes
 }
 
-// sameLine recognises the last line of a text among the lines of a log.
-func sameLine(text string, d *Diagnoser) func(string) bool {
-	lines := d.lines(text, 1)
+// equalsLastLine returns a function that reports whether a log line equals the last line
+// of a text.
+func equalsLastLine(text string, d *Diagnoser) func(string) bool {
+	lines := d.redactLines(text, 1)
 	return func(line string) bool { return len(lines) > 0 && line == lines[0] }
 }
 
-// printable joins the lines of a text and removes the contents of Secrets.
-func (d *Diagnoser) printable(text string) string {
+// redactLine joins the lines of a text and removes the contents of Secrets.
+func (d *Diagnoser) redactLine(text string) string {
 	return strings.Join(strings.Fields(d.Redactor.Text(redact.Normalize(text))), " ")
 }
 

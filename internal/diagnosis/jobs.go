@@ -11,15 +11,15 @@ import (
 	"k8s.io/apimachinery/pkg/apis/meta/v1/unstructured"
 )
 
-func (w *walk) job(ctx context.Context, at ref, obj *unstructured.Unstructured) {
-	job, err := typed[batchv1.Job](obj)
+func (w *walk) diagnoseJob(ctx context.Context, at ref, obj *unstructured.Unstructured) {
+	job, err := convert[batchv1.Job](obj)
 	if err != nil {
-		w.anything(ctx, at, obj)
+		w.diagnoseByConditions(ctx, at, obj)
 		return
 	}
 	if job.Spec.Suspend != nil && *job.Spec.Suspend {
-		w.add(at, finding{rank: concrete, Cause: Cause{
-			Reason: "Suspended", Message: "it is suspended (spec.suspend) and runs no pods until it is resumed",
+		w.add(at, finding{rank: rankCause, Cause: Cause{
+			Reason: "Suspended", Message: "suspended (spec.suspend): it runs no pods until it is resumed",
 		}})
 		return
 	}
@@ -28,20 +28,20 @@ func (w *walk) job(ctx context.Context, at ref, obj *unstructured.Unstructured) 
 		if !failing || c.Status != corev1.ConditionTrue {
 			continue
 		}
-		f := finding{rank: symptom, Cause: Cause{Reason: c.Reason, Message: c.Message}}
+		f := finding{rank: rankSymptom, Cause: Cause{Reason: c.Reason, Message: c.Message}}
 		if c.Reason == batchv1.JobReasonDeadlineExceeded {
-			f.rank = concrete // its pods may have been fine
+			f.rank = rankCause // its pods may have been fine
 		}
 		w.add(at, f)
 	}
-	load := workload{ref: at, selector: job.Spec.Selector, template: &job.Spec.Template, desired: orOne(job.Spec.Parallelism)}
-	if finished(job) {
+	load := workload{ref: at, selector: job.Spec.Selector, template: &job.Spec.Template, desired: oneIfNil(job.Spec.Parallelism)}
+	if isFinished(job) {
 		load.desired = 0
 	}
-	w.workload(ctx, load)
+	w.diagnoseWorkload(ctx, load)
 }
 
-func finished(job *batchv1.Job) bool {
+func isFinished(job *batchv1.Job) bool {
 	for _, c := range job.Status.Conditions {
 		if (c.Type == batchv1.JobFailed || c.Type == batchv1.JobComplete) && c.Status == corev1.ConditionTrue {
 			return true

@@ -64,20 +64,20 @@ func TestRequests(t *testing.T) {
 			t.Errorf("%d requests in the second call, want the %d that are left", got, DefaultMaxRequests-before)
 		}
 		if causes := d.DiagnoseBriefly(t.Context(), api.subject(subjects[0])); len(causes) == 0 {
-			t.Error("what Explain used up is missing to Peek")
+			t.Error("requests of Diagnose count for DiagnoseBriefly")
 		}
 	})
 }
 
-func TestPeekSendsThreeRequestsAtMost(t *testing.T) {
+func TestDiagnoseBrieflySendsThreeRequestsAtMost(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		api := newFakeAPI(t, `{kind: APIService, cluster: true, metadata: {name: v1.x}, spec: {service: {namespace: shop, name: api}}}
 			{kind: Service, metadata: {name: api}, spec: {selector: {app: api}}}
 			{kind: Pod, metadata: {name: api-a, labels: {app: api}}, spec: {containers: [{name: app}]}, status: {phase: Running, containerStatuses: [{name: app, state: {running: {}}}]}}`)
 		expectLines(t, api.diagnoser(Config{}).DiagnoseBriefly(t.Context(), api.subject("APIService v1.x")),
-			"Service shop/api: NoEndpoints: it has no endpoint that is ready",
+			"Service shop/api: NoEndpoints: no ready endpoints",
 			"Pod shop/api-a container app: NotReady: running, but not ready")
-		if len(api.requests) != peekRequests {
+		if len(api.requests) != maxBriefRequests {
 			t.Errorf("sent %v", api.requests)
 		}
 	})
@@ -207,13 +207,13 @@ func TestSecretsAreMasked(t *testing.T) {
 func TestLogIsLimited(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		api := newFakeAPI(t, `{kind: Pod, metadata: {name: web}, spec: {containers: [{name: app}]}, `+crashed)
-		api.logs["shop/web/app/previous"] = strings.Repeat("x", maxLog-10) + "hunter22-and-more"
+		api.logs["shop/web/app/previous"] = strings.Repeat("x", maxLogBytes-10) + "hunter22-and-more"
 		d := api.diagnoser(Config{Redactor: redact.New([]string{"hunter22-and-more"}), MaxLogLines: 3})
 		log := d.Diagnose(t.Context(), []Subject{api.subject("Pod shop/web")})[0][0].Log
-		if len(log) != 1 || log[0] != strings.Repeat("x", maxLogLine)+"…" {
+		if len(log) != 1 || log[0] != strings.Repeat("x", maxLineLength)+"…" {
 			t.Errorf("got %q", log)
 		}
-		api.logs["shop/web/app/previous"] = "first\n" + strings.Repeat("x", maxLog) + "\nnever read"
+		api.logs["shop/web/app/previous"] = "first\n" + strings.Repeat("x", maxLogBytes) + "\nnever read"
 		log = d.Diagnose(t.Context(), []Subject{api.subject("Pod shop/web")})[0][0].Log
 		if len(log) != 2 || log[0] != "first" {
 			t.Errorf("got %q", log)

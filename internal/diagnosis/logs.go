@@ -14,21 +14,20 @@ import (
 )
 
 const (
-	maxLog     = 64 << 10 // bytes
-	maxLogLine = 300      // runes
-	// lostLog is how a kubelet begins its answer when it has thrown a log away:
-	// it answers with success and this text.
-	lostLog = "unable to retrieve container logs"
+	maxLogBytes   = 64 << 10 // bytes
+	maxLineLength = 300      // runes
+	// lostLogPrefix begins the response of a kubelet that has discarded a log. Its status
+	// is success.
+	lostLogPrefix = "unable to retrieve container logs"
 )
 
-// logSource says which log belongs to a finding.
+// logSource identifies the log that belongs to a finding.
 type logSource struct {
 	namespace, pod, container string
-	previous                  bool // of the instance before, if the server has it
+	previous                  bool // of the previous instance, if the server has it
 }
 
-// addLog fetches the log that belongs to the finding. Nothing comes of a log
-// that cannot be had.
+// addLog reads the log that belongs to a finding, if possible.
 func (s *session) addLog(ctx context.Context, f *finding) {
 	if f.log == nil || s.Clientset == nil {
 		return
@@ -46,28 +45,29 @@ func (s *session) addLog(ctx context.Context, f *finding) {
 func (s *session) readLog(ctx context.Context, source logSource) []string {
 	tail := int64(s.MaxLogLines)
 	options := &corev1.PodLogOptions{Container: source.container, Previous: source.previous, TailLines: &tail}
-	text, err := send(ctx, s, func(ctx context.Context) (string, error) {
+	text, err := limitedRequest(ctx, s, func(ctx context.Context) (string, error) {
 		stream, err := s.Clientset.CoreV1().Pods(source.namespace).GetLogs(source.pod, options).Stream(ctx)
 		if err != nil {
 			return "", err
 		}
 		defer stream.Close()
-		text, err := io.ReadAll(io.LimitReader(stream, maxLog))
+		text, err := io.ReadAll(io.LimitReader(stream, maxLogBytes))
 		return string(text), err
 	})
-	if err != nil || strings.HasPrefix(text, lostLog) {
+	if err != nil || strings.HasPrefix(text, lostLogPrefix) {
 		return nil
 	}
-	return s.lines(text, s.MaxLogLines)
+	return s.redactLines(text, s.MaxLogLines)
 }
 
-// lines returns the last lines of a text as they may be printed. Secrets are
-// masked before anything is split or cut, as part of one would not be recognised.
-func (d *Diagnoser) lines(text string, limit int) []string {
+// redactLines returns the last lines of a text, without the contents of Secrets. It
+// redacts the text before it splits and truncates it, because a part of a value might not
+// be recognized.
+func (d *Diagnoser) redactLines(text string, limit int) []string {
 	var lines []string
 	for line := range strings.SplitSeq(d.Redactor.Text(redact.Normalize(text)), "\n") {
 		if line = strings.TrimRight(line, " "); line != "" {
-			lines = append(lines, truncate(line, maxLogLine))
+			lines = append(lines, truncate(line, maxLineLength))
 		}
 	}
 	return lines[max(0, len(lines)-limit):]

@@ -23,13 +23,13 @@ func TestClaims(t *testing.T) {
 		"storage class missing": {
 			subject: "PersistentVolumeClaim shop/data",
 			objects: classes + claim("storageClassName: fast") + `{event: ProvisioningFailed, about: data, message: 'storageclass.storage.k8s.io "fast" not found', count: 9}`,
-			want:    []string{"PersistentVolumeClaim shop/data: MissingObject: StorageClass fast does not exist, but the claim names it; there is local, now, wait"},
+			want:    []string{`PersistentVolumeClaim shop/data: MissingObject: StorageClass "fast" not found (referenced by storageClassName); existing storage classes: local, now, wait`},
 		},
 		"storage class missing and classes may not be read": {
 			subject: "PersistentVolumeClaim shop/data",
 			faults:  map[string]int{"list storageclasses": 403},
 			objects: claim("storageClassName: fast") + `{event: ProvisioningFailed, about: data, message: 'storageclass.storage.k8s.io "fast" not found', count: 9}`,
-			want:    []string{"PersistentVolumeClaim shop/data: MissingObject: StorageClass fast does not exist, but the claim names it"},
+			want:    []string{`PersistentVolumeClaim shop/data: MissingObject: StorageClass "fast" not found (referenced by storageClassName)`},
 		},
 		"provisioning failed": {
 			subject: "PersistentVolumeClaim shop/data",
@@ -39,43 +39,43 @@ func TestClaims(t *testing.T) {
 		"being provisioned": {
 			subject: "PersistentVolumeClaim shop/data",
 			objects: classes + claim("storageClassName: now"),
-			want:    []string{"PersistentVolumeClaim shop/data: Provisioning: it waits for a volume from the provisioner disk.example.com"},
+			want:    []string{"PersistentVolumeClaim shop/data: Provisioning: waiting for a volume from provisioner disk.example.com"},
 		},
 		"waits for its pod": {
 			subject: "PersistentVolumeClaim shop/data",
 			objects: classes + claim("storageClassName: wait"),
-			want:    []string{"PersistentVolumeClaim shop/data: WaitForFirstConsumer: its storage class wait makes a volume only when a pod that uses the claim is scheduled"},
+			want:    []string{"PersistentVolumeClaim shop/data: WaitForFirstConsumer: storage class wait provisions a volume only when a pod that uses the claim is scheduled"},
 		},
 		"no volume of a class that makes none": {
 			subject: "PersistentVolumeClaim shop/data",
 			objects: classes + claim("storageClassName: local"),
-			want:    []string{"PersistentVolumeClaim shop/data: FailedBinding: no existing volume of storage class local fits, and this class makes none"},
+			want:    []string{"PersistentVolumeClaim shop/data: FailedBinding: no existing volume of storage class local matches, and this class does not provision volumes"},
 		},
 		"no class, no default": {
 			subject: "PersistentVolumeClaim shop/data",
 			objects: classes + claim(""),
-			want:    []string{"PersistentVolumeClaim shop/data: FailedBinding: it names no storage class, the cluster has no default one, and no existing volume fits"},
+			want:    []string{"PersistentVolumeClaim shop/data: FailedBinding: no storage class is set, the cluster has no default storage class, and no existing volume matches"},
 		},
 		"no volume without a class": {
 			subject: "PersistentVolumeClaim shop/data",
 			objects: classes + claim(`storageClassName: ""`),
-			want:    []string{`PersistentVolumeClaim shop/data: FailedBinding: no existing volume fits, and as its storageClassName is "", none is made for it`},
+			want:    []string{`PersistentVolumeClaim shop/data: FailedBinding: no existing volume matches, and none is provisioned because storageClassName is ""`},
 		},
 		"volume missing": {
 			subject: "PersistentVolumeClaim shop/data",
 			objects: classes + claim("volumeName: disk-1"),
-			want:    []string{"PersistentVolumeClaim shop/data: MissingObject: PersistentVolume disk-1 does not exist, but spec.volumeName names it"},
-			peek:    []string{"PersistentVolumeClaim shop/data: NotBound: it asks for the volume disk-1, which has not been bound to it: it may be bound to another claim or not fit"},
+			want:    []string{`PersistentVolumeClaim shop/data: MissingObject: PersistentVolume "disk-1" not found (referenced by spec.volumeName)`},
+			peek:    []string{"PersistentVolumeClaim shop/data: NotBound: volume disk-1 is not bound to it: the volume may not match, or be bound to another claim"},
 		},
 		"lost": {
 			subject: "PersistentVolumeClaim shop/data",
 			objects: `{kind: PersistentVolumeClaim, metadata: {name: data}, spec: {volumeName: disk-1}, status: {phase: Lost}}`,
-			want:    []string{"PersistentVolumeClaim shop/data: ClaimLost: its volume disk-1 no longer exists, and what it held is lost"},
+			want:    []string{"PersistentVolumeClaim shop/data: ClaimLost: its volume disk-1 no longer exists, and its data is lost"},
 		},
 		"pod follows its claim": {
 			subject: "Pod shop/web",
 			objects: classes + claim("storageClassName: fast") + unbound,
-			want:    []string{"PersistentVolumeClaim shop/data: MissingObject: StorageClass fast does not exist, but the claim names it; there is local, now, wait"},
+			want:    []string{`PersistentVolumeClaim shop/data: MissingObject: StorageClass "fast" not found (referenced by storageClassName); existing storage classes: local, now, wait`},
 			peek:    []string{"Pod shop/web: Unschedulable: pod has unbound immediate PersistentVolumeClaims"},
 		},
 		"pod with a claim that waits for it is unschedulable for another reason": {
@@ -86,7 +86,7 @@ func TestClaims(t *testing.T) {
 		"pod whose claim is missing": {
 			subject: "Pod shop/web",
 			objects: usesData + `'persistentvolumeclaim "data" not found'}]}}`,
-			want:    []string{`Pod shop/web: MissingObject: PersistentVolumeClaim shop/data does not exist, but volume "d" names it`},
+			want:    []string{`Pod shop/web: MissingObject: PersistentVolumeClaim "data" not found (referenced by volume "d")`},
 		},
 	})
 }
@@ -98,31 +98,31 @@ func TestOtherKinds(t *testing.T) {
 			subject: "Service shop/lb",
 			objects: `{kind: Service, metadata: {name: lb}, spec: {type: LoadBalancer}}
 				{event: SyncLoadBalancerFailed, about: lb, message: no addresses left, series: {count: 4, lastObservedTime: "1999-12-31T23:59:58.000000Z"}, eventTime: "1999-12-31T20:00:00.000000Z"}`,
-			want: []string{"Service shop/lb: SyncLoadBalancerFailed: no addresses left (4 times)", "Service shop/lb: NoAddress: no load balancer has given it an address yet"},
-			peek: []string{"Service shop/lb: SyncLoadBalancerFailed: no addresses left", "Service shop/lb: NoAddress: no load balancer has given it an address yet"},
+			want: []string{"Service shop/lb: SyncLoadBalancerFailed: no addresses left (4 times)", "Service shop/lb: NoAddress: waiting for a load balancer address"},
+			peek: []string{"Service shop/lb: SyncLoadBalancerFailed: no addresses left", "Service shop/lb: NoAddress: waiting for a load balancer address"},
 		},
 		"Ingress without its class": {
 			subject: "Ingress shop/web",
 			objects: `{kind: Ingress, metadata: {name: web}, spec: {ingressClassName: nginx}}`,
-			want:    []string{"Ingress shop/web: MissingObject: IngressClass nginx does not exist, but spec.ingressClassName names it"},
-			peek:    []string{"Ingress shop/web: NoAddress: no ingress controller has given it an address yet"},
+			want:    []string{`Ingress shop/web: MissingObject: IngressClass "nginx" not found (referenced by spec.ingressClassName)`},
+			peek:    []string{"Ingress shop/web: NoAddress: waiting for an address from an ingress controller"},
 		},
 		"APIService without its Service": {
 			subject: "APIService v1.x",
 			objects: apiService,
-			want:    []string{"APIService v1.x: MissingObject: Service shop/api does not exist, but spec.service names it"},
+			want:    []string{`APIService v1.x: MissingObject: Service "shop/api" not found (referenced by spec.service)`},
 		},
 		"APIService whose Service has no pods": {
 			subject: "APIService v1.x",
 			objects: apiService + `{kind: Service, metadata: {name: api}, spec: {selector: {app: api}}}`,
-			want:    []string{"Service shop/api: NoEndpoints: it has no endpoints: there is no pod with the labels that it selects"},
+			want:    []string{"Service shop/api: NoEndpoints: no endpoints: no pod matches its selector"},
 		},
 		"APIService whose pods crash": {
 			subject: "APIService v1.x",
 			objects: apiService + `{kind: Service, metadata: {name: api}, spec: {selector: {app: api}}}
 				{kind: EndpointSlice, metadata: {name: api-1, labels: {kubernetes.io/service-name: api}}, endpoints: [{conditions: {ready: false}}]}
 				{kind: Pod, metadata: {name: api-a, labels: {app: api}}, spec: {containers: [{name: app}]}, ` + crashed,
-			want: []string{"Pod shop/api-a container app: CrashLoopBackOff: exited with code 1, restarted 2 times", "Service shop/api: NoEndpoints: it has no endpoint that is ready"},
+			want: []string{"Pod shop/api-a container app: CrashLoopBackOff: exited with code 1, restarted 2 times", "Service shop/api: NoEndpoints: no ready endpoints"},
 		},
 		"APIService that answers wrongly": {
 			subject: "APIService v1.x",
@@ -159,14 +159,14 @@ func TestOtherKinds(t *testing.T) {
 			subject: "Widget shop/w",
 			objects: `{kind: Widget, metadata: {name: w, deletionTimestamp: "1999-12-31T21:00:00Z", finalizers: [a, b]}}
 				{event: DeleteFailed, about: w, message: bucket is not empty}`,
-			want: []string{"Widget shop/w: Terminating: it has been in deletion for 3h, held by the finalizers a, b", "Widget shop/w: DeleteFailed: bucket is not empty"},
-			peek: []string{"Widget shop/w: Terminating: it is being deleted, held by the finalizers a, b"},
+			want: []string{"Widget shop/w: Terminating: being deleted for 3h, waiting for finalizers: a, b", "Widget shop/w: DeleteFailed: bucket is not empty"},
+			peek: []string{"Widget shop/w: Terminating: being deleted, waiting for finalizers: a, b"},
 		},
 		"forbidden": {
 			subject: "Deployment shop/web",
 			faults:  map[string]int{"list pods": 403, "list events": 403},
 			objects: web + newSet,
-			want:    []string{"Deployment shop/web: Forbidden: no permission to list pods in namespace shop, so the cause was not looked for"},
+			want:    []string{"Deployment shop/web: Forbidden: no permission to list pods in namespace shop, so the cause is unknown"},
 		},
 		"forbidden, and only the symptom known": {
 			subject: "Deployment shop/web",
@@ -174,7 +174,7 @@ func TestOtherKinds(t *testing.T) {
 			objects: `{kind: Deployment, metadata: {name: web}, spec: {selector: {matchLabels: {app: web}}}, status: {conditions: [{type: Progressing, status: "False", reason: ProgressDeadlineExceeded, message: timed out}]}}`,
 			want: []string{
 				"Deployment shop/web: ProgressDeadlineExceeded: timed out",
-				"Deployment shop/web: Forbidden: no permission to list replicasets.apps in namespace shop, so the cause was not looked for",
+				"Deployment shop/web: Forbidden: no permission to list replicasets.apps in namespace shop, so the cause is unknown",
 			},
 		},
 		"events forbidden, but a condition speaks": {
@@ -187,7 +187,7 @@ func TestOtherKinds(t *testing.T) {
 			subject: "Widget shop/w",
 			faults:  map[string]int{"list events": 403},
 			objects: `{kind: Widget, metadata: {name: w}}`,
-			want:    []string{"Widget shop/w: Forbidden: no permission to list events in namespace shop, so the cause was not looked for"},
+			want:    []string{"Widget shop/w: Forbidden: no permission to list events in namespace shop, so the cause is unknown"},
 		},
 		"forbidden, but something was found": {
 			subject: "Deployment shop/web",

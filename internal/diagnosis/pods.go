@@ -16,12 +16,11 @@ import (
 )
 
 var (
-	// isMountTrouble knows the warnings about a pod whose containers cannot be
-	// created yet.
-	isMountTrouble = oneOf("FailedMount", "FailedAttachVolume", "FailedMapVolume", "FailedCreatePodSandBox",
+	// isStartProblem matches warnings about a pod whose containers cannot be created yet.
+	isStartProblem = anyReason("FailedMount", "FailedAttachVolume", "FailedMapVolume", "FailedCreatePodSandBox",
 		"FailedCreatePodContainer", "NetworkNotReady")
-	// repeatsPod knows the warnings that say again what a pod's status says.
-	repeatsPod = oneOf("BackOff", "Failed", "Unhealthy", "InspectFailed", "ErrImageNeverPull", "FailedScheduling",
+	// isInPodStatus matches warnings that repeat the status of a pod.
+	isInPodStatus = anyReason("BackOff", "Failed", "Unhealthy", "InspectFailed", "ErrImageNeverPull", "FailedScheduling",
 		"FailedToRetrieveImagePullSecret", "Evicted", "FailedPostStartHook")
 )
 
@@ -29,22 +28,22 @@ func podRef(pod *corev1.Pod) ref {
 	return ref{kind: "Pod", namespace: pod.Namespace, name: pod.Name, uid: pod.UID}
 }
 
-func (w *walk) podObject(ctx context.Context, at ref, obj *unstructured.Unstructured) {
-	pod, err := typed[corev1.Pod](obj)
+func (w *walk) diagnosePodObject(ctx context.Context, at ref, obj *unstructured.Unstructured) {
+	pod, err := convert[corev1.Pod](obj)
 	if err != nil {
-		w.anything(ctx, at, obj)
+		w.diagnoseByConditions(ctx, at, obj)
 		return
 	}
-	w.pod(ctx, pod, workload{})
+	w.diagnosePod(ctx, pod, workload{})
 }
 
-// pod explains a pod that is not ready.
-func (w *walk) pod(ctx context.Context, pod *corev1.Pod, load workload) {
+// diagnosePod explains a pod that is not ready.
+func (w *walk) diagnosePod(ctx context.Context, pod *corev1.Pod, load workload) {
 	at := podRef(pod)
 	ready := podCondition(pod, corev1.PodReady).Status == corev1.ConditionTrue
 	switch {
 	case pod.DeletionTimestamp != nil:
-		w.terminating(at, pod)
+		w.diagnoseTerminating(at, pod)
 		return
 	case pod.Status.Phase == corev1.PodSucceeded, ready && load.kind != "" && load.kind != "Job":
 		return
@@ -54,93 +53,93 @@ func (w *walk) pod(ctx context.Context, pod *corev1.Pod, load workload) {
 	creating := false
 	switch {
 	case pod.Status.Phase == corev1.PodFailed:
-		w.failedPod(at, pod, load)
+		w.diagnoseFailedPod(at, pod, load)
 	case !scheduled:
-		w.unscheduled(ctx, at, pod)
+		w.diagnoseUnscheduled(ctx, at, pod)
 	case ready:
-		w.working(at, pod)
+		w.addHealthy(at, pod)
 	default:
-		creating = w.containers(ctx, at, pod)
+		creating = w.diagnoseContainers(ctx, at, pod)
 		if len(w.findings) == before && !creating {
-			w.gates(at, pod)
+			w.diagnoseReadinessGates(at, pod)
 		}
 	}
 	if len(w.findings) > before {
-		w.addRevision(pod, load, w.findings[before:])
+		w.addOldRevision(pod, load, w.findings[before:])
 	}
-	explained := slices.ContainsFunc(w.findings[before:], func(f finding) bool { return f.rank == concrete })
+	explained := slices.ContainsFunc(w.findings[before:], func(f finding) bool { return f.rank == rankCause })
 	w.visit(at, func(reason string) bool {
 		switch {
-		case isMountTrouble(reason):
+		case isStartProblem(reason):
 			return explained || !creating
 		case reason == "FailedScheduling":
 			return explained || scheduled
 		}
-		return explained && repeatsPod(reason)
+		return explained && isInPodStatus(reason)
 	})
 }
 
-// failedPod explains a pod that ended and does not start again.
-func (w *walk) failedPod(at ref, pod *corev1.Pod, load workload) {
+// diagnoseFailedPod explains a pod that failed and is not restarted.
+func (w *walk) diagnoseFailedPod(at ref, pod *corev1.Pod, load workload) {
 	before := len(w.findings)
 	if pod.Status.Reason != "" {
 		w.add(at, finding{
-			rank: concrete, key: pod.Status.Reason,
+			rank: rankCause, key: pod.Status.Reason,
 			Cause: Cause{Reason: pod.Status.Reason, Message: pod.Status.Message},
 		})
 	}
-	for _, c := range boxesOf(pod) {
+	for _, c := range containerStates(pod) {
 		if t := c.status.State.Terminated; t != nil && t.ExitCode != 0 {
-			w.terminated(at, pod, c)
+			w.diagnoseTerminated(at, pod, c)
 		}
 	}
 	if len(w.findings) == before {
-		w.add(at, finding{rank: concrete, key: "failed", Cause: Cause{Reason: "PodFailed", Message: pod.Status.Message}})
+		w.add(at, finding{rank: rankCause, key: "failed", Cause: Cause{Reason: "PodFailed", Message: pod.Status.Message}})
 	}
-	if load.keepsFailed {
+	if load.replacesFailedPods {
 		for n := range w.findings[before:] {
-			w.findings[before+n].rank = notable // there is another pod in its place
+			w.findings[before+n].rank = rankWarning // another pod replaces it
 		}
 	}
 }
 
-// unscheduled explains a pod that no node was chosen for.
-func (w *walk) unscheduled(ctx context.Context, at ref, pod *corev1.Pod) {
+// diagnoseUnscheduled explains a pod that is not scheduled.
+func (w *walk) diagnoseUnscheduled(ctx context.Context, at ref, pod *corev1.Pod) {
 	condition := podCondition(pod, corev1.PodScheduled)
 	if gates := pod.Spec.SchedulingGates; len(gates) > 0 {
 		names := make([]string, len(gates))
 		for n, gate := range gates {
 			names[n] = gate.Name
 		}
-		message := "it is not scheduled while it has scheduling gates: " + strings.Join(names, ", ")
-		w.add(at, finding{rank: concrete, key: message, Cause: Cause{Reason: "SchedulingGated", Message: message}})
+		message := "waiting for scheduling gates: " + strings.Join(names, ", ")
+		w.add(at, finding{rank: rankCause, key: message, Cause: Cause{Reason: "SchedulingGated", Message: message}})
 		return
 	}
 	if condition.Status != corev1.ConditionFalse {
-		f := finding{rank: vague, key: "no scheduler", Cause: Cause{Reason: "NotScheduled", Message: "no scheduler has taken it yet"}}
+		f := finding{rank: rankUnexplained, key: "no scheduler", Cause: Cause{Reason: "NotScheduled", Message: "waiting for the scheduler"}}
 		if name := pod.Spec.SchedulerName; name != "" && name != corev1.DefaultSchedulerName {
-			f.rank = notable
-			f.Message = fmt.Sprintf("the scheduler %q, which its spec names, has not taken it", name)
+			f.rank = rankWarning
+			f.Message = fmt.Sprintf("waiting for the scheduler %q named in its spec", name)
 		}
 		w.add(at, f)
 		return
 	}
-	byClaims := w.claimsOf(ctx, at, pod, condition.Message)
+	byClaims := w.diagnosePodClaims(ctx, at, pod, condition.Message)
 	if byClaims && strings.Contains(strings.ToLower(condition.Message), "persistentvolumeclaim") {
 		return
 	}
 	message := withoutPreemption(condition.Message)
-	if node := daemonNode(pod); node != "" {
+	if node := daemonSetNode(pod); node != "" {
 		message = "for node " + node + ": " + message
 	}
 	w.add(at, finding{
-		rank: concrete, key: "unscheduled " + similar(condition.Message, at.name),
+		rank: rankCause, key: "unscheduled " + withoutNamesAndNumbers(condition.Message, at.name),
 		Cause: Cause{Reason: cmp.Or(condition.Reason, "Unschedulable"), Message: message},
 	})
 }
 
-// withoutPreemption leaves out of a scheduler's message why evicting other pods
-// would not help: that follows from what is before it.
+// withoutPreemption removes the part of a scheduler's message that explains why
+// preemption would not help. It follows from the rest.
 func withoutPreemption(message string) string {
 	reasons, _, found := strings.Cut(message, "preemption: ")
 	if !found {
@@ -149,8 +148,8 @@ func withoutPreemption(message string) string {
 	return strings.TrimSpace(strings.TrimSuffix(strings.TrimSpace(reasons), "no new claims to deallocate,"))
 }
 
-// daemonNode is the node that a DaemonSet made the pod for.
-func daemonNode(pod *corev1.Pod) string {
+// daemonSetNode returns the node for which a DaemonSet created a pod.
+func daemonSetNode(pod *corev1.Pod) string {
 	if pod.Spec.Affinity == nil || pod.Spec.Affinity.NodeAffinity == nil {
 		return ""
 	}
@@ -166,19 +165,19 @@ func daemonNode(pod *corev1.Pod) string {
 	return ""
 }
 
-// gates explains a pod that is not ready although its containers are.
-func (w *walk) gates(at ref, pod *corev1.Pod) {
+// diagnoseReadinessGates explains a pod that is not ready although its containers are.
+func (w *walk) diagnoseReadinessGates(at ref, pod *corev1.Pod) {
 	before := len(w.findings)
 	for _, gate := range pod.Spec.ReadinessGates {
 		condition := podCondition(pod, gate.ConditionType)
 		if condition.Status == corev1.ConditionTrue {
 			continue
 		}
-		message := fmt.Sprintf("its containers are ready, but the readiness gate %q is not", gate.ConditionType)
+		message := fmt.Sprintf("its containers are ready, but its readiness gate %q is not", gate.ConditionType)
 		if condition.Message != "" {
 			message += ": " + condition.Message
 		}
-		w.add(at, finding{rank: concrete, key: message, Cause: Cause{Reason: "ReadinessGate", Message: message}})
+		w.add(at, finding{rank: rankCause, key: message, Cause: Cause{Reason: "ReadinessGate", Message: message}})
 	}
 	if len(w.findings) > before {
 		return
@@ -186,37 +185,35 @@ func (w *walk) gates(at ref, pod *corev1.Pod) {
 	condition := podCondition(pod, corev1.PodReady)
 	message := condition.Message
 	if message == "" {
-		message = fmt.Sprintf("it is not ready although its containers are; it is on node %s", pod.Spec.NodeName)
+		message = fmt.Sprintf("not ready on node %s, although its containers are ready", pod.Spec.NodeName)
 	}
-	w.add(at, finding{rank: vague, key: message, Cause: Cause{Reason: cmp.Or(condition.Reason, "NotReady"), Message: message}})
+	w.add(at, finding{rank: rankUnexplained, key: message, Cause: Cause{Reason: cmp.Or(condition.Reason, "NotReady"), Message: message}})
 }
 
-// asItShould is the key of what is found where nothing is wrong.
-const asItShould = "runs as it should"
+// keyHealthy is the key of findings without a problem.
+const keyHealthy = "runs as it should"
 
-// working reports the pod of a Job, or one that is waited for itself, that runs as it
-// should.
-func (w *walk) working(at ref, pod *corev1.Pod) {
-	for _, c := range boxesOf(pod) {
+// addHealthy reports a pod that runs without problems, of a Job or waited for by itself.
+func (w *walk) addHealthy(at ref, pod *corev1.Pod) {
+	for _, c := range containerStates(pod) {
 		if c.status.State.Running == nil || c.sidecar {
 			continue
 		}
 		w.add(at, finding{
-			rank: vague, key: asItShould, log: logOf(pod, c, false),
-			Cause: Cause{Container: c.spec.Name, Reason: "Running", Message: "it has been running" + w.since(c.status.State.Running.StartedAt)},
+			rank: rankUnexplained, key: keyHealthy, log: containerLog(pod, c, false),
+			Cause: Cause{Container: c.spec.Name, Reason: "Running", Message: "running" + w.durationSince(c.status.State.Running.StartedAt)},
 		})
 	}
 }
 
-// addRevision says of a StatefulSet's pods that it keeps broken ones of an
-// earlier revision.
-func (w *walk) addRevision(pod *corev1.Pod, load workload, findings []finding) {
-	if load.current == "" || pod.Labels[appsv1.ControllerRevisionHashLabelKey] == load.current {
+// addOldRevision adds that a StatefulSet keeps broken pods of an earlier revision.
+func (w *walk) addOldRevision(pod *corev1.Pod, load workload, findings []finding) {
+	if load.updateRevision == "" || pod.Labels[appsv1.ControllerRevisionHashLabelKey] == load.updateRevision {
 		return
 	}
 	for n := range findings {
-		if findings[n].rank == concrete && findings[n].Object == podRef(pod).String() {
-			findings[n].Message += "; the pod is of an earlier revision, and is replaced only when it is ready or somebody deletes it"
+		if findings[n].rank == rankCause && findings[n].Object == podRef(pod).String() {
+			findings[n].Message += "; the pod belongs to an earlier revision, and is replaced only when it is ready or deleted"
 		}
 	}
 }

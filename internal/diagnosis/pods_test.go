@@ -46,8 +46,8 @@ func runCases(t *testing.T, cases map[string]explainCase) {
 					peek = c.want
 				}
 				expectLines(t, d.DiagnoseBriefly(t.Context(), subject), peek...)
-				if n := len(api.requests) - before; n > peekRequests {
-					t.Errorf("Peek sent %d requests: %v", n, api.requests[before:])
+				if n := len(api.requests) - before; n > maxBriefRequests {
+					t.Errorf("DiagnoseBriefly sent %d requests: %v", n, api.requests[before:])
 				}
 				if api.count("get secrets")+api.count("list secrets") > 0 {
 					t.Errorf("a Secret was read: %v", api.requests)
@@ -68,31 +68,31 @@ func TestPodThatIsNotStarted(t *testing.T) {
 		"scheduling gates": {
 			subject: "Pod shop/web",
 			objects: `{kind: Pod, pending: true, metadata: {name: web}, spec: {schedulingGates: [{name: a.example}, {name: b.example}]}, status: {phase: Pending, conditions: [{type: PodScheduled, status: "False", reason: SchedulingGated, message: gated}]}}`,
-			want:    []string{"Pod shop/web: SchedulingGated: it is not scheduled while it has scheduling gates: a.example, b.example"},
+			want:    []string{"Pod shop/web: SchedulingGated: waiting for scheduling gates: a.example, b.example"},
 		},
 		"no scheduler of that name": {
 			subject: "Pod shop/web",
 			objects: `{kind: Pod, pending: true, metadata: {name: web}, spec: {schedulerName: batch}, status: {phase: Pending}}`,
-			want:    []string{`Pod shop/web: NotScheduled: the scheduler "batch", which its spec names, has not taken it`},
+			want:    []string{`Pod shop/web: NotScheduled: waiting for the scheduler "batch" named in its spec`},
 		},
 		"missing ConfigMap of a volume, deployed later": {
 			subject: "Pod shop/web",
 			objects: `{kind: Pod, metadata: {name: web}, spec: {volumes: [{name: config, projected: {sources: [{configMap: {name: later}}, {configMap: {name: may, optional: true}}]}}], containers: [{name: app}]}, status: {phase: Pending, containerStatuses: [{name: app, state: {waiting: {reason: ContainerCreating}}}]}}
 				{event: FailedMount, about: web, message: 'MountVolume.SetUp failed for volume "config" : configmap "later" not found', count: 7}`,
-			want: []string{`Pod shop/web: MissingObject: ConfigMap shop/later does not exist, but volume "config" names it; this release deploys it only later: layer "settings" of chart shop`},
+			want: []string{`Pod shop/web: MissingObject: ConfigMap "later" not found (referenced by volume "config"); this release deploys it later: layer "settings" of chart shop`},
 		},
 		"missing Secret of the environment": {
 			subject: "Pod shop/web",
 			objects: `{kind: Pod, metadata: {name: web}, spec: {containers: [{name: app, envFrom: [{secretRef: {name: keys}}], env: [{name: A, valueFrom: {configMapKeyRef: {name: there, key: a}}}]}]}, status: {phase: Pending, containerStatuses: [{name: app, state: {waiting: {reason: CreateContainerConfigError, message: 'secret "keys" not found'}}}]}}
 				{kind: ConfigMap, metadata: {name: there}}
 				{event: Failed, about: web, message: 'Error: secret "keys" not found'}`,
-			want: []string{"Pod shop/web: MissingObject: Secret shop/keys does not exist, but the environment of container app names it"},
+			want: []string{`Pod shop/web: MissingObject: Secret "keys" not found (referenced by env of container "app")`},
 		},
 		"missing Secret that may not be looked up": {
 			subject: "Pod shop/web",
 			faults:  map[string]int{"exists secrets": 403},
 			objects: `{kind: Pod, metadata: {name: web}, spec: {containers: [{name: app, envFrom: [{secretRef: {name: keys}}, {secretRef: {name: other}}]}]}, status: {phase: Pending, containerStatuses: [{name: app, state: {waiting: {reason: CreateContainerConfigError, message: 'secret "keys" not found'}}}]}}`,
-			want:    []string{"Pod shop/web: MissingObject: Secret shop/keys does not exist, but the environment of container app names it"},
+			want:    []string{`Pod shop/web: MissingObject: Secret "keys" not found (referenced by env of container "app")`},
 		},
 		"missing key": {
 			subject: "Pod shop/web",
@@ -112,8 +112,8 @@ func TestPodThatIsNotStarted(t *testing.T) {
 			objects: `{kind: Pod, metadata: {name: web}, spec: {containers: [{name: app}]}, status: {phase: Pending, startTime: "1999-12-31T23:59:15Z", containerStatuses: [{name: app, state: {waiting: {reason: ContainerCreating}}}]}}
 				{event: FailedMount, about: web, message: "of another day", lastTimestamp: "1999-12-31T23:49:50Z"}
 				{event: FailedMount, about: other, message: "of another pod"}`,
-			want: []string{"Pod shop/web: ContainerCreating: its containers are being created on node node-1 for 45s"},
-			peek: []string{"Pod shop/web: ContainerCreating: its containers are being created on node node-1"},
+			want: []string{"Pod shop/web: ContainerCreating: creating its containers on node node-1 for 45s"},
+			peek: []string{"Pod shop/web: ContainerCreating: creating its containers on node node-1"},
 		},
 		"image cannot be pulled": {
 			subject: "Pod shop/web",
@@ -121,7 +121,7 @@ func TestPodThatIsNotStarted(t *testing.T) {
 				{event: Failed, about: web, message: 'Failed to pull image "example.com/app:1": not found', involvedObject: {fieldPath: "spec.containers{app}"}}
 				{event: BackOff, about: web, message: 'Back-off pulling image "example.com/app:1"'}`,
 			want: []string{
-				"Pod shop/web: MissingObject: Secret shop/registry does not exist, but imagePullSecrets names it",
+				`Pod shop/web: MissingObject: Secret "registry" not found (referenced by imagePullSecrets)`,
 				`Pod shop/web container app: ImagePullBackOff: cannot pull image "example.com/app:1": not found`,
 			},
 			peek: []string{`Pod shop/web container app: ImagePullBackOff: cannot pull image "example.com/app:1"`},
@@ -139,12 +139,12 @@ func TestPodThatIsNotStarted(t *testing.T) {
 		"stuck in deletion": {
 			subject: "Pod shop/web",
 			objects: `{kind: Pod, metadata: {name: web, deletionTimestamp: "1999-12-31T23:59:30Z", deletionGracePeriodSeconds: 10, finalizers: [example.com/hold]}, status: {phase: Running}}`,
-			want:    []string{"Pod shop/web: Terminating: it is being deleted, for 30s longer than its grace period, held by the finalizers example.com/hold"},
-			peek:    []string{"Pod shop/web: Terminating: it is being deleted, held by the finalizers example.com/hold"},
+			want:    []string{"Pod shop/web: Terminating: being deleted, 30s longer than its grace period, waiting for finalizers: example.com/hold"},
+			peek:    []string{"Pod shop/web: Terminating: being deleted, waiting for finalizers: example.com/hold"},
 		},
 		"gone": {
 			subject: "Pod shop/web",
-			want:    []string{"Pod shop/web: NotFound: it does not exist"},
+			want:    []string{"Pod shop/web: NotFound: not found"},
 		},
 		"ready": {
 			subject: "Pod shop/web",
@@ -170,8 +170,8 @@ func TestPodThatRuns(t *testing.T) {
 			subject: "Pod shop/web",
 			objects: `{kind: Pod, metadata: {name: web}, spec: {containers: [{name: app}]}, status: {phase: Running, containerStatuses: [{name: app, restartCount: 1, state: {waiting: {reason: CrashLoopBackOff}}, lastState: {terminated: {exitCode: 127, reason: Error, message: "last words\nsecond\n"}}}]}}`,
 			logs:    map[string]string{"shop/web/app/previous": "unable to retrieve container logs for containerd://1", "shop/web/app": "last words\nsecond"},
-			want:    []string{"Pod shop/web container app: CrashLoopBackOff: exited with code 127 (its command was not found), restarted once", "| last words", "| second"},
-			peek:    []string{"Pod shop/web container app: CrashLoopBackOff: exited with code 127 (its command was not found), restarted once: last words second"},
+			want:    []string{"Pod shop/web container app: CrashLoopBackOff: exited with code 127 (command not found), restarted once", "| last words", "| second"},
+			peek:    []string{"Pod shop/web container app: CrashLoopBackOff: exited with code 127 (command not found), restarted once: last words second"},
 		},
 		"out of memory": {
 			subject: "Pod shop/web",
@@ -183,8 +183,8 @@ func TestPodThatRuns(t *testing.T) {
 			objects: `{kind: Pod, metadata: {name: web}, spec: {containers: [{name: app}]}, status: {phase: Running, containerStatuses: [{name: app, restartCount: 2, state: {running: {startedAt: "1999-12-31T23:59:55Z"}}, lastState: {terminated: {exitCode: 143, reason: Error}}}]}}
 				{event: Unhealthy, about: web, message: "Liveness probe failed: HTTP 500", involvedObject: {fieldPath: "spec.containers{app}"}}
 				{event: Unhealthy, about: web, message: "Readiness probe failed: HTTP 503", involvedObject: {fieldPath: "spec.containers{app}"}}`,
-			want: []string{"Pod shop/web container app: Restarted: exited with code 143 (asked to end), restarted 2 times; runs again, but is not ready; stopped because of its probe: Liveness probe failed: HTTP 500"},
-			peek: []string{"Pod shop/web container app: Restarted: exited with code 143 (asked to end), restarted 2 times; runs again, but is not ready"},
+			want: []string{"Pod shop/web container app: Restarted: exited with code 143 (terminated), restarted 2 times; running again, but not ready; stopped because a probe failed: Liveness probe failed: HTTP 500"},
+			peek: []string{"Pod shop/web container app: Restarted: exited with code 143 (terminated), restarted 2 times; running again, but not ready"},
 		},
 		"command that cannot be started": {
 			subject: "Pod shop/web",
@@ -195,7 +195,7 @@ func TestPodThatRuns(t *testing.T) {
 		"ends although it should not": {
 			subject: "Pod shop/web",
 			objects: `{kind: Pod, metadata: {name: web}, spec: {containers: [{name: app}]}, status: {phase: Running, containerStatuses: [{name: app, restartCount: 2, state: {waiting: {reason: CrashLoopBackOff}}, lastState: {terminated: {exitCode: 0, reason: Completed}}}]}}`,
-			want:    []string{"Pod shop/web container app: CrashLoopBackOff: exited with code 0, restarted 2 times; its command ends although it is to run for ever"},
+			want:    []string{"Pod shop/web container app: CrashLoopBackOff: exited with code 0, restarted 2 times; its command exits, but it must run until it is stopped"},
 		},
 		"failing readiness probe": {
 			subject: "Pod shop/web",
@@ -245,7 +245,7 @@ func TestPodThatRuns(t *testing.T) {
 		"readiness gate": {
 			subject: "Pod shop/web",
 			objects: `{kind: Pod, metadata: {name: web}, spec: {readinessGates: [{conditionType: example.com/lb}, {conditionType: example.com/ok}], containers: [{name: app}]}, status: {phase: Running, conditions: [{type: Ready, status: "False", reason: ReadinessGatesNotReady}, {type: example.com/ok, status: "True"}, {type: example.com/lb, status: "False", message: not registered}], containerStatuses: [{name: app, ready: true, state: {running: {}}}]}}`,
-			want:    []string{`Pod shop/web: ReadinessGate: its containers are ready, but the readiness gate "example.com/lb" is not: not registered`},
+			want:    []string{`Pod shop/web: ReadinessGate: its containers are ready, but its readiness gate "example.com/lb" is not: not registered`},
 		},
 		"node lost": {
 			subject: "Pod shop/web",
@@ -253,7 +253,7 @@ func TestPodThatRuns(t *testing.T) {
 				{event: NodeNotReady, about: web, message: Node is not ready}`,
 			want: []string{
 				"Pod shop/web: NodeNotReady: Node is not ready",
-				"Pod shop/web: NotReady: it is not ready although its containers are; it is on node node-1",
+				"Pod shop/web: NotReady: not ready on node node-1, although its containers are ready",
 			},
 		},
 		"evicted": {

@@ -19,7 +19,7 @@ import (
 	"k8s.io/client-go/dynamic"
 )
 
-// maxList is how many objects of a list are looked at.
+// maxList limits the objects of a list.
 const maxList = 500
 
 var (
@@ -36,10 +36,10 @@ var (
 	runtimeClassResource  = schema.GroupVersionResource{Group: "node.k8s.io", Version: "v1", Resource: "runtimeclasses"}
 )
 
-// errNoClient says that Config has no client for a question.
+// errNoClient is returned if Config has no client for a request.
 var errNoClient = errors.New("no client")
 
-// list reads the objects of one namespace, or all if it is empty.
+// list reads the objects of a namespace, or of all namespaces if it is empty.
 func list[T any](ctx context.Context, w *walk, resource schema.GroupVersionResource, namespace string,
 	options metav1.ListOptions) ([]T, error) {
 	if w.Dynamic == nil {
@@ -47,20 +47,20 @@ func list[T any](ctx context.Context, w *walk, resource schema.GroupVersionResou
 	}
 	options.Limit = maxList
 	question := fmt.Sprintf("list %s %q %q %q", resource, namespace, options.LabelSelector, options.FieldSelector)
-	found, err := ask(ctx, w.session, question, func(ctx context.Context) ([]T, error) {
-		answer, err := within(w.Dynamic, resource, namespace).List(ctx, options)
+	found, err := cachedRequest(ctx, w.session, question, func(ctx context.Context) ([]T, error) {
+		answer, err := resourceClient(w.Dynamic, resource, namespace).List(ctx, options)
 		if err != nil {
 			return nil, err
 		}
 		objects := make([]T, 0, len(answer.Items))
 		for n := range answer.Items {
-			if object, err := typed[T](&answer.Items[n]); err == nil {
+			if object, err := convert[T](&answer.Items[n]); err == nil {
 				objects = append(objects, *object)
 			}
 		}
 		return objects, nil
 	})
-	w.noteDenied(err, "list", resource, namespace)
+	w.recordForbidden(err, "list", resource, namespace)
 	return found, err
 }
 
@@ -70,20 +70,20 @@ func get(ctx context.Context, w *walk, resource schema.GroupVersionResource, nam
 		return nil, errNoClient
 	}
 	question := fmt.Sprintf("get %s %q %q", resource, namespace, name)
-	found, err := ask(ctx, w.session, question, func(ctx context.Context) (*unstructured.Unstructured, error) {
-		return within(w.Dynamic, resource, namespace).Get(ctx, name, metav1.GetOptions{})
+	found, err := cachedRequest(ctx, w.session, question, func(ctx context.Context) (*unstructured.Unstructured, error) {
+		return resourceClient(w.Dynamic, resource, namespace).Get(ctx, name, metav1.GetOptions{})
 	})
-	w.noteDenied(err, "get", resource, namespace)
+	w.recordForbidden(err, "get", resource, namespace)
 	return found, err
 }
 
-// exists tells whether an object is there, from its metadata alone.
+// exists reports whether an object exists. It reads only metadata.
 func exists(ctx context.Context, w *walk, resource schema.GroupVersionResource, namespace, name string) (bool, error) {
 	if w.Metadata == nil {
 		return false, errNoClient
 	}
 	question := fmt.Sprintf("exists %s %q %q", resource, namespace, name)
-	found, err := ask(ctx, w.session, question, func(ctx context.Context) (bool, error) {
+	found, err := cachedRequest(ctx, w.session, question, func(ctx context.Context) (bool, error) {
 		var err error
 		if client := w.Metadata.Resource(resource); namespace == "" {
 			_, err = client.Get(ctx, name, metav1.GetOptions{})
@@ -95,25 +95,25 @@ func exists(ctx context.Context, w *walk, resource schema.GroupVersionResource, 
 		}
 		return err == nil, err
 	})
-	w.noteDenied(err, "get", resource, namespace)
+	w.recordForbidden(err, "get", resource, namespace)
 	return found, err
 }
 
-func within(client dynamic.Interface, resource schema.GroupVersionResource, namespace string) dynamic.ResourceInterface {
+func resourceClient(client dynamic.Interface, resource schema.GroupVersionResource, namespace string) dynamic.ResourceInterface {
 	if namespace == "" {
 		return client.Resource(resource)
 	}
 	return client.Resource(resource).Namespace(namespace)
 }
 
-// noteDenied remembers the first permission that is missing.
-func (w *walk) noteDenied(err error, verb string, resource schema.GroupVersionResource, namespace string) {
+// recordForbidden records the first missing permission.
+func (w *walk) recordForbidden(err error, verb string, resource schema.GroupVersionResource, namespace string) {
 	if !apierrors.IsForbidden(err) && !apierrors.IsUnauthorized(err) {
 		return
 	}
-	denied := &w.denied
+	denied := &w.forbidden
 	if resource == eventsResource {
-		denied = &w.deniedEvents
+		denied = &w.forbiddenEvents
 	}
 	if *denied != "" {
 		return
@@ -124,17 +124,17 @@ func (w *walk) noteDenied(err error, verb string, resource schema.GroupVersionRe
 	}
 }
 
-// typed converts an object.
-func typed[T any](obj *unstructured.Unstructured) (*T, error) {
+// convert converts an object to its Go type.
+func convert[T any](obj *unstructured.Unstructured) (*T, error) {
 	object := new(T)
 	if err := runtime.DefaultUnstructuredConverter.FromUnstructured(obj.Object, object); err != nil {
-		return nil, fmt.Errorf("cannot read %s %s: %w", obj.GetKind(), obj.GetName(), err)
+		return nil, fmt.Errorf("cannot decode %s %s: %w", obj.GetKind(), obj.GetName(), err)
 	}
 	return object, nil
 }
 
-// pods lists the pods that a selector selects and one object owns, the oldest
-// first. An empty owner stands for any.
+// pods returns the pods that match a selector and belong to an owner, the oldest first.
+// An empty owner matches all pods.
 func (w *walk) pods(ctx context.Context, namespace string, selector *metav1.LabelSelector, owner ref) ([]corev1.Pod, error) {
 	labels, err := metav1.LabelSelectorAsSelector(selector)
 	if err != nil || labels.Empty() {

@@ -14,88 +14,92 @@ import (
 )
 
 const (
-	// missing is the reason of a Cause that is an object which does not exist.
-	missing = "MissingObject"
-	// maxLookups is how many objects are looked up for one subject.
+	// reasonMissing is the Reason of a Cause for a referenced object that does not exist.
+	reasonMissing = "MissingObject"
+	// maxLookups limits the referenced objects that are read for one subject.
 	maxLookups = 20
 )
 
-// object is something that another object names.
-type object struct {
+// objectKey identifies an object that another object refers to.
+type objectKey struct {
 	kind            schema.GroupKind
 	resource        schema.GroupVersionResource
 	namespace, name string
 }
 
-func (o object) String() string {
+func (o objectKey) String() string {
 	return ref{kind: o.kind.Kind, namespace: o.namespace, name: o.name}.String()
 }
 
-// need is an object that must exist, and what names it.
-type need struct {
-	object
-	by string
+// reference is a reference to an object that must exist.
+type reference struct {
+	objectKey
+	// what refers to it
+	field string
 }
 
-// namespaced is a ConfigMap, Secret, PersistentVolumeClaim, ServiceAccount or
-// Service.
-func namespaced(kind, namespace, name string) object {
+// namespacedObject returns the key of a ConfigMap, Secret, PersistentVolumeClaim,
+// ServiceAccount or Service.
+func namespacedObject(kind, namespace, name string) objectKey {
 	resource := schema.GroupVersionResource{Version: "v1", Resource: strings.ToLower(kind) + "s"}
-	return object{kind: schema.GroupKind{Kind: kind}, resource: resource, namespace: namespace, name: name}
+	return objectKey{kind: schema.GroupKind{Kind: kind}, resource: resource, namespace: namespace, name: name}
 }
 
-func clusterWide(kind string, resource schema.GroupVersionResource, name string) object {
-	return object{kind: schema.GroupKind{Group: resource.Group, Kind: kind}, resource: resource, name: name}
+func clusterObject(kind string, resource schema.GroupVersionResource, name string) objectKey {
+	return objectKey{kind: schema.GroupKind{Group: resource.Group, Kind: kind}, resource: resource, name: name}
 }
 
-// missing reports those of the objects that do not exist. Where that cannot be
-// looked up, a text from the server that says so counts.
-func (w *walk) missing(ctx context.Context, at ref, needs []need, texts ...string) bool {
+// addMissingObjects reports the referenced objects that do not exist. If that cannot be
+// read, a message of the server that says so counts.
+func (w *walk) addMissingObjects(ctx context.Context, at ref, needs []reference, texts ...string) bool {
 	found := false
 	for _, n := range needs {
-		there, err := w.exists(ctx, n.object)
-		if there || err != nil && !saysMissing(n.object, texts) {
+		there, err := w.objectExists(ctx, n.objectKey)
+		if there || err != nil && !reportsNotFound(n.objectKey, texts) {
 			continue
 		}
 		found = true
-		w.addMissing(at, n)
+		w.addMissingObject(at, n)
 	}
 	return found
 }
 
-func (w *walk) addMissing(at ref, n need) {
-	message := fmt.Sprintf("%s does not exist", n.object)
-	if n.by != "" {
-		message += ", but " + n.by + " names it"
+func (w *walk) addMissingObject(at ref, n reference) {
+	name := n.name
+	if n.namespace != "" && n.namespace != at.namespace {
+		name = n.namespace + "/" + name
+	}
+	message := fmt.Sprintf("%s %q not found", n.kind.Kind, name)
+	if n.field != "" {
+		message += " (referenced by " + n.field + ")"
 	}
 	if w.DeployedLater != nil {
 		if where := w.DeployedLater(n.kind, n.namespace, n.name); where != "" {
-			message += "; this release deploys it only later: " + where
+			message += "; this release deploys it later: " + where
 		}
 	}
-	w.add(at, finding{rank: concrete, key: message, Cause: Cause{Reason: missing, Message: message}})
+	w.add(at, finding{rank: rankCause, key: message, Cause: Cause{Reason: reasonMissing, Message: message}})
 }
 
-func (w *walk) exists(ctx context.Context, o object) (bool, error) {
+func (w *walk) objectExists(ctx context.Context, o objectKey) (bool, error) {
 	if w.brief || w.lookups >= maxLookups {
-		return false, errSpent
+		return false, errLimitReached
 	}
 	w.lookups++
 	return exists(ctx, w, o.resource, o.namespace, o.name)
 }
 
-// saysMissing tells whether one of the texts says that the object was not found,
-// such as: configmap "settings" not found, storageclass.storage.k8s.io "fast" not
-// found.
-func saysMissing(o object, texts []string) bool {
+// reportsNotFound reports whether one of the messages says that an object was not found,
+// such as: configmap "settings" not found, storageclass.storage.k8s.io "fast" not found.
+func reportsNotFound(o objectKey, texts []string) bool {
 	phrase := fmt.Sprintf("%s %q not found", strings.ToLower(o.kind.String()), o.name)
 	return slices.ContainsFunc(texts, func(text string) bool { return strings.Contains(strings.ToLower(text), phrase) })
 }
 
-// needsOf lists what a pod cannot start without, each object once, in the order
-// in which the pod names them.
-func needsOf(pod *corev1.Pod) []need {
-	c := collector{namespace: pod.Namespace, seen: map[object]bool{}}
+// podReferences returns the objects that a pod cannot start without, each once, in the
+// order of the pod's spec.
+func podReferences(pod *corev1.Pod) []reference {
+	c := referenceCollector{namespace: pod.Namespace, seen: map[objectKey]bool{}}
 	for n := range pod.Spec.Volumes {
 		c.volume(pod, &pod.Spec.Volumes[n])
 	}
@@ -104,34 +108,34 @@ func needsOf(pod *corev1.Pod) []need {
 			c.environment(&containers[n])
 		}
 	}
-	return c.needs
+	return c.references
 }
 
-// pullSecretsOf lists the Secrets by which a pod's images are pulled.
-func pullSecretsOf(pod *corev1.Pod) []need {
-	c := collector{namespace: pod.Namespace, seen: map[object]bool{}}
+// imagePullSecrets returns the Secrets that the images of a pod are pulled with.
+func imagePullSecrets(pod *corev1.Pod) []reference {
+	c := referenceCollector{namespace: pod.Namespace, seen: map[objectKey]bool{}}
 	for _, secret := range pod.Spec.ImagePullSecrets {
 		c.add("Secret", secret.Name, nil, "imagePullSecrets")
 	}
-	return c.needs
+	return c.references
 }
 
-type collector struct {
-	namespace string
-	needs     []need
-	seen      map[object]bool
+type referenceCollector struct {
+	namespace  string
+	references []reference
+	seen       map[objectKey]bool
 }
 
-func (c *collector) add(kind, name string, optional *bool, by string) {
-	o := namespaced(kind, c.namespace, name)
+func (c *referenceCollector) add(kind, name string, optional *bool, by string) {
+	o := namespacedObject(kind, c.namespace, name)
 	if name == "" || optional != nil && *optional || c.seen[o] {
 		return
 	}
 	c.seen[o] = true
-	c.needs = append(c.needs, need{object: o, by: by})
+	c.references = append(c.references, reference{objectKey: o, field: by})
 }
 
-func (c *collector) volume(pod *corev1.Pod, v *corev1.Volume) {
+func (c *referenceCollector) volume(pod *corev1.Pod, v *corev1.Volume) {
 	by := fmt.Sprintf("volume %q", v.Name)
 	switch {
 	case v.ConfigMap != nil:
@@ -154,8 +158,8 @@ func (c *collector) volume(pod *corev1.Pod, v *corev1.Volume) {
 	}
 }
 
-func (c *collector) environment(container *corev1.Container) {
-	by := "the environment of container " + container.Name
+func (c *referenceCollector) environment(container *corev1.Container) {
+	by := fmt.Sprintf("env of container %q", container.Name)
 	for _, all := range container.EnvFrom {
 		if from := all.ConfigMapRef; from != nil {
 			c.add("ConfigMap", from.Name, from.Optional, by)

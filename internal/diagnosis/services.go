@@ -15,33 +15,33 @@ import (
 	"k8s.io/apimachinery/pkg/apis/meta/v1/unstructured"
 )
 
-func (w *walk) service(ctx context.Context, at ref, obj *unstructured.Unstructured) {
-	service, err := typed[corev1.Service](obj)
+func (w *walk) diagnoseService(ctx context.Context, at ref, obj *unstructured.Unstructured) {
+	service, err := convert[corev1.Service](obj)
 	if err == nil && service.Spec.Type == corev1.ServiceTypeLoadBalancer && len(service.Status.LoadBalancer.Ingress) == 0 {
-		message := "no load balancer has given it an address yet"
+		message := "waiting for a load balancer address"
 		if class := service.Spec.LoadBalancerClass; class != nil {
 			message += " (loadBalancerClass " + *class + ")"
 		}
-		w.add(at, finding{rank: symptom, Cause: Cause{Reason: "NoAddress", Message: message}})
+		w.add(at, finding{rank: rankSymptom, Cause: Cause{Reason: "NoAddress", Message: message}})
 	}
-	w.anything(ctx, at, obj)
+	w.diagnoseByConditions(ctx, at, obj)
 }
 
-func (w *walk) ingress(ctx context.Context, at ref, obj *unstructured.Unstructured) {
-	ingress, err := typed[networkingv1.Ingress](obj)
+func (w *walk) diagnoseIngress(ctx context.Context, at ref, obj *unstructured.Unstructured) {
+	ingress, err := convert[networkingv1.Ingress](obj)
 	if err == nil && ingress.Spec.IngressClassName != nil {
-		class := clusterWide("IngressClass", ingressClassResource, *ingress.Spec.IngressClassName)
-		w.missing(ctx, at, []need{{object: class, by: "spec.ingressClassName"}})
+		class := clusterObject("IngressClass", ingressClassResource, *ingress.Spec.IngressClassName)
+		w.addMissingObjects(ctx, at, []reference{{objectKey: class, field: "spec.ingressClassName"}})
 	}
 	if err == nil && len(ingress.Status.LoadBalancer.Ingress) == 0 {
-		w.add(at, finding{rank: symptom, Cause: Cause{Reason: "NoAddress", Message: "no ingress controller has given it an address yet"}})
+		w.add(at, finding{rank: rankSymptom, Cause: Cause{Reason: "NoAddress", Message: "waiting for an address from an ingress controller"}})
 	}
-	w.anything(ctx, at, obj)
+	w.diagnoseByConditions(ctx, at, obj)
 }
 
-// apiService follows an APIService to its Service, and that to its pods.
-func (w *walk) apiService(ctx context.Context, at ref, obj *unstructured.Unstructured) {
-	w.anything(ctx, at, obj)
+// diagnoseAPIService follows an APIService to its Service, and to the pods of that.
+func (w *walk) diagnoseAPIService(ctx context.Context, at ref, obj *unstructured.Unstructured) {
+	w.diagnoseByConditions(ctx, at, obj)
 	namespace, _, _ := unstructured.NestedString(obj.Object, "spec", "service", "namespace")
 	name, _, _ := unstructured.NestedString(obj.Object, "spec", "service", "name")
 	if name == "" {
@@ -49,12 +49,12 @@ func (w *walk) apiService(ctx context.Context, at ref, obj *unstructured.Unstruc
 	}
 	found, err := get(ctx, w, servicesResource, namespace, name)
 	if apierrors.IsNotFound(err) {
-		w.addMissing(at, need{object: namespaced("Service", namespace, name), by: "spec.service"})
+		w.addMissingObject(at, reference{objectKey: namespacedObject("Service", namespace, name), field: "spec.service"})
 	}
 	if err != nil {
 		return
 	}
-	service, err := typed[corev1.Service](found)
+	service, err := convert[corev1.Service](found)
 	if err != nil || service.Spec.Type == corev1.ServiceTypeExternalName || w.hasEndpoints(ctx, service) {
 		return
 	}
@@ -62,22 +62,22 @@ func (w *walk) apiService(ctx context.Context, at ref, obj *unstructured.Unstruc
 	before := len(w.findings)
 	pods, err := w.pods(ctx, namespace, &metav1.LabelSelector{MatchLabels: service.Spec.Selector}, ref{})
 	for n := range pods {
-		w.pod(ctx, &pods[n], workload{})
+		w.diagnosePod(ctx, &pods[n], workload{})
 	}
-	message := "it has no endpoint that is ready"
+	message := "no ready endpoints"
 	if err == nil && len(pods) == 0 {
-		message = "it has no endpoints: there is no pod with the labels that it selects"
+		message = "no endpoints: no pod matches its selector"
 	}
-	f := finding{rank: notable, Cause: Cause{Reason: "NoEndpoints", Message: message}}
+	f := finding{rank: rankWarning, Cause: Cause{Reason: "NoEndpoints", Message: message}}
 	if len(w.findings) == before {
-		f.rank = concrete
+		f.rank = rankCause
 	}
 	w.add(serves, f)
 	w.visit(serves, nil)
 }
 
-// hasEndpoints tells whether a service has an endpoint that is ready; it says
-// yes where that cannot be read.
+// hasEndpoints reports whether a Service has a ready endpoint, or the endpoints cannot be
+// read.
 func (w *walk) hasEndpoints(ctx context.Context, service *corev1.Service) bool {
 	found, err := list[discoveryv1.EndpointSlice](ctx, w, endpointsResource, service.Namespace, metav1.ListOptions{
 		LabelSelector: fmt.Sprintf("%s=%s", discoveryv1.LabelServiceName, service.Name),

@@ -23,131 +23,132 @@ const (
 	noProvisioner          = "kubernetes.io/no-provisioner"
 )
 
-func (w *walk) claimObject(ctx context.Context, at ref, obj *unstructured.Unstructured) {
-	claim, err := typed[corev1.PersistentVolumeClaim](obj)
+func (w *walk) diagnoseClaimObject(ctx context.Context, at ref, obj *unstructured.Unstructured) {
+	claim, err := convert[corev1.PersistentVolumeClaim](obj)
 	if err != nil {
-		w.anything(ctx, at, obj)
+		w.diagnoseByConditions(ctx, at, obj)
 		return
 	}
-	w.claim(ctx, claim, false)
+	w.diagnoseClaim(ctx, claim, false)
 	if len(w.findings) == 0 {
-		w.conditions(at, obj)
+		w.addConditions(at, obj)
 	}
 }
 
-// claimsOf follows the claims of a pod that was not scheduled, and tells whether
-// they are a cause. The scheduler's message counts where claims may not be read.
-func (w *walk) claimsOf(ctx context.Context, at ref, pod *corev1.Pod, message string) bool {
+// diagnosePodClaims explains the claims of a pod that is not scheduled. It reports
+// whether they are a cause. If claims may not be read, the message of the scheduler
+// counts.
+func (w *walk) diagnosePodClaims(ctx context.Context, at ref, pod *corev1.Pod, message string) bool {
 	before := len(w.findings)
-	for _, n := range needsOf(pod) {
+	for _, n := range podReferences(pod) {
 		if n.resource != claimsResource {
 			continue
 		}
-		obj, err := w.claimByName(ctx, n.object)
+		obj, err := w.getClaim(ctx, n.objectKey)
 		if err != nil {
-			if apierrors.IsNotFound(err) || saysMissing(n.object, []string{message}) {
-				w.addMissing(at, n)
+			if apierrors.IsNotFound(err) || reportsNotFound(n.objectKey, []string{message}) {
+				w.addMissingObject(at, n)
 			}
 			continue
 		}
-		if claim, err := typed[corev1.PersistentVolumeClaim](obj); err == nil {
-			w.claim(ctx, claim, true)
+		if claim, err := convert[corev1.PersistentVolumeClaim](obj); err == nil {
+			w.diagnoseClaim(ctx, claim, true)
 		}
 	}
-	return slices.ContainsFunc(w.findings[before:], func(f finding) bool { return f.rank == concrete })
+	return slices.ContainsFunc(w.findings[before:], func(f finding) bool { return f.rank == rankCause })
 }
 
-func (w *walk) claimByName(ctx context.Context, o object) (*unstructured.Unstructured, error) {
+func (w *walk) getClaim(ctx context.Context, o objectKey) (*unstructured.Unstructured, error) {
 	if w.brief || w.lookups >= maxLookups {
-		return nil, errSpent
+		return nil, errLimitReached
 	}
 	w.lookups++
 	return get(ctx, w, o.resource, o.namespace, o.name)
 }
 
-// claim explains a claim that is not bound.
-func (w *walk) claim(ctx context.Context, claim *corev1.PersistentVolumeClaim, byPod bool) {
+// diagnoseClaim explains a claim that is not bound.
+func (w *walk) diagnoseClaim(ctx context.Context, claim *corev1.PersistentVolumeClaim, byPod bool) {
 	at := ref{kind: "PersistentVolumeClaim", namespace: claim.Namespace, name: claim.Name, uid: claim.UID}
 	if claim.DeletionTimestamp != nil {
-		w.terminating(at, claim)
+		w.diagnoseTerminating(at, claim)
 		return
 	}
 	switch claim.Status.Phase {
 	case corev1.ClaimBound:
 		return
 	case corev1.ClaimLost:
-		w.add(at, finding{rank: concrete, Cause: Cause{
-			Reason: "ClaimLost", Message: fmt.Sprintf("its volume %s no longer exists, and what it held is lost", claim.Spec.VolumeName),
+		w.add(at, finding{rank: rankCause, Cause: Cause{
+			Reason: "ClaimLost", Message: fmt.Sprintf("its volume %s no longer exists, and its data is lost", claim.Spec.VolumeName),
 		}})
 		return
 	}
 	before := len(w.findings)
 	for _, warning := range w.warnings(ctx, at) {
-		if warning.reason == "ProvisioningFailed" && !w.missingClass(ctx, at, claim, warning.message) {
-			w.add(at, w.warned(warning, concrete, ""))
+		if warning.reason == "ProvisioningFailed" && !w.addMissingClass(ctx, at, claim, warning.message) {
+			w.add(at, w.warningFinding(warning, rankCause, ""))
 		}
 	}
 	if len(w.findings) == before {
-		w.unbound(ctx, at, claim, byPod)
+		w.diagnoseUnboundClaim(ctx, at, claim, byPod)
 	}
-	w.visit(at, oneOf("ProvisioningFailed"))
+	w.visit(at, anyReason("ProvisioningFailed"))
 }
 
-// unbound explains a pending claim that there are no warnings about.
-func (w *walk) unbound(ctx context.Context, at ref, claim *corev1.PersistentVolumeClaim, byPod bool) {
+// diagnoseUnboundClaim explains a pending claim without warnings.
+func (w *walk) diagnoseUnboundClaim(ctx context.Context, at ref, claim *corev1.PersistentVolumeClaim, byPod bool) {
 	if name := claim.Spec.VolumeName; name != "" {
-		volume := need{object: clusterWide("PersistentVolume", volumesResource, name), by: "spec.volumeName"}
-		if !w.missing(ctx, at, []need{volume}) {
-			w.add(at, finding{rank: notable, Cause: Cause{Reason: "NotBound", Message: fmt.Sprintf(
-				"it asks for the volume %s, which has not been bound to it: it may be bound to another claim or not fit", name)}})
+		volume := reference{objectKey: clusterObject("PersistentVolume", volumesResource, name), field: "spec.volumeName"}
+		if !w.addMissingObjects(ctx, at, []reference{volume}) {
+			w.add(at, finding{rank: rankWarning, Cause: Cause{Reason: "NotBound", Message: fmt.Sprintf(
+				"volume %s is not bound to it: the volume may not match, or be bound to another claim", name)}})
 		}
 		return
 	}
-	if w.missingClass(ctx, at, claim, "") {
+	if w.addMissingClass(ctx, at, claim, "") {
 		return
 	}
-	failed := finding{rank: concrete, Cause: Cause{Reason: "FailedBinding"}}
-	name := classOf(claim)
-	class, classes, err := w.class(ctx, name)
+	failed := finding{rank: rankCause, Cause: Cause{Reason: "FailedBinding"}}
+	name := claimClass(claim)
+	class, classes, err := w.storageClass(ctx, name)
 	switch {
 	case name == nil && err == nil && !slices.ContainsFunc(classes, isDefault):
-		failed.Message = "it names no storage class, the cluster has no default one, and no existing volume fits"
+		failed.Message = "no storage class is set, the cluster has no default storage class, and no existing volume matches"
 	case name == nil:
-		failed.rank, failed.Message = notable, "it names no storage class, and no existing volume fits"
+		failed.rank, failed.Message = rankWarning, "no storage class is set, and no existing volume matches"
 	case *name == "":
-		failed.Message = `no existing volume fits, and as its storageClassName is "", none is made for it`
+		failed.Message = `no existing volume matches, and none is provisioned because storageClassName is ""`
 	case class == nil:
-		failed.rank, failed.Message = vague, "it waits for a volume of storage class "+*name
-	case waits(class) && claim.Annotations[selectedNodeAnnotation] == "":
+		failed.rank, failed.Message = rankUnexplained, "waiting for a volume of storage class "+*name
+	case waitsForFirstConsumer(class) && claim.Annotations[selectedNodeAnnotation] == "":
 		if byPod {
-			return // it waits for the pod, not the pod for it
+			return // the claim waits for the pod
 		}
-		failed.rank, failed.Reason = vague, "WaitForFirstConsumer"
-		failed.Message = "its storage class " + *name + " makes a volume only when a pod that uses the claim is scheduled"
+		failed.rank, failed.Reason = rankUnexplained, "WaitForFirstConsumer"
+		failed.Message = "storage class " + *name + " provisions a volume only when a pod that uses the claim is scheduled"
 	case class.Provisioner == noProvisioner:
-		failed.Message = "no existing volume of storage class " + *name + " fits, and this class makes none"
+		failed.Message = "no existing volume of storage class " + *name + " matches, and this class does not provision volumes"
 	default:
-		failed.rank, failed.Reason = vague, "Provisioning"
-		failed.Message = "it waits for a volume from the provisioner " + class.Provisioner
+		failed.rank, failed.Reason = rankUnexplained, "Provisioning"
+		failed.Message = "waiting for a volume from provisioner " + class.Provisioner
 	}
-	if failed.rank == vague && byPod {
-		failed.rank = notable
+	if failed.rank == rankUnexplained && byPod {
+		failed.rank = rankWarning
 	}
 	w.add(at, failed)
 }
 
-// missingClass reports the storage class of a claim if it does not exist.
-func (w *walk) missingClass(ctx context.Context, at ref, claim *corev1.PersistentVolumeClaim, text string) bool {
-	name := classOf(claim)
+// addMissingClass reports the storage class of a claim if it does not exist.
+func (w *walk) addMissingClass(ctx context.Context, at ref, claim *corev1.PersistentVolumeClaim, text string) bool {
+	name := claimClass(claim)
 	if name == nil || *name == "" {
 		return false
 	}
-	class, classes, err := w.class(ctx, name)
-	o := clusterWide("StorageClass", classesResource, *name)
-	if class != nil || err != nil && !saysMissing(o, []string{text}) {
+	class, classes, err := w.storageClass(ctx, name)
+	o := clusterObject("StorageClass", classesResource, *name)
+	if class != nil || err != nil && !reportsNotFound(o, []string{text}) {
 		return false
 	}
-	w.addMissing(at, need{object: o, by: "the claim"})
+	w.addMissingObject(at, reference{objectKey: o, field: "storageClassName"})
 	if len(classes) > 0 {
 		names := make([]string, len(classes))
 		for n := range classes {
@@ -155,13 +156,14 @@ func (w *walk) missingClass(ctx context.Context, at ref, claim *corev1.Persisten
 		}
 		slices.Sort(names)
 		last := &w.findings[len(w.findings)-1]
-		last.Message += "; there is " + strings.Join(names[:min(len(names), 5)], ", ")
+		last.Message += "; existing storage classes: " + strings.Join(names[:min(len(names), 5)], ", ")
 	}
 	return true
 }
 
-// class returns the class of that name, if there is, and all classes.
-func (w *walk) class(ctx context.Context, name *string) (*storagev1.StorageClass, []storagev1.StorageClass, error) {
+// storageClass returns the storage class of a name, if it exists, and all storage
+// classes.
+func (w *walk) storageClass(ctx context.Context, name *string) (*storagev1.StorageClass, []storagev1.StorageClass, error) {
 	classes, err := list[storagev1.StorageClass](ctx, w, classesResource, "", metav1.ListOptions{})
 	if err != nil {
 		return nil, nil, err
@@ -174,7 +176,7 @@ func (w *walk) class(ctx context.Context, name *string) (*storagev1.StorageClass
 	return nil, classes, nil
 }
 
-func classOf(claim *corev1.PersistentVolumeClaim) *string {
+func claimClass(claim *corev1.PersistentVolumeClaim) *string {
 	if name, found := claim.Annotations[classAnnotation]; found {
 		return &name
 	}
@@ -185,6 +187,6 @@ func isDefault(class storagev1.StorageClass) bool {
 	return class.Annotations[defaultClassAnnotation] == "true"
 }
 
-func waits(class *storagev1.StorageClass) bool {
+func waitsForFirstConsumer(class *storagev1.StorageClass) bool {
 	return class.VolumeBindingMode != nil && *class.VolumeBindingMode == storagev1.VolumeBindingWaitForFirstConsumer
 }

@@ -15,7 +15,7 @@ import (
 	"k8s.io/apimachinery/pkg/util/duration"
 )
 
-// ref names an object.
+// ref identifies an object.
 type ref struct {
 	kind, namespace, name string
 	uid                   types.UID
@@ -28,7 +28,7 @@ func (r ref) String() string {
 	return r.kind + " " + r.namespace + "/" + r.name
 }
 
-// owns tells whether the object belongs to this one. Without a UID it says yes.
+// owns reports whether this object is an owner of another one. Without a UID it is true.
 func (r ref) owns(object metav1.Object) bool {
 	if r.uid == "" {
 		return true
@@ -41,24 +41,25 @@ func (r ref) owns(object metav1.Object) bool {
 	return false
 }
 
-// walk looks for the causes of one subject. It runs on one goroutine.
+// walk finds the causes of one subject. It runs in one goroutine.
 type walk struct {
 	*session
 	subject  Subject
-	brief    bool // for Peek
+	brief    bool // whether it is for DiagnoseBriefly
 	findings []finding
-	// visited are the objects on the way, whose warnings count in the end.
-	visited []visit
+	// visited are the objects whose warnings are added at the end.
+	visited []visitedObject
 	lookups int // of objects that pods refer to
-	// denied is the first permission that was missing, other than for events:
-	// these only add to what is found without them.
-	denied, deniedEvents string
+	// forbidden is the first missing permission. forbiddenEvents is the one for events,
+	// which matters less.
+	forbidden, forbiddenEvents string
 }
 
-// visit is an object on the way with the warnings that say nothing new there.
-type visit struct {
+// visitedObject is a visited object. isExplained reports whether warnings with a reason
+// add nothing new.
+type visitedObject struct {
 	ref
-	explained func(reason string) bool
+	isExplained func(reason string) bool
 }
 
 func (w *walk) add(at ref, f finding) {
@@ -66,8 +67,8 @@ func (w *walk) add(at ref, f finding) {
 	w.findings = append(w.findings, f)
 }
 
-// found tells whether there is a finding of this rank or a better one.
-func (w *walk) found(worst rank) bool {
+// hasFinding reports whether there is a finding that is at least this relevant.
+func (w *walk) hasFinding(worst certainty) bool {
 	for _, f := range w.findings {
 		if f.rank <= worst {
 			return true
@@ -77,10 +78,10 @@ func (w *walk) found(worst rank) bool {
 }
 
 func (w *walk) visit(at ref, explained func(reason string) bool) {
-	w.visited = append(w.visited, visit{ref: at, explained: explained})
+	w.visited = append(w.visited, visitedObject{ref: at, isExplained: explained})
 }
 
-func (w *walk) explain(ctx context.Context) []finding {
+func (w *walk) diagnose(ctx context.Context) []finding {
 	obj := w.subject.Object
 	at := ref{kind: w.subject.GVK.Kind, namespace: w.subject.Namespace, name: w.subject.Name}
 	if at.kind == "" {
@@ -90,49 +91,49 @@ func (w *walk) explain(ctx context.Context) []finding {
 		var err error
 		obj, err = get(ctx, w, w.subject.GVR, at.namespace, at.name)
 		if apierrors.IsNotFound(err) {
-			w.add(at, finding{rank: concrete, Cause: Cause{Reason: "NotFound", Message: "it does not exist"}})
+			w.add(at, finding{rank: rankCause, Cause: Cause{Reason: "NotFound", Message: "not found"}})
 		}
 	}
 	if obj != nil {
 		at.uid = obj.GetUID()
 		if obj.GetDeletionTimestamp() != nil {
-			w.terminating(at, obj)
+			w.diagnoseTerminating(at, obj)
 		} else {
-			w.walkDown(ctx, at, obj)
+			w.diagnoseKind(ctx, at, obj)
 		}
-		w.warn(ctx)
+		w.addWarnings(ctx)
 	}
-	w.forbidden(at)
-	return sift(w.findings)
+	w.addForbidden(at)
+	return selectFindings(w.findings)
 }
 
-// forbidden says which permission was missing if nothing was found for it, or
-// nothing but what the controller says on top.
-func (w *walk) forbidden(at ref) {
-	denied := w.denied
+// addForbidden reports a missing permission if nothing was found, except what the
+// controller reports.
+func (w *walk) addForbidden(at ref) {
+	denied := w.forbidden
 	if denied == "" && len(w.findings) == 0 {
-		denied = w.deniedEvents
+		denied = w.forbiddenEvents
 	}
-	if denied == "" || w.found(vague) {
+	if denied == "" || w.hasFinding(rankUnexplained) {
 		return
 	}
-	w.add(at, finding{rank: symptom, Cause: Cause{Reason: "Forbidden", Message: denied + ", so the cause was not looked for"}})
+	w.add(at, finding{rank: rankSymptom, Cause: Cause{Reason: "Forbidden", Message: denied + ", so the cause is unknown"}})
 }
 
-// walkDown chooses the way by the kind of the object.
-func (w *walk) walkDown(ctx context.Context, at ref, obj *unstructured.Unstructured) {
+// diagnoseKind explains an object depending on its kind.
+func (w *walk) diagnoseKind(ctx context.Context, at ref, obj *unstructured.Unstructured) {
 	ways := map[string]func(context.Context, ref, *unstructured.Unstructured){
-		"apps/Deployment":                   w.deployment,
-		"apps/ReplicaSet":                   w.replicaSet,
-		"apps/StatefulSet":                  w.statefulSet,
-		"apps/DaemonSet":                    w.daemonSet,
-		"batch/Job":                         w.job,
-		"/ReplicationController":            w.replicationController,
-		"/Pod":                              w.podObject,
-		"/PersistentVolumeClaim":            w.claimObject,
-		"/Service":                          w.service,
-		"networking.k8s.io/Ingress":         w.ingress,
-		"apiregistration.k8s.io/APIService": w.apiService,
+		"apps/Deployment":                   w.diagnoseDeployment,
+		"apps/ReplicaSet":                   w.diagnoseReplicaSet,
+		"apps/StatefulSet":                  w.diagnoseStatefulSet,
+		"apps/DaemonSet":                    w.diagnoseDaemonSet,
+		"batch/Job":                         w.diagnoseJob,
+		"/ReplicationController":            w.diagnoseReplicationController,
+		"/Pod":                              w.diagnosePodObject,
+		"/PersistentVolumeClaim":            w.diagnoseClaimObject,
+		"/Service":                          w.diagnoseService,
+		"networking.k8s.io/Ingress":         w.diagnoseIngress,
+		"apiregistration.k8s.io/APIService": w.diagnoseAPIService,
 	}
 	gvk := w.subject.GVK
 	if gvk.Empty() {
@@ -140,36 +141,36 @@ func (w *walk) walkDown(ctx context.Context, at ref, obj *unstructured.Unstructu
 	}
 	way, known := ways[gvk.Group+"/"+gvk.Kind]
 	if !known {
-		way = w.anything
+		way = w.diagnoseByConditions
 	}
 	way(ctx, at, obj)
 }
 
-// terminating explains an object that is being deleted.
-func (w *walk) terminating(at ref, object metav1.Object) {
+// diagnoseTerminating explains an object that is being deleted.
+func (w *walk) diagnoseTerminating(at ref, object metav1.Object) {
 	deadline := object.GetDeletionTimestamp()
 	if deadline == nil {
 		return
 	}
-	message := "it is being deleted"
+	message := "being deleted"
 	overdue := w.now().Sub(deadline.Time)
 	if overdue > 0 && !w.brief {
-		message += ", for " + duration.HumanDuration(overdue) + " longer than its grace period"
+		message += ", " + duration.HumanDuration(overdue) + " longer than its grace period"
 		if grace := object.GetDeletionGracePeriodSeconds(); grace == nil || *grace == 0 {
-			message = "it has been in deletion for " + duration.HumanDuration(overdue)
+			message = "being deleted for " + duration.HumanDuration(overdue)
 		}
 	}
-	f := finding{rank: vague, key: "terminating", Cause: Cause{Reason: "Terminating"}}
+	f := finding{rank: rankUnexplained, key: "terminating", Cause: Cause{Reason: "Terminating"}}
 	if finalizers := object.GetFinalizers(); len(finalizers) > 0 {
-		f.rank = concrete
-		message += ", held by the finalizers " + strings.Join(finalizers, ", ")
+		f.rank = rankCause
+		message += ", waiting for finalizers: " + strings.Join(finalizers, ", ")
 		f.key += strings.Join(finalizers, ",")
 	} else if overdue > time.Minute {
-		f.rank = notable
+		f.rank = rankWarning
 	} else if overdue < 0 && !w.brief {
 		message += ", its grace period ends in " + duration.HumanDuration(-overdue)
 	}
 	f.Message = message
 	w.add(at, f)
-	w.visit(at, oneOf("Unhealthy")) // probes fail while a pod stops
+	w.visit(at, anyReason("Unhealthy")) // probes fail while a pod stops
 }

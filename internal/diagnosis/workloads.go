@@ -19,61 +19,60 @@ import (
 
 const revisionAnnotation = "deployment.kubernetes.io/revision"
 
-// workload is what owns pods.
+// workload is an owner of pods.
 type workload struct {
 	ref
 	selector *metav1.LabelSelector
 	template *corev1.PodTemplateSpec
-	// desired is how many pods it should have.
+	// desired is the desired number of pods.
 	desired int32
-	// refused is what the server said when the last pod was to be created.
-	refused string
-	// keepsFailed says that it leaves failed pods where they are and makes new
-	// ones beside them.
-	keepsFailed bool
-	// current is the revision that its pods should have, where it waits for
-	// broken ones to get well before it replaces them.
-	current string
+	// createError is the error of the last attempt to create a pod.
+	createError string
+	// replacesFailedPods is whether it keeps failed pods and creates others beside them.
+	replacesFailedPods bool
+	// updateRevision is the revision that its pods should have, if it does not replace
+	// broken pods of an earlier revision.
+	updateRevision string
 }
 
-func (w *walk) deployment(ctx context.Context, at ref, obj *unstructured.Unstructured) {
-	deployment, err := typed[appsv1.Deployment](obj)
+func (w *walk) diagnoseDeployment(ctx context.Context, at ref, obj *unstructured.Unstructured) {
+	deployment, err := convert[appsv1.Deployment](obj)
 	if err != nil {
-		w.anything(ctx, at, obj)
+		w.diagnoseByConditions(ctx, at, obj)
 		return
 	}
 	if obj.GetGeneration() > deployment.Status.ObservedGeneration {
 		w.visit(at, nil)
-		return // its ReplicaSets are those of the version before
+		return // its ReplicaSets are those of the previous version
 	}
 	sets := w.replicaSets(ctx, at, deployment.Spec.Selector)
 	if len(sets) > 0 {
 		newest := &sets[0]
-		w.set(ctx, newest)
+		w.diagnoseTypedReplicaSet(ctx, newest)
 		if newest.Status.Replicas == 0 && len(sets) > 1 {
-			w.leftovers(ctx, deployment, sets[1:])
+			w.diagnoseOldPods(ctx, deployment, sets[1:])
 		}
 	}
 	for _, c := range conditionsOf(obj) {
 		switch {
 		case c.kind == "ReplicaFailure" && c.status == "True" && len(sets) == 0:
-			w.add(at, finding{rank: concrete, Cause: Cause{Reason: c.reason, Message: c.message}})
+			w.add(at, finding{rank: rankCause, Cause: Cause{Reason: c.reason, Message: c.message}})
 		case c.kind == "Progressing" && c.status == "False":
-			f := finding{rank: symptom, Cause: Cause{Reason: c.reason, Message: c.message}}
+			f := finding{rank: rankSymptom, Cause: Cause{Reason: c.reason, Message: c.message}}
 			if c.reason != "ProgressDeadlineExceeded" {
-				f.rank = concrete // it could not even create its ReplicaSet
+				f.rank = rankCause // it could not even create its ReplicaSet
 			}
 			w.add(at, f)
 		}
 	}
-	if seconds := deployment.Spec.MinReadySeconds; seconds > 0 && len(w.findings) == 0 && w.denied == "" {
-		w.add(at, finding{rank: vague, Cause: Cause{Reason: "MinReadySeconds", Message: fmt.Sprintf(
-			"its pods count as available only after they were ready for %d seconds", seconds)}})
+	if seconds := deployment.Spec.MinReadySeconds; seconds > 0 && len(w.findings) == 0 && w.forbidden == "" {
+		w.add(at, finding{rank: rankUnexplained, Cause: Cause{Reason: "MinReadySeconds", Message: fmt.Sprintf(
+			"its pods are available only after they have been ready for %d seconds", seconds)}})
 	}
-	w.visit(at, oneOf("ReplicaSetCreateError"))
+	w.visit(at, anyReason("ReplicaSetCreateError"))
 }
 
-// replicaSets lists those of a Deployment, the newest revision first.
+// replicaSets returns the ReplicaSets of a Deployment, the newest revision first.
 func (w *walk) replicaSets(ctx context.Context, of ref, selector *metav1.LabelSelector) []appsv1.ReplicaSet {
 	labels, err := metav1.LabelSelectorAsSelector(selector)
 	if err != nil || labels.Empty() {
@@ -95,8 +94,8 @@ func (w *walk) replicaSets(ctx context.Context, of ref, selector *metav1.LabelSe
 	return sets
 }
 
-// leftovers looks at pods of older ReplicaSets that a new one waits for.
-func (w *walk) leftovers(ctx context.Context, deployment *appsv1.Deployment, old []appsv1.ReplicaSet) {
+// diagnoseOldPods explains pods of older ReplicaSets for which the new one waits.
+func (w *walk) diagnoseOldPods(ctx context.Context, deployment *appsv1.Deployment, old []appsv1.ReplicaSet) {
 	pods, err := w.pods(ctx, deployment.Namespace, deployment.Spec.Selector, ref{})
 	if err != nil {
 		return
@@ -105,80 +104,80 @@ func (w *walk) leftovers(ctx context.Context, deployment *appsv1.Deployment, old
 		pod := &pods[n]
 		ofOld := slices.ContainsFunc(old, func(set appsv1.ReplicaSet) bool { return ref{uid: set.UID}.owns(pod) })
 		if ofOld && pod.DeletionTimestamp != nil {
-			w.terminating(podRef(pod), pod)
+			w.diagnoseTerminating(podRef(pod), pod)
 		}
 	}
 }
 
-func (w *walk) set(ctx context.Context, set *appsv1.ReplicaSet) {
+func (w *walk) diagnoseTypedReplicaSet(ctx context.Context, set *appsv1.ReplicaSet) {
 	load := workload{
 		ref:      ref{kind: "ReplicaSet", namespace: set.Namespace, name: set.Name, uid: set.UID},
 		selector: set.Spec.Selector, template: &set.Spec.Template,
-		desired: orOne(set.Spec.Replicas), keepsFailed: true,
+		desired: oneIfNil(set.Spec.Replicas), replacesFailedPods: true,
 	}
 	for _, c := range set.Status.Conditions {
 		if c.Type == appsv1.ReplicaSetReplicaFailure && c.Status == corev1.ConditionTrue {
-			load.refused = c.Message
+			load.createError = c.Message
 		}
 	}
-	w.workload(ctx, load)
+	w.diagnoseWorkload(ctx, load)
 }
 
-func (w *walk) replicaSet(ctx context.Context, at ref, obj *unstructured.Unstructured) {
-	set, err := typed[appsv1.ReplicaSet](obj)
+func (w *walk) diagnoseReplicaSet(ctx context.Context, at ref, obj *unstructured.Unstructured) {
+	set, err := convert[appsv1.ReplicaSet](obj)
 	if err != nil {
-		w.anything(ctx, at, obj)
+		w.diagnoseByConditions(ctx, at, obj)
 		return
 	}
-	w.set(ctx, set)
+	w.diagnoseTypedReplicaSet(ctx, set)
 }
 
-func (w *walk) replicationController(ctx context.Context, at ref, obj *unstructured.Unstructured) {
-	controller, err := typed[corev1.ReplicationController](obj)
+func (w *walk) diagnoseReplicationController(ctx context.Context, at ref, obj *unstructured.Unstructured) {
+	controller, err := convert[corev1.ReplicationController](obj)
 	if err != nil {
-		w.anything(ctx, at, obj)
+		w.diagnoseByConditions(ctx, at, obj)
 		return
 	}
 	load := workload{
 		ref: at, selector: &metav1.LabelSelector{MatchLabels: controller.Spec.Selector}, template: controller.Spec.Template,
-		desired: orOne(controller.Spec.Replicas), keepsFailed: true,
+		desired: oneIfNil(controller.Spec.Replicas), replacesFailedPods: true,
 	}
 	for _, c := range controller.Status.Conditions {
 		if c.Type == corev1.ReplicationControllerReplicaFailure && c.Status == corev1.ConditionTrue {
-			load.refused = c.Message
+			load.createError = c.Message
 		}
 	}
-	w.workload(ctx, load)
+	w.diagnoseWorkload(ctx, load)
 }
 
-func (w *walk) statefulSet(ctx context.Context, at ref, obj *unstructured.Unstructured) {
-	set, err := typed[appsv1.StatefulSet](obj)
+func (w *walk) diagnoseStatefulSet(ctx context.Context, at ref, obj *unstructured.Unstructured) {
+	set, err := convert[appsv1.StatefulSet](obj)
 	if err != nil {
-		w.anything(ctx, at, obj)
+		w.diagnoseByConditions(ctx, at, obj)
 		return
 	}
-	load := workload{ref: at, selector: set.Spec.Selector, template: &set.Spec.Template, desired: orOne(set.Spec.Replicas)}
+	load := workload{ref: at, selector: set.Spec.Selector, template: &set.Spec.Template, desired: oneIfNil(set.Spec.Replicas)}
 	if rolling := set.Spec.UpdateStrategy.RollingUpdate; set.Spec.PodManagementPolicy != appsv1.ParallelPodManagement &&
 		set.Spec.UpdateStrategy.Type != appsv1.OnDeleteStatefulSetStrategyType &&
 		(rolling == nil || rolling.Partition == nil || *rolling.Partition == 0) {
-		load.current = set.Status.UpdateRevision
+		load.updateRevision = set.Status.UpdateRevision
 	}
-	w.workload(ctx, load)
+	w.diagnoseWorkload(ctx, load)
 }
 
-func (w *walk) daemonSet(ctx context.Context, at ref, obj *unstructured.Unstructured) {
-	set, err := typed[appsv1.DaemonSet](obj)
+func (w *walk) diagnoseDaemonSet(ctx context.Context, at ref, obj *unstructured.Unstructured) {
+	set, err := convert[appsv1.DaemonSet](obj)
 	if err != nil {
-		w.anything(ctx, at, obj)
+		w.diagnoseByConditions(ctx, at, obj)
 		return
 	}
-	w.workload(ctx, workload{
+	w.diagnoseWorkload(ctx, workload{
 		ref: at, selector: set.Spec.Selector, template: &set.Spec.Template, desired: set.Status.DesiredNumberScheduled,
 	})
 }
 
-// workload looks at the pods of one and at what keeps it from creating them.
-func (w *walk) workload(ctx context.Context, load workload) {
+// diagnoseWorkload explains the pods of a workload, and why it cannot create them.
+func (w *walk) diagnoseWorkload(ctx context.Context, load workload) {
 	pods, err := w.pods(ctx, load.namespace, load.selector, load.ref)
 	living := int32(0)
 	for n := range pods {
@@ -186,67 +185,67 @@ func (w *walk) workload(ctx context.Context, load workload) {
 			living++
 		}
 	}
-	if err == nil && living < load.desired || load.refused != "" {
-		w.refused(ctx, load)
+	if err == nil && living < load.desired || load.createError != "" {
+		w.diagnoseFailedCreate(ctx, load)
 	}
 	for n := range pods {
-		w.pod(ctx, &pods[n], load)
+		w.diagnosePod(ctx, &pods[n], load)
 	}
 	w.visit(load.ref, func(reason string) bool {
-		return reason == "BackoffLimitExceeded" || reason == "FailedCreate" && (load.refused != "" || w.reported("FailedCreate"))
+		return reason == "BackoffLimitExceeded" || reason == "FailedCreate" && (load.createError != "" || w.hasCause("FailedCreate"))
 	})
 }
 
-// reported tells whether there is a concrete finding with the reason, or a
-// missing object that stands for it.
-func (w *walk) reported(reason string) bool {
+// hasCause reports whether there is a finding with a reason, or one of a missing object
+// instead.
+func (w *walk) hasCause(reason string) bool {
 	return slices.ContainsFunc(w.findings, func(f finding) bool {
-		return f.rank == concrete && (f.Reason == reason || f.Reason == missing)
+		return f.rank == rankCause && (f.Reason == reason || f.Reason == reasonMissing)
 	})
 }
 
-// refused reports why pods cannot be created: a quota, an admission webhook, an
-// object that admission looks up.
-func (w *walk) refused(ctx context.Context, load workload) {
-	f := finding{rank: concrete, Cause: Cause{Reason: "FailedCreate", Message: load.refused}}
-	if load.refused == "" {
+// diagnoseFailedCreate explains why pods cannot be created: because of a quota, an
+// admission webhook, or an object that admission needs.
+func (w *walk) diagnoseFailedCreate(ctx context.Context, load workload) {
+	f := finding{rank: rankCause, Cause: Cause{Reason: "FailedCreate", Message: load.createError}}
+	if load.createError == "" {
 		warnings := w.warnings(ctx, load.ref)
 		at := slices.IndexFunc(warnings, func(warning warning) bool { return warning.reason == "FailedCreate" })
 		if at < 0 {
 			return
 		}
-		f = w.warned(warnings[at], concrete, "")
+		f = w.warningFinding(warnings[at], rankCause, "")
 	}
-	if !w.missingForAdmission(ctx, load, f.Message) {
+	if !w.addMissingForAdmission(ctx, load, f.Message) {
 		w.add(load.ref, f)
 	}
 }
 
-// missingForAdmission reports objects without which the server creates no pod.
-func (w *walk) missingForAdmission(ctx context.Context, load workload, message string) bool {
+// addMissingForAdmission reports missing objects without which the server creates no pod.
+func (w *walk) addMissingForAdmission(ctx context.Context, load workload, message string) bool {
 	if load.template == nil {
 		return false
 	}
 	spec := load.template.Spec
-	var needs []need
+	var needs []reference
 	if name := spec.ServiceAccountName; name != "" {
-		needs = append(needs, need{object: namespaced("ServiceAccount", load.namespace, name), by: "serviceAccountName"})
+		needs = append(needs, reference{objectKey: namespacedObject("ServiceAccount", load.namespace, name), field: "serviceAccountName"})
 	}
 	if name := spec.PriorityClassName; name != "" {
-		needs = append(needs, need{object: clusterWide("PriorityClass", priorityClassResource, name), by: "priorityClassName"})
+		needs = append(needs, reference{objectKey: clusterObject("PriorityClass", priorityClassResource, name), field: "priorityClassName"})
 	}
 	if name := spec.RuntimeClassName; name != nil {
-		needs = append(needs, need{object: clusterWide("RuntimeClass", runtimeClassResource, *name), by: "runtimeClassName"})
+		needs = append(needs, reference{objectKey: clusterObject("RuntimeClass", runtimeClassResource, *name), field: "runtimeClassName"})
 	}
 	lower := strings.ToLower(message)
-	needs = slices.DeleteFunc(needs, func(n need) bool {
+	needs = slices.DeleteFunc(needs, func(n reference) bool {
 		return !strings.Contains(strings.ReplaceAll(lower, " ", ""), strings.ToLower(n.kind.Kind)) ||
 			!strings.Contains(message, n.name)
 	})
-	return w.missing(ctx, load.ref, needs, message)
+	return w.addMissingObjects(ctx, load.ref, needs, message)
 }
 
-func orOne(n *int32) int32 {
+func oneIfNil(n *int32) int32 {
 	if n == nil {
 		return 1
 	}

@@ -24,8 +24,8 @@ func TestWorkloads(t *testing.T) {
 				`{kind: Pod, owner: stranger, metadata: {name: web-2-s, labels: {app: web, hash: "2"}}, status: {phase: Failed, reason: Evicted}}
 				{kind: Pod, owner: web-1, metadata: {name: web-1-a, labels: {app: web, hash: "1"}}, status: {phase: Failed, reason: Evicted}}`,
 			logs: map[string]string{"shop/web-2-z/app/previous": "oops"},
-			want: []string{"Pod shop/web-2-z container app: CrashLoopBackOff: exited with code 1, restarted 2 times (the same on 2 more pods)", "| oops"},
-			peek: []string{"Pod shop/web-2-z container app: CrashLoopBackOff: exited with code 1, restarted 2 times (the same on 2 more pods)"},
+			want: []string{"Pod shop/web-2-z container app: CrashLoopBackOff: exited with code 1, restarted 2 times (same on 2 more pods)", "| oops"},
+			peek: []string{"Pod shop/web-2-z container app: CrashLoopBackOff: exited with code 1, restarted 2 times (same on 2 more pods)"},
 		},
 		"Deployment: quota": {
 			subject: "Deployment shop/web",
@@ -36,7 +36,7 @@ func TestWorkloads(t *testing.T) {
 		"Deployment: no such service account": {
 			subject: "Deployment shop/web",
 			objects: web + refused + `'pods "web-2-x" is forbidden: error looking up service account shop/robot: serviceaccount "robot" not found'}]}}`,
-			want:    []string{"ReplicaSet shop/web-2: MissingObject: ServiceAccount shop/robot does not exist, but serviceAccountName names it"},
+			want:    []string{`ReplicaSet shop/web-2: MissingObject: ServiceAccount "robot" not found (referenced by serviceAccountName)`},
 		},
 		"Deployment: denied by a webhook that names the account that exists": {
 			subject: "Deployment shop/web",
@@ -63,8 +63,8 @@ func TestWorkloads(t *testing.T) {
 			objects: web + newSet +
 				`{kind: Pod, owner: web-2, metadata: {name: web-2-a, deletionTimestamp: "2000-01-01T00:05:00Z", deletionGracePeriodSeconds: 300, labels: {app: web, hash: "2"}}}
 				{event: Unhealthy, about: web-2-a, message: "Readiness probe failed: refused"}`,
-			want: []string{"Pod shop/web-2-a: Terminating: it is being deleted, its grace period ends in 5m"},
-			peek: []string{"Pod shop/web-2-a: Terminating: it is being deleted"},
+			want: []string{"Pod shop/web-2-a: Terminating: being deleted, its grace period ends in 5m"},
+			peek: []string{"Pod shop/web-2-a: Terminating: being deleted"},
 		},
 		"Deployment: cannot create its ReplicaSet": {
 			subject: "Deployment shop/web",
@@ -80,13 +80,13 @@ func TestWorkloads(t *testing.T) {
 			subject: "Deployment shop/web",
 			objects: web + oldSet + `{kind: ReplicaSet, owner: web, metadata: {name: web-2, labels: {app: web}, annotations: {deployment.kubernetes.io/revision: "10"}}, spec: {replicas: 0, selector: {matchLabels: {app: web, hash: "2"}}}}
 				{kind: Pod, owner: web-1, metadata: {name: web-1-a, deletionTimestamp: "1999-12-31T23:50:00Z", finalizers: [a/b], labels: {app: web, hash: "1"}}}`,
-			want: []string{"Pod shop/web-1-a: Terminating: it has been in deletion for 10m, held by the finalizers a/b"},
-			peek: []string{"Pod shop/web-1-a: Terminating: it is being deleted, held by the finalizers a/b"},
+			want: []string{"Pod shop/web-1-a: Terminating: being deleted for 10m, waiting for finalizers: a/b"},
+			peek: []string{"Pod shop/web-1-a: Terminating: being deleted, waiting for finalizers: a/b"},
 		},
 		"Deployment: minReadySeconds": {
 			subject: "Deployment shop/web",
 			objects: `{kind: Deployment, metadata: {name: web}, spec: {minReadySeconds: 30, selector: {matchLabels: {app: web}}}}`,
-			want:    []string{"Deployment shop/web: MinReadySeconds: its pods count as available only after they were ready for 30 seconds"},
+			want:    []string{"Deployment shop/web: MinReadySeconds: its pods are available only after they have been ready for 30 seconds"},
 		},
 		"ReplicaSet: an evicted pod is less than the new one's trouble": {
 			subject: "ReplicaSet shop/r",
@@ -111,7 +111,7 @@ func TestWorkloads(t *testing.T) {
 			subject: "StatefulSet shop/db",
 			objects: `{kind: StatefulSet, metadata: {name: db}, spec: {selector: {matchLabels: {app: db}}}, status: {updateRevision: db-2}}
 				{kind: Pod, owner: db, metadata: {name: db-0, labels: {app: db, controller-revision-hash: db-1}}, spec: {containers: [{name: app}]}, ` + crashed,
-			want: []string{"Pod shop/db-0 container app: CrashLoopBackOff: exited with code 1, restarted 2 times; the pod is of an earlier revision, and is replaced only when it is ready or somebody deletes it"},
+			want: []string{"Pod shop/db-0 container app: CrashLoopBackOff: exited with code 1, restarted 2 times; the pod belongs to an earlier revision, and is replaced only when it is ready or deleted"},
 		},
 		"StatefulSet: keeps pods of an earlier revision on purpose": {
 			subject: "StatefulSet shop/db",
@@ -124,7 +124,7 @@ func TestWorkloads(t *testing.T) {
 			objects: `{kind: DaemonSet, metadata: {name: agent}, spec: {selector: {matchLabels: {app: agent}}}, status: {desiredNumberScheduled: 2}}
 				{kind: Pod, pending: true, owner: agent, metadata: {name: agent-a, labels: {app: agent}}, spec: {affinity: {nodeAffinity: {requiredDuringSchedulingIgnoredDuringExecution: {nodeSelectorTerms: [{matchFields: [{key: metadata.name, operator: In, values: [node-7]}]}]}}}}, status: {phase: Pending, conditions: [{type: PodScheduled, status: "False", reason: Unschedulable, message: Insufficient memory}]}}
 				{kind: Pod, pending: true, owner: agent, metadata: {name: agent-b, labels: {app: agent}}, status: {phase: Pending, conditions: [{type: PodScheduled, status: "False", reason: Unschedulable, message: Insufficient memory}]}}`,
-			want: []string{"Pod shop/agent-a: Unschedulable: for node node-7: Insufficient memory (the same on 1 more pod)"},
+			want: []string{"Pod shop/agent-a: Unschedulable: for node node-7: Insufficient memory (same on 1 more pod)"},
 		},
 		"Job: failed": {
 			subject: "Job shop/migrate",
@@ -148,14 +148,14 @@ func TestWorkloads(t *testing.T) {
 		"Job: suspended": {
 			subject: "Job shop/migrate",
 			objects: `{kind: Job, metadata: {name: migrate}, spec: {suspend: true}}`,
-			want:    []string{"Job shop/migrate: Suspended: it is suspended (spec.suspend) and runs no pods until it is resumed"},
+			want:    []string{"Job shop/migrate: Suspended: suspended (spec.suspend): it runs no pods until it is resumed"},
 		},
 		"Job: still running": {
 			subject: "Job shop/migrate",
 			objects: `{kind: Job, metadata: {name: migrate}, spec: {selector: {matchLabels: {job: migrate}}}}
 				{kind: Pod, owner: migrate, metadata: {name: migrate-a, labels: {job: migrate}}, spec: {containers: [{name: sql}]}, status: {phase: Running, conditions: [{type: Ready, status: "True"}], containerStatuses: [{name: sql, ready: true, state: {running: {startedAt: "1999-12-31T23:55:00Z"}}}]}}`,
 			logs: map[string]string{"shop/migrate-a/sql": "step 3 of 900"},
-			want: []string{"Pod shop/migrate-a container sql: Running: it has been running for 5m", "| step 3 of 900"},
+			want: []string{"Pod shop/migrate-a container sql: Running: running for 5m", "| step 3 of 900"},
 			peek: []string{},
 		},
 	})

@@ -52,11 +52,11 @@ func TestDeployErrorText(t *testing.T) {
 		err           *DeployError
 		text          string
 	}{
-		{"one", "Deployment/db was not ready within 10s: Pod shop/db-1 container app: CrashLoopBackOff: exited with code 1, restarted 4 times (the same on 2 more pods)",
+		{"one", "Deployment/db was not ready within 10s: Pod shop/db-1 container app: CrashLoopBackOff: exited with code 1, restarted 4 times (same on 2 more pods)",
 			&DeployError{Resources: []*Resource{databaseFailure()}, NeverStarted: []string{"shop:web", "shop"}}, `
 layer "database" of chart shop:
   Deployment/db (shop/templates/db.yaml) was not ready within 10s: Available: 0/1
-    Pod shop/db-1 container app: CrashLoopBackOff: exited with code 1, restarted 4 times (the same on 2 more pods)
+    Pod shop/db-1 container app: CrashLoopBackOff: exited with code 1, restarted 4 times (same on 2 more pods)
       | connecting
       | panic: no such host
     if it only needs more time, raise --timeout
@@ -71,7 +71,7 @@ not ready so far when that ended the operation: Pod/a, Pod/b`},
 			&DeployError{Resources: []*Resource{databaseFailure(), jobFailure()}}, `
 layer "database" of chart shop:
   Deployment/db (shop/templates/db.yaml) was not ready within 10s: Available: 0/1
-    Pod shop/db-1 container app: CrashLoopBackOff: exited with code 1, restarted 4 times (the same on 2 more pods)
+    Pod shop/db-1 container app: CrashLoopBackOff: exited with code 1, restarted 4 times (same on 2 more pods)
       | connecting
       | panic: no such host
     if it only needs more time, raise --timeout
@@ -119,7 +119,7 @@ func TestDeployErrorForPrograms(t *testing.T) {
 		t.Errorf("got %+v", resource)
 	}
 	got, jsonErr := json.Marshal(deploy)
-	const want = `{"summary":"Deployment/db was not ready within 10s: Pod shop/db-1 container app: CrashLoopBackOff: exited with code 1, restarted 4 times (the same on 2 more pods)",` +
+	const want = `{"summary":"Deployment/db was not ready within 10s: Pod shop/db-1 container app: CrashLoopBackOff: exited with code 1, restarted 4 times (same on 2 more pods)",` +
 		`"resources":[{"resource":"Deployment/db","namespace":"shop","file":"shop/templates/db.yaml","node":"shop:database","state":"InProgress","reason":"LessAvailable","message":"Available: 0/1",` +
 		`"causes":[{"object":"Pod shop/db-1","container":"app","reason":"CrashLoopBackOff","message":"exited with code 1, restarted 4 times","log":["connecting","panic: no such host"],"count":3}],` +
 		`"remedy":"if it only needs more time, raise --timeout","waitedSeconds":10}],"unfinished":["Pod/a"],"neverStarted":["shop"]}`
@@ -136,7 +136,7 @@ func TestFromReportForbidden(t *testing.T) {
 		Forbidden: &watcher.ForbiddenError{Verb: "get", Resource: schema.GroupResource{Resource: "pods"}, Namespace: "shop", Name: "web", Err: errors.New("no")},
 	}
 	got := FromReport(report, &watcher.NotReadyError{}, time.Second).Error()
-	if want := `Pod/web cannot be followed: the state of "web" is hidden: no permission to get pods in namespace "shop"; grant the verbs get, list and watch: no`; got != want {
+	if want := `Pod/web cannot be followed: cannot observe "web": no permission to get pods in namespace "shop"; grant the verbs get, list and watch: no`; got != want {
 		t.Errorf("got %q, want %q", got, want)
 	}
 }

@@ -8,6 +8,7 @@ package fakeapi
 import (
 	"encoding/json"
 	"fmt"
+	"maps"
 	"net/http"
 	"slices"
 	"strconv"
@@ -17,6 +18,7 @@ import (
 
 	"k8s.io/apimachinery/pkg/apis/meta/v1/unstructured"
 	"k8s.io/apimachinery/pkg/fields"
+	"k8s.io/apimachinery/pkg/labels"
 	"k8s.io/apimachinery/pkg/runtime/schema"
 	"k8s.io/apimachinery/pkg/types"
 	"sigs.k8s.io/yaml"
@@ -96,7 +98,11 @@ func collectionPath(gvr schema.GroupVersionResource, namespace string) string {
 func (s *Server) Put(gvr schema.GroupVersionResource, obj *unstructured.Unstructured) *unstructured.Unstructured {
 	s.mu.Lock()
 	defer s.mu.Unlock()
-	collection := collectionPath(gvr, obj.GetNamespace())
+	return s.put(collectionPath(gvr, obj.GetNamespace()), obj)
+}
+
+// put is Put in the collection of a path. The caller holds mu.
+func (s *Server) put(collection string, obj *unstructured.Unstructured) *unstructured.Unstructured {
 	path := collection + "/" + obj.GetName()
 	obj = obj.DeepCopy()
 	kind := "ADDED"
@@ -118,12 +124,24 @@ func (s *Server) Put(gvr schema.GroupVersionResource, obj *unstructured.Unstruct
 func (s *Server) Delete(gvr schema.GroupVersionResource, namespace, name string) {
 	s.mu.Lock()
 	defer s.mu.Unlock()
-	collection := collectionPath(gvr, namespace)
-	last := (&unstructured.Unstructured{Object: s.objects[collection+"/"+name]}).DeepCopy()
+	s.remove(collectionPath(gvr, namespace), name)
+}
+
+// remove is Delete in the collection of a path. The caller holds mu.
+func (s *Server) remove(collection, name string) {
+	last := s.object(collection + "/" + name).DeepCopy()
 	delete(s.objects, collection+"/"+name)
 	s.version++
 	last.SetResourceVersion(s.FormatVersion(s.version))
 	s.addEvent("DELETED", collection, last.Object)
+}
+
+// object returns the object at a path; nil if there is none. The caller holds mu.
+func (s *Server) object(path string) *unstructured.Unstructured {
+	if content, ok := s.objects[path]; ok {
+		return &unstructured.Unstructured{Object: content}
+	}
+	return nil
 }
 
 // PauseWatches makes watches hold their events back until it is called with false.
@@ -347,19 +365,40 @@ func (s *Server) serveGet(w http.ResponseWriter, path, resource string) {
 }
 
 func (s *Server) serveList(w http.ResponseWriter, r *http.Request, collection string) {
-	selector := fields.ParseSelectorOrDie(r.URL.Query().Get("fieldSelector"))
+	query := r.URL.Query()
+	byField := fields.ParseSelectorOrDie(query.Get("fieldSelector"))
+	byLabel, err := labels.Parse(query.Get("labelSelector"))
+	if err != nil {
+		writeError(w, http.StatusBadRequest, err.Error())
+		return
+	}
+	limit, _ := strconv.Atoi(query.Get("limit"))
 	s.mu.Lock()
-	items := []any{}
-	for path, object := range s.objects {
-		if strings.HasPrefix(path, collection+"/") && selector.Matches(objectFields(object)) {
-			items = append(items, object)
+	items, next := []any{}, ""
+	for _, path := range slices.Sorted(maps.Keys(s.objects)) {
+		object := s.objects[path]
+		if !strings.HasPrefix(path, collection+"/") || !byField.Matches(objectFields(object)) || !byLabel.Matches(labelsOf(object)) {
+			continue
 		}
+		if limit > 0 && len(items) == limit {
+			next = "more"
+			break
+		}
+		items = append(items, object)
 	}
 	version := s.FormatVersion(s.version)
 	s.mu.Unlock()
-	writeJSON(w, map[string]any{
-		"apiVersion": "v1", "kind": "List", "items": items, "metadata": map[string]any{"resourceVersion": version},
-	})
+	list := map[string]any{
+		"apiVersion": "v1", "kind": "List", "items": items, "metadata": map[string]any{"resourceVersion": version, "continue": next},
+	}
+	if strings.Contains(r.Header.Get("Accept"), "as=PartialObjectMetadataList") {
+		list["apiVersion"], list["kind"] = "meta.k8s.io/v1", "PartialObjectMetadataList"
+	}
+	writeJSON(w, list)
+}
+
+func labelsOf(object map[string]any) labels.Set {
+	return (&unstructured.Unstructured{Object: object}).GetLabels()
 }
 
 // objectFields implements fields.Fields with any string field of an object.

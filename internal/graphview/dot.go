@@ -122,13 +122,7 @@ func (b hookBucket) lines() []string {
 		if s.title != "" {
 			lines = append(lines, s.title)
 		}
-		for _, c := range s.chains {
-			if s.title != "" && strings.HasSuffix(s.title, "one after the other") {
-				lines = append(lines, c...)
-			} else {
-				lines = append(lines, strings.Join(c, ", then "))
-			}
-		}
+		lines = append(lines, s.lines()...)
 	}
 	return lines
 }

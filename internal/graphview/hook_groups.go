@@ -34,6 +34,18 @@ type hookStage struct {
 	chains [][]string
 }
 
+// lines is a chain in each line; where there is only one, a hook in each.
+func (s hookStage) lines() []string {
+	if len(s.chains) == 1 {
+		return s.chains[0]
+	}
+	lines := make([]string, len(s.chains))
+	for i, c := range s.chains {
+		lines[i] = strings.Join(c, ", then ")
+	}
+	return lines
+}
+
 func hookGroups(plans []hookrunner.Plan) []hookGroup {
 	var groups []hookGroup
 	known := map[string]int{}

@@ -35,33 +35,16 @@ func HooksText(w io.Writer, plans []hookrunner.Plan) error {
 func hooksOf(p hookrunner.Plan) string {
 	var text strings.Builder
 	for _, b := range p.Buckets {
-		fmt.Fprintf(&text, "  weight %d\n", b.Weight)
-		for i, s := range b.Stages {
-			writeStage(&text, p, s, i > 0)
+		bucket := bucketOf(p, b)
+		fmt.Fprintf(&text, "  %s\n", bucket.title)
+		for _, s := range bucket.stages {
+			if s.title != "" {
+				fmt.Fprintf(&text, "    %s\n", s.title)
+			}
+			for _, line := range s.lines() {
+				fmt.Fprintf(&text, "    - %s\n", line)
+			}
 		}
 	}
 	return text.String()
-}
-
-// writeStage writes a chain in each line; one that is all there is, a hook in each.
-func writeStage(out io.Writer, p hookrunner.Plan, s hookrunner.Stage, later bool) {
-	chains := s.Chains
-	if len(chains) == 1 {
-		single := chains[0]
-		chains = make([]hookrunner.Chain, len(single))
-		for i := range single {
-			chains[i] = single[i : i+1]
-		}
-	}
-	how := stageTitle(s, later)
-	if how != "" {
-		fmt.Fprintf(out, "    %s\n", how)
-	}
-	for _, c := range chains {
-		names := make([]string, len(c))
-		for i, h := range c {
-			names[i] = fmt.Sprintf("%s (%s)", hookrunner.Title(h), p.Chart(h))
-		}
-		fmt.Fprintf(out, "    - %s\n", strings.Join(names, ", then "))
-	}
 }

@@ -13,11 +13,9 @@ import (
 	"github.com/ordered-helm/helm/internal/sequencer"
 )
 
-// Text writes the plan as batches of nodes: what is in one batch may deploy at
-// the same time, each node as soon as what it is said to come after is ready.
+// Text writes the plan as batches of nodes, as the format of that name does.
 func Text(w io.Writer, p *sequencer.Plan) error {
-	v := View{Plan: p}
-	return v.Write(w, FormatText)
+	return (&View{Plan: p}).Write(w, FormatText)
 }
 
 // listing writes a view as text.
@@ -31,6 +29,8 @@ type listing struct {
 	layered map[string]bool
 }
 
+// text writes the plan as batches of nodes: what is in one batch may deploy at the same
+// time, each node as soon as what it is said to come after is ready.
 func (v *View) text(out *bufio.Writer) error {
 	edges := v.Plan.Edges()
 	l := listing{View: v, diff: v.compare(edges), out: out, after: map[string][]sequencer.Edge{}, layered: map[string]bool{}}

@@ -20,10 +20,10 @@ type Bucket struct {
 	Stages []Stage
 }
 
-// Stage is chains that run side by side.
+// Stage is a set of chains that run in parallel.
 type Stage struct {
-	// Parallel is whether the stage is of charts whose hooks may run beside
-	// others; else it is one chain, in Helm's order.
+	// Parallel is whether the stage consists of hooks that may run in parallel with
+	// others. Otherwise it is one chain, in Helm's order.
 	Parallel bool
 	Chains   []Chain
 }
@@ -31,10 +31,10 @@ type Stage struct {
 // Chain is hooks that run one after the other.
 type Chain []*release.Hook
 
-// Buckets puts the hooks of one event into the order in which they run: buckets
-// by weight, and inside a bucket first what may run in parallel. A hook that is
-// given twice runs twice. The result does not depend on the order of what is
-// given, except for hooks of equal weight and name, of which Helm keeps it.
+// Buckets returns the order in which the hooks of one event run: buckets by weight, and
+// in each bucket first the hooks that may run in parallel. A hook that is given twice
+// runs twice. The result does not depend on the order of the hooks, except for hooks of
+// equal weight and name, whose order Helm keeps.
 func Buckets(hooks []*release.Hook, modes Modes) []Bucket {
 	sorted := slices.Clone(hooks)
 	slices.SortStableFunc(sorted, func(a, b *release.Hook) int {
@@ -53,52 +53,52 @@ func Buckets(hooks []*release.Hook, modes Modes) []Bucket {
 	return buckets
 }
 
-// stages puts hooks of one weight, which come in Helm's order, into stages.
+// stages groups hooks of one weight, given in Helm's order, into stages.
 func stages(hooks []*release.Hook, modes Modes) []Stage {
-	early := map[string][]unit{} // by kind, which is not waited for
-	chains := map[string]int{}   // places in beside, by chart
-	var beside []unit
-	var last Chain
-	for place, h := range hooks {
+	unwaited := map[string][]indexedChain{} // by kind, which is not waited for
+	chains := map[string]int{}              // places in beside, by chart
+	var parallel []indexedChain
+	var sequential Chain
+	for index, h := range hooks {
 		mode, chart := modes.Mode(h)
-		one := unit{{h, place, keyOf(h, modes.Namespace)}}
+		chain := indexedChain{{h, index, objectKeyOf(h, modes.Namespace)}}
 		if h.Name == "" { // the server names it
-			one[0].key.place = place + 1
+			chain[0].key.index = index + 1
 		}
 		at, known := chains[chart]
 		switch {
 		case mode == Parallel && !IsWaitedFor(h.Kind):
-			early[h.Kind] = append(early[h.Kind], one)
+			unwaited[h.Kind] = append(unwaited[h.Kind], chain)
 		case mode == Parallel:
-			beside = append(beside, one)
+			parallel = append(parallel, chain)
 		case mode == OtherChartsOnly && known:
-			beside[at] = append(beside[at], one...)
+			parallel[at] = append(parallel[at], chain...)
 		case mode == OtherChartsOnly:
-			chains[chart] = len(beside)
-			beside = append(beside, one)
+			chains[chart] = len(parallel)
+			parallel = append(parallel, chain)
 		default:
-			last = append(last, h)
+			sequential = append(sequential, h)
 		}
 	}
 	var all []Stage
-	for _, kind := range inInstallOrder(early) {
-		all = append(all, Stage{Parallel: true, Chains: joined(early[kind])})
+	for _, kind := range sortKinds(unwaited) {
+		all = append(all, Stage{Parallel: true, Chains: mergeChains(unwaited[kind])})
 	}
-	if len(beside) > 0 {
-		all = append(all, Stage{Parallel: true, Chains: joined(beside)})
+	if len(parallel) > 0 {
+		all = append(all, Stage{Parallel: true, Chains: mergeChains(parallel)})
 	}
-	if len(last) > 0 {
-		all = append(all, Stage{Chains: []Chain{last}})
+	if len(sequential) > 0 {
+		all = append(all, Stage{Chains: []Chain{sequential}})
 	}
 	return all
 }
 
-// IsWaitedFor reports whether hooks of a kind run to an end that is waited for.
+// IsWaitedFor reports whether hooks of a kind are waited for until they complete.
 func IsWaitedFor(kind string) bool { return kind == "Job" || kind == "Pod" }
 
-// inInstallOrder sorts kinds as Helm installs them, those that it does not know
-// by name at the end.
-func inInstallOrder(kinds map[string][]unit) []string {
+// sortKinds returns kinds in Helm's install order. Kinds that Helm does not know come
+// last, by name.
+func sortKinds(kinds map[string][]indexedChain) []string {
 	rank := func(kind string) int {
 		if i := slices.Index(releaseutil.InstallOrder, kind); i >= 0 {
 			return i
@@ -113,32 +113,32 @@ func inInstallOrder(kinds map[string][]unit) []string {
 	return sorted
 }
 
-// unit is hooks that run one after the other, each with its place in Helm's order
-// and the object that it is.
-type unit []placed
+// indexedChain is a chain of hooks with their index in Helm's order and their object.
+type indexedChain []indexedHook
 
-type placed struct {
+type indexedHook struct {
 	hook  *release.Hook
-	place int
+	index int
 	key   objectKey
 }
 
-// objectKey tells objects apart; those that have no name, by their place.
+// objectKey identifies an object. An object whose name is generated by the server is
+// identified by its index.
 type objectKey struct {
 	kind, namespace, name string
-	place                 int
+	index                 int
 }
 
-// keyOf tells which object a hook is. A manifest that cannot be read names no
-// namespace: the hook fails when it is its turn.
-func keyOf(h *release.Hook, namespace string) objectKey {
+// objectKeyOf returns the object of a hook. It ignores the namespace of a manifest that
+// cannot be decoded: such a hook fails when it runs.
+func objectKeyOf(h *release.Hook, namespace string) objectKey {
 	if own, err := Namespace(h); err == nil && own != "" {
 		namespace = own
 	}
 	return objectKey{kind: h.Kind, namespace: namespace, name: h.Name}
 }
 
-// Namespace is the namespace that a hook's manifest names; empty if it names none.
+// Namespace returns the namespace in the manifest of a hook, or "".
 func Namespace(h *release.Hook) (string, error) {
 	if !strings.Contains(h.Manifest, "namespace") {
 		return "", nil
@@ -152,54 +152,54 @@ func Namespace(h *release.Hook) (string, error) {
 	return object.Metadata.Namespace, err
 }
 
-// joined makes chains of units: those that have an object in common become one,
-// in Helm's order. Chains are in the order of their first hooks.
-func joined(units []unit) []Chain {
-	leader := make([]int, len(units)) // the first unit that each is joined to
+// mergeChains merges chains that have an object in common, in Helm's order. The result is
+// in the order of the first hooks.
+func mergeChains(chains []indexedChain) []Chain {
+	parent := make([]int, len(chains)) // the first unit that each is joined to
 	first := func(i int) int {
-		for leader[i] != i {
-			i = leader[i]
+		for parent[i] != i {
+			i = parent[i]
 		}
 		return i
 	}
 	owner := map[objectKey]int{}
-	for i, u := range units {
-		leader[i] = i
+	for i, u := range chains {
+		parent[i] = i
 		for _, p := range u {
 			if other, taken := owner[p.key]; taken {
 				a, b := first(other), first(i)
-				leader[max(a, b)] = min(a, b)
+				parent[max(a, b)] = min(a, b)
 			}
 			owner[p.key] = i
 		}
 	}
-	merged := make([]unit, len(units))
-	for i, u := range units {
+	merged := make([]indexedChain, len(chains))
+	for i, u := range chains {
 		merged[first(i)] = append(merged[first(i)], u...)
 	}
-	var chains []Chain
+	var result []Chain
 	for _, u := range merged {
 		if len(u) == 0 {
 			continue
 		}
-		slices.SortFunc(u, func(a, b placed) int { return a.place - b.place })
+		slices.SortFunc(u, func(a, b indexedHook) int { return a.index - b.index })
 		chain := make(Chain, len(u))
 		for i, p := range u {
 			chain[i] = p.hook
 		}
-		chains = append(chains, chain)
+		result = append(result, chain)
 	}
-	return chains
+	return result
 }
 
-// IsHelmOrder reports whether all of the buckets runs as Helm runs it.
+// IsHelmOrder reports whether all hooks of the buckets run as in Helm.
 func IsHelmOrder(buckets []Bucket) bool {
 	return !slices.ContainsFunc(buckets, func(b Bucket) bool {
 		return slices.ContainsFunc(b.Stages, func(s Stage) bool { return s.Parallel })
 	})
 }
 
-// Hooks lists the hooks of the bucket, stage by stage and chain by chain.
+// Hooks returns the hooks of the bucket, by stage and chain.
 func (b Bucket) Hooks() []*release.Hook {
 	var all []*release.Hook
 	for _, s := range b.Stages {
@@ -208,8 +208,8 @@ func (b Bucket) Hooks() []*release.Hook {
 	return all
 }
 
-// String is the bucket in one line: stages behind "then", chains that run side by
-// side between commas.
+// String returns the bucket in one line, with stages separated by "then" and chains of a
+// stage by commas.
 func (b Bucket) String() string {
 	parts := make([]string, len(b.Stages))
 	for i, s := range b.Stages {
@@ -218,7 +218,7 @@ func (b Bucket) String() string {
 	return fmt.Sprintf("weight %d: %s", b.Weight, strings.Join(parts, ", then "))
 }
 
-// String is the stage in one line.
+// String returns the stage in one line.
 func (s Stage) String() string {
 	chains := make([]string, len(s.Chains))
 	for i, c := range s.Chains {
@@ -230,7 +230,7 @@ func (s Stage) String() string {
 	return "{" + strings.Join(chains, ", ") + "}"
 }
 
-// String is the chain in one line.
+// String returns the chain in one line.
 func (c Chain) String() string {
 	names := make([]string, len(c))
 	for i, h := range c {
@@ -239,7 +239,7 @@ func (c Chain) String() string {
 	return strings.Join(names, " → ")
 }
 
-// Title is the kind and the name of a hook, as in "Job/migrate".
+// Title returns the kind and name of a hook, as in "Job/migrate".
 func Title(h *release.Hook) string {
 	if h.Name == "" {
 		return h.Kind + "/(named by the server)"

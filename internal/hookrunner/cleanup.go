@@ -13,11 +13,11 @@ import (
 	"helm.sh/helm/v3/pkg/release"
 )
 
-// grace is how long cleaning up may take when nobody waits for it any more.
-const grace = 10 * time.Second
+// cleanUpTimeout limits the clean-up after the context is done.
+const cleanUpTimeout = 10 * time.Second
 
-// outlive returns a context that ends, of itself, some time after ctx does.
-func outlive(ctx context.Context, by time.Duration) (context.Context, context.CancelFunc) {
+// withGracePeriod returns a context that ends some time after ctx.
+func withGracePeriod(ctx context.Context, by time.Duration) (context.Context, context.CancelFunc) {
 	longer, cancel := context.WithCancelCause(context.WithoutCancel(ctx))
 	over := time.AfterFunc(by, func() { cancel(context.Cause(ctx)) })
 	over.Stop()
@@ -29,10 +29,10 @@ func outlive(ctx context.Context, by time.Duration) (context.Context, context.Ca
 	}
 }
 
-// cleanUpAsHelm cleans up hooks that ran in Helm's order, in the ways of Helm:
-// after a failure those before it from the first on, without their logs; after
-// what could not be created nothing; else all, from the last on, until one cannot
-// be deleted.
+// cleanUpAsHelm cleans up hooks that ran in Helm's order, as Helm does. After a failure
+// it deletes the hooks before the failed one, from the first on, without reading logs. If
+// a hook could not be created, it deletes nothing. Otherwise it deletes all hooks, from
+// the last on, until one cannot be deleted.
 func (r *run) cleanUpAsHelm(ctx context.Context, failure *RunError) error {
 	var all Chain
 	for _, b := range r.buckets {
@@ -42,7 +42,7 @@ func (r *run) cleanUpAsHelm(ctx context.Context, failure *RunError) error {
 		if len(failure.Failed) > 0 && !failure.Failed[0].Created {
 			return failure
 		}
-		for _, h := range all[:r.runs] {
+		for _, h := range all[:r.completions] {
 			if err := r.Delete(ctx, h, release.HookSucceeded); err != nil {
 				r.Warn(h, err)
 			}
@@ -60,8 +60,9 @@ func (r *run) cleanUpAsHelm(ctx context.Context, failure *RunError) error {
 	return nil
 }
 
-// cleanUpAll cleans up the hooks that have completed, the last stage first: their
-// logs one after the other, then chain beside chain. It returns what failed.
+// cleanUpAll cleans up the completed hooks, the last stage first. It reads their logs one
+// after the other, then deletes the hooks of several chains in parallel. It returns the
+// failures.
 func (r *run) cleanUpAll(ctx context.Context) []Failure {
 	var failed []Failure
 	for _, b := range slices.Backward(r.buckets) {
@@ -72,9 +73,8 @@ func (r *run) cleanUpAll(ctx context.Context) []Failure {
 	return failed
 }
 
-// completedOf lists the hooks of a chain that have completed, the last one first,
-// each once.
-func (r *run) completedOf(c Chain) []*release.Hook {
+// completedHooks returns the completed hooks of a chain, the last first, each once.
+func (r *run) completedHooks(c Chain) []*release.Hook {
 	var hooks []*release.Hook
 	for _, h := range slices.Backward(c) {
 		if r.completed[h] && !slices.Contains(hooks, h) {
@@ -86,7 +86,7 @@ func (r *run) completedOf(c Chain) []*release.Hook {
 
 func (r *run) cleanUpStage(ctx context.Context, s Stage) []Failure {
 	for _, c := range slices.Backward(s.Chains) {
-		for _, h := range r.completedOf(c) {
+		for _, h := range r.completedHooks(c) {
 			if err := r.Logs(ctx, h, release.HookOutputOnSucceeded); err != nil {
 				r.Warn(h, err)
 			}
@@ -95,10 +95,10 @@ func (r *run) cleanUpStage(ctx context.Context, s Stage) []Failure {
 	var mu sync.Mutex
 	var failed []Failure
 	var chains errgroup.Group
-	chains.SetLimit(r.limit)
+	chains.SetLimit(r.maxParallel)
 	for _, c := range slices.Backward(s.Chains) {
 		chains.Go(func() error {
-			for _, h := range r.completedOf(c) {
+			for _, h := range r.completedHooks(c) {
 				if err := r.Delete(ctx, h, release.HookSucceeded); err != nil {
 					mu.Lock()
 					failed = append(failed, Failure{Hook: h, Err: err, Created: true})

@@ -10,28 +10,29 @@ import (
 	"helm.sh/helm/v3/pkg/release"
 )
 
-// Failure is one hook that failed.
+// Failure is the failure of one hook.
 type Failure struct {
 	Hook *release.Hook
-	// Err is what the Runner returned.
+	// Err is the error of the Runner.
 	Err error
 	// Created is whether the hook was created before it failed.
 	Created bool
 }
 
-// RunError says why not all hooks of an event have completed.
+// RunError reports that not all hooks of an event have completed.
 type RunError struct {
-	// Failed are the hooks that failed, in the order of the buckets; none if the
-	// run was ended from outside before any did.
+	// Failed are the hooks that failed, in the order of the buckets. It is empty if the
+	// run was ended from outside before.
 	Failed []Failure
-	// NotStarted are those that were never created, in that order.
+	// NotStarted are the hooks that were never created, in the same order.
 	NotStarted []*release.Hook
 
-	// cause is why the run was ended, if it was.
+	// cause is why the run was ended from outside, if it was.
 	cause error
 }
 
-// Error is the error of a single hook as it is; of several, each in a line.
+// Error returns the error of a single hook unchanged, and those of several hooks in a
+// line each.
 func (e *RunError) Error() string {
 	switch len(e.Failed) {
 	case 0:
@@ -46,7 +47,7 @@ func (e *RunError) Error() string {
 	return fmt.Sprintf("%d hooks failed:\n%s", len(lines), strings.Join(lines, "\n"))
 }
 
-// Unwrap returns the errors of the hooks, and what ended the run.
+// Unwrap returns the errors of the hooks, and the cause.
 func (e *RunError) Unwrap() []error {
 	var errs []error
 	for _, f := range e.Failed {
@@ -58,5 +59,5 @@ func (e *RunError) Unwrap() []error {
 	return errs
 }
 
-// Cause is why the run was ended from outside; nil if it was not.
+// Cause returns why the run was ended from outside, or nil.
 func (e *RunError) Cause() error { return e.cause }

@@ -9,16 +9,16 @@ import (
 	"helm.sh/helm/v3/pkg/release"
 )
 
-// Events that Helm 3 does not know (docs/reference.md, "Older annotations").
+// Events that Helm 3 does not have (docs/reference.md, "Older annotations").
 const (
-	// EventCRDInstall is before anything else of a release is checked or changed.
+	// EventCRDInstall comes before anything else of a release is checked or changed.
 	EventCRDInstall release.HookEvent = "crd-install"
-	// EventTestFailure is a test that has passed when it fails.
+	// EventTestFailure is a test that passes when it fails.
 	EventTestFailure release.HookEvent = "test-failure"
 )
 
-// ForEvent lists the hooks of an event, in the order given. A hook that lists an
-// event twice is listed twice. Tests that are to fail are among the tests.
+// ForEvent returns the hooks of an event, in the given order. A hook that lists an event
+// twice is returned twice. Tests that are expected to fail belong to the test event.
 func ForEvent(hooks []*release.Hook, event release.HookEvent) []*release.Hook {
 	var selected []*release.Hook
 	for _, h := range hooks {
@@ -31,5 +31,5 @@ func ForEvent(hooks []*release.Hook, event release.HookEvent) []*release.Hook {
 	return selected
 }
 
-// IsToFail reports whether a hook is a test that has passed when it fails.
-func IsToFail(h *release.Hook) bool { return slices.Contains(h.Events, EventTestFailure) }
+// IsExpectedToFail reports whether a hook is a test that passes when it fails.
+func IsExpectedToFail(h *release.Hook) bool { return slices.Contains(h.Events, EventTestFailure) }

@@ -44,7 +44,7 @@ func TestForEvent(t *testing.T) {
 
 func TestIsToFail(t *testing.T) {
 	for events, want := range map[release.HookEvent]bool{hookrunner.EventTestFailure: true, release.HookTest: false, "": false} {
-		if got := hookrunner.IsToFail(hook("a", 0, release.HookPreInstall, events)); got != want {
+		if got := hookrunner.IsExpectedToFail(hook("a", 0, release.HookPreInstall, events)); got != want {
 			t.Errorf("%q: %v, want %v", events, got, want)
 		}
 	}

@@ -5,37 +5,35 @@ package hookrunner
 
 import "helm.sh/helm/v3/pkg/release"
 
-// Mode says how a chart's hooks of equal weight run: what its Chart.yaml calls
-// runHooksInParallel (docs/reference.md, "Hooks").
+// Mode is how the hooks of a chart with equal weight run: the value of runHooksInParallel
+// in its Chart.yaml (docs/reference.md, "Hooks").
 type Mode string
 
 const (
-	// Sequential is one after the other, as Helm does. The empty Mode means the
+	// Sequential runs them one after the other, as Helm does. The empty Mode means the
 	// same.
 	Sequential Mode = "false"
-	// Parallel is all together.
+	// Parallel runs them in parallel.
 	Parallel Mode = "true"
-	// OtherChartsOnly is one after the other, beside other charts' hooks.
+	// OtherChartsOnly runs them one after the other, in parallel with the hooks of other
+	// charts.
 	OtherChartsOnly Mode = "otherChartsOnly"
 )
 
-// IsParallel reports whether hooks of the chart may run beside others at all.
+// IsParallel reports whether the hooks may run in parallel with any others.
 func (m Mode) IsParallel() bool { return m == Parallel || m == OtherChartsOnly }
 
-// Modes says how the hooks of each chart of a release run. Its zero value is
-// Helm's way.
+// Modes has the modes of the charts of a release. The zero value is Helm's order.
 type Modes struct {
-	// Namespace is the release's: where hooks go that name none.
+	// Namespace is the namespace of the release. It applies to hooks that name none.
 	Namespace string
-	// ChartOf gives the path of the chart that a hook comes from. It may be nil
-	// if Of is.
+	// ChartOf returns the path of the chart of a hook. It may be nil if ByChart is empty.
 	ChartOf func(*release.Hook) string
-	// ByChart are the modes of charts by their paths; one that is missing is
-	// Sequential.
+	// ByChart has the modes of charts by their paths. The default is Sequential.
 	ByChart map[string]Mode
 }
 
-// Mode is how a hook runs, with the path of its chart where that matters.
+// Mode returns the mode of a hook, and the path of its chart if that matters.
 func (m Modes) Mode(h *release.Hook) (mode Mode, chart string) {
 	if len(m.ByChart) == 0 {
 		return Sequential, ""

@@ -5,7 +5,7 @@ package hookrunner
 
 import "helm.sh/helm/v3/pkg/release"
 
-// Plan is how the hooks of one event run.
+// Plan is the order in which the hooks of one event run.
 type Plan struct {
 	Event   release.HookEvent
 	Buckets []Bucket
@@ -13,8 +13,8 @@ type Plan struct {
 	modes Modes
 }
 
-// Plans gives the plans of all events that hooks are for, in the order in which
-// the events may come.
+// Plans returns the plans of all events that have hooks, in the order in which the events
+// may occur.
 func Plans(hooks []*release.Hook, modes Modes) []Plan {
 	var plans []Plan
 	for _, event := range []release.HookEvent{
@@ -30,8 +30,7 @@ func Plans(hooks []*release.Hook, modes Modes) []Plan {
 	return plans
 }
 
-// Chart is the path of the chart that a hook comes from; empty if that is not
-// known.
+// Chart returns the path of the chart of a hook, or "" if it is unknown.
 func (p Plan) Chart(h *release.Hook) string {
 	if p.modes.ChartOf == nil {
 		return ""

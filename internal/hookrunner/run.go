@@ -14,56 +14,57 @@ import (
 	"helm.sh/helm/v3/pkg/release"
 )
 
-// Runner does what running one hook needs. Its methods are called for several
-// hooks at once, but never for one hook at once.
+// Runner runs hooks in a cluster. Its methods are called for several hooks in parallel,
+// but not for the same hook.
 type Runner interface {
-	// Prepare makes way for the hook by its delete policy. It ends with ctx.
+	// Prepare deletes an existing object according to the delete policy of the hook. It
+	// returns when ctx is done.
 	Prepare(ctx context.Context, h *release.Hook) error
-	// Create creates the hook. So that it is known whether that is there, ctx goes
-	// on for a while when the operation has ended.
+	// Create creates the hook. Its ctx continues for a while after the operation has
+	// ended, so that the result of the request is known.
 	Create(ctx context.Context, h *release.Hook) error
-	// Wait waits until the hook has completed. It ends with ctx.
+	// Wait waits until the hook has completed. It returns when ctx is done.
 	Wait(ctx context.Context, h *release.Hook) error
-	// Logs writes the hook's logs if its log policy says so for the event.
+	// Logs writes the logs of the hook if its log policy includes the given one.
 	Logs(ctx context.Context, h *release.Hook, policy release.HookOutputLogPolicy) error
-	// Delete deletes the hook if its delete policy says so for the event.
+	// Delete deletes the hook if its delete policy includes the given one.
 	Delete(ctx context.Context, h *release.Hook, policy release.HookDeletePolicy) error
-	// Warn reports what went wrong in cleaning up after a failure, which must
-	// not hide the failure.
+	// Warn reports an error in the clean-up after a failure. Such an error must not hide
+	// the failure.
 	Warn(h *release.Hook, err error)
 }
 
-// Options say how hooks run.
+// Options configure Run.
 type Options struct {
-	// MaxParallel is how many hooks run at once; 0 is no limit.
+	// MaxParallel limits how many hooks run in parallel. 0 is no limit.
 	MaxParallel int
 }
 
-// Run runs the hooks of one event: bucket after bucket, stage after stage, the
-// chains of a stage side by side. When all have completed they are cleaned up,
-// the last ones first.
+// Run runs the hooks of one event: buckets and stages one after the other, and the chains
+// of a stage in parallel. When all hooks have completed, it cleans them up, the last
+// first.
 //
-// After a failure, and once ctx is done, nothing more starts, and what runs goes
-// on to its own end. Then every hook is cleaned up by its policies: those that
-// have completed, and those that failed or were cut off. The error is a *RunError.
-// Where all of it runs in Helm's order, what could not be created ends the run at
-// once, as there. Cleaning up goes on when ctx is done, for ten seconds at most.
+// After a failure, or when ctx is done, Run starts no further hooks, and waits for those
+// that run. Then it cleans up all hooks that completed, failed or were interrupted,
+// according to their policies. It returns a *RunError. If all hooks run in Helm's order,
+// a hook that cannot be created ends the run at once, as in Helm. The clean-up continues
+// for up to ten seconds after ctx is done.
 func Run(ctx context.Context, buckets []Bucket, r Runner, o Options) error {
-	cleanUp, end := outlive(ctx, grace)
+	cleanUp, end := withGracePeriod(ctx, cleanUpTimeout)
 	defer end()
 	run := &run{
-		Runner: r, buckets: buckets, limit: o.MaxParallel,
-		begun: map[*release.Hook]int{}, completed: map[*release.Hook]bool{},
+		Runner: r, buckets: buckets, maxParallel: o.MaxParallel,
+		starts: map[*release.Hook]int{}, completed: map[*release.Hook]bool{},
 	}
-	if run.limit <= 0 {
-		run.limit = -1 // none, to errgroup
+	if run.maxParallel <= 0 {
+		run.maxParallel = -1 // none, to errgroup
 	}
 	for _, b := range buckets {
 		for _, s := range b.Stages {
-			run.stage(ctx, cleanUp, s)
+			run.runStage(ctx, cleanUp, s)
 		}
 	}
-	failure := run.failure(ctx)
+	failure := run.result(ctx)
 	switch {
 	case IsHelmOrder(buckets):
 		return run.cleanUpAsHelm(cleanUp, failure)
@@ -83,31 +84,31 @@ func Run(ctx context.Context, buckets []Bucket, r Runner, o Options) error {
 // run is one call of Run.
 type run struct {
 	Runner
-	buckets []Bucket
-	limit   int
+	buckets     []Bucket
+	maxParallel int
 
-	// mu guards what follows: how often each hook was begun, as an event may list
-	// it twice, which have completed the last time, how many runs that were, and what
-	// failed.
-	mu        sync.Mutex
-	begun     map[*release.Hook]int
-	completed map[*release.Hook]bool
-	runs      int
-	failed    []Failure
+	// mu guards the fields below: how often each hook was started (an event may list a
+	// hook twice), which hooks completed the last time, the number of completions, and
+	// the failures.
+	mu          sync.Mutex
+	starts      map[*release.Hook]int
+	completed   map[*release.Hook]bool
+	completions int
+	failed      []Failure
 }
 
-// stage runs the chains of a stage. What must be done even when ctx has ended is
-// done under cleanUp.
-func (r *run) stage(ctx, cleanUp context.Context, s Stage) {
+// runStage runs the chains of a stage. It uses cleanUp for requests that must be sent
+// even if ctx is done.
+func (r *run) runStage(ctx, cleanUp context.Context, s Stage) {
 	var chains errgroup.Group
-	chains.SetLimit(r.limit)
+	chains.SetLimit(r.maxParallel)
 	for _, c := range s.Chains {
 		chains.Go(func() error {
 			for _, h := range c {
-				if !r.begin(ctx, h) {
+				if !r.start(ctx, h) {
 					break
 				}
-				r.one(ctx, cleanUp, h)
+				r.runHook(ctx, cleanUp, h)
 			}
 			return nil
 		})
@@ -115,36 +116,36 @@ func (r *run) stage(ctx, cleanUp context.Context, s Stage) {
 	_ = chains.Wait() // failures are kept by hook
 }
 
-// begin reports whether the hook may start, which none may after a failure.
-func (r *run) begin(ctx context.Context, h *release.Hook) bool {
+// start reports whether a hook may start. None may start after a failure.
+func (r *run) start(ctx context.Context, h *release.Hook) bool {
 	r.mu.Lock()
 	defer r.mu.Unlock()
 	if len(r.failed) > 0 || ctx.Err() != nil {
 		return false
 	}
-	r.begun[h]++
+	r.starts[h]++
 	r.completed[h] = false
 	return true
 }
 
-// one runs a hook to its end.
-func (r *run) one(ctx, cleanUp context.Context, h *release.Hook) {
+// runHook runs a hook until it has completed.
+func (r *run) runHook(ctx, cleanUp context.Context, h *release.Hook) {
 	err := r.Prepare(ctx, h)
-	if ctx.Err() != nil { // what was cut off before it was created was never begun
+	if ctx.Err() != nil { // interrupted before it was created: it does not count as started
 		r.mu.Lock()
 		defer r.mu.Unlock()
-		r.begun[h]--
+		r.starts[h]--
 		return
 	}
 	if err == nil {
 		err = r.Create(cleanUp, h)
 	}
 	if err != nil {
-		r.fail(Failure{Hook: h, Err: err})
+		r.addFailure(Failure{Hook: h, Err: err})
 		return
 	}
 	if err := r.Wait(ctx, h); err != nil {
-		r.fail(Failure{Hook: h, Err: err, Created: true})
+		r.addFailure(Failure{Hook: h, Err: err, Created: true})
 		if err := r.Logs(cleanUp, h, release.HookOutputOnFailed); err != nil {
 			r.Warn(h, err)
 		}
@@ -156,17 +157,17 @@ func (r *run) one(ctx, cleanUp context.Context, h *release.Hook) {
 	r.mu.Lock()
 	defer r.mu.Unlock()
 	r.completed[h] = true
-	r.runs++
+	r.completions++
 }
 
-func (r *run) fail(f Failure) {
+func (r *run) addFailure(f Failure) {
 	r.mu.Lock()
 	defer r.mu.Unlock()
 	r.failed = append(r.failed, f)
 }
 
-// failure is what the run came to; nil if every hook has completed.
-func (r *run) failure(ctx context.Context) *RunError {
+// result returns the error of the run, or nil if every hook has completed.
+func (r *run) result(ctx context.Context) *RunError {
 	e := &RunError{Failed: r.failed, cause: context.Cause(ctx)}
 	place := map[*release.Hook]int{}
 	for _, b := range r.buckets {
@@ -175,7 +176,7 @@ func (r *run) failure(ctx context.Context) *RunError {
 				place[h] = len(place)
 			}
 			failed := slices.ContainsFunc(r.failed, func(f Failure) bool { return f.Hook == h })
-			if r.begun[h]--; r.begun[h] < 0 && !failed {
+			if r.starts[h]--; r.starts[h] < 0 && !failed {
 				e.NotStarted = append(e.NotStarted, h)
 			}
 		}

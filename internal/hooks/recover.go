@@ -102,8 +102,7 @@ func (r *run) findExisting(ctx context.Context, h *release.Hook) (*hookObjects, 
 	o := &hookObjects{}
 	for _, info := range list {
 		if found := live[info]; found != nil {
-			info.Object = found
-			o.list = append(o.list, info)
+			o.list = append(o.list, object.WithState(info, found))
 		}
 	}
 	if len(o.list) == 0 {

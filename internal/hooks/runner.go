@@ -27,6 +27,7 @@ import (
 	"github.com/ordered-helm/helm/internal/history"
 	"github.com/ordered-helm/helm/internal/hookrunner"
 	"github.com/ordered-helm/helm/internal/object"
+	"github.com/ordered-helm/helm/internal/objectwriter"
 	"github.com/ordered-helm/helm/internal/text"
 	"github.com/ordered-helm/helm/internal/wait"
 	"github.com/ordered-helm/helm/internal/watcher"
@@ -35,6 +36,7 @@ import (
 // Runner runs hooks.
 type Runner struct {
 	Cluster *cluster.Client
+	Writer  objectwriter.Writer
 	Events  *event.Sink
 	// LogPrinter prints the logs of hooks whose policy asks for that.
 	LogPrinter LogPrinter
@@ -98,6 +100,7 @@ type run struct {
 
 // hookObjects are the objects of one hook while it runs.
 type hookObjects struct {
+	// list has, once they are created, the states of the objects.
 	list kube.ResourceList
 	// group observes those that run to completion; nil if there are none.
 	group *watcher.Group
@@ -169,7 +172,7 @@ func (r *run) build(h *release.Hook, validate bool) (kube.ResourceList, error) {
 
 // runToEnd are the objects that run to completion.
 func (o *hookObjects) runToEnd() kube.ResourceList {
-	return slices.DeleteFunc(slices.Clone(o.list), func(info *object.Info) bool { return !cluster.RunsToEnd(info) })
+	return slices.DeleteFunc(slices.Clone(o.list), func(info *object.Info) bool { return !object.RunsToCompletion(info) })
 }
 
 // follow has the tracker observe the objects that run to completion.
@@ -225,7 +228,9 @@ func (r *run) Create(ctx context.Context, h *release.Hook) error {
 }
 
 func (r *run) create(ctx context.Context, o *hookObjects) error {
-	if err := r.Cluster.CreateHook(ctx, o.list); err != nil {
+	states, err := r.Writer.CreateHook(ctx, o.list)
+	o.list = states.All(o.list)
+	if err != nil {
 		return multierror.Append(nil, err) // Helm's words
 	}
 	switch {
@@ -286,7 +291,7 @@ func (r *run) delete(ctx context.Context, h *release.Hook, list kube.ResourceLis
 	if r.writer.IsRemoving() {
 		r.writer.WriteProgress() // whoever takes over does not find it, and must not run it again
 	}
-	deleted, errs := r.Cluster.Delete(ctx, list, metav1.DeletePropagationBackground)
+	deleted, errs := r.Writer.Delete(ctx, list, metav1.DeletePropagationBackground)
 	if len(errs) > 0 {
 		return errors.New(text.JoinErrors(errs))
 	}

@@ -31,7 +31,7 @@ func (r *run) Wait(ctx context.Context, h *release.Hook) error {
 	stop := r.followLog(ctx, h)
 	err := r.wait(ctx, h)
 	stop()
-	if hookrunner.IsToFail(h) {
+	if hookrunner.IsExpectedToFail(h) {
 		err = invertResult(h, err, r.tracker == nil && ctx.Err() == nil)
 	}
 	r.setResult(h, err)

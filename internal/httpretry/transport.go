@@ -1,9 +1,9 @@
 // Copyright The Ordered Helm Authors
 // SPDX-License-Identifier: Apache-2.0
 
-// Package httpretry sends requests to an API server again that it did not answer, or could
-// not serve for a while, where that does no harm: an operation of minutes must not fail
-// because a connection broke (docs/reliability.md, "When the API server is in trouble").
+// Package httpretry retries requests to an API server that does not respond or is
+// temporarily unavailable, if that is safe. An operation of minutes must not fail because
+// a connection broke (docs/reliability.md, "When the API server is in trouble").
 package httpretry
 
 import (
@@ -20,107 +20,110 @@ import (
 )
 
 const (
-	// patience is for how long a request is sent again, from its first failure on, unless
-	// its own time ends before: longer than an API server takes to be restarted.
-	patience = 45 * time.Second
-	// attemptLimit is how long one attempt may be without an answer: servers themselves
-	// give up after a minute.
-	attemptLimit = 65 * time.Second
-	// recordLimit is for how long it is tried to write the record of a release: who holds
-	// the release must be sure of that when the server gets what it has written.
-	recordLimit = 8 * time.Second
-	// mostRefusals is how often a request is sent at most that the server says it has
-	// failed to serve: what it says may stay so, as of a webhook that is broken.
-	mostRefusals = 6
-	// refusalPatience is for how long that is done: a webhook that hangs takes its time
-	// for each.
-	refusalPatience = 5 * time.Second
-	// sayAfter is for how long there was no answer when that is said.
-	sayAfter = 2 * time.Second
+	// maxRetryTime limits the retries of a request, from its first failure on. It is
+	// longer than the restart of an API server takes.
+	maxRetryTime = 45 * time.Second
+	// attemptTimeout limits the time until there is a response. API servers time out
+	// after a minute.
+	attemptTimeout = 65 * time.Second
+	// recordTimeout limits the retries of a write to a stored release. The lock holder
+	// must be certain that it still holds the lock when the server processes the write.
+	recordTimeout = 8 * time.Second
+	// maxServerErrors limits how often a request is sent that fails with a server error.
+	// Such an error may be permanent, as with a broken webhook.
+	maxServerErrors = 6
+	// maxServerErrorTime limits the time of these retries. A webhook that does not
+	// respond makes each of them slow.
+	maxServerErrorTime = 5 * time.Second
+	// notifyAfter is the time after which OnUnavailable is called.
+	notifyAfter = 2 * time.Second
 )
 
-// Server is what is known of a server. It is shared by all who talk to it, and safe for
+// Server is the state of an API server. It is shared by all of its clients and safe for
 // concurrent use.
 type Server struct {
-	answered atomic.Bool
-	clock    serverClock
+	responded atomic.Bool
+	clock     serverClock
 }
 
-// MarkReached notes that the server has answered before. One that never has, and is not
-// there, is not waited for.
+// MarkReached records that the server has responded before. A server that never has is
+// not waited for.
 func (s *Server) MarkReached() *Server {
-	s.answered.Store(true)
+	s.responded.Store(true)
 	return s
 }
 
-// Transport sends requests again.
+// Transport is an http.RoundTripper that retries requests.
 type Transport struct {
 	Base http.RoundTripper
 	*Server
-	// OnUnavailable, if set, is told of a request that was not answered for some time, once for
-	// each.
+	// OnUnavailable, if not nil, is called with the last error of a request that has
+	// failed for two seconds, once for each request.
 	OnUnavailable func(error)
 }
 
-// wish is what a context says about the requests that are made with it.
-type wish int
+// contextKey is the type of the keys in a context.
+type contextKey int
 
 const (
-	sentOnce wish = iota
-	read
+	withoutRetriesKey contextKey = iota
+	streamingKey
 )
 
-// WithoutRetries returns a context for requests that are not sent again: whoever makes them does so
-// itself.
+// WithoutRetries returns a context for requests that are not retried, because the caller
+// does that.
 func WithoutRetries(ctx context.Context) context.Context {
-	return context.WithValue(ctx, sentOnce, true)
+	return context.WithValue(ctx, withoutRetriesKey, true)
 }
 
-// WithStreaming returns a context for requests whose answers are read as they come, and which
-// may break off.
-func WithStreaming(ctx context.Context) context.Context { return context.WithValue(ctx, read, true) }
+// WithStreaming returns a context for requests whose response body is read while it
+// arrives, and may end early.
+func WithStreaming(ctx context.Context) context.Context {
+	return context.WithValue(ctx, streamingKey, true)
+}
 
-// RoundTrip sends a request until it is answered. Reads other than watches are answered
-// when the whole answer is there.
+// RoundTrip sends a request until there is a response. Except for watches and other
+// streams, it returns when the response body is complete.
 func (t *Transport) RoundTrip(r *http.Request) (*http.Response, error) {
-	if r.Context().Value(sentOnce) != nil {
+	if r.Context().Value(withoutRetriesKey) != nil {
 		return t.Base.RoundTrip(r)
 	}
-	d, err := t.prepare(r)
+	d, err := t.newRetrier(r)
 	if err != nil {
 		return nil, err
 	}
 	return d.run(r.Context())
 }
 
-// WrappedRoundTripper is for client-go, which looks through round trippers.
+// WrappedRoundTripper lets client-go unwrap the transport.
 func (t *Transport) WrappedRoundTripper() http.RoundTripper { return t.Base }
 
-// delivery is one request, sent as often as it takes.
-type delivery struct {
+// retrier sends one request until there is a response.
+type retrier struct {
 	*Transport
 	request *http.Request
 	body    []byte
-	kind    kind
-	// began is when it was sent first, by the server's clock as far as that is known.
-	began time.Time
-	// sent is the same by this machine's clock.
-	sent time.Time
-	// failed is when it failed first; refusals counts the answers that it cannot be
-	// served, and unsure is whether the server may have done what was asked of it.
-	failed   time.Time
-	refusals int
-	unsure   bool
-	said     bool
-	// trouble is what went wrong last.
-	trouble error
-	pause   wait.Backoff
+	kind    requestKind
+	// startedAt is when the request was first sent, by the clock of the server if that is
+	// known.
+	startedAt time.Time
+	// startedLocally is the same by the local clock.
+	startedLocally time.Time
+	// firstFailure is when the request first failed. serverErrors counts the server
+	// errors. maybeApplied is whether the server may have processed the request.
+	firstFailure time.Time
+	serverErrors int
+	maybeApplied bool
+	notified     bool
+	// lastErr is the last error.
+	lastErr error
+	backoff wait.Backoff
 }
 
-func (t *Transport) prepare(r *http.Request) (*delivery, error) {
-	d := &delivery{
-		Transport: t, request: r.WithContext(WithoutRetries(r.Context())), began: t.clock.now(), sent: time.Now(),
-		pause: wait.Backoff{Duration: 100 * time.Millisecond, Factor: 2, Jitter: 0.2, Steps: 6, Cap: 3 * time.Second},
+func (t *Transport) newRetrier(r *http.Request) (*retrier, error) {
+	d := &retrier{
+		Transport: t, request: r.WithContext(WithoutRetries(r.Context())), startedAt: t.clock.now(), startedLocally: time.Now(),
+		backoff: wait.Backoff{Duration: 100 * time.Millisecond, Factor: 2, Jitter: 0.2, Steps: 6, Cap: 3 * time.Second},
 	}
 	if r.Body != nil && r.Body != http.NoBody {
 		var err error
@@ -131,129 +134,129 @@ func (t *Transport) prepare(r *http.Request) (*delivery, error) {
 			return nil, err
 		}
 	}
-	d.kind = kindOf(r, d.body)
+	d.kind = classify(r, d.body)
 	return d, nil
 }
 
-// run sends the request until it is answered, or that is given up.
-func (d *delivery) run(ctx context.Context) (*http.Response, error) {
+// run sends the request until there is a response or the retries end.
+func (d *retrier) run(ctx context.Context) (*http.Response, error) {
 	for {
-		answer, err := d.attempt(ctx)
+		response, err := d.send(ctx)
 		if ctx.Err() != nil {
-			return answer, err
+			return response, err
 		}
-		after, again := d.again(answer, err)
+		after, again := d.shouldRetry(response, err)
 		if !again {
-			if d.failed.IsZero() {
-				return d.settled(ctx, answer, err)
+			if d.firstFailure.IsZero() {
+				return d.resolve(ctx, response, err)
 			}
-			last, err := d.last(answer, err)
-			return d.settled(ctx, last, err)
+			last, err := d.finalResult(response, err)
+			return d.resolve(ctx, last, err)
 		}
-		if answer != nil {
-			_ = answer.Body.Close() // its connection may be used again, or not
+		if response != nil {
+			_ = response.Body.Close() // the connection may not be reusable
 		}
-		if !d.rest(ctx, after) {
+		if !d.wait(ctx, after) {
 			return nil, context.Cause(ctx)
 		}
-		if d.kind.records && d.age() >= recordLimit {
-			return nil, &RecordTimeoutError{d.trouble}
+		if d.kind.updatesRelease && d.elapsed() >= recordTimeout {
+			return nil, &RecordTimeoutError{d.lastErr}
 		}
 	}
 }
 
-// last is what a request comes to that was sent again, in a form which no client takes for
-// a reason to begin anew.
-func (d *delivery) last(answer *http.Response, err error) (*http.Response, error) {
-	if answer != nil {
-		answer.Header.Del("Retry-After")
-		return answer, nil
+// finalResult returns the result of a request after retries, in a form that makes no
+// client retry it again.
+func (d *retrier) finalResult(response *http.Response, err error) (*http.Response, error) {
+	if response != nil {
+		response.Header.Del("Retry-After")
+		return response, nil
 	}
-	if time.Since(d.failed) < patience {
+	if time.Since(d.firstFailure) < maxRetryTime {
 		return nil, err
 	}
-	return nil, &unansweredError{text: strings.ReplaceAll(err.Error(), "connection reset by peer", "the connection was reset")}
+	return nil, &noResponseError{text: strings.ReplaceAll(err.Error(), "connection reset by peer", "the connection was reset")}
 }
 
-// age is how long ago the request was sent first. A machine that slept counts the time of
-// day alone.
-func (d *delivery) age() time.Duration {
-	return max(time.Since(d.sent), time.Now().Round(0).Sub(d.sent.Round(0)))
+// elapsed returns the time since the request was first sent. It also counts the time that
+// the machine was suspended.
+func (d *retrier) elapsed() time.Duration {
+	return max(time.Since(d.startedLocally), time.Now().Round(0).Sub(d.startedLocally.Round(0)))
 }
 
-// RecordTimeoutError says that the record of a release could not be written soon: whoever wants to
-// go on trying makes sure before that it still may.
+// RecordTimeoutError reports that a stored release could not be written in time. Before
+// the caller retries, it must check that it still holds the lock.
 type RecordTimeoutError struct{ Err error }
 
 func (e *RecordTimeoutError) Error() string {
-	return fmt.Sprintf("the API server did not answer for %s: %s", recordLimit, e.Err)
+	return fmt.Sprintf("the API server did not respond for %s: %s", recordTimeout, e.Err)
 }
 
-// Unwrap gives the last trouble with the server.
+// Unwrap returns the last error of the server.
 func (e *RecordTimeoutError) Unwrap() error { return e.Err }
 
-// unansweredError says that a request was given up.
-type unansweredError struct{ text string }
+// noResponseError reports that the retries of a request have ended.
+type noResponseError struct{ text string }
 
-func (e *unansweredError) Error() string {
-	return fmt.Sprintf("the API server did not answer for %s: %s", patience, e.text)
+func (e *noResponseError) Error() string {
+	return fmt.Sprintf("the API server did not respond for %s: %s", maxRetryTime, e.text)
 }
 
-// attempt sends the request once. What can be read whole is read here: an answer may
-// break off.
-func (d *delivery) attempt(ctx context.Context) (*http.Response, error) {
-	limited, cancel := context.WithCancel(ctx)
-	r := d.request.WithContext(limited)
+// send sends the request once. Unless the response is a stream, it reads the whole body,
+// because the connection may break.
+func (d *retrier) send(ctx context.Context) (*http.Response, error) {
+	attemptCtx, cancel := context.WithCancel(ctx)
+	r := d.request.WithContext(attemptCtx)
 	if d.body != nil {
 		r.Body = io.NopCloser(bytes.NewReader(d.body))
 	}
-	longest := attemptLimit
+	timeout := attemptTimeout
 	switch {
-	case d.kind.records:
-		longest = recordLimit - d.age()
-	case d.kind.asks:
-		longest = min(recordLimit+d.age(), longest) // it may be large, and the way to it slow
+	case d.kind.updatesRelease:
+		timeout = recordTimeout - d.elapsed()
+	case d.kind.readsRelease:
+		timeout = min(recordTimeout+d.elapsed(), timeout) // a stored release may be large
 	}
-	limit := time.AfterFunc(longest, cancel)
-	answer, err := d.Base.RoundTrip(r)
-	late := !limit.Stop()
+	timer := time.AfterFunc(timeout, cancel)
+	response, err := d.Base.RoundTrip(r)
+	late := !timer.Stop()
 	if err != nil {
 		cancel()
 		if late && ctx.Err() == nil {
-			return nil, fmt.Errorf("the server has not answered for %s", longest.Round(time.Second))
+			return nil, fmt.Errorf("the server did not respond for %s", timeout.Round(time.Second))
 		}
 		return nil, err
 	}
-	d.answered.Store(true)
-	d.clock.set(answer.Header.Get("Date"))
+	d.responded.Store(true)
+	d.clock.set(response.Header.Get("Date"))
 	if d.kind.streams {
-		answer.Body = &body{answer.Body, cancel}
-		return answer, nil
+		response.Body = &streamedBody{response.Body, cancel}
+		return response, nil
 	}
 	defer cancel()
-	defer answer.Body.Close()
-	whole, err := io.ReadAll(answer.Body)
+	defer response.Body.Close()
+	data, err := io.ReadAll(response.Body)
 	if err != nil {
 		return nil, err
 	}
-	answer.Body = io.NopCloser(bytes.NewReader(whole))
-	return answer, nil
+	response.Body = io.NopCloser(bytes.NewReader(data))
+	return response, nil
 }
 
-// body is the body of an answer that is read as it comes.
-type body struct {
+// streamedBody is a response body that is read while it arrives.
+type streamedBody struct {
 	io.ReadCloser
-	end func()
+	cancel func()
 }
 
-func (b *body) Close() error {
-	defer b.end()
+func (b *streamedBody) Close() error {
+	defer b.cancel()
 	return b.ReadCloser.Close()
 }
 
-// rest waits before the request is sent again; false if its time ends meanwhile.
-func (d *delivery) rest(ctx context.Context, after time.Duration) bool {
-	timer := time.NewTimer(max(after, d.pause.Step()))
+// wait waits before the next attempt. It reports false if the context is done first.
+func (d *retrier) wait(ctx context.Context, after time.Duration) bool {
+	timer := time.NewTimer(max(after, d.backoff.Step()))
 	defer timer.Stop()
 	select {
 	case <-timer.C:

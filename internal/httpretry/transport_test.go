@@ -115,10 +115,10 @@ func TestResend(t *testing.T) {
 		{name: "a watch that was not answered", streamed: true, steps: []step{lost, well}, sent: 2, want: "200 well"},
 		{name: "too many requests", steps: []step{status(429), status(429), well}, sent: 3, want: "200 well"},
 		{name: "every sort of trouble", steps: []step{status(500), status(502), status(503), status(504), well}, sent: 5, want: "200 well"},
-		{name: "trouble that stays", steps: []step{status(500)}, sent: mostRefusals, want: "500 trouble"},
+		{name: "trouble that stays", steps: []step{status(500)}, sent: maxServerErrors, want: "500 trouble"},
 		{name: "away for long", steps: slices.Concat(slices.Repeat([]step{refused}, 12), []step{well}), sent: 13, want: "200 well"},
-		{name: "away for longer", steps: []step{refused}, sent: often, want: "the API server did not answer for 45s: dial: connection refused"},
-		{name: "reset for longer", steps: []step{reset}, sent: often, want: "the API server did not answer for 45s: read: the connection was reset"},
+		{name: "away for longer", steps: []step{refused}, sent: often, want: "the API server did not respond for 45s: dial: connection refused"},
+		{name: "reset for longer", steps: []step{reset}, sent: often, want: "the API server did not respond for 45s: read: the connection was reset"},
 		{name: "never there", unknown: true, steps: []step{refused}, sent: 1, want: "connection refused"},
 		{name: "never there by name", unknown: true, steps: []step{{err: &net.DNSError{Err: "no such host"}}}, sent: 1, want: "no such host"},
 		{name: "never there, but it was", unknown: true, steps: []step{lost, well}, sent: 2, want: "200 well"},
@@ -261,10 +261,10 @@ func TestRecords(t *testing.T) {
 				if errors.As(err, &late) != tt.late || err == nil && got != tt.want {
 					t.Errorf("got %q, %v", got, err)
 				}
-				if took := time.Since(began); tt.soon && took > 4*recordLimit {
+				if took := time.Since(began); tt.soon && took > 4*recordTimeout {
 					t.Errorf("it took %s", took)
 				}
-				if took := time.Since(began); tt.late && (took < recordLimit || took > recordLimit+4*time.Second) {
+				if took := time.Since(began); tt.late && (took < recordTimeout || took > recordTimeout+4*time.Second) {
 					t.Errorf("it took %s", took)
 				}
 			})
@@ -284,7 +284,7 @@ func TestRests(t *testing.T) {
 		if got := ask(t.Context(), t, transport, http.MethodGet, "", ""); got != "200 well" {
 			t.Fatal(got)
 		}
-		for i, want := range []time.Duration{3 * time.Second, longestRest} {
+		for i, want := range []time.Duration{3 * time.Second, maxRetryAfter} {
 			if rest := p.times[i+1].Sub(p.times[i]); rest != want {
 				t.Errorf("rest %d took %s, want %s", i, rest, want)
 			}

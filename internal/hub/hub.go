@@ -25,17 +25,29 @@ const maxAnswer = 64 << 20
 // ErrNoHost is that a hub's address names no host.
 var ErrNoHost = errors.New("no hostname provided")
 
-// Result is a chart that a hub found.
+// Result is a chart that a hub found, as the API describes it.
 type Result struct {
 	// ID is what the hub calls the chart: its repository and name.
-	ID string
-	// PackageURL is the page of the chart, if the hub is Artifact Hub.
-	PackageURL string
-	// Version and AppVersion are those of the latest version.
-	Version, AppVersion string
-	Description         string
-	// RepositoryName and RepositoryURL are those of the chart's repository.
-	RepositoryName, RepositoryURL string
+	ID          string `json:"id"`
+	ArtifactHub struct {
+		// PackageURL is the page of the chart, if the hub is Artifact Hub.
+		PackageURL string `json:"packageUrl"`
+	} `json:"artifactHub"`
+	Attributes struct {
+		Description string `json:"description"`
+		Repo        struct {
+			Name string `json:"name"`
+			URL  string `json:"url"`
+		} `json:"repo"`
+	} `json:"attributes"`
+	Relationships struct {
+		LatestChartVersion struct {
+			Data struct {
+				Version    string `json:"version"`
+				AppVersion string `json:"app_version"`
+			} `json:"data"`
+		} `json:"latestChartVersion"`
+	} `json:"relationships"`
 }
 
 // Client searches one hub.
@@ -55,31 +67,6 @@ func New(address, userAgent string) (*Client, error) {
 		return nil, ErrNoHost
 	}
 	return &Client{address: u, userAgent: userAgent}, nil
-}
-
-// answer is what of the API's answer is used.
-type answer struct {
-	Data []struct {
-		ID          string `json:"id"`
-		ArtifactHub struct {
-			PackageURL string `json:"packageUrl"`
-		} `json:"artifactHub"`
-		Attributes struct {
-			Description string `json:"description"`
-			Repo        struct {
-				Name string `json:"name"`
-				URL  string `json:"url"`
-			} `json:"repo"`
-		} `json:"attributes"`
-		Relationships struct {
-			LatestChartVersion struct {
-				Data struct {
-					Version    string `json:"version"`
-					AppVersion string `json:"app_version"`
-				} `json:"data"`
-			} `json:"latestChartVersion"`
-		} `json:"relationships"`
-	} `json:"data"`
 }
 
 // Search returns the charts that match a keyword or query, in the hub's order.
@@ -110,20 +97,12 @@ func (c *Client) Search(ctx context.Context, query string) ([]Result, error) {
 // decode reads an answer. What is of another type than it should be is left
 // empty, as hubs differ.
 func decode(body io.Reader) ([]Result, error) {
-	var a answer
+	var answer struct {
+		Data []Result `json:"data"`
+	}
 	var mismatch *json.UnmarshalTypeError
-	if err := json.NewDecoder(body).Decode(&a); err != nil && !errors.As(err, &mismatch) {
+	if err := json.NewDecoder(body).Decode(&answer); err != nil && !errors.As(err, &mismatch) {
 		return nil, err
 	}
-	results := make([]Result, 0, len(a.Data))
-	for _, d := range a.Data {
-		latest := d.Relationships.LatestChartVersion.Data
-		results = append(results, Result{
-			ID: d.ID, PackageURL: d.ArtifactHub.PackageURL,
-			Version: latest.Version, AppVersion: latest.AppVersion,
-			Description:    d.Attributes.Description,
-			RepositoryName: d.Attributes.Repo.Name, RepositoryURL: d.Attributes.Repo.URL,
-		})
-	}
-	return results, nil
+	return answer.Data, nil
 }

@@ -15,6 +15,7 @@ import (
 	"github.com/ordered-helm/helm/internal/cluster"
 	"github.com/ordered-helm/helm/internal/history"
 	"github.com/ordered-helm/helm/internal/object"
+	"github.com/ordered-helm/helm/internal/patch"
 	"github.com/ordered-helm/helm/internal/sequencer"
 )
 
@@ -164,7 +165,7 @@ func (inv *Inventory) add(id sequencer.ID, info *object.Info, revision int) erro
 	both := newer.Object
 	if isFrom && isTo {
 		var err error
-		if both, err = cluster.MergeOriginals(from, to); err != nil {
+		if both, err = patch.MergeDeclarations(from, to); err != nil {
 			return fmt.Errorf("%s: %w", object.Describe(info), err)
 		}
 	}

@@ -49,7 +49,7 @@ func (f *findings) checkFields(c *folder, file string, mapping *yaml.Node, field
 	for i := 0; i < len(mapping.Content); i += 2 {
 		key := mapping.Content[i]
 		if key.Value != field && similar.Distance(plain(key.Value), plain(field)) <= 1 {
-			f.addAs(unknownKey, Warning, c.at(file, key), fmt.Sprintf("the field %s is not known, and does not count: did you mean %s?", key.Value, field))
+			f.addAs(unknownKey, Warning, c.at(file, key), fmt.Sprintf("the unknown field %s is ignored: did you mean %s?", key.Value, field))
 		}
 	}
 }
@@ -85,10 +85,10 @@ func (f *findings) checkChartAnnotation(c *folder, key, value *yaml.Node) {
 	}
 	switch {
 	case annotation.IsSequencingKey(key.Value):
-		f.addAs(misplacedKey, Warning, at, key.Value+" has no meaning in Chart.yaml: write it into the metadata of a template's resource")
+		f.addAs(misplacedKey, Warning, at, key.Value+" has no effect in Chart.yaml: move it to the metadata of a resource in a template")
 	default:
 		if meant := almost(key.Value, chartKeys()); meant != "" {
-			f.addAs(unknownKey, Warning, at, fmt.Sprintf("the annotation %s is not known, and does not count: did you mean %s?", key.Value, meant))
+			f.addAs(unknownKey, Warning, at, fmt.Sprintf("the unknown annotation %s is ignored: did you mean %s?", key.Value, meant))
 		}
 	}
 	if v != nil && !isText {
@@ -130,11 +130,11 @@ func notString(key string, value *yaml.Node) string {
 // ruleOf is the rule that a mistake in a value breaks.
 func ruleOf(e *annotation.ValueError) string {
 	switch e.Problem {
-	case annotation.BadLayerName:
+	case annotation.InvalidLayerName:
 		return invalidLayerName
-	case annotation.BadExpression:
+	case annotation.InvalidExpression:
 		return malformedExpression
-	case annotation.BadDuration:
+	case annotation.InvalidDuration:
 		return malformedDuration
 	case annotation.Conflict:
 		return conflictingSpellings
@@ -142,7 +142,7 @@ func ruleOf(e *annotation.ValueError) string {
 		return unknownKey
 	case annotation.Misplaced:
 		return misplacedKey
-	case annotation.BadValue:
+	case annotation.InvalidValue:
 		switch e.Key {
 		case hookModeField, annotation.RunHooksInParallel:
 			return invalidHookMode

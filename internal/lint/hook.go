@@ -44,7 +44,7 @@ func (i *inspection) checkHook(o *object, annotations map[string]string) {
 		}
 	}
 	if len(ours) > 0 {
-		i.add(hookSequencing, i.at(o, ours[0]), fmt.Sprintf("%s is a hook, for which %s does not count", o, strings.Join(ours, ", ")))
+		i.add(hookSequencing, i.at(o, ours[0]), fmt.Sprintf("%s is a hook, for which %s is ignored", o, strings.Join(ours, ", ")))
 	}
 }
 

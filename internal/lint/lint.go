@@ -28,7 +28,6 @@ import (
 
 	"github.com/ordered-helm/helm/internal/annotation"
 	"github.com/ordered-helm/helm/internal/chartloader"
-	"github.com/ordered-helm/helm/internal/yamledit"
 )
 
 // Options are what a chart is checked with.
@@ -131,26 +130,39 @@ func legalFiles(files []*chartloader.BufferedFile) ([]*chartloader.BufferedFile,
 // withoutIllegal takes the annotations out of a Chart.yaml that have no legal
 // form.
 func withoutIllegal(data []byte) []byte {
-	root, err := yamledit.Parse(string(data))
+	return rewritten(data, func(fields map[string]any) {
+		annotations, _ := fields["annotations"].(map[string]any)
+		for _, key := range []string{annotation.DependsOnSubcharts, annotation.DependsOnSubchartsCanonical} {
+			if _, err := annotation.ReadItems(key, annotations[key]); err != nil {
+				delete(annotations, key)
+			}
+		}
+	})
+}
+
+// asV2 gives a Chart.yaml of apiVersion v3 as one of v2, whose rules it is
+// checked by: what Helm's rules allow in it is the same.
+func asV2(data []byte) []byte {
+	return rewritten(data, func(fields map[string]any) {
+		if fields["apiVersion"] == chartloader.APIVersionV3 {
+			fields["apiVersion"] = chart.APIVersionV2
+		}
+	})
+}
+
+// rewritten is a Chart.yaml with its fields changed. One that cannot be parsed stays as it
+// is: Helm's rules say what is wrong with it.
+func rewritten(data []byte, change func(fields map[string]any)) []byte {
+	var fields map[string]any
+	if err := yaml.Unmarshal(data, &fields); err != nil || fields == nil {
+		return data
+	}
+	change(fields)
+	text, err := yaml.Marshal(fields)
 	if err != nil {
 		return data
 	}
-	annotations := yamledit.Lookup(root, "annotations")
-	var changes []yamledit.Change
-	for _, key := range []string{annotation.DependsOnSubcharts, annotation.DependsOnSubchartsCanonical} {
-		value := yamledit.Lookup(annotations, key)
-		if value == nil {
-			continue
-		}
-		if _, _, err := annotation.CanonicalValue(key, value); err != nil {
-			changes = append(changes, yamledit.Change{Mapping: yamledit.Resolve(annotations), Key: key, Delete: true})
-		}
-	}
-	edited, err := yamledit.Apply(string(data), root, changes)
-	if err != nil {
-		return data
-	}
-	return []byte(edited)
+	return text
 }
 
 func differ(files, legal []*chartloader.BufferedFile) bool {
@@ -212,24 +224,4 @@ func write(name string, data []byte) error {
 		return err
 	}
 	return os.WriteFile(name, data, 0o600)
-}
-
-// asV2 gives a Chart.yaml of apiVersion v3 as one of v2, whose rules it is
-// checked by: what Helm's rules allow in it is the same.
-func asV2(text []byte) []byte {
-	root, err := yamledit.Parse(string(text))
-	if err != nil {
-		return text
-	}
-	value := yamledit.Lookup(root, "apiVersion")
-	if value == nil || value.Value != chartloader.APIVersionV3 {
-		return text
-	}
-	edited, err := yamledit.Apply(string(text), root, []yamledit.Change{{
-		Mapping: root, Key: "apiVersion", NewValue: yamledit.Text(chart.APIVersionV2),
-	}})
-	if err != nil {
-		return text
-	}
-	return []byte(edited)
 }

@@ -5,10 +5,13 @@ package lint
 
 import (
 	"bytes"
+	"cmp"
 	"fmt"
 	"regexp"
+	"slices"
 	"strconv"
 	"strings"
+	"text/template/parse"
 	"unicode/utf8"
 )
 
@@ -48,70 +51,42 @@ func markText(file string, text []byte, places *[]position) []byte {
 	return marked.Bytes()
 }
 
-// textSpans lists the parts of a template that stand outside of actions.
+// textSpans lists the parts of a template that stand outside of actions, in their order;
+// none of a template that cannot be parsed.
 func textSpans(text []byte) [][2]int {
+	tree, trees := parse.New("template"), map[string]*parse.Tree{}
+	tree.Mode = parse.SkipFuncCheck
+	if _, err := tree.Parse(string(text), "", "", trees); err != nil {
+		return nil
+	}
 	var spans [][2]int
-	for at := 0; at < len(text); {
-		begin := bytes.Index(text[at:], []byte("{{"))
-		if begin < 0 {
-			return append(spans, [2]int{at, len(text)})
-		}
-		if begin > 0 {
-			spans = append(spans, [2]int{at, at + begin})
-		}
-		length := actionLength(text[at+begin:])
-		if length < 0 {
-			return spans
-		}
-		at += begin + length
+	var walk func(list *parse.ListNode)
+	branches := func(b *parse.BranchNode) {
+		walk(b.List)
+		walk(b.ElseList)
 	}
+	walk = func(list *parse.ListNode) {
+		if list == nil {
+			return
+		}
+		for _, node := range list.Nodes {
+			switch node := node.(type) {
+			case *parse.TextNode:
+				spans = append(spans, [2]int{int(node.Pos), int(node.Pos) + len(node.Text)})
+			case *parse.IfNode:
+				branches(&node.BranchNode)
+			case *parse.RangeNode:
+				branches(&node.BranchNode)
+			case *parse.WithNode:
+				branches(&node.BranchNode)
+			}
+		}
+	}
+	for _, t := range trees { // the template and those that it defines
+		walk(t.Root)
+	}
+	slices.SortFunc(spans, func(a, b [2]int) int { return cmp.Compare(a[0], b[0]) })
 	return spans
-}
-
-// actionLength is how long the action is that begins a text, its braces included;
-// -1 if it does not end.
-func actionLength(text []byte) int {
-	inner := bytes.TrimLeft(bytes.TrimPrefix(text[2:], []byte("-")), " \t\r\n")
-	if bytes.HasPrefix(inner, []byte("/*")) {
-		offset := len(text) - len(inner)
-		end := bytes.Index(inner, []byte("*/"))
-		if end < 0 {
-			return -1
-		}
-		closing := bytes.Index(inner[end:], []byte("}}"))
-		if closing < 0 {
-			return -1
-		}
-		return offset + end + closing + len("}}")
-	}
-	for i := 2; i < len(text); i++ {
-		switch c := text[i]; c {
-		case '"', '\'', '`':
-			end := literalEnd(text, i)
-			if end < 0 {
-				return -1
-			}
-			i = end
-		case '}':
-			if bytes.HasPrefix(text[i:], []byte("}}")) {
-				return i + len("}}")
-			}
-		}
-	}
-	return -1
-}
-
-// literalEnd is where the literal ends that begins at start; -1 if it does not.
-func literalEnd(text []byte, start int) int {
-	for i := start + 1; i < len(text); i++ {
-		switch {
-		case text[i] == '\\' && text[start] != '`':
-			i++
-		case text[i] == text[start]:
-			return i
-		}
-	}
-	return -1
 }
 
 // lines tells the place of an offset.

@@ -127,7 +127,7 @@ func (i *inspection) resources() []sequencer.Resource {
 func (i *inspection) checkObject(o *object) {
 	for _, where := range slices.Sorted(maps.Keys(o.strays)) {
 		for _, key := range o.strays[where] {
-			i.addAs(misplacedKey, Warning, i.at(o, where+"."+key), fmt.Sprintf("%s: %s has no meaning in %s: write it into metadata.annotations", o, key, where))
+			i.addAs(misplacedKey, Warning, i.at(o, where+"."+key), fmt.Sprintf("%s: %s has no effect in %s: move it to metadata.annotations", o, key, where))
 		}
 	}
 	if o.annotations == nil {

@@ -158,7 +158,7 @@ func (i *inspection) edge(e sequencer.CycleEdge) position {
 func (i *inspection) addPlanWarning(w sequencer.Warning) {
 	switch w.Kind {
 	case sequencer.WarningUnknownLayer:
-		text := fmt.Sprintf("%s depends on the layer %q, which the chart does not have: the dependency is dropped", w.ID, w.Name)
+		text := fmt.Sprintf("%s depends on the unknown layer %q: the dependency is ignored", w.ID, w.Name)
 		if meant := similar.Nearest(w.Name, i.layersOf(w.Chart)); meant != "" {
 			text += fmt.Sprintf("; did you mean %q?", meant)
 		}
@@ -170,7 +170,7 @@ func (i *inspection) addPlanWarning(w sequencer.Warning) {
 		if f := i.definitionAt(w.File); f != nil {
 			at = f.field("apiVersion")
 		}
-		i.add(sequencingNotEnabled, at, fmt.Sprintf("chart %s declares an order that does not count: set apiVersion: v3 or the annotation helm.sh/sequencing: \"enabled\"", w.Chart))
+		i.add(sequencingNotEnabled, at, fmt.Sprintf("chart %s declares an order that is ignored: set apiVersion: v3 or the annotation helm.sh/sequencing: \"enabled\"", w.Chart))
 	case sequencer.WarningLateBinding:
 		i.add(lateRoleBinding, i.atID(w.File, w.ID, ""), i.localized(w.String()))
 	}

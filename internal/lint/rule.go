@@ -109,7 +109,7 @@ func Rules() []Rule {
 			"Write true, false or otherChartsOnly.",
 		},
 		{
-			invalidLayerName, Error, "a layer's name is too long, or has whitespace, commas or control characters in it",
+			invalidLayerName, Error, "the name of a layer is too long, or has whitespace, commas or control characters in it",
 			"Use a short name, as for a Kubernetes object.",
 		},
 		{
@@ -133,7 +133,7 @@ func Rules() []Rule {
 			"Write a list of strings, a JSON list in a string, or a plain string.",
 		},
 		{
-			misplacedKey, Error, "a key has no meaning where it stands",
+			misplacedKey, Error, "a key has no effect where it stands",
 			"Subcharts and hook modes belong into Chart.yaml, layers and readiness into templates.",
 		},
 		{

@@ -146,25 +146,25 @@ var broken = []struct {
 			"Chart.yaml":       v3,
 			"templates/a.yaml": configMap("a", "helm.sh/layer: a", "helm.sh/readiness-success: '{.status.phase} == Ready'") + "---\n" + configMap("b"),
 		},
-		want: []string{"warning expression-path templates/a.yaml:7:5"}, says: `leave the first "status" out`,
+		want: []string{"warning expression-path templates/a.yaml:7:5"}, says: `remove the leading "status"`,
 		mend: [3]string{"templates/a.yaml", ".status.", "."},
 	},
 	{
 		name:  "hook-sequencing",
 		files: map[string]string{"Chart.yaml": v3, "templates/a.yaml": configMap("a", "helm.sh/hook: pre-install", "helm.sh/layer: a")},
-		want:  []string{"warning hook-sequencing templates/a.yaml:7:5"}, says: "ConfigMap/a is a hook, for which helm.sh/layer does not count",
+		want:  []string{"warning hook-sequencing templates/a.yaml:7:5"}, says: "ConfigMap/a is a hook, for which helm.sh/layer is ignored",
 		mend: [3]string{"templates/a.yaml", "\n    helm.sh/layer: a", ""},
 	},
 	{
 		name:  "invalid-hook",
 		files: map[string]string{"Chart.yaml": v3, "templates/a.yaml": configMap("a", "helm.sh/hook: pre-install", "helm.sh/hook-delete-timeout: 5m")},
-		want:  []string{"error invalid-hook templates/a.yaml:7:5"}, says: "not a whole number of seconds",
+		want:  []string{"error invalid-hook templates/a.yaml:7:5"}, says: "must be a whole number of seconds",
 		mend: [3]string{"templates/a.yaml", "5m", `"300"`},
 	},
 	{
 		name:  "invalid-hook of a kind that cannot be one",
 		files: map[string]string{"Chart.yaml": v3, "templates/a.yaml": configMap("a", "helm.sh/hook: crd-install")},
-		want:  []string{"error invalid-hook templates/a.yaml:6:5"}, says: "crd-install is for a CustomResourceDefinition",
+		want:  []string{"error invalid-hook templates/a.yaml:6:5"}, says: "crd-install is only for a CustomResourceDefinition",
 		mend: [3]string{"templates/a.yaml", "crd-install", "pre-install"},
 	},
 	{
@@ -185,7 +185,7 @@ var broken = []struct {
 			"Chart.yaml": v3, "templates/a.yaml": deployment,
 			"templates/b.yaml": "kind: RoleBinding\napiVersion: rbac.authorization.k8s.io/v1\nmetadata: {name: web}\nroleRef: {kind: Role, name: x}\nsubjects: [{kind: ServiceAccount, name: web}]\n",
 		},
-		want: []string{"warning late-role-binding templates/b.yaml:1:1"}, says: "whose service account it serves",
+		want: []string{"warning late-role-binding templates/b.yaml:1:1"}, says: "whose service account it binds",
 		mend: [3]string{"templates/b.yaml", "{name: web}\nr", "{name: web, annotations: {helm.sh/layer: web}}\nr"},
 	},
 	{
@@ -201,7 +201,7 @@ var broken = []struct {
 	{
 		name:  "malformed-duration",
 		files: map[string]string{"Chart.yaml": v3, "templates/a.yaml": configMap("a", "helm.sh/layer: a", "helm.sh/readiness-timeout: 30") + "---\n" + configMap("b")},
-		want:  []string{"error malformed-duration templates/a.yaml:7:5"}, says: "not a duration",
+		want:  []string{"error malformed-duration templates/a.yaml:7:5"}, says: "must be a duration",
 		mend: [3]string{"templates/a.yaml", "30", "30s"},
 	},
 	{
@@ -210,13 +210,13 @@ var broken = []struct {
 			"Chart.yaml":       v3,
 			"templates/a.yaml": configMap("a", "helm.sh/layer: a", "helm.sh/readiness-failure: ['phase = Bad', 'phase is Bad']") + "---\n" + configMap("b"),
 		},
-		want: []string{"error malformed-expression templates/a.yaml:7:5", "error malformed-expression templates/a.yaml:7:5"}, says: "is no readiness expression",
+		want: []string{"error malformed-expression templates/a.yaml:7:5", "error malformed-expression templates/a.yaml:7:5"}, says: "is not a readiness expression",
 		mend: [3]string{"templates/a.yaml", "['phase = Bad', 'phase is Bad']", "['phase == Bad']"},
 	},
 	{
 		name:  "malformed-value in a template",
 		files: map[string]string{"Chart.yaml": v3, "templates/a.yaml": configMap("a", "helm.sh/layer: a", "depends-on.helm.sh/layers: [[b]]") + "---\n" + configMap("b")},
-		want:  []string{"error malformed-value templates/a.yaml:7:5"}, says: "a list inside the list",
+		want:  []string{"error malformed-value templates/a.yaml:7:5"}, says: "must be a list of strings, not a list of lists",
 		mend: [3]string{"templates/a.yaml", "[[b]]", "[]"},
 	},
 	{
@@ -228,7 +228,7 @@ var broken = []struct {
 	{
 		name:  "malformed-value in Chart.yaml",
 		files: map[string]string{"Chart.yaml": v3 + "annotations:\n  helm.sh/depends-on/subcharts: {a: b}\n"},
-		want:  []string{"error malformed-value Chart.yaml:6:3"}, says: "a map is no list",
+		want:  []string{"error malformed-value Chart.yaml:6:3"}, says: "must be a list of strings, not a map",
 		mend: [3]string{"Chart.yaml", "{a: b}", "[]"},
 	},
 	{
@@ -249,19 +249,19 @@ var broken = []struct {
 	{
 		name:  "misplaced-key in a template",
 		files: map[string]string{"Chart.yaml": v3, "templates/a.yaml": configMap("a", "helm.sh/depends-on/subcharts: db")},
-		want:  []string{"error misplaced-key templates/a.yaml:6:5"}, says: "write it into Chart.yaml",
+		want:  []string{"error misplaced-key templates/a.yaml:6:5"}, says: "move it into Chart.yaml",
 		mend: [3]string{"templates/a.yaml", "helm.sh/depends-on/subcharts", "example.com/a"},
 	},
 	{
 		name:  "misplaced-key of a hook mode",
 		files: map[string]string{"Chart.yaml": v3, "templates/a.yaml": "apiVersion: v1\nkind: Pod\nmetadata:\n  name: a\n  runHooksInParallel: true\n"},
-		want:  []string{"error misplaced-key templates/a.yaml:5:3"}, says: "write runHooksInParallel into Chart.yaml",
+		want:  []string{"error misplaced-key templates/a.yaml:5:3"}, says: "move runHooksInParallel into Chart.yaml",
 		mend: [3]string{"templates/a.yaml", "  runHooksInParallel: true\n", ""},
 	},
 	{
 		name:  "misplaced-key in Chart.yaml",
 		files: map[string]string{"Chart.yaml": v3 + "annotations: {helm.sh/layer: a}\n"},
-		want:  []string{"warning misplaced-key Chart.yaml:5:15"}, says: "has no meaning in Chart.yaml",
+		want:  []string{"warning misplaced-key Chart.yaml:5:15"}, says: "has no effect in Chart.yaml",
 		mend: [3]string{"Chart.yaml", "helm.sh/layer", "example.com/a"},
 	},
 	{
@@ -291,7 +291,7 @@ var broken = []struct {
 	{
 		name:  "sequencing-not-enabled",
 		files: map[string]string{"Chart.yaml": "# a\n" + strings.Replace(v3, "v3", "v2", 1), "templates/a.yaml": configMap("a", "helm.sh/layer: a") + "---\n" + configMap("b")},
-		want:  []string{"warning sequencing-not-enabled Chart.yaml:2:1"}, says: "chart shop declares an order that does not count",
+		want:  []string{"warning sequencing-not-enabled Chart.yaml:2:1"}, says: "chart shop declares an order that is ignored",
 		mend: [3]string{"Chart.yaml", "v2", "v3"},
 	},
 	{
@@ -348,13 +348,13 @@ var broken = []struct {
 			"Chart.yaml":           v3 + "dependencies:\n- name: db\n  version: 1.0.0\n  depends-on: [queue]\n",
 			"charts/db/Chart.yaml": subchart,
 		},
-		want: []string{"error unknown-subchart Chart.yaml:8:3"}, says: `"queue", which is not declared`,
+		want: []string{"error unknown-subchart Chart.yaml:8:3"}, says: `the unknown subchart "queue"`,
 		mend: [3]string{"Chart.yaml", "\n  depends-on: [queue]", ""},
 	},
 	{
 		name:  "unmeetable-need",
 		files: map[string]string{"Chart.yaml": v3, "templates/a.yaml": deployment, "templates/b.yaml": configMap("config")},
-		want:  []string{"error unmeetable-need templates/a.yaml:2:1"}, says: `in layer "web" of chart shop needs ConfigMap/config, but that is deployed only after it, in the resources of chart shop that are in no layer (templates/b.yaml)`,
+		want:  []string{"error unmeetable-need templates/a.yaml:2:1"}, says: `in layer "web" of chart shop needs ConfigMap/config, which is deployed after it, in unlayered resources of chart shop (templates/b.yaml)`,
 		mend: [3]string{"templates/b.yaml", "name: config\n", "name: config\n  annotations: {helm.sh/layer: web}\n"},
 	},
 	{
@@ -369,7 +369,7 @@ var broken = []struct {
 	{
 		name:  "malformed-expression of several",
 		files: map[string]string{"Chart.yaml": v3, "templates/a.yaml": configMap("a", "helm.sh/readiness-success: a == 1 && b == 1")},
-		want:  []string{"error malformed-expression templates/a.yaml:6:5"}, says: "&& joins nothing",
+		want:  []string{"error malformed-expression templates/a.yaml:6:5"}, says: "&& is not supported",
 		mend: [3]string{"templates/a.yaml", " && b == 1", ""},
 	},
 	{
@@ -385,7 +385,7 @@ var broken = []struct {
 			"spec:\n  selector: {matchLabels: {a: b}}\n  template:\n    metadata:\n      labels: {a: b}\n      annotations:\n        helm.sh/readiness-timeout: 5s\n    spec: {containers: [{name: a, image: a}]}\n"},
 		want: []string{
 			"warning misplaced-key templates/a.yaml:5:3", "warning misplaced-key templates/a.yaml:7:5", "warning misplaced-key templates/a.yaml:14:9",
-		}, says: "helm.sh/layer has no meaning in metadata: write it into metadata.annotations",
+		}, says: "helm.sh/layer has no effect in metadata: move it to metadata.annotations",
 		mend: [3]string{"templates/a.yaml", "  helm.sh/layer: a\n  labels:\n    helm.sh/layer: b\nspec:\n  selector: {matchLabels: {a: b}}\n  template:\n    metadata:\n      labels: {a: b}\n" +
 			"      annotations:\n        helm.sh/readiness-timeout: 5s\n", "spec:\n  selector: {matchLabels: {a: b}}\n  template:\n    metadata:\n      labels: {a: b}\n"},
 	},

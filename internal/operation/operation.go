@@ -19,6 +19,7 @@ import (
 	"github.com/ordered-helm/helm/internal/history"
 	"github.com/ordered-helm/helm/internal/hooks"
 	"github.com/ordered-helm/helm/internal/lease"
+	"github.com/ordered-helm/helm/internal/objectwriter"
 	"github.com/ordered-helm/helm/internal/redact"
 	"github.com/ordered-helm/helm/internal/wait"
 )
@@ -26,6 +27,7 @@ import (
 // Operation is one run of an action.
 type Operation struct {
 	Cluster  *cluster.Client
+	Writer   objectwriter.Writer
 	Events   *event.Sink
 	Store    *history.Store
 	Log      func(string, ...any)
@@ -71,6 +73,7 @@ func Start(ctx context.Context, config *helmaction.Configuration, o Options) (op
 	}
 	op.Events.Observe(redact.Observer(ctx))
 	op.Cluster = op.openCluster(ctx)
+	op.Writer = objectwriter.New(op.Cluster)
 	return op, ctx, func() { release(); cancel(nil) }
 }
 
@@ -80,7 +83,7 @@ func (op *Operation) openCluster(ctx context.Context) *cluster.Client {
 	if op.options.NoCluster || op.config.RESTClientGetter == nil {
 		return cluster.New(op.config.KubeClient, nil, log)
 	}
-	client, shared := cluster.Bind(ctx, op.config.KubeClient, op.config.RESTClientGetter, op.MayChange, op.warnUnanswered)
+	client, shared := cluster.WithContext(ctx, op.config.KubeClient, op.config.RESTClientGetter, op.MayChange, op.warnUnanswered)
 	return cluster.New(client, shared, log)
 }
 
@@ -157,7 +160,7 @@ func (op *Operation) WithoutTimeout(do func(context.Context)) { do(op.outer) }
 // Hooks returns the runner of hooks.
 func (op *Operation) Hooks(o hooks.Options) *hooks.Runner {
 	return &hooks.Runner{
-		Cluster: op.Cluster, Events: op.Events, WithoutTimeout: op.WithoutTimeout, Options: o,
+		Cluster: op.Cluster, Writer: op.Writer, Events: op.Events, WithoutTimeout: op.WithoutTimeout, Options: o,
 		LogPrinter: hooks.LogPrinter{Output: op.config.HookOutputFunc, Client: op.config.KubeClient},
 	}
 }

@@ -21,6 +21,7 @@ import (
 	"github.com/ordered-helm/helm/internal/deploy"
 	"github.com/ordered-helm/helm/internal/hookrunner"
 	"github.com/ordered-helm/helm/internal/object"
+	"github.com/ordered-helm/helm/internal/objectwriter"
 	"github.com/ordered-helm/helm/internal/operation"
 	"github.com/ordered-helm/helm/internal/prune"
 	"github.com/ordered-helm/helm/internal/redact"
@@ -158,12 +159,12 @@ func (b *Builder) Build(ctx context.Context, run *deploy.Run) (*Preview, error) 
 			b.noteNamespace(info)
 		}
 	}
-	trials, err := run.DryRun(ctx)
+	dryRuns, err := run.DryRun(ctx)
 	if err != nil {
 		return nil, err
 	}
-	b.hideSecrets(run, trials)
-	if err := b.addNodes(run, trials); err != nil {
+	b.hideSecrets(run, dryRuns)
+	if err := b.addNodes(run, dryRuns); err != nil {
 		return nil, err
 	}
 	if err := run.FindObsolete(ctx, func(node string, found *prune.Found) { b.addRemoved(ctx, node, found) }); err != nil {
@@ -182,9 +183,9 @@ func (b *Builder) Build(ctx context.Context, run *deploy.Run) (*Preview, error) 
 }
 
 // hideSecrets masks the contents of Secrets, both as declared and as they are.
-func (b *Builder) hideSecrets(run *deploy.Run, trials []cluster.Trial) {
+func (b *Builder) hideSecrets(run *deploy.Run, dryRuns []objectwriter.DryRun) {
 	contents := run.Contents()
-	for _, t := range trials {
+	for _, t := range dryRuns {
 		for _, state := range []*unstructured.Unstructured{t.Before, t.After} {
 			if state != nil {
 				contents = append(contents, state.Object)
@@ -195,9 +196,9 @@ func (b *Builder) hideSecrets(run *deploy.Run, trials []cluster.Trial) {
 }
 
 // addNodes adds what becomes of the objects, node by node.
-func (b *Builder) addNodes(run *deploy.Run, trials []cluster.Trial) error {
-	results := make(map[*object.Info]Object, len(trials))
-	for _, t := range trials {
+func (b *Builder) addNodes(run *deploy.Run, dryRuns []objectwriter.DryRun) error {
+	results := make(map[*object.Info]Object, len(dryRuns))
+	for _, t := range dryRuns {
 		result, err := b.result(t)
 		if err != nil {
 			return err
@@ -223,13 +224,13 @@ func (b *Builder) addNodes(run *deploy.Run, trials []cluster.Trial) error {
 }
 
 // result says what becomes of an object that the server was asked about.
-func (b *Builder) result(t cluster.Trial) (Object, error) {
+func (b *Builder) result(t objectwriter.DryRun) (Object, error) {
 	switch t.Effect {
-	case cluster.EffectCreated:
+	case objectwriter.EffectCreated:
 		return newObject(t.Info, Create), nil
-	case cluster.EffectNone:
+	case objectwriter.EffectUnchanged:
 		return newObject(t.Info, Unchanged), nil
-	case cluster.EffectChanged:
+	case objectwriter.EffectChanged:
 		o := newObject(t.Info, Change)
 		diff, err := diffOf(t.Before, withoutPlaceholders(t), b.op.Events.Redactor())
 		if err != nil {
@@ -239,13 +240,13 @@ func (b *Builder) result(t cluster.Trial) (Object, error) {
 			o.Note = "it is written anew, and stays as it is"
 		}
 		return o, nil
-	case cluster.EffectFailed:
+	case objectwriter.EffectRejected:
 	}
 	return b.failed(t), nil
 }
 
 // failed says what becomes of an object that the server rejects in a dry run.
-func (b *Builder) failed(t cluster.Trial) Object {
+func (b *Builder) failed(t objectwriter.DryRun) Object {
 	if t.Before == nil && b.namespaces[object.Namespace(t.Info)] && apierrors.IsNotFound(t.Err) {
 		o := newObject(t.Info, Create)
 		o.Note = noteNewNamespace
@@ -270,7 +271,7 @@ func (b *Builder) addRemoved(ctx context.Context, id string, found *prune.Found)
 	node := Node{Node: id}
 	for _, info := range found.List {
 		o := newObject(info, Delete)
-		if err := b.op.Cluster.TryDelete(ctx, info, metav1.DeletePropagationBackground); err != nil {
+		if err := b.op.Writer.DryRunDelete(ctx, info, metav1.DeletePropagationBackground); err != nil {
 			o.Action, o.Error = Fail, b.op.Events.RedactError(err).Error()
 		}
 		node.Objects = append(node.Objects, o)

@@ -13,7 +13,7 @@ import (
 	"k8s.io/apimachinery/pkg/runtime"
 	"sigs.k8s.io/yaml"
 
-	"github.com/ordered-helm/helm/internal/cluster"
+	"github.com/ordered-helm/helm/internal/objectwriter"
 	"github.com/ordered-helm/helm/internal/redact"
 )
 
@@ -49,12 +49,12 @@ func isSecret(object *unstructured.Unstructured) bool {
 
 // withoutPlaceholders is what an object would be, but for node ports that the server
 // would choose: in a dry run it says one that nobody gets.
-func withoutPlaceholders(t cluster.Trial) *unstructured.Unstructured {
+func withoutPlaceholders(t objectwriter.DryRun) *unstructured.Unstructured {
 	if kind := t.Info.Mapping.GroupVersionKind; kind.Group != "" || kind.Kind != "Service" {
 		return t.After
 	}
 	known := nodePorts(t.Before)
-	if declared, ok := t.Declared.(*unstructured.Unstructured); ok {
+	if declared, ok := t.Info.Object.(*unstructured.Unstructured); ok {
 		maps.Copy(known, nodePorts(declared))
 	}
 	after := t.After.DeepCopy()

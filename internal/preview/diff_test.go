@@ -12,8 +12,8 @@ import (
 	"k8s.io/apimachinery/pkg/runtime/schema"
 	"sigs.k8s.io/yaml"
 
-	"github.com/ordered-helm/helm/internal/cluster"
 	"github.com/ordered-helm/helm/internal/object"
+	"github.com/ordered-helm/helm/internal/objectwriter"
 	"github.com/ordered-helm/helm/internal/redact"
 )
 
@@ -93,13 +93,15 @@ func TestDiffOfNodePorts(t *testing.T) {
 	service := func(ports string) *unstructured.Unstructured {
 		return parseObject(t, "{apiVersion: v1, kind: Service, metadata: {name: s}, spec: {ports: ["+ports+"]}}")
 	}
-	trial := cluster.Trial{
-		Info:     &object.Info{Mapping: &meta.RESTMapping{GroupVersionKind: schema.GroupVersionKind{Version: "v1", Kind: "Service"}}},
-		Before:   service("{port: 80, nodePort: 30001}"),
-		Declared: service("{port: 80}, {port: 81, nodePort: 30002}, {port: 82}"),
-		After:    service("{port: 80, nodePort: 30001}, {port: 81, nodePort: 30002}, {port: 82, nodePort: 32769}"),
+	dryRun := objectwriter.DryRun{
+		Info: &object.Info{
+			Mapping: &meta.RESTMapping{GroupVersionKind: schema.GroupVersionKind{Version: "v1", Kind: "Service"}},
+			Object:  service("{port: 80}, {port: 81, nodePort: 30002}, {port: 82}"),
+		},
+		Before: service("{port: 80, nodePort: 30001}"),
+		After:  service("{port: 80, nodePort: 30001}, {port: 81, nodePort: 30002}, {port: 82, nodePort: 32769}"),
 	}
-	diff, err := diffOf(trial.Before, withoutPlaceholders(trial), nil)
+	diff, err := diffOf(dryRun.Before, withoutPlaceholders(dryRun), nil)
 	if err != nil || strings.Contains(diff, "32769") || !strings.Contains(diff, "+  - nodePort: (the server chooses it)\n") || !strings.Contains(diff, "+  - nodePort: 30002\n") {
 		t.Errorf("%v:\n%s", err, diff)
 	}

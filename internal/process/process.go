@@ -1,32 +1,31 @@
 // Copyright The Ordered Helm Authors
 // SPDX-License-Identifier: Apache-2.0
 
-// Package process tells processes apart that work on a release, and whether one that
-// did is gone.
+// Package process identifies processes that work on a release, and tells whether they
+// have exited.
 package process
 
 import "os"
 
-// Process is a process on some machine.
+// Process identifies a process on a machine.
 type Process struct {
-	// Host is the name of the machine, or of the container, as it calls itself.
+	// Host is the hostname of the machine or container.
 	Host string `json:"host"`
 	PID  int    `json:"pid"`
-	// StartID tells the process from all others that ever had its number, on any
-	// machine; it is empty where that cannot be told.
+	// StartID distinguishes the process from all others with the same number, at any time
+	// and on any machine. It is empty if the platform does not support that.
 	StartID string `json:"birth,omitempty"`
 }
 
-// Current is this process.
+// Current returns the current process.
 func Current() Process {
 	host, err := os.Hostname()
 	if err != nil {
 		host = "unknown"
 	}
-	return Process{Host: host, PID: os.Getpid(), StartID: birth(os.Getpid())}
+	return Process{Host: host, PID: os.Getpid(), StartID: startID(os.Getpid())}
 }
 
-// HasExited reports whether the process has surely ended. It can only tell where the
-// process ran on this machine, among the processes that are seen from here; of all
-// others it is false.
-func (p Process) HasExited() bool { return p.StartID != "" && p.PID > 0 && isGone(p) }
+// HasExited reports whether the process has exited for certain. It is false if the
+// process is on another machine or cannot be seen from here.
+func (p Process) HasExited() bool { return p.StartID != "" && p.PID > 0 && hasExited(p) }

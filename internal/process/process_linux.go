@@ -13,69 +13,67 @@ import (
 	"golang.org/x/sys/unix"
 )
 
-// What the kernel tells: which start of the machine this is, and which space of
-// process numbers is seen.
+// Files that identify the boot of the machine and the namespace of process numbers.
 const (
-	bootFile  = "/proc/sys/kernel/random/boot_id"
-	spaceFile = "/proc/self/ns/pid"
+	bootIDFile       = "/proc/sys/kernel/random/boot_id"
+	pidNamespaceFile = "/proc/self/ns/pid"
 )
 
-// startField is which field of a process' stat says when it started, and stateField
-// which one how it stands, counted from the one after its name in parentheses.
+// Indexes of fields in /proc/PID/stat, after the name in parentheses.
 const (
-	stateField = 0
-	startField = 19
+	stateIndex     = 0
+	startTimeIndex = 19
 )
 
-// birth names the machine's start, the space of numbers and the time since then.
-func birth(pid int) string {
-	around := surroundings()
-	state, err := statOf(pid)
-	if around == "" || err != nil {
+// startID combines the boot ID, the PID namespace and the start time of a process.
+func startID(pid int) string {
+	namespace := pidNamespaceID()
+	state, err := readStat(pid)
+	if namespace == "" || err != nil {
 		return ""
 	}
-	return around + "/" + state[startField]
+	return namespace + "/" + state[startTimeIndex]
 }
 
-// surroundings are what all numbers of processes that are seen from here have in
-// common; empty where the kernel does not tell.
-func surroundings() string {
-	boot, err := os.ReadFile(bootFile)
+// pidNamespaceID identifies the boot and the PID namespace, within which process numbers
+// are unique at a time. It is empty if unknown.
+func pidNamespaceID() string {
+	boot, err := os.ReadFile(bootIDFile)
 	if err != nil {
 		return ""
 	}
-	space, err := os.Readlink(spaceFile)
+	space, err := os.Readlink(pidNamespaceFile)
 	if err != nil {
 		return ""
 	}
 	return string(bytes.TrimSpace(boot)) + "/" + space
 }
 
-// statOf reads what the kernel says of a process, after its name.
-func statOf(pid int) ([]string, error) {
+// readStat returns the fields of /proc/PID/stat after the name.
+func readStat(pid int) ([]string, error) {
 	data, err := os.ReadFile(fmt.Sprintf("/proc/%d/stat", pid))
 	if err != nil {
 		return nil, err
 	}
 	fields := strings.Fields(string(data[bytes.LastIndexByte(data, ')')+1:])) // a name may have spaces and parentheses
-	if len(fields) <= startField {
-		return nil, fmt.Errorf("the kernel tells %d things of process %d", len(fields), pid)
+	if len(fields) <= startTimeIndex {
+		return nil, fmt.Errorf("/proc/%[2]d/stat has only %[1]d fields", len(fields), pid)
 	}
 	return fields, nil
 }
 
-func isGone(p Process) bool {
-	around := surroundings()
-	if around == "" || !strings.HasPrefix(p.StartID, around+"/") {
+func hasExited(p Process) bool {
+	namespace := pidNamespaceID()
+	if namespace == "" || !strings.HasPrefix(p.StartID, namespace+"/") {
 		return false
 	}
 	if err := unix.Kill(p.PID, 0); errors.Is(err, unix.ESRCH) {
 		return true
 	}
-	fields, err := statOf(p.PID)
+	fields, err := readStat(p.PID)
 	if err != nil {
-		return false // it may be hidden
+		return false // it may not be visible
 	}
-	dead := fields[stateField] == "Z" || fields[stateField] == "X"
-	return dead || around+"/"+fields[startField] != p.StartID
+	dead := fields[stateIndex] == "Z" || fields[stateIndex] == "X"
+	return dead || namespace+"/"+fields[startTimeIndex] != p.StartID
 }

@@ -35,7 +35,7 @@ func started(t *testing.T) (*exec.Cmd, Process) {
 	if line, err := bufio.NewReader(out).ReadString('\n'); err != nil || line != "it runs\n" {
 		t.Fatalf("got %q, %v", line, err)
 	}
-	return cmd, Process{Host: "here", PID: cmd.Process.Pid, StartID: birth(cmd.Process.Pid)}
+	return cmd, Process{Host: "here", PID: cmd.Process.Pid, StartID: startID(cmd.Process.Pid)}
 }
 
 func TestIsGone(t *testing.T) {

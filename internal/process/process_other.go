@@ -5,8 +5,7 @@
 
 package process
 
-// birth is not known: there is no way to tell a process from a later one that has
-// its number.
-func birth(int) string { return "" }
+// startID combines the boot ID, the PID namespace and the start time of a process.
+func startID(int) string { return "" }
 
-func isGone(Process) bool { return false }
+func hasExited(Process) bool { return false }

@@ -24,6 +24,7 @@ import (
 	"github.com/ordered-helm/helm/internal/event"
 	"github.com/ordered-helm/helm/internal/failure"
 	"github.com/ordered-helm/helm/internal/object"
+	"github.com/ordered-helm/helm/internal/objectwriter"
 	"github.com/ordered-helm/helm/internal/readiness"
 	"github.com/ordered-helm/helm/internal/sequencer"
 	"github.com/ordered-helm/helm/internal/text"
@@ -40,6 +41,7 @@ type Progress interface {
 // Graph deletes objects in reverse order: each when everything that depended on it is gone.
 type Graph struct {
 	Cluster *cluster.Client
+	Writer  objectwriter.Writer
 	Events  *event.Sink
 	// Namespace is that of the release.
 	Namespace   string
@@ -153,7 +155,7 @@ func (g *Graph) deleteGroup(ctx context.Context, group *sequencer.RemovalGroup, 
 		}
 	}
 	if len(found.List) > 0 {
-		if _, errs := g.Cluster.Delete(ctx, found.List, g.Propagation); len(errs) > 0 {
+		if _, errs := g.Writer.Delete(ctx, found.List, g.Propagation); len(errs) > 0 {
 			return errors.Join(errs...)
 		}
 		g.mu.Lock()
@@ -203,9 +205,7 @@ func (g *Graph) Find(ctx context.Context, group *sequencer.RemovalGroup) (*Found
 			found.Kept = append(found.Kept, Kept{Info: info, Why: why})
 			continue
 		}
-		asFound := *info
-		asFound.Object = state
-		found.List = append(found.List, &asFound)
+		found.List = append(found.List, object.WithState(info, state))
 	}
 	return found, nil
 }
@@ -236,13 +236,13 @@ func inUninstallOrder(resources []*sequencer.PlannedResource) []*sequencer.Plann
 func (g *Graph) awaitGone(ctx context.Context, group *sequencer.RemovalGroup, t *deletionTargets) error {
 	targets := t.objects
 	for namespace, owners := range t.owned {
-		pods, err := t.owners.Pods(ctx, namespace, owners)
+		pods, err := t.pods.pods(ctx, namespace, owners)
 		if err != nil {
 			return err
 		}
 		for _, pod := range pods {
 			targets = append(targets, watcher.Target{
-				GVR: cluster.PodResource(), GVK: cluster.PodKind(), Namespace: namespace, Name: pod.Name, UID: pod.UID,
+				GVR: object.PodResource(), GVK: object.PodKind(), Namespace: namespace, Name: pod.Name, UID: pod.UID,
 			})
 		}
 	}

@@ -15,12 +15,14 @@ import (
 	"github.com/ordered-helm/helm/internal/event"
 	"github.com/ordered-helm/helm/internal/inventory"
 	"github.com/ordered-helm/helm/internal/object"
+	"github.com/ordered-helm/helm/internal/objectwriter"
 	"github.com/ordered-helm/helm/internal/sequencer"
 )
 
 // Obsolete deletes the objects of earlier revisions that a release no longer has.
 type Obsolete struct {
 	Cluster *cluster.Client
+	Writer  objectwriter.Writer
 	Events  *event.Sink
 	Log     func(string, ...any)
 	// Inventory is what earlier revisions may have left.
@@ -38,7 +40,7 @@ func (o *Obsolete) Graph(remaining kube.ResourceList) *Graph {
 	kept := object.ByID(remaining)
 	policies := o.Inventory.Policies()
 	return &Graph{
-		Cluster: o.Cluster, Events: o.Events, Namespace: o.Namespace, Propagation: metav1.DeletePropagationBackground,
+		Cluster: o.Cluster, Writer: o.Writer, Events: o.Events, Namespace: o.Namespace, Propagation: metav1.DeletePropagationBackground,
 		InfoOf: o.Inventory.InfoOf, Partial: true,
 		Removal: sequencer.PlanRemoval(o.Inventory.Plans(), func(res *sequencer.PlannedResource) (sequencer.ID, bool) {
 			id, exists := o.Inventory.IDOf(res)
@@ -85,7 +87,7 @@ func (o *Obsolete) DeleteUnordered(ctx context.Context, remaining kube.ResourceL
 			o.Events.Warn(k.warning())
 		}
 	}
-	_, errs := o.Cluster.Delete(ctx, list, metav1.DeletePropagationBackground)
+	_, errs := o.Writer.Delete(ctx, list, metav1.DeletePropagationBackground)
 	for _, err := range errs {
 		o.warnNotDeleted(err)
 	}

@@ -7,9 +7,7 @@ import (
 	"context"
 
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
-	"k8s.io/apimachinery/pkg/apis/meta/v1/unstructured"
 
-	"github.com/ordered-helm/helm/internal/cluster"
 	"github.com/ordered-helm/helm/internal/object"
 	"github.com/ordered-helm/helm/internal/wait"
 	"github.com/ordered-helm/helm/internal/watcher"
@@ -18,25 +16,25 @@ import (
 // deletionTargets are what must be gone before a group counts as deleted.
 type deletionTargets struct {
 	objects []watcher.Target
-	owners  *cluster.Owners
+	pods    *podFinder
 	// owned are, by namespace, the owners of pods that must be gone as well.
-	owned map[string]*cluster.OwnerSet
+	owned map[string]*ownerSet
 }
 
 // targets notes, before the deletion, which objects exist and what owns pods on their
 // behalf. An object that is gone already may have pods that are not.
 func (g *Graph) targets(ctx context.Context, found *Found) (*deletionTargets, error) {
-	t := &deletionTargets{owned: map[string]*cluster.OwnerSet{}}
+	t := &deletionTargets{owned: map[string]*ownerSet{}}
 	for _, info := range found.List {
-		uid := info.Object.(*unstructured.Unstructured).GetUID() // Find has set it
+		uid := object.UID(info)
 		t.objects = append(t.objects, wait.TargetOf(info, uid))
 		if mayOwnPods(info) {
-			t.ownersIn(info.Namespace).Add(uid)
+			t.ownersIn(info.Namespace).add(uid)
 		}
 	}
 	for _, info := range found.absent {
 		if mayOwnPods(info) {
-			t.ownersIn(info.Namespace).AddGone(info.Mapping.GroupVersionKind.GroupKind(), info.Name)
+			t.ownersIn(info.Namespace).addGone(info.Mapping.GroupVersionKind.GroupKind(), info.Name)
 		}
 	}
 	if len(t.owned) == 0 || g.Propagation == metav1.DeletePropagationOrphan {
@@ -44,20 +42,20 @@ func (g *Graph) targets(ctx context.Context, found *Found) (*deletionTargets, er
 		return t, nil
 	}
 	var err error
-	if t.owners, err = g.Cluster.NewOwners(g.warnForbidden); err != nil {
+	if t.pods, err = newPodFinder(g.Cluster, g.warnForbidden); err != nil {
 		return nil, err
 	}
 	for namespace, owners := range t.owned {
-		if err := t.owners.Closure(ctx, namespace, owners); err != nil {
+		if err := t.pods.addIndirect(ctx, namespace, owners); err != nil {
 			return nil, err
 		}
 	}
 	return t, nil
 }
 
-func (t *deletionTargets) ownersIn(namespace string) *cluster.OwnerSet {
+func (t *deletionTargets) ownersIn(namespace string) *ownerSet {
 	if t.owned[namespace] == nil {
-		t.owned[namespace] = &cluster.OwnerSet{}
+		t.owned[namespace] = &ownerSet{}
 	}
 	return t.owned[namespace]
 }

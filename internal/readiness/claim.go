@@ -12,51 +12,54 @@ import (
 	"k8s.io/apimachinery/pkg/runtime/schema"
 )
 
-// claimRecheck is how long an unbound claim rests before its class, or its
-// events, are asked again: neither changes the claim, so no watch tells of it.
-const claimRecheck = time.Second
+// claimRecheckInterval is the time after which the storage class of an unbound claim, or
+// its events, are read again. Changes to these do not change the claim, so no watch
+// reports them.
+const claimRecheckInterval = time.Second
 
-// VolumeBindingMode is when a volume claim is bound.
+// VolumeBindingMode is when a PersistentVolumeClaim is bound.
 type VolumeBindingMode int
 
 const (
-	// BindingUnknown means that it cannot be told, or not yet.
+	// BindingUnknown means that the mode is not known, or not yet.
 	BindingUnknown VolumeBindingMode = iota
-	// BindsImmediately claims are bound without anybody using them.
+	// BindsImmediately claims are bound before a pod uses them.
 	BindsImmediately
-	// BindsOnFirstConsumer claims are bound only when a pod that uses them is scheduled.
+	// BindsOnFirstConsumer claims are bound when the first pod that uses them is
+	// scheduled.
 	BindsOnFirstConsumer
 )
 
-// VolumeBindingModeFunc tells when a PersistentVolumeClaim is bound. An error is shown
-// in the claim's message; the claim is asked about again later.
+// VolumeBindingModeFunc returns the binding mode of a PersistentVolumeClaim. Its error is
+// added to the message of the claim, and the function is called again later.
 type VolumeBindingModeFunc func(ctx context.Context, claim *unstructured.Unstructured) (VolumeBindingMode, error)
 
-// NewEvaluator returns the Evaluator for objects without rules of their own: Compute,
-// with the exception that a claim which is bound on use does not block. Its pod
-// may come later than the claim, even in a later part of the same release.
+// NewEvaluator returns the Evaluator for objects without readiness expressions. It is
+// Compute, except that a claim which is bound on first use is ready. The pod that uses
+// the claim may belong to a later part of the same release.
 func NewEvaluator(binding VolumeBindingModeFunc) Evaluator {
 	return func(ctx context.Context, obj *unstructured.Unstructured) Status {
 		verdict := Compute(obj)
-		if verdict.State != InProgress || !mayBindOnUse(obj) {
+		if verdict.State != InProgress || !mayWaitForFirstConsumer(obj) {
 			return verdict
 		}
 		switch mode, err := binding(ctx, obj); {
 		case err != nil:
-			verdict.Message = fmt.Sprintf("%s; when it will be bound is unknown: %v", verdict.Message, err)
-			verdict.RecheckAfter = claimRecheck
+			verdict.Message = fmt.Sprintf("%s; cannot determine the volume binding mode: %v", verdict.Message, err)
+			verdict.RecheckAfter = claimRecheckInterval
 		case mode == BindsOnFirstConsumer:
-			return ready("WaitForFirstConsumer", "bound when the first pod uses it")
+			return ready("WaitForFirstConsumer", "will be bound when a pod uses it")
 		case mode == BindingUnknown:
-			verdict.RecheckAfter = claimRecheck
+			verdict.RecheckAfter = claimRecheckInterval
 		}
 		return verdict
 	}
 }
 
-// mayBindOnUse: a claim that names its volume is bound to that one at once.
-func mayBindOnUse(obj *unstructured.Unstructured) bool {
+// mayWaitForFirstConsumer reports whether an object is a claim that may wait for its
+// first consumer. A claim that names its volume does not.
+func mayWaitForFirstConsumer(obj *unstructured.Unstructured) bool {
 	kind := obj.GroupVersionKind().GroupKind()
 	return kind == schema.GroupKind{Kind: "PersistentVolumeClaim"} &&
-		text(obj, "status", "phase") != "Lost" && text(obj, "spec", "volumeName") == ""
+		stringField(obj, "status", "phase") != "Lost" && stringField(obj, "spec", "volumeName") == ""
 }

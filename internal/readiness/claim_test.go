@@ -40,7 +40,7 @@ func (f *fixture) claim(fields string) *unstructured.Unstructured {
 
 func (f *fixture) class(name, mode, annotations, created string) {
 	f.Helper()
-	f.api.Put(storageClasses(), fakeapi.Object(f.T, fmt.Sprintf(
+	f.api.Put(storageClassResource(), fakeapi.Object(f.T, fmt.Sprintf(
 		`{apiVersion: storage.k8s.io/v1, kind: StorageClass, metadata: {name: %s, creationTimestamp: %q, annotations: {%s}}, volumeBindingMode: %s}`,
 		name, created, annotations, mode)))
 }
@@ -129,7 +129,7 @@ func TestBindingThatCannotBeRead(t *testing.T) {
 		t.Error("want an error when neither classes nor events may be read")
 	}
 	got := NewEvaluator(classes.BindingMode)(t.Context(), claim)
-	if got.State != InProgress || got.RecheckAfter != claimRecheck {
+	if got.State != InProgress || got.RecheckAfter != claimRecheckInterval {
 		t.Errorf("got %+v", got)
 	}
 }
@@ -147,8 +147,8 @@ func TestDefaultEvaluatorOnClaims(t *testing.T) {
 		{"bound on use", `spec: {}, status: {phase: Pending}`, BindsOnFirstConsumer, nil, Ready, 0, true},
 		{"bound on use, no status yet", `spec: {}`, BindsOnFirstConsumer, nil, Ready, 0, true},
 		{"bound at once", `spec: {}, status: {phase: Pending}`, BindsImmediately, nil, InProgress, 0, true},
-		{"unknown", `spec: {}, status: {phase: Pending}`, BindingUnknown, nil, InProgress, claimRecheck, true},
-		{"error", `spec: {}, status: {phase: Pending}`, BindsOnFirstConsumer, errors.New("no answer"), InProgress, claimRecheck, true},
+		{"unknown", `spec: {}, status: {phase: Pending}`, BindingUnknown, nil, InProgress, claimRecheckInterval, true},
+		{"error", `spec: {}, status: {phase: Pending}`, BindsOnFirstConsumer, errors.New("no answer"), InProgress, claimRecheckInterval, true},
 		{"bound", `spec: {}, status: {phase: Bound}`, BindsOnFirstConsumer, nil, Ready, 0, false},
 		{"lost", `spec: {}, status: {phase: Lost}`, BindsOnFirstConsumer, nil, InProgress, 0, false},
 		{"of a volume by name", `spec: {volumeName: v}, status: {phase: Pending}`, BindsOnFirstConsumer, nil, InProgress, 0, false},

@@ -18,23 +18,23 @@ func ComputeCompletion(obj *unstructured.Unstructured) Status {
 		return jobStatus(obj)
 	case HasSucceeded(obj):
 		return ready("Succeeded", "completed successfully")
-	case text(obj, "status", "phase") == "Failed":
+	case stringField(obj, "status", "phase") == "Failed":
 		return podFailure(obj)
 	}
-	if reason, message := podTrouble(obj); reason != "" {
+	if reason, message := podProblem(obj); reason != "" {
 		return inProgress(reason, "%s", message)
 	}
-	return inProgress("PodRunning", "it has not completed")
+	return inProgress("PodRunning", "not completed yet")
 }
 
 // HasSucceeded reports whether an object is a Job that is complete, or a Pod that has
 // succeeded. This is final: it stays ready, even if it is deleted later.
 func HasSucceeded(obj *unstructured.Unstructured) bool {
 	if isJob(obj) {
-		return conditionOf(obj, "Complete").status == conditionTrue
+		return findCondition(obj, "Complete").status == conditionTrue
 	}
 	kind := obj.GroupVersionKind()
-	return kind.Group == "" && kind.Kind == "Pod" && text(obj, "status", "phase") == "Succeeded"
+	return kind.Group == "" && kind.Kind == "Pod" && stringField(obj, "status", "phase") == "Succeeded"
 }
 
 func isJob(obj *unstructured.Unstructured) bool {
@@ -46,13 +46,13 @@ func isJob(obj *unstructured.Unstructured) bool {
 // that was seen is nil if there was none. The object may be created again, so its absence
 // is not final.
 func MissingStatus(last *unstructured.Unstructured) Status {
-	status := Status{State: Missing, Reason: "NotFound", Message: "it is not on the server"}
+	status := Status{State: Missing, Reason: "NotFound", Message: "not found on the server"}
 	if last == nil {
 		return status
 	}
-	status.Reason, status.Message = ReasonDeleted, "somebody deleted it while it was waited for"
-	if number(last, -1, "spec", "ttlSecondsAfterFinished") >= 0 && isJob(last) {
-		status.Message = "it is gone, and whether it had completed was not seen; a longer ttlSecondsAfterFinished would keep it"
+	status.Reason, status.Message = ReasonDeleted, "deleted while waiting for it"
+	if intField(last, -1, "spec", "ttlSecondsAfterFinished") >= 0 && isJob(last) {
+		status.Message = "deleted before its completion was observed; increase ttlSecondsAfterFinished to keep it longer"
 	}
 	return status
 }

@@ -8,14 +8,13 @@ import (
 	"k8s.io/client-go/kubernetes/scheme"
 )
 
-// ReportsReadiness reports whether Compute has anything to go by. It is true for
-// every kind that is built into Kubernetes, and for a custom resource that bears
-// a Ready, Reconciling or Stalled condition or says which generation its
-// controller observed. Otherwise Compute takes the object for ready the moment
-// it exists. A custom resource bears none of these before its controller has
-// written a status, so ask once there was time for that.
+// ReportsReadiness reports whether an object shows whether it is ready. It is true for
+// all kinds built into Kubernetes, and for custom resources that have a Ready,
+// Reconciling or Stalled condition or an observed generation. Compute takes other objects
+// for ready as soon as they exist. Custom resources show none of these before their
+// controller has written a status, so call this function some time after the write.
 func ReportsReadiness(obj *unstructured.Unstructured) bool {
-	if builtIn(obj) {
+	if isBuiltIn(obj) {
 		return true
 	}
 	for _, c := range conditions(obj) {
@@ -24,11 +23,11 @@ func ReportsReadiness(obj *unstructured.Unstructured) bool {
 			return true
 		}
 	}
-	_, observed := wholeNumber(field(obj, "status", "observedGeneration"))
+	_, observed := asInt(field(obj, "status", "observedGeneration"))
 	return observed
 }
 
-func builtIn(obj *unstructured.Unstructured) bool {
+func isBuiltIn(obj *unstructured.Unstructured) bool {
 	switch group := obj.GroupVersionKind().Group; group {
 	case "apiextensions.k8s.io", "apiregistration.k8s.io":
 		return true

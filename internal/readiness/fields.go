@@ -12,12 +12,12 @@ import (
 	"k8s.io/apimachinery/pkg/apis/meta/v1/unstructured"
 )
 
-// condition is one entry of status.conditions.
+// condition is an entry of status.conditions.
 type condition struct {
 	kind, status, reason, message string
 }
 
-// conditions reads status.conditions and skips entries it cannot read.
+// conditions returns the entries of status.conditions that can be decoded.
 func conditions(obj *unstructured.Unstructured) []condition {
 	entries, _ := field(obj, "status", "conditions").([]any)
 	found := make([]condition, 0, len(entries))
@@ -27,17 +27,17 @@ func conditions(obj *unstructured.Unstructured) []condition {
 			continue
 		}
 		found = append(found, condition{
-			kind:    textOf(values["type"]),
-			status:  textOf(values["status"]),
-			reason:  textOf(values["reason"]),
-			message: textOf(values["message"]),
+			kind:    asString(values["type"]),
+			status:  asString(values["status"]),
+			reason:  asString(values["reason"]),
+			message: asString(values["message"]),
 		})
 	}
 	return found
 }
 
-// conditionOf returns the condition of that type, or the zero value.
-func conditionOf(obj *unstructured.Unstructured, kind string) condition {
+// findCondition returns the condition of a type, or the zero value.
+func findCondition(obj *unstructured.Unstructured, kind string) condition {
 	for _, c := range conditions(obj) {
 		if c.kind == kind {
 			return c
@@ -46,7 +46,7 @@ func conditionOf(obj *unstructured.Unstructured, kind string) condition {
 	return condition{}
 }
 
-// field returns what stands at the path, or nil. It never copies.
+// field returns the value at a path, or nil. It does not copy.
 func field(obj *unstructured.Unstructured, path ...string) any {
 	value, found, err := unstructured.NestedFieldNoCopy(obj.Object, path...)
 	if !found || err != nil {
@@ -55,25 +55,25 @@ func field(obj *unstructured.Unstructured, path ...string) any {
 	return value
 }
 
-func textOf(value any) string {
+func asString(value any) string {
 	text, _ := value.(string)
 	return text
 }
 
-func text(obj *unstructured.Unstructured, path ...string) string {
-	return textOf(field(obj, path...))
+func stringField(obj *unstructured.Unstructured, path ...string) string {
+	return asString(field(obj, path...))
 }
 
-// number returns the whole number at the path, or the fallback. Controllers
-// outside Kubernetes write numbers as text now and then.
-func number(obj *unstructured.Unstructured, fallback int64, path ...string) int64 {
-	if value, ok := wholeNumber(field(obj, path...)); ok {
+// intField returns the integer at a path, or the fallback. It accepts strings, because
+// some controllers outside Kubernetes write numbers as strings.
+func intField(obj *unstructured.Unstructured, fallback int64, path ...string) int64 {
+	if value, ok := asInt(field(obj, path...)); ok {
 		return value
 	}
 	return fallback
 }
 
-func wholeNumber(value any) (int64, bool) {
+func asInt(value any) (int64, bool) {
 	switch v := value.(type) {
 	case int64:
 		return v, true
@@ -87,17 +87,17 @@ func wholeNumber(value any) (int64, bool) {
 }
 
 const (
-	// ReasonGenerationNotObserved is the Reason of what was changed since its
-	// controller looked last.
+	// ReasonGenerationNotObserved is the Reason of an object whose controller has not
+	// observed the current generation.
 	ReasonGenerationNotObserved = "LatestGenerationNotObserved"
-	// ReasonNotObserved is the Reason of what no controller has looked at.
+	// ReasonNotObserved is the Reason of an object that no controller has observed.
 	ReasonNotObserved = "NotObserved"
 )
 
-// generationLag reports an object whose controller says that it has not seen
-// the latest generation yet.
+// generationLag returns the Status of an object whose controller has not observed the
+// current generation. It reports false for other objects.
 func generationLag(obj *unstructured.Unstructured) (Status, bool) {
-	observed, found := wholeNumber(field(obj, "status", "observedGeneration"))
+	observed, found := asInt(field(obj, "status", "observedGeneration"))
 	generation := obj.GetGeneration()
 	if !found || generation == 0 || observed >= generation {
 		return Status{}, false
@@ -105,16 +105,16 @@ func generationLag(obj *unstructured.Unstructured) (Status, bool) {
 	return Status{
 		State:   InProgress,
 		Reason:  ReasonGenerationNotObserved,
-		Message: fmt.Sprintf("generation %d is not observed yet, the last one observed is %d", generation, observed),
+		Message: fmt.Sprintf("waiting for the spec update to be observed (generation %d, observed %d)", generation, observed),
 	}, true
 }
 
-// observedFirst guards a rule for kinds whose controller always reports the
-// generation that it observed: until it does, it has not seen the object.
-func observedFirst(rule func(*unstructured.Unstructured) Status) func(*unstructured.Unstructured) Status {
+// requireObserved extends a rule for kinds whose controller always reports the observed
+// generation. An object without an observed generation is not ready.
+func requireObserved(rule func(*unstructured.Unstructured) Status) func(*unstructured.Unstructured) Status {
 	return func(obj *unstructured.Unstructured) Status {
 		if field(obj, "status", "observedGeneration") == nil {
-			return Status{State: InProgress, Reason: ReasonNotObserved, Message: "no controller has observed it yet"}
+			return Status{State: InProgress, Reason: ReasonNotObserved, Message: "waiting for the spec update to be observed"}
 		}
 		return rule(obj)
 	}
@@ -122,14 +122,14 @@ func observedFirst(rule func(*unstructured.Unstructured) Status) func(*unstructu
 
 func terminatingMessage(obj *unstructured.Unstructured) string {
 	if finalizers := obj.GetFinalizers(); len(finalizers) > 0 {
-		return "being deleted, waiting for its finalizers: " + strings.Join(finalizers, ", ")
+		return "being deleted, waiting for finalizers: " + strings.Join(finalizers, ", ")
 	}
 	return "being deleted"
 }
 
-// readable returns the object in a form that kstatus can take: it refuses an
+// forKstatus returns the object in a form that kstatus accepts. It removes an
 // observedGeneration that is not a number. The generation was checked before.
-func readable(obj *unstructured.Unstructured) *unstructured.Unstructured {
+func forKstatus(obj *unstructured.Unstructured) *unstructured.Unstructured {
 	switch field(obj, "status", "observedGeneration").(type) {
 	case nil, int64:
 		return obj

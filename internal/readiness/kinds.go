@@ -21,7 +21,7 @@ func ready(reason, format string, values ...any) Status {
 	return Status{State: Ready, Reason: reason, Message: fmt.Sprintf(format, values...)}
 }
 
-// conditionText is what a condition says, as far as it says anything.
+// conditionText returns the reason and message of a condition, if it has them.
 func conditionText(c condition) string {
 	switch {
 	case c.reason == "":
@@ -33,10 +33,10 @@ func conditionText(c condition) string {
 }
 
 func jobStatus(obj *unstructured.Unstructured) Status {
-	if conditionOf(obj, "Complete").status == conditionTrue {
-		return ready("Complete", "complete, succeeded: %d", number(obj, 0, "status", "succeeded"))
+	if findCondition(obj, "Complete").status == conditionTrue {
+		return ready("Complete", "complete, succeeded: %d", intField(obj, 0, "status", "succeeded"))
 	}
-	if failed := conditionOf(obj, "Failed"); failed.status == conditionTrue {
+	if failed := findCondition(obj, "Failed"); failed.status == conditionTrue {
 		reason := failed.reason
 		if reason == "" {
 			reason = "JobFailed"
@@ -48,83 +48,86 @@ func jobStatus(obj *unstructured.Unstructured) Status {
 		return Status{State: Failed, Reason: reason, Message: message}
 	}
 	if suspended, _ := field(obj, "spec", "suspend").(bool); suspended {
-		return inProgress("Suspended", "suspended: it runs when spec.suspend is taken away")
+		return inProgress("Suspended", "suspended: it does not run until spec.suspend is removed")
 	}
-	if text(obj, "status", "startTime") == "" {
+	if stringField(obj, "status", "startTime") == "" {
 		return inProgress("JobNotStarted", "not started")
 	}
 	return inProgress("JobRunning", "active: %d, ready: %d, succeeded: %d of %d, failed: %d",
-		number(obj, 0, "status", "active"), number(obj, 0, "status", "ready"), number(obj, 0, "status", "succeeded"),
-		number(obj, number(obj, 1, "spec", "parallelism"), "spec", "completions"),
-		number(obj, 0, "status", "failed"))
+		intField(obj, 0, "status", "active"), intField(obj, 0, "status", "ready"), intField(obj, 0, "status", "succeeded"),
+		intField(obj, intField(obj, 1, "spec", "parallelism"), "spec", "completions"),
+		intField(obj, 0, "status", "failed"))
 }
 
-// deploymentStatus: whoever pauses a Deployment wants its rollout to stay where
-// it is, so there is nothing to wait for.
+// deploymentStatus judges a Deployment. A paused Deployment is ready, because its rollout
+// will not continue.
 func deploymentStatus(obj *unstructured.Unstructured) Status {
 	if paused, _ := field(obj, "spec", "paused").(bool); paused {
 		return ready("Paused", "paused, ready: %d of %d",
-			number(obj, 0, "status", "readyReplicas"), number(obj, 1, "spec", "replicas"))
+			intField(obj, 0, "status", "readyReplicas"), intField(obj, 1, "spec", "replicas"))
 	}
 	verdict := kstatus(obj)
-	if old := number(obj, 0, "status", "replicas") - number(obj, 0, "status", "updatedReplicas"); verdict.Reason == "ExtraPods" && old > 0 {
-		// kstatus speaks of termination, while the old pods may well stay.
-		verdict.Message = fmt.Sprintf("unavailable: %d, pods of the version before that still run: %d", number(obj, 0, "status", "unavailableReplicas"), old)
+	if old := intField(obj, 0, "status", "replicas") - intField(obj, 0, "status", "updatedReplicas"); verdict.Reason == "ExtraPods" && old > 0 {
+		// kstatus says that old pods are being terminated, but they may stay.
+		replicas := "old replicas"
+		if old == 1 {
+			replicas = "old replica"
+		}
+		verdict.Message = fmt.Sprintf("unavailable: %d, %d %s pending termination", intField(obj, 0, "status", "unavailableReplicas"), old, replicas)
 	}
 	return verdict
 }
 
-// statefulSetStatus: with OnDelete the new revision reaches a pod when somebody
-// deletes that pod, so only readiness counts. A partition is known to kstatus.
+// statefulSetStatus judges a StatefulSet. With OnDelete a pod is only updated when
+// somebody deletes it, so all ready pods count. kstatus handles partitions.
 func statefulSetStatus(obj *unstructured.Unstructured) Status {
-	if text(obj, "spec", "updateStrategy", "type") != "OnDelete" {
+	if stringField(obj, "spec", "updateStrategy", "type") != "OnDelete" {
 		return kstatus(obj)
 	}
-	return byReadyPods(number(obj, 0, "status", "readyReplicas"), number(obj, 1, "spec", "replicas"))
+	return onDeleteStatus(intField(obj, 0, "status", "readyReplicas"), intField(obj, 1, "spec", "replicas"))
 }
 
 func daemonSetStatus(obj *unstructured.Unstructured) Status {
-	if text(obj, "spec", "updateStrategy", "type") != "OnDelete" {
+	if stringField(obj, "spec", "updateStrategy", "type") != "OnDelete" {
 		return kstatus(obj)
 	}
-	return byReadyPods(number(obj, 0, "status", "numberReady"), number(obj, 0, "status", "desiredNumberScheduled"))
+	return onDeleteStatus(intField(obj, 0, "status", "numberReady"), intField(obj, 0, "status", "desiredNumberScheduled"))
 }
 
-func byReadyPods(have, want int64) Status {
+func onDeleteStatus(have, want int64) Status {
 	if have < want {
 		return inProgress("LessReady", "Ready: %d/%d", have, want)
 	}
-	return ready("Ready", "Ready: %d/%d, updated when its pods are deleted", have, want)
+	return ready("Ready", "Ready: %d/%d, pods are updated when they are deleted (OnDelete)", have, want)
 }
 
-// replicationControllerStatus: the fields have the same names and meanings as a
-// ReplicaSet's, which kstatus knows.
+// replicationControllerStatus judges a ReplicationController as a ReplicaSet, whose
+// fields have the same names and meanings.
 func replicationControllerStatus(obj *unstructured.Unstructured) Status {
 	content := maps.Clone(obj.Object)
 	content["apiVersion"], content["kind"] = "apps/v1", "ReplicaSet"
 	verdict := replicaSetStatus(&unstructured.Unstructured{Object: content})
 	if verdict.State == Ready {
-		verdict.Message = fmt.Sprintf("available, replicas: %d", number(obj, 0, "status", "replicas"))
+		verdict.Message = fmt.Sprintf("available, replicas: %d", intField(obj, 0, "status", "replicas"))
 	}
 	return verdict
 }
 
-// replicaSetStatus gives the controller's own words for pods that it cannot
-// create.
+// replicaSetStatus reports the error of the controller if it cannot create pods.
 func replicaSetStatus(obj *unstructured.Unstructured) Status {
-	if failure := conditionOf(obj, "ReplicaFailure"); failure.status == conditionTrue {
+	if failure := findCondition(obj, "ReplicaFailure"); failure.status == conditionTrue {
 		return inProgress(cmp.Or(failure.reason, "ReplicaFailure"), "%s", cmp.Or(failure.message, "pods cannot be created"))
 	}
 	return kstatus(obj)
 }
 
 func apiServiceStatus(obj *unstructured.Unstructured) Status {
-	available := conditionOf(obj, "Available")
+	available := findCondition(obj, "Available")
 	switch {
 	case available.status == conditionTrue:
 		return ready("Available", "available")
 	case available.kind == "":
-		return inProgress(ReasonNotObserved, "not checked by the API server yet")
+		return inProgress(ReasonNotObserved, "not yet checked by the API server")
 	}
 	return inProgress("NotAvailable", "not available: %s", conditionText(available))
 }

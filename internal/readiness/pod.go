@@ -9,22 +9,22 @@ import (
 	"k8s.io/apimachinery/pkg/apis/meta/v1/unstructured"
 )
 
-// podStatus: the phases Succeeded and Failed are final under every restart
-// policy. With restartPolicy Always a Failed pod was evicted or ran into its
-// deadline, and the kubelet does not start it again either.
+// podStatus judges a Pod. The phases Succeeded and Failed are final with every restart
+// policy. With restartPolicy Always, a Failed pod was evicted or has exceeded its
+// deadline, and the kubelet does not restart it.
 func podStatus(obj *unstructured.Unstructured) Status {
-	switch phase := text(obj, "status", "phase"); phase {
+	switch phase := stringField(obj, "status", "phase"); phase {
 	case "Succeeded":
 		return ready("Succeeded", "completed successfully")
 	case "Failed":
 		return podFailure(obj)
 	case "":
-		return inProgress("PodNotObserved", "no node or scheduler has taken it yet")
+		return inProgress("PodNotObserved", "waiting for the scheduler")
 	default:
-		if conditionOf(obj, "Ready").status == conditionTrue {
+		if findCondition(obj, "Ready").status == conditionTrue {
 			return ready("Ready", "ready")
 		}
-		if reason, message := podTrouble(obj); reason != "" {
+		if reason, message := podProblem(obj); reason != "" {
 			return inProgress(reason, "%s", message)
 		}
 		return inProgress("PodNotReady", "phase %s, not ready", phase)
@@ -32,7 +32,7 @@ func podStatus(obj *unstructured.Unstructured) Status {
 }
 
 func podFailure(obj *unstructured.Unstructured) Status {
-	failure := Status{State: Failed, Reason: text(obj, "status", "reason"), Message: text(obj, "status", "message")}
+	failure := Status{State: Failed, Reason: stringField(obj, "status", "reason"), Message: stringField(obj, "status", "message")}
 	if failure.Reason == "" {
 		failure.Reason = "PodFailed"
 	}
@@ -41,7 +41,7 @@ func podFailure(obj *unstructured.Unstructured) Status {
 	}
 	failure.Message = "the pod failed"
 	for _, c := range containers(obj) {
-		code, ok := wholeNumber(c.state("terminated")["exitCode"])
+		code, ok := asInt(c.state("terminated")["exitCode"])
 		if ok && code != 0 {
 			failure.Message = fmt.Sprintf("container %s exited with code %d", c.name(), code)
 			break
@@ -50,21 +50,21 @@ func podFailure(obj *unstructured.Unstructured) Status {
 	return failure
 }
 
-// podTrouble names what holds a pod up: no node for it, or a container that
-// waits for anything but its regular start.
-func podTrouble(obj *unstructured.Unstructured) (reason, message string) {
-	if scheduled := conditionOf(obj, "PodScheduled"); scheduled.status == "False" && scheduled.reason != "" {
+// podProblem returns what delays a pod: it cannot be scheduled, or a container waits for
+// something other than its regular start.
+func podProblem(obj *unstructured.Unstructured) (reason, message string) {
+	if scheduled := findCondition(obj, "PodScheduled"); scheduled.status == "False" && scheduled.reason != "" {
 		return scheduled.reason, conditionText(scheduled)
 	}
 	for _, c := range containers(obj) {
 		waiting := c.state("waiting")
-		reason := textOf(waiting["reason"])
+		reason := asString(waiting["reason"])
 		switch reason {
 		case "", "ContainerCreating", "PodInitializing":
 			continue
 		}
 		message := fmt.Sprintf("container %s: %s", c.name(), reason)
-		if detail := textOf(waiting["message"]); detail != "" {
+		if detail := asString(waiting["message"]); detail != "" {
 			message += ": " + detail
 		}
 		return reason, message
@@ -72,10 +72,10 @@ func podTrouble(obj *unstructured.Unstructured) (reason, message string) {
 	return "", ""
 }
 
-// containerStatus is one entry of status.containerStatuses.
+// containerStatus is an entry of status.containerStatuses.
 type containerStatus map[string]any
 
-// containers lists init containers first, as they run first.
+// containers returns the statuses of all containers, init containers first.
 func containers(obj *unstructured.Unstructured) []containerStatus {
 	var found []containerStatus
 	for _, list := range []string{"initContainerStatuses", "containerStatuses"} {
@@ -89,10 +89,10 @@ func containers(obj *unstructured.Unstructured) []containerStatus {
 	return found
 }
 
-func (c containerStatus) name() string { return textOf(c["name"]) }
+func (c containerStatus) name() string { return asString(c["name"]) }
 
-// state returns the details of the state waiting, running or terminated, nil
-// when the container is in another one.
+// state returns the details of the state waiting, running or terminated. It returns nil
+// if the container is in another state.
 func (c containerStatus) state(which string) map[string]any {
 	states, _ := c["state"].(map[string]any)
 	details, _ := states[which].(map[string]any)

@@ -12,42 +12,41 @@ import (
 	"sigs.k8s.io/cli-utils/pkg/kstatus/status"
 )
 
-// State is how far an object has come.
+// State is the state of an object.
 type State string
 
 const (
-	// Ready objects may be relied upon.
+	// Ready objects can be used.
 	Ready State = "Ready"
-	// InProgress objects are not ready, and may still become so, whatever
-	// trouble they report at the moment.
+	// InProgress objects are not ready, and may become ready, whatever they report at the
+	// moment.
 	InProgress State = "InProgress"
-	// Failed objects cannot become ready any more.
+	// Failed objects will not become ready.
 	Failed State = "Failed"
 	// Terminating objects are being deleted.
 	Terminating State = "Terminating"
-	// Missing objects are not on the server. Only a Tracker finds this.
+	// Missing objects are not on the server. Only a watcher.Watcher reports this state.
 	Missing State = "Missing"
 )
 
-// Status is the verdict on one version of an object.
+// Status is the result of judging one version of an object.
 type Status struct {
 	State State
-	// Reason is one CamelCase word, for programs.
+	// Reason is one word in CamelCase, for programs.
 	Reason string
-	// Message is for people; it may be empty.
+	// Message is for people. It may be empty.
 	Message string
-	// RecheckAfter, when above zero, asks for a new verdict after that time even if
-	// the object does not change by then.
+	// RecheckAfter, if positive, is the time after which the object must be judged again,
+	// even if it has not changed.
 	RecheckAfter time.Duration
 }
 
-// Evaluator judges one version of an object. It must not change the object, and
-// returns early when the context ends.
+// Evaluator judges one version of an object. It must not change the object, and returns
+// early when ctx is done.
 type Evaluator func(ctx context.Context, obj *unstructured.Unstructured) Status
 
-// ruleFor returns the rule for a kind that kstatus does not know or judges
-// otherwise than a rollout needs, or kstatus itself. Deletion and generation
-// are checked before.
+// ruleFor returns the rule for a kind that kstatus does not know or does not judge as
+// needed, otherwise kstatus. Deletion and generation are checked before.
 func ruleFor(kind schema.GroupKind) func(*unstructured.Unstructured) Status {
 	switch kind.String() {
 	case "Job.batch":
@@ -55,36 +54,36 @@ func ruleFor(kind schema.GroupKind) func(*unstructured.Unstructured) Status {
 	case "Pod":
 		return podStatus
 	case "ReplicationController":
-		return observedFirst(replicationControllerStatus)
+		return requireObserved(replicationControllerStatus)
 	case "Deployment.apps":
-		return observedFirst(deploymentStatus)
+		return requireObserved(deploymentStatus)
 	case "StatefulSet.apps":
-		return observedFirst(statefulSetStatus)
+		return requireObserved(statefulSetStatus)
 	case "DaemonSet.apps":
-		return observedFirst(daemonSetStatus)
+		return requireObserved(daemonSetStatus)
 	case "ReplicaSet.apps":
-		return observedFirst(replicaSetStatus)
+		return requireObserved(replicaSetStatus)
 	case "PodDisruptionBudget.policy":
-		return observedFirst(kstatus)
+		return requireObserved(kstatus)
 	case "APIService.apiregistration.k8s.io":
 		return apiServiceStatus
 	}
 	return kstatus
 }
 
-// Compute judges an object by its content alone.
+// Compute judges an object by its content.
 //
-// It differs from kstatus in this: a Job is ready when it is complete; a Pod
-// that failed has failed for good; an APIService is ready when it is Available;
-// StatefulSets and DaemonSets with the OnDelete strategy are ready by their
-// ready pods, because no controller replaces these; a paused Deployment is
-// ready; a generation that the controller has not observed yet is never ready,
-// in workloads and disruption budgets even when nothing was observed so far.
+// It differs from kstatus as follows. A Job is ready when it is complete. A Pod that
+// failed has failed. An APIService is ready when it is Available. StatefulSets and
+// DaemonSets with the OnDelete strategy are ready when enough of their pods are ready,
+// because no controller replaces these pods. A paused Deployment is ready. An object is
+// never ready before its controller has observed the current generation; workloads and
+// disruption budgets are not ready before they have an observed generation.
 //
-// Only a Job or Pod that failed is Failed. All else that kstatus calls failed
-// (an exceeded progress deadline, a crash loop, a pod that fits on no node, a
-// Stalled condition, refused names of a custom resource definition) can heal
-// without a new write, so it is InProgress and says what is wrong.
+// Only a Job or Pod can be Failed. Everything else that kstatus calls failed may recover
+// without another write, such as an exceeded progress deadline, a crash loop, a pod that
+// cannot be scheduled, a Stalled condition, or names of a custom resource definition that
+// are not accepted. It is InProgress, with a message that says what is wrong.
 func Compute(obj *unstructured.Unstructured) Status {
 	if obj.GetDeletionTimestamp() != nil {
 		return TerminatingStatus(obj)
@@ -95,14 +94,14 @@ func Compute(obj *unstructured.Unstructured) Status {
 	return ruleFor(obj.GroupVersionKind().GroupKind())(obj)
 }
 
-// kstatus asks the library and translates its verdict.
+// kstatus converts the result of the kstatus library.
 func kstatus(obj *unstructured.Unstructured) Status {
-	result, err := status.Compute(readable(obj))
+	result, err := status.Compute(forKstatus(obj))
 	if err != nil {
 		unreadable := Status{State: InProgress, Reason: "StatusUnreadable", Message: err.Error()}
 		if status.GetLegacyConditionsFn(obj) == nil {
-			// A custom resource with a status of its own design is treated like
-			// one without: there is nothing to wait for.
+			// A custom resource with a nonstandard status is treated like
+			// one without a status: there is nothing to wait for.
 			unreadable.State = Ready
 		}
 		return unreadable

@@ -34,7 +34,7 @@ func runStatusCases(t *testing.T, cases []statusCase) {
 func TestComputeWorkloads(t *testing.T) {
 	runStatusCases(t, []statusCase{
 		{"deployment just created", `{apiVersion: apps/v1, kind: Deployment, metadata: {name: a, generation: 1},
-			spec: {replicas: 1, progressDeadlineSeconds: 600}}`, InProgress, "NotObserved", "no controller"},
+			spec: {replicas: 1, progressDeadlineSeconds: 600}}`, InProgress, "NotObserved", "spec update to be observed"},
 		{"deployment of no replicas just created", `{apiVersion: apps/v1, kind: Deployment, metadata: {name: a, generation: 1},
 			spec: {replicas: 0}}`, InProgress, "NotObserved", ""},
 		{"deployment available", `{apiVersion: apps/v1, kind: Deployment, metadata: {name: a, generation: 2},
@@ -52,7 +52,7 @@ func TestComputeWorkloads(t *testing.T) {
 		{"deployment whose new pods do not come up", `{apiVersion: apps/v1, kind: Deployment, metadata: {name: a, generation: 2},
 			spec: {replicas: 2},
 			status: {observedGeneration: 2, replicas: 3, updatedReplicas: 2, readyReplicas: 2, availableReplicas: 2, unavailableReplicas: 1}}`,
-			InProgress, "ExtraPods", "unavailable: 1, pods of the version before that still run: 1"},
+			InProgress, "ExtraPods", "unavailable: 1, 1 old replica pending termination"},
 		{"deployment out of its progress deadline may heal", `{apiVersion: apps/v1, kind: Deployment, metadata: {name: a, generation: 1},
 			spec: {replicas: 1, progressDeadlineSeconds: 600}, status: {observedGeneration: 1, conditions: [
 			{type: Progressing, status: "False", reason: ProgressDeadlineExceeded, message: 'ReplicaSet "a-1" has timed out progressing.'}]}}`,

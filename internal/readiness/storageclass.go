@@ -26,62 +26,61 @@ const (
 	defaultBetaAnnotation = "storageclass.beta.kubernetes.io/is-default-class"
 )
 
-func storageClasses() schema.GroupVersionResource {
+func storageClassResource() schema.GroupVersionResource {
 	return schema.GroupVersionResource{Group: "storage.k8s.io", Version: "v1", Resource: "storageclasses"}
 }
 
-// StorageClasses looks up when claims are bound: from their storage class, read
-// once each, or where classes may not be read, from the event that the volume
-// controller writes to a claim that waits for its first consumer. It may be used
-// by several goroutines.
+// StorageClasses finds the volume binding modes of claims. It reads each storage class
+// once. If it may not read storage classes, it uses the event that the volume controller
+// writes for a claim that waits for its first consumer. It is safe for concurrent use.
 type StorageClasses struct {
 	client dynamic.Interface
 
-	mu     sync.Mutex
-	known  map[string]VolumeBindingMode // by class; the empty name is the default class
-	denied map[string]error             // classes that may not be read
+	mu        sync.Mutex
+	modes     map[string]VolumeBindingMode // by class; the empty name is the default class
+	forbidden map[string]error             // classes that may not be read
 }
 
-// NewStorageClasses returns a lookup that has read nothing yet.
+// NewStorageClasses returns StorageClasses that have not read anything yet.
 func NewStorageClasses(client dynamic.Interface) *StorageClasses {
-	return &StorageClasses{client: client, known: map[string]VolumeBindingMode{}, denied: map[string]error{}}
+	return &StorageClasses{client: client, modes: map[string]VolumeBindingMode{}, forbidden: map[string]error{}}
 }
 
-// BindingMode is a ClaimBinding. What is not known yet (no such class, no event so
-// far) is BindingUnknown and asked for again at the next call.
+// BindingMode is a VolumeBindingModeFunc. It returns BindingUnknown if the class or the
+// event does not exist yet, and reads again at the next call.
 func (s *StorageClasses) BindingMode(ctx context.Context, claim *unstructured.Unstructured) (VolumeBindingMode, error) {
 	name, given := className(claim)
 	if given && name == "" {
 		return BindsImmediately, nil // asks for no class: only volumes that exist can match
 	}
 	s.mu.Lock()
-	mode, denied := s.known[name], s.denied[name]
+	mode, denied := s.modes[name], s.forbidden[name]
 	s.mu.Unlock()
 	if mode != BindingUnknown {
 		return mode, nil
 	}
 	if denied == nil {
-		mode, err := s.read(ctx, name)
+		mode, err := s.readClass(ctx, name)
 		s.remember(name, mode, err)
 		if !apierrors.IsForbidden(err) {
 			return mode, err
 		}
 		denied = err
 	}
-	return s.fromEvents(ctx, claim, denied)
+	return s.bindingModeFromEvents(ctx, claim, denied)
 }
 
 func (s *StorageClasses) remember(name string, mode VolumeBindingMode, err error) {
 	s.mu.Lock()
 	defer s.mu.Unlock()
-	s.known[name] = mode
+	s.modes[name] = mode
 	if apierrors.IsForbidden(err) {
-		s.denied[name] = err
+		s.forbidden[name] = err
 	}
 }
 
-// className returns the class that the claim names; without one the default
-// class counts.
+// className returns the storage class that a claim names. If it names none, the default
+// class applies.
 func className(claim *unstructured.Unstructured) (name string, given bool) {
 	if name, given = claim.GetAnnotations()[classAnnotation]; given {
 		return name, true
@@ -90,41 +89,41 @@ func className(claim *unstructured.Unstructured) (name string, given bool) {
 	return name, given
 }
 
-func (s *StorageClasses) read(ctx context.Context, name string) (VolumeBindingMode, error) {
+func (s *StorageClasses) readClass(ctx context.Context, name string) (VolumeBindingMode, error) {
 	if name == "" {
 		return s.readDefault(ctx)
 	}
-	class, err := s.client.Resource(storageClasses()).Get(ctx, name, metav1.GetOptions{})
+	class, err := s.client.Resource(storageClassResource()).Get(ctx, name, metav1.GetOptions{})
 	switch {
 	case apierrors.IsNotFound(err):
 		return BindingUnknown, nil
 	case err != nil:
 		return BindingUnknown, fmt.Errorf("reading storage class %s: %w", name, err)
 	}
-	return bindingOf(class), nil
+	return bindingMode(class), nil
 }
 
-// readDefault finds the class that the API server would fill in: of several
-// defaults the newest, of equally new ones the first by name.
+// readDefault returns the mode of the class that the API server would use: the newest
+// default class, or the first by name if several are equally new.
 func (s *StorageClasses) readDefault(ctx context.Context) (VolumeBindingMode, error) {
-	list, err := s.client.Resource(storageClasses()).List(ctx, metav1.ListOptions{})
+	list, err := s.client.Resource(storageClassResource()).List(ctx, metav1.ListOptions{})
 	if err != nil {
 		return BindingUnknown, fmt.Errorf("listing storage classes: %w", err)
 	}
 	var chosen *unstructured.Unstructured
 	for n := range list.Items {
 		class := &list.Items[n]
-		if isDefault(class) && (chosen == nil || precedes(class, chosen)) {
+		if isDefault(class) && (chosen == nil || isPreferred(class, chosen)) {
 			chosen = class
 		}
 	}
 	if chosen == nil {
 		return BindingUnknown, nil
 	}
-	return bindingOf(chosen), nil
+	return bindingMode(chosen), nil
 }
 
-func precedes(a, b *unstructured.Unstructured) bool {
+func isPreferred(a, b *unstructured.Unstructured) bool {
 	born, other := a.GetCreationTimestamp(), b.GetCreationTimestamp()
 	if born.Equal(&other) {
 		return a.GetName() < b.GetName()
@@ -137,16 +136,16 @@ func isDefault(class *unstructured.Unstructured) bool {
 	return annotations[defaultAnnotation] == "true" || annotations[defaultBetaAnnotation] == "true"
 }
 
-func bindingOf(class *unstructured.Unstructured) VolumeBindingMode {
-	if text(class, "volumeBindingMode") == waitForFirstConsumer {
+func bindingMode(class *unstructured.Unstructured) VolumeBindingMode {
+	if stringField(class, "volumeBindingMode") == waitForFirstConsumer {
 		return BindsOnFirstConsumer
 	}
 	return BindsImmediately
 }
 
-// fromEvents looks for the controller's note on the claim. That there is none
-// says nothing: it may still be to come.
-func (s *StorageClasses) fromEvents(ctx context.Context, claim *unstructured.Unstructured, forbidden error) (VolumeBindingMode, error) {
+// bindingModeFromEvents looks for the event of the volume controller. If there is none,
+// the mode is unknown: the event may still come.
+func (s *StorageClasses) bindingModeFromEvents(ctx context.Context, claim *unstructured.Unstructured, forbidden error) (VolumeBindingMode, error) {
 	selector := fields.Set{
 		"involvedObject.kind": "PersistentVolumeClaim",
 		"involvedObject.name": claim.GetName(),
@@ -161,7 +160,7 @@ func (s *StorageClasses) fromEvents(ctx context.Context, claim *unstructured.Uns
 		return BindingUnknown, errors.Join(forbidden, fmt.Errorf("listing the events of claim %s: %w", claim.GetName(), err))
 	}
 	for n := range list.Items {
-		switch text(&list.Items[n], "reason") {
+		switch stringField(&list.Items[n], "reason") {
 		case waitForFirstConsumer, waitForPodScheduled:
 			return BindsOnFirstConsumer, nil
 		}

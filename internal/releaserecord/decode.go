@@ -13,25 +13,24 @@ import (
 	"github.com/ordered-helm/helm/internal/sequencer"
 )
 
-// What a record may hold at most. Whoever may write releases may write any
-// record: it must not take more time or memory than the largest charts do.
+// Limits of a record. Everybody who may write releases may write any record. Reading it
+// must not need more time or memory than the largest charts do.
 const (
-	// maxDepth is how many charts may be inside one another.
-	maxDepth  = 100
-	maxCharts = 10_000
-	// maxPaths is how long the paths of all charts may be together, in bytes.
-	maxPaths = 16 << 20
+	// maxChartDepth limits how deeply charts are nested.
+	maxChartDepth = 100
+	maxCharts     = 10_000
+	// maxPathBytes limits the total length of the paths of all charts.
+	maxPathBytes = 16 << 20
 )
 
 func encode(r *Record) ([]byte, error) {
-	if err := checkTree(r.Charts); err != nil {
+	if err := checkCharts(r.Charts); err != nil {
 		return nil, err
 	}
 	return json.Marshal(r)
 }
 
-// decode reads the version before the rest, which may have another form in
-// another version.
+// decode checks the version first, because other versions may have another format.
 func decode(data []byte) (*Record, error) {
 	var form struct {
 		Version int `json:"version"`
@@ -43,7 +42,7 @@ func decode(data []byte) (*Record, error) {
 	case form.Version < 1:
 		return nil, errors.New("it has no version")
 	case form.Version > version:
-		return nil, fmt.Errorf("it is of version %d, and this program knows versions up to %d: use a newer one", form.Version, version)
+		return nil, fmt.Errorf("it has version %d, but this program supports versions up to %d: upgrade it", form.Version, version)
 	}
 	r := &Record{}
 	if err := json.Unmarshal(data, r); err != nil {
@@ -55,26 +54,26 @@ func decode(data []byte) (*Record, error) {
 	return r, nil
 }
 
-// check finds what no record that this package wrote can have.
+// check rejects records that this package cannot have written.
 func (r *Record) check() error {
 	switch p := r.Progress; {
 	case r.Revision < 0:
-		return fmt.Errorf("it names the revision %d", r.Revision)
+		return fmt.Errorf("it has the invalid revision %d", r.Revision)
 	case p == nil:
 	case p.Revision < 1:
-		return fmt.Errorf("its progress names the revision %d", p.Revision)
+		return fmt.Errorf("its progress has the invalid revision %d", p.Revision)
 	case p.TotalNodes < len(p.DoneNodes):
-		return fmt.Errorf("its progress says that %d nodes of %d are done", len(p.DoneNodes), p.TotalNodes)
+		return fmt.Errorf("its progress has %d done nodes of %d", len(p.DoneNodes), p.TotalNodes)
 	case p.TotalNodes < len(p.RunningNodes):
-		return fmt.Errorf("its progress says that it is at %d nodes of %d", len(p.RunningNodes), p.TotalNodes)
+		return fmt.Errorf("its progress has %d running nodes of %d", len(p.RunningNodes), p.TotalNodes)
 	}
 	if err := errors.Join(r.Earlier.check(), r.Lease.check()); err != nil {
 		return err
 	}
-	if err := checkTree(r.Charts); err != nil || !r.Ordered {
+	if err := checkCharts(r.Charts); err != nil || !r.Ordered {
 		return err
 	}
-	return checkNames(r.Charts)
+	return checkDependencies(r.Charts)
 }
 
 func (e *EarlierRevisions) check() error {
@@ -82,18 +81,18 @@ func (e *EarlierRevisions) check() error {
 		return nil
 	}
 	if e.Revision < 1 {
-		return fmt.Errorf("what it knows of revisions before names the revision %d", e.Revision)
+		return fmt.Errorf("its data about earlier revisions has the invalid revision %d", e.Revision)
 	}
 	for _, l := range e.Leftovers {
 		if l.APIVersion == "" || l.Kind == "" || l.Name == "" {
-			return fmt.Errorf("it names something to delete by the apiVersion %.100q, the kind %.100q and the name %.100q", l.APIVersion, l.Kind, l.Name)
+			return fmt.Errorf("it has an invalid leftover object: apiVersion %.100q, kind %.100q, name %.100q", l.APIVersion, l.Kind, l.Name)
 		}
 	}
 	return nil
 }
 
-// checkTree holds the tree of charts against the limits.
-func checkTree(root *sequencer.Chart) error {
+// checkCharts checks the limits of the tree of charts.
+func checkCharts(root *sequencer.Chart) error {
 	if root == nil {
 		return errors.New("it has no charts")
 	}
@@ -107,14 +106,14 @@ func checkTree(root *sequencer.Chart) error {
 		path += len(c.Name) + 1
 		paths += path
 		switch {
-		case depth > maxDepth:
-			return fmt.Errorf("its charts are nested more than %d deep", maxDepth)
+		case depth > maxChartDepth:
+			return fmt.Errorf("its charts are nested more than %d levels deep", maxChartDepth)
 		case charts > maxCharts:
 			return fmt.Errorf("it has more than %d charts", maxCharts)
 		case c.HookMode != "" && !hookrunner.Mode(c.HookMode).IsParallel():
-			return fmt.Errorf("its chart %.100q runs its hooks in the mode %.100q, which there is not", c.Name, c.HookMode)
-		case paths > maxPaths:
-			return fmt.Errorf("the paths of its charts are longer than %d MiB together", maxPaths>>20)
+			return fmt.Errorf("its chart %.100q has the invalid runHooksInParallel %.100q", c.Name, c.HookMode)
+		case paths > maxPathBytes:
+			return fmt.Errorf("the paths of its charts exceed %d MiB in total", maxPathBytes>>20)
 		}
 		for _, sub := range c.Subcharts {
 			if err := walk(sub, depth+1, path); err != nil {
@@ -126,29 +125,29 @@ func checkTree(root *sequencer.Chart) error {
 	return walk(root, 1, 0)
 }
 
-// checkNames refuses names that stand for no subchart, as no release that was
-// deployed in order has them: the planner would look for the nearest name,
-// which takes long for long lists.
-func checkNames(c *sequencer.Chart) error {
+// checkDependencies rejects names of subcharts that do not exist. No release that was
+// deployed in order has such names, and searching for similar names takes long for long
+// lists.
+func checkDependencies(c *sequencer.Chart) error {
 	if c.Sequenced {
-		known := namesIn(c)
-		for _, name := range dependedOn(c) {
+		known := subchartNames(c)
+		for _, name := range dependsOn(c) {
 			if !known[name] {
-				return fmt.Errorf("its chart %.100q depends on the subchart %.100q, which it does not have", c.Name, name)
+				return fmt.Errorf("its chart %.100q depends on the unknown subchart %.100q", c.Name, name)
 			}
 		}
 	}
 	for _, sub := range c.Subcharts {
-		if err := checkNames(sub); err != nil {
+		if err := checkDependencies(sub); err != nil {
 			return err
 		}
 	}
 	return nil
 }
 
-// dependedOn lists the names of subcharts that a chart or one of its
-// dependencies depends on.
-func dependedOn(c *sequencer.Chart) []string {
+// dependsOn returns the names of the subcharts that a chart or its dependencies depend
+// on.
+func dependsOn(c *sequencer.Chart) []string {
 	names := slices.Clone(c.DependsOnSubcharts)
 	for _, d := range c.Dependencies {
 		names = append(names, d.DependsOn...)
@@ -156,8 +155,8 @@ func dependedOn(c *sequencer.Chart) []string {
 	return names
 }
 
-// namesIn are the names that stand for subcharts of a chart.
-func namesIn(c *sequencer.Chart) map[string]bool {
+// subchartNames returns the names that refer to subcharts of a chart.
+func subchartNames(c *sequencer.Chart) map[string]bool {
 	names := map[string]bool{}
 	for _, sub := range c.Subcharts {
 		names[sub.Name] = true

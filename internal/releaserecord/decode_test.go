@@ -29,33 +29,33 @@ func TestReadWhatCannotBeUsed(t *testing.T) {
 		{"of another form", `[1]`, "cannot unmarshal array"},
 		{"no version", `{"charts":{"name":"shop"}}`, "it has no version"},
 		{"a version before the first", `{"version":-1,"charts":{"name":"shop"}}`, "it has no version"},
-		{"a newer version", `{"version":2,"charts":"in a form of its own"}`, "it is of version 2, and this program knows versions up to 1: use a newer one"},
-		{"knowledge of no revision", `{"version":1,"earlier":{"removed":true},"charts":{"name":"shop"}}`, "what it knows of revisions before names the revision 0"},
+		{"a newer version", `{"version":2,"charts":"in a form of its own"}`, "it has version 2, but this program supports versions up to 1: upgrade it"},
+		{"knowledge of no revision", `{"version":1,"earlier":{"removed":true},"charts":{"name":"shop"}}`, "its data about earlier revisions has the invalid revision 0"},
 		{"no charts", `{"version":1,"sequenced":true}`, "it has no charts"},
 		{"charts of another form", `{"version":1,"charts":["shop"]}`, "cannot unmarshal array"},
 		{"a chart that is null", `{"version":1,"charts":{"name":"shop","subcharts":[{"name":"a"},null]}}`, "one of its charts is null"},
-		{"a revision that cannot be", `{"version":1,"revision":-1,"charts":{"name":"shop"}}`, "it names the revision -1"},
-		{"progress of no revision", `{"version":1,"revision":1,"progress":{"nodes":1},"charts":{"name":"shop"}}`, "its progress names the revision 0"},
-		{"at more nodes than there are", `{"version":1,"progress":{"revision":1,"nodes":1,"at":["a","b"]},"charts":{"name":"shop"}}`, "its progress says that it is at 2 nodes of 1"},
-		{"more progress than there can be", `{"version":1,"progress":{"revision":1,"nodes":1,"done":["a","b"]},"charts":{"name":"shop"}}`, "its progress says that 2 nodes of 1 are done"},
+		{"a revision that cannot be", `{"version":1,"revision":-1,"charts":{"name":"shop"}}`, "it has the invalid revision -1"},
+		{"progress of no revision", `{"version":1,"revision":1,"progress":{"nodes":1},"charts":{"name":"shop"}}`, "its progress has the invalid revision 0"},
+		{"at more nodes than there are", `{"version":1,"progress":{"revision":1,"nodes":1,"at":["a","b"]},"charts":{"name":"shop"}}`, "its progress has 2 running nodes of 1"},
+		{"more progress than there can be", `{"version":1,"progress":{"revision":1,"nodes":1,"done":["a","b"]},"charts":{"name":"shop"}}`, "its progress has 2 done nodes of 1"},
 		{
 			"something to delete without a name", `{"version":1,"earlier":{"revision":2,"leftovers":[{"apiVersion":"v1","kind":"Secret","name":"a"},{"apiVersion":"v1","kind":"Secret","namespace":"b"}]},"charts":{"name":"shop"}}`,
-			`it names something to delete by the apiVersion "v1", the kind "Secret" and the name ""`,
+			`it has an invalid leftover object: apiVersion "v1", kind "Secret", name ""`,
 		},
-		{"charts that are nested too deep", `{"version":1,"charts":` + nested(101) + `}`, "its charts are nested more than 100 deep"},
+		{"charts that are nested too deep", `{"version":1,"charts":` + nested(101) + `}`, "its charts are nested more than 100 levels deep"},
 		{"charts without end", `{"version":1,"charts":` + nested(20000) + `}`, "exceeded max depth"},
 		{"too many charts", `{"version":1,"charts":{"name":"a","subcharts":[` + strings.Repeat(`{"name":"b"},`, 9999) + `{"name":"b"}]}}`, "it has more than 10000 charts"},
 		{
 			"paths that are too long", `{"version":1,"charts":{"name":"` + strings.Repeat("a", 1<<20) + `","subcharts":[` + strings.Repeat(`{},`, 15) + `{}]}}`,
-			"the paths of its charts are longer than 16 MiB together",
+			"the paths of its charts exceed 16 MiB in total",
 		},
 		{
 			"a name that stands for nothing", `{"version":1,"sequenced":true,"charts":{"name":"shop","sequenced":true,"dependsOnSubcharts":["a","x"],"subcharts":[{"name":"a"}]}}`,
-			`its chart "shop" depends on the subchart "x", which it does not have`,
+			`its chart "shop" depends on the unknown subchart "x"`,
 		},
 		{
 			"such a name of a subchart", `{"version":1,"sequenced":true,"charts":{"name":"shop","subcharts":[{"name":"a","sequenced":true,"dependencies":[{"name":"b","dependsOn":[""]}]}]}}`,
-			`its chart "a" depends on the subchart "", which it does not have`,
+			`its chart "a" depends on the unknown subchart ""`,
 		},
 	}
 	for _, tt := range tests {
@@ -67,7 +67,7 @@ func TestReadWhatCannotBeUsed(t *testing.T) {
 			if got != nil || !errors.As(err, &invalid) || invalid.Release != "shop" || invalid.Revision != 3 || errors.Unwrap(err) == nil {
 				t.Fatalf("got %v, %v", got, err)
 			}
-			if want := "the record of order in release shop, revision 3, cannot be used: "; !strings.HasPrefix(err.Error(), want) || !strings.Contains(err.Error(), tt.want) {
+			if want := "the release record of shop, revision 3, cannot be used: "; !strings.HasPrefix(err.Error(), want) || !strings.Contains(err.Error(), tt.want) {
 				t.Errorf("got %q, want %q", err, tt.want)
 			}
 			if again, err := WithRecord(ch, sample()); err != nil || len(again.Files) != 2 {
@@ -103,9 +103,9 @@ func TestAttachWhatReadRefuses(t *testing.T) {
 	for range 100 {
 		deep = &sequencer.Chart{Name: "c", Subcharts: []*sequencer.Chart{deep}}
 	}
-	for name, r := range map[string]*Record{"its charts are nested more than 100 deep": {Charts: deep}, "it has no charts": {}} {
+	for name, r := range map[string]*Record{"its charts are nested more than 100 levels deep": {Charts: deep}, "it has no charts": {}} {
 		ch, err := WithRecord(shop(), r)
-		if ch != nil || err == nil || err.Error() != "write the record of order: "+name {
+		if ch != nil || err == nil || err.Error() != "write the release record: "+name {
 			t.Errorf("got %v, %v, want %s", ch, err, name)
 		}
 	}

@@ -47,7 +47,7 @@ func TestUnknownHookModes(t *testing.T) {
 		ch.Files = append(ch.Files, &chart.File{Name: fileName, Data: []byte(data)})
 		_, err := Read(releaseOf(ch))
 		var invalid *InvalidError
-		want := `the record of order in release shop, revision 3, cannot be used: its chart "b" runs its hooks in the mode "` + mode[:min(len(mode), 100)] + `", which there is not`
+		want := `the release record of shop, revision 3, cannot be used: its chart "b" has the invalid runHooksInParallel "` + mode[:min(len(mode), 100)] + `"`
 		if !errors.As(err, &invalid) || err.Error() != want {
 			t.Errorf("%s: got %v", mode, err)
 		}

@@ -13,36 +13,35 @@ import (
 )
 
 const (
-	// maxLease is for how long a lease may hold a release without being renewed, in
-	// seconds.
-	maxLease = 3600
-	// maxName is how long a name in a lease may be, in bytes.
-	maxName = 300
+	// maxLeaseSeconds limits the duration of a lease.
+	maxLeaseSeconds = 3600
+	// maxNameLength limits the names in a lease, in bytes.
+	maxNameLength = 300
 )
 
-// Lease says which process deploys or removes a revision. The process renews it while it
-// lives, and takes it out when it is done.
+// Lease is the lock of the process that deploys or removes a revision. The process renews
+// it while it runs, and removes it when it is done.
 type Lease struct {
-	// Revision is the revision that is held.
+	// Revision is the revision that is locked.
 	Revision int `json:"revision"`
-	// ID tells this lease from all others.
+	// ID identifies the lease.
 	ID string `json:"id"`
-	// Operation is what the process does, as in "upgrade".
+	// Operation is the operation of the process, as in "upgrade".
 	Operation string `json:"operation"`
 	process.Process
-	// StartedAt is when the operation began, and Renewed when the lease was renewed
-	// last, by the clock of its process.
+	// StartedAt is when the operation began. RenewedAt is when the lease was last
+	// renewed. Both are by the clock of the process.
 	StartedAt time.Time `json:"began"`
 	RenewedAt time.Time `json:"renewed"`
-	// Seconds is for how long the lease holds without being renewed.
+	// Seconds is the time after which a lease that is not renewed expires.
 	Seconds int `json:"seconds"`
 }
 
-// Duration is for how long the lease holds without being renewed.
+// Duration returns the time after which a lease that is not renewed expires.
 func (l *Lease) Duration() time.Duration { return time.Duration(l.Seconds) * time.Second }
 
-// LeaseFor gives the lease by which a revision is held; nil if the record has none or
-// that of another revision. A nil record has none.
+// LeaseFor returns the lease of a revision. It returns nil if there is none, or that of
+// another revision. The record may be nil.
 func (r *Record) LeaseFor(revision int) *Lease {
 	if r == nil || r.Lease == nil || r.Lease.Revision != revision {
 		return nil
@@ -55,15 +54,15 @@ func (l *Lease) check() error {
 	case l == nil:
 		return nil
 	case l.Revision < 1:
-		return fmt.Errorf("its lease names the revision %d", l.Revision)
+		return fmt.Errorf("its lease has the invalid revision %d", l.Revision)
 	case l.ID == "":
 		return fmt.Errorf("its lease has no ID")
-	case l.Seconds < 1 || l.Seconds > maxLease:
-		return fmt.Errorf("its lease is to hold for %d seconds", l.Seconds)
+	case l.Seconds < 1 || l.Seconds > maxLeaseSeconds:
+		return fmt.Errorf("its lease has the invalid duration of %d seconds", l.Seconds)
 	}
 	for _, name := range []string{l.ID, l.Operation, l.Host, l.StartID} {
-		if len(name) > maxName || strings.ContainsFunc(name, func(r rune) bool { return !unicode.IsGraphic(r) }) {
-			return fmt.Errorf("its lease has the name %.100q", name)
+		if len(name) > maxNameLength || strings.ContainsFunc(name, func(r rune) bool { return !unicode.IsGraphic(r) }) {
+			return fmt.Errorf("its lease has the invalid name %.100q", name)
 		}
 	}
 	return nil

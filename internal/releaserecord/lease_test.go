@@ -59,13 +59,13 @@ func TestLeasesThatCannotBe(t *testing.T) {
 		change func(*Lease)
 		want   string
 	}{
-		"of no revision":         {func(l *Lease) { l.Revision = 0 }, "its lease names the revision 0"},
+		"of no revision":         {func(l *Lease) { l.Revision = 0 }, "its lease has the invalid revision 0"},
 		"without an ID":          {func(l *Lease) { l.ID = "" }, "its lease has no ID"},
-		"for no time":            {func(l *Lease) { l.Seconds = 0 }, "its lease is to hold for 0 seconds"},
-		"for ever":               {func(l *Lease) { l.Seconds = 1 << 40 }, "its lease is to hold for 1099511627776 seconds"},
-		"of a host in colour":    {func(l *Lease) { l.Host = "\x1b[31mred" }, `its lease has the name "\x1b[31mred"`},
-		"of a host without end":  {func(l *Lease) { l.Host = strings.Repeat("a", 301) }, "its lease has the name"},
-		"for an operation below": {func(l *Lease) { l.Operation = "up\ngrade" }, `its lease has the name "up\ngrade"`},
+		"for no time":            {func(l *Lease) { l.Seconds = 0 }, "its lease has the invalid duration of 0 seconds"},
+		"for ever":               {func(l *Lease) { l.Seconds = 1 << 40 }, "its lease has the invalid duration of 1099511627776 seconds"},
+		"of a host in colour":    {func(l *Lease) { l.Host = "\x1b[31mred" }, `its lease has the invalid name "\x1b[31mred"`},
+		"of a host without end":  {func(l *Lease) { l.Host = strings.Repeat("a", 301) }, "its lease has the invalid name"},
+		"for an operation below": {func(l *Lease) { l.Operation = "up\ngrade" }, `its lease has the invalid name "up\ngrade"`},
 	} {
 		r := &Record{Version: version, Charts: &sequencer.Chart{Name: "shop"}, Lease: leased()}
 		tt.change(r.Lease)

@@ -18,34 +18,34 @@ import (
 	corev1 "k8s.io/api/core/v1"
 )
 
-// maxStored is how many bytes the values in a Secret or a ConfigMap may have
-// together. The API server counts neither keys nor labels, and of a Secret the
-// values as they are before the API encodes them.
-const maxStored = corev1.MaxSecretSize
+// maxStoredSize limits the total size of the values in a Secret or ConfigMap. The API
+// server counts neither keys nor labels, and counts the values of a Secret before they
+// are encoded.
+const maxStoredSize = corev1.MaxSecretSize
 
-// quickMargin is the part of its size by which a quick compression may, in odd cases,
-// do better than a thorough one: a hundredth.
-const quickMargin = 100
+// fastCompressionMargin is the inverse of the fraction by which fast compression may, in
+// rare cases, produce less than thorough compression.
+const fastCompressionMargin = 100
 
-// mostParts is how many parts of a release an error names.
-const mostParts = 3
+// maxParts limits the parts of a release that an error names.
+const maxParts = 3
 
-// StoredSize is how many bytes a release takes in a Secret or a ConfigMap,
-// as Helm's drivers write it.
+// StoredSize returns the size of a release in a Secret or ConfigMap, in bytes, as the
+// drivers of Helm store it.
 func StoredSize(rel *release.Release) (int, error) {
 	data, err := json.Marshal(rel)
 	if err != nil {
 		return 0, fmt.Errorf("write release %s: %w", rel.Name, err)
 	}
-	return compressed(data)
+	return compressedSize(data)
 }
 
-// compressed is the size of what is left of data after gzip and base64, as Helm's
-// drivers have it.
-func compressed(data []byte) (int, error) { return compressedAt(data, gzip.BestCompression) }
+// compressedSize returns the size of data after gzip and base64, as in the drivers of
+// Helm.
+func compressedSize(data []byte) (int, error) { return compressedSizeAt(data, gzip.BestCompression) }
 
-func compressedAt(data []byte, level int) (int, error) {
-	var n counter
+func compressedSizeAt(data []byte, level int) (int, error) {
+	var n byteCounter
 	w, err := gzip.NewWriterLevel(&n, level)
 	if err != nil {
 		return 0, err
@@ -59,42 +59,41 @@ func compressedAt(data []byte, level int) (int, error) {
 	return base64.StdEncoding.EncodedLen(int(n)), nil
 }
 
-// counter counts what is written to it.
-type counter int
+// byteCounter counts the bytes that are written to it.
+type byteCounter int
 
-func (c *counter) Write(data []byte) (int, error) {
-	*c += counter(len(data))
+func (c *byteCounter) Write(data []byte) (int, error) {
+	*c += byteCounter(len(data))
 	return len(data), nil
 }
 
-// atMost is a size that compressed never exceeds: what cannot be compressed
-// grows by a header and some bytes for each block.
-func atMost(size int) int {
+// maxCompressedSize returns an upper bound for compressedSize. Data that cannot be
+// compressed grows by a header and some bytes for each block.
+func maxCompressedSize(size int) int {
 	return base64.StdEncoding.EncodedLen(size + size/1024 + 64)
 }
 
-// TooLargeError says that a release is larger than the object that would hold
-// it may be.
+// TooLargeError reports a release that is too large for the object that stores it.
 type TooLargeError struct {
 	Release  string
 	Revision int
-	// Kind is that of the object: "Secret" or "ConfigMap".
+	// Kind is the kind of the object: "Secret" or "ConfigMap".
 	Kind string
-	// Size is what the release takes and Limit what there may be, in bytes.
+	// Size is the size of the release, and Limit the maximum, in bytes.
 	Size, Limit int
-	// Reserve is how many bytes it may grow by while it is deployed.
+	// Reserve is by how many bytes it may grow during the deployment.
 	Reserve int
-	// Parts are what takes most of it, the largest first.
+	// Parts are the largest parts, the largest first.
 	Parts []Part
 }
 
-// Part is a part of a release that is too large.
+// Part is a part of a release.
 type Part struct {
-	// Name is what it is, as in "the files of the chart".
+	// Name describes the part, as in "the files of the chart".
 	Name string
-	// Size is how many bytes it would take alone.
+	// Size is the size that it would have by itself, in bytes.
 	Size int
-	// Largest is the name of the largest file in it, if it is made of files.
+	// Largest is the name of the largest file in it, if it consists of files.
 	Largest string
 }
 
@@ -108,20 +107,20 @@ func (p Part) String() string {
 func (e *TooLargeError) Error() string {
 	grows := ""
 	if e.Reserve > 0 {
-		grows = fmt.Sprintf(", and up to %d more while it is deployed", e.Reserve)
+		grows = fmt.Sprintf(", and up to %d more during the deployment", e.Reserve)
 	}
 	parts := make([]string, len(e.Parts))
 	for i, p := range e.Parts {
 		parts[i] = p.String()
 	}
-	return fmt.Sprintf("release %s is too large to be stored: revision %d takes %d bytes%s, and a %s holds no more than %d. "+
-		"Most is taken by %s: leave files out with .helmignore, split the chart, or store releases in a database with HELM_DRIVER=sql",
+	return fmt.Sprintf("release %s is too large to be stored: revision %d takes %d bytes%s, but a %s can have at most %d. "+
+		"The largest parts are %s: exclude files with .helmignore, split the chart, or store releases in a database with HELM_DRIVER=sql",
 		e.Release, e.Revision, e.Size, grows, e.Kind, e.Limit, strings.Join(parts, ", "))
 }
 
-// CheckSize returns a *TooLargeError if the release, with a reserve of bytes for
-// what is noted in it later, does not fit into the object in which the driver
-// of that name stores it. Only Secrets and ConfigMaps have a limit.
+// CheckSize returns a *TooLargeError if a release does not fit into the object in which a
+// driver stores it. Reserve is by how many bytes the release may grow. Only Secrets and
+// ConfigMaps have a limit.
 func CheckSize(rel *release.Release, driverName string, reserve int) error {
 	if driverName != driver.SecretsDriverName && driverName != driver.ConfigMapsDriverName {
 		return nil
@@ -130,15 +129,15 @@ func CheckSize(rel *release.Release, driverName string, reserve int) error {
 	if err != nil {
 		return fmt.Errorf("write release %s: %w", rel.Name, err)
 	}
-	if atMost(len(data))+reserve <= maxStored {
-		return nil // which spares ordinary releases the compression
+	if maxCompressedSize(len(data))+reserve <= maxStoredSize {
+		return nil // without compressing an ordinary release
 	}
-	quick, err := compressedAt(data, gzip.BestSpeed)
-	if err != nil || quick+quick/quickMargin+reserve <= maxStored {
-		return err // and large ones most of it
+	quick, err := compressedSizeAt(data, gzip.BestSpeed)
+	if err != nil || quick+quick/fastCompressionMargin+reserve <= maxStoredSize {
+		return err // without slow compression of a large release
 	}
-	size, err := compressed(data)
-	if err != nil || size+reserve <= maxStored {
+	size, err := compressedSize(data)
+	if err != nil || size+reserve <= maxStoredSize {
 		return err
 	}
 	parts, err := largestParts(rel)
@@ -147,17 +146,17 @@ func CheckSize(rel *release.Release, driverName string, reserve int) error {
 	}
 	return &TooLargeError{
 		Release: rel.Name, Revision: rel.Version, Kind: driverName,
-		Size: size, Limit: maxStored, Reserve: reserve, Parts: parts,
+		Size: size, Limit: maxStoredSize, Reserve: reserve, Parts: parts,
 	}
 }
 
-// largestParts measures the parts of a release.
+// largestParts returns the largest parts of a release.
 func largestParts(rel *release.Release) ([]Part, error) {
 	ch := rel.Chart
 	if ch == nil {
 		ch = &chart.Chart{}
 	}
-	files := without(ch.Files)
+	files := removeRecord(ch.Files)
 	var order []*chart.File
 	if len(files) < len(ch.Files) {
 		order = slices.DeleteFunc(slices.Clone(ch.Files), func(f *chart.File) bool { return !isRecord(f) })
@@ -172,7 +171,7 @@ func largestParts(rel *release.Release) ([]Part, error) {
 		{"the values", "", []any{ch.Values, rel.Config}},
 		{"the schema of the values", "", ch.Schema},
 		{"the metadata of the chart", "", []any{ch.Metadata, ch.Lock}},
-		{"the record of order", "", order},
+		{"the release record", "", order},
 		{"the manifest", "", rel.Manifest},
 		{"the hooks", "", rel.Hooks},
 		{"the notes and status", "", rel.Info},
@@ -181,18 +180,18 @@ func largestParts(rel *release.Release) ([]Part, error) {
 		if err != nil {
 			return nil, fmt.Errorf("write release %s: %w", rel.Name, err)
 		}
-		size, err := compressed(data)
+		size, err := compressedSize(data)
 		if err != nil {
 			return nil, err
 		}
 		parts = append(parts, Part{Name: p.name, Size: size, Largest: p.largest})
 	}
 	slices.SortStableFunc(parts, func(a, b Part) int { return cmp.Compare(b.Size, a.Size) })
-	parts = parts[:mostParts]
+	parts = parts[:maxParts]
 	return slices.DeleteFunc(parts, func(p Part) bool { return p.Size < parts[0].Size/100 }), nil
 }
 
-// largestFile is the name of the largest file, empty if there is none.
+// largestFile returns the name of the largest file, or "" if there is none.
 func largestFile(files []*chart.File) string {
 	name, size := "", -1
 	for _, f := range files {

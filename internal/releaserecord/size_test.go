@@ -162,9 +162,9 @@ func TestTooLargeError(t *testing.T) {
 	if !errors.As(err, &e) {
 		t.Fatalf("got %v", err)
 	}
-	want := fmt.Sprintf("release shop is too large to be stored: revision 3 takes %d bytes, and up to 4096 more while it is deployed, and a Secret holds no more than 1048576. "+
-		"Most is taken by the files of the chart (%d, the largest dashboards/big.json), the values (%d), the templates of the chart (%d, the largest templates/b.yaml): "+
-		"leave files out with .helmignore, split the chart, or store releases in a database with HELM_DRIVER=sql", e.Size, e.Parts[0].Size, e.Parts[1].Size, e.Parts[2].Size)
+	want := fmt.Sprintf("release shop is too large to be stored: revision 3 takes %d bytes, and up to 4096 more during the deployment, but a Secret can have at most 1048576. "+
+		"The largest parts are the files of the chart (%d, the largest dashboards/big.json), the values (%d), the templates of the chart (%d, the largest templates/b.yaml): "+
+		"exclude files with .helmignore, split the chart, or store releases in a database with HELM_DRIVER=sql", e.Size, e.Parts[0].Size, e.Parts[1].Size, e.Parts[2].Size)
 	if err.Error() != want {
 		t.Errorf("got  %v\nwant %s", err, want)
 	}
@@ -192,7 +192,7 @@ func TestLargestParts(t *testing.T) {
 		"the values":                 {Config: map[string]any{"a": text}},
 		"the schema of the values":   {Chart: &chart.Chart{Schema: []byte(text)}},
 		"the metadata of the chart":  {Chart: &chart.Chart{Metadata: &chart.Metadata{Description: text}}},
-		"the record of order":        {Chart: attached},
+		"the release record":         {Chart: attached},
 		"the manifest":               {Manifest: text},
 		"the hooks":                  {Hooks: []*release.Hook{{Manifest: text}}},
 		"the notes and status":       {Info: &release.Info{Notes: text}},
@@ -213,11 +213,11 @@ func TestOnlyLargeReleasesAreCompressed(t *testing.T) {
 		for i := range data {
 			data[i] = byte(r.Uint32())
 		}
-		if got, err := compressed(data); err != nil || got > atMost(n) {
-			t.Errorf("%d bytes take %d, which is more than %d, %v", n, got, atMost(n), err)
+		if got, err := compressedSize(data); err != nil || got > maxCompressedSize(n) {
+			t.Errorf("%d bytes take %d, which is more than %d, %v", n, got, maxCompressedSize(n), err)
 		}
 	}
-	if bound := atMost(700_000); bound > maxStored {
+	if bound := maxCompressedSize(700_000); bound > maxStoredSize {
 		t.Errorf("a release of 700,000 bytes is compressed: it may take %d", bound)
 	}
 }

@@ -13,8 +13,8 @@ import (
 	"github.com/ordered-helm/helm/internal/sequencer"
 )
 
-// Charts matches what charts declared to the tree of charts that Helm's
-// dependency processing left: aliased copies, and without what is disabled.
+// Charts combines the declarations of charts with the tree of charts after Helm has
+// processed the dependencies: with aliased copies and without disabled charts.
 func Charts(d *chartloader.Declaration, processed *chart.Chart) *sequencer.Chart {
 	c := &sequencer.Chart{
 		Name: processed.Name(), Sequenced: d.Sequenced(), Declares: d.Declares(),
@@ -26,20 +26,20 @@ func Charts(d *chartloader.Declaration, processed *chart.Chart) *sequencer.Chart
 	present := map[string]*chart.Chart{}
 	for _, sub := range processed.Dependencies() {
 		present[sub.Name()] = sub
-		if declared := declarationOf(d, sub); declared != nil {
+		if declared := findDeclaration(d, sub); declared != nil {
 			c.Subcharts = append(c.Subcharts, Charts(declared, sub))
 		}
 	}
 	for _, e := range d.Dependencies {
-		c.Dependencies = append(c.Dependencies, dependency(d, e, present))
+		c.Dependencies = append(c.Dependencies, matchDependency(d, e, present))
 	}
-	dropOrderOfOne(d, c.Dependencies)
+	removeSelfDependencies(d, c.Dependencies)
 	return c
 }
 
-// dropOrderOfOne drops what entries that have become one chart say about each
-// other.
-func dropOrderOfOne(d *chartloader.Declaration, dependencies []sequencer.Dependency) {
+// removeSelfDependencies removes dependencies between entries that have become the same
+// chart.
+func removeSelfDependencies(d *chartloader.Declaration, dependencies []sequencer.Dependency) {
 	for i, s := range dependencies {
 		if s.Disabled || s.Alias == d.Dependencies[i].Alias {
 			continue // it is a chart of its own
@@ -53,10 +53,10 @@ func dropOrderOfOne(d *chartloader.Declaration, dependencies []sequencer.Depende
 	}
 }
 
-// dependency matches one entry of the dependencies to the subcharts that are
-// present. In the second copy of a chart that has two aliases, Helm leaves the
-// aliases of the charts inside out: there the alias is one more name.
-func dependency(d *chartloader.Declaration, e chartloader.Dependency, present map[string]*chart.Chart) sequencer.Dependency {
+// matchDependency matches an entry of the dependencies with the enabled subcharts. In the
+// second copy of a chart with two aliases, Helm ignores the aliases of its subcharts:
+// there the alias is another name.
+func matchDependency(d *chartloader.Declaration, e chartloader.Dependency, present map[string]*chart.Chart) sequencer.Dependency {
 	s := sequencer.Dependency{Name: e.Name, Alias: e.Alias, Tags: e.Tags, DependsOn: e.DependsOn}
 	if present[e.Title()] != nil {
 		return s
@@ -72,8 +72,8 @@ func dependency(d *chartloader.Declaration, e chartloader.Dependency, present ma
 	return s
 }
 
-// declarationOf finds what a subchart declared. Its name may be an alias.
-func declarationOf(parent *chartloader.Declaration, sub *chart.Chart) *chartloader.Declaration {
+// findDeclaration returns the declaration of a subchart, whose name may be an alias.
+func findDeclaration(parent *chartloader.Declaration, sub *chart.Chart) *chartloader.Declaration {
 	for _, e := range parent.Dependencies {
 		if e.Title() != sub.Name() {
 			continue

@@ -14,7 +14,7 @@ import (
 	"github.com/ordered-helm/helm/internal/yamledit"
 )
 
-// Split gives the documents of a stream in their order, as Helm splits them.
+// Split splits a stream into documents, as Helm does.
 func Split(stream string) []string {
 	manifests := releaseutil.SplitManifests(stream)
 	keys := make([]string, 0, len(manifests))
@@ -31,8 +31,7 @@ func Split(stream string) []string {
 	return docs
 }
 
-// rewrite gives the stream with every document as change makes it. What stands
-// between the documents stays.
+// rewrite changes each document of a stream. It keeps everything between the documents.
 func rewrite(stream string, change func(doc string) (string, error)) (string, error) {
 	docs := Split(stream)
 	changed := make([]string, len(docs))
@@ -42,11 +41,11 @@ func rewrite(stream string, change func(doc string) (string, error)) (string, er
 			return "", err
 		}
 	}
-	return replaced(stream, docs, changed), nil
+	return replaceDocuments(stream, docs, changed), nil
 }
 
-// replaced gives the stream with others in the places of its documents.
-func replaced(stream string, docs, others []string) string {
+// replaceDocuments replaces the documents of a stream.
+func replaceDocuments(stream string, docs, others []string) string {
 	var b strings.Builder
 	b.Grow(len(stream))
 	rest := stream
@@ -60,8 +59,8 @@ func replaced(stream string, docs, others []string) string {
 	return b.String()
 }
 
-// Objects lists the objects of a document: itself, or, of a list, that and its
-// items.
+// Objects returns the objects of a document: the document itself, and its items if it is
+// a list.
 func Objects(root *yaml.Node) []*yaml.Node {
 	var objects []*yaml.Node
 	seen := map[*yaml.Node]bool{} // an anchor may contain itself
@@ -84,7 +83,7 @@ func Objects(root *yaml.Node) []*yaml.Node {
 	return objects
 }
 
-func nameOf(object *yaml.Node) string {
+func objectName(object *yaml.Node) string {
 	value := func(path ...string) string {
 		if n := yamledit.Lookup(object, path...); n != nil {
 			return n.Value

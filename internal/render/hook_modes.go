@@ -10,8 +10,8 @@ import (
 	"github.com/ordered-helm/helm/internal/sequencer"
 )
 
-// HookModes gives how the hooks of each chart of a tree run, in a release in the
-// namespace given. A nil tree has none that run in parallel.
+// HookModes returns how the hooks of the charts of a tree run, in a release in a
+// namespace. The tree may be nil.
 func HookModes(root *sequencer.Chart, namespace string) hookrunner.Modes {
 	modes := hookrunner.Modes{Namespace: namespace, ByChart: map[string]hookrunner.Mode{}}
 	if root == nil {

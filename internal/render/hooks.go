@@ -18,11 +18,11 @@ import (
 	"github.com/ordered-helm/helm/internal/hookrunner"
 )
 
-// sortManifests parts the documents of all files into hooks and others, each
-// in Helm's install order, hooks of older events among them.
+// sortManifests splits the documents of all files into hooks and others, each in Helm's
+// install order. It supports hooks of legacy events.
 func sortManifests(files map[string]string) ([]*release.Hook, []releaseutil.Manifest, error) {
-	s := standIns{older: map[string]olderHook{}}
-	files, err := s.put(files)
+	s := placeholders{hooks: map[string]legacyHook{}}
+	files, err := s.replace(files)
 	if err != nil {
 		return nil, nil, err
 	}
@@ -31,31 +31,30 @@ func sortManifests(files map[string]string) ([]*release.Hook, []releaseutil.Mani
 		return nil, nil, err
 	}
 	for _, h := range hooks {
-		if older, ok := s.older[h.Manifest]; ok {
+		if older, ok := s.hooks[h.Manifest]; ok {
 			h.Manifest, h.Events = older.document, older.events
 		}
 	}
 	return hooks, manifests, nil
 }
 
-// standIns take hooks of older events past Helm's sorting, which drops them. In
-// the place of each goes a document that Helm makes the same hook of but for
-// the event.
-type standIns struct {
-	// older are the hooks by their stand-in.
-	older map[string]olderHook
+// placeholders replace hooks of legacy events, which Helm's sorting would drop. Helm
+// turns each placeholder into the same hook, except for the event.
+type placeholders struct {
+	// hooks has the original hooks by their placeholder.
+	hooks map[string]legacyHook
 }
 
-type olderHook struct {
+type legacyHook struct {
 	document string
 	events   []release.HookEvent
 }
 
-// put gives the files with stand-ins in them.
-func (s *standIns) put(files map[string]string) (map[string]string, error) {
+// replace replaces the hooks of legacy events in files.
+func (s *placeholders) replace(files map[string]string) (map[string]string, error) {
 	changed := maps.Clone(files)
 	for _, name := range slices.Sorted(maps.Keys(files)) {
-		if !mayBeOlder(files[name]) {
+		if !mayBeLegacyHook(files[name]) {
 			continue
 		}
 		content, err := rewrite(files[name], s.document)
@@ -67,8 +66,9 @@ func (s *standIns) put(files map[string]string) (map[string]string, error) {
 	return changed, nil
 }
 
-// mayBeOlder spares almost every document of other charts the parser.
-func mayBeOlder(text string) bool {
+// mayBeLegacyHook reports whether a text may have a hook of a legacy event. This avoids
+// parsing almost all documents.
+func mayBeLegacyHook(text string) bool {
 	if !strings.Contains(text, release.HookAnnotation) {
 		return false
 	}
@@ -80,10 +80,10 @@ func mayBeOlder(text string) bool {
 		strings.Contains(text, string(hookrunner.EventTestFailure))
 }
 
-// document gives the stand-in of a hook of older events. Everything else stays,
-// also what Helm drops or refuses.
-func (s *standIns) document(doc string) (string, error) {
-	if !mayBeOlder(doc) {
+// document returns the placeholder for a hook of legacy events. Other documents are
+// unchanged, including those that Helm drops or rejects.
+func (s *placeholders) document(doc string) (string, error) {
+	if !mayBeLegacyHook(doc) {
 		return doc, nil
 	}
 	var head releaseutil.SimpleHead
@@ -97,19 +97,19 @@ func (s *standIns) document(doc string) (string, error) {
 	if err := checkHook(head.Kind, head.Metadata.Annotations, events); err != nil {
 		return "", fmt.Errorf("%s/%s: %w", head.Kind, head.Metadata.Name, err)
 	}
-	if !slices.ContainsFunc(events, isOlder) {
+	if !slices.ContainsFunc(events, isLegacyEvent) {
 		return doc, nil
 	}
-	standIn, err := standInFor(&head, len(s.older))
+	standIn, err := newPlaceholder(&head, len(s.hooks))
 	if err != nil {
 		return "", fmt.Errorf("%s/%s: %w", head.Kind, head.Metadata.Name, err)
 	}
-	s.older[standIn] = olderHook{document: doc, events: events}
+	s.hooks[standIn] = legacyHook{document: doc, events: events}
 	return standIn, nil
 }
 
-// hookEvents reads the events that a hook lists; known is false where one of
-// them is not known, for which Helm drops the whole document.
+// hookEvents returns the events of a hook. Known is false if any of them is unknown,
+// because Helm drops such a hook.
 func hookEvents(value string) (events []release.HookEvent, known bool) {
 	for name := range strings.SplitSeq(value, ",") {
 		event, ok := hookEvent(strings.ToLower(strings.TrimSpace(name)))
@@ -121,7 +121,7 @@ func hookEvents(value string) (events []release.HookEvent, known bool) {
 	return events, true
 }
 
-// HookEvents lists the events that a hook may name.
+// HookEvents returns the names of all events.
 func HookEvents() []string {
 	var names []string
 	for _, event := range []release.HookEvent{
@@ -134,7 +134,7 @@ func HookEvents() []string {
 	return names
 }
 
-// testSuccess is the older name of HookTest.
+// testSuccess is the legacy name of HookTest.
 const testSuccess release.HookEvent = "test-success"
 
 func hookEvent(name string) (event release.HookEvent, known bool) {
@@ -144,14 +144,14 @@ func hookEvent(name string) (event release.HookEvent, known bool) {
 	return event, slices.Contains(HookEvents(), name)
 }
 
-// isOlder is whether Helm does not know the event any more.
-func isOlder(event release.HookEvent) bool {
+// isLegacyEvent reports whether Helm 3 does not support an event.
+func isLegacyEvent(event release.HookEvent) bool {
 	return event == hookrunner.EventCRDInstall || event == hookrunner.EventTestFailure
 }
 
-// CheckHook says whether a document with these annotations is a hook, and of what
-// events, and refuses what the annotations of a hook cannot mean. A hook of an
-// unknown event has no events: Helm drops it.
+// CheckHook reports whether a document with these annotations is a hook, and returns its
+// events. It returns an error for invalid annotations of a hook. A hook with an unknown
+// event has no events, because Helm drops it.
 func CheckHook(kind string, annotations map[string]string) (hook bool, events []release.HookEvent, err error) {
 	value, hook := annotations[release.HookAnnotation]
 	if !hook {
@@ -164,28 +164,28 @@ func CheckHook(kind string, annotations map[string]string) (hook bool, events []
 	return true, events, checkHook(kind, annotations, events)
 }
 
-// checkHook refuses what the annotations of a hook cannot mean.
+// checkHook rejects invalid annotations of a hook.
 func checkHook(kind string, annotations map[string]string, events []release.HookEvent) error {
 	value := annotations[release.HookAnnotation]
 	if slices.Contains(events, hookrunner.EventCRDInstall) && kind != "CustomResourceDefinition" {
 		return &annotation.ValueError{
 			Key: release.HookAnnotation, Value: value,
-			Reason: "crd-install is for a CustomResourceDefinition: use pre-install for anything else",
+			Reason: "crd-install is only for a CustomResourceDefinition: use pre-install for other kinds",
 		}
 	}
 	if slices.Contains(events, hookrunner.EventTestFailure) && slices.Contains(events, release.HookTest) {
 		return &annotation.ValueError{
 			Key: release.HookAnnotation, Value: value,
-			Reason: "a test cannot be expected both to succeed and to fail: write test or test-failure, or two tests",
+			Reason: "a test cannot be expected to both succeed and fail: use either test or test-failure, or two tests",
 		}
 	}
 	_, _, err := annotation.ReadHookDeleteTimeout(annotations)
 	return err
 }
 
-// standInFor writes the stand-in of a hook. The number makes each one
-// different, so that equal documents stay apart.
-func standInFor(head *releaseutil.SimpleHead, number int) (string, error) {
+// newPlaceholder returns the placeholder of a hook. The number makes each placeholder
+// unique.
+func newPlaceholder(head *releaseutil.SimpleHead, number int) (string, error) {
 	annotations := map[string]string{}
 	for key, value := range head.Metadata.Annotations {
 		if strings.HasPrefix(key, release.HookAnnotation) {
@@ -199,14 +199,13 @@ func standInFor(head *releaseutil.SimpleHead, number int) (string, error) {
 		StandIn int `json:"standIn"`
 	}{head, number})
 	if err != nil {
-		return "", fmt.Errorf("write its stand-in: %w", err)
+		return "", fmt.Errorf("create a placeholder: %w", err)
 	}
-	return escaped(string(text)), nil
+	return escapeForYAML(string(text)), nil
 }
 
-// escaped gives JSON in a form that YAML reads the same: YAML refuses some of
-// the characters that JSON may have, and folds others.
-func escaped(text string) string {
+// escapeForYAML escapes characters in JSON that YAML rejects or changes.
+func escapeForYAML(text string) string {
 	var b strings.Builder
 	for _, r := range text {
 		if r < '\x7f' {

@@ -259,9 +259,9 @@ func TestWhatIsNoOlderHook(t *testing.T) {
 
 // TestHookErrors names file, resource, key, value and the way out.
 func TestHookErrors(t *testing.T) {
-	const noDefinition = "crd-install is for a CustomResourceDefinition: use pre-install for anything else"
-	const bothWays = "a test cannot be expected both to succeed and to fail: write test or test-failure, or two tests"
-	const notWhole = `not a whole number of seconds: write one without a unit, such as "30", or "0" not to wait`
+	const noDefinition = "crd-install is only for a CustomResourceDefinition: use pre-install for other kinds"
+	const bothWays = "a test cannot be expected to both succeed and fail: use either test or test-failure, or two tests"
+	const notWhole = `must be a whole number of seconds without a unit, such as "30", or "0" to not wait`
 	const timeout = "\n        helm.sh/hook-delete-timeout: "
 	tests := []struct{ name, in, want string }{
 		{"crd-install of a Job", hook("Job", "j", "crd-install", ""), `Job/j: helm.sh/hook: "crd-install": ` + noDefinition},
@@ -272,7 +272,7 @@ func TestHookErrors(t *testing.T) {
 		{"test-failure and test-success", hook("Pod", "p", "test-success,pre-install,Test-Failure", ""), `Pod/p: helm.sh/hook: "test-success,pre-install,Test-Failure": ` + bothWays},
 		{"a timeout with a unit", hook("Job", "j", "pre-install", timeout+"30s"), `Job/j: helm.sh/hook-delete-timeout: "30s": ` + notWhole},
 		{"a timeout that is a fraction", hook("Job", "j", "pre-install", timeout+"0.5"), `Job/j: helm.sh/hook-delete-timeout: "0.5": ` + notWhole},
-		{"an empty timeout", hook("Job", "j", "pre-install", timeout), `Job/j: helm.sh/hook-delete-timeout: "": no number of seconds: write one, or leave the annotation out`},
+		{"an empty timeout", hook("Job", "j", "pre-install", timeout), `Job/j: helm.sh/hook-delete-timeout: "": must be a number of seconds; omit the annotation`},
 		{"a timeout of an older hook", hook(crd, "c", "crd-install", timeout+"-1"), `CustomResourceDefinition/c: helm.sh/hook-delete-timeout: "-1": ` + notWhole},
 	}
 	for _, tt := range tests {

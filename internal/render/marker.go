@@ -30,12 +30,12 @@ const (
 // nulls are the ways to write that there is no value.
 var nulls = [...]string{"", "null", "~", "Null", "NULL"}
 
-// mark gives the manifest with a marker in every object.
-func (r *Result) mark(root *sequencer.Chart, hideSecret bool) (string, error) {
+// addChartMarkers gives the manifest with a marker in every object.
+func (r *Result) addChartMarkers(root *sequencer.Chart, hideSecret bool) (string, error) {
 	var b strings.Builder
 	for _, f := range r.Files {
 		chart := ChartOf(root, f.Name)
-		content, err := rewrite(f.shown(hideSecret), func(doc string) (string, error) {
+		content, err := rewrite(f.text(hideSecret), func(doc string) (string, error) {
 			return markDocument(doc, chart)
 		})
 		if err != nil {
@@ -84,9 +84,9 @@ func markedAnnotations(value string) *yaml.Node {
 	}}
 }
 
-// unmark takes the markers out of what the post-renderer returned, and notes
+// removeChartMarkers takes the markers out of what the post-renderer returned, and notes
 // the chart of each document: the root chart where there is no marker.
-func (r *Result) unmark(rootChart string) error {
+func (r *Result) removeChartMarkers(rootChart string) error {
 	r.Charts = []string{}
 	clean, err := rewrite(r.Manifest, func(doc string) (string, error) {
 		clean, chart, err := unmarkDocument(doc)

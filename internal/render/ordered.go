@@ -23,11 +23,11 @@ type OrderedDocument struct {
 	Objects []map[string]any
 }
 
-// InOrder returns documents in the order in which they deploy: definitions from
+// OrderDocuments returns documents in the order in which they deploy: definitions from
 // crds/ folders first, then node after node, each in the order of its resources.
 // A list whose items are in several nodes is taken apart. What holds nothing but
 // comments is left out.
-func InOrder(docs []Document, root *sequencer.Chart, namespace string) ([]OrderedDocument, error) {
+func OrderDocuments(docs []Document, root *sequencer.Chart, namespace string) ([]OrderedDocument, error) {
 	var ordered []OrderedDocument
 	var in sequencer.Input
 	var sources []Document
@@ -72,8 +72,8 @@ func InOrder(docs []Document, root *sequencer.Chart, namespace string) ([]Ordere
 	return ordered, nil
 }
 
-// orderedDocument is the whole document, or if it is taken apart the resource as a
-// document of its own.
+// orderedDocument returns the whole document, or, if the document is split, the resource
+// as its own document.
 func orderedDocument(d Document, n *sequencer.Node, r *sequencer.PlannedResource, apart bool) (OrderedDocument, error) {
 	ordered := OrderedDocument{Text: d.Text, File: d.Resource.File, Node: n}
 	if !apart {
@@ -87,9 +87,9 @@ func orderedDocument(d Document, n *sequencer.Node, r *sequencer.PlannedResource
 	return ordered, nil
 }
 
-// Stream writes documents one after the other. With markers, what is of one layer
-// stands between comments that say so, inside of its documents: it is still one
-// stream of as many.
+// Stream writes documents one after the other. With markers, comments within the
+// documents mark the start and end of each layer, so that the number of documents stays
+// the same.
 func Stream(docs []OrderedDocument, markers bool) string {
 	var b strings.Builder
 	for i, d := range docs {
@@ -112,7 +112,7 @@ const (
 	endMarker   = "## END layer: "
 )
 
-// WithoutMarkers takes the markers of Stream out of one document.
+// WithoutMarkers removes the markers of Stream from a document.
 func WithoutMarkers(doc string) string {
 	if strings.HasPrefix(doc, startMarker) {
 		_, doc, _ = strings.Cut(doc, "\n")
@@ -123,12 +123,12 @@ func WithoutMarkers(doc string) string {
 	return doc
 }
 
-// Files returns documents as files are written.
+// Files returns documents as files to write.
 func Files(docs []OrderedDocument) []File {
 	files := make([]File, len(docs))
 	for i, d := range docs {
 		content := d.Text
-		if sourceOf(content) != "" {
+		if sourceComment(content) != "" {
 			_, content, _ = strings.Cut(content, "\n")
 		}
 		files[i] = File{Name: d.File, Content: content}

@@ -9,9 +9,9 @@ import (
 	"golang.org/x/sync/errgroup"
 )
 
-// sideBySide does something for each of n places, and returns the error of the first
-// place that has one.
-func sideBySide(n int, do func(i int) error) error {
+// forEachParallel calls do with 0 to n-1 in parallel, and returns the first error by
+// index.
+func forEachParallel(n int, do func(i int) error) error {
 	errs := make([]error, n)
 	var g errgroup.Group
 	g.SetLimit(runtime.GOMAXPROCS(0))

@@ -86,13 +86,13 @@ func TestCatIsAsIfNone(t *testing.T) {
 		}
 		for j := range fromSource {
 			if fromSource[j].Chart != fromMarker[j].Chart {
-				t.Errorf("chart %d: %s: %q by its Source, %q by its marker", i, nameOf(fromSource[j].Object), fromSource[j].Chart, fromMarker[j].Chart)
+				t.Errorf("chart %d: %s: %q by its Source, %q by its marker", i, objectName(fromSource[j].Object), fromSource[j].Chart, fromMarker[j].Chart)
 			}
 		}
 	}
 }
 
-func nameOf(object map[string]any) string {
+func objectName(object map[string]any) string {
 	metadata, _ := object["metadata"].(map[string]any)
 	name, _ := metadata["name"].(string)
 	return name
@@ -117,11 +117,11 @@ func TestChartsSurviveAnyPostRenderer(t *testing.T) {
 			}
 			for _, res := range resources {
 				want := "shop"
-				if strings.HasPrefix(nameOf(res.Object), "of-sub") {
+				if strings.HasPrefix(objectName(res.Object), "of-sub") {
 					want = "shop/sub"
 				}
 				if res.Chart != want || res.File != "(no Source comment)" {
-					t.Errorf("%s: chart %q, file %q", nameOf(res.Object), res.Chart, res.File)
+					t.Errorf("%s: chart %q, file %q", objectName(res.Object), res.Chart, res.File)
 				}
 			}
 		})
@@ -179,7 +179,7 @@ func TestDocumentsWithoutAMarkerBelongToTheRoot(t *testing.T) {
 	}
 	got := map[string]string{}
 	for _, res := range resources {
-		got[nameOf(res.Object)] = res.Chart
+		got[objectName(res.Object)] = res.Chart
 	}
 	for name, want := range map[string]string{"added": "shop", "kept": "shop/sub", "bare": "shop", "foreign": "shop"} {
 		if got[name] != want {

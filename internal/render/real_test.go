@@ -61,7 +61,7 @@ func checkRealChart(t *testing.T, archive string) {
 	}
 	for _, res := range got {
 		if chart, known := charts[text(t, res.Object)]; !known || chart != res.Chart {
-			t.Errorf("%s is of chart %q, not %q", nameOf(res.Object), res.Chart, chart)
+			t.Errorf("%s is of chart %q, not %q", objectName(res.Object), res.Chart, chart)
 		}
 	}
 	plan, err := sequencer.Build(sequencer.Input{Root: p.root, Resources: got, Namespace: "ns"})

@@ -1,9 +1,9 @@
 // Copyright The Ordered Helm Authors
 // SPDX-License-Identifier: Apache-2.0
 
-// Package render turns a chart and values into what a release is made of:
-// manifests, hooks and notes, with sequencing annotations in the one form that
-// Kubernetes accepts, and with the chart known that each document comes from.
+// Package render renders a chart and its values into manifests, hooks and notes. It
+// converts sequencing annotations to the canonical form, which Kubernetes accepts, and
+// knows the chart of each document.
 package render
 
 import (
@@ -26,57 +26,56 @@ import (
 	"github.com/ordered-helm/helm/internal/sequencer"
 )
 
-// notesFile is the name of the template that makes a chart's notes.
+// notesFile is the name of the template with the notes of a chart.
 const notesFile = "NOTES.txt"
 
-// Options say how to render.
+// Options configure Chart.
 type Options struct {
-	// Values are the values to render with, as chartutil makes them.
+	// Values are the values, as returned by chartutil.
 	Values chartutil.Values
-	// Capabilities are what the cluster can do.
+	// Capabilities are the capabilities of the cluster.
 	Capabilities *chartutil.Capabilities
-	// RESTConfig, if not nil, lets templates look objects up in the cluster.
+	// RESTConfig, if not nil, enables lookups in the cluster.
 	RESTConfig *rest.Config
-	// EnableDNS lets templates resolve names.
+	// EnableDNS enables DNS lookups in templates.
 	EnableDNS bool
-	// SubNotes renders the notes of subcharts, too.
+	// SubNotes includes the notes of subcharts.
 	SubNotes bool
-	// IncludeCRDs puts the charts' crds/ folders before everything else.
+	// IncludeCRDs puts the contents of crds/ directories before everything else.
 	IncludeCRDs bool
-	// HideSecret leaves the content of Secrets out.
+	// HideSecret hides the contents of Secrets.
 	HideSecret bool
 	// PostRenderer changes the manifest.
 	PostRenderer postrender.PostRenderer
-	// Root is the tree of charts; with it the chart of every document stays
-	// known through a post-renderer.
+	// Root is the tree of charts. It is needed to know the chart of each document after a
+	// post-renderer.
 	Root *sequencer.Chart
 }
 
-// Result is what a chart rendered to.
+// Result is the result of rendering a chart.
 type Result struct {
 	// Hooks are the hooks in Helm's order.
 	Hooks []*release.Hook
-	// Manifest is everything else as one stream of documents, as a release
-	// stores it.
+	// Manifest has everything else as a stream of documents, as a release stores it.
 	Manifest string
-	// Files are the documents of Manifest one by one, before any post-renderer.
+	// Files are the documents of Manifest, before any post-renderer.
 	Files []File
 	// Notes are the rendered notes.
 	Notes string
-	// Charts says for documents of Manifest, in its order, the path of the
-	// chart that it comes from; empty where Source comments tell it.
+	// Charts has the path of the chart of each document in Manifest, in its order. It is
+	// empty if Source comments tell the charts.
 	Charts []string
 }
 
-// File is one rendered document and the file it comes from.
+// File is a rendered document with the file it comes from.
 type File struct {
 	Name, Content string
 	// Secret is whether it is a Secret of the core API.
 	Secret bool
 }
 
-// Chart renders the chart. When documents cannot be parsed, the result has
-// them in Manifest all the same, for debugging.
+// Chart renders a chart. If documents cannot be parsed, the result has them in Manifest
+// for debugging.
 func Chart(ch *chart.Chart, o Options) (*Result, error) {
 	r := &Result{Hooks: []*release.Hook{}}
 	if want := ch.Metadata.KubeVersion; want != "" {
@@ -88,21 +87,21 @@ func Chart(ch *chart.Chart, o Options) (*Result, error) {
 	if err != nil {
 		return r, err
 	}
-	notes := takeNotes(ch, files, o.SubNotes)
-	legal, err := legalFiles(files)
+	notes := extractNotes(ch, files, o.SubNotes)
+	canonical, err := canonicalFiles(files)
 	if err != nil {
-		r.Manifest = dump(files)
+		r.Manifest = concatenate(files)
 		return r, err
 	}
-	hooks, manifests, err := sortManifests(legal)
+	hooks, manifests, err := sortManifests(canonical)
 	if err != nil {
-		r.Manifest = dump(legal)
+		r.Manifest = concatenate(canonical)
 		return r, err
 	}
 	if hooks != nil {
 		r.Hooks = hooks
 	}
-	r.collect(ch, manifests, o.IncludeCRDs)
+	r.addFiles(ch, manifests, o.IncludeCRDs)
 	r.Manifest = r.stream(o.HideSecret)
 	if o.PostRenderer != nil {
 		if err := r.postRender(o); err != nil {
@@ -122,9 +121,9 @@ func runEngine(ch *chart.Chart, o Options) (map[string]string, error) {
 	return e.Render(ch, o.Values)
 }
 
-// takeNotes takes the notes out of the rendered files: those of the root
-// chart, or all of them, the root chart's first and the rest by path.
-func takeNotes(ch *chart.Chart, files map[string]string, all bool) string {
+// extractNotes removes the notes from the rendered files and returns them: those of the
+// root chart, or all of them, the root chart's first and the others by path.
+func extractNotes(ch *chart.Chart, files map[string]string, all bool) string {
 	own := path.Join(ch.Name(), "templates", notesFile)
 	var names []string
 	for name := range files {
@@ -133,7 +132,7 @@ func takeNotes(ch *chart.Chart, files map[string]string, all bool) string {
 		}
 	}
 	slices.SortFunc(names, func(a, b string) int {
-		return cmp.Or(cmp.Compare(rank(a != own), rank(b != own)), cmp.Compare(a, b))
+		return cmp.Or(cmp.Compare(lastIf(a != own), lastIf(b != own)), cmp.Compare(a, b))
 	})
 	var notes strings.Builder
 	for _, name := range names {
@@ -148,16 +147,15 @@ func takeNotes(ch *chart.Chart, files map[string]string, all bool) string {
 	return notes.String()
 }
 
-func rank(last bool) int {
+func lastIf(last bool) int {
 	if last {
 		return 1
 	}
 	return 0
 }
 
-// dump writes all files one after the other, for debugging what cannot be
-// parsed.
-func dump(files map[string]string) string {
+// concatenate returns all files as one text, for debugging.
+func concatenate(files map[string]string) string {
 	var b strings.Builder
 	for _, name := range slices.Sorted(maps.Keys(files)) {
 		if strings.TrimSpace(files[name]) != "" {
@@ -171,8 +169,8 @@ func writeDocument(b *strings.Builder, name, content string) {
 	fmt.Fprintf(b, "---\n# Source: %s\n%s\n", name, content)
 }
 
-// collect lists the documents in the order in which they are stored.
-func (r *Result) collect(ch *chart.Chart, manifests []releaseutil.Manifest, crds bool) {
+// addFiles adds the documents in the order in which they are stored.
+func (r *Result) addFiles(ch *chart.Chart, manifests []releaseutil.Manifest, crds bool) {
 	if crds {
 		for _, crd := range ch.CRDObjects() {
 			r.Files = append(r.Files, File{Name: crd.Filename, Content: string(crd.File.Data)})
@@ -185,8 +183,8 @@ func (r *Result) collect(ch *chart.Chart, manifests []releaseutil.Manifest, crds
 	}
 }
 
-// shown is the document as it leaves the renderer.
-func (f File) shown(hideSecret bool) string {
+// text returns the document as it is printed.
+func (f File) text(hideSecret bool) string {
 	if hideSecret && f.Secret {
 		return "# HIDDEN: The Secret output has been suppressed"
 	}
@@ -196,17 +194,17 @@ func (f File) shown(hideSecret bool) string {
 func (r *Result) stream(hideSecret bool) string {
 	var b strings.Builder
 	for _, f := range r.Files {
-		writeDocument(&b, f.Name, f.shown(hideSecret))
+		writeDocument(&b, f.Name, f.text(hideSecret))
 	}
 	return b.String()
 }
 
-// postRender hands the manifest to the post-renderer. Where the tree of charts
-// is given, a temporary annotation carries each document's chart through it.
+// postRender passes the manifest through the post-renderer. If the tree of charts is
+// known, a temporary annotation marks the chart of each document.
 func (r *Result) postRender(o Options) error {
 	in := r.Manifest
 	if o.Root != nil {
-		marked, err := r.mark(o.Root, o.HideSecret)
+		marked, err := r.addChartMarkers(o.Root, o.HideSecret)
 		if err != nil {
 			return err
 		}
@@ -218,7 +216,7 @@ func (r *Result) postRender(o Options) error {
 	}
 	r.Manifest = out.String()
 	if o.Root != nil {
-		return r.unmark(o.Root.Name)
+		return r.removeChartMarkers(o.Root.Name)
 	}
 	return nil
 }

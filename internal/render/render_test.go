@@ -139,7 +139,7 @@ func TestIncludeCRDs(t *testing.T) {
 		t.Fatalf("got %v:\n%s", err, r.Manifest)
 	}
 	resources, err := render.Resources(r.Manifest, nil, p.root, true)
-	if err != nil || len(resources) != 2 || nameOf(resources[0].Object) != "b" || resources[0].Chart != "shop/templates" || nameOf(resources[1].Object) != "a" {
+	if err != nil || len(resources) != 2 || objectName(resources[0].Object) != "b" || resources[0].Chart != "shop/templates" || objectName(resources[1].Object) != "a" {
 		t.Errorf("got %v, %v", resources, err)
 	}
 	if all, err := render.Resources(r.Manifest, nil, p.root, false); err != nil || len(all) != 5 {
@@ -220,7 +220,7 @@ func TestResources(t *testing.T) {
 			t.Errorf("%q: got %v", manifest, err)
 		}
 	}
-	if _, err := render.Resources("kind: A", []string{"shop", "shop"}, root, false); err == nil || err.Error() != "the manifest has 1 documents, but charts are known for 2" {
+	if _, err := render.Resources("kind: A", []string{"shop", "shop"}, root, false); err == nil || err.Error() != "the manifest has 1 documents, but the release record has charts for 2" {
 		t.Errorf("got %v", err)
 	}
 }

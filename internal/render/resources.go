@@ -13,14 +13,14 @@ import (
 	"github.com/ordered-helm/helm/internal/yamledit"
 )
 
-// noSource stands for the file of a document that does not say it.
+// noSource replaces the file of a document without a Source comment.
 const noSource = "(no Source comment)"
 
-// Resources parses the documents of a manifest. The chart of each is the one
-// that charts names at its place, or where charts is nil the one that its
-// Source comment names, or else that of the document before. If the manifest was
-// rendered with IncludeCRDs, what comes from charts' crds/ folders is left out:
-// it has no place in the order.
+// Resources parses the documents of a manifest. Charts has the chart of each document. If
+// charts is nil, the Source comment of a document tells its chart; a document without one
+// belongs to the chart of the previous document. If the manifest was rendered with
+// IncludeCRDs, resources from crds/ directories are omitted, because they are not part of
+// the order.
 func Resources(manifest string, charts []string, root *sequencer.Chart, withCRDs bool) ([]sequencer.Resource, error) {
 	docs, err := Documents(manifest, charts, root, withCRDs)
 	if err != nil {
@@ -35,40 +35,40 @@ func Resources(manifest string, charts []string, root *sequencer.Chart, withCRDs
 	return resources, nil
 }
 
-// Document is one document of a manifest.
+// Document is a document of a manifest.
 type Document struct {
-	// Text is the document as it stands there.
+	// Text is the unchanged text.
 	Text string
-	// CRD is whether it comes from a chart's crds/ folder. It is not parsed then.
+	// CRD is whether it comes from a crds/ directory. It is not parsed then.
 	CRD bool
-	// Resource is what it says; without an Object if that is nothing.
+	// Resource is the parsed document. It has no Object if the document is empty.
 	Resource sequencer.Resource
 }
 
-// Documents takes a manifest apart, as Resources does, and keeps every document.
+// Documents splits a manifest as Resources does, and returns all documents.
 func Documents(manifest string, charts []string, root *sequencer.Chart, withCRDs bool) ([]Document, error) {
 	texts := Split(manifest)
 	if charts != nil && len(charts) != len(texts) {
-		return nil, fmt.Errorf("the manifest has %d documents, but charts are known for %d", len(texts), len(charts))
+		return nil, fmt.Errorf("the manifest has %d documents, but the release record has charts for %d", len(texts), len(charts))
 	}
 	docs, ends := make([]Document, len(texts)), make([]string, len(texts))
 	file := noSource
 	rest := manifest
 	for i, text := range texts {
 		_, rest, _ = strings.Cut(rest, text)
-		if source := sourceOf(text); source != "" {
+		if source := sourceComment(text); source != "" {
 			file = source
 		} else if charts != nil {
 			file = noSource
 		}
-		chart, below := locate(root, file)
+		chart, below := findChart(root, file)
 		if charts != nil {
 			chart = charts[i]
 		}
 		docs[i] = Document{Text: text, CRD: withCRDs && strings.HasPrefix(below, "crds/"), Resource: sequencer.Resource{Chart: chart, File: file}}
 		ends[i] = leadingSpace(rest)
 	}
-	err := sideBySide(len(docs), func(i int) (err error) {
+	err := forEachParallel(len(docs), func(i int) (err error) {
 		if docs[i].CRD {
 			return nil
 		}
@@ -83,9 +83,8 @@ func Documents(manifest string, charts []string, root *sequencer.Chart, withCRDs
 	return docs, nil
 }
 
-// Resources parses what a plan is made of: the manifest as a post-renderer left
-// it if the chart of each document stayed known through it, and otherwise what
-// was rendered, hidden Secrets included.
+// Resources parses the input of a plan: the manifest after the post-renderer if the chart
+// of each document is still known, otherwise what was rendered, including hidden Secrets.
 func (r *Result) Resources(root *sequencer.Chart, withCRDs bool) ([]sequencer.Resource, error) {
 	if r.Charts != nil {
 		return Resources(r.Manifest, r.Charts, root, withCRDs)
@@ -93,8 +92,8 @@ func (r *Result) Resources(root *sequencer.Chart, withCRDs bool) ([]sequencer.Re
 	return Resources(r.stream(false), nil, root, withCRDs)
 }
 
-// Documents takes what was rendered apart, in the order in which it is stored; before
-// any post-renderer if it is to be so.
+// Documents splits the rendered manifest in the order in which it is stored. With
+// unprocessed, it ignores any post-renderer.
 func (r *Result) Documents(root *sequencer.Chart, withCRDs, unprocessed bool) ([]Document, error) {
 	if unprocessed {
 		return Documents(r.stream(false), nil, root, withCRDs)
@@ -102,14 +101,14 @@ func (r *Result) Documents(root *sequencer.Chart, withCRDs, unprocessed bool) ([
 	return Documents(r.Manifest, r.Charts, root, withCRDs)
 }
 
-// leadingSpace is the white space that a text begins with.
+// leadingSpace returns the white space at the start of a text.
 func leadingSpace(text string) string {
 	return text[:len(text)-len(strings.TrimLeftFunc(text, unicode.IsSpace))]
 }
 
-// sourceOf reads the file from the comment that Helm puts before a document;
-// it is empty if there is none.
-func sourceOf(doc string) string {
+// sourceComment returns the file in the Source comment that Helm writes before a
+// document, or "".
+func sourceComment(doc string) string {
 	first, _, _ := strings.Cut(doc, "\n")
 	file, found := strings.CutPrefix(first, "# Source: ")
 	if !found {
@@ -118,15 +117,15 @@ func sourceOf(doc string) string {
 	return strings.TrimSpace(file)
 }
 
-// ChartOf finds the chart that a template belongs to by its path, such as
-// "foo/charts/bar/templates/x.yaml": its path in the tree, such as "foo/bar".
+// ChartOf returns the path of the chart of a template in the tree of charts, such as
+// "foo/bar" for "foo/charts/bar/templates/x.yaml".
 func ChartOf(root *sequencer.Chart, file string) string {
-	chart, _ := locate(root, file)
+	chart, _ := findChart(root, file)
 	return chart
 }
 
-// locate finds the chart that a file belongs to, and the file's path in it.
-func locate(root *sequencer.Chart, file string) (chart, below string) {
+// findChart returns the chart of a file, and the path of the file in that chart.
+func findChart(root *sequencer.Chart, file string) (chart, below string) {
 	chart = root.Name
 	below, found := strings.CutPrefix(file, root.Name+"/")
 	for found {
@@ -141,17 +140,15 @@ func locate(root *sequencer.Chart, file string) (chart, below string) {
 	return chart, below
 }
 
-// subchartPath takes "charts/", the name of a subchart and what is below it
-// apart.
+// subchartPath splits a path into the name of a subchart in charts/ and the rest.
 func subchartPath(path string) (name, below string, is bool) {
 	path, is = strings.CutPrefix(path, "charts/")
 	name, below, _ = strings.Cut(path, "/")
 	return name, below, is
 }
 
-// subchartAt finds a subchart by its folder. Helm names the folder of an
-// aliased chart by its alias, but leaves its name in the paths of charts inside
-// it that it does not declare.
+// subchartAt returns a subchart by its directory. Helm names the directory of an aliased
+// chart by its alias, but uses the name in the paths of undeclared charts inside it.
 func subchartAt(c *sequencer.Chart, folder string) *sequencer.Chart {
 	names := []string{folder}
 	for _, d := range c.Dependencies {

@@ -12,11 +12,10 @@ import (
 	"github.com/ordered-helm/helm/internal/dag"
 )
 
-// Build makes the plan for a release. What is wrong with the declarations is
-// returned together, as errors that name file, resource, key and value
-// (docs/reference.md, "The graph"); needs that the order makes unmeetable are
-// part of the plan, because only a cluster can tell whether they are met
-// already.
+// Build returns the plan of a release. It returns all errors in the declarations
+// together. Each names the file, resource, key and value (docs/reference.md, "The
+// graph"). Needs that the order makes impossible to meet are part of the plan, because
+// only a cluster can tell whether they are met already.
 func Build(in Input) (*Plan, error) {
 	b := newBuilder(in)
 	if err := errors.Join(b.readResources(in), b.resolveSubcharts()); err != nil {
@@ -27,7 +26,7 @@ func Build(in Input) (*Plan, error) {
 	if cycle := b.graph.Cycle(); cycle != nil {
 		return nil, b.cycleError(cycle)
 	}
-	return b.finish(), nil
+	return b.buildPlan(), nil
 }
 
 func newBuilder(in Input) *builder {
@@ -36,18 +35,18 @@ func newBuilder(in Input) *builder {
 	return b
 }
 
-// finish makes the plan of a graph that has no cycle.
-func (b *builder) finish() *Plan {
-	plan := b.plan()
-	b.findNeeds(plan)
+// buildPlan returns the plan of a graph without a cycle.
+func (b *builder) buildPlan() *Plan {
+	plan := b.newPlan()
+	b.findUnmetNeeds(plan)
 	b.warnExpressions()
-	b.warnUncounted()
+	b.warnNotSequenced()
 	plan.Warnings = append(plan.Warnings, b.warnings...)
 	return plan
 }
 
-// builder collects what a plan is made of. A chart, a resource and a node are
-// known by their index.
+// builder has what a plan is built from. Charts, resources and nodes are identified by
+// their index.
 type builder struct {
 	namespace string
 	charts    []*chartEntry
@@ -55,36 +54,37 @@ type builder struct {
 	resources []resource
 	byID      map[ID]int
 	nodes     []*nodeEntry
-	nodeOf    []int // of each resource
+	nodeOf    []int // by resource
 	graph     *dag.Graph
 	reasons   map[[2]int]reason
-	// declarations are all that is declared of the order.
+	// declarations are all declarations of the order.
 	declarations []declaration
-	// declared counts them, and unknown the names that stand for nothing.
-	declared budget
-	unknown  int
-	warnings []Warning
-	// definitions are the CustomResourceDefinitions of the release by the
-	// group and kind that they define.
+	// dependencies counts the declared dependencies, and unknownSubcharts the names of
+	// subcharts that do not exist.
+	dependencies     dependencyCounter
+	unknownSubcharts int
+	warnings         []Warning
+	// definitions are the CustomResourceDefinitions of the release by the group and kind
+	// that they define.
 	definitions map[[2]string]ID
 }
 
-// chartEntry is a chart at its place in the tree.
+// chartEntry is a chart at its position in the tree.
 type chartEntry struct {
 	*Chart
 	path, file string
 	parent     int
 	subcharts  []int
-	// after and ownAfter are charts: see PlannedChart.
+	// after and ownAfter are charts, as in PlannedChart.
 	after, ownAfter []int
-	layers          map[string]int // the node of each layer
-	nodes           []int          // every node of the chart, the unsequenced one last
-	// open is the gate before the chart's subtree, own the one before its own
-	// resources, done the one after its subtree.
-	open, own, done int
+	layers          map[string]int // layers has the node of each layer.
+	nodes           []int          // all nodes of the chart, its unlayered resources last
+	// beforeAll is the gate before the chart and its subcharts, beforeOwn the gate before
+	// its own resources, and afterAll the gate after the chart and its subcharts.
+	beforeAll, beforeOwn, afterAll int
 }
 
-// nodeEntry is a node on its way into a plan.
+// nodeEntry is a node of the builder.
 type nodeEntry struct {
 	chart       int
 	layer       string
@@ -93,10 +93,10 @@ type nodeEntry struct {
 	vertex      int
 }
 
-// reason says where an edge is declared.
+// reason describes where an edge is declared.
 type reason struct{ from, to, file, key string }
 
-// addChart numbers the charts, a parent before its subcharts, these by name.
+// addChart adds a chart and its subcharts, sorted by name.
 func (b *builder) addChart(c *Chart, parent int) {
 	entry := &chartEntry{Chart: c, path: c.Name, file: c.Name, parent: parent, layers: map[string]int{}}
 	if parent >= 0 {
@@ -105,7 +105,7 @@ func (b *builder) addChart(c *Chart, parent int) {
 	}
 	index := len(b.charts)
 	if _, taken := b.byPath[entry.path]; taken {
-		return // two versions of one subchart: Helm merges their templates, too
+		return // two versions of one subchart: Helm merges their templates as well
 	}
 	b.charts = append(b.charts, entry)
 	b.byPath[entry.path] = index
@@ -128,12 +128,12 @@ func (b *builder) makeNodes() {
 		c := b.charts[r.chart]
 		switch {
 		case r.order.Layer != "":
-			join(b, i, c.layers, r.order.Layer, nodeEntry{chart: r.chart, layer: r.order.Layer})
+			addToNode(b, i, c.layers, r.order.Layer, nodeEntry{chart: r.chart, layer: r.order.Layer})
 		case len(r.order.DependsOn) > 0:
 			b.nodeOf[i] = b.addNode(nodeEntry{chart: r.chart})
 			b.nodes[b.nodeOf[i]].resources = []int{i}
 		default:
-			join(b, i, unsequenced, r.chart, nodeEntry{chart: r.chart, unsequenced: true})
+			addToNode(b, i, unsequenced, r.chart, nodeEntry{chart: r.chart, unsequenced: true})
 		}
 	}
 	slices.SortFunc(b.nodes, b.compareNodes)
@@ -155,8 +155,8 @@ func (b *builder) addNode(n nodeEntry) int {
 	return len(b.nodes) - 1
 }
 
-// join puts a resource into the node under the key, making the node first.
-func join[K comparable](b *builder, resource int, nodes map[K]int, key K, fresh nodeEntry) {
+// addToNode adds a resource to the node with a key, and creates the node if needed.
+func addToNode[K comparable](b *builder, resource int, nodes map[K]int, key K, fresh nodeEntry) {
 	v, exists := nodes[key]
 	if !exists {
 		v = b.addNode(fresh)
@@ -165,8 +165,8 @@ func join[K comparable](b *builder, resource int, nodes map[K]int, key K, fresh 
 	b.nodes[v].resources = append(b.nodes[v].resources, resource)
 }
 
-// compareNodes orders nodes by chart, and within one: layers by name, then
-// single resources, then what is unsequenced.
+// compareNodes sorts nodes by chart. Within a chart layers come first, by name, then
+// single resources, then the unlayered resources.
 func (b *builder) compareNodes(x, y *nodeEntry) int {
 	order := func(n *nodeEntry) int {
 		switch {
@@ -185,9 +185,9 @@ func (b *builder) compareNodes(x, y *nodeEntry) int {
 	)
 }
 
-// plan turns the graph into the plan: nodes get their levels and their final
-// order, gates follow them.
-func (b *builder) plan() *Plan {
+// newPlan converts the graph to a plan: it computes the levels and sorts the nodes. The
+// gates come after the nodes.
+func (b *builder) newPlan() *Plan {
 	n := len(b.nodes)
 	isNode := func(v int) int {
 		if v < n {
@@ -222,7 +222,7 @@ func (b *builder) plan() *Plan {
 	for i, r := range b.nodeOf {
 		b.nodeOf[i] = renumbered[r]
 	}
-	nameTwins(p.Nodes)
+	makeIDsUnique(p.Nodes)
 	p.declarations = b.declarations
 	for i := range p.declarations {
 		p.declarations[i].renumber(renumbered)
@@ -233,14 +233,14 @@ func (b *builder) plan() *Plan {
 	return p
 }
 
-// nameTwins gives nodes whose resources have the same kind and name, in two
-// namespaces for one, different IDs.
-func nameTwins(nodes []*Node) {
+// makeIDsUnique adds a suffix to the IDs of nodes whose resources have the same kind and
+// name, for example in two namespaces.
+func makeIDsUnique(nodes []*Node) {
 	seen := make(map[string]int, len(nodes))
 	for _, n := range nodes {
 		id := n.ID()
 		if seen[id]++; seen[id] > 1 {
-			n.twin = fmt.Sprintf("#%d", seen[id])
+			n.suffix = fmt.Sprintf("#%d", seen[id])
 		}
 	}
 }

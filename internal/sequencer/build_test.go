@@ -226,11 +226,11 @@ func TestWarnings(t *testing.T) {
 	t.Run("a layer that does not exist: the edge is dropped, the resource still sequenced", func(t *testing.T) {
 		p := build(t, v3("shop"), all("shop Job/a after=gone", "shop Job/b layer=l after=gone", "shop ConfigMap/c"))
 		wantPlan(t, p, lines("0 shop:l [Job/b]", "0 shop:(Job/a) [Job/a]", "1 shop [ConfigMap/c] < shop:l shop:(Job/a)"))
-		wantWarnings(t, p, `shop/templates/b.yaml: Job/b depends on the layer "gone", which chart shop does not have`)
+		wantWarnings(t, p, `shop/templates/b.yaml: Job/b depends on the unknown layer "gone" of chart shop`)
 	})
 	t.Run("a layer that only another chart has", func(t *testing.T) {
 		p := build(t, v3("shop", v3("sub")), all("shop Job/a after=db", "shop/sub Job/b layer=db"))
-		wantWarnings(t, p, `the layer "db", which chart shop does not have`)
+		wantWarnings(t, p, `the unknown layer "db" of chart shop`)
 	})
 	t.Run("declarations that do not count: one warning per chart that says how to switch them on", func(t *testing.T) {
 		sub := ownAfter(with(v2("sub", v2("deep")), dep("deep")), "nonsense")
@@ -240,13 +240,13 @@ func TestWarnings(t *testing.T) {
 			"shop/silent ConfigMap/d helm.sh/hook-weight=1"))
 		wantPlan(t, p, lines("0 shop/silent [ConfigMap/d]", "0 shop/sub [ConfigMap/a ConfigMap/b]", "0 shop/sub/deep [ConfigMap/c]"))
 		wantWarnings(t, p,
-			"chart shop/sub declares an order that does not count, because it is not of apiVersion v3: set apiVersion: v3 in shop/charts/sub/Chart.yaml, or add the annotation helm.sh/sequencing: enabled there",
-			"chart shop/sub/deep declares an order that does not count")
+			"chart shop/sub declares an order that is ignored, because its apiVersion is not v3: set apiVersion: v3 in shop/charts/sub/Chart.yaml, or add the annotation helm.sh/sequencing: enabled there",
+			"chart shop/sub/deep declares an order that is ignored")
 	})
 	t.Run("in Chart.yaml alone", func(t *testing.T) {
 		root := ownAfter(v2("shop"), "db")
 		root.Declares = true
-		wantWarnings(t, build(t, root, all("shop ConfigMap/a")), "chart shop declares an order that does not count")
+		wantWarnings(t, build(t, root, all("shop ConfigMap/a")), "chart shop declares an order that is ignored")
 	})
 	t.Run("nothing to warn of", func(t *testing.T) {
 		wantWarnings(t, build(t, v2("shop", v3("sub")), all("shop ConfigMap/a", "shop/sub ConfigMap/b layer=l")))

@@ -10,29 +10,30 @@ import (
 	"github.com/ordered-helm/helm/internal/dag"
 )
 
-// Edge says that one end of it comes before the other, with what declares it.
+// Edge is a dependency between two ends, with its reasons.
 type Edge struct {
-	// First must be ready before Then may start.
+	// First must be ready before Then starts.
 	First, Then EdgeEnd
-	// Reasons are what declares the edge, in a fixed order; at least one.
+	// Reasons are the declarations of the edge, in a deterministic order. There is at
+	// least one.
 	Reasons []Reason
-	// Implied is whether other edges say the same together.
+	// Implied is whether other edges together imply this one.
 	Implied bool
 }
 
 // EdgeEnd is a node, or all nodes of a chart.
 type EdgeEnd struct {
-	// Node is nil where the end is a chart.
+	// Node is nil if the end is a chart.
 	Node *Node
-	// Chart is the path of the node's chart, or of the chart that is meant: with
-	// all charts in it, unless Own.
+	// Chart is the path of the chart of the node, or of the chart that is the end. That
+	// includes its subcharts unless Own is set.
 	Chart string
-	// Own is whether only the chart's own nodes are meant.
+	// Own is whether the end excludes the subcharts.
 	Own bool
 }
 
-// ID names the end within its plan: a node by its ID, the whole of a chart as
-// "all of chart", and its own nodes as "own of chart".
+// ID identifies the end in its plan: the ID of a node, "all of chart" for a chart with
+// its subcharts, or "own of chart" without them.
 func (e EdgeEnd) ID() string {
 	switch {
 	case e.Node != nil:
@@ -43,24 +44,24 @@ func (e EdgeEnd) ID() string {
 	return "all of " + e.Chart
 }
 
-// Reason says where an edge is declared.
+// Reason is a declaration of an edge.
 type Reason struct {
-	// File is the template or the Chart.yaml, as its path in the root chart.
+	// File is the template or Chart.yaml, as a path in the root chart.
 	File string
-	// Resource is the resource with the annotation, as in "Deployment/web"; empty
-	// where the file is a Chart.yaml.
+	// Resource is the resource with the annotation, as in "Deployment/web". It is empty
+	// if the file is a Chart.yaml.
 	Resource string
-	// Key is the annotation, or says which entry of dependencies it is.
+	// Key is the annotation, or names the entry of the dependencies.
 	Key string
-	// Value is the name that stands there.
+	// Value is the name that is declared.
 	Value string
-	// Implicit is whether nothing declares the edge: what is in no layer comes
-	// after the layers of its chart. All else is empty then.
+	// Implicit is whether the edge is not declared: the unlayered resources of a chart
+	// come after its layers. The other fields are empty then.
 	Implicit bool
 }
 
-// vertex is an end of an edge by its index: a node where it is above 0, as 1 more
-// than its index, and otherwise a chart.
+// vertex is an end of an edge, by index. If node is positive, the end is the node with
+// index node-1, otherwise it is a chart.
 type vertex struct {
 	node, chart int
 	own         bool
@@ -84,11 +85,10 @@ func (b *builder) declare(d declaration) { b.declarations = append(b.declaration
 
 func (b *builder) ofNode(v int) vertex { return vertex{node: v + 1, chart: b.nodes[v].chart} }
 
-// Edges lists the edges of the plan as they are declared, with their reasons:
-// between layers of one chart, and between charts as wholes, so that there are
-// not more of them than declarations. What is implicit is only listed where
-// nothing else implies it. The order is that of Then, then of First: charts
-// before nodes, both as in the plan.
+// Edges returns the declared edges of the plan, with their reasons: between layers of a
+// chart, and between whole charts. Implicit edges are returned only if no other edges
+// imply them. The edges are sorted by Then, then by First: charts before nodes, in the
+// order of the plan.
 func (p *Plan) Edges() []Edge {
 	type key struct{ then, first int }
 	number := func(v vertex) int {

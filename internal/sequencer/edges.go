@@ -9,14 +9,13 @@ import (
 	"github.com/ordered-helm/helm/internal/dag"
 )
 
-// connect makes the graph. That the whole of a chart's subtree comes after the
-// whole of another's is said by gates, so that the number of edges stays in
-// proportion to what is declared.
+// connect builds the graph. Edges between whole charts go through gates, so that the
+// number of edges is proportional to the number of declarations.
 func (b *builder) connect() {
 	b.graph = dag.New(len(b.nodes))
 	b.reasons = map[[2]int]reason{}
 	for _, c := range b.charts {
-		c.open, c.own, c.done = b.graph.AddVertex(), b.graph.AddVertex(), b.graph.AddVertex()
+		c.beforeAll, c.beforeOwn, c.afterAll = b.graph.AddVertex(), b.graph.AddVertex(), b.graph.AddVertex()
 	}
 	for _, c := range b.charts {
 		b.connectGates(c)
@@ -26,34 +25,34 @@ func (b *builder) connect() {
 }
 
 func (b *builder) connectGates(c *chartEntry) {
-	b.graph.AddEdge(c.own, c.open)
+	b.graph.AddEdge(c.beforeOwn, c.beforeAll)
 	if len(c.nodes) == 0 && len(c.subcharts) == 0 {
-		b.graph.AddEdge(c.done, c.own) // what has nothing hands on what it waits for
+		b.graph.AddEdge(c.afterAll, c.beforeOwn) // an empty chart still passes on its dependencies
 	}
 	for _, v := range c.nodes {
-		b.graph.AddEdge(v, c.own)
-		b.graph.AddEdge(c.done, v)
+		b.graph.AddEdge(v, c.beforeOwn)
+		b.graph.AddEdge(c.afterAll, v)
 	}
 	if c.parent >= 0 {
 		parent := b.charts[c.parent]
-		b.graph.AddEdge(c.open, parent.open)
-		b.graph.AddEdge(parent.done, c.done)
+		b.graph.AddEdge(c.beforeAll, parent.beforeAll)
+		b.graph.AddEdge(parent.afterAll, c.afterAll)
 	}
 	for _, sibling := range c.after {
 		s := b.charts[sibling]
-		b.graph.AddEdge(c.open, s.done)
-		b.reasons[[2]int{c.open, s.done}] = reason{
+		b.graph.AddEdge(c.beforeAll, s.afterAll)
+		b.reasons[[2]int{c.beforeAll, s.afterAll}] = reason{
 			from: "subchart " + c.Name, to: "subchart " + s.Name,
 			file: b.charts[c.parent].file + "/Chart.yaml", key: dependencyKey + c.Name,
 		}
 	}
 	for _, sub := range c.ownAfter {
-		b.graph.AddEdge(c.own, b.charts[sub].done)
+		b.graph.AddEdge(c.beforeOwn, b.charts[sub].afterAll)
 	}
 }
 
-// connectLayers makes the edges within a chart: between layers as declared, and
-// from what is unsequenced to all of them.
+// connectLayers adds the edges within a chart: the declared ones between layers, and
+// those from the unlayered resources to all layers.
 func (b *builder) connectLayers(c *chartEntry) {
 	missing := map[string]bool{}
 	for _, v := range c.nodes {
@@ -105,8 +104,8 @@ func (b *builder) nodeTitle(v int) string {
 	return b.resources[n.resources[0]].ID.String()
 }
 
-// cycleError names the declared edges of a cycle; those that follow from the
-// tree of charts are left out.
+// cycleError returns an error with the declared edges of a cycle, without those that
+// follow from the tree of charts.
 func (b *builder) cycleError(cycle []int) error {
 	e := &CycleError{}
 	for i, v := range cycle {

@@ -8,7 +8,7 @@ import (
 	"strings"
 )
 
-// ResourceError says what is wrong with one resource.
+// ResourceError is an error in a resource.
 type ResourceError struct {
 	File string
 	ID   ID
@@ -21,40 +21,40 @@ func (e *ResourceError) Error() string {
 
 func (e *ResourceError) Unwrap() error { return e.Err }
 
-// DuplicateError says that two documents describe one object.
+// DuplicateError reports that two documents define the same object.
 type DuplicateError struct {
 	ID            ID
 	First, Second string
 }
 
 func (e *DuplicateError) Error() string {
-	where := e.First + " and " + e.Second
+	where := "in " + e.First + " and " + e.Second
 	if e.First == e.Second {
-		where = "twice in " + e.First
+		where = "both times in " + e.First
 	}
-	return fmt.Sprintf("%s in namespace %q is rendered by two documents, %s: drop one, or give it another name",
+	return fmt.Sprintf("%s in namespace %q is defined twice, %s: rename (e.g. with fullnameOverride) or remove one",
 		e.ID, e.ID.Namespace, where)
 }
 
-// UnknownSubchartError says that a chart names a subchart it does not have.
+// UnknownSubchartError reports that a chart names a subchart that it does not have.
 type UnknownSubchartError struct {
-	// File and Key say where the name stands.
+	// File and Key are where the name is declared.
 	File, Key string
 	Name      string
-	// Dependency is the entry of the dependencies whose depends-on names it;
-	// empty where an annotation does.
+	// Dependency is the entry of the dependencies whose depends-on has the name. It is
+	// empty if an annotation has it.
 	Dependency string
-	// Nearest is the declared name most like it; empty if none is.
+	// Nearest is the most similar name that exists. It is empty if none is similar.
 	Nearest string
-	// Known are all names that could stand there.
+	// Known are all valid names.
 	Known []string
 }
 
 func (e *UnknownSubchartError) Error() string {
 	const most = 50
-	hint := "this chart declares no dependencies"
+	hint := "the chart has no dependencies"
 	if len(e.Known) > 0 {
-		hint = "it declares " + strings.Join(e.Known[:min(len(e.Known), most)], ", ")
+		hint = "the chart has " + strings.Join(e.Known[:min(len(e.Known), most)], ", ")
 	}
 	if more := len(e.Known) - most; more > 0 {
 		hint += fmt.Sprintf(" and %d more", more)
@@ -62,27 +62,26 @@ func (e *UnknownSubchartError) Error() string {
 	if e.Nearest != "" {
 		hint = fmt.Sprintf("did you mean %q?", e.Nearest)
 	}
-	return fmt.Sprintf("%s: %s names the subchart %q, which is not declared: %s", e.File, e.Key, e.Name, hint)
+	return fmt.Sprintf("%s: %s names the unknown subchart %q: %s", e.File, e.Key, e.Name, hint)
 }
 
-// dependencyKey begins the key of what is declared in an entry of the
-// dependencies.
+// dependencyKey begins the key of a declaration in an entry of the dependencies.
 const dependencyKey = "depends-on of dependency "
 
-// CycleError says that charts or layers wait for each other.
+// CycleError reports that charts or layers depend on each other.
 type CycleError struct {
-	// Edges are the edges of the cycle, each from where the one before leads,
-	// the last one leading to where the first begins.
+	// Edges are the edges of the cycle. Each begins where the previous one ends, and the
+	// last ends where the first begins.
 	Edges []CycleEdge
 }
 
-// CycleEdge is one edge of a cycle, with where it is declared.
+// CycleEdge is one edge of a cycle, and where it is declared.
 type CycleEdge struct {
 	From, To, File, Key string
 }
 
-// Dependency is the entry of the dependencies whose depends-on declares the edge;
-// empty where an annotation does.
+// Dependency returns the entry of the dependencies whose depends-on declares the edge. It
+// is empty if an annotation declares it.
 func (e CycleEdge) Dependency() string {
 	dependency, is := strings.CutPrefix(e.Key, dependencyKey)
 	if !is {
@@ -98,15 +97,15 @@ func (e *CycleError) Error() string {
 		fmt.Fprintf(&b, "\n  %s depends on %s (%s: %s)", edge.From, edge.To, edge.File, edge.Key)
 	}
 	if len(e.Edges) == 1 {
-		b.WriteString("\ntake the dependency on itself out")
+		b.WriteString("\nremove the dependency on itself")
 	} else {
-		b.WriteString("\ntake one of these dependencies out")
+		b.WriteString("\nremove one of these dependencies")
 	}
 	return b.String()
 }
 
-// UnmetNeedsError says that the order makes needs unmeetable. Actions return
-// it after they have looked for the objects in the cluster.
+// UnmetNeedsError reports that the order makes needs impossible to meet. Actions return
+// it if the objects do not exist in the cluster either.
 type UnmetNeedsError struct {
 	Needs []UnmetNeed
 }
@@ -116,18 +115,17 @@ func (e *UnmetNeedsError) Error() string {
 	for i, n := range e.Needs {
 		lines[i] = n.String()
 	}
-	return "the order can never be met:\n  " + strings.Join(lines, "\n  ")
+	return "the order cannot be satisfied:\n  " + strings.Join(lines, "\n  ")
 }
 
-// String says what is needed, why it is not there in time, and the annotation
-// that mends it.
+// String describes the need, why it is not met in time, and how to fix that.
 func (n UnmetNeed) String() string {
-	why := fmt.Sprintf("but that is deployed only after it, in %s (%s)", n.ToNode.Title(), n.To.File)
+	why := fmt.Sprintf("which is deployed after it, in %s (%s)", n.ToNode.Title(), n.To.File)
 	switch {
 	case n.FromNode == n.ToNode:
-		why = fmt.Sprintf("but that is deployed together with it (%s)", n.To.File)
+		why = fmt.Sprintf("which is deployed together with it (%s)", n.To.File)
 	case n.unordered:
-		why = fmt.Sprintf("but nothing puts that before it, in %s (%s)", n.ToNode.Title(), n.To.File)
+		why = fmt.Sprintf("which is not ordered before it, in %s (%s)", n.ToNode.Title(), n.To.File)
 	}
 	return fmt.Sprintf("%s in %s (%s) needs %s, %s: %s", n.From.ID, n.FromNode.Title(), n.From.File, n.To.ID, why, n.remedy())
 }
@@ -136,18 +134,18 @@ func (n UnmetNeed) remedy() string {
 	from, to := n.FromNode.Chart, n.ToNode.Chart
 	switch {
 	case strings.HasPrefix(from, to+"/") && n.unordered:
-		return fmt.Sprintf("no chart can wait for the one that it is in: move the %s into chart %s, or into one that this depends on", n.To.ID.Kind, from)
+		return fmt.Sprintf("a chart cannot depend on its parent: move the %s to chart %s, or to a chart that this depends on", n.To.ID.Kind, from)
 	case strings.HasPrefix(from, to+"/"):
-		return fmt.Sprintf("move the %s into chart %s, or take what leads to that chart out of helm.sh/depends-on/subcharts of chart %s",
+		return fmt.Sprintf("move the %s to chart %s, or remove the dependency on that chart from helm.sh/depends-on/subcharts of chart %s",
 			n.To.ID.Kind, from, to)
 	case from != to && !n.unordered:
-		return fmt.Sprintf("turn the order between charts %s and %s round, which depends-on in Chart.yaml declares, or move the %s", from, to, n.To.ID.Kind)
+		return fmt.Sprintf("reverse the order of charts %s and %s, which is declared by depends-on in Chart.yaml, or move the %s", from, to, n.To.ID.Kind)
 	case from != to:
-		return fmt.Sprintf("let chart %s depend on chart %s, by depends-on or helm.sh/depends-on/subcharts in Chart.yaml, or move the %s", from, to, n.To.ID.Kind)
+		return fmt.Sprintf("make chart %s depend on chart %s, with depends-on or helm.sh/depends-on/subcharts in Chart.yaml, or move the %s", from, to, n.To.ID.Kind)
 	case mustComeFirst(n.To.ID.Kind, n.FromNode == n.ToNode), n.FromNode.Layer != "" && n.layer == "":
 		return fmt.Sprintf("annotate %s with helm.sh/layer and a layer of its own, and %s with depends-on.helm.sh/layers and that layer", n.To.ID, n.From.ID)
 	case n.FromNode.Layer != "":
-		return fmt.Sprintf("annotate %s with helm.sh/layer: %s, or with a layer that comes before it", n.To.ID, n.layer)
+		return fmt.Sprintf("annotate %s with helm.sh/layer: %s, or an earlier layer", n.To.ID, n.layer)
 	}
 	return fmt.Sprintf("annotate %s with helm.sh/layer and a layer that %s depends on", n.To.ID, n.From.ID)
 }

@@ -28,52 +28,52 @@ func TestErrors(t *testing.T) {
 		{
 			"a subchart that is not declared: the nearest name is suggested",
 			ownAfter(three(), "rabitmq"), nil,
-			[]string{`shop/Chart.yaml: helm.sh/depends-on/subcharts names the subchart "rabitmq", which is not declared: did you mean "rabbitmq"?`},
+			[]string{`shop/Chart.yaml: helm.sh/depends-on/subcharts names the unknown subchart "rabitmq": did you mean "rabbitmq"?`},
 		},
 		{
 			"a subchart that is like none: all are listed",
 			ownAfter(three(), "postgresql"), nil,
-			[]string{`names the subchart "postgresql", which is not declared: it declares nginx, rabbitmq`},
+			[]string{`names the unknown subchart "postgresql": the chart has nginx, rabbitmq`},
 		},
 		{
 			"a subchart of a chart that has none",
 			ownAfter(v3("shop"), "db"), nil,
-			[]string{`names the subchart "db", which is not declared: this chart declares no dependencies`},
+			[]string{`names the unknown subchart "db": the chart has no dependencies`},
 		},
 		{
 			"a sibling that is not declared",
 			with(v3("shop", v3("a")), dep("a", "B")), nil,
-			[]string{`shop/Chart.yaml: depends-on of dependency a names the subchart "B", which is not declared: it declares a`},
+			[]string{`shop/Chart.yaml: depends-on of dependency a names the unknown subchart "B": the chart has a`},
 		},
 		{
 			"a name in other letters",
 			with(v3("shop", v3("a")), dep("a"), dep("b as Y", "A")), nil,
-			[]string{`depends-on of dependency Y names the subchart "A", which is not declared: did you mean "a"?`},
+			[]string{`depends-on of dependency Y names the unknown subchart "A": did you mean "a"?`},
 		},
 		{
 			"a subchart of a subchart is none of one's own",
 			ownAfter(with(v3("shop", v3("a", v3("deep"))), dep("a")), "deep"), nil,
-			[]string{`shop/Chart.yaml: helm.sh/depends-on/subcharts names the subchart "deep", which is not declared: it declares a`},
+			[]string{`shop/Chart.yaml: helm.sh/depends-on/subcharts names the unknown subchart "deep": the chart has a`},
 		},
 		{
 			"a name that a disabled dependency has wrong",
 			with(v3("shop"), disabled(dep("a", "nope"))), nil,
-			[]string{`depends-on of dependency a names the subchart "nope"`},
+			[]string{`depends-on of dependency a names the unknown subchart "nope"`},
 		},
 		{
 			"in a chart further down the file is named",
 			v3("shop", with(v3("sub", v3("x")), dep("x as y", "z"))), nil,
-			[]string{`shop/charts/sub/Chart.yaml: depends-on of dependency y names the subchart "z"`},
+			[]string{`shop/charts/sub/Chart.yaml: depends-on of dependency y names the unknown subchart "z"`},
 		},
 		{
 			"one object in two documents",
 			v3("shop", v3("sub")), all("shop ConfigMap/a", "shop/sub ConfigMap/a ns=default"),
-			[]string{`ConfigMap/a in namespace "default" is rendered by two documents, shop/templates/a.yaml and shop/sub/templates/a.yaml: drop one, or give it another name`},
+			[]string{`ConfigMap/a in namespace "default" is defined twice, in shop/templates/a.yaml and shop/sub/templates/a.yaml: rename (e.g. with fullnameOverride) or remove one`},
 		},
 		{
 			"one object twice in one file",
 			v3("shop"), all("shop ConfigMap/a", "shop ConfigMap/a"),
-			[]string{`is rendered by two documents, twice in shop/templates/a.yaml`},
+			[]string{`is defined twice, both times in shop/templates/a.yaml`},
 		},
 		{
 			"an annotation that is malformed",
@@ -88,30 +88,30 @@ func TestErrors(t *testing.T) {
 		{
 			"an annotation that is no string, as a caller without a renderer may have it",
 			v3("shop"), []sequencer.Resource{object(t, `{kind: Job, metadata: {name: j, annotations: {helm.sh/layer: 5}}}`)},
-			[]string{`shop/templates/all.yaml: Job/j: helm.sh/layer: 5: a number or boolean`},
+			[]string{`shop/templates/all.yaml: Job/j: helm.sh/layer: 5: the name of a layer must be a string`},
 		},
 		{
 			"the hook mode in a template",
 			v2("shop"), []sequencer.Resource{object(t, `{kind: Pod, metadata: {name: p, runHooksInParallel: true}}`)},
-			[]string{`Pod/p: metadata.runHooksInParallel: true: has no meaning in a template: write runHooksInParallel into Chart.yaml`},
+			[]string{`Pod/p: metadata.runHooksInParallel: true: has no effect in a template: move runHooksInParallel into Chart.yaml`},
 		},
 		{
 			"a key that is almost one",
 			v3("shop"), all("shop ConfigMap/a depends-on.helm.sh/layer=x", "shop ConfigMap/b helm.sh/layers=x", "shop ConfigMap/c helm.sh/Resource-group=x",
 				"shop ConfigMap/d helm.sh/depends-on=x"),
 			[]string{
-				`shop/templates/a.yaml: ConfigMap/a: depends-on.helm.sh/layer: "x": this key is not known: did you mean depends-on.helm.sh/layers?`,
-				`ConfigMap/b: helm.sh/layers: "x": this key is not known: did you mean helm.sh/layer?`,
-				`ConfigMap/c: helm.sh/Resource-group: "x": this key is not known: did you mean helm.sh/resource-group?`,
-				`ConfigMap/d: helm.sh/depends-on: "x": this key is not known: did you mean depends-on.helm.sh/layers?`,
+				`shop/templates/a.yaml: ConfigMap/a: depends-on.helm.sh/layer: "x": unknown key: did you mean depends-on.helm.sh/layers?`,
+				`ConfigMap/b: helm.sh/layers: "x": unknown key: did you mean helm.sh/layer?`,
+				`ConfigMap/c: helm.sh/Resource-group: "x": unknown key: did you mean helm.sh/resource-group?`,
+				`ConfigMap/d: helm.sh/depends-on: "x": unknown key: did you mean depends-on.helm.sh/layers?`,
 			},
 		},
 		{
 			"a key of Chart.yaml in a template",
 			v3("shop"), all("shop ConfigMap/a helm.sh/depends-on/subcharts=db", "shop ConfigMap/b depends-on.helm.sh/subcharts=db"),
 			[]string{
-				`ConfigMap/a: helm.sh/depends-on/subcharts: "db": has no meaning in a template: write it into Chart.yaml`,
-				`ConfigMap/b: depends-on.helm.sh/subcharts: "db": has no meaning in a template: write it into Chart.yaml`,
+				`ConfigMap/a: helm.sh/depends-on/subcharts: "db": has no effect in a template: move it into Chart.yaml`,
+				`ConfigMap/b: depends-on.helm.sh/subcharts: "db": has no effect in a template: move it into Chart.yaml`,
 			},
 		},
 		{
@@ -122,7 +122,7 @@ func TestErrors(t *testing.T) {
 		{
 			"all that is wrong is reported together",
 			ownAfter(v3("shop"), "db"), all("shop ConfigMap/a helm.sh/readiness-timeout=5", "shop ConfigMap/b helm.sh/layer=x,y"),
-			[]string{`ConfigMap/a: helm.sh/readiness-timeout: "5"`, `ConfigMap/b: helm.sh/layer: "x,y"`, `the subchart "db"`},
+			[]string{`ConfigMap/a: helm.sh/readiness-timeout: "5"`, `ConfigMap/b: helm.sh/layer: "x,y"`, `the unknown subchart "db"`},
 		},
 	}
 	for _, tt := range tests {
@@ -198,19 +198,19 @@ func TestCycles(t *testing.T) {
 		{
 			"a layer that depends on itself",
 			v3("shop"), all("shop ConfigMap/a layer=a after=a"),
-			[]string{`layer "a" depends on layer "a" (shop/templates/a.yaml: depends-on.helm.sh/layers)`, "take the dependency on itself out"},
+			[]string{`layer "a" depends on layer "a" (shop/templates/a.yaml: depends-on.helm.sh/layers)`, "remove the dependency on itself"},
 		},
 		{
 			"a layer whose one resource depends on another of it",
 			v3("shop"), all("shop ConfigMap/a layer=a", "shop ConfigMap/b layer=a after=a"),
-			[]string{`layer "a" depends on layer "a" (shop/templates/b.yaml: depends-on.helm.sh/layers)`, "take the dependency on itself out"},
+			[]string{`layer "a" depends on layer "a" (shop/templates/b.yaml: depends-on.helm.sh/layers)`, "remove the dependency on itself"},
 		},
 		{
 			"two layers",
 			v3("shop"), all("shop ConfigMap/a layer=a after=b", "shop ConfigMap/b layer=b after=a"),
 			[]string{
 				`layer "a" depends on layer "b" (shop/templates/a.yaml: depends-on.helm.sh/layers)`,
-				`layer "b" depends on layer "a" (shop/templates/b.yaml: depends-on.helm.sh/layers)`, "take one of these dependencies out",
+				`layer "b" depends on layer "a" (shop/templates/b.yaml: depends-on.helm.sh/layers)`, "remove one of these dependencies",
 			},
 		},
 		{
@@ -220,25 +220,25 @@ func TestCycles(t *testing.T) {
 			[]string{
 				`layer "a" depends on layer "b" (shop/templates/a.yaml: depends-on.helm.sh/layers)`,
 				`layer "b" depends on layer "c" (shop/templates/b2.yaml: depends-on.helm.sh/layers)`,
-				`layer "c" depends on layer "a" (shop/templates/c.yaml: depends-on.helm.sh/layers)`, "take one of these dependencies out",
+				`layer "c" depends on layer "a" (shop/templates/c.yaml: depends-on.helm.sh/layers)`, "remove one of these dependencies",
 			},
 		},
 		{
 			"a layer of a subchart",
 			v3("shop", v3("sub")), all("shop/sub ConfigMap/a helm.sh/resource-group=a helm.sh/depends-on/resource-groups=a"),
-			[]string{`layer "a" depends on layer "a" (shop/sub/templates/a.yaml: helm.sh/depends-on/resource-groups)`, "take the dependency on itself out"},
+			[]string{`layer "a" depends on layer "a" (shop/sub/templates/a.yaml: helm.sh/depends-on/resource-groups)`, "remove the dependency on itself"},
 		},
 		{
 			"a subchart that depends on itself",
 			with(v3("shop", v3("a")), dep("a", "a")), nil,
-			[]string{`subchart a depends on subchart a (shop/Chart.yaml: depends-on of dependency a)`, "take the dependency on itself out"},
+			[]string{`subchart a depends on subchart a (shop/Chart.yaml: depends-on of dependency a)`, "remove the dependency on itself"},
 		},
 		{
 			"two subcharts, one by alias and one by tag",
 			with(v3("shop", v3("a"), v3("b")), dep("one as a", "t"), tagged(dep("b", "one"), "t")), all("shop/a ConfigMap/x", "shop/b ConfigMap/y"),
 			[]string{
 				`subchart a depends on subchart b (shop/Chart.yaml: depends-on of dependency a)`,
-				`subchart b depends on subchart a (shop/Chart.yaml: depends-on of dependency b)`, "take one of these dependencies out",
+				`subchart b depends on subchart a (shop/Chart.yaml: depends-on of dependency b)`, "remove one of these dependencies",
 			},
 		},
 		{
@@ -247,7 +247,7 @@ func TestCycles(t *testing.T) {
 			[]string{
 				`subchart a depends on subchart b (shop/charts/sub/Chart.yaml: depends-on of dependency a)`,
 				`subchart b depends on subchart c (shop/charts/sub/Chart.yaml: depends-on of dependency b)`,
-				`subchart c depends on subchart a (shop/charts/sub/Chart.yaml: depends-on of dependency c)`, "take one of these dependencies out",
+				`subchart c depends on subchart a (shop/charts/sub/Chart.yaml: depends-on of dependency c)`, "remove one of these dependencies",
 			},
 		},
 	}

@@ -12,12 +12,11 @@ import (
 	"github.com/ordered-helm/helm/internal/dag"
 )
 
-// ExecutionError says which nodes failed and which were never started because
-// of that.
+// ExecutionError reports which nodes failed, and which were not started because of that.
 type ExecutionError struct {
 	// Failed are the nodes that failed, in the order of the plan.
 	Failed []NodeError
-	// NotStarted are the nodes that were never started, in that order too.
+	// NotStarted are the nodes that were not started, in the same order.
 	NotStarted []*Node
 }
 
@@ -41,12 +40,12 @@ func (e *ExecutionError) Error() string {
 		for i, n := range e.NotStarted {
 			ids[i] = n.ID()
 		}
-		parts = append(parts, "never started because of that: "+strings.Join(ids, ", "))
+		parts = append(parts, "skipped (blocked by this failure): "+strings.Join(ids, ", "))
 	}
 	return strings.Join(parts, "\n")
 }
 
-// Unwrap gives the failures of the nodes.
+// Unwrap returns the failures of the nodes.
 func (e *ExecutionError) Unwrap() []error {
 	errs := make([]error, len(e.Failed))
 	for i, f := range e.Failed {
@@ -55,17 +54,16 @@ func (e *ExecutionError) Unwrap() []error {
 	return errs
 }
 
-// Execute calls deploy for every node, each in a goroutine of its own the
-// moment all it depends on returned without an error: deploy must not return
-// before its node is ready, if the node is Awaited. After the first failure,
-// or once ctx is done, nothing new starts; what was started is left to run to
-// its end with ctx. All failures are returned together, as *ExecutionError.
+// Execute calls deploy for each node, in its own goroutine, as soon as all dependencies
+// of the node have returned without an error. If the node is Awaited, deploy must not
+// return before the node is ready. After the first failure, or when ctx is done, Execute
+// starts no further nodes, and waits for those that run. It returns all failures
+// together, as an *ExecutionError.
 //
-// It tells deploy after which node, the last that it waited for, the node starts;
-// nil if it waited for none.
+// After is the node that the new node waited for last, or nil if it waited for none.
 func Execute(ctx context.Context, p *Plan, deploy func(ctx context.Context, n, after *Node) error) error {
-	outcomes := walk(ctx, p.graph, len(p.Nodes), func(ctx context.Context, v, after int) error {
-		if after == none {
+	outcomes := walkNodes(ctx, p.graph, len(p.Nodes), func(ctx context.Context, v, after int) error {
+		if after == noVertex {
 			return deploy(ctx, p.Nodes[v], nil)
 		}
 		return deploy(ctx, p.Nodes[v], p.Nodes[after])
@@ -73,12 +71,12 @@ func Execute(ctx context.Context, p *Plan, deploy func(ctx context.Context, n, a
 	return executionError(ctx, p.Nodes, outcomes[:len(p.Nodes)])
 }
 
-// none is no vertex.
-const none = -1
+// noVertex is no vertex.
+const noVertex = -1
 
-// walk visits the vertices of a graph up to a number; those from there on are
-// gates. A vertex that starts after a gate starts after what the gate did.
-func walk(ctx context.Context, g *dag.Graph, nodes int, visit func(ctx context.Context, v, after int) error) []dag.Outcome {
+// walkNodes visits the vertices of a graph up to a number of nodes. The others are gates.
+// After a gate, after is the node that opened the gate.
+func walkNodes(ctx context.Context, g *dag.Graph, nodes int, visit func(ctx context.Context, v, after int) error) []dag.Outcome {
 	gates := make([]int, g.Len()-nodes) // after what each has opened
 	return dag.Walk(ctx, g, func(ctx context.Context, v, after int) error {
 		if after >= nodes {
@@ -92,9 +90,9 @@ func walk(ctx context.Context, g *dag.Graph, nodes int, visit func(ctx context.C
 	})
 }
 
-// executionError makes an error of what became of the nodes. Where a node, by
-// its ID, was visited in parts, their failures count as one, and it was not
-// started if one part was not and none failed.
+// executionError returns an error for the outcomes of the nodes. If a node, by its ID,
+// was visited in several parts, their failures are combined. It counts as not started if
+// a part was not started and none failed.
 func executionError(ctx context.Context, nodes []*Node, outcomes []dag.Outcome) error {
 	e := &ExecutionError{}
 	failed, notStarted := map[string]int{}, map[string]bool{}

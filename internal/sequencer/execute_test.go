@@ -113,7 +113,7 @@ func TestAfterAFailureNothingNewStarts(t *testing.T) {
 		if len(failure.Failed) != 2 || failure.Failed[0].Node.Layer != "bad" || failure.Failed[1].Node.Layer != "worse" {
 			t.Errorf("failed: %v", failure.Failed)
 		}
-		want := "layer \"bad\" of chart shop: bad\nlayer \"worse\" of chart shop: worse\nnever started because of that: shop:(Job/last), shop:(Job/next), shop"
+		want := "layer \"bad\" of chart shop: bad\nlayer \"worse\" of chart shop: worse\nskipped (blocked by this failure): shop:(Job/last), shop:(Job/next), shop"
 		if err.Error() != want {
 			t.Errorf("got:\n%v\nwant:\n%s", err, want)
 		}

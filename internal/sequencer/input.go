@@ -1,62 +1,62 @@
 // Copyright The Ordered Helm Authors
 // SPDX-License-Identifier: Apache-2.0
 
-// Package sequencer turns the charts of a release and their rendered resources
-// into a plan, the graph by which they deploy, and executes a plan over a
-// function that deploys one node. Build is pure: it knows no cluster, and the
-// same input always gives the same plan (docs/reference.md, "The graph").
+// Package sequencer turns the charts of a release and their rendered resources into a
+// plan, the graph in which they are deployed, and executes a plan with a function that
+// deploys one node. Build does not use a cluster, and returns equal plans for equal input
+// (docs/reference.md, "The graph").
 package sequencer
 
-// Input is all that a plan depends on.
+// Input is the input of Build.
 type Input struct {
 	// Root is the root chart of the release.
 	Root *Chart
-	// Resources are the rendered resources without hooks, in their order. What
-	// is a list of kind List is flattened by Build.
+	// Resources are the rendered resources without hooks, in any order. Build replaces
+	// documents of kind List by their items.
 	Resources []Resource
-	// Namespace is the release's namespace: where resources go that name none.
+	// Namespace is the namespace of the release. It applies to resources that name none.
 	Namespace string
 }
 
-// Chart is one chart that takes part in a release, with what it declared. Its
-// JSON form is part of the release record.
+// Chart is a chart of a release, with its declarations. Its JSON form is part of the
+// release record.
 type Chart struct {
-	// Name is the chart's name in the tree: its alias where it has one.
+	// Name is the name of the chart in the tree: its alias if it has one.
 	Name string `json:"name"`
-	// Sequenced is whether the chart's sequencing declarations count.
+	// Sequenced is whether the sequencing declarations of the chart apply.
 	Sequenced bool `json:"sequenced,omitempty"`
-	// Declares is whether its Chart.yaml says anything about order.
+	// Declares is whether its Chart.yaml declares an order.
 	Declares bool `json:"declares,omitempty"`
-	// DependsOnSubcharts are the names of the subcharts that must be ready
-	// before the chart's own resources.
+	// DependsOnSubcharts are the names of the subcharts that must be ready before the
+	// chart's own resources.
 	DependsOnSubcharts []string `json:"dependsOnSubcharts,omitempty"`
-	// DependsOnKey is the annotation that they are written under, for reasons.
+	// DependsOnKey is the key of the annotation that declares them, for messages.
 	DependsOnKey string `json:"dependsOnKey,omitempty"`
 	// Dependencies are the entries of its dependencies.
 	Dependencies []Dependency `json:"dependencies,omitempty"`
-	// Subcharts are the charts inside it that take part.
+	// Subcharts are its subcharts, without disabled ones.
 	Subcharts []*Chart `json:"subcharts,omitempty"`
-	// HookMode is how its hooks run, as a hookrunner.Mode; empty is Helm's way. The
-	// plan does not depend on it.
+	// HookMode is how its hooks run, as a hookrunner.Mode. If empty, they run as in Helm.
+	// The plan does not depend on it.
 	HookMode string `json:"runHooksInParallel,omitempty"`
-	// Problem is what cannot be used of the chart's declarations.
+	// Problem is the error in its declarations, if any.
 	Problem error `json:"-"`
 }
 
-// Dependency is one entry of a chart's dependencies.
+// Dependency is one entry of the dependencies of a chart.
 type Dependency struct {
-	// Name is the dependency's chart name.
+	// Name is the name of the chart.
 	Name string `json:"name"`
-	// Alias is the name it is known by in the tree, where that differs.
+	// Alias is its name in the tree, if that differs.
 	Alias string   `json:"alias,omitempty"`
 	Tags  []string `json:"tags,omitempty"`
 	// DependsOn are the names of the siblings that must be ready before it.
 	DependsOn []string `json:"dependsOn,omitempty"`
-	// Disabled is whether it takes no part in the release.
+	// Disabled is whether it is not part of the release.
 	Disabled bool `json:"disabled,omitempty"`
 }
 
-// title is the name by which the dependency is known in the tree.
+// title returns its name in the tree.
 func (d Dependency) title() string {
 	if d.Alias != "" {
 		return d.Alias
@@ -66,29 +66,29 @@ func (d Dependency) title() string {
 
 // Resource is one rendered document.
 type Resource struct {
-	// Chart is the path of the chart it comes from: the names of the charts
-	// from the root down, joined with "/".
+	// Chart is the path of the chart it comes from: the names of the charts from the root
+	// down, joined with "/".
 	Chart string
-	// File is the template it comes from, for messages.
+	// File is the template that it comes from, for messages.
 	File string
 	// Object is the document.
 	Object map[string]any
 
-	// policy is the resource policy of the list that it is an item of.
+	// policy is the resource policy of the list that contains it.
 	policy string
-	// source is its place in Input.Resources, or that of the list.
+	// source is its index in Input.Resources, or that of the list.
 	source int
 }
 
-// ID says which object of a cluster a resource is.
+// ID identifies a resource in a cluster.
 type ID struct {
 	Group, Kind string
-	// Namespace is empty for a resource that has none, or whose kind is known
-	// to be of the cluster; otherwise the release's where the resource names
+	// Namespace is empty for resources without a namespace, and for kinds that are known
+	// to be cluster-scoped. It is the namespace of the release if the resource names
 	// none.
 	Namespace string
 	Name      string
 }
 
-// String is the kind and the name, as in "Deployment/web".
+// String returns the kind and the name, as in "Deployment/web".
 func (id ID) String() string { return id.Kind + "/" + id.Name }

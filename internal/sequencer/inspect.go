@@ -5,49 +5,49 @@ package sequencer
 
 import "github.com/ordered-helm/helm/internal/dag"
 
-// Inspection is what Build would say, and what it would say once that is mended.
+// Inspection is the result of Inspect.
 type Inspection struct {
-	// Errors are all the errors, one by one.
+	// Errors are all errors, one by one.
 	Errors []error
-	// Warnings are as in a Plan.
+	// Warnings are as in Plan.
 	Warnings []Warning
-	// Plan is made of what can be read; nil if there is a cycle.
+	// Plan is built from everything that is valid. It is nil if there is a cycle.
 	Plan *Plan
 }
 
-// mostCycles is how many cycles Inspect looks for.
-const mostCycles = 20
+// maxCycles limits the cycles that Inspect reports.
+const maxCycles = 20
 
-// Inspect looks for everything that is wrong with the declarations: unlike Build
-// it goes on after the first errors, with what can be read.
+// Inspect finds all errors in the declarations. Unlike Build it continues after errors,
+// with what is valid.
 func Inspect(in Input) *Inspection {
 	b := newBuilder(in)
 	i := &Inspection{}
-	i.Errors = append(parts(b.readResources(in)), parts(b.resolveSubcharts())...)
+	i.Errors = append(splitErrors(b.readResources(in)), splitErrors(b.resolveSubcharts())...)
 	b.makeNodes()
 	b.connect()
 	cycle := b.graph.Cycle()
 	if cycle == nil {
-		i.Plan = b.finish()
+		i.Plan = b.buildPlan()
 		i.Warnings = i.Plan.Warnings
 		return i
 	}
-	for range mostCycles {
+	for range maxCycles {
 		if cycle == nil {
 			break
 		}
 		i.Errors = append(i.Errors, b.cycleError(cycle))
-		b.cut(cycle)
+		b.removeDeclaredEdges(cycle)
 		cycle = b.graph.Cycle()
 	}
 	b.warnExpressions()
-	b.warnUncounted()
+	b.warnNotSequenced()
 	i.Warnings = b.warnings
 	return i
 }
 
-// cut takes the edges of a cycle that are declared out of the graph.
-func (b *builder) cut(cycle []int) {
+// removeDeclaredEdges removes the declared edges of a cycle from the graph.
+func (b *builder) removeDeclaredEdges(cycle []int) {
 	gone := map[[2]int]bool{}
 	for i, v := range cycle {
 		edge := [2]int{v, cycle[(i+1)%len(cycle)]}

@@ -14,26 +14,26 @@ import (
 	"github.com/ordered-helm/helm/internal/similar"
 )
 
-// checkKeys refuses keys that look like ours but are none: passed over, they
-// would leave the order other than it was meant.
+// checkKeys rejects keys that look like misspelled sequencing annotations. If they were
+// ignored, the order would not be as intended.
 func checkKeys(annotations map[string]any) error {
 	var problems []error
 	for _, key := range slices.Sorted(maps.Keys(annotations)) {
 		if annotation.IsSequencingKey(key) || !strings.Contains(key, "helm.sh/") {
 			continue
 		}
-		if reason, problem := mistaken(key); reason != "" {
+		if reason, problem := misspelledKey(key); reason != "" {
 			problems = append(problems, &annotation.ValueError{Key: key, Value: annotations[key], Reason: reason, Problem: problem})
 		}
 	}
 	return errors.Join(problems...)
 }
 
-// mistaken says what is wrong with a key that is not ours; nothing if it is
-// somebody else's.
-func mistaken(key string) (reason string, problem annotation.Problem) {
+// misspelledKey returns what is wrong with a key that is not a sequencing annotation. It
+// returns "" if the key has nothing to do with sequencing.
+func misspelledKey(key string) (reason string, problem annotation.Problem) {
 	if key == annotation.DependsOnSubcharts || key == annotation.DependsOnSubchartsCanonical {
-		return "has no meaning in a template: write it into Chart.yaml", annotation.Misplaced
+		return "has no effect in a template: move it into Chart.yaml", annotation.Misplaced
 	}
 	written := strings.ReplaceAll(strings.ToLower(key), "_", "-")
 	meant := similar.Nearest(written, annotation.Keys())
@@ -45,5 +45,5 @@ func mistaken(key string) (reason string, problem annotation.Problem) {
 	case meant == "" || similar.Distance(written, meant) > 1:
 		return "", annotation.UnknownKey
 	}
-	return "this key is not known: did you mean " + meant + "?", annotation.UnknownKey
+	return "unknown key: did you mean " + meant + "?", annotation.UnknownKey
 }

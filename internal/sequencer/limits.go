@@ -6,40 +6,41 @@ package sequencer
 import "fmt"
 
 const (
-	// MaxDependencies is how many dependencies a release may declare: names of layers
-	// in resources, and subcharts that names in a Chart.yaml stand for. With tags few
-	// names stand for very many.
+	// MaxDependencies limits the dependencies that a release may declare: names of layers
+	// in resources, and the subcharts that names in a Chart.yaml refer to. With tags, a
+	// few names can refer to very many subcharts.
 	MaxDependencies = 250_000
-	// mostUnknown is how many names of subcharts that are not declared are reported.
-	mostUnknown = 100
+	// maxUnknownSubcharts limits the reported names of subcharts that do not exist.
+	maxUnknownSubcharts = 100
 )
 
-// DependenciesError says that a release declares more dependencies than it may.
+// DependenciesError reports that a release declares more than MaxDependencies
+// dependencies.
 type DependenciesError struct {
-	// File is where the limit was passed: a template or a Chart.yaml.
+	// File is the template or Chart.yaml in which the limit was exceeded.
 	File string
 }
 
 func (e *DependenciesError) Error() string {
-	return fmt.Sprintf("%s: with it the release declares more than %d dependencies between layers and subcharts: "+
-		"leave out those that follow from others, or put resources that wait for the same into one layer", e.File, MaxDependencies)
+	return fmt.Sprintf("%s: the release declares more than %d dependencies between layers and subcharts: "+
+		"remove those that are implied by others, or put resources with equal dependencies into one layer", e.File, MaxDependencies)
 }
 
-// budget counts what is declared.
-type budget int
+// dependencyCounter counts declared dependencies.
+type dependencyCounter int
 
-// add counts n more from a file, and returns an error when that is too much: only
-// once.
-func (b *budget) add(n int, file string) error {
-	if b.over() {
+// add counts n dependencies from a file. It returns an error the first time that the
+// limit is exceeded.
+func (b *dependencyCounter) add(n int, file string) error {
+	if b.exceeded() {
 		return nil
 	}
-	*b += budget(n)
-	if b.over() {
+	*b += dependencyCounter(n)
+	if b.exceeded() {
 		return &DependenciesError{File: file}
 	}
 	return nil
 }
 
-// over is whether more was declared than may be.
-func (b *budget) over() bool { return *b > MaxDependencies }
+// exceeded reports whether the limit is exceeded.
+func (b *dependencyCounter) exceeded() bool { return *b > MaxDependencies }

@@ -131,8 +131,8 @@ func TestNamesThatAreNotDeclaredAreNotListedWithoutEnd(t *testing.T) {
 	in := siblings(100)
 	in.Root.DependsOnSubcharts = numbered("unknown-", 5000)
 	problems := Inspect(in).Errors
-	if n := errorsOf[*UnknownSubchartError](problems); n != mostUnknown {
-		t.Errorf("there are %d errors, want %d", n, mostUnknown)
+	if n := errorsOf[*UnknownSubchartError](problems); n != maxUnknownSubcharts {
+		t.Errorf("there are %d errors, want %d", n, maxUnknownSubcharts)
 	}
 	if want := " and 50 more"; !strings.HasSuffix(problems[0].Error(), want) {
 		t.Errorf("got %v, want %s", problems[0], want)

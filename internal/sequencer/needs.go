@@ -10,10 +10,10 @@ import (
 	"github.com/ordered-helm/helm/internal/dag"
 )
 
-// findNeeds follows the references between resources and notes those that
-// point at what is only deployed after the resource that needs it is ready.
-func (b *builder) findNeeds(p *Plan) {
-	later := newLater(p)
+// findUnmetNeeds adds the references to objects that are deployed only after the
+// referring resource is ready.
+func (b *builder) findUnmetNeeds(p *Plan) {
+	later := newOrderIndex(p)
 	for _, n := range b.nodes {
 		seen := map[[2]int]bool{}
 		for _, i := range n.resources {
@@ -30,9 +30,9 @@ func (b *builder) findNeeds(p *Plan) {
 	b.warnLateBindings(p, later)
 }
 
-// proposeLayers finds, for what layers of its own chart need too early, the one of
-// them that comes before the others.
-func (p *Plan) proposeLayers(later *later) {
+// proposeLayers finds a layer for each object that layers of its chart need too early:
+// the one among these that comes before the others.
+func (p *Plan) proposeLayers(later *orderIndex) {
 	if len(p.Unmet) == 0 {
 		return
 	}
@@ -48,7 +48,7 @@ func (p *Plan) proposeLayers(later *later) {
 		}
 	}
 	for _, n := range p.Unmet {
-		if f := first[n.To]; inOwnChart(n) && n.FromNode != f && !later.is(index[n.FromNode], index[f]) {
+		if f := first[n.To]; inOwnChart(n) && n.FromNode != f && !later.comesAfter(index[n.FromNode], index[f]) {
 			mixed[n.To] = true
 		}
 	}
@@ -59,17 +59,17 @@ func (p *Plan) proposeLayers(later *later) {
 	}
 }
 
-// checkNeed notes that resource i needs resource j if the order does not allow
-// for it.
-func (b *builder) checkNeed(p *Plan, later *later, i, j int) {
+// checkNeed adds an unmet need if the order does not deploy resource j before resource i
+// needs it.
+func (b *builder) checkNeed(p *Plan, later *orderIndex, i, j int) {
 	from, to := b.nodeOf[i], b.nodeOf[j]
 	need := UnmetNeed{
 		From: &b.resources[i].PlannedResource, To: &b.resources[j].PlannedResource,
 		FromNode: p.Nodes[from], ToNode: p.Nodes[to],
 	}
 	switch {
-	case later.is(to, from):
-	case !mustComeFirst(need.To.ID.Kind, from == to) || later.is(from, to):
+	case later.comesAfter(to, from):
+	case !mustComeFirst(need.To.ID.Kind, from == to) || later.comesAfter(from, to):
 		return
 	default:
 		need.unordered = true
@@ -77,35 +77,34 @@ func (b *builder) checkNeed(p *Plan, later *later, i, j int) {
 	p.Unmet = append(p.Unmet, need)
 }
 
-// mustComeFirst reports whether the API server refuses an object whose need of
-// the kind is not met yet. A namespace goes before the rest of its own node.
+// mustComeFirst reports whether the API server rejects an object before an object of this
+// kind exists. Within a node, namespaces are created first.
 func mustComeFirst(kind string, sameNode bool) bool {
 	return kind == "CustomResourceDefinition" || kind == "Namespace" && !sameNode
 }
 
-// warnLateBindings warns of role bindings that are deployed only after the
-// workload whose account they serve is ready.
-func (b *builder) warnLateBindings(p *Plan, later *later) {
-	users := b.accountUsers(p)
+// warnLateBindings adds warnings for role bindings that are deployed only after the
+// workload that needs them is ready.
+func (b *builder) warnLateBindings(p *Plan, later *orderIndex) {
+	users := b.serviceAccountUsers(p)
 	for i := range b.resources {
 		r := &b.resources[i]
 		if r.ID.Kind != "RoleBinding" && r.ID.Kind != "ClusterRoleBinding" {
 			continue
 		}
-		for _, user := range b.servedBy(r, users) {
-			if later.is(b.nodeOf[i], b.nodeOf[user]) {
+		for _, user := range b.boundWorkloads(r, users) {
+			if later.comesAfter(b.nodeOf[i], b.nodeOf[user]) {
 				w := &b.resources[user]
 				b.warn(WarningLateBinding, b.charts[r.chart].path, r, "", fmt.Sprintf(
-					"%s in %s (%s) is deployed only after %s in %s (%s), whose service account it serves: annotate it with the same layer or an earlier one",
+					"%s in %s (%s) is deployed after %s in %s (%s), whose service account it binds: annotate it with the same or an earlier layer",
 					r.ID, p.Nodes[b.nodeOf[i]].Title(), r.File, w.ID, p.Nodes[b.nodeOf[user]].Title(), w.File))
 			}
 		}
 	}
 }
 
-// accountUsers lists, for each service account, the awaited workloads that run
-// under it.
-func (b *builder) accountUsers(p *Plan) map[ID][]int {
+// serviceAccountUsers returns the awaited workloads of each service account.
+func (b *builder) serviceAccountUsers(p *Plan) map[ID][]int {
 	users := map[ID][]int{}
 	for i := range b.resources {
 		r := &b.resources[i]
@@ -113,55 +112,53 @@ func (b *builder) accountUsers(p *Plan) map[ID][]int {
 		if spec == nil || !p.Nodes[b.nodeOf[i]].Awaited {
 			continue
 		}
-		account := ID{Kind: "ServiceAccount", Namespace: r.ID.Namespace, Name: cmp.Or(accountOf(spec), "default")}
+		account := ID{Kind: "ServiceAccount", Namespace: r.ID.Namespace, Name: cmp.Or(serviceAccountName(spec), "default")}
 		users[account] = append(users[account], i)
 	}
 	return users
 }
 
-func (b *builder) servedBy(binding *resource, users map[ID][]int) []int {
+func (b *builder) boundWorkloads(binding *resource, users map[ID][]int) []int {
 	var served []int
-	for _, subject := range children(binding.object, "subjects") {
-		if text(subject, "kind") != "ServiceAccount" {
+	for _, subject := range listField(binding.object, "subjects") {
+		if stringField(subject, "kind") != "ServiceAccount" {
 			continue
 		}
-		account := ID{Kind: "ServiceAccount", Namespace: text(subject, "namespace"), Name: text(subject, "name")}
+		account := ID{Kind: "ServiceAccount", Namespace: stringField(subject, "namespace"), Name: stringField(subject, "name")}
 		if account.Namespace == "" {
 			account.Namespace = binding.ID.Namespace
 		}
 		served = append(served, users[account]...)
 	}
-	return uniqueInts(served)
+	return sortUnique(served)
 }
 
-// later answers which nodes are deployed only after another one is ready. It
-// remembers what comes after the nodes that it was asked for last.
-type later struct {
+// orderIndex tells which nodes come after which. It caches the descendants of nodes.
+type orderIndex struct {
 	plan       *Plan
 	dependents *dag.Graph
-	known      map[int][]bool
+	cache      map[int][]bool
 }
 
-// mostKnown bounds what later remembers: who asks, asks for one node after the
-// other.
-const mostKnown = 64
+// maxCachedNodes limits the cache. Callers ask about one node after the other.
+const maxCachedNodes = 64
 
-func newLater(p *Plan) *later {
-	return &later{plan: p, dependents: p.graph.Reverse(), known: map[int][]bool{}}
+func newOrderIndex(p *Plan) *orderIndex {
+	return &orderIndex{plan: p, dependents: p.graph.Reverse(), cache: map[int][]bool{}}
 }
 
-// is reports whether node x comes after node y.
-func (l *later) is(x, y int) bool {
+// comesAfter reports whether node x comes after node y.
+func (l *orderIndex) comesAfter(x, y int) bool {
 	if l.plan.Nodes[x].Level <= l.plan.Nodes[y].Level {
 		return false
 	}
-	after, known := l.known[y]
+	after, known := l.cache[y]
 	if !known {
-		if len(l.known) == mostKnown {
-			clear(l.known)
+		if len(l.cache) == maxCachedNodes {
+			clear(l.cache)
 		}
 		after = l.dependents.Descendants(y)
-		l.known[y] = after
+		l.cache[y] = after
 	}
 	return after[x]
 }

@@ -165,7 +165,7 @@ func TestUnmetNeedsOfSeveralLayers(t *testing.T) {
 	}{
 		{
 			"one after the other", "helm.sh/layer: api, depends-on.helm.sh/layers: db",
-			"annotate ServiceAccount/to with helm.sh/layer: db, or with a layer that comes before it", "helm.sh/layer: db",
+			"annotate ServiceAccount/to with helm.sh/layer: db, or an earlier layer", "helm.sh/layer: db",
 		},
 		{
 			"side by side", "helm.sh/layer: api",
@@ -294,9 +294,9 @@ func TestMessagesOfUnmetNeeds(t *testing.T) {
 		{
 			"from a layer to what is in none",
 			v3("shop"), []sequencer.Resource{fromLayer, object(t, account)},
-			`Pod/from in layer "first" of chart shop (shop/templates/all.yaml) needs ServiceAccount/to, but that is deployed only after it, ` +
-				`in the resources of chart shop that are in no layer (shop/templates/all.yaml): ` +
-				`annotate ServiceAccount/to with helm.sh/layer: first, or with a layer that comes before it`,
+			`Pod/from in layer "first" of chart shop (shop/templates/all.yaml) needs ServiceAccount/to, which is deployed after it, ` +
+				`in unlayered resources of chart shop (shop/templates/all.yaml): ` +
+				`annotate ServiceAccount/to with helm.sh/layer: first, or an earlier layer`,
 		},
 		{
 			"from a layer to a later one",
@@ -306,26 +306,26 @@ func TestMessagesOfUnmetNeeds(t *testing.T) {
 		{
 			"from a single resource",
 			v3("shop"), []sequencer.Resource{annotated(t, inPodWith("serviceAccountName: to"), "depends-on.helm.sh/layers: gone"), object(t, account)},
-			`Pod/from in Pod/from of chart shop (shop/templates/all.yaml) needs ServiceAccount/to, but that is deployed only after it, ` +
-				`in the resources of chart shop that are in no layer (shop/templates/all.yaml): annotate ServiceAccount/to with helm.sh/layer and a layer that Pod/from depends on`,
+			`Pod/from in Pod/from of chart shop (shop/templates/all.yaml) needs ServiceAccount/to, which is deployed after it, ` +
+				`in unlayered resources of chart shop (shop/templates/all.yaml): annotate ServiceAccount/to with helm.sh/layer and a layer that Pod/from depends on`,
 		},
 		{
 			"from a subchart to its parent",
 			ownAfter(with(v3("shop", v3("a")), dep("a")), "a"), []sequencer.Resource{in("shop/a", fromLayer), object(t, account)},
-			`(shop/templates/all.yaml): move the ServiceAccount into chart shop/a, or take what leads to that chart out of helm.sh/depends-on/subcharts of chart shop`,
+			`(shop/templates/all.yaml): move the ServiceAccount to chart shop/a, or remove the dependency on that chart from helm.sh/depends-on/subcharts of chart shop`,
 		},
 		{
 			"from one subchart to a later one",
 			siblings, []sequencer.Resource{in("shop/a", fromLayer), in("shop/b", object(t, account))},
-			`but that is deployed only after it, in the resources of chart shop/b that are in no layer (shop/b/templates/all.yaml): ` +
-				`turn the order between charts shop/a and shop/b round, which depends-on in Chart.yaml declares, or move the ServiceAccount`,
+			`which is deployed after it, in unlayered resources of chart shop/b (shop/b/templates/all.yaml): ` +
+				`reverse the order of charts shop/a and shop/b, which is declared by depends-on in Chart.yaml, or move the ServiceAccount`,
 		},
 		{
 			"a definition in the same layer is not served in time",
 			v3("shop"), []sequencer.Resource{
 				object(t, `{apiVersion: example.com/v1, kind: Widget, metadata: {name: w, annotations: {helm.sh/layer: l}}}`), annotated(t, crd, "helm.sh/layer: l"),
 			},
-			`Widget/w in layer "l" of chart shop (shop/templates/all.yaml) needs CustomResourceDefinition/to, but that is deployed together with it (shop/templates/all.yaml): ` +
+			`Widget/w in layer "l" of chart shop (shop/templates/all.yaml) needs CustomResourceDefinition/to, which is deployed together with it (shop/templates/all.yaml): ` +
 				`annotate CustomResourceDefinition/to with helm.sh/layer and a layer of its own, and Widget/w with depends-on.helm.sh/layers and that layer`,
 		},
 		{
@@ -333,19 +333,19 @@ func TestMessagesOfUnmetNeeds(t *testing.T) {
 			with(v3("shop", v3("a"), v3("b")), dep("a"), dep("b")), []sequencer.Resource{
 				in("shop/a", object(t, `{apiVersion: example.com/v1, kind: Widget, metadata: {name: w}}`)), in("shop/b", object(t, crd)),
 			},
-			`needs CustomResourceDefinition/to, but nothing puts that before it, in the resources of chart shop/b that are in no layer (shop/b/templates/all.yaml): ` +
-				`let chart shop/a depend on chart shop/b, by depends-on or helm.sh/depends-on/subcharts in Chart.yaml, or move the CustomResourceDefinition`,
+			`needs CustomResourceDefinition/to, which is not ordered before it, in unlayered resources of chart shop/b (shop/b/templates/all.yaml): ` +
+				`make chart shop/a depend on chart shop/b, with depends-on or helm.sh/depends-on/subcharts in Chart.yaml, or move the CustomResourceDefinition`,
 		},
 		{
 			"a namespace of the chart that it is in",
 			v3("shop", v3("a")), []sequencer.Resource{in("shop/a", res("shop ConfigMap/c ns=to")), object(t, namespace)},
-			`but nothing puts that before it, in the resources of chart shop that are in no layer (shop/templates/all.yaml): ` +
-				`no chart can wait for the one that it is in: move the Namespace into chart shop/a, or into one that this depends on`,
+			`which is not ordered before it, in unlayered resources of chart shop (shop/templates/all.yaml): ` +
+				`a chart cannot depend on its parent: move the Namespace to chart shop/a, or to a chart that this depends on`,
 		},
 		{
 			"a namespace beside it",
 			v3("shop"), []sequencer.Resource{res("shop ConfigMap/c ns=to layer=a"), annotated(t, namespace, "helm.sh/layer: b")},
-			`ConfigMap/c in layer "a" of chart shop (shop/templates/c.yaml) needs Namespace/to, but nothing puts that before it, in layer "b" of chart shop (shop/templates/all.yaml): ` +
+			`ConfigMap/c in layer "a" of chart shop (shop/templates/c.yaml) needs Namespace/to, which is not ordered before it, in layer "b" of chart shop (shop/templates/all.yaml): ` +
 				`annotate Namespace/to with helm.sh/layer and a layer of its own, and ConfigMap/c with depends-on.helm.sh/layers and that layer`,
 		},
 	}
@@ -356,7 +356,7 @@ func TestMessagesOfUnmetNeeds(t *testing.T) {
 				t.Fatalf("got %v\nwant %s", p.Unmet, tt.want)
 			}
 			err := &sequencer.UnmetNeedsError{Needs: p.Unmet}
-			if want := "the order can never be met:\n  " + p.Unmet[0].String(); err.Error() != want {
+			if want := "the order cannot be satisfied:\n  " + p.Unmet[0].String(); err.Error() != want {
 				t.Errorf("got %q", err)
 			}
 		})
@@ -402,7 +402,7 @@ func TestLateBindings(t *testing.T) {
 				wantWarnings(t, p)
 				return
 			}
-			wantWarnings(t, p, `/b in the resources of chart shop that are in no layer (shop/templates/all.yaml) is deployed only after Pod/from in layer "first" of chart shop (shop/templates/all.yaml), whose service account it serves`)
+			wantWarnings(t, p, `/b in unlayered resources of chart shop (shop/templates/all.yaml) is deployed after Pod/from in layer "first" of chart shop (shop/templates/all.yaml), whose service account it binds`)
 		})
 	}
 }

@@ -11,50 +11,49 @@ import (
 	"github.com/ordered-helm/helm/internal/dag"
 )
 
-// Plan is the graph by which a release deploys. It must not be changed.
+// Plan is the graph in which a release is deployed. It must not be changed.
 type Plan struct {
-	// Nodes are the nodes by level, then chart path, then layer name.
+	// Nodes are the nodes, sorted by level, chart path and layer name.
 	Nodes []*Node
-	// Charts are the charts, a parent before its subcharts, by name.
+	// Charts are the charts, each before its subcharts, sorted by name.
 	Charts []*PlannedChart
-	// Warnings are what the author should know of, in a fixed order.
+	// Warnings are warnings for the author of the charts, in a deterministic order.
 	Warnings []Warning
-	// Unmet are the needs that the order makes unmeetable, in a fixed order.
+	// Unmet are the needs that the order makes impossible to meet, in a deterministic
+	// order.
 	Unmet []UnmetNeed
 
-	// graph has a vertex for each node, at its index in Nodes, and after
-	// these the gates: vertices that stand for a point in time alone.
+	// graph has a vertex for each node, with its index in Nodes. Further vertices are
+	// gates: points in time that charts begin or end.
 	graph *dag.Graph
-	// declarations are what the graph was made of.
+	// declarations are what the edges of the graph come from.
 	declarations []declaration
 }
 
-// Node is what goes to the API server as one bundle.
+// Node is a set of resources that are applied together.
 type Node struct {
 	// Chart is the path of the chart, as in Resource.Chart.
 	Chart string
-	// Layer is the layer's name; empty for a node that is none.
+	// Layer is the name of the layer. It is empty if the node is not a layer.
 	Layer string
-	// Unsequenced is whether it holds the chart's resources without any
-	// sequencing annotation. A node that is neither that nor a layer is a
-	// single resource that only depends on layers.
+	// Unsequenced is whether the node consists of the unlayered resources of the chart. A
+	// node that is neither this nor a layer is a single resource that depends on layers.
 	Unsequenced bool
-	// Level is the number of nodes on the longest path of nodes before it.
+	// Level is the number of nodes on the longest path to the node.
 	Level int
 	// Awaited is whether another node depends on it.
 	Awaited bool
 	// DependsOn are the layers of the same chart that it depends on, sorted.
 	DependsOn []string
-	// Resources are its resources in Helm's install order of kinds, then by
-	// name.
+	// Resources are sorted by Helm's install order of kinds, then by name.
 	Resources []*PlannedResource
 
-	// twin tells it from a node before it that would have the same ID.
-	twin string
+	// suffix makes the ID unique if another node would have the same.
+	suffix string
 }
 
-// ID names the node within its plan: "chart:layer", "chart:(Kind/name)", or
-// the chart's path alone for what is unsequenced.
+// ID identifies the node in its plan: "chart:layer", "chart:(Kind/name)", or the path of
+// the chart for its unlayered resources.
 func (n *Node) ID() string {
 	switch {
 	case n.Unsequenced:
@@ -62,21 +61,21 @@ func (n *Node) ID() string {
 	case n.Layer != "":
 		return n.Chart + ":" + n.Layer
 	}
-	return n.Chart + ":(" + n.Resources[0].ID.String() + ")" + n.twin
+	return n.Chart + ":(" + n.Resources[0].ID.String() + ")" + n.suffix
 }
 
-// Title names the node for people, as in `layer "database" of chart shop`.
+// Title describes the node for people, as in `layer "database" of chart shop`.
 func (n *Node) Title() string {
 	switch {
 	case n.Unsequenced:
-		return "the resources of chart " + n.Chart + " that are in no layer"
+		return "unlayered resources of chart " + n.Chart
 	case n.Layer != "":
 		return `layer "` + n.Layer + `" of chart ` + n.Chart
 	}
 	return n.Resources[0].ID.String() + " of chart " + n.Chart
 }
 
-// PlannedResource is a resource with what its annotations say.
+// PlannedResource is a resource with its annotations.
 type PlannedResource struct {
 	ID   ID
 	File string
@@ -84,59 +83,57 @@ type PlannedResource struct {
 	APIVersion string
 	// Success and Failure are its readiness expressions.
 	Success, Failure []annotation.Expression
-	// Timeout is its readiness timeout; 0 when it has none.
+	// Timeout is its readiness timeout, or 0.
 	Timeout time.Duration
-	// Policy is its resource policy, or that of the list it is an item of.
+	// Policy is its resource policy, or that of the list that contains it.
 	Policy string
-	// SelfDefined is whether the release itself defines its kind, so that the
-	// cluster may not know it yet.
+	// SelfDefined is whether the release defines its kind, so that the cluster may not
+	// know it yet.
 	SelfDefined bool
-	// Source is the index in Input.Resources of what it comes from: itself, or the
-	// list that it is an item of.
+	// Source is the index in Input.Resources of the document that it comes from.
 	Source int
 
 	object map[string]any
 }
 
-// IsCustom reports whether its kind is none of Kubernetes' own.
+// IsCustom reports whether its kind is not built into Kubernetes.
 func (r *PlannedResource) IsCustom() bool { return !isBuiltIn(r.ID.Group) }
 
-// IsJob reports whether it is a Job of Kubernetes' own.
+// IsJob reports whether it is a Job of the group batch.
 func (r *PlannedResource) IsJob() bool { return r.ID.Group == "batch" && r.ID.Kind == "Job" }
 
-// Object is the resource as it was rendered. It must not be changed.
+// Object returns the rendered object. It must not be changed.
 func (r *PlannedResource) Object() map[string]any { return r.object }
 
-// PlannedChart is a chart with the order that counts for it.
+// PlannedChart is a chart with the order that applies to it.
 type PlannedChart struct {
-	// Path is the chart's path, as in Resource.Chart.
+	// Path is the path of the chart, as in Resource.Chart.
 	Path string
-	// After are the paths of the siblings whose whole subtree comes before its
-	// whole subtree, sorted.
+	// After are the paths of the siblings that must be ready, with their subcharts,
+	// before this chart and its subcharts, sorted.
 	After []string
-	// OwnAfter are the paths of the subcharts whose whole subtree comes before
-	// its own resources, sorted.
+	// OwnAfter are the paths of the subcharts that must be ready, with their subcharts,
+	// before the chart's own resources, sorted.
 	OwnAfter []string
 }
 
-// UnmetNeed is a reference to an object of the same release that is only
-// deployed after what needs it is ready, so that it never gets ready. What the
-// API server itself must know first, a definition or a namespace, is also one
-// when nothing puts it first.
+// UnmetNeed is a reference to an object of the same release that is deployed only after
+// the referring resource is ready, so that this never gets ready. A reference to a
+// definition or a namespace is also unmet if the order does not put that object first.
 type UnmetNeed struct {
-	// From needs To; they are in FromNode and ToNode.
+	// From refers to To. FromNode and ToNode are their nodes.
 	From, To         *PlannedResource
 	FromNode, ToNode *Node
 
 	// unordered is whether neither node comes before the other.
 	unordered bool
-	// layer is one in which To would be in time for all of its chart's layers that
-	// need it too early; empty if there is none.
+	// layer is a layer in which To would be in time for all layers of its chart that need
+	// it too early. It is empty if there is none.
 	layer string
 }
 
-// Levels groups the nodes by level. It is for printing: execution does not
-// wait for a level to end.
+// Levels groups the nodes by level, for printing. Execute does not wait for a level to
+// end.
 func (p *Plan) Levels() [][]*Node {
 	var levels [][]*Node
 	for _, n := range p.Nodes {
@@ -148,9 +145,8 @@ func (p *Plan) Levels() [][]*Node {
 	return levels
 }
 
-// Dependencies lists the nodes that must be ready right before node i may
-// start, by index in Nodes: those it reaches over gates alone. The order is
-// that of Nodes.
+// Dependencies returns the nodes that must be ready before node i starts, by their index
+// in Nodes, sorted. It includes nodes that are reached over gates.
 func (p *Plan) Dependencies(i int) []int {
 	var deps []int
 	seen := make(map[int]bool)

@@ -167,8 +167,8 @@ func TestNothingStartsThatDependsOnAFailure(t *testing.T) {
 	})
 }
 
-// text writes all that is printed of a plan.
-func text(t *testing.T, p *sequencer.Plan) string {
+// stringField returns the string with a key, or "".
+func stringField(t *testing.T, p *sequencer.Plan) string {
 	t.Helper()
 	var b strings.Builder
 	if err := graphview.Text(&b, p); err != nil {
@@ -197,7 +197,7 @@ func TestPlansAreTheSameOnEveryRun(t *testing.T) {
 		if err != nil {
 			t.Fatal(err)
 		}
-		want := text(t, first)
+		want := stringField(t, first)
 		for run := range 100 {
 			if run%2 == 1 {
 				shuffle(in, r)
@@ -206,7 +206,7 @@ func TestPlansAreTheSameOnEveryRun(t *testing.T) {
 			if err != nil {
 				t.Fatal(err)
 			}
-			if got := text(t, p); got != want {
+			if got := stringField(t, p); got != want {
 				t.Fatalf("input %d, run %d: got:\n%s\nwant:\n%s", i, run, got, want)
 			}
 		}

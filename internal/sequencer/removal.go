@@ -12,47 +12,44 @@ import (
 	"github.com/ordered-helm/helm/internal/dag"
 )
 
-// Removal is the graph by which resources are deleted: those that others
-// depend on last. It must not be changed.
+// Removal is the graph in which resources are deleted: a resource comes after those that
+// depend on it. It must not be changed.
 type Removal struct {
-	// Groups are what is deleted, what goes first first.
+	// Groups are sorted by the order of deletion.
 	Groups []*RemovalGroup
 
-	// graph has a vertex for each group, and after these gates as Plan has. An
-	// edge leads from what is deleted later to what is deleted before it.
+	// graph has a vertex for each group, then gates as in Plan. An edge leads from a
+	// group to one that is deleted before it.
 	graph *dag.Graph
 }
 
-// RemovalGroup is what is deleted at once: resources of one node that are also
-// together in every other plan that has them.
+// RemovalGroup is a set of resources that are deleted together: resources of one node
+// that are also in one node in every other plan that has them.
 type RemovalGroup struct {
 	// Node is their node in the first plan that has them.
 	Node *Node
-	// Resources are as they stand in that plan, in its order.
+	// Resources are as in that plan, in its order.
 	Resources []*PlannedResource
-	// Awaited is whether another group may be deleted only once this one is
-	// gone.
+	// Awaited is whether another group may be deleted only after this one is gone.
 	Awaited bool
 
-	places []place
-	vertex int
+	positions []position
+	vertex    int
 }
 
-// place is where an object stands in one of the plans: the node's index.
-type place struct{ plan, node int }
+// position is the plan and node of an object, by index.
+type position struct{ plan, node int }
 
-// PlanRemoval plans the deletion of what choose picks from the plans. The
-// function is asked once for each resource of each plan whether to delete it,
-// and by which identity it is known: objects of equal identity in two plans
-// are one, which is deleted once. Within one plan an identity counts where it
-// stands first.
+// PlanRemoval returns the graph in which the chosen resources of the plans are deleted.
+// It calls choose once for each resource of each plan. Choose returns whether to delete
+// the resource, and its identity: resources with the same identity are the same object.
+// Within a plan only the first resource with an identity counts.
 //
-// A resource is deleted once all that depended on it is gone, over any number
-// of nodes and in every plan that has it. Where the order of a plan
-// contradicts those of the plans before it, it counts only for what none of
-// them has.
+// A resource is deleted after everything that depended on it, directly or indirectly, in
+// any of the plans. If the order of a plan contradicts the orders of earlier plans, it
+// applies only to resources that the earlier plans do not have.
 func PlanRemoval(plans []*Plan, choose func(*PlannedResource) (ID, bool)) *Removal {
-	p := &removalPlanner{plans: plans, groups: groupsOf(plans, choose)}
+	p := &removalPlanner{plans: plans, groups: groupObjects(plans, choose)}
 	r := &Removal{Groups: slices.Clone(p.groups), graph: p.graph()}
 	isGroup := func(v int) int {
 		if v < len(p.groups) {
@@ -65,32 +62,30 @@ func PlanRemoval(plans []*Plan, choose func(*PlannedResource) (ID, bool)) *Remov
 		g.Awaited = after[g.vertex] > 0
 	}
 	slices.SortFunc(r.Groups, func(x, y *RemovalGroup) int {
-		return cmp.Or(cmp.Compare(before[x.vertex], before[y.vertex]), slices.CompareFunc(x.places, y.places, comparePlaces))
+		return cmp.Or(cmp.Compare(before[x.vertex], before[y.vertex]), slices.CompareFunc(x.positions, y.positions, comparePlaces))
 	})
 	return r
 }
 
-func comparePlaces(x, y place) int {
+func comparePlaces(x, y position) int {
 	return cmp.Or(cmp.Compare(x.plan, y.plan), cmp.Compare(x.node, y.node))
 }
 
-// Execute calls remove for every group, each in a goroutine of its own the
-// moment all that must go before it was removed without an error: remove must
-// not return before the group is gone, if it is Awaited. After the first
-// failure, or once ctx is done, nothing new starts; what was started is left to
-// run to its end with ctx. All failures are returned together, as
-// *ExecutionError with each node once: one that failed in part as failed, one
-// that was removed only in part as not started.
+// Execute calls remove for each group, in its own goroutine, as soon as all groups that
+// come before it have been removed without an error. If the group is Awaited, remove must
+// not return before the group is gone. After the first failure, or when ctx is done,
+// Execute starts no further groups, and waits for those that run. It returns all failures
+// together, as an *ExecutionError that has each node once: as failed if any of its groups
+// failed, otherwise as not started if any was not started.
 //
-// It tells remove after which group, the last that it waited for, the group is
-// removed; nil if it waited for none.
+// After is the group that the new group waited for last, or nil if it waited for none.
 func (r *Removal) Execute(ctx context.Context, remove func(ctx context.Context, g, after *RemovalGroup) error) error {
 	groups := make([]*RemovalGroup, len(r.Groups))
 	for _, g := range r.Groups {
 		groups[g.vertex] = g
 	}
-	walked := walk(ctx, r.graph, len(groups), func(ctx context.Context, v, after int) error {
-		if after == none {
+	walked := walkNodes(ctx, r.graph, len(groups), func(ctx context.Context, v, after int) error {
+		if after == noVertex {
 			return remove(ctx, groups[v], nil)
 		}
 		return remove(ctx, groups[v], groups[after])
@@ -102,14 +97,14 @@ func (r *Removal) Execute(ctx context.Context, remove func(ctx context.Context, 
 	return executionError(ctx, nodes, outcomes)
 }
 
-// removalObject is what choose told one identity of, with where it stands.
+// removalObject is an object to delete, with its positions in the plans.
 type removalObject struct {
 	resource *PlannedResource
-	places   []place
+	places   []position
 }
 
-// objectsOf lists the chosen objects in the order of their first places.
-func objectsOf(plans []*Plan, choose func(*PlannedResource) (ID, bool)) []*removalObject {
+// selectObjects returns the chosen objects, in the order of their first positions.
+func selectObjects(plans []*Plan, choose func(*PlannedResource) (ID, bool)) []*removalObject {
 	var objects []*removalObject
 	known := map[ID]*removalObject{}
 	for i, plan := range plans {
@@ -126,7 +121,7 @@ func objectsOf(plans []*Plan, choose func(*PlannedResource) (ID, bool)) []*remov
 					objects = append(objects, o)
 				}
 				if n := len(o.places); n == 0 || o.places[n-1].plan != i {
-					o.places = append(o.places, place{i, j})
+					o.places = append(o.places, position{i, j})
 				}
 			}
 		}
@@ -134,11 +129,11 @@ func objectsOf(plans []*Plan, choose func(*PlannedResource) (ID, bool)) []*remov
 	return objects
 }
 
-// groupsOf groups the chosen objects that stand together everywhere.
-func groupsOf(plans []*Plan, choose func(*PlannedResource) (ID, bool)) []*RemovalGroup {
+// groupObjects groups the chosen objects that are in the same nodes in all plans.
+func groupObjects(plans []*Plan, choose func(*PlannedResource) (ID, bool)) []*RemovalGroup {
 	var groups []*RemovalGroup
 	byPlaces := map[string]*RemovalGroup{}
-	for _, o := range objectsOf(plans, choose) {
+	for _, o := range selectObjects(plans, choose) {
 		var key []byte
 		for _, at := range o.places {
 			key = binary.AppendUvarint(binary.AppendUvarint(key, uint64(at.plan)), uint64(at.node))
@@ -146,7 +141,7 @@ func groupsOf(plans []*Plan, choose func(*PlannedResource) (ID, bool)) []*Remova
 		g := byPlaces[string(key)]
 		if g == nil {
 			first := o.places[0]
-			g = &RemovalGroup{Node: plans[first.plan].Nodes[first.node], places: o.places, vertex: len(groups)}
+			g = &RemovalGroup{Node: plans[first.plan].Nodes[first.node], positions: o.places, vertex: len(groups)}
 			byPlaces[string(key)] = g
 			groups = append(groups, g)
 		}
@@ -155,57 +150,58 @@ func groupsOf(plans []*Plan, choose func(*PlannedResource) (ID, bool)) []*Remova
 	return groups
 }
 
-// removalPlanner makes the graph over the groups.
+// removalPlanner builds the graph of the groups.
 type removalPlanner struct {
 	plans  []*Plan
 	groups []*RemovalGroup // by vertex
 }
 
-// graph gives the graph by the orders of all plans, as far as they agree.
+// graph returns the graph according to the orders of all plans, as far as these are
+// consistent.
 func (p *removalPlanner) graph() *dag.Graph {
 	whole := make([]bool, len(p.plans))
 	for i := range whole {
 		whole[i] = true
 	}
-	g := p.graphOf(whole)
+	g := p.graphOfFirst(whole)
 	if g.Cycle() == nil {
 		return g
 	}
 	for i := range whole {
-		g = p.graphOf(whole[:i+1])
+		g = p.graphOfFirst(whole[:i+1])
 		if g.Cycle() != nil {
 			whole[i] = false
-			g = p.graphOf(whole[:i+1])
+			g = p.graphOfFirst(whole[:i+1])
 		}
 	}
 	return g
 }
 
-// graphOf makes the graph by the orders of the first plans: of all that a plan
-// has, or of what it has first.
-func (p *removalPlanner) graphOf(whole []bool) *dag.Graph {
+// graphOfFirst returns the graph according to the first plans: for all resources of a
+// plan, or only for those that no earlier plan has.
+func (p *removalPlanner) graphOfFirst(whole []bool) *dag.Graph {
 	inNode := make([][][]int, len(whole)) // of each plan and node the groups
 	for i := range whole {
 		inNode[i] = make([][]int, len(p.plans[i].Nodes))
 	}
 	for _, g := range p.groups {
-		for _, at := range g.places {
-			if at.plan < len(whole) && (whole[at.plan] || at == g.places[0]) {
+		for _, at := range g.positions {
+			if at.plan < len(whole) && (whole[at.plan] || at == g.positions[0]) {
 				inNode[at.plan][at.node] = append(inNode[at.plan][at.node], g.vertex)
 			}
 		}
 	}
 	graph := dag.New(len(p.groups))
 	for i, nodes := range inNode {
-		addRemoval(graph, p.plans[i].graph, nodes)
+		addReversedPlan(graph, p.plans[i].graph, nodes)
 	}
 	return graph
 }
 
-// addRemoval adds the order of one plan, turned round, for the groups in its
-// nodes. Each vertex of the plan becomes a gate before and one after what is
-// deleted of it, so that the number of edges stays in proportion to the plan's.
-func addRemoval(graph, plan *dag.Graph, inNode [][]int) {
+// addReversedPlan adds the reversed order of one plan, for the groups of its nodes. Each
+// vertex of the plan becomes a gate before its groups and a gate after them, so that the
+// number of edges is proportional to that of the plan.
+func addReversedPlan(graph, plan *dag.Graph, inNode [][]int) {
 	before, after := make([]int, plan.Len()), make([]int, plan.Len())
 	for v := range before {
 		before[v] = graph.AddVertex()

@@ -243,8 +243,8 @@ func TestRemovalThatFails(t *testing.T) {
 		want string
 	}{
 		{"nothing", nil, ""},
-		{"a part of a node", map[string]error{"d": bad}, "layer \"l\" of chart shop: bad\nnever started because of that: shop:base"},
-		{"the first of all", map[string]error{"top": bad}, "Job/top of chart shop: bad\nnever started because of that: shop:l, shop:base"},
+		{"a part of a node", map[string]error{"d": bad}, "layer \"l\" of chart shop: bad\nskipped (blocked by this failure): shop:base"},
+		{"the first of all", map[string]error{"top": bad}, "Job/top of chart shop: bad\nskipped (blocked by this failure): shop:l, shop:base"},
 	}
 	for _, tt := range tests {
 		t.Run(tt.name, func(t *testing.T) {

@@ -16,25 +16,24 @@ import (
 	"github.com/ordered-helm/helm/internal/annotation"
 )
 
-// clusterScoped are the kinds of Kubernetes that have no namespace and occur
-// in charts.
+// clusterScoped are the cluster-scoped kinds of Kubernetes that occur in charts.
 const clusterScoped = " Namespace ClusterRole ClusterRoleBinding CustomResourceDefinition PriorityClass " +
 	"StorageClass PersistentVolume IngressClass RuntimeClass ValidatingWebhookConfiguration " +
 	"MutatingWebhookConfiguration ValidatingAdmissionPolicy ValidatingAdmissionPolicyBinding " +
 	"MutatingAdmissionPolicy MutatingAdmissionPolicyBinding APIService CSIDriver Node VolumeSnapshotClass " +
 	"VolumeAttributesClass FlowSchema PriorityLevelConfiguration CertificateSigningRequest DeviceClass PodSecurityPolicy "
 
-// resource is a resource on its way into a plan.
+// resource is a resource of the builder.
 type resource struct {
 	PlannedResource
-	chart    int // index in the builder's charts
-	rank     int // of its kind in Helm's install order
+	chart    int // index in builder.charts
+	rank     int // of its kind, in Helm's install order
 	order    annotation.Resource
 	declares bool
 }
 
-// readResources flattens lists, identifies every object and reads its
-// annotations. All that is wrong is reported together.
+// readResources replaces lists by their items, identifies all objects and reads their
+// annotations. It returns all errors together.
 func (b *builder) readResources(in Input) error {
 	numbered := slices.Clone(in.Resources)
 	for i := range numbered {
@@ -53,24 +52,24 @@ func (b *builder) readResources(in Input) error {
 		}
 		res := newResource(r, in.Namespace, scopes, ranks)
 		res.chart = chart
-		for _, err := range parts(res.readAnnotations(b.charts[chart].Sequenced)) {
+		for _, err := range splitErrors(res.readAnnotations(b.charts[chart].Sequenced)) {
 			problems = append(problems, &ResourceError{File: r.File, ID: res.ID, Err: err})
 		}
-		if err := b.declared.add(len(res.order.DependsOn), r.File); err != nil {
+		if err := b.dependencies.add(len(res.order.DependsOn), r.File); err != nil {
 			problems = append(problems, err)
 		}
-		if b.declared.over() {
+		if b.dependencies.exceeded() {
 			res.order.DependsOn = nil
 		}
 		resources = append(resources, res)
 	}
-	b.resources = sorted(resources)
+	b.resources = sortResources(resources)
 	b.readDefinitions()
 	problems = append(problems, b.duplicates()...)
 	return errors.Join(problems...)
 }
 
-// newResource identifies one object of the release.
+// newResource identifies an object of the release.
 func newResource(r Resource, namespace string, scopes map[[2]string]bool, ranks map[string]int) resource {
 	res := resource{PlannedResource: PlannedResource{
 		File: r.File, Policy: cmp.Or(policyOf(r.Object), r.policy), Source: r.source, object: r.Object,
@@ -80,9 +79,9 @@ func newResource(r Resource, namespace string, scopes map[[2]string]bool, ranks 
 	return res
 }
 
-// sorted puts the resources in an order that does not depend on that in which
-// they came: a chart's together, and these as a node deploys them.
-func sorted(resources []resource) []resource {
+// sortResources sorts the resources, so that their order does not depend on the input: by
+// chart, then in the order in which a node deploys them.
+func sortResources(resources []resource) []resource {
 	order := make([]int, len(resources))
 	for i := range order {
 		order[i] = i
@@ -98,7 +97,7 @@ func sorted(resources []resource) []resource {
 	return all
 }
 
-// flatten puts the items of lists in the place of the lists.
+// flatten replaces lists by their items.
 func flatten(in []Resource) []Resource {
 	if !slices.ContainsFunc(in, func(r Resource) bool { return isList(r.Object) }) {
 		return in
@@ -110,7 +109,7 @@ func flatten(in []Resource) []Resource {
 			continue
 		}
 		var inner []Resource
-		for _, item := range children(r.Object, "items") {
+		for _, item := range listField(r.Object, "items") {
 			inner = append(inner, Resource{
 				Chart: r.Chart, File: r.File, Object: itemOf(r.Object, item), policy: cmp.Or(policyOf(r.Object), r.policy), source: r.source,
 			})
@@ -120,23 +119,23 @@ func flatten(in []Resource) []Resource {
 	return out
 }
 
-// policyOf is the resource policy that an object's own annotations name.
+// policyOf returns the resource policy in the annotations of an object.
 func policyOf(object map[string]any) string {
-	return text(child(object, "metadata", "annotations"), annotation.ResourcePolicy)
+	return stringField(mapField(object, "metadata", "annotations"), annotation.ResourcePolicy)
 }
 
-// isList tells lists as Kubernetes does, by their items; List itself has no
-// other content.
+// isList reports whether an object is a list, as Kubernetes does: it has items. An object
+// of kind List has nothing else.
 func isList(object map[string]any) bool {
 	_, hasItems := object["items"].([]any)
-	return hasItems || text(object, "kind") == "List"
+	return hasItems || stringField(object, "kind") == "List"
 }
 
-// itemOf gives an item of a list. The items of a list of one kind, such as
-// ConfigMapList, need not say theirs.
+// itemOf returns an item of a list. Items of a list of one kind, such as ConfigMapList,
+// may omit their kind.
 func itemOf(list, item map[string]any) map[string]any {
-	kind, ofKind := strings.CutSuffix(text(list, "kind"), "List")
-	if text(item, "kind") != "" || !ofKind || kind == "" {
+	kind, ofKind := strings.CutSuffix(stringField(list, "kind"), "List")
+	if stringField(item, "kind") != "" || !ofKind || kind == "" {
 		return item
 	}
 	typed := maps.Clone(item)
@@ -145,31 +144,31 @@ func itemOf(list, item map[string]any) map[string]any {
 }
 
 func (r *resource) identify(namespace string, scopes map[[2]string]bool) {
-	metadata := child(r.object, "metadata")
-	r.APIVersion = text(r.object, "apiVersion")
-	r.ID.Kind, r.ID.Name = text(r.object, "kind"), text(metadata, "name")
+	metadata := mapField(r.object, "metadata")
+	r.APIVersion = stringField(r.object, "apiVersion")
+	r.ID.Kind, r.ID.Name = stringField(r.object, "kind"), stringField(metadata, "name")
 	r.ID.Group = groupOf(r.APIVersion)
 	if clusterWide, custom := scopes[[2]string{r.ID.Group, r.ID.Kind}]; custom && clusterWide ||
 		!custom && isBuiltIn(r.ID.Group) && strings.Contains(clusterScoped, " "+r.ID.Kind+" ") {
 		return
 	}
-	r.ID.Namespace = cmp.Or(text(metadata, "namespace"), namespace)
+	r.ID.Namespace = cmp.Or(stringField(metadata, "namespace"), namespace)
 }
 
-// isBuiltIn reports whether a group is one of Kubernetes' own.
+// isBuiltIn reports whether an API group belongs to Kubernetes.
 func isBuiltIn(group string) bool {
 	return !strings.Contains(group, ".") || strings.HasSuffix(group, ".k8s.io")
 }
 
-// readDefinitions notes which kinds the release defines itself, and which
-// resources are of these kinds.
+// readDefinitions finds the kinds that the release defines, and the resources of these
+// kinds.
 func (b *builder) readDefinitions() {
 	b.definitions = map[[2]string]ID{}
 	for i := range b.resources {
 		r := &b.resources[i]
 		if r.ID.Kind == "CustomResourceDefinition" {
-			spec := child(r.object, "spec")
-			b.definitions[[2]string{text(spec, "group"), text(child(spec, "names"), "kind")}] = r.ID
+			spec := mapField(r.object, "spec")
+			b.definitions[[2]string{stringField(spec, "group"), stringField(mapField(spec, "names"), "kind")}] = r.ID
 		}
 	}
 	for i := range b.resources {
@@ -186,26 +185,26 @@ func groupOf(apiVersion string) string {
 	return group
 }
 
-// customScopes tells of every kind whose definition is among the resources
-// whether it is of the cluster.
+// customScopes returns, for each kind that the release defines, whether it is
+// cluster-scoped.
 func customScopes(in []Resource) map[[2]string]bool {
 	scopes := map[[2]string]bool{}
 	for _, r := range in {
-		if text(r.Object, "kind") == "CustomResourceDefinition" {
-			spec := child(r.Object, "spec")
-			scopes[[2]string{text(spec, "group"), text(child(spec, "names"), "kind")}] = text(spec, "scope") == "Cluster"
+		if stringField(r.Object, "kind") == "CustomResourceDefinition" {
+			spec := mapField(r.Object, "spec")
+			scopes[[2]string{stringField(spec, "group"), stringField(mapField(spec, "names"), "kind")}] = stringField(spec, "scope") == "Cluster"
 		}
 	}
 	return scopes
 }
 
 func (r *resource) readAnnotations(sequenced bool) error {
-	metadata := child(r.object, "metadata")
-	annotations := child(metadata, "annotations")
+	metadata := mapField(r.object, "metadata")
+	annotations := mapField(metadata, "annotations")
 	if misplaced, is := metadata["runHooksInParallel"]; is {
 		return &annotation.ValueError{
 			Key: "metadata.runHooksInParallel", Value: misplaced, Problem: annotation.Misplaced,
-			Reason: "has no meaning in a template: write runHooksInParallel into Chart.yaml",
+			Reason: "has no effect in a template: move runHooksInParallel into Chart.yaml",
 		}
 	}
 	if !sequenced {
@@ -223,8 +222,8 @@ func (r *resource) readAnnotations(sequenced bool) error {
 	return err
 }
 
-// parts takes joined errors apart.
-func parts(err error) []error {
+// splitErrors splits joined errors.
+func splitErrors(err error) []error {
 	if err == nil {
 		return nil
 	}
@@ -234,13 +233,13 @@ func parts(err error) []error {
 	}
 	var all []error
 	for _, e := range joined.Unwrap() {
-		all = append(all, parts(e)...)
+		all = append(all, splitErrors(e)...)
 	}
 	return all
 }
 
-// duplicates finds objects that two documents describe. Objects whose name the
-// server makes have none to compare.
+// duplicates returns errors for objects that are defined by two documents. It skips
+// objects whose name is generated by the server.
 func (b *builder) duplicates() []error {
 	first := make(map[ID]int, len(b.resources))
 	var problems []error
@@ -266,7 +265,7 @@ func kindRanks() map[string]int {
 	return ranks
 }
 
-// rankOf puts kinds that Helm does not know after those it does.
+// rankOf returns the rank of a kind. Kinds that Helm does not know come last.
 func rankOf(ranks map[string]int, kind string) int {
 	if rank, ok := ranks[kind]; ok {
 		return rank

@@ -12,7 +12,7 @@ import (
 	"github.com/ordered-helm/helm/internal/similar"
 )
 
-// resolveSubcharts turns the names by which charts name subcharts into charts.
+// resolveSubcharts resolves the names by which charts refer to subcharts.
 func (b *builder) resolveSubcharts() error {
 	var problems []error
 	for i, c := range b.charts {
@@ -25,7 +25,7 @@ func (b *builder) resolveSubcharts() error {
 		for _, name := range c.DependsOnSubcharts {
 			charts, err := b.resolve(names, name, key, "", -1)
 			problems = append(problems, err)
-			if b.declared.over() {
+			if b.dependencies.exceeded() {
 				break
 			}
 			c.ownAfter = append(c.ownAfter, charts...)
@@ -36,9 +36,9 @@ func (b *builder) resolveSubcharts() error {
 				})
 			}
 		}
-		c.ownAfter = uniqueInts(c.ownAfter)
+		c.ownAfter = sortUnique(c.ownAfter)
 		for _, d := range c.Dependencies {
-			if b.declared.over() {
+			if b.dependencies.exceeded() {
 				break
 			}
 			problems = append(problems, b.resolveSiblings(names, d))
@@ -47,8 +47,8 @@ func (b *builder) resolveSubcharts() error {
 	return errors.Join(problems...)
 }
 
-// resolveSiblings resolves depends-on of one dependency. A disabled one has
-// nothing that could wait, but its names must be right all the same.
+// resolveSiblings resolves depends-on of a dependency. The names must be valid even if
+// the dependency is disabled.
 func (b *builder) resolveSiblings(names *subchartNames, d Dependency) error {
 	self, present := names.present[d.title()]
 	if !present || d.Disabled {
@@ -59,7 +59,7 @@ func (b *builder) resolveSiblings(names *subchartNames, d Dependency) error {
 	for _, name := range d.DependsOn {
 		charts, err := b.resolve(names, name, dependencyKey+d.title(), d.title(), self)
 		problems = append(problems, err)
-		if b.declared.over() {
+		if b.dependencies.exceeded() {
 			break
 		}
 		if self < 0 {
@@ -74,23 +74,23 @@ func (b *builder) resolveSiblings(names *subchartNames, d Dependency) error {
 		}
 	}
 	if self >= 0 {
-		b.charts[self].after = uniqueInts(append(b.charts[self].after, after...))
+		b.charts[self].after = sortUnique(append(b.charts[self].after, after...))
 	}
 	return errors.Join(problems...)
 }
 
-func uniqueInts(list []int) []int {
+func sortUnique(list []int) []int {
 	slices.Sort(list)
 	return slices.Compact(list)
 }
 
-// subchartNames are the names that stand for subcharts in one chart.
+// subchartNames are the names that refer to subcharts of one chart.
 type subchartNames struct {
 	file string
-	// present are the subcharts that take part, by their name in the tree.
+	// present are the enabled subcharts, by their name in the tree.
 	present map[string]int
-	// known says for every name which subcharts it stands for: none where all
-	// of them are disabled.
+	// known has the subcharts that each name refers to. It is empty for a name that
+	// refers only to disabled ones.
 	known map[string][]int
 }
 
@@ -111,20 +111,19 @@ func (b *builder) namesIn(chart int) *subchartNames {
 		}
 	}
 	for name, charts := range n.known {
-		n.known[name] = uniqueInts(charts)
+		n.known[name] = sortUnique(charts)
 	}
 	return n
 }
 
-// resolve gives the subcharts that a name stands for. Where it stands for the
-// one that bears the declaration and for others too, as a tag may, the others
-// are meant.
+// resolve returns the subcharts that a name refers to. If it refers to the declaring
+// dependency and others, as a tag may, only the others are returned.
 func (b *builder) resolve(n *subchartNames, name, key, dependency string, self int) ([]int, error) {
 	charts, known := n.known[name]
 	if !known {
-		return nil, errors.Join(b.unknownSubchart(n, name, key, dependency), b.declared.add(1, n.file))
+		return nil, errors.Join(b.unknownSubchart(n, name, key, dependency), b.dependencies.add(1, n.file))
 	}
-	if err := b.declared.add(len(charts), n.file); err != nil {
+	if err := b.dependencies.add(len(charts), n.file); err != nil {
 		return nil, err
 	}
 	if len(charts) > 1 && self >= 0 {
@@ -133,17 +132,17 @@ func (b *builder) resolve(n *subchartNames, name, key, dependency string, self i
 	return charts, nil
 }
 
-// unknownSubchart is the error of a name that stands for nothing; nil after many of
-// them: nobody reads more, and what was meant takes time to find.
+// unknownSubchart returns the error for an unknown name. It returns nil after many of
+// them: nobody reads more, and finding similar names takes time.
 func (b *builder) unknownSubchart(n *subchartNames, name, key, dependency string) error {
-	if b.unknown++; b.unknown > mostUnknown {
+	if b.unknownSubcharts++; b.unknownSubcharts > maxUnknownSubcharts {
 		return nil
 	}
-	all := keysOf(n.known)
+	all := sortedKeys(n.known)
 	return &UnknownSubchartError{File: n.file, Key: key, Name: name, Dependency: dependency, Nearest: similar.Nearest(name, all), Known: all}
 }
 
-func keysOf(known map[string][]int) []string {
+func sortedKeys(known map[string][]int) []string {
 	all := make([]string, 0, len(known))
 	for name := range known {
 		all = append(all, name)

@@ -9,40 +9,38 @@ import (
 	"github.com/ordered-helm/helm/internal/annotation"
 )
 
-// WarningKind is a sort of warning.
+// WarningKind is the kind of a warning.
 type WarningKind string
 
 const (
-	// WarningUnknownLayer is of a resource that depends on a layer which its
-	// chart does not have.
+	// WarningUnknownLayer is about a resource that depends on a layer which its chart
+	// does not have.
 	WarningUnknownLayer WarningKind = "unknown layer"
-	// WarningExpressionPath is of a readiness expression that most likely looks
-	// in the wrong place.
+	// WarningExpressionPath is about a readiness expression whose path is probably wrong.
 	WarningExpressionPath WarningKind = "expression path"
-	// WarningNotSequenced is of a chart whose declarations do not count.
+	// WarningNotSequenced is about a chart whose declarations are ignored.
 	WarningNotSequenced WarningKind = "not sequenced"
-	// WarningLateBinding is of a role binding that is deployed only after the
-	// workload whose account it serves is ready.
+	// WarningLateBinding is about a role binding that is deployed only after the workload
+	// that needs it is ready.
 	WarningLateBinding WarningKind = "late binding"
 )
 
-// Warning is something that the author of a chart should know of.
+// Warning is a warning for the author of a chart.
 type Warning struct {
 	Kind WarningKind
-	// Chart is the path of the chart that it is about.
+	// Chart is the path of the chart.
 	Chart string
-	// File is the template that it is about, or the chart's Chart.yaml.
+	// File is the template, or the Chart.yaml of the chart.
 	File string
-	// ID is the resource that it is about; of a chart it is zero.
+	// ID is the resource. It is zero for a warning about a chart.
 	ID ID
-	// Key is the annotation that it is about, and Name what is named there; both
-	// may be empty.
+	// Key is the annotation, and Name the name in it. Both may be empty.
 	Key, Name string
 
 	text string
 }
 
-// String is the warning in words.
+// String returns the text of the warning.
 func (w Warning) String() string { return w.text }
 
 func (b *builder) warn(kind WarningKind, chart string, r *resource, key, text string) {
@@ -52,12 +50,12 @@ func (b *builder) warn(kind WarningKind, chart string, r *resource, key, text st
 func (b *builder) warnUnknownLayer(c *chartEntry, r *resource, layer string) {
 	b.warnings = append(b.warnings, Warning{
 		Kind: WarningUnknownLayer, Chart: c.path, File: r.File, ID: r.ID, Key: r.order.DependsOnKey, Name: layer,
-		text: fmt.Sprintf("%s: %s depends on the layer %q, which chart %s does not have: the dependency is dropped",
+		text: fmt.Sprintf("%s: %s depends on the unknown layer %q of chart %s: the dependency is ignored",
 			r.File, r.ID, layer, c.path),
 	})
 }
 
-// warnExpressions warns of paths that most likely look in the wrong place.
+// warnExpressions adds warnings for expressions whose path is probably wrong.
 func (b *builder) warnExpressions() {
 	for i := range b.resources {
 		r := &b.resources[i]
@@ -68,15 +66,15 @@ func (b *builder) warnExpressions() {
 			for _, e := range list.expressions {
 				if e.PathBeginsWithStatus() {
 					b.warn(WarningExpressionPath, b.charts[r.chart].path, r, list.key, fmt.Sprintf(
-						"%s: %s: the path of the readiness expression %q begins at .status already: leave the first \"status\" out", r.File, r.ID, e))
+						"%s: %s: the path of the readiness expression %q already begins at .status: remove the leading \"status\"", r.File, r.ID, e))
 				}
 			}
 		}
 	}
 }
 
-// warnUncounted warns once per chart whose declarations do not count.
-func (b *builder) warnUncounted() {
+// warnNotSequenced adds a warning for each chart whose declarations are ignored.
+func (b *builder) warnNotSequenced() {
 	declared := map[int]bool{}
 	for _, r := range b.resources {
 		declared[r.chart] = declared[r.chart] || r.declares
@@ -85,7 +83,7 @@ func (b *builder) warnUncounted() {
 		if !c.Sequenced && (c.Declares || declared[i]) {
 			b.warnings = append(b.warnings, Warning{
 				Kind: WarningNotSequenced, Chart: c.path, File: c.file + "/Chart.yaml",
-				text: fmt.Sprintf("chart %s declares an order that does not count, because it is not of apiVersion v3: "+
+				text: fmt.Sprintf("chart %s declares an order that is ignored, because its apiVersion is not v3: "+
 					"set apiVersion: v3 in %s/Chart.yaml, or add the annotation helm.sh/sequencing: enabled there", c.path, c.file),
 			})
 		}

@@ -10,6 +10,7 @@ import (
 	"helm.sh/helm/v3/pkg/kube"
 
 	"github.com/ordered-helm/helm/internal/cluster"
+	"github.com/ordered-helm/helm/internal/object"
 	"github.com/ordered-helm/helm/internal/watcher"
 )
 
@@ -27,7 +28,8 @@ type Deletion struct {
 	OnChange func(context.Context, watcher.Report)
 }
 
-// Run returns when all objects are gone. The error names those that are not, and says why.
+// Run returns when all objects are gone. An object whose UID is known is gone when that one
+// is. The error names those that are not gone, and says why.
 func (d *Deletion) Run(ctx context.Context, list kube.ResourceList) error {
 	if !d.Cluster.HasCluster() {
 		return d.Cluster.DelegateWaitDeleted(list, d.Timeout)
@@ -51,7 +53,7 @@ func (d *Deletion) Run(ctx context.Context, list kube.ResourceList) error {
 	var targets []watcher.Target
 	for _, info := range list {
 		if live[info] != nil {
-			targets = append(targets, TargetOf(info, cluster.UID(info)))
+			targets = append(targets, TargetOf(info, object.UID(info)))
 		}
 	}
 	var onChange func(watcher.Report)

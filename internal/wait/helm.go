@@ -15,7 +15,6 @@ import (
 	"github.com/ordered-helm/helm/internal/cluster"
 	"github.com/ordered-helm/helm/internal/event"
 	"github.com/ordered-helm/helm/internal/failure"
-	"github.com/ordered-helm/helm/internal/object"
 	"github.com/ordered-helm/helm/internal/readiness"
 	"github.com/ordered-helm/helm/internal/text"
 	"github.com/ordered-helm/helm/internal/watcher"
@@ -34,16 +33,16 @@ type Helm struct {
 	Namespace string
 	// Explainer explains failures; it may be nil.
 	Explainer *Explainer
-	// Evaluate wraps how an object is judged; nil if nothing is added.
-	Evaluate func(*object.Info, readiness.Evaluator) readiness.Evaluator
+	// Restarted returns the objects whose pods were deleted; it may be nil.
+	Restarted RestartedFunc
 }
 
-// Run waits for the objects.
+// Run waits for objects, which are in the state in which they were written.
 func (w *Helm) Run(ctx context.Context, list kube.ResourceList) error {
 	if !w.Cluster.HasCluster() {
 		return w.Cluster.DelegateWait(list, w.Timeout, w.Jobs)
 	}
-	rules, err := w.Cluster.ReadyRules(w.Jobs)
+	rules, err := newHelmRules(w.Cluster, w.Jobs)
 	if err != nil {
 		return err
 	}
@@ -74,7 +73,7 @@ func (w *Helm) Run(ctx context.Context, list kube.ResourceList) error {
 }
 
 // wait waits for a group. As in Helm, an object that goes away has failed.
-func (w *Helm) wait(ctx context.Context, group *watcher.Group, rules *cluster.ReadyRules) error {
+func (w *Helm) wait(ctx context.Context, group *watcher.Group, rules *helmRules) error {
 	timed, cancel := context.WithTimeout(ctx, w.Timeout)
 	defer cancel()
 	timed, fail := context.WithCancelCause(timed)
@@ -85,7 +84,7 @@ func (w *Helm) wait(ctx context.Context, group *watcher.Group, rules *cluster.Re
 			e.Deadline, _ = timed.Deadline()
 		}
 		w.Events.Emit(e)
-		if report.Deleted && rules.Checks(report.Target.GVK.GroupKind()) {
+		if report.Deleted && rules.waitsFor(report.Target.GVK.GroupKind()) {
 			fail(&deletedError{report})
 		}
 	})
@@ -100,15 +99,11 @@ func (w *Helm) notice(n watcher.Notice) {
 	}
 }
 
-func (w *Helm) targets(list kube.ResourceList, rules *cluster.ReadyRules) []watcher.Target {
+func (w *Helm) targets(list kube.ResourceList, rules *helmRules) []watcher.Target {
 	targets := make([]watcher.Target, len(list))
 	for i, info := range list {
-		evaluate := rules.Of(info)
-		if w.Evaluate != nil {
-			evaluate = w.Evaluate(info, evaluate)
-		}
 		targets[i] = TargetOf(info, "")
-		targets[i].Evaluate = evaluate
+		targets[i].Evaluate = afterRestart(w.Cluster, info, w.Restarted, rules.evaluator(info))
 	}
 	return targets
 }

@@ -6,6 +6,7 @@ package wait
 import (
 	"context"
 	"errors"
+	"maps"
 	"sync"
 	"time"
 
@@ -36,8 +37,8 @@ type Timeouts struct {
 type Nodes interface {
 	// Follow begins to observe the objects of a node, before they are written.
 	Follow(ctx context.Context, n *sequencer.Node, list kube.ResourceList) error
-	// Applied notes that the objects of a node were written.
-	Applied(n *sequencer.Node) error
+	// Applied notes that the objects of a node were written, and in which states they are.
+	Applied(n *sequencer.Node, states object.States) error
 	// Await waits until all objects of a node are ready, each for as long as its own
 	// timeout allows.
 	Await(ctx context.Context, n *sequencer.Node) error
@@ -52,7 +53,7 @@ type Nodes interface {
 	// CheckLeaves returns an error if a leaf has failed: then no other node is started.
 	CheckLeaves() error
 	// AwaitPodsGone waits until pods are gone.
-	AwaitPodsGone(ctx context.Context, pods []cluster.PodRef) error
+	AwaitPodsGone(ctx context.Context, pods []object.PodRef) error
 	// DeployError is the error of an operation of which nodes have failed or were not
 	// started. It stops the waits for leaves.
 	DeployError(ctx context.Context, err *sequencer.ExecutionError) *failure.DeployError
@@ -72,8 +73,8 @@ type NodesConfig struct {
 	Namespace string
 	// Deadline is until when the operation may take; zero if there is no limit.
 	Deadline time.Time
-	// Evaluate wraps how an object is judged.
-	Evaluate func(*object.Info, readiness.Evaluator) readiness.Evaluator
+	// Restarted returns the objects whose pods were deleted; it may be nil.
+	Restarted RestartedFunc
 	// IsUnchanged reports whether the operation has found an object as declared.
 	IsUnchanged func(*object.Info) bool
 	// Done is called when a leaf is ready.
@@ -86,7 +87,7 @@ type NodesConfig struct {
 // Kubernetes client where there is no cluster to observe.
 func NewNodes(c NodesConfig) Nodes {
 	if !c.Cluster.HasCluster() {
-		return &delegatedNodes{config: c}
+		return &delegatedNodes{config: c, lists: map[*sequencer.Node]kube.ResourceList{}, states: object.States{}}
 	}
 	n := &watchedNodes{
 		NodesConfig: c, states: make(map[*sequencer.Node]*nodeState, len(c.Plan.Nodes)),
@@ -142,7 +143,7 @@ func (w *watchedNodes) Follow(ctx context.Context, n *sequencer.Node, list kube.
 		rules := readiness.Expressions{Success: res.Success, Failure: res.Failure}
 		s.objects = append(s.objects, &objectState{node: n, resource: res, info: info})
 		target := TargetOf(info, "")
-		target.Timeout, target.Evaluate = w.timeoutOf(n, res), w.Evaluate(info, rules.Evaluator(tracker.Evaluate))
+		target.Timeout, target.Evaluate = w.timeoutOf(n, res), afterRestart(w.Cluster, info, w.Restarted, rules.Evaluator(tracker.Evaluate))
 		targets = append(targets, target)
 	}
 	s.group = tracker.ExpectReady(targets...)
@@ -159,14 +160,14 @@ func (w *watchedNodes) timeoutOf(n *sequencer.Node, res *sequencer.PlannedResour
 }
 
 // Applied notes that a node was written, and tells its group which versions that were.
-func (w *watchedNodes) Applied(n *sequencer.Node) error {
+func (w *watchedNodes) Applied(n *sequencer.Node, states object.States) error {
 	s := w.states[n]
 	w.mu.Lock()
 	s.applied = time.Now()
 	w.mu.Unlock()
 	var list kube.ResourceList
 	for _, o := range s.objects {
-		list = append(list, o.info)
+		list = append(list, states.Of(o.info))
 	}
 	return SetApplied(s.group, list)
 }
@@ -315,7 +316,7 @@ func (w *watchedNodes) changed(s *nodeState, report watcher.Report, cause string
 }
 
 // AwaitPodsGone waits until pods are gone.
-func (w *watchedNodes) AwaitPodsGone(ctx context.Context, pods []cluster.PodRef) error {
+func (w *watchedNodes) AwaitPodsGone(ctx context.Context, pods []object.PodRef) error {
 	tracker, err := w.track(ctx)
 	if err != nil {
 		return err
@@ -323,7 +324,7 @@ func (w *watchedNodes) AwaitPodsGone(ctx context.Context, pods []cluster.PodRef)
 	targets := make([]watcher.Target, len(pods))
 	for i, pod := range pods {
 		targets[i] = watcher.Target{
-			GVR: cluster.PodResource(), GVK: cluster.PodKind(), Namespace: pod.Namespace, Name: pod.Name, UID: pod.UID,
+			GVR: object.PodResource(), GVK: object.PodKind(), Namespace: pod.Namespace, Name: pod.Name, UID: pod.UID,
 		}
 	}
 	_, err = tracker.WaitDeleted(ctx, targets, nil)
@@ -342,28 +343,31 @@ func (w *watchedNodes) Close() {
 type delegatedNodes struct {
 	config NodesConfig
 
-	mu    sync.Mutex
-	lists map[*sequencer.Node]kube.ResourceList
+	mu     sync.Mutex
+	lists  map[*sequencer.Node]kube.ResourceList
+	states object.States
 }
 
 // Follow keeps the objects of a node.
 func (d *delegatedNodes) Follow(_ context.Context, n *sequencer.Node, list kube.ResourceList) error {
 	d.mu.Lock()
 	defer d.mu.Unlock()
-	if d.lists == nil {
-		d.lists = map[*sequencer.Node]kube.ResourceList{}
-	}
 	d.lists[n] = list
 	return nil
 }
 
-// Applied does nothing.
-func (d *delegatedNodes) Applied(*sequencer.Node) error { return nil }
+// Applied keeps the states of the objects of a node.
+func (d *delegatedNodes) Applied(_ *sequencer.Node, states object.States) error {
+	d.mu.Lock()
+	defer d.mu.Unlock()
+	maps.Copy(d.states, states)
+	return nil
+}
 
 // Await has the client wait for a node.
 func (d *delegatedNodes) Await(_ context.Context, n *sequencer.Node) error {
 	d.mu.Lock()
-	list := d.lists[n]
+	list := d.states.All(d.lists[n])
 	d.mu.Unlock()
 	return d.config.Cluster.DelegateWait(list, d.config.Timeouts.Readiness, true)
 }
@@ -373,6 +377,9 @@ func (d *delegatedNodes) AwaitLeaf(context.Context, *sequencer.Node) bool { retu
 
 // AwaitLeaves has the client wait for all objects.
 func (d *delegatedNodes) AwaitLeaves(_ context.Context, all kube.ResourceList) error {
+	d.mu.Lock()
+	all = d.states.All(all)
+	d.mu.Unlock()
 	return d.config.Cluster.DelegateWait(all, d.config.Timeouts.Operation, d.config.Jobs)
 }
 
@@ -380,7 +387,7 @@ func (d *delegatedNodes) AwaitLeaves(_ context.Context, all kube.ResourceList) e
 func (d *delegatedNodes) CheckLeaves() error { return nil }
 
 // AwaitPodsGone does nothing, as there are no pods.
-func (d *delegatedNodes) AwaitPodsGone(context.Context, []cluster.PodRef) error { return nil }
+func (d *delegatedNodes) AwaitPodsGone(context.Context, []object.PodRef) error { return nil }
 
 // DeployError lists the nodes that failed.
 func (d *delegatedNodes) DeployError(ctx context.Context, err *sequencer.ExecutionError) *failure.DeployError {

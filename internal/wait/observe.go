@@ -24,7 +24,7 @@ import (
 // NewTracker returns a tracker that observes objects until it is closed, and reports
 // trouble with that.
 func NewTracker(ctx context.Context, c *cluster.Client, notify func(watcher.Notice)) (*watcher.Watcher, error) {
-	client, err := c.Observer()
+	client, err := c.DynamicNoRetry()
 	if err != nil {
 		return nil, err
 	}
@@ -40,7 +40,8 @@ func TargetOf(info *object.Info, uid types.UID) watcher.Target {
 	}
 }
 
-// SetApplied tells a group which versions of its objects were written.
+// SetApplied tells a group which versions of its objects were written: those of the states
+// of the objects.
 func SetApplied(group *watcher.Group, list kube.ResourceList) error {
 	for _, info := range list {
 		live, ok := info.Object.(*unstructured.Unstructured)

@@ -20,8 +20,8 @@ import (
 )
 
 const (
-	gonePlainly = "somebody deleted it while it was waited for"
-	goneByTTL   = "it is gone, and whether it had completed was not seen; a longer ttlSecondsAfterFinished would keep it"
+	gonePlainly = "deleted while waiting for it"
+	goneByTTL   = "deleted before its completion was observed; increase ttlSecondsAfterFinished to keep it longer"
 )
 
 // pod is one that runs to an end.
@@ -239,7 +239,7 @@ func TestCompletionIsNotWaitedForAnyMore(t *testing.T) {
 		b.expectWaiting(w)
 		cancel(over)
 		b.expectOver(w, over)
-		if got, want := w.reports[0].String(), "Job shop/j: Terminating: being deleted, waiting for its finalizers: x.example/hold"; got != want {
+		if got, want := w.reports[0].String(), "Job shop/j: Terminating: being deleted, waiting for finalizers: x.example/hold"; got != want {
 			b.Errorf("got %q, want %q", got, want)
 		}
 	})
@@ -253,7 +253,7 @@ func TestCompletionOfWhatWasNeverWritten(t *testing.T) {
 		b.expectOver(w, nil)
 		w = b.wait(b.watcher.ExpectCompletion(targetOf(jobs, b.keptJob("absent", jobRuns))))
 		b.expectOver(w, ErrFailed)
-		if r := w.reports[0]; r.Status.Reason != readiness.ReasonDeleted || r.Status.Message != "it is not on the server" || r.Object != nil {
+		if r := w.reports[0]; r.Status.Reason != readiness.ReasonDeleted || r.Status.Message != "not found on the server" || r.Object != nil {
 			b.Errorf("got %+v", r)
 		}
 	})

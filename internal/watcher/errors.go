@@ -16,9 +16,9 @@ import (
 
 var (
 	// ErrFailed is the cause of a NotReadyError when an object has failed.
-	ErrFailed = errors.New("failed for good")
+	ErrFailed = errors.New("failed permanently")
 	// ErrClosed is the cause of a NotReadyError when the Watcher was closed.
-	ErrClosed = errors.New("the readiness tracker was closed")
+	ErrClosed = errors.New("the watcher was closed")
 )
 
 // NotReadyError reports objects that did not get ready. Cause is ErrFailed, ErrClosed, a
@@ -66,7 +66,7 @@ type ForbiddenError struct {
 
 // Error names the missing permission.
 func (e *ForbiddenError) Error() string {
-	return fmt.Sprintf("the state of %q is hidden: no permission to %s %s %s; grant the verbs get, list and watch: %v",
+	return fmt.Sprintf("cannot observe %q: no permission to %s %s %s; grant the verbs get, list and watch: %v",
 		e.Name, e.Verb, e.Resource, inNamespace(e.Namespace), e.Err)
 }
 

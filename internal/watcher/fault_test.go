@@ -176,7 +176,7 @@ func TestTroubleIsPartOfTheError(t *testing.T) {
 		time.Sleep(time.Second)
 		b.watcher.Close()
 		b.expectOver(w, ErrClosed)
-		if !strings.Contains(w.err.Error(), "it cannot be observed at the moment: watching: ") {
+		if !strings.Contains(w.err.Error(), "currently cannot be observed: watching: ") {
 			b.Errorf("got %v", w.err)
 		}
 	})
@@ -205,7 +205,7 @@ func TestForbiddenWatchIsReplacedByReading(t *testing.T) {
 				if n := b.api.Count("watch deployments"); n != 1 {
 					b.Errorf("%d watches were tried", n)
 				}
-				if got := b.notices.all()[0].String(); !strings.Contains(got, `deployments.apps in namespace "shop" cannot be watched and are read every 2s`) {
+				if got := b.notices.all()[0].String(); !strings.Contains(got, `cannot watch deployments.apps in namespace "shop", reading every 2s`) {
 					b.Errorf("got notice %q", got)
 				}
 			})
@@ -348,10 +348,10 @@ func TestIdleStreamStopsAndStartsAgain(t *testing.T) {
 func TestEndOfTheOperationIsNoOutage(t *testing.T) {
 	runTest(t, func(b *fixture) {
 		ctx, cancel := context.WithCancel(b.Context())
-		tracker := New(ctx, Config{Client: b.client, Notify: b.notices.add})
-		defer tracker.Close()
+		watcher := New(ctx, Config{Client: b.client, Notify: b.notices.add})
+		defer watcher.Close()
 		a := b.deployment("a", false)
-		g := tracker.ExpectReady(targetOf(deployments, a))
+		g := watcher.ExpectReady(targetOf(deployments, a))
 		b.write(g, deployments, a)
 		w := b.wait(g)
 		b.expectWaiting(w)

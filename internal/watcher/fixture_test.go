@@ -22,7 +22,7 @@ var (
 	claims      = schema.GroupVersionResource{Version: "v1", Resource: "persistentvolumeclaims"}
 )
 
-// fixture is what a tracker test works with.
+// fixture has a Watcher with a fake API server.
 type fixture struct {
 	*testing.T
 	api       *fakeapi.Server
@@ -50,7 +50,7 @@ func (j *recorder[T]) all() []T {
 	return append([]T(nil), j.entries...)
 }
 
-// runTest runs a test with a tracker on a fake API, in fake time.
+// runTest runs a test with a Watcher and a fake API server, in fake time.
 func runTest(t *testing.T, test func(b *fixture)) {
 	t.Helper()
 	synctest.Test(t, func(t *testing.T) {

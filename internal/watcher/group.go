@@ -43,7 +43,7 @@ func (g *Group) Applied(obj *unstructured.Unstructured) error {
 	kind := obj.GroupVersionKind().GroupKind()
 	i := g.index[objectKey{kind, obj.GetNamespace(), obj.GetName()}]
 	if i == nil {
-		return fmt.Errorf("%s %q is not among the objects whose readiness is expected", kind, obj.GetName())
+		return fmt.Errorf("%s %q is not a target of the group", kind, obj.GetName())
 	}
 	g.watcher.mu.Lock()
 	defer g.watcher.mu.Unlock()
@@ -81,15 +81,15 @@ func (g *Group) Wait(ctx context.Context, onChange func(Report)) ([]Report, erro
 	}
 	for {
 		g.evaluate(ctx, onChange)
-		held := g.mustStayReady() // once for both, so that an end of it between them is not missed
-		if over, err := g.outcome(held); over {
+		mustStayReady := g.mustStayReady() // once for both, so that an end of it between them is not missed
+		if over, err := g.outcome(mustStayReady); over {
 			return g.result(err)
 		}
 		g.startStreams()
 		if g.timeOutItems(ctx) {
 			continue
 		}
-		if err := g.waitForChange(ctx, held); err != nil {
+		if err := g.waitForChange(ctx, mustStayReady); err != nil {
 			g.readAtDeadline(ctx, onChange)
 			if over, nothing := g.outcome(g.mustStayReady()); over && nothing == nil {
 				err = nil
@@ -123,13 +123,13 @@ func (g *Group) notify(i *item) {
 
 // evaluate judges new observations, and the items whose recheck is due.
 func (g *Group) evaluate(ctx context.Context, onChange func(Report)) {
-	for _, n := range g.takeQueues() {
-		if n.item.timedOut {
+	for _, queue := range g.takeQueues() {
+		if queue.item.timedOut {
 			continue
 		}
-		for _, o := range n.queue {
-			g.observe(ctx, n.item, o, onChange)
-			if n.item.report.Status.State == readiness.Failed {
+		for _, o := range queue.queue {
+			g.observe(ctx, queue.item, o, onChange)
+			if queue.item.report.Status.State == readiness.Failed {
 				break
 			}
 		}
@@ -156,46 +156,46 @@ type itemQueue struct {
 // takeQueues removes and returns the new observations, in the order of the targets.
 func (g *Group) takeQueues() []itemQueue {
 	g.watcher.mu.Lock()
-	news := make([]itemQueue, 0, len(g.changedItems))
+	queues := make([]itemQueue, 0, len(g.changedItems))
 	for _, i := range g.changedItems {
-		news = append(news, itemQueue{i, i.queue})
+		queues = append(queues, itemQueue{i, i.queue})
 		i.queue, i.notified = nil, false
 	}
 	g.changedItems = nil
 	g.watcher.mu.Unlock()
-	slices.SortStableFunc(news, func(a, b itemQueue) int { return a.item.index - b.item.index })
-	return news
+	slices.SortStableFunc(queues, func(a, b itemQueue) int { return a.item.index - b.item.index })
+	return queues
 }
 
 // outcome reports whether the wait is over, and the error if it failed. With
 // mustStayReady, a successful wait is not over.
-func (g *Group) outcome(held bool) (over bool, err error) {
+func (g *Group) outcome(mustStayReady bool) (over bool, err error) {
 	g.watcher.mu.Lock()
 	defer g.watcher.mu.Unlock()
-	var failed, denied, late error
+	var failed, forbidden, timeout error
 	open := false
 	for _, i := range g.items {
 		switch {
 		case i.report.Status.State == readiness.Failed:
 			failed = ErrFailed
-		case i.timedOut && late == nil:
-			late = &TimeoutError{Timeout: i.target.Timeout}
+		case i.timedOut && timeout == nil:
+			timeout = &TimeoutError{Timeout: i.target.Timeout}
 		case i.isOpen():
 			open = true
-		case i.report.Status.State != readiness.Ready && denied == nil:
-			denied = i.forbidden
+		case i.report.Status.State != readiness.Ready && forbidden == nil:
+			forbidden = i.forbidden
 		}
 	}
-	if cause := cmp.Or(failed, denied); cause != nil && (!open || !g.options.WaitForAll) {
+	if cause := cmp.Or(failed, forbidden); cause != nil && (!open || !g.options.WaitForAll) {
 		return true, cause
 	}
 	switch {
 	case open:
 		return false, nil
-	case late != nil:
-		return true, late
+	case timeout != nil:
+		return true, timeout
 	}
-	return !held, nil
+	return !mustStayReady, nil
 }
 
 func (g *Group) mustStayReady() bool {
@@ -255,7 +255,7 @@ func (g *Group) byStream(pick func(*item) bool) []streamItems {
 }
 
 // waitForChange waits for a new observation, the next recheck, or the next timeout.
-func (g *Group) waitForChange(ctx context.Context, held bool) error {
+func (g *Group) waitForChange(ctx context.Context, mustStayReady bool) error {
 	var limit <-chan time.Time
 	if next, found := g.nextTimeout(); found {
 		timer := time.NewTimer(next)
@@ -263,7 +263,7 @@ func (g *Group) waitForChange(ctx context.Context, held bool) error {
 		limit = timer.C
 	}
 	var released <-chan struct{}
-	if held {
+	if mustStayReady {
 		released = g.options.StayReadyUntil
 	}
 	var recheck <-chan time.Time

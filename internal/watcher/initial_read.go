@@ -35,12 +35,12 @@ func (g *Group) readWithoutBaseline(ctx context.Context) error {
 // readUntilAnswered retries until the API server responds or nobody waits any more.
 func (s *stream) readUntilAnswered(ctx context.Context, names []string) (map[string]readResult, error) {
 	pause := retryBackoff()
-	var trouble initialRead
-	defer func() { trouble.end(s) }()
+	var state initialRead
+	defer func() { state.end(s) }()
 	for {
 		readings, err := s.reader.read(ctx, names)
 		if ctx.Err() == nil {
-			trouble.record(s, err)
+			state.record(s, err)
 		}
 		if err == nil {
 			return readings, nil

@@ -81,7 +81,7 @@ func newItem(g *Group, target Target, judge judgeFunc) *item {
 		target: target, group: g, judge: judge,
 		report: Report{
 			Target: target,
-			Status: readiness.Status{State: readiness.InProgress, Reason: "NotRead", Message: "not read so far"},
+			Status: readiness.Status{State: readiness.InProgress, Reason: "NotRead", Message: "not read yet"},
 			Since:  time.Now(),
 		},
 	}
@@ -162,21 +162,21 @@ func (i *item) recheckDue() bool {
 }
 
 // setStatus updates the report. It reports whether the report changed.
-func (i *item) setStatus(verdict readiness.Status, previous Report) bool {
-	i.report.Status = verdict
+func (i *item) setStatus(status readiness.Status, previous Report) bool {
+	i.report.Status = status
 	i.recheckAt = time.Time{}
-	if verdict.RecheckAfter > 0 {
-		i.recheckAt = time.Now().Add(verdict.RecheckAfter)
+	if status.RecheckAfter > 0 {
+		i.recheckAt = time.Now().Add(status.RecheckAfter)
 	}
-	if previous.Status.State != verdict.State || !i.reported {
+	if previous.Status.State != status.State || !i.reported {
 		i.report.Since = time.Now()
 	}
-	if previous.Status.State == readiness.Ready && verdict.State != readiness.Ready {
+	if previous.Status.State == readiness.Ready && status.State != readiness.Ready {
 		i.unreadySince, i.outagesBeforeUnready, i.readAtTimeout = time.Now(), -1, false
 	}
-	news := !i.reported || !sameStatus(previous, i.report)
+	changed := !i.reported || !sameStatus(previous, i.report)
 	i.reported = true
-	return news
+	return changed
 }
 
 // compareVersions compares two versions of one resource. It reports whether they can be

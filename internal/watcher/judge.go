@@ -25,24 +25,24 @@ func (i *item) judgeReadiness(ctx context.Context, o observation) readiness.Stat
 		i.report.Replaced, i.finished = true, false
 	}
 	i.report.Object, i.uid = o.object, o.object.GetUID()
-	ranToEnd := readiness.HasSucceeded(o.object)
-	if ranToEnd && o.object.GetDeletionTimestamp() != nil {
+	succeeded := readiness.HasSucceeded(o.object)
+	if succeeded && o.object.GetDeletionTimestamp() != nil {
 		// A later deletion, such as by ttlSecondsAfterFinished, does not matter.
 		o.object = withoutDeletionTimestamp(o.object)
-	} else if o.gone && !ranToEnd {
+	} else if o.gone && !succeeded {
 		return readiness.MissingStatus(i.report.Object)
 	}
-	verdict := i.target.Evaluate(ctx, o.object)
+	status := i.target.Evaluate(ctx, o.object)
 	switch {
-	case verdict.State != readiness.Ready && o.gone:
+	case status.State != readiness.Ready && o.gone:
 		return readiness.MissingStatus(i.report.Object)
-	case verdict.State == readiness.Ready && ranToEnd:
+	case status.State == readiness.Ready && succeeded:
 		i.finished = true
 		i.report.Deleted = false
-	case verdict.State == readiness.Ready && o.object.GetDeletionTimestamp() != nil:
+	case status.State == readiness.Ready && o.object.GetDeletionTimestamp() != nil:
 		return readiness.TerminatingStatus(o.object)
 	}
-	return verdict
+	return status
 }
 
 // judgeAbsence is the judgeFunc of WaitDeleted.
@@ -58,7 +58,7 @@ func (i *item) judgeAbsence(_ context.Context, o observation) readiness.Status {
 	if o.object.GetDeletionTimestamp() != nil {
 		return readiness.TerminatingStatus(o.object)
 	}
-	return readiness.Status{State: readiness.InProgress, Reason: "NotDeleted", Message: "still there, not being deleted so far"}
+	return readiness.Status{State: readiness.InProgress, Reason: "NotDeleted", Message: "still exists, and is not being deleted"}
 }
 
 // withoutDeletionTimestamp returns a copy of an object that is not being deleted.
@@ -77,23 +77,23 @@ func (i *item) judgeCompletion(_ context.Context, o observation) readiness.Statu
 		return i.deletedBeforeCompletion()
 	}
 	i.report.Object, i.uid = o.object, o.object.GetUID()
-	verdict := readiness.ComputeCompletion(o.object)
+	status := readiness.ComputeCompletion(o.object)
 	switch {
-	case verdict.State != readiness.InProgress:
+	case status.State != readiness.InProgress:
 		i.finished, i.report.Deleted = true, false
 	case o.gone:
 		return i.deletedBeforeCompletion()
 	case o.object.GetDeletionTimestamp() != nil:
 		return readiness.TerminatingStatus(o.object)
 	}
-	return verdict
+	return status
 }
 
 // deletedBeforeCompletion returns the status of an object that was deleted before it
 // completed.
 func (i *item) deletedBeforeCompletion() readiness.Status {
-	verdict := readiness.MissingStatus(i.report.Object)
+	status := readiness.MissingStatus(i.report.Object)
 	i.finished, i.report.Deleted = true, true
-	verdict.State, verdict.Reason = readiness.Failed, readiness.ReasonDeleted
-	return verdict
+	status.State, status.Reason = readiness.Failed, readiness.ReasonDeleted
+	return status
 }

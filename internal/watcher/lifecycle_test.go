@@ -33,7 +33,7 @@ func TestDeletionByOthersIsReported(t *testing.T) {
 		b.expectChanges(w, "a InProgress LessAvailable", "a Terminating Terminating", "a Missing Deleted")
 		b.watcher.Close()
 		b.expectOver(w, ErrClosed)
-		if r := w.reports[0]; !r.Deleted || r.Object == nil || r.String() != "Deployment shop/a: Missing: somebody deleted it while it was waited for" {
+		if r := w.reports[0]; !r.Deleted || r.Object == nil || r.String() != "Deployment shop/a: Missing: deleted while waiting for it" {
 			b.Errorf("got report %+v", r)
 		}
 	})
@@ -48,7 +48,7 @@ func TestReplacementIsJudgedAnew(t *testing.T) {
 		b.api.Put(deployments, b.deployment("a", true))
 		b.expectOver(w, nil)
 		b.expectChanges(w, "a InProgress LessAvailable", "a Missing Deleted", "a InProgress LessAvailable", "a Ready Ready")
-		if r := w.reports[0]; !r.Replaced || r.Deleted || !strings.Contains(r.String(), "another object took its name") {
+		if r := w.reports[0]; !r.Replaced || r.Deleted || !strings.Contains(r.String(), "replaced by another object") {
 			b.Errorf("got report %+v", r)
 		}
 	})
@@ -209,7 +209,7 @@ func TestWaitGoneNamesTheFinalizerThatHangs(t *testing.T) {
 		ctx, cancel := context.WithTimeoutCause(b.Context(), time.Minute, errors.New("time is up"))
 		defer cancel()
 		reports, err := b.watcher.WaitDeleted(ctx, []Target{targetOf(deployments, obj)}, nil)
-		want := "time is up: Deployment shop/a: Terminating: being deleted, waiting for its finalizers: x.example/hold"
+		want := "time is up: Deployment shop/a: Terminating: being deleted, waiting for finalizers: x.example/hold"
 		if err == nil || err.Error() != want {
 			b.Errorf("got error  %v\nwant error %s", err, want)
 		}

@@ -40,13 +40,13 @@ type Notice struct {
 func (n Notice) String() string {
 	switch n.Kind {
 	case NoticePolling:
-		return fmt.Sprintf("%s %s cannot be watched and are read every %s instead: %v",
+		return fmt.Sprintf("cannot watch %s %s, reading every %s instead: %v",
 			n.Resource.GroupResource(), inNamespace(n.Namespace), n.Interval, n.Err)
 	case NoticeUnreachable:
-		return fmt.Sprintf("the Kubernetes API does not answer for %s %s, trying again: %v",
+		return fmt.Sprintf("the Kubernetes API server does not respond for %s %s, retrying: %v",
 			n.Resource.GroupResource(), inNamespace(n.Namespace), n.Err)
 	default:
-		return "the Kubernetes API answers again"
+		return "the Kubernetes API server responds again"
 	}
 }
 

@@ -25,7 +25,7 @@ const (
 )
 
 // list gives each item the current state, and returns the version to watch from.
-func (s *stream) list(ctx context.Context, l attempt) (version string, err error) {
+func (s *stream) list(ctx context.Context, a attempt) (version string, err error) {
 	objects, version, err := s.reader.list(ctx)
 	if err != nil && !apierrors.IsNotFound(err) {
 		return "", err
@@ -33,7 +33,7 @@ func (s *stream) list(ctx context.Context, l attempt) (version string, err error
 	// A resource that is not served has no objects.
 	s.watcher.mu.Lock()
 	defer s.watcher.mu.Unlock()
-	if l.epoch != s.epoch {
+	if a.epoch != s.epoch {
 		return "", errRestarted
 	}
 	for name, items := range s.items {
@@ -51,22 +51,22 @@ func (s *stream) list(ctx context.Context, l attempt) (version string, err error
 }
 
 // watch delivers events until the watch ends.
-func (s *stream) watch(ctx context.Context, l attempt, version string) (healthy bool, err error) {
+func (s *stream) watch(ctx context.Context, a attempt, version string) (healthy bool, err error) {
 	w, end, err := s.open(ctx, version)
 	if err != nil {
 		return false, fmt.Errorf("watching: %w", err)
 	}
 	defer end()
 	since := time.Now()
-	granted, silent := time.NewTimer(watchOpenDelay), time.NewTimer(maxSilence)
-	defer granted.Stop()
+	opened, silent := time.NewTimer(watchOpenDelay), time.NewTimer(maxSilence)
+	defer opened.Stop()
 	defer silent.Stop()
 	for {
 		select {
 		case <-ctx.Done():
 			return healthy, ctx.Err()
-		case <-granted.C:
-			if !s.markOpened(l, since) {
+		case <-opened.C:
+			if !s.markOpened(a, since) {
 				return healthy, errRestarted
 			}
 		case <-silent.C:
@@ -76,10 +76,10 @@ func (s *stream) watch(ctx context.Context, l attempt, version string) (healthy 
 			if !open {
 				return healthy || time.Since(since) >= healthyWatchDuration, errStreamEnded
 			}
-			if event.Type != watch.Error && !healthy && !s.markOpened(l, since) {
+			if event.Type != watch.Error && !healthy && !s.markOpened(a, since) {
 				return false, errRestarted
 			}
-			if err := s.handleEvent(l, event); err != nil {
+			if err := s.handleEvent(a, event); err != nil {
 				return healthy, err
 			}
 			healthy = true
@@ -92,9 +92,9 @@ func (s *stream) watch(ctx context.Context, l attempt, version string) (healthy 
 // ends the watch.
 func (s *stream) open(ctx context.Context, version string) (watch.Interface, func(), error) {
 	ctx, cancel := context.WithCancel(ctx)
-	impatient := time.AfterFunc(responseTimeout, cancel)
+	timer := time.AfterFunc(responseTimeout, cancel)
 	w, err := s.reader.client.Watch(ctx, metav1.ListOptions{ResourceVersion: version, AllowWatchBookmarks: true})
-	inTime := impatient.Stop()
+	inTime := timer.Stop()
 	end := func() {
 		cancel()
 		if err != nil {
@@ -116,7 +116,7 @@ func (s *stream) open(ctx context.Context, version string) (watch.Interface, fun
 }
 
 // handleEvent delivers an event to the items of the object.
-func (s *stream) handleEvent(l attempt, event watch.Event) error {
+func (s *stream) handleEvent(a attempt, event watch.Event) error {
 	if event.Type == watch.Error {
 		return fmt.Errorf("watching: %w", apierrors.FromObject(event.Object))
 	}
@@ -126,7 +126,7 @@ func (s *stream) handleEvent(l attempt, event watch.Event) error {
 	}
 	s.watcher.mu.Lock()
 	defer s.watcher.mu.Unlock()
-	if l.epoch != s.epoch {
+	if a.epoch != s.epoch {
 		return errRestarted
 	}
 	if version := obj.GetResourceVersion(); version != "" {
@@ -145,7 +145,7 @@ func (s *stream) handleEvent(l attempt, event watch.Event) error {
 }
 
 // poll reads the awaited objects at intervals.
-func (s *stream) poll(ctx context.Context, l attempt) (healthy bool, err error) {
+func (s *stream) poll(ctx context.Context, a attempt) (healthy bool, err error) {
 	for {
 		names := s.awaitedNames()
 		if len(names) == 0 {
@@ -155,7 +155,7 @@ func (s *stream) poll(ctx context.Context, l attempt) (healthy bool, err error) 
 		if err != nil {
 			return healthy, err
 		}
-		if !s.handleReads(l, readings) {
+		if !s.handleReads(a, readings) {
 			return healthy, errRestarted
 		}
 		healthy = true
@@ -182,10 +182,10 @@ func (s *stream) awaitedNames() []string {
 }
 
 // handleReads delivers the results of reads. It reports false if the attempt is over.
-func (s *stream) handleReads(l attempt, readings map[string]readResult) bool {
+func (s *stream) handleReads(a attempt, readings map[string]readResult) bool {
 	s.watcher.mu.Lock()
 	defer s.watcher.mu.Unlock()
-	if !s.markConnected(l, time.Now()) {
+	if !s.markConnected(a, time.Now()) {
 		return false
 	}
 	for name, one := range readings {
@@ -205,7 +205,7 @@ func (s *stream) handleReads(l attempt, readings map[string]readResult) bool {
 
 // readAwaited reads the objects that the watch should have reported. It reports whether
 // that worked, or was not needed because nobody waits.
-func (s *stream) readAwaited(ctx context.Context, l attempt) bool {
+func (s *stream) readAwaited(ctx context.Context, a attempt) bool {
 	names := s.awaitedNames()
 	if len(names) == 0 {
 		return true
@@ -218,7 +218,7 @@ func (s *stream) readAwaited(ctx context.Context, l attempt) bool {
 	}
 	s.watcher.mu.Lock()
 	defer s.watcher.mu.Unlock()
-	return l.epoch == s.epoch && s.takeInstead(readings)
+	return a.epoch == s.epoch && s.takeInstead(readings)
 }
 
 // takeInstead passes readings on, and reports whether they tell everything. The
@@ -296,12 +296,12 @@ func (s *stream) positions(names []string) map[*item]position {
 }
 
 // withResponseTimeout limits the duration of a read. The read also ends with the watcher.
-func (t *Watcher) withResponseTimeout(ctx context.Context) (context.Context, func()) {
+func (w *Watcher) withResponseTimeout(ctx context.Context) (context.Context, func()) {
 	ctx, cancel := context.WithTimeout(ctx, responseTimeout)
 	var wg sync.WaitGroup
 	wg.Go(func() {
 		select {
-		case <-t.done:
+		case <-w.done:
 			cancel()
 		case <-ctx.Done():
 		}
@@ -313,8 +313,8 @@ func (t *Watcher) withResponseTimeout(ctx context.Context) (context.Context, fun
 }
 
 // markOpened records that a watch was opened, at a time.
-func (s *stream) markOpened(l attempt, since time.Time) bool {
+func (s *stream) markOpened(a attempt, since time.Time) bool {
 	s.watcher.mu.Lock()
 	defer s.watcher.mu.Unlock()
-	return s.markConnected(l, since)
+	return s.markConnected(a, since)
 }

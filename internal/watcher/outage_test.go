@@ -134,7 +134,7 @@ func TestNeitherWatchNorReadingIsTrouble(t *testing.T) {
 		"never answered": {func(b *fixture) {
 			b.api.Block("watch deployments")
 			b.api.Block("get deployments")
-		}, "does not answer"},
+		}, "does not respond"},
 		"answered with errors": {func(b *fixture) {
 			b.api.Fail("watch", http.StatusInternalServerError)
 			b.api.Fail("get", http.StatusInternalServerError)
@@ -181,7 +181,7 @@ func TestReadingEndsAnOutage(t *testing.T) {
 	})
 }
 
-func TestBlockedWatchEndsWithTheTracker(t *testing.T) {
+func TestBlockedWatchEndsWithTheWatcher(t *testing.T) {
 	for name, after := range map[string]time.Duration{
 		"while it opens": time.Second, "while something is read instead": responseTimeout + time.Second,
 	} {

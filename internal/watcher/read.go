@@ -31,13 +31,13 @@ const (
 
 // reader reads objects of one resource in one namespace.
 type reader struct {
-	client     dynamic.ResourceInterface
-	listDenied atomic.Bool
+	client        dynamic.ResourceInterface
+	listForbidden atomic.Bool
 }
 
 // readResult is the result of reading one object.
 type readResult struct {
-	object *unstructured.Unstructured // nil if it does not exist
+	object *unstructured.Unstructured // nil if not found
 	// version is that of the object, or of the list that it was read with.
 	version string
 	// forbidden is set if the object may not be read.
@@ -74,13 +74,13 @@ func (r *reader) readPartially(ctx context.Context, names []string) (map[string]
 }
 
 func (r *reader) readUpTo(ctx context.Context, names []string, most int) (map[string]readResult, error) {
-	if len(names) <= maxSingleReads || r.listDenied.Load() {
+	if len(names) <= maxSingleReads || r.listForbidden.Load() {
 		return r.getAll(ctx, names)
 	}
 	objects, version, err := r.list(ctx)
 	switch {
 	case isNotAllowed(err):
-		r.listDenied.Store(true)
+		r.listForbidden.Store(true)
 		return r.getAll(ctx, names)
 	case isServerError(err):
 		return r.getAll(ctx, names[:min(most, len(names))])
@@ -100,33 +100,33 @@ func (r *reader) getAll(ctx context.Context, names []string) (map[string]readRes
 		wg       sync.WaitGroup
 		mu       sync.Mutex
 		readings = make(map[string]readResult, len(names))
-		fault    error
-		places   = make(chan struct{}, maxSingleReads)
+		firstErr error
+		slots    = make(chan struct{}, maxSingleReads)
 	)
 	hasFailed := func() bool {
 		mu.Lock()
 		defer mu.Unlock()
-		return fault != nil
+		return firstErr != nil
 	}
 	for _, name := range names {
-		places <- struct{}{}
+		slots <- struct{}{}
 		if hasFailed() {
 			break
 		}
 		wg.Go(func() {
-			defer func() { <-places }()
+			defer func() { <-slots }()
 			one, err := r.get(ctx, name)
 			mu.Lock()
 			defer mu.Unlock()
 			readings[name] = one
-			if fault == nil {
-				fault = err
+			if firstErr == nil {
+				firstErr = err
 			}
 		})
 	}
 	wg.Wait()
-	if fault != nil {
-		return nil, fault
+	if firstErr != nil {
+		return nil, firstErr
 	}
 	return readings, nil
 }

@@ -254,7 +254,7 @@ func TestLookEnds(t *testing.T) {
 		end  func(b *fixture, cancel context.CancelFunc)
 		took time.Duration
 	}{
-		{"with the tracker", func(b *fixture, _ context.CancelFunc) { b.watcher.Close() }, 0},
+		{"with the watcher", func(b *fixture, _ context.CancelFunc) { b.watcher.Close() }, 0},
 		{"with its context", func(_ *fixture, cancel context.CancelFunc) { cancel() }, 0},
 		{"by itself", func(*fixture, context.CancelFunc) {}, responseTimeout},
 	} {

@@ -14,7 +14,7 @@ import (
 var (
 	errStreamEnded = errors.New("the watch ended")
 	errRestarted   = errors.New("the watch was restarted")
-	errNoAnswer    = errors.New("the server does not answer")
+	errNoAnswer    = errors.New("the server does not respond")
 )
 
 const (
@@ -176,17 +176,17 @@ func before(a, b string) bool {
 func (s *stream) run(ctx context.Context) {
 	pause := retryBackoff()
 	for {
-		legCtx, l, ok := s.startAttempt(ctx)
+		attemptCtx, a, ok := s.startAttempt(ctx)
 		if !ok {
 			return
 		}
-		healthy, err := s.observe(legCtx, l)
-		l.endedAt = time.Now()
+		healthy, err := s.observe(attemptCtx, a)
+		a.endedAt = time.Now()
 		if healthy {
 			pause = retryBackoff()
 		}
-		if s.needsRead(legCtx, l, healthy, err) && s.readAwaited(legCtx, l) || s.finishAttempt(legCtx, l, healthy, err) {
-			sleep(legCtx, pause.Step())
+		if s.needsRead(attemptCtx, a, healthy, err) && s.readAwaited(attemptCtx, a) || s.finishAttempt(attemptCtx, a, healthy, err) {
+			sleep(attemptCtx, pause.Step())
 		}
 	}
 }
@@ -224,33 +224,33 @@ func (s *stream) isWanted() bool {
 
 // observe watches or polls until it is interrupted. It reports whether that worked for a
 // while.
-func (s *stream) observe(ctx context.Context, l attempt) (healthy bool, err error) {
+func (s *stream) observe(ctx context.Context, a attempt) (healthy bool, err error) {
 	switch {
-	case l.polling:
-		return s.poll(ctx, l)
-	case l.version != "":
-		return s.watch(ctx, l, l.version)
+	case a.polling:
+		return s.poll(ctx, a)
+	case a.version != "":
+		return s.watch(ctx, a, a.version)
 	}
-	version, err := s.list(ctx, l)
+	version, err := s.list(ctx, a)
 	if err != nil {
 		return false, err
 	}
-	return s.watch(ctx, l, version)
+	return s.watch(ctx, a, version)
 }
 
 // needsRead reports whether an attempt ended in a way that leaves unknown whether the API
 // server can be reached.
-func (s *stream) needsRead(ctx context.Context, l attempt, healthy bool, err error) bool {
+func (s *stream) needsRead(ctx context.Context, a attempt, healthy bool, err error) bool {
 	s.watcher.mu.Lock()
 	defer s.watcher.mu.Unlock()
 	switch {
-	case err == nil || l.epoch != s.epoch || ctx.Err() != nil:
+	case err == nil || a.epoch != s.epoch || ctx.Err() != nil:
 		return false
 	case errors.Is(err, errStreamEnded):
 		s.shortWatches++
 		return s.endedTooOften(healthy)
 	}
-	return !l.polling && !isExpired(err) && !isNotAllowed(err) && !apierrors.IsNotFound(err)
+	return !a.polling && !isExpired(err) && !isNotAllowed(err) && !apierrors.IsNotFound(err)
 }
 
 func (s *stream) endedTooOften(healthy bool) bool {
@@ -258,13 +258,13 @@ func (s *stream) endedTooOften(healthy bool) bool {
 }
 
 // finishAttempt decides how to continue, and whether to pause before.
-func (s *stream) finishAttempt(ctx context.Context, l attempt, healthy bool, err error) (pause bool) {
+func (s *stream) finishAttempt(ctx context.Context, a attempt, healthy bool, err error) (pause bool) {
 	s.watcher.mu.Lock()
 	defer s.watcher.mu.Unlock()
 	if s.outageStart.IsZero() {
-		s.outageStart = l.endedAt
+		s.outageStart = a.endedAt
 	}
-	if err == nil || l.epoch != s.epoch || ctx.Err() != nil {
+	if err == nil || a.epoch != s.epoch || ctx.Err() != nil {
 		return false
 	}
 	switch {
@@ -275,7 +275,7 @@ func (s *stream) finishAttempt(ctx context.Context, l attempt, healthy bool, err
 		return !healthy
 	case isExpired(err):
 		s.version = ""
-		return l.version == "" && !healthy
+		return a.version == "" && !healthy
 	case isNotAllowed(err) && !s.polling:
 		s.polling = true
 		s.watcher.notify(s.notice(NoticePolling, err))
@@ -303,8 +303,8 @@ func (s *stream) markUnreachable(err error) {
 
 // markConnected records that an attempt works, since a time. It reports false if the
 // attempt is over.
-func (s *stream) markConnected(l attempt, since time.Time) bool {
-	if l.epoch != s.epoch {
+func (s *stream) markConnected(a attempt, since time.Time) bool {
+	if a.epoch != s.epoch {
 		return false
 	}
 	s.shortWatches = 0

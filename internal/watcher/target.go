@@ -78,10 +78,10 @@ func (r Report) String() string {
 		line.WriteString(": " + r.Status.Message)
 	}
 	if r.Replaced {
-		line.WriteString(" (another object took its name meanwhile)")
+		line.WriteString(" (replaced by another object with the same name)")
 	}
 	if r.ObserveError != nil {
-		fmt.Fprintf(&line, " (it cannot be observed at the moment: %v)", r.ObserveError)
+		fmt.Fprintf(&line, " (currently cannot be observed: %v)", r.ObserveError)
 	}
 	return line.String()
 }

@@ -33,21 +33,21 @@ func (e *TimeoutError) Error() string { return fmt.Sprintf("not ready within %s"
 // remainingTime returns the time until an item times out, and whether the timeout is
 // suspended. Time in which the API server cannot be reached does not count. The timeout
 // starts again when a ready object becomes unready. The caller holds the watcher's mu.
-func (i *item) remainingTime(now time.Time) (left time.Duration, blind bool) {
-	since, blindBefore := i.group.options.Start, i.outagesBefore
+func (i *item) remainingTime(now time.Time) (remaining time.Duration, suspended bool) {
+	since, outagesBefore := i.group.options.Start, i.outagesBefore
 	if i.unreadySince.After(since) {
 		since = i.unreadySince
 		if i.outagesBeforeUnready < 0 {
 			i.outagesBeforeUnready = i.stream.unobserved(now)
 		}
-		blindBefore = i.outagesBeforeUnready
+		outagesBefore = i.outagesBeforeUnready
 	}
-	left = i.target.Timeout - now.Sub(since)
+	remaining = i.target.Timeout - now.Sub(since)
 	if i.attached {
-		left += i.stream.unobserved(now) - blindBefore
-		blind = !i.stream.outageStart.IsZero()
+		remaining += i.stream.unobserved(now) - outagesBefore
+		suspended = !i.stream.outageStart.IsZero()
 	}
-	return left, blind
+	return remaining, suspended
 }
 
 // isOpen reports whether an item may still become ready. The caller holds the watcher's
@@ -66,12 +66,12 @@ func (g *Group) nextTimeout() (next time.Duration, found bool) {
 		if i.target.Timeout <= 0 || !i.isOpen() {
 			continue
 		}
-		left, blind := i.remainingTime(now)
-		if blind {
-			left = max(left, outageCheckInterval)
+		remaining, suspended := i.remainingTime(now)
+		if suspended {
+			remaining = max(remaining, outageCheckInterval)
 		}
-		if !found || left < next {
-			next, found = left, true
+		if !found || remaining < next {
+			next, found = remaining, true
 		}
 	}
 	return next, found
@@ -80,29 +80,29 @@ func (g *Group) nextTimeout() (next time.Duration, found bool) {
 // timeOutItems ends the wait for items that have timed out, after it has read them once
 // more. It reports whether there were any.
 func (g *Group) timeOutItems(ctx context.Context) bool {
-	var unseen []*item
-	expired := false
+	var unread []*item
+	timedOut := false
 	g.watcher.mu.Lock()
 	now := time.Now()
 	for _, i := range g.items {
 		if i.target.Timeout <= 0 || !i.isOpen() {
 			continue
 		}
-		if left, _ := i.remainingTime(now); left > 0 {
+		if remaining, _ := i.remainingTime(now); remaining > 0 {
 			continue
 		}
 		if !i.readAtTimeout {
 			i.readAtTimeout = true
-			unseen = append(unseen, i)
+			unread = append(unread, i)
 			continue
 		}
-		i.timedOut, i.report.TimedOutAfter, expired = true, i.target.Timeout, true
+		i.timedOut, i.report.TimedOutAfter, timedOut = true, i.target.Timeout, true
 	}
 	g.watcher.mu.Unlock()
-	if len(unseen) > 0 {
-		g.readItemsNow(ctx, unseen)
+	if len(unread) > 0 {
+		g.readItemsNow(ctx, unread)
 	}
-	return expired || len(unseen) > 0
+	return timedOut || len(unread) > 0
 }
 
 // readItemsNow reads items, regardless of their watch.

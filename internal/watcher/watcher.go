@@ -72,56 +72,56 @@ func New(ctx context.Context, config Config) *Watcher {
 		config.Evaluate = readiness.NewEvaluator(readiness.NewStorageClasses(config.Client).BindingMode)
 	}
 	ctx, cancel := context.WithCancel(ctx)
-	t := &Watcher{config: config, cancel: cancel, done: ctx.Done(), streams: map[streamKey]*stream{}}
-	t.start = func(run func(context.Context)) { t.wg.Go(func() { run(ctx) }) }
-	return t
+	w := &Watcher{config: config, cancel: cancel, done: ctx.Done(), streams: map[streamKey]*stream{}}
+	w.start = func(run func(context.Context)) { w.wg.Go(func() { run(ctx) }) }
+	return w
 }
 
 // ExpectReady returns a group that waits until its targets are ready. Call it before the
 // targets are written: the group then keeps the events of running watches until Applied
 // tells which version was written.
-func (t *Watcher) ExpectReady(targets ...Target) *Group {
-	return t.newGroup(targets, (*item).judgeReadiness)
+func (w *Watcher) ExpectReady(targets ...Target) *Group {
+	return w.newGroup(targets, (*item).judgeReadiness)
 }
 
 // ExpectCompletion returns a group that waits until its targets, which are Jobs and Pods,
 // have completed. A target is Ready when it has succeeded, and Failed when it has failed
 // or was deleted before it completed. Later changes are ignored.
-func (t *Watcher) ExpectCompletion(targets ...Target) *Group {
-	return t.newGroup(targets, (*item).judgeCompletion)
+func (w *Watcher) ExpectCompletion(targets ...Target) *Group {
+	return w.newGroup(targets, (*item).judgeCompletion)
 }
 
 // WaitDeleted waits until objects are deleted. An object is identified by its UID, so
 // that another object with the same name does not count. WaitDeleted reads the objects
 // first, and watches only those that exist. It calls onChange and returns reports as
 // Group.Wait does; the state Ready means deleted.
-func (t *Watcher) WaitDeleted(ctx context.Context, targets []Target, onChange func(Report)) ([]Report, error) {
-	return t.newGroup(targets, (*item).judgeAbsence).Wait(ctx, onChange)
+func (w *Watcher) WaitDeleted(ctx context.Context, targets []Target, onChange func(Report)) ([]Report, error) {
+	return w.newGroup(targets, (*item).judgeAbsence).Wait(ctx, onChange)
 }
 
 // Evaluate judges an object that has no Evaluator of its own.
-func (t *Watcher) Evaluate(ctx context.Context, obj *unstructured.Unstructured) readiness.Status {
-	return t.config.Evaluate(ctx, obj)
+func (w *Watcher) Evaluate(ctx context.Context, obj *unstructured.Unstructured) readiness.Status {
+	return w.config.Evaluate(ctx, obj)
 }
 
 // Close ends all watches, and returns when all goroutines of the Watcher have ended.
 // Callers that still wait get ErrClosed. Close may be called more than once.
-func (t *Watcher) Close() {
-	t.mu.Lock()
-	t.closed = true
-	t.mu.Unlock()
-	t.cancel()
-	t.wg.Wait()
+func (w *Watcher) Close() {
+	w.mu.Lock()
+	w.closed = true
+	w.mu.Unlock()
+	w.cancel()
+	w.wg.Wait()
 }
 
-func (t *Watcher) newGroup(targets []Target, judge judgeFunc) *Group {
-	g := &Group{watcher: t, index: map[objectKey]*item{}, changed: make(chan struct{}, 1)}
-	t.mu.Lock()
-	defer t.mu.Unlock()
+func (w *Watcher) newGroup(targets []Target, judge judgeFunc) *Group {
+	g := &Group{watcher: w, index: map[objectKey]*item{}, changed: make(chan struct{}, 1)}
+	w.mu.Lock()
+	defer w.mu.Unlock()
 	for _, target := range targets {
 		i := newItem(g, target, judge)
 		i.index = len(g.items)
-		i.stream = t.stream(target)
+		i.stream = w.stream(target)
 		i.stream.register(i)
 		g.items = append(g.items, i)
 		g.index[objectKey{target.GVK.GroupKind(), target.Namespace, target.Name}] = i
@@ -130,23 +130,23 @@ func (t *Watcher) newGroup(targets []Target, judge judgeFunc) *Group {
 }
 
 // stream returns the stream for a target. The caller holds mu.
-func (t *Watcher) stream(target Target) *stream {
+func (w *Watcher) stream(target Target) *stream {
 	key := streamKey{target.GVR, target.Namespace}
-	s := t.streams[key]
+	s := w.streams[key]
 	if s == nil {
 		s = &stream{
-			watcher: t,
+			watcher: w,
 			key:     key,
-			reader:  &reader{client: t.config.Client.Resource(key.resource).Namespace(key.namespace)},
+			reader:  &reader{client: w.config.Client.Resource(key.resource).Namespace(key.namespace)},
 			items:   map[string]map[*item]struct{}{},
 		}
-		t.streams[key] = s
+		w.streams[key] = s
 	}
 	return s
 }
 
 // stopCause returns why waiting with a context must stop.
-func (t *Watcher) stopCause(ctx context.Context) error {
+func (w *Watcher) stopCause(ctx context.Context) error {
 	if ctx.Err() != nil {
 		return context.Cause(ctx)
 	}
@@ -155,24 +155,24 @@ func (t *Watcher) stopCause(ctx context.Context) error {
 
 // notify passes a notice to Config.Notify. It drops NoticeReachable while any stream is
 // unreachable. The caller holds mu.
-func (t *Watcher) notify(n Notice) {
+func (w *Watcher) notify(n Notice) {
 	switch n.Kind {
 	case NoticeUnreachable:
-		t.notifiedUnreachable = true
+		w.notifiedUnreachable = true
 	case NoticeReachable:
-		if !t.notifiedUnreachable || t.hasUnreachableStream() {
+		if !w.notifiedUnreachable || w.hasUnreachableStream() {
 			return
 		}
-		t.notifiedUnreachable = false
+		w.notifiedUnreachable = false
 	}
-	if t.config.Notify != nil && !t.closed {
-		t.config.Notify(n)
+	if w.config.Notify != nil && !w.closed {
+		w.config.Notify(n)
 	}
 }
 
 // hasUnreachableStream reports whether any stream cannot reach the API server.
-func (t *Watcher) hasUnreachableStream() bool {
-	for _, s := range t.streams {
+func (w *Watcher) hasUnreachableStream() bool {
+	for _, s := range w.streams {
 		if s.unreachable || s.failingReads > 0 {
 			return true
 		}

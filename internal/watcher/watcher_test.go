@@ -224,7 +224,7 @@ func TestFailureEndsTheWaitAtOnce(t *testing.T) {
 		if len(w.reports) != 2 || w.reports[1].Status.State != readiness.Failed {
 			b.Errorf("got reports %v", w.reports)
 		}
-		want := "failed for good: Job shop/j: Failed: the job failed; Deployment shop/a: InProgress: Available: 0/1"
+		want := "failed permanently: Job shop/j: Failed: the job failed; Deployment shop/a: InProgress: Available: 0/1"
 		if got := w.err.Error(); got != want {
 			b.Errorf("got error  %s\nwant error %s", got, want)
 		}

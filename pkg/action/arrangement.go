@@ -43,7 +43,7 @@ func (r *installRun) arrange(result *render.Result) error {
 	if err != nil {
 		return err
 	}
-	ordered, err := render.InOrder(docs, root, r.action.Namespace)
+	ordered, err := render.OrderDocuments(docs, root, r.action.Namespace)
 	if err != nil {
 		return err
 	}

@@ -45,7 +45,7 @@ func (r *installRun) installCRDs(ctx context.Context) error {
 }
 
 func (r *installRun) crds() *crds.Installer {
-	return &crds.Installer{Cluster: r.op.Cluster, Log: r.op.Log}
+	return &crds.Installer{Cluster: r.op.Cluster, Writer: r.op.Writer, Log: r.op.Log}
 }
 
 // checkBeforeCRDs does all checks that do not need the definitions which are about to be

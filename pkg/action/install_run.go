@@ -262,7 +262,7 @@ func (r *installRun) createNamespace(ctx context.Context) error {
 	if err != nil {
 		return err
 	}
-	if err := r.op.Cluster.Create(ctx, list); err != nil && !apierrors.IsAlreadyExists(err) {
+	if _, err := r.op.Writer.Create(ctx, list); err != nil && !apierrors.IsAlreadyExists(err) {
 		return err
 	}
 	return nil

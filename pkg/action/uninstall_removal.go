@@ -68,7 +68,7 @@ func (o *orderedRemoval) prepare(ctx context.Context) error {
 	policies := inv.Policies()
 	o.listKept(policies)
 	o.graph = &prune.Graph{
-		Cluster: o.run.op.Cluster, Events: o.run.op.Events, Namespace: o.run.rel.Namespace, Propagation: o.run.action.propagation(),
+		Cluster: o.run.op.Cluster, Writer: o.run.op.Writer, Events: o.run.op.Events, Namespace: o.run.rel.Namespace, Propagation: o.run.action.propagation(),
 		Timeout: o.run.action.ReadinessTimeout, InfoOf: inv.InfoOf, Progress: o.run.writer,
 		Removal: sequencer.PlanRemoval(inv.Plans(), func(res *sequencer.PlannedResource) (sequencer.ID, bool) {
 			id, exists := inv.IDOf(res)
@@ -174,7 +174,7 @@ func (h *helmRemoval) execute(ctx context.Context) error {
 			h.list = append(h.list, info)
 		}
 	}
-	_, errs := h.run.op.Cluster.Delete(ctx, h.list, h.run.action.propagation())
+	_, errs := h.run.op.Writer.Delete(ctx, h.list, h.run.action.propagation())
 	return errors.Join(errs...)
 }
 

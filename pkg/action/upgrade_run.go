@@ -211,7 +211,7 @@ func (r *upgradeRun) installCRDHooks(ctx context.Context) error {
 	if err := r.newDeploy(inv, nil).CheckBeforeCRDs(ctx, r.renderer.recordOf(r.rel)); err != nil {
 		return err
 	}
-	installer := &crds.Installer{Cluster: r.op.Cluster, Log: r.op.Log}
+	installer := &crds.Installer{Cluster: r.op.Cluster, Writer: r.op.Writer, Log: r.op.Log}
 	return installer.InstallHooks(ctx, r.rel.Hooks)
 }
 

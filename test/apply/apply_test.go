@@ -25,6 +25,7 @@ import (
 	"sigs.k8s.io/yaml"
 
 	"github.com/ordered-helm/helm/internal/cluster"
+	"github.com/ordered-helm/helm/internal/objectwriter"
 	testcluster "github.com/ordered-helm/helm/test/cluster"
 )
 
@@ -55,9 +56,9 @@ func TestApplyIsHelmsUpdate(t *testing.T) {
 			helmsHeld := helms.clean(target[0].Object)
 
 			original, target = ours.lists(c)
-			_, oursErr := cluster.New(ours.kube, ours.getter, t.Logf).
-				Apply(t.Context(), target, cluster.ApplyOptions{Originals: original, Force: c.force, ThreeWay: c.threeWay})
-			oursHeld := ours.clean(target[0].Object)
+			applied, oursErr := objectwriter.New(cluster.New(ours.kube, ours.getter, t.Logf)).
+				Apply(t.Context(), target, objectwriter.ApplyOptions{Originals: original, Force: c.force, ThreeWay: c.threeWay})
+			oursHeld := ours.clean(applied.States.Of(target[0]).Object)
 
 			if want, got := helms.text(helmsErr), ours.text(oursErr); got != want {
 				t.Errorf("error\n%s\nwant\n%s", got, want)

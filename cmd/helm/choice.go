@@ -1,0 +1,70 @@
+// Copyright The Ordered Helm Authors
+// SPDX-License-Identifier: Apache-2.0
+
+package main
+
+import (
+	"fmt"
+	"slices"
+	"strings"
+
+	"github.com/spf13/cobra"
+)
+
+// choice is a flag whose value must be one of several words.
+type choice[T ~string] struct {
+	name, shorthand, usage string
+	// kind is what help calls the type of the value.
+	kind  string
+	words []T
+	// meanings describe the words to who completes one, in the same order.
+	meanings []string
+}
+
+// add adds the flag to a command. Until it is given, the value is the first word.
+func (c choice[T]) add(cmd *cobra.Command, value *T) {
+	*value = c.words[0]
+	cmd.Flags().VarP(&chosen[T]{choice: c, value: value}, c.name, c.shorthand, c.usage)
+	completions := make([]cobra.Completion, len(c.words))
+	for i, word := range c.words {
+		completions[i] = string(word)
+		if i < len(c.meanings) {
+			completions[i] = cobra.CompletionWithDesc(string(word), c.meanings[i])
+		}
+	}
+	completeFlag(cmd, c.name, cobra.FixedCompletions(completions, cobra.ShellCompDirectiveNoFileComp))
+}
+
+// list is the words in one text.
+func (c choice[T]) list() string {
+	words := make([]string, len(c.words))
+	for i, word := range c.words {
+		words[i] = string(word)
+	}
+	return strings.Join(words, ", ")
+}
+
+// chosen is the value of such a flag.
+type chosen[T ~string] struct {
+	choice[T]
+	value *T
+}
+
+func (v *chosen[T]) Type() string   { return v.kind }
+func (v *chosen[T]) String() string { return string(*v.value) }
+
+func (v *chosen[T]) Set(text string) error {
+	if !slices.Contains(v.words, T(text)) {
+		return fmt.Errorf("must be one of: %s", v.list())
+	}
+	*v.value = T(text)
+	return nil
+}
+
+// outputChoice is --output of a command that has formats of its own; what says how
+// what is printed.
+func outputChoice[T ~string](what string, formats []T, meanings ...string) choice[T] {
+	c := choice[T]{name: "output", shorthand: "o", kind: "format", words: formats, meanings: meanings}
+	c.usage = what + ": " + c.list()
+	return c
+}

@@ -1,0 +1,160 @@
+// Copyright The Ordered Helm Authors
+// SPDX-License-Identifier: Apache-2.0
+
+package cluster
+
+import (
+	"context"
+	"errors"
+	"io"
+	"net/http"
+
+	"helm.sh/helm/v3/pkg/kube"
+	"k8s.io/apimachinery/pkg/api/meta"
+	"k8s.io/cli-runtime/pkg/genericclioptions"
+	"k8s.io/client-go/discovery"
+	"k8s.io/client-go/rest"
+	"k8s.io/client-go/restmapper"
+
+	"github.com/ordered-helm/helm/internal/httpretry"
+)
+
+// WithContext returns Helm's client with requests that end when the context does: Helm's methods
+// take no context, and would wait forever for a server that does not answer. It also returns
+// the getter for New, which reads once what the cluster serves, and shares that with the
+// client. Before each request that changes something, mayChange is called; if it returns an
+// error, the request is not sent. Requests that get no answer are retried, and onUnavailable
+// is called if that takes long. A client of another implementation is returned as it is.
+func WithContext(ctx context.Context, kc kube.Interface, getter Getter, mayChange func() error, onUnavailable func(error)) (kube.Interface, Getter) {
+	helm, ok := kc.(*kube.Client)
+	if !ok {
+		return kc, getter
+	}
+	full, ok := getter.(genericclioptions.RESTClientGetter)
+	if !ok {
+		return kc, getter
+	}
+	server := new(httpretry.Server).MarkReached()
+	retry := func(rt http.RoundTripper) http.RoundTripper {
+		return &httpretry.Transport{Base: rt, Server: server, OnUnavailable: onUnavailable}
+	}
+	shared := &sharedGetter{RESTClientGetter: full, mayChange: mayChange, retry: retry, endWithOperation: func(rt http.RoundTripper) http.RoundTripper {
+		return &operationTransport{RoundTripper: rt, operation: ctx}
+	}}
+	client := kube.New(operationGetter{shared})
+	client.Log, client.Namespace = helm.Log, helm.Namespace
+	return client, shared
+}
+
+// sharedGetter caches what the getter returns: Helm calls it for every object that it
+// builds, and a getter of the command line reads and merges files each time.
+type sharedGetter struct {
+	genericclioptions.RESTClientGetter
+	// endWithOperation ends requests when the operation does, and retry retries them.
+	endWithOperation, retry func(http.RoundTripper) http.RoundTripper
+	mayChange               func() error
+	config                  once[*rest.Config]
+	discovery               once[discovery.CachedDiscoveryInterface]
+	mapper                  once[meta.RESTMapper]
+}
+
+func (g *sharedGetter) ToRESTConfig() (*rest.Config, error) {
+	config, err := g.config.get(g.RESTClientGetter.ToRESTConfig)
+	if err != nil {
+		return nil, err
+	}
+	config = rest.CopyConfig(config)
+	config.Wrap(func(rt http.RoundTripper) http.RoundTripper { return &guardedTransport{rt, g.mayChange} })
+	return config, nil
+}
+
+func (g *sharedGetter) ToDiscoveryClient() (discovery.CachedDiscoveryInterface, error) {
+	return g.discovery.get(g.RESTClientGetter.ToDiscoveryClient)
+}
+
+// ToRESTMapper returns a mapper over the cached discovery client: when one of them is
+// invalidated, the other one reads again, too.
+func (g *sharedGetter) ToRESTMapper() (meta.RESTMapper, error) {
+	return g.mapper.get(func() (meta.RESTMapper, error) {
+		client, err := g.ToDiscoveryClient()
+		if err != nil {
+			return nil, err
+		}
+		if client == nil {
+			return nil, errors.New("the cluster cannot be asked for what it serves")
+		}
+		mapper := restmapper.NewDeferredDiscoveryRESTMapper(client)
+		return restmapper.NewShortcutExpander(mapper, client, nil), nil
+	})
+}
+
+// operationConfig configures a client whose requests end with the operation.
+func (g *sharedGetter) operationConfig() (*rest.Config, error) {
+	config, err := g.ToRESTConfig()
+	if err != nil {
+		return nil, err
+	}
+	config.Wrap(g.retry)
+	config.Wrap(g.endWithOperation)
+	return config, nil
+}
+
+// operationGetter configures clients whose requests end with the operation.
+type operationGetter struct{ *sharedGetter }
+
+func (g operationGetter) ToRESTConfig() (*rest.Config, error) { return g.operationConfig() }
+
+// operationTransport ends requests with the operation, even while their responses are read.
+type operationTransport struct {
+	http.RoundTripper
+	operation context.Context
+}
+
+func (t *operationTransport) RoundTrip(r *http.Request) (*http.Response, error) {
+	ctx, cancel := context.WithCancelCause(r.Context())
+	release := context.AfterFunc(t.operation, func() { cancel(context.Cause(t.operation)) }) //nolint:contextcheck // the two contexts are joined
+	answer, err := t.RoundTripper.RoundTrip(r.WithContext(ctx))
+	if err != nil {
+		release()
+		cancel(nil)
+		if cause := context.Cause(t.operation); cause != nil { //nolint:contextcheck // as above
+			return nil, cause
+		}
+		return nil, err
+	}
+	answer.Body = &operationBody{ReadCloser: answer.Body, end: func() { release(); cancel(nil) }}
+	return answer, nil
+}
+
+// WrappedRoundTripper is for client-go, which unwraps round trippers.
+func (t *operationTransport) WrappedRoundTripper() http.RoundTripper { return t.RoundTripper }
+
+// guardedTransport sends requests that change something only as long as mayChange returns no
+// error.
+type guardedTransport struct {
+	http.RoundTripper
+	mayChange func() error
+}
+
+func (t *guardedTransport) RoundTrip(r *http.Request) (*http.Response, error) {
+	if r.Method != http.MethodGet && r.Method != http.MethodHead {
+		if err := t.mayChange(); err != nil {
+			return nil, &httpretry.NotSentError{Err: err}
+		}
+	}
+	return t.RoundTripper.RoundTrip(r)
+}
+
+// WrappedRoundTripper is for client-go, which unwraps round trippers.
+func (t *guardedTransport) WrappedRoundTripper() http.RoundTripper { return t.RoundTripper }
+
+// operationBody is a response body that ends with the operation.
+type operationBody struct {
+	io.ReadCloser
+	end func()
+}
+
+func (b *operationBody) Close() error {
+	defer b.end()
+	return b.ReadCloser.Close()
+}

@@ -1,0 +1,34 @@
+// Copyright The Ordered Helm Authors
+// SPDX-License-Identifier: Apache-2.0
+
+package cluster
+
+import (
+	"time"
+
+	"helm.sh/helm/v3/pkg/kube"
+)
+
+// DelegateWait leaves it to the Kubernetes client to wait until objects are ready, where
+// there is no cluster.
+func (c *Client) DelegateWait(list kube.ResourceList, timeout time.Duration, jobs bool) error {
+	if jobs {
+		return c.kube.WaitWithJobs(list, timeout)
+	}
+	return c.kube.Wait(list, timeout)
+}
+
+// DelegateWaitDeleted leaves it to the Kubernetes client to wait until objects are gone,
+// where there is no cluster.
+func (c *Client) DelegateWaitDeleted(list kube.ResourceList, timeout time.Duration) error {
+	if client, ok := c.kube.(kube.InterfaceExt); ok {
+		return client.WaitForDelete(list, timeout)
+	}
+	return nil
+}
+
+// DelegateWaitCompleted leaves it to the Kubernetes client to wait until a hook has
+// completed, where there is no cluster.
+func (c *Client) DelegateWaitCompleted(list kube.ResourceList, timeout time.Duration) error {
+	return c.kube.WatchUntilReady(list, timeout)
+}

@@ -1,0 +1,32 @@
+// Copyright The Ordered Helm Authors
+// SPDX-License-Identifier: Apache-2.0
+
+package cluster
+
+import (
+	"errors"
+	"net/http"
+
+	utilnet "k8s.io/apimachinery/pkg/util/net"
+
+	"github.com/ordered-helm/helm/internal/httpretry"
+)
+
+// errNoAnswer is that a connection was closed without an answer.
+var errNoAnswer = errors.New("the connection was closed without an answer")
+
+// noRetryTransport fails at once if a request gets no answer, for callers that retry
+// themselves. Otherwise client-go would retry it for ten seconds, and then report that a
+// watch has ended normally.
+type noRetryTransport struct{ http.RoundTripper }
+
+func (t noRetryTransport) RoundTrip(r *http.Request) (*http.Response, error) {
+	answer, err := t.RoundTripper.RoundTrip(r.WithContext(httpretry.WithoutRetries(r.Context())))
+	if err != nil && r.Context().Err() == nil && utilnet.IsProbableEOF(err) {
+		return nil, errNoAnswer
+	}
+	return answer, err
+}
+
+// WrappedRoundTripper is for client-go, which unwraps round trippers.
+func (t noRetryTransport) WrappedRoundTripper() http.RoundTripper { return t.RoundTripper }

@@ -1,0 +1,353 @@
+// Copyright The Ordered Helm Authors
+// SPDX-License-Identifier: Apache-2.0
+
+package fakeapi
+
+import (
+	"encoding/json"
+	"errors"
+	"io"
+	"net/http"
+	"net/http/httptest"
+	"slices"
+	"strconv"
+	"strings"
+	"sync"
+	"testing"
+
+	jsonpatch "gopkg.in/evanphx/json-patch.v4"
+	apierrors "k8s.io/apimachinery/pkg/api/errors"
+	"k8s.io/apimachinery/pkg/api/meta"
+	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
+	"k8s.io/apimachinery/pkg/apis/meta/v1/unstructured"
+	"k8s.io/apimachinery/pkg/runtime/schema"
+	"k8s.io/apimachinery/pkg/types"
+	"k8s.io/apimachinery/pkg/util/strategicpatch"
+	"k8s.io/cli-runtime/pkg/resource"
+	"k8s.io/client-go/discovery"
+	"k8s.io/client-go/kubernetes/scheme"
+	"k8s.io/client-go/rest"
+)
+
+// API serves reads, as Server does, and writes. It answers without a network: in a bubble of
+// testing/synctest, a test sees which requests wait for an answer, and does not end if a
+// goroutine is left behind.
+type API struct {
+	// Fault, if set, is called with each request. An API status answers the request in
+	// place of the server, and any other error breaks the connection.
+	Fault func(Call) error
+	// Mutate, if set, changes objects before they are stored.
+	Mutate func(*unstructured.Unstructured)
+
+	tb     testing.TB
+	server *Server
+
+	mu         sync.Mutex
+	calls      []Call
+	pending    int
+	maxPending int
+}
+
+// Call is a request.
+type Call struct {
+	*http.Request
+	Verb string // as in RBAC
+	Path string // resource/name, or resource
+	Body string
+}
+
+func (c Call) String() string { return c.Verb + " " + c.Path }
+
+// Reads reports whether the request changes nothing.
+func (c Call) Reads() bool { return c.Verb == "get" || c.Verb == "list" }
+
+// NewAPI returns an API without objects.
+func NewAPI(tb testing.TB) *API {
+	tb.Helper()
+	return &API{tb: tb, server: New(tb)}
+}
+
+// Getter returns what gives the configuration of clients of the API. There is no
+// discovery.
+func (f *API) Getter() Getter { return Getter{f} }
+
+// Getter gives the configuration of clients.
+type Getter struct{ api *API }
+
+// ToRESTConfig returns a configuration for clients of the API.
+func (g Getter) ToRESTConfig() (*rest.Config, error) {
+	return &rest.Config{Host: "http://api", Transport: g.api}, nil
+}
+
+// ToDiscoveryClient fails.
+func (Getter) ToDiscoveryClient() (discovery.CachedDiscoveryInterface, error) {
+	return nil, errors.New("no discovery")
+}
+
+// ToRESTMapper fails.
+func (Getter) ToRESTMapper() (meta.RESTMapper, error) { return nil, errors.New("no mapper") }
+
+// RoundTrip implements http.RoundTripper.
+func (f *API) RoundTrip(r *http.Request) (*http.Response, error) {
+	c, err := f.read(r)
+	if err != nil {
+		return nil, err
+	}
+	f.enter(c)
+	defer f.leave()
+	if f.Fault != nil {
+		err = f.Fault(c)
+	}
+	if err := r.Context().Err(); err != nil {
+		return nil, err
+	}
+	recorder := httptest.NewRecorder()
+	switch {
+	case err != nil:
+		err = writeStatus(recorder, err)
+	case c.Reads():
+		f.server.ServeHTTP(recorder, r)
+	default:
+		var object *unstructured.Unstructured
+		if object, err = f.write(c); err == nil {
+			writeJSON(recorder, object.Object)
+		} else {
+			err = writeStatus(recorder, err)
+		}
+	}
+	if err != nil {
+		return nil, err
+	}
+	return recorder.Result(), nil
+}
+
+// read reads a request.
+func (f *API) read(r *http.Request) (Call, error) {
+	c := Call{Request: r}
+	if r.Body != nil {
+		body, err := io.ReadAll(r.Body)
+		if err != nil {
+			return c, err
+		}
+		c.Body = string(body)
+	}
+	_, name, resource := splitPath(r.URL.Path)
+	switch c.Verb = strings.ToLower(r.Method); c.Verb {
+	case "get":
+		if name == "" {
+			c.Verb = "list"
+		}
+	case "post":
+		c.Verb, name = "create", f.decode(c.Body).GetName()
+	case "put":
+		c.Verb = "update"
+	}
+	c.Path = resource
+	if name != "" {
+		c.Path += "/" + name
+	}
+	return c, nil
+}
+
+// writeStatus answers with an API status. It returns any other error.
+func writeStatus(w http.ResponseWriter, err error) error {
+	var status apierrors.APIStatus
+	if !errors.As(err, &status) {
+		return err
+	}
+	s := status.Status()
+	s.APIVersion, s.Kind = "v1", "Status"
+	w.Header().Set("Content-Type", "application/json")
+	if s.Details != nil && s.Details.RetryAfterSeconds > 0 {
+		w.Header().Set("Retry-After", strconv.Itoa(int(s.Details.RetryAfterSeconds)))
+	}
+	w.WriteHeader(int(s.Code))
+	return json.NewEncoder(w).Encode(s)
+}
+
+func (f *API) enter(c Call) {
+	f.mu.Lock()
+	defer f.mu.Unlock()
+	f.calls = append(f.calls, c)
+	f.pending++
+	f.maxPending = max(f.maxPending, f.pending)
+}
+
+func (f *API) leave() {
+	f.mu.Lock()
+	defer f.mu.Unlock()
+	f.pending--
+}
+
+// Pending is how many requests wait for an answer.
+func (f *API) Pending() int {
+	f.mu.Lock()
+	defer f.mu.Unlock()
+	return f.pending
+}
+
+// MaxPending is how many requests waited for an answer at the same time at most.
+func (f *API) MaxPending() int {
+	f.mu.Lock()
+	defer f.mu.Unlock()
+	return f.maxPending
+}
+
+// Calls lists the requests so far.
+func (f *API) Calls() []Call {
+	f.mu.Lock()
+	defer f.mu.Unlock()
+	return slices.Clone(f.calls)
+}
+
+// Requests describes the requests so far, sorted within each run of reads or writes, because
+// those are sent in parallel.
+func (f *API) Requests() []string {
+	f.mu.Lock()
+	defer f.mu.Unlock()
+	var lines []string
+	for i := 0; i < len(f.calls); {
+		start := i
+		for i < len(f.calls) && f.calls[i].Reads() == f.calls[start].Reads() {
+			lines = append(lines, f.calls[i].String())
+			i++
+		}
+		slices.Sort(lines[start:i])
+	}
+	return lines
+}
+
+// Count is how many requests of a verb there were so far.
+func (f *API) Count(verb string) int {
+	f.mu.Lock()
+	defer f.mu.Unlock()
+	n := 0
+	for _, c := range f.calls {
+		if c.Verb == verb {
+			n++
+		}
+	}
+	return n
+}
+
+// write serves a request that changes something.
+func (f *API) write(c Call) (*unstructured.Unstructured, error) {
+	f.server.mu.Lock()
+	defer f.server.mu.Unlock()
+	collection, name, resource := splitPath(c.URL.Path)
+	what := schema.GroupResource{Resource: resource}
+	if c.Verb == "create" {
+		object := f.decode(c.Body)
+		if f.server.object(collection+"/"+object.GetName()) != nil {
+			return nil, apierrors.NewAlreadyExists(what, object.GetName())
+		}
+		return f.store(collection, object), nil
+	}
+	live := f.server.object(collection + "/" + name)
+	if live == nil {
+		return nil, apierrors.NewNotFound(what, name)
+	}
+	switch c.Verb {
+	case "update":
+		object := f.decode(c.Body)
+		if object.GetResourceVersion() != live.GetResourceVersion() {
+			return nil, apierrors.NewConflict(what, name, errors.New("the object has been modified"))
+		}
+		return f.store(collection, object), nil
+	case "patch":
+		object, err := f.patched(c, live)
+		if err != nil {
+			return nil, apierrors.NewBadRequest(err.Error())
+		}
+		return f.store(collection, object), nil
+	}
+	var options metav1.DeleteOptions
+	if err := json.Unmarshal([]byte(c.Body), &options); err != nil {
+		return nil, apierrors.NewBadRequest(err.Error())
+	}
+	if p := options.Preconditions; p != nil && p.UID != nil && *p.UID != live.GetUID() {
+		return nil, apierrors.NewConflict(what, name, errors.New("the UID in the precondition does not match"))
+	}
+	f.server.remove(collection, name)
+	return live, nil
+}
+
+func (f *API) patched(c Call, live *unstructured.Unstructured) (*unstructured.Unstructured, error) {
+	data, err := json.Marshal(live.Object)
+	if err != nil {
+		return nil, err
+	}
+	if c.Header.Get("Content-Type") == string(types.MergePatchType) {
+		data, err = jsonpatch.MergePatch(data, []byte(c.Body))
+	} else {
+		typed, e := scheme.Scheme.New(live.GroupVersionKind())
+		if e != nil {
+			return nil, e
+		}
+		data, err = strategicpatch.StrategicMergePatch(data, []byte(c.Body), typed)
+	}
+	if err != nil {
+		return nil, err
+	}
+	return f.decode(string(data)), nil
+}
+
+func (f *API) decode(data string) *unstructured.Unstructured {
+	f.tb.Helper()
+	object := &unstructured.Unstructured{}
+	if err := object.UnmarshalJSON([]byte(data)); err != nil {
+		f.tb.Errorf("test API: the request has no object: %v", err)
+	}
+	return object
+}
+
+// store stores an object in a collection. The caller holds the lock of the server.
+func (f *API) store(collection string, object *unstructured.Unstructured) *unstructured.Unstructured {
+	if f.Mutate != nil {
+		f.Mutate(object)
+	}
+	if _, namespaced, found := strings.Cut(collection, "/namespaces/"); found {
+		object.SetNamespace(strings.Split(namespaced, "/")[0])
+	}
+	return f.server.put(collection, object)
+}
+
+// Have stores objects.
+func (f *API) Have(manifests ...string) {
+	f.tb.Helper()
+	f.server.mu.Lock()
+	defer f.server.mu.Unlock()
+	for _, manifest := range manifests {
+		info := Info(f.tb, manifest)
+		f.store(collectionOf(info), info.Object.(*unstructured.Unstructured))
+	}
+}
+
+// Clear removes all objects.
+func (f *API) Clear() {
+	f.server.mu.Lock()
+	defer f.server.mu.Unlock()
+	clear(f.server.objects)
+}
+
+// Len is how many objects there are.
+func (f *API) Len() int {
+	f.server.mu.Lock()
+	defer f.server.mu.Unlock()
+	return len(f.server.objects)
+}
+
+// Get returns an object as the server has it; nil if it has none.
+func (f *API) Get(info *resource.Info) *unstructured.Unstructured {
+	f.server.mu.Lock()
+	defer f.server.mu.Unlock()
+	return f.server.object(collectionOf(info) + "/" + info.Name)
+}
+
+func collectionOf(info *resource.Info) string {
+	namespace := ""
+	if info.Namespaced() {
+		namespace = info.Namespace
+	}
+	return collectionPath(info.Mapping.Resource, namespace)
+}

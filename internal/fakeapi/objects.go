@@ -1,0 +1,113 @@
+// Copyright The Ordered Helm Authors
+// SPDX-License-Identifier: Apache-2.0
+
+package fakeapi
+
+import (
+	"errors"
+	"fmt"
+	"strings"
+	"sync/atomic"
+	"testing"
+
+	"helm.sh/helm/v3/pkg/kube"
+	apierrors "k8s.io/apimachinery/pkg/api/errors"
+	"k8s.io/apimachinery/pkg/api/meta"
+	"k8s.io/apimachinery/pkg/runtime/schema"
+	"k8s.io/cli-runtime/pkg/resource"
+)
+
+// Info reads a manifest as Helm's client does. The object is in the namespace "ns", unless
+// it declares another one or its kind is not namespaced.
+func Info(tb testing.TB, manifest string) *resource.Info {
+	tb.Helper()
+	u := Object(tb, manifest)
+	gvk := u.GroupVersionKind()
+	info := &resource.Info{Name: u.GetName(), Object: u, Mapping: &meta.RESTMapping{
+		Resource:         gvk.GroupVersion().WithResource(strings.ToLower(gvk.Kind) + "s"),
+		GroupVersionKind: gvk, Scope: meta.RESTScopeNamespace,
+	}}
+	switch {
+	case gvk.Kind == "Namespace" || gvk.Kind == "CustomResourceDefinition":
+		info.Mapping.Scope = meta.RESTScopeRoot
+		info.Namespace = u.GetNamespace() // as Helm's client has it
+	case u.GetNamespace() != "":
+		info.Namespace = u.GetNamespace()
+	default:
+		info.Namespace = "ns"
+	}
+	return info
+}
+
+// Infos reads manifests.
+func Infos(tb testing.TB, manifests ...string) kube.ResourceList {
+	tb.Helper()
+	var list kube.ResourceList
+	for _, manifest := range manifests {
+		list.Append(Info(tb, manifest))
+	}
+	return list
+}
+
+// Names lists objects as kind/name.
+func Names(list kube.ResourceList) []string {
+	var all []string
+	for _, info := range list {
+		all = append(all, info.Mapping.GroupVersionKind.Kind+"/"+info.Name)
+	}
+	return all
+}
+
+// ConfigMap is the manifest of a ConfigMap that Helm manages.
+func ConfigMap(name, data string) string {
+	return "{apiVersion: v1, kind: ConfigMap, metadata: {name: " + name + ", labels: {app.kubernetes.io/managed-by: Helm}}, data: {" + data + "}}"
+}
+
+// ConfigMaps are the manifests of ConfigMaps named prefix-0 and so on.
+func ConfigMaps(count int, prefix string) []string {
+	var all []string
+	for i := range count {
+		all = append(all, ConfigMap(fmt.Sprintf("%s-%d", prefix, i), "a: b"))
+	}
+	return all
+}
+
+// Pod is the manifest of a Pod with the label app.
+func Pod(name, app string) string {
+	return "{apiVersion: v1, kind: Pod, metadata: {name: " + name + ", labels: {app: " + app + "}}}"
+}
+
+// Workload is the manifest of a workload.
+func Workload(kind, spec string) string {
+	version := map[string]string{"Deployment": "apps/v1", "StatefulSet": "apps/v1", "Job": "batch/v1", "CronJob": "batch/v1"}[kind]
+	if version == "" {
+		version = "v1"
+	}
+	return "{apiVersion: " + version + ", kind: " + kind + ", metadata: {name: it}, spec: {" + spec + "}}"
+}
+
+// Forbidden is the answer to a request that the account may not send.
+func Forbidden(c Call) error {
+	return apierrors.NewForbidden(schema.GroupResource{Resource: c.Path}, "", errors.New("not allowed"))
+}
+
+// Forbid is a fault that forbids the requests of a verb whose paths begin with a prefix.
+func Forbid(verb, prefix string) func(Call) error {
+	return func(c Call) error {
+		if c.Verb == verb && strings.HasPrefix(c.Path, prefix) {
+			return Forbidden(c)
+		}
+		return nil
+	}
+}
+
+// FailFirst is a fault that answers the first request of a verb with an error.
+func FailFirst(verb string, err error) func(Call) error {
+	var done atomic.Bool
+	return func(c Call) error {
+		if c.Verb != verb || done.Swap(true) {
+			return nil
+		}
+		return err
+	}
+}

@@ -1,0 +1,98 @@
+// Copyright The Ordered Helm Authors
+// SPDX-License-Identifier: Apache-2.0
+
+package httpretry
+
+import (
+	"bytes"
+	"encoding/json"
+	"net/http"
+	"net/url"
+	"path"
+	"strings"
+
+	"helm.sh/helm/v3/pkg/storage"
+	"k8s.io/apimachinery/pkg/api/meta"
+	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
+)
+
+// requestKind is what retrying a request means.
+type requestKind struct {
+	// streams is whether the response body is read while it arrives.
+	streams bool
+	// repeatable is whether it may be sent again if the server may have processed it.
+	repeatable bool
+	// creates is the name of the object that it creates, if any.
+	creates string
+	// updatesRelease is whether it replaces a stored release.
+	updatesRelease bool
+	// readsRelease is whether it reads a stored release. The lock holder waits for that.
+	readsRelease bool
+}
+
+func classify(r *http.Request, body []byte) requestKind {
+	switch r.Method {
+	case http.MethodGet, http.MethodHead:
+		return requestKind{
+			streams: isEndless(r.URL) || r.Context().Value(streamingKey) != nil, repeatable: true,
+			readsRelease: isReleaseObject(path.Base(r.URL.Path)),
+		}
+	case http.MethodPut:
+		return requestKind{repeatable: true, updatesRelease: isReleaseObject(path.Base(r.URL.Path))} // a repeated update is a conflict, except of releases
+	case http.MethodDelete:
+		return requestKind{repeatable: true} // a repeated deletion finds no object
+	case http.MethodPatch:
+		return requestKind{repeatable: !strings.Contains(r.Header.Get("Content-Type"), "json-patch")}
+	case http.MethodPost:
+		if strings.Contains(r.URL.Path, "/apis/authorization.k8s.io/") {
+			return requestKind{repeatable: true} // a review changes nothing
+		}
+		name := objectName(body)
+		return requestKind{repeatable: name != "", creates: name}
+	}
+	return requestKind{}
+}
+
+// isReleaseObject reports whether a name is that of an object in which Helm stores a
+// release.
+func isReleaseObject(name string) bool { return strings.HasPrefix(name, storage.HelmStorageType+".") }
+
+// isEndless reports whether the response to a read is a stream, or a log of any size.
+func isEndless(u *url.URL) bool {
+	if strings.HasSuffix(u.Path, "/log") {
+		return true
+	}
+	query := u.Query()
+	for _, option := range []string{"watch", "follow"} {
+		if value := query.Get(option); value != "" && value != "0" && value != "false" {
+			return true
+		}
+	}
+	return false
+}
+
+// objectName returns the name of the object in a body. It is empty if there is none or it
+// cannot be decoded.
+func objectName(body []byte) string {
+	object, err := decodeMetadata(body)
+	if err != nil {
+		return ""
+	}
+	return object.GetName()
+}
+
+// protobufPrefix begins objects in the binary encoding of the API.
+var protobufPrefix = []byte("k8s\x00")
+
+// decodeMetadata decodes the metadata of the object in a body.
+func decodeMetadata(body []byte) (metav1.Object, error) {
+	if bytes.HasPrefix(body, protobufPrefix) {
+		object, err := decodeObject(body)
+		if err != nil {
+			return nil, err
+		}
+		return meta.Accessor(object)
+	}
+	object := &metav1.PartialObjectMetadata{}
+	return object, json.Unmarshal(body, object)
+}

@@ -1,0 +1,130 @@
+// Copyright The Ordered Helm Authors
+// SPDX-License-Identifier: Apache-2.0
+
+package httpretry
+
+import (
+	"bytes"
+	"context"
+	"io"
+	"net/http"
+	"net/url"
+	"strings"
+	"sync"
+	"time"
+
+	corev1 "k8s.io/api/core/v1"
+	"k8s.io/apimachinery/pkg/api/equality"
+	"k8s.io/apimachinery/pkg/runtime"
+	"k8s.io/client-go/kubernetes/scheme"
+)
+
+// maxClockError is the tolerance when a creation time is compared with the clock of the
+// server.
+const maxClockError = 2 * time.Second
+
+// resolve replaces the response to a request that was sent twice if the first one
+// succeeded: when the second one finds that the object was just created, or that the
+// object to delete does not exist.
+func (d *retrier) resolve(ctx context.Context, response *http.Response, err error) (*http.Response, error) {
+	switch {
+	case err != nil || !d.maybeApplied:
+	case d.kind.creates != "" && response.StatusCode == http.StatusConflict:
+		return d.resolveConflict(ctx, response)
+	case d.request.Method == http.MethodDelete && response.StatusCode == http.StatusNotFound:
+		response.StatusCode, response.Status = http.StatusOK, "200 OK"
+		response.Header = http.Header{"Content-Type": {"application/json"}}
+		response.Body = io.NopCloser(strings.NewReader(`{"kind":"Status","apiVersion":"v1","status":"Success"}`))
+	}
+	return response, err
+}
+
+// resolveConflict checks whether an existing object was created by this request.
+func (d *retrier) resolveConflict(ctx context.Context, response *http.Response) (*http.Response, error) {
+	at := *d.request.URL
+	at.Path += "/" + url.PathEscape(d.kind.creates)
+	at.RawQuery = ""
+	r, readErr := http.NewRequestWithContext(ctx, http.MethodGet, at.String(), http.NoBody)
+	if readErr != nil {
+		return response, nil //nolint:nilerr // the original response counts
+	}
+	r.Header.Set("Accept", d.request.Header.Get("Accept"))
+	r.Header.Set("User-Agent", d.request.Header.Get("User-Agent"))
+	read, readErr := d.newRetrier(r)
+	if readErr != nil {
+		return response, nil //nolint:nilerr // as above
+	}
+	existing, readErr := read.run(ctx)
+	if readErr != nil || existing.StatusCode != http.StatusOK {
+		return response, nil //nolint:nilerr // as above
+	}
+	text, readErr := io.ReadAll(existing.Body) // which is in memory
+	if readErr != nil || !createdSince(text, d.startedAt) || isReleaseObject(d.kind.creates) && !equalData(d.body, text) {
+		return response, nil //nolint:nilerr // as above
+	}
+	existing.Body = io.NopCloser(bytes.NewReader(text))
+	existing.StatusCode, existing.Status = http.StatusCreated, "201 Created"
+	return existing, nil
+}
+
+// createdSince reports whether an object was created since a time.
+func createdSince(text []byte, since time.Time) bool {
+	object, err := decodeMetadata(text)
+	if err != nil {
+		return false
+	}
+	made := object.GetCreationTimestamp()
+	return !made.Time.Before(since.Add(-maxClockError))
+}
+
+// equalData reports whether two Secrets or ConfigMaps have equal data. Stored releases
+// that two operations create contain different lock holders.
+func equalData(a, b []byte) bool {
+	one, err := decodeObject(a)
+	other, otherErr := decodeObject(b)
+	if err != nil || otherErr != nil {
+		return false
+	}
+	switch one := one.(type) {
+	case *corev1.Secret:
+		other, same := other.(*corev1.Secret)
+		return same && equality.Semantic.DeepEqual(one.Data, other.Data)
+	case *corev1.ConfigMap:
+		other, same := other.(*corev1.ConfigMap)
+		return same && equality.Semantic.DeepEqual(one.Data, other.Data)
+	}
+	return false
+}
+
+// decodeObject decodes the object in a body.
+func decodeObject(body []byte) (runtime.Object, error) {
+	object, _, err := scheme.Codecs.UniversalDeserializer().Decode(body, nil, nil)
+	return object, err
+}
+
+// serverClock estimates the time of the server from its last response.
+type serverClock struct {
+	mu         sync.Mutex
+	date       time.Time
+	receivedAt time.Time
+}
+
+func (c *serverClock) set(text string) {
+	date, err := http.ParseTime(text)
+	if err != nil {
+		return
+	}
+	c.mu.Lock()
+	defer c.mu.Unlock()
+	c.date, c.receivedAt = date, time.Now()
+}
+
+// now returns the local time if there was no response yet.
+func (c *serverClock) now() time.Time {
+	c.mu.Lock()
+	defer c.mu.Unlock()
+	if c.receivedAt.IsZero() {
+		return time.Now()
+	}
+	return c.date.Add(time.Since(c.receivedAt))
+}

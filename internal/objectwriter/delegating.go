@@ -1,0 +1,118 @@
+// Copyright The Ordered Helm Authors
+// SPDX-License-Identifier: Apache-2.0
+
+package objectwriter
+
+import (
+	"context"
+	"fmt"
+
+	"helm.sh/helm/v3/pkg/kube"
+	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
+
+	"github.com/ordered-helm/helm/internal/object"
+)
+
+// copies are copies of objects for the Kubernetes client, which may change the objects that
+// it is given.
+type copies struct {
+	list   kube.ResourceList
+	states object.States // the copies by the objects
+	byCopy map[*object.Info]*object.Info
+}
+
+func copyOf(list kube.ResourceList) *copies {
+	c := &copies{states: make(object.States, len(list)), byCopy: make(map[*object.Info]*object.Info, len(list))}
+	for _, info := range list {
+		state := *info
+		c.list.Append(&state)
+		c.states[info], c.byCopy[&state] = &state, info
+	}
+	return c
+}
+
+// declared are the objects of which a list has copies.
+func (c *copies) declared(list kube.ResourceList) kube.ResourceList {
+	var declared kube.ResourceList
+	for _, info := range list {
+		if original := c.byCopy[info]; original != nil {
+			info = original
+		}
+		declared.Append(info)
+	}
+	return declared
+}
+
+func (d *delegatingWriter) Create(ctx context.Context, list kube.ResourceList) (object.States, error) {
+	if len(list) == 0 {
+		return nil, nil
+	}
+	if err := ctx.Err(); err != nil {
+		return nil, err
+	}
+	copied := copyOf(list)
+	_, err := d.cluster.Kube().Create(copied.list)
+	return copied.states, err
+}
+
+func (d *delegatingWriter) CreateHook(ctx context.Context, list kube.ResourceList) (object.States, error) {
+	return d.Create(ctx, list)
+}
+
+// Apply leaves it to the client to apply the objects. Without Prune it passes only the
+// originals of the objects in the list: the client would delete the others, such as a
+// cluster-scoped object for which only one of the manifests declares a namespace.
+func (d *delegatingWriter) Apply(ctx context.Context, list kube.ResourceList, o ApplyOptions) (*Applied, error) {
+	if err := ctx.Err(); err != nil {
+		return &Applied{}, err
+	}
+	bases := o.Originals
+	if !o.Prune {
+		bases = nil
+		originals := index(o.Originals)
+		for _, info := range list {
+			if original := originals[object.IDOf(info)]; original != nil && original.Namespace == info.Namespace {
+				bases.Append(original)
+			}
+		}
+	}
+	client := d.cluster.Kube()
+	update := client.Update
+	if o.ThreeWay {
+		merger, ok := client.(kube.InterfaceThreeWayMerge)
+		if !ok {
+			return &Applied{}, fmt.Errorf("a Kubernetes client of type %T cannot merge three-way, which taking ownership needs", client)
+		}
+		update = merger.UpdateThreeWayMerge
+	}
+	copied := copyOf(list)
+	result, err := update(copyOf(bases).list, copied.list, o.Force)
+	applied := &Applied{States: copied.states, Pruned: o.Prune}
+	if result != nil {
+		applied.Created, applied.Updated = copied.declared(result.Created), copied.declared(result.Updated)
+	}
+	return applied, err
+}
+
+func (d *delegatingWriter) DryRunApply(context.Context, kube.ResourceList, ApplyOptions) ([]DryRun, error) {
+	return nil, errNoCluster
+}
+
+func (d *delegatingWriter) DryRunDelete(context.Context, *object.Info, metav1.DeletionPropagation) error {
+	return errNoCluster
+}
+
+func (d *delegatingWriter) Delete(ctx context.Context, list kube.ResourceList, policy metav1.DeletionPropagation) (kube.ResourceList, []error) {
+	if len(list) == 0 {
+		return nil, nil
+	}
+	if err := ctx.Err(); err != nil {
+		return nil, []error{err}
+	}
+	if client, ok := d.cluster.Kube().(kube.InterfaceDeletionPropagation); ok {
+		_, errs := client.DeleteWithPropagationPolicy(list, policy)
+		return list, errs
+	}
+	_, errs := d.cluster.Kube().Delete(list)
+	return list, errs
+}

@@ -1,0 +1,55 @@
+// Copyright The Ordered Helm Authors
+// SPDX-License-Identifier: Apache-2.0
+
+package objectwriter
+
+import (
+	"testing"
+	"testing/synctest"
+
+	"helm.sh/helm/v3/pkg/kube"
+	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
+
+	"github.com/ordered-helm/helm/internal/cluster"
+	"github.com/ordered-helm/helm/internal/fakeapi"
+)
+
+// TestClusterScoped finds cluster-scoped objects, whatever namespace their manifests declare.
+func TestClusterScoped(t *testing.T) {
+	const before = "{apiVersion: apiextensions.k8s.io/v1, kind: CustomResourceDefinition, metadata: {name: a}, spec: {group: x, scope: y}}"
+	const after = "{apiVersion: apiextensions.k8s.io/v1, kind: CustomResourceDefinition, metadata: {name: a, namespace: astray}, spec: {group: x}}"
+	synctest.Test(t, func(t *testing.T) {
+		api := fakeapi.NewAPI(t)
+		api.Have(before, "{apiVersion: v1, kind: Namespace, metadata: {name: astray}}")
+		c, info := newCluster(t, api), fakeapi.Info(t, after)
+		live, err := c.Live(t.Context(), kube.ResourceList{info})
+		if err != nil || live[info] == nil {
+			t.Fatalf("found %v, %v", live, err)
+		}
+		writer := New(c)
+		applied, err := writer.Apply(t.Context(), kube.ResourceList{info}, ApplyOptions{Originals: fakeapi.Infos(t, before)})
+		if err != nil || len(applied.Updated) != 1 {
+			t.Fatalf("applied %v, %v", applied, err)
+		}
+		if _, errs := writer.Delete(t.Context(), fakeapi.Infos(t, after), metav1.DeletePropagationBackground); errs != nil {
+			t.Fatal(errs)
+		}
+		if api.Get(info) != nil {
+			t.Error("it is still there")
+		}
+	})
+}
+
+// TestDelegatedApplyOfClusterScoped keeps objects from being deleted by a client that takes
+// two declarations of an object for two objects.
+func TestDelegatedApplyOfClusterScoped(t *testing.T) {
+	p := &otherClient{}
+	originals := fakeapi.Infos(t, "{apiVersion: v1, kind: Namespace, metadata: {name: a}}", "{apiVersion: v1, kind: Namespace, metadata: {name: b}}")
+	list := fakeapi.Infos(t, "{apiVersion: v1, kind: Namespace, metadata: {name: a, namespace: ns}}", "{apiVersion: v1, kind: Namespace, metadata: {name: b}}")
+	if _, err := New(cluster.New(p, nil, nil)).Apply(t.Context(), list, ApplyOptions{Originals: originals}); err != nil {
+		t.Fatal(err)
+	}
+	if got := fakeapi.Names(p.originals); len(got) != 1 || got[0] != "Namespace/b" {
+		t.Errorf("it got %v", got)
+	}
+}

@@ -1,0 +1,237 @@
+// Copyright The Ordered Helm Authors
+// SPDX-License-Identifier: Apache-2.0
+
+package objectwriter
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"maps"
+	"os"
+	"path/filepath"
+
+	"helm.sh/helm/v3/pkg/kube"
+	"k8s.io/apimachinery/pkg/api/equality"
+	apierrors "k8s.io/apimachinery/pkg/api/errors"
+	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
+	"k8s.io/apimachinery/pkg/apis/meta/v1/unstructured"
+	"k8s.io/client-go/dynamic"
+	"k8s.io/client-go/util/retry"
+
+	"github.com/ordered-helm/helm/internal/object"
+	"github.com/ordered-helm/helm/internal/patch"
+)
+
+// sender sends the requests that create and change objects.
+type sender struct {
+	client  dynamic.Interface
+	get     func(context.Context, *object.Info) (*unstructured.Unstructured, error)
+	log     func(string, ...any)
+	options ApplyOptions
+	// fieldManager is the name under which the server records who set a field.
+	fieldManager string
+	// dryRun are the stages that the server leaves out; nil for none.
+	dryRun []string
+}
+
+func (w *requestWriter) newSender(o ApplyOptions) (*sender, error) {
+	client, err := w.cluster.Dynamic()
+	if err != nil {
+		return nil, err
+	}
+	return &sender{client: client, get: w.cluster.Get, log: w.cluster.Log, options: o, fieldManager: fieldManager()}, nil
+}
+
+// resourceOf is where an object is read and written.
+func resourceOf(client dynamic.Interface, info *object.Info) dynamic.ResourceInterface {
+	return client.Resource(info.Mapping.Resource).Namespace(object.Namespace(info))
+}
+
+// write creates or changes one object.
+func (s *sender) write(ctx context.Context, ch *change) {
+	if ch.earlier != nil && ch.earlier.succeeded() {
+		ch.live, ch.assumedAbsent = ch.earlier.live, false
+	}
+	if ch.live == nil && !s.create(ctx, ch) {
+		return
+	}
+	var err error
+	if err = s.mayChange(ch); err != nil {
+		ch.outcome, ch.err = createFailed, err
+		return
+	}
+	if s.options.Force {
+		err = s.replace(ctx, ch)
+	} else {
+		err = s.patch(ctx, ch)
+	}
+	switch {
+	case apierrors.IsNotFound(err): // it was deleted in the meantime
+		ch.assumedAbsent = false
+		s.create(ctx, ch)
+	case err != nil:
+		ch.outcome, ch.err = changeFailed, err
+		s.log("error updating %s: %v", object.Describe(ch.info), err)
+	}
+}
+
+// mayChange returns an error if an object that exists must not be changed. An object that
+// was written before may be changed.
+func (s *sender) mayChange(ch *change) error {
+	if s.options.MayChange == nil || ch.earlier != nil && ch.earlier.succeeded() {
+		return nil
+	}
+	return s.options.MayChange(ch.info, ch.live)
+}
+
+// create creates an object. It reports whether the object exists and is to be changed
+// instead, which is only so if it was assumed to be absent.
+func (s *sender) create(ctx context.Context, ch *change) (exists bool) {
+	live, err := s.post(ctx, ch.info)
+	if apierrors.IsAlreadyExists(err) && ch.assumedAbsent {
+		if ch.live, err = s.get(ctx, ch.info); err == nil {
+			return true
+		}
+		ch.outcome, ch.err = createFailed, err
+		return false
+	}
+	if err != nil {
+		ch.outcome, ch.err, ch.unanswered = createFailed, fmt.Errorf("failed to create resource: %w", err), !isAnswer(err)
+		return false
+	}
+	s.log("created %s", object.Describe(ch.info))
+	ch.succeed(created, live)
+	return false
+}
+
+// isAnswer reports whether an error is an answer of the server.
+func isAnswer(err error) bool {
+	var status apierrors.APIStatus
+	return errors.As(err, &status)
+}
+
+// post sends an object to be created, and returns its new state.
+func (s *sender) post(ctx context.Context, info *object.Info) (live *unstructured.Unstructured, err error) {
+	target, err := object.AsUnstructured(info.Object)
+	if err != nil {
+		return nil, err
+	}
+	if target.GetResourceVersion() != "" {
+		target = target.DeepCopy()
+		target.SetResourceVersion("")
+	}
+	err = retry.RetryOnConflict(retry.DefaultRetry, func() error {
+		live, err = resourceOf(s.client, info).Create(ctx, target, metav1.CreateOptions{FieldManager: s.fieldManager, DryRun: s.dryRun})
+		return err
+	})
+	return live, err
+}
+
+// replace replaces the live object with the declaration.
+func (s *sender) replace(ctx context.Context, ch *change) error {
+	declared, err := object.AsUnstructured(ch.info.Object)
+	if err != nil {
+		return err
+	}
+	target, resource := declared.DeepCopy(), resourceOf(s.client, ch.info)
+	var replaced *unstructured.Unstructured
+	live := ch.live
+	err = retry.RetryOnConflict(retry.DefaultRetry, func() (err error) {
+		if live == nil {
+			if live, err = resource.Get(ctx, ch.info.Name, metav1.GetOptions{}); err != nil {
+				return err
+			}
+		}
+		target.SetResourceVersion(live.GetResourceVersion())
+		replaced, err = resource.Update(ctx, target, metav1.UpdateOptions{FieldManager: s.fieldManager, DryRun: s.dryRun})
+		live = nil // so that it is read again after a conflict
+		return err
+	})
+	if err != nil {
+		return fmt.Errorf("failed to replace object: %w", err)
+	}
+	s.log("replaced %s", object.Describe(ch.info))
+	ch.succeed(updated, replaced)
+	return nil
+}
+
+// patch sends a patch, if there is anything to change.
+func (s *sender) patch(ctx context.Context, ch *change) error {
+	if ch.base == nil {
+		s.log("%s was not declared before: what is live is the base of the merge", object.Describe(ch.info))
+		ch.base = ch.live
+	}
+	p, err := patch.Compute(ch.info, ch.base, ch.live, s.options.ThreeWay)
+	if err != nil {
+		return fmt.Errorf("failed to create patch: %w", err)
+	}
+	if p.IsEmpty() {
+		s.log("%s is as declared", object.Describe(ch.info))
+		ch.succeed(unchanged, ch.live)
+		return nil
+	}
+	var patched *unstructured.Unstructured
+	err = retry.RetryOnConflict(retry.DefaultRetry, func() (err error) {
+		patched, err = resourceOf(s.client, ch.info).
+			Patch(ctx, ch.info.Name, p.Type, p.Data, metav1.PatchOptions{FieldManager: s.fieldManager, DryRun: s.dryRun})
+		return err
+	})
+	if err != nil {
+		return fmt.Errorf("cannot patch %q with kind %s: %w", ch.info.Name, ch.info.Mapping.GroupVersionKind.Kind, err)
+	}
+	if ch.isUnchangedBy(patched) {
+		s.log("%s is as declared", object.Describe(ch.info)) // the patch sets what the server does not store
+		ch.succeed(unchanged, patched)
+		return nil
+	}
+	s.log("patched %s", object.Describe(ch.info))
+	ch.succeed(updated, patched)
+	return nil
+}
+
+// isUnchangedBy reports whether a patch has left the object as it was. A status that its
+// controller has written in the meantime does not count, unless a status is declared.
+func (ch *change) isUnchangedBy(patched *unstructured.Unstructured) bool {
+	declared, err := object.AsUnstructured(ch.info.Object)
+	declaresStatus := err == nil && declared.Object["status"] != nil
+	relevant := func(u *unstructured.Unstructured) map[string]any {
+		content, metadata := maps.Clone(u.Object), maps.Clone(metadataOf(u))
+		if !declaresStatus {
+			delete(content, "status")
+		}
+		delete(metadata, "resourceVersion")
+		delete(metadata, "managedFields")
+		content["metadata"] = metadata
+		return content
+	}
+	return equality.Semantic.DeepEqual(relevant(ch.live), relevant(patched))
+}
+
+func metadataOf(u *unstructured.Unstructured) map[string]any {
+	metadata, _ := u.Object["metadata"].(map[string]any)
+	return metadata
+}
+
+// succeed notes the outcome and the new state.
+func (ch *change) succeed(o outcome, live *unstructured.Unstructured) {
+	if ch.before == nil && o != created {
+		ch.before = ch.live
+	}
+	ch.outcome, ch.live = o, live
+}
+
+func (ch *change) succeeded() bool {
+	return ch.outcome == created || ch.outcome == updated || ch.outcome == unchanged
+}
+
+// fieldManager is Helm's name for itself, or that of the program.
+func fieldManager() string {
+	switch {
+	case kube.ManagedFieldsManager != "":
+		return kube.ManagedFieldsManager
+	case len(os.Args) == 0 || os.Args[0] == "":
+		return "unknown"
+	}
+	return filepath.Base(os.Args[0])
+}

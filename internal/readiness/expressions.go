@@ -1,0 +1,94 @@
+// Copyright The Ordered Helm Authors
+// SPDX-License-Identifier: Apache-2.0
+
+package readiness
+
+import (
+	"context"
+	"strings"
+
+	"k8s.io/apimachinery/pkg/apis/meta/v1/unstructured"
+
+	"github.com/ordered-helm/helm/internal/annotation"
+)
+
+// ReasonFailureExpression is the Reason of an object for which a failure expression is
+// true.
+const ReasonFailureExpression = "ReadinessFailure"
+
+// Expressions are the readiness expressions of an object (docs/reference.md,
+// "Expressions").
+type Expressions struct {
+	// Success lists expressions. If any of them is true, the object is ready.
+	Success []annotation.Expression
+	// Failure lists expressions. If any of them is true, the object has failed.
+	Failure []annotation.Expression
+}
+
+// Evaluator returns an Evaluator that applies the expressions, failure first. If one of
+// the lists is empty, base decides that side. The expressions apply once the controller
+// has observed the current generation, if it reports that.
+func (r Expressions) Evaluator(base Evaluator) Evaluator {
+	if len(r.Success) == 0 && len(r.Failure) == 0 {
+		return base
+	}
+	return func(ctx context.Context, obj *unstructured.Unstructured) Status {
+		verdict := base(ctx, obj)
+		if verdict.State == Terminating {
+			return verdict
+		}
+		if lag, lags := generationLag(obj); lags {
+			return lag
+		}
+		return r.apply(verdict, field(obj, "status"))
+	}
+}
+
+// apply combines the expressions with the Status of the base Evaluator.
+func (r Expressions) apply(base Status, status any) Status {
+	if e, holds := firstTrue(r.Failure, status); holds {
+		return Status{State: Failed, Reason: ReasonFailureExpression, Message: withDetail("readiness-failure expression "+e.String()+" is true", base)}
+	}
+	// If both lists are given, they alone decide. If the base decides about
+	// failure, what it calls failed cannot be ready.
+	if len(r.Success) == 0 || base.State == Failed && len(r.Failure) == 0 {
+		return base
+	}
+	if e, holds := firstTrue(r.Success, status); holds {
+		return ready("ReadinessSuccess", "readiness-success expression %s is true", e)
+	}
+	return Status{State: InProgress, Reason: "ReadinessSuccessFalse", Message: withDetail(allFalseMessage(r.Success, status), base)}
+}
+
+func firstTrue(list []annotation.Expression, status any) (annotation.Expression, bool) {
+	for _, e := range list {
+		if e.Holds(status) {
+			return e, true
+		}
+	}
+	return annotation.Expression{}, false
+}
+
+// allFalseMessage returns a message that has the actual values of each expression.
+func allFalseMessage(list []annotation.Expression, status any) string {
+	texts := make([]string, len(list))
+	for i, e := range list {
+		texts[i] = e.String() + " (not set)"
+		if found := e.ActualValues(status); found != "" {
+			texts[i] = e.String() + " (is " + found + ")"
+		}
+	}
+	if len(texts) == 1 {
+		return "waiting for the readiness-success expression " + texts[0]
+	}
+	return "waiting for one of the readiness-success expressions: " + strings.Join(texts, "; ")
+}
+
+// withDetail adds the message of the base to a message, if the base does not find the
+// object ready.
+func withDetail(message string, base Status) string {
+	if base.State == Ready || base.Message == "" {
+		return message
+	}
+	return message + " (" + base.Message + ")"
+}

@@ -1,0 +1,229 @@
+// Copyright The Ordered Helm Authors
+// SPDX-License-Identifier: Apache-2.0
+
+package render
+
+import (
+	"fmt"
+	"maps"
+	"slices"
+	"strings"
+
+	"gopkg.in/yaml.v3"
+
+	"github.com/ordered-helm/helm/internal/annotation"
+	"github.com/ordered-helm/helm/internal/yamledit"
+)
+
+// hookModeField is a field of Chart.yaml that a proposal once shows in a
+// template's metadata.
+const hookModeField = "runHooksInParallel"
+
+// canonicalFiles converts the sequencing annotations in rendered templates that
+// Kubernetes or Helm's parser would reject. All other bytes are unchanged.
+func canonicalFiles(files map[string]string) (map[string]string, error) {
+	canonical := make(map[string]string, len(files))
+	for _, name := range slices.Sorted(maps.Keys(files)) {
+		text, err := canonicalText(files[name])
+		if err != nil {
+			return nil, fmt.Errorf("%s: %w", name, err)
+		}
+		canonical[name] = text
+	}
+	return canonical, nil
+}
+
+// canonicalText converts each document of a text.
+func canonicalText(content string) (string, error) {
+	if !mayNeedRewriting(content) {
+		return content, checkAliases(content)
+	}
+	docs := Split(content)
+	canonical := make([]string, len(docs))
+	err := forEachParallel(len(docs), func(i int) (err error) {
+		canonical[i] = docs[i]
+		if err := yamledit.CheckAliases(docs[i]); err != nil {
+			return err
+		}
+		if mayNeedRewriting(docs[i]) {
+			canonical[i], err = canonicalDocument(docs[i])
+		}
+		return err
+	})
+	if err != nil {
+		return "", err
+	}
+	return replaceDocuments(content, docs, canonical), nil
+}
+
+// checkAliases checks the limit of aliases in each document of a text.
+func checkAliases(content string) error {
+	if !yamledit.MayHaveAliases(content) {
+		return nil
+	}
+	for _, doc := range Split(content) {
+		if err := yamledit.CheckAliases(doc); err != nil {
+			return err
+		}
+	}
+	return nil
+}
+
+// mayNeedRewriting reports whether a text may have annotations to convert. This avoids
+// parsing almost all documents.
+func mayNeedRewriting(text string) bool {
+	for _, part := range []string{
+		"helm.sh/depends-on/", "depends-on.helm.sh/", "helm.sh/readiness-", annotation.Layer, annotation.ResourceGroup, hookModeField,
+	} {
+		if strings.Contains(text, part) {
+			return true
+		}
+	}
+	return false
+}
+
+// canonicalDocument converts a document. A document that cannot be parsed is left for
+// Helm's parser to reject.
+func canonicalDocument(doc string) (string, error) {
+	root, err := yamledit.Parse(doc)
+	if err != nil || root == nil {
+		return doc, nil //nolint:nilerr // see above
+	}
+	var changes []yamledit.Change
+	seen := map[*yaml.Node]bool{}
+	for _, object := range Objects(root) {
+		metadata := yamledit.Lookup(object, "metadata")
+		if mode := yamledit.Lookup(metadata, hookModeField); mode != nil {
+			return "", fmt.Errorf("%s: %w", objectName(object), &annotation.ValueError{
+				Key: "metadata." + hookModeField, Value: annotation.DecodeNode(mode),
+				Reason: "has no effect in a template: move " + hookModeField + " into Chart.yaml",
+			})
+		}
+		for _, annotations := range withMerged(yamledit.Lookup(metadata, "annotations"), seen) {
+			more, err := canonicalAnnotations(annotations)
+			if err != nil {
+				return "", fmt.Errorf("%s: %w", objectName(object), err)
+			}
+			changes = append(changes, more...)
+		}
+	}
+	return yamledit.Apply(doc, root, changes)
+}
+
+// withMerged lists a mapping and those that it merges in, as far as they were
+// not seen before: several objects may share them.
+func withMerged(mapping *yaml.Node, seen map[*yaml.Node]bool) []*yaml.Node {
+	mapping = yamledit.Resolve(mapping)
+	if mapping == nil || mapping.Kind != yaml.MappingNode || seen[mapping] {
+		return nil
+	}
+	seen[mapping] = true
+	all := []*yaml.Node{mapping}
+	for i := 0; i < len(mapping.Content); i += 2 {
+		if mapping.Content[i].ShortTag() != "!!merge" {
+			continue
+		}
+		merged := yamledit.Resolve(mapping.Content[i+1])
+		all = append(all, withMerged(merged, seen)...)
+		if merged.Kind == yaml.SequenceNode {
+			for _, m := range merged.Content {
+				all = append(all, withMerged(m, seen)...)
+			}
+		}
+	}
+	return all
+}
+
+// canonicalAnnotations lists the changes that make a mapping of annotations legal.
+func canonicalAnnotations(annotations *yaml.Node) ([]yamledit.Change, error) {
+	var changes []yamledit.Change
+	lists := map[string]bool{}
+	for i := 0; i < len(annotations.Content); i += 2 {
+		key, value := annotations.Content[i].Value, annotations.Content[i+1]
+		var more []yamledit.Change
+		var err error
+		if lists[key] {
+			return nil, &annotation.ValueError{
+				Key: key, Value: annotation.DecodeNode(value), Problem: annotation.Conflict, Reason: "the key is defined twice: combine the values in one list",
+			}
+		}
+		if annotation.IsList(key) {
+			lists[key] = true
+			more, err = canonicalList(annotations, key, value)
+		} else if annotation.IsSequencingKey(key) {
+			// Helm's parser refuses what is no string, too, but does not say
+			// where it stands.
+			err = checkScalar(key, value)
+		}
+		if err != nil {
+			return nil, err
+		}
+		changes = append(changes, more...)
+	}
+	return changes, nil
+}
+
+func checkScalar(key string, value *yaml.Node) error {
+	v := annotation.DecodeNode(value)
+	if _, isText := v.(string); isText {
+		return nil
+	}
+	_, err := annotation.ReadResource(map[string]any{key: v})
+	return err
+}
+
+// canonicalList gives the changes for a key that takes a list. Where the list also
+// stands under another key that would become the same, the two are merged.
+func canonicalList(annotations *yaml.Node, key string, value *yaml.Node) ([]yamledit.Change, error) {
+	c := yamledit.Change{Mapping: annotations, Key: key}
+	text, change, err := annotation.CanonicalValue(key, value)
+	if err != nil {
+		return nil, err
+	}
+	if other := otherKey(annotations, key); other != "" {
+		if annotation.CanonicalKey(key) == key {
+			return nil, nil // the other spelling sees to both
+		}
+		return mergeLists(annotations, key, other)
+	}
+	if change {
+		c.NewValue = yamledit.Text(text)
+	}
+	if legal := annotation.CanonicalKey(key); legal != key {
+		c.NewKey = legal
+	}
+	if c.NewKey == "" && c.NewValue == nil {
+		return nil, nil
+	}
+	return []yamledit.Change{c}, nil
+}
+
+// otherKey finds another key of the mapping that has the same legal one.
+func otherKey(annotations *yaml.Node, key string) string {
+	for i := 0; i < len(annotations.Content); i += 2 {
+		if other := annotations.Content[i].Value; other != key && annotation.CanonicalKey(other) == annotation.CanonicalKey(key) {
+			return other
+		}
+	}
+	return ""
+}
+
+// mergeLists puts the lists of two spellings under the legal one.
+func mergeLists(annotations *yaml.Node, key, canonical string) ([]yamledit.Change, error) {
+	var items []string
+	for _, k := range []string{canonical, key} {
+		more, err := annotation.ReadItems(k, annotation.DecodeNode(yamledit.Lookup(annotations, k)))
+		if err != nil {
+			return nil, err
+		}
+		items = append(items, more...)
+	}
+	text, err := annotation.JSONList(items)
+	if err != nil {
+		return nil, err
+	}
+	return []yamledit.Change{
+		{Mapping: annotations, Key: key, Delete: true},
+		{Mapping: annotations, Key: canonical, NewValue: yamledit.Text(text)},
+	}, nil
+}

@@ -1,0 +1,47 @@
+// Copyright The Ordered Helm Authors
+// SPDX-License-Identifier: Apache-2.0
+
+package sequencer
+
+import (
+	"cmp"
+	"slices"
+
+	"github.com/ordered-helm/helm/internal/dag"
+)
+
+// SingleNode returns the plan of a release without an order: one node without resources.
+func SingleNode(chart string) *Plan {
+	return &Plan{
+		Nodes:  []*Node{{Chart: chart, Unsequenced: true}},
+		Charts: []*PlannedChart{{Path: chart}},
+		graph:  dag.New(1),
+	}
+}
+
+// Unordered is SingleNode with the resources of the release. It is for releases that were
+// not deployed in order, whatever their resources declare. Lists are replaced by their
+// items. If two documents define the same object, the first counts.
+func Unordered(chart string, resources []Resource, namespace string) *Plan {
+	flat := flatten(resources)
+	scopes, ranks := customScopes(flat), kindRanks()
+	b := &builder{namespace: namespace}
+	seen := make(map[ID]bool, len(flat))
+	for _, r := range flat {
+		res := newResource(r, namespace, scopes, ranks)
+		if res.ID.Name != "" && seen[res.ID] {
+			continue
+		}
+		seen[res.ID] = true
+		b.resources = append(b.resources, res)
+	}
+	slices.SortStableFunc(b.resources, func(x, y resource) int {
+		return cmp.Or(compareResources(&x, &y), cmp.Compare(x.File, y.File))
+	})
+	b.readDefinitions()
+	p := SingleNode(chart)
+	for i := range b.resources {
+		p.Nodes[0].Resources = append(p.Nodes[0].Resources, &b.resources[i].PlannedResource)
+	}
+	return p
+}

@@ -1,0 +1,101 @@
+// Copyright The Ordered Helm Authors
+// SPDX-License-Identifier: Apache-2.0
+
+package wait
+
+import (
+	"context"
+	"fmt"
+	"time"
+
+	apierrors "k8s.io/apimachinery/pkg/api/errors"
+	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
+	"k8s.io/apimachinery/pkg/apis/meta/v1/unstructured"
+
+	"github.com/ordered-helm/helm/internal/cluster"
+	"github.com/ordered-helm/helm/internal/object"
+	"github.com/ordered-helm/helm/internal/readiness"
+)
+
+// podCheckInterval is the interval at which the pods of a restarted workload are counted.
+const podCheckInterval = 500 * time.Millisecond
+
+// RestartedFunc returns an object, in the state in which it was written, if its pods were
+// deleted since then; otherwise nil.
+type RestartedFunc func(*object.Info) *object.Info
+
+// afterRestart wraps the evaluation of an object: once its pods are deleted, a status that
+// says ready counts only if enough new pods are.
+func afterRestart(c *cluster.Client, info *object.Info, restarted RestartedFunc, evaluate readiness.Evaluator) readiness.Evaluator {
+	if restarted == nil {
+		return evaluate
+	}
+	return func(ctx context.Context, live *unstructured.Unstructured) readiness.Status {
+		status := evaluate(ctx, live)
+		if workload := restarted(info); workload != nil {
+			return confirmReady(ctx, c, workload, live, status)
+		}
+		return status
+	}
+}
+
+// confirmReady checks the status of a workload that says ready: after the pods were deleted,
+// it may be the status from before. It counts if as many pods are ready, and not being
+// deleted, as the workload says, or if the account may not list pods. Any other status
+// counts as it is, and so does that of an object that has no number of ready pods.
+func confirmReady(ctx context.Context, c *cluster.Client, info *object.Info, live *unstructured.Unstructured, status readiness.Status) readiness.Status {
+	expected := readyReplicas(live)
+	if status.State != readiness.Ready || expected == 0 || object.PodSelector(info) == "" {
+		return status
+	}
+	ready, err := countReadyPods(ctx, c, info)
+	switch {
+	case apierrors.IsForbidden(err), err == nil && ready >= expected:
+		return status
+	case err != nil:
+		return readiness.Status{State: readiness.InProgress, Reason: "PodsUnknown", Message: fmt.Sprintf("its pods cannot be counted: %v", err), RecheckAfter: podCheckInterval}
+	}
+	return readiness.Status{
+		State: readiness.InProgress, Reason: "PodsRestarting", RecheckAfter: podCheckInterval,
+		Message: fmt.Sprintf("its pods were deleted, ready: %d of %d", ready, expected),
+	}
+}
+
+// readyReplicas is how many ready pods a workload has, as its status says.
+func readyReplicas(obj *unstructured.Unstructured) int64 {
+	field := "readyReplicas"
+	if obj.GetKind() == "DaemonSet" {
+		field = "numberReady"
+	}
+	count, _, _ := unstructured.NestedInt64(obj.Object, "status", field)
+	return count
+}
+
+// countReadyPods counts the ready pods that an object selects.
+func countReadyPods(ctx context.Context, c *cluster.Client, info *object.Info) (int64, error) {
+	client, err := c.DynamicNoRetry()
+	if err != nil {
+		return 0, err
+	}
+	pods, err := client.Resource(object.PodResource()).Namespace(info.Namespace).List(ctx, metav1.ListOptions{LabelSelector: object.PodSelector(info)})
+	if err != nil {
+		return 0, err
+	}
+	ready := int64(0)
+	for i := range pods.Items {
+		if pod := &pods.Items[i]; pod.GetDeletionTimestamp() == nil && isPodReady(pod) {
+			ready++
+		}
+	}
+	return ready, nil
+}
+
+func isPodReady(pod *unstructured.Unstructured) bool {
+	conditions, _, _ := unstructured.NestedSlice(pod.Object, "status", "conditions")
+	for _, item := range conditions {
+		if c, _ := item.(map[string]any); c["type"] == "Ready" {
+			return c["status"] == "True"
+		}
+	}
+	return false
+}

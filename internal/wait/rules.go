@@ -1,0 +1,129 @@
+// Copyright The Ordered Helm Authors
+// SPDX-License-Identifier: Apache-2.0
+
+package wait
+
+import (
+	"context"
+	"errors"
+	"net/http"
+	"time"
+
+	"helm.sh/helm/v3/pkg/kube"
+	apierrors "k8s.io/apimachinery/pkg/api/errors"
+	"k8s.io/apimachinery/pkg/apis/meta/v1/unstructured"
+	"k8s.io/apimachinery/pkg/runtime/schema"
+
+	"github.com/ordered-helm/helm/internal/cluster"
+	"github.com/ordered-helm/helm/internal/object"
+	"github.com/ordered-helm/helm/internal/readiness"
+)
+
+// recheckInterval is the interval of checks of an object that does not change, because the
+// result depends on other objects, too. It is Helm's own interval.
+const recheckInterval = 2 * time.Second
+
+// helmRules decide whether objects are ready as Helm's --wait does.
+type helmRules struct {
+	checker kube.ReadyChecker
+	jobs    bool
+}
+
+// newHelmRules returns Helm's rules. Jobs is whether Jobs count.
+func newHelmRules(c *cluster.Client, jobs bool) (*helmRules, error) {
+	client, err := c.Clientset()
+	if err != nil {
+		return nil, err
+	}
+	return &helmRules{
+		checker: kube.NewReadyChecker(client, c.Log, kube.PausedAsReady(true), kube.CheckJobs(jobs)), jobs: jobs,
+	}, nil
+}
+
+// waitsFor reports whether Helm waits for objects of a kind.
+func (r *helmRules) waitsFor(kind schema.GroupKind) bool {
+	switch kind.String() {
+	case "Pod", "PersistentVolumeClaim", "Service", "ReplicationController",
+		"Deployment.apps", "Deployment.extensions", "DaemonSet.apps", "DaemonSet.extensions",
+		"ReplicaSet.apps", "ReplicaSet.extensions", "StatefulSet.apps", "CustomResourceDefinition.apiextensions.k8s.io":
+		return true
+	case "Job.batch":
+		return r.jobs
+	}
+	return false
+}
+
+// evaluator returns the rule for one object. If the object alone does not decide, Helm's
+// checker does, which reads the object and others that belong to it.
+func (r *helmRules) evaluator(info *object.Info) readiness.Evaluator {
+	if !r.waitsFor(info.Mapping.GroupVersionKind.GroupKind()) {
+		return func(context.Context, *unstructured.Unstructured) readiness.Status {
+			return readiness.Status{State: readiness.Ready, Reason: "NotWaitedFor"}
+		}
+	}
+	own := *info // the checker may change it
+	checked := ""
+	return func(ctx context.Context, obj *unstructured.Unstructured) readiness.Status {
+		status := readiness.Compute(obj)
+		again := obj.GetResourceVersion() != "" && obj.GetResourceVersion() == checked
+		checked = obj.GetResourceVersion()
+		switch {
+		case status.State == readiness.Failed, status.State == readiness.Ready && isReadyForHelm(obj):
+			return status
+		case !again && (status.Reason == readiness.ReasonGenerationNotObserved || status.Reason == readiness.ReasonNotObserved):
+			status.RecheckAfter = recheckInterval // Helm's checker decides then
+			return status
+		}
+		return r.check(ctx, &own, obj, status)
+	}
+}
+
+// check has Helm's checker decide whether an object is ready. Status is what the object alone
+// says.
+func (r *helmRules) check(ctx context.Context, info *object.Info, obj *unstructured.Unstructured, status readiness.Status) readiness.Status {
+	ready, err := r.checker.IsReady(ctx, info)
+	switch {
+	case err == nil && ready:
+		return readiness.Status{State: readiness.Ready, Reason: "Ready"}
+	case apierrors.IsNotFound(err):
+		return readiness.Status{State: readiness.Failed, Reason: "Deleted", Message: "it was deleted while it was waited for: " + err.Error()}
+	case err != nil && !isTemporary(err):
+		return readiness.Status{State: readiness.Failed, Reason: "CheckFailed", Message: err.Error()}
+	case err != nil && ctx.Err() == nil:
+		return readiness.Status{State: readiness.InProgress, Reason: "CheckFailed", Message: err.Error(), RecheckAfter: recheckInterval}
+	case status.State == readiness.Ready: // Helm requires more
+		status = readiness.Status{Reason: "NotReady", Message: missingForHelm(obj)}
+	}
+	status.State, status.RecheckAfter = readiness.InProgress, recheckInterval
+	return status
+}
+
+// isReadyForHelm reports whether an object of a kind that is ready is ready for Helm, too.
+func isReadyForHelm(obj *unstructured.Unstructured) bool {
+	switch obj.GroupVersionKind().GroupKind().String() {
+	case "Deployment.apps", "DaemonSet.apps", "StatefulSet.apps":
+		return true
+	}
+	return false
+}
+
+// missingForHelm says what Helm waits for in an object that is ready.
+func missingForHelm(obj *unstructured.Unstructured) string {
+	switch obj.GetKind() {
+	case "Service":
+		return "no address from the load balancer so far"
+	case "Pod":
+		return "it ran to its end, and --wait waits until a Pod is Ready"
+	}
+	return ""
+}
+
+// isTemporary reports whether the next check may succeed.
+func isTemporary(err error) bool {
+	var status apierrors.APIStatus
+	if !errors.As(err, &status) {
+		return true
+	}
+	code := status.Status().Code
+	return code == 0 || code == http.StatusTooManyRequests || code >= 500 && code != http.StatusNotImplemented
+}
