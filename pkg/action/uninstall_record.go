@@ -9,6 +9,7 @@ import (
 	"fmt"
 	"net/http"
 	"slices"
+	"time"
 
 	"helm.sh/helm/v3/pkg/release"
 	"helm.sh/helm/v3/pkg/storage/driver"
@@ -22,31 +23,77 @@ import (
 	"github.com/ordered-helm/helm/internal/text"
 )
 
-// begin records, before anything of the release is deleted, that it is being removed,
-// unless another operation works on it. As in Helm the removal goes on where that must not
-// be recorded: the recorded state of the release then stays the same, because nobody could
-// tell when its uninstall has died.
-func (r *uninstallRun) begin() error {
-	stored, err := lease.ReadUnchanged(r.op.Store, r.state.Last)
+const (
+	// withdrawTimeout is how long an uninstall waits for a new revision to be withdrawn,
+	// and withdrawInterval how often it looks for it.
+	withdrawTimeout  = 2 * time.Second
+	withdrawInterval = 100 * time.Millisecond
+)
+
+// begin records that the release is being uninstalled before it deletes anything, unless
+// another operation works on the release. If an operation that creates a revision begins at
+// the same moment, both find each other, and that operation withdraws its revision: the
+// uninstall then tries again.
+func (r *uninstallRun) begin(ctx context.Context) error {
+	expected := r.state.Last
+	for until := time.Now().Add(withdrawTimeout); ; {
+		err := r.tryBegin(expected)
+		if err == nil {
+			r.takeOver()
+			return nil
+		}
+		var next *nextRevisionError
+		if !errors.As(err, &next) || !r.awaitWithdrawal(ctx, next, until) {
+			return err
+		}
+		expected = r.previousRecord()
+	}
+}
+
+// tryBegin records that the release is being uninstalled if its last revision is stored as
+// expected. As in Helm the uninstall goes on if the account is not allowed to record that;
+// the stored status then stays as it was, because nobody could tell when the uninstall has
+// died.
+func (r *uninstallRun) tryBegin(expected *release.Release) error {
+	stored, err := lease.ReadUnchanged(r.op.Store, expected)
 	if err != nil {
 		return err
 	}
-	r.stored = stored
+	if r.stored == nil {
+		r.stored = stored
+	}
 	if !r.isContinued() {
 		r.writer.Change(func(rel *release.Release) { rel.Info.Deleted = helmtime.Now() })
 	}
 	held, err := r.op.Hold(r.writer, "uninstall", release.StatusUninstalling)
-	if err != nil {
+	if err != nil || held == nil {
 		return err
 	}
 	held.Replaces(stored)
-	if held != nil {
-		if err := r.recordBegin(held); err != nil {
-			return err
+	return r.recordBegin(held)
+}
+
+// nextRevisionError says that a revision was created at the moment at which the uninstall
+// began, so that the uninstall has withdrawn.
+type nextRevisionError struct{ *HeldError }
+
+func (e *nextRevisionError) Unwrap() error { return e.HeldError }
+
+// awaitWithdrawal waits until the other operation has withdrawn its revision too.
+func (r *uninstallRun) awaitWithdrawal(ctx context.Context, next *nextRevisionError, until time.Time) bool {
+	ticker := time.NewTicker(withdrawInterval)
+	defer ticker.Stop()
+	for time.Now().Before(until) {
+		select {
+		case <-ctx.Done():
+			return false
+		case <-ticker.C:
+		}
+		if _, err := r.op.Store.Read(next.Release, next.Revision); errors.Is(err, driver.ErrReleaseNotFound) {
+			return true
 		}
 	}
-	r.takeOver()
-	return nil
+	return false
 }
 
 // takeOver records the revisions that are taken over, and finds those whose hooks have to
@@ -64,9 +111,9 @@ func (r *uninstallRun) takeOver() {
 	}
 }
 
-// recordBegin records that the release is being removed, and then looks for a revision that
-// was created in the meantime: an operation that creates one also stores it first, and then
-// looks for an uninstall, so that never both go on.
+// recordBegin records that the release is being uninstalled, and then looks for a revision
+// that was created in the meantime. An operation that creates a revision also stores it
+// first and then looks for an uninstall, so that the two never both go on.
 func (r *uninstallRun) recordBegin(held *lease.Lease) error {
 	err := r.writer.Write(func(rel *release.Release) {
 		rel.Info.Status, rel.Info.Description = release.StatusUninstalling, "Deletion in progress (or silently failed)"
@@ -75,23 +122,33 @@ func (r *uninstallRun) recordBegin(held *lease.Lease) error {
 		return lost
 	}
 	if err != nil {
-		if !isFinalAnswer(err) {
-			return fmt.Errorf("it cannot be recorded that release %s is being removed, and nothing of it was: %w", r.rel.Name, err)
-		}
-		r.writer.LogFailure(err)
-		r.op.Release(r.writer)
-		was := r.previousRecord().Info
-		r.writer.Change(func(rel *release.Release) { rel.Info.Status, rel.Info.Description = was.Status, was.Description })
-		return nil
+		return r.beginUnrecorded(err)
 	}
 	next, err := r.op.Store.Read(r.rel.Name, r.rel.Version+1)
-	switch {
-	case err == nil:
-		err = &HeldError{Release: r.rel.Name, Revision: next.Version, Status: next.Info.Status, Holder: HolderOf(next)}
-	case errors.Is(err, driver.ErrReleaseNotFound), apierrors.IsForbidden(err):
+	if errors.Is(err, driver.ErrReleaseNotFound) || apierrors.IsForbidden(err) {
 		return nil
 	}
-	return errors.Join(err, r.op.Store.NewWriter(history.Copy(r.previousRecord())).Write(nil))
+	if err == nil {
+		err = &nextRevisionError{&HeldError{Release: r.rel.Name, Revision: next.Version, Status: next.Info.Status, Holder: HolderOf(next)}}
+	}
+	r.op.Release(r.writer)
+	if failed := r.op.Store.NewWriter(history.Copy(r.previousRecord())).Write(nil); failed != nil {
+		return fmt.Errorf("%w; restoring the record of revision %d also failed: %s", err, r.rel.Version, failed)
+	}
+	return err
+}
+
+// beginUnrecorded decides whether the uninstall goes on although it could not be recorded:
+// it does if the account is not allowed to.
+func (r *uninstallRun) beginUnrecorded(err error) error {
+	if !isFinalAnswer(err) {
+		return fmt.Errorf("failed to record that release %s is being uninstalled, so nothing was deleted: %w", r.rel.Name, err)
+	}
+	r.writer.LogFailure(err)
+	r.op.Release(r.writer)
+	was := r.previousRecord().Info
+	r.writer.Change(func(rel *release.Release) { rel.Info.Status, rel.Info.Description = was.Status, was.Description })
+	return nil
 }
 
 // isFinalAnswer reports whether an error is an answer that the same request would get again.

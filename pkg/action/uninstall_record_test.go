@@ -70,7 +70,7 @@ func TestUninstallWithoutLease(t *testing.T) {
 		t.Run(tt.name, func(t *testing.T) {
 			cfg := newConfiguration(t, tt.rel)
 			run, d := newUninstallRun(t, cfg, once(apierrors.NewForbidden(schema.GroupResource{Resource: "secrets"}, "rel", nil)))
-			if err := run.begin(); err != nil {
+			if err := run.begin(t.Context()); err != nil {
 				t.Fatal(err)
 			}
 			run.writer.Change(func(*release.Release) {}) // as when a hook is started
@@ -110,7 +110,7 @@ func TestUninstallDoesNotBegin(t *testing.T) {
 					t.Fatal(err)
 				}
 			}
-			err := run.begin()
+			err := run.begin(t.Context())
 			var lost *TakenOverError
 			if err == nil || errors.As(err, &lost) != tt.lost {
 				t.Errorf("%s: got %v", name, err)
@@ -121,6 +121,50 @@ func TestUninstallDoesNotBegin(t *testing.T) {
 			}
 		}
 	})
+}
+
+// TestUninstallMeetsUpgrade begins an uninstall while an upgrade that began at the same
+// moment has stored its revision. The uninstall goes on if the upgrade withdraws that
+// revision.
+func TestUninstallMeetsUpgrade(t *testing.T) {
+	for name, tt := range map[string]struct {
+		rel       *release.Release
+		withdrawn time.Duration // when the upgrade withdraws
+		ok        bool
+	}{
+		"withdrawn":                   {rel: historytest.RevisionWithChart(1, release.StatusDeployed), withdrawn: time.Second, ok: true},
+		"withdrawn too late":          {rel: historytest.RevisionWithChart(1, release.StatusDeployed), withdrawn: 3 * time.Second},
+		"release of a dead operation": {rel: historytest.LeasedRevision(t, 1, release.StatusPendingInstall, historytest.DeadProcess(), 0), withdrawn: time.Second, ok: true},
+	} {
+		t.Run(name, func(t *testing.T) {
+			synctest.Test(t, func(t *testing.T) {
+				cfg := newConfiguration(t, tt.rel)
+				releases := cfg.Releases.Driver
+				run, _ := newUninstallRun(t, cfg, func(attempt int) error {
+					if attempt > 1 {
+						return nil
+					}
+					time.AfterFunc(tt.withdrawn, func() {
+						_, err := releases.Delete(historytest.Key(2))
+						if err != nil {
+							t.Error(err)
+						}
+					})
+					return releases.Create(historytest.Key(2), historytest.RevisionWithChart(2, release.StatusPendingUpgrade))
+				})
+				err := run.begin(t.Context())
+				var held *HeldError
+				if (err == nil) != tt.ok || !tt.ok && !errors.As(err, &held) {
+					t.Errorf("got %v", err)
+				}
+				stored := historytest.Get(t, cfg.Releases, 1)
+				if isStored := stored.Info.Status == release.StatusUninstalling; isStored != tt.ok {
+					t.Errorf("it is stored as %+v", stored.Info)
+				}
+				time.Sleep(tt.withdrawn)
+			})
+		})
+	}
 }
 
 // TestFirstWriteOfLease takes long. The stored release, which has no lease until then, does
@@ -135,7 +179,7 @@ func TestFirstWriteOfLease(t *testing.T) {
 			}
 			return nil
 		})
-		if err := run.begin(); err != nil || d.Attempts() != 4 {
+		if err := run.begin(t.Context()); err != nil || d.Attempts() != 4 {
 			t.Fatalf("got %v after %d attempts", err, d.Attempts())
 		}
 		if l := historytest.Lease(t, cfg.Releases, 1); l == nil || l.ID != run.op.Lease().ID() {
@@ -174,7 +218,7 @@ func TestHooksOfContinuedUninstall(t *testing.T) {
 	cfg := newConfiguration(t, rel)
 	cfg.KubeClient = &kubefake.PrintingKubeClient{Out: io.Discard}
 	run, _ := newUninstallRun(t, cfg, nil)
-	if err := run.begin(); err != nil {
+	if err := run.begin(t.Context()); err != nil {
 		t.Fatal(err)
 	}
 	runner := run.hooks()

@@ -111,7 +111,7 @@ func (r *uninstallRun) uninstall(ctx context.Context) (*release.UninstallRelease
 		return nil, err
 	}
 	r.op.Log("uninstall: Deleting %s", r.rel.Name)
-	if err := r.begin(); err != nil {
+	if err := r.begin(ctx); err != nil {
 		return nil, err
 	}
 	r.writer.Start()
