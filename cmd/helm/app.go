@@ -76,7 +76,7 @@ func (a *app) warnf(format string, v ...any) {
 // has been done.
 func (a *app) printed(err error) {
 	if err != nil {
-		a.warnf("it is done, but the result cannot be printed: %v", err)
+		a.warnf("the operation succeeded, but its result cannot be printed: %v", err)
 	}
 }
 

@@ -70,6 +70,6 @@ func completeWait(*cobra.Command, []string, string) ([]cobra.Completion, cobra.S
 	return []cobra.Completion{
 		cobra.CompletionWithDesc("false", "do not wait"),
 		cobra.CompletionWithDesc("ordered", "deploy in the order that the chart declares"),
-		cobra.CompletionWithDesc("true", "wait until everything is ready"),
+		cobra.CompletionWithDesc("true", "wait until all resources are ready"),
 	}, cobra.ShellCompDirectiveNoFileComp
 }

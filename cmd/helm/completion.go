@@ -14,14 +14,14 @@ import (
 )
 
 const completionHelp = `
-Print a script that makes a shell complete helm's commands, flags, releases,
-charts and versions. "helm completion SHELL --help" says how to load it.
+Print a script that completes helm's commands, flags, releases, charts and versions
+in a shell. "helm completion SHELL --help" explains how to load it.
 `
 
 const completionBashHelp = `
 Print the completion script for bash.
 
-For the shell that is running:
+For the current shell:
 
     source <(helm completion bash)
 
@@ -30,13 +30,13 @@ For every shell, on Linux and on macOS:
     helm completion bash > /etc/bash_completion.d/helm
     helm completion bash > /usr/local/etc/bash_completion.d/helm
 
-It needs the package bash-completion.
+The script requires the package bash-completion.
 `
 
 const completionZshHelp = `
 Print the completion script for zsh.
 
-For the shell that is running:
+For the current shell:
 
     source <(helm completion zsh)
 
@@ -48,11 +48,11 @@ For every shell:
 const completionFishHelp = `
 Print the completion script for fish.
 
-For the shell that is running:
+For the current shell:
 
     helm completion fish | source
 
-For every shell that is started from now on:
+For every new shell:
 
     helm completion fish > ~/.config/fish/completions/helm.fish
 `
@@ -60,11 +60,11 @@ For every shell that is started from now on:
 const completionPowershellHelp = `
 Print the completion script for PowerShell.
 
-For the shell that is running:
+For the current shell:
 
     helm completion powershell | Out-String | Invoke-Expression
 
-For every shell, put that line into your profile.
+For every shell, add that line to your profile.
 `
 
 // shell is one that completions can be had for.

@@ -17,29 +17,29 @@ import (
 )
 
 const createHelp = `
-Make a folder with a new chart in it, ready to be installed and changed:
+Create a directory with a new chart that can be installed and edited:
 
     shop/
-    ├── .helmignore   what is not packed
+    ├── .helmignore   files to leave out of the package
     ├── Chart.yaml    name, version and dependencies
     ├── values.yaml   default values
-    ├── charts/       the charts that it depends on
-    └── templates/    what is deployed, and its tests
+    ├── charts/       charts that this chart depends on
+    └── templates/    templates of resources and tests
 
-NAME may be a path, whose folder must exist. Files of a chart that is already there
-are overwritten, others are left alone.
+NAME can be a path in an existing directory. Existing files of the same name are
+overwritten; all others are left unchanged.
 
-With --starter the chart is made from one of your own instead: a chart in which
-<CHARTNAME> stands for the new name. It is a folder, given by its absolute path or by
-its name below $HELM_DATA_HOME/starters. Of its Chart.yaml the new chart keeps what
-it says about order and hooks.
+With --starter, the chart is created from a chart of your own in which <CHARTNAME>
+stands for the new name. A starter is a directory, given by its absolute path or by its
+name in $HELM_DATA_HOME/starters. The new chart keeps what the starter's Chart.yaml
+declares about order and hooks.
 `
 
 func newCreateCmd(a *app) *cobra.Command {
 	var pattern string
 	cmd := &cobra.Command{
 		Use:               "create NAME",
-		Short:             "make a new chart",
+		Short:             "create a new chart",
 		Long:              createHelp,
 		Args:              require.ExactArgs(1),
 		ValidArgsFunction: completeFile(),
@@ -47,7 +47,7 @@ func newCreateCmd(a *app) *cobra.Command {
 			return a.createChart(args[0], pattern)
 		},
 	}
-	cmd.Flags().StringVarP(&pattern, "starter", "p", "", "name or path of the chart to begin with")
+	cmd.Flags().StringVarP(&pattern, "starter", "p", "", "name or path of the chart to start from")
 	return cmd
 }
 

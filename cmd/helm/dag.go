@@ -23,39 +23,38 @@ import (
 
 const dagHelp = `
 Print the order in which a chart deploys with --wait=ordered, or in which an
-installed release was deployed, and in which the hooks of each event run.
+installed release was deployed, and the order of the hooks of each event.
 
-    $ helm dag                                   the chart in the current folder
+    $ helm dag                                   the chart in the current directory
     $ helm dag ./shop -f production.yaml
     $ helm dag shop --repo https://example.com/charts --version 1.2.3
     $ helm dag shop                              the release "shop", latest revision
     $ helm dag shop --revision 3
-    $ helm dag ./shop --reasons                  and what declares each edge
+    $ helm dag ./shop --reasons                  also what declares each edge
     $ helm dag ./shop -o svg >shop.svg           a picture
     $ helm dag ./shop --diff shop                compared with the release "shop"
     $ helm dag ./shop --diff shop --revision 3   compared with its third revision
 
-The chart is named as for "helm install", and is rendered without a cluster. A
-single word that is no file or folder here is taken for a release, unless it ends
-in .tgz or a flag is given that only a chart can use, such as --values or --repo.
---release says that it is one in any case.
+The chart is specified as for "helm install", and is rendered without a cluster. A
+single word that is not a local file or directory is treated as a release, unless it
+ends in .tgz or a flag is given that applies only to charts, such as --values or
+--repo. With --release the name is always that of a release.
 
-The graph of a release is rebuilt from what is stored with it. A revision that was
-not deployed with --wait=ordered has none.
+The graph of a release is built from the data that is stored with it. A revision that
+was not deployed with --wait=ordered has no graph.
 
---output mermaid is for Markdown, dot for Graphviz, json for programs. In a picture
-charts are boxes, hooks stand at the sides, and edges that follow from others are
-left out. --reasons says which file and key declares each edge; json always has it,
-and svg shows it where the pointer rests.
+--output mermaid is for Markdown, dot for Graphviz, and json for programs. In a
+picture, charts are boxes, hooks are at the sides, and edges that other edges imply are
+omitted. --reasons prints the file and the key that declare each edge; json always
+includes them, and svg shows them in tooltips.
 
---diff marks what is new, gone, or in another node than in the release: nodes,
-resources and edges. The chart is rendered with the release's name and with the
-values that are given here, not with those of the release.
+--diff marks nodes, resources and edges that are new or removed compared with the
+release, and resources that moved to another node. The chart is rendered with the name
+of the release and with the values given here, not with the values of the release.
 
-The graph goes to standard output. What deserves attention goes to standard
-error: declarations that do not count, and resources that need something which
-the order only deploys later. A graph that cannot be, such as one with a cycle,
-is an error.
+The graph is printed to standard output. Warnings are printed to standard error: about
+declarations that are ignored, and about resources that need something that is deployed
+later. An order that cannot be satisfied, such as one with a cycle, is an error.
 `
 
 const (
@@ -102,16 +101,16 @@ func newDagCmd(a *app) *cobra.Command {
 	}
 	f := cmd.Flags()
 	client := in.client
-	f.BoolVar(&opts.release, releaseFlagName, false, "the name is that of an installed release")
+	f.BoolVar(&opts.release, releaseFlagName, false, "the argument is the name of an installed release")
 	f.IntVar(&opts.revision, revisionFlagName, 0, "revision of the release (default: the latest); implies --release, unless with --diff")
 	opts.addFlags(cmd, a)
-	f.BoolVar(&client.IsUpgrade, "is-upgrade", false, "render as for an upgrade: .Release.IsUpgrade is true, .Release.IsInstall is not")
-	f.StringVar(&opts.kubeVersion, "kube-version", "", "version of Kubernetes to render for")
-	f.StringSliceVarP(&opts.apiVersions, "api-versions", "a", nil, "API versions to render for, beside the usual ones")
-	f.BoolVar(&client.Devel, "devel", false, "allow development versions, as --version '>0.0.0-0' does; --version wins over it")
-	f.BoolVar(&client.DependencyUpdate, "dependency-update", false, "fetch the chart's dependencies first if any is missing")
-	f.BoolVar(&client.SkipSchemaValidation, "skip-schema-validation", false, "do not check values against the chart's JSON schema")
-	f.BoolVar(&client.EnableDNS, "enable-dns", false, "let templates look up host names")
+	f.BoolVar(&client.IsUpgrade, "is-upgrade", false, "render as for an upgrade: .Release.IsUpgrade is true and .Release.IsInstall is false")
+	f.StringVar(&opts.kubeVersion, "kube-version", "", "Kubernetes version to render for")
+	f.StringSliceVarP(&opts.apiVersions, "api-versions", "a", nil, "API versions to render for, in addition to the default ones")
+	f.BoolVar(&client.Devel, "devel", false, "allow development versions, like --version '>0.0.0-0'; --version takes precedence")
+	f.BoolVar(&client.DependencyUpdate, "dependency-update", false, "update the chart's dependencies first if any is missing")
+	f.BoolVar(&client.SkipSchemaValidation, "skip-schema-validation", false, "do not validate values against the chart's JSON schema")
+	f.BoolVar(&client.EnableDNS, "enable-dns", false, "allow templates to resolve host names")
 	addValueFlags(f, &in.values)
 	addChartPathFlags(f, &client.ChartPathOptions)
 	addPostRendererFlags(f, &client.PostRenderer)
@@ -138,7 +137,7 @@ func (a *app) dag(ctx context.Context, in *chartInput, opts *dagOptions, args []
 	case len(args) > 0:
 		subject = args[0]
 	case opts.release:
-		return fmt.Errorf("--%s and --%s need the name of a release", releaseFlagName, revisionFlagName)
+		return fmt.Errorf("--%s and --%s require the name of a release", releaseFlagName, revisionFlagName)
 	}
 	if opts.diff != "" {
 		return a.dagDiff(ctx, in, opts, subject)
@@ -154,14 +153,14 @@ func (a *app) dag(ctx context.Context, in *chartInput, opts *dagOptions, args []
 func (a *app) plan(ctx context.Context, in *chartInput, opts *dagOptions, subject string) (*action.Plan, error) {
 	switch {
 	case opts.release && opts.forChart != "":
-		return nil, fmt.Errorf("--%s is for a chart, and a release is drawn as it was deployed: leave out --%s, or --%s and --%s",
+		return nil, fmt.Errorf("--%s applies only to charts, and a release is drawn as it was deployed: remove --%s, or --%s and --%s",
 			opts.forChart, opts.forChart, releaseFlagName, revisionFlagName)
 	case opts.release:
 		return a.planOfNamed(subject, opts.revision)
 	case namesChart(subject) || in.client.RepoURL != "":
 		return in.plan(ctx, opts, subject)
 	case opts.forChart != "":
-		return nil, fmt.Errorf("there is no chart at ./%s, and --%s is for a chart: leave out --%s to draw the graph of a release %q",
+		return nil, fmt.Errorf("there is no chart at ./%s, and --%s applies only to charts: remove --%s to print the graph of release %q",
 			subject, opts.forChart, opts.forChart, subject)
 	}
 	return a.planOfEither(subject)
@@ -185,9 +184,9 @@ func (a *app) named(name string, revision int) (*release.Release, error) {
 	case !errors.Is(err, driver.ErrReleaseNotFound):
 		return nil, err
 	case revision > 0:
-		return nil, fmt.Errorf("there is no revision %d of a release %q in namespace %q: %w", revision, name, a.settings.Namespace(), err)
+		return nil, fmt.Errorf("revision %d of release %q not found in namespace %q: %w", revision, name, a.settings.Namespace(), err)
 	default:
-		return nil, fmt.Errorf("there is no release %q in namespace %q: %w", name, a.settings.Namespace(), err)
+		return nil, fmt.Errorf("release %q not found in namespace %q: %w", name, a.settings.Namespace(), err)
 	}
 }
 
@@ -199,9 +198,9 @@ func (a *app) planOfEither(name string) (*action.Plan, error) {
 	case err == nil:
 		return a.releasePlan(rel)
 	case errors.Is(err, driver.ErrReleaseNotFound):
-		return nil, fmt.Errorf("there is neither a chart at ./%s nor a release %q in namespace %q", name, name, a.settings.Namespace())
+		return nil, fmt.Errorf("neither a chart at ./%s nor a release %q found in namespace %q", name, name, a.settings.Namespace())
 	default:
-		return nil, fmt.Errorf("there is no chart at ./%s, and looking for a release %q failed: %w", name, name, err)
+		return nil, fmt.Errorf("there is no chart at ./%s, and reading release %q failed: %w", name, name, err)
 	}
 }
 
@@ -214,11 +213,11 @@ func (a *app) releasePlan(rel *release.Release) (*action.Plan, error) {
 		return nil, err
 	case plan == nil:
 		return nil, fmt.Errorf("revision %d of release %q was not deployed in order and has no graph: "+
-			"\"helm dag CHART\" draws that of a chart, and \"helm upgrade %s CHART --wait=ordered\" deploys by it",
+			"\"helm dag CHART\" prints the graph of a chart, and \"helm upgrade %s CHART --wait=ordered\" deploys in that order",
 			rel.Version, rel.Name, rel.Name)
 	}
 	if ordered, _ := wasOrdered(rel); !ordered { // the record could be read above
-		a.warnf("revision %d of release %q was not deployed in this order: it was rolled back by a program that does not know orders; only its removal follows it", rel.Version, rel.Name)
+		a.warnf("revision %d of release %q was not deployed in this order, because the program that rolled it back does not support ordering; only its uninstallation follows it", rel.Version, rel.Name)
 	}
 	return plan, nil
 }

@@ -115,18 +115,18 @@ func TestDagOfARelease(t *testing.T) {
 		{name: "by name", line: "dag shop", stdout: "ConfigMap/shop-web"},
 		{name: "by revision", line: "dag shop --revision 2", stdout: "ConfigMap/shop-web"},
 		{name: "not deployed in order", line: "dag shop --revision 1", code: 1,
-			stderr: `revision 1 of release "shop" was not deployed in order and has no graph: "helm dag CHART" draws`},
-		{name: "revision that is not there", line: "dag shop --revision 3", code: 1, stderr: `no revision 3 of a release "shop" in namespace "default": release: not found`},
-		{name: "revision of what is not there", line: "dag --revision 1 stop", code: 1, stderr: `no revision 1 of a release "stop"`},
-		{name: "neither chart nor release", line: "dag stop", code: 1, stderr: `neither a chart at ./stop nor a release "stop" in namespace "default"`},
+			stderr: `revision 1 of release "shop" was not deployed in order and has no graph: "helm dag CHART" prints`},
+		{name: "revision that is not there", line: "dag shop --revision 3", code: 1, stderr: `revision 3 of release "shop" not found in namespace "default": release: not found`},
+		{name: "revision of what is not there", line: "dag --revision 1 stop", code: 1, stderr: `revision 1 of release "stop" not found`},
+		{name: "neither chart nor release", line: "dag stop", code: 1, stderr: `neither a chart at ./stop nor a release "stop" found in namespace "default"`},
 		{name: "said to be a release", line: "dag --release ./shop", code: 1, stderr: "Release name is invalid: ./shop"},
-		{name: "said to be a release, and not there", line: "dag --release stop", code: 1, stderr: `no release "stop" in namespace "default"`},
-		{name: "values with a revision", line: "dag shop --revision 2 --set a=b", code: 1, stderr: "leave out --set, or --release and --revision"},
-		{name: "values", line: "dag shop --set a=b", code: 1, stderr: `no chart at ./shop, and --set is for a chart`},
-		{name: "version", line: "dag shop --version 1.0.0", code: 1, stderr: `no chart at ./shop, and --version is for a chart`},
+		{name: "said to be a release, and not there", line: "dag --release stop", code: 1, stderr: `release "stop" not found in namespace "default"`},
+		{name: "values with a revision", line: "dag shop --revision 2 --set a=b", code: 1, stderr: "remove --set, or --release and --revision"},
+		{name: "values", line: "dag shop --set a=b", code: 1, stderr: `no chart at ./shop, and --set applies only to charts`},
+		{name: "version", line: "dag shop --version 1.0.0", code: 1, stderr: `no chart at ./shop, and --version applies only to charts`},
 		{name: "global flag", line: "dag shop --namespace default --burst-limit 3", stdout: "ConfigMap/shop-web"},
 		{name: "repository", line: "dag shop --repo http://127.0.0.1:1", code: 1, stderr: "http://127.0.0.1:1"},
-		{name: "nothing with a revision", line: "dag --revision 2", code: 1, stderr: "need the name of a release"},
+		{name: "nothing with a revision", line: "dag --revision 2", code: 1, stderr: "require the name of a release"},
 		{name: "package", line: "dag shop.tgz", code: 1, stderr: "shop.tgz"},
 	}
 	for _, tt := range tests {
@@ -174,7 +174,7 @@ func TestDagWhereChartAndReleaseHaveOneName(t *testing.T) {
 func TestDagWithoutACluster(t *testing.T) {
 	t.Chdir(t.TempDir())
 	got := runHelm(t, "dag", "shop")
-	if got.code != 1 || !strings.Contains(got.stderr, `there is no chart at ./shop, and looking for a release "shop" failed: Kubernetes cluster unreachable`) {
+	if got.code != 1 || !strings.Contains(got.stderr, `there is no chart at ./shop, and reading release "shop" failed: Kubernetes cluster unreachable`) {
 		t.Errorf("%+v", got)
 	}
 }

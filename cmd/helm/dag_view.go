@@ -27,15 +27,15 @@ type dagView struct {
 func (v *dagView) addFlags(cmd *cobra.Command, a *app) {
 	outputChoice("how the graph is printed", graphview.Formats()).add(cmd, &v.format)
 	f := cmd.Flags()
-	f.BoolVar(&v.reasons, reasonsFlagName, false, "say of each edge which file and key declares it")
-	f.StringVar(&v.diff, diffFlagName, "", "name of a release: mark how the chart's graph differs from that by which it was deployed")
+	f.BoolVar(&v.reasons, reasonsFlagName, false, "print the file and the key that declare each edge")
+	f.StringVar(&v.diff, diffFlagName, "", "name of a release: mark the differences from the graph of that release")
 	completeFlag(cmd, diffFlagName, a.completeReleases)
 }
 
 // dagDiff shows the plan of a chart beside that of a release.
 func (a *app) dagDiff(ctx context.Context, in *chartInput, opts *dagOptions, reference string) error {
 	if opts.release {
-		return fmt.Errorf("--%s compares a chart with a release: leave out --%s", diffFlagName, releaseFlagName)
+		return fmt.Errorf("--%s compares a chart with a release: remove --%s", diffFlagName, releaseFlagName)
 	}
 	rel, err := a.named(opts.diff, opts.revision)
 	if err != nil {

@@ -93,7 +93,7 @@ metadata:
 		stdout         []string // in this order
 		stderr, absent string
 	}{
-		{name: "nothing", line: "dag " + same + " --diff shop", stdout: []string{"compared with revision 2 of release shop: nothing has another place", "  shop:web\n"}, absent: "+ "},
+		{name: "nothing", line: "dag " + same + " --diff shop", stdout: []string{"compared with revision 2 of release shop: no ordering changes", "  shop:web\n"}, absent: "+ "},
 		{
 			name: "text", line: "dag " + moved + " --diff shop --revision 2",
 			stdout: []string{
@@ -110,7 +110,7 @@ metadata:
 		{name: "Mermaid", line: "dag " + moved + " --diff shop -o mermaid", stdout: []string{"→ ConfigMap/shop-database", "-.->", "classDef new", "classDef gone"}},
 		{name: "SVG", line: "dag " + moved + " --diff shop -o svg", stdout: []string{"compared with revision 2 of release shop", `class="edge gone"`, `class="line moved"`, `rest new"`}},
 		{name: "no order", line: "dag " + same + " --diff shop --revision 1", code: 1, stderr: `revision 1 of release "shop" was not deployed in order and has no graph`},
-		{name: "no release", line: "dag " + same + " --diff stop", code: 1, stderr: `there is no release "stop" in namespace "default"`},
+		{name: "no release", line: "dag " + same + " --diff stop", code: 1, stderr: `release "stop" not found in namespace "default"`},
 		{name: "no chart", line: "dag shop --diff shop", code: 1, stderr: "shop"},
 		{name: "two releases", line: "dag shop --release --diff shop", code: 1, stderr: "--diff compares a chart with a release: leave out --release"},
 	}

@@ -22,8 +22,8 @@ import (
 const dependencyHelp = `
 List, update or rebuild the charts that a chart depends on.
 
-A chart names its dependencies in Chart.yaml, and has them as archives or
-folders in its charts folder:
+A chart declares its dependencies in Chart.yaml, and contains them as archives or
+directories in its charts directory:
 
     dependencies:
       - name: database
@@ -36,31 +36,31 @@ folders in its charts folder:
         version: ">=1"
         repository: file://../queue
 
-A repository is a URL, the name of one that was added ("@name" or "alias:name"),
-a registry, or a folder; without one the dependency is in the charts folder
-already. With "depends-on" an entry says which of the others come before it:
-see "helm dag".
+A repository is a URL, the name of a repository that was added ("@name" or
+"alias:name"), a registry, or a directory; without one, the dependency must already be in
+the charts directory. With "depends-on", a dependency names others that are deployed
+before it: see "helm dag".
 `
 
 const dependencyListHelp = `
-Print what a chart depends on, and how much of it is in its charts folder.
+Print the dependencies of a chart, and which of them are in its charts directory.
 
     $ helm dependency list ./shop
     $ helm dependency list shop-1.2.0.tgz
 `
 
 const dependencyUpdateHelp = `
-Fetch the newest versions of a chart's dependencies that Chart.yaml allows into
-its charts folder, and take older ones out. The versions are written into
-Chart.lock, from which "helm dependency build" fetches the same again.
+Download the newest versions of a chart's dependencies that Chart.yaml allows into its
+charts directory, and remove outdated ones. The versions are written to Chart.lock, from
+which "helm dependency build" downloads the same versions again.
 
     $ helm dependency update ./shop
     $ helm dependency update ./shop --skip-refresh
 `
 
 const dependencyBuildHelp = `
-Fetch the versions of a chart's dependencies that its Chart.lock names into its
-charts folder. Without that file, do what "helm dependency update" does.
+Download the versions of a chart's dependencies that are listed in Chart.lock into its
+charts directory. Without that file, this is the same as "helm dependency update".
 
     $ helm dependency build ./shop
 `
@@ -69,7 +69,7 @@ func newDependencyCmd(a *app) *cobra.Command {
 	cmd := &cobra.Command{
 		Use:     "dependency update|build|list",
 		Aliases: []string{"dep", "dependencies"},
-		Short:   "list and fetch the charts that a chart depends on",
+		Short:   "list and download the charts that a chart depends on",
 		Long:    dependencyHelp,
 		Args:    require.NoArgs,
 	}
@@ -89,7 +89,7 @@ func newDependencyListCmd(a *app) *cobra.Command {
 			return client.List(chartFolder(args), a.out)
 		},
 	}
-	cmd.Flags().UintVar(&client.ColumnWidth, "max-col-width", client.ColumnWidth, "width in characters at which columns are cut off")
+	cmd.Flags().UintVar(&client.ColumnWidth, "max-col-width", client.ColumnWidth, "maximum width of columns, in characters")
 	return cmd
 }
 
@@ -97,7 +97,7 @@ func newDependencyUpdateCmd(a *app) *cobra.Command {
 	cmd := &cobra.Command{
 		Use:     "update CHART",
 		Aliases: []string{"up"},
-		Short:   "fetch the newest dependencies that Chart.yaml allows",
+		Short:   "download the newest dependencies that Chart.yaml allows",
 		Long:    dependencyUpdateHelp,
 	}
 	return newDependencyFetchCmd(a, cmd, downloader.VerifyAlways, (*dependency.Manager).Update)
@@ -106,7 +106,7 @@ func newDependencyUpdateCmd(a *app) *cobra.Command {
 func newDependencyBuildCmd(a *app) *cobra.Command {
 	cmd := &cobra.Command{
 		Use:   "build CHART",
-		Short: "fetch the dependencies that Chart.lock names",
+		Short: "download the dependencies that Chart.lock lists",
 		Long:  dependencyBuildHelp,
 	}
 	return newDependencyFetchCmd(a, cmd, downloader.VerifyIfPossible, func(m *dependency.Manager, ctx context.Context) error {
@@ -139,9 +139,9 @@ func newDependencyFetchCmd(a *app, cmd *cobra.Command, verify downloader.Verific
 		return fetch(manager, cmd.Context())
 	}
 	f := cmd.Flags()
-	f.BoolVar(&verified, "verify", false, "check the signatures of what is fetched")
-	f.StringVar(&keyring, "keyring", defaultKeyring(), "file with the public keys that signatures are checked with")
-	f.BoolVar(&asTheyAre, "skip-refresh", false, "use the cached indexes of repositories as they are")
+	f.BoolVar(&verified, "verify", false, "verify the signatures of downloaded packages")
+	f.StringVar(&keyring, "keyring", defaultKeyring(), "file with the public keys for verifying signatures")
+	f.BoolVar(&asTheyAre, "skip-refresh", false, "use the cached repository indexes without refreshing them")
 	addRegistryFlags(f, &o)
 	return cmd
 }

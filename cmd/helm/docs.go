@@ -15,8 +15,8 @@ import (
 )
 
 const docsHelp = `
-Write the help of every command to files: as Markdown, as manual pages, or as a
-completion script for bash.
+Write the help of every command to files: as Markdown, as manual pages, or as a bash
+completion script.
 
     $ helm docs --dir ./docs --generate-headers
     $ helm docs --dir ./man --type man
@@ -42,9 +42,9 @@ func newDocsCmd(_ *app) *cobra.Command {
 		},
 	}
 	f := cmd.Flags()
-	f.StringVar(&in.folder, "dir", "./", "folder to write to")
+	f.StringVar(&in.folder, "dir", "./", "directory to write to")
 	f.StringVar(&in.kind, "type", "markdown", "what to write: markdown, man or bash")
-	f.BoolVar(&in.headers, "generate-headers", false, "begin Markdown files with a header that has the title")
+	f.BoolVar(&in.headers, "generate-headers", false, "start Markdown files with a header that contains the title")
 	completeFlag(cmd, "type", cobra.FixedCompletions([]cobra.Completion{"bash", "man", "markdown"}, cobra.ShellCompDirectiveNoFileComp))
 	return cmd
 }

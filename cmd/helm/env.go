@@ -13,8 +13,7 @@ import (
 )
 
 const envHelp = `
-Print the settings that come from the environment, as helm understands them: all,
-or the one that is named.
+Print all settings that helm takes from the environment, or a single one.
 
     $ helm env
     $ helm env HELM_CACHE_HOME
@@ -23,7 +22,7 @@ or the one that is named.
 func newEnvCmd(a *app) *cobra.Command {
 	return &cobra.Command{
 		Use:   "env",
-		Short: "print the settings that come from the environment",
+		Short: "print the settings that helm takes from the environment",
 		Long:  envHelp,
 		Args:  require.MaximumNArgs(1),
 		ValidArgsFunction: upTo(1, func(*cobra.Command, []string, string) ([]cobra.Completion, cobra.ShellCompDirective) {

@@ -20,27 +20,27 @@ import (
 )
 
 func addValueFlags(f *pflag.FlagSet, v *values.Options) {
-	f.StringSliceVarP(&v.ValueFiles, "values", "f", nil, "YAML file or URL with values; may be given several times, the last one wins")
-	f.StringArrayVar(&v.Values, "set", nil, "set values: key1=val1,key2=val2; may be given several times")
-	f.StringArrayVar(&v.StringValues, "set-string", nil, "set values that are kept as strings: key1=val1,key2=val2; may be given several times")
-	f.StringArrayVar(&v.FileValues, "set-file", nil, "set values to the contents of files: key1=path1,key2=path2; may be given several times")
-	f.StringArrayVar(&v.JSONValues, "set-json", nil, "set values to JSON: key1=json1,key2=json2, or one JSON object; may be given several times")
-	f.StringArrayVar(&v.LiteralValues, "set-literal", nil, "set a value to the text as it stands; may be given several times")
+	f.StringSliceVarP(&v.ValueFiles, "values", "f", nil, "YAML file or URL with values; can be repeated, the last one takes precedence")
+	f.StringArrayVar(&v.Values, "set", nil, "set values: key1=val1,key2=val2; can be repeated")
+	f.StringArrayVar(&v.StringValues, "set-string", nil, "set string values: key1=val1,key2=val2; can be repeated")
+	f.StringArrayVar(&v.FileValues, "set-file", nil, "set values to the contents of files: key1=path1,key2=path2; can be repeated")
+	f.StringArrayVar(&v.JSONValues, "set-json", nil, "set values to JSON: key1=json1,key2=json2, or one JSON object; can be repeated")
+	f.StringArrayVar(&v.LiteralValues, "set-literal", nil, "set a value to literal text; can be repeated")
 }
 
 func addChartPathFlags(f *pflag.FlagSet, c *action.ChartPathOptions) {
 	f.StringVar(&c.Version, "version", "", "version of the chart, or a range such as ^2.0.0 (default: the latest)")
-	f.BoolVar(&c.Verify, "verify", false, "check the package's signature before it is used")
-	f.StringVar(&c.Keyring, "keyring", defaultKeyring(), "file with the public keys that signatures are checked with")
-	f.StringVar(&c.RepoURL, "repo", "", "URL of the chart repository in which the chart is looked up")
+	f.BoolVar(&c.Verify, "verify", false, "verify the signature of the package before using it")
+	f.StringVar(&c.Keyring, "keyring", defaultKeyring(), "file with the public keys for verifying signatures")
+	f.StringVar(&c.RepoURL, "repo", "", "URL of the chart repository that contains the chart")
 	f.StringVar(&c.Username, "username", "", "user name for the chart repository")
 	f.StringVar(&c.Password, "password", "", "password for the chart repository")
-	f.StringVar(&c.CertFile, "cert-file", "", "client certificate to show to an HTTPS server")
+	f.StringVar(&c.CertFile, "cert-file", "", "client certificate for an HTTPS server")
 	f.StringVar(&c.KeyFile, "key-file", "", "key of the client certificate")
-	f.BoolVar(&c.InsecureSkipTLSverify, "insecure-skip-tls-verify", false, "take any certificate from the server that the chart comes from")
-	f.BoolVar(&c.PlainHTTP, "plain-http", false, "download the chart over HTTP without TLS")
-	f.StringVar(&c.CaFile, "ca-file", "", "certificate authorities that an HTTPS server's certificate is checked with")
-	f.BoolVar(&c.PassCredentialsAll, "pass-credentials", false, "send user name and password to every host, not only to the repository's")
+	f.BoolVar(&c.InsecureSkipTLSverify, "insecure-skip-tls-verify", false, "skip TLS certificate checks for the chart download (insecure)")
+	f.BoolVar(&c.PlainHTTP, "plain-http", false, "download the chart over plain HTTP")
+	f.StringVar(&c.CaFile, "ca-file", "", "CA bundle for verifying certificates of HTTPS servers")
+	f.BoolVar(&c.PassCredentialsAll, "pass-credentials", false, "send user name and password to all hosts, not only to the host of the repository")
 }
 
 // defaultKeyring is GnuPG's ring of public keys.
@@ -85,8 +85,8 @@ type postRenderer struct {
 
 func addPostRendererFlags(f *pflag.FlagSet, target *postrender.PostRenderer) {
 	p := &postRenderer{target: target}
-	f.Var((*postRendererPath)(p), "post-renderer", "program that all rendered manifests pass through on their way to the cluster: a name in $PATH, or a path")
-	f.Var((*postRendererArgs)(p), "post-renderer-args", "argument for the post-renderer; may be given several times")
+	f.Var((*postRendererPath)(p), "post-renderer", "program that processes the rendered manifests before they are used: a name in $PATH, or a path")
+	f.Var((*postRendererArgs)(p), "post-renderer-args", "argument for the post-renderer; can be repeated")
 }
 
 // resolve looks the program up, with what is known of it so far.

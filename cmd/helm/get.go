@@ -16,8 +16,8 @@ import (
 )
 
 const getHelp = `
-Print what is stored about a release: its values, rendered manifest, hooks,
-notes or metadata, or all of that together.
+Print stored data of a release: its values, rendered manifest, hooks, notes or
+metadata, or all of them.
 
     $ helm get values shop
     $ helm get manifest shop --revision 3
@@ -31,14 +31,14 @@ Print the hooks of a release as YAML documents.
 
 const getManifestHelp = `
 Print the manifest of a release: the YAML of every resource that its chart and
-subcharts rendered, hooks excepted.
+subcharts rendered, except hooks.
 
     $ helm get manifest shop
     $ helm get manifest shop --revision 3 | kubectl diff -f -
 `
 
 const getNotesHelp = `
-Print the notes that a release's chart has for whoever installs it.
+Print the notes of a release, which its chart provides for its users.
 
     $ helm get notes shop
 `
@@ -46,7 +46,7 @@ Print the notes that a release's chart has for whoever installs it.
 func newGetCmd(a *app) *cobra.Command {
 	cmd := &cobra.Command{
 		Use:   "get",
-		Short: "print what is stored about a release",
+		Short: "print stored data of a release",
 		Long:  getHelp,
 		Args:  require.NoArgs,
 	}

@@ -13,8 +13,8 @@ import (
 )
 
 const getAllHelp = `
-Print everything that is stored about a release: status, values as supplied and
-as computed, hooks, manifest and notes.
+Print all stored data of a release: status, supplied and computed values, hooks,
+manifest and notes.
 
     $ helm get all shop
     $ helm get all shop --template '{{.Release.Name}} {{.Release.Version}}'
@@ -25,7 +25,7 @@ func newGetAllCmd(a *app) *cobra.Command {
 	client := action.NewGet(a.config)
 	cmd := &cobra.Command{
 		Use:               "all RELEASE_NAME",
-		Short:             "print everything that is stored about a release",
+		Short:             "print all stored data of a release",
 		Long:              getAllHelp,
 		Args:              require.ExactArgs(1),
 		ValidArgsFunction: a.completeRelease(),

@@ -15,8 +15,8 @@ import (
 )
 
 const getValuesHelp = `
-Print the values that a release was installed with; with --all, together with
-the chart's own.
+Print the values that were supplied for a release; with --all, merged with the default
+values of the chart.
 
     $ helm get values shop
     $ helm get values shop --all -o json
@@ -33,7 +33,7 @@ func newGetValuesCmd(a *app) *cobra.Command {
 	}
 	f := cmd.Flags()
 	a.addRevisionFlag(cmd, &client.Version)
-	f.BoolVarP(&client.AllValues, "all", "a", false, "print the computed values too")
+	f.BoolVarP(&client.AllValues, "all", "a", false, "print all computed values")
 	out := addOutputFlag(cmd)
 	cmd.RunE = func(_ *cobra.Command, args []string) error {
 		vals, err := client.Run(args[0])

@@ -21,13 +21,13 @@ import (
 
 const historyHelp = `
 List the revisions of a release, the latest last: when each was deployed, its
-status, its chart and what was done. Where one of them was deployed in the order
-that its chart declares, one more column says which.
+status, its chart and a description. If any of them was deployed in the order that its
+chart declares, an additional column shows which.
 
     $ helm history shop
     $ helm history shop --max 3 -o json
 
-"helm rollback" takes a release back to one of them.
+"helm rollback" rolls a release back to one of them.
 `
 
 func newHistoryCmd(a *app) *cobra.Command {

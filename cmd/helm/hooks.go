@@ -20,7 +20,7 @@ func parallelHooks() (int, error) {
 	}
 	limit, err := strconv.Atoi(text)
 	if err != nil || limit < 0 {
-		return 0, fmt.Errorf("$%s: %q is not how many hooks may run at once: write a whole number, or 0 for no limit", parallelHooksEnv, text)
+		return 0, fmt.Errorf("$%s: %q is not a valid number of parallel hooks: use an integer, or 0 for no limit", parallelHooksEnv, text)
 	}
 	return limit, nil
 }

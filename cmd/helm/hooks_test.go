@@ -22,7 +22,7 @@ func TestParallelHooks(t *testing.T) {
 			if want >= 0 && (got != want || err != nil) {
 				t.Errorf("got %d, %v", got, err)
 			}
-			if want < 0 && (err == nil || err.Error() != `$HELM_MAX_PARALLEL_HOOKS: "`+text+`" is not how many hooks may run at once: write a whole number, or 0 for no limit`) {
+			if want < 0 && (err == nil || err.Error() != `$HELM_MAX_PARALLEL_HOOKS: "`+text+`" is not a valid number of parallel hooks: use an integer, or 0 for no limit`) {
 				t.Errorf("got %d, %v", got, err)
 			}
 		})
@@ -39,7 +39,7 @@ func TestParallelHooksOfCommands(t *testing.T) {
 		t.Run(strings.Join(args[:min(len(args), 2)], " "), func(t *testing.T) {
 			t.Setenv(parallelHooksEnv, "many")
 			got := runHelm(t, args...)
-			if got.code == 0 || !strings.Contains(got.stderr, `$HELM_MAX_PARALLEL_HOOKS: "many" is not how many hooks`) {
+			if got.code == 0 || !strings.Contains(got.stderr, `$HELM_MAX_PARALLEL_HOOKS: "many" is not a valid number of parallel hooks`) {
 				t.Errorf("got %+v", got)
 			}
 		})

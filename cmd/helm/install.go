@@ -25,22 +25,22 @@ const defaultTimeout = 5 * time.Minute
 const installHelp = `
 Install a chart as a new release.
 
-The chart may be
+The chart can be
 
-- a folder:                        helm install shop ./shop
+- a directory:                     helm install shop ./shop
 - a package:                       helm install shop ./shop-1.2.3.tgz
-- one from a repository:           helm install shop example/shop
-- one looked up in a repository:   helm install shop shop --repo https://example.com/charts
+- a chart in a repository:         helm install shop example/shop
+- a chart in a repository by URL:  helm install shop shop --repo https://example.com/charts
 - a URL:                           helm install shop https://example.com/charts/shop-1.2.3.tgz
-- one from an OCI registry:        helm install shop oci://example.com/charts/shop --version 1.2.3
+- a chart in an OCI registry:      helm install shop oci://example.com/charts/shop --version 1.2.3
 
-Without --version it is the latest stable version; --devel allows development
-versions too.
+Without --version the latest stable version is used; --devel also allows development
+versions.
 
 VALUES
 
-Values come from files and from single settings. What comes later wins, and any
-setting wins over any file:
+Values come from files and from individual settings. Later ones take precedence over
+earlier ones, and settings over files:
 
     $ helm install shop ./shop -f production.yaml -f secrets.yaml
     $ helm install shop ./shop --set replicas=3,image.tag=1.4
@@ -50,25 +50,24 @@ setting wins over any file:
 
 ORDER
 
-A chart may declare which of its resources and subcharts need others to be ready
-first; "helm dag" shows the outcome. With --wait=ordered the chart is deployed in
-that order, and each thing starts the moment what it needs is ready:
+A chart can declare which of its resources and subcharts need others to be ready
+first; "helm dag" shows the resulting order. With --wait=ordered the chart is deployed in
+that order, and each part starts as soon as its dependencies are ready:
 
     $ helm install shop ./shop --wait=ordered --timeout 10m
 
-How long one resource may take is said by its annotation
-helm.sh/readiness-timeout, or else by --readiness-timeout. Plain --wait deploys
-everything at once and then waits for all of it.
+The annotation helm.sh/readiness-timeout of a resource, or else --readiness-timeout,
+limits how long it can take to become ready. Plain --wait deploys everything at once and
+then waits for all of it.
 
 TRYING IT OUT
 
-    $ helm install shop ./shop --dry-run           without asking the cluster
-    $ helm install shop ./shop --dry-run=server    lookups are answered by the cluster
+    $ helm install shop ./shop --dry-run           without contacting the cluster
+    $ helm install shop ./shop --dry-run=server    lookups query the cluster
 
-Both print every rendered manifest, Secrets too unless --hide-secret is given.
+Both print all rendered manifests, including Secrets unless --hide-secret is given.
 
-An interrupted installation is recorded as failed; with --atomic everything that
-it created is removed again.
+An interrupted installation is recorded as failed; with --atomic it is uninstalled.
 `
 
 func newInstallCmd(a *app) *cobra.Command {
@@ -84,7 +83,7 @@ func newInstallCmd(a *app) *cobra.Command {
 	in.addFlags(f)
 	in.completeFlags(cmd)
 	addProgressFlags(cmd, &in.progress)
-	f.BoolVar(&in.client.HideSecret, "hide-secret", false, "do not print Secrets; only together with --dry-run")
+	f.BoolVar(&in.client.HideSecret, "hide-secret", false, "do not print Secrets; requires --dry-run")
 	addPostRendererFlags(f, &in.client.PostRenderer)
 	out := addOutputFlag(cmd)
 	in.output = out
@@ -107,30 +106,30 @@ func newInstallCmd(a *app) *cobra.Command {
 // addFlags adds the flags that install and template share.
 func (in *chartInput) addFlags(f *pflag.FlagSet) {
 	client := in.client
-	f.BoolVar(&client.CreateNamespace, "create-namespace", false, "create the release's namespace if there is none")
-	f.StringVar(&client.DryRunOption, "dry-run", "", "try the operation without changing anything: \"client\" (the meaning of a bare --dry-run) does not ask the cluster, \"server\" does")
+	f.BoolVar(&client.CreateNamespace, "create-namespace", false, "create the namespace of the release if it does not exist")
+	f.StringVar(&client.DryRunOption, "dry-run", "", "simulate the operation without changing anything: \"client\" (the meaning of a bare --dry-run) does not contact the cluster, \"server\" does")
 	f.Lookup("dry-run").NoOptDefVal = "client"
 	f.BoolVar(&client.Force, "force", false, "update resources by replacing them")
 	f.BoolVar(&client.DisableHooks, "no-hooks", false, "do not run hooks")
-	f.BoolVar(&client.Replace, "replace", false, "take the name of a release that was uninstalled and whose history was kept; not for production")
-	f.DurationVar(&client.Timeout, "timeout", defaultTimeout, "how long to wait for any one Kubernetes operation, such as a hook's Job; with --wait=ordered, for all of them together")
-	addWaitFlag(f, &client.Wait, &client.WaitStrategy, "wait until all resources are ready, for at most --timeout; \"ordered\" [not in Helm]: deploy in the order that the chart declares, each part when what it needs is ready")
+	f.BoolVar(&client.Replace, "replace", false, "reuse the name of a release that was uninstalled with --keep-history; unsafe in production")
+	f.DurationVar(&client.Timeout, "timeout", defaultTimeout, "time to wait for any individual Kubernetes operation, such as a hook Job; with --wait=ordered, for the whole operation")
+	addWaitFlag(f, &client.Wait, &client.WaitStrategy, "wait until all resources are ready, for at most --timeout; \"ordered\" [not in Helm]: deploy in the order that the chart declares, each part when its dependencies are ready")
 	in.checkReadiness = in.app.addReadinessFlagBeside(f, &client.WaitStrategy, &client.ReadinessTimeout)
-	f.BoolVar(&client.WaitForJobs, "wait-for-jobs", false, "with --wait, wait for Jobs to complete too")
-	f.BoolVarP(&client.GenerateName, "generate-name", "g", false, "make up the release's name; NAME is left out")
-	f.StringVar(&client.NameTemplate, "name-template", "", "Go template that makes the release's name; NAME is left out")
-	f.StringVar(&client.Description, "description", "", "description to keep with this revision")
-	f.BoolVar(&client.Devel, "devel", false, "allow development versions, as --version '>0.0.0-0' does; --version wins over it")
-	f.BoolVar(&client.DependencyUpdate, "dependency-update", false, "fetch the chart's dependencies first if any is missing")
-	f.BoolVar(&client.DisableOpenAPIValidation, "disable-openapi-validation", false, "do not check rendered manifests against the cluster's OpenAPI schema")
-	f.BoolVar(&client.Atomic, "atomic", false, "remove everything again if the installation fails; implies --wait")
-	f.BoolVar(&client.SkipCRDs, "skip-crds", false, "do not install the chart's custom resource definitions")
-	f.BoolVar(&client.SubNotes, "render-subchart-notes", false, "print the notes of subcharts too")
-	f.BoolVar(&client.SkipSchemaValidation, "skip-schema-validation", false, "do not check values against the chart's JSON schema")
+	f.BoolVar(&client.WaitForJobs, "wait-for-jobs", false, "with --wait, also wait for Jobs to complete")
+	f.BoolVarP(&client.GenerateName, "generate-name", "g", false, "generate the name of the release; omit NAME")
+	f.StringVar(&client.NameTemplate, "name-template", "", "Go template that generates the name of the release; omit NAME")
+	f.StringVar(&client.Description, "description", "", "description to store with this revision")
+	f.BoolVar(&client.Devel, "devel", false, "allow development versions, like --version '>0.0.0-0'; --version takes precedence")
+	f.BoolVar(&client.DependencyUpdate, "dependency-update", false, "update the chart's dependencies first if any is missing")
+	f.BoolVar(&client.DisableOpenAPIValidation, "disable-openapi-validation", false, "do not validate rendered manifests against the OpenAPI schema of the cluster")
+	f.BoolVar(&client.Atomic, "atomic", false, "uninstall the release if the installation fails; implies --wait")
+	f.BoolVar(&client.SkipCRDs, "skip-crds", false, "do not install the custom resource definitions of the chart")
+	f.BoolVar(&client.SubNotes, "render-subchart-notes", false, "also print the notes of subcharts")
+	f.BoolVar(&client.SkipSchemaValidation, "skip-schema-validation", false, "do not validate values against the chart's JSON schema")
 	f.StringToStringVarP(&client.Labels, "labels", "l", nil, "labels for the stored release: key1=val1,key2=val2")
-	f.BoolVar(&client.EnableDNS, "enable-dns", false, "let templates look up host names")
-	f.BoolVar(&client.HideNotes, "hide-notes", false, "do not print the chart's notes; they are stored all the same")
-	f.BoolVar(&client.TakeOwnership, "take-ownership", false, "take over existing resources that belong to no release or to another one")
+	f.BoolVar(&client.EnableDNS, "enable-dns", false, "allow templates to resolve host names")
+	f.BoolVar(&client.HideNotes, "hide-notes", false, "do not print the notes of the chart; they are still stored")
+	f.BoolVar(&client.TakeOwnership, "take-ownership", false, "adopt existing resources that belong to no release or to another one")
 	addValueFlags(f, &in.values)
 	addChartPathFlags(f, &client.ChartPathOptions)
 }
@@ -168,7 +167,7 @@ func (in *chartInput) run(ctx context.Context, args []string) (*release.Release,
 	in.client.OnEvent, in.client.FollowHookLogs = view.open()
 	waits := "it is recorded as failed"
 	if in.client.Atomic {
-		waits += ", and is removed again because of --atomic"
+		waits += ", and uninstalled because of --atomic"
 	}
 	ctx, stop := in.app.untilSignal(ctx, view, interruptible{
 		release: in.client.ReleaseName, cancelled: fmt.Sprintf("Release %s has been cancelled.", in.client.ReleaseName),

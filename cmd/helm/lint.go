@@ -25,18 +25,17 @@ import (
 )
 
 const lintHelp = `
-Check charts for what would go wrong, and for what is not good practice: by Helm's
-rules, and by those about order, readiness and hooks that docs/lint.md lists.
+Check charts for errors and for violations of best practices: with the rules of Helm,
+and with rules for order, readiness and hooks, which docs/lint.md lists.
 
     $ helm lint ./shop
     $ helm lint ./shop --strict --with-subcharts -f production.yaml
     $ helm lint shop-1.2.0.tgz
-    $ helm lint ./shop -o sarif > lint.sarif     for tools that review code
+    $ helm lint ./shop -o sarif > lint.sarif     for code review tools
 
-What would keep a chart from being installed is an [ERROR], and ends the command
-with exit code 1; what is against good practice, or most likely not what was meant,
-is a [WARNING]. With -o json and -o sarif the findings are printed for other
-programs; exit codes are the same.
+A finding that prevents a chart from being installed is an [ERROR], and the command
+exits with code 1. A violation of best practices, or a probable mistake, is a [WARNING].
+-o json and -o sarif print the findings for other programs, with the same exit codes.
 `
 
 func newLintCmd(a *app) *cobra.Command {
@@ -59,12 +58,12 @@ func newLintCmd(a *app) *cobra.Command {
 		},
 	}
 	f := cmd.Flags()
-	f.BoolVar(&client.Strict, "strict", false, "take warnings for errors")
-	f.BoolVar(&client.WithSubcharts, "with-subcharts", false, "check the charts in the charts folder too")
-	f.BoolVar(&client.Quiet, "quiet", false, "print warnings and errors alone")
-	f.BoolVar(&client.SkipSchemaValidation, "skip-schema-validation", false, "do not check values by the charts' JSON schemas")
-	f.StringVar(&kubeVersion, "kube-version", "", "version of Kubernetes to check for")
-	formats := outputChoice("how the findings are printed", []string{"text", "json", "sarif"}, "for people", "for other programs", "for tools that review code")
+	f.BoolVar(&client.Strict, "strict", false, "treat warnings as errors")
+	f.BoolVar(&client.WithSubcharts, "with-subcharts", false, "also check the charts in the charts directory")
+	f.BoolVar(&client.Quiet, "quiet", false, "print only warnings and errors")
+	f.BoolVar(&client.SkipSchemaValidation, "skip-schema-validation", false, "do not validate values against the JSON schemas of the charts")
+	f.StringVar(&kubeVersion, "kube-version", "", "Kubernetes version to check for")
+	formats := outputChoice("how the findings are printed", []string{"text", "json", "sarif"}, "for people", "for other programs", "for code review tools")
 	formats.usage += " [not in Helm]"
 	formats.add(cmd, &format)
 	addValueFlags(f, vals)

@@ -22,16 +22,16 @@ import (
 const listHelp = `
 List the releases of a namespace.
 
-Without further flags, deployed and failed releases are listed by name. The
-flags that name a status may be combined; --all shows every status.
+By default, deployed and failed releases are listed, sorted by name. The flags that
+select a status can be combined; --all selects every status.
 
     $ helm list --namespace shop
     $ helm list --all-namespaces --failed --pending
     $ helm list --filter '^web-[0-9]+$' --date --reverse
     $ helm list -o json
 
-The filter is a regular expression that the release's name must match. At most
---max releases are printed, beginning with --offset.
+The filter is a regular expression that the name of the release must match. At most
+--max releases are printed, starting at --offset.
 `
 
 func newListCmd(a *app) *cobra.Command {
@@ -46,22 +46,22 @@ func newListCmd(a *app) *cobra.Command {
 	}
 	f := cmd.Flags()
 	f.BoolVarP(&client.Short, "short", "q", false, "print names only")
-	f.BoolVar(&client.NoHeaders, "no-headers", false, "leave out the table's heading")
-	f.StringVar(&client.TimeFormat, "time-format", "", `how times are printed, in Go's notation, such as "2006-01-02 15:04:05Z0700"`)
+	f.BoolVar(&client.NoHeaders, "no-headers", false, "omit the table header")
+	f.StringVar(&client.TimeFormat, "time-format", "", `time format as a Go layout, such as "2006-01-02 15:04:05Z0700"`)
 	f.BoolVarP(&client.ByDate, "date", "d", false, "sort by the time of the last deployment")
-	f.BoolVarP(&client.SortReverse, "reverse", "r", false, "turn the order round")
+	f.BoolVarP(&client.SortReverse, "reverse", "r", false, "reverse the sort order")
 	f.BoolVarP(&client.All, "all", "a", false, "list releases of every status")
 	f.BoolVar(&client.Uninstalled, "uninstalled", false, "list releases that were uninstalled with --keep-history")
 	f.BoolVar(&client.Superseded, "superseded", false, "list superseded revisions")
 	f.BoolVar(&client.Uninstalling, "uninstalling", false, "list releases that are being uninstalled")
-	f.BoolVar(&client.Deployed, "deployed", false, "list deployed releases; the default when no status is named")
+	f.BoolVar(&client.Deployed, "deployed", false, "list deployed releases; the default if no status is selected")
 	f.BoolVar(&client.Failed, "failed", false, "list failed releases")
-	f.BoolVar(&client.Pending, "pending", false, "list releases with an operation under way")
+	f.BoolVar(&client.Pending, "pending", false, "list releases with an operation in progress")
 	f.BoolVarP(&client.AllNamespaces, "all-namespaces", "A", false, "list the releases of all namespaces")
 	f.IntVarP(&client.Limit, "max", "m", 256, "list at most this many releases")
-	f.IntVar(&client.Offset, "offset", 0, "leave out this many releases at the beginning")
+	f.IntVar(&client.Offset, "offset", 0, "skip this many releases")
 	f.StringVarP(&client.Filter, "filter", "f", "", "regular expression that names must match")
-	f.StringVarP(&client.Selector, "selector", "l", "", "label query, such as team=web,tier!=test; for the secret and configmap drivers only")
+	f.StringVarP(&client.Selector, "selector", "l", "", "label selector, such as team=web,tier!=test; only for the secret and configmap drivers")
 	out := addOutputFlag(cmd)
 	cmd.RunE = func(*cobra.Command, []string) error {
 		return a.list(client, out.format)

@@ -76,9 +76,9 @@ func holderNote(h *action.Holder) string {
 	text := h.String() + ", " + h.Age()
 	switch {
 	case h.Dead:
-		text += "; it is dead, and the next upgrade, rollback or uninstall takes the release over"
+		text += "; it is no longer alive, and the next upgrade, rollback or uninstall takes over the release"
 	case h.Expired:
-		text += "; if it is dead, the next upgrade, rollback or uninstall takes the release over"
+		text += "; if it is no longer alive, the next upgrade, rollback or uninstall takes over the release"
 	}
 	return text
 }

@@ -17,15 +17,15 @@ import (
 )
 
 const packageHelp = `
-Pack charts into archives that can be installed, pushed to a registry, or put
-into a chart repository.
+Package charts into archives that can be installed, pushed to a registry, or added to
+a chart repository.
 
     $ helm package ./shop
     $ helm package ./shop --version 1.3.0 --app-version 2026.1 -d dist
     $ helm package ./shop --sign --key 'Shop Team' --keyring ~/.gnupg/secring.gpg
 
-An archive keeps everything that Chart.yaml says. Lists in annotations become
-JSON strings, so that every Helm can read it.
+An archive keeps the whole Chart.yaml. Lists in annotations become JSON strings, so that
+every version of Helm can read the archive.
 `
 
 func newPackageCmd(a *app) *cobra.Command {
@@ -33,7 +33,7 @@ func newPackageCmd(a *app) *cobra.Command {
 	client := action.NewPackage()
 	cmd := &cobra.Command{
 		Use:   "package [CHART_PATH] [...]",
-		Short: "pack a chart into an archive",
+		Short: "package a chart into an archive",
 		Long:  packageHelp,
 		RunE: func(cmd *cobra.Command, args []string) error {
 			return a.pack(cmd.Context(), client, o, args)
@@ -44,10 +44,10 @@ func newPackageCmd(a *app) *cobra.Command {
 	f.StringVar(&client.Key, "key", "", "name of the key to sign with")
 	f.StringVar(&client.Keyring, "keyring", defaultKeyring(), "file with the key to sign with")
 	f.StringVar(&client.PassphraseFile, "passphrase-file", "", `file with the passphrase of the key, or "-" for standard input`)
-	f.StringVar(&client.Version, "version", "", "give the packed chart this version")
-	f.StringVar(&client.AppVersion, "app-version", "", "give the packed chart this appVersion")
-	f.StringVarP(&client.Destination, "destination", "d", ".", "folder to write the archive to")
-	f.BoolVarP(&client.DependencyUpdate, "dependency-update", "u", false, "fetch the chart's dependencies first")
+	f.StringVar(&client.Version, "version", "", "version of the packaged chart")
+	f.StringVar(&client.AppVersion, "app-version", "", "appVersion of the packaged chart")
+	f.StringVarP(&client.Destination, "destination", "d", ".", "directory to write the archive to")
+	f.BoolVarP(&client.DependencyUpdate, "dependency-update", "u", false, "update the chart's dependencies first")
 	addRegistryFlags(f, &o)
 	return cmd
 }

@@ -18,28 +18,28 @@ import (
 )
 
 const planHelp = `
-Print what "helm upgrade" would do with the same arguments, without doing it: what is
-created, changed, with a diff, and deleted, node by node in their order, and which
-hooks run.
+Print what "helm upgrade" would do with the same arguments, without doing it: the
+resources that it would create, change (with a diff) and delete, node by node in their
+order, and the hooks that it would run.
 
     $ helm plan shop ./shop --wait=ordered
     $ helm plan shop ./shop -f production.yaml --set image.tag=1.5
     $ helm plan shop ./shop --install
     $ helm plan shop ./shop -o json
 
-The server decides: each object is sent as a dry run, in the way in which an upgrade
-would send it. Nothing is stored, no hook runs, and no revision is recorded. Values
-of Secrets are masked, in other objects too.
+Each object is sent to the server as a dry run, in the same way as in an upgrade.
+Nothing is stored, no hook runs, and no revision is recorded. The values of Secrets are
+masked, even in other objects.
 
-The order counts if --wait=ordered is given, as in "helm upgrade".
+The order is used if --wait=ordered is given, as in "helm upgrade".
 
 EXIT CODES
 
     0    nothing would be created, changed or deleted
-    2    something would be
-    1    the upgrade would fail, or the plan cannot be made
+    2    something would be created, changed or deleted
+    1    the upgrade would fail, or the plan cannot be computed
 
-Hooks alone are no change: every upgrade runs them.
+Hooks alone do not count as a change: every upgrade runs them.
 `
 
 // changesCode is the exit code for a plan that changes something.

@@ -15,20 +15,19 @@ import (
 )
 
 const pluginHelp = `
-Install, list, update and remove plugins: commands that others have written for
-helm.
+Install, list, update and uninstall plugins: additional commands for helm.
 
     $ helm plugin install https://example.com/helm-hello
     $ helm hello
 
-Plugins are kept in the folder that $HELM_PLUGINS names. With HELM_NO_PLUGINS=1
-they are left aside.
+Plugins are stored in the directory $HELM_PLUGINS. With HELM_NO_PLUGINS=1 they are
+disabled.
 `
 
 func newPluginCmd(a *app) *cobra.Command {
 	cmd := &cobra.Command{
 		Use:   "plugin",
-		Short: "install, list, update or remove plugins",
+		Short: "install, list, update or uninstall plugins",
 		Long:  pluginHelp,
 	}
 	cmd.AddCommand(

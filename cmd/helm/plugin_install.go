@@ -20,13 +20,13 @@ import (
 const pluginInstallHelp = `
 Install a plugin from
 
-- a folder, which stays where it is:  helm plugin install ./hello
+- a directory, which is linked:       helm plugin install ./hello
 - an archive:                         helm plugin install https://example.com/hello-1.2.3.tgz
 - a repository of a version control
-  system such as git:                 helm plugin install https://example.com/helm-hello --version ^1.2
+  system, such as git:                 helm plugin install https://example.com/helm-hello --version ^1.2
 
-A plugin may have a hook that runs when it is installed. Plugins run with all
-that you may do: install those that you trust.
+A plugin can have a hook that runs when it is installed. Plugins run with your
+permissions: install only plugins that you trust.
 `
 
 func newPluginInstallCmd(a *app) *cobra.Command {
@@ -114,7 +114,7 @@ func (a *app) checkPluginPath(source, path string) error {
 	if filepath.Dir(path) == filepath.Clean(a.settings.PluginsDirectory) {
 		return nil
 	}
-	return fmt.Errorf("the last part of %q cannot be the name of a folder", source)
+	return fmt.Errorf("the last part of %q cannot be the name of a directory", source)
 }
 
 // placePlugin puts a plugin into its folder and loads it. What fails leaves

@@ -14,14 +14,14 @@ import (
 )
 
 const pluginListHelp = `
-List the plugins that are installed, with their versions.
+List the installed plugins and their versions.
 `
 
 func newPluginListCmd(a *app) *cobra.Command {
 	return &cobra.Command{
 		Use:               "list",
 		Aliases:           []string{"ls"},
-		Short:             "list the plugins that are installed",
+		Short:             "list the installed plugins",
 		Long:              pluginListHelp,
 		ValidArgsFunction: completeNoMore,
 		RunE: func(*cobra.Command, []string) error {

@@ -11,18 +11,18 @@ import (
 )
 
 const pluginUninstallHelp = `
-Remove plugins.
+Uninstall plugins.
 
     $ helm plugin uninstall hello
 
-A plugin may have a hook that runs when its folder is gone.
+A plugin can have a hook that runs after its directory is deleted.
 `
 
 func newPluginUninstallCmd(a *app) *cobra.Command {
 	return &cobra.Command{
 		Use:               "uninstall <plugin>...",
 		Aliases:           []string{"rm", "remove"},
-		Short:             "remove plugins",
+		Short:             "uninstall plugins",
 		Long:              pluginUninstallHelp,
 		Args:              pluginNames("uninstall"),
 		ValidArgsFunction: a.completePluginNames,

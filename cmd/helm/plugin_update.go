@@ -13,7 +13,7 @@ import (
 )
 
 const pluginUpdateHelp = `
-Bring plugins that were installed from a version control system up to date.
+Update plugins that were installed from a version control system.
 
     $ helm plugin update hello
 `
@@ -22,7 +22,7 @@ func newPluginUpdateCmd(a *app) *cobra.Command {
 	return &cobra.Command{
 		Use:               "update <plugin>...",
 		Aliases:           []string{"up"},
-		Short:             "bring plugins up to date",
+		Short:             "update plugins",
 		Long:              pluginUpdateHelp,
 		Args:              pluginNames("update"),
 		ValidArgsFunction: a.completePluginNames,

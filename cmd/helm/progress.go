@@ -38,8 +38,8 @@ func warningsAlone() progressFlags {
 
 func addProgressFlags(cmd *cobra.Command, p *progressFlags) {
 	f := cmd.Flags()
-	f.Var((*progressFlag)(p), progressFlagName, "[not in Helm] how to show, on standard error, what is done: \"tty\" redraws a view, \"plain\" prints a line for each step, \"json\" an object, \"none\" warnings alone; \"auto\" is tty on a terminal and plain elsewhere. May also be given in $"+progressEnv)
-	f.StringVar(&p.timeline, timelineFlagName, "", "[not in Helm] write what was done, and when, into this file: as a page to look at if it ends in .html, as data if it ends in .json")
+	f.Var((*progressFlag)(p), progressFlagName, "[not in Helm] how to show progress on standard error: \"tty\" redraws a view, \"plain\" prints a line for each step, \"json\" prints an object for each step, \"none\" prints only warnings; \"auto\" is tty on a terminal and plain elsewhere. Can also be set with $"+progressEnv)
+	f.StringVar(&p.timeline, timelineFlagName, "", "[not in Helm] write a timeline of the operation to this file: as a web page if its name ends in .html, as data if it ends in .json")
 	completeFlag(cmd, progressFlagName, func(*cobra.Command, []string, string) ([]cobra.Completion, cobra.ShellCompDirective) {
 		var words []cobra.Completion
 		for _, m := range progress.Modes() {
@@ -157,7 +157,7 @@ func (v *operationView) close() {
 	}
 	v.recorder.Read(func(t *timeline.Timeline) {
 		if err := v.file.write(t); err != nil {
-			v.app.warnf("the timeline cannot be written: %v", err)
+			v.app.warnf("failed to write the timeline: %v", err)
 		}
 	})
 }
@@ -199,7 +199,7 @@ func openTimeline(name string) (*timelineFile, error) {
 	case strings.HasSuffix(name, ".json"):
 		t.encode = timeline.JSON
 	default:
-		return nil, fmt.Errorf("%s ends neither in .html nor in .json", name)
+		return nil, fmt.Errorf("the name of %s must end in .html or .json", name)
 	}
 	_, err := os.Stat(name)
 	t.made = os.IsNotExist(err)

@@ -19,9 +19,8 @@ Download charts from a repository, a registry or a URL.
     $ helm pull oci://example.com/charts/shop --version 1.2.3 --untar
     $ helm pull shop --repo https://example.com/charts -d packages
 
-A chart is kept as the package that it came in, or unpacked with --untar. With
---verify the package must be signed by a key in the keyring, and is otherwise
-not unpacked.
+A chart is saved as a package, or unpacked with --untar. With --verify the package must
+be signed by a key in the keyring; otherwise it is not unpacked.
 `
 
 func newPullCmd(a *app) *cobra.Command {
@@ -44,11 +43,11 @@ func newPullCmd(a *app) *cobra.Command {
 		},
 	}
 	f := cmd.Flags()
-	f.BoolVar(&client.Devel, "devel", false, "allow development versions, as --version '>0.0.0-0' does; --version wins over it")
+	f.BoolVar(&client.Devel, "devel", false, "allow development versions, like --version '>0.0.0-0'; --version takes precedence")
 	f.BoolVar(&client.Untar, "untar", false, "unpack the chart")
-	f.BoolVar(&client.VerifyLater, "prov", false, "download the provenance file too, without checking it")
-	f.StringVar(&client.UntarDir, "untardir", ".", "folder in which --untar makes the chart's folder; a relative one is below --destination")
-	f.StringVarP(&client.DestDir, "destination", "d", ".", "folder to write to")
+	f.BoolVar(&client.VerifyLater, "prov", false, "also download the provenance file, without verifying it")
+	f.StringVar(&client.UntarDir, "untardir", ".", "directory in which --untar creates the directory of the chart; relative to --destination")
+	f.StringVarP(&client.DestDir, "destination", "d", ".", "directory to write to")
 	addChartPathFlags(f, &client.ChartPathOptions)
 	completeFlag(cmd, "version", a.completeVersionOf(func() int { return 0 }))
 	return cmd

@@ -14,8 +14,8 @@ import (
 )
 
 const pushHelp = `
-Upload a packaged chart to an OCI registry, with its provenance file if there
-is one beside it.
+Upload a packaged chart to an OCI registry, together with its provenance file if there
+is one in the same directory.
 
     $ helm push shop-1.2.3.tgz oci://example.com/charts
 

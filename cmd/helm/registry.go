@@ -42,17 +42,17 @@ func registryOptionsFrom(c *action.ChartPathOptions) registryOptions {
 // addRegistryFlags adds the flags of commands that speak to registries.
 func addRegistryFlags(f *pflag.FlagSet, o *registryOptions) {
 	addRegistryTLSFlags(f, o)
-	f.BoolVar(&o.insecure, "insecure-skip-tls-verify", false, "take any certificate from the registry")
+	f.BoolVar(&o.insecure, "insecure-skip-tls-verify", false, "skip TLS certificate checks for the registry (insecure)")
 	f.StringVar(&o.username, "username", "", "user name for the registry")
 	f.StringVar(&o.password, "password", "", "password for the registry")
 }
 
 // addRegistryTLSFlags adds those of them that logging in has under the same names.
 func addRegistryTLSFlags(f *pflag.FlagSet, o *registryOptions) {
-	f.StringVar(&o.certFile, "cert-file", "", "client certificate to show to the registry")
+	f.StringVar(&o.certFile, "cert-file", "", "client certificate for the registry")
 	f.StringVar(&o.keyFile, "key-file", "", "key of the client certificate")
-	f.StringVar(&o.caFile, "ca-file", "", "certificate authorities that the registry's certificate is checked with")
-	f.BoolVar(&o.plainHTTP, "plain-http", false, "speak to the registry over HTTP without TLS")
+	f.StringVar(&o.caFile, "ca-file", "", "CA bundle for verifying the certificate of the registry")
+	f.BoolVar(&o.plainHTTP, "plain-http", false, "connect to the registry over plain HTTP")
 }
 
 // changeTLS tells whether the options change how TLS is spoken. Plain HTTP is only in

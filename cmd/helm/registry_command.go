@@ -8,7 +8,7 @@ import (
 )
 
 const registryHelp = `
-Log in to OCI registries, and out again.
+Log in to or out of OCI registries.
 
     $ helm registry login example.com --username anna
     $ helm registry logout example.com
@@ -17,7 +17,7 @@ Log in to OCI registries, and out again.
 func newRegistryCmd(a *app) *cobra.Command {
 	cmd := &cobra.Command{
 		Use:   "registry",
-		Short: "log in to a registry, or out",
+		Short: "log in to or out of a registry",
 		Long:  registryHelp,
 	}
 	cmd.AddCommand(

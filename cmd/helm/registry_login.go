@@ -18,13 +18,13 @@ import (
 )
 
 const registryLoginHelp = `
-Check a user name and password with a registry, and keep them for other
-commands, in the file that $HELM_REGISTRY_CONFIG names.
+Log in to a registry with a user name and a password, and store them for other commands
+in the file $HELM_REGISTRY_CONFIG.
 
     $ helm registry login example.com --username anna
     $ helm registry login example.com --username ci --password-stdin < password
 
-What is not given is asked for. An empty user name stands for a login by token.
+Helm prompts for missing credentials. An empty user name means a login with a token.
 `
 
 func newRegistryLoginCmd(a *app) *cobra.Command {
@@ -58,7 +58,7 @@ func newRegistryLoginCmd(a *app) *cobra.Command {
 	f.StringVarP(&o.username, "username", "u", "", "user name")
 	f.StringVarP(&o.password, "password", "p", "", "password or identity token")
 	f.BoolVar(&fromStdin, "password-stdin", false, "read the password or identity token from standard input")
-	f.BoolVar(&o.insecure, "insecure", false, "take any certificate from the registry")
+	f.BoolVar(&o.insecure, "insecure", false, "skip TLS certificate checks for the registry (insecure)")
 	addRegistryTLSFlags(f, &o)
 	return cmd
 }

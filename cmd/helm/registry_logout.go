@@ -11,7 +11,7 @@ import (
 )
 
 const registryLogoutHelp = `
-Forget the login for a registry.
+Delete the stored credentials for a registry.
 
     $ helm registry logout example.com
 `
@@ -19,7 +19,7 @@ Forget the login for a registry.
 func newRegistryLogoutCmd(a *app) *cobra.Command {
 	return &cobra.Command{
 		Use:               "logout [host]",
-		Short:             "forget the login for a registry",
+		Short:             "delete the stored credentials for a registry",
 		Long:              registryLogoutHelp,
 		Args:              require.MinimumNArgs(1),
 		ValidArgsFunction: cobra.NoFileCompletions,

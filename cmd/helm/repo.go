@@ -15,8 +15,8 @@ import (
 )
 
 const repoHelp = `
-Work with the chart repositories that helm knows by name, and make the index of
-one of your own.
+Manage the chart repositories that are configured by name, and create the index of a
+repository of your own.
 
     $ helm repo add example https://example.com/charts
     $ helm repo list
@@ -24,8 +24,8 @@ one of your own.
     $ helm search repo example/
     $ helm repo remove example
 
-Which repositories are known is kept in $HELM_REPOSITORY_CONFIG, what is in them
-in $HELM_REPOSITORY_CACHE.
+The repositories are stored in $HELM_REPOSITORY_CONFIG, and their indexes in
+$HELM_REPOSITORY_CACHE.
 `
 
 // defaultFetchTimeout bounds the download of an index unless --timeout says

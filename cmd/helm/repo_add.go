@@ -21,14 +21,14 @@ import (
 )
 
 const repoAddHelp = `
-Add a chart repository under a name of your choice. Its index is fetched at once;
+Add a chart repository under a name of your choice. Its index is downloaded immediately;
 a repository that cannot be reached is not added.
 
     $ helm repo add example https://example.com/charts
     $ helm repo add private https://example.com/private --username ann --password-stdin < password
     $ helm repo add inhouse https://charts.internal --ca-file ca.pem
 
-A name that is taken is only given to another repository with --force-update.
+To assign an existing name to another repository, use --force-update.
 `
 
 // repoAddInput is what repo add is told on the command line.
@@ -55,17 +55,17 @@ func newRepoAddCmd(a *app) *cobra.Command {
 	}
 	f := cmd.Flags()
 	f.StringVar(&in.entry.Username, "username", "", "user name for the repository")
-	f.StringVar(&in.entry.Password, "password", "", "password for the repository; asked for if it is missing")
+	f.StringVar(&in.entry.Password, "password", "", "password for the repository; Helm prompts for it if it is missing")
 	f.BoolVar(&in.passwordStdin, "password-stdin", false, "read the password from standard input")
-	f.BoolVar(&in.forceUpdate, "force-update", false, "put the repository in the place of another one of its name")
-	f.Bool("no-update", false, "accepted for older scripts; changes nothing")
-	f.StringVar(&in.entry.CertFile, "cert-file", "", "client certificate to show to an HTTPS server")
+	f.BoolVar(&in.forceUpdate, "force-update", false, "replace an existing repository of the same name")
+	f.Bool("no-update", false, "accepted for compatibility; has no effect")
+	f.StringVar(&in.entry.CertFile, "cert-file", "", "client certificate for an HTTPS server")
 	f.StringVar(&in.entry.KeyFile, "key-file", "", "key of the client certificate")
-	f.StringVar(&in.entry.CAFile, "ca-file", "", "certificate authorities that an HTTPS server's certificate is checked with")
-	f.BoolVar(&in.entry.InsecureSkipTLSverify, "insecure-skip-tls-verify", false, "take any certificate from the repository")
-	f.BoolVar(&in.allowDeprecated, "allow-deprecated-repos", false, "add Helm's first public repositories too, which are gone")
-	f.BoolVar(&in.entry.PassCredentialsAll, "pass-credentials", false, "send user name and password to every host, not only to the repository's")
-	f.DurationVar(&in.timeout, "timeout", defaultFetchTimeout, "how long the download of the index may take")
+	f.StringVar(&in.entry.CAFile, "ca-file", "", "CA bundle for verifying certificates of HTTPS servers")
+	f.BoolVar(&in.entry.InsecureSkipTLSverify, "insecure-skip-tls-verify", false, "skip TLS certificate checks for the repository (insecure)")
+	f.BoolVar(&in.allowDeprecated, "allow-deprecated-repos", false, "allow adding the former public repositories of Helm, which no longer exist")
+	f.BoolVar(&in.entry.PassCredentialsAll, "pass-credentials", false, "send user name and password to all hosts, not only to the host of the repository")
+	f.DurationVar(&in.timeout, "timeout", defaultFetchTimeout, "time to wait for the download of the index")
 	return cmd
 }
 

@@ -18,17 +18,17 @@ import (
 )
 
 const repoIndexHelp = `
-Make the index of a chart repository: read the packages (*.tgz) in a folder and
-in the folders right below it, and write "index.yaml" into the folder. Whatever
-serves the folder over HTTP then serves a chart repository.
+Create the index of a chart repository: read the packages (*.tgz) in a directory and in
+its immediate subdirectories, and write "index.yaml" to the directory. Any HTTP server
+can then serve the directory as a chart repository.
 
     $ helm package ./shop --destination charts
     $ helm repo index charts --url https://example.com/charts
 
-Without --url the packages are named relative to the index. With --merge what
-another index lists is taken in too; the packages of the folder win.
+Without --url the URLs of packages are relative to the index. With --merge the entries
+of another index are included; the packages in the directory take precedence.
 
-A package that cannot be loaded as a chart is left out, with a warning.
+A package that cannot be loaded as a chart is omitted with a warning.
 `
 
 // repoIndexInput is what repo index is told on the command line.
@@ -41,7 +41,7 @@ func newRepoIndexCmd(a *app) *cobra.Command {
 	var in repoIndexInput
 	cmd := &cobra.Command{
 		Use:               "index [DIR]",
-		Short:             "make the index of a folder of packages",
+		Short:             "create the index of a directory of packages",
 		Long:              repoIndexHelp,
 		Args:              require.ExactArgs(1),
 		ValidArgsFunction: completeFile(),
@@ -52,8 +52,8 @@ func newRepoIndexCmd(a *app) *cobra.Command {
 	}
 	f := cmd.Flags()
 	f.StringVar(&in.url, "url", "", "URL of the repository")
-	f.StringVar(&in.merge, "merge", "", "index whose entries are taken in; made if it is missing")
-	f.BoolVar(&in.json, "json", false, "write JSON; the file's name stays")
+	f.StringVar(&in.merge, "merge", "", "index whose entries are included; created if it does not exist")
+	f.BoolVar(&in.json, "json", false, "write JSON; the name of the file stays the same")
 	return cmd
 }
 
@@ -67,7 +67,7 @@ func (a *app) indexFolder(in *repoIndexInput) error {
 		return err
 	}
 	for _, s := range skipped {
-		a.warnf("%s is left out of the index: it cannot be loaded as a chart: %v", s.Path, s.Reason)
+		a.warnf("%s is omitted from the index, because it cannot be loaded as a chart: %v", s.Path, s.Reason)
 	}
 	if in.merge != "" {
 		other, err := a.indexToMerge(in)
@@ -86,7 +86,7 @@ func (a *app) indexToMerge(in *repoIndexInput) (*repo.IndexFile, error) {
 	if _, err := os.Stat(in.merge); errors.Is(err, fs.ErrNotExist) {
 		empty := repo.NewIndexFile()
 		if err := in.write(empty, in.merge); err != nil {
-			a.warnf("there is no index to merge, and an empty one could not be written: %v", err)
+			a.warnf("there is no index to merge, and creating an empty one failed: %v", err)
 		}
 		return empty, nil
 	}

@@ -15,7 +15,7 @@ import (
 )
 
 const repoListHelp = `
-List the chart repositories that were added, in the order in which they were.
+List the configured chart repositories, in the order in which they were added.
 `
 
 func newRepoListCmd(a *app) *cobra.Command {

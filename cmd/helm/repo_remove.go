@@ -17,7 +17,7 @@ import (
 )
 
 const repoRemoveHelp = `
-Forget chart repositories, and delete what is cached of them.
+Remove chart repositories, and delete their cached indexes.
 
     $ helm repo remove example private
 `

@@ -18,14 +18,14 @@ import (
 )
 
 const repoUpdateHelp = `
-Fetch the indexes of chart repositories anew: of all that were added, or of those
-that are named. What is searched and installed afterwards is found there.
+Download the indexes of chart repositories: of all configured ones, or of the given
+ones. Searches and installations use the downloaded indexes.
 
     $ helm repo update
     $ helm repo update example private
 
-A repository that cannot be reached keeps the index that it had. It only fails
-the command with --fail-on-repo-update-fail.
+If a repository cannot be reached, its previous index is kept. The command then fails only
+with --fail-on-repo-update-fail.
 `
 
 func newRepoUpdateCmd(a *app) *cobra.Command {
@@ -36,7 +36,7 @@ func newRepoUpdateCmd(a *app) *cobra.Command {
 	cmd := &cobra.Command{
 		Use:               "update [REPO1 [REPO2 ...]]",
 		Aliases:           []string{"up"},
-		Short:             "fetch the indexes of chart repositories",
+		Short:             "download the indexes of chart repositories",
 		Long:              repoUpdateHelp,
 		Args:              require.MinimumNArgs(0),
 		ValidArgsFunction: a.completeRepositories,
@@ -45,7 +45,7 @@ func newRepoUpdateCmd(a *app) *cobra.Command {
 		},
 	}
 	f := cmd.Flags()
-	f.DurationVar(&timeout, "timeout", defaultFetchTimeout, "how long the download of an index may take")
+	f.DurationVar(&timeout, "timeout", defaultFetchTimeout, "time to wait for the download of an index")
 	f.BoolVar(&strict, "fail-on-repo-update-fail", false, "fail if any repository could not be updated")
 	return cmd
 }

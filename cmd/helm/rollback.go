@@ -15,18 +15,17 @@ import (
 )
 
 const rollbackHelp = `
-Roll a release back to an earlier revision. Without a revision, or with 0, it is
-the one before the current one; "helm history" lists them. What it deploys becomes
-a new revision.
+Roll a release back to an earlier revision. Without a revision, or with 0, that is the
+previous one; "helm history" lists all of them. A rollback creates a new revision.
 
     $ helm rollback shop
     $ helm rollback shop 3 --wait --timeout 2m
 
-A revision that was deployed with --wait=ordered is deployed in that order again,
-and what it does not have is deleted in the reverse of the current revision's
-order. --wait=false changes everything at once all the same; it is the way out
-when a part hangs. Any other revision is deployed at once; --wait, and
---wait=ordered too, then wait until all is ready.
+A revision that was deployed with --wait=ordered is deployed in that order again, and
+resources that it does not have are deleted in the reverse order of the current revision.
+To change everything at once instead, for example because a part hangs, use --wait=false.
+Any other revision is deployed at once; --wait and --wait=ordered then wait until all
+resources are ready.
 `
 
 func newRollbackCmd(a *app) *cobra.Command {
@@ -55,16 +54,16 @@ func newRollbackCmd(a *app) *cobra.Command {
 		},
 	}
 	f := cmd.Flags()
-	f.BoolVar(&client.DryRun, "dry-run", false, "only look whether the release and the revision exist")
-	f.BoolVar(&client.Recreate, "recreate-pods", false, "delete the pods of the resources that are updated, so that they start anew")
+	f.BoolVar(&client.DryRun, "dry-run", false, "only check that the release and the revision exist")
+	f.BoolVar(&client.Recreate, "recreate-pods", false, "delete the pods of updated resources, so that they are recreated")
 	f.BoolVar(&client.Force, "force", false, "update resources by replacing them")
 	f.BoolVar(&client.DisableHooks, "no-hooks", false, "do not run hooks")
-	f.DurationVar(&client.Timeout, "timeout", defaultTimeout, "how long to wait for any one Kubernetes operation, such as a hook's Job; in order, for all of them together")
-	addWaitFlag(f, &client.Wait, &client.WaitStrategy, "wait until all resources are ready, for at most --timeout; \"false\" [not in Helm], when given: change all at once, whatever order the revision was deployed in")
+	f.DurationVar(&client.Timeout, "timeout", defaultTimeout, "time to wait for any individual Kubernetes operation, such as a hook Job; in order, for the whole operation")
+	addWaitFlag(f, &client.Wait, &client.WaitStrategy, "wait until all resources are ready, for at most --timeout; \"false\" [not in Helm], if given explicitly: change all resources at once, even if the revision was deployed in order")
 	completeFlag(cmd, "wait", completeWait)
 	checkReadiness = addReadinessFlag(f, &client.ReadinessTimeout)
-	f.BoolVar(&client.WaitForJobs, "wait-for-jobs", false, "with --wait, wait for Jobs to complete too")
-	f.BoolVar(&client.CleanupOnFail, "cleanup-on-fail", false, "if the rollback fails, delete what it created")
+	f.BoolVar(&client.WaitForJobs, "wait-for-jobs", false, "with --wait, also wait for Jobs to complete")
+	f.BoolVar(&client.CleanupOnFail, "cleanup-on-fail", false, "if the rollback fails, delete the resources that it created")
 	addTakeoverFlag(cmd, &client.Takeover)
 	addProgressFlags(cmd, &flags)
 	addHistoryMaxFlag(f, &client.MaxHistory, a.settings.MaxHistory)
@@ -87,7 +86,7 @@ func (a *app) rollback(ctx context.Context, client *action.Rollback, flags *prog
 	client.OnEvent, client.FollowHookLogs = view.open()
 	waits := "the new revision is recorded as failed"
 	if client.CleanupOnFail {
-		waits += ", and what it created is deleted because of --cleanup-on-fail"
+		waits += ", and the resources that it created are deleted because of --cleanup-on-fail"
 	}
 	ctx, stop := a.untilSignal(ctx, view, interruptible{
 		release: name, cancelled: fmt.Sprintf("Rolling back %s has been cancelled.", name), waits: waits, held: true,

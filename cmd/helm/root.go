@@ -14,59 +14,59 @@ import (
 	"github.com/ordered-helm/helm/internal/terminal"
 )
 
-const rootHelp = `Helm installs, upgrades and removes applications on Kubernetes that are packed
-as charts.
+const rootHelp = `Helm installs, upgrades and uninstalls applications on Kubernetes that are packaged as
+charts.
 
-This is Ordered Helm. With --wait=ordered it deploys the resources and subcharts
-of a chart in the order that the chart declares, and removes them in reverse.
-Without that option it behaves as stock Helm 3. What stock Helm does not have is
-marked in the help of the commands.
+This is Ordered Helm. With --wait=ordered it deploys the resources and subcharts of a
+chart in the order that the chart declares, and deletes them in reverse. Without that
+option it behaves like stock Helm 3. The help of the commands marks features that stock
+Helm does not have.
 
-Often used:
+Common commands:
 
     $ helm install shop ./shop                  install a chart as release "shop"
     $ helm install shop ./shop --wait=ordered   the same, in the chart's own order
     $ helm dag ./shop                           show that order
-    $ helm plan shop ./shop --wait=ordered      what the next line would do
-    $ helm upgrade shop ./shop --wait=ordered   bring the release up to date
-    $ helm rollback shop                        back to the revision before
-    $ helm list                                 what is installed
-    $ helm uninstall shop                       remove it again
+    $ helm plan shop ./shop --wait=ordered      preview the following upgrade
+    $ helm upgrade shop ./shop --wait=ordered   upgrade the release
+    $ helm rollback shop                        return to the previous revision
+    $ helm list                                 list the installed releases
+    $ helm uninstall shop                       remove the release
 
 Environment variables:
 
 | Variable                           | Meaning                                                             |
 |------------------------------------|---------------------------------------------------------------------|
-| $HELM_BURST_LIMIT                  | requests sent at once before throttling (100; -1 switches it off)   |
-| $HELM_CACHE_HOME                   | where cached files are kept                                         |
-| $HELM_CONFIG_HOME                  | where configuration is kept                                         |
-| $HELM_DATA_HOME                    | where data is kept                                                  |
-| $HELM_DEBUG                        | print debug lines, as --debug does                                  |
+| $HELM_BURST_LIMIT                  | requests sent at once before throttling (100; -1 disables it)       |
+| $HELM_CACHE_HOME                   | directory of cached files                                           |
+| $HELM_CONFIG_HOME                  | directory of configuration files                                    |
+| $HELM_DATA_HOME                    | directory of data files                                             |
+| $HELM_DEBUG                        | print debug output, like --debug                                    |
 | $HELM_DRIVER                       | where releases are stored: secret, configmap, memory or sql         |
-| $HELM_DRIVER_SQL_CONNECTION_STRING | how the sql driver reaches its database                             |
+| $HELM_DRIVER_SQL_CONNECTION_STRING | connection string of the database of the sql driver                 |
 | $HELM_KUBEAPISERVER                | address of the Kubernetes API server                                |
 | $HELM_KUBEASGROUPS                 | groups to impersonate, separated by commas                          |
 | $HELM_KUBEASUSER                   | user to impersonate                                                 |
 | $HELM_KUBECAFILE                   | certificate authority of the Kubernetes API server                  |
 | $HELM_KUBECONTEXT                  | context of the kubeconfig file to use                               |
-| $HELM_KUBEINSECURE_SKIP_TLS_VERIFY | take any certificate from the Kubernetes API server (insecure)      |
-| $HELM_KUBETLS_SERVER_NAME          | name to expect in the Kubernetes API server's certificate           |
+| $HELM_KUBEINSECURE_SKIP_TLS_VERIFY | skip TLS certificate checks for the API server (insecure)           |
+| $HELM_KUBETLS_SERVER_NAME          | expected name in the certificate of the Kubernetes API server       |
 | $HELM_KUBETOKEN                    | bearer token for the Kubernetes API server                          |
 | $HELM_MAX_HISTORY                  | revisions of a release to keep                                      |
-| $HELM_MAX_PARALLEL_HOOKS           | [not in Helm] hooks to run at once where a chart lets them          |
-| $HELM_MEMORY_DRIVER_DATA           | YAML files with the releases that the memory driver starts with     |
-| $HELM_NAMESPACE                    | namespace to work in                                                |
-| $HELM_NO_PLUGINS                   | 1: take no notice of plugins                                        |
-| $HELM_PLUGINS                      | folder with the plugins                                             |
-| $HELM_QPS                          | requests a second to the Kubernetes API after a burst               |
+| $HELM_MAX_PARALLEL_HOOKS           | [not in Helm] limit of hooks that run in parallel                   |
+| $HELM_MEMORY_DRIVER_DATA           | YAML files with the initial releases of the memory driver           |
+| $HELM_NAMESPACE                    | namespace of the release                                            |
+| $HELM_NO_PLUGINS                   | set to 1 to disable plugins                                         |
+| $HELM_PLUGINS                      | directory of plugins                                                |
+| $HELM_QPS                          | requests per second to the Kubernetes API after a burst             |
 | $HELM_READINESS_TIMEOUT            | [not in Helm] how long --wait=ordered waits for a resource          |
-| $HELM_REGISTRY_CONFIG              | file with the logins of registries                                  |
-| $HELM_REPOSITORY_CACHE             | folder with the cached indexes of chart repositories                |
+| $HELM_REGISTRY_CONFIG              | file with the credentials for registries                            |
+| $HELM_REPOSITORY_CACHE             | directory of cached indexes of chart repositories                   |
 | $HELM_REPOSITORY_CONFIG            | file with the names and URLs of chart repositories                  |
 | $KUBECONFIG                        | kubeconfig file ("~/.kube/config")                                  |
 
-A folder is taken from its HELM_*_HOME variable, else from the XDG variables,
-else it is the usual one of the operating system:
+A directory is taken from its HELM_*_HOME variable, otherwise from the XDG variables,
+otherwise it is the default of the operating system:
 
 | System  | Cache                     | Configuration                  | Data                    |
 |---------|---------------------------|--------------------------------|-------------------------|
@@ -78,7 +78,7 @@ else it is the usual one of the operating system:
 func newRootCmd(a *app) *cobra.Command {
 	cmd := &cobra.Command{
 		Use:               "helm",
-		Short:             "Install and manage applications on Kubernetes, in the order they declare",
+		Short:             "Install and manage applications on Kubernetes, in the order that they declare",
 		Long:              rootHelp,
 		SilenceUsage:      true,
 		CompletionOptions: cobra.CompletionOptions{DisableDefaultCmd: true},

@@ -15,7 +15,7 @@ import (
 )
 
 const searchHelp = `
-Find charts: in the repositories that were added, or on a public hub.
+Search for charts in the configured repositories, or on a public hub.
 
     $ helm search repo postgres
     $ helm search hub postgres
@@ -45,7 +45,7 @@ func (o *searchOutput) addFlags(cmd *cobra.Command) {
 
 func (o *searchOutput) addOwnFlags(f *pflag.FlagSet) {
 	const defaultWidth = 50
-	f.UintVar(&o.columnWidth, "max-col-width", defaultWidth, "widest column of the table")
+	f.UintVar(&o.columnWidth, "max-col-width", defaultWidth, "maximum width of columns, in characters")
 	f.BoolVar(&o.failIfNothing, "fail-on-no-result", false, "fail if nothing is found")
 }
 

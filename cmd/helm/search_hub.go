@@ -15,15 +15,14 @@ import (
 )
 
 const searchHubHelp = `
-Search the Artifact Hub (https://artifacthub.io), or another hub that offers the
-same search, for charts.
+Search for charts on the Artifact Hub (https://artifacthub.io), or on another hub with
+the same search API.
 
     $ helm search hub postgres
     $ helm search hub postgres --max-col-width 0 --list-repo-url
     $ helm search hub postgres --endpoint https://hub.example.com
 
-To install a chart that was found, add its repository, whose address
---list-repo-url prints.
+To install one of the charts, add its repository. --list-repo-url prints its URL.
 `
 
 const defaultHub = "https://hub.helm.sh"
@@ -45,8 +44,8 @@ func newSearchHubCmd(a *app) *cobra.Command {
 			return a.searchHub(cmd.Context(), &in, keywords(args))
 		},
 	}
-	cmd.Flags().StringVar(&in.endpoint, "endpoint", defaultHub, "address of the hub")
-	cmd.Flags().BoolVar(&in.repositories, "list-repo-url", false, "print the address of each chart's repository")
+	cmd.Flags().StringVar(&in.endpoint, "endpoint", defaultHub, "URL of the hub")
+	cmd.Flags().BoolVar(&in.repositories, "list-repo-url", false, "print the URL of the repository of each chart")
 	in.output.addFlags(cmd)
 	return cmd
 }

@@ -17,12 +17,12 @@ import (
 )
 
 const searchRepoHelp = `
-Search the repositories that were added for charts whose name, description or
-keywords hold a word. What is searched are the indexes fetched by the last "helm
-repo add" or "helm repo update".
+Search the configured repositories for charts whose name, description or keywords contain
+a keyword. The search uses the indexes that the last "helm repo add" or "helm repo
+update" downloaded.
 
-Of each chart the latest stable version is listed; --devel allows development
-versions, --version names a range, --versions lists all.
+The latest stable version of each chart is listed; --devel allows development versions,
+--version selects a range, and --versions lists all versions.
 
     $ helm search repo                           every chart
     $ helm search repo postgres --devel
@@ -44,7 +44,7 @@ func newSearchRepoCmd(a *app) *cobra.Command {
 	var in searchRepoInput
 	cmd := &cobra.Command{
 		Use:   "repo [keyword]",
-		Short: "search the repositories that were added for charts",
+		Short: "search the configured repositories for charts",
 		Long:  searchRepoHelp,
 		RunE: func(_ *cobra.Command, args []string) error {
 			return a.searchRepositories(&in, args)
@@ -52,8 +52,8 @@ func newSearchRepoCmd(a *app) *cobra.Command {
 	}
 	f := cmd.Flags()
 	f.BoolVarP(&in.regexp, "regexp", "r", false, "the keyword is a regular expression")
-	f.BoolVarP(&in.versions, "versions", "l", false, "list every version of each chart, one a line")
-	f.BoolVar(&in.devel, "devel", false, "list development versions, as --version '>0.0.0-0' does; --version wins over it")
+	f.BoolVarP(&in.versions, "versions", "l", false, "list every version of each chart, one per line")
+	f.BoolVar(&in.devel, "devel", false, "list development versions, like --version '>0.0.0-0'; --version takes precedence")
 	f.StringVar(&in.version, "version", "", "range of versions to list, such as ^2.0.0")
 	in.output.addFlags(cmd)
 	return cmd

@@ -13,8 +13,8 @@ import (
 )
 
 const showHelp = `
-Print what a chart says of itself. The chart is a folder, an archive, a URL, or
-one of a repository or registry:
+Print information about a chart. The chart is a directory, an archive, a URL, or a chart in
+a repository or registry:
 
     $ helm show chart ./shop
     $ helm show values example/shop --version 1.2.0
@@ -22,8 +22,8 @@ one of a repository or registry:
 `
 
 const showAllHelp = `
-Print everything that a chart says of itself: Chart.yaml, values.yaml, its README
-and its custom resource definitions.
+Print all information about a chart: Chart.yaml, values.yaml, its README and its custom
+resource definitions.
 
     $ helm show all ./shop
 `
@@ -35,7 +35,7 @@ Print a chart's Chart.yaml.
 `
 
 const showValuesHelp = `
-Print a chart's values.yaml, or the part of it that a JSONPath expression picks.
+Print the values.yaml of a chart, or the part of it that a JSONPath expression selects.
 
     $ helm show values ./shop
     $ helm show values ./shop --jsonpath '{.image.tag}'
@@ -48,7 +48,7 @@ Print a chart's README.
 `
 
 const showCRDsHelp = `
-Print the custom resource definitions in the crds folders of a chart and its
+Print the custom resource definitions in the crds directories of a chart and its
 subcharts.
 
     $ helm show crds ./shop
@@ -58,7 +58,7 @@ func newShowCmd(a *app) *cobra.Command {
 	cmd := &cobra.Command{
 		Use:     "show",
 		Aliases: []string{"inspect"},
-		Short:   "print what a chart says of itself",
+		Short:   "print information about a chart",
 		Long:    showHelp,
 		Args:    require.NoArgs,
 	}
@@ -66,7 +66,7 @@ func newShowCmd(a *app) *cobra.Command {
 		use, short, long string
 		format           action.ShowOutputFormat
 	}{
-		{"all [CHART]", "print everything about a chart", showAllHelp, action.ShowAll},
+		{"all [CHART]", "print all information about a chart", showAllHelp, action.ShowAll},
 		{"readme [CHART]", "print a chart's README", showReadmeHelp, action.ShowReadme},
 		{"values [CHART]", "print a chart's values", showValuesHelp, action.ShowValues},
 		{"chart [CHART]", "print a chart's Chart.yaml", showChartHelp, action.ShowChart},
@@ -89,9 +89,9 @@ func newShowPartCmd(a *app, format action.ShowOutputFormat) *cobra.Command {
 		},
 	}
 	f := cmd.Flags()
-	f.BoolVar(&client.Devel, "devel", false, "consider development versions too; without effect beside --version")
+	f.BoolVar(&client.Devel, "devel", false, "also consider development versions; has no effect with --version")
 	if format == action.ShowValues {
-		f.StringVar(&client.JSONPathTemplate, "jsonpath", "", "print only what this JSONPath expression picks")
+		f.StringVar(&client.JSONPathTemplate, "jsonpath", "", "print only the values that this JSONPath expression selects")
 	}
 	addChartPathFlags(f, &client.ChartPathOptions)
 	completeFlag(cmd, "version", a.completeVersionOf(func() int { return 0 }))

@@ -99,7 +99,7 @@ func (a *app) untilSignal(ctx context.Context, view *operationView, op interrupt
 	return cancelOnSignal(ctx, interruption{
 		announce: func() {
 			fmt.Fprintln(op.to, op.cancelled)
-			fmt.Fprintf(errOut, "Waiting until %s. A second signal leaves at once.\n", op.waits)
+			fmt.Fprintf(errOut, "Waiting until %s. Press Ctrl-C again to exit immediately.\n", op.waits)
 		},
 		leave: func(code int) {
 			closed := make(chan struct{})
@@ -117,8 +117,8 @@ func (a *app) untilSignal(ctx context.Context, view *operationView, op interrupt
 // farewell says how it goes on after a second signal.
 func (op *interruptible) farewell() string {
 	if !op.held {
-		return fmt.Sprintf("Left at once: what became of release %s is not recorded.", op.release)
+		return fmt.Sprintf("Exited immediately: the result for release %s is not recorded.", op.release)
 	}
-	return fmt.Sprintf("Left at once: nothing is undone, and release %[1]s stays as it is recorded. \"helm status %[1]s\" says how far it came; "+
-		"the next helm upgrade, rollback or uninstall of it takes it over and carries on.", op.release)
+	return fmt.Sprintf("Exited immediately: nothing is undone, and the recorded status of release %[1]s does not change. \"helm status %[1]s\" shows its progress; "+
+		"the next helm upgrade, rollback or uninstall takes over the release and continues.", op.release)
 }

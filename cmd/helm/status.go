@@ -12,19 +12,18 @@ import (
 )
 
 const statusHelp = `
-Print how a release stands: when it was deployed last, its namespace, status and
-revision, the outcome of its last tests, and its chart's notes. The status is one
-of deployed, failed, pending-install, pending-upgrade, pending-rollback,
-uninstalling, uninstalled, superseded and unknown.
+Print the status of a release: when it was last deployed, its namespace, status and
+revision, the results of its last tests, and the notes of its chart. The status is one of
+deployed, failed, pending-install, pending-upgrade, pending-rollback, uninstalling,
+uninstalled, superseded and unknown.
 
-Of a revision that was deployed with --wait=ordered it is also said of how many
-nodes its graph consists and, if it did not get to its end, how many of them were
-done; with -o json and -o yaml, which. "not followed" means that the revision has
-the graph of another one that was rolled back to by stock Helm. "helm dag" draws
-the graph.
+For a revision that was deployed with --wait=ordered, the number of nodes in its graph is
+also printed and, if the operation did not finish, how many of them were done; -o json and
+-o yaml list these nodes. "not followed" means that stock Helm rolled back to a revision
+that has a graph. "helm dag" prints the graph.
 
-While an operation works on the release, and after it was killed, it is said which
-process does so, since when, when it was last heard of, and at which nodes it is.
+While an operation is running on the release, or after it was killed, the lock holder is
+also printed: the process, when it started, its last heartbeat, and its current nodes.
 
     $ helm status shop
     $ helm status shop --show-desc --show-resources
@@ -35,7 +34,7 @@ func newStatusCmd(a *app) *cobra.Command {
 	client := action.NewStatus(a.config)
 	cmd := &cobra.Command{
 		Use:               "status RELEASE_NAME",
-		Short:             "print how a release stands",
+		Short:             "print the status of a release",
 		Long:              statusHelp,
 		Args:              require.ExactArgs(1),
 		ValidArgsFunction: a.completeRelease(),
@@ -43,8 +42,8 @@ func newStatusCmd(a *app) *cobra.Command {
 	f := cmd.Flags()
 	a.addRevisionFlag(cmd, &client.Version)
 	out := addOutputFlag(cmd)
-	f.BoolVar(&client.ShowDescription, "show-desc", false, "print the description of the revision too")
-	f.BoolVar(&client.ShowResources, "show-resources", false, "print the release's resources as they are in the cluster")
+	f.BoolVar(&client.ShowDescription, "show-desc", false, "also print the description of the revision")
+	f.BoolVar(&client.ShowResources, "show-resources", false, "print the resources of the release as they are in the cluster")
 	cmd.RunE = func(_ *cobra.Command, args []string) error {
 		// As with kubectl: for people a table of the resources, for programs
 		// the resources themselves.

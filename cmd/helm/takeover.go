@@ -14,10 +14,10 @@ const takeoverFlagName = "takeover"
 func addTakeoverFlag(cmd *cobra.Command, takeover *action.Takeover) {
 	choice[action.Takeover]{
 		name: takeoverFlagName, kind: "auto|never|force",
-		usage: "[not in Helm] what to do with a release on which another helm works, or did until it died: \"auto\" takes it over if that one is dead for sure, \"never\" does not, \"force\" also takes over one of which it is not recorded who works on it, as of stock Helm",
+		usage: "[not in Helm] what to do if the release is locked by another operation: \"auto\" takes over the release if the lock holder is no longer alive, \"never\" does not, \"force\" also takes over a release whose record names no lock holder, such as one of stock Helm",
 		words: action.Takeovers(),
 		meanings: []string{
-			"take a release over if its holder is dead", "take no release over", "also if it is not recorded who holds it",
+			"take over the release if the lock holder is no longer alive", "never take over the release", "also if the record names no lock holder",
 		},
 	}.add(cmd, takeover)
 }

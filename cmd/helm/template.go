@@ -32,16 +32,16 @@ Render a chart's templates and print the result, without a cluster.
     $ helm template ./shop --wait=ordered
     $ helm template ./shop --sequence-as argocd
 
-What a template would look up in the cluster is empty. With --validate the
-result is checked by the cluster, as an installation does. Hooks come last.
+Lookups of templates in the cluster return nothing. With --validate the cluster validates
+the result, as in an installation. Hooks are printed last.
 
-With --wait=ordered all else comes in the order in which it deploys, each layer
-between comments: "## START layer: shop database" and "## END layer: shop database".
-There are none in the files of --output-dir, nor with --show-only.
+With --wait=ordered the other resources are printed in the order in which they deploy, each
+layer between comments: "## START layer: shop database" and "## END layer: shop database".
+These comments are omitted in the files of --output-dir and with --show-only.
 
---sequence-as argocd writes the order down in the annotations of Argo CD: its waves
-are the batches of "helm dag", and hooks become hooks of its own, those that run one
-after the other in waves of their own. It implies --wait=ordered, without comments.
+--sequence-as argocd adds the order as annotations of Argo CD: its waves are the batches
+of "helm dag", and hooks become Argo CD hooks; hooks that run one at a time get waves of
+their own. It implies --wait=ordered, without comments.
 `
 
 const sequenceAsFlagName = "sequence-as"
@@ -74,16 +74,16 @@ func newTemplateCmd(a *app) *cobra.Command {
 	in.completeFlags(cmd)
 	f.Lookup(waitFlagName).Usage = printedInOrder
 	f.Lookup(readinessFlagName).Hidden = true
-	f.StringArrayVarP(&opts.showOnly, "show-only", "s", nil, "print only what this template rendered: a path in the chart, or a pattern; may be given several times")
-	f.StringVar(&in.client.OutputDir, "output-dir", "", "write the result to files in this folder")
-	f.BoolVar(&opts.validate, "validate", false, "have the cluster check the manifests, as an installation does")
-	f.BoolVar(&in.client.IncludeCRDs, "include-crds", false, "print the chart's custom resource definitions too")
-	f.BoolVar(&opts.skipTests, "skip-tests", false, "leave out tests")
-	f.BoolVar(&in.client.IsUpgrade, "is-upgrade", false, "render as for an upgrade: .Release.IsUpgrade is true, .Release.IsInstall is not")
-	f.StringVar(&opts.kubeVersion, "kube-version", "", "version of Kubernetes to render for")
-	f.StringSliceVarP(&opts.apiVersions, "api-versions", "a", nil, "API versions to render for, beside the usual ones")
-	f.BoolVar(&in.client.UseReleaseName, "release-name", false, "put the release's name into the path below --output-dir")
-	f.StringVar(&opts.sequenceAs, sequenceAsFlagName, "", "write the order down for another program: argocd [not in Helm]")
+	f.StringArrayVarP(&opts.showOnly, "show-only", "s", nil, "print only the output of this template: a path in the chart, or a pattern; can be repeated")
+	f.StringVar(&in.client.OutputDir, "output-dir", "", "write the result to files in this directory")
+	f.BoolVar(&opts.validate, "validate", false, "have the cluster validate the manifests, as in an installation")
+	f.BoolVar(&in.client.IncludeCRDs, "include-crds", false, "also print the custom resource definitions of the chart")
+	f.BoolVar(&opts.skipTests, "skip-tests", false, "omit tests")
+	f.BoolVar(&in.client.IsUpgrade, "is-upgrade", false, "render as for an upgrade: .Release.IsUpgrade is true and .Release.IsInstall is false")
+	f.StringVar(&opts.kubeVersion, "kube-version", "", "Kubernetes version to render for")
+	f.StringSliceVarP(&opts.apiVersions, "api-versions", "a", nil, "API versions to render for, in addition to the default ones")
+	f.BoolVar(&in.client.UseReleaseName, "release-name", false, "add the name of the release to the path in --output-dir")
+	f.StringVar(&opts.sequenceAs, sequenceAsFlagName, "", "add the order in the form of another program: argocd [not in Helm]")
 	completeFlag(cmd, sequenceAsFlagName, cobra.FixedCompletions([]cobra.Completion{string(action.ArrangeArgoCD)}, cobra.ShellCompDirectiveNoFileComp))
 	addPostRendererFlags(f, &in.client.PostRenderer)
 	return cmd
@@ -137,7 +137,7 @@ func (opts *templateOptions) arrange(client *action.Install) error {
 		client.WaitStrategy, client.Arrange = action.WaitStrategyOrdered, action.ArrangeArgoCD
 		return nil
 	}
-	return fmt.Errorf("--%s knows argocd alone, not %q", sequenceAsFlagName, opts.sequenceAs)
+	return fmt.Errorf("invalid --%s %q: must be %q", sequenceAsFlagName, opts.sequenceAs, action.ArrangeArgoCD)
 }
 
 // renderFor sets what templates see of the cluster.

@@ -96,7 +96,7 @@ func TestTemplateInOrder(t *testing.T) {
 			}
 		})
 	}
-	if got := runHelm(t, "template", chart, "--sequence-as", "flux"); got.code != 1 || got.stderr != "Error: --sequence-as knows argocd alone, not \"flux\"\n" {
+	if got := runHelm(t, "template", chart, "--sequence-as", "flux"); got.code != 1 || got.stderr != "Error: invalid --sequence-as \"flux\": must be \"argocd\"\n" {
 		t.Errorf("%+v", got)
 	}
 }

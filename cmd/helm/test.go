@@ -21,17 +21,16 @@ import (
 )
 
 const testHelp = `
-Run the tests of a release: the hooks of the event "test" of its charts, as they
-were installed. Those of charts with runHooksInParallel run together; "helm dag"
-shows which.
+Run the tests of a release: the hooks for the event "test" of its charts. Tests of
+charts with runHooksInParallel run in parallel; "helm dag" shows which.
 
     $ helm test shop
     $ helm test shop --filter name=smoke,name=login --logs
     $ helm test shop --filter '!name=slow' --timeout 1m
 
-Tests that are filtered out stay as they are. A test that fails says why; with
---logs, the logs of all that were run are printed too. $HELM_MAX_PARALLEL_HOOKS
-limits how many run at once.
+Tests that are filtered out are not run. Failed tests are explained; with --logs, the
+logs of all tests that ran are printed as well. $HELM_MAX_PARALLEL_HOOKS limits how many
+tests run in parallel.
 `
 
 // testInput is what test is told on the command line.
@@ -55,11 +54,11 @@ func newTestCmd(a *app) *cobra.Command {
 		},
 	}
 	f := cmd.Flags()
-	f.DurationVar(&in.client.Timeout, "timeout", defaultTimeout, "how long to wait for any one test")
-	f.BoolVar(&in.logs, "logs", false, "print the logs of the tests' pods when all have run")
-	f.StringSliceVar(&in.filters, "filter", nil, "which tests to run, by name: name=test1,name=test2; or which not to: '!name=test1'")
+	f.DurationVar(&in.client.Timeout, "timeout", defaultTimeout, "time to wait for any individual test")
+	f.BoolVar(&in.logs, "logs", false, "print the logs of the pods of the tests after all have run")
+	f.StringSliceVar(&in.filters, "filter", nil, "names of tests to run: name=test1,name=test2; or not to run: '!name=test1'")
 	addProgressFlags(cmd, &in.progress)
-	f.BoolVar(&in.client.HideNotes, "hide-notes", false, "do not print the chart's notes")
+	f.BoolVar(&in.client.HideNotes, "hide-notes", false, "do not print the notes of the chart")
 	return cmd
 }
 
@@ -82,7 +81,7 @@ func (a *app) test(ctx context.Context, in *testInput, name string) error {
 	in.readFilters()
 	ctx, stop := a.untilSignal(ctx, view, interruptible{
 		release: name, cancelled: fmt.Sprintf("Testing %s has been cancelled.", name),
-		waits: "it is recorded what became of the tests",
+		waits: "the results of the tests are recorded",
 	})
 	defer stop()
 	rel, failure := client.RunWithContext(ctx, name)

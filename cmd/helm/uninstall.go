@@ -15,20 +15,20 @@ import (
 )
 
 const uninstallHelp = `
-Remove releases: the resources of each one's last revision, and its history
-unless --keep-history is given.
+Uninstall releases: delete the resources of the last revision of each release, and its
+history unless --keep-history is given.
 
     $ helm uninstall shop
     $ helm uninstall shop billing --wait --timeout 2m
     $ helm uninstall shop --dry-run
 
-What is deleted is not waited for, unless --wait is given. Resources with the
-annotation helm.sh/resource-policy: keep stay, and are listed.
+Helm does not wait for the deletion to finish unless --wait is given. Resources with the
+annotation helm.sh/resource-policy: keep are not deleted, but listed.
 
-A release that was deployed with --wait=ordered is taken apart in reverse order:
-nothing is deleted before all that depended on it is gone, pods too. When a part
-hangs, the error names it; uninstalling again carries on. --wait=false deletes
-everything at once all the same; it is the way out.
+A release that was deployed with --wait=ordered is deleted in reverse order: a resource is
+deleted only after its dependents no longer exist, including their pods. If a part hangs,
+the error names it; another uninstall continues. To delete everything at once instead, use
+--wait=false.
 `
 
 func newUninstallCmd(a *app) *cobra.Command {
@@ -38,7 +38,7 @@ func newUninstallCmd(a *app) *cobra.Command {
 		Use:               "uninstall RELEASE_NAME [...]",
 		Aliases:           []string{"del", "delete", "un"},
 		SuggestFor:        []string{"remove", "rm"},
-		Short:             "remove a release",
+		Short:             "uninstall a release",
 		Long:              uninstallHelp,
 		Args:              a.withWaitCheck(require.MinimumNArgs(1)),
 		ValidArgsFunction: a.completeReleases,
@@ -69,18 +69,18 @@ func newUninstallCmd(a *app) *cobra.Command {
 		},
 	}
 	f := cmd.Flags()
-	f.BoolVar(&client.DryRun, "dry-run", false, "only look whether the release exists")
+	f.BoolVar(&client.DryRun, "dry-run", false, "only check that the release exists")
 	f.BoolVar(&client.DisableHooks, "no-hooks", false, "do not run hooks")
-	f.BoolVar(&client.IgnoreNotFound, "ignore-not-found", false, "a release that does not exist is no error")
-	f.BoolVar(&client.KeepHistory, "keep-history", false, "remove the resources, but keep the release's history, marked as uninstalled")
-	addWaitFlag(f, &client.Wait, &client.WaitStrategy, "wait until all resources are gone, for at most --timeout; \"ordered\" [not in Helm]: show how the release is taken apart; \"false\" [not in Helm], when given: delete all at once, whatever order the release was deployed in")
+	f.BoolVar(&client.IgnoreNotFound, "ignore-not-found", false, "do not fail if the release does not exist")
+	f.BoolVar(&client.KeepHistory, "keep-history", false, "delete the resources, but keep the history of the release, marked as uninstalled")
+	addWaitFlag(f, &client.Wait, &client.WaitStrategy, "wait until all resources are deleted, for at most --timeout; \"ordered\" [not in Helm]: show progress; \"false\" [not in Helm], if given explicitly: delete all resources at once, even if the release was deployed in order")
 	completeFlag(cmd, "wait", completeWait)
-	f.DurationVar(&client.ReadinessTimeout, readinessFlagName, 0, "[not in Helm] in order, how long each part may take to be gone, from the moment its deletion begins (default: what is left of --timeout)")
-	f.StringVar(&client.DeletionPropagation, "cascade", "background", "what happens to the objects that a deleted one owns: background, orphan or foreground")
-	f.DurationVar(&client.Timeout, "timeout", defaultTimeout, "how long to wait for any one Kubernetes operation, such as a hook's Job; in order, for all of them together")
+	f.DurationVar(&client.ReadinessTimeout, readinessFlagName, 0, "[not in Helm] in order, time to wait for the deletion of each part (default: the remainder of --timeout)")
+	f.StringVar(&client.DeletionPropagation, "cascade", "background", "deletion propagation policy: background, orphan or foreground")
+	f.DurationVar(&client.Timeout, "timeout", defaultTimeout, "time to wait for any individual Kubernetes operation, such as a hook Job; in order, for the whole operation")
 	addTakeoverFlag(cmd, &client.Takeover)
 	addProgressFlags(cmd, &flags)
-	f.StringVar(&client.Description, "description", "", "description to keep with the release's history")
+	f.StringVar(&client.Description, "description", "", "description to store in the history of the release")
 	return cmd
 }
 
@@ -91,7 +91,7 @@ func (a *app) uninstall(ctx context.Context, client *action.Uninstall, view *ope
 	defer view.pause()
 	ctx, stop := a.untilSignal(ctx, view, interruptible{
 		release: name, cancelled: fmt.Sprintf("Uninstalling %s has been cancelled.", name),
-		waits: "the release is recorded as not removed", held: true,
+		waits: "the release is recorded as not uninstalled", held: true,
 	})
 	defer stop()
 

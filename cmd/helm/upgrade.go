@@ -22,53 +22,55 @@ import (
 )
 
 const upgradeHelp = `
-Upgrade a release: to another version of its chart, to another chart, or to other
+Upgrade a release to another version of its chart, to another chart, or to different
 values.
 
     $ helm upgrade shop ./shop
     $ helm upgrade shop example/shop --version 1.3.0
     $ helm upgrade shop ./shop --install
 
-The chart is named, and values are given, as for "helm install". With --install a
-release that does not exist is installed.
+The chart and the values are specified as for "helm install". With --install, a release
+that does not exist is installed.
 
 VALUES
 
-Values that are given replace all values that were given before. Where none are
-given, the old ones stay. To choose otherwise:
+If values are given, they replace all previously given values. If none are given, the
+previous ones are kept. To change this behavior:
 
-    --reset-values               the chart's own values alone, and those given now
-    --reuse-values               all values of the old revision, the old chart's own
-                                 among them, and over them those given now
-    --reset-then-reuse-values    the new chart's own values, over them the values
-                                 given before, and over them those given now
+    --reset-values               use the default values of the chart, overridden by the
+                                 values given now
+    --reuse-values               use all values of the last revision, including the
+                                 defaults of its chart, overridden by those given now
+    --reset-then-reuse-values    use the default values of the new chart, overridden by
+                                 the previously given values, then by those given now
 
     $ helm upgrade shop ./shop --reuse-values --set image.tag=1.5
 
 ORDER
 
-With --wait=ordered what the chart declares is created and updated in that order,
-each thing the moment what it needs is ready. What the chart has no longer is
-deleted at the end, in reverse order:
+With --wait=ordered resources are created and updated in the order that the chart
+declares, each part as soon as its dependencies are ready. Resources that are no longer in
+the chart are pruned at the end, in reverse order:
 
     $ helm upgrade shop ./shop --wait=ordered --timeout 10m
 
-"helm dag ./shop" shows the order of the chart, "helm dag shop" that of the release.
+"helm dag ./shop" shows the order of the chart, and "helm dag shop" the order of the
+release.
 
-WHEN IT FAILS
+FAILURES
 
-The new revision is recorded as failed, and its resources stay as far as they
-came. With --atomic the release goes back to its last good revision; with
---cleanup-on-fail what the failed upgrade created is removed. An upgrade that is
-interrupted has failed, too. One whose process was killed leaves the release held; the
-next upgrade finds that out, takes the release over and carries on.
+If an upgrade fails or is interrupted, the new revision is recorded as failed, and its
+resources are left as they are. With --atomic the release is rolled back to its last
+successful revision; with --cleanup-on-fail the resources that the failed upgrade created
+are deleted. If the process is killed, the release stays locked; the next upgrade detects
+that, takes over the release and continues.
 
 TRYING IT OUT
 
-    $ helm upgrade shop ./shop --dry-run           lookups find nothing
-    $ helm upgrade shop ./shop --dry-run=server    lookups are answered by the cluster
+    $ helm upgrade shop ./shop --dry-run           lookups return nothing
+    $ helm upgrade shop ./shop --dry-run=server    lookups query the cluster
 
-Both print every rendered manifest, Secrets too unless --hide-secret is given.
+Both print all rendered manifests, including Secrets unless --hide-secret is given.
 `
 
 // upgradeInput is what upgrade is told on the command line.
@@ -124,48 +126,48 @@ func newUpgradeCmd(in *upgradeInput) *cobra.Command {
 // addOperationFlags adds the flags that say how the upgrade goes about it.
 func (in *upgradeInput) addOperationFlags(cmd *cobra.Command) {
 	client, f := in.client, cmd.Flags()
-	f.BoolVarP(&client.Install, "install", "i", false, "install the release if there is none of this name")
-	f.BoolVar(&in.createNamespace, "create-namespace", false, "with --install, create the release's namespace if there is none")
-	f.StringVar(&client.DryRunOption, "dry-run", "", "try the operation without changing anything: \"client\" (the meaning of a bare --dry-run) answers no lookups of templates, \"server\" does")
+	f.BoolVarP(&client.Install, "install", "i", false, "install the release if it does not exist")
+	f.BoolVar(&in.createNamespace, "create-namespace", false, "with --install, create the namespace of the release if it does not exist")
+	f.StringVar(&client.DryRunOption, "dry-run", "", "simulate the operation without changing anything: \"client\" (the meaning of a bare --dry-run) does not answer lookups of templates, \"server\" does")
 	f.Lookup("dry-run").NoOptDefVal = "client"
-	f.BoolVar(&client.HideSecret, "hide-secret", false, "do not print Secrets; only together with --dry-run")
+	f.BoolVar(&client.HideSecret, "hide-secret", false, "do not print Secrets; requires --dry-run")
 	f.BoolVar(&client.Force, "force", false, "update resources by replacing them")
-	f.BoolVar(&client.Recreate, "recreate-pods", false, "delete the pods of the resources that are updated, so that they start anew")
+	f.BoolVar(&client.Recreate, "recreate-pods", false, "delete the pods of updated resources, so that they are recreated")
 	_ = f.MarkDeprecated("recreate-pods", "functionality will no longer be updated. Consult the documentation for other methods to recreate pods") // fails for unknown flags only
 	f.BoolVar(&client.DisableHooks, "no-hooks", false, "do not run hooks")
-	f.BoolVar(&client.DisableOpenAPIValidation, "disable-openapi-validation", false, "do not check rendered manifests against the cluster's OpenAPI schema")
-	f.BoolVar(&client.SkipCRDs, "skip-crds", false, "do not install the chart's custom resource definitions: those of crds/ folders with --install, which an upgrade never touches, and hooks of the event crd-install")
-	f.DurationVar(&client.Timeout, "timeout", defaultTimeout, "how long to wait for any one Kubernetes operation, such as a hook's Job; with --wait=ordered, for all of them together")
-	addWaitFlag(f, &client.Wait, &client.WaitStrategy, "wait until all resources are ready, for at most --timeout; \"ordered\" [not in Helm]: deploy in the order that the chart declares, each part when what it needs is ready")
+	f.BoolVar(&client.DisableOpenAPIValidation, "disable-openapi-validation", false, "do not validate rendered manifests against the OpenAPI schema of the cluster")
+	f.BoolVar(&client.SkipCRDs, "skip-crds", false, "do not install the custom resource definitions of the chart: those in crds/ directories with --install (an upgrade never changes them), and crd-install hooks")
+	f.DurationVar(&client.Timeout, "timeout", defaultTimeout, "time to wait for any individual Kubernetes operation, such as a hook Job; with --wait=ordered, for the whole operation")
+	addWaitFlag(f, &client.Wait, &client.WaitStrategy, "wait until all resources are ready, for at most --timeout; \"ordered\" [not in Helm]: deploy in the order that the chart declares, each part when its dependencies are ready")
 	in.checkReadiness = in.app.addReadinessFlagBeside(f, &client.WaitStrategy, &client.ReadinessTimeout)
 	addTakeoverFlag(cmd, &client.Takeover)
-	f.BoolVar(&client.WaitForJobs, "wait-for-jobs", false, "with --wait, wait for Jobs to complete too")
-	f.BoolVar(&client.Atomic, "atomic", false, "go back to the last good revision if the upgrade fails; implies --wait")
-	f.BoolVar(&client.CleanupOnFail, "cleanup-on-fail", false, "if the upgrade fails, delete what it created")
-	f.BoolVar(&client.TakeOwnership, "take-ownership", false, "take over existing resources that belong to no release or to another one")
+	f.BoolVar(&client.WaitForJobs, "wait-for-jobs", false, "with --wait, also wait for Jobs to complete")
+	f.BoolVar(&client.Atomic, "atomic", false, "roll back to the last successful revision if the upgrade fails; implies --wait")
+	f.BoolVar(&client.CleanupOnFail, "cleanup-on-fail", false, "if the upgrade fails, delete the resources that it created")
+	f.BoolVar(&client.TakeOwnership, "take-ownership", false, "adopt existing resources that belong to no release or to another one")
 }
 
 // addReleaseFlags adds the flags that say what the new revision consists of, and
 // what is kept and printed of it.
 func (in *upgradeInput) addReleaseFlags(f *pflag.FlagSet) {
 	client := in.client
-	f.BoolVar(&client.Devel, "devel", false, "allow development versions, as --version '>0.0.0-0' does; --version wins over it")
-	f.BoolVar(&client.DependencyUpdate, "dependency-update", false, "fetch the chart's dependencies first if any is missing")
-	f.BoolVar(&client.ResetValues, "reset-values", false, "begin with the chart's own values alone")
-	f.BoolVar(&client.ReuseValues, "reuse-values", false, "begin with all values of the last revision; --reset-values wins over it")
-	f.BoolVar(&client.ResetThenReuseValues, "reset-then-reuse-values", false, "begin with the new chart's own values and, over them, those given for the last revision; --reset-values and --reuse-values win over it")
-	f.BoolVar(&client.SkipSchemaValidation, "skip-schema-validation", false, "do not check values against the chart's JSON schema")
-	f.BoolVar(&client.EnableDNS, "enable-dns", false, "let templates look up host names")
-	f.BoolVar(&client.SubNotes, "render-subchart-notes", false, "print the notes of subcharts too")
-	f.BoolVar(&client.HideNotes, "hide-notes", false, "do not print the chart's notes; they are stored all the same")
-	f.StringVar(&client.Description, "description", "", "description to keep with this revision")
-	f.StringToStringVarP(&client.Labels, "labels", "l", nil, "labels for the stored release, added to those that it has: key1=val1,key2=val2; the value null removes one")
+	f.BoolVar(&client.Devel, "devel", false, "allow development versions, like --version '>0.0.0-0'; --version takes precedence")
+	f.BoolVar(&client.DependencyUpdate, "dependency-update", false, "update the chart's dependencies first if any is missing")
+	f.BoolVar(&client.ResetValues, "reset-values", false, "use the default values of the chart, overridden by the values given now")
+	f.BoolVar(&client.ReuseValues, "reuse-values", false, "use all values of the last revision, overridden by the values given now; --reset-values takes precedence")
+	f.BoolVar(&client.ResetThenReuseValues, "reset-then-reuse-values", false, "use the default values of the new chart, overridden by the previously given values, then by those given now; --reset-values and --reuse-values take precedence")
+	f.BoolVar(&client.SkipSchemaValidation, "skip-schema-validation", false, "do not validate values against the chart's JSON schema")
+	f.BoolVar(&client.EnableDNS, "enable-dns", false, "allow templates to resolve host names")
+	f.BoolVar(&client.SubNotes, "render-subchart-notes", false, "also print the notes of subcharts")
+	f.BoolVar(&client.HideNotes, "hide-notes", false, "do not print the notes of the chart; they are still stored")
+	f.StringVar(&client.Description, "description", "", "description to store with this revision")
+	f.StringToStringVarP(&client.Labels, "labels", "l", nil, "labels to add to the stored release: key1=val1,key2=val2; the value null removes a label")
 	addHistoryMaxFlag(f, &client.MaxHistory, in.app.settings.MaxHistory)
 }
 
 // addHistoryMaxFlag adds --history-max, whose default comes from the environment.
 func addHistoryMaxFlag(f *pflag.FlagSet, limit *int, value int) {
-	f.IntVar(limit, "history-max", value, "how many revisions of the release to keep; 0 is no limit. May also be given in $HELM_MAX_HISTORY")
+	f.IntVar(limit, "history-max", value, "maximum number of revisions to keep; 0 means no limit. Can also be set with $HELM_MAX_HISTORY")
 }
 
 // upgradeFailed is what Helm says before the failure of an upgrade.
@@ -221,10 +223,10 @@ func (in *upgradeInput) run(ctx context.Context, name, reference string) (*relea
 func (in *upgradeInput) afterSignal() string {
 	waits := "the new revision is recorded as failed"
 	if in.client.CleanupOnFail {
-		waits += ", what it created is deleted because of --cleanup-on-fail"
+		waits += ", the resources that it created are deleted because of --cleanup-on-fail"
 	}
 	if in.client.Atomic {
-		waits += ", and the last good revision is back because of --atomic"
+		waits += ", and the release is rolled back because of --atomic"
 	}
 	return waits
 }

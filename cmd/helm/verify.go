@@ -13,21 +13,21 @@ import (
 )
 
 const verifyHelp = `
-Check that a packaged chart is the one that was signed, and by whom.
+Verify the signature of a packaged chart, and print who signed it.
 
-The signature is in a provenance file beside the package, as "helm package
---sign" writes it. The signer's public key must be in the keyring.
+The signature is in a provenance file in the same directory, which "helm package --sign"
+writes. The public key of the signer must be in the keyring.
 
     $ helm verify shop-1.2.3.tgz --keyring ~/.gnupg/pubring.gpg
 
-Commands that fetch charts check signatures as well, with --verify.
+Commands that download charts also verify signatures, with --verify.
 `
 
 func newVerifyCmd(a *app) *cobra.Command {
 	client := action.NewVerify()
 	cmd := &cobra.Command{
 		Use:               "verify PATH",
-		Short:             "check the signature of a packaged chart",
+		Short:             "verify the signature of a packaged chart",
 		Long:              verifyHelp,
 		Args:              require.ExactArgs(1),
 		ValidArgsFunction: completeFile(),
@@ -39,6 +39,6 @@ func newVerifyCmd(a *app) *cobra.Command {
 			return err
 		},
 	}
-	cmd.Flags().StringVar(&client.Keyring, "keyring", defaultKeyring(), "file with the public keys that the signature is checked with")
+	cmd.Flags().StringVar(&client.Keyring, "keyring", defaultKeyring(), "file with the public keys for verifying the signature")
 	return cmd
 }

@@ -16,15 +16,15 @@ import (
 )
 
 const versionHelp = `
-Print which version of Helm this is, and which of Ordered Helm: v3.22.0+ordered.1.4.0
-does what Helm v3.22.0 does, and is version 1.4.0 of Ordered Helm.
+Print the version of Helm and of Ordered Helm: v3.22.0+ordered.1.4.0 is version 1.4.0 of
+Ordered Helm, which is compatible with Helm v3.22.0.
 
     $ helm version
     $ helm version --short
     $ helm version --template '{{.Version}} built with {{.GoVersion}}'
 
-A template may use .Version, .GitCommit, .GitTreeState ("clean", or "dirty" for
-a build with local changes) and .GoVersion.
+A template can use .Version, .GitCommit, .GitTreeState ("clean", or "dirty" for a build
+with local changes) and .GoVersion.
 `
 
 func newVersionCmd(a *app) *cobra.Command {
@@ -43,9 +43,9 @@ func newVersionCmd(a *app) *cobra.Command {
 		},
 	}
 	f := cmd.Flags()
-	f.BoolVar(&short, "short", false, "print nothing but the version number")
+	f.BoolVar(&short, "short", false, "print only the version number")
 	f.StringVar(&format, "template", "", "Go template to print the version with")
-	f.BoolP("client", "c", true, "accepted for scripts written for Helm 2; changes nothing")
+	f.BoolP("client", "c", true, "accepted for compatibility with Helm 2; has no effect")
 	f.Lookup("client").Hidden = true
 	return cmd
 }

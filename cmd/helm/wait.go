@@ -74,8 +74,8 @@ func waitSwitchedOff(f *pflag.FlagSet) bool {
 func (a *app) withWaitCheck(next cobra.PositionalArgs) cobra.PositionalArgs {
 	return func(cmd *cobra.Command, args []string) error {
 		if orderedAfterBareWait(cmd.Flags(), a.args) {
-			return fmt.Errorf("%q takes \"--wait ordered\" for --wait and an argument \"ordered\": "+
-				"write --wait=ordered to follow the order, or --wait=true ordered if the argument was meant", cmd.CommandPath())
+			return fmt.Errorf("%q parses \"--wait ordered\" as --wait and an argument \"ordered\": "+
+				"use --wait=ordered to deploy in order, or --wait=true ordered if the argument is intended", cmd.CommandPath())
 		}
 		return next(cmd, args)
 	}
@@ -128,7 +128,7 @@ func takesNextWord(f *pflag.FlagSet, word string) bool {
 // the command runs.
 func addReadinessFlag(f *pflag.FlagSet, timeout *time.Duration) (check func() error) {
 	value, envErr := readinessFromEnv()
-	f.DurationVar(timeout, readinessFlagName, value, "[not in Helm] with --wait=ordered, how long what others depend on may take to become ready where its own annotation does not say; 10s if this does not either. What nothing depends on has until --timeout. May also be given in $"+readinessEnv)
+	f.DurationVar(timeout, readinessFlagName, value, "[not in Helm] with --wait=ordered, time to wait for a resource with dependents to become ready, unless its annotation sets another one (default 10s). Resources without dependents have until --timeout. Can also be set with $"+readinessEnv)
 	return func() error {
 		if !f.Changed(readinessFlagName) {
 			return envErr
@@ -157,7 +157,7 @@ func (a *app) addReadinessFlagBeside(f *pflag.FlagSet, strategy *action.WaitStra
 
 func checkReadinessFlag(f *pflag.FlagSet, timeout time.Duration) error {
 	if f.Changed(readinessFlagName) && timeout <= 0 {
-		return fmt.Errorf("--%s %s: the time to wait must be longer than 0", readinessFlagName, timeout)
+		return fmt.Errorf("--%s %s: must be greater than 0", readinessFlagName, timeout)
 	}
 	return nil
 }
@@ -172,7 +172,7 @@ func readinessFromEnv() (time.Duration, error) {
 		return 0, fmt.Errorf("$%s: %w", readinessEnv, err)
 	}
 	if value <= 0 {
-		return 0, fmt.Errorf("$%s: %s: the time to wait must be longer than 0", readinessEnv, text)
+		return 0, fmt.Errorf("$%s: %s: must be greater than 0", readinessEnv, text)
 	}
 	return value, nil
 }

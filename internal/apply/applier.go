@@ -385,9 +385,9 @@ func (a *Applier) Created() kube.ResourceList {
 func (a *Applier) WhyNotCreated(info *object.Info, live *unstructured.Unstructured) string {
 	switch uid := object.UID(a.state(info)); {
 	case uid != "" && uid != live.GetUID():
-		return "another object has taken its name"
+		return "it was replaced by another object with the same name"
 	case uid == "" && object.CheckOwner(live, a.Owner) != nil:
-		return "it does not bear the marks of the release"
+		return "it is not labelled as owned by the release"
 	}
 	return ""
 }

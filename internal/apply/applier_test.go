@@ -36,8 +36,8 @@ func TestWhyNotCreated(t *testing.T) {
 		{"same object, labels removed", "1", configMap("1", ""), ""},
 		{"another object", "1", configMap("2", "rel"), "another object"},
 		{"no answer", "", configMap("1", "rel"), ""},
-		{"no answer, owned by another release", "", configMap("1", "other"), "marks"},
-		{"no answer, not owned", "", configMap("1", ""), "marks"},
+		{"no answer, owned by another release", "", configMap("1", "other"), "not labelled as owned"},
+		{"no answer, not owned", "", configMap("1", ""), "not labelled as owned"},
 	} {
 		t.Run(c.name, func(t *testing.T) {
 			a := New(Config{Owner: object.Owner{Name: "rel", Namespace: "ns"}})

@@ -72,11 +72,11 @@ func entriesOf(h *release.Hook, wave int) (entries []entry, warning string) {
 		}
 	}
 	if len(names) == 0 {
-		return []entry{{Hook, skip}}, fmt.Sprintf("Argo CD has nothing like %s: it is marked to be skipped", eventsOf(h))
+		return []entry{{Hook, skip}}, fmt.Sprintf("Argo CD has no equivalent of %s: the hook is marked to be skipped", eventsOf(h))
 	}
 	for _, pair := range [][2]release.HookEvent{{release.HookPreInstall, release.HookPreUpgrade}, {release.HookPostInstall, release.HookPostUpgrade}} {
 		if has(pair[0]) != has(pair[1]) {
-			warning = fmt.Sprintf("it is for %s, but Argo CD does not tell an installation from an upgrade: it runs at each sync", eventsOf(h))
+			warning = fmt.Sprintf("it is for %s, but Argo CD does not distinguish installations from upgrades: the hook runs at every sync", eventsOf(h))
 		}
 	}
 	entries = []entry{{Hook, strings.Join(names, ",")}, {Wave, strconv.Itoa(wave)}}

@@ -59,9 +59,9 @@ func TestSequenceHooks(t *testing.T) {
 		{name: "after", hook: hook("Job/a 5 post-install,post-upgrade"), phase: "PostSync", wave: "0"},
 		{name: "both", hook: hook("Job/a 0 pre-install,post-install,pre-upgrade,post-upgrade"), phase: "PreSync,PostSync", wave: "0"},
 		{name: "deletion", hook: hook("Job/a 0 pre-delete,post-delete"), phase: "PreDelete,PostDelete", wave: "0"},
-		{name: "upgrade only", hook: hook("Job/a 0 pre-upgrade"), phase: "PreSync", wave: "0", warning: "it is for pre-upgrade, but Argo CD does not tell"},
-		{name: "rollback", hook: hook("Job/a 0 pre-rollback"), phase: "Skip", warning: "Argo CD has nothing like pre-rollback"},
-		{name: "test", hook: hook("Pod/a 0 test"), phase: "Skip", warning: "Argo CD has nothing like test"},
+		{name: "upgrade only", hook: hook("Job/a 0 pre-upgrade"), phase: "PreSync", wave: "0", warning: "it is for pre-upgrade, but Argo CD does not distinguish"},
+		{name: "rollback", hook: hook("Job/a 0 pre-rollback"), phase: "Skip", warning: "Argo CD has no equivalent of pre-rollback"},
+		{name: "test", hook: hook("Pod/a 0 test"), phase: "Skip", warning: "Argo CD has no equivalent of test"},
 		{name: "rollback and more", hook: hook("Job/a 0 pre-install,pre-upgrade,pre-rollback"), phase: "PreSync", wave: "0"},
 		{name: "definition", hook: hook("CustomResourceDefinition/a 0 crd-install"), wave: "-1"},
 		{

@@ -177,7 +177,7 @@ func TestAliasesThatMakeTooMuch(t *testing.T) {
 	}
 	inner := packed(t, "d/Chart.yaml", small, "d/values.yaml", text)
 	_, err := chartloader.LoadArchive(bytes.NewReader(packed(t, "c/Chart.yaml", small, "c/charts/d.tgz", string(inner))))
-	if want := "charts/d.tgz: values.yaml: its aliases make more than 16 MiB of it"; err == nil || !strings.HasPrefix(err.Error(), want) {
+	if want := "charts/d.tgz: values.yaml: its aliases expand to more than 16 MiB"; err == nil || !strings.HasPrefix(err.Error(), want) {
 		t.Errorf("got %v, want %s", err, want)
 	}
 }

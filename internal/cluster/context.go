@@ -81,7 +81,7 @@ func (g *sharedGetter) ToRESTMapper() (meta.RESTMapper, error) {
 			return nil, err
 		}
 		if client == nil {
-			return nil, errors.New("the cluster cannot be asked for what it serves")
+			return nil, errors.New("the API discovery of the cluster is not available")
 		}
 		mapper := restmapper.NewDeferredDiscoveryRESTMapper(client)
 		return restmapper.NewShortcutExpander(mapper, client, nil), nil

@@ -208,7 +208,7 @@ func (o *ordered) cause(_ context.Context, err error) error { return err }
 
 // deleteCreated deletes in reverse order.
 func (o *ordered) deleteCreated(ctx context.Context, undo *operation.Operation, created kube.ResourceList, err error) error {
-	undo.Events.Warnf("release %s failed, and what was created is deleted because of --cleanup-on-fail: %s", o.run.Release().Name, failure.Description(err))
+	undo.Events.Warnf("release %s failed; deleting the resources that it created because of --cleanup-on-fail: %s", o.run.Release().Name, failure.Description(err))
 	byID := object.ByID(created)
 	graph := &prune.Graph{
 		Cluster: undo.Cluster, Writer: undo.Writer, Events: undo.Events, Namespace: o.run.Release().Namespace,
@@ -225,7 +225,7 @@ func (o *ordered) deleteCreated(ctx context.Context, undo *operation.Operation, 
 		},
 	}
 	undo.Events.Emit(event.Event{
-		Type: event.Removing, Message: "deleting what was created: " + text.Count(len(created), "resource"), Nodes: event.RemovedNodes(graph.Removal),
+		Type: event.Removing, Message: "deleting created resources: " + text.Count(len(created), "resource"), Nodes: event.RemovedNodes(graph.Removal),
 	})
 	return graph.Run(ctx)
 }

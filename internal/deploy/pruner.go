@@ -46,11 +46,11 @@ func (p *graphPruner) prune(ctx context.Context, remaining kube.ResourceList) er
 	graph := p.run.obsolete().Graph(remaining)
 	if len(graph.Removal.Groups) > 0 {
 		p.run.emit(event.Event{
-			Type: event.Removing, Message: "deleting what the release no longer has: " + graph.Extent(), Nodes: event.RemovedNodes(graph.Removal),
+			Type: event.Removing, Message: "pruning resources no longer in the chart: " + graph.Extent(), Nodes: event.RemovedNodes(graph.Removal),
 		})
 	}
 	if err := graph.Run(ctx); err != nil {
-		return fmt.Errorf("delete what the release no longer has: %w", err)
+		return fmt.Errorf("prune resources no longer in the chart: %w", err)
 	}
 	return nil
 }

@@ -53,10 +53,10 @@ func (e *DeployError) Error() string {
 	}
 	line := strings.TrimRight(b.String(), "\n")
 	if len(e.Unfinished) > 0 {
-		line += "\nnot ready so far when that ended the operation: " + text.List(e.Unfinished, maxNamed)
+		line += "\nnot ready yet when the operation ended: " + text.List(e.Unfinished, maxNamed)
 	}
 	if len(e.NeverStarted) > 0 {
-		line += "\nnever started because of that: " + text.List(e.NeverStarted, maxNamed)
+		line += "\nskipped (blocked by this failure): " + text.List(e.NeverStarted, maxNamed)
 	}
 	return line
 }

@@ -27,7 +27,7 @@ func databaseFailure() *Resource {
 			Object: "Pod shop/db-1", Container: "app", Reason: "CrashLoopBackOff", Message: "exited with code 1, restarted 4 times",
 			Log: []string{"connecting", "panic: no such host"}, Count: 3,
 		}},
-		Remedy:  "if it only needs more time, raise --timeout",
+		Remedy:  "to allow more time, raise --timeout",
 		Outcome: "was not ready within 10s", Err: errors.New("late"),
 	}
 }
@@ -59,14 +59,14 @@ layer "database" of chart shop:
     Pod shop/db-1 container app: CrashLoopBackOff: exited with code 1, restarted 4 times (same on 2 more pods)
       | connecting
       | panic: no such host
-    if it only needs more time, raise --timeout
-never started because of that: shop:web, shop`},
+    to allow more time, raise --timeout
+skipped (blocked by this failure): shop:web, shop`},
 		{"failed", "Job/migrate failed: Job has reached the specified backoff limit",
 			&DeployError{Resources: []*Resource{jobFailure()}, Unfinished: []string{"Pod/a", "Pod/b"}}, `
 layer "migration" of chart shop:
   Job/migrate (shop/templates/job.yaml) failed: Job has reached
     the specified backoff limit
-not ready so far when that ended the operation: Pod/a, Pod/b`},
+not ready yet when the operation ended: Pod/a, Pod/b`},
 		{"two", "2 resources are not ready: Deployment/db (CrashLoopBackOff), Job/migrate (BackoffLimitExceeded)",
 			&DeployError{Resources: []*Resource{databaseFailure(), jobFailure()}}, `
 layer "database" of chart shop:
@@ -74,14 +74,14 @@ layer "database" of chart shop:
     Pod shop/db-1 container app: CrashLoopBackOff: exited with code 1, restarted 4 times (same on 2 more pods)
       | connecting
       | panic: no such host
-    if it only needs more time, raise --timeout
+    to allow more time, raise --timeout
 
 layer "migration" of chart shop:
   Job/migrate (shop/templates/job.yaml) failed: Job has reached
     the specified backoff limit`},
 		{"cancelled before anything was waited for", "context canceled",
 			&DeployError{NeverStarted: []string{"shop"}, Cause: context.Canceled}, `
-never started because of that: shop`},
+skipped (blocked by this failure): shop`},
 		{"a node that was rejected", `layer "a" of chart b could not be applied: no`,
 			&DeployError{Resources: []*Resource{{Node: "b:a", Title: `layer "a" of chart b`, State: NotApplied, Message: "no", Outcome: "could not be applied"}}}, `
 layer "a" of chart b:
@@ -122,7 +122,7 @@ func TestDeployErrorForPrograms(t *testing.T) {
 	const want = `{"summary":"Deployment/db was not ready within 10s: Pod shop/db-1 container app: CrashLoopBackOff: exited with code 1, restarted 4 times (same on 2 more pods)",` +
 		`"resources":[{"resource":"Deployment/db","namespace":"shop","file":"shop/templates/db.yaml","node":"shop:database","state":"InProgress","reason":"LessAvailable","message":"Available: 0/1",` +
 		`"causes":[{"object":"Pod shop/db-1","container":"app","reason":"CrashLoopBackOff","message":"exited with code 1, restarted 4 times","log":["connecting","panic: no such host"],"count":3}],` +
-		`"remedy":"if it only needs more time, raise --timeout","waitedSeconds":10}],"unfinished":["Pod/a"],"neverStarted":["shop"]}`
+		`"remedy":"to allow more time, raise --timeout","waitedSeconds":10}],"unfinished":["Pod/a"],"neverStarted":["shop"]}`
 	if jsonErr != nil || string(got) != want {
 		t.Errorf("got %s, %v\nwant %s", got, jsonErr, want)
 	}
@@ -136,7 +136,7 @@ func TestFromReportForbidden(t *testing.T) {
 		Forbidden: &watcher.ForbiddenError{Verb: "get", Resource: schema.GroupResource{Resource: "pods"}, Namespace: "shop", Name: "web", Err: errors.New("no")},
 	}
 	got := FromReport(report, &watcher.NotReadyError{}, time.Second).Error()
-	if want := `Pod/web cannot be followed: cannot observe "web": no permission to get pods in namespace "shop"; grant the verbs get, list and watch: no`; got != want {
+	if want := `Pod/web cannot be observed: cannot observe "web": no permission to get pods in namespace "shop"; grant the verbs get, list and watch: no`; got != want {
 		t.Errorf("got %q, want %q", got, want)
 	}
 }

@@ -44,6 +44,6 @@ type PermissionError struct {
 }
 
 func (e *PermissionError) Error() string {
-	return fmt.Sprintf("this account may not %s: nothing was changed; "+
-		"have the permission granted, or ask `kubectl auth can-i` for details", strings.Join(e.Denied, ", or "))
+	return fmt.Sprintf("this account is not allowed to %s; nothing was changed: "+
+		"grant the permission, or use `kubectl auth can-i` for details", strings.Join(e.Denied, ", or "))
 }

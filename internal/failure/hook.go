@@ -77,7 +77,7 @@ func (e *HookError) details() string {
 	}
 	line := strings.TrimRight(b.String(), "\n")
 	if len(e.NeverStarted) > 0 {
-		line += "\nhooks never started because of that: " + text.List(e.NeverStarted, maxNamed)
+		line += "\nhooks skipped (blocked by this failure): " + text.List(e.NeverStarted, maxNamed)
 	}
 	return line
 }

@@ -36,7 +36,7 @@ func (e *RemovalError) Error() string {
 		}
 	}
 	if len(e.NotDeleted) > 0 {
-		lines = append(lines, "not deleted because of that: "+text.List(e.NotDeleted, maxNamed))
+		lines = append(lines, "not deleted (blocked by this failure): "+text.List(e.NotDeleted, maxNamed))
 	}
 	return strings.Join(lines, "\n")
 }
@@ -46,13 +46,13 @@ func (e *RemovalError) Summary() string {
 	switch len(e.Resources) {
 	case 0:
 		if e.Cause == nil {
-			return "the removal did not finish"
+			return "the deletion did not finish"
 		}
 		return e.Cause.Error()
 	case 1:
 		return text.OneLine(e.Resources[0].Error())
 	}
-	return fmt.Sprintf("%d resources are not gone: %s", len(e.Resources), text.List(subjects(e.Resources), maxInSummary))
+	return fmt.Sprintf("%d resources still exist: %s", len(e.Resources), text.List(subjects(e.Resources), maxInSummary))
 }
 
 // Unwrap returns the failures one by one, and what ended the removal.

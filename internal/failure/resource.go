@@ -80,15 +80,15 @@ func FromReport(r watcher.Report, err *watcher.NotReadyError, waited time.Durati
 	case r.Status.State == readiness.Failed:
 		f.Outcome = "failed"
 	case r.Forbidden != nil:
-		f.Outcome, f.Reason, f.Message = "cannot be followed", "Forbidden", r.Forbidden.Error()
+		f.Outcome, f.Reason, f.Message = "cannot be observed", "Forbidden", r.Forbidden.Error()
 	case r.Deleted:
-		f.Outcome = "is gone"
+		f.Outcome = "no longer exists"
 	}
 	if r.Replaced {
-		f.Message = strings.TrimPrefix(f.Message+"; another object took its name meanwhile", "; ")
+		f.Message = strings.TrimPrefix(f.Message+"; it was replaced by another object with the same name", "; ")
 	}
 	if r.ObserveError != nil {
-		f.Message = strings.TrimPrefix(f.Message+"; it cannot be observed at the moment: "+r.ObserveError.Error(), "; ")
+		f.Message = strings.TrimPrefix(f.Message+"; it currently cannot be observed: "+r.ObserveError.Error(), "; ")
 	}
 	return f
 }
@@ -104,7 +104,7 @@ func (f *Resource) InNamespace(release string) {
 func (f *Resource) Interrupt(cause error, doing string) {
 	ended := errors.Is(f.Err, context.DeadlineExceeded) || errors.Is(f.Err, context.Canceled)
 	if cause != nil && ended {
-		f.Reason, f.Message, f.Outcome = reasonInterrupted, text.OneLine(cause.Error()), "was cut off while it was "+doing
+		f.Reason, f.Message, f.Outcome = reasonInterrupted, text.OneLine(cause.Error()), "was interrupted while being "+doing
 	}
 }
 

@@ -17,7 +17,7 @@ type TimeoutError struct {
 }
 
 func (e *TimeoutError) Error() string {
-	return fmt.Sprintf("the operation took longer than its timeout of %s: raise --timeout", e.Limit)
+	return fmt.Sprintf("the operation timed out after %s: raise --timeout", e.Limit)
 }
 
 // Unwrap makes it a context.DeadlineExceeded, like any other timeout.
@@ -30,7 +30,7 @@ type HookTimeoutError struct {
 }
 
 func (e *HookTimeoutError) Error() string {
-	return fmt.Sprintf("the hook had not completed within %s", e.Limit)
+	return fmt.Sprintf("the hook did not complete within %s", e.Limit)
 }
 
 // Unwrap makes it a context.DeadlineExceeded, like any other timeout.
@@ -44,7 +44,7 @@ type DeletionTimeoutError struct {
 }
 
 func (e *DeletionTimeoutError) Error() string {
-	return fmt.Sprintf("it was not gone within %s", e.Limit)
+	return fmt.Sprintf("it still existed after %s", e.Limit)
 }
 
 // Unwrap makes it a context.DeadlineExceeded, like any other timeout.

@@ -20,7 +20,7 @@ type UndoError struct {
 func (e *UndoError) Error() string {
 	var deploy *DeployError
 	if errors.As(e.Failure, &deploy) || errors.As(e.Undo, &deploy) {
-		return fmt.Sprintf("%s: %v\n\nand undoing it failed too: %v", e.Prefix, e.Failure, e.Undo)
+		return fmt.Sprintf("%s: %v\n\nundoing it also failed: %v", e.Prefix, e.Failure, e.Undo)
 	}
 	return fmt.Sprintf("%s: %v: %v", e.Prefix, e.Failure, e.Undo)
 }

@@ -167,7 +167,7 @@ func (d *diff) counts(p *sequencer.Plan) string {
 		}
 	}
 	if text == "" {
-		return "nothing has another place"
+		return "no ordering changes"
 	}
 	return text
 }

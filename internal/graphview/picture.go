@@ -151,7 +151,7 @@ func (p *painter) makeNodes() {
 		it := &item{id: fmt.Sprintf("n%d", len(p.nodes)), kind: kindLayer, title: n.Layer, change: p.pic.diff.nodes[n.ID()]}
 		switch {
 		case n.Unsequenced && layered[n.Chart]:
-			it.kind, it.title = kindRest, "in no layer"
+			it.kind, it.title = kindRest, "unlayered"
 		case n.Unsequenced:
 			it.kind, it.title = kindRest, "resources"
 		case n.Layer == "":
@@ -168,7 +168,7 @@ func (p *painter) fill(it *item, n *sequencer.Node) {
 	d := &p.pic.diff
 	about := []string{fmt.Sprintf("%s, batch %d", n.ID(), n.Level+1)}
 	if it.change == gone {
-		about = []string{n.ID() + ", gone"}
+		about = []string{n.ID() + ", removed"}
 	}
 	var lines []line
 	if it.change != gone {
@@ -184,7 +184,7 @@ func (p *painter) fill(it *item, n *sequencer.Node) {
 		}
 	}
 	for _, r := range d.goneFrom[n.ID()] {
-		about = append(about, r.ID.String()+", gone")
+		about = append(about, r.ID.String()+", removed")
 		lines = append(lines, line{r.ID.String(), gone})
 	}
 	if len(about) > maxAbout {
@@ -219,7 +219,7 @@ func (p *painter) gatherOwn() {
 			}
 			continue
 		}
-		group := &item{id: "o" + chart.id[1:], box: true, kind: kindGroup, title: "own resources", about: "the own resources of chart " + path, inner: nodes}
+		group := &item{id: "o" + chart.id[1:], box: true, kind: kindGroup, title: "own resources", about: "resources of chart " + path, inner: nodes}
 		chart.inner = append([]*item{group}, chart.inner...)
 		p.groups[path] = group
 	}

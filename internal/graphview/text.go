@@ -188,7 +188,7 @@ func (l *listing) predecessors(n *sequencer.Node) []predecessor {
 func reasonText(r sequencer.Reason) string {
 	switch {
 	case r.Implicit:
-		return "what is in no layer comes after the layers of its chart"
+		return "the unlayered resources of a chart come after its layers"
 	case r.Resource == "":
 		return fmt.Sprintf("%s: %s: %s", r.File, r.Key, r.Value)
 	}

@@ -67,7 +67,7 @@ func (v *View) Write(w io.Writer, f Format) error {
 		for i, known := range Formats() {
 			names[i] = string(known)
 		}
-		return fmt.Errorf("no format %q: there are %s", f, strings.Join(names, ", "))
+		return fmt.Errorf("unknown format %q: must be one of %s", f, strings.Join(names, ", "))
 	}
 	if f == FormatText || f == FormatDOT { // the others have escapes of their own
 		w = terminal.NewWriter(w)

@@ -117,7 +117,7 @@ func TestWriteFails(t *testing.T) {
 		}
 	}
 	v := graphview.View{Plan: sequencer.SingleNode("shop")}
-	if err := v.Write(io.Discard, "png"); err == nil || err.Error() != `no format "png": there are text, json, dot, mermaid, svg` {
+	if err := v.Write(io.Discard, "png"); err == nil || err.Error() != `unknown format "png": must be one of text, json, dot, mermaid, svg` {
 		t.Errorf("got %v", err)
 	}
 }

@@ -98,7 +98,7 @@ type ConflictError struct {
 }
 
 func (e *ConflictError) Error() string {
-	return fmt.Sprintf("another operation has made revision %d of release %s meanwhile: nothing of the release was changed, try again", e.Revision, e.Release)
+	return fmt.Sprintf("another operation created revision %d of release %s in the meantime; nothing was changed, try again", e.Revision, e.Release)
 }
 
 // Unwrap makes it Helm's error for a release that exists.

@@ -23,7 +23,7 @@ func TestCreateConflict(t *testing.T) {
 			historytest.Revision(1, release.StatusDeployed), historytest.Revision(2, release.StatusFailed), historytest.Revision(3, release.StatusPendingUpgrade))
 		releases.MaxHistory = limit
 		_, err := NewStore(releases, t.Logf).Create(historytest.Revision(3, release.StatusPendingUpgrade), nil)
-		if !errors.Is(err, driver.ErrReleaseExists) || !strings.HasSuffix(err.Error(), "another operation has made revision 3 of release rel meanwhile: nothing of the release was changed, try again") {
+		if !errors.Is(err, driver.ErrReleaseExists) || !strings.HasSuffix(err.Error(), "another operation created revision 3 of release rel in the meantime; nothing was changed, try again") {
 			t.Errorf("limit %d: got %v", limit, err)
 		}
 		if got := historytest.Versions(t, releases); !slices.Equal(got, want) {

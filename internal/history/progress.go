@@ -187,7 +187,7 @@ func (w *Writer) WriteProgress() {
 		return
 	}
 	if err := w.write(); err != nil {
-		w.store.log("warning: failed to note how far release %s came: %s", w.rel.Name, err)
+		w.store.log("warning: failed to record the progress of release %s: %s", w.rel.Name, err)
 	}
 }
 

@@ -131,7 +131,7 @@ type DamagedError struct {
 }
 
 func (e *DamagedError) Error() string {
-	return fmt.Sprintf("the record of revision %d of release %s is damaged: %s; delete it (%s.%s.v%d) once you know that nobody works on the release",
+	return fmt.Sprintf("the record of revision %d of release %s is damaged: %s; delete it (%s.%s.v%d) once you are sure that no operation is running on the release",
 		e.Revision, e.Release, e.Problem, storage.HelmStorageType, e.Release, e.Revision)
 }
 

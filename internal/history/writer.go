@@ -286,8 +286,8 @@ func (w *Writer) WriteOrWarn(events *event.Sink, change func(*release.Release)) 
 		return
 	}
 	w.LogFailure(err)
-	events.Warnf("it could not be recorded that revision %d of release %s is %s now, and helm goes on taking it for what it was before: "+
-		"roll the release back or uninstall it once it can be recorded: %v", w.rel.Version, w.rel.Name, w.rel.Info.Status, err)
+	events.Warnf("failed to record that revision %d of release %s is now %s, so Helm still considers its previous status to be current: "+
+		"roll back or uninstall the release once it can be recorded: %v", w.rel.Version, w.rel.Name, w.rel.Info.Status, err)
 }
 
 func (w *Writer) lost() error {

@@ -343,7 +343,7 @@ func TestWriteOrWarn(t *testing.T) {
 		switch {
 		case refusal == nil && len(emitted) > 0:
 			t.Errorf("emitted %q", emitted)
-		case refusal != nil && (len(emitted) != 1 || !strings.HasPrefix(emitted[0], "warning: it could not be recorded that revision 2 of release rel is failed now") || !strings.Contains(emitted[0], "you may not")):
+		case refusal != nil && (len(emitted) != 1 || !strings.HasPrefix(emitted[0], "warning: failed to record that revision 2 of release rel is now failed") || !strings.Contains(emitted[0], "you may not")):
 			t.Errorf("emitted %q", emitted)
 		}
 	}

@@ -44,7 +44,7 @@ func failedJob(name string, causes ...failure.Cause) hookrunner.Failure {
 func timedOutJob(name string) hookrunner.Failure {
 	failed := failedJob(name)
 	f := failed.Err.(*failure.IncompleteHookError).Resources[0] //nolint:errorlint // it is not wrapped
-	f.State, f.Reason, f.Message, f.Outcome, f.Remedy = "InProgress", "JobRunning", "", "had not completed within 5s", "if it only needs more time, raise --timeout"
+	f.State, f.Reason, f.Message, f.Outcome, f.Remedy = "InProgress", "JobRunning", "", "did not complete within 5s", "to allow more time, raise --timeout"
 	return failed
 }
 
@@ -71,7 +71,7 @@ func TestHookErrorText(t *testing.T) {
 	for i := range 20 {
 		manyText += fmt.Sprintf("  Job/j%d (shop/templates/j%d.yaml) failed: Job has reached the specified backoff limit\n", i, i)
 	}
-	manyText += "and 5 more: Job/j20, Job/j21, Job/j22, Job/j23, Job/j24\nhooks never started because of that: Job/n0"
+	manyText += "and 5 more: Job/j20, Job/j21, Job/j22, Job/j23, Job/j24\nhooks skipped (blocked by this failure): Job/n0"
 	for i := 1; i < 200; i++ {
 		manyText += fmt.Sprintf(", Job/n%d", i)
 	}
@@ -95,7 +95,7 @@ func TestHookErrorText(t *testing.T) {
     Pod default/a-1 container app: Error: exited with code 1
       | migrating
       | no such table
-hooks never started because of that: Job/b, Job/c
+hooks skipped (blocked by this failure): Job/b, Job/c
 `,
 		},
 		{
@@ -111,8 +111,8 @@ hooks never started because of that: Job/b, Job/c
 			text: `1 error occurred:
 	* job a failed: BackoffLimitExceeded
 
-  Job/a (shop/templates/a.yaml) had not completed within 5s
-    if it only needs more time, raise --timeout
+  Job/a (shop/templates/a.yaml) did not complete within 5s
+    to allow more time, raise --timeout
 `,
 		},
 		{
@@ -123,9 +123,9 @@ hooks never started because of that: Job/b, Job/c
 		},
 		{
 			name:    "one whose predecessor is not gone",
-			run:     &hookrunner.RunError{Failed: []hookrunner.Failure{{Hook: jobHook("a"), Err: fmt.Errorf("the hook Job/a was deleted and is not gone after 5s: %w", errors.New("time is up"))}}},
-			summary: "hook Job/a could not be created: the hook Job/a was deleted and is not gone after 5s: time is up",
-			text:    "hook Job/a could not be created: the hook Job/a was deleted and is not gone after 5s: time is up\n  Job/a (shop/templates/a.yaml) could not be created: the hook Job/a was deleted and is not gone after 5s: time is up",
+			run:     &hookrunner.RunError{Failed: []hookrunner.Failure{{Hook: jobHook("a"), Err: fmt.Errorf("the hook Job/a still exists 5s after it was deleted: %w", errors.New("time is up"))}}},
+			summary: "hook Job/a could not be created: the hook Job/a still exists 5s after it was deleted: time is up",
+			text:    "hook Job/a could not be created: the hook Job/a still exists 5s after it was deleted: time is up\n  Job/a (shop/templates/a.yaml) could not be created: the hook Job/a still exists 5s after it was deleted: time is up",
 		},
 		{
 			name:    "one, in parallel",
@@ -143,7 +143,7 @@ hooks never started because of that: Job/b, Job/c
 			summary: `hook Job/a could not be created: jobs.batch "x" already exists`,
 			text: `hook Job/a could not be created: jobs.batch "x" already exists
   Job/a (shop/templates/a.yaml) could not be created: jobs.batch "x" already exists
-hooks never started because of that: Job/b`,
+hooks skipped (blocked by this failure): Job/b`,
 		},
 		{
 			name:    "several, in parallel",
@@ -155,9 +155,9 @@ hooks never started because of that: Job/b`,
       | migrating
       | no such table
   Job/b (shop/templates/b.yaml) could not be created: jobs.batch "x" already exists
-  Job/c (shop/templates/c.yaml) had not completed within 5s
-    if it only needs more time, raise --timeout
-hooks never started because of that: Job/d`,
+  Job/c (shop/templates/c.yaml) did not complete within 5s
+    to allow more time, raise --timeout
+hooks skipped (blocked by this failure): Job/d`,
 		},
 		{name: "many", run: many, summary: manyText[:len("25 hooks failed: ")+5*len("Job/j0 (BackoffLimitExceeded), ")-2+len(" and 20 more")], text: manyText},
 	} {

@@ -47,7 +47,7 @@ func (r *Runner) recoverRevision(ctx context.Context, i *history.Interrupted) er
 		}
 		end()
 		if err != nil {
-			return fmt.Errorf("the hooks of revision %d, whose operation was interrupted: %w", i.Writer.Release().Version, err)
+			return fmt.Errorf("recover the hooks of revision %d, whose operation was interrupted: %w", i.Writer.Release().Version, err)
 		}
 	}
 	return nil
@@ -61,7 +61,7 @@ func (r *run) recover(ctx context.Context, h *release.Hook) error {
 	}
 	running := history.IsRunning(h)
 	if running {
-		r.Events.Warnf("hook %s (%s) was running when its operation died: it is waited for", hookrunner.Title(h), h.Path)
+		r.Events.Warnf("hook %s (%s) was running when its operation terminated unexpectedly; waiting for it", hookrunner.Title(h), h.Path)
 	}
 	result := r.wait(ctx, h)
 	if err := context.Cause(ctx); err != nil {
@@ -69,7 +69,7 @@ func (r *run) recover(ctx context.Context, h *release.Hook) error {
 	}
 	var incomplete *failure.IncompleteHookError
 	if errors.As(result, &incomplete) && !incomplete.HasRun() {
-		return fmt.Errorf("hook %s (%s) still runs: wait for its end, or delete it: %w", hookrunner.Title(h), h.Path, incomplete.Resources)
+		return fmt.Errorf("hook %s (%s) is still running; wait for it to finish or delete it: %w", hookrunner.Title(h), h.Path, incomplete.Resources)
 	}
 	log, policy := release.HookOutputOnSucceeded, release.HookSucceeded
 	if result != nil {

@@ -311,7 +311,7 @@ func (r *run) awaitDeleted(ctx context.Context, h *release.Hook, list kube.Resou
 	deletion := wait.Deletion{Cluster: r.Cluster, Tracker: r.tracker, Timeout: limit}
 	err = deletion.Run(ctx, list)
 	if errors.Is(err, context.DeadlineExceeded) && ctx.Err() == nil {
-		return fmt.Errorf("hook %s (%s) was deleted and is not gone after %s, raise %s if it only needs more time: %w",
+		return fmt.Errorf("hook %s (%s) still exists %s after it was deleted; to allow more time, raise %s: %w",
 			hookrunner.Title(h), h.Path, limit, source, err)
 	}
 	return err

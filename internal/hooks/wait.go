@@ -74,7 +74,7 @@ func (r *run) incompleteError(ctx context.Context, h *release.Hook, reports []wa
 		switch {
 		case report.Status.State == readiness.Ready:
 		case report.Status.Reason == readiness.ReasonDeleted && !r.isParallel(h):
-			r.Events.Warnf("hook %s (%s): %s; it counts as completed, as in Helm", hookrunner.Title(h), h.Path, report.Status.Message)
+			r.Events.Warnf("hook %s (%s): %s; it is treated as completed, as in Helm", hookrunner.Title(h), h.Path, report.Status.Message)
 		default:
 			f := failure.FromReport(report, notReady, time.Since(created))
 			f.File = h.Path
@@ -101,7 +101,7 @@ func (r *run) awaitServed(ctx context.Context, h *release.Hook, o *hookObjects) 
 		err = r.Cluster.AwaitKinds(ctx, cluster.DefinedKinds(o.list))
 	}
 	if err != nil && ctx.Err() == nil {
-		r.Events.Warnf("hook %s (%s): the kinds that it defines may not be found: %v", hookrunner.Title(h), h.Path, err)
+		r.Events.Warnf("hook %s (%s): the kinds that it defines may not be available: %v", hookrunner.Title(h), h.Path, err)
 	}
 }
 
@@ -119,13 +119,13 @@ func setOutcome(f *failure.Resource, report watcher.Report, cause error) {
 	var operation *failure.TimeoutError
 	switch {
 	case report.Status.Reason == readiness.ReasonDeleted:
-		f.Outcome = "is gone and had not completed"
+		f.Outcome = "was deleted before it completed"
 	case report.Status.State == readiness.Failed, report.Forbidden != nil:
 	case errors.As(cause, &hook):
-		f.Outcome, f.Remedy = fmt.Sprintf("had not completed within %s", hook.Limit), "if it only needs more time, raise --timeout"
+		f.Outcome, f.Remedy = fmt.Sprintf("did not complete within %s", hook.Limit), "to allow more time, raise --timeout"
 	case errors.As(cause, &operation):
-		f.Outcome = fmt.Sprintf("had not completed when the time of the operation, %s, was over", operation.Limit)
-		f.Remedy = "if it only needs more time, raise --timeout"
+		f.Outcome = fmt.Sprintf("did not complete before the operation timed out after %s", operation.Limit)
+		f.Remedy = "to allow more time, raise --timeout"
 	default:
 		f.Outcome = "had not completed when the operation was cancelled"
 	}
@@ -153,10 +153,10 @@ func invertResult(h *release.Hook, err error, withoutCluster bool) error {
 	var incomplete *failure.IncompleteHookError
 	switch {
 	case err == nil:
-		why := fmt.Errorf("%s has passed, and is a test that is to fail", hookrunner.Title(h))
+		why := fmt.Errorf("%s succeeded, but the test is expected to fail", hookrunner.Title(h))
 		return &failure.IncompleteHookError{Helm: multierror.Append(nil, why), Resources: failure.Resources{{
 			Resource: hookrunner.Title(h), File: h.Path, State: string(readiness.Failed), Reason: "TestPassed",
-			Err: why, Outcome: "has passed, and is a test that is to fail",
+			Err: why, Outcome: "succeeded, but the test is expected to fail",
 		}}}
 	case withoutCluster, errors.As(err, &incomplete) && incomplete.HasRun():
 		return nil

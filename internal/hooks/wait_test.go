@@ -31,7 +31,7 @@ func TestInvertResult(t *testing.T) {
 		err  error
 		want string
 	}{
-		{"passed", nil, "1 error occurred:\n\t* Job/a has passed, and is a test that is to fail\n\n"},
+		{"passed", nil, "1 error occurred:\n\t* Job/a succeeded, but the test is expected to fail\n\n"},
 		{"failed", failedJob("a").Err, ""},
 		{"timed out", timedOutJob("a").Err, timedOutJob("a").Err.Error()},
 		{"deleted", deleted.Err, deleted.Err.Error()},
@@ -51,7 +51,7 @@ func TestInvertResult(t *testing.T) {
 		t.Error("without a cluster: no error for a test that has passed")
 	}
 	got := newRunWithoutCluster(event.NewSink(nil), release.HookTest).hookError(&hookrunner.RunError{Failed: []hookrunner.Failure{{Hook: h, Created: true, Err: invertResult(h, nil, false)}}}, false).Error()
-	want := "hook Job/a has passed, and is a test that is to fail\n  Job/a (shop/templates/a.yaml) has passed, and is a test that is to fail"
+	want := "hook Job/a succeeded, but the test is expected to fail\n  Job/a (shop/templates/a.yaml) succeeded, but the test is expected to fail"
 	if got != want {
 		t.Errorf("got\n%s\nwant\n%s", got, want)
 	}
@@ -68,7 +68,7 @@ func TestSetOutcome(t *testing.T) {
 	running := report("Job", readiness.InProgress, "JobRunning")
 	forbidden := running
 	forbidden.Forbidden = errors.New("you may not")
-	const moreTime = "if it only needs more time, raise --timeout"
+	const moreTime = "to allow more time, raise --timeout"
 	for _, c := range []struct {
 		name                  string
 		report                watcher.Report
@@ -77,10 +77,10 @@ func TestSetOutcome(t *testing.T) {
 	}{
 		{"a Job that failed", report("Job", readiness.Failed, "BackoffLimitExceeded"), nil, "before", "", "job a failed: BackoffLimitExceeded"},
 		{"a Pod that failed", report("Pod", readiness.Failed, "PodFailed"), nil, "before", "", "pod a failed"},
-		{"a Job that was deleted", report("Job", readiness.Failed, readiness.ReasonDeleted), nil, "is gone and had not completed", "", "Job shop/a: Failed: it is so"},
+		{"a Job that was deleted", report("Job", readiness.Failed, readiness.ReasonDeleted), nil, "was deleted before it completed", "", "Job shop/a: Failed: it is so"},
 		{"a Pod that failed when the timeout was over", report("Pod", readiness.Failed, "PodFailed"), &failure.HookTimeoutError{Limit: 5 * time.Second}, "before", "", "pod a failed"},
-		{"timeout of the hook", running, &failure.HookTimeoutError{Limit: 5 * time.Second}, "had not completed within 5s", moreTime, "timed out waiting for the condition"},
-		{"timeout of the operation", running, &failure.TimeoutError{Limit: time.Minute}, "had not completed when the time of the operation, 1m0s, was over", moreTime, "timed out waiting for the condition"},
+		{"timeout of the hook", running, &failure.HookTimeoutError{Limit: 5 * time.Second}, "did not complete within 5s", moreTime, "timed out waiting for the condition"},
+		{"timeout of the operation", running, &failure.TimeoutError{Limit: time.Minute}, "did not complete before the operation timed out after 1m0s", moreTime, "timed out waiting for the condition"},
 		{"cancelled", running, errors.New("interrupted"), "had not completed when the operation was cancelled", "", "context canceled"},
 		{"not allowed to read it", forbidden, nil, "before", "", "Job shop/a: InProgress: it is so"},
 	} {
@@ -104,7 +104,7 @@ func TestSetOutcome(t *testing.T) {
 			}
 		})
 	}
-	if err := (&failure.HookTimeoutError{Limit: 5 * time.Second}); err.Error() != "the hook had not completed within 5s" || !errors.Is(err, context.DeadlineExceeded) {
+	if err := (&failure.HookTimeoutError{Limit: 5 * time.Second}); err.Error() != "the hook did not complete within 5s" || !errors.Is(err, context.DeadlineExceeded) {
 		t.Errorf("got %v", err)
 	}
 }

@@ -89,7 +89,7 @@ func (c *Client) Search(ctx context.Context, query string) ([]Result, error) {
 	}
 	found, err := decode(io.LimitReader(response.Body, maxAnswer))
 	if err != nil {
-		return nil, fmt.Errorf("what %s answers is no search result: %w", address.Redacted(), err)
+		return nil, fmt.Errorf("%s did not return search results: %w", address.Redacted(), err)
 	}
 	return found, nil
 }

@@ -206,9 +206,9 @@ func (inv *Inventory) WhyKeep(live *unstructured.Unstructured, policies map[sequ
 	}
 	if !inv.known[id] && object.CheckOwner(live, owner) != nil {
 		if inv.removed {
-			return "it does not bear the marks of the release, which was uninstalled in part"
+			return "it is not labelled as owned by the release, which was partly uninstalled"
 		}
-		return "it does not bear the marks of the release, which never was deployed with it"
+		return "it is not labelled as owned by the release, which was never deployed with it"
 	}
 	return ""
 }

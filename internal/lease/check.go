@@ -42,7 +42,7 @@ func (t Takeover) Validate() error {
 	if t == "" || slices.Contains(Takeovers(), t) {
 		return nil
 	}
-	return fmt.Errorf("there is no takeover %q: it is one of %v", string(t), Takeovers())
+	return fmt.Errorf("invalid takeover %q: must be one of %v", string(t), Takeovers())
 }
 
 const (
@@ -161,14 +161,14 @@ func (c *Check) isDead(ctx context.Context, last *release.Release) (bool, error)
 func (c *Check) watch(ctx context.Context, last *release.Release, lease *releaserecord.Lease, held *HeldError) (dead bool, err error) {
 	silent := max(0, time.Since(lease.RenewedAt)) // its clock may be ahead
 	limit := max(minWatch, lease.Duration()-silent)
-	c.Events.Warnf("release %s is held by %s, %s: looking for %s whether it still lives", c.Release, held.Holder, held.Holder.Age(), limit.Round(time.Second))
+	c.Events.Warnf("release %s is locked by %s, %s; checking for up to %s whether it is still alive", c.Release, held.Holder, held.Holder.Age(), limit.Round(time.Second))
 	ticker := time.NewTicker(watchInterval)
 	defer ticker.Stop()
 	giveUp := time.Now().Add(limit + leaseDuration)
 	for until := time.Now().Add(limit); ; {
 		select {
 		case <-ctx.Done():
-			return false, fmt.Errorf("looking whether the holder of release %s still lives: %w", c.Release, context.Cause(ctx))
+			return false, fmt.Errorf("checking whether the lock holder of release %s is still alive: %w", c.Release, context.Cause(ctx))
 		case <-ticker.C:
 		}
 		current, err := c.Store.Read(c.Release, last.Version)
@@ -177,9 +177,9 @@ func (c *Check) watch(ctx context.Context, last *release.Release, lease *release
 		}
 		if err != nil { // the holder cannot renew its lease either
 			if time.Now().After(giveUp) {
-				return false, fmt.Errorf("looking whether the holder of release %s still lives: %w", c.Release, err)
+				return false, fmt.Errorf("checking whether the lock holder of release %s is still alive: %w", c.Release, err)
 			}
-			c.Store.Logf("release %s cannot be read: %s", c.Release, err)
+			c.Store.Logf("failed to read release %s: %s", c.Release, err)
 			until = time.Now().Add(limit)
 			continue
 		}

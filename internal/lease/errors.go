@@ -37,12 +37,12 @@ func (e *HeldError) Error() string {
 	text := fmt.Sprintf("revision %d of release %s is %s", e.Revision, e.Release, e.Status)
 	switch h := e.Holder; {
 	case h == nil:
-		text += ", and its record does not say who works on it: it may be a Helm of another make that still runs; " +
-			"if you know that nobody does, --takeover=force takes the release over"
+		text += ", and its record names no lock holder: another implementation of Helm may still be running; " +
+			"if you are sure that none is, use --takeover=force to take over the release"
 	case e.takeover == TakeoverNever && h.Expired:
-		text += fmt.Sprintf(", by %s, %s: without --takeover=never it would be taken for dead, and the release be taken over", h, h.Age())
+		text += fmt.Sprintf(", by %s, %s: it is no longer alive, but --takeover=never prevents taking over the release", h, h.Age())
 	default:
-		text += fmt.Sprintf(", by %s, %s: wait for its end, or end it there", h, h.Age())
+		text += fmt.Sprintf(", by %s, %s: wait for it to finish, or stop it there", h, h.Age())
 	}
 	if e.Helm != nil {
 		text = e.Helm.Error() + ": " + text
@@ -69,12 +69,12 @@ type LostError struct {
 
 func (e *LostError) Error() string {
 	if e.Gone {
-		return fmt.Sprintf("the record of revision %d of release %s is gone: somebody has uninstalled the release, or deleted its record or its whole namespace: "+
-			"this operation has stopped, and records and undoes nothing more", e.Revision, e.Release)
+		return fmt.Sprintf("the record of revision %d of release %s no longer exists: the release was uninstalled, or its record or namespace was deleted; "+
+			"this operation stopped without recording or undoing anything further", e.Revision, e.Release)
 	}
 	by := "another operation"
 	if e.By != nil {
 		by = e.By.String()
 	}
-	return fmt.Sprintf("release %s was taken over by %s: this operation has stopped at revision %d, and records and undoes nothing more", e.Release, by, e.Revision)
+	return fmt.Sprintf("release %s was taken over by %s; this operation stopped at revision %d without recording or undoing anything further", e.Release, by, e.Revision)
 }

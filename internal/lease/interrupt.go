@@ -36,9 +36,9 @@ func Interrupt(stale *release.Release) *release.Release {
 func interruption(stale *release.Release) string {
 	h := HolderOf(stale)
 	if h == nil {
-		return fmt.Sprintf("Interrupted: it was left %s", stale.Info.Status)
+		return fmt.Sprintf("Interrupted: its status was %s", stale.Info.Status)
 	}
-	return fmt.Sprintf("Interrupted: %s ended without a word%s", h, progressOf(stale))
+	return fmt.Sprintf("Interrupted: %s terminated unexpectedly%s", h, progressOf(stale))
 }
 
 // progressOf says how far the operation on a revision came; empty if that is not known.
@@ -65,9 +65,9 @@ func WithoutLease(rec *releaserecord.Record) *releaserecord.Record {
 
 // WarnTakenOver warns that a revision is taken over.
 func WarnTakenOver(events *event.Sink, stale *release.Release) {
-	who := "its record does not say by whom"
+	who := "its record names no lock holder"
 	if h := HolderOf(stale); h != nil {
-		who = fmt.Sprintf("%s, which has worked on it %s and is dead%s", h, h.Age(), progressOf(stale))
+		who = fmt.Sprintf("%s terminated unexpectedly (%s%s)", h, h.Age(), progressOf(stale))
 	}
-	events.Warnf("revision %d of release %s was left %s: %s; the release is taken over", stale.Version, stale.Name, stale.Info.Status, who)
+	events.Warnf("revision %d of release %s is %s, but %s; taking over the release", stale.Version, stale.Name, stale.Info.Status, who)
 }

@@ -181,7 +181,7 @@ func (l *Lease) Confirm() error {
 		// considers it dead before the last one expires.
 		err = nil
 	case err != nil:
-		err = fmt.Errorf("ask whether release %s was taken over: %w", l.name, err)
+		err = fmt.Errorf("checking whether release %s was taken over: %w", l.name, err)
 	case lost == nil:
 		l.confirmed = asked
 	default:
@@ -228,7 +228,7 @@ func (l *Lease) findLoss() (*LostError, error) {
 	// An operation that takes a revision over records that, unless it is of another
 	// implementation of Helm: then nobody else concludes the revision of this one.
 	lost := &LostError{Release: l.name, Revision: l.revision, By: HolderOf(next), abandoned: Interrupt(current)}
-	lost.abandoned.Info.Description = fmt.Sprintf("Interrupted: revision %d was made meanwhile", next.Version)
+	lost.abandoned.Info.Description = fmt.Sprintf("Interrupted: revision %d was created in the meantime", next.Version)
 	return lost, nil
 }
 

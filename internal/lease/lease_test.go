@@ -175,7 +175,7 @@ func TestNewerRevision(t *testing.T) {
 			t.Errorf("got %v, and the operation ended with %v", err, l.ended())
 		}
 		left := historytest.Get(t, releases, 2)
-		if left.Info.Status != release.StatusFailed || left.Info.Description != "Interrupted: revision 3 was made meanwhile" || leaseOf(left) != nil {
+		if left.Info.Status != release.StatusFailed || left.Info.Description != "Interrupted: revision 3 was created in the meantime" || leaseOf(left) != nil {
 			t.Errorf("it is stored as %+v, with the lease %+v", left.Info, leaseOf(left))
 		}
 	})

@@ -30,7 +30,7 @@ func CreateNext(store *history.Store, events *event.Sink, rel *release.Release, 
 		return interrupted, nil
 	}
 	if undo := store.Delete(rel.Name, rel.Version); undo != nil {
-		return nil, fmt.Errorf("%w (and revision %d, which was made for nothing, cannot be deleted: %w)", err, rel.Version, undo)
+		return nil, fmt.Errorf("%w (deleting the new revision %d also failed: %w)", err, rel.Version, undo)
 	}
 	return nil, err
 }

@@ -120,9 +120,9 @@ func notString(key string, value *yaml.Node) string {
 	what := "a number or boolean: quote it"
 	switch yamledit.Resolve(value).Kind {
 	case yaml.SequenceNode:
-		what = "a list: Helm and Kubernetes take strings alone"
+		what = "a list: Helm and Kubernetes accept only strings"
 	case yaml.MappingNode:
-		what = "a map: Helm and Kubernetes take strings alone"
+		what = "a map: Helm and Kubernetes accept only strings"
 	}
 	return fmt.Sprintf("the annotation %s is %s", key, what)
 }

@@ -35,7 +35,7 @@ func (i *inspection) checkHook(o *object, annotations map[string]string) {
 	i.checkHookWords(o, annotations)
 	if _, err := strconv.Atoi(annotations[release.HookWeightAnnotation]); err != nil && annotations[release.HookWeightAnnotation] != "" {
 		i.addAs(invalidHook, Warning, i.at(o, release.HookWeightAnnotation), fmt.Sprintf(
-			"%s: %s: %q is no whole number: it counts as 0", o, release.HookWeightAnnotation, annotations[release.HookWeightAnnotation]))
+			"%s: %s: %q is not an integer: it is treated as 0", o, release.HookWeightAnnotation, annotations[release.HookWeightAnnotation]))
 	}
 	var ours []string
 	for _, key := range slices.Sorted(maps.Keys(annotations)) {
@@ -44,7 +44,7 @@ func (i *inspection) checkHook(o *object, annotations map[string]string) {
 		}
 	}
 	if len(ours) > 0 {
-		i.add(hookSequencing, i.at(o, ours[0]), fmt.Sprintf("%s is a hook, for which %s is ignored", o, strings.Join(ours, ", ")))
+		i.add(hookSequencing, i.at(o, ours[0]), fmt.Sprintf("%s is a hook: %s is ignored", o, strings.Join(ours, ", ")))
 	}
 }
 

@@ -155,7 +155,7 @@ func (i *inspection) checkObject(o *object) {
 func (i *inspection) checkAnnotation(o *object, counts bool, key string, value *yaml.Node, v any) {
 	_, isText := v.(string)
 	if text, _ := v.(string); annotation.IsSequencingKey(key) && strings.TrimSpace(text) == "" && (isText || v == nil) {
-		i.addAs(malformedValue, Warning, i.at(o, key), fmt.Sprintf("%s: %s has no value, and so no meaning", o, key))
+		i.addAs(malformedValue, Warning, i.at(o, key), fmt.Sprintf("%s: %s has no value and therefore no effect", o, key))
 	}
 	switch {
 	case !annotation.IsSequencingKey(key):
@@ -164,7 +164,7 @@ func (i *inspection) checkAnnotation(o *object, counts bool, key string, value *
 		}
 		return
 	case annotation.CanonicalKey(key) != key:
-		i.add(twoSlashKey, i.at(o, key), fmt.Sprintf("%s: Kubernetes refuses the key %s, and so does stock Helm: write %s", o, key, annotation.CanonicalKey(key)))
+		i.add(twoSlashKey, i.at(o, key), fmt.Sprintf("%s: Kubernetes and stock Helm reject the key %s: use %s", o, key, annotation.CanonicalKey(key)))
 	}
 	if counts || isText {
 		return // the plan says what is wrong, or it does not count

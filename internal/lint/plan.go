@@ -140,7 +140,7 @@ func (i *inspection) addCycle(e *sequencer.CycleError) {
 	if len(e.Edges) > 0 {
 		at = i.edge(e.Edges[0])
 	}
-	i.add(dependencyCycle, at, "a cycle: "+strings.Join(texts, ", "))
+	i.add(dependencyCycle, at, "dependency cycle: "+strings.Join(texts, ", "))
 }
 
 // edge is the place where an edge is declared.

@@ -17,14 +17,14 @@ func (i *inspection) checkNode(p *sequencer.Plan, number int) {
 	for _, r := range node.Resources {
 		if r.Timeout > defaultTimeout {
 			i.add(readinessTimeoutLong, i.atID(r.File, r.ID, annotation.ReadinessTimeout), fmt.Sprintf(
-				"%s: %s is longer than %s, the default of --timeout: without a longer one the chart is not installed in order", r.ID, r.Timeout, defaultTimeout))
+				"%s: %s is longer than %s, the default of --timeout: an ordered installation needs a longer --timeout", r.ID, r.Timeout, defaultTimeout))
 		}
 		if !node.Awaited {
 			continue
 		}
 		if r.IsCustom() && len(r.Success) == 0 {
 			i.add(customReadiness, i.atID(r.File, r.ID, ""), fmt.Sprintf(
-				"something depends on %s, a custom resource without %s: it counts as ready at once, unless it has a condition Ready",
+				"other resources depend on %s, a custom resource without %s: it counts as ready immediately unless it has a Ready condition",
 				r.ID, annotation.ReadinessSuccess))
 		}
 		if r.ID.Group == "" && r.ID.Kind == "PersistentVolumeClaim" {
@@ -47,7 +47,7 @@ func (i *inspection) checkClaim(p *sequencer.Plan, number int, claim *sequencer.
 	}
 	if len(claim.Success) == 0 {
 		i.addAs(waitForFirstConsumer, Info, i.atID(claim.File, claim.ID, ""), fmt.Sprintf(
-			"%s comes before the pod that uses it, but its storage class binds it only then: nothing waits for it", claim.ID))
+			"%s is deployed before the pod that uses it, but its storage class binds it only when that pod is scheduled: it is not waited for", claim.ID))
 		return
 	}
 	if mode == "" {
@@ -56,7 +56,7 @@ func (i *inspection) checkClaim(p *sequencer.Plan, number int, claim *sequencer.
 		mode = "is " + mode
 	}
 	i.add(waitForFirstConsumer, i.atID(claim.File, claim.ID, annotation.ReadinessSuccess), fmt.Sprintf(
-		"%s is waited for by %q before the pod comes that uses it: if its storage class %s, it is never bound", claim.ID, claim.Success[0], mode))
+		"%s is waited for by %q before the pod that uses it is deployed: if its storage class %s, it is never bound", claim.ID, claim.Success[0], mode))
 }
 
 // bindingMode is the volumeBindingMode of a claim's class, if that is part of the
@@ -128,7 +128,7 @@ func (i *inspection) checkReach(p *sequencer.Plan, node *sequencer.Node) {
 	}
 	first := node.Resources[0]
 	i.add(layerUnreached, i.atLayer(first), fmt.Sprintf(
-		"layer %q depends on nothing, and nothing in the chart depends on it: it has no place in the order of the chart", node.Layer))
+		"layer %q has no dependencies and no dependents: it has no place in the order of the chart", node.Layer))
 }
 
 // atLayer is the place where a resource names its layer.

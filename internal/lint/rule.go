@@ -73,104 +73,104 @@ const (
 func Rules() []Rule {
 	return []Rule{
 		{
-			annotationNotString, Error, "an annotation has a value that is no string",
+			annotationNotString, Error, "an annotation has a value that is not a string",
 			"Quote numbers and booleans; write lists and maps as a JSON string.",
 		},
 		{
-			conflictingSpellings, Error, "two spellings of one meaning contradict each other",
+			conflictingSpellings, Error, "two spellings of the same setting contradict each other",
 			"Keep one of the two.",
 		},
 		{
-			customReadiness, Warning, "a custom resource on which something depends does not say when it is ready",
+			customReadiness, Warning, "a custom resource with dependents does not say when it is ready",
 			`Add helm.sh/readiness-success, such as {.conditions[?(@.type=="Ready")].status} == True.`,
 		},
 		{
-			dependencyCycle, Error, "layers or subcharts wait for each other",
-			"Take one of the dependencies out.",
+			dependencyCycle, Error, "layers or subcharts depend on each other in a cycle",
+			"Remove one of the dependencies.",
 		},
 		{
-			duplicateObject, Error, "two documents describe one object",
-			"Drop one of them, or give it another name.",
+			duplicateObject, Error, "two documents define the same object",
+			"Rename or remove one of them.",
 		},
 		{
-			expressionPath, Warning, "the path of a readiness expression begins with status, where it begins anyway",
-			"Leave the first status out.",
+			expressionPath, Warning, "the path of a readiness expression begins with status, although it is relative to status",
+			"Remove the leading status.",
 		},
 		{
-			hookSequencing, Warning, "a hook has sequencing annotations, which do not count for hooks",
-			"Order hooks by helm.sh/hook-weight, or make the hook an ordinary resource in a layer.",
+			hookSequencing, Warning, "a hook has sequencing annotations, which are ignored for hooks",
+			"Order hooks with helm.sh/hook-weight, or turn the hook into an ordinary resource in a layer.",
 		},
 		{
-			invalidHook, Error, "the annotations of a hook cannot mean anything",
-			"Mend or drop the annotation.",
+			invalidHook, Error, "an annotation of a hook has an invalid value",
+			"Correct or remove the annotation.",
 		},
 		{
-			invalidHookMode, Error, "runHooksInParallel has a value that is not known",
-			"Write true, false or otherChartsOnly.",
+			invalidHookMode, Error, "runHooksInParallel has an unknown value",
+			"Use true, false or otherChartsOnly.",
 		},
 		{
-			invalidLayerName, Error, "the name of a layer is too long, or has whitespace, commas or control characters in it",
+			invalidLayerName, Error, "the name of a layer is too long, or contains whitespace, commas or control characters",
 			"Use a short name, as for a Kubernetes object.",
 		},
 		{
-			lateRoleBinding, Warning, "a role binding is deployed only after the workload whose account it serves",
-			"Give it the workload's layer, or an earlier one.",
+			lateRoleBinding, Warning, "a role binding is deployed after the workload whose service account it binds",
+			"Put it into the layer of the workload, or into an earlier one.",
 		},
 		{
-			layerUnreached, Info, "a layer neither depends on anything nor does anything depend on it",
-			"Name it in depends-on.helm.sh/layers of what needs it, or leave the layer out.",
+			layerUnreached, Info, "a layer has no dependencies and no dependents",
+			"Name it in depends-on.helm.sh/layers of the resources that need it, or remove the layer.",
 		},
 		{
-			malformedDuration, Error, "a readiness timeout is no duration",
-			`Write a number with a unit, such as "30s" or "5m".`,
+			malformedDuration, Error, "a readiness timeout is not a duration",
+			`Use a number with a unit, such as "30s" or "5m".`,
 		},
 		{
-			malformedExpression, Error, "a readiness expression cannot be read",
-			"Write a path, an operator and a value, as in {.succeeded} >= 1.",
+			malformedExpression, Error, "a readiness expression cannot be parsed",
+			"Use a path, an operator and a value, as in {.succeeded} >= 1.",
 		},
 		{
-			malformedValue, Error, "a value is of a type or form that means nothing",
-			"Write a list of strings, a JSON list in a string, or a plain string.",
+			malformedValue, Error, "a value has an invalid type or format",
+			"Use a list of strings, a JSON list in a string, or a plain string.",
 		},
 		{
-			misplacedKey, Error, "a key has no effect where it stands",
-			"Subcharts and hook modes belong into Chart.yaml, layers and readiness into templates.",
+			misplacedKey, Error, "a key has no effect in its place",
+			"Subchart dependencies and hook modes belong in Chart.yaml; layers and readiness belong in templates.",
 		},
 		{
-			readinessTimeoutLong, Warning, "a readiness timeout is longer than a whole operation may take by default",
+			readinessTimeoutLong, Warning, "a readiness timeout is longer than the default timeout of a whole operation",
 			"Lower it, or tell users of the chart to raise --timeout.",
 		},
 		{
 			selfDependency, Error, "a layer or a dependency depends on itself",
-			"Take that dependency out.",
+			"Remove that dependency.",
 		},
 		{
-			sequencingNotEnabled, Warning, "a chart below apiVersion v3 declares an order without opting in",
+			sequencingNotEnabled, Warning, "a chart with an apiVersion before v3 declares an order without enabling it",
 			`Set apiVersion: v3, or add the annotation helm.sh/sequencing: "enabled" to Chart.yaml.`,
 		},
 		{
-			twoSlashKey, Info, "an annotation has a key with two slashes, which Kubernetes and stock Helm refuse",
+			twoSlashKey, Info, "an annotation has a key with two slashes, which Kubernetes and stock Helm reject",
 			"Use the spelling with depends-on.helm.sh/.",
 		},
 		{
-			unknownKey, Error, "a key is almost one that has a meaning",
-			"Write the key that was meant.",
+			unknownKey, Error, "a key is similar to a known key",
+			"Use the intended key.",
 		},
 		{
-			unknownLayer, Warning, "a resource depends on a layer that its chart does not have",
-			"Correct the name, or put a resource into that layer.",
+			unknownLayer, Warning, "a resource depends on a layer that does not exist in its chart",
+			"Correct the name, or add a resource to that layer.",
 		},
 		{
-			unknownSubchart, Error, "a chart names a subchart that it does not declare",
-			"Correct the name, or add it to the dependencies.",
+			unknownSubchart, Error, "a chart depends on a subchart that it does not declare",
+			"Correct the name, or add the subchart to the dependencies.",
 		},
 		{
-			unmeetableNeed, Error, "a resource needs an object that the order only deploys later",
+			unmeetableNeed, Error, "a resource needs an object that the order deploys later",
 			"Put the object into the same layer, or into an earlier one.",
 		},
 		{
-			waitForFirstConsumer, Warning, "a claim is waited for that is only bound once its pod comes, which comes later",
-			"Put the claim into the layer of the pod that uses it, or leave its readiness expression out.",
+			waitForFirstConsumer, Warning, "a claim is waited for before the pod that causes it to be bound",
+			"Put the claim into the layer of the pod that uses it, or remove its readiness expression.",
 		},
 	}
 }

@@ -152,7 +152,7 @@ var broken = []struct {
 	{
 		name:  "hook-sequencing",
 		files: map[string]string{"Chart.yaml": v3, "templates/a.yaml": configMap("a", "helm.sh/hook: pre-install", "helm.sh/layer: a")},
-		want:  []string{"warning hook-sequencing templates/a.yaml:7:5"}, says: "ConfigMap/a is a hook, for which helm.sh/layer is ignored",
+		want:  []string{"warning hook-sequencing templates/a.yaml:7:5"}, says: "ConfigMap/a is a hook: helm.sh/layer is ignored",
 		mend: [3]string{"templates/a.yaml", "\n    helm.sh/layer: a", ""},
 	},
 	{
@@ -195,7 +195,7 @@ var broken = []struct {
 			"templates/a.yaml": configMap("a", "helm.sh/layer: a"), "templates/b.yaml": configMap("b", "helm.sh/layer: b", "depends-on.helm.sh/layers: c"),
 			"templates/c.yaml": configMap("c", "helm.sh/resource-group: c"),
 		},
-		want: []string{"info layer-unreached templates/a.yaml:6:5"}, says: `layer "a" depends on nothing`,
+		want: []string{"info layer-unreached templates/a.yaml:6:5"}, says: `layer "a" has no dependencies`,
 		mend: [3]string{"templates/b.yaml", "layers: c", "layers: c,a"},
 	},
 	{
@@ -412,7 +412,7 @@ var broken = []struct {
 			"templates/a.yaml":     strings.Replace(claimAndPod, "    helm.sh/readiness-success: phase == Bound\n", "", 1),
 			"templates/class.yaml": "apiVersion: storage.k8s.io/v1\nkind: StorageClass\nmetadata: {name: local, annotations: {helm.sh/layer: claims}}\nprovisioner: x\nvolumeBindingMode: WaitForFirstConsumer\n",
 		},
-		want: []string{"info wait-for-first-consumer templates/a.yaml:2:1"}, says: "nothing waits for it",
+		want: []string{"info wait-for-first-consumer templates/a.yaml:2:1"}, says: "it is not waited for",
 		mend: [3]string{"templates/class.yaml", "WaitForFirstConsumer", "Immediate"},
 	},
 }

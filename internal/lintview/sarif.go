@@ -79,10 +79,10 @@ type (
 // helmRules are names for what Helm's own rules find.
 func helmRules() []Rule {
 	return []Rule{
-		{Name: "helm/chartfile", Severity: "error", Summary: "what Helm's lint says of Chart.yaml"},
-		{Name: "helm/dependencies", Severity: "error", Summary: "what Helm's lint says of a chart's dependencies"},
-		{Name: "helm/templates", Severity: "error", Summary: "what Helm's lint says of templates"},
-		{Name: "helm/values", Severity: "error", Summary: "what Helm's lint says of values"},
+		{Name: "helm/chartfile", Severity: "error", Summary: "Helm's own rules for Chart.yaml"},
+		{Name: "helm/dependencies", Severity: "error", Summary: "Helm's own rules for the dependencies of a chart"},
+		{Name: "helm/templates", Severity: "error", Summary: "Helm's own rules for templates"},
+		{Name: "helm/values", Severity: "error", Summary: "Helm's own rules for values"},
 	}
 }
 

@@ -81,7 +81,7 @@ func (d *delegatingWriter) Apply(ctx context.Context, list kube.ResourceList, o 
 	if o.ThreeWay {
 		merger, ok := client.(kube.InterfaceThreeWayMerge)
 		if !ok {
-			return &Applied{}, fmt.Errorf("a Kubernetes client of type %T cannot merge three-way, which taking ownership needs", client)
+			return &Applied{}, fmt.Errorf("taking ownership needs three-way merges, which a Kubernetes client of type %T does not support", client)
 		}
 		update = merger.UpdateThreeWayMerge
 	}

@@ -58,7 +58,7 @@ func TestDelegatedApply(t *testing.T) {
 		{name: "merged", client: func(p *otherClient) kube.Interface { return p }},
 		{name: "failing", client: func(p *otherClient) kube.Interface { return p }, err: errors.New("its own"), want: "its own"},
 		{name: "three-way", client: func(p *otherClient) kube.Interface { return otherThreeWayClient{p} }, threeWay: true, want: "three-way"},
-		{name: "not three-way", client: func(p *otherClient) kube.Interface { return p }, threeWay: true, want: "a Kubernetes client of type *objectwriter.otherClient cannot merge three-way, which taking ownership needs"},
+		{name: "not three-way", client: func(p *otherClient) kube.Interface { return p }, threeWay: true, want: "taking ownership needs three-way merges, which a Kubernetes client of type *objectwriter.otherClient does not support"},
 	} {
 		t.Run(c.name, func(t *testing.T) {
 			p := &otherClient{err: c.err}

@@ -15,7 +15,7 @@ import (
 )
 
 // errNoCluster is the error of a dry run without a cluster.
-var errNoCluster = errors.New("the Kubernetes client has no cluster that could be asked")
+var errNoCluster = errors.New("the Kubernetes client has no cluster")
 
 // Effect is what Apply would do with an object.
 type Effect int

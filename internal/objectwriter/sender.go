@@ -159,7 +159,7 @@ func (s *sender) replace(ctx context.Context, ch *change) error {
 // patch sends a patch, if there is anything to change.
 func (s *sender) patch(ctx context.Context, ch *change) error {
 	if ch.base == nil {
-		s.log("%s was not declared before: what is live is the base of the merge", object.Describe(ch.info))
+		s.log("%s was not declared before: using the live object as the base of the merge", object.Describe(ch.info))
 		ch.base = ch.live
 	}
 	p, err := patch.Compute(ch.info, ch.base, ch.live, s.options.ThreeWay)
@@ -167,7 +167,7 @@ func (s *sender) patch(ctx context.Context, ch *change) error {
 		return fmt.Errorf("failed to create patch: %w", err)
 	}
 	if p.IsEmpty() {
-		s.log("%s is as declared", object.Describe(ch.info))
+		s.log("%s is unchanged", object.Describe(ch.info))
 		ch.succeed(unchanged, ch.live)
 		return nil
 	}
@@ -181,7 +181,7 @@ func (s *sender) patch(ctx context.Context, ch *change) error {
 		return fmt.Errorf("cannot patch %q with kind %s: %w", ch.info.Name, ch.info.Mapping.GroupVersionKind.Kind, err)
 	}
 	if ch.isUnchangedBy(patched) {
-		s.log("%s is as declared", object.Describe(ch.info)) // the patch sets what the server does not store
+		s.log("%s is unchanged", object.Describe(ch.info)) // the patch sets what the server does not store
 		ch.succeed(unchanged, patched)
 		return nil
 	}

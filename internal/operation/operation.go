@@ -89,7 +89,7 @@ func (op *Operation) openCluster(ctx context.Context) *cluster.Client {
 
 // warnUnanswered says that the API server does not serve requests.
 func (op *Operation) warnUnanswered(err error) {
-	op.Events.Emit(event.Event{Type: event.Observing, Message: "the API server does not serve a request, which is sent again: " + err.Error()})
+	op.Events.Emit(event.Event{Type: event.Observing, Message: "the API server does not answer a request; retrying: " + err.Error()})
 }
 
 // StartUndo begins an operation that undoes this one, while this one still holds the

@@ -35,7 +35,7 @@ func Text(w io.Writer, p *preview.Preview) error {
 		writeObjects(out, n.Objects)
 	}
 	if len(p.Removed) > 0 {
-		fmt.Fprint(out, "\nno longer in the release, in the order of deletion\n")
+		fmt.Fprint(out, "\nno longer in the chart, in order of deletion\n")
 	}
 	for _, n := range p.Removed {
 		fmt.Fprintf(out, "\n%s\n", n.Node)

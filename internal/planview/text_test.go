@@ -47,7 +47,7 @@ shop:base
 shop
   = unchanged Service/s in prod
 
-no longer in the release, in the order of deletion
+no longer in the chart, in order of deletion
 
 shop:old
   - delete ConfigMap/gone in prod

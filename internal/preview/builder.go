@@ -176,7 +176,7 @@ func (b *Builder) Build(ctx context.Context, run *deploy.Run) (*Preview, error) 
 		})
 	}
 	if o.RecreatePods {
-		b.op.Events.Warn("the pods of its workloads would be deleted, too (--recreate-pods)")
+		b.op.Events.Warn("the pods of its workloads would also be deleted (--recreate-pods)")
 	}
 	p.summarize()
 	return p, nil
@@ -237,7 +237,7 @@ func (b *Builder) result(t objectwriter.DryRun) (Object, error) {
 			return o, fmt.Errorf("%s: %w", object.Describe(t.Info), err)
 		}
 		if o.Diff = diff; diff == "" {
-			o.Note = "it is written anew, and stays as it is"
+			o.Note = "it is replaced without a change"
 		}
 		return o, nil
 	case objectwriter.EffectRejected:
@@ -257,7 +257,7 @@ func (b *Builder) failed(t objectwriter.DryRun) Object {
 		if t.Before == nil {
 			o.Action = Create
 		}
-		o.Note = "it could not be tried: an admission webhook takes no dry runs"
+		o.Note = "no dry run is possible: an admission webhook does not support it"
 		return o
 	}
 	o := newObject(t.Info, Fail)

@@ -62,7 +62,7 @@ func withoutPlaceholders(t objectwriter.DryRun) *unstructured.Unstructured {
 	list, _ := ports.([]any)
 	for _, p := range list {
 		if port, ok := p.(map[string]any); ok && port["nodePort"] != nil && !known[fmt.Sprint(port["nodePort"])] {
-			port["nodePort"] = "(the server chooses it)"
+			port["nodePort"] = "(assigned by the server)"
 		}
 	}
 	return after

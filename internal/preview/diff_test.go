@@ -102,7 +102,7 @@ func TestDiffOfNodePorts(t *testing.T) {
 		After:  service("{port: 80, nodePort: 30001}, {port: 81, nodePort: 30002}, {port: 82, nodePort: 32769}"),
 	}
 	diff, err := diffOf(dryRun.Before, withoutPlaceholders(dryRun), nil)
-	if err != nil || strings.Contains(diff, "32769") || !strings.Contains(diff, "+  - nodePort: (the server chooses it)\n") || !strings.Contains(diff, "+  - nodePort: 30002\n") {
+	if err != nil || strings.Contains(diff, "32769") || !strings.Contains(diff, "+  - nodePort: (assigned by the server)\n") || !strings.Contains(diff, "+  - nodePort: 30002\n") {
 		t.Errorf("%v:\n%s", err, diff)
 	}
 }

@@ -22,7 +22,7 @@ type counts struct {
 func newCounts(o *timeline.Operation) counts {
 	kind, doneAs := timeline.Deploy, "ready"
 	if removes(o) {
-		kind, doneAs = timeline.Remove, "gone"
+		kind, doneAs = timeline.Remove, "deleted"
 	}
 	c := counts{doneAs: doneAs, runAs: "running", waitAs: "waiting"}
 	if !o.End.IsZero() {
@@ -78,7 +78,7 @@ func newFold(nodes []*timeline.Span) fold {
 	f := fold{all: len(nodes), doneAs: "ready"}
 	for _, n := range nodes {
 		if n.Kind == timeline.Remove {
-			f.doneAs = "gone"
+			f.doneAs = "deleted"
 		}
 		switch n.State {
 		case timeline.Done:

@@ -46,7 +46,7 @@ func ParseMode(text string) (Mode, error) {
 	for _, m := range Modes() {
 		names = append(names, string(m))
 	}
-	return "", fmt.Errorf("%q is none of %s", text, strings.Join(names, ", "))
+	return "", fmt.Errorf("invalid value %q: must be one of %s", text, strings.Join(names, ", "))
 }
 
 // Display shows the progress of one operation. Event is safe for concurrent use and
@@ -93,9 +93,9 @@ func Resolve(mode Mode, stderr *os.File, env func(string) string) (Mode, error) 
 	dumb := env("TERM") == "" || env("TERM") == "dumb"
 	switch {
 	case mode == TTY && !terminal:
-		return "", fmt.Errorf("standard error is no terminal: use %s, or %s, which finds out by itself", Plain, Auto)
+		return "", fmt.Errorf("standard error is not a terminal: use %s or %s", Plain, Auto)
 	case mode == TTY && dumb:
-		return "", fmt.Errorf("the terminal cannot redraw (TERM=%s): use %s, or %s, which finds out by itself", env("TERM"), Plain, Auto)
+		return "", fmt.Errorf("the terminal does not support redrawing (TERM=%s): use %s or %s", env("TERM"), Plain, Auto)
 	case mode != Auto:
 		return mode, nil
 	case terminal && !dumb:

@@ -112,7 +112,7 @@ func (s screen) chart(path string, nodes []*timeline.Span, m met) []line {
 	}
 	if more := waiting - mostComing; more > 0 {
 		lines = append(lines, line{rank: coming, left: func() string {
-			return fmt.Sprintf("%s  %s", indent, s.faint(fmt.Sprintf("%s %d more wait", s.cut, more)))
+			return fmt.Sprintf("%s  %s", indent, s.faint(fmt.Sprintf("%s %d more waiting", s.cut, more)))
 		}})
 	}
 	return lines
@@ -130,7 +130,7 @@ func label(n *timeline.Span) string {
 	if text := n.Label(); text != "" {
 		return oneLine(text)
 	}
-	return "everything without a layer"
+	return "unlayered resources"
 }
 
 // after says what a node that has not begun waits for, as the end of a line.

@@ -64,11 +64,11 @@ func (s screen) hook(h *timeline.Span) []line {
 // node shows one that runs or has failed, with what it waits for.
 func (s screen) node(n *timeline.Span, indent string) []line {
 	title := func() string {
-		text := fmt.Sprintf("%s%s %s", indent, s.mark(n), label(n))
+		doing := ""
 		if n.State == timeline.Running && n.Applied.IsZero() {
-			text += s.faint(" is being " + map[timeline.Kind]string{timeline.Deploy: "applied", timeline.Remove: "deleted"}[n.Kind])
+			doing = map[timeline.Kind]string{timeline.Deploy: "applying ", timeline.Remove: "deleting "}[n.Kind]
 		}
-		return text
+		return fmt.Sprintf("%s%s %s%s", indent, s.mark(n), s.faint(doing), label(n))
 	}
 	lines := []line{{rank: running, left: title, right: s.took(n)}}
 	if n.State == timeline.Failed {
@@ -136,7 +136,7 @@ func (s screen) waits(o *timeline.Operation) []line {
 		}
 		as := "ready"
 		if o.Name == "uninstall" {
-			as = "gone"
+			as = "deleted"
 		}
 		text := fmt.Sprintf("  %s %d of %s %s", s.mark(w), settled, counted(w.Size, "resource"), as)
 		lines = append(lines, line{rank: running, left: said(text), right: s.took(w)})

@@ -107,7 +107,7 @@ func complete() []event.Event {
 func unordered() []event.Event {
 	return []event.Event{
 		{Time: at(0), Type: event.Started, Operation: &event.Operation{Name: "upgrade", Release: "shop", Namespace: "default", Revision: 7}},
-		{Time: at(1), Type: event.Waiting, Message: "waiting until everything is ready: 3 resources", Resources: 3},
+		{Time: at(1), Type: event.Waiting, Message: "waiting for 3 resources to become ready", Resources: 3},
 		{Time: at(1), Type: event.ResourceChanged, Resource: "Deployment/web", State: "InProgress", Message: "InProgress: Available: 0/2", Deadline: at(301)},
 		{Time: at(1), Type: event.ResourceChanged, Resource: "Service/web", State: "Ready", Message: "Ready"},
 	}

@@ -34,7 +34,7 @@ func undone() []event.Event {
 			Message: "InProgress: Available: 0/1", Cause: "Pod web-1: ImagePullBackOff", Deadline: at(8)},
 		{Time: at(8), Type: event.NodeFailed, Node: "shop:web", Message: failed.Error(), Err: failed},
 		{Time: at(8), Type: event.Started, Operation: uninstall},
-		{Time: at(8), Type: event.Waiting, Message: "waiting until everything is gone: 3 resources", Resources: 3},
+		{Time: at(8), Type: event.Waiting, Message: "waiting for 3 resources to be deleted", Resources: 3},
 		{Time: at(9), Type: event.Finished, Operation: uninstall},
 		{Time: at(9.1236), Type: event.Finished, Operation: install, Err: failed},
 	}
@@ -61,7 +61,7 @@ func TestMode(t *testing.T) {
 			t.Errorf("%s: %q, %v", text, mode, err)
 		}
 	}
-	if _, err := ParseMode("TTY"); err == nil || err.Error() != `"TTY" is none of auto, tty, plain, json, none` {
+	if _, err := ParseMode("TTY"); err == nil || err.Error() != `invalid value "TTY": must be one of auto, tty, plain, json, none` {
 		t.Errorf("%v", err)
 	}
 	in := func(term string) func(string) string { return func(string) string { return term } }
@@ -70,7 +70,7 @@ func TestMode(t *testing.T) {
 		refusal    string
 	}{
 		{mode: Auto, want: Plain}, {mode: JSON, want: JSON}, {mode: None, want: None}, {mode: Plain, want: Plain},
-		{mode: TTY, refusal: "standard error is no terminal: use plain, or auto, which finds out by itself"},
+		{mode: TTY, refusal: "standard error is not a terminal: use plain or auto"},
 	} {
 		got, err := Resolve(tt.mode, nil, in("xterm"))
 		if got != tt.want || (err == nil) != (tt.refusal == "") || err != nil && err.Error() != tt.refusal {

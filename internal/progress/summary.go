@@ -44,10 +44,10 @@ func summaryOf(th theme, o *timeline.Operation, width int) []string {
 		lines = append(lines, summaryRow(th, s, width))
 	}
 	if more := len(began) - len(shown); more > 0 {
-		lines = append(lines, th.row(width, th.faint(fmt.Sprintf("    %s %d more, each shorter", th.cut, more)), ""))
+		lines = append(lines, th.row(width, th.faint(fmt.Sprintf("    %s %d more, all shorter", th.cut, more)), ""))
 	}
 	if len(shown) > 1 {
-		lines = append(lines, th.row(width, th.faint("  * decided how long it took"), ""))
+		lines = append(lines, th.row(width, th.faint("  * critical path"), ""))
 	}
 	return lines
 }
@@ -98,7 +98,7 @@ func summaryRow(th theme, s *timeline.Span, width int) string {
 	case timeline.Failed:
 		mark, trouble = th.bad(th.failed), " "+th.bad(oneLine(s.Message))
 	case timeline.Unfinished:
-		mark, trouble = th.faint(th.waiting), th.faint(" was not finished")
+		mark, trouble = th.faint(th.waiting), th.faint(" did not finish")
 		if s.Kind == timeline.Wait {
 			mark, trouble = th.bad(th.failed), ""
 		}

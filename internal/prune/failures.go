@@ -51,25 +51,25 @@ func notGone(err error, began time.Time) error {
 		return err
 	}
 	waited := time.Since(began)
-	outcome, flag := "was not gone when the operation ended", ""
+	outcome, flag := "still existed when the operation ended", ""
 	var ofNode *failure.DeletionTimeoutError
 	var ofOperation *failure.TimeoutError
 	switch {
 	case errors.As(err, &ofNode):
-		outcome = fmt.Sprintf("was not gone within %s", ofNode.Limit)
+		outcome = fmt.Sprintf("still existed after %s", ofNode.Limit)
 		flag = "--readiness-timeout"
 	case errors.As(err, &ofOperation):
-		outcome = fmt.Sprintf("was not gone when the operation's time of %s was over", ofOperation.Limit)
+		outcome = fmt.Sprintf("still existed when the operation timed out after %s", ofOperation.Limit)
 		flag = "--timeout"
 	case errors.Is(err, context.Canceled):
-		outcome = "was not gone when the operation was cancelled"
+		outcome = "still existed when the operation was cancelled"
 	}
 	var failures failure.Resources
 	for _, report := range notReady.Reports {
 		f := failure.FromReport(report, notReady, waited)
 		f.Outcome = outcome
 		if flag != "" {
-			f.Remedy = fmt.Sprintf("if %s only needs more time, raise %s", blockerOf(report), flag)
+			f.Remedy = fmt.Sprintf("to allow %s more time, raise %s", blockerOf(report), flag)
 		}
 		failures = append(failures, f)
 	}
@@ -80,7 +80,7 @@ func notGone(err error, began time.Time) error {
 // blockerOf says what keeps an object from being gone.
 func blockerOf(report watcher.Report) string {
 	if report.Object != nil && len(report.Object.GetFinalizers()) > 0 {
-		return "whoever set its finalizers"
+		return "the controllers of its finalizers"
 	}
 	return "it"
 }

@@ -46,34 +46,34 @@ func TestRemovalError(t *testing.T) {
 	}{
 		{
 			name: "kept by a finalizer", err: notGoneError(&failure.TimeoutError{Limit: 5 * time.Second}, kept), is: context.DeadlineExceeded,
-			want: "ConfigMap/b was not gone when the operation's time of 5s was over: being deleted\n" +
-				"  if whoever set its finalizers only needs more time, raise --timeout\nnot deleted because of that: shop:base",
+			want: "ConfigMap/b still existed when the operation timed out after 5s: being deleted\n" +
+				"  to allow the controllers of its finalizers more time, raise --timeout\nnot deleted (blocked by this failure): shop:base",
 		},
 		{
 			name: "two, timeout of a node", err: notGoneError(&failure.DeletionTimeoutError{Limit: time.Second}, terminating("Pod", "b"), terminating("Pod", "a")), is: context.DeadlineExceeded,
-			want: "2 resources are not gone: Pod/a, Pod/b\n  Pod/a was not gone within 1s: being deleted\n  Pod/b was not gone within 1s: being deleted\n" +
-				"  if it only needs more time, raise --readiness-timeout\nnot deleted because of that: shop:base",
+			want: "2 resources still exist: Pod/a, Pod/b\n  Pod/a still existed after 1s: being deleted\n  Pod/b still existed after 1s: being deleted\n" +
+				"  to allow it more time, raise --readiness-timeout\nnot deleted (blocked by this failure): shop:base",
 		},
 		{
 			name: "cancelled", err: notGoneError(context.Canceled, kept), is: context.Canceled,
-			want: "ConfigMap/b was not gone when the operation was cancelled: being deleted\nnot deleted because of that: shop:base",
+			want: "ConfigMap/b still existed when the operation was cancelled: being deleted\nnot deleted (blocked by this failure): shop:base",
 		},
 		{
 			name: "rejected", err: errors.New("no"),
-			want: "layer \"top\" of chart shop could not be deleted: no\nnot deleted because of that: shop:base",
+			want: "layer \"top\" of chart shop could not be deleted: no\nnot deleted (blocked by this failure): shop:base",
 		},
 		{
 			name: "timeout of the operation during a request", cause: &failure.TimeoutError{Limit: 3 * time.Second}, is: context.DeadlineExceeded,
 			err:  fmt.Errorf("Delete \"https://localhost\": %w", context.DeadlineExceeded),
-			want: "layer \"top\" of chart shop was cut off while it was deleted: the operation took longer than its timeout of 3s: raise --timeout\nnot deleted because of that: shop:base",
+			want: "layer \"top\" of chart shop was interrupted while being deleted: the operation timed out after 3s: raise --timeout\nnot deleted (blocked by this failure): shop:base",
 		},
 		{
 			name: "rejected, and then the operation ended", err: errors.New("no"), cause: &failure.TimeoutError{Limit: 3 * time.Second},
-			want: "layer \"top\" of chart shop could not be deleted: no\nnot deleted because of that: shop:base",
+			want: "layer \"top\" of chart shop could not be deleted: no\nnot deleted (blocked by this failure): shop:base",
 		},
 		{
 			name: "cancelled before anything failed", cause: context.Canceled, is: context.Canceled,
-			want: "context canceled\nnot deleted because of that: shop:base",
+			want: "context canceled\nnot deleted (blocked by this failure): shop:base",
 		},
 	}
 	for _, tt := range tests {

@@ -113,5 +113,5 @@ func (o *Obsolete) read(ctx context.Context, list kube.ResourceList) map[*object
 }
 
 func (o *Obsolete) warnNotDeleted(err error) {
-	o.Events.Warnf("what the release no longer has could not be deleted, and is not part of it any more: %v", err)
+	o.Events.Warnf("failed to prune resources that are no longer in the chart; they are no longer part of the release: %v", err)
 }

@@ -151,7 +151,7 @@ func ownerKinds(objects []metav1.PartialObjectMetadata, listed map[schema.GroupV
 func (f *podFinder) listKind(ctx context.Context, gvk schema.GroupVersionKind, namespace string) ([]metav1.PartialObjectMetadata, error) {
 	mapping, err := f.mapping(gvk.GroupVersion().String(), gvk.Kind)
 	if err != nil {
-		return nil, fmt.Errorf("look %s up: %w", gvk.Kind, err)
+		return nil, fmt.Errorf("look up %s: %w", gvk.Kind, err)
 	}
 	if mapping == nil {
 		return nil, nil

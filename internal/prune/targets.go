@@ -62,7 +62,7 @@ func (t *deletionTargets) ownersIn(namespace string) *ownerSet {
 
 // warnForbidden warns that owners of pods, or the pods themselves, must not be listed.
 func (g *Graph) warnForbidden(resource, namespace string) {
-	g.Events.Warnf("%s in namespace %s may not be listed: pods of what is deleted are not waited for", resource, namespace)
+	g.Events.Warnf("no permission to list %s in namespace %s: not waiting for the pods of deleted resources", resource, namespace)
 }
 
 // mayOwnPods saves the search for pods of kinds that certainly own none.

@@ -7,7 +7,7 @@ import (
 	"k8s.io/apimachinery/pkg/apis/meta/v1/unstructured"
 )
 
-// ReasonDeleted is the Reason of an object that was deleted while it was waited for.
+// ReasonDeleted is the Reason of an object that was deleted while waiting for it.
 const ReasonDeleted = "Deleted"
 
 // ComputeCompletion judges whether a Job or Pod has completed: it is Ready when it has

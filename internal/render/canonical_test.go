@@ -148,7 +148,7 @@ func TestAliasesThatMakeTooMuch(t *testing.T) {
 	for name, more := range map[string]string{"plain": "", "with an order": "# helm.sh/layer\n"} {
 		_, err := prepare(t, template("kind: B\n---\n"+text+more)).render()
 		var aliases *yamledit.AliasError
-		if !errors.As(err, &aliases) || !strings.HasPrefix(err.Error(), "shop/templates/x.yaml: its aliases make more than 16 MiB of it") {
+		if !errors.As(err, &aliases) || !strings.HasPrefix(err.Error(), "shop/templates/x.yaml: its aliases expand to more than 16 MiB") {
 			t.Errorf("%s: got %.300v", name, err)
 		}
 	}

@@ -52,8 +52,8 @@ func (w *watchedNodes) setOutcome(f *failure.Resource, o *objectState, cause err
 		f.Outcome = fmt.Sprintf("was not ready within %s", o.report.TimedOutAfter)
 		f.Remedy = w.remedy(o.node, o.resource)
 	case errors.As(cause, &operation):
-		f.Outcome = fmt.Sprintf("was not ready when the time of the operation, %s, was over", operation.Limit)
-		f.Remedy = "if it only needs more time, raise --timeout"
+		f.Outcome = fmt.Sprintf("was not ready when the operation timed out after %s", operation.Limit)
+		f.Remedy = "to allow more time, raise --timeout"
 	case errors.Is(cause, context.Canceled):
 		f.Outcome = "was not ready when the operation was cancelled"
 	}
@@ -62,20 +62,20 @@ func (w *watchedNodes) setOutcome(f *failure.Resource, o *objectState, cause err
 	}
 	if f.Unchanged {
 		f.Remedy = strings.TrimPrefix(f.Remedy+"; ", "; ") +
-			"this operation did not change it: with --wait=false everything is applied at once, without waiting for it"
+			"this operation did not change it; --wait=false applies everything at once without waiting for it"
 	}
 }
 
 // remedy says how to allow a resource more time.
 func (w *watchedNodes) remedy(n *sequencer.Node, res *sequencer.PlannedResource) string {
-	advice := "annotate it with " + annotation.ReadinessTimeout + ", or raise --readiness-timeout"
+	advice := "set the annotation " + annotation.ReadinessTimeout + ", or raise --readiness-timeout"
 	if res.Timeout > 0 {
-		advice = "raise its annotation " + annotation.ReadinessTimeout
+		advice = "raise the annotation " + annotation.ReadinessTimeout
 	}
 	if w.timeoutOf(n, res) == w.Timeouts.Operation {
 		advice = "raise --timeout, and " + advice
 	}
-	return "if it only needs more time, " + advice
+	return "to allow more time, " + advice
 }
 
 // DeployError turns the results of the nodes into the error of the operation.

@@ -60,7 +60,7 @@ func (w *Helm) Run(ctx context.Context, list kube.ResourceList) error {
 		}
 	}
 	began := time.Now()
-	w.Events.Emit(event.Event{Type: event.Waiting, Message: "waiting until everything is ready: " + text.Count(len(list), "resource"), Resources: len(list)})
+	w.Events.Emit(event.Event{Type: event.Waiting, Message: "waiting for " + text.Count(len(list), "resource") + " to become ready", Resources: len(list)})
 	err = w.wait(ctx, group, rules)
 	var notReady *watcher.NotReadyError
 	switch {
@@ -119,7 +119,7 @@ func (w *Helm) deployError(notReady *watcher.NotReadyError, waited time.Duration
 		case f.State == string(readiness.Failed), report.Deleted, report.Forbidden != nil:
 		case timedOut:
 			f.Outcome = fmt.Sprintf("was not ready within %s", w.Timeout)
-			f.Remedy = "if it only needs more time, raise --timeout"
+			f.Remedy = "to allow more time, raise --timeout"
 		default:
 			e.Unfinished = append(e.Unfinished, f.Resource)
 			continue
@@ -135,5 +135,5 @@ func (w *Helm) deployError(notReady *watcher.NotReadyError, waited time.Duration
 type deletedError struct{ report watcher.Report }
 
 func (e *deletedError) Error() string {
-	return fmt.Sprintf("%s was deleted while it was waited for", e.report.Target)
+	return fmt.Sprintf("%s was deleted while waiting for it", e.report.Target)
 }

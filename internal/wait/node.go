@@ -18,7 +18,7 @@ import (
 
 // errOtherFailure is why the wait for resources ends that are not ready when something
 // else has failed.
-var errOtherFailure = errors.New("something else failed")
+var errOtherFailure = errors.New("another resource failed")
 
 // nodeState is the readiness of one node.
 type nodeState struct {

@@ -196,8 +196,8 @@ func (w *watchedNodes) Await(ctx context.Context, n *sequencer.Node) error {
 	w.await(ctx, s, nil)
 	for _, o := range s.objects {
 		if res := o.resource; o.err == nil && len(res.Success) == 0 && o.report.Object != nil && !readiness.ReportsReadiness(o.report.Object) {
-			w.Events.Warnf("%s: %s counted as ready at once, because its kind has no Ready condition: "+
-				"what depends on it may start too early; give it the annotation %s", res.File, res.ID, annotation.ReadinessSuccess)
+			w.Events.Warnf("%s: %s counts as ready immediately because it has no Ready condition, "+
+				"so its dependents may start too early: set the annotation %s", res.File, res.ID, annotation.ReadinessSuccess)
 		}
 	}
 	if failures, _ := w.failures(ctx, s.objects); len(failures) > 0 {
@@ -269,7 +269,7 @@ func (w *watchedNodes) CheckLeaves() error {
 func (w *watchedNodes) AwaitLeaves(ctx context.Context, _ kube.ResourceList) error {
 	objects := w.leafObjects()
 	if unready := w.unready(); unready > 0 {
-		w.Events.Emit(event.Event{Type: event.Waiting, Message: "all nodes are applied; waiting until the rest is ready: " + text.Count(unready, "resource"), Resources: unready})
+		w.Events.Emit(event.Event{Type: event.Waiting, Message: "all nodes are applied; waiting for " + text.Count(unready, "resource") + " to become ready", Resources: unready})
 	}
 	w.leaves.wait()
 	failures, unfinished := w.failures(ctx, objects)

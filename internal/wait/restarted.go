@@ -53,11 +53,11 @@ func confirmReady(ctx context.Context, c *cluster.Client, info *object.Info, liv
 	case apierrors.IsForbidden(err), err == nil && ready >= expected:
 		return status
 	case err != nil:
-		return readiness.Status{State: readiness.InProgress, Reason: "PodsUnknown", Message: fmt.Sprintf("its pods cannot be counted: %v", err), RecheckAfter: podCheckInterval}
+		return readiness.Status{State: readiness.InProgress, Reason: "PodsUnknown", Message: fmt.Sprintf("cannot count its pods: %v", err), RecheckAfter: podCheckInterval}
 	}
 	return readiness.Status{
 		State: readiness.InProgress, Reason: "PodsRestarting", RecheckAfter: podCheckInterval,
-		Message: fmt.Sprintf("its pods were deleted, ready: %d of %d", ready, expected),
+		Message: fmt.Sprintf("its pods were deleted; new pods ready: %d of %d", ready, expected),
 	}
 }
 

@@ -37,10 +37,10 @@ func TestConfirmReady(t *testing.T) {
 		lists          int
 	}{
 		{name: "as many as it says", workload: with(fakeapi.Workload("Deployment", selects), "readyReplicas: 1"), pods: []string{pods("new", "", up)}, state: readiness.Ready, lists: 1},
-		{name: "a status from before", workload: with(fakeapi.Workload("Deployment", selects), "readyReplicas: 1"), pods: []string{pods("new", "", down)}, state: readiness.InProgress, message: "its pods were deleted, ready: 0 of 1", lists: 1},
-		{name: "none is made so far", workload: with(fakeapi.Workload("StatefulSet", selects), "readyReplicas: 2"), pods: []string{pods("other", "", up)}, state: readiness.InProgress, message: "its pods were deleted, ready: 1 of 2", lists: 1},
+		{name: "a status from before", workload: with(fakeapi.Workload("Deployment", selects), "readyReplicas: 1"), pods: []string{pods("new", "", down)}, state: readiness.InProgress, message: "its pods were deleted; new pods ready: 0 of 1", lists: 1},
+		{name: "none is made so far", workload: with(fakeapi.Workload("StatefulSet", selects), "readyReplicas: 2"), pods: []string{pods("other", "", up)}, state: readiness.InProgress, message: "its pods were deleted; new pods ready: 1 of 2", lists: 1},
 		{
-			name: "one on its way out", workload: with(fakeapi.Workload("Deployment", selects), "readyReplicas: 1"), state: readiness.InProgress, message: "its pods were deleted, ready: 0 of 1", lists: 1,
+			name: "one on its way out", workload: with(fakeapi.Workload("Deployment", selects), "readyReplicas: 1"), state: readiness.InProgress, message: "its pods were deleted; new pods ready: 0 of 1", lists: 1,
 			pods: []string{pods("old", "deletionTimestamp: '2024-01-01T00:00:00Z', finalizers: [x], ", up)},
 		},
 		{name: "those of others", workload: with(fakeapi.Workload("Deployment", selects), "readyReplicas: 1"), pods: []string{strings.ReplaceAll(pods("x", "", up), "app: a", "app: b")}, state: readiness.InProgress, message: "ready: 0 of 1", lists: 1},
@@ -51,7 +51,7 @@ func TestConfirmReady(t *testing.T) {
 		{name: "not ready anyway", workload: with(fakeapi.Workload("Deployment", selects), "readyReplicas: 1"), verdict: readiness.Status{State: readiness.InProgress, Message: "some"}, state: readiness.InProgress, message: "some"},
 		{name: "not to be listed", workload: with(fakeapi.Workload("Deployment", selects), "readyReplicas: 1"), fault: fakeapi.Forbid("list", ""), state: readiness.Ready, lists: 1},
 		{
-			name: "without an answer", workload: with(fakeapi.Workload("Deployment", selects), "readyReplicas: 1"), state: readiness.InProgress, message: "its pods cannot be counted", lists: 1,
+			name: "without an answer", workload: with(fakeapi.Workload("Deployment", selects), "readyReplicas: 1"), state: readiness.InProgress, message: "cannot count its pods", lists: 1,
 			fault: func(fakeapi.Call) error { return errors.New("no route to host") },
 		},
 	} {

@@ -86,7 +86,7 @@ func (r *helmRules) check(ctx context.Context, info *object.Info, obj *unstructu
 	case err == nil && ready:
 		return readiness.Status{State: readiness.Ready, Reason: "Ready"}
 	case apierrors.IsNotFound(err):
-		return readiness.Status{State: readiness.Failed, Reason: "Deleted", Message: "it was deleted while it was waited for: " + err.Error()}
+		return readiness.Status{State: readiness.Failed, Reason: "Deleted", Message: "deleted while waiting for it: " + err.Error()}
 	case err != nil && !isTemporary(err):
 		return readiness.Status{State: readiness.Failed, Reason: "CheckFailed", Message: err.Error()}
 	case err != nil && ctx.Err() == nil:
@@ -111,9 +111,9 @@ func isReadyForHelm(obj *unstructured.Unstructured) bool {
 func missingForHelm(obj *unstructured.Unstructured) string {
 	switch obj.GetKind() {
 	case "Service":
-		return "no address from the load balancer so far"
+		return "the load balancer has no address yet"
 	case "Pod":
-		return "it ran to its end, and --wait waits until a Pod is Ready"
+		return "the pod completed, but --wait waits for pods to be Ready"
 	}
 	return ""
 }

@@ -52,7 +52,7 @@ func (i *item) judgeAbsence(_ context.Context, o observation) readiness.Status {
 	}
 	if o.gone || i.isOther(o.object) {
 		i.finished, i.report.Deleted = true, true
-		return readiness.Status{State: readiness.Ready, Reason: "Gone", Message: "gone"}
+		return readiness.Status{State: readiness.Ready, Reason: "Gone", Message: "deleted"}
 	}
 	i.report.Object, i.uid = o.object, o.object.GetUID()
 	if o.object.GetDeletionTimestamp() != nil {

@@ -22,7 +22,7 @@ const (
 type AliasError struct{}
 
 func (*AliasError) Error() string {
-	return fmt.Sprintf("its aliases make more than %d MiB of it: write less behind an anchor, or refer to it less often", MaxExpanded>>20)
+	return fmt.Sprintf("its aliases expand to more than %d MiB: shorten the anchored value, or use fewer aliases", MaxExpanded>>20)
 }
 
 // CheckAliases refuses the text of a document whose aliases make very much of little.

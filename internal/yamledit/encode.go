@@ -33,7 +33,7 @@ func encode(text string, root *yaml.Node) (string, error) {
 		}
 		dropComments(&doc)
 	}
-	return "", errors.New("the document is written in a way in which it cannot be changed: write it in a simpler one")
+	return "", errors.New("the document uses YAML syntax that cannot be edited: simplify it")
 }
 
 func encodeDocument(doc *yaml.Node) (string, error) {

@@ -35,7 +35,7 @@ func (r *installRun) arrange(result *render.Result) error {
 		return nil
 	}
 	if !r.isDryRun() || !r.action.ordered() {
-		return errors.New("what is rendered can only be arranged in a dry run with WaitStrategyOrdered")
+		return errors.New("SequenceAs requires a dry run with WaitStrategyOrdered")
 	}
 	root := r.renderer.root
 	// Files are written as they are before any post-renderer.
@@ -77,7 +77,7 @@ func (r *installRun) sequenceForArgoCD(result *render.Result, docs []render.Orde
 	for i, wave := range argocd.Waves(places) {
 		d := &docs[i]
 		if len(d.Objects) > 0 && argocd.IsHook(d.Objects[0]) {
-			r.op.Events.Warnf("%s: it is a hook of Argo CD already, which knows nothing of layers: it is left as it is", d.File)
+			r.op.Events.Warnf("%s: it is already an Argo CD hook, to which layers do not apply: it is left unchanged", d.File)
 			continue
 		}
 		var err error
@@ -93,7 +93,7 @@ func (r *installRun) sequenceForArgoCD(result *render.Result, docs []render.Orde
 		}
 	}
 	if judged > 0 {
-		r.op.Events.Warnf("%d resources have readiness expressions, which Argo CD does not know: it waits for its own idea of their health", judged)
+		r.op.Events.Warnf("%d resources have readiness expressions, which Argo CD does not support: it uses its own health checks", judged)
 	}
 	hooks, warnings, err := argocd.SequenceHooks(result.Hooks, render.HookModes(r.renderer.root, r.action.Namespace))
 	if err != nil {

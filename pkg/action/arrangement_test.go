@@ -163,7 +163,7 @@ func TestArrangeRefused(t *testing.T) {
 	r := rand.New(rand.NewPCG(1, 1))
 	i := installer(configuration(memory()), nil)
 	i.Arrange = action.ArrangeOrdered
-	if _, err := i.RunWithContext(t.Context(), load(t, charttest.Random(r).Files(r)), map[string]any{}); err == nil || !strings.Contains(err.Error(), "in a dry run") {
+	if _, err := i.RunWithContext(t.Context(), load(t, charttest.Random(r).Files(r)), map[string]any{}); err == nil || !strings.Contains(err.Error(), "a dry run") {
 		t.Errorf("got %v", err)
 	}
 }

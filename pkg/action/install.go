@@ -75,7 +75,7 @@ func (i *Install) RunWithContext(ctx context.Context, chrt *chart.Chart, vals ma
 // run.
 func (i *Install) Preview(ctx context.Context, chrt *chart.Chart, vals map[string]any) (*Preview, error) {
 	if i.ClientOnly || i.OutputDir != "" {
-		return nil, errors.New("a preview asks a cluster and writes no files: ClientOnly and OutputDir cannot be had with it")
+		return nil, errors.New("a preview needs a cluster and writes no files: ClientOnly and OutputDir cannot be used with it")
 	}
 	run, ctx, end, err := i.start(ctx, true)
 	if err != nil {

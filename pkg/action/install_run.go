@@ -293,8 +293,8 @@ func (r *installRun) conclude() error {
 		return lost
 	}
 	r.op.Log("failed to record the release: %s", err)
-	r.op.Events.Warnf("release %s is installed, but it could not be recorded that it is, and helm goes on taking the installation for unfinished: "+
-		"upgrade it once it can be recorded: %v", r.rel.Name, err)
+	r.op.Events.Warnf("release %s is installed, but recording that failed, so Helm still considers the installation unfinished: "+
+		"upgrade the release once it can be recorded: %v", r.rel.Name, err)
 	return nil
 }
 
@@ -311,7 +311,7 @@ func (r *installRun) fail(ctx context.Context, cause error) (*release.Release, e
 		return r.rel, cause
 	}
 	r.op.Log("Install failed and atomic is set, uninstalling release")
-	r.op.Events.Warnf("release %s failed and is removed again because of --atomic: %s", i.ReleaseName, text.OneLine(failure.Description(cause)))
+	r.op.Events.Warnf("release %s failed; uninstalling it because of --atomic: %s", i.ReleaseName, text.OneLine(failure.Description(cause)))
 	u := NewUninstall(i.cfg)
 	u.DisableHooks, u.MaxParallelHooks, u.Timeout = i.DisableHooks, i.MaxParallelHooks, i.Timeout
 	u.OnEvent, u.FollowHookLogs = i.OnEvent, i.FollowHookLogs

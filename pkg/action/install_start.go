@@ -89,7 +89,7 @@ func (i *Install) claimName(mode dryRunMode) (replaced []*release.Release, err e
 	}
 	inUse := errors.New("cannot re-use a name that is still in use")
 	if h := lease.HolderOf(last); h != nil {
-		return nil, fmt.Errorf("%w: revision %d of release %s is %s, by %s, %s; if that is dead, an upgrade takes the release over",
+		return nil, fmt.Errorf("%w: revision %d of release %s is %s, by %s, %s; if it is no longer alive, an upgrade takes over the release",
 			inUse, last.Version, i.ReleaseName, status, h, h.Age())
 	}
 	return nil, inUse

@@ -45,7 +45,7 @@ func validateOptions(s WaitStrategy, t Takeover, maxParallelHooks int) error {
 
 func validateParallelHooks(limit int) error {
 	if limit < 0 {
-		return fmt.Errorf("at most %d hooks at once is no limit: 0 is none", limit)
+		return fmt.Errorf("invalid limit of %d parallel hooks: must be positive, or 0 for no limit", limit)
 	}
 	return nil
 }
@@ -59,7 +59,7 @@ const defaultReadinessTimeout = 10 * time.Second
 func newTimeouts(operation, readiness time.Duration, ordered bool) (wait.Timeouts, error) {
 	switch {
 	case ordered && operation < 0:
-		return wait.Timeouts{}, fmt.Errorf("the timeout %s is negative: raise --timeout, 0 is no limit", operation)
+		return wait.Timeouts{}, fmt.Errorf("the timeout %s is negative: raise --timeout (0 means no limit)", operation)
 	case readiness < 0:
 		return wait.Timeouts{}, fmt.Errorf("the readiness timeout %s is negative", readiness)
 	case operation > 0 && readiness > operation:
@@ -120,7 +120,7 @@ func (m dryRunMode) validateHideSecret(hide bool) error {
 func storedHookModes(rel *release.Release, events *event.Sink) hookrunner.Modes {
 	modes, err := history.HookModes(rel)
 	if err != nil {
-		events.Warnf("hooks run one after the other: %v", err)
+		events.Warnf("hooks run one at a time: %v", err)
 	}
 	return modes
 }

@@ -7,7 +7,7 @@ import "testing"
 
 // TestValidateParallelHooks rejects a negative limit in all operations.
 func TestValidateParallelHooks(t *testing.T) {
-	for limit, want := range map[int]string{0: "", 1: "", 1000: "", -1: "at most -1 hooks at once is no limit: 0 is none"} {
+	for limit, want := range map[int]string{0: "", 1: "", 1000: "", -1: "invalid limit of -1 parallel hooks: must be positive, or 0 for no limit"} {
 		err := validateParallelHooks(limit)
 		if (err == nil) != (want == "") || err != nil && err.Error() != want {
 			t.Errorf("%d: got %v", limit, err)
@@ -23,7 +23,7 @@ func TestValidateParallelHooks(t *testing.T) {
 		"uninstall": func() error { _, err := uninstall.RunWithContext(t.Context(), "rel"); return err },
 		"test":      func() error { _, err := tests.RunWithContext(t.Context(), "rel"); return err },
 	} {
-		if err := run(); err == nil || err.Error() != "at most -1 hooks at once is no limit: 0 is none" {
+		if err := run(); err == nil || err.Error() != "invalid limit of -1 parallel hooks: must be positive, or 0 for no limit" {
 			t.Errorf("%s: got %v", name, err)
 		}
 	}

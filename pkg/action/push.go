@@ -90,8 +90,8 @@ func legalCopy(chartRef string) (string, error) {
 		return "", err
 	}
 	if _, err := os.Stat(chartRef + ".prov"); err == nil {
-		return "", fmt.Errorf("%s has annotations in its Chart.yaml that are lists, which registries cannot take, "+
-			"and is signed as it is: pack and sign the chart anew with \"helm package --sign\"", chartRef)
+		return "", fmt.Errorf("%s has annotations in its Chart.yaml that are lists, which registries do not accept, "+
+			"and its signature covers them: package and sign the chart again with \"helm package --sign\"", chartRef)
 	}
 	dir, err := os.MkdirTemp("", "helm-push-")
 	if err != nil {

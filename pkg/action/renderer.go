@@ -175,5 +175,5 @@ func (r *renderer) warn(events *event.Sink) {
 
 // unmetWarning is the warning for a need that may be met in the cluster.
 func unmetWarning(n sequencer.UnmetNeed) string {
-	return fmt.Sprintf("the order can never be met unless the object exists already: %s", n)
+	return fmt.Sprintf("the order cannot be satisfied unless the object already exists: %s", n)
 }

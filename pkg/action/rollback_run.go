@@ -155,7 +155,7 @@ func (r *rollbackRun) newRelease() *release.Release {
 func (r *rollbackRun) check(ctx context.Context) error {
 	b := r.action
 	if !r.ordered() && b.WaitStrategy == WaitStrategyOrdered {
-		r.op.Events.Warnf("revision %d of release %s was not deployed in order: everything is changed at once, and then waited for", r.target.Version, r.name)
+		r.op.Events.Warnf("revision %d of release %s was not deployed in order: all resources are changed at once, then waited for", r.target.Version, r.name)
 		r.wait = true
 	}
 	inv := inventory.New(r.state.History, r.current)

@@ -63,7 +63,7 @@ type orderedRemoval struct {
 func (o *orderedRemoval) prepare(ctx context.Context) error {
 	inv := o.run.inventory
 	if err := inv.ReadPlans(ctx, o.run.op.Cluster, false); err != nil {
-		return fmt.Errorf("uninstall: %w: use --wait=false to remove everything at once", err)
+		return fmt.Errorf("uninstall: %w: use --wait=false to delete everything at once", err)
 	}
 	policies := inv.Policies()
 	o.listKept(policies)
@@ -109,7 +109,7 @@ func (o *orderedRemoval) recordProgress() error {
 
 func (o *orderedRemoval) execute(ctx context.Context) error {
 	o.run.op.Events.Emit(Event{
-		Type: EventPlanned, Message: fmt.Sprintf("removing release %s: %s, in reverse order", o.run.rel.Name, o.graph.Extent()),
+		Type: EventPlanned, Message: fmt.Sprintf("uninstalling release %s: %s, in reverse order", o.run.rel.Name, o.graph.Extent()),
 		Nodes: event.RemovedNodes(o.graph.Removal),
 	})
 	err := o.graph.Run(ctx)
@@ -195,7 +195,7 @@ func (h *helmRemoval) withLeftovers(ctx context.Context, list kube.ResourceList)
 	}
 	live, unreadable := h.run.op.Cluster.Live(ctx, all)
 	if err := errors.Join(err, unreadable); err != nil {
-		h.run.op.Events.Warnf("what revisions before the last one may have left is not deleted: %v", err)
+		h.run.op.Events.Warnf("resources that earlier revisions may have left are not deleted: %v", err)
 		return list
 	}
 	policies := inv.Policies()
@@ -218,7 +218,7 @@ func (h *helmRemoval) failure(ctx context.Context, err error) error {
 		return cause
 	}
 	// Helm's words do not say why.
-	h.run.op.Events.Warnf("not all of release %s could be deleted: %s", h.run.rel.Name, text.OneLine(err.Error()))
+	h.run.op.Events.Warnf("release %s could not be deleted completely: %s", h.run.rel.Name, text.OneLine(err.Error()))
 	return fmt.Errorf("failed to delete release: %s", h.run.rel.Name)
 }
 

@@ -99,7 +99,7 @@ func (r *uninstallRun) isOrdered() (bool, error) {
 		case u.Wait && u.WaitStrategy == WaitStrategyNone:
 			return false, nil
 		default:
-			return false, fmt.Errorf("uninstall: %w: use --wait=true, or --wait=false, to remove everything at once", err)
+			return false, fmt.Errorf("uninstall: %w: use --wait=true or --wait=false to delete everything at once", err)
 		}
 	}
 	return true, nil
@@ -207,13 +207,13 @@ func (r *uninstallRun) awaitDeleted(ctx context.Context) error {
 	deletion := wait.Deletion{Cluster: r.op.Cluster, Timeout: r.removal.waitTimeout(), OnChange: func(ctx context.Context, report watcher.Report) {
 		e := wait.ChangeEvent(report, "", r.rel.Namespace)
 		if report.Status.State == readiness.Ready {
-			e.State, e.Message = "Gone", "gone"
+			e.State, e.Message = "Gone", "deleted"
 		} else {
 			e.Deadline, _ = ctx.Deadline()
 		}
 		r.op.Events.Emit(e)
 	}}
-	r.op.Events.Emit(Event{Type: EventWaiting, Message: "waiting until everything is gone: " + text.Count(len(list), "resource"), Resources: len(list)})
+	r.op.Events.Emit(Event{Type: EventWaiting, Message: "waiting for " + text.Count(len(list), "resource") + " to be deleted", Resources: len(list)})
 	return deletion.Run(ctx, list)
 }
 

@@ -227,7 +227,7 @@ func (r *upgradeRun) readInventory(ctx context.Context, inv *inventory.Inventory
 	}
 	err := inv.ReadPlans(ctx, r.op.Cluster, false)
 	if history.IsUnusable(err) {
-		return fmt.Errorf("%w: upgrade with --wait=true, which takes no account of any order; later upgrades can be ordered again", err)
+		return fmt.Errorf("%w: upgrade with --wait=true, which ignores the order; later upgrades can be ordered again", err)
 	}
 	return err
 }
@@ -331,7 +331,7 @@ func (r *upgradeRun) rollBack(ctx context.Context, cause error) error {
 	if target == nil {
 		return fmt.Errorf("unable to find a previously successful release when attempting to rollback. original upgrade error: %w", cause)
 	}
-	r.op.Events.Warnf("the upgrade of release %s failed, and it is rolled back to revision %d because of --atomic: %s", r.name, target.Version, text.OneLine(failure.Description(cause)))
+	r.op.Events.Warnf("the upgrade of release %s failed; rolling back to revision %d because of --atomic: %s", r.name, target.Version, text.OneLine(failure.Description(cause)))
 	b := NewRollback(u.cfg)
 	b.Version, b.Wait, b.WaitForJobs, b.DisableHooks, b.Recreate, b.Force, b.Timeout = target.Version, true, u.WaitForJobs, u.DisableHooks, u.Recreate, u.Force, u.Timeout
 	b.MaxParallelHooks, b.FollowHookLogs = u.MaxParallelHooks, u.FollowHookLogs

@@ -52,7 +52,7 @@ func operations(nodes int, took time.Duration) *timeline.Recorder {
 	}
 	tell(0.8, action.Event{Type: action.EventNodeFailed, Node: planned[nodes-1].ID, Err: failed, Message: failed.Error()})
 	tell(0.8, action.Event{Type: action.EventStarted, Operation: &action.Operation{Name: "uninstall", Release: "shop", Namespace: "default", Revision: 1}})
-	tell(0.8, action.Event{Type: action.EventWaiting, Message: "waiting until everything is gone: 3 resources", Resources: 3})
+	tell(0.8, action.Event{Type: action.EventWaiting, Message: "waiting for 3 resources to be deleted", Resources: 3})
 	tell(1, action.Event{Type: action.EventFinished, Operation: new(action.Operation)})
 	tell(1, action.Event{Type: action.EventFinished, Operation: new(action.Operation), Err: failed})
 	return recorder

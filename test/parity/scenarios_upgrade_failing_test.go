@@ -103,7 +103,7 @@ func TestUpgradeFailing(t *testing.T) {
 		}, differs: []string{
 			`-         "description": "Preparing upgrade",`,
 			`-         "status": "pending-upgrade",`,
-			`+         "description": "Interrupted: it was left pending-upgrade",`,
+			`+         "description": "Interrupted: its status was pending-upgrade",`,
 			`+         "status": "failed",`,
 			`-     status: pending-upgrade`,
 			`+     status: failed`,

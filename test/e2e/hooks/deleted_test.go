@@ -51,7 +51,7 @@ func TestHookDeletedBySomebody(t *testing.T) {
 				h.OpenGates(t, slowGate)
 				r := p.ExpectExit(t, 1)
 				text := harness.ErrorOf("\n" + r.Stderr)
-				harness.ExpectContains(t, text, lost.String(), "app/templates/lost.yaml", "deleted", "never started")
+				harness.ExpectContains(t, text, lost.String(), "app/templates/lost.yaml", "deleted", "skipped")
 				runs := storedRuns(t, h)
 				if runs["Job/slow"].Phase != done {
 					t.Errorf("the hook beside it is recorded as %+v", runs["Job/slow"])

@@ -58,7 +58,7 @@ func TestPeopleWorkTogether(t *testing.T) {
 }
 
 // inTheWay are texts in the error of an operation that fails because of another one.
-var inTheWay = slices.Clip([]string{"in progress", "meanwhile", "was taken over by", "revision 1 of release rel is uninstalling", "revision 1 of release rel is uninstalled", "by helm "})
+var inTheWay = slices.Clip([]string{"in progress", "in the meantime", "was taken over by", "revision 1 of release rel is uninstalling", "revision 1 of release rel is uninstalled", "by helm "})
 
 // runTogether starts two operations at the same moment, and checks their results.
 func runTogether(tb testing.TB, h *harness.Helm, do [2][]string, losers []string) {

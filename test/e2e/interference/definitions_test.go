@@ -54,7 +54,7 @@ func TestPeopleRemoveDefinitions(t *testing.T) {
 		"while it is waited for": func(t *testing.T, h *harness.Helm) {
 			defineGizmos(t, h)
 			h.ExpectFailureWhile(t, "app:gizmo applied", func() { deleteGizmoDefinition(t, h) },
-				[]string{"install", "rel", gizmoChart(t, h, "1", waits...), "--wait=ordered", "--timeout", "30s"}, "Gizmo/one", "never started because of that: app:last")
+				[]string{"install", "rel", gizmoChart(t, h, "1", waits...), "--wait=ordered", "--timeout", "30s"}, "Gizmo/one", "skipped (blocked by this failure): app:last")
 			expectFailed(t, h, "failed", "Gizmo/one")
 			h.ExpectObjects(t, "rel", "ConfigMap/first")
 			defineGizmos(t, h)
@@ -73,7 +73,7 @@ func TestPeopleRemoveDefinitions(t *testing.T) {
 			h.MustRun("install", "rel", gizmoChart(t, h, "1"), "--wait=ordered")
 			h.MustRun("upgrade", "rel", plain(t, "2"), "--wait=ordered")
 			deleteGizmoDefinition(t, h)
-			h.ExpectFailure(t, []string{"rollback", "rel", "1"}, "Gizmo/one", "could not be applied", "never started because of that: app:last")
+			h.ExpectFailure(t, []string{"rollback", "rel", "1"}, "Gizmo/one", "could not be applied", "skipped (blocked by this failure): app:last")
 			expectFailed(t, h, "superseded deployed failed", "Gizmo/one")
 			defineGizmos(t, h)
 			h.Repair(t, "upgrade", "rel", plain(t, "3"), "--install", "--wait=ordered")

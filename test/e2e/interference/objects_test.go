@@ -59,7 +59,7 @@ func TestPeopleChangeObjects(t *testing.T) {
 		"deleted during an upgrade": func(t *testing.T, h *harness.Helm) {
 			h.MustRun("install", "rel", charts.ThreeLayers(t, "1"), "--wait=ordered")
 			h.ExpectFailureWhile(t, appliedApp, func() { h.Delete(t, "Deployment/app") }, upgrade(shortTimeoutThree(t, "2")),
-				"Deployment/app", "somebody deleted it while it was waited for", "never started because of that: app:last")
+				"Deployment/app", "deleted while waiting for it", "skipped (blocked by this failure): app:last")
 			expectFailed(t, h, "deployed failed", "Deployment/app")
 			h.Repair(t, upgrade(charts.ThreeLayers(t, "3"))...)
 			h.CheckOrder(t, "rel", h.ReadTrace(t))
@@ -69,7 +69,7 @@ func TestPeopleChangeObjects(t *testing.T) {
 			h.MustRun("upgrade", "rel", charts.ThreeLayers(t, "2"), "--wait=ordered")
 			h.MustRun("upgrade", "rel", slowThreeLayers(t, "3", "1s"), "--wait=ordered")
 			h.ExpectFailureWhile(t, appliedApp, func() { h.Delete(t, "Deployment/app") }, []string{"rollback", "rel", "2", "--timeout", "6s", "--readiness-timeout", "2s"},
-				"Deployment/app", "somebody deleted it while it was waited for")
+				"Deployment/app", "deleted while waiting for it")
 			expectFailed(t, h, "superseded superseded deployed failed", "Deployment/app")
 			h.Repair(t, "rollback", "rel", "2")
 		},
@@ -185,7 +185,7 @@ func TestPeopleHoldObjects(t *testing.T) {
 			parts := charts.ThreeLayerObjects("2")
 			parts[1].Annotations = nil
 			upgrade := []string{"upgrade", "rel", charts.Write(t, parts...), "--wait=ordered", "--timeout"}
-			h.ExpectFailure(t, append(upgrade, "10s"), "ConfigMap/going was not gone when the operation's time of 10s was over", "people.example/hold", "whoever set its finalizers", "not deleted because of that: app:base")
+			h.ExpectFailure(t, append(upgrade, "10s"), "ConfigMap/going still existed when the operation timed out after 10s", "people.example/hold", "the controllers of its finalizers", "not deleted (blocked by this failure): app:base")
 			expectFailed(t, h, "deployed failed", "ConfigMap/going", "people.example/hold")
 			h.Patch(t, "ConfigMap/going", free)
 			h.Repair(t, append(upgrade, "1m")...)
@@ -200,7 +200,7 @@ func TestPeopleHoldObjects(t *testing.T) {
 			h.MustRun("install", "rel", charts.ThreeLayers(t, "1"), "--wait=ordered")
 			h.MustRun("upgrade", "rel", charts.ThreeLayers(t, "2", more...), "--wait=ordered")
 			h.Patch(t, "ConfigMap/going", hold)
-			h.ExpectFailure(t, []string{"rollback", "rel", "--timeout", "10s"}, "ConfigMap/going was not gone", "people.example/hold")
+			h.ExpectFailure(t, []string{"rollback", "rel", "--timeout", "10s"}, "ConfigMap/going still existed", "people.example/hold")
 			expectFailed(t, h, "superseded deployed failed", "people.example/hold")
 			h.Patch(t, "ConfigMap/going", free)
 			h.Repair(t, "rollback", "rel", "1")
@@ -216,7 +216,7 @@ func TestPeopleHoldObjects(t *testing.T) {
 		"uninstall without a time for all": func(t *testing.T, h *harness.Helm) {
 			h.MustRun("install", "rel", charts.ThreeLayers(t, "1", more...), "--wait=ordered")
 			h.Patch(t, "ConfigMap/going", hold)
-			h.ExpectFailure(t, []string{"uninstall", "rel", "--readiness-timeout", "1s"}, "ConfigMap/going was not gone within 1s", "people.example/hold", "--readiness-timeout")
+			h.ExpectFailure(t, []string{"uninstall", "rel", "--readiness-timeout", "1s"}, "ConfigMap/going still existed after 1s", "people.example/hold", "--readiness-timeout")
 			h.Patch(t, "ConfigMap/going", free)
 			h.Repair(t, "rollback", "rel", "1")
 		},

@@ -91,7 +91,7 @@ func TestPeopleTakeRightsAway(t *testing.T) {
 		"everything": func(t *testing.T, h *harness.Helm) {
 			as := h.Grant(t, "*")
 			h.ExpectFailureWhile(t, appliedApp, func() { revokePermissions(t, h, "get", "apps", "deployments") },
-				append(as, "install", "rel", slowThreeLayers(t, "1", "2s"), "--wait=ordered"), "orbidden", "could not be recorded that revision 1 of release rel is failed")
+				append(as, "install", "rel", slowThreeLayers(t, "1", "2s"), "--wait=ordered"), "orbidden", "failed to record that revision 1 of release rel is now failed")
 			restorePermissions(t, h)
 			h.Repair(t, "upgrade", "rel", charts.ThreeLayers(t, "2"), "--install", "--wait=ordered")
 		},

@@ -188,7 +188,7 @@ func TestPeopleServeWebhooks(t *testing.T) {
 		"denies deletion, uninstall": func(t *testing.T, h *harness.Helm) {
 			h.MustRun("install", "rel", charts.ThreeLayers(t, "1", more), "--wait=ordered")
 			remove := webhook{answer: denyRequest(admissionv1.Delete, "last"), fails: registration.Fail}.serve(t, h)
-			h.ExpectFailure(t, []string{"uninstall", "rel"}, append(house, "last", "not deleted because of that: ")...)
+			h.ExpectFailure(t, []string{"uninstall", "rel"}, append(house, "last", "not deleted (blocked by this failure): ")...)
 			expectFailed(t, h, "failed", house[0]+"last")
 			h.ExpectObjects(t, "rel", "ConfigMap/first", "Deployment/app", "ConfigMap/last")
 			remove()
@@ -197,7 +197,7 @@ func TestPeopleServeWebhooks(t *testing.T) {
 		"denies deletion, upgrade": func(t *testing.T, h *harness.Helm) {
 			h.MustRun("install", "rel", charts.ThreeLayers(t, "1", more), "--wait=ordered")
 			remove := webhook{answer: denyRequest(admissionv1.Delete, "top"), fails: registration.Fail}.serve(t, h)
-			h.ExpectFailure(t, upgrade(charts.ThreeLayers(t, "2")), append(house, "top", "delete what the release no longer has")...)
+			h.ExpectFailure(t, upgrade(charts.ThreeLayers(t, "2")), append(house, "top", "prune resources no longer in the chart")...)
 			expectFailed(t, h, "deployed failed", house[0]+"top")
 			remove()
 			h.Repair(t, upgrade(charts.ThreeLayers(t, "2"))...)

@@ -300,7 +300,7 @@ func checkConcurrentUpgrades(t *testing.T, ours binary, url string) {
 	if won != nil {
 		won, lost = lost, won
 	}
-	if won != nil || lost == nil || !strings.Contains(lost.Error(), "another operation has made revision 2 of release rel meanwhile") {
+	if won != nil || lost == nil || !strings.Contains(lost.Error(), "another operation created revision 2 of release rel in the meantime") {
 		t.Errorf("one ended with %v, the other with %v", won, lost)
 	}
 	expectRevisions(t, ours, "1 superseded", "2 deployed")

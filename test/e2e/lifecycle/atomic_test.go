@@ -243,7 +243,7 @@ func TestLifecycleUndoIsNotAllowed(t *testing.T) {
 	parts := append(charts.FailingObjects("y"), charts.Object{Name: "last", Layer: "end", DependsOn: "app"})
 	as := h.Grant(t, "get", "list", "watch", "create", "update", "patch")
 	h.ExpectFailure(t, append([]string{"upgrade", "rel", charts.Write(t, parts...), "--wait=ordered", "--atomic", "--timeout", "10s"}, as...),
-		"Deployment/app was not ready within 1s", "an error occurred while rolling back the release", "may not delete ConfigMap")
+		"Deployment/app was not ready within 1s", "an error occurred while rolling back the release", "is not allowed to delete ConfigMap")
 	h.ExpectStatuses(t, "rel", "deployed failed")
 	h.MustRun("rollback", "rel", "1")
 	h.ExpectManifestObjects(t, "rel")

@@ -70,7 +70,7 @@ func TestLifecycleTaken(t *testing.T) {
 		},
 		"cleanup-on-fail": func(t *testing.T, h *harness.Helm) {
 			h.MustRun("install", "rel", charts.ThreeLayers(t, "x"), "--wait=ordered")
-			uid := createConflictAt(t, h, "app:never applied", 1, []string{"another object has taken its name"}, "upgrade", "rel", withTaken(t, "y", fails), "--wait=ordered", "--cleanup-on-fail")
+			uid := createConflictAt(t, h, "app:never applied", 1, []string{"it was replaced by another object with the same name"}, "upgrade", "rel", withTaken(t, "y", fails), "--wait=ordered", "--cleanup-on-fail")
 			expectUnchanged(t, h, uid)
 			if h.Get(t, "Deployment/never") != nil {
 				t.Error("what the upgrade created is there still")

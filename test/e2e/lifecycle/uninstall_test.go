@@ -183,7 +183,7 @@ func uninstallHangs(t *testing.T, h *harness.Helm) {
 	if rel.Info.Status != "failed" {
 		t.Errorf("the release is recorded as %s", rel.Info.Status)
 	}
-	harness.ExpectContains(t, rel.Info.Description, "Uninstall failed", "/last was not gone when the operation's time of", "ordered.example/hold")
+	harness.ExpectContains(t, rel.Info.Description, "Uninstall failed", "/last still existed when the operation timed out after", "ordered.example/hold")
 	harness.ExpectContains(t, h.MustRun("status", "rel").Stdout, "1 of 4 nodes removed")
 	h.RemoveFinalizers(t, "ConfigMap/last")
 	h.MustRun("uninstall", "rel")
@@ -196,7 +196,7 @@ func uninstallTakesTooLong(t *testing.T, h *harness.Helm) {
 	parts[1].PodAnnotations = []string{"devcluster/stop-after: 5s"}
 	h.MustRun("install", "rel", charts.Write(t, parts...), "--wait=ordered")
 	h.Started = harness.Now()
-	h.ExpectFailure(t, []string{"uninstall", "rel", "--readiness-timeout", "1s"}, "not gone within 1s", "--readiness-timeout", "Pod/app-")
+	h.ExpectFailure(t, []string{"uninstall", "rel", "--readiness-timeout", "1s"}, "still existed after 1s", "--readiness-timeout", "Pod/app-")
 	if deleted, _ := h.ReadTrace(t).Since(h.Started).Deleted("ConfigMap/first"); !deleted.IsZero() {
 		t.Error("what the slow pod depends on was deleted")
 	}
@@ -290,8 +290,8 @@ func uninstallWithoutPodAccess(t *testing.T, h *harness.Helm) {
 	as := h.GrantRules(t, rbacv1.PolicyRule{Verbs: []string{"get", "delete", "update", "watch"}, APIGroups: []string{"*"}, Resources: []string{"*"}},
 		rbacv1.PolicyRule{Verbs: []string{"list"}, APIGroups: []string{""}, Resources: []string{"secrets"}})
 	r := h.MustRun(append(as, "uninstall", "rel")...)
-	harness.ExpectContains(t, r.Stderr, "WARNING: pods in namespace "+h.Namespace+" may not be listed: pods of what is deleted are not waited for")
-	if n := strings.Count(r.Stderr, "may not be listed"); n != 1 {
+	harness.ExpectContains(t, r.Stderr, "WARNING: no permission to list pods in namespace "+h.Namespace+": not waiting for the pods of deleted resources")
+	if n := strings.Count(r.Stderr, "no permission to list pods"); n != 1 {
 		t.Errorf("that was said %d times:\n%s", n, r.Stderr)
 	}
 	h.ExpectObjects(t, "rel")

@@ -117,14 +117,14 @@ func TestLifecycleAfterAFailedUninstall(t *testing.T) {
 		},
 		"uninstalled again": func(t *testing.T, h *harness.Helm) {
 			begin(t, h, nil)
-			harness.ExpectContains(t, h.MustRun("uninstall", "rel").Stderr, `ConfigMap "x"`, "was uninstalled in part")
+			harness.ExpectContains(t, h.MustRun("uninstall", "rel").Stderr, `ConfigMap "x"`, "was partly uninstalled")
 			expectTheirs(t, h)
 			h.ExpectObjects(t, "rel")
 		},
 		"failed again, so that the uninstall is forgotten": func(t *testing.T, h *harness.Helm) {
 			begin(t, h, nil)
 			h.ExpectFailure(t, []string{"upgrade", "rel", charts.Write(t, parts[0], parts[1], neverReadyWorkload()), "--wait=ordered", "--history-max", "2"}, "Deployment/hanging")
-			harness.ExpectContains(t, h.MustRun("uninstall", "rel").Stderr, `ConfigMap "x"`, "was uninstalled in part")
+			harness.ExpectContains(t, h.MustRun("uninstall", "rel").Stderr, `ConfigMap "x"`, "was partly uninstalled")
 			expectTheirs(t, h)
 			h.ExpectObjects(t, "rel")
 		},
@@ -219,10 +219,10 @@ func TestLifecycleWhatCannotBeRecorded(t *testing.T) {
 	a := charts.Object{Name: "a", Layer: "a"}
 	h.MustRun("install", "rel", charts.Write(t, a), "--wait=ordered")
 	h.ExpectFailure(t, append([]string{"upgrade", "rel", charts.Write(t, a, neverReadyWorkload()), "--wait=ordered"}, limited...),
-		"Deployment/hanging", "it could not be recorded that revision 2 of release rel is failed now")
+		"Deployment/hanging", "failed to record that revision 2 of release rel is now failed")
 	h.MustRun("rollback", "rel", "1")
 	harness.ExpectContains(t, h.MustRun(append([]string{"uninstall", "rel", "--keep-history"}, limited...)...).Stderr,
-		"it could not be recorded that revision 3 of release rel is uninstalled now")
+		"failed to record that revision 3 of release rel is now uninstalled")
 }
 
 // TestLifecycleOldSecretsStayMasked has a pod that later revisions do not change log the

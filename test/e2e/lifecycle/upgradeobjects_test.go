@@ -157,7 +157,7 @@ func upgradeOfTheUnready(empty bool) func(*testing.T, *harness.Helm) {
 		}
 		parts[2].Value = "y"
 		h.Started = harness.Now()
-		h.ExpectFailure(t, []string{"upgrade", "rel", chart(), "--wait=ordered"}, "Pod/app", "unchanged", "--wait=false", "never started")
+		h.ExpectFailure(t, []string{"upgrade", "rel", chart(), "--wait=ordered"}, "Pod/app", "unchanged", "--wait=false", "skipped (blocked by this failure)")
 		if list := h.ReadTrace(t).Since(h.Started).WrittenByHelm(); len(list) > 0 && !empty {
 			t.Errorf("these were written all the same: %q", list)
 		}
@@ -175,7 +175,7 @@ func upgradeHangsAtTheEnd(t *testing.T, h *harness.Helm) {
 	charts.AddFinalizer(t, dir, "odder")
 	h.MustRun("install", "rel", dir, "--wait=ordered", "--timeout", "1m")
 	h.ExpectFailure(t, []string{"upgrade", "rel", charts.ThreeLayers(t, "2"), "--wait=ordered", "--timeout", "30s", "--readiness-timeout", "2s"},
-		"delete what the release no longer has", "/odder was not gone when the operation's time of", "ordered.example/hold", "not deleted because of that")
+		"prune resources no longer in the chart", "/odder still existed when the operation timed out after", "ordered.example/hold", "not deleted (blocked by this failure)")
 	h.ExpectObjects(t, "rel", "ConfigMap/first", "Deployment/app", "ConfigMap/last", "ConfigMap/odd", "ConfigMap/odder")
 	h.ExpectValues(t, "2")
 	h.ExpectStatuses(t, "rel", "deployed failed")

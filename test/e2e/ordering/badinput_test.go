@@ -165,7 +165,7 @@ func TestBadCircumstances(t *testing.T) {
 			rbacv1.PolicyRule{APIGroups: []string{"", "apps"}, Resources: []string{"*"}, Verbs: []string{"get", "list", "watch"}})
 		chart := charts.Write(t, charts.Object{Name: "first", Layer: "first"}, charts.Last("first"), charts.Object{Kind: "Deployment", Name: "web"})
 		r := h.Run("install", "rel", chart, "--wait=ordered", "--kube-as-user", "limited-"+h.Namespace)
-		h.ExpectRefused(t, r, "may not create Deployment in namespace "+h.Namespace)
+		h.ExpectRefused(t, r, "not allowed to create Deployment in namespace "+h.Namespace)
 	})
 }
 

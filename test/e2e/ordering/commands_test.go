@@ -23,7 +23,7 @@ func TestInterrupt(t *testing.T) {
 	p := h.Start(t, "install", "rel", chart, "--wait=ordered")
 	p.AwaitLine(t, "app:second applied")
 	p.Signal(t, syscall.SIGINT)
-	p.ExpectExit(t, 1, "never started")
+	p.ExpectExit(t, 1, "skipped (blocked by this failure)")
 	if status := h.MustRun("status", "rel").Stdout; !strings.Contains(status, "STATUS: failed") {
 		t.Errorf("the release is not recorded as failed:\n%s", status)
 	}

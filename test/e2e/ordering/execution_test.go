@@ -48,7 +48,7 @@ func TestFailure(t *testing.T) {
 		t.Error("what depends on the failed node was created")
 	}
 	if len(recorded["ConfigMap/after-beside"]) == 0 {
-		t.Error("an independent branch was not finished")
+		t.Error("an independent branch did not finish")
 	}
 	status := h.MustRun("status", "rel", "--show-desc").Stdout
 	harness.ExpectContains(t, status, "STATUS: failed", "Pod/never was not ready within 2s")

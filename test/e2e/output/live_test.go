@@ -98,7 +98,7 @@ func TestLiveViewOfAFailure(t *testing.T) {
 		term := startInTerminal(t, h, 90, 30, nil, "install", "rel", chart, "--wait=ordered", "--no-hooks")
 		term.await(t, "▸ a", "Deployment/a Available: 0/1")
 		screen := term.await(t, "exit code 1", "✗ install rel failed", "✗ app:a Deployment/a was not ready within 3s",
-			"Error: INSTALLATION FAILED: Deployment/a was not ready within 3s", "never started because of that: app:b")
+			"Error: INSTALLATION FAILED: Deployment/a was not ready within 3s", "skipped (blocked by this failure): app:b")
 		warning, failure := strings.Index(screen, `WARNING: app/templates/a.yaml: Deployment/a depends on the layer "nowhere"`), strings.Index(screen, "✗ install rel failed")
 		if warning < 0 || warning > failure || strings.Count(screen, "WARNING") != 1 {
 			t.Errorf("the warning does not stand once above the summary:\n%s", screen)
@@ -130,7 +130,7 @@ func TestLiveViewElsewhere(t *testing.T) {
 		{"by the environment", []string{"HELM_PROGRESS=plain"}, nil, []string{"s  app:a started", "exit code 0"}},
 		{"the flag wins", []string{"HELM_PROGRESS=nonsense"}, []string{"--progress=plain"}, []string{"s  app:a started", "exit code 0"}},
 		{"asked for where it cannot be", []string{"TERM=dumb"}, []string{"--progress=tty"},
-			[]string{"exit code 1", "Error: INSTALLATION FAILED: --progress: the terminal cannot redraw (TERM=dumb): use plain"}},
+			[]string{"exit code 1", "Error: INSTALLATION FAILED: --progress: the terminal does not support redrawing (TERM=dumb): use plain"}},
 	} {
 		t.Run(tt.name, func(t *testing.T) {
 			t.Parallel()
@@ -151,9 +151,9 @@ func TestProgressWithoutAnOrder(t *testing.T) {
 	pod := charts.Pod("a", "", "devcluster/after: 3s", "devcluster/stop-after: 3s")
 	chart := charts.Chart{APIVersion: "v2", Objects: []charts.Object{pod, {Kind: "Job", Name: "migrate", Hook: "pre-install,test"}}}.Write(t)
 	expectLines(t, h.MustRun("install", "rel", chart, "--wait").Stderr, "pre-install hook Job/migrate started", "pre-install hook Job/migrate done",
-		"waiting until everything is ready: 1 resource", "Pod/a: InProgress: phase Running, not ready", "Pod/a: Ready")
+		"waiting for 1 resource to become ready", "Pod/a: InProgress: phase Running, not ready", "Pod/a: Ready")
 	expectLines(t, h.MustRun("test", "rel").Stderr, "test hook Job/migrate started", "test hook Job/migrate done")
-	expectLines(t, h.MustRun("uninstall", "rel", "--wait").Stderr, "waiting until everything is gone: 1 resource", "Pod/a: Terminating: being deleted", "Pod/a: gone")
+	expectLines(t, h.MustRun("uninstall", "rel", "--wait").Stderr, "waiting for 1 resource to be deleted", "Pod/a: Terminating: being deleted", "Pod/a: deleted")
 
 	h.Env = append(h.Env, "HELM_PROGRESS=none")
 	for _, args := range [][]string{{"install", "rel", chart, "--wait"}, {"test", "rel"}, {"uninstall", "rel", "--wait"}} {

@@ -66,7 +66,7 @@ func gadget(group string) string {
 }
 
 // withoutReadiness is the warning about a resource that says nothing.
-const withoutReadiness = "counted as ready at once, because its kind has no Ready condition"
+const withoutReadiness = "counts as ready immediately because it has no Ready condition"
 
 func TestReadinessOfCustomResources(t *testing.T) {
 	t.Parallel()

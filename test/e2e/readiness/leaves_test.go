@@ -37,7 +37,7 @@ func TestFailedLeafEndsTheWaiting(t *testing.T) {
 	t.Parallel()
 	h := harness.New(t)
 	chart := charts.Write(t, failingPod("broken", "devcluster/after: 1s"), leaf("hanging", "devcluster/pod: never"))
-	h.ExpectFailure(t, []string{"install", "rel", chart, "--wait=ordered", "--timeout", "10m"}, "Pod/broken failed: ", "not ready so far when that ended the operation: Pod/hanging")
+	h.ExpectFailure(t, []string{"install", "rel", chart, "--wait=ordered", "--timeout", "10m"}, "Pod/broken failed: ", "not ready yet when the operation ended: Pod/hanging")
 }
 
 // TestNothingStartsAfterALeafFailed: a failed leaf is a failure like any other.
@@ -46,7 +46,7 @@ func TestNothingStartsAfterALeafFailed(t *testing.T) {
 	h := harness.New(t)
 	chart := charts.Write(t, failingPod("broken"),
 		leaf("slow", "devcluster/after: 4s", "helm.sh/readiness-timeout: 50s"), charts.Object{Name: "after", Layer: "after", DependsOn: "slow"})
-	h.ExpectFailure(t, []string{"install", "rel", chart, "--wait=ordered"}, "Pod/broken failed: ", "never started because of that: app:after")
+	h.ExpectFailure(t, []string{"install", "rel", chart, "--wait=ordered"}, "Pod/broken failed: ", "skipped (blocked by this failure): app:after")
 	recorded := h.ReadTrace(t)
 	if len(recorded["ConfigMap/after"]) > 0 {
 		t.Error("a node was started after a leaf had failed")
@@ -62,7 +62,7 @@ func TestRefusalNamesTheResource(t *testing.T) {
 	t.Parallel()
 	h := harness.New(t)
 	chart := charts.Write(t, charts.Object{Name: "good", Layer: "first"}, charts.Object{Name: "Bad_Name", Layer: "first"}, charts.Last("first"))
-	h.ExpectFailure(t, []string{"install", "rel", chart, "--wait=ordered", "--disable-openapi-validation"}, "ConfigMap/Bad_Name could not be applied: ", `layer "first" of chart app`, "never started because of that: app:last")
+	h.ExpectFailure(t, []string{"install", "rel", chart, "--wait=ordered", "--disable-openapi-validation"}, "ConfigMap/Bad_Name could not be applied: ", `layer "first" of chart app`, "skipped (blocked by this failure): app:last")
 }
 
 // changeWhen acts on the cluster as soon as a pod is in a state.
@@ -128,7 +128,7 @@ func TestLeafMustBeReadyAtTheEnd(t *testing.T) {
 	changeWhen(t, h, "gone", podIsReady, func(ctx context.Context) error {
 		return h.Cluster.Client().CoreV1().Pods(h.Namespace).Delete(ctx, "gone", metav1.DeleteOptions{})
 	})
-	h.ExpectFailure(t, []string{"install", "rel", chart, "--wait=ordered", "--timeout", "8s"}, "Pod/gone was not ready when the time of the operation, 8s, was over: somebody deleted it")
+	h.ExpectFailure(t, []string{"install", "rel", chart, "--wait=ordered", "--timeout", "8s"}, "Pod/gone was not ready when the operation timed out after 8s: deleted while waiting for it")
 }
 
 // TestSecretsAreNotPrinted: neither those of hooks, nor in what the server

@@ -120,7 +120,7 @@ func TestSecondSignal(t *testing.T) {
 		}
 	}
 	p.ExpectExit(t, 128+int(syscall.SIGINT), "Release rel has been cancelled.",
-		"Waiting until the new revision is recorded as failed, and the last good revision is back because of --atomic. A second signal leaves at once.",
+		"Waiting until the new revision is recorded as failed, and the last good revision is back because of --atomic. Press Ctrl-C again to exit immediately.",
 		"Left at once: nothing is undone, and release rel stays as it is recorded.", "the next helm upgrade, rollback or uninstall of it takes it over and carries on")
 	harness.NoError(t, proxy.Up())
 	h.MustRun("upgrade", "rel", charts.ThreeLayers(t, "3"), "--wait=ordered")

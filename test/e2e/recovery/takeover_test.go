@@ -98,7 +98,7 @@ func killUpgrade(t *testing.T, h *harness.Helm) {
 func killPlainUpgrade(t *testing.T, h *harness.Helm) {
 	t.Helper()
 	h.MustRun("install", "rel", charts.ThreeLayers(t, "1"), "--wait=ordered")
-	h.KillAt(t, "waiting until", "upgrade", "rel", charts.Write(t, charts.UnreadyObjects("2")...), "--wait")
+	h.KillAt(t, "to become ready", "upgrade", "rel", charts.Write(t, charts.UnreadyObjects("2")...), "--wait")
 	expectLocked(t, h, "pending-upgrade", "upgrade")
 }
 
@@ -119,7 +119,7 @@ func killUninstall(t *testing.T, h *harness.Helm) {
 // that stock Helm can read it.
 func expectLocked(tb testing.TB, h *harness.Helm, status, operation string) {
 	tb.Helper()
-	harness.ExpectContains(tb, h.MustRun("status", "rel").Stdout, "STATUS: "+status, "HOLDER: helm "+operation+" on ", "it is dead")
+	harness.ExpectContains(tb, h.MustRun("status", "rel").Stdout, "STATUS: "+status, "HOLDER: helm "+operation+" on ", "it is no longer alive")
 	var printed struct {
 		Info   release.Info
 		Holder struct {
@@ -166,7 +166,7 @@ func TestTakeoverOfAnotherMachine(t *testing.T) {
 	killUpgrade(t, h)
 	rewriteRecord(t, h, "rel", movedAway)
 	said := h.MustRun("upgrade", "rel", charts.ThreeLayers(t, "2"), "--wait=ordered", "--timeout", "2m").Stderr
-	harness.ExpectContains(t, said, "release rel is held by helm upgrade on elsewhere", "looking for ", "left pending-upgrade: helm upgrade on elsewhere", "the release is taken over")
+	harness.ExpectContains(t, said, "release rel is locked by helm upgrade on elsewhere", "checking for up to ", "is pending-upgrade, but helm upgrade on elsewhere", "taking over the release")
 	h.ExpectStatuses(t, "rel", "superseded failed deployed")
 	h.ExpectManifestObjects(t, "rel")
 }
@@ -187,7 +187,7 @@ func TestLiveHolderIsNotRobbed(t *testing.T) {
 		}
 	}
 	for _, other := range others {
-		other.ExpectExit(t, 1, "revision 2 of release rel is pending-upgrade, by helm upgrade on ", "wait for its end, or end it there")
+		other.ExpectExit(t, 1, "revision 2 of release rel is pending-upgrade, by helm upgrade on ", "wait for it to finish, or stop it there")
 	}
 	harness.ExpectSameContent(t, before, h.ReleaseObjects(t, "rel"))
 	p.Signal(t, syscall.SIGTERM)
@@ -204,7 +204,7 @@ func TestHolderThatWasAway(t *testing.T) {
 	p := h.Start(t, "upgrade", "rel", charts.Write(t, charts.UnreadyObjects("2")...), "--wait=ordered", "--atomic")
 	p.AwaitLine(t, "app:app applied")
 	p.Signal(t, syscall.SIGSTOP)
-	harness.ExpectContains(t, h.MustRun("upgrade", "rel", charts.ThreeLayers(t, "3"), "--wait=ordered", "--timeout", "2m").Stderr, "the release is taken over")
+	harness.ExpectContains(t, h.MustRun("upgrade", "rel", charts.ThreeLayers(t, "3"), "--wait=ordered", "--timeout", "2m").Stderr, "taking over the release")
 	before := h.ReleaseObjects(t, "rel")
 	p.Signal(t, syscall.SIGCONT)
 	p.ExpectExit(t, 1, "release rel was taken over by ", "this operation has stopped at revision 2, and records and undoes nothing more")
@@ -265,7 +265,7 @@ func TestStockHoldsARelease(t *testing.T) {
 			args := next(t)[name]
 			h.ExpectFailure(t, args, "revision 2 of release rel is pending-upgrade", "--takeover=force")
 			h.ExpectStatuses(t, "rel", "deployed pending-upgrade")
-			harness.ExpectContains(t, h.MustRun(append(args, "--takeover=force")...).Stderr, "its record does not say by whom; the release is taken over")
+			harness.ExpectContains(t, h.MustRun(append(args, "--takeover=force")...).Stderr, "its record names no lock holder; taking over the release")
 			if name == "uninstall" {
 				h.ExpectEmptyNamespace(t)
 				return
