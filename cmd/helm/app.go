@@ -68,7 +68,7 @@ func (a *app) debugf(format string, v ...any) {
 
 // warnf prints a warning to standard error.
 func (a *app) warnf(format string, v ...any) {
-	fmt.Fprint(a.errOut, terminal.Harmless(fmt.Sprintf("WARNING: "+format+"\n", v...)))
+	fmt.Fprint(a.errOut, terminal.Sanitize(fmt.Sprintf("WARNING: "+format+"\n", v...)))
 }
 
 // printed takes what became of printing the result of an operation. That it could

@@ -24,7 +24,7 @@ type choice[T ~string] struct {
 // add adds the flag to a command. Until it is given, the value is the first word.
 func (c choice[T]) add(cmd *cobra.Command, value *T) {
 	*value = c.words[0]
-	cmd.Flags().VarP(&chosen[T]{choice: c, value: value}, c.name, c.shorthand, c.usage)
+	cmd.Flags().VarP(&choiceValue[T]{choice: c, value: value}, c.name, c.shorthand, c.usage)
 	completions := make([]cobra.Completion, len(c.words))
 	for i, word := range c.words {
 		completions[i] = string(word)
@@ -44,16 +44,16 @@ func (c choice[T]) list() string {
 	return strings.Join(words, ", ")
 }
 
-// chosen is the value of such a flag.
-type chosen[T ~string] struct {
+// choiceValue is the value of such a flag.
+type choiceValue[T ~string] struct {
 	choice[T]
 	value *T
 }
 
-func (v *chosen[T]) Type() string   { return v.kind }
-func (v *chosen[T]) String() string { return string(*v.value) }
+func (v *choiceValue[T]) Type() string   { return v.kind }
+func (v *choiceValue[T]) String() string { return string(*v.value) }
 
-func (v *chosen[T]) Set(text string) error {
+func (v *choiceValue[T]) Set(text string) error {
 	if !slices.Contains(v.words, T(text)) {
 		return fmt.Errorf("must be one of: %s", v.list())
 	}

@@ -51,7 +51,7 @@ func (a *app) completeChartOrFile(_ *cobra.Command, _ []string, word string) ([]
 			cobra.CompletionWithDesc("/", "Absolute path prefix to local chart")), directive
 	}
 	if len(choices) > 0 { // else the shell itself completes files
-		choices = append(choices, filesBeginning(word)...)
+		choices = append(choices, filesWithPrefix(word)...)
 	}
 	return choices, directive
 }
@@ -165,9 +165,9 @@ func (a *app) cachedIndex(repository string) *repo.IndexFile {
 	return index
 }
 
-// filesBeginning lists the files and folders of the current folder whose name
+// filesWithPrefix lists the files and folders of the current folder whose name
 // begins with a word.
-func filesBeginning(word string) []cobra.Completion {
+func filesWithPrefix(word string) []cobra.Completion {
 	entries, err := os.ReadDir(".")
 	if err != nil {
 		return nil

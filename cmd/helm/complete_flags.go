@@ -15,8 +15,8 @@ import (
 	"k8s.io/client-go/tools/clientcmd"
 )
 
-// longestCompletion is how long somebody who completes a word waits for a cluster.
-const longestCompletion = 3 * time.Second
+// completionTimeout is how long somebody who completes a word waits for a cluster.
+const completionTimeout = 3 * time.Second
 
 // completeNamespaces lists the namespaces of the cluster.
 func (a *app) completeNamespaces(cmd *cobra.Command, _ []string, _ string) ([]cobra.Completion, cobra.ShellCompDirective) {
@@ -24,9 +24,9 @@ func (a *app) completeNamespaces(cmd *cobra.Command, _ []string, _ string) ([]co
 	if err != nil {
 		return nil, cobra.ShellCompDirectiveDefault
 	}
-	ctx, cancel := context.WithTimeout(cmd.Context(), longestCompletion)
+	ctx, cancel := context.WithTimeout(cmd.Context(), completionTimeout)
 	defer cancel()
-	seconds := int64(longestCompletion.Seconds())
+	seconds := int64(completionTimeout.Seconds())
 	namespaces, err := client.CoreV1().Namespaces().List(ctx, metav1.ListOptions{TimeoutSeconds: &seconds})
 	if err != nil {
 		return nil, cobra.ShellCompDirectiveDefault

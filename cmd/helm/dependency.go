@@ -86,7 +86,7 @@ func newDependencyListCmd(a *app) *cobra.Command {
 		Long:    dependencyListHelp,
 		Args:    require.MaximumNArgs(1),
 		RunE: func(_ *cobra.Command, args []string) error {
-			return client.List(chartFolder(args), a.out)
+			return client.List(chartDirectory(args), a.out)
 		},
 	}
 	cmd.Flags().UintVar(&client.ColumnWidth, "max-col-width", client.ColumnWidth, "maximum width of columns, in characters")
@@ -132,7 +132,7 @@ func newDependencyFetchCmd(a *app, cmd *cobra.Command, verify downloader.Verific
 		if err != nil {
 			return err
 		}
-		manager.ChartPath, manager.SkipUpdate = chartFolder(args), asTheyAre
+		manager.ChartPath, manager.SkipUpdate = chartDirectory(args), asTheyAre
 		if verified {
 			manager.Verify = verify
 		}
@@ -146,8 +146,8 @@ func newDependencyFetchCmd(a *app, cmd *cobra.Command, verify downloader.Verific
 	return cmd
 }
 
-// chartFolder is the chart that a command names, or the current folder.
-func chartFolder(args []string) string {
+// chartDirectory is the chart that a command names, or the current folder.
+func chartDirectory(args []string) string {
 	if len(args) == 0 {
 		return "."
 	}

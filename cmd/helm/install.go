@@ -170,8 +170,8 @@ func (in *chartInput) run(ctx context.Context, args []string) (*release.Release,
 		waits += ", and uninstalled because of --atomic"
 	}
 	ctx, stop := in.app.untilSignal(ctx, view, interruptible{
-		release: in.client.ReleaseName, cancelled: fmt.Sprintf("Release %s has been cancelled.", in.client.ReleaseName),
-		to: in.app.notices(in.output, in.client.WaitStrategy), waits: waits, held: true,
+		release: in.client.ReleaseName, notice: fmt.Sprintf("Release %s has been cancelled.", in.client.ReleaseName),
+		to: in.app.notices(in.output, in.client.WaitStrategy), remainingWork: waits, staysLocked: true,
 	})
 	defer stop()
 	return in.client.RunWithContext(ctx, loaded.chart, loaded.values)

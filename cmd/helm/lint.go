@@ -93,7 +93,7 @@ func (a *app) lint(client *action.Lint, vals *values.Options, paths []string, fo
 			failed++
 		}
 		if client.WithSubcharts {
-			dropTold(told, chart)
+			removeReported(told, chart)
 			result = chart.Result(client.Strict)
 		}
 		if action.HasWarningsOrErrors(result) {
@@ -108,7 +108,7 @@ func (a *app) lint(client *action.Lint, vals *values.Options, paths []string, fo
 		reportLint(&report, path, result, client.Quiet)
 	}
 	if format == "text" {
-		fmt.Fprint(a.out, terminal.Harmless(report.String()))
+		fmt.Fprint(a.out, terminal.Sanitize(report.String()))
 	} else if err := a.printFindings(shown, format); err != nil {
 		return err
 	}
@@ -122,9 +122,9 @@ func (a *app) lint(client *action.Lint, vals *values.Options, paths []string, fo
 	return nil
 }
 
-// dropTold takes out what was told with the chart that this one is in, and remembers
+// removeReported takes out what was told with the chart that this one is in, and remembers
 // the rest. What Helm's rules find is of one chart alone.
-func dropTold(told map[string]bool, c *action.LintedChart) {
+func removeReported(told map[string]bool, c *action.LintedChart) {
 	place := func(f action.LintFinding) string {
 		return fmt.Sprintf("%s:%d:%d: %s", filepath.Join(c.Path, filepath.FromSlash(f.File)), f.Line, f.Column, f.Rule)
 	}

@@ -56,16 +56,16 @@ func (n *orderNote) String() string {
 	}
 }
 
-// mostNodesNamed is how many nodes a line names.
-const mostNodesNamed = 3
+// maxNamedNodes is how many nodes a line names.
+const maxNamedNodes = 3
 
 // at names the nodes that were begun and are not done.
 func (n *orderNote) at() string {
 	if len(n.At) == 0 {
 		return ""
 	}
-	named := strings.Join(n.At[:min(len(n.At), mostNodesNamed)], ", ")
-	if more := len(n.At) - mostNodesNamed; more > 0 {
+	named := strings.Join(n.At[:min(len(n.At), maxNamedNodes)], ", ")
+	if more := len(n.At) - maxNamedNodes; more > 0 {
 		named += fmt.Sprintf(" and %d more", more)
 	}
 	return ", at " + named

@@ -33,7 +33,7 @@ func newPluginListCmd(a *app) *cobra.Command {
 			table := uitable.New()
 			table.AddRow("NAME", "VERSION", "DESCRIPTION")
 			for _, p := range plugins {
-				table.AddRow(p.Metadata.Name, terminal.Harmless(p.Metadata.Version), terminal.Harmless(p.Metadata.Description))
+				table.AddRow(p.Metadata.Name, terminal.Sanitize(p.Metadata.Version), terminal.Sanitize(p.Metadata.Description))
 			}
 			_, err = fmt.Fprintln(a.out, table)
 			return err

@@ -31,8 +31,8 @@ type progressFlags struct {
 	given    bool
 }
 
-// warningsAlone is for commands that do nothing there is progress of.
-func warningsAlone() progressFlags {
+// warningsOnly is for commands that do nothing there is progress of.
+func warningsOnly() progressFlags {
 	return progressFlags{mode: string(progress.None), given: true}
 }
 
@@ -129,7 +129,7 @@ func (v *operationView) open() (tell func(action.Event), followLogs bool) {
 	a := v.app
 	display := progress.New(progress.Options{Mode: v.mode, Out: a.errOut, Terminal: v.terminal, Env: os.Getenv})
 	v.display = display
-	v.restore = a.divert(v.mode, display.Above())
+	v.restore = a.redirectOutput(v.mode, display.OutputAbove())
 	tell = display.Event
 	if v.file != nil {
 		tell = func(e action.Event) {
@@ -162,9 +162,9 @@ func (v *operationView) close() {
 	})
 }
 
-// divert has everything that goes to standard error, or to the terminal that it is,
+// redirectOutput has everything that goes to standard error, or to the terminal that it is,
 // go where the view leaves room for it.
-func (a *app) divert(mode progress.Mode, to io.Writer) (restore func()) {
+func (a *app) redirectOutput(mode progress.Mode, to io.Writer) (restore func()) {
 	if mode != progress.TTY {
 		return func() {}
 	}

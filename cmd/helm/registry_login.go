@@ -74,7 +74,7 @@ func (a *app) completeLogin(o *registryOptions, fromStdin bool) error {
 		a.warnf("Using --password via the CLI is insecure. Use --password-stdin.")
 		return nil
 	case o.username == "":
-		if o.username, err = a.ask("Username: "); err != nil {
+		if o.username, err = a.prompt("Username: "); err != nil {
 			return err
 		}
 		o.username = strings.TrimSpace(o.username)
@@ -83,7 +83,7 @@ func (a *app) completeLogin(o *registryOptions, fromStdin bool) error {
 	if o.username == "" {
 		what = "token"
 	}
-	if o.password, err = a.askSecretly(strings.ToUpper(what[:1]) + what[1:] + ": "); err != nil {
+	if o.password, err = a.promptForSecret(strings.ToUpper(what[:1]) + what[1:] + ": "); err != nil {
 		return err
 	}
 	if o.password == "" {
@@ -101,16 +101,16 @@ func readPassword(in io.Reader) (string, error) {
 	return strings.TrimSuffix(strings.TrimSuffix(string(text), "\n"), "\r"), nil
 }
 
-// ask prints a question and returns the line that is typed.
-func (a *app) ask(question string) (string, error) {
+// prompt prints a question and returns the line that is typed.
+func (a *app) prompt(question string) (string, error) {
 	fmt.Fprint(a.out, question)
 	line, _, err := bufio.NewReader(a.in).ReadLine()
 	return string(line), err
 }
 
-// askSecretly asks without showing what is typed; standard input must be a
+// promptForSecret asks without showing what is typed; standard input must be a
 // terminal. That is back to what it was when the process is interrupted, too.
-func (a *app) askSecretly(question string) (answer string, err error) {
+func (a *app) promptForSecret(question string) (answer string, err error) {
 	terminal := a.in.Fd()
 	state, err := term.SaveState(terminal)
 	if err != nil {
@@ -121,7 +121,7 @@ func (a *app) askSecretly(question string) (answer string, err error) {
 		return "", err
 	}
 	defer func() { err = errors.Join(err, term.RestoreTerminal(terminal, state)) }()
-	line, err := a.ask(question)
+	line, err := a.prompt(question)
 	if err != nil {
 		return "", err
 	}

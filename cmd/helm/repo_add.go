@@ -71,7 +71,7 @@ func newRepoAddCmd(a *app) *cobra.Command {
 
 func (a *app) addRepository(ctx context.Context, in *repoAddInput, stdin io.Reader) error {
 	if !in.allowDeprecated {
-		if err := refuseGone(in.entry.URL); err != nil {
+		if err := rejectRetiredRepository(in.entry.URL); err != nil {
 			return err
 		}
 	}
@@ -94,7 +94,7 @@ func (a *app) addRepository(ctx context.Context, in *repoAddInput, stdin io.Read
 		if in.passwordStdin {
 			in.entry.Password, err = readPassword(stdin)
 		} else {
-			in.entry.Password, err = a.askSecretly("Password: ")
+			in.entry.Password, err = a.promptForSecret("Password: ")
 		}
 		if err != nil {
 			fmt.Fprintln(a.out)
@@ -127,8 +127,8 @@ func (a *app) addRepository(ctx context.Context, in *repoAddInput, stdin io.Read
 	return nil
 }
 
-// refuseGone refuses the addresses of repositories that no longer exist.
-func refuseGone(address string) error {
+// rejectRetiredRepository refuses the addresses of repositories that no longer exist.
+func rejectRetiredRepository(address string) error {
 	for _, gone := range []struct{ address, instead string }{
 		{"//kubernetes-charts.storage.googleapis.com", "https://charts.helm.sh/stable"},
 		{"//kubernetes-charts-incubator.storage.googleapis.com", "https://charts.helm.sh/incubator"},

@@ -47,7 +47,7 @@ func newRepoIndexCmd(a *app) *cobra.Command {
 		ValidArgsFunction: completeFile(),
 		RunE: func(_ *cobra.Command, args []string) error {
 			in.folder = args[0]
-			return a.indexFolder(&in)
+			return a.indexDirectory(&in)
 		},
 	}
 	f := cmd.Flags()
@@ -57,7 +57,7 @@ func newRepoIndexCmd(a *app) *cobra.Command {
 	return cmd
 }
 
-func (a *app) indexFolder(in *repoIndexInput) error {
+func (a *app) indexDirectory(in *repoIndexInput) error {
 	folder, err := filepath.Abs(in.folder)
 	if err != nil {
 		return err

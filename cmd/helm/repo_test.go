@@ -38,7 +38,7 @@ func TestRefuseGone(t *testing.T) {
 		"http://kubernetes-charts-incubator.storage.googleapis.com/x": true,
 		"https://charts.helm.sh/stable":                               false,
 	} {
-		if err := refuseGone(address); (err != nil) != gone {
+		if err := rejectRetiredRepository(address); (err != nil) != gone {
 			t.Errorf("%s: error is %v", address, err)
 		}
 	}

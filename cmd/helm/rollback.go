@@ -49,7 +49,7 @@ func newRollbackCmd(a *app) *cobra.Command {
 				}
 				client.Version = revision
 			}
-			client.IgnoreOrder = waitSwitchedOff(cmd.Flags())
+			client.IgnoreOrder = isWaitDisabled(cmd.Flags())
 			return a.rollback(cmd.Context(), client, &flags, args[0])
 		},
 	}
@@ -89,7 +89,7 @@ func (a *app) rollback(ctx context.Context, client *action.Rollback, flags *prog
 		waits += ", and the resources that it created are deleted because of --cleanup-on-fail"
 	}
 	ctx, stop := a.untilSignal(ctx, view, interruptible{
-		release: name, cancelled: fmt.Sprintf("Rolling back %s has been cancelled.", name), waits: waits, held: true,
+		release: name, notice: fmt.Sprintf("Rolling back %s has been cancelled.", name), remainingWork: waits, staysLocked: true,
 	})
 	defer stop()
 

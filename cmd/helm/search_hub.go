@@ -61,7 +61,7 @@ func (a *app) searchHub(ctx context.Context, in *searchHubInput, query string) e
 		a.debugf("%s", err)
 		return fmt.Errorf("unable to perform search against %q", in.endpoint)
 	}
-	return in.output.print(a.out, foundOnHub(in, results))
+	return in.output.print(a.out, newHubRows(in, results))
 }
 
 // hubRow is a chart as search hub prints it.
@@ -78,7 +78,7 @@ type hubRepository struct {
 	Name string `json:"name"`
 }
 
-func foundOnHub(in *searchHubInput, results []hub.Result) *found {
+func newHubRows(in *searchHubInput, results []hub.Result) *found {
 	rows := make([]hubRow, 0, len(results))
 	f := &found{heading: []any{"URL", "CHART VERSION", "APP VERSION", "DESCRIPTION"}}
 	if in.repositories {

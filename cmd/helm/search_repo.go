@@ -30,8 +30,8 @@ The latest stable version of each chart is listed; --devel allows development ve
     $ helm search repo --regexp '^example/p.*'
 `
 
-// worstScore is the worst match of a word that is still listed.
-const worstScore = 25
+// maxScore is the worst match of a word that is still listed.
+const maxScore = 25
 
 // searchRepoInput is what search repo is told on the command line.
 type searchRepoInput struct {
@@ -74,7 +74,7 @@ func (a *app) searchRepositories(in *searchRepoInput, args []string) error {
 	}
 	results := index.All()
 	if len(args) > 0 {
-		if results, err = index.Search(keywords(args), worstScore, in.regexp); err != nil {
+		if results, err = index.Search(keywords(args), maxScore, in.regexp); err != nil {
 			return err
 		}
 	}
@@ -83,7 +83,7 @@ func (a *app) searchRepositories(in *searchRepoInput, args []string) error {
 	if err != nil {
 		return err
 	}
-	return in.output.print(a.out, foundInRepositories(results))
+	return in.output.print(a.out, newChartRows(results))
 }
 
 // searchIndex reads what is cached of the repositories, every version of every
@@ -137,7 +137,7 @@ type chartRow struct {
 	Description string `json:"description"`
 }
 
-func foundInRepositories(results []*search.Result) *found {
+func newChartRows(results []*search.Result) *found {
 	rows := make([]chartRow, 0, len(results))
 	f := &found{heading: []any{"NAME", "CHART VERSION", "APP VERSION", "DESCRIPTION"}}
 	for _, r := range results {

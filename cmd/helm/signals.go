@@ -77,17 +77,17 @@ func cancelOnSignal(parent context.Context, i interruption) (ctx context.Context
 // interruptible is an operation on a release that a signal ends.
 type interruptible struct {
 	release string
-	// cancelled is the sentence that says so, and to whom it goes.
-	cancelled string
+	// notice is the sentence that says so, and to whom it goes.
+	notice string
 	to        io.Writer
-	// waits is what is still done after that; held is whether the release stays held
+	// remainingWork is what is still done after that; held is whether the release stays held
 	// if that is not waited for.
-	waits string
-	held  bool
+	remainingWork string
+	staysLocked  bool
 }
 
-// leaveWithin is how long the terminal may take to be as it was before.
-const leaveWithin = time.Second
+// terminalRestoreTimeout is how long the terminal may take to be as it was before.
+const terminalRestoreTimeout = time.Second
 
 // untilSignal is cancelOnSignal for an operation that a view shows: it was opened
 // before.
@@ -98,25 +98,25 @@ func (a *app) untilSignal(ctx context.Context, view *operationView, op interrupt
 	}
 	return cancelOnSignal(ctx, interruption{
 		announce: func() {
-			fmt.Fprintln(op.to, op.cancelled)
-			fmt.Fprintf(errOut, "Waiting until %s. Press Ctrl-C again to exit immediately.\n", op.waits)
+			fmt.Fprintln(op.to, op.notice)
+			fmt.Fprintf(errOut, "Waiting until %s. Press Ctrl-C again to exit immediately.\n", op.remainingWork)
 		},
 		leave: func(code int) {
 			closed := make(chan struct{})
 			go func() { defer close(closed); display.Close() }()
 			select {
 			case <-closed:
-			case <-time.After(leaveWithin): // the process ends all the same
+			case <-time.After(terminalRestoreTimeout): // the process ends all the same
 			}
-			fmt.Fprintln(view.errOut, op.farewell())
+			fmt.Fprintln(view.errOut, op.exitMessage())
 			os.Exit(code)
 		},
 	})
 }
 
-// farewell says how it goes on after a second signal.
-func (op *interruptible) farewell() string {
-	if !op.held {
+// exitMessage says how it goes on after a second signal.
+func (op *interruptible) exitMessage() string {
+	if !op.staysLocked {
 		return fmt.Sprintf("Exited immediately: the result for release %s is not recorded.", op.release)
 	}
 	return fmt.Sprintf("Exited immediately: nothing is undone, and the recorded status of release %[1]s does not change. \"helm status %[1]s\" shows its progress; "+

@@ -100,7 +100,7 @@ func (a *app) template(ctx context.Context, in *chartInput, opts *templateOption
 	if client.DryRunOption == "" {
 		client.DryRunOption = "true"
 	}
-	in.progress = warningsAlone()
+	in.progress = warningsOnly()
 	client.DryRun = true
 	client.Replace = true // the name is not checked
 	client.ClientOnly = !opts.validate

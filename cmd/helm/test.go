@@ -80,8 +80,8 @@ func (a *app) test(ctx context.Context, in *testInput, name string) error {
 	client.Namespace = a.settings.Namespace()
 	in.readFilters()
 	ctx, stop := a.untilSignal(ctx, view, interruptible{
-		release: name, cancelled: fmt.Sprintf("Testing %s has been cancelled.", name),
-		waits: "the results of the tests are recorded",
+		release: name, notice: fmt.Sprintf("Testing %s has been cancelled.", name),
+		remainingWork: "the results of the tests are recorded",
 	})
 	defer stop()
 	rel, failure := client.RunWithContext(ctx, name)

@@ -49,7 +49,7 @@ func newUninstallCmd(a *app) *cobra.Command {
 			if err := checkReadinessFlag(cmd.Flags(), client.ReadinessTimeout); err != nil {
 				return err
 			}
-			client.IgnoreOrder = waitSwitchedOff(cmd.Flags())
+			client.IgnoreOrder = isWaitDisabled(cmd.Flags())
 			limit, err := parallelHooks()
 			if err != nil {
 				return err
@@ -90,8 +90,8 @@ func (a *app) uninstall(ctx context.Context, client *action.Uninstall, view *ope
 	client.OnEvent, client.FollowHookLogs = view.open()
 	defer view.pause()
 	ctx, stop := a.untilSignal(ctx, view, interruptible{
-		release: name, cancelled: fmt.Sprintf("Uninstalling %s has been cancelled.", name),
-		waits: "the release is recorded as not uninstalled", held: true,
+		release: name, notice: fmt.Sprintf("Uninstalling %s has been cancelled.", name),
+		remainingWork: "the release is recorded as not uninstalled", staysLocked: true,
 	})
 	defer stop()
 

@@ -206,8 +206,8 @@ func (in *upgradeInput) run(ctx context.Context, name, reference string) (*relea
 	defer view.close()
 	client.OnEvent, client.FollowHookLogs = view.open()
 	ctx, stop := in.app.untilSignal(ctx, view, interruptible{
-		release: name, cancelled: fmt.Sprintf("Release %s has been cancelled.", name),
-		to: in.app.notices(in.output, client.WaitStrategy), waits: in.afterSignal(), held: true,
+		release: name, notice: fmt.Sprintf("Release %s has been cancelled.", name),
+		to: in.app.notices(in.output, client.WaitStrategy), remainingWork: in.afterSignal(), staysLocked: true,
 	})
 	defer stop()
 	rel, err := client.RunWithContext(ctx, name, chrt, vals)

@@ -63,8 +63,8 @@ func (v *waitFlag) Set(s string) error {
 // printedInOrder is the usage of --wait where nothing is deployed.
 const printedInOrder = "\"ordered\" [not in Helm]: print in the order that the chart declares; other values have no effect"
 
-// waitSwitchedOff tells whether --wait=false was given, in any spelling.
-func waitSwitchedOff(f *pflag.FlagSet) bool {
+// isWaitDisabled tells whether --wait=false was given, in any spelling.
+func isWaitDisabled(f *pflag.FlagSet) bool {
 	flag := f.Lookup(waitFlagName)
 	return flag.Changed && flag.Value.String() == "false"
 }

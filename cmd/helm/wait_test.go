@@ -75,7 +75,7 @@ func TestWaitFlag(t *testing.T) {
 			if wait != tt.wait || strategy != tt.strategy {
 				t.Errorf("Wait is %v and the strategy %q, want %v and %q", wait, strategy, tt.wait, tt.strategy)
 			}
-			if got := waitSwitchedOff(f); got != tt.off {
+			if got := isWaitDisabled(f); got != tt.off {
 				t.Errorf("switched off: %v, want %v", got, tt.off)
 			}
 			if got, want := strings.Join(f.Args(), " "), strings.Join(tt.rest, " "); got != want {

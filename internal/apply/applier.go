@@ -138,16 +138,16 @@ type Result struct {
 
 // ApplyNode writes the objects of one node.
 func (a *Applier) ApplyNode(ctx context.Context, list kube.ResourceList) (Result, error) {
-	if a.mustBeAbsent(list) {
+	if a.existsUnlessAbsent(list) {
 		return a.createNode(ctx, list)
 	}
 	o := a.nodeOptions(list)
 	o.Live = a.cache.get
 	done, err := a.Writer.Apply(ctx, list, o)
-	a.note(done)
+	a.recordResult(done)
 	result := Result{Summary: summarize(done), States: done.States}
 	if err != nil {
-		a.noteUnanswered(err)
+		a.recordUnanswered(err)
 		return result, err
 	}
 	if a.RecreatePods {
@@ -163,15 +163,15 @@ func existing(done *objectwriter.Applied) kube.ResourceList {
 
 // ApplyAll writes the objects of a release as Helm does.
 func (a *Applier) ApplyAll(ctx context.Context, list kube.ResourceList) (Result, error) {
-	if a.mustBeAbsent(list) {
+	if a.existsUnlessAbsent(list) {
 		states, err := a.Writer.Create(ctx, list)
 		return Result{States: states}, err
 	}
 	done, err := a.Writer.Apply(ctx, list, a.options(list))
-	a.note(done)
+	a.recordResult(done)
 	result := Result{States: done.States, Pruned: done.Pruned}
 	if err != nil {
-		a.noteUnanswered(err)
+		a.recordUnanswered(err)
 		return result, err
 	}
 	if a.RecreatePods && !done.Pruned {
@@ -208,9 +208,9 @@ func (a *Applier) options(list kube.ResourceList) objectwriter.ApplyOptions {
 	return o
 }
 
-// mustBeAbsent reports whether none of the objects can be there: there are no earlier
+// existsUnlessAbsent reports whether none of the objects can be there: there are no earlier
 // revisions, and none of the objects was found.
-func (a *Applier) mustBeAbsent(list kube.ResourceList) bool {
+func (a *Applier) existsUnlessAbsent(list kube.ResourceList) bool {
 	a.mu.Lock()
 	defer a.mu.Unlock()
 	return a.Inventory == nil && !slices.ContainsFunc(list, func(info *object.Info) bool { return a.present[info] })
@@ -275,22 +275,22 @@ func (a *Applier) IsAbsent(info *object.Info) bool {
 	return a.present != nil && !a.present[info] && a.Inventory.Find(info) == nil
 }
 
-// noteUnanswered notes as created the objects that were not there and that the server did
+// recordUnanswered notes as created the objects that were not there and that the server did
 // not answer for: they may be there now.
-func (a *Applier) noteUnanswered(err error) {
+func (a *Applier) recordUnanswered(err error) {
 	var failed *objectwriter.ApplyError
 	if !errors.As(err, &failed) {
 		return
 	}
 	for _, f := range failed.Failures {
 		if f.Unanswered && a.IsAbsent(f.Info) {
-			a.note(&objectwriter.Applied{Created: kube.ResourceList{f.Info}})
+			a.recordResult(&objectwriter.Applied{Created: kube.ResourceList{f.Info}})
 		}
 	}
 }
 
-// note notes what was done with objects.
-func (a *Applier) note(done *objectwriter.Applied) {
+// recordResult notes what was done with objects.
+func (a *Applier) recordResult(done *objectwriter.Applied) {
 	a.mu.Lock()
 	defer a.mu.Unlock()
 	a.hasWritten = a.hasWritten || len(done.Created)+len(done.Updated) > 0
@@ -366,8 +366,8 @@ func (a *Applier) IsUnchanged(info *object.Info) bool {
 	return a.unchanged[info]
 }
 
-// wrote reports whether the operation has changed anything in the cluster.
-func (a *Applier) wrote() bool {
+// markWritten reports whether the operation has changed anything in the cluster.
+func (a *Applier) markWritten() bool {
 	a.mu.Lock()
 	defer a.mu.Unlock()
 	return a.hasWritten

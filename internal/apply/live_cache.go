@@ -41,7 +41,7 @@ func (a *Applier) CacheLive(all func() kube.ResourceList) { a.cache.all = all }
 
 // get reads the live state of the objects of a node.
 func (c *liveCache) get(ctx context.Context, list kube.ResourceList) (map[*object.Info]*unstructured.Unstructured, error) {
-	if c.all == nil || c.applier.wrote() {
+	if c.all == nil || c.applier.markWritten() {
 		return c.applier.Cluster.Live(ctx, list)
 	}
 	c.mu.Lock()
@@ -49,7 +49,7 @@ func (c *liveCache) get(ctx context.Context, list kube.ResourceList) (map[*objec
 	if c.unused == nil || time.Since(c.read) > maxLiveAge {
 		c.refresh(ctx)
 	}
-	if c.applier.wrote() || slices.ContainsFunc(list, func(info *object.Info) bool { return !c.unused[info] }) {
+	if c.applier.markWritten() || slices.ContainsFunc(list, func(info *object.Info) bool { return !c.unused[info] }) {
 		return c.applier.Cluster.Live(ctx, list)
 	}
 	live := make(map[*object.Info]*unstructured.Unstructured, len(list))

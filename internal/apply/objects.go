@@ -72,7 +72,7 @@ func BuildObjects(c ObjectsConfig) (*Objects, error) {
 		return o, nil
 	}
 	for _, n := range c.Plan.Nodes {
-		list = o.place(n, list, false)
+		list = o.assignToNodes(n, list, false)
 	}
 	return o, nil
 }
@@ -107,9 +107,9 @@ func (o *Objects) build(resources []*sequencer.PlannedResource) (kube.ResourceLi
 	return list, object.SetOwner(list, o.config.Owner)
 }
 
-// place assigns built objects to the resources of a node, to the late ones or to the
+// assignToNodes assigns built objects to the resources of a node, to the late ones or to the
 // others, and returns those that are left.
-func (o *Objects) place(n *sequencer.Node, list kube.ResourceList, late bool) kube.ResourceList {
+func (o *Objects) assignToNodes(n *sequencer.Node, list kube.ResourceList, late bool) kube.ResourceList {
 	o.mu.Lock()
 	defer o.mu.Unlock()
 	for i, res := range n.Resources {
@@ -176,7 +176,7 @@ func (o *Objects) BuildLate(ctx context.Context, n *sequencer.Node, check func(k
 	if err := check(list); err != nil {
 		return err
 	}
-	o.place(n, list, true)
+	o.assignToNodes(n, list, true)
 	return nil
 }
 

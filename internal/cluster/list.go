@@ -90,7 +90,7 @@ var errNoList = errors.New("this is not a list of objects")
 // readItems reads a list in JSON, and returns the token of the next page.
 func readItems(body io.Reader, do func(*unstructured.Unstructured)) (next string, err error) {
 	d := json.NewDecoder(body)
-	if err := expect(d, json.Delim('{')); err != nil {
+	if err := expectToken(d, json.Delim('{')); err != nil {
 		return "", err
 	}
 	for d.More() {
@@ -116,12 +116,12 @@ func readItems(body io.Reader, do func(*unstructured.Unstructured)) (next string
 			}
 		}
 	}
-	return next, expect(d, json.Delim('}'))
+	return next, expectToken(d, json.Delim('}'))
 }
 
 // readArray reads the items of a list.
 func readArray(d *json.Decoder, do func(*unstructured.Unstructured)) error {
-	if err := expect(d, json.Delim('[')); err != nil {
+	if err := expectToken(d, json.Delim('[')); err != nil {
 		return err
 	}
 	var text json.RawMessage
@@ -137,11 +137,11 @@ func readArray(d *json.Decoder, do func(*unstructured.Unstructured)) error {
 		object.SetManagedFields(nil)
 		do(object)
 	}
-	return expect(d, json.Delim(']'))
+	return expectToken(d, json.Delim(']'))
 }
 
-// expect reads a delimiter.
-func expect(d *json.Decoder, want json.Delim) error {
+// expectToken reads a delimiter.
+func expectToken(d *json.Decoder, want json.Delim) error {
 	got, err := d.Token()
 	if err != nil {
 		return err

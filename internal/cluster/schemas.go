@@ -144,7 +144,7 @@ type operations map[string]struct {
 // readOperations reads a schema up to the descriptions of the kinds, which are large.
 func readOperations(data []byte) (operations, error) {
 	d := json.NewDecoder(bytes.NewReader(data))
-	if err := expect(d, json.Delim('{')); err != nil {
+	if err := expectToken(d, json.Delim('{')); err != nil {
 		return nil, err
 	}
 	for d.More() {

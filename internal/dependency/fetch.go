@@ -22,7 +22,7 @@ import (
 	"github.com/ordered-helm/helm/internal/chartloader"
 )
 
-const folderMode = 0o755
+const directoryMode = 0o755
 
 // fetch brings the dependencies into the charts folder, and takes out what is no
 // longer one. Until all are there the folder stays as it is. Versions that turn
@@ -32,7 +32,7 @@ func (m *Manager) fetch(ctx context.Context, deps []*chart.Dependency) (err erro
 	if f.repositories, err = m.loadIndexes(); err != nil {
 		return err
 	}
-	if err := makeFolder(f.charts); err != nil {
+	if err := makeDirectory(f.charts); err != nil {
 		return err
 	}
 	// In the chart's own folder, so that archives move to their place in one go.
@@ -57,11 +57,11 @@ func (m *Manager) fetch(ctx context.Context, deps []*chart.Dependency) (err erro
 	return m.replace(deps, f.dir, f.charts)
 }
 
-func makeFolder(dir string) error {
+func makeDirectory(dir string) error {
 	info, err := os.Stat(dir)
 	switch {
 	case errors.Is(err, fs.ErrNotExist):
-		return os.MkdirAll(dir, folderMode)
+		return os.MkdirAll(dir, directoryMode)
 	case err != nil:
 		return fmt.Errorf("unable to retrieve file info for '%s': %w", dir, err)
 	case !info.IsDir():

@@ -10,33 +10,9 @@ import (
 	"strings"
 
 	"k8s.io/apimachinery/pkg/apis/meta/v1/unstructured"
+
+	"github.com/ordered-helm/helm/internal/field"
 )
-
-// condition is an entry of status.conditions.
-type condition struct {
-	kind, status, reason, message string
-}
-
-// conditionsOf returns the entries of status.conditions that can be decoded.
-func conditionsOf(obj *unstructured.Unstructured) []condition {
-	entries, _, err := unstructured.NestedFieldNoCopy(obj.Object, "status", "conditions")
-	if err != nil {
-		return nil
-	}
-	list, _ := entries.([]any)
-	var found []condition
-	for _, entry := range list {
-		values, _ := entry.(map[string]any)
-		text := func(key string) string {
-			value, _ := values[key].(string)
-			return value
-		}
-		if c := (condition{kind: text("type"), status: text("status"), reason: text("reason"), message: text("message")}); c.kind != "" {
-			found = append(found, c)
-		}
-	}
-	return found
-}
 
 // positiveWords and bad are words in the types of conditions that should be True, and of
 // those that should not.
@@ -54,22 +30,22 @@ func (w *walk) diagnoseByConditions(_ context.Context, at ref, obj *unstructured
 }
 
 func (w *walk) addConditions(at ref, obj *unstructured.Unstructured) {
-	has := func(words []string, c condition) bool {
-		return slices.ContainsFunc(words, func(word string) bool { return strings.Contains(c.kind, word) })
+	has := func(words []string, c field.Condition) bool {
+		return slices.ContainsFunc(words, func(word string) bool { return strings.Contains(c.Type, word) })
 	}
-	for _, c := range conditionsOf(obj) {
-		f := finding{rank: rankSymptom, Cause: Cause{Reason: cmp.Or(c.reason, c.kind), Message: c.kind + " is " + c.status}}
-		if c.message != "" {
-			f.Message += ": " + c.message
+	for _, c := range field.Conditions(obj.Object) {
+		f := finding{rank: rankSymptom, Cause: Cause{Reason: cmp.Or(c.Reason, c.Type), Message: c.Type + " is " + c.Status}}
+		if c.Message != "" {
+			f.Message += ": " + c.Message
 		}
 		switch {
 		case has(negativeWords, c):
-			if c.status != "True" {
+			if c.Status != "True" {
 				continue
 			}
-		case c.kind == "NamesAccepted" && c.status == "False":
+		case c.Type == "NamesAccepted" && c.Status == "False":
 			f.rank = rankCause
-		case !has(positiveWords, c) || c.status == "True" || c.message == "" && c.status != "False":
+		case !has(positiveWords, c) || c.Status == "True" || c.Message == "" && c.Status != "False":
 			continue
 		}
 		w.add(at, f)

@@ -15,6 +15,8 @@ import (
 	corev1 "k8s.io/api/core/v1"
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 	"k8s.io/apimachinery/pkg/apis/meta/v1/unstructured"
+
+	"github.com/ordered-helm/helm/internal/field"
 )
 
 const revisionAnnotation = "deployment.kubernetes.io/revision"
@@ -53,13 +55,13 @@ func (w *walk) diagnoseDeployment(ctx context.Context, at ref, obj *unstructured
 			w.diagnoseOldPods(ctx, deployment, sets[1:])
 		}
 	}
-	for _, c := range conditionsOf(obj) {
+	for _, c := range field.Conditions(obj.Object) {
 		switch {
-		case c.kind == "ReplicaFailure" && c.status == "True" && len(sets) == 0:
-			w.add(at, finding{rank: rankCause, Cause: Cause{Reason: c.reason, Message: c.message}})
-		case c.kind == "Progressing" && c.status == "False":
-			f := finding{rank: rankSymptom, Cause: Cause{Reason: c.reason, Message: c.message}}
-			if c.reason != "ProgressDeadlineExceeded" {
+		case c.Type == "ReplicaFailure" && c.Status == "True" && len(sets) == 0:
+			w.add(at, finding{rank: rankCause, Cause: Cause{Reason: c.Reason, Message: c.Message}})
+		case c.Type == "Progressing" && c.Status == "False":
+			f := finding{rank: rankSymptom, Cause: Cause{Reason: c.Reason, Message: c.Message}}
+			if c.Reason != "ProgressDeadlineExceeded" {
 				f.rank = rankCause // it could not even create its ReplicaSet
 			}
 			w.add(at, f)

@@ -69,7 +69,7 @@ func (a *arranger) layOut(it *item) {
 		it.measure()
 		return
 	}
-	a.gatherTwins(it)
+	a.groupIdentical(it)
 	sizes := make([]layered.Size, len(it.inner))
 	index := make(map[*item]int, len(it.inner))
 	for i, in := range it.inner {

@@ -23,9 +23,9 @@ type diff struct {
 	// goneNodes are the nodes that there are no more, in the order of the plan
 	// before.
 	goneNodes []*sequencer.Node
-	// was is the node that a resource was in before, by its ID; of one that is
+	// previousNode is the node that a resource was in before, by its ID; of one that is
 	// new, nothing.
-	was map[sequencer.ID]string
+	previousNode map[sequencer.ID]string
 	// goneFrom are the resources that there are no more by the node they were in.
 	goneFrom map[string][]*sequencer.PlannedResource
 	// edges are edges that are new, goneEdges those that there are no more.
@@ -67,10 +67,10 @@ func (d *diff) compareNodes(now, before *sequencer.Plan) {
 }
 
 func (d *diff) compareResources(now, before *sequencer.Plan) {
-	d.was, d.goneFrom = map[sequencer.ID]string{}, map[string][]*sequencer.PlannedResource{}
+	d.previousNode, d.goneFrom = map[sequencer.ID]string{}, map[string][]*sequencer.PlannedResource{}
 	for _, n := range before.Nodes {
 		for _, r := range n.Resources {
-			d.was[r.ID] = n.ID()
+			d.previousNode[r.ID] = n.ID()
 		}
 	}
 	here := map[sequencer.ID]bool{}
@@ -124,7 +124,7 @@ func (d *diff) ofResource(n *sequencer.Node, r *sequencer.PlannedResource) (c ch
 	if !d.compared {
 		return unchanged, ""
 	}
-	was, known := d.was[r.ID]
+	was, known := d.previousNode[r.ID]
 	switch {
 	case !known:
 		return added, ""

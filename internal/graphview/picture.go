@@ -103,7 +103,7 @@ func (v *View) picture() *picture {
 	}
 	p.makeBoxes()
 	p.makeNodes()
-	p.gatherOwn()
+	p.groupOwnResources()
 	for _, e := range p.edges {
 		first, then := p.itemOf(e.First), p.itemOf(e.Then)
 		if first != nil && then != nil {
@@ -201,9 +201,9 @@ func (p *painter) fill(it *item, n *sequencer.Node) {
 	it.lines, it.about = lines, strings.Join(about, "\n")
 }
 
-// gatherOwn puts the own nodes of charts into their boxes; of those that come
+// groupOwnResources puts the own nodes of charts into their boxes; of those that come
 // after subcharts as wholes, into a box of their own.
-func (p *painter) gatherOwn() {
+func (p *painter) groupOwnResources() {
 	gathered := map[string]bool{}
 	for _, e := range p.edges {
 		if e.Then.Own {

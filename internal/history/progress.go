@@ -41,8 +41,8 @@ func (w *Writer) NodeDone(node string) {
 	w.progress.done = append(w.progress.done, node)
 }
 
-// take returns what was collected, and begins anew.
-func (p *progress) take() (started, done []string) {
+// snapshot returns what was collected, and begins anew.
+func (p *progress) snapshot() (started, done []string) {
 	p.mu.Lock()
 	defer p.mu.Unlock()
 	started, done = p.started, p.done
@@ -64,7 +64,7 @@ func (w *Writer) ExpectNodes(nodes int, removing bool) error {
 // updateRecord puts the collected progress into the record, and reports whether there was
 // any. The caller holds mu.
 func (w *Writer) updateRecord() bool {
-	started, done := w.progress.take()
+	started, done := w.progress.snapshot()
 	if w.rec == nil || w.rec.Progress == nil || len(started)+len(done) == 0 {
 		return false
 	}
@@ -134,7 +134,7 @@ func (w *Writer) WriteSoon(change func(*release.Release)) {
 	w.mu.Lock()
 	change(w.rel)
 	w.changes++
-	w.mayStore = true
+	w.writeRequested = true
 	w.mu.Unlock()
 	select {
 	case w.flusher.requests <- struct{}{}:
@@ -181,7 +181,7 @@ func (w *Writer) WriteProgress() {
 	defer w.writing.Unlock()
 	w.mu.Lock()
 	news := w.updateRecord()
-	idle := !news && (w.changes == w.written || !w.mayStore) // the first write is for Write to ask for
+	idle := !news && (w.changes == w.written || !w.writeRequested) // the first write is for Write to ask for
 	w.mu.Unlock()
 	if idle {
 		return

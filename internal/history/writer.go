@@ -28,10 +28,10 @@ type Guard interface {
 	Lost() error
 	// Lease is the lease to store with the release while an operation works on it.
 	Lease() *releaserecord.Lease
-	// Concluding notes a state without a lease that is about to be stored.
-	Concluding(state release.Info)
-	// Stored notes that the release was stored by a request that was sent at that time.
-	Stored(sent time.Time)
+	// BeforeConclusion notes a state without a lease that is about to be stored.
+	BeforeConclusion(state release.Info)
+	// AfterWrite notes that the release was stored by a request that was sent at that time.
+	AfterWrite(sent time.Time)
 	// IsConcluded reports whether the release is stored in that state already, although
 	// the answer to the write was lost.
 	IsConcluded(state *release.Info) bool
@@ -50,13 +50,13 @@ type Writer struct {
 	rel *release.Release
 	// changes counts the changes of the release, written those that are stored.
 	changes, written int
-	// mayStore is whether any write was asked for.
-	mayStore bool
+	// writeRequested is whether any write was asked for.
+	writeRequested bool
 	// hooksOnly is whether only the results of hooks are stored.
 	hooksOnly bool
-	// bare is the chart of the release without a record; rec is the record, nil where the
+	// chartWithoutRecord is the chart of the release without a record; rec is the record, nil where the
 	// release has none.
-	bare  *chart.Chart
+	chartWithoutRecord  *chart.Chart
 	rec   *releaserecord.Record
 	guard Guard
 
@@ -88,7 +88,7 @@ func (w *Writer) Store() *Store { return w.store }
 func (w *Writer) SetGuard(g Guard) (bool, error) {
 	w.mu.Lock()
 	defer w.mu.Unlock()
-	if w.bare == nil {
+	if w.chartWithoutRecord == nil {
 		return false, nil
 	}
 	w.guard = g
@@ -98,15 +98,15 @@ func (w *Writer) SetGuard(g Guard) (bool, error) {
 	return true, w.attach()
 }
 
-// IsRemoving reports whether an operation that holds the release removes it.
-func (w *Writer) IsRemoving() bool {
+// IsUninstalling reports whether an operation that holds the release removes it.
+func (w *Writer) IsUninstalling() bool {
 	w.mu.Lock()
 	defer w.mu.Unlock()
 	return w.guard != nil && w.rel.Info.Status == release.StatusUninstalling
 }
 
-// Exclusively calls do while no write is under way.
-func (w *Writer) Exclusively(do func() error) error {
+// WithWriteLock calls do while no write is under way.
+func (w *Writer) WithWriteLock(do func() error) error {
 	w.writing.Lock()
 	defer w.writing.Unlock()
 	return do()
@@ -119,7 +119,7 @@ func (w *Writer) SetRecord(bare *chart.Chart, rec *releaserecord.Record) error {
 	if rec != nil {
 		rec.Lease = nil // of an operation before
 	}
-	w.bare, w.rec = bare, rec
+	w.chartWithoutRecord, w.rec = bare, rec
 	return w.attach()
 }
 
@@ -148,10 +148,10 @@ func (w *Writer) attach() error {
 // chartWithRecord is the chart of the release with the record as it is now. The caller
 // holds mu.
 func (w *Writer) chartWithRecord() (*chart.Chart, error) {
-	if w.bare == nil {
+	if w.chartWithoutRecord == nil {
 		return w.rel.Chart, nil
 	}
-	return releaserecord.WithRecord(w.bare, w.recordWithLease())
+	return releaserecord.WithRecord(w.chartWithoutRecord, w.recordWithLease())
 }
 
 // recordWithLease is the record to write now. The caller holds mu.
@@ -191,7 +191,7 @@ func (w *Writer) Write(change func(*release.Release)) error {
 	if err != nil {
 		return err
 	}
-	return w.Exclusively(w.write)
+	return w.WithWriteLock(w.write)
 }
 
 // writeTimeout is how long the writer tries to store a release that the server does not
@@ -236,9 +236,9 @@ func (w *Writer) writeOnce() error {
 	attached, err := w.chartWithRecord()
 	rel, changes, guard, sent := Copy(w.rel), w.changes, w.guard, time.Now()
 	rel.Chart = attached
-	w.mayStore = true
+	w.writeRequested = true
 	if guard != nil && !IsInProgress(rel.Info.Status) {
-		guard.Concluding(*rel.Info)
+		guard.BeforeConclusion(*rel.Info)
 	}
 	w.mu.Unlock()
 	if err != nil {
@@ -258,7 +258,7 @@ func (w *Writer) writeOnce() error {
 	defer w.mu.Unlock()
 	w.written = changes
 	if guard != nil {
-		guard.Stored(sent)
+		guard.AfterWrite(sent)
 	}
 	return nil
 }

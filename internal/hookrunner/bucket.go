@@ -67,7 +67,7 @@ func stages(hooks []*release.Hook, modes Modes) []Stage {
 		}
 		at, known := chains[chart]
 		switch {
-		case mode == Parallel && !IsWaitedFor(h.Kind):
+		case mode == Parallel && !RequiresWait(h.Kind):
 			unwaited[h.Kind] = append(unwaited[h.Kind], chain)
 		case mode == Parallel:
 			parallel = append(parallel, chain)
@@ -93,8 +93,8 @@ func stages(hooks []*release.Hook, modes Modes) []Stage {
 	return all
 }
 
-// IsWaitedFor reports whether hooks of a kind are waited for until they complete.
-func IsWaitedFor(kind string) bool { return kind == "Job" || kind == "Pod" }
+// RequiresWait reports whether hooks of a kind are waited for until they complete.
+func RequiresWait(kind string) bool { return kind == "Job" || kind == "Pod" }
 
 // sortKinds returns kinds in Helm's install order. Kinds that Helm does not know come
 // last, by name.

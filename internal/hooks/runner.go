@@ -212,7 +212,7 @@ func (r *run) Create(ctx context.Context, h *release.Hook) error {
 	r.writer.WriteSoon(func(*release.Release) {
 		h.LastRun = release.HookExecution{StartedAt: helmtime.Now(), Phase: release.HookPhaseRunning}
 	})
-	if r.writer.IsRemoving() {
+	if r.writer.IsUninstalling() {
 		r.writer.WriteProgress() // whoever takes over must know what to wait for
 	}
 	if err := r.create(ctx, o); err != nil {
@@ -288,7 +288,7 @@ func (r *run) Delete(ctx context.Context, h *release.Hook, policy release.HookDe
 }
 
 func (r *run) delete(ctx context.Context, h *release.Hook, list kube.ResourceList) error {
-	if r.writer.IsRemoving() {
+	if r.writer.IsUninstalling() {
 		r.writer.WriteProgress() // whoever takes over does not find it, and must not run it again
 	}
 	deleted, errs := r.Writer.Delete(ctx, list, metav1.DeletePropagationBackground)

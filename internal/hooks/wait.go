@@ -81,7 +81,7 @@ func (r *run) incompleteError(ctx context.Context, h *release.Hook, reports []wa
 			f.InNamespace(r.writer.Release().Namespace)
 			setOutcome(f, report, context.Cause(ctx))
 			failed.Resources, of = append(failed.Resources, f), append(of, report)
-			failed.Helm = multierror.Append(failed.Helm, inHelmsWords(ctx, report))
+			failed.Helm = multierror.Append(failed.Helm, helmError(ctx, report))
 		}
 	}
 	if len(failed.Resources) == 0 {
@@ -131,8 +131,8 @@ func setOutcome(f *failure.Resource, report watcher.Report, cause error) {
 	}
 }
 
-// inHelmsWords is what Helm says of an object that has not completed.
-func inHelmsWords(ctx context.Context, report watcher.Report) error {
+// helmError is what Helm says of an object that has not completed.
+func helmError(ctx context.Context, report watcher.Report) error {
 	switch {
 	case report.Status.State == readiness.Failed && report.Status.Reason != readiness.ReasonDeleted:
 		if report.Target.GVK.Kind == "Job" {

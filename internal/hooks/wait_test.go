@@ -99,7 +99,7 @@ func TestSetOutcome(t *testing.T) {
 			} else if c.cause != nil {
 				cancel()
 			}
-			if got := inHelmsWords(ctx, c.report).Error(); got != c.helm {
+			if got := helmError(ctx, c.report).Error(); got != c.helm {
 				t.Errorf("Helm would say %q, got %q", c.helm, got)
 			}
 		})

@@ -46,11 +46,11 @@ func (t Takeover) Validate() error {
 }
 
 const (
-	// watchInterval is how often a holder is checked for a heartbeat.
-	watchInterval = 2 * time.Second
-	// minWatch is how long a holder is watched at least: one that is alive sends a
+	// heartbeatCheckInterval is how often a holder is checked for a heartbeat.
+	heartbeatCheckInterval = 2 * time.Second
+	// minWatchDuration is how long a holder is watched at least: one that is alive sends a
 	// heartbeat by then, whatever its clock says.
-	minWatch = history.RenewInterval + 5*time.Second
+	minWatchDuration = history.RenewInterval + 5*time.Second
 )
 
 // Check finds out, before an operation begins, whether its release is free.
@@ -64,9 +64,9 @@ type Check struct {
 	DryRun bool
 	// Undo is the operation that the caller undoes; nil if it undoes none.
 	Undo *UndoTarget
-	// Helm is the error of stock Helm for a status with which it does not go on; nil
+	// StatusError is the error of stock Helm for a status with which it does not go on; nil
 	// where it goes on with any.
-	Helm func(release.Status) error
+	StatusError func(release.Status) error
 }
 
 // UndoTarget is a failed operation that another one undoes. Nobody else may have begun to
@@ -77,13 +77,13 @@ type UndoTarget struct {
 	LeaseID string
 }
 
-// isLast reports whether the last revision is the one to undo, as the operation left it.
-func (u *UndoTarget) isLast(last *release.Release) bool {
-	return last.Version == u.Revision && (last.Info.Status == release.StatusFailed || u.had(leaseOf(last)))
+// isLatestRevision reports whether the last revision is the one to undo, as the operation left it.
+func (u *UndoTarget) isLatestRevision(last *release.Release) bool {
+	return last.Version == u.Revision && (last.Info.Status == release.StatusFailed || u.ownsLease(leaseOf(last)))
 }
 
-// had reports whether a lease is that of the operation. One that had none cannot tell.
-func (u *UndoTarget) had(lease *releaserecord.Lease) bool {
+// ownsLease reports whether a lease is that of the operation. One that had none cannot tell.
+func (u *UndoTarget) ownsLease(lease *releaserecord.Lease) bool {
 	return u != nil && (lease == nil && u.LeaseID == "" || lease != nil && lease.ID == u.LeaseID)
 }
 
@@ -105,7 +105,7 @@ func (c *Check) Run(ctx context.Context) (*State, error) {
 		s := &State{}
 		s.History, s.Err = c.Store.ReadAll(c.Release)
 		s.Last = history.Newest(s.History)
-		if c.Undo != nil && s.Last != nil && !c.Undo.isLast(s.Last) {
+		if c.Undo != nil && s.Last != nil && !c.Undo.isLatestRevision(s.Last) {
 			return nil, &LostError{Release: c.Release, Revision: c.Undo.Revision, By: HolderOf(s.Last)}
 		}
 		if s.Err != nil || s.Last == nil || !history.IsInProgress(s.Last.Info.Status) {
@@ -135,8 +135,8 @@ func (s *State) takeOver() {
 func (c *Check) isDead(ctx context.Context, last *release.Release) (bool, error) {
 	lease := leaseOf(last)
 	held := &HeldError{Release: c.Release, Revision: last.Version, Status: last.Info.Status, takeover: c.Takeover}
-	if c.Helm != nil {
-		held.Helm = c.Helm(last.Info.Status)
+	if c.StatusError != nil {
+		held.Helm = c.StatusError(last.Info.Status)
 	}
 	switch {
 	case lease == nil && c.Takeover == TakeoverForce:
@@ -148,7 +148,7 @@ func (c *Check) isDead(ctx context.Context, last *release.Release) (bool, error)
 	switch {
 	case c.Takeover == TakeoverNever:
 		return false, held
-	case c.Undo.had(lease) || held.Holder.Dead || c.DryRun && held.Holder.Expired:
+	case c.Undo.ownsLease(lease) || held.Holder.Dead || c.DryRun && held.Holder.Expired:
 		return true, nil
 	case c.DryRun:
 		return false, held
@@ -160,9 +160,9 @@ func (c *Check) isDead(ctx context.Context, last *release.Release) (bool, error)
 // it is dead.
 func (c *Check) watch(ctx context.Context, last *release.Release, lease *releaserecord.Lease, held *HeldError) (dead bool, err error) {
 	silent := max(0, time.Since(lease.RenewedAt)) // its clock may be ahead
-	limit := max(minWatch, lease.Duration()-silent)
+	limit := max(minWatchDuration, lease.Duration()-silent)
 	c.Events.Warnf("release %s is locked by %s, %s; checking for up to %s whether it is still alive", c.Release, held.Holder, held.Holder.Age(), limit.Round(time.Second))
-	ticker := time.NewTicker(watchInterval)
+	ticker := time.NewTicker(heartbeatCheckInterval)
 	defer ticker.Stop()
 	giveUp := time.Now().Add(limit + leaseDuration)
 	for until := time.Now().Add(limit); ; {

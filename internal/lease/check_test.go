@@ -80,15 +80,15 @@ func TestCheck(t *testing.T) {
 		{name: "the operation to undo", status: pending, holder: &remote, undo: &UndoTarget{Revision: 2, LeaseID: historytest.LeaseID}, stale: true},
 		{name: "silent from now on", status: pending, holder: &remote, stale: true, watched: leaseDuration},
 		{name: "silent for a while", status: pending, holder: &remote, ago: 20 * time.Second, stale: true, watched: leaseDuration - 20*time.Second},
-		{name: "silent for long", status: pending, holder: &remote, ago: time.Hour, stale: true, watched: minWatch},
+		{name: "silent for long", status: pending, holder: &remote, ago: time.Hour, stale: true, watched: minWatchDuration},
 		{name: "silent for long, dry run", status: pending, holder: &remote, ago: time.Hour, dryRun: true, stale: true},
 		{name: "silent for a while, dry run", status: pending, holder: &remote, ago: time.Second, dryRun: true},
 		{name: "with a clock that is ahead", status: pending, holder: &remote, ago: -time.Hour, stale: true, watched: leaseDuration},
 		{name: "alive on this machine, but silent", status: pending, holder: &self, stale: true, watched: leaseDuration},
-		{name: "alive, with a clock far behind", status: pending, holder: &remote, ago: time.Hour, meanwhile: renew, after: history.RenewInterval, watched: history.RenewInterval + watchInterval},
-		{name: "alive, force", status: pending, holder: &remote, takeover: TakeoverForce, meanwhile: renew, after: history.RenewInterval, watched: history.RenewInterval + watchInterval},
-		{name: "finishes meanwhile", status: pending, holder: &remote, meanwhile: finish, after: time.Second, free: true, watched: watchInterval},
-		{name: "removed meanwhile", status: pending, holder: &remote, meanwhile: remove, after: time.Second, free: true, watched: watchInterval},
+		{name: "alive, with a clock far behind", status: pending, holder: &remote, ago: time.Hour, meanwhile: renew, after: history.RenewInterval, watched: history.RenewInterval + heartbeatCheckInterval},
+		{name: "alive, force", status: pending, holder: &remote, takeover: TakeoverForce, meanwhile: renew, after: history.RenewInterval, watched: history.RenewInterval + heartbeatCheckInterval},
+		{name: "finishes meanwhile", status: pending, holder: &remote, meanwhile: finish, after: time.Second, free: true, watched: heartbeatCheckInterval},
+		{name: "removed meanwhile", status: pending, holder: &remote, meanwhile: remove, after: time.Second, free: true, watched: heartbeatCheckInterval},
 	} {
 		t.Run(tt.name, func(t *testing.T) {
 			synctest.Test(t, func(t *testing.T) {
@@ -104,7 +104,7 @@ func TestCheck(t *testing.T) {
 				c := newCheck(t, releases)
 				c.Takeover, c.DryRun, c.Undo = tt.takeover, tt.dryRun, tt.undo
 				s, err := c.Run(t.Context())
-				if took := time.Since(began); took > tt.watched+watchInterval || took < tt.watched-watchInterval {
+				if took := time.Since(began); took > tt.watched+heartbeatCheckInterval || took < tt.watched-heartbeatCheckInterval {
 					t.Errorf("watched for %s, want %s", took, tt.watched)
 				}
 				var held *HeldError

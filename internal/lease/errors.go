@@ -20,9 +20,9 @@ type HeldError struct {
 	Revision int
 	Status   release.Status
 	// Holder is the process that works on it; nil if that is not known, as for stock
-	// Helm.
+	// StatusError.
 	Holder *Holder
-	// Helm is what stock Helm says of it; nil where it goes on.
+	// StatusError is what stock Helm says of it; nil where it goes on.
 	Helm error
 	// takeover is what the operation was asked to do.
 	takeover Takeover

@@ -24,10 +24,10 @@ const (
 	// leaseDuration is how long a release is held without a heartbeat of its holder. It
 	// is longer than an API server takes to restart.
 	leaseDuration = 45 * time.Second
-	// trustDuration is how long after a heartbeat its holder changes things without
+	// confirmedDuration is how long after a heartbeat its holder changes things without
 	// asking whether it still holds the release. Whoever considers it dead has watched it
-	// for longer (minWatch), whatever the clocks say.
-	trustDuration = history.RenewInterval + 2*time.Second
+	// for longer (minWatchDuration), whatever the clocks say.
+	confirmedDuration = history.RenewInterval + 2*time.Second
 )
 
 // Lease is how an operation holds its release: by a lease in the record, as long as the
@@ -45,10 +45,10 @@ type Lease struct {
 	// previous is the revision as it was before the operation, until its lease is
 	// certainly stored; nil where it was created with the lease.
 	previous *release.Release
-	// attempted are the states without a lease in which the operation tried to store the
+	// attemptedStates are the states without a lease in which the operation tried to store the
 	// revision. It may be stored as one of them, which is concluded, although no answer
 	// said so.
-	attempted []release.Info
+	attemptedStates []release.Info
 	concluded *release.Info
 	// confirmed is when the storage last had the lease for certain.
 	confirmed time.Time
@@ -79,8 +79,8 @@ func Acquire(w *history.Writer, operation string, status release.Status, end con
 	return l, nil
 }
 
-// Replaces sets what is stored until the first write with the lease.
-func (l *Lease) Replaces(previous *release.Release) {
+// SetPrevious sets what is stored until the first write with the lease.
+func (l *Lease) SetPrevious(previous *release.Release) {
 	if l == nil {
 		return
 	}
@@ -89,8 +89,8 @@ func (l *Lease) Replaces(previous *release.Release) {
 	l.previous = previous
 }
 
-// NotifyEnd has another function be called when others have taken the release over.
-func (l *Lease) NotifyEnd(end context.CancelCauseFunc) {
+// SetCancel has another function be called when others have taken the release over.
+func (l *Lease) SetCancel(end context.CancelCauseFunc) {
 	if l == nil {
 		return
 	}
@@ -129,7 +129,7 @@ func (l *Lease) Lost() error {
 func (l *Lease) isCertain() (bool, error) {
 	l.mu.Lock()
 	defer l.mu.Unlock()
-	return history.Elapsed(l.confirmed) < trustDuration, l.lost
+	return history.Elapsed(l.confirmed) < confirmedDuration, l.lost
 }
 
 // MayChange returns an error if the operation must not change anything. Where it was
@@ -141,7 +141,7 @@ func (l *Lease) MayChange() error {
 	if certain, lost := l.isCertain(); certain || lost != nil {
 		return lost
 	}
-	return l.writer.Exclusively(l.Check)
+	return l.writer.WithWriteLock(l.Check)
 }
 
 // Check asks the storage, unless that is certain, whether the operation still holds the
@@ -163,7 +163,7 @@ func (l *Lease) MayConclude() error {
 	if _, err := l.writer.Store().Read(l.name, l.revision+1); err != nil {
 		return nil //nolint:nilerr // there is none, or that cannot be found out
 	}
-	return l.writer.Exclusively(l.Confirm)
+	return l.writer.WithWriteLock(l.Confirm)
 }
 
 // Confirm asks the storage whether the operation still holds the release.
@@ -211,8 +211,8 @@ func (l *Lease) findLoss() (*LostError, error) {
 	if l.findConcluded(current) {
 		return nil, nil
 	}
-	previous := l.isPrevious(current)
-	if !previous && !l.isIn(current) {
+	previous := l.isStillPrevious(current)
+	if !previous && !l.isStoredIn(current) {
 		return &LostError{Release: l.name, Revision: l.revision, By: HolderOf(current)}, nil
 	}
 	next, err := store.Read(l.name, l.revision+1)
@@ -232,15 +232,15 @@ func (l *Lease) findLoss() (*LostError, error) {
 	return lost, nil
 }
 
-// isPrevious reports whether a revision is stored as it was before the operation.
-func (l *Lease) isPrevious(current *release.Release) bool {
+// isStillPrevious reports whether a revision is stored as it was before the operation.
+func (l *Lease) isStillPrevious(current *release.Release) bool {
 	l.mu.Lock()
 	defer l.mu.Unlock()
 	return l.previous != nil && isSame(l.previous, current)
 }
 
-// isIn reports whether a revision is stored with the lease.
-func (l *Lease) isIn(current *release.Release) bool {
+// isStoredIn reports whether a revision is stored with the lease.
+func (l *Lease) isStoredIn(current *release.Release) bool {
 	lease := leaseOf(current)
 	return current.Info.Status == l.status && lease != nil && lease.ID == l.lease.ID
 }
@@ -252,7 +252,7 @@ func (l *Lease) findConcluded(current *release.Release) bool {
 	}
 	l.mu.Lock()
 	defer l.mu.Unlock()
-	for _, state := range l.attempted {
+	for _, state := range l.attemptedStates {
 		if isSameState(&state, current.Info) {
 			l.concluded = &state
 			return true
@@ -261,15 +261,15 @@ func (l *Lease) findConcluded(current *release.Release) bool {
 	return false
 }
 
-// Concluding notes a state without a lease that is about to be stored.
-func (l *Lease) Concluding(state release.Info) {
+// BeforeConclusion notes a state without a lease that is about to be stored.
+func (l *Lease) BeforeConclusion(state release.Info) {
 	l.mu.Lock()
 	defer l.mu.Unlock()
-	l.attempted = append(l.attempted, state)
+	l.attemptedStates = append(l.attemptedStates, state)
 }
 
-// Stored notes that the release was stored by a request that was sent at that time.
-func (l *Lease) Stored(sent time.Time) {
+// AfterWrite notes that the release was stored by a request that was sent at that time.
+func (l *Lease) AfterWrite(sent time.Time) {
 	l.mu.Lock()
 	defer l.mu.Unlock()
 	l.confirmed, l.previous = sent, nil

@@ -190,7 +190,7 @@ func TestMayChangeTrustsRecentHeartbeat(t *testing.T) {
 		unavailable := errors.New("the storage is unavailable")
 		d := &historytest.GetErrorDriver{Driver: releases.Driver, Err: unavailable}
 		releases.Driver = d
-		time.Sleep(trustDuration - time.Second)
+		time.Sleep(confirmedDuration - time.Second)
 		if err := l.MayChange(); err != nil || d.Gets > 0 {
 			t.Errorf("got %v, read %d times", err, d.Gets)
 		}
@@ -327,8 +327,8 @@ func TestLostAnswerToLastWrite(t *testing.T) {
 // TestTrustDuration compares constants: a holder asks the storage before others may
 // consider it dead, and not between two heartbeats.
 func TestTrustDuration(t *testing.T) {
-	if trustDuration >= minWatch || trustDuration <= history.RenewInterval {
-		t.Errorf("it does not ask for %s, is watched for %s, and sends heartbeats every %s", trustDuration, minWatch, history.RenewInterval)
+	if confirmedDuration >= minWatchDuration || confirmedDuration <= history.RenewInterval {
+		t.Errorf("it does not ask for %s, is watched for %s, and sends heartbeats every %s", confirmedDuration, minWatchDuration, history.RenewInterval)
 	}
 	if historytest.LeaseDuration != leaseDuration {
 		t.Errorf("historytest has a lease duration of %s, want %s", historytest.LeaseDuration, leaseDuration)

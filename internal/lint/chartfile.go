@@ -25,7 +25,7 @@ const (
 
 // checkChartFile checks what stands in a Chart.yaml, whatever it means for the
 // release.
-func (f *findings) checkChartFile(c *folder) {
+func (f *findings) checkChartFile(c *chartFiles) {
 	root := c.definition(chartutil.ChartfileName)
 	f.checkFields(c, chartutil.ChartfileName, root, hookModeField)
 	for _, e := range c.dependencies() {
@@ -41,7 +41,7 @@ func (f *findings) checkChartFile(c *folder) {
 }
 
 // checkFields warns of fields that are almost the one given.
-func (f *findings) checkFields(c *folder, file string, mapping *yaml.Node, field string) {
+func (f *findings) checkFields(c *chartFiles, file string, mapping *yaml.Node, field string) {
 	if mapping == nil || mapping.Kind != yaml.MappingNode {
 		return
 	}
@@ -61,7 +61,7 @@ func chartKeys() []string {
 	}
 }
 
-func (f *findings) checkChartAnnotation(c *folder, key, value *yaml.Node) {
+func (f *findings) checkChartAnnotation(c *chartFiles, key, value *yaml.Node) {
 	at := c.at(chartutil.ChartfileName, key)
 	v := annotation.DecodeNode(value)
 	_, isText := v.(string)
@@ -87,7 +87,7 @@ func (f *findings) checkChartAnnotation(c *folder, key, value *yaml.Node) {
 	case annotation.IsSequencingKey(key.Value):
 		f.addAs(misplacedKey, Warning, at, key.Value+" has no effect in Chart.yaml: move it to the metadata of a resource in a template")
 	default:
-		if meant := almost(key.Value, chartKeys()); meant != "" {
+		if meant := similarKey(key.Value, chartKeys()); meant != "" {
 			f.addAs(unknownKey, Warning, at, fmt.Sprintf("the unknown annotation %s is ignored: did you mean %s?", key.Value, meant))
 		}
 	}
@@ -96,9 +96,9 @@ func (f *findings) checkChartAnnotation(c *folder, key, value *yaml.Node) {
 	}
 }
 
-// almost finds the key that was most likely meant; none for a key of somebody
+// similarKey finds the key that was most likely meant; none for a key of somebody
 // else's.
-func almost(key string, known []string) string {
+func similarKey(key string, known []string) string {
 	if strings.HasPrefix(key, "depends-on.helm.sh/") || strings.HasPrefix(key, "helm.sh/depends-on") {
 		if nearest := similar.Nearest(key, known); nearest != "" {
 			return nearest
@@ -153,7 +153,7 @@ func ruleOf(e *annotation.ValueError) string {
 
 // addDeclared notes what is wrong with a Chart.yaml as a whole: err is what the
 // loader says of it.
-func (f *findings) addDeclared(c *folder, severity Severity, err error) {
+func (f *findings) addDeclared(c *chartFiles, severity Severity, err error) {
 	for _, problem := range leaves(err) {
 		var value *annotation.ValueError
 		if !errors.As(problem, &value) {

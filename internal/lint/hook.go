@@ -32,7 +32,7 @@ func (i *inspection) checkHook(o *object, annotations map[string]string) {
 		}
 		i.add(invalidHook, i.at(o, key), fmt.Sprintf("%s: %v", o, err))
 	}
-	i.checkHookWords(o, annotations)
+	i.checkHookValues(o, annotations)
 	if _, err := strconv.Atoi(annotations[release.HookWeightAnnotation]); err != nil && annotations[release.HookWeightAnnotation] != "" {
 		i.addAs(invalidHook, Warning, i.at(o, release.HookWeightAnnotation), fmt.Sprintf(
 			"%s: %s: %q is not an integer: it is treated as 0", o, release.HookWeightAnnotation, annotations[release.HookWeightAnnotation]))
@@ -48,16 +48,16 @@ func (i *inspection) checkHook(o *object, annotations map[string]string) {
 	}
 }
 
-// hookWords is an annotation of hooks whose value is a list of words.
-type hookWords struct {
+// hookValues is an annotation of hooks whose value is a list of words.
+type hookValues struct {
 	key   string
 	known []string
 	// otherwise is what becomes of a word that is not known.
 	otherwise string
 }
 
-func hookAnnotations() []hookWords {
-	return []hookWords{
+func hookAnnotations() []hookValues {
+	return []hookValues{
 		{release.HookAnnotation, render.HookEvents(), "the whole object is left out of the release"},
 		{release.HookDeleteAnnotation, []string{
 			string(release.HookBeforeHookCreation), string(release.HookSucceeded), string(release.HookFailed),
@@ -68,8 +68,8 @@ func hookAnnotations() []hookWords {
 	}
 }
 
-// checkHookWords looks for words that mean nothing, which Helm passes over in silence.
-func (i *inspection) checkHookWords(o *object, annotations map[string]string) {
+// checkHookValues looks for words that mean nothing, which Helm passes over in silence.
+func (i *inspection) checkHookValues(o *object, annotations map[string]string) {
 	for _, a := range hookAnnotations() {
 		value, given := annotations[a.key]
 		if !given {

@@ -88,7 +88,7 @@ func Check(dir string, o Options) (*Report, error) {
 	}
 	r.Helm = slices.DeleteFunc(r.Helm, isOutdated)
 	o.quietly(func() { r.Findings = order(files, legal, o) })
-	if slices.ContainsFunc(r.Helm, isOfListAnnotation) && mentionsOrder(newFolder("", files), o.Values) {
+	if slices.ContainsFunc(r.Helm, isOfListAnnotation) && mentionsOrderKeywords(newChartFiles("", files), o.Values) {
 		r.Helm = slices.DeleteFunc(r.Helm, isOfListAnnotation)
 	}
 	return r, nil
@@ -183,7 +183,7 @@ func apiVersion(files []*chartloader.BufferedFile) string {
 }
 
 // checkCopy checks a chart by its files in legal form. The messages name the
-// folder that the chart is in.
+// chartFiles that the chart is in.
 func checkCopy(dir string, legal []*chartloader.BufferedFile, o Options) (messages []support.Message, err error) {
 	temporary, err := os.MkdirTemp("", "helm-lint")
 	if err != nil {

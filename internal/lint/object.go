@@ -24,8 +24,8 @@ type object struct {
 	chart                 string
 	kind, name, namespace string
 	annotations           *yaml.Node
-	// strays are the keys of ours that stand where nobody reads them, by where that is.
-	strays map[string][]string
+	// misplacedKeys are the keys of ours that stand where nobody reads them, by where that is.
+	misplacedKeys map[string][]string
 	// resource is the whole document, nil for an item of a list and for a hook.
 	resource map[string]any
 }
@@ -80,25 +80,25 @@ func objectOf(node *yaml.Node) *object {
 	if a := yamledit.Resolve(yamledit.Lookup(node, "metadata", "annotations")); a != nil && a.Kind == yaml.MappingNode {
 		o.annotations = a
 	}
-	o.strays = map[string][]string{}
-	for _, where := range strayPlaces() {
-		if keys := oursIn(yamledit.Lookup(node, where...)); len(keys) > 0 {
-			o.strays[strings.Join(where, ".")] = keys
+	o.misplacedKeys = map[string][]string{}
+	for _, where := range misplacedKeyPaths() {
+		if keys := sequencingKeysIn(yamledit.Lookup(node, where...)); len(keys) > 0 {
+			o.misplacedKeys[strings.Join(where, ".")] = keys
 		}
 	}
 	return o
 }
 
-// strayPlaces are where annotations about order are put by mistake.
-func strayPlaces() [][]string {
+// misplacedKeyPaths are where annotations about order are put by mistake.
+func misplacedKeyPaths() [][]string {
 	return [][]string{
 		{"metadata"}, {"metadata", "labels"},
 		{"spec", "template", "metadata", "annotations"}, {"spec", "template", "metadata", "labels"},
 	}
 }
 
-// oursIn lists the keys of a mapping that would mean something in annotations.
-func oursIn(mapping *yaml.Node) []string {
+// sequencingKeysIn lists the keys of a mapping that would mean something in annotations.
+func sequencingKeysIn(mapping *yaml.Node) []string {
 	mapping = yamledit.Resolve(mapping)
 	if mapping == nil || mapping.Kind != yaml.MappingNode {
 		return nil
@@ -125,8 +125,8 @@ func (i *inspection) resources() []sequencer.Resource {
 
 // checkObject checks the annotations of an object as they were rendered.
 func (i *inspection) checkObject(o *object) {
-	for _, where := range slices.Sorted(maps.Keys(o.strays)) {
-		for _, key := range o.strays[where] {
+	for _, where := range slices.Sorted(maps.Keys(o.misplacedKeys)) {
+		for _, key := range o.misplacedKeys[where] {
 			i.addAs(misplacedKey, Warning, i.at(o, where+"."+key), fmt.Sprintf("%s: %s has no effect in %s: move it to metadata.annotations", o, key, where))
 		}
 	}

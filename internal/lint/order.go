@@ -31,7 +31,7 @@ type inspection struct {
 
 	// declared are the folders by Declaration.File, charts by the path of a
 	// chart in the tree, definitions by the name of its Chart.yaml there.
-	declared, charts, definitions map[string]*folder
+	declared, charts, definitions map[string]*chartFiles
 	// sources are the templates by the names that they are rendered under.
 	sources map[string]string
 
@@ -44,37 +44,37 @@ type inspection struct {
 // chart's as they stand there, legal the same in legal form.
 func order(files, legal []*chartloader.BufferedFile, o Options) []Finding {
 	i := &inspection{options: o}
-	root := newFolder("", files)
+	root := newChartFiles("", files)
 	root.walk(i.checkChartFile)
-	if legal != nil && i.isOfInterest(root) && i.load(root, legal) {
+	if legal != nil && i.isRelevant(root) && i.load(root, legal) {
 		i.readObjects()
 		i.checkPlan(sequencer.Inspect(sequencer.Input{Root: i.tree, Resources: i.resources(), Namespace: o.Namespace}))
 	}
 	return i.sorted()
 }
 
-// words are what every declaration about order, readiness or hooks has one of.
-func words() []string {
+// orderKeywords are what every declaration about order, readiness or hooks has one of.
+func orderKeywords() []string {
 	return []string{
 		"helm.sh/layer", "helm.sh/resource-group", "helm.sh/readiness", "helm.sh/depend", "depends-on.helm.sh",
 		"helm.sh/sequencing", "hooks-in-parallel", hookModeField, dependsOnField, "hook-delete-timeout", "crd-install", "test-failure",
 	}
 }
 
-// isOfInterest spares almost every other chart a second look. Charts of apiVersion v3
+// isRelevant spares almost every other chart a second look. Charts of apiVersion v3
 // have none of Helm's past to be loyal to.
-func (i *inspection) isOfInterest(root *folder) bool {
-	return apiVersion(root.files) == chartloader.APIVersionV3 || mentionsOrder(root, i.options.Values)
+func (i *inspection) isRelevant(root *chartFiles) bool {
+	return apiVersion(root.files) == chartloader.APIVersionV3 || mentionsOrderKeywords(root, i.options.Values)
 }
 
-// mentionsOrder reports whether a chart says anything about order, readiness or how
+// mentionsOrderKeywords reports whether a chart says anything about order, readiness or how
 // hooks run.
-func mentionsOrder(root *folder, values map[string]any) bool {
+func mentionsOrderKeywords(root *chartFiles, values map[string]any) bool {
 	mentions := func(text []byte) bool {
-		return slices.ContainsFunc(words(), func(word string) bool { return bytes.Contains(text, []byte(word)) })
+		return slices.ContainsFunc(orderKeywords(), func(word string) bool { return bytes.Contains(text, []byte(word)) })
 	}
 	found := false
-	root.walk(func(f *folder) {
+	root.walk(func(f *chartFiles) {
 		found = found || slices.ContainsFunc(f.files, func(file *chartloader.BufferedFile) bool {
 			return (strings.HasPrefix(file.Name, "templates/") || !strings.Contains(file.Name, "/")) && mentions(file.Data)
 		})
@@ -89,14 +89,14 @@ func mentionsOrder(root *folder, values map[string]any) bool {
 // load loads and renders the chart, as Helm's rules do. It is false where it cannot
 // be loaded: Helm's rules say why. Where it cannot be rendered, what the charts
 // declare is checked all the same.
-func (i *inspection) load(root *folder, legal []*chartloader.BufferedFile) bool {
+func (i *inspection) load(root *chartFiles, legal []*chartloader.BufferedFile) bool {
 	var err error
 	if i.chart, err = chartloader.LoadFiles(legal); err != nil {
 		return false
 	}
-	folders := map[*chart.File]*folder{}
+	folders := map[*chart.File]*chartFiles{}
 	root.match(i.chart, folders)
-	i.declared = map[string]*folder{}
+	i.declared = map[string]*chartFiles{}
 	i.locateDeclared(i.chart, i.chart.Name(), folders)
 	declaration, problems := chartloader.InspectDeclarations(i.chart)
 	i.addProblems(declaration, problems)
@@ -105,14 +105,14 @@ func (i *inspection) load(root *folder, legal []*chartloader.BufferedFile) bool 
 		return false
 	}
 	i.tree = render.Charts(declaration, i.chart)
-	i.charts, i.definitions, i.sources = map[string]*folder{}, map[string]*folder{}, map[string]string{}
+	i.charts, i.definitions, i.sources = map[string]*chartFiles{}, map[string]*chartFiles{}, map[string]string{}
 	i.locate(i.chart, i.chart.Name(), folders)
 	i.render()
 	return true
 }
 
 // locateDeclared notes where the charts are that declarations come from.
-func (i *inspection) locateDeclared(c *chart.Chart, at string, folders map[*chart.File]*folder) {
+func (i *inspection) locateDeclared(c *chart.Chart, at string, folders map[*chart.File]*chartFiles) {
 	if len(c.Raw) > 0 {
 		i.declared[path.Join(at, chartutil.ChartfileName)] = folders[c.Raw[0]]
 	}
@@ -123,7 +123,7 @@ func (i *inspection) locateDeclared(c *chart.Chart, at string, folders map[*char
 
 // locate notes where the charts are that take part in the release, and their
 // templates.
-func (i *inspection) locate(c *chart.Chart, at string, folders map[*chart.File]*folder) {
+func (i *inspection) locate(c *chart.Chart, at string, folders map[*chart.File]*chartFiles) {
 	if len(c.Raw) > 0 {
 		if f := folders[c.Raw[0]]; f != nil {
 			i.charts[at] = f

@@ -130,7 +130,7 @@ func marksOf(node *yaml.Node) map[string]int {
 	}
 	read(node, "", func(key string) bool { return key == "kind" })
 	read(yamledit.Lookup(node, "metadata"), "", func(key string) bool { return key == hookModeField })
-	for _, where := range strayPlaces() {
+	for _, where := range misplacedKeyPaths() {
 		read(yamledit.Lookup(node, where...), strings.Join(where, ".")+".", annotation.IsSequencingKey)
 	}
 	read(yamledit.Lookup(node, "metadata", "annotations"), "", func(string) bool { return true })
@@ -170,7 +170,7 @@ func hasKey(mapping *yaml.Node, key string) bool { return yamledit.Lookup(mappin
 
 // definitionAt is the folder of a chart by the name of its Chart.yaml in the
 // release; nil if that is not known.
-func (i *inspection) definitionAt(file string) *folder {
+func (i *inspection) definitionAt(file string) *chartFiles {
 	if f := i.definitions[file]; f != nil {
 		return f
 	}

@@ -74,7 +74,7 @@ func (i *inspection) checkPlan(p *sequencer.Inspection) {
 		}
 		i.checkNode(p.Plan, n)
 		if !dangling[node.Chart] {
-			i.checkReach(p.Plan, node)
+			i.checkReachability(p.Plan, node)
 		}
 	}
 }

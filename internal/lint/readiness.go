@@ -8,6 +8,7 @@ import (
 	"slices"
 
 	"github.com/ordered-helm/helm/internal/annotation"
+	"github.com/ordered-helm/helm/internal/reference"
 	"github.com/ordered-helm/helm/internal/sequencer"
 )
 
@@ -83,7 +84,7 @@ func usedLater(p *sequencer.Plan, number int, claim *sequencer.PlannedResource) 
 	later := false
 	for n, node := range p.Nodes {
 		for _, r := range node.Resources {
-			if r.ID.Namespace != claim.ID.Namespace || !slices.Contains(sequencer.ClaimNames(r), claim.ID.Name) {
+			if r.ID.Namespace != claim.ID.Namespace || !slices.Contains(reference.ClaimNames(r.ID.Kind, r.Object()), claim.ID.Name) {
 				continue
 			}
 			if n == number || !comesAfter(p, n, number) {
@@ -115,9 +116,9 @@ func comesAfter(p *sequencer.Plan, node, other int) bool {
 	return false
 }
 
-// checkReach looks for layers that put nothing into any order: that depend on
+// checkReachability looks for layers that put nothing into any order: that depend on
 // nothing, that nothing depends on, and after which nothing of the chart comes.
-func (i *inspection) checkReach(p *sequencer.Plan, node *sequencer.Node) {
+func (i *inspection) checkReachability(p *sequencer.Plan, node *sequencer.Node) {
 	if node.Layer == "" || len(node.DependsOn) > 0 {
 		return
 	}

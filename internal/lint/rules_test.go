@@ -111,7 +111,7 @@ var broken = []struct {
 			"Chart.yaml":       v3,
 			"templates/a.yaml": "{{- if true }}\napiVersion: example.com/v1\nkind: Database\nmetadata:\n  name: db\n  annotations:\n    helm.sh/layer: db\n{{- end }}\n---\n" + configMap("a"),
 		},
-		want: []string{"warning custom-resource-readiness templates/a.yaml:3:1"}, says: "something depends on Database/db",
+		want: []string{"warning custom-resource-readiness templates/a.yaml:3:1"}, says: "other resources depend on Database/db",
 		mend: [3]string{"templates/a.yaml", "layer: db\n", "layer: db\n    helm.sh/readiness-success: phase == Ready\n"},
 	},
 	{
@@ -300,7 +300,7 @@ var broken = []struct {
 			"Chart.yaml":       v3,
 			"templates/a.yaml": configMap("a", "helm.sh/layer: a") + "---\n" + configMap("b", `"helm.sh/depends-on/layers": a`),
 		},
-		want: []string{"info two-slash-key templates/a.yaml:13:6"}, says: "write depends-on.helm.sh/layers",
+		want: []string{"info two-slash-key templates/a.yaml:13:6"}, says: "use depends-on.helm.sh/layers",
 		mend: [3]string{"templates/a.yaml", "helm.sh/depends-on/layers", "depends-on.helm.sh/layers"},
 	},
 	{

@@ -20,21 +20,21 @@ import (
 // requirementsFile is where charts of apiVersion v1 have their dependencies.
 const requirementsFile = "requirements.yaml"
 
-// folder is a chart as it stands in files.
-type folder struct {
+// chartFiles is a chart as it stands in files.
+type chartFiles struct {
 	// prefix is what its files' names begin with, as a reader would look for
 	// them: "" for the root, "charts/db/" for a chart inside.
 	prefix string
 	files  []*chartloader.BufferedFile // with their names in the chart
-	inside []*folder
+	inside []*chartFiles
 
 	definitions map[string]*yaml.Node // parsed files, nil where they cannot be
 }
 
-// newFolder parts the files of a chart from those of the charts inside, packed
+// newChartFiles parts the files of a chart from those of the charts inside, packed
 // ones too.
-func newFolder(prefix string, files []*chartloader.BufferedFile) *folder {
-	f := &folder{prefix: prefix, definitions: map[string]*yaml.Node{}}
+func newChartFiles(prefix string, files []*chartloader.BufferedFile) *chartFiles {
+	f := &chartFiles{prefix: prefix, definitions: map[string]*yaml.Node{}}
 	var order []string
 	inside := map[string][]*chartloader.BufferedFile{}
 	for _, file := range files {
@@ -55,28 +55,28 @@ func newFolder(prefix string, files []*chartloader.BufferedFile) *folder {
 		}
 	}
 	for _, name := range order {
-		f.inside = append(f.inside, newFolder(prefix+chartutil.ChartsDir+"/"+name+"/", inside[name]))
+		f.inside = append(f.inside, newChartFiles(prefix+chartutil.ChartsDir+"/"+name+"/", inside[name]))
 	}
 	return f
 }
 
 // addArchive adds a packed chart: its files are named as if it were unpacked. One
 // that cannot be read is for Helm's rules to refuse.
-func (f *folder) addArchive(data []byte) {
+func (f *chartFiles) addArchive(data []byte) {
 	files, err := chartloader.LoadArchiveFiles(bytes.NewReader(data))
 	if err != nil {
 		return
 	}
-	packed := newFolder("", files)
+	packed := newChartFiles("", files)
 	name := yamledit.Lookup(packed.definition(chartutil.ChartfileName), "name")
 	if name == nil {
 		return
 	}
-	f.inside = append(f.inside, newFolder(f.prefix+chartutil.ChartsDir+"/"+name.Value+"/", files))
+	f.inside = append(f.inside, newChartFiles(f.prefix+chartutil.ChartsDir+"/"+name.Value+"/", files))
 }
 
 // definition parses a file; it is nil if there is none or if it is no YAML.
-func (f *folder) definition(name string) *yaml.Node {
+func (f *chartFiles) definition(name string) *yaml.Node {
 	if root, known := f.definitions[name]; known {
 		return root
 	}
@@ -91,7 +91,7 @@ func (f *folder) definition(name string) *yaml.Node {
 	return root
 }
 
-func (f *folder) data(name string) []byte {
+func (f *chartFiles) data(name string) []byte {
 	for _, file := range f.files {
 		if file.Name == name {
 			return file.Data
@@ -101,7 +101,7 @@ func (f *folder) data(name string) []byte {
 }
 
 // walk calls visit for the folder and those inside.
-func (f *folder) walk(visit func(*folder)) {
+func (f *chartFiles) walk(visit func(*chartFiles)) {
 	visit(f)
 	for _, inside := range f.inside {
 		inside.walk(visit)
@@ -109,7 +109,7 @@ func (f *folder) walk(visit func(*folder)) {
 }
 
 // at is a place in a file of the folder.
-func (f *folder) at(name string, n *yaml.Node) position {
+func (f *chartFiles) at(name string, n *yaml.Node) position {
 	p := position{File: f.prefix + name}
 	if n != nil {
 		p.Line, p.Column = n.Line, n.Column
@@ -119,7 +119,7 @@ func (f *folder) at(name string, n *yaml.Node) position {
 
 // field is the place of a field of Chart.yaml, by the keys that lead there; that
 // of the file alone if there is none.
-func (f *folder) field(keys ...string) position {
+func (f *chartFiles) field(keys ...string) position {
 	return f.at(chartutil.ChartfileName, keyNode(f.definition(chartutil.ChartfileName), keys...))
 }
 
@@ -148,7 +148,7 @@ type entry struct {
 }
 
 // dependencies lists the entries, in their order.
-func (f *folder) dependencies() []entry {
+func (f *chartFiles) dependencies() []entry {
 	for _, name := range []string{requirementsFile, chartutil.ChartfileName} {
 		list := yamledit.Resolve(yamledit.Lookup(f.definition(name), "dependencies"))
 		if list == nil || list.Kind != yaml.SequenceNode {
@@ -165,7 +165,7 @@ func (f *folder) dependencies() []entry {
 
 // dependsOn is the place of depends-on of the dependency that bears a name in the
 // tree of charts. Where several do, it is that of the file alone.
-func (f *folder) dependsOn(title string) position {
+func (f *chartFiles) dependsOn(title string) position {
 	var found []position
 	for _, e := range f.dependencies() {
 		name := yamledit.Lookup(e.node, "alias")
@@ -184,13 +184,13 @@ func (f *folder) dependsOn(title string) position {
 
 // match finds which folder each chart of a loaded tree was read from, by the
 // files that it has kept: those are the same in the copies that aliases make.
-func (f *folder) match(c *chart.Chart, found map[*chart.File]*folder) {
+func (f *chartFiles) match(c *chart.Chart, found map[*chart.File]*chartFiles) {
 	if len(c.Raw) > 0 {
 		found[c.Raw[0]] = f
 	}
 	free := slices.Clone(f.inside)
 	for _, sub := range c.Dependencies() {
-		i := slices.IndexFunc(free, func(inside *folder) bool { return inside.holds(sub) })
+		i := slices.IndexFunc(free, func(inside *chartFiles) bool { return inside.holds(sub) })
 		if i < 0 {
 			continue
 		}
@@ -200,7 +200,7 @@ func (f *folder) match(c *chart.Chart, found map[*chart.File]*folder) {
 }
 
 // holds reports whether the chart was read from the folder.
-func (f *folder) holds(c *chart.Chart) bool {
+func (f *chartFiles) holds(c *chart.Chart) bool {
 	for key, want := range map[string]string{"name": c.Name(), "version": c.Metadata.Version} {
 		if have := yamledit.Lookup(f.definition(chartutil.ChartfileName), key); have == nil || have.Value != want {
 			return false

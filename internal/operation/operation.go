@@ -35,10 +35,10 @@ type Operation struct {
 
 	config  *helmaction.Configuration
 	options Options
-	// about is what Begin announced; nil before.
-	about *event.Operation
-	// outer is the context of the operation without its timeout.
-	outer context.Context
+	// announced is what Begin announced; nil before.
+	announced *event.Operation
+	// unbounded is the context of the operation without its timeout.
+	unbounded context.Context
 	// end ends the operation for a reason.
 	end context.CancelCauseFunc
 	// lease is the lock on the release that the operation works on; nil while there is
@@ -69,7 +69,7 @@ func Start(ctx context.Context, config *helmaction.Configuration, o Options) (op
 	}
 	op = &Operation{
 		Events: event.NewSink(o.Notify), Store: history.NewStore(config.Releases, config.Log), Log: config.Log, Timeouts: o.Timeouts,
-		config: config, options: o, outer: outer, end: cancel,
+		config: config, options: o, unbounded: outer, end: cancel,
 	}
 	op.Events.Observe(redact.Observer(ctx))
 	op.Cluster = op.openCluster(ctx)
@@ -99,7 +99,7 @@ func (op *Operation) StartUndo(ctx context.Context) (undo *Operation, bounded co
 	undo.Events.RedactWith(op.Events.Redactor())
 	held := op.lease.Load()
 	undo.lease.Store(held)
-	held.NotifyEnd(undo.end)
+	held.SetCancel(undo.end)
 	return undo, ctx, end
 }
 
@@ -131,31 +131,31 @@ func (op *Operation) Begin(ctx context.Context, about event.Operation) {
 	if deadline, bounded := ctx.Deadline(); bounded {
 		about.Deadline = deadline
 	}
-	op.about = &about
+	op.announced = &about
 	began := about
 	op.Events.Emit(event.Event{Type: event.Started, Operation: &began})
 }
 
 // Deadline is until when the operation may take; zero if there is no limit.
 func (op *Operation) Deadline() time.Time {
-	if op.about == nil {
+	if op.announced == nil {
 		return time.Time{}
 	}
-	return op.about.Deadline
+	return op.announced.Deadline
 }
 
 // Finish announces the end of the operation, and returns its error without the contents of
 // Secrets.
 func (op *Operation) Finish(ctx context.Context, err error) error {
 	err = op.Events.RedactError(failure.NameTimeout(ctx, err))
-	if op.about != nil {
-		op.Events.Emit(event.Event{Type: event.Finished, Operation: op.about, Err: err})
+	if op.announced != nil {
+		op.Events.Emit(event.Event{Type: event.Finished, Operation: op.announced, Err: err})
 	}
 	return err
 }
 
 // WithoutTimeout calls do with the context of the operation without its timeout.
-func (op *Operation) WithoutTimeout(do func(context.Context)) { do(op.outer) }
+func (op *Operation) WithoutTimeout(do func(context.Context)) { do(op.unbounded) }
 
 // Hooks returns the runner of hooks.
 func (op *Operation) Hooks(o hooks.Options) *hooks.Runner {

@@ -26,7 +26,7 @@ func newCounts(o *timeline.Operation) counts {
 	}
 	c := counts{doneAs: doneAs, runAs: "running", waitAs: "waiting"}
 	if !o.End.IsZero() {
-		c.runAs, c.waitAs = "not finished", "never started"
+		c.runAs, c.waitAs = "not finished", "skipped"
 	}
 	for _, n := range o.Spans {
 		if n.Kind != kind {
@@ -67,15 +67,15 @@ func (c counts) text() string {
 	return strings.Join(parts, ", ")
 }
 
-// fold is what one line says of several nodes.
-type fold struct {
+// chartCounts is what one line says of several nodes.
+type chartCounts struct {
 	all, done, waiting int
 	doneAs             string
 	began, ended       time.Time
 }
 
-func newFold(nodes []*timeline.Span) fold {
-	f := fold{all: len(nodes), doneAs: "ready"}
+func newChartCounts(nodes []*timeline.Span) chartCounts {
+	f := chartCounts{all: len(nodes), doneAs: "ready"}
 	for _, n := range nodes {
 		if n.Kind == timeline.Remove {
 			f.doneAs = "deleted"
@@ -97,7 +97,7 @@ func newFold(nodes []*timeline.Span) fold {
 	return f
 }
 
-func (f fold) text() string {
+func (f chartCounts) text() string {
 	return fmt.Sprintf("%d of %s %s", f.done, counted(f.all, "node"), f.doneAs)
 }
 

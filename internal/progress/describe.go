@@ -32,11 +32,11 @@ func describe(e event.Event) string {
 	if e.Namespace != "" {
 		words = append(words, "in namespace "+e.Namespace)
 	}
-	why := explain(e)
+	why := messageAndError(e)
 	if e.Cause != "" {
 		why += " - " + e.Cause
 	}
-	if why == "" || !speaksForItself(e.Type) {
+	if why == "" || !isSelfContained(e.Type) {
 		words = append(words, verb(e))
 	}
 	text := strings.Join(words, " ")
@@ -59,8 +59,8 @@ func finished(e event.Event) string {
 	return e.Operation.Name + " of release " + e.Operation.Release + " finished"
 }
 
-// speaksForItself tells whether the message of an event says what happened.
-func speaksForItself(t event.Type) bool {
+// isSelfContained tells whether the message of an event says what happened.
+func isSelfContained(t event.Type) bool {
 	switch t {
 	case event.ResourceChanged, event.Waiting, event.Planned, event.Removing:
 		return true
@@ -97,8 +97,8 @@ func verb(e event.Event) string {
 	}
 }
 
-// explain joins an event's message and error.
-func explain(e event.Event) string {
+// messageAndError joins an event's message and error.
+func messageAndError(e event.Event) string {
 	switch {
 	case e.Err == nil:
 		return e.Message

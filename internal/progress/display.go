@@ -53,9 +53,9 @@ func ParseMode(text string) (Mode, error) {
 // never waits for a terminal.
 type Display interface {
 	Event(e event.Event)
-	// Above is where others write while the display is open, so that they do not
+	// OutputAbove is where others write while the display is open, so that they do not
 	// write into it. It passes on what it gets once the display is closed.
-	Above() io.Writer
+	OutputAbove() io.Writer
 	// Close ends the display. Nothing of it goes on after that.
 	Close()
 }

@@ -111,21 +111,21 @@ func (s screen) draw(l line) string {
 	return s.row(s.width, l.left(), right)
 }
 
-// said is a text that is there already.
-func said(text string) func() string { return func() string { return text } }
+// fixedText is a text that is there already.
+func fixedText(text string) func() string { return func() string { return text } }
 
 func (s screen) operation(o *timeline.Operation) []line {
-	took := whole(s.now.Sub(o.Start))
+	took := wholeSeconds(s.now.Sub(o.Start))
 	if !o.Deadline.IsZero() && s.width >= 40 {
-		took += " of " + whole(o.Deadline.Sub(o.Start).Round(time.Second))
+		took += " of " + wholeSeconds(o.Deadline.Sub(o.Start).Round(time.Second))
 	}
 	title := s.busy(s.turning[s.turn%len(s.turning)]) + " " + s.bold(o.Name+" "+o.Release)
 	if s.width >= 40 {
 		title += s.faint(fmt.Sprintf("  revision %d, namespace %s", o.Revision, o.Namespace))
 	}
-	lines := []line{{rank: always, left: said(title), right: said(took)}}
+	lines := []line{{rank: always, left: fixedText(title), right: fixedText(took)}}
 	if text := newCounts(o).text(); text != "" {
-		lines = append(lines, line{rank: always, left: said("  " + text)})
+		lines = append(lines, line{rank: always, left: fixedText("  " + text)})
 	}
 	return slices.Concat(lines, s.hooks(o), s.charts(o), s.waits(o))
 }

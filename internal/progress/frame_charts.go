@@ -30,11 +30,11 @@ func (s screen) charts(o *timeline.Operation) []line {
 		nodes[n.Chart] = append(nodes[n.Chart], n)
 	}
 	slices.Sort(paths)
-	met := newMet(o)
+	met := newFinishedDependencies(o)
 	shown := 0
 	for i, path := range paths {
 		if shown > s.height { // there is no space for more, and there may be thousands
-			return append(lines, line{rank: over, left: said(""), more: len(paths) - i - 1})
+			return append(lines, line{rank: over, left: fixedText(""), more: len(paths) - i - 1})
 		}
 		for _, l := range s.chart(path, nodes[path], met) {
 			if lines = append(lines, l); l.rank <= running {
@@ -45,15 +45,15 @@ func (s screen) charts(o *timeline.Operation) []line {
 	return lines
 }
 
-// met knows what need not be waited for any more.
-type met struct {
+// finishedDependencies knows what need not be waited for any more.
+type finishedDependencies struct {
 	nodes map[string]bool
 	// open are the charts of which something has not come to its end.
 	open map[string]bool
 }
 
-func newMet(o *timeline.Operation) met {
-	m := met{nodes: map[string]bool{}, open: map[string]bool{}}
+func newFinishedDependencies(o *timeline.Operation) finishedDependencies {
+	m := finishedDependencies{nodes: map[string]bool{}, open: map[string]bool{}}
 	for _, n := range o.Spans {
 		switch {
 		case n.Kind != timeline.Deploy:
@@ -75,14 +75,14 @@ func removes(o *timeline.Operation) bool {
 
 // chart shows the nodes of one chart, which is named by its last name, as deep as it
 // is in the tree.
-func (s screen) chart(path string, nodes []*timeline.Span, m met) []line {
+func (s screen) chart(path string, nodes []*timeline.Span, m finishedDependencies) []line {
 	depth := strings.Count(path, "/")
 	indent := strings.Repeat("  ", 1+min(depth, s.width/16))
 	name := path[strings.LastIndexByte(path, '/')+1:]
-	f := newFold(nodes)
+	f := newChartCounts(nodes)
 	if f.done == len(nodes) {
 		left := func() string { return fmt.Sprintf("%s%s %s %s", indent, s.good(s.done), name, s.faint(f.text())) }
-		return []line{{rank: over, left: left, right: func() string { return s.faint(span(f.ended.Sub(f.began))) }}}
+		return []line{{rank: over, left: left, right: func() string { return s.faint(formatDuration(f.ended.Sub(f.began))) }}}
 	}
 	if f.waiting == len(nodes) {
 		return []line{{rank: coming, left: func() string {
@@ -101,7 +101,7 @@ func (s screen) chart(path string, nodes []*timeline.Span, m met) []line {
 		switch n.State {
 		case timeline.Done:
 		case timeline.Waiting:
-			if waiting++; waiting <= mostComing {
+			if waiting++; waiting <= maxWaitingNodes {
 				lines = append(lines, line{rank: coming, left: func() string {
 					return fmt.Sprintf("%s  %s %s%s", indent, s.faint(s.waiting), s.faint(label(n)), s.faint(s.after(n, m)))
 				}})
@@ -110,7 +110,7 @@ func (s screen) chart(path string, nodes []*timeline.Span, m met) []line {
 			lines = append(lines, s.node(n, indent+"  ")...)
 		}
 	}
-	if more := waiting - mostComing; more > 0 {
+	if more := waiting - maxWaitingNodes; more > 0 {
 		lines = append(lines, line{rank: coming, left: func() string {
 			return fmt.Sprintf("%s  %s", indent, s.faint(fmt.Sprintf("%s %d more waiting", s.cut, more)))
 		}})
@@ -118,11 +118,11 @@ func (s screen) chart(path string, nodes []*timeline.Span, m met) []line {
 	return lines
 }
 
-// mostComing is how many nodes of a chart are shown that have not begun; mostReasons
+// maxWaitingNodes is how many nodes of a chart are shown that have not begun; maxReasons
 // is how many resources of a node are.
 const (
-	mostComing  = 3
-	mostReasons = 5
+	maxWaitingNodes  = 3
+	maxReasons = 5
 )
 
 // label names a node within its chart.
@@ -134,23 +134,23 @@ func label(n *timeline.Span) string {
 }
 
 // after says what a node that has not begun waits for, as the end of a line.
-func (s screen) after(n *timeline.Span, m met) string {
+func (s screen) after(n *timeline.Span, m finishedDependencies) string {
 	var names []string
 	for _, id := range n.Needs {
-		if !m.nodes[id] && len(names) <= mostReasons {
+		if !m.nodes[id] && len(names) <= maxReasons {
 			names = append(names, oneLine(strings.TrimPrefix(strings.TrimPrefix(id, n.Chart), ":")))
 		}
 	}
 	for _, path := range n.NeedsAll {
-		if m.open[path] && len(names) <= mostReasons {
+		if m.open[path] && len(names) <= maxReasons {
 			names = append(names, "all of "+path[strings.LastIndexByte(path, '/')+1:])
 		}
 	}
 	switch {
 	case len(names) == 0:
 		return ""
-	case len(names) > mostReasons:
-		names[mostReasons] = s.cut
+	case len(names) > maxReasons:
+		names[maxReasons] = s.cut
 	}
 	return " after " + strings.Join(names, ", ")
 }

@@ -32,7 +32,7 @@ func (s screen) hooks(o *timeline.Operation) []line {
 	for _, event := range events {
 		if n := done[event]; n > 0 {
 			text := fmt.Sprintf("  %s %s hooks %s", s.good(s.done), event, s.faint(fmt.Sprintf("%d done", n)))
-			lines = append(lines, line{rank: over, left: said(text), right: said(s.faint(span(ended[event].Sub(began[event]))))})
+			lines = append(lines, line{rank: over, left: fixedText(text), right: fixedText(s.faint(formatDuration(ended[event].Sub(began[event]))))})
 		}
 		for _, h := range o.Spans {
 			if h.Kind == timeline.Hook && h.HookEvent == event && h.State != timeline.Done {
@@ -47,7 +47,7 @@ func (s screen) hook(h *timeline.Span) []line {
 	title := func() string {
 		text := fmt.Sprintf("  %s %s %s", s.mark(h), oneLine(h.ID), s.faint(h.HookEvent+" hook"))
 		if h.State == timeline.Running && !h.Deadline.IsZero() && s.width >= 60 {
-			text += s.faint(", " + whole(h.Deadline.Sub(s.now)) + " left")
+			text += s.faint(", " + wholeSeconds(h.Deadline.Sub(s.now)) + " left")
 		}
 		return text
 	}
@@ -85,7 +85,7 @@ func (s screen) resources(n *timeline.Span, indent string) []line {
 		if res.Settled() {
 			continue
 		}
-		if open++; open > mostReasons {
+		if open++; open > maxReasons {
 			continue
 		}
 		r := why
@@ -96,13 +96,13 @@ func (s screen) resources(n *timeline.Span, indent string) []line {
 			if res.Deadline.IsZero() {
 				return ""
 			}
-			return s.faint(whole(res.Deadline.Sub(s.now)) + " left")
+			return s.faint(wholeSeconds(res.Deadline.Sub(s.now)) + " left")
 		}})
 		if res.Cause != "" {
 			lines = append(lines, line{rank: r, left: func() string { return indent + "  " + oneLine(res.Cause) }})
 		}
 	}
-	if more := open - mostReasons; more > 0 {
+	if more := open - maxReasons; more > 0 {
 		lines = append(lines, line{rank: further, left: func() string { return indent + s.faint(fmt.Sprintf("%s %d more resources", s.cut, more)) }})
 	}
 	return lines
@@ -139,7 +139,7 @@ func (s screen) waits(o *timeline.Operation) []line {
 			as = "deleted"
 		}
 		text := fmt.Sprintf("  %s %d of %s %s", s.mark(w), settled, counted(w.Size, "resource"), as)
-		lines = append(lines, line{rank: running, left: said(text), right: s.took(w)})
+		lines = append(lines, line{rank: running, left: fixedText(text), right: s.took(w)})
 		lines = append(lines, s.resources(w, "      ")...)
 	}
 	return lines
@@ -162,8 +162,8 @@ func (s screen) mark(n *timeline.Span) string {
 func (s screen) took(n *timeline.Span) func() string {
 	return func() string {
 		if n.State == timeline.Running {
-			return s.faint(whole(s.now.Sub(n.Start)))
+			return s.faint(wholeSeconds(s.now.Sub(n.Start)))
 		}
-		return s.faint(span(n.Took(s.now)))
+		return s.faint(formatDuration(n.Took(s.now)))
 	}
 }

@@ -58,7 +58,7 @@ type jsonNode struct {
 	Resources   int      `json:"resources"`
 }
 
-func (p *jsonLines) Above() io.Writer { return p.out }
+func (p *jsonLines) OutputAbove() io.Writer { return p.out }
 
 func (p *jsonLines) Close() {}
 

@@ -38,8 +38,8 @@ type live struct {
 	// news are the events that the recorder was not told of yet: drawing must not keep
 	// anybody waiting.
 	news []event.Event
-	// above is what has not been written yet, and over whether it is written at once.
-	above bytes.Buffer
+	// pendingOutput is what has not been written yet, and over whether it is written at once.
+	pendingOutput bytes.Buffer
 	over  bool
 	// closing is whether there is nothing to draw any more.
 	closing bool
@@ -72,7 +72,7 @@ func (l *live) Event(e event.Event) {
 	l.mu.Unlock()
 	switch e.Type {
 	case event.Warning, event.Observing:
-		text := "WARNING: " + cut(oneLine(explain(e)))
+		text := "WARNING: " + cut(oneLine(messageAndError(e)))
 		l.mu.Lock()
 		known := l.warned[text]
 		l.warned[text] = true
@@ -108,8 +108,8 @@ func (l *live) open() {
 	}()
 }
 
-// Above is the display itself.
-func (l *live) Above() io.Writer { return l }
+// OutputAbove is the display itself.
+func (l *live) OutputAbove() io.Writer { return l }
 
 // Write keeps what is to stand above the view.
 func (l *live) Write(p []byte) (int, error) {
@@ -118,7 +118,7 @@ func (l *live) Write(p []byte) (int, error) {
 	if l.over || l.program == nil {
 		return l.options.Out.Write(p)
 	}
-	return l.above.Write(p)
+	return l.pendingOutput.Write(p)
 }
 
 // catchUp tells the recorder what is new.
@@ -132,15 +132,15 @@ func (l *live) catchUp() {
 	}
 }
 
-// takeAbove returns the whole lines that are to be written above the view.
-func (l *live) takeAbove() string {
+// takePendingOutput returns the whole lines that are to be written above the view.
+func (l *live) takePendingOutput() string {
 	l.mu.Lock()
 	defer l.mu.Unlock()
-	end := bytes.LastIndexByte(l.above.Bytes(), '\n')
+	end := bytes.LastIndexByte(l.pendingOutput.Bytes(), '\n')
 	if end < 0 {
 		return ""
 	}
-	text := string(l.above.Next(end + 1))
+	text := string(l.pendingOutput.Next(end + 1))
 	return strings.TrimSuffix(text, "\n")
 }
 
@@ -161,7 +161,7 @@ func (l *live) Close() {
 		return
 	}
 	l.over = true
-	_, _ = l.above.WriteTo(l.options.Out)
+	_, _ = l.pendingOutput.WriteTo(l.options.Out)
 	if l.program == nil {
 		return
 	}
@@ -213,7 +213,7 @@ func (m *model) Update(message tea.Msg) (tea.Model, tea.Cmd) {
 		m.narrowed = m.narrowed || message.Width < m.width
 		m.width, m.height = message.Width, message.Height
 	case tick:
-		text := m.live.takeAbove()
+		text := m.live.takePendingOutput()
 		if text == "" && m.narrowed {
 			// What the terminal has wrapped may have moved the frame to its first
 			// line, and tmux keeps what is cleared from there on, frame by frame.

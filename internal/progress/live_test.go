@@ -64,7 +64,7 @@ func TestTheTerminalIsAskedNothing(t *testing.T) {
 		l.Event(e)
 	}
 	<-drawn
-	if _, err := io.WriteString(l.Above(), "said meanwhile\n"); err != nil {
+	if _, err := io.WriteString(l.OutputAbove(), "said meanwhile\n"); err != nil {
 		t.Fatal(err)
 	}
 	l.Event(event.Event{Type: event.NodeReady, Time: time.Now(), Node: "shop:db"})

@@ -14,9 +14,9 @@ import (
 	"github.com/ordered-helm/helm/internal/event"
 )
 
-// patience is how long a resource may not be ready before a line says so: most are
+// holdDuration is how long a resource may not be ready before a line says so: most are
 // within that time, and then the line about their node is enough.
-const patience = time.Second
+const holdDuration = time.Second
 
 // plainPrinter prints one line an event, with the seconds since the operation began,
 // for logs and for terminals that cannot redraw. It is safe for concurrent use.
@@ -50,8 +50,8 @@ func newPlainPrinter(w io.Writer, start time.Time) *plainPrinter {
 	return &plainPrinter{start: start, w: w, last: make(map[string]string)}
 }
 
-// Above is where this prints.
-func (p *plainPrinter) Above() io.Writer { return p.w }
+// OutputAbove is where this prints.
+func (p *plainPrinter) OutputAbove() io.Writer { return p.w }
 
 // Close drops what is held.
 func (p *plainPrinter) Close() {
@@ -86,7 +86,7 @@ func (p *plainPrinter) Event(e event.Event) {
 	case event.ResourceChanged:
 		p.changed(e, subject, text)
 	case event.Waiting: // what is waited for may be ready at once
-		p.hold(heldLine{due: e.Time.Add(patience), subject: subject, text: text, waiting: true})
+		p.hold(heldLine{due: e.Time.Add(holdDuration), subject: subject, text: text, waiting: true})
 	default:
 		p.print(e.Time, subject, text)
 	}
@@ -105,7 +105,7 @@ func (p *plainPrinter) changed(e event.Event, subject, text string) {
 		if told {
 			p.print(e.Time, subject, text)
 		} else {
-			p.hold(heldLine{due: e.Time.Add(patience), subject: subject, text: text})
+			p.hold(heldLine{due: e.Time.Add(holdDuration), subject: subject, text: text})
 		}
 	default:
 		p.print(e.Time, subject, text)
@@ -116,7 +116,7 @@ func (p *plainPrinter) changed(e event.Event, subject, text string) {
 func (p *plainPrinter) hold(h heldLine) {
 	p.held = append(p.held, h)
 	if p.timer == nil {
-		p.timer = time.AfterFunc(patience, p.release)
+		p.timer = time.AfterFunc(holdDuration, p.release)
 	}
 }
 
@@ -138,7 +138,7 @@ func (p *plainPrinter) release() {
 // Warning prints an event that is a warning and leaves out any other. A warning
 // is printed once, and how the cluster can be observed whenever that changes.
 func (p *plainPrinter) Warning(e event.Event) {
-	text := "WARNING: " + oneLine(explain(e))
+	text := "WARNING: " + oneLine(messageAndError(e))
 	p.mu.Lock()
 	defer p.mu.Unlock()
 	switch e.Type {

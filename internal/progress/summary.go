@@ -13,8 +13,8 @@ import (
 	"github.com/ordered-helm/helm/internal/timeline"
 )
 
-// mostInSummary is how many nodes and hooks a summary names.
-const mostInSummary = 20
+// maxSummaryRows is how many nodes and hooks a summary names.
+const maxSummaryRows = 20
 
 // summary says what the operations did, when they have ended: how long each node and
 // hook took, and which decided how long it all took.
@@ -34,7 +34,7 @@ func summaryOf(th theme, o *timeline.Operation, width int) []string {
 	if c := newCounts(o); c.all > 0 {
 		title += th.faint("  " + c.text())
 	}
-	lines := []string{th.row(width, title, span(o.Took(o.End)))}
+	lines := []string{th.row(width, title, formatDuration(o.Took(o.End)))}
 	began := slices.DeleteFunc(slices.Clone(o.Spans), func(s *timeline.Span) bool { return s.Start.IsZero() })
 	shown := shownInSummary(began)
 	if len(began) < 2 && o.Err == nil {
@@ -71,7 +71,7 @@ func shownInSummary(began []*timeline.Span) []*timeline.Span {
 		}
 		return int(b.End.Sub(b.Start).Microseconds() - a.End.Sub(a.Start).Microseconds())
 	})
-	shown = shown[:min(len(shown), mostInSummary)]
+	shown = shown[:min(len(shown), maxSummaryRows)]
 	slices.SortStableFunc(shown, func(a, b *timeline.Span) int { return a.Start.Compare(b.Start) })
 	return shown
 }
@@ -81,7 +81,7 @@ func summaryRow(th theme, s *timeline.Span, width int) string {
 	if s.Critical {
 		critical = th.bold("*")
 	}
-	took := span(s.Took(s.End))
+	took := formatDuration(s.Took(s.End))
 	took = strings.Repeat(" ", max(6-ansi.StringWidth(took), 0)) + took
 	name := oneLine(s.ID)
 	switch s.Kind {

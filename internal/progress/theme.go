@@ -64,22 +64,22 @@ func (t theme) row(width int, left, right string) string {
 	return left + strings.Repeat(" ", width-ansi.StringWidth(left)-ansi.StringWidth(right)) + right
 }
 
-// span is a time for people: "0.4s", "12s", "3m05s".
-func span(d time.Duration) string {
+// formatDuration is a time for people: "0.4s", "12s", "3m05s".
+func formatDuration(d time.Duration) string {
 	d = max(d, 0)
 	switch {
 	case d < 10*time.Second:
 		return fmt.Sprintf("%.1fs", d.Truncate(100*time.Millisecond).Seconds())
 	case d < time.Minute:
-		return whole(d)
+		return wholeSeconds(d)
 	}
 	return fmt.Sprintf("%dm%02ds", int(d.Minutes()), int(d.Seconds())%60)
 }
 
-// whole is a time in whole seconds, for what changes all the time.
-func whole(d time.Duration) string {
+// wholeSeconds is a time in whole seconds, for what changes all the time.
+func wholeSeconds(d time.Duration) string {
 	if d = max(d, 0); d < time.Minute {
 		return fmt.Sprintf("%ds", int(d.Seconds()))
 	}
-	return span(d)
+	return formatDuration(d)
 }

@@ -10,6 +10,8 @@ import (
 
 	"k8s.io/apimachinery/pkg/apis/meta/v1/unstructured"
 	"k8s.io/apimachinery/pkg/runtime/schema"
+
+	"github.com/ordered-helm/helm/internal/field"
 )
 
 // claimRecheckInterval is the time after which the storage class of an unbound claim, or
@@ -61,5 +63,5 @@ func NewEvaluator(binding VolumeBindingModeFunc) Evaluator {
 func mayWaitForFirstConsumer(obj *unstructured.Unstructured) bool {
 	kind := obj.GroupVersionKind().GroupKind()
 	return kind == schema.GroupKind{Kind: "PersistentVolumeClaim"} &&
-		stringField(obj, "status", "phase") != "Lost" && stringField(obj, "spec", "volumeName") == ""
+		field.String(obj.Object, "status", "phase") != "Lost" && field.String(obj.Object, "spec", "volumeName") == ""
 }

@@ -5,6 +5,8 @@ package readiness
 
 import (
 	"k8s.io/apimachinery/pkg/apis/meta/v1/unstructured"
+
+	"github.com/ordered-helm/helm/internal/field"
 )
 
 // ReasonDeleted is the Reason of an object that was deleted while waiting for it.
@@ -18,7 +20,7 @@ func ComputeCompletion(obj *unstructured.Unstructured) Status {
 		return jobStatus(obj)
 	case HasSucceeded(obj):
 		return ready("Succeeded", "completed successfully")
-	case stringField(obj, "status", "phase") == "Failed":
+	case field.String(obj.Object, "status", "phase") == "Failed":
 		return podFailure(obj)
 	}
 	if reason, message := podProblem(obj); reason != "" {
@@ -31,10 +33,10 @@ func ComputeCompletion(obj *unstructured.Unstructured) Status {
 // succeeded. This is final: it stays ready, even if it is deleted later.
 func HasSucceeded(obj *unstructured.Unstructured) bool {
 	if isJob(obj) {
-		return findCondition(obj, "Complete").status == conditionTrue
+		return field.FindCondition(obj.Object, "Complete").Status == conditionTrue
 	}
 	kind := obj.GroupVersionKind()
-	return kind.Group == "" && kind.Kind == "Pod" && stringField(obj, "status", "phase") == "Succeeded"
+	return kind.Group == "" && kind.Kind == "Pod" && field.String(obj.Object, "status", "phase") == "Succeeded"
 }
 
 func isJob(obj *unstructured.Unstructured) bool {
@@ -51,7 +53,7 @@ func MissingStatus(last *unstructured.Unstructured) Status {
 		return status
 	}
 	status.Reason, status.Message = ReasonDeleted, "deleted while waiting for it"
-	if intField(last, -1, "spec", "ttlSecondsAfterFinished") >= 0 && isJob(last) {
+	if field.Int(last.Object, -1, "spec", "ttlSecondsAfterFinished") >= 0 && isJob(last) {
 		status.Message = "deleted before its completion was observed; increase ttlSecondsAfterFinished to keep it longer"
 	}
 	return status

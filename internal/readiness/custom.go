@@ -6,6 +6,8 @@ package readiness
 import (
 	"k8s.io/apimachinery/pkg/apis/meta/v1/unstructured"
 	"k8s.io/client-go/kubernetes/scheme"
+
+	"github.com/ordered-helm/helm/internal/field"
 )
 
 // ReportsReadiness reports whether an object shows whether it is ready. It is true for
@@ -17,13 +19,13 @@ func ReportsReadiness(obj *unstructured.Unstructured) bool {
 	if isBuiltIn(obj) {
 		return true
 	}
-	for _, c := range conditions(obj) {
-		switch c.kind {
+	for _, c := range field.Conditions(obj.Object) {
+		switch c.Type {
 		case "Ready", "Reconciling", "Stalled":
 			return true
 		}
 	}
-	_, observed := asInt(field(obj, "status", "observedGeneration"))
+	_, observed := field.AsInt(field.Get(obj.Object, "status", "observedGeneration"))
 	return observed
 }
 

@@ -10,6 +10,7 @@ import (
 	"k8s.io/apimachinery/pkg/apis/meta/v1/unstructured"
 
 	"github.com/ordered-helm/helm/internal/annotation"
+	"github.com/ordered-helm/helm/internal/field"
 )
 
 // ReasonFailureExpression is the Reason of an object for which a failure expression is
@@ -40,7 +41,7 @@ func (r Expressions) Evaluator(base Evaluator) Evaluator {
 		if lag, lags := generationLag(obj); lags {
 			return lag
 		}
-		return r.apply(verdict, field(obj, "status"))
+		return r.apply(verdict, field.Get(obj.Object, "status"))
 	}
 }
 

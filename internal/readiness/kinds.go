@@ -9,6 +9,8 @@ import (
 	"maps"
 
 	"k8s.io/apimachinery/pkg/apis/meta/v1/unstructured"
+
+	"github.com/ordered-helm/helm/internal/field"
 )
 
 const conditionTrue = "True"
@@ -22,58 +24,58 @@ func ready(reason, format string, values ...any) Status {
 }
 
 // conditionText returns the reason and message of a condition, if it has them.
-func conditionText(c condition) string {
+func conditionText(c field.Condition) string {
 	switch {
-	case c.reason == "":
-		return c.message
-	case c.message == "":
-		return c.reason
+	case c.Reason == "":
+		return c.Message
+	case c.Message == "":
+		return c.Reason
 	}
-	return c.reason + ": " + c.message
+	return c.Reason + ": " + c.Message
 }
 
 func jobStatus(obj *unstructured.Unstructured) Status {
-	if findCondition(obj, "Complete").status == conditionTrue {
-		return ready("Complete", "complete, succeeded: %d", intField(obj, 0, "status", "succeeded"))
+	if field.FindCondition(obj.Object, "Complete").Status == conditionTrue {
+		return ready("Complete", "complete, succeeded: %d", field.Int(obj.Object, 0, "status", "succeeded"))
 	}
-	if failed := findCondition(obj, "Failed"); failed.status == conditionTrue {
-		reason := failed.reason
+	if failed := field.FindCondition(obj.Object, "Failed"); failed.Status == conditionTrue {
+		reason := failed.Reason
 		if reason == "" {
 			reason = "JobFailed"
 		}
-		message := failed.message
+		message := failed.Message
 		if message == "" {
 			message = "the job failed"
 		}
 		return Status{State: Failed, Reason: reason, Message: message}
 	}
-	if suspended, _ := field(obj, "spec", "suspend").(bool); suspended {
+	if suspended, _ := field.Get(obj.Object, "spec", "suspend").(bool); suspended {
 		return inProgress("Suspended", "suspended: it does not run until spec.suspend is removed")
 	}
-	if stringField(obj, "status", "startTime") == "" {
+	if field.String(obj.Object, "status", "startTime") == "" {
 		return inProgress("JobNotStarted", "not started")
 	}
 	return inProgress("JobRunning", "active: %d, ready: %d, succeeded: %d of %d, failed: %d",
-		intField(obj, 0, "status", "active"), intField(obj, 0, "status", "ready"), intField(obj, 0, "status", "succeeded"),
-		intField(obj, intField(obj, 1, "spec", "parallelism"), "spec", "completions"),
-		intField(obj, 0, "status", "failed"))
+		field.Int(obj.Object, 0, "status", "active"), field.Int(obj.Object, 0, "status", "ready"), field.Int(obj.Object, 0, "status", "succeeded"),
+		field.Int(obj.Object, field.Int(obj.Object, 1, "spec", "parallelism"), "spec", "completions"),
+		field.Int(obj.Object, 0, "status", "failed"))
 }
 
 // deploymentStatus judges a Deployment. A paused Deployment is ready, because its rollout
 // will not continue.
 func deploymentStatus(obj *unstructured.Unstructured) Status {
-	if paused, _ := field(obj, "spec", "paused").(bool); paused {
+	if paused, _ := field.Get(obj.Object, "spec", "paused").(bool); paused {
 		return ready("Paused", "paused, ready: %d of %d",
-			intField(obj, 0, "status", "readyReplicas"), intField(obj, 1, "spec", "replicas"))
+			field.Int(obj.Object, 0, "status", "readyReplicas"), field.Int(obj.Object, 1, "spec", "replicas"))
 	}
 	verdict := kstatus(obj)
-	if old := intField(obj, 0, "status", "replicas") - intField(obj, 0, "status", "updatedReplicas"); verdict.Reason == "ExtraPods" && old > 0 {
+	if old := field.Int(obj.Object, 0, "status", "replicas") - field.Int(obj.Object, 0, "status", "updatedReplicas"); verdict.Reason == "ExtraPods" && old > 0 {
 		// kstatus says that old pods are being terminated, but they may stay.
 		replicas := "old replicas"
 		if old == 1 {
 			replicas = "old replica"
 		}
-		verdict.Message = fmt.Sprintf("unavailable: %d, %d %s pending termination", intField(obj, 0, "status", "unavailableReplicas"), old, replicas)
+		verdict.Message = fmt.Sprintf("unavailable: %d, %d %s pending termination", field.Int(obj.Object, 0, "status", "unavailableReplicas"), old, replicas)
 	}
 	return verdict
 }
@@ -81,17 +83,17 @@ func deploymentStatus(obj *unstructured.Unstructured) Status {
 // statefulSetStatus judges a StatefulSet. With OnDelete a pod is only updated when
 // somebody deletes it, so all ready pods count. kstatus handles partitions.
 func statefulSetStatus(obj *unstructured.Unstructured) Status {
-	if stringField(obj, "spec", "updateStrategy", "type") != "OnDelete" {
+	if field.String(obj.Object, "spec", "updateStrategy", "type") != "OnDelete" {
 		return kstatus(obj)
 	}
-	return onDeleteStatus(intField(obj, 0, "status", "readyReplicas"), intField(obj, 1, "spec", "replicas"))
+	return onDeleteStatus(field.Int(obj.Object, 0, "status", "readyReplicas"), field.Int(obj.Object, 1, "spec", "replicas"))
 }
 
 func daemonSetStatus(obj *unstructured.Unstructured) Status {
-	if stringField(obj, "spec", "updateStrategy", "type") != "OnDelete" {
+	if field.String(obj.Object, "spec", "updateStrategy", "type") != "OnDelete" {
 		return kstatus(obj)
 	}
-	return onDeleteStatus(intField(obj, 0, "status", "numberReady"), intField(obj, 0, "status", "desiredNumberScheduled"))
+	return onDeleteStatus(field.Int(obj.Object, 0, "status", "numberReady"), field.Int(obj.Object, 0, "status", "desiredNumberScheduled"))
 }
 
 func onDeleteStatus(have, want int64) Status {
@@ -108,25 +110,25 @@ func replicationControllerStatus(obj *unstructured.Unstructured) Status {
 	content["apiVersion"], content["kind"] = "apps/v1", "ReplicaSet"
 	verdict := replicaSetStatus(&unstructured.Unstructured{Object: content})
 	if verdict.State == Ready {
-		verdict.Message = fmt.Sprintf("available, replicas: %d", intField(obj, 0, "status", "replicas"))
+		verdict.Message = fmt.Sprintf("available, replicas: %d", field.Int(obj.Object, 0, "status", "replicas"))
 	}
 	return verdict
 }
 
 // replicaSetStatus reports the error of the controller if it cannot create pods.
 func replicaSetStatus(obj *unstructured.Unstructured) Status {
-	if failure := findCondition(obj, "ReplicaFailure"); failure.status == conditionTrue {
-		return inProgress(cmp.Or(failure.reason, "ReplicaFailure"), "%s", cmp.Or(failure.message, "pods cannot be created"))
+	if failure := field.FindCondition(obj.Object, "ReplicaFailure"); failure.Status == conditionTrue {
+		return inProgress(cmp.Or(failure.Reason, "ReplicaFailure"), "%s", cmp.Or(failure.Message, "pods cannot be created"))
 	}
 	return kstatus(obj)
 }
 
 func apiServiceStatus(obj *unstructured.Unstructured) Status {
-	available := findCondition(obj, "Available")
+	available := field.FindCondition(obj.Object, "Available")
 	switch {
-	case available.status == conditionTrue:
+	case available.Status == conditionTrue:
 		return ready("Available", "available")
-	case available.kind == "":
+	case available.Type == "":
 		return inProgress(ReasonNotObserved, "not yet checked by the API server")
 	}
 	return inProgress("NotAvailable", "not available: %s", conditionText(available))

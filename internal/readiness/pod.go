@@ -7,13 +7,15 @@ import (
 	"fmt"
 
 	"k8s.io/apimachinery/pkg/apis/meta/v1/unstructured"
+
+	"github.com/ordered-helm/helm/internal/field"
 )
 
 // podStatus judges a Pod. The phases Succeeded and Failed are final with every restart
 // policy. With restartPolicy Always, a Failed pod was evicted or has exceeded its
 // deadline, and the kubelet does not restart it.
 func podStatus(obj *unstructured.Unstructured) Status {
-	switch phase := stringField(obj, "status", "phase"); phase {
+	switch phase := field.String(obj.Object, "status", "phase"); phase {
 	case "Succeeded":
 		return ready("Succeeded", "completed successfully")
 	case "Failed":
@@ -21,7 +23,7 @@ func podStatus(obj *unstructured.Unstructured) Status {
 	case "":
 		return inProgress("PodNotObserved", "waiting for the scheduler")
 	default:
-		if findCondition(obj, "Ready").status == conditionTrue {
+		if field.FindCondition(obj.Object, "Ready").Status == conditionTrue {
 			return ready("Ready", "ready")
 		}
 		if reason, message := podProblem(obj); reason != "" {
@@ -32,7 +34,7 @@ func podStatus(obj *unstructured.Unstructured) Status {
 }
 
 func podFailure(obj *unstructured.Unstructured) Status {
-	failure := Status{State: Failed, Reason: stringField(obj, "status", "reason"), Message: stringField(obj, "status", "message")}
+	failure := Status{State: Failed, Reason: field.String(obj.Object, "status", "reason"), Message: field.String(obj.Object, "status", "message")}
 	if failure.Reason == "" {
 		failure.Reason = "PodFailed"
 	}
@@ -41,7 +43,7 @@ func podFailure(obj *unstructured.Unstructured) Status {
 	}
 	failure.Message = "the pod failed"
 	for _, c := range containers(obj) {
-		code, ok := asInt(c.state("terminated")["exitCode"])
+		code, ok := field.AsInt(c.state("terminated")["exitCode"])
 		if ok && code != 0 {
 			failure.Message = fmt.Sprintf("container %s exited with code %d", c.name(), code)
 			break
@@ -53,18 +55,18 @@ func podFailure(obj *unstructured.Unstructured) Status {
 // podProblem returns what delays a pod: it cannot be scheduled, or a container waits for
 // something other than its regular start.
 func podProblem(obj *unstructured.Unstructured) (reason, message string) {
-	if scheduled := findCondition(obj, "PodScheduled"); scheduled.status == "False" && scheduled.reason != "" {
-		return scheduled.reason, conditionText(scheduled)
+	if scheduled := field.FindCondition(obj.Object, "PodScheduled"); scheduled.Status == "False" && scheduled.Reason != "" {
+		return scheduled.Reason, conditionText(scheduled)
 	}
 	for _, c := range containers(obj) {
 		waiting := c.state("waiting")
-		reason := asString(waiting["reason"])
+		reason := field.String(waiting, "reason")
 		switch reason {
 		case "", "ContainerCreating", "PodInitializing":
 			continue
 		}
 		message := fmt.Sprintf("container %s: %s", c.name(), reason)
-		if detail := asString(waiting["message"]); detail != "" {
+		if detail := field.String(waiting, "message"); detail != "" {
 			message += ": " + detail
 		}
 		return reason, message
@@ -79,7 +81,7 @@ type containerStatus map[string]any
 func containers(obj *unstructured.Unstructured) []containerStatus {
 	var found []containerStatus
 	for _, list := range []string{"initContainerStatuses", "containerStatuses"} {
-		entries, _ := field(obj, "status", list).([]any)
+		entries, _ := field.Get(obj.Object, "status", list).([]any)
 		for _, entry := range entries {
 			if values, ok := entry.(map[string]any); ok {
 				found = append(found, values)
@@ -89,7 +91,7 @@ func containers(obj *unstructured.Unstructured) []containerStatus {
 	return found
 }
 
-func (c containerStatus) name() string { return asString(c["name"]) }
+func (c containerStatus) name() string { return field.String(c, "name") }
 
 // state returns the details of the state waiting, running or terminated. It returns nil
 // if the container is in another state.

@@ -15,6 +15,8 @@ import (
 	"k8s.io/apimachinery/pkg/fields"
 	"k8s.io/apimachinery/pkg/runtime/schema"
 	"k8s.io/client-go/dynamic"
+
+	"github.com/ordered-helm/helm/internal/field"
 )
 
 const (
@@ -85,7 +87,7 @@ func className(claim *unstructured.Unstructured) (name string, given bool) {
 	if name, given = claim.GetAnnotations()[classAnnotation]; given {
 		return name, true
 	}
-	name, given = field(claim, "spec", "storageClassName").(string)
+	name, given = field.Get(claim.Object, "spec", "storageClassName").(string)
 	return name, given
 }
 
@@ -137,7 +139,7 @@ func isDefault(class *unstructured.Unstructured) bool {
 }
 
 func bindingMode(class *unstructured.Unstructured) VolumeBindingMode {
-	if stringField(class, "volumeBindingMode") == waitForFirstConsumer {
+	if field.String(class.Object, "volumeBindingMode") == waitForFirstConsumer {
 		return BindsOnFirstConsumer
 	}
 	return BindsImmediately
@@ -160,7 +162,7 @@ func (s *StorageClasses) bindingModeFromEvents(ctx context.Context, claim *unstr
 		return BindingUnknown, errors.Join(forbidden, fmt.Errorf("listing the events of claim %s: %w", claim.GetName(), err))
 	}
 	for n := range list.Items {
-		switch stringField(&list.Items[n], "reason") {
+		switch field.String(list.Items[n].Object, "reason") {
 		case waitForFirstConsumer, waitForPodScheduled:
 			return BindsOnFirstConsumer, nil
 		}

@@ -80,7 +80,7 @@ func (r *Redactor) Text(text string) string {
 		end = max(end, span[1])
 	}
 	out.WriteString(text[end:])
-	return terminal.Harmless(out.String())
+	return terminal.Sanitize(out.String())
 }
 
 // Error returns an error whose text is that of ServerMessage, and which unwraps to err.

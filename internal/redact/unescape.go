@@ -205,7 +205,7 @@ func parseHex(text string, from, digits int) (value uint64, ok bool) {
 // normalize implements Normalize.
 func (d decodedText) normalize() decodedText {
 	var out decodedBuilder
-	sequences := terminal.Sequences(d.text)
+	sequences := terminal.ControlSequences(d.text)
 	var last rune
 	for i := 0; i < len(d.text); {
 		if len(sequences) > 0 && sequences[0][0] == i {

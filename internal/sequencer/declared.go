@@ -83,7 +83,7 @@ func (d *declaration) renumber(nodes []int) {
 
 func (b *builder) declare(d declaration) { b.declarations = append(b.declarations, d) }
 
-func (b *builder) ofNode(v int) vertex { return vertex{node: v + 1, chart: b.nodes[v].chart} }
+func (b *builder) nodeVertex(v int) vertex { return vertex{node: v + 1, chart: b.nodes[v].chart} }
 
 // Edges returns the declared edges of the plan, with their reasons: between layers of a
 // chart, and between whole charts. Implicit edges are returned only if no other edges

@@ -61,7 +61,7 @@ func (b *builder) connectLayers(c *chartEntry) {
 			for _, w := range c.nodes {
 				if w != v {
 					b.graph.AddEdge(v, w)
-					b.declare(declaration{first: b.ofNode(w), then: b.ofNode(v), reason: Reason{Implicit: true}})
+					b.declare(declaration{first: b.nodeVertex(w), then: b.nodeVertex(v), reason: Reason{Implicit: true}})
 				}
 			}
 			continue
@@ -82,7 +82,7 @@ func (b *builder) connectResource(c *chartEntry, v int, r *resource, missing map
 			}
 			continue
 		}
-		b.declare(declaration{first: b.ofNode(w), then: b.ofNode(v), reason: Reason{
+		b.declare(declaration{first: b.nodeVertex(w), then: b.nodeVertex(v), reason: Reason{
 			File: r.File, Key: r.order.DependsOnKey, Value: layer, Resource: r.ID.String(),
 		}})
 		edge := [2]int{v, w}

@@ -8,6 +8,8 @@ import (
 	"fmt"
 
 	"github.com/ordered-helm/helm/internal/dag"
+	"github.com/ordered-helm/helm/internal/field"
+	"github.com/ordered-helm/helm/internal/reference"
 )
 
 // findUnmetNeeds adds the references to objects that are deployed only after the
@@ -108,11 +110,11 @@ func (b *builder) serviceAccountUsers(p *Plan) map[ID][]int {
 	users := map[ID][]int{}
 	for i := range b.resources {
 		r := &b.resources[i]
-		spec := podSpec(r.ID.Kind, r.object)
+		spec := reference.PodSpec(r.ID.Kind, r.object)
 		if spec == nil || !p.Nodes[b.nodeOf[i]].Awaited {
 			continue
 		}
-		account := ID{Kind: "ServiceAccount", Namespace: r.ID.Namespace, Name: cmp.Or(serviceAccountName(spec), "default")}
+		account := ID{Kind: "ServiceAccount", Namespace: r.ID.Namespace, Name: cmp.Or(reference.ServiceAccountName(spec), "default")}
 		users[account] = append(users[account], i)
 	}
 	return users
@@ -120,11 +122,11 @@ func (b *builder) serviceAccountUsers(p *Plan) map[ID][]int {
 
 func (b *builder) boundWorkloads(binding *resource, users map[ID][]int) []int {
 	var served []int
-	for _, subject := range listField(binding.object, "subjects") {
-		if stringField(subject, "kind") != "ServiceAccount" {
+	for _, subject := range field.Maps(binding.object, "subjects") {
+		if field.String(subject, "kind") != "ServiceAccount" {
 			continue
 		}
-		account := ID{Kind: "ServiceAccount", Namespace: stringField(subject, "namespace"), Name: stringField(subject, "name")}
+		account := ID{Kind: "ServiceAccount", Namespace: field.String(subject, "namespace"), Name: field.String(subject, "name")}
 		if account.Namespace == "" {
 			account.Namespace = binding.ID.Namespace
 		}

@@ -14,6 +14,7 @@ import (
 	"helm.sh/helm/v3/pkg/releaseutil"
 
 	"github.com/ordered-helm/helm/internal/annotation"
+	"github.com/ordered-helm/helm/internal/field"
 )
 
 // clusterScoped are the cluster-scoped kinds of Kubernetes that occur in charts.
@@ -109,7 +110,7 @@ func flatten(in []Resource) []Resource {
 			continue
 		}
 		var inner []Resource
-		for _, item := range listField(r.Object, "items") {
+		for _, item := range field.Maps(r.Object, "items") {
 			inner = append(inner, Resource{
 				Chart: r.Chart, File: r.File, Object: itemOf(r.Object, item), policy: cmp.Or(policyOf(r.Object), r.policy), source: r.source,
 			})
@@ -121,21 +122,21 @@ func flatten(in []Resource) []Resource {
 
 // policyOf returns the resource policy in the annotations of an object.
 func policyOf(object map[string]any) string {
-	return stringField(mapField(object, "metadata", "annotations"), annotation.ResourcePolicy)
+	return field.String(field.Map(object, "metadata", "annotations"), annotation.ResourcePolicy)
 }
 
 // isList reports whether an object is a list, as Kubernetes does: it has items. An object
 // of kind List has nothing else.
 func isList(object map[string]any) bool {
 	_, hasItems := object["items"].([]any)
-	return hasItems || stringField(object, "kind") == "List"
+	return hasItems || field.String(object, "kind") == "List"
 }
 
 // itemOf returns an item of a list. Items of a list of one kind, such as ConfigMapList,
 // may omit their kind.
 func itemOf(list, item map[string]any) map[string]any {
-	kind, ofKind := strings.CutSuffix(stringField(list, "kind"), "List")
-	if stringField(item, "kind") != "" || !ofKind || kind == "" {
+	kind, ofKind := strings.CutSuffix(field.String(list, "kind"), "List")
+	if field.String(item, "kind") != "" || !ofKind || kind == "" {
 		return item
 	}
 	typed := maps.Clone(item)
@@ -144,15 +145,15 @@ func itemOf(list, item map[string]any) map[string]any {
 }
 
 func (r *resource) identify(namespace string, scopes map[[2]string]bool) {
-	metadata := mapField(r.object, "metadata")
-	r.APIVersion = stringField(r.object, "apiVersion")
-	r.ID.Kind, r.ID.Name = stringField(r.object, "kind"), stringField(metadata, "name")
+	metadata := field.Map(r.object, "metadata")
+	r.APIVersion = field.String(r.object, "apiVersion")
+	r.ID.Kind, r.ID.Name = field.String(r.object, "kind"), field.String(metadata, "name")
 	r.ID.Group = groupOf(r.APIVersion)
 	if clusterWide, custom := scopes[[2]string{r.ID.Group, r.ID.Kind}]; custom && clusterWide ||
 		!custom && isBuiltIn(r.ID.Group) && strings.Contains(clusterScoped, " "+r.ID.Kind+" ") {
 		return
 	}
-	r.ID.Namespace = cmp.Or(stringField(metadata, "namespace"), namespace)
+	r.ID.Namespace = cmp.Or(field.String(metadata, "namespace"), namespace)
 }
 
 // isBuiltIn reports whether an API group belongs to Kubernetes.
@@ -167,8 +168,8 @@ func (b *builder) readDefinitions() {
 	for i := range b.resources {
 		r := &b.resources[i]
 		if r.ID.Kind == "CustomResourceDefinition" {
-			spec := mapField(r.object, "spec")
-			b.definitions[[2]string{stringField(spec, "group"), stringField(mapField(spec, "names"), "kind")}] = r.ID
+			spec := field.Map(r.object, "spec")
+			b.definitions[[2]string{field.String(spec, "group"), field.String(field.Map(spec, "names"), "kind")}] = r.ID
 		}
 	}
 	for i := range b.resources {
@@ -190,17 +191,17 @@ func groupOf(apiVersion string) string {
 func customScopes(in []Resource) map[[2]string]bool {
 	scopes := map[[2]string]bool{}
 	for _, r := range in {
-		if stringField(r.Object, "kind") == "CustomResourceDefinition" {
-			spec := mapField(r.Object, "spec")
-			scopes[[2]string{stringField(spec, "group"), stringField(mapField(spec, "names"), "kind")}] = stringField(spec, "scope") == "Cluster"
+		if field.String(r.Object, "kind") == "CustomResourceDefinition" {
+			spec := field.Map(r.Object, "spec")
+			scopes[[2]string{field.String(spec, "group"), field.String(field.Map(spec, "names"), "kind")}] = field.String(spec, "scope") == "Cluster"
 		}
 	}
 	return scopes
 }
 
 func (r *resource) readAnnotations(sequenced bool) error {
-	metadata := mapField(r.object, "metadata")
-	annotations := mapField(metadata, "annotations")
+	metadata := field.Map(r.object, "metadata")
+	annotations := field.Map(metadata, "annotations")
 	if misplaced, is := metadata["runHooksInParallel"]; is {
 		return &annotation.ValueError{
 			Key: "metadata.runHooksInParallel", Value: misplaced, Problem: annotation.Misplaced,

@@ -6,16 +6,16 @@ package similar
 
 import "strings"
 
-// longest is how many bytes a name may have that is compared: the time for it grows
+// maxLength is how many bytes a name may have that is compared: the time for it grows
 // with the square, and nobody mistypes what is longer.
-const longest = 256
+const maxLength = 256
 
 // Nearest gives the candidate that needs the fewest changes to become the
 // name, if it is like it at all.
 func Nearest(name string, candidates []string) string {
 	best, least := "", 1+max(1, len(name)/3)
 	for _, c := range candidates {
-		if len(name) > longest || len(c) > longest || max(len(name)-len(c), len(c)-len(name)) >= least {
+		if len(name) > maxLength || len(c) > maxLength || max(len(name)-len(c), len(c)-len(name)) >= least {
 			continue
 		}
 		d := Distance(strings.ToLower(name), strings.ToLower(c))

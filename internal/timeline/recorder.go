@@ -9,9 +9,9 @@ import (
 	"github.com/ordered-helm/helm/internal/event"
 )
 
-// mostChanges is how many changes of one resource are kept: the first one and the
+// maxChanges is how many changes of one resource are kept: the first one and the
 // last ones.
-const mostChanges = 100
+const maxChanges = 100
 
 // Recorder makes a Timeline of events. Its zero value is ready, and it is safe for
 // concurrent use.
@@ -219,7 +219,7 @@ func (o *recording) change(s *Span, e event.Event) {
 		s.Resources = append(s.Resources, res)
 	}
 	res.Change, res.Deadline = Change{e.Time, e.State, e.Message, e.Cause}, e.Deadline
-	if len(res.Changes) == mostChanges {
+	if len(res.Changes) == maxChanges {
 		res.Changes = append(res.Changes[:1], res.Changes[2:]...)
 	}
 	res.Changes = append(res.Changes, res.Change)

@@ -149,12 +149,12 @@ func TestRecorder(t *testing.T) {
 
 func TestOfManyChangesTheFirstAndTheLastAreKept(t *testing.T) {
 	s := install().node(event.NodeStarted, "shop:a", "")
-	for i := range 3 * mostChanges {
+	for i := range 3 * maxChanges {
 		s.at(float64(i)).resource("shop:a", "Deployment/a", "InProgress", fmt.Sprint(i))
 	}
 	s.recorder.Read(func(tl *Timeline) {
 		changes := tl.Operations[0].Spans[0].Resources[0].Changes
-		if len(changes) != mostChanges || changes[0].Why() != "0" || changes[mostChanges-1].Why() != "299" || changes[1].Why() != "201" {
+		if len(changes) != maxChanges || changes[0].Why() != "0" || changes[maxChanges-1].Why() != "299" || changes[1].Why() != "201" {
 			t.Errorf("%d changes, from %v to %v", len(changes), changes[0], changes[len(changes)-1])
 		}
 	})

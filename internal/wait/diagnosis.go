@@ -98,7 +98,7 @@ func (d *periodicDiagnosis) run(ctx context.Context) {
 			return
 		}
 		unready := d.unready()
-		for places < len(unready) && d.takePlace() {
+		for places < len(unready) && d.reserveSlot() {
 			places++
 		}
 		for _, report := range unready[:min(places, len(unready))] {
@@ -107,8 +107,8 @@ func (d *periodicDiagnosis) run(ctx context.Context) {
 	}
 }
 
-// takePlace reports whether one more resource may be diagnosed.
-func (d *periodicDiagnosis) takePlace() bool {
+// reserveSlot reports whether one more resource may be diagnosed.
+func (d *periodicDiagnosis) reserveSlot() bool {
 	select {
 	case d.nodes.diagnosed <- struct{}{}:
 		return true

@@ -17,7 +17,7 @@ const failureWindow = 500 * time.Millisecond
 // while other nodes are deployed.
 type leafWaits struct {
 	running sync.WaitGroup
-	// failed is closed when an object of a leaf has failed.
+	// failedObjects is closed when an object of a leaf has failed.
 	failed   chan struct{}
 	failOnce sync.Once
 	// applied is closed when all nodes are applied.

@@ -51,9 +51,9 @@ func (s *nodeState) isReady() bool {
 	return !slices.ContainsFunc(s.objects, func(o *objectState) bool { return o.err != nil })
 }
 
-// failed lists the objects that are not ready, except those that the operation stopped
+// failedObjects lists the objects that are not ready, except those that the operation stopped
 // waiting for.
-func (s *nodeState) failed() []*objectState {
+func (s *nodeState) failedObjects() []*objectState {
 	var failed []*objectState
 	for _, o := range s.objects {
 		if o.err != nil && !errors.Is(o.err, errOtherFailure) {

@@ -249,7 +249,7 @@ func (w *watchedNodes) AwaitLeaf(ctx context.Context, n *sequencer.Node) bool {
 		if s.isReady() {
 			w.Done(n)
 		}
-		if failed := s.failed(); len(failed) > 0 {
+		if failed := s.failedObjects(); len(failed) > 0 {
 			w.Events.Emit(event.Event{Type: event.NodeFailed, Node: n.ID(), Message: summarize(failed)})
 			w.leaves.fail()
 		}

@@ -218,12 +218,12 @@ func (s *stream) readAwaited(ctx context.Context, a attempt) bool {
 	}
 	s.watcher.mu.Lock()
 	defer s.watcher.mu.Unlock()
-	return a.epoch == s.epoch && s.takeInstead(readings)
+	return a.epoch == s.epoch && s.usePolledObservation(readings)
 }
 
-// takeInstead passes readings on, and reports whether they tell everything. The
+// usePolledObservation passes readings on, and reports whether they tell everything. The
 // caller holds mu.
-func (s *stream) takeInstead(readings map[string]readResult) bool {
+func (s *stream) usePolledObservation(readings map[string]readResult) bool {
 	complete := true
 	for name, one := range readings {
 		for i := range s.items[name] {

@@ -44,10 +44,10 @@ func CheckAliases(text string) error {
 
 // MayHaveAliases reports whether a text has what looks like an anchor and an alias. It
 // spares almost every document the parser.
-func MayHaveAliases(text string) bool { return hasSign(text, '&') && hasSign(text, '*') }
+func MayHaveAliases(text string) bool { return mayContainToken(text, '&') && mayContainToken(text, '*') }
 
-// hasSign finds a sign that stands where an anchor or alias may begin.
-func hasSign(text string, sign byte) bool {
+// mayContainToken finds a sign that stands where an anchor or alias may begin.
+func mayContainToken(text string, sign byte) bool {
 	for at := 0; ; {
 		next := strings.IndexByte(text[at:], sign)
 		if next < 0 {

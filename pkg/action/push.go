@@ -29,25 +29,25 @@ type Push struct {
 type PushOpt func(*Push)
 
 // WithPushConfig gives a Push its configuration.
-func WithPushConfig(cfg *Configuration) PushOpt { return helmsPushOpt(helmaction.WithPushConfig(cfg)) }
+func WithPushConfig(cfg *Configuration) PushOpt { return helmPushOpt(helmaction.WithPushConfig(cfg)) }
 
 // WithTLSClientConfig names the files for TLS: certificate, key and authority.
 func WithTLSClientConfig(certFile, keyFile, caFile string) PushOpt {
-	return helmsPushOpt(helmaction.WithTLSClientConfig(certFile, keyFile, caFile))
+	return helmPushOpt(helmaction.WithTLSClientConfig(certFile, keyFile, caFile))
 }
 
 // WithInsecureSkipTLSVerify says whether to take any certificate.
 func WithInsecureSkipTLSVerify(insecureSkipTLSVerify bool) PushOpt {
-	return helmsPushOpt(helmaction.WithInsecureSkipTLSVerify(insecureSkipTLSVerify))
+	return helmPushOpt(helmaction.WithInsecureSkipTLSVerify(insecureSkipTLSVerify))
 }
 
 // WithPlainHTTP says whether to do without TLS.
-func WithPlainHTTP(plainHTTP bool) PushOpt { return helmsPushOpt(helmaction.WithPlainHTTP(plainHTTP)) }
+func WithPlainHTTP(plainHTTP bool) PushOpt { return helmPushOpt(helmaction.WithPlainHTTP(plainHTTP)) }
 
 // WithPushOptWriter gives a Push a writer, as Helm does.
-func WithPushOptWriter(out io.Writer) PushOpt { return helmsPushOpt(helmaction.WithPushOptWriter(out)) }
+func WithPushOptWriter(out io.Writer) PushOpt { return helmPushOpt(helmaction.WithPushOptWriter(out)) }
 
-func helmsPushOpt(option helmaction.PushOpt) PushOpt {
+func helmPushOpt(option helmaction.PushOpt) PushOpt {
 	return func(p *Push) { p.options = append(p.options, option) }
 }
 

@@ -69,7 +69,7 @@ func (r *uninstallRun) tryBegin(expected *release.Release) error {
 	if err != nil || held == nil {
 		return err
 	}
-	held.Replaces(stored)
+	held.SetPrevious(stored)
 	return r.recordBegin(held)
 }
 

@@ -101,7 +101,7 @@ func (r *upgradeRun) preview(ctx context.Context, b *preview.Builder, chrt *char
 func (r *upgradeRun) load(ctx context.Context) error {
 	check := &lease.Check{
 		Store: r.op.Store, Events: r.op.Events, Release: r.name, Takeover: r.action.Takeover,
-		DryRun: r.isDryRun() || r.dryRunMode.preview, Helm: r.inProgressError,
+		DryRun: r.isDryRun() || r.dryRunMode.preview, StatusError: r.inProgressError,
 	}
 	var err error
 	if r.state, err = check.Run(ctx); err != nil {

@@ -49,7 +49,7 @@ func Compute(boxes []Size, edges []Edge) *Layout {
 	l := &Layout{Boxes: make([]Point, len(boxes)), Routes: make([][]Point, len(edges))}
 	g := newGrid(boxes, edges)
 	for range sweeps {
-		g.untangle()
+		g.reduceCrossings()
 	}
 	g.restoreBest()
 	g.alignColumns()

@@ -22,9 +22,9 @@ func (g *grid) number() {
 	g.keepBest()
 }
 
-// untangle sorts each column by the places of its neighbours, to the right and
+// reduceCrossings sorts each column by the places of its neighbours, to the right and
 // back, and keeps the order if fewer edges cross.
-func (g *grid) untangle() {
+func (g *grid) reduceCrossings() {
 	for c := 1; c < len(g.columns); c++ {
 		g.sortColumn(c, g.left)
 	}

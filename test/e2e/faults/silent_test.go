@@ -62,7 +62,7 @@ func TestRequestThatHangsEndsWithTheOperation(t *testing.T) {
 	h := harness.New(t)
 	h.UseProxy(t).Intercept(fault.Only(podVerb("create"), fault.Hang))
 	r := h.Run("install", "rel", charts.Write(t, charts.Pod("slow", "first"), charts.Last("first")), "--wait=ordered", "--timeout", "8s")
-	for _, want := range []string{`layer "first" of chart app was interrupted while being applied`, "timeout of 8s", "skipped (blocked by this failure): app:last\n"} {
+	for _, want := range []string{`layer "first" of chart app was interrupted while being applied`, "timed out after 8s", "skipped (blocked by this failure): app:last\n"} {
 		if r.ExitCode != 1 || !strings.Contains(r.Stderr, want) {
 			t.Errorf("exit code %d, want 1 and %q\n%s", r.ExitCode, want, r.Stderr)
 		}

@@ -5,8 +5,10 @@ package interference
 
 import (
 	"fmt"
+	"net/http"
 	"slices"
 	"strings"
+	"sync"
 	"sync/atomic"
 	"testing"
 
@@ -34,7 +36,7 @@ func TestPeopleWorkTogether(t *testing.T) {
 		do     [2][]string
 		losers []string
 	}{
-		"two installs":             {true, [2][]string{{"install", "rel", one, "--wait=ordered"}, {"install", "rel", two, "--wait=ordered"}}, []string{"cannot re-use a name that is still in use", "another operation has made revision 1 of release rel meanwhile"}},
+		"two installs":             {true, [2][]string{{"install", "rel", one, "--wait=ordered"}, {"install", "rel", two, "--wait=ordered"}}, []string{"cannot re-use a name that is still in use", "another operation created revision 1 of release rel in the meantime"}},
 		"install and upgrade":      {true, [2][]string{{"install", "rel", one, "--wait=ordered"}, append(upgrade(two), "--install")}, inTheWay},
 		"two upgrades":             {false, [2][]string{upgrade(one), upgrade(two)}, inTheWay},
 		"upgrade and rollback":     {false, [2][]string{upgrade(two), rollback}, inTheWay},
@@ -118,7 +120,7 @@ func TestUpgradeAndUninstallMeet(t *testing.T) {
 		upgrade := h.Start(t, "upgrade", "rel", charts.ThreeLayers(t, "2"), "--wait=ordered")
 		harness.AwaitClosed(t, held, "the attempt to store a revision")
 		other := direct.Start(t, "uninstall", "rel")
-		other.AwaitLine(t, "removing release rel")
+		other.AwaitLine(t, "uninstalling release rel")
 		pass()
 		r := upgrade.Wait(t)
 		if r.ExitCode != 1 || !slices.ContainsFunc([]string{"is uninstalling, by helm uninstall on ", "is uninstalled"}, func(text string) bool { return strings.Contains(r.Stderr, text) }) {
@@ -149,6 +151,9 @@ func TestUpgradeAndUninstallMeet(t *testing.T) {
 		h := begin(t)
 		upgrader, uninstaller := *h, *h
 		upgrader.Env, uninstaller.Env = slices.Clip(h.Env), slices.Clip(h.Env)
+		recorded, record, restores, restore := holdTwoUpdates(t, &uninstaller)
+		uninstall := uninstaller.Start(t, "uninstall", "rel")
+		harness.AwaitClosed(t, recorded, "the attempt to record the uninstall")
 		var created atomic.Bool
 		stored, goOn := upgrader.HoldRequests(t, func(what fault.Request) bool {
 			created.CompareAndSwap(false, harness.CreatesRevision(what))
@@ -156,11 +161,7 @@ func TestUpgradeAndUninstallMeet(t *testing.T) {
 		})
 		upgrade := upgrader.Start(t, "upgrade", "rel", charts.ThreeLayers(t, "2"), "--wait=ordered")
 		harness.AwaitClosed(t, stored, "the new revision")
-		var updates atomic.Int32
-		restores, restore := uninstaller.HoldRequests(t, func(what fault.Request) bool {
-			return what.Verb == "update" && what.Resource == "secrets" && updates.Add(1) == 2
-		})
-		uninstall := uninstaller.Start(t, "uninstall", "rel")
+		record()
 		harness.AwaitClosed(t, restores, "the attempt to restore the record")
 		goOn()
 		r := upgrade.Wait(t)
@@ -171,4 +172,26 @@ func TestUpgradeAndUninstallMeet(t *testing.T) {
 		uninstall.ExpectExit(t, 0)
 		h.ExpectObjects(t, "rel")
 	})
+}
+
+// holdTwoUpdates holds the first two updates of stored revisions until each of them is let
+// through.
+func holdTwoUpdates(tb testing.TB, h *harness.Helm) (first <-chan struct{}, passFirst func(), second <-chan struct{}, passSecond func()) {
+	tb.Helper()
+	var updates atomic.Int32
+	held, passed := [2]chan struct{}{make(chan struct{}), make(chan struct{})}, [2]chan struct{}{make(chan struct{}), make(chan struct{})}
+	h.UseProxy(tb).Intercept(func(_ http.ResponseWriter, r *http.Request, what fault.Request) bool {
+		if what.Verb != "update" || what.Resource != "secrets" {
+			return false
+		}
+		if n := updates.Add(1) - 1; n < 2 {
+			close(held[n])
+			select {
+			case <-passed[n]:
+			case <-r.Context().Done():
+			}
+		}
+		return false
+	})
+	return held[0], sync.OnceFunc(func() { close(passed[0]) }), held[1], sync.OnceFunc(func() { close(passed[1]) })
 }

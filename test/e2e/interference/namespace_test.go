@@ -75,7 +75,7 @@ func TestPeopleDeleteTheNamespace(t *testing.T) {
 			}
 			says := func(text string) bool { return strings.Contains(r.Stderr, text) }
 			if r.ExitCode != 1 || !slices.ContainsFunc([]string{
-				"in namespace " + h.Namespace + " because it is being terminated", "of release rel is gone: somebody has", `"rel" has no deployed releases`, "release: not found",
+				"in namespace " + h.Namespace + " because it is being terminated", "of release rel no longer exists: the release was uninstalled", `"rel" has no deployed releases`, "release: not found",
 			}, says) {
 				t.Errorf("exit code %d\n%s", r.ExitCode, r.Stderr)
 			}

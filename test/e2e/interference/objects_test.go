@@ -103,14 +103,14 @@ func TestPeopleChangeObjects(t *testing.T) {
 		"replaced by one that is not ready": func(t *testing.T, h *harness.Helm) {
 			h.MustRun("install", "rel", charts.ThreeLayers(t, "1"), "--wait=ordered")
 			h.ExpectFailureWhile(t, appliedApp, func() { replaceApp(t, h, neverReady) }, upgrade(shortTimeoutThree(t, "2")),
-				"Deployment/app", "was not ready within 2s", "another object took its name meanwhile")
+				"Deployment/app", "was not ready within 2s", "replaced by another object with the same name")
 			expectFailed(t, h, "deployed failed", "Deployment/app")
 			h.Repair(t, append(upgrade(charts.ThreeLayers(t, "3")), "--readiness-timeout", "30s")...)
 		},
 		"replaced, then all is undone": func(t *testing.T, h *harness.Helm) {
 			var uid types.UID
 			h.ExpectFailureWhile(t, appliedApp, func() { uid = replaceApp(t, h, neverReady) },
-				[]string{"install", "rel", shortTimeoutThree(t, "1"), "--wait=ordered", "--atomic"}, "another object took its name meanwhile")
+				[]string{"install", "rel", shortTimeoutThree(t, "1"), "--wait=ordered", "--atomic"}, "replaced by another object with the same name")
 			if app := h.Get(t, "Deployment/app"); app == nil || app.GetUID() != uid {
 				t.Error("what somebody else made was deleted")
 			}

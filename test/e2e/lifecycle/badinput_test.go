@@ -43,7 +43,7 @@ func TestLifecycleDamagedRecord(t *testing.T) {
 	for name, record := range map[string]struct{ text, says string }{
 		"damaged":            {"\x1f\x8b no record", "cannot be used"},
 		"cut off":            {`{"version":1,"sequenced":true,"charts":{"name":"app"`, "cannot be used"},
-		"of a newer version": {`{"version":7,"something":"else"}`, "use a newer one"},
+		"of a newer version": {`{"version":7,"something":"else"}`, "upgrade it"},
 	} {
 		prepare := func(t *testing.T) *harness.Helm {
 			t.Helper()
@@ -62,7 +62,7 @@ func TestLifecycleDamagedRecord(t *testing.T) {
 		}
 		t.Run("upgrade/"+name, func(t *testing.T) {
 			h := prepare(t)
-			h.ExpectFailure(t, []string{"upgrade", "rel", charts.ThreeLayers(t, "2"), "--wait=ordered"}, "the record of order in release rel, revision 1, cannot be used", record.says, "--wait=true")
+			h.ExpectFailure(t, []string{"upgrade", "rel", charts.ThreeLayers(t, "2"), "--wait=ordered"}, "the release record of rel, revision 1, cannot be used", record.says, "--wait=true")
 			expectUntouched(t, h)
 			h.ExpectStatuses(t, "rel", "deployed")
 			h.MustRun("upgrade", "rel", charts.ThreeLayers(t, "2"), "--wait=true")
@@ -77,7 +77,7 @@ func TestLifecycleDamagedRecord(t *testing.T) {
 			h := prepare(t)
 			h.MustRun("upgrade", "rel", charts.ThreeLayers(t, "2"))
 			h.Started = harness.Now()
-			h.ExpectFailure(t, []string{"rollback", "rel", "1"}, "the record of order in release rel, revision 1, cannot be used", record.says, "--wait=true")
+			h.ExpectFailure(t, []string{"rollback", "rel", "1"}, "the release record of rel, revision 1, cannot be used", record.says, "--wait=true")
 			expectUntouched(t, h)
 			h.MustRun("rollback", "rel", "1", "--wait=true")
 			h.ExpectManifestObjects(t, "rel")
@@ -97,7 +97,7 @@ func TestLifecycleDamagedRecord(t *testing.T) {
 		})
 		t.Run("uninstall/"+name, func(t *testing.T) {
 			h := prepare(t)
-			h.ExpectFailure(t, []string{"uninstall", "rel"}, "the record of order in release rel, revision 1, cannot be used", record.says, "--wait=true")
+			h.ExpectFailure(t, []string{"uninstall", "rel"}, "the release record of rel, revision 1, cannot be used", record.says, "--wait=true")
 			expectUntouched(t, h)
 			h.ExpectManifestObjects(t, "rel")
 			for _, args := range [][]string{{"status", "rel"}, {"history", "rel"}, {"get", "all", "rel"}, {"list"}} {

@@ -126,7 +126,7 @@ func badCharts() map[string]badChart {
 		},
 		"one object in two documents": {
 			templates(charts.ConfigMap("a") + charts.ConfigMap("a")),
-			[]string{"ConfigMap/a", "two documents"},
+			[]string{"ConfigMap/a", "is defined twice"},
 		},
 	}
 }

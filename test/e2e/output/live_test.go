@@ -42,7 +42,7 @@ func TestLiveView(t *testing.T) {
 		{"100 columns", 100, 30,
 			[]string{"▸ Job/migrate pre-install hook", "42 rows moved", "install rel  revision 1"},
 			[]string{"✓ pre-install hooks 1 done", "▾ app 0 of 2 nodes ready", "▸ a", "Deployment/a Available: 0/1", "Pod ", "left", "· b after a"},
-			[]string{"✓ install rel  2 of 2 nodes ready", "✓ pre-install hook Job/migrate", "✓ app:a", "✓ app:b", "* decided how long it took"}},
+			[]string{"✓ install rel  2 of 2 nodes ready", "✓ pre-install hook Job/migrate", "✓ app:a", "✓ app:b", "* critical path"}},
 		{"60 columns", 60, 12,
 			[]string{"▸ Job/migrate pre-install hook", "42 rows moved"},
 			[]string{"▾ app 0 of 2 nodes ready", "▸ a", "Deployment/a Available: 0/1", "· b after a"},
@@ -99,7 +99,7 @@ func TestLiveViewOfAFailure(t *testing.T) {
 		term.await(t, "▸ a", "Deployment/a Available: 0/1")
 		screen := term.await(t, "exit code 1", "✗ install rel failed", "✗ app:a Deployment/a was not ready within 3s",
 			"Error: INSTALLATION FAILED: Deployment/a was not ready within 3s", "skipped (blocked by this failure): app:b")
-		warning, failure := strings.Index(screen, `WARNING: app/templates/a.yaml: Deployment/a depends on the layer "nowhere"`), strings.Index(screen, "✗ install rel failed")
+		warning, failure := strings.Index(screen, `WARNING: app/templates/a.yaml: Deployment/a depends on the unknown layer "nowhere"`), strings.Index(screen, "✗ install rel failed")
 		if warning < 0 || warning > failure || strings.Count(screen, "WARNING") != 1 {
 			t.Errorf("the warning does not stand once above the summary:\n%s", screen)
 		}

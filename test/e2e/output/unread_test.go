@@ -103,7 +103,7 @@ func TestFullDisk(t *testing.T) {
 		if (err == nil) != c.done || !strings.Contains(stderr.String(), "no space left on device") {
 			t.Errorf("helm %s: %v\n%s", strings.Join(c.args, " "), err, stderr.String())
 		}
-		if warned := strings.HasPrefix(stderr.String(), "WARNING: it is done, but"); warned != c.done {
+		if warned := strings.HasPrefix(stderr.String(), "WARNING: the operation succeeded, but"); warned != c.done {
 			t.Errorf("helm %s says\n%s", strings.Join(c.args, " "), stderr.String())
 		}
 	}

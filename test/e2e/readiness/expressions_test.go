@@ -73,7 +73,7 @@ func TestReadinessExpressions(t *testing.T) {
 		{name: "success that never holds", annotations: success(`["{.phase} == Running"]`), play: steps(`{"phase":"Pending"}`), fails: true},
 		{name: "success whose path never comes", annotations: success(`["{.phase} != Pending"]`), fails: true},
 		{name: "success brings no warning", annotations: success(`["{.phase} == Running"]`), play: phases, ready: step(2), silent: []string{withoutReadiness}},
-		{name: "path that begins at status again brings a warning", annotations: success(`["{.status.phase} == Running", "phase == Running"]`), play: phases, ready: step(2), says: []string{"begins at .status already"}},
+		{name: "path that begins at status again brings a warning", annotations: success(`["{.status.phase} == Running", "phase == Running"]`), play: phases, ready: step(2), says: []string{"already begins at .status"}},
 	}
 	for i := range cases {
 		cases[i].manifest = gadget(group)

@@ -47,7 +47,7 @@ func TestReadinessTimeoutRefused(t *testing.T) {
 		"environment above the timeout of the operation": {
 			env: []string{"HELM_READINESS_TIMEOUT=61s"}, want: []string{"readiness timeout", "1m1s", "1m0s", "--timeout"},
 		},
-		"flag below zero":           {args: []string{"--readiness-timeout=-1s"}, want: []string{"--readiness-timeout", "-1s", "longer than 0"}},
+		"flag below zero":           {args: []string{"--readiness-timeout=-1s"}, want: []string{"--readiness-timeout", "-1s", "greater than 0"}},
 		"flag without unit":         {args: []string{"--readiness-timeout", "20"}, want: []string{"readiness-timeout", `"20"`, "unit"}},
 		"environment without unit":  {env: []string{"HELM_READINESS_TIMEOUT=20"}, want: []string{"HELM_READINESS_TIMEOUT", `"20"`}},
 		"environment of no meaning": {env: []string{"HELM_READINESS_TIMEOUT=soon"}, want: []string{"HELM_READINESS_TIMEOUT", `"soon"`}},

@@ -14,29 +14,29 @@ import (
 	"unicode/utf8"
 )
 
-// sequences are the control sequences of terminals: CSI, OSC and the short ones.
-var sequences = regexp.MustCompile(
+// controlSequences are the control sequences of terminals: CSI, OSC and the short ones.
+var controlSequences = regexp.MustCompile(
 	`\x1b\[[\x30-\x3f]*[\x20-\x2f]*[\x40-\x7e]|\x1b\][^\x07\x1b\n]*(\x07|\x1b\\)?|\x1b[\x20-\x2f]*[\x30-\x7e]`)
 
-// Sequences finds the control sequences in a text: where each begins and ends.
-func Sequences(text string) [][]int { return sequences.FindAllStringIndex(text, -1) }
+// ControlSequences finds the control sequences in a text: where each begins and ends.
+func ControlSequences(text string) [][]int { return controlSequences.FindAllStringIndex(text, -1) }
 
-// Harmless is the text without control sequences, control characters and those that
+// Sanitize is the text without control sequences, control characters and those that
 // change the direction of what follows. Line ends and tabs stay.
-func Harmless(text string) string {
-	if !strings.ContainsFunc(text, acts) {
+func Sanitize(text string) string {
+	if !strings.ContainsFunc(text, isControlCharacter) {
 		return text
 	}
 	return strings.Map(func(r rune) rune {
-		if acts(r) {
+		if isControlCharacter(r) {
 			return -1
 		}
 		return r
-	}, sequences.ReplaceAllString(text, ""))
+	}, controlSequences.ReplaceAllString(text, ""))
 }
 
-// acts is whether a terminal would act upon a character.
-func acts(r rune) bool {
+// isControlCharacter is whether a terminal would act upon a character.
+func isControlCharacter(r rune) bool {
 	return r != '\n' && r != '\t' && (unicode.IsControl(r) || unicode.Is(unicode.Cf, r))
 }
 
@@ -64,7 +64,7 @@ func (w *Writer) Write(p []byte) (int, error) {
 		}
 	}
 	w.rest = slices.Clone(data[end:])
-	if _, err := io.WriteString(w.out, Harmless(string(data[:end]))); err != nil {
+	if _, err := io.WriteString(w.out, Sanitize(string(data[:end]))); err != nil {
 		return 0, err
 	}
 	return len(p), nil

@@ -10,13 +10,13 @@ import (
 	"strings"
 )
 
-// minTwins is how many nodes must come after the same and before the same to be
+// minIdentical is how many nodes must come after the same and before the same to be
 // gathered in a box.
-const minTwins = 12
+const minIdentical = 12
 
-// gatherTwins puts nodes of a box that come after the same and before the same into
+// groupIdentical puts nodes of a box that come after the same and before the same into
 // a box of their own, with one arrow for all of them.
-func (a *arranger) gatherTwins(box *item) {
+func (a *arranger) groupIdentical(box *item) {
 	twins := map[string][]*item{}
 	neighbours := a.neighbours(box)
 	for _, in := range box.inner {
@@ -29,7 +29,7 @@ func (a *arranger) gatherTwins(box *item) {
 	for _, in := range box.inner {
 		of := twins[neighbours[in]]
 		switch {
-		case len(of) < minTwins || !slices.Contains(of[:1], in) && groups[in] == nil:
+		case len(of) < minIdentical || !slices.Contains(of[:1], in) && groups[in] == nil:
 			inner = append(inner, in)
 		case groups[in] == nil:
 			title := fmt.Sprintf("%d side by side", len(of))

@@ -27,7 +27,7 @@ func TestHarmless(t *testing.T) {
 	}
 	for _, tt := range tests {
 		t.Run(tt.name, func(t *testing.T) {
-			if got := terminal.Harmless(tt.text); got != tt.want {
+			if got := terminal.Sanitize(tt.text); got != tt.want {
 				t.Errorf("got %q, want %q", got, tt.want)
 			}
 			var b strings.Builder
@@ -36,7 +36,7 @@ func TestHarmless(t *testing.T) {
 			}
 			b.Reset()
 			_, err := io.Copy(terminal.NewWriter(&b), iotest.OneByteReader(strings.NewReader(tt.text)))
-			if err != nil || b.String() != terminal.Harmless(b.String()) {
+			if err != nil || b.String() != terminal.Sanitize(b.String()) {
 				t.Errorf("written by byte: got %q, %v", b.String(), err)
 			}
 		})
@@ -57,8 +57,8 @@ func TestWriterThatFails(t *testing.T) {
 func FuzzHarmless(f *testing.F) {
 	f.Add("\x1b[\x1b[31m31mx\x1b", 3)
 	f.Fuzz(func(t *testing.T, text string, at int) {
-		got := terminal.Harmless(text)
-		if strings.ContainsAny(got, "\x1b\x00\x07\r\u009b\u202e") || terminal.Harmless(got) != got {
+		got := terminal.Sanitize(text)
+		if strings.ContainsAny(got, "\x1b\x00\x07\r\u009b\u202e") || terminal.Sanitize(got) != got {
 			t.Fatalf("%q became %q", text, got)
 		}
 		var b strings.Builder
