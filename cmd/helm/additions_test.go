@@ -15,7 +15,8 @@ import (
 	"github.com/ordered-helm/helm/pkg/action"
 )
 
-// TestAdditionsAreMarked looks for the mark of what stock Helm does not have.
+// TestAdditionsAreMarked checks that exactly the commands and flags that stock Helm does
+// not have are marked as additions.
 func TestAdditionsAreMarked(t *testing.T) {
 	const mark = "[not in Helm]"
 	additions := []string{waitFlagName, readinessFlagName, progressFlagName, timelineFlagName, sequenceAsFlagName, takeoverFlagName}

@@ -18,16 +18,16 @@ import (
 	"github.com/ordered-helm/helm/pkg/action"
 )
 
-// app is what every command shares. There is one per run of the program.
+// app is the state that all commands share. There is one per run of the program.
 type app struct {
 	settings *cli.EnvSettings
 	config   *action.Configuration
 	profile  profiler
 
-	// plugins are those that were found at the start.
+	// plugins contains the plugins that were found at program start.
 	plugins []*plugin.Plugin
 
-	// args are the words after the program's name, as the user typed them.
+	// args are the command-line arguments after the program name, as typed.
 	args []string
 
 	// in is a file, because passwords are read from a terminal.
@@ -48,21 +48,21 @@ func run(ctx context.Context, args []string, out, errOut io.Writer) int {
 		errOut:   errOut,
 	}
 	action.Persevere(a.settings.RESTClientGetter())
-	if err := newRootCmd(a).ExecuteContext(ctx); err != nil { //nolint:contextcheck // the commands have it from cobra
+	if err := newRootCmd(a).ExecuteContext(ctx); err != nil { //nolint:contextcheck // the commands receive it from cobra
 		a.debugf("%+v", err)
 		return exitCode(err)
 	}
 	return 0
 }
 
-// debugf prints to the standard logger when --debug is given. Its signature is
-// that of action.DebugLog; it may be called concurrently.
+// debugf prints to the standard logger if --debug is set. Its signature is that of
+// action.DebugLog. It is safe for concurrent use.
 func (a *app) debugf(format string, v ...any) {
 	if !a.settings.Debug {
 		return
 	}
 	const callerOfDebugf = 2
-	// A failed write of a debug line has nowhere to be reported.
+	// The error is ignored because there is nowhere to report it.
 	_ = log.Output(callerOfDebugf, fmt.Sprintf("%s [debug] %s\n", time.Now(), fmt.Sprintf(format, v...)))
 }
 
@@ -71,17 +71,17 @@ func (a *app) warnf(format string, v ...any) {
 	fmt.Fprint(a.errOut, terminal.Sanitize(fmt.Sprintf("WARNING: "+format+"\n", v...)))
 }
 
-// printed takes what became of printing the result of an operation. That it could
-// not be printed is no failure, as in Helm: who takes it for one would do again what
-// has been done.
+// printed handles the error from printing the result of an operation. As in Helm, such an
+// error only causes a warning, because a user who sees the command fail would repeat an
+// operation that has already succeeded.
 func (a *app) printed(err error) {
 	if err != nil {
 		a.warnf("the operation succeeded, but its result cannot be printed: %v", err)
 	}
 }
 
-// connect readies the configuration for use; the global flags must have been
-// parsed. It makes no network call.
+// connect initializes the configuration. The global flags must have been parsed. It sends
+// no request.
 func (a *app) connect() error {
 	client, err := a.registryClient(registryOptions{})
 	if err != nil {

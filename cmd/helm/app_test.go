@@ -13,20 +13,20 @@ import (
 	"testing"
 )
 
-// outcome is what one run of the program shows.
+// outcome is the output and exit code of one run of the program.
 type outcome struct {
 	code           int
 	stdout, stderr string
 }
 
-// runHelm runs the program in this process, with a home of its own and without
-// a cluster. It changes the environment: tests that use it are not parallel.
+// runHelm runs the program in this process, with its own home directory and without a
+// cluster. It changes the environment, so tests that use it must not run in parallel.
 func runHelm(t *testing.T, args ...string) outcome {
 	t.Helper()
-	return runHelmAt(t, "http://127.0.0.1:1", args...) // nothing listens there
+	return runHelmAt(t, "http://127.0.0.1:1", args...) // no server listens there
 }
 
-// runHelmAt is runHelm with an API server.
+// runHelmAt is like runHelm, with an API server.
 func runHelmAt(t *testing.T, server string, args ...string) outcome {
 	t.Helper()
 	isolate(t, server)
@@ -35,8 +35,8 @@ func runHelmAt(t *testing.T, server string, args ...string) outcome {
 	return outcome{code: code, stdout: stdout.String(), stderr: stderr.String()}
 }
 
-// bareServer starts an API server that knows its version and no kinds: all that
-// rendering needs. With the memory driver it takes the place of a cluster.
+// bareServer starts an API server that knows its version and no kinds, which is all that
+// rendering needs. With the memory driver it replaces a cluster.
 func bareServer(t *testing.T) (url string) {
 	t.Helper()
 	answers := map[string]string{
@@ -57,7 +57,7 @@ func bareServer(t *testing.T) (url string) {
 	return server.URL
 }
 
-// isolate makes the environment one with an empty home and this server.
+// isolate sets an environment with an empty home directory and this server.
 func isolate(t *testing.T, server string) {
 	t.Helper()
 	home := t.TempDir()
@@ -68,7 +68,7 @@ func isolate(t *testing.T, server string) {
 	t.Setenv("HELM_KUBEAPISERVER", server)
 }
 
-// writeChart writes a chart's files, by path, into a new folder.
+// writeChart writes the files of a chart, by path, to a new directory.
 func writeChart(t *testing.T, files map[string]string) string {
 	t.Helper()
 	dir := filepath.Join(t.TempDir(), "chart")

@@ -17,32 +17,32 @@ import (
 	"github.com/ordered-helm/helm/pkg/chart/loader"
 )
 
-// chartInput is what install, template and dag are told on the command line:
-// a chart with its values, and the action that works on them.
+// chartInput is the command-line input of install, template and dag: a chart with its
+// values, and the action that processes them.
 type chartInput struct {
 	app            *app
 	client         *action.Install
 	values         values.Options
-	output         *formatFlag // nil for a command that prints text alone
+	output         *formatFlag // nil for a command that prints only text
 	checkReadiness func() error
 	progress       progressFlags
 }
 
-// loadedChart is a chart ready to be installed, with the values for it.
+// loadedChart is a chart that is ready to be installed, with its values.
 type loadedChart struct {
 	chart  *chart.Chart
 	values map[string]any
 }
 
-// chartSource says where a chart comes from.
+// chartSource describes where a chart comes from.
 type chartSource struct {
 	*action.ChartPathOptions
 	devel    bool             // allow development versions
-	complete bool             // fetch dependencies that are missing
+	complete bool             // fetch missing dependencies
 	registry *registry.Client // for dependencies
 }
 
-// useRegistry gives the action a registry client that fits its flags.
+// useRegistry sets a registry client that matches the action's flags.
 func (in *chartInput) useRegistry() error {
 	client, err := in.app.registryFor(&in.client.ChartPathOptions)
 	if err != nil {
@@ -60,8 +60,8 @@ func (a *app) registryFor(c *action.ChartPathOptions) (*registry.Client, error) 
 	return client, nil
 }
 
-// load finds and loads the chart that the arguments name, merges the values,
-// and fills in the release's name and namespace.
+// load finds and loads the chart that the arguments refer to, merges the values, and sets
+// the name and namespace of the release.
 func (in *chartInput) load(ctx context.Context, args []string) (*loadedChart, error) {
 	name, reference, err := in.client.NameAndChart(args)
 	if err != nil {
@@ -94,7 +94,7 @@ func (in *chartInput) load(ctx context.Context, args []string) (*loadedChart, er
 	return &loadedChart{chart: chrt, values: vals}, nil
 }
 
-// locateChart finds a chart, downloads it if need be, and returns its path.
+// locateChart finds a chart, downloads it if necessary, and returns its path.
 func (a *app) locateChart(from *chartSource, reference string) (string, error) {
 	a.debugf("Original chart version: %q", from.Version)
 	if from.Version == "" && from.devel {
@@ -109,8 +109,8 @@ func (a *app) locateChart(from *chartSource, reference string) (string, error) {
 	return path, nil
 }
 
-// loadChart loads the chart at a path, and makes sure that it can be installed
-// and has its dependencies.
+// loadChart loads the chart at a path, and checks that it can be installed and that its
+// dependencies are present.
 func (a *app) loadChart(ctx context.Context, from *chartSource, path string) (*chart.Chart, error) {
 	chrt, err := loader.Load(path)
 	if err != nil {
@@ -131,7 +131,7 @@ func (a *app) loadChart(ctx context.Context, from *chartSource, path string) (*c
 	case missing == nil:
 		return chrt, nil
 	case !from.complete:
-		return nil, fmt.Errorf("An error occurred while checking for chart dependencies. "+ //nolint:staticcheck // stock's words
+		return nil, fmt.Errorf("An error occurred while checking for chart dependencies. "+ //nolint:staticcheck // Helm's message
 			"You may need to run `helm dependency build` to fetch missing dependencies: %w", missing)
 	}
 	if err := a.dependenciesOf(path, from.Keyring, from.registry).Update(ctx); err != nil {
@@ -149,7 +149,7 @@ func checkDryRunOption(option string) error {
 	case "false", "true", "none", "client", "server":
 		return nil
 	default:
-		//nolint:staticcheck // stock's words
+		//nolint:staticcheck // Helm's message
 		return errors.New("Invalid dry-run flag. Flag must one of the following: false, true, none, client, server")
 	}
 }

@@ -11,17 +11,17 @@ import (
 	"github.com/spf13/cobra"
 )
 
-// choice is a flag whose value must be one of several words.
+// choice is a flag whose value must be one of a list of words.
 type choice[T ~string] struct {
 	name, shorthand, usage string
-	// kind is what help calls the type of the value.
+	// kind is the type of the value in the help text.
 	kind  string
 	words []T
-	// meanings describe the words to who completes one, in the same order.
+	// meanings describe the words in shell completion, in the same order.
 	meanings []string
 }
 
-// add adds the flag to a command. Until it is given, the value is the first word.
+// add adds the flag to a command. Its default is the first word.
 func (c choice[T]) add(cmd *cobra.Command, value *T) {
 	*value = c.words[0]
 	cmd.Flags().VarP(&choiceValue[T]{choice: c, value: value}, c.name, c.shorthand, c.usage)
@@ -35,7 +35,7 @@ func (c choice[T]) add(cmd *cobra.Command, value *T) {
 	completeFlag(cmd, c.name, cobra.FixedCompletions(completions, cobra.ShellCompDirectiveNoFileComp))
 }
 
-// list is the words in one text.
+// list returns the words as one text.
 func (c choice[T]) list() string {
 	words := make([]string, len(c.words))
 	for i, word := range c.words {
@@ -44,7 +44,7 @@ func (c choice[T]) list() string {
 	return strings.Join(words, ", ")
 }
 
-// choiceValue is the value of such a flag.
+// choiceValue is the value of a choice.
 type choiceValue[T ~string] struct {
 	choice[T]
 	value *T
@@ -61,8 +61,8 @@ func (v *choiceValue[T]) Set(text string) error {
 	return nil
 }
 
-// outputChoice is --output of a command that has formats of its own; what says how
-// what is printed.
+// outputChoice returns the flag --output for a command that has its own formats. what is
+// the start of the usage text.
 func outputChoice[T ~string](what string, formats []T, meanings ...string) choice[T] {
 	c := choice[T]{name: "output", shorthand: "o", kind: "format", words: formats, meanings: meanings}
 	c.usage = what + ": " + c.list()

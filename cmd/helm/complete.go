@@ -5,30 +5,30 @@ package main
 
 import "github.com/spf13/cobra"
 
-// completion is how cobra is told what a word may be: the choices, each with a
-// description after a tab, and what the shell does with them.
+// completion is a cobra completion function. It returns the choices, each with a
+// description after a tab, and a directive for the shell.
 type completion = cobra.CompletionFunc
 
-// completeNoMore is for commands that take no arguments, or no more of them.
+// completeNoMore is for commands that take no arguments, or no further ones.
 func completeNoMore(*cobra.Command, []string, string) ([]cobra.Completion, cobra.ShellCompDirective) {
 	hint := cobra.AppendActiveHelp(nil, "This command does not take any more arguments (but may accept flags).")
 	return hint, cobra.ShellCompDirectiveNoFileComp
 }
 
-// completeNothing is for commands whose arguments, so many of them, are for the
-// user to make up.
+// completeNothing is for commands that take this number of arguments, if Helm cannot
+// suggest any values for them.
 func completeNothing(arguments int) completion {
 	return upTo(arguments, cobra.NoFileCompletions)
 }
 
-// completeFile is for commands whose only argument is a file or folder.
+// completeFile is for commands whose only argument is a file or directory.
 func completeFile() completion {
 	return upTo(1, func(*cobra.Command, []string, string) ([]cobra.Completion, cobra.ShellCompDirective) {
 		return nil, cobra.ShellCompDirectiveDefault
 	})
 }
 
-// upTo completes so many arguments, and no more.
+// upTo completes at most this number of arguments.
 func upTo(arguments int, complete completion) completion {
 	return func(cmd *cobra.Command, args []string, word string) ([]cobra.Completion, cobra.ShellCompDirective) {
 		if len(args) >= arguments {
@@ -38,8 +38,8 @@ func upTo(arguments int, complete completion) completion {
 	}
 }
 
-// completeFlag completes the value of a flag. Only a flag that does not exist or
-// is completed already is refused, which tests see.
+// completeFlag completes the value of a flag. It fails only if the flag does not exist or
+// already has a completion, and tests detect both.
 func completeFlag(cmd *cobra.Command, flag string, complete completion) {
 	_ = cmd.RegisterFlagCompletionFunc(flag, complete)
 }

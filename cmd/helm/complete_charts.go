@@ -19,8 +19,7 @@ import (
 	"helm.sh/helm/v3/pkg/repo"
 )
 
-// completeRepositories lists the repositories that are not among the arguments
-// yet.
+// completeRepositories lists the repositories that are not yet among the arguments.
 func (a *app) completeRepositories(_ *cobra.Command, args []string, _ string) ([]cobra.Completion, cobra.ShellCompDirective) {
 	var choices []cobra.Completion
 	for _, entry := range a.knownRepositories() {
@@ -31,7 +30,8 @@ func (a *app) completeRepositories(_ *cobra.Command, args []string, _ string) ([
 	return choices, cobra.ShellCompDirectiveNoFileComp
 }
 
-// knownRepositories are none if the repository file cannot be read.
+// knownRepositories returns the configured repositories, or none if the repository file
+// cannot be read.
 func (a *app) knownRepositories() []*repo.Entry {
 	file, err := a.repositories()
 	if err != nil {
@@ -40,17 +40,17 @@ func (a *app) knownRepositories() []*repo.Entry {
 	return file.Repositories
 }
 
-// completeChartOrFile completes a reference to a chart where files and folders
-// may be charts, too.
+// completeChartOrFile completes a chart reference if files and directories can be charts
+// too.
 func (a *app) completeChartOrFile(_ *cobra.Command, _ []string, word string) ([]cobra.Completion, cobra.ShellCompDirective) {
 	choices, directive := a.remoteCharts(word)
 	if word == "" {
-		// A hint that there are paths as well; all files would be too many.
+		// "./" and "/" show that paths are accepted too. All files would be too many.
 		return append(choices,
 			cobra.CompletionWithDesc("./", "Relative path prefix to local chart"),
 			cobra.CompletionWithDesc("/", "Absolute path prefix to local chart")), directive
 	}
-	if len(choices) > 0 { // else the shell itself completes files
+	if len(choices) > 0 { // otherwise the shell itself completes files
 		choices = append(choices, filesWithPrefix(word)...)
 	}
 	return choices, directive
@@ -66,7 +66,7 @@ func (a *app) completeReleaseAndChart() completion {
 	})
 }
 
-// completeChartOrRelease is for commands that take the one or the other.
+// completeChartOrRelease is for commands that take a chart or a release.
 func (a *app) completeChartOrRelease(cmd *cobra.Command, args []string, word string, releaseOnly bool) ([]cobra.Completion, cobra.ShellCompDirective) {
 	releases, directive := a.completeReleases(cmd, args, word)
 	if releaseOnly {
@@ -76,7 +76,7 @@ func (a *app) completeChartOrRelease(cmd *cobra.Command, args []string, word str
 	return append(releases, charts...), directive
 }
 
-// chartPosition is that of the chart among the arguments.
+// chartPosition returns the position of the chart among the arguments.
 func (in *chartInput) chartPosition() int {
 	if in.client.GenerateName {
 		return 0
@@ -84,7 +84,7 @@ func (in *chartInput) chartPosition() int {
 	return 1
 }
 
-// completeChart completes a chart behind a name that is for the user to make up.
+// completeChart completes a chart argument that follows a name chosen by the user.
 func (in *chartInput) completeChart(cmd *cobra.Command, args []string, word string) ([]cobra.Completion, cobra.ShellCompDirective) {
 	if len(args) != in.chartPosition() {
 		return nil, cobra.ShellCompDirectiveNoFileComp
@@ -98,15 +98,14 @@ func (in *chartInput) completeFlags(cmd *cobra.Command) {
 	completeFlag(cmd, "wait", completeWait)
 }
 
-// completeRemoteChart completes a reference to a chart in a repository or
-// registry.
+// completeRemoteChart completes a reference to a chart in a repository or registry.
 func (a *app) completeRemoteChart(_ *cobra.Command, _ []string, word string) ([]cobra.Completion, cobra.ShellCompDirective) {
 	choices, directive := a.remoteCharts(word)
 	return choices, directive | cobra.ShellCompDirectiveNoFileComp
 }
 
-// remoteCharts lists what a reference may begin with: the charts of the
-// repository that it names, else repositories and schemes.
+// remoteCharts lists the possible beginnings of a reference: the charts of the repository
+// that it contains, otherwise repositories and schemes.
 func (a *app) remoteCharts(word string) ([]cobra.Completion, cobra.ShellCompDirective) {
 	var choices []cobra.Completion
 	directive := cobra.ShellCompDirectiveDefault
@@ -136,8 +135,8 @@ func (a *app) remoteCharts(word string) ([]cobra.Completion, cobra.ShellCompDire
 	return choices, directive
 }
 
-// chartsOf lists the charts of a repository, sorted: from the list of names that
-// is cached for that purpose, else from its cached index, which takes longer.
+// chartsOf lists the charts of a repository, sorted. It reads them from the cached list of
+// names that exists for completion, otherwise from the cached index, which takes longer.
 func (a *app) chartsOf(repository string) []cobra.Completion {
 	names, err := os.ReadFile(filepath.Join(a.settings.RepositoryCache, helmpath.CacheChartsFile(repository)))
 	var charts []cobra.Completion
@@ -155,8 +154,8 @@ func (a *app) chartsOf(repository string) []cobra.Completion {
 	return charts
 }
 
-// cachedIndex returns what is cached of a repository's index; an empty one if
-// that cannot be read.
+// cachedIndex returns the cached index of a repository, or an empty one if it cannot be
+// read.
 func (a *app) cachedIndex(repository string) *repo.IndexFile {
 	index, err := repo.LoadIndexFile(filepath.Join(a.settings.RepositoryCache, helmpath.CacheIndexFile(repository)))
 	if err != nil {
@@ -165,7 +164,7 @@ func (a *app) cachedIndex(repository string) *repo.IndexFile {
 	return index
 }
 
-// filesWithPrefix lists the files and folders of the current folder whose name
+// filesWithPrefix lists the files and directories of the current directory whose name
 // begins with a word.
 func filesWithPrefix(word string) []cobra.Completion {
 	entries, err := os.ReadDir(".")
@@ -181,8 +180,8 @@ func filesWithPrefix(word string) []cobra.Completion {
 	return names
 }
 
-// completeVersionOf completes --version of a command whose chart is the argument
-// at a position, the last one that it takes.
+// completeVersionOf completes --version of a command whose chart is the argument at a
+// position, which is the last argument that the command takes.
 func (a *app) completeVersionOf(position func() int) completion {
 	return func(_ *cobra.Command, args []string, _ string) ([]cobra.Completion, cobra.ShellCompDirective) {
 		if at := position(); len(args) == at+1 {
@@ -192,8 +191,7 @@ func (a *app) completeVersionOf(position func() int) completion {
 	}
 }
 
-// chartVersions lists the versions of a chart that is named by its repository
-// and name.
+// chartVersions lists the versions of a chart given as repository/name.
 func (a *app) chartVersions(reference string) []cobra.Completion {
 	repository, name, ok := strings.Cut(reference, "/")
 	if !ok || strings.Contains(name, "/") {

@@ -15,7 +15,7 @@ import (
 	"k8s.io/client-go/tools/clientcmd"
 )
 
-// completionTimeout is how long somebody who completes a word waits for a cluster.
+// completionTimeout is how long shell completion waits for the cluster.
 const completionTimeout = 3 * time.Second
 
 // completeNamespaces lists the namespaces of the cluster.
@@ -65,7 +65,7 @@ func completeFormats(*cobra.Command, []string, string) ([]cobra.Completion, cobr
 	return formats, cobra.ShellCompDirectiveNoFileComp
 }
 
-// completeWait lists the values of --wait that differ in meaning.
+// completeWait lists the values of --wait, without those that mean the same as another one.
 func completeWait(*cobra.Command, []string, string) ([]cobra.Completion, cobra.ShellCompDirective) {
 	return []cobra.Completion{
 		cobra.CompletionWithDesc("false", "do not wait"),

@@ -13,8 +13,9 @@ import (
 	"github.com/ordered-helm/helm/pkg/action"
 )
 
-// completeReleases lists the releases of the namespace that are not among the
-// arguments yet. All of them: a shell may match by more than the beginning.
+// completeReleases lists the releases of the namespace that are not yet among the
+// arguments. It does not filter them by the word typed, because some shells match more than
+// the beginning.
 func (a *app) completeReleases(_ *cobra.Command, args []string, _ string) ([]cobra.Completion, cobra.ShellCompDirective) {
 	client := action.NewList(a.config)
 	client.All = true
@@ -38,8 +39,7 @@ func (a *app) completeReleases(_ *cobra.Command, args []string, _ string) ([]cob
 // completeRelease is for commands that take the name of one release.
 func (a *app) completeRelease() completion { return upTo(1, a.completeReleases) }
 
-// completeRevisions lists the revisions of the release that is the first
-// argument.
+// completeRevisions lists the revisions of the release given as the first argument.
 func (a *app) completeRevisions(_ *cobra.Command, args []string, _ string) ([]cobra.Completion, cobra.ShellCompDirective) {
 	if len(args) != 1 {
 		return nil, cobra.ShellCompDirectiveNoFileComp
@@ -56,8 +56,7 @@ func (a *app) completeRevisions(_ *cobra.Command, args []string, _ string) ([]co
 	return choices, cobra.ShellCompDirectiveNoFileComp
 }
 
-// completeReleaseAndRevision is for commands that take a release and one of its
-// revisions.
+// completeReleaseAndRevision is for commands that take a release and one of its revisions.
 func (a *app) completeReleaseAndRevision() completion {
 	return upTo(2, func(cmd *cobra.Command, args []string, word string) ([]cobra.Completion, cobra.ShellCompDirective) {
 		if len(args) == 0 {

@@ -39,8 +39,8 @@ func TestUpTo(t *testing.T) {
 	}
 }
 
-// newRepositoriesApp knows repositories, one of them with an index in the cache
-// and an entry that is empty.
+// newRepositoriesApp returns an app with several repositories. One has an index in the
+// cache, and one entry is empty.
 func newRepositoriesApp(t *testing.T) *app {
 	t.Helper()
 	folder := t.TempDir()

@@ -67,11 +67,11 @@ For the current shell:
 For every shell, add that line to your profile.
 `
 
-// shell is one that completions can be had for.
+// shell is a shell with completion support.
 type shell struct {
 	name, help string
-	// write writes the script for a program of a name, with descriptions or
-	// without.
+	// write writes the completion script for a program with the given name, with or without
+	// descriptions.
 	write func(root *cobra.Command, out io.Writer, program string, descriptions bool) error
 }
 
@@ -109,8 +109,8 @@ func newShellCompletionCmd(a *app, sh shell) *cobra.Command {
 	return cmd
 }
 
-// writeBashCompletion ends, like the script for zsh, with lines for a program
-// that was renamed: the script itself completes "helm" alone.
+// writeBashCompletion appends lines for a renamed program, as the script for zsh does,
+// because the script itself completes only "helm".
 func writeBashCompletion(root *cobra.Command, out io.Writer, program string, descriptions bool) error {
 	if err := root.GenBashCompletionV2(out, descriptions); err != nil || program == root.Name() {
 		return err
@@ -146,7 +146,7 @@ compdef _helm %[1]s
 			return err
 		}
 	}
-	// For a script that is sourced, and not found in $fpath.
+	// This line is for scripts that are sourced and not found through $fpath.
 	_, err := io.WriteString(out, "compdef _helm helm")
 	return err
 }

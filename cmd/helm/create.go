@@ -55,7 +55,7 @@ func (a *app) createChart(path, pattern string) error {
 	fmt.Fprintf(a.out, "Creating %s\n", path)
 	parent, name := filepath.Dir(path), filepath.Base(path)
 	if pattern == "" {
-		chartutil.Stderr = a.out // where Helm's package says what it overwrites
+		chartutil.Stderr = a.out // Helm's package reports here which files it overwrites
 		_, err := chartutil.Create(name, parent)
 		return err
 	}

@@ -65,18 +65,18 @@ const (
 	diffFlagName     = "diff"
 )
 
-// releaseFlags are those that the graph of a release may be asked for with.
+// releaseFlags are the flags that can be used for the graph of a release.
 var releaseFlags = []string{releaseFlagName, revisionFlagName, outputFlagName, reasonsFlagName}
 
-// dagOptions are the flags that say what dag is about.
+// dagOptions are the flags that select the subject of dag.
 type dagOptions struct {
 	dagView
 	release     bool
 	revision    int
 	kubeVersion string
 	apiVersions []string
-	// forChart is the name of a flag that was given and only a chart can use;
-	// empty if there is none.
+	// forChart is the name of a flag that was set and applies only to charts; empty if
+	// there is none.
 	forChart string
 }
 
@@ -87,7 +87,7 @@ func newDagCmd(a *app) *cobra.Command {
 		Use:   "dag [CHART | RELEASE]",
 		Short: "print the order in which a chart deploys [not in Helm]",
 		Long:  dagHelp,
-		// A plugin of this name takes its place.
+		// A plugin with this name replaces the command.
 		Annotations: map[string]string{additionAnnotation: "true"},
 		Args:        require.MaximumNArgs(1),
 		ValidArgsFunction: upTo(1, func(cmd *cobra.Command, args []string, word string) ([]cobra.Completion, cobra.ShellCompDirective) {
@@ -119,8 +119,8 @@ func newDagCmd(a *app) *cobra.Command {
 	return cmd
 }
 
-// chartFlag returns a flag that was given on the command line and only a chart
-// can use: every flag of the command's own that does not speak of a release.
+// chartFlag returns the name of a flag that was set on the command line and applies only to
+// charts. All flags of the command do, except for releaseFlags.
 func chartFlag(cmd *cobra.Command) string {
 	given := ""
 	cmd.LocalFlags().VisitAll(func(f *pflag.Flag) {
@@ -149,7 +149,7 @@ func (a *app) dag(ctx context.Context, in *chartInput, opts *dagOptions, args []
 	return a.showPlan(plan, nil, opts)
 }
 
-// plan builds the plan of the chart or the release that a word names.
+// plan builds the plan of the chart or release that subject refers to.
 func (a *app) plan(ctx context.Context, in *chartInput, opts *dagOptions, subject string) (*action.Plan, error) {
 	switch {
 	case opts.release && opts.forChart != "":
@@ -166,7 +166,7 @@ func (a *app) plan(ctx context.Context, in *chartInput, opts *dagOptions, subjec
 	return a.planOfEither(subject)
 }
 
-// planOfNamed builds the plan of a release that is known to be meant.
+// planOfNamed builds the plan of a release, if it is known that a release is meant.
 func (a *app) planOfNamed(name string, revision int) (*action.Plan, error) {
 	rel, err := a.named(name, revision)
 	if err != nil {
@@ -175,7 +175,7 @@ func (a *app) planOfNamed(name string, revision int) (*action.Plan, error) {
 	return a.releasePlan(rel)
 }
 
-// named reads a revision of a release that is known to be meant.
+// named reads a revision of a release, if it is known that a release is meant.
 func (a *app) named(name string, revision int) (*release.Release, error) {
 	rel, err := a.revision(name, revision)
 	switch {
@@ -190,8 +190,8 @@ func (a *app) named(name string, revision int) (*release.Release, error) {
 	}
 }
 
-// planOfEither builds the plan of a release whose name might have been meant for
-// that of a chart.
+// planOfEither builds the plan of a release if its name could also have been meant as the
+// name of a chart.
 func (a *app) planOfEither(name string) (*action.Plan, error) {
 	rel, err := a.revision(name, 0)
 	switch {
@@ -204,8 +204,8 @@ func (a *app) planOfEither(name string) (*action.Plan, error) {
 	}
 }
 
-// releasePlan rebuilds the plan of a revision. One that another program deployed
-// may have it from the revision that it was rolled back to.
+// releasePlan rebuilds the plan of a revision. If another program rolled the release back, the
+// new revision can contain the record of the revision that it was rolled back to.
 func (a *app) releasePlan(rel *release.Release) (*action.Plan, error) {
 	plan, err := action.ReleasePlan(rel)
 	switch {
@@ -222,8 +222,8 @@ func (a *app) releasePlan(rel *release.Release) (*action.Plan, error) {
 	return plan, nil
 }
 
-// namesChart tells whether a word by itself names a chart: a file or folder that
-// is here, or a path or reference that no release can be called.
+// namesChart reports whether a word refers to a chart without further information: an
+// existing file or directory, or a path or reference that is not a valid release name.
 func namesChart(subject string) bool {
 	if strings.HasPrefix(subject, ".") || strings.HasSuffix(subject, ".tgz") || strings.ContainsAny(subject, `/\`) {
 		return true

@@ -179,15 +179,15 @@ func TestDagWithoutACluster(t *testing.T) {
 	}
 }
 
-// storeReleases writes a file for the memory driver with two revisions of a
-// release, of which the second is ordered, and returns its path.
+// storeReleases writes a file for the memory driver with two revisions of a release, of
+// which the second is ordered, and returns its path.
 func storeReleases(t *testing.T) string {
 	t.Helper()
 	return store(t, revision(t, 1, action.WaitStrategyNone), revision(t, 2, action.WaitStrategyOrdered))
 }
 
-// revision returns a revision of the release "shop", as if it had been deployed
-// this way.
+// revision returns a revision of the release "shop" as if it had been deployed with this
+// strategy.
 func revision(t *testing.T, number int, strategy action.WaitStrategy) *release.Release {
 	t.Helper()
 	chrt, err := loader.Load(writeChart(t, map[string]string{"Chart.yaml": orderedChart, "templates/layers.yaml": layers}))
@@ -211,7 +211,7 @@ func revision(t *testing.T, number int, strategy action.WaitStrategy) *release.R
 	return rel
 }
 
-// remember makes the record of a revision, if it has one, speak of this revision.
+// remember makes the record of a revision, if it has one, refer to this revision.
 func remember(t *testing.T, rel *release.Release) {
 	t.Helper()
 	rec, err := releaserecord.Read(rel)
@@ -227,8 +227,7 @@ func remember(t *testing.T, rel *release.Release) {
 	}
 }
 
-// store writes a file for the memory driver with these revisions, and returns
-// its path.
+// store writes a file for the memory driver with these revisions, and returns its path.
 func store(t *testing.T, releases ...*release.Release) string {
 	t.Helper()
 	data, err := yaml.Marshal(releases)

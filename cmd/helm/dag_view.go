@@ -14,11 +14,11 @@ import (
 	"github.com/ordered-helm/helm/pkg/action"
 )
 
-// dagView are the flags that say how a graph is shown.
+// dagView are the flags that control how a graph is displayed.
 type dagView struct {
 	format  graphview.Format
 	reasons bool
-	// diff is the release that the chart is compared with; empty if it is not.
+	// diff is the release that the chart is compared with; empty for no comparison.
 	diff string
 	// comparedWith is the revision of that release.
 	comparedWith int
@@ -32,7 +32,7 @@ func (v *dagView) addFlags(cmd *cobra.Command, a *app) {
 	completeFlag(cmd, diffFlagName, a.completeReleases)
 }
 
-// dagDiff shows the plan of a chart beside that of a release.
+// dagDiff shows the plan of a chart compared with that of a release.
 func (a *app) dagDiff(ctx context.Context, in *chartInput, opts *dagOptions, reference string) error {
 	if opts.release {
 		return fmt.Errorf("--%s compares a chart with a release: remove --%s", diffFlagName, releaseFlagName)
@@ -53,7 +53,7 @@ func (a *app) dagDiff(ctx context.Context, in *chartInput, opts *dagOptions, ref
 	return a.showPlan(plan, &graphview.Before{Plan: before.Plan, Release: rel.Name, Revision: rel.Version}, opts)
 }
 
-// showPlan prints a plan, and to standard error what its reader should know.
+// showPlan prints a plan, and prints its warnings to standard error.
 func (a *app) showPlan(plan *action.Plan, before *graphview.Before, opts *dagOptions) error {
 	printer := progress.NewWarnings(a.errOut)
 	for _, warning := range plan.Warnings {

@@ -13,14 +13,14 @@ import (
 	"github.com/ordered-helm/helm/internal/testutil/golden"
 )
 
-// TestDagGolden prints the graphs of the examples in every format but that of
-// pictures, with and without reasons.
+// TestDagGolden prints the graphs of the examples in every format except pictures, with and
+// without reasons.
 func TestDagGolden(t *testing.T) {
 	for _, example := range []string{"shop", "umbrella", "proposal-layers", "proposal-subcharts", "hooks"} {
 		for _, format := range []string{"text", "json", "dot", "mermaid"} {
 			for _, reasons := range []string{"", "--reasons"} {
 				if format == "json" && reasons != "" {
-					continue // it always has them
+					continue // this format always prints reasons
 				}
 				name := example + reasons + "." + format
 				t.Run(name, func(t *testing.T) {
@@ -35,7 +35,8 @@ func TestDagGolden(t *testing.T) {
 	}
 }
 
-// TestDagFormatsOfCharts gives what says how a chart is rendered in every format.
+// TestDagFormatsOfCharts sets the flags that control how a chart is rendered, in every
+// format.
 func TestDagFormatsOfCharts(t *testing.T) {
 	chart := writeChart(t, map[string]string{"Chart.yaml": orderedChart, "templates/layers.yaml": layers, "values.yaml": "after: database\n"})
 	values := filepath.Join(t.TempDir(), "values.yaml")
@@ -112,7 +113,7 @@ metadata:
 		{name: "no order", line: "dag " + same + " --diff shop --revision 1", code: 1, stderr: `revision 1 of release "shop" was not deployed in order and has no graph`},
 		{name: "no release", line: "dag " + same + " --diff stop", code: 1, stderr: `release "stop" not found in namespace "default"`},
 		{name: "no chart", line: "dag shop --diff shop", code: 1, stderr: "shop"},
-		{name: "two releases", line: "dag shop --release --diff shop", code: 1, stderr: "--diff compares a chart with a release: leave out --release"},
+		{name: "two releases", line: "dag shop --release --diff shop", code: 1, stderr: "--diff compares a chart with a release: remove --release"},
 	}
 	for _, tt := range tests {
 		t.Run(tt.name, func(t *testing.T) {
@@ -127,7 +128,7 @@ metadata:
 	}
 }
 
-// TestDagSaysNoSecrets looks for the contents of Secrets in every format.
+// TestDagSaysNoSecrets checks that no format prints the contents of Secrets.
 func TestDagSaysNoSecrets(t *testing.T) {
 	chart := writeChart(t, map[string]string{"Chart.yaml": orderedChart, "templates/secret.yaml": `apiVersion: v1
 kind: Secret

@@ -118,8 +118,8 @@ func newDependencyBuildCmd(a *app) *cobra.Command {
 	})
 }
 
-// newDependencyFetchCmd makes of cmd a command that fetches dependencies; verify is
-// what --verify means to it.
+// newDependencyFetchCmd turns cmd into a command that fetches dependencies. verify is the
+// verification strategy that --verify enables.
 func newDependencyFetchCmd(a *app, cmd *cobra.Command, verify downloader.VerificationStrategy, fetch func(*dependency.Manager, context.Context) error) *cobra.Command {
 	var (
 		o                   registryOptions
@@ -146,7 +146,7 @@ func newDependencyFetchCmd(a *app, cmd *cobra.Command, verify downloader.Verific
 	return cmd
 }
 
-// chartDirectory is the chart that a command names, or the current folder.
+// chartDirectory returns the chart directory from the arguments, or the current directory.
 func chartDirectory(args []string) string {
 	if len(args) == 0 {
 		return "."
@@ -154,7 +154,8 @@ func chartDirectory(args []string) string {
 	return filepath.Clean(args[0])
 }
 
-// dependencyManager looks after the dependencies of a chart that is still to be named.
+// dependencyManager returns a manager for the dependencies of a chart. The caller sets the
+// chart.
 func (a *app) dependencyManager(o registryOptions, keyring string) (*dependency.Manager, error) {
 	registryClient, err := a.registryClient(o)
 	if err != nil {
@@ -163,7 +164,8 @@ func (a *app) dependencyManager(o registryOptions, keyring string) (*dependency.
 	return a.dependenciesOf("", keyring, registryClient), nil
 }
 
-// dependenciesOf looks after the dependencies of a chart by the settings.
+// dependenciesOf returns a manager for the dependencies of a chart, configured from the
+// settings.
 func (a *app) dependenciesOf(chartPath, keyring string, registryClient *registry.Client) *dependency.Manager {
 	return &dependency.Manager{
 		Out:              a.out,

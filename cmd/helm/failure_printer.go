@@ -15,14 +15,14 @@ import (
 	"github.com/ordered-helm/helm/pkg/action"
 )
 
-// failedRelease is what -o json and -o yaml print when an ordered operation has
-// failed: the release as after a success, and the failure.
+// failedRelease is what -o json and -o yaml print if an ordered operation fails: the
+// release as after a success, and the failure.
 type failedRelease struct {
 	*release.Release
 	Failure any `json:"failure"`
 }
 
-// unexplained is a failure of which nothing is known but its text.
+// unexplained is a failure of which only the message is known.
 type unexplained struct {
 	Summary string `json:"summary"`
 }
@@ -47,11 +47,11 @@ func newFailedRelease(rel *release.Release, err error) *failedRelease {
 func (p *failedRelease) WriteJSON(out io.Writer) error { return output.EncodeJSON(out, p) }
 func (p *failedRelease) WriteYAML(out io.Writer) error { return output.EncodeYAML(out, p) }
 
-// WriteTable prints nothing: the error is for people, and goes to stderr.
+// WriteTable prints nothing, because the error is printed to stderr for people.
 func (p *failedRelease) WriteTable(io.Writer) error { return nil }
 
-// printFailure prints the failure of an ordered operation for programs. All
-// others leave stdout empty, as in Helm.
+// printFailure prints the failure of an ordered operation in a machine-readable format.
+// Other operations leave stdout empty, as in Helm.
 func (a *app) printFailure(out *formatFlag, strategy action.WaitStrategy, failed *failedRelease) error {
 	if strategy != action.WaitStrategyOrdered {
 		return nil

@@ -43,11 +43,11 @@ func addChartPathFlags(f *pflag.FlagSet, c *action.ChartPathOptions) {
 	f.BoolVar(&c.PassCredentialsAll, "pass-credentials", false, "send user name and password to all hosts, not only to the host of the repository")
 }
 
-// defaultKeyring is GnuPG's ring of public keys.
+// defaultKeyring returns the path of GnuPG's public keyring.
 func defaultKeyring() string {
 	home, ok := os.LookupEnv("GNUPGHOME")
 	if !ok {
-		userHome, _ := os.UserHomeDir() // without one the path is relative, and is reported when it is used
+		userHome, _ := os.UserHomeDir() // without a home directory the path is relative, and its use reports an error
 		home = filepath.Join(userHome, ".gnupg")
 	}
 	return filepath.Join(home, "pubring.gpg")
@@ -75,8 +75,8 @@ func addOutputFlag(cmd *cobra.Command) *formatFlag {
 	return v
 }
 
-// postRenderer collects --post-renderer and --post-renderer-args, which may
-// come in any order.
+// postRenderer collects --post-renderer and --post-renderer-args, which can be given in any
+// order.
 type postRenderer struct {
 	target *postrender.PostRenderer
 	path   string
@@ -89,7 +89,7 @@ func addPostRendererFlags(f *pflag.FlagSet, target *postrender.PostRenderer) {
 	f.Var((*postRendererArgs)(p), "post-renderer-args", "argument for the post-renderer; can be repeated")
 }
 
-// resolve looks the program up, with what is known of it so far.
+// resolve looks up the program, with the arguments received until now.
 func (p *postRenderer) resolve() error {
 	if p.path == "" {
 		return nil
@@ -123,8 +123,8 @@ func (p *postRendererArgs) Set(arg string) error {
 	return (*postRenderer)(p).resolve()
 }
 
-// addKlogFlags adds the flags of the Kubernetes client's logger, hidden from
-// the help text.
+// addKlogFlags adds the flags of the Kubernetes client's logger. They are hidden in the
+// help text.
 func addKlogFlags(f *pflag.FlagSet) {
 	local := flag.NewFlagSet("klog", flag.ContinueOnError)
 	klog.InitFlags(local)

@@ -68,7 +68,7 @@ func newGetCmd(a *app) *cobra.Command {
 	return cmd
 }
 
-// newGetTextCmd makes a command that prints one part of a release as it is stored.
+// newGetTextCmd creates a command that prints one part of a release as it is stored.
 func newGetTextCmd(a *app, name, short, long string, part func(*release.Release) string) *cobra.Command {
 	client := action.NewGet(a.config)
 	cmd := &cobra.Command{
@@ -95,7 +95,7 @@ func (a *app) addRevisionFlag(cmd *cobra.Command, revision *int) {
 	completeFlag(cmd, "revision", a.completeRevisions)
 }
 
-// hooksText is the hooks of a release as YAML documents.
+// hooksText returns the hooks of a release as YAML documents.
 func hooksText(rel *release.Release) string {
 	var text strings.Builder
 	for _, hook := range rel.Hooks {
@@ -104,7 +104,7 @@ func hooksText(rel *release.Release) string {
 	return text.String()
 }
 
-// hookText is a hook as a YAML document that names its source.
+// hookText returns a hook as a YAML document with its source.
 func hookText(hook *release.Hook) string {
 	return fmt.Sprintf("---\n# Source: %s\n%s\n", hook.Path, hook.Manifest)
 }

@@ -48,7 +48,7 @@ func newGetMetadataCmd(a *app) *cobra.Command {
 	return cmd
 }
 
-// wasOrdered reads the revision again, for what its metadata leave out.
+// wasOrdered reads the revision again, because its metadata do not contain the order.
 func (a *app) wasOrdered(metadata *action.Metadata) (bool, error) {
 	rel, err := a.revision(metadata.Name, metadata.Revision)
 	if err != nil {
@@ -57,12 +57,12 @@ func (a *app) wasOrdered(metadata *action.Metadata) (bool, error) {
 	return wasOrdered(rel)
 }
 
-// metadataPrinter prints a revision's metadata, and adds to them only where
-// there is an order to speak of.
+// metadataPrinter prints the metadata of a revision. It adds fields only if the revision
+// has an order.
 type metadataPrinter struct {
 	*action.Metadata
 	Ordered bool `json:"ordered,omitempty"`
-	// OrderError is why it is not known whether the revision was ordered.
+	// OrderError says why it is unknown whether the revision was ordered.
 	OrderError string `json:"orderError,omitempty"`
 }
 

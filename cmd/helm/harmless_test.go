@@ -11,8 +11,8 @@ import (
 	"testing"
 )
 
-// TestChartsThatATerminalWouldActUpon prints nothing of a chart that does more than
-// stand there, in what is said of it.
+// TestChartsThatATerminalWouldActUpon checks that control characters in a chart are not
+// printed in messages about it.
 func TestChartsThatATerminalWouldActUpon(t *testing.T) {
 	dir := t.TempDir()
 	for name, text := range map[string]string{

@@ -63,11 +63,11 @@ type historyRow struct {
 	AppVersion  string        `json:"app_version"`
 	Description string        `json:"description"`
 	Ordered     bool          `json:"ordered,omitempty"`
-	// OrderError is why it is not known whether the revision was ordered.
+	// OrderError says why it is unknown whether the revision was ordered.
 	OrderError string `json:"orderError,omitempty"`
 }
 
-// order is the cell for the order in a table.
+// order returns the table cell for the order.
 func (r historyRow) order() string {
 	switch {
 	case r.Ordered:
@@ -80,7 +80,7 @@ func (r historyRow) order() string {
 
 type historyPrinter []historyRow
 
-// newHistoryPrinter never returns nil, so that no revisions are [] in JSON.
+// newHistoryPrinter never returns nil, so that an empty history is [] in JSON.
 func newHistoryPrinter(revisions []*release.Release) historyPrinter {
 	rows := make(historyPrinter, 0, len(revisions))
 	for _, rel := range revisions {
@@ -103,7 +103,7 @@ func newHistoryPrinter(revisions []*release.Release) historyPrinter {
 	return rows
 }
 
-// WriteTable prints a column for the order only where there is one.
+// WriteTable prints a column for the order only if any revision has one.
 func (p historyPrinter) WriteTable(out io.Writer) error {
 	ordered := slices.ContainsFunc(p, func(r historyRow) bool { return r.order() != "" })
 	table := uitable.New()

@@ -11,7 +11,7 @@ import (
 
 const parallelHooksEnv = "HELM_MAX_PARALLEL_HOOKS"
 
-// parallelHooks is how many hooks may run at once, by the environment; 0 is no
+// parallelHooks reads the maximum number of parallel hooks from the environment. 0 means no
 // limit.
 func parallelHooks() (int, error) {
 	text := os.Getenv(parallelHooksEnv)

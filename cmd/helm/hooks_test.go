@@ -29,8 +29,8 @@ func TestParallelHooks(t *testing.T) {
 	}
 }
 
-// TestParallelHooksOfCommands is looked at by all that run hooks, before anything
-// else.
+// TestParallelHooksOfCommands checks that every command that runs hooks rejects an invalid
+// HELM_MAX_PARALLEL_HOOKS before it does anything else.
 func TestParallelHooksOfCommands(t *testing.T) {
 	dir := writeChart(t, map[string]string{"Chart.yaml": "apiVersion: v2\nname: shop\nversion: 1.0.0\n"})
 	for _, args := range [][]string{
@@ -54,7 +54,7 @@ func testsOf(names string) *release.Release {
 	return rel
 }
 
-// TestFilters has what filters pick, and how the hooks are printed then.
+// TestFilters checks which tests the filters select, and how the hooks are then printed.
 func TestFilters(t *testing.T) {
 	for _, c := range []struct {
 		name    string

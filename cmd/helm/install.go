@@ -19,7 +19,7 @@ import (
 	"github.com/ordered-helm/helm/pkg/action"
 )
 
-// defaultTimeout bounds an operation unless --timeout says otherwise.
+// defaultTimeout is the timeout of an operation unless --timeout is set.
 const defaultTimeout = 5 * time.Minute
 
 const installHelp = `
@@ -144,8 +144,7 @@ func (a *app) install(ctx context.Context, in *chartInput, args []string) (*rele
 	return in.run(ctx, args)
 }
 
-// run loads the chart and hands it to the action, which ends early when the
-// process is told to stop.
+// run loads the chart and runs the action. A signal to the process cancels the action.
 func (in *chartInput) run(ctx context.Context, args []string) (*release.Release, error) {
 	if err := in.checkReadiness(); err != nil {
 		return nil, err
@@ -177,8 +176,8 @@ func (in *chartInput) run(ctx context.Context, args []string) (*release.Release,
 	return in.client.RunWithContext(ctx, loaded.chart, loaded.values)
 }
 
-// notices is where an operation says that it was cancelled: on standard output as
-// Helm does, unless programs read a result there, or the progress is on stderr.
+// notices returns where an operation reports that it was cancelled: standard output, as in
+// Helm, unless programs read a result there or the progress is shown on stderr.
 func (a *app) notices(out *formatFlag, strategy action.WaitStrategy) io.Writer {
 	forPeople := out == nil || out.format == output.Table
 	if forPeople && strategy != action.WaitStrategyOrdered {

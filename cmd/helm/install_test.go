@@ -16,7 +16,7 @@ import (
 	"testing"
 )
 
-// listener is a screen that tells when a word has appeared on it.
+// listener is a writer that reports when a word has been written to it.
 type listener struct {
 	word  string
 	heard func()
@@ -35,8 +35,8 @@ func (l *listener) Write(p []byte) (int, error) {
 	return len(p), nil
 }
 
-// TestCancelledIsSaidWhereNoResultIs interrupts operations while they ask the
-// server for the first time.
+// TestCancelledIsSaidWhereNoResultIs interrupts operations during their first request to
+// the server.
 func TestCancelledIsSaidWhereNoResultIs(t *testing.T) {
 	const said, rolling = "Release shop has been cancelled.\n", "Rolling back shop has been cancelled.\n"
 	chart := writeChart(t, map[string]string{
@@ -44,7 +44,7 @@ func TestCancelledIsSaidWhereNoResultIs(t *testing.T) {
 		"templates/cm.yaml": "apiVersion: v1\nkind: ConfigMap\nmetadata: {name: a}\n",
 	})
 	for name, c := range map[string]struct {
-		line           string // %s is a chart
+		line           string // %s is replaced by a chart
 		said           string // "Release shop has been cancelled." if empty
 		stdout, stderr bool
 		printsJSON     bool

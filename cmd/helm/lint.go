@@ -122,8 +122,9 @@ func (a *app) lint(client *action.Lint, vals *values.Options, paths []string, fo
 	return nil
 }
 
-// removeReported takes out what was told with the chart that this one is in, and remembers
-// the rest. What Helm's rules find is of one chart alone.
+// removeReported removes findings that were already reported with the parent chart, and
+// remembers the remaining ones. Findings of Helm's rules are not remembered, because they
+// concern only one chart.
 func removeReported(told map[string]bool, c *action.LintedChart) {
 	place := func(f action.LintFinding) string {
 		return fmt.Sprintf("%s:%d:%d: %s", filepath.Join(c.Path, filepath.FromSlash(f.File)), f.Line, f.Column, f.Rule)
@@ -134,7 +135,7 @@ func removeReported(told map[string]bool, c *action.LintedChart) {
 	}
 }
 
-// withoutLog calls a function whose lines in the standard logger are of no use.
+// withoutLog calls a function and discards what it writes to the standard logger.
 func withoutLog(do func()) {
 	out := log.Writer()
 	log.SetOutput(io.Discard)
@@ -142,7 +143,7 @@ func withoutLog(do func()) {
 	do()
 }
 
-// printFindings prints the findings for other programs.
+// printFindings prints the findings in a machine-readable format.
 func (a *app) printFindings(charts []*action.LintedChart, format string) error {
 	if format == "json" {
 		return lintview.JSON(a.out, charts)
@@ -150,8 +151,8 @@ func (a *app) printFindings(charts []*action.LintedChart, format string) error {
 	return lintview.SARIF(a.out, charts, action.LintRules(), ownVersion())
 }
 
-// subcharts finds what is in the charts folders of charts, down to the last one.
-// What cannot be read is passed over.
+// subcharts returns the subcharts in the charts directories of the given charts, at every
+// level. Unreadable files are skipped.
 func subcharts(paths []string) []string {
 	var found []string
 	for _, p := range paths {

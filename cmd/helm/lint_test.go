@@ -15,8 +15,8 @@ import (
 	"github.com/ordered-helm/helm/internal/testutil/golden"
 )
 
-// lintCharts are a chart with mistakes of ours and of Helm's, one without any and
-// a chart inside.
+// lintCharts writes a chart with errors that our rules and Helm's rules find, one without
+// errors, and one with a subchart.
 func lintCharts(t *testing.T) {
 	t.Helper()
 	t.Chdir(t.TempDir())
@@ -40,7 +40,7 @@ func lintCharts(t *testing.T) {
 	}
 }
 
-// TestLintOutput has what lint prints in each format.
+// TestLintOutput checks the output of lint in each format.
 func TestLintOutput(t *testing.T) {
 	goldens, err := filepath.Abs("testdata/lint")
 	if err != nil {
@@ -72,7 +72,7 @@ func TestLintOutput(t *testing.T) {
 	}
 }
 
-// TestLintOfNothingWrong says nothing but that in each format.
+// TestLintOfNothingWrong checks the output for a chart without errors in each format.
 func TestLintOfNothingWrong(t *testing.T) {
 	lintCharts(t)
 	for format, want := range map[string]string{
@@ -91,8 +91,8 @@ func TestLintOfNothingWrong(t *testing.T) {
 	}
 }
 
-// TestLintLogsOnce renders a chart of ours more than once, and logs as Helm's rules
-// do.
+// TestLintLogsOnce checks that a chart that is rendered more than once is logged only once,
+// as by Helm's rules.
 func TestLintLogsOnce(t *testing.T) {
 	var logged bytes.Buffer
 	out := log.Writer()

@@ -120,7 +120,7 @@ type listRow struct {
 	AppVersion string `json:"app_version"`
 }
 
-// listRows never returns nil, so that no releases are [] in JSON, not null.
+// listRows never returns nil, so that an empty list is [] in JSON, not null.
 func listRows(releases []*release.Release, timeFormat string) []listRow {
 	rows := make([]listRow, 0, len(releases))
 	for _, rel := range releases {
@@ -150,8 +150,8 @@ func formatUpdated(rel *release.Release, format string) string {
 	}
 }
 
-// describeChart returns a chart's name with its version, and its app version.
-// Releases without a chart's metadata have been met in the field.
+// describeChart returns the name and version of a chart, and its app version. It accepts
+// releases without chart metadata, because such releases exist in real clusters.
 func describeChart(c *chart.Chart) (name, appVersion string) {
 	if c == nil || c.Metadata == nil {
 		return "MISSING", "MISSING"

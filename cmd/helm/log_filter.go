@@ -16,15 +16,15 @@ const bodyRemoved = "(removed: may contain secrets)"
 // logFilter removes the contents of Secrets from the log of the Kubernetes client, at any
 // verbosity.
 //
-// From -v=8 the client logs the bodies of requests and responses. They may be Secrets,
+// From -v=8 on, the client logs the bodies of requests and responses. They can be Secrets,
 // releases, which contain Secrets in compressed form, or objects with a value that is not
-// known to be secret yet. The filter removes bodies completely. It redacts everything
-// else as in failures, because an API server can quote any object in a warning.
+// yet known to be secret. The filter removes bodies completely. It redacts everything else
+// as in failures, because an API server can quote any object in a warning.
 type logFilter struct {
 	redactor atomic.Pointer[redact.Redactor]
 }
 
-// use redacts all further messages with a Redactor.
+// use sets the Redactor for all further messages.
 func (f *logFilter) use(r *redact.Redactor) { f.redactor.Store(r) }
 
 // Filter implements klog.LogFilter.
@@ -46,7 +46,7 @@ func (f *logFilter) FilterS(message string, keysAndValues []any) (string, []any)
 	return f.redact(message), redacted
 }
 
-// redactAll returns a copy, because the caller may use the values again.
+// redactAll returns a copy, because the caller might use the values again.
 func (f *logFilter) redactAll(values []any) []any {
 	redacted := make([]any, len(values))
 	for i, value := range values {

@@ -13,7 +13,7 @@ import (
 	"github.com/ordered-helm/helm/internal/redact"
 )
 
-// TestLogFilter looks at what is left of lines of every form.
+// TestLogFilter checks what remains of log lines of every form.
 func TestLogFilter(t *testing.T) {
 	const secret = "kx7quuxzyzzy"
 	filter := &logFilter{}

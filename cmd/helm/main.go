@@ -1,8 +1,7 @@
 // Copyright The Ordered Helm Authors
 // SPDX-License-Identifier: Apache-2.0
 
-// Command helm is Ordered Helm: Helm 3, plus deployment in the order that a
-// chart declares.
+// Command helm is Ordered Helm: Helm 3, plus deployment in the order that a chart declares.
 package main
 
 import (
@@ -20,12 +19,12 @@ import (
 )
 
 func main() {
-	// Helm's packages print their warnings through the standard logger; the
-	// file and line in front are part of what users of helm see.
+	// Helm's packages print warnings through the standard logger. Users of helm know them
+	// with the file and line in front.
 	log.SetFlags(log.Lshortfile)
 
-	// The field manager stays the same whatever the executable is called, so
-	// that field ownership survives a switch between this helm and stock Helm.
+	// The field manager is independent of the executable's name, so that field ownership
+	// survives a switch between this helm and stock Helm.
 	kube.ManagedFieldsManager = "helm"
 
 	filter := &logFilter{}

@@ -15,10 +15,10 @@ import (
 	"sigs.k8s.io/yaml"
 )
 
-// loadMemoryReleases fills the memory driver from the YAML files named by
-// HELM_MEMORY_DRIVER_DATA (separated as in PATH; none leaves it empty) and
-// replaces the Kubernetes client by one that does nothing: with the memory
-// driver no cluster is needed.
+// loadMemoryReleases fills the memory driver from the YAML files listed in
+// HELM_MEMORY_DRIVER_DATA, separated as in PATH. If the variable is empty, the driver stays
+// empty. It also replaces the Kubernetes client with one that does nothing, because the
+// memory driver needs no cluster.
 func (a *app) loadMemoryReleases() error {
 	memory, ok := a.config.Releases.Driver.(*driver.Memory)
 	if !ok {
@@ -31,7 +31,7 @@ func (a *app) loadMemoryReleases() error {
 			return fmt.Errorf("HELM_MEMORY_DRIVER_DATA: %w", err)
 		}
 	}
-	// Creating a release moves the driver to the release's namespace.
+	// Creating a release switches the driver to the namespace of the release.
 	memory.SetNamespace(a.settings.Namespace())
 	return nil
 }

@@ -13,15 +13,15 @@ import (
 	"github.com/ordered-helm/helm/pkg/action"
 )
 
-// orderNote is what status says about the order of a revision: the order, or why
-// it is not known.
+// orderNote is what status prints about the order of a revision: the order, or why it is
+// unknown.
 type orderNote struct {
 	*action.Order
 	Error string `json:"error,omitempty"`
 }
 
-// noteOrder returns what is to be said about a revision's order; nil if it has
-// none. What cannot be read must not keep the rest from being shown.
+// noteOrder returns what to print about the order of a revision, or nil if the revision has
+// no order. An unreadable record does not prevent the rest from being shown.
 func noteOrder(rel *release.Release) *orderNote {
 	order, err := action.OrderOf(rel)
 	switch {
@@ -33,7 +33,7 @@ func noteOrder(rel *release.Release) *orderNote {
 	return &orderNote{Order: order}
 }
 
-// String is the note in a line of a text.
+// String returns the note as one line of text.
 func (n *orderNote) String() string {
 	if n.Order == nil {
 		return unknown(n.Error)
@@ -56,10 +56,10 @@ func (n *orderNote) String() string {
 	}
 }
 
-// maxNamedNodes is how many nodes a line names.
+// maxNamedNodes is the maximum number of nodes that a line lists.
 const maxNamedNodes = 3
 
-// at names the nodes that were begun and are not done.
+// at lists the nodes that have begun and are not finished.
 func (n *orderNote) at() string {
 	if len(n.At) == 0 {
 		return ""
@@ -71,7 +71,7 @@ func (n *orderNote) at() string {
 	return ", at " + named
 }
 
-// holderNote says who works on a release in a line of a text.
+// holderNote returns a line of text that says which process works on a release.
 func holderNote(h *action.Holder) string {
 	text := h.String() + ", " + h.Age()
 	switch {
@@ -85,8 +85,8 @@ func holderNote(h *action.Holder) string {
 
 func unknown(reason string) string { return "unknown (" + reason + ")" }
 
-// wasOrdered tells whether a revision was deployed in order, without rebuilding
-// its graph: a history may be long.
+// wasOrdered reports whether a revision was deployed in order. It does not rebuild the
+// graph, because a history can be long.
 func wasOrdered(rel *release.Release) (bool, error) {
 	rec, err := releaserecord.Read(rel)
 	if err != nil || rec == nil {

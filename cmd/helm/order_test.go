@@ -18,7 +18,7 @@ import (
 
 const damagedRecord = "the release record of shop, revision 3, cannot be used: unexpected end of JSON input"
 
-// damage makes a revision's record one that cannot be read.
+// damage makes the record of a revision unreadable.
 func damage(t *testing.T, rel *release.Release) {
 	t.Helper()
 	i := slices.IndexFunc(rel.Chart.Files, func(f *chart.File) bool { return strings.HasSuffix(f.Name, "record.json") })
@@ -28,9 +28,9 @@ func damage(t *testing.T, rel *release.Release) {
 	rel.Chart.Files[i].Data = []byte("{")
 }
 
-// storeHistory stores a release of which one revision was deployed at once, the
-// next in order, the third has a record that cannot be read, and the last one is
-// the second, copied by a program that knows nothing of order.
+// storeHistory stores a release with four revisions: the first was deployed at once, the
+// second in order, the third has an unreadable record, and the fourth is a copy of the
+// second by a program that does not support ordering.
 func storeHistory(t *testing.T) string {
 	t.Helper()
 	revisions := []*release.Release{

@@ -42,15 +42,15 @@ EXIT CODES
 Hooks alone do not count as a change: every upgrade runs them.
 `
 
-// changesCode is the exit code for a plan that changes something.
+// changesCode is the exit code if the plan contains changes.
 const changesCode = 2
 
-// planError ends the command with an exit code and nothing to say.
+// planError ends the command with an exit code and without a message.
 type planError struct{ code int }
 
 func (e *planError) Error() string { return fmt.Sprintf("exit code %d", e.code) }
 
-// planIgnores are flags of upgrade that a plan has no use for.
+// planIgnores returns the flags of upgrade that have no effect on a plan.
 func planIgnores() []string {
 	return []string{
 		"dry-run", "hide-secret", "hide-notes", "description", "labels", "history-max", "cleanup-on-fail",
@@ -60,13 +60,13 @@ func planIgnores() []string {
 
 func newPlanCmd(a *app) *cobra.Command {
 	in := newUpgradeInput(a)
-	in.output = &formatFlag{format: "json"} // nobody is told anything but the plan
+	in.output = &formatFlag{format: "json"} // only the plan is printed
 	var format string
 	cmd := &cobra.Command{
 		Use:   "plan [RELEASE] [CHART]",
 		Short: "print what an upgrade would do [not in Helm]",
 		Long:  planHelp,
-		// A plugin of this name takes its place.
+		// A plugin with this name replaces the command.
 		Annotations:       map[string]string{additionAnnotation: "true"},
 		Args:              a.withWaitCheck(require.ExactArgs(2)),
 		ValidArgsFunction: a.completeReleaseAndChart(),
@@ -86,7 +86,7 @@ func newPlanCmd(a *app) *cobra.Command {
 	in.addReleaseFlags(f)
 	f.Lookup(waitFlagName).Usage = printedInOrder
 	for _, name := range planIgnores() {
-		f.Lookup(name).Hidden = true // scripts may give what they give to upgrade
+		f.Lookup(name).Hidden = true // hidden flags are accepted, so that scripts can pass the same flags as to upgrade
 	}
 	addValueFlags(f, &in.values)
 	addChartPathFlags(f, &in.client.ChartPathOptions)
@@ -97,7 +97,7 @@ func newPlanCmd(a *app) *cobra.Command {
 	return cmd
 }
 
-// preview says what run would do.
+// preview returns what run would do.
 func (in *upgradeInput) preview(ctx context.Context, name, reference string) (*action.Preview, error) {
 	if err := in.checkReadiness(); err != nil {
 		return nil, err
@@ -119,7 +119,7 @@ func (in *upgradeInput) preview(ctx context.Context, name, reference string) (*a
 	return client.Preview(ctx, name, chrt, vals)
 }
 
-// previewInstall is preview for a release that would be installed.
+// previewInstall is like preview, for a release that would be installed.
 func (in *upgradeInput) previewInstall(ctx context.Context, replace bool, name, reference string) (*action.Preview, error) {
 	install := in.installation(replace)
 	install.client.OnEvent = in.client.OnEvent
@@ -133,7 +133,7 @@ func (in *upgradeInput) previewInstall(ctx context.Context, replace bool, name, 
 	return install.client.Preview(ctx, loaded.chart, loaded.values)
 }
 
-// printPlan prints a plan, and returns how the command ends.
+// printPlan prints a plan, and returns the error that sets the exit code.
 func (a *app) printPlan(p *action.Preview, format string) error {
 	var err error
 	if format == "json" {

@@ -48,9 +48,10 @@ func findPlugin(plugins []*plugin.Plugin, name string) *plugin.Plugin {
 	return plugins[i]
 }
 
-// runPluginHook runs what a plugin wants to be run after an event, if anything.
+// runPluginHook runs a plugin's hook for an event, if it has one.
 func (a *app) runPluginHook(ctx context.Context, p *plugin.Plugin, event string) error {
-	// Arguments are expanded from the environment of this process.
+	// SetupPluginEnv changes the environment of this process, from which the arguments are
+	// expanded.
 	plugin.SetupPluginEnv(a.settings, p.Metadata.Name, p.Dir)
 
 	commands, expand := p.Metadata.PlatformHooks[event], true
@@ -72,8 +73,8 @@ func (a *app) runPluginHook(ctx context.Context, p *plugin.Plugin, event string)
 	return err
 }
 
-// forEachPlugin does something with the plugins that the names stand for, and
-// reports all failures together. done says what was done.
+// forEachPlugin calls do for each of the named plugins, and returns all failures together.
+// verb and done are used in the messages.
 func (a *app) forEachPlugin(names []string, verb, done string, do func(*plugin.Plugin) error) error {
 	a.debugf("loading installed plugins from %s", a.settings.PluginsDirectory)
 	plugins, err := plugin.FindPlugins(a.settings.PluginsDirectory)
@@ -84,11 +85,11 @@ func (a *app) forEachPlugin(names []string, verb, done string, do func(*plugin.P
 	for _, name := range names {
 		p := findPlugin(plugins, name)
 		if p == nil {
-			failures = append(failures, fmt.Errorf("Plugin: %s not found", name)) //nolint:staticcheck // stock's words
+			failures = append(failures, fmt.Errorf("Plugin: %s not found", name)) //nolint:staticcheck // Helm's message
 			continue
 		}
 		if err := do(p); err != nil {
-			failures = append(failures, fmt.Errorf("Failed to %s plugin %s, got error (%w)", verb, name, err)) //nolint:staticcheck // stock's words
+			failures = append(failures, fmt.Errorf("Failed to %s plugin %s, got error (%w)", verb, name, err)) //nolint:staticcheck // Helm's message
 			continue
 		}
 		fmt.Fprintf(a.out, "%s plugin: %s\n", done, name)
@@ -96,7 +97,7 @@ func (a *app) forEachPlugin(names []string, verb, done string, do func(*plugin.P
 	return errors.Join(failures...)
 }
 
-// pluginNames says that at least one plugin must be named.
+// pluginNames requires at least one plugin name.
 func pluginNames(verb string) cobra.PositionalArgs {
 	return func(_ *cobra.Command, args []string) error {
 		if len(args) == 0 {
@@ -106,7 +107,7 @@ func pluginNames(verb string) cobra.PositionalArgs {
 	}
 }
 
-// completePluginNames offers the installed plugins that are not yet named.
+// completePluginNames lists the installed plugins that are not yet among the arguments.
 func (a *app) completePluginNames(_ *cobra.Command, named []string, _ string) ([]string, cobra.ShellCompDirective) {
 	plugins, err := plugin.FindPlugins(a.settings.PluginsDirectory)
 	if err != nil {

@@ -18,14 +18,14 @@ import (
 	"sigs.k8s.io/yaml"
 )
 
-// A plugin may bring a file that lists its subcommands and flags, and a program
-// that completes words.
+// A plugin can contain a file that lists its subcommands and flags, and a program that
+// completes words.
 const (
 	pluginCompletionFile    = "completion.yaml"
 	pluginCompletionProgram = "plugin.complete"
 )
 
-// pluginWords is what the file says of a plugin or of a subcommand.
+// pluginWords is the entry for a plugin or a subcommand in that file.
 type pluginWords struct {
 	Name      string        `json:"name"`
 	ValidArgs []string      `json:"validArgs"`
@@ -33,16 +33,16 @@ type pluginWords struct {
 	Commands  []pluginWords `json:"commands"`
 }
 
-// asksForCompletion tells whether plugins' subcommands and flags matter: not
-// where one command runs, so that no plugin can get in its way.
+// asksForCompletion reports whether the subcommands and flags of plugins are needed. They
+// are not loaded if a command runs, so that no plugin can interfere with it.
 func (a *app) asksForCompletion(root *cobra.Command) bool {
 	cmd, _, err := root.Find(a.args)
-	// The command that completes words is added only later: it is not found.
+	// Cobra adds the command that completes words only later, so Find does not find it.
 	return cmd == root || err == nil && cmd.HasParent() && cmd.Parent().Name() == "completion"
 }
 
-// completePlugin gives a plugin's command the subcommands and flags that its file
-// lists, and completion by its program.
+// completePlugin adds the subcommands and flags in the plugin's file to its command, and
+// completion by the plugin's program.
 func (a *app) completePlugin(cmd *cobra.Command, p *plugin.Plugin) {
 	words, err := readPluginWords(filepath.Join(p.Dir, pluginCompletionFile))
 	if err != nil {
@@ -85,8 +85,9 @@ func (a *app) addPluginWords(cmd *cobra.Command, p *plugin.Plugin, words *plugin
 	}
 }
 
-// addPluginFlags adds flags for completion alone. The file lists long and short
-// ones in one list; a short flag needs a long one to go with, whichever it is.
+// addPluginFlags adds flags that serve only completion. The file contains long and short
+// flags in one list. Cobra requires a long flag for each short one, so they are paired
+// arbitrarily.
 func addPluginFlags(cmd *cobra.Command, names []string) {
 	var long, short []string
 	for _, name := range names {
@@ -108,8 +109,8 @@ func addPluginFlags(cmd *cobra.Command, names []string) {
 	}
 }
 
-// addPluginFlag leaves out what is there already, under the plugin's flags or
-// under helm's: cobra takes that for a mistake in the program.
+// addPluginFlag leaves out flags that the plugin or helm already has, because cobra panics
+// if a flag is defined twice.
 func addPluginFlag(cmd *cobra.Command, name, shorthand string) {
 	f := cmd.Flags()
 	if f.Lookup(name) != nil {
@@ -123,9 +124,9 @@ func addPluginFlag(cmd *cobra.Command, name, shorthand string) {
 	f.BoolP(name, shorthand, false, "")
 }
 
-// completeByPlugin asks a plugin's program. It is given the subcommands and words
-// on the command line, and prints a completion a line; a last line such as ":4"
-// is a directive for the shell.
+// completeByPlugin runs the plugin's completion program. The program receives the
+// subcommands and words of the command line and prints one completion per line. A last line
+// such as ":4" is a directive for the shell.
 func (a *app) completeByPlugin(cmd *cobra.Command, p *plugin.Plugin, args []string, toComplete string) ([]string, cobra.ShellCompDirective) {
 	rest, err := takeGlobalFlags(cmd, args)
 	if err != nil {
@@ -148,7 +149,7 @@ func (a *app) completeByPlugin(cmd *cobra.Command, p *plugin.Plugin, args []stri
 	return parseCompletions(output.String())
 }
 
-// parseCompletions reads what a plugin's program printed.
+// parseCompletions parses the output of a plugin's completion program.
 func parseCompletions(output string) ([]string, cobra.ShellCompDirective) {
 	var completions []string
 	for line := range strings.SplitSeq(output, "\n") {

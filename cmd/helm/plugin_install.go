@@ -69,20 +69,20 @@ func (a *app) installPlugin(ctx context.Context, source, version string) error {
 	return err
 }
 
-// archiveInstaller is Helm's installer of archives on web servers, but it installs into
-// the folder that $HELM_PLUGINS names, and leaves nothing in the cache: Helm cannot
-// install a plugin again while its cache has it.
+// archiveInstaller is Helm's installer for archives on web servers, with two differences:
+// it installs into the directory $HELM_PLUGINS, and leaves nothing in the cache. Helm
+// cannot install a plugin again while the plugin is in its cache.
 type archiveInstaller struct {
 	*installer.HTTPInstaller
 	app *app
 }
 
-// Path returns the folder that the plugin is installed into.
+// Path returns the directory into which the plugin is installed.
 func (i *archiveInstaller) Path() string {
 	return filepath.Join(i.app.settings.PluginsDirectory, i.PluginName)
 }
 
-// Install downloads the archive, unpacks it beside Path and moves it there.
+// Install downloads the archive, unpacks it next to Path and moves it there.
 func (i *archiveInstaller) Install() (err error) {
 	client, err := getter.All(i.app.settings).ByScheme("http")
 	if err != nil {
@@ -98,7 +98,7 @@ func (i *archiveInstaller) Install() (err error) {
 	}
 	defer func() { err = errors.Join(err, os.RemoveAll(temporary)) }()
 
-	unpacked := filepath.Join(temporary, "plugin") // plugins are not looked for this deep
+	unpacked := filepath.Join(temporary, "plugin") // Helm does not search for plugins this deep
 	if err := new(installer.TarGzExtractor).Extract(archive, unpacked); err != nil {
 		return fmt.Errorf("extracting files from archive: %w", err)
 	}
@@ -108,8 +108,7 @@ func (i *archiveInstaller) Install() (err error) {
 	return os.Rename(unpacked, i.Path())
 }
 
-// checkPluginPath refuses sources whose last part would lead out of the folder of
-// plugins.
+// checkPluginPath rejects sources whose last part would lead outside the plugin directory.
 func (a *app) checkPluginPath(source, path string) error {
 	if filepath.Dir(path) == filepath.Clean(a.settings.PluginsDirectory) {
 		return nil
@@ -117,9 +116,9 @@ func (a *app) checkPluginPath(source, path string) error {
 	return fmt.Errorf("the last part of %q cannot be the name of a directory", source)
 }
 
-// placePlugin puts a plugin into its folder and loads it. What fails leaves
-// nothing there: a plugin that cannot be loaded would keep all others from being
-// loaded, too.
+// placePlugin installs a plugin into its directory and loads it. If that fails, it removes
+// the directory again, because a plugin that cannot be loaded prevents all others from
+// being loaded.
 func (a *app) placePlugin(from installer.Installer) (_ *plugin.Plugin, err error) {
 	if _, missing := os.Lstat(from.Path()); errors.Is(missing, os.ErrNotExist) {
 		defer func() {

@@ -19,7 +19,7 @@ import (
 	"helm.sh/helm/v3/pkg/plugin"
 )
 
-// pluginError is the failure of a plugin; helm exits with the plugin's own code.
+// pluginError is the failure of a plugin. helm exits with the plugin's exit code.
 type pluginError struct {
 	name string
 	code int
@@ -27,7 +27,7 @@ type pluginError struct {
 
 func (e *pluginError) Error() string { return fmt.Sprintf("plugin %q exited with error", e.name) }
 
-// exitCode returns the code that the process ends with after an error.
+// exitCode returns the exit code of the process after an error.
 func exitCode(err error) int {
 	var failed *pluginError
 	if errors.As(err, &failed) {
@@ -43,9 +43,9 @@ func exitCode(err error) int {
 // additionAnnotation marks commands that stock Helm does not have.
 const additionAnnotation = "ordered-helm/addition"
 
-// addPlugins adds the installed plugins to the commands. Of two commands with the
-// same name the one that was added first is found, unless that is an addition of
-// Ordered Helm's: whoever has a plugin of that name goes on using it.
+// addPlugins adds the installed plugins to the commands. If a plugin has the same name as a
+// command, the command is used, unless it is an addition of Ordered Helm: users who have a
+// plugin of that name keep it.
 func (a *app) addPlugins(root *cobra.Command) {
 	if os.Getenv("HELM_NO_PLUGINS") == "1" {
 		return
@@ -83,8 +83,8 @@ func (a *app) newPluginRunCmd(p *plugin.Plugin) *cobra.Command {
 			if err != nil {
 				return err
 			}
-			// Command and arguments are expanded from the environment of this
-			// process.
+			// SetupPluginEnv changes the environment of this process, from which the
+			// command and its arguments are expanded.
 			plugin.SetupPluginEnv(a.settings, metadata.Name, p.Dir)
 			program, argv, err := p.PrepareCommand(rest)
 			if err != nil {
@@ -96,7 +96,7 @@ func (a *app) newPluginRunCmd(p *plugin.Plugin) *cobra.Command {
 	}
 }
 
-// runPlugin runs a program of a plugin's, with its output going to out.
+// runPlugin runs a program of a plugin, with its output going to out.
 func (a *app) runPlugin(ctx context.Context, name string, program *exec.Cmd, out io.Writer) error {
 	program.Env = os.Environ()
 	for key, value := range a.settings.EnvVars() {
@@ -111,8 +111,8 @@ func (a *app) runPlugin(ctx context.Context, name string, program *exec.Cmd, out
 	return err
 }
 
-// runForwarding runs a program and passes a request to terminate on to it; a
-// second one ends this process. An interrupt at the terminal reaches both.
+// runForwarding runs a program and forwards a request to terminate to it. A second request
+// ends this process. An interrupt at the terminal reaches both.
 func runForwarding(ctx context.Context, program *exec.Cmd) error {
 	terminated, stop := signal.NotifyContext(ctx, syscall.SIGTERM)
 	defer stop()
@@ -121,29 +121,29 @@ func runForwarding(ctx context.Context, program *exec.Cmd) error {
 	}
 	forget := context.AfterFunc(terminated, func() {
 		stop()
-		// It may have ended by itself.
+		// The program may already have ended.
 		_ = program.Process.Signal(syscall.SIGTERM)
 	})
 	defer forget()
 	return program.Wait()
 }
 
-// globalFlags are the flags with a value that helm itself takes from a plugin's
-// command line.
+// globalFlags are the flags with a value that helm itself reads from a plugin's command
+// line.
 var globalFlags = []string{
 	"--kube-context", "--namespace", "-n", "--kubeconfig", "--kube-apiserver", "--kube-token", "--kube-as-user",
 	"--kube-as-group", "--kube-ca-file", "--registry-config", "--repository-cache", "--repository-config",
 	"--kube-insecure-skip-tls-verify", "--kube-tls-server-name",
 }
 
-// takeGlobalFlags sets helm's own flags and returns the other words.
+// takeGlobalFlags sets helm's own flags and returns the remaining words.
 func takeGlobalFlags(cmd *cobra.Command, args []string) ([]string, error) {
 	own, rest := splitGlobalFlags(args)
 	return rest, cmd.Parent().ParseFlags(own)
 }
 
-// splitGlobalFlags separates helm's own flags, with their values, from the words
-// that are for a plugin.
+// splitGlobalFlags separates helm's own flags, with their values, from the words for the
+// plugin.
 func splitGlobalFlags(args []string) (own, rest []string) {
 	rest = []string{}
 	for i := 0; i < len(args); i++ {

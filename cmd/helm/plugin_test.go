@@ -74,7 +74,7 @@ func TestParseCompletions(t *testing.T) {
 	}
 }
 
-// TestAddPluginFlags has lists over which stock Helm panics among them.
+// TestAddPluginFlags includes lists for which stock Helm panics.
 func TestAddPluginFlags(t *testing.T) {
 	tests := []struct{ names, want string }{
 		{names: ""},
@@ -107,7 +107,7 @@ func TestAddPluginFlags(t *testing.T) {
 			if strings.Join(got, " ") != tt.want {
 				t.Errorf("the flags are %q, want %q", got, tt.want)
 			}
-			if err := cmd.Usage(); err != nil { // merges helm's flags in
+			if err := cmd.Usage(); err != nil { // this merges helm's flags into the set
 				t.Error(err)
 			}
 		})
@@ -129,7 +129,7 @@ func TestCheckPluginPath(t *testing.T) {
 	}
 }
 
-// TestTerminatedPlugin asks helm to end while a plugin runs.
+// TestTerminatedPlugin asks helm to terminate while a plugin runs.
 func TestTerminatedPlugin(t *testing.T) {
 	program := exec.CommandContext(t.Context(), "sh", "-c", "trap 'exit 3' TERM; echo ready; read line; exit 4")
 	stdin, err := program.StdinPipe()
@@ -167,7 +167,8 @@ func TestExitCode(t *testing.T) {
 	}
 }
 
-// TestFailedPluginInstallation leaves the folder of plugins as it was.
+// TestFailedPluginInstallation checks that a failed installation leaves the plugin
+// directory unchanged.
 func TestFailedPluginInstallation(t *testing.T) {
 	for name, manifest := range map[string]string{
 		"no manifest":     "",
@@ -200,7 +201,7 @@ func TestFailedPluginInstallation(t *testing.T) {
 	}
 }
 
-// packed is a .tar.gz archive of one file.
+// packed returns a .tar.gz archive of one file.
 func packed(t *testing.T, name, text string) []byte {
 	t.Helper()
 	var archive bytes.Buffer
@@ -218,8 +219,9 @@ func packed(t *testing.T, name, text string) []byte {
 	return archive.Bytes()
 }
 
-// TestPluginFromArchive installs plugins from archives into the folder that
-// $HELM_PLUGINS names, also a second time, and leaves nothing of those it refuses.
+// TestPluginFromArchive installs plugins from archives into the directory that
+// $HELM_PLUGINS names, also a second time, and checks that nothing remains of rejected
+// ones.
 func TestPluginFromArchive(t *testing.T) {
 	archives := map[string][]byte{
 		"/hello-1.0.0.tgz":  packed(t, "plugin.yaml", "name: hello\nversion: 1.0.0\ncommand: echo hello\n"),

@@ -28,8 +28,8 @@ func newPluginUninstallCmd(a *app) *cobra.Command {
 		ValidArgsFunction: a.completePluginNames,
 		RunE: func(cmd *cobra.Command, args []string) error {
 			return a.forEachPlugin(args, "uninstall", "Uninstalled", func(p *plugin.Plugin) error {
-				// Of a plugin that was installed from a folder only the link is
-				// removed.
+				// For a plugin that was installed from a directory, this removes only the
+				// link.
 				if err := os.RemoveAll(p.Dir); err != nil {
 					return err
 				}

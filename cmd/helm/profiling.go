@@ -11,7 +11,7 @@ import (
 	"runtime/pprof"
 )
 
-// profiler writes profiles of the run to the files that the environment names.
+// profiler writes profiles of the run to the files named in the environment.
 type profiler struct {
 	cpuPath string
 	memPath string
@@ -66,6 +66,6 @@ func (p *profiler) writeHeap() error {
 	if err != nil {
 		return err
 	}
-	runtime.GC() // the profile counts what the last collection found
+	runtime.GC() // the profile contains the state at the last garbage collection
 	return errors.Join(pprof.WriteHeapProfile(file), file.Close())
 }

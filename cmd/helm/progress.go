@@ -24,14 +24,14 @@ const (
 	timelineFlagName = "timeline"
 )
 
-// progressFlags say how an operation is shown.
+// progressFlags control how an operation is displayed.
 type progressFlags struct {
 	mode     string
 	timeline string
 	given    bool
 }
 
-// warningsOnly is for commands that do nothing there is progress of.
+// warningsOnly is for commands without progress to display.
 func warningsOnly() progressFlags {
 	return progressFlags{mode: string(progress.None), given: true}
 }
@@ -47,7 +47,7 @@ func addProgressFlags(cmd *cobra.Command, p *progressFlags) {
 		}
 		return words, cobra.ShellCompDirectiveNoFileComp
 	})
-	_ = cmd.MarkFlagFilename(timelineFlagName, "html", "json") // the flag was just made
+	_ = cmd.MarkFlagFilename(timelineFlagName, "html", "json") // the flag was just created
 }
 
 // progressFlag is the value of --progress.
@@ -70,7 +70,7 @@ func (p *progressFlag) Set(text string) error {
 	return nil
 }
 
-// resolve says which way was asked for, on the command line or in the environment.
+// resolve returns the mode that the command line or the environment requests.
 func (p *progressFlags) resolve(stderr *os.File) (progress.Mode, error) {
 	from, text := "--"+progressFlagName, p.mode
 	if !p.given {
@@ -89,25 +89,25 @@ func (p *progressFlags) resolve(stderr *os.File) (progress.Mode, error) {
 	return mode, nil
 }
 
-// operationView shows one operation, or several after each other.
+// operationView displays one operation, or several one after the other.
 type operationView struct {
 	app *app
-	// mode is not Auto, and terminal is standard error if that is a terminal.
+	// mode is never Auto. terminal is standard error if it is a terminal.
 	mode     progress.Mode
 	terminal *os.File
-	// errOut is where messages go while nothing is shown.
+	// errOut receives messages while nothing is displayed.
 	errOut io.Writer
-	// file is where the timeline goes that recorder makes; nil if there is none.
+	// file receives the timeline from recorder; nil if none was requested.
 	file     *timelineFile
 	recorder timeline.Recorder
 
-	// display is nil while nothing is shown.
+	// display is nil while nothing is displayed.
 	display progress.Display
 	restore func()
 }
 
-// view prepares to show an operation. It fails, before anything is done, for what
-// cannot be done as it was asked for. The view must be closed.
+// view prepares the display of an operation. It fails, before anything is done, if the
+// requested display is not possible. The caller must close the view.
 func (a *app) view(flags *progressFlags) (*operationView, error) {
 	stderr, _ := a.errOut.(*os.File)
 	mode, err := flags.resolve(stderr)
@@ -123,8 +123,8 @@ func (a *app) view(flags *progressFlags) (*operationView, error) {
 	return v, nil
 }
 
-// open begins to show an operation. It returns who is to be told of its events, and
-// whether these include the logs of hooks.
+// open begins to display an operation. It returns the function that receives its events,
+// and whether these include the logs of hooks.
 func (v *operationView) open() (tell func(action.Event), followLogs bool) {
 	a := v.app
 	display := progress.New(progress.Options{Mode: v.mode, Out: a.errOut, Terminal: v.terminal, Env: os.Getenv})
@@ -140,7 +140,7 @@ func (v *operationView) open() (tell func(action.Event), followLogs bool) {
 	return tell, v.mode == progress.TTY
 }
 
-// pause ends what open has begun, when the operation has returned.
+// pause ends what open began. It is called after the operation has returned.
 func (v *operationView) pause() {
 	if v.display != nil {
 		v.display.Close()
@@ -149,7 +149,7 @@ func (v *operationView) pause() {
 	}
 }
 
-// close is pause after the last operation: it writes the timeline.
+// close is pause after the last operation. It also writes the timeline.
 func (v *operationView) close() {
 	v.pause()
 	if v.file == nil {
@@ -162,8 +162,8 @@ func (v *operationView) close() {
 	})
 }
 
-// redirectOutput has everything that goes to standard error, or to the terminal that it is,
-// go where the view leaves room for it.
+// redirectOutput sends everything for standard error through the view, if the view displays
+// live progress on the terminal.
 func (a *app) redirectOutput(mode progress.Mode, to io.Writer) (restore func()) {
 	if mode != progress.TTY {
 		return func() {}
@@ -173,7 +173,7 @@ func (a *app) redirectOutput(mode progress.Mode, to io.Writer) (restore func()) 
 	log.SetOutput(to)
 	klog.LogToStderr(false)
 	klog.SetOutput(io.Discard)
-	klog.SetOutputBySeverity("INFO", to) // which gets what is worse, too
+	klog.SetOutputBySeverity("INFO", to) // this includes more severe messages
 	return func() {
 		a.errOut = errOut
 		log.SetOutput(logOut)
@@ -182,15 +182,15 @@ func (a *app) redirectOutput(mode progress.Mode, to io.Writer) (restore func()) 
 	}
 }
 
-// timelineFile is where a timeline is written.
+// timelineFile is the file to which a timeline is written.
 type timelineFile struct {
 	file *os.File
-	// made is whether it was not there before.
+	// made is whether openTimeline created the file.
 	made   bool
 	encode func(io.Writer, *timeline.Timeline) error
 }
 
-// openTimeline opens a file, and leaves what is in it for now.
+// openTimeline opens a file without changing its content.
 func openTimeline(name string) (*timelineFile, error) {
 	t := &timelineFile{}
 	switch {
@@ -207,8 +207,8 @@ func openTimeline(name string) (*timelineFile, error) {
 	return t, err
 }
 
-// write puts a timeline in the place of what was in the file. Of an operation that
-// did not begin there is none.
+// write replaces the content of the file with a timeline. If no operation began, it writes
+// nothing.
 func (f *timelineFile) write(t *timeline.Timeline) (err error) {
 	defer func() {
 		if closed := f.file.Close(); err == nil {

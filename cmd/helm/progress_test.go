@@ -10,8 +10,8 @@ import (
 	"testing"
 )
 
-// TestTimelineFile refuses a file that cannot be written before anything is done, and
-// leaves no trace of an operation that did not begin.
+// TestTimelineFile checks that a file that cannot be written is rejected before anything is
+// done, and that an operation that did not begin leaves no file.
 func TestTimelineFile(t *testing.T) {
 	chart := writeChart(t, map[string]string{"Chart.yaml": orderedChart, "templates/layers.yaml": layers, "values.yaml": ""})
 	const before = "what somebody keeps here"
@@ -24,7 +24,7 @@ func TestTimelineFile(t *testing.T) {
 	for _, tt := range []struct{ name, file, says string }{
 		{"no such folder", filepath.Join(dir, "none", "t.html"), "--timeline: open "},
 		{"a folder", t.TempDir() + "/.html/", "--timeline: "},
-		{"neither page nor data", filepath.Join(dir, "t.txt"), "ends neither in .html nor in .json"},
+		{"neither page nor data", filepath.Join(dir, "t.txt"), "must end in .html or .json"},
 		{"an operation that did not begin", filepath.Join(dir, "new.html"), unreachable},
 		{"one that did not begin, and a file", kept, unreachable},
 	} {

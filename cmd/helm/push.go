@@ -61,7 +61,7 @@ func (a *app) push(o registryOptions, chart, remote string) error {
 	return err
 }
 
-// completePush offers files for the chart, then the beginnings of a remote.
+// completePush lists files for the chart, then beginnings for the remote.
 func (a *app) completePush(cmd *cobra.Command, args []string, word string) ([]string, cobra.ShellCompDirective) {
 	switch len(args) {
 	case 0:

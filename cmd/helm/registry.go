@@ -16,12 +16,12 @@ import (
 	"github.com/ordered-helm/helm/pkg/action"
 )
 
-// registryOptions say how an OCI registry is reached and who asks.
+// registryOptions contain the connection settings and credentials for an OCI registry.
 type registryOptions struct {
 	certFile  string
 	keyFile   string
 	caFile    string
-	insecure  bool // take any certificate
+	insecure  bool // accept any certificate
 	plainHTTP bool
 	username  string
 	password  string
@@ -39,7 +39,7 @@ func registryOptionsFrom(c *action.ChartPathOptions) registryOptions {
 	}
 }
 
-// addRegistryFlags adds the flags of commands that speak to registries.
+// addRegistryFlags adds the flags of commands that connect to registries.
 func addRegistryFlags(f *pflag.FlagSet, o *registryOptions) {
 	addRegistryTLSFlags(f, o)
 	f.BoolVar(&o.insecure, "insecure-skip-tls-verify", false, "skip TLS certificate checks for the registry (insecure)")
@@ -47,7 +47,7 @@ func addRegistryFlags(f *pflag.FlagSet, o *registryOptions) {
 	f.StringVar(&o.password, "password", "", "password for the registry")
 }
 
-// addRegistryTLSFlags adds those of them that logging in has under the same names.
+// addRegistryTLSFlags adds those flags that registry login has under the same names.
 func addRegistryTLSFlags(f *pflag.FlagSet, o *registryOptions) {
 	f.StringVar(&o.certFile, "cert-file", "", "client certificate for the registry")
 	f.StringVar(&o.keyFile, "key-file", "", "key of the client certificate")
@@ -55,14 +55,15 @@ func addRegistryTLSFlags(f *pflag.FlagSet, o *registryOptions) {
 	f.BoolVar(&o.plainHTTP, "plain-http", false, "connect to the registry over plain HTTP")
 }
 
-// changeTLS tells whether the options change how TLS is spoken. Plain HTTP is only in
-// question when they do not. A certificate without its key, or the reverse, is none.
+// changeTLS reports whether the options change the TLS settings. Plain HTTP is considered
+// only if they do not. A certificate without its key, or a key without its certificate, is
+// ignored.
 func (o registryOptions) changeTLS() bool {
 	return o.certFile != "" && o.keyFile != "" || o.caFile != "" || o.insecure
 }
 
-// tlsConfig reads the files that the options name. Helm's own code for it is internal, and
-// what it exports that does the same takes no user name.
+// tlsConfig reads the files that the options refer to. Helm's own function for this is
+// internal, and the exported one does not accept a user name.
 func (o registryOptions) tlsConfig() (*tls.Config, error) {
 	config := &tls.Config{InsecureSkipVerify: o.insecure}
 	if o.certFile != "" && o.keyFile != "" {

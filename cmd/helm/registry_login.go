@@ -42,7 +42,7 @@ func newRegistryLoginCmd(a *app) *cobra.Command {
 			if err := a.completeLogin(&o, fromStdin); err != nil {
 				return err
 			}
-			// The action panics over files that it cannot use.
+			// The action panics if it cannot use a file, so the files are checked first.
 			if _, err := o.tlsConfig(); err != nil {
 				return err
 			}
@@ -63,7 +63,7 @@ func newRegistryLoginCmd(a *app) *cobra.Command {
 	return cmd
 }
 
-// completeLogin gets what the flags leave open from standard input.
+// completeLogin reads what the flags do not set from standard input.
 func (a *app) completeLogin(o *registryOptions, fromStdin bool) error {
 	var err error
 	switch {
@@ -92,7 +92,7 @@ func (a *app) completeLogin(o *registryOptions, fromStdin bool) error {
 	return nil
 }
 
-// readPassword reads everything, and takes the end of the last line off.
+// readPassword reads everything, and removes the end of the last line.
 func readPassword(in io.Reader) (string, error) {
 	text, err := io.ReadAll(in)
 	if err != nil {
@@ -101,15 +101,15 @@ func readPassword(in io.Reader) (string, error) {
 	return strings.TrimSuffix(strings.TrimSuffix(string(text), "\n"), "\r"), nil
 }
 
-// prompt prints a question and returns the line that is typed.
+// prompt prints a question and returns the line that the user types.
 func (a *app) prompt(question string) (string, error) {
 	fmt.Fprint(a.out, question)
 	line, _, err := bufio.NewReader(a.in).ReadLine()
 	return string(line), err
 }
 
-// promptForSecret asks without showing what is typed; standard input must be a
-// terminal. That is back to what it was when the process is interrupted, too.
+// promptForSecret asks a question without echoing the input. Standard input must be a
+// terminal. The terminal is restored afterwards, also if the process is interrupted.
 func (a *app) promptForSecret(question string) (answer string, err error) {
 	terminal := a.in.Fd()
 	state, err := term.SaveState(terminal)

@@ -25,19 +25,19 @@ import (
 // releasePrinter prints a release as install, status and "get all" do.
 type releasePrinter struct {
 	release     *release.Release
-	details     bool // values, hooks and manifest
-	chart       bool // name and versions of the chart
+	details     bool // print values, hooks and manifest
+	chart       bool // print name and versions of the chart
 	description bool
 	resources   bool
 	hideNotes   bool
-	order       *orderNote     // nil where nothing is to be said of it
-	holder      *action.Holder // nil where nobody works on it, or that is not to be said
+	order       *orderNote     // nil if there is nothing to print about it
+	holder      *action.Holder // nil if there is none, or if it is not printed
 }
 
 func (p *releasePrinter) WriteJSON(out io.Writer) error { return output.EncodeJSON(out, p.content()) }
 func (p *releasePrinter) WriteYAML(out io.Writer) error { return output.EncodeYAML(out, p.content()) }
 
-// content is the release as programs read it.
+// content returns the release in the form for programs.
 func (p *releasePrinter) content() any {
 	rel := releaserecord.WithoutRecord(p.release)
 	if p.order == nil && p.holder == nil {
@@ -50,8 +50,8 @@ func (p *releasePrinter) content() any {
 	}{rel, p.order, p.holder}
 }
 
-// WriteTable prints the release for people. All is gathered before anything is
-// written, so that an error leaves no half of it on the screen.
+// WriteTable prints the release for people. It collects the text before it writes anything,
+// so that an error leaves no partial output.
 func (p *releasePrinter) WriteTable(out io.Writer) error {
 	if p.release == nil {
 		return nil
@@ -79,7 +79,7 @@ func (p *releasePrinter) WriteTable(out io.Writer) error {
 func (a *app) printDeployed(format output.Format, p *releasePrinter) error {
 	err := format.Write(a.out, p)
 	if format != output.Table {
-		return err // programs read it, and get nothing
+		return err // programs read the output, and get nothing
 	}
 	a.printed(err)
 	return nil
@@ -117,9 +117,9 @@ func (p *releasePrinter) printResources(text *bytes.Buffer) {
 	fmt.Fprintln(text, "RESOURCES:")
 	for _, kind := range slices.Sorted(maps.Keys(byKind)) {
 		fmt.Fprintf(text, "==> %s\n", kind)
-		// The printer puts a heading over the first table of a kind; each kind
-		// takes a new one.
-		rows, _ := get.NewHumanPrintFlags().ToPrinter("") // fails for unknown formats only, and "" is known
+		// The printer prints a heading above the first table of a kind, so each kind needs
+		// a new printer.
+		rows, _ := get.NewHumanPrintFlags().ToPrinter("") // NewHumanPrintFlags fails only for unknown formats, and "" is known
 		printer := &get.TablePrinter{Delegate: rows}
 		for _, object := range byKind[kind] {
 			if err := printer.PrintObj(object, text); err != nil {

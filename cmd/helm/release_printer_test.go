@@ -20,8 +20,8 @@ import (
 	"github.com/ordered-helm/helm/internal/sequencer"
 )
 
-// releases returns a release twice: with the files that its chart had, and with
-// the record of its order among them.
+// releases returns a release twice: with the files of its chart, and with the record of its
+// order added to them.
 func releases(t *testing.T, files ...*chart.File) (bare, recorded *release.Release) {
 	t.Helper()
 	ch := &chart.Chart{Metadata: &chart.Metadata{APIVersion: "v2", Name: "shop", Version: "1.0.0"}, Files: files}

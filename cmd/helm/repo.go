@@ -28,11 +28,10 @@ The repositories are stored in $HELM_REPOSITORY_CONFIG, and their indexes in
 $HELM_REPOSITORY_CACHE.
 `
 
-// defaultFetchTimeout bounds the download of an index unless --timeout says
-// otherwise.
+// defaultFetchTimeout is the timeout for the download of an index unless --timeout is set.
 const defaultFetchTimeout = getter.DefaultHTTPTimeout * time.Second
 
-// repositoryFileMode keeps passwords to the user.
+// repositoryFileMode keeps other users from reading passwords.
 const repositoryFileMode = 0o600
 
 func newRepoCmd(a *app) *cobra.Command {
@@ -52,7 +51,7 @@ func newRepoCmd(a *app) *cobra.Command {
 	return cmd
 }
 
-// openRepository returns the repository of an entry, with the cache of the
+// openRepository returns the repository of an entry, with the cache directory from the
 // settings.
 func (a *app) openRepository(entry *repo.Entry, timeout time.Duration) (*repo.ChartRepository, error) {
 	r, err := repo.NewChartRepository(entry, getter.All(a.settings, getter.WithTimeout(timeout)))
@@ -65,8 +64,8 @@ func (a *app) openRepository(entry *repo.Entry, timeout time.Duration) (*repo.Ch
 	return r, nil
 }
 
-// repositories reads the repository file. What could be read is returned with
-// an error, too.
+// repositories reads the repository file. If it returns an error, it also returns what it
+// could read.
 func (a *app) repositories() (*repo.File, error) {
 	return chartrepo.LoadFile(a.settings.RepositoryConfig)
 }

@@ -31,7 +31,7 @@ a repository that cannot be reached is not added.
 To assign an existing name to another repository, use --force-update.
 `
 
-// repoAddInput is what repo add is told on the command line.
+// repoAddInput is the command-line input of repo add.
 type repoAddInput struct {
 	entry           repo.Entry
 	passwordStdin   bool
@@ -127,7 +127,7 @@ func (a *app) addRepository(ctx context.Context, in *repoAddInput, stdin io.Read
 	return nil
 }
 
-// rejectRetiredRepository refuses the addresses of repositories that no longer exist.
+// rejectRetiredRepository rejects the addresses of repositories that no longer exist.
 func rejectRetiredRepository(address string) error {
 	for _, gone := range []struct{ address, instead string }{
 		{"//kubernetes-charts.storage.googleapis.com", "https://charts.helm.sh/stable"},
@@ -140,8 +140,9 @@ func rejectRetiredRepository(address string) error {
 	return nil
 }
 
-// lockRepositories keeps other processes of helm that lock it, as stock Helm's
-// "repo add" does, from changing the repository file until unlock is called. It waits half a minute for them.
+// lockRepositories locks the repository file until unlock is called. This keeps other helm
+// processes that use the same lock, as "repo add" of stock Helm does, from changing the
+// file. It waits up to half a minute for the lock.
 func lockRepositories(ctx context.Context, file string) (unlock func(), err error) {
 	if err := os.MkdirAll(filepath.Dir(file), 0o777); err != nil {
 		return nil, err
@@ -156,7 +157,7 @@ func lockRepositories(ctx context.Context, file string) (unlock func(), err erro
 	return func() { _ = lock.Unlock() }, nil // the end of the process unlocks it too
 }
 
-// lockPath is the file that stock Helm locks, too.
+// lockPath returns the path of the file that stock Helm locks too.
 func lockPath(file string) string {
 	if ext := filepath.Ext(file); ext != file {
 		file = strings.TrimSuffix(file, ext)

@@ -29,7 +29,7 @@ func newRepoListCmd(a *app) *cobra.Command {
 	}
 	out := addOutputFlag(cmd)
 	cmd.RunE = func(*cobra.Command, []string) error {
-		// Nothing can be listed from a file that cannot be read.
+		// A file that cannot be read has no repositories to list.
 		file, _ := a.repositories()
 		rows := newRepoRows(file)
 		if len(rows) == 0 && out.format == output.Table {
@@ -48,7 +48,7 @@ type repoRow struct {
 
 type repoRows []repoRow
 
-// newRepoRows never returns nil, so that no repositories are [] in JSON.
+// newRepoRows never returns nil, so that an empty list is [] in JSON.
 func newRepoRows(file *repo.File) repoRows {
 	rows := make(repoRows, 0, len(file.Repositories))
 	for _, entry := range file.Repositories {

@@ -46,7 +46,7 @@ func (a *app) removeRepositories(ctx context.Context, names []string) error {
 		return err
 	}
 	defer unlock()
-	if file, err = a.repositories(); err != nil { // what was read in part must not be written back
+	if file, err = a.repositories(); err != nil { // a file that was read only partly must not be written back
 		return fmt.Errorf("failed loading file: %s: %w", a.settings.RepositoryConfig, err)
 	}
 	for _, name := range names {
@@ -64,8 +64,8 @@ func (a *app) removeRepositories(ctx context.Context, names []string) error {
 	return nil
 }
 
-// removeCached deletes what is cached of a repository. The list of its charts
-// only serves completion, and is not missed.
+// removeCached deletes the cached files of a repository. Errors about the list of its
+// charts are ignored, because only completion uses it.
 func removeCached(cache, name string) error {
 	_ = os.Remove(filepath.Join(cache, helmpath.CacheChartsFile(name)))
 	err := os.Remove(filepath.Join(cache, helmpath.CacheIndexFile(name)))

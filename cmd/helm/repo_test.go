@@ -91,8 +91,8 @@ func TestRepositoriesWithAnEmptyEntry(t *testing.T) {
 	a.warnOfMovedRepositories()
 }
 
-// TestUpdateRepositories sees that what became of each repository is said in
-// their order.
+// TestUpdateRepositories checks that the results are printed in the order of the
+// repositories.
 func TestUpdateRepositories(t *testing.T) {
 	good := httptest.NewServer(http.HandlerFunc(func(w http.ResponseWriter, _ *http.Request) {
 		_, _ = w.Write([]byte("apiVersion: v1\nentries: {}\n"))

@@ -50,8 +50,8 @@ func newRepoUpdateCmd(a *app) *cobra.Command {
 	return cmd
 }
 
-// updateRepositories fetches the indexes of the repositories named; of all if
-// none is.
+// updateRepositories fetches the indexes of the named repositories, or of all repositories
+// if none are named.
 func (a *app) updateRepositories(names []string, timeout time.Duration, strict bool) error {
 	entries, err := a.entriesToUpdate(names)
 	if err != nil {
@@ -67,7 +67,7 @@ func (a *app) updateRepositories(names []string, timeout time.Duration, strict b
 	}
 	fmt.Fprintln(a.out, "Hang tight while we grab the latest from your chart repositories...")
 	if failed := a.fetchIndexes(repositories); len(failed) > 0 && strict {
-		return fmt.Errorf("Failed to update the following repositories: %s", failed) //nolint:staticcheck // stock's words
+		return fmt.Errorf("Failed to update the following repositories: %s", failed) //nolint:staticcheck // Helm's message
 	}
 	fmt.Fprintln(a.out, "Update Complete. ⎈Happy Helming!⎈")
 	return nil
@@ -93,8 +93,8 @@ func (a *app) entriesToUpdate(names []string) ([]*repo.Entry, error) {
 	}), nil
 }
 
-// fetchIndexes fetches the indexes, says what became of each, and returns the URLs
-// of those that failed.
+// fetchIndexes fetches the indexes, prints the result for each, and returns the URLs that
+// failed.
 func (a *app) fetchIndexes(repositories []*repo.ChartRepository) (failed []string) {
 	chartrepo.Fetch(repositories, func(r *repo.ChartRepository, err error) {
 		if err != nil {

@@ -21,7 +21,7 @@ func (a *app) revision(name string, revision int) (*release.Release, error) {
 	return get.Run(name)
 }
 
-// lastRevision reads the latest revision of a release; nil if there is none.
+// lastRevision reads the latest revision of a release. It returns nil if there is none.
 func (a *app) lastRevision(name string) (*release.Release, error) {
 	history, err := action.NewHistory(a.config).Run(name)
 	switch {

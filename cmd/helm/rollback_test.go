@@ -35,7 +35,7 @@ func TestRollback(t *testing.T) {
 		{"rollback stop", failure("release: not found")},
 		{"rollback Shop_", failure("prepareRollback: Release name is invalid: Shop_")},
 		{"rollback", failure("\"helm rollback\" requires at least 1 argument\n\nUsage:  helm rollback <RELEASE> [REVISION] [flags]")},
-		{"rollback shop --readiness-timeout -1s", failure("--readiness-timeout -1s: the time to wait must be longer than 0")},
+		{"rollback shop --readiness-timeout -1s", failure("--readiness-timeout -1s: must be greater than 0")},
 	}
 	for _, tt := range tests {
 		t.Run(tt.line, func(t *testing.T) {

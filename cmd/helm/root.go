@@ -96,10 +96,10 @@ func newRootCmd(a *app) *cobra.Command {
 		},
 	}
 	cmd.SetArgs(a.args)
-	if a.out != os.Stdout { // what cobra says of mistakes goes to stderr only where no output is set
+	if a.out != os.Stdout { // cobra prints error messages to stderr only if no output is set
 		cmd.SetOut(a.out)
 	}
-	cmd.SetErr(terminal.NewWriter(a.errOut)) // errors quote names of others
+	cmd.SetErr(terminal.NewWriter(a.errOut)) // errors can quote names from outside
 
 	a.settings.AddFlags(cmd.PersistentFlags())
 	addKlogFlags(cmd.PersistentFlags())
@@ -141,9 +141,9 @@ func newRootCmd(a *app) *cobra.Command {
 	return cmd
 }
 
-// readGlobalFlags sets the global flags before the command is known: plugins and
-// the completion of words, whose own flags are not parsed, need them. What is wrong
-// with the flags is reported when the command runs.
+// readGlobalFlags parses the global flags before the command is known. Plugins and shell
+// completion need this, because their own flags are not parsed. Errors in the flags are
+// reported when the command runs.
 func readGlobalFlags(global *pflag.FlagSet, words []string) {
 	usual := global.ParseErrorsAllowlist
 	defer func() { global.ParseErrorsAllowlist = usual }()
@@ -152,15 +152,15 @@ func readGlobalFlags(global *pflag.FlagSet, words []string) {
 	global.Visit(startList)
 }
 
-// startList has a flag that collects values, and was given some, begin anew when
-// it is next parsed, and keep those that it has until then.
+// startList makes a list flag that was set drop its values when it is parsed the next time.
+// Until then it keeps them.
 func startList(flag *pflag.Flag) {
 	if list, ok := flag.Value.(pflag.SliceValue); ok {
 		flag.Value = &startedList{Value: flag.Value, list: list}
 	}
 }
 
-// startedList is the value of a flag that was parsed before.
+// startedList is the value of a flag that was already parsed.
 type startedList struct {
 	pflag.Value
 	list   pflag.SliceValue
@@ -181,9 +181,8 @@ func (l *startedList) Append(value string) error     { return l.list.Append(valu
 func (l *startedList) Replace(values []string) error { return l.list.Replace(values) }
 func (l *startedList) GetSlice() []string            { return l.list.GetSlice() }
 
-// warnOfMovedRepositories tells users of Helm's first two public repositories
-// that these have moved. A repository file that cannot be read is reported by
-// the commands that need it.
+// warnOfMovedRepositories warns users of Helm's first two public repositories that these
+// have moved. An unreadable repository file is reported by the commands that need it.
 func (a *app) warnOfMovedRepositories() {
 	file, err := a.repositories()
 	if err != nil {

@@ -31,7 +31,7 @@ func newSearchCmd(a *app) *cobra.Command {
 	return cmd
 }
 
-// searchOutput is how both searches print what they found.
+// searchOutput controls how both searches print their results.
 type searchOutput struct {
 	format        *formatFlag
 	columnWidth   uint
@@ -49,7 +49,7 @@ func (o *searchOutput) addOwnFlags(f *pflag.FlagSet) {
 	f.BoolVar(&o.failIfNothing, "fail-on-no-result", false, "fail if nothing is found")
 }
 
-// found is what a search found: rows, as structures for programs and as a table.
+// found is the result of a search: its rows, in the form for programs and as a table.
 type found struct {
 	rows    any
 	heading []any

@@ -27,7 +27,7 @@ To install one of the charts, add its repository. --list-repo-url prints its URL
 
 const defaultHub = "https://hub.helm.sh"
 
-// searchHubInput is what search hub is told on the command line.
+// searchHubInput is the command-line input of search hub.
 type searchHubInput struct {
 	endpoint     string
 	repositories bool

@@ -30,10 +30,10 @@ The latest stable version of each chart is listed; --devel allows development ve
     $ helm search repo --regexp '^example/p.*'
 `
 
-// maxScore is the worst match of a word that is still listed.
+// maxScore is the worst score with which a match is still listed.
 const maxScore = 25
 
-// searchRepoInput is what search repo is told on the command line.
+// searchRepoInput is the command-line input of search repo.
 type searchRepoInput struct {
 	regexp, versions, devel bool
 	version                 string
@@ -86,8 +86,8 @@ func (a *app) searchRepositories(in *searchRepoInput, args []string) error {
 	return in.output.print(a.out, newChartRows(results))
 }
 
-// searchIndex reads what is cached of the repositories, every version of every
-// chart.
+// searchIndex reads every version of every chart from the cached indexes of the
+// repositories.
 func (a *app) searchIndex() (*search.Index, error) {
 	file, err := a.repositories()
 	if errors.Is(err, fs.ErrNotExist) || len(file.Repositories) == 0 {
@@ -106,8 +106,8 @@ func (a *app) searchIndex() (*search.Index, error) {
 	return index, nil
 }
 
-// withinRange returns the results whose version is in a range: of each chart the
-// first, unless all are wanted.
+// withinRange returns the results whose version is in a range. For each chart it returns
+// only the first, unless all are requested.
 func withinRange(results []*search.Result, versions string, all bool) ([]*search.Result, error) {
 	constraint, err := semver.NewConstraint(versions)
 	if err != nil {

@@ -11,10 +11,9 @@ import (
 	"github.com/ordered-helm/helm/internal/render"
 )
 
-// selectDocuments returns the documents of a manifest that templates matching
-// one of the patterns rendered: pattern by pattern, and for each in the order of
-// the manifest. A pattern that matches nothing is an error; one that cannot be
-// parsed matches nothing.
+// selectDocuments returns the documents of a manifest whose template matches one of the
+// patterns, pattern by pattern, and in manifest order within each pattern. A pattern
+// without matches is an error; an invalid pattern matches nothing.
 func selectDocuments(manifest string, patterns []string) ([]string, error) {
 	documents := splitDocuments(manifest)
 	var selected []string
@@ -34,17 +33,17 @@ func selectDocuments(manifest string, patterns []string) ([]string, error) {
 	return selected, nil
 }
 
-// document is a document of a manifest with the path, below the chart's own
-// folder, of the template that it came from.
+// document is a document of a manifest with the path of its template, relative to the
+// chart's directory.
 type document struct {
 	source string
 	text   string
 }
 
-// splitDocuments returns the documents of a manifest that name their source, in
-// their order.
+// splitDocuments returns the documents of a manifest that contain their source, in manifest
+// order.
 func splitDocuments(manifest string) []document {
-	// The chart's name comes first in a source and is no part of a pattern.
+	// A source begins with the name of the chart, which is not part of a pattern.
 	source := regexp.MustCompile(`# Source: [^/]+/(.+)`)
 
 	var documents []document

@@ -14,35 +14,35 @@ import (
 	"time"
 )
 
-// exitOnSignal is what a shell adds to the number of the signal that ended a program.
+// exitOnSignal is the number that shells add to the number of the signal that ended a
+// program.
 const exitOnSignal = 128
 
-// doubled is how soon after the first signal another one is the same: who runs helm may
-// pass on what the terminal has sent to both.
+// doubled is how soon after the first signal a further one counts as the same: the terminal
+// sends the signal to helm and to the program that started it, which may forward it.
 const doubled = 500 * time.Millisecond
 
-// interruption is what is said and done when a process is told to stop while it works
-// on a release.
+// interruption is what happens if the process is told to stop while it works on a release.
 type interruption struct {
 	// announce is called once, at the first signal, before the context ends.
 	announce func()
-	// leave is called at the second one: it ends the process with an exit code.
+	// leave is called at the second signal. It ends the process with an exit code.
 	leave func(code int)
 }
 
-// cancelOnSignal returns a context that ends when the process is interrupted or
-// asked to terminate, or its terminal goes away. What was begun is then recorded, and
-// undone where that was asked for; a second signal does not wait for that. Nor does an
-// operation end half done because nobody reads any more what it says of its progress.
-// Once stop was called, which may be more than once, signals end the process as usual.
+// cancelOnSignal returns a context that is cancelled if the process is interrupted or asked
+// to terminate, or if its terminal closes. The operation then records what it began, and
+// undoes it if that was requested; a second signal does not wait for this. If nobody reads
+// the progress output any more, the operation continues. After a call to stop, signals end
+// the process as usual. stop can be called more than once.
 func cancelOnSignal(parent context.Context, i interruption) (ctx context.Context, stop func()) {
 	ctx, cancel := context.WithCancel(parent)
 	signals := make(chan os.Signal, 2)
 	signal.Notify(signals, os.Interrupt, syscall.SIGTERM)
-	if !signal.Ignored(syscall.SIGHUP) { // as nohup has it
+	if !signal.Ignored(syscall.SIGHUP) { // nohup ignores this signal
 		signal.Notify(signals, syscall.SIGHUP)
 	}
-	unread := make(chan os.Signal, 1) // taken, so that it does not end the process
+	unread := make(chan os.Signal, 1) // received, so that the signal does not end the process
 	signal.Notify(unread, syscall.SIGPIPE)
 
 	done := make(chan struct{})
@@ -57,7 +57,7 @@ func cancelOnSignal(parent context.Context, i interruption) (ctx context.Context
 					i.announce()
 					cancel()
 				} else if time.Since(first) > doubled {
-					number, _ := s.(syscall.Signal) // as all of them are
+					number, _ := s.(syscall.Signal) // this holds for all of them
 					i.leave(exitOnSignal + int(number))
 				}
 			case <-done:
@@ -74,23 +74,23 @@ func cancelOnSignal(parent context.Context, i interruption) (ctx context.Context
 	})
 }
 
-// interruptible is an operation on a release that a signal ends.
+// interruptible is an operation on a release that a signal can cancel.
 type interruptible struct {
 	release string
-	// notice is the sentence that says so, and to whom it goes.
+	// notice is the sentence that reports the cancellation, and to receives it.
 	notice string
-	to        io.Writer
-	// remainingWork is what is still done after that; held is whether the release stays held
-	// if that is not waited for.
+	to     io.Writer
+	// remainingWork is what is still done after the signal. staysLocked is whether the
+	// release stays locked if the process does not wait for that.
 	remainingWork string
-	staysLocked  bool
+	staysLocked   bool
 }
 
-// terminalRestoreTimeout is how long the terminal may take to be as it was before.
+// terminalRestoreTimeout is how long restoring the terminal may take.
 const terminalRestoreTimeout = time.Second
 
-// untilSignal is cancelOnSignal for an operation that a view shows: it was opened
-// before.
+// untilSignal is cancelOnSignal for an operation that a view displays. The view must have
+// been opened.
 func (a *app) untilSignal(ctx context.Context, view *operationView, op interruptible) (context.Context, func()) {
 	errOut, display := a.errOut, view.display
 	if op.to == nil {
@@ -106,7 +106,7 @@ func (a *app) untilSignal(ctx context.Context, view *operationView, op interrupt
 			go func() { defer close(closed); display.Close() }()
 			select {
 			case <-closed:
-			case <-time.After(terminalRestoreTimeout): // the process ends all the same
+			case <-time.After(terminalRestoreTimeout): // the process ends without the display being closed
 			}
 			fmt.Fprintln(view.errOut, op.exitMessage())
 			os.Exit(code)
@@ -114,7 +114,7 @@ func (a *app) untilSignal(ctx context.Context, view *operationView, op interrupt
 	})
 }
 
-// exitMessage says how it goes on after a second signal.
+// exitMessage says what state the release is in after a second signal.
 func (op *interruptible) exitMessage() string {
 	if !op.staysLocked {
 		return fmt.Sprintf("Exited immediately: the result for release %s is not recorded.", op.release)

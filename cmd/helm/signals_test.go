@@ -31,7 +31,7 @@ func TestCancelOnSignal(t *testing.T) {
 			}
 			send(t, signal)
 			<-ctx.Done()
-			for code := 0; code == 0; { // what comes too soon after the first does not count
+			for code := 0; code == 0; { // a signal that comes too soon after the first is ignored
 				send(t, signal)
 				select {
 				case code = <-left:
@@ -41,7 +41,7 @@ func TestCancelOnSignal(t *testing.T) {
 				case <-time.After(doubled / 2):
 				}
 			}
-			stop() // returns when the watcher is gone: announced may be read
+			stop() // returns after the watcher has ended, so announced can be read
 			if time.Since(began) < doubled {
 				t.Error("left because of a signal that is the first one once more")
 			}

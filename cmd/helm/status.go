@@ -45,15 +45,15 @@ func newStatusCmd(a *app) *cobra.Command {
 	f.BoolVar(&client.ShowDescription, "show-desc", false, "also print the description of the revision")
 	f.BoolVar(&client.ShowResources, "show-resources", false, "print the resources of the release as they are in the cluster")
 	cmd.RunE = func(_ *cobra.Command, args []string) error {
-		// As with kubectl: for people a table of the resources, for programs
-		// the resources themselves.
+		// As with kubectl, people get a table of the resources, and programs get the
+		// resources themselves.
 		client.ShowResourcesTable = out.format == output.Table
 		rel, err := client.Run(args[0])
 		if err != nil {
 			return err
 		}
 		order, holder := noteOrder(rel), action.HolderOf(rel)
-		rel.Chart = nil // status does not print the chart, in JSON and YAML neither
+		rel.Chart = nil // status does not print the chart, also not in JSON and YAML
 		return out.format.Write(a.out, &releasePrinter{
 			release:     rel,
 			description: client.ShowDescription,

@@ -46,7 +46,7 @@ their own. It implies --wait=ordered, without comments.
 
 const sequenceAsFlagName = "sequence-as"
 
-// templateOptions are the flags that template has beside those of install.
+// templateOptions are the flags that template has in addition to those of install.
 type templateOptions struct {
 	validate    bool
 	skipTests   bool
@@ -116,7 +116,7 @@ func (a *app) template(ctx context.Context, in *chartInput, opts *templateOption
 		}
 		return runErr
 	}
-	// With --debug what was rendered is printed even if it is not valid.
+	// With --debug, the rendered output is printed even if it is invalid.
 	if rel != nil {
 		if err := a.printRendered(client, opts, rel); err != nil {
 			return err
@@ -125,7 +125,7 @@ func (a *app) template(ctx context.Context, in *chartInput, opts *templateOption
 	return runErr
 }
 
-// arrange tells the action in which order to return what it renders.
+// arrange sets the order in which the action returns the rendered documents.
 func (opts *templateOptions) arrange(client *action.Install) error {
 	switch action.Arrangement(opts.sequenceAs) {
 	case action.ArrangeStock:
@@ -140,7 +140,7 @@ func (opts *templateOptions) arrange(client *action.Install) error {
 	return fmt.Errorf("invalid --%s %q: must be %q", sequenceAsFlagName, opts.sequenceAs, action.ArrangeArgoCD)
 }
 
-// renderFor sets what templates see of the cluster.
+// renderFor sets the capabilities of the cluster that templates see.
 func renderFor(client *action.Install, kubeVersion string, apiVersions []string) error {
 	if kubeVersion != "" {
 		parsed, err := chartutil.ParseKubeVersion(kubeVersion)
@@ -153,8 +153,8 @@ func renderFor(client *action.Install, kubeVersion string, apiVersions []string)
 	return nil
 }
 
-// printRendered prints a release's manifest and hooks, or those of its
-// documents that were asked for.
+// printRendered prints the manifest and hooks of a release, or only the requested
+// documents.
 func (a *app) printRendered(client *action.Install, opts *templateOptions, rel *release.Release) error {
 	var text bytes.Buffer
 	fmt.Fprintln(&text, strings.TrimSpace(rel.Manifest))
@@ -189,8 +189,7 @@ func (a *app) printRendered(client *action.Install, opts *templateOptions, rel *
 	return err
 }
 
-// withoutMarkers leaves the marks of layers out, of which only some documents are
-// printed.
+// withoutMarkers removes the markers of layers, because only some documents are printed.
 func withoutMarkers(client *action.Install, document string) string {
 	if client.Arrange == action.ArrangeOrdered {
 		return action.WithoutMarkers(document)
@@ -198,8 +197,8 @@ func withoutMarkers(client *action.Install, document string) string {
 	return document
 }
 
-// writeHook writes a hook to its file below a folder. A file that is there
-// already holds what the same template rendered before: the hook is added.
+// writeHook writes a hook to its file in a directory. If the file exists, it contains what
+// the same template rendered before, and the hook is appended.
 func (a *app) writeHook(dir string, hook *release.Hook) error {
 	path := dir + string(filepath.Separator) + hook.Path
 	const (

@@ -33,7 +33,7 @@ logs of all tests that ran are printed as well. $HELM_MAX_PARALLEL_HOOKS limits 
 tests run in parallel.
 `
 
-// testInput is what test is told on the command line.
+// testInput is the command-line input of test.
 type testInput struct {
 	client   *action.ReleaseTesting
 	filters  []string
@@ -62,8 +62,8 @@ func newTestCmd(a *app) *cobra.Command {
 	return cmd
 }
 
-// test runs the tests of a release. It ends early when the process is told to
-// stop. The release is printed whatever became of its tests.
+// test runs the tests of a release. A signal to the process cancels it. The release is
+// printed whether its tests succeed or fail.
 func (a *app) test(ctx context.Context, in *testInput, name string) error {
 	limit, err := parallelHooks()
 	if err != nil {
@@ -89,7 +89,7 @@ func (a *app) test(ctx context.Context, in *testInput, name string) error {
 	if rel == nil {
 		return failure
 	}
-	if !in.logs { // which are still to be fetched
+	if !in.logs { // the logs still have to be fetched
 		stop()
 	}
 	printer := &releasePrinter{release: in.pickedLast(rel), details: a.settings.Debug, hideNotes: client.HideNotes}
@@ -101,8 +101,7 @@ func (a *app) test(ctx context.Context, in *testInput, name string) error {
 	return failure
 }
 
-// readFilters sorts the filters. As in Helm, others than those by name are passed
-// over.
+// readFilters parses the filters. As in Helm, filters that are not by name are ignored.
 func (in *testInput) readFilters() {
 	not := regexp.MustCompile(`^!\s?name=`)
 	for _, filter := range in.filters {
@@ -114,8 +113,8 @@ func (in *testInput) readFilters() {
 	}
 }
 
-// pickedLast puts, for printing, the hooks that the filters leave out before the
-// others, as Helm does.
+// pickedLast reorders the hooks for printing: hooks that the filters leave out come first,
+// as in Helm.
 func (in *testInput) pickedLast(rel *release.Release) *release.Release {
 	printed := *rel
 	printed.Hooks = slices.Clone(rel.Hooks)

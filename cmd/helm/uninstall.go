@@ -84,8 +84,8 @@ func newUninstallCmd(a *app) *cobra.Command {
 	return cmd
 }
 
-// uninstall removes one release. It ends early when the process is told to
-// stop, with the release's record kept.
+// uninstall uninstalls one release. A signal to the process cancels it, and the release
+// record is kept.
 func (a *app) uninstall(ctx context.Context, client *action.Uninstall, view *operationView, name string) error {
 	client.OnEvent, client.FollowHookLogs = view.open()
 	defer view.pause()

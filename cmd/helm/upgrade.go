@@ -73,7 +73,7 @@ TRYING IT OUT
 Both print all rendered manifests, including Secrets unless --hide-secret is given.
 `
 
-// upgradeInput is what upgrade is told on the command line.
+// upgradeInput is the command-line input of upgrade.
 type upgradeInput struct {
 	app             *app
 	client          *action.Upgrade
@@ -110,7 +110,7 @@ func newUpgradeCmd(in *upgradeInput) *cobra.Command {
 		},
 	}
 	f := cmd.Flags()
-	f.SetOutput(a.errOut) // what the parser says of deprecated flags is no result
+	f.SetOutput(a.errOut) // the parser's messages about deprecated flags are not part of the result
 	in.addOperationFlags(cmd)
 	addProgressFlags(cmd, &in.progress)
 	in.addReleaseFlags(f)
@@ -123,7 +123,7 @@ func newUpgradeCmd(in *upgradeInput) *cobra.Command {
 	return cmd
 }
 
-// addOperationFlags adds the flags that say how the upgrade goes about it.
+// addOperationFlags adds the flags that control how the upgrade is performed.
 func (in *upgradeInput) addOperationFlags(cmd *cobra.Command) {
 	client, f := in.client, cmd.Flags()
 	f.BoolVarP(&client.Install, "install", "i", false, "install the release if it does not exist")
@@ -133,7 +133,7 @@ func (in *upgradeInput) addOperationFlags(cmd *cobra.Command) {
 	f.BoolVar(&client.HideSecret, "hide-secret", false, "do not print Secrets; requires --dry-run")
 	f.BoolVar(&client.Force, "force", false, "update resources by replacing them")
 	f.BoolVar(&client.Recreate, "recreate-pods", false, "delete the pods of updated resources, so that they are recreated")
-	_ = f.MarkDeprecated("recreate-pods", "functionality will no longer be updated. Consult the documentation for other methods to recreate pods") // fails for unknown flags only
+	_ = f.MarkDeprecated("recreate-pods", "functionality will no longer be updated. Consult the documentation for other methods to recreate pods") // fails only for unknown flags
 	f.BoolVar(&client.DisableHooks, "no-hooks", false, "do not run hooks")
 	f.BoolVar(&client.DisableOpenAPIValidation, "disable-openapi-validation", false, "do not validate rendered manifests against the OpenAPI schema of the cluster")
 	f.BoolVar(&client.SkipCRDs, "skip-crds", false, "do not install the custom resource definitions of the chart: those in crds/ directories with --install (an upgrade never changes them), and crd-install hooks")
@@ -147,8 +147,8 @@ func (in *upgradeInput) addOperationFlags(cmd *cobra.Command) {
 	f.BoolVar(&client.TakeOwnership, "take-ownership", false, "adopt existing resources that belong to no release or to another one")
 }
 
-// addReleaseFlags adds the flags that say what the new revision consists of, and
-// what is kept and printed of it.
+// addReleaseFlags adds the flags for the content of the new revision, and for what is kept
+// and printed.
 func (in *upgradeInput) addReleaseFlags(f *pflag.FlagSet) {
 	client := in.client
 	f.BoolVar(&client.Devel, "devel", false, "allow development versions, like --version '>0.0.0-0'; --version takes precedence")
@@ -170,10 +170,10 @@ func addHistoryMaxFlag(f *pflag.FlagSet, limit *int, value int) {
 	f.IntVar(limit, "history-max", value, "maximum number of revisions to keep; 0 means no limit. Can also be set with $HELM_MAX_HISTORY")
 }
 
-// upgradeFailed is what Helm says before the failure of an upgrade.
+// upgradeFailed is Helm's prefix for the failure of an upgrade.
 const upgradeFailed = "UPGRADE FAILED: "
 
-// run upgrades the release, or installs it if there is none and this is wanted.
+// run upgrades the release, or installs it if it does not exist and --install is set.
 func (in *upgradeInput) run(ctx context.Context, name, reference string) (*release.Release, error) {
 	if err := in.checkReadiness(); err != nil {
 		return nil, err
@@ -219,7 +219,7 @@ func (in *upgradeInput) run(ctx context.Context, name, reference string) (*relea
 	return rel, nil
 }
 
-// afterSignal says what is still done when the process is told to stop.
+// afterSignal describes what is still done after the process is told to stop.
 func (in *upgradeInput) afterSignal() string {
 	waits := "the new revision is recorded as failed"
 	if in.client.CleanupOnFail {
@@ -231,16 +231,15 @@ func (in *upgradeInput) afterSignal() string {
 	return waits
 }
 
-// announce says something about the release to people, where no program reads
-// the result.
+// announce prints a message about the release, unless the output is for programs.
 func (in *upgradeInput) announce(format, name string) {
 	if in.output.format == output.Table {
 		fmt.Fprintf(in.app.out, format, name)
 	}
 }
 
-// begin prepares the client. With --install it returns the release's last revision, if
-// there is any.
+// begin prepares the client. With --install, it returns the last revision of the release,
+// if there is one.
 func (in *upgradeInput) begin(name string) (*release.Release, error) {
 	in.client.Namespace = in.app.settings.Namespace()
 	registry, err := in.app.registryFor(&in.client.ChartPathOptions)
@@ -255,8 +254,7 @@ func (in *upgradeInput) begin(name string) (*release.Release, error) {
 	return in.app.lastRevision(name)
 }
 
-// installs tells whether a release with this last revision is installed, and not
-// upgraded.
+// installs reports whether a release with this last revision is installed and not upgraded.
 func (in *upgradeInput) installs(last *release.Release) bool {
 	return in.client.Install && (last == nil || last.Info.Status == release.StatusUninstalled)
 }
@@ -283,12 +281,12 @@ func (in *upgradeInput) load(ctx context.Context, reference string) (*chart.Char
 	return chrt, vals, err
 }
 
-// installation is the install that takes the place of the upgrade. With replace
-// it takes the name of a release whose history was kept.
+// installation returns the install that replaces the upgrade. With replace, it reuses the
+// name of a release whose history was kept.
 func (in *upgradeInput) installation(replace bool) *chartInput {
 	from := in.client
 	to := action.NewInstall(in.app.config)
-	to.ChartPathOptions = from.ChartPathOptions // with the registry client in it
+	to.ChartPathOptions = from.ChartPathOptions // includes the registry client
 	to.Replace = replace
 	to.Namespace = from.Namespace
 	to.CreateNamespace = in.createNamespace

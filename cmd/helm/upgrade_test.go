@@ -47,8 +47,8 @@ func TestUpgrade(t *testing.T) {
 	tests := []struct {
 		name, line, data string
 		code             int
-		stdout           []string // in this order, the first at the beginning
-		stderr           string   // at the beginning
+		stdout           []string // in this order; stdout begins with the first
+		stderr           string   // the beginning of stderr
 	}{
 		{name: "upgrade", line: "upgrade shop " + chart, data: deployed, stdout: []string{happy, "REVISION: 2\n", "NOTES:\nIt is red.\n"}},
 		{name: "values", line: "upgrade shop --set color=blue " + chart, data: deployed, stdout: []string{happy, "It is blue.\n"}},
@@ -68,7 +68,7 @@ func TestUpgrade(t *testing.T) {
 		{name: "Secrets hidden for nothing", line: "upgrade shop --hide-secret " + chart, data: deployed, code: 1,
 			stderr: "Error: UPGRADE FAILED: Hiding Kubernetes secrets requires a dry-run mode\n"},
 		{name: "one argument", line: "upgrade shop", data: deployed, code: 1, stderr: "Error: \"helm upgrade\" requires 2 arguments\n\nUsage:  helm upgrade [RELEASE] [CHART] [flags]\n"},
-		{name: "no time to get ready", line: "upgrade shop --readiness-timeout 0s " + chart, data: deployed, code: 1, stderr: "Error: --readiness-timeout 0s: the time to wait must be longer than 0\n"},
+		{name: "no time to get ready", line: "upgrade shop --readiness-timeout 0s " + chart, data: deployed, code: 1, stderr: "Error: --readiness-timeout 0s: must be greater than 0\n"},
 
 		{name: "install", line: "upgrade -i stop " + chart, data: deployed,
 			stdout: []string{"Release \"stop\" does not exist. Installing it now.\nNAME: stop\n", "REVISION: 1\n", "It is red.\n"}},
@@ -99,7 +99,8 @@ func TestUpgrade(t *testing.T) {
 	}
 }
 
-// TestValuesFromStdin would find nothing in it if it were read twice.
+// TestValuesFromStdin checks that standard input is read only once: a second read would
+// find it empty.
 func TestValuesFromStdin(t *testing.T) {
 	chart := valuesChart(t, nil)
 	t.Setenv("HELM_DRIVER", "memory")
@@ -127,8 +128,8 @@ func TestValuesFromStdin(t *testing.T) {
 	}
 }
 
-// TestUpgradeFlags checks where the flags end up, and that an installation in
-// the place of an upgrade gets all of them that it has a use for.
+// TestUpgradeFlags checks which fields the flags set, and that an install that replaces an
+// upgrade receives all of them that apply to it.
 func TestUpgradeFlags(t *testing.T) {
 	t.Setenv("HELM_MAX_HISTORY", "7")
 	a := &app{settings: cli.New(), config: new(action.Configuration), out: t.Output(), errOut: t.Output()}
@@ -137,7 +138,7 @@ func TestUpgradeFlags(t *testing.T) {
 	if in.client.MaxHistory != 7 {
 		t.Errorf("by default %d revisions are kept", in.client.MaxHistory)
 	}
-	// Every boolean is switched on, each of the others gets a value of its own.
+	// Every boolean is set to true, and every other flag gets a different value.
 	if err := cmd.ParseFlags(strings.Fields(`--atomic --cleanup-on-fail --create-namespace --dependency-update --devel
 		--disable-openapi-validation --enable-dns --force --hide-notes --hide-secret --insecure-skip-tls-verify --install
 		--no-hooks --pass-credentials --plain-http --recreate-pods --render-subchart-notes --reset-then-reuse-values --reset-values --reuse-values

@@ -50,12 +50,11 @@ func newVersionCmd(a *app) *cobra.Command {
 	return cmd
 }
 
-// orderedVersion is the version of Ordered Helm without a "v" in front; the linker
-// sets it.
+// orderedVersion is the version of Ordered Helm without a leading "v". The linker sets it.
 var orderedVersion string
 
-// ownVersion is orderedVersion, or for a program that "go install" has built the
-// version of its module.
+// ownVersion returns orderedVersion. For a program that was built with "go install", it
+// returns the version of the module.
 func ownVersion() string {
 	if orderedVersion != "" {
 		return orderedVersion
@@ -67,8 +66,8 @@ func ownVersion() string {
 }
 
 func (a *app) printVersion(short bool, format string) error {
-	// Charts see Helm's version alone: many write it into labels, which may have
-	// no "+".
+	// Charts see only Helm's version, because many write it into labels, which must not
+	// contain "+".
 	build := chartutil.DefaultCapabilities.HelmVersion
 	build.Version += "+ordered." + ownVersion()
 	const shortCommit = 7
@@ -86,7 +85,7 @@ func (a *app) printVersion(short bool, format string) error {
 	return err
 }
 
-// executeTemplate prints data by a Go template that the user gave.
+// executeTemplate prints data with a Go template from the user.
 func executeTemplate(out io.Writer, text string, data any) error {
 	tmpl, err := template.New("_").Parse(text)
 	if err != nil {

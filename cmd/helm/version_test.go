@@ -11,8 +11,8 @@ import (
 	"helm.sh/helm/v3/pkg/chartutil"
 )
 
-// TestVersionIsReadAsHelms makes sure that a script which reads Helm's version
-// reads the same of ours.
+// TestVersionIsReadAsHelms checks that a script that parses Helm's version gets the same
+// result from ours.
 func TestVersionIsReadAsHelms(t *testing.T) {
 	helms, err := semver.NewVersion(chartutil.DefaultCapabilities.HelmVersion.Version)
 	if err != nil {

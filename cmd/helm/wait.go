@@ -23,8 +23,8 @@ const (
 	readinessEnv      = "HELM_READINESS_TIMEOUT"
 )
 
-// waitFlag is the value of --wait: what stock's boolean takes, or "ordered". It
-// writes through to the two fields of an action.
+// waitFlag is the value of --wait: the values of stock Helm's boolean, or "ordered". It
+// sets the two fields of an action.
 type waitFlag struct {
 	wait     *bool
 	strategy *action.WaitStrategy
@@ -38,7 +38,7 @@ func addWaitFlag(f *pflag.FlagSet, wait *bool, strategy *action.WaitStrategy, us
 func (v *waitFlag) Type() string { return "true|false|ordered" }
 
 func (v *waitFlag) String() string {
-	if v.wait == nil { // pflag asks a zero value for its text
+	if v.wait == nil { // pflag calls String on a zero value
 		return "false"
 	}
 	if *v.strategy == action.WaitStrategyOrdered {
@@ -60,17 +60,17 @@ func (v *waitFlag) Set(s string) error {
 	return nil
 }
 
-// printedInOrder is the usage of --wait where nothing is deployed.
+// printedInOrder is the usage of --wait for commands that deploy nothing.
 const printedInOrder = "\"ordered\" [not in Helm]: print in the order that the chart declares; other values have no effect"
 
-// isWaitDisabled tells whether --wait=false was given, in any spelling.
+// isWaitDisabled reports whether --wait=false was given, in any notation.
 func isWaitDisabled(f *pflag.FlagSet) bool {
 	flag := f.Lookup(waitFlagName)
 	return flag.Changed && flag.Value.String() == "false"
 }
 
-// withWaitCheck puts the check for a misplaced "ordered" before a command's own
-// check of its arguments.
+// withWaitCheck runs the check for a misplaced "ordered" before the command's own check of
+// its arguments.
 func (a *app) withWaitCheck(next cobra.PositionalArgs) cobra.PositionalArgs {
 	return func(cmd *cobra.Command, args []string) error {
 		if orderedAfterBareWait(cmd.Flags(), a.args) {
@@ -81,9 +81,9 @@ func (a *app) withWaitCheck(next cobra.PositionalArgs) cobra.PositionalArgs {
 	}
 }
 
-// orderedAfterBareWait tells whether the word "ordered" comes right after a
-// --wait that has no value. It walks the words as pflag does, so that the value
-// of another flag is not taken for one.
+// orderedAfterBareWait reports whether the word "ordered" comes directly after a --wait
+// without a value. It parses the words as pflag does, so that it does not mistake the value
+// of another flag for --wait.
 func orderedAfterBareWait(f *pflag.FlagSet, args []string) bool {
 	for i := 0; i < len(args); i++ {
 		switch word := args[i]; {
@@ -100,8 +100,8 @@ func orderedAfterBareWait(f *pflag.FlagSet, args []string) bool {
 	return false
 }
 
-// takesNextWord tells whether a word is a flag, or a run of shorthands, whose
-// value is the next word.
+// takesNextWord reports whether a word is a flag, or a group of shorthands, whose value is
+// the next word.
 func takesNextWord(f *pflag.FlagSet, word string) bool {
 	if name, long := strings.CutPrefix(word, "--"); long {
 		flag := f.Lookup(name) // finds nothing for name=value
@@ -116,16 +116,15 @@ func takesNextWord(f *pflag.FlagSet, word string) bool {
 		if flag == nil {
 			return false
 		}
-		if flag.NoOptDefVal == "" { // the rest of the word is its value, if there is a rest
+		if flag.NoOptDefVal == "" { // the rest of the word, if any, is its value
 			return i == len(shorthands)-1
 		}
 	}
 	return false
 }
 
-// addReadinessFlag adds --readiness-timeout, whose default comes from the
-// environment. It returns a check for the environment's value, to be made when
-// the command runs.
+// addReadinessFlag adds --readiness-timeout, whose default comes from the environment. It
+// returns a function that checks the value. Call that function when the command runs.
 func addReadinessFlag(f *pflag.FlagSet, timeout *time.Duration) (check func() error) {
 	value, envErr := readinessFromEnv()
 	f.DurationVar(timeout, readinessFlagName, value, "[not in Helm] with --wait=ordered, time to wait for a resource with dependents to become ready, unless its annotation sets another one (default 10s). Resources without dependents have until --timeout. Can also be set with $"+readinessEnv)
@@ -137,11 +136,11 @@ func addReadinessFlag(f *pflag.FlagSet, timeout *time.Duration) (check func() er
 	}
 }
 
-// addReadinessFlagBeside is addReadinessFlag for a command on whose --wait it depends
-// whether the flag means anything.
+// addReadinessFlagBeside is addReadinessFlag for a command with --wait. It adds a warning
+// if the flag has no effect without --wait=ordered.
 func (a *app) addReadinessFlagBeside(f *pflag.FlagSet, strategy *action.WaitStrategy, timeout *time.Duration) (check func() error) {
 	valid := addReadinessFlag(f, timeout)
-	warn := sync.OnceFunc(func() { // an upgrade that turns out to be an installation checks twice
+	warn := sync.OnceFunc(func() { // an upgrade that becomes an install checks twice
 		a.warnf("--%s has no effect without --%s=%s", readinessFlagName, waitFlagName, action.WaitStrategyOrdered)
 	})
 	return func() error {

@@ -14,7 +14,7 @@ import (
 	"github.com/ordered-helm/helm/pkg/action"
 )
 
-// waitFlags is a flag set as a command has it.
+// waitFlags returns a flag set like that of a command.
 func waitFlags(wait *bool, strategy *action.WaitStrategy) *pflag.FlagSet {
 	f := pflag.NewFlagSet("test", pflag.ContinueOnError)
 	addWaitFlag(f, wait, strategy, "")
@@ -133,7 +133,7 @@ func TestOrderedAsAWordIsRefused(t *testing.T) {
 	} {
 		t.Run(line, func(t *testing.T) {
 			got := runHelm(t, strings.Fields(line)...)
-			if got.code != 1 || !strings.Contains(got.stderr, "write --wait=ordered") {
+			if got.code != 1 || !strings.Contains(got.stderr, "use --wait=ordered") {
 				t.Errorf("not refused with a hint: %+v", got)
 			}
 		})

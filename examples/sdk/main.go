@@ -1,13 +1,13 @@
 // Copyright The Ordered Helm Authors
 // SPDX-License-Identifier: Apache-2.0
 
-// Command sdk installs a chart in the order that it declares. It prints what is going
-// to be created, then each step, and says what kept it from succeeding:
+// Command sdk installs a chart in the order that it declares. It prints what it will
+// create, then each step. If the installation fails, it prints the cause:
 //
 //	go run ./examples/sdk RELEASE CHART
 //
-// A program that is written for Helm's SDK needs two imports changed, those of
-// action and of loader; what is new here is WaitStrategy, OnEvent and the errors.
+// To convert a program that uses Helm's SDK, change two imports, those of action and
+// loader. WaitStrategy, OnEvent and the error types are additions to Helm's SDK.
 package main
 
 import (
@@ -34,7 +34,7 @@ func main() {
 	if len(os.Args) != 3 {
 		log.Fatal("usage: sdk RELEASE CHART")
 	}
-	// When the context is done, the operation stops, and the release is recorded
+	// When the context is cancelled, the operation stops, and the release is recorded
 	// as failed.
 	ctx, stop := signal.NotifyContext(context.Background(), os.Interrupt, syscall.SIGTERM)
 	rel, err := install(ctx, os.Args[1], os.Args[2])
@@ -71,7 +71,7 @@ func install(ctx context.Context, name, path string) (*release.Release, error) {
 	return client.RunWithContext(ctx, chart, chartutil.Values{})
 }
 
-// announce says what an installation would do. Nothing is changed by it.
+// announce prints what an installation would do. It changes nothing.
 func announce(ctx context.Context, client *action.Install, chart *chart.Chart) error {
 	preview, err := client.Preview(ctx, chart, chartutil.Values{})
 	if err != nil {
@@ -85,7 +85,7 @@ func announce(ctx context.Context, client *action.Install, chart *chart.Chart) e
 	return nil
 }
 
-// show is called for each step, one at a time.
+// show prints an event. It is called for each step, one call at a time.
 func show(e action.Event) {
 	switch e.Type {
 	case action.EventNodeStarted, action.EventNodeReady, action.EventNodeFailed:
@@ -98,7 +98,7 @@ func show(e action.Event) {
 	}
 }
 
-// explain tells failures of resources and of hooks from all others.
+// explain prints why an operation failed, with details for failed resources and hooks.
 func explain(err error) {
 	var deploy *action.DeployError
 	var hook *action.HookError

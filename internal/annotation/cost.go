@@ -19,7 +19,7 @@ const (
 	// maxDescents limits how often a path may descend recursively. Each time multiplies
 	// the evaluated values by the depth of the object.
 	maxDescents = 1
-	// maxBranches limits the paths that unions expand to.
+	// maxBranches limits the number of paths that the unions of a path expand to.
 	maxBranches = 1000
 )
 

@@ -14,7 +14,8 @@ import (
 	"gopkg.in/yaml.v3"
 )
 
-// TestExpressionsThatWouldTakeTooLong are refused before they are asked of anything.
+// TestExpressionsThatWouldTakeTooLong checks that expensive expressions are rejected when
+// they are parsed.
 func TestExpressionsThatWouldTakeTooLong(t *testing.T) {
 	tests := []struct{ name, text, want string }{
 		{"longer than any", "{.a} == " + strings.Repeat("x", 4089), "it has 4097 bytes, but may have at most 4096"},
@@ -56,7 +57,7 @@ func TestExpressionsAreNotWithoutNumber(t *testing.T) {
 	}
 }
 
-// TestAnExpressionThatIsTooLongIsNotQuotedWhole keeps the error readable.
+// TestAnExpressionThatIsTooLongIsNotQuotedWhole checks that the error remains readable.
 func TestAnExpressionThatIsTooLongIsNotQuotedWhole(t *testing.T) {
 	_, err := ReadResource(map[string]any{ReadinessFailure: strings.Repeat("x", 1<<20)})
 	if err == nil || len(err.Error()) > 1000 {
@@ -64,8 +65,8 @@ func TestAnExpressionThatIsTooLongIsNotQuotedWhole(t *testing.T) {
 	}
 }
 
-// TestValueOfListsOfAliases reads no more of lists inside a list than an error needs,
-// however often an alias repeats them.
+// TestValueOfListsOfAliases checks that only as many items of nested lists are read as the
+// error needs, however often an alias repeats them.
 func TestValueOfListsOfAliases(t *testing.T) {
 	const n = 300
 	var root yaml.Node
@@ -91,8 +92,9 @@ func count(v any) int {
 	return total
 }
 
-// FuzzExpressionOfStatus asks any expression of any status: it ends, says the same each
-// time, and holds only where it finds something.
+// FuzzExpressionOfStatus evaluates any expression on any status. It checks that the
+// evaluation terminates, that the result is always the same, and that an expression is true
+// only if the path has a value.
 func FuzzExpressionOfStatus(f *testing.F) {
 	for _, seed := range [][2]string{
 		{`{..a} == 1`, `{"a":1,"b":[{"a":1},{"a":[[]]}]}`},
@@ -120,8 +122,8 @@ func FuzzExpressionOfStatus(f *testing.F) {
 	})
 }
 
-// FuzzValue reads the nodes of any document: what is refused is so with a reason, and
-// what is not can be written as a list that reads the same.
+// FuzzValue reads the nodes of any document. It checks that every error has a reason, and
+// that every accepted value can be written as a list that reads the same.
 func FuzzValue(f *testing.F) {
 	for _, seed := range []string{
 		"[a, b, 'c,d']", "a: &a [x]\nb: [*a, *a]", "&a [*a]", "on", "0x10", "{a: {b: c}}", "!!str 1", "[[[[a]]]]", "- |\n  x\n- ~", "{<<: {a: b}}", "!!binary eA==", "2001-01-01",

@@ -84,7 +84,7 @@ func (e Expression) PathBeginsWithStatus() bool {
 	return strings.HasPrefix(path, ".status.") || strings.HasPrefix(path, ".status[")
 }
 
-// findOperator finds the first operator outside of brackets and quotes.
+// findOperator finds the first operator outside brackets and quotes.
 func findOperator(text string) (at int, op string, err error) {
 	var open []byte
 	for i := 0; i < len(text); i++ {
@@ -143,7 +143,7 @@ func parsePath(path string) (string, error) {
 		}
 		path = strings.TrimSpace(inner)
 	}
-	// The parser of JSONPaths skips blanks; a path that has one is a slip.
+	// The JSONPath parser skips blanks; a path that contains one is probably a mistake.
 	if first, _, _ := strings.Cut(path, "["); strings.ContainsAny(first, " \t\r\n") {
 		return "", fmt.Errorf("the path %q is not a JSONPath: it contains a space", path)
 	}
@@ -309,13 +309,14 @@ func (e Expression) compareFloat(value float64) bool {
 	return e.matchesOrder(cmp.Compare(value, literal))
 }
 
-// matchesEqual returns the result for values that are not numbers.
+// matchesEqual returns the result of a comparison for equality, for values that are not
+// numbers.
 func (e Expression) matchesEqual(equal bool) bool {
 	return e.op == "==" && equal || e.op == "!=" && !equal
 }
 
-// matchesOrder returns the result for numbers, where order is that of the value and the
-// literal.
+// matchesOrder returns the result for numbers. Order is the result of comparing the value
+// with the literal.
 func (e Expression) matchesOrder(order int) bool {
 	switch e.op {
 	case "<":

@@ -25,7 +25,7 @@ func parsed(tb testing.TB, texts ...string) []Expression {
 	return list
 }
 
-// statusOf reads a status as a client gets it from the server.
+// statusOf decodes a status in the same way as a client.
 func statusOf(tb testing.TB, text string) map[string]any {
 	tb.Helper()
 	asJSON, err := yaml.YAMLToJSON([]byte(text))
@@ -194,8 +194,9 @@ func TestPathBeginsWithStatus(t *testing.T) {
 	}
 }
 
-// FuzzExpression checks that whatever is accepted can be evaluated on any
-// status, says what was written, and holds only where it finds something.
+// FuzzExpression checks that every accepted expression can be evaluated on any status, that
+// String returns the original text, and that an expression is true only if the path has a
+// value.
 func FuzzExpression(f *testing.F) {
 	for _, text := range []string{
 		`succeeded==1`, `{.conditions[?(@.type=="Ready")].status} != "True"`, `{.nodes[*].disks[-1:].size} <= 1.5`, `{..a}<b`,

@@ -10,14 +10,15 @@ import (
 	"time"
 )
 
-// HookDeleteTimeout is how many seconds to wait until a deleted hook is gone.
+// HookDeleteTimeout is the number of seconds to wait until a deleted hook no longer exists.
 const HookDeleteTimeout = "helm.sh/hook-delete-timeout"
 
 // maxSeconds is the maximum of a time.Duration in seconds.
 const maxSeconds = uint64(math.MaxInt64 / time.Second)
 
-// ReadHookDeleteTimeout reads how long to wait until a deleted hook is gone; 0 is to not
-// wait. Set is false if there is no such annotation. The error is a *ValueError.
+// ReadHookDeleteTimeout reads how long to wait until a deleted hook no longer exists; 0
+// means not to wait. Set is false if there is no such annotation. The error is a
+// *ValueError.
 func ReadHookDeleteTimeout(annotations map[string]string) (timeout time.Duration, set bool, err error) {
 	value, set := annotations[HookDeleteTimeout]
 	if !set {

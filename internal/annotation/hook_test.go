@@ -37,7 +37,7 @@ func TestHookDeleteTimeout(t *testing.T) {
 	}
 }
 
-// TestHookDeleteTimeoutErrors names key and value.
+// TestHookDeleteTimeoutErrors checks that errors name the key and the value.
 func TestHookDeleteTimeoutErrors(t *testing.T) {
 	const notWhole = "must be a whole number of seconds without a unit"
 	tests := []struct{ name, value, reason string }{
@@ -70,8 +70,8 @@ func TestHookDeleteTimeoutErrors(t *testing.T) {
 	}
 }
 
-// FuzzHookDeleteTimeout checks that what is read is what was written, and
-// never less than nothing.
+// FuzzHookDeleteTimeout checks that the result equals the value in the annotation, and is
+// never negative.
 func FuzzHookDeleteTimeout(f *testing.F) {
 	addSeeds(f)
 	for _, seed := range []string{"0", " 30\n", "9223372036", "9223372037", "18446744073709551617", "+1", "-0"} {

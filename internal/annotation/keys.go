@@ -1,8 +1,8 @@
 // Copyright The Ordered Helm Authors
 // SPDX-License-Identifier: Apache-2.0
 
-// Package annotation reads and writes sequencing annotations: with every accepted key,
-// every accepted form of their values, and the canonical form of both, which Kubernetes
+// Package annotation reads and writes sequencing annotations. It accepts every key and
+// every form of the values, and writes the canonical form of both, which Kubernetes
 // accepts.
 package annotation
 
@@ -33,15 +33,17 @@ const (
 	// DependsOnSubcharts lists the subcharts that must be ready before the chart's own
 	// resources.
 	DependsOnSubcharts = "helm.sh/depends-on/subcharts"
-	// DependsOnSubchartsCanonical is DependsOnSubcharts in the form of DependsOnLayers.
+	// DependsOnSubchartsCanonical is DependsOnSubcharts as a key of the same form as
+	// DependsOnLayers.
 	DependsOnSubchartsCanonical = "depends-on.helm.sh/subcharts"
-	// RunHooksInParallel is how the hooks of the chart run.
+	// RunHooksInParallel selects how the hooks of the chart run.
 	RunHooksInParallel = "helm.sh/run-hooks-in-parallel"
 	// Sequencing enables sequencing for a chart with an apiVersion below v3.
 	Sequencing = "helm.sh/sequencing"
 )
 
-// Keys of the proposals that Kubernetes refuses, because they have two slashes.
+// These keys are from the proposals. Kubernetes rejects them, because they have two
+// slashes.
 const (
 	dependsOnLayersProposed         = "helm.sh/depends-on/layers"
 	dependsOnResourceGroupsProposed = "helm.sh/depends-on/resource-groups"
@@ -55,8 +57,8 @@ func Keys() []string {
 	}
 }
 
-// CanonicalKey returns the form of a key that Kubernetes accepts. It is different only
-// for keys with two slashes.
+// CanonicalKey returns the form of a key that Kubernetes accepts. It differs from the key
+// only if the key has two slashes.
 func CanonicalKey(key string) string {
 	switch key {
 	case dependsOnLayersProposed:

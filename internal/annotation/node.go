@@ -50,12 +50,12 @@ func decodeNode(n *yaml.Node, depth int, inner *int) any {
 	}
 	content := map[string]any{}
 	if err := n.Decode(&content); err != nil {
-		return map[string]any{} // a map is an error whatever is in it
+		return map[string]any{} // a map is invalid, whatever it contains
 	}
 	return content
 }
 
-// rawNumber is a number or boolean as it is written in a document.
+// rawNumber is a number or boolean as written in a document.
 type rawNumber string
 
 // MarshalJSON returns the text unchanged if it is valid JSON.

@@ -22,8 +22,8 @@ func node(t *testing.T, text string) *yaml.Node {
 	return doc.Content[0].Content[3]
 }
 
-// TestValueReadsWhatKubernetesReads compares scalars with the parser of YAML
-// that Kubernetes and Helm have.
+// TestValueReadsWhatKubernetesReads compares scalars with the YAML parser of Kubernetes and
+// Helm.
 func TestValueReadsWhatKubernetesReads(t *testing.T) {
 	for _, text := range []string{
 		"a", "on", "Off", "YES", "n", "y", "True", "FALSE", "null", "~", "", "1", "-1", "+1", "010", "0o7", "0x1F", "1_000",
@@ -58,7 +58,7 @@ func TestValueOfCollections(t *testing.T) {
 	}
 }
 
-// TestLegalValue writes lists as JSON strings and leaves strings as they are.
+// TestLegalValue checks that lists become JSON strings, and that strings are unchanged.
 func TestLegalValue(t *testing.T) {
 	tests := []struct {
 		name, text, want string

@@ -11,8 +11,8 @@ import (
 	"sigs.k8s.io/yaml"
 )
 
-// TestExamplesOfTheReference reads every example of annotations, and every
-// expression, that docs/reference.md shows.
+// TestExamplesOfTheReference reads every example of annotations, and every expression, in
+// docs/reference.md.
 func TestExamplesOfTheReference(t *testing.T) {
 	text, err := os.ReadFile("../../docs/reference.md")
 	if err != nil {

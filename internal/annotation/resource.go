@@ -12,12 +12,12 @@ import (
 
 // Resource is what the annotations of a resource declare about its order and readiness.
 type Resource struct {
-	// Layer is the layer that it belongs to, empty when it names none.
+	// Layer is the layer that it belongs to, or empty if the annotations name none.
 	Layer string
 	// DependsOn are the layers that must be ready first, sorted.
 	DependsOn []string
-	// DependsOnKey is the key, as it was written, that DependsOn comes from,
-	// for messages; the first one where there were several.
+	// DependsOnKey is the key of the annotation that DependsOn comes from, as written, for
+	// messages. If there were several, it is the first.
 	DependsOnKey string
 	// Success and Failure are the readiness expressions.
 	Success, Failure []Expression

@@ -12,7 +12,7 @@ import (
 	"time"
 )
 
-// TestEverySpellingOfAKey reads each key that the reference lists.
+// TestEverySpellingOfAKey reads each key in the reference.
 func TestEverySpellingOfAKey(t *testing.T) {
 	tests := []struct {
 		key  string
@@ -39,7 +39,7 @@ func TestEverySpellingOfAKey(t *testing.T) {
 	}
 }
 
-// TestKeysThatAreNotOurs leaves other keys alone, whatever their value.
+// TestKeysThatAreNotOurs checks that other keys are ignored, whatever their value.
 func TestKeysThatAreNotOurs(t *testing.T) {
 	for _, key := range []string{
 		"helm.sh/layers", "helm.sh/depends-on", "helm.sh/depends-on/subcharts", "depends-on.helm.sh/subcharts",
@@ -54,8 +54,8 @@ func TestKeysThatAreNotOurs(t *testing.T) {
 	}
 }
 
-// TestLegalKey gives, for the two-slash keys that Kubernetes refuses, those it
-// accepts.
+// TestLegalKey checks that keys with two slashes, which Kubernetes rejects, become keys
+// that it accepts.
 func TestLegalKey(t *testing.T) {
 	for key, want := range map[string]string{
 		"helm.sh/depends-on/layers":          "depends-on.helm.sh/layers",
@@ -83,7 +83,8 @@ func TestLegalKey(t *testing.T) {
 	}
 }
 
-// TestTwoSpellings merges lists, and refuses single values that differ.
+// TestTwoSpellings checks that lists with equivalent keys are merged, and that different
+// single values are rejected.
 func TestTwoSpellings(t *testing.T) {
 	t.Run("lists are merged", func(t *testing.T) {
 		got, err := ReadResource(map[string]any{
@@ -166,8 +167,7 @@ func TestExpressionsAreKeptAsWritten(t *testing.T) {
 	}
 }
 
-// FuzzReadResource checks that whatever is accepted follows the rules of names
-// and lists.
+// FuzzReadResource checks that every accepted value follows the rules for names and lists.
 func FuzzReadResource(f *testing.F) {
 	for i, a := range seeds {
 		b, c := seeds[(i+3)%len(seeds)], seeds[(i+7)%len(seeds)]

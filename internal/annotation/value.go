@@ -17,11 +17,11 @@ const maxNameLength = 63
 
 // ValueError reports an invalid value. Callers add the file and the resource.
 type ValueError struct {
-	// Key is the key as it was written.
+	// Key is the key as written.
 	Key string
-	// Value is the value as it was written.
+	// Value is the value as written.
 	Value any
-	// Reason says what is wrong and, where there is one, the way out.
+	// Reason says what is wrong and, if possible, how to correct it.
 	Reason string
 	// Problem is the kind of the error.
 	Problem Problem
@@ -173,7 +173,7 @@ func layerNames(key string, value any) ([]string, error) {
 	return names, nil
 }
 
-// layerName reads the name of a layer. An empty name is the same as none.
+// layerName reads the name of a layer. An empty name means no layer.
 func layerName(key string, value any) (string, error) {
 	switch v := value.(type) {
 	case nil:

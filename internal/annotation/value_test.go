@@ -13,9 +13,9 @@ import (
 	"unicode/utf8"
 )
 
-// TestValueForms is what the reference says of values: a YAML list, a JSON list
-// in a string, or a plain string; trimmed, without empties and duplicates; and
-// names are also split at commas, inside list items too.
+// TestValueForms checks the forms of values in the reference: a YAML list, a JSON list in a
+// string, or a plain string. Items are trimmed, and empty items and duplicates are removed.
+// Names are also split at commas, even in list items.
 func TestValueForms(t *testing.T) {
 	tests := []struct {
 		name         string
@@ -59,7 +59,7 @@ func TestValueForms(t *testing.T) {
 	}
 }
 
-// TestListErrors is what no list may be. The message names key and value.
+// TestListErrors checks invalid lists. The message names the key and the value.
 func TestListErrors(t *testing.T) {
 	tests := []struct {
 		name    string
@@ -104,8 +104,8 @@ func TestErrorCutsLongValuesShort(t *testing.T) {
 	}
 }
 
-// TestLayerName is what a layer may be called: no white space, comma or control
-// character, at most 63 characters.
+// TestLayerName checks the rules for names of layers: no white space, commas or control
+// characters, and at most 63 characters.
 func TestLayerName(t *testing.T) {
 	tests := []struct {
 		name   string
@@ -151,7 +151,7 @@ func TestLayerName(t *testing.T) {
 	}
 }
 
-// TestNamesOfLayersFollowTheirRules holds the lists to the same rules.
+// TestNamesOfLayersFollowTheirRules checks that lists of layers follow the same rules.
 func TestNamesOfLayersFollowTheirRules(t *testing.T) {
 	for name, value := range map[string]any{
 		"too long":          []any{"a", strings.Repeat("x", 64)},
@@ -222,7 +222,7 @@ func addSeeds(f *testing.F) {
 	}
 }
 
-// normal reports what is wrong with a list that should be normal.
+// normal returns an error if an item of a list is not trimmed or occurs twice.
 func normal(items []string) error {
 	for i, item := range items {
 		switch {
@@ -235,8 +235,8 @@ func normal(items []string) error {
 	return nil
 }
 
-// FuzzItems checks that a list is normal, and that reading it again from the
-// form that annotations carry gives the same.
+// FuzzItems checks that items are trimmed and unique, and that encoding the list as an
+// annotation and reading it again gives the same items.
 func FuzzItems(f *testing.F) {
 	addSeeds(f)
 	f.Fuzz(func(t *testing.T, value string) {

@@ -1,8 +1,8 @@
 // Copyright The Ordered Helm Authors
 // SPDX-License-Identifier: Apache-2.0
 
-// Package apply writes the objects of a release to the cluster: it creates them or changes
-// those that are there, and checks before that whether it can (docs/reference.md,
+// Package apply writes the objects of a release to the cluster: it creates objects or
+// changes existing ones. Before that, it checks whether it can do so (docs/reference.md,
 // "Upgrade").
 package apply
 
@@ -32,35 +32,37 @@ type Config struct {
 	Writer  objectwriter.Writer
 	Log     func(string, ...any)
 	Owner   object.Owner
-	// Inventory is what earlier revisions may have left; nil if there are none.
+	// Inventory lists the objects that earlier revisions may have left; nil if there are no
+	// earlier revisions.
 	Inventory *inventory.Inventory
-	// Force replaces objects. TakeOwnership adopts objects of other owners. ThreeWay
-	// merges custom resources three-way, too. RecreatePods deletes the pods of workloads
-	// that were there before.
+	// Force replaces objects. TakeOwnership adopts objects of other owners. ThreeWay uses
+	// three-way merge patches for custom resources, too. RecreatePods deletes the pods of
+	// workloads that already existed.
 	Force, TakeOwnership, ThreeWay, RecreatePods bool
-	// AwaitPodsGone waits until pods are gone that were deleted. ApplyNode calls it.
+	// AwaitPodsGone waits until deleted pods are gone. ApplyNode calls it.
 	AwaitPodsGone func(context.Context, []object.PodRef) error
 }
 
-// Applier writes objects, and remembers what it did with them. It is safe for concurrent
-// use.
+// Applier writes objects, and records what it did with them. It is safe for concurrent use.
 type Applier struct {
 	Config
 	cache liveCache
 
 	// mu guards the fields below.
 	mu sync.Mutex
-	// present are the objects that no earlier revision had and that were in the cluster
-	// all the same; nil while nobody has looked.
+	// present are the objects that existed in the cluster although no earlier revision has
+	// them; nil before FindExisting has run.
 	present map[*object.Info]bool
-	// created are the objects that the operation created, states the states in which the
-	// server returned them, unchanged the objects that it found as declared.
+	// created are the objects that the operation created. states has the states in which
+	// the server returned the written objects. unchanged are the objects that already were
+	// as declared.
 	created   kube.ResourceList
 	states    object.States
 	unchanged map[*object.Info]bool
-	// restarted are the objects whose pods it deleted, in the states before that.
+	// restarted are the objects whose pods the operation deleted, in the states before
+	// that.
 	restarted map[sequencer.ID]*object.Info
-	// hasWritten is whether the operation has changed anything in the cluster.
+	// hasWritten says whether the operation has changed anything in the cluster.
 	hasWritten bool
 }
 
@@ -71,11 +73,11 @@ func New(c Config) *Applier {
 	return a
 }
 
-// FindExisting finds out which objects are in the cluster already. An object of another
-// owner is an error, unless the applier takes ownership.
+// FindExisting reads which objects already exist in the cluster. It returns an error for an
+// object of another owner, unless the applier takes ownership.
 func (a *Applier) FindExisting(ctx context.Context, list kube.ResourceList) error {
 	for _, info := range list {
-		if info.Name == "" { // a list of existing objects would not show that
+		if info.Name == "" { // the list request of Live would not fail for it
 			return fmt.Errorf("could not get information about the resource %s: resource name may not be empty", object.Describe(info))
 		}
 	}
@@ -102,7 +104,7 @@ func (a *Applier) FindExisting(ctx context.Context, list kube.ResourceList) erro
 	return nil
 }
 
-// setPresent notes objects that were there although no revision had them.
+// setPresent records objects that existed although no revision has them.
 func (a *Applier) setPresent(list ...*object.Info) {
 	a.mu.Lock()
 	defer a.mu.Unlock()
@@ -125,14 +127,15 @@ func (a *Applier) Unknown(list kube.ResourceList) kube.ResourceList {
 	return unknown
 }
 
-// Result is what was written.
+// Result describes what was written.
 type Result struct {
-	// Summary says what was done, where that is not obvious.
+	// Summary says how many objects were created, changed or unchanged; empty if all were
+	// created.
 	Summary string
 	// States are the states in which the server returned the objects.
 	States object.States
-	// Pruned is whether the Kubernetes client has also deleted the objects that are no
-	// longer in the chart.
+	// Pruned says whether the Kubernetes client also deleted the objects that are no longer
+	// in the chart.
 	Pruned bool
 }
 
@@ -156,7 +159,7 @@ func (a *Applier) ApplyNode(ctx context.Context, list kube.ResourceList) (Result
 	return result, err
 }
 
-// existing are the objects that existed before they were applied, in their new states.
+// existing returns the objects that existed before they were applied, in their new states.
 func existing(done *objectwriter.Applied) kube.ResourceList {
 	return done.States.All(slices.Concat(done.Updated, done.Unchanged))
 }
@@ -180,26 +183,27 @@ func (a *Applier) ApplyAll(ctx context.Context, list kube.ResourceList) (Result,
 	return result, err
 }
 
-// DryRunNodes has the server say what ApplyNode would do with the objects of all nodes.
+// DryRunNodes asks the server, with dry-run requests, how ApplyNode would change the
+// objects of all nodes.
 func (a *Applier) DryRunNodes(ctx context.Context, list kube.ResourceList) ([]objectwriter.DryRun, error) {
 	return a.Writer.DryRunApply(ctx, list, a.nodeOptions(list))
 }
 
-// DryRunAll has the server say what ApplyAll would do.
+// DryRunAll asks the server, with dry-run requests, how ApplyAll would change the objects.
 func (a *Applier) DryRunAll(ctx context.Context, list kube.ResourceList) ([]objectwriter.DryRun, error) {
 	return a.Writer.DryRunApply(ctx, list, a.options(list))
 }
 
-// nodeOptions say how the objects of a node are written. An object that no revision
-// declares is its own base: it may turn out late that it exists, and what others have set
-// there stays.
+// nodeOptions returns how the objects of a node are written. If no revision declares an
+// object, the declared object is also the base of the merge: the object can exist although
+// it was not found earlier, and fields that others have set must stay.
 func (a *Applier) nodeOptions(list kube.ResourceList) objectwriter.ApplyOptions {
 	return objectwriter.ApplyOptions{
 		Originals: a.originals(list), KeepForeignFields: true, Force: a.Force, ThreeWay: a.ThreeWay, IsAbsent: a.IsAbsent, MayChange: a.mayChange,
 	}
 }
 
-// options say how the objects of a release are written as Helm does.
+// options returns how the objects of a release are written as Helm does.
 func (a *Applier) options(list kube.ResourceList) objectwriter.ApplyOptions {
 	o := objectwriter.ApplyOptions{Originals: a.originals(list), Force: a.Force, ThreeWay: a.ThreeWay, IsAbsent: a.IsAbsent}
 	if a.Inventory != nil {
@@ -208,8 +212,8 @@ func (a *Applier) options(list kube.ResourceList) objectwriter.ApplyOptions {
 	return o
 }
 
-// existsUnlessAbsent reports whether none of the objects can be there: there are no earlier
-// revisions, and none of the objects was found.
+// existsUnlessAbsent reports whether none of the objects can exist: there are no earlier
+// revisions, and FindExisting found none of the objects.
 func (a *Applier) existsUnlessAbsent(list kube.ResourceList) bool {
 	a.mu.Lock()
 	defer a.mu.Unlock()
@@ -231,8 +235,9 @@ func (a *Applier) createNode(ctx context.Context, list kube.ResourceList) (Resul
 	return Result{States: states}, rejected
 }
 
-// originals are the objects as they were declared before, the base of a merge. An object
-// that is adopted is its own base: what others have set there stays.
+// originals returns the objects as earlier revisions declared them: the base of a merge.
+// The base of an adopted object is the declared object itself, so that fields that others
+// have set stay.
 func (a *Applier) originals(list kube.ResourceList) kube.ResourceList {
 	a.mu.Lock()
 	defer a.mu.Unlock()
@@ -247,9 +252,9 @@ func (a *Applier) originals(list kube.ResourceList) kube.ResourceList {
 	return originals
 }
 
-// mayChange returns an error for an object that somebody else has created since
-// FindExisting: while the operation waits for nodes, that may be long ago. Where the applier
-// takes ownership it adopts the object.
+// mayChange returns an error for an object that another owner created after FindExisting,
+// which can be long ago because the operation waits for nodes. If the applier takes
+// ownership, it adopts the object instead.
 func (a *Applier) mayChange(info *object.Info, live *unstructured.Unstructured) error {
 	if a.Inventory.IsKnown(info) {
 		return nil
@@ -267,16 +272,16 @@ func (a *Applier) mayChange(info *object.Info, live *unstructured.Unstructured) 
 	return nil
 }
 
-// IsAbsent reports whether an object was not there when FindExisting looked. If nobody has
-// looked, that is known of none.
+// IsAbsent reports whether an object did not exist when FindExisting ran. Before
+// FindExisting has run, it returns false for every object.
 func (a *Applier) IsAbsent(info *object.Info) bool {
 	a.mu.Lock()
 	defer a.mu.Unlock()
 	return a.present != nil && !a.present[info] && a.Inventory.Find(info) == nil
 }
 
-// recordUnanswered notes as created the objects that were not there and that the server did
-// not answer for: they may be there now.
+// recordUnanswered records objects that did not exist as created if the server did not
+// answer the request, because they may exist now.
 func (a *Applier) recordUnanswered(err error) {
 	var failed *objectwriter.ApplyError
 	if !errors.As(err, &failed) {
@@ -289,7 +294,7 @@ func (a *Applier) recordUnanswered(err error) {
 	}
 }
 
-// recordResult notes what was done with objects.
+// recordResult records what was done with objects.
 func (a *Applier) recordResult(done *objectwriter.Applied) {
 	a.mu.Lock()
 	defer a.mu.Unlock()
@@ -315,9 +320,10 @@ func summarize(done *objectwriter.Applied) string {
 	return strings.Join(parts, ", ")
 }
 
-// recreateNodePods deletes the pods of the workloads of a node, so that new ones are made,
-// and waits until they are gone. The workloads are in the states in which they were written.
-// As in Helm, a failure to delete pods does not fail the operation.
+// recreateNodePods deletes the pods of the workloads of a node, so that their controllers
+// create new pods, and waits until the deleted pods are gone. The list has the workloads in
+// the states in which they were written. As in Helm, a failure to delete pods does not fail
+// the operation.
 func (a *Applier) recreateNodePods(ctx context.Context, list kube.ResourceList) error {
 	workloads := slices.DeleteFunc(list, func(info *object.Info) bool { return object.IsKind(info, "Service") })
 	pods := a.deletePods(ctx, workloads)
@@ -327,14 +333,14 @@ func (a *Applier) recreateNodePods(ctx context.Context, list kube.ResourceList) 
 	return a.AwaitPodsGone(ctx, pods)
 }
 
-// recreatePods deletes the pods of workloads and Services as Helm does, and does not wait
+// recreatePods deletes the pods of workloads and Services as Helm does, without waiting
 // until they are gone.
 func (a *Applier) recreatePods(ctx context.Context, list kube.ResourceList) error {
 	a.deletePods(ctx, list)
 	return context.Cause(ctx)
 }
 
-// deletePods deletes the pods of workloads, and notes that.
+// deletePods deletes the pods of workloads, and records the workloads as restarted.
 func (a *Applier) deletePods(ctx context.Context, list kube.ResourceList) []object.PodRef {
 	a.mu.Lock()
 	a.hasWritten = true
@@ -359,7 +365,8 @@ func (a *Applier) Restarted(info *object.Info) *object.Info {
 	return a.restarted[object.IDOf(info)]
 }
 
-// IsUnchanged reports whether the operation found an object as declared.
+// IsUnchanged reports whether an object already was as declared, so that the operation did
+// not change it.
 func (a *Applier) IsUnchanged(info *object.Info) bool {
 	a.mu.Lock()
 	defer a.mu.Unlock()
@@ -373,15 +380,16 @@ func (a *Applier) markWritten() bool {
 	return a.hasWritten
 }
 
-// Created lists the objects that the operation created, in an order of kinds.
+// Created lists the objects that the operation created, ordered by kind.
 func (a *Applier) Created() kube.ResourceList {
 	a.mu.Lock()
 	defer a.mu.Unlock()
 	return slices.Clone(a.created)
 }
 
-// WhyNotCreated says why an object in the cluster is not the one that the operation
-// created; empty if it is. Where the server did not answer, the labels decide.
+// WhyNotCreated says why an object in the cluster is not the object that the operation
+// created; empty if it is. If the server did not answer the create request, the ownership
+// labels decide.
 func (a *Applier) WhyNotCreated(info *object.Info, live *unstructured.Unstructured) string {
 	switch uid := object.UID(a.state(info)); {
 	case uid != "" && uid != live.GetUID():
@@ -392,18 +400,18 @@ func (a *Applier) WhyNotCreated(info *object.Info, live *unstructured.Unstructur
 	return ""
 }
 
-// state is an object that the operation created in the state in which the server returned
-// it.
+// state returns an object that the operation created, in the state in which the server
+// returned it.
 func (a *Applier) state(info *object.Info) *object.Info {
 	a.mu.Lock()
 	defer a.mu.Unlock()
 	return a.states.Of(info)
 }
 
-// CertainlyCreated leaves out of a list the objects that the server did not answer for and
-// that others have created, and returns the others in the states in which the server
-// returned them. With a Kubernetes client of another implementation nothing is left out,
-// because Helm does not read them either.
+// CertainlyCreated returns the objects of a list in the states in which the server returned
+// them. It omits an object if the server did not answer the create request and another
+// owner created the object. With a custom Kubernetes client it omits nothing, because Helm
+// does not read the objects either.
 func (a *Applier) CertainlyCreated(ctx context.Context, c *cluster.Client, created kube.ResourceList) (kube.ResourceList, error) {
 	a.mu.Lock()
 	states := a.states.All(created)
@@ -420,8 +428,8 @@ func (a *Applier) CertainlyCreated(ctx context.Context, c *cluster.Client, creat
 	}), nil
 }
 
-// Adopted are the objects that were there before and did not belong to the release, as far
-// as it knew.
+// Adopted returns the objects that existed before although no revision of the release has
+// them.
 func (a *Applier) Adopted() map[sequencer.ID]bool {
 	a.mu.Lock()
 	defer a.mu.Unlock()
@@ -432,7 +440,7 @@ func (a *Applier) Adopted() map[sequencer.ID]bool {
 	return ids
 }
 
-// Extent says how much a plan is, as in "18 resources in 10 nodes".
+// Extent returns the size of a plan, as in "18 resources in 10 nodes".
 func Extent(p *sequencer.Plan) string {
 	resources := 0
 	for _, n := range p.Nodes {

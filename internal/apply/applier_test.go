@@ -14,8 +14,8 @@ import (
 	"github.com/ordered-helm/helm/internal/object"
 )
 
-// TestWhyNotCreated compares an object in the cluster with the one that the server said it
-// has created. Where the server did not answer, the owner decides.
+// TestWhyNotCreated compares an object in the cluster with the object that the server
+// returned for the create request. If the server did not answer, the owner decides.
 func TestWhyNotCreated(t *testing.T) {
 	configMap := func(uid, releaseName string) *unstructured.Unstructured {
 		u := &unstructured.Unstructured{Object: map[string]any{"apiVersion": "v1", "kind": "ConfigMap"}}
@@ -28,7 +28,7 @@ func TestWhyNotCreated(t *testing.T) {
 		return u
 	}
 	for _, c := range []struct {
-		name, answered string // the UID in the answer; empty if there was none
+		name, answered string // the UID in the answer; empty if there was no answer
 		live           *unstructured.Unstructured
 		want           string
 	}{

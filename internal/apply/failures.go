@@ -21,8 +21,8 @@ import (
 	"github.com/ordered-helm/helm/internal/text"
 )
 
-// rejectedError names the resources that the server did not accept: its own words often do
-// not.
+// rejectedError names the resources that the server rejected, because the error of the
+// server often does not.
 type rejectedError struct {
 	resources []string
 	err       error
@@ -32,8 +32,8 @@ func (e *rejectedError) Error() string { return e.err.Error() }
 
 func (e *rejectedError) Unwrap() error { return e.err }
 
-// Failures are the failures of a node that could not be applied completely: one for each
-// resource that an answer of the server names. Namespace is that of the release.
+// Failures returns the failures of a node that could not be applied completely: one for
+// each error that the server returned. Namespace is the namespace of the release.
 func Failures(ctx context.Context, n *sequencer.Node, err error, namespace string, events *event.Sink) failure.Resources {
 	if ctx.Err() != nil && errors.Is(err, ctx.Err()) {
 		f := &failure.Resource{Node: n.ID(), Title: n.Title(), State: failure.NotApplied, Err: err}
@@ -57,14 +57,14 @@ func Failures(ctx context.Context, n *sequencer.Node, err error, namespace strin
 	return failures
 }
 
-// rejection is an answer of the server to the writing of a resource. The resource is nil
-// if the answer does not name it.
+// rejection is an error that the server returned for a resource. The resource is nil if the
+// error does not name it.
 type rejection struct {
 	resource *sequencer.PlannedResource
 	answer   error
 }
 
-// rejections lists the answers to the writing of a node.
+// rejections lists the errors that the server returned for a node.
 func rejections(n *sequencer.Node, err error) []rejection {
 	var list []rejection
 	var applied *objectwriter.ApplyError
@@ -87,7 +87,7 @@ func rejections(n *sequencer.Node, err error) []rejection {
 	return list
 }
 
-// findResource finds a resource of a node. An empty namespace matches any.
+// findResource finds a resource of a node. An empty namespace matches any namespace.
 func findResource(n *sequencer.Node, id sequencer.ID) *sequencer.PlannedResource {
 	for _, res := range n.Resources {
 		found := res.ID
@@ -101,8 +101,8 @@ func findResource(n *sequencer.Node, id sequencer.ID) *sequencer.PlannedResource
 	return nil
 }
 
-// find finds the resource of a node that an answer is about: the only one, or the one that
-// it names.
+// find finds the resource of a node that an error refers to: the only candidate, or the
+// resource that the error names.
 func (e *rejectedError) find(n *sequencer.Node, answer error, answers int) *sequencer.PlannedResource {
 	var candidates []*sequencer.PlannedResource
 	for _, res := range n.Resources {
@@ -117,7 +117,7 @@ func (e *rejectedError) find(n *sequencer.Node, answer error, answers int) *sequ
 	for _, res := range candidates {
 		if strings.Contains(answer.Error(), strconv.Quote(res.ID.Name)) {
 			if named != nil {
-				return nil // two resources of one name: the answer does not tell which
+				return nil // two resources have this name, so the error is ambiguous
 			}
 			named = res
 		}

@@ -15,13 +15,13 @@ import (
 	"github.com/ordered-helm/helm/internal/object"
 )
 
-// maxLiveAge is how long the live objects in the cache count, as long as nothing was
+// maxLiveAge is the time for which the live objects in the cache are valid, if nothing was
 // written.
 const maxLiveAge = 5 * time.Second
 
-// liveCache has the live objects of all nodes as they were read at one time, so that nodes
-// without changes are compared after one read. It is valid until the applier writes
-// something: what a node depends on may change the objects of the node.
+// liveCache has the live objects of all nodes, read with one call, so that nodes without
+// changes do not read their objects separately. It is valid until the applier writes
+// something, because a change of one node can change the objects of its dependents.
 type liveCache struct {
 	applier *Applier
 	// all lists the objects of all nodes.
@@ -29,13 +29,13 @@ type liveCache struct {
 
 	mu   sync.Mutex
 	read time.Time
-	// unused are the objects that were read and that nobody has asked for since, live
-	// those of them that exist.
+	// unused are the objects that were read but not returned yet. live has the state of
+	// those that exist.
 	unused map[*object.Info]bool
 	live   map[*object.Info]*unstructured.Unstructured
 }
 
-// CacheLive has ApplyNode read the objects of all nodes at once, as long as nothing was
+// CacheLive makes ApplyNode read the objects of all nodes together until something is
 // written.
 func (a *Applier) CacheLive(all func() kube.ResourceList) { a.cache.all = all }
 
@@ -63,8 +63,9 @@ func (c *liveCache) get(ctx context.Context, list kube.ResourceList) (map[*objec
 	return live, nil
 }
 
-// refresh reads all objects that may exist. If that fails, each node reads its own: an
-// object that cannot be read concerns its node only. The caller holds mu.
+// refresh reads all objects that can exist. If that fails, each node reads its own objects,
+// so that an object that cannot be read affects only its node. The caller must have locked
+// mu.
 func (c *liveCache) refresh(ctx context.Context) {
 	var all kube.ResourceList
 	for _, info := range c.all() {

@@ -16,16 +16,16 @@ import (
 	"github.com/ordered-helm/helm/internal/sequencer"
 )
 
-// Objects are the objects of the nodes of a plan. Those of a kind that the release itself
+// Objects are the objects of the nodes of a plan. Objects of a kind that the release itself
 // defines are built when their node starts.
 type Objects struct {
 	config ObjectsConfig
-	// all are the objects that could be built from the start.
+	// all are the objects that BuildObjects could build.
 	all kube.ResourceList
 
 	mu sync.Mutex
-	// byNode has the objects of each node, in the order of its resources; nil stands for
-	// an object that is not built yet. byResource has those that are.
+	// byNode has the objects of each node, in the order of its resources. An object that is
+	// not built yet is nil. byResource has the objects that are built.
 	byNode     map[*sequencer.Node][]*object.Info
 	byResource map[*sequencer.PlannedResource]*object.Info
 	// late are the resources that are built when their node starts.
@@ -37,7 +37,7 @@ type ObjectsConfig struct {
 	Cluster *cluster.Client
 	Plan    *sequencer.Plan
 	Owner   object.Owner
-	// Validate is whether manifests are checked against the schema of the cluster.
+	// Validate says whether manifests are checked against the schema of the cluster.
 	Validate bool
 	// PendingKinds are kinds that the cluster will know when the release is deployed.
 	PendingKinds map[schema.GroupKind]bool
@@ -67,7 +67,7 @@ func BuildObjects(c ObjectsConfig) (*Objects, error) {
 		return nil, err
 	}
 	o.all = list
-	if len(list) == 0 { // without a cluster no objects are made of the resources
+	if len(list) == 0 { // without a cluster no objects are built
 		clear(o.byNode)
 		return o, nil
 	}
@@ -77,8 +77,8 @@ func BuildObjects(c ObjectsConfig) (*Objects, error) {
 	return o, nil
 }
 
-// isLate reports whether a resource can only be built once another one has defined its
-// kind.
+// isLate reports whether a resource can only be built after another resource has defined
+// its kind.
 func (o *Objects) isLate(res *sequencer.PlannedResource) (bool, error) {
 	pending := o.config.PendingKinds[schema.GroupKind{Group: res.ID.Group, Kind: res.ID.Kind}]
 	if !res.SelfDefined && !pending {
@@ -87,8 +87,8 @@ func (o *Objects) isLate(res *sequencer.PlannedResource) (bool, error) {
 	return o.config.Cluster.IsUnknownKind(res.APIVersion, res.ID.Kind)
 }
 
-// build builds objects and labels them as the release's. The list has the order of the
-// resources. Without a cluster it is empty.
+// build builds objects and labels them as owned by the release. The list is in the order of
+// the resources. Without a cluster it is empty.
 func (o *Objects) build(resources []*sequencer.PlannedResource) (kube.ResourceList, error) {
 	if len(resources) == 0 {
 		return nil, nil
@@ -107,8 +107,8 @@ func (o *Objects) build(resources []*sequencer.PlannedResource) (kube.ResourceLi
 	return list, object.SetOwner(list, o.config.Owner)
 }
 
-// assignToNodes assigns built objects to the resources of a node, to the late ones or to the
-// others, and returns those that are left.
+// assignToNodes assigns built objects to the resources of a node, either to the late ones
+// or to the others, and returns the remaining objects.
 func (o *Objects) assignToNodes(n *sequencer.Node, list kube.ResourceList, late bool) kube.ResourceList {
 	o.mu.Lock()
 	defer o.mu.Unlock()
@@ -121,25 +121,25 @@ func (o *Objects) assignToNodes(n *sequencer.Node, list kube.ResourceList, late 
 	return list
 }
 
-// All are the objects that could be built from the start, in the order of the plan.
+// All returns the objects that BuildObjects could build, in the order of the plan.
 func (o *Objects) All() kube.ResourceList { return o.all }
 
-// OfNode are the objects of a node, in the order of its resources. It has nil for an object
-// that is not built yet.
+// OfNode returns the objects of a node, in the order of its resources. An object that is
+// not built yet is nil.
 func (o *Objects) OfNode(n *sequencer.Node) kube.ResourceList {
 	o.mu.Lock()
 	defer o.mu.Unlock()
 	return o.byNode[n]
 }
 
-// InfoOf is the object of a resource of the plan; nil while it is not built.
+// InfoOf returns the object of a resource of the plan; nil if it is not built yet.
 func (o *Objects) InfoOf(res *sequencer.PlannedResource) *object.Info {
 	o.mu.Lock()
 	defer o.mu.Unlock()
 	return o.byResource[res]
 }
 
-// Built are all objects that are built by now.
+// Built returns all objects that are built.
 func (o *Objects) Built() kube.ResourceList {
 	o.mu.Lock()
 	defer o.mu.Unlock()
@@ -154,8 +154,8 @@ func (o *Objects) Built() kube.ResourceList {
 	return list
 }
 
-// BuildLate builds the objects of a node whose kinds an earlier node has defined. Check is
-// called with them before they count as objects of the node.
+// BuildLate builds the objects of a node whose kinds an earlier node has defined. It calls
+// check with them before it assigns them to the node.
 func (o *Objects) BuildLate(ctx context.Context, n *sequencer.Node, check func(kube.ResourceList) error) error {
 	var late []*sequencer.PlannedResource
 	for _, res := range n.Resources {
@@ -180,8 +180,8 @@ func (o *Objects) BuildLate(ctx context.Context, n *sequencer.Node, check func(k
 	return nil
 }
 
-// discover asks the cluster again for its kinds, unless those that are needed were found
-// in the meantime.
+// discover reads the kinds of the cluster again, unless all kinds of the resources are
+// already known.
 func (o *Objects) discover(ctx context.Context, late []*sequencer.PlannedResource) error {
 	var missing []schema.GroupVersionKind
 	for _, res := range late {

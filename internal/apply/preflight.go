@@ -28,7 +28,7 @@ import (
 )
 
 // CheckTimeouts returns an error for resources that declare a longer timeout than the whole
-// operation has; 0 is no limit.
+// operation has. An operation timeout of 0 means no limit.
 func CheckTimeouts(p *sequencer.Plan, operation time.Duration) error {
 	var problems []error
 	for _, n := range p.Nodes {
@@ -43,8 +43,8 @@ func CheckTimeouts(p *sequencer.Plan, operation time.Duration) error {
 	return errors.Join(problems...)
 }
 
-// CheckNeeds returns an error for the needs that the order makes impossible to meet, unless
-// the needed object is in the cluster already.
+// CheckNeeds returns an error for the needs that cannot be met in the order of the plan,
+// unless the needed object already exists in the cluster.
 func CheckNeeds(ctx context.Context, c *cluster.Client, p *sequencer.Plan) error {
 	var unmet []sequencer.UnmetNeed
 	for _, need := range p.Unmet {
@@ -62,8 +62,8 @@ func CheckNeeds(ctx context.Context, c *cluster.Client, p *sequencer.Plan) error
 	return nil
 }
 
-// exists reports whether an object of the release exists already. An object that cannot be
-// read counts as missing.
+// exists reports whether an object of the release already exists. An object that the
+// account is not allowed to read counts as missing.
 func exists(ctx context.Context, c *cluster.Client, res *sequencer.PlannedResource) (bool, error) {
 	mapping, err := c.Mapping(res.APIVersion, res.ID.Kind)
 	if err != nil || mapping == nil {
@@ -87,12 +87,12 @@ func exists(ctx context.Context, c *cluster.Client, res *sequencer.PlannedResour
 	return false, fmt.Errorf("look for %s in the cluster: %w", res.ID, err)
 }
 
-// permission is one thing that the account must be allowed to do.
+// permission is a permission that the account needs.
 type permission struct {
 	verb            string
 	resource        schema.GroupVersionResource
 	kind, namespace string
-	// name is that of one object; empty for all objects of the kind.
+	// name is the name of one object; empty for all objects of the kind.
 	name string
 }
 
@@ -104,10 +104,10 @@ func (p permission) String() string {
 	return description
 }
 
-// CheckPermissions asks, all at once, whether the account may read and create the objects,
-// and delete the obsolete ones, so that an ordered operation does not fail half-way for
-// want of a permission. The error is a *failure.PermissionError. A cluster that does not
-// answer such questions is not asked again.
+// CheckPermissions checks, in parallel, whether the account is allowed to read and create
+// the objects and to delete the obsolete ones, so that an ordered operation does not fail
+// half-way because of a missing permission. The error is a *failure.PermissionError. A
+// permission that the cluster cannot check counts as granted.
 func (a *Applier) CheckPermissions(ctx context.Context, all, obsolete kube.ResourceList) error {
 	if !a.Cluster.HasCluster() {
 		return nil
@@ -140,8 +140,8 @@ func (a *Applier) CheckPermissions(ctx context.Context, all, obsolete kube.Resou
 	return ctx.Err()
 }
 
-// permissions lists what is to be read, created and deleted, each verb, kind and namespace
-// once. An object that exists is read before it is written, and may need no change.
+// permissions lists the needed permissions without duplicates. For an object that can
+// exist, only the permission to read it is needed, because the object may need no change.
 func (a *Applier) permissions(all, obsolete kube.ResourceList) []permission {
 	needed := map[permission]bool{}
 	need := func(verb string, info *object.Info) {
@@ -167,8 +167,9 @@ func (a *Applier) permissions(all, obsolete kube.ResourceList) []permission {
 	return list
 }
 
-// isDeniedByName asks, where the account may not read or delete all objects of a kind,
-// about each object that exists: it may be allowed those.
+// isDeniedByName checks the permission for each existing object separately, because an
+// account that is not allowed to read or delete all objects of a kind can still be allowed
+// to do so for objects of certain names.
 func (a *Applier) isDeniedByName(ctx context.Context, client kubernetes.Interface, p permission, list kube.ResourceList) bool {
 	var objects kube.ResourceList
 	for _, info := range list {

@@ -1,8 +1,8 @@
 // Copyright The Ordered Helm Authors
 // SPDX-License-Identifier: Apache-2.0
 
-// Package architecture holds the code to docs/architecture.md: which packages may import
-// which, and that the files which the page names exist.
+// Package architecture checks that the code agrees with docs/architecture.md: which
+// packages may import which, and that the files named on the page exist.
 package architecture
 
 import (
@@ -61,7 +61,7 @@ func productPackages(t *testing.T) []goPackage {
 	return packages
 }
 
-// inModule lists those of the import paths that are of the module.
+// inModule returns the import paths that belong to the module.
 func inModule(paths []string) []string {
 	var names []string
 	for _, path := range paths {
@@ -72,12 +72,13 @@ func inModule(paths []string) []string {
 	return names
 }
 
-// layer is the rank of a package: it may import its own layer and those below.
+// layer returns the rank of a package. A package may import packages of its own layer and
+// of lower layers.
 func layer(name string) int {
 	return slices.Index([]string{"internal", "pkg", "cmd"}, strings.SplitN(name, "/", 2)[0])
 }
 
-// TestLayers holds that imports point down: cmd, pkg, internal.
+// TestLayers checks that imports point down: cmd, pkg, internal.
 func TestLayers(t *testing.T) {
 	for _, p := range productPackages(t) {
 		for _, imported := range p.imports {
@@ -88,7 +89,7 @@ func TestLayers(t *testing.T) {
 	}
 }
 
-// TestEngine holds that the packages of the engine import what the page says.
+// TestEngine checks that the packages of the engine import only what the page allows.
 func TestEngine(t *testing.T) {
 	allowed, found := engineTable(t), map[string]bool{}
 	for _, p := range productPackages(t) {
@@ -122,9 +123,55 @@ func TestEngine(t *testing.T) {
 	}
 }
 
+const (
+	// maxLines limits the lines of a package without its tests, to about 2,000.
+	maxLines = 2250
+	// maxActionLines is the limit for pkg/action, which has all the exported names of
+	// Helm's package.
+	maxActionLines = 4000
+)
+
+// TestSize checks that no package of pkg and internal is too large.
+func TestSize(t *testing.T) {
+	for _, p := range productPackages(t) {
+		limit := maxLines
+		switch {
+		case layer(p.name) == layer("cmd"):
+			continue
+		case p.name == "pkg/action":
+			limit = maxActionLines
+		}
+		if lines := countLines(t, filepath.Join(root, p.name)); lines > limit {
+			t.Errorf("%s has %d lines without tests, but may have at most %d: split it by subject", p.name, lines, limit)
+		}
+	}
+}
+
+// countLines counts the lines of Go files that are not tests.
+func countLines(t *testing.T, dir string) int {
+	t.Helper()
+	files, err := filepath.Glob(filepath.Join(dir, "*.go"))
+	if err != nil {
+		t.Fatal(err)
+	}
+	lines := 0
+	for _, file := range files {
+		if strings.HasSuffix(file, "_test.go") {
+			continue
+		}
+		text, err := os.ReadFile(file)
+		if err != nil {
+			t.Fatal(err)
+		}
+		lines += strings.Count(string(text), "\n")
+	}
+	return lines
+}
+
 var quoted = regexp.MustCompile("`([a-z]+)`")
 
-// engineTable reads the table of the engine: for each package those that it may import.
+// engineTable reads the table of the engine: for each package, the packages that it may
+// import.
 func engineTable(t *testing.T) map[string][]string {
 	t.Helper()
 	_, text, found := strings.Cut(readPage(t), "| package | subject | imports of the engine |\n| --- | --- | --- |\n")
@@ -155,7 +202,7 @@ func readPage(t *testing.T) string {
 	return string(text)
 }
 
-// TestFiles holds that the files which the page names exist.
+// TestFiles checks that the files named on the page exist.
 func TestFiles(t *testing.T) {
 	names := regexp.MustCompile("`([a-z_/]+\\.(?:go|md))`").FindAllStringSubmatch(readPage(t), -1)
 	if len(names) < 20 {

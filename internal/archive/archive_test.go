@@ -20,7 +20,7 @@ import (
 	"github.com/ordered-helm/helm/internal/chartloader"
 )
 
-// chartOf makes a chart of files, by their paths.
+// chartOf creates a chart from files, by their paths.
 func chartOf(t *testing.T, files map[string]string) *chart.Chart {
 	t.Helper()
 	var buffered []*chartloader.BufferedFile
@@ -34,8 +34,8 @@ func chartOf(t *testing.T, files map[string]string) *chart.Chart {
 	return ch
 }
 
-// wide has every field that Helm does not know, at each place where there may be
-// one, in a chart and in the charts inside.
+// wide is a chart with subcharts. It has a field that Helm does not know at every place
+// where fields are allowed.
 var wide = map[string]string{
 	"Chart.yaml": `apiVersion: v3
 name: wide
@@ -63,7 +63,7 @@ dependencies:
 		"",
 }
 
-// TestSaveKeepsEverything packs a chart and reads it with Helm's own loader.
+// TestSaveKeepsEverything packs a chart and loads it with Helm's own loader.
 func TestSaveKeepsEverything(t *testing.T) {
 	dir := filepath.Join(t.TempDir(), "new", "folder")
 	name, err := archive.Save(chartOf(t, wide), dir)
@@ -137,8 +137,8 @@ func wantFields(t *testing.T, ch *chart.Chart, want string) {
 	}
 }
 
-// TestSaveIsHelms compares the archives of charts that have nothing which Helm
-// does not know: they are Helm's to the byte, but for the times.
+// TestSaveIsHelms checks that the archives of charts without fields that Helm does not know
+// are identical to Helm's, except for the times.
 func TestSaveIsHelms(t *testing.T) {
 	for _, version := range []string{"v1", "v2"} {
 		ch := chartOf(t, map[string]string{
@@ -178,7 +178,7 @@ func files(t *testing.T, name string) map[string]string {
 	return m
 }
 
-// TestSaveOfWhatCannotBePacked leaves nothing behind.
+// TestSaveOfWhatCannotBePacked checks that nothing is left behind.
 func TestSaveOfWhatCannotBePacked(t *testing.T) {
 	tests := []struct {
 		name, problem string
@@ -210,7 +210,7 @@ func TestSaveOfWhatCannotBePacked(t *testing.T) {
 	}
 }
 
-// TestSaveDir writes a chart into a folder, with those fields that were asked for.
+// TestSaveDir writes a chart to a directory, with only the requested fields.
 func TestSaveDir(t *testing.T) {
 	dir := t.TempDir()
 	if err := archive.SaveDir(chartOf(t, wide), dir, archive.OrderFields); err != nil {
@@ -232,7 +232,7 @@ func TestSaveDir(t *testing.T) {
 	}
 }
 
-// TestChartYAML shows the fields that were asked for.
+// TestChartYAML checks that the result has the requested fields.
 func TestChartYAML(t *testing.T) {
 	ch := chartOf(t, wide)
 	helms, err := yaml.Marshal(ch.Metadata)

@@ -1,8 +1,8 @@
 // Copyright The Ordered Helm Authors
 // SPDX-License-Identifier: Apache-2.0
 
-// Package archive packs and unpacks charts without losing fields of their Chart.yaml.
-// Helm keeps only the fields that its types have, so the declarations of order and hooks
-// would be lost (docs/reference.md, "Chart.yaml"). Packed charts are in the canonical
-// form, which stock Helm can load.
+// Package archive packs and unpacks charts without losing fields of their Chart.yaml. Helm
+// keeps only the fields of its own types, so it would lose the declarations of order and
+// hooks (docs/reference.md, "Chart.yaml"). Packed charts are in the canonical form, which
+// stock Helm can load.
 package archive

@@ -18,14 +18,14 @@ import (
 	"github.com/ordered-helm/helm/internal/archive"
 )
 
-// tarball packs entries as they are given.
+// tarball packs entries unchanged.
 func tarball(tb testing.TB, entries ...tar.Header) []byte {
 	tb.Helper()
 	var b bytes.Buffer
 	zipped := gzip.NewWriter(&b)
 	out := tar.NewWriter(zipped)
 	for _, e := range entries {
-		text := e.Uname // carries the content
+		text := e.Uname // contains the content
 		e.Uname, e.Mode, e.Size = "", 0o644, int64(len(text))
 		if e.Typeflag != 0 && e.Typeflag != tar.TypeReg {
 			e.Size, text = 0, ""
@@ -47,7 +47,7 @@ func file(name, text string) tar.Header { return tar.Header{Name: name, Uname: t
 
 const listed = "apiVersion: v3\nname: shop\nversion: 1.0.0\nannotations:\n  helm.sh/depends-on/subcharts: [a, b] # as written\n"
 
-// TestExpand writes the files as they are.
+// TestExpand checks that the files are written unchanged.
 func TestExpand(t *testing.T) {
 	dir := t.TempDir()
 	data := tarball(t, file("any/Chart.yaml", listed), file("any/templates/deep/a.yaml", "a"), file("any/charts/b-1.tgz", "packed"))
@@ -61,7 +61,8 @@ func TestExpand(t *testing.T) {
 	}
 }
 
-// TestExpandRefuses what would be written elsewhere or over something.
+// TestExpandRefuses checks that archives are rejected if their files would be outside the
+// directory or would overwrite something.
 func TestExpandRefuses(t *testing.T) {
 	tests := []struct {
 		name    string
@@ -118,7 +119,7 @@ func TestExpandRefuses(t *testing.T) {
 	}
 }
 
-// names lists what is below a folder.
+// names returns the paths below a directory.
 func names(t *testing.T, dir string) []string {
 	t.Helper()
 	var list []string
@@ -134,7 +135,7 @@ func names(t *testing.T, dir string) []string {
 	return list
 }
 
-// FuzzExpand looks for archives that leave something outside the chart's folder.
+// FuzzExpand checks that no archive leaves a file outside the chart's directory.
 func FuzzExpand(f *testing.F) {
 	f.Add("a/Chart.yaml", "name: shop\n", "a/../x", byte(tar.TypeReg), "..")
 	f.Add("Chart.yaml", "name: ../shop\n", "/etc/x", byte(tar.TypeSymlink), "/")

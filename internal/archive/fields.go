@@ -66,8 +66,9 @@ func decodeYAML(text []byte) (map[string]any, error) {
 	return m, err
 }
 
-// helmFields are the fields that Helm has, in small letters: those of Chart.yaml under
-// the empty name, and those of the entries of its lists under the names of the lists.
+// helmFields are the names of the fields that Helm's types have, in lower case. The empty
+// key lists the fields of Chart.yaml. Every other key is a list in Chart.yaml, with the
+// fields of its entries.
 var helmFields = map[string][]string{
 	"": {
 		"name", "home", "sources", "version", "description", "keywords", "maintainers", "icon", "apiversion", "condition",
@@ -77,9 +78,9 @@ var helmFields = map[string][]string{
 	"dependencies": {"name", "version", "repository", "condition", "tags", "enabled", "import-values", "alias"},
 }
 
-// mergeFields adds what Helm leaves out of Chart.yaml, or of an entry of a list in it, to what
-// it has written, and reports whether there was anything. JSON does not tell the names
-// of fields apart by case.
+// mergeFields adds the fields that Helm drops from Chart.yaml, or from an entry of a list
+// in it, to the map that Helm wrote. It reports whether it added any. It ignores the case
+// of names, as Helm's JSON decoder does.
 func mergeFields(written, raw map[string]any, list string, fields FieldFilter) (changed bool) {
 	for name, value := range raw {
 		field := strings.ToLower(name)
@@ -96,7 +97,8 @@ func mergeFields(written, raw map[string]any, list string, fields FieldFilter) (
 	return changed
 }
 
-// mergeEntries does so for each entry of a list, if both have the same entries.
+// mergeEntries calls mergeFields for each entry of a list, if both lists have the same
+// length.
 func mergeEntries(written, raw any, list string, fields FieldFilter) (changed bool) {
 	to, _ := written.([]any)
 	from, _ := raw.([]any)

@@ -12,7 +12,7 @@ import (
 	"helm.sh/helm/v3/pkg/chart"
 )
 
-// TestHelmsFields notices when Helm gets another field.
+// TestHelmsFields fails if Helm adds a field.
 func TestHelmsFields(t *testing.T) {
 	for list, of := range map[string]reflect.Type{
 		"":             reflect.TypeFor[chart.Metadata](),

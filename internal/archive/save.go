@@ -65,8 +65,8 @@ func archiveName(ch *chart.Chart) string {
 	return fmt.Sprintf("%s-%s.tgz", ch.Name(), ch.Metadata.Version)
 }
 
-// chartFiles are the files of one chart that Helm does not write completely. Path is that
-// of the Chart.yaml in the archive.
+// chartFiles are the files of one chart that Helm does not write completely. Path is the
+// path of the Chart.yaml in the archive.
 type chartFiles struct {
 	path      string
 	chartYAML []byte
@@ -130,8 +130,8 @@ func helmChartYAML(ch *chart.Chart) ([]byte, error) {
 	return yaml.Marshal(&metadata)
 }
 
-// rewriteArchive copies an archive, and replaces each Chart.yaml, and the lock file after
-// it, by those in charts, which are in the order of the archive.
+// rewriteArchive copies an archive. It replaces each Chart.yaml, and the lock file after
+// it, with those in charts, which have the same order as the archive.
 func rewriteArchive(out io.Writer, packed []byte, charts []chartFiles) error {
 	in, err := gzip.NewReader(bytes.NewReader(packed))
 	if err != nil {

@@ -1,9 +1,9 @@
 // Copyright The Ordered Helm Authors
 // SPDX-License-Identifier: Apache-2.0
 
-// Package argocd says the order of a release in the annotations of Argo CD: waves
-// and phases. Argo CD knows no graph: it applies wave after wave, and waits until
-// all of one is healthy (docs/reference.md, "For Argo CD").
+// Package argocd expresses the order of a release as annotations of Argo CD: waves and
+// phases. Argo CD has no graph. It applies one wave after the other, and waits until all
+// objects of a wave are healthy (docs/reference.md, "For Argo CD").
 package argocd
 
 import (
@@ -24,10 +24,10 @@ const (
 // entry is an annotation.
 type entry struct{ key, value string }
 
-// annotate gives every object of a document these annotations, in the place of
-// those that it has under the same keys. Every other byte stays.
+// annotate adds annotations to every object of a document. It replaces existing annotations
+// with the same keys. All other bytes are unchanged.
 func annotate(doc string, entries ...entry) (string, error) {
-	for i := len(entries) - 1; i >= 0; i-- { // each is put before the others
+	for i := len(entries) - 1; i >= 0; i-- { // each is inserted before the existing ones
 		var err error
 		if doc, err = annotateOne(doc, entries[i]); err != nil {
 			return "", err
@@ -42,7 +42,7 @@ func annotateOne(doc string, e entry) (string, error) {
 		return "", fmt.Errorf("annotate for Argo CD: %w", err)
 	}
 	var changes []yamledit.Change
-	seen := map[*yaml.Node]bool{} // several objects may share them
+	seen := map[*yaml.Node]bool{} // several objects may share one mapping
 	for _, object := range objectsIn(root) {
 		metadata := yamledit.Lookup(object, "metadata")
 		annotations := yamledit.Lookup(metadata, "annotations")
@@ -66,7 +66,7 @@ func annotateOne(doc string, e entry) (string, error) {
 	return yamledit.Apply(doc, root, changes)
 }
 
-// objectsIn lists the objects of a document: itself, or the items of a list.
+// objectsIn returns the objects of a document: the document itself, or the items of a list.
 func objectsIn(root *yaml.Node) []*yaml.Node {
 	items := yamledit.Lookup(root, "items")
 	if items == nil || items.Kind != yaml.SequenceNode {

@@ -16,8 +16,8 @@ import (
 	"github.com/ordered-helm/helm/internal/hookrunner"
 )
 
-// phases are the hooks of Argo CD that stand for events of Helm. It does not tell
-// an installation from an upgrade, and knows neither rollbacks nor tests.
+// phases are the hooks of Argo CD that correspond to events of Helm. Argo CD does not
+// distinguish an installation from an upgrade, and has no rollbacks or tests.
 var phases = []struct {
 	name   string
 	events []release.HookEvent
@@ -28,13 +28,13 @@ var phases = []struct {
 	{"PostDelete", []release.HookEvent{release.HookPostDelete}},
 }
 
-// skip marks what Argo CD is not to apply at all.
+// skip marks a resource that Argo CD must not apply.
 const skip = "Skip"
 
-// SequenceHooks returns hooks whose manifests say in Argo CD's words when they run:
-// one after the other in waves of their own, and together in the same one. Hooks
-// that are Argo CD's already are left as they are. The warnings name hooks that
-// Argo CD runs at other times, or not at all.
+// SequenceHooks returns the hooks with annotations that tell Argo CD when to run them.
+// Hooks that run one after the other get different waves, and hooks that run in parallel
+// get the same wave. Hooks that already are hooks of Argo CD are unchanged. The warnings
+// name hooks that Argo CD runs at other times, or never.
 func SequenceHooks(hooks []*release.Hook, modes hookrunner.Modes) (sequenced []*release.Hook, warnings []string, err error) {
 	waves := hookWaves(hooks, modes)
 	for _, h := range hooks {
@@ -51,7 +51,7 @@ func SequenceHooks(hooks []*release.Hook, modes hookrunner.Modes) (sequenced []*
 	return sequenced, warnings, nil
 }
 
-// entriesOf gives the annotations of a hook.
+// entriesOf returns the annotations for a hook.
 func entriesOf(h *release.Hook, wave int) (entries []entry, warning string) {
 	var object map[string]any
 	if yaml.Unmarshal([]byte(h.Manifest), &object) != nil || IsHook(object) {
@@ -61,8 +61,8 @@ func entriesOf(h *release.Hook, wave int) (entries []entry, warning string) {
 		return slices.ContainsFunc(h.Events, func(e release.HookEvent) bool { return slices.Contains(events, e) })
 	}
 	if has(hookrunner.EventCRDInstall) {
-		// As a hook of Argo CD it would be deleted before each sync, and with it all
-		// that it defines.
+		// If this were a hook of Argo CD, it would be deleted before each sync, with all
+		// objects of the kinds that it defines.
 		return []entry{{Wave, "-1"}}, ""
 	}
 	var names []string
@@ -94,8 +94,9 @@ func eventsOf(h *release.Hook) string {
 	return strings.Join(names, ", ")
 }
 
-// deletePolicy gives a hook's policies in Argo CD's words. What neither says is
-// the same in both: it is deleted before it is created anew.
+// deletePolicy returns the delete policies of a hook as Argo CD names them. It is empty if
+// the hook has none, because Argo CD has the same default as Helm: it deletes a hook before
+// it creates it again.
 func deletePolicy(h *release.Hook) string {
 	words := map[release.HookDeletePolicy]string{
 		release.HookSucceeded: "HookSucceeded", release.HookFailed: "HookFailed", release.HookBeforeHookCreation: "BeforeHookCreation",
@@ -109,8 +110,8 @@ func deletePolicy(h *release.Hook) string {
 	return strings.Join(policies, ",")
 }
 
-// hookWaves numbers hooks so that one that runs after others, in any phase, has a
-// higher wave than these.
+// hookWaves numbers the hooks. A hook that runs after other hooks in any phase has a higher
+// wave than all of these.
 func hookWaves(hooks []*release.Hook, modes hookrunner.Modes) map[*release.Hook]int {
 	index := make(map[*release.Hook]int, len(hooks))
 	for i, h := range hooks {
@@ -126,7 +127,7 @@ func hookWaves(hooks []*release.Hook, modes hookrunner.Modes) map[*release.Hook]
 		}
 		addOrder(graph, index, hookrunner.Buckets(of, modes))
 	}
-	// Between two stages stands a gate, which has no wave of its own.
+	// A vertex between two stages has no wave of its own.
 	depths := graph.Depths(func(v int) int {
 		if v < len(hooks) {
 			return 1
@@ -140,8 +141,8 @@ func hookWaves(hooks []*release.Hook, modes hookrunner.Modes) map[*release.Hook]
 	return waves
 }
 
-// addOrder says that each stage comes after the one before, and each hook of a
-// chain after the one before.
+// addOrder adds the edges by which each stage depends on the previous stage, and each hook
+// of a chain on the previous hook.
 func addOrder(graph *dag.Graph, index map[*release.Hook]int, buckets []hookrunner.Bucket) {
 	gate := -1
 	for _, b := range buckets {

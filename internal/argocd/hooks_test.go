@@ -18,7 +18,7 @@ import (
 	"github.com/ordered-helm/helm/internal/hookrunner"
 )
 
-// hook is written as "Kind/name weight event,event".
+// hook parses a hook of the form "Kind/name weight event,event".
 func hook(text string, policies ...release.HookDeletePolicy) *release.Hook {
 	f := strings.Fields(text)
 	kind, name, _ := strings.Cut(f[0], "/")
@@ -95,8 +95,8 @@ func TestSequenceHooks(t *testing.T) {
 	}
 }
 
-// TestHookWaves compares the waves of random hooks with the buckets in which they
-// would run: what comes later, in any phase, has a higher wave.
+// TestHookWaves compares the waves of random hooks with the buckets in which Helm would run
+// them. A later hook in any phase has a higher wave.
 func TestHookWaves(t *testing.T) {
 	events := []string{"pre-install,pre-upgrade", "post-install,post-upgrade", "pre-install,pre-upgrade,post-install,post-upgrade", "pre-delete"}
 	kinds := []string{"Job", "Pod", "ConfigMap", "ServiceAccount"}

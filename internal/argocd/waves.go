@@ -9,18 +9,17 @@ import (
 	"strconv"
 )
 
-// Place is where a document stands in the order of a release.
+// Place is the position of a document in the order of a release.
 type Place struct {
-	// Level is that of its node; below 0 for definitions from crds/ folders.
+	// Level is the level of its node. It is negative for definitions from crds/
+	// directories.
 	Level int
-	// Own is the wave that its author has given it. It counts among documents of
-	// the same level.
+	// Own is the wave that the author has set. It orders only documents of the same level.
 	Own int
 }
 
-// Waves numbers places: a place of a lower level has a lower wave, and so has one
-// of the same level with a lower wave of its own. Places of levels from 0 on have
-// waves from 0 on, without gaps.
+// Waves returns the wave of each place. Places are ordered by their level, and then by
+// their own wave. Waves of levels from 0 on begin at 0 and have no gaps.
 func Waves(places []Place) []int {
 	compare := func(x, y Place) int { return cmp.Or(cmp.Compare(x.Level, y.Level), cmp.Compare(x.Own, y.Own)) }
 	sorted := slices.Clone(places)
@@ -38,8 +37,8 @@ func Waves(places []Place) []int {
 	return waves
 }
 
-// OwnWave reads the wave that the author of an object has given it; 0, as Argo CD
-// has it, if there is none or it is no number.
+// OwnWave returns the wave that the author of an object has set. Like Argo CD, it returns 0
+// if there is none or if it is not a number.
 func OwnWave(object map[string]any) int {
 	wave, err := strconv.Atoi(annotationOf(object, Wave))
 	if err != nil {
@@ -48,7 +47,7 @@ func OwnWave(object map[string]any) int {
 	return wave
 }
 
-// IsHook reports whether the author of an object has made it a hook of Argo CD.
+// IsHook reports whether the author has declared the object as a hook of Argo CD.
 func IsHook(object map[string]any) bool { return annotationOf(object, Hook) != "" }
 
 func annotationOf(object map[string]any, key string) string {
@@ -58,7 +57,7 @@ func annotationOf(object map[string]any, key string) string {
 	return value
 }
 
-// Sequence gives a document its wave.
+// Sequence adds the annotation with its wave to a document.
 func Sequence(doc string, wave int) (string, error) {
 	return annotate(doc, entry{Wave, strconv.Itoa(wave)})
 }

@@ -46,7 +46,8 @@ func (u *sizeCounter) canonicalFiles(files []*BufferedFile, depth int) ([]*Buffe
 	return canonical, nil
 }
 
-// canonicalFile is a file of a chart that is inside so many others.
+// canonicalFile returns the content of a file in its canonical form. Depth is the number of
+// charts that contain the file's chart.
 func (u *sizeCounter) canonicalFile(f *BufferedFile, depth int) ([]byte, error) {
 	own, below := splitSubchartPath(f.Name)
 	switch {
@@ -66,13 +67,14 @@ func (u *sizeCounter) canonicalFile(f *BufferedFile, depth int) ([]byte, error) 
 	return f.Data, nil
 }
 
-// parsedFiles are those that Helm's loader parses, Chart.yaml aside.
+// parsedFiles are the files that Helm's loader parses, except Chart.yaml.
 var parsedFiles = [...]string{"values.yaml", "requirements.yaml", "Chart.lock", "requirements.lock"}
 
-// splitSubchartPath gives the path that a file has within its own chart, and how many charts
-// that one is in, if it is a file that is parsed or the archive of a subchart; the path
-// is empty for any other file, and for what Helm passes over. An archive's path is its
-// name, and it is in one chart more than the file is.
+// splitSubchartPath splits the path of a file. For a file that Helm parses, it returns the
+// path within the file's own chart and the number of charts that contain this chart. For
+// the archive of a subchart, it returns the name of the archive and counts the packed chart
+// as one level more. For any other file, and for files that Helm ignores, the path is
+// empty.
 func splitSubchartPath(name string) (own string, depth int) {
 	for name != chartFile && !slices.Contains(parsedFiles[:], name) {
 		rest, inCharts := strings.CutPrefix(name, "charts/")
@@ -92,8 +94,9 @@ func splitSubchartPath(name string) (own string, depth int) {
 	return name, depth
 }
 
-// canonicalChartYAML rewrites the list-valued annotations of ours in a Chart.yaml.
-// What does not parse is left for Helm's loader to refuse.
+// canonicalChartYAML rewrites the sequencing annotations in a Chart.yaml whose values are
+// lists. It leaves a file that it cannot parse unchanged, so that Helm's loader reports the
+// error.
 func canonicalChartYAML(data []byte) ([]byte, error) {
 	if !bytes.Contains(data, []byte("helm.sh/")) {
 		return data, nil
@@ -121,8 +124,8 @@ func canonicalChartYAML(data []byte) ([]byte, error) {
 	return []byte(edited), err
 }
 
-// canonicalChartValue gives the text that stands for a value of a chart's
-// annotation that is none.
+// canonicalChartValue returns the string that represents the value of a chart's annotation,
+// and whether it differs from the YAML value.
 func canonicalChartValue(key string, value *yaml.Node) (text string, change bool, err error) {
 	switch key {
 	case annotation.DependsOnSubcharts, annotation.DependsOnSubchartsCanonical:
@@ -136,8 +139,8 @@ func canonicalChartValue(key string, value *yaml.Node) (text string, change bool
 	return "", false, nil
 }
 
-// LegalArchive returns a packed chart with legal Chart.yaml files: the very
-// bytes given where there is nothing to change.
+// LegalArchive returns a packed chart with every Chart.yaml in its canonical form. If
+// nothing needs to change, it returns the given bytes.
 func LegalArchive(data []byte) ([]byte, error) { return new(sizeCounter).canonicalArchive(data, 0) }
 
 func (u *sizeCounter) canonicalArchive(data []byte, depth int) ([]byte, error) {
@@ -149,7 +152,7 @@ func (u *sizeCounter) canonicalArchive(data []byte, depth int) ([]byte, error) {
 		return nil, err
 	}
 	if err != nil {
-		return data, nil // Helm's loader refuses it with its own words
+		return data, nil // Helm's loader rejects it with its own error message
 	}
 	if err := u.addUnpacked(files); err != nil {
 		return nil, err
@@ -168,8 +171,8 @@ func (u *sizeCounter) canonicalArchive(data []byte, depth int) ([]byte, error) {
 	return writeArchive(legal)
 }
 
-// writeArchive writes files into a chart archive. The folder at its top has no meaning
-// to the loader.
+// writeArchive writes files into a chart archive. Helm's loader ignores the name of the
+// top-level directory.
 func writeArchive(files []*BufferedFile) ([]byte, error) {
 	var b bytes.Buffer
 	gz := gzip.NewWriter(&b)

@@ -62,7 +62,7 @@ func (d Dependency) Title() string {
 	return d.Name
 }
 
-// Sequenced reports whether the sequencing declarations of the chart apply.
+// Sequenced reports whether the chart's sequencing declarations apply.
 func (d *Declaration) Sequenced() bool { return d.APIVersion == APIVersionV3 || d.OptedIn }
 
 // Declares reports whether the Chart.yaml of the chart declares an order.
@@ -74,7 +74,7 @@ func (d *Declaration) Declares() bool {
 // Declarations reads the declarations of a chart and its subcharts from their raw
 // Chart.yaml, so it works with charts from any loader. Call it before Helm processes the
 // dependencies of the chart. It returns errors that no operation may ignore, such as an
-// unknown hook mode. Errors about the order alone are in Declaration.Problem.
+// unknown hook mode. Errors that concern only the order are in Declaration.Problem.
 func Declarations(ch *chart.Chart) (*Declaration, error) {
 	d, problems := InspectDeclarations(ch)
 	if len(problems) > 0 {

@@ -27,7 +27,7 @@ func load(t *testing.T, files tree) *chart.Chart {
 	return ch
 }
 
-// declared is what a chart declares with these lines in its Chart.yaml.
+// declared returns the declaration of a chart with the given lines in its Chart.yaml.
 func declared(t *testing.T, lines string) *chartloader.Declaration {
 	t.Helper()
 	d, err := chartloader.Declarations(load(t, tree{"Chart.yaml": chartYAML("shop", lines)}))
@@ -37,7 +37,7 @@ func declared(t *testing.T, lines string) *chartloader.Declaration {
 	return d
 }
 
-// TestHookModes has every spelling of runHooksInParallel.
+// TestHookModes checks every notation of runHooksInParallel.
 func TestHookModes(t *testing.T) {
 	tests := []struct {
 		name, lines string
@@ -91,7 +91,8 @@ func TestHookModes(t *testing.T) {
 	}
 }
 
-// TestSequencedCharts are those of apiVersion v3, and those that opt in.
+// TestSequencedCharts checks that charts of apiVersion v3 and charts that opt in are
+// sequenced.
 func TestSequencedCharts(t *testing.T) {
 	tests := []struct {
 		name, version, annotation string
@@ -129,7 +130,7 @@ func TestSequencedCharts(t *testing.T) {
 	}
 }
 
-// TestDependsOnSubcharts has every spelling of the key and form of the value.
+// TestDependsOnSubcharts checks every key and every form of the value.
 func TestDependsOnSubcharts(t *testing.T) {
 	for _, key := range []string{"helm.sh/depends-on/subcharts", "depends-on.helm.sh/subcharts"} {
 		for value, want := range map[string][]string{
@@ -169,7 +170,7 @@ func TestDependsOnSubcharts(t *testing.T) {
 	})
 }
 
-// TestDependsOn has every form of depends-on in an entry of the dependencies.
+// TestDependsOn checks every form of depends-on in an entry of the dependencies.
 func TestDependsOn(t *testing.T) {
 	const entry = "dependencies:\n- name: bar\n  version: 0.1.0\n  alias: baz\n  tags: [front, web]\n  condition: bar.enabled\n  depends-on:"
 	for value, want := range map[string][]string{
@@ -222,7 +223,7 @@ func TestDependsOn(t *testing.T) {
 	})
 }
 
-// TestDeclarationsOfATree reads every chart of it, packed or not.
+// TestDeclarationsOfATree reads the declarations of every chart in a tree, packed or not.
 func TestDeclarationsOfATree(t *testing.T) {
 	packed := tree{
 		"Chart.yaml":              strings.Replace(chartYAML("packed", "runHooksInParallel: otherChartsOnly\nannotations: {helm.sh/depends-on/subcharts: [inner]}\n"), "v2", "v3", 1),
@@ -263,7 +264,7 @@ func TestDeclarationsOfATree(t *testing.T) {
 	})
 }
 
-// TestDeclarationsOfOldCharts reads requirements.yaml, too.
+// TestDeclarationsOfOldCharts checks that requirements.yaml is also read.
 func TestDeclarationsOfOldCharts(t *testing.T) {
 	d, err := chartloader.Declarations(load(t, tree{
 		"Chart.yaml":        "apiVersion: v1\nname: old\nversion: 1.0.0\nannotations: {helm.sh/sequencing: enabled}\n",
@@ -278,7 +279,7 @@ func TestDeclarationsOfOldCharts(t *testing.T) {
 	}
 }
 
-// TestDeclarationsOfAChartThatHelmLoaded are read from its raw Chart.yaml.
+// TestDeclarationsOfAChartThatHelmLoaded checks that the raw Chart.yaml is read.
 func TestDeclarationsOfAChartThatHelmLoaded(t *testing.T) {
 	ch, err := helmloader.LoadFiles(tree{
 		"Chart.yaml": strings.Replace(chartYAML("shop",
@@ -295,7 +296,7 @@ func TestDeclarationsOfAChartThatHelmLoaded(t *testing.T) {
 	}
 }
 
-// TestDeclarationsOfAChartMadeInMemory come from its metadata.
+// TestDeclarationsOfAChartMadeInMemory checks that the metadata is read.
 func TestDeclarationsOfAChartMadeInMemory(t *testing.T) {
 	ch := &chart.Chart{Metadata: &chart.Metadata{
 		APIVersion: "v3", Name: "shop", Version: "1.0.0",

@@ -16,8 +16,8 @@ import (
 	"github.com/ordered-helm/helm/internal/chartloader"
 )
 
-// FuzzLoadArchive loads any archive: what is in it stays within the chart, and its
-// legal form is one that has nothing to change.
+// FuzzLoadArchive loads any archive. It checks that all paths are inside the chart, and
+// that converting the canonical form again changes nothing.
 func FuzzLoadArchive(f *testing.F) {
 	listed := small + "annotations: {helm.sh/depends-on/subcharts: [d]}\n"
 	for _, entries := range [][]string{
@@ -72,8 +72,9 @@ func unzipped(tb testing.TB, data []byte) []byte {
 	return b.Bytes()
 }
 
-// FuzzChartYAML reads any Chart.yaml: its legal form is one that has nothing to change,
-// which says the same, and what Helm's loader takes as it is, this one takes too.
+// FuzzChartYAML reads any Chart.yaml. It checks that the canonical form has the same
+// meaning, that converting it again changes nothing, and that a file is accepted if Helm's
+// loader accepts it unchanged.
 func FuzzChartYAML(f *testing.F) {
 	for _, more := range []string{
 		"", "runHooksInParallel: true\n", "runHooksInParallel: otherChartsOnly\nannotations: {helm.sh/run-hooks-in-parallel: 'true'}\n",

@@ -20,15 +20,15 @@ import (
 	"github.com/ordered-helm/helm/internal/chartloader"
 )
 
-// tree is files by their path.
+// tree maps paths to the contents of files.
 type tree map[string]string
 
-// chartYAML is a Chart.yaml with more lines.
+// chartYAML returns a Chart.yaml with additional lines.
 func chartYAML(name, more string) string {
 	return "apiVersion: v2\nname: " + name + "\nversion: 1.0.0\n" + more
 }
 
-// write puts the files into a new folder.
+// write writes the files to a new directory.
 func (files tree) write(t *testing.T) string {
 	t.Helper()
 	dir := filepath.Join(t.TempDir(), "chart")
@@ -53,7 +53,7 @@ func (files tree) names() []string {
 	return names
 }
 
-// buffered are the files as a loader takes them.
+// buffered returns the files in the form that loaders accept.
 func (files tree) buffered() []*chartloader.BufferedFile {
 	var list []*chartloader.BufferedFile
 	for _, name := range files.names() {
@@ -62,7 +62,7 @@ func (files tree) buffered() []*chartloader.BufferedFile {
 	return list
 }
 
-// archive packs the files below a folder.
+// archive packs the files below a top-level directory.
 func (files tree) archive(t *testing.T, folder string) string {
 	t.Helper()
 	var b bytes.Buffer
@@ -95,7 +95,7 @@ func writeFile(t *testing.T, name, text string) string {
 	return path
 }
 
-// content is all of a chart that can be compared: subcharts come in any order.
+// content is everything in a chart that can be compared. Subcharts can be in any order.
 type content struct {
 	Metadata              *chart.Metadata
 	Lock                  *chart.Lock
@@ -120,8 +120,8 @@ func contentOf(ch *chart.Chart) content {
 	return c
 }
 
-// likeHelm loads what is at the path with Helm's loader and with ours, and
-// compares the charts, or the errors.
+// likeHelm loads a chart with Helm's loader and with the tested loader, and compares the
+// charts or the errors.
 func likeHelm(t *testing.T, path string) *chart.Chart {
 	t.Helper()
 	want, wantErr := helmloader.Load(path)

@@ -72,7 +72,7 @@ func checkArchive(packed []byte) error {
 			return newLimitError("has a file whose path has %d bytes, but may have at most %d: %.100s…", len(header.Name), maxPathLength, header.Name)
 		}
 		if size -= header.Size; size < 0 {
-			return nil // Helm's loader has its own words for this, and keeps no more
+			return nil // Helm's loader reports this itself, and reads no further
 		}
 	}
 }

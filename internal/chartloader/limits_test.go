@@ -22,7 +22,8 @@ import (
 
 const small = "apiVersion: v3\nname: c\nversion: 1.0.0\n"
 
-// entries are files of an archive in their order: names and contents by turns.
+// packed returns an archive with files in the given order. The entries are alternately
+// names and contents.
 func packed(tb testing.TB, entries ...string) []byte {
 	tb.Helper()
 	var b bytes.Buffer
@@ -43,7 +44,7 @@ func packed(tb testing.TB, entries ...string) []byte {
 	return b.Bytes()
 }
 
-// nestedFolders is a chart in a chart, as many as there shall be.
+// nestedFolders returns an archive of nested, unpacked charts.
 func nestedFolders(tb testing.TB, charts int) []byte {
 	tb.Helper()
 	var entries []string
@@ -53,7 +54,7 @@ func nestedFolders(tb testing.TB, charts int) []byte {
 	return packed(tb, entries...)
 }
 
-// nestedArchives is the same with each chart packed.
+// nestedArchives returns an archive of nested, packed charts.
 func nestedArchives(tb testing.TB, charts int) []byte {
 	tb.Helper()
 	data := packed(tb, "c/Chart.yaml", small)
@@ -63,7 +64,8 @@ func nestedArchives(tb testing.TB, charts int) []byte {
 	return data
 }
 
-// files is a chart with more files, of a name that has a number in it.
+// files returns a chart with a number of additional files. Their name contains the index of
+// the file.
 func files(tb testing.TB, name string, n int, text string) []byte {
 	tb.Helper()
 	entries := []string{"c/Chart.yaml", small}
@@ -73,7 +75,7 @@ func files(tb testing.TB, name string, n int, text string) []byte {
 	return packed(tb, entries...)
 }
 
-// comments is an archive with so many comments of a megabyte.
+// comments returns an archive with a number of comments of one megabyte.
 func comments(tb testing.TB, n int) []byte {
 	tb.Helper()
 	var b bytes.Buffer
@@ -92,7 +94,8 @@ func comments(tb testing.TB, n int) []byte {
 }
 
 func TestChartsThatAreTooLarge(t *testing.T) {
-	// As Helm's limits can be, which are a hundred MiB: less is as much, and faster.
+	// Helm's limits can be changed. The default is 100 MiB, but a lower limit makes the
+	// test faster.
 	before := helmloader.MaxDecompressedChartSize
 	helmloader.MaxDecompressedChartSize = 10 << 20
 	t.Cleanup(func() { helmloader.MaxDecompressedChartSize = before })
@@ -145,7 +148,7 @@ func TestChartsThatAreTooLarge(t *testing.T) {
 	}
 }
 
-// TestHelmsLimitsHold is about an archive that is too large by Helm's own rules.
+// TestHelmsLimitsHold checks an archive that exceeds one of Helm's own limits.
 func TestHelmsLimitsHold(t *testing.T) {
 	for name, want := range map[string]string{
 		"one file": "is larger than the maximum file size", "all files": "decompressed chart is larger than the maximum file size",
@@ -160,8 +163,8 @@ func TestHelmsLimitsHold(t *testing.T) {
 	}
 }
 
-// TestAliasesThatMakeTooMuch are refused in what Helm's loader parses, in charts inside
-// too.
+// TestAliasesThatMakeTooMuch checks that too many aliases are rejected in all files that
+// Helm's loader parses, also in subcharts.
 func TestAliasesThatMakeTooMuch(t *testing.T) {
 	text := "a: &a " + strings.Repeat("x", 100_000) + "\nb: [" + strings.Repeat("*a,", 200) + "]\n"
 	for _, name := range []string{

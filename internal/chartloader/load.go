@@ -29,7 +29,7 @@ type (
 	FileLoader string
 )
 
-// Load loads the chart from the folder.
+// Load loads the chart from the directory.
 func (l DirLoader) Load() (*chart.Chart, error) { return LoadDir(string(l)) }
 
 // Load loads the chart from the archive.

@@ -22,12 +22,11 @@ import (
 )
 
 func TestMain(m *testing.M) {
-	log.SetOutput(io.Discard) // the loaders say which links they follow
+	log.SetOutput(io.Discard) // the loaders log the links that they follow
 	os.Exit(m.Run())
 }
 
-// TestRealChartsLoadAsHelmLoadsThem loads charts of others, packed and
-// unpacked.
+// TestRealChartsLoadAsHelmLoadsThem loads real charts, packed and unpacked.
 func TestRealChartsLoadAsHelmLoadsThem(t *testing.T) {
 	folder := filepath.Join("..", "..", "..", "..", "shared", "charts")
 	archives, err := filepath.Glob(filepath.Join(folder, "*.tgz"))
@@ -61,7 +60,7 @@ func TestRealChartsLoadAsHelmLoadsThem(t *testing.T) {
 	}
 }
 
-// plain is a chart with one of everything.
+// plain is a chart with a file of each kind.
 func plain(t *testing.T) tree {
 	sub := tree{"Chart.yaml": chartYAML("packed", ""), "templates/x.yaml": "x", "charts/inner/Chart.yaml": chartYAML("inner", "")}
 	return tree{
@@ -129,7 +128,7 @@ func TestChartsLoadAsHelmLoadsThem(t *testing.T) {
 	}
 }
 
-// TestWhatIsNoChart gives Helm's own errors.
+// TestWhatIsNoChart checks that the errors are the same as Helm's.
 func TestWhatIsNoChart(t *testing.T) {
 	for name, path := range map[string]string{
 		"nothing":             filepath.Join(t.TempDir(), "nothing"),
@@ -146,7 +145,7 @@ func TestWhatIsNoChart(t *testing.T) {
 	}
 }
 
-// TestSymbolicLinks are followed, as Helm follows them.
+// TestSymbolicLinks checks that symbolic links are followed, as in Helm.
 func TestSymbolicLinks(t *testing.T) {
 	outside := tree{"a.yaml": "a: b", "more/b.yaml": "b: c", "more/secret.txt": "x"}.write(t)
 	chart := func(t *testing.T) string {
@@ -248,7 +247,7 @@ func TestFilesThatAreTooLarge(t *testing.T) {
 	likeHelm(t, dir)
 }
 
-// TestLoaders are those that Helm has, by name.
+// TestLoaders checks that each loader has the same name as in Helm.
 func TestLoaders(t *testing.T) {
 	files := tree{"Chart.yaml": chartYAML("shop", "")}
 	dir, file := files.write(t), writeFile(t, "shop.tgz", files.archive(t, "shop"))
@@ -271,8 +270,8 @@ func TestLoaders(t *testing.T) {
 	}
 }
 
-// TestLegalForm rewrites what Helm's loader refuses in Chart.yaml, and nothing
-// else, at the root and in subcharts, packed or not.
+// TestLegalForm checks that only values in Chart.yaml that Helm's loader rejects are
+// rewritten, in the root chart and in subcharts, packed or not.
 func TestLegalForm(t *testing.T) {
 	const (
 		illegal = "# shop\nannotations:\n  a: \"b\" # c\n  helm.sh/depends-on/subcharts: [\"bar\", 'rabbitmq'] # why\n  depends-on.helm.sh/subcharts:\n  - x\n  helm.sh/run-hooks-in-parallel: true\nkeywords:   [x]\n"
@@ -325,7 +324,7 @@ func TestLegalForm(t *testing.T) {
 	}
 }
 
-// TestIllegalValues names file, key and value.
+// TestIllegalValues checks that errors name the file, the key and the value.
 func TestIllegalValues(t *testing.T) {
 	bad := chartYAML("sub", "annotations: {helm.sh/depends-on/subcharts: [a, 5]}\n")
 	root := chartYAML("shop", "")
@@ -344,8 +343,8 @@ func TestIllegalValues(t *testing.T) {
 	}
 }
 
-// TestPackedSubchartsStay keeps the very bytes of an archive that has nothing
-// to change.
+// TestPackedSubchartsStay checks that an archive is unchanged, byte for byte, if it needs
+// no changes.
 func TestPackedSubchartsStay(t *testing.T) {
 	archive := tree{"Chart.yaml": chartYAML("sub", "annotations: {helm.sh/depends-on/subcharts: a}\n")}.archive(t, "odd name")
 	ch, err := chartloader.LoadFiles(tree{"Chart.yaml": chartYAML("shop", ""), "charts/sub.tgz": archive}.buffered())

@@ -10,17 +10,17 @@ import (
 	"helm.sh/helm/v3/pkg/repo"
 )
 
-// LoadFile reads a repository file. What could be read is returned with an error,
-// too; entries that are empty are left out.
+// LoadFile reads a repository file, without empty entries. If it returns an error, it also
+// returns the entries that it could read.
 func LoadFile(name string) (*repo.File, error) {
 	file, err := repo.LoadFile(name)
 	file.Repositories = slices.DeleteFunc(file.Repositories, func(entry *repo.Entry) bool { return entry == nil })
 	return file, err
 }
 
-// Fetch fetches the indexes of repositories side by side, and reports in their
-// order what became of each, as soon as it is known. Nothing of it goes on when it
-// returns.
+// Fetch fetches the indexes of repositories in parallel. It reports the result of each, in
+// the order of the repositories, as soon as it is known. It returns when all requests have
+// finished.
 func Fetch(repositories []*repo.ChartRepository, report func(*repo.ChartRepository, error)) {
 	outcomes := make([]chan error, len(repositories))
 	for i, r := range repositories {

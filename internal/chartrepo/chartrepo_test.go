@@ -17,7 +17,8 @@ import (
 	"helm.sh/helm/v3/pkg/repo"
 )
 
-// TestFetch fetches side by side, and reports in the order of the repositories.
+// TestFetch checks that indexes are fetched in parallel, and reported in the order of the
+// repositories.
 func TestFetch(t *testing.T) {
 	quick := make(chan struct{})
 	server := httptest.NewServer(http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {

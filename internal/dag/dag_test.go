@@ -45,7 +45,7 @@ func TestCycle(t *testing.T) {
 	}
 }
 
-// randomGraph makes an acyclic graph whose numbering tells nothing of its order.
+// randomGraph returns an acyclic graph whose vertex numbers do not reveal its order.
 func randomGraph(r *rand.Rand) *Graph {
 	n := 1 + r.IntN(40)
 	names := r.Perm(n)
@@ -147,7 +147,7 @@ func TestWalkRespectsEveryEdge(t *testing.T) {
 
 func TestWalkDoesNotHoldUpIndependentVertices(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
-		// 0 is slow; 1 ← 2 ← 3 is a quick chain beside it.
+		// 0 is slow, and 1 ← 2 ← 3 is an independent fast chain.
 		g := graph(4, [2]int{2, 1}, [2]int{3, 2})
 		begin := time.Now()
 		ended := make([]time.Duration, 4)

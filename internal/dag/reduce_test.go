@@ -34,8 +34,8 @@ func TestReduced(t *testing.T) {
 	}
 }
 
-// TestReducedReachesTheSame compares what every vertex reaches, and that no edge
-// is left that the others imply. Graphs have more vertices than a word has bits.
+// TestReducedReachesTheSame checks that every vertex reaches the same vertices, and that no
+// remaining edge is implied by others. Some graphs have more vertices than a word has bits.
 func TestReducedReachesTheSame(t *testing.T) {
 	for seed := range uint64(100) {
 		r := rand.New(rand.NewPCG(seed, 4))

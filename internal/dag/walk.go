@@ -34,7 +34,7 @@ func Walk(ctx context.Context, g *Graph, visit func(ctx context.Context, v, afte
 	return w.outcomes
 }
 
-// noVertex is no vertex.
+// noVertex stands for no vertex.
 const noVertex = -1
 
 type result struct {

@@ -84,7 +84,7 @@ func TestAbsoluteURL(t *testing.T) {
 	}
 }
 
-// local makes a chart with dependencies in folders.
+// local creates a chart with dependencies in directories.
 func local(t *testing.T, names ...string) (dir string) {
 	t.Helper()
 	top := t.TempDir()
@@ -112,11 +112,11 @@ func manager(dir string) (*Manager, *bytes.Buffer) {
 	return &Manager{Out: &out, ChartPath: dir, RepositoryConfig: filepath.Join(dir, "no-repositories.yaml")}, &out
 }
 
-// TestUpdateAndBuild fetches dependencies from folders, and the same again.
+// TestUpdateAndBuild fetches dependencies from directories, and then fetches them again.
 func TestUpdateAndBuild(t *testing.T) {
 	dir := local(t, "a", "b")
 	m, out := manager(dir)
-	if err := m.Build(t.Context()); err != nil { // without a lock file it is an update
+	if err := m.Build(t.Context()); err != nil { // without a lock file, this is an update
 		t.Fatalf("%v\n%s", err, out)
 	}
 	if want := "Saving 2 charts\nDeleting outdated charts\n"; out.String() != want {
@@ -157,7 +157,7 @@ func TestUpdateAndBuild(t *testing.T) {
 	}
 }
 
-// TestCancelled changes nothing.
+// TestCancelled checks that nothing is changed.
 func TestCancelled(t *testing.T) {
 	dir := local(t, "a")
 	m, _ := manager(dir)
@@ -175,7 +175,7 @@ func TestCancelled(t *testing.T) {
 	}
 }
 
-// TestEmptyEntry passes over an entry of the repository file that says nothing.
+// TestEmptyEntry checks that an empty entry in the repository file is ignored.
 func TestEmptyEntry(t *testing.T) {
 	dir := local(t, "a")
 	m, _ := manager(dir)
@@ -186,7 +186,7 @@ func TestEmptyEntry(t *testing.T) {
 	}
 }
 
-// TestLockFileThatIsALink is not written through.
+// TestLockFileThatIsALink checks that the target of the link is not written.
 func TestLockFileThatIsALink(t *testing.T) {
 	dir := local(t, "a")
 	outside := filepath.Join(t.TempDir(), "outside")
@@ -203,7 +203,7 @@ func TestLockFileThatIsALink(t *testing.T) {
 	}
 }
 
-// TestDigestIsHelms has the digest of a lock file that stock Helm wrote.
+// TestDigestIsHelms compares the digest with that of a lock file from stock Helm.
 func TestDigestIsHelms(t *testing.T) {
 	required := []*chart.Dependency{{Name: "tiny", Version: "1.0.x", Repository: "file://../tiny"}}
 	locked := []*chart.Dependency{{Name: "tiny", Version: "1.0.0", Repository: "file://../tiny"}}
@@ -212,5 +212,5 @@ func TestDigestIsHelms(t *testing.T) {
 	}
 }
 
-// stockDigest was made by "helm dependency update" of stock Helm 3.22.
+// stockDigest is from the output of "helm dependency update" of stock Helm 3.22.
 const stockDigest = "sha256:5661869bd4197f7955dfb864009aab07f127754978191caf8104c8778d19ac5f"

@@ -24,9 +24,10 @@ import (
 
 const directoryMode = 0o755
 
-// fetch brings the dependencies into the charts folder, and takes out what is no
-// longer one. Until all are there the folder stays as it is. Versions that turn
-// out otherwise are set in the list.
+// fetch downloads the dependencies into the charts directory, and removes charts that are
+// no longer dependencies. It does not change the directory until it has all dependencies.
+// If a dependency from a directory has another version, fetch sets that version in the
+// list.
 func (m *Manager) fetch(ctx context.Context, deps []*chart.Dependency) (err error) {
 	f := fetcher{Manager: m, charts: filepath.Join(m.ChartPath, "charts"), done: make(map[string]bool)}
 	if f.repositories, err = m.loadIndexes(); err != nil {
@@ -35,7 +36,8 @@ func (m *Manager) fetch(ctx context.Context, deps []*chart.Dependency) (err erro
 	if err := makeDirectory(f.charts); err != nil {
 		return err
 	}
-	// In the chart's own folder, so that archives move to their place in one go.
+	// This directory is inside the chart's own directory, so that archives can be moved
+	// into place atomically.
 	if f.dir, err = os.MkdirTemp(m.ChartPath, "tmpcharts-"); err != nil {
 		return err
 	}
@@ -70,7 +72,7 @@ func makeDirectory(dir string) error {
 	return nil
 }
 
-// repository is one that was added, with its cached index.
+// repository is a repository that the user added, with its cached index.
 type repository struct {
 	*repo.Entry
 	index *repo.IndexFile
@@ -92,16 +94,16 @@ func (m *Manager) loadIndexes() ([]repository, error) {
 	return loaded, nil
 }
 
-// fetcher brings dependencies into a folder.
+// fetcher downloads dependencies into a directory.
 type fetcher struct {
 	*Manager
 	repositories []repository
 	charts, dir  string
-	done         map[string]bool // the URLs that were fetched, but those of registries
+	done         map[string]bool // the URLs that were fetched, except those of registries
 }
 
-// localError is about a dependency that the charts folder should have already.
-// Helm does not announce it.
+// localError is an error about a dependency that must already be in the charts directory.
+// Helm prints no separate line for it.
 type localError struct{ error }
 
 func (e *localError) Unwrap() error { return e.error }
@@ -118,7 +120,8 @@ func (f *fetcher) fetch(dep *chart.Dependency) error {
 	}
 }
 
-// checkPresent makes sure that the charts folder has a version that will do.
+// checkPresent checks that the charts directory has a version that satisfies the
+// dependency.
 func (f *fetcher) checkPresent(dep *chart.Dependency) error {
 	dir := filepath.Join(f.charts, dep.Name)
 	ch, err := chartloader.LoadDir(dir)
@@ -139,7 +142,7 @@ func (f *fetcher) checkPresent(dep *chart.Dependency) error {
 	return nil
 }
 
-// pack packs a dependency that is in a folder.
+// pack packs a dependency from a directory.
 func (f *fetcher) pack(dep *chart.Dependency) error {
 	if f.Debug {
 		f.sayf("Archiving %s from repo %s", dep.Name, dep.Repository)

@@ -42,14 +42,15 @@ func List(chartpath string, out io.Writer, columnWidth uint) error {
 	return nil
 }
 
-// statusOf is the status of a dependency, as in "ok" or "missing".
+// statusOf returns the status of a dependency, such as "ok" or "missing".
 func statusOf(chartpath string, dep *chart.Dependency, parent *chart.Chart) string {
 	archives, err := filepath.Glob(filepath.Join(chartpath, "charts", dep.Name+"-*.tgz"))
 	if err != nil {
 		return "bad pattern"
 	}
 	if len(archives) > 1 {
-		// Of several, only those with a version behind the name can be meant.
+		// If there are several, only those whose name ends with a version can belong to the
+		// dependency.
 		archives = slices.DeleteFunc(archives, func(name string) bool {
 			version := strings.TrimPrefix(strings.TrimSuffix(filepath.Base(name), ".tgz"), dep.Name+"-")
 			_, err := semver.StrictNewVersion(version)
@@ -88,7 +89,8 @@ func statusOfArchive(name string, dep *chart.Dependency) string {
 	}
 }
 
-// versionStatus is the given status if the version of the chart satisfies the dependency.
+// versionStatus returns the given status if the version of the chart satisfies the
+// dependency.
 func versionStatus(ch *chart.Chart, dep *chart.Dependency, status string) string {
 	if ch.Metadata.Version == dep.Version {
 		return status

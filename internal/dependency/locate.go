@@ -19,12 +19,12 @@ import (
 // source is where a dependency is downloaded from.
 type source struct {
 	url     string
-	tag     string // of a registry
+	tag     string // only for a registry
 	options []getter.Option
 }
 
-// locate finds where a dependency is: in a registry, in a repository that was
-// added, or in one that was not, which is then asked for its index.
+// locate finds the source of a dependency: in a registry, in a repository that the user
+// added, or in another repository, whose index it then downloads.
 func (f *fetcher) locate(dep *chart.Dependency) (source, error) {
 	if registry.IsOCI(dep.Repository) {
 		return source{
@@ -55,7 +55,7 @@ func getterOptions(e *repo.Entry) []getter.Option {
 	}
 }
 
-// chartURL finds the URL of the version in the repository's index.
+// chartURL returns the URL of the version in the repository's index.
 func (r repository) chartURL(dep *chart.Dependency) (string, error) {
 	entries, ok := r.index.Entries[dep.Name]
 	if !ok {
@@ -78,7 +78,8 @@ func sameVersion(a, b string) bool {
 	return err == nil && first.Equal(second)
 }
 
-// absoluteURL gives the URL of what an index names by a path below its own.
+// absoluteURL returns the absolute form of a URL in an index, which may be relative to the
+// base URL.
 func absoluteURL(base, urlOrPath string) (string, error) {
 	u, err := url.Parse(urlOrPath)
 	if err != nil {

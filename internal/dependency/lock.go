@@ -18,13 +18,13 @@ import (
 	"sigs.k8s.io/yaml"
 )
 
-// digest is the one that a lock file has of what was asked for and what was
-// found. It is of Helm's fields alone, so that stock Helm comes to the same.
+// digest returns the digest for the lock file, from the required and the locked
+// dependencies. It covers only Helm's fields, so that stock Helm computes the same digest.
 func digest(required, locked []*chart.Dependency) (string, error) {
 	return digestOf([2][]*chart.Dependency{required, locked})
 }
 
-// digestOfHelm2 is the digest that lock files of Helm 2 have.
+// digestOfHelm2 returns the digest that Helm 2 wrote to lock files.
 func digestOfHelm2(required []*chart.Dependency) (string, error) {
 	return digestOf(map[string][]*chart.Dependency{"dependencies": required})
 }
@@ -38,7 +38,7 @@ func digestOf(v any) (string, error) {
 	return "sha256:" + sum, err
 }
 
-// writeLock writes the chart's lock file, unless it says the same already.
+// writeLock writes the chart's lock file, unless it is up to date.
 func (m *Manager) writeLock(ch *chart.Chart, locked []*chart.Dependency) error {
 	sum, err := digest(ch.Metadata.Dependencies, locked)
 	if err != nil {
@@ -61,7 +61,8 @@ func (m *Manager) writeLock(ch *chart.Chart, locked []*chart.Dependency) error {
 	return os.WriteFile(filepath.Join(m.ChartPath, name), data, 0o644)
 }
 
-// refuseLink keeps a chart from having a lock file written elsewhere.
+// refuseLink returns an error if the lock file is a symbolic link, so that a chart cannot
+// make Helm write to another place.
 func refuseLink(dir, name string) error {
 	path := filepath.Join(dir, name)
 	info, err := os.Lstat(path)

@@ -1,9 +1,9 @@
 // Copyright The Ordered Helm Authors
 // SPDX-License-Identifier: Apache-2.0
 
-// Package dependency fetches the charts that a chart depends on into its charts
-// folder, as Helm's downloader does, and loses nothing of what a Chart.yaml says
-// (docs/reference.md, "Chart.yaml").
+// Package dependency fetches the charts that a chart depends on into its charts directory,
+// as Helm's downloader does, without losing fields of any Chart.yaml (docs/reference.md,
+// "Chart.yaml").
 package dependency
 
 import (
@@ -22,19 +22,20 @@ import (
 	"github.com/ordered-helm/helm/internal/chartloader"
 )
 
-// Manager looks after the dependencies of one chart. Its fields are those of
-// Helm's downloader.Manager.
+// Manager manages the dependencies of one chart. Its fields are those of Helm's
+// downloader.Manager.
 type Manager struct {
-	// Out is told of what is done; nothing else writes to it meanwhile.
+	// Out receives progress messages. Nothing else writes to it at the same time.
 	Out io.Writer
-	// ChartPath is the folder of the chart.
+	// ChartPath is the directory of the chart.
 	ChartPath string
-	// Verify is whether what is downloaded must be signed by a key of Keyring.
+	// Verify is whether downloaded charts must be signed by a key of Keyring.
 	Verify  downloader.VerificationStrategy
 	Keyring string
-	// Debug is whether to say more.
+	// Debug is whether to print more messages.
 	Debug bool
-	// SkipUpdate leaves the cached indexes of repositories as they are.
+	// SkipUpdate is whether to use the cached indexes of repositories without updating
+	// them.
 	SkipUpdate       bool
 	Getters          getter.Providers
 	RegistryClient   *registry.Client
@@ -42,9 +43,8 @@ type Manager struct {
 	RepositoryCache  string
 }
 
-// Build fetches the versions that the lock file names, or does what Update does
-// if there is none. A repository that nobody has added is a
-// downloader.ErrRepoNotFound.
+// Build fetches the versions in the lock file. If there is no lock file, it does the same
+// as Update. If a repository was not added, it returns a downloader.ErrRepoNotFound.
 func (m *Manager) Build(ctx context.Context) error {
 	ch, err := m.loadChart()
 	if err != nil {
@@ -73,8 +73,7 @@ func (m *Manager) Build(ctx context.Context) error {
 	return m.fetch(ctx, ch.Lock.Dependencies)
 }
 
-// checkLock makes sure that the lock file was made for what the chart depends on
-// now.
+// checkLock checks that the lock file matches the current dependencies of the chart.
 func checkLock(ch *chart.Chart, asWritten string) error {
 	sum, err := digest(ch.Metadata.Dependencies, ch.Lock.Dependencies)
 	if err == nil && sum == ch.Lock.Digest {
@@ -92,8 +91,8 @@ func checkLock(ch *chart.Chart, asWritten string) error {
 	return nil
 }
 
-// Update fetches the newest versions that satisfy the chart and writes the lock
-// file, if it changes.
+// Update fetches the newest versions that satisfy the chart, and writes the lock file if it
+// changes.
 func (m *Manager) Update(ctx context.Context) error {
 	ch, err := m.loadChart()
 	if err != nil {

@@ -15,8 +15,8 @@ import (
 	"github.com/ordered-helm/helm/internal/chartloader"
 )
 
-// replace moves the archives that were fetched into the charts folder and takes
-// out the other archives there, but those that no repository provides.
+// replace moves the downloaded archives into the charts directory. It removes the other
+// archives there, except those of dependencies without a repository.
 func (m *Manager) replace(deps []*chart.Dependency, from, to string) error {
 	fetched, err := os.ReadDir(from)
 	if err != nil {
@@ -44,7 +44,7 @@ func (m *Manager) replace(deps []*chart.Dependency, from, to string) error {
 	return nil
 }
 
-// move moves an archive if it is a chart.
+// move moves an archive if it contains a valid chart.
 func (m *Manager) move(from, to string) {
 	if _, err := chartloader.LoadFile(from); err != nil {
 		fmt.Fprintf(m.Out, "Could not verify %s for moving: %s (Skipping)", from, err)
@@ -55,8 +55,8 @@ func (m *Manager) move(from, to string) {
 	}
 }
 
-// remove takes out an archive, unless it is no chart or one that only the charts
-// folder has.
+// remove removes an archive if it contains a valid chart, unless the chart is a dependency
+// without a repository.
 func (m *Manager) remove(name string, local map[string]bool) {
 	ch, err := chartloader.LoadFile(name)
 	if err != nil {
@@ -71,8 +71,8 @@ func (m *Manager) remove(name string, local map[string]bool) {
 	}
 }
 
-// rename moves a file; to another file system, where the charts folder may be, it is
-// copied.
+// rename moves a file. If the charts directory is on another file system, it copies the
+// file.
 func rename(from, to string) error {
 	err := os.Rename(from, to)
 	if !errors.Is(err, syscall.EXDEV) {

@@ -27,18 +27,17 @@ import (
 )
 
 const (
-	// localScheme begins the repository of a dependency in a folder.
+	// localScheme is the prefix of the repository of a dependency in a directory.
 	localScheme = "file://"
-	// unknownPrefix begins the names by which the indexes of repositories are
-	// cached that nobody has added. Helm uses the same.
+	// unknownPrefix is the prefix of the names of cached indexes of repositories that the
+	// user did not add. Helm uses the same prefix.
 	unknownPrefix = "helm-manager-"
 )
 
-// repositoryNames are the names by which the indexes of repositories are cached,
-// by the repositories' URLs.
+// repositoryNames maps the URLs of repositories to the names of their cached indexes.
 type repositoryNames map[string]string
 
-// repositories reads the repositories that were added; there may be none.
+// repositories returns the repositories that the user added, if any.
 func (m *Manager) repositories() ([]*repo.Entry, error) {
 	file, err := chartrepo.LoadFile(m.RepositoryConfig)
 	if errors.Is(err, fs.ErrNotExist) {
@@ -50,8 +49,8 @@ func (m *Manager) repositories() ([]*repo.Entry, error) {
 	return file.Repositories, nil
 }
 
-// resolveRepositories puts the URLs of repositories in the place of their names
-// ("@name", "alias:name") and returns the names of those that are known.
+// resolveRepositories replaces the names of repositories ("@name", "alias:name") with their
+// URLs. It returns the names of the repositories that the user added.
 func (m *Manager) resolveRepositories(deps []*chart.Dependency) (repositoryNames, error) {
 	known, err := m.repositories()
 	if err != nil {
@@ -86,7 +85,7 @@ func (m *Manager) resolveRepositories(deps []*chart.Dependency) (repositoryNames
 	return names, nil
 }
 
-// alias is the name that a dependency gives of its repository, if it does.
+// alias returns the name in a repository of the form "@name" or "alias:name", or "".
 func alias(repository string) string {
 	for _, prefix := range []string{"@", "alias:"} {
 		if name, ok := strings.CutPrefix(repository, prefix); ok {
@@ -96,7 +95,7 @@ func alias(repository string) string {
 	return ""
 }
 
-// find gives the repository of that URL or alias; nil if there is none.
+// find returns the repository with a URL or alias, or nil.
 func find(known []*repo.Entry, repository string) *repo.Entry {
 	i := slices.IndexFunc(known, func(e *repo.Entry) bool {
 		if name := alias(repository); name != "" {
@@ -121,7 +120,7 @@ repository, use "https://charts.example.com/" or "@example" instead of
 	return errors.New(text)
 }
 
-// sameURL compares URLs, whether or not they end with a slash.
+// sameURL compares URLs and ignores a trailing slash.
 func sameURL(a, b string) bool {
 	first, err := url.Parse(a)
 	if err != nil {
@@ -137,7 +136,7 @@ func sameURL(a, b string) bool {
 	return first.String() == second.String()
 }
 
-// checkKnown makes sure that every repository was added.
+// checkKnown checks that every repository was added.
 func (m *Manager) checkKnown(deps []*chart.Dependency) error {
 	known, err := m.repositories()
 	if err != nil {
@@ -159,8 +158,8 @@ func (m *Manager) checkKnown(deps []*chart.Dependency) error {
 	return nil
 }
 
-// addUnknown fetches the indexes of repositories that nobody has added, and adds
-// the names under which they are cached.
+// addUnknown fetches the indexes of repositories that the user did not add, and adds the
+// names of their cached indexes to names.
 func (m *Manager) addUnknown(ctx context.Context, names repositoryNames, deps []*chart.Dependency) error {
 	var entries []*repo.Entry
 	for _, dep := range deps {
@@ -179,7 +178,7 @@ func (m *Manager) addUnknown(ctx context.Context, names repositoryNames, deps []
 	return m.download(ctx, entries)
 }
 
-// updateRepositories fetches the indexes of all repositories that were added.
+// updateRepositories fetches the indexes of all repositories that the user added.
 func (m *Manager) updateRepositories(ctx context.Context) error {
 	if m.SkipUpdate {
 		return nil
@@ -196,8 +195,9 @@ func (m *Manager) updateRepositories(ctx context.Context) error {
 	return nil
 }
 
-// download fetches indexes side by side and reports on them in their order. One
-// that cannot be fetched is no error: the cached one may do.
+// download fetches indexes in parallel and reports the results in the order of the
+// repositories. If an index cannot be fetched, this is not an error, because the cached
+// index may be sufficient.
 func (m *Manager) download(ctx context.Context, entries []*repo.Entry) error {
 	if err := ctx.Err(); err != nil {
 		return err
@@ -225,8 +225,8 @@ func (m *Manager) download(ctx context.Context, entries []*repo.Entry) error {
 	return ctx.Err()
 }
 
-// localPath gives the folder of a dependency: a path from the chart's folder on,
-// or one from the root.
+// localPath returns the directory of a dependency, from an absolute path or a path relative
+// to the chart's directory.
 func (m *Manager) localPath(repository string) (string, error) {
 	dir := strings.TrimPrefix(repository, localScheme)
 	if !strings.HasPrefix(dir, "/") {

@@ -17,8 +17,8 @@ import (
 	"github.com/ordered-helm/helm/internal/chartloader"
 )
 
-// resolve finds the version of each dependency that is to be fetched: the newest
-// that satisfies the chart.
+// resolve returns the version to fetch of each dependency: the newest that satisfies the
+// chart.
 func (m *Manager) resolve(deps []*chart.Dependency, names repositoryNames) ([]*chart.Dependency, error) {
 	locked := make([]*chart.Dependency, 0, len(deps))
 	var missing []string
@@ -43,7 +43,8 @@ func (m *Manager) resolve(deps []*chart.Dependency, names repositoryNames) ([]*c
 	return locked, nil
 }
 
-// version finds the version of one dependency; it is empty if none will do.
+// version returns the version to fetch of one dependency. It is empty if no version
+// satisfies the chart.
 func (m *Manager) version(dep *chart.Dependency, constraint *semver.Constraints, name string) (string, error) {
 	switch {
 	case dep.Repository == "":
@@ -95,8 +96,10 @@ func (m *Manager) repositoryVersion(dep *chart.Dependency, constraint *semver.Co
 	return newest(versions, constraint), nil
 }
 
-// registryVersion finds the version among the tags of a registry, unless it is
-// named exactly. What has no tag that will do is left for the registry to refuse.
+// registryVersion returns the newest version among the tags of a registry that satisfies
+// the chart. If the dependency names an exact version, or no tag satisfies it,
+// registryVersion returns the version of the dependency, so that the registry reports an
+// error if it does not exist.
 func (m *Manager) registryVersion(dep *chart.Dependency, constraint *semver.Constraints) (string, error) {
 	if _, err := semver.NewVersion(dep.Version); err == nil {
 		return dep.Version, nil
@@ -111,7 +114,8 @@ func (m *Manager) registryVersion(dep *chart.Dependency, constraint *semver.Cons
 	return dep.Version, nil
 }
 
-// newest gives the first version that will do: they come sorted, newest first.
+// newest returns the first version that satisfies the constraint. Versions are sorted,
+// newest first.
 func newest(versions []string, constraint *semver.Constraints) string {
 	for _, text := range versions {
 		if version, err := semver.NewVersion(text); err == nil && constraint.Check(version) {

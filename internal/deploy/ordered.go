@@ -25,8 +25,8 @@ import (
 )
 
 // ordered deploys a release by its plan: each node as soon as the nodes that it depends on
-// are ready. It deletes obsolete objects last, so that an object stays until its
-// replacement is ready.
+// are ready. It deletes obsolete objects last, so an object stays until its replacement is
+// ready.
 type ordered struct {
 	run     *Run
 	applier *apply.Applier
@@ -77,7 +77,7 @@ func (o *ordered) checkBeforeCRDs(ctx context.Context) error {
 		return err
 	}
 	if o.build() != nil {
-		return nil // of kinds that are about to be defined
+		return nil // some kinds are defined only by the CRDs that are about to be installed
 	}
 	if err := r.conflict(o.applier.FindExisting(ctx, o.applier.Unknown(o.built.All()))); err != nil {
 		return err
@@ -102,7 +102,7 @@ func (o *ordered) checkPermissions(ctx context.Context) error {
 	return o.applier.CheckPermissions(ctx, o.built.All(), o.obsolete())
 }
 
-// obsolete lists the objects to delete, as far as the manifests tell.
+// obsolete lists the objects that the manifests show to be obsolete.
 func (o *ordered) obsolete() kube.ResourceList {
 	r := o.run
 	if r.inventory == nil {
@@ -142,11 +142,11 @@ func (o *ordered) deploy(ctx context.Context) error {
 	return nil
 }
 
-// deployNode applies a node, and waits for it if others depend on it.
+// deployNode applies a node, and waits for it if other nodes depend on it.
 func (o *ordered) deployNode(ctx context.Context, n, after *sequencer.Node) error {
 	r := o.run
 	if err := o.waiter.CheckLeaves(); err != nil {
-		return err // as after any failure, nothing new is started
+		return err // after a failure no other node is started
 	}
 	started := event.Event{Type: event.NodeStarted, Node: n.ID(), Message: object.SummarizeResources(n.Resources)}
 	if after != nil {
@@ -163,15 +163,15 @@ func (o *ordered) deployNode(ctx context.Context, n, after *sequencer.Node) erro
 		r.emit(event.Event{Type: event.NodeFailed, Node: n.ID(), Err: err, Message: err.Error()})
 		return err
 	}
-	if !inBackground { // otherwise the node is done when it is ready
+	if !inBackground { // in the background, the node is done when it becomes ready
 		r.emit(event.Event{Type: event.NodeReady, Node: n.ID()})
 		r.writer.NodeDone(n.ID())
 	}
 	return nil
 }
 
-// applyAndAwait applies a node, and waits for it. It reports whether the wait goes on in the
-// background.
+// applyAndAwait applies a node, and waits for it. It reports whether the wait continues in
+// the background.
 func (o *ordered) applyAndAwait(ctx context.Context, n *sequencer.Node) (inBackground bool, err error) {
 	summary, err := o.apply(ctx, n)
 	if err != nil {
@@ -184,8 +184,8 @@ func (o *ordered) applyAndAwait(ctx context.Context, n *sequencer.Node) (inBackg
 	return o.waiter.AwaitLeaf(ctx, n), nil
 }
 
-// apply builds the objects of a node that could not be built before, and applies all of
-// them while their readiness is already observed.
+// apply builds the objects of a node that could not be built earlier, starts to watch the
+// readiness of all its objects, and applies them.
 func (o *ordered) apply(ctx context.Context, n *sequencer.Node) (summary string, err error) {
 	err = o.built.BuildLate(ctx, n, func(list kube.ResourceList) error {
 		return o.applier.FindExisting(ctx, o.applier.Unknown(list))
@@ -206,7 +206,7 @@ func (o *ordered) apply(ctx context.Context, n *sequencer.Node) (summary string,
 
 func (o *ordered) cause(_ context.Context, err error) error { return err }
 
-// deleteCreated deletes in reverse order.
+// deleteCreated deletes the objects in reverse order of the plan.
 func (o *ordered) deleteCreated(ctx context.Context, undo *operation.Operation, created kube.ResourceList, err error) error {
 	undo.Events.Warnf("release %s failed; deleting the resources that it created because of --cleanup-on-fail: %s", o.run.Release().Name, failure.Description(err))
 	byID := object.ByID(created)

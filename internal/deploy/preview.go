@@ -13,10 +13,10 @@ import (
 	"github.com/ordered-helm/helm/internal/prune"
 )
 
-// Options are the options of the run.
+// Options returns the options of the run.
 func (r *Run) Options() Options { return r.options }
 
-// Objects are the objects whose kinds the cluster knows.
+// Objects returns the objects whose kinds the cluster knows.
 func (r *Run) Objects() kube.ResourceList { return r.strategy.objects().all }
 
 // IsAbsent reports whether an object was not in the cluster when FindExisting looked.
@@ -25,13 +25,13 @@ func (r *Run) IsAbsent(info *object.Info) bool { return r.strategy.objects().app
 // Nodes lists the objects node by node, in the order in which they are deployed.
 func (r *Run) Nodes() []NodeObjects { return r.strategy.nodes() }
 
-// DryRun has the server say what Perform would do with the objects.
+// DryRun asks the server, with dry-run requests, how Perform would change the objects.
 func (r *Run) DryRun(ctx context.Context) ([]objectwriter.DryRun, error) {
 	return r.strategy.dryRun(ctx)
 }
 
-// FindObsolete calls visit with the objects that Perform would delete or keep although the
-// release no longer has them, in its order.
+// FindObsolete calls visit with the obsolete objects that Perform would delete or keep, in
+// the order in which Perform deletes them.
 func (r *Run) FindObsolete(ctx context.Context, visit func(node string, found *prune.Found)) error {
 	p := r.strategy.pruner()
 	if p == nil {
@@ -40,5 +40,6 @@ func (r *Run) FindObsolete(ctx context.Context, visit func(node string, found *p
 	return p.find(ctx, r.Objects(), visit)
 }
 
-// Close ends everything that still goes on. A run that is not performed must be closed.
+// Close stops everything that is still running. The caller must close a run that it does
+// not perform.
 func (r *Run) Close() { r.strategy.close() }

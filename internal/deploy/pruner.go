@@ -15,11 +15,13 @@ import (
 	"github.com/ordered-helm/helm/internal/prune"
 )
 
-// pruner deletes the objects that earlier revisions have and the new one does not.
+// pruner deletes the objects that earlier revisions have and the new revision does not
+// have.
 type pruner interface {
-	// prune deletes the objects that do not remain.
+	// prune deletes the obsolete objects: those that are not among the remaining ones.
 	prune(ctx context.Context, remaining kube.ResourceList) error
-	// find calls visit with the objects that prune would delete or keep, in its order.
+	// find calls visit with the obsolete objects that prune would delete or keep, in the
+	// order in which prune deletes them.
 	find(ctx context.Context, remaining kube.ResourceList, visit func(node string, found *prune.Found)) error
 }
 
@@ -30,10 +32,11 @@ func (r *Run) obsolete() *prune.Obsolete {
 	}
 }
 
-// graphPruner deletes in reverse order.
+// graphPruner deletes objects in reverse order.
 type graphPruner struct {
 	run *Run
-	// timeout limits the deletion, where the operation has no limit of its own; 0 is none.
+	// timeout limits the deletion if the operation has no timeout of its own; 0 means no
+	// limit.
 	timeout time.Duration
 }
 
@@ -70,7 +73,7 @@ func (p *graphPruner) find(ctx context.Context, remaining kube.ResourceList, vis
 	return nil
 }
 
-// unorderedPruner deletes everything at once, as Helm does.
+// unorderedPruner deletes all objects without an order, as Helm does.
 type unorderedPruner struct {
 	run *Run
 	// node is the node that the objects are reported under.

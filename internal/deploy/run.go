@@ -1,9 +1,9 @@
 // Copyright The Ordered Helm Authors
 // SPDX-License-Identifier: Apache-2.0
 
-// Package deploy brings the cluster from what the earlier revisions of a release have left
-// there to what a new revision declares: in the order of its plan, or as Helm does
-// (docs/how-it-works.md).
+// Package deploy deploys a new revision of a release and deletes the objects that only
+// earlier revisions have. It follows the plan of the release, or deploys without an order
+// as Helm does (docs/how-it-works.md).
 package deploy
 
 import (
@@ -32,48 +32,48 @@ import (
 
 // Options say how a release is deployed.
 type Options struct {
-	// Ordered deploys by the plan, and waits for everything.
+	// Ordered deploys in the order of the plan, and waits until everything is ready.
 	Ordered bool
 	// PruneInReverse deletes obsolete objects in reverse order, even if the release is not
 	// deployed in order.
 	PruneInReverse bool
-	// Wait waits as Helm does, if the release is not deployed in order. Jobs counts Jobs,
-	// too.
+	// Wait waits as Helm does, if the release is not deployed in order. Jobs includes Jobs
+	// in the wait.
 	Wait, Jobs bool
-	// Timeout limits Helm's wait and each hook.
+	// Timeout limits the wait of a release that is not deployed in order, and each hook.
 	Timeout time.Duration
-	// Force replaces objects, TakeOwnership adopts those of other owners, ThreeWay merges
-	// custom resources three-way, Validate checks manifests against the schema of the
-	// cluster, and RecreatePods restarts pods.
+	// Force replaces objects. TakeOwnership adopts objects of other owners. ThreeWay uses
+	// three-way merge patches for custom resources. Validate checks manifests against the
+	// schema of the cluster. RecreatePods restarts pods.
 	Force, TakeOwnership, ThreeWay, Validate, RecreatePods bool
 	// Spared are objects that are never deleted.
 	Spared map[sequencer.ID]bool
 	// PendingKinds are kinds that the cluster will know when the release is deployed: a
 	// preview does not build objects of these kinds.
 	PendingKinds map[schema.GroupKind]bool
-	// SkipChartChecks leaves out the checks of problems that only the author of the chart
-	// can solve.
+	// SkipChartChecks skips the checks for problems that only the author of the chart can
+	// solve.
 	SkipChartChecks bool
-	// Conflict is what Helm says before an object of another owner.
+	// Conflict is Helm's error message for objects of another owner; the objects follow it.
 	Conflict string
 	Hooks    Hooks
 }
 
 // Hooks say how the hooks of a release run.
 type Hooks struct {
-	// Disabled leaves hooks out.
+	// Disabled skips the hooks.
 	Disabled bool
 	hooks.Options
 	// Before and After are the events before and after the deployment.
 	Before, After release.HookEvent
-	// Error puts an error of the hooks of an event into Helm's words.
+	// Error wraps an error of the hooks of an event in Helm's message.
 	Error func(release.HookEvent, error) error
 }
 
 // Phase is a part of a deployment.
 type Phase int
 
-// The phases, in the order in which they come without an order.
+// The phases of a release that is not deployed in order, in their sequence.
 const (
 	RunningHooks Phase = iota
 	Applying
@@ -87,43 +87,46 @@ type Run struct {
 	options Options
 	writer  *history.Writer
 	plan    *sequencer.Plan
-	// inventory is what earlier revisions may have left; nil for a first revision.
+	// inventory lists the objects that earlier revisions may have left; nil for a first
+	// revision.
 	inventory *inventory.Inventory
-	// interrupted are the revisions whose hooks have to be recovered.
+	// interrupted are the revisions whose hooks must be recovered.
 	interrupted []*history.Interrupted
 	strategy    strategy
 	phase       Phase
 }
 
-// New returns a run that deploys the release of a writer. The plan is the graph of the
-// release; nil if it has no order. The inventory may be nil.
+// New returns a run that deploys the release of a writer. The plan is the dependency graph
+// of the release; nil if the release has no order. The inventory may be nil.
 func New(op *operation.Operation, w *history.Writer, plan *sequencer.Plan, inv *inventory.Inventory, o Options) *Run {
 	return &Run{op: op, options: o, writer: w, plan: plan, inventory: inv}
 }
 
-// Release is the release that is deployed.
+// Release returns the release that the run deploys.
 func (r *Run) Release() *release.Release { return r.writer.Release() }
 
 // Writer writes the release.
 func (r *Run) Writer() *history.Writer { return r.writer }
 
-// Inventory is what earlier revisions may have left; nil for a first revision.
+// Inventory lists the objects that earlier revisions may have left; nil for a first
+// revision.
 func (r *Run) Inventory() *inventory.Inventory { return r.inventory }
 
-// Phase is what Perform does, or was doing when it failed.
+// Phase returns the phase in which Perform is, or was when it failed.
 func (r *Run) Phase() Phase { return r.phase }
 
-// SetInterrupted sets the revisions whose hooks have to be recovered before others run.
+// SetInterrupted sets the revisions whose hooks must be recovered before the hooks of this
+// revision run.
 func (r *Run) SetInterrupted(revisions []*history.Interrupted) { r.interrupted = revisions }
 
-// Adopted are the objects that were there before and did not belong to the release.
+// Adopted returns the objects that existed before and did not belong to the release.
 func (r *Run) Adopted() map[sequencer.ID]bool { return r.strategy.objects().applier.Adopted() }
 
 func (r *Run) owner() object.Owner {
 	return object.Owner{Name: r.Release().Name, Namespace: r.Release().Namespace}
 }
 
-// Build reads the manifest of the release into objects.
+// Build builds objects from the manifest of the release.
 func (r *Run) Build() error {
 	s := newStrategy(r)
 	if err := s.build(); err != nil {
@@ -133,8 +136,8 @@ func (r *Run) Build() error {
 	return nil
 }
 
-// SetRecord has the release carry a record, if it is not nil, with what earlier revisions
-// may leave until everything is deployed.
+// SetRecord stores a record in the release, if it is not nil. The record lists the objects
+// of earlier revisions that may exist until everything is deployed.
 func (r *Run) SetRecord(bare *chart.Chart, rec *releaserecord.Record) error {
 	if r.inventory != nil && (rec != nil && rec.Ordered || r.inventory.IsOrdered()) {
 		earlier := r.inventory.Earlier(r.Release().Version, r.strategy.objects().all, r.options.Spared)
@@ -151,11 +154,12 @@ func (r *Run) SetRecord(bare *chart.Chart, rec *releaserecord.Record) error {
 	return r.strategy.expectNodes()
 }
 
-// HideSecrets removes the contents of the Secrets of the release, and of those that were
-// there before, from everything that the operation says from now on.
+// HideSecrets redacts the contents of the Secrets of the release and of its earlier
+// revisions in all later messages of the operation.
 func (r *Run) HideSecrets() { r.op.Events.RedactWith(redact.ForObjects(r.Contents())) }
 
-// Contents are the objects of the release, of the inventory, and of all their hooks.
+// Contents returns the contents of the objects of the release, of the inventory, and of the
+// hooks of both.
 func (r *Run) Contents() []map[string]any {
 	contents := object.Contents(r.strategy.objects().all)
 	if r.inventory != nil {
@@ -167,8 +171,8 @@ func (r *Run) Contents() []map[string]any {
 	return append(contents, redact.HookObjects(r.Release().Hooks)...)
 }
 
-// FindExisting finds out which objects are in the cluster, and rejects those of other
-// owners. OnlyUnknown leaves out the objects that a deployed revision has.
+// FindExisting reads which objects exist in the cluster, and returns an error if some have
+// another owner. OnlyUnknown skips the objects that a deployed revision has.
 func (r *Run) FindExisting(ctx context.Context, onlyUnknown bool) error {
 	o := r.strategy.objects()
 	list := o.all
@@ -185,8 +189,8 @@ func (r *Run) conflict(err error) error {
 	return nil
 }
 
-// Check asks the cluster what the manifest alone cannot tell, and rejects a release that
-// cannot be stored, before anything is changed.
+// Check does the checks that need the cluster, and rejects a release that is too large to
+// be stored, before anything changes.
 func (r *Run) Check(ctx context.Context) error {
 	if err := r.strategy.check(ctx); err != nil {
 		return err
@@ -194,8 +198,8 @@ func (r *Run) Check(ctx context.Context) error {
 	return r.checkSize(r.Release(), r.strategy.progressSize())
 }
 
-// CheckBeforeCRDs does all checks that do not need the definitions which are about to be
-// installed. The release will carry the record.
+// CheckBeforeCRDs does all checks that do not need the CRDs that are about to be installed.
+// The record is the one that will be stored in the release.
 func (r *Run) CheckBeforeCRDs(ctx context.Context, rec *releaserecord.Record) error {
 	trial := *r.Release()
 	var err error
@@ -210,10 +214,10 @@ func (r *Run) CheckBeforeCRDs(ctx context.Context, rec *releaserecord.Record) er
 }
 
 const (
-	// SizeReserve is by how many bytes a stored release may grow until the operation is
-	// over: its status and its description.
+	// SizeReserve is the number of bytes by which a stored release can grow until the
+	// operation is finished, because its status and its description change.
 	SizeReserve = 4096
-	// hookReserve is what the time at which it ran adds for each hook.
+	// hookReserve is the number of bytes that the times at which one hook ran can add.
 	hookReserve = 64
 )
 
@@ -221,7 +225,8 @@ func (r *Run) checkSize(rel *release.Release, progress int) error {
 	return releaserecord.CheckSize(rel, r.op.Store.DriverName(), SizeReserve+hookReserve*len(rel.Hooks)+progress)
 }
 
-// Perform deploys the release: hooks, nodes, pruning, hooks.
+// Perform runs the hooks before the deployment, deploys the nodes, prunes obsolete objects,
+// and runs the hooks after the deployment.
 func (r *Run) Perform(ctx context.Context) error {
 	defer r.strategy.close()
 	r.writer.Start()
@@ -260,7 +265,7 @@ func (r *Run) runHooks(ctx context.Context, hookEvent release.HookEvent) error {
 	return context.Cause(ctx)
 }
 
-// recoverHooks completes the hooks of operations that died.
+// recoverHooks completes the hooks of operations that terminated unexpectedly.
 func (r *Run) recoverHooks(ctx context.Context) error {
 	if len(r.interrupted) == 0 || r.options.Hooks.Disabled {
 		return nil
@@ -269,13 +274,13 @@ func (r *Run) recoverHooks(ctx context.Context) error {
 	return r.op.Hooks(r.options.Hooks.Options).Recover(ctx, r.interrupted)
 }
 
-// Failure is the error as which a failure of Perform is reported and recorded.
+// Failure returns the error that reports and records a failure of Perform.
 func (r *Run) Failure(ctx context.Context, err error) error {
 	return r.op.Events.RedactError(r.strategy.cause(ctx, err))
 }
 
-// Cause is what the failure of an operation without an order is reported as: as in Helm the
-// end of the context, whatever that interrupted, except for hooks that ran in parallel.
+// Cause returns the error that reports a failure of an operation without an order. If the
+// context has ended, that is its cause, as in Helm, except for hooks that ran in parallel.
 func Cause(ctx context.Context, err error) error {
 	if ctx.Err() != nil && !failure.IsOfParallelHooks(err) {
 		return context.Cause(ctx)
@@ -283,16 +288,16 @@ func Cause(ctx context.Context, err error) error {
 	return err
 }
 
-// RecordFailure records that the release failed. The error is a *lease.LostError if others
-// have taken the release over: then there is nothing to undo any more.
+// RecordFailure records that the release failed. The error is a *lease.LostError if another
+// operation has taken over the release; the caller must not undo anything then.
 func (r *Run) RecordFailure(description string) error {
 	r.writer.WriteOrWarn(r.op.Events, func(rel *release.Release) { rel.SetStatus(release.StatusFailed, description) })
 	return r.op.Lease().Lost()
 }
 
-// RecordCleanedUp is RecordFailure after a cleanup, during which the release is still held:
-// nobody begins to work on objects that are about to be deleted. Unclean is why the cleanup
-// failed.
+// RecordCleanedUp deletes the created objects and then records the failure as RecordFailure
+// does. The release stays locked during the cleanup, so that no other operation works on
+// objects that are about to be deleted. Unclean is the error of the cleanup.
 func (r *Run) RecordCleanedUp(ctx context.Context, err error, description string) (lost, unclean error) {
 	r.writer.LogFailure(r.writer.Write(func(rel *release.Release) { rel.Info.Description = description }))
 	if unclean = r.cleanUp(ctx, err); unclean != nil {
@@ -301,7 +306,8 @@ func (r *Run) RecordCleanedUp(ctx context.Context, err error, description string
 	return r.RecordFailure(description), unclean
 }
 
-// cleanUp deletes the objects that the operation created, while it still holds the release.
+// cleanUp deletes the objects that the operation created, while the operation still has the
+// lock.
 func (r *Run) cleanUp(ctx context.Context, err error) error {
 	created := r.strategy.objects().applier.Created()
 	if len(created) == 0 {

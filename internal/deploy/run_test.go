@@ -27,7 +27,7 @@ import (
 	"github.com/ordered-helm/helm/internal/operation"
 )
 
-// buildingClient is a Kubernetes client without a cluster that builds manifests of one
+// buildingClient is a Kubernetes client without a cluster. It builds manifests of one
 // namespaced object.
 type buildingClient struct{ kubefake.PrintingKubeClient }
 
@@ -46,7 +46,7 @@ func (*buildingClient) Build(r io.Reader, _ bool) (kube.ResourceList, error) {
 	}}, nil
 }
 
-// newTestRun returns a run of a release after an earlier revision, without a cluster.
+// newTestRun returns a run, without a cluster, of a release that has an earlier revision.
 func newTestRun(t *testing.T, releases *storage.Storage, rel, earlier *release.Release, notify func(event.Event)) *Run {
 	t.Helper()
 	cfg := &helmaction.Configuration{Releases: releases, KubeClient: &buildingClient{}, Log: t.Logf}
@@ -64,8 +64,8 @@ func secretManifest(password string) string {
 	return "apiVersion: v1\nkind: Secret\nmetadata: {name: s}\nstringData: {password: " + password + "}\n"
 }
 
-// TestHideSecrets redacts the Secrets of the release, of its earlier revisions, and of the
-// hooks of all of these.
+// TestHideSecrets checks that the Secrets of the release, of its earlier revisions, and of
+// their hooks are redacted.
 func TestHideSecrets(t *testing.T) {
 	rel, earlier := historytest.Revision(2, release.StatusPendingUpgrade), historytest.Revision(1, release.StatusDeployed)
 	rel.Manifest, rel.Hooks = secretManifest("second-value"), []*release.Hook{{Manifest: secretManifest("second-hook-value")}}
@@ -82,7 +82,7 @@ func TestHideSecrets(t *testing.T) {
 	}
 }
 
-// TestRecordFailure warns, once, if the failure of an operation could not be stored.
+// TestRecordFailure checks that a failure that cannot be stored causes one warning.
 func TestRecordFailure(t *testing.T) {
 	for _, refusal := range []error{nil, errors.New("you may not")} {
 		rel, earlier := historytest.Revision(2, release.StatusPendingUpgrade), historytest.Revision(1, release.StatusDeployed)

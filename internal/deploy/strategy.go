@@ -14,42 +14,43 @@ import (
 	"github.com/ordered-helm/helm/internal/sequencer"
 )
 
-// strategy is how the objects of a release are deployed: by the plan of the release, or as
-// Helm does. Everything that differs between the two is in its implementations.
+// strategy deploys the objects of a release. One implementation follows the plan of the
+// release, the other deploys as Helm does.
 type strategy interface {
-	// build reads the manifest of the release into objects.
+	// build builds objects from the manifest of the release.
 	build() error
 	objects() objects
-	// expectNodes records how many nodes there are to deploy.
+	// expectNodes records the number of nodes to deploy.
 	expectNodes() error
-	// progressSize is how many bytes the progress may add to the record of the release.
+	// progressSize is the number of bytes that the progress can add to the record of the
+	// release.
 	progressSize() int
-	// checkBeforeCRDs does the checks that do not need the definitions of the release.
+	// checkBeforeCRDs does the checks that do not need the CRDs of the release.
 	checkBeforeCRDs(ctx context.Context) error
-	// check asks the cluster what the manifest alone cannot tell.
+	// check does the checks that need the cluster.
 	check(ctx context.Context) error
-	// announce says what is about to be deployed.
+	// announce emits an event with the nodes that are about to be deployed.
 	announce()
 	// deploy applies the objects, waits for them, and deletes the obsolete ones.
 	deploy(ctx context.Context) error
-	// cause is what a failure is reported as.
+	// cause returns the error that reports a failure.
 	cause(ctx context.Context, err error) error
-	// deleteCreated deletes what the operation created, as part of another operation.
+	// deleteCreated deletes the created objects in the operation undo.
 	deleteCreated(ctx context.Context, undo *operation.Operation, created kube.ResourceList, err error) error
-	// dryRun has the server say what deploy would do with the objects.
+	// dryRun asks the server, with dry-run requests, how deploy would change the objects.
 	dryRun(ctx context.Context) ([]objectwriter.DryRun, error)
 	// nodes lists the objects node by node.
 	nodes() []NodeObjects
 	// pruner deletes the obsolete objects; nil if there are no earlier revisions.
 	pruner() pruner
-	// close ends everything that still goes on.
+	// close stops everything that is still running.
 	close()
 }
 
-// objects are the objects of a release, and what was done with them.
+// objects are the objects of a release, and the applier that knows what was done with them.
 type objects struct {
 	applier *apply.Applier
-	// all are the objects whose kinds the cluster knows from the start.
+	// all are the objects whose kinds the cluster knows when the operation starts.
 	all kube.ResourceList
 }
 
@@ -59,7 +60,8 @@ type NodeObjects struct {
 	Node string
 	// List has nil for an object of a kind that the cluster does not know yet.
 	List kube.ResourceList
-	// Resources are those of the plan, in the order of the list; nil without an order.
+	// Resources are the planned resources, in the order of List; nil if the release has no
+	// order.
 	Resources []*sequencer.PlannedResource
 }
 

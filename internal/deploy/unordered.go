@@ -18,7 +18,7 @@ import (
 )
 
 // unordered deploys a release as Helm does: it applies everything, deletes the obsolete
-// objects, and then waits if that is asked for.
+// objects, and then waits if the options say so.
 type unordered struct {
 	run     *Run
 	applier *apply.Applier
@@ -90,7 +90,7 @@ func (u *unordered) dryRun(ctx context.Context) ([]objectwriter.DryRun, error) {
 	return u.applier.DryRunAll(ctx, u.all)
 }
 
-// nodes is a single node, which has the name of the chart.
+// nodes returns a single node, named after the chart.
 func (u *unordered) nodes() []NodeObjects { return []NodeObjects{{Node: u.nodeID(), List: u.all}} }
 
 func (u *unordered) nodeID() string { return history.ChartName(u.run.Release()) }

@@ -15,16 +15,13 @@ import (
 	"fmt"
 	"slices"
 	"strings"
-	"sync/atomic"
 	"time"
 
 	"golang.org/x/sync/errgroup"
 	"k8s.io/apimachinery/pkg/apis/meta/v1/unstructured"
 	"k8s.io/apimachinery/pkg/runtime/schema"
-	"k8s.io/client-go/dynamic"
-	"k8s.io/client-go/kubernetes"
-	"k8s.io/client-go/metadata"
 
+	"github.com/ordered-helm/helm/internal/diagnosis/requests"
 	"github.com/ordered-helm/helm/internal/redact"
 )
 
@@ -85,15 +82,12 @@ const (
 	DefaultMaxParallel = 8
 )
 
+// maxBriefRequests limits the requests of a call of DiagnoseBriefly.
+const maxBriefRequests = 3
+
 // Config configures a Diagnoser. If a client is nil, everything that needs it is skipped.
 type Config struct {
-	// Dynamic reads pods, events and other objects.
-	Dynamic dynamic.Interface
-	// Metadata checks whether referenced objects exist. It reads only metadata, so that
-	// the contents of Secrets are never read.
-	Metadata metadata.Interface
-	// Clientset reads the logs of pods.
-	Clientset kubernetes.Interface
+	requests.Clients
 	// DeployedLater returns where the release deploys an object that it has not written
 	// yet, as in `layer "x" of chart y`. It returns "" for any other object. It must be
 	// safe for concurrent use, and may be nil.
@@ -117,9 +111,8 @@ type Config struct {
 // Diagnoser finds causes. It is safe for concurrent use.
 type Diagnoser struct {
 	Config
-	slots     chan struct{}
-	remaining atomic.Int64 // requests of Diagnose
-	now       func() time.Time
+	limit *requests.Limit // of Diagnose
+	now   func() time.Time
 }
 
 // New returns a Diagnoser for a whole operation.
@@ -137,23 +130,22 @@ func New(config Config) *Diagnoser {
 	if d.MaxParallel <= 0 {
 		d.MaxParallel = DefaultMaxParallel
 	}
-	d.slots = make(chan struct{}, d.MaxParallel)
-	d.remaining.Store(int64(d.MaxRequests))
+	d.limit = requests.NewLimit(d.MaxRequests, d.MaxParallel)
 	return d
 }
 
-// Diagnose returns up to five causes of each subject, the most relevant first, in the
-// order of the subjects. It never fails. It omits what it may not read, and what would
+// Diagnose returns up to five causes of each subject, the most relevant first, in the order
+// of the subjects. It never fails. It omits what it is not allowed to read, and what would
 // exceed the limits of time and requests. If it finds no cause because a permission is
 // missing, it returns a cause with the reason Forbidden. Its result depends only on the
 // state of the server, unless a limit is exceeded.
 func (d *Diagnoser) Diagnose(ctx context.Context, subjects []Subject) [][]Cause {
 	ctx, cancel := context.WithTimeout(ctx, d.Timeout)
 	defer cancel()
-	s := newSession(d, &d.remaining)
+	session := requests.NewSession(d.Clients, d.limit)
 	found := make([][]finding, len(subjects))
 	forEach(len(subjects), d.MaxParallel, func(n int) {
-		w := &walk{session: s, subject: subjects[n]}
+		w := &walk{Diagnoser: d, session: session, subject: subjects[n]}
 		found[n] = w.diagnose(ctx)
 	})
 	// Logs are read last, and only those that will be printed, so that they do not
@@ -164,7 +156,7 @@ func (d *Diagnoser) Diagnose(ctx context.Context, subjects []Subject) [][]Cause 
 			all = append(all, &findings[n])
 		}
 	}
-	forEach(len(all), d.MaxParallel, func(n int) { s.addLog(ctx, all[n]) })
+	forEach(len(all), d.MaxParallel, func(n int) { d.addLog(ctx, session, all[n]) })
 	causes := make([][]Cause, len(subjects))
 	for n, findings := range found {
 		causes[n] = d.causes(findings)
@@ -172,16 +164,15 @@ func (d *Diagnoser) Diagnose(ctx context.Context, subjects []Subject) [][]Cause 
 	return causes
 }
 
-// DiagnoseBriefly is Diagnose for a subject that is still waited for. It reads no logs
-// and no referenced objects, and sends at most three requests. Its messages omit what
-// changes all the time, such as ages. It returns no cause for a subject without problems.
+// DiagnoseBriefly is Diagnose for a subject while the operation still waits for it. It
+// reads no logs and no referenced objects, and sends at most three requests. Its messages
+// omit values that change all the time, such as ages. It returns no cause for a subject
+// without problems.
 func (d *Diagnoser) DiagnoseBriefly(ctx context.Context, subject Subject) []Cause {
 	ctx, cancel := context.WithTimeout(ctx, d.Timeout)
 	defer cancel()
-	remaining := new(atomic.Int64)
-	remaining.Store(maxBriefRequests)
-	s := newSession(d, remaining)
-	w := &walk{session: s, subject: subject, brief: true}
+	session := requests.NewSession(d.Clients, d.limit.WithTotal(maxBriefRequests))
+	w := &walk{Diagnoser: d, session: session, subject: subject, brief: true}
 	return d.causes(slices.DeleteFunc(w.diagnose(ctx), func(f finding) bool { return f.key == keyHealthy }))
 }
 
@@ -196,5 +187,5 @@ func forEach(n, parallel int, do func(int)) {
 			return nil
 		})
 	}
-	_ = calls.Wait() // none of them fails
+	_ = calls.Wait() // no call returns an error
 }

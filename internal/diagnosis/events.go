@@ -17,8 +17,8 @@ import (
 // maxEventAge is the age up to which events are considered.
 const maxEventAge = 10 * time.Minute
 
-// warning combines the events with one reason about one object, or one container of it.
-// It has the text of the newest.
+// warning combines the events with the same reason about one object, or about one of its
+// containers. Its text is that of the newest event.
 type warning struct {
 	reason, message, container string
 	last                       time.Time
@@ -37,7 +37,7 @@ func (w *walk) warningFinding(warning warning, worth certainty, key string) find
 }
 
 // warnings returns the recent warnings about an object, the newest first. It reads all
-// warnings of the namespace at once.
+// warnings of the namespace in one request.
 func (w *walk) warnings(ctx context.Context, about ref) []warning {
 	namespace := cmp.Or(about.namespace, metav1.NamespaceDefault)
 	events, err := list[corev1.Event](ctx, w, eventsResource, namespace, metav1.ListOptions{FieldSelector: "type=Warning"})
@@ -57,7 +57,7 @@ func (w *walk) warnings(ctx context.Context, about ref) []warning {
 		switch next.reason {
 		case "Unhealthy":
 			of.detail = probeName(next)
-		case "Failed": // a kubelet sends the cause of a failed pull, and then a second event without it
+		case "Failed": // a kubelet sends an event with the cause of a failed pull, and then another without it
 			of.detail, _, _ = strings.Cut(next.message, " ")
 		}
 		if known, ok := merged[of]; ok {
@@ -130,8 +130,8 @@ func probeName(w warning) string {
 	return probe
 }
 
-// addWarnings adds the warnings about all visited objects, except those that repeat what
-// was found.
+// addWarnings adds the warnings about all visited objects, except those that repeat other
+// findings.
 func (w *walk) addWarnings(ctx context.Context) {
 	if w.brief && w.hasFinding(rankCause) {
 		return
@@ -147,8 +147,8 @@ func (w *walk) addWarnings(ctx context.Context) {
 	}
 }
 
-// withoutNamesAndNumbers returns a message without what differs between the pods of a
-// workload.
+// withoutNamesAndNumbers returns a message without the parts that differ between the pods
+// of a workload.
 func withoutNamesAndNumbers(message, name string) string {
 	message = strings.ReplaceAll(message, name, "")
 	return strings.Map(func(r rune) rune {
@@ -159,7 +159,7 @@ func withoutNamesAndNumbers(message, name string) string {
 	}, message)
 }
 
-// anyReason returns a function that reports whether a reason is one of these.
+// anyReason returns a function that reports whether a reason is one of the given ones.
 func anyReason(reasons ...string) func(string) bool {
 	return func(reason string) bool { return slices.Contains(reasons, reason) }
 }

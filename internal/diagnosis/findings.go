@@ -59,7 +59,7 @@ func selectFindings(findings []finding) []finding {
 func mergePods(findings []finding) []finding {
 	type likeness struct{ container, key string }
 	type group struct {
-		at   int // of the first in the result
+		at   int // the index of the first one in the result
 		pods map[string]bool
 	}
 	groups := map[likeness]group{}

@@ -9,10 +9,12 @@ import (
 	batchv1 "k8s.io/api/batch/v1"
 	corev1 "k8s.io/api/core/v1"
 	"k8s.io/apimachinery/pkg/apis/meta/v1/unstructured"
+
+	"github.com/ordered-helm/helm/internal/diagnosis/requests"
 )
 
 func (w *walk) diagnoseJob(ctx context.Context, at ref, obj *unstructured.Unstructured) {
-	job, err := convert[batchv1.Job](obj)
+	job, err := requests.Convert[batchv1.Job](obj)
 	if err != nil {
 		w.diagnoseByConditions(ctx, at, obj)
 		return

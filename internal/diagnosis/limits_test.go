@@ -21,10 +21,11 @@ import (
 	"k8s.io/client-go/metadata"
 	"k8s.io/client-go/rest"
 
+	"github.com/ordered-helm/helm/internal/diagnosis/requests"
 	"github.com/ordered-helm/helm/internal/redact"
 )
 
-// shop is a namespace of Deployments whose pods all crash.
+// shop returns Deployments in a namespace whose pods all crash.
 func shop(deployments int) (objects string, subjects []string) {
 	var all strings.Builder
 	for n := range deployments {
@@ -207,13 +208,13 @@ func TestSecretsAreMasked(t *testing.T) {
 func TestLogIsLimited(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		api := newFakeAPI(t, `{kind: Pod, metadata: {name: web}, spec: {containers: [{name: app}]}, `+crashed)
-		api.logs["shop/web/app/previous"] = strings.Repeat("x", maxLogBytes-10) + "hunter22-and-more"
+		api.logs["shop/web/app/previous"] = strings.Repeat("x", requests.MaxLogBytes-10) + "hunter22-and-more"
 		d := api.diagnoser(Config{Redactor: redact.New([]string{"hunter22-and-more"}), MaxLogLines: 3})
 		log := d.Diagnose(t.Context(), []Subject{api.subject("Pod shop/web")})[0][0].Log
 		if len(log) != 1 || log[0] != strings.Repeat("x", maxLineLength)+"…" {
 			t.Errorf("got %q", log)
 		}
-		api.logs["shop/web/app/previous"] = "first\n" + strings.Repeat("x", maxLogBytes) + "\nnever read"
+		api.logs["shop/web/app/previous"] = "first\n" + strings.Repeat("x", requests.MaxLogBytes) + "\nnever read"
 		log = d.Diagnose(t.Context(), []Subject{api.subject("Pod shop/web")})[0][0].Log
 		if len(log) != 2 || log[0] != "first" {
 			t.Errorf("got %q", log)
@@ -252,7 +253,7 @@ func TestNoGoroutineStays(t *testing.T) {
 			response.WriteHeader(http.StatusOK)
 			_, _ = response.Write([]byte("begins\n"))
 			_ = http.NewResponseController(response).Flush()
-			select { // a log that does not end
+			select { // a log without an end
 			case release <- struct{}{}:
 			case <-request.Context().Done():
 			}
@@ -272,7 +273,7 @@ func TestNoGoroutineStays(t *testing.T) {
 	carrier := &http.Transport{}
 	at := &rest.Config{Host: server.URL, Transport: carrier, QPS: -1}
 	config := Config{
-		Dynamic: dynamic.NewForConfigOrDie(at), Metadata: metadata.NewForConfigOrDie(at), Clientset: kubernetes.NewForConfigOrDie(at),
+		Clients: requests.Clients{Dynamic: dynamic.NewForConfigOrDie(at), Metadata: metadata.NewForConfigOrDie(at), Clientset: kubernetes.NewForConfigOrDie(at)},
 		Timeout: time.Minute,
 	}
 	ctx, cancel := context.WithCancel(t.Context())

@@ -5,17 +5,16 @@ package diagnosis
 
 import (
 	"context"
-	"io"
 	"strings"
 
 	corev1 "k8s.io/api/core/v1"
 
+	"github.com/ordered-helm/helm/internal/diagnosis/requests"
 	"github.com/ordered-helm/helm/internal/redact"
 )
 
 const (
-	maxLogBytes   = 64 << 10 // bytes
-	maxLineLength = 300      // runes
+	maxLineLength = 300 // runes
 	// lostLogPrefix begins the response of a kubelet that has discarded a log. Its status
 	// is success.
 	lostLogPrefix = "unable to retrieve container logs"
@@ -28,36 +27,28 @@ type logSource struct {
 }
 
 // addLog reads the log that belongs to a finding, if possible.
-func (s *session) addLog(ctx context.Context, f *finding) {
-	if f.log == nil || s.Clientset == nil {
+func (d *Diagnoser) addLog(ctx context.Context, session *requests.Session, f *finding) {
+	if f.log == nil {
 		return
 	}
 	if f.log.previous {
-		f.Log = s.readLog(ctx, *f.log)
+		f.Log = d.readLog(ctx, session, *f.log)
 	}
 	if f.Log == nil {
 		current := *f.log
 		current.previous = false
-		f.Log = s.readLog(ctx, current)
+		f.Log = d.readLog(ctx, session, current)
 	}
 }
 
-func (s *session) readLog(ctx context.Context, source logSource) []string {
-	tail := int64(s.MaxLogLines)
+func (d *Diagnoser) readLog(ctx context.Context, session *requests.Session, source logSource) []string {
+	tail := int64(d.MaxLogLines)
 	options := &corev1.PodLogOptions{Container: source.container, Previous: source.previous, TailLines: &tail}
-	text, err := limitedRequest(ctx, s, func(ctx context.Context) (string, error) {
-		stream, err := s.Clientset.CoreV1().Pods(source.namespace).GetLogs(source.pod, options).Stream(ctx)
-		if err != nil {
-			return "", err
-		}
-		defer stream.Close()
-		text, err := io.ReadAll(io.LimitReader(stream, maxLogBytes))
-		return string(text), err
-	})
+	text, err := session.Log(ctx, source.namespace, source.pod, options)
 	if err != nil || strings.HasPrefix(text, lostLogPrefix) {
 		return nil
 	}
-	return s.redactLines(text, s.MaxLogLines)
+	return d.redactLines(text, d.MaxLogLines)
 }
 
 // redactLines returns the last lines of a text, without the contents of Secrets. It

@@ -13,6 +13,8 @@ import (
 	appsv1 "k8s.io/api/apps/v1"
 	corev1 "k8s.io/api/core/v1"
 	"k8s.io/apimachinery/pkg/apis/meta/v1/unstructured"
+
+	"github.com/ordered-helm/helm/internal/diagnosis/requests"
 )
 
 var (
@@ -29,7 +31,7 @@ func podRef(pod *corev1.Pod) ref {
 }
 
 func (w *walk) diagnosePodObject(ctx context.Context, at ref, obj *unstructured.Unstructured) {
-	pod, err := convert[corev1.Pod](obj)
+	pod, err := requests.Convert[corev1.Pod](obj)
 	if err != nil {
 		w.diagnoseByConditions(ctx, at, obj)
 		return
@@ -193,7 +195,8 @@ func (w *walk) diagnoseReadinessGates(at ref, pod *corev1.Pod) {
 // keyHealthy is the key of findings without a problem.
 const keyHealthy = "runs as it should"
 
-// addHealthy reports a pod that runs without problems, of a Job or waited for by itself.
+// addHealthy reports a pod that runs without problems. The pod belongs to a Job, or is
+// itself the subject.
 func (w *walk) addHealthy(at ref, pod *corev1.Pod) {
 	for _, c := range containerStates(pod) {
 		if c.status.State.Running == nil || c.sidecar {
@@ -206,7 +209,7 @@ func (w *walk) addHealthy(at ref, pod *corev1.Pod) {
 	}
 }
 
-// addOldRevision adds that a StatefulSet keeps broken pods of an earlier revision.
+// addOldRevision adds a note if a StatefulSet keeps broken pods of an earlier revision.
 func (w *walk) addOldRevision(pod *corev1.Pod, load workload, findings []finding) {
 	if load.updateRevision == "" || pod.Labels[appsv1.ControllerRevisionHashLabelKey] == load.updateRevision {
 		return

@@ -12,7 +12,7 @@ import (
 	"k8s.io/apimachinery/pkg/runtime/schema"
 )
 
-// explainCase is a server's state and what is to be said about one object.
+// explainCase is the state of a server and the expected causes of one object.
 type explainCase struct {
 	objects string
 	logs    map[string]string

@@ -11,6 +11,8 @@ import (
 
 	corev1 "k8s.io/api/core/v1"
 	"k8s.io/apimachinery/pkg/runtime/schema"
+
+	"github.com/ordered-helm/helm/internal/diagnosis/requests"
 )
 
 const (
@@ -27,14 +29,10 @@ type objectKey struct {
 	namespace, name string
 }
 
-func (o objectKey) String() string {
-	return ref{kind: o.kind.Kind, namespace: o.namespace, name: o.name}.String()
-}
-
 // reference is a reference to an object that must exist.
 type reference struct {
 	objectKey
-	// what refers to it
+	// the field that contains the reference
 	field string
 }
 
@@ -49,8 +47,8 @@ func clusterObject(kind string, resource schema.GroupVersionResource, name strin
 	return objectKey{kind: schema.GroupKind{Group: resource.Group, Kind: kind}, resource: resource, name: name}
 }
 
-// addMissingObjects reports the referenced objects that do not exist. If that cannot be
-// read, a message of the server that says so counts.
+// addMissingObjects reports the referenced objects that do not exist. If it cannot check an
+// object, it uses the messages of the server instead.
 func (w *walk) addMissingObjects(ctx context.Context, at ref, needs []reference, texts ...string) bool {
 	found := false
 	for _, n := range needs {
@@ -83,10 +81,10 @@ func (w *walk) addMissingObject(at ref, n reference) {
 
 func (w *walk) objectExists(ctx context.Context, o objectKey) (bool, error) {
 	if w.brief || w.lookups >= maxLookups {
-		return false, errLimitReached
+		return false, requests.ErrLimitReached
 	}
 	w.lookups++
-	return exists(ctx, w, o.resource, o.namespace, o.name)
+	return w.exists(ctx, o.resource, o.namespace, o.name)
 }
 
 // reportsNotFound reports whether one of the messages says that an object was not found,

@@ -26,16 +26,16 @@ import (
 	"sigs.k8s.io/yaml"
 )
 
-// fakeAPI answers requests without a network, so that it works under synctest:
-// there the clock stands at the first second of 2000.
+// fakeAPI answers requests without a network, so that it works with synctest, where the
+// clock starts on 1 January 2000.
 type fakeAPI struct {
 	t *testing.T
 
 	mu       sync.Mutex
 	objects  map[string]*unstructured.Unstructured // by path
 	logs     map[string]string                     // by namespace/pod/container, with /previous
-	faults   map[string]int                        // HTTP status by "verb resource"
-	hangs    map[string]bool                       // by "verb resource": no answer
+	faults   map[string]int                        // HTTP status codes by "verb resource"
+	hangs    map[string]bool                       // by "verb resource": requests without a response
 	requests []string                              // "verb resource namespace/name"
 }
 
@@ -69,11 +69,11 @@ func pathOf(gvr schema.GroupVersionResource, namespace, name string) string {
 	return path.Join(prefix, gvr.Version, gvr.Resource, name)
 }
 
-// newFakeAPI serves objects given as YAML, one a line. They may leave out what
-// goes without saying: apiVersion, the namespace shop (cluster: true means none),
-// the uid NAME-uid, that they are a minute old, and a pod's node. "owner" is the
-// name of the owner. {event: REASON, about: NAME, message: TEXT} is a Warning of ten
-// seconds ago; other fields of an Event may be given too.
+// newFakeAPI serves objects given as YAML, one per line. They can omit default values:
+// apiVersion, the namespace shop (cluster: true means none), the UID NAME-uid, an age of
+// one minute, and the node of a pod. "owner" is the name of the owner. {event: REASON,
+// about: NAME, message: TEXT} is a Warning event from ten seconds ago. It can also have
+// other fields of an Event.
 func newFakeAPI(t *testing.T, objects string) *fakeAPI {
 	t.Helper()
 	api := &fakeAPI{
@@ -124,7 +124,7 @@ func (api *fakeAPI) put(content map[string]any) {
 	}
 	raw, err := json.Marshal(content)
 	if err == nil {
-		err = obj.UnmarshalJSON(raw) // numbers as a client reads them
+		err = obj.UnmarshalJSON(raw) // numbers are decoded as by a client
 	}
 	if err != nil {
 		api.t.Fatal(err)
@@ -251,7 +251,7 @@ func problem(status int) (*http.Response, error) {
 	})
 }
 
-// diagnoser returns one that asks this API.
+// diagnoser returns a Diagnoser that uses this API.
 func (api *fakeAPI) diagnoser(config Config) *Diagnoser {
 	api.t.Helper()
 	at := &rest.Config{Host: "http://api", Transport: api, QPS: -1}
@@ -268,7 +268,8 @@ func (api *fakeAPI) diagnoser(config Config) *Diagnoser {
 	return New(config)
 }
 
-// subject makes a Subject of "Pod shop/web" with the object that is served.
+// subject returns a Subject for an object such as "Pod shop/web", with the object from the
+// server.
 func (api *fakeAPI) subject(text string) Subject {
 	kind, name, _ := strings.Cut(text, " ")
 	namespace, name, found := strings.Cut(name, "/")
@@ -291,7 +292,7 @@ func (api *fakeAPI) count(question string) int {
 	return n
 }
 
-// lines is how a test writes causes: one line each, and one for each line of log.
+// lines returns causes as text: one line for each cause, and one for each line of a log.
 func lines(causes []Cause) []string {
 	var all []string
 	for _, cause := range causes {

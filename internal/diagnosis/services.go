@@ -13,10 +13,12 @@ import (
 	apierrors "k8s.io/apimachinery/pkg/api/errors"
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 	"k8s.io/apimachinery/pkg/apis/meta/v1/unstructured"
+
+	"github.com/ordered-helm/helm/internal/diagnosis/requests"
 )
 
 func (w *walk) diagnoseService(ctx context.Context, at ref, obj *unstructured.Unstructured) {
-	service, err := convert[corev1.Service](obj)
+	service, err := requests.Convert[corev1.Service](obj)
 	if err == nil && service.Spec.Type == corev1.ServiceTypeLoadBalancer && len(service.Status.LoadBalancer.Ingress) == 0 {
 		message := "waiting for a load balancer address"
 		if class := service.Spec.LoadBalancerClass; class != nil {
@@ -28,7 +30,7 @@ func (w *walk) diagnoseService(ctx context.Context, at ref, obj *unstructured.Un
 }
 
 func (w *walk) diagnoseIngress(ctx context.Context, at ref, obj *unstructured.Unstructured) {
-	ingress, err := convert[networkingv1.Ingress](obj)
+	ingress, err := requests.Convert[networkingv1.Ingress](obj)
 	if err == nil && ingress.Spec.IngressClassName != nil {
 		class := clusterObject("IngressClass", ingressClassResource, *ingress.Spec.IngressClassName)
 		w.addMissingObjects(ctx, at, []reference{{objectKey: class, field: "spec.ingressClassName"}})
@@ -39,7 +41,7 @@ func (w *walk) diagnoseIngress(ctx context.Context, at ref, obj *unstructured.Un
 	w.diagnoseByConditions(ctx, at, obj)
 }
 
-// diagnoseAPIService follows an APIService to its Service, and to the pods of that.
+// diagnoseAPIService follows an APIService to its Service, and to the pods of the Service.
 func (w *walk) diagnoseAPIService(ctx context.Context, at ref, obj *unstructured.Unstructured) {
 	w.diagnoseByConditions(ctx, at, obj)
 	namespace, _, _ := unstructured.NestedString(obj.Object, "spec", "service", "namespace")
@@ -47,14 +49,14 @@ func (w *walk) diagnoseAPIService(ctx context.Context, at ref, obj *unstructured
 	if name == "" {
 		return
 	}
-	found, err := get(ctx, w, servicesResource, namespace, name)
+	found, err := w.get(ctx, servicesResource, namespace, name)
 	if apierrors.IsNotFound(err) {
 		w.addMissingObject(at, reference{objectKey: namespacedObject("Service", namespace, name), field: "spec.service"})
 	}
 	if err != nil {
 		return
 	}
-	service, err := convert[corev1.Service](found)
+	service, err := requests.Convert[corev1.Service](found)
 	if err != nil || service.Spec.Type == corev1.ServiceTypeExternalName || w.hasEndpoints(ctx, service) {
 		return
 	}
@@ -76,8 +78,8 @@ func (w *walk) diagnoseAPIService(ctx context.Context, at ref, obj *unstructured
 	w.visit(serves, nil)
 }
 
-// hasEndpoints reports whether a Service has a ready endpoint, or the endpoints cannot be
-// read.
+// hasEndpoints reports whether a Service has a ready endpoint. It also returns true if it
+// cannot read the endpoints.
 func (w *walk) hasEndpoints(ctx context.Context, service *corev1.Service) bool {
 	found, err := list[discoveryv1.EndpointSlice](ctx, w, endpointsResource, service.Namespace, metav1.ListOptions{
 		LabelSelector: fmt.Sprintf("%s=%s", discoveryv1.LabelServiceName, service.Name),

@@ -14,6 +14,8 @@ import (
 	apierrors "k8s.io/apimachinery/pkg/api/errors"
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 	"k8s.io/apimachinery/pkg/apis/meta/v1/unstructured"
+
+	"github.com/ordered-helm/helm/internal/diagnosis/requests"
 )
 
 const (
@@ -24,7 +26,7 @@ const (
 )
 
 func (w *walk) diagnoseClaimObject(ctx context.Context, at ref, obj *unstructured.Unstructured) {
-	claim, err := convert[corev1.PersistentVolumeClaim](obj)
+	claim, err := requests.Convert[corev1.PersistentVolumeClaim](obj)
 	if err != nil {
 		w.diagnoseByConditions(ctx, at, obj)
 		return
@@ -35,9 +37,9 @@ func (w *walk) diagnoseClaimObject(ctx context.Context, at ref, obj *unstructure
 	}
 }
 
-// diagnosePodClaims explains the claims of a pod that is not scheduled. It reports
-// whether they are a cause. If claims may not be read, the message of the scheduler
-// counts.
+// diagnosePodClaims explains the claims of a pod that is not scheduled. It reports whether
+// they are a cause. If it is not allowed to read a claim, it uses the scheduler's message
+// instead.
 func (w *walk) diagnosePodClaims(ctx context.Context, at ref, pod *corev1.Pod, message string) bool {
 	before := len(w.findings)
 	for _, n := range podReferences(pod) {
@@ -51,7 +53,7 @@ func (w *walk) diagnosePodClaims(ctx context.Context, at ref, pod *corev1.Pod, m
 			}
 			continue
 		}
-		if claim, err := convert[corev1.PersistentVolumeClaim](obj); err == nil {
+		if claim, err := requests.Convert[corev1.PersistentVolumeClaim](obj); err == nil {
 			w.diagnoseClaim(ctx, claim, true)
 		}
 	}
@@ -60,10 +62,10 @@ func (w *walk) diagnosePodClaims(ctx context.Context, at ref, pod *corev1.Pod, m
 
 func (w *walk) getClaim(ctx context.Context, o objectKey) (*unstructured.Unstructured, error) {
 	if w.brief || w.lookups >= maxLookups {
-		return nil, errLimitReached
+		return nil, requests.ErrLimitReached
 	}
 	w.lookups++
-	return get(ctx, w, o.resource, o.namespace, o.name)
+	return w.get(ctx, o.resource, o.namespace, o.name)
 }
 
 // diagnoseClaim explains a claim that is not bound.
@@ -161,7 +163,7 @@ func (w *walk) addMissingClass(ctx context.Context, at ref, claim *corev1.Persis
 	return true
 }
 
-// storageClass returns the storage class of a name, if it exists, and all storage
+// storageClass returns the storage class with a name, if it exists, and all storage
 // classes.
 func (w *walk) storageClass(ctx context.Context, name *string) (*storagev1.StorageClass, []storagev1.StorageClass, error) {
 	classes, err := list[storagev1.StorageClass](ctx, w, classesResource, "", metav1.ListOptions{})

@@ -13,6 +13,8 @@ import (
 	"k8s.io/apimachinery/pkg/apis/meta/v1/unstructured"
 	"k8s.io/apimachinery/pkg/types"
 	"k8s.io/apimachinery/pkg/util/duration"
+
+	"github.com/ordered-helm/helm/internal/diagnosis/requests"
 )
 
 // ref identifies an object.
@@ -28,7 +30,8 @@ func (r ref) String() string {
 	return r.kind + " " + r.namespace + "/" + r.name
 }
 
-// owns reports whether this object is an owner of another one. Without a UID it is true.
+// owns reports whether this object is an owner of another one. If its UID is unknown, it
+// returns true.
 func (r ref) owns(object metav1.Object) bool {
 	if r.uid == "" {
 		return true
@@ -43,15 +46,16 @@ func (r ref) owns(object metav1.Object) bool {
 
 // walk finds the causes of one subject. It runs in one goroutine.
 type walk struct {
-	*session
+	*Diagnoser
+	session  *requests.Session
 	subject  Subject
 	brief    bool // whether it is for DiagnoseBriefly
 	findings []finding
 	// visited are the objects whose warnings are added at the end.
 	visited []visitedObject
-	lookups int // of objects that pods refer to
-	// forbidden is the first missing permission. forbiddenEvents is the one for events,
-	// which matters less.
+	lookups int // the number of objects read because pods refer to them
+	// forbidden is the first missing permission. forbiddenEvents is the first missing
+	// permission to read events, which is less important.
 	forbidden, forbiddenEvents string
 }
 
@@ -89,7 +93,7 @@ func (w *walk) diagnose(ctx context.Context) []finding {
 	}
 	if obj == nil {
 		var err error
-		obj, err = get(ctx, w, w.subject.GVR, at.namespace, at.name)
+		obj, err = w.get(ctx, w.subject.GVR, at.namespace, at.name)
 		if apierrors.IsNotFound(err) {
 			w.add(at, finding{rank: rankCause, Cause: Cause{Reason: "NotFound", Message: "not found"}})
 		}
@@ -107,8 +111,8 @@ func (w *walk) diagnose(ctx context.Context) []finding {
 	return selectFindings(w.findings)
 }
 
-// addForbidden reports a missing permission if nothing was found, except what the
-// controller reports.
+// addForbidden reports a missing permission if there are no findings except reports of the
+// controller.
 func (w *walk) addForbidden(at ref) {
 	denied := w.forbidden
 	if denied == "" && len(w.findings) == 0 {

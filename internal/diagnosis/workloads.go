@@ -16,6 +16,7 @@ import (
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 	"k8s.io/apimachinery/pkg/apis/meta/v1/unstructured"
 
+	"github.com/ordered-helm/helm/internal/diagnosis/requests"
 	"github.com/ordered-helm/helm/internal/field"
 )
 
@@ -30,7 +31,7 @@ type workload struct {
 	desired int32
 	// createError is the error of the last attempt to create a pod.
 	createError string
-	// replacesFailedPods is whether it keeps failed pods and creates others beside them.
+	// replacesFailedPods is whether it keeps failed pods and creates others in addition.
 	replacesFailedPods bool
 	// updateRevision is the revision that its pods should have, if it does not replace
 	// broken pods of an earlier revision.
@@ -38,14 +39,14 @@ type workload struct {
 }
 
 func (w *walk) diagnoseDeployment(ctx context.Context, at ref, obj *unstructured.Unstructured) {
-	deployment, err := convert[appsv1.Deployment](obj)
+	deployment, err := requests.Convert[appsv1.Deployment](obj)
 	if err != nil {
 		w.diagnoseByConditions(ctx, at, obj)
 		return
 	}
 	if obj.GetGeneration() > deployment.Status.ObservedGeneration {
 		w.visit(at, nil)
-		return // its ReplicaSets are those of the previous version
+		return // its ReplicaSets belong to the previous version
 	}
 	sets := w.replicaSets(ctx, at, deployment.Spec.Selector)
 	if len(sets) > 0 {
@@ -86,7 +87,7 @@ func (w *walk) replicaSets(ctx context.Context, of ref, selector *metav1.LabelSe
 	}
 	sets := slices.DeleteFunc(slices.Clone(all), func(set appsv1.ReplicaSet) bool { return !of.owns(&set) })
 	revision := func(set appsv1.ReplicaSet) int {
-		number, _ := strconv.Atoi(set.Annotations[revisionAnnotation]) // 0 for none
+		number, _ := strconv.Atoi(set.Annotations[revisionAnnotation]) // 0 if there is none
 		return number
 	}
 	slices.SortFunc(sets, func(a, b appsv1.ReplicaSet) int {
@@ -126,7 +127,7 @@ func (w *walk) diagnoseTypedReplicaSet(ctx context.Context, set *appsv1.ReplicaS
 }
 
 func (w *walk) diagnoseReplicaSet(ctx context.Context, at ref, obj *unstructured.Unstructured) {
-	set, err := convert[appsv1.ReplicaSet](obj)
+	set, err := requests.Convert[appsv1.ReplicaSet](obj)
 	if err != nil {
 		w.diagnoseByConditions(ctx, at, obj)
 		return
@@ -135,7 +136,7 @@ func (w *walk) diagnoseReplicaSet(ctx context.Context, at ref, obj *unstructured
 }
 
 func (w *walk) diagnoseReplicationController(ctx context.Context, at ref, obj *unstructured.Unstructured) {
-	controller, err := convert[corev1.ReplicationController](obj)
+	controller, err := requests.Convert[corev1.ReplicationController](obj)
 	if err != nil {
 		w.diagnoseByConditions(ctx, at, obj)
 		return
@@ -153,7 +154,7 @@ func (w *walk) diagnoseReplicationController(ctx context.Context, at ref, obj *u
 }
 
 func (w *walk) diagnoseStatefulSet(ctx context.Context, at ref, obj *unstructured.Unstructured) {
-	set, err := convert[appsv1.StatefulSet](obj)
+	set, err := requests.Convert[appsv1.StatefulSet](obj)
 	if err != nil {
 		w.diagnoseByConditions(ctx, at, obj)
 		return
@@ -168,7 +169,7 @@ func (w *walk) diagnoseStatefulSet(ctx context.Context, at ref, obj *unstructure
 }
 
 func (w *walk) diagnoseDaemonSet(ctx context.Context, at ref, obj *unstructured.Unstructured) {
-	set, err := convert[appsv1.DaemonSet](obj)
+	set, err := requests.Convert[appsv1.DaemonSet](obj)
 	if err != nil {
 		w.diagnoseByConditions(ctx, at, obj)
 		return
@@ -198,8 +199,7 @@ func (w *walk) diagnoseWorkload(ctx context.Context, load workload) {
 	})
 }
 
-// hasCause reports whether there is a finding with a reason, or one of a missing object
-// instead.
+// hasCause reports whether there is a finding with a reason, or one about a missing object.
 func (w *walk) hasCause(reason string) bool {
 	return slices.ContainsFunc(w.findings, func(f finding) bool {
 		return f.rank == rankCause && (f.Reason == reason || f.Reason == reasonMissing)

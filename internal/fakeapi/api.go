@@ -29,12 +29,12 @@ import (
 	"k8s.io/client-go/rest"
 )
 
-// API serves reads, as Server does, and writes. It answers without a network: in a bubble of
-// testing/synctest, a test sees which requests wait for an answer, and does not end if a
-// goroutine is left behind.
+// API serves reads, as Server does, and writes. It answers without a network. In a bubble
+// of testing/synctest, a test can therefore see which requests wait for an answer, and it
+// does not end if a goroutine is still running.
 type API struct {
-	// Fault, if set, is called with each request. An API status answers the request in
-	// place of the server, and any other error breaks the connection.
+	// Fault, if set, is called with each request. If it returns an API status, this is the
+	// response to the request. Any other error breaks the connection.
 	Fault func(Call) error
 	// Mutate, if set, changes objects before they are stored.
 	Mutate func(*unstructured.Unstructured)
@@ -67,11 +67,10 @@ func NewAPI(tb testing.TB) *API {
 	return &API{tb: tb, server: New(tb)}
 }
 
-// Getter returns what gives the configuration of clients of the API. There is no
-// discovery.
+// Getter returns a Getter for clients of the API.
 func (f *API) Getter() Getter { return Getter{f} }
 
-// Getter gives the configuration of clients.
+// Getter returns the configuration of clients. It does not support discovery.
 type Getter struct{ api *API }
 
 // ToRESTConfig returns a configuration for clients of the API.
@@ -149,7 +148,7 @@ func (f *API) read(r *http.Request) (Call, error) {
 	return c, nil
 }
 
-// writeStatus answers with an API status. It returns any other error.
+// writeStatus responds with an API status. It returns any other error.
 func writeStatus(w http.ResponseWriter, err error) error {
 	var status apierrors.APIStatus
 	if !errors.As(err, &status) {
@@ -179,29 +178,30 @@ func (f *API) leave() {
 	f.pending--
 }
 
-// Pending is how many requests wait for an answer.
+// Pending returns the number of requests that wait for a response.
 func (f *API) Pending() int {
 	f.mu.Lock()
 	defer f.mu.Unlock()
 	return f.pending
 }
 
-// MaxPending is how many requests waited for an answer at the same time at most.
+// MaxPending returns the largest number of requests that waited for a response at the same
+// time.
 func (f *API) MaxPending() int {
 	f.mu.Lock()
 	defer f.mu.Unlock()
 	return f.maxPending
 }
 
-// Calls lists the requests so far.
+// Calls returns the requests received so far.
 func (f *API) Calls() []Call {
 	f.mu.Lock()
 	defer f.mu.Unlock()
 	return slices.Clone(f.calls)
 }
 
-// Requests describes the requests so far, sorted within each run of reads or writes, because
-// those are sent in parallel.
+// Requests describes the requests received so far. Within each sequence of only reads or
+// only writes, they are sorted, because clients send them in parallel.
 func (f *API) Requests() []string {
 	f.mu.Lock()
 	defer f.mu.Unlock()
@@ -217,7 +217,7 @@ func (f *API) Requests() []string {
 	return lines
 }
 
-// Count is how many requests of a verb there were so far.
+// Count returns the number of requests received so far with a verb.
 func (f *API) Count(verb string) int {
 	f.mu.Lock()
 	defer f.mu.Unlock()
@@ -230,7 +230,7 @@ func (f *API) Count(verb string) int {
 	return n
 }
 
-// write serves a request that changes something.
+// write processes a request that changes an object.
 func (f *API) write(c Call) (*unstructured.Unstructured, error) {
 	f.server.mu.Lock()
 	defer f.server.mu.Unlock()
@@ -312,7 +312,7 @@ func (f *API) store(collection string, object *unstructured.Unstructured) *unstr
 	return f.server.put(collection, object)
 }
 
-// Have stores objects.
+// Have stores objects, as if they already existed.
 func (f *API) Have(manifests ...string) {
 	f.tb.Helper()
 	f.server.mu.Lock()
@@ -330,14 +330,14 @@ func (f *API) Clear() {
 	clear(f.server.objects)
 }
 
-// Len is how many objects there are.
+// Len returns the number of objects.
 func (f *API) Len() int {
 	f.server.mu.Lock()
 	defer f.server.mu.Unlock()
 	return len(f.server.objects)
 }
 
-// Get returns an object as the server has it; nil if it has none.
+// Get returns an object as stored on the server, or nil.
 func (f *API) Get(info *resource.Info) *unstructured.Unstructured {
 	f.server.mu.Lock()
 	defer f.server.mu.Unlock()

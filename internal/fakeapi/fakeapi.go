@@ -42,13 +42,13 @@ type Server struct {
 	compacted int64
 	changed   chan struct{}            // closed and replaced at every change
 	watches   int                      // how many are open
-	closures  int                      // how often all watches were closed
-	paused    bool                     // watches send no events
+	closures  int                      // how often all watches have been closed
+	paused    bool                     // whether watches send no events
 	requests  []string                 // "verb resource"
 	paths     []string                 // of the requests
 	from      []string                 // the resource versions that watches started from
-	codes     map[string]int           // HTTP status codes, by request
-	gates     map[string]chan struct{} // what requests wait for
+	codes     map[string]int           // HTTP status codes to fail with, by request
+	gates     map[string]chan struct{} // the channels that requests wait for
 }
 
 type event struct {
@@ -93,8 +93,8 @@ func collectionPath(gvr schema.GroupVersionResource, namespace string) string {
 	return path + "/" + gvr.Resource
 }
 
-// Put creates or updates an object, and returns it as the server answers. A new object
-// gets a new UID unless it has one.
+// Put creates or updates an object, and returns it as the server would. A new object gets a
+// new UID unless it has one.
 func (s *Server) Put(gvr schema.GroupVersionResource, obj *unstructured.Unstructured) *unstructured.Unstructured {
 	s.mu.Lock()
 	defer s.mu.Unlock()
@@ -136,7 +136,7 @@ func (s *Server) remove(collection, name string) {
 	s.addEvent("DELETED", collection, last.Object)
 }
 
-// object returns the object at a path; nil if there is none. The caller holds mu.
+// object returns the object at a path, or nil. The caller holds mu.
 func (s *Server) object(path string) *unstructured.Unstructured {
 	if content, ok := s.objects[path]; ok {
 		return &unstructured.Unstructured{Object: content}
@@ -144,7 +144,7 @@ func (s *Server) object(path string) *unstructured.Unstructured {
 	return nil
 }
 
-// PauseWatches makes watches hold their events back until it is called with false.
+// PauseWatches delays the events of all watches until it is called with false.
 func (s *Server) PauseWatches(paused bool) {
 	s.mu.Lock()
 	defer s.mu.Unlock()
@@ -184,7 +184,8 @@ func (s *Server) notify() {
 	s.changed = make(chan struct{})
 }
 
-// Compact discards the history, so that watches can only start from now on.
+// Compact discards the history, so that new watches can only start from the current
+// version.
 func (s *Server) Compact() {
 	s.mu.Lock()
 	defer s.mu.Unlock()
@@ -231,28 +232,29 @@ func (s *Server) Version() int64 {
 	return s.version
 }
 
-// Requests returns the requests so far, such as "get pods".
+// Requests returns the requests received so far, such as "get pods".
 func (s *Server) Requests() []string {
 	s.mu.Lock()
 	defer s.mu.Unlock()
 	return slices.Clone(s.requests)
 }
 
-// Paths returns the paths of the requests so far.
+// Paths returns the paths of the requests received so far.
 func (s *Server) Paths() []string {
 	s.mu.Lock()
 	defer s.mu.Unlock()
 	return slices.Clone(s.paths)
 }
 
-// WatchedFrom returns the resource versions that the watches so far started from.
+// WatchedFrom returns the resource versions that watches have started from.
 func (s *Server) WatchedFrom() []string {
 	s.mu.Lock()
 	defer s.mu.Unlock()
 	return slices.Clone(s.from)
 }
 
-// Count returns the number of requests such as "get pods" so far; of all requests for "".
+// Count returns the number of requests, such as "get pods", received so far. For "", it
+// counts all requests.
 func (s *Server) Count(request string) int {
 	n := 0
 	for _, r := range s.Requests() {

@@ -18,7 +18,7 @@ import (
 )
 
 // Info reads a manifest as Helm's client does. The object is in the namespace "ns", unless
-// it declares another one or its kind is not namespaced.
+// it declares another one or its kind is cluster-scoped.
 func Info(tb testing.TB, manifest string) *resource.Info {
 	tb.Helper()
 	u := Object(tb, manifest)
@@ -30,7 +30,7 @@ func Info(tb testing.TB, manifest string) *resource.Info {
 	switch {
 	case gvk.Kind == "Namespace" || gvk.Kind == "CustomResourceDefinition":
 		info.Mapping.Scope = meta.RESTScopeRoot
-		info.Namespace = u.GetNamespace() // as Helm's client has it
+		info.Namespace = u.GetNamespace() // as in Helm's client
 	case u.GetNamespace() != "":
 		info.Namespace = u.GetNamespace()
 	default:
@@ -58,12 +58,12 @@ func Names(list kube.ResourceList) []string {
 	return all
 }
 
-// ConfigMap is the manifest of a ConfigMap that Helm manages.
+// ConfigMap returns the manifest of a ConfigMap that Helm manages.
 func ConfigMap(name, data string) string {
 	return "{apiVersion: v1, kind: ConfigMap, metadata: {name: " + name + ", labels: {app.kubernetes.io/managed-by: Helm}}, data: {" + data + "}}"
 }
 
-// ConfigMaps are the manifests of ConfigMaps named prefix-0 and so on.
+// ConfigMaps returns the manifests of ConfigMaps named prefix-0, prefix-1 and so on.
 func ConfigMaps(count int, prefix string) []string {
 	var all []string
 	for i := range count {
@@ -72,12 +72,12 @@ func ConfigMaps(count int, prefix string) []string {
 	return all
 }
 
-// Pod is the manifest of a Pod with the label app.
+// Pod returns the manifest of a Pod with the label app.
 func Pod(name, app string) string {
 	return "{apiVersion: v1, kind: Pod, metadata: {name: " + name + ", labels: {app: " + app + "}}}"
 }
 
-// Workload is the manifest of a workload.
+// Workload returns the manifest of a workload.
 func Workload(kind, spec string) string {
 	version := map[string]string{"Deployment": "apps/v1", "StatefulSet": "apps/v1", "Job": "batch/v1", "CronJob": "batch/v1"}[kind]
 	if version == "" {
@@ -86,12 +86,13 @@ func Workload(kind, spec string) string {
 	return "{apiVersion: " + version + ", kind: " + kind + ", metadata: {name: it}, spec: {" + spec + "}}"
 }
 
-// Forbidden is the answer to a request that the account may not send.
+// Forbidden returns the error for a request that the account is not allowed to send.
 func Forbidden(c Call) error {
 	return apierrors.NewForbidden(schema.GroupResource{Resource: c.Path}, "", errors.New("not allowed"))
 }
 
-// Forbid is a fault that forbids the requests of a verb whose paths begin with a prefix.
+// Forbid returns a fault that forbids the requests with a verb and with paths that begin
+// with a prefix.
 func Forbid(verb, prefix string) func(Call) error {
 	return func(c Call) error {
 		if c.Verb == verb && strings.HasPrefix(c.Path, prefix) {
@@ -101,7 +102,7 @@ func Forbid(verb, prefix string) func(Call) error {
 	}
 }
 
-// FailFirst is a fault that answers the first request of a verb with an error.
+// FailFirst returns a fault that fails the first request with a verb.
 func FailFirst(verb string, err error) func(Call) error {
 	var done atomic.Bool
 	return func(c Call) error {

@@ -16,17 +16,17 @@ import (
 )
 
 // Transport answers requests by calling a handler, without a network. In a bubble of
-// testing/synctest, time then passes only when all goroutines wait, so that a test sees
-// events in their exact order. A test that leaves a goroutine running does not end.
+// testing/synctest, time then passes only when all goroutines wait, so a test sees events
+// in a deterministic order. A test that leaves a goroutine running does not end.
 type Transport struct {
 	Handler http.Handler
 
 	mu          sync.Mutex
-	err         error // fails every request
+	err         error // fails every request, unless nil
 	dropWatches bool
 }
 
-// RefuseConnections fails all requests, or serves them again.
+// RefuseConnections makes all requests fail, or serves them again.
 func (t *Transport) RefuseConnections(refuse bool) { t.fail(refuse, syscall.ECONNREFUSED) }
 
 // DropConnections closes connections without a response, or serves them again.

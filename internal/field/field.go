@@ -1,8 +1,8 @@
 // Copyright The Ordered Helm Authors
 // SPDX-License-Identifier: Apache-2.0
 
-// Package field reads fields of objects that were decoded from JSON or YAML. A field that
-// does not exist, or that has another type, reads as the zero value. Nothing is copied.
+// Package field reads fields of objects that were decoded from JSON or YAML. For a field
+// that does not exist or has another type, it returns the zero value. It copies nothing.
 package field
 
 import "strconv"

@@ -10,36 +10,36 @@ import (
 	"github.com/ordered-helm/helm/internal/graphview/layered"
 )
 
-// Measures of a drawing, in pixels.
+// Dimensions of a drawing, in pixels.
 const (
 	textSize    = 12.0
-	columnWidth = 0.62 * textSize // of a letter in a font of fixed width, or more
+	columnWidth = 0.62 * textSize // of a letter in a monospaced font, rounded up
 	lineHeight  = 16.0
 	padding     = 10.0
 	boxPadding  = 16.0
 	titleHeight = 22.0
 )
 
-// shape is where an item is, and how large.
+// shape is the position and size of an item.
 type shape struct{ x, y, w, h float64 }
 
-// route is the way of an arrow; backwards if it leads against the order, as one
-// that is gone may; side if it is one of hooks.
+// route is the line of an arrow. Backwards is set if the arrow points against the order,
+// which is only possible for a removed edge. Side is set for arrows from or to hooks.
 type route struct {
 	*arrow
 	points          []layered.Point
 	backwards, side bool
 }
 
-// arranger gives every item of a picture its place.
+// arranger assigns a position to every item of a picture.
 type arranger struct {
-	within map[*item]*item // the box of each
+	within map[*item]*item // the box that contains each item
 	arrows map[*item][]*arrow
 	routes []route
 }
 
-// arrange lays the boxes out from the inside out: as every arrow stays inside a
-// box, each is a graph of its own.
+// arrange lays out the boxes, the innermost first. Both ends of an arrow are in the same
+// box, so the layout of each box is an independent graph.
 func (p *picture) arrange() []route {
 	a := &arranger{within: map[*item]*item{}, arrows: map[*item][]*arrow{}}
 	a.enter(p.root)
@@ -58,7 +58,7 @@ func (a *arranger) enter(box *item) {
 	}
 }
 
-// layOut gives an item its size, and what is in it its place in it.
+// layOut sets the size of an item, and the positions of the items in it.
 func (a *arranger) layOut(it *item) {
 	if !it.box {
 		it.measure()
@@ -94,8 +94,8 @@ func (a *arranger) layOut(it *item) {
 	it.all = a
 }
 
-// edgesIn lists the arrows in a box as edges. One that is gone and leads against
-// what is there now is turned round.
+// edgesIn returns the arrows in a box as edges. It reverses a removed arrow that points
+// against the current order.
 func (a *arranger) edgesIn(box *item, index map[*item]int) ([]route, []layered.Edge) {
 	routes, edges := make([]route, 0, len(a.arrows[box])), make([]layered.Edge, 0, len(a.arrows[box]))
 	graph := dag.New(len(box.inner))
@@ -121,7 +121,7 @@ func boolOrder(b bool) int {
 	return 0
 }
 
-// move moves an item and all that is in it.
+// move moves an item and everything in it.
 func (it *item) move(x, y float64) {
 	it.x += x
 	it.y += y
@@ -136,7 +136,7 @@ func (it *item) move(x, y float64) {
 	}
 }
 
-// measure gives a node the size that its text needs.
+// measure sets the size of a node to the size that its text needs.
 func (it *item) measure() {
 	w := textWidth(it.title)
 	for _, l := range it.lines {

@@ -9,8 +9,8 @@ import (
 	"github.com/ordered-helm/helm/internal/graphview/layered"
 )
 
-// compose places the chart, with the hooks that run before it to its left and the
-// others to its right, below so many lines of headings.
+// compose places the chart, with the hooks that run before it on its left and the other
+// hooks on its right, below a number of lines with headings.
 func (p *picture) compose(headings int) ([]*item, []route, layered.Size) {
 	routes := p.arrange()
 	x, top := boxPadding, 2*boxPadding+lineHeight*float64(headings)
@@ -49,8 +49,8 @@ func (p *picture) compose(headings int) ([]*item, []route, layered.Size) {
 	return items, routes, layered.Size{W: x - 2*boxPadding, H: top + height + boxPadding}
 }
 
-// sideRoute leads from hooks to the chart that deploys after them, or from the
-// chart to them.
+// sideRoute returns the route from hooks to the chart that deploys after them, or from the
+// chart to hooks that run after it.
 func (p *picture) sideRoute(hooks *item, before bool) route {
 	first, then := p.root, hooks
 	if before {
@@ -64,7 +64,7 @@ func (p *picture) sideRoute(hooks *item, before bool) route {
 	}}
 }
 
-// item makes a box of the buckets of a group, one below the other.
+// item returns a box with the buckets of a group, one below the other.
 func (g hookGroup) item(id string) *item {
 	box := &item{id: id, box: true, kind: kindHooks, title: "hooks of " + g.title(), about: "hooks of " + g.title()}
 	for _, b := range g.buckets {
@@ -96,7 +96,7 @@ func (s hookStage) chainItem(chain []string) *item {
 	return it
 }
 
-// stack places what is in a box below each other, all as wide as the widest.
+// stack places the items of a box below each other, all as wide as the widest.
 func (it *item) stack() {
 	const gap = padding / 2
 	y, width := titleHeight+boxPadding, textWidth(it.title)

@@ -5,7 +5,7 @@ package graphview
 
 import "github.com/ordered-helm/helm/internal/sequencer"
 
-// change says how something differs from what it is compared with.
+// change is how something differs from the plan that it is compared with.
 type change string
 
 const (
@@ -15,27 +15,27 @@ const (
 	moved     change = "moved"
 )
 
-// diff is what differs between a plan and the one before it. Its zero value is
-// that of a view that compares nothing.
+// diff is the difference between a plan and the previous one. The zero value is for a view
+// that compares nothing.
 type diff struct {
 	// nodes are the changes of nodes by ID.
 	nodes map[string]change
-	// goneNodes are the nodes that there are no more, in the order of the plan
-	// before.
+	// goneNodes are the nodes that no longer exist, in the order of the previous plan.
 	goneNodes []*sequencer.Node
-	// previousNode is the node that a resource was in before, by its ID; of one that is
-	// new, nothing.
+	// previousNode is the node that a resource was in before, by the ID of the resource.
+	// New resources are not in the map.
 	previousNode map[sequencer.ID]string
-	// goneFrom are the resources that there are no more by the node they were in.
+	// goneFrom are the resources that no longer exist, by the ID of the node that they were
+	// in.
 	goneFrom map[string][]*sequencer.PlannedResource
-	// edges are edges that are new, goneEdges those that there are no more.
+	// edges are the changed edges. goneEdges are the edges that no longer exist.
 	edges     map[[2]string]change
 	goneEdges []sequencer.Edge
 	compared  bool
 }
 
-// compare finds what differs from the plan before. Nodes and charts are the same
-// if they have the same ID or path, resources if they are the same object.
+// compare returns the difference from the previous plan. Nodes and charts are the same if
+// their ID or path is the same. Resources are the same if they are the same object.
 func (v *View) compare(edges []sequencer.Edge) diff {
 	d := diff{compared: v.Before != nil}
 	if v.Before == nil {
@@ -88,8 +88,8 @@ func (d *diff) compareResources(now, before *sequencer.Plan) {
 	}
 }
 
-// compareEdges takes an edge for new or gone if the other plan does not declare
-// it at all, whether it is implied there or not.
+// compareEdges marks an edge as new or gone only if the other plan does not declare it at
+// all, even as an edge that other edges imply.
 func (d *diff) compareEdges(now, before []sequencer.Edge) {
 	d.edges = map[[2]string]change{}
 	known := func(edges []sequencer.Edge) map[[2]string]bool {
@@ -101,7 +101,8 @@ func (d *diff) compareEdges(now, before []sequencer.Edge) {
 	}
 	inNow, inBefore := known(now), known(before)
 	for _, e := range now {
-		// What is implicit is not always listed, but is there if its ends are.
+		// Plans do not list every implicit edge, but such an edge exists whenever both of
+		// its ends exist.
 		bothEnds := e.Reasons[0].Implicit && d.nodes[e.First.ID()] == unchanged && d.nodes[e.Then.ID()] == unchanged
 		if !inBefore[edgeKey(e)] && !bothEnds {
 			d.edges[edgeKey(e)] = added
@@ -118,8 +119,8 @@ func (d *diff) compareEdges(now, before []sequencer.Edge) {
 
 func edgeKey(e sequencer.Edge) [2]string { return [2]string{e.First.ID(), e.Then.ID()} }
 
-// ofResource says how a resource in a node differs, and for one that moved in
-// which node it was.
+// ofResource returns the change of a resource in a node. If the resource moved, it also
+// returns its previous node.
 func (d *diff) ofResource(n *sequencer.Node, r *sequencer.PlannedResource) (c change, was string) {
 	if !d.compared {
 		return unchanged, ""
@@ -134,7 +135,7 @@ func (d *diff) ofResource(n *sequencer.Node, r *sequencer.PlannedResource) (c ch
 	return unchanged, ""
 }
 
-// counts says in one line what differs.
+// counts summarizes the differences in one line.
 func (d *diff) counts(p *sequencer.Plan) string {
 	nodes, resources, edges := map[change]int{}, map[change]int{}, map[change]int{}
 	for _, c := range d.nodes {

@@ -9,8 +9,8 @@ import (
 	"strings"
 )
 
-// dot writes the view for Graphviz: charts are clusters, and arrows between them
-// end at their borders.
+// dot writes the view for Graphviz. Charts are clusters, and arrows between charts end at
+// their borders.
 func (v *View) dot(out *bufio.Writer) error {
 	d := dotWriter{bufio: out, reasons: v.Reasons, pic: v.picture()}
 	d.printf("digraph %s {\n", dotText(d.pic.title))
@@ -88,8 +88,8 @@ func (d *dotWriter) arrow(a arrow) {
 	d.printf("  %s -> %s [%s]\n", lastIn(a.first).id, firstIn(a.then).id, strings.Join(attributes, ", "))
 }
 
-// firstIn and lastIn give a node in a box that stands for it: Graphviz has no
-// edges of clusters.
+// firstIn and lastIn return a node in a box to use as the end of an edge, because Graphviz
+// has no edges between clusters.
 func firstIn(it *item) *item {
 	for it.box && len(it.inner) > 0 {
 		it = it.inner[0]
@@ -115,7 +115,7 @@ func (d *dotWriter) hookGroup(i int, g hookGroup) {
 	d.printf("  }\n")
 }
 
-// lines is a bucket as the lines of one node.
+// lines returns the lines of the node for a bucket.
 func (b hookBucket) lines() []string {
 	lines := []string{b.title}
 	for _, s := range b.stages {
@@ -140,7 +140,7 @@ func (d *dotWriter) hookArrow(i int, g hookGroup) {
 	}
 }
 
-// dotText is lines as a quoted string. Graphviz reads entities and escapes in
+// dotText returns lines as a quoted string. Graphviz interprets entities and escapes in
 // labels.
 func dotText(lines ...string) string {
 	text := strings.Join(lines, "\n")
@@ -157,7 +157,7 @@ func dotChange(c change) string {
 	return `, color=` + changeColour(c) + `, penwidth=2`
 }
 
-// changeColour is a colour that can be told from both light and dark grounds.
+// changeColour returns a colour that is visible on light and on dark backgrounds.
 func changeColour(c change) string {
 	switch c {
 	case added:
@@ -168,7 +168,7 @@ func changeColour(c change) string {
 	return `"#cf222e"`
 }
 
-// markOf is what stands before the line of something that has changed.
+// markOf returns the mark at the beginning of a line about something that has changed.
 func markOf(c change) string {
 	switch c {
 	case added:

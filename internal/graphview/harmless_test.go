@@ -11,7 +11,7 @@ import (
 	"github.com/ordered-helm/helm/internal/sequencer"
 )
 
-// TestNamesThatATerminalWouldActUpon do nothing in any format.
+// TestNamesThatATerminalWouldActUpon checks that no format writes control sequences.
 func TestNamesThatATerminalWouldActUpon(t *testing.T) {
 	const name = "a\x1b[31mred\x1b]0;title\a\u009b1m\r"
 	root := &sequencer.Chart{Name: "shop", Sequenced: true}

@@ -12,12 +12,12 @@ import (
 	"github.com/ordered-helm/helm/internal/hookrunner"
 )
 
-// hookGroup is the hooks of events of which all is equal.
+// hookGroup is the hooks of all events that run the same hooks in the same way.
 type hookGroup struct {
 	events []string
-	// before is whether they run before the nodes, and not after; deploying
-	// whether they do so when the nodes are deployed, and not when they are
-	// removed or tested.
+	// before is whether the hooks run before the nodes rather than after them. deploying is
+	// whether they run when the nodes are deployed, rather than when the release is
+	// uninstalled or tested.
 	before, deploying bool
 	buckets           []hookBucket
 }
@@ -27,14 +27,15 @@ type hookBucket struct {
 	stages []hookStage
 }
 
-// hookStage is chains that run side by side, each of hooks in the order in which
-// they run.
+// hookStage is a set of chains that run in parallel. The hooks of a chain run one after the
+// other.
 type hookStage struct {
 	title  string
 	chains [][]string
 }
 
-// lines is a chain in each line; where there is only one, a hook in each.
+// lines returns one line for each chain. If there is only one chain, it returns one line
+// for each hook.
 func (s hookStage) lines() []string {
 	if len(s.chains) == 1 {
 		return s.chains[0]
@@ -100,7 +101,8 @@ func bucketOf(p hookrunner.Plan, b hookrunner.Bucket) hookBucket {
 	return bucket
 }
 
-// stageTitle says how the hooks of a stage run; nothing where there is only one.
+// stageTitle describes how the hooks of a stage run. It is empty if there is only one hook
+// and one stage.
 func stageTitle(s hookrunner.Stage, later bool) string {
 	how := "together"
 	if len(s.Chains) == 1 {

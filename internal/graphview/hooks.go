@@ -12,12 +12,12 @@ import (
 	"github.com/ordered-helm/helm/internal/hookrunner"
 )
 
-// HooksText writes how the hooks of each event run: weight by weight, and in that
-// what runs together and what does not. Events of which all is equal are written
-// once. It writes nothing where there are none.
+// HooksText writes how the hooks of each event run: ordered by weight, and for each weight,
+// which hooks run in parallel and which run in sequence. It combines events with the same
+// hooks. If there are no hooks, it writes nothing.
 func HooksText(w io.Writer, plans []hookrunner.Plan) error {
 	out := bufio.NewWriter(w)
-	events := map[string][]string{} // by what their hooks do
+	events := map[string][]string{} // the events, by the text about their hooks
 	texts := make([]string, len(plans))
 	for i, p := range plans {
 		texts[i] = hooksOf(p)

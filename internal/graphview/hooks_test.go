@@ -14,7 +14,7 @@ import (
 	"github.com/ordered-helm/helm/internal/testutil/golden"
 )
 
-// hooksOf makes hooks of texts "chart Kind/name weight event,event".
+// hooksOf parses hooks of the form "chart Kind/name weight event,event".
 func hooksOf(texts ...string) []*release.Hook {
 	weights := map[string]int{"-5": -5, "0": 0, "7": 7}
 	var all []*release.Hook

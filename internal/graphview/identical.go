@@ -10,12 +10,12 @@ import (
 	"strings"
 )
 
-// minIdentical is how many nodes must come after the same and before the same to be
-// gathered in a box.
+// minIdentical is the minimum number of nodes with the same predecessors and successors
+// that are grouped in a box.
 const minIdentical = 12
 
-// groupIdentical puts nodes of a box that come after the same and before the same into
-// a box of their own, with one arrow for all of them.
+// groupIdentical moves nodes of a box that have the same predecessors and successors into a
+// new box, and joins their arrows.
 func (a *arranger) groupIdentical(box *item) {
 	twins := map[string][]*item{}
 	neighbours := a.neighbours(box)
@@ -24,7 +24,7 @@ func (a *arranger) groupIdentical(box *item) {
 			twins[key] = append(twins[key], in)
 		}
 	}
-	groups := map[*item]*item{} // of each twin
+	groups := map[*item]*item{} // the group of each node
 	var inner []*item
 	for _, in := range box.inner {
 		of := twins[neighbours[in]]
@@ -47,8 +47,8 @@ func (a *arranger) groupIdentical(box *item) {
 	}
 }
 
-// neighbours says of each item in a box what it comes after and before; not of
-// those whose arrows have changed.
+// neighbours returns a key for each item in a box that identifies its predecessors and
+// successors. It omits items without arrows, and items with changed arrows.
 func (a *arranger) neighbours(box *item) map[*item]string {
 	before, after, changed := map[*item][]string{}, map[*item][]string{}, map[*item]bool{}
 	for _, arrow := range a.arrows[box] {
@@ -69,14 +69,14 @@ func (a *arranger) neighbours(box *item) map[*item]string {
 	return keys
 }
 
-// joinArrows makes one arrow of those that lead to or from one group.
+// joinArrows joins the arrows that begin or end at the same group.
 func joinArrows(arrows []*arrow, groups map[*item]*item) []*arrow {
 	var joined []*arrow
 	known := map[[2]*item]*arrow{}
 	for _, each := range arrows {
 		ends := [2]*item{cmp.Or(groups[each.first], each.first), cmp.Or(groups[each.then], each.then)}
 		if one := known[ends]; one != nil {
-			if !each.reasons[0].Implicit { // which is the same for all
+			if !each.reasons[0].Implicit { // an implicit reason is the same for all of them
 				one.reasons = append(one.reasons, each.reasons...)
 			}
 			continue

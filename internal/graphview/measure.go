@@ -8,21 +8,20 @@ import (
 	"unicode"
 )
 
-// maxColumns is how many columns a text in a drawing has at most; what is longer
-// is cut in the middle, where names differ least.
+// maxColumns limits the length of a text in a drawing, in columns. A longer text is cut in
+// the middle, because names differ more often at their ends.
 const maxColumns = 56
 
-// narrow are the scripts whose letters are as wide as digits in a font of fixed
-// width. Others come from fonts that nobody knows beforehand.
+// narrow are the scripts whose letters are as wide as digits in a monospaced font. The
+// letters of other scripts come from fallback fonts, whose widths are not known in advance.
 var narrow = []*unicode.RangeTable{unicode.Latin, unicode.Greek, unicode.Cyrillic}
 
-// isNarrow reports whether a rune is one column wide in every font of fixed
-// width.
+// isNarrow reports whether a rune is one column wide in every monospaced font.
 func isNarrow(r rune) bool {
 	return r < 0x80 || r == '…' || r == '−' || r == '→' || unicode.In(r, narrow...)
 }
 
-// columns is how many columns a text takes at most.
+// columns returns the maximum number of columns that a text takes.
 func columns(text string) int {
 	n := 0
 	for _, r := range text {
@@ -41,12 +40,12 @@ func columnsOf(r rune) int {
 	return 2
 }
 
-// isKnown reports whether the width of a text is known without its font.
+// isKnown reports whether the width of a text is the same in all monospaced fonts.
 func isKnown(text string) bool {
 	return strings.IndexFunc(text, func(r rune) bool { return !isNarrow(r) }) < 0
 }
 
-// shorten cuts a text that is too long.
+// shorten cuts a text that exceeds maxColumns.
 func shorten(text string) string {
 	if columns(text) <= maxColumns {
 		return text

@@ -9,7 +9,7 @@ import (
 	"strings"
 )
 
-// mermaid writes the view as a flow chart of Mermaid: charts are subgraphs.
+// mermaid writes the view as a Mermaid flow chart. Charts are subgraphs.
 func (v *View) mermaid(out *bufio.Writer) error {
 	m := mermaidWriter{bufio: out, reasons: v.Reasons, pic: v.picture(), classes: map[change][]string{}}
 	m.printf("flowchart LR\n")
@@ -77,7 +77,8 @@ func (m *mermaidWriter) arrow(a arrow) {
 	}
 }
 
-// link writes a link and counts it: styles of links go by their number.
+// link writes a link and counts it, because Mermaid refers to links by their number when it
+// styles them.
 func (m *mermaidWriter) link(from, link, to string) {
 	m.printf("  %s %s %s\n", from, link, to)
 	m.links++
@@ -98,7 +99,7 @@ func (m *mermaidWriter) hookArrow(i int, g hookGroup) {
 	hooks := fmt.Sprintf("h%d", i)
 	link := "-.->"
 	if !g.deploying {
-		link = "~~~" // places without drawing
+		link = "~~~" // an invisible link, which only affects the layout
 	}
 	if g.before {
 		m.link(hooks, link, m.pic.root.id)
@@ -107,8 +108,8 @@ func (m *mermaidWriter) hookArrow(i int, g hookGroup) {
 	}
 }
 
-// mermaidText is lines as a quoted text. Whatever could mean something to
-// Mermaid, to Markdown or to HTML is written as a character reference.
+// mermaidText returns lines as a quoted text. Characters that could have a meaning in
+// Mermaid, Markdown or HTML are written as character references.
 func mermaidText(lines ...string) string {
 	var b strings.Builder
 	b.WriteByte('"')

@@ -11,11 +11,11 @@ import (
 	"github.com/ordered-helm/helm/internal/sequencer"
 )
 
-// picture is what a drawing shows: boxes in boxes, nodes in them, and arrows,
-// every one of which is between two that are in the same box.
+// picture is the content of a drawing: nested boxes, nodes in them, and arrows. Both ends
+// of an arrow are in the same box.
 type picture struct {
 	root   *item
-	boxes  []*item // a box before those in it
+	boxes  []*item // each box precedes the boxes in it
 	arrows []arrow
 	hooks  []hookGroup
 	title  string
@@ -24,27 +24,27 @@ type picture struct {
 
 // item is a box or a node.
 type item struct {
-	// id tells it from all others: a letter and a number.
+	// id identifies the item: a letter and a number.
 	id string
-	// box is whether it is one; inner is what is in it.
+	// box is whether the item is a box. inner are the items in the box.
 	box   bool
 	inner []*item
 	title string
-	// lines are what stands below a node's title.
+	// lines are the lines below a node's title.
 	lines []line
-	// about is shown where a pointer rests on it.
+	// about is the tooltip.
 	about  string
 	change change
 
-	// kind is how it is drawn.
+	// kind selects how the item is drawn.
 	kind kind
 
-	shape  // where a layout has put it
+	shape  // set by the layout
 	routes []int
-	all    *arranger // has the routes
+	all    *arranger // contains the routes
 }
 
-// kind tells items apart that are drawn in different ways.
+// kind is a kind of item that is drawn in its own way.
 type kind string
 
 const (
@@ -59,27 +59,27 @@ const (
 	kindCaption kind = "caption"
 )
 
-// line is one line of a node, with what has become of what it names.
+// line is one line of a node, with the change of what it names.
 type line struct {
 	text   string
 	change change
 }
 
-// arrow leads from what comes first to what comes then.
+// arrow points from the item that comes first to the item that comes after it.
 type arrow struct {
 	first, then *item
 	reasons     []sequencer.Reason
 	change      change
 }
 
-// maxLines is how many resources of a node are named in it, maxAbout how many
-// are where a pointer rests on it.
+// maxLines limits the resources that are named in a node. maxAbout limits those that are
+// named in its tooltip.
 const (
 	maxLines = 6
 	maxAbout = 40
 )
 
-// painter makes a picture of a view.
+// painter creates the picture of a view.
 type painter struct {
 	view   *View
 	pic    *picture
@@ -114,7 +114,7 @@ func (v *View) picture() *picture {
 	return p.pic
 }
 
-// makeBoxes makes a box of each chart, in that of its parent.
+// makeBoxes creates a box for each chart, inside the box of its parent.
 func (p *painter) makeBoxes() {
 	charts := p.view.Plan.Charts
 	if p.view.Before != nil {
@@ -136,7 +136,7 @@ func (p *painter) makeBoxes() {
 			outer.inner = append(outer.inner, box)
 		case p.pic.root == nil:
 			p.pic.root = box
-		default: // the release is of another chart
+		default: // the compared release is of another chart
 			p.pic.root.inner = append(p.pic.root.inner, box)
 		}
 	}
@@ -163,7 +163,7 @@ func (p *painter) makeNodes() {
 	}
 }
 
-// fill names the resources of a node in its item.
+// fill adds the names of the resources of a node to its item.
 func (p *painter) fill(it *item, n *sequencer.Node) {
 	d := &p.pic.diff
 	about := []string{fmt.Sprintf("%s, batch %d", n.ID(), n.Level+1)}
@@ -191,18 +191,18 @@ func (p *painter) fill(it *item, n *sequencer.Node) {
 		about = append(about[:maxAbout], fmt.Sprintf("and %d more", len(about)-maxAbout))
 	}
 	if len(lines) > maxLines {
-		// What has changed is named in any case.
+		// Changed resources come first, so that they are not cut off.
 		slices.SortStableFunc(lines, func(x, y line) int { return boolOrder(x.change == unchanged) - boolOrder(y.change == unchanged) })
 		lines = append(lines[:maxLines-1], line{text: fmt.Sprintf("and %d more", len(lines)-maxLines+1)})
 	}
 	if n.Layer == "" && !n.Unsequenced && len(lines) == 1 && lines[0].change == unchanged {
-		lines = nil // the title says it
+		lines = nil // the title already names the resource
 	}
 	it.lines, it.about = lines, strings.Join(about, "\n")
 }
 
-// groupOwnResources puts the own nodes of charts into their boxes; of those that come
-// after subcharts as wholes, into a box of their own.
+// groupOwnResources adds each chart's own nodes to the box of the chart. If these come
+// after subcharts, it puts them into a separate box, unless there is only one.
 func (p *painter) groupOwnResources() {
 	gathered := map[string]bool{}
 	for _, e := range p.edges {
@@ -225,8 +225,8 @@ func (p *painter) groupOwnResources() {
 	}
 }
 
-// itemOf finds the end of an edge; nil for a chart's own nodes where there are
-// none.
+// itemOf returns the item at the end of an edge. It is nil for a chart's own nodes if there
+// are none.
 func (p *painter) itemOf(e sequencer.EdgeEnd) *item {
 	switch {
 	case e.Node != nil:
@@ -237,8 +237,7 @@ func (p *painter) itemOf(e sequencer.EdgeEnd) *item {
 	return p.charts[e.Chart]
 }
 
-// prune takes boxes out in which there is nothing and which no arrow touches, and
-// lists those that are left.
+// prune removes boxes that are empty and have no arrows, and lists the remaining boxes.
 func (p *painter) prune() {
 	touched := map[*item]bool{}
 	for _, a := range p.pic.arrows {
@@ -268,7 +267,7 @@ func (p *painter) prune() {
 	keep(p.pic.root)
 }
 
-// reasonsText says what declares an arrow, in a line each.
+// reasonsText describes what declares an arrow, with one line for each reason.
 func reasonsText(reasons []sequencer.Reason) string {
 	lines := make([]string, 0, len(reasons))
 	for i, r := range reasons {

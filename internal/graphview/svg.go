@@ -13,8 +13,8 @@ import (
 	"github.com/ordered-helm/helm/internal/graphview/layered"
 )
 
-// svg draws the view. What it draws needs nothing from elsewhere, and follows
-// the reader's choice of light or dark.
+// svg draws the view. The drawing needs no external resources, and follows the reader's
+// setting for light or dark mode.
 func (v *View) svg(out *bufio.Writer) error {
 	pic := v.picture()
 	headings := []string{v.heading()}
@@ -52,7 +52,8 @@ func (v *View) svg(out *bufio.Writer) error {
 
 type svgWriter struct{ out *bufio.Writer }
 
-// boxes draws a box and those in it, which lie below arrows.
+// boxes draws a box and the boxes in it. Boxes are drawn before arrows, so arrows are
+// visible on top of them.
 func (s svgWriter) boxes(it *item) {
 	if !it.box {
 		return
@@ -70,7 +71,7 @@ func (s svgWriter) boxes(it *item) {
 	}
 }
 
-// nodes draws the nodes in a box, or the node that it is.
+// nodes draws all nodes in a box. If the item is a node, it draws that.
 func (s svgWriter) nodes(it *item) {
 	for _, in := range it.inner {
 		s.nodes(in)
@@ -99,8 +100,8 @@ func (s svgWriter) rect(it *item) {
 	fmt.Fprintf(s.out, `<rect x="%s" y="%s" width="%s" height="%s" rx="6"/>`, number(it.x), number(it.y), number(it.w), number(it.h))
 }
 
-// text draws a text that takes no more room than was planned for it: where fonts
-// could differ in that, its length is prescribed.
+// text draws a text in no more space than the layout has reserved for it. If the width
+// depends on the font, it sets the length explicitly.
 func (s svgWriter) text(class string, x, y float64, text string) {
 	fit := ""
 	if !isKnown(text) {
@@ -120,10 +121,11 @@ func (s svgWriter) about(text string) {
 	fmt.Fprint(s.out, "</title>")
 }
 
-// escaped writes a text. What XML cannot hold becomes the replacement character.
+// escaped writes a text as XML. It replaces characters that XML does not allow with the
+// replacement character.
 func (s svgWriter) escaped(text string) { _ = xml.EscapeText(s.out, []byte(text)) }
 
-// route draws an arrow: level through columns, curved between them.
+// route draws an arrow: horizontal within columns, and curved between them.
 func (s svgWriter) route(r route) {
 	p := r.points
 	if len(p) == 0 {
@@ -154,7 +156,7 @@ func (s svgWriter) route(r route) {
 
 func at(p layered.Point) string { return number(p.X) + " " + number(p.Y) }
 
-// number writes a measure with a tenth of a pixel.
+// number formats a length, rounded to a tenth of a pixel.
 func number(x float64) string {
 	return strings.TrimSuffix(strconv.FormatFloat(x, 'f', 1, 64), ".0")
 }

@@ -3,7 +3,7 @@
 
 package graphview
 
-// svgStyle gives the colours, by their names for light and for dark grounds.
+// svgStyle defines named colours for light and for dark backgrounds.
 const svgStyle = `
 svg{--ground:#fff;--text:#1f2328;--muted:#57606a;--line:#57606a;--chart:#f6f8fa;--rim:#8c959f;
 --layer:#ddf4ff;--layer-rim:#0969da;--single:#fbefff;--single-rim:#8250df;--rest:#fff;--hook:#fff1e5;--hook-rim:#bc4c00;

@@ -13,7 +13,7 @@ import (
 	"github.com/ordered-helm/helm/internal/sequencer"
 )
 
-// Text writes the plan as batches of nodes, as the format of that name does.
+// Text writes the plan as batches of nodes, in FormatText.
 func Text(w io.Writer, p *sequencer.Plan) error {
 	return (&View{Plan: p}).Write(w, FormatText)
 }
@@ -23,14 +23,14 @@ type listing struct {
 	*View
 	diff
 	out *bufio.Writer
-	// after are the edges by the ID of the end that comes later.
+	// after are the edges by the ID of their later end.
 	after map[string][]sequencer.Edge
-	// layered are the charts that have nodes besides the unsequenced one.
+	// layered are the charts that have layers in addition to their unlayered resources.
 	layered map[string]bool
 }
 
-// text writes the plan as batches of nodes: what is in one batch may deploy at the same
-// time, each node as soon as what it is said to come after is ready.
+// text writes the plan as batches of nodes. The nodes of a batch may be deployed at the
+// same time, each as soon as all its listed predecessors are ready.
 func (v *View) text(out *bufio.Writer) error {
 	edges := v.Plan.Edges()
 	l := listing{View: v, diff: v.compare(edges), out: out, after: map[string][]sequencer.Edge{}, layered: map[string]bool{}}
@@ -59,7 +59,7 @@ func (v *View) text(out *bufio.Writer) error {
 	return HooksText(out, v.Hooks)
 }
 
-// heading says in one line how large the plan is.
+// heading summarizes the size of the plan in one line.
 func (v *View) heading() string {
 	resources := 0
 	for _, n := range v.Plan.Nodes {
@@ -73,15 +73,15 @@ func (v *View) heading() string {
 		count(resources, "resource"), count(len(v.Plan.Nodes), "node"), count(len(v.Plan.Levels()), "batch"))
 }
 
-// levels are the levels of the plan that have anything.
+// levels returns the levels of the plan, or nil if the plan has no resources.
 func (v *View) levels() [][]*sequencer.Node {
 	if len(v.Plan.Nodes) == 1 && len(v.Plan.Nodes[0].Resources) == 0 {
-		return nil // a chart of hooks alone
+		return nil // a chart that has only hooks
 	}
 	return v.Plan.Levels()
 }
 
-// writeNode writes a node, with what is gone from it at the end.
+// writeNode writes a node, followed by the resources that were removed from it.
 func (l *listing) writeNode(n *sequencer.Node) {
 	c := l.nodes[n.ID()]
 	fmt.Fprintf(l.out, "%s%s\n", margin(c), n.ID())
@@ -101,7 +101,7 @@ func (l *listing) writeNode(n *sequencer.Node) {
 	}
 }
 
-// margin is what stands before a line for what has changed.
+// margin returns the beginning of a line about something that has changed.
 func margin(c change) string {
 	switch c {
 	case added:
@@ -114,15 +114,15 @@ func margin(c change) string {
 	return "  "
 }
 
-// predecessor is something that a node is said to come after.
+// predecessor is something that must be ready before a node.
 type predecessor struct {
 	title   string
 	change  change
 	reasons []sequencer.Reason
 }
 
-// writeAfter says what a node comes after: in one line, or, where there are
-// reasons or changes to be told, in a line each.
+// writeAfter writes the predecessors of a node in one line. If there are reasons or changes
+// to show, it writes one line for each predecessor.
 func (l *listing) writeAfter(n *sequencer.Node) {
 	all := l.predecessors(n)
 	titles := make([]string, len(all))
@@ -148,9 +148,10 @@ func (l *listing) writeAfter(n *sequencer.Node) {
 	}
 }
 
-// predecessors says what a node comes after, as it was declared: layers first,
-// then charts, its own chart's before those of the charts it is in. What the others
-// imply is left out, unless reasons or changes are to be told of it.
+// predecessors returns the declared predecessors of a node: layers first, then charts.
+// Charts that the node's own chart depends on come before those that its parent charts
+// depend on. Predecessors that others imply are omitted, unless reasons are shown or they
+// have changed.
 func (l *listing) predecessors(n *sequencer.Node) []predecessor {
 	var all []predecessor
 	implicit := []sequencer.Reason{{Implicit: true}}
@@ -175,7 +176,7 @@ func (l *listing) predecessors(n *sequencer.Node) []predecessor {
 	}
 	add(n.ID())
 	if !l.Reasons && slices.ContainsFunc(all, func(p predecessor) bool { return p.change != gone }) {
-		return all // what these come after is what the chart comes after
+		return all // these come after everything that the chart comes after
 	}
 	add(sequencer.EdgeEnd{Chart: n.Chart, Own: true}.ID())
 	for path := n.Chart; path != ""; path = parent(path) {
@@ -184,7 +185,7 @@ func (l *listing) predecessors(n *sequencer.Node) []predecessor {
 	return all
 }
 
-// reasonText says in one line what declares an edge.
+// reasonText describes in one line what declares an edge.
 func reasonText(r sequencer.Reason) string {
 	switch {
 	case r.Implicit:

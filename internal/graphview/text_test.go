@@ -13,7 +13,7 @@ import (
 	"github.com/ordered-helm/helm/internal/testutil/golden"
 )
 
-// resource is written as "chart Kind/name layer after,after".
+// resources parses resources of the form "chart Kind/name layer after,after".
 func resources(texts ...string) []sequencer.Resource {
 	var all []sequencer.Resource
 	for _, text := range texts {

@@ -1,7 +1,7 @@
 // Copyright The Ordered Helm Authors
 // SPDX-License-Identifier: Apache-2.0
 
-// Package graphview shows a plan to people and to programs.
+// Package graphview shows a plan to users and to programs.
 package graphview
 
 import (
@@ -15,7 +15,7 @@ import (
 	"github.com/ordered-helm/helm/internal/terminal"
 )
 
-// Format is a way to write a View.
+// Format is an output format of a View.
 type Format string
 
 // The formats.
@@ -32,19 +32,18 @@ func Formats() []Format {
 	return []Format{FormatText, FormatJSON, FormatDOT, FormatMermaid, FormatSVG}
 }
 
-// View is what is shown.
+// View is a plan with the options for showing it.
 type View struct {
 	Plan *sequencer.Plan
 	// Hooks are the hooks of each event that has any.
 	Hooks []hookrunner.Plan
-	// Reasons is whether it is said of each edge what declares it. JSON and SVG
-	// always do.
+	// Reasons is whether to show what declares each edge. JSON and SVG always show it.
 	Reasons bool
-	// Before is what the plan is compared with; nil if it is not.
+	// Before is the plan to compare with, or nil.
 	Before *Before
 }
 
-// Before is the plan of an installed release that another one is compared with.
+// Before is the plan of an installed release that another plan is compared with.
 type Before struct {
 	Plan     *sequencer.Plan
 	Release  string
@@ -55,9 +54,8 @@ func (b *Before) String() string {
 	return fmt.Sprintf("revision %d of release %s", b.Revision, b.Release)
 }
 
-// Write writes the view (docs/reference.md, "helm dag"). The same view is always
-// written the same. The error is the writer's, or names a format that there is
-// not.
+// Write writes the view (docs/reference.md, "helm dag"). The output depends only on the
+// view. It returns an error if the writer fails or the format is unknown.
 func (v *View) Write(w io.Writer, f Format) error {
 	write := map[Format]func(*bufio.Writer) error{
 		FormatText: v.text, FormatJSON: v.json, FormatDOT: v.dot, FormatMermaid: v.mermaid, FormatSVG: v.svg,
@@ -69,7 +67,7 @@ func (v *View) Write(w io.Writer, f Format) error {
 		}
 		return fmt.Errorf("unknown format %q: must be one of %s", f, strings.Join(names, ", "))
 	}
-	if f == FormatText || f == FormatDOT { // the others have escapes of their own
+	if f == FormatText || f == FormatDOT { // the other formats have their own escapes
 		w = terminal.NewWriter(w)
 	}
 	out := bufio.NewWriterSize(w, 1<<16)

@@ -25,8 +25,8 @@ func write(t *testing.T, v graphview.View, f graphview.Format) string {
 	return b.String()
 }
 
-// TestThousandsOfNodes are written in every format, all of them. One chart has as
-// many layers as the other and comes after all of it.
+// TestThousandsOfNodes checks that every format writes all nodes. There are two charts with
+// equally many layers, and one chart depends on the whole other chart.
 func TestThousandsOfNodes(t *testing.T) {
 	const nodes = 2500
 	root := &sequencer.Chart{
@@ -49,8 +49,8 @@ func TestThousandsOfNodes(t *testing.T) {
 	}
 }
 
-// TestNamesThatCouldMeanSomething are names with a meaning in one format or the
-// other.
+// TestNamesThatCouldMeanSomething uses names that have a special meaning in one of the
+// formats.
 func TestNamesThatCouldMeanSomething(t *testing.T) {
 	names := []string{
 		`"`, `\`, `\N`, `a"b\`, "end", "subgraph", "graph", "<b>x</b>", "</title><script>x</script>", "&lt;", "&#65;", "#35;", "#quot;", "`code`", "**bold**", "a-->b",

@@ -56,9 +56,9 @@ type Writer struct {
 	hooksOnly bool
 	// chartWithoutRecord is the chart of the release without a record; rec is the record, nil where the
 	// release has none.
-	chartWithoutRecord  *chart.Chart
-	rec   *releaserecord.Record
-	guard Guard
+	chartWithoutRecord *chart.Chart
+	rec                *releaserecord.Record
+	guard              Guard
 
 	progress progress
 	flusher  flusher

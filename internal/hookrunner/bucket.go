@@ -14,7 +14,7 @@ import (
 	"sigs.k8s.io/yaml"
 )
 
-// Bucket is the hooks of one weight. Its stages run one after the other.
+// Bucket has the hooks of one weight. Its stages run one after the other.
 type Bucket struct {
 	Weight int
 	Stages []Stage
@@ -22,19 +22,19 @@ type Bucket struct {
 
 // Stage is a set of chains that run in parallel.
 type Stage struct {
-	// Parallel is whether the stage consists of hooks that may run in parallel with
-	// others. Otherwise it is one chain, in Helm's order.
+	// Parallel says whether the hooks of the stage can run in parallel with others.
+	// Otherwise the stage is one chain, in Helm's order.
 	Parallel bool
 	Chains   []Chain
 }
 
-// Chain is hooks that run one after the other.
+// Chain is a list of hooks that run one after the other.
 type Chain []*release.Hook
 
-// Buckets returns the order in which the hooks of one event run: buckets by weight, and
-// in each bucket first the hooks that may run in parallel. A hook that is given twice
-// runs twice. The result does not depend on the order of the hooks, except for hooks of
-// equal weight and name, whose order Helm keeps.
+// Buckets returns the order in which the hooks of one event run: buckets by weight, and in
+// each bucket first the hooks that can run in parallel. A hook that is listed twice runs
+// twice. The result does not depend on the order of the input, except that hooks of equal
+// weight and name keep their order, as in Helm.
 func Buckets(hooks []*release.Hook, modes Modes) []Bucket {
 	sorted := slices.Clone(hooks)
 	slices.SortStableFunc(sorted, func(a, b *release.Hook) int {
@@ -55,14 +55,14 @@ func Buckets(hooks []*release.Hook, modes Modes) []Bucket {
 
 // stages groups hooks of one weight, given in Helm's order, into stages.
 func stages(hooks []*release.Hook, modes Modes) []Stage {
-	unwaited := map[string][]indexedChain{} // by kind, which is not waited for
-	chains := map[string]int{}              // places in beside, by chart
+	unwaited := map[string][]indexedChain{} // by kind; Helm does not wait for hooks of these kinds
+	chains := map[string]int{}              // indexes in parallel, by chart
 	var parallel []indexedChain
 	var sequential Chain
 	for index, h := range hooks {
 		mode, chart := modes.Mode(h)
 		chain := indexedChain{{h, index, objectKeyOf(h, modes.Namespace)}}
-		if h.Name == "" { // the server names it
+		if h.Name == "" { // the server generates the name
 			chain[0].key.index = index + 1
 		}
 		at, known := chains[chart]
@@ -93,7 +93,7 @@ func stages(hooks []*release.Hook, modes Modes) []Stage {
 	return all
 }
 
-// RequiresWait reports whether hooks of a kind are waited for until they complete.
+// RequiresWait reports whether the runner waits until hooks of a kind complete.
 func RequiresWait(kind string) bool { return kind == "Job" || kind == "Pod" }
 
 // sortKinds returns kinds in Helm's install order. Kinds that Helm does not know come
@@ -152,10 +152,10 @@ func Namespace(h *release.Hook) (string, error) {
 	return object.Metadata.Namespace, err
 }
 
-// mergeChains merges chains that have an object in common, in Helm's order. The result is
-// in the order of the first hooks.
+// mergeChains merges chains that have an object in common. The hooks of a merged chain are
+// in Helm's order, and the chains are in the order of their first hooks.
 func mergeChains(chains []indexedChain) []Chain {
-	parent := make([]int, len(chains)) // the first unit that each is joined to
+	parent := make([]int, len(chains)) // by index of a chain: the index of an earlier chain with which it is merged
 	first := func(i int) int {
 		for parent[i] != i {
 			i = parent[i]
@@ -208,7 +208,7 @@ func (b Bucket) Hooks() []*release.Hook {
 	return all
 }
 
-// String returns the bucket in one line, with stages separated by "then" and chains of a
+// String returns the bucket in one line. It separates stages by "then" and the chains of a
 // stage by commas.
 func (b Bucket) String() string {
 	parts := make([]string, len(b.Stages))

@@ -13,7 +13,7 @@ import (
 	"helm.sh/helm/v3/pkg/release"
 )
 
-// cleanUpTimeout limits the clean-up after the context is done.
+// cleanUpTimeout limits the cleanup after the context is done.
 const cleanUpTimeout = 10 * time.Second
 
 // withGracePeriod returns a context that ends some time after ctx.
@@ -29,10 +29,10 @@ func withGracePeriod(ctx context.Context, by time.Duration) (context.Context, co
 	}
 }
 
-// cleanUpAsHelm cleans up hooks that ran in Helm's order, as Helm does. After a failure
-// it deletes the hooks before the failed one, from the first on, without reading logs. If
-// a hook could not be created, it deletes nothing. Otherwise it deletes all hooks, from
-// the last on, until one cannot be deleted.
+// cleanUpAsHelm cleans up hooks that ran in Helm's order, as Helm does. After a failure it
+// deletes the hooks that completed before the failed one, starting with the first, without
+// reading logs. If a hook could not be created, it deletes nothing. If all hooks completed,
+// it deletes them, starting with the last, until one cannot be deleted.
 func (r *run) cleanUpAsHelm(ctx context.Context, failure *RunError) error {
 	var all Chain
 	for _, b := range r.buckets {
@@ -60,9 +60,9 @@ func (r *run) cleanUpAsHelm(ctx context.Context, failure *RunError) error {
 	return nil
 }
 
-// cleanUpAll cleans up the completed hooks, the last stage first. It reads their logs one
-// after the other, then deletes the hooks of several chains in parallel. It returns the
-// failures.
+// cleanUpAll cleans up the completed hooks, the last stage first. In each stage it reads
+// the logs one after the other, and then deletes the hooks of several chains in parallel.
+// It returns the failures.
 func (r *run) cleanUpAll(ctx context.Context) []Failure {
 	var failed []Failure
 	for _, b := range slices.Backward(r.buckets) {
@@ -73,7 +73,8 @@ func (r *run) cleanUpAll(ctx context.Context) []Failure {
 	return failed
 }
 
-// completedHooks returns the completed hooks of a chain, the last first, each once.
+// completedHooks returns the completed hooks of a chain, the last one first, without
+// duplicates.
 func (r *run) completedHooks(c Chain) []*release.Hook {
 	var hooks []*release.Hook
 	for _, h := range slices.Backward(c) {
@@ -108,7 +109,7 @@ func (r *run) cleanUpStage(ctx context.Context, s Stage) []Failure {
 			return nil
 		})
 	}
-	_ = chains.Wait() // failures are kept by hook
+	_ = chains.Wait() // the failures are collected in failed
 	place := slices.Concat(s.Chains...)
 	slices.SortStableFunc(failed, func(a, b Failure) int { return slices.Index(place, a.Hook) - slices.Index(place, b.Hook) })
 	return failed

@@ -15,24 +15,24 @@ type Failure struct {
 	Hook *release.Hook
 	// Err is the error of the Runner.
 	Err error
-	// Created is whether the hook was created before it failed.
+	// Created says whether the hook was created before it failed.
 	Created bool
 }
 
-// RunError reports that not all hooks of an event have completed.
+// RunError reports that some hooks of an event did not complete.
 type RunError struct {
 	// Failed are the hooks that failed, in the order of the buckets. It is empty if the
-	// run was ended from outside before.
+	// context ended before any hook failed.
 	Failed []Failure
 	// NotStarted are the hooks that were never created, in the same order.
 	NotStarted []*release.Hook
 
-	// cause is why the run was ended from outside, if it was.
+	// cause is the cause of the context, if the context ended.
 	cause error
 }
 
-// Error returns the error of a single hook unchanged, and those of several hooks in a
-// line each.
+// Error returns the error of a single hook unchanged. The errors of several hooks are on
+// one line each.
 func (e *RunError) Error() string {
 	switch len(e.Failed) {
 	case 0:
@@ -59,5 +59,5 @@ func (e *RunError) Unwrap() []error {
 	return errs
 }
 
-// Cause returns why the run was ended from outside, or nil.
+// Cause returns the cause of the context, or nil if the context did not end.
 func (e *RunError) Cause() error { return e.cause }

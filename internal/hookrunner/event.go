@@ -11,9 +11,9 @@ import (
 
 // Events that Helm 3 does not have (docs/reference.md, "Older annotations").
 const (
-	// EventCRDInstall comes before anything else of a release is checked or changed.
+	// EventCRDInstall occurs before anything else of a release is checked or changed.
 	EventCRDInstall release.HookEvent = "crd-install"
-	// EventTestFailure is a test that passes when it fails.
+	// EventTestFailure marks a test that is expected to fail.
 	EventTestFailure release.HookEvent = "test-failure"
 )
 
@@ -31,5 +31,5 @@ func ForEvent(hooks []*release.Hook, event release.HookEvent) []*release.Hook {
 	return selected
 }
 
-// IsExpectedToFail reports whether a hook is a test that passes when it fails.
+// IsExpectedToFail reports whether a hook is a test that is expected to fail.
 func IsExpectedToFail(h *release.Hook) bool { return slices.Contains(h.Events, EventTestFailure) }

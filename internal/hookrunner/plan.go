@@ -14,7 +14,7 @@ type Plan struct {
 }
 
 // Plans returns the plans of all events that have hooks, in the order in which the events
-// may occur.
+// can occur.
 func Plans(hooks []*release.Hook, modes Modes) []Plan {
 	var plans []Plan
 	for _, event := range []release.HookEvent{

@@ -26,8 +26,9 @@ type (
 	}
 )
 
-// MarshalJSON writes the plan as the commands dag and plan do (docs/reference.md, "The
-// graph as JSON"): hooks by their names, without their manifests.
+// MarshalJSON returns the plan in the format of the commands dag and plan
+// (docs/reference.md, "The graph as JSON"). It has the names of hooks but not their
+// manifests.
 func (p Plan) MarshalJSON() ([]byte, error) {
 	j := jsonPlan{Event: p.Event.String()}
 	for _, b := range p.Buckets {

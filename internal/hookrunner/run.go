@@ -17,11 +17,11 @@ import (
 // Runner runs hooks in a cluster. Its methods are called for several hooks in parallel,
 // but not for the same hook.
 type Runner interface {
-	// Prepare deletes an existing object according to the delete policy of the hook. It
+	// Prepare deletes existing objects according to the delete policy of the hook. It
 	// returns when ctx is done.
 	Prepare(ctx context.Context, h *release.Hook) error
-	// Create creates the hook. Its ctx continues for a while after the operation has
-	// ended, so that the result of the request is known.
+	// Create creates the hook. Its ctx ends some time after the context of the operation,
+	// so that the result of the request is known.
 	Create(ctx context.Context, h *release.Hook) error
 	// Wait waits until the hook has completed. It returns when ctx is done.
 	Wait(ctx context.Context, h *release.Hook) error
@@ -29,25 +29,25 @@ type Runner interface {
 	Logs(ctx context.Context, h *release.Hook, policy release.HookOutputLogPolicy) error
 	// Delete deletes the hook if its delete policy includes the given one.
 	Delete(ctx context.Context, h *release.Hook, policy release.HookDeletePolicy) error
-	// Warn reports an error in the clean-up after a failure. Such an error must not hide
-	// the failure.
+	// Warn reports an error of the cleanup after a failure. Such an error must not hide the
+	// failure.
 	Warn(h *release.Hook, err error)
 }
 
 // Options configure Run.
 type Options struct {
-	// MaxParallel limits how many hooks run in parallel. 0 is no limit.
+	// MaxParallel limits how many hooks run in parallel. 0 means no limit.
 	MaxParallel int
 }
 
 // Run runs the hooks of one event: buckets and stages one after the other, and the chains
-// of a stage in parallel. When all hooks have completed, it cleans them up, the last
+// of a stage in parallel. When all hooks have completed, it cleans them up, the last one
 // first.
 //
-// After a failure, or when ctx is done, Run starts no further hooks, and waits for those
-// that run. Then it cleans up all hooks that completed, failed or were interrupted,
-// according to their policies. It returns a *RunError. If all hooks run in Helm's order,
-// a hook that cannot be created ends the run at once, as in Helm. The clean-up continues
+// After a failure, or when ctx is done, Run starts no further hooks, and waits for the
+// running ones. Then it cleans up all hooks that completed, failed or were interrupted,
+// according to their policies. It returns a *RunError. If all hooks run in Helm's order, a
+// hook that cannot be created ends the run immediately, as in Helm. The cleanup continues
 // for up to ten seconds after ctx is done.
 func Run(ctx context.Context, buckets []Bucket, r Runner, o Options) error {
 	cleanUp, end := withGracePeriod(ctx, cleanUpTimeout)
@@ -57,7 +57,7 @@ func Run(ctx context.Context, buckets []Bucket, r Runner, o Options) error {
 		starts: map[*release.Hook]int{}, completed: map[*release.Hook]bool{},
 	}
 	if run.maxParallel <= 0 {
-		run.maxParallel = -1 // none, to errgroup
+		run.maxParallel = -1 // no limit in errgroup
 	}
 	for _, b := range buckets {
 		for _, s := range b.Stages {
@@ -87,8 +87,8 @@ type run struct {
 	buckets     []Bucket
 	maxParallel int
 
-	// mu guards the fields below: how often each hook was started (an event may list a
-	// hook twice), which hooks completed the last time, the number of completions, and
+	// mu guards the fields below: how often each hook was started (an event can list a hook
+	// twice), which hooks completed the last time they ran, the number of completions, and
 	// the failures.
 	mu          sync.Mutex
 	starts      map[*release.Hook]int
@@ -97,8 +97,8 @@ type run struct {
 	failed      []Failure
 }
 
-// runStage runs the chains of a stage. It uses cleanUp for requests that must be sent
-// even if ctx is done.
+// runStage runs the chains of a stage. It uses the context cleanUp for requests that must
+// be sent even if ctx is done.
 func (r *run) runStage(ctx, cleanUp context.Context, s Stage) {
 	var chains errgroup.Group
 	chains.SetLimit(r.maxParallel)
@@ -113,10 +113,10 @@ func (r *run) runStage(ctx, cleanUp context.Context, s Stage) {
 			return nil
 		})
 	}
-	_ = chains.Wait() // failures are kept by hook
+	_ = chains.Wait() // failures are recorded in r.failed
 }
 
-// start reports whether a hook may start. None may start after a failure.
+// start reports whether a hook can start. No hook starts after a failure.
 func (r *run) start(ctx context.Context, h *release.Hook) bool {
 	r.mu.Lock()
 	defer r.mu.Unlock()
@@ -131,7 +131,7 @@ func (r *run) start(ctx context.Context, h *release.Hook) bool {
 // runHook runs a hook until it has completed.
 func (r *run) runHook(ctx, cleanUp context.Context, h *release.Hook) {
 	err := r.Prepare(ctx, h)
-	if ctx.Err() != nil { // interrupted before it was created: it does not count as started
+	if ctx.Err() != nil { // a hook that was not created does not count as started
 		r.mu.Lock()
 		defer r.mu.Unlock()
 		r.starts[h]--

@@ -21,16 +21,16 @@ import (
 )
 
 const (
-	// followInterval is how often the log of a running hook is read.
+	// followInterval is the interval at which the log of a running hook is read.
 	followInterval = time.Second
-	// maxFollowed is how many logs of hooks are followed at a time.
+	// maxFollowed is the maximum number of hook logs that are followed at the same time.
 	maxFollowed = 10
-	// maxFollowedLine is how many bytes of a line are emitted.
+	// maxFollowedLine is the maximum number of bytes of a line that are emitted.
 	maxFollowedLine = 1000
 )
 
-// followLog begins to emit the last line of the log of a hook, if that is asked for. It
-// returns a function that ends it.
+// followLog starts to emit the last line of the log of a hook, if the options ask for it.
+// The caller stops it with the returned function.
 func (r *run) followLog(ctx context.Context, h *release.Hook) (stop func()) {
 	selector, hasPods := PodsOf(h)
 	if !r.FollowLogs || !hasPods || !r.Events.HasListener() || !r.Cluster.IsNative() {
@@ -38,7 +38,7 @@ func (r *run) followLog(ctx context.Context, h *release.Hook) (stop func()) {
 	}
 	client, err := r.Cluster.Clientset()
 	if err != nil {
-		return func() {} // the wait reports what is wrong
+		return func() {} // the wait for the hook reports the error
 	}
 	namespace, err := namespaceOf(h, r.writer.Release().Namespace)
 	if err != nil {
@@ -49,7 +49,8 @@ func (r *run) followLog(ctx context.Context, h *release.Hook) (stop func()) {
 	default:
 		return func() {}
 	}
-	// A read that is interrupted when the hook has ended is no error to be logged.
+	// A read that is interrupted because the hook has finished must not be logged as an
+	// error.
 	ctx, cancel := context.WithCancel(klog.NewContext(ctx, klog.New(nil)))
 	var running sync.WaitGroup
 	running.Go(func() {
@@ -70,8 +71,8 @@ func (r *run) followLog(ctx context.Context, h *release.Hook) (stop func()) {
 	}
 }
 
-// followLastLine reads the last line of the log of the newest pod until the context ends,
-// or the account must not read logs.
+// followLastLine reads the last line of the log of the newest pod until the context ends.
+// It stops early if the account is not allowed to read logs.
 func followLastLine(ctx context.Context, client typedcorev1.PodInterface, selector metav1.ListOptions, emit func(string)) {
 	ticker := time.NewTicker(followInterval)
 	defer ticker.Stop()
@@ -89,13 +90,13 @@ func followLastLine(ctx context.Context, client typedcorev1.PodInterface, select
 			}
 		}
 		if apierrors.IsForbidden(err) {
-			return // a line that cannot be read does no harm
+			return // following the log is optional
 		}
 	}
 }
 
-// newestLog is the log of a running container in the newest pod that has one; nil if there
-// is none.
+// newestLog returns the log of a running container in the newest pod that has one; nil if
+// there is none.
 func newestLog(ctx context.Context, client typedcorev1.PodInterface, selector metav1.ListOptions) (*ContainerLog, error) {
 	list, err := client.List(ctx, selector)
 	if err != nil {

@@ -24,12 +24,12 @@ func newRunWithoutCluster(events *event.Sink, hookEvent release.HookEvent) *run 
 	return &run{Runner: &Runner{Events: events}, event: hookEvent}
 }
 
-// jobHook is a hook that is a Job.
+// jobHook returns a hook that is a Job.
 func jobHook(name string) *release.Hook {
 	return &release.Hook{Name: name, Kind: "Job", Path: "shop/templates/" + name + ".yaml"}
 }
 
-// failedJob is a hook whose Job failed.
+// failedJob returns the failure of a hook whose Job failed.
 func failedJob(name string, causes ...failure.Cause) hookrunner.Failure {
 	f := &failure.Resource{
 		Resource: "Job/" + name, Namespace: "default", File: "shop/templates/" + name + ".yaml", State: "Failed",
@@ -40,7 +40,7 @@ func failedJob(name string, causes ...failure.Cause) hookrunner.Failure {
 	}}
 }
 
-// timedOutJob is a hook whose Job did not complete in time.
+// timedOutJob returns the failure of a hook whose Job timed out.
 func timedOutJob(name string) hookrunner.Failure {
 	failed := failedJob(name)
 	f := failed.Err.(*failure.IncompleteHookError).Resources[0] //nolint:errorlint // it is not wrapped
@@ -48,17 +48,17 @@ func timedOutJob(name string) hookrunner.Failure {
 	return failed
 }
 
-// rejectedJob is a hook that the server did not accept.
+// rejectedJob returns the failure of a hook that the server rejected.
 func rejectedJob(name string) hookrunner.Failure {
 	return hookrunner.Failure{Hook: jobHook(name), Err: fmt.Errorf("warning: Hook pre-install shop/templates/%s.yaml failed: %w", name, multierror.Append(nil, errors.New(`jobs.batch "x" already exists`)))}
 }
 
-// crashCause is why a pod of a hook failed.
+// crashCause returns the cause of the failure of a pod of a hook.
 func crashCause() failure.Cause {
 	return failure.Cause{Object: "Pod default/a-1", Container: "app", Reason: "Error", Message: "exited with code 1", Log: []string{"migrating", "no such table"}, Count: 1}
 }
 
-// TestHookErrorText has the errors of all kinds of runs as people read them.
+// TestHookErrorText checks the text of the errors of all kinds of runs.
 func TestHookErrorText(t *testing.T) {
 	many := &hookrunner.RunError{}
 	for i := range 25 {
@@ -206,8 +206,8 @@ func TestHookErrorAsJSON(t *testing.T) {
 	}
 }
 
-// TestHookErrorIsRedacted has a hook that the server rejects with a text that contains a
-// secret.
+// TestHookErrorIsRedacted checks the error of a hook that the server rejects with a message
+// that contains a secret.
 func TestHookErrorIsRedacted(t *testing.T) {
 	for _, inHelmsOrder := range []bool{false, true} {
 		events := event.NewSink(nil)

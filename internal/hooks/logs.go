@@ -20,14 +20,15 @@ import (
 
 // LogPrinter prints the logs of hooks.
 type LogPrinter struct {
-	// Output opens the writer for the log of a container; nil if no logs are printed.
+	// Output returns the writer for the log of a container. If Output is nil, no logs are
+	// printed.
 	Output func(namespace, pod, container string) io.Writer
-	// Client reads the logs where it is a client of another implementation.
+	// Client reads the logs if it is a custom Kubernetes client and not Helm's own.
 	Client kube.Interface
 }
 
-// Logs prints the logs of the pods of a hook if its policy says so: complete, and not
-// mixed with those of others.
+// Logs prints the complete logs of the pods of a hook if the hook has the policy. It prints
+// the logs of one hook at a time, so that they do not mix.
 func (r *run) Logs(ctx context.Context, h *release.Hook, policy release.HookOutputLogPolicy) error {
 	output := r.LogPrinter.Output
 	if !slices.Contains(h.OutputLogPolicies, policy) || output == nil {
@@ -57,7 +58,7 @@ func (r *run) Logs(ctx context.Context, h *release.Hook, policy release.HookOutp
 	return client.OutputContainerLogsForPodList(list, namespace, output)
 }
 
-// PodsOf selects the pods of a hook. It reports false for a hook that has none.
+// PodsOf selects the pods of a hook. It returns false for a hook without pods.
 func PodsOf(h *release.Hook) (metav1.ListOptions, bool) {
 	switch h.Kind {
 	case "Job":
@@ -68,8 +69,8 @@ func PodsOf(h *release.Hook) (metav1.ListOptions, bool) {
 	return metav1.ListOptions{}, false
 }
 
-// printLogs prints the logs of all containers. Where hooks run in parallel, each line names
-// its hook.
+// printLogs prints the logs of all containers. If hooks run in parallel, each line begins
+// with the name of its hook.
 func (r *run) printLogs(ctx context.Context, h *release.Hook, namespace string, selector metav1.ListOptions) error {
 	client, err := r.Cluster.Clientset()
 	if err != nil {
@@ -96,8 +97,8 @@ func (r *run) printLogs(ctx context.Context, h *release.Hook, namespace string, 
 	return nil
 }
 
-// ContainerLog is the log of one container. Without a container it is that of the only
-// container of a pod.
+// ContainerLog is the log of one container. If Container is empty, the pod has only one
+// container.
 type ContainerLog struct{ Pod, Container string }
 
 // ListLogs lists the logs of all containers of the selected pods, the oldest pod first.
@@ -116,7 +117,7 @@ func ListLogs(ctx context.Context, client typedcorev1.PodInterface, selector met
 	return logs, nil
 }
 
-// Open opens the log. The caller closes it.
+// Open opens the log. The caller must close it.
 func (l ContainerLog) Open(ctx context.Context, client typedcorev1.PodInterface) (io.ReadCloser, error) {
 	return client.GetLogs(l.Pod, &corev1.PodLogOptions{Container: l.Container}).Stream(ctx)
 }

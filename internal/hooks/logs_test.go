@@ -16,10 +16,10 @@ import (
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 )
 
-// recordingWriter records each write separately. It may fail from one write on.
+// recordingWriter records each write separately. It can fail from a given write on.
 type recordingWriter struct {
 	writes   []string
-	failFrom int // the number of the write, from 1; 0 if none fails
+	failFrom int // the number of the first write that fails, counted from 1; 0 if none fails
 }
 
 var errFull = errors.New("no space left")
@@ -60,7 +60,7 @@ func TestPrefixWriter(t *testing.T) {
 				if n, err := w.Write(buffer); n != len(data) || err != nil {
 					t.Errorf("wrote %d of %d, %v", n, len(data), err)
 				}
-				for i := range buffer { // the caller may reuse it
+				for i := range buffer { // the caller is allowed to reuse the buffer
 					buffer[i] = '!'
 				}
 			}
@@ -89,7 +89,7 @@ func TestPrefixWriterError(t *testing.T) {
 	}
 }
 
-// closeRecorder records whether it was closed.
+// closeRecorder is a reader that records whether it was closed.
 type closeRecorder struct {
 	io.Reader
 	closed bool

@@ -15,7 +15,7 @@ import (
 	"github.com/ordered-helm/helm/internal/hookrunner"
 )
 
-// namespaceOf is the namespace that a hook declares, or that of the release.
+// namespaceOf returns the namespace that a hook declares, or the namespace of the release.
 func namespaceOf(h *release.Hook, releaseNamespace string) (string, error) {
 	namespace, err := hookrunner.Namespace(h)
 	if err != nil {
@@ -24,7 +24,7 @@ func namespaceOf(h *release.Hook, releaseNamespace string) (string, error) {
 	return cmp.Or(namespace, releaseNamespace), nil
 }
 
-// deleteTimeoutOf is how long a hook declares that its deletion may take, if it does.
+// deleteTimeoutOf returns the deletion timeout that a hook declares, if it declares one.
 func deleteTimeoutOf(h *release.Hook) (limit time.Duration, declared bool, err error) {
 	var manifest struct {
 		Metadata struct {

@@ -11,7 +11,7 @@ import (
 // maxLine is the length in bytes above which a line is written in pieces.
 const maxLine = 1 << 20
 
-// prefixWriter writes whole lines, each after a prefix.
+// prefixWriter writes complete lines and puts a prefix in front of each.
 type prefixWriter struct {
 	out    io.Writer
 	prefix string
@@ -50,7 +50,7 @@ func (w *prefixWriter) flush() error {
 	return err
 }
 
-// end writes the rest as a line.
+// end writes the remaining bytes as a line.
 func (w *prefixWriter) end() error {
 	if len(w.line) == 0 {
 		return nil

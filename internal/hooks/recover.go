@@ -17,9 +17,10 @@ import (
 	"github.com/ordered-helm/helm/internal/wait"
 )
 
-// Recover completes the hooks of operations that died: it waits for those that still run,
-// because they may be migrations, cleans all of them up by their policies, and records
-// their results. The hooks of the next revision must not run before.
+// Recover completes the hooks of operations that terminated unexpectedly. It waits for
+// hooks that are still running, because they can be migrations, cleans up all of these
+// hooks according to their policies, and records their results. It must return before the
+// hooks of the next revision run.
 func (r *Runner) Recover(ctx context.Context, revisions []*history.Interrupted) error {
 	for _, i := range revisions {
 		err := r.recoverRevision(ctx, i)
@@ -53,7 +54,7 @@ func (r *Runner) recoverRevision(ctx context.Context, i *history.Interrupted) er
 	return nil
 }
 
-// recover completes one hook, if it is in the cluster.
+// recover completes one hook, if its objects exist in the cluster.
 func (r *run) recover(ctx context.Context, h *release.Hook) error {
 	o, err := r.findExisting(ctx, h)
 	if err != nil || o == nil {
@@ -87,12 +88,12 @@ func (r *run) recover(ctx context.Context, h *release.Hook) error {
 	return r.delete(ctx, h, o.list)
 }
 
-// findExisting finds the objects of a hook that are in the cluster, and observes them; nil
-// if there are none, or that cannot be found out.
+// findExisting finds the objects of a hook that exist in the cluster, and observes them. It
+// returns nil if there are none, or if the hook cannot be built.
 func (r *run) findExisting(ctx context.Context, h *release.Hook) (*hookObjects, error) {
 	list, err := r.build(h, true)
 	if err != nil {
-		return nil, nil //nolint:nilerr // the server never had it
+		return nil, nil //nolint:nilerr // such a hook was never created
 	}
 	list = list.Filter(func(info *object.Info) bool { return info.Name != "" })
 	live, err := r.Cluster.Live(ctx, list)

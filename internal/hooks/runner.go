@@ -1,8 +1,9 @@
 // Copyright The Ordered Helm Authors
 // SPDX-License-Identifier: Apache-2.0
 
-// Package hooks runs the hooks of a release on a cluster, follows them to their end, and
-// recovers the hooks of operations that died (docs/reference.md, "Hooks").
+// Package hooks runs the hooks of a release on a cluster, waits for their completion, and
+// recovers the hooks of operations that terminated unexpectedly (docs/reference.md,
+// "Hooks").
 package hooks
 
 import (
@@ -38,7 +39,7 @@ type Runner struct {
 	Cluster *cluster.Client
 	Writer  objectwriter.Writer
 	Events  *event.Sink
-	// LogPrinter prints the logs of hooks whose policy asks for that.
+	// LogPrinter prints the logs of hooks whose log policy asks for it.
 	LogPrinter LogPrinter
 	// WithoutTimeout is as in wait.NewExplainer.
 	WithoutTimeout func(func(context.Context))
@@ -47,14 +48,14 @@ type Runner struct {
 
 // Options say how hooks run.
 type Options struct {
-	// Timeout is how long each hook may take; 0 is as long as it takes.
+	// Timeout limits each hook; 0 means no limit.
 	Timeout time.Duration
-	// Limit is how many hooks run at once; 0 is no limit.
+	// Limit is the maximum number of hooks that run in parallel; 0 means no limit.
 	Limit int
 	// FollowLogs reads the logs of hooks while they run, and emits their last lines.
 	FollowLogs bool
 	Modes      hookrunner.Modes
-	// Filter, if set, reports whether a hook is to run.
+	// Filter reports whether a hook is to run. If Filter is nil, all hooks run.
 	Filter func(*release.Hook) bool
 }
 
@@ -82,17 +83,17 @@ type run struct {
 	*Runner
 	writer *history.Writer
 	event  release.HookEvent
-	// tracker observes all hooks; nil where there is no cluster to observe.
+	// tracker observes all hooks; nil if there is no cluster.
 	tracker   *watcher.Watcher
 	explainer *wait.Explainer
 
-	// printing is held while the log of one hook is printed.
+	// printing is locked while the log of one hook is printed.
 	printing sync.Mutex
-	// followed has a place for each hook whose log is followed.
+	// followed is a semaphore that limits how many hook logs are followed.
 	followed chan struct{}
 
-	// mu guards the objects of the hooks that were started, and how many failures were
-	// explained.
+	// mu guards the fields below: the objects of the hooks that were started, and the
+	// number of failures that were explained.
 	mu        sync.Mutex
 	objects   map[*release.Hook]*hookObjects
 	explained int
@@ -100,20 +101,22 @@ type run struct {
 
 // hookObjects are the objects of one hook while it runs.
 type hookObjects struct {
-	// list has, once they are created, the states of the objects.
+	// list has the objects. After their creation they have the state that the server
+	// returned.
 	list kube.ResourceList
-	// group observes those that run to completion; nil if there are none.
+	// group observes the objects that run to completion; nil if there are none.
 	group *watcher.Group
-	// unnamed is whether the server names any of those: then the group is made when it has.
+	// unnamed says whether the server generates the name of any of these objects. The group
+	// is then created after the objects.
 	unnamed bool
 	created time.Time
-	// followErr is why the created objects cannot be observed.
+	// followErr is the error if the created objects cannot be observed.
 	followErr error
 }
 
 var _ hookrunner.Runner = (*run)(nil)
 
-// newRun prepares to run hooks, until end is called.
+// newRun returns a run of hooks. The caller must call end when it is finished.
 func (r *Runner) newRun(ctx context.Context, w *history.Writer, hookEvent release.HookEvent) (hookRun *run, end func(), err error) {
 	hookRun = &run{
 		Runner: r, writer: w, event: hookEvent, objects: map[*release.Hook]*hookObjects{},
@@ -129,21 +132,22 @@ func (r *Runner) newRun(ctx context.Context, w *history.Writer, hookEvent releas
 	return hookRun, hookRun.tracker.Close, nil
 }
 
-// isParallel reports whether the chart of a hook runs hooks in another way than Helm.
+// isParallel reports whether the chart of a hook runs its hooks in parallel, unlike Helm.
 func (r *run) isParallel(h *release.Hook) bool {
 	mode, _ := r.Modes.Mode(h)
 	return mode.IsParallel()
 }
 
-// Prepare deletes the objects that are in the way of a hook, and reads its objects.
+// Prepare builds the objects of a hook, and deletes existing objects with their names if
+// the delete policy of the hook says so.
 func (r *run) Prepare(ctx context.Context, h *release.Hook) error {
 	if len(h.DeletePolicies) == 0 {
 		r.writer.Change(func(*release.Release) { h.DeletePolicies = []release.HookDeletePolicy{release.HookBeforeHookCreation} })
 	}
 	list, invalid := r.build(h, true)
-	if r.deletes(h, release.HookBeforeHookCreation) { // Helm does so before it finds the hook invalid
+	if r.deletes(h, release.HookBeforeHookCreation) { // Helm does this before it rejects an invalid hook
 		before, err := list, error(nil)
-		if invalid != nil || r.tracker == nil { // a client without a cluster may change the list
+		if invalid != nil || r.tracker == nil { // a client without a cluster can change the list
 			before, err = r.build(h, false)
 		}
 		if err != nil {
@@ -165,17 +169,17 @@ func (r *run) Prepare(ctx context.Context, h *release.Hook) error {
 	return nil
 }
 
-// build reads the objects of a hook.
+// build builds the objects of a hook from its manifest.
 func (r *run) build(h *release.Hook, validate bool) (kube.ResourceList, error) {
 	return r.Cluster.Build([]byte(h.Manifest), validate)
 }
 
-// runToEnd are the objects that run to completion.
+// runToEnd returns the objects that run to completion.
 func (o *hookObjects) runToEnd() kube.ResourceList {
 	return slices.DeleteFunc(slices.Clone(o.list), func(info *object.Info) bool { return !object.RunsToCompletion(info) })
 }
 
-// follow has the tracker observe the objects that run to completion.
+// follow starts to observe the objects that run to completion.
 func (r *run) follow(o *hookObjects) {
 	list := o.runToEnd()
 	if r.tracker == nil || len(list) == 0 {
@@ -213,7 +217,7 @@ func (r *run) Create(ctx context.Context, h *release.Hook) error {
 		h.LastRun = release.HookExecution{StartedAt: helmtime.Now(), Phase: release.HookPhaseRunning}
 	})
 	if r.writer.IsUninstalling() {
-		r.writer.WriteProgress() // whoever takes over must know what to wait for
+		r.writer.WriteProgress() // an operation that takes over the release must know which hooks to wait for
 	}
 	if err := r.create(ctx, o); err != nil {
 		if o.group != nil {
@@ -231,18 +235,18 @@ func (r *run) create(ctx context.Context, o *hookObjects) error {
 	states, err := r.Writer.CreateHook(ctx, o.list)
 	o.list = states.All(o.list)
 	if err != nil {
-		return multierror.Append(nil, err) // Helm's words
+		return multierror.Append(nil, err) // the error type of Helm
 	}
 	switch {
 	case o.unnamed:
-		r.follow(o) // the objects are read first: nothing is missed
+		r.follow(o) // the watch begins with the current state of the objects, so it misses no change
 	case o.group != nil:
 		o.followErr = wait.SetApplied(o.group, o.runToEnd())
 	}
 	return nil
 }
 
-// hookEvent is an event about a hook.
+// hookEvent returns an event about a hook.
 func (r *run) hookEvent(what event.Type, h *release.Hook) event.Event {
 	return event.Event{Type: what, Hook: hookrunner.Title(h), HookEvent: string(r.event)}
 }
@@ -254,7 +258,7 @@ func (r *run) setResult(h *release.Hook, err error) {
 		phase = release.HookPhaseFailed
 	}
 	var incomplete *failure.IncompleteHookError
-	if errors.As(err, &incomplete) { // Helm's words do not fit into a line
+	if errors.As(err, &incomplete) { // Helm's message has several lines
 		err = incomplete.Resources
 	}
 	done := r.hookEvent(event.HookDone, h)
@@ -265,14 +269,15 @@ func (r *run) setResult(h *release.Hook, err error) {
 	r.Events.Emit(done)
 }
 
-// deletes reports whether the policy of a hook says that it is deleted. Definitions of
-// custom resources never are: that would delete every object of their kinds.
+// deletes reports whether a hook has the delete policy. It returns false for CRDs, because
+// their deletion would delete every object of their kinds.
 func (r *run) deletes(h *release.Hook, policy release.HookDeletePolicy) bool {
 	return h.Kind != object.CRDKind && slices.Contains(h.DeletePolicies, policy)
 }
 
-// Delete deletes a hook, if its policy says so, and waits until it is gone: as in Helm the
-// objects of its names, but where hooks run in parallel only those that were created.
+// Delete deletes a hook if it has the policy, and waits until it is gone. As in Helm, it
+// deletes the objects with the names in the manifest. If hooks run in parallel, it deletes
+// only the objects that were created.
 func (r *run) Delete(ctx context.Context, h *release.Hook, policy release.HookDeletePolicy) error {
 	if !r.deletes(h, policy) {
 		return nil
@@ -289,7 +294,7 @@ func (r *run) Delete(ctx context.Context, h *release.Hook, policy release.HookDe
 
 func (r *run) delete(ctx context.Context, h *release.Hook, list kube.ResourceList) error {
 	if r.writer.IsUninstalling() {
-		r.writer.WriteProgress() // whoever takes over does not find it, and must not run it again
+		r.writer.WriteProgress() // an operation that takes over the release will not find the hook, and must not run it again
 	}
 	deleted, errs := r.Writer.Delete(ctx, list, metav1.DeletePropagationBackground)
 	if len(errs) > 0 {
@@ -298,7 +303,8 @@ func (r *run) delete(ctx context.Context, h *release.Hook, list kube.ResourceLis
 	return r.awaitDeleted(ctx, h, deleted)
 }
 
-// awaitDeleted waits, for as long as the hook declares, until its objects are gone.
+// awaitDeleted waits until the objects of a hook are gone, limited by the deletion timeout
+// that the hook declares.
 func (r *run) awaitDeleted(ctx context.Context, h *release.Hook, list kube.ResourceList) error {
 	limit, declared, err := deleteTimeoutOf(h)
 	source := "its annotation " + annotation.HookDeleteTimeout
@@ -317,7 +323,7 @@ func (r *run) awaitDeleted(ctx context.Context, h *release.Hook, list kube.Resou
 	return err
 }
 
-// Warn logs, as Helm does, a failure to clean up after a hook.
+// Warn logs a failure to clean up a hook, as Helm does.
 func (r *run) Warn(h *release.Hook, err error) {
 	log.Printf("error cleaning up the hook %s: %v", h.Path, r.Events.RedactError(err))
 }

@@ -22,11 +22,11 @@ import (
 	"github.com/ordered-helm/helm/internal/watcher"
 )
 
-// maxExplained is how many of the hooks that fail together are examined.
+// maxExplained is the maximum number of hooks that are examined if many fail together.
 const maxExplained = 10
 
-// Wait waits until a hook has completed, and examines why it has not before anything of it
-// is cleaned up.
+// Wait waits until a hook has completed. If the hook fails, Wait examines the cause,
+// because the objects of the hook may be deleted afterwards.
 func (r *run) Wait(ctx context.Context, h *release.Hook) error {
 	stop := r.followLog(ctx, h)
 	err := r.wait(ctx, h)
@@ -64,8 +64,9 @@ func (r *run) wait(ctx context.Context, h *release.Hook) error {
 	return r.incompleteError(ctx, h, reports, notReady)
 }
 
-// incompleteError says which objects of a hook have not completed, and why; nil if all that
-// counts have.
+// incompleteError returns an error with the objects of a hook that have not completed, and
+// why. It returns nil if all objects have completed, or were deleted and count as completed
+// as in Helm.
 func (r *run) incompleteError(ctx context.Context, h *release.Hook, reports []watcher.Report, notReady *watcher.NotReadyError) error {
 	failed := &failure.IncompleteHookError{}
 	created := r.objectsOf(h).created
@@ -94,7 +95,8 @@ func (r *run) incompleteError(ctx context.Context, h *release.Hook, reports []wa
 }
 
 // awaitServed waits until the cluster serves the kinds that a hook defines, because later
-// hooks may be of them. If that takes too long, it is these that fail.
+// hooks can be of these kinds. If this takes too long, this hook does not fail; the later
+// hooks do.
 func (r *run) awaitServed(ctx context.Context, h *release.Hook, o *hookObjects) {
 	err := crds.AwaitEstablished(ctx, r.Cluster, o.list)
 	if err == nil {
@@ -105,7 +107,7 @@ func (r *run) awaitServed(ctx context.Context, h *release.Hook, o *hookObjects) 
 	}
 }
 
-// mayExplain counts the failures that are explained.
+// mayExplain reports whether one more failure can be explained, and counts it.
 func (r *run) mayExplain() bool {
 	r.mu.Lock()
 	defer r.mu.Unlock()
@@ -113,7 +115,7 @@ func (r *run) mayExplain() bool {
 	return r.explained <= maxExplained
 }
 
-// setOutcome says how the wait for an object of a hook ended.
+// setOutcome sets how the wait for an object of a hook ended.
 func setOutcome(f *failure.Resource, report watcher.Report, cause error) {
 	var hook *failure.HookTimeoutError
 	var operation *failure.TimeoutError
@@ -131,7 +133,7 @@ func setOutcome(f *failure.Resource, report watcher.Report, cause error) {
 	}
 }
 
-// helmError is what Helm says of an object that has not completed.
+// helmError returns Helm's error for an object that has not completed.
 func helmError(ctx context.Context, report watcher.Report) error {
 	switch {
 	case report.Status.State == readiness.Failed && report.Status.Reason != readiness.ReasonDeleted:
@@ -147,8 +149,8 @@ func helmError(ctx context.Context, report watcher.Report) error {
 	return errors.New(report.String())
 }
 
-// invertResult is the result of a test that passes when it fails. Without a cluster every
-// failure counts, because it has no details.
+// invertResult returns the result of a test that is expected to fail. Without a cluster,
+// any failure passes the test, because failures have no details.
 func invertResult(h *release.Hook, err error, withoutCluster bool) error {
 	var incomplete *failure.IncompleteHookError
 	switch {
@@ -164,7 +166,7 @@ func invertResult(h *release.Hook, err error, withoutCluster bool) error {
 	return err
 }
 
-// hookError turns the result of a run into the error of the operation.
+// hookError returns the error of the operation from the result of a run.
 func (r *run) hookError(err error, inHelmsOrder bool) error {
 	var runError *hookrunner.RunError
 	if !errors.As(err, &runError) {
@@ -192,12 +194,12 @@ func (r *run) hookError(err error, inHelmsOrder bool) error {
 	return e
 }
 
-// failureOf is the failure of a hook that the server did not accept, or of which nothing is
-// known but that it failed.
+// failureOf returns the failure of a hook that the server rejected, or that failed without
+// details.
 func failureOf(failed hookrunner.Failure) *failure.Resource {
 	message := failed.Err.Error()
 	var answers *multierror.Error
-	if errors.As(failed.Err, &answers) { // without what Helm says before it
+	if errors.As(failed.Err, &answers) { // without Helm's prefix
 		message = errors.Join(answers.Errors...).Error()
 	}
 	f := &failure.Resource{

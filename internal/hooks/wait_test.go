@@ -19,7 +19,7 @@ import (
 	"github.com/ordered-helm/helm/internal/watcher"
 )
 
-// TestInvertResult has the results of a test that passes when it fails.
+// TestInvertResult checks the results of a test that is expected to fail.
 func TestInvertResult(t *testing.T) {
 	deleted := failedJob("a")
 	deleted.Err.(*failure.IncompleteHookError).Resources[0].Reason = readiness.ReasonDeleted //nolint:errorlint // it is not wrapped
@@ -57,7 +57,7 @@ func TestInvertResult(t *testing.T) {
 	}
 }
 
-// TestSetOutcome says how the wait for a hook ended, and what Helm would say.
+// TestSetOutcome checks the outcome of the wait for a hook, and Helm's message for it.
 func TestSetOutcome(t *testing.T) {
 	report := func(kind string, state readiness.State, reason string) watcher.Report {
 		return watcher.Report{

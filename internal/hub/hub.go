@@ -1,8 +1,8 @@
 // Copyright The Ordered Helm Authors
 // SPDX-License-Identifier: Apache-2.0
 
-// Package hub searches a chart hub by the search API that Monocular introduced
-// and Artifact Hub offers too.
+// Package hub searches a chart hub with the search API of Monocular, which Artifact Hub
+// also supports.
 package hub
 
 import (
@@ -16,21 +16,21 @@ import (
 	"path"
 )
 
-// searchPath is where the API is found below a hub's address.
+// searchPath is the path of the API, relative to the address of the hub.
 const searchPath = "api/chartsvc/v1/charts/search"
 
-// maxAnswer is how many bytes an answer may have.
+// maxAnswer limits the size of a response, in bytes.
 const maxAnswer = 64 << 20
 
-// ErrNoHost is that a hub's address names no host.
+// ErrNoHost reports that the address of a hub contains no host.
 var ErrNoHost = errors.New("no hostname provided")
 
-// Result is a chart that a hub found, as the API describes it.
+// Result is a chart that the hub found, as the API describes it.
 type Result struct {
-	// ID is what the hub calls the chart: its repository and name.
+	// ID is the identifier of the chart: its repository and name.
 	ID          string `json:"id"`
 	ArtifactHub struct {
-		// PackageURL is the page of the chart, if the hub is Artifact Hub.
+		// PackageURL is the page of the chart. Only Artifact Hub sets it.
 		PackageURL string `json:"packageUrl"`
 	} `json:"artifactHub"`
 	Attributes struct {
@@ -56,8 +56,8 @@ type Client struct {
 	userAgent string
 }
 
-// New returns a client of the hub at an address. It fails, with ErrNoHost or an
-// error of package url, if there can be no hub.
+// New returns a client of the hub at an address. If the address is invalid, it returns
+// ErrNoHost or an error of package url.
 func New(address, userAgent string) (*Client, error) {
 	u, err := url.Parse(address)
 	if err != nil {
@@ -69,7 +69,7 @@ func New(address, userAgent string) (*Client, error) {
 	return &Client{address: u, userAgent: userAgent}, nil
 }
 
-// Search returns the charts that match a keyword or query, in the hub's order.
+// Search returns the charts that match a keyword or query, in the order of the hub.
 func (c *Client) Search(ctx context.Context, query string) ([]Result, error) {
 	address := *c.address
 	address.Path = path.Join(address.Path, searchPath)
@@ -94,8 +94,8 @@ func (c *Client) Search(ctx context.Context, query string) ([]Result, error) {
 	return found, nil
 }
 
-// decode reads an answer. What is of another type than it should be is left
-// empty, as hubs differ.
+// decode reads a response. It leaves fields of an unexpected type empty, because hubs
+// differ.
 func decode(body io.Reader) ([]Result, error) {
 	var answer struct {
 		Data []Result `json:"data"`

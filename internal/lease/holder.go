@@ -73,7 +73,7 @@ func (h *Holder) String() string {
 
 // Age says for how long the holder has been working, and when its last heartbeat was.
 func (h *Holder) Age() string {
-	return fmt.Sprintf("running for %s, last heartbeat %s ago", age(h.Began), age(h.Renewed))
+	return fmt.Sprintf("started %s ago, last heartbeat %s ago", age(h.Began), age(h.Renewed))
 }
 
 // age is how long ago a time was; 0 for a time of a clock that is ahead.

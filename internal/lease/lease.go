@@ -49,7 +49,7 @@ type Lease struct {
 	// revision. It may be stored as one of them, which is concluded, although no answer
 	// said so.
 	attemptedStates []release.Info
-	concluded *release.Info
+	concluded       *release.Info
 	// confirmed is when the storage last had the lease for certain.
 	confirmed time.Time
 	// end ends the operation; lost is why it was ended.

@@ -17,13 +17,13 @@ import (
 	"github.com/ordered-helm/helm/internal/yamledit"
 )
 
-// Fields that Chart.yaml has beyond Helm's.
+// Fields that Ordered Helm adds to Chart.yaml.
 const (
 	hookModeField  = "runHooksInParallel"
 	dependsOnField = "depends-on"
 )
 
-// checkChartFile checks what stands in a Chart.yaml, whatever it means for the
+// checkChartFile checks the content of a Chart.yaml, independently of its effect on the
 // release.
 func (f *findings) checkChartFile(c *chartFiles) {
 	root := c.definition(chartutil.ChartfileName)
@@ -40,7 +40,7 @@ func (f *findings) checkChartFile(c *chartFiles) {
 	}
 }
 
-// checkFields warns of fields that are almost the one given.
+// checkFields warns about fields whose names resemble the given field.
 func (f *findings) checkFields(c *chartFiles, file string, mapping *yaml.Node, field string) {
 	if mapping == nil || mapping.Kind != yaml.MappingNode {
 		return
@@ -54,7 +54,7 @@ func (f *findings) checkFields(c *chartFiles, file string, mapping *yaml.Node, f
 	}
 }
 
-// chartKeys are the annotations of a chart that have a meaning.
+// chartKeys returns the annotations of a chart that have an effect.
 func chartKeys() []string {
 	return []string{
 		annotation.DependsOnSubcharts, annotation.DependsOnSubchartsCanonical, annotation.RunHooksInParallel, annotation.Sequencing,
@@ -70,10 +70,10 @@ func (f *findings) checkChartAnnotation(c *chartFiles, key, value *yaml.Node) {
 		if _, _, err := annotation.CanonicalValue(key.Value, value); err != nil {
 			f.add(malformedValue, at, err.Error())
 		}
-		return // the declarations say what else is wrong
+		return // the declarations report all other errors
 	case annotation.RunHooksInParallel:
 		if yamledit.Resolve(value).Kind == yaml.ScalarNode {
-			return // it is read with the field
+			return // it is checked together with the field
 		}
 		f.add(invalidHookMode, at, key.Value+": must be true, false or otherChartsOnly")
 		return
@@ -96,8 +96,8 @@ func (f *findings) checkChartAnnotation(c *chartFiles, key, value *yaml.Node) {
 	}
 }
 
-// similarKey finds the key that was most likely meant; none for a key of somebody
-// else's.
+// similarKey returns the key that was most likely meant. It is empty if the key probably
+// belongs to another tool.
 func similarKey(key string, known []string) string {
 	if strings.HasPrefix(key, "depends-on.helm.sh/") || strings.HasPrefix(key, "helm.sh/depends-on") {
 		if nearest := similar.Nearest(key, known); nearest != "" {
@@ -127,7 +127,7 @@ func notString(key string, value *yaml.Node) string {
 	return fmt.Sprintf("the annotation %s is %s", key, what)
 }
 
-// ruleOf is the rule that a mistake in a value breaks.
+// ruleOf returns the rule for an error in a value.
 func ruleOf(e *annotation.ValueError) string {
 	switch e.Problem {
 	case annotation.InvalidLayerName:
@@ -151,8 +151,7 @@ func ruleOf(e *annotation.ValueError) string {
 	return malformedValue
 }
 
-// addDeclared notes what is wrong with a Chart.yaml as a whole: err is what the
-// loader says of it.
+// addDeclared adds the errors that the loader reports for a Chart.yaml as a whole.
 func (f *findings) addDeclared(c *chartFiles, severity Severity, err error) {
 	for _, problem := range leaves(err) {
 		var value *annotation.ValueError
@@ -173,7 +172,7 @@ func (f *findings) addDeclared(c *chartFiles, severity Severity, err error) {
 	}
 }
 
-// message is an error in words, without the name of the file.
+// message returns the text of an error, without the name of the file.
 func message(err error) string {
 	var file *chartloader.ChartFileError
 	if errors.As(err, &file) {
@@ -182,7 +181,7 @@ func message(err error) string {
 	return err.Error()
 }
 
-// leaves takes apart what joined errors are made of, below what wraps them.
+// leaves returns the single errors of joined errors. It looks inside errors that wrap them.
 func leaves(err error) []error {
 	for inner := err; inner != nil; inner = errors.Unwrap(inner) {
 		joined, ok := inner.(interface{ Unwrap() []error })

@@ -8,42 +8,42 @@ import (
 	"slices"
 )
 
-// Finding is one thing that a rule has found.
+// Finding is one problem that a rule has found.
 type Finding struct {
-	// Rule is the rule's name.
+	// Rule is the name of the rule.
 	Rule     string
 	Severity Severity
 	position
 	// Message says what is wrong.
 	Message string
-	// Help says what to do about it.
+	// Help says how to correct it.
 	Help string
 }
 
 // position is a place in a file of a chart.
 type position struct {
-	// File is the file's path in the chart, with slashes.
+	// File is the path of the file in the chart, with slashes.
 	File string
-	// Line and Column count from 1; 0 is not known.
+	// Line and Column count from 1. They are 0 if unknown.
 	Line, Column int
 }
 
-// findings collects what is found.
+// findings collects findings.
 type findings []Finding
 
-// add notes what a rule has found.
+// add adds a finding of a rule.
 func (f *findings) add(rule string, at position, message string) {
 	r := ruleNamed(rule)
 	f.addAs(rule, r.Severity, at, message)
 }
 
-// addAs is add with another severity than the rule's own.
+// addAs is add with a severity that differs from that of the rule.
 func (f *findings) addAs(rule string, severity Severity, at position, message string) {
 	*f = append(*f, Finding{Rule: rule, Severity: severity, position: at, Message: message, Help: ruleNamed(rule).Help})
 }
 
-// sorted gives the findings by place, each one once: a chart that is there under
-// two aliases would have them twice.
+// sorted returns the findings sorted by position, without duplicates. A chart that is used
+// with two aliases has each finding twice.
 func (f findings) sorted() []Finding {
 	slices.SortStableFunc(f, func(a, b Finding) int {
 		return cmp.Or(

@@ -13,7 +13,7 @@ import (
 	"github.com/ordered-helm/helm/internal/chartloader"
 )
 
-// FuzzOrder checks any chart: every finding is of a rule, and in a file that there is.
+// FuzzOrder checks any chart. Every finding must be from a rule, and in a file that exists.
 func FuzzOrder(f *testing.F) {
 	const chart = "apiVersion: v3\nname: c\nversion: 1.0.0\n"
 	for _, seed := range [][3]string{

@@ -17,8 +17,8 @@ import (
 	"github.com/ordered-helm/helm/internal/similar"
 )
 
-// checkHook checks an object's annotations as those of a hook. A hook has no place
-// in the order.
+// checkHook checks the annotations of an object if it is a hook. Hooks are not part of the
+// order of resources.
 func (i *inspection) checkHook(o *object, annotations map[string]string) {
 	hook, _, err := render.CheckHook(o.kind, annotations)
 	if !hook {
@@ -52,7 +52,7 @@ func (i *inspection) checkHook(o *object, annotations map[string]string) {
 type hookValues struct {
 	key   string
 	known []string
-	// otherwise is what becomes of a word that is not known.
+	// otherwise is the effect of an unknown word.
 	otherwise string
 }
 
@@ -68,7 +68,7 @@ func hookAnnotations() []hookValues {
 	}
 }
 
-// checkHookValues looks for words that mean nothing, which Helm passes over in silence.
+// checkHookValues reports unknown words, which Helm ignores silently.
 func (i *inspection) checkHookValues(o *object, annotations map[string]string) {
 	for _, a := range hookAnnotations() {
 		value, given := annotations[a.key]

@@ -1,12 +1,12 @@
 // Copyright The Ordered Helm Authors
 // SPDX-License-Identifier: Apache-2.0
 
-// Package lint checks charts by Helm's rules, and by those about order, readiness
-// and hooks that Helm does not have (docs/lint.md).
+// Package lint checks charts with Helm's rules, and with rules about order, readiness and
+// hooks that Helm does not have (docs/lint.md).
 //
-// Helm's rules read a chart's files themselves and know neither apiVersion v3 nor
-// annotations that are lists (docs/reference.md, "Chart.yaml"); a chart that has
-// such is checked in a copy that is spelled as they expect it.
+// Helm's rules read the files of a chart themselves. They do not support apiVersion v3 or
+// annotations that are lists (docs/reference.md, "Chart.yaml"). They therefore check a copy
+// of such a chart in the form that they expect.
 package lint
 
 import (
@@ -30,15 +30,17 @@ import (
 	"github.com/ordered-helm/helm/internal/chartloader"
 )
 
-// Options are what a chart is checked with.
+// Options are the options for checking a chart.
 type Options struct {
 	Values    map[string]any
 	Namespace string
-	// KubeVersion is that of the cluster it is for; nil is the default one.
+	// KubeVersion is the version of the target cluster. If nil, the default version
+	// applies.
 	KubeVersion          *chartutil.KubeVersion
 	SkipSchemaValidation bool
-	// Quietly, if not nil, calls what renders the chart once more than Helm's rules
-	// do: what it logs they have logged before.
+	// Quietly, if not nil, calls a function that renders the chart again, after Helm's
+	// rules. It should suppress log messages, because Helm's rules have already logged
+	// them.
 	Quietly func(func())
 }
 
@@ -50,26 +52,26 @@ func (o Options) quietly(do func()) {
 	o.Quietly(do)
 }
 
-// Report is what is wrong with a chart.
+// Report is the result of checking a chart.
 type Report struct {
-	// Helm is what Helm's rules say.
+	// Helm are the messages of Helm's rules.
 	Helm []support.Message
-	// Findings is what the others say, by file and line.
+	// Findings are the findings of the other rules, by file and line.
 	Findings []Finding
 }
 
-// Check checks the chart in the folder. An error means that it could not be
-// checked; what is wrong with it is in the report.
+// Check checks the chart in a directory. It returns an error only if it could not check the
+// chart. Problems of the chart are in the report.
 func Check(dir string, o Options) (*Report, error) {
 	files, err := chartloader.DirFiles(dir)
 	if err != nil {
-		return &Report{Helm: stock(dir, o)}, nil //nolint:nilerr // Helm's rules say what is wrong with it
+		return &Report{Helm: stock(dir, o)}, nil //nolint:nilerr // Helm's rules report the error
 	}
 	legal, err := legalFiles(files)
 	if err != nil {
 		r := &Report{Helm: []support.Message{support.NewMessage(support.ErrorSev, chartutil.ChartfileName, err)}}
 		var limit *chartloader.LimitError
-		if !errors.As(err, &limit) { // what is too large is not looked into
+		if !errors.As(err, &limit) { // a chart that exceeds a limit is not checked further
 			r.Findings = order(files, nil, o)
 		}
 		return r, nil
@@ -98,20 +100,20 @@ func stock(dir string, o Options) []support.Message {
 	return helmlint.AllWithKubeVersionAndSchemaValidation(dir, o.Values, o.Namespace, o.KubeVersion, o.SkipSchemaValidation).Messages
 }
 
-// isOutdated is whether a message is about what Helm does not support any more,
-// and this program does: hooks of the event crd-install.
+// isOutdated reports whether a message warns about crd-install hooks. Helm no longer
+// supports these, but Ordered Helm does.
 func isOutdated(m support.Message) bool {
 	return m.Severity == support.WarningSev && strings.HasPrefix(m.Err.Error(), "manifest is a crd-install hook.")
 }
 
-// isOfListAnnotation is whether a message refuses an annotation that is a list, of an
-// item of a list: some may be, and there is a rule about the others.
+// isOfListAnnotation reports whether a message rejects an annotation whose value is a list,
+// in an item of a List. Some annotations may be lists, and another rule checks the others.
 func isOfListAnnotation(m support.Message) bool {
 	return m.Severity == support.ErrorSev && strings.Contains(m.Err.Error(), "cannot unmarshal array into Go struct field .Items.Metadata.Annotations")
 }
 
-// legalFiles gives the files in legal form, without the annotations of a
-// Chart.yaml that have none: there is a rule about these.
+// legalFiles returns the files in canonical form. It removes annotations of a Chart.yaml
+// that have no canonical form, because another rule reports them.
 func legalFiles(files []*chartloader.BufferedFile) ([]*chartloader.BufferedFile, error) {
 	legal, err := chartloader.CanonicalFiles(files)
 	if err == nil {
@@ -127,8 +129,7 @@ func legalFiles(files []*chartloader.BufferedFile) ([]*chartloader.BufferedFile,
 	return chartloader.CanonicalFiles(mended)
 }
 
-// withoutIllegal takes the annotations out of a Chart.yaml that have no legal
-// form.
+// withoutIllegal removes the annotations of a Chart.yaml that have no canonical form.
 func withoutIllegal(data []byte) []byte {
 	return rewritten(data, func(fields map[string]any) {
 		annotations, _ := fields["annotations"].(map[string]any)
@@ -140,8 +141,8 @@ func withoutIllegal(data []byte) []byte {
 	})
 }
 
-// asV2 gives a Chart.yaml of apiVersion v3 as one of v2, whose rules it is
-// checked by: what Helm's rules allow in it is the same.
+// asV2 changes the apiVersion of a Chart.yaml from v3 to v2, so that Helm's rules for v2
+// check it. They allow the same content.
 func asV2(data []byte) []byte {
 	return rewritten(data, func(fields map[string]any) {
 		if fields["apiVersion"] == chartloader.APIVersionV3 {
@@ -150,8 +151,8 @@ func asV2(data []byte) []byte {
 	})
 }
 
-// rewritten is a Chart.yaml with its fields changed. One that cannot be parsed stays as it
-// is: Helm's rules say what is wrong with it.
+// rewritten returns a Chart.yaml after a change of its fields. A file that cannot be parsed
+// is unchanged, and Helm's rules report the error.
 func rewritten(data []byte, change func(fields map[string]any)) []byte {
 	var fields map[string]any
 	if err := yaml.Unmarshal(data, &fields); err != nil || fields == nil {
@@ -169,7 +170,8 @@ func differ(files, legal []*chartloader.BufferedFile) bool {
 	return !slices.EqualFunc(files, legal, func(a, b *chartloader.BufferedFile) bool { return bytes.Equal(a.Data, b.Data) })
 }
 
-// apiVersion is what a chart says of itself; empty if that cannot be read.
+// apiVersion returns the apiVersion of a chart. It is empty if the Chart.yaml cannot be
+// read.
 func apiVersion(files []*chartloader.BufferedFile) string {
 	var metadata struct {
 		APIVersion string `json:"apiVersion"`
@@ -182,8 +184,8 @@ func apiVersion(files []*chartloader.BufferedFile) string {
 	return metadata.APIVersion
 }
 
-// checkCopy checks a chart by its files in legal form. The messages name the
-// chartFiles that the chart is in.
+// checkCopy checks a copy of a chart in canonical form. The messages name the directory of
+// the original chart.
 func checkCopy(dir string, legal []*chartloader.BufferedFile, o Options) (messages []support.Message, err error) {
 	temporary, err := os.MkdirTemp("", "helm-lint")
 	if err != nil {

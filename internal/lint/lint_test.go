@@ -17,7 +17,7 @@ import (
 	"github.com/ordered-helm/helm/internal/lint"
 )
 
-// write puts the files of a chart into a new folder.
+// write writes the files of a chart to a new directory.
 func write(t *testing.T, files map[string]string) string {
 	t.Helper()
 	dir := filepath.Join(t.TempDir(), "chart")
@@ -41,8 +41,8 @@ func texts(messages []support.Message) []string {
 	return list
 }
 
-// charts are what is checked, in a spelling that Helm's rules do not know and in
-// one that they do.
+// charts are charts in a form that Helm's rules do not support, and the same charts in a
+// form that they support.
 var charts = map[string]struct{ chart, same map[string]string }{
 	"apiVersion v3": {
 		chart: map[string]string{"Chart.yaml": "apiVersion: v3 # new\nname: a\nversion: 1.0.0\ntype: application\ndependencies:\n- {name: b, version: 1.0.0, repository: ''}\n"},
@@ -82,8 +82,8 @@ var charts = map[string]struct{ chart, same map[string]string }{
 	},
 }
 
-// TestSpellingsAreCheckedAlike compares what is said of a chart with what Helm
-// says of the same one in the spelling that it knows.
+// TestSpellingsAreCheckedAlike compares the messages about a chart with Helm's messages
+// about the same chart in a form that Helm supports.
 func TestSpellingsAreCheckedAlike(t *testing.T) {
 	for name, tt := range charts {
 		t.Run(name, func(t *testing.T) {
@@ -107,7 +107,8 @@ func TestSpellingsAreCheckedAlike(t *testing.T) {
 	}
 }
 
-// TestTemplatesSeeTheApiVersion checks a chart as it is rendered in real life.
+// TestTemplatesSeeTheApiVersion checks that templates are rendered with the original
+// apiVersion.
 func TestTemplatesSeeTheApiVersion(t *testing.T) {
 	dir := write(t, map[string]string{
 		"Chart.yaml":       "apiVersion: v3\nname: a\nversion: 1.0.0\nicon: https://example.com/i.png\n",
@@ -119,7 +120,7 @@ func TestTemplatesSeeTheApiVersion(t *testing.T) {
 	}
 }
 
-// TestDeclarationsThatMeanNothing are errors of the chart.
+// TestDeclarationsThatMeanNothing checks that invalid declarations are errors of the chart.
 func TestDeclarationsThatMeanNothing(t *testing.T) {
 	dir := write(t, map[string]string{"Chart.yaml": "apiVersion: v3\nname: a\nversion: 1.0.0\nannotations: {helm.sh/depends-on/subcharts: {a: b}}\n"})
 	report, err := lint.Check(dir, lint.Options{})
@@ -128,7 +129,8 @@ func TestDeclarationsThatMeanNothing(t *testing.T) {
 	}
 }
 
-// TestWhatCannotBeRead is checked by Helm's rules, in their words.
+// TestWhatCannotBeRead checks that Helm's rules report files that cannot be read, with
+// their own messages.
 func TestWhatCannotBeRead(t *testing.T) {
 	dir := write(t, map[string]string{"Chart.yaml": "apiVersion: v3\nname: a\nversion: 1.0.0\n"})
 	if err := os.Symlink("nowhere", filepath.Join(dir, "link")); err != nil {
@@ -141,7 +143,8 @@ func TestWhatCannotBeRead(t *testing.T) {
 	}
 }
 
-// TestDefinitionHooksAreSupported leaves out what Helm says of them.
+// TestDefinitionHooksAreSupported checks that Helm's warning about crd-install hooks is
+// omitted.
 func TestDefinitionHooksAreSupported(t *testing.T) {
 	dir := write(t, map[string]string{
 		"Chart.yaml": "apiVersion: v2\nname: a\nversion: 1.0.0\nicon: https://example.com/i.png\n", "values.yaml": "",

@@ -15,20 +15,19 @@ import (
 	"unicode/utf8"
 )
 
-// Where in a template a key of a rendered document comes from cannot be told from
-// the document: loops, conditions and helpers stand between them. So a chart with
-// findings is rendered once more with a mark behind every key of interest, and the
-// marks come out beside what they mark. A document that comes out otherwise
-// different has no known places.
+// A rendered document does not show which place in a template a key comes from, because of
+// loops, conditions and helpers. A chart with findings is therefore rendered again with a
+// mark after every relevant key. In the output, the marks follow the keys that they belong
+// to. If a document differs in anything else, its positions are unknown.
 
-// markable are the keys that are marked where they stand as text in a template.
+// markable matches the keys that are marked if they are plain text in a template.
 var markable = regexp.MustCompile(`(?:^|[\s{,"'])([A-Za-z0-9._-]+/[A-Za-z0-9/._-]+|kind|runHooksInParallel)["']?[ \t]*:`)
 
-// mark is how a mark is written.
+// mark matches a mark.
 var mark = regexp.MustCompile(`-ohmark([0-9]+)x`)
 
-// markText writes a mark behind each key of a template, and notes the places of
-// these.
+// markText adds a mark after each relevant key of a template, and appends the positions of
+// the keys to places.
 func markText(file string, text []byte, places *[]position) []byte {
 	if bytes.Contains(text, []byte("-ohmark")) {
 		return text
@@ -51,8 +50,8 @@ func markText(file string, text []byte, places *[]position) []byte {
 	return marked.Bytes()
 }
 
-// textSpans lists the parts of a template that stand outside of actions, in their order;
-// none of a template that cannot be parsed.
+// textSpans returns the parts of a template outside actions, in their order. It returns
+// none if the template cannot be parsed.
 func textSpans(text []byte) [][2]int {
 	tree, trees := parse.New("template"), map[string]*parse.Tree{}
 	tree.Mode = parse.SkipFuncCheck
@@ -82,14 +81,14 @@ func textSpans(text []byte) [][2]int {
 			}
 		}
 	}
-	for _, t := range trees { // the template and those that it defines
+	for _, t := range trees { // the template and the templates that it defines
 		walk(t.Root)
 	}
 	slices.SortFunc(spans, func(a, b [2]int) int { return cmp.Compare(a[0], b[0]) })
 	return spans
 }
 
-// lines tells the place of an offset.
+// lines converts offsets to positions.
 type lines struct {
 	text   []byte
 	starts []int
@@ -105,7 +104,7 @@ func newLines(text []byte) *lines {
 	return l
 }
 
-// position counts columns in characters.
+// position returns the position of an offset. It counts columns in characters.
 func (l *lines) position(offset int) position {
 	line := len(l.starts) - 1
 	for l.starts[line] > offset {
@@ -114,9 +113,9 @@ func (l *lines) position(offset int) position {
 	return position{Line: line + 1, Column: utf8.RuneCount(l.text[l.starts[line]:offset]) + 1}
 }
 
-// sameButForMarks reports whether a marked document is the document given, with
-// marks. Templates may make random values: what comes after the marks of a line
-// need not be the same.
+// sameButForMarks reports whether a marked document differs from another document only in
+// its marks. Templates can produce random values, so the text after the last mark of a line
+// may differ, and so may lines without marks.
 func sameButForMarks(marked, document string) bool {
 	if mark.ReplaceAllString(marked, "") == document {
 		return true
@@ -137,7 +136,7 @@ func sameButForMarks(marked, document string) bool {
 	return true
 }
 
-// markOf parts a key from its mark; the number is -1 if it has none.
+// markOf separates a key from its mark. The number is -1 if there is no mark.
 func markOf(key string) (plain string, number int) {
 	at := mark.FindStringSubmatchIndex(key)
 	if at == nil {

@@ -9,8 +9,8 @@ import (
 	"testing"
 )
 
-// FuzzMarkText marks templates: without the marks they are what they were, and
-// each mark has the place of the key before it.
+// FuzzMarkText checks that removing the marks restores the template, and that each mark has
+// the position of the key before it.
 func FuzzMarkText(f *testing.F) {
 	for _, seed := range []string{
 		"kind: ConfigMap\nmetadata: {annotations: {helm.sh/layer: a, \"x.io/y\": b}}\n",
@@ -51,7 +51,7 @@ func FuzzMarkText(f *testing.F) {
 	})
 }
 
-// keyAt is the key that a text begins with.
+// keyAt returns the key at the beginning of a text.
 func keyAt(text string) string {
 	return strings.TrimRight(text[:len(text)-len(strings.TrimLeft(text, "ABCDEFGHIJKLMNOPQRSTUVWXYZabcdefghijklmnopqrstuvwxyz0123456789._-/"))], " ")
 }

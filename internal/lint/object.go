@@ -17,29 +17,31 @@ import (
 	"github.com/ordered-helm/helm/internal/yamledit"
 )
 
-// object is an object of a rendered document.
+// object is an object in a rendered document.
 type object struct {
 	place
-	// chart is the path of the chart that it comes from.
+	// chart is the path of its chart.
 	chart                 string
 	kind, name, namespace string
 	annotations           *yaml.Node
-	// misplacedKeys are the keys of ours that stand where nobody reads them, by where that is.
+	// misplacedKeys are the sequencing annotations at places where they have no effect, by
+	// place.
 	misplacedKeys map[string][]string
-	// resource is the whole document, nil for an item of a list and for a hook.
+	// resource is the whole document. It is nil for an item of a list and for a hook.
 	resource map[string]any
 }
 
-// place says which object of which document it is.
+// place identifies an object in a document.
 type place struct {
-	// file is the name that the template is rendered under.
+	// file is the name of the template in the rendered output.
 	file            string
 	document, index int
 }
 
 func (o *object) String() string { return o.kind + "/" + o.name }
 
-// readObjects reads what was rendered. What is no YAML is for Helm's rules.
+// readObjects reads the rendered objects. It skips documents that are not valid YAML,
+// because Helm's rules report them.
 func (i *inspection) readObjects() {
 	for _, file := range slices.Sorted(maps.Keys(i.rendered)) {
 		for d, document := range render.Split(i.rendered[file]) {
@@ -89,7 +91,8 @@ func objectOf(node *yaml.Node) *object {
 	return o
 }
 
-// misplacedKeyPaths are where annotations about order are put by mistake.
+// misplacedKeyPaths returns the places where sequencing annotations are sometimes put by
+// mistake.
 func misplacedKeyPaths() [][]string {
 	return [][]string{
 		{"metadata"}, {"metadata", "labels"},
@@ -97,7 +100,7 @@ func misplacedKeyPaths() [][]string {
 	}
 }
 
-// sequencingKeysIn lists the keys of a mapping that would mean something in annotations.
+// sequencingKeysIn returns the keys of a mapping that would have an effect as annotations.
 func sequencingKeysIn(mapping *yaml.Node) []string {
 	mapping = yamledit.Resolve(mapping)
 	if mapping == nil || mapping.Kind != yaml.MappingNode {
@@ -112,7 +115,7 @@ func sequencingKeysIn(mapping *yaml.Node) []string {
 	return keys
 }
 
-// resources are what the plan is made of: everything but hooks.
+// resources returns the resources for the plan, without hooks.
 func (i *inspection) resources() []sequencer.Resource {
 	var list []sequencer.Resource
 	for _, o := range i.objects {
@@ -123,7 +126,7 @@ func (i *inspection) resources() []sequencer.Resource {
 	return list
 }
 
-// checkObject checks the annotations of an object as they were rendered.
+// checkObject checks the annotations of a rendered object.
 func (i *inspection) checkObject(o *object) {
 	for _, where := range slices.Sorted(maps.Keys(o.misplacedKeys)) {
 		for _, key := range o.misplacedKeys[where] {
@@ -151,7 +154,7 @@ func (i *inspection) checkObject(o *object) {
 	}
 }
 
-// checkAnnotation checks what does not depend on what else there is.
+// checkAnnotation checks an annotation independently of the rest of the chart.
 func (i *inspection) checkAnnotation(o *object, counts bool, key string, value *yaml.Node, v any) {
 	_, isText := v.(string)
 	if text, _ := v.(string); annotation.IsSequencingKey(key) && strings.TrimSpace(text) == "" && (isText || v == nil) {
@@ -167,7 +170,7 @@ func (i *inspection) checkAnnotation(o *object, counts bool, key string, value *
 		i.add(twoSlashKey, i.at(o, key), fmt.Sprintf("%s: Kubernetes and stock Helm reject the key %s: use %s", o, key, annotation.CanonicalKey(key)))
 	}
 	if counts || isText {
-		return // the plan says what is wrong, or it does not count
+		return // the plan reports the error, or the annotation has no effect
 	}
 	var err error
 	if annotation.IsList(key) {
@@ -180,7 +183,7 @@ func (i *inspection) checkAnnotation(o *object, counts bool, key string, value *
 	}
 }
 
-// sequenced reports whether what the chart declares about order counts.
+// sequenced reports whether the sequencing declarations of a chart apply.
 func (i *inspection) sequenced(chart string) bool {
 	c := i.tree
 	for _, name := range strings.Split(chart, "/")[1:] {
@@ -193,7 +196,7 @@ func (i *inspection) sequenced(chart string) bool {
 	return c.Sequenced
 }
 
-// find lists the objects that an error of the plan speaks of.
+// find returns the objects that an error of the plan may refer to.
 func (i *inspection) find(file string, id sequencer.ID) []*object {
 	var found []*object
 	for _, o := range i.objects {

@@ -20,7 +20,7 @@ import (
 	"github.com/ordered-helm/helm/internal/sequencer"
 )
 
-// inspection checks what a chart says about order, readiness and hooks.
+// inspection checks what a chart declares about order, readiness and hooks.
 type inspection struct {
 	findings
 	options Options
@@ -29,10 +29,11 @@ type inspection struct {
 	values chartutil.Values
 	tree   *sequencer.Chart
 
-	// declared are the folders by Declaration.File, charts by the path of a
-	// chart in the tree, definitions by the name of its Chart.yaml there.
+	// declared are the files of charts by Declaration.File. charts are those by the path of
+	// the chart in the tree. definitions are those by the path of the Chart.yaml in the
+	// tree.
 	declared, charts, definitions map[string]*chartFiles
-	// sources are the templates by the names that they are rendered under.
+	// sources are the paths of the templates, by their names in the rendered output.
 	sources map[string]string
 
 	rendered map[string]string
@@ -40,8 +41,8 @@ type inspection struct {
 	marked   *markedRendering
 }
 
-// order checks a chart by the rules that Helm does not have. The files are the
-// chart's as they stand there, legal the same in legal form.
+// order checks a chart with the rules that Helm does not have. Files are the original files
+// of the chart, and legal are the same files in canonical form.
 func order(files, legal []*chartloader.BufferedFile, o Options) []Finding {
 	i := &inspection{options: o}
 	root := newChartFiles("", files)
@@ -53,7 +54,8 @@ func order(files, legal []*chartloader.BufferedFile, o Options) []Finding {
 	return i.sorted()
 }
 
-// orderKeywords are what every declaration about order, readiness or hooks has one of.
+// orderKeywords returns keywords. Every declaration about order, readiness or hooks
+// contains at least one of them.
 func orderKeywords() []string {
 	return []string{
 		"helm.sh/layer", "helm.sh/resource-group", "helm.sh/readiness", "helm.sh/depend", "depends-on.helm.sh",
@@ -61,14 +63,14 @@ func orderKeywords() []string {
 	}
 }
 
-// isRelevant spares almost every other chart a second look. Charts of apiVersion v3
-// have none of Helm's past to be loyal to.
+// isRelevant reports whether a chart needs further checks. Most charts do not. Charts of
+// apiVersion v3 always do, because they need not be compatible with older charts.
 func (i *inspection) isRelevant(root *chartFiles) bool {
 	return apiVersion(root.files) == chartloader.APIVersionV3 || mentionsOrderKeywords(root, i.options.Values)
 }
 
-// mentionsOrderKeywords reports whether a chart says anything about order, readiness or how
-// hooks run.
+// mentionsOrderKeywords reports whether a chart or its values may contain a declaration
+// about order, readiness or hooks.
 func mentionsOrderKeywords(root *chartFiles, values map[string]any) bool {
 	mentions := func(text []byte) bool {
 		return slices.ContainsFunc(orderKeywords(), func(word string) bool { return bytes.Contains(text, []byte(word)) })
@@ -86,9 +88,9 @@ func mentionsOrderKeywords(root *chartFiles, values map[string]any) bool {
 	return err == nil && mentions(text)
 }
 
-// load loads and renders the chart, as Helm's rules do. It is false where it cannot
-// be loaded: Helm's rules say why. Where it cannot be rendered, what the charts
-// declare is checked all the same.
+// load loads and renders the chart, as Helm's rules do. It returns false if the chart
+// cannot be loaded. Helm's rules report the reason. If the chart cannot be rendered, the
+// declarations are still checked.
 func (i *inspection) load(root *chartFiles, legal []*chartloader.BufferedFile) bool {
 	var err error
 	if i.chart, err = chartloader.LoadFiles(legal); err != nil {
@@ -111,7 +113,7 @@ func (i *inspection) load(root *chartFiles, legal []*chartloader.BufferedFile) b
 	return true
 }
 
-// locateDeclared notes where the charts are that declarations come from.
+// locateDeclared records the files of the charts that have declarations.
 func (i *inspection) locateDeclared(c *chart.Chart, at string, folders map[*chart.File]*chartFiles) {
 	if len(c.Raw) > 0 {
 		i.declared[path.Join(at, chartutil.ChartfileName)] = folders[c.Raw[0]]
@@ -121,8 +123,8 @@ func (i *inspection) locateDeclared(c *chart.Chart, at string, folders map[*char
 	}
 }
 
-// locate notes where the charts are that take part in the release, and their
-// templates.
+// locate records the files of the charts that are part of the release, and the paths of
+// their templates.
 func (i *inspection) locate(c *chart.Chart, at string, folders map[*chart.File]*chartFiles) {
 	if len(c.Raw) > 0 {
 		if f := folders[c.Raw[0]]; f != nil {
@@ -138,7 +140,7 @@ func (i *inspection) locate(c *chart.Chart, at string, folders map[*chart.File]*
 	}
 }
 
-// addProblems notes what cannot be used of the charts' declarations.
+// addProblems adds the errors in the declarations of the charts.
 func (i *inspection) addProblems(d *chartloader.Declaration, problems []error) {
 	for _, problem := range problems {
 		i.addProblem(Error, problem)
@@ -168,7 +170,7 @@ func (i *inspection) render() {
 	if i.options.KubeVersion != nil {
 		capabilities.KubeVersion = *i.options.KubeVersion
 	}
-	const skipSchema = true // Helm's rules say what does not fit
+	const skipSchema = true // Helm's rules check the schema
 	i.values, err = chartutil.ToRenderValuesWithSchemaValidation(i.chart, values,
 		chartutil.ReleaseOptions{Name: "test-release", Namespace: i.options.Namespace, Revision: 1, IsInstall: true}, capabilities, skipSchema)
 	if err != nil {
@@ -179,7 +181,7 @@ func (i *inspection) render() {
 	}
 }
 
-// run runs the templates, and leaves the notes out.
+// run renders the templates, without NOTES.txt.
 func (i *inspection) run() (map[string]string, error) {
 	e := engine.Engine{LintMode: true}
 	files, err := e.Render(i.chart, i.values)

@@ -18,18 +18,18 @@ import (
 	"github.com/ordered-helm/helm/internal/yamledit"
 )
 
-// markedRendering is the chart rendered once more, with marks.
+// markedRendering is the chart rendered again, with marks.
 type markedRendering struct {
 	places   []position
 	rendered map[string]string
-	// files are the objects of the files that were asked for, by the key of each: the
-	// marks of kind and of the annotations, and of what stands elsewhere by mistake.
+	// files are the objects of the requested files, and the numbers of their marks by key:
+	// of kind, of the annotations, and of misplaced keys.
 	files map[string]map[place]map[string]int
 }
 
-// at is the place of an annotation of an object in the templates; an empty key
-// asks for that of the object itself. Where it cannot be told exactly, it is the
-// file alone.
+// at returns the position of an annotation of an object in the templates. For an empty key,
+// it is the position of the object itself. If the exact position is unknown, it is only the
+// file.
 func (i *inspection) at(o *object, key string) position {
 	if p, known := i.exactly(o, key); known {
 		return p
@@ -37,7 +37,7 @@ func (i *inspection) at(o *object, key string) position {
 	return i.file(o.file)
 }
 
-// file is the template that a file was rendered from.
+// file returns the template that produced a rendered file.
 func (i *inspection) file(rendered string) position {
 	if source, known := i.sources[rendered]; known {
 		return position{File: source}
@@ -63,8 +63,8 @@ func (i *inspection) exactly(o *object, key string) (position, bool) {
 	return i.marked.places[number], true
 }
 
-// renderMarked renders the chart with marks. It changes the loaded templates: it
-// comes after everything else has been rendered.
+// renderMarked renders the chart with marks. It changes the loaded templates, so it must be
+// called after everything else has been rendered.
 func (i *inspection) renderMarked() *markedRendering {
 	m := &markedRendering{files: map[string]map[place]map[string]int{}}
 	var markAll func(c *chart.Chart)
@@ -88,7 +88,7 @@ func (i *inspection) renderMarked() *markedRendering {
 	return m
 }
 
-// marksIn gives the marks of the objects of a file.
+// marksIn returns the marks of the objects of a file.
 func (i *inspection) marksIn(file string) map[place]map[string]int {
 	if marks, known := i.marked.files[file]; known {
 		return marks
@@ -114,7 +114,7 @@ func (i *inspection) marksIn(file string) map[place]map[string]int {
 	return marks
 }
 
-// marksOf reads the marks of one object.
+// marksOf returns the marks of one object.
 func marksOf(node *yaml.Node) map[string]int {
 	marks := map[string]int{}
 	read := func(mapping *yaml.Node, prefix string, wanted func(key string) bool) {
@@ -137,8 +137,8 @@ func marksOf(node *yaml.Node) map[string]int {
 	return marks
 }
 
-// atDependsOn is the place where an edge between layers is declared: that of a
-// resource in the file which names the layer.
+// atDependsOn returns the position at which an edge between layers is declared: in a
+// resource of the file that names the layer.
 func (i *inspection) atDependsOn(file, key, layer string) position {
 	for _, o := range i.objects {
 		if o.file != file || o.annotations == nil {
@@ -153,8 +153,8 @@ func (i *inspection) atDependsOn(file, key, layer string) position {
 	return i.file(file)
 }
 
-// atID is the place of an annotation of the object that an error of the plan
-// speaks of; the last one, where there are several.
+// atID returns the position of an annotation of the object that an error of the plan refers
+// to. If there are several objects, it is the last one.
 func (i *inspection) atID(file string, id sequencer.ID, key string) position {
 	found := i.find(file, id)
 	slices.Reverse(found)
@@ -168,8 +168,8 @@ func (i *inspection) atID(file string, id sequencer.ID, key string) position {
 
 func hasKey(mapping *yaml.Node, key string) bool { return yamledit.Lookup(mapping, key) != nil }
 
-// definitionAt is the folder of a chart by the name of its Chart.yaml in the
-// release; nil if that is not known.
+// definitionAt returns the files of the chart with a Chart.yaml in the release, or nil if
+// unknown.
 func (i *inspection) definitionAt(file string) *chartFiles {
 	if f := i.definitions[file]; f != nil {
 		return f

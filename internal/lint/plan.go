@@ -20,10 +20,10 @@ import (
 	"github.com/ordered-helm/helm/internal/yamledit"
 )
 
-// defaultTimeout is that of install and upgrade.
+// defaultTimeout is the default --timeout of install and upgrade.
 const defaultTimeout = 5 * time.Minute
 
-// addProblem notes what is wrong with a Chart.yaml.
+// addProblem adds an error in a Chart.yaml.
 func (i *inspection) addProblem(severity Severity, err error) {
 	var file *chartloader.ChartFileError
 	if errors.As(err, &file) && i.declared[file.File] != nil {
@@ -41,8 +41,8 @@ func valueError(err error) *annotation.ValueError {
 	return nil
 }
 
-// checkPlan notes what the planner has found. What follows from a mistake in a
-// chart is left out as long as that is there.
+// checkPlan adds the findings of the planner. It omits findings that may only be a
+// consequence of an error in the chart.
 func (i *inspection) checkPlan(p *sequencer.Inspection) {
 	broken := map[string]bool{}
 	for _, problem := range p.Errors {
@@ -63,7 +63,7 @@ func (i *inspection) checkPlan(p *sequencer.Inspection) {
 	}
 	for _, need := range p.Plan.Unmet {
 		if !broken[need.FromNode.Chart] && !broken[need.ToNode.Chart] {
-			// Its own file is said by the finding.
+			// The finding already names this file.
 			text := strings.ReplaceAll(need.String(), " ("+need.From.File+")", "")
 			i.add(unmeetableNeed, i.atID(need.From.File, need.From.ID, ""), i.localized(text))
 		}
@@ -86,7 +86,7 @@ func (i *inspection) addPlanProblem(err error, broken map[string]bool) {
 	var cycle *sequencer.CycleError
 	var file *chartloader.ChartFileError
 	switch {
-	case errors.As(err, &file): // it is known from the declarations
+	case errors.As(err, &file): // already reported for the declarations
 	case errors.As(err, &resource):
 		for _, o := range i.find(resource.File, resource.ID) {
 			broken[o.chart] = true
@@ -143,7 +143,7 @@ func (i *inspection) addCycle(e *sequencer.CycleError) {
 	i.add(dependencyCycle, at, "dependency cycle: "+strings.Join(texts, ", "))
 }
 
-// edge is the place where an edge is declared.
+// edge returns the position at which an edge is declared.
 func (i *inspection) edge(e sequencer.CycleEdge) position {
 	if dependency := e.Dependency(); dependency != "" {
 		if f := i.definitionAt(e.File); f != nil {
@@ -176,7 +176,7 @@ func (i *inspection) addPlanWarning(w sequencer.Warning) {
 	}
 }
 
-// localized is a message of the planner with the files as the chart has them.
+// localized returns a message of the planner with the original paths of the templates.
 func (i *inspection) localized(text string) string {
 	var pairs []string
 	for _, rendered := range slices.Sorted(maps.Keys(i.sources)) {
@@ -185,7 +185,7 @@ func (i *inspection) localized(text string) string {
 	return strings.NewReplacer(pairs...).Replace(text)
 }
 
-// layersOf lists the layers of a chart.
+// layersOf returns the layers of a chart.
 func (i *inspection) layersOf(chart string) []string {
 	var layers []string
 	for _, o := range i.objects {
@@ -200,7 +200,7 @@ func (i *inspection) layersOf(chart string) []string {
 	return slices.Compact(layers)
 }
 
-// namesUnder reads the names under a key; none where they cannot be read.
+// namesUnder returns the names in the value of a key, or none if the value is invalid.
 func namesUnder(annotations *yaml.Node, key string) []string {
 	value := yamledit.Lookup(annotations, key)
 	if value == nil {

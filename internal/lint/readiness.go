@@ -12,7 +12,7 @@ import (
 	"github.com/ordered-helm/helm/internal/sequencer"
 )
 
-// checkNode checks what the resources of a node say about their readiness.
+// checkNode checks the declarations about readiness in the resources of a node.
 func (i *inspection) checkNode(p *sequencer.Plan, number int) {
 	node := p.Nodes[number]
 	for _, r := range node.Resources {
@@ -34,9 +34,9 @@ func (i *inspection) checkNode(p *sequencer.Plan, number int) {
 	}
 }
 
-// checkClaim looks for a claim that is only bound once the pod comes that uses it,
-// where that comes after the claim is ready. Such a claim is not waited for,
-// unless an expression says so: then it is waited for in vain.
+// checkClaim looks for a claim that is bound only when the pod that uses it is scheduled,
+// although the pod is deployed after the claim is ready. Helm does not wait for such a
+// claim, unless it has readiness expressions. In that case Helm waits without success.
 func (i *inspection) checkClaim(p *sequencer.Plan, number int, claim *sequencer.PlannedResource) {
 	mode := bindingMode(p, claim)
 	if mode == "Immediate" || mode == "" && len(claim.Success) == 0 || !usedLater(p, number, claim) {
@@ -60,8 +60,8 @@ func (i *inspection) checkClaim(p *sequencer.Plan, number int, claim *sequencer.
 		"%s is waited for by %q before the pod that uses it is deployed: if its storage class %s, it is never bound", claim.ID, claim.Success[0], mode))
 }
 
-// bindingMode is the volumeBindingMode of a claim's class, if that is part of the
-// release; otherwise it is empty.
+// bindingMode returns the volumeBindingMode of a claim's storage class. It is empty if the
+// class is not part of the release.
 func bindingMode(p *sequencer.Plan, claim *sequencer.PlannedResource) string {
 	spec, _ := claim.Object()["spec"].(map[string]any)
 	class, _ := spec["storageClassName"].(string)
@@ -78,8 +78,8 @@ func bindingMode(p *sequencer.Plan, claim *sequencer.PlannedResource) string {
 	return ""
 }
 
-// usedLater reports whether a pod in a node after the claim's uses it, and none
-// that comes with the claim or before.
+// usedLater reports whether a pod in a later node uses the claim, and no pod in the same or
+// an earlier node does.
 func usedLater(p *sequencer.Plan, number int, claim *sequencer.PlannedResource) bool {
 	later := false
 	for n, node := range p.Nodes {
@@ -96,7 +96,7 @@ func usedLater(p *sequencer.Plan, number int, claim *sequencer.PlannedResource) 
 	return later
 }
 
-// comesAfter reports whether a node depends on another, maybe by way of others.
+// comesAfter reports whether a node depends on another, directly or indirectly.
 func comesAfter(p *sequencer.Plan, node, other int) bool {
 	seen := map[int]bool{}
 	stack := []int{node}
@@ -116,8 +116,8 @@ func comesAfter(p *sequencer.Plan, node, other int) bool {
 	return false
 }
 
-// checkReachability looks for layers that put nothing into any order: that depend on
-// nothing, that nothing depends on, and after which nothing of the chart comes.
+// checkReachability looks for layers without any effect on the order: they have no
+// dependencies and no dependents, and the chart has no unlayered resources.
 func (i *inspection) checkReachability(p *sequencer.Plan, node *sequencer.Node) {
 	if node.Layer == "" || len(node.DependsOn) > 0 {
 		return
@@ -132,7 +132,7 @@ func (i *inspection) checkReachability(p *sequencer.Plan, node *sequencer.Node) 
 		"layer %q has no dependencies and no dependents: it has no place in the order of the chart", node.Layer))
 }
 
-// atLayer is the place where a resource names its layer.
+// atLayer returns the position at which a resource names its layer.
 func (i *inspection) atLayer(r *sequencer.PlannedResource) position {
 	key := annotation.Layer
 	for _, o := range i.find(r.File, r.ID) {

@@ -5,19 +5,20 @@ package lint
 
 import "helm.sh/helm/v3/pkg/lint/support"
 
-// Severity is how bad a finding is, by Helm's scale.
+// Severity is the severity of a finding, as in Helm.
 type Severity int
 
 const (
-	// Info is what works here and does not elsewhere, or what may be meant so.
+	// Info is for something that works with Ordered Helm but not elsewhere, or that may be
+	// intended.
 	Info Severity = support.InfoSev
-	// Warning is what does not do what it most likely was meant to.
+	// Warning is for something that probably does not have the intended effect.
 	Warning Severity = support.WarningSev
-	// Error is what keeps the chart from being installed in order.
+	// Error is for something that prevents the chart from being installed in order.
 	Error Severity = support.ErrorSev
 )
 
-// String is the word that reports have for it: "info", "warning" or "error".
+// String returns the severity as in reports: "info", "warning" or "error".
 func (s Severity) String() string {
 	switch s {
 	case Info:
@@ -30,17 +31,16 @@ func (s Severity) String() string {
 	return "unknown"
 }
 
-// Rule is one thing that charts are checked for, beyond Helm's rules
-// (docs/lint.md).
+// Rule is a rule that Helm does not have (docs/lint.md).
 type Rule struct {
 	Name string
-	// Severity is that of its findings, where these do not have another one.
+	// Severity is the default severity of its findings.
 	Severity Severity
-	// Summary says what it finds, and Help what to do about it.
+	// Summary says what it finds, and Help how to correct it.
 	Summary, Help string
 }
 
-// The rules, by name.
+// The names of the rules.
 const (
 	annotationNotString  = "annotation-not-string"
 	conflictingSpellings = "conflicting-spellings"
@@ -69,7 +69,7 @@ const (
 	waitForFirstConsumer = "wait-for-first-consumer"
 )
 
-// Rules lists the rules by name.
+// Rules returns the rules, sorted by name.
 func Rules() []Rule {
 	return []Rule{
 		{

@@ -18,7 +18,7 @@ import (
 
 const v3 = "apiVersion: v3\nname: shop\nversion: 1.0.0\nicon: https://example.com/i.png\n"
 
-// configMap is a template with a ConfigMap that has the annotations given.
+// configMap returns a template with a ConfigMap with the given annotations.
 func configMap(name string, annotations ...string) string {
 	text := "apiVersion: v1\nkind: ConfigMap\nmetadata:\n  name: " + name + "\n"
 	if len(annotations) > 0 {
@@ -70,15 +70,15 @@ metadata:
     depends-on.helm.sh/layers: web
 `
 
-// broken are charts that break one rule each, and become right by one change.
+// broken are charts that each break one rule. One change corrects each of them.
 var broken = []struct {
 	name  string
 	files map[string]string
-	// want are the findings: severity, rule, and place.
+	// want are the findings: severity, rule and position.
 	want []string
 	// says is part of the first message.
 	says string
-	// mend is what to replace by what, in the file named first.
+	// mend is the file to change, the text to replace, and its replacement.
 	mend [3]string
 }{
 	{
@@ -433,7 +433,7 @@ func found(t *testing.T, files map[string]string, o lint.Options) (places []stri
 	return places, report.Findings
 }
 
-// TestRules has a chart that breaks each rule, and the same one mended.
+// TestRules checks a chart that breaks each rule, and the same chart after the correction.
 func TestRules(t *testing.T) {
 	tested := map[string]bool{}
 	for _, tt := range broken {
@@ -476,7 +476,7 @@ func TestRules(t *testing.T) {
 	}
 }
 
-// TestAllIsReportedTogether has several mistakes in one chart.
+// TestAllIsReportedTogether checks a chart with several mistakes.
 func TestAllIsReportedTogether(t *testing.T) {
 	files := map[string]string{
 		"Chart.yaml":           v3 + "runHooksInParallel: maybe\nannotations:\n  helm.sh/depends-on/subcharts: {a: b}\n  helm.sh/layer: x\ndependencies:\n- {name: db, version: 1.0.0, depends-on: [queue]}\n",
@@ -504,8 +504,8 @@ func TestAllIsReportedTogether(t *testing.T) {
 	}
 }
 
-// TestPlaces finds where a key stands, through all that templates can do; where
-// that cannot be told there is no line.
+// TestPlaces checks that the positions of keys are found in all kinds of templates. If the
+// exact position is unknown, the finding has no line.
 func TestPlaces(t *testing.T) {
 	const mistake = "helm.sh/readiness-timeout"
 	tests := []struct {
@@ -606,7 +606,7 @@ func TestPlaces(t *testing.T) {
 	}
 }
 
-// TestValuesCount checks a chart as given values render it.
+// TestValuesCount checks that a chart is rendered with the given values.
 func TestValuesCount(t *testing.T) {
 	files := map[string]string{"Chart.yaml": v3, "templates/a.yaml": "{{ if .Values.bad }}\n" + configMap("a", "{{ toYaml .Values.bad }}") + "{{ end }}"}
 	if places, _ := found(t, files, lint.Options{}); len(places) > 0 {
@@ -618,7 +618,8 @@ func TestValuesCount(t *testing.T) {
 	}
 }
 
-// TestNothingIsFoundInWhatDeclaresNothing has mistakes that only an order makes.
+// TestNothingIsFoundInWhatDeclaresNothing checks a chart without an order. Its mistakes
+// would only matter in an ordered chart.
 func TestNothingIsFoundInWhatDeclaresNothing(t *testing.T) {
 	files := map[string]string{"Chart.yaml": strings.Replace(v3, "v3", "v2", 1), "templates/a.yaml": configMap("a") + "---\n" + configMap("a", "example.com/n: 5") + "---\n" + configMap("a", "helm.sh/hook: nothing")}
 	if places, _ := found(t, files, lint.Options{}); len(places) > 0 {
@@ -626,7 +627,8 @@ func TestNothingIsFoundInWhatDeclaresNothing(t *testing.T) {
 	}
 }
 
-// TestListsInItemsOfLists are what Helm's rules refuse: they pass where they are ours.
+// TestListsInItemsOfLists checks that lists, which Helm's rules reject, are accepted for
+// sequencing annotations.
 func TestListsInItemsOfLists(t *testing.T) {
 	item := func(annotation string) map[string]string {
 		return map[string]string{"Chart.yaml": v3, "values.yaml": "", "templates/a.yaml": "apiVersion: v1\nkind: List\nmetadata: {name: l}\nitems:\n" +
@@ -655,7 +657,7 @@ func TestListsInItemsOfLists(t *testing.T) {
 	}
 }
 
-// archive packs files below a folder.
+// archive packs files below a top-level directory.
 func archive(t *testing.T, folder string, files map[string]string) string {
 	t.Helper()
 	dir := filepath.Join(t.TempDir(), folder)
@@ -669,7 +671,8 @@ func archive(t *testing.T, folder string, files map[string]string) string {
 	return string(packed)
 }
 
-// TestWhatCannotBeRendered is checked by what the charts declare.
+// TestWhatCannotBeRendered checks that declarations are checked even if the templates
+// cannot be rendered.
 func TestWhatCannotBeRendered(t *testing.T) {
 	files := map[string]string{
 		"Chart.yaml":           v3 + "dependencies:\n- {name: db, version: 1.0.0, depends-on: [queue]}\n",

@@ -17,22 +17,22 @@ import (
 	"github.com/ordered-helm/helm/internal/yamledit"
 )
 
-// requirementsFile is where charts of apiVersion v1 have their dependencies.
+// requirementsFile contains the dependencies of charts of apiVersion v1.
 const requirementsFile = "requirements.yaml"
 
-// chartFiles is a chart as it stands in files.
+// chartFiles are the files of a chart, and of the charts in it.
 type chartFiles struct {
-	// prefix is what its files' names begin with, as a reader would look for
-	// them: "" for the root, "charts/db/" for a chart inside.
+	// prefix is the path of the chart in the root chart: "" for the root, "charts/db/" for
+	// a subchart.
 	prefix string
-	files  []*chartloader.BufferedFile // with their names in the chart
+	files  []*chartloader.BufferedFile // with their paths in this chart
 	inside []*chartFiles
 
-	definitions map[string]*yaml.Node // parsed files, nil where they cannot be
+	definitions map[string]*yaml.Node // the parsed files, nil for files that cannot be parsed
 }
 
-// newChartFiles parts the files of a chart from those of the charts inside, packed
-// ones too.
+// newChartFiles separates the files of a chart from those of its subcharts, including
+// packed ones.
 func newChartFiles(prefix string, files []*chartloader.BufferedFile) *chartFiles {
 	f := &chartFiles{prefix: prefix, definitions: map[string]*yaml.Node{}}
 	var order []string
@@ -60,8 +60,8 @@ func newChartFiles(prefix string, files []*chartloader.BufferedFile) *chartFiles
 	return f
 }
 
-// addArchive adds a packed chart: its files are named as if it were unpacked. One
-// that cannot be read is for Helm's rules to refuse.
+// addArchive adds a packed chart. The names of its files are as if it were unpacked. It
+// ignores an archive that cannot be read, because Helm's rules report it.
 func (f *chartFiles) addArchive(data []byte) {
 	files, err := chartloader.LoadArchiveFiles(bytes.NewReader(data))
 	if err != nil {
@@ -75,7 +75,8 @@ func (f *chartFiles) addArchive(data []byte) {
 	f.inside = append(f.inside, newChartFiles(f.prefix+chartutil.ChartsDir+"/"+name.Value+"/", files))
 }
 
-// definition parses a file; it is nil if there is none or if it is no YAML.
+// definition returns a file as YAML, or nil if the file does not exist or is not valid
+// YAML.
 func (f *chartFiles) definition(name string) *yaml.Node {
 	if root, known := f.definitions[name]; known {
 		return root
@@ -100,7 +101,7 @@ func (f *chartFiles) data(name string) []byte {
 	return nil
 }
 
-// walk calls visit for the folder and those inside.
+// walk calls visit for the chart and all its subcharts.
 func (f *chartFiles) walk(visit func(*chartFiles)) {
 	visit(f)
 	for _, inside := range f.inside {
@@ -108,7 +109,7 @@ func (f *chartFiles) walk(visit func(*chartFiles)) {
 	}
 }
 
-// at is a place in a file of the folder.
+// at returns the position of a node in a file of the chart.
 func (f *chartFiles) at(name string, n *yaml.Node) position {
 	p := position{File: f.prefix + name}
 	if n != nil {
@@ -117,13 +118,13 @@ func (f *chartFiles) at(name string, n *yaml.Node) position {
 	return p
 }
 
-// field is the place of a field of Chart.yaml, by the keys that lead there; that
-// of the file alone if there is none.
+// field returns the position of the field of Chart.yaml at a path of keys. If the field
+// does not exist, it is only the file.
 func (f *chartFiles) field(keys ...string) position {
 	return f.at(chartutil.ChartfileName, keyNode(f.definition(chartutil.ChartfileName), keys...))
 }
 
-// keyNode finds the key that is at the end of a path.
+// keyNode returns the node of the last key of a path.
 func keyNode(root *yaml.Node, keys ...string) *yaml.Node {
 	last := len(keys) - 1
 	mapping := yamledit.Resolve(root)
@@ -147,7 +148,7 @@ type entry struct {
 	node *yaml.Node
 }
 
-// dependencies lists the entries, in their order.
+// dependencies returns the entries in their order.
 func (f *chartFiles) dependencies() []entry {
 	for _, name := range []string{requirementsFile, chartutil.ChartfileName} {
 		list := yamledit.Resolve(yamledit.Lookup(f.definition(name), "dependencies"))
@@ -163,8 +164,8 @@ func (f *chartFiles) dependencies() []entry {
 	return nil
 }
 
-// dependsOn is the place of depends-on of the dependency that bears a name in the
-// tree of charts. Where several do, it is that of the file alone.
+// dependsOn returns the position of depends-on of the dependency with a name in the tree of
+// charts. If there are several, it is only the file.
 func (f *chartFiles) dependsOn(title string) position {
 	var found []position
 	for _, e := range f.dependencies() {
@@ -182,8 +183,8 @@ func (f *chartFiles) dependsOn(title string) position {
 	return found[0]
 }
 
-// match finds which folder each chart of a loaded tree was read from, by the
-// files that it has kept: those are the same in the copies that aliases make.
+// match finds the files that each chart of a loaded tree was read from. It identifies
+// charts by their raw files, which are the same in the copies that aliases create.
 func (f *chartFiles) match(c *chart.Chart, found map[*chart.File]*chartFiles) {
 	if len(c.Raw) > 0 {
 		found[c.Raw[0]] = f
@@ -199,7 +200,7 @@ func (f *chartFiles) match(c *chart.Chart, found map[*chart.File]*chartFiles) {
 	}
 }
 
-// holds reports whether the chart was read from the folder.
+// holds reports whether the chart was read from these files.
 func (f *chartFiles) holds(c *chart.Chart) bool {
 	for key, want := range map[string]string{"name": c.Name(), "version": c.Metadata.Version} {
 		if have := yamledit.Lookup(f.definition(chartutil.ChartfileName), key); have == nil || have.Value != want {

@@ -8,48 +8,48 @@ import (
 	"helm.sh/helm/v3/pkg/lint/support"
 )
 
-// Chart is one chart with what was found in it.
+// Chart is a chart with the findings about it.
 type Chart struct {
-	// Path is the chart's folder or archive, as it was given.
+	// Path is the chart's directory or archive, as the user gave it.
 	Path string
-	// Findings are Helm's, and then the others by file and line.
+	// Findings are the findings of Helm's rules, and then the others by file and line.
 	Findings []Finding
-	// Err says why the chart could not be checked.
+	// Err is the reason why the chart could not be checked.
 	Err error
 
 	messages []support.Message
 }
 
-// Add adds a finding, and the message that Helm's result has for it.
+// Add adds a finding, and the corresponding message in Helm's result.
 func (c *Chart) Add(f Finding, m support.Message) {
 	c.Findings, c.messages = append(c.Findings, f), append(c.messages, m)
 }
 
-// Finding is one thing that a rule has found in a chart.
+// Finding is one problem that a rule has found in a chart.
 type Finding struct {
-	// Rule is the rule's name (docs/lint.md); what Helm's rules find has one that
-	// begins with "helm/".
+	// Rule is the name of the rule (docs/lint.md). The names of Helm's rules begin with
+	// "helm/".
 	Rule string `json:"rule"`
 	// Severity is "error", "warning" or "info".
 	Severity string `json:"severity"`
-	// File is the path of the file in the chart, with slashes; empty if it is
-	// about the chart as a whole.
+	// File is the path of the file in the chart, with slashes. It is empty if the finding
+	// is about the chart as a whole.
 	File string `json:"file,omitempty"`
-	// Line and Column count from 1; 0 if the exact place is not known.
+	// Line and Column count from 1. They are 0 if the exact position is unknown.
 	Line   int `json:"line,omitempty"`
 	Column int `json:"column,omitempty"`
-	// Message says what is wrong, and Help what to do about it.
+	// Message says what is wrong, and Help how to correct it.
 	Message string `json:"message"`
 	Help    string `json:"help,omitempty"`
 }
 
 // Rule is a lint rule.
 type Rule struct {
-	// Name is what findings name it by.
+	// Name is the name of the rule in findings.
 	Name string
-	// Severity is "error", "warning" or "info". Some findings are less bad.
+	// Severity is "error", "warning" or "info". Some findings are less severe.
 	Severity string
-	// Summary says what the rule finds, and Help what to do about it.
+	// Summary says what the rule finds, and Help how to correct it.
 	Summary, Help string
 }
 
@@ -65,8 +65,7 @@ func (c *Chart) DeleteFunc(del func(Finding) bool) {
 	c.messages, c.Findings = messages, findings
 }
 
-// Result gives the findings as Helm's LintResult. If strict, warnings count as
-// errors.
+// Result returns the findings as Helm's LintResult. If strict, warnings count as errors.
 func (c *Chart) Result(strict bool) *helmaction.LintResult {
 	if c.Err != nil {
 		return &helmaction.LintResult{Errors: []error{c.Err}}

@@ -1,8 +1,8 @@
 // Copyright The Ordered Helm Authors
 // SPDX-License-Identifier: Apache-2.0
 
-// Package lintview writes what lint has found in charts for other programs
-// (docs/lint.md, "For other programs").
+// Package lintview writes the findings of lint for other programs (docs/lint.md, "For other
+// programs").
 package lintview
 
 import (
@@ -10,7 +10,7 @@ import (
 	"io"
 )
 
-// jsonReport is the schema of JSON.
+// jsonReport is the JSON form of the findings.
 type jsonReport struct {
 	Charts []jsonChart `json:"charts"`
 }
@@ -18,7 +18,7 @@ type jsonReport struct {
 type jsonChart struct {
 	Path     string    `json:"path"`
 	Findings []Finding `json:"findings"`
-	// Error says why the chart could not be checked.
+	// Error is the reason why the chart could not be checked.
 	Error string `json:"error,omitempty"`
 }
 

@@ -11,7 +11,7 @@ import (
 	"slices"
 )
 
-// What is used of SARIF 2.1.0, an OASIS standard.
+// The subset of SARIF 2.1.0, an OASIS standard, that is used here.
 type (
 	sarifLog struct {
 		Schema  string     `json:"$schema"`
@@ -76,7 +76,7 @@ type (
 	}
 )
 
-// helmRules are names for what Helm's own rules find.
+// helmRules returns the names for the findings of Helm's own rules.
 func helmRules() []Rule {
 	return []Rule{
 		{Name: "helm/chartfile", Severity: "error", Summary: "Helm's own rules for Chart.yaml"},
@@ -86,8 +86,8 @@ func helmRules() []Rule {
 	}
 }
 
-// SARIF writes the findings in the Static Analysis Results Interchange Format,
-// version 2.1.0. The rules are those that Helm does not have, the version is that of the
+// SARIF writes the findings in the Static Analysis Results Interchange Format, version
+// 2.1.0. Rules are the rules that Helm does not have. Version is the version of this
 // program.
 func SARIF(out io.Writer, charts []*Chart, rules []Rule, version string) error {
 	rules = slices.Concat(rules, helmRules())
@@ -99,7 +99,7 @@ func SARIF(out io.Writer, charts []*Chart, rules []Rule, version string) error {
 		Results:    []sarifResult{},
 	}
 	invocation := sarifInvocation{ExecutionSuccessful: true}
-	seen := map[found]bool{} // a chart inside may have been checked by itself, too
+	seen := map[found]bool{} // a subchart may also have been checked separately
 	for _, c := range charts {
 		if c.Err != nil {
 			invocation.ExecutionSuccessful = false
@@ -146,7 +146,7 @@ func resultOf(rules []Rule, chart string, f Finding) sarifResult {
 	}
 }
 
-// found is the same for what is found twice.
+// found identifies a finding, to remove duplicates.
 type found struct {
 	rule, uri, message string
 	region             sarifRegion
@@ -161,7 +161,7 @@ func keyOf(r sarifResult) found {
 	return key
 }
 
-// levelOf is the word of SARIF for a severity.
+// levelOf returns the SARIF level for a severity.
 func levelOf(severity string) string {
 	switch severity {
 	case "error", "warning":
@@ -170,8 +170,8 @@ func levelOf(severity string) string {
 	return "note"
 }
 
-// uriOf names a file of a chart for one who is in the folder that the chart's path
-// starts from.
+// uriOf returns the URI of a file of a chart. It is relative to the same directory as the
+// chart's path.
 func uriOf(chart, file string) string {
 	u := url.URL{Path: path.Join(filepath.ToSlash(chart), file)}
 	if filepath.IsAbs(chart) {

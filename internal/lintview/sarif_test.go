@@ -13,7 +13,7 @@ import (
 	"github.com/ordered-helm/helm/internal/lintview"
 )
 
-// log is what a reader of SARIF looks at.
+// log is the part of SARIF that the tests read.
 type log struct {
 	Version string
 	Runs    []struct {
@@ -51,7 +51,7 @@ func TestSARIF(t *testing.T) {
 			{Rule: "helm/chartfile", Severity: "info", File: "Chart.yaml", Message: "icon"}, finding, inside,
 			{Rule: "unmeetable-need", Severity: "error", File: "templates/b.yaml", Message: "n"},
 		}},
-		{Path: "my shop/charts/db", Findings: []lintview.Finding{finding}}, // the same once more
+		{Path: "my shop/charts/db", Findings: []lintview.Finding{finding}}, // a duplicate
 		{Path: "/abs", Findings: []lintview.Finding{{Rule: "helm/dependencies", Severity: "error", Message: "d"}}},
 		{Path: "nowhere", Err: errors.New("not there")},
 	}

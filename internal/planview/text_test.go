@@ -76,7 +76,8 @@ func TestTextReportsAFailingWriter(t *testing.T) {
 	}
 }
 
-// TestLongErrorsKeepTheirEnd shortens what a server says where it is longest.
+// TestLongErrorsKeepTheirEnd checks that the middle of a long error of the server is
+// removed.
 func TestLongErrorsKeepTheirEnd(t *testing.T) {
 	p := &preview.Preview{Nodes: []preview.Node{{Node: "shop", Objects: []preview.Object{
 		{Action: preview.Fail, Kind: "Job", Name: "j", Error: "Job is invalid: " + strings.Repeat("ü", 5000) + ": field is immutable"},

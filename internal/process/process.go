@@ -12,8 +12,8 @@ type Process struct {
 	// Host is the hostname of the machine or container.
 	Host string `json:"host"`
 	PID  int    `json:"pid"`
-	// StartID distinguishes the process from all others with the same number, at any time
-	// and on any machine. It is empty if the platform does not support that.
+	// StartID distinguishes the process from all others with the same process ID, at any
+	// time and on any machine. It is empty if the platform does not support it.
 	StartID string `json:"birth,omitempty"`
 }
 
@@ -26,6 +26,6 @@ func Current() Process {
 	return Process{Host: host, PID: os.Getpid(), StartID: startID(os.Getpid())}
 }
 
-// HasExited reports whether the process has exited for certain. It is false if the
-// process is on another machine or cannot be seen from here.
+// HasExited reports whether the process has certainly exited. It returns false if the
+// process is on another machine or is not visible from here.
 func (p Process) HasExited() bool { return p.StartID != "" && p.PID > 0 && hasExited(p) }

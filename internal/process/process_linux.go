@@ -13,7 +13,7 @@ import (
 	"golang.org/x/sys/unix"
 )
 
-// Files that identify the boot of the machine and the namespace of process numbers.
+// Files that identify the boot of the machine and the PID namespace.
 const (
 	bootIDFile       = "/proc/sys/kernel/random/boot_id"
 	pidNamespaceFile = "/proc/self/ns/pid"
@@ -35,8 +35,8 @@ func startID(pid int) string {
 	return namespace + "/" + state[startTimeIndex]
 }
 
-// pidNamespaceID identifies the boot and the PID namespace, within which process numbers
-// are unique at a time. It is empty if unknown.
+// pidNamespaceID identifies the boot and the PID namespace, in which no two processes have
+// the same ID at the same time. It is empty if unknown.
 func pidNamespaceID() string {
 	boot, err := os.ReadFile(bootIDFile)
 	if err != nil {
@@ -55,7 +55,7 @@ func readStat(pid int) ([]string, error) {
 	if err != nil {
 		return nil, err
 	}
-	fields := strings.Fields(string(data[bytes.LastIndexByte(data, ')')+1:])) // a name may have spaces and parentheses
+	fields := strings.Fields(string(data[bytes.LastIndexByte(data, ')')+1:])) // a name may contain spaces and parentheses
 	if len(fields) <= startTimeIndex {
 		return nil, fmt.Errorf("/proc/%[2]d/stat has only %[1]d fields", len(fields), pid)
 	}
@@ -72,7 +72,7 @@ func hasExited(p Process) bool {
 	}
 	fields, err := readStat(p.PID)
 	if err != nil {
-		return false // it may not be visible
+		return false // it may exist but not be visible
 	}
 	dead := fields[stateIndex] == "Z" || fields[stateIndex] == "X"
 	return dead || namespace+"/"+fields[startTimeIndex] != p.StartID

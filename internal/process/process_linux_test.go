@@ -13,7 +13,7 @@ import (
 	"golang.org/x/sys/unix"
 )
 
-// started starts a process that waits for its input, and returns it as a holder.
+// started starts a process that waits for its input, and returns its Process.
 func started(t *testing.T) (*exec.Cmd, Process) {
 	t.Helper()
 	cmd := exec.CommandContext(t.Context(), "cat")

@@ -11,11 +11,11 @@ import (
 	"github.com/ordered-helm/helm/internal/timeline"
 )
 
-// counts is how far the nodes of an operation have come.
+// counts is the progress of an operation, in numbers of nodes.
 type counts struct {
 	all, done, running, failed, waiting int
-	// doneAs is what is said of those that are done, runAs of those that have begun,
-	// waitAs of those that have not.
+	// doneAs is the word for finished nodes, runAs for nodes that have started, and waitAs
+	// for nodes that have not started.
 	doneAs, runAs, waitAs string
 }
 
@@ -33,7 +33,7 @@ func newCounts(o *timeline.Operation) counts {
 			continue
 		}
 		if n.State == timeline.Waiting && kind == timeline.Remove && !o.End.IsZero() && o.Err == nil {
-			continue // there was nothing of it
+			continue // the node had nothing to delete
 		}
 		c.all++
 		switch n.State {
@@ -50,7 +50,8 @@ func newCounts(o *timeline.Operation) counts {
 	return c
 }
 
-// text is "4 of 12 nodes ready, 2 running, 6 waiting"; empty without nodes.
+// text returns a text such as "4 of 12 nodes ready, 2 running, 6 waiting". It is empty if
+// there are no nodes.
 func (c counts) text() string {
 	if c.all == 0 {
 		return ""
@@ -67,7 +68,7 @@ func (c counts) text() string {
 	return strings.Join(parts, ", ")
 }
 
-// chartCounts is what one line says of several nodes.
+// chartCounts is the progress of a chart, for a single line.
 type chartCounts struct {
 	all, done, waiting int
 	doneAs             string

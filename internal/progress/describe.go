@@ -11,11 +11,11 @@ import (
 	"github.com/ordered-helm/helm/internal/event"
 )
 
-// describe puts an event into words: what it is about, what happened to it, and
-// why. Of some events there is nothing to tell.
+// describe returns the text for an event: what it is about, what happened, and why. It
+// returns "" for events that this display omits.
 func describe(e event.Event) string {
 	switch e.Type {
-	case event.Started, event.HookLog: // of these, only other displays tell
+	case event.Started, event.HookLog: // only other displays show these
 		return ""
 	case event.Finished:
 		return finished(e)
@@ -50,8 +50,8 @@ func describe(e event.Event) string {
 	return oneLine(text)
 }
 
-// finished is said of an operation that did something in order. That one failed is
-// told, at more length, by whoever asked for it.
+// finished returns the text about an ordered operation that has succeeded. The caller of
+// the operation reports a failure, with more details.
 func finished(e event.Event) string {
 	if e.Err != nil || !e.Operation.Ordered {
 		return ""
@@ -59,7 +59,7 @@ func finished(e event.Event) string {
 	return e.Operation.Name + " of release " + e.Operation.Release + " finished"
 }
 
-// isSelfContained tells whether the message of an event says what happened.
+// isSelfContained reports whether the message of an event already says what happened.
 func isSelfContained(t event.Type) bool {
 	switch t {
 	case event.ResourceChanged, event.Waiting, event.Planned, event.Removing:
@@ -68,7 +68,7 @@ func isSelfContained(t event.Type) bool {
 	return false
 }
 
-// verb is what happened, as the end of a sentence.
+// verb returns what happened, as the end of a sentence.
 func verb(e event.Event) string {
 	switch e.Type {
 	case event.NodeStarted, event.HookStarted:
@@ -109,15 +109,15 @@ func messageAndError(e event.Event) string {
 	}
 }
 
-// oneLine folds line breaks and other control characters, which come from the
-// cluster and must not move the cursor of a terminal, into single spaces.
+// oneLine replaces line breaks and other control characters with single spaces. Texts from
+// the cluster must not move the cursor of a terminal.
 func oneLine(s string) string {
 	return strings.Join(strings.FieldsFunc(s, func(r rune) bool {
 		return unicode.IsSpace(r) || unicode.IsControl(r)
 	}), " ")
 }
 
-// cut shortens a line that would fill the screen.
+// cut shortens a very long line.
 func cut(line string) string {
 	const most = 1000 // characters
 	if utf8.RuneCountInString(line) <= most {

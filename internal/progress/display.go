@@ -1,8 +1,8 @@
 // Copyright The Ordered Helm Authors
 // SPDX-License-Identifier: Apache-2.0
 
-// Package progress shows people, and programs, what an operation does while it does
-// it (docs/reference.md, "Progress").
+// Package progress shows the progress of an operation to users and to programs
+// (docs/reference.md, "Progress").
 package progress
 
 import (
@@ -22,19 +22,19 @@ import (
 type Mode string
 
 const (
-	// Auto is TTY on a terminal that can redraw, and Plain elsewhere.
+	// Auto is TTY on a terminal that can redraw lines, and otherwise Plain.
 	Auto Mode = "auto"
 	// TTY redraws a view on a terminal.
 	TTY Mode = "tty"
-	// Plain prints a line an event.
+	// Plain prints one line for each event.
 	Plain Mode = "plain"
-	// JSON prints an object a line, for programs.
+	// JSON prints one JSON object for each event, each on its own line, for programs.
 	JSON Mode = "json"
-	// None shows warnings alone.
+	// None prints only warnings.
 	None Mode = "none"
 )
 
-// Modes are all modes.
+// Modes returns all modes.
 func Modes() []Mode { return []Mode{Auto, TTY, Plain, JSON, None} }
 
 // ParseMode reads a mode.
@@ -49,30 +49,30 @@ func ParseMode(text string) (Mode, error) {
 	return "", fmt.Errorf("invalid value %q: must be one of %s", text, strings.Join(names, ", "))
 }
 
-// Display shows the progress of one operation. Event is safe for concurrent use and
-// never waits for a terminal.
+// Display shows the progress of one operation. Event is safe for concurrent use and never
+// blocks on a terminal.
 type Display interface {
 	Event(e event.Event)
-	// OutputAbove is where others write while the display is open, so that they do not
-	// write into it. It passes on what it gets once the display is closed.
+	// OutputAbove returns a writer for other output while the display is open, so that the
+	// output does not corrupt the display. After the display is closed, it writes directly.
 	OutputAbove() io.Writer
-	// Close ends the display. Nothing of it goes on after that.
+	// Close ends the display and waits until it has stopped.
 	Close()
 }
 
-// Options say what is shown and where.
+// Options configure a display.
 type Options struct {
-	// Mode is not Auto.
+	// Mode is the mode. It must not be Auto.
 	Mode Mode
-	// Out is where it is shown.
+	// Out receives the output.
 	Out io.Writer
-	// Terminal is Out for TTY.
+	// Terminal is Out in the mode TTY.
 	Terminal *os.File
-	// Env is how to look up an environment variable.
+	// Env returns the value of an environment variable.
 	Env func(string) string
 }
 
-// New returns a display. Nothing is shown before the first event.
+// New returns a display. It shows nothing before the first event.
 func New(o Options) Display {
 	start := time.Now()
 	switch o.Mode {
@@ -86,8 +86,8 @@ func New(o Options) Display {
 	return newPlainPrinter(o.Out, start)
 }
 
-// Resolve says what a mode means for standard error. A view that was asked for by
-// name and cannot be drawn is an error.
+// Resolve returns the mode to use for standard error. It returns an error if the mode is
+// TTY and the terminal cannot redraw lines.
 func Resolve(mode Mode, stderr *os.File, env func(string) string) (Mode, error) {
 	terminal := stderr != nil && term.IsTerminal(stderr.Fd())
 	dumb := env("TERM") == "" || env("TERM") == "dumb"
@@ -104,7 +104,7 @@ func Resolve(mode Mode, stderr *os.File, env func(string) string) (Mode, error) 
 	return Plain, nil
 }
 
-// silent shows warnings alone.
+// silent prints only warnings.
 type silent struct{ *plainPrinter }
 
 func (s *silent) Event(e event.Event) { s.Warning(e) }

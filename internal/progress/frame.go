@@ -11,44 +11,45 @@ import (
 	"github.com/ordered-helm/helm/internal/timeline"
 )
 
-// screen is what a frame is drawn for.
+// screen is the screen that a frame is drawn for.
 type screen struct {
 	theme
 	width, height int
 	now           time.Time
-	// turn counts the frames.
+	// turn is the number of the frame.
 	turn int
 }
 
-// rank says how much a line is worth where there is no space for all.
+// rank is the priority of a line if there is no space for all lines. Lower ranks are more
+// important.
 type rank int
 
 const (
 	always rank = iota
-	// running are nodes and hooks that run or have failed, with their charts.
+	// running is for nodes and hooks that run or have failed, with their charts.
 	running
-	// why is what the first resources of them wait for.
+	// why is for the first resources that these wait for.
 	why
-	// further is more of that, and logs.
+	// further is for further such resources, and logs.
 	further
-	// coming is what has not begun.
+	// coming is for nodes that have not started.
 	coming
-	// over is what has ended.
+	// over is for nodes and hooks that have finished.
 	over
 	ranks
 )
 
-// line is one line of a frame. It is only drawn where there is space for it: its left
-// part is cut off where the right one begins.
+// line is one line of a frame. It is rendered only if there is space for it. Its left part
+// is cut off where the right part begins.
 type line struct {
 	rank        rank
 	left, right func() string
-	// more is how many lines it stands for beside itself.
+	// more is the number of further lines that it stands for.
 	more int
 }
 
-// frame draws the operations that go on, the outermost first, in as many lines as
-// there is height for.
+// frame draws the running operations, the outermost first, in at most as many lines as the
+// screen has.
 func (s screen) frame(t *timeline.Timeline) []string {
 	var lines []line
 	for _, o := range t.Operations {
@@ -60,13 +61,13 @@ func (s screen) frame(t *timeline.Timeline) []string {
 	return s.fit(lines)
 }
 
-// fit leaves out the lines that are worth least, and says how many.
+// fit removes the lines with the lowest priority, and adds the number of removed lines.
 func (s screen) fit(lines []line) []string {
 	height := max(s.height, 1)
 	most := ranks
 	if len(lines) > height {
 		if height > 1 {
-			height-- // for saying so
+			height-- // for the number of removed lines
 		}
 		kept := 0
 		for most = 0; most < ranks && kept <= height; most++ {
@@ -76,7 +77,7 @@ func (s screen) fit(lines []line) []string {
 				}
 			}
 		}
-		most-- // of this one there is space for some
+		most-- // there is space for some lines of this rank
 	}
 	space := height
 	for _, l := range lines {
@@ -111,7 +112,7 @@ func (s screen) draw(l line) string {
 	return s.row(s.width, l.left(), right)
 }
 
-// fixedText is a text that is there already.
+// fixedText returns a function that returns a text.
 func fixedText(text string) func() string { return func() string { return text } }
 
 func (s screen) operation(o *timeline.Operation) []line {

@@ -11,7 +11,7 @@ import (
 	"github.com/ordered-helm/helm/internal/timeline"
 )
 
-// charts shows the nodes under their charts. What is over is one line a chart.
+// charts shows the nodes under their charts. A chart that has finished takes a single line.
 func (s screen) charts(o *timeline.Operation) []line {
 	var lines []line
 	nodes := map[string][]*timeline.Span{}
@@ -33,7 +33,7 @@ func (s screen) charts(o *timeline.Operation) []line {
 	met := newFinishedDependencies(o)
 	shown := 0
 	for i, path := range paths {
-		if shown > s.height { // there is no space for more, and there may be thousands
+		if shown > s.height { // there is no space for more, and there could be thousands
 			return append(lines, line{rank: over, left: fixedText(""), more: len(paths) - i - 1})
 		}
 		for _, l := range s.chart(path, nodes[path], met) {
@@ -45,10 +45,10 @@ func (s screen) charts(o *timeline.Operation) []line {
 	return lines
 }
 
-// finishedDependencies knows what need not be waited for any more.
+// finishedDependencies records which dependencies have finished.
 type finishedDependencies struct {
 	nodes map[string]bool
-	// open are the charts of which something has not come to its end.
+	// open are the charts that have unfinished nodes.
 	open map[string]bool
 }
 
@@ -68,13 +68,13 @@ func newFinishedDependencies(o *timeline.Operation) finishedDependencies {
 	return m
 }
 
-// removes reports whether an operation has come to deleting what is gone.
+// removes reports whether an operation has begun to delete resources.
 func removes(o *timeline.Operation) bool {
 	return slices.ContainsFunc(o.Spans, func(n *timeline.Span) bool { return n.Kind == timeline.Remove })
 }
 
-// chart shows the nodes of one chart, which is named by its last name, as deep as it
-// is in the tree.
+// chart shows the nodes of one chart under the last part of its path, indented by its depth
+// in the tree.
 func (s screen) chart(path string, nodes []*timeline.Span, m finishedDependencies) []line {
 	depth := strings.Count(path, "/")
 	indent := strings.Repeat("  ", 1+min(depth, s.width/16))
@@ -118,14 +118,14 @@ func (s screen) chart(path string, nodes []*timeline.Span, m finishedDependencie
 	return lines
 }
 
-// maxWaitingNodes is how many nodes of a chart are shown that have not begun; maxReasons
-// is how many resources of a node are.
+// maxWaitingNodes limits the nodes of a chart that have not started. maxReasons limits the
+// resources of a node.
 const (
-	maxWaitingNodes  = 3
-	maxReasons = 5
+	maxWaitingNodes = 3
+	maxReasons      = 5
 )
 
-// label names a node within its chart.
+// label returns the name of a node within its chart.
 func label(n *timeline.Span) string {
 	if text := n.Label(); text != "" {
 		return oneLine(text)
@@ -133,7 +133,7 @@ func label(n *timeline.Span) string {
 	return "unlayered resources"
 }
 
-// after says what a node that has not begun waits for, as the end of a line.
+// after returns the end of the line for a node that has not started: what it waits for.
 func (s screen) after(n *timeline.Span, m finishedDependencies) string {
 	var names []string
 	for _, id := range n.Needs {

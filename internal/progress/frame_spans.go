@@ -11,7 +11,8 @@ import (
 	"github.com/ordered-helm/helm/internal/timeline"
 )
 
-// hooks shows those of each event: one line for what is over, and those that run.
+// hooks shows the hooks of each event: one line for those that have finished, and the
+// others individually.
 func (s screen) hooks(o *timeline.Operation) []line {
 	var lines []line
 	var events []string
@@ -61,7 +62,7 @@ func (s screen) hook(h *timeline.Span) []line {
 	return lines
 }
 
-// node shows one that runs or has failed, with what it waits for.
+// node shows a node that runs or has failed, with the resources that it waits for.
 func (s screen) node(n *timeline.Span, indent string) []line {
 	title := func() string {
 		doing := ""
@@ -77,7 +78,7 @@ func (s screen) node(n *timeline.Span, indent string) []line {
 	return append(lines, s.resources(n, indent+"    ")...)
 }
 
-// resources shows those that are waited for, and why they are.
+// resources shows the resources that are not ready yet, and why.
 func (s screen) resources(n *timeline.Span, indent string) []line {
 	var lines []line
 	open := 0
@@ -108,7 +109,7 @@ func (s screen) resources(n *timeline.Span, indent string) []line {
 	return lines
 }
 
-// reason says how a resource stands.
+// reason describes the state of a resource.
 func (s screen) reason(res *timeline.Resource) string {
 	text := oneLine(res.Name)
 	if res.Namespace != "" {
@@ -121,7 +122,7 @@ func (s screen) reason(res *timeline.Resource) string {
 	return text + " " + s.faint(oneLine(reason))
 }
 
-// waits shows what is waited for all together.
+// waits shows the waits for all resources together.
 func (s screen) waits(o *timeline.Operation) []line {
 	var lines []line
 	for _, w := range o.Spans {
@@ -145,7 +146,7 @@ func (s screen) waits(o *timeline.Operation) []line {
 	return lines
 }
 
-// mark is the sign of how a span stands.
+// mark returns the symbol for the state of a span.
 func (s screen) mark(n *timeline.Span) string {
 	switch n.State {
 	case timeline.Done:
@@ -158,7 +159,7 @@ func (s screen) mark(n *timeline.Span) string {
 	return s.busy(s.running)
 }
 
-// took is how long a span took: as long as it runs in whole seconds.
+// took returns how long a span took. While the span is running, it is in whole seconds.
 func (s screen) took(n *timeline.Span) func() string {
 	return func() string {
 		if n.State == timeline.Running {

@@ -23,7 +23,7 @@ func at(seconds float64) time.Time {
 	return began.Add(time.Duration(seconds * float64(time.Second)))
 }
 
-// told records events at their times.
+// told returns a recorder with events.
 func told(events ...event.Event) *timeline.Recorder {
 	r := new(timeline.Recorder)
 	for _, e := range events {
@@ -32,7 +32,8 @@ func told(events ...event.Event) *timeline.Recorder {
 	return r
 }
 
-// shop is an installation on its way: a chart with three subcharts after 20 seconds.
+// shop returns the events of an installation of a chart with three subcharts during the
+// first 20 seconds.
 func shop() []event.Event {
 	operation := &event.Operation{Name: "install", Release: "shop", Namespace: "default", Revision: 1, Ordered: true, Deadline: at(300)}
 	return []event.Event{
@@ -67,10 +68,10 @@ func shop() []event.Event {
 	}
 }
 
-// hooks are the events of the same until its hooks run.
+// hooks returns the events of the same installation until its hooks run.
 func hooks() []event.Event { return shop()[:6] }
 
-// failing is the same when a node has failed.
+// failing returns the events of the same installation if a node has failed.
 func failing() []event.Event {
 	err := errors.New("StatefulSet/rabbit was not ready within 60s")
 	return append(shop(),
@@ -80,14 +81,14 @@ func failing() []event.Event {
 	)
 }
 
-// ended is the same when it has come to its end.
+// ended returns the events of the same installation after it has finished.
 func ended() []event.Event {
 	err := errors.New("StatefulSet/rabbit was not ready within 60s")
 	return append(failing(),
 		event.Event{Time: at(21), Type: event.Finished, Operation: new(event.Operation), Err: err})
 }
 
-// complete is one that went well.
+// complete returns the events of a successful installation.
 func complete() []event.Event {
 	return append(shop(),
 		event.Event{Time: at(10), Type: event.NodeReady, Node: "shop/db:engine"},
@@ -103,7 +104,7 @@ func complete() []event.Event {
 		event.Event{Time: at(20), Type: event.Finished, Operation: new(event.Operation)})
 }
 
-// unordered waits for everything at once.
+// unordered returns the events of an operation that waits for all resources together.
 func unordered() []event.Event {
 	return []event.Event{
 		{Time: at(0), Type: event.Started, Operation: &event.Operation{Name: "upgrade", Release: "shop", Namespace: "default", Revision: 7}},
@@ -113,7 +114,7 @@ func unordered() []event.Event {
 	}
 }
 
-// removing is an uninstallation in reverse order.
+// removing returns the events of an uninstall in reverse order.
 func removing() []event.Event {
 	return []event.Event{
 		{Time: at(0), Type: event.Started, Operation: &event.Operation{Name: "uninstall", Release: "shop", Namespace: "default", Revision: 7, Ordered: true}},
@@ -183,7 +184,8 @@ func TestSummary(t *testing.T) {
 	}
 }
 
-// many is an installation of many nodes, which are all ready or run.
+// many returns the events of an installation of many nodes, which are either all ready or
+// all running.
 func many(n int, ready bool) []event.Event {
 	var nodes []event.PlannedNode
 	for i := range n {
@@ -203,8 +205,8 @@ func many(n int, ready bool) []event.Event {
 	return events
 }
 
-// TestFrameOfAnything draws what comes of any events on any screen: it is never
-// larger than that.
+// TestFrameOfAnything draws frames for various events on various screens, and checks that
+// no frame is larger than the screen.
 func TestFrameOfAnything(t *testing.T) {
 	scripts := map[string][]event.Event{
 		"nothing": nil, "5,000 nodes": many(5000, false), "on its way": shop(), "failing": failing(), "removing": removing(),
@@ -234,7 +236,7 @@ func TestFrameOfAnything(t *testing.T) {
 	}
 }
 
-// fits checks that lines are within a screen and cannot move its cursor.
+// fits checks that lines fit into a screen and cannot move its cursor.
 func fits(t *testing.T, lines []string, width, height int) {
 	t.Helper()
 	if len(lines) > max(height, 1) {
@@ -253,13 +255,13 @@ func fits(t *testing.T, lines []string, width, height int) {
 	}
 }
 
-// checkGolden compares lines with those that are in the golden file of a test.
+// checkGolden compares lines with the golden file of a test.
 func checkGolden(t *testing.T, name string, lines []string) {
 	t.Helper()
 	golden.Assert(t, strings.Join(lines, "\n")+"\n", strings.NewReplacer(" ", "-", ",", "").Replace(name)+".txt")
 }
 
-// BenchmarkFrame draws a frame of 5,000 nodes that all run.
+// BenchmarkFrame draws a frame of 5,000 running nodes.
 func BenchmarkFrame(b *testing.B) {
 	r := told(many(5000, false)...)
 	s := screen{theme: newTheme(true, true), width: 120, height: 40, now: at(20)}

@@ -13,14 +13,14 @@ import (
 	"github.com/ordered-helm/helm/internal/event"
 )
 
-// jsonLines prints an object a line. Its fields are in docs/reference.md, "Progress
-// as JSON".
+// jsonLines prints one JSON object per line. docs/reference.md, "Progress as JSON",
+// describes the fields.
 type jsonLines struct {
 	mu  sync.Mutex
 	out io.Writer
-	// open are the operations that have not ended, the innermost last.
+	// open are the operations that have not finished, the innermost last.
 	open []*event.Operation
-	// began is when the first one did.
+	// began is the start of the first operation.
 	began time.Time
 }
 
@@ -90,8 +90,8 @@ func (p *jsonLines) Event(e event.Event) {
 	if e.Err != nil {
 		j.Error = e.Err.Error()
 	}
-	// A screen that cannot be written to must not fail the operation; nothing of
-	// the object can fail to be encoded.
+	// A failure to write the output must not fail the operation. Encoding the object cannot
+	// fail.
 	_ = json.NewEncoder(p.out).Encode(j)
 	if e.Type == event.Finished && len(p.open) > 0 {
 		p.open = p.open[:len(p.open)-1]

@@ -14,7 +14,8 @@ import (
 	"github.com/ordered-helm/helm/internal/event"
 )
 
-// undone is an installation that fails and is removed again, with every field.
+// undone returns the events of an installation that fails and is uninstalled again, with
+// every field.
 func undone() []event.Event {
 	failed := errors.New("Deployment/web was not ready within 5s")
 	install := &event.Operation{Name: "install", Release: "shop", Namespace: "default", Revision: 1, Ordered: true, Deadline: at(300)}

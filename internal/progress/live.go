@@ -19,31 +19,32 @@ import (
 	"github.com/ordered-helm/helm/internal/timeline"
 )
 
-// framesPerSecond is how often the view is drawn at most. While nothing happens it is
-// drawn once a second, for its clocks.
+// framesPerSecond limits how often the view is drawn. If nothing happens, it is drawn once
+// a second, to update its clocks.
 const framesPerSecond = 5
 
-// live redraws a view of an operation on a terminal, until that ends. What is said
-// meanwhile goes above it; at the end a summary takes its place.
+// live redraws a view of an operation on a terminal until the operation finishes. Other
+// output is printed above the view. At the end, a summary replaces it.
 type live struct {
 	options Options
 	theme   theme
-	// recorder is for the program alone, until that has ended.
+	// recorder is used only by the program, until that has ended.
 	recorder timeline.Recorder
-	// closed is closed when the program has given the terminal back.
+	// closed is closed when the program has released the terminal.
 	closed  chan struct{}
 	program *tea.Program
 
 	mu sync.Mutex
-	// news are the events that the recorder was not told of yet: drawing must not keep
-	// anybody waiting.
+	// news are the events that were not passed to the recorder yet, so that callers do not
+	// have to wait for drawing.
 	news []event.Event
-	// pendingOutput is what has not been written yet, and over whether it is written at once.
+	// pendingOutput is output that was not written yet. Over is whether output is written
+	// immediately.
 	pendingOutput bytes.Buffer
-	over  bool
-	// closing is whether there is nothing to draw any more.
+	over          bool
+	// closing is whether the display is being closed, so that nothing is drawn any more.
 	closing bool
-	// warned are the warnings that were written.
+	// warned are the warnings that were printed.
 	warned map[string]bool
 }
 
@@ -54,7 +55,8 @@ func newLive(o Options) *live {
 	}
 }
 
-// showsUnicode tells from the locale whether a terminal shows more than ASCII.
+// showsUnicode reports whether a terminal can show more than ASCII, according to the
+// locale.
 func showsUnicode(env func(string) string) bool {
 	for _, name := range []string{"LC_ALL", "LC_CTYPE", "LANG"} {
 		if value := env(name); value != "" {
@@ -65,7 +67,7 @@ func showsUnicode(env func(string) string) bool {
 	return false
 }
 
-// Event opens the view with the first event that there is something to see of.
+// Event handles an event. The first event that can be shown opens the view.
 func (l *live) Event(e event.Event) {
 	l.mu.Lock()
 	l.news = append(l.news, e)
@@ -86,7 +88,7 @@ func (l *live) Event(e event.Event) {
 	}
 }
 
-// open starts the program that draws. The events of an operation come one at a time.
+// open starts the program that draws the view.
 func (l *live) open() {
 	l.mu.Lock()
 	defer l.mu.Unlock()
@@ -94,8 +96,9 @@ func (l *live) open() {
 		return
 	}
 	l.closed = make(chan struct{})
-	// The terminal is not asked what it can: nobody reads its answers, which would
-	// end up at the prompt. Neither is the keyboard touched, so that ^C stays a signal.
+	// The program does not query the terminal for its features, because nothing would read
+	// the response, which would then appear at the prompt. It does not use the keyboard
+	// either, so that ^C remains a signal.
 	program := tea.NewProgram(&model{live: l},
 		tea.WithInput(nil), tea.WithOutput(l.options.Terminal), tea.WithoutSignalHandler(),
 		tea.WithFPS(framesPerSecond), tea.WithColorProfile(colorprofile.ANSI),
@@ -103,15 +106,15 @@ func (l *live) open() {
 	l.program = program
 	go func() {
 		defer close(l.closed)
-		// A terminal that cannot be drawn on must not fail the operation.
+		// A failure to draw must not fail the operation.
 		_, _ = program.Run()
 	}()
 }
 
-// OutputAbove is the display itself.
+// OutputAbove returns the display itself.
 func (l *live) OutputAbove() io.Writer { return l }
 
-// Write keeps what is to stand above the view.
+// Write stores output that will be printed above the view.
 func (l *live) Write(p []byte) (int, error) {
 	l.mu.Lock()
 	defer l.mu.Unlock()
@@ -121,7 +124,7 @@ func (l *live) Write(p []byte) (int, error) {
 	return l.pendingOutput.Write(p)
 }
 
-// catchUp tells the recorder what is new.
+// catchUp passes new events to the recorder.
 func (l *live) catchUp() {
 	l.mu.Lock()
 	news := l.news
@@ -132,7 +135,7 @@ func (l *live) catchUp() {
 	}
 }
 
-// takePendingOutput returns the whole lines that are to be written above the view.
+// takePendingOutput returns the complete lines to print above the view.
 func (l *live) takePendingOutput() string {
 	l.mu.Lock()
 	defer l.mu.Unlock()
@@ -144,7 +147,7 @@ func (l *live) takePendingOutput() string {
 	return strings.TrimSuffix(text, "\n")
 }
 
-// Close takes the view away and writes the summary.
+// Close removes the view and prints the summary.
 func (l *live) Close() {
 	l.mu.Lock()
 	l.closing = true
@@ -179,19 +182,19 @@ func (l *live) isClosing() bool {
 	return l.closing
 }
 
-// model is what the library draws.
+// model is the model of the library that draws.
 type model struct {
 	live          *live
 	width, height int
 	// narrowed is whether the terminal became narrower since the last tick.
 	narrowed bool
-	// drawn is the frame that is shown, and of what it was drawn.
+	// drawn is the current frame. Of is what it was drawn from.
 	drawn string
 	of    subject
 	turn  int
 }
 
-// subject is all that a frame depends on.
+// subject is everything that a frame depends on.
 type subject struct {
 	width, height, events int
 	second                time.Time
@@ -203,10 +206,10 @@ func next() tea.Cmd {
 	return tea.Tick(time.Second/framesPerSecond, func(time.Time) tea.Msg { return tick{} })
 }
 
-// Init asks for the first frame.
+// Init schedules the first frame.
 func (m *model) Init() tea.Cmd { return next() }
 
-// Update notes what has changed.
+// Update handles a message of the library.
 func (m *model) Update(message tea.Msg) (tea.Model, tea.Cmd) {
 	switch message := message.(type) {
 	case tea.WindowSizeMsg:
@@ -215,8 +218,9 @@ func (m *model) Update(message tea.Msg) (tea.Model, tea.Cmd) {
 	case tick:
 		text := m.live.takePendingOutput()
 		if text == "" && m.narrowed {
-			// What the terminal has wrapped may have moved the frame to its first
-			// line, and tmux keeps what is cleared from there on, frame by frame.
+			// Lines that the terminal has wrapped may have moved the frame to the first
+			// line of the terminal. From there on, tmux would keep every cleared frame in
+			// its history.
 			text = " "
 		}
 		m.narrowed = false
@@ -228,7 +232,7 @@ func (m *model) Update(message tea.Msg) (tea.Model, tea.Cmd) {
 	return m, nil
 }
 
-// View draws a frame; none at the end.
+// View draws a frame, or nothing at the end.
 func (m *model) View() tea.View {
 	view := tea.NewView("")
 	view.DisableBracketedPasteMode = true
@@ -236,15 +240,16 @@ func (m *model) View() tea.View {
 		return view
 	}
 	view.SetContent(m.frame(time.Now()))
-	// Terminals that are made narrower wrap lines, by rules of their own, and keep the
-	// cursor where its text goes. So it stays at the beginning of the frame: all below
-	// it is the frame, whatever became of its lines.
+	// When terminals become narrower, they wrap lines by different rules, and keep the
+	// cursor at its position in the text. The cursor is therefore always at the beginning
+	// of the frame, so that everything below it is the frame, however its lines were
+	// wrapped.
 	view.Cursor = tea.NewCursor(0, 0)
 	view.Cursor.Shape, view.Cursor.Blink = tea.CursorUnderline, false
 	return view
 }
 
-// frame draws a frame, or returns the one that is shown if it would be the same.
+// frame draws a frame. It returns the current frame if nothing has changed.
 func (m *model) frame(now time.Time) string {
 	m.live.catchUp()
 	of := subject{m.width, m.height, m.live.recorder.Events(), now.Truncate(time.Second)}

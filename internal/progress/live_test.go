@@ -18,12 +18,12 @@ import (
 	"github.com/ordered-helm/helm/internal/event"
 )
 
-// questions are what a terminal answers to, by what it sends as if it were typed: what
-// it is, where its cursor is, its colours, modes, keyboard and properties.
+// questions matches the control sequences that a terminal answers as if the answer were
+// typed: about its type, cursor position, colours, modes, keyboard and properties.
 var questions = regexp.MustCompile(`\x1b\[[0-9;?>=]*[cn]|\x1b\[\??[0-9;]*\$p|\x1b\[\?u|\x1b\[>[0-9]*q|\x1b\][0-9;]*\?|\x1b[P_]|\x05`)
 
-// TestTheTerminalIsAskedNothing shows an installation on a terminal that nobody
-// answers for: an answer would end up at the prompt.
+// TestTheTerminalIsAskedNothing checks that the display sends no queries to the terminal,
+// because the answers would appear at the prompt.
 func TestTheTerminalIsAskedNothing(t *testing.T) {
 	keyboard, screen, err := openTerminal(24, 80)
 	if err != nil {
@@ -85,7 +85,7 @@ func TestTheTerminalIsAskedNothing(t *testing.T) {
 	}
 }
 
-// modes are how a terminal treats what is typed.
+// modes returns the input modes of a terminal.
 func modes(t *testing.T, terminal *os.File) term.State {
 	t.Helper()
 	modes, err := term.GetState(terminal.Fd())

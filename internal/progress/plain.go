@@ -14,21 +14,22 @@ import (
 	"github.com/ordered-helm/helm/internal/event"
 )
 
-// holdDuration is how long a resource may not be ready before a line says so: most are
-// within that time, and then the line about their node is enough.
+// holdDuration is how long a resource can be unready before a line is printed about it.
+// Most resources are ready earlier, and then the line about their node is sufficient.
 const holdDuration = time.Second
 
-// plainPrinter prints one line an event, with the seconds since the operation began,
-// for logs and for terminals that cannot redraw. It is safe for concurrent use.
+// plainPrinter prints one line for each event, with the seconds since the start of the
+// operation. It is for logs and for terminals that cannot redraw lines. It is safe for
+// concurrent use.
 type plainPrinter struct {
 	start time.Time
 
 	mu sync.Mutex
 	w  io.Writer
-	// last is the last line about each subject, so that none is repeated.
+	// last is the last line about each subject, to avoid repetitions.
 	last map[string]string
-	// held are lines that are printed if nothing better is heard until they are due,
-	// in that order.
+	// held are delayed lines, in the order in which they are due. A line is printed when it
+	// is due, unless a later event replaces it.
 	held   []heldLine
 	timer  *time.Timer
 	closed bool
@@ -37,11 +38,11 @@ type plainPrinter struct {
 type heldLine struct {
 	due           time.Time
 	subject, text string
-	// waiting is whether it says that everything together is waited for.
+	// waiting is whether the line is about waiting for all resources together.
 	waiting bool
 }
 
-// NewWarnings returns a printer of warnings alone.
+// NewWarnings returns a printer of only the warnings.
 func NewWarnings(w io.Writer) interface{ Event(event.Event) } {
 	return &silent{newPlainPrinter(w, time.Now())}
 }
@@ -50,10 +51,10 @@ func newPlainPrinter(w io.Writer, start time.Time) *plainPrinter {
 	return &plainPrinter{start: start, w: w, last: make(map[string]string)}
 }
 
-// OutputAbove is where this prints.
+// OutputAbove returns the output of the printer.
 func (p *plainPrinter) OutputAbove() io.Writer { return p.w }
 
-// Close drops what is held.
+// Close discards delayed lines.
 func (p *plainPrinter) Close() {
 	p.mu.Lock()
 	defer p.mu.Unlock()
@@ -63,7 +64,7 @@ func (p *plainPrinter) Close() {
 	}
 }
 
-// Event prints an event, unless it says nothing that was not printed before.
+// Event prints an event, unless it repeats a printed line.
 func (p *plainPrinter) Event(e event.Event) {
 	if isWarning(e.Type) {
 		p.Warning(e)
@@ -76,7 +77,7 @@ func (p *plainPrinter) Event(e event.Event) {
 	switch e.Type {
 	case event.Finished:
 		p.held = nil
-	case event.HookStarted, event.Removing: // which come when the waiting is over
+	case event.HookStarted, event.Removing: // these mean that the waiting has ended
 		p.held = slices.DeleteFunc(p.held, func(h heldLine) bool { return h.waiting })
 	}
 	if text == "" {
@@ -85,14 +86,14 @@ func (p *plainPrinter) Event(e event.Event) {
 	switch e.Type {
 	case event.ResourceChanged:
 		p.changed(e, subject, text)
-	case event.Waiting: // what is waited for may be ready at once
+	case event.Waiting: // the resources may be ready immediately
 		p.hold(heldLine{due: e.Time.Add(holdDuration), subject: subject, text: text, waiting: true})
 	default:
 		p.print(e.Time, subject, text)
 	}
 }
 
-// changed prints how a resource stands, or holds that back for a while.
+// changed prints the state of a resource, or delays the line.
 func (p *plainPrinter) changed(e event.Event, subject, text string) {
 	p.held = slices.DeleteFunc(p.held, func(h heldLine) bool { return h.subject == subject })
 	_, told := p.last[subject]
@@ -112,7 +113,7 @@ func (p *plainPrinter) changed(e event.Event, subject, text string) {
 	}
 }
 
-// hold keeps a line for a while.
+// hold delays a line.
 func (p *plainPrinter) hold(h heldLine) {
 	p.held = append(p.held, h)
 	if p.timer == nil {
@@ -135,8 +136,8 @@ func (p *plainPrinter) release() {
 	}
 }
 
-// Warning prints an event that is a warning and leaves out any other. A warning
-// is printed once, and how the cluster can be observed whenever that changes.
+// Warning prints an event if it is a warning. It prints each warning once. For the way in
+// which the cluster is observed, it prints every change.
 func (p *plainPrinter) Warning(e event.Event) {
 	text := "WARNING: " + oneLine(messageAndError(e))
 	p.mu.Lock()
@@ -153,14 +154,14 @@ func isWarning(t event.Type) bool {
 	return t == event.Warning || t == event.Observing
 }
 
-// print writes a line with the time since the operation began: an event without a
-// time is as old as that.
+// print writes a line that begins with the time since the start of the operation. An event
+// without a time has the time 0.
 func (p *plainPrinter) print(at time.Time, subject, text string) {
 	p.write(subject, text, fmt.Sprintf("%7.1fs  %s", max(at.Sub(p.start), 0).Seconds(), text))
 }
 
-// write writes a line unless the one before about the same subject said the same. A
-// screen that cannot be written to must not fail the operation.
+// write writes a line, unless the previous line about the same subject was the same. A
+// failure to write must not fail the operation.
 func (p *plainPrinter) write(subject, text, line string) {
 	if p.last[subject] == text {
 		return

@@ -131,8 +131,8 @@ func TestWarningShowsNothingElse(t *testing.T) {
 	}
 }
 
-// TestResourcesThatGetReadySoonAreNoNews holds back what is most probably over by the
-// time that somebody has read it.
+// TestResourcesThatGetReadySoonAreNoNews checks that lines are delayed that would probably
+// be outdated before somebody reads them.
 func TestResourcesThatGetReadySoonAreNoNews(t *testing.T) {
 	changed := func(after time.Duration, resource, state, why string) (time.Duration, event.Event) {
 		return after, event.Event{Type: event.ResourceChanged, Node: "shop", Resource: resource, State: state, Message: state + why}

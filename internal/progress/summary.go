@@ -13,11 +13,11 @@ import (
 	"github.com/ordered-helm/helm/internal/timeline"
 )
 
-// maxSummaryRows is how many nodes and hooks a summary names.
+// maxSummaryRows limits the nodes and hooks in a summary.
 const maxSummaryRows = 20
 
-// summary says what the operations did, when they have ended: how long each node and
-// hook took, and which decided how long it all took.
+// summary describes finished operations: how long each node and hook took, and which are on
+// the critical path.
 func summary(th theme, t *timeline.Timeline, width int) []string {
 	var lines []string
 	for _, o := range t.Operations {
@@ -52,8 +52,8 @@ func summaryOf(th theme, o *timeline.Operation, width int) []string {
 	return lines
 }
 
-// shownInSummary picks what failed, what is critical, and what took longest, in the
-// order in which they began.
+// shownInSummary selects failed spans, spans on the critical path, and the longest spans,
+// in the order of their start.
 func shownInSummary(began []*timeline.Span) []*timeline.Span {
 	worth := func(s *timeline.Span) int {
 		switch {

@@ -10,9 +10,8 @@ import (
 	"golang.org/x/sys/unix"
 )
 
-// openTerminal opens a pseudo-terminal of the given size. What is typed is
-// written to the keyboard, and what is shown is read from it; the program under
-// test has the screen.
+// openTerminal opens a pseudo-terminal with a size. A test writes input to the keyboard,
+// and reads from it what is shown. The tested program uses the screen.
 func openTerminal(rows, columns uint16) (keyboard, screen *os.File, err error) {
 	keyboard, err = os.OpenFile("/dev/ptmx", os.O_RDWR|unix.O_NOCTTY, 0)
 	if err != nil {

@@ -10,7 +10,7 @@ import (
 	"os"
 )
 
-// openTerminal is implemented on Linux only.
+// openTerminal is only implemented on Linux.
 func openTerminal(_, _ uint16) (keyboard, screen *os.File, err error) {
 	return nil, nil, errors.ErrUnsupported
 }

@@ -11,16 +11,16 @@ import (
 	"github.com/charmbracelet/x/ansi"
 )
 
-// theme is how things look.
+// theme is the appearance of the view.
 type theme struct {
 	done, failed, running, open, waiting, cut string
-	// turning are the pictures of something that moves.
+	// turning are the frames of an animation.
 	turning []string
-	// colour is whether there is any.
+	// colour is whether to use colours.
 	colour bool
 }
 
-// newTheme returns the signs that a terminal can show.
+// newTheme returns the theme for the features of a terminal.
 func newTheme(unicode, colour bool) theme {
 	if unicode {
 		return theme{
@@ -53,8 +53,9 @@ func (t theme) busy(text string) string {
 	return t.styled(ansi.NewStyle().ForegroundColor(ansi.Cyan), text)
 }
 
-// row puts a text to the left and one to the right into a line of a width. What does
-// not fit is cut off from the left one; a right one that would take much is left out.
+// row combines a text on the left and one on the right to a line with a width. It cuts off
+// the left text if there is not enough space. It omits a right text that would take too
+// much space.
 func (t theme) row(width int, left, right string) string {
 	space := width - ansi.StringWidth(right) - 1
 	if right == "" || space < 2*width/3 {
@@ -64,7 +65,7 @@ func (t theme) row(width int, left, right string) string {
 	return left + strings.Repeat(" ", width-ansi.StringWidth(left)-ansi.StringWidth(right)) + right
 }
 
-// formatDuration is a time for people: "0.4s", "12s", "3m05s".
+// formatDuration formats a duration for users: "0.4s", "12s", "3m05s".
 func formatDuration(d time.Duration) string {
 	d = max(d, 0)
 	switch {
@@ -76,7 +77,7 @@ func formatDuration(d time.Duration) string {
 	return fmt.Sprintf("%dm%02ds", int(d.Minutes()), int(d.Seconds())%60)
 }
 
-// wholeSeconds is a time in whole seconds, for what changes all the time.
+// wholeSeconds formats a duration that changes all the time, in whole seconds.
 func wholeSeconds(d time.Duration) string {
 	if d = max(d, 0); d < time.Minute {
 		return fmt.Sprintf("%ds", int(d.Seconds()))

@@ -16,7 +16,7 @@ import (
 	"github.com/ordered-helm/helm/internal/watcher"
 )
 
-// removalError turns the result of a removal into its error.
+// removalError returns the error of a removal from the results of its nodes.
 func (g *Graph) removalError(ctx context.Context, err error) error {
 	var execution *sequencer.ExecutionError
 	if !errors.As(err, &execution) {
@@ -44,7 +44,8 @@ func (g *Graph) removalError(ctx context.Context, err error) error {
 	return result
 }
 
-// notGone turns the end of the wait for a group, which began at that time, into failures.
+// notGone returns the failures of a group whose objects still existed when the wait for
+// their deletion ended. Began is the time at which the wait began.
 func notGone(err error, began time.Time) error {
 	var notReady *watcher.NotReadyError
 	if !errors.As(err, &notReady) {
@@ -77,7 +78,7 @@ func notGone(err error, began time.Time) error {
 	return failures
 }
 
-// blockerOf says what keeps an object from being gone.
+// blockerOf says what delays the deletion of an object.
 func blockerOf(report watcher.Report) string {
 	if report.Object != nil && len(report.Object.GetFinalizers()) > 0 {
 		return "the controllers of its finalizers"

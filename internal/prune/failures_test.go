@@ -20,7 +20,7 @@ import (
 	"github.com/ordered-helm/helm/internal/watcher"
 )
 
-// terminating is the report on an object that is being deleted.
+// terminating returns the report on an object that is being deleted.
 func terminating(kind, name string, finalizers ...string) watcher.Report {
 	object := &unstructured.Unstructured{Object: map[string]any{}}
 	object.SetFinalizers(finalizers)
@@ -30,7 +30,7 @@ func terminating(kind, name string, finalizers ...string) watcher.Report {
 	}
 }
 
-// TestRemovalError has the errors of deletions in reverse order.
+// TestRemovalError checks the errors of deletions in reverse order.
 func TestRemovalError(t *testing.T) {
 	top, base := &sequencer.Node{Chart: "shop", Layer: "top"}, &sequencer.Node{Chart: "shop", Layer: "base"}
 	notGoneError := func(cause error, reports ...watcher.Report) error {
@@ -40,7 +40,7 @@ func TestRemovalError(t *testing.T) {
 	tests := []struct {
 		name  string
 		err   error
-		cause error // why the operation ended; nil if it did not
+		cause error // why the operation ended; nil if it did not end
 		want  string
 		is    error
 	}{

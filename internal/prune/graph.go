@@ -1,9 +1,9 @@
 // Copyright The Ordered Helm Authors
 // SPDX-License-Identifier: Apache-2.0
 
-// Package prune deletes objects: those that a release no longer has, those that a failed
-// operation created, and those of a release that is uninstalled. Where there is an order,
-// it deletes in reverse (docs/reference.md, "Uninstall").
+// Package prune deletes objects that a release no longer has, that a failed operation
+// created, or that belong to a release that is uninstalled. If the release has an order, it
+// deletes them in reverse order (docs/reference.md, "Uninstall").
 package prune
 
 import (
@@ -32,33 +32,34 @@ import (
 	"github.com/ordered-helm/helm/internal/watcher"
 )
 
-// Progress records which nodes are started and done.
+// Progress records which nodes are started and finished.
 type Progress interface {
 	NodeStarted(node string)
 	NodeDone(node string)
 }
 
-// Graph deletes objects in reverse order: each when everything that depended on it is gone.
+// Graph deletes objects in reverse order. It deletes each node when all its dependents are
+// gone.
 type Graph struct {
 	Cluster *cluster.Client
 	Writer  objectwriter.Writer
 	Events  *event.Sink
-	// Namespace is that of the release.
+	// Namespace is the namespace of the release.
 	Namespace   string
 	Propagation metav1.DeletionPropagation
-	// Timeout is how long deleted objects of a node may take to be gone; 0 is as long as
-	// the operation.
+	// Timeout limits the wait until the deleted objects of a node are gone; 0 means no
+	// limit other than the timeout of the operation.
 	Timeout time.Duration
 	Removal *sequencer.Removal
-	// InfoOf finds the object of a resource.
+	// InfoOf returns the object of a resource.
 	InfoOf func(*sequencer.PlannedResource) *object.Info
 	// WhyKeep says why an object is not deleted, given its state in the cluster; empty if
-	// it is deleted. It may be nil.
+	// it is deleted. It can be nil.
 	WhyKeep func(live *unstructured.Unstructured) string
-	// Progress, if not nil, records which nodes are started and done.
+	// Progress records which nodes are started and finished; it can be nil.
 	Progress Progress
-	// Partial is whether the release goes on, so that the events of a node name its
-	// objects.
+	// Partial says whether the release remains after the deletion. The events of a node
+	// then name its objects.
 	Partial bool
 
 	mu      sync.Mutex
@@ -66,12 +67,12 @@ type Graph struct {
 	tracker *watcher.Watcher
 }
 
-// Kept is an object that the release no longer has and that is not deleted.
+// Kept is an object that the release no longer has but that is not deleted.
 type Kept struct {
 	Info *object.Info
-	// Why says why it is kept.
+	// Why is the reason why the object is kept.
 	Why string
-	// LogOnly is whether Helm mentions it in its log only.
+	// LogOnly says whether Helm mentions the object only in its log.
 	LogOnly bool
 }
 
@@ -79,8 +80,8 @@ func (k Kept) warning() string {
 	return fmt.Sprintf("%s is not deleted: %s", object.Describe(k.Info), k.Why)
 }
 
-// Run deletes everything. It returns when everything is deleted, and all objects are gone
-// that others had to wait for. The error is a *failure.RemovalError.
+// Run deletes all objects. It returns when all objects are deleted, and the objects that
+// other nodes had to wait for are gone. The error is a *failure.RemovalError.
 func (g *Graph) Run(ctx context.Context) error {
 	if len(g.Removal.Groups) == 0 {
 		return context.Cause(ctx)
@@ -102,8 +103,8 @@ func (g *Graph) Deleted() kube.ResourceList {
 	return g.deleted
 }
 
-// removeGroup deletes what exists of a group. Where there is nothing to delete or to wait
-// for, it emits no events.
+// removeGroup deletes the existing objects of a group. If there is nothing to delete or to
+// wait for, it emits no events.
 func (g *Graph) removeGroup(ctx context.Context, group, after *sequencer.RemovalGroup) error {
 	node := group.Node.ID()
 	found, err := g.Find(ctx, group)
@@ -143,8 +144,8 @@ func (g *Graph) removeGroup(ctx context.Context, group, after *sequencer.Removal
 	return nil
 }
 
-// deleteGroup deletes what was found. If others wait for the group, it waits until the
-// objects and the pods that they owned are gone.
+// deleteGroup deletes the objects that were found. If other groups wait for this group, it
+// waits until the objects and the pods that they owned are gone.
 func (g *Graph) deleteGroup(ctx context.Context, group *sequencer.RemovalGroup, found *Found) error {
 	awaited := group.Awaited && g.tracker != nil
 	var targets *deletionTargets
@@ -168,18 +169,19 @@ func (g *Graph) deleteGroup(ctx context.Context, group *sequencer.RemovalGroup, 
 	return g.awaitGone(ctx, group, targets)
 }
 
-// Found is what of a group is in the cluster.
+// Found describes which objects of a group exist in the cluster.
 type Found struct {
-	// List are the objects to delete, as they were found, in Helm's uninstall order of
-	// kinds: an object that takes such a name later is not deleted.
+	// List has the objects to delete in the state in which they were found, so that a later
+	// object with the same name is not deleted. They are in Helm's uninstall order of
+	// kinds.
 	List kube.ResourceList
-	// Kept are the objects that exist and are not deleted.
+	// Kept has the objects that exist and are not deleted.
 	Kept []Kept
-	// absent are the objects that do not exist. An earlier operation may have deleted them.
+	// absent has the objects that do not exist. An earlier operation may have deleted them.
 	absent kube.ResourceList
 }
 
-// Find looks for the objects of a group in the cluster.
+// Find finds the objects of a group in the cluster.
 func (g *Graph) Find(ctx context.Context, group *sequencer.RemovalGroup) (*Found, error) {
 	var list kube.ResourceList
 	for _, res := range inUninstallOrder(group.Resources) {
@@ -262,7 +264,7 @@ func (g *Graph) awaitGone(ctx context.Context, group *sequencer.RemovalGroup, t 
 	return notGone(err, began)
 }
 
-// Extent says how much is deleted, as in "18 resources in 10 nodes".
+// Extent returns the size of the removal, as in "18 resources in 10 nodes".
 func (g *Graph) Extent() string {
 	resources := 0
 	for _, group := range g.Removal.Groups {
@@ -271,7 +273,7 @@ func (g *Graph) Extent() string {
 	return fmt.Sprintf("%s in %s", text.Count(resources, "resource"), text.Count(g.Nodes(), "node"))
 }
 
-// Nodes counts the nodes of which something is deleted.
+// Nodes counts the nodes with objects to delete.
 func (g *Graph) Nodes() int {
 	ids := map[string]bool{}
 	for _, group := range g.Removal.Groups {

@@ -25,17 +25,17 @@ type Obsolete struct {
 	Writer  objectwriter.Writer
 	Events  *event.Sink
 	Log     func(string, ...any)
-	// Inventory is what earlier revisions may have left.
+	// Inventory lists the objects that earlier revisions may have left.
 	Inventory *inventory.Inventory
-	// Namespace is that of the release.
+	// Namespace is the namespace of the release.
 	Namespace string
 	// Spared are objects that are never deleted.
 	Spared map[sequencer.ID]bool
 }
 
-// Graph plans to delete the objects that do not remain, in reverse order. Objects that a
-// policy keeps stay, whether the manifest says so or the object itself, and so do objects
-// that another release has taken over.
+// Graph plans to delete, in reverse order, the objects that are not among the remaining
+// ones. It keeps objects with a keep policy in the manifest or on the object itself, and
+// objects that now belong to another release.
 func (o *Obsolete) Graph(remaining kube.ResourceList) *Graph {
 	kept := object.ByID(remaining)
 	policies := o.Inventory.Policies()
@@ -50,9 +50,9 @@ func (o *Obsolete) Graph(remaining kube.ResourceList) *Graph {
 	}
 }
 
-// Unordered finds the objects that do not remain and that Helm's update would delete, and
-// those that it keeps. Of the objects of the base only the policy on the object itself
-// keeps one.
+// Unordered finds the objects, not among the remaining ones, that Helm's update would
+// delete, and those that it would keep. An object of the base is kept only if the policy on
+// the object itself says so.
 func (o *Obsolete) Unordered(ctx context.Context, remaining kube.ResourceList) (list kube.ResourceList, kept []Kept) {
 	obsolete := o.Inventory.Without(remaining)
 	live := o.read(ctx, obsolete)
@@ -77,7 +77,7 @@ func (o *Obsolete) Unordered(ctx context.Context, remaining kube.ResourceList) (
 }
 
 // DeleteUnordered deletes the objects that Unordered finds. As in Helm, a failure to delete
-// one does not fail the operation.
+// an object does not fail the operation.
 func (o *Obsolete) DeleteUnordered(ctx context.Context, remaining kube.ResourceList) error {
 	list, kept := o.Unordered(ctx, remaining)
 	for _, k := range kept {
@@ -94,7 +94,7 @@ func (o *Obsolete) DeleteUnordered(ctx context.Context, remaining kube.ResourceL
 	return context.Cause(ctx)
 }
 
-// read reads objects. It warns about objects that cannot be read, and leaves them out.
+// read reads objects. It warns about objects that cannot be read, and omits them.
 func (o *Obsolete) read(ctx context.Context, list kube.ResourceList) map[*object.Info]*unstructured.Unstructured {
 	live, err := o.Cluster.Live(ctx, list)
 	if err == nil || ctx.Err() != nil {

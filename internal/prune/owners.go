@@ -20,13 +20,13 @@ import (
 	"github.com/ordered-helm/helm/internal/object"
 )
 
-// podFinder finds the pods that objects own, directly or indirectly, as a Deployment owns
-// pods through ReplicaSets.
+// podFinder finds the pods that objects own directly or indirectly. For example, a
+// Deployment owns pods through ReplicaSets.
 type podFinder struct {
 	client  metadata.Interface
 	mapping func(apiVersion, kind string) (*meta.RESTMapping, error)
-	// forbidden is called with a resource that the account may not list. Its objects are
-	// ignored.
+	// forbidden is called with a resource that the account is not allowed to list. Its
+	// objects are ignored.
 	forbidden func(resource, namespace string)
 }
 
@@ -41,7 +41,7 @@ type ownerSet struct {
 	gone map[goneOwner]bool
 }
 
-// goneOwner is an owner that does not exist any more, so that its UID is not known.
+// goneOwner is an owner that no longer exists, so that its UID is not known.
 type goneOwner struct {
 	kind schema.GroupKind
 	name string
@@ -55,8 +55,7 @@ func (s *ownerSet) add(uid types.UID) {
 	s.uids[uid] = true
 }
 
-// addGone adds an object that does not exist any more. The objects that it owned may still
-// exist.
+// addGone adds an object that no longer exists. The objects that it owned may still exist.
 func (s *ownerSet) addGone(kind schema.GroupKind, name string) {
 	if s.gone == nil {
 		s.gone = map[goneOwner]bool{}
@@ -65,7 +64,7 @@ func (s *ownerSet) addGone(kind schema.GroupKind, name string) {
 }
 
 // owns reports whether any of the owners owns an object directly, or through a ReplicaSet
-// that does not exist any more, whose name contains that of its Deployment.
+// that no longer exists. The name of such a ReplicaSet contains the name of its Deployment.
 func (s *ownerSet) owns(object *metav1.PartialObjectMetadata) bool {
 	for _, ref := range object.OwnerReferences {
 		if s.uids[ref.UID] {
@@ -99,8 +98,8 @@ func (f *podFinder) pods(ctx context.Context, namespace string, owners *ownerSet
 	return owned, nil
 }
 
-// addIndirect adds to the owners of pods in a namespace the objects through which they own
-// pods.
+// addIndirect adds the intermediate owners: the objects in a namespace through which the
+// owners own pods.
 func (f *podFinder) addIndirect(ctx context.Context, namespace string, owners *ownerSet) error {
 	objects, err := f.list(ctx, object.PodResource(), namespace)
 	if err != nil {
@@ -131,8 +130,8 @@ func (f *podFinder) addIndirect(ctx context.Context, namespace string, owners *o
 	return nil
 }
 
-// ownerKinds lists the kinds that own the objects and are not listed so far, in the order in
-// which they occur.
+// ownerKinds lists the kinds of the owners of the objects, in the order in which they
+// occur. It omits kinds that are already in listed, and adds the others to it.
 func ownerKinds(objects []metav1.PartialObjectMetadata, listed map[schema.GroupVersionKind]bool) []schema.GroupVersionKind {
 	var kinds []schema.GroupVersionKind
 	for _, object := range objects {
@@ -157,7 +156,7 @@ func (f *podFinder) listKind(ctx context.Context, gvk schema.GroupVersionKind, n
 		return nil, nil
 	}
 	if mapping.Scope.Name() == meta.RESTScopeNameRoot {
-		return nil, nil // such as nodes, which own their mirror pods
+		return nil, nil // for example, nodes own their mirror pods
 	}
 	return f.list(ctx, mapping.Resource, namespace)
 }

@@ -13,16 +13,17 @@ import (
 	"github.com/ordered-helm/helm/internal/watcher"
 )
 
-// deletionTargets are what must be gone before a group counts as deleted.
+// deletionTargets are the objects and pods that must be gone before a group counts as
+// deleted.
 type deletionTargets struct {
 	objects []watcher.Target
 	pods    *podFinder
-	// owned are, by namespace, the owners of pods that must be gone as well.
+	// owned has, by namespace, the owners of the pods that must be gone, too.
 	owned map[string]*ownerSet
 }
 
-// targets notes, before the deletion, which objects exist and what owns pods on their
-// behalf. An object that is gone already may have pods that are not.
+// targets records, before the deletion, which objects exist and through which other objects
+// they own pods. The pods of an object that is already gone may still exist.
 func (g *Graph) targets(ctx context.Context, found *Found) (*deletionTargets, error) {
 	t := &deletionTargets{owned: map[string]*ownerSet{}}
 	for _, info := range found.List {
@@ -60,12 +61,13 @@ func (t *deletionTargets) ownersIn(namespace string) *ownerSet {
 	return t.owned[namespace]
 }
 
-// warnForbidden warns that owners of pods, or the pods themselves, must not be listed.
+// warnForbidden warns that the account is not allowed to list pods or their owners.
 func (g *Graph) warnForbidden(resource, namespace string) {
 	g.Events.Warnf("no permission to list %s in namespace %s: not waiting for the pods of deleted resources", resource, namespace)
 }
 
-// mayOwnPods saves the search for pods of kinds that certainly own none.
+// mayOwnPods returns false for objects of kinds that never own pods, to avoid the search
+// for their pods.
 func mayOwnPods(info *object.Info) bool {
 	if !info.Namespaced() {
 		return false

@@ -15,15 +15,15 @@ import (
 )
 
 // claimRecheckInterval is the time after which the storage class of an unbound claim, or
-// its events, are read again. Changes to these do not change the claim, so no watch
-// reports them.
+// its events, are read again. Changes to these do not change the claim, so no watch reports
+// them.
 const claimRecheckInterval = time.Second
 
-// VolumeBindingMode is when a PersistentVolumeClaim is bound.
+// VolumeBindingMode is the time at which a PersistentVolumeClaim is bound.
 type VolumeBindingMode int
 
 const (
-	// BindingUnknown means that the mode is not known, or not yet.
+	// BindingUnknown means that the mode is not known, possibly only for now.
 	BindingUnknown VolumeBindingMode = iota
 	// BindsImmediately claims are bound before a pod uses them.
 	BindsImmediately

@@ -59,7 +59,7 @@ func TestBindingOfClaims(t *testing.T) {
 		claim    string
 		cluster  func(f *fixture)
 		want     VolumeBindingMode
-		requests []string // of three calls
+		requests []string // the requests of three calls
 	}{
 		{"class that waits", `spec: {storageClassName: late}`, func(f *fixture) {
 			f.class("late", "WaitForFirstConsumer", "", "2024-01-01T00:00:00Z")
@@ -96,7 +96,7 @@ func TestBindingOfClaims(t *testing.T) {
 		{"classes forbidden, other events", `spec: {storageClassName: late}`, func(f *fixture) {
 			f.api.Fail("get storageclasses", http.StatusForbidden)
 			f.claimEvent("ProvisioningFailed", "claim-1")
-			f.claimEvent("WaitForFirstConsumer", "claim-0") // of the claim before this one
+			f.claimEvent("WaitForFirstConsumer", "claim-0") // about the previous claim
 		}, BindingUnknown, []string{"get storageclasses", "list events", "list events", "list events"}},
 	} {
 		t.Run(c.name, func(t *testing.T) {

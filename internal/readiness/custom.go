@@ -10,11 +10,11 @@ import (
 	"github.com/ordered-helm/helm/internal/field"
 )
 
-// ReportsReadiness reports whether an object shows whether it is ready. It is true for
-// all kinds built into Kubernetes, and for custom resources that have a Ready,
-// Reconciling or Stalled condition or an observed generation. Compute takes other objects
-// for ready as soon as they exist. Custom resources show none of these before their
-// controller has written a status, so call this function some time after the write.
+// ReportsReadiness reports whether an object shows whether it is ready. It is true for all
+// kinds built into Kubernetes, and for custom resources that have a Ready, Reconciling or
+// Stalled condition or an observed generation. Compute considers other objects ready as
+// soon as they exist. Custom resources have none of these before their controller has
+// written a status, so call this function some time after the write.
 func ReportsReadiness(obj *unstructured.Unstructured) bool {
 	if isBuiltIn(obj) {
 		return true

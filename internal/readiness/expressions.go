@@ -50,8 +50,8 @@ func (r Expressions) apply(base Status, status any) Status {
 	if e, holds := firstTrue(r.Failure, status); holds {
 		return Status{State: Failed, Reason: ReasonFailureExpression, Message: withDetail("readiness-failure expression "+e.String()+" is true", base)}
 	}
-	// If both lists are given, they alone decide. If the base decides about
-	// failure, what it calls failed cannot be ready.
+	// If both lists are given, only they decide. If the base decides about failure, an
+	// object that it considers failed cannot be ready.
 	if len(r.Success) == 0 || base.State == Failed && len(r.Failure) == 0 {
 		return base
 	}
@@ -70,7 +70,7 @@ func firstTrue(list []annotation.Expression, status any) (annotation.Expression,
 	return annotation.Expression{}, false
 }
 
-// allFalseMessage returns a message that has the actual values of each expression.
+// allFalseMessage returns a message with the actual values for each expression.
 func allFalseMessage(list []annotation.Expression, status any) string {
 	texts := make([]string, len(list))
 	for i, e := range list {
@@ -85,8 +85,8 @@ func allFalseMessage(list []annotation.Expression, status any) string {
 	return "waiting for one of the readiness-success expressions: " + strings.Join(texts, "; ")
 }
 
-// withDetail adds the message of the base to a message, if the base does not find the
-// object ready.
+// withDetail adds the message of the base Status to a message, if the object is not ready
+// according to the base.
 func withDetail(message string, base Status) string {
 	if base.State == Ready || base.Message == "" {
 		return message

@@ -55,7 +55,7 @@ func terminatingMessage(obj *unstructured.Unstructured) string {
 }
 
 // forKstatus returns the object in a form that kstatus accepts. It removes an
-// observedGeneration that is not a number. The generation was checked before.
+// observedGeneration that is not a number. The generation has already been checked.
 func forKstatus(obj *unstructured.Unstructured) *unstructured.Unstructured {
 	switch field.Get(obj.Object, "status", "observedGeneration").(type) {
 	case nil, int64:

@@ -70,7 +70,7 @@ func deploymentStatus(obj *unstructured.Unstructured) Status {
 	}
 	verdict := kstatus(obj)
 	if old := field.Int(obj.Object, 0, "status", "replicas") - field.Int(obj.Object, 0, "status", "updatedReplicas"); verdict.Reason == "ExtraPods" && old > 0 {
-		// kstatus says that old pods are being terminated, but they may stay.
+		// The text of kstatus is that old pods are being terminated, but they may remain.
 		replicas := "old replicas"
 		if old == 1 {
 			replicas = "old replica"
@@ -80,8 +80,8 @@ func deploymentStatus(obj *unstructured.Unstructured) Status {
 	return verdict
 }
 
-// statefulSetStatus judges a StatefulSet. With OnDelete a pod is only updated when
-// somebody deletes it, so all ready pods count. kstatus handles partitions.
+// statefulSetStatus judges a StatefulSet. With the strategy OnDelete, a pod is updated only
+// when somebody deletes it, so all ready pods count. kstatus handles partitions.
 func statefulSetStatus(obj *unstructured.Unstructured) Status {
 	if field.String(obj.Object, "spec", "updateStrategy", "type") != "OnDelete" {
 		return kstatus(obj)
@@ -115,7 +115,8 @@ func replicationControllerStatus(obj *unstructured.Unstructured) Status {
 	return verdict
 }
 
-// replicaSetStatus reports the error of the controller if it cannot create pods.
+// replicaSetStatus judges a ReplicaSet. If its controller cannot create pods, it reports
+// the error of the controller.
 func replicaSetStatus(obj *unstructured.Unstructured) Status {
 	if failure := field.FindCondition(obj.Object, "ReplicaFailure"); failure.Status == conditionTrue {
 		return inProgress(cmp.Or(failure.Reason, "ReplicaFailure"), "%s", cmp.Or(failure.Message, "pods cannot be created"))

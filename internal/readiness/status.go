@@ -18,14 +18,15 @@ type State string
 const (
 	// Ready objects can be used.
 	Ready State = "Ready"
-	// InProgress objects are not ready, and may become ready, whatever they report at the
-	// moment.
+	// InProgress objects are not ready but may become ready, whatever they currently
+	// report.
 	InProgress State = "InProgress"
 	// Failed objects will not become ready.
 	Failed State = "Failed"
 	// Terminating objects are being deleted.
 	Terminating State = "Terminating"
-	// Missing objects are not on the server. Only a watcher.Watcher reports this state.
+	// Missing objects do not exist on the server. Only a watcher.Watcher reports this
+	// state.
 	Missing State = "Missing"
 )
 
@@ -34,7 +35,7 @@ type Status struct {
 	State State
 	// Reason is one word in CamelCase, for programs.
 	Reason string
-	// Message is for people. It may be empty.
+	// Message is for users. It can be empty.
 	Message string
 	// RecheckAfter, if positive, is the time after which the object must be judged again,
 	// even if it has not changed.

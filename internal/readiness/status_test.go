@@ -15,7 +15,7 @@ type statusCase struct {
 	object  string
 	state   State
 	reason  string
-	message string // a part of it
+	message string // a part of the message
 }
 
 func runStatusCases(t *testing.T, cases []statusCase) {

@@ -21,7 +21,7 @@ import (
 
 const (
 	waitForFirstConsumer = "WaitForFirstConsumer"
-	waitForPodScheduled  = "WaitForPodScheduled" // of the same mode: a consumer is there, without a node so far
+	waitForPodScheduled  = "WaitForPodScheduled" // the same mode, when a consumer exists but is not scheduled yet
 
 	classAnnotation       = "volume.beta.kubernetes.io/storage-class"
 	defaultAnnotation     = "storageclass.kubernetes.io/is-default-class"
@@ -33,14 +33,15 @@ func storageClassResource() schema.GroupVersionResource {
 }
 
 // StorageClasses finds the volume binding modes of claims. It reads each storage class
-// once. If it may not read storage classes, it uses the event that the volume controller
-// writes for a claim that waits for its first consumer. It is safe for concurrent use.
+// once. If it is not allowed to read storage classes, it uses the event that the volume
+// controller writes for a claim that waits for its first consumer. It is safe for
+// concurrent use.
 type StorageClasses struct {
 	client dynamic.Interface
 
 	mu        sync.Mutex
 	modes     map[string]VolumeBindingMode // by class; the empty name is the default class
-	forbidden map[string]error             // classes that may not be read
+	forbidden map[string]error             // errors about classes that it is not allowed to read
 }
 
 // NewStorageClasses returns StorageClasses that have not read anything yet.
@@ -53,7 +54,7 @@ func NewStorageClasses(client dynamic.Interface) *StorageClasses {
 func (s *StorageClasses) BindingMode(ctx context.Context, claim *unstructured.Unstructured) (VolumeBindingMode, error) {
 	name, given := className(claim)
 	if given && name == "" {
-		return BindsImmediately, nil // asks for no class: only volumes that exist can match
+		return BindsImmediately, nil // it requests no class, so only existing volumes can match
 	}
 	s.mu.Lock()
 	mode, denied := s.modes[name], s.forbidden[name]
@@ -145,8 +146,8 @@ func bindingMode(class *unstructured.Unstructured) VolumeBindingMode {
 	return BindsImmediately
 }
 
-// bindingModeFromEvents looks for the event of the volume controller. If there is none,
-// the mode is unknown: the event may still come.
+// bindingModeFromEvents looks for the event of the volume controller. If there is none, the
+// mode is unknown, because the event may be written later.
 func (s *StorageClasses) bindingModeFromEvents(ctx context.Context, claim *unstructured.Unstructured, forbidden error) (VolumeBindingMode, error) {
 	selector := fields.Set{
 		"involvedObject.kind": "PersistentVolumeClaim",

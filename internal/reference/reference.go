@@ -1,8 +1,8 @@
 // Copyright The Ordered Helm Authors
 // SPDX-License-Identifier: Apache-2.0
 
-// Package reference finds the objects that a resource refers to and needs to get ready, for
-// the kinds built into Kubernetes.
+// Package reference finds the objects that a resource refers to and needs in order to
+// become ready, for the kinds built into Kubernetes.
 package reference
 
 import (
@@ -11,12 +11,12 @@ import (
 	"github.com/ordered-helm/helm/internal/field"
 )
 
-// Reference names an object that a resource needs. Group is the API group of its kind;
-// Namespace is empty for objects outside namespaces.
+// Reference names an object that a resource needs. Group is the API group of its kind.
+// Namespace is empty for cluster-scoped objects.
 type Reference struct{ Group, Kind, Namespace, Name string }
 
-// Of returns the objects that a resource in a namespace needs to get ready. It omits
-// optional references.
+// Of returns the objects that a resource in a namespace needs in order to become ready. It
+// omits optional references.
 func Of(kind, namespace string, object map[string]any) []Reference {
 	c := collector{namespace: namespace}
 	if pod := PodSpec(kind, object); pod != nil {
@@ -54,7 +54,8 @@ func PodSpec(kind string, object map[string]any) map[string]any {
 	return nil
 }
 
-// ClaimNames returns the names of the claims that the pods of a workload use.
+// ClaimNames returns the names of the PersistentVolumeClaims that the pods of a workload
+// use.
 func ClaimNames(kind string, object map[string]any) []string {
 	var names []string
 	for _, volume := range field.Maps(PodSpec(kind, object), "volumes") {
@@ -77,7 +78,7 @@ func (c *collector) add(group, kind, namespace, name string) {
 	}
 }
 
-// local adds an object of the core API in the namespace of the resource.
+// local adds a reference to a core object in the namespace of the resource.
 func (c *collector) local(kind, name string) { c.add("", kind, c.namespace, name) }
 
 func (c *collector) storageClass(claim map[string]any) {
@@ -105,8 +106,8 @@ func (c *collector) pod(spec map[string]any) {
 	}
 }
 
-// ServiceAccountName returns the service account of a pod spec. The field has an older
-// name as well.
+// ServiceAccountName returns the service account of a pod spec. The field also has an older
+// name.
 func ServiceAccountName(spec map[string]any) string {
 	return cmp.Or(field.String(spec, "serviceAccountName"), field.String(spec, "serviceAccount"))
 }

@@ -15,8 +15,8 @@ import (
 	"github.com/ordered-helm/helm/internal/yamledit"
 )
 
-// hookModeField is a field of Chart.yaml that a proposal once shows in a
-// template's metadata.
+// hookModeField is a field of Chart.yaml. An example in a proposal shows it in the metadata
+// of a template, where it has no effect.
 const hookModeField = "runHooksInParallel"
 
 // canonicalFiles converts the sequencing annotations in rendered templates that
@@ -82,8 +82,8 @@ func mayNeedRewriting(text string) bool {
 	return false
 }
 
-// canonicalDocument converts a document. A document that cannot be parsed is left for
-// Helm's parser to reject.
+// canonicalDocument converts a document. It leaves a document that it cannot parse
+// unchanged, so that Helm's parser rejects it.
 func canonicalDocument(doc string) (string, error) {
 	root, err := yamledit.Parse(doc)
 	if err != nil || root == nil {
@@ -110,8 +110,8 @@ func canonicalDocument(doc string) (string, error) {
 	return yamledit.Apply(doc, root, changes)
 }
 
-// withMerged lists a mapping and those that it merges in, as far as they were
-// not seen before: several objects may share them.
+// withMerged returns a mapping and the mappings that it merges, except those in seen.
+// Several objects may share a mapping.
 func withMerged(mapping *yaml.Node, seen map[*yaml.Node]bool) []*yaml.Node {
 	mapping = yamledit.Resolve(mapping)
 	if mapping == nil || mapping.Kind != yaml.MappingNode || seen[mapping] {
@@ -134,7 +134,8 @@ func withMerged(mapping *yaml.Node, seen map[*yaml.Node]bool) []*yaml.Node {
 	return all
 }
 
-// canonicalAnnotations lists the changes that make a mapping of annotations legal.
+// canonicalAnnotations returns the changes that convert a mapping of annotations to the
+// canonical form.
 func canonicalAnnotations(annotations *yaml.Node) ([]yamledit.Change, error) {
 	var changes []yamledit.Change
 	lists := map[string]bool{}
@@ -151,8 +152,8 @@ func canonicalAnnotations(annotations *yaml.Node) ([]yamledit.Change, error) {
 			lists[key] = true
 			more, err = canonicalList(annotations, key, value)
 		} else if annotation.IsSequencingKey(key) {
-			// Helm's parser refuses what is no string, too, but does not say
-			// where it stands.
+			// Helm's parser also rejects values that are not strings, but does not name the
+			// annotation.
 			err = checkScalar(key, value)
 		}
 		if err != nil {
@@ -172,8 +173,8 @@ func checkScalar(key string, value *yaml.Node) error {
 	return err
 }
 
-// canonicalList gives the changes for a key that takes a list. Where the list also
-// stands under another key that would become the same, the two are merged.
+// canonicalList returns the changes for an annotation whose value is a list. If the mapping
+// also has the other key with the same canonical form, it merges the two lists.
 func canonicalList(annotations *yaml.Node, key string, value *yaml.Node) ([]yamledit.Change, error) {
 	c := yamledit.Change{Mapping: annotations, Key: key}
 	text, change, err := annotation.CanonicalValue(key, value)
@@ -182,7 +183,7 @@ func canonicalList(annotations *yaml.Node, key string, value *yaml.Node) ([]yaml
 	}
 	if other := otherKey(annotations, key); other != "" {
 		if annotation.CanonicalKey(key) == key {
-			return nil, nil // the other spelling sees to both
+			return nil, nil // the changes for the other key include both
 		}
 		return mergeLists(annotations, key, other)
 	}
@@ -198,7 +199,7 @@ func canonicalList(annotations *yaml.Node, key string, value *yaml.Node) ([]yaml
 	return []yamledit.Change{c}, nil
 }
 
-// otherKey finds another key of the mapping that has the same legal one.
+// otherKey returns another key of the mapping with the same canonical form, or "".
 func otherKey(annotations *yaml.Node, key string) string {
 	for i := 0; i < len(annotations.Content); i += 2 {
 		if other := annotations.Content[i].Value; other != key && annotation.CanonicalKey(other) == annotation.CanonicalKey(key) {
@@ -208,7 +209,7 @@ func otherKey(annotations *yaml.Node, key string) string {
 	return ""
 }
 
-// mergeLists puts the lists of two spellings under the legal one.
+// mergeLists merges the lists of two keys under the canonical key.
 func mergeLists(annotations *yaml.Node, key, canonical string) ([]yamledit.Change, error) {
 	var items []string
 	for _, k := range []string{canonical, key} {

@@ -14,12 +14,14 @@ import (
 	"github.com/ordered-helm/helm/internal/yamledit"
 )
 
-// job is a document with annotations, and things around that must stay.
+// job returns a document with annotations. The other parts of the document must remain
+// unchanged.
 func job(annotations string) string {
 	return "# about it\nkind: Job   # a job\napiVersion: \"batch/v1\"\nmetadata:\n    name:  j\n    annotations:\n" + annotations + "\n    labels: {a: 'b'}\nspec: {n: 0x10, \"on\": [ 1,2 ]}"
 }
 
-// TestLegalForm rewrites only what is illegal: every other byte stays.
+// TestLegalForm checks that only invalid annotations are rewritten, and that all other
+// bytes are unchanged.
 func TestLegalForm(t *testing.T) {
 	tests := []struct{ name, in, want string }{
 		{"what is legal stays", job("        helm.sh/layer: a # c\n        depends-on.helm.sh/layers: '[\"b\"]'"), job("        helm.sh/layer: a # c\n        depends-on.helm.sh/layers: '[\"b\"]'")},
@@ -85,7 +87,7 @@ func TestLegalForm(t *testing.T) {
 	}
 }
 
-// TestLegalFormOfAFile keeps what stands between the documents of a file.
+// TestLegalFormOfAFile checks that the text between the documents of a file is unchanged.
 func TestLegalFormOfAFile(t *testing.T) {
 	const other, list, same = "kind: A\nmetadata: {name: a}\n# helm.sh/layer", "kind: B\nmetadata: {name: b, annotations: {depends-on.helm.sh/layers: [x]}}", "kind: C\nmetadata: {name: c}"
 	const legal = "kind: B\nmetadata: {name: b, annotations: {depends-on.helm.sh/layers: \"[\\\"x\\\"]\"}}"
@@ -96,7 +98,7 @@ func TestLegalFormOfAFile(t *testing.T) {
 	}
 }
 
-// TestLegalFormOfHooks makes hooks legal, too.
+// TestLegalFormOfHooks checks that annotations of hooks are also converted.
 func TestLegalFormOfHooks(t *testing.T) {
 	r := rendered(t, template(job("        helm.sh/hook: pre-install\n        helm.sh/depends-on/layers: [a]")))
 	want := job("        helm.sh/hook: pre-install\n        depends-on.helm.sh/layers: '[\"a\"]'")
@@ -105,7 +107,8 @@ func TestLegalFormOfHooks(t *testing.T) {
 	}
 }
 
-// TestIllegalAnnotations names file, resource, key and value.
+// TestIllegalAnnotations checks that errors name the file, the resource, the key and the
+// value.
 func TestIllegalAnnotations(t *testing.T) {
 	const prefix = "shop/templates/x.yaml: Job/j: "
 	tests := []struct{ name, in, want string }{
@@ -142,7 +145,8 @@ func TestIllegalAnnotations(t *testing.T) {
 	}
 }
 
-// TestAliasesThatMakeTooMuch are refused before Helm's parser writes them out.
+// TestAliasesThatMakeTooMuch checks that aliases that expand to a large document are
+// rejected before Helm's parser expands them.
 func TestAliasesThatMakeTooMuch(t *testing.T) {
 	text := "kind: A\nmetadata: {name: a}\na: &a " + strings.Repeat("x", 100_000) + "\nb: [" + strings.Repeat("*a,", 200) + "]\n"
 	for name, more := range map[string]string{"plain": "", "with an order": "# helm.sh/layer\n"} {
@@ -154,7 +158,8 @@ func TestAliasesThatMakeTooMuch(t *testing.T) {
 	}
 }
 
-// TestAnAnchorThatContainsItself must not be followed for ever.
+// TestAnAnchorThatContainsItself checks that a recursive anchor does not cause an infinite
+// loop.
 func TestAnAnchorThatContainsItself(t *testing.T) {
 	for _, text := range []string{
 		"kind: List\nitems: &self\n- {kind: A, metadata: {name: a, annotations: {helm.sh/layer: x}}, items: *self}",
@@ -167,7 +172,8 @@ func TestAnAnchorThatContainsItself(t *testing.T) {
 	}
 }
 
-// TestNestingWithoutEnd is refused by all that read a chart, and nothing overflows.
+// TestNestingWithoutEnd checks that everything that reads a chart rejects very deep nesting
+// without a stack overflow.
 func TestNestingWithoutEnd(t *testing.T) {
 	const want = "exceeded max depth of 10000"
 	for name, deep := range map[string]string{

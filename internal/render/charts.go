@@ -42,7 +42,7 @@ func Charts(d *chartloader.Declaration, processed *chart.Chart) *sequencer.Chart
 func removeSelfDependencies(d *chartloader.Declaration, dependencies []sequencer.Dependency) {
 	for i, s := range dependencies {
 		if s.Disabled || s.Alias == d.Dependencies[i].Alias {
-			continue // it is a chart of its own
+			continue // it is a separate chart
 		}
 		s.DependsOn = slices.DeleteFunc(slices.Clone(s.DependsOn), func(name string) bool {
 			return slices.ContainsFunc(d.Dependencies, func(other chartloader.Dependency) bool {
@@ -54,8 +54,8 @@ func removeSelfDependencies(d *chartloader.Declaration, dependencies []sequencer
 }
 
 // matchDependency matches an entry of the dependencies with the enabled subcharts. In the
-// second copy of a chart with two aliases, Helm ignores the aliases of its subcharts:
-// there the alias is another name.
+// second copy of a chart with two aliases, Helm ignores the aliases of its subcharts. In
+// that copy, the alias is an additional name for the subchart.
 func matchDependency(d *chartloader.Declaration, e chartloader.Dependency, present map[string]*chart.Chart) sequencer.Dependency {
 	s := sequencer.Dependency{Name: e.Name, Alias: e.Alias, Tags: e.Tags, DependsOn: e.DependsOn}
 	if present[e.Title()] != nil {

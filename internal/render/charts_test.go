@@ -11,8 +11,8 @@ import (
 	"github.com/ordered-helm/helm/internal/sequencer"
 )
 
-// TestCharts matches declarations, which are read before Helm processes the
-// dependencies, to the tree that is there afterwards.
+// TestCharts checks that declarations, which are read before Helm processes the
+// dependencies, are matched to the resulting tree.
 func TestCharts(t *testing.T) {
 	sub := func(name string) string { return "apiVersion: v2\nname: " + name + "\nversion: 1.2.3\n" }
 	root := prepare(t, tree{
@@ -59,8 +59,7 @@ dependencies:
 	}
 }
 
-// TestChartsOfTwoVersions takes, for each alias, the declaration of its own
-// version.
+// TestChartsOfTwoVersions checks that each alias gets the declaration of its own version.
 func TestChartsOfTwoVersions(t *testing.T) {
 	root := prepare(t, tree{
 		"Chart.yaml":          chartYAML("shop", "dependencies: [{name: db, version: ^1.0.0, alias: old}, {name: db, version: ^2.0.0, alias: new}]\n"),
@@ -77,8 +76,8 @@ func TestChartsOfTwoVersions(t *testing.T) {
 	}
 }
 
-// TestChartsOfVersionsThatBothFit takes the declaration of the version that
-// Helm took, which may be either.
+// TestChartsOfVersionsThatBothFit checks that the declaration is that of the version that
+// Helm selected, which can be any matching version.
 func TestChartsOfVersionsThatBothFit(t *testing.T) {
 	for range 20 {
 		p := prepare(t, tree{
@@ -93,8 +92,8 @@ func TestChartsOfVersionsThatBothFit(t *testing.T) {
 	}
 }
 
-// TestChartsThatHelmLeavesUnaliased is the second copy of a chart with aliases
-// inside, in which Helm drops them: the order inside it must hold all the same.
+// TestChartsThatHelmLeavesUnaliased uses a second copy of a chart that contains aliases,
+// which Helm drops. The order in the copy must be the same.
 func TestChartsThatHelmLeavesUnaliased(t *testing.T) {
 	p := prepare(t, tree{
 		"Chart.yaml": chartYAML("shop", "dependencies: [{name: app, version: 1.0.0, alias: one}, {name: app, version: 1.0.0, alias: two}]\n"),
@@ -129,8 +128,8 @@ dependencies: [{name: db, version: 1.0.0, alias: store}, {name: web, version: 1.
 	}
 }
 
-// TestChartsInsideAnAliasedOne, where they are not declared, keep the path of
-// the chart's own name, but not its place in the tree.
+// TestChartsInsideAnAliasedOne checks undeclared charts inside an aliased chart. Their
+// files have the original name of the chart in their paths, but not in the tree.
 func TestChartsInsideAnAliasedOne(t *testing.T) {
 	p := prepare(t, tree{
 		"Chart.yaml":                            chartYAML("shop", "dependencies: [{name: app, version: 1.0.0, alias: one}]\n"),
@@ -148,7 +147,8 @@ func TestChartsInsideAnAliasedOne(t *testing.T) {
 	}
 }
 
-// TestAChartThatIsRenderedTwice, as a program may do, has its aliases already.
+// TestAChartThatIsRenderedTwice checks a chart whose aliases have already been applied.
+// This happens if a program renders it twice.
 func TestAChartThatIsRenderedTwice(t *testing.T) {
 	files := tree{
 		"Chart.yaml":              chartYAML("shop", "dependencies: [{name: redis, version: 1.0.0, alias: cache}, {name: web, version: 1.0.0, depends-on: redis}]\n"),

@@ -14,7 +14,7 @@ import (
 	"github.com/ordered-helm/helm/internal/sequencer"
 )
 
-// orderedObjects makes ConfigMaps in five layers.
+// orderedObjects is a template with ConfigMaps in five layers.
 const orderedObjects = `{{- range $i := until (int .Values.count) }}
 ---
 apiVersion: v1
@@ -30,11 +30,11 @@ data: {key: value}
 {{- end }}
 `
 
-// TestAllocations counts what rendering and planning allocate for each object, for
-// few objects and for many. A document that is parsed once more shows, and so does
-// what grows faster than their number.
+// TestAllocations counts the allocations of rendering and planning per object, for few
+// objects and for many. It fails if a document is parsed an additional time, or if the
+// allocations grow faster than the number of objects.
 func TestAllocations(t *testing.T) {
-	const most = 650 // for each object, with a tenth to spare
+	const most = 650 // for each object, with a margin of about a tenth
 	for _, n := range []int{200, 2000} {
 		t.Run(fmt.Sprint(n), func(t *testing.T) {
 			ch := &chart.Chart{

@@ -15,7 +15,7 @@ import (
 	"github.com/ordered-helm/helm/internal/render/charttest"
 )
 
-// manifests are what fuzz targets begin with.
+// manifests returns the seeds of fuzz targets.
 func manifests() []string {
 	return []string{
 		shapes["templates/all.yaml"], shapes["templates/crlf.yaml"],
@@ -26,8 +26,9 @@ func manifests() []string {
 	}
 }
 
-// FuzzLegalForm renders any text: what was rendered is in the legal form, which has
-// nothing to change, and can be marked for a post-renderer without a trace.
+// FuzzLegalForm renders any text. It checks that converting the canonical form again
+// changes nothing, and that adding and removing the markers for a post-renderer changes
+// nothing.
 func FuzzLegalForm(f *testing.F) {
 	for _, text := range manifests() {
 		f.Add(text)
@@ -44,7 +45,7 @@ func FuzzLegalForm(f *testing.F) {
 		}
 		for _, file := range r.Files {
 			if strings.Contains(file.Content, "---") {
-				continue // Helm takes it for more than one document
+				continue // Helm treats it as more than one document
 			}
 			p.chart.Templates[0].Data = []byte(literally(file.Content))
 			again, err := p.render()
@@ -63,8 +64,8 @@ func FuzzLegalForm(f *testing.F) {
 	})
 }
 
-// FuzzDocuments takes any manifest apart, as a stored release may have it: nothing of
-// it is lost, and every document has a chart that there is.
+// FuzzDocuments splits any manifest, such as that of a stored release. It checks that no
+// text is lost, and that the chart of every document exists.
 func FuzzDocuments(f *testing.F) {
 	for _, text := range manifests() {
 		f.Add("# Source: shop/templates/x.yaml\n" + text)

@@ -16,8 +16,8 @@ import (
 	"github.com/ordered-helm/helm/internal/sequencer"
 )
 
-// tree is the files of a chart by their path. Without a Chart.yaml it is the
-// chart "shop" of apiVersion v3.
+// tree maps paths to the files of a chart. If it has no Chart.yaml, it is the chart "shop"
+// of apiVersion v3.
 type tree map[string]string
 
 func chartYAML(name, more string) string {
@@ -36,7 +36,7 @@ func (files tree) buffered() []*chartloader.BufferedFile {
 	return list
 }
 
-// prepared is a chart that Helm has processed the dependencies of.
+// prepared is a chart whose dependencies Helm has processed.
 type prepared struct {
 	chart   *chart.Chart
 	root    *sequencer.Chart
@@ -85,10 +85,10 @@ func rendered(t *testing.T, files tree) *render.Result {
 	return r
 }
 
-// template is a chart of one template.
+// template returns a chart with one template.
 func template(text string) tree { return tree{"templates/x.yaml": text} }
 
-// stored is how a release stores documents of that template.
+// stored returns documents of that template as stored in a release.
 func stored(docs ...string) string {
 	var b strings.Builder
 	for _, doc := range docs {

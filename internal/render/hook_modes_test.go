@@ -13,8 +13,8 @@ import (
 	"github.com/ordered-helm/helm/internal/render"
 )
 
-// TestHookModes gives each hook the mode of the chart that its file is in, by the
-// name that the chart has in the tree.
+// TestHookModes checks that each hook has the mode of the chart that contains its file, by
+// the name of the chart in the tree.
 func TestHookModes(t *testing.T) {
 	yaml := func(name, mode, rest string) string {
 		return "apiVersion: v2\nname: " + name + "\nversion: 1.0.0\nrunHooksInParallel: " + mode + "\n" + rest

@@ -18,8 +18,8 @@ import (
 	"github.com/ordered-helm/helm/internal/hookrunner"
 )
 
-// sortManifests splits the documents of all files into hooks and others, each in Helm's
-// install order. It supports hooks of legacy events.
+// sortManifests splits the documents of all files into hooks and other resources, each in
+// Helm's install order. It supports hooks of legacy events.
 func sortManifests(files map[string]string) ([]*release.Hook, []releaseutil.Manifest, error) {
 	s := placeholders{hooks: map[string]legacyHook{}}
 	files, err := s.replace(files)
@@ -88,7 +88,7 @@ func (s *placeholders) document(doc string) (string, error) {
 	}
 	var head releaseutil.SimpleHead
 	if err := yaml.Unmarshal([]byte(doc), &head); err != nil || head.Metadata == nil {
-		return doc, nil //nolint:nilerr // for Helm's parser to refuse
+		return doc, nil //nolint:nilerr // Helm's parser rejects it
 	}
 	events, known := hookEvents(head.Metadata.Annotations[release.HookAnnotation])
 	if !known {

@@ -25,8 +25,8 @@ import (
 	"github.com/ordered-helm/helm/internal/render"
 )
 
-// hook is a document with the annotation helm.sh/hook, and things around that
-// must stay.
+// hook returns a document with the annotation helm.sh/hook. The other parts of the document
+// must remain unchanged.
 func hook(kind, name, events, more string) string {
 	return "# about it\nkind: " + kind + "   # a kind\napiVersion: \"x/v1\"\nmetadata:\n    annotations:\n        helm.sh/hook: " +
 		events + more + "\n    name:  " + name + "\nspec: {n: 0x10, \"on\": [ 1,2 ]}"
@@ -34,10 +34,10 @@ func hook(kind, name, events, more string) string {
 
 const crd = "CustomResourceDefinition"
 
-// literally gives a template that renders to the text.
+// literally returns a template that renders to the text.
 func literally(text string) string { return "{{ " + strconv.Quote(text) + " }}" }
 
-// inFiles gives a chart of literal templates, by names within templates/.
+// inFiles returns a chart with literal templates, by their names in templates/.
 func inFiles(files map[string]string) tree {
 	t := tree{}
 	for name, text := range files {
@@ -46,7 +46,8 @@ func inFiles(files map[string]string) tree {
 	return t
 }
 
-// Events that stand for the older ones where Helm's own sorting is the measure.
+// Legacy events. They are replaced with other events to get the expected result from Helm's
+// own sorting.
 var (
 	asCRDInstall  = regexp.MustCompile(`(?i)crd-install`)
 	asTestFailure = regexp.MustCompile(`(?i)test-failure`)
@@ -57,8 +58,8 @@ func asKnown(text string) string {
 	return asTestFailure.ReplaceAllString(text, string(release.HookPostRollback))
 }
 
-// expected is what Helm's own sorting gives where every older event is one that
-// it knows, with the documents and events put back.
+// expected returns the result of Helm's own sorting with each legacy event replaced by one
+// that Helm supports. It then restores the documents and events.
 func expected(t *testing.T, files map[string]string) ([]*release.Hook, []releaseutil.Manifest) {
 	t.Helper()
 	known, originals := map[string]string{}, map[string]string{}
@@ -92,8 +93,8 @@ func expected(t *testing.T, files map[string]string) ([]*release.Hook, []release
 	return hooks, manifests
 }
 
-// TestOlderHooks compares with what Helm's sorting makes of the same documents
-// with events that it knows.
+// TestOlderHooks compares the result with that of Helm's sorting for the same documents
+// with events that Helm supports.
 func TestOlderHooks(t *testing.T) {
 	const policies = "\n        helm.sh/hook-weight: \"-5\"\n        helm.sh/hook-delete-policy: Hook-Succeeded, before-hook-creation\n        helm.sh/hook-output-log-policy: hook-failed"
 	equal := hook("Job", "same", "test-failure", policies)
@@ -165,7 +166,8 @@ func TestOlderHooks(t *testing.T) {
 	}
 }
 
-// TestEveryEventBesideAnOlderOne is what Helm reads it as.
+// TestEveryEventBesideAnOlderOne checks that other events in the same annotation are read
+// as in Helm.
 func TestEveryEventBesideAnOlderOne(t *testing.T) {
 	for _, event := range []string{
 		"pre-install", "post-install", "pre-upgrade", "post-upgrade", "pre-rollback", "post-rollback",
@@ -186,7 +188,7 @@ func TestEveryEventBesideAnOlderOne(t *testing.T) {
 	}
 }
 
-// compare reports where a result is not what Helm's sorting gave.
+// compare reports differences from the result of Helm's sorting.
 func compare(t *testing.T, r *render.Result, hooks []*release.Hook, manifests []releaseutil.Manifest) {
 	t.Helper()
 	if len(r.Hooks) != len(hooks) || len(r.Files) != len(manifests) {
@@ -204,7 +206,7 @@ func compare(t *testing.T, r *render.Result, hooks []*release.Hook, manifests []
 	}
 }
 
-// logged gives what is logged while f runs.
+// logged returns the log output of f.
 func logged(t *testing.T, f func()) string {
 	t.Helper()
 	var b bytes.Buffer
@@ -219,7 +221,8 @@ func logged(t *testing.T, f func()) string {
 	return b.String()
 }
 
-// TestWhatIsNoOlderHook is what Helm makes of it, down to what it logs.
+// TestWhatIsNoOlderHook checks that other hooks are treated as in Helm, including its log
+// output.
 func TestWhatIsNoOlderHook(t *testing.T) {
 	const badTimeout = "\n        helm.sh/hook-delete-timeout: soon"
 	tests := []struct{ name, in string }{
@@ -257,7 +260,8 @@ func TestWhatIsNoOlderHook(t *testing.T) {
 	}
 }
 
-// TestHookErrors names file, resource, key, value and the way out.
+// TestHookErrors checks that errors name the file, the resource, the key, the value and a
+// correction.
 func TestHookErrors(t *testing.T) {
 	const noDefinition = "crd-install is only for a CustomResourceDefinition: use pre-install for other kinds"
 	const bothWays = "a test cannot be expected to both succeed and fail: use either test or test-failure, or two tests"
@@ -290,8 +294,8 @@ func TestHookErrors(t *testing.T) {
 	}
 }
 
-// TestOlderHooksBesideWhatDoesNotParse shows for debugging what was rendered,
-// and the error is Helm's.
+// TestOlderHooksBesideWhatDoesNotParse checks that the error is Helm's, and that the
+// rendered documents are returned for debugging.
 func TestOlderHooksBesideWhatDoesNotParse(t *testing.T) {
 	for _, broken := range []string{"kind: [", hook("Job", "j", "[test-failure]", "")} {
 		in := hook("Job", "first", "test-failure", "") + "\n---\n" + broken
@@ -310,7 +314,7 @@ func TestOlderHooksBesideWhatDoesNotParse(t *testing.T) {
 	}
 }
 
-// TestLegalFormOfOlderHooks makes them legal, too.
+// TestLegalFormOfOlderHooks checks that their annotations are also converted.
 func TestLegalFormOfOlderHooks(t *testing.T) {
 	in := hook("Job", "j", "test-failure", "\n        helm.sh/depends-on/layers: [a]")
 	want := hook("Job", "j", "test-failure", "\n        depends-on.helm.sh/layers: '[\"a\"]'")
@@ -319,8 +323,8 @@ func TestLegalFormOfOlderHooks(t *testing.T) {
 	}
 }
 
-// FuzzOlderHooks checks that whatever the file, its hooks are those of the same
-// file with events that Helm knows.
+// FuzzOlderHooks checks that the hooks of any file are the same as those of the file with
+// events that Helm supports.
 func FuzzOlderHooks(f *testing.F) {
 	f.Add(hook("Pod", "p", "test-failure", "") + "\n---\n" + hook(crd, "c", "crd-install, Pre-install", "") + "\n---\n" + hook("Job", "j", "soon", ""))
 	f.Add(`{"kind":"Pod","metadata":{"name":"p","annotations":{"helm.sh/hook":"test-failure","helm.sh/hook-delete-policy":"a,b"}}}`)
@@ -351,7 +355,7 @@ func FuzzOlderHooks(f *testing.F) {
 				t.Errorf("no document of the file: %q", h.Manifest)
 			}
 			if asKnown(h.Kind) != h.Kind {
-				return // the order is another
+				return // the order is different
 			}
 			h.Name, h.Manifest = asKnown(h.Name), asKnown(h.Manifest)
 			for i, event := range h.Events {

@@ -15,22 +15,22 @@ import (
 	"github.com/ordered-helm/helm/internal/yamledit"
 )
 
-// marker is the temporary annotation that carries the path of a document's
-// chart through a post-renderer, which may drop comments.
+// marker is a temporary annotation with the path of the document's chart. It remains in the
+// output of a post-renderer, which may drop comments.
 const marker = "ordered.helm.sh/chart"
 
-// What a marker's value begins with says what the object had for annotations,
-// so that taking the marker out again leaves the same.
+// The value of a marker begins with a character that describes the annotations that the
+// object had before. This allows removing the marker without other changes.
 const (
 	hadAnnotations = '='
 	hadNone        = '+'
-	hadNull        = '~' // and how it was written, as an index of nulls
+	hadNull        = '~' // followed by an index in nulls
 )
 
-// nulls are the ways to write that there is no value.
+// nulls are the notations of null in YAML.
 var nulls = [...]string{"", "null", "~", "Null", "NULL"}
 
-// addChartMarkers gives the manifest with a marker in every object.
+// addChartMarkers returns the manifest with a marker in every object.
 func (r *Result) addChartMarkers(root *sequencer.Chart, hideSecret bool) (string, error) {
 	var b strings.Builder
 	for _, f := range r.Files {
@@ -49,10 +49,10 @@ func (r *Result) addChartMarkers(root *sequencer.Chart, hideSecret bool) (string
 func markDocument(doc, chart string) (string, error) {
 	root, err := yamledit.Parse(doc)
 	if err != nil || root == nil {
-		return doc, nil //nolint:nilerr // a document that is none has no chart to carry
+		return doc, nil //nolint:nilerr // it is not a valid document, so it has no chart
 	}
 	var changes []yamledit.Change
-	seen := map[*yaml.Node]bool{} // several objects may share them
+	seen := map[*yaml.Node]bool{} // several objects may share one mapping
 	for _, object := range Objects(root) {
 		metadata := yamledit.Lookup(object, "metadata")
 		if metadata == nil || metadata.Kind != yaml.MappingNode || seen[metadata] {
@@ -84,8 +84,8 @@ func markedAnnotations(value string) *yaml.Node {
 	}}
 }
 
-// removeChartMarkers takes the markers out of what the post-renderer returned, and notes
-// the chart of each document: the root chart where there is no marker.
+// removeChartMarkers removes the markers from the output of the post-renderer, and records
+// the chart of each document. A document without a marker belongs to the root chart.
 func (r *Result) removeChartMarkers(rootChart string) error {
 	r.Charts = []string{}
 	clean, err := rewrite(r.Manifest, func(doc string) (string, error) {
@@ -139,8 +139,8 @@ func unmarkDocument(doc string) (clean, chart string, err error) {
 	return clean, chart, err
 }
 
-// readMarker reads the value of a marker: what the object had for annotations,
-// how it was written if that was null, and the chart's path.
+// readMarker reads the value of a marker: the character for the annotations that the object
+// had, the notation if they were null, and the path of the chart.
 func readMarker(value string) (had byte, null, path string) {
 	if value == "" {
 		return hadAnnotations, "", ""

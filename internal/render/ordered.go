@@ -13,20 +13,20 @@ import (
 	"github.com/ordered-helm/helm/internal/sequencer"
 )
 
-// OrderedDocument is a document at its place in the order of a release.
+// OrderedDocument is a document with its position in the order of a release.
 type OrderedDocument struct {
-	// Text is the document, File the template that it comes from.
+	// Text is the document, and File the template that it comes from.
 	Text, File string
-	// Node is the node that it is in; nil for a definition from a crds/ folder.
+	// Node is its node. It is nil for a definition from a crds/ directory.
 	Node *sequencer.Node
-	// Objects are what it describes.
+	// Objects are the objects in the document.
 	Objects []map[string]any
 }
 
-// OrderDocuments returns documents in the order in which they deploy: definitions from
-// crds/ folders first, then node after node, each in the order of its resources.
-// A list whose items are in several nodes is taken apart. What holds nothing but
-// comments is left out.
+// OrderDocuments returns documents in the order in which they are deployed: first the
+// definitions from crds/ directories, then the nodes one after the other, each in the order
+// of its resources. It splits a list whose items are in several nodes. It omits documents
+// that contain only comments.
 func OrderDocuments(docs []Document, root *sequencer.Chart, namespace string) ([]OrderedDocument, error) {
 	var ordered []OrderedDocument
 	var in sequencer.Input
@@ -44,7 +44,7 @@ func OrderDocuments(docs []Document, root *sequencer.Chart, namespace string) ([
 	if err != nil {
 		return nil, err
 	}
-	nodes := make([]map[*sequencer.Node]bool, len(sources)) // of each document
+	nodes := make([]map[*sequencer.Node]bool, len(sources)) // the nodes of each document
 	for _, n := range plan.Nodes {
 		for _, r := range n.Resources {
 			if nodes[r.Source] == nil {
@@ -54,7 +54,7 @@ func OrderDocuments(docs []Document, root *sequencer.Chart, namespace string) ([
 		}
 	}
 	for _, n := range plan.Nodes {
-		done := map[int]int{} // the place of each document
+		done := map[int]int{} // the index of each document in the result
 		for _, r := range n.Resources {
 			at, exists := done[r.Source]
 			if !exists || len(nodes[r.Source]) > 1 {
@@ -72,8 +72,8 @@ func OrderDocuments(docs []Document, root *sequencer.Chart, namespace string) ([
 	return ordered, nil
 }
 
-// orderedDocument returns the whole document, or, if the document is split, the resource
-// as its own document.
+// orderedDocument returns the whole document. If the document is split, it returns the
+// resource as a separate document.
 func orderedDocument(d Document, n *sequencer.Node, r *sequencer.PlannedResource, apart bool) (OrderedDocument, error) {
 	ordered := OrderedDocument{Text: d.Text, File: d.Resource.File, Node: n}
 	if !apart {

@@ -21,7 +21,7 @@ func forEachParallel(n int, do func(i int) error) error {
 			return nil
 		})
 	}
-	_ = g.Wait() // errors are kept by place
+	_ = g.Wait() // errors are recorded by index
 	for _, err := range errs {
 		if err != nil {
 			return err

@@ -17,8 +17,8 @@ import (
 	"github.com/ordered-helm/helm/internal/render/charttest"
 )
 
-// shapes are ways in which a template may write metadata, which a marker must
-// go into and come out of without a trace.
+// shapes are different ways to write metadata in a template. A marker must be added and
+// removed without leaving any change.
 var shapes = tree{
 	"Chart.yaml": chartYAML("shop", ""),
 	"templates/all.yaml": strings.Join([]string{
@@ -58,8 +58,8 @@ func postRendered(t *testing.T, files tree, post postrender.PostRenderer) (*prep
 	return p, r
 }
 
-// TestCatIsAsIfNone gives the same bytes with a post-renderer that changes
-// nothing as without one, and the same charts.
+// TestCatIsAsIfNone checks that a post-renderer that changes nothing results in the same
+// bytes and the same charts as no post-renderer.
 func TestCatIsAsIfNone(t *testing.T) {
 	charts := []tree{shapes}
 	for seed := range uint64(12) {
@@ -98,7 +98,8 @@ func objectName(object map[string]any) string {
 	return name
 }
 
-// TestChartsSurviveAnyPostRenderer drops comments, reorders and adds.
+// TestChartsSurviveAnyPostRenderer uses post-renderers that drop comments, reorder
+// documents and add one.
 func TestChartsSurviveAnyPostRenderer(t *testing.T) {
 	for name, post := range map[string]charttest.PostRenderer{
 		"drops comments": charttest.DropComments, "writes JSON": charttest.ToJSON, "reorders": charttest.Reverse, "adds": charttest.Add,
@@ -128,8 +129,8 @@ func TestChartsSurviveAnyPostRenderer(t *testing.T) {
 	}
 }
 
-// TestMarkersLeaveObjectsAsTheyWere compares what a post-renderer gives with
-// and without markers.
+// TestMarkersLeaveObjectsAsTheyWere compares the results of post-renderers with and without
+// markers.
 func TestMarkersLeaveObjectsAsTheyWere(t *testing.T) {
 	for _, post := range []charttest.PostRenderer{charttest.DropComments, charttest.ToJSON} {
 		unmarked := prepare(t, shapes)
@@ -163,8 +164,8 @@ func TestMarkersLeaveObjectsAsTheyWere(t *testing.T) {
 	}
 }
 
-// TestDocumentsWithoutAMarkerBelongToTheRoot is where those go that a
-// post-renderer adds, or takes the annotations of.
+// TestDocumentsWithoutAMarkerBelongToTheRoot checks documents that a post-renderer adds, or
+// whose annotations it removes.
 func TestDocumentsWithoutAMarkerBelongToTheRoot(t *testing.T) {
 	files := tree{
 		"charts/sub/Chart.yaml":       chartYAML("sub", ""),
@@ -188,7 +189,8 @@ func TestDocumentsWithoutAMarkerBelongToTheRoot(t *testing.T) {
 	}
 }
 
-// TestPostRendererSeesLegalFormAndNoHooks is what the reference promises it.
+// TestPostRendererSeesLegalFormAndNoHooks checks what the reference promises about the
+// input of a post-renderer.
 func TestPostRendererSeesLegalFormAndNoHooks(t *testing.T) {
 	var seen string
 	_, r := postRendered(t, template(job("        helm.sh/depends-on/layers: [a]")+"\n---\n"+job("        helm.sh/hook: pre-install")),
@@ -204,7 +206,7 @@ func TestPostRendererSeesLegalFormAndNoHooks(t *testing.T) {
 	}
 }
 
-// TestPostRendererWithoutAnOrder is given no markers.
+// TestPostRendererWithoutAnOrder checks that the input has no markers.
 func TestPostRendererWithoutAnOrder(t *testing.T) {
 	p := prepare(t, shapes)
 	p.options.PostRenderer = charttest.PostRenderer(func(docs []string) ([]string, error) {
@@ -219,7 +221,8 @@ func TestPostRendererWithoutAnOrder(t *testing.T) {
 	}
 }
 
-// TestPostRendererThatMergesCharts puts objects of two charts into one document.
+// TestPostRendererThatMergesCharts uses a post-renderer that puts objects of two charts
+// into one document.
 func TestPostRendererThatMergesCharts(t *testing.T) {
 	p := prepare(t, tree{
 		"templates/a.yaml":            "kind: A\nmetadata: {name: a}\n",
@@ -258,7 +261,7 @@ func TestPostRendererThatFails(t *testing.T) {
 	}
 }
 
-// TestHiddenSecretsStayHiddenFromThePostRenderer, with and without markers.
+// TestHiddenSecretsStayHiddenFromThePostRenderer checks this with and without markers.
 func TestHiddenSecretsStayHiddenFromThePostRenderer(t *testing.T) {
 	files := template("apiVersion: v1\nkind: Secret\nmetadata: {name: s}\nstringData: {password: hunter2}\n---\nkind: A\nmetadata: {name: a}\n")
 	for _, ordered := range []bool{true, false} {

@@ -14,7 +14,7 @@ import (
 	"github.com/ordered-helm/helm/internal/sequencer"
 )
 
-// TestRealCharts takes charts of others through post-renderers, and plans them.
+// TestRealCharts renders real charts with post-renderers, and builds their plans.
 func TestRealCharts(t *testing.T) {
 	archives, err := filepath.Glob(filepath.Join("..", "..", "..", "shared", "charts", "*.tgz"))
 	if err != nil {
@@ -43,7 +43,7 @@ func checkRealChart(t *testing.T, archive string) {
 		t.Error("a post-renderer that changes nothing changes it")
 	}
 	p.options.PostRenderer = charttest.PostRenderer(charttest.Reverse)
-	r, err := p.render() // passwords are made anew
+	r, err := p.render() // generates new passwords
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -70,7 +70,7 @@ func checkRealChart(t *testing.T, archive string) {
 	}
 }
 
-// unchanged is the manifest without any post-renderer.
+// unchanged returns the manifest without any post-renderer.
 func unchanged(r *render.Result) string {
 	var b strings.Builder
 	for _, f := range r.Files {

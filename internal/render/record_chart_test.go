@@ -10,9 +10,9 @@ import (
 	"github.com/ordered-helm/helm/internal/render/charttest"
 )
 
-// richChart is a random chart, to which subcharts are added that have all that
-// a plan can say of a resource, that are there twice under aliases, that tags
-// disable and that nobody declares.
+// richChart returns a random chart with additional subcharts: charts with everything that a
+// plan can contain, charts that are used twice with aliases, charts that tags disable, and
+// undeclared charts.
 func richChart(r *rand.Rand) tree {
 	files := tree{}
 	for _, f := range charttest.Random(r).Files(r) {
@@ -40,8 +40,8 @@ func richChart(r *rand.Rand) tree {
 	return files
 }
 
-// richFiles are those of the chart that is there twice. Inside it is a chart
-// with an alias, which Helm leaves unaliased in the second copy.
+// richFiles returns the files of the chart that is used twice. It can contain a chart with
+// an alias, which Helm does not apply in the second copy.
 func richFiles(r *rand.Rand) tree {
 	version := []string{"apiVersion: v3\n", "apiVersion: v2\nannotations: {helm.sh/sequencing: enabled}\n", "apiVersion: v2\n"}[r.IntN(3)]
 	inner := []string{
@@ -66,8 +66,8 @@ func richFiles(r *rand.Rand) tree {
 	return files
 }
 
-// richTemplates have what the random charts' resources do not have. Some of it
-// depends on some other of it, which may be missing.
+// richTemplates have features that the resources of random charts do not have. Some of them
+// depend on others, which may be missing.
 var richTemplates = []string{
 	`apiVersion: batch/v1
 kind: Job

@@ -23,12 +23,12 @@ import (
 	"github.com/ordered-helm/helm/internal/sequencer"
 )
 
-// storedCharts is how many random charts are stored and planned again.
+// storedCharts is the number of random charts that are stored and planned again.
 const storedCharts = 90
 
-// TestThePlanOfAStoredReleaseIsTheOneExecuted renders and plans random charts
-// as an ordered operation does, with all that may happen to their manifests,
-// and rebuilds the plan from what is stored alone.
+// TestThePlanOfAStoredReleaseIsTheOneExecuted renders random charts and builds their plans
+// as an ordered operation does, with various post-renderers. It checks that the plan can be
+// rebuilt from only the stored release.
 func TestThePlanOfAStoredReleaseIsTheOneExecuted(t *testing.T) {
 	seen := map[string]int{}
 	for seed := range uint64(storedCharts) {
@@ -56,8 +56,8 @@ func TestThePlanOfAStoredReleaseIsTheOneExecuted(t *testing.T) {
 	checkSeen(t, seen)
 }
 
-// storedRelease writes a release as one of Helm's drivers does, changes its
-// status as stock Helm does, and reads it again.
+// storedRelease writes a release with one of Helm's drivers, changes its status as stock
+// Helm does, and reads it again.
 func storedRelease(t *testing.T, r *rand.Rand, planned *charttest.Rendered) *release.Release {
 	t.Helper()
 	ch, err := releaserecord.WithRecord(planned.Chart, &releaserecord.Record{
@@ -92,7 +92,7 @@ func storedRelease(t *testing.T, r *rand.Rand, planned *charttest.Rendered) *rel
 	return stored
 }
 
-// rebuild plans from what a release remembers.
+// rebuild builds the plan from a stored release.
 func rebuild(t *testing.T, rel *release.Release) *sequencer.Plan {
 	t.Helper()
 	rec, err := releaserecord.Read(rel)
@@ -110,7 +110,7 @@ func rebuild(t *testing.T, rel *release.Release) *sequencer.Plan {
 	return plan
 }
 
-// planText writes all that can be asked of a plan.
+// planText returns the whole plan as text.
 func planText(p *sequencer.Plan) string {
 	var b strings.Builder
 	for i, n := range p.Nodes {
@@ -136,7 +136,7 @@ func planText(p *sequencer.Plan) string {
 	return b.String()
 }
 
-// note counts what a plan has that could be lost.
+// note counts the features of a plan that could be lost.
 func note(seen map[string]int, planned *charttest.Rendered) {
 	has := func(what string, yes bool) {
 		if yes {
@@ -193,7 +193,7 @@ func noteCharts(has func(what string, yes bool), c *sequencer.Chart) {
 	has("undeclared", len(names) > 0)
 }
 
-// checkSeen makes sure that the random charts had all of it.
+// checkSeen checks that the random charts had all of these features.
 func checkSeen(t *testing.T, seen map[string]int) {
 	t.Helper()
 	for _, what := range []string{
@@ -213,8 +213,7 @@ func checkSeen(t *testing.T, seen map[string]int) {
 	}
 }
 
-// postRenderers are what may become of a manifest. Each has a random source of
-// its own.
+// postRenderers returns various post-renderers. Each has its own random source.
 func postRenderers(r *rand.Rand) map[string]postrender.PostRenderer {
 	shuffled := func(docs []string) []string {
 		r.Shuffle(len(docs), func(i, j int) { docs[i], docs[j] = docs[j], docs[i] })

@@ -3,7 +3,7 @@
 
 // Package render renders a chart and its values into manifests, hooks and notes. It
 // converts sequencing annotations to the canonical form, which Kubernetes accepts, and
-// knows the chart of each document.
+// records the chart of each document.
 package render
 
 import (
@@ -41,7 +41,7 @@ type Options struct {
 	EnableDNS bool
 	// SubNotes includes the notes of subcharts.
 	SubNotes bool
-	// IncludeCRDs puts the contents of crds/ directories before everything else.
+	// IncludeCRDs includes the contents of crds/ directories, before everything else.
 	IncludeCRDs bool
 	// HideSecret hides the contents of Secrets.
 	HideSecret bool
@@ -56,14 +56,15 @@ type Options struct {
 type Result struct {
 	// Hooks are the hooks in Helm's order.
 	Hooks []*release.Hook
-	// Manifest has everything else as a stream of documents, as a release stores it.
+	// Manifest contains all other resources as a stream of documents, as stored in a
+	// release.
 	Manifest string
 	// Files are the documents of Manifest, before any post-renderer.
 	Files []File
 	// Notes are the rendered notes.
 	Notes string
-	// Charts has the path of the chart of each document in Manifest, in its order. It is
-	// empty if Source comments tell the charts.
+	// Charts is the path of the chart of each document in Manifest, in its order. It is
+	// empty if the charts are known from Source comments.
 	Charts []string
 }
 

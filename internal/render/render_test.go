@@ -26,8 +26,8 @@ func text(t *testing.T, object map[string]any) string {
 	return string(b)
 }
 
-// TestRender has the shape of a result: hooks apart, the rest in Helm's install
-// order, each with its source.
+// TestRender checks the form of a result: hooks are separate, and other resources are in
+// Helm's install order, each with its source.
 func TestRender(t *testing.T) {
 	r := rendered(t, tree{
 		"templates/b.yaml":       "kind: Deployment\nmetadata: {name: '{{ .Release.Name }}'}\n---\nkind: Widget\nmetadata: {name: w}\n",
@@ -55,8 +55,8 @@ func TestRender(t *testing.T) {
 	}
 }
 
-// TestNotes are the root chart's, or with SubNotes the root chart's first and
-// then the others' by path.
+// TestNotes checks that the notes are those of the root chart. With SubNotes, the notes of
+// the other charts follow, by path.
 func TestNotes(t *testing.T) {
 	files := tree{
 		"templates/NOTES.txt":                   "root",
@@ -94,7 +94,8 @@ func TestHideSecret(t *testing.T) {
 	}
 }
 
-// TestDump has all that was rendered when something cannot be parsed.
+// TestDump checks that the result contains all rendered text if a document cannot be
+// parsed.
 func TestDump(t *testing.T) {
 	for name, bad := range map[string]string{"no YAML": "a: b: c", "an annotation": "metadata: {annotations: {a: [b]}}"} {
 		t.Run(name, func(t *testing.T) {
@@ -122,8 +123,7 @@ func TestKubeVersion(t *testing.T) {
 	}
 }
 
-// TestIncludeCRDs puts them first, as Helm does; they have no place in the
-// order.
+// TestIncludeCRDs checks that CRDs come first, as in Helm. They are not part of the order.
 func TestIncludeCRDs(t *testing.T) {
 	p := prepare(t, tree{
 		"crds/c.yaml":                            "kind: CustomResourceDefinition\nmetadata: {name: one}\n---\nkind: CustomResourceDefinition\nmetadata: {name: two}\n",
@@ -152,7 +152,7 @@ func TestIncludeCRDs(t *testing.T) {
 	}
 }
 
-// TestChartOf finds charts by path, also where names are those of folders.
+// TestChartOf finds charts by path, even if their names are also names of directories.
 func TestChartOf(t *testing.T) {
 	chart := func(name string, subcharts ...*sequencer.Chart) *sequencer.Chart {
 		return &sequencer.Chart{Name: name, Subcharts: subcharts}
@@ -191,7 +191,7 @@ func TestChartOf(t *testing.T) {
 	}
 }
 
-// TestResources parses what a release stores.
+// TestResources parses the manifest of a stored release.
 func TestResources(t *testing.T) {
 	root := &sequencer.Chart{Name: "shop", Subcharts: []*sequencer.Chart{{Name: "sub"}}}
 	resources, err := render.Resources("# nothing\n---\nkind: Before\n---\n# Source: shop/charts/sub/templates/x.yaml\nkind: One\n---\nkind: Two\n---\n"+
@@ -225,7 +225,7 @@ func TestResources(t *testing.T) {
 	}
 }
 
-// TestSplit keeps the order beyond nine documents.
+// TestSplit checks the order of more than nine documents.
 func TestSplit(t *testing.T) {
 	var stream strings.Builder
 	for i := range 1234 {
@@ -238,8 +238,8 @@ func TestSplit(t *testing.T) {
 	}
 }
 
-// TestEverySpellingGivesTheSamePlan takes random charts through files, in
-// random spellings, and compares the plan with the one made without any.
+// TestEverySpellingGivesTheSamePlan writes random charts to files, with random notations,
+// and compares the plan with the one built without files.
 func TestEverySpellingGivesTheSamePlan(t *testing.T) {
 	for seed := range uint64(60) {
 		r := rand.New(rand.NewPCG(seed, 1))
@@ -261,7 +261,7 @@ func TestEverySpellingGivesTheSamePlan(t *testing.T) {
 	}
 }
 
-// TestFiveThousandDocuments renders and plans a chart that has them in one
+// TestFiveThousandDocuments renders and plans a chart with this number of documents in one
 // template.
 func TestFiveThousandDocuments(t *testing.T) {
 	const text = `{{- range $i := until 5000 }}

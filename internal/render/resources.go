@@ -16,11 +16,11 @@ import (
 // noSource replaces the file of a document without a Source comment.
 const noSource = "(no Source comment)"
 
-// Resources parses the documents of a manifest. Charts has the chart of each document. If
-// charts is nil, the Source comment of a document tells its chart; a document without one
-// belongs to the chart of the previous document. If the manifest was rendered with
-// IncludeCRDs, resources from crds/ directories are omitted, because they are not part of
-// the order.
+// Resources parses the documents of a manifest. Charts is the chart of each document. If
+// charts is nil, the chart is determined from the Source comment of a document. A document
+// without one belongs to the chart of the previous document. If the manifest was rendered
+// with IncludeCRDs, resources from crds/ directories are omitted, because they are not part
+// of the order.
 func Resources(manifest string, charts []string, root *sequencer.Chart, withCRDs bool) ([]sequencer.Resource, error) {
 	docs, err := Documents(manifest, charts, root, withCRDs)
 	if err != nil {
@@ -28,7 +28,7 @@ func Resources(manifest string, charts []string, root *sequencer.Chart, withCRDs
 	}
 	resources := make([]sequencer.Resource, 0, len(docs))
 	for _, d := range docs {
-		if !d.CRD && len(d.Resource.Object) > 0 { // else there is nothing but comments
+		if !d.CRD && len(d.Resource.Object) > 0 { // otherwise it contains only comments
 			resources = append(resources, d.Resource)
 		}
 	}
@@ -39,7 +39,7 @@ func Resources(manifest string, charts []string, root *sequencer.Chart, withCRDs
 type Document struct {
 	// Text is the unchanged text.
 	Text string
-	// CRD is whether it comes from a crds/ directory. It is not parsed then.
+	// CRD is whether it comes from a crds/ directory. Such a document is not parsed.
 	CRD bool
 	// Resource is the parsed document. It has no Object if the document is empty.
 	Resource sequencer.Resource
@@ -83,8 +83,9 @@ func Documents(manifest string, charts []string, root *sequencer.Chart, withCRDs
 	return docs, nil
 }
 
-// Resources parses the input of a plan: the manifest after the post-renderer if the chart
-// of each document is still known, otherwise what was rendered, including hidden Secrets.
+// Resources parses the input of a plan. This is the manifest after the post-renderer if the
+// chart of each document is still known. Otherwise it is the rendered manifest before the
+// post-renderer, including hidden Secrets.
 func (r *Result) Resources(root *sequencer.Chart, withCRDs bool) ([]sequencer.Resource, error) {
 	if r.Charts != nil {
 		return Resources(r.Manifest, r.Charts, root, withCRDs)

@@ -19,7 +19,7 @@ import (
 	"github.com/ordered-helm/helm/internal/sequencer"
 )
 
-// asKubernetesReads parses a stream as Kubernetes' own clients do.
+// asKubernetesReads parses a stream with the parser of Kubernetes clients.
 func asKubernetesReads(t *testing.T, stream string) []map[string]any {
 	t.Helper()
 	var objects []map[string]any
@@ -42,7 +42,7 @@ func asKubernetesReads(t *testing.T, stream string) []map[string]any {
 	}
 }
 
-// blocks are the ways to end a document with a text of lines.
+// blocks returns documents that end with a block scalar in different ways.
 func blocks() map[string]string {
 	return map[string]string{
 		"kept": "|\n    hello\n", "stripped": "|-\n    hello\n", "all kept": "|+\n    hello\n\n\n",
@@ -51,8 +51,8 @@ func blocks() map[string]string {
 	}
 }
 
-// TestBlocksAtTheEnd reads documents that end in a text of lines as Kubernetes does,
-// wherever they stand in a stream.
+// TestBlocksAtTheEnd checks that documents that end with a block scalar are read as by
+// Kubernetes, at any position in a stream.
 func TestBlocksAtTheEnd(t *testing.T) {
 	const head = "apiVersion: v1\nkind: ConfigMap\nmetadata: {name: a}\ndata:\n  f: "
 	for name, block := range blocks() {
@@ -80,8 +80,8 @@ func TestBlocksAtTheEnd(t *testing.T) {
 	}
 }
 
-// TestBlocksAtTheEndStayLegal makes annotations legal in documents that end in a text
-// of lines, which stays as it would be without them.
+// TestBlocksAtTheEndStayLegal checks that converting annotations in such documents does not
+// change the block scalar.
 func TestBlocksAtTheEndStayLegal(t *testing.T) {
 	const annotation = "annotations: {helm.sh/depends-on/layers: [b, c]}"
 	for name, block := range blocks() {

@@ -9,8 +9,8 @@ import (
 	"path/filepath"
 )
 
-// WriteFiles writes rendered documents into a directory, each into the file of
-// its template, and says so on stdout as Helm does.
+// WriteFiles writes each rendered document to the file of its template in a directory, and
+// prints the names of the files to stdout, as Helm does.
 func WriteFiles(dir, releaseName string, useReleaseName bool, files []File) error {
 	if useReleaseName {
 		dir = filepath.Join(dir, releaseName)

@@ -1,10 +1,10 @@
 // Copyright The Ordered Helm Authors
 // SPDX-License-Identifier: Apache-2.0
 
-// Package repoindex makes the index of a chart repository from a folder of
-// packages. Unlike Helm's it lists charts whose Chart.yaml only our loader
-// accepts, and tells which packages it left out. What it writes holds Helm's own
-// fields alone: Helm refuses an index with any other.
+// Package repoindex creates the index of a chart repository from a directory of packages.
+// Unlike Helm, it includes charts whose Chart.yaml only the loader of Ordered Helm accepts,
+// and reports the packages that it omits. The index contains only Helm's own fields,
+// because Helm rejects an index with other fields.
 package repoindex
 
 import (
@@ -19,16 +19,16 @@ import (
 	"github.com/ordered-helm/helm/internal/chartloader"
 )
 
-// Skipped is a package that no loader can load.
+// Skipped is a package that could not be loaded.
 type Skipped struct {
-	// Path is that of the package, from the indexed folder on.
+	// Path is the path of the package, relative to the indexed directory.
 	Path string
-	// Reason is what the loader says.
+	// Reason is the error of the loader.
 	Reason error
 }
 
-// Directory indexes the packages (*.tgz) of a folder and of the folders in it,
-// unsorted. Their URLs begin with base; they are relative if it is empty.
+// Directory indexes the packages (*.tgz) of a directory and its immediate subdirectories.
+// The index is not sorted. The URLs begin with base. If base is empty, they are relative.
 func Directory(folder, base string) (*repo.IndexFile, []Skipped, error) {
 	packages, err := find(folder)
 	if err != nil {
@@ -48,14 +48,14 @@ func Directory(folder, base string) (*repo.IndexFile, []Skipped, error) {
 		}
 		within, file := filepath.Split(name)
 		if err := index.MustAdd(chart.Metadata, file, join(base, filepath.Dir(within)), digest); err != nil {
-			return nil, nil, fmt.Errorf("failed adding to %s to index: %w", file, err) // Helm's words
+			return nil, nil, fmt.Errorf("failed adding to %s to index: %w", file, err) // the same text as in Helm
 		}
 	}
 	return index, skipped, nil
 }
 
-// find lists the packages of a folder and of the folders in it, from that folder
-// on: those of the folder itself first.
+// find returns the packages of a directory, followed by those of its immediate
+// subdirectories. The paths are relative to the directory.
 func find(folder string) ([]string, error) {
 	var packages []string
 	for _, pattern := range []string{"*.tgz", filepath.Join("*", "*.tgz")} {
@@ -74,8 +74,7 @@ func find(folder string) ([]string, error) {
 	return packages, nil
 }
 
-// join puts a folder behind a URL. "." adds nothing to a URL, and is no URL by
-// itself.
+// join appends the path of a directory to a URL. For the directory ".", it appends nothing.
 func join(base, folder string) string {
 	if folder == "." {
 		folder = ""

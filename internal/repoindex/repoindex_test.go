@@ -67,7 +67,7 @@ dependencies:
 	if err := index.WriteFile(file, 0o644); err != nil {
 		t.Fatal(err)
 	}
-	// Helm reads it strictly: a field that it does not know is an error.
+	// This parser is strict: an unknown field is an error.
 	read, err := repo.LoadIndexFile(file)
 	if err != nil {
 		t.Fatal(err)

@@ -8,8 +8,8 @@ import (
 	"testing"
 )
 
-// bigInput makes an umbrella of charts, each of a hundred resources in five
-// layers and what is in none, with the references that real workloads have.
+// bigInput returns an umbrella chart with subcharts. Each has a hundred resources in five
+// layers and without a layer, with the same kinds of references as real workloads.
 func bigInput(charts int) Input {
 	root := &Chart{Name: "umbrella", Sequenced: true}
 	in := Input{Root: root, Namespace: "big"}
@@ -54,16 +54,16 @@ func bigResource(chart string, i int) Resource {
 	return Resource{Chart: "umbrella/" + chart, File: "umbrella/charts/" + chart + "/templates/all.yaml", Object: object}
 }
 
-// BenchmarkBuild plans fewer resources than BenchmarkBuild100k: the time for
-// each must be the same.
+// BenchmarkBuild plans fewer resources than BenchmarkBuild100k. The time per resource
+// should be the same.
 func BenchmarkBuild(b *testing.B) {
 	for _, charts := range []int{10, 100} {
 		b.Run(fmt.Sprintf("%dk", charts/10), func(b *testing.B) { benchmarkBuild(b, charts) })
 	}
 }
 
-// BenchmarkBuild100k plans 100,000 resources in 1,000 charts, which must take
-// less than a second.
+// BenchmarkBuild100k plans 100,000 resources in 1,000 charts. It should take less than a
+// second.
 func BenchmarkBuild100k(b *testing.B) { benchmarkBuild(b, 1000) }
 
 func benchmarkBuild(b *testing.B, charts int) {

@@ -35,7 +35,7 @@ func newBuilder(in Input) *builder {
 	return b
 }
 
-// buildPlan returns the plan of a graph without a cycle.
+// buildPlan returns the plan of a graph without cycles.
 func (b *builder) buildPlan() *Plan {
 	plan := b.newPlan()
 	b.findUnmetNeeds(plan)
@@ -79,8 +79,8 @@ type chartEntry struct {
 	after, ownAfter []int
 	layers          map[string]int // layers has the node of each layer.
 	nodes           []int          // all nodes of the chart, its unlayered resources last
-	// beforeAll is the gate before the chart and its subcharts, beforeOwn the gate before
-	// its own resources, and afterAll the gate after the chart and its subcharts.
+	// beforeAll is the gate before the chart and its subcharts. beforeOwn is the gate
+	// before its own resources. afterAll is the gate after the chart and its subcharts.
 	beforeAll, beforeOwn, afterAll int
 }
 
@@ -105,7 +105,7 @@ func (b *builder) addChart(c *Chart, parent int) {
 	}
 	index := len(b.charts)
 	if _, taken := b.byPath[entry.path]; taken {
-		return // two versions of one subchart: Helm merges their templates as well
+		return // two versions of one subchart, whose templates Helm also merges
 	}
 	b.charts = append(b.charts, entry)
 	b.byPath[entry.path] = index

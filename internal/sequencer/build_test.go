@@ -12,8 +12,8 @@ import (
 	"github.com/ordered-helm/helm/internal/sequencer"
 )
 
-// TestNodes has a case for each statement of the reference on what is a node
-// and what comes before what within and among charts.
+// TestNodes has a case for each statement of the reference about nodes and about the order
+// within and between charts.
 func TestNodes(t *testing.T) {
 	tests := []struct {
 		name      string
@@ -141,7 +141,7 @@ func TestNodes(t *testing.T) {
 	}
 }
 
-// TestSubchartNames has a case for each way to name a subchart.
+// TestSubchartNames has a case for each way to refer to a subchart.
 func TestSubchartNames(t *testing.T) {
 	three := func(dependencies ...sequencer.Dependency) *sequencer.Chart {
 		return with(v3("shop", v3("a"), v3("b"), v3("c")), dependencies...)
@@ -210,7 +210,7 @@ func TestSubchartNames(t *testing.T) {
 			}
 			p := build(t, &root, append(slices.Clone(resources), res("shop ConfigMap/own")))
 			own := p.Charts[0].OwnAfter
-			if i := slices.Index(own, "shop/c"); i >= 0 { // the tag that c bears
+			if i := slices.Index(own, "shop/c"); i >= 0 { // the tag of c
 				own = slices.Delete(slices.Clone(own), i, i+1)
 			}
 			want := build(t, tt.root, resources).Charts[3].After
@@ -221,7 +221,7 @@ func TestSubchartNames(t *testing.T) {
 	}
 }
 
-// TestWarnings has a case for each thing that is only worth a warning.
+// TestWarnings has a case for each warning.
 func TestWarnings(t *testing.T) {
 	t.Run("a layer that does not exist: the edge is dropped, the resource still sequenced", func(t *testing.T) {
 		p := build(t, v3("shop"), all("shop Job/a after=gone", "shop Job/b layer=l after=gone", "shop ConfigMap/c"))
@@ -253,7 +253,7 @@ func TestWarnings(t *testing.T) {
 	})
 }
 
-// TestListsAreFlattened treats the items of a list as documents.
+// TestListsAreFlattened checks that the items of a list are treated as documents.
 func TestListsAreFlattened(t *testing.T) {
 	list := object(t, `
 apiVersion: v1
@@ -284,7 +284,7 @@ items:
 	}
 }
 
-// TestResourceOfANode carries what annotations say of readiness.
+// TestResourceOfANode checks that the plan contains the annotations about readiness.
 func TestResourceOfANode(t *testing.T) {
 	p := build(t, v3("shop"), []sequencer.Resource{object(t, `
 apiVersion: batch/v1
@@ -305,7 +305,7 @@ metadata:
 	}
 }
 
-// TestPolicyAndJobs carries what is asked of resources elsewhere.
+// TestPolicyAndJobs checks information about resources that other packages use.
 func TestPolicyAndJobs(t *testing.T) {
 	p := build(t, v3("shop"), []sequencer.Resource{
 		object(t, `{apiVersion: v1, kind: Secret, metadata: {name: own, annotations: {helm.sh/resource-policy: keep}}}`),
@@ -328,7 +328,7 @@ items:
 	}
 }
 
-// TestNamespaces tells objects apart by the namespace they go to.
+// TestNamespaces checks that objects in different namespaces are different.
 func TestNamespaces(t *testing.T) {
 	crd := object(t, `
 apiVersion: apiextensions.k8s.io/v1
@@ -366,7 +366,7 @@ spec: {group: example.com, scope: Cluster, names: {kind: Wide}}
 	}
 }
 
-// TestNodeIDsAreUnique tells nodes apart whose resources look the same.
+// TestNodeIDsAreUnique checks nodes whose resources have the same kind and name.
 func TestNodeIDsAreUnique(t *testing.T) {
 	p := build(t, v3("shop"), all("shop Job/x after=l ns=a", "shop Job/x after=l ns=b", "shop Job/ after=l", "shop Job/ after=l", "shop Job/y layer=l"))
 	wantPlan(t, p, lines("0 shop:l [Job/y]", "1 shop:(Job/) [Job/] < shop:l", "1 shop:(Job/)#2 [Job/] < shop:l",
@@ -376,7 +376,7 @@ func TestNodeIDsAreUnique(t *testing.T) {
 	}
 }
 
-// TestAwaited notes which nodes others wait for.
+// TestAwaited checks which nodes have dependents.
 func TestAwaited(t *testing.T) {
 	p := build(t, ownAfter(with(v3("shop", v3("a")), dep("a")), "a"), all("shop/a Job/x layer=l", "shop/a Job/y", "shop Job/z"))
 	for i, want := range []bool{true, true, false} {
@@ -389,7 +389,7 @@ func TestAwaited(t *testing.T) {
 	}
 }
 
-// TestWhole is the plan of what has no order.
+// TestWhole checks the plan of a release without an order.
 func TestWhole(t *testing.T) {
 	p := sequencer.SingleNode("shop")
 	wantPlan(t, p, lines("0 shop []"))

@@ -15,7 +15,7 @@ import (
 	"github.com/ordered-helm/helm/internal/sequencer"
 )
 
-// edgesOf writes edges in a line each.
+// edgesOf returns the edges, one per line.
 func edgesOf(p *sequencer.Plan) string {
 	var b strings.Builder
 	for _, e := range p.Edges() {
@@ -97,11 +97,12 @@ func TestEdges(t *testing.T) {
 	}
 }
 
-// edgeGraph is a graph of the nodes of a plan made of edges alone: before and after
-// what is in a chart stand gates, which a chart with nothing in it joins.
+// edgeGraph builds a graph of the nodes of a plan from edges alone. It has a gate before
+// and after the content of each chart. The gates of a chart without content are connected
+// directly.
 func edgeGraph(p *sequencer.Plan, edges []sequencer.Edge) *dag.Graph {
 	g := dag.New(len(p.Nodes))
-	begin, end := map[string]int{}, map[string]int{} // of wholes and of own nodes
+	begin, end := map[string]int{}, map[string]int{} // by chart, and by chart for its own nodes
 	for _, c := range p.Charts {
 		for _, own := range []bool{false, true} {
 			id := sequencer.EdgeEnd{Chart: c.Path, Own: own}.ID()
@@ -129,9 +130,9 @@ func edgeGraph(p *sequencer.Plan, edges []sequencer.Edge) *dag.Graph {
 	return g
 }
 
-// TestEdgesAreTheOrder compares, for random charts, what comes before what by the
-// edges that are not implied with what does in the plan, and takes an edge out to
-// see that each of them is needed.
+// TestEdgesAreTheOrder checks, for random charts, that the edges that are not implied
+// result in the same order as the plan. It also checks that removing any of these edges
+// changes the order.
 func TestEdgesAreTheOrder(t *testing.T) {
 	total, implied := 0, 0
 	for seed := range uint64(300) {
@@ -166,7 +167,7 @@ func TestEdgesAreTheOrder(t *testing.T) {
 	}
 }
 
-// TestEdgesOfALargeChart has not more edges than declarations.
+// TestEdgesOfALargeChart checks that there are not more edges than declarations.
 func TestEdgesOfALargeChart(t *testing.T) {
 	const n = 2000
 	sub := v3("sub")

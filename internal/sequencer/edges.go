@@ -27,7 +27,7 @@ func (b *builder) connect() {
 func (b *builder) connectGates(c *chartEntry) {
 	b.graph.AddEdge(c.beforeOwn, c.beforeAll)
 	if len(c.nodes) == 0 && len(c.subcharts) == 0 {
-		b.graph.AddEdge(c.afterAll, c.beforeOwn) // an empty chart still passes on its dependencies
+		b.graph.AddEdge(c.afterAll, c.beforeOwn) // an empty chart still has the effect of its dependencies
 	}
 	for _, v := range c.nodes {
 		b.graph.AddEdge(v, c.beforeOwn)

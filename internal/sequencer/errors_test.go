@@ -13,8 +13,8 @@ import (
 	"github.com/ordered-helm/helm/internal/sequencer"
 )
 
-// TestErrors has a case for each thing that no plan can be made of. The message
-// names file, resource, key and value.
+// TestErrors has a case for each error. The message names the file, the resource, the key
+// and the value.
 func TestErrors(t *testing.T) {
 	three := func() *sequencer.Chart {
 		return with(v3("shop", v3("nginx"), v3("rabbitmq")), dep("nginx"), dep("rabbitmq"))
@@ -150,8 +150,8 @@ func TestErrorKeyOfSubchartsIsTheOneWritten(t *testing.T) {
 	}
 }
 
-// TestProblemsCountOnlyWhereTheChartIsSequenced passes over what is wrong in
-// charts whose declarations do not count.
+// TestProblemsCountOnlyWhereTheChartIsSequenced checks that errors are ignored in charts
+// whose declarations do not apply.
 func TestProblemsCountOnlyWhereTheChartIsSequenced(t *testing.T) {
 	problem := errors.New("shop/Chart.yaml: something")
 	sub := with(v2("sub"), dep("x", "nope"))
@@ -165,14 +165,14 @@ func TestProblemsCountOnlyWhereTheChartIsSequenced(t *testing.T) {
 	}
 }
 
-// TestForeignKeysAreNoErrors leaves the keys of Helm and of others alone.
+// TestForeignKeysAreNoErrors checks that keys of Helm and of other tools are ignored.
 func TestForeignKeysAreNoErrors(t *testing.T) {
 	p := build(t, v3("shop"), all("shop ConfigMap/a helm.sh/chart=x helm.sh/resource-policy=keep meta.helm.sh/release-name=x example.com/layers=x layer.helm.sh/x=y",
 		"shop ConfigMap/b helm.sh/hook-weight=1 helm.sh/hook-delete-policy=x depends-on.example.com/layers=x"))
 	wantPlan(t, p, lines("0 shop [ConfigMap/a ConfigMap/b]"))
 }
 
-// TestTypedErrors are what a caller may act on.
+// TestTypedErrors checks the types of errors that callers can handle.
 func TestTypedErrors(t *testing.T) {
 	_, err := sequencer.Build(sequencer.Input{Root: v3("shop"), Resources: all(
 		"shop ConfigMap/a", "shop ConfigMap/a", "shop ConfigMap/b helm.sh/readiness-timeout=x")})
@@ -187,7 +187,7 @@ func TestTypedErrors(t *testing.T) {
 	}
 }
 
-// TestCycles prints the whole cycle, with where each edge is declared.
+// TestCycles checks that the error shows the whole cycle, and where each edge is declared.
 func TestCycles(t *testing.T) {
 	tests := []struct {
 		name      string
@@ -270,7 +270,7 @@ func TestCycles(t *testing.T) {
 	}
 }
 
-// TestNoCycle has what looks like one and is none.
+// TestNoCycle checks graphs that look cyclic but are not.
 func TestNoCycle(t *testing.T) {
 	t.Run("layers of two charts", func(t *testing.T) {
 		build(t, v3("shop", v3("sub")), all("shop ConfigMap/a layer=a after=b", "shop/sub ConfigMap/b layer=b after=a"))

@@ -20,7 +20,7 @@ type ExecutionError struct {
 	NotStarted []*Node
 }
 
-// NodeError is the failure of one node.
+// NodeError is the error of one node.
 type NodeError struct {
 	Node *Node
 	Err  error
@@ -45,7 +45,7 @@ func (e *ExecutionError) Error() string {
 	return strings.Join(parts, "\n")
 }
 
-// Unwrap returns the failures of the nodes.
+// Unwrap returns the errors of the nodes.
 func (e *ExecutionError) Unwrap() []error {
 	errs := make([]error, len(e.Failed))
 	for i, f := range e.Failed {
@@ -54,13 +54,13 @@ func (e *ExecutionError) Unwrap() []error {
 	return errs
 }
 
-// Execute calls deploy for each node, in its own goroutine, as soon as all dependencies
-// of the node have returned without an error. If the node is Awaited, deploy must not
-// return before the node is ready. After the first failure, or when ctx is done, Execute
-// starts no further nodes, and waits for those that run. It returns all failures
-// together, as an *ExecutionError.
+// Execute calls deploy for each node, in its own goroutine, as soon as all dependencies of
+// the node have returned without an error. If the node is Awaited, deploy must not return
+// before the node is ready. After the first failure, or when ctx is done, Execute starts no
+// further nodes and waits for the running ones. It returns all failures together, as an
+// *ExecutionError.
 //
-// After is the node that the new node waited for last, or nil if it waited for none.
+// After is the last node that the new node waited for, or nil if it waited for none.
 func Execute(ctx context.Context, p *Plan, deploy func(ctx context.Context, n, after *Node) error) error {
 	outcomes := walkNodes(ctx, p.graph, len(p.Nodes), func(ctx context.Context, v, after int) error {
 		if after == noVertex {
@@ -71,13 +71,13 @@ func Execute(ctx context.Context, p *Plan, deploy func(ctx context.Context, n, a
 	return executionError(ctx, p.Nodes, outcomes[:len(p.Nodes)])
 }
 
-// noVertex is no vertex.
+// noVertex stands for no vertex.
 const noVertex = -1
 
-// walkNodes visits the vertices of a graph up to a number of nodes. The others are gates.
-// After a gate, after is the node that opened the gate.
+// walkNodes visits the vertices of a graph up to a number of nodes. The remaining vertices
+// are gates. After a gate, the argument after of visit is the node that opened the gate.
 func walkNodes(ctx context.Context, g *dag.Graph, nodes int, visit func(ctx context.Context, v, after int) error) []dag.Outcome {
-	gates := make([]int, g.Len()-nodes) // after what each has opened
+	gates := make([]int, g.Len()-nodes) // for each gate, the node that opened it
 	return dag.Walk(ctx, g, func(ctx context.Context, v, after int) error {
 		if after >= nodes {
 			after = gates[after-nodes]
@@ -90,9 +90,9 @@ func walkNodes(ctx context.Context, g *dag.Graph, nodes int, visit func(ctx cont
 	})
 }
 
-// executionError returns an error for the outcomes of the nodes. If a node, by its ID,
-// was visited in several parts, their failures are combined. It counts as not started if
-// a part was not started and none failed.
+// executionError returns an error for the outcomes of the nodes. If a node, identified by
+// its ID, was visited in several parts, their failures are combined. The node counts as not
+// started if a part was not started and none failed.
 func executionError(ctx context.Context, nodes []*Node, outcomes []dag.Outcome) error {
 	e := &ExecutionError{}
 	failed, notStarted := map[string]int{}, map[string]bool{}

@@ -15,12 +15,12 @@ import (
 	"github.com/ordered-helm/helm/internal/sequencer"
 )
 
-// recorder notes when nodes start and end, in the time of the test's bubble.
+// recorder records when nodes start and end, in the time of the test's bubble.
 type recorder struct {
 	mu           sync.Mutex
 	begin        time.Time
 	started      map[string]time.Duration
-	after        map[string]string // after which node each started
+	after        map[string]string // the node that each node started after
 	ended        map[string]time.Duration
 	order        []string
 	running      int
@@ -59,7 +59,7 @@ func (r *recorder) deploy(_ context.Context, n, after *sequencer.Node) error {
 	return r.fails(n)
 }
 
-// chain is a slow layer beside a chain of quick ones.
+// chain returns a plan with a slow layer and an independent chain of fast layers.
 func chain(t *testing.T) *sequencer.Plan {
 	return build(t, v3("shop"), all("shop Job/slow layer=slow",
 		"shop Job/a layer=a", "shop Job/b layer=b after=a", "shop Job/c layer=c after=b", "shop Job/end after=slow,c"))
@@ -72,8 +72,8 @@ func slowly(n *sequencer.Node) time.Duration {
 	return time.Second
 }
 
-// TestASlowBranchDoesNotDelayAnIndependentOne starts each node the moment its
-// own dependencies are ready, not when a level is.
+// TestASlowBranchDoesNotDelayAnIndependentOne checks that each node starts as soon as its
+// own dependencies are ready, not when a level is ready.
 func TestASlowBranchDoesNotDelayAnIndependentOne(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		r := newRecorder()
@@ -91,7 +91,8 @@ func TestASlowBranchDoesNotDelayAnIndependentOne(t *testing.T) {
 	})
 }
 
-// TestAfterAFailureNothingNewStarts lets what runs end, and reports all of it.
+// TestAfterAFailureNothingNewStarts checks that running nodes finish, and that all failures
+// are reported.
 func TestAfterAFailureNothingNewStarts(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		p := build(t, v3("shop"), all(

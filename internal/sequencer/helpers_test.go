@@ -13,18 +13,18 @@ import (
 	"github.com/ordered-helm/helm/internal/sequencer"
 )
 
-// v3 is a chart whose declarations count.
+// v3 returns a chart whose declarations apply.
 func v3(name string, subcharts ...*sequencer.Chart) *sequencer.Chart {
 	return &sequencer.Chart{Name: name, Sequenced: true, Subcharts: subcharts}
 }
 
-// v2 is a chart whose declarations do not count.
+// v2 returns a chart whose declarations do not apply.
 func v2(name string, subcharts ...*sequencer.Chart) *sequencer.Chart {
 	return &sequencer.Chart{Name: name, Subcharts: subcharts}
 }
 
-// dep is an entry of the dependencies: "name" or "name as alias", with what it
-// depends on.
+// dep returns an entry of the dependencies: "name" or "name as alias", and the names that
+// it depends on.
 func dep(name string, dependsOn ...string) sequencer.Dependency {
 	name, alias, _ := strings.Cut(name, " as ")
 	return sequencer.Dependency{Name: name, Alias: alias, DependsOn: dependsOn}
@@ -40,19 +40,19 @@ func disabled(d sequencer.Dependency) sequencer.Dependency {
 	return d
 }
 
-// with gives a chart its dependencies.
+// with sets the dependencies of a chart.
 func with(c *sequencer.Chart, dependencies ...sequencer.Dependency) *sequencer.Chart {
 	c.Dependencies = dependencies
 	return c
 }
 
-// ownAfter gives a chart the subcharts that come before its own resources.
+// ownAfter sets the subcharts that must be ready before the chart's own resources.
 func ownAfter(c *sequencer.Chart, names ...string) *sequencer.Chart {
 	c.DependsOnSubcharts = names
 	return c
 }
 
-// res is a resource written as "chart Kind/name layer=a after=b,c".
+// res parses a resource of the form "chart Kind/name layer=a after=b,c".
 func res(text string) sequencer.Resource {
 	fields := strings.Fields(text)
 	kind, name, _ := strings.Cut(fields[1], "/")
@@ -85,7 +85,7 @@ func all(texts ...string) []sequencer.Resource {
 	return resources
 }
 
-// object is a resource written as YAML, of the chart "shop".
+// object parses a resource of the chart "shop" from YAML.
 func object(t *testing.T, text string) sequencer.Resource {
 	t.Helper()
 	var o map[string]any
@@ -104,7 +104,7 @@ func build(t *testing.T, root *sequencer.Chart, resources []sequencer.Resource) 
 	return p
 }
 
-// describe writes each node as "level ID [resources] < what it waits for".
+// describe returns each node as "level ID [resources] < dependencies".
 func describe(p *sequencer.Plan) string {
 	var b strings.Builder
 	for i, n := range p.Nodes {

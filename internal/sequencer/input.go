@@ -14,7 +14,8 @@ type Input struct {
 	// Resources are the rendered resources without hooks, in any order. Build replaces
 	// documents of kind List by their items.
 	Resources []Resource
-	// Namespace is the namespace of the release. It applies to resources that name none.
+	// Namespace is the namespace of the release. It applies to resources that do not
+	// specify one.
 	Namespace string
 }
 
@@ -83,9 +84,9 @@ type Resource struct {
 // ID identifies a resource in a cluster.
 type ID struct {
 	Group, Kind string
-	// Namespace is empty for resources without a namespace, and for kinds that are known
-	// to be cluster-scoped. It is the namespace of the release if the resource names
-	// none.
+	// Namespace is empty for resources without a namespace, and for kinds that are known to
+	// be cluster-scoped. It is the namespace of the release if the resource does not
+	// specify one.
 	Namespace string
 	Name      string
 }

@@ -18,8 +18,8 @@ type Inspection struct {
 // maxCycles limits the cycles that Inspect reports.
 const maxCycles = 20
 
-// Inspect finds all errors in the declarations. Unlike Build it continues after errors,
-// with what is valid.
+// Inspect finds all errors in the declarations. Unlike Build, it continues after errors,
+// with everything that is valid.
 func Inspect(in Input) *Inspection {
 	b := newBuilder(in)
 	i := &Inspection{}

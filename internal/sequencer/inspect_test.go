@@ -11,7 +11,7 @@ import (
 	"github.com/ordered-helm/helm/internal/sequencer"
 )
 
-// TestInspect finds what Build would only say one after the other.
+// TestInspect checks that all errors are found, of which Build reports only the first ones.
 func TestInspect(t *testing.T) {
 	root := v3("shop")
 	root.DependsOnSubcharts = []string{"nowhere"}
@@ -49,7 +49,7 @@ func TestInspect(t *testing.T) {
 	}
 }
 
-// TestInspectOfWhatIsRight gives the plan that Build makes.
+// TestInspectOfWhatIsRight checks that the plan is the same as that of Build.
 func TestInspectOfWhatIsRight(t *testing.T) {
 	in := sequencer.Input{Root: v3("shop"), Namespace: "default", Resources: all(
 		"shop ConfigMap/a layer=a", "shop ConfigMap/b layer=b depends-on.helm.sh/layers=a", "shop ConfigMap/c",

@@ -10,7 +10,7 @@ import (
 	"testing"
 )
 
-// numbered gives n names.
+// numbered returns n names.
 func numbered(prefix string, n int) []string {
 	names := make([]string, n)
 	for i := range names {
@@ -19,8 +19,8 @@ func numbered(prefix string, n int) []string {
 	return names
 }
 
-// layered makes a chart of n layers, each of which depends on so many of those before
-// it, or where there are too few on some that there are not.
+// layered returns a chart with n layers. Each depends on a number of previous layers, or on
+// layers that do not exist if there are not enough.
 func layered(n, each int) Input {
 	in := Input{Root: &Chart{Name: "big", Sequenced: true}, Namespace: "test"}
 	for i, layer := range numbered("l", n) {
@@ -37,7 +37,7 @@ func layered(n, each int) Input {
 	return in
 }
 
-// siblings makes a chart of n subcharts, each of which depends on all before it.
+// siblings returns a chart with n subcharts. Each depends on all previous ones.
 func siblings(n int) Input {
 	root := &Chart{Name: "big", Sequenced: true}
 	names := numbered("s", n)
@@ -48,8 +48,7 @@ func siblings(n int) Input {
 	return Input{Root: root}
 }
 
-// tagged makes a chart whose subcharts depend on each other by tags that stand for
-// half of them each.
+// tagged returns a chart in which half of the subcharts depend on the other half by tags.
 func tagged(n, tags int) Input {
 	root := &Chart{Name: "big", Sequenced: true}
 	for i, name := range numbered("s", n) {
@@ -65,7 +64,7 @@ func tagged(n, tags int) Input {
 	return Input{Root: root}
 }
 
-// annotated makes a chart that depends on subcharts by tags.
+// annotated returns a chart that depends on subcharts by tags.
 func annotated(n, tags int) Input {
 	in := tagged(n, tags)
 	in.Root.DependsOnSubcharts = numbered("t", tags)
@@ -79,7 +78,7 @@ func TestDependenciesAreNotWithoutNumber(t *testing.T) {
 	tests := []struct {
 		name string
 		in   Input
-		file string // that of the error; none where it is not too much
+		file string // the file in the error, or "" if the limit is not exceeded
 	}{
 		{"layers, as many as there may be", layered(1000, 250), ""},
 		{"layers, a million", layered(1000, 1000), "big/templates/l250.yaml"},
@@ -126,7 +125,8 @@ func errorsOf[E error](problems []error) int {
 	return n
 }
 
-// TestNamesThatAreNotDeclaredAreNotListedWithoutEnd keeps errors to what can be read.
+// TestNamesThatAreNotDeclaredAreNotListedWithoutEnd checks that the number of reported
+// errors is limited.
 func TestNamesThatAreNotDeclaredAreNotListedWithoutEnd(t *testing.T) {
 	in := siblings(100)
 	in.Root.DependsOnSubcharts = numbered("unknown-", 5000)

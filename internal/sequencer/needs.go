@@ -32,8 +32,8 @@ func (b *builder) findUnmetNeeds(p *Plan) {
 	b.warnLateBindings(p, later)
 }
 
-// proposeLayers finds a layer for each object that layers of its chart need too early:
-// the one among these that comes before the others.
+// proposeLayers finds a layer for each object that layers of its chart need too early: the
+// first of these layers in the order.
 func (p *Plan) proposeLayers(later *orderIndex) {
 	if len(p.Unmet) == 0 {
 		return
@@ -135,14 +135,14 @@ func (b *builder) boundWorkloads(binding *resource, users map[ID][]int) []int {
 	return sortUnique(served)
 }
 
-// orderIndex tells which nodes come after which. It caches the descendants of nodes.
+// orderIndex answers which nodes come after which. It caches the descendants of nodes.
 type orderIndex struct {
 	plan       *Plan
 	dependents *dag.Graph
 	cache      map[int][]bool
 }
 
-// maxCachedNodes limits the cache. Callers ask about one node after the other.
+// maxCachedNodes limits the cache. Callers query one node after the other.
 const maxCachedNodes = 64
 
 func newOrderIndex(p *Plan) *orderIndex {

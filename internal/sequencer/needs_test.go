@@ -12,10 +12,10 @@ import (
 	"github.com/ordered-helm/helm/internal/sequencer"
 )
 
-// reference is a way in which one object needs another.
+// reference is a way in which one object can need another.
 type reference struct {
 	name string
-	// from is the object that needs, with %[1]s for its annotations.
+	// from is the object that needs the other one, with %[1]s in place of its annotations.
 	from string
 	// to is the object that is needed.
 	to string
@@ -38,7 +38,7 @@ const (
 	crd       = `{apiVersion: apiextensions.k8s.io/v1, kind: CustomResourceDefinition, metadata: {name: to}, spec: {group: example.com, names: {kind: Widget}}}`
 )
 
-// inTemplate is a workload whose pods have the service account.
+// inTemplate returns a reference from a workload whose pods use the service account.
 func inTemplate(kind, path string) reference {
 	spec := "{serviceAccountName: to}"
 	for _, key := range strings.Fields(path) {
@@ -50,7 +50,8 @@ func inTemplate(kind, path string) reference {
 	}
 }
 
-// references has one of each kind that the reference lists.
+// references has an example of each kind of reference that the reference documentation
+// lists.
 var references = []reference{
 	inPod("volume of a ConfigMap", `{volumes: [{configMap: {name: to}}]}`, configMap),
 	inPod("volume of a Secret", `{volumes: [{secret: {secretName: to}}]}`, secret),
@@ -111,17 +112,17 @@ var references = []reference{
 	},
 }
 
-// annotated puts annotations into a template.
+// annotated adds annotations to a template.
 func annotated(t *testing.T, template, annotations string) sequencer.Resource {
 	t.Helper()
-	if !strings.Contains(template, "%[1]s") { // one that is needed
+	if !strings.Contains(template, "%[1]s") { // it is a needed object
 		template = strings.Replace(template, "name: to", "name: to, annotations: {%[1]s}", 1)
 	}
 	return object(t, fmt.Sprintf(template, annotations))
 }
 
-// TestUnmetNeeds follows every kind of reference to an object that the order
-// deploys too late, in time, and not at all.
+// TestUnmetNeeds checks every kind of reference to an object that is deployed too late, in
+// time, or not at all.
 func TestUnmetNeeds(t *testing.T) {
 	for _, ref := range references {
 		t.Run(ref.name, func(t *testing.T) {
@@ -152,8 +153,8 @@ func TestUnmetNeeds(t *testing.T) {
 	}
 }
 
-// TestUnmetNeedsOfSeveralLayers proposes one thing for what several layers need, and
-// it mends them all.
+// TestUnmetNeedsOfSeveralLayers checks that a single layer is proposed for an object that
+// several layers need, and that the proposal solves all these needs.
 func TestUnmetNeedsOfSeveralLayers(t *testing.T) {
 	user := func(name, annotations string) sequencer.Resource {
 		return annotated(t, strings.Replace(inPodWith("serviceAccountName: to"), "name: from", "name: "+name, 1), annotations)
@@ -194,7 +195,7 @@ func TestUnmetNeedsOfSeveralLayers(t *testing.T) {
 	}
 }
 
-// TestOptionalReferencesAreNoNeeds passes over what a pod can do without.
+// TestOptionalReferencesAreNoNeeds checks that optional references are ignored.
 func TestOptionalReferencesAreNoNeeds(t *testing.T) {
 	for _, spec := range []string{
 		`{volumes: [{configMap: {name: to, optional: true}}]}`,
@@ -222,7 +223,7 @@ func TestOptionalReferencesAreNoNeeds(t *testing.T) {
 	}
 }
 
-// TestNoNeeds has references that the order does not get in the way of.
+// TestNoNeeds checks references that the order does not prevent from being met.
 func TestNoNeeds(t *testing.T) {
 	tests := []struct {
 		name      string
@@ -281,7 +282,8 @@ func in(chart string, r sequencer.Resource) sequencer.Resource {
 	return r
 }
 
-// TestMessagesOfUnmetNeeds name both objects, both nodes and what mends it.
+// TestMessagesOfUnmetNeeds checks that messages name both objects, both nodes and the
+// correction.
 func TestMessagesOfUnmetNeeds(t *testing.T) {
 	fromLayer := annotated(t, inPodWith("serviceAccountName: to"), "helm.sh/layer: first")
 	siblings := with(v3("shop", v3("a"), v3("b")), dep("a"), dep("b", "a"))
@@ -363,7 +365,7 @@ func TestMessagesOfUnmetNeeds(t *testing.T) {
 	}
 }
 
-// TestUnmetNeedsAreNamedOnce has two references from one object to another.
+// TestUnmetNeedsAreNamedOnce checks two references from one object to another.
 func TestUnmetNeedsAreNamedOnce(t *testing.T) {
 	p := build(t, v3("shop"), []sequencer.Resource{
 		annotated(t, inPodWith("imagePullSecrets: [{name: to}], volumes: [{secret: {secretName: to}}]"), "helm.sh/layer: first"), object(t, secret),
@@ -373,8 +375,8 @@ func TestUnmetNeedsAreNamedOnce(t *testing.T) {
 	}
 }
 
-// TestLateBindings warns of role bindings that come after the workload whose
-// account they serve.
+// TestLateBindings checks the warning about role bindings that are deployed after the
+// workload that uses their service account.
 func TestLateBindings(t *testing.T) {
 	binding := func(kind, subject string) string {
 		return fmt.Sprintf(`{apiVersion: rbac.authorization.k8s.io/v1, kind: %s, metadata: {name: b, annotations: {%%[1]s}}, subjects: [{kind: User, name: to}, %s]}`, kind, subject)

@@ -24,9 +24,9 @@ type Plan struct {
 	Unmet []UnmetNeed
 
 	// graph has a vertex for each node, with its index in Nodes. Further vertices are
-	// gates: points in time that charts begin or end.
+	// gates: points in time at which charts begin or end.
 	graph *dag.Graph
-	// declarations are what the edges of the graph come from.
+	// declarations are the declarations that the edges of the graph come from.
 	declarations []declaration
 }
 
@@ -64,7 +64,7 @@ func (n *Node) ID() string {
 	return n.Chart + ":(" + n.Resources[0].ID.String() + ")" + n.suffix
 }
 
-// Title describes the node for people, as in `layer "database" of chart shop`.
+// Title describes the node for users, as in `layer "database" of chart shop`.
 func (n *Node) Title() string {
 	switch {
 	case n.Unsequenced:
@@ -117,8 +117,8 @@ type PlannedChart struct {
 	OwnAfter []string
 }
 
-// UnmetNeed is a reference to an object of the same release that is deployed only after
-// the referring resource is ready, so that this never gets ready. A reference to a
+// UnmetNeed is a reference to an object of the same release that is deployed only after the
+// referring resource is ready. The resource therefore never becomes ready. A reference to a
 // definition or a namespace is also unmet if the order does not put that object first.
 type UnmetNeed struct {
 	// From refers to To. FromNode and ToNode are their nodes.
@@ -128,7 +128,7 @@ type UnmetNeed struct {
 	// unordered is whether neither node comes before the other.
 	unordered bool
 	// layer is a layer in which To would be in time for all layers of its chart that need
-	// it too early. It is empty if there is none.
+	// it too early. It is empty if there is no such layer.
 	layer string
 }
 
@@ -145,8 +145,8 @@ func (p *Plan) Levels() [][]*Node {
 	return levels
 }
 
-// Dependencies returns the nodes that must be ready before node i starts, by their index
-// in Nodes, sorted. It includes nodes that are reached over gates.
+// Dependencies returns the nodes that must be ready before node i starts, by their index in
+// Nodes, sorted. It includes nodes that are connected through gates.
 func (p *Plan) Dependencies(i int) []int {
 	var deps []int
 	seen := make(map[int]bool)

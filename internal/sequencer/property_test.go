@@ -16,15 +16,15 @@ import (
 	"github.com/ordered-helm/helm/internal/sequencer"
 )
 
-// randomCharts is how many random charts the properties are checked for.
+// randomCharts is the number of random charts for which the properties are checked.
 const randomCharts = 1000
 
-// deployment is a random chart with its plan, and what its oracle says.
+// deployment is a random chart with its plan and its expected order.
 type deployment struct {
 	seed   uint64
 	plan   *sequencer.Plan
 	oracle *charttest.ExpectedOrder
-	// nodeOf is the node of each resource, by the resource's name.
+	// nodeOf maps the name of each resource to its node.
 	nodeOf map[string]*sequencer.Node
 }
 
@@ -51,7 +51,7 @@ func forRandomCharts(t *testing.T, check func(t *testing.T, d *deployment, r *ra
 	}
 }
 
-// recorded is a recorder whose nodes take random times, many of them the same.
+// recorded returns a recorder whose nodes take random times. Many of the times are equal.
 func recorded(r *rand.Rand, p *sequencer.Plan) *recorder {
 	rec := newRecorder()
 	takes := map[*sequencer.Node]time.Duration{}
@@ -72,8 +72,8 @@ func (d *deployment) before(t *testing.T, rec *recorder, first, then string) {
 	}
 }
 
-// TestEveryOrderIsKept checks for random charts that no node starts before all
-// that its resources depend on has ended, and that each is deployed once.
+// TestEveryOrderIsKept checks, for random charts, that no node starts before all
+// dependencies of its resources have ended, and that each node is deployed once.
 func TestEveryOrderIsKept(t *testing.T) {
 	pairs := 0
 	forRandomCharts(t, func(t *testing.T, d *deployment, r *rand.Rand) {
@@ -96,8 +96,8 @@ func TestEveryOrderIsKept(t *testing.T) {
 	}
 }
 
-// TestNoOrderIsInvented checks that a node starts the very moment the last of
-// what its resources depend on has ended.
+// TestNoOrderIsInvented checks that a node starts as soon as the last dependency of its
+// resources has ended.
 func TestNoOrderIsInvented(t *testing.T) {
 	forRandomCharts(t, func(t *testing.T, d *deployment, r *rand.Rand) {
 		rec := recorded(r, d.plan)
@@ -121,7 +121,7 @@ func TestNoOrderIsInvented(t *testing.T) {
 	})
 }
 
-// TestNothingStartsThatDependsOnAFailure lets a random node fail.
+// TestNothingStartsThatDependsOnAFailure makes a random node fail.
 func TestNothingStartsThatDependsOnAFailure(t *testing.T) {
 	forRandomCharts(t, func(t *testing.T, d *deployment, r *rand.Rand) {
 		if len(d.plan.Nodes) == 0 {
@@ -167,7 +167,7 @@ func TestNothingStartsThatDependsOnAFailure(t *testing.T) {
 	})
 }
 
-// stringField returns the string with a key, or "".
+// stringField returns everything about a plan that is printed, as text.
 func stringField(t *testing.T, p *sequencer.Plan) string {
 	t.Helper()
 	var b strings.Builder
@@ -184,8 +184,8 @@ func stringField(t *testing.T, p *sequencer.Plan) string {
 	return b.String()
 }
 
-// TestPlansAreTheSameOnEveryRun builds plans again and again, the resources and
-// subcharts in another order each time.
+// TestPlansAreTheSameOnEveryRun builds each plan many times, with resources and subcharts
+// in different orders.
 func TestPlansAreTheSameOnEveryRun(t *testing.T) {
 	inputs := []sequencer.Input{needy(t)}
 	for seed := range uint64(30) {
@@ -228,7 +228,8 @@ func shuffle(in sequencer.Input, r *rand.Rand) {
 	subcharts(in.Root)
 }
 
-// needy has a warning or unmet need of each kind, more than one of most.
+// needy returns an input whose plan has warnings and unmet needs of each kind, and several
+// of most kinds.
 func needy(t *testing.T) sequencer.Input {
 	binding := `{apiVersion: rbac.authorization.k8s.io/v1, kind: RoleBinding, metadata: {name: %s}, subjects: [{kind: ServiceAccount, name: to}]}`
 	return sequencer.Input{Namespace: "default", Root: v3("shop", v2("old"), v2("older")), Resources: append(

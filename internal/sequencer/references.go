@@ -5,11 +5,11 @@ package sequencer
 
 import "github.com/ordered-helm/helm/internal/reference"
 
-// references returns the objects that a resource needs to get ready: its namespace, the
-// objects that it refers to, and the definition of its kind.
+// references returns the objects that a resource needs in order to become ready: its
+// namespace, the objects that it refers to, and the definition of its kind.
 func (b *builder) references(r *resource) []ID {
 	var ids []ID
-	if r.ID.Namespace != b.namespace && r.ID.Namespace != "" { // that one exists: the release is stored in it
+	if r.ID.Namespace != b.namespace && r.ID.Namespace != "" { // the namespace of the release exists, because the release is stored in it
 		ids = append(ids, ID{Kind: "Namespace", Name: r.ID.Namespace})
 	}
 	for _, ref := range reference.Of(r.ID.Kind, r.ID.Namespace, r.object) {

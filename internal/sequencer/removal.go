@@ -12,8 +12,8 @@ import (
 	"github.com/ordered-helm/helm/internal/dag"
 )
 
-// Removal is the graph in which resources are deleted: a resource comes after those that
-// depend on it. It must not be changed.
+// Removal is the graph in which resources are deleted: a resource is deleted after its
+// dependents. It must not be changed.
 type Removal struct {
 	// Groups are sorted by the order of deletion.
 	Groups []*RemovalGroup
@@ -30,7 +30,7 @@ type RemovalGroup struct {
 	Node *Node
 	// Resources are as in that plan, in its order.
 	Resources []*PlannedResource
-	// Awaited is whether another group may be deleted only after this one is gone.
+	// Awaited is whether another group can be deleted only after this one no longer exists.
 	Awaited bool
 
 	positions []position
@@ -73,12 +73,12 @@ func comparePlaces(x, y position) int {
 
 // Execute calls remove for each group, in its own goroutine, as soon as all groups that
 // come before it have been removed without an error. If the group is Awaited, remove must
-// not return before the group is gone. After the first failure, or when ctx is done,
-// Execute starts no further groups, and waits for those that run. It returns all failures
-// together, as an *ExecutionError that has each node once: as failed if any of its groups
-// failed, otherwise as not started if any was not started.
+// not return before its resources no longer exist. After the first failure, or when ctx is
+// done, Execute starts no further groups and waits for the running ones. It returns all
+// failures together, as an *ExecutionError that contains each node once: as failed if any
+// of its groups failed, otherwise as not started if any was not started.
 //
-// After is the group that the new group waited for last, or nil if it waited for none.
+// After is the last group that the new group waited for, or nil if it waited for none.
 func (r *Removal) Execute(ctx context.Context, remove func(ctx context.Context, g, after *RemovalGroup) error) error {
 	groups := make([]*RemovalGroup, len(r.Groups))
 	for _, g := range r.Groups {
@@ -156,8 +156,8 @@ type removalPlanner struct {
 	groups []*RemovalGroup // by vertex
 }
 
-// graph returns the graph according to the orders of all plans, as far as these are
-// consistent.
+// graph returns the graph according to the orders of all plans, unless they contradict each
+// other.
 func (p *removalPlanner) graph() *dag.Graph {
 	whole := make([]bool, len(p.plans))
 	for i := range whole {
@@ -180,7 +180,7 @@ func (p *removalPlanner) graph() *dag.Graph {
 // graphOfFirst returns the graph according to the first plans: for all resources of a
 // plan, or only for those that no earlier plan has.
 func (p *removalPlanner) graphOfFirst(whole []bool) *dag.Graph {
-	inNode := make([][][]int, len(whole)) // of each plan and node the groups
+	inNode := make([][][]int, len(whole)) // the groups of each plan and node
 	for i := range whole {
 		inNode[i] = make([][]int, len(p.plans[i].Nodes))
 	}
@@ -200,7 +200,7 @@ func (p *removalPlanner) graphOfFirst(whole []bool) *dag.Graph {
 
 // addReversedPlan adds the reversed order of one plan, for the groups of its nodes. Each
 // vertex of the plan becomes a gate before its groups and a gate after them, so that the
-// number of edges is proportional to that of the plan.
+// number of edges is proportional to the size of the plan.
 func addReversedPlan(graph, plan *dag.Graph, inNode [][]int) {
 	before, after := make([]int, plan.Len()), make([]int, plan.Len())
 	for v := range before {

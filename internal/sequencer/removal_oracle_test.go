@@ -12,8 +12,8 @@ import (
 	"github.com/ordered-helm/helm/internal/sequencer"
 )
 
-// relation says of pairs of objects, by their index, whether the first must be
-// gone before the second is deleted.
+// relation contains, for each pair of objects by index, whether the first must no longer
+// exist before the second is deleted.
 type relation [][]bool
 
 func newRelation(n int) relation {
@@ -24,8 +24,8 @@ func newRelation(n int) relation {
 	return r
 }
 
-// with gives the relation with the pairs of another one that keep allows, and
-// with all that follows from them.
+// with adds the pairs of another relation for which keep returns true for both objects, and
+// returns the transitive closure.
 func (r relation) with(other relation, keep func(i int) bool) relation {
 	sum := newRelation(len(r))
 	for i := range r {
@@ -37,7 +37,7 @@ func (r relation) with(other relation, keep func(i int) bool) relation {
 	return sum
 }
 
-// close adds all that follows.
+// close adds the pairs of the transitive closure.
 func (r relation) close() {
 	for k := range r {
 		for i := range r {
@@ -60,26 +60,26 @@ func (r relation) contradicts() bool {
 	return false
 }
 
-// revisions are plans of random charts that have objects in common, some of
-// which are to be deleted.
+// revisions are plans of random charts that have objects in common. Some of the objects are
+// to be deleted.
 type revisions struct {
 	seed    uint64
 	inputs  []sequencer.Input
 	plans   []*sequencer.Plan
-	names   []string // of all objects
+	names   []string // the names of all objects
 	index   map[string]int
 	chosen  []bool
 	has     [][]bool // for each plan, whether it has each object
 	order   relation
-	ignored int // how many plans contradict those before them
+	ignored int // the number of plans that contradict earlier plans
 }
 
 func (r *revisions) choose(res *sequencer.PlannedResource) (sequencer.ID, bool) {
 	return sequencer.ID{Name: res.ID.Name}, r.chosen[r.index[res.ID.Name]]
 }
 
-// randomRevisions makes one to three plans: of one chart that changes, or of
-// charts whose objects only bear the same names.
+// randomRevisions returns one to three plans. They are either for one chart that changes,
+// or for different charts whose objects only have the same names.
 func randomRevisions(t *testing.T, seed uint64) *revisions {
 	t.Helper()
 	rng := rand.New(rand.NewPCG(seed, 4))
@@ -117,7 +117,7 @@ func randomRevisions(t *testing.T, seed uint64) *revisions {
 	return r
 }
 
-// change drops some of a chart's resources, and lets others change places.
+// change removes some of a chart's resources, and exchanges the names of others.
 func change(c *charttest.Chart, rng *rand.Rand) {
 	c.Resources = slices.DeleteFunc(c.Resources, func(*charttest.Resource) bool { return rng.IntN(4) == 0 })
 	for range rng.IntN(3) {
@@ -131,7 +131,8 @@ func change(c *charttest.Chart, rng *rand.Rand) {
 	}
 }
 
-// expect reads from what was declared which object must be gone before which.
+// expect determines from the declarations which object must no longer exist before which
+// other object is deleted.
 func (r *revisions) expect(oracles []*charttest.ExpectedOrder) {
 	r.order = newRelation(len(r.names))
 	known := make([]bool, len(r.names))

@@ -18,19 +18,19 @@ import (
 	"github.com/ordered-helm/helm/internal/sequencer"
 )
 
-// removalLog notes when objects go, by their index.
+// removalLog records when objects are deleted, by their index.
 type removalLog struct {
 	mu         sync.Mutex
 	begin      time.Time
 	clock      int
-	start, end map[int]int // by the clock, which tells any two apart
+	start, end map[int]int // on a logical clock on which no two times are equal
 	from, to   map[int]time.Duration
 	groupOf    map[int]*sequencer.RemovalGroup
 	again      int
 }
 
-// remove executes the removal; a group takes a random time, often the same,
-// and the one named fails.
+// remove executes the removal. Each group takes a random time, and many of the times are
+// equal. The given group fails.
 func (r *revisions) remove(ctx context.Context, removal *sequencer.Removal, fails *sequencer.RemovalGroup, err error) (*removalLog, error) {
 	l := &removalLog{
 		begin: time.Now(), start: map[int]int{}, end: map[int]int{},
@@ -74,9 +74,8 @@ func forRandomRevisions(t *testing.T, check func(t *testing.T, r *revisions, rem
 	}
 }
 
-// TestRemovalKeepsEveryOrder checks that what is chosen goes once, that each
-// object goes only after all that must be gone before it, and the very moment
-// the last of that is.
+// TestRemovalKeepsEveryOrder checks that each chosen object is deleted once, as soon as all
+// objects that must be deleted before it no longer exist, and not earlier.
 func TestRemovalKeepsEveryOrder(t *testing.T) {
 	pairs, shared, ignored := 0, 0, 0
 	forRandomRevisions(t, func(t *testing.T, r *revisions, removal *sequencer.Removal) {
@@ -116,8 +115,8 @@ func TestRemovalKeepsEveryOrder(t *testing.T) {
 	}
 }
 
-// TestRemovalGroups checks what a group is made of, whether another one waits
-// for it, and that those that go first come first.
+// TestRemovalGroups checks which objects form a group, whether a group is awaited, and that
+// groups are sorted by the order of deletion.
 func TestRemovalGroups(t *testing.T) {
 	forRandomRevisions(t, func(t *testing.T, r *revisions, removal *sequencer.Removal) {
 		at := map[int]int{}
@@ -152,8 +151,8 @@ func TestRemovalGroups(t *testing.T) {
 	})
 }
 
-// placeOf writes the nodes in which an object is, and checks that the group has
-// it from the first plan.
+// placeOf returns the nodes that contain an object, and checks that the group has it from
+// the first plan that contains it.
 func (r *revisions) placeOf(t *testing.T, name string, res *sequencer.PlannedResource, node *sequencer.Node) string {
 	t.Helper()
 	var nodes []string
@@ -175,7 +174,7 @@ func (r *revisions) placeOf(t *testing.T, name string, res *sequencer.PlannedRes
 	return strings.Join(nodes, " ")
 }
 
-// TestRemovalAfterAFailure lets a random group fail.
+// TestRemovalAfterAFailure makes a random group fail.
 func TestRemovalAfterAFailure(t *testing.T) {
 	failed := errors.New("failed")
 	spared := 0
@@ -209,8 +208,8 @@ func TestRemovalAfterAFailure(t *testing.T) {
 	}
 }
 
-// checkNotStarted compares the nodes that are said not to have started with
-// the objects that did not go.
+// checkNotStarted compares the nodes that are reported as not started with the objects that
+// were not deleted.
 func (r *revisions) checkNotStarted(t *testing.T, removal *sequencer.Removal, l *removalLog, failure *sequencer.ExecutionError) {
 	t.Helper()
 	var want, got []string
@@ -228,8 +227,8 @@ func (r *revisions) checkNotStarted(t *testing.T, removal *sequencer.Removal, l 
 	}
 }
 
-// TestRemovalIsTheSameOnEveryRun plans again with the resources and subcharts
-// in another order.
+// TestRemovalIsTheSameOnEveryRun builds the plans again, with resources and subcharts in
+// different orders.
 func TestRemovalIsTheSameOnEveryRun(t *testing.T) {
 	for seed := range uint64(50) {
 		r := randomRevisions(t, seed)
@@ -264,8 +263,8 @@ func groupsText(r *sequencer.Removal) string {
 	return b.String()
 }
 
-// TestRemovalOfOnePlanIsItsReverse removes everything of one plan: each node whole,
-// once, and the moment all that depends on it is gone.
+// TestRemovalOfOnePlanIsItsReverse deletes everything in one plan: each node as a whole,
+// once, and as soon as its dependents no longer exist.
 func TestRemovalOfOnePlanIsItsReverse(t *testing.T) {
 	forRandomCharts(t, func(t *testing.T, d *deployment, r *rand.Rand) {
 		rec := recorded(r, d.plan)
@@ -282,7 +281,7 @@ func TestRemovalOfOnePlanIsItsReverse(t *testing.T) {
 		if err != nil || len(rec.started) != len(d.plan.Nodes) || len(rec.startedTwice) > 0 {
 			t.Fatalf("seed %d: removed %d of %d nodes, %v twice, %v", d.seed, len(rec.started), len(d.plan.Nodes), rec.startedTwice, err)
 		}
-		free := map[string]time.Duration{} // when all that depends on a node is gone
+		free := map[string]time.Duration{} // when the dependents of a node no longer exist
 		for _, n := range d.plan.Nodes {
 			for _, res := range n.Resources {
 				for _, first := range d.oracle.Before(res.ID.Name) {

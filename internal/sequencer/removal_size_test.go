@@ -12,10 +12,10 @@ import (
 	"github.com/ordered-helm/helm/internal/dag"
 )
 
-// widePlans are plans of as many nodes, half of them in a chart whose whole
-// comes before the whole of the chart that has the others: as many pairs as
-// can be. In the second plan some objects are in other nodes, and the third
-// contradicts both.
+// widePlans returns plans with a number of nodes. Half of them are in a chart that must be
+// ready as a whole before the chart with the other half, so that as many pairs of nodes as
+// possible are ordered. In the second plan some objects are in other nodes, and the third
+// plan contradicts both.
 func widePlans(tb testing.TB, nodes int) []*Plan {
 	tb.Helper()
 	var plans []*Plan
@@ -51,7 +51,7 @@ func widePlans(tb testing.TB, nodes int) []*Plan {
 
 func all(r *PlannedResource) (ID, bool) { return r.ID, true }
 
-// size counts the vertices and the edges of a graph.
+// size returns the number of vertices and edges of a graph.
 func size(g *dag.Graph) (vertices, edges int) {
 	for v := range g.Len() {
 		edges += len(g.Dependencies(v))
@@ -59,8 +59,8 @@ func size(g *dag.Graph) (vertices, edges int) {
 	return g.Len(), edges
 }
 
-// TestRemovalGrowsWithThePlans keeps the walk in proportion to the plans, and
-// not to the pairs of nodes that have an order.
+// TestRemovalGrowsWithThePlans checks that the size of the graph is proportional to the
+// size of the plans, not to the number of ordered pairs of nodes.
 func TestRemovalGrowsWithThePlans(t *testing.T) {
 	for _, nodes := range []int{100, 10000} {
 		plans := widePlans(t, nodes)
@@ -84,8 +84,8 @@ func TestRemovalGrowsWithThePlans(t *testing.T) {
 	}
 }
 
-// BenchmarkRemoval plans and walks the removal of three plans: the time for
-// each node must be the same.
+// BenchmarkRemoval plans and executes the removal of three plans. The time per node should
+// be the same for all sizes.
 func BenchmarkRemoval(b *testing.B) {
 	for _, nodes := range []int{1000, 10000, 100000} {
 		b.Run(fmt.Sprint(nodes), func(b *testing.B) {

@@ -17,20 +17,20 @@ import (
 	"github.com/ordered-helm/helm/internal/sequencer"
 )
 
-// everything chooses all resources, each by its name alone.
+// everything chooses all resources, identified only by name.
 func everything(r *sequencer.PlannedResource) (sequencer.ID, bool) {
 	return sequencer.ID{Name: r.ID.Name}, true
 }
 
-// only chooses the resources of these names.
+// only chooses the resources with the given names.
 func only(names ...string) func(*sequencer.PlannedResource) (sequencer.ID, bool) {
 	return func(r *sequencer.PlannedResource) (sequencer.ID, bool) {
 		return sequencer.ID{Name: r.ID.Name}, slices.Contains(names, r.ID.Name)
 	}
 }
 
-// removed executes a removal of which each group takes a second, and writes
-// each as "start node [resources]", with "!" where another one waits for it.
+// removed executes a removal in which each group takes a second. It returns each group as
+// "start node [resources]", with "!" if the group is awaited.
 func removed(t *testing.T, r *sequencer.Removal) string {
 	t.Helper()
 	started := map[*sequencer.RemovalGroup]time.Duration{}
@@ -178,7 +178,7 @@ func TestPlanRemoval(t *testing.T) {
 	}
 }
 
-// TestRemovalGroupsThatGoTogether come in the order of the plan.
+// TestRemovalGroupsThatGoTogether checks that such groups are in the order of the plan.
 func TestRemovalGroupsThatGoTogether(t *testing.T) {
 	var resources, first, second, third []string
 	for i := range 40 {
@@ -205,7 +205,7 @@ func TestRemovalGroupsThatGoTogether(t *testing.T) {
 	}
 }
 
-// TestPlanRemovalAsksOnceForEachResource lets choose count and forget.
+// TestPlanRemovalAsksOnceForEachResource uses a choose function with side effects.
 func TestPlanRemovalAsksOnceForEachResource(t *testing.T) {
 	asked := map[*sequencer.PlannedResource]int{}
 	plan := build(t, v3("shop"), all("shop Job/a layer=a", "shop Job/b after=a", "shop Job/c"))
@@ -223,11 +223,12 @@ func TestPlanRemovalAsksOnceForEachResource(t *testing.T) {
 	}
 }
 
-// TestRemovalThatFails names every node once, in the order of deletion.
+// TestRemovalThatFails checks that the error contains every node once, in the order of
+// deletion.
 func TestRemovalThatFails(t *testing.T) {
 	bad, worse := errors.New("bad"), errors.New("worse")
-	// The layer "l" falls into four parts, because the second plan has two of
-	// its objects in other layers and one not at all.
+	// The layer "l" is split into four groups, because in the second plan two of its
+	// objects are in other layers and one does not exist.
 	plans := []*sequencer.Plan{
 		build(t, v3("shop"), all("shop Job/base layer=base", "shop Job/a layer=l after=base", "shop Job/b layer=l", "shop Job/c layer=l", "shop Job/d layer=l", "shop Job/top after=l")),
 		build(t, v3("shop"), all("shop Job/a layer=a", "shop Job/b layer=b", "shop Job/d layer=l after=a,b")),
@@ -270,7 +271,8 @@ func TestRemovalThatFails(t *testing.T) {
 	})
 }
 
-// TestRemovalWhenTheContextEnds starts nothing more, and says why.
+// TestRemovalWhenTheContextEnds checks that no further group starts, and that the error has
+// the reason.
 func TestRemovalWhenTheContextEnds(t *testing.T) {
 	ctx, cancel := context.WithCancelCause(t.Context())
 	why := errors.New("the user said so")
@@ -289,7 +291,7 @@ func TestRemovalWhenTheContextEnds(t *testing.T) {
 	}
 }
 
-// TestUnordered puts everything into one node, whatever it declares.
+// TestUnordered checks that all resources are in one node, whatever they declare.
 func TestUnordered(t *testing.T) {
 	resources := append(all(
 		"shop Job/b layer=b after=a", "shop/sub Job/a layer=a", "elsewhere ConfigMap/c helm.sh/readiness-timeout=never", "shop Job/b ns=other", "shop/sub Job/b", "shop Widget/made"),

@@ -33,7 +33,7 @@ type resource struct {
 	declares bool
 }
 
-// readResources replaces lists by their items, identifies all objects and reads their
+// readResources replaces lists with their items, identifies all objects and reads their
 // annotations. It returns all errors together.
 func (b *builder) readResources(in Input) error {
 	numbered := slices.Clone(in.Resources)
@@ -98,7 +98,7 @@ func sortResources(resources []resource) []resource {
 	return all
 }
 
-// flatten replaces lists by their items.
+// flatten replaces lists with their items.
 func flatten(in []Resource) []Resource {
 	if !slices.ContainsFunc(in, func(r Resource) bool { return isList(r.Object) }) {
 		return in
@@ -125,8 +125,8 @@ func policyOf(object map[string]any) string {
 	return field.String(field.Map(object, "metadata", "annotations"), annotation.ResourcePolicy)
 }
 
-// isList reports whether an object is a list, as Kubernetes does: it has items. An object
-// of kind List has nothing else.
+// isList reports whether an object is a list. Like Kubernetes, it considers an object a
+// list if it has items. An object of kind List has no other content.
 func isList(object map[string]any) bool {
 	_, hasItems := object["items"].([]any)
 	return hasItems || field.String(object, "kind") == "List"

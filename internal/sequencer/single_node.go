@@ -20,8 +20,8 @@ func SingleNode(chart string) *Plan {
 }
 
 // Unordered is SingleNode with the resources of the release. It is for releases that were
-// not deployed in order, whatever their resources declare. Lists are replaced by their
-// items. If two documents define the same object, the first counts.
+// not deployed in order, whatever their resources declare. Lists are replaced with their
+// items. If two documents define the same object, only the first counts.
 func Unordered(chart string, resources []Resource, namespace string) *Plan {
 	flat := flatten(resources)
 	scopes, ranks := customScopes(flat), kindRanks()

@@ -116,8 +116,8 @@ func (b *builder) namesIn(chart int) *subchartNames {
 	return n
 }
 
-// resolve returns the subcharts that a name refers to. If it refers to the declaring
-// dependency and others, as a tag may, only the others are returned.
+// resolve returns the subcharts that a name refers to. If a name such as a tag refers to
+// the declaring dependency and others, only the others are returned.
 func (b *builder) resolve(n *subchartNames, name, key, dependency string, self int) ([]int, error) {
 	charts, known := n.known[name]
 	if !known {
@@ -132,8 +132,8 @@ func (b *builder) resolve(n *subchartNames, name, key, dependency string, self i
 	return charts, nil
 }
 
-// unknownSubchart returns the error for an unknown name. It returns nil after many of
-// them: nobody reads more, and finding similar names takes time.
+// unknownSubchart returns the error for an unknown name. After many such errors it returns
+// nil, because a user would not read more, and finding similar names takes time.
 func (b *builder) unknownSubchart(n *subchartNames, name, key, dependency string) error {
 	if b.unknownSubcharts++; b.unknownSubcharts > maxUnknownSubcharts {
 		return nil

@@ -13,8 +13,8 @@ import (
 type WarningKind string
 
 const (
-	// WarningUnknownLayer is about a resource that depends on a layer which its chart
-	// does not have.
+	// WarningUnknownLayer is about a resource that depends on a layer that does not exist
+	// in its chart.
 	WarningUnknownLayer WarningKind = "unknown layer"
 	// WarningExpressionPath is about a readiness expression whose path is probably wrong.
 	WarningExpressionPath WarningKind = "expression path"
@@ -34,7 +34,7 @@ type Warning struct {
 	File string
 	// ID is the resource. It is zero for a warning about a chart.
 	ID ID
-	// Key is the annotation, and Name the name in it. Both may be empty.
+	// Key is the annotation, and Name the name in it. Both can be empty.
 	Key, Name string
 
 	text string

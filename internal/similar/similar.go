@@ -1,17 +1,17 @@
 // Copyright The Ordered Helm Authors
 // SPDX-License-Identifier: Apache-2.0
 
-// Package similar finds what was most likely meant by a name that is not known.
+// Package similar finds the known name that was most likely meant by an unknown name.
 package similar
 
 import "strings"
 
-// maxLength is how many bytes a name may have that is compared: the time for it grows
-// with the square, and nobody mistypes what is longer.
+// maxLength limits the length of compared names, in bytes. The time for a comparison grows
+// with the square of the length, and typing errors in longer names are unlikely.
 const maxLength = 256
 
-// Nearest gives the candidate that needs the fewest changes to become the
-// name, if it is like it at all.
+// Nearest returns the candidate that differs from the name by the fewest changes. It
+// returns "" if no candidate is similar.
 func Nearest(name string, candidates []string) string {
 	best, least := "", 1+max(1, len(name)/3)
 	for _, c := range candidates {
@@ -26,7 +26,7 @@ func Nearest(name string, candidates []string) string {
 	return best
 }
 
-// Distance is the number of characters to insert, delete or replace.
+// Distance returns the number of characters to insert, delete or replace to change a to b.
 func Distance(a, b string) int {
 	row := make([]int, len(b)+1)
 	for j := range row {

@@ -1,9 +1,8 @@
 // Copyright The Ordered Helm Authors
 // SPDX-License-Identifier: Apache-2.0
 
-// Package starter makes a new chart from a starter: a chart that serves as a
-// pattern. Unlike Helm's it keeps what a starter says about the order of its
-// parts and about its hooks.
+// Package starter creates a new chart from a starter, which is a chart that serves as a
+// template. Unlike Helm, it keeps the starter's declarations of order and hooks.
 package starter
 
 import (
@@ -19,13 +18,13 @@ import (
 	"github.com/ordered-helm/helm/internal/chartloader"
 )
 
-// placeholder stands for the new chart's name in a starter's files.
+// placeholder is replaced with the name of the new chart in the files of a starter.
 const placeholder = "<CHARTNAME>"
 
-// Create makes the chart that meta describes in a folder of its name below
-// parent, from the starter at a path. Of the starter's own Chart.yaml it keeps
-// apiVersion v3, runHooksInParallel and the annotations about the order; meta is
-// changed to say so.
+// Create creates a chart with the given metadata from the starter at a path. The chart is
+// in a subdirectory of parent with the name of the chart. From the starter's Chart.yaml,
+// Create keeps apiVersion v3, runHooksInParallel and the sequencing annotations. It adds
+// the apiVersion and the annotations to meta.
 func Create(meta *chart.Metadata, parent, path string) error {
 	pattern, err := chartloader.Load(path)
 	if err != nil {
@@ -39,7 +38,7 @@ func Create(meta *chart.Metadata, parent, path string) error {
 	return archive.SaveDir(pattern, parent, func(field string) bool { return field == "runHooksInParallel" })
 }
 
-// keepOrder takes what a starter declares about order into a new chart.
+// keepOrder copies a starter's declarations of the order to a new chart.
 func keepOrder(meta, from *chart.Metadata) {
 	if from.APIVersion == chartloader.APIVersionV3 {
 		meta.APIVersion = chartloader.APIVersionV3
@@ -59,8 +58,7 @@ func keepOrder(meta, from *chart.Metadata) {
 	}
 }
 
-// rename puts the new chart's name in the place of the placeholder, in templates
-// and values.
+// rename replaces the placeholder with the name of the new chart, in templates and values.
 func rename(pattern *chart.Chart, name string) error {
 	replaced := func(data []byte) []byte {
 		return bytes.ReplaceAll(data, []byte(placeholder), []byte(name))
@@ -74,7 +72,7 @@ func rename(pattern *chart.Chart, name string) error {
 		}
 		file.Data = replaced(file.Data)
 	}
-	// A name may break the values; Helm looks at them without their comments.
+	// The name can make the values invalid. Helm checks them without their comments.
 	values, err := yaml.Marshal(pattern.Values)
 	if err != nil {
 		return fmt.Errorf("reading values file: %w", err)

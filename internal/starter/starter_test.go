@@ -18,7 +18,7 @@ func TestCreate(t *testing.T) {
 	tests := []struct {
 		name      string
 		chartYAML string
-		// want are lines of the new Chart.yaml beside the usual ones.
+		// want are the lines that the new Chart.yaml has in addition to the usual ones.
 		apiVersion string
 		want       []string
 	}{

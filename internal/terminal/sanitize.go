@@ -1,8 +1,8 @@
 // Copyright The Ordered Helm Authors
 // SPDX-License-Identifier: Apache-2.0
 
-// Package terminal takes out of texts of others, such as the names in a chart, what a
-// terminal would act upon.
+// Package terminal removes control sequences and control characters from texts that come
+// from others, such as names in a chart.
 package terminal
 
 import (
@@ -14,15 +14,15 @@ import (
 	"unicode/utf8"
 )
 
-// controlSequences are the control sequences of terminals: CSI, OSC and the short ones.
+// controlSequences matches terminal control sequences: CSI, OSC and short sequences.
 var controlSequences = regexp.MustCompile(
 	`\x1b\[[\x30-\x3f]*[\x20-\x2f]*[\x40-\x7e]|\x1b\][^\x07\x1b\n]*(\x07|\x1b\\)?|\x1b[\x20-\x2f]*[\x30-\x7e]`)
 
-// ControlSequences finds the control sequences in a text: where each begins and ends.
+// ControlSequences returns the start and end of each control sequence in a text.
 func ControlSequences(text string) [][]int { return controlSequences.FindAllStringIndex(text, -1) }
 
-// Sanitize is the text without control sequences, control characters and those that
-// change the direction of what follows. Line ends and tabs stay.
+// Sanitize returns a text without control sequences, control characters and characters that
+// change the text direction. It keeps line ends and tabs.
 func Sanitize(text string) string {
 	if !strings.ContainsFunc(text, isControlCharacter) {
 		return text
@@ -35,12 +35,12 @@ func Sanitize(text string) string {
 	}, controlSequences.ReplaceAllString(text, ""))
 }
 
-// isControlCharacter is whether a terminal would act upon a character.
+// isControlCharacter reports whether a character can affect a terminal.
 func isControlCharacter(r rune) bool {
 	return r != '\n' && r != '\t' && (unicode.IsControl(r) || unicode.Is(unicode.Cf, r))
 }
 
-// Writer writes what is harmless of all that it is given.
+// Writer writes text without control sequences and control characters.
 type Writer struct {
 	out io.Writer
 	// rest is the beginning of a character that the next write completes.
@@ -50,8 +50,8 @@ type Writer struct {
 // NewWriter returns a Writer that writes to another.
 func NewWriter(out io.Writer) *Writer { return &Writer{out: out} }
 
-// Write writes what is harmless. A sequence that is given in two parts leaves some of
-// its letters, but not what makes a terminal act.
+// Write writes sanitized text. If a control sequence is split between two writes, some of
+// its letters remain, but they do not affect a terminal.
 func (w *Writer) Write(p []byte) (int, error) {
 	data := slices.Concat(w.rest, p)
 	end := len(data)

@@ -53,7 +53,7 @@ func TestWriterThatFails(t *testing.T) {
 	}
 }
 
-// FuzzHarmless looks for texts of which something is left that a terminal acts upon.
+// FuzzHarmless checks that the result contains nothing that affects a terminal.
 func FuzzHarmless(f *testing.F) {
 	f.Add("\x1b[\x1b[31m31mx\x1b", 3)
 	f.Fuzz(func(t *testing.T, text string, at int) {

@@ -1,8 +1,8 @@
 // Copyright The Ordered Helm Authors
 // SPDX-License-Identifier: Apache-2.0
 
-// Package text formats what messages are made of: counts, lists of names, and text that
-// has to fit into one line.
+// Package text formats parts of messages: counts, lists of names, and text that must fit
+// into one line.
 package text
 
 import (
@@ -13,7 +13,7 @@ import (
 // OneLine replaces all white space, including line breaks, with single spaces.
 func OneLine(s string) string { return strings.Join(strings.Fields(s), " ") }
 
-// Truncate puts s into one line of at most limit characters.
+// Truncate converts s to one line of at most limit characters.
 func Truncate(limit int, s string) string {
 	line := []rune(OneLine(s))
 	if len(line) > limit {
@@ -22,7 +22,7 @@ func Truncate(limit int, s string) string {
 	return string(line)
 }
 
-// List joins the first limit names, and says how many more there are.
+// List joins up to limit names, and adds the number of the other names.
 func List(names []string, limit int) string {
 	if len(names) > limit {
 		return fmt.Sprintf("%s and %d more", strings.Join(names[:limit], ", "), len(names)-limit)
@@ -30,7 +30,7 @@ func List(names []string, limit int) string {
 	return strings.Join(names, ", ")
 }
 
-// Count is a number with its noun, as in "1 resource" and "3 resources".
+// Count returns a number with its noun, such as "1 resource" and "3 resources".
 func Count(n int, noun string) string {
 	if n == 1 {
 		return "1 " + noun
@@ -38,12 +38,12 @@ func Count(n int, noun string) string {
 	return fmt.Sprintf("%d %ss", n, noun)
 }
 
-// Indent indents all lines but the first.
+// Indent indents all lines except the first.
 func Indent(s, by string) string {
 	return strings.ReplaceAll(strings.TrimSpace(s), "\n", "\n"+by)
 }
 
-// JoinErrors puts the texts of errors into one line, with semicolons between them.
+// JoinErrors returns the texts of errors in one line, separated by semicolons.
 func JoinErrors(errs []error) string {
 	texts := make([]string, len(errs))
 	for i, err := range errs {

@@ -5,8 +5,8 @@ package timeline
 
 import "slices"
 
-// markCritical marks the spans that decided how long the operation took: the one that
-// ended last, what that had waited for last, and so on to the first.
+// markCritical marks the spans on the critical path: the span that ended last, the last
+// span that it waited for, and so on.
 func (o *Operation) markCritical() {
 	byNode := map[spanKey]*Span{}
 	for _, s := range o.Spans {
@@ -22,8 +22,8 @@ func (o *Operation) markCritical() {
 	}
 }
 
-// last is the span that ended last, of those that had ended when another began; nil
-// if none had. What begins without having waited for a node begins after a hook, or
+// last returns the span that ended last before another span began, or nil if none had
+// ended. It applies to spans that did not wait for a node: they begin after a hook, or
 // after all nodes.
 func (o *Operation) last(until *Span) *Span {
 	var last *Span
@@ -38,8 +38,7 @@ func (o *Operation) last(until *Span) *Span {
 	return last
 }
 
-// CriticalPath lists the spans that decided how long the operation took, the first
-// one first.
+// CriticalPath returns the spans on the critical path, in the order of their start.
 func (o *Operation) CriticalPath() []*Span {
 	var path []*Span
 	for _, s := range o.Spans {

@@ -12,8 +12,8 @@ import (
 //go:embed page.html
 var page string
 
-// HTML writes a timeline as a page that needs nothing but itself: bars for nodes and
-// hooks, with what they waited for, and the data of JSON in the element "timeline".
+// HTML writes a timeline as a self-contained page. It shows bars for nodes and hooks with
+// what they waited for, and contains the data of JSON in the element "timeline".
 func HTML(w io.Writer, t *Timeline) error {
 	parsed, err := template.New("page").Parse(page)
 	if err != nil {

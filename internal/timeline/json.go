@@ -10,15 +10,15 @@ import (
 	"time"
 )
 
-// JSON writes a timeline as data. Its fields are in docs/reference.md, "The
-// timeline"; times are in seconds since the first operation began.
+// JSON writes a timeline as data. docs/reference.md, "The timeline", describes the fields.
+// Times are in seconds since the start of the first operation.
 func JSON(w io.Writer, t *Timeline) error {
 	encoder := json.NewEncoder(w)
 	encoder.SetIndent("", "  ")
 	return encoder.Encode(newDocument(t))
 }
 
-// schemaVersion is raised when a field changes its meaning.
+// schemaVersion is increased when the meaning of a field changes.
 const schemaVersion = 1
 
 type document struct {
@@ -79,7 +79,7 @@ type documentNote struct {
 	Text string  `json:"text"`
 }
 
-// clock gives times in seconds since a start.
+// clock converts times to seconds since a start.
 type clock time.Time
 
 func (c clock) at(t time.Time) float64 {

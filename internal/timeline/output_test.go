@@ -15,8 +15,8 @@ import (
 	"github.com/ordered-helm/helm/internal/testutil/golden"
 )
 
-// undone is an installation that failed and was removed again, with all that a
-// timeline can tell.
+// undone returns the events of an installation that failed and was uninstalled again, with
+// everything that a timeline can show.
 func undone() *script {
 	failed := errors.New("Deployment/b was not ready within 10s")
 	return install().
@@ -56,8 +56,8 @@ func TestJSON(t *testing.T) {
 	golden.Assert(t, got, "undone.json")
 }
 
-// TestPageHoldsTheSameData reads the data out of the page, and looks for anything
-// that it would fetch.
+// TestPageHoldsTheSameData reads the data from the page, and checks that the page loads no
+// external resources.
 func TestPageHoldsTheSameData(t *testing.T) {
 	s := undone().begin("install").planned(event.Planned, `shop:</script><script>alert(1)</script>`, "shop:データベース").finish(nil)
 	got := encoded(t, s, asHTML)

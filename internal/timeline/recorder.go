@@ -9,26 +9,25 @@ import (
 	"github.com/ordered-helm/helm/internal/event"
 )
 
-// maxChanges is how many changes of one resource are kept: the first one and the
-// last ones.
+// maxChanges limits the recorded changes of one resource: the first one and the last ones.
 const maxChanges = 100
 
-// Recorder makes a Timeline of events. Its zero value is ready, and it is safe for
+// Recorder creates a Timeline from events. The zero value is ready to use. It is safe for
 // concurrent use.
 type Recorder struct {
 	mu       sync.Mutex
 	timeline Timeline
-	// open are the operations that have not ended, the innermost last.
+	// open are the operations that have not finished, the innermost last.
 	open []*recording
-	// events counts them.
+	// events is the number of events.
 	events int
 }
 
-// recording is an operation that goes on.
+// recording is a running operation.
 type recording struct {
 	*Operation
 	spans map[spanKey]*Span
-	// resources are those of which something was told.
+	// resources are the resources that events were about.
 	resources map[resourceKey]*Resource
 }
 
@@ -42,22 +41,21 @@ type resourceKey struct {
 	namespace, name string
 }
 
-// Read calls a function with the timeline so far, which may not be kept.
+// Read calls a function with the current timeline. The function must not keep it.
 func (r *Recorder) Read(do func(t *Timeline)) {
 	r.mu.Lock()
 	defer r.mu.Unlock()
 	do(&r.timeline)
 }
 
-// Events is how many events there were so far.
+// Events returns the number of events received so far.
 func (r *Recorder) Events() int {
 	r.mu.Lock()
 	defer r.mu.Unlock()
 	return r.events
 }
 
-// Event adds an event. What does not belong to an operation is left out, but for
-// warnings.
+// Event adds an event. It ignores events outside an operation, except warnings.
 func (r *Recorder) Event(e event.Event) {
 	r.mu.Lock()
 	defer r.mu.Unlock()
@@ -125,7 +123,7 @@ func (o *recording) finish(e event.Event) {
 	o.markCritical()
 }
 
-// plan adds the nodes with which something is done from now on.
+// plan adds the nodes that will be deployed or deleted.
 func (o *recording) plan(e event.Event) {
 	o.Doing = e.Message
 	kind := Deploy
@@ -138,7 +136,7 @@ func (o *recording) plan(e event.Event) {
 	}
 }
 
-// span finds a span of an operation, or makes it.
+// span returns a span of an operation, and creates it if needed.
 func (o *recording) span(key spanKey) *Span {
 	s := o.spans[key]
 	if s == nil {
@@ -149,8 +147,8 @@ func (o *recording) span(key spanKey) *Span {
 	return s
 }
 
-// current finds the span that an event about a node is of: what is deleted was
-// deployed before; without a node it is the waiting for everything.
+// current returns the span for an event about a node. A node that is being deleted may have
+// been deployed earlier in the operation. Without a node, it is the wait for all resources.
 func (o *recording) current(node string) *Span {
 	if node == "" {
 		return o.span(spanKey{kind: Wait})
@@ -173,7 +171,7 @@ func (o *recording) start(s *Span, e event.Event) {
 	}
 }
 
-// node notes what became of a node. One that was ready and is not any more runs on.
+// node records the progress of a node.
 func (o *recording) node(s *Span, e event.Event) {
 	switch e.Type {
 	case event.NodeStarted, event.NodeDeleting:
@@ -209,7 +207,8 @@ func (o *recording) hook(s *Span, e event.Event) {
 	}
 }
 
-// change notes how a resource stands.
+// change records the state of a resource. If a node was ready and no longer is, it is
+// running again.
 func (o *recording) change(s *Span, e event.Event) {
 	key := resourceKey{s, e.Namespace, e.Resource}
 	res := o.resources[key]
@@ -228,7 +227,7 @@ func (o *recording) change(s *Span, e event.Event) {
 	}
 }
 
-// settled reports whether nothing is known that is still waited for.
+// settled reports whether no resource is known to be still waited for.
 func (s *Span) settled() bool {
 	for _, res := range s.Resources {
 		if !res.Settled() {

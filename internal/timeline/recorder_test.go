@@ -17,7 +17,7 @@ import (
 
 var begin = time.Date(2024, 5, 6, 7, 8, 9, 0, time.UTC)
 
-// script is events, each at a second.
+// script is a sequence of events, each at a given second.
 type script struct {
 	recorder Recorder
 	now      time.Time
@@ -67,7 +67,7 @@ func (s *script) planned(what event.Type, ids ...string) *script {
 	return s.tell(event.Event{Type: what, Nodes: nodes})
 }
 
-// told gives each operation in a line a span.
+// told returns each operation as text, with one line for each span.
 func (s *script) told() string {
 	var b strings.Builder
 	s.recorder.Read(func(t *Timeline) {
@@ -160,8 +160,9 @@ func TestOfManyChangesTheFirstAndTheLastAreKept(t *testing.T) {
 	})
 }
 
-// TestCriticalPathOfRandomGraphs plays random graphs in which everything begins the
-// moment that it can: the spans that decided how long it took fill all of that time.
+// TestCriticalPathOfRandomGraphs plays random graphs in which every node begins as soon as
+// it can, and checks that the spans of the critical path take the whole time of the
+// operation.
 func TestCriticalPathOfRandomGraphs(t *testing.T) {
 	for seed := range uint64(200) {
 		r := rand.New(rand.NewPCG(seed, 1))
@@ -182,7 +183,7 @@ func TestCriticalPathOfRandomGraphs(t *testing.T) {
 	}
 }
 
-// played plays a random graph, in the order of time, and says how long it took.
+// played plays a random graph in chronological order, and returns the total time.
 func played(r *rand.Rand) (*script, time.Duration) {
 	n := 1 + r.IntN(12)
 	type scripted struct {

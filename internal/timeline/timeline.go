@@ -1,9 +1,8 @@
 // Copyright The Ordered Helm Authors
 // SPDX-License-Identifier: Apache-2.0
 
-// Package timeline keeps what an operation does, from its events: what began when,
-// what it waited for and why, and what decided how long the whole took
-// (docs/reference.md, "The timeline").
+// Package timeline records what an operation does, from its events: when each step began,
+// what it waited for and why, and the critical path (docs/reference.md, "The timeline").
 package timeline
 
 import (
@@ -13,35 +12,35 @@ import (
 	"github.com/ordered-helm/helm/internal/event"
 )
 
-// Timeline is what was done. The first operation is the one that was asked for; what
-// it does to undo itself comes after it.
+// Timeline is a record of operations. The first one is the operation that the user
+// requested. It is followed by operations that undo it.
 type Timeline struct {
 	Operations []*Operation
-	// Warnings are what the author or operator should know of.
+	// Warnings are warnings for the author or the operator.
 	Warnings []Note
 }
 
-// Note is something that was said at a time.
+// Note is a message with its time.
 type Note struct {
 	At   time.Time
 	Text string
 }
 
-// Operation is one operation. End is zero while it goes on.
+// Operation is one operation. End is zero while it is running.
 type Operation struct {
 	event.Operation
 
 	Start, End time.Time
-	// Err is why it failed; nil while it has not.
+	// Err is why it failed, or nil.
 	Err error
-	// Doing is what it said last of what it does as a whole.
+	// Doing is the last message about what it is doing as a whole.
 	Doing string
-	// Spans are its nodes and hooks: nodes in the order of the plan, from when it is
-	// known; hooks from when they begin.
+	// Spans are its nodes and hooks. Nodes are added in the order of the plan when the plan
+	// is known, and hooks when they start.
 	Spans []*Span
 }
 
-// Kind says what a span is.
+// Kind is the kind of a span.
 type Kind string
 
 const (
@@ -51,86 +50,87 @@ const (
 	Remove Kind = "removal"
 	// Hook is a hook.
 	Hook Kind = "hook"
-	// Wait is the waiting for everything together.
+	// Wait is the wait for all resources together.
 	Wait Kind = "wait"
 )
 
-// State is how far a span has come.
+// State is the state of a span.
 type State string
 
 const (
-	// Waiting spans have not begun.
+	// Waiting spans have not started.
 	Waiting State = "waiting"
-	// Running spans have.
+	// Running spans have started.
 	Running State = "running"
-	// Done spans have come to a good end.
+	// Done spans have succeeded.
 	Done State = "done"
-	// Failed spans have not.
+	// Failed spans have failed.
 	Failed State = "failed"
-	// Unfinished spans ran when the operation failed for another reason.
+	// Unfinished spans were running when the operation failed for another reason.
 	Unfinished State = "unfinished"
 )
 
-// Span is one node, hook or waiting.
+// Span is one node, hook or wait.
 type Span struct {
 	Kind Kind
 	// ID is the node's ID, or the hook's kind and name.
 	ID string
-	// Chart is the path of the node's chart, Layer its layer, if it is one.
+	// Chart is the path of the node's chart. Layer is its layer, if it is one.
 	Chart, Layer string
-	// HookEvent is what a hook runs at.
+	// HookEvent is the event that a hook runs for.
 	HookEvent string
 	State     State
-	// After is the node whose end was the last that this one waited for.
+	// After is the last node that this one waited for.
 	After string
-	// Needs are the nodes, and NeedsAll the charts, that it waits for.
+	// Needs are the nodes that it waits for, and NeedsAll the charts.
 	Needs, NeedsAll []string
-	// Size is how many resources it has.
+	// Size is the number of its resources.
 	Size int
-	// Start is when it began, Applied when everything of it was written, End when it
-	// came to its end; zero if it has not.
+	// Start is when it began, Applied when all its resources were written, and End when it
+	// ended. They are zero until then.
 	Start, Applied, End time.Time
-	// Deadline is until when a hook may run; zero if there is no limit.
+	// Deadline is when a hook times out. It is zero if there is no limit.
 	Deadline time.Time
-	// Message is what was said of it last, Err why it failed.
+	// Message is the last message about it, and Err the reason why it failed.
 	Message string
 	Err     error
 	// Log is the last line of a hook's log.
 	Log string
-	// Resources are those of which something was told, in the order of that.
+	// Resources are its resources in the order of the first event about each.
 	Resources []*Resource
-	// Critical is whether it is one of those that decided how long it all took.
+	// Critical is whether it is on the critical path.
 	Critical bool
 }
 
-// Resource is an object that is waited for.
+// Resource is an object that the operation waits for.
 type Resource struct {
-	// Name is its kind and name; Namespace is empty if it is the release's.
+	// Name is its kind and name. Namespace is empty if it is the namespace of the release.
 	Name, Namespace string
 	Change
-	// Deadline is until when it is waited for; zero if there is no limit.
+	// Deadline is when the wait for it times out. It is zero if there is no limit.
 	Deadline time.Time
-	// Changes are how it stood before and stands now, in the order of time.
+	// Changes are its states until now, in chronological order.
 	Changes []Change
 }
 
-// Change is how a resource stands from a time on.
+// Change is the state of a resource from a time on.
 type Change struct {
 	At             time.Time
 	State, Message string
-	// Cause is what was found that explains it; it may be empty.
+	// Cause is an explanation of the state. It can be empty.
 	Cause string
 }
 
-// Settled reports whether it is what it is waited for to be.
+// Settled reports whether the resource has reached the state that the operation waits for.
 func (c Change) Settled() bool { return c.State == "Ready" || c.State == "Gone" }
 
-// Why is the message without the state that it begins with.
+// Why returns the message without the state at its beginning.
 func (c Change) Why() string {
 	return strings.TrimPrefix(strings.TrimPrefix(c.Message, c.State), ": ")
 }
 
-// Took is how long a span took so far; 0 if it has not begun.
+// Took returns the duration of a span until it ended or until now. It is 0 if the span has
+// not started.
 func (s *Span) Took(now time.Time) time.Duration {
 	switch {
 	case s.Start.IsZero():
@@ -141,7 +141,8 @@ func (s *Span) Took(now time.Time) time.Duration {
 	return s.End.Sub(s.Start)
 }
 
-// Label is the name of a node within its chart; empty where it stands for the chart.
+// Label returns the name of a node within its chart. It is empty for the unlayered
+// resources of the chart.
 func (s *Span) Label() string {
 	if s.Kind != Deploy && s.Kind != Remove {
 		return s.ID
@@ -149,7 +150,7 @@ func (s *Span) Label() string {
 	return strings.TrimPrefix(strings.TrimPrefix(s.ID, s.Chart), ":")
 }
 
-// Took is how long an operation took so far.
+// Took returns the duration of an operation until it ended or until now.
 func (o *Operation) Took(now time.Time) time.Duration {
 	if o.End.IsZero() {
 		return now.Sub(o.Start)

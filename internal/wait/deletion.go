@@ -14,22 +14,23 @@ import (
 	"github.com/ordered-helm/helm/internal/watcher"
 )
 
-// UntilOperationEnds has Deletion wait as long as its context allows.
+// UntilOperationEnds is a timeout with which Deletion waits until its context ends.
 const UntilOperationEnds = time.Duration(-1)
 
 // Deletion waits until objects are gone.
 type Deletion struct {
 	Cluster *cluster.Client
-	// Tracker is one that others use, too. If it is nil, Deletion uses its own.
+	// Tracker is a tracker that the caller also uses elsewhere. If it is nil, Deletion
+	// creates its own.
 	Tracker *watcher.Watcher
-	// Timeout is how long it waits at most, or UntilOperationEnds.
+	// Timeout limits the wait, or is UntilOperationEnds.
 	Timeout time.Duration
-	// OnChange, if not nil, receives the reports on the objects.
+	// OnChange receives the reports on the objects; it can be nil.
 	OnChange func(context.Context, watcher.Report)
 }
 
-// Run returns when all objects are gone. An object whose UID is known is gone when that one
-// is. The error names those that are not gone, and says why.
+// Run returns when all objects are gone. If the UID of an object is known, an object with
+// another UID does not count. The error names the objects that still exist, and says why.
 func (d *Deletion) Run(ctx context.Context, list kube.ResourceList) error {
 	if !d.Cluster.HasCluster() {
 		return d.Cluster.DelegateWaitDeleted(list, d.Timeout)

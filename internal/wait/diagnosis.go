@@ -14,16 +14,18 @@ import (
 )
 
 const (
-	// initialDiagnosis is after how long a resource that is not ready is diagnosed first.
-	// Each further diagnosis comes later, up to maxDiagnosisInterval.
+	// initialDiagnosis is the delay before a resource that is not ready is diagnosed for
+	// the first time. The delay doubles before each further diagnosis, up to
+	// maxDiagnosisInterval.
 	initialDiagnosis     = 2 * time.Second
 	maxDiagnosisInterval = 30 * time.Second
-	// maxDiagnosed is how many resources are diagnosed while the operation waits for them.
+	// maxDiagnosed is the maximum number of resources that are diagnosed while the
+	// operation waits for them.
 	maxDiagnosed = 10
 )
 
-// periodicDiagnosis diagnoses the resources of a node from time to time, so that trouble
-// that may heal is seen while it lasts.
+// periodicDiagnosis diagnoses the resources of a node periodically, so that users also see
+// problems that may go away without a failure.
 type periodicDiagnosis struct {
 	nodes   *watchedNodes
 	state   *nodeState
@@ -31,11 +33,11 @@ type periodicDiagnosis struct {
 	running sync.WaitGroup
 
 	mu sync.Mutex
-	// reports are the last reports on the objects that are not ready, by name.
+	// reports has the last report on each object that is not ready, by name.
 	reports map[string]watcher.Report
 }
 
-// startDiagnosis begins to diagnose the resources of a node, if anybody receives events.
+// startDiagnosis starts to diagnose the resources of a node, if events have a listener.
 func (w *watchedNodes) startDiagnosis(ctx context.Context, s *nodeState) *periodicDiagnosis {
 	d := &periodicDiagnosis{nodes: w, state: s, reports: map[string]watcher.Report{}}
 	ctx, d.cancel = context.WithCancel(ctx)
@@ -45,14 +47,14 @@ func (w *watchedNodes) startDiagnosis(ctx context.Context, s *nodeState) *period
 	return d
 }
 
-// stop returns when no diagnosis is under way.
+// stop stops the diagnosis, and returns when none is running.
 func (d *periodicDiagnosis) stop() {
 	d.cancel()
 	d.running.Wait()
 }
 
-// update notes a report. It reports false for an object that was ready as soon as it was
-// written, of which there is nothing to tell.
+// update records a report. It returns false for an object that was ready as soon as it was
+// written, because such an object needs no event.
 func (d *periodicDiagnosis) update(report watcher.Report) bool {
 	d.mu.Lock()
 	defer d.mu.Unlock()
@@ -66,8 +68,8 @@ func (d *periodicDiagnosis) update(report watcher.Report) bool {
 	return true
 }
 
-// unready lists the objects that are not ready, in the order of the node. Objects that are
-// gone cannot be diagnosed.
+// unready lists the objects that are not ready, in the order of the node. It omits deleted
+// objects, which cannot be diagnosed.
 func (d *periodicDiagnosis) unready() []watcher.Report {
 	d.mu.Lock()
 	defer d.mu.Unlock()
@@ -107,7 +109,7 @@ func (d *periodicDiagnosis) run(ctx context.Context) {
 	}
 }
 
-// reserveSlot reports whether one more resource may be diagnosed.
+// reserveSlot reports whether one more resource can be diagnosed.
 func (d *periodicDiagnosis) reserveSlot() bool {
 	select {
 	case d.nodes.diagnosed <- struct{}{}:
@@ -117,7 +119,8 @@ func (d *periodicDiagnosis) reserveSlot() bool {
 	}
 }
 
-// diagnose emits what it finds below a resource, unless that is the last result.
+// diagnose emits the causes that it finds for a resource, unless they are the same as the
+// last time.
 func (d *periodicDiagnosis) diagnose(ctx context.Context, report watcher.Report, last map[string]string) {
 	diagnoser := d.nodes.explainer.diagnoser()
 	if diagnoser == nil {

@@ -11,32 +11,34 @@ import (
 
 	"github.com/ordered-helm/helm/internal/cluster"
 	"github.com/ordered-helm/helm/internal/diagnosis"
+	"github.com/ordered-helm/helm/internal/diagnosis/requests"
 	"github.com/ordered-helm/helm/internal/event"
 	"github.com/ordered-helm/helm/internal/failure"
 	"github.com/ordered-helm/helm/internal/watcher"
 )
 
-// maxExplained is how many of the resources that fail together are examined. Of the others
-// only their own status is reported.
+// maxExplained is the maximum number of resources that are examined if many fail together.
+// For the others, only their own status is reported.
 const maxExplained = 10
 
 // Explainer finds out why resources are not ready. A nil Explainer finds nothing.
 type Explainer struct {
 	events *event.Sink
 	// withoutTimeout calls a function with the context of the operation without its
-	// timeout: what took too long is still examined, but not what was cancelled.
+	// timeout: resources are examined after the operation timed out, but not after it was
+	// cancelled.
 	withoutTimeout func(func(context.Context))
-	// diagnoser returns the diagnoser of the operation; nil if the cluster cannot be
-	// reached in the ways that it needs.
+	// diagnoser returns the diagnoser of the operation; nil if the clients that it needs
+	// are not available.
 	diagnoser func() *diagnosis.Diagnoser
 }
 
-// NotAppliedFunc names the node of an object that the release deploys and has not written
-// so far; it is empty for any other object.
+// NotAppliedFunc returns the title of the node of an object that the release deploys but
+// has not written yet. It returns an empty string for any other object.
 type NotAppliedFunc func(kind schema.GroupKind, namespace, name string) string
 
-// NewExplainer returns an explainer without the contents of the Secrets that the sink
-// knows when the first failure is explained. NotApplied may be nil.
+// NewExplainer returns an explainer. It redacts the contents of the Secrets that the sink
+// knows when the first failure is explained. NotApplied can be nil.
 func NewExplainer(c *cluster.Client, events *event.Sink, withoutTimeout func(func(context.Context)), notApplied NotAppliedFunc) *Explainer {
 	return &Explainer{
 		events: events, withoutTimeout: withoutTimeout,
@@ -44,7 +46,8 @@ func NewExplainer(c *cluster.Client, events *event.Sink, withoutTimeout func(fun
 	}
 }
 
-// Explain adds the causes to failures, each of which has its report.
+// Explain adds the causes to failures. There is one report for each failure, in the same
+// order.
 func (x *Explainer) Explain(failures []*failure.Resource, reports []watcher.Report) {
 	if len(failures) == 0 || x == nil {
 		return
@@ -58,7 +61,7 @@ func (x *Explainer) Explain(failures []*failure.Resource, reports []watcher.Repo
 		var subjects []diagnosis.Subject
 		var of []*failure.Resource
 		for i, report := range reports {
-			// Nothing more can be found out about an object that is gone or cannot be read.
+			// An object that is gone or cannot be read cannot be examined.
 			if !report.Deleted && report.ObserveError == nil && report.Forbidden == nil && len(subjects) < maxExplained {
 				subjects, of = append(subjects, subjectOf(report)), append(of, failures[i])
 			}
@@ -86,7 +89,8 @@ func newDiagnoser(c *cluster.Client, events *event.Sink, notApplied NotAppliedFu
 		return nil
 	}
 	return diagnosis.New(diagnosis.Config{
-		Dynamic: dynamic, Metadata: metadata, Clientset: clientset, DeployedLater: notApplied, Redactor: events.Redactor(),
+		Clients:       requests.Clients{Dynamic: dynamic, Metadata: metadata, Clientset: clientset},
+		DeployedLater: notApplied, Redactor: events.Redactor(),
 	})
 }
 

@@ -17,8 +17,8 @@ import (
 	"github.com/ordered-helm/helm/internal/watcher"
 )
 
-// failures says why objects are not ready. Objects that were only given up because of
-// other failures are listed apart, as unfinished.
+// failures lists the objects that failed, and why. Unfinished lists separately the objects
+// that the operation stopped waiting for because of other failures.
 func (w *watchedNodes) failures(ctx context.Context, list []*objectState) (failures failure.Resources, unfinished []string) {
 	var reports []watcher.Report
 	for _, o := range list {
@@ -42,8 +42,8 @@ func (w *watchedNodes) failures(ctx context.Context, list []*objectState) (failu
 	return failures, unfinished
 }
 
-// setOutcome says how the wait for an object ended, and how to allow it more time. The
-// cause is why the operation ended, if it did.
+// setOutcome sets how the wait for an object ended, and how the user can allow it more
+// time. The cause says why the operation ended, if it has ended.
 func (w *watchedNodes) setOutcome(f *failure.Resource, o *objectState, cause error) {
 	var operation *failure.TimeoutError
 	switch {
@@ -66,7 +66,7 @@ func (w *watchedNodes) setOutcome(f *failure.Resource, o *objectState, cause err
 	}
 }
 
-// remedy says how to allow a resource more time.
+// remedy tells the user how to allow a resource more time.
 func (w *watchedNodes) remedy(n *sequencer.Node, res *sequencer.PlannedResource) string {
 	advice := "set the annotation " + annotation.ReadinessTimeout + ", or raise --readiness-timeout"
 	if res.Timeout > 0 {
@@ -78,7 +78,7 @@ func (w *watchedNodes) remedy(n *sequencer.Node, res *sequencer.PlannedResource)
 	return "to allow more time, " + advice
 }
 
-// DeployError turns the results of the nodes into the error of the operation.
+// DeployError returns the error of the operation from the results of its nodes.
 func (w *watchedNodes) DeployError(ctx context.Context, err *sequencer.ExecutionError) *failure.DeployError {
 	e := newDeployError(ctx, w.Plan, err)
 	w.leaves.stop(errOtherFailure)

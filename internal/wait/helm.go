@@ -20,24 +20,24 @@ import (
 	"github.com/ordered-helm/helm/internal/watcher"
 )
 
-// Helm waits as Helm's --wait does: until all objects are ready by Helm's rules, at the
-// same time. It watches objects that Helm reads every two seconds, and ends at once when
-// one of them can never become ready.
+// Helm waits as Helm's --wait does: until all objects are ready at the same time by Helm's
+// rules. Unlike Helm, which reads the objects every two seconds, it watches them, and it
+// fails immediately when one of them can never become ready.
 type Helm struct {
 	Cluster *cluster.Client
 	Events  *event.Sink
 	Timeout time.Duration
-	// Jobs is whether Jobs count.
+	// Jobs says whether to wait for Jobs.
 	Jobs bool
-	// Namespace is that of the release.
+	// Namespace is the namespace of the release.
 	Namespace string
-	// Explainer explains failures; it may be nil.
+	// Explainer explains failures; it can be nil.
 	Explainer *Explainer
-	// Restarted returns the objects whose pods were deleted; it may be nil.
+	// Restarted returns the objects whose pods were deleted; it can be nil.
 	Restarted RestartedFunc
 }
 
-// Run waits for objects, which are in the state in which they were written.
+// Run waits for objects. The list has them in the state in which they were written.
 func (w *Helm) Run(ctx context.Context, list kube.ResourceList) error {
 	if !w.Cluster.HasCluster() {
 		return w.Cluster.DelegateWait(list, w.Timeout, w.Jobs)
@@ -72,7 +72,7 @@ func (w *Helm) Run(ctx context.Context, list kube.ResourceList) error {
 	return w.deployError(notReady, time.Since(began))
 }
 
-// wait waits for a group. As in Helm, an object that goes away has failed.
+// wait waits for a group. As in Helm, an object that is deleted has failed.
 func (w *Helm) wait(ctx context.Context, group *watcher.Group, rules *helmRules) error {
 	timed, cancel := context.WithTimeout(ctx, w.Timeout)
 	defer cancel()
@@ -91,8 +91,8 @@ func (w *Helm) wait(ctx context.Context, group *watcher.Group, rules *helmRules)
 	return err
 }
 
-// notice leaves out that objects are read every two seconds, because Helm does nothing
-// else.
+// notice emits a notice, except that objects are polled instead of watched, because Helm
+// always polls.
 func (w *Helm) notice(n watcher.Notice) {
 	if n.Kind != watcher.NoticePolling {
 		w.Events.Notice(n)
@@ -108,7 +108,7 @@ func (w *Helm) targets(list kube.ResourceList, rules *helmRules) []watcher.Targe
 	return targets
 }
 
-// deployError says what was not ready, and why.
+// deployError returns an error with the objects that were not ready, and why.
 func (w *Helm) deployError(notReady *watcher.NotReadyError, waited time.Duration) error {
 	e := &failure.DeployError{Cause: notReady.Cause}
 	timedOut := errors.Is(notReady.Cause, context.DeadlineExceeded)
@@ -131,7 +131,7 @@ func (w *Helm) deployError(notReady *watcher.NotReadyError, waited time.Duration
 	return e
 }
 
-// deletedError ends a wait, as in Helm, when an object is deleted in the meantime.
+// deletedError ends a wait, as in Helm, when an object is deleted during the wait.
 type deletedError struct{ report watcher.Report }
 
 func (e *deletedError) Error() string {

@@ -9,15 +9,15 @@ import (
 	"time"
 )
 
-// failureWindow is how long other leaves may take to fail after the first one has:
-// failures of one cause are reported together.
+// failureWindow is the time to wait for more leaves to fail after the first failure, so
+// that failures with the same cause are reported together.
 const failureWindow = 500 * time.Millisecond
 
-// leafWaits are the waits for nodes on which nothing depends. They go on in the background
-// while other nodes are deployed.
+// leafWaits are the waits for leaves, the nodes without dependents. They run in the
+// background while other nodes are deployed.
 type leafWaits struct {
 	running sync.WaitGroup
-	// failedObjects is closed when an object of a leaf has failed.
+	// failed is closed when an object of a leaf has failed.
 	failed   chan struct{}
 	failOnce sync.Once
 	// applied is closed when all nodes are applied.
@@ -43,7 +43,7 @@ func (l *leafWaits) start(ctx context.Context, wait func(context.Context)) {
 	})
 }
 
-// fail notes that an object of a leaf has failed.
+// fail records that an object of a leaf has failed.
 func (l *leafWaits) fail() { l.failOnce.Do(func() { close(l.failed) }) }
 
 // hasFailed reports whether an object of a leaf has failed.
@@ -56,7 +56,7 @@ func (l *leafWaits) hasFailed() bool {
 	}
 }
 
-// stop ends all waits, and returns when none goes on.
+// stop stops all waits, and returns when they have ended.
 func (l *leafWaits) stop(cause error) {
 	l.mu.Lock()
 	for _, cancel := range l.cancel {

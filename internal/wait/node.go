@@ -16,20 +16,20 @@ import (
 	"github.com/ordered-helm/helm/internal/watcher"
 )
 
-// errOtherFailure is why the wait for resources ends that are not ready when something
-// else has failed.
+// errOtherFailure is the error of resources that were not ready when the wait for them was
+// stopped because of another failure.
 var errOtherFailure = errors.New("another resource failed")
 
 // nodeState is the readiness of one node.
 type nodeState struct {
 	node *sequencer.Node
-	// objects are those whose readiness counts, which group observes.
+	// objects are the objects that the operation waits for. group observes them.
 	objects []*objectState
 	group   *watcher.Group
-	// applied is when all objects were on the server.
+	// applied is the time at which all objects were written.
 	applied time.Time
-	// leaf is whether the operation waits for the node in the background, because nothing
-	// depends on it. unready is how many of its objects are not ready.
+	// leaf says whether the operation waits for the node in the background, because it has
+	// no dependents. unready is the number of its objects that are not ready.
 	leaf    bool
 	unready atomic.Int64
 }
@@ -42,7 +42,7 @@ type objectState struct {
 	// report is the last report. err is nil if the object was ready.
 	report watcher.Report
 	err    *watcher.NotReadyError
-	// waited is how long the operation waited for the object.
+	// waited is the time that the operation waited for the object.
 	waited time.Duration
 }
 
@@ -63,7 +63,7 @@ func (s *nodeState) failedObjects() []*objectState {
 	return failed
 }
 
-// summarize describes the first of several objects, and says how many more there are.
+// summarize describes the first of several objects, and tells how many more there are.
 func summarize(failed []*objectState) string {
 	text := failed[0].resource.ID.String() + " is not ready"
 	if why := failed[0].report.Status.Message; why != "" {
@@ -85,7 +85,7 @@ func newReadyCount(total int) *readyCount {
 	return &readyCount{total: total, isReady: make(map[string]bool, total)}
 }
 
-// update notes a report, and reports whether all objects are ready because of it.
+// update counts a report. It returns true if this report made all objects ready.
 func (c *readyCount) update(report watcher.Report) bool {
 	name, ready := report.Target.String(), report.Status.State == readiness.Ready
 	if c.isReady[name] == ready {

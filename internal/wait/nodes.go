@@ -24,40 +24,40 @@ import (
 	"github.com/ordered-helm/helm/internal/watcher"
 )
 
-// Timeouts are the limits of one operation.
+// Timeouts are the timeouts of one operation.
 type Timeouts struct {
-	// Operation is the limit of the whole operation; 0 is none.
+	// Operation limits the whole operation; 0 means no limit.
 	Operation time.Duration
-	// Readiness is the limit for each resource that others depend on.
+	// Readiness limits the wait for each resource that others depend on.
 	Readiness time.Duration
 }
 
 // Nodes waits for the nodes of a plan. Its methods are called for several nodes in
 // parallel.
 type Nodes interface {
-	// Follow begins to observe the objects of a node, before they are written.
+	// Follow starts to observe the objects of a node, before they are written.
 	Follow(ctx context.Context, n *sequencer.Node, list kube.ResourceList) error
-	// Applied notes that the objects of a node were written, and in which states they are.
+	// Applied records that the objects of a node were written, and their states.
 	Applied(n *sequencer.Node, states object.States) error
-	// Await waits until all objects of a node are ready, each for as long as its own
-	// timeout allows.
+	// Await waits until all objects of a node are ready. Each object has its own timeout.
 	Await(ctx context.Context, n *sequencer.Node) error
-	// AwaitLeaf begins to wait in the background for a node on which nothing depends. It
-	// reports false if there is nothing to wait for. What becomes of the node counts in
-	// AwaitLeaves, or when another node fails. It must still be ready when all nodes are
-	// applied.
+	// AwaitLeaf starts to wait in the background for a leaf, a node without dependents. It
+	// returns false if there is nothing to wait for. AwaitLeaves returns the result of the
+	// wait, or DeployError if another node fails. The leaf must still be ready when all
+	// nodes are applied.
 	AwaitLeaf(ctx context.Context, n *sequencer.Node) bool
 	// AwaitLeaves waits for all leaves together. When one of them fails, the wait for the
-	// others ends, too. All are the objects of all nodes.
+	// others ends, too. The argument all has the objects of all nodes.
 	AwaitLeaves(ctx context.Context, all kube.ResourceList) error
-	// CheckLeaves returns an error if a leaf has failed: then no other node is started.
+	// CheckLeaves returns an error if a leaf has failed. The caller must not start another
+	// node then.
 	CheckLeaves() error
 	// AwaitPodsGone waits until pods are gone.
 	AwaitPodsGone(ctx context.Context, pods []object.PodRef) error
-	// DeployError is the error of an operation of which nodes have failed or were not
+	// DeployError returns the error of an operation in which nodes failed or were not
 	// started. It stops the waits for leaves.
 	DeployError(ctx context.Context, err *sequencer.ExecutionError) *failure.DeployError
-	// Close ends everything that still goes on.
+	// Close stops everything that is still running.
 	Close()
 }
 
@@ -67,15 +67,16 @@ type NodesConfig struct {
 	Events   *event.Sink
 	Plan     *sequencer.Plan
 	Timeouts Timeouts
-	// Jobs is whether Jobs count on which nothing depends.
+	// Jobs says whether to wait for Jobs in leaves.
 	Jobs bool
-	// Namespace is that of the release.
+	// Namespace is the namespace of the release.
 	Namespace string
-	// Deadline is until when the operation may take; zero if there is no limit.
+	// Deadline is the time at which the operation times out; zero if there is no limit.
 	Deadline time.Time
-	// Restarted returns the objects whose pods were deleted; it may be nil.
+	// Restarted returns the objects whose pods were deleted; it can be nil.
 	Restarted RestartedFunc
-	// IsUnchanged reports whether the operation has found an object as declared.
+	// IsUnchanged reports whether the operation found an object already as declared and did
+	// not change it.
 	IsUnchanged func(*object.Info) bool
 	// Done is called when a leaf is ready.
 	Done func(*sequencer.Node)
@@ -83,8 +84,8 @@ type NodesConfig struct {
 	WithoutTimeout func(func(context.Context))
 }
 
-// NewNodes returns a Nodes that observes the cluster, or leaves the waiting to the
-// Kubernetes client where there is no cluster to observe.
+// NewNodes returns a Nodes that observes the cluster. If there is no cluster, the
+// Kubernetes client waits instead.
 func NewNodes(c NodesConfig) Nodes {
 	if !c.Cluster.HasCluster() {
 		return &delegatedNodes{config: c, lists: map[*sequencer.Node]kube.ResourceList{}, states: object.States{}}
@@ -100,14 +101,14 @@ func NewNodes(c NodesConfig) Nodes {
 	return n
 }
 
-// watchedNodes observes nodes by watches.
+// watchedNodes observes nodes with watches.
 type watchedNodes struct {
 	NodesConfig
 	states    map[*sequencer.Node]*nodeState
 	leaves    *leafWaits
 	explainer *Explainer
-	// diagnosed has a place for each resource that is diagnosed while the operation waits
-	// for it.
+	// diagnosed is a semaphore that limits how many resources are diagnosed while the
+	// operation waits for them.
 	diagnosed chan struct{}
 
 	trackerOnce sync.Once
@@ -118,7 +119,7 @@ type watchedNodes struct {
 	mu sync.Mutex
 }
 
-// track makes the tracker of the operation when it is needed first.
+// track creates the tracker of the operation when it is first needed.
 func (w *watchedNodes) track(ctx context.Context) (*watcher.Watcher, error) {
 	w.trackerOnce.Do(func() {
 		w.tracker, w.trackerErr = NewTracker(ctx, w.Cluster, w.Events.Notice)
@@ -126,8 +127,8 @@ func (w *watchedNodes) track(ctx context.Context) (*watcher.Watcher, error) {
 	return w.tracker, w.trackerErr
 }
 
-// Follow observes the objects of a node. Jobs of a node on which nothing depends count only
-// on request.
+// Follow observes the objects of a node. It skips the Jobs of a leaf unless the options
+// include Jobs.
 func (w *watchedNodes) Follow(ctx context.Context, n *sequencer.Node, list kube.ResourceList) error {
 	tracker, err := w.track(ctx)
 	if err != nil {
@@ -150,8 +151,9 @@ func (w *watchedNodes) Follow(ctx context.Context, n *sequencer.Node, list kube.
 	return nil
 }
 
-// timeoutOf is how long a resource may take. One on which nothing depends may take as long
-// as the operation, unless it declares a timeout itself.
+// timeoutOf returns the readiness timeout of a resource; 0 means no limit. A resource of a
+// leaf has no limit other than the timeout of the operation, unless it declares a timeout
+// itself.
 func (w *watchedNodes) timeoutOf(n *sequencer.Node, res *sequencer.PlannedResource) time.Duration {
 	if res.Timeout > 0 || !n.Awaited {
 		return res.Timeout
@@ -159,7 +161,8 @@ func (w *watchedNodes) timeoutOf(n *sequencer.Node, res *sequencer.PlannedResour
 	return w.Timeouts.Readiness
 }
 
-// Applied notes that a node was written, and tells its group which versions that were.
+// Applied records that a node was written, and tells its group which versions of the
+// objects were written.
 func (w *watchedNodes) Applied(n *sequencer.Node, states object.States) error {
 	s := w.states[n]
 	w.mu.Lock()
@@ -172,8 +175,7 @@ func (w *watchedNodes) Applied(n *sequencer.Node, states object.States) error {
 	return SetApplied(s.group, list)
 }
 
-// notApplied names the node of an object that the release deploys and has not written so
-// far.
+// notApplied is the NotAppliedFunc of the operation.
 func (w *watchedNodes) notApplied(kind schema.GroupKind, namespace, name string) string {
 	w.mu.Lock()
 	defer w.mu.Unlock()
@@ -206,8 +208,8 @@ func (w *watchedNodes) Await(ctx context.Context, n *sequencer.Node) error {
 	return nil
 }
 
-// await waits for the objects of a node, which must not end well before hold is closed, if
-// there is one.
+// await waits for the objects of a node. If hold is not nil, the wait cannot succeed before
+// hold is closed.
 func (w *watchedNodes) await(ctx context.Context, s *nodeState, hold <-chan struct{}) {
 	s.group.SetOptions(watcher.Options{Start: s.applied, WaitForAll: true, StayReadyUntil: hold})
 	diagnosis := w.startDiagnosis(ctx, s)
@@ -219,7 +221,7 @@ func (w *watchedNodes) await(ctx context.Context, s *nodeState, hold <-chan stru
 		}
 		allReady := count.update(report)
 		s.unready.Store(int64(count.total - count.ready))
-		if allReady && s.leaf { // for other nodes the caller says so
+		if allReady && s.leaf { // for other nodes the caller emits the event
 			w.Events.Emit(event.Event{Type: event.NodeReady, Node: s.node.ID()})
 		}
 	})
@@ -236,7 +238,7 @@ func (w *watchedNodes) await(ctx context.Context, s *nodeState, hold <-chan stru
 	}
 }
 
-// AwaitLeaf begins to wait for a node on which nothing depends.
+// AwaitLeaf starts to wait for a leaf in the background.
 func (w *watchedNodes) AwaitLeaf(ctx context.Context, n *sequencer.Node) bool {
 	s := w.states[n]
 	if len(s.objects) == 0 {
@@ -290,7 +292,7 @@ func (w *watchedNodes) leafObjects() []*objectState {
 	return objects
 }
 
-// unready counts the objects of leaves that are not ready at this moment.
+// unready counts the objects of leaves that are currently not ready.
 func (w *watchedNodes) unready() int {
 	unready := 0
 	for _, s := range w.states {
@@ -301,7 +303,7 @@ func (w *watchedNodes) unready() int {
 	return unready
 }
 
-// changed emits the state of an object, and its cause if that is known.
+// changed emits the state of an object, and its cause if it is known.
 func (w *watchedNodes) changed(s *nodeState, report watcher.Report, cause string) {
 	e := ChangeEvent(report, s.node.ID(), w.Namespace)
 	e.Cause = cause
@@ -331,7 +333,7 @@ func (w *watchedNodes) AwaitPodsGone(ctx context.Context, pods []object.PodRef) 
 	return err
 }
 
-// Close ends everything that still goes on.
+// Close stops everything that is still running.
 func (w *watchedNodes) Close() {
 	w.leaves.stop(errOtherFailure)
 	if w.tracker != nil {
@@ -339,7 +341,7 @@ func (w *watchedNodes) Close() {
 	}
 }
 
-// delegatedNodes leaves the waiting to a Kubernetes client that has no cluster.
+// delegatedNodes delegates the wait to a Kubernetes client without a cluster.
 type delegatedNodes struct {
 	config NodesConfig
 
@@ -348,7 +350,7 @@ type delegatedNodes struct {
 	states object.States
 }
 
-// Follow keeps the objects of a node.
+// Follow stores the objects of a node.
 func (d *delegatedNodes) Follow(_ context.Context, n *sequencer.Node, list kube.ResourceList) error {
 	d.mu.Lock()
 	defer d.mu.Unlock()
@@ -356,7 +358,7 @@ func (d *delegatedNodes) Follow(_ context.Context, n *sequencer.Node, list kube.
 	return nil
 }
 
-// Applied keeps the states of the objects of a node.
+// Applied stores the states of the objects of a node.
 func (d *delegatedNodes) Applied(_ *sequencer.Node, states object.States) error {
 	d.mu.Lock()
 	defer d.mu.Unlock()
@@ -364,7 +366,7 @@ func (d *delegatedNodes) Applied(_ *sequencer.Node, states object.States) error 
 	return nil
 }
 
-// Await has the client wait for a node.
+// Await delegates the wait for a node to the client.
 func (d *delegatedNodes) Await(_ context.Context, n *sequencer.Node) error {
 	d.mu.Lock()
 	list := d.states.All(d.lists[n])
@@ -372,10 +374,10 @@ func (d *delegatedNodes) Await(_ context.Context, n *sequencer.Node) error {
 	return d.config.Cluster.DelegateWait(list, d.config.Timeouts.Readiness, true)
 }
 
-// AwaitLeaf waits for nothing: AwaitLeaves does.
+// AwaitLeaf does not wait: AwaitLeaves waits for all objects.
 func (d *delegatedNodes) AwaitLeaf(context.Context, *sequencer.Node) bool { return false }
 
-// AwaitLeaves has the client wait for all objects.
+// AwaitLeaves delegates the wait for all objects to the client.
 func (d *delegatedNodes) AwaitLeaves(_ context.Context, all kube.ResourceList) error {
 	d.mu.Lock()
 	all = d.states.All(all)
@@ -383,10 +385,10 @@ func (d *delegatedNodes) AwaitLeaves(_ context.Context, all kube.ResourceList) e
 	return d.config.Cluster.DelegateWait(all, d.config.Timeouts.Operation, d.config.Jobs)
 }
 
-// CheckLeaves finds no failure, as no leaf is waited for before AwaitLeaves.
+// CheckLeaves returns no error, because only AwaitLeaves waits for leaves.
 func (d *delegatedNodes) CheckLeaves() error { return nil }
 
-// AwaitPodsGone does nothing, as there are no pods.
+// AwaitPodsGone does nothing, because there are no pods.
 func (d *delegatedNodes) AwaitPodsGone(context.Context, []object.PodRef) error { return nil }
 
 // DeployError lists the nodes that failed.
@@ -394,5 +396,5 @@ func (d *delegatedNodes) DeployError(ctx context.Context, err *sequencer.Executi
 	return newDeployError(ctx, d.config.Plan, err)
 }
 
-// Close does nothing, as nothing goes on.
+// Close does nothing, because nothing is running.
 func (d *delegatedNodes) Close() {}

@@ -21,8 +21,8 @@ import (
 	"github.com/ordered-helm/helm/internal/watcher"
 )
 
-// NewTracker returns a tracker that observes objects until it is closed, and reports
-// trouble with that.
+// NewTracker returns a tracker that observes objects until it is closed. It calls notify
+// with problems of the observation.
 func NewTracker(ctx context.Context, c *cluster.Client, notify func(watcher.Notice)) (*watcher.Watcher, error) {
 	client, err := c.DynamicNoRetry()
 	if err != nil {
@@ -31,8 +31,8 @@ func NewTracker(ctx context.Context, c *cluster.Client, notify func(watcher.Noti
 	return watcher.New(context.WithoutCancel(ctx), watcher.Config{Client: client, Notify: notify}), nil
 }
 
-// TargetOf is the target by which a tracker observes an object. An empty UID is that of any
-// object of the name.
+// TargetOf returns the target with which a tracker observes an object. An empty UID matches
+// any object of the name.
 func TargetOf(info *object.Info, uid types.UID) watcher.Target {
 	return watcher.Target{
 		GVR: info.Mapping.Resource, GVK: info.Mapping.GroupVersionKind,
@@ -40,8 +40,8 @@ func TargetOf(info *object.Info, uid types.UID) watcher.Target {
 	}
 }
 
-// SetApplied tells a group which versions of its objects were written: those of the states
-// of the objects.
+// SetApplied tells a group which versions of its objects were written. The list has the
+// objects in the state in which they were written.
 func SetApplied(group *watcher.Group, list kube.ResourceList) error {
 	for _, info := range list {
 		live, ok := info.Object.(*unstructured.Unstructured)
@@ -55,8 +55,8 @@ func SetApplied(group *watcher.Group, list kube.ResourceList) error {
 	return nil
 }
 
-// ChangeEvent is the event for a report on an object. Node is empty if the object is in
-// none; namespace is that of the release.
+// ChangeEvent returns the event for a report on an object. Node is empty if the object is
+// in no node. Namespace is the namespace of the release.
 func ChangeEvent(report watcher.Report, node, namespace string) event.Event {
 	e := event.Event{
 		Type: event.ResourceChanged, Node: node, Resource: report.Target.GVK.Kind + "/" + report.Target.Name,

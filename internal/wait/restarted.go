@@ -17,15 +17,15 @@ import (
 	"github.com/ordered-helm/helm/internal/readiness"
 )
 
-// podCheckInterval is the interval at which the pods of a restarted workload are counted.
+// podCheckInterval is the interval between counts of the pods of a restarted workload.
 const podCheckInterval = 500 * time.Millisecond
 
 // RestartedFunc returns an object, in the state in which it was written, if its pods were
 // deleted since then; otherwise nil.
 type RestartedFunc func(*object.Info) *object.Info
 
-// afterRestart wraps the evaluation of an object: once its pods are deleted, a status that
-// says ready counts only if enough new pods are.
+// afterRestart wraps the evaluation of an object. After its pods were deleted, a ready
+// status counts only if enough new pods are ready.
 func afterRestart(c *cluster.Client, info *object.Info, restarted RestartedFunc, evaluate readiness.Evaluator) readiness.Evaluator {
 	if restarted == nil {
 		return evaluate
@@ -39,10 +39,11 @@ func afterRestart(c *cluster.Client, info *object.Info, restarted RestartedFunc,
 	}
 }
 
-// confirmReady checks the status of a workload that says ready: after the pods were deleted,
-// it may be the status from before. It counts if as many pods are ready, and not being
-// deleted, as the workload says, or if the account may not list pods. Any other status
-// counts as it is, and so does that of an object that has no number of ready pods.
+// confirmReady checks a ready status of a workload whose pods were deleted, because it can
+// still describe the deleted pods. The status counts if at least as many pods as it states
+// are ready and not being deleted, or if the account is not allowed to list pods. It
+// returns any other status unchanged, and also the status of an object that does not count
+// its ready pods.
 func confirmReady(ctx context.Context, c *cluster.Client, info *object.Info, live *unstructured.Unstructured, status readiness.Status) readiness.Status {
 	expected := readyReplicas(live)
 	if status.State != readiness.Ready || expected == 0 || object.PodSelector(info) == "" {
@@ -61,7 +62,7 @@ func confirmReady(ctx context.Context, c *cluster.Client, info *object.Info, liv
 	}
 }
 
-// readyReplicas is how many ready pods a workload has, as its status says.
+// readyReplicas returns the number of ready pods in the status of a workload.
 func readyReplicas(obj *unstructured.Unstructured) int64 {
 	field := "readyReplicas"
 	if obj.GetKind() == "DaemonSet" {

@@ -19,8 +19,8 @@ import (
 	"github.com/ordered-helm/helm/internal/readiness"
 )
 
-// recheckInterval is the interval of checks of an object that does not change, because the
-// result depends on other objects, too. It is Helm's own interval.
+// recheckInterval is the interval at which an unchanged object is checked again, because
+// the result also depends on other objects. It is Helm's own interval.
 const recheckInterval = 2 * time.Second
 
 // helmRules decide whether objects are ready as Helm's --wait does.
@@ -29,7 +29,7 @@ type helmRules struct {
 	jobs    bool
 }
 
-// newHelmRules returns Helm's rules. Jobs is whether Jobs count.
+// newHelmRules returns Helm's rules. Jobs says whether to wait for Jobs.
 func newHelmRules(c *cluster.Client, jobs bool) (*helmRules, error) {
 	client, err := c.Clientset()
 	if err != nil {
@@ -53,8 +53,8 @@ func (r *helmRules) waitsFor(kind schema.GroupKind) bool {
 	return false
 }
 
-// evaluator returns the rule for one object. If the object alone does not decide, Helm's
-// checker does, which reads the object and others that belong to it.
+// evaluator returns the rule for one object. If the object itself is not sufficient to
+// decide, Helm's checker decides. It reads the object and related objects.
 func (r *helmRules) evaluator(info *object.Info) readiness.Evaluator {
 	if !r.waitsFor(info.Mapping.GroupVersionKind.GroupKind()) {
 		return func(context.Context, *unstructured.Unstructured) readiness.Status {
@@ -78,8 +78,8 @@ func (r *helmRules) evaluator(info *object.Info) readiness.Evaluator {
 	}
 }
 
-// check has Helm's checker decide whether an object is ready. Status is what the object alone
-// says.
+// check asks Helm's checker whether an object is ready. Status is the status computed from
+// the object only.
 func (r *helmRules) check(ctx context.Context, info *object.Info, obj *unstructured.Unstructured, status readiness.Status) readiness.Status {
 	ready, err := r.checker.IsReady(ctx, info)
 	switch {
@@ -98,7 +98,8 @@ func (r *helmRules) check(ctx context.Context, info *object.Info, obj *unstructu
 	return status
 }
 
-// isReadyForHelm reports whether an object of a kind that is ready is ready for Helm, too.
+// isReadyForHelm reports whether an object that is ready is always ready for Helm, too.
+// This depends on its kind.
 func isReadyForHelm(obj *unstructured.Unstructured) bool {
 	switch obj.GroupVersionKind().GroupKind().String() {
 	case "Deployment.apps", "DaemonSet.apps", "StatefulSet.apps":
@@ -107,7 +108,7 @@ func isReadyForHelm(obj *unstructured.Unstructured) bool {
 	return false
 }
 
-// missingForHelm says what Helm waits for in an object that is ready.
+// missingForHelm says what Helm still waits for in an object that is ready.
 func missingForHelm(obj *unstructured.Unstructured) string {
 	switch obj.GetKind() {
 	case "Service":
@@ -118,7 +119,7 @@ func missingForHelm(obj *unstructured.Unstructured) string {
 	return ""
 }
 
-// isTemporary reports whether the next check may succeed.
+// isTemporary reports whether the next check can succeed.
 func isTemporary(err error) bool {
 	var status apierrors.APIStatus
 	if !errors.As(err, &status) {

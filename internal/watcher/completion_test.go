@@ -24,19 +24,19 @@ const (
 	goneByTTL   = "deleted before its completion was observed; increase ttlSecondsAfterFinished to keep it longer"
 )
 
-// pod is one that runs to an end.
+// pod returns a pod that runs to completion.
 func (b *fixture) pod(status string) *unstructured.Unstructured {
 	b.Helper()
 	return fakeapi.Object(b.T, fmt.Sprintf(`{apiVersion: v1, kind: Pod, metadata: {name: p, namespace: %s}, status: %s}`, namespace, status))
 }
 
-// keptJob is one that stays when it has completed.
+// keptJob returns a Job that is not deleted after it has completed.
 func (b *fixture) keptJob(name, status string) *unstructured.Unstructured {
 	b.Helper()
 	return fakeapi.Object(b.T, fmt.Sprintf(`{apiVersion: batch/v1, kind: Job, metadata: {name: %s, namespace: %s}, status: %s}`, name, namespace, status))
 }
 
-// expectCompletion begins to wait for objects that were just written.
+// expectCompletion starts to wait for objects that were just written.
 func (b *fixture) expectCompletion(gvr schema.GroupVersionResource, objects ...*unstructured.Unstructured) *waiting {
 	b.Helper()
 	var targets []Target
@@ -51,7 +51,8 @@ func (b *fixture) expectCompletion(gvr schema.GroupVersionResource, objects ...*
 	return b.wait(g)
 }
 
-// unwatched does something that no watch tells of: it is read afterwards.
+// unwatched calls a function whose effects no watch reports, so that the objects are read
+// afterwards.
 func (b *fixture) unwatched(gvr schema.GroupVersionResource, do func()) {
 	b.Helper()
 	b.api.Fail("watch "+gvr.Resource, http.StatusGone)
@@ -202,7 +203,8 @@ func TestCompletion(t *testing.T) {
 	}
 }
 
-// TestCompletionOfSeveral waits for all of them, whatever becomes of the first.
+// TestCompletionOfSeveral checks that the wait continues for all objects, even if the first
+// one fails.
 func TestCompletionOfSeveral(t *testing.T) {
 	runTest(t, func(b *fixture) {
 		w := b.expectCompletion(jobs, b.keptJob("a", jobRuns), b.keptJob("b", jobRuns), b.keptJob("c", jobRuns))
@@ -210,7 +212,7 @@ func TestCompletionOfSeveral(t *testing.T) {
 		b.api.Put(jobs, b.keptJob("a", jobFailed))
 		b.api.Put(jobs, b.keptJob("b", jobComplete))
 		b.expectWaiting(w)
-		b.api.Delete(jobs, namespace, "b") // which changes nothing any more
+		b.api.Delete(jobs, namespace, "b") // this has no effect any more
 		b.api.Delete(jobs, namespace, "a")
 		b.expectWaiting(w)
 		b.api.Put(jobs, b.keptJob("c", jobComplete))
@@ -224,8 +226,8 @@ func TestCompletionOfSeveral(t *testing.T) {
 	})
 }
 
-// TestCompletionIsNotWaitedForAnyMore when the context ends: the reports tell how
-// far it came.
+// TestCompletionIsNotWaitedForAnyMore checks the wait and its reports when the context
+// ends.
 func TestCompletionIsNotWaitedForAnyMore(t *testing.T) {
 	over := errors.New("over")
 	runTest(t, func(b *fixture) {
@@ -245,7 +247,8 @@ func TestCompletionIsNotWaitedForAnyMore(t *testing.T) {
 	})
 }
 
-// TestCompletionOfWhatWasNeverWritten reads it first.
+// TestCompletionOfWhatWasNeverWritten checks that objects that were not written are read
+// first.
 func TestCompletionOfWhatWasNeverWritten(t *testing.T) {
 	runTest(t, func(b *fixture) {
 		there := b.api.Put(jobs, b.keptJob("j", jobComplete))
@@ -259,8 +262,8 @@ func TestCompletionOfWhatWasNeverWritten(t *testing.T) {
 	})
 }
 
-// TestCompletionOfWhatIsReplaced has an object take the name of one that has
-// completed while another is waited for.
+// TestCompletionOfWhatIsReplaced checks a completed object that is replaced with another of
+// the same name, while the wait for another object continues.
 func TestCompletionOfWhatIsReplaced(t *testing.T) {
 	runTest(t, func(b *fixture) {
 		w := b.expectCompletion(jobs, b.keptJob("a", jobRuns), b.keptJob("b", jobRuns))

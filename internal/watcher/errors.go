@@ -21,10 +21,10 @@ var (
 	ErrClosed = errors.New("the watcher was closed")
 )
 
-// NotReadyError reports objects that did not get ready. Cause is ErrFailed, ErrClosed, a
+// NotReadyError reports objects that did not become ready. Cause is ErrFailed, ErrClosed, a
 // *TimeoutError, a *ForbiddenError, or the cause of the end of the context.
 type NotReadyError struct {
-	// Reports are those of the targets that are not ready, in the order of the group.
+	// Reports are the reports of the targets that are not ready, in the order of the group.
 	Reports []Report
 	Cause   error
 }
@@ -55,7 +55,8 @@ func failedFirst(r Report) int {
 // Unwrap returns the cause.
 func (e *NotReadyError) Unwrap() error { return e.Cause }
 
-// ForbiddenError reports an object that may neither be watched nor read.
+// ForbiddenError reports that an object can be neither watched nor read because of missing
+// permissions.
 type ForbiddenError struct {
 	Verb      string
 	Resource  schema.GroupResource

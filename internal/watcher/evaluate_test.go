@@ -31,14 +31,13 @@ func TestClaimOfAWaitingClassDoesNotBlock(t *testing.T) {
 		b.api.Put(schema.GroupVersionResource{Version: "v1", Resource: "events"}, fakeapi.Object(b.T, `{apiVersion: v1, kind: Event,
 			metadata: {name: e, namespace: shop}, reason: WaitForFirstConsumer,
 			involvedObject: {kind: PersistentVolumeClaim, name: data, uid: claim-1}}`))
-		time.Sleep(time.Second) // after which claims are judged again
+		time.Sleep(time.Second) // claims are judged again after this time
 		b.expectOver(w, nil)
 		b.expectChanges(w, "data InProgress NotBound", "data Ready WaitForFirstConsumer")
 	})
 }
 
-// TestRulesAreAskedOfEveryVersion: a failure that is over the next moment was
-// one all the same.
+// TestRulesAreAskedOfEveryVersion checks that even a temporary failure counts.
 func TestRulesAreAskedOfEveryVersion(t *testing.T) {
 	runTest(t, func(b *fixture) {
 		thing := func(phase string) *unstructured.Unstructured {

@@ -128,9 +128,9 @@ func TestAPIThatIsAwayForAWhile(t *testing.T) {
 	})
 }
 
-// TestConnectionsThatAreDroppedAreNoWatches: the client takes a connection that
-// is closed without an answer for a watch that ended, as behind a load balancer
-// whose server is away.
+// TestConnectionsThatAreDroppedAreNoWatches checks connections that are closed without a
+// response, for example by a load balancer whose server is unavailable. To the client, they
+// look like a watch that ended.
 func TestConnectionsThatAreDroppedAreNoWatches(t *testing.T) {
 	runTest(t, func(b *fixture) {
 		began := time.Now()
@@ -146,8 +146,8 @@ func TestConnectionsThatAreDroppedAreNoWatches(t *testing.T) {
 	})
 }
 
-// TestOneWatchForWhatWasWrittenTogether: whoever waits first starts the watch
-// early enough for the others.
+// TestOneWatchForWhatWasWrittenTogether checks that the first wait starts the watch early
+// enough for the others.
 func TestOneWatchForWhatWasWrittenTogether(t *testing.T) {
 	runTest(t, func(b *fixture) {
 		var groups []*Group
@@ -263,7 +263,7 @@ func TestNothingIsAllowed(t *testing.T) {
 		if want := `no permission to get deployments.apps in namespace "shop"`; !strings.Contains(w.err.Error(), want) {
 			b.Errorf("got error %q, want it to say %q", w.err, want)
 		}
-		// Without a write, reading comes first.
+		// Objects that were not written are read first.
 		if denied := b.expectDenied(b.wait(b.watcher.ExpectReady(targetOf(deployments, a)))); denied.Name != "a" {
 			b.Errorf("got %#v", denied)
 		}

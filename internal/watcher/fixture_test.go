@@ -32,7 +32,7 @@ type fixture struct {
 	notices   *recorder[Notice]
 }
 
-// recorder collects what callbacks are told.
+// recorder records the arguments of callbacks.
 type recorder[T any] struct {
 	mu      sync.Mutex
 	entries []T

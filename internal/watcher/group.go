@@ -36,8 +36,8 @@ type objectKey struct {
 }
 
 // Applied tells the group which version of an object the server returned for a write. The
-// status of this version is the first observation; of all other observations only newer
-// ones count. The object must not be changed afterwards. Applied may be called by several
+// status of this version is the first observation. Of all other observations, only newer
+// ones count. The object must not be changed afterwards. Applied can be called by several
 // goroutines. It returns an error for an object that is not a target of the group.
 func (g *Group) Applied(obj *unstructured.Unstructured) error {
 	kind := obj.GroupVersionKind().GroupKind()
@@ -55,8 +55,9 @@ func (g *Group) Applied(obj *unstructured.Unstructured) error {
 type Options struct {
 	// Start is when the timeouts of the targets begin.
 	Start time.Time
-	// WaitForAll waits until each target is ready, has failed, or has timed out.
-	// Otherwise the first target that has failed, or that may not be read, ends the wait.
+	// WaitForAll waits until each target is ready, has failed, or has timed out. Otherwise,
+	// the wait ends at the first target that has failed or that cannot be read because of
+	// missing permissions.
 	WaitForAll bool
 	// StayReadyUntil, if not nil, makes a successful wait continue until the channel is
 	// closed. All targets must be ready at that time.
@@ -81,7 +82,7 @@ func (g *Group) Wait(ctx context.Context, onChange func(Report)) ([]Report, erro
 	}
 	for {
 		g.evaluate(ctx, onChange)
-		mustStayReady := g.mustStayReady() // once for both, so that an end of it between them is not missed
+		mustStayReady := g.mustStayReady() // called once for both, so that the channel cannot be closed between them
 		if over, err := g.outcome(mustStayReady); over {
 			return g.result(err)
 		}
@@ -167,8 +168,8 @@ func (g *Group) takeQueues() []itemQueue {
 	return queues
 }
 
-// outcome reports whether the wait is over, and the error if it failed. With
-// mustStayReady, a successful wait is not over.
+// outcome reports whether the wait has ended, and the error if it failed. With
+// mustStayReady, a successful wait continues.
 func (g *Group) outcome(mustStayReady bool) (over bool, err error) {
 	g.watcher.mu.Lock()
 	defer g.watcher.mu.Unlock()
@@ -315,7 +316,7 @@ func (g *Group) result(cause error) ([]Report, error) {
 	return reports, &NotReadyError{Reports: open, Cause: cause}
 }
 
-// completeReport adds to a report what the stream knows.
+// completeReport adds the information of the stream to a report.
 func (g *Group) completeReport(i *item) Report {
 	g.watcher.mu.Lock()
 	defer g.watcher.mu.Unlock()

@@ -32,7 +32,7 @@ func (g *Group) readWithoutBaseline(ctx context.Context) error {
 	return nil
 }
 
-// readUntilAnswered retries until the API server responds or nobody waits any more.
+// readUntilAnswered retries until the API server responds or nobody waits any longer.
 func (s *stream) readUntilAnswered(ctx context.Context, names []string) (map[string]readResult, error) {
 	pause := retryBackoff()
 	var state initialRead
@@ -62,7 +62,7 @@ func (s *stream) readUntilAnswered(ctx context.Context, names []string) (map[str
 // unreachable.
 type initialRead struct{ failing bool }
 
-// record takes the result of an attempt.
+// record records the result of an attempt.
 func (f *initialRead) record(s *stream, err error) {
 	s.watcher.mu.Lock()
 	defer s.watcher.mu.Unlock()
@@ -81,7 +81,7 @@ func (f *initialRead) record(s *stream, err error) {
 	}
 }
 
-// end is called when the read is over.
+// end is called when the read has ended.
 func (f *initialRead) end(s *stream) {
 	s.watcher.mu.Lock()
 	defer s.watcher.mu.Unlock()

@@ -15,8 +15,8 @@ import (
 	"github.com/ordered-helm/helm/internal/readiness"
 )
 
-// maxQueuedObservations limits the observations that are kept of an object for which
-// nobody waits. The oldest are dropped first.
+// maxQueuedObservations limits the observations that are kept of an object while nobody
+// waits for it. The oldest are dropped first.
 const maxQueuedObservations = 100
 
 // observation is one version of an object, or its absence.
@@ -26,7 +26,7 @@ type observation struct {
 	// version is the resource version of the observation. It is empty if unknown.
 	version string
 	gone    bool
-	// current is whether it was read, not received from a watch.
+	// current is whether it comes from a read rather than from a watch.
 	current bool
 }
 
@@ -42,19 +42,19 @@ type judgeFunc func(*item, context.Context, observation) readiness.Status
 type item struct {
 	target Target
 	group  *Group
-	index  int // in the group
+	index  int // index in the group
 	stream *stream
 	judge  judgeFunc
 
 	// whether later observations count, from a known version on
-	hasBaseline   bool          // the version that counts from is known
+	hasBaseline   bool          // whether the version from which observations count is known
 	latestVersion string        // of the queued observations
 	incomparable  bool          // whether resource versions cannot be compared
 	needsRead     bool          // whether only a new read counts
 	gone          bool          // whether the last queued observation is an absence
 	attached      bool          // whether somebody waits for the item, so that the stream must run
-	coverage      int           // of the stream, when the item was registered
-	outagesBefore time.Duration // how long the stream was interrupted before somebody waited
+	coverage      int           // the coverage of the stream when the item was registered
+	outagesBefore time.Duration // how long observing was interrupted before somebody waited
 	forbidden     error
 	queue         []observation
 	notified      bool // whether the group was notified
@@ -62,15 +62,15 @@ type item struct {
 	// Used only by the goroutine that waits.
 	report        Report
 	reported      bool
-	recheckAt     time.Time // when to judge again without an event; zero for never
+	recheckAt     time.Time // when to judge again without an event, or zero
 	readAtTimeout bool      // whether it was read again at its timeout
 	timedOut      bool
-	// unreadySince is when the item was ready for the last time. outagesBeforeUnready is
-	// how long the stream was interrupted before; it is negative until it is computed.
+	// unreadySince is when the item was last ready. outagesBeforeUnready is how long
+	// observing was interrupted before that. It is negative until it is computed.
 	unreadySince         time.Time
 	outagesBeforeUnready time.Duration
 	uid                  types.UID
-	finished             bool // whether no later version of the object with this UID changes the status
+	finished             bool // whether no later version of the object with this UID can change the status
 }
 
 func newItem(g *Group, target Target, judge judgeFunc) *item {
@@ -103,8 +103,8 @@ func (i *item) setBaseline(o observation) {
 	}
 }
 
-// enqueue adds an observation to the queue if it is newer than the last. The caller holds
-// mu.
+// enqueue adds an observation to the queue if it is newer than the previous one. The caller
+// holds mu.
 func (i *item) enqueue(o observation) {
 	if i.hasBaseline && !i.accept(o) {
 		return
@@ -116,7 +116,8 @@ func (i *item) enqueue(o observation) {
 	i.group.notify(i)
 }
 
-// accept reports whether an observation is newer than the last, and records its version.
+// accept reports whether an observation is newer than the previous one, and records its
+// version.
 func (i *item) accept(o observation) bool {
 	switch {
 	case !i.needsRead:
@@ -141,8 +142,8 @@ func (i *item) isLater(o observation) bool {
 	if !ordered {
 		return true
 	}
-	// Older API servers send a deletion with the version of the last change.
-	// An object that was not served for a moment returns with its old version.
+	// Older API servers send a deletion with the version of the last change. An object that
+	// was temporarily not served returns with its old version.
 	return order > 0 || order == 0 && (o.gone || i.gone && o.current)
 }
 

@@ -11,7 +11,7 @@ import (
 	"github.com/ordered-helm/helm/internal/readiness"
 )
 
-// isOther reports whether an object is another one than the item's, with the same name.
+// isOther reports whether an object is a different object with the same name as the item's.
 func (i *item) isOther(obj *unstructured.Unstructured) bool {
 	return obj != nil && i.uid != "" && obj.GetUID() != "" && obj.GetUID() != i.uid
 }
@@ -72,7 +72,7 @@ func withoutDeletionTimestamp(obj *unstructured.Unstructured) *unstructured.Unst
 func (i *item) judgeCompletion(_ context.Context, o observation) readiness.Status {
 	switch {
 	case i.finished:
-		return i.report.Status // a later object with the same name is another one
+		return i.report.Status // a later object with the same name is a different one
 	case o.object == nil || i.isOther(o.object):
 		return i.deletedBeforeCompletion()
 	}

@@ -71,7 +71,7 @@ func TestJobThatGoesAfterItsEnd(t *testing.T) {
 		}, true, []string{"j Ready Complete"}},
 		{"complete, seen only by the deletion", func(b *fixture) {
 			gate := b.api.Block("watch jobs")
-			b.api.Put(jobs, b.job("other", jobRuns)) // the watch is healthy, it goes on at once
+			b.api.Put(jobs, b.job("other", jobRuns)) // the watch is healthy, so it is restarted immediately
 			b.expectNotices()
 			b.api.CloseWatches()
 			b.expectNotices()
@@ -103,7 +103,7 @@ func TestJobThatGoesAfterItsEnd(t *testing.T) {
 				b.expectWaiting(w)
 				b.expectChanges(w, append([]string{"a InProgress LessAvailable", "j InProgress JobRunning"}, c.changes...)...)
 				b.api.Put(deployments, b.deployment("a", true))
-				time.Sleep(initialRetryInterval * 2) // its watch was cut before it told anything
+				time.Sleep(initialRetryInterval * 2) // its watch ended before any event
 				if c.ready {
 					b.expectOver(w, nil)
 				} else {
@@ -171,7 +171,7 @@ func TestWaitGone(t *testing.T) {
 		b.api.Put(deployments, terminating(b.deployment("a", true), "x.example/hold"))
 		b.expectWaiting(w)
 		b.api.Delete(deployments, namespace, "a")
-		b.api.Put(deployments, b.deployment("a", true)) // the next one of that name
+		b.api.Put(deployments, b.deployment("a", true)) // a new object with the same name
 		b.expectOver(w, nil)
 		b.expectChanges(w, "a InProgress NotDeleted", "renewed Ready Gone", "p Ready Gone", "a Terminating Terminating", "a Ready Gone")
 		if n := b.api.Count("watch pods") + b.api.Count("list deployments"); n != 0 {

@@ -25,14 +25,14 @@ const (
 	NoticeReachable NoticeKind = "Reachable"
 )
 
-// Notice is a problem with observing that a user should know about.
+// Notice is a problem with watching that a user should know about.
 type Notice struct {
 	Kind      NoticeKind
 	Resource  schema.GroupVersionResource
 	Namespace string
 	// Interval is the time between two reads, for NoticePolling.
 	Interval time.Duration
-	// Err is the error that caused the notice; nil for NoticeReachable.
+	// Err is the error that caused the notice. It is nil for NoticeReachable.
 	Err error
 }
 

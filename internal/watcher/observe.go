@@ -19,18 +19,18 @@ const (
 	// responseTimeout limits the time until a watch is opened, and the duration of a read
 	// that replaces it.
 	responseTimeout = 5 * time.Second
-	// maxSilence is how long an open watch may send nothing before its objects are read.
-	// Some proxies hold back the events of a watch.
+	// maxSilence is how long an open watch can be silent before its objects are read. Some
+	// proxies delay the events of a watch.
 	maxSilence = 15 * time.Second
 )
 
-// list gives each item the current state, and returns the version to watch from.
+// list delivers the current state to each item, and returns the version to watch from.
 func (s *stream) list(ctx context.Context, a attempt) (version string, err error) {
 	objects, version, err := s.reader.list(ctx)
 	if err != nil && !apierrors.IsNotFound(err) {
 		return "", err
 	}
-	// A resource that is not served has no objects.
+	// If the API server does not serve a resource, it has no objects.
 	s.watcher.mu.Lock()
 	defer s.watcher.mu.Unlock()
 	if a.epoch != s.epoch {
@@ -101,7 +101,7 @@ func (s *stream) open(ctx context.Context, version string) (watch.Interface, fun
 			return
 		}
 		w.Stop()
-		for range w.ResultChan() { // its goroutine has ended once this is closed
+		for range w.ResultChan() { // the goroutine of the watch has ended when this channel is closed
 		}
 	}
 	switch {
@@ -181,7 +181,7 @@ func (s *stream) awaitedNames() []string {
 	return names
 }
 
-// handleReads delivers the results of reads. It reports false if the attempt is over.
+// handleReads delivers the results of reads. It reports false if the attempt has ended.
 func (s *stream) handleReads(a attempt, readings map[string]readResult) bool {
 	s.watcher.mu.Lock()
 	defer s.watcher.mu.Unlock()
@@ -221,19 +221,19 @@ func (s *stream) readAwaited(ctx context.Context, a attempt) bool {
 	return a.epoch == s.epoch && s.usePolledObservation(readings)
 }
 
-// usePolledObservation passes readings on, and reports whether they tell everything. The
-// caller holds mu.
+// usePolledObservation delivers the results of reads, and reports whether they are
+// complete. The caller holds mu.
 func (s *stream) usePolledObservation(readings map[string]readResult) bool {
 	complete := true
 	for name, one := range readings {
 		for i := range s.items[name] {
 			switch {
 			case !i.attached:
-			case one.forbidden != nil: // no reason to give up: watching is allowed
+			case one.forbidden != nil: // this does not end the wait, because watching is allowed
 				complete = false
 			default:
 				i.enqueue(one.supplementaryObservation())
-				if i.incomparable { // what a watch tells later may be older
+				if i.incomparable { // later events of the watch may be older than the read
 					s.version = ""
 				}
 			}
@@ -249,7 +249,7 @@ func (s *stream) usePolledObservation(readings map[string]readResult) bool {
 	return true
 }
 
-// readNow reads objects and delivers what is newer. A watch may run at the same time; its
+// readNow reads objects and delivers newer versions. A watch can run at the same time. Its
 // events count if they arrive first. Objects that cannot be read in time are skipped.
 func (s *stream) readNow(ctx context.Context, names []string) {
 	marks := s.positions(names)
@@ -295,7 +295,8 @@ func (s *stream) positions(names []string) map[*item]position {
 	return marks
 }
 
-// withResponseTimeout limits the duration of a read. The read also ends with the watcher.
+// withResponseTimeout limits the duration of a read. The read also ends when the watcher is
+// closed.
 func (w *Watcher) withResponseTimeout(ctx context.Context) (context.Context, func()) {
 	ctx, cancel := context.WithTimeout(ctx, responseTimeout)
 	var wg sync.WaitGroup

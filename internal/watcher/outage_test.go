@@ -11,7 +11,7 @@ import (
 	"time"
 )
 
-// expectObserved fails unless an ended waiting was observed all the time.
+// expectObserved fails the test if observing was interrupted during a finished wait.
 func (b *fixture) expectObserved(w *waiting) {
 	b.Helper()
 	b.expectNotices()
@@ -62,7 +62,8 @@ func TestReadingStandsInForTheWatch(t *testing.T) {
 	}
 }
 
-// TestReadingDoesNotStopTheClock: what is read and is not ready runs out of time.
+// TestReadingDoesNotStopTheClock checks that objects time out if they can be read but are
+// not ready.
 func TestReadingDoesNotStopTheClock(t *testing.T) {
 	for name, obstruct := range obstacles {
 		t.Run(name, func(t *testing.T) {
@@ -106,8 +107,8 @@ func TestManyAreReadOneByOneWhenTheListFails(t *testing.T) {
 	}
 }
 
-// TestNothingIsReadOneByOneFromAnAPIThatIsAway: a list that fails is not followed
-// by a hundred requests that fail too.
+// TestNothingIsReadOneByOneFromAnAPIThatIsAway checks that a failed list is not followed by
+// a hundred individual requests that also fail.
 func TestNothingIsReadOneByOneFromAnAPIThatIsAway(t *testing.T) {
 	runTest(t, func(b *fixture) {
 		b.api.Fail("list", http.StatusInternalServerError)
@@ -161,7 +162,8 @@ func TestNeitherWatchNorReadingIsTrouble(t *testing.T) {
 	}
 }
 
-// TestReadingEndsAnOutage: time before it stays unobserved, time after it not.
+// TestReadingEndsAnOutage checks that the time before a successful read counts as
+// unobserved, and the time after it does not.
 func TestReadingEndsAnOutage(t *testing.T) {
 	runTest(t, func(b *fixture) {
 		w := b.expectOne("a")
@@ -203,7 +205,7 @@ func TestBlockedWatchEndsWithTheWatcher(t *testing.T) {
 	}
 }
 
-// TestWatchIsTriedAgain: readings stand in no longer than they have to.
+// TestWatchIsTriedAgain checks that reads replace a watch only as long as necessary.
 func TestWatchIsTriedAgain(t *testing.T) {
 	runTest(t, func(b *fixture) {
 		b.api.Fail("watch", http.StatusInternalServerError)
@@ -239,8 +241,8 @@ func TestFirstReadCountsAsTrouble(t *testing.T) {
 	})
 }
 
-// TestOneStreamInTrouble: another one that connects does not say that the API
-// answers again.
+// TestOneStreamInTrouble checks that NoticeReachable is not sent while another stream is
+// still unreachable.
 func TestOneStreamInTrouble(t *testing.T) {
 	runTest(t, func(b *fixture) {
 		job := b.job("j", jobRuns)
@@ -268,11 +270,12 @@ func TestOneStreamInTrouble(t *testing.T) {
 	})
 }
 
-// TestTimeOfAReadingInVainIsUnobserved: it counts from when the watch broke.
+// TestTimeOfAReadingInVainIsUnobserved checks that the time of failed reads counts as
+// unobserved since the watch ended.
 func TestTimeOfAReadingInVainIsUnobserved(t *testing.T) {
 	runTest(t, func(b *fixture) {
 		w := b.expectOne("a")
-		time.Sleep(time.Second) // the watch is granted
+		time.Sleep(time.Second) // the watch has been opened
 		b.api.Block("watch deployments")
 		b.api.Block("get deployments")
 		b.api.SendError(deployments, namespace, http.StatusInternalServerError)
@@ -285,8 +288,8 @@ func TestTimeOfAReadingInVainIsUnobserved(t *testing.T) {
 	})
 }
 
-// TestVersionsWithoutOrderAreListedAfterAReading: a watch from before would tell
-// what is outdated as news.
+// TestVersionsWithoutOrderAreListedAfterAReading checks that an earlier watch is not
+// continued after a read, because it could report outdated versions as new ones.
 func TestVersionsWithoutOrderAreListedAfterAReading(t *testing.T) {
 	runTest(t, func(b *fixture) {
 		b.api.FormatVersion = func(v int64) string { return fmt.Sprintf("v-%d", v) }

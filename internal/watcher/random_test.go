@@ -23,10 +23,9 @@ type rollout struct {
 	isReady bool // the version that was written has become ready
 }
 
-// TestRandomFaults lets objects be written, change and become ready in random
-// order, by groups that come and go, while watches are cut, history is lost and
-// the API fails. No group may wait forever, and none may return before what it
-// wrote was ready.
+// TestRandomFaults writes and changes objects and makes them ready in random order, with
+// several groups, while watches are closed, history is compacted and the API fails. No
+// group may wait forever, and none may return before the objects that it wrote are ready.
 func TestRandomFaults(t *testing.T) {
 	for seed := range uint64(20) {
 		t.Run(fmt.Sprint(seed), func(t *testing.T) {
@@ -60,7 +59,7 @@ func (b *fixture) startRollout(wg *sync.WaitGroup, n int, random *rand.Rand) {
 		for release := 1; release <= 4; release++ {
 			pause()
 			g := b.watcher.ExpectReady(targetOf(things, b.rolloutThing(r.name, release, false)))
-			if release > 1 && random.IntN(2) == 0 { // a last change of the release before
+			if release > 1 && random.IntN(2) == 0 { // a last change of the previous release
 				b.api.Put(things, b.rolloutThing(r.name, release-1, true))
 			}
 			r.set(false)
@@ -69,7 +68,7 @@ func (b *fixture) startRollout(wg *sync.WaitGroup, n int, random *rand.Rand) {
 				r.set(true)
 				b.api.Put(things, b.rolloutThing(r.name, release, true))
 			})
-			if random.IntN(3) == 0 { // ready before the answer to the write is seen
+			if random.IntN(3) == 0 { // ready before Applied is called
 				finish()
 			}
 			if random.IntN(2) == 0 {
@@ -105,7 +104,7 @@ func (r *rollout) get() bool {
 	return r.isReady
 }
 
-// disturb makes trouble until it is told to stop, and leaves the API working.
+// disturb causes random faults until it is stopped. Afterwards the API works.
 func (b *fixture) disturb(random *rand.Rand, stop chan struct{}) {
 	defer b.transport.RefuseConnections(false)
 	for {

@@ -19,8 +19,9 @@ import (
 )
 
 const (
-	// maxSingleReads is how many objects are read with individual requests, and how many
-	// of these run in parallel. More objects are read with one list.
+	// maxSingleReads limits the objects that are read with individual requests, and how
+	// many of these requests run in parallel. If there are more objects, they are read with
+	// one list.
 	maxSingleReads = 8
 	pageSize       = 500
 	// maxPartialReads limits the individual requests when not all objects must be read.
@@ -38,9 +39,9 @@ type reader struct {
 // readResult is the result of reading one object.
 type readResult struct {
 	object *unstructured.Unstructured // nil if not found
-	// version is that of the object, or of the list that it was read with.
+	// version is the version of the object, or of the list that contains it.
 	version string
-	// forbidden is set if the object may not be read.
+	// forbidden is an error if a permission to read the object is missing.
 	forbidden error
 }
 
@@ -52,8 +53,8 @@ func (r readResult) observation() observation {
 	return o
 }
 
-// supplementaryObservation is the observation of a read beside a running watch. If the
-// object is absent, later events of the watch from before the read still count, such as
+// supplementaryObservation returns the observation of a read while a watch is running. If
+// the object is absent, later events of the watch from before the read still count, such as
 // the completion of a Job before it was deleted.
 func (r readResult) supplementaryObservation() observation {
 	o := r.observation()
@@ -63,12 +64,13 @@ func (r readResult) supplementaryObservation() observation {
 	return o
 }
 
-// read returns a result for each name, newer than the call.
+// read returns a result for each name that is newer than the call.
 func (r *reader) read(ctx context.Context, names []string) (map[string]readResult, error) {
 	return r.readUpTo(ctx, names, len(names))
 }
 
-// readPartially is read, but may omit some of very many names if they cannot be listed.
+// readPartially is read, but can omit some names if there are very many and they cannot be
+// listed.
 func (r *reader) readPartially(ctx context.Context, names []string) (map[string]readResult, error) {
 	return r.readUpTo(ctx, names, maxPartialReads)
 }

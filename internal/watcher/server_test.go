@@ -17,8 +17,8 @@ import (
 	"github.com/ordered-helm/helm/internal/fakeapi"
 )
 
-// host serves an API on a port of its own. It can go away, with all connections,
-// and come back on another port; the carrier then finds it there.
+// host serves an API on its own port. It can stop, closing all connections, and start again
+// on another port, where the transport of carrier finds it.
 type host struct {
 	t      *testing.T
 	api    *fakeapi.Server
@@ -49,7 +49,7 @@ func (h *host) stop() {
 	h.served.Wait()
 }
 
-// carrier returns a transport that dials wherever the API is, or was last.
+// carrier returns a transport that dials the current or last address of the API.
 func (h *host) carrier() *http.Transport {
 	return &http.Transport{DialContext: func(ctx context.Context, network, _ string) (net.Conn, error) {
 		h.mu.Lock()
@@ -59,7 +59,7 @@ func (h *host) carrier() *http.Transport {
 	}}
 }
 
-// expectNoGoroutines fails if goroutines of trackers or their watches stay.
+// expectNoGoroutines fails the test if goroutines of watchers or watches are still running.
 func expectNoGoroutines(t *testing.T) {
 	t.Helper()
 	stacks := make([]byte, 1<<22)
@@ -74,13 +74,13 @@ func expectNoGoroutines(t *testing.T) {
 		if left == nil {
 			return
 		}
-		time.Sleep(10 * time.Millisecond) // a watcher may still be on its last lines
+		time.Sleep(10 * time.Millisecond) // a watcher may still be finishing
 	}
 	t.Errorf("goroutines stay:\n%s", strings.Join(left, "\n\n"))
 }
 
-// TestRealConnections follows objects of many groups over TCP while the API
-// restarts, forgets its history and cuts its watches.
+// TestRealConnections observes objects of many groups over TCP, while the API restarts,
+// compacts its history and closes its watches.
 func TestRealConnections(t *testing.T) {
 	b := &fixture{T: t, api: fakeapi.New(t), notices: &recorder[Notice]{}}
 	h := &host{t: t, api: b.api}
@@ -127,7 +127,8 @@ func TestRealConnections(t *testing.T) {
 	expectNoGoroutines(t)
 }
 
-// TestCloseWhileTheAPIIsAway ends with everything stopped, too.
+// TestCloseWhileTheAPIIsAway checks that Close stops everything even if the API is
+// unavailable.
 func TestCloseWhileTheAPIIsAway(t *testing.T) {
 	b := &fixture{T: t, api: fakeapi.New(t), notices: &recorder[Notice]{}}
 	h := &host{t: t, api: b.api}

@@ -46,7 +46,7 @@ func TestSilentWatchIsSupplementedByReading(t *testing.T) {
 func TestOneReadForEachSilence(t *testing.T) {
 	for _, c := range []struct {
 		name   string
-		events time.Duration // between two; 0 for none
+		events time.Duration // the time between two events, or 0 for none
 		reads  int
 	}{
 		{"silent", 0, 4},
@@ -88,8 +88,8 @@ func TestNothingIsReadForNobody(t *testing.T) {
 	})
 }
 
-// TestFailedReadOfASilentWatchChangesNothing: the watch is open, and who may
-// watch need not be allowed to get.
+// TestFailedReadOfASilentWatchChangesNothing checks that a failed read has no effect while
+// the watch is open. A client that is allowed to watch may not have permission to get.
 func TestFailedReadOfASilentWatchChangesNothing(t *testing.T) {
 	for name, obstruct := range map[string]func(b *fixture){
 		"denied":   func(b *fixture) { b.api.Fail("get", http.StatusForbidden) },
@@ -141,8 +141,8 @@ func TestLookCountsWhatIsNewer(t *testing.T) {
 	}
 }
 
-// lateGets has single reads answered with the state of when they came in, once
-// the channel is closed.
+// lateGets delays responses to single reads until the channel is closed. They contain the
+// state at the time of the request.
 func (b *fixture) lateGets() chan struct{} {
 	gate := make(chan struct{})
 	b.transport.Handler = http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
@@ -164,8 +164,8 @@ func (b *fixture) lateGets() chan struct{} {
 	return gate
 }
 
-// TestLookThatWasOvertakenDoesNotCount: the watch told something newer while the
-// reading was under way.
+// TestLookThatWasOvertakenDoesNotCount checks a read during which the watch reports a newer
+// state.
 func TestLookThatWasOvertakenDoesNotCount(t *testing.T) {
 	created, gone := "a InProgress LessAvailable", "a Missing Deleted"
 	for _, c := range []struct {
@@ -196,7 +196,7 @@ func TestLookThatWasOvertakenDoesNotCount(t *testing.T) {
 					b.api.PauseWatches(true)
 					from := b.api.Version()
 					c.first(b)
-					if c.name == "a state" { // nobody may see it but the reading
+					if c.name == "a state" { // only the read sees this state
 						b.api.DropEventsAfter(from)
 					}
 					looked := make(chan struct{})
@@ -220,8 +220,8 @@ func TestLookThatWasOvertakenDoesNotCount(t *testing.T) {
 	}
 }
 
-// TestAbsenceThatIsReadHidesNoCompletion: what the watch tells later about the
-// time before still counts.
+// TestAbsenceThatIsReadHidesNoCompletion checks that later events of the watch from before
+// the read still count.
 func TestAbsenceThatIsReadHidesNoCompletion(t *testing.T) {
 	for name, others := range map[string]int{"one by one": 0, "by list": maxSingleReads} {
 		t.Run(name, func(t *testing.T) {

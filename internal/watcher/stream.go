@@ -24,8 +24,8 @@ const (
 	// opened. A connection that is dropped without a response looks like a watch that
 	// ended.
 	watchOpenDelay = 200 * time.Millisecond
-	// maxShortWatches is how many watches in a row may end while they open before the API
-	// server counts as unreachable.
+	// maxShortWatches is how many consecutive watches can end while they open before the
+	// API server counts as unreachable.
 	maxShortWatches = 2
 )
 
@@ -38,9 +38,9 @@ const outageGracePeriod = 500 * time.Millisecond
 // items, and stops when the watch ends and nobody waits.
 //
 // No event after a write is missed, because items are registered before the write. A
-// running stream delivers everything that happens afterwards. A new stream starts from
-// the version that was written. Only a stream that was started from a later version has
-// to go back (see ensureRunning).
+// running stream delivers all later events. A new stream starts from the version that was
+// written. Only a stream that was started from a later version has to restart from an
+// earlier one (see ensureRunning).
 type stream struct {
 	watcher *Watcher
 	key     streamKey
@@ -49,8 +49,8 @@ type stream struct {
 	// Guarded by the watcher's mu.
 	items   map[string]map[*item]struct{} // by name
 	running bool
-	polling bool   // whether it reads, because it may not watch
-	version string // to continue the watch from; empty to list first
+	polling bool   // whether it polls, because it is not allowed to watch
+	version string // the version to continue the watch from, or empty to list first
 	// coveredFrom is the earliest version that the watch was started from. A later list
 	// brings every item up to date. Coverage counts the starts: an item that was
 	// registered after the last start has missed nothing.
@@ -60,15 +60,15 @@ type stream struct {
 	epoch   int
 	restart context.CancelFunc
 	err     error
-	// unreachable is whether the watch cannot reach the API server. failingReads counts
-	// the initial reads that cannot.
+	// unreachable is whether the watch cannot reach the API server. failingReads is the
+	// number of initial reads that cannot reach it.
 	unreachable  bool
 	failingReads int
-	// outageStart is when the current interruption began; zero if there is none.
-	// pastOutages is the total duration of earlier interruptions.
+	// outageStart is when the current interruption began, or zero. pastOutages is the total
+	// duration of earlier interruptions.
 	outageStart time.Time
 	pastOutages time.Duration
-	// shortWatches counts the watches in a row that ended while they opened.
+	// shortWatches is the number of consecutive watches that ended while they opened.
 	shortWatches int
 }
 
@@ -130,9 +130,9 @@ func (s *stream) ensureRunning(items []*item) {
 	s.watcher.start(s.run)
 }
 
-// attach records that somebody waits for the items. It returns the earliest version from
-// which a new watch must start, empty if the current one suffices, or whether a list is
-// needed.
+// attach records that somebody waits for the items. If a new watch is needed, it returns
+// the earliest version to start it from, or that a list is needed. Otherwise the version is
+// empty.
 func (s *stream) attach(items []*item) (from string, list bool) {
 	if !s.running {
 		from = s.earliestVersion()
@@ -154,8 +154,8 @@ func (s *stream) attach(items []*item) (from string, list bool) {
 	return from, list
 }
 
-// earliestVersion returns the lowest version that was written of all items. Items for
-// which somebody waits later then need no restart.
+// earliestVersion returns the lowest version that was written of all items, so that no
+// restart is needed when somebody later waits for the others.
 func (s *stream) earliestVersion() (version string) {
 	for _, items := range s.items {
 		for i := range items {
@@ -238,8 +238,8 @@ func (s *stream) observe(ctx context.Context, a attempt) (healthy bool, err erro
 	return s.watch(ctx, a, version)
 }
 
-// needsRead reports whether an attempt ended in a way that leaves unknown whether the API
-// server can be reached.
+// needsRead reports whether it is still unknown after an attempt whether the API server can
+// be reached.
 func (s *stream) needsRead(ctx context.Context, a attempt, healthy bool, err error) bool {
 	s.watcher.mu.Lock()
 	defer s.watcher.mu.Unlock()
@@ -281,8 +281,8 @@ func (s *stream) finishAttempt(ctx context.Context, a attempt, healthy bool, err
 		s.watcher.notify(s.notice(NoticePolling, err))
 		return false
 	case apierrors.IsNotFound(err):
-		// The resource is not served, or not yet. The API server responded, so this
-		// is not an outage.
+		// The resource is not served, or not yet. Because the API server responded, this is
+		// not an outage.
 		s.markRestored(time.Now())
 		s.version, s.err = "", err
 	default:
@@ -301,8 +301,8 @@ func (s *stream) markUnreachable(err error) {
 	}
 }
 
-// markConnected records that an attempt works, since a time. It reports false if the
-// attempt is over.
+// markConnected records that an attempt has been successful since a time. It reports false
+// if the attempt has ended.
 func (s *stream) markConnected(a attempt, since time.Time) bool {
 	if a.epoch != s.epoch {
 		return false
@@ -312,7 +312,7 @@ func (s *stream) markConnected(a attempt, since time.Time) bool {
 	return true
 }
 
-// markRestored records that observing works, since a time.
+// markRestored records that observing has been successful since a time.
 func (s *stream) markRestored(since time.Time) {
 	s.pastOutages = s.unobserved(since)
 	if s.unreachable {
@@ -322,7 +322,7 @@ func (s *stream) markRestored(since time.Time) {
 	s.watcher.notify(s.notice(NoticeReachable, nil))
 }
 
-// unobserved returns for how long observing was interrupted so far.
+// unobserved returns the total time during which observing was interrupted.
 func (s *stream) unobserved(now time.Time) time.Duration {
 	if s.outageStart.IsZero() {
 		return s.pastOutages

@@ -25,10 +25,10 @@ type Target struct {
 	// UID identifies the object that WaitDeleted waits for. If empty, it is the object
 	// that has the name when WaitDeleted first reads it.
 	UID types.UID
-	// Timeout is how long the object may take to get ready, from Options.Start on. 0 is
-	// no limit. Time in which the API server cannot be reached does not count.
+	// Timeout is how long the object may take to become ready, starting at Options.Start. 0
+	// means no limit. Time in which the API server cannot be reached does not count.
 	Timeout time.Duration
-	// Evaluate judges the object. If nil, Config.Evaluate does.
+	// Evaluate judges the object. If nil, Config.Evaluate is used.
 	Evaluate readiness.Evaluator
 }
 
@@ -63,10 +63,10 @@ type Report struct {
 	Unobserved time.Duration
 	// TimedOutAfter is the timeout of the target if it has timed out, otherwise 0.
 	TimedOutAfter time.Duration
-	// Forbidden is a *ForbiddenError if the object may not be observed and was not ready
-	// before, otherwise nil.
+	// Forbidden is a *ForbiddenError if a permission to observe the object is missing and
+	// it was not ready before, otherwise nil.
 	Forbidden error
-	// ObserveError is why the object cannot be observed at the moment, or nil.
+	// ObserveError is why the object currently cannot be observed, or nil.
 	ObserveError error
 }
 

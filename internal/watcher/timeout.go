@@ -17,14 +17,14 @@ const (
 	// outageCheckInterval is how often a timeout is checked while it is suspended by an
 	// outage.
 	outageCheckInterval = 100 * time.Millisecond
-	// finalReadTimeout limits the read of objects that have timed out. They are read once
-	// more, in case the watch missed that they are ready.
+	// finalReadTimeout limits the final read of objects that have timed out, in case the
+	// watch missed that they are ready.
 	finalReadTimeout = 2 * time.Second
 )
 
 // TimeoutError is the cause of a NotReadyError when targets have timed out.
 type TimeoutError struct {
-	// Timeout is that of the first of these targets.
+	// Timeout is the timeout of the first of these targets.
 	Timeout time.Duration
 }
 
@@ -50,8 +50,7 @@ func (i *item) remainingTime(now time.Time) (remaining time.Duration, suspended 
 	return remaining, suspended
 }
 
-// isOpen reports whether an item may still become ready. The caller holds the watcher's
-// mu.
+// isOpen reports whether an item can still become ready. The caller holds the watcher's mu.
 func (i *item) isOpen() bool {
 	return !i.timedOut && i.forbidden == nil && i.report.Status.State != readiness.Ready && i.report.Status.State != readiness.Failed
 }
@@ -77,8 +76,8 @@ func (g *Group) nextTimeout() (next time.Duration, found bool) {
 	return next, found
 }
 
-// timeOutItems ends the wait for items that have timed out, after it has read them once
-// more. It reports whether there were any.
+// timeOutItems ends the wait for items that have timed out, after a final read. It reports
+// whether there were any.
 func (g *Group) timeOutItems(ctx context.Context) bool {
 	var unread []*item
 	timedOut := false

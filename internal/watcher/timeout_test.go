@@ -10,8 +10,8 @@ import (
 	"time"
 )
 
-// expectLimited starts to wait for one Deployment that is not ready, for ten
-// seconds at most.
+// expectLimited starts to wait for one Deployment that is not ready, with a timeout of ten
+// seconds.
 func (b *fixture) expectLimited(name string) *waiting {
 	b.Helper()
 	obj := b.deployment(name, false)
@@ -61,7 +61,7 @@ func TestLimitCountsFromItsBeginning(t *testing.T) {
 	})
 }
 
-// TestReadyAtTheLastMoment: what is ready is never out of time.
+// TestReadyAtTheLastMoment checks that a ready object does not time out.
 func TestReadyAtTheLastMoment(t *testing.T) {
 	runTest(t, func(b *fixture) {
 		obj := b.deployment("a", true)
@@ -104,8 +104,8 @@ func TestTimeWithoutTheAPIDoesNotCount(t *testing.T) {
 	}
 }
 
-// TestReadyWhileTheAPIWasAway: what happened meanwhile arrives before the time
-// is over, even if there was next to none left.
+// TestReadyWhileTheAPIWasAway checks that changes during an outage arrive before the
+// timeout, even if almost no time is left.
 func TestReadyWhileTheAPIWasAway(t *testing.T) {
 	runTest(t, func(b *fixture) {
 		w := b.expectLimited("a")
@@ -120,8 +120,8 @@ func TestReadyWhileTheAPIWasAway(t *testing.T) {
 	})
 }
 
-// TestKindThatIsNotServedRunsOutOfTime: that answer comes from an API that is
-// there.
+// TestKindThatIsNotServedRunsOutOfTime checks that a kind that is not served is not an
+// outage, because the API responds.
 func TestKindThatIsNotServedRunsOutOfTime(t *testing.T) {
 	runTest(t, func(b *fixture) {
 		b.api.Fail("watch deployments", http.StatusNotFound)
@@ -130,7 +130,7 @@ func TestKindThatIsNotServedRunsOutOfTime(t *testing.T) {
 	})
 }
 
-// pair waits for two Deployments, of which the first has ten seconds.
+// pair waits for two Deployments. The first one has a timeout of ten seconds.
 func (b *fixture) pair(options Options) (*Group, *waiting) {
 	b.Helper()
 	one, two := b.deployment("one", false), b.deployment("two", false)
@@ -144,8 +144,8 @@ func (b *fixture) pair(options Options) (*Group, *waiting) {
 	return g, w
 }
 
-// TestOthersAreFollowedToTheirOwnEnd: what ran out of time stays so, and those
-// beside it are waited for all the same.
+// TestOthersAreFollowedToTheirOwnEnd checks that an object that has timed out remains so,
+// and that the wait for the others continues.
 func TestOthersAreFollowedToTheirOwnEnd(t *testing.T) {
 	runTest(t, func(b *fixture) {
 		_, w := b.pair(Options{WaitForAll: true})
@@ -161,7 +161,8 @@ func TestOthersAreFollowedToTheirOwnEnd(t *testing.T) {
 	})
 }
 
-// TestWhatIsNotReadyAnyMoreHasItsTimeAgain: both must be ready at once.
+// TestWhatIsNotReadyAnyMoreHasItsTimeAgain checks that the timeout starts again when an
+// object becomes unready, while the wait for all objects continues.
 func TestWhatIsNotReadyAnyMoreHasItsTimeAgain(t *testing.T) {
 	runTest(t, func(b *fixture) {
 		_, w := b.pair(Options{WaitForAll: true})
@@ -177,7 +178,7 @@ func TestWhatIsNotReadyAnyMoreHasItsTimeAgain(t *testing.T) {
 	})
 }
 
-// TestHeldUntil: what was ready must be so when the group is let go.
+// TestHeldUntil checks that all objects must be ready when the channel is closed.
 func TestHeldUntil(t *testing.T) {
 	runTest(t, func(b *fixture) {
 		hold := make(chan struct{})
@@ -194,8 +195,8 @@ func TestHeldUntil(t *testing.T) {
 	})
 }
 
-// TestLetGoAtAnyMoment lets groups go while they look how their objects stand: none
-// may miss it.
+// TestLetGoAtAnyMoment closes the channel at different moments while the group evaluates
+// its objects, and checks that the group always notices it.
 func TestLetGoAtAnyMoment(t *testing.T) {
 	runTest(t, func(b *fixture) {
 		for round := range 5000 {
@@ -209,7 +210,7 @@ func TestLetGoAtAnyMoment(t *testing.T) {
 				return g.Wait(b.Context(), func(Report) { close(looked) })
 			})
 			<-looked
-			for range round % 500 { // a few microseconds, which are no time in the bubble
+			for range round % 500 { // a few microseconds, which do not count as time in the bubble
 				b.api.OpenWatches()
 			}
 			close(hold)
@@ -218,8 +219,8 @@ func TestLetGoAtAnyMoment(t *testing.T) {
 	})
 }
 
-// TestWhatMayNotBeReadHoldsUpNothingElse: others are followed to their own end,
-// and only what is hidden is reported.
+// TestWhatMayNotBeReadHoldsUpNothingElse checks that the wait for other objects continues,
+// and that only the object without permission is reported.
 func TestWhatMayNotBeReadHoldsUpNothingElse(t *testing.T) {
 	runTest(t, func(b *fixture) {
 		for _, verb := range []string{"watch", "list", "get"} {

@@ -48,7 +48,7 @@ func TestEventsBetweenWriteAndAppliedAreKept(t *testing.T) {
 		g := b.watcher.ExpectReady(targetOf(deployments, a))
 		written := b.api.Put(deployments, a)
 		b.api.Put(deployments, b.deployment("a", true))
-		b.expectWaiting(other) // the watch has passed on all of it
+		b.expectWaiting(other) // the watch has delivered all earlier events
 		b.applied(g, written)
 		w := b.wait(g)
 		b.expectOver(w, nil)
@@ -93,7 +93,7 @@ func TestGroupThatWroteBeforeTheWatchStarted(t *testing.T) {
 		b.api.Put(deployments, b.deployment("a", true))
 		b.write(late, deployments, c)
 		lateWait := b.wait(late)
-		b.expectWaiting(lateWait) // watches from after the change of a
+		b.expectWaiting(lateWait) // watches from a version after the change of a
 		b.applied(early, firstWrite)
 		b.expectOver(b.wait(early), nil)
 		b.expectRequests("watch deployments", "watch deployments")
@@ -173,7 +173,7 @@ func TestLateEventsWithoutComparableVersions(t *testing.T) {
 		b.api.PauseWatches(true)
 		broken := b.deployment("a", false)
 		broken.SetLabels(map[string]string{"broken": "yes"})
-		b.api.Put(deployments, broken) // before the write, told after it
+		b.api.Put(deployments, broken) // before the write, but reported after it
 		written := b.api.Put(deployments, a)
 		b.applied(g, written)
 		b.api.PauseWatches(false)
@@ -192,10 +192,10 @@ func TestWhatCameTooLateDoesNotCount(t *testing.T) {
 		g := b.watcher.ExpectReady(targetOf(deployments, early))
 		written := b.api.Put(deployments, early)
 		w := b.expectOne("a")
-		b.applied(g, written) // which the stream could not know
+		b.applied(g, written) // the stream could not know this version
 		s := b.watcher.streams[streamKey{deployments, namespace}]
 		old := attempt{epoch: s.epoch}
-		again := b.wait(g) // goes back to an earlier version
+		again := b.wait(g) // requires an earlier version
 		b.expectWaiting(again)
 
 		version := s.version
@@ -214,7 +214,7 @@ func TestWhatCameTooLateDoesNotCount(t *testing.T) {
 			b.Errorf("a reading that may be older than the write counts")
 		}
 		b.expectWaiting(again)
-		b.expectOver(w, nil) // for whom it counted
+		b.expectOver(w, nil) // the version counted for this wait
 	})
 }
 
@@ -226,8 +226,8 @@ func TestGoingBackDoesNotLoseAListUnderWay(t *testing.T) {
 		other := b.expectOne("other") // its watch starts after early was written
 		list := b.api.Block("list deployments")
 		absent := b.wait(b.watcher.ExpectReady(targetOf(deployments, b.deployment("absent", false))))
-		b.expectWaiting(absent) // needs the list
-		w := b.wait(g)          // needs what came before the watch
+		b.expectWaiting(absent) // requires a list
+		w := b.wait(g)          // requires events from before the watch
 		b.expectWaiting(w)
 		close(list)
 		b.expectWaiting(other)

@@ -35,8 +35,8 @@ type Config struct {
 	// default is two seconds.
 	PollInterval time.Duration
 	// Notify, if not nil, receives notices about problems with watching. It is called by
-	// one goroutine at a time, and not after Close has returned. It must return quickly
-	// and must not call the Watcher or its groups, because it blocks them.
+	// one goroutine at a time, and not after Close has returned. It must return quickly,
+	// because it blocks the Watcher. It must not call the Watcher or its groups.
 	Notify func(Notice)
 }
 
@@ -52,7 +52,7 @@ type Watcher struct {
 	// mu guards the fields below, the streams, and the fields of items that streams use.
 	mu                  sync.Mutex
 	closed              bool
-	notifiedUnreachable bool // whether Notify was told so
+	notifiedUnreachable bool // whether NoticeUnreachable was sent
 	streams             map[streamKey]*stream
 }
 

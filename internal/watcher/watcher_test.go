@@ -22,7 +22,7 @@ import (
 
 const namespace = "shop"
 
-// deployment is one of a single replica, ready or not.
+// deployment returns a Deployment with a single replica, ready or not.
 func (b *fixture) deployment(name string, isReady bool) *unstructured.Unstructured {
 	b.Helper()
 	n := 0
@@ -51,7 +51,7 @@ func targetOf(gvr schema.GroupVersionResource, obj *unstructured.Unstructured) T
 	return Target{GVR: gvr, GVK: obj.GroupVersionKind(), Namespace: obj.GetNamespace(), Name: obj.GetName()}
 }
 
-// waiting is a Wait that goes on in the background.
+// waiting is a Wait that runs in the background.
 type waiting struct {
 	done    chan struct{}
 	reports []Report
@@ -74,7 +74,7 @@ func (b *fixture) wait(g *Group) *waiting {
 	return b.background(func(onChange func(Report)) ([]Report, error) { return g.Wait(b.Context(), onChange) })
 }
 
-// write puts an object and tells the group, as an installer does.
+// write writes an object and calls Applied, as an installer does.
 func (b *fixture) write(g *Group, gvr schema.GroupVersionResource, obj *unstructured.Unstructured) {
 	b.Helper()
 	b.applied(g, b.api.Put(gvr, obj))
@@ -87,8 +87,8 @@ func (b *fixture) applied(g *Group, obj *unstructured.Unstructured) {
 	}
 }
 
-// expectOver lets everything happen that can without time passing, and fails
-// unless the waiting is over by then.
+// expectOver waits until nothing more happens without time passing, and fails the test
+// unless the wait has ended.
 func (b *fixture) expectOver(w *waiting, want error) {
 	b.Helper()
 	synctest.Wait()
@@ -102,7 +102,7 @@ func (b *fixture) expectOver(w *waiting, want error) {
 	}
 }
 
-// expectDenied is expectOver for a want of permission.
+// expectDenied is expectOver for a wait that ends because of a missing permission.
 func (b *fixture) expectDenied(w *waiting) *ForbiddenError {
 	b.Helper()
 	synctest.Wait()
@@ -135,7 +135,7 @@ func (b *fixture) expectChanges(w *waiting, want ...string) {
 	}
 }
 
-// expectRequests compares all requests so far.
+// expectRequests compares all requests received so far.
 func (b *fixture) expectRequests(want ...string) {
 	b.Helper()
 	if !slices.Equal(b.api.Requests(), want) {
@@ -197,7 +197,7 @@ func TestGroupsShareOneWatchForEachNamespace(t *testing.T) {
 				b.Errorf("%s reaches beyond one namespace", path)
 			}
 		}
-		// One after the other, the watch is still the same.
+		// One after the other, with the same watch.
 		for n := range 10 {
 			w := b.expectOne(fmt.Sprintf("later%d", n))
 			b.api.Put(deployments, b.deployment(fmt.Sprintf("later%d", n), true))
@@ -280,7 +280,7 @@ func TestEndOfTheContext(t *testing.T) {
 		defer cancel()
 		began := time.Now()
 		go func() {
-			time.Sleep(5 * time.Second) // another reason, the same state
+			time.Sleep(5 * time.Second) // the same state with another reason
 			b.api.Put(deployments, fakeapi.Object(b.T, `{apiVersion: apps/v1, kind: Deployment, metadata: {name: a, namespace: shop}}`))
 		}()
 		reports, err := g.Wait(ctx, nil)

@@ -11,23 +11,23 @@ import (
 )
 
 const (
-	// MaxExpanded is how large a document with anchors may be with a copy in the
-	// place of each alias, in bytes.
+	// MaxExpanded limits the size of a document if each alias is replaced with a copy of
+	// its anchor, in bytes.
 	MaxExpanded = 16 << 20
-	// nodeSize is what a node counts for besides its text.
+	// nodeSize is the size of a node in addition to its text.
 	nodeSize = 16
 )
 
-// AliasError says that the aliases of a document make too much of it.
+// AliasError reports that the aliases of a document expand to more than MaxExpanded.
 type AliasError struct{}
 
 func (*AliasError) Error() string {
 	return fmt.Sprintf("its aliases expand to more than %d MiB: shorten the anchored value, or use fewer aliases", MaxExpanded>>20)
 }
 
-// CheckAliases refuses the text of a document whose aliases make very much of little.
-// YAML's parser counts nodes alone, not how long they are. What does not parse is for
-// others to refuse.
+// CheckAliases rejects a document whose aliases expand to more than MaxExpanded. The YAML
+// parser limits only the number of nodes, not their size. CheckAliases ignores a document
+// that cannot be parsed, because others reject it.
 func CheckAliases(text string) error {
 	if !MayHaveAliases(text) {
 		return nil
@@ -42,11 +42,13 @@ func CheckAliases(text string) error {
 	return nil
 }
 
-// MayHaveAliases reports whether a text has what looks like an anchor and an alias. It
-// spares almost every document the parser.
-func MayHaveAliases(text string) bool { return mayContainToken(text, '&') && mayContainToken(text, '*') }
+// MayHaveAliases reports whether a text may contain an anchor and an alias. This avoids
+// parsing almost all documents.
+func MayHaveAliases(text string) bool {
+	return mayContainToken(text, '&') && mayContainToken(text, '*')
+}
 
-// mayContainToken finds a sign that stands where an anchor or alias may begin.
+// mayContainToken reports whether a character occurs where an anchor or alias can begin.
 func mayContainToken(text string, sign byte) bool {
 	for at := 0; ; {
 		next := strings.IndexByte(text[at:], sign)
@@ -61,10 +63,11 @@ func mayContainToken(text string, sign byte) bool {
 	}
 }
 
-// expansion holds the sizes of nodes, as far as they are known.
+// expansion contains the sizes of the nodes that are already known.
 type expansion map[*yaml.Node]int
 
-// size is that of a node with all it refers to, but not more than what is too much.
+// size returns the size of a node with everything that it refers to, but at most
+// MaxExpanded+1.
 func (e expansion) size(n *yaml.Node) int {
 	if n.Kind == yaml.AliasNode {
 		n = n.Alias
@@ -73,7 +76,7 @@ func (e expansion) size(n *yaml.Node) int {
 		}
 	}
 	if n.Anchor != "" {
-		e[n] = 0 // one that contains itself is for the parser to refuse
+		e[n] = 0 // the parser rejects an anchor that contains itself
 	}
 	size := len(n.Value) + nodeSize
 	for _, c := range n.Content {

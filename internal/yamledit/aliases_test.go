@@ -10,7 +10,7 @@ import (
 	"testing"
 )
 
-// laughs is a document of a few lines, each of which repeats the one before.
+// laughs returns a document with a few lines, each of which repeats the previous one.
 func laughs(lines int) string {
 	var b strings.Builder
 	b.WriteString("l0: &l0 [ha, ha, ha, ha, ha, ha, ha, ha, ha]\n")
@@ -20,7 +20,7 @@ func laughs(lines int) string {
 	return b.String()
 }
 
-// repeated is a long text, and how often it is referred to.
+// repeated returns a document with a text of a length and a number of aliases of it.
 func repeated(length, times int) string {
 	return "a: &a " + strings.Repeat("x", length) + "\nb: [" + strings.Repeat("*a,", times) + "]\n"
 }

@@ -1,11 +1,10 @@
 // Copyright The Ordered Helm Authors
 // SPDX-License-Identifier: Apache-2.0
 
-// Package yamledit changes single entries of the mappings in a YAML document
-// and leaves every other byte of it as it was: comments, quoting, order and
-// indentation. Where the text is written in a way it cannot change in place,
-// it falls back to encoding the changed document anew, so the meaning of the
-// result is always right.
+// Package yamledit changes single entries of the mappings in a YAML document and leaves
+// every other byte unchanged: comments, quoting, order and indentation. If it cannot change
+// the text in place, it encodes the changed document instead. The meaning of the result is
+// therefore always correct.
 package yamledit
 
 import (
@@ -26,23 +25,22 @@ type Change struct {
 	// NewValue, if not nil, replaces the value. It is a scalar, or a mapping of
 	// scalars.
 	NewValue *yaml.Node
-	// Delete takes the entry out; Insert puts a new one before the others.
+	// Delete removes the entry. Insert adds a new entry before the others.
 	Delete, Insert bool
 }
 
-// Text makes a string scalar.
+// Text returns a string scalar.
 func Text(value string) *yaml.Node {
 	return &yaml.Node{Kind: yaml.ScalarNode, Tag: "!!str", Value: value, Style: yaml.SingleQuotedStyle}
 }
 
-// Null makes a scalar that is no value, written in one of YAML's ways, such as
-// "null" or nothing at all.
+// Null returns a null scalar in a given notation, such as "null" or an empty string.
 func Null(written string) *yaml.Node {
 	return &yaml.Node{Kind: yaml.ScalarNode, Tag: "!!null", Value: written}
 }
 
-// EndLine ends the last line of a document like all others. Where documents are taken
-// out of a stream, that is lost, and with it the end of a block of text.
+// EndLine ensures that a document ends with a line break. Documents that are extracted from
+// a stream lose it, which would change the end of a block scalar.
 func EndLine(text string) string {
 	if strings.HasSuffix(text, "\n") {
 		return text
@@ -50,7 +48,7 @@ func EndLine(text string) string {
 	return text + "\n"
 }
 
-// Parse reads the text of one document. An empty document gives nil.
+// Parse parses one document. It returns nil for an empty document.
 func Parse(text string) (*yaml.Node, error) {
 	var doc yaml.Node
 	if err := yaml.Unmarshal([]byte(EndLine(text)), &doc); err != nil {
@@ -62,8 +60,8 @@ func Parse(text string) (*yaml.Node, error) {
 	return doc.Content[0], nil
 }
 
-// Lookup follows keys from one mapping to the next. It gives nil where there
-// is no such entry; aliases are followed.
+// Lookup returns the value at a path of keys in nested mappings, or nil if it does not
+// exist. It follows aliases.
 func Lookup(node *yaml.Node, keys ...string) *yaml.Node {
 	for _, key := range keys {
 		i := find(Resolve(node), key)
@@ -75,7 +73,7 @@ func Lookup(node *yaml.Node, keys ...string) *yaml.Node {
 	return Resolve(node)
 }
 
-// Resolve follows an alias to the node it stands for.
+// Resolve returns the node that an alias refers to. It returns any other node unchanged.
 func Resolve(node *yaml.Node) *yaml.Node {
 	for node != nil && node.Kind == yaml.AliasNode {
 		node = node.Alias
@@ -83,7 +81,7 @@ func Resolve(node *yaml.Node) *yaml.Node {
 	return node
 }
 
-// find gives the index of the key's node in a mapping's content, or -1.
+// find returns the index of the key's node in the content of a mapping, or -1.
 func find(mapping *yaml.Node, key string) int {
 	if mapping == nil || mapping.Kind != yaml.MappingNode {
 		return -1
@@ -96,8 +94,8 @@ func find(mapping *yaml.Node, key string) int {
 	return -1
 }
 
-// Apply makes the changes in the text that root was parsed from. It changes
-// the nodes of root too.
+// Apply applies the changes to the text that root was parsed from. It also changes the
+// nodes of root.
 func Apply(text string, root *yaml.Node, changes []Change) (string, error) {
 	if len(changes) == 0 {
 		return text, nil
@@ -114,7 +112,7 @@ func Apply(text string, root *yaml.Node, changes []Change) (string, error) {
 	return encode(text, root)
 }
 
-// apply makes the change in the nodes.
+// apply applies the change to the nodes.
 func (c Change) apply() {
 	if c.Insert {
 		key := &yaml.Node{Kind: yaml.ScalarNode, Tag: "!!str", Value: c.Key}

@@ -9,8 +9,8 @@ import (
 	"gopkg.in/yaml.v3"
 )
 
-// renameAndQuote is the change that the tests make: the key "a/b/c" becomes
-// "a.b/c", and its value the text `["x","y"]`.
+// renameAndQuote is the change in most tests: the key "a/b/c" becomes "a.b/c", and its
+// value becomes the text `["x","y"]`.
 func renameAndQuote(m *yaml.Node) []Change {
 	return []Change{{Mapping: m, Key: "a/b/c", NewKey: "a.b/c", NewValue: Text(`["x","y"]`)}}
 }
@@ -29,7 +29,7 @@ func set(key string, value *yaml.Node) func(m *yaml.Node) []Change {
 	return func(m *yaml.Node) []Change { return []Change{{Mapping: m, Key: key, NewValue: value}} }
 }
 
-// flowMapping is a mapping of one entry, as it is written in a line.
+// flowMapping returns a flow mapping with one entry.
 func flowMapping(key, value string) *yaml.Node {
 	return &yaml.Node{Kind: yaml.MappingNode, Tag: "!!map", Style: yaml.FlowStyle, Content: []*yaml.Node{
 		{Kind: yaml.ScalarNode, Tag: "!!str", Value: key}, Text(value),

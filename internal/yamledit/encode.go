@@ -11,9 +11,9 @@ import (
 	"gopkg.in/yaml.v3"
 )
 
-// encode writes the changed tree anew, with the comments around it that the
-// text has. The encoder can put a comment where it makes what follows
-// unreadable; then the comments are left out.
+// encode encodes the changed tree, with the comments of the text before and after it.
+// Sometimes the encoder puts a comment at a place where it makes the document invalid. In
+// this case, encode drops the comments.
 func encode(text string, root *yaml.Node) (string, error) {
 	if err := restoreLost(root); err != nil {
 		return "", err
@@ -56,8 +56,8 @@ func dropComments(n *yaml.Node) {
 	}
 }
 
-// restoreLost puts, for each alias whose anchor a change has taken out of the
-// tree, a copy of what it stood for.
+// restoreLost replaces each alias whose anchor was removed by a change with a copy of the
+// anchored node.
 func restoreLost(root *yaml.Node) error {
 	inTree := map[*yaml.Node]bool{}
 	var aliases []*yaml.Node
@@ -85,7 +85,7 @@ func restoreLost(root *yaml.Node) error {
 	return nil
 }
 
-// copied copies a node that left the tree, without its anchors.
+// copied copies a node that is no longer in the tree, without its anchors.
 func copied(n *yaml.Node, inTree, within map[*yaml.Node]bool) (*yaml.Node, error) {
 	if n.Kind == yaml.AliasNode {
 		if inTree[n.Alias] {
@@ -110,14 +110,14 @@ func copied(n *yaml.Node, inTree, within map[*yaml.Node]bool) (*yaml.Node, error
 	return &c, nil
 }
 
-// sameMeaning reports whether the text reads as the tree.
+// sameMeaning reports whether parsing the text results in the same tree.
 func sameMeaning(text string, want *yaml.Node) bool {
 	got, err := Parse(text)
 	return err == nil && got != nil && equal(got, want, map[*yaml.Node]*yaml.Node{})
 }
 
-// equal compares two trees. An alias must stand for the same place in both:
-// anchored notes which anchor of b belongs to which of a.
+// equal compares two trees. Aliases must refer to corresponding nodes in both trees.
+// Anchored maps the anchored nodes of a to those of b.
 func equal(a, b *yaml.Node, anchored map[*yaml.Node]*yaml.Node) bool {
 	if a.Kind != b.Kind || a.ShortTag() != b.ShortTag() || a.Value != b.Value ||
 		a.Anchor != b.Anchor || len(a.Content) != len(b.Content) {

@@ -12,8 +12,8 @@ import (
 	"sigs.k8s.io/yaml"
 )
 
-// FuzzObject reads any document: as the API machinery does, and not much larger than
-// it may be.
+// FuzzObject checks that any document is read as by the API machinery, and that the result
+// is not much larger than allowed.
 func FuzzObject(f *testing.F) {
 	for _, tt := range append(replaceTests, insertAndDeleteTests...) {
 		f.Add(tt.in)

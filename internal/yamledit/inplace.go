@@ -18,8 +18,8 @@ type edit struct {
 	text       string
 }
 
-// splice makes the edits. Where they overlap it gives nothing, which is no
-// document, so that the caller falls back.
+// splice applies the edits. If they overlap, it returns an empty text, which is not a valid
+// document, so that the caller encodes the document instead.
 func splice(text string, edits []edit) string {
 	slices.SortStableFunc(edits, func(a, b edit) int {
 		return cmp.Or(cmp.Compare(a.start, b.start), cmp.Compare(a.end, b.end))
@@ -38,8 +38,8 @@ func splice(text string, edits []edit) string {
 	return b.String()
 }
 
-// plan turns changes into edits of the text, or says that it cannot. Whether
-// the edits mean what they should is for the caller to check.
+// plan converts changes to edits of the text, or reports false if it cannot. The caller
+// must check whether the result has the intended meaning.
 func plan(text string, changes []Change) ([]edit, bool) {
 	src := newSource(text)
 	var edits []edit
@@ -84,14 +84,14 @@ func (s *source) replace(c Change) ([]edit, bool) {
 		if text != "" {
 			text = e.text + text
 		} else if strings.HasSuffix(s.text[:e.start], " ") {
-			e.start-- // no value needs no space before it
+			e.start-- // an empty value needs no space before it
 		}
 		edits = append(edits, edit{e.start, e.end, text})
 	}
 	return edits, true
 }
 
-// keySpan finds the characters of a key, its quotes left out.
+// keySpan returns the position of a key without its quotes.
 func (s *source) keySpan(key *yaml.Node) (start, end int, ok bool) {
 	at, ok := s.offset(key)
 	if !ok {
@@ -106,9 +106,9 @@ func (s *source) keySpan(key *yaml.Node) (start, end int, ok bool) {
 	return at, at + len(key.Value), true
 }
 
-// value finds what to take out for a value: the edit's text is what must stand
-// before the new value. Of a value in lines of its own, the comments there go
-// with it.
+// value returns the edit that removes a value. The text of the edit must precede the new
+// value. If the value is on separate lines, the edit also removes the comments on these
+// lines.
 func (s *source) value(keyEnd int, v *yaml.Node) (edit, bool) {
 	start, startKnown := s.offset(v)
 	end, endKnown := s.end(v)
@@ -124,7 +124,7 @@ func (s *source) value(keyEnd int, v *yaml.Node) (edit, bool) {
 	return edit{start: keyEnd + colon + 1, end: s.lineOf(end).end, text: " "}, true
 }
 
-// insert puts an entry before the first one of a mapping.
+// insert inserts an entry before the first entry of a mapping.
 func (s *source) insert(c Change) ([]edit, bool) {
 	if isFlow(c.Mapping) {
 		return s.insertInFlow(c)
@@ -157,7 +157,7 @@ func (s *source) insertInFlow(c Change) ([]edit, bool) {
 	return []edit{{at + 1, at + 1, entry}}, true
 }
 
-// remove takes out an entry: of a block mapping, the lines it stands on.
+// remove removes an entry. In a block mapping, it removes whole lines.
 func (s *source) remove(c Change) ([]edit, bool) {
 	i := find(c.Mapping, c.Key)
 	if i < 0 {
@@ -187,8 +187,8 @@ func (s *source) remove(c Change) ([]edit, bool) {
 	return []edit{{start, len(s.text), ""}}, true
 }
 
-// removeFromFlow takes out an entry with the comma that parts it from the next,
-// or else from the one before.
+// removeFromFlow removes an entry with the comma after it. If it is the last entry, it
+// removes the comma before it.
 func (s *source) removeFromFlow(mapping *yaml.Node, i int) ([]edit, bool) {
 	start, ok := s.offset(mapping.Content[i])
 	if !ok {
@@ -208,8 +208,8 @@ func (s *source) removeFromFlow(mapping *yaml.Node, i int) ([]edit, bool) {
 	return []edit{{start, end, ""}}, ok
 }
 
-// inline writes a node in one line; in a flow mapping, which may be JSON, as
-// JSON does.
+// inline formats a node in one line. In a flow mapping, which could be JSON, it uses the
+// syntax of JSON.
 func inline(n *yaml.Node, flow bool) string {
 	if n.Kind == yaml.MappingNode {
 		entries := make([]string, 0, len(n.Content)/2)
@@ -231,13 +231,13 @@ func inline(n *yaml.Node, flow bool) string {
 	return "'" + strings.ReplaceAll(n.Value, "'", "''") + "'"
 }
 
-// quote writes a string of JSON, which is one of YAML too.
+// quote returns a JSON string, which is also valid in YAML.
 func quote(text string) string {
 	var b strings.Builder
 	enc := json.NewEncoder(&b)
 	enc.SetEscapeHTML(false)
 	if err := enc.Encode(text); err != nil {
-		return "" // no string fails to encode
+		return "" // strings can always be encoded
 	}
 	return strings.TrimSuffix(b.String(), "\n")
 }

@@ -10,9 +10,9 @@ import (
 	"sigs.k8s.io/yaml"
 )
 
-// Object reads a document as the API machinery does: whole numbers stay whole, and
-// the last line ends like all others, which a block of text at the end keeps. A
-// document without content gives nil.
+// Object parses a document as the API machinery does: integers remain integers. It
+// completes the last line first, so that a block scalar at the end keeps its line break. It
+// returns nil for a document without content.
 func Object(doc string) (map[string]any, error) {
 	var object map[string]any
 	if strings.HasPrefix(doc, "{") && utiljson.Unmarshal([]byte(doc), &object) == nil {

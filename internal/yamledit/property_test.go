@@ -12,9 +12,8 @@ import (
 	"gopkg.in/yaml.v3"
 )
 
-// document makes a random document of block and flow mappings, with the entry
-// to change somewhere in the mapping m. It returns the lines that do not belong
-// to the entry, too.
+// document returns a random document of block and flow mappings, with the entry to change
+// in the mapping m. It also returns the lines that do not belong to the entry.
 func document(r *rand.Rand) (text string, others []string) {
 	newline := []string{"\n", "\r\n"}[r.IntN(2)]
 	var lines []string
@@ -53,8 +52,8 @@ func document(r *rand.Rand) (text string, others []string) {
 	return strings.Join(lines, newline), others
 }
 
-// TestApplyInPlaceKeepsEveryOtherLine checks, for random documents, that every
-// line outside the changed entry stays as it is, byte for byte.
+// TestApplyInPlaceKeepsEveryOtherLine checks, for random documents, that every line outside
+// the changed entry is unchanged, byte for byte.
 func TestApplyInPlaceKeepsEveryOtherLine(t *testing.T) {
 	changes := map[string]func(m *yaml.Node) []Change{
 		"replace": renameAndQuote, "delete": remove("a/b/c"), "insert": insert("new", "v"),
@@ -87,8 +86,8 @@ func TestApplyInPlaceKeepsEveryOtherLine(t *testing.T) {
 	}
 }
 
-// TestInsertAndDeleteGiveTheSameBytes is what a marker that is put in and taken
-// out again relies on.
+// TestInsertAndDeleteGiveTheSameBytes checks that inserting and deleting an entry restores
+// the text. Adding and removing markers depends on this.
 func TestInsertAndDeleteGiveTheSameBytes(t *testing.T) {
 	texts := []string{
 		"m: {}", "m: { }\n", `{"m":{}}`, `{"m":{"k":1}}`, "m: {\n  k: 1 }", "m:\n  k: 1", "m:\r\n  k: 1\r\n",
@@ -115,9 +114,9 @@ func TestInsertAndDeleteGiveTheSameBytes(t *testing.T) {
 	}
 }
 
-// FuzzApply checks that whatever the text, the result reads as the changed
-// document, and nothing panics. While the engine makes an input smaller, its
-// counter stands still: -fuzzminimizetime=10x keeps it going.
+// FuzzApply checks that for any text, the result has the meaning of the changed document,
+// and nothing panics. While the fuzzing engine minimizes an input, its counter does not
+// increase. To limit that time, use -fuzzminimizetime=10x.
 func FuzzApply(f *testing.F) {
 	for _, tt := range append(replaceTests, insertAndDeleteTests...) {
 		f.Add(strings.ReplaceAll(tt.in, "gone", "a/b/c"))

@@ -11,18 +11,19 @@ import (
 	"gopkg.in/yaml.v3"
 )
 
-// byteOrderMark may begin a text; the parser does not count it.
+// byteOrderMark can be at the beginning of a text. The parser does not count it as a
+// column.
 const byteOrderMark = "\ufeff"
 
-// source is a text with its lines, as the parser counts them.
+// source is a text with its lines, as counted by the parser.
 type source struct {
 	text  string
 	lines []line
-	// newline is how the text ends its lines.
+	// newline is the line break of the text.
 	newline string
 }
 
-// line is where a line begins, and where it ends before its line break.
+// line is the start of a line and its end, without the line break.
 type line struct{ start, end int }
 
 func newSource(text string) *source {
@@ -48,8 +49,8 @@ func newSource(text string) *source {
 	return s
 }
 
-// lineBreak gives the length of the line break that begins the text, 0 if
-// there is none. The parser knows more of them than a newline.
+// lineBreak returns the length of the line break at the beginning of the text, or 0 if
+// there is none. The parser recognizes more line breaks than a newline.
 func lineBreak(text string) int {
 	switch text[0] {
 	case '\n':
@@ -66,8 +67,8 @@ func lineBreak(text string) int {
 	return 0
 }
 
-// offset is where the node begins, its anchor and tag included. The parser
-// counts columns in characters.
+// offset returns where a node begins, including its anchor and tag. The parser counts
+// columns in characters.
 func (s *source) offset(n *yaml.Node) (int, bool) {
 	if n.Line < 1 || n.Line > len(s.lines) {
 		return 0, false
@@ -83,14 +84,14 @@ func (s *source) offset(n *yaml.Node) (int, bool) {
 	return at, true
 }
 
-// lineOf is the line that an offset is on.
+// lineOf returns the line that contains an offset.
 func (s *source) lineOf(offset int) line {
 	after := sort.Search(len(s.lines), func(i int) bool { return s.lines[i].start > offset })
 	return s.lines[max(after-1, 0)]
 }
 
-// nextLine is where the line after the one that an offset is on begins; false
-// if there is none.
+// nextLine returns the start of the line after the line with an offset. It reports false if
+// there is none.
 func (s *source) nextLine(offset int) (int, bool) {
 	after := sort.Search(len(s.lines), func(i int) bool { return s.lines[i].start > offset })
 	if after == len(s.lines) {
@@ -99,8 +100,8 @@ func (s *source) nextLine(offset int) (int, bool) {
 	return s.lines[after].start, true
 }
 
-// end is where the text of a value ends. What it cannot tell, the text of
-// block scalars for one, it says it cannot.
+// end returns where the text of a value ends. It reports false if it cannot determine this,
+// for example for block scalars.
 func (s *source) end(v *yaml.Node) (int, bool) {
 	start, ok := s.offset(v)
 	if !ok {
@@ -128,7 +129,7 @@ func quoted(n *yaml.Node) bool {
 	return n.Style&(yaml.SingleQuotedStyle|yaml.DoubleQuotedStyle) != 0
 }
 
-// flowEnd finds the end of the flow sequence or mapping that begins at start.
+// flowEnd returns the end of the flow sequence or mapping that begins at start.
 func flowEnd(text string, start int) (int, bool) {
 	depth := 0
 	for i := start; i < len(text); i++ {
@@ -162,14 +163,14 @@ func flowEnd(text string, start int) (int, bool) {
 	return 0, false
 }
 
-// beginsToken reports whether what comes after the text begins a token of a
-// flow collection: a quote elsewhere is a character like any other.
+// beginsToken reports whether the next character begins a token of a flow collection.
+// Elsewhere, a quote is an ordinary character.
 func beginsToken(before string) bool {
 	before = strings.TrimRight(before, " \t\r\n")
 	return before == "" || strings.ContainsRune("[{,:", rune(before[len(before)-1]))
 }
 
-// quotedEnd finds the closing quote of the quoted text that begins at start,
+// quotedEnd returns the index of the closing quote of the quoted text that begins at start,
 // or -1.
 func quotedEnd(text string, start int) int {
 	if start >= len(text) || text[start] != '"' && text[start] != '\'' {

@@ -10,8 +10,8 @@ import (
 	"k8s.io/client-go/discovery"
 )
 
-// The actions that need no change are Helm's own: one Configuration serves
-// these and ours alike.
+// Actions that Ordered Helm does not change are Helm's own. One Configuration works with
+// these and with the changed actions.
 type (
 	// Configuration is Helm's Configuration.
 	Configuration = helmaction.Configuration
@@ -41,7 +41,7 @@ type (
 	Status = helmaction.Status
 )
 
-// The states that List can be told to list, as Helm names them.
+// The release states that List can filter by, as in Helm.
 const (
 	ListDeployed        = helmaction.ListDeployed
 	ListUninstalled     = helmaction.ListUninstalled
@@ -55,7 +55,7 @@ const (
 	ListAll             = helmaction.ListAll
 )
 
-// The orders that List can be told to list in, as Helm names them.
+// The sort orders of List, as in Helm.
 const (
 	ByNameDesc = helmaction.ByNameDesc
 	ByDateAsc  = helmaction.ByDateAsc
@@ -63,15 +63,15 @@ const (
 )
 
 var (
-	// Timestamper is Helm's clock as it is when the program starts. To set
-	// another one, set Helm's.
+	// Timestamper is the value that Helm's clock has when the program starts. To set
+	// another clock, set Helm's variable.
 	Timestamper = helmaction.Timestamper
-	// ValidName is Helm's pattern of release names. Helm's package chartutil
-	// has a function that is to be used in its place.
+	// ValidName is Helm's pattern for release names. Use ValidateReleaseName of Helm's
+	// package chartutil instead.
 	ValidName = helmaction.ValidName
 )
 
-// GetVersionSet asks a cluster for its API versions. It is Helm's.
+// GetVersionSet returns the API versions that a cluster supports. It is Helm's function.
 func GetVersionSet(client discovery.ServerResourcesInterface) (chartutil.VersionSet, error) {
 	return helmaction.GetVersionSet(client)
 }
@@ -91,13 +91,13 @@ func NewList(cfg *Configuration) *List { return helmaction.NewList(cfg) }
 // NewStatus returns Helm's Status action.
 func NewStatus(cfg *Configuration) *Status { return helmaction.NewStatus(cfg) }
 
-// CheckDependencies reports the dependencies that a chart declares but does
-// not contain. It is Helm's.
+// CheckDependencies returns an error that lists the dependencies that a chart declares but
+// does not contain. It is Helm's function.
 func CheckDependencies(ch *chart.Chart, reqs []*chart.Dependency) error {
 	return helmaction.CheckDependencies(ch, reqs)
 }
 
-// TemplateName renders a --name-template. It is Helm's.
+// TemplateName renders the template given with --name-template. It is Helm's function.
 func TemplateName(nameTemplate string) (string, error) { return helmaction.TemplateName(nameTemplate) }
 
 // NewHistory returns Helm's History action.

@@ -11,25 +11,25 @@ import (
 	"github.com/ordered-helm/helm/internal/render"
 )
 
-// Arrangement is how a dry run writes the order of a chart down, for those who
-// deploy it by other means (docs/reference.md, "Template").
+// Arrangement is the form in which a dry run prints the order of a chart, for tools other
+// than Helm that deploy it (docs/reference.md, "Template").
 type Arrangement string
 
 const (
-	// ArrangeStock is Helm's order of kinds.
+	// ArrangeStock prints the manifest in Helm's order of kinds. It is the default.
 	ArrangeStock Arrangement = ""
-	// ArrangeOrdered has the manifest in the order in which it deploys, with
-	// markers around each layer.
+	// ArrangeOrdered prints the manifest in deployment order, with markers around each
+	// layer.
 	ArrangeOrdered Arrangement = "ordered"
-	// ArrangeArgoCD is ArrangeOrdered without markers, with Argo CD's annotations
-	// in manifest and hooks.
+	// ArrangeArgoCD is like ArrangeOrdered, with Argo CD's annotations in the manifest and
+	// the hooks instead of markers.
 	ArrangeArgoCD Arrangement = "argocd"
 )
 
-// WithoutMarkers takes the markers of ArrangeOrdered out of one document.
+// WithoutMarkers removes the markers of ArrangeOrdered from one document.
 func WithoutMarkers(document string) string { return render.WithoutMarkers(document) }
 
-// arrange puts what was rendered into the order in which it deploys.
+// arrange sorts the rendered documents into deployment order.
 func (r *installRun) arrange(result *render.Result) error {
 	if r.action.Arrange == ArrangeStock {
 		return nil
@@ -38,7 +38,7 @@ func (r *installRun) arrange(result *render.Result) error {
 		return errors.New("SequenceAs requires a dry run with WaitStrategyOrdered")
 	}
 	root := r.renderer.root
-	// Files are written as they are before any post-renderer.
+	// Files are written as they were before any post-renderer ran.
 	docs, err := result.Documents(root, r.action.IncludeCRDs, r.action.OutputDir != "")
 	if err != nil {
 		return err
@@ -58,7 +58,7 @@ func (r *installRun) arrange(result *render.Result) error {
 	return nil
 }
 
-// sequenceForArgoCD gives documents and hooks Argo CD's annotations.
+// sequenceForArgoCD adds Argo CD's annotations to documents and hooks.
 func (r *installRun) sequenceForArgoCD(result *render.Result, docs []render.OrderedDocument) error {
 	places := make([]argocd.Place, len(docs))
 	judged := 0

@@ -18,8 +18,8 @@ import (
 	"github.com/ordered-helm/helm/pkg/action"
 )
 
-// arranged renders random charts and gives each manifest with what must come
-// before what in it.
+// arranged renders random charts and passes each manifest to check, with the oracle that
+// knows which of its objects must come before which.
 func arranged(t *testing.T, how action.Arrangement, check func(t *testing.T, manifest string, oracle *charttest.ExpectedOrder)) {
 	posts := map[string]postrender.PostRenderer{
 		"none": nil, "drops comments": charttest.PostRenderer(charttest.DropComments), "writes JSON": charttest.PostRenderer(charttest.ToJSON),
@@ -42,7 +42,7 @@ func arranged(t *testing.T, how action.Arrangement, check func(t *testing.T, man
 	}
 }
 
-// objects lists the objects of a manifest in their order.
+// objects returns the objects of a manifest in manifest order.
 func objects(t *testing.T, manifest string) []map[string]any {
 	t.Helper()
 	var all []map[string]any
@@ -72,8 +72,8 @@ func nameOf(object map[string]any) string {
 	return object["metadata"].(map[string]any)["name"].(string)
 }
 
-// TestArrangedInOrder has everything behind what it depends on, and each object
-// once.
+// TestArrangedInOrder checks that everything comes after its dependencies, and that each
+// object occurs once.
 func TestArrangedInOrder(t *testing.T) {
 	arranged(t, action.ArrangeOrdered, func(t *testing.T, manifest string, oracle *charttest.ExpectedOrder) {
 		place := map[string]int{}
@@ -97,8 +97,8 @@ func TestArrangedInOrder(t *testing.T) {
 	})
 }
 
-// checkMarkers wants markers in pairs, inside of documents, and around every object
-// of a layer and nothing else.
+// checkMarkers checks that markers come in pairs, inside documents, around every object of
+// a layer and around nothing else.
 func checkMarkers(t *testing.T, manifest string) {
 	t.Helper()
 	open := ""
@@ -130,7 +130,7 @@ func checkMarkers(t *testing.T, manifest string) {
 	}
 }
 
-// TestWavesAreInOrder has higher waves for everything than for what it depends on.
+// TestWavesAreInOrder checks that everything has a higher wave than its dependencies.
 func TestWavesAreInOrder(t *testing.T) {
 	pairs := 0
 	arranged(t, action.ArrangeArgoCD, func(t *testing.T, manifest string, oracle *charttest.ExpectedOrder) {

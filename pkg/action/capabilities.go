@@ -11,8 +11,7 @@ import (
 	"k8s.io/client-go/discovery"
 )
 
-// capabilities asks the cluster for its version and kinds, unless they are
-// known already.
+// capabilities asks the cluster for its version and kinds, unless they are already known.
 func capabilities(cfg *Configuration) (*chartutil.Capabilities, error) {
 	if cfg.Capabilities != nil {
 		return cfg.Capabilities, nil
@@ -21,7 +20,7 @@ func capabilities(cfg *Configuration) (*chartutil.Capabilities, error) {
 	if err != nil {
 		return nil, fmt.Errorf("could not get Kubernetes discovery client: %w", err)
 	}
-	dc.Invalidate() // the cache on disk may be from before a change
+	dc.Invalidate() // the cache on disk may be outdated
 	version, err := dc.ServerVersion()
 	if err != nil {
 		return nil, fmt.Errorf("could not get server version from Kubernetes: %w", err)

@@ -9,9 +9,8 @@ import (
 	"github.com/ordered-helm/helm/internal/dependency"
 )
 
-// Dependency says what a chart depends on and what of it is there. It has the
-// fields of Helm's Dependency and means the same by them (docs/reference.md,
-// "Packages").
+// Dependency lists the dependencies of a chart and whether they are present. It has the
+// fields of Helm's Dependency, with the same meaning (docs/reference.md, "Packages").
 type Dependency struct {
 	Verify                bool
 	Keyring               string
@@ -29,7 +28,7 @@ type Dependency struct {
 // NewDependency returns a Dependency with Helm's defaults.
 func NewDependency() *Dependency { return &Dependency{ColumnWidth: 80} }
 
-// List prints a table of the dependencies of the chart at the path, and warnings about
+// List prints a table of the dependencies of the chart at chartpath, and warnings about
 // other files in its charts directory.
 func (d *Dependency) List(chartpath string, out io.Writer) error {
 	return dependency.List(chartpath, out, d.ColumnWidth)

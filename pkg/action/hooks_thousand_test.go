@@ -23,16 +23,16 @@ import (
 	"github.com/ordered-helm/helm/pkg/action"
 )
 
-// TestHooksThousandRuns runs hooks of random charts through all operations while
-// somebody reads the release all the time from a storage that hands out what it
-// holds. It finds a release that is stored and changed afterwards with the race
-// detector alone.
+// TestHooksThousandRuns runs the hooks of random charts through all operations, while
+// another goroutine continuously reads the release from a storage that returns the objects
+// that it stores. Only the race detector can detect a release that is changed after it was
+// stored.
 func TestHooksThousandRuns(t *testing.T) {
 	runs := 1000
 	if testing.Short() {
 		runs = 100
 	}
-	log.SetOutput(io.Discard) // of hooks that cannot be cleaned up
+	log.SetOutput(io.Discard) // messages about hooks that cannot be cleaned up
 	t.Cleanup(func() { log.SetOutput(os.Stderr) })
 	for seed := uint64(0); runs > 0; seed++ {
 		l := newLife(t, seed)
@@ -46,16 +46,16 @@ func TestHooksThousandRuns(t *testing.T) {
 	}
 }
 
-// life is that of one release.
+// life runs the operations on one release.
 type life struct {
 	*testing.T
 	*rand.Rand
 	seed uint64
 	cfg  *action.Configuration
 	kube *restlessKube
-	// runs counts the events that hooks were run for.
+	// runs counts the events for which hooks were run.
 	runs int
-	// events counts what is told one at a time.
+	// events counts the reported events. They must be reported one at a time.
 	events int
 }
 
@@ -66,7 +66,7 @@ func newLife(t *testing.T, seed uint64) *life {
 	return l
 }
 
-// read reads the release until the function that it returns is called.
+// read reads the release until the returned function is called.
 func (l *life) read() (stop func()) {
 	over := make(chan struct{})
 	var reading sync.WaitGroup
@@ -87,12 +87,11 @@ func (l *life) read() (stop func()) {
 	}
 }
 
-// look walks through all that is stored of the release and that an operation may
-// change.
+// look reads everything that is stored of the release and that an operation might change.
 func (l *life) look(releases *storage.Storage) {
 	history, err := releases.History("test")
 	if err != nil {
-		return // there is none
+		return // there is no release
 	}
 	if rel, err := releases.Last("test"); err == nil {
 		history = append(history, rel)
@@ -128,8 +127,8 @@ func (l *life) live() {
 	l.do(l.uninstall, release.HookPreDelete, release.HookPostDelete)
 }
 
-// do does something, which may fail or be cancelled, and holds the record of hooks
-// against what was done.
+// do runs an operation, which can fail or be cancelled, and compares the record of the
+// hooks with what was done.
 func (l *life) do(operation func(context.Context) error, events ...release.HookEvent) {
 	ctx, cancel := context.WithCancel(l.Context())
 	defer cancel()
@@ -155,9 +154,9 @@ func (l *life) do(operation func(context.Context) error, events ...release.HookE
 		want := ran[h.Name]
 		switch {
 		case want != "":
-		case events[0] == release.HookPreRollback: // what did not run keeps what it had then
+		case events[0] == release.HookPreRollback: // hooks that did not run keep what the target recorded
 			continue
-		case rel.Version == revision: // or has
+		case rel.Version == revision: // or what this revision recorded
 			want = before[h.Name]
 		}
 		if h.LastRun.Phase != want {
@@ -215,7 +214,7 @@ func (l *life) uninstall(ctx context.Context) error {
 	return err
 }
 
-// chart is one, or two, with hooks of names of their own.
+// chart returns one or two charts with hooks of different names.
 func (l *life) chart() []*file {
 	modes := []string{"true", "true", "otherChartsOnly", "false"}
 	kinds := []string{"Job", "Job", "Pod", "ConfigMap"}

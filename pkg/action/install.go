@@ -17,27 +17,27 @@ import (
 	"github.com/ordered-helm/helm/internal/render"
 )
 
-// Install installs a chart. It has every field of Helm's Install and means the same by it
+// Install installs a chart. It has every field of Helm's Install, with the same meaning
 // (docs/reference.md, "Install").
 type Install struct {
 	*helmaction.Install
 
 	// WaitStrategy, if set, takes precedence over the field Wait.
 	WaitStrategy WaitStrategy
-	// ReadinessTimeout is how long each resource that others depend on may take to become
-	// ready; 0 is ten seconds, shortened to Timeout. It must not be longer than Timeout.
-	// Resources may declare another timeout themselves.
+	// ReadinessTimeout is how long each resource with dependents may take to become ready.
+	// 0 means ten seconds, or Timeout if that is shorter. It must not be longer than
+	// Timeout. Resources can declare their own timeout.
 	ReadinessTimeout time.Duration
-	// MaxParallelHooks is how many hooks run at once, where the chart lets any run in
-	// parallel; 0 is no limit. It must not be negative.
+	// MaxParallelHooks is the maximum number of hooks that run at the same time, if the
+	// chart lets hooks run in parallel. 0 means no limit. It must not be negative.
 	MaxParallelHooks int
-	// FollowHookLogs reads the log of each running hook about every second, and passes its
+	// FollowHookLogs reads the log of each running hook about once a second and passes its
 	// last line to OnEvent.
 	FollowHookLogs bool
-	// Arrange says how a dry run with WaitStrategyOrdered writes the order down.
+	// Arrange is the form in which a dry run with WaitStrategyOrdered prints the order.
 	Arrange Arrangement
-	// OnEvent, if set, is called with every step, one at a time, from goroutines of the
-	// operation. It must return soon.
+	// OnEvent, if set, receives every step of the operation. It is called from goroutines
+	// of the operation, but never concurrently. It must return quickly.
 	OnEvent func(Event)
 
 	cfg *Configuration
@@ -48,14 +48,14 @@ func NewInstall(cfg *Configuration) *Install {
 	return &Install{Install: helmaction.NewInstall(cfg), cfg: cfg}
 }
 
-// Run is RunWithContext with a context that never ends.
+// Run is like RunWithContext with a context that is never cancelled.
 func (i *Install) Run(chrt *chart.Chart, vals map[string]any) (*release.Release, error) {
 	return i.RunWithContext(context.Background(), chrt, vals) //nolint:forbidigo // the signature is Helm's
 }
 
-// RunWithContext installs the chart. When ctx is done it stops, records the release as
-// failed and returns; nothing that it started goes on after that. A failure after the
-// release was recorded is returned together with the release.
+// RunWithContext installs the chart. When ctx is done, it stops, records the release as
+// failed and returns; nothing that it started continues after that. If it fails after the
+// release was recorded, it returns the release together with the error.
 func (i *Install) RunWithContext(ctx context.Context, chrt *chart.Chart, vals map[string]any) (*release.Release, error) {
 	run, ctx, end, err := i.start(ctx, false)
 	if err != nil {
@@ -69,10 +69,10 @@ func (i *Install) RunWithContext(ctx context.Context, chrt *chart.Chart, vals ma
 	return rel, run.op.Finish(ctx, err)
 }
 
-// Preview says what RunWithContext would do, without doing anything: no object is written,
-// no hook is run and no revision is recorded. What would fail before anything is changed is
-// an error; what the server would reject is in the preview. It ignores the options of a dry
-// run.
+// Preview returns what RunWithContext would do, without doing it: it writes no object, runs
+// no hook and records no revision. It returns an error for everything that would fail
+// before anything is changed; the preview contains what the server would reject. It ignores
+// the options of a dry run.
 func (i *Install) Preview(ctx context.Context, chrt *chart.Chart, vals map[string]any) (*Preview, error) {
 	if i.ClientOnly || i.OutputDir != "" {
 		return nil, errors.New("a preview needs a cluster and writes no files: ClientOnly and OutputDir cannot be used with it")
@@ -88,14 +88,14 @@ func (i *Install) Preview(ctx context.Context, chrt *chart.Chart, vals map[strin
 
 func (i *Install) ordered() bool { return i.WaitStrategy == WaitStrategyOrdered }
 
-// Plan renders the chart and returns how it would deploy, without deploying anything
+// Plan renders the chart and returns how it would be deployed, without deploying anything
 // (docs/reference.md, "helm dag").
 func (i *Install) Plan(ctx context.Context, chrt *chart.Chart, vals map[string]any) (*Plan, error) {
 	return i.plan(ctx, chrt, vals, i.renderOptions(i.dryRunMode(false)))
 }
 
-// PlanRevision is Plan for a chart that is rendered as that revision of its release, as an
-// upgrade: it can be compared with the plan of one that is installed.
+// PlanRevision is like Plan, but renders the chart as the given revision of its release, as
+// an upgrade. Its result can be compared with the plan of an installed revision.
 func (i *Install) PlanRevision(ctx context.Context, chrt *chart.Chart, vals map[string]any, revision int) (*Plan, error) {
 	o := i.renderOptions(i.dryRunMode(false))
 	o.release.Revision, o.release.IsInstall, o.release.IsUpgrade = revision, false, true

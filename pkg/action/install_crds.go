@@ -14,8 +14,8 @@ import (
 	"github.com/ordered-helm/helm/internal/releaserecord"
 )
 
-// installCRDs installs the crds/ directories of the charts, which templates may depend on.
-// Errors of the order are found before.
+// installCRDs installs the crds/ directories of the charts, because templates may depend on
+// them. Errors in the order are found before it runs.
 func (r *installRun) installCRDs(ctx context.Context) error {
 	i := r.action
 	definitions := r.renderer.chart.CRDObjects()
@@ -48,7 +48,7 @@ func (r *installRun) crds() *crds.Installer {
 	return &crds.Installer{Cluster: r.op.Cluster, Writer: r.op.Writer, Log: r.op.Log}
 }
 
-// checkBeforeCRDs does all checks that do not need the definitions which are about to be
+// checkBeforeCRDs does every check that does not need the definitions that are about to be
 // installed.
 func (r *installRun) checkBeforeCRDs(ctx context.Context) error {
 	trial := r.renderer
@@ -59,15 +59,15 @@ func (r *installRun) checkBeforeCRDs(ctx context.Context) error {
 		return err
 	}
 	if err != nil {
-		return nil //nolint:nilerr // a chart may render only when its definitions exist
+		return nil //nolint:nilerr // some charts render only after their definitions are installed
 	}
 	rel := r.newRelease()
 	rel.Hooks, rel.Manifest, rel.Info.Notes = result.Hooks, result.Manifest, result.Notes
 	return r.newDeploy(rel, &trial, nil, nil).CheckBeforeCRDs(ctx, trial.recordOf(rel))
 }
 
-// installCRDHooks installs definitions that are hooks, on which the kinds of all other
-// objects may depend.
+// installCRDHooks installs definitions that are hooks, because the kinds of all other
+// objects may depend on them.
 func (r *installRun) installCRDHooks(ctx context.Context) error {
 	if r.isDryRun() || r.action.SkipCRDs || r.action.DisableHooks || len(hookrunner.ForEvent(r.rel.Hooks, hookrunner.EventCRDInstall)) == 0 {
 		return nil

@@ -34,8 +34,8 @@ type installRun struct {
 	dryRunMode
 	action *Install
 	op     *operation.Operation
-	// replaced are the revisions of the release that this one replaces, as they were when
-	// that was allowed; nil if there is none.
+	// replaced contains the revisions of the release that this install replaces, as read
+	// when the name was checked; nil if it replaces none.
 	replaced []*release.Release
 
 	renderer renderer
@@ -104,14 +104,14 @@ func (r *installRun) preview(ctx context.Context, b *preview.Builder, chrt *char
 	return b.Build(ctx, r.deploy)
 }
 
-// load reads what the charts declare, and processes their dependencies.
+// load reads the declarations of the charts and processes their dependencies.
 func (r *installRun) load(chrt *chart.Chart, vals map[string]any) error {
 	r.renderer = renderer{cfg: r.action.cfg, renderOptions: r.action.renderOptions(r.dryRunMode)}
 	return r.renderer.load(chrt, vals)
 }
 
-// render makes the release. With an error it returns what there is of the release, so that
-// the caller can show what could not be parsed.
+// render creates the release. If it fails, it returns the incomplete release, so that the
+// caller can show what could not be parsed.
 func (r *installRun) render() (*release.Release, error) {
 	r.rel = r.newRelease()
 	if driver.ContainsSystemLabels(r.action.Labels) {
@@ -142,8 +142,8 @@ func reservedLabelsError() error {
 	return fmt.Errorf("user supplied labels contains system reserved label name. System labels: %+v", driver.GetSystemLabels())
 }
 
-// writeFiles writes the manifests into the output directory, if there is one. The release
-// has no manifest then.
+// writeFiles writes the manifests to the output directory, if one is set. The release then
+// has no manifest.
 func (r *installRun) writeFiles(result *render.Result) error {
 	i := r.action
 	if i.OutputDir == "" {
@@ -178,8 +178,8 @@ func (r *installRun) newDeploy(rel *release.Release, from *renderer, inv *invent
 	})
 }
 
-// check prepares the deployment and checks everything that can be checked before anything
-// of the release is changed.
+// check prepares the deployment and checks everything that can be checked before the
+// release is changed.
 func (r *installRun) check(ctx context.Context, pending map[schema.GroupKind]bool) error {
 	i := r.action
 	r.renderer.warn(r.op.Events)
@@ -206,9 +206,9 @@ func (r *installRun) check(ctx context.Context, pending map[schema.GroupKind]boo
 	return r.deploy.Check(ctx)
 }
 
-// inventory makes the release the successor of the one that it replaces, if there is one.
-// In order, objects that a failed release may have left are changed or deleted like those of
-// any earlier revision.
+// inventory makes the release the next revision of the release that it replaces, if any. In
+// an ordered install, objects that a failed release may have left are updated or deleted
+// like those of any earlier revision.
 func (r *installRun) inventory(ctx context.Context) (*inventory.Inventory, error) {
 	last := history.Newest(r.replaced)
 	if last == nil {
@@ -223,7 +223,7 @@ func (r *installRun) inventory(ctx context.Context) (*inventory.Inventory, error
 	return inv, err
 }
 
-// begin stores the release before anything of it is deployed.
+// begin stores the release before it deploys anything.
 func (r *installRun) begin(ctx context.Context) (*release.Release, error) {
 	if err := context.Cause(ctx); err != nil {
 		return nil, err
@@ -268,8 +268,8 @@ func (r *installRun) createNamespace(ctx context.Context) error {
 	return nil
 }
 
-// supersede records that the release that had the name is replaced. As nothing of it is in
-// the cluster any more, nothing depends on that record.
+// supersede records that the previous release of this name was replaced. Nothing depends on
+// that record, because the cluster contains no objects of the previous release any more.
 func (r *installRun) supersede(replaced *release.Release) {
 	if replaced.Info.Status == release.StatusFailed {
 		return
@@ -278,8 +278,8 @@ func (r *installRun) supersede(replaced *release.Release) {
 	w.LogFailure(w.Write(func(rel *release.Release) { rel.SetStatus(release.StatusSuperseded, "superseded by new release") }))
 }
 
-// conclude records that the release is deployed. As in Helm the release is installed even
-// if that cannot be recorded, unless others have taken it over.
+// conclude records that the release is deployed. As in Helm, the install succeeds even if
+// this cannot be recorded, unless another operation has taken over the release.
 func (r *installRun) conclude() error {
 	description := r.action.Description
 	if description == "" {
@@ -298,7 +298,7 @@ func (r *installRun) conclude() error {
 	return nil
 }
 
-// fail records the failure, and removes the release again if it is atomic.
+// fail records the failure, and uninstalls the release if Atomic is set.
 func (r *installRun) fail(ctx context.Context, cause error) (*release.Release, error) {
 	i := r.action
 	if lost := r.op.Lease().Lost(); lost != nil {
@@ -322,12 +322,12 @@ func (r *installRun) fail(ctx context.Context, cause error) (*release.Release, e
 	return r.rel, fmt.Errorf("release %s failed, and has been uninstalled due to atomic being set: %w", i.ReleaseName, cause)
 }
 
-// undoTarget is the operation on a release, for another one that undoes it.
+// undoTarget returns what another operation needs in order to undo op on rel.
 func undoTarget(op *operation.Operation, rel *release.Release) *lease.UndoTarget {
 	return &lease.UndoTarget{Revision: rel.Version, LeaseID: op.Lease().ID()}
 }
 
-// renderOptions are what the renderer has to know of the installation.
+// renderOptions returns the settings that the renderer needs for the install.
 func (i *Install) renderOptions(mode dryRunMode) renderOptions {
 	upgrade := i.IsUpgrade && mode.isDryRun()
 	return renderOptions{

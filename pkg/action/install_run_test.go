@@ -16,14 +16,15 @@ import (
 	"github.com/ordered-helm/helm/internal/operation"
 )
 
-// newConfiguration is a configuration without a cluster, whose storage contains these
+// newConfiguration returns a configuration without a cluster, whose storage contains these
 // revisions.
 func newConfiguration(t *testing.T, revisions ...*release.Release) *Configuration {
 	return &Configuration{Releases: historytest.MemoryStorage(t, revisions...), Log: t.Logf}
 }
 
-// TestConcludeInstall concludes an install whose objects are deployed. As in Helm, a failure
-// to record that does not fail it, but it fails if others have taken the release over.
+// TestConcludeInstall concludes an install whose objects are deployed. As in Helm, the
+// install succeeds even if this cannot be recorded, but it fails if another operation has
+// taken over the release.
 func TestConcludeInstall(t *testing.T) {
 	for _, tt := range []struct {
 		name   string

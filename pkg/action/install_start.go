@@ -21,8 +21,8 @@ import (
 	"github.com/ordered-helm/helm/internal/wait"
 )
 
-// start checks the options and that the name is free, and begins the operation. A preview
-// ignores the options of a dry run.
+// start checks the options, checks that the name is free, and begins the operation. A
+// preview ignores the options of a dry run.
 func (i *Install) start(ctx context.Context, isPreview bool) (run *installRun, bounded context.Context, end func(), err error) {
 	mode := i.dryRunMode(isPreview)
 	limits, err := i.validate(mode)
@@ -46,8 +46,8 @@ func (i *Install) dryRunMode(isPreview bool) dryRunMode {
 	return dryRunMode{option: i.DryRunOption, enabled: i.DryRun, preview: isPreview}
 }
 
-// validate checks the options before anything is asked of the cluster, except whether it
-// can be reached.
+// validate checks the options before it sends any request to the cluster other than the
+// check that the cluster is reachable.
 func (i *Install) validate(mode dryRunMode) (wait.Timeouts, error) {
 	if err := validateOptions(i.WaitStrategy, TakeoverAuto, i.MaxParallelHooks); err != nil {
 		return wait.Timeouts{}, err
@@ -70,7 +70,7 @@ func (i *Install) checkReachable() error {
 }
 
 // claimName checks that the name of the release is valid and not in use. It returns the
-// revisions of the release that is to be replaced; nil if there is none.
+// revisions of the release that is to be replaced, or nil if there is none.
 func (i *Install) claimName(mode dryRunMode) (replaced []*release.Release, err error) {
 	if err := chartutil.ValidateReleaseName(i.ReleaseName); err != nil {
 		return nil, fmt.Errorf("release name %q: %w", i.ReleaseName, err)
@@ -95,8 +95,8 @@ func (i *Install) claimName(mode dryRunMode) (replaced []*release.Release, err e
 	return nil, inUse
 }
 
-// useFakeCluster replaces the cluster and the storage of the configuration, as Helm does,
-// for rendering without either.
+// useFakeCluster replaces the cluster and the storage of the configuration with fakes, as
+// Helm does, so that rendering needs neither.
 func (i *Install) useFakeCluster() {
 	caps := chartutil.DefaultCapabilities.Copy()
 	if i.KubeVersion != nil {

@@ -17,8 +17,8 @@ import (
 	"github.com/ordered-helm/helm/internal/history/historytest"
 )
 
-// TestClaimNameOfDamagedRecord does not replace a release whose last revision Helm would not
-// have stored so.
+// TestClaimNameOfDamagedRecord checks that a release is not replaced if its last revision
+// has a record that Helm would not have stored.
 func TestClaimNameOfDamagedRecord(t *testing.T) {
 	for name, corrupt := range map[string]func(*release.Release){
 		"no status":     func(rel *release.Release) { rel.Info = nil },
@@ -38,8 +38,8 @@ func TestClaimNameOfDamagedRecord(t *testing.T) {
 	}
 }
 
-// TestClaimName finds a name free if there is no release, and, as in Helm, if the account
-// must not list releases; but not if the storage cannot be read.
+// TestClaimName checks that a name is free if there is no release and, as in Helm, if the
+// account is not allowed to list releases, but not if the storage cannot be read.
 func TestClaimName(t *testing.T) {
 	for name, tt := range map[string]struct {
 		err  error

@@ -22,8 +22,8 @@ import (
 // LintResult is Helm's LintResult.
 type LintResult = helmaction.LintResult
 
-// Lint checks charts. It has the fields of Helm's Lint and means the same by
-// them (docs/lint.md).
+// Lint checks charts. It has the fields of Helm's Lint, with the same meaning
+// (docs/lint.md).
 type Lint struct {
 	Strict               bool
 	Namespace            string
@@ -31,9 +31,9 @@ type Lint struct {
 	Quiet                bool
 	SkipSchemaValidation bool
 	KubeVersion          *chartutil.KubeVersion
-	// Quietly, if set, is given what renders a chart once more than Helm's rules do,
-	// and has to call it. What Helm's packages write to the standard logger meanwhile
-	// they have written before.
+	// Quietly, if set, is called with a function that renders a chart a second time, after
+	// Helm's rules did. It must call that function, and can discard what Helm's packages
+	// write to the standard logger during the call, because they already wrote it before.
 	Quietly func(render func())
 }
 
@@ -43,10 +43,10 @@ func NewLint() *Lint { return new(Lint) }
 // HasWarningsOrErrors is Helm's HasWarningsOrErrors.
 func HasWarningsOrErrors(result *LintResult) bool { return helmaction.HasWarningsOrErrors(result) }
 
-// Run checks the charts at the paths, folders or archives, by Helm's rules, and by
-// those about order, readiness and hooks: what these find comes after Helm's
-// messages of the same chart. Charts of apiVersion v3, and those with annotations
-// that are lists, are checked by the same rules.
+// Run checks the charts at the paths, which are directories or archives. It applies Helm's
+// rules, and rules for order, readiness and hooks, whose findings follow Helm's messages
+// for the same chart. The same rules apply to charts of apiVersion v3 and to charts with
+// annotations that are lists.
 func (l *Lint) Run(paths []string, vals map[string]any) *LintResult {
 	result := new(LintResult)
 	for _, path := range paths {
@@ -64,9 +64,9 @@ func (l *Lint) Run(paths []string, vals map[string]any) *LintResult {
 }
 
 type (
-	// LintedChart is one chart with what was found in it.
+	// LintedChart is one chart with the findings for it.
 	LintedChart = lintview.Chart
-	// LintFinding is one thing that a rule has found in a chart.
+	// LintFinding is one problem that a rule found in a chart.
 	LintFinding = lintview.Finding
 	// LintRule is a rule that Helm does not have.
 	LintRule = lintview.Rule
@@ -82,7 +82,7 @@ func LintRules() []LintRule {
 	return list
 }
 
-// Check checks the chart at the path, a folder or an archive.
+// Check checks the chart at path, which is a directory or an archive.
 func (l *Lint) Check(path string, vals map[string]any) *LintedChart {
 	c := &LintedChart{Path: path}
 	report, err := l.check(path, vals)
@@ -105,8 +105,8 @@ func (l *Lint) Check(path string, vals map[string]any) *LintedChart {
 	return c
 }
 
-// helmFinding gives a message of Helm's as a finding. Its rules are told by the
-// part of the chart that they look at.
+// helmFinding converts one of Helm's messages to a finding. The rule is identified by the
+// part of the chart that it checks.
 func helmFinding(m support.Message) LintFinding {
 	f := LintFinding{Rule: "helm/dependencies", Severity: lint.Severity(m.Severity).String(), Message: strings.TrimSpace(m.Err.Error())}
 	switch {
@@ -145,7 +145,7 @@ func (l *Lint) check(path string, vals map[string]any) (report *lint.Report, err
 	})
 }
 
-// unpackForLint unpacks an archive and returns the folder of its chart.
+// unpackForLint unpacks an archive and returns the directory of its chart.
 func unpackForLint(dir, path string) (string, error) {
 	file, err := os.Open(path)
 	if err != nil {

@@ -20,7 +20,7 @@ import (
 type WaitStrategy string
 
 const (
-	// WaitStrategyNone leaves it to the field Wait, which has Helm's meaning.
+	// WaitStrategyNone waits as the field Wait says, as in Helm. It is the default.
 	WaitStrategyNone WaitStrategy = ""
 	// WaitStrategyOrdered deploys in the order that the charts declare, and waits until
 	// everything is ready.
@@ -35,7 +35,7 @@ func (s WaitStrategy) validate() error {
 	return fmt.Errorf("unknown wait strategy %q: use %q, or leave it empty", string(s), WaitStrategyOrdered)
 }
 
-// validateOptions checks the options that operations have in common.
+// validateOptions checks the options that all operations have.
 func validateOptions(s WaitStrategy, t Takeover, maxParallelHooks int) error {
 	if err := s.validate(); err != nil {
 		return err
@@ -50,12 +50,12 @@ func validateParallelHooks(limit int) error {
 	return nil
 }
 
-// defaultReadinessTimeout is how long a resource may take to become ready where nothing
-// else is declared.
+// defaultReadinessTimeout is how long a resource may take to become ready if nothing else
+// is declared.
 const defaultReadinessTimeout = 10 * time.Second
 
-// newTimeouts checks that an explicit readiness timeout is not longer than that of the
-// operation. The default is shortened to it.
+// newTimeouts returns an error if a readiness timeout that was set is longer than the
+// timeout of the operation. It shortens the default to the timeout of the operation.
 func newTimeouts(operation, readiness time.Duration, ordered bool) (wait.Timeouts, error) {
 	switch {
 	case ordered && operation < 0:
@@ -73,17 +73,17 @@ func newTimeouts(operation, readiness time.Duration, ordered bool) (wait.Timeout
 	return wait.Timeouts{Operation: operation, Readiness: readiness}, nil
 }
 
-// dryRunMode is whether an operation only shows what it would do.
+// dryRunMode says whether an operation only shows what it would do.
 type dryRunMode struct {
-	// option is Helm's DryRunOption, enabled its DryRun.
+	// option is Helm's DryRunOption, enabled is Helm's DryRun.
 	option  string
 	enabled bool
-	// preview is whether the operation is previewed: everything is rendered and checked as
-	// if it was done.
+	// preview is whether the operation is a preview: everything is rendered and checked as
+	// in a real operation.
 	preview bool
 }
 
-// isDryRun reports whether nothing is to be changed, as in Helm.
+// isDryRun reports whether the operation changes nothing, as in Helm.
 func (m dryRunMode) isDryRun() bool {
 	if m.preview {
 		return false
@@ -95,7 +95,7 @@ func (m dryRunMode) isDryRun() bool {
 	return m.enabled
 }
 
-// looksUp reports whether templates may look up objects in the cluster.
+// looksUp reports whether templates can look up objects in the cluster.
 func (m dryRunMode) looksUp() bool {
 	if m.preview {
 		return true
@@ -107,7 +107,7 @@ func (m dryRunMode) looksUp() bool {
 	return !m.isDryRun()
 }
 
-// validateHideSecret checks that secrets are only hidden where nothing is changed.
+// validateHideSecret checks that secrets are hidden only in a dry run.
 func (m dryRunMode) validateHideSecret(hide bool) error {
 	if hide && !m.isDryRun() {
 		return errors.New("Hiding Kubernetes secrets requires a dry-run mode") //nolint:staticcheck // Helm's words
@@ -115,8 +115,8 @@ func (m dryRunMode) validateHideSecret(hide bool) error {
 	return nil
 }
 
-// storedHookModes is how the hooks of a stored release run. Where that cannot be known, it
-// warns, and they run in Helm's order.
+// storedHookModes returns how the hooks of a stored release run. If that is unknown, it
+// emits a warning, and the hooks run in Helm's order.
 func storedHookModes(rel *release.Release, events *event.Sink) hookrunner.Modes {
 	modes, err := history.HookModes(rel)
 	if err != nil {

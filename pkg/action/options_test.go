@@ -5,7 +5,7 @@ package action
 
 import "testing"
 
-// TestValidateParallelHooks rejects a negative limit in all operations.
+// TestValidateParallelHooks checks that all operations reject a negative limit.
 func TestValidateParallelHooks(t *testing.T) {
 	for limit, want := range map[int]string{0: "", 1: "", 1000: "", -1: "invalid limit of -1 parallel hooks: must be positive, or 0 for no limit"} {
 		err := validateParallelHooks(limit)
@@ -13,7 +13,7 @@ func TestValidateParallelHooks(t *testing.T) {
 			t.Errorf("%d: got %v", limit, err)
 		}
 	}
-	cfg := &Configuration{Log: t.Logf} // it is not used
+	cfg := &Configuration{Log: t.Logf} // the configuration is not used
 	install, upgrade, rollback, uninstall, tests := NewInstall(cfg), NewUpgrade(cfg), NewRollback(cfg), NewUninstall(cfg), NewReleaseTesting(cfg)
 	install.MaxParallelHooks, upgrade.MaxParallelHooks, rollback.MaxParallelHooks, uninstall.MaxParallelHooks, tests.MaxParallelHooks = -1, -1, -1, -1, -1
 	for name, run := range map[string]func() error{

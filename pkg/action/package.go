@@ -14,8 +14,8 @@ import (
 	"github.com/ordered-helm/helm/internal/chartloader"
 )
 
-// Package packs charts. It has the fields of Helm's Package and means the same
-// by them (docs/reference.md, "Packages").
+// Package packages charts. It has the fields of Helm's Package, with the same meaning
+// (docs/reference.md, "Packages").
 type Package struct {
 	Sign             bool
 	Key              string
@@ -40,10 +40,10 @@ type Package struct {
 // NewPackage returns a Package with Helm's defaults.
 func NewPackage() *Package { return new(Package) }
 
-// Run packs the chart in the folder, signs it if Sign is set, and returns the
-// path of the archive. Unlike Helm's, the archive keeps every field of
-// Chart.yaml. Annotations that are lists become JSON strings, so that every Helm
-// can load it. The values have no meaning; the parameter is Helm's.
+// Run packages the chart in the directory path, signs it if Sign is set, and returns the
+// path of the archive. In contrast to Helm's, the archive keeps every field of Chart.yaml.
+// Annotations that are lists become JSON strings, so that every Helm can load the chart.
+// The values are ignored; the parameter exists for compatibility with Helm.
 func (p *Package) Run(path string, _ map[string]any) (string, error) {
 	ch, err := chartloader.LoadDir(path)
 	if err != nil {
@@ -79,7 +79,7 @@ func (p *Package) Run(path string, _ map[string]any) (string, error) {
 	return name, err
 }
 
-// Clearsign writes the provenance file of an archive. It is Helm's.
+// Clearsign writes the provenance file of an archive. It is Helm's method.
 func (p *Package) Clearsign(filename string) error {
 	return (*helmaction.Package)(p).Clearsign(filename)
 }

@@ -17,8 +17,8 @@ import (
 	"github.com/ordered-helm/helm/internal/archive"
 )
 
-// Pull downloads charts. It has the fields of Helm's Pull and means the same by
-// them (docs/reference.md, "Packages").
+// Pull downloads charts. It has the fields of Helm's Pull, with the same meaning
+// (docs/reference.md, "Packages").
 type Pull struct {
 	ChartPathOptions
 
@@ -33,16 +33,16 @@ type Pull struct {
 	cfg *Configuration
 }
 
-// PullOpt changes a Pull that is being made.
+// PullOpt is an option for NewPullWithOpts.
 type PullOpt func(*Pull)
 
-// WithConfig gives a Pull its configuration.
+// WithConfig sets the configuration of a Pull.
 func WithConfig(cfg *Configuration) PullOpt { return func(p *Pull) { p.cfg = cfg } }
 
 // NewPull returns a Pull with Helm's defaults.
 func NewPull() *Pull { return NewPullWithOpts() }
 
-// NewPullWithOpts returns a Pull with options.
+// NewPullWithOpts returns a Pull with the given options.
 func NewPullWithOpts(opts ...PullOpt) *Pull {
 	p := &Pull{cfg: new(Configuration)}
 	for _, change := range opts {
@@ -51,11 +51,10 @@ func NewPullWithOpts(opts ...PullOpt) *Pull {
 	return p
 }
 
-// SetRegistryClient says how to reach registries.
+// SetRegistryClient sets the client for OCI registries.
 func (p *Pull) SetRegistryClient(client *registry.Client) { p.cfg.RegistryClient = client }
 
-// Run downloads the chart, and unpacks it if Untar is set. It returns what is to
-// be printed.
+// Run downloads the chart, and unpacks it if Untar is set. It returns the text to print.
 func (p *Pull) Run(chartRef string) (string, error) {
 	if !p.Untar {
 		return p.download(chartRef, p.DestDir)
@@ -79,8 +78,8 @@ func (p *Pull) download(chartRef, dir string) (string, error) {
 	return helms.Run(chartRef)
 }
 
-// unpack unpacks the archive in the folder. What is there already is never
-// touched: neither what has the name that was asked for nor what has the chart's.
+// unpack unpacks the archive in dir. It never overwrites anything: it fails if a file or
+// directory with the requested name or with the name of the chart exists.
 func (p *Pull) unpack(chartRef, dir string) error {
 	target := p.UntarDir
 	if !filepath.IsAbs(target) {
@@ -104,8 +103,8 @@ func (p *Pull) unpack(chartRef, dir string) error {
 	return err
 }
 
-// downloaded finds the archive in a folder that has nothing else but, perhaps,
-// its provenance.
+// downloaded returns the path of the archive in a directory that contains only the archive
+// and, possibly, its provenance file.
 func downloaded(dir string) (string, error) {
 	entries, err := os.ReadDir(dir)
 	if err != nil {

@@ -17,41 +17,42 @@ import (
 	"github.com/ordered-helm/helm/internal/chartloader"
 )
 
-// Push uploads charts. It means the same as Helm's Push (docs/reference.md,
-// "Packages").
+// Push uploads charts, as Helm's Push does (docs/reference.md, "Packages").
 type Push struct {
 	Settings *cli.EnvSettings
 
 	options []helmaction.PushOpt
 }
 
-// PushOpt changes a Push that is being made.
+// PushOpt is an option for NewPushWithOpts.
 type PushOpt func(*Push)
 
-// WithPushConfig gives a Push its configuration.
+// WithPushConfig sets the configuration of a Push.
 func WithPushConfig(cfg *Configuration) PushOpt { return helmPushOpt(helmaction.WithPushConfig(cfg)) }
 
-// WithTLSClientConfig names the files for TLS: certificate, key and authority.
+// WithTLSClientConfig sets the TLS files: the client's certificate, its key, and the
+// certificate authority.
 func WithTLSClientConfig(certFile, keyFile, caFile string) PushOpt {
 	return helmPushOpt(helmaction.WithTLSClientConfig(certFile, keyFile, caFile))
 }
 
-// WithInsecureSkipTLSVerify says whether to take any certificate.
+// WithInsecureSkipTLSVerify sets whether to skip verification of the registry's
+// certificate.
 func WithInsecureSkipTLSVerify(insecureSkipTLSVerify bool) PushOpt {
 	return helmPushOpt(helmaction.WithInsecureSkipTLSVerify(insecureSkipTLSVerify))
 }
 
-// WithPlainHTTP says whether to do without TLS.
+// WithPlainHTTP sets whether to use HTTP without TLS.
 func WithPlainHTTP(plainHTTP bool) PushOpt { return helmPushOpt(helmaction.WithPlainHTTP(plainHTTP)) }
 
-// WithPushOptWriter gives a Push a writer, as Helm does.
+// WithPushOptWriter sets the writer of a Push, as in Helm.
 func WithPushOptWriter(out io.Writer) PushOpt { return helmPushOpt(helmaction.WithPushOptWriter(out)) }
 
 func helmPushOpt(option helmaction.PushOpt) PushOpt {
 	return func(p *Push) { p.options = append(p.options, option) }
 }
 
-// NewPushWithOpts returns a Push with options.
+// NewPushWithOpts returns a Push with the given options.
 func NewPushWithOpts(opts ...PushOpt) *Push {
 	p := new(Push)
 	for _, change := range opts {
@@ -60,10 +61,10 @@ func NewPushWithOpts(opts ...PushOpt) *Push {
 	return p
 }
 
-// Run uploads a chart archive and returns what is to be printed. One that no
-// registry client of Helm's can read, because its Chart.yaml has lists for
-// annotations, is uploaded in the legal spelling; one that is signed besides is
-// refused, because the signature would be of something else.
+// Run uploads a chart archive and returns the text to print. If Chart.yaml contains
+// annotations that are lists, Helm's registry clients cannot read the archive; Run then
+// uploads a copy in which they are strings. It returns an error if such an archive is
+// signed, because the signature would not match the copy.
 func (p *Push) Run(chartRef, remote string) (string, error) {
 	helms := helmaction.NewPushWithOpts(p.options...)
 	helms.Settings = p.Settings
@@ -78,8 +79,8 @@ func (p *Push) Run(chartRef, remote string) (string, error) {
 	return out, errors.Join(err, os.RemoveAll(filepath.Dir(legal)))
 }
 
-// legalCopy makes a copy of an archive that has to be spelled otherwise to be
-// uploaded; its path is empty for any other.
+// legalCopy creates a copy of an archive whose annotations have to be rewritten before it
+// can be uploaded. For any other archive it returns an empty path.
 func legalCopy(chartRef string) (string, error) {
 	data, info, err := readArchive(chartRef)
 	if err != nil || data == nil {
@@ -99,7 +100,7 @@ func legalCopy(chartRef string) (string, error) {
 	}
 	name := filepath.Join(dir, filepath.Base(chartRef))
 	if err = os.WriteFile(name, legal, 0o600); err == nil {
-		// The registry is told when the archive was made.
+		// The registry receives the time at which the archive was created.
 		err = os.Chtimes(name, info.ModTime(), info.ModTime())
 	}
 	if err != nil {
@@ -108,11 +109,12 @@ func legalCopy(chartRef string) (string, error) {
 	return name, nil
 }
 
-// readArchive reads a file; what is none is left to Helm to refuse.
+// readArchive reads a file. If it is not a file, it returns no data, and Helm reports the
+// error.
 func readArchive(name string) ([]byte, os.FileInfo, error) {
 	info, err := os.Stat(name)
 	if err != nil || info.IsDir() {
-		return nil, nil, nil //nolint:nilerr // Helm says what is wrong with it
+		return nil, nil, nil //nolint:nilerr // Helm reports the error
 	}
 	data, err := os.ReadFile(name)
 	return data, info, err

@@ -22,19 +22,18 @@ func NewRegistryLogin(cfg *Configuration) *RegistryLogin { return helmaction.New
 // NewRegistryLogout returns Helm's RegistryLogout action.
 func NewRegistryLogout(cfg *Configuration) *RegistryLogout { return helmaction.NewRegistryLogout(cfg) }
 
-// WithCertFile names the file with the certificate that the client shows.
+// WithCertFile sets the file with the client's certificate.
 func WithCertFile(certFile string) RegistryLoginOpt { return helmaction.WithCertFile(certFile) }
 
-// WithKeyFile names the file with the key of the client's certificate.
+// WithKeyFile sets the file with the key of the client's certificate.
 func WithKeyFile(keyFile string) RegistryLoginOpt { return helmaction.WithKeyFile(keyFile) }
 
-// WithCAFile names the file with the authorities that the registry's
-// certificate is checked with.
+// WithCAFile sets the file with the certificate authorities that verify the registry's
+// certificate.
 func WithCAFile(caFile string) RegistryLoginOpt { return helmaction.WithCAFile(caFile) }
 
-// WithInsecure says whether any certificate of the registry is taken.
+// WithInsecure sets whether to accept any certificate from the registry.
 func WithInsecure(insecure bool) RegistryLoginOpt { return helmaction.WithInsecure(insecure) }
 
-// WithPlainHTTPLogin says whether the registry is spoken to over HTTP without
-// TLS.
+// WithPlainHTTPLogin sets whether to use HTTP without TLS.
 func WithPlainHTTPLogin(isPlain bool) RegistryLoginOpt { return helmaction.WithPlainHTTPLogin(isPlain) }

@@ -27,7 +27,8 @@ import (
 	"github.com/ordered-helm/helm/pkg/action"
 )
 
-// configuration is one without a cluster, over a way to store releases.
+// configuration returns a configuration without a cluster that stores releases with the
+// driver.
 func configuration(d driver.Driver) *action.Configuration {
 	return &action.Configuration{
 		Releases: storage.Init(d), KubeClient: &kubefake.PrintingKubeClient{Out: io.Discard},
@@ -77,9 +78,9 @@ func graph(t *testing.T, p *action.Plan) string {
 	return b.String()
 }
 
-// TestReleasePlanIsTheOneExecuted installs random charts, with post-renderers
-// that drop all that tells where a document comes from, and rebuilds the graph
-// from the stored release alone.
+// TestReleasePlanIsTheOneExecuted installs random charts, with post-renderers that drop all
+// information about where a document comes from, and rebuilds the graph from only the
+// stored release.
 func TestReleasePlanIsTheOneExecuted(t *testing.T) {
 	posts := map[string]postrender.PostRenderer{
 		"none": nil, "cat": charttest.Cat{}, "drops comments": charttest.PostRenderer(charttest.DropComments),
@@ -150,7 +151,7 @@ func checkReleasePlan(t *testing.T, seed uint64, d driver.Driver, post postrende
 	}
 }
 
-// TestReleasePlanOfWhatHasNoOrder is nil, and the record is not there.
+// TestReleasePlanOfWhatHasNoOrder checks that the plan is nil and that there is no record.
 func TestReleasePlanOfWhatHasNoOrder(t *testing.T) {
 	cfg := configuration(memory())
 	r := rand.New(rand.NewPCG(1, 1))

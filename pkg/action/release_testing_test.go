@@ -23,7 +23,7 @@ type errorWriter struct{ err error }
 
 func (w errorWriter) Write([]byte) (int, error) { return 0, w.err }
 
-// TestWritePodLogs writes the logs of the pods of a test, the oldest first.
+// TestWritePodLogs writes the logs of the pods of a test, oldest first.
 func TestWritePodLogs(t *testing.T) {
 	pod := func(name string, second int64, containers ...string) *corev1.Pod {
 		p := &corev1.Pod{ObjectMeta: metav1.ObjectMeta{Name: name, CreationTimestamp: metav1.Unix(second, 0)}}

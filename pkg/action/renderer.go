@@ -20,22 +20,22 @@ import (
 	"github.com/ordered-helm/helm/internal/sequencer"
 )
 
-// renderOptions are what the actions that render have in common.
+// renderOptions contains the settings of all actions that render charts.
 type renderOptions struct {
-	// release is what templates are told of the release.
+	// release describes the release to the templates.
 	release chartutil.ReleaseOptions
-	// ordered is whether the release is deployed in order; planned is whether the
-	// plan is wanted even if it is not.
+	// ordered is whether the release is deployed in order; planned is whether a plan is
+	// needed even if it is not.
 	ordered, planned bool
-	// dryRun is whether nothing is to be deployed, looksUp whether templates may
-	// look objects up in the cluster.
+	// dryRun is whether nothing is deployed; looksUp is whether templates can look up
+	// objects in the cluster.
 	dryRun, looksUp bool
 
 	enableDNS, subNotes, includeCRDs, hideSecret, skipSchemaValidation bool
 	postRenderer                                                       postrender.PostRenderer
 }
 
-// renderer turns a chart and values into manifests and a plan.
+// renderer renders a chart with values to manifests and a plan.
 type renderer struct {
 	renderOptions
 	cfg *Configuration
@@ -44,13 +44,13 @@ type renderer struct {
 	vals  map[string]any
 	root  *sequencer.Chart
 	plan  *sequencer.Plan
-	// documents is the chart of each document, where Sources do not tell it.
+	// documents contains the chart of each document whose Source does not identify it.
 	documents []string
-	// warning is what is wrong with an order that is not asked for.
+	// warning is the error in an order that was not requested.
 	warning string
 }
 
-// load reads what the charts declare, and has Helm process their dependencies.
+// load reads the declarations of the charts, and lets Helm process their dependencies.
 func (r *renderer) load(chrt *chart.Chart, vals map[string]any) error {
 	declared, err := chartloader.Declarations(chrt)
 	if err != nil {
@@ -67,7 +67,7 @@ func (r *renderer) load(chrt *chart.Chart, vals map[string]any) error {
 	return nil
 }
 
-// sequenced reports whether any chart's declarations count.
+// sequenced reports whether the chart or one of its subcharts is sequenced.
 func sequenced(c *sequencer.Chart) bool {
 	if c.Sequenced {
 		return true
@@ -80,9 +80,9 @@ func sequenced(c *sequencer.Chart) bool {
 	return false
 }
 
-// render renders the chart. Where an order counts, or would, it also plans:
-// an order that is wrong is an error if it is asked for or if nothing is
-// deployed, and otherwise a warning.
+// render renders the chart. If the release is deployed in order, if a plan is needed, or if
+// any chart is sequenced, it also builds the plan. An invalid order is an error if it was
+// requested or if nothing is deployed, and otherwise a warning.
 func (r *renderer) render() (*render.Result, error) {
 	values, caps, err := r.values()
 	if err != nil {
@@ -113,7 +113,7 @@ func (r *renderer) render() (*render.Result, error) {
 	return result, nil
 }
 
-// orderError marks an error as one of the order that the charts declare.
+// orderError marks an error in the order that the charts declare.
 type orderError struct{ error }
 
 func (e *orderError) Unwrap() error { return e.error }
@@ -133,7 +133,7 @@ func (r *renderer) lookupConfig() (*rest.Config, error) {
 	return r.cfg.RESTClientGetter.ToRESTConfig()
 }
 
-// values gives what the templates are rendered with.
+// values returns the values with which the templates are rendered.
 func (r *renderer) values() (chartutil.Values, *chartutil.Capabilities, error) {
 	caps, err := capabilities(r.cfg)
 	if err != nil {
@@ -143,8 +143,8 @@ func (r *renderer) values() (chartutil.Values, *chartutil.Capabilities, error) {
 	return values, caps, err
 }
 
-// recordOf gives what the release must remember: nil where it uses nothing
-// that stock Helm does not have.
+// recordOf returns what the release must remember, or nil if it uses only features of stock
+// Helm.
 func (r *renderer) recordOf(rel *release.Release) *releaserecord.Record {
 	switch {
 	case r.ordered:
@@ -155,7 +155,7 @@ func (r *renderer) recordOf(rel *release.Release) *releaserecord.Record {
 	return nil
 }
 
-// warn emits what the author should know about the order.
+// warn emits what the author of the chart should know about the order.
 func (r *renderer) warn(events *event.Sink) {
 	if r.warning != "" {
 		events.Warn(r.warning)
@@ -173,7 +173,7 @@ func (r *renderer) warn(events *event.Sink) {
 	}
 }
 
-// unmetWarning is the warning for a need that may be met in the cluster.
+// unmetWarning returns the warning for a need that may be met in the cluster.
 func unmetWarning(n sequencer.UnmetNeed) string {
 	return fmt.Sprintf("the order cannot be satisfied unless the object already exists: %s", n)
 }

@@ -28,21 +28,20 @@ import (
 
 type file = chartloader.BufferedFile
 
-// restlessKube is Helm's fake client, in which hooks take a moment and fail now and
-// then.
+// restlessKube is Helm's fake client with hooks that take a moment and sometimes fail.
 type restlessKube struct {
 	kubefake.PrintingKubeClient
 	seed    uint64
-	trouble uint64 // how many of a hundred steps fail
+	trouble uint64 // percentage of steps that fail
 
 	mu     sync.Mutex
 	cancel context.CancelFunc
 	left   int // steps until the operation is cancelled
-	at     int // how many operations there were
+	at     int // number of operations until now
 	ran    map[string]release.HookPhase
 }
 
-// begin begins an operation, and end says what became of its hooks.
+// begin begins an operation. end returns the results of its hooks.
 func (k *restlessKube) begin(cancel context.CancelFunc, isCancelled bool, after int) {
 	k.mu.Lock()
 	defer k.mu.Unlock()
@@ -60,7 +59,7 @@ func (k *restlessKube) end() map[string]release.HookPhase {
 	return k.ran
 }
 
-// step takes a moment, and fails or not, whatever else goes on.
+// step takes a moment and may fail, independently of other steps.
 func (k *restlessKube) step(what string, list kube.ResourceList) error {
 	if len(list) == 0 {
 		return nil
@@ -93,7 +92,7 @@ func (k *restlessKube) became(list kube.ResourceList, err error) {
 	}
 }
 
-// Build knows hooks alone: all else is nothing to this client.
+// Build returns only hooks, because this client ignores everything else.
 func (k *restlessKube) Build(r io.Reader, _ bool) (kube.ResourceList, error) {
 	text, err := io.ReadAll(r)
 	if err != nil || !strings.Contains(string(text), "helm.sh/hook:") {

@@ -20,11 +20,11 @@ import (
 type (
 	// Event is one step of an operation. It never contains the content of an object.
 	Event = event.Event
-	// EventType says what an Event is about.
+	// EventType is the type of an Event.
 	EventType = event.Type
-	// Operation is what EventStarted and EventFinished are about.
+	// Operation describes the operation in EventStarted and EventFinished.
 	Operation = event.Operation
-	// PlannedNode is a node of a plan, as EventPlanned and EventRemoving announce it.
+	// PlannedNode is a node of a plan, as listed in EventPlanned and EventRemoving.
 	PlannedNode = event.PlannedNode
 )
 
@@ -52,75 +52,76 @@ const (
 
 // The errors of operations (docs/reference.md, "When it fails").
 type (
-	// DeployError says why a release is not deployed: what failed or was not ready in
-	// time, why, and what was never started because of it.
+	// DeployError says why a release was not deployed: which resources failed or timed out,
+	// why, and which were never started because of that.
 	DeployError = failure.DeployError
-	// RemovalError says what could not be deleted in order, or was not gone in time.
+	// RemovalError says which objects could not be deleted in order, or still existed when
+	// the timeout expired.
 	RemovalError = failure.RemovalError
 	// HookError says which hooks of an event failed, and why.
 	HookError = failure.HookError
-	// UndoError says that an operation failed, and that undoing it failed, too.
+	// UndoError says that an operation failed, and that undoing it failed too.
 	UndoError = failure.UndoError
-	// PermissionError says that the account may not write some of the resources.
+	// PermissionError says that the account is not allowed to write some of the resources.
 	PermissionError = failure.PermissionError
-	// ResourceFailure is one resource that failed, or was not ready in time.
+	// ResourceFailure is one resource that failed or timed out.
 	ResourceFailure = failure.Resource
-	// Cause is one thing that keeps a resource from being ready.
+	// Cause is one reason why a resource is not ready.
 	Cause = failure.Cause
 )
 
 const (
-	// NotApplied is the State of a ResourceFailure that the server rejected.
+	// NotApplied is the State of a ResourceFailure if the server rejected the resource.
 	NotApplied = failure.NotApplied
-	// NotDeleted is the State of a ResourceFailure whose deletion the server rejected.
+	// NotDeleted is the State of a ResourceFailure if the server rejected the deletion.
 	NotDeleted = failure.NotDeleted
 )
 
-// Who works on a release (docs/reference.md, "Who holds a release").
+// The lock on a release (docs/reference.md, "Who holds a release").
 type (
 	// Holder is the process that works on a release.
 	Holder = lease.Holder
-	// Takeover says what an operation does with a release that another one works on, or
-	// did until it died.
+	// Takeover says what an operation does if another operation is working on the release,
+	// or terminated unexpectedly while it did.
 	Takeover = lease.Takeover
-	// HeldError says that an operation cannot begin because another one works on the
-	// release, or may do.
+	// HeldError says that an operation cannot begin because another operation works on the
+	// release, or may be working on it.
 	HeldError = lease.HeldError
-	// TakenOverError says that an operation has stopped because others work on its
-	// release.
+	// TakenOverError says that an operation stopped because another operation has taken
+	// over its release.
 	TakenOverError = lease.LostError
 )
 
 const (
-	// TakeoverAuto takes the release over if the holder that its record names is dead. It
-	// is the default, and so is an empty value.
+	// TakeoverAuto takes over the release if the lock holder in its record is no longer
+	// alive. It is the default; an empty value means the same.
 	TakeoverAuto = lease.TakeoverAuto
-	// TakeoverNever takes no release over.
+	// TakeoverNever never takes over a release.
 	TakeoverNever = lease.TakeoverNever
-	// TakeoverForce also takes over a release whose record names no holder.
+	// TakeoverForce also takes over a release whose record names no lock holder.
 	TakeoverForce = lease.TakeoverForce
 )
 
-// Takeovers are the values of Takeover, for those who offer them.
+// Takeovers returns all values of Takeover, for use in flags and help texts.
 func Takeovers() []Takeover { return lease.Takeovers() }
 
-// HolderOf is the process that works on a revision of a release; nil if there is none, or
-// if it is not known, as for an operation of stock Helm.
+// HolderOf returns the process that works on a revision of a release. It returns nil if no
+// process does, or if the process is unknown, as for an operation of stock Helm.
 func HolderOf(rel *release.Release) *Holder { return lease.HolderOf(rel) }
 
 // What an operation would do (docs/reference.md, "helm plan").
 type (
 	// Preview is what an install or upgrade would do.
 	Preview = preview.Preview
-	// PreviewNode is what would become of the objects of a node.
+	// PreviewNode is what would happen to the objects of a node.
 	PreviewNode = preview.Node
-	// PreviewObject is what would become of an object.
+	// PreviewObject is what would happen to an object.
 	PreviewObject = preview.Object
 	// PreviewAction is what would be done with an object.
 	PreviewAction = preview.Action
 )
 
-// What would be done with an object.
+// The values of PreviewAction.
 const (
 	PreviewCreate    = preview.Create
 	PreviewChange    = preview.Change
@@ -130,12 +131,12 @@ const (
 	PreviewFail      = preview.Fail
 )
 
-// Plan is how a release deploys: the graph of its resources, and its hooks
+// Plan is how a release is deployed: the graph of its resources, and its hooks
 // (docs/reference.md, "helm dag").
 type Plan struct {
 	*sequencer.Plan
-	// Hooks are the hooks of each event that has any, in the order in which events may
-	// come.
+	// Hooks contains the hooks of each event that has any, in the order in which the events
+	// can occur.
 	Hooks []HookPlan
 }
 
@@ -143,7 +144,8 @@ type Plan struct {
 type HookPlan = hookrunner.Plan
 
 // ReleasePlan rebuilds the plan by which a release was deployed from what the release
-// remembers; nil if it was not deployed in order (docs/reference.md, "The release record").
+// remembers. It returns nil if the release was not deployed in order (docs/reference.md,
+// "The release record").
 func ReleasePlan(rel *release.Release) (*Plan, error) {
 	plan, rec, err := history.Plan(rel)
 	if err != nil || plan == nil {
@@ -156,5 +158,6 @@ func ReleasePlan(rel *release.Release) (*Plan, error) {
 // (docs/reference.md, "The release record").
 type Order = history.Order
 
-// OrderOf reads what a release remembers of its order; nil if it was not deployed in one.
+// OrderOf reads what a release remembers of its order. It returns nil if the release was
+// not deployed in order.
 func OrderOf(rel *release.Release) (*Order, error) { return history.OrderOf(rel) }

@@ -12,11 +12,11 @@ import (
 	"github.com/ordered-helm/helm/internal/httpretry"
 )
 
-// Persevere has all requests by a getter of the command line sent again that get no answer,
-// those of the storage of releases too, which Helm makes by itself; operations do so of
-// themselves with all others. It is to be called once, before the getter is used. Getters
-// of another make are left as they are (docs/reliability.md, "When the API server is in
-// trouble").
+// Persevere makes all requests through the command line's getter be sent again if they get
+// no answer. This includes the requests of Helm's release storage; operations already do
+// this for all other requests. Call it once, before the getter is used. It does nothing if
+// the getter is not a *genericclioptions.ConfigFlags (docs/reliability.md, "When the API
+// server is in trouble").
 func Persevere(getter genericclioptions.RESTClientGetter) {
 	flags, ok := getter.(*genericclioptions.ConfigFlags)
 	if !ok {

@@ -14,38 +14,38 @@ import (
 	"github.com/ordered-helm/helm/internal/sequencer"
 )
 
-// Rollback returns a release to an earlier revision. It has every field of Helm's
-// Rollback and means the same by it. A revision that was deployed in order is
-// returned to in order (docs/reference.md, "Rollback").
+// Rollback returns a release to an earlier revision. It has every field of Helm's Rollback,
+// with the same meaning. If that revision was deployed in order, the rollback runs in order
+// (docs/reference.md, "Rollback").
 type Rollback struct {
 	*helmaction.Rollback
 
 	// WaitStrategy, if ordered, waits until everything is ready even if the revision was
 	// not deployed in order.
 	WaitStrategy WaitStrategy
-	// IgnoreOrder changes everything at once, whatever the revision remembers.
+	// IgnoreOrder changes everything at once, even if the revision was deployed in order.
 	IgnoreOrder bool
-	// ReadinessTimeout is how long each resource that others depend on may take to become
-	// ready; 0 is ten seconds, shortened to Timeout. It must not be longer than Timeout.
-	// Resources may declare another timeout themselves.
+	// ReadinessTimeout is how long each resource with dependents may take to become ready.
+	// 0 means ten seconds, or Timeout if that is shorter. It must not be longer than
+	// Timeout. Resources can declare their own timeout.
 	ReadinessTimeout time.Duration
-	// MaxParallelHooks is how many hooks run at once, where the chart lets any run in
-	// parallel; 0 is no limit. It must not be negative.
+	// MaxParallelHooks is the maximum number of hooks that run at the same time, if the
+	// chart lets hooks run in parallel. 0 means no limit. It must not be negative.
 	MaxParallelHooks int
-	// FollowHookLogs reads the log of each running hook about every second, and passes its
+	// FollowHookLogs reads the log of each running hook about once a second and passes its
 	// last line to OnEvent.
 	FollowHookLogs bool
-	// Takeover says what to do with a release that another operation works on, or did until
-	// it died.
+	// Takeover says what to do if another operation is working on the release, or
+	// terminated unexpectedly while it did. An empty value means TakeoverAuto.
 	Takeover Takeover
-	// OnEvent, if set, is called with every step, one at a time, from goroutines of the
-	// operation. It must return soon.
+	// OnEvent, if set, receives every step of the operation. It is called from goroutines
+	// of the operation, but never concurrently. It must return quickly.
 	OnEvent func(Event)
 
 	cfg *Configuration
-	// spared are objects to leave alone.
+	// spared contains the objects that must not be changed.
 	spared map[sequencer.ID]bool
-	// undo is the operation that this one undoes; nil if it undoes none.
+	// undo is the operation that this rollback undoes; nil if there is none.
 	undo *lease.UndoTarget
 }
 
@@ -54,13 +54,13 @@ func NewRollback(cfg *Configuration) *Rollback {
 	return &Rollback{Rollback: helmaction.NewRollback(cfg), cfg: cfg}
 }
 
-// Run is RunWithContext with a context that never ends.
+// Run is like RunWithContext with a context that is never cancelled.
 func (r *Rollback) Run(name string) error {
 	return r.RunWithContext(context.Background(), name) //nolint:forbidigo // the signature is Helm's
 }
 
-// RunWithContext rolls the release back. When ctx is done it stops, records the new
-// revision as failed and returns; nothing that it started goes on after that.
+// RunWithContext rolls the release back. When ctx is done, it stops, records the new
+// revision as failed and returns; nothing that it started continues after that.
 func (r *Rollback) RunWithContext(ctx context.Context, name string) error {
 	if err := validateOptions(r.WaitStrategy, r.Takeover, r.MaxParallelHooks); err != nil {
 		return err

@@ -34,7 +34,8 @@ type rollbackRun struct {
 
 	state           *lease.State
 	current, target *release.Release
-	// plan is how the target was deployed, if that was in order. record remembers it.
+	// plan is the plan by which the target was deployed, nil if that was not in order.
+	// record contains the data that it was rebuilt from.
 	plan   *sequencer.Plan
 	record *releaserecord.Record
 
@@ -42,7 +43,7 @@ type rollbackRun struct {
 	deploy *deploy.Run
 }
 
-// load reads the release, and finds the revision to return to.
+// load reads the release and finds the revision to return to.
 func (r *rollbackRun) load(ctx context.Context) error {
 	b := r.action
 	if err := chartutil.ValidateReleaseName(r.name); err != nil {
@@ -78,8 +79,8 @@ func (r *rollbackRun) load(ctx context.Context) error {
 	return err
 }
 
-// readState reads the revisions, and makes sure that nobody else works on the release. A dry
-// run only reads them.
+// readState reads the revisions, and makes sure that no other operation works on the
+// release. In a dry run it only reads them.
 func (r *rollbackRun) readState(ctx context.Context) (*lease.State, error) {
 	b := r.action
 	store := history.NewStore(b.cfg.Releases, b.cfg.Log)
@@ -91,9 +92,9 @@ func (r *rollbackRun) readState(ctx context.Context) (*lease.State, error) {
 	return check.Run(ctx)
 }
 
-// targetOrder is the graph by which the target was deployed, with its record. Both are nil
-// if it was not deployed in order, or the order is to be ignored. A record that cannot be
-// used is an error, unless the caller asks to wait as Helm does.
+// targetOrder returns the graph by which the target was deployed, and its record. Both are
+// nil if the target was not deployed in order, or if the order is to be ignored. An
+// unusable record is an error, unless the caller asks to wait as Helm does.
 func (r *rollbackRun) targetOrder() (*sequencer.Plan, *releaserecord.Record, error) {
 	b := r.action
 	if b.IgnoreOrder {
@@ -128,7 +129,8 @@ func (r *rollbackRun) rollBack(ctx context.Context) error {
 	return r.conclude()
 }
 
-// begin stores the new revision, which also keeps others from changing the release.
+// begin stores the new revision. This also keeps other operations from changing the
+// release.
 func (r *rollbackRun) begin() error {
 	r.op.Log("creating rolled back release for %s", r.name)
 	if _, err := r.op.Hold(r.deploy.Writer(), "rollback", r.rel.Info.Status); err != nil {
@@ -200,9 +202,9 @@ func (r *rollbackRun) newDeploy(inv *inventory.Inventory, inReverse bool) *deplo
 	})
 }
 
-// setRecord has the new revision remember that it was deployed in order. Otherwise it
-// carries what the target remembers of its own order, as in stock Helm: that names the
-// revision that it is about. A record that cannot be used is dropped.
+// setRecord records that the new revision was deployed in order. Without an order, the new
+// revision contains what the target remembers of its own order, as in stock Helm; that
+// record names the revision that it describes. An unusable record is dropped.
 func (r *rollbackRun) setRecord() error {
 	if r.target.Chart == nil {
 		return nil
@@ -223,7 +225,7 @@ func (r *rollbackRun) setRecord() error {
 	return r.deploy.SetRecord(bare, rec)
 }
 
-// conclude records that the new revision is deployed, and no other.
+// conclude records that the new revision is deployed, and that no other revision is.
 func (r *rollbackRun) conclude() error {
 	if err := r.op.Lease().MayConclude(); err != nil {
 		return err
@@ -244,7 +246,7 @@ func (r *rollbackRun) supersede(rel *release.Release) {
 	r.op.Store.NewWriter(history.Copy(rel)).WriteOrWarn(r.op.Events, func(rel *release.Release) { rel.Info.Status = release.StatusSuperseded })
 }
 
-// fail records the failure, and deletes what was created if that is asked for.
+// fail records the failure, and deletes what was created if CleanupOnFail is set.
 func (r *rollbackRun) fail(ctx context.Context, cause error) error {
 	if lost := r.op.Lease().Lost(); lost != nil {
 		return lost
@@ -257,7 +259,7 @@ func (r *rollbackRun) fail(ctx context.Context, cause error) error {
 		if !r.ordered() && r.current.Info.Status == release.StatusDeployed {
 			r.supersede(r.current)
 		}
-	case deploy.Waiting: // without an order
+	case deploy.Waiting: // only without an order
 		description = fmt.Sprintf("Release %q failed: %s", r.name, failure.Description(cause))
 		result = fmt.Errorf("release %s failed: %w", r.name, cause)
 	}

@@ -21,7 +21,7 @@ import (
 // ShowOutputFormat is Helm's ShowOutputFormat.
 type ShowOutputFormat = helmaction.ShowOutputFormat
 
-// The parts of a chart that Show prints, as Helm names them.
+// The parts of a chart that Show can print, as in Helm.
 const (
 	ShowAll    = helmaction.ShowAll
 	ShowChart  = helmaction.ShowChart
@@ -30,8 +30,8 @@ const (
 	ShowCRDs   = helmaction.ShowCRDs
 )
 
-// Show prints parts of a chart. It has the fields of Helm's Show and means the
-// same by them (docs/reference.md, "Packages").
+// Show prints parts of a chart. It has the fields of Helm's Show, with the same meaning
+// (docs/reference.md, "Packages").
 type Show struct {
 	ChartPathOptions
 
@@ -40,11 +40,11 @@ type Show struct {
 	JSONPathTemplate string
 }
 
-// NewShow returns a Show of that part. One that asks a registry needs
+// NewShow returns a Show for the given part. To show a chart from a registry, use
 // NewShowWithConfig or SetRegistryClient.
 func NewShow(output ShowOutputFormat) *Show { return &Show{OutputFormat: output} }
 
-// NewShowWithConfig returns a Show of that part with the registry client of the
+// NewShowWithConfig returns a Show for the given part that uses the registry client of the
 // configuration.
 func NewShowWithConfig(output ShowOutputFormat, cfg *Configuration) *Show {
 	s := NewShow(output)
@@ -52,16 +52,16 @@ func NewShowWithConfig(output ShowOutputFormat, cfg *Configuration) *Show {
 	return s
 }
 
-// SetRegistryClient says how to reach registries.
+// SetRegistryClient sets the client for OCI registries.
 func (s *Show) SetRegistryClient(client *registry.Client) {
 	helms := helmaction.Show{ChartPathOptions: s.ChartPathOptions}
 	helms.SetRegistryClient(client)
 	s.ChartPathOptions = helms.ChartPathOptions
 }
 
-// Run returns the text to print of the chart at the path, a folder or an
-// archive. Chart.yaml is shown in the legal spelling, with the fields that this
-// Helm adds.
+// Run returns the text to print for the chart at chartpath, which is a directory or an
+// archive. Chart.yaml is shown with all its fields, including those that only Ordered Helm
+// has, and with annotations that are lists as strings.
 func (s *Show) Run(chartpath string) (string, error) {
 	ch, err := chartloader.Load(chartpath)
 	if err != nil {
@@ -87,7 +87,7 @@ func (s *Show) Run(chartpath string) (string, error) {
 	return out.String(), nil
 }
 
-// separate sets a part off from the one before it where all are shown.
+// separate writes a separator between two parts if all parts are shown.
 func (s *Show) separate(out *strings.Builder) {
 	if s.OutputFormat == ShowAll {
 		out.WriteString("---\n")
@@ -110,7 +110,7 @@ func (s *Show) showValues(out *strings.Builder, ch *chart.Chart) error {
 		if err != nil {
 			return fmt.Errorf("error parsing jsonpath %s: %w", s.JSONPathTemplate, err)
 		}
-		// What it does not find prints as nothing, as it always has.
+		// As in Helm, a path that does not exist prints nothing.
 		_ = printer.Execute(out, ch.Values)
 		return nil
 	}

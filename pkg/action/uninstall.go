@@ -19,36 +19,36 @@ import (
 	"github.com/ordered-helm/helm/internal/sequencer"
 )
 
-// Uninstall removes a release. It has every field of Helm's Uninstall and means
-// the same by it. What was deployed in order is removed in reverse order
+// Uninstall uninstalls a release. It has every field of Helm's Uninstall, with the same
+// meaning. A release that was deployed in order is uninstalled in reverse order
 // (docs/reference.md, "Uninstall").
 type Uninstall struct {
 	*helmaction.Uninstall
 
-	// WaitStrategy, if ordered, also waits until everything is gone.
+	// WaitStrategy, if ordered, also waits until all objects are deleted.
 	WaitStrategy WaitStrategy
-	// IgnoreOrder removes everything at once, whatever the release remembers.
+	// IgnoreOrder deletes everything at once, even if the release was deployed in order.
 	IgnoreOrder bool
-	// ReadinessTimeout is how long the objects of a node, and their pods, may take to be
-	// gone where others wait for that; 0 is as long as Timeout allows.
+	// ReadinessTimeout is how long the deletion of the objects of a node, and of their
+	// pods, may take if other nodes wait for it. 0 means until Timeout expires.
 	ReadinessTimeout time.Duration
-	// MaxParallelHooks is how many hooks run at once, where the chart lets any run in
-	// parallel; 0 is no limit. It must not be negative.
+	// MaxParallelHooks is the maximum number of hooks that run at the same time, if the
+	// chart lets hooks run in parallel. 0 means no limit. It must not be negative.
 	MaxParallelHooks int
-	// FollowHookLogs reads the log of each running hook about every second, and passes its
+	// FollowHookLogs reads the log of each running hook about once a second and passes its
 	// last line to OnEvent.
 	FollowHookLogs bool
-	// Takeover says what to do with a release that another operation works on, or did until
-	// it died.
+	// Takeover says what to do if another operation is working on the release, or
+	// terminated unexpectedly while it did. An empty value means TakeoverAuto.
 	Takeover Takeover
-	// OnEvent, if set, is called with every step, one at a time, from goroutines of the
-	// operation. It must return soon.
+	// OnEvent, if set, receives every step of the operation. It is called from goroutines
+	// of the operation, but never concurrently. It must return quickly.
 	OnEvent func(Event)
 
 	cfg *Configuration
-	// spared are objects to leave alone.
+	// spared contains the objects that must not be deleted.
 	spared map[sequencer.ID]bool
-	// undo is the operation that this one undoes; nil if it undoes none.
+	// undo is the operation that this uninstall undoes; nil if there is none.
 	undo *lease.UndoTarget
 }
 
@@ -57,14 +57,14 @@ func NewUninstall(cfg *Configuration) *Uninstall {
 	return &Uninstall{Uninstall: helmaction.NewUninstall(cfg), cfg: cfg}
 }
 
-// Run is RunWithContext with a context that never ends.
+// Run is like RunWithContext with a context that is never cancelled.
 func (u *Uninstall) Run(name string) (*release.UninstallReleaseResponse, error) {
 	return u.RunWithContext(context.Background(), name) //nolint:forbidigo // the signature is Helm's
 }
 
-// RunWithContext removes the release. When ctx is done it stops, records the release as
-// failed and returns; nothing that it started goes on after that, and uninstalling the
-// release again continues the removal.
+// RunWithContext uninstalls the release. When ctx is done, it stops, records the release as
+// failed and returns; nothing that it started continues after that. Uninstalling the
+// release again continues the deletion.
 func (u *Uninstall) RunWithContext(ctx context.Context, name string) (*release.UninstallReleaseResponse, error) {
 	if err := validateOptions(u.WaitStrategy, u.Takeover, u.MaxParallelHooks); err != nil {
 		return nil, err
@@ -105,7 +105,7 @@ func (u *Uninstall) dryRun(name string) (*release.UninstallReleaseResponse, erro
 	return &release.UninstallReleaseResponse{Release: rel}, err
 }
 
-// propagation is how the dependents of an object are deleted with it.
+// propagation returns how the dependents of an object are deleted with it.
 func (u *Uninstall) propagation() metav1.DeletionPropagation {
 	i := slices.Index([]string{"orphan", "foreground", "background"}, u.DeletionPropagation)
 	if i < 0 {

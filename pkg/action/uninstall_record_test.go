@@ -25,7 +25,7 @@ import (
 )
 
 // newUninstallRun returns the uninstall of a stored release that is about to begin, and the
-// driver that records its writes. BeforeUpdate may refuse them.
+// driver that records its writes. beforeUpdate can make a write fail.
 func newUninstallRun(t *testing.T, cfg *Configuration, beforeUpdate func(attempt int) error) (*uninstallRun, *historytest.RecordingDriver) {
 	t.Helper()
 	op, _, end := operation.Start(t.Context(), cfg, operation.Options{Bounded: true})
@@ -55,8 +55,8 @@ func once(err error) func(attempt int) error {
 	}
 }
 
-// TestUninstallWithoutLease begins an uninstall that must not record that it works on the
-// release. It goes on, and the recorded status stays as it was.
+// TestUninstallWithoutLease begins an uninstall that is not allowed to record that it works
+// on the release. The uninstall continues, and the recorded status does not change.
 func TestUninstallWithoutLease(t *testing.T) {
 	for _, tt := range []struct {
 		name string
@@ -73,7 +73,7 @@ func TestUninstallWithoutLease(t *testing.T) {
 			if err := run.begin(t.Context()); err != nil {
 				t.Fatal(err)
 			}
-			run.writer.Change(func(*release.Release) {}) // as when a hook is started
+			run.writer.Change(func(*release.Release) {}) // as if a hook was started
 			run.writer.WriteProgress()
 			if rel := historytest.Get(t, cfg.Releases, 1); rel.Info.Status != tt.want && len(d.Updates()) > 0 {
 				t.Errorf("it is stored as %+v", rel.Info)
@@ -82,7 +82,8 @@ func TestUninstallWithoutLease(t *testing.T) {
 	}
 }
 
-// TestUninstallDoesNotBegin if it is not known whether anybody else works on the release.
+// TestUninstallDoesNotBegin checks that an uninstall does not begin if it is unknown
+// whether another operation works on the release.
 func TestUninstallDoesNotBegin(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		noAnswer := func(int) error {
@@ -124,7 +125,7 @@ func TestUninstallDoesNotBegin(t *testing.T) {
 }
 
 // TestUninstallMeetsUpgrade begins an uninstall while an upgrade that began at the same
-// moment has stored its revision. The uninstall goes on if the upgrade withdraws that
+// moment has stored its revision. The uninstall continues if the upgrade withdraws that
 // revision.
 func TestUninstallMeetsUpgrade(t *testing.T) {
 	for name, tt := range map[string]struct {
@@ -167,8 +168,8 @@ func TestUninstallMeetsUpgrade(t *testing.T) {
 	}
 }
 
-// TestFirstWriteOfLease takes long. The stored release, which has no lease until then, does
-// not count as taken over; later it does.
+// TestFirstWriteOfLease delays the first write of the lease. Until then the stored release
+// has no lease, which does not count as taken over; later it does.
 func TestFirstWriteOfLease(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		cfg := newConfiguration(t, historytest.RevisionWithChart(1, release.StatusDeployed))
@@ -185,7 +186,7 @@ func TestFirstWriteOfLease(t *testing.T) {
 		if l := historytest.Lease(t, cfg.Releases, 1); l == nil || l.ID != run.op.Lease().ID() {
 			t.Errorf("the lease is %+v", l)
 		}
-		if err := cfg.Releases.Update(historytest.RevisionWithChart(1, release.StatusDeployed)); err != nil { // by others, as it was before
+		if err := cfg.Releases.Update(historytest.RevisionWithChart(1, release.StatusDeployed)); err != nil { // another process writes it as it was before
 			t.Fatal(err)
 		}
 		time.Sleep(historytest.LeaseDuration)
@@ -196,8 +197,8 @@ func TestFirstWriteOfLease(t *testing.T) {
 	})
 }
 
-// TestHooksOfContinuedUninstall does not run hooks again that have succeeded in the
-// interrupted uninstall, unless it is not known whether they ran before or after the
+// TestHooksOfContinuedUninstall checks that hooks that succeeded in the interrupted
+// uninstall do not run again, unless it is unknown whether they ran before or after the
 // deletion.
 func TestHooksOfContinuedUninstall(t *testing.T) {
 	began := time.Now()
@@ -233,7 +234,8 @@ func TestHooksOfContinuedUninstall(t *testing.T) {
 	}
 }
 
-// TestSupersedeAfterUninstall does not change a revision that others have created meanwhile.
+// TestSupersedeAfterUninstall checks that a revision that another operation created during
+// the uninstall is not changed.
 func TestSupersedeAfterUninstall(t *testing.T) {
 	cfg := newConfiguration(t, historytest.RevisionWithChart(1, release.StatusDeployed), historytest.RevisionWithChart(2, release.StatusFailed))
 	run, _ := newUninstallRun(t, cfg, nil)

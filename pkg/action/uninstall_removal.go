@@ -26,23 +26,24 @@ import (
 	"github.com/ordered-helm/helm/internal/wait"
 )
 
-// removal is how the objects of a release are deleted: in reverse order, or as Helm does.
-// Everything that differs between the two is in its implementations.
+// removal deletes the objects of a release: in reverse order, or as Helm does. Its
+// implementations contain all differences between the two.
 type removal interface {
-	// prepare reads what is to be deleted.
+	// prepare determines which objects are deleted.
 	prepare(ctx context.Context) error
-	// execute deletes it.
+	// execute deletes them.
 	execute(ctx context.Context) error
-	// hookCause is what a failure of hooks is reported as, failure what one of execute is.
+	// hookCause returns the error to report if hooks failed, failure the one to report if
+	// execute failed.
 	hookCause(ctx context.Context, err error) error
 	failure(ctx context.Context, err error) error
-	// deleted are the objects that were deleted. waitTimeout is how long the operation
-	// waits until they are gone.
+	// deleted returns the objects that were deleted. waitTimeout returns how long the
+	// operation waits until they no longer exist.
 	deleted() kube.ResourceList
 	waitTimeout() time.Duration
-	// kept lists the objects that the resource policy keeps, for people.
+	// kept returns a readable list of the objects that the resource policy keeps.
 	kept() string
-	// restores is whether the release is recorded as it was if nothing of it was begun.
+	// restores reports whether the previous record is restored if nothing was begun.
 	restores() bool
 }
 
@@ -53,7 +54,7 @@ func newRemoval(r *uninstallRun, ordered bool) removal {
 	return &helmRemoval{run: r}
 }
 
-// orderedRemoval deletes in the reverse of the order in which the release was deployed.
+// orderedRemoval deletes objects in the reverse of the order in which they were deployed.
 type orderedRemoval struct {
 	run      *uninstallRun
 	graph    *prune.Graph
@@ -95,7 +96,7 @@ func (o *orderedRemoval) listKept(policies map[sequencer.ID]string) {
 	}
 }
 
-// recordProgress has the release record, from now on, which nodes are removed.
+// recordProgress makes the release record contain, from now on, which nodes are deleted.
 func (o *orderedRemoval) recordProgress() error {
 	rec, err := releaserecord.Read(o.run.rel)
 	if err != nil {
@@ -133,7 +134,7 @@ func (o *orderedRemoval) restores() bool { return false }
 // helmRemoval deletes everything at once, as Helm does.
 type helmRemoval struct {
 	run *uninstallRun
-	// files are the documents to delete, in Helm's uninstall order.
+	// files contains the documents to delete, in Helm's uninstall order.
 	files    []releaseutil.Manifest
 	list     kube.ResourceList
 	keptList strings.Builder
@@ -178,9 +179,9 @@ func (h *helmRemoval) execute(ctx context.Context) error {
 	return errors.Join(errs...)
 }
 
-// withLeftovers adds, where a revision was deployed in order, the objects that revisions
-// before the last one have left, and removes those that do not belong to the release. It
-// warns about objects that cannot be read: they do not prevent the removal of the others.
+// withLeftovers adds objects that revisions before the last one have left, if a revision
+// was deployed in order, and drops objects that do not belong to the release. It warns
+// about objects that cannot be read; they do not prevent the deletion of the others.
 func (h *helmRemoval) withLeftovers(ctx context.Context, list kube.ResourceList) kube.ResourceList {
 	inv := h.run.inventory
 	if !inv.IsOrdered() || !h.run.op.Cluster.IsNative() {
@@ -217,7 +218,7 @@ func (h *helmRemoval) failure(ctx context.Context, err error) error {
 	if cause := context.Cause(ctx); cause != nil {
 		return cause
 	}
-	// Helm's words do not say why.
+	// Helm's message does not contain the cause.
 	h.run.op.Events.Warnf("release %s could not be deleted completely: %s", h.run.rel.Name, text.OneLine(err.Error()))
 	return fmt.Errorf("failed to delete release: %s", h.run.rel.Name)
 }

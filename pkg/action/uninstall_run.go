@@ -35,20 +35,20 @@ type uninstallRun struct {
 	state  *lease.State
 	rel    *release.Release
 	writer *history.Writer
-	// interrupted are the revisions whose hooks have to be recovered.
+	// interrupted contains the revisions whose hooks must be recovered.
 	interrupted []*history.Interrupted
-	// stored is the release as it was stored when this operation began.
-	stored *release.Release
-	// isDeleting is whether anything of the release is being deleted.
+	// start locks the release.
+	start *lease.UninstallStart
+	// isDeleting is whether the deletion of objects has begun.
 	isDeleting bool
-	// inventory is what the release may have in the cluster.
+	// inventory contains what the release may have in the cluster.
 	inventory *inventory.Inventory
-	// removal is how the objects are deleted.
+	// removal deletes the objects.
 	removal  removal
 	response *release.UninstallReleaseResponse
 }
 
-// load reads the release. It is done if there is nothing to remove.
+// load reads the release. done is true if there is nothing to uninstall.
 func (r *uninstallRun) load(ctx context.Context, name string) (done bool, err error) {
 	u := r.action
 	if err := chartutil.ValidateReleaseName(name); err != nil {
@@ -84,9 +84,10 @@ func (r *uninstallRun) load(ctx context.Context, name string) (done bool, err er
 	return true, nil
 }
 
-// isOrdered decides whether the release is removed in reverse order: the record of its last
-// revision says so, or that of one which failed after the last deployed one. A record that
-// cannot be used is an error, unless the caller asks to remove everything at once.
+// isOrdered decides whether the release is uninstalled in reverse order. It is if the
+// record of its last revision says so, or the record of a revision that failed after the
+// last deployed one. An unusable record is an error, unless the caller asks to delete
+// everything at once.
 func (r *uninstallRun) isOrdered() (bool, error) {
 	u := r.action
 	if u.IgnoreOrder || !r.inventory.IsOrdered() {
@@ -141,8 +142,8 @@ func (r *uninstallRun) uninstall(ctx context.Context) (*release.UninstallRelease
 	return r.conclude(errs)
 }
 
-// hideSecrets removes the contents of the Secrets of the release from everything that the
-// operation says, in any of the revisions that may have left something.
+// hideSecrets redacts the contents of the release's Secrets in everything that the
+// operation prints. It covers every revision that may have left objects.
 func (r *uninstallRun) hideSecrets() {
 	var contents []map[string]any
 	for _, rel := range r.inventory.Revisions() {
@@ -152,14 +153,14 @@ func (r *uninstallRun) hideSecrets() {
 	r.op.Events.RedactWith(redact.ForObjects(contents))
 }
 
-// hooks returns the runner of the hooks. Those of an interrupted uninstall that have
-// succeeded are not run again: what they need may be gone.
+// hooks returns the hook runner. Hooks of an interrupted uninstall that have succeeded do
+// not run again, because the objects they need may no longer exist.
 func (r *uninstallRun) hooks() *hooks.Runner {
 	u := r.action
 	o := hooks.Options{
 		Timeout: u.Timeout, Limit: u.MaxParallelHooks, FollowLogs: u.FollowHookLogs, Modes: storedHookModes(r.rel, r.op.Events),
 	}
-	if r.isContinued() {
+	if r.start.IsContinued() {
 		o.Filter = func(h *release.Hook) bool {
 			succeeded := h.LastRun.Phase == release.HookPhaseSucceeded && !h.LastRun.StartedAt.Before(r.rel.Info.Deleted)
 			return !succeeded || slices.Contains(h.Events, release.HookPreDelete) && slices.Contains(h.Events, release.HookPostDelete)
@@ -168,8 +169,8 @@ func (r *uninstallRun) hooks() *hooks.Runner {
 	return r.op.Hooks(o)
 }
 
-// runPreDeleteHooks completes the hooks of operations that died, and runs those before the
-// deletion.
+// runPreDeleteHooks recovers the hooks of operations that terminated unexpectedly, and then
+// runs the pre-delete hooks.
 func (r *uninstallRun) runPreDeleteHooks(ctx context.Context, runner *hooks.Runner) error {
 	if r.action.DisableHooks {
 		r.op.Log("delete hooks disabled for %s", r.rel.Name)
@@ -198,7 +199,7 @@ func (r *uninstallRun) remove(ctx context.Context) error {
 	return r.removal.failure(ctx, err)
 }
 
-// awaitDeleted waits until all deleted objects are gone.
+// awaitDeleted waits until all deleted objects no longer exist.
 func (r *uninstallRun) awaitDeleted(ctx context.Context) error {
 	list := r.removal.deleted()
 	if len(list) == 0 {

@@ -19,28 +19,28 @@ import (
 	"github.com/ordered-helm/helm/internal/wait"
 )
 
-// Upgrade upgrades a release. It has every field of Helm's Upgrade and means the
-// same by it (docs/reference.md, "Upgrade").
+// Upgrade upgrades a release. It has every field of Helm's Upgrade, with the same meaning
+// (docs/reference.md, "Upgrade").
 type Upgrade struct {
 	*helmaction.Upgrade
 
 	// WaitStrategy, if set, takes precedence over the field Wait.
 	WaitStrategy WaitStrategy
-	// ReadinessTimeout is how long each resource that others depend on may take to become
-	// ready; 0 is ten seconds, shortened to Timeout. It must not be longer than Timeout.
-	// Resources may declare another timeout themselves.
+	// ReadinessTimeout is how long each resource with dependents may take to become ready.
+	// 0 means ten seconds, or Timeout if that is shorter. It must not be longer than
+	// Timeout. Resources can declare their own timeout.
 	ReadinessTimeout time.Duration
-	// MaxParallelHooks is how many hooks run at once, where the chart lets any run in
-	// parallel; 0 is no limit. It must not be negative.
+	// MaxParallelHooks is the maximum number of hooks that run at the same time, if the
+	// chart lets hooks run in parallel. 0 means no limit. It must not be negative.
 	MaxParallelHooks int
-	// FollowHookLogs reads the log of each running hook about every second, and passes its
+	// FollowHookLogs reads the log of each running hook about once a second and passes its
 	// last line to OnEvent.
 	FollowHookLogs bool
-	// Takeover says what to do with a release that another operation works on, or did until
-	// it died.
+	// Takeover says what to do if another operation is working on the release, or
+	// terminated unexpectedly while it did. An empty value means TakeoverAuto.
 	Takeover Takeover
-	// OnEvent, if set, is called with every step, one at a time, from goroutines of the
-	// operation. It must return soon.
+	// OnEvent, if set, receives every step of the operation. It is called from goroutines
+	// of the operation, but never concurrently. It must return quickly.
 	OnEvent func(Event)
 
 	cfg *Configuration
@@ -51,14 +51,14 @@ func NewUpgrade(cfg *Configuration) *Upgrade {
 	return &Upgrade{Upgrade: helmaction.NewUpgrade(cfg), cfg: cfg}
 }
 
-// Run is RunWithContext with a context that never ends.
+// Run is like RunWithContext with a context that is never cancelled.
 func (u *Upgrade) Run(name string, chrt *chart.Chart, vals map[string]any) (*release.Release, error) {
 	return u.RunWithContext(context.Background(), name, chrt, vals) //nolint:forbidigo // the signature is Helm's
 }
 
-// RunWithContext upgrades the release. When ctx is done it stops, records the new revision
-// as failed and returns; nothing that it started goes on after that. A failure after the
-// revision was recorded is returned together with the release.
+// RunWithContext upgrades the release. When ctx is done, it stops, records the new revision
+// as failed and returns; nothing that it started continues after that. If it fails after
+// the revision was recorded, it returns the release together with the error.
 func (u *Upgrade) RunWithContext(ctx context.Context, name string, chrt *chart.Chart, vals map[string]any) (*release.Release, error) {
 	run, ctx, end, err := u.start(ctx, name, chrt, false)
 	if err != nil {
@@ -69,7 +69,7 @@ func (u *Upgrade) RunWithContext(ctx context.Context, name string, chrt *chart.C
 	return rel, run.op.Finish(ctx, err)
 }
 
-// Preview says what RunWithContext would do, as Install.Preview does.
+// Preview returns what RunWithContext would do, as Install.Preview does.
 func (u *Upgrade) Preview(ctx context.Context, name string, chrt *chart.Chart, vals map[string]any) (*Preview, error) {
 	run, ctx, end, err := u.start(ctx, name, chrt, true)
 	if err != nil {
@@ -80,8 +80,8 @@ func (u *Upgrade) Preview(ctx context.Context, name string, chrt *chart.Chart, v
 	return p, run.op.Finish(ctx, err)
 }
 
-// start checks the options, and begins the operation. A preview ignores the options of a
-// dry run.
+// start checks the options and begins the operation. A preview ignores the options of a dry
+// run.
 func (u *Upgrade) start(ctx context.Context, name string, chrt *chart.Chart, isPreview bool) (run *upgradeRun, bounded context.Context, end func(), err error) {
 	mode := dryRunMode{option: u.DryRunOption, enabled: u.DryRun, preview: isPreview}
 	limits, err := u.validate(name, chrt, mode)
@@ -92,8 +92,8 @@ func (u *Upgrade) start(ctx context.Context, name string, chrt *chart.Chart, isP
 	return &upgradeRun{action: u, dryRunMode: mode, op: op, name: name}, ctx, end, nil
 }
 
-// validate checks the options before anything is asked of the cluster, except whether it
-// can be reached.
+// validate checks the options before it sends any request to the cluster other than the
+// check that the cluster is reachable.
 func (u *Upgrade) validate(name string, chrt *chart.Chart, mode dryRunMode) (wait.Timeouts, error) {
 	if err := validateOptions(u.WaitStrategy, u.Takeover, u.MaxParallelHooks); err != nil {
 		return wait.Timeouts{}, err
@@ -116,8 +116,8 @@ func (u *Upgrade) validate(name string, chrt *chart.Chart, mode dryRunMode) (wai
 
 func (u *Upgrade) ordered() bool { return u.WaitStrategy == WaitStrategyOrdered }
 
-// values combines the given values with those of the current revision, as the options
-// say, into those of the new revision. It may change the values of the chart.
+// values combines the given values with those of the current revision, as the options say,
+// to the values of the new revision. It may change the values of the chart.
 func (u *Upgrade) values(chrt *chart.Chart, current *release.Release, vals map[string]any) (map[string]any, error) {
 	switch {
 	case u.ResetValues:
@@ -139,7 +139,8 @@ func (u *Upgrade) values(chrt *chart.Chart, current *release.Release, vals map[s
 	return vals, nil
 }
 
-// labels are those of the last revision with the given ones; "null" removes a label.
+// labels returns the labels of the last revision, updated with the given ones. The value
+// "null" removes a label.
 func (u *Upgrade) labels(last *release.Release) map[string]string {
 	labels := map[string]string{}
 	for _, from := range []map[string]string{last.Labels, u.Labels} {

@@ -38,7 +38,8 @@ type upgradeRun struct {
 	name   string
 
 	state *lease.State
-	// last is the newest revision, current the one that Helm compares the new one with.
+	// last is the newest revision. current is the revision that Helm compares the new one
+	// with.
 	last, current *release.Release
 	renderer      renderer
 	rel           *release.Release
@@ -97,7 +98,7 @@ func (r *upgradeRun) preview(ctx context.Context, b *preview.Builder, chrt *char
 	return b.Build(ctx, r.deploy)
 }
 
-// load reads the release, and finds the revision that it is upgraded from.
+// load reads the release and finds the revision to upgrade from.
 func (r *upgradeRun) load(ctx context.Context) error {
 	check := &lease.Check{
 		Store: r.op.Store, Events: r.op.Events, Release: r.name, Takeover: r.action.Takeover,
@@ -127,12 +128,12 @@ func (r *upgradeRun) load(ctx context.Context) error {
 	return nil
 }
 
-// newestWith is the newest of some revisions that has a status; nil if none has.
+// newestWith returns the newest of the revisions that has the status, or nil if none has.
 func newestWith(revisions []*release.Release, status release.Status) *release.Release {
 	return history.Newest(slices.DeleteFunc(slices.Clone(revisions), func(rel *release.Release) bool { return rel.Info.Status != status }))
 }
 
-// inProgressError is what Helm says of a release that another operation works on.
+// inProgressError returns Helm's error for a release that another operation works on.
 func (r *upgradeRun) inProgressError(status release.Status) error {
 	if status.IsPending() {
 		return lease.ErrPending
@@ -195,8 +196,9 @@ func (r *upgradeRun) newDeploy(inv *inventory.Inventory, pending map[schema.Grou
 	})
 }
 
-// installCRDHooks installs definitions that are hooks, on which the kinds of all other
-// objects may depend. What can be checked without them is checked before.
+// installCRDHooks installs definitions that are hooks, because the kinds of all other
+// objects may depend on them. Everything that can be checked without them is checked
+// before.
 func (r *upgradeRun) installCRDHooks(ctx context.Context) error {
 	u := r.action
 	if r.isDryRun() || u.SkipCRDs || u.DisableHooks || len(hookrunner.ForEvent(r.rel.Hooks, hookrunner.EventCRDInstall)) == 0 {
@@ -219,8 +221,8 @@ func (r *upgradeRun) newInventory() *inventory.Inventory {
 	return inventory.New(r.state.History, r.current)
 }
 
-// readInventory reads what earlier revisions may have left: in order, revision by revision;
-// otherwise as Helm does.
+// readInventory reads what earlier revisions may have left. In an ordered upgrade, it reads
+// them revision by revision; otherwise as Helm does.
 func (r *upgradeRun) readInventory(ctx context.Context, inv *inventory.Inventory) error {
 	if !r.action.ordered() {
 		return inv.ReadAsHelm(r.op.Cluster)
@@ -233,7 +235,7 @@ func (r *upgradeRun) readInventory(ctx context.Context, inv *inventory.Inventory
 }
 
 // check prepares the deployment and checks everything that can be checked before anything
-// is changed. With an error it returns the release where Helm does.
+// is changed. In some error cases it returns the release with the error, as Helm does.
 func (r *upgradeRun) check(ctx context.Context, pending map[schema.GroupKind]bool) (*release.Release, error) {
 	r.renderer.warn(r.op.Events)
 	inv := r.newInventory()
@@ -257,7 +259,8 @@ func (r *upgradeRun) check(ctx context.Context, pending map[schema.GroupKind]boo
 	return nil, r.deploy.Check(ctx)
 }
 
-// begin stores the new revision, which also keeps others from upgrading the release.
+// begin stores the new revision. This also keeps other operations from upgrading the
+// release.
 func (r *upgradeRun) begin(ctx context.Context) error {
 	if err := context.Cause(ctx); err != nil {
 		return err
@@ -291,7 +294,7 @@ func (r *upgradeRun) description(otherwise string) string {
 	return otherwise
 }
 
-// fail records the failure, and undoes what the options ask to undo.
+// fail records the failure, and undoes the upgrade as the options require.
 func (r *upgradeRun) fail(ctx context.Context, cause error) (*release.Release, error) {
 	r.op.Log("warning: Upgrade %q failed: %s", r.name, cause)
 	if lost := r.op.Lease().Lost(); lost != nil {
@@ -316,7 +319,7 @@ func (r *upgradeRun) fail(ctx context.Context, cause error) (*release.Release, e
 	return r.rel, r.rollBack(undo, cause)
 }
 
-// rollBack returns the release to the last revision that was deployed.
+// rollBack rolls the release back to the last revision that was deployed.
 func (r *upgradeRun) rollBack(ctx context.Context, cause error) error {
 	u := r.action
 	r.op.Log("Upgrade failed and atomic is set, rolling back to last successful release")

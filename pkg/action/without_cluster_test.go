@@ -16,8 +16,8 @@ import (
 	"helm.sh/helm/v3/pkg/storage/driver"
 )
 
-// TestOrderedInstallWithoutCluster has a Kubernetes client of another implementation, and
-// no cluster to watch. The client waits for the objects.
+// TestOrderedInstallWithoutCluster uses a Kubernetes client of another implementation,
+// without a cluster to watch. The client waits for the objects.
 func TestOrderedInstallWithoutCluster(t *testing.T) {
 	notReady := errors.New("it is not ready")
 	for name, layers := range map[string]string{

@@ -1,26 +1,26 @@
 // Copyright The Ordered Helm Authors
 // SPDX-License-Identifier: Apache-2.0
 
-// Package hookrunner is the order in which the hooks of a release run: what
-// action.Plan and action.Preview return (docs/reference.md, "Hooks").
+// Package hookrunner contains the types for the order in which the hooks of a release run,
+// as returned by action.Plan and action.Preview (docs/reference.md, "Hooks").
 package hookrunner
 
 import "github.com/ordered-helm/helm/internal/hookrunner"
 
 type (
-	// Plan is how the hooks of one event run: bucket after bucket.
+	// Plan is how the hooks of one event run: one bucket after the other.
 	Plan = hookrunner.Plan
-	// Bucket is the hooks of one weight. Its stages run one after the other.
+	// Bucket contains the hooks of one weight. Its stages run one after the other.
 	Bucket = hookrunner.Bucket
-	// Stage is chains that run in parallel.
+	// Stage contains chains that run in parallel.
 	Stage = hookrunner.Stage
-	// Chain is hooks that run one after the other.
+	// Chain contains hooks that run one after the other.
 	Chain = hookrunner.Chain
 	// Mode is the value of runHooksInParallel in a Chart.yaml.
 	Mode = hookrunner.Mode
 )
 
-// The modes that a chart may choose.
+// The modes that a chart can choose.
 const (
 	// Sequential runs hooks of equal weight one after the other, as Helm does.
 	Sequential = hookrunner.Sequential
@@ -33,8 +33,9 @@ const (
 
 // Hook events that Helm 3 does not have (docs/reference.md, "Older annotations").
 const (
-	// EventCRDInstall comes before anything else of a release is checked or changed.
+	// EventCRDInstall runs its hooks before anything else of a release is checked or
+	// changed.
 	EventCRDInstall = hookrunner.EventCRDInstall
-	// EventTestFailure is a test that passes when it fails.
+	// EventTestFailure is for tests that pass if they fail.
 	EventTestFailure = hookrunner.EventTestFailure
 )

@@ -59,7 +59,7 @@ func lifeDifferences() []scenario {
 			helm("install web charts/shapes --set service=refused --take-ownership --atomic"),
 			present(objectPath("configmaps", "web-one")), remove(objectPath("configmaps", "web-one")),
 		}, differs: []string{
-			`+ WARNING: release web failed and is removed again because of --atomic: failed to create resource: Service "web" is invalid: spec.ports: Required value`,
+			`+ WARNING: release web failed; uninstalling it because of --atomic: failed to create resource: Service "web" is invalid: spec.ports: Required value`,
 			`- GET /api/v1/namespaces/@NAMESPACE@/configmaps/web-one: 404`,
 			`+ GET /api/v1/namespaces/@NAMESPACE@/configmaps/web-one: 200`,
 		}},
@@ -69,7 +69,7 @@ func lifeDifferences() []scenario {
 			helm("upgrade web charts/shapes --set configs.two=ours,service=refused --take-ownership --atomic"),
 			present(objectPath("configmaps", "web-two")), remove(objectPath("configmaps", "web-two")),
 		}, differs: []string{
-			`+ WARNING: the upgrade of release web failed, and it is rolled back to revision 1 because of --atomic: failed to create resource: Service "web" is invalid: spec.ports: Required value`,
+			`+ WARNING: the upgrade of release web failed; rolling back to revision 1 because of --atomic: failed to create resource: Service "web" is invalid: spec.ports: Required value`,
 			`- GET /api/v1/namespaces/@NAMESPACE@/configmaps/web-two: 404`,
 			`+ GET /api/v1/namespaces/@NAMESPACE@/configmaps/web-two: 200`,
 		}},
@@ -136,7 +136,7 @@ func lifeDifferences() []scenario {
 			helm("install web charts/turns --set fail={post-rollback},quiet=true --no-hooks"),
 			helm("upgrade web charts/faulty --set how=invalid-object --atomic --timeout 20s"), helm("list -a"), helm("uninstall web --no-hooks"),
 		}, rules: []rule{columnPadding}, differs: []string{
-			`+ WARNING: the upgrade of release web failed, and it is rolled back to revision 1 because of --atomic: failed to create resource: Service "web" is invalid: spec.ports: Required value`,
+			`+ WARNING: the upgrade of release web failed; rolling back to revision 1 because of --atomic: failed to create resource: Service "web" is invalid: spec.ports: Required value`,
 			`- web	NAMESPACE	3	TIME	pending-rollback	turns-0.1.0	3          `,
 			`+ web	NAMESPACE	3	TIME	failed	turns-0.1.0	3          `,
 		}},
@@ -230,7 +230,7 @@ func lifeDifferences() []scenario {
 			helm("upgrade two charts/never --atomic --timeout 4s"),
 		}, differs: []string{
 			`- Error: UPGRADE FAILED: release web failed, and has been rolled back due to atomic being set: context deadline exceeded`,
-			`+ WARNING: the upgrade of release web failed, and it is rolled back to revision 1 because of --atomic: Deployment/web was not ready within 4s: Pod NAMESPACE/web-POD container main: Unhealthy: Readiness probe failed: annotation devcluster/pod is "never"`,
+			`+ WARNING: the upgrade of release web failed; rolling back to revision 1 because of --atomic: Deployment/web was not ready within 4s: Pod NAMESPACE/web-POD container main: Unhealthy: Readiness probe failed: annotation devcluster/pod is "never"`,
 			`+ Error: UPGRADE FAILED: release web failed, and has been rolled back due to atomic being set: Deployment/web was not ready within 4s: Pod NAMESPACE/web-POD container main: Unhealthy: Readiness probe failed: annotation devcluster/pod is "never"`,
 			`+   Deployment/web was not ready within 4s: Available: 0/1`,
 			`+     Pod NAMESPACE/web-POD container main: Unhealthy: Readiness probe failed: annotation devcluster/pod is "never"`,
@@ -243,7 +243,7 @@ func lifeDifferences() []scenario {
 			`+       | container main of pod NAMESPACE/two-POD`,
 			`+     to allow more time, raise --timeout`,
 			`- Error: UPGRADE FAILED: an error occurred while rolling back the release. original upgrade error: context deadline exceeded: release two failed: context deadline exceeded`,
-			`+ WARNING: the upgrade of release two failed, and it is rolled back to revision 1 because of --atomic: Deployment/two was not ready within 4s: Pod NAMESPACE/two-POD container main: Unhealthy: Readiness probe failed: annotation devcluster/pod is "never"`,
+			`+ WARNING: the upgrade of release two failed; rolling back to revision 1 because of --atomic: Deployment/two was not ready within 4s: Pod NAMESPACE/two-POD container main: Unhealthy: Readiness probe failed: annotation devcluster/pod is "never"`,
 			`+ Error: UPGRADE FAILED: an error occurred while rolling back the release. original upgrade error: Deployment/two was not ready within 4s: Pod NAMESPACE/two-POD container main: Unhealthy: Readiness probe failed: annotation devcluster/pod is "never"`,
 			`+   Deployment/two was not ready within 4s: Available: 0/1`,
 			`+     Pod NAMESPACE/two-POD container main: Unhealthy: Readiness probe failed: annotation devcluster/pod is "never"`,
@@ -269,9 +269,9 @@ func lifeDifferences() []scenario {
 			helm("install web charts/shapes"), helm("upgrade web charts/tiny"), helm("list -a -q"), write{"charts/tiny/noise", ""},
 		}, rules: []rule{pattern("size", "a release's size depends on the times in it", `\b\d{7}\b`, "SIZE")}, differs: []string{
 			`- Error: create: failed to create: Secret "sh.helm.release.v1.web.v1" is invalid: data: Too long: may not be more than SIZE bytes`,
-			`+ Error: release web is too large to be stored: revision 1 takes SIZE bytes, and up to 4096 more while it is deployed, and a Secret holds no more than SIZE. Most is taken by the files of the chart (SIZE, the largest noise): leave files out with .helmignore, split the chart, or store releases in a database with HELM_DRIVER=sql`,
+			`+ Error: release web is too large to be stored: revision 1 takes SIZE bytes, and up to 4096 more during the deployment, but a Secret can have at most SIZE. The largest parts are the files of the chart (SIZE, the largest noise): exclude files with .helmignore, split the chart, or store releases in a database with HELM_DRIVER=sql`,
 			`- Error: UPGRADE FAILED: create: failed to create: Secret "sh.helm.release.v1.web.v2" is invalid: data: Too long: may not be more than SIZE bytes`,
-			`+ Error: UPGRADE FAILED: release web is too large to be stored: revision 2 takes SIZE bytes, and up to 4096 more while it is deployed, and a Secret holds no more than SIZE. Most is taken by the files of the chart (SIZE, the largest noise): leave files out with .helmignore, split the chart, or store releases in a database with HELM_DRIVER=sql`,
+			`+ Error: UPGRADE FAILED: release web is too large to be stored: revision 2 takes SIZE bytes, and up to 4096 more during the deployment, but a Secret can have at most SIZE. The largest parts are the files of the chart (SIZE, the largest noise): exclude files with .helmignore, split the chart, or store releases in a database with HELM_DRIVER=sql`,
 		}},
 		{name: "wait for what does not go", steps: []step{
 			stockHelm("install web charts/held"),
@@ -280,7 +280,7 @@ func lifeDifferences() []scenario {
 			release(objectPath("configmaps", "web")),
 		}, differs: []string{
 			`- Error: uninstallation completed with 1 error(s): context deadline exceeded`,
-			`+ Error: uninstallation completed with 1 error(s): context deadline exceeded: ConfigMap NAMESPACE/web: Terminating: being deleted, waiting for its finalizers: example.com/held`,
+			`+ Error: uninstallation completed with 1 error(s): context deadline exceeded: ConfigMap NAMESPACE/web: Terminating: being deleted, waiting for finalizers: example.com/held`,
 		}},
 	}
 }

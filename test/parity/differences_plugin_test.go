@@ -66,7 +66,7 @@ func pluginDifferences(t *testing.T) []scenario {
 			`- exit code 0`,
 			`+ exit code 1`,
 			`- Installed plugin: served`,
-			`+ Error: the last part of "http://127.0.0.1:PORT/..-1.0.0.tgz" cannot be the name of a folder`,
+			`+ Error: the last part of "http://127.0.0.1:PORT/..-1.0.0.tgz" cannot be the name of a directory`,
 			`- drwxr-xr-x home`,
 			`- drwxr-xr-x home/cache`,
 			`- drwxr-xr-x home/cache/plugins`,

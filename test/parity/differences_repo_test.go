@@ -41,12 +41,12 @@ func repoDifferences() []scenario {
 			}},
 		{name: "index of what is no chart", noCluster: true,
 			steps: []step{folder("out/below"), write{"out/a.tgz", "no archive"}, write{"out/below/b.tgz", ""}, helm("repo index out")}, differs: []string{
-				`+ WARNING: a.tgz is left out of the index: it cannot be loaded as a chart: file 'DIR/out/a.tgz' does not appear to be a gzipped archive; got 'application/octet-stream'`,
-				`+ WARNING: below/b.tgz is left out of the index: it cannot be loaded as a chart: file 'DIR/out/below/b.tgz' does not appear to be a gzipped archive; got 'application/octet-stream'`,
+				`+ WARNING: a.tgz is omitted from the index, because it cannot be loaded as a chart: file 'DIR/out/a.tgz' does not appear to be a gzipped archive; got 'application/octet-stream'`,
+				`+ WARNING: below/b.tgz is omitted from the index, because it cannot be loaded as a chart: file 'DIR/out/below/b.tgz' does not appear to be a gzipped archive; got 'application/octet-stream'`,
 			}},
 		{name: "index merged into a folder that is not there", noCluster: true,
 			steps: []step{folder("out"), helm("repo index out --merge nowhere/index.yaml")}, rules: []rule{temporaryFiles}, differs: []string{
-				`+ WARNING: there is no index to merge, and an empty one could not be written: open nowhere/index.yamlN: no such file or directory`,
+				`+ WARNING: there is no index to merge, and creating an empty one failed: open nowhere/index.yamlN: no such file or directory`,
 			}},
 		{name: "starter with an order", noCluster: true,
 			steps: steps(ordered, []step{helm("create web -p", "@DIR@/ordered")}), differs: []string{

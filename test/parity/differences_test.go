@@ -96,7 +96,7 @@ func TestDifferences(t *testing.T) {
 		{name: "atomic and what never comes", rules: []rule{podNames},
 			steps: []step{helm("install web charts/never --atomic --timeout 5s"), helm("list -a -q")}, differs: []string{
 				`- Error: INSTALLATION FAILED: release web failed, and has been uninstalled due to atomic being set: context deadline exceeded`,
-				`+ WARNING: release web failed and is removed again because of --atomic: Deployment/web was not ready within 5s: Pod NAMESPACE/web-POD container main: Unhealthy: Readiness probe failed: annotation devcluster/pod is "never"`,
+				`+ WARNING: release web failed; uninstalling it because of --atomic: Deployment/web was not ready within 5s: Pod NAMESPACE/web-POD container main: Unhealthy: Readiness probe failed: annotation devcluster/pod is "never"`,
 				`+ Error: INSTALLATION FAILED: release web failed, and has been uninstalled due to atomic being set: Deployment/web was not ready within 5s: Pod NAMESPACE/web-POD container main: Unhealthy: Readiness probe failed: annotation devcluster/pod is "never"`,
 				`+   Deployment/web was not ready within 5s: Available: 0/1`,
 				`+     Pod NAMESPACE/web-POD container main: Unhealthy: Readiness probe failed: annotation devcluster/pod is "never"`,

@@ -66,8 +66,8 @@ var usualRules = []rule{
 	pattern("alert before an answer", "net/http says so only if the server's alert comes before it reads an answer",
 		`readLoopPeekFailLocked: `, ""),
 	pattern("what is still waited for", "stock does not say it when it is interrupted", `(?m)^Waiting until .* Press Ctrl-C again to exit immediately\.\n`, ""),
-	pattern("who may hold a release", "stock does not say it", `(?m)(is in progress|has no deployed releases): revision \d+ of release \S+ is \S+, and its record does not say who works on it: .*$`, "$1"),
-	pattern("that it is to be taken over", "only ours is told so", `(?m) --takeover=force$`, ""),
+	pattern("who may hold a release", "stock does not say it", `(?m)(is in progress|has no deployed releases): revision \d+ of release \S+ is \S+, and its record names no lock holder: .*$`, "$1"),
+	pattern("how to take over a release", "stock cannot", `(?m) --takeover=force to take over the release$`, ""),
 	pattern("what is taken over", "stock does not say it", `(?m)^WARNING: revision \d+ of release \S+ is \S+, but .*; taking over the release\n`, ""),
 	pattern("slog's line head", "it holds the time", `(?m)^`+thisYear+`/\d\d/\d\d \d\d:\d\d:\d\d `, ""),
 }
@@ -80,7 +80,7 @@ var undoing = pattern("cause of undoing", "stock does not say it before it undoe
 // hookReasons is what is said of hooks that failed, below Helm's own words. It is
 // taken out unless a scenario wants it; TestDifferences has one that does.
 var hookReasons = pattern("why a hook failed", "stock does not say it",
-	`(?m)^  (?:Job|Pod)/\S+ \(.*\) (?:failed|had not completed|is gone).*\n(?:^    .*\n)*(?:^hooks skipped (blocked by this failure): .*\n)?`, "")
+	`(?m)^  (?:Job|Pod)/\S+ \(.*\) (?:failed|had not completed|did not complete|was deleted).*\n(?:^    .*\n)*(?:^hooks skipped \(blocked by this failure\): .*\n)?`, "")
 
 // Rules for the scenarios that need them.
 var (

@@ -1,11 +1,11 @@
-{{/* The name of one part's objects, the same in every chart of the release. */}}
-{{/* Takes a list: the root context, the part. */}}
+{{/* The name of the objects of one component, the same in every chart of the release. */}}
+{{/* Takes a list: the root context, the component. */}}
 {{- define "umbrella.name" -}}
 {{- $root := index . 0 -}}
 {{- printf "%s-%s" (trunc 40 $root.Release.Name | trimSuffix "-") (index . 1) -}}
 {{- end -}}
 
-{{/* What a selector asks for. Takes a list: the root context, the part. */}}
+{{/* The labels of a selector. Takes a list: the root context, the component. */}}
 {{- define "umbrella.selector" -}}
 {{- $root := index . 0 -}}
 app.kubernetes.io/name: {{ $root.Chart.Name }}
@@ -13,7 +13,7 @@ app.kubernetes.io/instance: {{ $root.Release.Name }}
 app.kubernetes.io/component: {{ index . 1 }}
 {{- end -}}
 
-{{/* All labels of an object. Takes a list: the root context, the part. */}}
+{{/* All labels of an object. Takes a list: the root context, the component. */}}
 {{- define "umbrella.labels" -}}
 {{- $root := index . 0 -}}
 {{ include "umbrella.selector" . }}
@@ -21,7 +21,7 @@ app.kubernetes.io/managed-by: {{ $root.Release.Service }}
 helm.sh/chart: {{ printf "%s-%s" $root.Chart.Name $root.Chart.Version }}
 {{- end -}}
 
-{{/* The metadata of a pod template. Takes a list: the root context, the part. */}}
+{{/* The metadata of a pod template. Takes a list: the root context, the component. */}}
 {{- define "umbrella.podMetadata" -}}
 {{- $root := index . 0 -}}
 labels:

@@ -3,10 +3,10 @@
 
 package layered
 
-// alignments is how often the columns are drawn to their neighbours.
+// alignments is the number of times that columns are aligned with their neighbours.
 const alignments = 10
 
-// alignColumns finds heights at which boxes are near those that they are joined
+// alignColumns chooses heights at which boxes are near the boxes that they are connected
 // to.
 func (g *grid) alignColumns() {
 	g.y = make([]float64, len(g.sizes))
@@ -32,7 +32,7 @@ func (g *grid) alignColumns() {
 	}
 }
 
-// distance is how far the middles of two neighbours in a column must be apart.
+// distance returns the minimum distance between the centers of two neighbours in a column.
 func (g *grid) distance(a, b int) float64 {
 	gap := float64(gapY)
 	if a >= g.boxes || b >= g.boxes {
@@ -41,16 +41,16 @@ func (g *grid) distance(a, b int) float64 {
 	return (g.sizes[a].H+g.sizes[b].H)/2 + gap
 }
 
-// block is vertices of a column that touch each other.
+// block is a group of vertices in a column that touch each other.
 type block struct {
-	weight, sum float64 // sum of weight times wish
+	weight, sum float64 // sum is the sum of weight times desired position
 	n           int
 }
 
 func (b block) at() float64 { return b.sum / b.weight }
 
-// draw puts the vertices of a column as near to the mean of their neighbours as
-// the distances allow: the sum of the squares of what they are off is least.
+// draw moves the vertices of a column as close to the mean of their neighbours as the
+// minimum distances allow. It minimizes the sum of the squared deviations.
 func (g *grid) draw(column []int, neighbours [][]int) {
 	offsets := make([]float64, len(column))
 	var blocks []block
@@ -66,7 +66,7 @@ func (g *grid) draw(column []int, neighbours [][]int) {
 			}
 		}
 		if v >= g.boxes {
-			weight *= 4 // long edges are to be straight
+			weight *= 4 // keeps long edges straight
 		}
 		b := block{weight, weight * (wish - offsets[i]), 1}
 		for len(blocks) > 0 && blocks[len(blocks)-1].at() > b.at() {

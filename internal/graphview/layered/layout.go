@@ -1,10 +1,9 @@
 // Copyright The Ordered Helm Authors
 // SPDX-License-Identifier: Apache-2.0
 
-// Package layered lays out acyclic graphs of boxes in columns: what comes first
-// stands to the left. Nothing overlaps, and edges pass between boxes. The same
-// graph is always laid out the same, in time in proportion to it but for a
-// logarithm.
+// Package layered lays out acyclic graphs of boxes in columns, in their order from left to
+// right. Nothing overlaps, and edges pass between boxes. The layout depends only on the
+// graph. For a graph of size n, it takes time in O(n log n).
 package layered
 
 import (
@@ -15,36 +14,35 @@ import (
 // Size is the size of a box.
 type Size struct{ W, H float64 }
 
-// Point is a place; Y grows downwards.
+// Point is a position. Y grows downwards.
 type Point struct{ X, Y float64 }
 
-// Edge leads from one box to another, by their index.
+// Edge connects two boxes, given by their indexes.
 type Edge struct{ From, To int }
 
-// Layout is where everything is, from the upper left corner on.
+// Layout is the position of everything, relative to the upper left corner.
 type Layout struct {
-	// Size is that of the whole.
+	// Size is the size of the whole layout.
 	Size Size
 	// Boxes are the upper left corners of the boxes.
 	Boxes []Point
-	// Routes are the points that each edge passes through, from the right side of
-	// the box it comes from to the left side of the one it leads to. Between the
-	// points 2i and 2i+1 it is a level line, and between 2i+1 and 2i+2 it crosses
-	// from one column to the next.
+	// Routes are the points that each edge passes through, from the right side of its first
+	// box to the left side of its second box. Between the points 2i and 2i+1 it is a
+	// horizontal line. Between 2i+1 and 2i+2 it crosses from one column to the next.
 	Routes [][]Point
 }
 
 const (
-	gapX    = 56 // between columns, at least
-	gapY    = 14 // between boxes in a column
-	laneGap = 8  // around an edge that passes through a column
-	// maxLanes is how many places edges may take in the columns they pass: further
-	// ones lead straight from box to box, behind what is between.
+	gapX    = 56 // minimum space between columns
+	gapY    = 14 // space between boxes in a column
+	laneGap = 8  // space around an edge that passes through a column
+	// maxLanes limits the number of lanes for edges that pass through columns. Further
+	// edges are straight lines from box to box, behind the boxes between them.
 	maxLanes = 20_000
 )
 
-// Compute lays a graph out. Edges must not make a cycle; one from a box to itself
-// has no route. Boxes without any edge are packed below the others.
+// Compute lays out a graph. Edges must not form a cycle. An edge from a box to itself has
+// no route. Boxes without edges are placed below the others.
 func Compute(boxes []Size, edges []Edge) *Layout {
 	l := &Layout{Boxes: make([]Point, len(boxes)), Routes: make([][]Point, len(edges))}
 	g := newGrid(boxes, edges)
@@ -58,21 +56,21 @@ func Compute(boxes []Size, edges []Edge) *Layout {
 	return l
 }
 
-// grid is the graph in columns. Vertices are the boxes, and after these the
-// lanes: places in columns that edges pass through.
+// grid is the graph in columns. Its vertices are the boxes, followed by the lanes. A lane
+// is the place in a column where edges pass through.
 type grid struct {
 	sizes    []Size
 	column   []int
 	columns  [][]int
-	left     [][]int // of each vertex its neighbours in the column before
+	left     [][]int // the neighbours of each vertex in the previous column
 	right    [][]int
-	y        []float64 // of each vertex its middle
+	y        []float64 // the vertical center of each vertex
 	edges    []Edge
-	paths    [][]int // of each edge its vertices
+	paths    [][]int // the vertices of each edge
 	isolated []int
 	boxes    int
 
-	position  []int // of each vertex its place in its column
+	position  []int // the index of each vertex in its column
 	best      [][]int
 	crossings int
 }
@@ -80,7 +78,7 @@ type grid struct {
 func newGrid(boxes []Size, edges []Edge) *grid {
 	g := &grid{sizes: slices.Clone(boxes), edges: edges, paths: make([][]int, len(edges)), boxes: len(boxes), crossings: math.MaxInt}
 	g.assignColumns()
-	lanes := map[[2]int]int{} // by target and column: edges to one box share them
+	lanes := map[[2]int]int{} // by target and column; edges to the same box share a lane
 	known := map[Edge]bool{}
 	link := func(a, b int) {
 		if e := (Edge{a, b}); !known[e] {
@@ -126,7 +124,7 @@ func (g *grid) addLane(column int) int {
 	return lane
 }
 
-// assignColumns puts each box one column behind the last of those it comes after.
+// assignColumns puts each box into the column after the last column of its predecessors.
 func (g *grid) assignColumns() {
 	n := g.boxes
 	g.column = make([]int, n)
@@ -164,7 +162,7 @@ func (g *grid) assignColumns() {
 	}
 }
 
-// place turns columns and heights into points.
+// place converts columns and heights to points.
 func (g *grid) place(l *Layout) {
 	top := math.Inf(1)
 	bottom := 0.0
@@ -209,7 +207,7 @@ func (g *grid) place(l *Layout) {
 	}
 }
 
-// gapBefore gives edges that climb high more room to do so.
+// gapBefore returns the space before a column. Steep edges get more space.
 func (g *grid) gapBefore(column int) float64 {
 	climb := 0.0
 	for _, v := range g.columns[column] {
@@ -220,7 +218,7 @@ func (g *grid) gapBefore(column int) float64 {
 	return min(gapX+climb/12, 4*gapX)
 }
 
-// pack puts boxes in rows below what is there.
+// pack places boxes in rows below the rest of the layout.
 func (l *Layout) pack(boxes []Size, isolated []int) {
 	if len(isolated) == 0 {
 		return

@@ -11,7 +11,7 @@ import (
 	"github.com/ordered-helm/helm/internal/graphview/layered"
 )
 
-// random makes boxes of random sizes and edges from lower to higher ones, in random
+// random returns boxes of random sizes, and edges from lower to higher boxes, in random
 // order and some of them twice.
 func random(r *rand.Rand, n int) ([]layered.Size, []layered.Edge) {
 	boxes := make([]layered.Size, n)
@@ -43,7 +43,7 @@ func TestCompute(t *testing.T) {
 	}
 }
 
-// checkBoxes looks for boxes that are not inside of the whole, or overlap.
+// checkBoxes checks that all boxes are inside the layout and do not overlap.
 func checkBoxes(t *testing.T, seed uint64, boxes []layered.Size, l *layered.Layout) {
 	t.Helper()
 	const slack = 1e-6
@@ -59,7 +59,7 @@ func checkBoxes(t *testing.T, seed uint64, boxes []layered.Size, l *layered.Layo
 	}
 }
 
-// checkRoute looks whether an edge leads from box to box, and passes no other.
+// checkRoute checks that an edge leads from box to box and does not cross any other box.
 func checkRoute(t *testing.T, seed uint64, boxes []layered.Size, l *layered.Layout, e layered.Edge, route []layered.Point) {
 	t.Helper()
 	const slack = 1e-6
@@ -86,7 +86,7 @@ func checkRoute(t *testing.T, seed uint64, boxes []layered.Size, l *layered.Layo
 
 func TestComputeUntangles(t *testing.T) {
 	box := layered.Size{W: 10, H: 10}
-	// Two pairs, crossed as they are numbered.
+	// Two pairs whose edges would cross in the order of their numbers.
 	l := layered.Compute([]layered.Size{box, box, box, box}, []layered.Edge{{From: 0, To: 3}, {From: 1, To: 2}})
 	if (l.Boxes[0].Y < l.Boxes[1].Y) != (l.Boxes[3].Y < l.Boxes[2].Y) {
 		t.Errorf("the edges cross: %v", l.Boxes)
@@ -108,7 +108,7 @@ func TestComputeOfLittle(t *testing.T) {
 	checkBoxes(t, 0, []layered.Size{box, box}, l)
 }
 
-// TestComputeOfLongEdges has more of them than there is room for between boxes.
+// TestComputeOfLongEdges uses more long edges than there are lanes.
 func TestComputeOfLongEdges(t *testing.T) {
 	const chain = 400
 	var boxes []layered.Size

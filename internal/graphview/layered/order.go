@@ -8,10 +8,10 @@ import (
 	"slices"
 )
 
-// sweeps is how often columns are sorted anew; the best order counts.
+// sweeps is the number of times that the columns are sorted. The best result is used.
 const sweeps = 6
 
-// number notes the place of each vertex in its column.
+// number records the index of each vertex in its column.
 func (g *grid) number() {
 	g.position = make([]int, len(g.sizes))
 	for _, column := range g.columns {
@@ -22,8 +22,8 @@ func (g *grid) number() {
 	g.keepBest()
 }
 
-// reduceCrossings sorts each column by the places of its neighbours, to the right and
-// back, and keeps the order if fewer edges cross.
+// reduceCrossings sorts each column by the positions of its neighbours, from left to right
+// and back. It keeps the order if fewer edges cross.
 func (g *grid) reduceCrossings() {
 	for c := 1; c < len(g.columns); c++ {
 		g.sortColumn(c, g.left)
@@ -34,8 +34,8 @@ func (g *grid) reduceCrossings() {
 	g.keepBest()
 }
 
-// sortColumn sorts by the mean place of the neighbours; what has none keeps its
-// place among the others.
+// sortColumn sorts a column by the mean position of the neighbours. A vertex without
+// neighbours is sorted by its current position.
 func (g *grid) sortColumn(c int, neighbours [][]int) {
 	column := g.columns[c]
 	mean := make(map[int]float64, len(column))
@@ -78,8 +78,8 @@ func (g *grid) restoreBest() {
 func (g *grid) countCrossings() int {
 	total := 0
 	for c := 1; c < len(g.columns); c++ {
-		// ends[i] counts the edges seen so far that end in the places below i, as a
-		// binary indexed tree.
+		// ends is a binary indexed tree. It counts, for each position, the edges processed
+		// so far that end above it.
 		ends := make([]int, len(g.columns[c])+1)
 		seen := 0
 		for _, v := range g.columns[c-1] {

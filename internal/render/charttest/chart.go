@@ -1,9 +1,8 @@
 // Copyright The Ordered Helm Authors
 // SPDX-License-Identifier: Apache-2.0
 
-// Package charttest makes random charts for tests, with what must come before
-// what in them: an oracle that reads the declarations and shares no code with
-// the planner.
+// Package charttest generates random charts for tests. It derives the expected order from
+// the declarations of a chart, and shares no code with the planner.
 package charttest
 
 import (
@@ -13,13 +12,13 @@ import (
 	"strings"
 )
 
-// Chart is a chart with what it declares.
+// Chart is a chart with its declarations.
 type Chart struct {
 	Name string
-	// V3 is whether it is of apiVersion v3, and of v2 otherwise; OptedIn
-	// whether it asks to be sequenced all the same.
+	// V3 is whether its apiVersion is v3 rather than v2. OptedIn is whether a chart with
+	// apiVersion v2 enables sequencing.
 	V3, OptedIn bool
-	// OwnAfter are names of subcharts that come before its own resources.
+	// OwnAfter are the names of subcharts that must be ready before its own resources.
 	OwnAfter     []string
 	Dependencies []*Dependency
 	Resources    []*Resource
@@ -34,18 +33,18 @@ type Dependency struct {
 	Disabled bool
 }
 
-// Resource is a resource of a chart. Its name in the cluster has the path of
-// its chart before it.
+// Resource is a resource of a chart. In the cluster, its name has the path of its chart as
+// a prefix.
 type Resource struct {
 	Kind, Name string
 	Layer      string
 	After      []string
 }
 
-// Sequenced is whether the chart's declarations count.
+// Sequenced reports whether the chart's sequencing declarations apply.
 func (c *Chart) Sequenced() bool { return c.V3 || c.OptedIn }
 
-// Title is the name by which the dependency is known in the tree.
+// Title returns the name of the dependency in the tree of charts.
 func (d *Dependency) Title() string {
 	if d.Alias != "" {
 		return d.Alias
@@ -53,18 +52,19 @@ func (d *Dependency) Title() string {
 	return d.Chart.Name
 }
 
-// ghost is a layer that no chart has.
+// ghost is a layer that does not exist in any chart.
 const ghost = "ghost"
 
 var kinds = []string{"ConfigMap", "Secret", "Service", "Deployment", "Job", "Widget"}
 
-// generator makes one random chart.
+// generator generates one random chart.
 type generator struct {
 	*rand.Rand
 	charts int
 }
 
-// Random makes a chart of up to three levels, whose order can be met.
+// Random returns a random chart with up to three levels of subcharts. Its declarations
+// contain no cycle.
 func Random(r *rand.Rand) *Chart {
 	g := &generator{Rand: r}
 	return g.chart(0)
@@ -84,8 +84,8 @@ func (g *generator) chart(depth int) *Chart {
 	return c
 }
 
-// resources gives the chart resources in layers, with dependencies on layers
-// that come before in a random order, on one that is not there now and then.
+// resources adds resources to the chart. They depend only on layers that come earlier in a
+// random order, and occasionally on a layer that does not exist.
 func (g *generator) resources(c *Chart) {
 	layers := []string{"database", "cache", "queue", "app", "web"}
 	g.Shuffle(len(layers), func(i, j int) { layers[i], layers[j] = layers[j], layers[i] })
@@ -110,7 +110,7 @@ func (g *generator) resources(c *Chart) {
 	}
 }
 
-// dependency adds a subchart, or a second copy of the last one.
+// dependency adds a subchart, or a second copy of the previous one.
 func (g *generator) dependency(c *Chart, depth int) {
 	d := &Dependency{Disabled: g.IntN(6) == 0}
 	if n := len(c.Dependencies); n > 0 && g.IntN(3) == 0 && copyable(c.Dependencies[n-1].Chart) {
@@ -130,8 +130,8 @@ func (g *generator) dependency(c *Chart, depth int) {
 	c.Dependencies = append(c.Dependencies, d)
 }
 
-// copyable leaves out charts with aliases inside, which Helm copies with the
-// names changed.
+// copyable reports whether a chart contains no aliases. In copies of other charts, Helm
+// changes names.
 func copyable(c *Chart) bool {
 	for _, d := range c.Dependencies {
 		if d.Alias != "" || !copyable(d.Chart) {
@@ -141,8 +141,8 @@ func copyable(c *Chart) bool {
 	return true
 }
 
-// order declares an order of the subcharts that can be met: names are taken
-// only where all that they stand for comes before in the list.
+// order declares an order of the subcharts without a cycle: a subchart depends on a name
+// only if all subcharts with this name come before it in the list.
 func (g *generator) order(c *Chart) {
 	var names []string
 	for i, d := range c.Dependencies {
@@ -164,7 +164,7 @@ func (g *generator) order(c *Chart) {
 	})
 }
 
-// last is the index of the last dependency that the name stands for.
+// last returns the index of the last dependency that the name refers to, or -1.
 func (c *Chart) last(name string) int {
 	last := -1
 	for i, d := range c.Dependencies {
@@ -179,12 +179,11 @@ func (d *Dependency) named(name string) bool {
 	return d.Alias == name || d.Chart.Name == name || slices.Contains(d.Tags, name)
 }
 
-// copyOf is a chart at one place in the tree of those that take part.
+// copyOf is a chart at its position in the tree of enabled charts.
 type copyOf struct {
 	*Chart
 	title, path, folder string
-	// subs are the subcharts by the index of their entry; nil where they take
-	// no part.
+	// subs are the subcharts by the index of their entry, nil for disabled ones.
 	subs []*copyOf
 }
 
@@ -200,7 +199,7 @@ func newCopy(c *Chart, title, path, folder string) *copyOf {
 	return t
 }
 
-// present lists the indices of the subcharts that take part.
+// present returns the indexes of the enabled subcharts.
 func (t *copyOf) present() []int {
 	var all []int
 	for i, sub := range t.subs {
@@ -211,7 +210,7 @@ func (t *copyOf) present() []int {
 	return all
 }
 
-// name is a resource's name in the cluster.
+// name returns the name of a resource in the cluster.
 func (t *copyOf) name(r *Resource) string {
 	return strings.ReplaceAll(t.folder, "/", ".") + "." + r.Name
 }

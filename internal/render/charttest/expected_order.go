@@ -5,25 +5,25 @@ package charttest
 
 import "slices"
 
-// ExpectedOrder says what must come before what.
+// ExpectedOrder is the order that the declarations of a chart require.
 type ExpectedOrder struct {
-	// Names are the names in the cluster of all resources.
+	// Names are the names of all resources in the cluster.
 	Names []string
-	// Charts gives the path of the chart of each resource.
+	// Charts maps each resource to the path of its chart.
 	Charts map[string]string
-	// before are, for each resource, those that must be ready first, as far as
-	// that follows from one declaration.
+	// before are, for each resource, the resources that must be ready first according to a
+	// single declaration.
 	before map[string]map[string]bool
 }
 
-// ExpectedOrder reads the chart's declarations.
+// ExpectedOrder derives the order from the chart's declarations.
 func (c *Chart) ExpectedOrder() *ExpectedOrder {
 	o := &ExpectedOrder{Charts: map[string]string{}, before: map[string]map[string]bool{}}
 	o.read(c.tree())
 	return o
 }
 
-// Before lists what must be ready right before the resource, in no order.
+// Before returns the direct predecessors of a resource, in random order.
 func (o *ExpectedOrder) Before(name string) []string {
 	var names []string
 	for n := range o.before[name] {
@@ -32,7 +32,7 @@ func (o *ExpectedOrder) Before(name string) []string {
 	return names
 }
 
-// After lists everything that must come after the resource.
+// After returns all direct and indirect successors of a resource.
 func (o *ExpectedOrder) After(name string) map[string]bool {
 	after := map[string]bool{}
 	pending := []string{name}
@@ -87,8 +87,8 @@ func (o *ExpectedOrder) read(t *copyOf) {
 	}
 }
 
-// readLayers orders the resources of one chart: each layer as one bundle, what
-// is in none and depends on none last.
+// readLayers orders the resources of one chart. The resources of a layer have the same
+// predecessors. Resources without a layer and dependencies come last.
 func (o *ExpectedOrder) readLayers(t *copyOf) {
 	for _, r := range t.Resources {
 		for _, other := range t.Resources {
@@ -113,8 +113,8 @@ func (o *ExpectedOrder) readLayers(t *copyOf) {
 	}
 }
 
-// siblingsBefore lists the subcharts that must be ready before another one,
-// directly or by others that take part.
+// siblingsBefore returns the subcharts that must be ready before another one, directly or
+// through other enabled subcharts.
 func (t *copyOf) siblingsBefore(i int) []int {
 	var all []int
 	for _, j := range t.present() {
@@ -126,7 +126,7 @@ func (t *copyOf) siblingsBefore(i int) []int {
 	return all
 }
 
-// all lists the names of all resources of a chart and what is inside it.
+// all returns the names of all resources of a chart and its subcharts.
 func (t *copyOf) all() []string {
 	var names []string
 	for _, r := range t.Resources {

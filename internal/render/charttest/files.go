@@ -12,7 +12,7 @@ import (
 	"github.com/ordered-helm/helm/internal/chartloader"
 )
 
-// Files writes the chart in random spellings.
+// Files returns the files of the chart. It chooses randomly between equivalent notations.
 func (c *Chart) Files(r *rand.Rand) []*chartloader.BufferedFile {
 	w := &writer{Rand: r}
 	w.chart(c, "")
@@ -20,8 +20,8 @@ func (c *Chart) Files(r *rand.Rand) []*chartloader.BufferedFile {
 	return w.files
 }
 
-// values say which subcharts take part. They stand in the root chart: Helm does
-// not find those of charts inside aliased ones.
+// values returns the values that enable subcharts. They are in the root chart, because Helm
+// does not find values of charts inside aliased charts.
 func (t *copyOf) values() map[string]any {
 	values := map[string]any{}
 	for i, d := range t.Dependencies {
@@ -38,7 +38,7 @@ func (t *copyOf) values() map[string]any {
 func jsonOf(value any) string {
 	text, err := json.Marshal(value)
 	if err != nil {
-		panic(err) // what this package makes can always be written
+		panic(err) // the values of this package can always be encoded
 	}
 	return string(text)
 }
@@ -96,8 +96,8 @@ func (w *writer) dependency(d *Dependency) string {
 	return text
 }
 
-// templates writes the resources into files of one or more, as documents or as
-// the items of a list.
+// templates writes the resources into files with one or more resources, as separate
+// documents or as the items of a list.
 func (w *writer) templates(c *Chart, folder string) {
 	for i := 0; i < len(c.Resources); {
 		n := min(1+w.IntN(3), len(c.Resources)-i)

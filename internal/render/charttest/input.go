@@ -5,10 +5,10 @@ package charttest
 
 import "github.com/ordered-helm/helm/internal/sequencer"
 
-// Namespace is that of the releases.
+// Namespace is the namespace of the releases.
 const Namespace = "test"
 
-// Input is what the chart gives the planner, without any rendering.
+// Input returns the input of the planner for the chart, without rendering it.
 func (c *Chart) Input() sequencer.Input {
 	in := sequencer.Input{Namespace: Namespace}
 	in.Root = c.tree().input(&in)

@@ -15,7 +15,7 @@ import (
 // PostRenderer is a post-renderer that changes the list of documents.
 type PostRenderer func(docs []string) ([]string, error)
 
-// Run is what makes it one for Helm.
+// Run implements Helm's PostRenderer.
 func (p PostRenderer) Run(in *bytes.Buffer) (*bytes.Buffer, error) {
 	docs, err := p(render.Split(in.String()))
 	out := &bytes.Buffer{}
@@ -25,15 +25,16 @@ func (p PostRenderer) Run(in *bytes.Buffer) (*bytes.Buffer, error) {
 	return out, err
 }
 
-// Cat returns the very bytes that it is given.
+// Cat is a post-renderer that returns its input unchanged.
 type Cat struct{}
 
-// Run is what makes it a post-renderer for Helm.
+// Run implements Helm's PostRenderer.
 func (Cat) Run(in *bytes.Buffer) (*bytes.Buffer, error) {
 	return bytes.NewBuffer(slices.Clone(in.Bytes())), nil
 }
 
-// DropComments writes every document anew, as most post-renderers do.
+// DropComments parses and encodes every document, which removes comments, as most
+// post-renderers do.
 func DropComments(docs []string) ([]string, error) {
 	for i, doc := range docs {
 		var object map[string]any
@@ -50,7 +51,7 @@ func DropComments(docs []string) ([]string, error) {
 	return docs, nil
 }
 
-// ToJSON writes every document as JSON.
+// ToJSON encodes every document as JSON.
 func ToJSON(docs []string) ([]string, error) {
 	for i, doc := range docs {
 		text, err := yaml.YAMLToJSON([]byte(doc + "\n"))
@@ -62,7 +63,7 @@ func ToJSON(docs []string) ([]string, error) {
 	return docs, nil
 }
 
-// Reverse drops comments and turns the order round.
+// Reverse removes comments and reverses the order of the documents.
 func Reverse(docs []string) ([]string, error) {
 	docs, err := DropComments(docs)
 	slices.Reverse(docs)
@@ -72,7 +73,7 @@ func Reverse(docs []string) ([]string, error) {
 // Added is the document that Add adds.
 const Added = "apiVersion: v1\nkind: ConfigMap\nmetadata:\n  name: added"
 
-// Add drops comments and puts a document before the others.
+// Add removes comments and adds a document before the others.
 func Add(docs []string) ([]string, error) {
 	docs, err := DropComments(docs)
 	return append([]string{Added}, docs...), err

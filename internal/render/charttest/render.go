@@ -15,7 +15,7 @@ import (
 	"github.com/ordered-helm/helm/internal/sequencer"
 )
 
-// Rendered is a chart that went all the way from its files to a plan.
+// Rendered is a chart with its rendered manifests and its plan.
 type Rendered struct {
 	Chart  *chart.Chart
 	Root   *sequencer.Chart
@@ -23,8 +23,8 @@ type Rendered struct {
 	Plan   *sequencer.Plan
 }
 
-// Render loads the files, processes the dependencies, renders and plans, as an
-// ordered installation does.
+// Render loads the files, processes the dependencies, renders the chart and builds the
+// plan, as an ordered installation does.
 func Render(t testing.TB, files []*chartloader.BufferedFile, post postrender.PostRenderer) *Rendered {
 	t.Helper()
 	r, err := TryRender(t, files, post)
@@ -34,7 +34,7 @@ func Render(t testing.TB, files []*chartloader.BufferedFile, post postrender.Pos
 	return r
 }
 
-// TryRender is Render where an error of rendering or planning is of interest.
+// TryRender is Render, but returns an error of rendering or planning.
 func TryRender(t testing.TB, files []*chartloader.BufferedFile, post postrender.PostRenderer) (*Rendered, error) {
 	t.Helper()
 	ch, err := chartloader.LoadFiles(files)

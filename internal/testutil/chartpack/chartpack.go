@@ -1,8 +1,8 @@
 // Copyright The Ordered Helm Authors
 // SPDX-License-Identifier: Apache-2.0
 
-// Package chartpack packs charts for tests, including charts that Helm would
-// refuse to pack.
+// Package chartpack packs charts for tests, including charts that Helm would refuse to
+// pack.
 package chartpack
 
 import (
@@ -20,8 +20,8 @@ import (
 // Created is the modification time of every file in an archive.
 var Created = time.Date(2020, time.February, 3, 4, 5, 6, 0, time.UTC)
 
-// Pack packs a chart's folder as it is: it checks, omits and rewrites nothing.
-// The same folder gives the same bytes.
+// Pack packs the directory of a chart without checking, omitting or rewriting any file.
+// Equal directories result in equal bytes.
 func Pack(source string) ([]byte, error) {
 	var packed bytes.Buffer
 	zipped := gzip.NewWriter(&packed)

@@ -1,7 +1,7 @@
 // Copyright The Ordered Helm Authors
 // SPDX-License-Identifier: Apache-2.0
 
-// Package golden compares what a test produced with a file below testdata.
+// Package golden compares the output of a test with a file below testdata.
 package golden
 
 import (
@@ -34,7 +34,7 @@ func Assert(tb testing.TB, got, name string) {
 		tb.Errorf("%v: run the test with -update to write it", err)
 		return
 	}
-	// Git may check text files out with CRLF on Windows.
+	// On Windows, Git may check out text files with CRLF.
 	want := strings.ReplaceAll(string(content), "\r\n", "\n")
 	if got != want {
 		tb.Errorf("the output differs from the golden file; run the test with -update to accept it:\n%s",

@@ -11,7 +11,7 @@ import (
 	"testing"
 )
 
-// recorder is a test that only records whether it failed.
+// recorder is a testing.TB that only records whether the test failed.
 type recorder struct {
 	testing.TB
 	errors []string

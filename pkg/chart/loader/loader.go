@@ -1,10 +1,9 @@
 // Copyright The Ordered Helm Authors
 // SPDX-License-Identifier: Apache-2.0
 
-// Package loader has every name of Helm's package of the same name. It loads charts
-// as Helm does, and accepts the additions to Chart.yaml in every form in which an
-// author may write them (docs/reference.md, "Chart.yaml"). The charts that it returns
-// are Helm's.
+// Package loader has every name of Helm's package of the same name. It loads charts as Helm
+// does, and also accepts the additions to Chart.yaml in every form in which an author can
+// write them (docs/reference.md, "Chart.yaml"). It returns charts of Helm's type.
 package loader
 
 import (
@@ -33,11 +32,11 @@ type (
 const APIVersionV3 = chartloader.APIVersionV3
 
 var (
-	// MaxDecompressedChartSize is Helm's limit for an unpacked archive, in bytes, as
-	// it is when the program starts. To change the limit, set Helm's variable.
+	// MaxDecompressedChartSize is the value that Helm's limit for an unpacked archive, in
+	// bytes, has when the program starts. To change the limit, set Helm's variable.
 	MaxDecompressedChartSize = helmloader.MaxDecompressedChartSize
-	// MaxDecompressedFileSize is Helm's limit for a file of a chart, in bytes, as it
-	// is when the program starts. To change the limit, set Helm's variable.
+	// MaxDecompressedFileSize is the value that Helm's limit for a file of a chart, in
+	// bytes, has when the program starts. To change the limit, set Helm's variable.
 	MaxDecompressedFileSize = helmloader.MaxDecompressedFileSize
 )
 
@@ -58,11 +57,11 @@ func LoadFile(name string) (*chart.Chart, error) { return chartloader.LoadFile(n
 // LoadArchive loads a chart from a gzipped tar archive.
 func LoadArchive(in io.Reader) (*chart.Chart, error) { return chartloader.LoadArchive(in) }
 
-// LoadArchiveFiles reads the files of an archive into memory, with Helm's checks of
-// their paths and sizes. An archive with too many files is a *LimitError.
+// LoadArchiveFiles reads the files of an archive into memory, and checks their paths and
+// sizes as Helm does. If the archive contains too many files, the error is a *LimitError.
 func LoadArchiveFiles(in io.Reader) ([]*BufferedFile, error) {
 	return chartloader.LoadArchiveFiles(in)
 }
 
-// LoadFiles makes a chart of files in memory, including the subcharts under charts/.
+// LoadFiles creates a chart from files in memory, including the subcharts under charts/.
 func LoadFiles(files []*BufferedFile) (*chart.Chart, error) { return chartloader.LoadFiles(files) }

@@ -27,7 +27,7 @@ func TestCleanupIsHeld(t *testing.T) {
 	charts.Edit(t, dir, "templates/all.yaml", "first, over", "first, over, held")
 	charts.AddFinalizer(t, dir, "held")
 	p := h.Start(t, "upgrade", "rel", dir, "--wait=ordered", "--cleanup-on-fail")
-	p.AwaitLine(t, "deleting what was created")
+	p.AwaitLine(t, "deleting created resources")
 	h.ExpectFailure(t, []string{"upgrade", "rel", charts.ThreeLayers(t, "3")}, "revision 2 of release rel is pending-upgrade, by helm upgrade on ")
 	h.RemoveFinalizers(t, "ConfigMap/held")
 	p.ExpectExit(t, 1, "what was created is deleted because of --cleanup-on-fail")
@@ -93,7 +93,7 @@ func TestHooksOfTwoDead(t *testing.T) {
 	h.MustRun("install", "rel", chart("1"), "--wait=ordered")
 	isStored := func() bool { return h.LastRevision(t, "rel").Hooks[0].LastRun.Phase == release.HookPhaseRunning }
 	h.KillWhen(t, "Job/migrate-2", isStored, "upgrade", "rel", chart("2"), "--wait=ordered")
-	const waits = "hook Job/migrate-2 (app/templates/all.yaml) was running when its operation died"
+	const waits = "hook Job/migrate-2 (app/templates/all.yaml) was running when its operation terminated unexpectedly"
 	h.KillAt(t, waits, "upgrade", "rel", chart("2"), "--wait=ordered")
 	harness.ExpectContains(t, h.MustRun("upgrade", "rel", chart("2"), "--wait=ordered").Stderr, waits)
 	h.ExpectStatuses(t, "rel", "superseded failed failed deployed")

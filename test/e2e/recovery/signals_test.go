@@ -120,8 +120,8 @@ func TestSecondSignal(t *testing.T) {
 		}
 	}
 	p.ExpectExit(t, 128+int(syscall.SIGINT), "Release rel has been cancelled.",
-		"Waiting until the new revision is recorded as failed, and the last good revision is back because of --atomic. Press Ctrl-C again to exit immediately.",
-		"Left at once: nothing is undone, and release rel stays as it is recorded.", "the next helm upgrade, rollback or uninstall of it takes it over and carries on")
+		"Waiting until the new revision is recorded as failed, and the release is rolled back because of --atomic. Press Ctrl-C again to exit immediately.",
+		"Exited immediately: nothing is undone, and the recorded status of release rel does not change.", "the next helm upgrade, rollback or uninstall takes over the release and continues")
 	harness.NoError(t, proxy.Up())
 	h.MustRun("upgrade", "rel", charts.ThreeLayers(t, "3"), "--wait=ordered")
 	h.ExpectManifestObjects(t, "rel")

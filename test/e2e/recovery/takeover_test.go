@@ -35,16 +35,16 @@ func TestRecovery(t *testing.T) {
 		// untouched is what the killed operation had done already.
 		untouched []string
 	}{
-		"install, then upgrade --install": {killInstall, append(upgraded, "--install"), "superseded deployed", "left pending-install: helm install on ", []string{"ConfigMap/first"}},
-		"install, then uninstall":         {killInstall, []string{"uninstall", "rel"}, "", "left pending-install: helm install on ", nil},
-		"upgrade, then upgrade":           {killUpgrade, upgraded, "superseded failed deployed", "left pending-upgrade: helm upgrade on ", []string{"ConfigMap/first"}},
+		"install, then upgrade --install": {killInstall, append(upgraded, "--install"), "superseded deployed", "is pending-install, but helm install on ", []string{"ConfigMap/first"}},
+		"install, then uninstall":         {killInstall, []string{"uninstall", "rel"}, "", "is pending-install, but helm install on ", nil},
+		"upgrade, then upgrade":           {killUpgrade, upgraded, "superseded failed deployed", "is pending-upgrade, but helm upgrade on ", []string{"ConfigMap/first"}},
 		"upgrade, then a preview":         {killUpgrade, append(upgraded, "--dry-run=server"), "deployed pending-upgrade", "", nil},
-		"upgrade, then rollback":          {killUpgrade, []string{"rollback", "rel"}, "superseded failed deployed", "left pending-upgrade: helm upgrade on ", []string{"ConfigMap/last"}},
-		"upgrade, then uninstall":         {killUpgrade, []string{"uninstall", "rel"}, "", "left pending-upgrade: helm upgrade on ", nil},
-		"plain upgrade, then upgrade":     {killPlainUpgrade, upgraded, "superseded failed deployed", "left pending-upgrade: helm upgrade on ", []string{"ConfigMap/first"}},
-		"uninstall, then uninstall":       {killUninstall, []string{"uninstall", "rel"}, "", "left uninstalling: helm uninstall on ", nil},
-		"uninstall, then upgrade":         {killUninstall, upgraded, "superseded deployed", "left uninstalling: helm uninstall on ", nil},
-		"uninstall, then rollback":        {killUninstall, []string{"rollback", "rel", "1"}, "failed deployed", "left uninstalling: helm uninstall on ", nil},
+		"upgrade, then rollback":          {killUpgrade, []string{"rollback", "rel"}, "superseded failed deployed", "is pending-upgrade, but helm upgrade on ", []string{"ConfigMap/last"}},
+		"upgrade, then uninstall":         {killUpgrade, []string{"uninstall", "rel"}, "", "is pending-upgrade, but helm upgrade on ", nil},
+		"plain upgrade, then upgrade":     {killPlainUpgrade, upgraded, "superseded failed deployed", "is pending-upgrade, but helm upgrade on ", []string{"ConfigMap/first"}},
+		"uninstall, then uninstall":       {killUninstall, []string{"uninstall", "rel"}, "", "is uninstalling, but helm uninstall on ", nil},
+		"uninstall, then upgrade":         {killUninstall, upgraded, "superseded deployed", "is uninstalling, but helm uninstall on ", nil},
+		"uninstall, then rollback":        {killUninstall, []string{"rollback", "rel", "1"}, "failed deployed", "is uninstalling, but helm uninstall on ", nil},
 	} {
 		t.Run(name, func(t *testing.T) {
 			t.Parallel()
@@ -207,7 +207,7 @@ func TestHolderThatWasAway(t *testing.T) {
 	harness.ExpectContains(t, h.MustRun("upgrade", "rel", charts.ThreeLayers(t, "3"), "--wait=ordered", "--timeout", "2m").Stderr, "taking over the release")
 	before := h.ReleaseObjects(t, "rel")
 	p.Signal(t, syscall.SIGCONT)
-	p.ExpectExit(t, 1, "release rel was taken over by ", "this operation has stopped at revision 2, and records and undoes nothing more")
+	p.ExpectExit(t, 1, "release rel was taken over by ", "this operation stopped at revision 2 without recording or undoing anything further")
 	harness.ExpectSameContent(t, before, h.ReleaseObjects(t, "rel"))
 	h.ExpectStatuses(t, "rel", "superseded failed deployed")
 }
@@ -217,8 +217,8 @@ func TestHolderThatWasAway(t *testing.T) {
 func TestStockInterferes(t *testing.T) {
 	t.Parallel()
 	for verb, says := range map[string]string{
-		"rollback":  "release rel was taken over by another operation: this operation has stopped at revision 2",
-		"uninstall": "the record of revision 2 of release rel is gone",
+		"rollback":  "release rel was taken over by another operation; this operation stopped at revision 2",
+		"uninstall": "the record of revision 2 of release rel no longer exists",
 	} {
 		t.Run(verb, func(t *testing.T) {
 			t.Parallel()

@@ -36,7 +36,7 @@ func TestTrackerForbiddenWatch(t *testing.T) {
 	h.ExpectReadyBefore(t, r, "Deployment/third", "Deployment/fourth")
 	h.ExpectReadyBefore(t, r, "Deployment/fourth", "ConfigMap/last")
 	for resource, name := range map[string]string{"pods": "pods", "deployments": "deployments.apps"} {
-		notice := name + ` in namespace "` + h.Namespace + `" cannot be watched and are read every 2s instead`
+		notice := "cannot watch " + name + ` in namespace "` + h.Namespace + `", reading every 2s instead`
 		if n := strings.Count(r.Stderr, notice); n != 1 {
 			t.Errorf("%q is said %d times, want once:\n%s", notice, n, r.Stderr)
 		}

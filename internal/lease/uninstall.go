@@ -1,0 +1,194 @@
+// Copyright The Ordered Helm Authors
+// SPDX-License-Identifier: Apache-2.0
+
+package lease
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"net/http"
+	"time"
+
+	"helm.sh/helm/v3/pkg/release"
+	"helm.sh/helm/v3/pkg/storage/driver"
+	helmtime "helm.sh/helm/v3/pkg/time"
+	apierrors "k8s.io/apimachinery/pkg/api/errors"
+
+	"github.com/ordered-helm/helm/internal/event"
+	"github.com/ordered-helm/helm/internal/history"
+)
+
+// UninstallStart begins an uninstall. An uninstall creates no revision: it locks and changes
+// the last one.
+type UninstallStart struct {
+	Store *history.Store
+	// Writer writes the last revision.
+	Writer *history.Writer
+	State  *State
+	// Acquire locks the release from the next write of the writer on. It returns nil if the
+	// release cannot hold a lease. Release gives the lock up again.
+	Acquire func() (*Lease, error)
+	Release func()
+
+	// stored is the last revision as it was before the uninstall.
+	stored *release.Release
+}
+
+const (
+	// withdrawTimeout is how long an uninstall waits for another operation to withdraw its
+	// revision, and withdrawInterval is how often it checks.
+	withdrawTimeout  = 2 * time.Second
+	withdrawInterval = 100 * time.Millisecond
+)
+
+// Begin records that the release is being uninstalled before it deletes anything, unless
+// another operation works on the release. If an operation that creates a revision begins at
+// the same moment, each finds the other, and that operation withdraws its revision; the
+// uninstall then tries again.
+func (u *UninstallStart) Begin(ctx context.Context, events *event.Sink) ([]*history.Interrupted, error) {
+	expected := u.State.Last
+	for until := time.Now().Add(withdrawTimeout); ; {
+		err := u.tryBegin(expected)
+		if err == nil {
+			return u.takeOver(events), nil
+		}
+		var next *nextRevisionError
+		if !errors.As(err, &next) || !u.awaitWithdrawal(ctx, next, until) {
+			return nil, err
+		}
+		expected = u.Previous()
+	}
+}
+
+// tryBegin records that the release is being uninstalled, if its last revision is stored as
+// expected. As in Helm, the uninstall continues if the account is not allowed to record
+// that. The stored status then stays unchanged, because no other process could tell whether
+// the uninstall has terminated unexpectedly.
+func (u *UninstallStart) tryBegin(expected *release.Release) error {
+	stored, err := ReadUnchanged(u.Store, expected)
+	if err != nil {
+		return err
+	}
+	if u.stored == nil {
+		u.stored = stored
+	}
+	if !u.IsContinued() {
+		u.Writer.Change(func(rel *release.Release) { rel.Info.Deleted = helmtime.Now() })
+	}
+	held, err := u.Acquire()
+	if err != nil || held == nil {
+		return err
+	}
+	held.SetPrevious(stored)
+	return u.record(held)
+}
+
+// nextRevisionError says that the uninstall has withdrawn because a revision was created at
+// the moment at which it began.
+type nextRevisionError struct{ *HeldError }
+
+func (e *nextRevisionError) Unwrap() error { return e.HeldError }
+
+// awaitWithdrawal waits until the other operation has withdrawn its revision too. It
+// reports whether that happened in time.
+func (u *UninstallStart) awaitWithdrawal(ctx context.Context, next *nextRevisionError, until time.Time) bool {
+	ticker := time.NewTicker(withdrawInterval)
+	defer ticker.Stop()
+	for time.Now().Before(until) {
+		select {
+		case <-ctx.Done():
+			return false
+		case <-ticker.C:
+		}
+		if _, err := u.Store.Read(next.Release, next.Revision); errors.Is(err, driver.ErrReleaseNotFound) {
+			return true
+		}
+	}
+	return false
+}
+
+// takeOver records the revisions that are taken over, and returns those whose hooks must be
+// recovered.
+func (u *UninstallStart) takeOver(events *event.Sink) []*history.Interrupted {
+	interrupted := u.State.ConcludeOlder(u.Store)
+	for _, i := range interrupted {
+		if i.Writer.Release().Version == u.Writer.Release().Version {
+			i.Writer = u.Writer // this writer writes the revision from now on
+		}
+	}
+	if stale := u.State.Stale; stale != nil {
+		WarnTakenOver(events, stale)
+		interrupted = append(interrupted, &history.Interrupted{Writer: u.Writer, Status: stale.Info.Status})
+	}
+	return interrupted
+}
+
+// record records that the release is being uninstalled, and then checks for a revision
+// that was created at the same time. An operation that creates a revision also stores it
+// first and then checks for an uninstall, so the two never both continue.
+func (u *UninstallStart) record(held *Lease) error {
+	err := u.Writer.Write(func(rel *release.Release) {
+		rel.Info.Status, rel.Info.Description = release.StatusUninstalling, "Deletion in progress (or silently failed)"
+	})
+	if lost := held.Lost(); lost != nil {
+		return lost
+	}
+	if err != nil {
+		return u.continueUnrecorded(err)
+	}
+	rel := u.Writer.Release()
+	next, err := u.Store.Read(rel.Name, rel.Version+1)
+	if errors.Is(err, driver.ErrReleaseNotFound) || apierrors.IsForbidden(err) {
+		return nil
+	}
+	if err == nil {
+		err = &nextRevisionError{&HeldError{Release: rel.Name, Revision: next.Version, Status: next.Info.Status, Holder: HolderOf(next)}}
+	}
+	u.Release()
+	if failed := u.Store.NewWriter(history.Copy(u.Previous())).Write(nil); failed != nil {
+		return fmt.Errorf("%w; restoring the record of revision %d also failed: %s", err, rel.Version, failed)
+	}
+	return err
+}
+
+// continueUnrecorded decides whether the uninstall continues although it could not be
+// recorded. It does if the account is not allowed to record it.
+func (u *UninstallStart) continueUnrecorded(err error) error {
+	if !isFinalAnswer(err) {
+		return fmt.Errorf("failed to record that release %s is being uninstalled, so nothing was deleted: %w", u.Writer.Release().Name, err)
+	}
+	u.Writer.LogFailure(err)
+	u.Release()
+	was := u.Previous().Info
+	u.Writer.Change(func(rel *release.Release) { rel.Info.Status, rel.Info.Description = was.Status, was.Description })
+	return nil
+}
+
+// isFinalAnswer reports whether the same request would get the same error again.
+func isFinalAnswer(err error) bool {
+	var answer apierrors.APIStatus
+	if !errors.As(err, &answer) {
+		return false
+	}
+	switch code := answer.Status().Code; code {
+	case http.StatusNotFound, http.StatusRequestTimeout, http.StatusConflict, http.StatusTooManyRequests:
+		return false
+	default:
+		return code >= 400 && code < 500
+	}
+}
+
+// IsContinued reports whether this operation takes over an uninstall that terminated
+// unexpectedly.
+func (u *UninstallStart) IsContinued() bool {
+	return u.State.Stale != nil && u.State.Stale.Info.Status == release.StatusUninstalling
+}
+
+// Previous is the release as it is recorded if nothing of it is deleted.
+func (u *UninstallStart) Previous() *release.Release {
+	if u.State.Stale != nil {
+		return Interrupt(u.stored)
+	}
+	return u.stored
+}
