@@ -6,8 +6,8 @@ SHELL         := bash
 .DEFAULT_GOAL := help
 MAKEFLAGS     += --no-print-directory
 
-# A Go workspace around the checkout would mix the modules kept apart here: the
-# main one, test and scripts/devcluster.
+# A Go workspace that contains the checkout would mix its separate modules: the main
+# module, test and scripts/devcluster.
 export GOWORK := off
 
 BIN     := $(CURDIR)/bin
@@ -15,26 +15,26 @@ TOOLS   := $(BIN)/tools
 CLUSTER := $(CURDIR)/.devcluster
 PREFIX  ?= /usr/local
 
-# How many packages are built and tested side by side. An end-to-end package
-# starts a control plane of its own, of about one GiB.
+# How many packages are built and tested in parallel. Each end-to-end package starts its
+# own control plane, which needs about one GiB.
 JOBS ?= 2
 
-# What a test or a benchmark run may be narrowed to: make test-e2e RUN=TestShop
+# Patterns that select tests or benchmarks: make test-e2e RUN=TestShop
 RUN   ?=
 BENCH ?= .
-# How long each fuzz target runs, and which of them.
+# How long each fuzz target runs, and which targets run.
 FUZZTIME ?= 30s
 FUZZ     ?=
-# How many rounds of a benchmark count, and the binary of nelm, if it is to take part.
+# How many rounds of a benchmark count, and the nelm binary, if nelm is measured too.
 BENCH_ROUNDS ?= 5
 NELM         ?=
 
-# Both binaries get the same flags: without them Helm takes Kubernetes 1.20 for
-# its default, and a comparison of the two would compare the defaults.
-# Evaluated where they are used, so that `make help` starts nothing.
+# Both binaries are built with the same flags. Without them, Helm assumes Kubernetes 1.20,
+# and a comparison of the binaries would compare these defaults.
+# The variables are evaluated only where they are used, so that `make help` runs no command.
 HELM_VERSION = $(shell go list -m -f '{{.Version}}' helm.sh/helm/v3)
 KUBE_MINOR   = $(shell go list -m -f '{{.Version}}' k8s.io/client-go | cut -d. -f2)
-# What this is a version of itself: the last tag, and how far the commit is from it.
+# The version of Ordered Helm: the last tag, and the number of commits since then.
 ORDERED_VERSION = $(patsubst v%,%,$(shell git describe --tags --match 'v*' 2>/dev/null || echo 0.0.0-dev))
 GIT_COMMIT   = $(shell git rev-parse --quiet --verify HEAD 2>/dev/null)
 GIT_STATE    = $(if $(shell git status --porcelain 2>/dev/null),dirty,clean)
@@ -51,23 +51,23 @@ LDFLAGS       = -s -w \
 	-X $(HELM_MODULE)/pkg/lint/rules.k8sVersionMinor=$(KUBE_MINOR)
 
 GO_BUILD = CGO_ENABLED=0 go build -p $(JOBS) -trimpath -buildvcs=false -ldflags '$(LDFLAGS)'
-# The race detector is C. Without a compiler the tests run all the same.
+# The race detector needs a C compiler. Without one, the tests run without it.
 RACE     = $(if $(shell command -v "$$(go env CC)"),-race,$(warning no C compiler: tests run without the race detector))
-# Go keeps the results of tests whose packages and files did not change, if they
-# run in the order of their source. FRESH=1 runs them again, in random order.
+# Go caches the results of tests whose packages and files did not change, if they run in
+# source order. FRESH=1 runs them again, in random order.
 GO_TEST  = go test -p $(JOBS) $(if $(FRESH),-count=1 -shuffle=on) $(if $(RUN),-run '$(RUN)')
-# Tests of the module test read files outside it, of which Go takes no notice:
-# their results are never kept. The flags are those of GO_BUILD, so that both
-# compile a package once.
+# Tests of the module test read files outside the module, which Go does not track. Their
+# results are therefore never cached. The flags are those of GO_BUILD, so that each package
+# is compiled only once.
 GO_TEST_BINARIES = CGO_ENABLED=0 go test -p $(JOBS) -trimpath -buildvcs=false -count=1 -shuffle=on $(if $(RUN),-run '$(RUN)')
 GO_TEST_RACE     = go test -p $(JOBS) $(RACE) -count=1 -shuffle=on
 
-# Packages of the module test that start neither helm nor a cluster.
+# The packages of the module test that start neither helm nor a cluster.
 IN_PROCESS_PACKAGES = ./bench/... ./certificates ./chartserver ./fault ./ociregistry ./signing
 E2E_PACKAGES        = $$(go list ./... | grep -vE '/test/(parity|api|bench|certificates|chartserver|fault|ociregistry|signing)(/|$$)')
 
-# The tests that run with the race detector in helm and in the test program: of
-# each operation, and of the SDK, those in which much goes on at once.
+# The tests that run with the race detector in helm and in the test program: for each
+# operation and for the SDK, the tests with the most concurrency.
 RACE_TESTS = TestApplyIsHelmsUpdate TestSoak \
 	TestEndsOfAnOperation TestFailureOfTheSDK TestLifeOfTheSDK TestPlanIsWhatUpgradeDoes \
 	TestAtomic TestCleanupIsHeld TestInterrupt TestLifecycleProgress TestLiveHolderIsNotRobbed \
@@ -84,23 +84,23 @@ build: ## Build Ordered Helm: bin/helm
 	$(GO_BUILD) -o $(BIN)/helm ./cmd/helm
 
 .PHONY: stock
-stock: ## Build unmodified Helm of the same version, to compare with: bin/stock-helm
+stock: ## Build unmodified Helm of the same version, for comparison: bin/stock-helm
 	$(GO_BUILD) -modfile=scripts/tools/stock/go.mod -o $(BIN)/stock-helm $(HELM_MODULE)/cmd/helm
 
-# Scenarios of test/parity are recorded by the digest of this binary: it is the
-# same for every commit.
+# The recordings of the scenarios of test/parity are identified by the digest of this
+# binary, so it must be the same for every commit.
 stock: ORDERED_VERSION := 0.0.0
 stock: GIT_COMMIT := 0000000000000000000000000000000000000000
 stock: GIT_STATE := clean
 
 .PHONY: race
-race: stock ## Build Ordered Helm with the race detector, and stock Helm beside it: bin/race/helm
+race: stock ## Build Ordered Helm with the race detector, and link stock Helm: bin/race/helm
 	mkdir -p $(BIN)/race
 	go build $(RACE) -p $(JOBS) -buildvcs=false -ldflags '$(LDFLAGS)' -o $(BIN)/race/helm ./cmd/helm
 	ln -sf ../stock-helm $(BIN)/race/stock-helm
 
 .PHONY: devcluster
-devcluster: ## Build the command that starts the dev cluster: bin/devcluster
+devcluster: ## Build the command that starts dev clusters: bin/devcluster
 	cd scripts/devcluster && go build -p $(JOBS) -trimpath -buildvcs=false -o $(BIN)/devcluster ./cmd/devcluster
 
 .PHONY: install
@@ -115,15 +115,15 @@ dist: ## Build the release archives, their bills of materials and checksums: dis
 ##@ Try
 
 .PHONY: demo
-demo: build devcluster ## Install the umbrella example in order on a throw-away cluster, step by step
+demo: build devcluster ## Install the umbrella example in order on a temporary cluster, step by step
 	scripts/demo.sh
 
 .PHONY: picture
-picture: build devcluster $(TOOLS)/terminal-to-html ## Make the picture of the README anew (needs tmux and chromium)
+picture: build devcluster $(TOOLS)/terminal-to-html ## Regenerate the picture in the README (needs tmux and chromium)
 	scripts/picture.sh
 
 .PHONY: cluster-up
-cluster-up: devcluster ## Start a dev cluster that stays; its kubeconfig is .devcluster/kubeconfig
+cluster-up: devcluster ## Start a dev cluster that keeps running; its kubeconfig is .devcluster/kubeconfig
 	$(BIN)/devcluster up --dir $(CLUSTER) >/dev/null
 	@echo "It is up. To use it: export KUBECONFIG=$(CLUSTER)/kubeconfig"
 
@@ -134,10 +134,10 @@ cluster-down: devcluster ## Stop the dev cluster of cluster-up
 ##@ Check
 
 .PHONY: test
-test: test-race test-e2e test-e2e-race test-parity test-devcluster ## Run every test; FRESH=1 uses no result of earlier runs
+test: test-race test-e2e test-e2e-race test-parity test-devcluster ## Run all tests (FRESH=1 ignores cached results)
 
 .PHONY: test-unit
-test-unit: ## Run the unit tests without the race detector: the quick look while editing
+test-unit: ## Run the unit tests without the race detector: a quick check while editing
 	$(GO_TEST) ./...
 
 .PHONY: test-race
@@ -146,11 +146,11 @@ test-race: ## Run the unit tests with the race detector
 	cd test && $(GO_TEST_RACE) $(if $(RUN),-run '$(RUN)') $(IN_PROCESS_PACKAGES)
 
 .PHONY: test-e2e
-test-e2e: build stock devcluster ## Run the end-to-end tests, on dev clusters of their own
+test-e2e: build stock devcluster ## Run the end-to-end tests on their own dev clusters
 	cd test && BINARIES=$(BIN) $(GO_TEST_BINARIES) $(if $(RUN),,-skip '$(RACE_PATTERN)') -parallel 16 -timeout 25m $(E2E_PACKAGES)
 
-# What the race detector finds in a helm that is killed, or whose exit code no test
-# looks at, is in the files of log_path.
+# If helm is killed, or no test checks its exit code, the reports of the race detector are
+# only in the files of log_path.
 .PHONY: test-e2e-race
 test-e2e-race: race devcluster ## Run the tests of RACE_TESTS with the race detector in helm and in the test program
 	@for name in $(RACE_TESTS); do grep -rq --include='*_test.go' "^func $$name(" test || \
@@ -160,44 +160,44 @@ test-e2e-race: race devcluster ## Run the tests of RACE_TESTS with the race dete
 		$(GO_TEST_RACE) -run '$(or $(RUN),$(RACE_PATTERN))' -parallel 16 -timeout 25m $(RACE_PACKAGES)
 	@! cat $(BIN)/race/report.* 2>/dev/null
 
-# Stock's side of a scenario is taken from the last run that agreed with it, unless
-# PARITY_FRESH is set.
+# The results of stock Helm are reused from the last run in which both binaries agreed,
+# unless PARITY_FRESH is set.
 .PHONY: test-parity
-test-parity: build stock devcluster ## Compare bin/helm with bin/stock-helm on the same input, and the packages with Helm's
+test-parity: build stock devcluster ## Compare bin/helm with bin/stock-helm on the same input, and the Go packages with Helm's
 	cd test && BINARIES=$(BIN) PARITY_FRESH=$(FRESH) $(GO_TEST_BINARIES) -timeout 20m ./parity/... ./api/...
 
 .PHONY: soak
-soak: build stock devcluster ## Kill 200 operations at random moments, then work on 50 releases from 8 processes for ten minutes
+soak: build stock devcluster ## Kill 200 operations at random moments, then run 8 processes on 50 releases for ten minutes
 	cd test && ORDERED_HELM_KILLS=200 BINARIES=$(BIN) go test -count=1 -v -parallel 4 -timeout 90m -run TestKilledAtAnyTime ./e2e/recovery
 	cd test && ORDERED_HELM_SOAK=10m BINARIES=$(BIN) go test -count=1 -v -timeout 30m ./soak
 
 .PHONY: protections
-protections: build stock devcluster ## Take what protects releases away, one thing at a time, and see that tests notice (an hour)
+protections: build stock devcluster ## Remove the protections of releases, one at a time, and check that tests fail (about an hour)
 	scripts/protections
 
 .PHONY: test-devcluster
-test-devcluster: ## Run the tests of the dev cluster's own module
+test-devcluster: ## Run the tests of the dev cluster's module
 	cd scripts/devcluster && $(GO_TEST) -timeout 20m ./...
 
 .PHONY: fuzz
-fuzz: ## Run every fuzz target for a while (FUZZTIME=30s each; FUZZ=pattern narrows it)
+fuzz: ## Run every fuzz target (FUZZTIME=30s each; FUZZ=pattern selects targets)
 	FUZZTIME='$(FUZZTIME)' FUZZ='$(FUZZ)' scripts/fuzz.sh
 
 .PHONY: bench
-bench: build stock devcluster $(TOOLS)/kapp ## Measure, print the tables and write docs/benchmarks.md (BENCH=pattern narrows it)
+bench: build stock devcluster $(TOOLS)/kapp ## Run the benchmarks, print the tables and write docs/benchmarks.md (BENCH=pattern selects benchmarks)
 	go test -run '^$$' -bench '$(BENCH)' ./internal/sequencer
 	cd test && BINARIES=$(BIN) KAPP=$(TOOLS)/kapp NELM='$(NELM)' BENCH_ROUNDS=$(BENCH_ROUNDS) BENCH_WRITE=$(CURDIR)/docs \
 		go test -run '^$$' -bench '$(BENCH)' -benchtime 1x -timeout 2h ./bench
 
 .PHONY: bench-page
-bench-page: ## Write docs/benchmarks.md anew from what was measured before
+bench-page: ## Regenerate docs/benchmarks.md from earlier measurements
 	cd test && BENCH_WRITE=$(CURDIR)/docs go test -count=1 -run '^$$' ./bench
 
 .PHONY: lint
-lint: lint-format lint-workflows lint-protections lint-go lint-test lint-devcluster ## Run every linter; changes nothing
+lint: lint-format lint-workflows lint-protections lint-go lint-test lint-devcluster ## Run all linters, without changing files
 
 .PHONY: lint-format
-lint-format: ## Name Go files that gofmt would change
+lint-format: ## List Go files that gofmt would change
 	@found=$$(find . -name '*.go' -not -path '*/testdata/*' -exec gofmt -l {} +); \
 	if [ -n "$$found" ]; then echo "not gofmt-formatted, 'make format' mends it:"; echo "$$found"; exit 1; fi
 
@@ -206,31 +206,31 @@ lint-workflows: $(TOOLS)/actionlint ## Check the GitHub workflows
 	$(TOOLS)/actionlint -shellcheck= -pyflakes=
 
 .PHONY: lint-protections
-lint-protections: ## Check that what takes protections away still fits the code
+lint-protections: ## Check that the patches that remove protections still apply
 	scripts/protections --check
 
-# Asks vuln.go.dev, so it is no part of `make lint`.
+# This queries vuln.go.dev, so it is not part of `make lint`.
 .PHONY: vuln
-vuln: $(TOOLS)/govulncheck ## Look for known vulnerabilities in what the modules use (needs the network)
+vuln: $(TOOLS)/govulncheck ## Check the dependencies of all modules for known vulnerabilities (needs the network)
 	$(TOOLS)/govulncheck ./...
 	cd test && $(TOOLS)/govulncheck ./...
 	cd scripts/devcluster && $(TOOLS)/govulncheck ./...
 
-# Linters read compiled dependencies; with the flags of the builds above these
-# are the ones that are there already.
+# Linters read compiled dependencies. With the flags of the builds above, they reuse the
+# packages that are already in the build cache.
 lint-go lint-test lint-devcluster: export GOFLAGS := -trimpath -buildvcs=false
 lint-go lint-test: export CGO_ENABLED := 0
 
 .PHONY: lint-go
-lint-go: $(TOOLS)/golangci-lint ## Run golangci-lint, with go vet in it, on the main module
+lint-go: $(TOOLS)/golangci-lint ## Run golangci-lint, including go vet, on the main module
 	$(TOOLS)/golangci-lint run --allow-serial-runners ./...
 
 .PHONY: lint-test
-lint-test: $(TOOLS)/golangci-lint ## Run golangci-lint, with go vet in it, on the module of the tests
+lint-test: $(TOOLS)/golangci-lint ## Run golangci-lint, including go vet, on the tests' module
 	cd test && $(TOOLS)/golangci-lint run --config $(CURDIR)/.golangci.yml --allow-serial-runners ./...
 
 .PHONY: lint-devcluster
-lint-devcluster: $(TOOLS)/golangci-lint ## Run golangci-lint, with go vet in it, on the dev cluster's module
+lint-devcluster: $(TOOLS)/golangci-lint ## Run golangci-lint, including go vet, on the dev cluster's module
 	cd scripts/devcluster && $(TOOLS)/golangci-lint run --config $(CURDIR)/.golangci.yml --allow-serial-runners ./...
 
 .PHONY: format
@@ -239,15 +239,15 @@ format: $(TOOLS)/golangci-lint ## Format the Go files of all modules
 	cd test && $(TOOLS)/golangci-lint fmt --config $(CURDIR)/.golangci.yml ./...
 	cd scripts/devcluster && $(TOOLS)/golangci-lint fmt --config $(CURDIR)/.golangci.yml ./...
 
-# Each tool has a module of its own, so that the needs of one never move
-# the versions of another.
+# Each tool has its own module, so that the dependencies of one tool never change the
+# versions of another.
 $(TOOLS)/%: scripts/tools/%/go.mod scripts/tools/%/go.sum
 	cd scripts/tools/$* && CGO_ENABLED=0 go build -p $(JOBS) -trimpath -buildvcs=false -o $@ tool
 
 ##@ Tidy up
 
 .PHONY: clean
-clean: ## Stop the dev cluster and remove what was built in this checkout
+clean: ## Stop the dev cluster and remove all build output
 	if [ -d $(CLUSTER) ] && [ -x $(BIN)/devcluster ]; then $(BIN)/devcluster down --dir $(CLUSTER); fi
 	rm -rf $(BIN) $(CURDIR)/dist $(CLUSTER)
 

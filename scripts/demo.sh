@@ -2,8 +2,8 @@
 # Copyright The Ordered Helm Authors
 # SPDX-License-Identifier: Apache-2.0
 #
-# Shows an ordered install, from the graph to the uninstall, on a cluster that
-# is there for this script alone. `make demo` builds what it needs.
+# Demonstrates an ordered install, from the graph to the uninstall, on a temporary
+# cluster. `make demo` builds the binaries that it needs.
 
 set -euo pipefail
 cd "$(dirname "${BASH_SOURCE[0]}")/.."
@@ -21,9 +21,8 @@ for binary in helm devcluster; do
 	[[ -x bin/$binary ]] || fail "bin/$binary is missing: start this with 'make demo'"
 done
 
-# The cluster ends when its standard input does: that pipe closes with this
-# script, in whatever way the script ends. So nothing that is started below may
-# hold it open.
+# The cluster stops when its standard input is closed. This pipe is closed when the script
+# ends, however it ends, so no command that is started below is allowed to keep it open.
 alone() { "$@" {alive}>&-; }
 
 finish() {
@@ -44,7 +43,7 @@ finish() {
 step "Build the dev cluster, where it is not there yet"
 bin/devcluster binaries >/dev/null
 
-# The user's own settings and clusters are no part of this.
+# Ignore the user's own settings and clusters.
 dir=$(mktemp -d "${TMPDIR:-/tmp}/ordered-helm-demo.XXXXXX")
 unset "${!HELM_@}"
 export KUBECONFIG=$dir/kubeconfig
@@ -57,14 +56,14 @@ trap finish EXIT
 trap 'exit 130' INT
 trap 'exit 143' TERM HUP
 
-# It gives up by itself when it does not become ready.
+# The cluster exits if it does not become ready.
 until [[ -s $KUBECONFIG ]]; do
 	kill -0 "$cluster" 2>/dev/null || fail "the cluster did not start"
 	alone sleep 0.1
 done
 
-# Pods that take a moment, so that there is something to see: the queue is ready
-# long before the database, and nothing that needs both starts before both are.
+# The pods take a moment to become ready, so that the order is visible: the queue is ready
+# long before the database, and nodes that need both start only when both are ready.
 cat >"$dir/values.yaml" <<'VALUES'
 platform:
   podAnnotations:

@@ -2,12 +2,12 @@
 # Copyright The Ordered Helm Authors
 # SPDX-License-Identifier: Apache-2.0
 #
-# Builds bin/helm for every platform of a release, packs each into an archive
-# under dist/, says beside it what the binary is made of (CycloneDX), and writes the
-# checksums of all.
+# Builds helm for every platform of a release. For each platform, it writes an archive and
+# the binary's bill of materials (CycloneDX) to dist/. It also writes the checksums of all
+# these files.
 #
-# VERSION    names the archives; by default what git describes
-# PLATFORMS  "os/arch ..." to build for; by default all of a release
+# VERSION    version in the names of the archives; the default is from git describe
+# PLATFORMS  platforms to build for, as "os/arch ..."; by default all platforms of a release
 # LDFLAGS    link flags, set by the Makefile
 
 set -euo pipefail

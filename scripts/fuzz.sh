@@ -2,12 +2,12 @@
 # Copyright The Ordered Helm Authors
 # SPDX-License-Identifier: Apache-2.0
 #
-# Runs every fuzz target of the main module and of test, one after the other, and goes on after one that
-# finds something. What it found is below testdata/fuzz of the target's package, and is
-# part of every test run from then on.
+# Runs every fuzz target of the main module and of the module test, one after the other. It
+# continues after a target that fails. Failing inputs are stored below testdata/fuzz of the
+# target's package, and are part of every later test run.
 #
-# FUZZTIME  how long each target runs, or how often as in 1000x; by default 30s
-# FUZZ      a pattern: only targets whose names have it in them
+# FUZZTIME  how long each target runs, or how often, as in 1000x; the default is 30s
+# FUZZ      runs only targets whose names match this pattern
 
 set -euo pipefail
 cd "$(dirname "${BASH_SOURCE[0]}")/.."
@@ -15,8 +15,8 @@ cd "$(dirname "${BASH_SOURCE[0]}")/.."
 failed=()
 while IFS=: read -r file target; do
 	echo "== $target in ${file%/*}"
-	# Without a limit the engine makes an input smaller for a minute, and looks at
-	# nothing else meanwhile.
+	# Without a limit, the engine spends a minute on minimizing an input, and does nothing
+	# else during this time.
 	module=.
 	if [[ $file == test/* ]]; then module=test; fi
 	go -C "$module" test -run '^$' -fuzz "^$target\$" -fuzztime "${FUZZTIME:-30s}" -fuzzminimizetime 10x "$PWD/${file%/*}" ||

@@ -2,9 +2,9 @@
 # Copyright The Ordered Helm Authors
 # SPDX-License-Identifier: Apache-2.0
 #
-# Makes docs/pictures/progress.png: what a terminal shows of an ordered installation
-# while it goes on, and what is left of that at the end. `make picture` builds what
-# it needs; tmux and chromium come from the distribution.
+# Generates docs/pictures/progress.png, which shows the terminal during an ordered install
+# and at its end. `make picture` builds the binaries that it needs; tmux and chromium must be
+# installed from the distribution.
 
 set -euo pipefail
 cd "$(dirname "${BASH_SOURCE[0]}")/.."
@@ -35,7 +35,7 @@ finish() {
 trap finish EXIT
 bin/devcluster up --dir "$dir/cluster" >/dev/null
 
-# Pods that take a moment, so that there is something to see.
+# The pods take a moment to become ready, so that the progress is visible.
 cat >"$dir/values.yaml" <<'VALUES'
 platform:
   podAnnotations:
@@ -61,7 +61,7 @@ PROMPT
 export LC_ALL=C.UTF-8
 terminal -f /dev/null new-session -d -x "$columns" -y "$lines" "exec bash '$dir/prompt'"
 
-# shot keeps what the terminal shows as soon as that has all the texts.
+# shot saves the contents of the terminal as soon as it shows all the given texts.
 shot() {
 	local file=$1 screen text
 	shift

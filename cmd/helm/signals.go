@@ -57,7 +57,7 @@ func cancelOnSignal(parent context.Context, i interruption) (ctx context.Context
 					i.announce()
 					cancel()
 				} else if time.Since(first) > doubled {
-					number, _ := s.(syscall.Signal) // this holds for all of them
+					number, _ := s.(syscall.Signal) // all of them have this type
 					i.leave(exitOnSignal + int(number))
 				}
 			case <-done:

@@ -37,7 +37,7 @@ func checkCost(nodes []jsonpath.Node) error {
 	return nil
 }
 
-// pathCost counts what makes the evaluation of a path expensive.
+// pathCost counts the expensive parts of a path.
 type pathCost struct{ descents int }
 
 // branches returns the number of paths that unions expand to, up to maxBranches+1.

@@ -10,7 +10,8 @@ import (
 	"time"
 )
 
-// Resource is what the annotations of a resource declare about its order and readiness.
+// Resource contains the declarations about order and readiness in the annotations of a
+// resource.
 type Resource struct {
 	// Layer is the layer that it belongs to, or empty if the annotations name none.
 	Layer string

@@ -94,8 +94,8 @@ func writeFile(root *os.Root, f *chartloader.BufferedFile) error {
 	return root.WriteFile(f.Name, f.Data, fileMode)
 }
 
-// chartName returns the name of the chart in an archive. Unlike Helm it decodes nothing
-// else of Chart.yaml, whose values Helm's types may not support.
+// chartName returns the name of the chart in an archive. Unlike Helm, it decodes nothing
+// else of Chart.yaml, because Helm's types may not support the other values.
 func chartName(files []*chartloader.BufferedFile) (string, error) {
 	var chart struct {
 		Name string `json:"name"`

@@ -20,8 +20,8 @@ import (
 )
 
 // Save packs a chart into an archive in dir, which is created if needed, and returns the
-// path of the archive. It is the archive of Helm, with the fields that Helm drops from
-// each Chart.yaml, and the lock file of each chart.
+// path of the archive. The archive is the same as Helm's, but also contains the fields that
+// Helm drops from each Chart.yaml, and the lock file of each chart.
 func Save(ch *chart.Chart, dir string) (string, error) {
 	name, err := chartutil.Save(ch, dir)
 	if err != nil {
@@ -33,9 +33,9 @@ func Save(ch *chart.Chart, dir string) (string, error) {
 	return name, nil
 }
 
-// SaveDir writes a chart to a subdirectory of dir with its name, and packs its subcharts.
-// It writes what Helm writes, with the selected fields of Chart.yaml restored, and all
-// fields of the subcharts.
+// SaveDir writes a chart to a subdirectory of dir with the chart's name, and packs its
+// subcharts. The content is the same as Helm's, but restores the selected fields of
+// Chart.yaml, and all fields of the subcharts.
 func SaveDir(ch *chart.Chart, dir string, fields FieldFilter) error {
 	if err := chartutil.SaveDir(ch, dir); err != nil {
 		return err

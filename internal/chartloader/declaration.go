@@ -16,8 +16,8 @@ import (
 	"github.com/ordered-helm/helm/internal/hookrunner"
 )
 
-// Declaration is what the Chart.yaml of a chart declares about order and hooks, before
-// Helm processes its dependencies (docs/reference.md, "Chart.yaml").
+// Declaration contains the declarations of order and hooks in the Chart.yaml of a chart,
+// before Helm processes its dependencies (docs/reference.md, "Chart.yaml").
 type Declaration struct {
 	// Name, Version and APIVersion are those of the chart. Name is not an alias.
 	Name, Version, APIVersion string
@@ -106,7 +106,7 @@ func (e *DependencyError) Error() string { return fmt.Sprintf("dependency %q: %v
 
 func (e *DependencyError) Unwrap() error { return e.Err }
 
-// InspectDeclarations is Declarations, but continues after errors and returns all of
+// InspectDeclarations is like Declarations, but continues after errors and returns all of
 // them. Every error is a *ChartFileError, and so is each Declaration.Problem.
 func InspectDeclarations(ch *chart.Chart) (*Declaration, []error) {
 	return declarations(ch, ch.Name())

@@ -27,7 +27,7 @@ const small = "apiVersion: v3\nname: c\nversion: 1.0.0\n"
 func packed(tb testing.TB, entries ...string) []byte {
 	tb.Helper()
 	var b bytes.Buffer
-	zipped, _ := gzip.NewWriterLevel(&b, gzip.BestSpeed) // fails for unknown levels only
+	zipped, _ := gzip.NewWriterLevel(&b, gzip.BestSpeed) // it fails only for unknown levels
 	out := tar.NewWriter(zipped)
 	for i := 0; i < len(entries); i += 2 {
 		name, text := entries[i], entries[i+1]
@@ -79,7 +79,7 @@ func files(tb testing.TB, name string, n int, text string) []byte {
 func comments(tb testing.TB, n int) []byte {
 	tb.Helper()
 	var b bytes.Buffer
-	zipped, _ := gzip.NewWriterLevel(&b, gzip.BestSpeed) // fails for unknown levels only
+	zipped, _ := gzip.NewWriterLevel(&b, gzip.BestSpeed) // it fails only for unknown levels
 	out := tar.NewWriter(zipped)
 	for range n {
 		header := &tar.Header{Typeflag: tar.TypeXGlobalHeader, Name: "c/x", PAXRecords: map[string]string{"comment": strings.Repeat("c", 1_000_000)}}

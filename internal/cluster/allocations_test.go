@@ -13,8 +13,8 @@ import (
 	"github.com/ordered-helm/helm/internal/yamledit"
 )
 
-// TestAllocations limits the allocations of reading an object from a manifest, and of reading
-// one from a list. Both are done for every object of a release.
+// TestAllocations limits the allocations for reading an object from a manifest and from a
+// list, because both are done for every object of a release.
 func TestAllocations(t *testing.T) {
 	const objects = 100
 	item := `{"metadata":{"name":"c%d","namespace":"ns","uid":"u","labels":{"a":"b"},"managedFields":[{"manager":"helm","operation":"Update",` +

@@ -13,8 +13,8 @@ import (
 	"github.com/ordered-helm/helm/internal/object"
 )
 
-// backend builds objects from manifests and finds out what the cluster serves. What is in
-// the hands of the Kubernetes client is in its implementations.
+// backend builds objects from manifests and finds out which kinds the cluster serves. It
+// has one implementation for Helm's Kubernetes client and one for other clients.
 type backend interface {
 	build(manifest []byte, validate bool) (kube.ResourceList, error)
 	buildObjects(objects []map[string]any, validate bool) (kube.ResourceList, error)
@@ -23,11 +23,11 @@ type backend interface {
 	definitionsPresent(ctx context.Context, names []string) map[string]bool
 }
 
-// native sends requests of its own. It is for Helm's Kubernetes client of a cluster.
+// native sends its own requests. It is for Helm's Kubernetes client with a cluster.
 type native struct{ *Client }
 
-// delegated leaves everything to the Kubernetes client. It is for a client of another
-// implementation, and for one without a cluster.
+// delegated delegates everything to the Kubernetes client. It is for a custom client, and
+// for a client without a cluster.
 type delegated struct{ *Client }
 
 var (
@@ -35,9 +35,8 @@ var (
 	_ backend = delegated{}
 )
 
-// IsNative reports whether Helm's own Kubernetes client is used with a cluster, so that
-// requests of our own can take its place. Otherwise everything is left to the Kubernetes
-// client.
+// IsNative reports whether Helm's own Kubernetes client is used with a cluster, so that our
+// own requests can replace it. Otherwise everything is delegated to the Kubernetes client.
 func (c *Client) IsNative() bool {
 	_, ok := c.backend.(native)
 	return ok
@@ -46,11 +45,11 @@ func (c *Client) IsNative() bool {
 // HasCluster reports whether there is a cluster that can be observed.
 func (c *Client) HasCluster() bool { return c.getter != nil }
 
-// Kube is the Kubernetes client that everything is left to if IsNative is false.
+// Kube returns the Kubernetes client to which everything is delegated if IsNative is false.
 func (c *Client) Kube() kube.Interface { return c.kube }
 
-// References finds the resources that serve objects, so that the objects can be compared and
-// deleted. Namespace is that of objects that declare none, if their kinds are namespaced.
+// References finds the API resources of objects, so that the objects can be compared and
+// deleted. Namespace is the namespace of namespaced objects that do not declare one.
 func (c *Client) References(objects []map[string]any, namespace string) (kube.ResourceList, error) {
 	return c.backend.references(objects, namespace)
 }
@@ -70,9 +69,10 @@ func (d delegated) references(objects []map[string]any, _ string) (kube.Resource
 	return d.buildObjects(objects, false)
 }
 
-// InServedVersion is an object in a version that the cluster serves; nil if the cluster
-// does not know its kind. In another version than its own the fields may have another
-// meaning, so that only the name is kept. Without a cluster every version is served.
+// InServedVersion returns an object in a version that the cluster serves; nil if the
+// cluster does not know its kind. If this is not the declared version, only the name of the
+// object remains, because fields can have another meaning in another version. Without a
+// cluster, every version counts as served.
 func (c *Client) InServedVersion(content map[string]any) (map[string]any, error) {
 	if !c.HasCluster() {
 		return content, nil
@@ -103,8 +103,8 @@ func (n native) inOtherVersion(content map[string]any) (map[string]any, error) {
 
 func (d delegated) inOtherVersion(map[string]any) (map[string]any, error) { return nil, nil }
 
-// IsUnknownKind reports whether the cluster does not know a kind. Without a cluster every
-// kind is known.
+// IsUnknownKind reports whether the cluster does not know a kind. Without a cluster, every
+// kind counts as known.
 func (c *Client) IsUnknownKind(apiVersion, kind string) (bool, error) {
 	if !c.HasCluster() {
 		return false, nil

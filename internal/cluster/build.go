@@ -24,12 +24,13 @@ import (
 	"github.com/ordered-helm/helm/internal/yamledit"
 )
 
-// errUnsupported is that something is left to Helm's client to read, which is slower, and
-// has its own texts for errors.
+// errUnsupported means that a manifest must be read by Helm's client, which is slower but
+// has Helm's error messages.
 var errUnsupported = errors.New("this is not read here")
 
-// Build reads a manifest into objects with their REST mappings, in its order. Validate checks
-// what the server does not check. Errors are those of Helm's client.
+// Build builds the objects of a manifest with their REST mappings, in the order of the
+// manifest. Validate checks the fields of objects that the server does not validate. The
+// errors are those of Helm's client.
 func (c *Client) Build(manifest []byte, validate bool) (kube.ResourceList, error) {
 	return c.backend.build(manifest, validate)
 }
@@ -45,8 +46,9 @@ func (d delegated) build(manifest []byte, validate bool) (kube.ResourceList, err
 	return d.kube.Build(bytes.NewReader(manifest), validate)
 }
 
-// BuildObjects is Build for objects that are parsed already, as from JSON. It does not change
-// them. The caller must not change them either, because the list has parts of them.
+// BuildObjects is Build for objects that are already parsed, for example from JSON. It does
+// not change them. The caller must not change them either, because the list shares parts of
+// them.
 func (c *Client) BuildObjects(objects []map[string]any, validate bool) (kube.ResourceList, error) {
 	return c.backend.buildObjects(objects, validate)
 }
@@ -75,8 +77,8 @@ func (d delegated) buildObjects(objects []map[string]any, validate bool) (kube.R
 	return d.kube.Build(&manifest, validate)
 }
 
-// writeEscaped writes JSON that is YAML, too: YAML does not allow some control characters
-// that JSON does.
+// writeEscaped writes JSON that is also valid YAML, which does not allow some control
+// characters that JSON allows.
 func writeEscaped(b *bytes.Buffer, text []byte) {
 	for _, c := range string(text) {
 		if c >= 0x7f && c <= 0x9f || c == 0xfeff || c == 0xfffe || c == 0xffff {
@@ -99,15 +101,15 @@ func (c *Client) buildPlain(manifest []byte, validate bool) (kube.ResourceList, 
 	}
 	objects := make([]map[string]any, 0, len(parsed))
 	for _, object := range parsed {
-		if object != nil { // otherwise there are only comments
+		if object != nil { // nil if there are only comments
 			objects = append(objects, object)
 		}
 	}
 	return c.objects(objects, validate)
 }
 
-// splitDocuments returns the documents of a manifest, each with a line end at its end, as the
-// API machinery reads them: any line that begins with three dashes ends a document.
+// splitDocuments splits a manifest into documents as the API machinery does: any line that
+// begins with three dashes ends a document. Each document ends with a line break.
 func splitDocuments(manifest string) ([]string, error) {
 	if strings.Contains(manifest, "\r") {
 		return nil, errUnsupported
@@ -137,8 +139,8 @@ func splitDocuments(manifest string) ([]string, error) {
 	return texts, nil
 }
 
-// documents caches parsed documents, because two revisions of a release have most of them in
-// common.
+// documents caches parsed documents, because most documents of two revisions of a release
+// are equal.
 type documents struct {
 	mu     sync.Mutex
 	parsed map[string]map[string]any
@@ -197,7 +199,7 @@ func (c *Client) objects(parsed []map[string]any, validate bool) (kube.ResourceL
 	return list, nil
 }
 
-// plainObject builds one object. The caller may change its metadata, and nothing else.
+// plainObject builds one object. The caller can change its metadata, but nothing else.
 func (c *Client) plainObject(content map[string]any) (*resource.Info, error) {
 	metadata, ok := content["metadata"].(map[string]any)
 	if _, isList := content["items"]; isList || !ok {

@@ -14,8 +14,8 @@ import (
 	utilyaml "k8s.io/apimachinery/pkg/util/yaml"
 )
 
-// FuzzSplitDocuments holds splitDocuments against the API machinery: where it does
-// not leave a text to others, it takes it apart in the same way.
+// FuzzSplitDocuments checks that splitDocuments splits a text in the same way as the API
+// machinery, or returns errUnsupported.
 func FuzzSplitDocuments(f *testing.F) {
 	for _, text := range []string{
 		"", "a: b", "a: b\n---\nc: d\n", "---\n---\n# only\n--- # comment\n", "--- text\n", "a: |\n  --- no\n\n\n---", "\r\n---\r\n", "----\n", "\n\n---\n \n",
@@ -38,7 +38,7 @@ func FuzzSplitDocuments(f *testing.F) {
 				t.Fatalf("%q is refused: %v", text, err)
 			}
 			text := string(document)
-			if strings.HasPrefix(text, "---") { // it leaves the separator in front of a document there
+			if strings.HasPrefix(text, "---") { // the API machinery does not remove the separator here
 				_, text, _ = strings.Cut(text, "\n")
 			}
 			if text != "" {

@@ -19,7 +19,7 @@ import (
 	"k8s.io/client-go/rest"
 )
 
-// Getter gives what is needed to connect to a cluster.
+// Getter provides the configuration and clients to connect to a cluster.
 type Getter interface {
 	ToRESTConfig() (*rest.Config, error)
 	ToDiscoveryClient() (discovery.CachedDiscoveryInterface, error)
@@ -45,14 +45,14 @@ type Client struct {
 	backend backend
 
 	mu sync.Mutex
-	// mapper and mappings cache the results of discovery. A kind that the cluster does not
-	// serve has nil.
+	// mapper and mappings cache the results of discovery. The mapping of a kind that the
+	// cluster does not serve is nil.
 	mapper   meta.RESTMapper
 	mappings map[schema.GroupVersionKind]*meta.RESTMapping
 }
 
 // New returns a Client over a Kubernetes client. Without a getter there is no cluster, and
-// everything is left to the Kubernetes client.
+// everything is delegated to the Kubernetes client.
 func New(kc kube.Interface, getter Getter, log func(string, ...any)) *Client {
 	if log == nil {
 		log = func(string, ...any) {}
@@ -69,8 +69,8 @@ func New(kc kube.Interface, getter Getter, log func(string, ...any)) *Client {
 // Log writes to the log of the operation.
 func (c *Client) Log(format string, args ...any) { c.log(format, args...) }
 
-// Mapping is the resource that serves a kind; nil if the cluster does not serve the kind, or
-// there is no cluster. The result is cached.
+// Mapping returns the API resource of a kind; nil if the cluster does not serve the kind,
+// or if there is no cluster. The result is cached.
 func (c *Client) Mapping(apiVersion, kind string) (*meta.RESTMapping, error) {
 	if c.getter == nil {
 		return nil, nil
@@ -102,7 +102,7 @@ func (c *Client) Mapping(apiVersion, kind string) (*meta.RESTMapping, error) {
 	return mapping, nil
 }
 
-// invalidateDiscovery forgets which kinds the cluster serves, after a definition was added.
+// invalidateDiscovery clears the cached kinds of the cluster, because CRDs were added.
 func (c *Client) invalidateDiscovery() error {
 	if c.getter == nil {
 		return nil

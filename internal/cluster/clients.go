@@ -17,10 +17,10 @@ import (
 	"k8s.io/client-go/rest"
 )
 
-// Dynamic returns a client without a rate limit, unless one is configured: the server has
-// API Priority and Fairness. The number of requests that it sends at the same time adapts to
-// the server. Every call returns the same client, and so do those of DynamicNoRetry,
-// Clientset and Metadata.
+// Dynamic returns a dynamic client. It has no rate limit unless one is configured, because
+// the server has API Priority and Fairness. The number of requests that it sends at the
+// same time adapts to the server. Every call returns the same client. The same is true for
+// DynamicNoRetry, Clientset and Metadata.
 func (c *Client) Dynamic() (dynamic.Interface, error) {
 	return c.dynamic.get(func() (dynamic.Interface, error) {
 		config, err := c.limitedConfig()
@@ -31,8 +31,8 @@ func (c *Client) Dynamic() (dynamic.Interface, error) {
 	})
 }
 
-// DynamicNoRetry returns a dynamic client that fails at once if a request gets no answer,
-// for callers that retry themselves. The number of its requests is not limited.
+// DynamicNoRetry returns a dynamic client that fails immediately if a request gets no
+// answer, for callers that retry themselves. The number of its requests is not limited.
 func (c *Client) DynamicNoRetry() (dynamic.Interface, error) {
 	return c.noRetry.get(func() (dynamic.Interface, error) {
 		config, err := c.config()
@@ -44,7 +44,7 @@ func (c *Client) DynamicNoRetry() (dynamic.Interface, error) {
 	})
 }
 
-// Clientset returns a typed client with the limit of Dynamic.
+// Clientset returns a typed client. It shares the concurrency limit of Dynamic.
 func (c *Client) Clientset() (kubernetes.Interface, error) {
 	return c.typed.get(func() (kubernetes.Interface, error) {
 		config, err := c.limitedConfig()
@@ -55,7 +55,8 @@ func (c *Client) Clientset() (kubernetes.Interface, error) {
 	})
 }
 
-// Metadata returns a client that reads only metadata, with the limit of Dynamic.
+// Metadata returns a client that reads only metadata. It shares the concurrency limit of
+// Dynamic.
 func (c *Client) Metadata() (metadata.Interface, error) {
 	return c.metadata.get(func() (metadata.Interface, error) {
 		config, err := c.limitedConfig()
@@ -66,7 +67,7 @@ func (c *Client) Metadata() (metadata.Interface, error) {
 	})
 }
 
-// limitedConfig configures a client with limited concurrency, whose requests are retried.
+// limitedConfig returns the configuration of a client with limited concurrency and retries.
 func (c *Client) limitedConfig() (*rest.Config, error) {
 	config, err := c.config()
 	if err != nil {
@@ -79,7 +80,8 @@ func (c *Client) limitedConfig() (*rest.Config, error) {
 	return config, nil
 }
 
-// config configures a client without a rate limit, unless one is configured.
+// config returns the configuration of a client without a rate limit, unless one is
+// configured.
 func (c *Client) config() (*rest.Config, error) {
 	config, err := c.getter.ToRESTConfig()
 	if err != nil {
@@ -92,8 +94,8 @@ func (c *Client) config() (*rest.Config, error) {
 	return config, nil
 }
 
-// resourceClients are the clients by which Helm's code reads objects: one for each group and
-// version.
+// resourceClients are the clients with which Helm's code reads objects: one for each group
+// and version.
 type resourceClients struct {
 	mu      sync.Mutex
 	clients map[schema.GroupVersion]resource.RESTClient
@@ -125,7 +127,8 @@ func (r *resourceClients) client(c *Client, mapping *meta.RESTMapping) (resource
 	return client, nil
 }
 
-// operationConfig configures a client whose methods take no context.
+// operationConfig returns the configuration of a client whose methods have no context
+// argument.
 func (c *Client) operationConfig() (*rest.Config, error) {
 	if shared, ok := c.getter.(*sharedGetter); ok {
 		return shared.operationConfig()
@@ -133,7 +136,7 @@ func (c *Client) operationConfig() (*rest.Config, error) {
 	return c.getter.ToRESTConfig()
 }
 
-// once caches a value when it was created. A failure is not cached: the next call tries
+// once creates a value and caches it. It does not cache a failure, so the next call tries
 // again.
 type once[T any] struct {
 	mu    sync.Mutex

@@ -12,7 +12,7 @@ import (
 	"github.com/ordered-helm/helm/internal/fakeapi"
 )
 
-// TestClientsAreCached caches clients, but not the failure to create one.
+// TestClientsAreCached checks that clients are cached, but not failures to create them.
 func TestClientsAreCached(t *testing.T) {
 	client := newClient(t, fakeapi.NewAPI(t))
 	one, err := client.Dynamic()

@@ -12,9 +12,10 @@ import (
 )
 
 const (
-	// MaxConcurrency is how many requests a Client sends at the same time at most.
+	// MaxConcurrency is the maximum number of requests that a Client sends at the same
+	// time.
 	MaxConcurrency = 32
-	// InitialConcurrency is how many it sends at first.
+	// InitialConcurrency is the initial limit.
 	InitialConcurrency = 16
 )
 
@@ -26,12 +27,12 @@ type concurrencyLimiter struct {
 	slots *semaphore.Weighted
 
 	mu sync.Mutex
-	// limit is how many slots there should be, withheld how many of MaxConcurrency nobody
-	// can acquire.
+	// limit is the current number of slots. withheld is the number of slots, out of
+	// MaxConcurrency, that cannot be acquired.
 	limit, withheld int
-	// inUse is how many slots are acquired, and reached whether all were since the limit
-	// was changed. successes counts the answers since then, reductions how often the limit
-	// was reduced.
+	// inUse is the number of acquired slots. reached says whether all slots were acquired
+	// at some time since the limit changed. successes counts the answers since then.
+	// reductions counts the reductions of the limit.
 	inUse, successes, reductions int
 	reached                      bool
 }
@@ -40,7 +41,7 @@ func newConcurrencyLimiter() *concurrencyLimiter {
 	l := &concurrencyLimiter{
 		slots: semaphore.NewWeighted(MaxConcurrency), limit: InitialConcurrency, withheld: MaxConcurrency - InitialConcurrency,
 	}
-	l.slots.TryAcquire(int64(l.withheld)) // which succeeds, as nobody else has any
+	l.slots.TryAcquire(int64(l.withheld)) // succeeds, because no slot is acquired yet
 	return l
 }
 
@@ -49,7 +50,7 @@ func (l *concurrencyLimiter) wrap(rt http.RoundTripper) http.RoundTripper {
 	return &limitedTransport{rt, l}
 }
 
-// acquire waits for a slot. Reductions is to be passed to release.
+// acquire waits for a slot. The caller must pass reductions to release.
 func (l *concurrencyLimiter) acquire(ctx context.Context) (reductions int, err error) {
 	if err := l.slots.Acquire(ctx, 1); err != nil {
 		return 0, err
@@ -68,10 +69,10 @@ func (l *concurrencyLimiter) release(reductions int, answer *http.Response) {
 	switch {
 	case answer == nil:
 	case answer.StatusCode == http.StatusTooManyRequests:
-		if reductions == l.reductions { // of requests sent at the same time only the first one counts
+		if reductions == l.reductions { // requests that were sent before the last reduction do not count
 			l.limit, l.successes, l.reached, l.reductions = max(1, l.limit/2), 0, false, l.reductions+1
 		}
-	case l.reached: // otherwise the answer does not tell whether the server can handle more
+	case l.reached: // otherwise it is unknown whether the server can handle more
 		if l.successes++; l.successes >= l.limit && l.limit < MaxConcurrency {
 			l.limit, l.successes, l.reached = l.limit+1, 0, false
 		}

@@ -38,13 +38,13 @@ func createAll(ctx context.Context, c *Client, list kube.ResourceList) error {
 	return g.Wait()
 }
 
-// TestConcurrencyAdapts has a server reject more requests than it can handle: fewer are sent
-// then, and all are accepted in the end.
+// TestConcurrencyAdapts has a server that rejects requests if there are too many. It checks
+// that the client then sends fewer at the same time, and that all are accepted eventually.
 func TestConcurrencyAdapts(t *testing.T) {
 	for _, c := range []struct {
 		name     string
 		capacity int
-		// maxLate is how many may be pending at the same time when half is done.
+		// maxLate is the maximum number of pending requests after half of them are done.
 		maxLate int
 	}{
 		{"handles all", MaxConcurrency, MaxConcurrency},
@@ -87,8 +87,8 @@ func TestConcurrencyAdapts(t *testing.T) {
 	}
 }
 
-// TestConcurrencyAfterCancel cancels requests that wait for a slot: all slots are free
-// afterwards.
+// TestConcurrencyAfterCancel cancels requests that wait for a slot, and checks that all
+// slots are free afterwards.
 func TestConcurrencyAfterCancel(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		api := fakeapi.NewAPI(t)

@@ -19,12 +19,13 @@ import (
 	"github.com/ordered-helm/helm/internal/httpretry"
 )
 
-// WithContext returns Helm's client with requests that end when the context does: Helm's methods
-// take no context, and would wait forever for a server that does not answer. It also returns
-// the getter for New, which reads once what the cluster serves, and shares that with the
-// client. Before each request that changes something, mayChange is called; if it returns an
-// error, the request is not sent. Requests that get no answer are retried, and onUnavailable
-// is called if that takes long. A client of another implementation is returned as it is.
+// WithContext returns Helm's client with requests that end when the context ends. Helm's
+// methods have no context argument, and would wait forever for a server that does not
+// answer. WithContext also returns the getter for New, which shares its discovery results
+// with the client, so that they are read only once. Before each request that changes
+// something, the client calls mayChange. If that returns an error, the request is not sent.
+// Requests that get no answer are retried, and onUnavailable is called if that takes long.
+// WithContext returns a custom client unchanged.
 func WithContext(ctx context.Context, kc kube.Interface, getter Getter, mayChange func() error, onUnavailable func(error)) (kube.Interface, Getter) {
 	helm, ok := kc.(*kube.Client)
 	if !ok {
@@ -46,11 +47,11 @@ func WithContext(ctx context.Context, kc kube.Interface, getter Getter, mayChang
 	return client, shared
 }
 
-// sharedGetter caches what the getter returns: Helm calls it for every object that it
-// builds, and a getter of the command line reads and merges files each time.
+// sharedGetter caches the results of a getter, because Helm calls it for every object that
+// it builds, and the getter of the command line reads and merges files each time.
 type sharedGetter struct {
 	genericclioptions.RESTClientGetter
-	// endWithOperation ends requests when the operation does, and retry retries them.
+	// endWithOperation ends requests when the operation ends. retry retries them.
 	endWithOperation, retry func(http.RoundTripper) http.RoundTripper
 	mayChange               func() error
 	config                  once[*rest.Config]
@@ -72,8 +73,8 @@ func (g *sharedGetter) ToDiscoveryClient() (discovery.CachedDiscoveryInterface, 
 	return g.discovery.get(g.RESTClientGetter.ToDiscoveryClient)
 }
 
-// ToRESTMapper returns a mapper over the cached discovery client: when one of them is
-// invalidated, the other one reads again, too.
+// ToRESTMapper returns a mapper over the cached discovery client, so that invalidating one
+// of them also invalidates the other.
 func (g *sharedGetter) ToRESTMapper() (meta.RESTMapper, error) {
 	return g.mapper.get(func() (meta.RESTMapper, error) {
 		client, err := g.ToDiscoveryClient()
@@ -88,7 +89,8 @@ func (g *sharedGetter) ToRESTMapper() (meta.RESTMapper, error) {
 	})
 }
 
-// operationConfig configures a client whose requests end with the operation.
+// operationConfig returns the configuration of a client whose requests end with the
+// operation.
 func (g *sharedGetter) operationConfig() (*rest.Config, error) {
 	config, err := g.ToRESTConfig()
 	if err != nil {
@@ -126,7 +128,7 @@ func (t *operationTransport) RoundTrip(r *http.Request) (*http.Response, error) 
 	return answer, nil
 }
 
-// WrappedRoundTripper is for client-go, which unwraps round trippers.
+// WrappedRoundTripper returns the wrapped round tripper for client-go.
 func (t *operationTransport) WrappedRoundTripper() http.RoundTripper { return t.RoundTripper }
 
 // guardedTransport sends requests that change something only as long as mayChange returns no
@@ -145,7 +147,7 @@ func (t *guardedTransport) RoundTrip(r *http.Request) (*http.Response, error) {
 	return t.RoundTripper.RoundTrip(r)
 }
 
-// WrappedRoundTripper is for client-go, which unwraps round trippers.
+// WrappedRoundTripper returns the wrapped round tripper for client-go.
 func (t *guardedTransport) WrappedRoundTripper() http.RoundTripper { return t.RoundTripper }
 
 // operationBody is a response body that ends with the operation.

@@ -15,7 +15,8 @@ import (
 	"k8s.io/client-go/rest"
 )
 
-// TestOperationTransport ends requests, and answers that go on, with the operation.
+// TestOperationTransport checks that the end of the operation ends requests, and responses
+// that are still being read.
 func TestOperationTransport(t *testing.T) {
 	over := errors.New("the operation is over")
 	for _, path := range []string{"/hangs", "/goes-on"} {
@@ -62,7 +63,8 @@ func TestOperationTransport(t *testing.T) {
 	}
 }
 
-// TestOperationTransportLetsThrough leaves requests alone while the operation lasts.
+// TestOperationTransportLetsThrough checks that requests are not affected while the
+// operation runs.
 func TestOperationTransportLetsThrough(t *testing.T) {
 	server := httptest.NewServer(http.HandlerFunc(func(w http.ResponseWriter, _ *http.Request) { _, _ = io.WriteString(w, "well") }))
 	defer server.Close()
@@ -81,7 +83,8 @@ func TestOperationTransportLetsThrough(t *testing.T) {
 	}
 }
 
-// TestConfigIsLoadedOnce gives every caller a copy of its own.
+// TestConfigIsLoadedOnce checks that the configuration is loaded once, and that every
+// caller gets its own copy.
 func TestConfigIsLoadedOnce(t *testing.T) {
 	loaded := 0
 	getter := operationGetter{&sharedGetter{

@@ -14,9 +14,9 @@ import (
 	"sigs.k8s.io/yaml"
 )
 
-// DefinitionNames lists the names of the CustomResourceDefinitions in a file, without reading
-// their schemas, which are most of the file. It is nil if the file contains anything else,
-// or cannot be read in this way.
+// DefinitionNames returns the names of the CRDs in a file, without parsing their schemas,
+// which make up most of the file. It returns nil if the file contains anything else or
+// cannot be read in this way.
 func DefinitionNames(file []byte) []string {
 	texts, err := splitDocuments(string(file))
 	if err != nil {
@@ -30,7 +30,7 @@ func DefinitionNames(file []byte) []string {
 			return nil
 		}
 		switch {
-		case object == (releaseutil.SimpleHead{}) && !found: // only comments
+		case object == (releaseutil.SimpleHead{}) && !found: // the document contains only comments
 		case object.Kind == "CustomResourceDefinition" && object.Version == definitions.GroupVersion().String() && object.Metadata != nil && object.Metadata.Name != "":
 			names = append(names, object.Metadata.Name)
 		default:
@@ -42,8 +42,8 @@ func DefinitionNames(file []byte) []string {
 
 var definitions = schema.GroupVersionResource{Group: "apiextensions.k8s.io", Version: "v1", Resource: "customresourcedefinitions"}
 
-// DefinitionsPresent reports which CustomResourceDefinitions certainly exist. A definition
-// that cannot be read counts as missing.
+// DefinitionsPresent reports which CRDs certainly exist. A CRD that cannot be read counts
+// as missing.
 func (c *Client) DefinitionsPresent(ctx context.Context, names []string) map[string]bool {
 	if len(names) == 0 {
 		return nil

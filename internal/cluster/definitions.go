@@ -14,16 +14,17 @@ import (
 	"github.com/ordered-helm/helm/internal/object"
 )
 
-// Discovery has the kinds of a definition a moment after the definition is established.
-// Under load that takes seconds.
+// Discovery returns the kinds of a CRD a short time after the CRD is established. Under
+// load this can take seconds.
 const (
 	discoveryTimeout         = 10 * time.Second
 	initialDiscoveryInterval = 50 * time.Millisecond
 	maxDiscoveryInterval     = time.Second
 )
 
-// AwaitKinds repeats discovery until the cluster serves all kinds. It is no error if a kind
-// is missing after ten seconds: building an object of that kind fails then.
+// AwaitKinds repeats discovery until the cluster serves all kinds. It does not return an
+// error if a kind is still missing after ten seconds, because building an object of that
+// kind fails then.
 func (c *Client) AwaitKinds(ctx context.Context, kinds []schema.GroupVersionKind) error {
 	waiting, cancel := context.WithTimeout(ctx, discoveryTimeout)
 	defer cancel()
@@ -56,7 +57,7 @@ func (c *Client) servesAll(kinds []schema.GroupVersionKind) (bool, error) {
 	return true, nil
 }
 
-// DefinedKinds are the kinds that the CustomResourceDefinitions among the objects define.
+// DefinedKinds returns the kinds that the CRDs in a list define.
 func DefinedKinds(list kube.ResourceList) []schema.GroupVersionKind {
 	var kinds []schema.GroupVersionKind
 	for _, info := range list {

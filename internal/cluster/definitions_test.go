@@ -19,7 +19,7 @@ import (
 	"github.com/ordered-helm/helm/internal/fakeapi"
 )
 
-// delayedDiscovery has a kind after it was invalidated a number of times.
+// delayedDiscovery returns a kind only after it was invalidated a number of times.
 type delayedDiscovery struct {
 	fakeapi.Getter
 	kind        schema.GroupVersionKind

@@ -9,8 +9,8 @@ import (
 	"helm.sh/helm/v3/pkg/kube"
 )
 
-// DelegateWait leaves it to the Kubernetes client to wait until objects are ready, where
-// there is no cluster.
+// DelegateWait makes the Kubernetes client wait until objects are ready. It is used without
+// a cluster.
 func (c *Client) DelegateWait(list kube.ResourceList, timeout time.Duration, jobs bool) error {
 	if jobs {
 		return c.kube.WaitWithJobs(list, timeout)
@@ -18,8 +18,8 @@ func (c *Client) DelegateWait(list kube.ResourceList, timeout time.Duration, job
 	return c.kube.Wait(list, timeout)
 }
 
-// DelegateWaitDeleted leaves it to the Kubernetes client to wait until objects are gone,
-// where there is no cluster.
+// DelegateWaitDeleted makes the Kubernetes client wait until objects are gone. It is used
+// without a cluster.
 func (c *Client) DelegateWaitDeleted(list kube.ResourceList, timeout time.Duration) error {
 	if client, ok := c.kube.(kube.InterfaceExt); ok {
 		return client.WaitForDelete(list, timeout)
@@ -27,8 +27,8 @@ func (c *Client) DelegateWaitDeleted(list kube.ResourceList, timeout time.Durati
 	return nil
 }
 
-// DelegateWaitCompleted leaves it to the Kubernetes client to wait until a hook has
-// completed, where there is no cluster.
+// DelegateWaitCompleted makes the Kubernetes client wait until a hook has completed. It is
+// used without a cluster.
 func (c *Client) DelegateWaitCompleted(list kube.ResourceList, timeout time.Duration) error {
 	return c.kube.WatchUntilReady(list, timeout)
 }

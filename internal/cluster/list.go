@@ -21,11 +21,11 @@ import (
 	"github.com/ordered-helm/helm/internal/httpretry"
 )
 
-// forEach lists a collection and calls do with its objects one by one, so that thousands of
-// them are not in memory in three forms at once. It removes the managed fields, which are
-// most of an object. If the response ends early, the list is read again, and do may be
-// called with an object more than once. More is whether there are more objects than the
-// limit of the options.
+// forEach lists a collection and calls do with each object. It decodes objects one by one,
+// so that thousands of them are not in memory in three forms at the same time. It removes
+// the managed fields, which make up most of an object. If the response ends early, it reads
+// the list again, and can call do more than once with the same object. More says whether
+// there are more objects than the limit of the options.
 func (c *Client) forEach(ctx context.Context, at collection, options metav1.ListOptions, do func(*unstructured.Unstructured)) (more bool, err error) {
 	client, err := c.streams()
 	if err != nil {
@@ -40,7 +40,8 @@ func (c *Client) forEach(ctx context.Context, at collection, options metav1.List
 	return more, err
 }
 
-// maxListAttempts is how often a list is read whose response ends early.
+// maxListAttempts is the maximum number of attempts to read a list if its response ends
+// early.
 const maxListAttempts = 6
 
 // list is one attempt of forEach.
@@ -51,7 +52,7 @@ func list(ctx context.Context, client rest.Interface, at collection, options met
 	}
 	defer body.Close()
 	next, err := readItems(body, func(object *unstructured.Unstructured) {
-		object.SetGroupVersionKind(at.kind) // which items of a list need not have
+		object.SetGroupVersionKind(at.kind) // items of a list may not have it
 		do(object)
 	})
 	if err != nil {

@@ -24,14 +24,14 @@ import (
 )
 
 const (
-	// minListed is from how many objects of a kind on one list is cheaper than single
-	// reads.
+	// minListed is the number of objects of a kind above which one list request is cheaper
+	// than single reads.
 	minListed = 8
 	// managedByHelm selects the objects with Helm's label.
 	managedByHelm = "app.kubernetes.io/managed-by=Helm"
 )
 
-// ReadError is that an object could not be read.
+// ReadError reports that an object could not be read.
 type ReadError struct {
 	Info *resource.Info
 	Err  error
@@ -47,9 +47,9 @@ func (e ReadError) Error() string { return e.Err.Error() }
 func (e ReadError) Unwrap() error { return e.Err }
 
 // Live reads the live state of objects. The result has no state for objects that do not
-// exist. Many objects of a kind are read with one list, if the account may list them. The
-// error is the ReadError of the first object, in the order of the list, that could not be
-// read, or the error of the context.
+// exist. Many objects of a kind are read with one list request, if the account is allowed
+// to list them. The error is the ReadError of the first object, in the order of the list,
+// that could not be read, or the error of the context.
 func (c *Client) Live(ctx context.Context, list kube.ResourceList) (map[*resource.Info]*unstructured.Unstructured, error) {
 	r := &liveReader{list: list, found: make([]*unstructured.Unstructured, len(list)), errs: make([]error, len(list))}
 	r.firstFailed.Store(int64(len(list)))
@@ -93,10 +93,10 @@ type liveReader struct {
 	found []*unstructured.Unstructured
 	errs  []error
 
-	// firstFailed is the first object that could not be read so far. Objects behind it need
-	// not be read any more.
+	// firstFailed is the first object in the list that could not be read. Objects after it
+	// do not need to be read.
 	firstFailed atomic.Int64
-	// All of these are nil where there is no cluster.
+	// The fields below are nil without a cluster.
 	forEach  func(context.Context, collection, metav1.ListOptions, func(*unstructured.Unstructured)) (more bool, err error)
 	client   dynamic.Interface
 	metadata metadata.Interface
@@ -114,7 +114,7 @@ func (r *liveReader) connect(c *Client) (err error) {
 	return err
 }
 
-// collection is where objects are listed.
+// collection is an API resource, in a namespace, whose objects can be listed.
 type collection struct {
 	resource  schema.GroupVersionResource
 	kind      schema.GroupVersionKind
@@ -125,8 +125,8 @@ func collectionOf(info *resource.Info) collection {
 	return collection{resource: info.Mapping.Resource, kind: info.Mapping.GroupVersionKind, namespace: object.Namespace(info)}
 }
 
-// listAll lists the collections of which enough objects are asked for, and returns the
-// objects that are left to be read one by one.
+// listAll lists the collections with enough requested objects, and returns the objects that
+// must still be read one by one.
 func (r *liveReader) listAll(ctx context.Context) []int {
 	var order []collection
 	byCollection := map[collection][]int{}
@@ -150,12 +150,13 @@ func (r *liveReader) listAll(ctx context.Context) []int {
 			return nil
 		})
 	}
-	_ = g.Wait() // errors are kept for each object
+	_ = g.Wait() // each object has its own error
 	return slices.Concat(remaining...)
 }
 
-// listCollection reads objects of a collection with one list, and returns those that must be
-// read one by one: objects without Helm's label, or all if the list is rejected.
+// listCollection reads objects of a collection with one list request, and returns those
+// that must be read one by one: objects without Helm's label, or all objects if the request
+// is rejected.
 func (r *liveReader) listCollection(ctx context.Context, at collection, indexes []int) []int {
 	limit := int64(4*len(indexes) + 100)
 	byName := make(map[string][]int, len(indexes))
@@ -182,7 +183,7 @@ func (r *liveReader) listCollection(ctx context.Context, at collection, indexes 
 }
 
 // existing lists the names in a collection to find out which objects exist without Helm's
-// label: usually none, as before an installation.
+// label. Usually, for example before an installation, there are none.
 func (r *liveReader) existing(ctx context.Context, at collection, missing []int, limit int64) []int {
 	answer, err := r.metadata.Resource(at.resource).Namespace(at.namespace).List(ctx, metav1.ListOptions{Limit: limit})
 	if err != nil || answer.Continue != "" {
@@ -201,7 +202,7 @@ func (r *liveReader) existing(ctx context.Context, at collection, missing []int,
 	return existing
 }
 
-// isAnswer reports whether an error is an answer of the server.
+// isAnswer reports whether an error is a response of the server.
 func isAnswer(err error) bool {
 	var status apierrors.APIStatus
 	return errors.As(err, &status)
@@ -219,7 +220,7 @@ func (r *liveReader) readAll(ctx context.Context, indexes []int) {
 			return nil
 		})
 	}
-	_ = g.Wait() // errors are kept for each object
+	_ = g.Wait() // each object has its own error
 }
 
 func (r *liveReader) read(ctx context.Context, i int) {
@@ -243,7 +244,7 @@ func (r *liveReader) fail(i int, err error) {
 	}
 }
 
-// get reads one object. Without a client it uses that of the object.
+// get reads one object. Without a client, it uses the client of the object.
 func get(ctx context.Context, client dynamic.Interface, info *resource.Info) (*unstructured.Unstructured, error) {
 	if client != nil {
 		at := collectionOf(info)

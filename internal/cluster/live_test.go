@@ -51,10 +51,12 @@ func TestLive(t *testing.T) {
 	}
 	for _, c := range []struct {
 		name string
-		// there and asked are manifests.
+		// there has the manifests of existing objects. asked has those of the objects to
+		// read.
 		there, asked []string
 		fault        func(fakeapi.Call) error
-		// found is how many of those asked for; lists and gets are requests.
+		// found is the number of objects that are found. lists and gets are numbers of
+		// requests.
 		found, lists, gets int
 	}{
 		{name: "nothing", found: 0},
@@ -146,7 +148,8 @@ func TestLiveConcurrency(t *testing.T) {
 	})
 }
 
-// TestLiveError names the first object of the list, not the first in time.
+// TestLiveError checks that the error is about the first failed object in the list, not the
+// first one in time.
 func TestLiveError(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		api, second := fakeapi.NewAPI(t), make(chan struct{})
@@ -173,7 +176,8 @@ func TestLiveError(t *testing.T) {
 	})
 }
 
-// TestLiveNoAnswer does not read objects one by one if there is no answer to a list.
+// TestLiveNoAnswer checks that objects are not read one by one if a list request gets no
+// answer.
 func TestLiveNoAnswer(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		api := fakeapi.NewAPI(t)
@@ -186,7 +190,8 @@ func TestLiveNoAnswer(t *testing.T) {
 	})
 }
 
-// TestLiveStopsEarly sends no requests that cannot change the result any more.
+// TestLiveStopsEarly checks that requests that can no longer change the result are not
+// sent.
 func TestLiveStopsEarly(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		api := fakeapi.NewAPI(t)
@@ -222,7 +227,7 @@ func TestLiveCancelled(t *testing.T) {
 	})
 }
 
-// TestLiveWithoutGetter reads with the objects' own clients.
+// TestLiveWithoutGetter checks that objects are read with their own clients.
 func TestLiveWithoutGetter(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		api := fakeapi.NewAPI(t)

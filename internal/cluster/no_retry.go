@@ -12,10 +12,10 @@ import (
 	"github.com/ordered-helm/helm/internal/httpretry"
 )
 
-// errNoAnswer is that a connection was closed without an answer.
+// errNoAnswer reports that a connection was closed without an answer.
 var errNoAnswer = errors.New("the connection was closed without an answer")
 
-// noRetryTransport fails at once if a request gets no answer, for callers that retry
+// noRetryTransport fails immediately if a request gets no answer, for callers that retry
 // themselves. Otherwise client-go would retry it for ten seconds, and then report that a
 // watch has ended normally.
 type noRetryTransport struct{ http.RoundTripper }
@@ -28,5 +28,5 @@ func (t noRetryTransport) RoundTrip(r *http.Request) (*http.Response, error) {
 	return answer, err
 }
 
-// WrappedRoundTripper is for client-go, which unwraps round trippers.
+// WrappedRoundTripper returns the wrapped round tripper for client-go.
 func (t noRetryTransport) WrappedRoundTripper() http.RoundTripper { return t.RoundTripper }

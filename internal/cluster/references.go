@@ -14,9 +14,9 @@ import (
 	"k8s.io/cli-runtime/pkg/resource"
 )
 
-// reference finds the resource that serves an object, as Build does for a manifest, but
-// without a REST client. It does not change the object. Namespace is that of an object that
-// declares none, if its kind is namespaced.
+// reference finds the API resource of an object, as Build does for a manifest, but without
+// a REST client. It does not change the object. Namespace is the namespace of a namespaced
+// object that does not declare one.
 func (c *Client) reference(object map[string]any, namespace string) (*resource.Info, error) {
 	u := &unstructured.Unstructured{Object: runtime.DeepCopyJSON(object)}
 	mapping, err := c.Mapping(u.GetAPIVersion(), u.GetKind())
@@ -36,7 +36,7 @@ func (c *Client) reference(object map[string]any, namespace string) (*resource.I
 	return info, nil
 }
 
-// namespace is that of objects that declare none.
+// namespace returns the namespace of objects that do not declare one.
 func (c *Client) namespace() (string, error) {
 	return c.defaultNamespace.get(func() (string, error) {
 		helm, ok := c.kube.(*kube.Client)

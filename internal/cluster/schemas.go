@@ -22,24 +22,23 @@ import (
 	"k8s.io/client-go/openapi"
 )
 
-// schemas finds out of which kinds the server validates the fields, so that Helm does not.
-// Helm reads the schema of the cluster for nothing else, unless the server is an old one.
+// schemas finds out for which kinds the server validates the fields, so that Helm does not
+// need to. Helm uses the schema of the cluster for nothing else, unless the server is old.
 type schemas struct {
 	getter Getter
 
-	// builtIn is whether the server validates its built-in kinds.
+	// builtIn says whether the server validates its built-in kinds.
 	builtIn once[bool]
 
 	mu sync.Mutex
-	// read are the groups and versions whose schema was read, validated the kinds in them
-	// that the server validates.
+	// read has the groups and versions whose schema was read. validated has the kinds in
+	// them that the server validates.
 	read      map[schema.GroupVersion]bool
 	validated map[schema.GroupVersionKind]bool
 	paths     map[string]openapi.GroupVersion
 }
 
-// areValidated reports whether the server validates the fields of all objects, as far as that
-// can be found out.
+// areValidated reports whether the server certainly validates the fields of all objects.
 func (s *schemas) areValidated(list kube.ResourceList) bool {
 	s.mu.Lock()
 	defer s.mu.Unlock()
@@ -65,7 +64,7 @@ func (s *schemas) areValidated(list kube.ResourceList) bool {
 	return true
 }
 
-// isBuiltInValidated reports whether a kind is validated, as far as that is known without the
+// isBuiltInValidated reports whether a kind is known to be validated without reading its
 // schema: a server that is new enough validates the fields of all built-in kinds.
 func (s *schemas) isBuiltInValidated(kind schema.GroupVersionKind) bool {
 	if !scheme.Scheme.Recognizes(kind) {
@@ -75,8 +74,8 @@ func (s *schemas) isBuiltInValidated(kind schema.GroupVersionKind) bool {
 	return err == nil && validates
 }
 
-// minValidating is the version since which every API server validates fields, whatever its
-// configuration.
+// minValidating is the first version in which every API server validates fields, regardless
+// of its configuration.
 const minValidating = "1.27"
 
 func (s *schemas) serverValidates() (bool, error) {
@@ -95,7 +94,8 @@ func (s *schemas) serverValidates() (bool, error) {
 	return err == nil && parsed.AtLeast(version.MustParseGeneric(minValidating)), err
 }
 
-// readAll reads the schemas of groups and versions in parallel. The caller holds mu.
+// readAll reads the schemas of groups and versions in parallel. The caller must have locked
+// mu.
 func (s *schemas) readAll(gvs []schema.GroupVersion) error {
 	if s.paths == nil {
 		client, err := s.getter.ToDiscoveryClient()
@@ -105,7 +105,8 @@ func (s *schemas) readAll(gvs []schema.GroupVersion) error {
 		if client == nil {
 			return errUnsupported
 		}
-		// Not the client's own, which would cache everything.
+		// Do not use the OpenAPI client of the discovery client, because it would cache
+		// everything.
 		if s.paths, err = openapi.NewClient(client.RESTClient()).Paths(); err != nil {
 			return err
 		}
@@ -121,7 +122,7 @@ func (s *schemas) readAll(gvs []schema.GroupVersion) error {
 		})
 	}
 	if err := g.Wait(); err != nil {
-		s.paths = nil // so that groups added in the meantime are found next time
+		s.paths = nil // read the paths again next time, to find groups that were added
 		return err
 	}
 	for i, gv := range gvs {
@@ -133,7 +134,7 @@ func (s *schemas) readAll(gvs []schema.GroupVersion) error {
 	return nil
 }
 
-// operations is the part of a schema that is read.
+// operations is the part of a schema that readOperations reads.
 type operations map[string]struct {
 	Patch *struct {
 		Kind       schema.GroupVersionKind `json:"x-kubernetes-group-version-kind"`
@@ -166,7 +167,7 @@ func readOperations(data []byte) (operations, error) {
 }
 
 // validatedKinds lists the kinds of a group and version whose fields the server validates:
-// the patch operation has a parameter for that.
+// their patch operation has a parameter for it.
 func (s *schemas) validatedKinds(gv schema.GroupVersion) ([]schema.GroupVersionKind, error) {
 	name := path.Join("apis", gv.Group, gv.Version)
 	if gv.Group == "" {

@@ -13,11 +13,11 @@ type Outcome struct {
 	Err error
 }
 
-// Walk visits each vertex of an acyclic graph in its own goroutine, as soon as all
-// dependencies of the vertex were visited without an error. After the first error, or
-// when ctx is done, it starts no further visits. It returns when all visits have
-// returned, with the outcome of each vertex. After is the dependency that the vertex
-// waited for last, or -1 if it has none.
+// Walk visits each vertex of an acyclic graph in its own goroutine, as soon as all its
+// dependencies were visited without an error. After the first error, or when ctx is done,
+// it starts no further visits. It returns when all visits have returned, with the outcome
+// of each vertex. After is the last dependency that the vertex waited for, or -1 if it has
+// none.
 func Walk(ctx context.Context, g *Graph, visit func(ctx context.Context, v, after int) error) []Outcome {
 	w := walker{
 		outcomes:   make([]Outcome, g.Len()),

@@ -136,7 +136,7 @@ func crashFinding(pod *corev1.Pod, b containerState, last *corev1.ContainerState
 	return f
 }
 
-// addFailedProbe adds the probe because of which the kubelet stopped a container.
+// addFailedProbe adds the failed probe that caused the kubelet to stop a container.
 func (w *walk) addFailedProbe(ctx context.Context, at ref, b containerState, last *corev1.ContainerStateTerminated, f *finding) {
 	if w.brief || last.ExitCode == 0 {
 		return

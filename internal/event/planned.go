@@ -14,12 +14,13 @@ import (
 type PlannedNode struct {
 	// ID is the name of the node in events.
 	ID string
-	// Chart is the path of its chart. Layer is empty if it is not a layer.
+	// Chart is the path of its chart. Layer is its layer; empty for unlayered resources.
 	Chart, Layer string
-	// After are the nodes of its chart that must be ready before it, AfterCharts the
-	// charts of which everything must be ready. A node that is removed has neither.
+	// After has the nodes of its chart that must be ready before it. AfterCharts has the
+	// charts whose resources must all be ready before it. Both are empty for a node that is
+	// deleted.
 	After, AfterCharts []string
-	// Resources is how many resources it has.
+	// Resources is the number of its resources.
 	Resources int
 }
 
@@ -48,7 +49,7 @@ func PlannedNodes(p *sequencer.Plan) []PlannedNode {
 	return nodes
 }
 
-// chartsBefore lists the charts that come before the own resources of a chart.
+// chartsBefore lists the charts that must be ready before the chart's own resources.
 func chartsBefore(charts map[string]*sequencer.PlannedChart, path string) []string {
 	before := slices.Clone(charts[path].OwnAfter)
 	for path != "" {
@@ -59,8 +60,8 @@ func chartsBefore(charts map[string]*sequencer.PlannedChart, path string) []stri
 	return slices.Compact(before)
 }
 
-// RemovedNodes describes what is removed, in its order. A node that is removed in
-// several steps is listed once.
+// RemovedNodes describes the nodes of a removal, in the order of their deletion. It lists a
+// node that is deleted in several steps only once.
 func RemovedNodes(r *sequencer.Removal) []PlannedNode {
 	var nodes []PlannedNode
 	at := map[string]int{}

@@ -14,38 +14,38 @@ import (
 	"github.com/ordered-helm/helm/internal/watcher"
 )
 
-// Sink passes the events of an operation on to its caller, one at a time, without the
+// Sink passes the events of an operation to its caller, one at a time, and redacts the
 // contents of Secrets. It is safe for concurrent use.
 type Sink struct {
 	mu     sync.Mutex
 	notify func(Event)
-	// redactor removes the contents of the Secrets of the release.
+	// redactor redacts the contents of the Secrets of the release.
 	redactor atomic.Pointer[redact.Redactor]
 	// observe is called with each new redactor.
 	observe func(*redact.Redactor)
 }
 
-// NewSink returns a sink that calls notify, which may be nil.
+// NewSink returns a sink that calls notify, which can be nil.
 func NewSink(notify func(Event)) *Sink {
 	return &Sink{notify: notify, observe: func(*redact.Redactor) {}}
 }
 
-// Observe has observe called with each new redactor.
+// Observe sets a function that the sink calls with each new redactor.
 func (s *Sink) Observe(observe func(*redact.Redactor)) { s.observe = observe }
 
-// HasListener reports whether anybody receives the events.
+// HasListener reports whether the caller receives the events.
 func (s *Sink) HasListener() bool { return s.notify != nil }
 
-// RedactWith redacts everything that is emitted from now on.
+// RedactWith redacts all later events with a redactor.
 func (s *Sink) RedactWith(r *redact.Redactor) {
 	s.redactor.Store(r)
 	s.observe(r)
 }
 
-// Redactor is what removes the contents of Secrets; it may be nil.
+// Redactor returns the redactor of the sink; it can be nil.
 func (s *Sink) Redactor() *redact.Redactor { return s.redactor.Load() }
 
-// Emit passes an event on.
+// Emit emits an event.
 func (s *Sink) Emit(e Event) {
 	if s.notify == nil {
 		return
@@ -64,7 +64,7 @@ func (s *Sink) Warn(message string) { s.Emit(Event{Type: Warning, Message: messa
 // Warnf emits a warning.
 func (s *Sink) Warnf(format string, args ...any) { s.Warn(fmt.Sprintf(format, args...)) }
 
-// Notice emits trouble with observing the cluster.
+// Notice emits a problem of the observation of the cluster.
 func (s *Sink) Notice(n watcher.Notice) { s.Emit(Event{Type: Observing, Message: n.String()}) }
 
 // RedactError returns an error without the contents of Secrets.

@@ -14,22 +14,22 @@ import (
 	"github.com/ordered-helm/helm/internal/text"
 )
 
-// DeployError says why a release is not deployed: what failed or was not ready in time,
-// why, and what was never started because of it. Its text is short in the first line and
-// complete below (docs/reference.md, "When it fails").
+// DeployError reports why a release is not deployed: the resources that failed or timed
+// out, the causes, and the nodes that were skipped. The first line of its text is a
+// summary, and the following lines have the details (docs/reference.md, "When it fails").
 type DeployError struct {
-	// Resources are what failed, in the order of the plan.
+	// Resources has the failed resources, in the order of the plan.
 	Resources []*Resource `json:"resources"`
-	// Unfinished are resources, as in "Deployment/db", that were still waited for when a
-	// failure elsewhere ended the operation.
+	// Unfinished has the resources, as in "Deployment/db", that were not ready when another
+	// failure ended the operation.
 	Unfinished []string `json:"unfinished,omitempty"`
-	// NeverStarted are the IDs of the nodes that were never started.
+	// NeverStarted has the IDs of the nodes that were never started.
 	NeverStarted []string `json:"neverStarted,omitempty"`
-	// Cause is why the operation ended, where it was ended from outside.
+	// Cause is the cause of the context, if the context of the operation ended.
 	Cause error `json:"-"`
 }
 
-// Error is Summary, and what is known in detail on the lines after it.
+// Error returns the summary, followed by lines with the details.
 func (e *DeployError) Error() string {
 	var b strings.Builder
 	b.WriteString(e.Summary())
@@ -61,7 +61,7 @@ func (e *DeployError) Error() string {
 	return line
 }
 
-// Summary says in one line what failed.
+// Summary describes the failures in one line.
 func (e *DeployError) Summary() string { return text.Truncate(maxSummary, e.summary()) }
 
 func (e *DeployError) summary() string {
@@ -90,10 +90,10 @@ func (e *DeployError) summary() string {
 	return fmt.Sprintf("%d resources %s: %s", len(e.Resources), verb, text.List(shortNames(e.Resources), maxInSummary))
 }
 
-// Unwrap returns the failures one by one, and what ended the operation.
+// Unwrap returns each failure, and the cause of the end of the operation.
 func (e *DeployError) Unwrap() []error { return unwrap(e.Resources, e.Cause) }
 
-// MarshalJSON adds the first line of the text.
+// MarshalJSON adds the summary.
 func (e *DeployError) MarshalJSON() ([]byte, error) {
 	type plain DeployError
 	return json.Marshal(struct {

@@ -18,7 +18,7 @@ import (
 	"github.com/ordered-helm/helm/internal/watcher"
 )
 
-// databaseFailure is a Deployment that was not ready in time.
+// databaseFailure returns the failure of a Deployment that timed out.
 func databaseFailure() *Resource {
 	return &Resource{
 		Resource: "Deployment/db", Namespace: "shop", File: "shop/templates/db.yaml", Node: "shop:database", Title: `layer "database" of chart shop`,
@@ -32,7 +32,7 @@ func databaseFailure() *Resource {
 	}
 }
 
-// jobFailure is a Job that failed.
+// jobFailure returns the failure of a Job.
 func jobFailure() *Resource {
 	return &Resource{
 		Resource: "Job/migrate", Namespace: "shop", File: "shop/templates/job.yaml", Node: "shop:migration", Title: `layer "migration" of chart shop`,
@@ -40,7 +40,7 @@ func jobFailure() *Resource {
 	}
 }
 
-// TestDeployErrorText has the errors of deployments as people read them.
+// TestDeployErrorText checks the text of the errors of deployments.
 func TestDeployErrorText(t *testing.T) {
 	many := &DeployError{}
 	for i := range 22 {
@@ -103,7 +103,8 @@ layer "a" of chart b:
 	}
 }
 
-// TestDeployErrorForPrograms has what a program reads of an error, also as JSON.
+// TestDeployErrorForPrograms checks what programs can read from an error, including its
+// JSON.
 func TestDeployErrorForPrograms(t *testing.T) {
 	cause := &TimeoutError{Limit: time.Minute}
 	err := fmt.Errorf("INSTALLATION FAILED: %w", &DeployError{
@@ -128,7 +129,7 @@ func TestDeployErrorForPrograms(t *testing.T) {
 	}
 }
 
-// TestFromReportForbidden says which permission is missing.
+// TestFromReportForbidden checks that a failure names the missing permission.
 func TestFromReportForbidden(t *testing.T) {
 	report := watcher.Report{
 		Target:    watcher.Target{GVK: schema.GroupVersionKind{Version: "v1", Kind: "Pod"}, Namespace: "shop", Name: "web"},

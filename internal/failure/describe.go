@@ -9,11 +9,11 @@ import (
 	"strings"
 )
 
-// maxDescription is how many bytes of a failure a release keeps.
+// maxDescription is the maximum number of bytes of a failure in the release record.
 const maxDescription = 1000
 
-// Description is a failure in the words that the release record keeps: one line of
-// limited length, unless it is an error of Helm's own.
+// Description returns the text of a failure for the release record: one line of limited
+// length, unless it is an error of Helm itself.
 func Description(failure error) string {
 	line := ""
 	var deploy *DeployError
@@ -35,11 +35,11 @@ func Description(failure error) string {
 	return line
 }
 
-// PermissionError says that the account may not write some of the resources. It is found
-// before anything is changed.
+// PermissionError reports, before anything is changed, that the account lacks permissions
+// for some of the resources.
 type PermissionError struct {
-	// Denied are what it may not do, each as "create Deployment in namespace shop",
-	// sorted.
+	// Denied has the missing permissions, sorted, as in "create Deployment in namespace
+	// shop".
 	Denied []string
 }
 

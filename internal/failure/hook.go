@@ -16,30 +16,30 @@ import (
 	"github.com/ordered-helm/helm/internal/text"
 )
 
-// HookError says which hooks of an event failed, and why (docs/reference.md, "Hooks").
-// Its text is short in the first lines, which are Helm's own where hooks ran in Helm's
-// order, and complete below.
+// HookError reports which hooks of an event failed, and why (docs/reference.md, "Hooks").
+// Its text begins with a summary, which is Helm's own error if hooks ran in Helm's order,
+// and the following lines have the details.
 type HookError struct {
 	Event release.HookEvent `json:"event"`
-	// Hooks are what failed, in the order in which hooks run. File is the template of
-	// the hook.
+	// Hooks has the failures, in the order in which hooks run. The File of a failure is the
+	// template of its hook.
 	Hooks []*Resource `json:"hooks"`
-	// NeverStarted are the hooks, as in "Job/migrate", that were never created.
+	// NeverStarted has the hooks, as in "Job/migrate", that were never created.
 	NeverStarted []string `json:"neverStarted,omitempty"`
-	// Helm is the failure in Helm's words; nil where hooks ran in parallel.
+	// Helm is Helm's error; nil if hooks ran in parallel.
 	Helm error `json:"-"`
-	// Cause is why the operation ended, where it was ended from outside.
+	// Cause is the cause of the context, if the context of the operation ended.
 	Cause error `json:"-"`
 }
 
-// IsOfParallelHooks reports whether an error is of hooks that ran in parallel.
+// IsOfParallelHooks reports whether an error is a HookError of hooks that ran in parallel.
 func IsOfParallelHooks(err error) bool {
 	var hook *HookError
 	return errors.As(err, &hook) && hook.Helm == nil
 }
 
-// Summary says in short what failed: in Helm's words where hooks ran in Helm's order,
-// otherwise in one line.
+// Summary returns Helm's error if hooks ran in Helm's order, otherwise a description in one
+// line.
 func (e *HookError) Summary() string {
 	if e.Helm != nil {
 		return e.Helm.Error()
@@ -50,19 +50,19 @@ func (e *HookError) Summary() string {
 	return text.Truncate(maxSummary, fmt.Sprintf("%d hooks failed: %s", len(e.Hooks), text.List(shortNames(e.Hooks), maxInSummary)))
 }
 
-// Error is Summary, and what is known in detail on the lines after it.
+// Error returns the summary, followed by lines with the details.
 func (e *HookError) Error() string {
 	var incomplete *IncompleteHookError
 	switch {
 	case e.Helm == nil:
 		return e.Summary() + "\n" + e.details()
-	case errors.As(e.Helm, &incomplete): // Helm's text stays as it is, the details follow
+	case errors.As(e.Helm, &incomplete): // the details follow Helm's unchanged text
 		return e.Helm.Error() + e.details() + "\n"
 	}
-	return e.Helm.Error() // which says all there is
+	return e.Helm.Error() // there are no further details
 }
 
-// details is what is known of each hook.
+// details describes the failure of each hook.
 func (e *HookError) details() string {
 	var b strings.Builder
 	for i, f := range e.Hooks {
@@ -82,10 +82,10 @@ func (e *HookError) details() string {
 	return line
 }
 
-// Unwrap returns the failures one by one, and what ended the operation.
+// Unwrap returns each failure, and the cause of the end of the operation.
 func (e *HookError) Unwrap() []error { return unwrap(e.Hooks, e.Cause) }
 
-// MarshalJSON adds the first line of the text.
+// MarshalJSON adds the summary.
 func (e *HookError) MarshalJSON() ([]byte, error) {
 	type plain HookError
 	return json.Marshal(struct {
@@ -94,21 +94,21 @@ func (e *HookError) MarshalJSON() ([]byte, error) {
 	}{text.OneLine(e.Summary()), (*plain)(e)})
 }
 
-// IncompleteHookError says that a hook was created and has not completed.
+// IncompleteHookError reports that a hook was created but has not completed.
 type IncompleteHookError struct {
-	// Helm is what Helm says of it.
+	// Helm is Helm's error.
 	Helm *multierror.Error
 	// Resources are the objects of the hook that have not completed.
 	Resources Resources
 }
 
-// Error is what Helm says.
+// Error returns the text of Helm's error.
 func (e *IncompleteHookError) Error() string { return e.Helm.Error() }
 
-// Unwrap returns the failures one by one.
+// Unwrap returns each failure.
 func (e *IncompleteHookError) Unwrap() []error { return e.Resources.Unwrap() }
 
-// HasRun reports whether the hook ran to its end, and failed.
+// HasRun reports whether the hook ran to completion and failed.
 func (e *IncompleteHookError) HasRun() bool {
 	for _, f := range e.Resources {
 		if f.State != string(readiness.Failed) || f.Reason == readiness.ReasonDeleted {

@@ -5,16 +5,16 @@ package failure
 
 import "github.com/ordered-helm/helm/internal/redact"
 
-// Redact returns an error without the contents of Secrets, in its own text and in the
-// failures of resources that it consists of.
+// Redact redacts the contents of Secrets in the text of an error and in the failures of
+// resources that it wraps.
 func Redact(redactor *redact.Redactor, err error) error {
 	RedactResources(redactor, err)
 	return redactor.Error(err)
 }
 
-// RedactResources removes the contents of Secrets from the failures of resources in an
-// error. It changes only the failures that contain any, because others may be reading
-// the rest.
+// RedactResources redacts the contents of Secrets in the failures of resources in an error.
+// It writes only to failures with such contents, because other goroutines may be reading
+// the others.
 func RedactResources(redactor *redact.Redactor, err error) {
 	if f, ok := err.(*Resource); ok { //nolint:errorlint // each error of the tree is visited by itself
 		if redacted := redactor.ServerMessage(f.Message); redacted != f.Message {

@@ -11,20 +11,21 @@ import (
 	"github.com/ordered-helm/helm/internal/text"
 )
 
-// RemovalError says what could not be deleted in order, or was not gone in time, and
-// what was not deleted because of that (docs/reference.md, "When it fails"). Its text is
-// one line, and one more for each further thing that is known.
+// RemovalError reports which objects could not be deleted in order or still existed after
+// the timeout, and which nodes were therefore not deleted (docs/reference.md, "When it
+// fails"). The first line of its text is a summary, and the following lines have the
+// details.
 type RemovalError struct {
-	// Resources are what is not gone, in the order of the removal, including pods of
-	// deleted workloads.
+	// Resources has the objects that still exist, in the order of the deletion, including
+	// pods of deleted workloads.
 	Resources []*Resource `json:"resources"`
-	// NotDeleted are the IDs of the nodes that were not deleted.
+	// NotDeleted has the IDs of the nodes that were not deleted.
 	NotDeleted []string `json:"notDeleted,omitempty"`
-	// Cause is why the removal ended, where it was ended from outside.
+	// Cause is the cause of the context, if the context of the removal ended.
 	Cause error `json:"-"`
 }
 
-// Error is Summary, and what is known in detail on the lines after it.
+// Error returns the summary, followed by lines with the details.
 func (e *RemovalError) Error() string {
 	lines := []string{e.Summary()}
 	for i, f := range e.Resources {
@@ -41,7 +42,7 @@ func (e *RemovalError) Error() string {
 	return strings.Join(lines, "\n")
 }
 
-// Summary says in one line what is not gone.
+// Summary names the objects that still exist in one line.
 func (e *RemovalError) Summary() string {
 	switch len(e.Resources) {
 	case 0:
@@ -55,10 +56,10 @@ func (e *RemovalError) Summary() string {
 	return fmt.Sprintf("%d resources still exist: %s", len(e.Resources), text.List(subjects(e.Resources), maxInSummary))
 }
 
-// Unwrap returns the failures one by one, and what ended the removal.
+// Unwrap returns each failure, and the cause of the end of the removal.
 func (e *RemovalError) Unwrap() []error { return unwrap(e.Resources, e.Cause) }
 
-// MarshalJSON adds the first line of the text.
+// MarshalJSON adds the summary.
 func (e *RemovalError) MarshalJSON() ([]byte, error) {
 	type plain RemovalError
 	return json.Marshal(struct {

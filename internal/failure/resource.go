@@ -18,8 +18,8 @@ import (
 	"github.com/ordered-helm/helm/internal/watcher"
 )
 
-// Cause is one thing that keeps a resource from being ready: where it was found, its
-// reason, and the last lines of the log where there is one.
+// Cause is one cause for which a resource is not ready: the object where it was found, its
+// reason, and the last lines of the log if there is one.
 type Cause = diagnosis.Cause
 
 const (
@@ -29,47 +29,50 @@ const (
 	NotDeleted = "NotDeleted"
 )
 
-// reasonInterrupted is the Reason of a failure that is only the end of the operation.
+// reasonInterrupted is the Reason of a failure that was only caused by the end of the
+// operation.
 const reasonInterrupted = "Interrupted"
 
-// Resource is one resource that failed, or was not ready in time (docs/reference.md,
-// "When it fails").
+// Resource is the failure of one resource: it failed or timed out (docs/reference.md, "When
+// it fails").
 type Resource struct {
-	// Resource is its kind and name, as in "Deployment/db". It is empty when all that is
-	// known is that something of Node could not be applied.
+	// Resource is its kind and name, as in "Deployment/db". It is empty if it is not known
+	// which resource of Node could not be applied.
 	Resource  string `json:"resource,omitempty"`
 	Namespace string `json:"namespace,omitempty"`
-	// File is the template that it comes from.
+	// File is the template of the resource.
 	File string `json:"file,omitempty"`
-	// Node is the ID of its node in the plan, and Title is the name of that node for
-	// people. Both are empty without an order.
+	// Node is the ID of its node in the plan, and Title is the name of that node in
+	// messages. Both are empty without an order.
 	Node  string `json:"node,omitempty"`
 	Title string `json:"-"`
 	// State is its last state: Failed, InProgress, Missing, Terminating or NotApplied.
 	State string `json:"state"`
-	// Reason is one CamelCase word, for programs.
+	// Reason is a CamelCase word for programs.
 	Reason string `json:"reason,omitempty"`
-	// Message is what its status says, for people.
+	// Message is the message of its status, for users.
 	Message string `json:"message,omitempty"`
-	// Waited is how long the operation waited for it.
+	// Waited is the time that the operation waited for it.
 	Waited time.Duration `json:"-"`
-	// Causes are what was found below it, the most telling one first.
+	// Causes has the causes that were found, the most specific one first.
 	Causes []Cause `json:"causes,omitempty"`
-	// Unchanged is whether the operation found it as it was declared, so that whatever
-	// is wrong with it was wrong before.
+	// Unchanged says whether the operation did not change it, because it already was as
+	// declared. Its problem then existed before the operation.
 	Unchanged bool `json:"unchanged,omitempty"`
-	// Remedy says how to allow it more time. It is empty if more time does not help.
+	// Remedy says how the user can allow it more time. It is empty if more time does not
+	// help.
 	Remedy string `json:"remedy,omitempty"`
-	// Err is the failure in the words of the component that reported it.
+	// Err is the error of the component that reported the failure.
 	Err error `json:"-"`
 	// Outcome says how the wait ended, as in "was not ready within 10s".
 	Outcome string `json:"-"`
-	// OtherNamespace is whether Namespace is not the release's.
+	// OtherNamespace says whether Namespace differs from the namespace of the release.
 	OtherNamespace bool `json:"-"`
 }
 
-// FromReport makes a failure of the last report on a resource that was waited for. How
-// the wait ended is for the caller to say, unless the resource has failed for good.
+// FromReport returns a failure from the last report on a resource that the operation waited
+// for. The caller must set the outcome of the wait, unless the resource has failed
+// permanently.
 func FromReport(r watcher.Report, err *watcher.NotReadyError, waited time.Duration) *Resource {
 	f := &Resource{
 		Resource: r.Target.GVK.Kind + "/" + r.Target.Name, Namespace: r.Target.Namespace,
@@ -93,14 +96,14 @@ func FromReport(r watcher.Report, err *watcher.NotReadyError, waited time.Durati
 	return f
 }
 
-// InNamespace notes whether the resource is outside the namespace of the release.
+// InNamespace sets OtherNamespace from the namespace of the release.
 func (f *Resource) InNamespace(release string) {
 	f.OtherNamespace = f.Namespace != "" && f.Namespace != release
 }
 
-// Interrupt replaces a failed request with the cause for which the operation ended, if
-// that is all that happened: which request it interrupted is of no interest. Doing is
-// what the request did, as in "applied".
+// Interrupt replaces the error of a failed request with the cause of the end of the
+// operation, if the request failed only because of that. Doing is the purpose of the
+// request, as in "applied".
 func (f *Resource) Interrupt(cause error, doing string) {
 	ended := errors.Is(f.Err, context.DeadlineExceeded) || errors.Is(f.Err, context.Canceled)
 	if cause != nil && ended {
@@ -108,7 +111,7 @@ func (f *Resource) Interrupt(cause error, doing string) {
 	}
 }
 
-// MarshalJSON adds the time waited, in seconds.
+// MarshalJSON adds Waited in seconds.
 func (f *Resource) MarshalJSON() ([]byte, error) {
 	type plain Resource
 	return json.Marshal(struct {
@@ -123,10 +126,10 @@ func (f *Resource) Unwrap() error { return f.Err }
 // Resources are the failures of one node.
 type Resources []*Resource
 
-// Error is the text of a single failure, or a summary of several.
+// Error returns the text of a single failure, or a summary of several.
 func (l Resources) Error() string { return (&DeployError{Resources: l}).Summary() }
 
-// Unwrap returns the failures one by one.
+// Unwrap returns each failure.
 func (l Resources) Unwrap() []error {
 	errs := make([]error, len(l))
 	for i, f := range l {
@@ -135,7 +138,7 @@ func (l Resources) Unwrap() []error {
 	return errs
 }
 
-// unwrap returns failures one by one, and the cause if there is one.
+// unwrap returns each failure, and the cause if there is one.
 func unwrap(list []*Resource, cause error) []error {
 	errs := Resources(list).Unwrap()
 	if cause != nil {

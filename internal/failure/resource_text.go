@@ -12,17 +12,17 @@ import (
 )
 
 const (
-	// maxInSummary is how many resources a summary names.
+	// maxInSummary is the maximum number of resources that a summary names.
 	maxInSummary = 5
-	// maxInDetail is how many resources are described below it.
+	// maxInDetail is the maximum number of resources that are described in detail.
 	maxInDetail = 20
-	// maxNamed is how many of the others are named.
+	// maxNamed is the maximum number of other resources that are named.
 	maxNamed = 200
-	// maxSummary is how many characters a summary has.
+	// maxSummary is the maximum number of characters of a summary.
 	maxSummary = 300
 )
 
-// Error says in one line what became of the resource, and why.
+// Error describes the outcome for the resource and its cause in one line.
 func (f *Resource) Error() string {
 	why := f.Message
 	if len(f.Causes) > 0 && f.Reason != readiness.ReasonFailureExpression {
@@ -58,7 +58,7 @@ func (f *Resource) subject() string {
 	return f.Resource
 }
 
-// writeDetail writes everything that is known, a line for each thing.
+// writeDetail writes all details, one per line.
 func (f *Resource) writeDetail(b *strings.Builder) {
 	b.WriteString("  ")
 	if f.Resource != "" {
@@ -91,7 +91,7 @@ func (f *Resource) causesRepeatMessage() bool {
 	return false
 }
 
-// causeObject is the name that causes have for the resource.
+// causeObject returns the name of the resource in the format of causes.
 func (f *Resource) causeObject() string {
 	kind, name, _ := strings.Cut(f.Resource, "/")
 	if f.Namespace != "" {
@@ -100,8 +100,8 @@ func (f *Resource) causeObject() string {
 	return kind + " " + name
 }
 
-// causeLine formats a cause. It leaves the name of the object out if that is the
-// resource itself, which the text names before.
+// causeLine formats a cause. It omits the object if it is the resource itself, because the
+// text has already named it.
 func (f *Resource) causeLine(c Cause) string {
 	line := c.String()
 	if rest, found := strings.CutPrefix(line, f.causeObject()); found && c.Object == f.causeObject() {
@@ -126,7 +126,7 @@ func shortNames(list []*Resource) []string {
 	return names
 }
 
-// writeMore names the failures that are not described because there are too many.
+// writeMore names the failures that are not described in detail because there are too many.
 func writeMore(b *strings.Builder, rest []*Resource) {
 	fmt.Fprintf(b, "and %d more: %s\n", len(rest), text.List(subjects(rest), maxNamed))
 }

@@ -10,7 +10,7 @@ import (
 	"time"
 )
 
-// TimeoutError is the cause for which an operation ends when its timeout is over.
+// TimeoutError is the cause of the context of an operation that timed out.
 type TimeoutError struct {
 	// Limit is the timeout of the operation.
 	Limit time.Duration
@@ -23,9 +23,9 @@ func (e *TimeoutError) Error() string {
 // Unwrap makes it a context.DeadlineExceeded, like any other timeout.
 func (e *TimeoutError) Unwrap() error { return context.DeadlineExceeded }
 
-// HookTimeoutError is the cause for which the wait for a hook ends that takes too long.
+// HookTimeoutError is the cause of the context of the wait for a hook that timed out.
 type HookTimeoutError struct {
-	// Limit is how long a hook may take.
+	// Limit is the timeout of the hook.
 	Limit time.Duration
 }
 
@@ -36,10 +36,10 @@ func (e *HookTimeoutError) Error() string {
 // Unwrap makes it a context.DeadlineExceeded, like any other timeout.
 func (e *HookTimeoutError) Unwrap() error { return context.DeadlineExceeded }
 
-// DeletionTimeoutError is the cause for which the wait ends for the objects of a node
-// that are not gone in time.
+// DeletionTimeoutError is the cause of the context of the wait for deleted objects of a
+// node if it timed out.
 type DeletionTimeoutError struct {
-	// Limit is how long the objects of a node may take to be gone.
+	// Limit is the timeout of the wait.
 	Limit time.Duration
 }
 
@@ -50,8 +50,8 @@ func (e *DeletionTimeoutError) Error() string {
 // Unwrap makes it a context.DeadlineExceeded, like any other timeout.
 func (e *DeletionTimeoutError) Unwrap() error { return context.DeadlineExceeded }
 
-// NameTimeout adds the timeout of the operation to an error that does not name it, if
-// that is what ended the context.
+// NameTimeout adds the timeout of the operation to an error that does not name it, if this
+// timeout ended the context.
 func NameTimeout(ctx context.Context, err error) error {
 	var deploy *DeployError
 	var timeout *TimeoutError

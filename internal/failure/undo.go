@@ -8,12 +8,12 @@ import (
 	"fmt"
 )
 
-// UndoError says that an operation failed, and that undoing it, as --atomic asks for,
-// failed too (docs/reference.md, "Atomic").
+// UndoError reports that an operation failed, and that undoing it, as with --atomic, also
+// failed (docs/reference.md, "Atomic").
 type UndoError struct {
-	// Failure is why the operation failed, Undo why it could not be undone.
+	// Failure is the error of the operation. Undo is the error of undoing it.
 	Failure, Undo error
-	// Prefix is what Helm says before the two.
+	// Prefix is Helm's text before the two errors.
 	Prefix string
 }
 

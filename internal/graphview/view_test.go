@@ -122,7 +122,7 @@ func TestWriteFails(t *testing.T) {
 	}
 }
 
-// TestEveryFormatIsTheSameOnEveryRun writes each format twice.
+// TestEveryFormatIsTheSameOnEveryRun checks that each format is always the same.
 func TestEveryFormatIsTheSameOnEveryRun(t *testing.T) {
 	v := graphview.View{Plan: build(t, &sequencer.Chart{Name: "shop", Sequenced: true}, resources("shop Job/a a", "shop Job/b b a", "shop Job/c c a", "shop Job/d d b,c", "shop Job/e"))}
 	for _, f := range graphview.Formats() {
@@ -135,8 +135,8 @@ func TestEveryFormatIsTheSameOnEveryRun(t *testing.T) {
 	}
 }
 
-// TestManyOfTheSameAreGathered draws nodes that come after the same and before the
-// same with one arrow to all of them, and one from all of them.
+// TestManyOfTheSameAreGathered checks that nodes with the same predecessors and successors
+// are drawn with one arrow to all of them and one from all of them.
 func TestManyOfTheSameAreGathered(t *testing.T) {
 	list := []string{"shop Job/first first", "shop Job/rest", "shop Job/odd odd first", "shop Job/after after odd"}
 	for i := range 20 {

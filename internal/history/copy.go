@@ -5,8 +5,8 @@ package history
 
 import "helm.sh/helm/v3/pkg/release"
 
-// Copy copies what an operation changes of a release: the storage in memory hands out,
-// and keeps, the very object that others read.
+// Copy copies the parts of a release that an operation changes. This is necessary because
+// the in-memory storage driver shares its objects with all callers.
 func Copy(rel *release.Release) *release.Release {
 	own := *rel
 	if rel.Info != nil {
@@ -17,7 +17,8 @@ func Copy(rel *release.Release) *release.Release {
 	return &own
 }
 
-// CopyHooks copies hooks, so that when they ran is recorded in one revision only.
+// CopyHooks copies hooks, so that the results of their runs are recorded in only one
+// revision.
 func CopyHooks(hooks []*release.Hook) []*release.Hook {
 	if hooks == nil {
 		return nil
@@ -30,7 +31,7 @@ func CopyHooks(hooks []*release.Hook) []*release.Hook {
 	return own
 }
 
-// withHookResults copies a release, with the results of hooks that have run.
+// withHookResults returns a copy of a release with the results of the given hooks.
 func withHookResults(rel *release.Release, hooks []*release.Hook) *release.Release {
 	own := Copy(rel)
 	for i, h := range own.Hooks {
@@ -41,8 +42,8 @@ func withHookResults(rel *release.Release, hooks []*release.Hook) *release.Relea
 	return own
 }
 
-// ChartName is the name of the chart of a release; that of the release if it was stored
-// without a chart.
+// ChartName returns the name of the chart of a release. For a release without a chart it
+// returns the name of the release.
 func ChartName(rel *release.Release) string {
 	if rel.Chart == nil || rel.Chart.Metadata == nil {
 		return rel.Name

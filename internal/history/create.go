@@ -12,10 +12,11 @@ import (
 	"helm.sh/helm/v3/pkg/storage/driver"
 )
 
-// Create stores a new revision, which only one operation can do, and deletes the oldest
-// revisions as Helm does. It reports whether the previous revision is one of them.
-// InUse is asked about the previous revision before that is deleted: it returns an error
-// if another operation works on it. Not every driver says that a revision exists already.
+// Create stores a new revision and deletes the oldest revisions as Helm does. If several
+// operations create the same revision, only one succeeds. Create reports whether it deleted
+// the previous revision. Before it deletes the previous revision it calls inUse, which
+// returns an error if another operation is running on that revision. After an error, Create
+// also reads the revision, because not every driver reports that a revision already exists.
 func (s *Store) Create(rel *release.Release, inUse func(previous *release.Release) error) (deletedPrevious bool, err error) {
 	guarded := &guardedDriver{Driver: s.releases.Driver, revision: rel.Version, inUse: inUse}
 	releases := *s.releases
@@ -40,8 +41,8 @@ func (s *Store) Create(rel *release.Release, inUse func(previous *release.Releas
 }
 
 // guardedDriver is a driver for an operation that creates a revision. Helm deletes the
-// oldest revisions first: without the guard it would delete the very revision that
-// another operation has created in the meantime, or works on, and both would go on.
+// oldest revisions first. Without the guard, it could delete a revision that another
+// operation has just created or is working on, and both operations would continue.
 type guardedDriver struct {
 	driver.Driver
 	revision        int
@@ -49,11 +50,11 @@ type guardedDriver struct {
 	deletedPrevious bool
 }
 
-// inUseError marks the error for which a revision is not created.
+// inUseError marks an error of the function inUse.
 type inUseError struct{ error }
 
-// Query lists revisions. It fails if there are revisions that the operation cannot know
-// of.
+// Query lists revisions. It fails if there is a revision that is not older than the new
+// one.
 func (d *guardedDriver) Query(labels map[string]string) ([]*release.Release, error) {
 	list, err := d.Driver.Query(labels)
 	if slices.ContainsFunc(list, func(rel *release.Release) bool { return rel.Version >= d.revision }) {
@@ -67,8 +68,8 @@ func (d *guardedDriver) Query(labels map[string]string) ([]*release.Release, err
 	return list, err
 }
 
-// Delete deletes a revision. It stores the revision again if another operation has begun
-// to work on it in the meantime.
+// Delete deletes a revision. It stores the revision again if another operation started on
+// it just before the deletion.
 func (d *guardedDriver) Delete(key string) (*release.Release, error) {
 	rel, err := d.Driver.Delete(key)
 	if err != nil || rel == nil {
@@ -91,7 +92,7 @@ func (d *guardedDriver) checkPrevious(rel *release.Release) error {
 	return nil
 }
 
-// ConflictError says that another operation has created a revision first.
+// ConflictError reports that another operation created the revision first.
 type ConflictError struct {
 	Release  string
 	Revision int
@@ -101,5 +102,5 @@ func (e *ConflictError) Error() string {
 	return fmt.Sprintf("another operation created revision %d of release %s in the meantime; nothing was changed, try again", e.Revision, e.Release)
 }
 
-// Unwrap makes it Helm's error for a release that exists.
+// Unwrap returns Helm's error for a release that already exists.
 func (e *ConflictError) Unwrap() error { return driver.ErrReleaseExists }

@@ -15,8 +15,8 @@ import (
 	"github.com/ordered-helm/helm/internal/history/historytest"
 )
 
-// TestCreateConflict creates a revision that another operation has created first. It
-// fails, whatever the limit of the history, and deletes nothing.
+// TestCreateConflict creates a revision that another operation has created first. It checks
+// that this fails with any history limit, and that nothing is deleted.
 func TestCreateConflict(t *testing.T) {
 	for limit, want := range map[int][]int{0: {1, 2, 3}, 1: {1, 2, 3}, 2: {1, 2, 3}, 10: {1, 2, 3}} {
 		releases := historytest.MemoryStorage(t,

@@ -11,23 +11,24 @@ import (
 	"github.com/ordered-helm/helm/internal/hookrunner"
 )
 
-// Interrupted is a revision whose operation died before its hooks had completed.
+// Interrupted is a revision whose operation terminated unexpectedly before its hooks had
+// completed.
 type Interrupted struct {
 	// Writer writes the revision.
 	Writer *Writer
-	// Status is the status in which the operation left it: failed, if it was taken over
-	// before by an operation that did not recover the hooks.
+	// Status is the status in which the operation left the revision. It is failed if
+	// another operation has already taken over the revision but did not recover the hooks.
 	Status release.Status
 }
 
-// EventHooks are hooks that run at one event.
+// EventHooks has the hooks that run at one event.
 type EventHooks struct {
 	Event release.HookEvent
 	Hooks []*release.Hook
 }
 
-// Hooks are those that may have been started, and are not known to have completed: of the
-// operation that died, and before them those that other operations before it have left.
+// Hooks returns the hooks that may have been started but are not known to have completed:
+// first the hooks of earlier operations, and then those of the terminated operation.
 func (i *Interrupted) Hooks() []EventHooks {
 	var own, older []EventHooks
 	isOwn := map[*release.Hook]bool{}
@@ -48,16 +49,16 @@ func (i *Interrupted) Hooks() []EventHooks {
 	return append(older, own...)
 }
 
-// IsRunning reports whether a hook was started, and its result is not stored.
+// IsRunning reports whether a hook was started but its result is not stored.
 func IsRunning(h *release.Hook) bool { return h.LastRun.Phase == release.HookPhaseRunning }
 
-// IsUnfinished reports whether a hook was running when its operation died. Tests do not
-// count, because they change nothing.
+// IsUnfinished reports whether a hook was running when its operation terminated
+// unexpectedly. Tests do not count, because they change nothing.
 func IsUnfinished(h *release.Hook) bool {
 	return IsRunning(h) && len(h.Events) > 0 && !slices.Contains(h.Events, release.HookTest)
 }
 
-// eventsOf are the events whose hooks run while a revision has a status.
+// eventsOf returns the events whose hooks run while a revision has a status.
 func eventsOf(status release.Status) []release.HookEvent {
 	switch status {
 	case release.StatusPendingInstall:

@@ -15,8 +15,8 @@ import (
 	"github.com/ordered-helm/helm/internal/sequencer"
 )
 
-// Plan rebuilds the graph by which a release was deployed from the record that it also
-// returns. Both are nil if the release was not deployed in order.
+// Plan rebuilds the dependency graph of a deployed release from its record. It also returns
+// the record. Both are nil if the release was not deployed in order.
 func Plan(rel *release.Release) (*sequencer.Plan, *releaserecord.Record, error) {
 	rec, err := releaserecord.Read(rel)
 	if err != nil || rec == nil || !rec.Ordered {
@@ -33,8 +33,9 @@ func Plan(rel *release.Release) (*sequencer.Plan, *releaserecord.Record, error) 
 	return plan, rec, nil
 }
 
-// PlanOrSingleNode is Plan, but a revision that was not deployed in order is a plan of
-// one node. If lenient, so is a revision whose record cannot be used.
+// PlanOrSingleNode is Plan, but it returns a plan with one node for a revision that was not
+// deployed in order. If lenient is true, it does so for a revision whose record cannot be
+// used, too.
 func PlanOrSingleNode(rel *release.Release, lenient bool) (*sequencer.Plan, error) {
 	plan, _, err := Plan(rel)
 	if plan != nil {
@@ -57,8 +58,8 @@ func IsUnusable(err error) bool {
 	return errors.As(err, &invalid)
 }
 
-// HookModes is how the hooks of a stored release run. Where that is not known they run in
-// Helm's order, and the error says why.
+// HookModes returns how the hooks of a stored release run. If this is not known, they run
+// in Helm's order, and the error says why.
 func HookModes(rel *release.Release) (hookrunner.Modes, error) {
 	rec, err := releaserecord.Read(rel)
 	if rec == nil {
@@ -67,31 +68,32 @@ func HookModes(rel *release.Release) (hookrunner.Modes, error) {
 	return render.HookModes(rec.Charts, rel.Namespace), err
 }
 
-// RunsHooksInParallel reports whether the hooks of any chart run in another way than
-// Helm's.
+// RunsHooksInParallel reports whether a chart or any of its subcharts declares a hook mode.
 func RunsHooksInParallel(c *sequencer.Chart) bool {
 	return c.HookMode != "" || slices.ContainsFunc(c.Subcharts, RunsHooksInParallel)
 }
 
-// Order is what a release remembers of the order in which it was deployed
+// Order describes the order in which a release was deployed, as its record says
 // (docs/reference.md, "The release record").
 type Order struct {
-	// Followed is whether this revision was deployed in order. It is false where another
-	// program has copied the revision, as stock Helm's rollback does.
+	// Followed says whether this revision was deployed in order. It is false if another
+	// program has copied the record from another revision, as a rollback of stock Helm
+	// does.
 	Followed bool `json:"ordered"`
-	// Nodes is how many nodes it has.
+	// Nodes is the number of nodes.
 	Nodes int `json:"nodes"`
-	// Removing is whether Done are the nodes that an uninstall has removed.
+	// Removing says whether Done has the nodes that an uninstall has deleted.
 	Removing bool `json:"removing,omitempty"`
-	// Interrupted is whether the operation on this revision has not come to its end, or
-	// failed. Done are the nodes that were done by then, sorted.
+	// Interrupted says whether the operation on this revision has not finished or has
+	// failed. Done has the finished nodes, sorted.
 	Interrupted bool     `json:"interrupted,omitempty"`
 	Done        []string `json:"done,omitempty"`
-	// At are the nodes that were started and are not done, sorted.
+	// At has the nodes that were started but are not finished, sorted.
 	At []string `json:"at,omitempty"`
 }
 
-// OrderOf reads what a release remembers of its order; nil if it was not deployed in one.
+// OrderOf reads the order of a release from its record; nil if the release was not deployed
+// in order.
 func OrderOf(rel *release.Release) (*Order, error) {
 	plan, rec, err := Plan(rel)
 	if err != nil || plan == nil {

@@ -14,34 +14,34 @@ import (
 )
 
 const (
-	// progressInterval is how often, at most, the release records its progress.
+	// progressInterval is the minimum interval between writes of the progress.
 	progressInterval = time.Second
-	// RenewInterval is how often the lease of a release is renewed.
+	// RenewInterval is the interval at which the lease of a release is renewed.
 	RenewInterval = 10 * time.Second
 )
 
-// progress collects the nodes that were started and finished since they were last
-// recorded. It has a lock of its own: a write that takes its time must not delay a node.
+// progress collects the nodes that were started and finished since the progress was last
+// recorded. It has its own mutex, so that a slow write does not delay a node.
 type progress struct {
 	mu            sync.Mutex
 	started, done []string
 }
 
-// NodeStarted records, with the next write of the progress, that a node was started.
+// NodeStarted records that a node was started. The next write of the progress stores it.
 func (w *Writer) NodeStarted(node string) {
 	w.progress.mu.Lock()
 	defer w.progress.mu.Unlock()
 	w.progress.started = append(w.progress.started, node)
 }
 
-// NodeDone records, with the next write of the progress, that a node is done.
+// NodeDone records that a node is finished. The next write of the progress stores it.
 func (w *Writer) NodeDone(node string) {
 	w.progress.mu.Lock()
 	defer w.progress.mu.Unlock()
 	w.progress.done = append(w.progress.done, node)
 }
 
-// snapshot returns what was collected, and begins anew.
+// snapshot returns the collected nodes, and clears them.
 func (p *progress) snapshot() (started, done []string) {
 	p.mu.Lock()
 	defer p.mu.Unlock()
@@ -50,7 +50,8 @@ func (p *progress) snapshot() (started, done []string) {
 	return started, done
 }
 
-// ExpectNodes records, from the next write on, that none of so many nodes is done.
+// ExpectNodes records the number of nodes, none of which is finished yet. The next write
+// stores it.
 func (w *Writer) ExpectNodes(nodes int, removing bool) error {
 	w.mu.Lock()
 	defer w.mu.Unlock()
@@ -62,7 +63,7 @@ func (w *Writer) ExpectNodes(nodes int, removing bool) error {
 }
 
 // updateRecord puts the collected progress into the record, and reports whether there was
-// any. The caller holds mu.
+// any. The caller must have locked mu.
 func (w *Writer) updateRecord() bool {
 	started, done := w.progress.snapshot()
 	if w.rec == nil || w.rec.Progress == nil || len(started)+len(done) == 0 {
@@ -77,16 +78,16 @@ func (w *Writer) updateRecord() bool {
 	return true
 }
 
-// union sorts the elements of both lists.
+// union returns the elements of both lists, sorted and without duplicates.
 func union(a, b []string) []string {
 	both := slices.Concat(a, b)
 	slices.Sort(both)
 	return slices.Compact(both)
 }
 
-// FinishProgress notes that all nodes are deployed, or that no more will be. The progress
-// stays in the record, for the next write, unless it is complete: then there is nothing
-// to remember.
+// FinishProgress is called when no more nodes will be deployed. If complete is true, all
+// nodes are deployed, and it removes the progress from the record. Otherwise the next write
+// stores the progress.
 func (w *Writer) FinishProgress(complete bool) error {
 	w.mu.Lock()
 	defer w.mu.Unlock()
@@ -97,7 +98,7 @@ func (w *Writer) FinishProgress(complete bool) error {
 	if complete {
 		w.rec.Progress, w.rec.Earlier = nil, nil
 		if !w.rec.Ordered && !RunsHooksInParallel(w.rec.Charts) {
-			w.rec = nil // it was needed for earlier revisions only
+			w.rec = nil // the record was only needed for earlier revisions
 		}
 	}
 	return w.attach()
@@ -105,20 +106,21 @@ func (w *Writer) FinishProgress(complete bool) error {
 
 // flusher writes progress and renews the lease in the background.
 type flusher struct {
-	// requests asks for a write; stop ends the flusher, and is nil while there is none.
+	// requests triggers a write. stop ends the flusher; it is nil if the flusher is not
+	// running.
 	requests chan struct{}
 	stop     chan struct{}
 	running  sync.WaitGroup
 }
 
-// Start begins to store progress and changes in the background, until Stop.
+// Start starts to store progress and changes in the background, until Stop.
 func (w *Writer) Start() {
 	stop := make(chan struct{})
 	w.flusher.stop = stop
 	w.flusher.running.Go(func() { w.flush(stop) })
 }
 
-// Stop ends what Start has begun. It returns when no write is under way.
+// Stop stops the background writes. It returns when no write is in progress.
 func (w *Writer) Stop() {
 	if w.flusher.stop != nil {
 		close(w.flusher.stop)
@@ -127,9 +129,9 @@ func (w *Writer) Stop() {
 	}
 }
 
-// WriteSoon changes the release and has it stored in the background: at once, or together
-// with other changes within the interval of progress. It is for changes that are soon of
-// no consequence, between Start and Stop.
+// WriteSoon changes the release and stores it in the background: immediately, or together
+// with other changes within progressInterval. It is for changes that soon become obsolete,
+// between Start and Stop.
 func (w *Writer) WriteSoon(change func(*release.Release)) {
 	w.mu.Lock()
 	change(w.rel)
@@ -138,12 +140,12 @@ func (w *Writer) WriteSoon(change func(*release.Release)) {
 	w.mu.Unlock()
 	select {
 	case w.flusher.requests <- struct{}{}:
-	default: // a write is requested already
+	default: // a write is already requested
 	}
 }
 
-// flush stores changes, at most once in an interval: the first time after an interval,
-// unless it is requested sooner.
+// flush stores changes at most once in progressInterval. The first write is after one
+// interval, unless a write is requested earlier.
 func (w *Writer) flush(stop <-chan struct{}) {
 	pause := time.NewTimer(progressInterval)
 	defer pause.Stop()
@@ -155,7 +157,7 @@ func (w *Writer) flush(stop <-chan struct{}) {
 	}
 	for requests := w.flusher.requests; ; {
 		select {
-		case <-stop: // the select below may prefer others
+		case <-stop: // the select below may choose another case
 			return
 		default:
 		}
@@ -175,13 +177,13 @@ func (w *Writer) flush(stop <-chan struct{}) {
 	}
 }
 
-// WriteProgress stores the progress and the changes that are not stored yet.
+// WriteProgress stores new progress and changes that are not stored yet.
 func (w *Writer) WriteProgress() {
 	w.writing.Lock()
 	defer w.writing.Unlock()
 	w.mu.Lock()
 	news := w.updateRecord()
-	idle := !news && (w.changes == w.written || !w.writeRequested) // the first write is for Write to ask for
+	idle := !news && (w.changes == w.written || !w.writeRequested) // changes alone are not stored before the first requested write
 	w.mu.Unlock()
 	if idle {
 		return
@@ -191,7 +193,7 @@ func (w *Writer) WriteProgress() {
 	}
 }
 
-// renew stores the release with a renewed lease, if the operation still holds it.
+// renew stores the release with a renewed lease, if the operation still has the lock.
 func (w *Writer) renew() {
 	w.writing.Lock()
 	defer w.writing.Unlock()

@@ -1,8 +1,8 @@
 // Copyright The Ordered Helm Authors
 // SPDX-License-Identifier: Apache-2.0
 
-// Package history reads and writes the stored revisions of releases: it creates
-// revisions, and it is the only writer of a revision while an operation works on it.
+// Package history reads and writes the stored revisions of releases. It creates revisions,
+// and is the only writer of a revision during an operation.
 package history
 
 import (
@@ -28,11 +28,11 @@ func NewStore(releases *storage.Storage, log func(string, ...any)) *Store {
 	return &Store{releases: releases, log: log}
 }
 
-// DriverName is the name of the storage driver.
+// DriverName returns the name of the storage driver.
 func (s *Store) DriverName() string { return s.releases.Name() }
 
-// Read reads a stored revision. A record that Helm cannot decode, for which its driver
-// panics, and one that Helm would not have written is a *DamagedError.
+// Read reads a stored revision. It returns a *DamagedError for a record that Helm would not
+// write, or that cannot be decoded so that Helm's driver panics.
 func (s *Store) Read(name string, version int) (rel *release.Release, err error) {
 	defer func() {
 		switch p := recover().(type) {
@@ -67,9 +67,9 @@ func (s *Store) ReadAll(name string) ([]*release.Release, error) {
 	return list, nil
 }
 
-// ReadIfAllowed is ReadAll for a release that is about to be installed. Like Helm it
-// finds no revisions if the account must not read them: the storage refuses to store the
-// first revision twice.
+// ReadIfAllowed is ReadAll for a release that is about to be installed. Like Helm, it
+// returns no revisions if the account is not allowed to read them. This is safe because the
+// storage does not store the first revision twice.
 func (s *Store) ReadIfAllowed(name string) ([]*release.Release, error) {
 	list, err := s.ReadAll(name)
 	if errors.Is(err, driver.ErrReleaseNotFound) || apierrors.IsForbidden(err) {
@@ -78,7 +78,8 @@ func (s *Store) ReadIfAllowed(name string) ([]*release.Release, error) {
 	return list, err
 }
 
-// Deployed reads the revisions that are recorded as deployed; none is no error.
+// Deployed reads the revisions that are recorded as deployed. It does not return an error
+// if there are none.
 func (s *Store) Deployed(name string) ([]*release.Release, error) {
 	list, err := s.releases.DeployedAll(name)
 	if errors.Is(err, driver.ErrNoDeployedReleases) {
@@ -93,7 +94,7 @@ func (s *Store) Delete(name string, version int) error {
 	return err
 }
 
-// Newest is the newest of some revisions; nil if there is none.
+// Newest returns the newest of a list of revisions; nil if the list is empty.
 func Newest(revisions []*release.Release) *release.Release {
 	var last *release.Release
 	for _, r := range revisions {
@@ -104,7 +105,7 @@ func Newest(revisions []*release.Release) *release.Release {
 	return last
 }
 
-// checkStored rejects a revision that Helm would not have stored so.
+// checkStored rejects a revision with a record that Helm would not write.
 func checkStored(rel *release.Release, name string, version int) error {
 	problem := ""
 	switch {
@@ -122,11 +123,11 @@ func checkStored(rel *release.Release, name string, version int) error {
 	return &DamagedError{Release: name, Revision: version, Problem: problem}
 }
 
-// DamagedError says that the record of a revision is not one that Helm would write.
+// DamagedError reports that Helm would not write the record of a revision as it is stored.
 type DamagedError struct {
 	Release  string
 	Revision int
-	// Problem says what is wrong with the record.
+	// Problem describes the problem of the record.
 	Problem string
 }
 

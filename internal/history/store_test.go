@@ -18,11 +18,11 @@ import (
 	"github.com/ordered-helm/helm/internal/history/historytest"
 )
 
-// TestUndecodableRecord reads and creates a revision whose stored record cannot be
-// decoded. That is an error, although Helm's driver panics.
+// TestUndecodableRecord reads and creates a revision whose stored record cannot be decoded.
+// It checks that this returns an error, although Helm's driver panics.
 func TestUndecodableRecord(t *testing.T) {
 	name := historytest.Key(2)
-	secrets := fake.NewClientset(&corev1.Secret{ // without the type of Helm's Secrets, by which the fake cannot select
+	secrets := fake.NewClientset(&corev1.Secret{ // without the type of Helm's Secrets, because the fake client cannot select by type
 		ObjectMeta: metav1.ObjectMeta{Name: name, Namespace: "default", Labels: map[string]string{"owner": "helm", "name": historytest.ReleaseName}},
 		Data:       map[string][]byte{"release": []byte("no release")},
 	}).CoreV1().Secrets("default")
@@ -37,7 +37,7 @@ func TestUndecodableRecord(t *testing.T) {
 	}
 }
 
-// TestDamagedRecord reads a revision that Helm would not have stored so.
+// TestDamagedRecord reads a revision with a record that Helm would not write.
 func TestDamagedRecord(t *testing.T) {
 	for name, corrupt := range map[string]func(*release.Release){
 		"no status":     func(rel *release.Release) { rel.Info = nil },

@@ -17,45 +17,47 @@ import (
 	"github.com/ordered-helm/helm/internal/sequencer"
 )
 
-// Guard decides whether an operation may still write its release.
+// Guard decides whether an operation is still allowed to write its release.
 type Guard interface {
-	// Check returns an error if the operation must not write the release any more. It is
-	// called before each attempt to write, while no other write is under way.
+	// Check returns an error if the operation must no longer write the release. The writer
+	// calls it before each attempt to write, while no other write is in progress.
 	Check() error
-	// Confirm is Check that always asks the storage.
+	// Confirm is Check, but always reads the storage.
 	Confirm() error
-	// Lost is the error of Check if the operation has lost the release.
+	// Lost returns the error of Check if the operation has lost the lock.
 	Lost() error
-	// Lease is the lease to store with the release while an operation works on it.
+	// Lease returns the lease to store with the release during the operation.
 	Lease() *releaserecord.Lease
-	// BeforeConclusion notes a state without a lease that is about to be stored.
+	// BeforeConclusion records a state without a lease that is about to be stored.
 	BeforeConclusion(state release.Info)
-	// AfterWrite notes that the release was stored by a request that was sent at that time.
+	// AfterWrite records that the release was stored by a request that was sent at the
+	// given time.
 	AfterWrite(sent time.Time)
-	// IsConcluded reports whether the release is stored in that state already, although
-	// the answer to the write was lost.
+	// IsConcluded reports whether the release is already stored in a state, although the
+	// answer to the write was lost.
 	IsConcluded(state *release.Info) bool
 }
 
-// Writer is the only writer of a stored revision while an operation works on it. It
-// changes the release and stores it, one write at a time.
+// Writer is the only writer of a stored revision during an operation. It changes the
+// release and stores it, one write at a time.
 type Writer struct {
 	store *Store
 
-	// writing is held while the release is written.
+	// writing is locked while the release is written.
 	writing sync.Mutex
-	// mu guards the fields below. It is not held during a write: what is written is a
-	// copy.
+	// mu guards the fields below. It is not locked during a write, because a copy is
+	// written.
 	mu  sync.Mutex
 	rel *release.Release
-	// changes counts the changes of the release, written those that are stored.
+	// changes counts the changes of the release. written is the number of changes that are
+	// stored.
 	changes, written int
-	// writeRequested is whether any write was asked for.
+	// writeRequested says whether any write was requested.
 	writeRequested bool
-	// hooksOnly is whether only the results of hooks are stored.
+	// hooksOnly says whether only the results of hooks are stored.
 	hooksOnly bool
-	// chartWithoutRecord is the chart of the release without a record; rec is the record, nil where the
-	// release has none.
+	// chartWithoutRecord is the chart of the release without a record. rec is the record;
+	// nil if the release has none.
 	chartWithoutRecord *chart.Chart
 	rec                *releaserecord.Record
 	guard              Guard
@@ -69,22 +71,23 @@ func (s *Store) NewWriter(rel *release.Release) *Writer {
 	return &Writer{store: s, rel: rel, flusher: flusher{requests: make(chan struct{}, 1)}}
 }
 
-// NewHookResultWriter returns a writer that stores the results of hooks, and nothing else
-// that others may have changed in the meantime.
+// NewHookResultWriter returns a writer that only stores the results of hooks, so that it
+// does not overwrite other changes of the revision.
 func (s *Store) NewHookResultWriter(rel *release.Release) *Writer {
 	w := s.NewWriter(rel)
 	w.hooksOnly = true
 	return w
 }
 
-// Release is the release that is written. It must be changed by Change and Store only.
+// Release returns the release that is written. It must only be changed with the methods of
+// the Writer.
 func (w *Writer) Release() *release.Release { return w.rel }
 
-// Store is the storage that the release is written to.
+// Store returns the storage of the release.
 func (w *Writer) Store() *Store { return w.store }
 
-// SetGuard sets the guard, or removes it if that is nil. It reports whether the release
-// can have one: a release without a chart has no record that could hold a lease.
+// SetGuard sets the guard, or removes it if the argument is nil. It returns false if the
+// release cannot have a guard: a release without a chart has no record for a lease.
 func (w *Writer) SetGuard(g Guard) (bool, error) {
 	w.mu.Lock()
 	defer w.mu.Unlock()
@@ -98,32 +101,34 @@ func (w *Writer) SetGuard(g Guard) (bool, error) {
 	return true, w.attach()
 }
 
-// IsUninstalling reports whether an operation that holds the release removes it.
+// IsUninstalling reports whether the writer belongs to an uninstall that has locked the
+// release.
 func (w *Writer) IsUninstalling() bool {
 	w.mu.Lock()
 	defer w.mu.Unlock()
 	return w.guard != nil && w.rel.Info.Status == release.StatusUninstalling
 }
 
-// WithWriteLock calls do while no write is under way.
+// WithWriteLock calls do while no write is in progress.
 func (w *Writer) WithWriteLock(do func() error) error {
 	w.writing.Lock()
 	defer w.writing.Unlock()
 	return do()
 }
 
-// SetRecord has the release carry a record from its next write on.
+// SetRecord sets the record of the release. The next write stores it.
 func (w *Writer) SetRecord(bare *chart.Chart, rec *releaserecord.Record) error {
 	w.mu.Lock()
 	defer w.mu.Unlock()
 	if rec != nil {
-		rec.Lease = nil // of an operation before
+		rec.Lease = nil // the lease of an earlier operation
 	}
 	w.chartWithoutRecord, w.rec = bare, rec
 	return w.attach()
 }
 
-// SetStoredRecord is SetRecord for a stored release, whose chart may carry a record.
+// SetStoredRecord is SetRecord for a stored release, whose chart may already contain a
+// record.
 func (w *Writer) SetStoredRecord(rec *releaserecord.Record) error {
 	if w.rel.Chart == nil {
 		return nil
@@ -135,8 +140,8 @@ func (w *Writer) SetStoredRecord(rec *releaserecord.Record) error {
 	return w.SetRecord(bare, rec)
 }
 
-// attach puts the record, as it is now, into the release. The caller holds mu, and nobody
-// else reads the release at this time.
+// attach puts the current record into the chart of the release. The caller must have locked
+// mu, and must make sure that no other goroutine reads the release.
 func (w *Writer) attach() error {
 	attached, err := w.chartWithRecord()
 	if err == nil {
@@ -145,8 +150,8 @@ func (w *Writer) attach() error {
 	return err
 }
 
-// chartWithRecord is the chart of the release with the record as it is now. The caller
-// holds mu.
+// chartWithRecord returns the chart of the release with the current record. The caller must
+// have locked mu.
 func (w *Writer) chartWithRecord() (*chart.Chart, error) {
 	if w.chartWithoutRecord == nil {
 		return w.rel.Chart, nil
@@ -154,7 +159,8 @@ func (w *Writer) chartWithRecord() (*chart.Chart, error) {
 	return releaserecord.WithRecord(w.chartWithoutRecord, w.recordWithLease())
 }
 
-// recordWithLease is the record to write now. The caller holds mu.
+// recordWithLease returns the current record, with the lease if the release has one. The
+// caller must have locked mu.
 func (w *Writer) recordWithLease() *releaserecord.Record {
 	if w.guard == nil || !IsInProgress(w.rel.Info.Status) {
 		return w.rec
@@ -167,7 +173,7 @@ func (w *Writer) recordWithLease() *releaserecord.Record {
 	return &leased
 }
 
-// IsInProgress reports whether a status says that an operation works on the revision.
+// IsInProgress reports whether a status says that an operation is running on the revision.
 func IsInProgress(status release.Status) bool {
 	return status.IsPending() || status == release.StatusUninstalling
 }
@@ -180,7 +186,8 @@ func (w *Writer) Change(change func(*release.Release)) {
 	w.changes++
 }
 
-// Write changes the release and stores it. A change of nil stores it as it is.
+// Write changes the release and stores it. If change is nil, it stores the release
+// unchanged.
 func (w *Writer) Write(change func(*release.Release)) error {
 	if change != nil {
 		w.Change(change)
@@ -194,12 +201,12 @@ func (w *Writer) Write(change func(*release.Release)) error {
 	return w.WithWriteLock(w.write)
 }
 
-// writeTimeout is how long the writer tries to store a release that the server does not
-// answer for.
+// writeTimeout is the time for which the writer retries a write that the server does not
+// answer.
 const writeTimeout = 45 * time.Second
 
-// write stores the release as it is now. While the server does not answer it tries again,
-// as long as the guard allows that. The caller holds writing.
+// write stores the current release. If the server does not answer, it tries again as long
+// as the guard allows it. The caller must have locked writing.
 func (w *Writer) write() error {
 	for began := time.Now(); ; {
 		if done, err := w.check(); done || err != nil {
@@ -213,8 +220,8 @@ func (w *Writer) write() error {
 	}
 }
 
-// check asks the guard whether the release may be written, and whether it is stored
-// already.
+// check asks the guard whether the release can be written, and whether it is already
+// stored.
 func (w *Writer) check() (done bool, err error) {
 	w.mu.Lock()
 	guard := w.guard
@@ -230,7 +237,7 @@ func (w *Writer) check() (done bool, err error) {
 	return guard.IsConcluded(w.rel.Info), nil
 }
 
-// writeOnce stores the release as it is now. The caller holds writing.
+// writeOnce stores the current release. The caller must have locked writing.
 func (w *Writer) writeOnce() error {
 	w.mu.Lock()
 	attached, err := w.chartWithRecord()
@@ -263,23 +270,24 @@ func (w *Writer) writeOnce() error {
 	return nil
 }
 
-// Elapsed is how long ago a time was. On a machine that was suspended only the wall clock
-// counts the time, on one whose clock was set only the monotonic clock does.
+// Elapsed returns the time since a point in time. It is the larger of the times of two
+// clocks: the monotonic clock may stop while the machine is suspended, and the wall clock
+// can be set back.
 func Elapsed(since time.Time) time.Duration {
 	return max(time.Since(since), time.Now().Round(0).Sub(since.Round(0)))
 }
 
-// LogFailure logs a failure to store that must not fail the operation, and that is soon
-// of no consequence.
+// LogFailure logs a failed write that must not fail the operation, because later writes
+// make it irrelevant.
 func (w *Writer) LogFailure(err error) {
 	if err != nil {
 		w.store.log("warning: Failed to update release %s: %s", w.rel.Name, err)
 	}
 }
 
-// WriteOrWarn is Write for the result of an operation. A failure to store it does not
-// fail the operation, but it is reported: the recorded state of the release is wrong. It
-// says nothing if the guard refuses the write.
+// WriteOrWarn is Write for the result of an operation. A failed write does not fail the
+// operation, but causes a warning, because the recorded state of the release is wrong.
+// There is no warning if the guard refuses the write.
 func (w *Writer) WriteOrWarn(events *event.Sink, change func(*release.Release)) {
 	err := w.Write(change)
 	if err == nil || w.lost() != nil {
@@ -299,7 +307,7 @@ func (w *Writer) lost() error {
 	return w.guard.Lost()
 }
 
-// Restore stores the revision as it was before the operation, if the guard allows that.
+// Restore stores the revision as it was before the operation, if the guard allows it.
 func (w *Writer) Restore(before *release.Release) error {
 	again := w.store.NewWriter(Copy(before))
 	w.mu.Lock()

@@ -23,8 +23,8 @@ import (
 	"github.com/ordered-helm/helm/internal/sequencer"
 )
 
-// newRecordedWriter returns a writer of a stored revision, and the driver that records what
-// it writes. Changes of the revision are counted in its version.
+// newRecordedWriter returns a writer of a stored revision, and the driver that records its
+// writes. The version of the revision counts its changes.
 func newRecordedWriter(t *testing.T) (*Writer, *historytest.RecordingDriver) {
 	t.Helper()
 	rel := historytest.Revision(0, release.StatusPendingUpgrade)
@@ -42,10 +42,10 @@ func (d *singleRevisionDriver) Update(_ string, rel *release.Release) error {
 	return d.Driver.Update(historytest.Key(0), rel)
 }
 
-// countChange changes a revision so that its version says how often it was changed.
+// countChange changes a revision by increasing its version.
 func countChange(rel *release.Release) { rel.Version++ }
 
-// changeCounts says, for each update, how often the revision had been changed by then.
+// changeCounts returns, for each update, the number of changes that it contains.
 func changeCounts(d *historytest.RecordingDriver) []int {
 	updates := d.Updates()
 	counts := make([]int, len(updates))
@@ -55,7 +55,8 @@ func changeCounts(d *historytest.RecordingDriver) []int {
 	return counts
 }
 
-// expectUpdates returns a function that checks all updates so far. It is for synctest.
+// expectUpdates returns a function that checks all updates until its call. It is for
+// synctest.
 func expectUpdates(t *testing.T, d *historytest.RecordingDriver) func(when string, want ...int) {
 	return func(when string, want ...int) {
 		t.Helper()
@@ -66,8 +67,8 @@ func expectUpdates(t *testing.T, d *historytest.RecordingDriver) func(when strin
 	}
 }
 
-// TestWriteSoon stores a change at once, and the changes that follow soon after it together
-// with the next progress. It does not wait for the write.
+// TestWriteSoon checks that a change is stored immediately, that changes soon after it are
+// stored together with the next progress, and that WriteSoon does not wait for the write.
 func TestWriteSoon(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		w, d := newRecordedWriter(t)
@@ -80,7 +81,7 @@ func TestWriteSoon(t *testing.T) {
 		}
 		expect := expectUpdates(t, d)
 		w.Start()
-		for range 3 { // the first write is under way when the second and third are requested
+		for range 3 { // the first write is in progress when the second and third are requested
 			w.WriteSoon(countChange)
 			synctest.Wait()
 		}
@@ -104,15 +105,15 @@ func TestWriteSoon(t *testing.T) {
 	})
 }
 
-// TestWritesAreInOrder writes from many goroutines. Each update contains all changes of the
-// previous one, the last one contains all changes, and what was written is not changed
-// afterwards.
+// TestWritesAreInOrder writes from many goroutines. It checks that each update contains all
+// changes of the previous one, that the last update contains all changes, and that written
+// revisions do not change afterwards.
 func TestWritesAreInOrder(t *testing.T) {
 	const many = 100
 	w, d := newRecordedWriter(t)
 	var all sync.WaitGroup
 	var mu sync.Mutex
-	var early []int // changes that were not stored when Write returned
+	var early []int // changes that were not yet stored when Write returned
 	w.Start()
 	defer w.Stop()
 	for i := range many {
@@ -150,7 +151,7 @@ func TestWritesAreInOrder(t *testing.T) {
 	}
 }
 
-// TestFailedWrite leaves the changes to the next write.
+// TestFailedWrite checks that the next write stores the changes of a failed write.
 func TestFailedWrite(t *testing.T) {
 	w, d := newRecordedWriter(t)
 	refused := errors.New("you may not")
@@ -173,8 +174,8 @@ func TestFailedWrite(t *testing.T) {
 	}
 }
 
-// TestProgressIsWritten within an interval of a change, and not without one, once the
-// operation has stored the release.
+// TestProgressIsWritten checks that, after the first write of the operation, changes are
+// written within an interval, and that nothing is written without a change.
 func TestProgressIsWritten(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		w, d := newRecordedWriter(t)
@@ -208,7 +209,7 @@ func TestProgressIsWritten(t *testing.T) {
 		}
 		time.Sleep(10 * time.Second)
 		expect("it is stored already", 1, 3, 4)
-		w.NodeDone("a") // of a release without a record
+		w.NodeDone("a") // is ignored, because the release has no record
 		time.Sleep(10 * time.Second)
 		expect("there is no record for the progress", 1, 3, 4)
 		w.Change(countChange)
@@ -234,7 +235,7 @@ func TestProgressIsWritten(t *testing.T) {
 	})
 }
 
-// TestStopWaits until a write that is under way is done.
+// TestStopWaits checks that Stop waits for a write that is in progress.
 func TestStopWaits(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		w, d := newRecordedWriter(t)
@@ -256,7 +257,8 @@ func TestStopWaits(t *testing.T) {
 	})
 }
 
-// TestProgressOfNodes has the nodes that are done in the record, sorted, each once.
+// TestProgressOfNodes checks that the record has the finished nodes, sorted and without
+// duplicates.
 func TestProgressOfNodes(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		w, d := newRecordedWriter(t)
@@ -285,8 +287,8 @@ func TestProgressOfNodes(t *testing.T) {
 	})
 }
 
-// TestFinishProgress removes the progress from the record when everything is deployed, and
-// the record itself if it contains nothing else.
+// TestFinishProgress checks that the progress is removed from the record when all nodes are
+// deployed, and that the record is removed if it contains nothing else.
 func TestFinishProgress(t *testing.T) {
 	parallel := &sequencer.Chart{Name: "shop", Subcharts: []*sequencer.Chart{{Name: "db", HookMode: "true"}}}
 	for _, c := range []struct {
@@ -328,7 +330,7 @@ func TestFinishProgress(t *testing.T) {
 	}
 }
 
-// TestWriteOrWarn warns, once, about a result that could not be stored.
+// TestWriteOrWarn checks that a result that cannot be stored causes one warning.
 func TestWriteOrWarn(t *testing.T) {
 	for _, refusal := range []error{nil, errors.New("you may not")} {
 		rel := historytest.Revision(2, release.StatusPendingUpgrade)
@@ -338,7 +340,7 @@ func TestWriteOrWarn(t *testing.T) {
 		}
 		var emitted []string
 		events := event.NewSink(func(e event.Event) { emitted = append(emitted, string(e.Type)+": "+e.Message) })
-		w := NewStore(releases, t.Logf).NewWriter(rel) // nobody else uses it
+		w := NewStore(releases, t.Logf).NewWriter(rel) // rel is not shared with other goroutines
 		w.WriteOrWarn(events, func(rel *release.Release) { rel.SetStatus(release.StatusFailed, "it failed") })
 		switch {
 		case refusal == nil && len(emitted) > 0:

@@ -16,9 +16,10 @@ import (
 	"github.com/ordered-helm/helm/internal/hookrunner"
 )
 
-// given are hooks with what a test knows of them without asking the package.
+// given has hooks, and their properties as the test generated them, independent of the
+// tested package.
 type given struct {
-	hooks      []*release.Hook // in the order given; one that runs twice is there twice
+	hooks      []*release.Hook // in input order; a hook that runs twice is listed twice
 	namespaces map[*release.Hook]string
 	charts     map[*release.Hook]string
 	modes      map[string]hookrunner.Mode
@@ -30,11 +31,11 @@ var (
 	anyModes      = []hookrunner.Mode{hookrunner.Parallel, hookrunner.Parallel, hookrunner.OtherChartsOnly, hookrunner.OtherChartsOnly, hookrunner.Sequential, ""}
 )
 
-// pick is a choice among so many.
+// pick returns a number from 0 to n-1.
 type pick func(n int) int
 
-// makeHooks builds hooks by choices: few names, kinds, weights and charts, so that
-// much coincides.
+// makeHooks generates hooks from the numbers that next returns. It uses few names, kinds,
+// weights and charts, so that many hooks have the same ones.
 func makeHooks(count int, next pick) *given {
 	g := &given{namespaces: map[*release.Hook]string{}, charts: map[*release.Hook]string{}, modes: map[string]hookrunner.Mode{}}
 	charts := 1 + next(4)
@@ -86,8 +87,8 @@ func (g *given) inHelmsOrder() []*release.Hook {
 	return sorted
 }
 
-// part is where in its bucket a hook runs: kinds that are not waited for, what
-// runs side by side, and what runs as in Helm.
+// part says in which part of its bucket a hook runs: first the kinds that Helm does not
+// wait for, then the hooks that run in parallel, then the hooks in Helm's order.
 func (g *given) part(h *release.Hook) (part int, kind string) {
 	switch mode := g.modes[g.charts[h]]; {
 	case mode == hookrunner.Parallel && h.Kind != "Job" && h.Kind != "Pod":
@@ -101,15 +102,15 @@ func (g *given) part(h *release.Hook) (part int, kind string) {
 	return 3000, ""
 }
 
-// bound reports whether two hooks of one part may not run side by side for what
-// they are: of one chart that wants it so, or one object.
+// bound reports whether two hooks of the same part must run one after the other, because
+// they are the same object or their chart has the mode otherChartsOnly.
 func (g *given) bound(a, b *release.Hook) bool {
 	sameObject := a.Kind == b.Kind && a.Name == b.Name && g.namespaces[a] == g.namespaces[b]
 	sameChain := g.charts[a] == g.charts[b] && g.modes[g.charts[a]] == hookrunner.OtherChartsOnly
 	return sameObject || sameChain
 }
 
-// inHelmsWay is the last part of a bucket.
+// inHelmsWay is the last part of a bucket, with the hooks in Helm's order.
 const inHelmsWay = "3000"
 
 const (
@@ -118,8 +119,8 @@ const (
 	after  = 1
 )
 
-// oracle tells for each two places in Helm's order whether the first hook runs
-// before, beside or after the second.
+// oracle returns, for each two indexes in Helm's order, whether the first hook must run
+// before, in parallel with, or after the second.
 func (g *given) oracle() [][]int {
 	hooks := g.inHelmsOrder()
 	n := len(hooks)
@@ -127,7 +128,7 @@ func (g *given) oracle() [][]int {
 	for i, h := range hooks {
 		parts[i] = partOf(g, h)
 	}
-	group := make([]int, n) // hooks that are bound to the same are bound
+	group := make([]int, n) // by index of a hook; hooks bound to a common hook are in the same group
 	for i := range group {
 		group[i] = i
 	}
@@ -171,7 +172,7 @@ func sign(isBefore bool) int {
 	return after
 }
 
-// place is where a hook is in buckets.
+// place is the position of a hook in buckets.
 type place struct{ bucket, stage, chain, at int }
 
 func (p place) relation(o place) int {
@@ -186,7 +187,7 @@ func (p place) relation(o place) int {
 	return sign(p.at < o.at)
 }
 
-// check holds buckets against the oracle.
+// check compares buckets with the oracle.
 func (g *given) check(t *testing.T, buckets []hookrunner.Bucket) {
 	t.Helper()
 	places := map[*release.Hook][]place{}
@@ -211,7 +212,7 @@ func (g *given) check(t *testing.T, buckets []hookrunner.Bucket) {
 		t.Fatalf("%d hooks run, of %d\n%s", count, len(g.hooks), g)
 	}
 	sorted := g.inHelmsOrder()
-	at := make([]place, len(sorted)) // equal ones take their places in order
+	at := make([]place, len(sorted)) // a hook that runs twice takes its places in order
 	for i, h := range sorted {
 		if len(places[h]) == 0 {
 			t.Fatalf("%s is left out\n%s", h.Name, g)
@@ -239,7 +240,8 @@ func TestBucketsOfRandomHooks(t *testing.T) {
 	}
 }
 
-// TestBucketsInHelmsOrder has no chart that says anything else.
+// TestBucketsInHelmsOrder checks that hooks are in Helm's order if no chart has another
+// mode.
 func TestBucketsInHelmsOrder(t *testing.T) {
 	for seed := range uint64(1000) {
 		r := rand.New(rand.NewPCG(seed, 6))
@@ -260,8 +262,8 @@ func TestBucketsInHelmsOrder(t *testing.T) {
 	}
 }
 
-// TestBucketsOfHooksInAnyOrder are the same, unless hooks are equal in weight and
-// name.
+// TestBucketsOfHooksInAnyOrder checks that the buckets do not depend on the order of the
+// input, unless hooks are equal in weight and name.
 func TestBucketsOfHooksInAnyOrder(t *testing.T) {
 	for seed := range uint64(1000) {
 		r := rand.New(rand.NewPCG(seed, 7))
@@ -286,7 +288,7 @@ func TestBucketsOfHooksInAnyOrder(t *testing.T) {
 	}
 }
 
-// FuzzBuckets builds hooks of bytes.
+// FuzzBuckets generates hooks from the fuzzed bytes.
 func FuzzBuckets(f *testing.F) {
 	f.Add([]byte{})
 	f.Add([]byte{3, 0, 2, 1, 1, 0, 4, 1, 0, 0, 1, 2, 0, 0})

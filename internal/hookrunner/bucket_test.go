@@ -12,23 +12,23 @@ import (
 	"github.com/ordered-helm/helm/internal/hookrunner"
 )
 
-// TestThreeCharts is the example of the proposal, with every mode in every chart:
-// a has h1, b has h3 and h4, c has h6 of weight 0; a has h2, b has h5, c has h7 of
-// weight 1. Modes are t for true, f for false, o for otherChartsOnly.
+// TestThreeCharts is the example of the proposal, with every mode in every chart. Of weight
+// 0, chart a has h1, b has h3 and h4, and c has h6. Of weight 1, a has h2, b has h5, and c
+// has h7. Modes are t for true, f for false, and o for otherChartsOnly.
 func TestThreeCharts(t *testing.T) {
 	hooks := readAll(t, "c Job/h7 1", "b Job/h5 1", "b Job/h4", "a Job/h2 1", "c Job/h6", "b Job/h3", "a Job/h1")
 	for set, want := range map[string][2]string{
-		// The three tables.
+		// The three tables of the proposal.
 		"ttt": {"{h1, h3, h4, h6}", "{h2, h5, h7}"},
 		"tft": {"{h1, h6}, then h3 → h4", "{h2, h7}, then h5"},
 		"tot": {"{h1, h3 → h4, h6}", "{h2, h5, h7}"},
-		// The second one with the charts in other roles.
+		// The second table with the modes in other charts.
 		"ftt": {"{h3, h4, h6}, then h1", "{h5, h7}, then h2"},
 		"ttf": {"{h1, h3, h4}, then h6", "{h2, h5}, then h7"},
 		"tff": {"h1, then h3 → h4 → h6", "h2, then h5 → h7"},
 		"ftf": {"{h3, h4}, then h1 → h6", "h5, then h2 → h7"},
 		"fft": {"h6, then h1 → h3 → h4", "h7, then h2 → h5"},
-		// The third one in other roles.
+		// The third table with the modes in other charts.
 		"ott": {"{h1, h3, h4, h6}", "{h2, h5, h7}"},
 		"tto": {"{h1, h3, h4, h6}", "{h2, h5, h7}"},
 		"too": {"{h1, h3 → h4, h6}", "{h2, h5, h7}"},
@@ -42,7 +42,7 @@ func TestThreeCharts(t *testing.T) {
 		"fot": {"{h3 → h4, h6}, then h1", "{h5, h7}, then h2"},
 		"otf": {"{h1, h3, h4}, then h6", "{h2, h5}, then h7"},
 		"oft": {"{h1, h6}, then h3 → h4", "{h2, h7}, then h5"},
-		// Nothing is true.
+		// No chart has the mode true.
 		"off": {"h1, then h3 → h4 → h6", "h2, then h5 → h7"},
 		"fof": {"h3 → h4, then h1 → h6", "h5, then h2 → h7"},
 		"ffo": {"h6, then h1 → h3 → h4", "h7, then h2 → h5"},
@@ -160,7 +160,8 @@ func TestBuckets(t *testing.T) {
 	}
 }
 
-// TestHookThatIsListedTwice runs twice, and never beside itself.
+// TestHookThatIsListedTwice checks that a hook that is listed twice runs twice, and not in
+// parallel with itself.
 func TestHookThatIsListedTwice(t *testing.T) {
 	twice := hook("b", 0, release.HookTest, release.HookPreInstall, release.HookTest)
 	hooks := hookrunner.ForEvent([]*release.Hook{hook("c", 0, release.HookTest), twice, hook("a", 0, release.HookTest)}, release.HookTest)
@@ -175,7 +176,8 @@ func TestHookThatIsListedTwice(t *testing.T) {
 	}
 }
 
-// TestManifestsThatCannotBeRead are taken for objects of the release's namespace.
+// TestManifestsThatCannotBeRead checks that a hook whose manifest cannot be decoded counts
+// as an object in the namespace of the release.
 func TestManifestsThatCannotBeRead(t *testing.T) {
 	hooks := readAll(t, "a Job/x", "b Job/x", "a Job/x", "b Job/x", "b Job/x", "a Job/y")
 	for i, manifest := range []string{"", "namespace: [", "metadata: {namespace: [other]}", "metadata: {namespace: }", "namespace: other"} {
@@ -193,7 +195,8 @@ func TestManifestsThatCannotBeRead(t *testing.T) {
 	}
 }
 
-// TestModesOfNothing is Helm's order, and asks for no chart.
+// TestModesOfNothing checks that hooks are in Helm's order, without a call of ChartOf, if
+// no chart has a mode.
 func TestModesOfNothing(t *testing.T) {
 	hooks := readAll(t, "a Job/b", "a Job/a")
 	for _, m := range []hookrunner.Modes{{}, {Namespace: "shop", ByChart: map[string]hookrunner.Mode{}}} {
@@ -217,7 +220,8 @@ func TestIsParallel(t *testing.T) {
 	}
 }
 
-// TestBucketsOfUnnamedHooks has hooks that the server names: they are no one object.
+// TestBucketsOfUnnamedHooks checks that hooks whose names the server generates are
+// different objects.
 func TestBucketsOfUnnamedHooks(t *testing.T) {
 	buckets := hookrunner.Buckets([]*release.Hook{hook("", 0), hook("", 0)}, modes("shop=true"))
 	const want = "weight 0: {Job/(named by the server), Job/(named by the server)}"

@@ -50,8 +50,8 @@ func TestIsToFail(t *testing.T) {
 	}
 }
 
-// TestPlans has each event that there are hooks for once, in the order in which
-// they come.
+// TestPlans checks that there is one plan for each event with hooks, in the order in which
+// the events occur.
 func TestPlans(t *testing.T) {
 	plan := func(m hookrunner.Modes, hooks ...*release.Hook) string {
 		var lines []string

@@ -14,13 +14,13 @@ import (
 	"github.com/ordered-helm/helm/internal/hookrunner"
 )
 
-// hook is a Job of the chart "shop".
+// hook returns a Job of the chart "shop".
 func hook(name string, weight int, events ...release.HookEvent) *release.Hook {
 	return &release.Hook{Name: name, Kind: "Job", Path: "shop/templates/" + name + ".yaml", Weight: weight, Events: events}
 }
 
-// read makes a hook of a line as in "shop/a Job/migrate 5 ns=other": the path of
-// its chart, its kind and name, its weight and its namespace.
+// read returns the hook that a line describes, as in "shop/a Job/migrate 5 ns=other": the
+// path of its chart, its kind and name, its weight and its namespace.
 func read(t testing.TB, line string) *release.Hook {
 	t.Helper()
 	fields := strings.Fields(line)
@@ -55,7 +55,8 @@ func chartOf(h *release.Hook) string {
 	return chart
 }
 
-// modes are of a release in the namespace "shop", as in "a=true b=otherChartsOnly".
+// modes returns the modes that a text describes, as in "a=true b=otherChartsOnly", for a
+// release in the namespace "shop".
 func modes(text string) hookrunner.Modes {
 	m := hookrunner.Modes{Namespace: "shop", ChartOf: chartOf, ByChart: map[string]hookrunner.Mode{}}
 	for _, field := range strings.Fields(text) {
@@ -65,7 +66,7 @@ func modes(text string) hookrunner.Modes {
 	return m
 }
 
-// printed are buckets, one in a line.
+// printed returns buckets as text, one per line.
 func printed(buckets []hookrunner.Bucket) string {
 	lines := make([]string, len(buckets))
 	for i, b := range buckets {

@@ -32,7 +32,8 @@ func (w *world) log() string {
 	return strings.Join(lines, "\n")
 }
 
-// mostAtOnce is how many hooks were in steps of that name at a time; "" is any.
+// mostAtOnce returns the largest number of hooks that were in a step at the same time. The
+// argument is a prefix of the name of the step; "" matches any step.
 func (w *world) mostAtOnce(step string) int {
 	most := 0
 	for _, c := range w.calls {
@@ -47,17 +48,17 @@ func (w *world) mostAtOnce(step string) int {
 	return most
 }
 
-// fate is what became of a hook.
+// fate is the result of a hook.
 type fate int
 
 const (
-	neverCreated fate = iota // and it has not failed
+	neverCreated fate = iota // and did not fail
 	notCreated
 	inVain
 	completed
 )
 
-// outcome tells from the calls what became of each hook.
+// outcome derives the result of each hook from the calls.
 func (w *world) outcome() map[*release.Hook]fate {
 	all := map[*release.Hook]fate{}
 	for _, h := range w.hooks() {
@@ -78,8 +79,8 @@ func (w *world) outcome() map[*release.Hook]fate {
 	return all
 }
 
-// checkOrder holds what was run against the buckets, the limit, and the rule that
-// nothing starts after a failure or the end of the operation.
+// checkOrder checks that the hooks ran in the order of the buckets and within the limit,
+// and that no hook started after a failure or the end of the operation.
 func (w *world) checkOrder(limit int) {
 	if most := w.mostAtOnce(""); limit > 0 && most > limit {
 		w.Errorf("%d at once", most)
@@ -93,7 +94,7 @@ func (w *world) checkOrder(limit int) {
 			stop = min(stop, c.end)
 		}
 	}
-	var last time.Duration // until when the stages before ran
+	var last time.Duration // the time at which the previous stage ended
 	for _, b := range w.buckets {
 		for _, s := range b.Stages {
 			until := last
@@ -120,7 +121,7 @@ func (w *world) checkOrder(limit int) {
 			last = until
 		}
 	}
-	for _, c := range w.calls { // what was cut off before it was created never is
+	for _, c := range w.calls { // a hook that was interrupted before its creation must not be created
 		if prepared := w.find("prepare", c.hook); c.step == "create" && prepared.ended {
 			w.Errorf("%s is created after the end of the operation", c.hook.Name)
 		}
@@ -134,7 +135,7 @@ func (w *world) checkOrder(limit int) {
 	}
 }
 
-// checkError compares the error with what became of the hooks.
+// checkError compares the error with the results of the hooks.
 func (w *world) checkError(err error, outcome map[*release.Hook]fate) {
 	var failed, notStarted []string
 	for _, h := range w.hooks() {
@@ -167,7 +168,8 @@ func (w *world) checkError(err error, outcome map[*release.Hook]fate) {
 	}
 }
 
-// runEnd is when the last hook had run.
+// runEnd returns the time at which the last hook finished, before the cleanup of completed
+// hooks.
 func (w *world) runEnd() time.Duration {
 	end := w.start
 	for _, c := range w.calls {
@@ -178,8 +180,8 @@ func (w *world) runEnd() time.Duration {
 	return end
 }
 
-// checkCleaned: what was created is cleaned up by one policy, and nothing else; logs
-// come before that; what ran later is deleted before what ran before.
+// checkCleaned checks that each created hook is cleaned up by exactly one policy, that its
+// logs are read before its deletion, and that hooks are deleted in reverse order.
 func (w *world) checkCleaned(outcome map[*release.Hook]fate) {
 	for _, h := range w.hooks() {
 		for policy, want := range map[string]bool{"hook-succeeded": outcome[h] == completed, "hook-failed": outcome[h] == inVain} {
@@ -194,7 +196,7 @@ func (w *world) checkCleaned(outcome map[*release.Hook]fate) {
 			}
 		}
 	}
-	var before []*release.Hook // of the stages before
+	var before []*release.Hook // of earlier stages
 	for _, b := range w.buckets {
 		for _, s := range b.Stages {
 			for _, c := range s.Chains {
@@ -223,9 +225,10 @@ func (w *world) times(step string, h *release.Hook) int {
 	return n
 }
 
-// checkCleanedAsHelm follows Helm: nothing after what could not be created; after
-// another failure those before, from the first on, without logs; else all from the
-// last on, until one cannot be deleted.
+// checkCleanedAsHelm checks that hooks are cleaned up as in Helm. If a hook cannot be
+// created, nothing is cleaned up. After another failure, the hooks before the failed one
+// are deleted, starting with the first, without reading logs. Without a failure, all hooks
+// are deleted, starting with the last, until one cannot be deleted.
 func (w *world) checkCleanedAsHelm(outcome map[*release.Hook]fate) {
 	var done []string
 	var failed *release.Hook
@@ -264,15 +267,15 @@ func (w *world) checkCleanedAsHelm(outcome map[*release.Hook]fate) {
 	}
 }
 
-// checkTime: what must be known or cleaned up goes on after the end of the
-// operation, for ten seconds.
+// checkTime checks that the contexts of creation and cleanup continue for ten seconds after
+// the end of the operation.
 func (w *world) checkTime() {
 	const grace = 10 * time.Second
 	latest := w.cancelled + grace
 	for _, c := range w.calls {
 		switch c.step {
 		case "prepare", "wait":
-			latest = max(latest, c.end) // it may have been deaf
+			latest = max(latest, c.end) // the step may have ignored the end of its context
 			continue
 		case "create":
 			latest = max(latest, c.end)

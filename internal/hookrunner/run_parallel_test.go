@@ -20,8 +20,8 @@ import (
 
 var errInterrupted = errors.New("interrupted")
 
-// family are three stages: a Secret; two Jobs beside a chain of two; one Job as in
-// Helm. After them comes another weight.
+// family returns hooks in three stages: a Secret; two Jobs in parallel with a chain of two;
+// and one Job in Helm's order. A Job of another weight follows.
 func family(t *testing.T) ([]hookrunner.Bucket, map[string]*release.Hook) {
 	hooks := readAll(t, "p Secret/s", "p Job/j1", "p Job/j2", "o Job/k1", "o Job/k2", "f Job/z", "p Job/late 1")
 	byName := map[string]*release.Hook{}
@@ -31,19 +31,19 @@ func family(t *testing.T) ([]hookrunner.Bucket, map[string]*release.Hook) {
 	return hookrunner.Buckets(hooks, modes("p=true o=otherChartsOnly")), byName
 }
 
-// TestRunInParallel goes through failures of one stage. Waiting takes a second, all
-// else nothing, where takes does not say otherwise.
+// TestRunInParallel runs the hooks of family with different failures. Unless takes says
+// otherwise, waiting takes a second and all other steps take no time.
 func TestRunInParallel(t *testing.T) {
 	tests := []struct {
 		name       string
-		fails      map[string]error // "step name"
+		fails      map[string]error // by step and name, as in "wait j1"
 		takes      map[string]int   // in seconds
 		cancelAt   time.Duration
 		err        string
 		failed     string
 		notStarted string
-		succeeded  string // deleted as such, in order of the hooks
-		gone       string // deleted as failed
+		succeeded  string // deleted with the policy hook-succeeded, in the order of the hooks
+		gone       string // deleted with the policy hook-failed
 		took       time.Duration
 	}{
 		{name: "all is well", succeeded: "s j1 j2 k1 k2 z late", took: 5 * time.Second},
@@ -133,7 +133,8 @@ func failedNames(list []hookrunner.Failure) string {
 	return strings.Join(all, " ")
 }
 
-// TestRunThatWasEnded before anything was created: nothing has failed.
+// TestRunThatWasEnded checks that no hook counts as failed if the context ends before any
+// hook is created.
 func TestRunThatWasEnded(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		buckets, hooks := family(t)
@@ -164,15 +165,15 @@ func TestRunErrorIsAllThatFailed(t *testing.T) {
 	}
 }
 
-// TestRunThatCannotCleanUp has completed all the same, but says so; each hook is
-// tried.
+// TestRunThatCannotCleanUp checks that Run returns the errors of the cleanup although all
+// hooks completed, and that it tries to clean up each hook.
 func TestRunThatCannotCleanUp(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		buckets, _ := family(t)
 		w := newWorld(t, buckets)
 		bad, worse := errors.New("bad"), errors.New("worse")
 		w.fails = map[string]error{"delete hook-succeeded j1": bad, "delete hook-succeeded z": worse, "delete hook-succeeded k2": bad, "logs hook-succeeded j2": worse}
-		w.takes["delete hook-succeeded j1"] = time.Second // the last one of its stage
+		w.takes["delete hook-succeeded j1"] = time.Second // the last hook of its stage to be deleted
 		err := w.run(hookrunner.Options{}, 0)
 		want := "clean up the hook Job/z (f/templates/x.yaml): worse\nclean up the hook Job/j1 (p/templates/x.yaml): bad\nclean up the hook Job/k2 (o/templates/x.yaml): bad"
 		if errorText(err) != want || !errors.Is(err, bad) || !errors.Is(err, worse) {
@@ -191,7 +192,7 @@ func TestRunThatCannotCleanUp(t *testing.T) {
 	})
 }
 
-// TestFailureIsNotHidden by what goes wrong in cleaning up.
+// TestFailureIsNotHidden checks that errors of the cleanup do not hide the failure.
 func TestFailureIsNotHidden(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		buckets, _ := family(t)
@@ -215,8 +216,9 @@ func TestFailureIsNotHidden(t *testing.T) {
 	})
 }
 
-// TestCleaningUpIsBounded has hooks that cannot be deleted: ten seconds after the
-// end of the operation it ends, whether it had begun by then or not.
+// TestCleaningUpIsBounded has hooks whose deletion does not return. It checks that the
+// cleanup ends ten seconds after the end of the operation, both if the cleanup starts
+// before the operation ends and if it starts afterwards.
 func TestCleaningUpIsBounded(t *testing.T) {
 	for name, m := range map[string]string{"in Helm's order": "", "in parallel": "p=true o=otherChartsOnly f=true"} {
 		for _, cancelAt := range []time.Duration{500 * time.Millisecond, 20 * time.Second} {
@@ -241,8 +243,9 @@ func TestCleaningUpIsBounded(t *testing.T) {
 	}
 }
 
-// TestCreatingOutlivesTheOperation has a hook that is just being created when the
-// operation ends: it is known then, treated as failed, and deleted.
+// TestCreatingOutlivesTheOperation has a hook that is being created when the operation
+// ends. It checks that the creation completes, and that the hook is treated as failed and
+// deleted.
 func TestCreatingOutlivesTheOperation(t *testing.T) {
 	for name, m := range map[string]string{"in Helm's order": "", "in parallel": "p=true"} {
 		t.Run(name, func(t *testing.T) {
@@ -254,9 +257,9 @@ func TestCreatingOutlivesTheOperation(t *testing.T) {
 				if !errors.Is(err, context.Canceled) || w.of("delete hook-failed") != "a" || w.of("delete hook-succeeded") != "" {
 					t.Errorf("got %v, %q", err, w.steps())
 				}
-				want := 5 * time.Second // b was never begun
+				want := 5 * time.Second // b did not start
 				if m != "" {
-					want = 11 * time.Second // b was, and its creation is given up
+					want = 11 * time.Second // b started, and its creation timed out
 				}
 				if took := w.ended - w.start; took != want {
 					t.Errorf("it took %s, want %s", took, want)

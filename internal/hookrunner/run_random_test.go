@@ -19,8 +19,8 @@ import (
 	"github.com/ordered-helm/helm/internal/hookrunner"
 )
 
-// randomWorld has random buckets in which each hook is once, under a name of its
-// own. Each step takes a time of its own, so that no two things happen at once.
+// randomWorld returns a world with random buckets. Each hook occurs once and has a unique
+// name. Each step takes a random time, so that no two steps end at the same time.
 func randomWorld(t *testing.T, r *rand.Rand, asHelm bool) *world {
 	g := makeHooks(1+r.IntN(12), r.IntN)
 	if asHelm {
@@ -42,7 +42,7 @@ func randomWorld(t *testing.T, r *rand.Rand, asHelm bool) *world {
 	return w
 }
 
-// trouble makes some steps fail, and some go on whatever becomes of the operation.
+// trouble makes some random steps fail, and makes others ignore the end of the operation.
 func (w *world) trouble(r *rand.Rand) {
 	often := r.IntN(30)
 	for _, key := range slices.Sorted(maps.Keys(w.takes)) {
@@ -54,8 +54,8 @@ func (w *world) trouble(r *rand.Rand) {
 	}
 }
 
-// TestRandomRuns has random hooks in random modes with random trouble, ended at
-// random times, and any limit.
+// TestRandomRuns runs random hooks in random modes with random failures and limits, and
+// ends some runs at random times.
 func TestRandomRuns(t *testing.T) {
 	for seed := range uint64(2000) {
 		synctest.Test(t, func(t *testing.T) {
@@ -86,8 +86,8 @@ func TestRandomRuns(t *testing.T) {
 	}
 }
 
-// TestRandomRunsTakeAsLongAsTheyMust runs whatever may run together at once, when
-// there is no limit and no trouble.
+// TestRandomRunsTakeAsLongAsTheyMust checks that, without a limit and without failures, all
+// hooks that can run in parallel do so.
 func TestRandomRunsTakeAsLongAsTheyMust(t *testing.T) {
 	for seed := range uint64(500) {
 		synctest.Test(t, func(t *testing.T) {
@@ -115,7 +115,7 @@ func TestRandomRunsTakeAsLongAsTheyMust(t *testing.T) {
 	}
 }
 
-// TestLimitIsUsed has as many run at once as may.
+// TestLimitIsUsed checks that as many hooks run in parallel as the limit allows.
 func TestLimitIsUsed(t *testing.T) {
 	for limit := 1; limit <= 7; limit++ {
 		synctest.Test(t, func(t *testing.T) {

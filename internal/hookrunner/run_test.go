@@ -17,8 +17,7 @@ import (
 	"github.com/ordered-helm/helm/internal/hookrunner"
 )
 
-// script is a runner that writes down what it is asked to do, and fails where
-// it is told to.
+// script is a Runner that records its calls, and fails for the given ones.
 type script struct {
 	t      *testing.T
 	log    []string
@@ -58,12 +57,12 @@ func (s *script) Warn(h *release.Hook, err error) {
 	s.log = append(s.log, "warn "+h.Name+": "+err.Error())
 }
 
-// asHelm are buckets of charts that say nothing of their hooks.
+// asHelm returns the buckets of hooks whose charts have no mode.
 func asHelm(hooks ...*release.Hook) []hookrunner.Bucket {
 	return hookrunner.Buckets(hooks, hookrunner.Modes{})
 }
 
-// TestRunInHelmsOrder follows Helm in what it cleans up, too.
+// TestRunInHelmsOrder checks that hooks run and are cleaned up as in Helm.
 func TestRunInHelmsOrder(t *testing.T) {
 	bad, worse := errors.New("bad"), errors.New("worse")
 	tests := []struct {
@@ -205,7 +204,7 @@ func TestRunWhenTheContextHasEnded(t *testing.T) {
 	}
 }
 
-// stubborn is a hook whose deletion takes for ever.
+// stubborn is a Runner whose deletions return only when the context ends.
 type stubborn struct{ *script }
 
 func (s *stubborn) Delete(ctx context.Context, _ *release.Hook, _ release.HookDeletePolicy) error {
@@ -213,7 +212,7 @@ func (s *stubborn) Delete(ctx context.Context, _ *release.Hook, _ release.HookDe
 	return ctx.Err()
 }
 
-// TestRunCleansUpInTime interrupts a hook that then cannot be cleaned up.
+// TestRunCleansUpInTime interrupts a hook whose deletion does not return.
 func TestRunCleansUpInTime(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		ctx, cancel := context.WithCancelCause(t.Context())

@@ -15,7 +15,7 @@ import (
 	"github.com/ordered-helm/helm/internal/hookrunner"
 )
 
-// failsLater fails the second Wait of a hook.
+// failsLater is a Runner for which the second Wait of a hook fails.
 type failsLater struct {
 	*world
 	waits map[string]int
@@ -31,7 +31,7 @@ func (f *failsLater) Wait(ctx context.Context, h *release.Hook) error {
 	return err
 }
 
-// TestRunTwice is of hooks that an event lists twice.
+// TestRunTwice runs hooks that an event lists twice.
 func TestRunTwice(t *testing.T) {
 	run := func(t *testing.T, fails bool) *world {
 		t.Helper()
@@ -73,7 +73,7 @@ func TestRunTwice(t *testing.T) {
 	})
 }
 
-// onceIf is 1 for what is to be.
+// onceIf returns 1 if the argument is true, otherwise 0.
 func onceIf(is bool) int {
 	if is {
 		return 1

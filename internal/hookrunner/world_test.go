@@ -18,29 +18,29 @@ import (
 	"github.com/ordered-helm/helm/internal/hookrunner"
 )
 
-// call is one call of a Runner's method. Times are since the world began; order
-// counts calls and ends.
+// call is one call of a method of a Runner. Its times are relative to the creation of the
+// world.
 type call struct {
 	step       string // as in "wait" or "delete hook-failed"
 	hook       *release.Hook
 	begin, end time.Duration
-	first      int // in the order of everything
+	first      int // first and last number its begin and end among those of all calls
 	last       int
 	err        error
-	// live is whether the context of the call was not done when it began, ended
-	// whether the operation's was when the call ended.
+	// live says whether the context of the call was still open when the call began. ended
+	// says whether the context of the operation was done when the call ended.
 	live, ended bool
 	ctx         context.Context
 }
 
-// world is a Runner, in the time of a bubble, whose steps take as long and fail
-// as a test says.
+// world is a Runner whose steps take time and fail as the test says. It runs in a synctest
+// bubble.
 type world struct {
 	*testing.T
 	buckets []hookrunner.Bucket
 	begun   time.Time
-	// takes and fails are by step and name, as in "wait a"; deaf are the steps of
-	// an operation that go on when it ends.
+	// takes and fails are by step and name, as in "wait a". deaf are the steps that ignore
+	// the end of their context.
 	takes map[string]time.Duration
 	fails map[string]error
 	deaf  map[string]bool
@@ -48,8 +48,8 @@ type world struct {
 	operation  context.Context
 	start      time.Duration
 	ended      time.Duration
-	cancelled  time.Duration // 0 if it was not
-	wasRunning int           // calls at the end
+	cancelled  time.Duration // 0 if the run was not cancelled
+	wasRunning int           // number of unfinished calls when Run returned
 
 	mu       sync.Mutex
 	calls    []*call
@@ -119,8 +119,8 @@ func (w *world) Warn(h *release.Hook, err error) {
 	w.warnings = append(w.warnings, h.Name+": "+err.Error())
 }
 
-// run runs everything, and ends the operation at that time if it is above 0. When
-// it returns nothing of it may go on.
+// run runs all hooks, and cancels the operation after cancelAt if it is above 0. It fails
+// the test if anything still runs when Run returns.
 func (w *world) run(o hookrunner.Options, cancelAt time.Duration) error {
 	w.Helper()
 	ctx, cancel := context.WithCancelCause(w.Context())
@@ -153,7 +153,7 @@ func (w *world) run(o hookrunner.Options, cancelAt time.Duration) error {
 	return err
 }
 
-// expectNoGoroutines fails if anything of a run is left.
+// expectNoGoroutines fails the test if goroutines of a run are left.
 func expectNoGoroutines(t *testing.T) {
 	t.Helper()
 	synctest.Wait()
@@ -165,8 +165,8 @@ func expectNoGoroutines(t *testing.T) {
 	}
 }
 
-// of lists the names of the hooks of which a step was taken, in the order of the
-// buckets, as often as it was.
+// of lists the names of the hooks for which a step was called, in the order of the buckets.
+// A hook is listed once for each call.
 func (w *world) of(step string) string {
 	var found []*release.Hook
 	for _, b := range w.buckets {
@@ -189,7 +189,7 @@ func (w *world) steps() []string {
 	return all
 }
 
-// find gives the call of a step of a hook, nil if there was none.
+// find returns the call of a step of a hook; nil if there was none.
 func (w *world) find(step string, h *release.Hook) *call {
 	i := slices.IndexFunc(w.calls, func(c *call) bool { return c.hook == h && c.step == step })
 	if i < 0 {

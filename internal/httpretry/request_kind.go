@@ -16,17 +16,18 @@ import (
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 )
 
-// requestKind is what retrying a request means.
+// requestKind describes whether and how a request can be retried.
 type requestKind struct {
-	// streams is whether the response body is read while it arrives.
+	// streams says whether the response body is read while it arrives.
 	streams bool
-	// repeatable is whether it may be sent again if the server may have processed it.
+	// repeatable says whether it can be sent again although the server may have processed
+	// it.
 	repeatable bool
 	// creates is the name of the object that it creates, if any.
 	creates string
-	// updatesRelease is whether it replaces a stored release.
+	// updatesRelease says whether it replaces a stored release.
 	updatesRelease bool
-	// readsRelease is whether it reads a stored release. The lock holder waits for that.
+	// readsRelease says whether it reads a stored release, which the lock holder waits for.
 	readsRelease bool
 }
 
@@ -53,8 +54,7 @@ func classify(r *http.Request, body []byte) requestKind {
 	return requestKind{}
 }
 
-// isReleaseObject reports whether a name is that of an object in which Helm stores a
-// release.
+// isReleaseObject reports whether an object with this name stores a release of Helm.
 func isReleaseObject(name string) bool { return strings.HasPrefix(name, storage.HelmStorageType+".") }
 
 // isEndless reports whether the response to a read is a stream, or a log of any size.

@@ -23,9 +23,9 @@ import (
 // server.
 const maxClockError = 2 * time.Second
 
-// resolve replaces the response to a request that was sent twice if the first one
-// succeeded: when the second one finds that the object was just created, or that the
-// object to delete does not exist.
+// resolve replaces the response to a request that was sent twice if the first request
+// succeeded. This is the case if the second request finds that the object was just created,
+// or that the object to delete does not exist.
 func (d *retrier) resolve(ctx context.Context, response *http.Response, err error) (*http.Response, error) {
 	switch {
 	case err != nil || !d.maybeApplied:
@@ -58,7 +58,7 @@ func (d *retrier) resolveConflict(ctx context.Context, response *http.Response) 
 	if readErr != nil || existing.StatusCode != http.StatusOK {
 		return response, nil //nolint:nilerr // as above
 	}
-	text, readErr := io.ReadAll(existing.Body) // which is in memory
+	text, readErr := io.ReadAll(existing.Body) // the body is already in memory
 	if readErr != nil || !createdSince(text, d.startedAt) || isReleaseObject(d.kind.creates) && !equalData(d.body, text) {
 		return response, nil //nolint:nilerr // as above
 	}

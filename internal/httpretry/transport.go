@@ -2,8 +2,8 @@
 // SPDX-License-Identifier: Apache-2.0
 
 // Package httpretry retries requests to an API server that does not respond or is
-// temporarily unavailable, if that is safe. An operation of minutes must not fail because
-// a connection broke (docs/reliability.md, "When the API server is in trouble").
+// temporarily unavailable, if that is safe. An operation that takes minutes must not fail
+// because a connection broke (docs/reliability.md, "When the API server is in trouble").
 package httpretry
 
 import (
@@ -20,17 +20,18 @@ import (
 )
 
 const (
-	// maxRetryTime limits the retries of a request, from its first failure on. It is
-	// longer than the restart of an API server takes.
+	// maxRetryTime limits the time for retries of a request after its first failure. It is
+	// longer than an API server takes to restart.
 	maxRetryTime = 45 * time.Second
 	// attemptTimeout limits the time until there is a response. API servers time out
 	// after a minute.
 	attemptTimeout = 65 * time.Second
-	// recordTimeout limits the retries of a write to a stored release. The lock holder
-	// must be certain that it still holds the lock when the server processes the write.
+	// recordTimeout limits the time for retries of a write to a stored release. The lock
+	// holder must be certain that it still has the lock when the server processes the
+	// write.
 	recordTimeout = 8 * time.Second
-	// maxServerErrors limits how often a request is sent that fails with a server error.
-	// Such an error may be permanent, as with a broken webhook.
+	// maxServerErrors limits how often a request that fails with a server error is sent.
+	// Such an error can be permanent, as with a broken webhook.
 	maxServerErrors = 6
 	// maxServerErrorTime limits the time of these retries. A webhook that does not
 	// respond makes each of them slow.
@@ -46,8 +47,8 @@ type Server struct {
 	clock     serverClock
 }
 
-// MarkReached records that the server has responded before. A server that never has is
-// not waited for.
+// MarkReached records that the server has responded before. Requests to a server that has
+// never responded are not retried if no connection can be made.
 func (s *Server) MarkReached() *Server {
 	s.responded.Store(true)
 	return s
@@ -57,8 +58,8 @@ func (s *Server) MarkReached() *Server {
 type Transport struct {
 	Base http.RoundTripper
 	*Server
-	// OnUnavailable, if not nil, is called with the last error of a request that has
-	// failed for two seconds, once for each request.
+	// OnUnavailable is called with the last error of a request that has failed for two
+	// seconds, once for each request. It can be nil.
 	OnUnavailable func(error)
 }
 
@@ -71,7 +72,7 @@ const (
 )
 
 // WithoutRetries returns a context for requests that are not retried, because the caller
-// does that.
+// retries them.
 func WithoutRetries(ctx context.Context) context.Context {
 	return context.WithValue(ctx, withoutRetriesKey, true)
 }
@@ -104,13 +105,13 @@ type retrier struct {
 	request *http.Request
 	body    []byte
 	kind    requestKind
-	// startedAt is when the request was first sent, by the clock of the server if that is
-	// known.
+	// startedAt is the time at which the request was first sent, by the clock of the server
+	// if it is known.
 	startedAt time.Time
-	// startedLocally is the same by the local clock.
+	// startedLocally is the same time by the local clock.
 	startedLocally time.Time
-	// firstFailure is when the request first failed. serverErrors counts the server
-	// errors. maybeApplied is whether the server may have processed the request.
+	// firstFailure is the time at which the request first failed. serverErrors counts the
+	// server errors. maybeApplied says whether the server may have processed the request.
 	firstFailure time.Time
 	serverErrors int
 	maybeApplied bool
@@ -184,8 +185,8 @@ func (d *retrier) elapsed() time.Duration {
 	return max(time.Since(d.startedLocally), time.Now().Round(0).Sub(d.startedLocally.Round(0)))
 }
 
-// RecordTimeoutError reports that a stored release could not be written in time. Before
-// the caller retries, it must check that it still holds the lock.
+// RecordTimeoutError reports that a stored release could not be written in time. Before the
+// caller retries, it must check that it still has the lock.
 type RecordTimeoutError struct{ Err error }
 
 func (e *RecordTimeoutError) Error() string {
@@ -254,7 +255,7 @@ func (b *streamedBody) Close() error {
 	return b.ReadCloser.Close()
 }
 
-// wait waits before the next attempt. It reports false if the context is done first.
+// wait waits before the next attempt. It returns false if the context is done first.
 func (d *retrier) wait(ctx context.Context, after time.Duration) bool {
 	timer := time.NewTimer(max(after, d.backoff.Step()))
 	defer timer.Stop()

@@ -24,19 +24,21 @@ import (
 	"k8s.io/client-go/kubernetes/scheme"
 )
 
-// step is what a played server does with a request: it answers, or the connection fails.
+// step is the reaction of a played server to a request: a response, or a failure of the
+// connection.
 type step struct {
 	code   int
 	header http.Header
 	body   string
 	err    error
-	// breaks ends the answer in its middle; takes is how long it takes, for ever if it is
-	// negative.
+	// breaks ends the response before its end. takes is the time until the response; the
+	// server never responds if it is negative.
 	breaks bool
 	takes  time.Duration
 }
 
-// played is a server that does its steps one after the other, the last one again and again.
+// played is a server that reacts to each request with the next step. It repeats the last
+// step.
 type played struct {
 	steps []step
 	sent  []string
@@ -90,22 +92,22 @@ var (
 	full    = step{code: 409, body: "it is there"}
 )
 
-// often is as often as the random rests between allow.
+// often means any number of attempts, because it depends on the random pauses between them.
 const often = -1
 
 func status(code int) step { return step{code: code, body: "trouble"} }
 
-// TestResend sends requests to a server in trouble: how often it is asked, and what
-// comes of it.
+// TestResend sends requests to a server that is temporarily unavailable, and checks the
+// number of attempts and the result.
 func TestResend(t *testing.T) {
 	const named, unnamed = `{"metadata":{"name":"a"}}`, `{"metadata":{"generateName":"a-"}}`
 	tests := []struct {
 		name, method, body, contentType string
-		unknown                         bool // the server has never answered
+		unknown                         bool // the server has never responded
 		streamed                        bool
 		steps                           []step
 		sent                            int
-		want                            string // the code and the body, or the error
+		want                            string // the status code and the body, or the error
 	}{
 		{name: "served", steps: []step{well}, sent: 1, want: "200 well"},
 		{name: "an answer that says no", steps: []step{{code: 403, body: "no"}}, sent: 1, want: "403 no"},
@@ -176,7 +178,7 @@ func TestResend(t *testing.T) {
 	}
 }
 
-// binary is such an object in the API's binary form, made in the beginning.
+// binary returns an object in protobuf, created at the beginning of the bubble.
 func binary(t *testing.T) string {
 	t.Helper()
 	made := metav1.NewTime(time.Date(2000, 1, 1, 0, 0, 0, 0, time.UTC))
@@ -189,13 +191,14 @@ func binary(t *testing.T) string {
 	return string(data)
 }
 
-// made is an object that was made a time ago. Bubbles begin at the beginning of 2000.
+// made returns a response with an object whose creation time is the start of the bubble,
+// the beginning of 2000, plus a duration.
 func made(ago time.Duration) step {
 	at := time.Date(2000, 1, 1, 0, 0, 0, 0, time.UTC).Add(ago)
 	return step{code: 200, body: `{"metadata":{"name":"a","creationTimestamp":"` + at.Format(time.RFC3339) + `"}}`}
 }
 
-// ask sends a request, and gives what comes of it as a text.
+// ask sends a request, and returns the result as text.
 func ask(ctx context.Context, t *testing.T, transport http.RoundTripper, method, contentType, body string) string {
 	t.Helper()
 	var content io.Reader
@@ -214,7 +217,7 @@ func ask(ctx context.Context, t *testing.T, transport http.RoundTripper, method,
 	return got
 }
 
-// sent sends a request, and gives the code and the body of the answer.
+// sent sends a request, and returns the status code and the body of the response.
 func sent(transport http.RoundTripper, r *http.Request) (string, error) {
 	answer, err := transport.RoundTrip(r)
 	if err != nil {
@@ -224,8 +227,9 @@ func sent(transport http.RoundTripper, r *http.Request) (string, error) {
 	return fmt.Sprintf("%d %s", answer.StatusCode, text), errors.Join(err, answer.Body.Close())
 }
 
-// TestRecords of releases: one that is there is not written any more when its holder may no
-// longer be sure of it, and one that somebody else has created is not taken for our own.
+// TestRecords checks requests for stored releases. A write is not retried after the time
+// for which the lock holder is certain of its lock. After a conflict, a release that
+// another operation created does not count as created by the request.
 func TestRecords(t *testing.T) {
 	const name = "sh.helm.release.v1.rel.v2"
 	record := func(content string) string {
@@ -272,7 +276,8 @@ func TestRecords(t *testing.T) {
 	}
 }
 
-// TestRests are as long as the server asks for, and none is longer than the operation.
+// TestRests checks that the pauses between attempts are as long as the server requests, and
+// that no pause continues after the end of the operation.
 func TestRests(t *testing.T) {
 	later := func(seconds string) step {
 		return step{code: 429, header: http.Header{"Retry-After": {seconds}}}
@@ -310,7 +315,8 @@ func TestRests(t *testing.T) {
 	})
 }
 
-// TestOnce leaves requests alone that others send again, so that nobody does so twice.
+// TestOnce checks that a request is not retried by two transports, or if its caller retries
+// it.
 func TestOnce(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		p := &played{steps: []step{lost, lost, well}}

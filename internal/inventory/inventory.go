@@ -1,8 +1,9 @@
 // Copyright The Ordered Helm Authors
 // SPDX-License-Identifier: Apache-2.0
 
-// Package inventory finds out what the earlier revisions of a release may have left in
-// the cluster, and which of it belongs to the release (docs/reference.md, "Upgrade").
+// Package inventory finds out which objects the earlier revisions of a release may have
+// left in the cluster, and which of them belong to the release (docs/reference.md,
+// "Upgrade").
 package inventory
 
 import (
@@ -19,43 +20,44 @@ import (
 	"github.com/ordered-helm/helm/internal/sequencer"
 )
 
-// Inventory is what a release may have in the cluster already: the objects of every
-// revision since the last one that was deployed, so that failed revisions leave nothing
-// behind.
+// Inventory lists the objects that a release may already have in the cluster: the objects
+// of every revision since the last deployed one, so that objects of failed revisions are
+// also deleted.
 type Inventory struct {
-	// base is the revision that Helm compares the new one with.
+	// base is the revision with which Helm compares the new one.
 	base *release.Release
 	// revisions are the revisions since the last deployed one, including that one, the
 	// oldest first. Base is among them.
 	revisions []*release.Release
-	// deployed are the revisions that were deployed, and not uninstalled since, not even
-	// in part. removed is whether the release was.
+	// deployed are the revisions that were deployed and have not been even partly
+	// uninstalled since. removed says whether an uninstall has started on any of the
+	// revisions.
 	deployed map[*release.Release]bool
 	removed  bool
 
-	// plans are the graphs of the revisions, in the order in which they count.
+	// plans are the dependency graphs of the revisions, in order of precedence.
 	plans []*sequencer.Plan
-	// objects are the objects of the revisions, each once, as all of the revisions
-	// together declare it.
+	// objects are the objects of the revisions without duplicates. An object in several
+	// revisions has the merged declarations of all of them.
 	objects kube.ResourceList
 	byID    map[sequencer.ID]*object.Info
-	// newest is the newest revision that has an object. declared is everything that the
-	// revisions declare, an object once for each.
+	// newest has the newest revision of each object. declared has the declarations of all
+	// revisions; it contains an object once for each revision that declares it.
 	newest   map[sequencer.ID]int
 	declared []map[string]any
-	// ofBase are the objects that the base declares, known those that were part of a
-	// deployed revision. Of the others it is not known whether they are in the cluster:
-	// an object of such a name may belong to somebody else.
+	// ofBase are the objects that the base declares. known are the objects that were part
+	// of a deployed revision. The other objects may never have been created: an object with
+	// the same name in the cluster may belong to another owner.
 	ofBase, known map[sequencer.ID]bool
-	// ids are the identities, as the cluster has them, of the resources in plans that can
-	// exist there.
+	// ids has the identity in the cluster of each resource in plans that can exist there.
 	ids map[*sequencer.PlannedResource]sequencer.ID
 }
 
-// New takes from a history the revisions since the last deployed one. If none is deployed
-// now, that is the last one that ever was, or whose uninstall has failed. If none ever
-// was, it takes all of them. Base is always among them. The objects are to be read by
-// ReadBase or ReadPlans.
+// New returns the inventory of the revisions of a history since the last deployed one. If
+// no revision is currently deployed, it begins with the last revision that was deployed
+// earlier, or whose uninstall failed. If no revision was ever deployed, it has all
+// revisions. It always includes base. The caller must read the objects with ReadAsHelm or
+// ReadPlans.
 func New(revisions []*release.Release, base *release.Release) *Inventory {
 	sorted := slices.Clone(revisions)
 	releaseutil.SortByRevision(sorted)
@@ -83,7 +85,7 @@ func New(revisions []*release.Release, base *release.Release) *Inventory {
 	return inv
 }
 
-// wasDeployed reports whether the operation on a revision completed.
+// wasDeployed reports whether a revision was deployed successfully.
 func wasDeployed(rel *release.Release) bool {
 	switch rel.Info.Status {
 	case release.StatusDeployed, release.StatusSuperseded, release.StatusUninstalled:
@@ -92,15 +94,15 @@ func wasDeployed(rel *release.Release) bool {
 	return false
 }
 
-// wasRemoved reports whether an uninstall has begun on a revision, or on an earlier one
-// that it remembers, whatever its result.
+// wasRemoved reports whether an uninstall has started on a revision, or on an earlier one
+// according to its record, whatever its result.
 func wasRemoved(rel *release.Release) bool {
 	earlier := earlierOf(rel)
 	return !rel.Info.Deleted.IsZero() || earlier != nil && earlier.UninstallStarted
 }
 
-// earlierOf is what a revision remembers of earlier ones; nil if its record cannot be
-// used.
+// earlierOf returns the information about earlier revisions in the record of a revision;
+// nil if there is none or the record cannot be used.
 func earlierOf(rel *release.Release) *releaserecord.EarlierRevisions {
 	rec, err := releaserecord.Read(rel)
 	if err != nil {
@@ -109,11 +111,11 @@ func earlierOf(rel *release.Release) *releaserecord.EarlierRevisions {
 	return rec.EarlierFor(rel.Version)
 }
 
-// Revisions are the revisions that the inventory is of, the oldest first.
+// Revisions returns the revisions of the inventory, the oldest first.
 func (inv *Inventory) Revisions() []*release.Release { return inv.revisions }
 
 // IsOrdered reports whether any of the revisions was deployed in order. A revision whose
-// record cannot be read counts, because it most likely was.
+// record cannot be read counts as ordered, because it most likely was.
 func (inv *Inventory) IsOrdered() bool {
 	return slices.ContainsFunc(inv.revisions, func(rel *release.Release) bool {
 		rec, err := releaserecord.Read(rel)
@@ -121,23 +123,23 @@ func (inv *Inventory) IsOrdered() bool {
 	})
 }
 
-// Plans are the graphs of the revisions, in the order in which they count.
+// Plans returns the dependency graphs of the revisions, in order of precedence.
 func (inv *Inventory) Plans() []*sequencer.Plan { return inv.plans }
 
-// Objects are the objects of the revisions.
+// Objects returns the objects of the revisions.
 func (inv *Inventory) Objects() kube.ResourceList { return inv.objects }
 
-// Declared is everything that the revisions declare.
+// Declared returns the contents of all objects as the revisions declare them.
 func (inv *Inventory) Declared() []map[string]any { return inv.declared }
 
-// IDOf is the identity of a resource of one of the plans in the cluster. It reports false
-// if the resource cannot exist there.
+// IDOf returns the identity in the cluster of a resource of one of the plans. It returns
+// false if the resource cannot exist there.
 func (inv *Inventory) IDOf(res *sequencer.PlannedResource) (sequencer.ID, bool) {
 	id, exists := inv.ids[res]
 	return id, exists
 }
 
-// InfoOf is the object of a resource of one of the plans; nil if it cannot exist.
+// InfoOf returns the object of a resource of one of the plans; nil if it cannot exist.
 func (inv *Inventory) InfoOf(res *sequencer.PlannedResource) *object.Info {
 	id, exists := inv.ids[res]
 	if !exists {
@@ -146,8 +148,8 @@ func (inv *Inventory) InfoOf(res *sequencer.PlannedResource) *object.Info {
 	return inv.byID[id]
 }
 
-// Find is an object as the revisions declare it; nil if none does. A nil inventory has no
-// objects.
+// Find returns an object as the revisions declare it; nil if no revision declares it. A nil
+// inventory has no objects.
 func (inv *Inventory) Find(info *object.Info) *object.Info {
 	if inv == nil {
 		return nil
@@ -175,8 +177,8 @@ func (inv *Inventory) Without(list kube.ResourceList) kube.ResourceList {
 	return others
 }
 
-// Policies are the resource policies of the objects, as the newest revision that has them
-// declares them.
+// Policies returns the resource policies of the objects, as the newest revision with the
+// object declares them.
 func (inv *Inventory) Policies() map[sequencer.ID]string {
 	policies := map[sequencer.ID]string{}
 	for _, plan := range inv.plans {
@@ -191,9 +193,9 @@ func (inv *Inventory) Policies() map[sequencer.ID]string {
 	return policies
 }
 
-// WhyKeep says why an object that is no longer in the chart is not deleted, given its
-// state in the cluster. An empty text means that it is deleted. The policy on the object
-// itself counts, too, but not for objects of the base if the manifest alone decides.
+// WhyKeep says why an object that is no longer in the chart is not deleted, given its state
+// in the cluster. An empty text means that it is deleted. The policy on the object itself
+// counts, too, but not for objects of the base if manifestDecides is true.
 func (inv *Inventory) WhyKeep(live *unstructured.Unstructured, policies map[sequencer.ID]string, manifestDecides bool) string {
 	id := object.LiveID(live)
 	livePolicyCounts := !manifestDecides || !inv.ofBase[id]
@@ -213,11 +215,12 @@ func (inv *Inventory) WhyKeep(live *unstructured.Unstructured, policies map[sequ
 	return ""
 }
 
-// KeptByPolicy says that an object is kept by its resource policy.
+// KeptByPolicy is the reason for an object that is kept by its resource policy.
 const KeptByPolicy = "its resource policy keeps it; it no longer belongs to the release"
 
-// Earlier is what a new revision, which declares a list of objects, has to remember of the
-// earlier revisions; nil if that is nothing. Spared are objects that are never deleted.
+// Earlier returns the information about earlier revisions that the record of a new revision
+// must contain; nil if there is none. The list has the objects of the new revision. Spared
+// are objects that are never deleted.
 func (inv *Inventory) Earlier(revision int, list kube.ResourceList, spared map[sequencer.ID]bool) *releaserecord.EarlierRevisions {
 	leftovers := inv.leftovers(list, spared)
 	if len(leftovers) == 0 && !inv.removed {
@@ -226,7 +229,7 @@ func (inv *Inventory) Earlier(revision int, list kube.ResourceList, spared map[s
 	return &releaserecord.EarlierRevisions{Revision: revision, Leftovers: leftovers, UninstallStarted: inv.removed}
 }
 
-// leftovers are the objects of the revisions that are not in a list, without those that
+// leftovers returns the objects of the revisions that are not in a list, without those that
 // are spared or kept by a policy.
 func (inv *Inventory) leftovers(list kube.ResourceList, spared map[sequencer.ID]bool) []releaserecord.Leftover {
 	policies := inv.Policies()
@@ -240,8 +243,8 @@ func (inv *Inventory) leftovers(list kube.ResourceList, spared map[sequencer.ID]
 	return leftovers
 }
 
-// leftoversPlan is the plan of the objects that a revision knows to be left of earlier
-// ones, which may be deleted by now; nil if there are none. They have no order.
+// leftoversPlan returns a plan, without an order, of the objects that earlier revisions may
+// have left according to the record of a revision; nil if there are none.
 func leftoversPlan(rel *release.Release) *sequencer.Plan {
 	earlier, name := earlierOf(rel), history.ChartName(rel)
 	if earlier == nil || len(earlier.Leftovers) == 0 {

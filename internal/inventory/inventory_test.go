@@ -21,14 +21,15 @@ import (
 	"github.com/ordered-helm/helm/internal/sequencer"
 )
 
-// uninstallStarted marks a revision as one whose uninstall has begun.
+// uninstallStarted marks a revision as one whose uninstall has started.
 func uninstallStarted(rel *release.Release) *release.Release {
 	rel.Info.Deleted = helmtime.Now()
 	return rel
 }
 
-// withEarlierUninstall has a revision remember that an uninstall of an earlier one has
-// begun, in a record that is about the given revision.
+// withEarlierUninstall adds a record to a revision that says that an uninstall of an
+// earlier revision has started. About is the number of the revision that the record is
+// about.
 func withEarlierUninstall(t *testing.T, rel *release.Release, about int) *release.Release {
 	t.Helper()
 	rel.Chart = historytest.RevisionWithChart(rel.Version, rel.Info.Status).Chart
@@ -37,8 +38,8 @@ func withEarlierUninstall(t *testing.T, rel *release.Release, about int) *releas
 	})
 }
 
-// TestDeployedRevisions finds the revisions of a history whose objects belong to the release
-// even if they are not labelled so.
+// TestDeployedRevisions checks which revisions of a history were deployed, so that their
+// objects belong to the release even without ownership labels.
 func TestDeployedRevisions(t *testing.T) {
 	const deployed, failed, superseded = release.StatusDeployed, release.StatusFailed, release.StatusSuperseded
 	revision := historytest.Revision
@@ -73,7 +74,7 @@ func TestDeployedRevisions(t *testing.T) {
 	}
 }
 
-// secret is a Secret as a revision declares it.
+// secret returns a Secret as a revision declares it.
 func secret(password string) *object.Info {
 	return &object.Info{
 		Name: "s", Namespace: "default",
@@ -85,8 +86,9 @@ func secret(password string) *object.Info {
 	}
 }
 
-// TestObjectOfSeveralRevisions adds revisions of an object in any order: the mapping of the
-// newest counts, and the values that any of them declared are redacted.
+// TestObjectOfSeveralRevisions adds revisions of an object in different orders. It checks
+// that the object has the mapping of the newest revision, and that the values of all
+// revisions are redacted.
 func TestObjectOfSeveralRevisions(t *testing.T) {
 	values := map[int]string{1: "first-value", 2: "second-value", 3: "third-value"}
 	for _, order := range [][]int{{1, 2, 3}, {3, 1, 2}, {2, 3, 1}} {
@@ -94,7 +96,7 @@ func TestObjectOfSeveralRevisions(t *testing.T) {
 		inv := New([]*release.Release{rel}, rel)
 		for _, version := range order {
 			info := secret(values[version])
-			info.Mapping.GroupVersionKind.Version = "v" + strconv.Itoa(version) // the version in which it was served
+			info.Mapping.GroupVersionKind.Version = "v" + strconv.Itoa(version) // the API version in which it was served
 			if err := inv.add(object.IDOf(info), info, version); err != nil {
 				t.Fatal(err)
 			}

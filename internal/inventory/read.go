@@ -19,8 +19,8 @@ import (
 	"github.com/ordered-helm/helm/internal/sequencer"
 )
 
-// ReadAsHelm reads the objects of the base, as Helm does, and those of the other revisions
-// if any of the revisions was deployed in order.
+// ReadAsHelm builds the objects of the base, as Helm does. If any of the revisions was
+// deployed in order, it also builds the objects of the other revisions.
 func (inv *Inventory) ReadAsHelm(c *cluster.Client) error {
 	list, err := c.Build([]byte(inv.base.Manifest), false)
 	if err != nil {
@@ -47,9 +47,9 @@ func (inv *Inventory) ReadAsHelm(c *cluster.Client) error {
 	return nil
 }
 
-// ReadPlans reads the objects of all revisions, and in which order they were deployed:
-// the last deployed revision counts first. If lenient, a revision whose record cannot be
-// used counts as one without an order.
+// ReadPlans builds the objects and plans of all revisions. The last deployed revision has
+// the highest precedence. If lenient is true, a revision whose record cannot be used counts
+// as one without an order.
 func (inv *Inventory) ReadPlans(ctx context.Context, c *cluster.Client, lenient bool) error {
 	for _, rel := range inv.revisions {
 		if err := ctx.Err(); err != nil {
@@ -65,7 +65,7 @@ func (inv *Inventory) ReadPlans(ctx context.Context, c *cluster.Client, lenient 
 	return nil
 }
 
-// unknownKindError explains that the cluster no longer has a kind, in Helm's words.
+// unknownKindError returns Helm's error for a kind that the cluster no longer has.
 func unknownKindError(err error) error {
 	if strings.Contains(err.Error(), `unable to recognize "": no matches for kind`) {
 		return fmt.Errorf("current release manifest contains removed kubernetes api(s) for this "+
@@ -89,7 +89,8 @@ func (inv *Inventory) addRevision(c *cluster.Client, rel *release.Release, lenie
 	return err
 }
 
-// addLeftovers adds the objects that a revision knows to be left of earlier ones.
+// addLeftovers adds the objects that earlier revisions may have left according to the
+// record of a revision.
 func (inv *Inventory) addLeftovers(c *cluster.Client, rel *release.Release) error {
 	plan := leftoversPlan(rel)
 	if plan == nil {
@@ -99,7 +100,8 @@ func (inv *Inventory) addLeftovers(c *cluster.Client, rel *release.Release) erro
 	return err
 }
 
-// addPlan reads the objects of a plan of a revision, and lists their identities.
+// addPlan adds a plan of a revision and its objects, and returns the identities of the
+// objects.
 func (inv *Inventory) addPlan(c *cluster.Client, rel *release.Release, plan *sequencer.Plan) ([]sequencer.ID, error) {
 	list, resources, err := inv.objectsOf(c, rel, plan)
 	if err != nil {
@@ -117,9 +119,10 @@ func (inv *Inventory) addPlan(c *cluster.Client, rel *release.Release, plan *seq
 	return ids, nil
 }
 
-// objectsOf finds the objects of a plan of a revision, and the resources that they belong
-// to. Objects of a kind that the cluster does not know cannot exist. In the base they are
-// an error, as in Helm, unless the release defines the kind itself.
+// objectsOf returns the objects of a plan of a revision, and the resource of each object.
+// It omits objects of a kind that the cluster does not know, because they cannot exist. In
+// the base, an unknown kind is an error, as in Helm, unless the release defines the kind
+// itself.
 func (inv *Inventory) objectsOf(c *cluster.Client, rel *release.Release, plan *sequencer.Plan) (kube.ResourceList, []*sequencer.PlannedResource, error) {
 	var resources []*sequencer.PlannedResource
 	var contents []map[string]any
@@ -144,9 +147,8 @@ func (inv *Inventory) objectsOf(c *cluster.Client, rel *release.Release, plan *s
 	return list, resources, nil
 }
 
-// add adds an object of a revision. An object that several revisions have is taken as all
-// of them together declare it, so that whatever any of them set is known to be the
-// release's.
+// add adds an object of a revision. If several revisions have the object, it merges their
+// declarations, so that every field that any of them set counts as set by the release.
 func (inv *Inventory) add(id sequencer.ID, info *object.Info, revision int) error {
 	inv.declared = append(inv.declared, object.Contents(kube.ResourceList{info})...)
 	known := inv.byID[id]

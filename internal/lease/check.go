@@ -18,26 +18,26 @@ import (
 	"github.com/ordered-helm/helm/internal/releaserecord"
 )
 
-// Takeover says what an operation does with a release that another one works on, or did
-// until it died (docs/reference.md, "Who holds a release").
+// Takeover says when an operation takes over a release that another operation has locked
+// (docs/reference.md, "Who holds a release").
 type Takeover string
 
 const (
-	// TakeoverAuto takes the release over if the holder that its record names is dead. It
-	// is the default, and so is an empty value.
+	// TakeoverAuto takes over the release if the lock holder that its record names is no
+	// longer alive. It is the default, also for an empty value.
 	TakeoverAuto Takeover = "auto"
-	// TakeoverNever takes no release over.
+	// TakeoverNever never takes over a release.
 	TakeoverNever Takeover = "never"
-	// TakeoverForce also takes over a release whose record names no holder, as that of
-	// stock Helm: the caller knows that nobody works on it. A release whose holder is
-	// alive is not taken over.
+	// TakeoverForce also takes over a release whose record names no lock holder, as with
+	// another implementation of Helm. The caller must be sure that no operation is running
+	// on it. It does not take over a release whose lock holder is alive.
 	TakeoverForce Takeover = "force"
 )
 
-// Takeovers are the values of Takeover, for those who offer them.
+// Takeovers returns the values of Takeover, for example for shell completion.
 func Takeovers() []Takeover { return []Takeover{TakeoverAuto, TakeoverNever, TakeoverForce} }
 
-// Validate returns an error for a value that does not exist.
+// Validate returns an error for an invalid value.
 func (t Takeover) Validate() error {
 	if t == "" || slices.Contains(Takeovers(), t) {
 		return nil
@@ -46,60 +46,64 @@ func (t Takeover) Validate() error {
 }
 
 const (
-	// heartbeatCheckInterval is how often a holder is checked for a heartbeat.
+	// heartbeatCheckInterval is the interval of checks for a heartbeat of the lock holder.
 	heartbeatCheckInterval = 2 * time.Second
-	// minWatchDuration is how long a holder is watched at least: one that is alive sends a
-	// heartbeat by then, whatever its clock says.
+	// minWatchDuration is the minimum time for which a lock holder is watched. A lock
+	// holder that is alive sends a heartbeat within this time, whatever its clock says.
 	minWatchDuration = history.RenewInterval + 5*time.Second
 )
 
-// Check finds out, before an operation begins, whether its release is free.
+// Check checks, before an operation begins, whether its release is locked.
 type Check struct {
 	Store  *history.Store
 	Events *event.Sink
 	// Release is the name of the release.
 	Release  string
 	Takeover Takeover
-	// DryRun is whether nothing is to be changed: then an expired lease is enough.
+	// DryRun says that the operation changes nothing. Then the lock holder is not watched
+	// if its lease has expired.
 	DryRun bool
-	// Undo is the operation that the caller undoes; nil if it undoes none.
+	// Undo is the operation that the caller undoes; nil if the caller does not undo one.
 	Undo *UndoTarget
-	// StatusError is the error of stock Helm for a status with which it does not go on; nil
-	// where it goes on with any.
+	// StatusError returns the error of stock Helm for a release status with which it
+	// refuses to continue. It is nil if stock Helm continues with any status.
 	StatusError func(release.Status) error
 }
 
-// UndoTarget is a failed operation that another one undoes. Nobody else may have begun to
-// work on the release since.
+// UndoTarget is a failed operation that another operation undoes. This is only allowed if
+// no other operation has started on the release since then.
 type UndoTarget struct {
 	Revision int
-	// LeaseID is the lease that it had and may not have given back; empty if it had none.
+	// LeaseID is the ID of the lease of the operation, which may still be stored; empty if
+	// it had no lease.
 	LeaseID string
 }
 
-// isLatestRevision reports whether the last revision is the one to undo, as the operation left it.
+// isLatestRevision reports whether the last revision is the revision to undo, in the state
+// in which the operation left it.
 func (u *UndoTarget) isLatestRevision(last *release.Release) bool {
 	return last.Version == u.Revision && (last.Info.Status == release.StatusFailed || u.ownsLease(leaseOf(last)))
 }
 
-// ownsLease reports whether a lease is that of the operation. One that had none cannot tell.
+// ownsLease reports whether a lease belongs to the operation. If the operation had no
+// lease, it reports whether lease is nil.
 func (u *UndoTarget) ownsLease(lease *releaserecord.Lease) bool {
 	return u != nil && (lease == nil && u.LeaseID == "" || lease != nil && lease.ID == u.LeaseID)
 }
 
-// State is what a Check has found.
+// State is the result of a Check.
 type State struct {
-	// History are the revisions. A revision that is taken over is among them as failed.
-	// Err is why they could not be read.
+	// History has the revisions. A revision that is to be taken over has the status failed
+	// in it. Err is the error if the revisions could not be read.
 	History []*release.Release
 	Err     error
-	// Last is the last revision as it is stored. Stale is the same if it is to be taken
-	// over, otherwise nil.
+	// Last is the last revision as it is stored. Stale is the same revision if it is to be
+	// taken over, otherwise nil.
 	Last, Stale *release.Release
 }
 
-// Run reads the revisions, and waits until it is clear whether anybody works on the last
-// one. A *HeldError says that somebody does.
+// Run reads the revisions, and waits until it is known whether an operation is running on
+// the last one. If one is running, the error is a *HeldError.
 func (c *Check) Run(ctx context.Context) (*State, error) {
 	for {
 		s := &State{}
@@ -122,7 +126,7 @@ func (c *Check) Run(ctx context.Context) (*State, error) {
 	}
 }
 
-// takeOver has the history show the last revision as failed.
+// takeOver marks the last revision as failed in History.
 func (s *State) takeOver() {
 	s.Stale = s.Last
 	failed := Interrupt(s.Stale)
@@ -130,8 +134,8 @@ func (s *State) takeOver() {
 	s.History[slices.Index(s.History, s.Stale)] = failed
 }
 
-// isDead reports whether a revision that an operation works on can be taken over. It
-// cannot if the operation ended in the meantime.
+// isDead reports whether a locked revision can be taken over. It returns false without an
+// error if its operation finishes during the check.
 func (c *Check) isDead(ctx context.Context, last *release.Release) (bool, error) {
 	lease := leaseOf(last)
 	held := &HeldError{Release: c.Release, Revision: last.Version, Status: last.Info.Status, takeover: c.Takeover}
@@ -156,10 +160,10 @@ func (c *Check) isDead(ctx context.Context, last *release.Release) (bool, error)
 	return c.watch(ctx, last, lease, held)
 }
 
-// watch waits for a heartbeat of a holder, until it has sent one or none for so long that
-// it is dead.
+// watch waits until the lock holder sends a heartbeat, or has not sent one for so long that
+// it is no longer alive.
 func (c *Check) watch(ctx context.Context, last *release.Release, lease *releaserecord.Lease, held *HeldError) (dead bool, err error) {
-	silent := max(0, time.Since(lease.RenewedAt)) // its clock may be ahead
+	silent := max(0, time.Since(lease.RenewedAt)) // the clock of the lock holder may be ahead
 	limit := max(minWatchDuration, lease.Duration()-silent)
 	c.Events.Warnf("release %s is locked by %s, %s; checking for up to %s whether it is still alive", c.Release, held.Holder, held.Holder.Age(), limit.Round(time.Second))
 	ticker := time.NewTicker(heartbeatCheckInterval)
@@ -175,7 +179,7 @@ func (c *Check) watch(ctx context.Context, last *release.Release, lease *release
 		if errors.Is(err, driver.ErrReleaseNotFound) {
 			return false, nil
 		}
-		if err != nil { // the holder cannot renew its lease either
+		if err != nil { // the lock holder cannot renew its lease either
 			if time.Now().After(giveUp) {
 				return false, fmt.Errorf("checking whether the lock holder of release %s is still alive: %w", c.Release, err)
 			}

@@ -25,8 +25,7 @@ func newCheck(t *testing.T, releases *storage.Storage) *Check {
 	return &Check{Store: history.NewStore(releases, t.Logf), Events: event.NewSink(nil), Release: historytest.ReleaseName}
 }
 
-// TestCheck checks whether a release is free: what the result is, and for how long the
-// holder is watched.
+// TestCheck checks the result of a Check, and how long it watches the lock holder.
 func TestCheck(t *testing.T) {
 	self := process.Current()
 	if self.StartID == "" {
@@ -56,15 +55,15 @@ func TestCheck(t *testing.T) {
 		name     string
 		status   release.Status
 		holder   *process.Process // nil if there is no lease
-		ago      time.Duration    // when its last heartbeat was
+		ago      time.Duration    // the age of its last heartbeat
 		takeover Takeover
 		dryRun   bool
 		undo     *UndoTarget
-		// meanwhile happens after so long.
+		// meanwhile is called during the check, after the duration.
 		meanwhile func(*testing.T, *storage.Storage)
 		after     time.Duration
-		// free and stale are the result; if neither, the release is held. watched is how
-		// long the check takes at most.
+		// free and stale are the expected result. If both are false, the release is locked.
+		// watched is the maximum duration of the check.
 		free, stale bool
 		watched     time.Duration
 	}{
@@ -127,7 +126,8 @@ func TestCheck(t *testing.T) {
 	}
 }
 
-// TestCheckEndsWithContext stops watching a holder.
+// TestCheckEndsWithContext checks that the end of the context ends the watch of a lock
+// holder.
 func TestCheckEndsWithContext(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		timeout := errors.New("timeout")
@@ -140,7 +140,8 @@ func TestCheckEndsWithContext(t *testing.T) {
 	})
 }
 
-// TestCheckWithUnavailableStorage gives up in the end.
+// TestCheckWithUnavailableStorage checks that a check fails if the storage stays
+// unavailable.
 func TestCheckWithUnavailableStorage(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		unavailable := errors.New("the storage is unavailable")
@@ -152,7 +153,7 @@ func TestCheckWithUnavailableStorage(t *testing.T) {
 	})
 }
 
-// TestCheckOfDamagedRecord finds a revision that Helm would not have stored so.
+// TestCheckOfDamagedRecord checks a revision with a record that Helm would not write.
 func TestCheckOfDamagedRecord(t *testing.T) {
 	for name, corrupt := range map[string]func(*release.Release){
 		"no status":     func(rel *release.Release) { rel.Info = nil },
@@ -175,8 +176,8 @@ func TestCheckOfDamagedRecord(t *testing.T) {
 	}
 }
 
-// TestCheckUndoTarget undoes a failed operation only if nobody else has begun to work on
-// the release since.
+// TestCheckUndoTarget checks that a failed operation is undone only if no other operation
+// has started on the release since then.
 func TestCheckUndoTarget(t *testing.T) {
 	for _, tt := range []struct {
 		name    string

@@ -10,25 +10,25 @@ import (
 	"helm.sh/helm/v3/pkg/release"
 )
 
-// ErrPending is what Helm says of a release that another operation works on.
+// ErrPending is the error of Helm for a release on which another operation is running.
 var ErrPending = errors.New("another operation (install/upgrade/rollback) is in progress")
 
-// HeldError says that an operation cannot begin because another one works on the release,
-// or may do.
+// HeldError reports that an operation cannot begin because another operation has locked the
+// release, or may still be running on it.
 type HeldError struct {
 	Release  string
 	Revision int
 	Status   release.Status
-	// Holder is the process that works on it; nil if that is not known, as for stock
-	// StatusError.
+	// Holder is the lock holder; nil if it is not known, as with stock Helm.
 	Holder *Holder
-	// StatusError is what stock Helm says of it; nil where it goes on.
+	// Helm is the error of stock Helm; nil if stock Helm would continue.
 	Helm error
-	// takeover is what the operation was asked to do.
+	// takeover is the setting of the operation that cannot begin.
 	takeover Takeover
 }
 
-// newHeldError says that others work on a revision, or have done so in the meantime.
+// newHeldError returns an error for a revision on which another operation is running, or
+// has run since the check.
 func newHeldError(current *release.Release) *HeldError {
 	return &HeldError{Release: current.Name, Revision: current.Version, Status: current.Info.Status, Holder: HolderOf(current), Helm: ErrPending}
 }
@@ -50,20 +50,22 @@ func (e *HeldError) Error() string {
 	return text
 }
 
-// Unwrap gives what stock Helm says.
+// Unwrap returns the error of stock Helm.
 func (e *HeldError) Unwrap() error { return e.Helm }
 
-// LostError says that an operation has stopped because others work on its release: it was
-// suspended for so long that they had to consider it dead, or they did not ask. The
-// release, in the state in which they found it, is theirs.
+// LostError reports that an operation stopped because another operation has taken over its
+// release. Either the operation was suspended for so long that it was considered no longer
+// alive, or another implementation of Helm ignored the lock. The operation must not change
+// or undo anything then.
 type LostError struct {
 	Release  string
 	Revision int
-	// By is the process that works on the release now; nil if that is not known.
+	// By is the process that has taken over the release; nil if it is not known.
 	By *Holder
-	// Gone is whether the revision is no longer stored at all.
+	// Gone says whether the record of the revision no longer exists.
 	Gone bool
-	// abandoned is the revision as it is to be recorded; nil if others have taken it over.
+	// abandoned is the revision as it must be recorded by this operation; nil if the
+	// operation that took over the release records it.
 	abandoned *release.Release
 }
 

@@ -1,9 +1,10 @@
 // Copyright The Ordered Helm Authors
 // SPDX-License-Identifier: Apache-2.0
 
-// Package lease locks releases: it says which process works on a release, finds out
-// whether that process is still alive, takes over the releases of dead ones, and ends an
-// operation that has lost its release (docs/reference.md, "Who holds a release").
+// Package lease locks releases. It records which process works on a release, finds out
+// whether that process is still alive, takes over releases whose lock holder is no longer
+// alive, and ends an operation whose release was taken over (docs/reference.md, "Who holds
+// a release").
 package lease
 
 import (
@@ -17,27 +18,27 @@ import (
 	"github.com/ordered-helm/helm/internal/releaserecord"
 )
 
-// Holder is the process that works on a release (docs/reference.md, "Who holds a
-// release").
+// Holder is the lock holder of a release: the process that works on it (docs/reference.md,
+// "Who holds a release").
 type Holder struct {
-	// Operation is what it does, as in "upgrade".
+	// Operation is the operation of the process, as in "upgrade".
 	Operation string `json:"operation"`
-	// Host and PID identify the process, as its machine names them.
+	// Host is the name of the machine of the process, and PID the process ID there.
 	Host string `json:"host"`
 	PID  int    `json:"pid"`
-	// Began is when the operation began, and Renewed the time of its last heartbeat, by
-	// the clock of its machine.
+	// Began is the time at which the operation began, and Renewed the time of its last
+	// heartbeat. Both are from the clock of its machine.
 	Began   time.Time `json:"began"`
 	Renewed time.Time `json:"renewed"`
-	// Dead is whether the process has certainly ended without ending the operation.
-	// Expired is whether the last heartbeat is so long ago that the process is considered
-	// dead.
+	// Dead says whether the process has certainly terminated unexpectedly. Expired says
+	// whether the process is dead, or its last heartbeat is so old that it is considered no
+	// longer alive.
 	Dead    bool `json:"dead"`
 	Expired bool `json:"expired"`
 }
 
-// HolderOf is the process that works on a revision of a release; nil if there is none, or
-// if it is not known, as for an operation of stock Helm.
+// HolderOf returns the lock holder of a revision of a release; nil if no operation is
+// running on it, or if its process is not known, as for an operation of stock Helm.
 func HolderOf(rel *release.Release) *Holder {
 	if rel.Info == nil || !history.IsInProgress(rel.Info.Status) {
 		return nil
@@ -57,7 +58,7 @@ func newHolder(lease *releaserecord.Lease) *Holder {
 	}
 }
 
-// leaseOf is the lease of a revision; nil if it has none that can be read.
+// leaseOf returns the lease of a revision; nil if it has no lease that can be read.
 func leaseOf(rel *release.Release) *releaserecord.Lease {
 	rec, err := releaserecord.Read(rel)
 	if err != nil {
@@ -66,15 +67,17 @@ func leaseOf(rel *release.Release) *releaserecord.Lease {
 	return rec.LeaseFor(rel.Version)
 }
 
-// String names the holder, as in "helm upgrade on build-7 (process 4711)".
+// String describes the lock holder, as in "helm upgrade on build-7 (process 4711)".
 func (h *Holder) String() string {
 	return fmt.Sprintf("helm %s on %s (process %d)", h.Operation, h.Host, h.PID)
 }
 
-// Age says for how long the holder has been working, and when its last heartbeat was.
+// Age describes when the operation of the lock holder started, and when its last heartbeat
+// was.
 func (h *Holder) Age() string {
 	return fmt.Sprintf("started %s ago, last heartbeat %s ago", age(h.Began), age(h.Renewed))
 }
 
-// age is how long ago a time was; 0 for a time of a clock that is ahead.
+// age returns the time that has passed since a time, as text. It is 0 if the time is in the
+// future, because another clock is ahead.
 func age(since time.Time) string { return duration.HumanDuration(max(0, time.Since(since))) }

@@ -14,8 +14,8 @@ import (
 	"github.com/ordered-helm/helm/internal/text"
 )
 
-// Interrupt is a revision that is taken over, as it is to be recorded: it has failed, and
-// nobody holds it.
+// Interrupt returns a copy of a revision that is taken over, as it must be recorded: it has
+// the status failed and no lease.
 func Interrupt(stale *release.Release) *release.Release {
 	failed := history.Copy(stale)
 	failed.Info.Status, failed.Info.Description = release.StatusFailed, interruption(stale)
@@ -26,7 +26,7 @@ func Interrupt(stale *release.Release) *release.Release {
 	if rec = WithoutLease(rec); rec != nil {
 		rec.Lease = nil
 	}
-	if bare, err := releaserecord.WithRecord(stale.Chart, rec); err == nil { // from which it was read
+	if bare, err := releaserecord.WithRecord(stale.Chart, rec); err == nil { // fails only if the record could not be read from this chart
 		failed.Chart = bare
 	}
 	return failed
@@ -41,7 +41,8 @@ func interruption(stale *release.Release) string {
 	return fmt.Sprintf("Interrupted: %s terminated unexpectedly%s", h, progressOf(stale))
 }
 
-// progressOf says how far the operation on a revision came; empty if that is not known.
+// progressOf describes the progress of the interrupted operation on a revision; empty if it
+// is not known.
 func progressOf(rel *release.Release) string {
 	order, err := history.OrderOf(rel)
 	if err != nil || order == nil || !order.Interrupted {
@@ -54,8 +55,8 @@ func progressOf(rel *release.Release) string {
 	return fmt.Sprintf(", %d of %s %s", len(order.Done), text.Count(order.Nodes, "node"), verb)
 }
 
-// WithoutLease is what remains of a record when its lease is removed: nil if it was needed
-// for the lease only.
+// WithoutLease returns the record to store when the lease is removed: nil if the record was
+// only needed for the lease.
 func WithoutLease(rec *releaserecord.Record) *releaserecord.Record {
 	if rec == nil || !rec.Ordered && rec.Earlier == nil && !history.RunsHooksInParallel(rec.Charts) {
 		return nil

@@ -21,48 +21,49 @@ import (
 )
 
 const (
-	// leaseDuration is how long a release is held without a heartbeat of its holder. It
-	// is longer than an API server takes to restart.
+	// leaseDuration is the time for which a release stays locked without a heartbeat of its
+	// lock holder. It is longer than an API server takes to restart.
 	leaseDuration = 45 * time.Second
-	// confirmedDuration is how long after a heartbeat its holder changes things without
-	// asking whether it still holds the release. Whoever considers it dead has watched it
-	// for longer (minWatchDuration), whatever the clocks say.
+	// confirmedDuration is the time after a heartbeat for which the lock holder makes
+	// changes without checking that it still has the lock. It is shorter than
+	// minWatchDuration, the time for which another operation watches the lock holder before
+	// it takes over the release, so differences between clocks do not matter.
 	confirmedDuration = history.RenewInterval + 2*time.Second
 )
 
-// Lease is how an operation holds its release: by a lease in the record, as long as the
-// status of the release says that an operation works on it. It guards the writer of the
-// release. A nil Lease holds nothing.
+// Lease is the lock of an operation on its release. It is stored in the record of the
+// release for as long as the status of the release says that an operation is running. It
+// guards the writer of the release. A nil Lease locks nothing.
 type Lease struct {
 	writer   *history.Writer
 	name     string
 	revision int
-	// status is the status of the release while it is held.
+	// status is the status of the release while it is locked.
 	status release.Status
 
 	mu    sync.Mutex
 	lease releaserecord.Lease
-	// previous is the revision as it was before the operation, until its lease is
-	// certainly stored; nil where it was created with the lease.
+	// previous is the revision as it was before the operation, until the lease is certainly
+	// stored; nil if the revision was created with the lease.
 	previous *release.Release
-	// attemptedStates are the states without a lease in which the operation tried to store the
-	// revision. It may be stored as one of them, which is concluded, although no answer
-	// said so.
+	// attemptedStates are the states without a lease in which the operation tried to store
+	// the revision. If the answer to such a write was lost, the revision may be stored in
+	// that state; concluded is the state in which it was found.
 	attemptedStates []release.Info
 	concluded       *release.Info
-	// confirmed is when the storage last had the lease for certain.
+	// confirmed is the last time at which the storage certainly had the lease.
 	confirmed time.Time
-	// end ends the operation; lost is why it was ended.
+	// end ends the operation; lost is the reason for which it was ended.
 	end  context.CancelCauseFunc
 	lost error
 }
 
 var _ history.Guard = (*Lease)(nil)
 
-// Acquire has the release of a writer say, from its next write on, that the operation
-// works on it. The status is the one that the release has until the operation ends. End is
-// called when others have taken the release over; from then on nothing is written. It
-// returns nil for a release that cannot hold a lease because it has no chart.
+// Acquire adds a lease of the operation to the release of a writer, from its next write on.
+// The status is the status of the release until the operation ends. Acquire makes the
+// writer stop and calls end if another operation takes over the release. It returns nil for
+// a release without a chart, because such a release cannot have a lease.
 func Acquire(w *history.Writer, operation string, status release.Status, end context.CancelCauseFunc) (*Lease, error) {
 	now, rel := time.Now(), w.Release()
 	l := &Lease{
@@ -79,7 +80,7 @@ func Acquire(w *history.Writer, operation string, status release.Status, end con
 	return l, nil
 }
 
-// SetPrevious sets what is stored until the first write with the lease.
+// SetPrevious sets the revision that is stored until the first write with the lease.
 func (l *Lease) SetPrevious(previous *release.Release) {
 	if l == nil {
 		return
@@ -89,7 +90,8 @@ func (l *Lease) SetPrevious(previous *release.Release) {
 	l.previous = previous
 }
 
-// SetCancel has another function be called when others have taken the release over.
+// SetCancel replaces the function that is called if another operation takes over the
+// release.
 func (l *Lease) SetCancel(end context.CancelCauseFunc) {
 	if l == nil {
 		return
@@ -99,22 +101,22 @@ func (l *Lease) SetCancel(end context.CancelCauseFunc) {
 	l.end = end
 }
 
-// ID is the ID of the lease; empty if the operation holds nothing.
+// ID returns the ID of the lease; empty if the Lease is nil.
 func (l *Lease) ID() string {
 	if l == nil {
 		return ""
 	}
-	return l.lease.ID // which does not change
+	return l.lease.ID // no lock is needed, because the ID does not change
 }
 
-// Lease is the lease with a new heartbeat.
+// Lease returns the lease with a new heartbeat.
 func (l *Lease) Lease() *releaserecord.Lease {
 	renewed := l.lease
 	renewed.RenewedAt = time.Now().UTC().Truncate(time.Millisecond)
 	return &renewed
 }
 
-// Lost is why the operation no longer holds the release; nil if it does.
+// Lost returns the error if the operation has lost the lock; otherwise nil.
 func (l *Lease) Lost() error {
 	if l == nil {
 		return nil
@@ -124,16 +126,17 @@ func (l *Lease) Lost() error {
 	return l.lost
 }
 
-// isCertain reports whether nobody can have taken the release over by now. The error says
-// that somebody has.
+// isCertain reports whether no other operation can have taken over the release yet. The
+// error is not nil if one has taken over the release.
 func (l *Lease) isCertain() (bool, error) {
 	l.mu.Lock()
 	defer l.mu.Unlock()
 	return history.Elapsed(l.confirmed) < confirmedDuration, l.lost
 }
 
-// MayChange returns an error if the operation must not change anything. Where it was
-// suspended for so long that others may have taken the release over, it asks the storage.
+// MayChange returns an error if the operation must not change anything. If the operation
+// was suspended for so long that another operation may have taken over the release, it
+// reads the release from the storage.
 func (l *Lease) MayChange() error {
 	if l == nil {
 		return nil
@@ -144,8 +147,8 @@ func (l *Lease) MayChange() error {
 	return l.writer.WithWriteLock(l.Check)
 }
 
-// Check asks the storage, unless that is certain, whether the operation still holds the
-// release.
+// Check returns an error if the operation has lost the lock. It reads the storage only if
+// this is not certain.
 func (l *Lease) Check() error {
 	if certain, lost := l.isCertain(); certain || lost != nil {
 		return lost
@@ -153,20 +156,20 @@ func (l *Lease) Check() error {
 	return l.Confirm()
 }
 
-// MayConclude is MayChange for the end of an operation, which also must not be recorded
-// where there is a newer revision: another implementation of Helm creates one without
-// asking.
+// MayConclude is MayChange for the end of an operation. It also returns an error if there
+// is a newer revision, because another implementation of Helm creates one without checking
+// the lock.
 func (l *Lease) MayConclude() error {
 	if err := l.MayChange(); err != nil || l == nil {
 		return err
 	}
 	if _, err := l.writer.Store().Read(l.name, l.revision+1); err != nil {
-		return nil //nolint:nilerr // there is none, or that cannot be found out
+		return nil //nolint:nilerr // there is no newer revision, or it cannot be read
 	}
 	return l.writer.WithWriteLock(l.Confirm)
 }
 
-// Confirm asks the storage whether the operation still holds the release.
+// Confirm reads the storage, and returns an error if the operation has lost the lock.
 func (l *Lease) Confirm() error {
 	if lost := l.Lost(); lost != nil {
 		return lost
@@ -177,8 +180,8 @@ func (l *Lease) Confirm() error {
 	var end context.CancelCauseFunc
 	switch {
 	case apierrors.IsForbidden(err) && history.Elapsed(l.confirmed) < leaseDuration:
-		// An account that may only write releases sends heartbeats all the same: nobody
-		// considers it dead before the last one expires.
+		// An account that is only allowed to write releases still sends heartbeats, so no
+		// other operation takes over the release before the last heartbeat expires.
 		err = nil
 	case err != nil:
 		err = fmt.Errorf("checking whether release %s was taken over: %w", l.name, err)
@@ -198,7 +201,7 @@ func (l *Lease) Confirm() error {
 	return err
 }
 
-// findLoss finds out who has taken the release over; nil if nobody has.
+// findLoss finds out which process has taken over the release; nil if none has.
 func (l *Lease) findLoss() (*LostError, error) {
 	store := l.writer.Store()
 	current, err := store.Read(l.name, l.revision)
@@ -225,8 +228,8 @@ func (l *Lease) findLoss() (*LostError, error) {
 	if previous {
 		return &LostError{Release: l.name, Revision: l.revision, By: HolderOf(next)}, nil
 	}
-	// An operation that takes a revision over records that, unless it is of another
-	// implementation of Helm: then nobody else concludes the revision of this one.
+	// An operation that takes over a revision records it as failed, but another
+	// implementation of Helm does not. In that case this operation must do it.
 	lost := &LostError{Release: l.name, Revision: l.revision, By: HolderOf(next), abandoned: Interrupt(current)}
 	lost.abandoned.Info.Description = fmt.Sprintf("Interrupted: revision %d was created in the meantime", next.Version)
 	return lost, nil
@@ -245,7 +248,8 @@ func (l *Lease) isStoredIn(current *release.Release) bool {
 	return current.Info.Status == l.status && lease != nil && lease.ID == l.lease.ID
 }
 
-// findConcluded reports whether a revision is stored as the operation tried to leave it.
+// findConcluded reports whether a revision is stored in one of the final states that the
+// operation tried to store.
 func (l *Lease) findConcluded(current *release.Release) bool {
 	if leaseOf(current) != nil {
 		return false
@@ -261,34 +265,35 @@ func (l *Lease) findConcluded(current *release.Release) bool {
 	return false
 }
 
-// BeforeConclusion notes a state without a lease that is about to be stored.
+// BeforeConclusion records a state without a lease that is about to be stored.
 func (l *Lease) BeforeConclusion(state release.Info) {
 	l.mu.Lock()
 	defer l.mu.Unlock()
 	l.attemptedStates = append(l.attemptedStates, state)
 }
 
-// AfterWrite notes that the release was stored by a request that was sent at that time.
+// AfterWrite records that the release was stored by a request that was sent at the given
+// time.
 func (l *Lease) AfterWrite(sent time.Time) {
 	l.mu.Lock()
 	defer l.mu.Unlock()
 	l.confirmed, l.previous = sent, nil
 }
 
-// IsConcluded reports whether the release is stored in that state already.
+// IsConcluded reports whether the release is already stored in a state.
 func (l *Lease) IsConcluded(state *release.Info) bool {
 	l.mu.Lock()
 	defer l.mu.Unlock()
 	return l.concluded != nil && isSameState(l.concluded, state)
 }
 
-// isSameState reports whether two revisions are recorded with the same result.
+// isSameState reports whether two states have the same status and description.
 func isSameState(a, b *release.Info) bool {
 	return a.Status == b.Status && a.Description == b.Description
 }
 
-// isSame reports whether nobody has written a heartbeat, or another status, since a
-// revision was read.
+// isSame reports whether the heartbeat and the status of a revision are unchanged since it
+// was read.
 func isSame(read, current *release.Release) bool {
 	was, is := leaseOf(read), leaseOf(current)
 	if was == nil || is == nil {

@@ -48,7 +48,8 @@ func acquire(t *testing.T, releases *storage.Storage, rel *release.Release) *acq
 	return &acquired{l, w, ctx}
 }
 
-// ended is why the operation that holds the lease was ended; nil if it was not.
+// ended returns the reason for which the operation with the lease was ended; nil if it was
+// not.
 func (a *acquired) ended() error {
 	if a.ctx.Err() == nil {
 		return nil
@@ -64,8 +65,9 @@ func (a *acquired) heartbeats(times int) {
 	synctest.Wait()
 }
 
-// TestLease is stored with the first write, renewed while the operation goes on, and
-// removed with the last write: the release is then stored as it would be without a lease.
+// TestLease checks that the lease is stored with the first write, renewed while the
+// operation runs, and removed with the last write. The release is then stored as without a
+// lease.
 func TestLease(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		releases := historytest.MemoryStorage(t, historytest.RevisionWithChart(1, release.StatusDeployed))
@@ -96,9 +98,9 @@ func TestLease(t *testing.T) {
 	})
 }
 
-// TestLostLease has others change the revision. That ends the operation that held it, at
-// its next heartbeat, or at the next change or write after it was suspended; it writes
-// nothing more.
+// TestLostLease checks that an operation ends if its revision is changed by others: at its
+// next heartbeat, or at its next change or write after it was suspended. The operation
+// writes nothing more.
 func TestLostLease(t *testing.T) {
 	tests := []struct {
 		name   string
@@ -158,8 +160,8 @@ func TestLostLease(t *testing.T) {
 	}
 }
 
-// TestNewerRevision has another implementation of Helm create a newer revision, without
-// asking. The operation is not concluded, and its own revision is recorded as failed.
+// TestNewerRevision checks that an operation records its own revision as failed if another
+// implementation of Helm creates a newer revision without checking the lock.
 func TestNewerRevision(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		releases := historytest.MemoryStorage(t, historytest.RevisionWithChart(1, release.StatusDeployed))
@@ -181,8 +183,9 @@ func TestNewerRevision(t *testing.T) {
 	})
 }
 
-// TestMayChangeTrustsRecentHeartbeat does not read the storage while nobody can have taken
-// the release over. After that it does, and fails if the storage cannot be read.
+// TestMayChangeTrustsRecentHeartbeat checks that MayChange does not read the storage while
+// no other operation can have taken over the release. Later it reads the storage, and fails
+// if this is not possible.
 func TestMayChangeTrustsRecentHeartbeat(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		releases := historytest.MemoryStorage(t, historytest.RevisionWithChart(1, release.StatusDeployed))
@@ -205,8 +208,9 @@ func TestMayChangeTrustsRecentHeartbeat(t *testing.T) {
 	})
 }
 
-// TestWriteOnlyAccount renews the lease for an account that may create and update releases,
-// and must not read them. After the operation was suspended it changes nothing.
+// TestWriteOnlyAccount checks that an account can renew the lease if it is allowed to
+// create and update releases but not to read them. After the operation was suspended, it
+// changes nothing.
 func TestWriteOnlyAccount(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		releases := historytest.MemoryStorage(t, historytest.RevisionWithChart(1, release.StatusDeployed))
@@ -231,8 +235,8 @@ func TestWriteOnlyAccount(t *testing.T) {
 	})
 }
 
-// TestWriteTimeouts tries writes again that the server does not answer, but not once others
-// may have taken the release over.
+// TestWriteTimeouts checks that writes without an answer are retried, but not after another
+// operation may have taken over the release.
 func TestWriteTimeouts(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		releases := historytest.MemoryStorage(t, historytest.RevisionWithChart(1, release.StatusDeployed))
@@ -265,22 +269,23 @@ func TestWriteTimeouts(t *testing.T) {
 		d = &historytest.RecordingDriver{Driver: memory}
 		releases.Driver = d
 		var lost *LostError
-		if err := l.writer.Write(nil); !errors.As(err, &lost) || d.Attempts() != 1 { // which records it as failed
+		if err := l.writer.Write(nil); !errors.As(err, &lost) || d.Attempts() != 1 { // the write that records the revision as failed
 			t.Errorf("got %v after %d attempts", err, d.Attempts())
 		}
 	})
 }
 
-// TestLostAnswerToLastWrite has the server store the result of the operation, or something
-// else, without answering. The operation recognizes its own result, and nothing else.
+// TestLostAnswerToLastWrite has a server that stores the result of the operation, or
+// something else, without answering. It checks that the operation recognizes its own
+// result, and nothing else.
 func TestLostAnswerToLastWrite(t *testing.T) {
 	finish := func(rel *release.Release) {
 		rel.Info.Status, rel.Info.Description = release.StatusDeployed, "Upgrade complete"
 	}
 	for _, tt := range []struct {
 		name     string
-		stored   func(*release.Release) // changes what is stored when the server answers again; nil if nothing was
-		newer    bool                   // whether there is a newer revision by then
+		stored   func(*release.Release) // changes the stored revision before the server answers again; nil for no change
+		newer    bool                   // whether a newer revision exists by then
 		attempts int
 		lost     bool
 	}{
@@ -324,8 +329,8 @@ func TestLostAnswerToLastWrite(t *testing.T) {
 	}
 }
 
-// TestTrustDuration compares constants: a holder asks the storage before others may
-// consider it dead, and not between two heartbeats.
+// TestTrustDuration compares constants: a lock holder must check its lock before others can
+// consider it no longer alive, but not between two heartbeats.
 func TestTrustDuration(t *testing.T) {
 	if confirmedDuration >= minWatchDuration || confirmedDuration <= history.RenewInterval {
 		t.Errorf("it does not ask for %s, is watched for %s, and sends heartbeats every %s", confirmedDuration, minWatchDuration, history.RenewInterval)
@@ -335,8 +340,8 @@ func TestTrustDuration(t *testing.T) {
 	}
 }
 
-// TestAcquireWithoutChart holds nothing, because there is no record for a lease. The
-// release is written all the same.
+// TestAcquireWithoutChart checks that a release without a chart, which has no record for a
+// lease, is written without a lock.
 func TestAcquireWithoutChart(t *testing.T) {
 	releases := historytest.MemoryStorage(t, historytest.Revision(1, release.StatusDeployed))
 	w := history.NewStore(releases, t.Logf).NewWriter(historytest.Revision(1, release.StatusUninstalling))

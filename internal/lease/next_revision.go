@@ -17,9 +17,10 @@ import (
 )
 
 // CreateNext stores a new revision after the last one of a state, and then reads the last
-// one again: an uninstall, which creates no revision, also writes first and then looks for
-// a new revision, so that never both go on. A revision that is taken over is recorded as
-// failed only then. It returns the revisions whose hooks have to be recovered.
+// one again. An uninstall, which creates no revision, also writes first and then looks for
+// a new revision, so that an upgrade and an uninstall never both continue. A revision that
+// is taken over is recorded as failed only after this check. CreateNext returns the
+// revisions whose hooks must be recovered.
 func CreateNext(store *history.Store, events *event.Sink, rel *release.Release, s *State) ([]*history.Interrupted, error) {
 	deletedPrevious, err := Create(store, rel, s.Stale)
 	if err != nil {
@@ -35,8 +36,8 @@ func CreateNext(store *history.Store, events *event.Sink, rel *release.Release, 
 	return nil, err
 }
 
-// Create stores a new revision, unless another operation works on the previous one, which
-// may be stale.
+// Create stores a new revision, unless another operation is running on the previous
+// revision. A previous revision that equals stale is taken over, so it does not count.
 func Create(store *history.Store, rel, stale *release.Release) (deletedPrevious bool, err error) {
 	return store.Create(rel, func(previous *release.Release) error {
 		if history.IsInProgress(previous.Info.Status) && (stale == nil || !isSame(stale, previous)) {
@@ -46,8 +47,9 @@ func Create(store *history.Store, rel, stale *release.Release) (deletedPrevious 
 	})
 }
 
-// takeOverLast makes sure that nobody works on the last revision, or has removed it, and
-// takes it over if it is stale. It may have been deleted because only so many are kept.
+// takeOverLast checks that no other operation is running on the last revision or has
+// uninstalled it, and takes it over if it is stale. If deleted is true, Create itself
+// deleted the last revision because of the history limit.
 func (s *State) takeOverLast(store *history.Store, events *event.Sink, deleted bool) ([]*history.Interrupted, error) {
 	current, err := store.Read(s.Last.Name, s.Last.Version)
 	switch {
@@ -65,7 +67,7 @@ func (s *State) takeOverLast(store *history.Store, events *event.Sink, deleted b
 	case s.Stale == nil:
 		return s.interrupted(store), nil
 	case !unchanged && current.Info.Status != release.StatusFailed:
-		return nil, newHeldError(current) // its holder has come to an end after all
+		return nil, newHeldError(current) // its lock holder has finished after all
 	}
 	last := &history.Interrupted{Writer: store.NewWriter(Interrupt(current)), Status: s.Stale.Info.Status}
 	if err := last.Writer.Write(nil); err != nil && !deleted {
@@ -75,9 +77,9 @@ func (s *State) takeOverLast(store *history.Store, events *event.Sink, deleted b
 	return append(s.ConcludeOlder(store), last), nil
 }
 
-// interrupted are the revisions since the last deployed one whose operations died, and
-// whose hooks have not been recovered yet, the oldest first, without the revision that is
-// taken over.
+// interrupted returns the revisions since the last deployed one whose operations terminated
+// unexpectedly and whose hooks are not recovered yet, the oldest first. It omits the
+// revision that is taken over.
 func (s *State) interrupted(store *history.Store) []*history.Interrupted {
 	revisions := slices.Clone(s.History)
 	releaseutil.Reverse(revisions, releaseutil.SortByRevision)
@@ -97,9 +99,9 @@ func (s *State) interrupted(store *history.Store) []*history.Interrupted {
 	return list
 }
 
-// ConcludeOlder records as failed the revisions that the operation which is taken over had
-// itself taken over, if it died before it could do so. It returns all revisions whose
-// hooks have to be recovered.
+// ConcludeOlder records revisions as failed that the stale operation had itself taken over
+// but not recorded as failed before it terminated. It returns all older revisions whose
+// hooks must be recovered.
 func (s *State) ConcludeOlder(store *history.Store) []*history.Interrupted {
 	older := s.interrupted(store)
 	for _, i := range older {
@@ -110,8 +112,8 @@ func (s *State) ConcludeOlder(store *history.Store) []*history.Interrupted {
 	return older
 }
 
-// ReadUnchanged reads a revision again. If another operation has begun to work on it since
-// it was read, the error is a *HeldError.
+// ReadUnchanged reads a revision again. If another operation has started on it since it was
+// read, the error is a *HeldError.
 func ReadUnchanged(store *history.Store, read *release.Release) (*release.Release, error) {
 	current, err := store.Read(read.Name, read.Version)
 	if err != nil {

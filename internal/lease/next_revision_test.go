@@ -18,8 +18,8 @@ import (
 	"github.com/ordered-helm/helm/internal/history/historytest"
 )
 
-// TestCreateDeletesOldestAsHelm creates a revision after one that is taken over, and
-// compares what is left of the history with what Helm leaves.
+// TestCreateDeletesOldestAsHelm creates a revision after one that is taken over, and checks
+// that the same revisions remain in the history as with Helm.
 func TestCreateDeletesOldestAsHelm(t *testing.T) {
 	for limit := range 6 {
 		var left [2][]int
@@ -46,8 +46,9 @@ func TestCreateDeletesOldestAsHelm(t *testing.T) {
 	}
 }
 
-// TestCreateKeepsHeldRevision does not delete the previous revision, although the history
-// is limited, if others work on it, even if they began only while it was deleted.
+// TestCreateKeepsHeldRevision checks that a limit of the history does not delete the
+// previous revision if another operation is running on it, even if that operation started
+// during the deletion.
 func TestCreateKeepsHeldRevision(t *testing.T) {
 	held := historytest.Revision(2, release.StatusUninstalling)
 	for name, duringDelete := range map[string]bool{"before": false, "during the deletion": true} {
@@ -73,8 +74,8 @@ func TestCreateKeepsHeldRevision(t *testing.T) {
 	}
 }
 
-// changedBeforeDeleteDriver is a driver with a revision that others change just before it
-// is deleted.
+// changedBeforeDeleteDriver is a driver with a revision that another operation changes just
+// before it is deleted.
 type changedBeforeDeleteDriver struct {
 	driver.Driver
 	changed *release.Release
@@ -88,9 +89,10 @@ func (d *changedBeforeDeleteDriver) Delete(key string) (*release.Release, error)
 	return rel, err
 }
 
-// TestCreateNext creates a new revision, and deletes it again if others work on the
-// previous one or have removed it, but not if that was deleted only because so many are
-// kept. A revision that is taken over is recorded as failed.
+// TestCreateNext checks that a new revision is deleted again if another operation is
+// running on the previous revision or has uninstalled it, but not if the previous revision
+// was deleted because of the history limit. A revision that is taken over is recorded as
+// failed.
 func TestCreateNext(t *testing.T) {
 	const pending = release.StatusPendingUpgrade
 	leased := func(ago time.Duration) *release.Release {
@@ -102,14 +104,14 @@ func TestCreateNext(t *testing.T) {
 	uninstalling := func() *release.Release { return historytest.RevisionWithChart(2, release.StatusUninstalling) }
 	tests := []struct {
 		name string
-		// last is the last revision as the check found it, and now as it is stored by now:
-		// nil if it is gone.
+		// last is the last revision as the check found it. now is the same revision as it
+		// is stored now; nil if it no longer exists.
 		last, now  *release.Release
 		stale      bool
 		maxHistory int
 		fails      bool
 		want       []int
-		// status is that of the last revision in the end.
+		// status is the expected status of the last revision.
 		status release.Status
 	}{
 		{name: "unchanged", last: deployed(), now: deployed(), want: []int{1, 2, 3}, status: release.StatusDeployed},
@@ -162,8 +164,8 @@ func TestCreateNext(t *testing.T) {
 	}
 }
 
-// TestInterruptedRevisions are those since the last deployed one with hooks that may still
-// run.
+// TestInterruptedRevisions checks that the interrupted revisions are those since the last
+// deployed one with hooks that may still be running.
 func TestInterruptedRevisions(t *testing.T) {
 	withHooks := func(rel *release.Release, phase release.HookPhase, events ...release.HookEvent) *release.Release {
 		h := &release.Hook{Name: "migrate", Events: events}
@@ -220,8 +222,8 @@ func TestInterruptedRevisions(t *testing.T) {
 	}
 }
 
-// TestConcludeOlder records as failed the revisions that a dead operation had taken over,
-// and leaves alone those of stock Helm.
+// TestConcludeOlder checks that revisions that a terminated operation had taken over are
+// recorded as failed, and that revisions of stock Helm are not changed.
 func TestConcludeOlder(t *testing.T) {
 	const pending = release.StatusPendingUpgrade
 	dead := historytest.DeadProcess()

@@ -36,8 +36,10 @@ type UninstallStart struct {
 }
 
 const (
-	// withdrawTimeout is how long an uninstall waits for another operation to withdraw its
-	// revision, and withdrawInterval is how often it checks.
+	// maxBegins is how often an uninstall tries to begin.
+	maxBegins = 3
+	// withdrawTimeout is how long an uninstall waits each time for another operation to
+	// withdraw its revision, and withdrawInterval is how often it checks.
 	withdrawTimeout  = 2 * time.Second
 	withdrawInterval = 100 * time.Millisecond
 )
@@ -48,13 +50,13 @@ const (
 // uninstall then tries again.
 func (u *UninstallStart) Begin(ctx context.Context, events *event.Sink) ([]*history.Interrupted, error) {
 	expected := u.State.Last
-	for until := time.Now().Add(withdrawTimeout); ; {
+	for begins := 1; ; begins++ {
 		err := u.tryBegin(expected)
 		if err == nil {
 			return u.takeOver(events), nil
 		}
 		var next *nextRevisionError
-		if !errors.As(err, &next) || !u.awaitWithdrawal(ctx, next, until) {
+		if !errors.As(err, &next) || begins == maxBegins || !u.awaitWithdrawal(ctx, next) {
 			return nil, err
 		}
 		expected = u.Previous()
@@ -92,10 +94,10 @@ func (e *nextRevisionError) Unwrap() error { return e.HeldError }
 
 // awaitWithdrawal waits until the other operation has withdrawn its revision too. It
 // reports whether that happened in time.
-func (u *UninstallStart) awaitWithdrawal(ctx context.Context, next *nextRevisionError, until time.Time) bool {
+func (u *UninstallStart) awaitWithdrawal(ctx context.Context, next *nextRevisionError) bool {
 	ticker := time.NewTicker(withdrawInterval)
 	defer ticker.Stop()
-	for time.Now().Before(until) {
+	for until := time.Now().Add(withdrawTimeout); time.Now().Before(until); {
 		select {
 		case <-ctx.Done():
 			return false

@@ -19,27 +19,27 @@ import (
 // Info is an object with its REST mapping.
 type Info = resource.Info
 
-// CRDKind is the kind of definitions of custom resources.
+// CRDKind is the kind of CRDs.
 const CRDKind = "CustomResourceDefinition"
 
-// IDOf is the identity of an object in the cluster.
+// IDOf returns the identity of an object in the cluster.
 func IDOf(info *Info) sequencer.ID {
 	gvk := info.Object.GetObjectKind().GroupVersionKind()
-	if info.Mapping != nil { // other Kubernetes clients may leave it out
+	if info.Mapping != nil { // custom Kubernetes clients may not set it
 		gvk = info.Mapping.GroupVersionKind
 	}
 	return sequencer.ID{Group: gvk.Group, Kind: gvk.Kind, Namespace: Namespace(info), Name: info.Name}
 }
 
-// LiveID is the identity of an object as it was read from the cluster.
+// LiveID returns the identity of an object that was read from the cluster.
 func LiveID(live *unstructured.Unstructured) sequencer.ID {
 	return sequencer.ID{
 		Group: live.GroupVersionKind().Group, Kind: live.GetKind(), Namespace: live.GetNamespace(), Name: live.GetName(),
 	}
 }
 
-// Namespace is the namespace that an object is in. It is empty for a cluster-scoped
-// object, even if its manifest names a namespace.
+// Namespace returns the namespace of an object. It is empty for a cluster-scoped object,
+// even if its manifest names a namespace.
 func Namespace(info *Info) string {
 	if info.Mapping != nil && !info.Namespaced() {
 		return ""
@@ -56,17 +56,17 @@ func ByID(list kube.ResourceList) map[sequencer.ID]*Info {
 	return byID
 }
 
-// Reference is an object of which no more is known than its name.
+// Reference returns the content of an object that has only a kind and a name.
 func Reference(apiVersion, kind, namespace, name string) map[string]any {
 	return map[string]any{"apiVersion": apiVersion, "kind": kind, "metadata": map[string]any{"name": name, "namespace": namespace}}
 }
 
-// Describe names an object in messages, in Helm's words.
+// Describe names an object in messages, in the same format as Helm.
 func Describe(info *Info) string {
 	return fmt.Sprintf("%s %q in namespace %q", info.Mapping.GroupVersionKind.Kind, info.Name, info.Namespace)
 }
 
-// maxSummarized is how many objects a summary names.
+// maxSummarized is the maximum number of objects that a summary names.
 const maxSummarized = 6
 
 // SummarizeResources names the resources of a plan, as in "Secret/db, Deployment/db".

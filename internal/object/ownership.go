@@ -24,7 +24,7 @@ const (
 
 // Owner is the release that objects belong to.
 type Owner struct {
-	// Name and Namespace are those of the release.
+	// Name and Namespace are the name and namespace of the release.
 	Name, Namespace string
 }
 
@@ -51,8 +51,8 @@ func merge(current, more map[string]string) map[string]string {
 	return current
 }
 
-// CheckOwner returns an error that names the labels and annotations by which an object
-// is not owned by the release, in Helm's words.
+// CheckOwner returns Helm's error if an object is not owned by the release. The error names
+// the labels and annotations that are missing or different.
 func CheckOwner(live runtime.Object, owner Owner) error {
 	object, err := meta.Accessor(live)
 	if err != nil {
@@ -82,8 +82,8 @@ func CheckOwner(live runtime.Object, owner Owner) error {
 	return nil
 }
 
-// OwnedByOther reports whether an object is annotated as owned by another release, and
-// says by which one.
+// OwnedByOther reports whether an object is annotated as owned by another release. The
+// reason names that release.
 func OwnedByOther(live *unstructured.Unstructured, owner Owner) (reason string, other bool) {
 	annotations := live.GetAnnotations()
 	found := Owner{annotations[releaseNameAnnotation], annotations[releaseNamespaceAnnotation]}

@@ -9,7 +9,7 @@ import (
 	"k8s.io/apimachinery/pkg/types"
 )
 
-// PodRef identifies a pod. A later pod of the same name has another UID.
+// PodRef identifies a pod. A later pod with the same name has another UID.
 type PodRef struct {
 	Namespace, Name string
 	UID             types.UID
@@ -23,9 +23,9 @@ func PodResource() schema.GroupVersionResource {
 // PodKind is the kind of pods.
 func PodKind() schema.GroupVersionKind { return schema.GroupVersionKind{Version: "v1", Kind: "Pod"} }
 
-// PodSelector is the label selector of the pods of an object. It is empty if the object
-// selects no pods, or if its selector is empty: such a selector must not be sent, because
-// the server would select all pods of the namespace.
+// PodSelector returns the label selector of the pods of an object. It is empty if the
+// object selects no pods, or if its selector is empty. An empty selector must not be sent,
+// because the server would select all pods of the namespace.
 func PodSelector(info *Info) string {
 	selector, err := kube.SelectorsForObject(kube.AsVersioned(info))
 	if err != nil {

@@ -10,13 +10,13 @@ import (
 	"k8s.io/apimachinery/pkg/apis/meta/v1/unstructured"
 )
 
-// Undecided replaces a value that earlier revisions declared differently: it is not known
-// which of the values is on the server. It differs from whatever is declared next, which
-// is therefore sent even where a patch is computed from the base alone.
+// Undecided replaces a value that earlier revisions declared differently, because it is not
+// known which of the values is on the server. It differs from any declared value, so that
+// the next declared value is sent even if a patch is computed without the live object.
 const Undecided = "declared differently by earlier revisions"
 
-// Keeps reports whether a resource policy keeps an object. An unknown policy keeps it,
-// too: an object that somebody meant to keep must not be lost because of a typo.
+// Keeps reports whether a resource policy keeps an object. An unknown policy keeps it, too,
+// so that a typo does not delete an object that must be kept.
 func Keeps(policy string) bool {
 	switch strings.ToLower(strings.TrimSpace(policy)) {
 	case "", "delete":
@@ -25,13 +25,13 @@ func Keeps(policy string) bool {
 	return true
 }
 
-// Policy is the resource policy in the metadata of an object.
+// Policy returns the resource policy in the metadata of an object.
 func Policy(live *unstructured.Unstructured) string {
 	return live.GetAnnotations()[kube.ResourcePolicyAnno]
 }
 
-// DeclaredPolicy is the resource policy that an object declares. It is empty where
-// several revisions declare it differently: then the newest of them decides.
+// DeclaredPolicy returns the resource policy that an object declares. It is empty if
+// several revisions declare different policies; the newest revision decides then.
 func DeclaredPolicy(info *Info) string {
 	object, ok := info.Object.(*unstructured.Unstructured)
 	if !ok {
@@ -43,7 +43,7 @@ func DeclaredPolicy(info *Info) string {
 	return ""
 }
 
-// Contents are the fields of objects. They must not be changed.
+// Contents returns the fields of objects. The caller must not change them.
 func Contents(list kube.ResourceList) []map[string]any {
 	var contents []map[string]any
 	for _, info := range list {

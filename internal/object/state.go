@@ -13,12 +13,12 @@ import (
 	"k8s.io/apimachinery/pkg/types"
 )
 
-// States has objects in the state that the server returned, by the objects as they are
-// declared. It may be nil.
+// States maps declared objects to the objects in the state that the server returned. It can
+// be nil.
 type States map[*Info]*Info
 
-// Of is an object in the state that the server returned, or as declared if the server has
-// returned none.
+// Of returns an object in the state that the server returned, or as declared if the server
+// has not returned a state.
 func (s States) Of(info *Info) *Info {
 	if state := s[info]; state != nil {
 		return state
@@ -26,7 +26,7 @@ func (s States) Of(info *Info) *Info {
 	return info
 }
 
-// All is Of for each object of a list.
+// All calls Of for each object of a list.
 func (s States) All(list kube.ResourceList) kube.ResourceList {
 	states := make(kube.ResourceList, len(list))
 	for i, info := range list {
@@ -35,15 +35,15 @@ func (s States) All(list kube.ResourceList) kube.ResourceList {
 	return states
 }
 
-// WithState is a copy of an object that has the state which the server returned.
+// WithState returns a copy of an object with the state that the server returned.
 func WithState(info *Info, live runtime.Object) *Info {
 	state := *info
-	_ = state.Refresh(live, true) // which cannot fail: errors are ignored
+	_ = state.Refresh(live, true) // cannot fail, because the argument true ignores errors
 	return &state
 }
 
-// UID is the UID of an object in the state that the server returned. It is empty for an
-// object as it is declared.
+// UID returns the UID of an object in the state that the server returned. It is empty for
+// an object as declared.
 func UID(info *Info) types.UID {
 	object, err := meta.Accessor(info.Object)
 	if err != nil {
@@ -52,8 +52,8 @@ func UID(info *Info) types.UID {
 	return object.GetUID()
 }
 
-// AsUnstructured converts an object into its fields. Changes to the result may change the
-// object.
+// AsUnstructured converts an object to unstructured content. Changes to the result can
+// change the object.
 func AsUnstructured(object runtime.Object) (*unstructured.Unstructured, error) {
 	if u, ok := object.(*unstructured.Unstructured); ok {
 		return u, nil

@@ -17,43 +17,42 @@ import (
 	"github.com/ordered-helm/helm/internal/sequencer"
 )
 
-// ApplyOptions say how Apply changes objects. The zero value merges with the live object as
-// the base.
+// ApplyOptions say how Apply changes objects. The zero value uses the live object as the
+// base of the merge.
 type ApplyOptions struct {
-	// Originals are the objects as they were declared before: the base of the merge. The
-	// base of an object that has none is the live one, so that everything is removed that
-	// is not declared, as in Helm.
+	// Originals are the objects as they were declared before: the base of the merge. If an
+	// object has no original, its base is the live object, so that all fields that are not
+	// declared are removed, as in Helm.
 	Originals kube.ResourceList
-	// Prune has a Kubernetes client of another implementation delete the originals that are
-	// not in the list, as Helm's update does. Otherwise Apply deletes nothing.
+	// Prune makes a custom Kubernetes client delete the originals that are not in the list,
+	// as Helm's update does. Otherwise Apply deletes nothing.
 	Prune bool
-	// KeepForeignFields keeps the fields of an object without an original that others have
-	// set: its base is the object as it is declared. A client of another implementation
-	// ignores it.
+	// KeepForeignFields keeps fields that others have set in an object without an original,
+	// by using the declared object as the base. A custom Kubernetes client ignores it.
 	KeepForeignFields bool
 	// Force replaces objects instead of patching them. They keep their UIDs.
 	Force bool
-	// ThreeWay has the live object count in the merge of custom resources, too.
+	// ThreeWay includes the live object in the merge for custom resources, too.
 	ThreeWay bool
-	// IsAbsent reports whether an object certainly does not exist. Such objects are created
-	// without being read. One that exists all the same is changed, if MayChange allows it.
-	// It may be nil.
+	// IsAbsent reports whether an object certainly does not exist. Apply creates such an
+	// object without reading it. If the object exists after all, Apply changes it if
+	// MayChange allows it. IsAbsent can be nil.
 	IsAbsent func(*object.Info) bool
 	// Live reads the live state of objects. If it is nil, the cluster is read.
 	Live func(context.Context, kube.ResourceList) (map[*object.Info]*unstructured.Unstructured, error)
 	// MayChange returns an error if an object that exists must not be changed, given its
-	// live state. The object then counts as not created. It may be nil, and is called by
-	// several goroutines.
+	// live state. The object then counts as not created. MayChange can be nil, and is
+	// called by several goroutines.
 	MayChange func(info *object.Info, live *unstructured.Unstructured) error
 }
 
-// Applied is what Apply has done. The lists are in the order of the list applied.
+// Applied is the result of Apply. Its lists are in the order of the applied list.
 type Applied struct {
-	// Unchanged are the objects that were as declared already.
+	// Unchanged are the objects that already were as declared.
 	Created, Updated, Unchanged kube.ResourceList
 	// States are the states of these objects.
 	States object.States
-	// Pruned is whether the originals that are not in the list were deleted.
+	// Pruned says whether the originals that are not in the list were deleted.
 	Pruned bool
 }
 
@@ -85,22 +84,20 @@ type change struct {
 	base runtime.Object
 	// live is nil if the object does not exist. After the change it is the new state.
 	live *unstructured.Unstructured
-	// assumedAbsent is whether the object was not read because IsAbsent says that it does
-	// not exist.
+	// assumedAbsent says whether the object was not read because IsAbsent returned true.
 	assumedAbsent bool
-	// earlier is the change of another declaration of the same object before this one.
+	// earlier is the change of an earlier declaration of the same object in the list.
 	earlier *change
 
 	outcome outcome
 	err     error
 	// before is the live object before it was changed.
 	before *unstructured.Unstructured
-	// unanswered is whether the object was sent to be created and the server did not
-	// answer.
+	// unanswered says whether the server did not answer the create request.
 	unanswered bool
 }
 
-// outcome is what became of an object.
+// outcome is the result of the change of an object.
 type outcome int
 
 const (
@@ -112,7 +109,7 @@ const (
 	changeFailed
 )
 
-// compare reads the live objects, and finds the bases.
+// compare reads the live objects, and finds the base of each.
 func (w *requestWriter) compare(ctx context.Context, list kube.ResourceList, o ApplyOptions) ([]*change, error) {
 	absent := make(map[*object.Info]bool, len(list))
 	var existing kube.ResourceList
@@ -155,8 +152,8 @@ func (w *requestWriter) readLive(ctx context.Context, list kube.ResourceList, o 
 	return live, err
 }
 
-// index finds objects by their identity. Of several declarations of an object it takes the
-// first, as kube.ResourceList.Get does.
+// index indexes objects by their identity. If an object is declared several times, it uses
+// the first declaration, as kube.ResourceList.Get does.
 func index(list kube.ResourceList) map[sequencer.ID]*object.Info {
 	byID := make(map[sequencer.ID]*object.Info, len(list))
 	for _, info := range list {
@@ -168,8 +165,8 @@ func index(list kube.ResourceList) map[sequencer.ID]*object.Info {
 	return byID
 }
 
-// batches splits changes into those that are made in parallel: adjacent objects of the same
-// kind, but no object twice.
+// batches splits changes into batches that can be written in parallel: adjacent objects of
+// the same kind. A batch does not contain an object twice.
 func batches(changes []*change) [][]*change {
 	var all [][]*change
 	for i, ch := range changes {
@@ -183,7 +180,7 @@ func batches(changes []*change) [][]*change {
 
 func kindOf(ch *change) string { return ch.info.Mapping.GroupVersionKind.GroupKind().String() }
 
-// writeAll makes changes in parallel.
+// writeAll writes the changes of a batch in parallel.
 func (s *sender) writeAll(ctx context.Context, batch []*change) {
 	var g errgroup.Group
 	g.SetLimit(cluster.MaxConcurrency)
@@ -195,7 +192,7 @@ func (s *sender) writeAll(ctx context.Context, batch []*change) {
 			return nil
 		})
 	}
-	_ = g.Wait() // errors are kept for each object
+	_ = g.Wait() // each change has its own error
 }
 
 func hasCreateFailure(batch []*change) bool {

@@ -19,8 +19,8 @@ import (
 	"github.com/ordered-helm/helm/internal/fakeapi"
 )
 
-// TestApplyOrder starts a kind when the one before it is written, and writes adjacent objects
-// of a kind in parallel.
+// TestApplyOrder checks that kinds are written one after the other, and adjacent objects of
+// the same kind in parallel.
 func TestApplyOrder(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		api := fakeapi.NewAPI(t)
@@ -53,7 +53,8 @@ func TestApplyOrder(t *testing.T) {
 	})
 }
 
-// TestApplyCancelled ends requests, starts no others, and says what was done.
+// TestApplyCancelled checks that the end of the context ends requests, that no other
+// requests start, and that the result has the completed changes.
 func TestApplyCancelled(t *testing.T) {
 	for _, c := range []struct {
 		name   string
@@ -106,7 +107,8 @@ func TestApplyCancelled(t *testing.T) {
 	}
 }
 
-// TestApplyEndsBetweenKinds cancels between two kinds, which is an error of no object.
+// TestApplyEndsBetweenKinds cancels the context between two kinds, so that the error does
+// not belong to an object.
 func TestApplyEndsBetweenKinds(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		api := fakeapi.NewAPI(t)

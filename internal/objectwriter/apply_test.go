@@ -39,7 +39,7 @@ func newWriter(t *testing.T, api *fakeapi.API) Writer {
 	return New(newCluster(t, api))
 }
 
-// rejectAll allows no object to be changed.
+// rejectAll is a MayChange that rejects every object.
 func rejectAll(info *resource.Info, _ *unstructured.Unstructured) error {
 	return errors.New(info.Name + " is not yours")
 }
@@ -52,8 +52,8 @@ func TestApply(t *testing.T) {
 		there, originals, target []string
 		options                  ApplyOptions
 		fault                    func(fakeapi.Call) error
-		// calls are the requests, created and so on what is reported, data what
-		// the ConfigMaps hold in the end, by name.
+		// calls are the requests. created, updated and unchanged are the reported objects.
+		// data has the final contents of the ConfigMaps, by name.
 		calls                       []string
 		created, updated, unchanged []string
 		data                        map[string]string
@@ -152,7 +152,7 @@ func TestApply(t *testing.T) {
 		{
 			name: "deleted after it was read", there: []string{fakeapi.ConfigMap("a", "x: i")}, originals: []string{fakeapi.ConfigMap("a", "x: i")},
 			target: []string{fakeapi.ConfigMap("a", "x: ii")}, fault: fakeapi.FailFirst("patch", gone),
-			// The server still has it: the second answer shows what was asked.
+			// The object still exists on the server, so the create request fails.
 			calls: []string{"get configmaps/a", "create configmaps/a", "patch configmaps/a"},
 			err:   `failed to create resource: configmaps "a" already exists`,
 		},
@@ -239,7 +239,7 @@ func TestApply(t *testing.T) {
 	}
 }
 
-// expectState checks that an object is in the state that the server has.
+// expectState checks that an object is in the state that is stored on the server.
 func expectState(t *testing.T, info *resource.Info, api *fakeapi.API) {
 	t.Helper()
 	if info == nil {
@@ -274,7 +274,7 @@ func TestApplyNoAnswer(t *testing.T) {
 	})
 }
 
-// TestApplyFieldManager writes under Helm's name for itself.
+// TestApplyFieldManager checks that requests have Helm's field manager.
 func TestApplyFieldManager(t *testing.T) {
 	for _, name := range []string{"", "somebody"} {
 		synctest.Test(t, func(t *testing.T) {
@@ -310,8 +310,8 @@ func TestApplyFieldManager(t *testing.T) {
 	}
 }
 
-// TestApplyKeepsDeclarations sends neither a version that a manifest names to
-// create it, nor changes what failed.
+// TestApplyKeepsDeclarations checks that create requests omit the resource version of a
+// manifest, and that objects whose writing failed are not modified.
 func TestApplyKeepsDeclarations(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		api := fakeapi.NewAPI(t)
@@ -333,7 +333,8 @@ func TestApplyKeepsDeclarations(t *testing.T) {
 	})
 }
 
-// TestApplyManyOriginals finds them without looking through all for each.
+// TestApplyManyOriginals checks that the original of an object is found without a search
+// through all originals.
 func TestApplyManyOriginals(t *testing.T) {
 	list := fakeapi.Infos(t, fakeapi.ConfigMaps(3, "a")...)
 	list = append(list, fakeapi.Info(t, fakeapi.ConfigMap("a-1", "second: one")))

@@ -81,7 +81,7 @@ func forEachByKind(list kube.ResourceList, do func(i int)) {
 				return nil
 			})
 		}
-		_ = g.Wait() // the caller keeps the errors of each object
+		_ = g.Wait() // the caller stores the error of each object
 		begin = end
 	}
 }

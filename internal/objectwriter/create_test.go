@@ -14,8 +14,8 @@ import (
 	"github.com/ordered-helm/helm/internal/object"
 )
 
-// TestCreateReturnsStates returns the states of the objects that were created, and changes
-// none of those that it is given.
+// TestCreateReturnsStates checks that creation returns the states of the created objects,
+// and does not modify the given objects.
 func TestCreateReturnsStates(t *testing.T) {
 	for _, hook := range []bool{false, true} {
 		synctest.Test(t, func(t *testing.T) {

@@ -13,11 +13,11 @@ import (
 	"github.com/ordered-helm/helm/internal/object"
 )
 
-// copies are copies of objects for the Kubernetes client, which may change the objects that
-// it is given.
+// copies are copies of objects for the Kubernetes client, because the client may modify the
+// objects that it receives.
 type copies struct {
 	list   kube.ResourceList
-	states object.States // the copies by the objects
+	states object.States // from each object to its copy
 	byCopy map[*object.Info]*object.Info
 }
 
@@ -31,7 +31,7 @@ func copyOf(list kube.ResourceList) *copies {
 	return c
 }
 
-// declared are the objects of which a list has copies.
+// declared returns the original objects of a list of copies.
 func (c *copies) declared(list kube.ResourceList) kube.ResourceList {
 	var declared kube.ResourceList
 	for _, info := range list {
@@ -59,9 +59,10 @@ func (d *delegatingWriter) CreateHook(ctx context.Context, list kube.ResourceLis
 	return d.Create(ctx, list)
 }
 
-// Apply leaves it to the client to apply the objects. Without Prune it passes only the
-// originals of the objects in the list: the client would delete the others, such as a
-// cluster-scoped object for which only one of the manifests declares a namespace.
+// Apply delegates the work to the client. Without Prune, it passes only the originals of
+// the objects in the list, because the client would delete the others. It would, for
+// example, delete a cluster-scoped object if only one of the two manifests declares a
+// namespace.
 func (d *delegatingWriter) Apply(ctx context.Context, list kube.ResourceList, o ApplyOptions) (*Applied, error) {
 	if err := ctx.Err(); err != nil {
 		return &Applied{}, err

@@ -16,8 +16,7 @@ import (
 	"github.com/ordered-helm/helm/internal/object"
 )
 
-// otherClient is a Kubernetes client of another implementation, which changes the objects
-// that it is given.
+// otherClient is a custom Kubernetes client that modifies the objects that it receives.
 type otherClient struct {
 	kube.Interface
 	originals, targets kube.ResourceList
@@ -42,8 +41,8 @@ func (p otherThreeWayClient) UpdateThreeWayMerge(original, target kube.ResourceL
 	return nil, errors.New("three-way")
 }
 
-// TestDelegatedApply leaves the work to a client of another implementation, which must not
-// delete anything, nor change the objects that Apply is given.
+// TestDelegatedApply delegates the work to a custom client. It checks that the client does
+// not delete anything, and does not modify the objects of the caller.
 func TestDelegatedApply(t *testing.T) {
 	api := fakeapi.NewAPI(t)
 	originals := fakeapi.Infos(t, fakeapi.ConfigMap("gone", ""), fakeapi.ConfigMap("b", ""))

@@ -42,7 +42,7 @@ func (w *requestWriter) Delete(ctx context.Context, list kube.ResourceList, poli
 	return deleted, errs
 }
 
-// delete deletes an object, unless it is gone already.
+// delete deletes an object, unless it is already gone.
 func (w *requestWriter) delete(ctx context.Context, client dynamic.Interface, info *object.Info, options metav1.DeleteOptions) (gone bool, err error) {
 	if err := ctx.Err(); err != nil {
 		return false, err
@@ -62,8 +62,8 @@ func (w *requestWriter) delete(ctx context.Context, client dynamic.Interface, in
 	return false, err
 }
 
-// isReplaced reports whether an object whose UID is known is gone, and another one may have
-// its name.
+// isReplaced reports whether an object whose UID is known is gone or was replaced by
+// another object with the same name.
 func (w *requestWriter) isReplaced(ctx context.Context, info *object.Info) bool {
 	uid := object.UID(info)
 	if uid == "" {

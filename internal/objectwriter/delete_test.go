@@ -17,7 +17,8 @@ import (
 	"github.com/ordered-helm/helm/internal/fakeapi"
 )
 
-// TestDeleteByUID deletes what was written before, and nothing that has its name.
+// TestDeleteByUID checks that an object is deleted, but not another object with the same
+// name.
 func TestDeleteByUID(t *testing.T) {
 	conflict := apierrors.NewConflict(schema.GroupResource{Resource: "configmaps"}, "a", errors.New("modified"))
 	for _, c := range []struct {

@@ -17,28 +17,28 @@ import (
 // errNoCluster is the error of a dry run without a cluster.
 var errNoCluster = errors.New("the Kubernetes client has no cluster")
 
-// Effect is what Apply would do with an object.
+// Effect is the effect that Apply would have on an object.
 type Effect int
 
 const (
-	// EffectCreated is that the object would be created.
+	// EffectCreated means that the object would be created.
 	EffectCreated Effect = iota
-	// EffectChanged is that the object would be changed.
+	// EffectChanged means that the object would be changed.
 	EffectChanged
-	// EffectUnchanged is that the object is as declared.
+	// EffectUnchanged means that the object already is as declared.
 	EffectUnchanged
-	// EffectRejected is that the server would reject the object.
+	// EffectRejected means that the server would reject the object.
 	EffectRejected
 )
 
-// DryRun is what Apply would do with one object.
+// DryRun is the result of a dry run for one object.
 type DryRun struct {
 	Info   *object.Info
 	Effect Effect
-	// Before is the object in the cluster; nil if it does not exist. After is what the
-	// object would be; nil if the server would reject it.
+	// Before is the object in the cluster; nil if it does not exist. After is the object as
+	// it would be; nil if the server would reject it.
 	Before, After *unstructured.Unstructured
-	// Err is why the server would reject the object.
+	// Err is the error if the server would reject the object.
 	Err error
 }
 
@@ -52,7 +52,7 @@ func (w *requestWriter) DryRunApply(ctx context.Context, list kube.ResourceList,
 		return nil, err
 	}
 	s.dryRun = []string{metav1.DryRunAll}
-	s.log = func(string, ...any) {} // because nothing is done
+	s.log = func(string, ...any) {} // a dry run changes nothing
 	for _, batch := range batches(changes) {
 		s.writeAll(ctx, batch)
 	}
@@ -66,7 +66,7 @@ func (w *requestWriter) DryRunApply(ctx context.Context, list kube.ResourceList,
 	return results, nil
 }
 
-// dryRun is the result of a dry run.
+// dryRun returns the result of a dry run.
 func (ch *change) dryRun() DryRun {
 	result := DryRun{Info: ch.info, Before: ch.before, After: ch.live}
 	switch ch.outcome {

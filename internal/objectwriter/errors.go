@@ -13,8 +13,8 @@ import (
 type ObjectError struct {
 	Info *object.Info
 	Err  error
-	// Unanswered is whether the object was sent to be created and the server did not
-	// answer: it may exist.
+	// Unanswered says that the server did not answer the create request, so the object may
+	// exist.
 	Unanswered bool
 }
 
@@ -23,8 +23,8 @@ func (e ObjectError) Error() string { return e.Err.Error() }
 // Unwrap returns the cause.
 func (e ObjectError) Unwrap() error { return e.Err }
 
-// ApplyError lists the objects that could not be applied, in the order in which they were to
-// be applied. Its text is in Helm's words.
+// ApplyError lists the objects that could not be applied, in the order in which they were
+// to be applied. Its text has Helm's format.
 type ApplyError struct {
 	Failures []ObjectError
 }

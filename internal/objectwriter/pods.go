@@ -18,7 +18,7 @@ import (
 	"github.com/ordered-helm/helm/internal/object"
 )
 
-// podDeleter deletes pods by requests of its own, whatever the Kubernetes client is.
+// podDeleter deletes pods with its own requests, for any Kubernetes client.
 type podDeleter struct{ cluster *cluster.Client }
 
 func (d podDeleter) DeletePods(ctx context.Context, list kube.ResourceList) ([]object.PodRef, error) {
@@ -41,7 +41,7 @@ func (d podDeleter) DeletePods(ctx context.Context, list kube.ResourceList) ([]o
 			return nil
 		})
 	}
-	_ = g.Wait() // errors are kept for each pod
+	_ = g.Wait() // each pod has its own error
 	var refs []object.PodRef
 	for i, pod := range pods {
 		if deleted[i] {
@@ -54,8 +54,8 @@ func (d podDeleter) DeletePods(ctx context.Context, list kube.ResourceList) ([]o
 	return refs, errors.Join(err, errors.Join(failures...))
 }
 
-// selectPods lists the pods of all objects, each pod once. If that fails for some objects,
-// it returns the pods of the others with the error.
+// selectPods lists the pods of all objects without duplicates. If that fails for some
+// objects, it returns the pods of the others and the error.
 func selectPods(ctx context.Context, client metadata.Interface, list kube.ResourceList) ([]object.PodRef, error) {
 	selected, failures := make([][]object.PodRef, len(list)), make([]error, len(list))
 	var g errgroup.Group
@@ -72,7 +72,7 @@ func selectPods(ctx context.Context, client metadata.Interface, list kube.Resour
 			return nil
 		})
 	}
-	_ = g.Wait() // errors are kept for each object
+	_ = g.Wait() // each object has its own error
 	var pods []object.PodRef
 	seen := map[object.PodRef]bool{}
 	for _, ofObject := range selected {
@@ -103,7 +103,7 @@ func deletePod(ctx context.Context, client metadata.Interface, pod object.PodRef
 	err := client.Resource(object.PodResource()).Namespace(pod.Namespace).
 		Delete(ctx, pod.Name, *metav1.NewPreconditionDeleteOptions(string(pod.UID)))
 	switch {
-	case apierrors.IsNotFound(err), apierrors.IsConflict(err): // a conflict: another pod has the name now
+	case apierrors.IsNotFound(err), apierrors.IsConflict(err): // conflict: another pod now has the name
 		return false, nil
 	case err != nil:
 		return false, fmt.Errorf("delete pod %q in namespace %q: %w", pod.Name, pod.Namespace, err)

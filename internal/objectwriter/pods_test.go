@@ -82,7 +82,7 @@ func TestDeletePods(t *testing.T) {
 	}
 }
 
-// TestDeletePodsByUID deletes the pods that it has listed, and no later pods of the
+// TestDeletePodsByUID checks that the listed pods are deleted, but not later pods with the
 // same names.
 func TestDeletePodsByUID(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {

@@ -14,7 +14,8 @@ import (
 	"github.com/ordered-helm/helm/internal/fakeapi"
 )
 
-// TestClusterScoped finds cluster-scoped objects, whatever namespace their manifests declare.
+// TestClusterScoped checks that cluster-scoped objects are found regardless of the
+// namespace that their manifests declare.
 func TestClusterScoped(t *testing.T) {
 	const before = "{apiVersion: apiextensions.k8s.io/v1, kind: CustomResourceDefinition, metadata: {name: a}, spec: {group: x, scope: y}}"
 	const after = "{apiVersion: apiextensions.k8s.io/v1, kind: CustomResourceDefinition, metadata: {name: a, namespace: astray}, spec: {group: x}}"
@@ -40,8 +41,8 @@ func TestClusterScoped(t *testing.T) {
 	})
 }
 
-// TestDelegatedApplyOfClusterScoped keeps objects from being deleted by a client that takes
-// two declarations of an object for two objects.
+// TestDelegatedApplyOfClusterScoped checks that no object is deleted by a client that
+// treats two declarations of an object as two objects.
 func TestDelegatedApplyOfClusterScoped(t *testing.T) {
 	p := &otherClient{}
 	originals := fakeapi.Infos(t, "{apiVersion: v1, kind: Namespace, metadata: {name: a}}", "{apiVersion: v1, kind: Namespace, metadata: {name: b}}")

@@ -29,9 +29,9 @@ type sender struct {
 	get     func(context.Context, *object.Info) (*unstructured.Unstructured, error)
 	log     func(string, ...any)
 	options ApplyOptions
-	// fieldManager is the name under which the server records who set a field.
+	// fieldManager is the name under which the server records the owner of a field.
 	fieldManager string
-	// dryRun are the stages that the server leaves out; nil for none.
+	// dryRun is the option of dry-run requests; nil for real requests.
 	dryRun []string
 }
 
@@ -43,7 +43,7 @@ func (w *requestWriter) newSender(o ApplyOptions) (*sender, error) {
 	return &sender{client: client, get: w.cluster.Get, log: w.cluster.Log, options: o, fieldManager: fieldManager()}, nil
 }
 
-// resourceOf is where an object is read and written.
+// resourceOf returns the API resource with which an object is read and written.
 func resourceOf(client dynamic.Interface, info *object.Info) dynamic.ResourceInterface {
 	return client.Resource(info.Mapping.Resource).Namespace(object.Namespace(info))
 }
@@ -67,7 +67,7 @@ func (s *sender) write(ctx context.Context, ch *change) {
 		err = s.patch(ctx, ch)
 	}
 	switch {
-	case apierrors.IsNotFound(err): // it was deleted in the meantime
+	case apierrors.IsNotFound(err): // the object was deleted after it was read
 		ch.assumedAbsent = false
 		s.create(ctx, ch)
 	case err != nil:
@@ -76,8 +76,8 @@ func (s *sender) write(ctx context.Context, ch *change) {
 	}
 }
 
-// mayChange returns an error if an object that exists must not be changed. An object that
-// was written before may be changed.
+// mayChange returns an error if an existing object must not be changed. An object that
+// Apply has already written can be changed.
 func (s *sender) mayChange(ch *change) error {
 	if s.options.MayChange == nil || ch.earlier != nil && ch.earlier.succeeded() {
 		return nil
@@ -85,8 +85,8 @@ func (s *sender) mayChange(ch *change) error {
 	return s.options.MayChange(ch.info, ch.live)
 }
 
-// create creates an object. It reports whether the object exists and is to be changed
-// instead, which is only so if it was assumed to be absent.
+// create creates an object. It returns true if the object was assumed to be absent but
+// exists. The caller must change it instead.
 func (s *sender) create(ctx context.Context, ch *change) (exists bool) {
 	live, err := s.post(ctx, ch.info)
 	if apierrors.IsAlreadyExists(err) && ch.assumedAbsent {
@@ -105,13 +105,13 @@ func (s *sender) create(ctx context.Context, ch *change) (exists bool) {
 	return false
 }
 
-// isAnswer reports whether an error is an answer of the server.
+// isAnswer reports whether an error is a response of the server.
 func isAnswer(err error) bool {
 	var status apierrors.APIStatus
 	return errors.As(err, &status)
 }
 
-// post sends an object to be created, and returns its new state.
+// post sends a create request, and returns the new state of the object.
 func (s *sender) post(ctx context.Context, info *object.Info) (live *unstructured.Unstructured, err error) {
 	target, err := object.AsUnstructured(info.Object)
 	if err != nil {
@@ -145,7 +145,7 @@ func (s *sender) replace(ctx context.Context, ch *change) error {
 		}
 		target.SetResourceVersion(live.GetResourceVersion())
 		replaced, err = resource.Update(ctx, target, metav1.UpdateOptions{FieldManager: s.fieldManager, DryRun: s.dryRun})
-		live = nil // so that it is read again after a conflict
+		live = nil // read the object again after a conflict
 		return err
 	})
 	if err != nil {
@@ -181,7 +181,7 @@ func (s *sender) patch(ctx context.Context, ch *change) error {
 		return fmt.Errorf("cannot patch %q with kind %s: %w", ch.info.Name, ch.info.Mapping.GroupVersionKind.Kind, err)
 	}
 	if ch.isUnchangedBy(patched) {
-		s.log("%s is unchanged", object.Describe(ch.info)) // the patch sets what the server does not store
+		s.log("%s is unchanged", object.Describe(ch.info)) // the patch sets only fields that the server does not store
 		ch.succeed(unchanged, patched)
 		return nil
 	}
@@ -190,8 +190,8 @@ func (s *sender) patch(ctx context.Context, ch *change) error {
 	return nil
 }
 
-// isUnchangedBy reports whether a patch has left the object as it was. A status that its
-// controller has written in the meantime does not count, unless a status is declared.
+// isUnchangedBy reports whether a patch did not change the object. It ignores the status,
+// which a controller may have changed, unless a status is declared.
 func (ch *change) isUnchangedBy(patched *unstructured.Unstructured) bool {
 	declared, err := object.AsUnstructured(ch.info.Object)
 	declaresStatus := err == nil && declared.Object["status"] != nil
@@ -213,7 +213,7 @@ func metadataOf(u *unstructured.Unstructured) map[string]any {
 	return metadata
 }
 
-// succeed notes the outcome and the new state.
+// succeed records the outcome and the new state.
 func (ch *change) succeed(o outcome, live *unstructured.Unstructured) {
 	if ch.before == nil && o != created {
 		ch.before = ch.live
@@ -225,7 +225,7 @@ func (ch *change) succeeded() bool {
 	return ch.outcome == created || ch.outcome == updated || ch.outcome == unchanged
 }
 
-// fieldManager is Helm's name for itself, or that of the program.
+// fieldManager returns Helm's field manager, or the name of the program.
 func fieldManager() string {
 	switch {
 	case kube.ManagedFieldsManager != "":

@@ -13,10 +13,10 @@ import (
 	"github.com/ordered-helm/helm/internal/fakeapi"
 )
 
-// TestApplyTellsItsChangesFromOthers has a controller write a status between the
-// look at an object and a patch of it that changes nothing.
+// TestApplyTellsItsChangesFromOthers has a controller that writes a status between the read
+// of an object and a patch that changes nothing.
 func TestApplyTellsItsChangesFromOthers(t *testing.T) {
-	// The server takes one annotation away, so that it is sent each time.
+	// The server removes one annotation, so Apply sends it each time.
 	const pod = "{apiVersion: v1, kind: Pod, metadata: {name: a, annotations: {some: thing}}"
 	const declared = "{apiVersion: v1, kind: Pod, metadata: {name: a, annotations: {some: thing, unwanted: thing}}"
 	for _, c := range []struct {

@@ -1,8 +1,8 @@
 // Copyright The Ordered Helm Authors
 // SPDX-License-Identifier: Apache-2.0
 
-// Package operation is what one run of any action has: its context, its cluster, its
-// events, its limits and the lock on its release.
+// Package operation has the state of one run of an action: its context, cluster, events,
+// timeouts, and the lock on its release.
 package operation
 
 import (
@@ -35,32 +35,31 @@ type Operation struct {
 
 	config  *helmaction.Configuration
 	options Options
-	// announced is what Begin announced; nil before.
+	// announced is the operation that Begin announced; nil before Begin.
 	announced *event.Operation
 	// unbounded is the context of the operation without its timeout.
 	unbounded context.Context
-	// end ends the operation for a reason.
+	// end ends the operation with a cause.
 	end context.CancelCauseFunc
-	// lease is the lock on the release that the operation works on; nil while there is
-	// none.
+	// lease is the lock on the release of the operation; nil while there is none.
 	lease atomic.Pointer[lease.Lease]
 }
 
 // Options say how an operation runs.
 type Options struct {
-	// Notify receives the events; it may be nil.
+	// Notify receives the events; it can be nil.
 	Notify   func(event.Event)
 	Timeouts wait.Timeouts
-	// Bounded is whether the timeout bounds the whole operation.
+	// Bounded says whether the timeout limits the whole operation.
 	Bounded bool
-	// NoCluster leaves everything to the Kubernetes client of the configuration, which has
-	// no cluster.
+	// NoCluster says that the Kubernetes client of the configuration has no cluster. All
+	// requests are delegated to it.
 	NoCluster bool
 }
 
-// Start begins an operation. If it is bounded, the context that it returns ends when the
-// timeout of the operation is over. Requests to the cluster end with that context. The
-// caller calls end when the operation is done.
+// Start begins an operation. If the operation is bounded, the returned context ends when it
+// times out. Requests to the cluster end with that context. The caller must call end when
+// the operation is finished.
 func Start(ctx context.Context, config *helmaction.Configuration, o Options) (op *Operation, bounded context.Context, end func()) {
 	outer, cancel := context.WithCancelCause(ctx)
 	ctx, release := outer, context.CancelFunc(func() {})
@@ -87,13 +86,13 @@ func (op *Operation) openCluster(ctx context.Context) *cluster.Client {
 	return cluster.New(client, shared, log)
 }
 
-// warnUnanswered says that the API server does not serve requests.
+// warnUnanswered warns that the API server does not answer requests.
 func (op *Operation) warnUnanswered(err error) {
 	op.Events.Emit(event.Event{Type: event.Observing, Message: "the API server does not answer a request; retrying: " + err.Error()})
 }
 
-// StartUndo begins an operation that undoes this one, while this one still holds the
-// release. It has a timeout of its own.
+// StartUndo begins an operation that undoes this one, while this one still has the lock on
+// the release. The new operation has its own timeout.
 func (op *Operation) StartUndo(ctx context.Context) (undo *Operation, bounded context.Context, end func()) {
 	undo, ctx, end = Start(ctx, op.config, op.options)
 	undo.Events.RedactWith(op.Events.Redactor())
@@ -103,10 +102,11 @@ func (op *Operation) StartUndo(ctx context.Context) (undo *Operation, bounded co
 	return undo, ctx, end
 }
 
-// MayChange returns an error if the operation no longer holds the release that it changes.
+// MayChange returns an error if the operation has lost the lock on its release.
 func (op *Operation) MayChange() error { return op.lease.Load().MayChange() }
 
-// Hold locks the release of a writer from its next write on, as long as it has a status.
+// Hold locks the release of a writer, from its next write on, for as long as the release
+// has the given status.
 func (op *Operation) Hold(w *history.Writer, what string, status release.Status) (*lease.Lease, error) {
 	held, err := lease.Acquire(w, what, status, op.end)
 	if err != nil {
@@ -116,14 +116,14 @@ func (op *Operation) Hold(w *history.Writer, what string, status release.Status)
 	return held, nil
 }
 
-// Release gives the lock of a writer up without recording that, where the lock could not be
-// stored.
+// Release releases the lock of a writer without recording it. It is for a lock that could
+// not be stored.
 func (op *Operation) Release(w *history.Writer) {
-	_, _ = w.SetGuard(nil) // which cannot fail
+	_, _ = w.SetGuard(nil) // cannot fail for nil
 	op.lease.Store(nil)
 }
 
-// Lease is the lock on the release; nil if the operation holds none.
+// Lease returns the lock on the release; nil if the operation has none.
 func (op *Operation) Lease() *lease.Lease { return op.lease.Load() }
 
 // Begin announces the operation.
@@ -136,7 +136,7 @@ func (op *Operation) Begin(ctx context.Context, about event.Operation) {
 	op.Events.Emit(event.Event{Type: event.Started, Operation: &began})
 }
 
-// Deadline is until when the operation may take; zero if there is no limit.
+// Deadline returns the time at which the operation times out; zero if there is no limit.
 func (op *Operation) Deadline() time.Time {
 	if op.announced == nil {
 		return time.Time{}
@@ -144,8 +144,7 @@ func (op *Operation) Deadline() time.Time {
 	return op.announced.Deadline
 }
 
-// Finish announces the end of the operation, and returns its error without the contents of
-// Secrets.
+// Finish announces the end of the operation, and returns its redacted error.
 func (op *Operation) Finish(ctx context.Context, err error) error {
 	err = op.Events.RedactError(failure.NameTimeout(ctx, err))
 	if op.announced != nil {

@@ -16,9 +16,9 @@ import (
 	"github.com/ordered-helm/helm/internal/redact"
 )
 
-// TestFailuresAreRedacted has a secret in a failure, and looks for it wherever the failure
-// is reported: events, the log, the error of the operation, its text in the stored release,
-// and its JSON.
+// TestFailuresAreRedacted checks that a secret in a failure is redacted wherever the
+// failure is reported: in events, in the log, in the error of the operation, in its text in
+// the stored release, and in its JSON.
 func TestFailuresAreRedacted(t *testing.T) {
 	const secret = `hunter"22`
 	answer := fmt.Errorf(`cannot patch "s" with kind Secret: Invalid value: "{\"stringData\":{\"on\":7}}": not hunter\"22: %w`, context.Canceled)

@@ -11,8 +11,8 @@ import (
 	"github.com/ordered-helm/helm/internal/fakeapi"
 )
 
-// TestAllocations finds without an allocation that an object is as declared, which is done
-// for every object of a release.
+// TestAllocations checks that comparing an unchanged object with its declaration does not
+// allocate, because this is done for every object of a release.
 func TestAllocations(t *testing.T) {
 	declared := fakeapi.Info(t, fakeapi.ConfigMap("a", "x: i"))
 	live := fakeapi.Info(t, fakeapi.ConfigMap("a", "x: i, foreign: z")).Object.(*unstructured.Unstructured)

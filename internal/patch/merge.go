@@ -19,11 +19,12 @@ import (
 	"github.com/ordered-helm/helm/internal/object"
 )
 
-// MergeDeclarations returns a base for Compute where two revisions declare an object and it
-// is not known how much of the newer one was applied: the base has everything that either
-// of them declares, so that it is removed if it is no longer declared. The result must not
-// be sent to a server. Declarations in two API versions cannot be merged; then the base has
-// all fields of the newer one, without their values. The arguments do not change.
+// MergeDeclarations returns a base for Compute if two revisions declare an object and it is
+// not known how much of the newer one was applied. The base has all fields that either of
+// them declares, so that a field is removed if it is no longer declared. The result must
+// not be sent to a server. Declarations in two API versions cannot be merged; the base then
+// has all fields of the newer one, without their values. MergeDeclarations does not change
+// its arguments.
 func MergeDeclarations(older, newer runtime.Object) (*unstructured.Unstructured, error) {
 	if older == nil || newer == nil {
 		return nil, errors.New("there is nothing to merge")
@@ -43,12 +44,12 @@ func MergeDeclarations(older, newer runtime.Object) (*unstructured.Unstructured,
 	merged := merge(before.Object, after.Object, schemaOfDeclared(after))
 	result := &unstructured.Unstructured{Object: merged}
 	if namespace := cmp.Or(after.GetNamespace(), before.GetNamespace()); namespace != "" {
-		result.SetNamespace(namespace) // one may leave it to the release
+		result.SetNamespace(namespace) // one of the declarations may omit the namespace
 	}
 	return result, nil
 }
 
-// identity returns the kind and the name of a declaration.
+// identity returns an object with only the kind and the name of a declaration.
 func identity(of *unstructured.Unstructured) *unstructured.Unstructured {
 	same := &unstructured.Unstructured{}
 	same.SetGroupVersionKind(of.GroupVersionKind())
@@ -56,7 +57,8 @@ func identity(of *unstructured.Unstructured) *unstructured.Unstructured {
 	return same
 }
 
-// schemaOfDeclared goes by the kind only, because the declaration may be malformed.
+// schemaOfDeclared returns the schema for a declaration. It uses only the kind, because the
+// declaration may be malformed.
 func schemaOfDeclared(declared *unstructured.Unstructured) strategicpatch.LookupPatchMeta {
 	kind := declared.GroupVersionKind()
 	empty := &unstructured.Unstructured{}
@@ -64,10 +66,11 @@ func schemaOfDeclared(declared *unstructured.Unstructured) strategicpatch.Lookup
 	return schemaOf(kube.AsVersioned(&resource.Info{Object: empty, Mapping: &meta.RESTMapping{GroupVersionKind: kind}}), kind)
 }
 
-// merge merges declarations: the result has the keys of both, and the values that are equal
-// in both. A patch without a schema is computed from the base alone, as if the server had
-// the values of the base, and so are the parts that do not fit a schema. For all others only
-// the keys of the base count, and the items of lists that are merged.
+// merge merges declarations. The result has the keys of both, and the values that are equal
+// in both. Values of the base matter only without a schema, and for parts that do not fit
+// the schema: there, the patch is computed only from the base, as if the server had its
+// values. For all other parts, only the keys of the base matter, and the items of merged
+// lists.
 func merge(older, newer map[string]any, schema strategicpatch.LookupPatchMeta) map[string]any {
 	merged := make(map[string]any, len(older)+len(newer))
 	for _, fields := range []map[string]any{older, newer} {
@@ -78,9 +81,8 @@ func merge(older, newer map[string]any, schema strategicpatch.LookupPatchMeta) m
 	return merged
 }
 
-// mergeField merges two values of a field; nil stands for no value, or a null. If only one of
-// them has the type that the field should have, a map or a list that is merged, the other
-// one does not count.
+// mergeField merges two values of a field; nil means no value or null. If the field must be
+// a map or a merged list, and only one of the values is, the other value is ignored.
 func mergeField(older, newer any, key string, schema strategicpatch.LookupPatchMeta) any {
 	oldMap, oldIsMap := older.(map[string]any)
 	newMap, newIsMap := newer.(map[string]any)
@@ -100,8 +102,8 @@ func mergeField(older, newer any, key string, schema strategicpatch.LookupPatchM
 	return object.Undecided
 }
 
-// mergeItems merges lists whose items have a merge key. Items without it are left out: no
-// patch can be computed from a base that has any.
+// mergeItems merges lists whose items have a merge key. It omits items without the key,
+// because no patch can be computed from a base with such items.
 func mergeItems(older, newer []any, how listStrategy) []any {
 	merged := []any{}
 	oldItems, newItems := how.index(older), how.index(newer)
@@ -111,7 +113,7 @@ func mergeItems(older, newer []any, how listStrategy) []any {
 			continue
 		}
 		both := merge(oldItems[key], newItems[key], how.items)
-		both[how.mergeKey] = cmp.Or(newItems[key][how.mergeKey], oldItems[key][how.mergeKey]) // still identifies the item
+		both[how.mergeKey] = cmp.Or(newItems[key][how.mergeKey], oldItems[key][how.mergeKey]) // keep the value that identifies the item
 		merged = append(merged, both)
 		delete(oldItems, key)
 		delete(newItems, key)

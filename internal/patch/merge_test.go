@@ -62,7 +62,7 @@ func TestMergeDeclarations(t *testing.T) {
 				t.Fatal(err)
 			}
 			want := fakeapi.Info(t, strings.ReplaceAll(c.want, "?", `"`+object.Undecided+`"`)).Object.(*unstructured.Unstructured)
-			delete(want.Object, "more") // which only closes a brace
+			delete(want.Object, "more") // a helper field of the test, only for the closing brace
 			if !reflect.DeepEqual(got, want) {
 				t.Errorf("got %v\nwant %v", got, want)
 			}
@@ -74,7 +74,7 @@ func TestMergeDeclarations(t *testing.T) {
 	}
 }
 
-// overwrite changes everything in a value that can be changed in place.
+// overwrite changes all parts of a value that can be changed in place.
 func overwrite(value any) {
 	switch v := value.(type) {
 	case map[string]any:
@@ -104,8 +104,8 @@ func TestMergeDeclarationsTyped(t *testing.T) {
 	}
 }
 
-// objectHistory is an object over several revisions, of which it is not known whether they
-// were applied.
+// objectHistory has the live state of an object, and the base after several revisions that
+// may not have been applied.
 type objectHistory struct {
 	*testing.T
 	live *unstructured.Unstructured
@@ -154,7 +154,8 @@ func TestRejectedTwice(t *testing.T) {
 	}
 }
 
-// step declares the object again; applied is whether the declaration is applied.
+// step adds a revision that declares the object. Applied says whether the declaration is
+// applied.
 func (h *objectHistory) step(manifest string, applied bool) {
 	h.Helper()
 	target := fakeapi.Info(h.T, manifest)
@@ -197,8 +198,8 @@ func (h *objectHistory) patched(p Patch) *unstructured.Unstructured {
 	return live
 }
 
-// TestMergeDeclarationsAsBase checks what the base is for: however far earlier
-// revisions came, the next one brings the object to what it declares.
+// TestMergeDeclarationsAsBase checks that a patch with a merged base changes the object to
+// what the last revision declares, regardless of which earlier revisions were applied.
 func TestMergeDeclarationsAsBase(t *testing.T) {
 	for name, declare := range map[string]func(*rand.Rand, bool) string{"custom": randomWidget, "known": randomDeployment} {
 		t.Run(name, func(t *testing.T) {
@@ -222,7 +223,7 @@ func TestMergeDeclarationsAsBase(t *testing.T) {
 	}
 }
 
-// withoutNulls returns an object as a server has it that was sent it.
+// withoutNulls returns an object as the server stores it: without null fields.
 func withoutNulls(u *unstructured.Unstructured) *unstructured.Unstructured {
 	dropNulls(u.Object)
 	return u
@@ -239,8 +240,8 @@ func dropNulls(fields map[string]any) {
 	}
 }
 
-// canonical prints an object; lists whose items have names count as sets, and
-// empty maps and lists as nothing.
+// canonical returns an object as text. It ignores the order of list items with names, and
+// empty maps and lists.
 func canonical(u *unstructured.Unstructured) string {
 	return fmt.Sprint(canonicalValue(u.Object))
 }

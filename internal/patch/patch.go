@@ -2,7 +2,7 @@
 // SPDX-License-Identifier: Apache-2.0
 
 // Package patch computes the patch that changes an object to what is declared, as Helm
-// does. It sends nothing.
+// does. It does not send requests.
 package patch
 
 import (
@@ -26,7 +26,7 @@ import (
 // emptyPatch is a patch that changes nothing.
 const emptyPatch = "{}"
 
-// Patch is a patch of an object, as it is sent to the API server.
+// Patch is a patch of an object for the API server.
 type Patch struct {
 	Type types.PatchType
 	Data []byte
@@ -36,10 +36,10 @@ type Patch struct {
 func (p Patch) IsEmpty() bool { return len(p.Data) == 0 || string(p.Data) == emptyPatch }
 
 // Compute returns the patch that changes the live object to what info declares. Base is the
-// declaration before: fields that base has and info does not are removed, and all other
-// fields of the live object stay. Custom resources have no merge strategy; for them the live
-// object counts only if threeWay is set, as in Helm. The patch is empty if it would change
-// nothing.
+// previous declaration: fields that base has and info does not have are removed, and all
+// other fields of the live object stay. Custom resources have no merge strategy; for them
+// the live object is only considered if threeWay is set, as in Helm. The patch is empty if
+// it would change nothing.
 func Compute(info *resource.Info, base runtime.Object, live *unstructured.Unstructured, threeWay bool) (Patch, error) {
 	original, err := object.AsUnstructured(base)
 	if err != nil || isUnchanged(original, info.Object, live) {
@@ -78,7 +78,7 @@ func compute(info *resource.Info, base, live *unstructured.Unstructured, threeWa
 	return Patch{patchType, data}, err
 }
 
-// changesNothing reports whether a patch leaves the live object as it is: it may contain
+// changesNothing reports whether a patch does not change the live object. Such a patch has
 // only the order of a list, or values that the object already has.
 func changesNothing(data, current []byte, schema strategicpatch.LookupPatchMeta) (unchanged bool) {
 	defer func() {
@@ -96,9 +96,8 @@ func changesNothing(data, current []byte, schema strategicpatch.LookupPatchMeta)
 	return err == nil && jsonpatch.Equal(patched, current)
 }
 
-// isUnchanged reports whether there is nothing to change, as far as that can be told without
-// a schema: every field of base is still declared, and the live object has every declared
-// value.
+// isUnchanged reports whether there is certainly nothing to change, without using a schema:
+// every field of base is still declared, and the live object has every declared value.
 func isUnchanged(base *unstructured.Unstructured, target runtime.Object, live *unstructured.Unstructured) bool {
 	declared, ok := target.(*unstructured.Unstructured)
 	return ok && hasFields(declared.Object, base.Object) && hasValues(live.Object, declared.Object)
@@ -125,8 +124,8 @@ func hasFields(later, earlier any) bool {
 	return true
 }
 
-// hasValues reports whether a live value has every declared value. A null declares that a
-// field is removed.
+// hasValues reports whether a live value has every declared value. A declared null removes
+// a field, so it counts as different.
 func hasValues(live, declared any) bool {
 	switch want := declared.(type) {
 	case nil:

@@ -14,13 +14,14 @@ import (
 	"github.com/ordered-helm/helm/internal/fakeapi"
 )
 
-// deployment has one container, with the environment as a YAML list.
+// deployment returns a Deployment with one container. Env has the items of the YAML list of
+// its environment variables.
 func deployment(name, env string) string {
 	return "{apiVersion: apps/v1, kind: Deployment, metadata: {name: " + name + "}, " +
 		"spec: {template: {spec: {containers: [{name: main, env: [" + env + "]}]}}}}"
 }
 
-// widget is a custom resource.
+// widget returns a custom resource.
 func widget(spec string) string {
 	return "{apiVersion: example.com/v1, kind: Widget, metadata: {name: one}, spec: {" + spec + "}}"
 }
@@ -93,8 +94,8 @@ func TestCompute(t *testing.T) {
 	}
 }
 
-// TestIsUnchanged checks the shortcut: where it finds nothing to change, the
-// whole computation finds nothing that would.
+// TestIsUnchanged checks that the patch from the complete computation changes nothing if
+// isUnchanged returns true.
 func TestIsUnchanged(t *testing.T) {
 	for name, declare := range map[string]func(*rand.Rand, bool) string{"custom": randomWidget, "known": randomDeployment} {
 		for _, threeWay := range []bool{false, true} {
@@ -107,7 +108,7 @@ func TestIsUnchanged(t *testing.T) {
 				target := fakeapi.Info(t, texts[random.IntN(3)])
 				live := fakeapi.Info(t, texts[random.IntN(2)]).Object.(*unstructured.Unstructured)
 				live.SetUID("there")
-				p, err := compute(target, base, live, threeWay) // which must not panic, either
+				p, err := compute(target, base, live, threeWay) // must not panic
 				if !isUnchanged(base, target.Object, live) {
 					continue
 				}

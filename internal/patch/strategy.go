@@ -12,9 +12,9 @@ import (
 	"k8s.io/apimachinery/pkg/util/strategicpatch"
 )
 
-// schemaOf says how the server merges objects of a kind, given a typed object of that kind.
-// It is nil if the server replaces all lists, as for custom resources and for v1beta1 of
-// CustomResourceDefinitions.
+// schemaOf returns the merge strategies of the server for objects of a kind, given a typed
+// object of that kind. It returns nil if the server replaces all lists, as for custom
+// resources and for CustomResourceDefinitions in v1beta1.
 func schemaOf(typed runtime.Object, kind schema.GroupVersionKind) strategicpatch.LookupPatchMeta {
 	if _, unknown := typed.(runtime.Unstructured); unknown {
 		return nil
@@ -29,7 +29,7 @@ func schemaOf(typed runtime.Object, kind schema.GroupVersionKind) strategicpatch
 	return of
 }
 
-// fieldSchema returns the schema of a field; nil if it has none.
+// fieldSchema returns the schema of a field; nil if the field has no schema.
 func fieldSchema(of strategicpatch.LookupPatchMeta, field string) strategicpatch.LookupPatchMeta {
 	if of == nil {
 		return nil
@@ -41,16 +41,17 @@ func fieldSchema(of strategicpatch.LookupPatchMeta, field string) strategicpatch
 	return inner
 }
 
-// listStrategy is how the server merges a list. The zero value replaces it.
+// listStrategy describes how the server merges a list. The zero value means that it
+// replaces the list.
 type listStrategy struct {
-	// mergeKey is the field that identifies items; items is the schema of an item.
+	// mergeKey is the field that identifies items. items is the schema of an item.
 	mergeKey string
 	items    strategicpatch.LookupPatchMeta
-	// isSet is whether the list is a set of scalar values.
+	// isSet says whether the list is a set of scalar values.
 	isSet bool
 }
 
-// strategyOf is how the server merges the list in a field.
+// strategyOf returns how the server merges the list in a field.
 func strategyOf(of strategicpatch.LookupPatchMeta, field string) listStrategy {
 	if of == nil {
 		return listStrategy{}
@@ -72,8 +73,8 @@ func (s listStrategy) item(value any) (fields map[string]any, key string, ok boo
 	return fields, fmt.Sprint(fields[s.mergeKey]), true
 }
 
-// index finds the items of a list by their merge keys. If several items have the same key,
-// it takes the first.
+// index indexes the items of a list by their merge keys. If several items have the same
+// key, it uses the first.
 func (s listStrategy) index(list []any) map[string]map[string]any {
 	byKey := make(map[string]map[string]any, len(list))
 	for _, value := range list {
@@ -92,9 +93,10 @@ func isScalar(value any) bool {
 	return false
 }
 
-// intersect returns the part of a base that the live object has, too. Nothing else can be
-// removed from the live object, and a request to remove it would do harm: if the patch adds
-// a container, the server would add an environment variable that the patch deletes from it.
+// intersect returns the part of a base that the live object also has. Nothing else can be
+// removed from the live object, and a request to remove it would be harmful: if a patch
+// adds a container and deletes an environment variable from it, the server adds that
+// variable.
 func intersect(base, live map[string]any, of strategicpatch.LookupPatchMeta) map[string]any {
 	kept := make(map[string]any, len(base))
 	for field, value := range base {

@@ -34,20 +34,20 @@ const (
 	noteNewNamespace = "its namespace is created by this release"
 )
 
-// Builder builds a preview. It is used once.
+// Builder builds one preview.
 type Builder struct {
 	op      *operation.Operation
 	preview *Preview
-	// pending are the kinds that the cluster does not know so far and will know before
-	// anything else is built. notBuilt are the objects of such kinds in an unordered
-	// release.
+	// pending are the kinds that the cluster does not know yet and that CRDs of the release
+	// will define before other objects are built. notBuilt are the objects of such kinds in
+	// an unordered release.
 	pending  map[schema.GroupKind]bool
 	notBuilt []Object
-	// namespaces are those that the release creates.
+	// namespaces are the namespaces that the release creates.
 	namespaces map[string]bool
 }
 
-// NewBuilder returns a builder. What is "install" or "upgrade".
+// NewBuilder returns a builder. The argument what is "install" or "upgrade".
 func NewBuilder(op *operation.Operation, what string) *Builder {
 	return &Builder{
 		op: op, preview: &Preview{Operation: what, First: []Object{}, Nodes: []Node{}, Removed: []Node{}, Hooks: []hookrunner.Plan{}},
@@ -64,7 +64,7 @@ func (b *Builder) AddNamespace(ctx context.Context, name string) error {
 	return b.addFirst(ctx, list)
 }
 
-// addFirst adds the objects that do not exist to those that are created first.
+// addFirst adds the objects that do not exist to First.
 func (b *Builder) addFirst(ctx context.Context, list kube.ResourceList) error {
 	live, err := b.op.Cluster.Live(ctx, list)
 	if err != nil {
@@ -85,7 +85,7 @@ func (b *Builder) noteNamespace(info *object.Info) {
 	}
 }
 
-// AddCRDs adds the definitions of the crds/ directories that do not exist.
+// AddCRDs adds the CRDs from crds/ directories that do not exist.
 func (b *Builder) AddCRDs(ctx context.Context, definitions []chart.CRD) error {
 	for _, definition := range definitions {
 		if err := b.addDefinition(ctx, definition.File.Data); err != nil {
@@ -106,7 +106,7 @@ func (b *Builder) addDefinition(ctx context.Context, manifest []byte) error {
 	return b.addFirst(ctx, list)
 }
 
-// AddCRDHooks adds the definitions that are hooks and do not exist.
+// AddCRDHooks adds the CRDs from hooks that do not exist.
 func (b *Builder) AddCRDHooks(ctx context.Context, hooks []*release.Hook) error {
 	for _, h := range hookrunner.ForEvent(hooks, hookrunner.EventCRDInstall) {
 		if err := b.addDefinition(ctx, []byte(h.Manifest)); err != nil {
@@ -116,9 +116,9 @@ func (b *Builder) AddCRDHooks(ctx context.Context, hooks []*release.Hook) error 
 	return nil
 }
 
-// PendingKinds are the kinds that the cluster will know only when the definitions of the
-// release exist. It removes the objects of such kinds from the manifest of a release
-// without an order.
+// PendingKinds returns the kinds that the cluster will know only after the CRDs of the
+// release are installed. It removes the objects of such kinds from the manifest of a
+// release without an order.
 func (b *Builder) PendingKinds(rel *release.Release, ordered bool) (map[schema.GroupKind]bool, error) {
 	for kind := range b.pending {
 		mapping, err := b.op.Cluster.Mapping(kind.Group+"/", kind.Kind)
@@ -149,7 +149,8 @@ func (b *Builder) PendingKinds(rel *release.Release, ordered bool) (map[schema.G
 	return b.pending, nil
 }
 
-// Build asks the server what a run, which is built and not performed, would do.
+// Build asks the server, with dry-run requests, what a run would do. The run must be built
+// but not performed.
 func (b *Builder) Build(ctx context.Context, run *deploy.Run) (*Preview, error) {
 	defer run.Close()
 	rel, o, p := run.Release(), run.Options(), b.preview
@@ -182,7 +183,8 @@ func (b *Builder) Build(ctx context.Context, run *deploy.Run) (*Preview, error) 
 	return p, nil
 }
 
-// hideSecrets masks the contents of Secrets, both as declared and as they are.
+// hideSecrets redacts the contents of Secrets, both as declared and as they exist in the
+// cluster.
 func (b *Builder) hideSecrets(run *deploy.Run, dryRuns []objectwriter.DryRun) {
 	contents := run.Contents()
 	for _, t := range dryRuns {
@@ -195,7 +197,7 @@ func (b *Builder) hideSecrets(run *deploy.Run, dryRuns []objectwriter.DryRun) {
 	b.op.Events.RedactWith(redact.ForObjects(contents))
 }
 
-// addNodes adds what becomes of the objects, node by node.
+// addNodes adds the results for the objects, node by node.
 func (b *Builder) addNodes(run *deploy.Run, dryRuns []objectwriter.DryRun) error {
 	results := make(map[*object.Info]Object, len(dryRuns))
 	for _, t := range dryRuns {
@@ -217,13 +219,13 @@ func (b *Builder) addNodes(run *deploy.Run, dryRuns []objectwriter.DryRun) error
 				Action: Create, APIVersion: res.APIVersion, Kind: res.ID.Kind, Namespace: res.ID.Namespace, Name: res.ID.Name, Note: noteNewKind,
 			})
 		}
-		node.Objects = append(node.Objects, b.notBuilt...) // there is one node then
+		node.Objects = append(node.Objects, b.notBuilt...) // there is only one node if there are such objects
 		b.preview.Nodes = append(b.preview.Nodes, node)
 	}
 	return nil
 }
 
-// result says what becomes of an object that the server was asked about.
+// result returns the result for an object from its dry run.
 func (b *Builder) result(t objectwriter.DryRun) (Object, error) {
 	switch t.Effect {
 	case objectwriter.EffectCreated:
@@ -245,7 +247,7 @@ func (b *Builder) result(t objectwriter.DryRun) (Object, error) {
 	return b.failed(t), nil
 }
 
-// failed says what becomes of an object that the server rejects in a dry run.
+// failed returns the result for an object that the server rejects in a dry run.
 func (b *Builder) failed(t objectwriter.DryRun) Object {
 	if t.Before == nil && b.namespaces[object.Namespace(t.Info)] && apierrors.IsNotFound(t.Err) {
 		o := newObject(t.Info, Create)
@@ -265,8 +267,8 @@ func (b *Builder) failed(t objectwriter.DryRun) Object {
 	return o
 }
 
-// addRemoved adds the objects that are deleted or kept of a node. If a node is deleted in
-// several steps without another node between them, these are one.
+// addRemoved adds the objects of a node that are deleted or kept. If a node is deleted in
+// several steps without another node between them, it merges the steps.
 func (b *Builder) addRemoved(ctx context.Context, id string, found *prune.Found) {
 	node := Node{Node: id}
 	for _, info := range found.List {

@@ -20,12 +20,12 @@ import (
 const (
 	hiddenValue  = "***"
 	changedValue = hiddenValue + " (changed)"
-	// lastApplied is where kubectl keeps a copy of an object.
+	// lastApplied is the annotation in which kubectl stores a copy of an object.
 	lastApplied = "kubectl.kubernetes.io/last-applied-configuration"
 )
 
-// diffOf is a unified diff of two versions of an object, without what the server
-// keeps for itself, and without what is secret.
+// diffOf returns a unified diff of two versions of an object. It omits fields that the
+// server maintains, and masks secrets.
 func diffOf(before, after *unstructured.Unstructured, redactor *redact.Redactor) (string, error) {
 	from, to := withoutNoise(before), withoutNoise(after)
 	if isSecret(before) || isSecret(after) {
@@ -47,8 +47,8 @@ func isSecret(object *unstructured.Unstructured) bool {
 	return object != nil && object.GetKind() == "Secret" && object.GetAPIVersion() == "v1"
 }
 
-// withoutPlaceholders is what an object would be, but for node ports that the server
-// would choose: in a dry run it says one that nobody gets.
+// withoutPlaceholders returns the object as it would be, without node ports that the server
+// only chose for the dry run, because the real request gets other ones.
 func withoutPlaceholders(t objectwriter.DryRun) *unstructured.Unstructured {
 	if kind := t.Info.Mapping.GroupVersionKind; kind.Group != "" || kind.Kind != "Service" {
 		return t.After
@@ -68,7 +68,7 @@ func withoutPlaceholders(t objectwriter.DryRun) *unstructured.Unstructured {
 	return after
 }
 
-// nodePorts are the node ports that a Service has.
+// nodePorts returns the node ports of a Service.
 func nodePorts(service *unstructured.Unstructured) map[string]bool {
 	found := map[string]bool{}
 	ports, _, _ := unstructured.NestedSlice(service.Object, "spec", "ports")
@@ -80,7 +80,7 @@ func nodePorts(service *unstructured.Unstructured) map[string]bool {
 	return found
 }
 
-// withoutNoise is a copy of an object as its author would write it.
+// withoutNoise returns a copy of an object without the fields that the server maintains.
 func withoutNoise(object *unstructured.Unstructured) map[string]any {
 	content := runtime.DeepCopyJSON(object.Object)
 	delete(content, "status")
@@ -92,7 +92,7 @@ func withoutNoise(object *unstructured.Unstructured) map[string]any {
 	return content
 }
 
-// hideData hides what two versions of a Secret hold, and says which of it differs.
+// hideData masks the data of two versions of a Secret, and marks values that differ.
 func hideData(before, after map[string]any) {
 	for _, field := range []string{"data", "stringData"} {
 		from, _ := before[field].(map[string]any)
@@ -119,12 +119,12 @@ func hideData(before, after map[string]any) {
 		}
 	}
 	if was != is && is != "" {
-		_ = unstructured.SetNestedField(after, changedValue, "metadata", "annotations", lastApplied) // which is there
+		_ = unstructured.SetNestedField(after, changedValue, "metadata", "annotations", lastApplied) // cannot fail, because the annotation exists
 	}
 }
 
-// hide masks the texts of two values. Where they differ and cannot be told apart
-// any more, the new one says so.
+// hide masks the texts of two values. If two texts differ but are equal after masking, it
+// marks the new one as changed.
 func hide(before, after any, redactor *redact.Redactor) (from, to any) {
 	switch b := before.(type) {
 	case map[string]any:

@@ -27,12 +27,13 @@ func parseObject(t *testing.T, text string) *unstructured.Unstructured {
 	return parsed
 }
 
-// TestDiffOf compares objects. Contents of Secrets are not in the diff.
+// TestDiffOf checks the diff of two objects, and that it does not have the contents of
+// Secrets.
 func TestDiffOf(t *testing.T) {
 	redactor := redact.New([]string{"hunter2222", "swordfish"})
 	for _, tt := range []struct {
 		name, before, after string
-		// want are the lines that differ, in their order.
+		// want has the expected lines that differ, in order.
 		want string
 	}{
 		{
@@ -88,7 +89,8 @@ func TestDiffOf(t *testing.T) {
 	}
 }
 
-// TestDiffOfNodePorts does not show node ports that the server only chooses in a dry run.
+// TestDiffOfNodePorts checks that the diff omits node ports that the server only chooses
+// for the dry run.
 func TestDiffOfNodePorts(t *testing.T) {
 	service := func(ports string) *unstructured.Unstructured {
 		return parseObject(t, "{apiVersion: v1, kind: Service, metadata: {name: s}, spec: {ports: ["+ports+"]}}")

@@ -1,8 +1,8 @@
 // Copyright The Ordered Helm Authors
 // SPDX-License-Identifier: Apache-2.0
 
-// Package preview says what an install or an upgrade would do, object by object, without
-// changing anything (docs/reference.md, "helm plan").
+// Package preview finds out what an install or an upgrade would do with each object,
+// without changing anything (docs/reference.md, "helm plan").
 package preview
 
 import (
@@ -11,42 +11,43 @@ import (
 	"github.com/ordered-helm/helm/internal/hookrunner"
 )
 
-// Preview is what an install or upgrade would do (docs/reference.md, "helm plan"). Its JSON
-// form is that of helm plan.
+// Preview describes what an install or upgrade would do (docs/reference.md, "helm plan").
+// Its JSON form is the output of helm plan.
 type Preview struct {
 	Release   string `json:"release"`
 	Namespace string `json:"namespace"`
 	// Operation is "install" or "upgrade".
 	Operation string `json:"operation"`
-	// Revision is the one that would be recorded.
+	// Revision is the revision that would be created.
 	Revision int `json:"revision"`
-	// Ordered is whether the operation would follow the order that the chart declares.
-	// Without an order everything is one node.
+	// Ordered says whether the operation would follow the order that the chart declares.
+	// Without an order, all objects are in one node.
 	Ordered bool `json:"ordered"`
-	// Changes is whether any object would be created, changed or deleted, and Fails
-	// whether the server rejects any of that.
+	// Changes says whether any object would be created, changed or deleted. Fails says
+	// whether the server would reject any of this.
 	Changes bool `json:"changes"`
 	Fails   bool `json:"fails"`
-	// First is what is created before anything else: the namespace of the release, and
-	// definitions from crds/ directories and hooks.
+	// First has the objects that are created before all others: the namespace of the
+	// release, and CRDs from crds/ directories and hooks.
 	First []Object `json:"first"`
-	// Nodes are what is deployed, in the order in which nodes would start if each took
-	// equally long.
+	// Nodes has the nodes that are deployed, in the order in which they would start if each
+	// took the same time.
 	Nodes []Node `json:"nodes"`
-	// Removed is what the release no longer has, in the order of its deletion.
+	// Removed has the objects that the release no longer has, in the order of their
+	// deletion.
 	Removed []Node `json:"removed"`
-	// Hooks are the hooks that run, by event, in their order.
+	// Hooks has the hooks that run, by event, in the order in which they run.
 	Hooks []hookrunner.Plan `json:"hooks"`
 }
 
-// Node is what would become of the objects of a node.
+// Node has the results for the objects of a node.
 type Node struct {
-	// Node is its ID, as in events.
+	// Node is the ID of the node, as in events.
 	Node    string   `json:"node"`
 	Objects []Object `json:"objects"`
 }
 
-// Action is what would be done with an object.
+// Action is the action that would be taken for an object.
 type Action string
 
 const (
@@ -56,15 +57,15 @@ const (
 	Change Action = "change"
 	// Delete deletes the object.
 	Delete Action = "delete"
-	// Unchanged leaves the object as it is, because it is as declared.
+	// Unchanged does not change the object, because it already is as declared.
 	Unchanged Action = "unchanged"
-	// Keep leaves the object although the release no longer has it.
+	// Keep does not delete the object, although the release no longer has it.
 	Keep Action = "keep"
-	// Fail fails, because the server rejects the object.
+	// Fail means that the server rejects the object.
 	Fail Action = "fail"
 )
 
-// Object is what would become of an object.
+// Object is the result for one object.
 type Object struct {
 	Action     Action `json:"action"`
 	APIVersion string `json:"apiVersion"`
@@ -75,13 +76,13 @@ type Object struct {
 	// Diff is a unified diff of the YAML of the object, without the fields that the server
 	// maintains. The contents of Secrets are masked. Only a change has a diff.
 	Diff string `json:"diff,omitempty"`
-	// Note says what else there is to know.
+	// Note has additional information for the user.
 	Note string `json:"note,omitempty"`
-	// Error is what the server says if it rejects the object.
+	// Error is the error of the server if it rejects the object.
 	Error string `json:"error,omitempty"`
 }
 
-// Count says with how many objects something would be done.
+// Count returns the number of objects with an action.
 func (p *Preview) Count(what Action) int {
 	n := 0
 	p.each(func(o *Object) {

@@ -1,8 +1,8 @@
 // Copyright The Ordered Helm Authors
 // SPDX-License-Identifier: Apache-2.0
 
-// Package process identifies processes that work on a release, and tells whether they
-// have exited.
+// Package process identifies processes that work on a release, and checks whether they have
+// exited.
 package process
 
 import "os"

@@ -55,13 +55,13 @@ func ForObjects(objects []map[string]any) *Redactor { return New(SecretValues(ob
 
 // Text replaces the values of Secrets in a text with asterisks.
 //
-// It also finds values that are escaped for JSON, Go, a URL or HTML, up to four times,
-// and values that are part of base64 data. Values that overlap are replaced together.
-// The text may be a fragment: the end of a value at the start of the text, and the
-// beginning of a value at its end, are replaced as well.
+// It also finds values that are escaped for JSON, Go, a URL or HTML, up to four times, and
+// values that are part of base64 data. Values that overlap are replaced together. The text
+// can be a fragment: the end of a value at the start of the text, and the beginning of a
+// value at the end of the text, are replaced as well.
 //
-// If nothing is replaced, the text is returned unchanged. Otherwise control characters
-// and terminal control sequences are removed from it, except tabs and line ends.
+// If nothing is replaced, the text is returned unchanged. Otherwise control characters and
+// terminal control sequences are removed from it, except tabs and line ends.
 func (r *Redactor) Text(text string) string {
 	if r == nil || len(r.values) == 0 {
 		return text
@@ -83,8 +83,8 @@ func (r *Redactor) Text(text string) string {
 	return terminal.Sanitize(out.String())
 }
 
-// Error returns an error whose text is that of ServerMessage, and which unwraps to err.
-// If there is nothing to redact, it returns err itself.
+// Error returns an error whose text is that of ServerMessage, and that unwraps to err. If
+// there is nothing to redact, it returns err itself.
 func (r *Redactor) Error(err error) error {
 	if err == nil {
 		return nil
@@ -154,9 +154,9 @@ func overlap(a, b string) int {
 	return 0
 }
 
-// isWordEnd reports whether a word ends before the given text. A partial value counts
-// only at the boundary of a word. Otherwise "source" in "resource" could be taken for
-// the end of a value.
+// isWordEnd reports whether a word ends before the given text. A partial value counts only
+// at the boundary of a word. Otherwise "source" in "resource" could count as the end of a
+// value.
 func isWordEnd(following string) bool {
 	r, _ := utf8.DecodeRuneInString(following)
 	return following == "" || !unicode.IsLetter(r) && !unicode.IsDigit(r)

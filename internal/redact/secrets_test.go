@@ -24,8 +24,8 @@ func TestSecretValues(t *testing.T) {
 	}
 }
 
-// TestSecretValuesOfManifests reads values that are not strings, and the items of
-// lists.
+// TestSecretValuesOfManifests checks that values that are not strings, and the items of
+// lists, are found.
 func TestSecretValuesOfManifests(t *testing.T) {
 	const manifest = `
 apiVersion: v1

@@ -8,9 +8,9 @@ import (
 	"strings"
 )
 
-// ServerMessage redacts a message that may come from the API server. It replaces what
-// Text replaces, and the objects and patches that a message about a Secret quotes: these
-// may hold values that the Redactor does not know or that are too short for Text. A nil
+// ServerMessage redacts a message that may come from the API server. It replaces what Text
+// replaces, and the objects and patches that a message about a Secret quotes: these can
+// contain values that the Redactor does not know or that are too short for Text. A nil
 // Redactor replaces only the quoted objects.
 func (r *Redactor) ServerMessage(message string) string { return r.Text(withoutSecretObjects(message)) }
 

@@ -29,7 +29,8 @@ func inJSON(tb testing.TB, text string, html bool) string {
 	return strings.TrimSpace(out.String())
 }
 
-// TestTextInQuotations quotes secrets in every way, up to three times over.
+// TestTextInQuotations checks that secrets are found in all kinds of quotations, nested up
+// to three times.
 func TestTextInQuotations(t *testing.T) {
 	secrets := map[string]string{
 		"plain": "hunter22", "a quote and HTML": `new"pass&word<2>`, "a backslash": `C:\new\u0041\pass`, "not ASCII": "pässwörd→🗝x",
@@ -77,7 +78,8 @@ func TestMaskLeavesTheRest(t *testing.T) {
 	}
 }
 
-// TestServerMessage has what servers say about a Secret, and what must stay readable.
+// TestServerMessage checks that messages of servers about a Secret are redacted, and that
+// other text stays readable.
 func TestServerMessage(t *testing.T) {
 	object := `{"apiVersion":"v1","data":{"on":"dHJ1ZQ=="},"kind":"Secret","stringData":{"on":true,"text":"a } \" b"}}`
 	patch := `{"data":{"on":true}}`

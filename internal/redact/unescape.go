@@ -25,7 +25,7 @@ type decodedText struct {
 	offsets []int
 }
 
-// undecoded returns a text as it is.
+// undecoded returns a text without decoding it.
 func undecoded(text string) decodedText {
 	offsets := make([]int, len(text)+1)
 	for i := range offsets {
@@ -52,9 +52,9 @@ func (b *decodedBuilder) build(end int) decodedText {
 	return decodedText{b.text.String(), append(b.offsets, end)}
 }
 
-// decodings returns a text as it is, and with each further layer of escaping removed.
-// If the text has plus signs, each decoding comes with these as spaces too, as in the
-// query of a URL.
+// decodings returns the text itself, and the text after removing each layer of escaping. If
+// the text has plus signs, it also returns each decoding with spaces in their place, as in
+// the query of a URL.
 func decodings(text string) []decodedText {
 	original := undecoded(text)
 	list := original.unescapeAll()
@@ -65,8 +65,7 @@ func decodings(text string) []decodedText {
 	return list
 }
 
-// unescapeAll returns the text as it is, and with each further layer of escaping
-// removed.
+// unescapeAll returns the text itself, and the text after removing each layer of escaping.
 func (d decodedText) unescapeAll() []decodedText {
 	list := []decodedText{d.normalize()}
 	for range maxEscapes {
@@ -221,7 +220,7 @@ func (d decodedText) normalize() decodedText {
 			out.add(' ', d.offsets[i])
 		case r == '\n' || !unicode.IsControl(r) && !unicode.Is(unicode.Cf, r):
 			out.add(r, d.offsets[i])
-		default: // dropped; last stays the character before it
+		default: // dropped; last remains the previous character
 			i += size
 			continue
 		}

@@ -13,8 +13,8 @@ import (
 	"github.com/ordered-helm/helm/internal/sequencer"
 )
 
-// Limits of a record. Everybody who may write releases may write any record. Reading it
-// must not need more time or memory than the largest charts do.
+// Limits of a record. Every account that can write releases can write any record. Reading
+// it must not need more time or memory than the largest charts.
 const (
 	// maxChartDepth limits how deeply charts are nested.
 	maxChartDepth = 100

@@ -15,7 +15,7 @@ import (
 	"github.com/ordered-helm/helm/internal/sequencer"
 )
 
-// nested writes a chart in a chart, as many as there shall be.
+// nested returns charts nested to a depth, in JSON.
 func nested(depth int) string {
 	return strings.Repeat(`{"name":"c","subcharts":[`, depth-1) + `{"name":"c"}` + strings.Repeat("]}", depth-1)
 }
@@ -77,8 +77,8 @@ func TestReadWhatCannotBeUsed(t *testing.T) {
 	}
 }
 
-// TestReadWhatIsJustRight reads records at the limits, and names that need not
-// be known.
+// TestReadWhatIsJustRight reads records at the limits, and names that do not need to be
+// known.
 func TestReadWhatIsJustRight(t *testing.T) {
 	for name, data := range map[string]string{
 		"no revision":   `{"version":1,"sequenced":true,"charts":{"name":"shop"}}`,
@@ -97,7 +97,8 @@ func TestReadWhatIsJustRight(t *testing.T) {
 	}
 }
 
-// TestAttachWhatReadRefuses says so before a release is stored with it.
+// TestAttachWhatReadRefuses checks that WithRecord rejects a record that Read would reject,
+// so that it is not stored.
 func TestAttachWhatReadRefuses(t *testing.T) {
 	deep := &sequencer.Chart{Name: "c"}
 	for range 100 {
@@ -111,8 +112,8 @@ func TestAttachWhatReadRefuses(t *testing.T) {
 	}
 }
 
-// FuzzRead reads anything: what it takes can be planned with, and written and
-// read again.
+// FuzzRead reads arbitrary data. It checks that an accepted record can be planned, written,
+// and read again.
 func FuzzRead(f *testing.F) {
 	good, err := encode(sample())
 	if err != nil {
@@ -160,8 +161,8 @@ func FuzzRead(f *testing.F) {
 	})
 }
 
-// plan plans with a resource of every chart. What is wrong with the order, such
-// as a cycle, is an error.
+// plan builds a plan with one resource of each chart. It ignores errors of the order, such
+// as a cycle.
 func plan(r *Record) {
 	in := sequencer.Input{Root: r.Charts, Namespace: "test"}
 	var walk func(c *sequencer.Chart, path string)

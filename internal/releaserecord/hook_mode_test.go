@@ -14,8 +14,8 @@ import (
 	"github.com/ordered-helm/helm/internal/sequencer"
 )
 
-// TestHookModesSurvive in a record that is written and read, for each chart, and
-// are not written where there is nothing to say.
+// TestHookModesSurvive checks that the hook modes of all charts are preserved if a record
+// is written and read, and that empty modes are not written.
 func TestHookModesSurvive(t *testing.T) {
 	want := &Record{Version: 1, Charts: &sequencer.Chart{Name: "shop", HookMode: "otherChartsOnly", Subcharts: []*sequencer.Chart{
 		{Name: "db", HookMode: "true"}, {Name: "web", Subcharts: []*sequencer.Chart{{Name: "db", HookMode: "true"}}},

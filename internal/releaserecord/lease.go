@@ -19,8 +19,8 @@ const (
 	maxNameLength = 300
 )
 
-// Lease is the lock of the process that deploys or removes a revision. The process renews
-// it while it runs, and removes it when it is done.
+// Lease is the lock of the process that deploys or uninstalls a revision. The process
+// renews it while it runs, and removes it when it is finished.
 type Lease struct {
 	// Revision is the revision that is locked.
 	Revision int `json:"revision"`
@@ -29,8 +29,8 @@ type Lease struct {
 	// Operation is the operation of the process, as in "upgrade".
 	Operation string `json:"operation"`
 	process.Process
-	// StartedAt is when the operation began. RenewedAt is when the lease was last
-	// renewed. Both are by the clock of the process.
+	// StartedAt is the time at which the operation began. RenewedAt is the time at which
+	// the lease was last renewed. Both are by the clock of the process.
 	StartedAt time.Time `json:"began"`
 	RenewedAt time.Time `json:"renewed"`
 	// Seconds is the time after which a lease that is not renewed expires.
@@ -40,8 +40,8 @@ type Lease struct {
 // Duration returns the time after which a lease that is not renewed expires.
 func (l *Lease) Duration() time.Duration { return time.Duration(l.Seconds) * time.Second }
 
-// LeaseFor returns the lease of a revision. It returns nil if there is none, or that of
-// another revision. The record may be nil.
+// LeaseFor returns the lease of a revision. It returns nil if there is no lease, or if the
+// lease belongs to another revision. The record can be nil.
 func (r *Record) LeaseFor(revision int) *Lease {
 	if r == nil || r.Lease == nil || r.Lease.Revision != revision {
 		return nil

@@ -21,7 +21,8 @@ func leased() *Lease {
 	}
 }
 
-// TestLeaseSurvives in a record that is written and read, beside an order and without.
+// TestLeaseSurvives checks that a lease is preserved if a record is written and read, with
+// and without an order.
 func TestLeaseSurvives(t *testing.T) {
 	for name, want := range map[string]*Record{
 		"with an order": sample(), "without": {Revision: 3, Charts: &sequencer.Chart{Name: "shop"}},
@@ -38,8 +39,8 @@ func TestLeaseSurvives(t *testing.T) {
 	}
 }
 
-// TestLeaseOf gives the lease of one revision alone: stock Helm's rollback copies records
-// into others.
+// TestLeaseOf checks that a lease is only returned for its revision, because a rollback of
+// stock Helm copies records into other revisions.
 func TestLeaseOf(t *testing.T) {
 	r := &Record{Lease: leased()}
 	if got := r.LeaseFor(3); got == nil || got.Duration() != 45*time.Second {
@@ -53,7 +54,8 @@ func TestLeaseOf(t *testing.T) {
 	}
 }
 
-// TestLeasesThatCannotBe are refused: what they say is printed, and waited for.
+// TestLeasesThatCannotBe checks that invalid leases are rejected, because their contents
+// are printed and determine how long operations wait.
 func TestLeasesThatCannotBe(t *testing.T) {
 	for name, tt := range map[string]struct {
 		change func(*Lease)

@@ -2,9 +2,10 @@
 // SPDX-License-Identifier: Apache-2.0
 
 // Package releaserecord stores data about a release inside the stored release
-// (docs/reference.md, "The release record"). From this record the graph of the release
-// can be rebuilt: stored releases lack the metadata of subcharts, and manifests may lack
-// the comments that name the template of a document.
+// (docs/reference.md, "The release record"). The dependency graph of the release can be
+// rebuilt from this record. The record is necessary because stored releases lack the
+// metadata of subcharts, and manifests may lack the comments that name the template of a
+// document.
 package releaserecord
 
 import (
@@ -18,19 +19,19 @@ import (
 )
 
 // fileName is the name of the file in the stored chart that has the record. Stock Helm
-// keeps it. It prints the file only where it prints the files of a chart, as in "install
+// keeps the file. It prints the file only if it prints all files of a chart, as in "install
 // -o json".
 const fileName = ".ordered-helm/record.json"
 
 // version is the version of the format that this package writes.
 const version = 1
 
-// Record is what a release stores about its order and its deployment.
+// Record is the data that a release stores about its order and its deployment.
 type Record struct {
 	// Version is the version of the format.
 	Version int `json:"version"`
-	// Ordered is whether the release was deployed in order, in the revision given by
-	// Revision. The graph is valid in other revisions as well.
+	// Ordered says whether the release was deployed in order in the revision given by
+	// Revision. The graph is also valid in other revisions.
 	Ordered bool `json:"sequenced"`
 	// Revision is the revision that was deployed in this order; 0 if unknown. A rollback
 	// of stock Helm copies the chart, with its record, to a revision that it deploys
@@ -39,27 +40,27 @@ type Record struct {
 	// Charts is the tree of charts with their declarations.
 	Charts *sequencer.Chart `json:"charts"`
 	// DocumentCharts has the path of the chart of each document in the manifest, if the
-	// Source comments do not tell it.
+	// Source comments do not have it.
 	DocumentCharts []string `json:"documents,omitempty"`
-	// Earlier is about earlier revisions. Use EarlierFor to read it.
+	// Earlier is the data about earlier revisions. Use EarlierFor to read it.
 	Earlier *EarlierRevisions `json:"earlier,omitempty"`
 	// Progress is the progress of the deployment. Use ProgressFor to read it.
 	Progress *Progress `json:"progress,omitempty"`
-	// Lease is the lock of the process that deploys or removes the revision. Use LeaseFor
-	// to read it.
+	// Lease is the lock of the process that deploys or uninstalls the revision. Use
+	// LeaseFor to read it.
 	Lease *Lease `json:"lease,omitempty"`
 }
 
-// EarlierRevisions is what a revision stores, until it is deployed, about earlier
-// revisions, which may be removed from the history.
+// EarlierRevisions is the data that a revision stores about earlier revisions until it is
+// deployed, because the earlier revisions may be removed from the history.
 type EarlierRevisions struct {
-	// Revision is the revision that stores it.
+	// Revision is the revision that stores the data.
 	Revision int `json:"revision"`
 	// Leftovers are objects that may still exist and that this revision does not have.
 	Leftovers []Leftover `json:"leftovers,omitempty"`
-	// UninstallStarted is whether an uninstall has begun since the last deployed
-	// revision. The objects of that revision may then be deleted, and others may have
-	// their names.
+	// UninstallStarted says whether an uninstall has started since the last deployed
+	// revision. The objects of that revision may then be deleted, and other objects may
+	// have their names.
 	UninstallStarted bool `json:"removed,omitempty"`
 }
 
@@ -76,19 +77,19 @@ type Leftover struct {
 type Progress struct {
 	// Revision is the revision that is deployed.
 	Revision int `json:"revision"`
-	// DoneNodes are the IDs of the nodes that are deployed, and ready if that was waited
-	// for, sorted.
+	// DoneNodes has the IDs of the nodes that are deployed, and ready if the operation
+	// waits for them, sorted.
 	DoneNodes []string `json:"done,omitempty"`
-	// RunningNodes are the IDs of the nodes that were started and are not done, sorted.
+	// RunningNodes has the IDs of the nodes that were started but are not finished, sorted.
 	RunningNodes []string `json:"at,omitempty"`
 	// TotalNodes is the number of nodes.
 	TotalNodes int `json:"nodes"`
-	// Uninstalling is whether DoneNodes are nodes that an uninstall has deleted.
+	// Uninstalling says whether DoneNodes has nodes that an uninstall has deleted.
 	Uninstalling bool `json:"removing,omitempty"`
 }
 
-// ProgressFor returns the progress of a revision. It returns nil if there is none, or
-// that of another revision. The record may be nil.
+// ProgressFor returns the progress of a revision. It returns nil if there is no progress,
+// or if it belongs to another revision. The record can be nil.
 func (r *Record) ProgressFor(revision int) *Progress {
 	if r == nil || r.Progress == nil || r.Progress.Revision != revision {
 		return nil
@@ -96,8 +97,8 @@ func (r *Record) ProgressFor(revision int) *Progress {
 	return r.Progress
 }
 
-// EarlierFor returns what a revision stores about earlier revisions. It returns nil if
-// that is nothing, or the record was written for another revision. The record may be nil.
+// EarlierFor returns the data of a revision about earlier revisions. It returns nil if
+// there is none, or if the record was written for another revision. The record can be nil.
 func (r *Record) EarlierFor(revision int) *EarlierRevisions {
 	if r == nil || r.Earlier == nil || r.Earlier.Revision != revision {
 		return nil
@@ -118,8 +119,8 @@ func (e *InvalidError) Error() string {
 
 func (e *InvalidError) Unwrap() error { return e.Err }
 
-// WithRecord returns a copy of a chart with a record, in place of the one that it may
-// have. If the record is nil, the copy has none. It returns an error if Read would reject
+// WithRecord returns a copy of a chart with a record, which replaces any existing record.
+// If the record is nil, the copy has no record. It returns an error if Read would reject
 // the record because of its size.
 func WithRecord(ch *chart.Chart, r *Record) (*chart.Chart, error) {
 	files := removeRecord(ch.Files)
@@ -139,7 +140,7 @@ func WithRecord(ch *chart.Chart, r *Record) (*chart.Chart, error) {
 }
 
 // WithoutRecord returns a copy of a release without its record, for printing. If there is
-// no record, it returns the release itself. The release may be nil.
+// no record, it returns the release itself. The release can be nil.
 func WithoutRecord(rel *release.Release) *release.Release {
 	if rel == nil || rel.Chart == nil || !slices.ContainsFunc(rel.Chart.Files, isRecord) {
 		return rel
@@ -156,15 +157,15 @@ func removeRecord(files []*chart.File) []*chart.File {
 		return files
 	}
 	if len(files) == 1 {
-		return nil // as in a chart without files
+		return nil // like a chart without files
 	}
 	return slices.DeleteFunc(slices.Clone(files), isRecord)
 }
 
 func isRecord(f *chart.File) bool { return f != nil && f.Name == fileName }
 
-// Read returns the record of a release, or nil if it has none, as releases that were not
-// deployed in order. The error is an *InvalidError.
+// Read returns the record of a release, or nil if it has none, as for releases that were
+// not deployed in order. The error is an *InvalidError.
 func Read(rel *release.Release) (*Record, error) {
 	if rel.Chart == nil {
 		return nil, nil

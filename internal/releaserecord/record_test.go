@@ -131,8 +131,8 @@ func TestDetach(t *testing.T) {
 	}
 }
 
-// TestProgressOf gives the progress of one revision alone: stock Helm's
-// rollback copies records into others.
+// TestProgressOf checks that a progress is only returned for its revision, because a
+// rollback of stock Helm copies records into other revisions.
 func TestProgressOf(t *testing.T) {
 	r := sample()
 	if got := r.ProgressFor(3); got != r.Progress || got.TotalNodes != 2 {
@@ -159,8 +159,8 @@ func TestReadWithoutARecord(t *testing.T) {
 	}
 }
 
-// TestRecordSurvivesStorage writes a release, changes its status and reads it
-// again, as stock Helm does, with each way to store releases.
+// TestRecordSurvivesStorage writes a release, changes its status and reads it again, as
+// stock Helm does, with each storage driver.
 func TestRecordSurvivesStorage(t *testing.T) {
 	client := fake.NewClientset().CoreV1()
 	memory := driver.NewMemory()
@@ -201,8 +201,8 @@ func TestRecordSurvivesStorage(t *testing.T) {
 	}
 }
 
-// TestRecordIsOnlyWhatTheOrderNeeds keeps the record from carrying what was
-// only meant for messages.
+// TestRecordIsOnlyWhatTheOrderNeeds checks that the record does not have data that is only
+// used in messages.
 func TestRecordIsOnlyWhatTheOrderNeeds(t *testing.T) {
 	r := sample()
 	r.Charts.Problem, r.Charts.DependsOnKey = errors.New("secret"), "helm.sh/depends-on/subcharts"

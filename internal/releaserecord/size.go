@@ -23,11 +23,11 @@ import (
 // are encoded.
 const maxStoredSize = corev1.MaxSecretSize
 
-// fastCompressionMargin is the inverse of the fraction by which fast compression may, in
-// rare cases, produce less than thorough compression.
+// fastCompressionMargin is the inverse of the fraction by which the result of fast
+// compression can, in rare cases, be smaller than that of thorough compression.
 const fastCompressionMargin = 100
 
-// maxParts limits the parts of a release that an error names.
+// maxParts is the maximum number of parts of a release that an error names.
 const maxParts = 3
 
 // StoredSize returns the size of a release in a Secret or ConfigMap, in bytes, as the
@@ -81,7 +81,7 @@ type TooLargeError struct {
 	Kind string
 	// Size is the size of the release, and Limit the maximum, in bytes.
 	Size, Limit int
-	// Reserve is by how many bytes it may grow during the deployment.
+	// Reserve is the number of bytes by which it can grow during the deployment.
 	Reserve int
 	// Parts are the largest parts, the largest first.
 	Parts []Part
@@ -91,7 +91,7 @@ type TooLargeError struct {
 type Part struct {
 	// Name describes the part, as in "the files of the chart".
 	Name string
-	// Size is the size that it would have by itself, in bytes.
+	// Size is the size of the compressed part, in bytes.
 	Size int
 	// Largest is the name of the largest file in it, if it consists of files.
 	Largest string
@@ -119,8 +119,8 @@ func (e *TooLargeError) Error() string {
 }
 
 // CheckSize returns a *TooLargeError if a release does not fit into the object in which a
-// driver stores it. Reserve is by how many bytes the release may grow. Only Secrets and
-// ConfigMaps have a limit.
+// driver stores it. Reserve is the number of bytes by which the release can grow. Only
+// Secrets and ConfigMaps have a limit.
 func CheckSize(rel *release.Release, driverName string, reserve int) error {
 	if driverName != driver.SecretsDriverName && driverName != driver.ConfigMapsDriverName {
 		return nil
@@ -130,11 +130,11 @@ func CheckSize(rel *release.Release, driverName string, reserve int) error {
 		return fmt.Errorf("write release %s: %w", rel.Name, err)
 	}
 	if maxCompressedSize(len(data))+reserve <= maxStoredSize {
-		return nil // without compressing an ordinary release
+		return nil // ordinary releases do not need to be compressed
 	}
 	quick, err := compressedSizeAt(data, gzip.BestSpeed)
 	if err != nil || quick+quick/fastCompressionMargin+reserve <= maxStoredSize {
-		return err // without slow compression of a large release
+		return err // avoids slow compression of a large release
 	}
 	size, err := compressedSize(data)
 	if err != nil || size+reserve <= maxStoredSize {

@@ -22,7 +22,7 @@ import (
 	"k8s.io/client-go/kubernetes/fake"
 )
 
-// noise is text that hardly compresses.
+// noise returns text that hardly compresses.
 func noise(r *rand.Rand, n int) string {
 	data := make([]byte, n)
 	for i := range data {
@@ -31,8 +31,8 @@ func noise(r *rand.Rand, n int) string {
 	return string(data)
 }
 
-// storedData writes a release with Helm's drivers, and gives the bytes of data
-// that are in the objects.
+// storedData stores a release with Helm's drivers, and returns the number of bytes of data
+// in each object.
 func storedData(t *testing.T, rel *release.Release) (secret, configMap int) {
 	t.Helper()
 	client := fake.NewClientset().CoreV1()
@@ -59,8 +59,8 @@ func storedData(t *testing.T, rel *release.Release) (secret, configMap int) {
 	return secret, configMap
 }
 
-// TestStoredSizeIsWhatHelmStores compares the size with that of the objects
-// that Helm's drivers write.
+// TestStoredSizeIsWhatHelmStores compares StoredSize with the size of the objects that
+// Helm's drivers write.
 func TestStoredSizeIsWhatHelmStores(t *testing.T) {
 	r := rand.New(rand.NewPCG(1, 1))
 	attached, err := WithRecord(shop(), sample())
@@ -85,9 +85,8 @@ func TestStoredSizeIsWhatHelmStores(t *testing.T) {
 	}
 }
 
-// ofSize makes the manifest as long as it takes for the release to take
-// exactly that many bytes, which must be a multiple of four. It begins at a
-// length that is about right.
+// ofSize returns a release with a manifest that gives it exactly the stored size, which
+// must be a multiple of four. The search begins with a manifest of the approximate length.
 func ofSize(t *testing.T, size, length int) *release.Release {
 	t.Helper()
 	rel := releaseOf(shop())
@@ -107,8 +106,8 @@ func ofSize(t *testing.T, size, length int) *release.Release {
 	return nil
 }
 
-// TestCheckSizeAtTheBorder has releases that fill an object, and one that is as
-// little larger as there is.
+// TestCheckSizeAtTheBorder checks a release that exactly fills an object, and the smallest
+// release that does not fit.
 func TestCheckSizeAtTheBorder(t *testing.T) {
 	full := ofSize(t, 1<<20, 900_000)
 	over := ofSize(t, 1<<20+4, len(full.Manifest)+4)
@@ -175,8 +174,7 @@ func TestTooLargeError(t *testing.T) {
 	}
 }
 
-// TestLargestParts makes one part large after the other: it is the only one
-// worth a mention.
+// TestLargestParts makes each part large in turn, and checks that only this part is named.
 func TestLargestParts(t *testing.T) {
 	text := noise(rand.New(rand.NewPCG(4, 4)), 20_000)
 	record := sample()
@@ -204,8 +202,8 @@ func TestLargestParts(t *testing.T) {
 	}
 }
 
-// TestOnlyLargeReleasesAreCompressed holds the bound, up to which nothing is
-// compressed, against what does not compress at all.
+// TestOnlyLargeReleasesAreCompressed checks maxCompressedSize, the bound up to which
+// nothing is compressed, with data that cannot be compressed.
 func TestOnlyLargeReleasesAreCompressed(t *testing.T) {
 	r := rand.New(rand.NewPCG(5, 5))
 	for _, n := range []int{0, 1, 10, 100, 5_000, 16_384, 65_535, 65_536, 200_000, 780_000} {
@@ -233,7 +231,8 @@ func TestSizeOfWhatCannotBeWritten(t *testing.T) {
 	}
 }
 
-// BenchmarkCheckSize must take a small part of what storing the release does.
+// BenchmarkCheckSize compares CheckSize with the computation of the stored size. CheckSize
+// must take a small fraction of that time.
 func BenchmarkCheckSize(b *testing.B) {
 	rel := releaseOf(shop())
 	rel.Manifest = string(bytes.Repeat([]byte("apiVersion: v1\nkind: ConfigMap\n"), 10_000))

@@ -45,8 +45,8 @@ func (b *builder) buildPlan() *Plan {
 	return plan
 }
 
-// builder has what a plan is built from. Charts, resources and nodes are identified by
-// their index.
+// builder contains the data from which a plan is built. Charts, resources and nodes are
+// identified by their index.
 type builder struct {
 	namespace string
 	charts    []*chartEntry

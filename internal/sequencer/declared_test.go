@@ -97,8 +97,8 @@ func TestEdges(t *testing.T) {
 	}
 }
 
-// edgeGraph builds a graph of the nodes of a plan from edges alone. It has a gate before
-// and after the content of each chart. The gates of a chart without content are connected
+// edgeGraph builds a graph of the nodes of a plan only from edges. It has a gate before and
+// after the content of each chart. The gates of a chart without content are connected
 // directly.
 func edgeGraph(p *sequencer.Plan, edges []sequencer.Edge) *dag.Graph {
 	g := dag.New(len(p.Nodes))

@@ -11,7 +11,7 @@ import (
 	"github.com/ordered-helm/helm/internal/sequencer"
 )
 
-// TestInspect checks that all errors are found, of which Build reports only the first ones.
+// TestInspect checks that all errors are found, not only the first ones that Build reports.
 func TestInspect(t *testing.T) {
 	root := v3("shop")
 	root.DependsOnSubcharts = []string{"nowhere"}

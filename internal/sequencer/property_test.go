@@ -167,8 +167,8 @@ func TestNothingStartsThatDependsOnAFailure(t *testing.T) {
 	})
 }
 
-// stringField returns everything about a plan that is printed, as text.
-func stringField(t *testing.T, p *sequencer.Plan) string {
+// planText returns everything about a plan that is printed, as text.
+func planText(t *testing.T, p *sequencer.Plan) string {
 	t.Helper()
 	var b strings.Builder
 	if err := graphview.Text(&b, p); err != nil {
@@ -197,7 +197,7 @@ func TestPlansAreTheSameOnEveryRun(t *testing.T) {
 		if err != nil {
 			t.Fatal(err)
 		}
-		want := stringField(t, first)
+		want := planText(t, first)
 		for run := range 100 {
 			if run%2 == 1 {
 				shuffle(in, r)
@@ -206,7 +206,7 @@ func TestPlansAreTheSameOnEveryRun(t *testing.T) {
 			if err != nil {
 				t.Fatal(err)
 			}
-			if got := stringField(t, p); got != want {
+			if got := planText(t, p); got != want {
 				t.Fatalf("input %d, run %d: got:\n%s\nwant:\n%s", i, run, got, want)
 			}
 		}

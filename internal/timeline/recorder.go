@@ -227,7 +227,8 @@ func (o *recording) change(s *Span, e event.Event) {
 	}
 }
 
-// settled reports whether no resource is known to be still waited for.
+// settled reports whether all known resources have reached the state that the operation
+// waits for.
 func (s *Span) settled() bool {
 	for _, res := range s.Resources {
 		if !res.Settled() {

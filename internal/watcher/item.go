@@ -46,7 +46,7 @@ type item struct {
 	stream *stream
 	judge  judgeFunc
 
-	// whether later observations count, from a known version on
+	// These fields determine which observations count.
 	hasBaseline   bool          // whether the version from which observations count is known
 	latestVersion string        // of the queued observations
 	incomparable  bool          // whether resource versions cannot be compared

@@ -44,7 +44,7 @@ func (t Target) String() string {
 	return kind + " " + t.Namespace + "/" + t.Name
 }
 
-// Report is what is known about a Target.
+// Report describes the state of a Target.
 type Report struct {
 	Target Target
 	// Object is the last version that was seen, without managedFields. It is nil if none

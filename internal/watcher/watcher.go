@@ -25,8 +25,8 @@ const (
 
 // Config configures a Watcher.
 type Config struct {
-	// Client reaches the API server. It must not limit the rate of requests, because a
-	// delayed request delays what the Watcher observes.
+	// Client reaches the API server. It must not limit the rate of requests, because
+	// delayed requests delay the observations of the Watcher.
 	Client dynamic.Interface
 	// Evaluate judges targets that have no Evaluator of their own. The default is
 	// readiness.NewEvaluator, with the storage classes that Client can read.
@@ -56,7 +56,7 @@ type Watcher struct {
 	streams             map[streamKey]*stream
 }
 
-// streamKey identifies what one watch covers.
+// streamKey identifies the scope of a watch.
 type streamKey struct {
 	resource  schema.GroupVersionResource
 	namespace string
@@ -78,8 +78,8 @@ func New(ctx context.Context, config Config) *Watcher {
 }
 
 // ExpectReady returns a group that waits until its targets are ready. Call it before the
-// targets are written: the group then keeps the events of running watches until Applied
-// tells which version was written.
+// targets are written. The group then keeps the events of running watches until Applied is
+// called with the written version.
 func (w *Watcher) ExpectReady(targets ...Target) *Group {
 	return w.newGroup(targets, (*item).judgeReadiness)
 }

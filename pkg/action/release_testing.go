@@ -23,25 +23,25 @@ import (
 )
 
 const (
-	// IncludeNameFilter is the key in Filters of the tests to run.
+	// IncludeNameFilter is the key in Filters for the names of the tests to run.
 	IncludeNameFilter = helmaction.IncludeNameFilter
-	// ExcludeNameFilter is the key in Filters of the tests not to run.
+	// ExcludeNameFilter is the key in Filters for the names of the tests not to run.
 	ExcludeNameFilter = helmaction.ExcludeNameFilter
 )
 
-// ReleaseTesting runs the tests of a release. It has every field of Helm's
-// ReleaseTesting and means the same by it (docs/reference.md, "helm test").
+// ReleaseTesting runs the tests of a release. It has every field of Helm's ReleaseTesting,
+// with the same meaning (docs/reference.md, "helm test").
 type ReleaseTesting struct {
 	*helmaction.ReleaseTesting
 
-	// MaxParallelHooks is how many hooks run at once, where the chart lets any run
-	// in parallel; 0 is no limit. A negative one is refused.
+	// MaxParallelHooks is the maximum number of hooks that run at the same time, if the
+	// chart lets hooks run in parallel. 0 means no limit. It must not be negative.
 	MaxParallelHooks int
-	// FollowHookLogs reads the log of each hook that runs, about every second, and
-	// tells OnEvent its last line.
+	// FollowHookLogs reads the log of each running hook about once a second and passes its
+	// last line to OnEvent.
 	FollowHookLogs bool
-	// OnEvent, if set, is told of every step, one at a time, from goroutines of
-	// the operation. It must return soon.
+	// OnEvent, if set, receives every step of the operation. It is called from goroutines
+	// of the operation, but never concurrently. It must return quickly.
 	OnEvent func(Event)
 
 	cfg *Configuration
@@ -52,14 +52,14 @@ func NewReleaseTesting(cfg *Configuration) *ReleaseTesting {
 	return &ReleaseTesting{ReleaseTesting: helmaction.NewReleaseTesting(cfg), cfg: cfg}
 }
 
-// Run is RunWithContext without an end from outside.
+// Run is like RunWithContext with a context that is never cancelled.
 func (t *ReleaseTesting) Run(name string) (*release.Release, error) {
 	return t.RunWithContext(context.Background(), name) //nolint:forbidigo // the signature is Helm's
 }
 
-// RunWithContext runs the tests that the filters pick. The others stay in the
-// release as they are. What became of the tests is in the release that it
-// returns, with an error too if that is of a test.
+// RunWithContext runs the tests that the filters select. The other tests stay unchanged in
+// the release. The returned release contains the results of the tests. If a test fails,
+// RunWithContext returns both the release and an error.
 func (t *ReleaseTesting) RunWithContext(ctx context.Context, name string) (*release.Release, error) {
 	if err := validateParallelHooks(t.MaxParallelHooks); err != nil {
 		return nil, err
@@ -92,20 +92,20 @@ func (t *ReleaseTesting) RunWithContext(ctx context.Context, name string) (*rele
 	return rel, op.Finish(ctx, w.Write(nil))
 }
 
-// Picks reports whether the filters let a test run.
+// Picks reports whether the filters select a test.
 func (t *ReleaseTesting) Picks(h *release.Hook) bool {
 	include, exclude := t.Filters[IncludeNameFilter], t.Filters[ExcludeNameFilter]
 	return !slices.Contains(exclude, h.Name) && (len(include) == 0 || slices.Contains(include, h.Name))
 }
 
-// GetPodLogs writes the logs of the tests that have run and that the filters pick,
-// in the order in which they run without anything in parallel.
+// GetPodLogs writes the logs of the tests that have run and that the filters select, in the
+// order in which they run without parallelism.
 func (t *ReleaseTesting) GetPodLogs(out io.Writer, rel *release.Release) error {
 	return t.GetPodLogsWithContext(context.Background(), out, rel) //nolint:forbidigo // the signature is Helm's
 }
 
-// GetPodLogsWithContext is GetPodLogs that ends with the context. Of a Job it
-// writes the logs of its pods, container by container.
+// GetPodLogsWithContext is like GetPodLogs, but ends when ctx is done. For a Job it writes
+// the logs of its pods, container by container.
 func (t *ReleaseTesting) GetPodLogsWithContext(ctx context.Context, out io.Writer, rel *release.Release) error {
 	client, err := t.cfg.KubernetesClientSet()
 	if err != nil {
@@ -139,7 +139,7 @@ func writePodLogs(out io.Writer, h *release.Hook, logs []hooks.ContainerLog, fet
 	for _, log := range logs {
 		stream, err := fetch(log)
 		if h.Kind == "Job" && apierrors.IsNotFound(err) {
-			continue // it is deleted with its Job
+			continue // the pod was deleted with its Job
 		}
 		if err != nil {
 			return fmt.Errorf("unable to get pod logs for %s: %w", h.Name, err)

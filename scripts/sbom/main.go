@@ -1,9 +1,9 @@
 // Copyright The Ordered Helm Authors
 // SPDX-License-Identifier: Apache-2.0
 
-// Command sbom writes what a Go binary is made of, as CycloneDX 1.6 in JSON: the
-// modules that the linker put into it, as the binary says itself. It asks no network,
-// and the same binary always gives the same text.
+// Command sbom writes the bill of materials of a Go binary as CycloneDX 1.6 in JSON. It
+// lists the modules that are recorded in the binary. It does not use the network, and its
+// output depends only on the binary.
 package main
 
 import (
@@ -64,7 +64,7 @@ func run(args []string, out io.Writer) error {
 	return encoder.Encode(describe(described, info))
 }
 
-// bom is a bill of materials, as far as it is used here.
+// bom is the part of the format of a bill of materials that is used here.
 type bom struct {
 	Format       string       `json:"bomFormat"`
 	Spec         string       `json:"specVersion"`
@@ -112,8 +112,8 @@ type dependency struct {
 	Uses []string `json:"dependsOn,omitempty"`
 }
 
-// describe lists the modules of a binary, the standard library first. Which of them
-// needs which is not known to it.
+// describe lists the modules of a binary, starting with the standard library. The binary
+// does not record which modules depend on which.
 func describe(binary component, info *debug.BuildInfo) bom {
 	components := []component{library("std", strings.TrimPrefix(info.GoVersion, "go"), "")}
 	for _, module := range info.Deps {
@@ -132,7 +132,7 @@ func describe(binary component, info *debug.BuildInfo) bom {
 	}
 }
 
-// library is a module, with the sum by which go.sum knows it.
+// library describes a module, with its checksum from go.sum.
 func library(path, version, sum string) component {
 	purl := "pkg:golang/" + path + "@" + url.QueryEscape(cmp.Or(version, "unknown"))
 	c := component{Type: "library", Ref: purl, Name: path, Version: version, PURL: purl}

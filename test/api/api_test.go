@@ -1,9 +1,9 @@
 // Copyright The Ordered Helm Authors
 // SPDX-License-Identifier: Apache-2.0
 
-// Package api holds the packages that have the names of Helm's to Helm's API:
-// whoever changes the import prefix must find every exported name, and may do
-// with it what they did.
+// Package api compares the packages that replace Helm's with the API of Helm's packages: a
+// program that changes the import prefix must find every exported name, and must be able to
+// use it as before.
 package api
 
 import (
@@ -34,7 +34,7 @@ func TestNothingIsMissing(t *testing.T) {
 	}
 }
 
-// TestComparisonFinds shows that the comparison can fail.
+// TestComparisonFinds checks that the comparison can fail.
 func TestComparisonFinds(t *testing.T) {
 	pair := load(t, "./testdata/theirs", "./testdata/ours")
 	want := []string{
@@ -75,8 +75,8 @@ func load(t *testing.T, patterns ...string) [2]*types.Package {
 	return pair
 }
 
-// comparison compares a package of ours with the one of Helm's that it stands in
-// for. In the texts of types both have the same name.
+// comparison compares one of our packages with the Helm package that it replaces. In the
+// text of types both have the same name.
 type comparison struct {
 	theirs, ours *types.Package
 	problems     []string
@@ -132,8 +132,8 @@ func (c *comparison) object(want, got types.Object) {
 	c.methods(name, want.Type(), got.Type())
 }
 
-// fields makes sure that every field can be read and set, and where Helm's type
-// has no other fields, that literals compile as well.
+// fields checks that every field can be read and set. If Helm's type has only exported
+// fields, it also checks that literals compile.
 func (c *comparison) fields(name string, want *types.Struct, got types.Type) {
 	literal := true
 	for field := range want.Fields() {
@@ -177,7 +177,7 @@ func (c *comparison) sameType(name string, want, got types.Type) {
 	}
 }
 
-// text writes a type without the names of parameters.
+// text returns the text of a type without parameter names.
 func (c *comparison) text(t types.Type) string {
 	if signature, ok := t.(*types.Signature); ok {
 		t = unnamed(signature)

@@ -1,8 +1,8 @@
 // Copyright The Ordered Helm Authors
 // SPDX-License-Identifier: Apache-2.0
 
-// Package apply compares what internal/cluster leaves on a real API server with
-// what Helm's own client leaves.
+// Package apply compares the state that internal/cluster produces on a real API server with
+// the state that Helm's own client produces.
 package apply
 
 import (
@@ -31,8 +31,8 @@ import (
 
 func TestMain(m *testing.M) { testcluster.Main(m) }
 
-// TestApplyIsHelmsUpdate compares what Apply leaves on a real API server with
-// what Helm's own Update leaves.
+// TestApplyIsHelmsUpdate compares the state that Apply produces on a real API server with
+// the state that Helm's own Update produces.
 func TestApplyIsHelmsUpdate(t *testing.T) {
 	group := defined(t)
 	for _, c := range parityCases() {
@@ -48,7 +48,7 @@ func TestApplyIsHelmsUpdate(t *testing.T) {
 			if c.threeWay {
 				update = helms.kube.UpdateThreeWayMerge
 			}
-			// Helm does not try again by itself when a controller writes a status meanwhile.
+			// Helm does not retry if a controller writes a status at the same time.
 			helmsErr := retry.RetryOnConflict(retry.DefaultRetry, func() error {
 				_, err := update(original, target, c.force)
 				return err
@@ -73,7 +73,7 @@ func TestApplyIsHelmsUpdate(t *testing.T) {
 	}
 }
 
-// defined defines the kind Widget and returns its group.
+// defined creates a definition of the kind Widget and returns its group.
 func defined(t *testing.T) string {
 	s := newSite(t, "")
 	s.create(definition)
@@ -90,7 +90,7 @@ type site struct {
 	kube      *kube.Client
 }
 
-// newSite returns a site; without a group it has one of its own.
+// newSite returns a site. If group is empty, the site gets its own group.
 func newSite(t testing.TB, group string) *site {
 	shared := testcluster.Shared(t)
 	namespace, kubeconfig, cache := shared.Namespace(t), shared.Kubeconfig(), t.TempDir()
@@ -122,7 +122,7 @@ func (s *site) empty(text string) string {
 	return strings.NewReplacer(s.group, "GROUP", s.namespace, "NS").Replace(text)
 }
 
-// prepare deploys what was there before.
+// prepare deploys the state before the change.
 func (s *site) prepare(c parityCase) {
 	s.Helper()
 	if c.before == "" {
@@ -196,7 +196,7 @@ func (s *site) live(c parityCase) string {
 	return s.clean(info.Object)
 }
 
-// quotedObject is the whole object that the server quotes in some refusals.
+// quotedObject matches a complete object, which the server quotes in some error messages.
 var quotedObject = regexp.MustCompile(`Invalid value: "\{.*\}"`)
 
 func (s *site) text(err error) string {
@@ -206,8 +206,8 @@ func (s *site) text(err error) string {
 	return s.empty(quotedObject.ReplaceAllString(err.Error(), `Invalid value: ...`))
 }
 
-// clean prints an object without what differs from run to run, or depends on
-// when controllers come to it.
+// clean returns an object as text without the parts that differ from run to run or depend
+// on the timing of controllers.
 func (s *site) clean(object any) string {
 	s.Helper()
 	u := object.(*unstructured.Unstructured).DeepCopy()
@@ -224,7 +224,7 @@ func (s *site) clean(object any) string {
 	unstructured.RemoveNestedField(u.Object, "spec", "clusterIP")
 	unstructured.RemoveNestedField(u.Object, "spec", "clusterIPs")
 	fields := slices.DeleteFunc(u.GetManagedFields(), func(f metav1.ManagedFieldsEntry) bool {
-		return f.Manager != filepath.Base(os.Args[0]) // which of the others came first is chance
+		return f.Manager != filepath.Base(os.Args[0]) // the order of the other managers is random
 	})
 	for i := range fields {
 		fields[i].Time = nil

@@ -16,8 +16,8 @@ import (
 	"github.com/ordered-helm/helm/test/binaries"
 )
 
-// TestBuildIsHelmsBuild compares what Build makes of a manifest with what Helm's own
-// client makes of it, errors included.
+// TestBuildIsHelmsBuild compares the result of Build for a manifest with the result of
+// Helm's own client, including errors.
 func TestBuildIsHelmsBuild(t *testing.T) {
 	group := defined(t)
 	for _, c := range buildCases() {
@@ -28,7 +28,7 @@ func TestBuildIsHelmsBuild(t *testing.T) {
 	}
 }
 
-// TestBuildOfRealCharts does so for charts as they are.
+// TestBuildOfRealCharts compares both for unmodified public charts.
 func TestBuildOfRealCharts(t *testing.T) {
 	charts, err := filepath.Glob(filepath.Join(binaries.Root(t), "..", "shared", "charts", "*.tgz"))
 	if err != nil {
@@ -48,8 +48,8 @@ func TestBuildOfRealCharts(t *testing.T) {
 	}
 }
 
-// compareBuilds builds a manifest both ways; short is whether ours has to take the
-// short way, of which clients that are shared tell.
+// compareBuilds builds a manifest with both clients. short is whether our client must use
+// the shortcut, which can be seen from objects that share a client.
 func compareBuilds(t *testing.T, s *site, manifest string, short bool) {
 	t.Helper()
 	client := cluster.New(s.kube, s.getter, t.Logf)
@@ -76,7 +76,7 @@ func compareBuilds(t *testing.T, s *site, manifest string, short bool) {
 	}
 }
 
-// identified is an info without its object and its client.
+// identified returns an info without its object and its client.
 func identified(info *resource.Info) resource.Info {
 	bare := *info
 	bare.Object, bare.Client = nil, nil
@@ -122,7 +122,7 @@ func buildCases() []buildCase {
 	}
 }
 
-// TestBuildIsHelmsBuildWithoutNamespace leaves the namespace to the kubeconfig.
+// TestBuildIsHelmsBuildWithoutNamespace uses the namespace of the kubeconfig.
 func TestBuildIsHelmsBuildWithoutNamespace(t *testing.T) {
 	s := newSite(t, "")
 	s.kube.Namespace = ""

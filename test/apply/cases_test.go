@@ -5,15 +5,15 @@ package apply
 
 import "strings"
 
-// parityCase is a change of one object, described by manifests in which NS
-// stands for the namespace, and GROUP for the group of a kind that is defined.
+// parityCase is a change of one object, described by manifests. In them NS stands for the
+// namespace, and GROUP for the group of a custom kind.
 type parityCase struct {
 	name string
-	// before was deployed; empty if nothing was.
+	// before is the manifest that was deployed; empty if there is none.
 	before string
-	// foreign is what somebody else changed since, as a merge patch.
+	// foreign is a change that somebody else made after that, as a merge patch.
 	foreign string
-	// after is to be applied.
+	// after is the manifest to apply.
 	after string
 	// adopted is whether before is unknown, so that the live object is the base.
 	adopted         bool
@@ -84,7 +84,7 @@ metadata: {name: web}
 spec: {selector: {app: web, tier: front}, ports: [{name: http, port: 80, targetPort: 8080}, {name: new, port: 82}]}
 `
 
-// role is of the whole cluster, whatever namespace it names.
+// role is cluster-scoped, although it contains a namespace.
 const role = `
 apiVersion: rbac.authorization.k8s.io/v1
 kind: ClusterRole

@@ -9,19 +9,19 @@ import (
 	"testing"
 )
 
-// The metadata of charts: with an order that counts, or without one.
+// The metadata of charts: with an order that applies, or without one.
 const (
 	orderedChart = "apiVersion: v3\nname: bench\nversion: 0.1.0\n"
 	plainChart   = "apiVersion: v2\nname: bench\nversion: 0.1.0\n"
 )
 
-// writeChart makes a chart of one template, that bears an order.
+// writeChart writes a chart with one template and an order.
 func writeChart(b *testing.B, template string) string {
 	b.Helper()
 	return writeFiles(b, map[string]string{"Chart.yaml": orderedChart, "templates/all.yaml": template})
 }
 
-// writeFiles makes a folder of files, by their paths in it.
+// writeFiles writes files to a new directory, by path.
 func writeFiles(b *testing.B, files map[string]string) (dir string) {
 	b.Helper()
 	dir = b.TempDir()

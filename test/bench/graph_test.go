@@ -12,20 +12,20 @@ import (
 	"time"
 )
 
-// node is a Deployment that comes after others.
+// node is a Deployment that comes after other nodes.
 type node struct {
 	name  string
 	needs []string
-	// after is how long its pod takes to be ready.
+	// after is how long its pod takes to become ready.
 	after time.Duration
 }
 
-// graph are nodes, each after all it needs.
+// graph is a list of nodes, each after all nodes that it depends on.
 type graph []node
 
 func name(i int) string { return fmt.Sprintf("d%03d", i) }
 
-// chain is n nodes, each after the one before.
+// chain returns n nodes, each after the previous one.
 func chain(n int) graph {
 	g := make(graph, n)
 	for i := range g {
@@ -37,7 +37,7 @@ func chain(n int) graph {
 	return g
 }
 
-// fanOut is one node, n after it, and one after all of these.
+// fanOut returns one node, n nodes after it, and one after all of these.
 func fanOut(n int) graph {
 	g := graph{{name: "first"}}
 	last := node{name: "last"}
@@ -48,8 +48,8 @@ func fanOut(n int) graph {
 	return append(g, last)
 }
 
-// random is n nodes that need up to three of the eight before, with pods that are
-// ready after 100 to 600 ms. It is the same on every run.
+// random returns n nodes that depend on up to three of the previous eight, with pods that
+// become ready after 100 to 600 ms. The graph is the same in every run.
 func random(n int) graph {
 	const most, near = 3, 8
 	numbers := rand.New(rand.NewPCG(1, 2))
@@ -65,8 +65,8 @@ func random(n int) graph {
 	return g
 }
 
-// levels is the same graph with a barrier after each level: a node needs all of the
-// level before its own.
+// levels returns the same graph with a barrier after each level: each node depends on the
+// complete previous level.
 func (g graph) levels() graph {
 	level := map[string]int{}
 	byLevel := map[int][]string{}
@@ -83,10 +83,10 @@ func (g graph) levels() graph {
 	return barred
 }
 
-// walk is how far a graph has come.
+// walk tracks the progress of a graph.
 type walk struct {
 	graph   graph
-	missing map[string]int // how many of its needs a node still waits for
+	missing map[string]int // the number of dependencies that a node still waits for
 	isDone  map[string]bool
 	left    int
 }
@@ -99,7 +99,7 @@ func (g graph) begin() *walk {
 	return w
 }
 
-// first are the nodes that need nothing.
+// first returns the nodes without dependencies.
 func (w *walk) first() (ready []node) {
 	for _, n := range w.graph {
 		if len(n.needs) == 0 {
@@ -109,7 +109,7 @@ func (w *walk) first() (ready []node) {
 	return ready
 }
 
-// done says that a node is done, and returns those that may start now.
+// done marks a node as done, and returns the nodes that can start now.
 func (w *walk) done(name string) (ready []node) {
 	if w.isDone[name] {
 		return nil
@@ -126,7 +126,7 @@ func (w *walk) done(name string) (ready []node) {
 	return ready
 }
 
-// manifest is a node in YAML, with annotations of its own.
+// manifest returns a node as YAML, with annotations.
 func (n node) manifest(annotations ...string) string {
 	var text strings.Builder
 	fmt.Fprintf(&text, "---\napiVersion: apps/v1\nkind: Deployment\nmetadata:\n  name: %s\n", n.name)
@@ -138,8 +138,8 @@ func (n node) manifest(annotations ...string) string {
 	return text.String()
 }
 
-// layersChart makes a chart in which each node is a layer, in legal form, so that
-// stock Helm installs it too.
+// layersChart writes a chart in which each node is a layer. Its annotations are strings, so
+// that stock Helm can install it too.
 func (g graph) layersChart(b *testing.B) string {
 	b.Helper()
 	var text strings.Builder
@@ -153,7 +153,7 @@ func (g graph) layersChart(b *testing.B) string {
 	return writeChart(b, text.String())
 }
 
-// subcharts makes a chart in which each node is a subchart.
+// subcharts writes a chart in which each node is a subchart.
 func (g graph) subcharts(b *testing.B) string {
 	b.Helper()
 	metadata := orderedChart + "dependencies:\n"

@@ -10,7 +10,7 @@ import (
 	"github.com/ordered-helm/helm/test/cluster"
 )
 
-// BenchmarkGrowth follows what an object costs as there are more of them.
+// BenchmarkGrowth measures how the cost of an object changes with the number of objects.
 func BenchmarkGrowth(b *testing.B) {
 	c := cluster.Shared(b)
 	helm := ours(b, c)

@@ -18,7 +18,7 @@ import (
 	"github.com/ordered-helm/helm/test/cluster"
 )
 
-// unthrottled is a client that asks as fast as it can. A first request opens its
+// unthrottled returns a client without a rate limit. It sends a first request to open its
 // connection.
 func unthrottled(b *testing.B, c *cluster.Cluster) kubernetes.Interface {
 	b.Helper()
@@ -34,8 +34,9 @@ func unthrottled(b *testing.B, c *cluster.Cluster) kubernetes.Interface {
 	return client
 }
 
-// byHand deploys a graph of Deployments over one watch, each the moment all it needs
-// are Available: what the cluster itself takes.
+// byHand deploys a graph of Deployments with one watch. It creates each Deployment as soon
+// as all its dependencies are Available. The result is the minimum time that the cluster
+// itself needs.
 func byHand(ctx context.Context, client kubernetes.Interface, namespace string, g graph) error {
 	deployments := client.AppsV1().Deployments(namespace)
 	list, err := deployments.List(ctx, metav1.ListOptions{})
@@ -78,7 +79,7 @@ func isAvailable(d *appsv1.Deployment) bool {
 	return d.Status.AvailableReplicas == 1 && d.Status.ObservedGeneration == d.Generation
 }
 
-// deployment is what the charts deploy for a node.
+// deployment returns the Deployment that the charts contain for a node.
 func (n node) deployment() *appsv1.Deployment {
 	labels := map[string]string{"app": n.name}
 	return &appsv1.Deployment{

@@ -19,9 +19,9 @@ import (
 	"github.com/ordered-helm/helm/test/cluster"
 )
 
-// BenchmarkHooks runs Jobs of one second, which are hooks of one weight in a chart
-// with runHooksInParallel. Stock runs them one after the other, which takes minutes
-// where they are many.
+// BenchmarkHooks runs Jobs that take one second and are hooks of one weight in a chart with
+// runHooksInParallel. Stock Helm runs them one after the other, which takes minutes if
+// there are many.
 func BenchmarkHooks(b *testing.B) {
 	for _, n := range []int{20, 200} {
 		b.Run(fmt.Sprint(n), func(b *testing.B) {
@@ -50,7 +50,7 @@ func BenchmarkHooks(b *testing.B) {
 	}
 }
 
-// hookChart makes a chart of n Jobs that are pre-install hooks of one weight.
+// hookChart writes a chart with n Jobs that are pre-install hooks of one weight.
 func hookChart(b *testing.B, n int) string {
 	b.Helper()
 	var text strings.Builder
@@ -62,7 +62,8 @@ func hookChart(b *testing.B, n int) string {
 	return writeFiles(b, map[string]string{"Chart.yaml": plainChart + "runHooksInParallel: true\n", "templates/all.yaml": text.String()})
 }
 
-// jobsByHand is the limit: what the cluster itself needs for n Jobs at once.
+// jobsByHand measures the limit: the time that the cluster itself needs for n Jobs at the
+// same time.
 func jobsByHand(ctx context.Context, client kubernetes.Interface, namespace string, n int) error {
 	jobs := client.BatchV1().Jobs(namespace)
 	list, err := jobs.List(ctx, metav1.ListOptions{})

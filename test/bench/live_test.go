@@ -17,9 +17,9 @@ import (
 	"github.com/ordered-helm/helm/pkg/action"
 )
 
-// BenchmarkLiveView says what part of a core the view on a terminal takes, and how
-// long whoever tells it of an event waits at most, while the nodes of a release get
-// ready one after the other, each over some steps.
+// BenchmarkLiveView measures the share of a core that the terminal view uses, and the
+// longest time for which it blocks the sender of an event, while the nodes of a release
+// become ready one after the other, each in several steps.
 func BenchmarkLiveView(b *testing.B) {
 	for _, nodes := range []int{20, 5000} {
 		b.Run(fmt.Sprint(nodes), func(b *testing.B) {
@@ -41,7 +41,7 @@ func BenchmarkLiveView(b *testing.B) {
 	}
 }
 
-// play tells a display of events over some seconds. It returns what part of a core
+// play sends events to a display for several seconds. It returns the share of a core that
 // the process used, and the longest time that the display took for an event.
 func play(b *testing.B, events []action.Event, to progress.Display) (core float64, longest time.Duration) {
 	b.Helper()
@@ -56,7 +56,8 @@ func play(b *testing.B, events []action.Event, to progress.Display) (core float6
 	return (processorTime(b) - before).Seconds() / time.Since(began).Seconds(), longest
 }
 
-// busy are the events of an installation: all nodes at once, and five changes of each.
+// busy returns the events of an install: all nodes at the same time, with five changes
+// each.
 func busy(nodes int) []action.Event {
 	operation := &action.Operation{Name: "install", Release: "shop", Namespace: "default", Revision: 1, Ordered: true}
 	planned := action.Event{Type: action.EventPlanned}
@@ -81,8 +82,8 @@ func busy(nodes int) []action.Event {
 	return append([]action.Event{{Type: action.EventStarted, Operation: operation}, planned}, events...)
 }
 
-// openTerminal opens a terminal of 120 columns and 40 lines, and says at the end how
-// many bytes it has shown.
+// openTerminal opens a terminal of 120 columns and 40 lines. shown receives the number of
+// bytes that it displayed.
 func openTerminal(b *testing.B) (terminal *os.File, shown <-chan int64) {
 	b.Helper()
 	controller, terminal, err := pty.Open()
@@ -95,13 +96,13 @@ func openTerminal(b *testing.B) (terminal *os.File, shown <-chan int64) {
 	}
 	bytes := make(chan int64, 1)
 	go func() {
-		n, _ := io.Copy(io.Discard, controller) // until it is closed, which is an error on Linux
+		n, _ := io.Copy(io.Discard, controller) // until it is closed, which returns an error on Linux
 		bytes <- n
 	}()
 	return terminal, bytes
 }
 
-// processorTime is what the process has used so far.
+// processorTime returns the processor time that the process has used until now.
 func processorTime(b *testing.B) time.Duration {
 	b.Helper()
 	var usage syscall.Rusage

@@ -1,8 +1,8 @@
 // Copyright The Ordered Helm Authors
 // SPDX-License-Identifier: Apache-2.0
 
-// Package bench measures against other programs and against the cluster's own
-// limit, everything in one run and in turn, so that only ratios count.
+// Package bench compares with other programs and with the cluster's own limit. It measures
+// everything alternately in one run, so that only ratios matter.
 package bench
 
 import (
@@ -18,11 +18,11 @@ import (
 	"github.com/ordered-helm/helm/test/cluster"
 )
 
-// writeEnv names the folder in which the results are kept and the page is written.
+// writeEnv contains the directory in which the results are stored and the page is written.
 const writeEnv = "BENCH_WRITE"
 
-// measured has the results of this process. A testing.M cannot carry them from
-// the benchmarks, so a variable does.
+// measured contains the results of this process. It is a variable because a testing.M
+// cannot pass them from the benchmarks.
 var measured struct {
 	mu      sync.Mutex
 	results []report.Result
@@ -32,7 +32,7 @@ func TestMain(m *testing.M) {
 	cluster.Main(m, publish)
 }
 
-// collect keeps a result for the end of the run.
+// collect stores a result for the end of the run.
 func collect(b *testing.B, r report.Result) {
 	b.Helper()
 	b.ReportMetric(0, "ns/op")
@@ -42,8 +42,8 @@ func collect(b *testing.B, r report.Result) {
 	measured.results = append(measured.results, r)
 }
 
-// publish prints the tables and what this run says about the aims, and writes the
-// page where that is asked for.
+// publish prints the tables and the state of the aims according to this run, and writes
+// the page if requested.
 func publish() error {
 	measured.mu.Lock()
 	defer measured.mu.Unlock()
@@ -61,7 +61,7 @@ func publish() error {
 	return nil
 }
 
-// commit is what is measured, by git: with "+" where files differ from it.
+// commit returns the git commit that is measured, with "+" if files differ from it.
 func commit(b *testing.B) string {
 	b.Helper()
 	out, err := exec.CommandContext(b.Context(), "git", "describe", "--always", "--exclude=*", "--abbrev=9", "--dirty=+").Output()

@@ -15,47 +15,48 @@ import (
 	"github.com/ordered-helm/helm/test/cluster"
 )
 
-// roundsEnv says how many rounds count, instead of usualRounds.
+// roundsEnv sets the number of measured rounds, instead of usualRounds.
 const (
 	roundsEnv   = "BENCH_ROUNDS"
 	usualRounds = 5
 )
 
-// workload is something to do, and those that do it.
+// workload is a task, and the contestants that perform it.
 type workload struct {
 	name, title, about string
-	// base are the contestants whose sum the others are compared with.
+	// base contains the contestants with whose sum the others are compared.
 	base        []string
 	contestants []contestant
-	// rounds is 0 for as many as usual.
+	// rounds is the number of rounds; 0 means the usual number.
 	rounds int
-	// cold has the first round count.
+	// cold is whether the first round is measured too.
 	cold bool
-	// size is the number of objects, where one result has several.
+	// size is the number of objects, if one result contains several.
 	size int
 }
 
-// contestant is one way to do the work, step by step.
+// contestant is one way to perform the task, step by step.
 type contestant struct {
 	name  string
 	steps []step
-	// agent is how the user agent of its requests begins; empty where they are
-	// not counted.
+	// agent is the beginning of the user agent of its requests; empty if they are not
+	// counted.
 	agent string
 }
 
-// step does a part of the work in a namespace. An uncounted one only has to be done.
+// step performs a part of the task in a namespace. An uncounted step is performed but not
+// measured.
 type step struct {
 	name      string
 	do        func(ctx context.Context, namespace string) (launch.Usage, error)
 	uncounted bool
 }
 
-// key names what samples are of.
+// key identifies the samples of a step and a contestant.
 type key struct{ step, contestant string }
 
-// measure runs the contestants of a workload A B C A B C, the first round uncounted,
-// and keeps the result.
+// measure runs the contestants of a workload alternately (A B C A B C), ignores the first
+// round, and stores the result.
 func measure(b *testing.B, c *cluster.Cluster, w workload) {
 	b.Helper()
 	collect(b, report.Result{Name: w.name, Title: w.title, About: w.about, Base: w.base, Rounds: w.counted(b), Rows: rows(b, c, w)})
@@ -91,8 +92,8 @@ func rows(b *testing.B, c *cluster.Cluster, w workload) []report.Row {
 	return rows
 }
 
-// turn has a contestant do its steps once, and cleans up. Without a cluster there is
-// no namespace, and no requests.
+// turn makes a contestant perform its steps once, and cleans up. Without a cluster there is
+// no namespace, and there are no requests.
 func turn(b *testing.B, c *cluster.Cluster, con contestant) map[string]report.Sample {
 	b.Helper()
 	var namespace string
@@ -124,7 +125,7 @@ func turn(b *testing.B, c *cluster.Cluster, con contestant) map[string]report.Sa
 	return samples
 }
 
-// steps are the names of all steps that count, in order.
+// steps returns the names of all measured steps, in order.
 func (w workload) steps() []string {
 	var names []string
 	seen := map[string]bool{}
@@ -139,7 +140,7 @@ func (w workload) steps() []string {
 	return names
 }
 
-// counted is how many rounds count.
+// counted returns the number of measured rounds.
 func (w workload) counted(b *testing.B) int {
 	b.Helper()
 	usual := usualRounds
@@ -150,7 +151,7 @@ func (w workload) counted(b *testing.B) int {
 		}
 	}
 	switch {
-	case w.rounds > usualRounds: // those of short runs are more
+	case w.rounds > usualRounds: // short runs have more rounds
 		return w.rounds * usual / usualRounds
 	case w.rounds > 0:
 		return min(w.rounds, usual)
@@ -159,7 +160,7 @@ func (w workload) counted(b *testing.B) int {
 	}
 }
 
-// inProcess times something that is done by this process.
+// inProcess measures the time of a function of this process.
 func inProcess(do func(ctx context.Context, namespace string) error) func(context.Context, string) (launch.Usage, error) {
 	return func(ctx context.Context, namespace string) (launch.Usage, error) {
 		begin := time.Now()

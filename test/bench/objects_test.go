@@ -14,7 +14,7 @@ import (
 	"github.com/ordered-helm/helm/test/cluster"
 )
 
-// objectsTemplate makes ConfigMaps of one short key, the first of them changed.
+// objectsTemplate renders ConfigMaps with one short key. The first of them are changed.
 const objectsTemplate = `{{- $v := .Values }}
 {{- range $i := until (int $v.count) }}
 ---
@@ -34,7 +34,7 @@ data: {key: {{ if lt $i (int $v.changed) }}changed{{ else }}same{{ end }}}
 {{- end }}
 `
 
-// objectsChart makes a chart of n ConfigMaps, in layers if there are any.
+// objectsChart writes a chart of n ConfigMaps, in layers if layers is not 0.
 func objectsChart(b *testing.B, n, layers int) string {
 	b.Helper()
 	metadata := plainChart
@@ -47,7 +47,7 @@ func objectsChart(b *testing.B, n, layers int) string {
 	})
 }
 
-// BenchmarkObjects takes small objects through the life of a release.
+// BenchmarkObjects runs all operations of a release with small objects.
 func BenchmarkObjects(b *testing.B) {
 	for _, n := range []int{100, 1000, 5000} {
 		b.Run(fmt.Sprint(n), func(b *testing.B) {
@@ -79,7 +79,7 @@ func BenchmarkObjects(b *testing.B) {
 	}
 }
 
-// life is what a Helm does with a chart of objects.
+// life returns the steps of a Helm program with a chart of objects.
 type life struct {
 	chart   string
 	changed int
@@ -94,17 +94,17 @@ func helmLife(name string, p program, l life) contestant {
 		does(report.Install, "install", "rel", l.chart),
 		does(report.Noop, "upgrade", "rel", l.chart),
 		does(report.Changed, "upgrade", "rel", l.chart, "--set", fmt.Sprint("changed=", l.changed)),
-		p.does(report.Uninstall, "uninstall", "rel"), // the record says in what order
+		p.does(report.Uninstall, "uninstall", "rel"), // the record contains the order
 	}, p.agent}
 }
 
-// without leaves a step out.
+// without removes a step.
 func (c contestant) without(name string) contestant {
 	c.steps = slices.DeleteFunc(c.steps, func(s step) bool { return s.name == name })
 	return c
 }
 
-// kappLife deploys what stock renders from the chart.
+// kappLife deploys the output of stock Helm for the chart with kapp.
 func kappLife(b *testing.B, p program, chart string, changed int) contestant {
 	b.Helper()
 	first, second := rendered(b, chart), rendered(b, chart, "--set", fmt.Sprint("changed=", changed))
@@ -125,7 +125,7 @@ func nelmLife(p program, chart string, changed int) contestant {
 	}, p.agent}
 }
 
-// rendered is a file of what a chart renders to.
+// rendered returns a file with the rendered chart.
 func rendered(b *testing.B, chart string, flags ...string) string {
 	b.Helper()
 	took, err := stock(b, nil).run(b.Context(), append([]string{"template", "rel", chart}, flags...)...)

@@ -14,12 +14,11 @@ import (
 	"github.com/ordered-helm/helm/test/cluster"
 )
 
-// orderBase is what ours in order is compared with: the deploying by hand, and the
-// rest that a Helm does.
+// orderBase is what an ordered deployment is compared with: the deployment by hand, plus
+// the remaining work of Helm.
 var orderBase = []string{report.Hand, report.Stock}
 
-// BenchmarkChain deploys Deployments in a chain, each after the one before is
-// Available.
+// BenchmarkChain deploys Deployments in a chain, each after the previous one is Available.
 func BenchmarkChain(b *testing.B) {
 	for _, n := range []int{10, 30, 100} {
 		b.Run(fmt.Sprint(n), func(b *testing.B) {
@@ -38,7 +37,7 @@ func BenchmarkChain(b *testing.B) {
 	}
 }
 
-// BenchmarkSubcharts deploys subcharts with dependencies at random.
+// BenchmarkSubcharts deploys subcharts with random dependencies.
 func BenchmarkSubcharts(b *testing.B) {
 	const n = 30
 	c, g := cluster.Shared(b), random(n)
@@ -52,7 +51,7 @@ func BenchmarkSubcharts(b *testing.B) {
 	})
 }
 
-// BenchmarkFanOut deploys one, then a hundred, then one.
+// BenchmarkFanOut deploys one Deployment, then a hundred, then one.
 func BenchmarkFanOut(b *testing.B) {
 	c, g := cluster.Shared(b), fanOut(100)
 	measure(b, c, workload{
@@ -62,8 +61,8 @@ func BenchmarkFanOut(b *testing.B) {
 	})
 }
 
-// inOrder are those that deploy a graph: ours in order, by hand, and stock without
-// any order or wait.
+// inOrder returns the contestants that deploy a graph: ours in order, by hand, and stock
+// Helm without any order or waiting.
 func inOrder(b *testing.B, c *cluster.Cluster, chart string, g graph) []contestant {
 	b.Helper()
 	helm, plain := ours(b, c), stock(b, c)

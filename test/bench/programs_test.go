@@ -16,27 +16,26 @@ import (
 )
 
 const (
-	// kappEnv and nelmEnv name the binaries of peers, which take part where they
-	// are set.
+	// kappEnv and nelmEnv contain the paths of the peers' binaries. A peer takes part if
+	// its variable is set.
 	kappEnv = "KAPP"
 	nelmEnv = "NELM"
 
-	// helmAgent begins the user agent of both Helms.
+	// helmAgent is the beginning of the user agent of both Helms.
 	helmAgent = "Helm/"
 )
 
-// program is a binary with a home of its own, where it may cache what it likes.
+// program is a binary with its own home directory, including its cache.
 type program struct {
 	binary string
-	// agent is how its user agent begins: by the name of the binary, where the
-	// program does not say.
+	// agent is the beginning of its user agent. The default is the name of the binary.
 	agent string
 	env   []string
-	// launcher is what starts it.
+	// launcher is the program that starts it.
 	launcher string
 }
 
-// ours is the program that is measured, on a cluster or on none; stock is Helm.
+// ours returns the program under test, with or without a cluster. stock returns Helm.
 func ours(b *testing.B, c *cluster.Cluster) program {
 	b.Helper()
 	return newProgram(b, c, binaries.Get(b).Helm, helmAgent)
@@ -47,7 +46,7 @@ func stock(b *testing.B, c *cluster.Cluster) program {
 	return newProgram(b, c, binaries.Get(b).Stock, helmAgent)
 }
 
-// peer is a program that takes part if a variable names its binary.
+// peer returns a program that takes part if a variable contains the path of its binary.
 func peer(b *testing.B, c *cluster.Cluster, env string) (p program, takesPart bool) {
 	b.Helper()
 	binary := os.Getenv(env)
@@ -70,8 +69,8 @@ func newProgram(b *testing.B, c *cluster.Cluster, binary, agent string) program 
 	return program{binary: installed(b, binary), agent: agent, env: env, launcher: launcher}
 }
 
-// installed copies a binary, as an installation does: of a file as the linker left it
-// the system keeps more in memory, and counts that as the program's.
+// installed copies a binary, as an installation does. The system keeps more memory for a
+// file in the form that the linker wrote, and counts it as memory of the program.
 func installed(b *testing.B, binary string) string {
 	b.Helper()
 	content, err := os.ReadFile(binary)
@@ -79,13 +78,13 @@ func installed(b *testing.B, binary string) string {
 		b.Fatal(err)
 	}
 	path := filepath.Join(b.TempDir(), filepath.Base(binary))
-	if err := os.WriteFile(path, content, 0o700); err != nil { //nolint:gosec // it is to be run
+	if err := os.WriteFile(path, content, 0o700); err != nil { //nolint:gosec // the file is executed
 		b.Fatal(err)
 	}
 	return path
 }
 
-// does is a step that runs the program in the namespace.
+// does returns a step that runs the program in the namespace.
 func (p program) does(name string, args ...string) step {
 	return step{name: name, do: func(ctx context.Context, namespace string) (launch.Usage, error) {
 		if namespace != "" {
@@ -102,7 +101,7 @@ func (p program) run(ctx context.Context, args ...string) (launch.Usage, error) 
 	return launch.Run(ctx, p.launcher, cmd)
 }
 
-// installs installs a chart in order, in a benchmark with something else to measure.
+// installs installs a chart in order, for benchmarks that measure something else.
 func (p program) installs(ctx context.Context, chart, namespace string) (launch.Usage, error) {
 	return p.run(ctx, "install", "rel", chart, "--namespace", namespace,
 		"--wait=ordered", "--readiness-timeout", "5m", "--timeout", "10m")

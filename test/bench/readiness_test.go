@@ -18,14 +18,14 @@ import (
 	"github.com/ordered-helm/helm/test/cluster"
 )
 
-// chained is how many pods the chain has.
+// chained is the number of pods in the chain.
 const chained = 200
 
-// BenchmarkReadinessLatency deploys pods in a chain. It reports the time from
-// the answer to the write that made a pod ready to the arrival of the create of
-// the next one, both by the server's clock, in milliseconds: median and worst.
-// The same done by hand over one watch is the limit. A time below zero is
-// possible: watchers may hear of a write before its answer is logged.
+// BenchmarkReadinessLatency deploys pods in a chain. It reports the time from the answer to
+// the write that made a pod ready to the arrival of the create request for the next pod,
+// both by the server's clock, in milliseconds: median and maximum. The same done by hand
+// with one watch is the limit. A negative time is possible, because watchers can receive a
+// write before its answer is logged.
 //
 // It also lists the requests that our binary sent, by verb and resource.
 func BenchmarkReadinessLatency(b *testing.B) {
@@ -65,7 +65,7 @@ func milliseconds(d time.Duration) float64 { return float64(d.Microseconds()) / 
 
 func podName(i int) string { return fmt.Sprintf("p%03d", i) }
 
-// podChain is a template of pods, each in a layer after the one before.
+// podChain returns a template of pods, each in a layer after the previous one.
 func podChain(n int) string {
 	var text strings.Builder
 	for i := range n {
@@ -78,7 +78,7 @@ func podChain(n int) string {
 	return text.String()
 }
 
-// podsByHand creates the chain over one watch.
+// podsByHand creates the chain with one watch.
 func podsByHand(ctx context.Context, client kubernetes.Interface, namespace string, n int) error {
 	pods := client.CoreV1().Pods(namespace)
 	w, err := pods.Watch(ctx, metav1.ListOptions{})
@@ -112,8 +112,8 @@ func isReady(pod *corev1.Pod) bool {
 	})
 }
 
-// readyToCreate is the time between a pod's readiness and the next create, for
-// each pod of the chain but the last.
+// readyToCreate returns the time between the readiness of a pod and the next create, for
+// each pod of the chain except the last.
 func readyToCreate(b *testing.B, c *cluster.Cluster, mark cluster.AuditMark, namespace string) []time.Duration {
 	b.Helper()
 	ready, created := map[string]time.Time{}, map[string]time.Time{}

@@ -12,8 +12,8 @@ import (
 	"github.com/ordered-helm/helm/test/cluster"
 )
 
-// removeAll takes everything that runs in a namespace away, and returns when it is
-// gone, so that rounds do not add up.
+// removeAll deletes everything that runs in a namespace, and returns when it no longer
+// exists, so that rounds do not accumulate.
 func removeAll(b *testing.B, c *cluster.Cluster, namespace string) {
 	b.Helper()
 	now, background := int64(0), metav1.DeletePropagationBackground

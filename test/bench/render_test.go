@@ -9,8 +9,8 @@ import (
 	"github.com/ordered-helm/helm/test/bench/report"
 )
 
-// BenchmarkRender renders the charts of the other benchmarks, and has the order
-// of those that have one printed. It needs no cluster.
+// BenchmarkRender renders the charts of the other benchmarks, and prints the order of those
+// that have one. It needs no cluster.
 func BenchmarkRender(b *testing.B) {
 	helm := contestant{name: report.Ours}
 	plain := contestant{name: report.Stock}

@@ -15,9 +15,9 @@ import (
 	"github.com/ordered-helm/helm/test/cluster"
 )
 
-// requestsIn counts what an agent asked while each step ran, by verb. Those about
-// the API itself, which name no resource, are "discovery"; those that the server
-// was too busy for are "refused".
+// requestsIn counts the requests of an agent during each step, by verb. Requests for the
+// API itself, without a resource, are "discovery". Requests that the server rejected
+// because of overload are "refused".
 func requestsIn(b *testing.B, c *cluster.Cluster, mark cluster.AuditMark, agent string, steps map[string]launch.Usage) map[string]map[string]int {
 	b.Helper()
 	counts := map[string]map[string]int{}
@@ -44,11 +44,11 @@ func requestsIn(b *testing.B, c *cluster.Cluster, mark cluster.AuditMark, agent 
 	return counts
 }
 
-// endOfWatch tells whether an event is the second one of a watch.
+// endOfWatch reports whether an event is the second event of a watch.
 func endOfWatch(e cluster.Event) bool { return e.Verb == "watch" && e.Stage == cluster.StageComplete }
 
-// requestsOf is what the server recorded of our requests in a namespace after a
-// mark, each request once.
+// requestsOf returns our requests in a namespace after a mark in the audit log, each
+// request once.
 func requestsOf(b *testing.B, c *cluster.Cluster, mark cluster.AuditMark, namespace string) []cluster.Event {
 	b.Helper()
 	var events []cluster.Event
@@ -61,7 +61,7 @@ func requestsOf(b *testing.B, c *cluster.Cluster, mark cluster.AuditMark, namesp
 	return events
 }
 
-// table lists requests by verb and resource, in all and for each node.
+// table lists requests by verb and resource, in total and per node.
 func table(requests []cluster.Event, nodes int) string {
 	counts := map[string]int{}
 	for _, r := range requests {

@@ -14,9 +14,9 @@ import (
 	"github.com/ordered-helm/helm/test/cluster"
 )
 
-// stackChart is the archive of kube-prometheus-stack, from the folder of public
-// charts beside the repository, and the flags that it needs. It is empty where the
-// archive is not at hand.
+// stackChart returns the archive of kube-prometheus-stack in the directory of public charts
+// next to the repository, and the flags that it needs. archive is empty if the archive is
+// not available.
 func stackChart(b *testing.B) (archive string, flags []string) {
 	b.Helper()
 	found, err := filepath.Glob(filepath.Join(binaries.Root(b), "..", "shared", "charts", "kube-prometheus-stack-*.tgz"))
@@ -26,11 +26,11 @@ func stackChart(b *testing.B) (archive string, flags []string) {
 	if len(found) == 0 {
 		return "", nil
 	}
-	return found[0], []string{"--set", "grafana.enabled=false"} // the archive comes without it
+	return found[0], []string{"--set", "grafana.enabled=false"} // the archive does not contain it
 }
 
-// BenchmarkStack installs kube-prometheus-stack, whose custom resource definitions
-// are there before: what they take is the server's time.
+// BenchmarkStack installs kube-prometheus-stack. Its custom resource definitions exist
+// before, because only the server determines how long they take.
 func BenchmarkStack(b *testing.B) {
 	archive, flags := stackChart(b)
 	if archive == "" {
@@ -52,7 +52,7 @@ func BenchmarkStack(b *testing.B) {
 	})
 }
 
-// define applies the definitions of a chart, for as long as the benchmark runs.
+// define applies the definitions of a chart for the duration of the benchmark.
 func define(b *testing.B, c *cluster.Cluster, chart string) {
 	b.Helper()
 	took, err := stock(b, nil).run(b.Context(), "show", "crds", chart)

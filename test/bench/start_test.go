@@ -11,8 +11,8 @@ import (
 	"github.com/ordered-helm/helm/test/binaries"
 )
 
-// BenchmarkStart compares what short commands take: the start of the program, for
-// the most part. It needs no cluster.
+// BenchmarkStart compares the cost of short commands, which is mostly the start of the
+// program. It needs no cluster.
 func BenchmarkStart(b *testing.B) {
 	chart := writeChart(b, "apiVersion: v1\nkind: ConfigMap\nmetadata: {name: {{ .Release.Name }}}\n")
 	var contestants []contestant

@@ -21,7 +21,7 @@ import (
 	"github.com/ordered-helm/helm/test/cluster"
 )
 
-// BenchmarkWait upgrades a release that is ready and stays as it is, and waits for it.
+// BenchmarkWait upgrades a release that is ready and does not change, and waits for it.
 func BenchmarkWait(b *testing.B) {
 	const n = 100
 	c := cluster.Shared(b)
@@ -44,7 +44,7 @@ func BenchmarkWait(b *testing.B) {
 	})
 }
 
-// unordered are n Deployments.
+// unordered returns n Deployments.
 func unordered(n int) string {
 	var text strings.Builder
 	for i := range n {
@@ -53,8 +53,8 @@ func unordered(n int) string {
 	return text.String()
 }
 
-// deployed installs a chart of n Deployments and waits until they are available. It
-// does not count.
+// deployed returns an uncounted step that installs a chart of n Deployments and waits until
+// they are available.
 func deployed(p program, client kubernetes.Interface, chart string, n int) step {
 	install := p.does(report.Install, "install", "rel", chart)
 	return step{name: report.Install, uncounted: true, do: func(ctx context.Context, namespace string) (launch.Usage, error) {

@@ -24,16 +24,16 @@ import (
 )
 
 const (
-	// watched is how many resources are waited for at once.
+	// watched is the number of resources for which helm waits at the same time.
 	watched = 1000
-	// writers is how many of them the controller writes at a time.
+	// writers is the number of resources that the controller writes at the same time.
 	writers = 16
 )
 
-// BenchmarkWatched1000 waits for a thousand custom resources in one namespace,
-// whose controller the benchmark plays: it begins when all of them are there. It
-// reports what the whole install takes of the machine, and the requests of the
-// waiting: after the last of them was created, before what depends on them.
+// BenchmarkWatched1000 waits for a thousand custom resources in one namespace. The
+// benchmark acts as their controller, which begins when all of them exist. It reports the
+// resource usage of the whole install, and the requests during the wait: after the last
+// resource was created and before its dependents are created.
 func BenchmarkWatched1000(b *testing.B) {
 	c := cluster.Shared(b)
 	config := c.Config()
@@ -48,7 +48,7 @@ func BenchmarkWatched1000(b *testing.B) {
 
 	var took launch.Usage
 	mark := c.AuditMark(b)
-	work, ctx := errgroup.WithContext(b.Context()) // where one fails, the other ends
+	work, ctx := errgroup.WithContext(b.Context()) // if one fails, the other ends
 	work.Go(func() error { return control(ctx, client.Resource(resource).Namespace(namespace)) })
 	work.Go(func() (err error) {
 		took, err = helm.installs(ctx, chart, namespace)
@@ -65,7 +65,7 @@ func BenchmarkWatched1000(b *testing.B) {
 	b.Log("\n" + table(waiting, watched))
 }
 
-// defineWork adds a definition of the benchmark's own, for as long as it runs.
+// defineWork adds a definition for the duration of the benchmark.
 func defineWork(b *testing.B, client dynamic.Interface, namespace string) schema.GroupVersionResource {
 	b.Helper()
 	group := namespace + ".example"
@@ -103,8 +103,8 @@ func defineWork(b *testing.B, client dynamic.Interface, namespace string) schema
 	return resource
 }
 
-// workChart is a template of a layer of custom resources, and of one object that
-// comes after them.
+// workChart returns a template with a layer of custom resources and one object that comes
+// after them.
 func workChart(group string) string {
 	var text strings.Builder
 	for i := range watched {
@@ -118,10 +118,10 @@ func workChart(group string) string {
 
 func workName(i int) string { return fmt.Sprintf("w%04d", i) }
 
-// control waits until all are there, and then says of each that it is done.
+// control waits until all resources exist, and then marks each of them as done.
 func control(ctx context.Context, works dynamic.ResourceInterface) error {
 	err := wait.PollUntilContextTimeout(ctx, 50*time.Millisecond, 5*time.Minute, true, func(ctx context.Context) (bool, error) {
-		one, err := works.List(ctx, metav1.ListOptions{Limit: 1}) // the rest is only counted
+		one, err := works.List(ctx, metav1.ListOptions{Limit: 1}) // the others are only counted
 		if err != nil {
 			return false, err
 		}
@@ -145,8 +145,8 @@ func control(ctx context.Context, works dynamic.ResourceInterface) error {
 	return nil
 }
 
-// inTheWaiting picks the requests that came after the last create of the
-// resource and before the create of what depends on it.
+// inTheWaiting returns the requests after the last create of the resource and before the
+// create of its dependents.
 func inTheWaiting(requests []cluster.Event, resource string) []cluster.Event {
 	var from, to time.Time
 	for _, r := range requests {

@@ -1,7 +1,7 @@
 // Copyright The Ordered Helm Authors
 // SPDX-License-Identifier: Apache-2.0
 
-// Package binaries builds the programs that tests run, as users build them.
+// Package binaries builds the programs that tests run, in the way users build them.
 package binaries
 
 import (
@@ -15,18 +15,19 @@ import (
 	"github.com/gofrs/flock"
 )
 
-// Set is where the programs are.
+// Set contains the paths of the programs.
 type Set struct {
-	// Helm is ours, Stock is Helm's own of the same version and link flags.
+	// Helm is our program. Stock is Helm's own, of the same version and with the same link
+	// flags.
 	Helm, Stock string
 }
 
-// built is the outcome of the one build of a test process.
+// built builds the programs, once per test process.
 var built = sync.OnceValues(build)
 
-// Get builds both programs with make, once in a process and one process at a
-// time, and says where they are. BINARIES may name a folder that has them, as
-// helm and stock-helm; nothing is built then.
+// Get builds both programs with make and returns their paths. It builds them once per
+// process, and only one process builds at a time. If the variable BINARIES names a
+// directory with the programs helm and stock-helm, it builds nothing.
 func Get(tb testing.TB) Set {
 	tb.Helper()
 	set, err := Build()
@@ -36,10 +37,10 @@ func Get(tb testing.TB) Set {
 	return set
 }
 
-// Build is Get for who has no test at hand.
+// Build is like Get, for callers without a test.
 func Build() (Set, error) { return built() }
 
-// Root is the folder of the repository.
+// Root returns the root directory of the repository.
 func Root(tb testing.TB) string {
 	tb.Helper()
 	root, err := root()
@@ -82,8 +83,8 @@ func build() (Set, error) {
 		return Set{}, err
 	}
 	defer func() { _ = lock.Unlock() }()
-	// The build belongs to the process, not to the test that happens to ask
-	// first: no test's end may cut it off.
+	// The build belongs to the process and not to the first test that needs it, so the end
+	// of a test must not cancel it.
 	cmd := exec.Command("make", "-C", root, "build", "stock") //nolint:noctx // see above
 	if out, err := cmd.CombinedOutput(); err != nil {
 		return Set{}, fmt.Errorf("make build stock: %w\n%s", err, out)

@@ -1,8 +1,8 @@
 // Copyright The Ordered Helm Authors
 // SPDX-License-Identifier: Apache-2.0
 
-// Package browser lets tests look at what helm draws in a real browser: the
-// distribution's Chromium, without a window.
+// Package browser opens the pages that helm draws in a real browser: the distribution's
+// Chromium, without a window.
 package browser
 
 import (
@@ -18,19 +18,19 @@ import (
 	"github.com/chromedp/chromedp"
 )
 
-// limit is how long a page may take, on a busy machine.
+// limit is the timeout for a page. It is sufficient on a busy machine.
 const limit = 2 * time.Minute
 
-// View is how a page is looked at.
+// View describes how a page is viewed.
 type View struct {
 	// Width and Height are the size of the window, in pixels.
 	Width, Height int64
-	// Dark is whether the reader prefers a dark ground.
+	// Dark is whether the reader prefers dark mode.
 	Dark bool
 }
 
-// Views are the views in which what is drawn should be checked: a small and a
-// large window, light and dark.
+// Views returns the views in which drawings should be checked: a small and a large window,
+// each in light and dark mode.
 func Views() map[string]View {
 	return map[string]View{
 		"small, light": {Width: 800, Height: 600},
@@ -43,8 +43,8 @@ func Views() map[string]View {
 // Browser is a running browser.
 type Browser struct{ ctx context.Context }
 
-// Start starts a browser that ends with the test. Where there is none the test is
-// skipped. It reaches no network.
+// Start starts a browser that ends with the test. If there is no browser, the test is
+// skipped. The browser has no network access.
 func Start(t testing.TB) *Browser {
 	t.Helper()
 	path := find()
@@ -55,10 +55,10 @@ func Start(t testing.TB) *Browser {
 		chromedp.ExecPath(path), chromedp.UserDataDir(t.TempDir()),
 		chromedp.Flag("host-resolver-rules", "MAP * ~NOTFOUND, EXCLUDE 127.0.0.1"),
 		chromedp.Flag("disable-dev-shm-usage", true), chromedp.WSURLReadTimeout(limit))
-	if os.Getuid() == 0 { // the sandbox is not for root
+	if os.Getuid() == 0 { // Chromium's sandbox does not work for root
 		options = append(options, chromedp.NoSandbox)
 	}
-	// The test's own context ends before what it cleans up.
+	// The test's own context ends before its cleanup functions run.
 	allocator, endAllocator := chromedp.NewExecAllocator(context.WithoutCancel(t.Context()), options...)
 	ctx, end := chromedp.NewContext(allocator)
 	t.Cleanup(func() {
@@ -87,7 +87,7 @@ type Page struct {
 	ctx context.Context
 }
 
-// Open shows a file, in a tab of its own that is closed at the end of the test.
+// Open opens a file in a new tab, which is closed at the end of the test.
 func (b *Browser) Open(t testing.TB, file string, v View) *Page {
 	t.Helper()
 	tab, closeTab := chromedp.NewContext(b.ctx)
@@ -116,7 +116,7 @@ func (b *Browser) Open(t testing.TB, file string, v View) *Page {
 	return p
 }
 
-// Evaluate runs a script in a page and returns what it results in.
+// Evaluate runs a script in a page and returns its result.
 func Evaluate[T any](p *Page, script string) T {
 	p.t.Helper()
 	result, err := chromedp.Run(p.ctx, chromedp.Evaluate[T](script))
@@ -126,7 +126,7 @@ func Evaluate[T any](p *Page, script string) T {
 	return result
 }
 
-// Screenshot writes what the page shows to a file, as PNG.
+// Screenshot writes a PNG image of the page to a file.
 func (p *Page) Screenshot(file string) {
 	p.t.Helper()
 	picture, err := chromedp.Run(p.ctx, chromedp.CaptureScreenshot())

@@ -8,11 +8,11 @@ import (
 	"math"
 )
 
-// MinContrast is the least contrast at which text is readable (WCAG 2, AA).
+// MinContrast is the minimum contrast of readable text (WCAG 2, AA).
 const MinContrast = 4.5
 
-// Contrast is that of two colours as browsers compute them, such as
-// "rgb(255, 0, 0)": from 1, none, to 21.
+// Contrast returns the contrast of two colours in the form in which browsers compute them,
+// such as "rgb(255, 0, 0)". It ranges from 1 (none) to 21.
 func Contrast(a, b string) (float64, error) {
 	x, err := luminance(a)
 	if err != nil {

@@ -23,13 +23,13 @@ import (
 	"github.com/ordered-helm/helm/test/browser"
 )
 
-// names are names that are hard to draw.
+// names are names that are difficult to draw.
 var names = []string{
 	"web", "</text><script>document.title='hacked'</script>", `"quoted"&'more'`, "日本語の層の名前", "العربية-الطبقة", "देवनागरी-परत", "ชั้นข้อมูล",
 	"🚀🚀🚀-rocket", strings.Repeat("W", 60), strings.Repeat("長い名前", 15), "a", "Ελληνικά-επίπεδο", "кириллица-слой", "]]>", "&amp;", "ﷺﷺﷺ", "한국어-계층", "𝔣𝔯𝔞𝔨𝔱𝔲𝔯",
 }
 
-// resource is one of a layer that comes after others.
+// resource returns a resource in a layer that comes after other layers.
 func resource(chart, name, layer string, after ...string) sequencer.Resource {
 	annotations := map[string]any{}
 	if layer != "" {
@@ -47,7 +47,8 @@ func resource(chart, name, layer string, after ...string) sequencer.Resource {
 	}}
 }
 
-// input has a chart in a chart, both with layers of such names, in random order.
+// input returns a chart with a subchart, both with layers that have such names, in random
+// order.
 func input(layers int, seed uint64) sequencer.Input {
 	r := rand.New(rand.NewPCG(seed, 1))
 	sub := &sequencer.Chart{Name: "platform", Sequenced: true, Subcharts: []*sequencer.Chart{{Name: "empty", Sequenced: true}}}
@@ -75,7 +76,7 @@ func input(layers int, seed uint64) sequencer.Input {
 	return in
 }
 
-// wide has many layers that come after the same one.
+// wide returns many layers that come after the same layer.
 func wide() sequencer.Input {
 	in := sequencer.Input{Root: &sequencer.Chart{Name: "shop", Sequenced: true}, Namespace: "default"}
 	in.Resources = append(in.Resources, resource("shop", "base", "base"), resource("shop", "rest", ""))
@@ -86,7 +87,7 @@ func wide() sequencer.Input {
 	return in
 }
 
-// hooks are of every event.
+// hooks returns hooks of every event.
 func hooks() []hookrunner.Plan {
 	var all []*release.Hook
 	for i, name := range names {
@@ -101,7 +102,7 @@ func hooks() []hookrunner.Plan {
 	})
 }
 
-// drawn writes the drawing of a view to a file, which must be XML.
+// drawn writes the drawing of a view to a file, and checks that it is XML.
 func drawn(t *testing.T, v graphview.View) string {
 	t.Helper()
 	var out bytes.Buffer
@@ -122,7 +123,7 @@ func drawn(t *testing.T, v graphview.View) string {
 	return file
 }
 
-// faults is a script that finds what is wrong with a drawing.
+// faults is a script that finds errors in a drawing.
 const faults = `(() => {
   const found = [], box = e => e.getBoundingClientRect(), slack = 0.6;
   const inside = (a, b) => a.left >= b.left-slack && a.right <= b.right+slack && a.top >= b.top-slack && a.bottom <= b.bottom+slack;
@@ -156,7 +157,7 @@ const faults = `(() => {
   return found;
 })()`
 
-// colours is a script that lists the colours of texts and what is behind them.
+// colours is a script that lists the colours of texts and of their backgrounds.
 const colours = `(() => {
   const painted = [...document.querySelectorAll('rect')].map(r => ({r: r.getBoundingClientRect(), c: getComputedStyle(r).fill})).filter(x => x.c !== 'none');
   const seen = new Map();

@@ -17,8 +17,8 @@ import (
 	"github.com/ordered-helm/helm/test/browser"
 )
 
-// operations are an installation of many nodes with names that are hard to draw, which
-// fails after a time and is removed again.
+// operations returns the install of many nodes with names that are difficult to draw, which
+// fails after some time, and the uninstall that follows.
 func operations(nodes int, took time.Duration) *timeline.Recorder {
 	began := time.Date(2024, 5, 6, 7, 8, 9, 0, time.UTC)
 	at := func(part float64) time.Time { return began.Add(time.Duration(part * float64(took))) }
@@ -58,7 +58,7 @@ func operations(nodes int, took time.Duration) *timeline.Recorder {
 	return recorder
 }
 
-// timelineChecks is a script that returns what is wrong with the page.
+// timelineChecks is a script that returns errors in the page.
 const timelineChecks = `(() => {
   const wrong = [], box = e => e.getBoundingClientRect();
   const say = text => { if (wrong.length < 20) wrong.push(text); };
@@ -92,7 +92,8 @@ const timelineChecks = `(() => {
   return wrong;
 })()`
 
-// hoverChecks rests on the bar of the last node that began, and returns what is wrong.
+// hoverChecks is a script that hovers over the bar of the last node that began, and returns
+// errors.
 const hoverChecks = `(() => {
   const wrong = [], bars = document.querySelectorAll(".row.failed .bar");
   if (bars.length !== 1) return [bars.length + " bars failed"];
@@ -108,15 +109,15 @@ const hoverChecks = `(() => {
   return wrong;
 })()`
 
-// textColours are the colours of texts, with those behind them.
+// textColours is a script that lists the colours of texts and of their backgrounds.
 const textColours = `[...document.querySelectorAll("h1, .failed, .facts, .error, .legend li, .tick, .name, .took, .none")].map(e => {
   let ground = e;
   while (getComputedStyle(ground).backgroundColor === "rgba(0, 0, 0, 0)") ground = ground.parentElement;
   return [getComputedStyle(e).color, getComputedStyle(ground).backgroundColor, e.textContent.slice(0, 40)];
 })`
 
-// TestTimeline looks at timelines in windows of two sizes and of a telephone's, light
-// and dark.
+// TestTimeline checks timelines in windows of two sizes and of a phone's size, in light and
+// dark mode.
 func TestTimeline(t *testing.T) {
 	t.Parallel()
 	b := browser.Start(t)

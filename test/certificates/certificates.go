@@ -1,8 +1,8 @@
 // Copyright The Ordered Helm Authors
 // SPDX-License-Identifier: Apache-2.0
 
-// Package certificates makes what a server on the loopback and its clients need to
-// speak TLS in tests: an authority, and a certificate of it for each.
+// Package certificates creates the TLS files that a server on the loopback interface and
+// its clients need in tests: a certificate authority, and a certificate for each.
 package certificates
 
 import (
@@ -24,20 +24,20 @@ import (
 // ClientName is the common name of the client's certificate.
 const ClientName = "test client"
 
-// validity is how long a certificate lasts: longer than any test.
+// validity is how long a certificate is valid. It is longer than any test.
 const validity = 24 * time.Hour
 
-// Files are the paths of what a client needs.
+// Files contains the paths of the files that a client needs.
 type Files struct {
-	// CA is the certificate of the authority that signed the server's.
+	// CA is the certificate of the authority that signed the server's certificate.
 	CA string
-	// Cert and Key are a certificate that the client may show.
+	// Cert and Key are a certificate that the client can present.
 	Cert, Key string
 }
 
-// Make writes what clients need into a folder and returns the server's side. A
-// client that shows a certificate must show one of the authority's; clientsMust is
-// whether it must show one.
+// Make writes the clients' files to a directory and returns the server's configuration. If
+// a client presents a certificate, it must be signed by the authority. clientsMust is
+// whether clients must present one.
 func Make(folder string, clientsMust bool) (*tls.Config, Files, error) {
 	authority, err := newAuthority()
 	if err != nil {

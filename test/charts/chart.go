@@ -22,27 +22,27 @@ type Chart struct {
 	Name string
 	// APIVersion is v3 by default.
 	APIVersion string
-	// HookMode is the value of runHooksInParallel in Chart.yaml, which has no such field
-	// if the mode is empty.
+	// HookMode is the value of runHooksInParallel in Chart.yaml. If it is empty, Chart.yaml
+	// does not contain the field.
 	HookMode string
-	// Metadata are more lines of Chart.yaml.
+	// Metadata contains further lines of Chart.yaml.
 	Metadata string
 	// Values is the text of values.yaml.
 	Values string
 	// Objects are the objects of templates/all.yaml, after the manifests of Template.
 	Objects  []Object
 	Template string
-	// TemplatePerObject puts each object into a template of its name instead.
+	// TemplatePerObject writes each object to its own template, named after the object.
 	TemplatePerObject bool
-	// Templates are other templates, by the name of the file.
+	// Templates are other templates, by file name.
 	Templates map[string]string
 	// CRDs is the text of crds/all.yaml.
 	CRDs string
-	// Subcharts are in the folder charts.
+	// Subcharts are written to the directory charts.
 	Subcharts []Chart
 }
 
-// Write writes the chart and returns its folder.
+// Write writes the chart and returns its directory.
 func (c Chart) Write(tb testing.TB) string {
 	tb.Helper()
 	files := map[string]string{}
@@ -50,7 +50,7 @@ func (c Chart) Write(tb testing.TB) string {
 	return WriteFiles(tb, files)
 }
 
-// addTo adds the files of the chart, by their paths.
+// addTo adds the files of the chart, by path.
 func (c Chart) addTo(files map[string]string, dir string) {
 	if c.APIVersion == "" {
 		c.APIVersion = "v3"
@@ -83,20 +83,19 @@ func (c Chart) addTo(files map[string]string, dir string) {
 	}
 }
 
-// Write writes a chart of objects, which are all in one template, and returns its
-// folder.
+// Write writes a chart whose objects are all in one template, and returns its directory.
 func Write(tb testing.TB, objects ...Object) string {
 	tb.Helper()
 	return Chart{Objects: objects}.Write(tb)
 }
 
-// WriteTemplate writes a chart of one template.
+// WriteTemplate writes a chart with one template.
 func WriteTemplate(tb testing.TB, text string) string {
 	tb.Helper()
 	return Chart{Template: text}.Write(tb)
 }
 
-// WriteFiles writes a chart of files, by their paths, and returns its folder.
+// WriteFiles writes a chart from files, by path, and returns its directory.
 func WriteFiles(tb testing.TB, files map[string]string) string {
 	tb.Helper()
 	dir := filepath.Join(tb.TempDir(), "chart")
@@ -110,7 +109,7 @@ func WriteFiles(tb testing.TB, files map[string]string) string {
 	return dir
 }
 
-// Copy copies the chart in a folder, to be changed.
+// Copy copies the chart in a directory, so that a test can change it.
 func Copy(tb testing.TB, from string) string {
 	tb.Helper()
 	dir := filepath.Join(tb.TempDir(), "chart")
@@ -135,8 +134,8 @@ func CopyFile(tb testing.TB, from, to string) {
 	}
 }
 
-// Edit replaces texts in a file of a chart: pairs of an old text, which must be there,
-// and the new one.
+// Edit replaces text in a file of a chart. Each pair is an old text, which must occur in
+// the file, and the new one.
 func Edit(tb testing.TB, dir, name string, pairs ...string) {
 	tb.Helper()
 	data, err := os.ReadFile(filepath.Join(dir, name))
@@ -153,8 +152,8 @@ func Edit(tb testing.TB, dir, name string, pairs ...string) {
 	AddFile(tb, dir, name, text)
 }
 
-// AddFinalizer adds the finalizer ordered.example/hold to an object of a chart that has
-// annotations, so that it is not deleted before the finalizer is removed.
+// AddFinalizer adds the finalizer ordered.example/hold to an object of a chart. The object
+// must have annotations. It is not deleted before the finalizer is removed.
 func AddFinalizer(tb testing.TB, dir, name string) {
 	tb.Helper()
 	Edit(tb, dir, "templates/all.yaml", "{name: "+name+",", "{name: "+name+", finalizers: [ordered.example/hold],")

@@ -11,19 +11,19 @@ import (
 
 // Object is an object of a chart, or a hook.
 type Object struct {
-	// APIVersion is the usual one of the kind by default, and Kind is ConfigMap.
+	// APIVersion is by default the usual one of the kind. The default of Kind is ConfigMap.
 	APIVersion, Kind string
 	Name, Namespace  string
-	// Layer is the layer of the object; DependsOn are the layers it depends on, with
-	// commas.
+	// Layer is the layer of the object. DependsOn lists the layers that it depends on,
+	// separated by commas.
 	Layer, DependsOn string
-	// Value is data of a ConfigMap, and an environment variable of a container: what a
-	// test changes.
+	// Value is stored in the data of a ConfigMap, or in an environment variable of a
+	// container. Tests change it.
 	Value string
-	// Hook are the events of a hook, with commas, and Weight its weight.
+	// Hook lists the events of a hook, separated by commas. Weight is its weight.
 	Hook   string
 	Weight int
-	// DeletePolicy and LogPolicy are policies of a hook, with commas.
+	// DeletePolicy and LogPolicy list policies of a hook, separated by commas.
 	DeletePolicy, LogPolicy string
 	// ID is the value of the annotation IDAnnotation.
 	ID string
@@ -31,41 +31,43 @@ type Object struct {
 	Gate string
 	// Labels are the labels, lines of YAML.
 	Labels []string
-	// Annotations are other annotations, PodAnnotations those of the pods: lines of YAML.
+	// Annotations are other annotations, PodAnnotations those of the pods, as lines of
+	// YAML.
 	Annotations, PodAnnotations []string
-	// Spec are lines of the spec of a workload.
+	// Spec contains lines of the spec of a workload.
 	Spec []string
-	// PodSpec are entries of the spec of the pods, in the flow style of YAML. It may have
+	// PodSpec contains entries of the spec of the pods, in YAML flow style. It can contain
 	// the containers.
 	PodSpec string
-	// Containers are the names of the containers; the default is one that is named c.
+	// Containers are the names of the containers. The default is one container named c.
 	Containers []string
-	// Body is the text after the metadata of an object with an APIVersion.
+	// Body is the text after the metadata, for an object with an APIVersion.
 	Body string
 }
 
 // IDAnnotation is the annotation by which a test finds an object in the audit log.
 const IDAnnotation = "e2e/hook"
 
-// Annotations of a workload that never becomes ready, and of how long Helm waits for one:
-// hardly at all, and as long as one needs that becomes ready.
+// Annotations of a workload that never becomes ready, and values for how long Helm waits
+// for a workload: very short, and long enough for one that becomes ready.
 var (
 	NeverReady   = []string{"devcluster/pod: never"}
 	ShortTimeout = []string{"helm.sh/readiness-timeout: 1s"}
 	LongTimeout  = []string{"helm.sh/readiness-timeout: 30s"}
 )
 
-// Pod is a pod in a layer, with annotations.
+// Pod returns a pod in a layer, with annotations.
 func Pod(name, layer string, annotations ...string) Object {
 	return Object{Kind: "Pod", Name: name, Layer: layer, Annotations: annotations}
 }
 
-// Last is a ConfigMap in the layer last, which depends on layers, with commas.
+// Last returns a ConfigMap in the layer last, which depends on layers, separated by commas.
 func Last(dependsOn string) Object {
 	return Object{Name: "last", Layer: "last", DependsOn: dependsOn}
 }
 
-// Definition is a CustomResourceDefinition of a group and a kind, which has any fields.
+// Definition returns a CustomResourceDefinition for a group and a kind that accepts any
+// fields.
 func Definition(group, kind string) Object {
 	singular := strings.ToLower(kind)
 	return Object{
@@ -75,17 +77,17 @@ func Definition(group, kind string) Object {
 	}
 }
 
-// CustomResource is an object of the kind of a Definition.
+// CustomResource returns an object of the kind of a Definition.
 func CustomResource(group, kind, name string) Object {
 	return Object{APIVersion: group + "/v1", Kind: kind, Name: name}
 }
 
-// ConfigMap is the manifest of a ConfigMap with annotations.
+// ConfigMap returns the manifest of a ConfigMap with annotations.
 func ConfigMap(name string, annotations ...string) string {
 	return Object{Name: name, Annotations: annotations}.Manifest()
 }
 
-// Manifests are the manifests of objects, one after the other.
+// Manifests returns the manifests of objects, one after the other.
 func Manifests(objects ...Object) string {
 	var text strings.Builder
 	for _, o := range objects {
@@ -94,10 +96,11 @@ func Manifests(objects ...Object) string {
 	return text.String()
 }
 
-// kind is an API version, and what an object needs in it besides metadata.
+// kind is the API version of a kind, and the content besides metadata that its objects
+// need.
 type kind struct{ apiVersion, body string }
 
-// kinds are the kinds that have no pods.
+// kinds contains the kinds without pods.
 var kinds = map[string]kind{
 	"ConfigMap":             {"v1", ""},
 	"Secret":                {"v1", "stringData: {a: b}\n"},
@@ -111,10 +114,10 @@ var kinds = map[string]kind{
 	"PodDisruptionBudget":   {"policy/v1", "spec: {maxUnavailable: 1, selector: {matchLabels: {app: none}}}\n"},
 }
 
-// unknownAPIVersion is that of kinds that are not listed, which no server knows.
+// unknownAPIVersion is the API version of kinds that are not listed. No server supports it.
 const unknownAPIVersion = "ordered.example/v1"
 
-// String is the object's "Kind/name".
+// String returns "Kind/name" of the object.
 func (o Object) String() string { return o.kind() + "/" + o.Name }
 
 func (o Object) kind() string {
@@ -124,7 +127,7 @@ func (o Object) kind() string {
 	return o.Kind
 }
 
-// Manifest is the object as it stands in a template.
+// Manifest returns the object as text for a template.
 func (o Object) Manifest() string {
 	annotations := o.annotations()
 	if o.APIVersion != "" {
@@ -172,7 +175,7 @@ func (o Object) annotations() []string {
 	return annotations
 }
 
-// head is a manifest up to its metadata.
+// head returns a manifest up to and including its metadata.
 func (o Object) head(apiVersion string, annotations []string) string {
 	metadata := "name: " + plain(o.Name)
 	if o.Namespace != "" {
@@ -184,7 +187,7 @@ func (o Object) head(apiVersion string, annotations []string) string {
 	return "---\napiVersion: " + apiVersion + "\nkind: " + o.kind() + "\nmetadata: " + annotated(metadata, annotations) + "\n"
 }
 
-// plain is a name in YAML, which takes y and n for booleans.
+// plain returns a name in YAML. It quotes y and n, because YAML reads them as booleans.
 func plain(name string) string {
 	if name == "y" || name == "n" {
 		return `"` + name + `"`
@@ -192,7 +195,7 @@ func plain(name string) string {
 	return name
 }
 
-// annotated is metadata with annotations, if there are any.
+// annotated returns metadata with annotations, if there are any.
 func annotated(metadata string, annotations []string) string {
 	if len(annotations) > 0 {
 		metadata += ", annotations: {" + strings.Join(annotations, ", ") + "}"
@@ -200,7 +203,7 @@ func annotated(metadata string, annotations []string) string {
 	return "{" + metadata + "}"
 }
 
-// workload is the spec of an object that creates pods.
+// workload returns the spec of an object that creates pods.
 func (o Object) workload(lines ...string) string {
 	text := "spec:\n"
 	for _, line := range slices.Concat(o.Spec, lines) {
@@ -211,7 +214,7 @@ func (o Object) workload(lines ...string) string {
 	return text + "  template:\n    metadata: " + annotated("labels: {app: "+plain(o.Name)+"}", o.PodAnnotations) + "\n    spec: " + o.podSpec() + "\n"
 }
 
-// podSpec is the spec of a pod, in the flow style of YAML.
+// podSpec returns the spec of a pod, in YAML flow style.
 func (o Object) podSpec() string {
 	var entries []string
 	if (o.Kind == "Job" || o.Kind == "Pod" && o.Hook != "") && !strings.Contains(o.PodSpec, "restartPolicy:") {

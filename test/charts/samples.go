@@ -16,18 +16,18 @@ func HangingChart(tb testing.TB, timeout string) string {
 	return Write(tb, Object{Name: "first", Layer: "first"}, never, Object{Name: "third", Layer: "third", DependsOn: "second"})
 }
 
-// OwnConfigMap is the manifest of a ConfigMap named own.
+// OwnConfigMap returns the manifest of a ConfigMap named own.
 func OwnConfigMap(value string) string { return Object{Name: "own", Value: value}.Manifest() }
 
-// UnreadyObjects are ThreeLayerObjects whose Deployment never becomes ready.
+// UnreadyObjects returns ThreeLayerObjects with a Deployment that never becomes ready.
 func UnreadyObjects(value string, more ...Object) []Object {
 	objects := ThreeLayerObjects(value)
 	objects[1].PodAnnotations, objects[1].Annotations = NeverReady, []string{"helm.sh/readiness-timeout: 4m"}
 	return append(objects, more...)
 }
 
-// FailingObjects are ThreeLayerObjects with more objects and without the last one, whose
-// Deployment never becomes ready.
+// FailingObjects returns ThreeLayerObjects with additional objects and without the last
+// one, and with a Deployment that never becomes ready.
 func FailingObjects(value string) []Object {
 	objects := ThreeLayerObjects(value)
 	objects[1].PodAnnotations, objects[1].Annotations, objects[1].DependsOn = NeverReady, ShortTimeout, "first, over"
@@ -35,13 +35,13 @@ func FailingObjects(value string) []Object {
 		Object{Name: "marked", Layer: "extra", Annotations: []string{"bad: a"}})
 }
 
-// ThreeLayers writes a chart of ThreeLayerObjects and more.
+// ThreeLayers writes a chart of ThreeLayerObjects and further objects.
 func ThreeLayers(tb testing.TB, value string, more ...Object) string {
 	tb.Helper()
 	return Write(tb, append(ThreeLayerObjects(value), more...)...)
 }
 
-// ThreeLayerObjects are a ConfigMap, a Deployment after it, and a ConfigMap after that.
+// ThreeLayerObjects returns a ConfigMap, a Deployment after it, and a ConfigMap after that.
 func ThreeLayerObjects(value string) []Object {
 	return []Object{
 		{Name: "first", Layer: "first", Value: value},
@@ -50,13 +50,13 @@ func ThreeLayerObjects(value string) []Object {
 	}
 }
 
-// OddObjects are ThreeLayerObjects and two objects more, odd and odder.
+// OddObjects returns ThreeLayerObjects and two further objects, odd and odder.
 func OddObjects(value string) []Object {
 	return append(ThreeLayerObjects(value), Object{Name: "odd", Layer: "odd", DependsOn: "last"}, Object{Name: "odder", Layer: "odder", DependsOn: "odd"})
 }
 
-// WithMissingConfigMap writes a chart whose pods need MissingConfigMap, which the chart does
-// not have.
+// WithMissingConfigMap writes a chart whose pods need MissingConfigMap, which is not part
+// of the chart.
 func WithMissingConfigMap(tb testing.TB, value string) string {
 	tb.Helper()
 	objects := ThreeLayerObjects(value)
@@ -69,15 +69,15 @@ func WithMissingConfigMap(tb testing.TB, value string) string {
 // MissingConfigMap is the manifest of a ConfigMap that is not part of the release.
 const MissingConfigMap = "apiVersion: v1\nkind: ConfigMap\nmetadata: {name: outside}\ndata: {a: b}\n"
 
-// FullChart writes a chart with hooks of every operation, a subchart, and layers of every
-// sort of object that Helm waits for. Its objects differ from value to value.
+// FullChart writes a chart with hooks of every operation, a subchart, and layers with every
+// kind of object that Helm waits for. Its objects depend on the value.
 func FullChart(tb testing.TB) string {
 	tb.Helper()
 	const value = "{{ .Values.value }}"
 	var hooks []Object
 	for _, when := range []string{"pre", "post"} {
 		job := Object{Kind: "Job", Hook: fmt.Sprintf("%[1]s-install,%[1]s-upgrade,%[1]s-rollback,%[1]s-delete", when)}
-		// A run of this one fails if the one before has left anything.
+		// This hook fails if its previous run has left anything.
 		once, again := job, job
 		once.Name, once.DeletePolicy, once.PodAnnotations = when+"-once", "hook-succeeded", []string{"devcluster/after: 100ms"}
 		again.Name, again.DeletePolicy, again.PodAnnotations = when+"-again", "before-hook-creation,hook-succeeded", []string{"devcluster/after: 0s"}
@@ -102,7 +102,7 @@ func FullChart(tb testing.TB) string {
 	}.Write(tb)
 }
 
-// FullChartArgs are the arguments to install or upgrade a FullChart with a value.
+// FullChartArgs returns the arguments to install or upgrade a FullChart with a value.
 func FullChartArgs(verb, dir, value string) []string {
 	return []string{verb, "rel", dir, "--wait=ordered", "--timeout", "2m", "--set", "value=" + value + ",backend.value=" + value}
 }

@@ -16,16 +16,15 @@ import (
 	"github.com/ordered-helm/helm/internal/testutil/chartpack"
 )
 
-// Created is the time at which every published chart was packed, as the index
-// has it.
+// Created is the creation time of every published chart in the index.
 var Created = chartpack.Created
 
-// Load loads a chart's folder.
+// Load loads the chart in a directory.
 type Load func(folder string) (*chart.Chart, error)
 
-// Publish packs chart folders into a repository's folder, and writes the index
-// of what was packed: the same bytes for the same charts. Packages are named by
-// URLs relative to the index, which has the metadata that load finds.
+// Publish packages chart directories into the directory of a repository, and writes its
+// index. The output is identical for identical charts. The index contains URLs relative to
+// itself, and the metadata that load returns.
 func Publish(load Load, folder string, charts ...string) error {
 	index := repo.NewIndexFile()
 	index.Generated = Created
@@ -63,6 +62,6 @@ func publish(load Load, index *repo.IndexFile, folder, source string) error {
 	return nil
 }
 
-// Pack packs a chart's folder as it is: nothing is checked, left out or
-// rewritten. The same folder gives the same bytes.
+// Pack packages the chart in a directory unchanged: it does not check, leave out or rewrite
+// anything. The output is identical for an identical directory.
 func Pack(source string) ([]byte, error) { return chartpack.Pack(source) }

@@ -1,9 +1,9 @@
 // Copyright The Ordered Helm Authors
 // SPDX-License-Identifier: Apache-2.0
 
-// Package chartserver is a chart repository for tests: a folder with packed
-// charts and their index, served over HTTP on a loopback port, with a password,
-// TLS and client certificates if a test wants them. It records what it is asked.
+// Package chartserver is a chart repository for tests: a directory with packaged charts and
+// their index, served over HTTP on a loopback port, optionally with a password, TLS and
+// client certificates. It records the requests that it receives.
 package chartserver
 
 import (
@@ -19,25 +19,23 @@ import (
 	"github.com/ordered-helm/helm/test/certificates"
 )
 
-// Options say how a repository may be reached. The zero value is HTTP for
-// everybody.
+// Options control access to a repository. The zero value is HTTP without restrictions.
 type Options struct {
-	// Username and Password, if Username is not empty, are asked for by basic
-	// authentication.
+	// Username and Password are required as basic authentication, if Username is not empty.
 	Username, Password string
-	// TLS serves HTTPS, with a certificate of the server's own authority.
+	// TLS serves HTTPS, with a certificate signed by the server's own authority.
 	TLS bool
-	// ClientCertificates refuses who has no certificate of that authority. It
+	// ClientCertificates rejects clients without a certificate signed by that authority. It
 	// implies TLS.
 	ClientCertificates bool
 }
 
 // Server is a running repository.
 type Server struct {
-	// URL is where it is: http:// or https://, 127.0.0.1 and the port.
+	// URL is the address of the repository: http:// or https://, 127.0.0.1 and the port.
 	URL string
-	// CAFile is the certificate of the server's authority, CertFile and KeyFile
-	// are a client's, signed by it. They are empty without TLS.
+	// CAFile is the certificate of the server's authority. CertFile and KeyFile are a
+	// client certificate that it signed. They are empty without TLS.
 	CAFile, CertFile, KeyFile string
 
 	options Options
@@ -48,24 +46,24 @@ type Server struct {
 	answers  map[string]http.HandlerFunc
 }
 
-// Request is what somebody asked of a server.
+// Request is a request to a server.
 type Request struct {
-	// Path is that of the URL, with the query if there is one.
+	// Path is the path of the URL, including the query if there is one.
 	Method, Path string
-	// Username and Password are those of basic authentication.
+	// Username and Password are the credentials of basic authentication.
 	Username, Password string
-	// Client is the common name of the certificate that the client showed.
+	// Client is the common name of the client's certificate.
 	Client string
 	Header http.Header
 }
 
-// Start serves the files of a folder until the test ends. Files may be added and
-// changed meanwhile.
+// Start serves the files of a directory until the test ends. Files can be added and changed
+// while it runs.
 func Start(tb testing.TB, folder string, o Options) *Server {
 	tb.Helper()
 	s := &Server{options: o, files: http.FileServer(http.Dir(folder)), answers: make(map[string]http.HandlerFunc)}
 	listener := httptest.NewUnstartedServer(http.HandlerFunc(s.serve))
-	// A client that does not trust the server is what a test may be about.
+	// A test may use clients that do not trust the server, so TLS errors are not logged.
 	listener.Config.ErrorLog = log.New(io.Discard, "", 0)
 	if o.TLS || o.ClientCertificates {
 		config, files, err := certificates.Make(tb.TempDir(), o.ClientCertificates)
@@ -86,22 +84,22 @@ func Start(tb testing.TB, folder string, o Options) *Server {
 	return s
 }
 
-// Answer has a path, such as "/index.yaml", answered by the handler from now on;
-// nil serves the file again. Neither password nor certificate is spared.
+// Answer lets the handler answer a path, such as "/index.yaml", from now on. nil serves the
+// file again. Password and certificate are still required.
 func (s *Server) Answer(path string, handler http.HandlerFunc) {
 	s.mu.Lock()
 	defer s.mu.Unlock()
 	s.answers[path] = handler
 }
 
-// Requests returns what was asked so far, refused requests included.
+// Requests returns all requests until now, including rejected ones.
 func (s *Server) Requests() []Request {
 	s.mu.Lock()
 	defer s.mu.Unlock()
 	return slices.Clone(s.requests)
 }
 
-// Forget empties the record of requests.
+// Forget clears the record of requests.
 func (s *Server) Forget() {
 	s.mu.Lock()
 	defer s.mu.Unlock()
@@ -130,7 +128,7 @@ func (s *Server) admits(r *http.Request) bool {
 		subtle.ConstantTimeCompare([]byte(password), []byte(s.options.Password)) == 1
 }
 
-// record notes a request and returns what a test wants answered.
+// record records a request and returns the handler that a test set for it.
 func (s *Server) record(r *http.Request) http.HandlerFunc {
 	request := Request{Method: r.Method, Path: r.URL.RequestURI(), Header: r.Header.Clone()}
 	request.Username, request.Password, _ = r.BasicAuth()

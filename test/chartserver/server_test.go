@@ -20,7 +20,7 @@ import (
 
 const chartYAML = "apiVersion: v3\nname: shop\nversion: 1.2.3\nannotations:\n  helm.sh/depends-on/subcharts: [db]\n"
 
-// published is a repository's folder with one chart.
+// published returns the directory of a repository with one chart.
 func published(t *testing.T) string {
 	t.Helper()
 	source, folder := filepath.Join(t.TempDir(), "shop"), t.TempDir()

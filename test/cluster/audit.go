@@ -25,18 +25,18 @@ import (
 
 const (
 	auditTimeout = 30 * time.Second
-	// markerPrefix begins the names of namespaces that nobody makes: who asks
-	// for one leaves a mark in the log.
+	// markerPrefix begins the names of namespaces that nobody creates. A request for such a
+	// namespace leaves a marker in the log.
 	markerPrefix = "audit-marker-"
 )
 
-// The stages of a request that the log shows.
+// The stages of a request in the log.
 const (
 	// StageComplete is a request that was answered.
 	StageComplete = "ResponseComplete"
-	// StageStarted is a watch that has begun, StageComplete its end.
+	// StageStarted is the start of a watch. Its end is StageComplete.
 	StageStarted = "ResponseStarted"
-	// StagePanic is a request at which the server failed.
+	// StagePanic is a request that caused a panic in the server.
 	StagePanic = "Panic"
 )
 
@@ -44,31 +44,30 @@ const (
 type Event struct {
 	// Stage is one of the stages above.
 	Stage string
-	// Verb is Kubernetes' verb: get, list, watch, create, update, patch,
-	// delete, deletecollection.
+	// Verb is the Kubernetes verb: get, list, watch, create, update, patch, delete,
+	// deletecollection.
 	Verb string
-	// Group, Resource and Subresource say what kind of object it was about.
+	// Group, Resource and Subresource identify the type of the object.
 	Group, Resource, Subresource string
-	// Namespace and Name say which object. The name is empty for a list, and
-	// where the server made it up.
+	// Namespace and Name identify the object. The name is empty for a list, and if the
+	// server generated the name.
 	Namespace, Name string
-	// URI is the request's path and query.
+	// URI is the path and query of the request.
 	URI string
-	// User and UserAgent say who asked.
+	// User and UserAgent identify the client.
 	User, UserAgent string
-	// Received is when the request came, Completed when the stage was
-	// reached.
+	// Received is when the request was received. Completed is when the stage was reached.
 	Received, Completed time.Time
 	// Code is the HTTP status.
 	Code int
-	// Request and Response are the objects asked with and answered, in JSON.
-	// The log has them for create, update, patch and delete of everything but
-	// Secrets, events and tokens.
+	// Request and Response are the request and response bodies, in JSON. The log contains
+	// them for create, update, patch and delete of everything except Secrets, events and
+	// tokens.
 	Request, Response json.RawMessage
 }
 
-// DecodeResponse decodes the object that the server answered with, for a
-// write the object as it then was.
+// DecodeResponse decodes the object in the server's response. For a write this is the
+// object after the write.
 func (e Event) DecodeResponse(into any) error {
 	if len(e.Response) == 0 {
 		return fmt.Errorf("the audit log has no response of %s %s", e.Verb, e.URI)
@@ -117,7 +116,7 @@ func (l line) event() Event {
 	}
 }
 
-// auditLog reads a log that grows.
+// auditLog reads a log to which the server appends.
 type auditLog struct {
 	mu     sync.Mutex
 	path   string
@@ -125,14 +124,14 @@ type auditLog struct {
 	events []Event
 }
 
-// Audit returns the audit log of the cluster, all that happened before the
-// call, in the order in which the requests were answered.
+// Audit returns the audit log of the cluster up to the call, in the order in which the
+// requests were answered.
 func (c *Cluster) Audit(tb testing.TB) []Event {
 	tb.Helper()
 	return c.audited(tb, func(Event) bool { return true })
 }
 
-// AuditIn is what Audit returns of one namespace, which is less to copy.
+// AuditIn returns the part of Audit for one namespace. It copies less.
 func (c *Cluster) AuditIn(tb testing.TB, namespace string) []Event {
 	tb.Helper()
 	return c.audited(tb, func(e Event) bool { return e.Namespace == namespace })
@@ -149,11 +148,11 @@ func (c *Cluster) audited(tb testing.TB, keep func(Event) bool) []Event {
 	return events
 }
 
-// AuditMark is a place in the audit log.
+// AuditMark is a position in the audit log.
 type AuditMark struct{ offset int64 }
 
-// AuditMark returns where the audit log ends now. What was asked before may
-// still come after it: the log is written a little later.
+// AuditMark returns the current end of the audit log. Entries for earlier requests can
+// still follow it, because the log is written with a short delay.
 func (c *Cluster) AuditMark(tb testing.TB) AuditMark {
 	tb.Helper()
 	info, err := os.Stat(c.audit.path)
@@ -163,8 +162,8 @@ func (c *Cluster) AuditMark(tb testing.TB) AuditMark {
 	return AuditMark{offset: info.Size()}
 }
 
-// AuditAfter shows each event after a mark, all that happened before the call.
-// Unlike Audit it keeps nothing, so that a log of many objects can be read.
+// AuditAfter calls show for each event after a mark and before the call. In contrast to
+// Audit, it does not keep the events, so that it can read a log of many objects.
 func (c *Cluster) AuditAfter(tb testing.TB, mark AuditMark, show func(Event)) {
 	tb.Helper()
 	ctx, cancel := context.WithTimeout(tb.Context(), auditTimeout)
@@ -201,7 +200,7 @@ func (c *Cluster) readAuditAfter(ctx context.Context, offset int64, show func(Ev
 	return nil
 }
 
-// leaveMarker has the log say something that nothing else says.
+// leaveMarker sends a request that leaves a unique entry in the log.
 func (c *Cluster) leaveMarker(ctx context.Context) (string, error) {
 	marker := fmt.Sprintf("%s%016x", markerPrefix, rand.Uint64())
 	_, err := c.client.CoreV1().Namespaces().Get(ctx, marker, metav1.GetOptions{})
@@ -212,7 +211,7 @@ func (c *Cluster) leaveMarker(ctx context.Context) (string, error) {
 }
 
 func (c *Cluster) readAudit(ctx context.Context, keep func(Event) bool) ([]Event, error) {
-	from := c.audit.length() // the mark comes after what was read before it was left
+	from := c.audit.length() // the mark comes after what was read before
 	marker, err := c.leaveMarker(ctx)
 	if err != nil {
 		return nil, err
@@ -248,14 +247,14 @@ func (a *auditLog) length() int {
 	return len(a.events)
 }
 
-// read takes in the lines that were added since it was last called.
+// read parses the lines that were added since the last call.
 func (a *auditLog) read() (err error) {
 	a.offset, err = scan(a.path, a.offset, func(e Event) { a.events = append(a.events, e) })
 	return err
 }
 
-// scan shows the events of a log from an offset on, and returns where they end.
-// An offset inside a line means the line after it.
+// scan calls show for the events of a log from an offset on, and returns the offset of
+// their end. If the offset is inside a line, it begins with the next line.
 func scan(path string, offset int64, show func(Event)) (end int64, err error) {
 	file, err := os.Open(path)
 	if err != nil {
@@ -270,14 +269,14 @@ func scan(path string, offset int64, show func(Event)) (end int64, err error) {
 	for first := offset > 0; ; first = false {
 		text, err := reader.ReadBytes('\n')
 		if errors.Is(err, io.EOF) {
-			// What has no end of line yet is read next time.
+			// A line without an end is read next time.
 			return max(start, offset), nil
 		}
 		if err != nil {
 			return offset, err
 		}
 		start += int64(len(text))
-		if first { // the end of the line before
+		if first { // the end of the previous line
 			continue
 		}
 		var l line

@@ -21,14 +21,13 @@ import (
 	"github.com/gofrs/flock"
 )
 
-// cacheEnv is the variable by which devcluster, too, is told where to keep
-// what it builds.
+// cacheEnv is the variable that also tells devcluster where to cache what it builds.
 const cacheEnv = "DEVCLUSTER_CACHE"
 
 const modulePath = "github.com/ordered-helm/helm"
 
-// Key identifies the clusters that New and Shared start. It changes with the
-// source of devcluster, which pins the versions and flags of the control plane.
+// Key identifies the clusters that New and Shared start. It changes with the source of
+// devcluster, which pins the versions and flags of the control plane.
 func Key() (string, error) {
 	source, err := sourceDir()
 	if err != nil {
@@ -37,14 +36,14 @@ func Key() (string, error) {
 	return sourceKey(source)
 }
 
-// sourceDir returns the folder with the source of devcluster.
+// sourceDir returns the directory with the source of devcluster.
 func sourceDir() (string, error) {
 	root, err := moduleRoot()
 	return filepath.Join(root, "scripts", "devcluster"), err
 }
 
-// buildCommand returns the devcluster command of this checkout. It is built
-// once for each state of its source, however many processes ask.
+// buildCommand returns the devcluster command of this checkout. It is built once for each
+// state of its source, even if several processes need it.
 func buildCommand(ctx context.Context) (string, error) {
 	source, err := sourceDir()
 	if err != nil {
@@ -75,15 +74,15 @@ func buildCommand(ctx context.Context) (string, error) {
 	return command, errors.Join(err, lock.Unlock())
 }
 
-// build builds the command in source; the caller holds the lock. Commands of
-// earlier states of the source go.
+// build builds the command in source and removes the commands of earlier states of the
+// source. The caller holds the lock.
 func build(ctx context.Context, source, cache, command string) error {
 	old, err := filepath.Glob(filepath.Join(cache, "command-*"))
 	if err != nil {
 		return fmt.Errorf("look for old commands: %w", err)
 	}
 	for _, path := range old {
-		// Who runs it keeps it.
+		// A process that runs the command can continue to use it.
 		if err := os.Remove(path); err != nil {
 			return fmt.Errorf("remove old command: %w", err)
 		}
@@ -104,7 +103,7 @@ func build(ctx context.Context, source, cache, command string) error {
 	return nil
 }
 
-// sourceKey names the state of the source of the command.
+// sourceKey returns a key for the state of the source of the command.
 func sourceKey(source string) (string, error) {
 	hash := sha256.New()
 	fmt.Fprintln(hash, runtime.Version(), runtime.GOOS, runtime.GOARCH)
@@ -152,8 +151,8 @@ func cacheDir() (string, error) {
 	return filepath.Join(dir, "ordered-helm", "devcluster"), nil
 }
 
-// moduleRoot returns the root of the main module, found upwards from the
-// working folder: go test runs a test in the folder of its package.
+// moduleRoot returns the root of the main module. It searches upwards from the working
+// directory, because go test runs a test in the directory of its package.
 func moduleRoot() (string, error) {
 	dir, err := os.Getwd()
 	if err != nil {

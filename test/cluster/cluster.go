@@ -1,9 +1,8 @@
 // Copyright The Ordered Helm Authors
 // SPDX-License-Identifier: Apache-2.0
 
-// Package cluster gives tests a real API server: a dev cluster of
-// scripts/devcluster, started in seconds and gone with the test process,
-// however that ends.
+// Package cluster starts a real API server for tests: a dev cluster of scripts/devcluster,
+// which starts in seconds and ends with the test process, however that ends.
 package cluster
 
 import (
@@ -21,12 +20,12 @@ import (
 	"k8s.io/client-go/tools/clientcmd"
 )
 
-// ReuseEnv names the folder of a cluster that "devcluster up" started; Shared
-// then uses that one, and leaves it running.
+// ReuseEnv contains the directory of a cluster that "devcluster up" started. Shared then
+// uses that cluster and leaves it running.
 const ReuseEnv = "DEVCLUSTER_KUBECONFIG_DIR"
 
-// startTimeout also covers the building of the cluster's binaries, once per
-// machine, on a slow one.
+// startTimeout includes the time to build the cluster's binaries, once per machine, on a
+// slow machine.
 const startTimeout = 30 * time.Minute
 
 // Cluster is a running cluster.
@@ -39,14 +38,14 @@ type Cluster struct {
 	audit   auditLog
 }
 
-// Options say what cluster to start.
+// Options configure the cluster to start.
 type Options struct {
-	// Dir is the folder of the cluster; by default a temporary one, which
-	// goes with the cluster.
+	// Dir is the directory of the cluster. The default is a temporary directory, which is
+	// deleted with the cluster.
 	Dir string
 }
 
-// New starts a cluster that is stopped when the test is over.
+// New starts a cluster that is stopped at the end of the test.
 func New(tb testing.TB, opts Options) *Cluster {
 	tb.Helper()
 	ctx, cancel := context.WithTimeout(tb.Context(), startTimeout)
@@ -63,7 +62,7 @@ func New(tb testing.TB, opts Options) *Cluster {
 	return c
 }
 
-// start starts a cluster, which lives until stop or the end of this process.
+// start starts a cluster, which runs until stop is called or this process ends.
 func start(ctx context.Context, opts Options) (_ *Cluster, err error) {
 	command, err := buildCommand(ctx)
 	if err != nil {
@@ -104,7 +103,7 @@ func open(dir string) (*Cluster, error) {
 	if c.config, err = clientcmd.BuildConfigFromFlags("", c.Kubeconfig()); err != nil {
 		return nil, fmt.Errorf("no cluster is ready in %s: %w", dir, err)
 	}
-	// A test's own requests are not what is throttled.
+	// The test's own requests must not be throttled.
 	c.config.QPS = -1
 	c.config.UserAgent = "cluster-test"
 	if c.client, err = kubernetes.NewForConfig(c.config); err != nil {
@@ -113,7 +112,7 @@ func open(dir string) (*Cluster, error) {
 	return c, nil
 }
 
-// stop stops the cluster and returns when all of it is gone.
+// stop stops the cluster and returns when it has ended completely.
 func (c *Cluster) stop() error {
 	if c.process == nil {
 		return nil
@@ -121,20 +120,20 @@ func (c *Cluster) stop() error {
 	return c.process.stop()
 }
 
-// Dir is the absolute folder of the cluster.
+// Dir returns the absolute path of the cluster's directory.
 func (c *Cluster) Dir() string { return c.dir }
 
-// Kubeconfig is the path of a kubeconfig whose user may do everything.
+// Kubeconfig returns the path of a kubeconfig whose user is allowed to do everything.
 func (c *Cluster) Kubeconfig() string { return filepath.Join(c.dir, "kubeconfig") }
 
-// AuditLog is the path of the API server's audit log; Audit reads it.
+// AuditLog returns the path of the API server's audit log. Audit reads it.
 func (c *Cluster) AuditLog() string { return filepath.Join(c.dir, "audit.log") }
 
-// Kubectl is the path of a kubectl of the cluster's version.
+// Kubectl returns the path of a kubectl of the cluster's version.
 func (c *Cluster) Kubectl() string { return filepath.Join(c.binDir, "kubectl") }
 
-// Config returns a client configuration without a limit, of its caller alone.
+// Config returns a client configuration without a rate limit. The caller can change it.
 func (c *Cluster) Config() *rest.Config { return rest.CopyConfig(c.config) }
 
-// Client returns a client that may do everything.
+// Client returns a client that is allowed to do everything.
 func (c *Cluster) Client() kubernetes.Interface { return c.client }

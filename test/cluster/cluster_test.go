@@ -50,8 +50,8 @@ func TestNamespacesAreTheTestsOwn(t *testing.T) {
 	expectLeft(t, c, inside)
 }
 
-// expectLeft checks that nothing runs in the namespace of a test that is over, and
-// that it goes where the cluster stays.
+// expectLeft checks that nothing runs in the namespace of a finished test, and that the
+// namespace is deleted if the cluster stays.
 func expectLeft(t *testing.T, c *Cluster, name string) {
 	t.Helper()
 	namespace, err := c.Client().CoreV1().Namespaces().Get(t.Context(), name, metav1.GetOptions{})
@@ -146,7 +146,7 @@ func TestAuditAfterShowsWhatCameAfterAMark(t *testing.T) {
 	c.Audit(t) // until it is written
 	mark := c.AuditMark(t)
 	create("after")
-	for range 2 { // a mark may be used again
+	for range 2 { // a mark can be used more than once
 		if got := after(mark); !slices.Equal(got, []string{"after"}) {
 			t.Errorf("after the mark there were %q", got)
 		}

@@ -17,7 +17,7 @@ import (
 	"time"
 )
 
-// goneTimeout is how long a killed test's cluster may take to end.
+// goneTimeout is how long the cluster of a killed test may take to end.
 const goneTimeout = 30 * time.Second
 
 func TestNothingOutlivesAKilledTest(t *testing.T) {
@@ -74,7 +74,7 @@ func TestNothingOutlivesAKilledSupervisor(t *testing.T) {
 	}
 }
 
-// processesOf returns the processes whose command line names dir.
+// processesOf returns the processes whose command line contains dir.
 func processesOf(t *testing.T, dir string) map[int]string {
 	t.Helper()
 	entries, err := os.ReadDir("/proc")
@@ -105,7 +105,7 @@ func containsProgram(processes map[int]string, program string) bool {
 	return false
 }
 
-// awaitGone waits until no process has the pid.
+// awaitGone waits until the process with the pid has ended.
 func awaitGone(t *testing.T, pid int, program string) {
 	t.Helper()
 	deadline := time.Now().Add(goneTimeout)

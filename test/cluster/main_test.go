@@ -10,8 +10,8 @@ import (
 	"testing"
 )
 
-// childEnv has this test binary start a cluster and wait to be killed, instead
-// of running tests.
+// childEnv makes this test binary start a cluster and wait to be killed, instead of running
+// tests.
 const childEnv = "CLUSTER_TEST_CHILD"
 
 func TestMain(m *testing.M) {
@@ -21,7 +21,7 @@ func TestMain(m *testing.M) {
 	Main(m)
 }
 
-// runChild starts a cluster in dir, says so, and never ends by itself.
+// runChild starts a cluster in dir, reports that, and never ends by itself.
 func runChild(dir string) {
 	c, err := start(context.Background(), Options{Dir: dir})
 	if err != nil {

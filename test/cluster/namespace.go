@@ -21,14 +21,14 @@ const (
 	maxPrefix = 40
 )
 
-// Namespace makes a namespace of the test's own, in which pods can run, and leaves
-// nothing running in it when the test is over. Its name begins like the test's.
+// Namespace creates a namespace for the test in which pods can run. Nothing runs in it
+// after the test. Its name begins with the name of the test.
 func (c *Cluster) Namespace(tb testing.TB) string {
 	tb.Helper()
 	return c.newNamespace(tb, metav1.ObjectMeta{GenerateName: prefix(tb.Name())})
 }
 
-// NamespaceNamed does the same with a name that is given.
+// NamespaceNamed is like Namespace, with a given name.
 func (c *Cluster) NamespaceNamed(tb testing.TB, name string) {
 	tb.Helper()
 	c.newNamespace(tb, metav1.ObjectMeta{Name: name})
@@ -55,9 +55,9 @@ func (c *Cluster) newNamespace(tb testing.TB, meta metav1.ObjectMeta) string {
 	return created.Name
 }
 
-// leave has a namespace do nothing any more. It is deleted from a cluster that goes
-// on; one that ends with the tests is spared the work, which is more than most tests
-// make: there, only what runs is deleted.
+// leave ensures that nothing runs in a namespace any more. It deletes the namespace from a
+// cluster that stays. From a cluster that ends with the tests, it deletes only what runs,
+// because deleting a namespace takes more work than most tests.
 func (c *Cluster) leave(ctx context.Context, namespace string) error {
 	if c.process == nil {
 		return c.client.CoreV1().Namespaces().Delete(ctx, namespace, metav1.DeleteOptions{})
@@ -80,7 +80,7 @@ func (c *Cluster) leave(ctx context.Context, namespace string) error {
 	return nil
 }
 
-// awaitServiceAccount waits for what every pod of a namespace needs.
+// awaitServiceAccount waits for the service account that every pod of a namespace needs.
 func (c *Cluster) awaitServiceAccount(ctx context.Context, namespace string) error {
 	for {
 		_, err := c.client.CoreV1().ServiceAccounts(namespace).Get(ctx, "default", metav1.GetOptions{})
@@ -98,7 +98,7 @@ func (c *Cluster) awaitServiceAccount(ctx context.Context, namespace string) err
 	}
 }
 
-// prefix makes of a test's name what a namespace may begin with.
+// prefix returns a valid beginning of a namespace name from the name of a test.
 func prefix(test string) string {
 	name := strings.Map(func(r rune) rune {
 		switch {

@@ -14,14 +14,14 @@ import (
 	"sync"
 )
 
-// process is the supervisor of a cluster. It ends when the other end of its
-// stdin does, so with this process at the latest.
+// process is the supervisor of a cluster. It ends when its stdin is closed, which is at the
+// latest when this process ends.
 type process struct {
 	cmd   *exec.Cmd
 	stdin io.Closer
 	ended chan struct{}
 	err   error
-	// stderr may be read once ended is closed.
+	// stderr can be read after ended is closed.
 	stderr *bytes.Buffer
 
 	stopping sync.Once
@@ -31,7 +31,7 @@ type process struct {
 func startProcess(ctx context.Context, command, dir string, args ...string) (*process, error) {
 	args = append([]string{"run", "--with-parent", "--dir", dir}, args...)
 	p := &process{
-		// The process outlives the start.
+		// The process must not end when the start has finished.
 		cmd:    exec.CommandContext(context.WithoutCancel(ctx), command, args...),
 		ended:  make(chan struct{}),
 		stderr: &bytes.Buffer{},
@@ -61,7 +61,7 @@ func startProcess(ctx context.Context, command, dir string, args ...string) (*pr
 	}
 }
 
-// read reads what the supervisor says until it ends.
+// read reads the output of the supervisor until it ends.
 func (p *process) read(stdout io.Reader, ready chan<- struct{}) {
 	defer close(p.ended)
 	lines := bufio.NewScanner(stdout)
@@ -76,8 +76,8 @@ func (p *process) read(stdout io.Reader, ready chan<- struct{}) {
 	}
 }
 
-// stop ends the cluster and returns when it is gone. It reports a cluster
-// that was gone before, or did not end well.
+// stop ends the cluster and returns when it has ended. It returns an error if the cluster
+// had already ended, or did not end properly.
 func (p *process) stop() error {
 	var early bool
 	select {

@@ -9,28 +9,29 @@ import (
 	"strings"
 )
 
-// wildcard stands for any text, or alone on a line for any lines.
+// wildcard matches any text. Alone on a line, it matches any lines.
 const wildcard = "..."
 
-// varying is what differs from run to run, and what takes its place before a page and
-// an output are compared.
+// varying contains patterns of text that differs from run to run, and the text that
+// replaces it before a page and an output are compared.
 var varying = []struct {
 	pattern     *regexp.Regexp
 	replacement string
 }{
 	{regexp.MustCompile(`\b(Mon|Tue|Wed|Thu|Fri|Sat|Sun) (Jan|Feb|Mar|Apr|May|Jun|Jul|Aug|Sep|Oct|Nov|Dec) +\d+ \d\d:\d\d:\d\d \d{4}\b`), "TIME"},
 	{regexp.MustCompile(`\b\d{4}-\d\d-\d\d[T ]\d\d:\d\d:\d\d(\.\d+)?( ?[+-]\d{4} [A-Z]+|Z|[+-]\d\d:\d\d)?`), "TIME"},
-	// Of pods: what their ReplicaSet or Job puts behind the name.
+	// The suffix that a ReplicaSet or a Job adds to the names of its pods.
 	{regexp.MustCompile(`-[bcdfghjklmnpqrstvwxz2456789]{6,10}-[bcdfghjklmnpqrstvwxz2456789]{5}\b`), "-HASH-POD"},
 	{regexp.MustCompile(`(Pod [a-z0-9/.-]+)-[bcdfghjklmnpqrstvwxz2456789]{5}\b`), "$1-POD"},
-	// Seconds with a fraction were measured; others, such as 10s, were asked for.
+	// Seconds with a fraction were measured. Seconds without one, such as 10s, were
+	// configured.
 	{regexp.MustCompile(` *\b\d+\.\d+s\b`), " SECONDS"},
 	{regexp.MustCompile(`restarted (\d+ times|once)`), "restarted N times"},
 	{regexp.MustCompile(`(\S)[ \t]+`), "$1 "},
 }
 
-// passing are lines of progress about what is not ready yet: whether there are any
-// depends on how long things take.
+// passing matches progress lines about resources that are not ready yet. Whether they are
+// printed depends on timing.
 var passing = regexp.MustCompile(`^ +\d+\.\d+s  .*[A-Z][A-Za-z]+/\S+: (InProgress|Terminating|Missing|Ready|Gone)\b`)
 
 func normalize(line string) string {
@@ -40,9 +41,9 @@ func normalize(line string) string {
 	return strings.TrimRight(line, " \t")
 }
 
-// Match compares what a command has printed with the lines on a page. Times, the
-// random ends of names, blanks between columns, and lines about what is not ready yet do
-// not count.
+// Match compares the output of a command with the lines on a page. It ignores times, the
+// random ends of names, blanks between columns, and lines about resources that are not
+// ready yet.
 func Match(want []string, output string) error {
 	got := strings.Split(strings.TrimRight(output, "\n"), "\n")
 	var actual strings.Builder
@@ -54,7 +55,7 @@ func Match(want []string, output string) error {
 	}
 	var pattern strings.Builder
 	pattern.WriteString(`\A`)
-	matched := 0 // how many lines of the page fit
+	matched := 0 // how many lines of the page match
 	for _, line := range want {
 		if passing.MatchString(line) {
 			continue
@@ -71,7 +72,7 @@ func Match(want []string, output string) error {
 	return nil
 }
 
-// linePattern is a regular expression for a line of a page.
+// linePattern returns a regular expression for a line of a page.
 func linePattern(line string) string {
 	if strings.TrimSpace(line) == wildcard {
 		return `(?:[^\n]*\n)*?`
@@ -87,8 +88,8 @@ func linePattern(line string) string {
 	return b.String() + `[ ]*\n`
 }
 
-// normalizePart normalizes what stands between wildcards: the blanks around it are
-// inside of the line, unless that begins or ends there.
+// normalizePart normalizes the text between wildcards. It keeps blanks next to a wildcard,
+// because they are inside the line.
 func normalizePart(part string, first, last bool) string {
 	normalized := normalize(part)
 	if !first && strings.HasPrefix(normalized, " ") {

@@ -1,23 +1,23 @@
 // Copyright The Ordered Helm Authors
 // SPDX-License-Identifier: Apache-2.0
 
-// Package docs runs the pages of the documentation: it writes the files that a page
-// shows, runs the commands, and compares what they print.
+// Package docs runs the pages of the documentation: it writes the files that a page shows,
+// runs the commands, and compares their output.
 //
-// Of the fenced blocks of a page,
+// The language of a fenced block on a page determines how it is used:
 //
 //   - yaml whose first line is a comment with a path, such as "# shop/Chart.yaml", is a
-//     file. A later block with the same path replaces it: a chart grows with the page.
-//     Other yaml has to be a part of such a file of the page;
-//   - console has commands, in lines that begin with "$ ", and what they print. A
-//     backslash at the end of a line goes on in the next one. Without any output under it
-//     a command may print what it likes. Each has to succeed, unless the next one is
-//     "$ echo $?" and says otherwise. Each has a shell of its own;
-//   - go has to be part of a file in examples/;
-//   - text is for diagrams and is not looked at.
+//     file. A later block with the same path replaces it, so that a chart can grow with the
+//     page. Other yaml must be a part of such a file on the page.
+//   - console contains commands, in lines that begin with "$ ", and their output. A
+//     backslash at the end of a line continues the command on the next line. If a command has
+//     no output below it, its output is not checked. Each command must succeed, unless the
+//     next one is "$ echo $?" with another result. Each command runs in its own shell.
+//   - go must be part of a file in examples/.
+//   - text is for diagrams and is not checked.
 //
-// "..." stands for any text within a line; alone on a line, for any lines. A comment
-// "<!-- not run: REASON -->" before a block takes it out of all this.
+// "..." stands for any text within a line. Alone on a line, it stands for any lines. A
+// comment "<!-- not run: REASON -->" before a block excludes it from all checks.
 package docs
 
 import (
@@ -27,26 +27,25 @@ import (
 	"strings"
 )
 
-// Page is what a page has that can be checked.
+// Page contains the parts of a page that can be checked.
 type Page struct {
-	// Steps are its files and commands, from the top to the bottom.
+	// Steps are its files and commands, from top to bottom.
 	Steps []Step
-	// Parts are parts of files, of the page itself or of examples/.
+	// Parts are parts of files of the page itself or of examples/.
 	Parts []Part
-	// NotRun are the reasons of those blocks that are not run.
+	// NotRun are the reasons for which blocks are not run.
 	NotRun []string
 }
 
 // Step is one file to write or one command to run.
 type Step struct {
-	// Line is where it stands on the page, from 1.
+	// Line is its line number on the page, starting at 1.
 	Line int
-	// File is the path of a file, and Content what it holds; of a command they are
-	// empty.
+	// File is the path of a file, and Content is its content. Both are empty for a command.
 	File, Content string
-	// Command is for a shell.
+	// Command is a shell command.
 	Command string
-	// Output are the lines that it has to print; none if that does not matter.
+	// Output contains the expected lines. It is empty if the output is not checked.
 	Output []string
 	// Code is its exit code.
 	Code int
@@ -65,7 +64,7 @@ type block struct {
 	line     int // of its first line of content
 	language string
 	lines    []string
-	// notRun is why it is not run; empty if it is.
+	// notRun is the reason why it is not run; empty if it is run.
 	notRun string
 }
 
@@ -74,7 +73,7 @@ var (
 	path   = regexp.MustCompile(`^# ([A-Za-z0-9_.-]+/)*[A-Za-z0-9_-]+\.(yaml|tpl|txt)$`)
 )
 
-// Parse reads a page. Errors begin with the number of a line.
+// Parse parses a page. Errors begin with a line number.
 func Parse(text string) (*Page, error) {
 	found, err := blocks(text)
 	if err != nil {
@@ -118,12 +117,12 @@ func (p *Page) add(b block) error {
 	return nil
 }
 
-// blocks finds the fenced blocks of a page.
+// blocks returns the fenced blocks of a page.
 func blocks(text string) ([]block, error) {
 	const fence = "```"
 	var found []block
 	var open *block
-	reason, marked := "", 0 // of a comment that a block has to follow, and its line
+	reason, marked := "", 0 // from a comment that a block must follow, and its line
 	for i, line := range strings.Split(text, "\n") {
 		at, trimmed := i+1, strings.TrimSpace(line)
 		switch m := notRun.FindStringSubmatch(trimmed); {
@@ -154,7 +153,7 @@ func blocks(text string) ([]block, error) {
 	return found, nil
 }
 
-// commands reads the commands of a block.
+// commands parses the commands of a block.
 func commands(b block) ([]Step, error) {
 	const prompt, exitCode = "$ ", "echo $?"
 	var steps []Step
@@ -194,8 +193,8 @@ func commands(b block) ([]Step, error) {
 	return kept, nil
 }
 
-// Contains tells whether a file has the lines of a part, one after the other, at
-// whatever depth.
+// Contains reports whether a file contains the lines of a part, one after the other, at any
+// indentation.
 func Contains(file, part string) bool {
 	lines := func(text string) string {
 		var b strings.Builder

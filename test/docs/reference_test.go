@@ -22,13 +22,13 @@ import (
 	"github.com/ordered-helm/helm/test/binaries"
 )
 
-// notOurs are keys that the code knows and that are Helm's own.
+// notOurs are keys in the code that belong to Helm.
 var notOurs = []string{"helm.sh/resource-policy"}
 
-// chartFields are what a Chart.yaml may say beside its annotations.
+// chartFields are the additional fields of Chart.yaml, besides annotations.
 var chartFields = []string{"depends-on", "runHooksInParallel"}
 
-// TestKeysHavePages compares the keys that the code knows with those that have a page.
+// TestKeysHavePages compares the keys in the code with the keys that have a page.
 func TestKeysHavePages(t *testing.T) {
 	want := slices.Clone(chartFields)
 	for _, file := range goFiles(t, "internal/annotation") {
@@ -45,7 +45,8 @@ func TestKeysHavePages(t *testing.T) {
 	wantSame(t, "keys", got, want)
 }
 
-// TestFlagsHavePages compares what the help texts mark with what has a page.
+// TestFlagsHavePages compares the flags and variables that are marked in the help texts
+// with those that have a page.
 func TestFlagsHavePages(t *testing.T) {
 	t.Parallel()
 	const mark = "[not in Helm]"
@@ -57,8 +58,7 @@ func TestFlagsHavePages(t *testing.T) {
 			wantVariables = append(wantVariables, m[1])
 		}
 	}
-	// What is new as a whole has those flags of its own that the command which it is
-	// like does not have.
+	// The flags of a new command are those that the similar Helm command does not have.
 	like := map[string]string{"dag": "template", "plan": "upgrade"}
 	for _, command := range commandsOf(t) {
 		known := map[string]bool{"help": true}
@@ -102,7 +102,7 @@ func help(t *testing.T, command ...string) string {
 	return string(out)
 }
 
-// commandsOf lists the commands whose flags may be marked.
+// commandsOf returns the commands whose flags can be marked.
 func commandsOf(t *testing.T) []string {
 	t.Helper()
 	_, list, _ := strings.Cut(help(t), "Available Commands:\n")
@@ -120,7 +120,7 @@ func commandsOf(t *testing.T) []string {
 	return names
 }
 
-// pagesIn lists the pages in a folder.
+// pagesIn returns the pages in a directory.
 func pagesIn(t *testing.T, folder string) []string {
 	t.Helper()
 	found := slices.DeleteFunc(pages(t), func(name string) bool { return !strings.HasPrefix(name, folder) })
@@ -130,7 +130,7 @@ func pagesIn(t *testing.T, folder string) []string {
 	return found
 }
 
-// row returns what stands in backquotes in a row of the table at the top of a page.
+// row returns the texts in backquotes in a row of the table at the top of a page.
 func row(t *testing.T, page, name string) []string {
 	t.Helper()
 	for line := range strings.Lines(read(t, page)) {
@@ -165,8 +165,8 @@ func wantSame(t *testing.T, what string, got, want []string) {
 	}
 }
 
-// TestMessages looks for the messages that the page about troubles quotes in the code,
-// and in what the pages show of runs.
+// TestMessages checks that the messages on the troubleshooting page occur in the code or in
+// the output on other pages.
 func TestMessages(t *testing.T) {
 	var texts []string
 	for _, dir := range []string{"cmd", "internal", "pkg"} {
@@ -193,8 +193,8 @@ func TestMessages(t *testing.T) {
 	}
 }
 
-// messages lists the messages that a page quotes: in the headings of the page about
-// troubles, and in the last column of tables with mistakes.
+// messages returns the messages that a page quotes: in the headings of the troubleshooting
+// page, and in the last column of tables of errors.
 func messages(t *testing.T, name string) []string {
 	t.Helper()
 	var found []string
@@ -214,7 +214,7 @@ func messages(t *testing.T, name string) []string {
 	return found
 }
 
-// says tells whether a text has the parts of a message in it, one after the other.
+// says reports whether a text contains the parts of a message in this order.
 func says(text, message string) bool {
 	for part := range strings.SplitSeq(message, wildcard) {
 		_, rest, found := strings.Cut(text, strings.TrimSpace(part))
@@ -226,7 +226,7 @@ func says(text, message string) bool {
 	return true
 }
 
-// goFiles lists the files of a folder of the repository that are no tests.
+// goFiles returns the Go files in a directory of the repository, without tests.
 func goFiles(t *testing.T, dir string) []string {
 	t.Helper()
 	var files []string
@@ -251,7 +251,7 @@ func parseGo(t *testing.T, file string) *ast.File {
 	return parsed
 }
 
-// constants returns the values of a file's constants that are strings.
+// constants returns the values of the string constants in a file.
 func constants(t *testing.T, file string) []string {
 	t.Helper()
 	var found []string
@@ -269,7 +269,7 @@ func constants(t *testing.T, file string) []string {
 	return found
 }
 
-// stringsIn returns all strings of a file, those that are added up as one.
+// stringsIn returns all strings in a file. Concatenated strings are one string.
 func stringsIn(t *testing.T, file string) []string {
 	t.Helper()
 	var found []string
@@ -302,7 +302,7 @@ func stringOf(expression ast.Expr) (string, bool) {
 	return "", false
 }
 
-// TestLinks follows the links from page to page.
+// TestLinks checks the links between pages.
 func TestLinks(t *testing.T) {
 	link := regexp.MustCompile(`\]\(([^)\s]+)\)`)
 	root := binaries.Root(t)
@@ -327,7 +327,7 @@ func TestLinks(t *testing.T) {
 	}
 }
 
-// anchors lists what the headings of a page are called in links.
+// anchors returns the link anchors of the headings of a page.
 func anchors(text string) []string {
 	heading := regexp.MustCompile(`(?m)^#+ (.*)$`)
 	dropped := regexp.MustCompile(`[^\p{L}\p{N} _-]`)
@@ -339,7 +339,7 @@ func anchors(text string) []string {
 	return found
 }
 
-// TestOrderOfKinds compares the order of kinds on the page with that of Helm.
+// TestOrderOfKinds compares the order of kinds on the page with Helm's order.
 func TestOrderOfKinds(t *testing.T) {
 	var want []string
 	for _, kind := range releaseutil.InstallOrder {
@@ -354,7 +354,7 @@ func TestOrderOfKinds(t *testing.T) {
 	}
 }
 
-// TestEveryPageIsListed looks for each page in the index.
+// TestEveryPageIsListed checks that the index lists each page.
 func TestEveryPageIsListed(t *testing.T) {
 	index := read(t, "docs/README.md")
 	for _, page := range append(pages(t), notPages...) {

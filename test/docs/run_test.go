@@ -24,11 +24,11 @@ import (
 
 func TestMain(m *testing.M) { cluster.Main(m) }
 
-// notPages are the files of docs/ that have no commands in order: what they say is
-// held by other tests.
+// notPages are the files of docs/ that contain no sequence of commands. Other tests check
+// their content.
 var notPages = []string{"docs/reference.md", "docs/differences.md", "docs/lint.md", "docs/benchmarks.md", "docs/permissions.md"}
 
-// pages lists the pages that are run, from the folder of the repository on.
+// pages returns the pages that are run, as paths relative to the repository.
 func pages(tb testing.TB) []string {
 	tb.Helper()
 	root := binaries.Root(tb)
@@ -84,7 +84,7 @@ func TestPages(t *testing.T) {
 	}
 }
 
-// checkParts makes sure that what is shown of a file is in one.
+// checkParts checks that every part shown on a page occurs in a file.
 func checkParts(t *testing.T, name string, page *Page) {
 	t.Helper()
 	for _, part := range page.Parts {
@@ -104,7 +104,7 @@ func checkParts(t *testing.T, name string, page *Page) {
 	}
 }
 
-// examples returns what the files of examples/ hold that end so.
+// examples returns the contents of the files in examples/ whose names end with end.
 func examples(t *testing.T, end string) []string {
 	t.Helper()
 	var texts []string
@@ -122,11 +122,11 @@ func examples(t *testing.T, end string) []string {
 	return texts
 }
 
-// reader is somebody who does what a page says.
+// reader follows the instructions on a page.
 type reader struct {
 	t    *testing.T
 	page string
-	// dir is the folder that is worked in; the examples are in it.
+	// dir is the working directory. It contains the examples.
 	dir       string
 	env       []string
 	namespace string
@@ -157,11 +157,11 @@ func newReader(t *testing.T, page string) *reader {
 	}
 	r.env = append(r.env, "HOME="+home, "HELM_CACHE_HOME="+home, "HELM_CONFIG_HOME="+home, "HELM_DATA_HOME="+home,
 		"PATH="+commands+string(filepath.ListSeparator)+os.Getenv("PATH"), "KUBECONFIG="+r.kubeconfig(shared, home),
-		"TERM=dumb", "TZ=UTC", "LC_ALL=C.UTF-8", "GOGC=400") // most of what a run takes is its start
+		"TERM=dumb", "TZ=UTC", "LC_ALL=C.UTF-8", "GOGC=400") // starting the program is most of the cost of a run
 	return r
 }
 
-// kubeconfig writes a configuration that works in the reader's namespace.
+// kubeconfig writes a configuration for the reader's namespace.
 func (r *reader) kubeconfig(c *cluster.Cluster, dir string) string {
 	r.t.Helper()
 	config, err := clientcmd.LoadFromFile(c.Kubeconfig())
@@ -175,8 +175,8 @@ func (r *reader) kubeconfig(c *cluster.Cluster, dir string) string {
 	return filepath.Join(dir, "kubeconfig")
 }
 
-// follow does a page from the top to the bottom. What comes after a command that did
-// not do as the page says would only fail, too.
+// follow executes the steps of a page from top to bottom. It stops at the first command
+// whose output differs from the page, because later commands would fail too.
 func (r *reader) follow(page *Page) {
 	r.t.Helper()
 	for _, s := range page.Steps {
@@ -209,15 +209,15 @@ func (r *reader) write(s Step) {
 	}
 }
 
-// run runs a command, and returns what a terminal would show. The namespace is called
-// default there.
+// run runs a command and returns what a terminal would show. In the output, the namespace
+// is called default.
 func (r *reader) run(command string) (output string, code int) {
 	r.t.Helper()
 	const longest = 2 * time.Minute
 	ctx, cancel := context.WithTimeout(r.t.Context(), longest)
 	defer cancel()
 	cmd := exec.CommandContext(ctx, "bash", "-c", command)
-	cmd.Dir, cmd.Env, cmd.WaitDelay = r.dir, r.env, time.Second // of what holds the output open
+	cmd.Dir, cmd.Env, cmd.WaitDelay = r.dir, r.env, time.Second // for children that keep the output open
 	var out bytes.Buffer
 	cmd.Stdout, cmd.Stderr = &out, &out
 	err := cmd.Run()

@@ -8,14 +8,14 @@ import (
 	"net/http"
 )
 
-// answer is what was answered to a request, kept instead of sent.
+// answer is the response to a request, stored instead of sent.
 type answer struct {
 	header http.Header
 	code   int
 	body   bytes.Buffer
 }
 
-// ask has a request answered by what comes after the rule that calls it.
+// ask lets the rules after the calling rule and the server answer a request.
 func ask(r *http.Request) *answer {
 	a := &answer{header: http.Header{}, code: http.StatusOK}
 	Pass(a, r)
@@ -32,24 +32,24 @@ func (a *answer) WriteHeader(code int) {
 	}
 }
 
-// send sends the head, and the first bytes of the body.
+// send sends the header and the first n bytes of the body.
 func (a *answer) send(w http.ResponseWriter, n int) {
 	for name, values := range a.header {
 		w.Header()[name] = values
 	}
 	w.WriteHeader(a.code)
-	_, _ = w.Write(a.body.Bytes()[:n]) // who is gone by then needs no answer
+	_, _ = w.Write(a.body.Bytes()[:n]) // errors are ignored because the client may have gone
 }
 
-// interim tells what a server says before it answers.
+// interim reports whether code is that of an informational response before the final one.
 func interim(code int) bool { return code < http.StatusOK }
 
-// endless tells requests whose answer has no end that could be waited for:
-// watches, logs that are followed, and what becomes a tunnel, as exec does.
+// endless reports whether the response to a request has no end that can be waited for:
+// watches, logs that are followed, and upgraded connections, as for exec.
 func endless(r *http.Request, what Request) bool {
 	follow := what.Query.Get("follow")
 	return what.Verb == "watch" || follow == "true" || follow == "1" || r.Header.Get("Upgrade") != ""
 }
 
-// flush sends what was written so far.
+// flush sends what was written until now.
 func flush(w http.ResponseWriter) { _ = http.NewResponseController(w).Flush() }

@@ -23,10 +23,10 @@ import (
 	"k8s.io/client-go/rest"
 )
 
-// certificateLife is how long a certificate lasts: longer than any test.
+// certificateLife is how long a certificate is valid. It is longer than any test.
 const certificateLife = 24 * time.Hour
 
-// NewTLS starts a proxy that speaks TLS, and is closed when the test is over.
+// NewTLS starts a proxy with TLS that is closed at the end of the test.
 func NewTLS(tb testing.TB, config *rest.Config, authority *Authority) *Proxy {
 	tb.Helper()
 	p, err := StartTLS(context.WithoutCancel(tb.Context()), config, authority)
@@ -37,8 +37,7 @@ func NewTLS(tb testing.TB, config *rest.Config, authority *Authority) *Proxy {
 	return p
 }
 
-// StartTLS is Start for a proxy that speaks TLS, with a certificate of the
-// authority.
+// StartTLS is like Start, for a proxy with TLS that uses a certificate of the authority.
 func StartTLS(ctx context.Context, config *rest.Config, authority *Authority) (*Proxy, error) {
 	identity := &identity{}
 	if err := identity.change(authority); err != nil {
@@ -47,9 +46,9 @@ func StartTLS(ctx context.Context, config *rest.Config, authority *Authority) (*
 	return start(ctx, config, identity)
 }
 
-// ChangeCertificate has the proxy show a new certificate, of the same or another
-// authority, and drops every connection, as a server does that is started anew.
-// Where the authority is another one, clients that trust the former refuse it.
+// ChangeCertificate makes the proxy use a new certificate, of the same or another
+// authority, and drops every connection, like a server that restarts. With another
+// authority, clients that trust the previous one reject the certificate.
 func (p *Proxy) ChangeCertificate(authority *Authority) error {
 	if p.identity == nil {
 		return errors.New("the proxy does not speak TLS")
@@ -61,8 +60,8 @@ func (p *Proxy) ChangeCertificate(authority *Authority) error {
 	return nil
 }
 
-// identity is what a proxy shows to its clients. Nil is that of one that speaks
-// plain HTTP.
+// identity is the certificate that a proxy presents to its clients. It is nil if the proxy
+// uses plain HTTP.
 type identity struct {
 	mu          sync.Mutex
 	authority   *Authority
@@ -80,7 +79,7 @@ func (i *identity) change(authority *Authority) error {
 	return nil
 }
 
-// trusted is what a client has to trust.
+// trusted returns the certificate that a client has to trust.
 func (i *identity) trusted() []byte {
 	if i == nil {
 		return nil
@@ -93,7 +92,7 @@ func (i *identity) trusted() []byte {
 func (i *identity) config() *tls.Config {
 	return &tls.Config{
 		MinVersion: tls.VersionTLS12, NextProtos: []string{"http/1.1"},
-		SessionTicketsDisabled: true, // who comes again is shown the certificate again
+		SessionTicketsDisabled: true, // so that clients that reconnect receive the certificate again
 		GetCertificate: func(*tls.ClientHelloInfo) (*tls.Certificate, error) {
 			i.mu.Lock()
 			defer i.mu.Unlock()
@@ -102,13 +101,13 @@ func (i *identity) config() *tls.Config {
 	}
 }
 
-// Authority signs certificates of proxies.
+// Authority signs the certificates of proxies.
 type Authority struct {
 	certificate *x509.Certificate
 	key         *ecdsa.PrivateKey
 }
 
-// NewAuthority makes an authority that nobody trusts who was not given its PEM.
+// NewAuthority creates an authority. Only clients that were given its PEM trust it.
 func NewAuthority() (*Authority, error) {
 	key, err := ecdsa.GenerateKey(elliptic.P256(), rand.Reader)
 	if err != nil {
@@ -128,7 +127,7 @@ func NewAuthority() (*Authority, error) {
 	return &Authority{certificate: certificate, key: key}, nil
 }
 
-// PEM is the authority's own certificate.
+// PEM returns the authority's own certificate.
 func (a *Authority) PEM() []byte {
 	return pem.EncodeToMemory(&pem.Block{Type: "CERTIFICATE", Bytes: a.certificate.Raw})
 }

@@ -33,7 +33,7 @@ func poolOf(a *Authority) *x509.CertPool {
 	return pool
 }
 
-// kubeconfigOf writes one and returns its path.
+// kubeconfigOf writes a kubeconfig for a proxy and returns its path.
 func kubeconfigOf(t *testing.T, p *Proxy) string {
 	t.Helper()
 	path := filepath.Join(t.TempDir(), "kubeconfig")
@@ -43,7 +43,7 @@ func kubeconfigOf(t *testing.T, p *Proxy) string {
 	return path
 }
 
-// list lists pods by a client of its own, and returns their version.
+// list lists pods with a new client, and returns their resource version.
 func list(t *testing.T, kubeconfig string) (string, error) {
 	t.Helper()
 	config, err := clientcmd.BuildConfigFromFlags("", kubeconfig)
@@ -76,7 +76,7 @@ func TestChangeCertificate(t *testing.T) {
 	for _, tt := range []struct {
 		name    string
 		changes []*Authority
-		refused bool // by a client of the first time
+		refused bool // by a client that was created before the change
 	}{
 		{"not at all", nil, false},
 		{"of the same authority", []*Authority{first}, false},

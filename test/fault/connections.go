@@ -8,7 +8,7 @@ import (
 	"sync"
 )
 
-// connections are those that a listener took in and that are open.
+// connections are the open connections that a listener accepted.
 type connections struct {
 	net.Listener
 	silence *silence
@@ -30,8 +30,8 @@ func (c *connections) Accept() (net.Conn, error) {
 	return conn, nil
 }
 
-// drop closes all, and says how many there were. TLS is told nothing: it would
-// send a farewell, for which silence has no end.
+// drop closes all connections and returns their number. It does not close TLS properly,
+// because that would send a message, which a silence would block.
 func (c *connections) drop() int {
 	c.mu.Lock()
 	dropped := make([]*connection, 0, len(c.open))
@@ -45,14 +45,14 @@ func (c *connections) drop() int {
 	return len(dropped)
 }
 
-// count says how many are open.
+// count returns the number of open connections.
 func (c *connections) count() int {
 	c.mu.Lock()
 	defer c.mu.Unlock()
 	return len(c.open)
 }
 
-// connection is one to a client: nothing arrives while there is silence.
+// connection is a connection to a client. No data arrive during a silence.
 type connection struct {
 	net.Conn
 	all    *connections
@@ -60,20 +60,20 @@ type connection struct {
 	once   sync.Once
 }
 
-// Read returns what the client has sent, or its end, after the silence.
+// Read reads data from the client, or the end of the data, after any silence.
 func (c *connection) Read(b []byte) (int, error) {
 	n, err := c.Conn.Read(b)
 	c.all.silence.wait(c.closed)
 	return n, err
 }
 
-// Write sends after the silence.
+// Write sends data after any silence.
 func (c *connection) Write(b []byte) (int, error) {
 	c.all.silence.wait(c.closed)
 	return c.Conn.Write(b)
 }
 
-// CloseWrite ends the direction to the client, after the silence.
+// CloseWrite closes the direction to the client, after any silence.
 func (c *connection) CloseWrite() error {
 	c.all.silence.wait(c.closed)
 	return closeWrite(c.Conn)

@@ -13,8 +13,8 @@ import (
 	"time"
 )
 
-// Delay is a rule that passes a request on after a while. One whose client gave up
-// meanwhile is not passed on.
+// Delay returns a rule that forwards a request after a delay. If the client gives up during
+// the delay, the request is not forwarded.
 func Delay(d time.Duration) Rule {
 	return func(_ http.ResponseWriter, r *http.Request, _ Request) bool {
 		readAhead(r)
@@ -29,16 +29,15 @@ func Delay(d time.Duration) Rule {
 	}
 }
 
-// Hang is a rule that never answers: the request is over when its client gives
-// up.
+// Hang is a rule that never answers. The request ends when its client gives up.
 func Hang(_ http.ResponseWriter, r *http.Request, _ Request) bool {
 	readAhead(r)
 	<-r.Context().Done()
 	return true
 }
 
-// Silent is a rule by which a watch is granted and tells nothing, as behind a
-// proxy that keeps back what it is sent.
+// Silent is a rule that accepts a watch and then sends nothing, like a proxy that holds
+// back the data.
 func Silent(w http.ResponseWriter, r *http.Request, what Request) bool {
 	w.Header().Set("Content-Type", "application/json")
 	w.WriteHeader(http.StatusOK)
@@ -46,13 +45,13 @@ func Silent(w http.ResponseWriter, r *http.Request, what Request) bool {
 	return Hang(w, r, what)
 }
 
-// HalfClose is a rule that ends the connection in the direction to the client
-// alone, without an answer, and reads on for as long as the client keeps its own
-// direction open. The server is not asked.
+// HalfClose is a rule that closes the connection only in the direction to the client,
+// without an answer, and continues to read until the client closes its own direction. It
+// does not forward the request to the server.
 func HalfClose(w http.ResponseWriter, r *http.Request, _ Request) bool {
 	connection, sent, err := http.NewResponseController(w).Hijack()
 	if err != nil {
-		panic(http.ErrAbortHandler) // it is gone
+		panic(http.ErrAbortHandler) // the connection is closed
 	}
 	below := connection
 	if secure, ok := connection.(*tls.Conn); ok {
@@ -62,7 +61,7 @@ func HalfClose(w http.ResponseWriter, r *http.Request, _ Request) bool {
 	defer drop()
 	defer context.AfterFunc(r.Context(), drop)()
 	if below != connection {
-		_ = closeWrite(connection) // TLS says that it is over, too
+		_ = closeWrite(connection) // also announce the end in TLS
 	}
 	_ = closeWrite(below)
 	_, _ = io.Copy(io.Discard, sent)
@@ -77,15 +76,15 @@ func closeWrite(connection net.Conn) error {
 	return half.CloseWrite()
 }
 
-// readAhead reads what a request sends: only after it does an http.Server look
-// whether the client is still there.
+// readAhead reads the body of a request. Only after that does an http.Server detect that
+// the client has gone.
 func readAhead(r *http.Request) {
 	if r.Body == nil || r.Body == http.NoBody {
 		return
 	}
 	body, err := io.ReadAll(r.Body)
 	if err != nil {
-		panic(http.ErrAbortHandler) // the client is gone
+		panic(http.ErrAbortHandler) // the client has gone
 	}
 	r.Body = io.NopCloser(bytes.NewReader(body))
 }

@@ -22,9 +22,9 @@ import (
 
 func TestDelay(t *testing.T) {
 	for name, tt := range map[string]struct {
-		patience time.Duration // of the client
+		patience time.Duration // the client's timeout
 		took     time.Duration
-		answered bool // nobody else sees it
+		answered bool // no later rule sees the request
 	}{
 		"client that waits":    {time.Hour, time.Minute, false},
 		"client that gives up": {time.Second, time.Second, true},
@@ -69,8 +69,8 @@ func post(ctx context.Context, p *Proxy, body string) (*http.Response, error) {
 	return (&http.Transport{DisableKeepAlives: true}).RoundTrip(r)
 }
 
-// TestWhatIsHeldEndsWithItsClient: also where the client has sent something that
-// nobody read.
+// TestWhatIsHeldEndsWithItsClient checks that a held request ends with its client, even if
+// the client has sent data that nobody read.
 func TestWhatIsHeldEndsWithItsClient(t *testing.T) {
 	for name, rule := range map[string]Rule{"hang": Hang, "silent": Silent, "delay": Delay(time.Hour)} {
 		t.Run(name, func(t *testing.T) {
@@ -125,7 +125,8 @@ func TestHalfClose(t *testing.T) {
 				if got, err := io.ReadAll(client); len(got) > 0 || err != nil {
 					t.Errorf("got %q, %v, want an end in good order", got, err)
 				}
-				// More than any buffer holds: somebody reads on.
+				// This is more than any buffer can store, so the proxy must continue to
+				// read.
 				for range 64 {
 					send(t, client, strings.Repeat("x", 1<<18))
 				}
@@ -139,7 +140,7 @@ func TestHalfClose(t *testing.T) {
 	}
 }
 
-// dial makes a proxy and one connection to it.
+// dial creates a proxy and one connection to it.
 func dial(t *testing.T, secure bool, authority *Authority) (*Proxy, net.Conn) {
 	t.Helper()
 	a := newAPI(t)
@@ -160,7 +161,7 @@ func dial(t *testing.T, secure bool, authority *Authority) (*Proxy, net.Conn) {
 	return p, client
 }
 
-// watchOn begins a watch on a connection and reads its first event.
+// watchOn starts a watch on a connection and reads its first event.
 func watchOn(t *testing.T, client net.Conn) *bufio.Reader {
 	t.Helper()
 	send(t, client, "GET "+podsPath+"?watch=1 HTTP/1.1\r\nHost: a\r\n\r\n")

@@ -14,7 +14,7 @@ import (
 	"k8s.io/client-go/rest"
 )
 
-// noLeaks checks that the test leaves no goroutine, when all that it started after
+// noLeaks checks that the test leaves no goroutine after everything that it started since
 // the call is closed.
 func noLeaks(t *testing.T) {
 	t.Helper()
@@ -30,7 +30,7 @@ func noLeaks(t *testing.T) {
 	})
 }
 
-// newProxyTo starts a proxy in front of a server that answers so.
+// newProxyTo starts a proxy in front of a server with this handler.
 func newProxyTo(t *testing.T, handler http.HandlerFunc) *Proxy {
 	t.Helper()
 	server := httptest.NewServer(handler)
@@ -38,8 +38,8 @@ func newProxyTo(t *testing.T, handler http.HandlerFunc) *Proxy {
 	return New(t, &rest.Config{Host: server.URL})
 }
 
-// call has one rule see a request, with a server behind it. It says whether the
-// rule answered, and whether it dropped the connection.
+// call applies one rule to a request, with a server behind it. It returns whether the rule
+// answered, and whether it dropped the connection.
 func call(ctx context.Context, rule Rule, server http.HandlerFunc, method, target string) (w *httptest.ResponseRecorder, answered, dropped bool) {
 	r := httptest.NewRequestWithContext(ctx, method, target, nil)
 	what := describe(r)

@@ -5,10 +5,10 @@ package fault
 
 import "net/http"
 
-// DropAfter is a rule that has a request answered, and closes the connection
-// instead of sending the answer: a create has happened, and its client does not
-// know. The server's answer is read to its end before; a watch is dropped as soon
-// as it is granted.
+// DropAfter is a rule that lets the server process a request, and closes the connection
+// instead of sending the answer. After a create, the object exists, and the client does not
+// know. The rule reads the server's answer to its end first; it drops a watch when the
+// server accepts it.
 func DropAfter(_ http.ResponseWriter, r *http.Request, what Request) bool {
 	if endless(r, what) {
 		Pass(&ungranted{answer{header: http.Header{}}}, r)
@@ -18,7 +18,7 @@ func DropAfter(_ http.ResponseWriter, r *http.Request, what Request) bool {
 	panic(http.ErrAbortHandler)
 }
 
-// ungranted drops the connection where the answer begins.
+// ungranted drops the connection when the answer begins.
 type ungranted struct{ answer }
 
 func (u *ungranted) WriteHeader(code int) {
@@ -27,9 +27,9 @@ func (u *ungranted) WriteHeader(code int) {
 	}
 }
 
-// HalfAnswer is a rule that has a request answered, sends the head of the answer
-// and the first half of its body, and closes the connection. Of a watch that is
-// half of its first event. An answer without a body is sent whole.
+// HalfAnswer is a rule that lets the server process a request, sends the header of the
+// answer and the first half of its body, and closes the connection. For a watch, it sends
+// half of the first event. It sends an answer without a body completely.
 func HalfAnswer(w http.ResponseWriter, r *http.Request, what Request) bool {
 	if endless(r, what) {
 		Pass(halved{w}, r)
@@ -41,7 +41,7 @@ func HalfAnswer(w http.ResponseWriter, r *http.Request, what Request) bool {
 	panic(http.ErrAbortHandler)
 }
 
-// halved sends the first half of what is written first, and drops the connection.
+// halved sends the first half of the first write, and drops the connection.
 type halved struct{ http.ResponseWriter }
 
 func (h halved) Write(b []byte) (int, error) {

@@ -13,8 +13,8 @@ import (
 	"testing"
 )
 
-// eventful answers a create with what was created, and a watch or a followed log
-// with one line that is not the last.
+// eventful answers a create with the created object, and a watch or a followed log with one
+// line that is not the last.
 func eventful(asked *atomic.Int64) http.HandlerFunc {
 	return func(w http.ResponseWriter, r *http.Request) {
 		asked.Add(1)
@@ -41,7 +41,7 @@ func TestLostAnswers(t *testing.T) {
 		name, method, target string
 		code                 int
 		half                 string // of the body, as HalfAnswer sends it
-		whole                bool   // there is nothing to halve
+		whole                bool   // there is no body to halve
 	}{
 		{"create", "POST", podsPath, http.StatusCreated, "12345", false},
 		{"list", "GET", podsPath, http.StatusOK, long[:50000], false},

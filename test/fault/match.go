@@ -6,7 +6,7 @@ package fault
 // Any matches every request.
 func Any(Request) bool { return true }
 
-// Reads matches requests that read objects once.
+// Reads matches get and list requests.
 func Reads(what Request) bool {
 	return what.Resource != "" && (what.Verb == "get" || what.Verb == "list")
 }
@@ -14,8 +14,8 @@ func Reads(what Request) bool {
 // Watches matches watches.
 func Watches(what Request) bool { return what.Verb == "watch" }
 
-// Writes matches requests that change objects. Reviews, which are asked by a
-// create, change nothing.
+// Writes matches requests that change objects. It does not match reviews, which are sent as
+// a create but change nothing.
 func Writes(what Request) bool {
 	switch what.Verb {
 	case "create", "update", "patch", "delete", "deletecollection":
@@ -24,12 +24,12 @@ func Writes(what Request) bool {
 	return false
 }
 
-// Resumed matches watches that name the version to go on from.
+// Resumed matches watches with the resource version from which to continue.
 func Resumed(what Request) bool {
 	return Watches(what) && what.Query.Get("resourceVersion") != ""
 }
 
-// AnyVersion matches reads that do not mind how old the answer is.
+// AnyVersion matches reads that accept an answer of any age.
 func AnyVersion(what Request) bool {
 	return Reads(what) && what.Query.Get("resourceVersion") == "0"
 }

@@ -5,20 +5,19 @@ package fault
 
 import "net/http"
 
-// passageKey is where a request's context has its passage.
+// passageKey is the context key for the passage of a request.
 type passageKey struct{}
 
-// passage is the way of one request through the rules to the server.
+// passage is the path of one request through the rules to the server.
 type passage struct {
 	what   Request
-	rules  []*Rule // that were not asked yet
+	rules  []*Rule // the rules that have not seen it yet
 	server http.Handler
 }
 
-// Pass has a request answered by what comes after the rule that calls it: the
-// later rules, and then the server. A rule that calls it has the answer in its
-// hands: it says to which writer it goes. It is for one call by one rule, with the
-// request that the rule was given or one derived from it.
+// Pass lets the later rules and then the server answer a request, and writes the answer to
+// w. A rule can pass another writer to change the answer. A rule can call it once, with the
+// request that it received or a request derived from it.
 func Pass(w http.ResponseWriter, r *http.Request) {
 	way, ok := r.Context().Value(passageKey{}).(*passage)
 	if !ok {

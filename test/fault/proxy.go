@@ -1,9 +1,8 @@
 // Copyright The Ordered Helm Authors
 // SPDX-License-Identifier: Apache-2.0
 
-// Package fault puts a proxy in front of an API server, so that tests see what
-// becomes of an operation when the server is away, drops connections, or
-// answers what it seldom does.
+// Package fault puts a proxy in front of an API server, so that tests see how an operation
+// behaves if the server is unavailable, drops connections, or gives unusual answers.
 package fault
 
 import (
@@ -27,25 +26,25 @@ import (
 )
 
 const (
-	// idlePerHost is how many connections to the server are kept for later.
+	// idlePerHost is the number of idle connections to the server that are kept.
 	idlePerHost = 64
-	// headerTimeout is how long a client may take to say what it asks, with the
-	// silence that a test makes meanwhile.
+	// headerTimeout is how long a client may take to send its request header, including any
+	// silence that a test causes.
 	headerTimeout = 10 * time.Minute
 )
 
-// Proxy passes requests on to an API server as the user of its configuration;
-// headers that impersonate another one are kept. It speaks HTTP/1.1, plain or over
-// TLS (see StartTLS): a connection has one request at a time, and what drops it
-// meets no other. It is safe for concurrent use.
+// Proxy forwards requests to an API server as the user of its configuration. It keeps
+// headers that impersonate another user. It uses HTTP/1.1, plain or over TLS (see
+// StartTLS), so that a connection carries one request at a time, and dropping it affects no
+// other request. It is safe for concurrent use.
 type Proxy struct {
-	ctx       context.Context // of Start: what the proxy does ends with it
+	ctx       context.Context // of Start; its end stops the proxy
 	address   string
 	target    *url.URL
 	transport *http.Transport
 	handler   http.Handler
 	silence   silence
-	identity  *identity // nil if it speaks plain HTTP
+	identity  *identity // nil for plain HTTP
 
 	mu      sync.Mutex
 	server  *server // nil while it is down
@@ -55,7 +54,7 @@ type Proxy struct {
 	watches map[*Request]*watching
 }
 
-// New starts a proxy that is closed when the test is over.
+// New starts a proxy that is closed at the end of the test.
 func New(tb testing.TB, config *rest.Config) *Proxy {
 	tb.Helper()
 	p, err := Start(context.WithoutCancel(tb.Context()), config)
@@ -66,8 +65,8 @@ func New(tb testing.TB, config *rest.Config) *Proxy {
 	return p
 }
 
-// Start starts a proxy on a free port of this machine. It runs until Close; the
-// end of the context ends every request.
+// Start starts a proxy on a free port of this machine. It runs until Close. The end of the
+// context ends every request.
 func Start(ctx context.Context, config *rest.Config) (*Proxy, error) {
 	return start(ctx, config, nil)
 }
@@ -104,8 +103,8 @@ func start(ctx context.Context, config *rest.Config, identity *identity) (*Proxy
 	return p, nil
 }
 
-// Close drops every connection, and returns when nothing of the proxy is left.
-// It must not be called by a rule.
+// Close drops every connection, and returns when everything that the proxy started has
+// ended. A rule must not call it.
 func (p *Proxy) Close() {
 	p.Down()
 	p.mu.Lock()
@@ -114,7 +113,7 @@ func (p *Proxy) Close() {
 	p.transport.CloseIdleConnections()
 }
 
-// URL is where the proxy listens.
+// URL returns the address of the proxy.
 func (p *Proxy) URL() string {
 	if p.identity != nil {
 		return "https://" + p.address
@@ -122,9 +121,9 @@ func (p *Proxy) URL() string {
 	return "http://" + p.address
 }
 
-// WriteKubeconfig writes a file by which clients use the proxy: it needs no
-// credentials. Over TLS it trusts the authority of the certificate that is shown
-// now, and no later one.
+// WriteKubeconfig writes a kubeconfig for clients of the proxy. They need no credentials.
+// With TLS, they trust the authority of the current certificate, but not that of a later
+// one.
 func (p *Proxy) WriteKubeconfig(path, namespace string) error {
 	const name = "proxy"
 	config := clientcmdapi.NewConfig()
@@ -134,8 +133,8 @@ func (p *Proxy) WriteKubeconfig(path, namespace string) error {
 	return clientcmd.WriteToFile(*config, path)
 }
 
-// Intercept adds a rule, which is asked after those that were there before. The
-// function that it returns takes the rule away.
+// Intercept adds a rule, which is applied after the existing ones. The returned function
+// removes the rule.
 func (p *Proxy) Intercept(rule Rule) (remove func()) {
 	p.mu.Lock()
 	defer p.mu.Unlock()
@@ -148,7 +147,7 @@ func (p *Proxy) Intercept(rule Rule) (remove func()) {
 	}
 }
 
-// OnRequest has every request shown to the function before it is passed on.
+// OnRequest calls look for every request before it is forwarded.
 func (p *Proxy) OnRequest(look func(*http.Request)) {
 	p.Intercept(func(_ http.ResponseWriter, r *http.Request, _ Request) bool {
 		look(r)
@@ -156,8 +155,8 @@ func (p *Proxy) OnRequest(look func(*http.Request)) {
 	})
 }
 
-// DropConnections drops every connection, those that wait for another request
-// too, and says how many there were. New ones are taken in.
+// DropConnections drops every connection, including idle ones, and returns their number.
+// The proxy still accepts new ones.
 func (p *Proxy) DropConnections() int {
 	p.mu.Lock()
 	s := p.server
@@ -168,8 +167,8 @@ func (p *Proxy) DropConnections() int {
 	return s.drop()
 }
 
-// Down drops every connection and refuses new ones, until Up. When it returns
-// no request is under way; it must not be called by a rule.
+// Down drops every connection and refuses new ones, until Up. When it returns, no request
+// is in progress. A rule must not call it.
 func (p *Proxy) Down() {
 	p.mu.Lock()
 	s := p.server
@@ -180,8 +179,8 @@ func (p *Proxy) Down() {
 	}
 }
 
-// Up ends Down: the proxy listens again where it did. Where it is up that does
-// nothing.
+// Up ends Down: the proxy listens on the same address again. It does nothing if the proxy
+// is up.
 func (p *Proxy) Up() error {
 	p.mu.Lock()
 	defer p.mu.Unlock()
@@ -199,7 +198,7 @@ func (p *Proxy) Up() error {
 	return nil
 }
 
-// Requests returns all requests so far, in the order in which they came.
+// Requests returns all requests until now, in the order in which they were received.
 func (p *Proxy) Requests() []Request {
 	p.mu.Lock()
 	defer p.mu.Unlock()
@@ -210,8 +209,8 @@ func (p *Proxy) Requests() []Request {
 	return all
 }
 
-// Counts says how many requests there were so far, by verb and path:
-// "list /api/v1/namespaces/shop/pods".
+// Counts returns the number of requests until now, by verb and path: "list
+// /api/v1/namespaces/shop/pods".
 func (p *Proxy) Counts() map[string]int {
 	counts := map[string]int{}
 	for _, r := range p.Requests() {
@@ -220,10 +219,10 @@ func (p *Proxy) Counts() map[string]int {
 	return counts
 }
 
-// recordKey is where a request's context has what the proxy notes of it.
+// recordKey is the context key for the proxy's record of a request.
 type recordKey struct{}
 
-// ServeHTTP asks the rules and then the server.
+// ServeHTTP applies the rules and then forwards the request to the server.
 func (p *Proxy) ServeHTTP(w http.ResponseWriter, r *http.Request) {
 	what := describe(r)
 	record := &what
@@ -239,7 +238,7 @@ func (p *Proxy) ServeHTTP(w http.ResponseWriter, r *http.Request) {
 	}
 	untilStalled(w, cut, watch.stalled, way.pass)
 	if ctx.Err() != nil {
-		panic(http.ErrAbortHandler) // also where a rule answered: no end that looks meant
+		panic(http.ErrAbortHandler) // even if a rule answered, the end must not look intended
 	}
 }
 

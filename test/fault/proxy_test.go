@@ -30,8 +30,8 @@ import (
 
 const podsPath = "/api/v1/namespaces/shop/pods"
 
-// api is a server that begins every watch with one event and then keeps it
-// open, and answers all else with an empty list.
+// api is a server that starts every watch with one event and then keeps it open, and
+// answers all other requests with an empty list.
 type api struct {
 	*httptest.Server
 	mu   sync.Mutex
@@ -73,8 +73,8 @@ func newProxy(t *testing.T) (*Proxy, *api) {
 	return New(t, &rest.Config{Host: a.URL, BearerToken: "secret"}), a
 }
 
-// request sends a request over a connection of its own, so that nothing of an
-// earlier one is in the way.
+// request sends a request over a new connection, so that an earlier request cannot affect
+// it.
 func request(t *testing.T, p *Proxy, pathAndQuery string) (*http.Response, error) {
 	t.Helper()
 	r, err := http.NewRequestWithContext(t.Context(), http.MethodGet, p.URL()+pathAndQuery, nil)
@@ -91,7 +91,7 @@ func request(t *testing.T, p *Proxy, pathAndQuery string) (*http.Response, error
 	return response, err
 }
 
-// openWatch begins a watch and reads its first event.
+// openWatch starts a watch and reads its first event.
 func openWatch(t *testing.T, p *Proxy) *bufio.Reader {
 	t.Helper()
 	response, err := request(t, p, podsPath+"?watch=true&resourceVersion=7")
@@ -297,8 +297,8 @@ func TestServerThatIsAwayDropsTheRequest(t *testing.T) {
 	}
 }
 
-// TestNothingIsLeft uses and closes a proxy, with watches open and with
-// everything going on at once.
+// TestNothingIsLeft uses and closes a proxy, with open watches and with many actions at the
+// same time.
 func TestNothingIsLeft(t *testing.T) {
 	noLeaks(t)
 	a := newAPI(t)
@@ -344,7 +344,7 @@ func TestNothingIsLeft(t *testing.T) {
 		case <-over:
 			ended = true
 		default:
-			p.CutWatches() // nothing else ends the last one by now
+			p.CutWatches() // nothing else ends the last watch
 		}
 	}
 	last := openWatch(t, p)
@@ -357,7 +357,7 @@ func TestNothingIsLeft(t *testing.T) {
 	}
 }
 
-// fetch reads an answer to its end, however that comes about.
+// fetch reads an answer to its end, whatever that end is.
 func fetch(ctx context.Context, p *Proxy, pathAndQuery string) {
 	r, err := http.NewRequestWithContext(ctx, http.MethodGet, p.URL()+pathAndQuery, nil)
 	if err != nil {

@@ -12,12 +12,11 @@ import (
 	"sync"
 )
 
-// Random is a rule that applies one of the rules to so many of a hundred requests;
-// use Only to say to which requests that may happen. What becomes of a request is
-// decided by the seed, by what the request is, and by how many of its kind came
-// before: the same sequence of requests meets the same trouble, and so does each
-// request of operations whose requests overtake each other. The namespace, which
-// tests are given anew each time, does not count.
+// Random returns a rule that applies one of the rules to the given percentage of requests.
+// Use Only to restrict it to some requests. The choice depends on the seed, on the kind of
+// the request, and on how many requests of this kind came before. The same sequence of
+// requests therefore meets the same faults, even if requests of different kinds overtake
+// each other. The namespace is ignored, because each run of a test uses a new one.
 func Random(seed uint64, percent int, rules ...Rule) Rule {
 	lots := newLots(seed)
 	return func(w http.ResponseWriter, r *http.Request, what Request) bool {
@@ -29,18 +28,18 @@ func Random(seed uint64, percent int, rules ...Rule) Rule {
 	}
 }
 
-// Chance matches so many of a hundred requests, which are chosen as Random does.
+// Chance matches the given percentage of requests, chosen as Random does.
 func Chance(seed uint64, percent int) func(Request) bool {
 	lots := newLots(seed)
 	return func(what Request) bool { return lots.draw(what).IntN(100) < percent }
 }
 
-// lots give each request random numbers of its own.
+// lots assigns random numbers to each request.
 type lots struct {
 	seed uint64
 
 	mu   sync.Mutex
-	seen map[string]int // by kind
+	seen map[string]int // number of requests by kind
 }
 
 func newLots(seed uint64) *lots { return &lots{seed: seed, seen: map[string]int{}} }
@@ -54,8 +53,8 @@ func (l *lots) draw(what Request) *rand.Rand {
 	return rand.New(rand.NewChaCha8(sha256.Sum256(fmt.Appendf(nil, "%d %d %s", l.seed, nth, kind))))
 }
 
-// kindOf says what a request is, in words that another run of the same test has,
-// too: without its namespace, and without the versions in its query.
+// kindOf returns a text for the kind of a request that is the same in each run of a test:
+// it contains neither the namespace nor the resource versions in the query.
 func kindOf(what Request) string {
 	if what.Resource == "" {
 		return what.Verb + " " + what.Path

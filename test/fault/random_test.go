@@ -12,7 +12,7 @@ import (
 	"testing"
 )
 
-// sequence is of many requests, some of them alike.
+// sequence returns many requests, some of them identical.
 func sequence(namespace string) (all []Request) {
 	for i := range 500 {
 		for _, verb := range []string{"get", "update"} {
@@ -26,7 +26,7 @@ func sequence(namespace string) (all []Request) {
 	return all
 }
 
-// fates says for each request which rule it met, or "-".
+// fates returns for each request which rule it met, or "-".
 func fates(seed uint64, percent int, requests []Request, rules ...string) []string {
 	met := "-"
 	all := make([]Rule, 0, len(rules))
@@ -51,7 +51,7 @@ func TestRandom(t *testing.T) {
 		name      string
 		percent   int
 		rules     []string
-		low, high int // of 1000 requests, how many meet each rule
+		low, high int // how many of 1000 requests meet each rule
 	}{
 		{"never", 0, []string{"a"}, 0, 0},
 		{"always", 100, []string{"a"}, 1000, 1000},
@@ -84,7 +84,7 @@ func TestRandomIsReproducible(t *testing.T) {
 	if other := fates(8, percent, requests, "a", "b"); slices.Equal(first, other) {
 		t.Error("two seeds make the same trouble")
 	}
-	// All updates first: each request is still the same among those of its kind.
+	// All updates come first. The order within each kind stays the same.
 	sorted := slices.Clone(requests)
 	slices.SortStableFunc(sorted, func(a, b Request) int { return strings.Compare(b.Verb, a.Verb) })
 	var gets, reordered []string
@@ -137,7 +137,7 @@ func TestChance(t *testing.T) {
 	}
 }
 
-// TestOnlySomeRequestsMeetTrouble: those that may not are not counted either.
+// TestOnlySomeRequestsMeetTrouble checks that requests that do not match are not counted.
 func TestOnlySomeRequestsMeetTrouble(t *testing.T) {
 	requests := sequence("shop")
 	met := 0

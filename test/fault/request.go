@@ -9,27 +9,26 @@ import (
 	"strings"
 )
 
-// Request is a request to an API server in Kubernetes' terms.
+// Request is a request to an API server in Kubernetes terms.
 type Request struct {
-	// Verb is get, list, watch, create, update, patch, delete or
-	// deletecollection; of a path that is no resource the HTTP method in small
-	// letters.
+	// Verb is get, list, watch, create, update, patch, delete or deletecollection. If the
+	// path is not a resource, it is the HTTP method in lower case.
 	Verb string
-	// Path is the path of the URL, Query what follows it.
+	// Path is the path of the URL. Query is its query.
 	Path  string
 	Query url.Values
-	// Group, Resource and Subresource say what kind of object it is about; all
-	// are empty where the path is no resource.
+	// Group, Resource and Subresource identify the type of the object. All are empty if the
+	// path is not a resource.
 	Group, Resource, Subresource string
-	// Namespace and Name say which object. The name is empty for a list, the
-	// namespace for what is in none.
+	// Namespace and Name identify the object. The name is empty for a list, the namespace
+	// for cluster-scoped objects.
 	Namespace, Name string
-	// Code is the HTTP status that the server answered with; 0 while it has not,
-	// and where it was not asked.
+	// Code is the HTTP status of the server's answer. It is 0 until the server has
+	// answered, and if the request was not forwarded.
 	Code int
 }
 
-// describe reads what a request is about.
+// describe determines the Kubernetes terms of a request.
 func describe(r *http.Request) Request {
 	d := Request{Verb: strings.ToLower(r.Method), Path: r.URL.Path, Query: r.URL.Query()}
 	parts := strings.Split(strings.Trim(r.URL.Path, "/"), "/")
@@ -50,7 +49,8 @@ func describe(r *http.Request) Request {
 	return d
 }
 
-// isNamespacePart tells a part of a namespace itself from a resource in it.
+// isNamespacePart reports whether part is a subresource of a namespace, and not a resource
+// in it.
 func isNamespacePart(part string) bool { return part == "status" || part == "finalize" }
 
 func (d Request) verb(method string) string {

@@ -12,20 +12,20 @@ import (
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 )
 
-// Rule looks at a request before it is passed on. If it answers the request
-// itself it reports true, and nobody else sees it. It may also only look, hold
-// the request up until its context ends, drop its connection (see Drop), or have
-// it answered and change that (see Pass). It is called by several goroutines.
+// Rule looks at a request before it is forwarded. If it answers the request, it returns
+// true, and neither later rules nor the server see the request. It can also only look,
+// delay the request until its context ends, drop its connection (see Drop), or let the
+// server answer and change the answer (see Pass). It is called concurrently.
 type Rule func(w http.ResponseWriter, r *http.Request, what Request) (answered bool)
 
-// Only is a rule that has then see the requests that match.
+// Only returns a rule that applies then to the requests that match.
 func Only(match func(Request) bool, then Rule) Rule {
 	return func(w http.ResponseWriter, r *http.Request, what Request) bool {
 		return match(what) && then(w, r, what)
 	}
 }
 
-// First is a rule that has then answer the first n requests that match.
+// First returns a rule that lets then answer the first n requests that match.
 func First(n int, match func(Request) bool, then Rule) Rule {
 	left := atomic.Int64{}
 	left.Store(int64(n))
@@ -37,8 +37,8 @@ func First(n int, match func(Request) bool, then Rule) Rule {
 // Drop is a rule that closes the connection of every request without an answer.
 func Drop(http.ResponseWriter, *http.Request, Request) bool { panic(http.ErrAbortHandler) }
 
-// Answer is a rule that gives every request the same answer of the API server,
-// which failed: its HTTP status and its reason.
+// Answer returns a rule that answers every request with the same error of the API server,
+// with this HTTP status and reason.
 func Answer(code int, reason metav1.StatusReason) Rule {
 	return func(w http.ResponseWriter, _ *http.Request, _ Request) bool {
 		write(w, code, status(code, reason))
@@ -46,27 +46,26 @@ func Answer(code int, reason metav1.StatusReason) Rule {
 	}
 }
 
-// TooMany is a rule by which the server has too much to do, and says after how
-// many seconds a request may come again: clients of Kubernetes then ask again by
-// themselves. A real server says so when its priority and fairness turns a request
-// away, in one line of text, and when a disruption budget forbids an eviction, in
-// the form that this rule uses.
+// TooMany returns a rule for an overloaded server, which says after how many seconds a
+// request may be repeated. Kubernetes clients then retry by themselves. A real server
+// answers so if its priority and fairness rejects a request, with one line of text, and if
+// a disruption budget forbids an eviction, in the form that this rule uses.
 func TooMany(retryAfter int) Rule {
 	return func(w http.ResponseWriter, _ *http.Request, _ Request) bool {
 		w.Header().Set("Retry-After", strconv.Itoa(retryAfter))
 		s := status(http.StatusTooManyRequests, metav1.StatusReasonTooManyRequests)
-		s.Details = &metav1.StatusDetails{RetryAfterSeconds: int32(retryAfter)} //nolint:gosec // seconds that a test gives
+		s.Details = &metav1.StatusDetails{RetryAfterSeconds: int32(retryAfter)} //nolint:gosec // seconds set by a test
 		write(w, http.StatusTooManyRequests, s)
 		return true
 	}
 }
 
-// GoneAnswer is a rule by which the server no longer has the version asked for,
-// and says so at once.
+// GoneAnswer returns a rule for a server that no longer has the requested resource version
+// and says so in its answer.
 func GoneAnswer() Rule { return Answer(http.StatusGone, metav1.StatusReasonExpired) }
 
-// GoneEvent is a rule by which a watch begins well, and the server says in its
-// first event that it no longer has the version asked for.
+// GoneEvent returns a rule for a watch that begins normally, and whose first event says
+// that the server no longer has the requested resource version.
 func GoneEvent() Rule {
 	return func(w http.ResponseWriter, _ *http.Request, _ Request) bool {
 		write(w, http.StatusOK, map[string]any{"type": "ERROR", "object": status(http.StatusGone, metav1.StatusReasonExpired)})
@@ -82,7 +81,7 @@ func status(code int, reason metav1.StatusReason) *metav1.Status {
 	}
 }
 
-// write sends JSON. Who is gone by then needs no answer.
+// write sends JSON. Errors are ignored because the client may have gone.
 func write(w http.ResponseWriter, code int, what any) {
 	w.Header().Set("Content-Type", "application/json")
 	w.WriteHeader(code)

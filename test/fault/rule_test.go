@@ -55,7 +55,8 @@ func TestTooMany(t *testing.T) {
 	}
 }
 
-// TestTooManyAndThenWell: clients of Kubernetes ask again by themselves, ten times.
+// TestTooManyAndThenWell checks that Kubernetes clients retry by themselves, up to ten
+// times.
 func TestTooManyAndThenWell(t *testing.T) {
 	for _, tt := range []struct {
 		times, asked int

@@ -13,8 +13,8 @@ import (
 	"sync"
 )
 
-// server serves one listener. It knows when its last connection is gone, which
-// http.Server does not tell.
+// server serves one listener. It knows when its last connection has ended, which
+// http.Server does not report.
 type server struct {
 	http        *http.Server
 	connections *connections
@@ -23,7 +23,7 @@ type server struct {
 	open        sync.WaitGroup
 }
 
-// serve has the proxy answer what comes in at a listener.
+// serve makes the proxy answer the requests that a listener receives.
 func (p *Proxy) serve(ctx context.Context, listener net.Listener) *server {
 	ctx, cancel := context.WithCancel(ctx)
 	s := &server{
@@ -50,8 +50,8 @@ func (p *Proxy) serve(ctx context.Context, listener net.Listener) *server {
 	return s
 }
 
-// counted has every request count as an open connection, for one that its handler
-// took over is no longer the http.Server's.
+// counted counts every request as an open connection, because the http.Server no longer
+// counts a connection that its handler has hijacked.
 func (s *server) counted(handler http.Handler) http.Handler {
 	return http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
 		s.open.Add(1)
@@ -60,15 +60,15 @@ func (s *server) counted(handler http.Handler) http.Handler {
 	})
 }
 
-// drop closes all connections, and says how many there were.
+// drop closes all connections and returns their number.
 func (s *server) drop() int { return s.connections.drop() }
 
-// stop closes the listener and all connections, and waits until all that served
-// them has ended.
+// stop closes the listener and all connections, and waits until all goroutines that served
+// them have ended.
 func (s *server) stop() {
 	s.cancel()
 	_ = s.connections.Close()
-	s.serving.Wait() // no connection is taken in from here on
+	s.serving.Wait() // no connection is accepted from here on
 	s.drop()
 	_ = s.http.Close()
 	s.open.Wait()

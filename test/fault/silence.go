@@ -8,19 +8,19 @@ import (
 	"time"
 )
 
-// Silence has the network between clients and proxy carry nothing, until the time
-// is over or the function that it returns is called; with a time of zero, until
-// that. Then all that was sent meanwhile arrives, also from clients that have given
-// up. Connections stay open, and new ones can be made, for the kernel takes them
-// in; neither a request nor the handshake of TLS goes on. Of several silences the
-// last to end counts. Down, DropConnections and Close do not wait for it.
+// Silence stops all traffic between clients and the proxy, for the duration or until the
+// returned function is called. A duration of zero means only until the call. After that,
+// all data that were sent arrive, even from clients that have given up. Connections stay
+// open, and clients can open new ones, because the kernel accepts them, but neither
+// requests nor TLS handshakes proceed. If there are several silences, traffic resumes when
+// the last one ends. Down, DropConnections and Close do not wait for it.
 func (p *Proxy) Silence(d time.Duration) (end func()) { return p.silence.begin(d) }
 
-// silence is when nothing is heard.
+// silence is the state of all silences.
 type silence struct {
 	mu    sync.Mutex
-	begun int           // and not ended
-	over  chan struct{} // closed when it is over
+	begun int           // number of silences that have not ended
+	over  chan struct{} // closed when the last one ends
 }
 
 func (s *silence) begin(d time.Duration) (end func()) {
@@ -50,7 +50,7 @@ func (s *silence) end() {
 	}
 }
 
-// wait returns when there is no silence, or when nobody listens any more.
+// wait returns when there is no silence, or when gone is closed.
 func (s *silence) wait(gone <-chan struct{}) {
 	for {
 		s.mu.Lock()

@@ -16,7 +16,7 @@ import (
 	"time"
 )
 
-// TestSilenceInTime has both ends of a connection say something at once.
+// TestSilenceInTime lets both ends of a connection send data immediately.
 func TestSilenceInTime(t *testing.T) {
 	for name, tt := range map[string]struct {
 		begin func(s *silence, c *connection)
@@ -78,8 +78,8 @@ func TestSilenceInTime(t *testing.T) {
 	}
 }
 
-// TestSilence: an open watch and a new request hear nothing before it is over, and
-// then all.
+// TestSilence checks that an open watch and a new request receive nothing before the
+// silence ends, and then everything.
 func TestSilence(t *testing.T) {
 	authority := newAuthority(t)
 	for name, secure := range map[string]bool{"plain": false, "TLS": true} {
@@ -98,7 +98,7 @@ func TestSilence(t *testing.T) {
 			open := watchOn(t, client)
 			end := p.Silence(0)
 			var asking sync.WaitGroup
-			asking.Go(func() { // a connection of its own, with a handshake of its own
+			asking.Go(func() { // on a new connection, with a TLS handshake
 				list, err := listPods(t, p)
 				note("answered")
 				if err != nil || list != "7" {
@@ -106,7 +106,7 @@ func TestSilence(t *testing.T) {
 				}
 			})
 			note("silent")
-			for p.server.connections.count() < 2 { // the request is on its way
+			for p.server.connections.count() < 2 { // until the request has been sent
 				time.Sleep(time.Millisecond)
 			}
 			note("over")
@@ -125,7 +125,8 @@ func TestSilence(t *testing.T) {
 	}
 }
 
-// TestSilenceHoldsNothingUp: what ends connections does not wait for its end.
+// TestSilenceHoldsNothingUp checks that actions that end connections do not wait for the
+// end of a silence.
 func TestSilenceHoldsNothingUp(t *testing.T) {
 	authority := newAuthority(t)
 	for name, secure := range map[string]bool{"plain": false, "TLS": true} {

@@ -11,24 +11,24 @@ import (
 	"time"
 )
 
-// staleKeep is of how many different reads the answers are remembered.
+// staleKeep is the number of different reads whose answers are stored.
 const staleKeep = 1000
 
-// StaleReads is a rule by which reads see the past: a get or list that matches is
-// given what the same request was answered so many requests before, or the oldest
-// answer that there is; in any case none older than maxAge, if that is not zero.
-// Without such an answer it is given the present one. All reads are asked of the
-// server and remembered, also those that do not match, so that who asks again and
-// again catches up. That something was not found is remembered, too; errors are
-// not. Without match it is AnyVersion.
+// StaleReads returns a rule that answers reads with old data. A get or list that matches
+// receives the answer that the same request received back requests earlier, or the oldest
+// one stored, but none older than maxAge, unless that is zero. If there is no such answer,
+// it receives the current one. All reads are forwarded to the server and their answers
+// stored, including those that do not match, so that a client that repeats its request
+// eventually gets newer data. "Not found" is stored too; other errors are not. If match is
+// nil, it is AnyVersion.
 //
-// A real cluster answers so where the resourceVersion of a get or list is 0: from
-// the watch cache of the server that is asked, which may be behind another server,
-// and behind what the same client saw before. The first list of an informer is
-// such a request. A read without a resourceVersion is consistent: it tells of
-// every write that had ended before. One with another resourceVersion tells of
-// nothing older than that. Other matches than AnyVersion therefore are for the
-// doubt what would happen if a cache or a broken store did stand in between.
+// A real cluster answers in this way if the resourceVersion of a get or list is 0: from the
+// watch cache of the server that receives the request, which can be behind another server,
+// and behind what the same client saw before. The first list of an informer is such a
+// request. A read without a resourceVersion is consistent: it contains every write that had
+// ended before. A read with another resourceVersion contains nothing older than that. Use a
+// match other than AnyVersion only to test what would happen if a cache or a broken store
+// answered such reads.
 func StaleReads(back int, maxAge time.Duration, match func(Request) bool) Rule {
 	if match == nil {
 		match = AnyVersion
@@ -48,8 +48,8 @@ func StaleReads(back int, maxAge time.Duration, match func(Request) bool) Rule {
 	}
 }
 
-// sameness tells requests apart that may be answered differently: by what they
-// ask for, in which form, and in whose name.
+// sameness returns a key for requests that have the same answer: it contains what is
+// requested, in which form, and as which user.
 func sameness(r *http.Request) string {
 	parts := []string{r.URL.RequestURI()}
 	for _, name := range []string{"Accept", "Accept-Encoding", "Impersonate-User"} {
@@ -58,13 +58,13 @@ func sameness(r *http.Request) string {
 	return strings.Join(parts, "\n")
 }
 
-// past is what reads were answered.
+// past stores the answers to reads.
 type past struct {
 	back   int
 	maxAge time.Duration
 
 	mu      sync.Mutex
-	answers map[string][]pastAnswer // by request, the oldest first
+	answers map[string][]pastAnswer // by request, oldest first
 	order   []string                // of the requests, by their first answer
 }
 
@@ -73,8 +73,8 @@ type pastAnswer struct {
 	at time.Time
 }
 
-// instead remembers the present answer and returns the one to give instead of it,
-// or itself.
+// instead stores the present answer and returns the one to send, which can be the present
+// one.
 func (p *past) instead(present *answer, request string) *answer {
 	if present.code != http.StatusOK && present.code != http.StatusNotFound {
 		return present

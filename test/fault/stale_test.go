@@ -25,7 +25,7 @@ func TestStaleReads(t *testing.T) {
 		name    string
 		rule    Rule
 		targets []string
-		want    string // the number that the server gave each answer
+		want    string // the numbers in the server's answers
 	}{
 		{"one before", StaleReads(1, 0, nil), times(4, cached), "1 1 2 3 "},
 		{"three before, or the oldest", StaleReads(3, 0, nil), times(6, cached), "1 1 1 1 2 3 "},
@@ -95,7 +95,7 @@ func TestStaleReadsDoNotTouchWrites(t *testing.T) {
 	}
 }
 
-// TestStaleReadsForgets: what was asked long ago makes room.
+// TestStaleReadsForgets checks that the oldest requests are removed to make room.
 func TestStaleReadsForgets(t *testing.T) {
 	rule := StaleReads(1, 0, Any)
 	n := 0
@@ -115,7 +115,7 @@ func TestStaleReadsForgets(t *testing.T) {
 	}
 }
 
-// TestStaleListOfAClient reads through a proxy as clients of Kubernetes do.
+// TestStaleListOfAClient reads through a proxy with a Kubernetes client.
 func TestStaleListOfAClient(t *testing.T) {
 	noLeaks(t)
 	n := 0

@@ -9,14 +9,13 @@ import (
 	"time"
 )
 
-// watching is a watch that the proxy passes on.
+// watching is a watch that the proxy forwards.
 type watching struct {
 	cancel  context.CancelFunc
-	stalled chan struct{} // closed when it falls silent
+	stalled chan struct{} // closed when it stalls
 }
 
-// CutWatches drops the connections of all open watches, and says how many there
-// were.
+// CutWatches drops the connections of all open watches and returns their number.
 func (p *Proxy) CutWatches() int {
 	p.mu.Lock()
 	defer p.mu.Unlock()
@@ -28,9 +27,9 @@ func (p *Proxy) CutWatches() int {
 	return cut
 }
 
-// StallWatches has all open watches tell nothing any more, without an end: what
-// the server sends after it returned does not arrive. It says how many they were,
-// those that had stalled before among them; later watches are as ever.
+// StallWatches stalls all open watches without ending them: data that the server sends
+// after the call do not arrive. It returns their number, including those that had stalled
+// before. Later watches are not affected.
 func (p *Proxy) StallWatches() int {
 	p.mu.Lock()
 	defer p.mu.Unlock()
@@ -44,8 +43,8 @@ func (p *Proxy) StallWatches() int {
 	return len(p.watches)
 }
 
-// CutAfter is a rule that drops the connection of each watch after a while, of a
-// length between the two. The seed decides how long, as it does in Random.
+// CutAfter returns a rule that drops the connection of each watch after a time between
+// atLeast and atMost. The seed determines the time, as in Random.
 func CutAfter(seed uint64, atLeast, atMost time.Duration) Rule {
 	return watchesAfter(seed, atLeast, atMost, func(w http.ResponseWriter, r *http.Request, d time.Duration) {
 		ctx, cancel := context.WithCancel(r.Context())
@@ -59,9 +58,9 @@ func CutAfter(seed uint64, atLeast, atMost time.Duration) Rule {
 	})
 }
 
-// StallAfter is a rule by which each watch tells nothing any more after a while,
-// of a length between the two, and does not end before its client ends it. The
-// seed decides how long, as it does in Random.
+// StallAfter returns a rule that stalls each watch after a time between atLeast and atMost.
+// A stalled watch sends nothing more and ends only when its client ends it. The seed
+// determines the time, as in Random.
 func StallAfter(seed uint64, atLeast, atMost time.Duration) Rule {
 	return watchesAfter(seed, atLeast, atMost, func(w http.ResponseWriter, r *http.Request, d time.Duration) {
 		stalled := make(chan struct{})
@@ -86,8 +85,8 @@ func watchesAfter(seed uint64, atLeast, atMost time.Duration, pass func(http.Res
 	}
 }
 
-// untilStalled passes a request on until the moment from which its client is told
-// nothing; that the server ends the answer is not told then either.
+// untilStalled forwards a request until it stalls. After that the client receives nothing,
+// not even the end of the server's answer.
 func untilStalled(w http.ResponseWriter, r *http.Request, stalled <-chan struct{}, pass func(http.ResponseWriter, *http.Request)) {
 	defer func() {
 		select {
@@ -103,7 +102,7 @@ func untilStalled(w http.ResponseWriter, r *http.Request, stalled <-chan struct{
 	pass(stallable{w, r.Context(), stalled}, r)
 }
 
-// stallable is the answer to a watch that may fall silent.
+// stallable is the answer to a watch that can stall.
 type stallable struct {
 	http.ResponseWriter
 	ctx     context.Context // of the request

@@ -16,7 +16,7 @@ import (
 	"time"
 )
 
-// ticking tells something every minute, so many times, and then ends.
+// ticking sends data every minute, times times, and then ends.
 func ticking(times int) http.HandlerFunc {
 	return func(w http.ResponseWriter, r *http.Request) {
 		for range times {
@@ -37,8 +37,8 @@ func TestWatchesInTime(t *testing.T) {
 	for _, tt := range []struct {
 		name, target string
 		rule         Rule
-		server       int           // how often it tells something
-		patience     time.Duration // of the client
+		server       int           // how often it sends data
+		patience     time.Duration // the client's timeout
 		took         time.Duration
 		told         string
 		answered     bool
@@ -70,7 +70,8 @@ func TestWatchesInTime(t *testing.T) {
 	}
 }
 
-// TestWatchThatStalledHasNoEnd: neither one in good order nor one in bad.
+// TestWatchThatStalledHasNoEnd checks that a stalled watch does not end, whether the server
+// ends it properly or drops it.
 func TestWatchThatStalledHasNoEnd(t *testing.T) {
 	for name, end := range map[string]func(){
 		"ended by the server": func() {},
@@ -119,8 +120,8 @@ func TestWatchesAreCutAtRandom(t *testing.T) {
 	}
 }
 
-// TestStallWatches stalls open watches through the network, where a rule answers,
-// too: what comes later is not told, and the end is that of a dropped connection.
+// TestStallWatches stalls open watches over the network, also if a rule answers them. Later
+// events do not arrive, and the watch ends like a dropped connection.
 func TestStallWatches(t *testing.T) {
 	for name, silent := range map[string]bool{"the server's": false, "a rule's": true} {
 		t.Run(name, func(t *testing.T) {

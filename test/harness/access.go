@@ -27,7 +27,7 @@ func (h *Helm) Grant(tb testing.TB, verbs ...string) (as []string) {
 	return h.GrantRules(tb, rbacv1.PolicyRule{Verbs: verbs, APIGroups: []string{"*"}, Resources: []string{"*"}})
 }
 
-// GrantRules is Grant with rules, the first of which applies to Secrets too.
+// GrantRules is like Grant with rules, the first of which applies to Secrets too.
 func (h *Helm) GrantRules(tb testing.TB, rules ...rbacv1.PolicyRule) (as []string) {
 	tb.Helper()
 	h.bindRole(tb, "of-the-test", user(h.grantedUser()), rules)
@@ -43,7 +43,7 @@ func (h *Helm) CreateServiceAccount(tb testing.TB, name string, rules []rbacv1.P
 	if _, err := h.Cluster.Client().CoreV1().ServiceAccounts(h.Namespace).Create(tb.Context(), account, metav1.CreateOptions{}); err != nil {
 		tb.Fatal(err)
 	}
-	// A rule of its own shows when the whole Role is in force.
+	// A separate rule shows when the whole Role is in effect.
 	sign := rbacv1.PolicyRule{Verbs: []string{"get"}, APIGroups: []string{"test.example"}, Resources: []string{"signs"}}
 	h.bindRole(tb, name, rbacv1.Subject{Kind: rbacv1.ServiceAccountKind, Namespace: h.Namespace, Name: name}, append(slices.Clone(rules), sign))
 	asUser := "system:serviceaccount:" + h.Namespace + ":" + name

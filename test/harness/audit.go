@@ -14,7 +14,7 @@ import (
 	"github.com/ordered-helm/helm/test/cluster"
 )
 
-// Kinds are the kinds of the resources that the tests' charts use.
+// Kinds maps the resources in the tests' charts to their kinds.
 var Kinds = map[string]string{
 	"deployments": "Deployment", "statefulsets": "StatefulSet", "jobs": "Job", "pods": "Pod",
 	"configmaps": "ConfigMap", "secrets": "Secret", "services": "Service", "serviceaccounts": "ServiceAccount",
@@ -24,18 +24,18 @@ var Kinds = map[string]string{
 	"daemonsets":               "DaemonSet",
 }
 
-// Trace holds the writes to the objects of a namespace in the audit log of the API server,
-// by "Kind/name" of the object, in the order in which the requests were received.
+// Trace contains the writes to the objects of a namespace in the audit log of the API
+// server, by "Kind/name" of the object, in the order in which the requests were received.
 type Trace map[string][]Write
 
-// Write is one of them.
+// Write is one write in a Trace.
 type Write struct {
 	Verb     string
 	Received time.Time
 	// ByHelm is whether the client was helm, ours or stock.
 	ByHelm bool
-	// Stored is the object as it was stored, and version its resource version; the log
-	// has neither for Secrets and deletions.
+	// Stored is the object as it was stored, and version is its resource version. The log
+	// contains neither for Secrets and deletions.
 	Stored  Snapshot
 	version int64
 }
@@ -55,7 +55,7 @@ func (h *Helm) ReadTrace(tb testing.TB) Trace {
 			if err := json.Unmarshal(e.Response, &w.Stored); err != nil {
 				tb.Fatalf("%s %s: %v", e.Verb, e.URI, err)
 			}
-			w.version, _ = strconv.ParseInt(w.Stored.Metadata.ResourceVersion, 10, 64) // 0 where there is none
+			w.version, _ = strconv.ParseInt(w.Stored.Metadata.ResourceVersion, 10, 64) // 0 if there is none
 		}
 		name := e.Name
 		if name == "" {
@@ -69,7 +69,7 @@ func (h *Helm) ReadTrace(tb testing.TB) Trace {
 	return t
 }
 
-// Since leaves out the writes before a time.
+// Since returns the trace without the writes before a time.
 func (t Trace) Since(from time.Time) Trace {
 	later := Trace{}
 	for id, writes := range t {
@@ -81,7 +81,7 @@ func (t Trace) Since(from time.Time) Trace {
 	return later
 }
 
-// HelmWrites are Helm's own writes of an object: all, or those with one of the verbs.
+// HelmWrites returns Helm's own writes of an object: all, or those with one of the verbs.
 func (t Trace) HelmWrites(id string, verbs ...string) []Write {
 	var list []Write
 	for _, w := range t[id] {
@@ -92,8 +92,8 @@ func (t Trace) HelmWrites(id string, verbs ...string) []Write {
 	return list
 }
 
-// WrittenByHelm lists, sorted, the objects that Helm wrote with one of the verbs, its
-// own Secrets left out.
+// WrittenByHelm returns the objects that Helm wrote with one of the verbs, sorted, without
+// its own Secrets.
 func (t Trace) WrittenByHelm(verbs ...string) []string {
 	ids := []string{}
 	for id := range t {
@@ -111,8 +111,8 @@ func IsReleaseSecret(id string) bool { return strings.HasPrefix(id, "Secret/sh.h
 // ChangeVerbs are the verbs of requests that create or change objects.
 var ChangeVerbs = []string{"create", "update", "patch"}
 
-// NotReadyReason says why an object does not count as ready, as it was last written by
-// Helm, when a request came in at a time; nothing if it does.
+// NotReadyReason returns why an object, as last written by Helm, was not ready at the time
+// of a request, or an empty text if it was ready.
 func (t Trace) NotReadyReason(o OrderedObject, at time.Time) string {
 	written := t.HelmWrites(o.String(), ChangeVerbs...)
 	if len(written) == 0 {
@@ -130,7 +130,8 @@ func (t Trace) NotReadyReason(o OrderedObject, at time.Time) string {
 	return "was not ready in its new version"
 }
 
-// Created is when the request to create an object came in; zero if none did.
+// Created returns when the request to create an object was received, or zero if there was
+// none.
 func (t Trace) Created(id string) time.Time {
 	for _, w := range t[id] {
 		if w.Verb == "create" {
@@ -140,9 +141,9 @@ func (t Trace) Created(id string) time.Time {
 	return time.Time{}
 }
 
-// Ready is when the first request came in by which the server stored an object in a
-// state that counts as ready; zero if none did. Watchers may hear of it before the
-// request is answered, but not before it came.
+// Ready returns when the first request was received with which the server stored an object
+// in a state that counts as ready, or zero if there was none. Watchers can see the state
+// before the request is answered, but not before it is received.
 func (t Trace) Ready(id string) time.Time {
 	kind, _, _ := strings.Cut(id, "/")
 	for _, w := range t[id] {
@@ -153,10 +154,10 @@ func (t Trace) Ready(id string) time.Time {
 	return time.Time{}
 }
 
-// Deleted is when the first request to delete an object came in, gone when the last
-// write to it did before it was made anew, if it ever was: with that it is gone, be
-// it another request to delete it or one that took away the last finalizer. Both
-// are zero if nobody asked to delete it.
+// Deleted returns when the first request to delete an object was received, and when the
+// last write before it was recreated, if ever, was received. With that write it is gone: it
+// is another delete request, or one that removed the last finalizer. Both are zero if there
+// was no delete request.
 func (t Trace) Deleted(id string) (first, gone time.Time) {
 	for _, w := range t[id] {
 		switch {
@@ -172,8 +173,8 @@ func (t Trace) Deleted(id string) (first, gone time.Time) {
 	return first, gone
 }
 
-// PodsGone is when the last pod of a workload was gone, which bears its name;
-// zero if it had none.
+// PodsGone returns when the last pod of a workload was gone. Its pods have the workload's
+// name as a prefix. It returns zero if there were none.
 func (t Trace) PodsGone(workload OrderedObject) time.Time {
 	var last time.Time
 	switch workload.Kind {
@@ -210,8 +211,7 @@ type Snapshot struct {
 	}
 }
 
-// Ready is the definition of readiness of the tests, independent of the code that is
-// tested.
+// Ready is the tests' definition of readiness. It is independent of the code under test.
 func (s Snapshot) Ready(kind string) bool {
 	replicas := int32(1)
 	if s.Spec.Replicas != nil {
@@ -245,7 +245,7 @@ func (s Snapshot) Condition(kind string) bool {
 	return false
 }
 
-// upToDate is ready, in the sense that nothing of an older version is left.
+// upToDate reports whether the object is ready and nothing of an older version is left.
 func (s Snapshot) upToDate(kind string) bool {
 	replicas := int32(1)
 	if s.Spec.Replicas != nil {
@@ -260,8 +260,8 @@ func (s Snapshot) upToDate(kind string) bool {
 	return s.Ready(kind)
 }
 
-// ExpectReadyBefore checks that helm succeeded, and that the second object was created
-// when the first one was ready.
+// ExpectReadyBefore checks that helm succeeded, and that the second object was created when
+// the first one was ready.
 func (h *Helm) ExpectReadyBefore(tb testing.TB, r Result, first, second string) {
 	tb.Helper()
 	if r.ExitCode != 0 {

@@ -11,8 +11,8 @@ import (
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 )
 
-// ExpectFullChart checks that the release of a charts.FullChart is deployed, with the value
-// of its last revision everywhere, and that no hook is left.
+// ExpectFullChart checks that the release of a charts.FullChart is deployed, that all its
+// objects have the value of its last revision, and that no hook is left.
 func (h *Helm) ExpectFullChart(tb testing.TB) {
 	tb.Helper()
 	h.ExpectDeployed(tb)
@@ -33,7 +33,7 @@ func (h *Helm) ExpectNoFullChart(tb testing.TB) {
 	h.ExpectNoReleases(tb)
 }
 
-// expectNoHooks checks that of the hooks there is only what their policies keep.
+// expectNoHooks checks that only the hooks that their policies keep are left.
 func (h *Helm) expectNoHooks(tb testing.TB) {
 	tb.Helper()
 	for _, kind := range []string{"ConfigMap", "Job"} {

@@ -10,10 +10,10 @@ import (
 	"testing"
 )
 
-// Update is set by "go test -update": golden files are written, not compared.
+// Update is set by "go test -update": golden files are written instead of compared.
 var Update = flag.Bool("update", false, "write the golden files anew")
 
-// WriteGolden keeps a text in a golden file.
+// WriteGolden writes a text to a golden file.
 func WriteGolden(tb testing.TB, path, text string) {
 	tb.Helper()
 	NoError(tb, os.MkdirAll(filepath.Dir(path), 0o755))

@@ -1,8 +1,8 @@
 // Copyright The Ordered Helm Authors
 // SPDX-License-Identifier: Apache-2.0
 
-// Package harness runs helm against a cluster, and compares what it printed, stored and did
-// there with what a test expects.
+// Package harness runs helm against a cluster, and compares what it printed, stored and
+// changed there with what a test expects.
 package harness
 
 import (
@@ -17,17 +17,17 @@ import (
 	"github.com/ordered-helm/helm/test/cluster"
 )
 
-// Helm runs the helm binaries with a home directory and a namespace of the test's own.
+// Helm runs the helm binaries with a home directory and a namespace for the test.
 type Helm struct {
 	TB        testing.TB
 	Cluster   *cluster.Cluster
 	Namespace string
-	// Client may do everything.
+	// Client is allowed to do everything.
 	Client dynamic.Interface
 	// Env is the environment of the binaries.
 	Env []string
-	// Started is when the operation that a test examines started: what was written to
-	// the cluster before does not count.
+	// Started is when the operation under test started. Earlier writes to the cluster are
+	// ignored.
 	Started time.Time
 }
 
@@ -42,11 +42,11 @@ func New(tb testing.TB) *Helm {
 		TB: tb, Cluster: c, Client: client, Namespace: c.Namespace(tb),
 		Env: append(os.Environ(), "HOME="+home, "HELM_CACHE_HOME="+home, "HELM_CONFIG_HOME="+home,
 			"HELM_DATA_HOME="+home, "KUBECONFIG="+c.Kubeconfig(),
-			"GOGC=400"), // most of the time of a run is its start
+			"GOGC=400"), // starting the program takes most of the time of a run
 	}
 }
 
-// RunCases runs named cases side by side, each in a namespace of its own.
+// RunCases runs named cases in parallel, each in its own namespace.
 func RunCases(t *testing.T, cases map[string]func(*testing.T, *Helm)) {
 	t.Helper()
 	for name, run := range cases {
@@ -57,17 +57,17 @@ func RunCases(t *testing.T, cases map[string]func(*testing.T, *Helm)) {
 	}
 }
 
-// Now is a time to compare with those in the audit log from now on: both clocks are one,
-// and the API server rounds down to microseconds.
+// Now returns the current time for comparisons with later times in the audit log. Both use
+// the same clock, and the API server rounds down to microseconds.
 func Now() time.Time { return time.Now().Truncate(time.Microsecond) }
 
-// ExampleChart is the path of one of the example charts of the repository.
+// ExampleChart returns the path of one of the example charts of the repository.
 func ExampleChart(tb testing.TB, name string) string {
 	tb.Helper()
 	return filepath.Join(binaries.Root(tb), "examples", name)
 }
 
-// PublicChart is the path of a public chart. The test is skipped if the chart is not
+// PublicChart returns the path of a public chart. The test is skipped if the chart is not
 // available.
 func PublicChart(tb testing.TB, pattern string) string {
 	tb.Helper()

@@ -24,7 +24,7 @@ import (
 	"sigs.k8s.io/yaml"
 )
 
-// ExpectEmptyNamespace checks that no object of a release is left in the namespace, nor a
+// ExpectEmptyNamespace checks that the namespace contains no object of a release and no
 // stored revision.
 func (h *Helm) ExpectEmptyNamespace(tb testing.TB) {
 	tb.Helper()
@@ -49,7 +49,7 @@ func (h *Helm) ExpectNoReleases(tb testing.TB) {
 	}
 }
 
-// declared is the content of objects without what the server and its controllers set.
+// declared returns the content of objects without what the server and its controllers set.
 func declared(tb testing.TB, objects map[string]*unstructured.Unstructured) map[string]string {
 	tb.Helper()
 	texts := map[string]string{}
@@ -68,8 +68,7 @@ func declared(tb testing.TB, objects map[string]*unstructured.Unstructured) map[
 	return texts
 }
 
-// ExpectSameContent checks that there are the same objects with the same content as
-// before.
+// ExpectSameContent checks that there are the same objects with the same content as before.
 func ExpectSameContent(tb testing.TB, before, after map[string]*unstructured.Unstructured) {
 	tb.Helper()
 	want, got := declared(tb, before), declared(tb, after)
@@ -85,7 +84,7 @@ func ExpectSameContent(tb testing.TB, before, after map[string]*unstructured.Uns
 	}
 }
 
-// Resources are the resources of which the charts of the tests consist.
+// Resources are the resources that occur in the charts of the tests.
 var Resources = []schema.GroupVersionResource{
 	{Version: "v1", Resource: "configmaps"}, {Version: "v1", Resource: "secrets"}, {Version: "v1", Resource: "services"},
 	{Version: "v1", Resource: "serviceaccounts"}, {Version: "v1", Resource: "pods"}, {Version: "v1", Resource: "persistentvolumeclaims"},
@@ -96,8 +95,8 @@ var Resources = []schema.GroupVersionResource{
 	{Group: "policy", Version: "v1", Resource: "poddisruptionbudgets"},
 }
 
-// ReleaseObjects reads, by "Kind/name", the objects in the namespace that belong to a
-// release.
+// ReleaseObjects reads the objects in the namespace that belong to a release, by
+// "Kind/name".
 func (h *Helm) ReleaseObjects(tb testing.TB, name string) map[string]*unstructured.Unstructured {
 	tb.Helper()
 	found := map[string]*unstructured.Unstructured{}
@@ -113,7 +112,7 @@ func (h *Helm) ReleaseObjects(tb testing.TB, name string) map[string]*unstructur
 	return found
 }
 
-// Get reads one object; nil if it is not there.
+// Get reads one object. It returns nil if the object does not exist.
 func (h *Helm) Get(tb testing.TB, id string) *unstructured.Unstructured {
 	tb.Helper()
 	kind, name, _ := strings.Cut(id, "/")
@@ -125,7 +124,7 @@ func (h *Helm) Get(tb testing.TB, id string) *unstructured.Unstructured {
 	return &list.Items[0]
 }
 
-// ResourceOfKind is the resource of a kind among Resources.
+// ResourceOfKind returns the resource of a kind among Resources.
 func (h *Helm) ResourceOfKind(tb testing.TB, kind string) schema.GroupVersionResource {
 	tb.Helper()
 	for _, resource := range Resources {
@@ -137,7 +136,7 @@ func (h *Helm) ResourceOfKind(tb testing.TB, kind string) schema.GroupVersionRes
 	return schema.GroupVersionResource{}
 }
 
-// Patch changes an object as somebody else would.
+// Patch changes an object as another client would.
 func (h *Helm) Patch(tb testing.TB, id, patch string) {
 	tb.Helper()
 	kind, name, _ := strings.Cut(id, "/")
@@ -152,7 +151,7 @@ func (h *Helm) RemoveFinalizers(tb testing.TB, id string) {
 	h.Patch(tb, id, `{"metadata":{"finalizers":null}}`)
 }
 
-// Delete deletes an object as somebody else would, and returns when it is gone.
+// Delete deletes an object as another client would, and returns when it no longer exists.
 func (h *Helm) Delete(tb testing.TB, id string) {
 	tb.Helper()
 	kind, name, _ := strings.Cut(id, "/")
@@ -169,7 +168,7 @@ func (h *Helm) ExpectObjects(tb testing.TB, name string, want ...string) {
 	}
 }
 
-// ExpectSameObjects checks by their UIDs that objects were not created anew.
+// ExpectSameObjects checks by their UIDs that objects were not recreated.
 func ExpectSameObjects(tb testing.TB, before, after map[string]*unstructured.Unstructured, ids ...string) {
 	tb.Helper()
 	for _, id := range ids {
@@ -182,7 +181,8 @@ func ExpectSameObjects(tb testing.TB, before, after map[string]*unstructured.Uns
 	}
 }
 
-// ValueOf is the charts.Object.Value of an object in the cluster; "-" if there is no object.
+// ValueOf returns the charts.Object.Value of an object in the cluster, or "-" if there is
+// no object.
 func ValueOf(o *unstructured.Unstructured) string {
 	if o == nil {
 		return "-"
@@ -225,14 +225,14 @@ func IsNamespaced(kind string) bool {
 	return true
 }
 
-// GuessResource is the resource of a kind, whose plural is regular.
+// GuessResource returns the resource of a kind with a regular plural.
 func GuessResource(apiVersion, kind string) schema.GroupVersionResource {
 	plural, _ := meta.UnsafeGuessKindToResource(schema.FromAPIVersionAndKind(apiVersion, kind))
 	return plural
 }
 
-// Resource reads and writes objects of a kind, those with a namespace in the one of the
-// test.
+// Resource reads and writes objects of a kind. Namespaced objects are in the namespace of
+// the test.
 func (h *Helm) Resource(apiVersion, kind string) dynamic.ResourceInterface {
 	resource := h.Client.Resource(GuessResource(apiVersion, kind))
 	if IsNamespaced(kind) {
@@ -241,8 +241,8 @@ func (h *Helm) Resource(apiVersion, kind string) dynamic.ResourceInterface {
 	return resource
 }
 
-// DeleteAfter deletes an object without a namespace when the test is over; the others
-// are deleted with their namespace.
+// DeleteAfter deletes a cluster-scoped object at the end of the test. Other objects are
+// deleted with their namespace.
 func (h *Helm) DeleteAfter(tb testing.TB, object *unstructured.Unstructured) {
 	if IsNamespaced(object.GetKind()) {
 		return
@@ -257,7 +257,7 @@ func (h *Helm) DeleteAfter(tb testing.TB, object *unstructured.Unstructured) {
 	})
 }
 
-// AwaitState waits for an object to be in a state.
+// AwaitState waits until an object is in a state.
 func AwaitState(ctx context.Context, api dynamic.ResourceInterface, name string, reached State) (*unstructured.Unstructured, error) {
 	for {
 		object, err := api.Get(ctx, name, metav1.GetOptions{})
@@ -275,14 +275,14 @@ func AwaitState(ctx context.Context, api dynamic.ResourceInterface, name string,
 	}
 }
 
-// MergePatch patches an object. It is not cancelled with the context: helm may see the
-// change, and exit, before the response has come.
+// MergePatch patches an object. It is not cancelled with the context, because helm may see
+// the change and exit before the response arrives.
 func MergePatch(ctx context.Context, api dynamic.ResourceInterface, name, patch string, subresources ...string) error {
 	_, err := api.Patch(context.WithoutCancel(ctx), name, types.MergePatchType, []byte(patch), metav1.PatchOptions{}, subresources...)
 	return err
 }
 
-// IntAt is a number in an object; 0 if there is none.
+// IntAt returns a number in an object, or 0 if there is none.
 func IntAt(object *unstructured.Unstructured, path string) int64 {
 	value, _, _ := unstructured.NestedInt64(object.Object, strings.Split(path, ".")...)
 	if value == 0 { // of the audit log, read by encoding/json
@@ -292,8 +292,8 @@ func IntAt(object *unstructured.Unstructured, path string) int64 {
 	return value
 }
 
-// HasCondition is the state of an object with a condition; an empty status or reason
-// stands for any.
+// HasCondition returns the state of having a condition. An empty status or reason matches
+// any.
 func HasCondition(kind, status, reason string) State {
 	return func(object *unstructured.Unstructured) bool {
 		conditions, _, _ := unstructured.NestedSlice(object.Object, "status", "conditions")
@@ -307,7 +307,7 @@ func HasCondition(kind, status, reason string) State {
 	}
 }
 
-// read reads one manifest.
+// read parses one manifest.
 func read(text string) (*unstructured.Unstructured, error) {
 	object := &unstructured.Unstructured{}
 	if err := yaml.Unmarshal([]byte(text), &object.Object); err != nil {
@@ -324,7 +324,7 @@ func ParseManifest(tb testing.TB, text string) *unstructured.Unstructured {
 	return object
 }
 
-// Create creates an object; like MergePatch, it is not cancelled with the context.
+// Create creates an object. Like MergePatch, it is not cancelled with the context.
 func (h *Helm) Create(ctx context.Context, manifest string) error {
 	object, err := read(strings.ReplaceAll(manifest, "NAMESPACE", h.Namespace))
 	if err != nil {
@@ -344,7 +344,7 @@ func (h *Helm) Apply(tb testing.TB, manifest string) {
 	NoError(tb, h.Create(tb.Context(), manifest))
 }
 
-// OpenGates creates ConfigMaps for which pods wait, if they do not exist yet.
+// OpenGates creates the ConfigMaps that pods wait for, if they do not exist yet.
 func (h *Helm) OpenGates(tb testing.TB, names ...string) {
 	tb.Helper()
 	for _, name := range names {

@@ -13,20 +13,20 @@ import (
 	"sigs.k8s.io/yaml"
 )
 
-// Order is the expected order of the objects of a release: which of them must be ready
+// Order is the expected order of the objects of a release: which object must be ready
 // before which. It is derived from the rendered manifest and from what a test says about
-// charts, without the code that is tested.
+// charts, independently of the code under test.
 type Order struct {
 	Objects []OrderedObject
-	// SubtreeAfter are pairs of charts: the first one and its subcharts come after the
-	// second one and its subcharts. OwnAfter are pairs in which only the objects of the
-	// first one itself do.
+	// SubtreeAfter contains pairs of charts: the first chart and its subcharts come after
+	// the second chart and its subcharts. OwnAfter contains pairs in which only the own
+	// objects of the first chart do.
 	SubtreeAfter, OwnAfter [][2]string
 	// IgnoredKinds are not part of the order.
 	IgnoredKinds []string
 }
 
-// OrderedObject is an object of the release with its place in the order.
+// OrderedObject is an object of the release with its position in the order.
 type OrderedObject struct {
 	Kind, Name, chart, layer string
 	dependsOn                []string
@@ -62,7 +62,7 @@ func (o *Order) AddManifest(tb testing.TB, manifest string) {
 	}
 }
 
-// chartOf reads "a/charts/b/templates/x.yaml" from the Source comment as "a/b".
+// chartOf converts the Source comment "a/charts/b/templates/x.yaml" to "a/b".
 func chartOf(doc string) string {
 	_, source, _ := strings.Cut(doc, "# Source: ")
 	source, _, _ = strings.Cut(source, "\n")
@@ -87,7 +87,7 @@ func names(tb testing.TB, value string) []string {
 	return all
 }
 
-// mustFollow reports whether a may only be created once b is ready.
+// mustFollow reports whether a must not be created before b is ready.
 func (o *Order) mustFollow(a, b OrderedObject) bool {
 	for _, pair := range o.SubtreeAfter {
 		if within(a.chart, pair[0]) && within(b.chart, pair[1]) {
@@ -106,7 +106,7 @@ func within(chart, root string) bool {
 	return chart == root || strings.HasPrefix(chart, root+"/")
 }
 
-// afterInChart follows layers within one chart.
+// afterInChart compares layers within one chart.
 func (o *Order) afterInChart(a, b OrderedObject) bool {
 	sequenced := func(x OrderedObject) bool { return x.layer != "" || len(x.dependsOn) > 0 }
 	if !sequenced(a) {
@@ -132,7 +132,7 @@ func (o *Order) afterInChart(a, b OrderedObject) bool {
 	return false
 }
 
-// layersBefore are the layers that the object, or any in its layer, depends on.
+// layersBefore returns the layers that the object, or any in its layer, depends on.
 func (o *Order) layersBefore(a OrderedObject) []string {
 	layers := slices.Clone(a.dependsOn)
 	for _, x := range o.Objects {
@@ -143,8 +143,7 @@ func (o *Order) layersBefore(a OrderedObject) []string {
 	return layers
 }
 
-// CheckInstall checks that no object was created before everything it depends on
-// was ready.
+// CheckInstall checks that no object was created before all its dependencies were ready.
 func (o *Order) CheckInstall(tb testing.TB, recorded Trace, least int) {
 	tb.Helper()
 	edges := 0
@@ -172,16 +171,16 @@ func (o *Order) CheckInstall(tb testing.TB, recorded Trace, least int) {
 	}
 }
 
-// CheckUninstall checks that all objects were deleted, none before everything that
-// depends on it, and its pods, were gone.
+// CheckUninstall checks that all objects were deleted, each only after all its dependents
+// and their pods were gone.
 func (o *Order) CheckUninstall(tb testing.TB, recorded Trace) {
 	tb.Helper()
 	o.CheckDeletions(tb, recorded, func(OrderedObject) bool { return true })
 }
 
-// CheckChanges checks that nothing of a revision was created or changed before all
-// that it depends on was ready at its new version: of the writes that came after a
-// time. It returns how many pairs of objects it looked at.
+// CheckChanges checks the writes after a time: no object of a revision was created or
+// changed before all its dependencies were ready at their new version. It returns the
+// number of pairs of objects that it checked.
 func (o *Order) CheckChanges(tb testing.TB, recorded Trace, from time.Time) int {
 	tb.Helper()
 	pairs, late := 0, recorded.Since(from)
@@ -204,9 +203,9 @@ func (o *Order) CheckChanges(tb testing.TB, recorded Trace, from time.Time) int 
 	return pairs
 }
 
-// CheckDeletions checks that what is gone was deleted, nothing of it before all that
-// depended on it was gone, and its pods. It returns how many pairs of objects it
-// looked at.
+// CheckDeletions checks that the objects for which isGone is true were deleted, each only
+// after all its dependents and their pods were gone. It returns the number of pairs of
+// objects that it checked.
 func (o *Order) CheckDeletions(tb testing.TB, recorded Trace, isGone func(OrderedObject) bool) int {
 	tb.Helper()
 	pairs := 0

@@ -17,10 +17,10 @@ import (
 	"github.com/ordered-helm/helm/test/binaries"
 )
 
-// processTimeout is when a process that has not ended is killed.
+// processTimeout is the time after which a process is killed.
 const processTimeout = 5 * time.Minute
 
-// Process is helm while it runs.
+// Process is a running helm.
 type Process struct {
 	Cmd *exec.Cmd
 	// Ended is closed when the process has ended.
@@ -29,7 +29,7 @@ type Process struct {
 	err            error
 }
 
-// Start starts helm, which is killed when the test ends before it does.
+// Start starts helm. It is killed if the test ends first.
 func (h *Helm) Start(tb testing.TB, args ...string) *Process {
 	tb.Helper()
 	return h.StartBinary(tb, binaries.Get(tb).Helm, h.Namespace, args...)
@@ -41,7 +41,7 @@ func (h *Helm) StartStock(tb testing.TB, args ...string) *Process {
 	return h.StartBinary(tb, binaries.Get(tb).Stock, h.Namespace, args...)
 }
 
-// StartBinary starts another binary of helm in a namespace.
+// StartBinary starts another helm binary in a namespace.
 func (h *Helm) StartBinary(tb testing.TB, path, namespace string, args ...string) *Process {
 	tb.Helper()
 	ctx, cancel := context.WithTimeout(tb.Context(), processTimeout)
@@ -65,12 +65,12 @@ func (h *Helm) StartBinary(tb testing.TB, path, namespace string, args ...string
 	return p
 }
 
-// NextLine waits for the next line on stderr that contains a text; there is none if the
+// NextLine waits for the next line on stderr that contains a text. found is false if the
 // process ends before.
 func (p *Process) NextLine(text string) (line string, found bool) { return p.stderr.next(text) }
 
-// AwaitLine waits for a line on stderr that contains a text, after those that were
-// awaited before, and fails the test if the process ends without it.
+// AwaitLine waits for a line on stderr that contains a text, after the lines that were
+// awaited before. It fails the test if the process ends without it.
 func (p *Process) AwaitLine(tb testing.TB, text string) {
 	tb.Helper()
 	if _, found := p.NextLine(text); !found {
@@ -79,14 +79,14 @@ func (p *Process) AwaitLine(tb testing.TB, text string) {
 	}
 }
 
-// Signal sends a signal, which must still find the process running.
+// Signal sends a signal. It fails the test if the process is no longer running.
 func (p *Process) Signal(tb testing.TB, signal syscall.Signal) {
 	tb.Helper()
 	NoError(tb, p.Cmd.Process.Signal(signal))
 }
 
-// Kill kills the process, if it still runs.
-func (p *Process) Kill() { _ = p.Cmd.Process.Kill() } // which only fails if it has ended
+// Kill kills the process if it is still running.
+func (p *Process) Kill() { _ = p.Cmd.Process.Kill() } // only fails if it has ended
 
 // Wait waits for the process to end.
 func (p *Process) Wait(tb testing.TB) Result {
@@ -98,8 +98,8 @@ func (p *Process) Wait(tb testing.TB) Result {
 	return Result{Stdout: p.stdout.String(), Stderr: p.stderr.String(), ExitCode: p.Cmd.ProcessState.ExitCode()}
 }
 
-// ExpectExit waits for the process to end with an exit code, having printed all of want
-// on stderr.
+// ExpectExit waits for the process to end, and checks its exit code and that it printed all
+// of want on stderr.
 func (p *Process) ExpectExit(tb testing.TB, code int, want ...string) Result {
 	tb.Helper()
 	r := p.Wait(tb)
@@ -110,7 +110,7 @@ func (p *Process) ExpectExit(tb testing.TB, code int, want ...string) Result {
 	return r
 }
 
-// lineBuffer collects what a process prints, and lets a test wait for lines of it.
+// lineBuffer collects the output of a process, and lets a test wait for lines of it.
 type lineBuffer struct {
 	mu     sync.Mutex
 	grown  *sync.Cond
@@ -145,7 +145,7 @@ func (b *lineBuffer) close() {
 	b.grown.Broadcast()
 }
 
-// next returns the next line that contains a text, and waits until there is one or the
+// next returns the next line that contains a text. It waits until there is one or the
 // buffer is closed.
 func (b *lineBuffer) next(text string) (string, bool) {
 	defer b.lock()()

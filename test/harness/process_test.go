@@ -7,13 +7,13 @@ import (
 	"testing"
 )
 
-// startShell starts a shell in the place of helm.
+// startShell starts a shell instead of helm.
 func startShell(t *testing.T, script string) *Process {
 	t.Helper()
 	return (&Helm{TB: t}).StartBinary(t, "/bin/sh", "none", "-c", script)
 }
 
-// TestLines waits for lines of a process, which must be found in their order.
+// TestLines waits for lines of a process, which must be found in order.
 func TestLines(t *testing.T) {
 	t.Parallel()
 	p := startShell(t, "echo printed; echo one >&2; echo two 2 >&2; echo three >&2; exit 3")

@@ -12,7 +12,7 @@ import (
 	"github.com/ordered-helm/helm/test/fault"
 )
 
-// UseProxy makes helm reach the API server through a proxy of the test's own.
+// UseProxy makes helm reach the API server through a proxy for this test.
 func (h *Helm) UseProxy(tb testing.TB) *fault.Proxy {
 	tb.Helper()
 	p := fault.New(tb, h.Cluster.Config())
@@ -22,8 +22,8 @@ func (h *Helm) UseProxy(tb testing.TB) *fault.Proxy {
 	return p
 }
 
-// HoldRequests holds matching requests of helm until pass is called; held is closed when
-// the first of them has come.
+// HoldRequests delays matching requests of helm until pass is called. held is closed when
+// the first of them is received.
 func (h *Helm) HoldRequests(tb testing.TB, matches func(fault.Request) bool) (held <-chan struct{}, pass func()) {
 	tb.Helper()
 	reached, released := make(chan struct{}), make(chan struct{})

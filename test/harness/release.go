@@ -14,12 +14,12 @@ import (
 	"helm.sh/helm/v3/pkg/storage/driver"
 )
 
-// Storage is the storage of the releases in the namespace.
+// Storage returns the storage of the releases in the namespace.
 func (h *Helm) Storage() *storage.Storage {
 	return storage.Init(driver.NewSecrets(h.Cluster.Client().CoreV1().Secrets(h.Namespace)))
 }
 
-// History reads the stored revisions of a release, the oldest first.
+// History reads the stored revisions of a release, oldest first.
 func (h *Helm) History(tb testing.TB, name string) []*release.Release {
 	tb.Helper()
 	list, err := h.Storage().History(name)
@@ -28,7 +28,7 @@ func (h *Helm) History(tb testing.TB, name string) []*release.Release {
 	return list
 }
 
-// Statuses are those of the stored revisions, the oldest first.
+// Statuses returns the statuses of the stored revisions, oldest first.
 func (h *Helm) Statuses(tb testing.TB, name string) string {
 	tb.Helper()
 	var list []string
@@ -38,7 +38,7 @@ func (h *Helm) Statuses(tb testing.TB, name string) string {
 	return strings.Join(list, " ")
 }
 
-// ExpectStatuses checks the statuses of the stored revisions, the oldest first.
+// ExpectStatuses checks the statuses of the stored revisions, oldest first.
 func (h *Helm) ExpectStatuses(tb testing.TB, name, want string) {
 	tb.Helper()
 	if got := h.Statuses(tb, name); got != want {
@@ -46,7 +46,7 @@ func (h *Helm) ExpectStatuses(tb testing.TB, name, want string) {
 	}
 }
 
-// LastRevision is the last stored revision.
+// LastRevision returns the last stored revision.
 func (h *Helm) LastRevision(tb testing.TB, name string) *release.Release {
 	tb.Helper()
 	list := h.History(tb, name)
@@ -62,7 +62,7 @@ func (h *Helm) ExpectManifestObjects(tb testing.TB, name string, kept ...string)
 	h.ExpectObjects(tb, name, append(ObjectIDs(o.Objects), kept...)...)
 }
 
-// ObjectIDs are the "Kind/name" of objects.
+// ObjectIDs returns "Kind/name" of objects.
 func ObjectIDs(objects []OrderedObject) []string {
 	list := make([]string, len(objects))
 	for i, o := range objects {
@@ -71,8 +71,7 @@ func ObjectIDs(objects []OrderedObject) []string {
 	return list
 }
 
-// CheckOrder checks that the writes since h.Started kept the order of the last
-// revision.
+// CheckOrder checks that the writes since h.Started respect the order of the last revision.
 func (h *Helm) CheckOrder(tb testing.TB, name string, recorded Trace, configure ...func(*Order)) {
 	tb.Helper()
 	o := &Order{}
@@ -85,7 +84,7 @@ func (h *Helm) CheckOrder(tb testing.TB, name string, recorded Trace, configure 
 	}
 }
 
-// Record is the record of Ordered Helm in a stored revision, nil if there is none.
+// Record returns the record of Ordered Helm in a stored revision, or nil if there is none.
 func Record(rel *release.Release) []byte {
 	for _, f := range rel.Chart.Files {
 		if f.Name == ".ordered-helm/record.json" {
@@ -96,7 +95,7 @@ func Record(rel *release.Release) []byte {
 }
 
 // CheckUninstallOrder checks that all objects of a manifest were deleted in reverse order,
-// except those that are named.
+// except those in except.
 func (h *Helm) CheckUninstallOrder(tb testing.TB, manifest string, except ...string) {
 	tb.Helper()
 	o := &Order{}
@@ -115,8 +114,8 @@ func (h *Helm) Uninstall(tb testing.TB, args ...string) (manifest string, r Resu
 	return manifest, h.MustRun(append([]string{"uninstall", "rel"}, args...)...)
 }
 
-// Repair runs one ordinary command after a failure, and checks that it repairs the
-// release, or removes it.
+// Repair runs one ordinary command after a failure, and checks that it repairs or
+// uninstalls the release.
 func (h *Helm) Repair(tb testing.TB, args ...string) {
 	tb.Helper()
 	h.Started = Now()
@@ -152,8 +151,8 @@ func (h *Helm) ExpectDeployed(tb testing.TB) {
 	}
 }
 
-// CheckOddDeleted checks that what only charts.OddObjects have was deleted in reverse
-// order, after all other objects were ready.
+// CheckOddDeleted checks that the objects that only charts.OddObjects contains were deleted
+// in reverse order, after all other objects were ready.
 func (h *Helm) CheckOddDeleted(tb testing.TB, manifest string, recorded Trace) {
 	tb.Helper()
 	odd := &Order{}

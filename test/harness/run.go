@@ -11,7 +11,7 @@ import (
 	"github.com/ordered-helm/helm/test/binaries"
 )
 
-// Result is what a run of helm printed, and its exit code, which is -1 if a signal killed
+// Result is the output of a run of helm and its exit code, which is -1 if a signal killed
 // it.
 type Result struct {
 	Stdout, Stderr string
@@ -36,13 +36,13 @@ func (h *Helm) RunStock(tb testing.TB, args ...string) Result {
 	return h.StartStock(tb, args...).Wait(tb)
 }
 
-// MustRun runs helm, which must succeed.
+// MustRun runs helm and fails the test if helm fails.
 func (h *Helm) MustRun(args ...string) Result {
 	h.TB.Helper()
 	return mustSucceed(h.TB, "helm", h.Run(args...), args)
 }
 
-// MustRunStock runs unmodified Helm, which must succeed, and returns its stdout.
+// MustRunStock runs unmodified Helm, fails the test if it fails, and returns its stdout.
 func (h *Helm) MustRunStock(tb testing.TB, args ...string) string {
 	tb.Helper()
 	return mustSucceed(tb, "stock helm", h.RunStock(tb, args...), args).Stdout
@@ -56,14 +56,15 @@ func mustSucceed(tb testing.TB, name string, r Result, args []string) Result {
 	return r
 }
 
-// ExpectFailure runs helm, which must fail with a message that contains all of want.
+// ExpectFailure runs helm, and checks that it fails with a message that contains all of
+// want.
 func (h *Helm) ExpectFailure(tb testing.TB, args []string, want ...string) Result {
 	tb.Helper()
 	return h.Start(tb, args...).ExpectExit(tb, 1, want...)
 }
 
-// ExpectRefused checks that a run failed with a message that contains all of want, and
-// that it changed nothing in the cluster.
+// ExpectRefused checks that a run failed with a message that contains all of want, and that
+// it changed nothing in the cluster.
 func (h *Helm) ExpectRefused(tb testing.TB, r Result, want ...string) {
 	tb.Helper()
 	if r.ExitCode != 1 {
@@ -82,8 +83,8 @@ func (h *Helm) ExpectRefused(tb testing.TB, r Result, want ...string) {
 	}
 }
 
-// RunWhile runs helm, and acts when it prints a text on stderr for the first time. Helm
-// must exit by itself.
+// RunWhile runs helm, and calls act when helm prints a text on stderr for the first time.
+// Helm must exit by itself.
 func (h *Helm) RunWhile(tb testing.TB, text string, act func(), args ...string) Result {
 	tb.Helper()
 	h.Started = Now()
@@ -97,8 +98,8 @@ func (h *Helm) RunWhile(tb testing.TB, text string, act func(), args ...string) 
 	return r
 }
 
-// ExpectFailureWhile is RunWhile for what must fail with a message that contains all of
-// want.
+// ExpectFailureWhile is RunWhile for a command that must fail with a message that contains
+// all of want.
 func (h *Helm) ExpectFailureWhile(tb testing.TB, text string, act func(), args []string, want ...string) Result {
 	tb.Helper()
 	r := h.RunWhile(tb, text, act, args...)
@@ -109,7 +110,7 @@ func (h *Helm) ExpectFailureWhile(tb testing.TB, text string, act func(), args [
 	return r
 }
 
-// MustRunWhile is RunWhile for what must succeed.
+// MustRunWhile is RunWhile for a command that must succeed.
 func (h *Helm) MustRunWhile(tb testing.TB, text string, act func(), args ...string) Result {
 	tb.Helper()
 	return mustSucceed(tb, "helm", h.RunWhile(tb, text, act, args...), args)
@@ -121,7 +122,7 @@ func (h *Helm) KillAt(tb testing.TB, text string, args ...string) {
 	h.KillWhen(tb, text, func() bool { return true }, args...)
 }
 
-// KillWhen kills helm when it has printed a text on stderr and something has happened.
+// KillWhen kills helm when it has printed a text on stderr and happened returns true.
 func (h *Helm) KillWhen(tb testing.TB, text string, happened func() bool, args ...string) {
 	tb.Helper()
 	p := h.Start(tb, args...)
@@ -147,7 +148,7 @@ func ExpectContains(tb testing.TB, text string, want ...string) {
 	}
 }
 
-// ErrorOf is the part of stderr that follows the progress.
+// ErrorOf returns the part of stderr that follows the progress.
 func ErrorOf(stderr string) string {
 	if at := strings.Index(stderr, "\nError: "); at >= 0 {
 		return stderr[at+1:]
@@ -155,6 +156,6 @@ func ErrorOf(stderr string) string {
 	return stderr
 }
 
-// Timeouts are the timeouts with which a failing case is tried. On a busy machine the
-// first may be over before the state in question is reached; the next is tried then.
+// Timeouts returns the timeouts for a failing case. On a busy machine, the first can expire
+// before the case reaches the state in question; then the next one is tried.
 func Timeouts() []string { return []string{"2s", "5s", "9s"} }

@@ -10,15 +10,16 @@ import (
 	"time"
 )
 
-// The environment variables of tests that do something at random: their first seed, how
-// many seeds they try, and how many operations are killed.
+// The environment variables of randomized tests: the first seed, the number of seeds, and
+// the number of operations that are killed.
 const (
 	SeedEnv   = "ORDERED_HELM_SEED"
 	randomEnv = "ORDERED_HELM_RANDOM"
 	KillsEnv  = "ORDERED_HELM_KILLS"
 )
 
-// CountFromEnv is the number in an environment variable, or the default if it is not set.
+// CountFromEnv returns the number in an environment variable, or the default if it is not
+// set.
 func CountFromEnv(tb testing.TB, env string, defaultCount uint64) uint64 {
 	tb.Helper()
 	text := os.Getenv(env)
@@ -32,8 +33,8 @@ func CountFromEnv(tb testing.TB, env string, defaultCount uint64) uint64 {
 	return n
 }
 
-// Seeds are the first seed of a test and how many seeds it tries: by default few known
-// ones, otherwise as many new ones as the environment says.
+// Seeds returns the first seed of a test and the number of seeds. By default these are a
+// few fixed ones, otherwise as many new ones as the environment says.
 func Seeds(tb testing.TB, few uint64) (first, count uint64) {
 	tb.Helper()
 	first = 1
@@ -43,8 +44,8 @@ func Seeds(tb testing.TB, few uint64) (first, count uint64) {
 	return CountFromEnv(tb, SeedEnv, first), CountFromEnv(tb, randomEnv, few)
 }
 
-// NewSeed is a new seed, unless the environment gives one. It is logged, so that a failure
-// can be repeated.
+// NewSeed returns a new seed, unless the environment sets one. It logs the seed, so that a
+// failure can be reproduced.
 func NewSeed(tb testing.TB) uint64 {
 	tb.Helper()
 	seed := CountFromEnv(tb, SeedEnv, uint64(time.Now().UnixNano()))

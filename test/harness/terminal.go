@@ -7,5 +7,5 @@ import (
 	"strings"
 )
 
-// ShellQuote is a word for the shell.
+// ShellQuote quotes a word for the shell.
 func ShellQuote(word string) string { return "'" + strings.ReplaceAll(word, "'", `'\''`) + "'" }

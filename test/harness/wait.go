@@ -9,10 +9,11 @@ import (
 	"time"
 )
 
-// Timeout is when a test gives up on what should happen soon. Nothing is measured by it.
+// Timeout is how long tests wait for events that should happen soon. It is not used to
+// measure anything.
 const Timeout = 3 * time.Minute
 
-// Eventually waits until something has happened.
+// Eventually waits until happened returns true.
 func Eventually(tb testing.TB, what string, happened func() bool) {
 	tb.Helper()
 	ctx, cancel := context.WithTimeout(tb.Context(), Timeout)

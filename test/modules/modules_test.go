@@ -1,8 +1,8 @@
 // Copyright The Ordered Helm Authors
 // SPDX-License-Identifier: Apache-2.0
 
-// Package modules checks what the main module requires: nothing that only tests
-// need, since whoever imports the SDK gets it into the module graph.
+// Package modules checks that the main module requires nothing that only tests need,
+// because a program that imports the SDK gets all requirements into its module graph.
 package modules
 
 import (
@@ -18,7 +18,7 @@ import (
 	"github.com/ordered-helm/helm/test/binaries"
 )
 
-// run runs the go command in a folder and returns the lines that it prints.
+// run runs the go command in a directory and returns the lines that it prints.
 func run(t *testing.T, dir string, env []string, args ...string) []string {
 	t.Helper()
 	cmd := exec.CommandContext(t.Context(), "go", args...)
@@ -48,8 +48,8 @@ func requirements(t *testing.T, dir string) []requirement {
 	return file.Require
 }
 
-// TestMainModuleRequiresNothingForTests finds modules in go.mod of which neither
-// helm nor the SDK uses a package on any platform.
+// TestMainModuleRequiresNothingForTests checks that helm or the SDK uses a package of each
+// module in go.mod on some platform.
 func TestMainModuleRequiresNothingForTests(t *testing.T) {
 	t.Parallel()
 	root := binaries.Root(t)
@@ -89,7 +89,7 @@ func TestProgramsGetNoTestDependencies(t *testing.T) {
 	}
 }
 
-// graphOfProgram returns the modules in the graph of a module that requires some.
+// graphOfProgram returns the modules in the graph of a module with the given requirements.
 func graphOfProgram(t *testing.T, requires string) map[string]bool {
 	t.Helper()
 	dir := t.TempDir()
@@ -103,8 +103,8 @@ func graphOfProgram(t *testing.T, requires string) map[string]bool {
 	return graph
 }
 
-// TestTestsUseTheVersionsOfTheMainModule finds modules that tests use in another
-// version than helm, because a dependency of tests requires it.
+// TestTestsUseTheVersionsOfTheMainModule checks that tests do not use another version of a
+// module than helm because a dependency of tests requires it.
 func TestTestsUseTheVersionsOfTheMainModule(t *testing.T) {
 	t.Parallel()
 	root := binaries.Root(t)

@@ -1,9 +1,9 @@
 // Copyright The Ordered Helm Authors
 // SPDX-License-Identifier: Apache-2.0
 
-// Package ociregistry gives tests an OCI registry of their own: the CNCF
-// distribution registry in the test's process, on a port of 127.0.0.1 chosen at
-// start, with its contents in memory. It ends with the test.
+// Package ociregistry starts an OCI registry for a test: the CNCF distribution registry in
+// the test's process, on a free port of 127.0.0.1, with its contents in memory. It ends
+// with the test.
 package ociregistry
 
 import (
@@ -25,21 +25,22 @@ import (
 
 	"github.com/ordered-helm/helm/test/certificates"
 
-	// The registry finds these by their names in its configuration.
+	// The registry finds these by name in its configuration.
 	_ "github.com/distribution/distribution/v3/registry/auth/htpasswd"
 	_ "github.com/distribution/distribution/v3/registry/storage/driver/inmemory"
 )
 
-// Options say what kind of registry it is. The zero value is one that speaks
-// plain HTTP and lets everybody in.
+// Options configure a registry. The zero value is a registry with plain HTTP and without
+// authentication.
 type Options struct {
-	// Users are the passwords by user name. Without any, nobody is asked.
+	// Users contains passwords by user name. If it is empty, the registry requires no
+	// authentication.
 	Users map[string]string
-	// TLS is whether it speaks HTTPS, with a certificate for 127.0.0.1 and
-	// localhost that Registry.CAFile vouches for.
+	// TLS is whether the registry uses HTTPS, with a certificate for 127.0.0.1 and
+	// localhost that Registry.CAFile verifies.
 	TLS bool
-	// ClientCertificates is whether clients must show a certificate, such as
-	// that of Registry.ClientCertFile. It implies TLS.
+	// ClientCertificates is whether clients must present a certificate, such as
+	// Registry.ClientCertFile. It implies TLS.
 	ClientCertificates bool
 }
 
@@ -49,7 +50,7 @@ type Registry struct {
 	files  certificates.Files
 }
 
-// Start starts a registry that is stopped when the test is over.
+// Start starts a registry that is stopped at the end of the test.
 func Start(tb testing.TB, o Options) *Registry {
 	tb.Helper()
 	r, err := start(tb, o)
@@ -67,11 +68,12 @@ func start(tb testing.TB, o Options) (*Registry, error) {
 	}
 	silenceLog()
 
-	// The registry's own context: that of the test ends before its clean-up.
+	// The registry has its own context, because the test's context ends before its cleanup
+	// runs.
 	ctx, cancel := context.WithCancel(context.WithoutCancel(tb.Context()))
 	app := handlers.NewApp(ctx, config)
 	r := &Registry{server: httptest.NewUnstartedServer(app)}
-	// Failed handshakes are what some tests are about.
+	// Some tests cause failed handshakes, so these are not logged.
 	r.server.Config.ErrorLog = log.New(io.Discard, "", 0)
 	if o.TLS || o.ClientCertificates {
 		if r.server.TLS, r.files, err = certificates.Make(dir, o.ClientCertificates); err != nil {
@@ -98,7 +100,7 @@ func configurationFor(dir string, o Options) (*configuration.Configuration, erro
 		Storage: configuration.Storage{
 			"inmemory": {},
 			"delete":   {"enabled": true},
-			// Otherwise a goroutine looks for old uploads for ever.
+			// Without this setting, a goroutine would search for old uploads forever.
 			"maintenance": {"uploadpurging": map[any]any{"enabled": false}},
 		},
 	}
@@ -126,20 +128,19 @@ func writePasswords(path string, users map[string]string) error {
 	return os.WriteFile(path, []byte(lines.String()), 0o600)
 }
 
-// silenceLog keeps the registry's log, which goes through a logger of the whole
-// process, out of the tests' output.
+// silenceLog keeps the registry's log out of the tests' output. The registry uses a logger
+// of the whole process.
 var silenceLog = sync.OnceFunc(func() { logrus.SetOutput(io.Discard) })
 
-// Host returns the registry's address, as it stands in a reference:
-// "127.0.0.1:" and the port.
+// Host returns the registry's address in the form for references: "127.0.0.1:" and the
+// port.
 func (r *Registry) Host() string { return r.server.Listener.Addr().String() }
 
-// CAFile returns the path of the certificate of the authority that signed the
-// registry's. It is empty without TLS.
+// CAFile returns the path of the certificate of the authority that signed the registry's
+// certificate. It is empty without TLS.
 func (r *Registry) CAFile() string { return r.files.CA }
 
-// ClientCertFile returns the path of a certificate that clients may show. It is
-// empty without TLS.
+// ClientCertFile returns the path of a client certificate. It is empty without TLS.
 func (r *Registry) ClientCertFile() string { return r.files.Cert }
 
 // ClientKeyFile returns the path of that certificate's key.

@@ -20,8 +20,8 @@ func TestWhoIsLetIn(t *testing.T) {
 		name     string
 		options  Options
 		password string
-		trust    bool // the client knows the authority
-		show     bool // the client shows its certificate
+		trust    bool // the client trusts the authority
+		show     bool // the client presents its certificate
 		want     int  // 0: no answer
 	}{
 		{name: "open", want: http.StatusOK},
@@ -94,8 +94,7 @@ func clientOf(t *testing.T, r *Registry, trust, show bool) *http.Client {
 	return &http.Client{Transport: &http.Transport{TLSClientConfig: config}}
 }
 
-// TestNothingIsLeftBehind starts registries and looks for goroutines that
-// outlive them.
+// TestNothingIsLeftBehind starts registries and checks that no goroutine outlives them.
 func TestNothingIsLeftBehind(t *testing.T) {
 	for _, o := range []Options{{}, {TLS: true, Users: map[string]string{"anna": "right"}}} {
 		t.Run("", func(t *testing.T) {
@@ -116,8 +115,7 @@ func TestNothingIsLeftBehind(t *testing.T) {
 			}
 		})
 	}
-	// The connections' goroutines see that these are closed, and end, by
-	// themselves.
+	// The goroutines of the connections end by themselves after the connections are closed.
 	var stacks string
 	for end := time.Now().Add(10 * time.Second); time.Now().Before(end); runtime.Gosched() {
 		buffer := make([]byte, 1<<20)

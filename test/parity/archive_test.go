@@ -15,12 +15,13 @@ import (
 	"strings"
 )
 
-// longFile is from when on a file's checksum is compared in its place, in bytes.
+// longFile is the size in bytes from which on a file's checksum is compared instead of its
+// content.
 const longFile = 64 << 10
 
-// describeArchive lists what a chart archive holds, without the times at which
-// it was packed. Stock packs the charts inside in random order, so the entries
-// are sorted. What is no archive is shown as it is.
+// describeArchive lists the content of a chart archive without its timestamps. The entries
+// are sorted, because stock Helm packages subcharts in random order. Data that are not an
+// archive are shown unchanged.
 func describeArchive(data []byte) string {
 	zipped, err := gzip.NewReader(bytes.NewReader(data))
 	if err != nil {

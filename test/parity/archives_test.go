@@ -19,17 +19,17 @@ import (
 	"testing"
 )
 
-// entry is one of an archive: a file unless kind says otherwise.
+// entry is an entry of an archive. It is a file unless kind says otherwise.
 type entry struct {
 	name, text string
 	kind       byte
 	link       string
 	mode       int64
-	// size, if given, is that of a file full of zeros.
+	// size, if set, is the size of a file full of zeros.
 	size int64
 }
 
-// archive makes a .tar.gz archive. The same entries make the same bytes.
+// archive creates a .tar.gz archive. The output is identical for identical entries.
 func archive(t testing.TB, entries ...entry) []byte {
 	t.Helper()
 	var buffer bytes.Buffer
@@ -70,7 +70,7 @@ func (zeros) Read(p []byte) (int, error) {
 	return len(p), nil
 }
 
-// chartArchive is a chart of one ConfigMap, with further entries.
+// chartArchive creates the archive of a chart with one ConfigMap and further entries.
 func chartArchive(t testing.TB, name, version string, more ...entry) []byte {
 	t.Helper()
 	return archive(t, append([]entry{
@@ -80,7 +80,7 @@ func chartArchive(t testing.TB, name, version string, more ...entry) []byte {
 	}, more...)...)
 }
 
-// deposit puts a file into the world, as it is.
+// deposit writes a file to the world unchanged.
 type deposit struct {
 	path string
 	data []byte
@@ -94,7 +94,7 @@ func (d deposit) run(_ context.Context, w *world) (string, error) {
 	return "", os.WriteFile(path, d.data, 0o644)
 }
 
-// checksum shows that of a file, whose contents are otherwise not compared.
+// checksum shows the checksum of a file whose content is otherwise not compared.
 type checksum string
 
 func (c checksum) run(_ context.Context, w *world) (string, error) {
@@ -102,7 +102,7 @@ func (c checksum) run(_ context.Context, w *world) (string, error) {
 	return fmt.Sprintf("checksum of %s: %x", c, sha256.Sum256(data)), err
 }
 
-// tree lists a folder of the world with all that is in it.
+// tree lists a directory of the world with its complete content.
 type tree string
 
 func (f tree) run(_ context.Context, w *world) (string, error) {
@@ -129,14 +129,14 @@ func (f tree) run(_ context.Context, w *world) (string, error) {
 	return list.String(), err
 }
 
-// folder makes a folder of the world.
+// folder creates a directory in the world.
 type folder string
 
 func (f folder) run(_ context.Context, w *world) (string, error) {
 	return "", os.MkdirAll(filepath.Join(w.dir, string(f)), 0o755)
 }
 
-// move gives a file or folder of the world another path.
+// move renames a file or directory of the world.
 type move struct{ from, to string }
 
 func (m move) run(_ context.Context, w *world) (string, error) {

@@ -23,32 +23,32 @@ import (
 	"github.com/ordered-helm/helm/test/binaries"
 )
 
-// command is what a help text says of a command.
+// command is what a help text contains about a command.
 type command struct {
-	// path are the words of the command, without "helm".
+	// path contains the words of the command, without "helm".
 	path string
 	// usage is the usage line with the aliases.
 	usage string
-	// subcommands are the words of the commands below.
+	// subcommands contains the names of its subcommands.
 	subcommands []string
-	// flags are the command's own, global those of all commands.
+	// flags contains the command's own flags, global those of all commands.
 	flags, global map[string]flagOf
 }
 
-// flagOf is what a help text says of a flag, apart from its description.
+// flagOf is what a help text contains about a flag, without its description.
 type flagOf struct{ shorthand, kind, value string }
 
 var (
-	// helpFlag matches a flag in a help text: shorthand, name, type, and its
-	// default where the line ends with one.
+	// helpFlag matches a flag in a help text: shorthand, name, type, and the default if the
+	// line ends with one.
 	helpFlag = regexp.MustCompile(`^ +(?:-(\w), )?--([\w-]+)(?: (\S+))? {2,}.*?(\(default [^():]*\))?$`)
 	// helpCommand matches a command in a list of commands.
 	helpCommand = regexp.MustCompile(`^  (\S+) {2,}`)
 	helpUsage   = regexp.MustCompile(`(?s)\nUsage:\n.*?\n\n(?:Aliases:\n.*?\n\n)?`)
 )
 
-// commandsOf reads the help texts of a program: the program's own and those of
-// all its commands, by their paths.
+// commandsOf parses the help texts of a program: its own and those of all its commands, by
+// path.
 func commandsOf(t *testing.T, program string) map[string]command {
 	t.Helper()
 	found := make(map[string]command)
@@ -98,14 +98,14 @@ func readHelp(path, text string) command {
 	return c
 }
 
-// What the commands have beside stock's flags, or instead of them.
+// Flags that commands have in addition to stock Helm's flags, or instead of them.
 const waitFlag, readinessFlag, sequenceFlag = "wait", "readiness-timeout", "sequence-as"
 
-// addedCommands are those that stock does not have.
+// addedCommands are the commands that stock Helm does not have.
 var addedCommands = []string{"dag", "plan"}
 
-// TestCommands compares the commands: which there are, their usage lines and
-// aliases, and the names, shorthands, types and defaults of their flags.
+// TestCommands compares the commands: their names, usage lines and aliases, and the names,
+// shorthands, types and defaults of their flags.
 func TestCommands(t *testing.T) {
 	t.Parallel()
 	programs := binaries.Get(t)
@@ -161,8 +161,8 @@ func compareFlags(t *testing.T, want, got map[string]flagOf) {
 	}
 }
 
-// TestEveryCommandAndFlagOccurs looks for each of stock's commands, and each of
-// their flags, in the scenarios of this package.
+// TestEveryCommandAndFlagOccurs checks that each of stock Helm's commands, and each of its
+// flags, occurs in the scenarios of this package.
 func TestEveryCommandAndFlagOccurs(t *testing.T) {
 	t.Parallel()
 	lines := commandLines(t)
@@ -190,7 +190,7 @@ func TestEveryCommandAndFlagOccurs(t *testing.T) {
 	}
 }
 
-// commandLines are the words of all string literals of the scenarios.
+// commandLines returns the words of all string literals in the scenarios.
 func commandLines(t *testing.T) [][]string {
 	t.Helper()
 	files, err := filepath.Glob("*_test.go")
@@ -222,7 +222,7 @@ func commandLines(t *testing.T) [][]string {
 	return lines
 }
 
-// namedWords are the words of what a file gives names to.
+// namedWords returns the words of the values that a file names.
 func namedWords(file *ast.File) map[string][]string {
 	names := make(map[string][]string)
 	ast.Inspect(file, func(n ast.Node) bool {
@@ -246,8 +246,8 @@ func namedWords(file *ast.File) map[string][]string {
 	return names
 }
 
-// wordsOf are the words of the literals, and of what names stand for, among
-// expressions, in their order.
+// wordsOf returns the words of the literals, and of the values of names, in expressions, in
+// order.
 func wordsOf(expressions []ast.Expr, names map[string][]string) []string {
 	var words []string
 	for _, expression := range expressions {
@@ -271,7 +271,7 @@ func isCall(n ast.Node) bool {
 	return ok
 }
 
-// isNamedIn tells whether a line begins with the command, by any of its names.
+// isNamedIn reports whether a line begins with the command, with any of its names.
 func (c command) isNamedIn(line []string) bool {
 	names := strings.Fields(c.path)
 	if len(line) < len(names) || !slices.Equal(line[:len(names)-1], names[:len(names)-1]) {
@@ -285,7 +285,7 @@ func (c command) isNamedIn(line []string) bool {
 	return slices.Contains(strings.Split(strings.TrimSpace(aliases), ", "), last)
 }
 
-// occurs tells whether a flag is given in one of the lines.
+// occurs reports whether one of the lines contains the flag.
 func occurs(lines [][]string, name string, flag flagOf) bool {
 	return slices.ContainsFunc(lines, func(words []string) bool {
 		return slices.ContainsFunc(words, func(word string) bool {

@@ -8,8 +8,8 @@ import (
 	"testing"
 )
 
-// diff compares two texts by line. It returns nothing if they are equal; else
-// the lines that differ, marked "-" and "+", with the lines around them.
+// diff compares two texts by line. It returns nothing if they are equal, otherwise the
+// lines that differ, marked "-" and "+", with surrounding lines.
 func diff(a, b string) string {
 	if a == b {
 		return ""
@@ -37,8 +37,8 @@ func diff(a, b string) string {
 	return out.String()
 }
 
-// diffLines marks the lines of a and b that are not part of their longest
-// common subsequence.
+// diffLines marks the lines of a and b that are not part of their longest common
+// subsequence.
 func diffLines(a, b []string) []string {
 	// common[i][j] is the length of that subsequence of a[i:] and b[j:].
 	common := make([][]int, len(a)+1)

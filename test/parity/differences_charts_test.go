@@ -11,7 +11,7 @@ import (
 	"github.com/ordered-helm/helm/test/ociregistry"
 )
 
-// exitCodes leaves the commands and how they ended.
+// exitCodes keeps only the commands and their exit codes.
 var exitCodes = rule{
 	name: "all but exit codes",
 	why:  "what one of the programs did, the other did not get to",
@@ -26,8 +26,8 @@ var exitCodes = rule{
 	},
 }
 
-// TestChartDifferences holds what differs from stock on purpose in the commands
-// that look after charts. docs/differences.md says why.
+// TestChartDifferences checks the intentional differences from stock Helm in the commands
+// for charts. docs/differences.md gives the reasons.
 func TestChartDifferences(t *testing.T) {
 	t.Parallel()
 	server := chartserver.Start(t, publishCharts(t, "charts/tiny", "charts/plain"), chartserver.Options{})

@@ -8,7 +8,7 @@ import (
 	"syscall"
 )
 
-// frozenConfig is an object of charts/shapes that nobody can change.
+// frozenConfig is an immutable object of charts/shapes.
 const frozenConfig = `apiVersion: v1
 kind: ConfigMap
 metadata: {name: web-frozen-a}
@@ -16,8 +16,8 @@ immutable: true
 data: {value: theirs}
 `
 
-// lifeDifferences is what differs from stock on purpose in upgrades, rollbacks and
-// removals.
+// lifeDifferences returns the intentional differences from stock Helm in upgrades,
+// rollbacks and uninstalls.
 func lifeDifferences() []scenario {
 	return []scenario{
 		{name: "library chart", steps: []step{
@@ -285,7 +285,7 @@ func lifeDifferences() []scenario {
 	}
 }
 
-// tenRevisions are the steps to a release with ten revisions.
+// tenRevisions returns the steps that create a release with ten revisions.
 func tenRevisions() []step {
 	steps := []step{helm("install web charts/tiny --hide-notes")}
 	for range 9 {
@@ -294,8 +294,8 @@ func tenRevisions() []step {
 	return steps
 }
 
-// noise is so many characters that take three quarters of that when they are
-// packed, the same ones each time.
+// noise returns this number of characters, which take three quarters of that size when they
+// are compressed. They are the same in each run.
 func noise(length int) string {
 	random := rand.New(rand.NewPCG(1, 2))
 	const letters = "ABCDEFGHIJKLMNOPQRSTUVWXYZabcdefghijklmnopqrstuvwxyz0123456789-_"

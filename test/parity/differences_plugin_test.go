@@ -5,7 +5,8 @@ package parity
 
 import "testing"
 
-// pluginDifferences are about plugins and registries.
+// pluginDifferences returns the intentional differences from stock Helm for plugins and
+// registries.
 func pluginDifferences(t *testing.T) []scenario {
 	t.Helper()
 	manifest := entry{name: "plugin.yaml", text: "name: served\nversion: 1.0.0\ncommand: echo served\n"}
@@ -132,8 +133,8 @@ func pluginDifferences(t *testing.T) []scenario {
 	return table
 }
 
-// ports are chosen at start.
+// ports replaces ports that are chosen at start.
 var ports = pattern("port of a server", "it is chosen at start", `127\.0\.0\.1([:-])\d{4,}`, "127.0.0.1${1}PORT")
 
-// traces are what a program prints when it panics.
+// traces replaces the output of a panic.
 var traces = pattern("trace of a panic", "it holds addresses", `\n\ngoroutine 1 \[running\]:(?s:.*)`, "\n\n")

@@ -5,7 +5,7 @@ package parity
 
 import "net/http"
 
-// repoDifferences is what differs from stock on purpose in commands about
+// repoDifferences returns the intentional differences from stock Helm in commands for
 // repositories, searches, completion and new charts.
 func repoDifferences() []scenario {
 	ordered := []step{

@@ -8,8 +8,8 @@ import (
 	"testing"
 )
 
-// TestDifferences holds what differs from stock on purpose: these lines, and no
-// others. docs/differences.md says why.
+// TestDifferences checks the intentional differences from stock Helm: exactly these lines
+// differ. docs/differences.md gives the reasons.
 func TestDifferences(t *testing.T) {
 	t.Parallel()
 	runScenarios(t, append(slices.Concat(lifeDifferences(), repoDifferences(), pluginDifferences(t)), []scenario{

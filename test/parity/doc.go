@@ -1,19 +1,19 @@
 // Copyright The Ordered Helm Authors
 // SPDX-License-Identifier: Apache-2.0
 
-// Package parity holds Ordered Helm to stock Helm. Its tests run bin/helm and
-// bin/stock-helm with the same words on the same input, each in a home, folder
-// and namespace of its own, and compare all that comes of it: output, exit
-// codes, files, objects on the API server and stored releases.
+// Package parity compares Ordered Helm with stock Helm. Its tests run bin/helm and
+// bin/stock-helm with the same arguments and the same input, each in its own home,
+// directory and namespace, and compare all results: output, exit codes, files, objects on
+// the API server and stored releases.
 //
-// What stock showed is recorded, and compared with ours the next time (see
-// recording_test.go): stock is only run if the recording does not hold any more,
-// or if ours does not agree with it. PARITY_FRESH=1 always runs both. Input that is
-// drawn for each run, such as the port of a server that several scenarios share,
-// leads to a run of stock each time, if a step shows it.
+// The results of stock Helm are recorded and compared with ours the next time (see
+// recording_test.go). Stock Helm runs only if the recording is no longer valid, or if our
+// results differ from it. PARITY_FRESH=1 always runs both. If a step shows input that
+// changes with each run, such as the port of a server that several scenarios share, stock
+// Helm runs each time.
 //
-// A scenario is a list of steps; most steps are one run of helm. To add one,
-// append it to a table in one of the scenarios_*_test.go files. What differs on
-// purpose is listed in docs/differences.md; what differs from run to run is
-// normalised by the rules in normalize_test.go, each with its reason.
+// A scenario is a list of steps; most steps are one run of helm. To add a scenario, append
+// it to a table in one of the scenarios_*_test.go files. Intentional differences are listed
+// in docs/differences.md. The rules in normalize_test.go normalise what differs from run to
+// run, each with its reason.
 package parity

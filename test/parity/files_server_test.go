@@ -19,7 +19,7 @@ import (
 	"github.com/ordered-helm/helm/test/ociregistry"
 )
 
-// serveFiles serves files by their names, and returns the server's URL.
+// serveFiles serves files by name, and returns the server's URL.
 func serveFiles(t *testing.T, files map[string][]byte) (url string) {
 	t.Helper()
 	server := httptest.NewServer(served(files))
@@ -27,7 +27,7 @@ func serveFiles(t *testing.T, files map[string][]byte) (url string) {
 	return server.URL
 }
 
-// serveGuarded serves files to who knows the password.
+// serveGuarded serves files with basic authentication.
 func serveGuarded(t *testing.T, files map[string][]byte, name, password string) (url string) {
 	t.Helper()
 	server := httptest.NewServer(http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
@@ -41,12 +41,11 @@ func serveGuarded(t *testing.T, files map[string][]byte, name, password string) 
 	return server.URL
 }
 
-// serveTLS serves files over HTTPS, and returns the path of the certificate to
-// check the server with, too.
+// serveTLS serves files over HTTPS, and also returns the path of the certificate authority.
 func serveTLS(t *testing.T, files map[string][]byte) (server *httptest.Server, authority string) {
 	t.Helper()
 	server = httptest.NewUnstartedServer(served(files))
-	server.Config.ErrorLog = log.New(io.Discard, "", 0) // refused handshakes are meant
+	server.Config.ErrorLog = log.New(io.Discard, "", 0) // rejected handshakes are intended
 	server.StartTLS()
 	t.Cleanup(server.Close)
 	authority = filepath.Join(t.TempDir(), "ca.crt")
@@ -57,7 +56,7 @@ func serveTLS(t *testing.T, files map[string][]byte) (server *httptest.Server, a
 	return server, authority
 }
 
-// served answers with files by their names. Those that end in .tgz are archives.
+// served answers requests with files by name. Files that end in .tgz are archives.
 type served map[string][]byte
 
 func (files served) ServeHTTP(w http.ResponseWriter, r *http.Request) {
@@ -69,11 +68,11 @@ func (files served) ServeHTTP(w http.ResponseWriter, r *http.Request) {
 	if strings.HasSuffix(r.URL.Path, ".tgz") {
 		w.Header().Set("Content-Type", "application/gzip")
 	}
-	_, _ = w.Write(data) // who has hung up is not waiting for it
+	_, _ = w.Write(data) // the client may have closed the connection
 }
 
-// upload puts a packaged chart, with a provenance file if there is one, into a
-// registry that anybody may write to. It returns the digest of the manifest.
+// upload uploads a packaged chart, with a provenance file if there is one, to a registry
+// without authentication. It returns the digest of the manifest.
 func upload(t *testing.T, r *ociregistry.Registry, reference string, chart, provenance []byte) string {
 	t.Helper()
 	client, err := registry.NewClient(
@@ -95,8 +94,8 @@ func upload(t *testing.T, r *ociregistry.Registry, reference string, chart, prov
 	return result.Manifest.Digest
 }
 
-// signed writes a package to a file, has it signed, and returns the provenance
-// file's contents.
+// signed writes a package to a file, signs it, and returns the content of the provenance
+// file.
 func signed(t *testing.T, by sign, chart []byte) []byte {
 	t.Helper()
 	path := filepath.Join(t.TempDir(), by.path)

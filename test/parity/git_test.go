@@ -12,7 +12,7 @@ import (
 	"strings"
 )
 
-// git runs commands of git, one a line, in a folder of the world.
+// git runs git commands, one per line, in a directory of the world.
 type git struct{ dir, commands string }
 
 func (g git) run(ctx context.Context, w *world) (string, error) {
@@ -23,7 +23,7 @@ func (g git) run(ctx context.Context, w *world) (string, error) {
 		}
 		cmd := exec.CommandContext(ctx, "git", words...)
 		cmd.Dir = filepath.Join(w.dir, g.dir)
-		// Commits are the same in both worlds.
+		// These variables make commits identical in both worlds.
 		cmd.Env = slices.Concat(w.env, []string{
 			"GIT_AUTHOR_NAME=Anna", "GIT_AUTHOR_EMAIL=anna@example.com", "GIT_AUTHOR_DATE=2001-02-03T04:05:06Z",
 			"GIT_COMMITTER_NAME=Anna", "GIT_COMMITTER_EMAIL=anna@example.com", "GIT_COMMITTER_DATE=2001-02-03T04:05:06Z",
@@ -36,7 +36,7 @@ func (g git) run(ctx context.Context, w *world) (string, error) {
 	return "", nil
 }
 
-// commit makes a plugin of a version the newest commit of a repository.
+// commit makes a version of a plugin the newest commit of a repository.
 func commit(dir, version string, more ...string) []step {
 	return []step{
 		write{dir + "/plugin.yaml", "name: versioned\nversion: " + version + "\nusage: have versions\ncommand: echo version " + version +

@@ -12,8 +12,8 @@ import (
 	"github.com/ordered-helm/helm/test/cluster"
 )
 
-// parallelScenarios is how many scenarios run side by side. Most of the time
-// they wait for the cluster, so there may be more of them than processors.
+// parallelScenarios is the number of scenarios that run in parallel. They mostly wait for
+// the cluster, so it can be higher than the number of processors.
 const parallelScenarios = "6"
 
 func TestMain(m *testing.M) {

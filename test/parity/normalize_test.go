@@ -9,10 +9,10 @@ import (
 	"strings"
 )
 
-// rule takes something out of what is compared.
+// rule excludes something from the comparison.
 type rule struct {
 	name string
-	// why it cannot be the same in both worlds.
+	// why is the reason why it cannot be the same in both worlds.
 	why   string
 	apply func(string) string
 }
@@ -26,13 +26,14 @@ func pattern(name, why, expression, replacement string) rule {
 	return rule{name: name, why: why, apply: replace}
 }
 
-// spansLines tells whether an expression may match more than one line.
+// spansLines reports whether an expression can match more than one line.
 func spansLines(expression string) bool {
 	inside := strings.TrimSuffix(expression, `\n`)
 	return strings.Contains(inside, `\n`) || strings.Contains(inside, `\s`) || strings.Contains(inside, "(?s)") || strings.Contains(inside, "[^")
 }
 
-// lineByLine replaces in each line by itself: regexp is much slower in long texts.
+// lineByLine applies replace to each line separately, because regexp is much slower in long
+// texts.
 func lineByLine(s string, replace func(string) string) string {
 	var b strings.Builder
 	for line := range strings.Lines(s) {
@@ -41,11 +42,10 @@ func lineByLine(s string, replace func(string) string) string {
 	return b.String()
 }
 
-// thisYear matches years from 2025 on: the times in testdata are older and are
-// compared.
+// thisYear matches years from 2025 on. The times in testdata are older and are compared.
 const thisYear = `20(?:2[5-9]|[3-9]\d)`
 
-// usualRules hold for every scenario.
+// usualRules apply to every scenario.
 var usualRules = []rule{
 	pattern("time in RFC 3339", "the clock goes on", thisYear+`-\d\d-\d\dT\d\d:\d\d:\d\d(?:\.\d+)?(?:Z|[+-]\d\d:\d\d)`, "TIME"),
 	pattern("time as Go prints it", "the clock goes on", thisYear+`-\d\d-\d\d \d\d:\d\d:\d\d(?:\.\d+)? [+-]\d{4} \w+(?: m=\S+)?`, "TIME"),
@@ -67,18 +67,18 @@ var usualRules = []rule{
 		`readLoopPeekFailLocked: `, ""),
 	pattern("what is still waited for", "stock does not say it when it is interrupted", `(?m)^Waiting until .* Press Ctrl-C again to exit immediately\.\n`, ""),
 	pattern("who may hold a release", "stock does not say it", `(?m)(is in progress|has no deployed releases): revision \d+ of release \S+ is \S+, and its record names no lock holder: .*$`, "$1"),
-	pattern("how to take over a release", "stock cannot", `(?m) --takeover=force to take over the release$`, ""),
+	pattern("how to take over a release", "stock cannot", `(?m) --takeover=force$`, ""),
 	pattern("what is taken over", "stock does not say it", `(?m)^WARNING: revision \d+ of release \S+ is \S+, but .*; taking over the release\n`, ""),
 	pattern("slog's line head", "it holds the time", `(?m)^`+thisYear+`/\d\d/\d\d \d\d:\d\d:\d\d `, ""),
 }
 
-// undoing is what is said before --atomic undoes something. It is taken out where
-// no difference is expected; TestDifferences has it.
+// undoing matches the cause that is printed before --atomic undoes something. It is removed
+// if no difference is expected; TestDifferences covers it.
 var undoing = pattern("cause of undoing", "stock does not say it before it undoes",
 	`(?m)^WARNING: .* because of --atomic: .*\n`, "")
 
-// hookReasons is what is said of hooks that failed, below Helm's own words. It is
-// taken out unless a scenario wants it; TestDifferences has one that does.
+// hookReasons matches what is printed about failed hooks below Helm's own message. It is
+// removed unless a scenario keeps it; TestDifferences contains one that does.
 var hookReasons = pattern("why a hook failed", "stock does not say it",
 	`(?m)^  (?:Job|Pod)/\S+ \(.*\) (?:failed|had not completed|did not complete|was deleted).*\n(?:^    .*\n)*(?:^hooks skipped \(blocked by this failure\): .*\n)?`, "")
 
@@ -111,7 +111,7 @@ var (
 	}
 )
 
-// sortedNotes puts the notes of a stored release into order.
+// sortedNotes sorts the notes of a stored release.
 var sortedNotes = rule{
 	name: "order of notes",
 	why:  "stock goes over the charts of a release in random order",
@@ -129,7 +129,7 @@ var sortedNotes = rule{
 
 var storedNotes = regexp.MustCompile(`"notes": "(.*)"`)
 
-// storedHooks puts the hooks of a stored release into order.
+// storedHooks sorts the hooks of a stored release.
 var storedHooks = rule{
 	name:  "order of stored hooks",
 	why:   "stock stores the tests that it left out before the others",
@@ -155,8 +155,8 @@ func sortLines(s string) string {
 	return strings.Join(lines, "\n")
 }
 
-// normalize takes out what differs between the worlds, then what the usual
-// rules say, then what the scenario's own rules say.
+// normalize removes what differs between the worlds, then applies the usual rules, and then
+// the scenario's own rules.
 func (w *world) normalize(s string) string {
 	for _, p := range w.places {
 		s = strings.ReplaceAll(s, p.value, strings.Trim(p.placeholder, "@"))
@@ -168,6 +168,6 @@ func (w *world) normalize(s string) string {
 	return s
 }
 
-// helpTexts is what commands say of themselves.
+// helpTexts matches the help texts of commands.
 var helpTexts = pattern("help text", "it is written anew; TestCommands compares what it says",
 	`(?s)stdout:\n.*?\nUsage:\n.*?\nstderr:\n`, "stdout:\nHELP\nstderr:\n")

@@ -18,16 +18,16 @@ import (
 	"github.com/ordered-helm/helm/test/cluster"
 )
 
-// hookSetsVariable is how many random sets of hooks are compared, and
+// hookSetsVariable contains the number of random sets of hooks to compare, and
 // firstHookSetVariable the seed of the first.
 const (
 	hookSetsVariable     = "PARITY_HOOK_SETS"
 	firstHookSetVariable = "PARITY_FIRST_HOOK_SET"
 )
 
-// TestRandomHookSets compares releases whose charts have random hooks and say
-// nothing of running them in parallel: also the order in which the server was
-// asked to create and to delete them.
+// TestRandomHookSets compares releases whose charts have random hooks and do not set
+// runHooksInParallel. It also compares the order in which they create and delete hooks on
+// the server.
 func TestRandomHookSets(t *testing.T) {
 	t.Parallel()
 	sets, first := numberFrom(t, hookSetsVariable, 3), numberFrom(t, firstHookSetVariable, 1)
@@ -58,7 +58,7 @@ func numberFrom(t *testing.T, variable string, otherwise int) int {
 	return number
 }
 
-// hookValues is one hook as the chart hookset takes it.
+// hookValues is one hook in the values of the chart hookset.
 type hookValues struct {
 	Name   string `json:"name"`
 	Kind   string `json:"kind"`
@@ -69,8 +69,8 @@ type hookValues struct {
 	Fail   bool   `json:"fail,omitempty"`
 }
 
-// randomHooks gives values with hooks for three charts. Names are few, so that
-// those of several kinds and charts are equal.
+// randomHooks returns values with hooks for three charts. It uses few names, so that hooks
+// of different kinds and charts have the same name.
 func randomHooks(t *testing.T, rng *rand.Rand) string {
 	t.Helper()
 	pick := func(from ...string) string { return from[rng.IntN(len(from))] }
@@ -86,7 +86,7 @@ func randomHooks(t *testing.T, rng *rand.Rand) string {
 				Log:    pick("", "hook-succeeded", "hook-failed,hook-succeeded"),
 				Fail:   rng.IntN(12) == 0,
 			}
-			h.Fail = h.Fail && h.Events != "pre-delete" // what is recorded then differs on purpose
+			h.Fail = h.Fail && h.Events != "pre-delete" // the recorded result then differs intentionally
 			list = append(list, h)
 		}
 		return list
@@ -100,12 +100,12 @@ func randomHooks(t *testing.T, rng *rand.Rand) string {
 	return string(data)
 }
 
-// hookRequests tells in what order the server was asked so far to create and to
-// delete hooks, and what it answered.
+// hookRequests shows the order of the requests until now that create and delete hooks, and
+// their answers.
 type hookRequests struct{}
 
 func (hookRequests) run(_ context.Context, w *world) (string, error) {
-	events := cluster.Shared(w.t).AuditIn(w.t, w.namespace) //nolint:contextcheck // it is the test's
+	events := cluster.Shared(w.t).AuditIn(w.t, w.namespace) //nolint:contextcheck // it belongs to the test
 	events = slices.DeleteFunc(events, func(e cluster.Event) bool {
 		return !strings.HasPrefix(e.Name, "hook-") || !strings.HasPrefix(e.UserAgent, "Helm/") ||
 			e.Verb != "create" && e.Verb != "delete"

@@ -23,21 +23,21 @@ import (
 	"github.com/ordered-helm/helm/test/cluster"
 )
 
-// freshVariable, if not empty, has every scenario run stock Helm.
+// freshVariable, if not empty, makes every scenario run stock Helm.
 const freshVariable = "PARITY_FRESH"
 
-// recordingLifetime is how long a recording is used. What it depends on is in
-// its key; the lifetime limits the damage if something was forgotten there.
+// recordingLifetime is how long a recording is valid. Its key contains everything that it
+// depends on; the lifetime limits the damage if something is missing there.
 const recordingLifetime = 7 * 24 * time.Hour
 
-// recording is what stock Helm's side of a scenario showed when ours last agreed
-// with it. It is kept in a file whose path has the digest of everything that
-// stock's side depends on, so that a change of any of it leads to another file.
+// recording contains the results of stock Helm in a scenario from the last time when ours
+// agreed with them. It is stored in a file whose path contains the digest of everything
+// that the results depend on, so that any change leads to another file.
 //
-// A recording is only written after a comparison that passed, and a difference
-// from a recording is only reported if stock, run again, confirms it.
+// A recording is written only after a successful comparison, and a difference from a
+// recording is reported only if a new run of stock Helm confirms it.
 type recording struct {
-	path string // empty: recordings are not used
+	path string // empty if recordings are not used
 }
 
 func newRecording(t *testing.T, stock string) recording {
@@ -55,13 +55,13 @@ func newRecording(t *testing.T, stock string) recording {
 
 // recorded is the content of the file.
 type recorded struct {
-	Test string    // the name of the test, for people who look at the file
-	Time time.Time // when stock was run
-	Seen []string  // what each step showed, normalised
+	Test string    // the name of the test, for people who read the file
+	Time time.Time // when stock Helm was run
+	Seen []string  // the result of each step, normalised
 }
 
-// load returns what each step of a scenario showed, if that is recorded. A file
-// that cannot be used counts as none.
+// load returns the recorded results of the steps of a scenario, if there are any. A file
+// that cannot be used is ignored.
 func (r recording) load(t *testing.T, sc scenario) (seen []string, found bool) {
 	t.Helper()
 	if r.path == "" {
@@ -87,7 +87,7 @@ func readRecorded(path string) (content recorded, err error) {
 	if err != nil {
 		return recorded{}, err
 	}
-	text, err := io.ReadAll(unzipped) // to the end, where the checksum is
+	text, err := io.ReadAll(unzipped) // until the end, which contains the checksum
 	if err != nil {
 		return recorded{}, err
 	}
@@ -95,7 +95,7 @@ func readRecorded(path string) (content recorded, err error) {
 	return content, err
 }
 
-// save records what stock showed.
+// save records the results of stock Helm.
 func (r recording) save(t *testing.T, seen []string) {
 	t.Helper()
 	if r.path == "" {
@@ -106,7 +106,7 @@ func (r recording) save(t *testing.T, seen []string) {
 	}
 }
 
-// writeRecorded replaces the file at once: other processes may read it.
+// writeRecorded replaces the file atomically, because other processes may read it.
 func writeRecorded(path string, content recorded) (err error) {
 	if err := os.MkdirAll(filepath.Dir(path), 0o755); err != nil {
 		return err
@@ -126,10 +126,10 @@ func writeRecorded(path string, content recorded) (err error) {
 	return err
 }
 
-// folders are the folders of this process, by the path of stock Helm.
+// folders contains the recording directories of this process, by the path of stock Helm.
 var folders sync.Map
 
-// recordingFolder is the folder of the recordings that hold for this process.
+// recordingFolder returns the directory of the recordings that are valid for this process.
 func recordingFolder(stock string) (string, error) {
 	find, _ := folders.LoadOrStore(stock, sync.OnceValues(func() (string, error) {
 		return findFolder(stock)
@@ -150,8 +150,8 @@ func findFolder(stock string) (string, error) {
 	return filepath.Join(parent, key), removeOld(parent, key)
 }
 
-// removeOld removes the folders of other keys that were not written to for longer
-// than a recording is used.
+// removeOld removes the directories of other keys if they were last written to before the
+// lifetime of a recording.
 func removeOld(parent, key string) error {
 	entries, err := os.ReadDir(parent)
 	if errors.Is(err, fs.ErrNotExist) {
@@ -168,10 +168,9 @@ func removeOld(parent, key string) error {
 	return errors.Join(append(failed, err)...)
 }
 
-// suiteKey is the digest of everything that stock's side of the scenarios depends
-// on, but for their names: this test program, with every scenario, rule and server
-// in it; stock Helm; the files that each world begins with; the control plane; and
-// the machine.
+// suiteKey returns the digest of everything that the results of stock Helm depend on, apart
+// from the names of scenarios: this test program, with every scenario, rule and server in
+// it; stock Helm; the initial files of each world; the control plane; and the machine.
 func suiteKey(stock string) (string, error) {
 	program, err := os.Executable()
 	if err != nil {
@@ -223,8 +222,8 @@ func digestTree(digest hash.Hash, folder string) error {
 	})
 }
 
-// digestMachine adds what a scenario may notice of the machine: the user, the
-// modes of new files, and the programs that scenarios and plugins start.
+// digestMachine adds the properties of the machine that a scenario can detect: the user,
+// the modes of new files, and the programs that scenarios and plugins start.
 func digestMachine(digest hash.Hash) error {
 	mode, err := modeOfNewFiles()
 	if err != nil {

@@ -16,7 +16,7 @@ import (
 // shortScenario needs no cluster.
 var shortScenario = scenario{noCluster: true, steps: []step{helm("status"), helm("version --template {{.Version}}")}}
 
-// TestRecordingSparesStock shows that stock is run once, and not again.
+// TestRecordingSparesStock checks that stock Helm is run once, and not again.
 func TestRecordingSparesStock(t *testing.T) {
 	t.Parallel()
 	programs := binaries.Get(t)
@@ -29,8 +29,8 @@ func TestRecordingSparesStock(t *testing.T) {
 	compare(t, programs, shortScenario, r)
 }
 
-// TestRecordingIsNotTrusted shows that a recording that ours does not agree with
-// leads to a run of stock, which then replaces it.
+// TestRecordingIsNotTrusted checks that stock Helm is run if our results differ from a
+// recording, and that the new results replace it.
 func TestRecordingIsNotTrusted(t *testing.T) {
 	t.Parallel()
 	programs := binaries.Get(t)
@@ -48,7 +48,8 @@ func TestRecordingIsNotTrusted(t *testing.T) {
 	}
 }
 
-// TestUnusableRecordings are those that are damaged, old, or of something else.
+// TestUnusableRecordings checks that recordings are ignored if they are damaged, too old,
+// or belong to another scenario.
 func TestUnusableRecordings(t *testing.T) {
 	t.Parallel()
 	seen := []string{"one", "two", "three"}
@@ -87,7 +88,7 @@ func TestUnusableRecordings(t *testing.T) {
 	}
 }
 
-// TestRecordingsOfOneInputOnly shows that another binary of stock Helm has other
+// TestRecordingsOfOneInputOnly checks that another binary of stock Helm has other
 // recordings.
 func TestRecordingsOfOneInputOnly(t *testing.T) {
 	t.Parallel()
@@ -108,7 +109,7 @@ func TestRecordingsOfOneInputOnly(t *testing.T) {
 	}
 }
 
-// TestOldRecordingsGo shows that folders that nobody writes to are removed.
+// TestOldRecordingsGo checks that directories that are no longer written to are removed.
 func TestOldRecordingsGo(t *testing.T) {
 	t.Parallel()
 	parent := filepath.Join(t.TempDir(), "parity")

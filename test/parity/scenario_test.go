@@ -18,31 +18,30 @@ import (
 	"github.com/ordered-helm/helm/test/cluster"
 )
 
-// scenario is what both programs go through.
+// scenario is a list of steps for both programs.
 type scenario struct {
 	name string
-	// steps are taken one after the other; what each shows is compared.
+	// steps are executed one after the other. Their results are compared.
 	steps []step
-	// noCluster is for what needs none: helm then finds no kubeconfig.
+	// noCluster is for scenarios that need no cluster. helm then finds no kubeconfig.
 	noCluster bool
-	// env are variables for helm, beside the usual ones.
+	// env contains variables for helm, in addition to the usual ones.
 	env []string
-	// unchecked spares installations and upgrades the check against the OpenAPI
-	// schema, which takes most of their time.
+	// unchecked disables validation against the OpenAPI schema in installs and upgrades,
+	// because it takes most of their time.
 	unchecked bool
-	// rules normalise what is particular to this scenario. They come after the
-	// usual rules.
+	// rules normalise the results of this scenario. They are applied after the usual rules.
 	rules []rule
-	// hookReasons keeps what is said of hooks that failed below Helm's own words.
+	// hookReasons keeps what is printed about failed hooks below Helm's own message.
 	hookReasons bool
-	// differs are the lines that differ on purpose, with "-" for stock's and
-	// "+" for ours, as a failing test prints them: neither more nor fewer must
-	// differ. The reason is in docs/differences.md.
+	// differs contains the lines that differ intentionally, with "-" for stock Helm and "+"
+	// for ours, as a failing test prints them. Exactly these lines must differ. The reason
+	// is in docs/differences.md.
 	differs []string
 }
 
-// A step does something in a world and tells what was seen. An error means that
-// the step itself could not be taken.
+// A step does something in a world and returns what it observed. An error means that the
+// step itself failed.
 type step interface {
 	run(ctx context.Context, w *world) (seen string, err error)
 }
@@ -53,7 +52,7 @@ const (
 	sideOurs        = 'o'
 )
 
-// runScenarios runs a table of scenarios side by side.
+// runScenarios runs a table of scenarios in parallel.
 func runScenarios(t *testing.T, table []scenario) {
 	t.Helper()
 	programs := binaries.Get(t)
@@ -65,9 +64,9 @@ func runScenarios(t *testing.T, table []scenario) {
 	}
 }
 
-// compare takes the steps of a scenario with both programs and compares what
-// they showed and left behind. Stock is not run if its side was recorded and
-// ours agrees with the recording.
+// compare executes the steps of a scenario with both programs, and compares what they
+// printed and left. Stock Helm is not run if its results were recorded and ours agree with
+// them.
 func compare(t *testing.T, programs binaries.Set, sc scenario, r recording) {
 	t.Helper()
 	var c *cluster.Cluster
@@ -96,7 +95,7 @@ func compare(t *testing.T, programs binaries.Set, sc scenario, r recording) {
 	}
 }
 
-// takeSteps takes the steps in several worlds side by side.
+// takeSteps executes the steps in several worlds in parallel.
 func takeSteps(t *testing.T, steps []step, worlds ...*world) {
 	t.Helper()
 	ctx, cancel := context.WithTimeout(t.Context(), scenarioTimeout)
@@ -108,8 +107,7 @@ func takeSteps(t *testing.T, steps []step, worlds ...*world) {
 	all.Wait()
 }
 
-// report fails the test where a side could not take a step, and where the sides
-// differ otherwise than they should.
+// report fails the test if a step failed, or if there are unexpected differences.
 func report(t *testing.T, sc scenario, stock, ours *world) {
 	t.Helper()
 	for _, w := range []*world{stock, ours} {
@@ -120,7 +118,7 @@ func report(t *testing.T, sc scenario, stock, ours *world) {
 	reportDifferences(t, differences(stock.seen, ours.seen), sc.differs)
 }
 
-// differences compares what both sides showed, step by step.
+// differences compares the results of both programs, step by step.
 func differences(stock, ours []string) []string {
 	var found []string
 	for i := range min(len(stock), len(ours)) {
@@ -131,7 +129,7 @@ func differences(stock, ours []string) []string {
 	return found
 }
 
-// changedLines returns the lines that only one of the sides has.
+// changedLines returns the lines that only one of the programs has.
 func changedLines(differences []string) []string {
 	var changed []string
 	for line := range strings.Lines(strings.Join(differences, "\n")) {
@@ -142,7 +140,7 @@ func changedLines(differences []string) []string {
 	return changed
 }
 
-// reportDifferences fails the test unless exactly the lines that may differ do.
+// reportDifferences fails the test unless exactly the allowed lines differ.
 func reportDifferences(t *testing.T, differences, allowed []string) {
 	t.Helper()
 	switch {
@@ -155,10 +153,10 @@ func reportDifferences(t *testing.T, differences, allowed []string) {
 	}
 }
 
-// scenarioNumber tells the namespaces of scenarios apart.
+// scenarioNumber makes the namespaces of scenarios unique.
 var scenarioNumber atomic.Int32
 
-// takeSteps takes the steps and then looks at what they left behind.
+// takeSteps executes the steps and then describes what they left.
 func (w *world) takeSteps(ctx context.Context, steps []step) {
 	for i, s := range slices.Concat(steps, []step{leftBehind{}}) {
 		seen, err := s.run(ctx, w)

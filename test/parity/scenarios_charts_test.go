@@ -5,7 +5,7 @@ package parity
 
 import "testing"
 
-// TestCharts compares the commands that look at charts and pack them.
+// TestCharts compares the commands that read and package charts.
 func TestCharts(t *testing.T) {
 	t.Parallel()
 	table := []scenario{

@@ -12,21 +12,21 @@ import (
 	"github.com/ordered-helm/helm/test/binaries"
 )
 
-// Rules for what is completed.
+// Rules for completions.
 var (
-	// descriptions leaves the choices. What describes values is compared: only
+	// descriptions keeps only the choices. The descriptions of values are compared: only
 	// scenarios that complete commands and flags use this rule.
 	descriptions = pattern("description of a command or flag", "help texts are written anew", `(?m)^([\w-]+)\t.*$`, "$1")
-	// ownFlags are the flags that stock has not.
+	// ownFlags are the flags that stock Helm does not have.
 	ownFlags = pattern("flags of our own", "stock does not have them", `(?m)^--(readiness-timeout|progress|timeline|sequence-as|takeover)\n`, "")
-	// otherNamespaces leaves what there is in every cluster, and the world's own.
+	// otherNamespaces keeps the namespaces that exist in every cluster, and the world's
+	// own.
 	otherNamespaces = rule{name: "namespaces of other scenarios", why: "they come and go",
 		apply: func(s string) string { return foreignNamespace.ReplaceAllString(s, "") }}
 	foreignNamespace = regexp.MustCompile(`(?m)^[a-z][a-z0-9]*-[a-z0-9-]+\n`)
 )
 
-// complete is a run of helm that completes the last word of a command line,
-// which may be empty.
+// complete runs helm to complete the last word of a command line, which can be empty.
 func complete(line, word string) helmRun { return helm("__complete "+line, word) }
 
 // TestCompletionScripts compares the scripts for the shells.
@@ -158,7 +158,8 @@ contexts:
 - name: bare
 `
 
-// TestCompletionOfValues compares what else is completed by what there is.
+// TestCompletionOfValues compares other completions whose choices depend on existing files
+// and objects.
 func TestCompletionOfValues(t *testing.T) {
 	t.Parallel()
 	kubeconfigs := []step{
@@ -188,7 +189,7 @@ func TestCompletionOfValues(t *testing.T) {
 	})
 }
 
-// TestCompletionDescribes sees that the choices of our own are described.
+// TestCompletionDescribes checks that our own choices have descriptions.
 func TestCompletionDescribes(t *testing.T) {
 	for line := range strings.Lines(completed(t, "get", "")) {
 		name, description, ok := strings.Cut(strings.TrimSpace(line), "\t")
@@ -201,7 +202,7 @@ func TestCompletionDescribes(t *testing.T) {
 	}
 }
 
-// completed is what ours offers for the last word of a command line.
+// completed returns our completions for the last word of a command line.
 func completed(t *testing.T, words ...string) string {
 	t.Helper()
 	cmd := exec.CommandContext(t.Context(), binaries.Get(t).Helm, append([]string{"__complete"}, words...)...)

@@ -74,15 +74,15 @@ var pages = rule{name: "pages", why: "their text is help, written anew; TestDocs
 
 var pageText = regexp.MustCompile(`(?ms)^file (?:docs|[^\n]*/docs)/.*\z`)
 
-// isAdded reports whether a page is of a command that stock does not have.
+// isAdded reports whether a page describes a command that stock Helm does not have.
 func isAdded(page string) bool {
 	return slices.ContainsFunc(addedCommands, func(command string) bool {
 		return strings.Contains(page, "helm_"+command+".") || strings.Contains(page, "helm-"+command+".")
 	})
 }
 
-// TestDocs compares what docs writes: which pages of which form. Each side has
-// those of its commands.
+// TestDocs compares the output of docs: the names and the form of its pages. Each program
+// has pages for its own commands.
 func TestDocs(t *testing.T) {
 	t.Parallel()
 	runLocal(t, []scenario{
@@ -115,7 +115,7 @@ func TestDocs(t *testing.T) {
 	}
 }
 
-// headOf is the part of a page that is not help.
+// headOf returns the part of a page that is not help.
 func headOf(page string) string {
 	first, rest, _ := strings.Cut(page, "\n")
 	switch first {
@@ -159,7 +159,7 @@ func writtenDocs(t *testing.T, program, kind string) map[string]string {
 	return heads
 }
 
-// helpCommands lists the commands that a program's help names.
+// helpCommands returns the commands that a program's help lists.
 func helpCommands(t *testing.T, program string) []string {
 	t.Helper()
 	text, err := help(t.Context(), program, "")

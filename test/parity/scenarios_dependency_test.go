@@ -18,8 +18,8 @@ import (
 	"github.com/ordered-helm/helm/test/chartserver"
 )
 
-// needs is a step that writes what the chart charts/needy depends on: names,
-// versions and repositories.
+// needs is a step that writes the dependencies of the chart charts/needy: names, versions
+// and repositories.
 func needs(deps ...[3]string) write {
 	text := "apiVersion: v2\nname: needy\nversion: 0.1.0\ndependencies:\n"
 	for _, d := range deps {
@@ -28,7 +28,7 @@ func needs(deps ...[3]string) write {
 	return write{"charts/needy/Chart.yaml", text}
 }
 
-// repositoriesNamed writes a file of repositories that were added.
+// repositoriesNamed writes a repository file.
 func repositoriesNamed(urls map[string]string) write {
 	text := "apiVersion: v1\nrepositories:\n"
 	for _, name := range []string{"first", "second"} {
@@ -39,7 +39,7 @@ func repositoriesNamed(urls map[string]string) write {
 	return write{"repositories.yaml", text}
 }
 
-// updates are the reports on repositories.
+// updates are the reports about repositories.
 var updates = rule{
 	name: "order of updates",
 	why:  "stock fetches the indexes side by side and reports on them as they come",
@@ -55,7 +55,7 @@ var (
 	updateReports = regexp.MustCompile(`(?m)(?:^\.\.\.(?:Successfully got|Unable to get) an update.*\n(?:\t.*\n)?)+`)
 )
 
-// TestDependencies compares what becomes of the dependencies of a chart.
+// TestDependencies compares how the dependencies of a chart are processed.
 func TestDependencies(t *testing.T) {
 	t.Parallel()
 	server := chartserver.Start(t, publishCharts(t, "charts/tiny", "charts/plain", "charts/umbrella/charts/cache"), chartserver.Options{})
@@ -184,7 +184,7 @@ func TestDependencies(t *testing.T) {
 	runLocal(t, table, cachedNames)
 }
 
-// publishCharts packs charts of testdata into a folder for a server.
+// publishCharts packages charts of testdata into a directory for a server.
 func publishCharts(t *testing.T, charts ...string) string {
 	t.Helper()
 	folder := t.TempDir()

@@ -5,7 +5,7 @@ package parity
 
 import "testing"
 
-// TestHookFacts compares what is easily taken for otherwise about hooks.
+// TestHookFacts compares behaviour of hooks that is easily misunderstood.
 func TestHookFacts(t *testing.T) {
 	t.Parallel()
 	runScenarios(t, []scenario{

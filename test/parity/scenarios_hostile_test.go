@@ -12,8 +12,8 @@ import (
 	"testing"
 )
 
-// TestHostileArchives holds what is made of archives that mean harm: nothing is
-// written outside of the folder that was asked for, nothing is rendered.
+// TestHostileArchives checks the handling of malicious archives: nothing is written outside
+// the requested directory, and nothing is rendered.
 func TestHostileArchives(t *testing.T) {
 	t.Parallel()
 	outside := outsideOfWorlds(t)
@@ -75,12 +75,11 @@ func TestHostileArchives(t *testing.T) {
 	runLocally(t, table)
 }
 
-// namelessFolder is one that stock makes and leaves empty.
+// namelessFolder is a directory that stock Helm creates and leaves empty.
 var namelessFolder = pattern("folder of the archive's name", "stock makes it beside the chart's; TestPullFromRepository has it",
 	`(?m)^drwxr-xr-x \S+/out/evil-1\.0\.0\.tgz\n`, "")
 
-// outsideOfWorlds is the path of a file that must not be there when the test is
-// over.
+// outsideOfWorlds returns the path of a file that must not exist at the end of the test.
 func outsideOfWorlds(t *testing.T) string {
 	t.Helper()
 	path := filepath.Join(os.TempDir(), "parity-outside-"+runID)
@@ -92,7 +91,7 @@ func outsideOfWorlds(t *testing.T) string {
 	return path
 }
 
-// bomb is small, but not when it is unpacked.
+// bomb returns an archive that is small until it is unpacked.
 func bomb(meta entry) []entry {
 	entries := []entry{meta}
 	for i := range 21 {

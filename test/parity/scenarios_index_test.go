@@ -34,5 +34,5 @@ func TestRepoIndex(t *testing.T) {
 	}, cachedNames)
 }
 
-// temporaryFiles are what a file is written to before it takes its place.
+// temporaryFiles are the names of files that are renamed after they were written.
 var temporaryFiles = pattern("temporary file", "the system draws the end of its name", `index\.yaml\d+`, "index.yamlN")

@@ -5,18 +5,18 @@ package parity
 
 import "testing"
 
-// objectPath is the path of an object of the core group on the API server.
+// objectPath returns the path of an object of the core group on the API server.
 func objectPath(kind, name string) string {
 	return "/api/v1/namespaces/" + namespacePlaceholder + "/" + kind + "/" + name
 }
 
-// deploymentPath is the path of a Deployment, which Helm creates after most
-// other kinds.
+// deploymentPath returns the path of a Deployment, which Helm creates after most other
+// kinds.
 func deploymentPath(name string) string {
 	return "/apis/apps/v1/namespaces/" + namespacePlaceholder + "/deployments/" + name
 }
 
-// releasePath is the path of a stored release.
+// releasePath returns the path of a stored release.
 func releasePath(name, revision string) string {
 	return objectPath("secrets", "sh.helm.release.v1."+name+".v"+revision)
 }
@@ -29,7 +29,7 @@ metadata:
 data: {value: theirs}
 `
 
-// TestInstall compares installations.
+// TestInstall compares installs.
 func TestInstall(t *testing.T) {
 	t.Parallel()
 	runScenarios(t, []scenario{

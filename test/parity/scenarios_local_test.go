@@ -5,7 +5,7 @@ package parity
 
 import "testing"
 
-// TestWithoutCluster compares what helm does before or without a cluster.
+// TestWithoutCluster compares what helm does before it uses a cluster, or without one.
 func TestWithoutCluster(t *testing.T) {
 	t.Parallel()
 	table := []scenario{
@@ -119,7 +119,7 @@ func TestWithoutCluster(t *testing.T) {
 	runScenarios(t, table)
 }
 
-// TestMemoryDriver compares what helm reads from releases given in a file.
+// TestMemoryDriver compares what helm reads from releases in a file.
 func TestMemoryDriver(t *testing.T) {
 	t.Parallel()
 	table := []scenario{

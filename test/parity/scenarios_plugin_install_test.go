@@ -10,8 +10,7 @@ import (
 	"testing"
 )
 
-// TestPluginCommand compares how plugins are installed, listed, updated and
-// removed.
+// TestPluginCommand compares how plugins are installed, listed, updated and uninstalled.
 func TestPluginCommand(t *testing.T) {
 	t.Parallel()
 	runLocally(t, []scenario{
@@ -97,7 +96,7 @@ func TestPluginCommand(t *testing.T) {
 	})
 }
 
-// installerHead is how Helm's plugin installers begin a line for debugging.
+// installerHead is the beginning of a debug line of Helm's plugin installers.
 var installerHead = pattern("head of an installer's line", "it names a line of the source", `(?m)^\[debug\] \w+\.go:\d+: `, "[debug] ")
 
 // TestPluginFromGit compares plugins from a version control system.
@@ -160,11 +159,11 @@ func TestPluginFromGit(t *testing.T) {
 	runLocally(t, table)
 }
 
-// clones are kept under the address of the repository.
+// clones are stored under the address of the repository.
 var clones = pattern("cached clone", "its name is that of the world's folder", `(plugins/)file--[\w-]*?-repos-`, "${1}FILE-")
 
-// TestPluginFromArchive compares plugins from a web server. What stock leaves in
-// its cache is taken away: see TestDifferences.
+// TestPluginFromArchive compares plugins from a web server. What stock Helm leaves in its
+// cache is removed: see TestDifferences.
 func TestPluginFromArchive(t *testing.T) {
 	t.Parallel()
 	manifest := func(name string) entry {
@@ -223,5 +222,5 @@ func TestPluginFromArchive(t *testing.T) {
 	runLocally(t, table)
 }
 
-// anything is an entry of no importance.
+// anything returns an arbitrary entry.
 func anything(name string) entry { return entry{name: name, text: "x"} }

@@ -5,16 +5,16 @@ package parity
 
 import "testing"
 
-// programPaths are those of the two that are compared.
+// programPaths are the paths of the two programs under comparison.
 var programPaths = pattern("program", "it is what is compared", `(HELM_BIN=)\S*`, "${1}HELM")
 
-// noCompletion is a line for debugging.
+// noCompletion is a debug line.
 var noCompletion = pattern("no completion", "the line names one of the source", `(?m)^.*No plugin auto-completion possible\n`, "")
 
-// with is where a scenario's plugins are.
+// with sets the plugin directory of a scenario.
 func with(folder string) []string { return []string{"HELM_PLUGINS=plugins/" + folder} }
 
-// TestRunPlugins compares what comes of plugins that are run.
+// TestRunPlugins compares runs of plugins.
 func TestRunPlugins(t *testing.T) {
 	t.Parallel()
 	runLocally(t, []scenario{
@@ -154,11 +154,11 @@ func TestRunPlugins(t *testing.T) {
 	})
 }
 
-// shortHelp is what a command is about, in a list of completions.
+// shortHelp is the short description of a command in a list of completions.
 var shortHelp = pattern("short help", "help texts are written anew", `(?m)^(install|list|uninstall|update|--version)\t.*$`, "$1\tHELP")
 
-// TestBrokenPlugins compares what is said of plugins that cannot be loaded, and
-// what still works beside them.
+// TestBrokenPlugins compares messages about plugins that cannot be loaded, and what still
+// works in spite of them.
 func TestBrokenPlugins(t *testing.T) {
 	t.Parallel()
 	var table []scenario
@@ -205,8 +205,8 @@ func TestBrokenPlugins(t *testing.T) {
 	runLocally(t, table)
 }
 
-// onlyPlugins leaves out of a list of commands those of helm.
+// onlyPlugins removes helm's own commands from a list of commands.
 var onlyPlugins = pattern("commands of helm", "not all are there, and their help is written anew", `(?m)^[a-z]+\t[A-Za-z].*\n`, "")
 
-// groupsOnce is for groups to impersonate that are given by a variable.
+// groupsOnce is for groups to impersonate that are set with a variable.
 var groupsOnce = pattern("groups given twice", "stock takes each of them twice; TestDifferences has it", `a,b,a,b`, "a,b")

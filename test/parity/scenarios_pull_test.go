@@ -14,7 +14,7 @@ import (
 	"github.com/ordered-helm/helm/test/signing"
 )
 
-// signatures hold the time.
+// signatures contain the time.
 var signatures = pattern("signature", "it holds the time", `(?s)-----BEGIN PGP SIGNATURE-----\n.*?-----END PGP SIGNATURE-----`, "SIGNATURE")
 
 // sign signs a package of the world.
@@ -32,11 +32,11 @@ func (s sign) run(_ context.Context, w *world) (string, error) {
 type shelf struct {
 	*ociregistry.Registry
 	key *signing.Key
-	// digest is that of charts/tiny:1.0.0, other that of charts/tiny:1.1.0.
+	// digest is the digest of charts/tiny:1.0.0, other the digest of charts/tiny:1.1.0.
 	digest, other string
 }
 
-// ref is the reference of a chart, with the flag that reaches the registry.
+// ref returns the reference of a chart, with the flag that is needed to reach the registry.
 func (s shelf) ref(rest string) string {
 	return "oci://" + s.Host() + "/charts/" + rest + " --plain-http"
 }
@@ -174,11 +174,10 @@ func TestPullFromRegistry(t *testing.T) {
 	})
 }
 
-// requests are what a registry client prints of its requests with --debug.
+// requests are what a registry client prints about its requests with --debug.
 var requests = pattern("requests to a registry", "the headers are printed in random order", `(?m)^level=DEBUG .*\n`, "")
 
-// TestPullWithCredentials compares downloads from registries that want to know
-// who asks.
+// TestPullWithCredentials compares downloads from registries that require authentication.
 func TestPullWithCredentials(t *testing.T) {
 	t.Parallel()
 	r := startRegistries(t)
@@ -245,8 +244,7 @@ func TestPullWithCredentials(t *testing.T) {
 	runLocally(t, table)
 }
 
-// TestPullFromRepository compares charts downloaded from an HTTP repository, or
-// from a URL.
+// TestPullFromRepository compares charts downloaded from an HTTP repository, or from a URL.
 func TestPullFromRepository(t *testing.T) {
 	t.Parallel()
 	key, other := signing.NewKey(t, "anna", "secret words"), signing.NewKey(t, "otto", "")
@@ -382,7 +380,7 @@ func TestPullFromRepository(t *testing.T) {
 	})
 }
 
-// cachedIndex is where an index is kept that belongs to no repository.
+// cachedIndex is the file for an index that belongs to no repository.
 var cachedIndex = pattern("cached index", "its name is drawn", `(repository/)[A-Za-z0-9_-]{20,}=*(-index\.yaml|-charts\.txt)`, "${1}DRAWN$2")
 
 // TestInstallFromRegistry compares releases of charts from an OCI registry.

@@ -11,20 +11,20 @@ import (
 	"github.com/ordered-helm/helm/test/signing"
 )
 
-// digests differ in pushed charts, whose manifests hold the time.
+// digests differ for pushed charts, because their manifests contain the time.
 var digests = pattern("digest of what was packed or pushed", "packages and the manifests of pushed charts hold the time", `sha256:[0-9a-f]{64}`, "DIGEST")
 
 // temporary names are those of files that are renamed when they are complete.
 var temporary = pattern("temporary name", "it is drawn", `(\.(?:tgz|prov))\d+`, "$1-TEMPORARY")
 
-// handshakes may fail in several ways.
+// handshakes can fail in several ways.
 var handshakes = pattern("refused handshake", "whether the refusal or the end of the connection is seen first is a matter of chance",
 	`(?:readLoopPeekFailLocked: )?(?:remote error: tls: certificate required|(?:read|write) tcp \S+: (?:read: connection reset by peer|write: broken pipe))`, "REFUSED")
 
-// users are let into the registries that ask.
+// users are accepted by the registries with authentication.
 var users = map[string]string{"anna": "right"}
 
-// registries are one of each kind.
+// registries contains one registry of each kind.
 type registries struct{ open, guarded, encrypted, mutual *ociregistry.Registry }
 
 func startRegistries(t *testing.T) registries {
@@ -137,7 +137,7 @@ func TestRegistryCommand(t *testing.T) {
 	})
 }
 
-// TestLoginAtATerminal compares logins of who is asked for the password.
+// TestLoginAtATerminal compares logins that prompt for the password.
 func TestLoginAtATerminal(t *testing.T) {
 	t.Parallel()
 	if runtime.GOOS != "linux" {
@@ -158,8 +158,7 @@ func TestLoginAtATerminal(t *testing.T) {
 	})
 }
 
-// TestPush compares what is said of pushed charts; TestPull has what becomes of
-// them.
+// TestPush compares the output for pushed charts. TestPull covers their content.
 func TestPush(t *testing.T) {
 	t.Parallel()
 	r := startRegistries(t)

@@ -8,7 +8,7 @@ import (
 	"testing"
 )
 
-// TestReadRelease compares what is shown of a release in the cluster.
+// TestReadRelease compares the commands that show a release in the cluster.
 func TestReadRelease(t *testing.T) {
 	t.Parallel()
 	runScenarios(t, []scenario{
@@ -49,7 +49,7 @@ func TestReadRelease(t *testing.T) {
 	})
 }
 
-// TestUninstall compares removals.
+// TestUninstall compares uninstalls.
 func TestUninstall(t *testing.T) {
 	t.Parallel()
 	runScenarios(t, []scenario{

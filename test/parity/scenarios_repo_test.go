@@ -13,7 +13,7 @@ import (
 	"github.com/ordered-helm/helm/test/chartserver"
 )
 
-// cachedNames puts the cached names of a repository's charts into order.
+// cachedNames sorts the cached names of a repository's charts.
 var cachedNames = rule{
 	name: "order of cached names",
 	why:  "Helm's package goes over a map in random order",
@@ -32,7 +32,7 @@ var namesFile = regexp.MustCompile(`file [^\n]+charts\.txt \S+\n(?:\S+\n)*`)
 // localPort is the client's end of a connection.
 var localPort = pattern("local port", "the system draws it", `127\.0\.0\.1:\d+->`, "127.0.0.1:PORT->")
 
-// runLocal runs scenarios that need no cluster, with rules for all.
+// runLocal runs scenarios that need no cluster, with rules for all of them.
 func runLocal(t *testing.T, table []scenario, rules ...rule) {
 	t.Helper()
 	for i := range table {
@@ -149,7 +149,7 @@ func TestRepoAdd(t *testing.T) {
 	}, cachedNames)
 }
 
-// badIndexes are indexes that are none, or not quite.
+// badIndexes are invalid indexes.
 var badIndexes = []struct{ name, text string }{
 	{"empty", ""},
 	{"a page", "<html><body>Log in first</body></html>"},

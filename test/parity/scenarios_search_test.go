@@ -48,7 +48,7 @@ func TestSearchRepo(t *testing.T) {
 	}, cachedNames)
 }
 
-// largeIndex lists so many charts.
+// largeIndex returns an index with this number of charts.
 func largeIndex(charts int) string {
 	var b strings.Builder
 	b.WriteString("apiVersion: v1\nentries:\n")
@@ -58,11 +58,11 @@ func largeIndex(charts int) string {
 	return b.String()
 }
 
-// largeFiles takes the cached list of names out, which is long; the index that it
-// is of is compared.
+// largeFiles removes the cached list of names, which is long. The index from which it was
+// created is compared.
 var largeFiles = pattern("cached names", "they are thousands, in random order", `chart-\d+\n`, "")
 
-// hubAnswer is what a hub answers to a search.
+// hubAnswer is the answer of a hub to a search.
 const hubAnswer = `{"data":[
  {"id":"example/shop","artifactHub":{"packageUrl":"https://artifacthub.example/packages/shop"},
   "attributes":{"name":"shop","repo":{"name":"example","url":"https://charts.example/stable"},"description":"Sells all kinds of things over a counter that is far longer than fifty characters"},

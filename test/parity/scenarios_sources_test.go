@@ -12,8 +12,8 @@ import (
 	"github.com/ordered-helm/helm/test/signing"
 )
 
-// TestChartsFromRepositories compares the commands that take a chart from a
-// repository: one that asks for a password and a certificate, with signed charts.
+// TestChartsFromRepositories compares the commands that use a chart from a repository that
+// requires a password and a certificate, with signed charts.
 func TestChartsFromRepositories(t *testing.T) {
 	t.Parallel()
 	folder := publishCharts(t, "charts/tiny", "charts/plain", "charts/broad")

@@ -173,7 +173,7 @@ func TestTemplate(t *testing.T) {
 	runScenarios(t, table)
 }
 
-// TestTemplateWithCluster compares rendering that asks the cluster.
+// TestTemplateWithCluster compares rendering that sends requests to the cluster.
 func TestTemplateWithCluster(t *testing.T) {
 	t.Parallel()
 	runScenarios(t, []scenario{

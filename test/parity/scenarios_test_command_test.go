@@ -35,8 +35,8 @@ func TestTests(t *testing.T) {
 	})
 }
 
-// TestFilteredTests compares tests of which some are left out. Stock then stores
-// hooks in another order, so each is the last step of a scenario.
+// TestFilteredTests compares filtered tests. Stock Helm then stores hooks in another order,
+// so each is the last step of a scenario.
 func TestFilteredTests(t *testing.T) {
 	t.Parallel()
 	var scenarios []scenario

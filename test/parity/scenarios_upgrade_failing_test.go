@@ -8,12 +8,13 @@ import (
 	"testing"
 )
 
-// jobPath is the path of a Job.
+// jobPath returns the path of a Job.
 func jobPath(name string) string {
 	return "/apis/batch/v1/namespaces/" + namespacePlaceholder + "/jobs/" + name
 }
 
-// TestUpgradeFailing compares upgrades that fail, and what can be done then.
+// TestUpgradeFailing compares upgrades that fail, and the operations that are possible
+// afterwards.
 func TestUpgradeFailing(t *testing.T) {
 	t.Parallel()
 	runScenarios(t, []scenario{

@@ -5,18 +5,18 @@ package parity
 
 import "testing"
 
-// gadgetPath is the path of a custom resource of charts/crds.
+// gadgetPath returns the path of a custom resource of charts/crds.
 func gadgetPath(name string) string {
 	return "/apis/" + namespacePlaceholder + ".example.com/v1/namespaces/" + namespacePlaceholder + "/gadgets/" + name
 }
 
-// definitionPath is the path of a custom resource definition of a world.
+// definitionPath returns the path of a custom resource definition of a world.
 func definitionPath(plural string) string {
 	return "/apis/apiextensions.k8s.io/v1/customresourcedefinitions/" + plural + "." + namespacePlaceholder + ".example.com"
 }
 
-// theirs is what others set on an object: a label, an annotation, and a value
-// that the chart sets, too.
+// theirs is what other clients set on an object: a label, an annotation, and a value that
+// the chart sets too.
 const theirs = `{"metadata":{"labels":{"theirs":"yes"},"annotations":{"theirs":"too"}},"data":{"value":"theirs","added":"theirs"}}`
 
 // pickedPod is a pod that a Service of charts/shapes selects.
@@ -30,7 +30,7 @@ spec:
   containers: [{name: main, image: registry.example/pod}]
 `
 
-// changedOrder takes the place of the objects in a template of charts/order.
+// changedOrder replaces the objects in a template of charts/order.
 const changedOrder = `apiVersion: v1
 kind: Service
 metadata: {name: web-b}
@@ -52,8 +52,7 @@ metadata: {name: web}
 rules: [{apiGroups: [""], resources: [secrets], verbs: [get]}, {apiGroups: [""], resources: [configmaps], verbs: [get]}]
 `
 
-// limitedAccount lets a user keep releases, but read hardly anything of what they
-// consist of.
+// limitedAccount allows a user to store releases, but to read hardly any of their objects.
 const limitedAccount = `apiVersion: rbac.authorization.k8s.io/v1
 kind: Role
 metadata: {name: limited}
@@ -69,10 +68,10 @@ roleRef: {apiGroup: rbac.authorization.k8s.io, kind: Role, name: limited}
 subjects: [{apiGroup: rbac.authorization.k8s.io, kind: User, name: limited}]
 `
 
-// asAdmin is a run as the user of the kubeconfig, whatever the scenario says.
+// asAdmin runs helm as the user of the kubeconfig, whatever the scenario says.
 func asAdmin(line string) helmRun { return helm(line).withEnv("HELM_KUBEASUSER=") }
 
-// TestUpgrade compares upgrades that do what they should.
+// TestUpgrade compares upgrades that succeed.
 func TestUpgrade(t *testing.T) {
 	t.Parallel()
 	runScenarios(t, []scenario{
@@ -278,7 +277,7 @@ func TestUpgrade(t *testing.T) {
 	})
 }
 
-// TestUpgradeInstall compares upgrades that may be installations.
+// TestUpgradeInstall compares upgrades that can become installs.
 func TestUpgradeInstall(t *testing.T) {
 	t.Parallel()
 	runScenarios(t, []scenario{

@@ -36,7 +36,7 @@ type server struct {
 	dynamic   dynamic.Interface
 }
 
-// pollInterval is how often the API server is asked whether something is there.
+// pollInterval is how often the API server is polled for an object.
 const pollInterval = 20 * time.Millisecond
 
 // connect creates the namespace.
@@ -95,17 +95,17 @@ func (s *server) create(ctx context.Context, text string) error {
 	}
 }
 
-// awaitPath waits until there is something at a path of the API server.
+// awaitPath waits until an object exists at a path of the API server.
 func (s *server) awaitPath(ctx context.Context, path string) error {
 	return s.pollPath(ctx, http.MethodGet, path, http.StatusOK)
 }
 
-// deletePath deletes what is at a path, and waits until it is gone.
+// deletePath deletes the object at a path, and waits until it no longer exists.
 func (s *server) deletePath(ctx context.Context, path string) error {
 	return s.pollPath(ctx, http.MethodDelete, path, http.StatusNotFound)
 }
 
-// merge merges JSON into what is at a path.
+// merge applies a JSON merge patch to the object at a path.
 func (s *server) merge(ctx context.Context, path, body string) error {
 	request, err := http.NewRequestWithContext(ctx, http.MethodPatch, s.host+path+"?fieldManager=someone", strings.NewReader(body))
 	if err != nil {
@@ -123,7 +123,7 @@ func (s *server) merge(ctx context.Context, path, body string) error {
 	return nil
 }
 
-// pollPath makes a request until it is answered by a status.
+// pollPath repeats a request until the response has a status.
 func (s *server) pollPath(ctx context.Context, method, path string, want int) error {
 	for {
 		got, err := s.request(ctx, method, path)
@@ -136,7 +136,7 @@ func (s *server) pollPath(ctx context.Context, method, path string, want int) er
 	}
 }
 
-// request makes a request and returns the status that answers it.
+// request sends a request and returns the status of the response.
 func (s *server) request(ctx context.Context, method, path string) (status int, err error) {
 	request, err := http.NewRequestWithContext(ctx, method, s.host+path, nil)
 	if err != nil {

@@ -23,9 +23,9 @@ import (
 	"sigs.k8s.io/yaml"
 )
 
-// snapshot describes what the world's namespace holds, the namespace itself,
-// and the cluster-scoped objects with the namespace in their name. Objects that
-// are being deleted are waited for.
+// snapshot describes the content of the world's namespace, the namespace itself, and the
+// cluster-scoped objects with the namespace in their name. It waits for objects that are
+// being deleted.
 func (s *server) snapshot(ctx context.Context) (string, error) {
 	objects, err := s.objects(ctx)
 	if err != nil {
@@ -43,7 +43,7 @@ func (s *server) snapshot(ctx context.Context) (string, error) {
 	return strings.Join(texts, "\n"), nil
 }
 
-// objects lists what a user would call the contents of the namespace.
+// objects returns the objects in the namespace that a user would consider its content.
 func (s *server) objects(ctx context.Context) ([]unstructured.Unstructured, error) {
 	for {
 		objects, err := s.list(ctx)
@@ -64,7 +64,7 @@ func (s *server) objects(ctx context.Context) ([]unstructured.Unstructured, erro
 
 func (s *server) list(ctx context.Context) ([]unstructured.Unstructured, error) {
 	lists, err := s.discovery.ServerPreferredResources()
-	if err != nil && !discovery.IsGroupDiscoveryFailedError(err) { // groups come and go with other scenarios
+	if err != nil && !discovery.IsGroupDiscoveryFailedError(err) { // other scenarios add and remove groups
 		return nil, err
 	}
 	var objects []unstructured.Unstructured
@@ -87,7 +87,7 @@ func (s *server) list(ctx context.Context) ([]unstructured.Unstructured, error) 
 	return objects, nil
 }
 
-// isBookkeeping tells whether a kind holds what the cluster notes for itself.
+// isBookkeeping reports whether a kind is for internal records of the cluster.
 func (s *server) isBookkeeping(resource metav1.APIResource, version schema.GroupVersion) bool {
 	switch resource.Kind {
 	case "Event", "Endpoints", "EndpointSlice", "Lease", "ControllerRevision", "PodMetrics":
@@ -108,7 +108,7 @@ func (s *server) listKind(ctx context.Context, kind schema.GroupVersionResource,
 		list, err = s.dynamic.Resource(kind).List(ctx, metav1.ListOptions{})
 	}
 	if apierrors.IsNotFound(err) || apierrors.IsMethodNotSupported(err) {
-		return nil, nil // the kind went away meanwhile
+		return nil, nil // the kind was deleted in between
 	}
 	if err != nil {
 		return nil, err
@@ -118,8 +118,8 @@ func (s *server) listKind(ctx context.Context, kind schema.GroupVersionResource,
 	}), nil
 }
 
-// isForeign tells whether an object is there without anybody's doing, is made
-// by a controller, or is no concern of this world.
+// isForeign reports whether an object exists by default, was created by a controller, or
+// does not belong to this world.
 func (s *server) isForeign(o unstructured.Unstructured, namespaced bool) bool {
 	if metav1.GetControllerOfNoCopy(&o) != nil {
 		return true
@@ -131,8 +131,8 @@ func (s *server) isForeign(o unstructured.Unstructured, namespaced bool) bool {
 	return !namespaced && !strings.Contains(o.GetName(), s.namespace)
 }
 
-// describeObject prints an object without what the cluster adds in its own time
-// or by chance. A stored release is decoded.
+// describeObject returns an object as text, without what the cluster adds at a time of its
+// own or at random. A stored release is decoded.
 func describeObject(o unstructured.Unstructured) (string, error) {
 	title := fmt.Sprintf("object %s %s %s/%s", o.GetAPIVersion(), o.GetKind(), o.GetNamespace(), o.GetName())
 	object := o.Object
@@ -151,11 +151,11 @@ func describeObject(o unstructured.Unstructured) (string, error) {
 	return title + "\n" + string(text), err
 }
 
-// removeChance removes the fields that the API server and the controllers fill
-// in, in their own time or by chance.
+// removeChance removes the fields that the API server and the controllers set at a time of
+// their own or at random.
 func removeChance(object map[string]any) {
 	for _, field := range [][]string{
-		{"status"}, // written by controllers, whenever they come to it
+		{"status"}, // written by controllers at any time
 		{"metadata", "uid"},
 		{"metadata", "resourceVersion"},
 		{"metadata", "creationTimestamp"},
@@ -180,8 +180,8 @@ func removeChance(object map[string]any) {
 	keepOwnManagers(object)
 }
 
-// removeServiceAccountVolume removes the volume with the service account's
-// token, whose name is drawn, from a pod.
+// removeServiceAccountVolume removes the volume with the service account's token from a
+// pod, because its name is random.
 func removeServiceAccountVolume(object map[string]any) {
 	if object["kind"] != "Pod" {
 		return
@@ -198,8 +198,7 @@ func removeServiceAccountVolume(object map[string]any) {
 	}
 }
 
-// keepOwnManagers keeps what the field managers of helm own and since when they
-// do not matter.
+// keepOwnManagers keeps the fields that the field managers of helm own, without timestamps.
 func keepOwnManagers(object map[string]any) {
 	managers, _, _ := unstructured.NestedSlice(object, "metadata", "managedFields")
 	managers = slices.DeleteFunc(managers, func(entry any) bool {
@@ -216,8 +215,8 @@ func keepOwnManagers(object map[string]any) {
 	_ = unstructured.SetNestedSlice(object, managers, "metadata", "managedFields")
 }
 
-// decodeRelease replaces the packed release in a Secret or ConfigMap by its
-// JSON, indented but otherwise as it is stored.
+// decodeRelease replaces the packed release in a Secret or ConfigMap with its JSON, which
+// is indented but otherwise unchanged.
 func decodeRelease(object map[string]any) error {
 	packed, _, err := unstructured.NestedString(object, "data", "release")
 	if err != nil {
@@ -250,8 +249,7 @@ func decodeRelease(object map[string]any) error {
 // fileData is the content of a chart's file in a stored release.
 var fileData = regexp.MustCompile(`"data": "([A-Za-z0-9+/=]*)"`)
 
-// showFiles decodes the files of a stored release, so that what is normalised
-// elsewhere is in them too.
+// showFiles decodes the files of a stored release, so that they are normalised too.
 func showFiles(stored string) string {
 	return fileData.ReplaceAllStringFunc(stored, func(field string) string {
 		text, err := base64.StdEncoding.DecodeString(fileData.FindStringSubmatch(field)[1])

@@ -15,9 +15,9 @@ import (
 	"github.com/ordered-helm/helm/test/chartserver"
 )
 
-// serve starts a chart repository that serves a folder of the world. Later steps
-// find it under its name: @SHOP@ is the URL of "SHOP", @SHOP-CA@, @SHOP-CERT@ and
-// @SHOP-KEY@ are its files, @SHOP-HOST@ is host and port.
+// serve starts a chart repository that serves a directory of the world. Later steps refer
+// to it by name: @SHOP@ is the URL of "SHOP", @SHOP-CA@, @SHOP-CERT@ and @SHOP-KEY@ are its
+// files, @SHOP-HOST@ is host and port.
 type serve struct {
 	name, folder string
 	options      chartserver.Options
@@ -44,7 +44,7 @@ func (s serve) run(_ context.Context, w *world) (string, error) {
 	return "", nil
 }
 
-// answer has a server answer a path by a handler; nil is for the file.
+// answer lets a handler of a server answer a path; nil is for the file.
 type answer struct {
 	server, path string
 	handler      func(w *world) http.HandlerFunc
@@ -82,8 +82,8 @@ func silence(*world) http.HandlerFunc {
 	return func(_ http.ResponseWriter, r *http.Request) { <-r.Context().Done() }
 }
 
-// asked shows what a server was asked since the last time, sorted: repositories
-// are asked side by side.
+// asked shows the requests to a server since the last time, sorted, because repositories
+// are requested in parallel.
 type asked string
 
 func (a asked) run(_ context.Context, w *world) (string, error) {
@@ -98,7 +98,7 @@ func (a asked) run(_ context.Context, w *world) (string, error) {
 	return fmt.Sprintf("asked of %s:\n%s", a, strings.Join(lines, "")), nil
 }
 
-// pack packs a chart's folder into a file of the world.
+// pack packages the chart in a directory into a file of the world.
 type pack struct{ chart, file string }
 
 func (p pack) run(_ context.Context, w *world) (string, error) {
@@ -113,16 +113,16 @@ func (p pack) run(_ context.Context, w *world) (string, error) {
 	return "", os.WriteFile(file, archive, 0o644)
 }
 
-// show shows a file of the world, or that there is none.
+// show shows a file of the world, or that it does not exist.
 type show string
 
 func (s show) run(_ context.Context, w *world) (string, error) {
 	data, err := os.ReadFile(filepath.Join(w.dir, w.expand(string(s))))
 	if err != nil {
-		return fmt.Sprintf("%s cannot be read\n", s), nil //nolint:nilerr // it is what is shown
+		return fmt.Sprintf("%s cannot be read\n", s), nil //nolint:nilerr // the step shows the error
 	}
 	return fmt.Sprintf("%s:\n%s\n", s, data), nil
 }
 
-// steps joins lists of steps.
+// steps concatenates lists of steps.
 func steps(lists ...[]step) []step { return slices.Concat(lists...) }

@@ -22,45 +22,45 @@ import (
 // helmRun is one run of helm.
 type helmRun struct {
 	args []string
-	// stdin is what helm reads.
+	// stdin is the standard input of helm.
 	stdin string
-	// env are variables beside the scenario's.
+	// env contains variables in addition to the scenario's.
 	env []string
-	// as is the name that helm is called by, if it is not that of its file.
+	// as is the name with which helm is called, if it is not its file name.
 	as string
-	// stock says that stock Helm runs in both worlds: to prepare something.
+	// stock is whether stock Helm runs in both worlds, to prepare something.
 	stock bool
-	// forces has ours, and not stock, take a release over.
+	// forces is whether ours, and not stock Helm, takes over a release.
 	forces bool
-	// succeeds says that the run must end well, so that a slip in the scenario
-	// does not pass for two equal failures.
+	// succeeds is whether the run must succeed, so that an error in the scenario does not
+	// cause two equal failures.
 	succeeds bool
-	// interruptAt, if given, is the path of an object on the API server:
-	// once that exists, helm is sent signal.
+	// interruptAt, if set, is the path of an object on the API server. When the object
+	// exists, helm receives signal.
 	interruptAt string
 	signal      os.Signal
 }
 
-// helm is a run with the words of line, and then those of more, which may hold
+// helm returns a run with the words of line, followed by those of more, which can contain
 // spaces.
 func helm(line string, more ...string) helmRun {
 	return helmRun{args: append(strings.Fields(line), more...)}
 }
 
-// stockHelm is a run of stock Helm in both worlds.
+// stockHelm returns a run of stock Helm in both worlds.
 func stockHelm(line string, more ...string) helmRun {
 	r := helm(line, more...)
 	r.stock = true
 	return r
 }
 
-// ok is the run as one that must end well.
+// ok returns the run as one that must succeed.
 func (r helmRun) ok() helmRun {
 	r.succeeds = true
 	return r
 }
 
-// called is for what prints the name that helm is called by.
+// called is for output that contains the name with which helm is called.
 func (r helmRun) called(name string) helmRun {
 	r.as = name
 	return r
@@ -76,13 +76,14 @@ func (r helmRun) withStdin(stdin string) helmRun {
 	return r
 }
 
-// interrupted sends a signal once an object exists.
+// interrupted sends a signal when an object exists.
 func (r helmRun) interrupted(signal os.Signal, at string) helmRun {
 	r.signal, r.interruptAt = signal, at
 	return r
 }
 
-// forced has ours take over what stock Helm holds, which stock does of itself.
+// forced lets ours take over a release that stock Helm left pending, which stock Helm does
+// by default.
 func (r helmRun) forced() helmRun {
 	r.forces = true
 	return r
@@ -116,7 +117,7 @@ func (r helmRun) run(ctx context.Context, w *world) (string, error) {
 	cmd.Stdin = strings.NewReader(w.expand(r.stdin))
 	var stdout, stderr bytes.Buffer
 	cmd.Stdout, cmd.Stderr = &stdout, &stderr
-	// A post-renderer that outlives helm must not keep the test waiting.
+	// A post-renderer that outlives helm must not block the test.
 	cmd.WaitDelay = 5 * time.Second
 
 	if err := cmd.Start(); err != nil {
@@ -138,8 +139,8 @@ func (r helmRun) run(ctx context.Context, w *world) (string, error) {
 		strings.Join(args, " "), cmd.ProcessState.ExitCode(), &stdout, &stderr), nil
 }
 
-// interruptWhenDue signals a process as the run says. What it returns yields
-// one value, when there is nothing left to do.
+// interruptWhenDue sends the run's signal to a process. The returned channel yields one
+// value, when there is nothing left to do.
 func (r helmRun) interruptWhenDue(ctx context.Context, w *world, cmd *exec.Cmd) <-chan error {
 	done := make(chan error, 1)
 	if r.interruptAt == "" {
@@ -160,7 +161,7 @@ func (r helmRun) interruptWhenDue(ctx context.Context, w *world, cmd *exec.Cmd) 
 	return done
 }
 
-// sigterm is the signal that asks a process to end.
+// sigterm asks a process to terminate.
 const sigterm = syscall.SIGTERM
 
 // apply creates objects in the cluster, from YAML documents.
@@ -170,15 +171,15 @@ func (a apply) run(ctx context.Context, w *world) (string, error) {
 	return "", w.cluster.create(ctx, w.expand(string(a)))
 }
 
-// remove deletes what is at a path of the API server, and waits until it is
-// gone.
+// remove deletes the object at a path of the API server, and waits until it no longer
+// exists.
 type remove string
 
 func (r remove) run(ctx context.Context, w *world) (string, error) {
 	return "", w.cluster.deletePath(ctx, w.expand(string(r)))
 }
 
-// present tells whether there is something at a path of the API server.
+// present shows whether an object exists at a path of the API server.
 type present string
 
 func (p present) run(ctx context.Context, w *world) (string, error) {
@@ -186,29 +187,29 @@ func (p present) run(ctx context.Context, w *world) (string, error) {
 	return fmt.Sprintf("GET %s: %d", p, status), err
 }
 
-// release takes the finalizers from what is at a path of the API server.
+// release removes the finalizers from the object at a path of the API server.
 type release string
 
 func (r release) run(ctx context.Context, w *world) (string, error) {
 	return "", w.cluster.merge(ctx, w.expand(string(r)), `{"metadata":{"finalizers":null}}`)
 }
 
-// change merges JSON into what is at a path of the API server, as somebody
-// else would.
+// change applies a JSON merge patch to the object at a path of the API server, as another
+// client would.
 type change struct{ path, merge string }
 
 func (c change) run(ctx context.Context, w *world) (string, error) {
 	return "", w.cluster.merge(ctx, w.expand(c.path), w.expand(c.merge))
 }
 
-// write puts text into a file of the world.
+// write writes text to a file of the world.
 type write struct{ path, text string }
 
 func (s write) run(_ context.Context, w *world) (string, error) {
 	return "", os.WriteFile(w.dir+"/"+s.path, []byte(w.expand(s.text)), 0o644)
 }
 
-// erase deletes a file or folder of the world.
+// erase deletes a file or directory of the world.
 type erase string
 
 func (e erase) run(_ context.Context, w *world) (string, error) {

@@ -10,8 +10,7 @@ import (
 	"golang.org/x/sys/unix"
 )
 
-// openTerminal returns the two sides of a new terminal: that of who sits before
-// it, and the program's.
+// openTerminal returns the two sides of a new terminal: the user's and the program's.
 func openTerminal() (ours, theirs *os.File, err error) {
 	ours, err = os.OpenFile("/dev/ptmx", os.O_RDWR|unix.O_NOCTTY, 0)
 	if err != nil {
@@ -29,7 +28,7 @@ func openTerminal() (ours, theirs *os.File, err error) {
 	return ours, theirs, err
 }
 
-// showsWhatIsTyped tells whether a terminal does.
+// showsWhatIsTyped reports whether a terminal echoes its input.
 func showsWhatIsTyped(terminal *os.File) (bool, error) {
 	state, err := unix.IoctlGetTermios(int(terminal.Fd()), unix.TCGETS)
 	if err != nil {

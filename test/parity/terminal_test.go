@@ -16,15 +16,15 @@ import (
 	"sync"
 )
 
-// dialogue is a run of helm with somebody at the terminal, who types an answer
-// when a question has been printed.
+// dialogue is a run of helm with a user at the terminal, who types an answer when a
+// question has been printed.
 type dialogue struct {
 	args    string
 	answers []reply
 }
 
-// reply is what is typed after a question. A secret one is not typed before the
-// terminal has stopped to show what is.
+// reply is what is typed after a question. A secret reply is typed only after the terminal
+// has stopped echoing.
 type reply struct {
 	question, typed string
 	secret          bool
@@ -52,9 +52,9 @@ func (d dialogue) run(ctx context.Context, w *world) (seen string, err error) {
 	}
 	var echo bytes.Buffer
 	var reading sync.WaitGroup
-	// It ends with an error when nobody has the other side open any more.
+	// It returns an error when the other side has been closed.
 	reading.Go(func() { _, _ = io.Copy(&echo, terminal) })
-	_ = cmd.Wait() // the exit code tells
+	_ = cmd.Wait() // the exit code is checked later
 	reading.Wait()
 	return fmt.Sprintf("$ helm %s\nexit code %d\nstdout:\n%s\nstderr:\n%s\non the screen:\n%s\n",
 		d.args, cmd.ProcessState.ExitCode(), &questions.printed, &stderr, strings.ReplaceAll(echo.String(), "\r", "")), ctx.Err()

@@ -20,8 +20,8 @@ import (
 	"github.com/ordered-helm/helm/test/cluster"
 )
 
-// world is where one of the programs takes the steps of a scenario: a folder
-// with a copy of testdata, a home, and a namespace.
+// world is where one of the programs executes the steps of a scenario: a directory with a
+// copy of testdata, a home, and a namespace.
 type world struct {
 	t         *testing.T
 	program   string
@@ -44,10 +44,10 @@ type worldOptions struct {
 	program string
 	side    rune
 	number  int32
-	cluster *cluster.Cluster // nil: none
+	cluster *cluster.Cluster // nil if there is none
 }
 
-// runID keeps the namespaces of several runs on one cluster apart.
+// runID makes the namespaces of several runs on one cluster different.
 var runID = fmt.Sprintf("%05x", rand.N(1<<20))
 
 func newWorld(t *testing.T, sc scenario, o worldOptions) *world {
@@ -57,7 +57,7 @@ func newWorld(t *testing.T, sc scenario, o worldOptions) *world {
 		program: o.program,
 		side:    o.side,
 		dir:     worldDir(t),
-		// Of equal length on both sides: columns are aligned by it.
+		// It has the same length on both sides, because the width of columns depends on it.
 		namespace: fmt.Sprintf("p%s-%03d%c", runID, o.number, o.side),
 		rules:     sc.rules,
 		unchecked: sc.unchecked,
@@ -82,8 +82,8 @@ func newWorld(t *testing.T, sc scenario, o worldOptions) *world {
 	w.env = append([]string{
 		"PATH=" + os.Getenv("PATH"),
 		"TZ=UTC",
-		"HELM_PROGRESS=none", // which stock does not know; a scenario shows what comes without it
-		"GOGC=400",           // most of what a run takes is its start
+		"HELM_PROGRESS=none", // stock Helm does not know it; a scenario tests the default
+		"GOGC=400",           // starting the program takes most of the time of a run
 		"HOME=" + home,
 		"HELM_CACHE_HOME=" + filepath.Join(home, "cache"),
 		"HELM_CONFIG_HOME=" + filepath.Join(home, "config"),
@@ -101,8 +101,8 @@ func (w *world) title() string {
 	return "ours"
 }
 
-// worldDir makes a folder in memory if the system has a place for that: every
-// scenario begins with some hundred files.
+// worldDir creates a directory, in memory if the system supports that, because every
+// scenario begins with several hundred files.
 func worldDir(t *testing.T) string {
 	t.Helper()
 	const memory = "/dev/shm"
@@ -121,15 +121,15 @@ func worldDir(t *testing.T) string {
 	return dir
 }
 
-// place is something that is elsewhere in each world.
+// place is a value that differs between worlds.
 type place struct{ placeholder, value string }
 
-// namespacePlaceholder stands for the namespace in the files of testdata, and
-// in the words of a command.
+// namespacePlaceholder stands for the namespace in the files of testdata, and in the words
+// of a command.
 const namespacePlaceholder = "@NAMESPACE@"
 
-// expand puts the namespace, and the world's folder for @DIR@, into the words of
-// a step.
+// expand replaces placeholders in the words of a step: the namespace, and @DIR@ for the
+// world's directory.
 func (w *world) expand(s string) string {
 	for _, p := range w.places {
 		s = strings.ReplaceAll(s, p.placeholder, p.value)
@@ -137,8 +137,8 @@ func (w *world) expand(s string) string {
 	return strings.ReplaceAll(s, namespacePlaceholder, w.namespace)
 }
 
-// copyTree copies a folder's contents, with the namespace filled in. It returns
-// them by their path below the folder.
+// copyTree copies the content of a directory and replaces the namespace. It returns the
+// files by path relative to the directory.
 func copyTree(to, from, namespace string) (map[string]string, error) {
 	contents := make(map[string]string)
 	err := filepath.WalkDir(from, func(path string, entry fs.DirEntry, err error) error {
@@ -168,8 +168,8 @@ func copyTree(to, from, namespace string) (map[string]string, error) {
 	return contents, err
 }
 
-// files describes the files in the world's folder that were added or changed,
-// and names those of testdata that are gone.
+// files describes the files in the world's directory that were added or changed, and lists
+// those of testdata that were deleted.
 func (w *world) files() (string, error) {
 	var out strings.Builder
 	unseen := maps.Clone(w.given)
@@ -177,7 +177,7 @@ func (w *world) files() (string, error) {
 		switch {
 		case err != nil:
 			return err
-		case entry.Name() == ".kube", entry.Name() == ".git": // caches of what the API server offers; what git keeps
+		case entry.Name() == ".kube", entry.Name() == ".git": // discovery caches of kubectl clients, and git's data
 			return fs.SkipDir
 		case entry.IsDir():
 			return nil
@@ -199,7 +199,7 @@ func (w *world) files() (string, error) {
 	return out.String(), err
 }
 
-// describeFile returns a file's mode and contents.
+// describeFile returns the mode and content of a file.
 func describeFile(path string) (string, error) {
 	info, err := os.Lstat(path)
 	if err != nil {
@@ -216,8 +216,8 @@ func describeFile(path string) (string, error) {
 	return fmt.Sprintf("%v\n%s\n", info.Mode(), data), err
 }
 
-// leftBehind is the last step of every scenario: it looks at what is on the
-// disk and in the cluster.
+// leftBehind is the last step of every scenario. It describes the files and the objects in
+// the cluster.
 type leftBehind struct{}
 
 func (leftBehind) run(ctx context.Context, w *world) (string, error) {

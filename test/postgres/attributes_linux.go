@@ -12,9 +12,9 @@ import (
 	"syscall"
 )
 
-// attributes are those of the supervisor's process. It has a process group of
-// its own: an interrupt at the terminal is for the test, with which it ends. The
-// server refuses to run as root, so an unprivileged user runs it then.
+// attributes returns the attributes of the supervisor's process. It has its own process
+// group, because an interrupt at the terminal is for the test, and the supervisor ends with
+// the test. The server refuses to run as root, so an unprivileged user then runs it.
 func attributes() (*syscall.SysProcAttr, error) {
 	attributes := &syscall.SysProcAttr{Setpgid: true}
 	if os.Geteuid() != 0 {
@@ -36,7 +36,7 @@ func attributes() (*syscall.SysProcAttr, error) {
 	return attributes, nil
 }
 
-// unprivileged is the user that the distribution's package brings, or nobody.
+// unprivileged returns the user that the distribution's package creates, or nobody.
 func unprivileged() (*user.User, error) {
 	var errs []error
 	for _, name := range []string{"postgres", "nobody"} {

@@ -14,8 +14,8 @@ import (
 // errMissing says that there is no server to run.
 var errMissing = errors.New(`no PostgreSQL server is installed: install the package "postgresql" of the distribution, or have its programs initdb and postgres in PATH`)
 
-// find returns the folder of the server's programs. Distributions that keep
-// several versions side by side do not have them in PATH.
+// find returns the directory of the server's programs. Distributions that support several
+// versions in parallel do not have them in PATH.
 func find(ctx context.Context) (string, error) {
 	var folders []string
 	if path, err := exec.LookPath("postgres"); err == nil {
@@ -26,7 +26,7 @@ func find(ctx context.Context) (string, error) {
 		return "", err
 	}
 	folders = append(append(folders, versions...), "/usr/local/bin")
-	// Clients' packages have pg_config too.
+	// Client packages contain pg_config too.
 	if out, err := exec.CommandContext(ctx, "pg_config", "--bindir").Output(); err == nil {
 		folders = append(folders, strings.TrimSpace(string(out)))
 	}

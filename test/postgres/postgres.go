@@ -1,8 +1,8 @@
 // Copyright The Ordered Helm Authors
 // SPDX-License-Identifier: Apache-2.0
 
-// Package postgres gives tests a PostgreSQL server of their own, from the
-// distribution's package, gone with the test process however that ends.
+// Package postgres starts a PostgreSQL server for a test, from the distribution's package.
+// It ends with the test process, however that ends.
 package postgres
 
 import (
@@ -13,16 +13,16 @@ import (
 )
 
 const (
-	// startTimeout is for a machine that is busy with other things too.
+	// startTimeout is sufficient for a machine that is busy with other work.
 	startTimeout = 2 * time.Minute
-	// attempts is how often a port is chosen that another program then takes.
+	// attempts is how often a port is chosen if another program then uses it.
 	attempts = 5
 )
 
-// Start starts a server that listens on a port of 127.0.0.1 alone and is stopped
-// when the test is over. It returns the URL of an empty database, its superuser
-// and password included. The test is skipped where no PostgreSQL is installed,
-// and on other systems than Linux.
+// Start starts a server that listens only on a port of 127.0.0.1 and is stopped at the end
+// of the test. It returns the URL of an empty database, including its superuser and
+// password. The test is skipped if PostgreSQL is not installed, and on systems other than
+// Linux.
 func Start(tb testing.TB) (url string) {
 	tb.Helper()
 	ctx, cancel := context.WithTimeout(tb.Context(), startTimeout)
@@ -42,7 +42,7 @@ func Start(tb testing.TB) (url string) {
 	return s.url
 }
 
-// start starts a server, which lives until stop or the end of this process.
+// start starts a server, which runs until stop is called or this process ends.
 func start(ctx context.Context) (*server, error) {
 	bin, err := find(ctx)
 	if err != nil {

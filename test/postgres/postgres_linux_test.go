@@ -26,8 +26,8 @@ import (
 	"helm.sh/helm/v3/pkg/storage/driver"
 )
 
-// childEnv has this test binary start a server and wait to be killed, instead of
-// running tests.
+// childEnv makes this test binary start a server and wait to be killed, instead of running
+// tests.
 const childEnv = "POSTGRES_TEST_CHILD"
 
 func TestMain(m *testing.M) {
@@ -37,7 +37,7 @@ func TestMain(m *testing.M) {
 	os.Exit(m.Run())
 }
 
-// runChild starts a server, says where, and never ends by itself.
+// runChild starts a server, prints its address, and never ends by itself.
 func runChild() {
 	s, err := start(context.Background())
 	if err != nil {
@@ -68,7 +68,7 @@ func TestStart(t *testing.T) {
 	}
 }
 
-// TestNothingOutlivesAKilledTest kills the test process where it cannot clean up.
+// TestNothingOutlivesAKilledTest kills the test process so that it cannot clean up.
 func TestNothingOutlivesAKilledTest(t *testing.T) {
 	skipWithout(t)
 	child := exec.CommandContext(t.Context(), os.Args[0])
@@ -101,7 +101,7 @@ func TestNothingOutlivesAKilledTest(t *testing.T) {
 	}
 }
 
-// TestServerThatEndsEarly is told of, with what the server said.
+// TestServerThatEndsEarly checks that the error contains the server's output.
 func TestServerThatEndsEarly(t *testing.T) {
 	skipWithout(t)
 	s, err := start(t.Context())
@@ -138,11 +138,11 @@ func TestPortThatIsTaken(t *testing.T) {
 	}
 }
 
-// TestStartThatIsGivenUp leaves nothing of a server that was not ready yet.
+// TestStartThatIsGivenUp checks that nothing is left of a server that was not ready yet.
 func TestStartThatIsGivenUp(t *testing.T) {
 	skipWithout(t)
 	temp := t.TempDir()
-	// The server's user makes its folder there.
+	// The server's user creates its directory there.
 	for _, dir := range []string{temp, filepath.Dir(temp)} {
 		if err := os.Chmod(dir, 0o777); err != nil {
 			t.Fatal(err)
@@ -208,14 +208,14 @@ func password(t *testing.T, address string) string {
 	return password
 }
 
-// trace is what could be left of a server.
+// trace contains what could be left of a server.
 type trace struct {
 	server, supervisor int
 	dir, address       string
 }
 
-// traceOf looks for the process of a server, and checks whose it is and what it
-// listens on.
+// traceOf finds the process of a server, and checks its owner and the address on which it
+// listens.
 func traceOf(t *testing.T, address string) trace {
 	t.Helper()
 	u, err := url.Parse(address)
@@ -234,7 +234,7 @@ func traceOf(t *testing.T, address string) trace {
 		if err != nil {
 			continue
 		}
-		raw, _ := os.ReadFile("/proc/" + entry.Name() + "/cmdline") // it may just have ended
+		raw, _ := os.ReadFile("/proc/" + entry.Name() + "/cmdline") // the process may just have ended
 		args := strings.Split(string(raw), "\x00")
 		data, port := slices.Index(args, "-D"), slices.Index(args, "-p")
 		if filepath.Base(args[0]) != "postgres" || data < 0 || port < 0 || args[port+1] != u.Port() {
@@ -246,7 +246,7 @@ func traceOf(t *testing.T, address string) trace {
 	return trace{}
 }
 
-// parentOf reads the status of a process, and checks that it is not root's.
+// parentOf reads the status of a process, and checks that it does not run as root.
 func parentOf(t *testing.T, pid int) int {
 	t.Helper()
 	status, err := os.ReadFile(fmt.Sprintf("/proc/%d/status", pid))
@@ -274,7 +274,7 @@ func parentOf(t *testing.T, pid int) int {
 	return parent
 }
 
-// left says what is left of a server.
+// left returns an error if anything is left of a server.
 func (s trace) left() error {
 	for _, pid := range []int{s.server, s.supervisor} {
 		if err := syscall.Kill(pid, 0); !errors.Is(err, syscall.ESRCH) {

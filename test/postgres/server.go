@@ -26,24 +26,24 @@ const (
 	localhost = "127.0.0.1"
 )
 
-// errPortTaken says that the port was free when it was chosen, and no longer
-// when the server asked for it.
+// errPortTaken says that the port was free when it was chosen, but no longer when the
+// server tried to use it.
 var errPortTaken = errors.New("the port was taken by another program")
 
-// supervise runs the server. A signal on the death of its parent would not do:
-// the data would stay, and it comes from the death of a thread already.
+// supervise runs the server. A signal at the death of its parent would not be sufficient:
+// the data would stay, and the signal is already sent when a thread ends.
 //
 //go:embed supervise.sh
 var supervise string
 
-// server is a running server, under its supervisor.
+// server is a running server with its supervisor.
 type server struct {
 	url string
 
 	cmd   *exec.Cmd
 	stdin io.Closer
 	ended chan struct{}
-	// err and log may be read once ended is closed.
+	// err and log can be read after ended is closed.
 	err error
 	log bytes.Buffer
 
@@ -63,13 +63,13 @@ func startServer(ctx context.Context, bin, port string) (*server, error) {
 	}
 	s := &server{
 		url: address.String(),
-		// The process outlives the start.
+		// The process must not end when the start has finished.
 		cmd:   exec.CommandContext(context.WithoutCancel(ctx), "/bin/sh", "-c", supervise, "supervise.sh", bin, port, superuser),
 		ended: make(chan struct{}),
 	}
 	s.cmd.SysProcAttr = attributes
-	// The working folder may be closed to the user it runs as; nor are the
-	// settings of clients any of the server's business.
+	// The user as which the server runs may have no access to the working directory. Client
+	// settings must not affect the server either.
 	s.cmd.Dir = "/"
 	s.cmd.Env = []string{"PATH=" + os.Getenv("PATH"), "TMPDIR=" + os.TempDir(), "LC_ALL=C", "PASSWORD=" + password}
 	if err := s.run(ctx); err != nil {
@@ -107,10 +107,10 @@ func (s *server) run(ctx context.Context) error {
 	}
 }
 
-// read reads what the server says until it ends.
+// read reads the output of the server until it ends.
 func (s *server) read(stderr io.Reader, ready chan<- struct{}) {
 	defer close(s.ended)
-	lines := bufio.NewReader(stderr) // a line may be as long as a statement
+	lines := bufio.NewReader(stderr) // a line can be as long as a statement
 	for {
 		line, err := lines.ReadString('\n')
 		s.log.WriteString(line)
@@ -128,8 +128,8 @@ func (s *server) read(stderr io.Reader, ready chan<- struct{}) {
 	}
 }
 
-// stop ends the server and returns when nothing is left of it. It reports one
-// that was gone before, or did not end well.
+// stop ends the server and returns when nothing is left of it. It returns an error if the
+// server had already ended, or did not end properly.
 func (s *server) stop() error {
 	var early bool
 	select {

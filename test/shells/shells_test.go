@@ -17,8 +17,7 @@ import (
 	"github.com/ordered-helm/helm/test/binaries"
 )
 
-// lines are command lines and what their last word is completed to: the only
-// choice that there is.
+// lines contains command lines and the only completion of their last word.
 var lines = []struct{ name, line, want string }{
 	{"command", "helm hist", "history"},
 	{"subcommand", "helm get val", "values"},
@@ -33,11 +32,11 @@ var lines = []struct{ name, line, want string }{
 	{"setting", "helm env HELM_NAME", "HELM_NAMESPACE"},
 }
 
-// patience is how long a shell may take for all lines.
+// patience is the timeout of a shell for all lines.
 const patience = 2 * time.Minute
 
-// environment is a home with a repository and releases, for a shell that finds
-// our helm.
+// environment returns the variables for a shell that finds our helm, with a home that
+// contains a repository and releases.
 func environment(t *testing.T) []string {
 	t.Helper()
 	given, err := filepath.Abs("testdata")
@@ -54,8 +53,8 @@ func environment(t *testing.T) []string {
 	}
 }
 
-// shell says how a shell completes a line: a script that finds it in $line and
-// prints the choices, one a line, with a description after a tab or none.
+// shell completes a line with a script. The script reads the line from $line and prints the
+// choices, one per line, optionally with a description after a tab.
 type shell struct {
 	program string
 	args    []string
@@ -63,9 +62,9 @@ type shell struct {
 }
 
 var shells = []shell{
-	// The function that the shell calls finds the words in these variables. Of
-	// the package bash-completion the script needs one function, which is only
-	// defined here if the package is not there.
+	// The function that the shell calls reads the words from these variables. The script
+	// needs one function of the package bash-completion, which is defined here only if the
+	// package is not installed.
 	{program: "bash", args: []string{"--norc", "--noprofile", "-c"}, script: `
 source /usr/share/bash-completion/bash_completion 2>/dev/null || _get_comp_words_by_ref() {
 	words=("${COMP_WORDS[@]}") cword=$COMP_CWORD cur=${COMP_WORDS[COMP_CWORD]} prev=${COMP_WORDS[COMP_CWORD-1]}
@@ -77,8 +76,8 @@ COMP_CWORD=$((${#COMP_WORDS[@]} - 1)) COMP_LINE=$line COMP_POINT=${#line} COMP_T
 __start_helm 2>/dev/null
 printf '%s\n' "${COMPREPLY[@]}"
 `},
-	// Completion is part of zsh's line editor: the line is typed into a shell on
-	// a terminal of its own, with a tab, and then a key that tells the line.
+	// Completion is part of zsh's line editor: the line is typed into a shell on its own
+	// terminal, followed by a tab and a key that prints the line.
 	{program: "zsh", args: []string{"-f", "-c"}, script: `
 zmodload zsh/zpty || exit 1
 zpty typed zsh -f -i
@@ -121,12 +120,12 @@ func TestCompletion(t *testing.T) {
 	}
 }
 
-// complete has the shell complete a line, and returns the choices.
+// complete makes the shell complete a line, and returns the choices.
 func (sh shell) complete(ctx context.Context, t *testing.T, env []string, line string) []string {
 	t.Helper()
 	cmd := exec.CommandContext(ctx, sh.program, append(sh.args, sh.script)...)
 	cmd.Env = append(slices.Clone(env), "line="+line)
-	// A shell that was started on a terminal must not keep the test waiting.
+	// A shell that was started on a terminal must not block the test.
 	cmd.WaitDelay = time.Second
 	out, err := cmd.Output()
 	var exit *exec.ExitError

@@ -1,8 +1,8 @@
 // Copyright The Ordered Helm Authors
 // SPDX-License-Identifier: Apache-2.0
 
-// Package signing gives tests OpenPGP keys of their own, to sign charts and to
-// check their signatures with.
+// Package signing creates OpenPGP keys for tests, to sign charts and to verify their
+// signatures.
 package signing
 
 import (
@@ -19,22 +19,22 @@ import (
 
 // Key is an OpenPGP key in files, as GnuPG exports them.
 type Key struct {
-	// User is whom the key belongs to, such as "Anna <anna@example.com>". It is
-	// what `helm package --key` looks for.
+	// User is the owner of the key, such as "Anna <anna@example.com>". `helm package --key`
+	// searches for it.
 	User string
-	// Fingerprint is the key's, in capital hexadecimal digits.
+	// Fingerprint is the key's fingerprint in upper-case hexadecimal digits.
 	Fingerprint string
-	// SecretRing is the path of a keyring with the key itself.
+	// SecretRing is the path of a keyring with the private key.
 	SecretRing string
-	// PublicRing is the path of a keyring with its public part alone.
+	// PublicRing is the path of a keyring with only the public key.
 	PublicRing string
 
 	passphrase string
 }
 
-// NewKey makes a key for name, with an address at example.com. The key in the
-// secret ring is locked with the passphrase; an empty one leaves it open. The
-// files are removed when the test is over.
+// NewKey creates a key for name, with an address at example.com. The key in the secret ring
+// is encrypted with the passphrase, unless that is empty. The files are deleted at the end
+// of the test.
 func NewKey(tb testing.TB, name, passphrase string) *Key {
 	tb.Helper()
 	k, err := newKey(tb.TempDir(), name, passphrase)
@@ -80,8 +80,8 @@ func writeRing(path string, serialize func(io.Writer) error) error {
 	return file.Close()
 }
 
-// Sign writes the provenance file of a packaged chart next to it, as
-// `helm package --sign` does, and returns its path.
+// Sign writes the provenance file of a packaged chart next to it, as `helm package --sign`
+// does, and returns its path.
 func (k *Key) Sign(archive string) (string, error) {
 	signatory, err := provenance.NewFromKeyring(k.SecretRing, k.User)
 	if err != nil {

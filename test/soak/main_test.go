@@ -1,8 +1,8 @@
 // Copyright The Ordered Helm Authors
 // SPDX-License-Identifier: Apache-2.0
 
-// Package soak works on many releases from many processes at once, for a long time, and
-// compares what is left with the server.
+// Package soak operates on many releases from many processes at the same time, for a long
+// time, and compares the final state with the server.
 package soak
 
 import (

@@ -29,24 +29,24 @@ import (
 )
 
 const (
-	// durationEnv says for how long to go on; without it, briefly.
+	// durationEnv sets the duration of the test. The default is briefly.
 	durationEnv = "ORDERED_HELM_SOAK"
 	briefly     = 15 * time.Second
-	// processes work at once, on so many releases in so many namespaces; operations is
-	// how many there are at the least in ten minutes.
+	// processes run in parallel. They operate on this number of releases in this number of
+	// namespaces. operations is the minimum number of operations in ten minutes.
 	processes, namespaces, releases, operations = 8, 5, 50, 500
 
-	// warm is after how many operations a process needs what it always needs; from then
-	// on it may have so many goroutines more, and so much more in memory, in bytes, and
-	// it does so many operations at least.
+	// warm is the number of operations after which a process has allocated what it always
+	// needs. From then on, the number of its goroutines and its memory in bytes may grow
+	// only by these amounts, and it performs at least this number of operations.
 	warm          = 5
 	leastMore     = 5
 	mostMore      = 8
 	mostMoreBytes = 16 << 20
 )
 
-// manifest is the template of the chart: three layers, one of which may hang, a hook, and
-// objects that come and go with the value.
+// manifest is the template of the chart: three layers, one of which can hang, a hook, and
+// objects that depend on the value.
 const manifest = `apiVersion: v1
 kind: ConfigMap
 metadata: {name: "{{ .Release.Name }}-base", annotations: {helm.sh/layer: base}}
@@ -77,9 +77,9 @@ spec:
     spec: {restartPolicy: Never, containers: [{name: c, image: i}]}
 `
 
-// TestSoak has processes work on releases at random. Each process needs as much memory, and
-// as many goroutines, at the end as in the beginning. In the end every release has what it
-// declares, and nothing else is there.
+// TestSoak makes processes operate on releases at random. Each process uses as much memory
+// and as many goroutines at the end as at the beginning. At the end every release has
+// exactly what it declares.
 func TestSoak(t *testing.T) {
 	duration := briefly
 	if text := os.Getenv(durationEnv); text != "" {
@@ -100,14 +100,14 @@ func TestSoak(t *testing.T) {
 	s.compare(t)
 }
 
-// soak is what the processes share.
+// soak is the state that the processes share.
 type soak struct {
 	cluster *cluster.Cluster
 	chart   string
 
 	mu sync.Mutex
-	// free are the releases that nobody works on, repaired those that are brought to
-	// their last state.
+	// free contains the releases on which no process works. repaired contains those that
+	// are brought to their final state.
 	free, repaired []*subject
 	done, failed   int
 }
@@ -141,7 +141,7 @@ func newSoak(t *testing.T) *soak {
 	return s
 }
 
-// take takes a release that nobody works on; give gives it back.
+// take returns a release on which no process works. give returns it to the pool.
 func (s *soak) take(r *rand.Rand) *subject {
 	s.mu.Lock()
 	defer s.mu.Unlock()
@@ -157,7 +157,7 @@ func (s *soak) give(subject *subject) {
 	s.free = append(s.free, subject)
 }
 
-// worker is a process that does what it is told.
+// worker is a process that executes orders.
 type worker struct {
 	cmd     *exec.Cmd
 	orders  *json.Encoder
@@ -193,7 +193,7 @@ func (w *worker) do(o *order) (*answer, error) {
 	return a, w.answers.Decode(a)
 }
 
-// end has the process come to its end, and waits for that.
+// end makes the process end, and waits for that.
 func (w *worker) end(t *testing.T) {
 	t.Helper()
 	if err := w.close(); err != nil {
@@ -204,7 +204,7 @@ func (w *worker) end(t *testing.T) {
 	}
 }
 
-// process has one process work until the time is over.
+// process makes one process work until the time has expired.
 func (s *soak) process(t *testing.T, seed uint64, over time.Time, least int) {
 	w := s.startWorker(t)
 	defer w.end(t)
@@ -243,7 +243,7 @@ func (s *soak) process(t *testing.T, seed uint64, over time.Time, least int) {
 	}
 }
 
-// choose chooses what is done with a release.
+// choose chooses the operation on a release.
 func (s *soak) choose(r *rand.Rand, subject *subject) *order {
 	o := &order{Namespace: subject.namespace, Release: subject.name, Chart: s.chart, Value: r.IntN(3)}
 	if !subject.installed {
@@ -263,7 +263,7 @@ func (s *soak) choose(r *rand.Rand, subject *subject) *order {
 	return o
 }
 
-// note counts an operation, which must end as it is to.
+// note counts an operation, and checks that it has the expected result.
 func (s *soak) note(t *testing.T, o *order, a *answer) {
 	t.Helper()
 	s.mu.Lock()
@@ -272,7 +272,7 @@ func (s *soak) note(t *testing.T, o *order, a *answer) {
 	switch {
 	case o.Hangs && strings.Contains(a.Err, "was not ready within"):
 		s.failed++
-	case o.Verb == "rollback" && a.Err != "": // to a revision that hangs, or that is none
+	case o.Verb == "rollback" && a.Err != "": // to a revision that hangs, or that does not exist
 		s.failed++
 		if !strings.Contains(a.Err, "was not ready within") && !strings.Contains(a.Err, "release has no ") {
 			t.Errorf("%+v: %s", o, a.Err)
@@ -282,10 +282,10 @@ func (s *soak) note(t *testing.T, o *order, a *answer) {
 	}
 }
 
-// lastValue is the value that every release has in the end.
+// lastValue is the value that every release has at the end.
 const lastValue = 7
 
-// repair brings releases to a good state by one upgrade each, until there are none left.
+// repair brings releases to a good state with one upgrade each, until none are left.
 func (s *soak) repair(t *testing.T, w *worker) {
 	t.Helper()
 	for {
@@ -332,7 +332,7 @@ func (s *soak) compare(t *testing.T) {
 	}
 }
 
-// checkHistory checks that one revision is deployed, and none is held.
+// checkHistory checks that one revision is deployed, and that none is locked.
 func (s *soak) checkHistory(t *testing.T, subject *subject) {
 	t.Helper()
 	list, err := storage.Init(driver.NewSecrets(s.cluster.Client().CoreV1().Secrets(subject.namespace))).History(subject.name)
@@ -347,7 +347,8 @@ func (s *soak) checkHistory(t *testing.T, subject *subject) {
 	}
 }
 
-// objectsIn lists what is in a namespace that charts of this test declare, hooks included.
+// objectsIn returns the objects in a namespace that charts of this test declare, including
+// hooks.
 func (s *soak) objectsIn(t *testing.T, namespace string) []string {
 	t.Helper()
 	client, err := dynamic.NewForConfig(s.cluster.Config())

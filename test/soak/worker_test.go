@@ -22,24 +22,25 @@ import (
 // workerEnv makes the test binary a worker: a program that embeds the SDK.
 const workerEnv = "ORDERED_HELM_SOAK_WORKER"
 
-// order is what a worker is told to do.
+// order is an operation for a worker.
 type order struct {
 	Verb, Namespace, Release, Chart string
 	Value                           int
-	// Hangs is whether it is to fail, as a part does not get ready; Atomic undoes that.
+	// Hangs is whether it must fail because an object does not become ready. Atomic undoes
+	// that.
 	Hangs, Atomic bool
 	Revision      int
 }
 
-// answer is what came of it, and how much the worker needs then.
+// answer is the result of an order, and the resource usage of the worker after it.
 type answer struct {
 	Err        string
 	Goroutines int
-	// Heap is what is in use after a collection, in bytes.
+	// Heap is the memory in use after a garbage collection, in bytes.
 	Heap uint64
 }
 
-// work does what it is told, one order a line, until there are no more.
+// work executes orders, one per line, until there are no more.
 func work(in io.Reader, out io.Writer) int {
 	orders, answers := json.NewDecoder(in), json.NewEncoder(out)
 	configurations := map[string]*action.Configuration{}
@@ -74,7 +75,7 @@ func work(in io.Reader, out io.Writer) int {
 	}
 }
 
-// configure makes what all operations in a namespace share.
+// configure creates the configuration that all operations in a namespace share.
 func configure(namespace string) (*action.Configuration, error) {
 	getter := genericclioptions.NewConfigFlags(true)
 	getter.Namespace = &namespace
@@ -84,7 +85,7 @@ func configure(namespace string) (*action.Configuration, error) {
 	return cfg, err
 }
 
-// do does one operation.
+// do executes one operation.
 func (o *order) do(ctx context.Context, cfg *action.Configuration) error {
 	vals := map[string]any{"value": fmt.Sprint(o.Value), "hangs": o.Hangs}
 	const timeout = 2 * time.Minute

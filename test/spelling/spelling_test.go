@@ -1,9 +1,9 @@
 // Copyright The Ordered Helm Authors
 // SPDX-License-Identifier: Apache-2.0
 
-// Package spelling takes charts that only this Helm can load through every
-// command: apiVersion v3, annotations that are lists, fields that Helm does not
-// know. What comes out must say the same, and be something that stock Helm loads.
+// Package spelling runs every command with charts that only this Helm can load: with
+// apiVersion v3, annotations that are lists, and fields that Helm does not know. The result
+// must have the same meaning, and stock Helm must be able to load it.
 package spelling
 
 import (
@@ -29,7 +29,7 @@ import (
 	"github.com/ordered-helm/helm/test/signing"
 )
 
-// place is a folder with a home in which commands run.
+// place is a directory with a home in which commands run.
 type place struct {
 	t        *testing.T
 	dir      string
@@ -56,7 +56,7 @@ func (p *place) run(program, line string, more ...string) (stdout, stderr string
 	return out.String(), errOut.String(), err
 }
 
-// ok runs our binary, which must end well, and returns what it printed.
+// ok runs our binary, which must succeed, and returns its output.
 func (p *place) ok(line string, more ...string) string {
 	p.t.Helper()
 	stdout, stderr, err := p.run(p.programs.Helm, line, more...)
@@ -66,7 +66,7 @@ func (p *place) ok(line string, more ...string) string {
 	return stdout
 }
 
-// fails runs our binary, which must fail and say something.
+// fails runs our binary, which must fail with a message that contains words.
 func (p *place) fails(words, line string) {
 	p.t.Helper()
 	if stdout, stderr, err := p.run(p.programs.Helm, line); err == nil || !strings.Contains(stderr, words) {
@@ -74,7 +74,7 @@ func (p *place) fails(words, line string) {
 	}
 }
 
-// stockOK runs stock Helm, which must end well.
+// stockOK runs stock Helm, which must succeed.
 func (p *place) stockOK(line string) {
 	p.t.Helper()
 	if stdout, stderr, err := p.run(p.programs.Stock, line); err != nil {
@@ -104,7 +104,7 @@ func (p *place) read(name string) string {
 	return string(text)
 }
 
-// contains fails the test unless the text has all the parts.
+// contains fails the test unless the text contains all the parts.
 func contains(t *testing.T, text string, parts ...string) {
 	t.Helper()
 	for _, part := range parts {
@@ -114,12 +114,12 @@ func contains(t *testing.T, text string, parts ...string) {
 	}
 }
 
-// object is a template with one ConfigMap.
+// object returns a template with one ConfigMap.
 func object(name string) string {
 	return "apiVersion: v1\nkind: ConfigMap\nmetadata:\n  name: " + name + "\n"
 }
 
-// part is a chart as somebody writes it for this Helm alone.
+// part returns a chart in a form that only this Helm can load.
 func part(name string) map[string]string {
 	return map[string]string{
 		name + "/Chart.yaml": "apiVersion: v3 # of " + name + "\nname: " + name + "\nversion: 1.0.0\nrunHooksInParallel: true\nteam: {of: " + name + "}\n" +
@@ -128,8 +128,8 @@ func part(name string) map[string]string {
 	}
 }
 
-// TestThroughEveryCommand takes a chart with dependencies of every origin from its
-// folder to a registry and back.
+// TestThroughEveryCommand processes a chart with dependencies of every origin from its
+// directory to a registry and back.
 func TestThroughEveryCommand(t *testing.T) {
 	t.Parallel()
 	p := newPlace(t)
@@ -140,7 +140,7 @@ func TestThroughEveryCommand(t *testing.T) {
 	if err := chartserver.Publish(loader.LoadDir, served, filepath.Join(p.dir, "cache")); err != nil {
 		t.Fatal(err)
 	}
-	// Packed by other means, it has its lists still.
+	// Packaged by another program, it still contains its lists.
 	if _, err := helmloader.LoadFile(filepath.Join(served, "cache-1.0.0.tgz")); err == nil {
 		t.Fatal("the archive is one that Helm can load")
 	}
@@ -217,7 +217,7 @@ func TestThroughEveryCommand(t *testing.T) {
 	}
 }
 
-// wantShop makes sure that an archive can be loaded by Helm and says all.
+// wantShop checks that Helm can load an archive and that the archive is complete.
 func wantShop(t *testing.T, archive string) {
 	t.Helper()
 	ch, err := helmloader.LoadFile(archive)
@@ -283,7 +283,7 @@ func TestPushOfWhatOthersPacked(t *testing.T) {
 	p.fails("is signed as it is", "push cache-1.0.0.tgz "+charts+" --plain-http")
 }
 
-// TestIndex lists charts that stock leaves out, in an index that stock can read.
+// TestIndex lists charts that stock Helm leaves out, in an index that stock Helm can read.
 func TestIndex(t *testing.T) {
 	t.Parallel()
 	p := newPlace(t)
@@ -304,7 +304,7 @@ func TestIndex(t *testing.T) {
 	}
 }
 
-// TestSigned signs a chart with lists and verifies what comes of it.
+// TestSigned signs a chart with lists and verifies the result.
 func TestSigned(t *testing.T) {
 	t.Parallel()
 	p := newPlace(t)
@@ -316,7 +316,7 @@ func TestSigned(t *testing.T) {
 	p.ok("template web cache-1.0.0.tgz --verify --keyring " + key.PublicRing)
 }
 
-// TestStarter makes a chart from one that says how it is ordered.
+// TestStarter creates a chart from a starter that declares an order.
 func TestStarter(t *testing.T) {
 	t.Parallel()
 	p := newPlace(t)
@@ -326,7 +326,7 @@ func TestStarter(t *testing.T) {
 	p.ok("lint mine")
 }
 
-// TestNothingIsLeftInTemporaryFolders takes commands that use such folders.
+// TestNothingIsLeftInTemporaryFolders runs commands that use temporary directories.
 func TestNothingIsLeftInTemporaryFolders(t *testing.T) {
 	t.Parallel()
 	p := newPlace(t)

@@ -39,7 +39,7 @@ type Limit struct {
 	remaining atomic.Int64
 }
 
-// NewLimit returns a limit of so many requests in total, and so many in parallel.
+// NewLimit returns a limit for the requests in total and in parallel.
 func NewLimit(total, parallel int) *Limit {
 	l := &Limit{slots: make(chan struct{}, parallel)}
 	l.remaining.Store(int64(total))
@@ -73,8 +73,8 @@ func NewSession(clients Clients, limit *Limit) *Session {
 	return &Session{clients: clients, limit: limit, responses: map[string]*response{}}
 }
 
-// cached sends a request, unless an equal one was sent before. Then it waits for the
-// response to that one. It returns when the context ends.
+// cached sends a request, unless an equal one was sent before. In that case it waits for
+// the response to the earlier request. It returns when the context ends.
 func cached[T any](ctx context.Context, s *Session, question string, request func(context.Context) (T, error)) (T, error) {
 	var none T
 	s.mu.Lock()

@@ -15,8 +15,9 @@ import (
 // concurrent use.
 type RecordingDriver struct {
 	driver.Driver
-	// BeforeUpdate, if set, is called before each attempt to update a revision, with the
-	// number of the attempt, from 1. It may block the update, or return its error.
+	// BeforeUpdate is called before each attempt to update a revision, with the number of
+	// the attempt, counted from 1. It can block the update, or return an error for it. It
+	// can be nil.
 	BeforeUpdate func(attempt int) error
 
 	mu       sync.Mutex
@@ -41,20 +42,20 @@ func (d *RecordingDriver) Update(key string, rel *release.Release) error {
 	return d.Driver.Update(key, rel)
 }
 
-// Updates are the revisions as they were written, in the order of the updates.
+// Updates returns the revisions as they were written, in the order of the updates.
 func (d *RecordingDriver) Updates() []*release.Release {
 	d.mu.Lock()
 	defer d.mu.Unlock()
 	return slices.Clone(d.updates)
 }
 
-// LastUpdate is the revision as it was written last.
+// LastUpdate returns the revision as it was last written.
 func (d *RecordingDriver) LastUpdate() *release.Release {
 	updates := d.Updates()
 	return updates[len(updates)-1]
 }
 
-// Attempts is how often an update was attempted, including those that failed.
+// Attempts returns the number of attempted updates, including failed ones.
 func (d *RecordingDriver) Attempts() int {
 	d.mu.Lock()
 	defer d.mu.Unlock()
@@ -74,7 +75,7 @@ func (d *UpdateErrorDriver) Update(string, *release.Release) error { return d.Er
 type GetErrorDriver struct {
 	driver.Driver
 	Err error
-	// Gets is how often a revision was asked for.
+	// Gets is the number of calls of Get.
 	Gets int
 }
 
@@ -96,8 +97,7 @@ type QueryErrorDriver struct {
 // Query returns the error.
 func (d *QueryErrorDriver) Query(map[string]string) ([]*release.Release, error) { return nil, d.Err }
 
-// CorruptingDriver is a driver that returns revisions in another form than they were
-// stored in.
+// CorruptingDriver is a driver that changes the revisions that it returns.
 type CorruptingDriver struct {
 	driver.Driver
 	Corrupt func(*release.Release)

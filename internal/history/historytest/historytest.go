@@ -1,9 +1,9 @@
 // Copyright The Ordered Helm Authors
 // SPDX-License-Identifier: Apache-2.0
 
-// Package historytest has what the tests of stored releases share: revisions, storages in
-// memory that contain them, the processes that hold their leases, and storage drivers that
-// record or fail.
+// Package historytest has helpers for tests of stored releases: revisions, in-memory
+// storages that contain them, processes that are their lock holders, and storage drivers
+// that record calls or fail.
 package historytest
 
 import (
@@ -23,28 +23,28 @@ import (
 )
 
 const (
-	// ReleaseName is the name of the release that all revisions are of.
+	// ReleaseName is the name of the release of all revisions.
 	ReleaseName = "rel"
 	// LeaseID is the ID of the lease of a LeasedRevision.
 	LeaseID = "first"
-	// LeaseDuration is how long that lease lasts without a heartbeat.
+	// LeaseDuration is the time for which that lease is valid without a heartbeat.
 	LeaseDuration = 45 * time.Second
 )
 
-// Revision is a revision without a chart, which therefore cannot hold a lease.
+// Revision returns a revision without a chart, which therefore cannot have a lease.
 func Revision(version int, status release.Status) *release.Release {
 	return &release.Release{Name: ReleaseName, Namespace: "default", Version: version, Info: &release.Info{Status: status}}
 }
 
-// RevisionWithChart is a revision with a chart, which can hold a lease.
+// RevisionWithChart returns a revision with a chart, which can have a lease.
 func RevisionWithChart(version int, status release.Status) *release.Release {
 	rel := Revision(version, status)
 	rel.Chart = &chart.Chart{Metadata: &chart.Metadata{Name: "shop", Version: "1.0.0"}}
 	return rel
 }
 
-// LeasedRevision is a revision that a process holds, which sent its last heartbeat so long
-// ago.
+// LeasedRevision returns a revision that is locked by a process. Ago is the age of its last
+// heartbeat.
 func LeasedRevision(t *testing.T, version int, status release.Status, holder process.Process, ago time.Duration) *release.Release {
 	t.Helper()
 	return WithRecord(t, RevisionWithChart(version, status), &releaserecord.Record{
@@ -67,19 +67,19 @@ func WithRecord(t *testing.T, rel *release.Release, rec *releaserecord.Record) *
 	return rel
 }
 
-// RemoteProcess is a process on another machine.
+// RemoteProcess returns a process on another machine.
 func RemoteProcess() process.Process {
 	return process.Process{Host: "elsewhere", PID: 7, StartID: "another machine"}
 }
 
-// DeadProcess is a process on this machine that has exited.
+// DeadProcess returns a process on this machine that has exited.
 func DeadProcess() process.Process {
 	p := process.Current()
 	p.StartID += "0"
 	return p
 }
 
-// MemoryStorage is a storage in memory that contains these revisions.
+// MemoryStorage returns an in-memory storage with the given revisions.
 func MemoryStorage(t *testing.T, revisions ...*release.Release) *storage.Storage {
 	t.Helper()
 	releases := storage.Init(driver.NewMemory())
@@ -91,7 +91,7 @@ func MemoryStorage(t *testing.T, revisions ...*release.Release) *storage.Storage
 	return releases
 }
 
-// Key is the key of a revision in a storage driver.
+// Key returns the key of a revision in a storage driver.
 func Key(version int) string {
 	return fmt.Sprintf("%s.%s.v%d", storage.HelmStorageType, ReleaseName, version)
 }
@@ -106,7 +106,7 @@ func Get(t *testing.T, releases *storage.Storage, version int) *release.Release 
 	return rel
 }
 
-// Versions are the numbers of the stored revisions, sorted.
+// Versions returns the numbers of the stored revisions, sorted.
 func Versions(t *testing.T, releases *storage.Storage) []int {
 	t.Helper()
 	history, err := releases.History(ReleaseName)
@@ -121,7 +121,7 @@ func Versions(t *testing.T, releases *storage.Storage) []int {
 	return versions
 }
 
-// Lease is the lease with which a revision is stored; nil if there is none.
+// Lease returns the stored lease of a revision; nil if there is none.
 func Lease(t *testing.T, releases *storage.Storage, version int) *releaserecord.Lease {
 	t.Helper()
 	rec, err := releaserecord.Read(Get(t, releases, version))

@@ -14,8 +14,8 @@ import (
 	"k8s.io/client-go/kubernetes"
 )
 
-// BenchmarkDeploymentChain creates ten Deployments, each when the one before
-// is available, watched by hand: what no tool on top can be faster than.
+// BenchmarkDeploymentChain creates ten Deployments, each when the previous one is
+// available, with a plain watch: no tool can be faster.
 func BenchmarkDeploymentChain(b *testing.B) {
 	c := cluster(b)
 	namespace := c.namespace(b)

@@ -15,11 +15,11 @@ import (
 	"testing"
 )
 
-// patienceToStart is how long a cluster may take that does not get ready:
-// longer than all before its last step takes on a busy machine.
+// patienceToStart is the start timeout of clusters that do not become ready. It is longer
+// than all steps before the last one take on a busy machine.
 const patienceToStart = "30s"
 
-// devcluster runs the command to its end.
+// devcluster runs the command and waits for it.
 func devcluster(t *testing.T, args ...string) (stdout, stderr string, err error) {
 	t.Helper()
 	cmd := exec.CommandContext(t.Context(), env.command, args...)
@@ -99,7 +99,7 @@ func serverOf(t *testing.T, kubeconfig string) string {
 
 func TestStalePIDFileMisleadsNobody(t *testing.T) {
 	dir := t.TempDir()
-	// This process is not a supervisor, and must not be ended.
+	// This process is not a supervisor, and must not be stopped.
 	if err := os.WriteFile(filepath.Join(dir, "supervisor.pid"), fmt.Appendln(nil, os.Getpid()), 0o600); err != nil {
 		t.Fatal(err)
 	}
@@ -117,7 +117,7 @@ func TestStalePIDFileMisleadsNobody(t *testing.T) {
 	}
 }
 
-// brokenBinaries returns a folder of the real binaries with one replaced by a
+// brokenBinaries returns a directory with the real binaries, one of which is replaced by a
 // script.
 func brokenBinaries(t *testing.T, name, script string) string {
 	t.Helper()

@@ -24,16 +24,16 @@ import (
 	"k8s.io/client-go/tools/clientcmd"
 )
 
-// patience is how long a test waits for what must come.
+// patience is how long a test waits for something that must happen.
 const patience = time.Minute
 
-// env is what the tests of this process share: a testing.M cannot carry it.
+// env is shared by the tests of this process, because a testing.M cannot contain it.
 var env struct {
 	command string
 	shared  *testCluster
 }
 
-// testCluster is a cluster that is over when this process is.
+// testCluster is a cluster that ends with this process.
 type testCluster struct {
 	dir    string
 	client *kubernetes.Clientset
@@ -117,7 +117,7 @@ func (c *testCluster) stop() error {
 	return nil
 }
 
-// kubectl runs kubectl and returns what it prints.
+// kubectl runs kubectl and returns its output.
 func (c *testCluster) kubectl(t *testing.T, args ...string) (string, error) {
 	t.Helper()
 	bin, err := os.ReadFile(filepath.Join(c.dir, "binaries"))
@@ -130,7 +130,7 @@ func (c *testCluster) kubectl(t *testing.T, args ...string) (string, error) {
 	return string(output), err
 }
 
-// namespace makes a namespace that pods can be created in.
+// namespace creates a namespace and waits until pods can be created in it.
 func (c *testCluster) namespace(tb testing.TB) string {
 	tb.Helper()
 	created, err := c.client.CoreV1().Namespaces().Create(tb.Context(), &corev1.Namespace{

@@ -28,7 +28,7 @@ func (c *testCluster) create(t *testing.T, namespace string, pod *corev1.Pod) *c
 	return created
 }
 
-// awaitPod waits until the pod is as holds wants it.
+// awaitPod waits until holds returns true for the pod.
 func (c *testCluster) awaitPod(t *testing.T, namespace, name string, holds func(*corev1.Pod) bool) *corev1.Pod {
 	t.Helper()
 	var pod *corev1.Pod
@@ -166,7 +166,7 @@ func TestJobs(t *testing.T) {
 		{"crash-once", map[string]string{"devcluster/pod": "fail", "devcluster/times": "1"}, corev1.RestartPolicyOnFailure, batchv1.JobComplete, 0},
 	} {
 		t.Run(test.name, func(t *testing.T) {
-			// Jobs take a second each, all of it waiting.
+			// Each Job takes a second, which is only waiting time.
 			t.Parallel()
 			limit := int32(0)
 			if test.policy == corev1.RestartPolicyOnFailure {
@@ -222,7 +222,7 @@ func TestDeletedPods(t *testing.T) {
 			t.Fatal(err)
 		}
 		eventually(t, "deleted pod "+name, func() error { return gone(name) })
-		// A bound from below: a slow machine cannot break it.
+		// This is a lower limit, so a slow machine cannot break it.
 		if took := time.Since(deleted); name == "slow" && took < time.Second {
 			t.Errorf("%s was gone after %s", name, took)
 		}

@@ -114,7 +114,7 @@ func TestClaims(t *testing.T) {
 				t.Fatal(err)
 			}
 			c.awaitClaim(t, namespace, func(now *corev1.PersistentVolumeClaim) bool {
-				// The controller has seen it.
+				// The controller has observed the claim.
 				return now.Status.Phase == test.alone && (test.class == nil || c.hasEvent(t, namespace, "WaitForFirstConsumer"))
 			})
 			c.create(t, namespace, pod)
@@ -136,7 +136,7 @@ func TestPodWaitsForItsClaim(t *testing.T) {
 	c := cluster(t)
 	namespace := c.namespace(t)
 	pod := newPod(nil)
-	// Past the scheduler, which holds such pods itself.
+	// This bypasses the scheduler, which would not schedule such a pod.
 	pod.Spec.NodeName = "node-1"
 	pod.Spec.Volumes = []corev1.Volume{{Name: "v", VolumeSource: corev1.VolumeSource{
 		PersistentVolumeClaim: &corev1.PersistentVolumeClaimVolumeSource{ClaimName: "claim"},

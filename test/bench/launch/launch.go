@@ -1,10 +1,10 @@
 // Copyright The Ordered Helm Authors
 // SPDX-License-Identifier: Apache-2.0
 
-// Package launch runs a command and says what that took of the machine.
+// Package launch runs a command and measures its resource usage.
 //
-// Linux begins the peak memory of a process with that of the one that started it.
-// So whoever measures leaves the starting to a small program, which is in cmd.
+// On Linux, the peak memory of a process starts with that of the process that started it. A
+// small program, in the directory cmd, therefore starts the command.
 package launch
 
 import (
@@ -18,19 +18,19 @@ import (
 	"time"
 )
 
-// Usage is what a command took.
+// Usage is the resource usage of a command.
 type Usage struct {
 	Begin, End time.Time
 	CPU        time.Duration
-	// PeakMiB is the most memory at a time; 0 but on Linux.
+	// PeakMiB is the peak memory; 0 on systems other than Linux.
 	PeakMiB float64
-	// Output is what it printed.
+	// Output is the output of the command.
 	Output []byte
-	// Failure is empty where it ended well.
+	// Failure is empty if the command succeeded.
 	Failure string
 }
 
-// Build builds the small program into a folder, and returns its path.
+// Build builds the small program into a directory, and returns its path.
 func Build(ctx context.Context, dir string) (string, error) {
 	path := filepath.Join(dir, "launch")
 	cmd := exec.CommandContext(ctx, "go", "build", "-o", path, "github.com/ordered-helm/helm/test/bench/launch/cmd")
@@ -40,7 +40,7 @@ func Build(ctx context.Context, dir string) (string, error) {
 	return path, nil
 }
 
-// Run runs a command by way of the small program.
+// Run runs a command with the small program.
 func Run(ctx context.Context, launcher string, cmd *exec.Cmd) (Usage, error) {
 	child := exec.CommandContext(ctx, launcher, cmd.Args...)
 	child.Env, child.Dir = cmd.Environ(), cmd.Dir
@@ -53,15 +53,15 @@ func Run(ctx context.Context, launcher string, cmd *exec.Cmd) (Usage, error) {
 		return Usage{}, fmt.Errorf("run %s: %w", cmd, err)
 	}
 	if took.Failure != "" {
-		const most = 4000 // its end says what is wrong
+		const most = 4000 // the end contains the error
 		return Usage{}, fmt.Errorf("%s: %s\n%s", strings.Join(cmd.Args, " "), took.Failure, took.Output[max(0, len(took.Output)-most):])
 	}
 	return took, nil
 }
 
-// Main is the small program: it runs its arguments and prints what that took.
+// Main is the small program: it runs its arguments and prints their usage.
 func Main() error {
-	cmd := exec.Command(os.Args[1], os.Args[2:]...) //nolint:noctx // who started this ends both
+	cmd := exec.Command(os.Args[1], os.Args[2:]...) //nolint:noctx // the process that started this one ends both
 	dieWithParent(cmd)
 	var took Usage
 	var err error

@@ -12,7 +12,7 @@ import (
 	"github.com/ordered-helm/helm/test/bench/launch"
 )
 
-// TestPeakIsThatOfTheCommand starts a small command from a process that is not.
+// TestPeakIsThatOfTheCommand starts a small command from a large process.
 func TestPeakIsThatOfTheCommand(t *testing.T) {
 	launcher, err := launch.Build(t.Context(), t.TempDir())
 	if err != nil {

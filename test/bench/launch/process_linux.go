@@ -10,7 +10,7 @@ import (
 	"syscall"
 )
 
-// peakMemory is the most memory that a process had at a time, in MiB.
+// peakMemory returns the peak memory of a process, in MiB.
 func peakMemory(p *os.ProcessState) float64 {
 	if usage, ok := p.SysUsage().(*syscall.Rusage); ok {
 		return float64(usage.Maxrss) / 1024
@@ -18,8 +18,8 @@ func peakMemory(p *os.ProcessState) float64 {
 	return 0
 }
 
-// dieWithParent has the kernel end a command when the thread that starts it ends,
-// which is this one and stays.
+// dieWithParent makes the kernel end a command when the thread that starts it ends. This
+// thread starts it, and does not end before.
 func dieWithParent(cmd *exec.Cmd) {
 	runtime.LockOSThread()
 	cmd.SysProcAttr = &syscall.SysProcAttr{Pdeathsig: syscall.SIGKILL}

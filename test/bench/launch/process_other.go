@@ -10,8 +10,8 @@ import (
 	"os/exec"
 )
 
-// peakMemory is 0: it is only known on Linux.
+// peakMemory returns 0, because it is known only on Linux.
 func peakMemory(*os.ProcessState) float64 { return 0 }
 
-// dieWithParent does nothing: only Linux can.
+// dieWithParent does nothing, because only Linux supports it.
 func dieWithParent(*exec.Cmd) {}

@@ -11,16 +11,16 @@ import (
 	"strings"
 )
 
-// aim is something that is to be reached.
+// aim is a goal of the benchmarks.
 type aim struct {
-	// what says what is measured, goal what it is to be.
+	// what says what is measured. goal is the required result.
 	what, goal string
 	judge      func(Results) verdict
 }
 
-// verdict is how an aim stands.
+// verdict is the state of an aim.
 type verdict struct {
-	// measured is empty where that was not done.
+	// measured is empty if nothing was measured.
 	measured string
 	met      bool
 }
@@ -36,7 +36,7 @@ func (v verdict) String() string {
 	}
 }
 
-// aims are those of the page, in its order.
+// aims returns the aims on the page, in order.
 func aims() []aim {
 	thousand := ObjectsName(1000)
 	handAndStock := []string{Hand, Stock}
@@ -57,7 +57,7 @@ func aims() []aim {
 	}
 }
 
-// ratioOf is a ratio of contestants in a step of a workload.
+// ratioOf is the ratio of contestants in a step of a workload.
 type ratioOf struct {
 	workload, step string
 	of, to         []string
@@ -89,7 +89,7 @@ func judged(q ratioOf, r Results, met func(float64) bool) verdict {
 	return verdict{fmt.Sprintf("%.3f", ratio), met(ratio)}
 }
 
-// fasterThanKapp looks for the step in which ours is best matched by kapp.
+// fasterThanKapp finds the step in which kapp comes closest to ours.
 func fasterThanKapp(r Results, workload string) verdict {
 	worst, where := 0.0, ""
 	for _, step := range []string{Install, Noop, Changed, Uninstall} {
@@ -104,8 +104,8 @@ func fasterThanKapp(r Results, workload string) verdict {
 	return verdict{fmt.Sprintf("%.3f (%s)", worst, where), worst < 1}
 }
 
-// peakMemory looks for the workload and step in which ours takes most, compared
-// with stock.
+// peakMemory finds the workload and step in which ours uses the most memory compared with
+// stock Helm.
 func peakMemory(r Results) verdict {
 	worst, where := 0.0, ""
 	for _, name := range slices.Sorted(maps.Keys(r)) {
@@ -125,7 +125,7 @@ func peakMemory(r Results) verdict {
 	return verdict{fmt.Sprintf("%.3f (%s)", worst, where), worst <= 1}
 }
 
-// sameRequests looks whether the number of objects counts in the number of requests.
+// sameRequests checks whether the number of requests depends on the number of objects.
 func sameRequests(r Results) verdict {
 	var counts []string
 	for _, n := range []int{100, 1000, 5000} {
@@ -138,8 +138,8 @@ func sameRequests(r Results) verdict {
 	return verdict{strings.Join(counts, ", "), len(slices.Compact(slices.Clone(counts))) == 1}
 }
 
-// linear is the exponent up to which a cost counts as linear: a measured one
-// is never exactly 1.
+// linear is the maximum exponent for which a cost counts as linear, because a measured
+// exponent is never exactly 1.
 const linear = 1.10
 
 func growsLinearly(r Results) verdict {

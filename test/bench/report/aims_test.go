@@ -9,8 +9,7 @@ import (
 	"testing"
 )
 
-// made is a result with one time, memory and number of requests for each
-// contestant.
+// made returns a result with one time, memory and number of requests for each contestant.
 func made(name, step string, values map[string]float64) Result {
 	r := Result{Name: name, Title: "made " + name}
 	for _, contestant := range []string{Ours, Stock, Hand, Waiting, Kapp} {
@@ -23,7 +22,7 @@ func made(name, step string, values map[string]float64) Result {
 	return r
 }
 
-// merged are results, the rows of one name together.
+// merged combines results by joining the rows of equal names.
 func merged(list ...Result) Results {
 	all := Results{}
 	for _, r := range list {
@@ -103,7 +102,7 @@ func TestAims(t *testing.T) {
 	}
 }
 
-// TestNotesAreAboutAims looks for notes that no aim has.
+// TestNotesAreAboutAims checks that every note belongs to an aim.
 func TestNotesAreAboutAims(t *testing.T) {
 	known := map[string]bool{}
 	for _, a := range aims() {

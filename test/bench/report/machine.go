@@ -13,7 +13,7 @@ import (
 	"strings"
 )
 
-// Machine is where something was measured.
+// Machine describes the machine on which something was measured.
 type Machine struct {
 	CPU       string `json:"cpu"`
 	Cores     int    `json:"cores"`
@@ -23,8 +23,8 @@ type Machine struct {
 	Go        string `json:"go"`
 }
 
-// ThisMachine is the one that runs the program. What the system does not tell
-// is left out: outside Linux that is most.
+// ThisMachine returns the machine that runs the program. It leaves out what the system does
+// not report, which is most of it outside Linux.
 func ThisMachine() Machine {
 	const kibiPerGibi = 1 << 20
 	memory, _ := strconv.ParseFloat(strings.TrimSuffix(valueIn("/proc/meminfo", "MemTotal", ":"), " kB"), 64)
@@ -43,7 +43,7 @@ func ThisMachine() Machine {
 	}
 }
 
-// valueIn is the first value of a key in a file of keys and values.
+// valueIn returns the first value of a key in a file of keys and values.
 func valueIn(path, key, separator string) string {
 	file, err := os.Open(path)
 	if err != nil {

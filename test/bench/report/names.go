@@ -5,7 +5,7 @@ package report
 
 import "fmt"
 
-// The names of workloads that the page looks for.
+// The names of workloads that the page refers to.
 const (
 	SubchartsName = "subcharts"
 	FanOutName    = "fan-out"
@@ -16,16 +16,16 @@ const (
 	GrowthName    = "growth"
 )
 
-// ChainName is the workload of n Deployments in a chain.
+// ChainName returns the name of the workload of n Deployments in a chain.
 func ChainName(n int) string { return fmt.Sprintf("chain-%d", n) }
 
-// HooksName is the workload of n Jobs that are hooks.
+// HooksName returns the name of the workload of n Jobs that are hooks.
 func HooksName(n int) string { return fmt.Sprintf("hooks-%d", n) }
 
-// ObjectsName is the workload of n small objects.
+// ObjectsName returns the name of the workload of n small objects.
 func ObjectsName(n int) string { return fmt.Sprintf("objects-%d", n) }
 
-// inOrder are the workloads as the page has them, but for growth, which is last.
+// inOrder returns the workloads in the order of the page, except growth, which is last.
 func inOrder() []string {
 	return []string{
 		ChainName(10), ChainName(30), ChainName(100), SubchartsName, FanOutName, HooksName(20), HooksName(200),

@@ -9,8 +9,8 @@ const (
 	memoryAim = "Peak memory: ours ÷ stock, the worst of all workloads"
 )
 
-// notes explain, by what is measured, why an aim is not met. They are shown only
-// then.
+// notes explain why an aim is not met, by what is measured. They are shown only if it is
+// not met.
 var notes = map[string]string{
 	stackAim: "two hook Jobs, one before and one after everything else, take a second each on this cluster, " +
 		"whoever waits for them: 2.1 s of ours, and of stock's. Without these ours ÷ stock is a third. The server's record of " +

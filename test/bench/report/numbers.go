@@ -9,8 +9,8 @@ import (
 	"slices"
 )
 
-// median is the middle of the numbers, and that of the two in the middle where
-// their count is even.
+// median returns the median of the numbers: for an even count, the median of the two in the
+// middle.
 func median(numbers []float64) float64 {
 	if len(numbers) == 0 {
 		return 0
@@ -23,7 +23,7 @@ func median(numbers []float64) float64 {
 	return sorted[middle]
 }
 
-// exponent fits y = a·x^e, by the slope of the logarithms.
+// exponent fits y = a·x^e with the slope of the logarithms.
 func exponent(x, y []float64) float64 {
 	var sumX, sumY, sumXX, sumXY float64
 	for i := range x {
@@ -35,13 +35,13 @@ func exponent(x, y []float64) float64 {
 	return (n*sumXY - sumX*sumY) / (n*sumXX - sumX*sumX)
 }
 
-// rounded rounds to some places.
+// rounded rounds to a number of places.
 func rounded(x float64, places int) float64 {
 	shift := math.Pow10(places)
 	return math.Round(x*shift) / shift
 }
 
-// number writes a number in about three digits.
+// number formats a number with about three digits.
 func number(x float64) string {
 	switch {
 	case x < 10:

@@ -46,10 +46,10 @@ To measure again, on Linux with nothing else running:
     make bench NELM=/path/to/nelm # nelm takes part too
 `
 
-// code writes the sign that cannot stand in the texts above.
+// code replaces the character that stands for a backquote in the texts above.
 var code = strings.NewReplacer("~", "`")
 
-// Page is docs/benchmarks.md for some results. It depends on nothing else.
+// Page returns docs/benchmarks.md for the results. It depends on nothing else.
 func Page(results Results) string {
 	var text strings.Builder
 	text.WriteString(code.Replace(introduction))
@@ -70,7 +70,7 @@ func Page(results Results) string {
 	return text.String()
 }
 
-// explanations are those of the aims that are not met.
+// explanations returns the notes of the aims that are not met.
 func explanations(results Results) string {
 	var text strings.Builder
 	for _, a := range aims() {
@@ -85,8 +85,8 @@ func explanations(results Results) string {
 	return "\nWhy some are not met:\n\n" + text.String()
 }
 
-// workloads are the names of the results in the order of the page; what has no
-// place in it comes last.
+// workloads returns the names of the results in the order of the page. Unknown names come
+// last.
 func workloads(results Results) []string {
 	names := slices.DeleteFunc(inOrder(), func(name string) bool {
 		_, found := results[name]
@@ -100,7 +100,7 @@ func workloads(results Results) []string {
 	return names
 }
 
-// machines are those on which the results were measured.
+// machines returns the machines on which the results were measured.
 func machines(results Results) []string {
 	found := map[string]bool{}
 	for _, r := range results {
@@ -109,7 +109,7 @@ func machines(results Results) []string {
 	return slices.Sorted(maps.Keys(found))
 }
 
-// provenance says when and with what a result was measured.
+// provenance says when a result was measured and with which programs.
 func provenance(r Result) string {
 	rounds := fmt.Sprintf("%d rounds", r.Rounds)
 	if r.Rounds == 1 {

@@ -10,8 +10,7 @@ import (
 	"testing"
 )
 
-// TestPageIsThatOfTheData compares the page with what its data says: it is only
-// written by make bench.
+// TestPageIsThatOfTheData compares the page with its data. Only make bench writes the page.
 func TestPageIsThatOfTheData(t *testing.T) {
 	docs := filepath.Join("..", "..", "..", "docs")
 	results, err := load(docs)

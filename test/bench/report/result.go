@@ -1,8 +1,8 @@
 // Copyright The Ordered Helm Authors
 // SPDX-License-Identifier: Apache-2.0
 
-// Package report keeps what the benchmarks measured, judges it by the aims, and
-// writes the page about it.
+// Package report stores the measurements of the benchmarks, compares them with the aims,
+// and writes the page about them.
 package report
 
 import (
@@ -11,7 +11,7 @@ import (
 	"time"
 )
 
-// The names that steps and contestants have in more than one workload.
+// The names of steps and contestants that occur in more than one workload.
 const (
 	Install   = "install"
 	Noop      = "no-op upgrade"
@@ -27,29 +27,29 @@ const (
 	Nelm    = "nelm"
 )
 
-// Sample is what a step took once. What is not known of it is zero.
+// Sample is one measurement of a step. Unknown values are zero.
 type Sample struct {
 	Wall, CPU time.Duration
-	// Peak is the most memory at a time, in MiB.
+	// Peak is the peak memory, in MiB.
 	Peak float64
-	// Requests are those to the API server, by verb.
+	// Requests counts the requests to the API server, by verb.
 	Requests map[string]int
 }
 
-// Row is what a step took of a contestant in all rounds.
+// Row contains the measurements of a step and a contestant in all rounds.
 type Row struct {
 	Step       string `json:"step"`
 	Contestant string `json:"contestant"`
-	// Size is the number of objects, where a workload has several.
+	// Size is the number of objects, if a workload has several sizes.
 	Size int `json:"size,omitempty"`
-	// Wall has the seconds of each round. The rest are medians.
+	// Wall contains the seconds of each round. The other values are medians.
 	Wall     []float64      `json:"wall"`
 	CPU      float64        `json:"cpu,omitempty"`
 	Peak     float64        `json:"mib,omitempty"`
 	Requests map[string]int `json:"requests,omitempty"`
 }
 
-// NewRow sums up the rounds.
+// NewRow summarizes the rounds.
 func NewRow(step, contestant string, samples []Sample) Row {
 	row := Row{Step: step, Contestant: contestant}
 	var cpu, peak []float64
@@ -60,7 +60,7 @@ func NewRow(step, contestant string, samples []Sample) Row {
 		peak = append(peak, s.Peak)
 		for verb, count := range s.Requests {
 			if verbs[verb] == nil {
-				verbs[verb] = make([]float64, len(samples)) // a round without any counts too
+				verbs[verb] = make([]float64, len(samples)) // a round without requests counts too
 			}
 			verbs[verb][i] = float64(count)
 		}
@@ -77,10 +77,10 @@ func NewRow(step, contestant string, samples []Sample) Row {
 	return row
 }
 
-// seconds is the median of the rounds.
+// seconds returns the median of the rounds.
 func (r Row) seconds() float64 { return median(r.Wall) }
 
-// requests is how many there were in all.
+// requests returns the total number of requests.
 func (r Row) requests() int {
 	sum := 0
 	for count := range maps.Values(r.Requests) {
@@ -89,13 +89,13 @@ func (r Row) requests() int {
 	return sum
 }
 
-// Result is what was measured of a workload.
+// Result contains the measurements of a workload.
 type Result struct {
 	Name  string `json:"name"`
 	Title string `json:"title"`
-	// About says what was done, and by whom.
+	// About describes what was done, and by which contestants.
 	About string `json:"about"`
-	// Base are the contestants whose sum the others are compared with.
+	// Base contains the contestants with whose sum the others are compared.
 	Base    []string `json:"base,omitempty"`
 	Rounds  int      `json:"rounds"`
 	Date    string   `json:"date"`
@@ -104,7 +104,7 @@ type Result struct {
 	Rows    []Row    `json:"rows"`
 }
 
-// row is that of a step and a contestant.
+// row returns the row of a step and a contestant.
 func (r Result) row(step, contestant string) (Row, bool) {
 	i := slices.IndexFunc(r.Rows, func(row Row) bool { return row.Step == step && row.Contestant == contestant })
 	if i < 0 {
@@ -113,8 +113,8 @@ func (r Result) row(step, contestant string) (Row, bool) {
 	return r.Rows[i], true
 }
 
-// seconds is the sum of the medians of some contestants in a step, if all of
-// them took part.
+// seconds returns the sum of the medians of contestants in a step, if all of them took
+// part.
 func (r Result) seconds(step string, contestants ...string) (sum float64, known bool) {
 	for _, contestant := range contestants {
 		row, found := r.row(step, contestant)
@@ -126,10 +126,10 @@ func (r Result) seconds(step string, contestants ...string) (sum float64, known 
 	return sum, sum > 0
 }
 
-// Results are those of all workloads, by name.
+// Results contains the results of all workloads, by name.
 type Results map[string]Result
 
-// ratio compares contestants in a step of a workload.
+// ratio returns the ratio of contestants in a step of a workload.
 func (r Results) ratio(workload, step string, of, to []string) (ratio float64, known bool) {
 	over, one := r[workload].seconds(step, of...)
 	under, other := r[workload].seconds(step, to...)

@@ -20,8 +20,8 @@ const (
 	pageFile = "benchmarks.md"
 )
 
-// Update replaces in a folder the results of workloads that were measured, and
-// writes the page anew.
+// Update replaces the stored results of the measured workloads in a directory, and rewrites
+// the page.
 func Update(dir string, measured []Result) error {
 	results, err := load(dir)
 	if err != nil {
@@ -50,7 +50,7 @@ func Update(dir string, measured []Result) error {
 	return nil
 }
 
-// load reads what was measured before; there may be nothing.
+// load reads the stored results, if there are any.
 func load(dir string) (Results, error) {
 	results := Results{}
 	data, err := os.ReadFile(filepath.Join(dir, dataFile))

@@ -12,13 +12,13 @@ import (
 	"text/tabwriter"
 )
 
-// unknown stands in cells about what was not measured.
+// unknown is the text of cells that were not measured.
 const unknown = "–"
 
-// grid is a table; its first line is the head.
+// grid is a table. Its first line is the header.
 type grid [][]string
 
-// markdown writes a table for a page.
+// markdown formats a table for a page.
 func (g grid) markdown() string {
 	var text strings.Builder
 	for i, cells := range g {
@@ -30,7 +30,7 @@ func (g grid) markdown() string {
 	return text.String()
 }
 
-// text writes a table for a terminal.
+// text formats a table for a terminal.
 func (g grid) text() string {
 	var text strings.Builder
 	aligned := tabwriter.NewWriter(&text, 0, 0, 2, ' ', 0)
@@ -41,10 +41,10 @@ func (g grid) text() string {
 	return text.String()
 }
 
-// Text is a result for a terminal.
+// Text returns a result for a terminal.
 func (r Result) Text() string { return fmt.Sprintf("%s\n%s", r.Title, r.grid().text()) }
 
-// Text says for a terminal how the aims stand by what was measured.
+// Text returns the state of the aims according to the results, for a terminal.
 func (r Results) Text() string { return r.aims().text() }
 
 func (r Result) grid() grid {
@@ -84,12 +84,12 @@ func (r Result) ratioTo(row Row) string {
 	return fmt.Sprintf("%.3f", row.seconds()/base)
 }
 
-// spread is the fastest and the slowest round.
+// spread returns the fastest and the slowest round.
 func spread(row Row) string {
 	return number(slices.Min(row.Wall)) + "–" + number(slices.Max(row.Wall))
 }
 
-// requests lists the verbs, the most frequent first.
+// requests lists the verbs, most frequent first.
 func requests(row Row) string {
 	if len(row.Requests) == 0 {
 		return unknown
@@ -103,7 +103,7 @@ func requests(row Row) string {
 	return strings.Join(verbs, ", ")
 }
 
-// Thousands writes 1000 as 1,000.
+// Thousands formats 1000 as 1,000.
 func Thousands(n int) string {
 	if n < 1000 {
 		return fmt.Sprint(n)

@@ -16,10 +16,10 @@ import (
 	"github.com/ordered-helm/helm/test/harness"
 )
 
-// troubled is how many of a hundred requests go wrong.
+// troubled is the percentage of requests that fail.
 const troubled = 10
 
-// everything is all sorts of trouble in turn, and watches that end.
+// everything is the name of the case with all faults in turn, including watches that end.
 const everything = "all of it"
 
 // TestTrouble installs, upgrades, rolls back and uninstalls releases while one request in
@@ -75,8 +75,8 @@ func runLifecycle(t *testing.T, h *harness.Helm, dir string) {
 	h.ExpectNoFullChart(t)
 }
 
-// TestSilence has no request answered for half a minute during each operation. The time
-// counts against the timeout of the operation only.
+// TestSilence leaves all requests unanswered for half a minute during each operation. This
+// time counts against the timeout of the operation only.
 func TestSilence(t *testing.T) {
 	t.Parallel()
 	const silence = 30 * time.Second
@@ -119,7 +119,7 @@ func TestSilence(t *testing.T) {
 	}
 }
 
-// TestBackInTime has the API server unavailable when an operation times out. It is
+// TestBackInTime makes the API server unavailable when an operation times out. It is
 // available again soon after, and the failure is recorded.
 func TestBackInTime(t *testing.T) {
 	t.Parallel()
@@ -131,7 +131,7 @@ func TestBackInTime(t *testing.T) {
 	process := h.Start(t, "upgrade", "rel", dir, "--wait=ordered", "--timeout", "4s")
 	process.AwaitLine(t, "app:app applied")
 	p.Down()
-	process.AwaitLine(t, "app:app failed") // it is back when that was to be recorded
+	process.AwaitLine(t, "app:app failed") // the server is back when this is to be recorded
 	back := time.AfterFunc(3*time.Second, func() {
 		if err := p.Up(); err != nil {
 			t.Error(err)
@@ -144,7 +144,7 @@ func TestBackInTime(t *testing.T) {
 
 // TestCertificates changes the certificate of the API server while an operation waits. A
 // certificate of the same authority makes no difference; with one of another authority the
-// operation fails and says why, and the next operation carries on.
+// operation fails and says why, and the next operation continues.
 func TestCertificates(t *testing.T) {
 	t.Parallel()
 	for name, trusted := range map[string]bool{"of the same authority": true, "of another authority": false} {

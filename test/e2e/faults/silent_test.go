@@ -29,8 +29,8 @@ func podVerb(verbs ...string) func(fault.Request) bool {
 	}
 }
 
-// TestWatchesThatTellNothing has watches without events. What cannot be watched is read
-// instead, and what becomes ready is noticed in time.
+// TestWatchesThatTellNothing uses watches that send no events. Helm polls the resources
+// instead, and detects in time that they are ready.
 func TestWatchesThatTellNothing(t *testing.T) {
 	t.Parallel()
 	for name, rule := range map[string]fault.Rule{

@@ -17,7 +17,7 @@ import (
 	"github.com/ordered-helm/helm/test/harness"
 )
 
-// TestTrackerCutWatches drops every watch again and again while helm waits for a slow pod.
+// TestTrackerCutWatches drops every watch repeatedly while helm waits for a slow pod.
 func TestTrackerCutWatches(t *testing.T) {
 	t.Parallel()
 	h := harness.New(t)
@@ -49,8 +49,8 @@ func TestTrackerCutWatches(t *testing.T) {
 	}
 }
 
-// TestTrackerGone answers watches that their resource version is gone. The objects are
-// listed, and watched from there.
+// TestTrackerGone answers watches with an error that their resource version is gone. Helm
+// lists the objects and watches from there.
 func TestTrackerGone(t *testing.T) {
 	t.Parallel()
 	for name, gone := range map[string]fault.Rule{"as an answer": fault.GoneAnswer(), "as an event": fault.GoneEvent()} {
@@ -94,7 +94,7 @@ func outages() map[string]outage {
 	}
 }
 
-// TestTrackerOutage has the API server unavailable for longer than the readiness timeout
+// TestTrackerOutage makes the API server unavailable for longer than the readiness timeout
 // of a pod. That time does not count. The outage and its end are printed once.
 func TestTrackerOutage(t *testing.T) {
 	t.Parallel()
@@ -121,8 +121,8 @@ func TestTrackerOutage(t *testing.T) {
 	}
 }
 
-// TestTrackerOutageOutlastsTheOperation has the API server unavailable until --timeout is
-// over, which counts all the time and ends the operation.
+// TestTrackerOutageOutlastsTheOperation makes the API server unavailable until --timeout
+// expires. An outage counts towards --timeout, and the operation ends.
 func TestTrackerOutageOutlastsTheOperation(t *testing.T) {
 	t.Parallel()
 	for name, away := range outages() {

@@ -14,7 +14,7 @@ import (
 	"github.com/ordered-helm/helm/test/harness"
 )
 
-// TestHookBuckets is what comes after what in and between the buckets of an event.
+// TestHookBuckets checks the order within and between the buckets of an event.
 func TestHookBuckets(t *testing.T) {
 	t.Parallel()
 	const isTrue, others = "runHooksInParallel: true\n", "runHooksInParallel: otherChartsOnly\n"
@@ -25,7 +25,7 @@ func TestHookBuckets(t *testing.T) {
 		plan string
 	}{
 		{
-			// The names contradict the kinds: those that come last by name come first.
+			// The names contradict the kinds: hooks that come last by name come first.
 			name: "kinds that are not waited for, in Helm's order of kinds, then Jobs and Pods, then what is by name",
 			subs: []charts.Chart{
 				{Name: "one", Metadata: isTrue, Objects: []charts.Object{
@@ -127,8 +127,8 @@ func TestHookBuckets(t *testing.T) {
 	}
 }
 
-// TestHooksThatAreNotWaitedForAreCreatedTogether holds up the creation of hooks of
-// one kind until all have been asked for.
+// TestHooksThatAreNotWaitedForAreCreatedTogether delays the creation of hooks of one kind
+// until all have been requested.
 func TestHooksThatAreNotWaitedForAreCreatedTogether(t *testing.T) {
 	t.Parallel()
 	h := harness.New(t)

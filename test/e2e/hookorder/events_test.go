@@ -11,8 +11,9 @@ import (
 	"github.com/ordered-helm/helm/test/harness"
 )
 
-// eventsChart is a chart with hooks for every event: two each in a chart left and a
-// chart right, whose hooks run as the modes say, and in a chain beside them.
+// eventsChart returns a chart with hooks for every event: two each in the charts left and
+// right, whose hooks run in the given modes, and a chain in another chart that runs in
+// parallel with them.
 func eventsChart(left, right string) charts.Chart {
 	const pre, post = "pre-install,pre-upgrade,pre-rollback,pre-delete", "post-install,post-upgrade,post-rollback,post-delete"
 	hooks := func(name string) []charts.Object {
@@ -35,19 +36,20 @@ func eventsChart(left, right string) charts.Chart {
 	}
 }
 
-// The order of a moment of eventful charts, whose right chart is false, and whose
-// left one is.
+// The order of the hooks of one event of eventsChart if the right chart has the mode false,
+// and if the left one has.
 const (
 	leftTogether  = "l-X-1 | l-X-2 | o-X-1 o-X-2 > r-X-1 > r-X-2"
 	rightTogether = "r-X-1 | r-X-2 | o-X-1 o-X-2 > l-X-1 > l-X-2"
 )
 
-// preAndPost is the plan of an operation with such moments before and after.
+// preAndPost returns the plan of an operation with this order before and after it.
 func preAndPost(order string) string {
 	return strings.ReplaceAll(order, "X", "pre") + " > " + strings.ReplaceAll(order, "X", "post")
 }
 
-// openEventGates opens the gates of the hooks of eventful charts at a moment.
+// openEventGates opens the gates of the hooks of an eventsChart at a moment, such as pre or
+// post.
 func openEventGates(tb testing.TB, h *harness.Helm, moment string) {
 	tb.Helper()
 	for _, s := range eventsChart("true", "true").Subcharts {
@@ -59,8 +61,8 @@ func openEventGates(tb testing.TB, h *harness.Helm, moment string) {
 	}
 }
 
-// TestHookEvents goes through the life of a release whose revisions do not agree on
-// which hooks may run together: later operations know it from the stored release.
+// TestHookEvents runs all operations on a release whose revisions have different hook
+// modes. Later operations read the modes from the stored release.
 func TestHookEvents(t *testing.T) {
 	t.Parallel()
 	for _, ordered := range []bool{false, true} {
@@ -82,8 +84,8 @@ func TestHookEvents(t *testing.T) {
 	}
 }
 
-// TestHookEventsAfterStock has stock Helm, which runs all one after the other, roll
-// back what the program has made, which then knows how its hooks run.
+// TestHookEventsAfterStock lets stock Helm, which runs all hooks one after the other, roll
+// back a release of ours. Our program then still knows how its hooks run.
 func TestHookEventsAfterStock(t *testing.T) {
 	t.Parallel()
 	h := harness.New(t)
@@ -104,8 +106,8 @@ func TestHookEventsAfterStock(t *testing.T) {
 	h.ExpectObjects(t, "rel")
 }
 
-// TestHooksOfAtomic has an upgrade fail, whose hooks are all run one after the other,
-// and the hooks of the revision before run together when it is undone.
+// TestHooksOfAtomic makes an upgrade fail whose hooks all run one after the other. During
+// the rollback, the hooks of the previous revision run in parallel.
 func TestHooksOfAtomic(t *testing.T) {
 	t.Parallel()
 	h := harness.New(t)

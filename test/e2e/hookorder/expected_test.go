@@ -13,12 +13,12 @@ import (
 	"github.com/ordered-helm/helm/test/charts"
 )
 
-// hookInChart is a hook with what else its place in the order depends on.
+// hookInChart is a hook with everything that determines its position in the order.
 type hookInChart struct {
 	charts.Object
-	// mode is that of its chart.
+	// mode is the hook mode of its chart.
 	mode string
-	// chart is the path of its chart, document which one it is in there.
+	// chart is the path of its chart. document is its index in the chart.
 	chart    string
 	document int
 }
@@ -36,8 +36,8 @@ func compareAsHelm(a, b hookInChart) int {
 
 func kindIndex(kind string) int { return slices.Index(releaseutil.InstallOrder, kind) }
 
-// expectedPlan is the plan of events one after the other, derived without the code that is
-// tested. A hook that an event lists twice is given twice.
+// expectedPlan returns the plan of consecutive events, derived independently of the code
+// under test. A hook that lists an event twice occurs twice.
 func expectedPlan(events ...[]hookInChart) *hookPlan {
 	p := &hookPlan{after: map[string]map[string]bool{}, loose: map[string]bool{}}
 	count := map[string]int{}
@@ -57,7 +57,7 @@ func expectedPlan(events ...[]hookInChart) *hookPlan {
 	return p
 }
 
-// addStep adds chains that run in parallel, after all runs so far.
+// addStep adds chains that run in parallel, after all runs that were added before.
 func (p *hookPlan) addStep(chains [][]hookInChart, count map[string]int) {
 	before := slices.Clone(p.ids)
 	for _, chain := range chains {
@@ -70,10 +70,10 @@ func (p *hookPlan) addStep(chains [][]hookInChart, count map[string]int) {
 	}
 }
 
-// bucketSteps are the steps of one bucket of hooks, which is in the order of stock Helm;
-// each step is a number of chains.
+// bucketSteps returns the steps of one bucket of hooks, which is in the order of stock
+// Helm. Each step is a list of chains.
 func bucketSteps(bucket []hookInChart) [][][]hookInChart {
-	first := map[int][][]hookInChart{} // by the place of the kind
+	first := map[int][][]hookInChart{} // by the position of the kind
 	var beside, last [][]hookInChart
 	byChart := map[string]int{}
 	for _, hook := range bucket {

@@ -27,8 +27,8 @@ func limitedChart() charts.Chart {
 
 const limitedPlan = "~h | ~i > ~f | ~g > a | b | c | j ~k l > n > o > d | e | m"
 
-// TestHookLimit has never more run at once than HELM_MAX_PARALLEL_HOOKS, and as many,
-// in the same order as without.
+// TestHookLimit checks that at most HELM_MAX_PARALLEL_HOOKS hooks run at the same time,
+// that this number is reached, and that the order is the same as without a limit.
 func TestHookLimit(t *testing.T) {
 	t.Parallel()
 	for _, limit := range []int{0, 1, 2, 3, 100} {
@@ -45,7 +45,7 @@ func TestHookLimit(t *testing.T) {
 	}
 }
 
-// expectOneAtATime checks that no hook was created before the one before had ended.
+// expectOneAtATime checks that no hook was created before the previous one had ended.
 func expectOneAtATime(tb testing.TB, runs []*hookRun) {
 	tb.Helper()
 	for i, r := range runs[1:] {
@@ -55,8 +55,8 @@ func expectOneAtATime(tb testing.TB, runs []*hookRun) {
 	}
 }
 
-// TestHookLimitThatIsNone is refused by every operation that runs hooks, before
-// anything is changed.
+// TestHookLimitThatIsNone checks that every operation that runs hooks rejects an invalid
+// limit before anything is changed.
 func TestHookLimitThatIsNone(t *testing.T) {
 	t.Parallel()
 	h := harness.New(t)

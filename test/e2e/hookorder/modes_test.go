@@ -12,7 +12,7 @@ import (
 	"github.com/ordered-helm/helm/test/harness"
 )
 
-// hookModes are the spellings of how a chart's hooks run, in its Chart.yaml.
+// hookModes contains the notations of each hook mode in Chart.yaml.
 var hookModes = map[string][]string{
 	"true": {
 		"runHooksInParallel: true\n", "runHooksInParallel: \"true\"\n", "runHooksInParallel: 'true'\n",
@@ -29,8 +29,8 @@ var hookModes = map[string][]string{
 	},
 }
 
-// TestHookModesInEverySpelling has a subchart for each spelling, of every apiVersion
-// in turn.
+// TestHookModesInEverySpelling uses a subchart for each notation, with alternating
+// apiVersions.
 func TestHookModesInEverySpelling(t *testing.T) {
 	t.Parallel()
 	top := charts.Chart{Name: "top", APIVersion: "v3"}
@@ -56,7 +56,7 @@ func TestHookModesInEverySpelling(t *testing.T) {
 	checkHookOrder(t, harness.New(t), plan, "install", "rel", writeGated(t, top))
 }
 
-// TestHookModesThatDisagree has one chart say two things.
+// TestHookModesThatDisagree uses a chart that declares two different modes.
 func TestHookModesThatDisagree(t *testing.T) {
 	t.Parallel()
 	h := harness.New(t)
@@ -68,7 +68,7 @@ func TestHookModesThatDisagree(t *testing.T) {
 	}
 }
 
-// TestHookModesOfNestedCharts has a mode count for its own chart alone, and for
+// TestHookModesOfNestedCharts checks that a mode applies only to its own chart, and to
 // every alias of it.
 func TestHookModesOfNestedCharts(t *testing.T) {
 	t.Parallel()

@@ -23,9 +23,9 @@ import (
 	"github.com/ordered-helm/helm/test/harness"
 )
 
-// hookPatience is when a test gives up on what hooks should do soon, lateNews is
-// when it gives up on hearing of it when helm has ended; nothing is measured by
-// them.
+// hookPatience is how long a test waits for events that hooks should cause soon. lateNews
+// is how long it waits for watch events after helm has ended. They are not used to measure
+// anything.
 const (
 	hookPatience = time.Minute
 	lateNews     = 10 * time.Second
@@ -41,12 +41,12 @@ type hookOperation struct {
 	jobs, pods watch.Interface
 	count      map[string]int
 	runs       map[types.UID]string
-	// started and finished are the runs that were created, and that completed or
-	// failed, by id, and id#2 for a second one.
+	// started and finished contain the runs that were created, and that completed or
+	// failed, by id, and by id#2 for a second run.
 	started, finished map[string]bool
 }
 
-// startOperation closes all gates and starts helm, which is killed when the test is over.
+// startOperation closes all gates and starts helm, which is killed at the end of the test.
 // It sets h.Started.
 func startOperation(tb testing.TB, h *harness.Helm, args ...string) *hookOperation {
 	tb.Helper()
@@ -65,7 +65,7 @@ func startOperation(tb testing.TB, h *harness.Helm, args ...string) *hookOperati
 	return s
 }
 
-// watch begins to watch; what is there already does not count.
+// watch starts the watches. Existing objects are ignored.
 func (s *hookOperation) watch(ctx context.Context) {
 	s.tb.Helper()
 	jobs, pods := s.h.Cluster.Client().BatchV1().Jobs(s.h.Namespace), s.h.Cluster.Client().CoreV1().Pods(s.h.Namespace)
@@ -86,7 +86,7 @@ func (s *hookOperation) watch(ctx context.Context) {
 	}
 }
 
-// note takes in what a watch says.
+// note processes a watch event.
 func (s *hookOperation) note(e watch.Event) {
 	s.tb.Helper()
 	var o recordedHook
@@ -110,7 +110,7 @@ func (s *hookOperation) note(e watch.Event) {
 		run = runID(id, s.count)
 		s.runs[o.Metadata.UID] = run
 	}
-	if run == "" { // of an operation before
+	if run == "" { // of an earlier operation
 		return
 	}
 	s.started[run] = true
@@ -119,8 +119,8 @@ func (s *hookOperation) note(e watch.Event) {
 	}
 }
 
-// await waits until something holds of what has started and finished, and fails
-// the test if it does not come, or helm ends before.
+// await waits until a condition on the started and finished runs holds. It fails the test
+// if that takes too long, or if helm ends first.
 func (s *hookOperation) await(what string, holds func() bool) {
 	s.tb.Helper()
 	late, ended := time.After(hookPatience), s.process.Ended
@@ -149,7 +149,7 @@ func (s *hookOperation) giveUp(what string) {
 	}
 }
 
-// awaitStarted waits until hooks were created, awaitFinished until they have
+// awaitStarted waits until hooks were created. awaitFinished waits until they have
 // completed or failed.
 func (s *hookOperation) awaitStarted(ids ...string) {
 	s.tb.Helper()

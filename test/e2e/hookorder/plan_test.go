@@ -15,17 +15,17 @@ import (
 
 // hookPlan is the order in which hooks are expected to run.
 type hookPlan struct {
-	// ids are all runs; the second run of a hook is named id#2.
+	// ids contains all runs. The second run of a hook is named id#2.
 	ids []string
-	// after are the runs that must have ended before, all of them.
+	// after contains for each run all runs that must have ended before it.
 	after map[string]map[string]bool
-	// loose are those that are not waited for.
+	// loose contains the runs for which Helm does not wait.
 	loose map[string]bool
 }
 
-// planOf parses a plan. ">" separates stages, of which each starts when the one before has
-// ended; "|" separates chains of a stage, which run in parallel; the runs of a chain come
-// one after the other. "~" marks hooks for which Helm does not wait.
+// planOf parses a plan. ">" separates stages; a stage starts when the previous one has
+// ended. "|" separates the chains of a stage, which run in parallel. The runs of a chain
+// come one after the other. "~" marks hooks for which Helm does not wait.
 func planOf(text string) *hookPlan {
 	p := &hookPlan{after: map[string]map[string]bool{}, loose: map[string]bool{}}
 	for stage := range strings.SplitSeq(text, ">") {
@@ -42,7 +42,7 @@ func planOf(text string) *hookPlan {
 	return p
 }
 
-// add adds a run that comes after others, and what they come after.
+// add adds a run with the runs that come before it, including indirect ones.
 func (p *hookPlan) add(id string, loose bool, after []string) {
 	set := map[string]bool{}
 	for _, earlier := range after {
@@ -52,10 +52,10 @@ func (p *hookPlan) add(id string, loose bool, after []string) {
 	p.ids, p.after[id], p.loose[id] = append(p.ids, id), set, loose
 }
 
-// ready are the runs that are waited for and may run now that others are done.
+// ready returns the runs for which Helm waits and that can run after the runs in done.
 func (p *hookPlan) ready(done map[string]bool) []string {
 	all := maps.Clone(done)
-	for { // what is not waited for is done when it may start
+	for { // a run without waiting is done when it can start
 		n := len(all)
 		for _, id := range p.ids {
 			if p.loose[id] && p.isFree(id, all) {
@@ -84,7 +84,7 @@ func (p *hookPlan) isFree(id string, done map[string]bool) bool {
 	return true
 }
 
-// followers is how many runs have to wait for one.
+// followers returns the number of runs that must wait for a run.
 func (p *hookPlan) followers(id string) int {
 	n := 0
 	for _, after := range p.after {
@@ -98,26 +98,26 @@ func (p *hookPlan) followers(id string) int {
 // hookOrderCheck lets the hooks of an operation run as in a plan, and checks their order.
 type hookOrderCheck struct {
 	plan *hookPlan
-	// limit is how many may run at once; 0 is no limit.
+	// limit is the maximum number of parallel runs; 0 means no limit.
 	limit int
-	// pick chooses which of those that run completes next. By default it is the one
-	// most others wait for, so that chains go on while the rest still runs.
+	// pick chooses which of the running hooks completes next. By default it is the hook
+	// that most other hooks wait for, so that chains progress while other hooks still run.
 	pick func(running []string) string
-	// together are pairs of runs that were kept running until both had started.
+	// together contains the pairs of runs that were kept running until both had started.
 	together map[[2]string]bool
 }
 
-// checkHookOrder runs helm, which must succeed, and checks that its hooks run as in a
-// plan.
+// checkHookOrder runs helm, which must succeed, and checks that its hooks run according to
+// a plan.
 func checkHookOrder(tb testing.TB, h *harness.Helm, plan string, args ...string) {
 	tb.Helper()
 	c := hookOrderCheck{plan: planOf(plan)}
 	c.run(tb, h, args...)
 }
 
-// run runs helm. Whatever may run at once must be seen to run, as many as
-// the limit allows, before any of it is let go: that proves that it runs together,
-// in no matter what time. When all is done, the server's record proves the rest.
+// run runs helm. All hooks that can run in parallel must be seen running, up to the limit,
+// before any of them is allowed to end. This proves that they run in parallel,
+// independently of timing. The audit log then proves the rest.
 func (c *hookOrderCheck) run(tb testing.TB, h *harness.Helm, args ...string) {
 	tb.Helper()
 	began := time.Now()
@@ -163,8 +163,8 @@ func (c *hookOrderCheck) choose(running []string) string {
 }
 
 // checkRuns checks with the audit log that exactly the runs of the plan took place, that
-// each was created after the end of all runs before it, that those that were kept running
-// ran together, and that no more ran at once than the limit allows.
+// each was created after the end of all runs before it, that the runs that were kept
+// running ran in parallel, and that no more ran at the same time than the limit allows.
 func (c *hookOrderCheck) checkRuns(tb testing.TB, recorded []*hookRun) {
 	tb.Helper()
 	runs := map[string]*hookRun{}
@@ -194,8 +194,8 @@ func (c *hookOrderCheck) checkRuns(tb testing.TB, recorded []*hookRun) {
 	}
 }
 
-// maxConcurrent is how many Jobs and Pods ran at once at most, each from the request that
-// created it to the one that ended it.
+// maxConcurrent returns the maximum number of Jobs and Pods that ran at the same time, each
+// from the request that created it to the request that ended it.
 func maxConcurrent(runs []*hookRun) int {
 	most := 0
 	for _, at := range runs {

@@ -13,11 +13,11 @@ import (
 	"github.com/ordered-helm/helm/test/harness"
 )
 
-// randomHookReleases is how many releases TestRandomHooks makes.
+// randomHookReleases is the number of releases that TestRandomHooks creates.
 const randomHookReleases = 2
 
-// TestRandomHooks installs and uninstalls charts with random hooks, and proves from
-// the server's record that their order is that of the tests' own idea of it.
+// TestRandomHooks installs and uninstalls charts with random hooks, and proves with the
+// audit log that they run in the order that the tests derive independently.
 func TestRandomHooks(t *testing.T) {
 	t.Parallel()
 	first, releases := harness.Seeds(t, randomHookReleases)
@@ -53,7 +53,7 @@ func TestRandomHooks(t *testing.T) {
 	}
 }
 
-// randomHooks makes a random chart and knows its hooks.
+// randomHooks creates a random chart and records its hooks.
 type randomHooks struct {
 	*rand.Rand
 	hooks []hookInChart
@@ -69,7 +69,7 @@ func (r *randomHooks) String() string {
 	return text
 }
 
-// of are the hooks of an event, in the order of their charts and documents.
+// of returns the hooks of an event, in the order of their charts and documents.
 func (r *randomHooks) of(event string) []hookInChart {
 	var list []hookInChart
 	for _, hook := range r.hooks {
@@ -82,7 +82,7 @@ func (r *randomHooks) of(event string) []hookInChart {
 	return list
 }
 
-// chart is a random chart: one with subcharts, some of which have subcharts.
+// chart returns a random chart with subcharts, some of which have subcharts themselves.
 func (r *randomHooks) chart() charts.Chart {
 	names := []string{"a", "b", "c", "d", "e", "f"}
 	r.Shuffle(len(names), func(i, j int) { names[i], names[j] = names[j], names[i] })
@@ -101,7 +101,7 @@ func (r *randomHooks) chart() charts.Chart {
 	return top
 }
 
-// fill gives a chart a mode and hooks.
+// fill sets the mode of a chart and adds hooks to it.
 func (r *randomHooks) fill(c *charts.Chart, path string) {
 	mode := []string{"true", "true", "otherChartsOnly", "false"}[r.IntN(4)]
 	c.Metadata = hookModes[mode][r.IntN(len(hookModes[mode]))]
@@ -117,7 +117,7 @@ func (r *randomHooks) fill(c *charts.Chart, path string) {
 			Weight: []int{0, 0, 0, 0, -1, 7}[r.IntN(6)],
 		}
 		c.Objects = append(c.Objects, hook)
-		// The name of the template's file is below that of its chart's folder.
+		// The path of the template is below the directory of its chart.
 		r.hooks = append(r.hooks, hookInChart{Object: hook, mode: mode, chart: path + "/templates", document: i})
 	}
 }

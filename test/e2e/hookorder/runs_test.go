@@ -24,14 +24,14 @@ func gateOf(id string) string { return "gate-" + id }
 
 // hookRun is one run of a hook in the audit log.
 type hookRun struct {
-	// id is that of the hook; its second run is named id#2.
+	// id is the ID of the hook. Its second run is named id#2.
 	id string
 	// object is its "Kind/name".
 	object string
-	// created is when the request to create it came in.
+	// created is when the request to create it was received.
 	created time.Time
-	// ended is when the request came in by which it completed or failed; zero if
-	// none did. For kinds that are not waited for it is created.
+	// ended is when the request was received with which it completed or failed; zero if
+	// there was none. For kinds for which Helm does not wait, it equals created.
 	ended  time.Time
 	failed bool
 }
@@ -45,7 +45,7 @@ type recordedHook struct {
 	}
 }
 
-// ended is whether a Job or Pod has completed or failed.
+// ended reports whether a Job or Pod has completed or failed.
 func (o recordedHook) ended() (ended, failed bool) {
 	for _, c := range o.Status.Conditions {
 		if (c.Type == "Complete" || c.Type == "Failed") && c.Status == "True" {
@@ -55,8 +55,8 @@ func (o recordedHook) ended() (ended, failed bool) {
 	return o.Status.Phase == "Succeeded" || o.Status.Phase == "Failed", o.Status.Phase == "Failed"
 }
 
-// recordedRuns are the runs of hooks in the audit log that ours or stock Helm created in
-// the namespace since h.Started, in the order of their creation.
+// recordedRuns returns the runs of hooks in the audit log that ours or stock Helm created
+// in the namespace since h.Started, in the order of their creation.
 func recordedRuns(tb testing.TB, h *harness.Helm) []*hookRun {
 	tb.Helper()
 	var runs []*hookRun
@@ -101,7 +101,7 @@ func recordedRuns(tb testing.TB, h *harness.Helm) []*hookRun {
 	return runs
 }
 
-// runID is the ID of a run of a hook: id#2 is the second run of the hook id.
+// runID returns the ID of a run of a hook: id#2 is the second run of the hook id.
 func runID(id string, count map[string]int) string {
 	count[id]++
 	if count[id] > 1 {
@@ -117,17 +117,17 @@ func closeGates(tb testing.TB, h *harness.Helm) {
 	harness.NoError(tb, err)
 }
 
-// ungated is the gate of a hook that does not wait for one.
+// ungated is the Gate of a hook that does not wait for a gate.
 const ungated = "none"
 
 // writeGated writes a chart whose hooks, by default pods of the event pre-install, each
-// wait for a gate of their own, and returns its folder.
+// wait for their own gate, and returns its directory.
 func writeGated(tb testing.TB, c charts.Chart) string {
 	tb.Helper()
 	return withGates(c).Write(tb)
 }
 
-// withGates is a chart whose hooks have their defaults and gates.
+// withGates returns a chart whose hooks have their defaults and gates.
 func withGates(c charts.Chart) charts.Chart {
 	if c.APIVersion == "" {
 		c.APIVersion = "v2"
@@ -162,6 +162,7 @@ func withGates(c charts.Chart) charts.Chart {
 // isWaited reports whether Helm waits for a hook.
 func isWaited(o charts.Object) bool { return o.Kind == "" || o.Kind == "Job" || o.Kind == "Pod" }
 
-// hookID distinguishes a hook in plans and in the audit log: its ID, or its name if it has
-// none. The ID of a Secret has to be its name, as the audit log has nothing else of it.
+// hookID identifies a hook in plans and in the audit log: it is its ID, or its name if it
+// has no ID. The ID of a Secret must be its name, because the audit log contains nothing
+// else about it.
 func hookID(o charts.Object) string { return cmp.Or(o.ID, o.Name) }

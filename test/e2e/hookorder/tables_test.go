@@ -12,9 +12,9 @@ import (
 	"github.com/ordered-helm/helm/test/harness"
 )
 
-// tableChart is the chart of the proposal's tables: charts a, b and c, of which the
-// double one has two hooks of weight 0 and each one of weight 1; all are numbered
-// through. Their modes are as they stand in Chart.yaml; none is the default.
+// tableChart is the chart of the proposal's tables: charts a, b and c. The chart named by
+// double has two hooks of weight 0, and each chart has one of weight 1. All hooks are
+// numbered consecutively. modes are the values in Chart.yaml; none is the default.
 func tableChart(kind, double string, modes [3]string) charts.Chart {
 	top, n := charts.Chart{Name: "top", Metadata: "runHooksInParallel: false\n"}, 0
 	for i, name := range []string{"a", "b", "c"} {
@@ -35,8 +35,8 @@ func tableChart(kind, double string, modes [3]string) charts.Chart {
 	return top
 }
 
-// TestHookTables are the tables of the proposal and their mirror images. Where all
-// are false it is Helm's order, by name.
+// TestHookTables checks the tables of the proposal and their mirror images. If all modes
+// are false, the order is Helm's order, by name.
 func TestHookTables(t *testing.T) {
 	t.Parallel()
 	const isTrue, isFalse, others = "true", "false", "otherChartsOnly"
@@ -78,8 +78,8 @@ func TestHookTables(t *testing.T) {
 	}
 }
 
-// TestHookTableInHelmsOrder has all hooks bear names that contradict the order of
-// their charts, files and documents, and be run by stock Helm too.
+// TestHookTableInHelmsOrder gives all hooks names that contradict the order of their
+// charts, files and documents. Stock Helm runs them too.
 func TestHookTableInHelmsOrder(t *testing.T) {
 	t.Parallel()
 	chart := tableChart("Pod", "b", [3]string{"false", "", `"false"`})

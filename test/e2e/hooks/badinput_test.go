@@ -13,8 +13,8 @@ import (
 	"github.com/ordered-helm/helm/test/harness"
 )
 
-// TestUnknownHookMode refuses a mode that is none, with an order and without,
-// before anything is changed.
+// TestUnknownHookMode checks that an unknown mode is rejected before anything is changed,
+// with an order and without.
 func TestUnknownHookMode(t *testing.T) {
 	t.Parallel()
 	for name, line := range map[string]string{
@@ -38,8 +38,8 @@ func TestUnknownHookMode(t *testing.T) {
 	}
 }
 
-// TestHookOfAnUnknownKind has a hook of a kind that the cluster does not know,
-// beside others.
+// TestHookOfAnUnknownKind uses a hook of a kind that the cluster does not know, among other
+// hooks.
 func TestHookOfAnUnknownKind(t *testing.T) {
 	t.Parallel()
 	for _, mode := range []string{"", "true", "otherChartsOnly"} {
@@ -59,7 +59,7 @@ func TestHookOfAnUnknownKind(t *testing.T) {
 			if objectExists(t, h, "Job/next") || objectExists(t, h, "ConfigMap/own") {
 				t.Error("something was created after that")
 			}
-			// As in Helm, nothing is cleaned up where all hooks run in Helm's order.
+			// As in Helm, nothing is cleaned up if all hooks run in Helm's order.
 			if here := objectExists(t, h, "Job/first"); here != (mode == "") {
 				t.Errorf("the hook before it is there: %v", here)
 			}
@@ -86,8 +86,8 @@ func TestEventListedTwice(t *testing.T) {
 	}
 }
 
-// expectOneByOne checks that a hook was created some times, each time when the one
-// before had completed and was deleted.
+// expectOneByOne checks that a hook was created the given number of times, each time after
+// its previous run had completed and was deleted.
 func expectOneByOne(tb testing.TB, h *harness.Helm, id string, times int) {
 	tb.Helper()
 	state, created := "", 0
@@ -112,8 +112,8 @@ func expectOneByOne(tb testing.TB, h *harness.Helm, id string, times int) {
 	}
 }
 
-// TestEqualNamesInOneBucket has two charts with a hook of the same name in one
-// bucket: they run one after the other.
+// TestEqualNamesInOneBucket uses two charts with a hook of the same name in one bucket.
+// They run one after the other.
 func TestEqualNamesInOneBucket(t *testing.T) {
 	t.Parallel()
 	for name, modes := range map[string][2]string{"both true": {"true", "true"}, "one a chain": {"true", "otherChartsOnly"}} {
@@ -132,7 +132,8 @@ func TestEqualNamesInOneBucket(t *testing.T) {
 			deleteInBackground(t, h, "Job/same")
 			awaitDeleted(t, h, "Job/same")
 
-			// With this policy what the first has left is in the second's way.
+			// With this policy, the object that the first hook left conflicts with the
+			// second hook.
 			h.Started = harness.Now()
 			r := h.ExpectFailure(t, []string{"upgrade", "rel", chart("hook-succeeded")}, "templates/same.yaml", "already exists")
 			recorded := h.ReadTrace(t).Since(h.Started)

@@ -15,8 +15,8 @@ import (
 	"github.com/ordered-helm/helm/test/harness"
 )
 
-// cancelledOutcomes are the hooks of three charts, one of each mode: some have
-// completed, one has failed, and some run when the operation is cancelled.
+// cancelledOutcomes returns the hooks of three charts, one of each mode. When the operation
+// is cancelled, some have completed, one has failed, and some are running.
 func cancelledOutcomes() (app, chain, plain []hookOutcome) {
 	const done, failed, both = release.HookPhaseSucceeded, release.HookPhaseFailed, "hook-succeeded,hook-failed"
 	hook := func(name, deletes, logs string, play []string, phase release.HookPhase, stays, printed bool) hookOutcome {
@@ -45,9 +45,9 @@ func cancelledOutcomes() (app, chain, plain []hookOutcome) {
 	return app, chain, plain
 }
 
-// TestHooksCancelledTogether cancels an operation whose hooks have completed, failed
-// or still run: what runs is not waited for any more, nothing else begins, each is
-// treated by its own policies, and the release is not locked.
+// TestHooksCancelledTogether cancels an operation while some of its hooks have completed,
+// some have failed and some are running. Helm stops waiting for the running hooks, starts
+// no other hook, treats each hook according to its policies, and unlocks the release.
 func TestHooksCancelledTogether(t *testing.T) {
 	t.Parallel()
 	for name, op := range hookOperations() {
@@ -68,7 +68,7 @@ func TestHooksCancelledTogether(t *testing.T) {
 			cut := harness.Now()
 			p.Signal(t, syscall.SIGTERM)
 			r := p.ExpectExit(t, 1)
-			harness.ExpectContains(t, r.Stdout+r.Stderr, "has been cancelled") // on stdout as in Helm, if Helm says so at all
+			harness.ExpectContains(t, r.Stdout+r.Stderr, "has been cancelled") // on stdout as in Helm, in the cases in which Helm prints it
 
 			for i, f := range outcomes {
 				if slices.Equal(f.PodAnnotations, running) {

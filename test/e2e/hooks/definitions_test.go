@@ -12,8 +12,8 @@ import (
 	"github.com/ordered-helm/helm/test/harness"
 )
 
-// TestHooksOfKindsThatHooksDefine has hooks that define kinds, and after them
-// hooks of these kinds. Helm looks kinds up in what it found before, and fails.
+// TestHooksOfKindsThatHooksDefine uses hooks that define kinds, followed by hooks of these
+// kinds. Stock Helm looks up kinds only in what it discovered before, and fails.
 func TestHooksOfKindsThatHooksDefine(t *testing.T) {
 	t.Parallel()
 	h := harness.New(t)
@@ -33,9 +33,9 @@ func TestHooksOfKindsThatHooksDefine(t *testing.T) {
 	h.MustRun("uninstall", "gadgets")
 }
 
-// TestDefinitionsThatAreThereAreNotSent installs a chart with a definition in its
-// crds/ folder twice: it is created by the first release, and only looked for by the
-// second, which uses it all the same.
+// TestDefinitionsThatAreThereAreNotSent installs a chart with a definition in its crds/
+// directory twice. The first release creates the definition; the second only reads it, and
+// can still use it.
 func TestDefinitionsThatAreThereAreNotSent(t *testing.T) {
 	h := harness.New(t)
 	d := newCRDHook(t, h, "gadgets")

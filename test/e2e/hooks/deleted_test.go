@@ -14,8 +14,8 @@ import (
 	"github.com/ordered-helm/helm/test/harness"
 )
 
-// TestHookDeletedBySomebody deletes hooks while they run: where hooks run in parallel
-// that is a failure, in other charts they count as completed, as in Helm.
+// TestHookDeletedBySomebody deletes hooks while they run. If hooks run in parallel, this is
+// a failure; in other charts the hooks count as completed, as in Helm.
 func TestHookDeletedBySomebody(t *testing.T) {
 	t.Parallel()
 	const done, failed = release.HookPhaseSucceeded, release.HookPhaseFailed
@@ -29,7 +29,7 @@ func TestHookDeletedBySomebody(t *testing.T) {
 				chart := writeHooked(t, charts.Chart{Name: "app", HookMode: mode, Objects: []charts.Object{lost, {Kind: "Job", Name: "next", Hook: "pre-install", Weight: 1}}},
 					charts.Chart{Name: "beside", HookMode: "true", Objects: []charts.Object{{Kind: "Job", Name: "slow", Hook: "pre-install", Gate: slowGate}}})
 				p := h.Start(t, "install", "rel", chart)
-				if !fails { // which comes when the parallel part is done
+				if !fails { // a failure is only reported at the end of the parallel part
 					h.OpenGates(t, slowGate)
 				}
 				awaitHookPhases(t, h, release.HookPhaseRunning, lost.String())
@@ -67,7 +67,7 @@ func TestHookDeletedBySomebody(t *testing.T) {
 	}
 }
 
-// deleteInBackground deletes a hook as somebody else would, and its pods.
+// deleteInBackground deletes a hook and its pods as another client would.
 func deleteInBackground(tb testing.TB, h *harness.Helm, id string) {
 	tb.Helper()
 	kind, name, _ := strings.Cut(id, "/")
@@ -76,8 +76,8 @@ func deleteInBackground(tb testing.TB, h *harness.Helm, id string) {
 	harness.NoError(tb, err)
 }
 
-// TestHookThatRemovesItself has Jobs that are removed as soon as they have completed:
-// they have completed.
+// TestHookThatRemovesItself uses Jobs that are deleted as soon as they have completed. They
+// count as completed.
 func TestHookThatRemovesItself(t *testing.T) {
 	t.Parallel()
 	for _, mode := range []string{"", "true", "otherChartsOnly"} {
@@ -105,7 +105,7 @@ func TestHookThatRemovesItself(t *testing.T) {
 	}
 }
 
-// TestNamespaceDeletedWhileHooksRun takes the namespace away: the operation ends.
+// TestNamespaceDeletedWhileHooksRun deletes the namespace. The operation ends.
 func TestNamespaceDeletedWhileHooksRun(t *testing.T) {
 	t.Parallel()
 	for _, mode := range []string{"", "true"} {
@@ -123,7 +123,7 @@ func TestNamespaceDeletedWhileHooksRun(t *testing.T) {
 			}
 			harness.NoError(t, h.Cluster.Client().CoreV1().Namespaces().Delete(t.Context(), h.Namespace, metav1.DeleteOptions{}))
 			r := p.ExpectExit(t, 1)
-			// Which of it is seen first is the cluster's choice.
+			// Which part of it is seen first depends on the cluster.
 			if text := harness.ErrorOf("\n" + r.Stderr); !strings.Contains(text, "Job/a (app/templates/a.yaml)") && !strings.Contains(text, h.Namespace) {
 				t.Errorf("it does not say what became of the hook:\n%s", text)
 			}

@@ -17,8 +17,8 @@ import (
 // The gates of the tests: for the hooks that fail, and for the slow ones.
 const failGate, slowGate = "fail-gate", "slow-gate"
 
-// failureOutcomes are the hooks of three charts, one of each mode, of which some fail
-// while the others still run.
+// failureOutcomes returns the hooks of three charts, one of each mode. Some of them fail
+// while others still run.
 func failureOutcomes() (app, chain, plain []hookOutcome) {
 	const done, failed = release.HookPhaseSucceeded, release.HookPhaseFailed
 	slow := func(name, deletes, logs string, stays, printed bool) hookOutcome {
@@ -41,11 +41,12 @@ func failureOutcomes() (app, chain, plain []hookOutcome) {
 		{Object: charts.Object{Kind: "Job", Name: "next", Weight: 1, DeletePolicy: both + ",before-hook-creation", LogPolicy: both}},
 	}
 	app[len(app)-2].Kind = "Pod"
-	// A Pod, not a Job, is the first of the chain.
+	// The first hook of the chain is a Pod and not a Job.
 	link := slow("link-1", "hook-succeeded", "hook-succeeded", false, true)
 	link.Kind = "Pod"
 	chain = []hookOutcome{link, {Object: charts.Object{Kind: "Job", Name: "link-2", DeletePolicy: both, LogPolicy: both}}}
-	// What is called like one that never starts was there before, and stays.
+	// This object has the same name as a hook that never starts. It existed before and
+	// stays.
 	plain = []hookOutcome{{Object: charts.Object{Kind: "ConfigMap", Name: "alone"}, stays: true}}
 	return app, chain, plain
 }
@@ -53,15 +54,15 @@ func failureOutcomes() (app, chain, plain []hookOutcome) {
 // hookOperation is an operation whose hooks fail.
 type hookOperation struct {
 	event string
-	// before prepares the release; args is the operation, CHART in it the chart.
+	// before prepares the release. args is the operation; CHART in it stands for the chart.
 	before func(tb testing.TB, h *harness.Helm, chart string)
 	args   []string
-	// revision is the one whose hooks ran; 0 if it is no more.
+	// revision is the revision whose hooks ran; 0 if it no longer exists.
 	revision int
 	statuses string
-	// own says whether the release's own resources are changed all the same.
+	// own is whether the release's own resources are changed despite the failure.
 	own bool
-	// after shows that the release can still be used.
+	// after checks that the release can still be used.
 	after func(tb testing.TB, h *harness.Helm)
 }
 
@@ -105,7 +106,7 @@ func hookOperations() map[string]hookOperation {
 	}
 }
 
-// prepare writes the chart of three charts of hooks, and prepares the release.
+// prepare writes the three charts with hooks, and prepares the release.
 func (op hookOperation) prepare(tb testing.TB, h *harness.Helm, hooks func() (app, chain, plain []hookOutcome)) (dir string, outcomes []hookOutcome) {
 	tb.Helper()
 	app, chain, plain := hooks()
@@ -132,9 +133,9 @@ func (op hookOperation) checkRelease(tb testing.TB, h *harness.Helm) {
 	op.after(tb, h)
 }
 
-// TestHooksFailTogether has several hooks of one bucket fail while others run: those
-// are waited for, nothing else begins, each is treated by its own policies, and the
-// error names all.
+// TestHooksFailTogether makes several hooks of one bucket fail while others run. Helm waits
+// for the running hooks, starts no other hook, treats each hook according to its policies,
+// and lists all failed hooks in the error.
 func TestHooksFailTogether(t *testing.T) {
 	t.Parallel()
 	for name, op := range hookOperations() {
@@ -167,7 +168,7 @@ func TestHooksFailTogether(t *testing.T) {
 	}
 }
 
-// withChart puts the path of the chart into arguments.
+// withChart inserts the path of the chart into arguments.
 func withChart(args []string, chart string) []string {
 	args = slices.Clone(args)
 	for i := range args {

@@ -19,13 +19,13 @@ import (
 	"github.com/ordered-helm/helm/test/harness"
 )
 
-// What pods of hooks do: fail, and run on for longer than any test.
+// Behaviours of the pods of hooks: fail, and run longer than any test.
 var (
 	failing = []string{"devcluster/pod: fail"}
 	running = []string{"devcluster/pod: complete", "devcluster/after: 1h"}
 )
 
-// existingObjects are the Jobs, Pods and ConfigMaps in the namespace, by "Kind/name".
+// existingObjects returns the Jobs, Pods and ConfigMaps in the namespace, by "Kind/name".
 func existingObjects(tb testing.TB, h *harness.Helm) map[string]types.UID {
 	tb.Helper()
 	core, there := h.Cluster.Client().CoreV1(), map[string]types.UID{}
@@ -79,8 +79,8 @@ func awaitPodPhase(tb testing.TB, h *harness.Helm, phase string, jobs ...string)
 	}
 }
 
-// storedRuns are the hooks in the last stored revision, by "Kind/name"; nil if there is no
-// release.
+// storedRuns returns the hooks in the last stored revision, by "Kind/name", or nil if there
+// is no release.
 func storedRuns(tb testing.TB, h *harness.Helm) map[string]release.HookExecution {
 	tb.Helper()
 	rel, err := h.Storage().Last("rel")
@@ -115,8 +115,8 @@ func awaitHookPhases(tb testing.TB, h *harness.Helm, phase release.HookPhase, id
 	})
 }
 
-// writeHooked writes a chart whose hooks log when they begin and end, each in a template
-// of its name, and subcharts of it.
+// writeHooked writes a chart, with subcharts, whose hooks log their start and end. Each
+// hook is in a template with its name.
 func writeHooked(tb testing.TB, top charts.Chart, subcharts ...charts.Chart) string {
 	tb.Helper()
 	top = withLogs(top)
@@ -126,7 +126,7 @@ func writeHooked(tb testing.TB, top charts.Chart, subcharts ...charts.Chart) str
 	return top.Write(tb)
 }
 
-// withLogs is a chart whose hooks log.
+// withLogs returns a chart whose hooks write logs.
 func withLogs(c charts.Chart) charts.Chart {
 	c.APIVersion, c.TemplatePerObject, c.Objects = "v2", true, slices.Clone(c.Objects)
 	for i, o := range c.Objects {
@@ -138,5 +138,5 @@ func withLogs(c charts.Chart) charts.Chart {
 	return c
 }
 
-// logLines is what a hook logs.
+// logLines returns the lines that a hook logs.
 func logLines(o charts.Object) []string { return []string{o.Name + " begins", o.Name + " ends"} }

@@ -17,24 +17,24 @@ import (
 	"github.com/ordered-helm/helm/test/harness"
 )
 
-// cutLog is a log without a final newline, which the proxy answers with for the
-// pods of the hook "cut".
+// cutLog is a log without a final newline, which the proxy returns for the pods of the hook
+// "cut".
 const cutLog = "cut begins\ncut ends"
 
-// cutLogs has helm read the logs by a proxy.
+// cutLogs makes helm read logs through a proxy.
 func cutLogs(tb testing.TB, h *harness.Helm) {
 	tb.Helper()
 	h.UseProxy(tb).Intercept(func(w http.ResponseWriter, _ *http.Request, what fault.Request) bool {
 		isCut := what.Subresource == "log" && strings.HasPrefix(what.Name, "b-cut-")
 		if isCut {
 			w.Header().Set("Content-Type", "text/plain")
-			_, _ = io.WriteString(w, cutLog) // who is gone by then needs no answer
+			_, _ = io.WriteString(w, cutLog) // errors are ignored because the client may have gone
 		}
 		return isCut
 	})
 }
 
-// logHooks are hooks with all sorts of logs.
+// logHooks returns hooks with different kinds of logs.
 func logHooks(event, policy string) []charts.Object {
 	return []charts.Object{
 		{Kind: "Job", Name: "a-two", Hook: event, LogPolicy: policy, Containers: []string{"one", "two"}, PodAnnotations: []string{`devcluster/log.one: "one a\none b"`, `devcluster/log.two: "two a\n\ntwo c"`}},
@@ -45,8 +45,8 @@ func logHooks(event, policy string) []charts.Object {
 	}
 }
 
-// TestLogsOfHooksInParallel has many hooks log at once: each log is whole, and each
-// of its lines says whose it is.
+// TestLogsOfHooksInParallel lets many hooks log at the same time. Each log is printed
+// completely, and each of its lines contains the hook's name.
 func TestLogsOfHooksInParallel(t *testing.T) {
 	t.Parallel()
 	h := harness.New(t)
@@ -66,7 +66,7 @@ func TestLogsOfHooksInParallel(t *testing.T) {
 			PodAnnotations: []string{fmt.Sprintf("devcluster/log: %q", strings.Join(lines, "\n"))}})
 		want["Job/"+name+" c"] = lines
 	}
-	// Not asked for, or only where a hook fails.
+	// Hooks without a log policy, or with one that applies only if the hook fails.
 	hooks = append(hooks, charts.Object{Kind: "Job", Name: "silent", Hook: "pre-install"}, charts.Object{Kind: "Job", Name: "well", Hook: "pre-install", LogPolicy: "hook-failed"})
 	r := h.MustRun("install", "rel", writeHooked(t, charts.Chart{Name: "app", HookMode: "true", Objects: hooks}), "--progress=none")
 
@@ -99,8 +99,8 @@ func TestLogsOfHooksInParallel(t *testing.T) {
 	}
 }
 
-// TestLogsOfHooksAsInHelm compares what is printed of hooks of a chart without the
-// field with what stock Helm prints, byte by byte.
+// TestLogsOfHooksAsInHelm compares the printed logs of a chart without runHooksInParallel
+// with those that stock Helm prints, byte by byte.
 func TestLogsOfHooksAsInHelm(t *testing.T) {
 	t.Parallel()
 	random := regexp.MustCompile(`(a-two|b-cut|d-empty|e-plain|f-bad)-[a-z0-9]{5}\b`)

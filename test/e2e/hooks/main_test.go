@@ -1,7 +1,7 @@
 // Copyright The Ordered Helm Authors
 // SPDX-License-Identifier: Apache-2.0
 
-// Package hooks proves what becomes of hooks that run in parallel: their failure,
+// Package hooks proves what happens to hooks that run in parallel: their failure,
 // cancellation, cleanup, logs and stored results.
 package hooks
 

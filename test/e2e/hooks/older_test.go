@@ -19,14 +19,15 @@ import (
 	"github.com/ordered-helm/helm/test/harness"
 )
 
-// crdHook is a CustomResourceDefinition of a test's own.
+// crdHook is a CustomResourceDefinition for one test.
 type crdHook struct {
 	h             *harness.Helm
 	plural, group string
 	api           dynamic.ResourceInterface
 }
 
-// newCRDHook names one after the namespace, and removes it afterwards.
+// newCRDHook returns a definition that is named after the namespace and deleted at the end
+// of the test.
 func newCRDHook(tb testing.TB, h *harness.Helm, plural string) crdHook {
 	tb.Helper()
 	d := crdHook{h: h, plural: plural, group: h.Namespace + ".example"}
@@ -39,14 +40,14 @@ func (d crdHook) name() string { return d.plural + "." + d.group }
 
 func (d crdHook) kind() string { return strings.ToUpper(d.plural[:1]) + d.plural[1:len(d.plural)-1] }
 
-// manifest is the definition as a hook of the older sort, with more annotations.
+// manifest returns the definition as a crd-install hook with additional annotations.
 func (d crdHook) manifest(more ...string) string {
 	definition := charts.Definition(d.group, d.kind())
 	definition.Hook, definition.Annotations = "crd-install", more
 	return definition.Manifest()
 }
 
-// resource is an object of the kind that it defines.
+// resource returns an object of the kind that it defines.
 func (d crdHook) resource(name string) string {
 	return charts.CustomResource(d.group, d.kind(), name).Manifest()
 }
@@ -61,7 +62,7 @@ func (d crdHook) get(tb testing.TB) *unstructured.Unstructured {
 	return &list.Items[0]
 }
 
-// expectNone checks that it is not there, and was never created.
+// expectNone checks that it does not exist and was never created.
 func (d crdHook) expectNone(tb testing.TB) {
 	tb.Helper()
 	if d.get(tb) != nil {
@@ -74,8 +75,8 @@ func (d crdHook) expectNone(tb testing.TB) {
 	}
 }
 
-// times are when it was created and established, and when the first of its
-// resources was created.
+// times returns when it was created and established, and when the first of its resources
+// was created.
 func (d crdHook) times(tb testing.TB) (created, established, used time.Time) {
 	tb.Helper()
 	for _, e := range d.h.Cluster.Audit(tb) {
@@ -99,8 +100,8 @@ func (d crdHook) times(tb testing.TB) (created, established, used time.Time) {
 	return created, established, used
 }
 
-// expectFirst checks that it was created before anything that helm did for the
-// release, and used when it was established.
+// expectFirst checks that it was created before anything else that helm did for the
+// release, and used after it was established.
 func (d crdHook) expectFirst(tb testing.TB) {
 	tb.Helper()
 	created, established, used := d.times(tb)
@@ -164,7 +165,7 @@ func (d crdHook) awaitEstablished(tb testing.TB) {
 	harness.Eventually(tb, "the establishment of "+d.name(), func() bool { o := d.get(tb); return o != nil && established(o) })
 }
 
-// expectUnchanged checks that nobody has written an object since.
+// expectUnchanged checks that no client has written an object in between.
 func expectUnchanged(tb testing.TB, before, after *unstructured.Unstructured) {
 	tb.Helper()
 	if after == nil || before.GetUID() != after.GetUID() || before.GetResourceVersion() != after.GetResourceVersion() {
@@ -172,16 +173,16 @@ func expectUnchanged(tb testing.TB, before, after *unstructured.Unstructured) {
 	}
 }
 
-// TestCRDInstallLeavesNothingBehind has operations that must not create a
-// definition.
+// TestCRDInstallLeavesNothingBehind runs operations that must not create a definition.
 func TestCRDInstallLeavesNothingBehind(t *testing.T) {
 	t.Parallel()
 	const other = "apiVersion: v1\nkind: ConfigMap\nmetadata: {name: odd, annotations: {helm.sh/hook: crd-install}}\n"
 	for name, tt := range map[string]struct {
-		// more is more of the chart's template, before the name of a release there.
+		// more is additional text of the chart's template. before is the name of a release
+		// that is installed with it before.
 		more, before string
 		args         []string
-		// says is what the error says; empty if there is none.
+		// says is the text of the error; empty if there is none.
 		says string
 	}{
 		"--skip-crds":            {more: charts.OwnConfigMap("1"), args: []string{"--skip-crds"}},
@@ -225,14 +226,14 @@ func TestCRDInstallLeavesNothingBehind(t *testing.T) {
 	})
 }
 
-// TestHookDeleteTimeout has hooks that somebody holds when they are deleted.
+// TestHookDeleteTimeout uses hooks with a finalizer that keeps them when they are deleted.
 func TestHookDeleteTimeout(t *testing.T) {
 	t.Parallel()
 	for _, mode := range []string{"", "true"} {
 		for name, tt := range map[string]struct {
 			annotation, policy string
 			args               []string
-			// says is what the error says; empty if there is none.
+			// says is the text of the error; empty if there is none.
 			says []string
 		}{
 			"0":                  {annotation: "0", policy: "hook-succeeded"},

@@ -17,19 +17,19 @@ import (
 	"github.com/ordered-helm/helm/test/harness"
 )
 
-// hookOutcome is a hook, and what is expected of it.
+// hookOutcome is a hook and its expected result.
 type hookOutcome struct {
 	charts.Object
-	// phase is what is recorded; empty for a hook that is never started.
+	// phase is the recorded phase; empty for a hook that is never started.
 	phase release.HookPhase
-	// stays says that its object is there afterwards, printed that its log is
+	// stays is whether its object still exists afterwards. printed is whether its log is
 	// printed.
 	stays, printed bool
 	// after is a time before which it cannot have completed.
 	after time.Time
 }
 
-// hooksFor are the hooks of outcomes, for an event.
+// hooksFor returns the hooks of outcomes, for an event.
 func hooksFor(event string, outcomes []hookOutcome) []charts.Object {
 	var parts []charts.Object
 	for _, f := range outcomes {
@@ -39,7 +39,7 @@ func hooksFor(event string, outcomes []hookOutcome) []charts.Object {
 	return parts
 }
 
-// idsInPhase are the hooks that are expected to end in a phase.
+// idsInPhase returns the hooks that are expected to end in a phase.
 func idsInPhase(outcomes []hookOutcome, phase release.HookPhase) []string {
 	var list []string
 	for _, f := range outcomes {
@@ -50,12 +50,12 @@ func idsInPhase(outcomes []hookOutcome, phase release.HookPhase) []string {
 	return list
 }
 
-// startedIDs are the hooks that are expected to start.
+// startedIDs returns the hooks that are expected to start.
 func startedIDs(outcomes []hookOutcome) []string {
 	return append(idsInPhase(outcomes, release.HookPhaseSucceeded), idsInPhase(outcomes, release.HookPhaseFailed)...)
 }
 
-// withGate are the hooks that wait for a gate.
+// withGate returns the hooks that wait for a gate.
 func withGate(outcomes []hookOutcome, gate string) []string {
 	var list []string
 	for _, f := range outcomes {
@@ -144,11 +144,12 @@ func (f hookOutcome) expectRecord(tb testing.TB, run release.HookExecution, reco
 	}
 }
 
-// logPrefix is how a line of a log begins that is printed in a parallel part.
+// logPrefix matches the beginning of a log line that is printed while hooks run in
+// parallel.
 var logPrefix = regexp.MustCompile(`^\[((?:Job|Pod)/(\S+)) (\S+)/(\S+)\] (.*)$`)
 
-// printedLogs are the logs in what was printed, by hook. The lines of a hook must be
-// together.
+// printedLogs returns the logs in the output, by hook. The lines of a hook must be
+// consecutive.
 func printedLogs(tb testing.TB, text string) map[string][]string {
 	tb.Helper()
 	logs, before := map[string][]string{}, ""
@@ -173,8 +174,8 @@ func printedLogs(tb testing.TB, text string) map[string][]string {
 	return logs
 }
 
-// expectErrorNames checks that an error names each failed hook with its file, its cause
-// and the end of its log, and each hook that was never started.
+// expectErrorNames checks that an error lists each failed hook with its file, its cause and
+// the end of its log, and each hook that was never started.
 func expectErrorNames(tb testing.TB, text string, failed, never []string) {
 	tb.Helper()
 	var missing []string

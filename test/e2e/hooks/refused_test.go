@@ -19,8 +19,8 @@ import (
 	"github.com/ordered-helm/helm/test/harness"
 )
 
-// refusedHooks are hooks that the server does not create, each a Pod called
-// "refused", with what is there before and what the error says.
+// refusedHooks returns hooks that the server refuses to create, each a Pod named "refused",
+// with the objects that exist before and the text of the error.
 func refusedHooks() map[string]struct {
 	before, says string
 	containers   []string
@@ -41,9 +41,9 @@ func refusedHooks() map[string]struct {
 	}
 }
 
-// TestHookThatCannotBeCreated has one of many hooks refused by the server, while the
-// others run: those are waited for and cleaned up, the refused one is not, so that
-// an object of its name stays.
+// TestHookThatCannotBeCreated makes the server refuse one of many hooks while the others
+// run. Helm waits for the others and cleans them up, but not the refused one, so an
+// existing object of its name stays.
 func TestHookThatCannotBeCreated(t *testing.T) {
 	t.Parallel()
 	const done, failed, both = release.HookPhaseSucceeded, release.HookPhaseFailed, "hook-succeeded,hook-failed"
@@ -71,7 +71,7 @@ func TestHookThatCannotBeCreated(t *testing.T) {
 				charts.Chart{Name: "chain", HookMode: "otherChartsOnly", Objects: hooksFor("pre-install", chain)})
 			outcomes = slices.Concat(outcomes, chain)
 
-			// The refusal waits until all others were created.
+			// The refusal is delayed until all other hooks were created.
 			others := make(chan struct{})
 			proxy.Intercept(func(_ http.ResponseWriter, r *http.Request, what fault.Request) bool {
 				if what.Verb == "create" && what.Resource == "pods" {
@@ -86,7 +86,7 @@ func TestHookThatCannotBeCreated(t *testing.T) {
 			p := h.Start(t, "install", "rel", chart)
 			awaitObjects(t, h, startedIDs(outcomes)...)
 			if name == "forbidden" {
-				// Not before: the pods of the Jobs are to be allowed.
+				// Only now, because the pods of the Jobs must be admitted.
 				awaitPodPhase(t, h, "Pending", "slow-gone", "slow-stays", "bad-gone", "link-1")
 				h.Apply(t, tt.before)
 				harness.Eventually(t, "the refusal of a pod", func() bool {
@@ -123,9 +123,9 @@ func TestHookThatCannotBeCreated(t *testing.T) {
 	}
 }
 
-// TestHookThatCannotBeCreatedAsInHelm compares with stock Helm what a hook that
-// cannot be created, or that fails, leaves of those before it, in a chart without
-// the field.
+// TestHookThatCannotBeCreatedAsInHelm compares with stock Helm which of the previous hooks
+// are left after a hook that cannot be created or that fails, in a chart without
+// runHooksInParallel.
 func TestHookThatCannotBeCreatedAsInHelm(t *testing.T) {
 	t.Parallel()
 	for name, bad := range map[string]charts.Object{

@@ -14,7 +14,7 @@ import (
 	"github.com/ordered-helm/helm/test/harness"
 )
 
-// parseStatus reads the runs of hooks that `helm status -o json` prints.
+// parseStatus parses the runs of hooks that `helm status -o json` prints.
 func parseStatus(tb testing.TB, text string) (status string, runs map[string]release.HookExecution) {
 	tb.Helper()
 	rel := &release.Release{}
@@ -24,8 +24,8 @@ func parseStatus(tb testing.TB, text string) (status string, runs map[string]rel
 	return rel.Info.Status.String(), runsOf(rel)
 }
 
-// TestReleaseIsReadWhileHooksRun reads a release, by both programs, while some of its
-// hooks have completed, some run, and some have not begun.
+// TestReleaseIsReadWhileHooksRun reads a release with both programs while some of its hooks
+// have completed, some are running, and some have not begun.
 func TestReleaseIsReadWhileHooksRun(t *testing.T) {
 	t.Parallel()
 	for event, status := range map[string]string{"pre-install": "pending-install", "test": "deployed"} {

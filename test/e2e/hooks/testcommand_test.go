@@ -18,8 +18,8 @@ import (
 	"github.com/ordered-helm/helm/test/harness"
 )
 
-// testChart is a chart with tests, Jobs and Pods, hooks of other events, and
-// something of its own.
+// testChart writes a chart with tests that are Jobs and Pods, hooks of other events, and an
+// object of its own.
 func testChart(tb testing.TB, mode string, tests ...charts.Object) string {
 	tb.Helper()
 	hooks := []charts.Object{{Kind: "ConfigMap", Name: "zz-other", Hook: "post-upgrade"}, {Kind: "ConfigMap", Name: "aa-other", Hook: "pre-delete"}}
@@ -32,7 +32,7 @@ func testChart(tb testing.TB, mode string, tests ...charts.Object) string {
 	return writeHooked(tb, charts.Chart{Name: "app", HookMode: mode, Objects: hooks, Templates: map[string]string{"own.yaml": charts.OwnConfigMap("1"), "NOTES.txt": "Have fun.\n"}})
 }
 
-// storedHooks are the names of the stored hooks, in their order.
+// storedHooks returns the names of the stored hooks, in their order.
 func storedHooks(tb testing.TB, h *harness.Helm) []string {
 	tb.Helper()
 	var list []string
@@ -42,7 +42,7 @@ func storedHooks(tb testing.TB, h *harness.Helm) []string {
 	return list
 }
 
-// testsRun lists, sorted, the tests that have run since h.Started.
+// testsRun returns the tests that have run since h.Started, sorted.
 func testsRun(tb testing.TB, h *harness.Helm) string {
 	tb.Helper()
 	var list []string
@@ -54,18 +54,19 @@ func testsRun(tb testing.TB, h *harness.Helm) string {
 	return strings.Join(list, " ")
 }
 
-// clockTimes are what differs from run to run in what `helm test` prints.
+// clockTimes matches the parts of the output of `helm test` that differ from run to run.
 var clockTimes = regexp.MustCompile(`(LAST DEPLOYED|Last Started|Last Completed): .*`)
 
-// TestFilteredTests picks tests by name, in every way, and compares what is run,
-// printed and stored with stock Helm's.
+// TestFilteredTests selects tests by name, in every way, and compares the tests run, the
+// output and the stored hooks with those of stock Helm.
 func TestFilteredTests(t *testing.T) {
 	t.Parallel()
 	for _, mode := range []string{"", "true"} {
 		t.Run("mode "+mode, func(t *testing.T) {
 			t.Parallel()
 			ours, theirs := harness.New(t), harness.New(t)
-			// Stock Helm looks every two seconds whether a Job that it deletes is gone.
+			// For a Job that it deletes, stock Helm checks only every two seconds whether
+			// it is gone.
 			const kind = "ConfigMap"
 			chart := testChart(t, mode, charts.Object{Kind: kind, Name: "one"}, charts.Object{Kind: kind, Name: "two"},
 				charts.Object{Kind: kind, Name: "three", Weight: -1}, charts.Object{Kind: kind, Name: "four", Weight: 2})
@@ -108,8 +109,8 @@ func TestFilteredTests(t *testing.T) {
 	}
 }
 
-// testSuites takes apart what `helm test` prints: stock Helm's order of tests changes with
-// every filter.
+// testSuites splits the output of `helm test` into its test suites, because stock Helm's
+// order of tests changes with every filter.
 func testSuites(text, namespace string) []string {
 	text = clockTimes.ReplaceAllString(strings.ReplaceAll(text, namespace, "NAMESPACE"), "$1")
 	text = strings.ReplaceAll(text, "\nNOTES:", "\nTEST SUITE: NOTES:")
@@ -121,8 +122,8 @@ func testSuites(text, namespace string) []string {
 	return parts
 }
 
-// TestTestsAreKilled kills a filtered `helm test` while a test runs: no hook of the
-// release is lost. Stock Helm loses those that the filter leaves out.
+// TestTestsAreKilled kills a filtered `helm test` while a test runs. No hook of the release
+// is lost. Stock Helm loses the hooks that the filter leaves out.
 func TestTestsAreKilled(t *testing.T) {
 	t.Parallel()
 	all := []string{"aa-other", "gated", "left-out", "zz-other"}
@@ -161,7 +162,7 @@ func TestTestsAreKilled(t *testing.T) {
 	}
 }
 
-// TestLogsOfTests prints logs of tests, of Pods as stock Helm does, and of Jobs.
+// TestLogsOfTests prints logs of tests: of Pods, as stock Helm does, and of Jobs.
 func TestLogsOfTests(t *testing.T) {
 	t.Parallel()
 	pods := []charts.Object{{Kind: "Pod", Name: "b-pod"}, {Kind: "Pod", Name: "a-pod", Weight: 1}, {Kind: "Pod", Name: "c-pod", DeletePolicy: "hook-failed,before-hook-creation"}}
@@ -190,14 +191,14 @@ func TestLogsOfTests(t *testing.T) {
 			if !strings.Contains(r.Stdout, "right says it") || strings.Contains(r.Stdout, "pod ends") {
 				t.Errorf("the logs of one test are\n%s", r.Stdout)
 			}
-			// What is deleted has no log, and is no reason to fail.
+			// The log of a deleted test cannot be read, which is not a failure.
 			h.MustRun("upgrade", "rel", testChart(t, mode, charts.Object{Kind: "Job", Name: "gone", DeletePolicy: "hook-succeeded"}, charts.Object{Kind: "Pod", Name: "stays"}))
 			harness.ExpectContains(t, h.Run("test", "rel", "--logs").Stdout, "stays ends")
 		})
 	}
 }
 
-// TestTimeoutOfTests ends a test that hangs, and runs the others beside it.
+// TestTimeoutOfTests ends a test that hangs, and runs the others in parallel with it.
 func TestTimeoutOfTests(t *testing.T) {
 	t.Parallel()
 	for _, timeout := range harness.Timeouts() {
@@ -217,7 +218,7 @@ func TestTimeoutOfTests(t *testing.T) {
 	t.Error("the other test never completed")
 }
 
-// phasesPrinted reads the outcomes that `helm test` prints.
+// phasesPrinted parses the results that `helm test` prints.
 func phasesPrinted(tb testing.TB, text string) map[string]string {
 	tb.Helper()
 	phases := map[string]string{}
@@ -232,7 +233,7 @@ func phasesPrinted(tb testing.TB, text string) map[string]string {
 	return phases
 }
 
-// expectPhases checks what `helm test` prints, and what is stored.
+// expectPhases checks the results that `helm test` prints and stores.
 func expectPhases(tb testing.TB, h *harness.Helm, r harness.Result, want map[string]string) {
 	tb.Helper()
 	printed, stored := phasesPrinted(tb, r.Stdout), map[string]string{}
@@ -246,7 +247,7 @@ func expectPhases(tb testing.TB, h *harness.Helm, r harness.Result, want map[str
 	}
 }
 
-// TestTestsOfOlderEvents has tests that pass when their pods fail.
+// TestTestsOfOlderEvents uses tests that pass if their pods fail.
 func TestTestsOfOlderEvents(t *testing.T) {
 	t.Parallel()
 	for name, tt := range map[string]struct {
@@ -298,8 +299,8 @@ func TestTestsOfOlderEvents(t *testing.T) {
 	}
 }
 
-// TestPoliciesOfTestsThatFailToPass cleans up by what the test is, not by what its pod
-// did: one that passes because its pod fails has succeeded.
+// TestPoliciesOfTestsThatFailToPass checks that cleanup depends on the result of the test
+// and not on that of its pod: a test that passes because its pod fails has succeeded.
 func TestPoliciesOfTestsThatFailToPass(t *testing.T) {
 	t.Parallel()
 	h := harness.New(t)
@@ -315,7 +316,7 @@ func TestPoliciesOfTestsThatFailToPass(t *testing.T) {
 	expectOutcomes(t, h, h.LastRevision(t, "rel"), r.Stderr, outcomes)
 }
 
-// TestTestsInParallel has the tests of a chart that says so run together.
+// TestTestsInParallel runs the tests of a chart in parallel if the chart says so.
 func TestTestsInParallel(t *testing.T) {
 	t.Parallel()
 	h := harness.New(t)

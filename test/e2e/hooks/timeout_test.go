@@ -13,8 +13,8 @@ import (
 	"github.com/ordered-helm/helm/test/harness"
 )
 
-// TestHookTimeout has hooks that never complete run beside one that does: they are
-// cut off by --timeout, and count as failed. A busy machine gets more time.
+// TestHookTimeout runs hooks that never complete in parallel with one that does. --timeout
+// ends them, and they count as failed. A busy machine gets more time.
 func TestHookTimeout(t *testing.T) {
 	t.Parallel()
 	for mode, wait := range map[string]string{"at once": "--wait=false", "in order": "--wait=ordered"} {
@@ -31,7 +31,7 @@ func TestHookTimeout(t *testing.T) {
 	}
 }
 
-// hookTimesOut reports false if the timeout was too short to tell anything.
+// hookTimesOut returns false if the timeout was too short for a result.
 func hookTimesOut(t *testing.T, wait, timeout string) bool {
 	const done, failed, both = release.HookPhaseSucceeded, release.HookPhaseFailed, "hook-succeeded,hook-failed"
 	h := harness.New(t)

@@ -24,8 +24,8 @@ import (
 const rounds = 2
 
 // TestPeopleWorkTogether starts two operations on one release at the same moment. One of
-// them succeeds, or both do one after the other; an operation that fails says which one is
-// in its way. Afterwards the release is deployed, or removed.
+// them succeeds, or both do one after the other; an operation that fails names the
+// operation that conflicts with it. Afterwards the release is deployed or uninstalled.
 func TestPeopleWorkTogether(t *testing.T) {
 	t.Parallel()
 	one, two := charts.ThreeLayers(t, "1"), charts.ThreeLayers(t, "2", charts.Object{Name: "more", Layer: "more", DependsOn: "last"})
@@ -59,7 +59,7 @@ func TestPeopleWorkTogether(t *testing.T) {
 	}
 }
 
-// inTheWay are texts in the error of an operation that fails because of another one.
+// inTheWay contains texts in the error of an operation that fails because of another one.
 var inTheWay = slices.Clip([]string{"in progress", "in the meantime", "was taken over by", "revision 1 of release rel is uninstalling", "revision 1 of release rel is uninstalled", "by helm "})
 
 // runTogether starts two operations at the same moment, and checks their results.
@@ -101,9 +101,9 @@ func runTogether(tb testing.TB, h *harness.Helm, do [2][]string, losers []string
 	}
 }
 
-// TestUpgradeAndUninstallMeet has an upgrade and an uninstall both find the release
+// TestUpgradeAndUninstallMeet lets an upgrade and an uninstall both find the release
 // unlocked. The one that stores second finds the other one, and stops before it changes
-// anything. If each of them finds the other one, the uninstall goes on.
+// anything. If each of them finds the other one, the uninstall continues.
 func TestUpgradeAndUninstallMeet(t *testing.T) {
 	t.Parallel()
 	begin := func(t *testing.T) *harness.Helm {
@@ -174,8 +174,8 @@ func TestUpgradeAndUninstallMeet(t *testing.T) {
 	})
 }
 
-// holdTwoUpdates holds the first two updates of stored revisions until each of them is let
-// through.
+// holdTwoUpdates delays the first two updates of stored revisions until each of them is
+// allowed to continue.
 func holdTwoUpdates(tb testing.TB, h *harness.Helm) (first <-chan struct{}, passFirst func(), second <-chan struct{}, passSecond func()) {
 	tb.Helper()
 	var updates atomic.Int32

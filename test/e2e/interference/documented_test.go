@@ -75,11 +75,12 @@ func TestPermissions(t *testing.T) {
 		operation []string
 		// code is the exit code of a success.
 		code int
-		// late are the verbs that are found missing when something has been changed: all
-		// of them, where it is "any", as Helm has it where there is no order.
+		// late contains the verbs whose absence is detected only after something has been
+		// changed. "any" stands for all verbs: without an order, nothing is checked
+		// beforehand, as in Helm.
 		late []string
-		// warned are those without which it succeeds all the same, with a warning: what
-		// was done is not recorded, or something is left.
+		// warned contains the verbs without which it succeeds with a warning, because the
+		// result is not recorded or something is left.
 		warned []string
 	}{
 		"helm-read":         {before: steps{with("install")}, operation: []string{"status", "rel"}},
@@ -156,7 +157,7 @@ func TestPermissions(t *testing.T) {
 	}
 }
 
-// documentedRoles are the Roles of docs/permissions.md, by name.
+// documentedRoles returns the Roles of docs/permissions.md, by name.
 func documentedRoles(tb testing.TB) map[string][]rbacv1.PolicyRule {
 	tb.Helper()
 	page, err := os.ReadFile(filepath.Join(binaries.Root(tb), "docs", "permissions.md"))
@@ -193,8 +194,8 @@ func verbsOf(rules []rbacv1.PolicyRule) []missingVerb {
 	return list
 }
 
-// expectNamed checks that a message names what is missing, as the server does or as
-// what is asked before, and for whom or where.
+// expectNamed checks that a message names the missing permission, in the server's words or
+// in those of the check before, and the account or namespace.
 func (m missingVerb) expectNamed(tb testing.TB, said, namespace, account string) {
 	tb.Helper()
 	asked := m.verb + " " + harness.Kinds[m.resource] + " in namespace " + namespace
@@ -204,8 +205,9 @@ func (m missingVerb) expectNamed(tb testing.TB, said, namespace, account string)
 	}
 }
 
-// resourceVersions are the versions of the objects of releases, and of the stored
-// revisions, by kind and name; for objects that others write too, the generation.
+// resourceVersions returns the versions of the objects of releases and of the stored
+// revisions, by kind and name. For objects that others write too, it returns the
+// generation.
 func resourceVersions(tb testing.TB, h *harness.Helm) map[string]string {
 	tb.Helper()
 	found := map[string]string{}

@@ -17,7 +17,8 @@ func expectFailed(tb testing.TB, h *harness.Helm, statuses string, want ...strin
 	harness.ExpectContains(tb, h.LastRevision(tb, "rel").Info.Description, want...)
 }
 
-// slowThreeLayers is charts.ThreeLayers with a Deployment that becomes ready after a while.
+// slowThreeLayers writes charts.ThreeLayers with a Deployment that becomes ready after some
+// time.
 func slowThreeLayers(tb testing.TB, value, after string) string {
 	tb.Helper()
 	objects := charts.ThreeLayerObjects(value)

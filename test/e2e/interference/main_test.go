@@ -1,8 +1,8 @@
 // Copyright The Ordered Helm Authors
 // SPDX-License-Identifier: Apache-2.0
 
-// Package interference proves how operations cope with what others do to the cluster
-// meanwhile: changed objects, missing permissions, quotas and webhooks.
+// Package interference proves how operations behave if others change the cluster while they
+// run: changed objects, missing permissions, quotas and webhooks.
 package interference
 
 import (

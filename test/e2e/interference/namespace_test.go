@@ -15,8 +15,8 @@ import (
 	"github.com/ordered-helm/helm/test/harness"
 )
 
-// deleteNamespace deletes the namespace, which an object with a finalizer keeps
-// terminating until the test is over.
+// deleteNamespace deletes the namespace. An object with a finalizer keeps it terminating
+// until the end of the test.
 func deleteNamespace(tb testing.TB, h *harness.Helm) {
 	tb.Helper()
 	h.Apply(tb, "apiVersion: v1\nkind: ConfigMap\nmetadata: {name: theirs, finalizers: [people.example/hold]}\n")
@@ -39,10 +39,11 @@ func TestPeopleDeleteTheNamespace(t *testing.T) {
 	}
 	for name, tt := range map[string]struct {
 		before [][]string
-		// at is when it is taken away; at once if it is empty.
+		// at is the output at which the namespace is deleted; if it is empty, it is deleted
+		// immediately.
 		at   string
 		do   []string
-		ends bool // well, if the record is read in time
+		ends bool // the operation can succeed if the record is read in time
 	}{
 		"install":                    {nil, appliedApp, ordered("install", slowThreeLayers(t, "1", "40s")), false},
 		"install that is atomic":     {nil, appliedApp, ordered("install", slowThreeLayers(t, "1", "40s"), "--atomic"), false},

@@ -20,8 +20,8 @@ import (
 
 const appliedApp = "app:app applied"
 
-// shortTimeoutThree is charts.ThreeLayers with a Deployment that never becomes ready, and
-// a short timeout.
+// shortTimeoutThree writes charts.ThreeLayers with a Deployment that never becomes ready,
+// and a short timeout.
 func shortTimeoutThree(tb testing.TB, value string) string {
 	tb.Helper()
 	parts := charts.ThreeLayerObjects(value)
@@ -29,7 +29,7 @@ func shortTimeoutThree(tb testing.TB, value string) string {
 	return charts.Write(tb, parts...)
 }
 
-// foreignApp is what somebody makes in the place of the Deployment of three.
+// foreignApp is the object with which somebody else replaces the Deployment.
 const foreignApp = `apiVersion: apps/v1
 kind: Deployment
 metadata: {name: app, labels: {own: l}}
@@ -42,7 +42,8 @@ spec:
 
 const neverReady = ", annotations: {devcluster/pod: never}"
 
-// replaceApp replaces the Deployment of charts.ThreeLayers by another object of its name.
+// replaceApp replaces the Deployment of charts.ThreeLayers with another object of the same
+// name.
 func replaceApp(tb testing.TB, h *harness.Helm, play string) types.UID {
 	tb.Helper()
 	h.Delete(tb, "Deployment/app")
@@ -80,7 +81,8 @@ func TestPeopleChangeObjects(t *testing.T) {
 				h.Patch(t, "Deployment/app", `{"spec":{"replicas":2,"template":{"spec":{"containers":[{"name":"c","image":"i","env":[{"name":"V","value":"theirs"}]}]}}}}`)
 			}, upgrade(dir)...)
 			h.CheckOrder(t, "rel", h.ReadTrace(t))
-			// What the chart sets is set again by the next one, what it does not set stays.
+			// The next operation resets the fields that the chart sets, and keeps the
+			// fields that it does not set.
 			h.Repair(t, upgrade(dir)...)
 			app := h.Get(t, "Deployment/app")
 			if replicas := harness.IntAt(app, "spec.replicas"); harness.ValueOf(app) != "2" || replicas != 2 {
@@ -92,7 +94,7 @@ func TestPeopleChangeObjects(t *testing.T) {
 			h.MustRunWhile(t, appliedApp, func() {
 				h.Patch(t, "Deployment/app", `{"metadata":{"labels":{"app.kubernetes.io/managed-by":null},"annotations":{"meta.helm.sh/release-name":null}}}`)
 			}, "install", "rel", dir, "--wait=ordered")
-			h.Repair(t, upgrade(dir)...) // which marks it again
+			h.Repair(t, upgrade(dir)...) // this adds the ownership labels again
 			h.Repair(t, "uninstall", "rel")
 		},
 		"replaced by one that is ready": func(t *testing.T, h *harness.Helm) {
@@ -155,8 +157,8 @@ func keepChanging(tb testing.TB, h *harness.Helm, list ...string) (stop func()) 
 	client := h.Client
 	go func() {
 		defer close(over)
-		// A replacement is tried five times: between two changes there has to be time for a
-		// read and a write, on a busy machine too.
+		// A replacement is tried five times. There must be enough time between two changes
+		// for a read and a write, on a busy machine too.
 		pace := time.NewTicker(25 * time.Millisecond)
 		defer pace.Stop()
 		for i := 0; ctx.Err() == nil; i++ {
@@ -164,7 +166,7 @@ func keepChanging(tb testing.TB, h *harness.Helm, list ...string) (stop func()) 
 			for _, id := range list {
 				kind, name, _ := strings.Cut(id, "/")
 				patch := fmt.Sprintf(`{"metadata":{"labels":{"turn":"%d"}}}`, i)
-				// It may be gone at any time.
+				// The object may be deleted at any time.
 				_, _ = client.Resource(h.ResourceOfKind(tb, kind)).Namespace(h.Namespace).Patch(ctx, name, types.MergePatchType, []byte(patch), metav1.PatchOptions{})
 			}
 		}
@@ -176,7 +178,7 @@ func keepChanging(tb testing.TB, h *harness.Helm, list ...string) (stop func()) 
 func TestPeopleHoldObjects(t *testing.T) {
 	t.Parallel()
 	const hold, free = `{"metadata":{"finalizers":["people.example/hold"]}}`, `{"metadata":{"finalizers":null}}`
-	// The object going depends on what goes after it.
+	// The object going depends on objects that are deleted after it.
 	more := []charts.Object{{Name: "base", Layer: "base", DependsOn: "last"}, {Name: "going", Layer: "going", DependsOn: "base"}}
 	harness.RunCases(t, map[string]func(*testing.T, *harness.Helm){
 		"upgrade, and it is never freed": func(t *testing.T, h *harness.Helm) {

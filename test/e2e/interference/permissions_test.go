@@ -13,8 +13,8 @@ import (
 	"github.com/ordered-helm/helm/test/harness"
 )
 
-// revokePermissions leaves the user of Grant only some rules, and waits until that is in
-// force.
+// revokePermissions leaves the user of Grant with only some rules, and waits until that is
+// in effect.
 func revokePermissions(tb testing.TB, h *harness.Helm, verb, group, resource string, rules ...rbacv1.PolicyRule) {
 	tb.Helper()
 	roles := h.Cluster.Client().RbacV1().Roles(h.Namespace)
@@ -43,8 +43,8 @@ func restorePermissions(tb testing.TB, h *harness.Helm) {
 // TestPeopleTakeRightsAway revokes permissions during an operation.
 func TestPeopleTakeRightsAway(t *testing.T) {
 	t.Parallel()
-	// Everything but the right to write ConfigMaps, and everything but that to write
-	// the release.
+	// Everything except the permission to write ConfigMaps, and everything except the
+	// permission to write the release.
 	reads := rbacv1.PolicyRule{Verbs: []string{"get", "list", "watch"}, APIGroups: []string{"*"}, Resources: []string{"*"}}
 	secrets := rbacv1.PolicyRule{Verbs: []string{"*"}, APIGroups: []string{""}, Resources: []string{"secrets"}}
 	others := rbacv1.PolicyRule{Verbs: []string{"*"}, APIGroups: []string{"*"}, Resources: []string{"configmaps", "deployments"}}

@@ -39,10 +39,10 @@ func setQuota(tb testing.TB, h *harness.Helm, name corev1.ResourceName, most int
 	}
 }
 
-// TestPeopleSetQuotas has an operation reach a quota.
+// TestPeopleSetQuotas makes an operation reach a quota.
 func TestPeopleSetQuotas(t *testing.T) {
 	t.Parallel()
-	// configMaps are those of three and the one that Kubernetes makes.
+	// configMaps counts those of the chart and the one that Kubernetes creates.
 	const configMaps corev1.ResourceName = "count/configmaps"
 	more := charts.Object{Name: "top", Layer: "top", DependsOn: "last"}
 	brief := func(tb testing.TB, value string) string {

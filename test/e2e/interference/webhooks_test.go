@@ -24,13 +24,13 @@ import (
 	"github.com/ordered-helm/helm/test/harness"
 )
 
-// webhook is an admission webhook of somebody else, which is asked about what is
-// written in the test's namespace.
+// webhook is a third-party admission webhook, which is called for writes in the test's
+// namespace.
 type webhook struct {
-	// answer says what becomes of a request; nil lets it pass.
+	// answer returns the response to a request; nil allows it.
 	answer func(ctx context.Context, request *admissionv1.AdmissionRequest) *admissionv1.AdmissionResponse
 	fails  registration.FailurePolicyType
-	// mutates is whether it may change objects.
+	// mutates is whether it is a mutating webhook.
 	mutates bool
 }
 
@@ -67,7 +67,7 @@ func mutateObject(_ context.Context, r *admissionv1.AdmissionRequest) *admission
 	return &admissionv1.AdmissionResponse{Allowed: true, PatchType: &kind, Patch: []byte(patch + "]")}
 }
 
-// serve registers the webhook and returns what takes it away.
+// serve registers the webhook and returns a function that removes it.
 func (w webhook) serve(tb testing.TB, h *harness.Helm) (remove func()) {
 	tb.Helper()
 	config, files, err := certificates.Make(tb.TempDir(), false)
@@ -151,7 +151,7 @@ func awaitWebhook(tb testing.TB, h *harness.Helm, there bool) {
 	})
 }
 
-// TestPeopleServeWebhooks has an admission webhook deny, delay or change what an operation
+// TestPeopleServeWebhooks lets an admission webhook deny, delay or change what an operation
 // writes.
 func TestPeopleServeWebhooks(t *testing.T) {
 	t.Parallel()

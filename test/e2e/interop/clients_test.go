@@ -28,35 +28,35 @@ import (
 	"github.com/ordered-helm/helm/test/harness"
 )
 
-// client works on one release, called rel: a program or a library, ours or stock
+// client works on one release named rel. It is a program or a library, ours or stock
 // Helm's.
 type client interface {
 	fmt.Stringer
-	// revisions lists numbers and statuses; none if there is no release.
+	// revisions returns numbers and statuses; none if there is no release.
 	revisions(tb testing.TB) []string
 	manifest(tb testing.TB, revision int) string
 	rollback(tb testing.TB, revision int)
 	uninstall(tb testing.TB)
 }
 
-// program is ours.
+// program is our client.
 type program interface {
 	client
 	// deploy installs or upgrades the release in order.
 	deploy(tb testing.TB, chart, values string) error
-	// order says what is known of a revision's order.
+	// order describes what is known about a revision's order.
 	order(tb testing.TB, revision int) string
-	// plan is the graph of a revision, as text.
+	// plan returns the graph of a revision, as text.
 	plan(tb testing.TB, revision int) string
 }
 
-// How long an operation and a resource in it may take.
+// Timeouts of an operation and of a resource.
 const (
 	operationTimeout = 5 * time.Minute
 	resourceTimeout  = 2 * time.Minute
 )
 
-// formatOrder puts an order into one line.
+// formatOrder formats an order as one line.
 func formatOrder(order *action.Order) string {
 	if order == nil {
 		return "none"
@@ -92,7 +92,7 @@ func (b binary) stock(tb testing.TB) binary {
 
 func (b binary) String() string { return filepath.Base(b.path) }
 
-// try runs the program and returns what it prints; an error has what it says.
+// try runs the program and returns its output. An error contains its error message.
 func (b binary) try(tb testing.TB, args ...string) (string, error) {
 	tb.Helper()
 	cmd := exec.CommandContext(tb.Context(), b.path, append(args, "--namespace", b.Namespace)...)
@@ -105,7 +105,7 @@ func (b binary) try(tb testing.TB, args ...string) (string, error) {
 	return string(out), err
 }
 
-// must is try where an error ends the test.
+// must is like try, but ends the test if there is an error.
 func (b binary) must(tb testing.TB, args ...string) string {
 	tb.Helper()
 	out, err := b.try(tb, args...)
@@ -173,13 +173,13 @@ func decode(tb testing.TB, text string, into any) {
 	}
 }
 
-// library is this project's packages, with the records of releases in memory.
+// library is this project's packages, with release records stored in memory.
 type library struct {
 	config    *action.Configuration
 	namespace string
 }
 
-// stockLibrary is Helm's own packages, with the same records.
+// stockLibrary is Helm's own packages, with the same release records.
 type stockLibrary struct{ library }
 
 func newLibrary(tb testing.TB, h *harness.Helm) library {
@@ -248,8 +248,8 @@ func (l stockLibrary) uninstall(tb testing.TB) {
 	}
 }
 
-// revisions, and what reads one, is the same in both: of these actions this
-// project has none of its own.
+// revisions and the other read methods are the same in both libraries, because this project
+// uses Helm's actions for them.
 func (l library) revisions(tb testing.TB) []string {
 	tb.Helper()
 	history, err := action.NewHistory(l.config).Run("rel")

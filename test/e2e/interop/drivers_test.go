@@ -21,17 +21,17 @@ import (
 	"github.com/ordered-helm/helm/test/postgres"
 )
 
-// storedIn is how many objects a driver keeps for every revision of a release.
+// storedIn is the number of objects that a driver stores for every revision of a release.
 type storedIn struct{ secrets, configMaps int }
 
-// TestDrivers has the record of a release kept by every driver that Helm has. With
-// each, a release goes its whole way in order, and stock Helm can take over.
+// TestDrivers stores the record of a release with every driver that Helm has. With each
+// driver, a release goes through all operations in order, and stock Helm can continue.
 func TestDrivers(t *testing.T) {
 	t.Parallel()
 	for _, d := range []struct {
 		driver string
 		kept   storedIn
-		limit  string // what refuses a release that is too large, if anything does
+		limit  string // the text of the error if a release is too large; empty if there is no limit
 	}{
 		{"secret", storedIn{secrets: 1}, "Secret"},
 		{"configmap", storedIn{configMaps: 1}, "ConfigMap"},
@@ -73,7 +73,7 @@ func TestDrivers(t *testing.T) {
 			}
 		})
 	}
-	// It forgets at the end of a process, so one process does it all.
+	// The memory driver loses its data when a process ends, so one process does everything.
 	t.Run("memory", func(t *testing.T) {
 		t.Parallel()
 		t.Run("whole way", func(t *testing.T) {
@@ -88,15 +88,15 @@ func TestDrivers(t *testing.T) {
 	})
 }
 
-// The values of the chart, from one revision to the next.
+// The values of the chart in successive revisions.
 const (
 	plain = "version=1"
 	more  = "version=2,more=true"
 	hangs = "version=3,more=true,hangs=true"
 )
 
-// storedChart has a subchart under another name, layers that come and go, and one
-// that may hang.
+// storedChart writes a chart with an aliased subchart, layers that are added and removed,
+// and a layer that can hang.
 func storedChart(tb testing.TB) string {
 	tb.Helper()
 	deployment := func(name, annotations string) string {
@@ -136,8 +136,8 @@ dependencies: [{name: queue, version: 0.1.0, alias: bus}]
 	})
 }
 
-// expectedOrder knows the objects of storedChart that it is given the manifest of,
-// or some of them.
+// expectedOrder returns the order of the objects of storedChart in a manifest, or of some
+// of them.
 func expectedOrder(tb testing.TB, manifest string, only ...string) *harness.Order {
 	tb.Helper()
 	o := &harness.Order{OwnAfter: [][2]string{{"app", "app/bus"}}}
@@ -148,9 +148,9 @@ func expectedOrder(tb testing.TB, manifest string, only ...string) *harness.Orde
 	return o
 }
 
-// runLifecycle takes a release through install, upgrade, an upgrade that fails,
-// rollback and uninstall. Each revision has the graph of the chart that it was made
-// of, and the server's record shows that it was followed, both ways.
+// runLifecycle takes a release through install, upgrade, a failed upgrade, rollback and
+// uninstall. Each revision has the graph of its chart, and the audit log shows that it was
+// followed in both directions.
 func runLifecycle(t *testing.T, h *harness.Helm, p program, kept storedIn) {
 	t.Helper()
 	chart := storedChart(t)
@@ -186,9 +186,9 @@ func runLifecycle(t *testing.T, h *harness.Helm, p program, kept storedIn) {
 	expectStored(t, h, kept, 0)
 }
 
-// continueWithStock has stock Helm read, roll back and remove a release that was
-// deployed in order. What a failed upgrade noted of its progress, and stock Helm
-// copies, is taken for nothing else's.
+// continueWithStock lets stock Helm read, roll back and uninstall a release that was
+// deployed in order. Stock Helm copies the progress that a failed upgrade recorded; it must
+// not be attributed to another revision.
 func continueWithStock(t *testing.T, h *harness.Helm, p program, stock client, kept storedIn) {
 	t.Helper()
 	chart := storedChart(t)
@@ -218,8 +218,8 @@ func continueWithStock(t *testing.T, h *harness.Helm, p program, stock client, k
 	h.ExpectEmptyNamespace(t)
 }
 
-// checkLabels labels revisions of a release, finds it by them, and so does stock
-// Helm.
+// checkLabels labels revisions of a release, and finds the release by these labels with
+// both programs.
 func checkLabels(t *testing.T, ours, stock binary) {
 	t.Helper()
 	chart := charts.WriteTemplate(t, charts.ConfigMap("one", "helm.sh/layer: one")+charts.ConfigMap("two", "helm.sh/depends-on/layers: one"))
@@ -242,8 +242,8 @@ func checkLabels(t *testing.T, ours, stock binary) {
 	ours.uninstall(t)
 }
 
-// checkLargeRelease deploys a release that takes more than a mebibyte. Where the driver
-// has a limit, that is said before anything is changed.
+// checkLargeRelease deploys a release that is larger than a mebibyte. If the driver has a
+// limit, the operation fails before anything is changed.
 func checkLargeRelease(t *testing.T, ours binary, limit string) {
 	t.Helper()
 	random := make([]byte, 1<<20)
@@ -269,8 +269,8 @@ func checkLargeRelease(t *testing.T, ours binary, limit string) {
 	expectRevisions(t, ours)
 }
 
-// checkConcurrentUpgrades has two upgrades store the same revision at the same moment.
-// One does; the other says so and has changed nothing.
+// checkConcurrentUpgrades lets two upgrades store the same revision at the same moment. One
+// succeeds; the other reports this and has changed nothing.
 func checkConcurrentUpgrades(t *testing.T, ours binary, url string) {
 	t.Helper()
 	chart := charts.WriteTemplate(t, charts.ConfigMap("one", "helm.sh/layer: one")+"data: {version: \"{{ .Values.version }}\"}\n"+
@@ -311,14 +311,14 @@ func checkConcurrentUpgrades(t *testing.T, ours binary, url string) {
 	}
 }
 
-// graphOfChart is the graph of a chart as it would be deployed.
+// graphOfChart returns the graph of a chart as it would be deployed.
 func graphOfChart(tb testing.TB, h *harness.Helm, chart, values string) string {
 	tb.Helper()
 	return h.MustRun("dag", chart, "--set", values).Stdout
 }
 
-// expectStored checks that the revisions of releases are kept where they should be,
-// and nowhere else.
+// expectStored checks that the revisions of releases are stored in the expected place and
+// nowhere else.
 func expectStored(tb testing.TB, h *harness.Helm, kept storedIn, revisions int) {
 	tb.Helper()
 	core, ours := h.Cluster.Client().CoreV1(), metav1.ListOptions{LabelSelector: "owner=helm"}

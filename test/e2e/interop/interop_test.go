@@ -13,7 +13,7 @@ import (
 	"github.com/ordered-helm/helm/test/harness"
 )
 
-// helmBinary runs a step: ours, or unmodified Helm.
+// helmBinary is the program that runs a step: ours, or unmodified Helm.
 type helmBinary bool
 
 func (w helmBinary) String() string {
@@ -23,7 +23,7 @@ func (w helmBinary) String() string {
 	return "stock"
 }
 
-// runBy runs a step by whoever's turn it is; ours in order where that is asked for.
+// runBy runs a step with one of the programs. Ours runs in order if that is requested.
 func runBy(tb testing.TB, h *harness.Helm, w helmBinary, args ...string) {
 	tb.Helper()
 	switch {
@@ -36,8 +36,8 @@ func runBy(tb testing.TB, h *harness.Helm, w helmBinary, args ...string) {
 	}
 }
 
-// TestInterop has ours and stock Helm take turns over the life of one release, in
-// every combination: each sees what the other has made, and both leave the same.
+// TestInterop lets ours and stock Helm take turns during the life of one release, in every
+// combination. Each reads what the other has created, and both leave the same result.
 func TestInterop(t *testing.T) {
 	t.Parallel()
 	for turn := range 16 {
@@ -47,7 +47,7 @@ func TestInterop(t *testing.T) {
 			t.Parallel()
 			h := harness.New(t)
 			runBy(t, h, install, "install", "rel", charts.ThreeLayers(t, "1"))
-			// Who uninstalls makes no difference before.
+			// The program that uninstalls makes no difference to the steps before.
 			see := func(value string, statuses ...string) {
 				if uninstall {
 					expectSeen(t, h, value, statuses...)
@@ -89,8 +89,8 @@ func TestInterop(t *testing.T) {
 	}
 }
 
-// expectSeen checks that both programs, and the server, tell the same of the
-// release, whose objects have a value and whose revisions have these statuses.
+// expectSeen checks that both programs and the server report the same state of the release:
+// this value in its objects, and these statuses of its revisions.
 func expectSeen(tb testing.TB, h *harness.Helm, value string, statuses ...string) {
 	tb.Helper()
 	h.ExpectManifestObjects(tb, "rel")
@@ -120,13 +120,13 @@ func expectSeen(tb testing.TB, h *harness.Helm, value string, statuses ...string
 	}
 }
 
-// withoutField takes out what ours says beyond stock Helm.
+// withoutField removes what only our program prints.
 func withoutField(text string) string {
 	lines := strings.Split(text, "\n")
 	return strings.Join(slices.DeleteFunc(lines, func(line string) bool { return strings.HasPrefix(line, "ORDER: ") }), "\n")
 }
 
-// withoutKey reads JSON and leaves out a key of the object, or of those in the list.
+// withoutKey parses JSON and removes a key from the object, or from those in the list.
 func withoutKey(tb testing.TB, text, key string) []byte {
 	tb.Helper()
 	var content any
@@ -145,7 +145,7 @@ func withoutKey(tb testing.TB, text, key string) []byte {
 	return text2
 }
 
-// TestInteropAfterFailures has each program go on where the other one failed.
+// TestInteropAfterFailures lets each program continue after the other one failed.
 func TestInteropAfterFailures(t *testing.T) {
 	t.Parallel()
 	broken := func(tb testing.TB) string {

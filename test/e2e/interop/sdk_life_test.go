@@ -20,8 +20,8 @@ import (
 	"github.com/ordered-helm/helm/test/harness"
 )
 
-// lifecycleChart has a part that gets ready only where the values say so, and one
-// whose object does not go away by itself where they say that.
+// lifecycleChart returns a chart with one object that becomes ready only if the values say
+// so, and one that is not deleted by itself if they say so.
 func lifecycleChart(tb testing.TB) *chart.Chart {
 	tb.Helper()
 	chrt, err := loader.Load(charts.WriteFiles(tb, map[string]string{
@@ -48,9 +48,9 @@ metadata: {name: top, finalizers: {{ toJson .Values.held }}}
 	return chrt
 }
 
-// TestLifeOfTheSDK takes a release through its life as a program does, and cancels
-// every operation once: when the call returns nothing of it goes on, the release
-// is recorded as failed, and the next operation goes on from there.
+// TestLifeOfTheSDK takes a release through all operations with the SDK, and cancels every
+// operation once. When the call returns, nothing of the operation is still running, the
+// release is recorded as failed, and the next operation continues from there.
 func TestLifeOfTheSDK(t *testing.T) {
 	h := harness.New(t)
 	cfg := sdkConfiguration(t, h)

@@ -23,7 +23,7 @@ import (
 	"github.com/ordered-helm/helm/test/harness"
 )
 
-// sdkInstall is an Install as a program embeds it.
+// sdkInstall returns an Install as a program would embed it.
 func sdkInstall(tb testing.TB, h *harness.Helm) *action.Install {
 	tb.Helper()
 	install := action.NewInstall(sdkConfiguration(tb, h))
@@ -32,7 +32,7 @@ func sdkInstall(tb testing.TB, h *harness.Helm) *action.Install {
 	return install
 }
 
-// sdkConfiguration is what a program makes for all actions.
+// sdkConfiguration returns the configuration that a program creates for all actions.
 func sdkConfiguration(tb testing.TB, h *harness.Helm) *action.Configuration {
 	tb.Helper()
 	flags := genericclioptions.NewConfigFlags(true)
@@ -43,8 +43,8 @@ func sdkConfiguration(tb testing.TB, h *harness.Helm) *action.Configuration {
 	return cfg
 }
 
-// TestFailureOfTheSDK reads the failure of an operation as a program does,
-// in the words of docs/reference.md.
+// TestFailureOfTheSDK reads the failure of an operation as a program does, with the code in
+// docs/reference.md.
 func TestFailureOfTheSDK(t *testing.T) {
 	h := harness.New(t)
 	chrt, err := loader.Load(charts.HangingChart(t, "1s"))
@@ -80,8 +80,8 @@ func (p *printed) Printf(format string, values ...any) {
 	*p += printed(fmt.Sprintf(format+"\n", values...))
 }
 
-// TestEndsOfAnOperation ends operations in every way: when the call returns,
-// nothing of it goes on, and the error says what ended it.
+// TestEndsOfAnOperation ends operations in every way. When the call returns, nothing of the
+// operation is still running, and the error says what ended it.
 func TestEndsOfAnOperation(t *testing.T) {
 	for _, c := range []struct {
 		name, timeout string
@@ -113,7 +113,7 @@ func TestEndsOfAnOperation(t *testing.T) {
 	}
 }
 
-// expectNoGoroutines fails if goroutines of an operation, or its watches, stay.
+// expectNoGoroutines fails if goroutines or watches of an operation are left.
 func expectNoGoroutines(tb testing.TB) {
 	tb.Helper()
 	stacks := make([]byte, 1<<24)
@@ -128,12 +128,12 @@ func expectNoGoroutines(tb testing.TB) {
 		if left == nil {
 			return
 		}
-		time.Sleep(10 * time.Millisecond) // a connection may still be on its last lines
+		time.Sleep(10 * time.Millisecond) // a connection may still be about to end
 	}
 	tb.Errorf("goroutines stay:\n%s", strings.Join(left, "\n\n"))
 }
 
-// expectInReference fails if docs/reference.md does not have the lines.
+// expectInReference fails if docs/reference.md does not contain the lines.
 func expectInReference(tb testing.TB, lines ...string) {
 	tb.Helper()
 	text, err := os.ReadFile(filepath.Join(binaries.Root(tb), "docs", "reference.md"))

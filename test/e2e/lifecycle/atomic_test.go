@@ -19,18 +19,18 @@ import (
 	"github.com/ordered-helm/helm/test/harness"
 )
 
-// atomicRun runs helm through a proxy. Before the first request passes that undoes
-// something, it reads what was printed and stored so far.
+// atomicRun runs helm through a proxy. Before it forwards the first request that undoes
+// something, it reads what was printed and stored until then.
 type atomicRun struct {
 	*harness.Helm
 	proxy *fault.Proxy
-	// isUndo says which request that is.
+	// isUndo identifies that request.
 	isUndo func(fault.Request) bool
 
 	mu     sync.Mutex
 	began  bool
 	stderr string
-	// stored are the descriptions of the release that were stored until then.
+	// stored contains the descriptions of the release that were stored until then.
 	stored []string
 }
 
@@ -97,8 +97,8 @@ func (u *atomicRun) expectCauseFirst(t *testing.T, cause string) {
 	}
 }
 
-// TestLifecycleAtomicUpgrade has upgrades fail in every phase: the cause is printed and
-// stored before anything is undone, and then everything is as before.
+// TestLifecycleAtomicUpgrade makes upgrades fail in every phase. The cause is printed and
+// stored before anything is undone, and afterwards everything is as before.
 func TestLifecycleAtomicUpgrade(t *testing.T) {
 	t.Parallel()
 	hook := func(event string) charts.Object {
@@ -109,7 +109,7 @@ func TestLifecycleAtomicUpgrade(t *testing.T) {
 		name  string
 		parts []charts.Object
 		cause string
-		// pairs are how many pairs of objects with an order are deleted again.
+		// pairs is the number of ordered pairs of objects that are deleted again.
 		pairs int
 	}{
 		{"not ready", append(charts.FailingObjects("y"), extra[3:]...), "Deployment/app was not ready within 1s", 3},
@@ -145,7 +145,7 @@ func TestLifecycleAtomicUpgrade(t *testing.T) {
 }
 
 // checkUndoneInReverse checks that what the second revision created was deleted in reverse
-// order. It returns how many pairs of objects it compared.
+// order. It returns the number of pairs of objects that it compared.
 func checkUndoneInReverse(tb testing.TB, h *harness.Helm) int {
 	tb.Helper()
 	late := h.ReadTrace(tb).Since(h.Started)
@@ -155,8 +155,8 @@ func checkUndoneInReverse(tb testing.TB, h *harness.Helm) int {
 	return failed.CheckDeletions(tb, late, func(o harness.OrderedObject) bool { return slices.Contains(created, o.String()) && o.Name != "last" })
 }
 
-// TestLifecycleAtomicGoesBackFar rolls back to the last revision that succeeded, past one
-// that failed.
+// TestLifecycleAtomicGoesBackFar rolls back to the last revision that succeeded, skipping
+// one that failed.
 func TestLifecycleAtomicGoesBackFar(t *testing.T) {
 	t.Parallel()
 	h := harness.New(t)
@@ -194,7 +194,7 @@ func TestLifecycleCleanupIsTold(t *testing.T) {
 	u.expectCauseFirst(t, "Deployment/app was not ready within 1s")
 }
 
-// TestLifecycleUndoFails has the rollback of an atomic upgrade fail as well: both failures
+// TestLifecycleUndoFails makes the rollback of an atomic upgrade fail too. Both failures
 // are reported, and the release can be repaired.
 func TestLifecycleUndoFails(t *testing.T) {
 	t.Parallel()
@@ -234,8 +234,8 @@ func TestLifecycleUndoFails(t *testing.T) {
 	}
 }
 
-// TestLifecycleUndoIsNotAllowed has an account that may not delete: the error says so
-// besides the cause.
+// TestLifecycleUndoIsNotAllowed uses an account that is not allowed to delete. The error
+// says so in addition to the cause.
 func TestLifecycleUndoIsNotAllowed(t *testing.T) {
 	t.Parallel()
 	h := harness.New(t)

@@ -36,8 +36,8 @@ func replaceRecord(tb testing.TB, h *harness.Helm, rel *release.Release, record 
 	harness.NoError(tb, secrets.Update("sh.helm.release.v1."+rel.Name+".v"+strconv.Itoa(rel.Version), rel))
 }
 
-// TestLifecycleDamagedRecord has the record of a release damaged: an operation that needs
-// it says so, changes nothing, and names a way on, which works.
+// TestLifecycleDamagedRecord damages the record of a release. An operation that needs the
+// record says so, changes nothing, and names a solution, which works.
 func TestLifecycleDamagedRecord(t *testing.T) {
 	t.Parallel()
 	for name, record := range map[string]struct{ text, says string }{
@@ -118,16 +118,16 @@ func TestLifecycleDamagedRecord(t *testing.T) {
 	}
 }
 
-// TestLifecycleTwoAtOnce has two processes upgrade one release: one succeeds, the other
-// one says so and changes nothing.
+// TestLifecycleTwoAtOnce lets two processes upgrade one release. One succeeds; the other
+// one reports this and changes nothing.
 func TestLifecycleTwoAtOnce(t *testing.T) {
 	t.Parallel()
 	t.Run("both have seen the same", func(t *testing.T) {
 		t.Parallel()
 		h := harness.New(t)
 		h.MustRun("install", "rel", charts.ThreeLayers(t, "0"), "--wait=ordered")
-		// The first one is about to store its revision when the second one comes and
-		// does all of its work.
+		// The first one is about to store its revision when the second one starts and
+		// completes.
 		second := *h
 		held, pass := h.HoldRequests(t, harness.CreatesRevision)
 		p := h.Start(t, "upgrade", "rel", charts.Write(t, charts.OddObjects("1")...), "--wait=ordered")
@@ -146,7 +146,7 @@ func TestLifecycleTwoAtOnce(t *testing.T) {
 		h := harness.New(t)
 		h.MustRun("install", "rel", charts.ThreeLayers(t, "0"), "--wait=ordered")
 		h.MustRun("uninstall", "rel", "--keep-history")
-		// The second one installs when the first one has read once what there is.
+		// The second one installs after the first one has read once what exists.
 		second := *h
 		var reads atomic.Int32
 		held, pass := h.HoldRequests(t, func(what fault.Request) bool {
@@ -165,7 +165,7 @@ func TestLifecycleTwoAtOnce(t *testing.T) {
 		t.Parallel()
 		h := harness.New(t)
 		h.MustRun("install", "rel", charts.ThreeLayers(t, "0"), "--wait=ordered")
-		// The first one goes on once the second one has been refused.
+		// The first one continues after the second one has been rejected.
 		second := *h
 		held, pass := h.HoldRequests(t, func(what fault.Request) bool {
 			return what.Verb == "patch" && what.Resource == "configmaps" && what.Name == "last"
@@ -205,7 +205,7 @@ func TestLifecycleTwoAtOnce(t *testing.T) {
 	})
 }
 
-// TestLifecycleTooLarge checks that releases that cannot be stored are refused before
+// TestLifecycleTooLarge checks that releases that cannot be stored are rejected before
 // anything is changed.
 func TestLifecycleTooLarge(t *testing.T) {
 	t.Parallel()

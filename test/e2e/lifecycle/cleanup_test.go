@@ -11,14 +11,15 @@ import (
 	"github.com/ordered-helm/helm/test/harness"
 )
 
-// firstRevision writes a chart that charts.FailingObjects fail to replace.
+// firstRevision writes a chart for the revision that charts.FailingObjects fail to replace.
 func firstRevision(tb testing.TB, value string) string {
 	tb.Helper()
 	return charts.ThreeLayers(tb, value, charts.Object{Name: "marked", Layer: "extra"})
 }
 
-// TestLifecycleLeftovers has a revision fail, and continues in every way: nothing is left
-// of what only the failed revision had or set, nor of what it did not come to delete.
+// TestLifecycleLeftovers makes a revision fail, and continues in every way. Afterwards
+// nothing is left of what only the failed revision had or set, nor of what it did not get
+// to delete.
 func TestLifecycleLeftovers(t *testing.T) {
 	t.Parallel()
 	good := func(h *harness.Helm, value string, args ...string) func(testing.TB) {
@@ -38,12 +39,12 @@ func TestLifecycleLeftovers(t *testing.T) {
 	}
 	for _, tt := range []struct {
 		name string
-		// next is what follows the failed second revision.
+		// next is the operation after the failed second revision.
 		next func(*harness.Helm) []func(testing.TB)
-		// value is that of the objects in the end; empty if none are to be left.
+		// value is the value of the objects at the end; empty if no objects are expected.
 		value string
-		// ordered is whether what is left over is deleted in reverse order, fields
-		// whether what only the failed revision set is removed.
+		// ordered is whether the leftovers are deleted in reverse order. fields is whether
+		// fields that only the failed revision set are removed.
 		ordered, fields bool
 	}{
 		{
@@ -83,7 +84,7 @@ func TestLifecycleLeftovers(t *testing.T) {
 			},
 		},
 		{
-			name: "failed again, and forgotten", value: "5", // with what it had set in objects of others
+			name: "failed again, and forgotten", value: "5", // with the fields that it had set in other objects
 			next: func(h *harness.Helm) []func(testing.TB) {
 				less := func(tb testing.TB) {
 					tb.Helper()
@@ -170,8 +171,8 @@ func checkCleanedUp(tb testing.TB, h *harness.Helm, value string, fields bool) {
 	}
 }
 
-// TestLifecycleLeftoversInParts has each of three failed revisions create an object, and
-// the next successful one deletes all of them.
+// TestLifecycleLeftoversInParts lets each of three failed revisions create an object. The
+// next successful revision deletes all of them.
 func TestLifecycleLeftoversInParts(t *testing.T) {
 	t.Parallel()
 	h := harness.New(t)

@@ -16,9 +16,9 @@ import (
 	"github.com/ordered-helm/helm/test/harness"
 )
 
-// ownershipChart writes a chart that has, as the values say, the object "user", one with a
-// finalizer, a pod that never becomes ready, a hook that fails, and a custom resource with
-// its definition.
+// ownershipChart writes a chart that contains, depending on the values, the object "user",
+// an object with a finalizer, a pod that never becomes ready, a hook that fails, and a
+// custom resource with its definition.
 func ownershipChart(tb testing.TB, group string) string {
 	tb.Helper()
 	widgets, widget := charts.Definition(group, "Widget"), charts.CustomResource(group, "Widget", "w")
@@ -56,11 +56,11 @@ spec: {backoffLimit: 0, template: {metadata: {annotations: {devcluster/pod: fail
 	})
 }
 
-// TestWhatIsNotTheReleases checks that no operation touches objects of others, whatever a
-// failed revision had declared.
+// TestWhatIsNotTheReleases checks that no operation changes objects that do not belong to
+// the release, whatever a failed revision declared.
 func TestWhatIsNotTheReleases(t *testing.T) {
 	t.Parallel()
-	// declared has a revision that failed before it could create "user".
+	// declared creates a revision that failed before it could create "user".
 	declared := func(h *harness.Helm, chart string) {
 		h.MustRun("install", "rel", chart, "--wait=ordered")
 		h.ExpectFailure(h.TB, []string{"upgrade", "rel", chart, "--wait=ordered", "--set", "user=true,hook=true"})
@@ -146,15 +146,16 @@ func removeFinalizer(t *testing.T, h *harness.Helm) {
 	}
 }
 
-// TestKindsThatAreGone checks that kinds without a definition do not stop a release:
-// neither one whose definition was deleted with a failed upgrade, nor one that never
-// existed.
+// TestKindsThatAreGone checks that kinds without a definition do not prevent operations on
+// a release: neither one whose definition was deleted with a failed upgrade, nor one that
+// never existed.
 func TestKindsThatAreGone(t *testing.T) {
 	t.Parallel()
 	h := harness.New(t)
 	chart := ownershipChart(t, h.Namespace+".example.com")
 	h.MustRun("install", "rel", chart, "--wait=ordered", "--set", "widget=true,held=true")
-	// What is gone is deleted, as far as the finalizer lets it: nothing waits for it.
+	// The definition is deleted as far as the finalizer allows, and helm does not wait for
+	// it.
 	h.MustRun("upgrade", "rel", chart, "--wait=ordered", "--set", "user=true")
 	removeFinalizer(t, h)
 	h.MustRun("upgrade", "rel", chart, "--wait=ordered")

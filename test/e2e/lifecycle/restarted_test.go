@@ -13,8 +13,8 @@ import (
 	"github.com/ordered-helm/helm/test/harness"
 )
 
-// TestLifecycleRestarted has pods created anew: the operation ends when the new ones are
-// ready, whatever the old status says.
+// TestLifecycleRestarted recreates pods. The operation ends when the new pods are ready,
+// whatever the old status says.
 func TestLifecycleRestarted(t *testing.T) {
 	t.Parallel()
 	slow := func(tb testing.TB, value string, more string) string {

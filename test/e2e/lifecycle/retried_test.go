@@ -11,7 +11,7 @@ import (
 	"github.com/ordered-helm/helm/test/harness"
 )
 
-// TestLifecycleRetried repeats an upgrade that the API server has refused: it is refused
+// TestLifecycleRetried repeats an upgrade that the API server rejected. It is rejected
 // again, in order or without, until the chart is corrected.
 func TestLifecycleRetried(t *testing.T) {
 	t.Parallel()

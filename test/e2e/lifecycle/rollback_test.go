@@ -40,7 +40,7 @@ func rollBackToStock(t *testing.T, h *harness.Helm) {
 	h.Started = harness.Now()
 	r := h.MustRun("rollback", "rel", "1", "--wait=ordered")
 	harness.ExpectContains(t, r.Stderr, "revision 1 of release rel was not deployed in order")
-	// What only the second revision had goes in the reverse of its order.
+	// What only the second revision had is deleted in the reverse of its order.
 	if pairs := odd.CheckDeletions(t, h.ReadTrace(t).Since(h.Started), func(o harness.OrderedObject) bool { return strings.HasPrefix(o.Name, "odd") }); pairs != 1 {
 		t.Errorf("%d pairs of deleted objects had an order, want 1", pairs)
 	}
@@ -52,7 +52,7 @@ func rollBackToStock(t *testing.T, h *harness.Helm) {
 	h.ExpectValues(t, "4")
 }
 
-// rollBackToCopied rolls back to a revision that stock Helm copied from an ordered one: it
+// rollBackToCopied rolls back to a revision that stock Helm copied from an ordered one. It
 // is deployed in order, and uninstalled in order.
 func rollBackToCopied(t *testing.T, h *harness.Helm) {
 	h.MustRun("install", "rel", charts.ThreeLayers(t, "1"), "--wait=ordered")
@@ -102,7 +102,7 @@ func rollBackAfterFailure(t *testing.T, h *harness.Helm) {
 	h.ExpectStatuses(t, "rel", "superseded failed deployed")
 }
 
-// rollBackAgain has a rollback fail because an object that it needs was deleted.
+// rollBackAgain makes a rollback fail because an object that it needs was deleted.
 func rollBackAgain(t *testing.T, h *harness.Helm) {
 	h.Apply(t, charts.MissingConfigMap)
 	h.MustRun("install", "rel", charts.WithMissingConfigMap(t, "1"), "--wait=ordered")
@@ -127,7 +127,7 @@ func rollBackAgain(t *testing.T, h *harness.Helm) {
 	h.ExpectStatuses(t, "rel", "superseded superseded failed deployed")
 }
 
-// rollBackPending kills a rollback: the next one takes the release over.
+// rollBackPending kills a rollback. The next one takes over the release.
 func rollBackPending(t *testing.T, h *harness.Helm) {
 	h.Apply(t, charts.MissingConfigMap)
 	dir := charts.WithMissingConfigMap(t, "1")

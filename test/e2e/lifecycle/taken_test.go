@@ -12,15 +12,15 @@ import (
 	"github.com/ordered-helm/helm/test/harness"
 )
 
-// theirs is what somebody else makes while an operation runs.
+// theirs is an object that somebody else creates while an operation runs.
 const theirs = "apiVersion: v1\nkind: ConfigMap\nmetadata: {name: taken, labels: {own: l}}\ndata: {own: d, value: theirs}\n"
 
-// TestLifecycleTaken has somebody else create an object while an operation waits, which
-// the operation had found absent, or had created itself.
+// TestLifecycleTaken lets somebody else create an object while an operation waits. The
+// operation had found no such object, or had created it itself.
 func TestLifecycleTaken(t *testing.T) {
 	t.Parallel()
 	refusal := []string{`ConfigMap "taken"`, "exists and cannot be imported into the current release", "invalid ownership metadata"}
-	// withTaken has the object in the layer after one that takes its time.
+	// withTaken writes a chart with the object in the layer after a slow one.
 	withTaken := func(tb testing.TB, value string, more ...charts.Object) string {
 		tb.Helper()
 		parts := charts.ThreeLayerObjects(value)
@@ -87,8 +87,8 @@ func TestLifecycleTaken(t *testing.T) {
 	})
 }
 
-// createConflictAt runs helm, and creates the object when helm prints a text; an object of
-// that name is deleted before.
+// createConflictAt runs helm, and creates the object when helm prints a text. It first
+// deletes an existing object of that name.
 func createConflictAt(tb testing.TB, h *harness.Helm, at string, code int, want []string, args ...string) types.UID {
 	tb.Helper()
 	p := h.Start(tb, args...)

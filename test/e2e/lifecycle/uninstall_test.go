@@ -64,8 +64,8 @@ func uninstallKeeps(t *testing.T, h *harness.Helm) {
 	h.ExpectObjects(t, "rel", kept...)
 }
 
-// deletePropagation are the propagation policies of the requests with which helm deleted
-// objects.
+// deletePropagation returns the propagation policies of the requests with which helm
+// deleted objects.
 func deletePropagation(tb testing.TB, h *harness.Helm) map[string]string {
 	tb.Helper()
 	found := map[string]string{}
@@ -133,7 +133,7 @@ func uninstallWaits(t *testing.T, h *harness.Helm) {
 	parts := append(charts.ThreeLayerObjects("x"), charts.Object{Kind: "Pod", Name: "slow", Layer: "slow", DependsOn: "last", PodAnnotations: []string{"devcluster/stop-after: 2s"}},
 		charts.Object{Kind: "Pod", Name: "leaf", PodAnnotations: []string{"devcluster/stop-after: 2s"}})
 	h.MustRun("install", "rel", charts.Write(t, parts...), "--wait=ordered")
-	// What is orphaned is not waited for; only the pods of the release are.
+	// Helm does not wait for orphaned objects, only for the pods of the release.
 	manifest, _ := h.Uninstall(t, "--wait")
 	h.ExpectObjects(t, "rel")
 	h.CheckUninstallOrder(t, manifest)
@@ -160,8 +160,8 @@ func uninstallWhatIsGone(t *testing.T, h *harness.Helm) {
 	h.ExpectEmptyNamespace(t)
 }
 
-// uninstallWhatWasReplaced uninstalls a release of which an object was replaced by one of
-// the same name that does not belong to the release.
+// uninstallWhatWasReplaced uninstalls a release after one of its objects was replaced by an
+// object of the same name that does not belong to the release.
 func uninstallWhatWasReplaced(t *testing.T, h *harness.Helm) {
 	h.MustRun("install", "rel", charts.ThreeLayers(t, "x"), "--wait=ordered")
 	h.Delete(t, "ConfigMap/last")
@@ -231,7 +231,7 @@ func uninstallOfPending(t *testing.T, h *harness.Helm) {
 	h.ExpectEmptyNamespace(t)
 }
 
-// uninstallKilled kills an uninstall: the next one finishes.
+// uninstallKilled kills an uninstall. The next one finishes it.
 func uninstallKilled(t *testing.T, h *harness.Helm) {
 	dir := charts.ThreeLayers(t, "1")
 	charts.AddFinalizer(t, dir, "last")
@@ -282,8 +282,8 @@ func expectDeletedAfterPods(tb testing.TB, h *harness.Helm, deployment, id strin
 	}
 }
 
-// uninstallWithoutPodAccess uninstalls with an account that may not list pods: helm says
-// so, and does not wait for them.
+// uninstallWithoutPodAccess uninstalls with an account that is not allowed to list pods.
+// Helm says so, and does not wait for them.
 func uninstallWithoutPodAccess(t *testing.T, h *harness.Helm) {
 	parts := charts.ThreeLayerObjects("x")
 	h.MustRun("install", "rel", charts.Write(t, parts...), "--wait=ordered")
@@ -297,8 +297,8 @@ func uninstallWithoutPodAccess(t *testing.T, h *harness.Helm) {
 	h.ExpectObjects(t, "rel")
 }
 
-// uninstallStockRelease deletes at once what stock Helm deployed last, although the
-// revision before was in order.
+// uninstallStockRelease deletes everything at once if stock Helm deployed the last
+// revision, although the previous one was deployed in order.
 func uninstallStockRelease(t *testing.T, h *harness.Helm) {
 	h.MustRun("install", "rel", charts.ThreeLayers(t, "1"), "--wait=ordered")
 	h.MustRunStock(t, "upgrade", "rel", charts.ThreeLayers(t, "2"))

@@ -21,22 +21,22 @@ import (
 	"github.com/ordered-helm/helm/test/harness"
 )
 
-// neverReadyWorkload is a Deployment that never becomes ready, with a short timeout.
+// neverReadyWorkload returns a Deployment that never becomes ready, with a short timeout.
 func neverReadyWorkload() charts.Object {
 	return charts.Object{Kind: "Deployment", Name: "hanging", Layer: "hanging", DependsOn: "a", PodAnnotations: charts.NeverReady, Annotations: charts.ShortTimeout}
 }
 
-// failingHook is a hook that fails.
+// failingHook returns a hook that fails.
 func failingHook(event string) string {
 	return charts.Object{Kind: "Job", Name: "hook", Annotations: []string{"helm.sh/hook: " + event}, PodAnnotations: []string{"devcluster/pod: fail"}}.Manifest()
 }
 
-// TestLifecycleForgotten has failed revisions pruned from the history: the next operation
-// deletes what they left all the same.
+// TestLifecycleForgotten prunes failed revisions from the history. The next operation still
+// deletes what they left.
 func TestLifecycleForgotten(t *testing.T) {
 	t.Parallel()
 	a, x := charts.Object{Name: "a", Layer: "a"}, charts.Object{Name: "x", Layer: "x", DependsOn: "a"}
-	// forget installs a, fails with x, and then without it.
+	// forget installs a, fails with x, and then fails without it.
 	forget := func(t *testing.T, h *harness.Helm) {
 		t.Helper()
 		h.MustRun("install", "rel", charts.Write(t, a), "--wait=ordered")
@@ -84,8 +84,8 @@ func TestLifecycleForgotten(t *testing.T) {
 	})
 }
 
-// TestLifecycleAfterAFailedUninstall has somebody else create again what a failed
-// uninstall had deleted: it no longer belongs to the release.
+// TestLifecycleAfterAFailedUninstall lets somebody else recreate what a failed uninstall
+// had deleted. The new objects do not belong to the release.
 func TestLifecycleAfterAFailedUninstall(t *testing.T) {
 	t.Parallel()
 	parts := []charts.Object{{Name: "a", Layer: "a"}, {Name: "b", Layer: "b", DependsOn: "a"}, {Name: "x", Layer: "x", DependsOn: "b"}}
@@ -208,8 +208,8 @@ func TestLifecycleVersionNoLongerServed(t *testing.T) {
 	}
 }
 
-// TestLifecycleWhatCannotBeRecorded has an account that may not update the stored release:
-// helm prints what it cannot record.
+// TestLifecycleWhatCannotBeRecorded uses an account that is not allowed to update the
+// stored release. Helm prints what it cannot record.
 func TestLifecycleWhatCannotBeRecorded(t *testing.T) {
 	t.Parallel()
 	h := harness.New(t)
@@ -225,8 +225,8 @@ func TestLifecycleWhatCannotBeRecorded(t *testing.T) {
 		"failed to record that revision 3 of release rel is now uninstalled")
 }
 
-// TestLifecycleOldSecretsStayMasked has a pod that later revisions do not change log the
-// content of a Secret that only an old revision declared.
+// TestLifecycleOldSecretsStayMasked uses a pod that later revisions do not change. It logs
+// the content of a Secret that only an old revision declared.
 func TestLifecycleOldSecretsStayMasked(t *testing.T) {
 	t.Parallel()
 	h := harness.New(t)

@@ -14,7 +14,7 @@ import (
 	"github.com/ordered-helm/helm/test/harness"
 )
 
-// TestLifecycleUpgrade has upgrades with every option, in order.
+// TestLifecycleUpgrade runs upgrades with every option, in order.
 func TestLifecycleUpgrade(t *testing.T) {
 	t.Parallel()
 	harness.RunCases(t, map[string]func(*testing.T, *harness.Helm){
@@ -190,7 +190,7 @@ func upgradeDryRun(t *testing.T, h *harness.Helm) {
 	}
 }
 
-// upgradeAfterUninstall installs anew what was uninstalled with its history kept.
+// upgradeAfterUninstall reinstalls a release that was uninstalled with its history kept.
 func upgradeAfterUninstall(t *testing.T, h *harness.Helm) {
 	h.MustRun("install", "rel", charts.Write(t, charts.OddObjects("1")...), "--wait=ordered")
 	h.MustRun("uninstall", "rel", "--keep-history")
@@ -226,7 +226,8 @@ func upgradeCleansUp(t *testing.T, h *harness.Helm) {
 	h.ExpectStatuses(t, "rel", "deployed failed")
 }
 
-// upgradeCleansUpItsOwn fails after it took over what others had made: that stays.
+// upgradeCleansUpItsOwn fails after it took over objects that others had created. These
+// objects stay.
 func upgradeCleansUpItsOwn(t *testing.T, h *harness.Helm) {
 	h.MustRun("install", "rel", charts.ThreeLayers(t, "x"), "--wait=ordered")
 	h.Apply(t, "apiVersion: v1\nkind: ConfigMap\nmetadata: {name: foreign}\ndata: {own: d}\n")
@@ -277,7 +278,7 @@ func TestLifecycleUpgradeValues(t *testing.T) {
 	}
 }
 
-// stringAt is a string in an object; empty if there is none.
+// stringAt returns a string in an object; empty if there is none.
 func stringAt(o *unstructured.Unstructured, path ...string) string {
 	if o == nil {
 		return ""

@@ -74,8 +74,8 @@ func upgradeToAnotherKind(t *testing.T, h *harness.Helm) {
 	}
 }
 
-// upgradeDeletesInReverse drops three layers of workloads, whose pods take their
-// time to stop.
+// upgradeDeletesInReverse removes three layers of workloads whose pods take some time to
+// stop.
 func upgradeDeletesInReverse(t *testing.T, h *harness.Helm) {
 	slow := []string{"devcluster/stop-after: 1s"}
 	h.MustRun("install", "rel", charts.ThreeLayers(t, "x",
@@ -136,9 +136,9 @@ func upgradeKeepsForeignObjects(t *testing.T, h *harness.Helm) {
 	h.ExpectObjects(t, "rel")
 }
 
-// upgradeOfTheUnready waits in vain for what it did not change, and says that. An
-// object that declares something empty is patched all the same, as Helm does: the
-// server changes nothing then.
+// upgradeOfTheUnready times out while it waits for an object that it did not change, and
+// reports that. An object that declares an empty field is still patched, as in Helm; the
+// server then changes nothing.
 func upgradeOfTheUnready(empty bool) func(*testing.T, *harness.Helm) {
 	return func(t *testing.T, h *harness.Helm) {
 		parts := charts.ThreeLayerObjects("x")
@@ -168,8 +168,8 @@ func upgradeOfTheUnready(empty bool) func(*testing.T, *harness.Helm) {
 	}
 }
 
-// upgradeHangsAtTheEnd drops two objects, the second of which does not go: the
-// upgrade fails, and is finished by the next one.
+// upgradeHangsAtTheEnd removes two objects, the second of which is not deleted. The upgrade
+// fails, and the next one finishes it.
 func upgradeHangsAtTheEnd(t *testing.T, h *harness.Helm) {
 	dir := charts.Write(t, charts.OddObjects("1")...)
 	charts.AddFinalizer(t, dir, "odder")
@@ -184,7 +184,7 @@ func upgradeHangsAtTheEnd(t *testing.T, h *harness.Helm) {
 	h.ExpectManifestObjects(t, "rel")
 }
 
-// upgradeDefinitions adds, changes and drops custom resources along with their
+// upgradeDefinitions adds, changes and removes custom resources together with their
 // definition.
 func upgradeDefinitions(t *testing.T, h *harness.Helm) {
 	group := h.Namespace + ".example"
@@ -217,7 +217,8 @@ func upgradeDefinitions(t *testing.T, h *harness.Helm) {
 	h.ExpectNoReleases(t)
 }
 
-// upgradeOfFailedInstall mends an install that failed; what only that had goes.
+// upgradeOfFailedInstall repairs an install that failed. Objects that only the failed
+// install had are deleted.
 func upgradeOfFailedInstall(t *testing.T, h *harness.Helm) {
 	h.ExpectFailure(t, []string{"install", "rel", charts.Write(t, charts.FailingObjects("1")...), "--wait=ordered"}, "Deployment/app")
 	h.Started = harness.Now()

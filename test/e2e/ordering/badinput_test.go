@@ -16,14 +16,14 @@ import (
 	"github.com/ordered-helm/helm/test/harness"
 )
 
-// badChart is a chart that must be refused before anything is changed, with what the
-// message must contain.
+// badChart is a chart that must be rejected before anything is changed, and the expected
+// parts of the message.
 type badChart struct {
 	chart charts.Chart
 	want  []string
 }
 
-// badCharts are bad charts by what is wrong with them.
+// badCharts returns bad charts, by their error.
 func badCharts() map[string]badChart {
 	templates := func(text string) charts.Chart { return charts.Chart{Template: text} }
 	subcharts := func(dependencies string) charts.Chart {

@@ -15,15 +15,15 @@ import (
 // orderCase is a chart whose order is proven.
 type orderCase struct {
 	name string
-	// chart makes the path of the chart, and may skip the test.
+	// chart returns the path of the chart. It may skip the test.
 	chart func(tb testing.TB) string
-	// subtreeAfter and ownAfter are the order among charts: see harness.Order.
+	// subtreeAfter and ownAfter are the order of charts: see harness.Order.
 	subtreeAfter, ownAfter [][2]string
-	// edges is the least number of pairs of objects that have an order, so
-	// that the proof cannot be empty.
+	// edges is the minimum number of ordered pairs of objects, so that the proof cannot be
+	// empty.
 	edges int
-	// besides are kinds that are left out of the proof: custom resources, and what is
-	// outside namespaces.
+	// besides lists kinds that are excluded from the proof: custom resources, and
+	// cluster-scoped kinds.
 	besides []string
 }
 
@@ -65,7 +65,7 @@ func orderCases() []orderCase {
 	}
 }
 
-// databases writes two public charts in parallel, before an application.
+// databases writes a chart with two public charts in parallel, before an application.
 func databases(tb testing.TB) string {
 	tb.Helper()
 	return umbrellaOver(tb, "store", `postgresql: {primary: {persistence: {enabled: false}}}
@@ -73,8 +73,9 @@ redis: {architecture: standalone, master: {persistence: {enabled: false}}}
 `, "postgresql", "redis")
 }
 
-// prometheusStack writes a chart of an application that comes after all of the monitoring,
-// including custom resources. Only what is in the namespace of the release is checked.
+// prometheusStack writes a chart with an application that comes after the complete
+// monitoring stack, including custom resources. Only objects in the namespace of the
+// release are checked.
 func prometheusStack(tb testing.TB) string {
 	tb.Helper()
 	return umbrellaOver(tb, "watched", `kube-prometheus-stack:
@@ -106,7 +107,7 @@ func umbrellaOver(tb testing.TB, name, values string, subcharts ...string) strin
 	return dir
 }
 
-// keycloak writes an umbrella chart over the public chart with its postgresql, which
+// keycloak writes an umbrella chart for the public chart with its subchart postgresql. They
 // declare no order themselves.
 func keycloak(tb testing.TB) string {
 	tb.Helper()
@@ -155,7 +156,7 @@ spec:
 	return dir
 }
 
-// webAndQueue writes the pair of subcharts of the proposal, with public charts.
+// webAndQueue writes the two subcharts of the proposal, with public charts.
 func webAndQueue(tb testing.TB) string {
 	tb.Helper()
 	dir := charts.WriteFiles(tb, map[string]string{

@@ -12,17 +12,17 @@ import (
 	"github.com/ordered-helm/helm/test/harness"
 )
 
-// nextVersion is how a chart of TestOrder changes for its upgrade.
+// nextVersion describes how a chart of TestOrder changes for its upgrade.
 type nextVersion struct {
-	// edit changes the chart's own files, args are other values.
+	// edit changes the chart's own files. args are other values.
 	edit func(tb testing.TB, dir string)
 	args []string
-	// gone and added are objects that the upgrade deletes and creates, changed
-	// are some that it changes, and none of these may be another object then.
+	// gone and added are objects that the upgrade deletes and creates. changed are some
+	// objects that it changes; they must not be recreated.
 	gone, added, changed []string
-	// pairs is the least number of pairs with an order, of which the later object
-	// was written by the upgrade, and by the rollback; removed is that of pairs of
-	// which the upgrade deleted both.
+	// pairs is the minimum number of ordered pairs whose later object was written by the
+	// upgrade, and by the rollback. removed is the minimum number of ordered pairs of which
+	// the upgrade deleted both objects.
 	pairs, removed int
 }
 
@@ -144,9 +144,9 @@ func nextVersions() map[string]nextVersion {
 }
 
 // TestLifecycleOrder installs, upgrades, rolls back and uninstalls charts, and checks the
-// order of each operation with the audit log: nothing is created or changed before all
-// that it depends on is ready in its new version; what is no longer in the chart is
-// deleted at the end, in the reverse of the old order.
+// order of each operation with the audit log: nothing is created or changed before all its
+// dependencies are ready in their new version, and resources that are no longer in the
+// chart are deleted at the end, in the reverse of the old order.
 func TestLifecycleOrder(t *testing.T) {
 	t.Parallel()
 	versions := nextVersions()
@@ -191,8 +191,8 @@ type orderRun struct {
 	recorded harness.Trace
 }
 
-// runOperation runs an operation that makes a revision, and checks its order against that
-// of the revision before. It returns the order of the new revision.
+// runOperation runs an operation that creates a revision, and checks its order against that
+// of the previous revision. It returns the order of the new revision.
 func (l *orderRun) runOperation(tb testing.TB, before *harness.Order, args ...string) *harness.Order {
 	tb.Helper()
 	l.from = harness.Now()
@@ -214,8 +214,8 @@ func (l *orderRun) runOperation(tb testing.TB, before *harness.Order, args ...st
 	return after
 }
 
-// checkUninstall checks that what only the revision before had was deleted in reverse
-// order, once everything of the new revision was ready.
+// checkUninstall checks that what only the previous revision had was deleted in reverse
+// order, after everything in the new revision was ready.
 func (l *orderRun) checkUninstall(tb testing.TB, before, after *harness.Order, first bool) {
 	tb.Helper()
 	remaining := harness.ObjectIDs(after.Objects)

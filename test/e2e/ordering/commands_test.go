@@ -14,7 +14,8 @@ import (
 )
 
 // TestInterrupt interrupts an ordered install at its second node. Helm exits, the release
-// is recorded as failed, nothing more is created, and the release can be uninstalled.
+// is recorded as failed, no further objects are created, and the release can be
+// uninstalled.
 func TestInterrupt(t *testing.T) {
 	t.Parallel()
 	h := harness.New(t)
@@ -35,7 +36,7 @@ func TestInterrupt(t *testing.T) {
 }
 
 // TestHangingFinalizer checks that an uninstall names an object that is not deleted, keeps
-// what that depends on and the stored release, and finishes when it is repeated.
+// its dependencies and the stored release, and finishes when it is repeated.
 func TestHangingFinalizer(t *testing.T) {
 	t.Parallel()
 	h := harness.New(t)
@@ -58,8 +59,8 @@ func TestHangingFinalizer(t *testing.T) {
 	h.ExpectEmptyNamespace(t)
 }
 
-// TestGraphOfARelease checks that an installed release has the graph of its chart, and
-// that one that was deployed without an order has none.
+// TestGraphOfARelease checks that an installed release has the graph of its chart, and that
+// a release that was deployed without an order has none.
 func TestGraphOfARelease(t *testing.T) {
 	t.Parallel()
 	h := harness.New(t)
@@ -85,7 +86,7 @@ func TestWithoutTheOrder(t *testing.T) {
 	h.ExpectEmptyNamespace(t)
 }
 
-// TestRealChartsWithoutAnOrder installs public charts that declare no order: all of their
+// TestRealChartsWithoutAnOrder installs public charts that declare no order. All of their
 // objects become ready.
 func TestRealChartsWithoutAnOrder(t *testing.T) {
 	t.Parallel()
@@ -108,7 +109,7 @@ func TestRealChartsWithoutAnOrder(t *testing.T) {
 	}
 }
 
-// TestWaitSpellings tries the spellings of --wait.
+// TestWaitSpellings tries the notations of --wait.
 func TestWaitSpellings(t *testing.T) {
 	t.Parallel()
 	chart := charts.Write(t, charts.Object{Name: "first", Layer: "first"}, charts.Last("first"))

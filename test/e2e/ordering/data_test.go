@@ -11,9 +11,9 @@ import (
 	"github.com/ordered-helm/helm/test/harness"
 )
 
-// TestOrderChangesNoData installs the same objects with stock Helm, with ours and in
-// order. Their content is identical to the last line break, and a change from one to the
-// other changes nothing.
+// TestOrderChangesNoData installs the same objects with stock Helm, with ours, and with
+// ours in order. Their content is byte-identical, and an upgrade from one to another
+// changes nothing.
 func TestOrderChangesNoData(t *testing.T) {
 	t.Parallel()
 	const config = "apiVersion: v1\nkind: ConfigMap\nmetadata: {name: NAME, annotations: {helm.sh/layer: NAME}}\ndata:\n  f: "

@@ -15,8 +15,8 @@ import (
 	"github.com/ordered-helm/helm/test/harness"
 )
 
-// TestSlowBranchHoldsUpNothingElse has a slow pod in one branch and a chain of three in
-// another: by the audit log, the chain is finished before the slow pod is ready.
+// TestSlowBranchHoldsUpNothingElse uses a slow pod in one branch and a chain of three in
+// another. The audit log shows that the chain is finished before the slow pod is ready.
 func TestSlowBranchHoldsUpNothingElse(t *testing.T) {
 	t.Parallel()
 	h := harness.New(t)
@@ -35,8 +35,8 @@ func TestSlowBranchHoldsUpNothingElse(t *testing.T) {
 	}
 }
 
-// TestFailure has a node that never becomes ready: nothing after it starts, an independent
-// branch is finished, the release says why it failed, and it can be uninstalled.
+// TestFailure uses a node that never becomes ready. Its dependents do not start, an
+// independent branch finishes, the release says why it failed, and it can be uninstalled.
 func TestFailure(t *testing.T) {
 	t.Parallel()
 	h := harness.New(t)
@@ -86,8 +86,8 @@ func TestDefinitionsOfTheReleaseItself(t *testing.T) {
 	h.ExpectEmptyNamespace(t)
 }
 
-// TestPostRendererThatDropsComments checks that the order is kept although the manifest no
-// longer says which chart a document comes from.
+// TestPostRendererThatDropsComments checks that the order is respected although the
+// manifest no longer says which chart a document comes from.
 func TestPostRendererThatDropsComments(t *testing.T) {
 	t.Parallel()
 	h := harness.New(t)
@@ -106,8 +106,8 @@ func TestPostRendererThatDropsComments(t *testing.T) {
 	o.CheckUninstall(t, h.ReadTrace(t))
 }
 
-// TestKeptResources checks that resources with the policy keep are neither deleted nor
-// waited for.
+// TestKeptResources checks that helm neither deletes nor waits for resources with the
+// policy keep.
 func TestKeptResources(t *testing.T) {
 	t.Parallel()
 	h := harness.New(t)
@@ -126,8 +126,8 @@ func TestKeptResources(t *testing.T) {
 	}
 }
 
-// TestStockHelmSeesANormalRelease lists, reads and uninstalls with stock Helm what was
-// deployed in order, and the other way round.
+// TestStockHelmSeesANormalRelease lists, reads and uninstalls a release that was deployed
+// in order with stock Helm, and vice versa.
 func TestStockHelmSeesANormalRelease(t *testing.T) {
 	t.Parallel()
 	h := harness.New(t)
@@ -144,9 +144,8 @@ func TestStockHelmSeesANormalRelease(t *testing.T) {
 	h.ExpectEmptyNamespace(t)
 }
 
-// TestLeafHasItsOwnTime checks that a resource that nothing depends on is followed from
-// the moment it is applied: it is ready within its own timeout, although another branch
-// takes longer.
+// TestLeafHasItsOwnTime checks that helm watches a leaf from the moment it is applied: the
+// leaf is ready within its own timeout, although another branch takes longer.
 func TestLeafHasItsOwnTime(t *testing.T) {
 	t.Parallel()
 	h := harness.New(t)
@@ -157,8 +156,8 @@ func TestLeafHasItsOwnTime(t *testing.T) {
 	h.MustRun("install", "rel", chart, "--wait=ordered", "--readiness-timeout", "1m")
 }
 
-// TestPostRendererMayAddWhatItLikes deploys what a post-renderer adds, whatever its Source
-// comment says.
+// TestPostRendererMayAddWhatItLikes deploys objects that a post-renderer adds, whatever
+// their Source comment says.
 func TestPostRendererMayAddWhatItLikes(t *testing.T) {
 	t.Parallel()
 	h := harness.New(t)

@@ -2,7 +2,7 @@
 // SPDX-License-Identifier: Apache-2.0
 
 // Package ordering proves that installs, upgrades and uninstalls follow the order of layers
-// and subcharts, and that charts whose order cannot be followed are refused.
+// and subcharts, and that charts whose order cannot be followed are rejected.
 package ordering
 
 import (

@@ -10,8 +10,8 @@ import (
 	"github.com/ordered-helm/helm/test/harness"
 )
 
-// TestLifecycleUpgradeMoves moves the objects of a chart in its order: they are not
-// created anew, and the new order applies.
+// TestLifecycleUpgradeMoves moves the objects of a chart to another position in the order.
+// They are not recreated, and the new order applies.
 func TestLifecycleUpgradeMoves(t *testing.T) {
 	t.Parallel()
 	object := func(name, layer, after string) charts.Object {
@@ -91,7 +91,7 @@ func TestLifecycleUpgradeMoves(t *testing.T) {
 	}
 }
 
-// relayered is an object after another layer, with another value.
+// relayered returns an object after another layer, with another value.
 func relayered(p charts.Object, after string) charts.Object {
 	p.DependsOn, p.Value = after, "changed"
 	return p

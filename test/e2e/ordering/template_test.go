@@ -32,8 +32,8 @@ func kubectl(h *harness.Helm, stdin string, args ...string) string {
 	return string(out)
 }
 
-// TestTemplateThroughKubectl applies what is rendered, in order and for Argo CD, with
-// kubectl alone: every object then exists with what was written about it.
+// TestTemplateThroughKubectl applies the rendered output, in order and for Argo CD, with
+// only kubectl. Afterwards every object exists with its declared content.
 func TestTemplateThroughKubectl(t *testing.T) {
 	t.Parallel()
 	for _, chart := range []string{"umbrella", "hooks"} {

@@ -14,8 +14,8 @@ import (
 	"github.com/ordered-helm/helm/test/harness"
 )
 
-// liveChart has a hook, and two layers after each other, of which the first waits for
-// its gate.
+// liveChart writes a chart with a hook and two consecutive layers, the first of which waits
+// for its gate.
 func liveChart(tb testing.TB, annotations ...string) string {
 	tb.Helper()
 	return charts.Chart{TemplatePerObject: true, Objects: []charts.Object{
@@ -25,12 +25,12 @@ func liveChart(tb testing.TB, annotations ...string) string {
 	}}.Write(tb)
 }
 
-// turning are the pictures of what moves in the view.
+// turning contains the frames of the spinner in the view.
 const turning = "⠋⠙⠹⠸⠼⠴⠦⠧⠇⠏"
 
-// TestLiveView looks at an installation on terminals of three widths, one of which is
-// resized meanwhile: what runs, what it waits for, and at the end a summary in the
-// place of all that.
+// TestLiveView checks an install in terminals of three widths, one of which is resized
+// during the install: what is running, what it waits for, and at the end a summary that
+// replaces all that.
 func TestLiveView(t *testing.T) {
 	t.Parallel()
 	for _, tt := range []struct {
@@ -70,7 +70,7 @@ func TestLiveView(t *testing.T) {
 			h.OpenGates(t, "gate-a")
 			term.await(t, "▸ b")
 			h.OpenGates(t, "gate-b")
-			// What tmux has scrolled out when it wrapped lines is out of reach.
+			// Lines that tmux scrolled out when it wrapped lines cannot be read.
 			screen := term.awaitVisible(t, append(tt.ended, "exit code 0")...)
 			if strings.ContainsAny(screen, turning) || strings.Contains(screen, "▾") {
 				t.Errorf("the view is still there:\n%s", screen)
@@ -87,8 +87,8 @@ func TestLiveView(t *testing.T) {
 	}
 }
 
-// TestLiveViewOfAFailure looks at an installation that fails, with a warning before,
-// and at one that is interrupted.
+// TestLiveViewOfAFailure checks an install that fails after a warning, and one that is
+// interrupted.
 func TestLiveViewOfAFailure(t *testing.T) {
 	t.Parallel()
 	t.Run("not ready in time", func(t *testing.T) {
@@ -114,8 +114,8 @@ func TestLiveViewOfAFailure(t *testing.T) {
 	})
 }
 
-// TestLiveViewElsewhere has each way to show progress asked for where it cannot be,
-// or is not, a view that is redrawn.
+// TestLiveViewElsewhere requests each progress mode where a redrawn view is not possible,
+// or where another mode is used.
 func TestLiveViewElsewhere(t *testing.T) {
 	t.Parallel()
 	chart := charts.Write(t, charts.Object{Name: "a", Layer: "a"}, charts.Object{Name: "b", Layer: "b", DependsOn: "a"})
@@ -143,8 +143,8 @@ func TestLiveViewElsewhere(t *testing.T) {
 	}
 }
 
-// TestProgressWithoutAnOrder has operations that follow no order say what they wait
-// for, and be as silent as stock Helm where that is asked for.
+// TestProgressWithoutAnOrder checks that operations without an order print what they wait
+// for, and print no more than stock Helm if that is requested.
 func TestProgressWithoutAnOrder(t *testing.T) {
 	t.Parallel()
 	h := harness.New(t)
@@ -165,8 +165,8 @@ func TestProgressWithoutAnOrder(t *testing.T) {
 
 var elapsed = regexp.MustCompile(`^ *\d+\.\ds  `)
 
-// expectLines checks that the lines of progress are these, but for those of resources
-// that were not ready for a while.
+// expectLines checks the lines of progress, ignoring those about resources that were not
+// ready for some time.
 func expectLines(tb testing.TB, stderr string, want ...string) {
 	tb.Helper()
 	var got []string

@@ -16,8 +16,8 @@ import (
 	"github.com/ordered-helm/helm/test/harness"
 )
 
-// plan makes a plan, and checks that it ends with the exit code and has changed
-// nothing: all that came to the server were reads and dry runs.
+// plan runs helm plan, and checks its exit code and that it has changed nothing: the server
+// received only reads and dry runs.
 func plan(tb testing.TB, h *harness.Helm, code int, args ...string) *action.Preview {
 	tb.Helper()
 	before := h.Statuses(tb, "rel")
@@ -42,13 +42,13 @@ func plan(tb testing.TB, h *harness.Helm, code int, args ...string) *action.Prev
 	return p
 }
 
-// isDryDelete reports whether a deletion is a dry run, which its body says.
+// isDryDelete reports whether a deletion is a dry run, which is specified in its body.
 func isDryDelete(verb string, request []byte) bool {
 	var options metav1.DeleteOptions
 	return verb == "delete" && json.Unmarshal(request, &options) == nil && slices.Equal(options.DryRun, []string{metav1.DryRunAll})
 }
 
-// plannedTo lists, sorted, the objects with which something would be done.
+// plannedTo returns the objects for which an action is planned, sorted.
 func plannedTo(p *action.Preview, what action.PreviewAction) []string {
 	list := []string{}
 	for _, nodes := range [][]action.PreviewNode{p.Nodes, p.Removed} {
@@ -64,7 +64,7 @@ func plannedTo(p *action.Preview, what action.PreviewAction) []string {
 	return list
 }
 
-// sequence lists what is done in the order of the plan.
+// sequence returns the actions in the order of the plan.
 func sequence(nodes []action.PreviewNode) string {
 	var list []string
 	for _, n := range nodes {
@@ -75,7 +75,7 @@ func sequence(nodes []action.PreviewNode) string {
 	return strings.Join(list, ", ")
 }
 
-// TestPlanIsWhatUpgradeDoes compares plans with what the server then recorded of the
+// TestPlanIsWhatUpgradeDoes compares plans with what the audit log then contains about the
 // upgrade.
 func TestPlanIsWhatUpgradeDoes(t *testing.T) {
 	t.Parallel()
@@ -92,7 +92,7 @@ func TestPlanIsWhatUpgradeDoes(t *testing.T) {
 	for _, tt := range []struct {
 		name   string
 		before []charts.Object
-		// between happens between the installation and the plan.
+		// between runs between the install and the plan.
 		between func(t *testing.T, h *harness.Helm)
 		after   []charts.Object
 		flags   []string
@@ -175,7 +175,8 @@ func TestPlanIsWhatUpgradeDoes(t *testing.T) {
 	}
 }
 
-// TestPlanOfWhatIsRefused says what the server says.
+// TestPlanOfWhatIsRefused checks that a plan contains the server's message for a rejected
+// object.
 func TestPlanOfWhatIsRefused(t *testing.T) {
 	t.Parallel()
 	h := harness.New(t)
@@ -202,7 +203,7 @@ func TestPlanOfWhatIsRefused(t *testing.T) {
 	h.ExpectFailure(t, []string{"plan", "nobody", charts.Write(t, web)}, "has no deployed releases")
 }
 
-// TestPlanTellsNoSecrets changes Secrets, and what holds the same values.
+// TestPlanTellsNoSecrets changes Secrets, and other objects that contain the same values.
 func TestPlanTellsNoSecrets(t *testing.T) {
 	t.Parallel()
 	h := harness.New(t)
@@ -234,8 +235,8 @@ data: {url: "https://administrator:`+password+`@db"}
 	}
 }
 
-// TestPlanOfAnInstallation has what the server cannot judge: kinds and namespaces
-// that the release makes itself.
+// TestPlanOfAnInstallation plans objects that the server cannot check: kinds and namespaces
+// that the release itself creates.
 func TestPlanOfAnInstallation(t *testing.T) {
 	t.Parallel()
 	h := harness.New(t)

@@ -16,14 +16,14 @@ import (
 	"github.com/ordered-helm/helm/test/harness"
 )
 
-// terminal is a terminal in which helm runs, of tmux.
+// terminal is a tmux terminal in which helm runs.
 type terminal struct {
 	socket string
-	// stdout is the file that standard output goes to.
+	// stdout is the file that receives standard output.
 	stdout string
 }
 
-// startInTerminal starts helm in a terminal; its exit code is on the screen at the end.
+// startInTerminal starts helm in a terminal. At the end, its exit code is on the screen.
 func startInTerminal(tb testing.TB, h *harness.Helm, width, height int, env []string, args ...string) *terminal {
 	tb.Helper()
 	if _, err := exec.LookPath("tmux"); err != nil {
@@ -35,7 +35,7 @@ func startInTerminal(tb testing.TB, h *harness.Helm, width, height int, env []st
 	for _, variable := range append(append([]string{"LANG=C.UTF-8", "LC_ALL=C.UTF-8"}, h.Env...), env...) {
 		fmt.Fprintf(&script, "export %s\n", harness.ShellQuote(variable))
 	}
-	// As at a prompt: there is something above the view, and ^C is for helm alone.
+	// As at a prompt, there is a line above the view, and ^C is only for helm.
 	script.WriteString("trap : INT\necho \"$ helm\"\n")
 	script.WriteString(harness.ShellQuote(binaries.Get(tb).Helm))
 	for _, arg := range append(args, "--namespace", h.Namespace) {
@@ -51,7 +51,7 @@ func startInTerminal(tb testing.TB, h *harness.Helm, width, height int, env []st
 
 func (term *terminal) tmux(tb testing.TB, args ...string) string {
 	tb.Helper()
-	// Not with the test's context, which is over when it cleans up.
+	// The test's context is not used, because it has ended when the cleanup runs.
 	cmd := exec.Command("tmux", append([]string{"-S", term.socket}, args...)...) //nolint:noctx // as above
 	cmd.Env = append(os.Environ(), "LANG=C.UTF-8", "LC_ALL=C.UTF-8")
 	out, err := cmd.CombinedOutput()
@@ -61,7 +61,7 @@ func (term *terminal) tmux(tb testing.TB, args ...string) string {
 	return string(out)
 }
 
-// screen is what stands on it, without what is empty.
+// screen returns the text on the screen, without empty parts.
 func (term *terminal) screen(tb testing.TB, more ...string) string {
 	tb.Helper()
 	var lines []string
@@ -73,14 +73,15 @@ func (term *terminal) screen(tb testing.TB, more ...string) string {
 	return strings.Join(lines, "\n") + "\n"
 }
 
-// await waits until all texts are on the screen together, with what was scrolled out
-// of it, and returns it.
+// await waits until all texts are on the screen at the same time, including lines that were
+// scrolled out, and returns the text.
 func (term *terminal) await(tb testing.TB, texts ...string) string {
 	tb.Helper()
 	return awaitTexts(tb, func() string { return term.screen(tb, "-S", "-") }, texts)
 }
 
-// awaitVisible waits until all texts are on the screen together, and returns it.
+// awaitVisible waits until all texts are visible on the screen at the same time, and
+// returns the text.
 func (term *terminal) awaitVisible(tb testing.TB, texts ...string) string {
 	tb.Helper()
 	return awaitTexts(tb, func() string { return term.screen(tb) }, texts)

@@ -16,7 +16,7 @@ import (
 	"github.com/ordered-helm/helm/test/harness"
 )
 
-// runUnread runs helm with a stderr that nobody reads any more.
+// runUnread runs helm with a stderr whose reader has closed it.
 func runUnread(h *harness.Helm, args ...string) {
 	h.TB.Helper()
 	reader, writer, err := os.Pipe()
@@ -25,18 +25,18 @@ func runUnread(h *harness.Helm, args ...string) {
 	defer func() { _ = writer.Close() }()
 	cmd := exec.CommandContext(h.TB.Context(), binaries.Get(h.TB).Helm, append(args, "--namespace", h.Namespace)...)
 	cmd.Env, cmd.Stderr = h.Env, writer
-	_ = cmd.Run() // it may end by the signal when it says at its end why it failed
+	_ = cmd.Run() // helm can be ended by the signal when it prints its final error
 }
 
-// TestOperationsGoOnUnread loses the reader of stderr while an operation goes on: it
-// comes to its end, and so does the undoing of one that failed.
+// TestOperationsGoOnUnread closes the reader of stderr while an operation runs. The
+// operation finishes, and so does the rollback or uninstall after a failed one.
 func TestOperationsGoOnUnread(t *testing.T) {
 	t.Parallel()
 	const unready = "apiVersion: v1\nkind: Pod\nmetadata: {name: bad, annotations: {devcluster/pod: never}}\nspec: {containers: [{name: c, image: i}]}\n"
 	for _, c := range []struct {
 		name string
 		run  func(h *harness.Helm)
-		want string // the releases that are left, with their state
+		want string // the releases that are left, with their status
 	}{
 		{name: "install in order", want: "rel deployed", run: func(h *harness.Helm) {
 			runUnread(h, "install", "rel", harness.ExampleChart(t, "shop"), "--wait=ordered")
@@ -70,8 +70,8 @@ func TestOperationsGoOnUnread(t *testing.T) {
 	}
 }
 
-// TestFullDisk prints to where nothing can be written: what was done is done, as in
-// Helm, and what is there to be printed fails.
+// TestFullDisk prints to a device that cannot be written. As in Helm, an operation still
+// succeeds, and a command that only prints fails.
 func TestFullDisk(t *testing.T) {
 	t.Parallel()
 	full, err := os.OpenFile("/dev/full", os.O_WRONLY, 0)

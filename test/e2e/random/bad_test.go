@@ -3,27 +3,26 @@
 
 package random
 
-// defect is what is wrong with a revision.
+// defect is an error in a revision.
 type defect string
 
 const (
-	// isRefused has a new object, wasRefused a changed one that the server does not
-	// take.
+	// isRefused is a new object that the server rejects, wasRefused a changed one.
 	isRefused  defect = "refused"
 	wasRefused defect = "change refused"
-	// isNever has something on which others depend, isNeverLast something on which
-	// nothing does, that never gets ready.
+	// isNever is an object with dependents that never becomes ready, isNeverLast one
+	// without dependents.
 	isNever     defect = "never ready"
 	isNeverLast defect = "never ready at the end"
-	// isFailing has a Job that fails and on which something depends.
+	// isFailing is a Job with dependents that fails.
 	isFailing defect = "failing Job"
-	// isHanging is isNever with so much time that it has to be interrupted.
+	// isHanging is isNever with such a long timeout that it has to be interrupted.
 	isHanging defect = "hanging"
 )
 
-// addDefect makes the charts bad in one way. Where that is a Deployment that never
-// gets ready, it returns one that would, and otherwise nil; and it returns the
-// ConfigMap that is never created then, if there is one.
+// addDefect adds one defect to the charts. If it is a Deployment that never becomes ready,
+// healed is one that would; otherwise healed is nil. absent is the ConfigMap that is then
+// never created, if there is one.
 func (f *chartGenerator) addDefect(bad defect) (healed, absent *template) {
 	root := f.root
 	switch bad {
@@ -66,14 +65,14 @@ func (f *chartGenerator) addDefect(bad defect) (healed, absent *template) {
 	return withoutDefect(th), after
 }
 
-// addNeverReady is something that never gets ready.
+// addNeverReady adds an object that never becomes ready.
 func (f *chartGenerator) addNeverReady(timeout string) *template {
 	th := f.newTemplate([]string{"Pod", "Deployment"}[f.IntN(2)])
 	th.facts["play"], th.facts["timeout"] = "never", timeout
 	return th
 }
 
-// withoutDefect returns the thing as it would get ready, if it can.
+// withoutDefect returns the template in a form that becomes ready, if there is one.
 func withoutDefect(th *template) *template {
 	if th.kind != "Deployment" {
 		return nil

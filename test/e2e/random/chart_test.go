@@ -11,25 +11,25 @@ import (
 	"strings"
 )
 
-// generatedChart is a chart of a random release as it is at one time.
+// generatedChart is a chart of a random release at one point in time.
 type generatedChart struct {
 	name string
-	// version is its apiVersion, optedIn whether it asks to be ordered all the same
-	// if that is not v3.
+	// version is its apiVersion. optedIn is whether it requests ordering although its
+	// apiVersion is not v3.
 	version string
 	optedIn bool
-	// copied is whether the release may have it several times: then its objects
-	// bear the path of their chart in their names, and stay in it.
+	// copied is whether the release can contain it several times. Its objects then have the
+	// path of their chart in their names, and stay in the chart.
 	copied bool
-	// layers are its layers, each behind those that it may depend on.
+	// layers contains its layers, each after those that it can depend on.
 	layers  []string
 	things  []*template
 	entries []*dependency
-	// ownAfter are the subcharts that come before its own objects.
+	// ownAfter contains the subcharts that come before its own objects.
 	ownAfter []string
 }
 
-// dependency is a dependency of a chart; several may be of one chart.
+// dependency is a dependency of a chart. Several dependencies can refer to the same chart.
 type dependency struct {
 	chart *generatedChart
 	alias string
@@ -47,22 +47,22 @@ func (e *dependency) effectiveName() string {
 type template struct {
 	kind, name, layer string
 	after             []string
-	// facts are what it declares, in the words of factsOf.
+	// facts contains what it declares, in the notation of factsOf.
 	facts map[string]string
 }
 
-// chartGenerator is a chart that changes from revision to revision.
+// chartGenerator generates a chart that changes from revision to revision.
 type chartGenerator struct {
 	*rand.Rand
 	root *generatedChart
-	// defaults are the chart's own values.
+	// defaults contains the chart's own values.
 	defaults chartValues
-	// made counts the names that were given.
+	// made counts the names that were generated.
 	made int
 }
 
-// newFamily makes the charts of a release: a root with subcharts, some of them
-// twice, some with a subchart of their own.
+// newFamily generates the charts of a release: a root with subcharts, some of them twice,
+// some with their own subchart.
 func newFamily(r *rand.Rand) *chartGenerator {
 	f := &chartGenerator{Rand: r, defaults: chartValues{"global.salt": "chart"}}
 	f.root = &generatedChart{name: "app", version: "v3"}
@@ -105,7 +105,7 @@ func (f *chartGenerator) chart(name string) *generatedChart {
 	return c
 }
 
-// all lists the chart and what is inside it, each chart once.
+// all returns the chart and its subcharts at every level, each once.
 func (c *generatedChart) all() []*generatedChart {
 	list := []*generatedChart{c}
 	for _, e := range c.entries {
@@ -116,7 +116,7 @@ func (c *generatedChart) all() []*generatedChart {
 	return list
 }
 
-// clone copies the family as it is, to be changed for one revision.
+// clone copies the family, so that it can be changed for one revision.
 func (f *chartGenerator) clone() *chartGenerator {
 	other := *f
 	other.root, other.defaults = f.root.clone(map[*generatedChart]*generatedChart{}), maps.Clone(f.defaults)
@@ -140,7 +140,8 @@ func (c *generatedChart) clone(done map[*generatedChart]*generatedChart) *genera
 	return &other
 }
 
-// id names the object of a thing in a chart that the release has once.
+// id returns the "Kind/name" of the object of a template in a chart that the release
+// contains once.
 func (th *template) id() string { return th.kind + "/" + th.name }
 
 func (th *template) clone() *template {
@@ -149,7 +150,7 @@ func (th *template) clone() *template {
 	return &other
 }
 
-// reorder gives a chart another order that can be met.
+// reorder gives a chart another valid order.
 func (f *chartGenerator) reorder(c *generatedChart) {
 	c.layers = []string{"data", "queue", "web"}
 	f.Shuffle(len(c.layers), func(i, j int) { c.layers[i], c.layers[j] = c.layers[j], c.layers[i] })
@@ -166,7 +167,7 @@ func (f *chartGenerator) reorder(c *generatedChart) {
 	c.ownAfter = f.pickSome(before, 3)
 }
 
-// pickSome picks one name in n.
+// pickSome picks about one in n of the names.
 func (f *chartGenerator) pickSome(from []string, n int) []string {
 	var list []string
 	for _, name := range from {
@@ -177,7 +178,7 @@ func (f *chartGenerator) pickSome(from []string, n int) []string {
 	return list
 }
 
-// assignLayer puts a thing into a layer of its chart, or into none.
+// assignLayer puts a template into a layer of its chart, or into none.
 func (f *chartGenerator) assignLayer(c *generatedChart, th *template) {
 	at := f.IntN(len(c.layers) + 1)
 	th.layer, th.after = "", nil
@@ -192,13 +193,14 @@ func (f *chartGenerator) assignLayer(c *generatedChart, th *template) {
 	}
 }
 
-// randomKinds are the kinds of things, by how often they are taken.
+// randomKinds contains the kinds of templates. A kind that occurs more often is used more
+// often.
 var randomKinds = []string{
 	"ConfigMap", "ConfigMap", "ConfigMap", "ConfigMap", "ConfigMap", "ConfigMap", "ConfigMap",
 	"Secret", "Secret", "Secret", "Service", "Service", "ServiceAccount", "ServiceAccount", "Deployment", "Pod", "Job",
 }
 
-// add adds a thing to one of the charts.
+// add adds a template to one of the charts.
 func (f *chartGenerator) add() {
 	charts := f.root.all()
 	c := charts[f.IntN(len(charts))]
@@ -222,8 +224,7 @@ func (f *chartGenerator) newTemplate(kind string) *template {
 	return th
 }
 
-// change sets one fact of a thing, or takes one away. What cannot be changed in the
-// cluster stays.
+// change sets or removes one fact of a template. It does not change immutable fields.
 func (f *chartGenerator) change(th *template) {
 	keys := []string{"label t-one", "label t-two", "annotation t/one", "annotation t/two"}
 	switch th.kind {
@@ -257,7 +258,7 @@ func (f *chartGenerator) change(th *template) {
 	}
 }
 
-// policy gives a thing a resource policy, or takes it away.
+// policy sets or removes the resource policy of a template.
 func (f *chartGenerator) policy(th *template) {
 	if th.facts["policy"] != "" {
 		delete(th.facts, "policy")
@@ -266,7 +267,7 @@ func (f *chartGenerator) policy(th *template) {
 	th.facts["policy"] = []string{"keep", "keep", "keep", " Keep"}[f.IntN(4)]
 }
 
-// nextVersion makes the next version of the charts.
+// nextVersion generates the next version of the charts.
 func (f *chartGenerator) nextVersion() {
 	for range f.IntN(5) {
 		charts := f.root.all()
@@ -299,7 +300,7 @@ func (f *chartGenerator) nextVersion() {
 	}
 }
 
-// move takes a thing into another chart. Its object stays the same.
+// move moves a template to another chart. Its object stays the same.
 func (f *chartGenerator) move(from *generatedChart, i int) {
 	charts := f.root.all()
 	to := charts[f.IntN(len(charts))]

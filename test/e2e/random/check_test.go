@@ -11,8 +11,8 @@ import (
 	"k8s.io/apimachinery/pkg/types"
 )
 
-// operationCheck compares what the server had before and after an operation with what
-// the operation had to do.
+// operationCheck compares the objects on the server before and after an operation with the
+// expected changes.
 type operationCheck struct {
 	*modelStep
 	before, after map[string]liveObject
@@ -20,8 +20,8 @@ type operationCheck struct {
 	problems      []string
 	// removed is whether the release was uninstalled because it failed.
 	removed bool
-	// left counts objects that are there although no revision declares them and no
-	// policy keeps them: stock Helm may leave such.
+	// left counts objects that exist although no revision declares them and no policy keeps
+	// them. Stock Helm can leave such objects.
 	left int
 }
 
@@ -29,8 +29,8 @@ func (c *operationCheck) problem(format string, args ...any) {
 	c.problems = append(c.problems, fmt.Sprintf(format, args...))
 }
 
-// checkSuccess checks an operation that succeeded: what is declared is there as declared,
-// and nothing else.
+// checkSuccess checks an operation that succeeded: all declared objects exist as declared,
+// and no others.
 func (c *operationCheck) checkSuccess() {
 	for _, id := range sorted(c.declared) {
 		if now, there := c.after[id]; there {
@@ -71,7 +71,7 @@ func (c *operationCheck) checkUndeclared(id string, before, after bool) {
 	}
 }
 
-// checkUnchanged checks what must be the same of an object before and after.
+// checkUnchanged checks what must be the same in an object before and after.
 func (c *operationCheck) checkUnchanged(id string, was, now liveObject) {
 	if was.uid != now.uid {
 		c.problem("%s is another object than before", id)
@@ -92,7 +92,8 @@ func (c *operationCheck) checkUnchanged(id string, was, now liveObject) {
 	}
 }
 
-// checkContent checks that an object is as declared, and notes what it has beyond.
+// checkContent checks that an object is as declared, and records what it contains in
+// addition.
 func (c *operationCheck) checkContent(id string, now liveObject) {
 	was := c.before[id]
 	extra := map[string]bool{}
@@ -116,14 +117,14 @@ func (c *operationCheck) checkContent(id string, now liveObject) {
 	c.loose[now.uid] = extra
 }
 
-// isForeign reports whether a fact is one that only others set.
+// isForeign reports whether a fact is one that only other clients set.
 func isForeign(key string) bool {
 	return strings.HasPrefix(key, "label f-") || strings.HasPrefix(key, "data f-")
 }
 
-// checkFailure checks an operation that failed: it has created nothing but what it
-// declared, and deleted nothing, unless it deletes before it waits. Cleaned is
-// whether what it created must be gone again.
+// checkFailure checks an operation that failed: it has created only what it declared, and
+// deleted nothing, unless it deletes before it waits. cleaned is whether what it created
+// must have been deleted again.
 func (c *operationCheck) checkFailure(deletesFirst, cleaned bool) {
 	for _, id := range sorted(c.after) {
 		facts, declared := c.declared[id]
@@ -148,8 +149,8 @@ func (c *operationCheck) checkFailure(deletesFirst, cleaned bool) {
 	}
 }
 
-// noteForeignFields notes what objects have that the release has taken over without knowing
-// them.
+// noteForeignFields records the facts of objects that the release has taken over without
+// knowing them.
 func (c *operationCheck) noteForeignFields() {
 	for id, now := range c.after {
 		if was := c.before[id]; c.declared[id] == nil || c.inChain(id) || was.uid != now.uid {
@@ -164,7 +165,7 @@ func (c *operationCheck) noteForeignFields() {
 	}
 }
 
-// formatFields writes facts in one line.
+// formatFields formats facts as one line.
 func formatFields(facts map[string]string) string {
 	var parts []string
 	for _, key := range sorted(facts) {

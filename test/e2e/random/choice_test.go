@@ -8,7 +8,7 @@ import (
 	"strings"
 )
 
-// chooseOperation makes a random operation whose outcome is known.
+// chooseOperation returns a random operation with a known result.
 func (l *releaseRun) chooseOperation() *operation {
 	l.Helper()
 	for range 1000 {
@@ -22,7 +22,7 @@ func (l *releaseRun) chooseOperation() *operation {
 	return nil
 }
 
-// drawOperation draws an operation, which may not be possible.
+// drawOperation returns a random operation, which may not be feasible.
 func (l *releaseRun) drawOperation() *operation {
 	m := &l.model
 	switch n := l.IntN(100); {
@@ -42,7 +42,8 @@ func (l *releaseRun) drawOperation() *operation {
 	return l.drawRollback()
 }
 
-// drawCharts draws what an install or upgrade deploys, and who does it how.
+// drawCharts chooses what an install or upgrade deploys, and with which program and
+// options.
 func (l *releaseRun) drawCharts(verb string) *operation {
 	o := &operation{verb: verb, next: l.family.clone(), given: chartValues{}}
 	o.next.nextVersion()
@@ -81,8 +82,8 @@ func (l *releaseRun) drawCharts(verb string) *operation {
 	return o
 }
 
-// removeLeftovers takes out what may still be in the cluster, outside of the release, as
-// something that never gets ready: it would stay that.
+// removeLeftovers removes templates of objects that may still exist in the cluster outside
+// the release in a form that never becomes ready, because they would stay in that form.
 func (l *releaseRun) removeLeftovers(f *chartGenerator) {
 	for _, c := range f.root.all() {
 		c.things = slices.DeleteFunc(c.things, func(th *template) bool {
@@ -135,8 +136,7 @@ func (l *releaseRun) drawUninstall() *operation {
 	return o
 }
 
-// isFeasible leaves out operations whose outcome depends on more than the model
-// knows.
+// isFeasible rejects operations whose result depends on more than the model contains.
 func (l *releaseRun) isFeasible(o *operation) bool {
 	m := &l.model
 	s := o.step(m)
@@ -160,17 +160,17 @@ func (l *releaseRun) isFeasible(o *operation) bool {
 	return true
 }
 
-// isImmutable reports whether most of an object cannot be changed.
+// isImmutable reports whether most fields of an object are immutable.
 func isImmutable(id string) bool {
 	return strings.HasPrefix(id, "Pod/") || strings.HasPrefix(id, "Job/")
 }
 
-// mayExist reports whether an object may be in the cluster before a step.
+// mayExist reports whether an object can exist in the cluster before a step.
 func (l *releaseRun) mayExist(s *modelStep, id string) bool {
 	return s.inChain(id) || l.model.outside[id]
 }
 
-// hasImmutable reports whether something is declared that --force cannot replace.
+// hasImmutable reports whether the step declares an object that --force cannot replace.
 func (l *releaseRun) hasImmutable(s *modelStep) bool {
 	for id := range s.declared {
 		if isImmutable(id) && l.mayExist(s, id) {
@@ -180,9 +180,9 @@ func (l *releaseRun) hasImmutable(s *modelStep) bool {
 	return false
 }
 
-// adoptsImmutable reports whether a rollback would have to change what it does not
-// know to be there: as in stock Helm, without an order, everything that the server
-// has set would be taken away, and it refuses that.
+// adoptsImmutable reports whether a rollback would have to change an immutable object that
+// it does not know. As in stock Helm, without an order, it would remove everything that the
+// server has set, and the server rejects that.
 func (l *releaseRun) adoptsImmutable(s *modelStep) bool {
 	for id := range s.declared {
 		if !s.mustKeepFields(id) && isImmutable(id) && l.mayExist(s, id) {
@@ -192,8 +192,8 @@ func (l *releaseRun) adoptsImmutable(s *modelStep) bool {
 	return false
 }
 
-// touchesForeign reports whether a step has to do with what somebody else has made:
-// it may not be taken over, and stock Helm deletes it.
+// touchesForeign reports whether a step affects an object that somebody else created: the
+// release is not allowed to take it over, and stock Helm deletes it.
 func (l *releaseRun) touchesForeign(s *modelStep) bool {
 	for id := range l.strangers {
 		if s.declared[id] != nil || !s.knowsAllRevisions() && s.base != nil && s.base.declared[id] != nil {
@@ -203,7 +203,8 @@ func (l *releaseRun) touchesForeign(s *modelStep) bool {
 	return false
 }
 
-// mayLeaveObjects reports whether a step may leave objects, and must not in this life.
+// mayLeaveObjects reports whether a step could leave objects although this run does not
+// allow that.
 func (l *releaseRun) mayLeaveObjects(s *modelStep) bool {
 	if !l.strict || s.ordered || l.model.uninstalled {
 		return false
@@ -218,8 +219,8 @@ func (l *releaseRun) mayLeaveObjects(s *modelStep) bool {
 	return false
 }
 
-// mayNeverBeReady reports whether something may not get ready because the step does not
-// know that it was declared never to.
+// mayNeverBeReady reports whether an object might not become ready, because the step does
+// not know that it was declared so.
 func (l *releaseRun) mayNeverBeReady(s *modelStep) bool {
 	for id, facts := range s.declared {
 		if facts["play"] != "" {

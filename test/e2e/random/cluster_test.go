@@ -21,13 +21,13 @@ import (
 	"github.com/ordered-helm/helm/test/harness"
 )
 
-// liveObject is an object as the server has it.
+// liveObject is an object on the server.
 type liveObject struct {
 	uid   types.UID
 	facts map[string]string
 }
 
-// randomResources are where the things of random charts are.
+// randomResources contains the resources of the kinds in random charts.
 var randomResources = map[string]schema.GroupVersionResource{
 	"ConfigMap": {Version: "v1", Resource: "configmaps"}, "Secret": {Version: "v1", Resource: "secrets"},
 	"Service": {Version: "v1", Resource: "services"}, "ServiceAccount": {Version: "v1", Resource: "serviceaccounts"},
@@ -35,11 +35,11 @@ var randomResources = map[string]schema.GroupVersionResource{
 	"Deployment": {Group: "apps", Version: "v1", Resource: "deployments"},
 }
 
-// settleTime is how long what is being deleted may take to be gone.
+// settleTime is how long the deletion of objects may take.
 const settleTime = time.Minute
 
-// listObjects reads, by "Kind/name", what in the namespace bears the mark of the release.
-// What is being deleted counts as gone: it waits until it is.
+// listObjects reads the objects in the namespace with the label of the release, by
+// "Kind/name". It waits until objects that are being deleted no longer exist.
 func (l *releaseRun) listObjects() map[string]liveObject {
 	l.Helper()
 	deadline := time.Now().Add(settleTime)
@@ -76,8 +76,8 @@ func (l *releaseRun) list() (found map[string]liveObject, going []string) {
 	return found, going
 }
 
-// fieldsOf says what an object is like, as far as random charts and what others do
-// to their objects can tell. What the server sets itself is left out.
+// fieldsOf returns the facts about an object that random charts and other clients can set.
+// It leaves out what the server itself sets.
 func fieldsOf(o *unstructured.Unstructured) map[string]string {
 	facts := map[string]string{}
 	for key, value := range o.GetLabels() {
@@ -144,7 +144,7 @@ func environment(o *unstructured.Unstructured) map[string]string {
 	return facts
 }
 
-// statuses are those of the stored revisions.
+// statuses returns the statuses of the stored revisions.
 func (l *releaseRun) statuses() map[int]string {
 	l.Helper()
 	list, err := l.Storage().List(func(*release.Release) bool { return true })
@@ -156,7 +156,7 @@ func (l *releaseRun) statuses() map[int]string {
 	return statuses
 }
 
-// deleteOne deletes an object as somebody else would, if it is there.
+// deleteOne deletes an object as another client would, if it exists.
 func (l *releaseRun) deleteOne(id string) {
 	l.Helper()
 	kind, name, _ := strings.Cut(id, "/")
@@ -166,7 +166,7 @@ func (l *releaseRun) deleteOne(id string) {
 	harness.NoError(l, err)
 }
 
-// patchOne changes an object as somebody else would.
+// patchOne changes an object as another client would.
 func (l *releaseRun) patchOne(id, patch string) {
 	l.Helper()
 	kind, name, _ := strings.Cut(id, "/")
@@ -175,7 +175,7 @@ func (l *releaseRun) patchOne(id, patch string) {
 	harness.NoError(l, err)
 }
 
-// createForeign makes a ConfigMap as somebody else would, who knows nothing of Helm.
+// createForeign creates a ConfigMap as a client without Helm would.
 func (l *releaseRun) createForeign(id string) {
 	l.Helper()
 	l.story = append(l.story, fmt.Sprintf("%2d. somebody else: makes %s", len(l.story)+1, id))
@@ -188,7 +188,7 @@ func (l *releaseRun) createForeign(id string) {
 	l.strangers[id] = made.ResourceVersion
 }
 
-// changedForeign says which objects of somebody else were changed.
+// changedForeign reports which objects of other clients were changed.
 func (l *releaseRun) changedForeign() (problems []string) {
 	l.Helper()
 	for _, id := range sorted(l.strangers) {
@@ -200,5 +200,5 @@ func (l *releaseRun) changedForeign() (problems []string) {
 	return problems
 }
 
-// sorted lists the keys of a map.
+// sorted returns the keys of a map, sorted.
 func sorted[V any](m map[string]V) []string { return slices.Sorted(maps.Keys(m)) }

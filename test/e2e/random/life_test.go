@@ -21,13 +21,14 @@ import (
 const (
 	// randomName is the name of random releases.
 	randomName = "rel"
-	// randomLives are how many releases there are, each of so many operations.
+	// randomLives is the number of releases, randomOperations the number of operations for
+	// each.
 	randomLives, randomOperations = 6, 20
 )
 
-// TestRandomLife does random operations on random releases, by the program and by
-// stock Helm, well and badly, and compares the cluster after each with a model:
-// there is exactly what the last good revision declares.
+// TestRandomLife runs random operations on random releases, with the program and with stock
+// Helm, with and without errors, and compares the cluster after each with a model: it
+// contains exactly what the last successful revision declares.
 func TestRandomLife(t *testing.T) {
 	t.Parallel()
 	first, lives := harness.Seeds(t, randomLives)
@@ -40,7 +41,7 @@ func TestRandomLife(t *testing.T) {
 	}
 }
 
-// releaseRun is the life of one random release.
+// releaseRun runs operations on one random release.
 type releaseRun struct {
 	*testing.T
 	*rand.Rand
@@ -48,18 +49,18 @@ type releaseRun struct {
 	seed   uint64
 	family *chartGenerator
 	model  releaseModel
-	// strict is whether nothing is done by which stock Helm would leave objects.
+	// strict is whether operations are avoided in which stock Helm would leave objects.
 	strict bool
-	// healed is what would mend a failed revision, if anything can; played are the
-	// objects that ever were declared never to get ready.
+	// healed is the object that would repair a failed revision, if that is possible. played
+	// contains the objects that were ever declared never to become ready.
 	healed *template
 	played map[string]bool
-	// story is what was done so far, left how many objects were left where that is
-	// allowed.
+	// story describes what was done until now. left is the number of objects that were left
+	// where that is allowed.
 	story []string
 	left  int
-	// strangers are objects that somebody else has made, with their versions: one
-	// that was there before, and those whose names failed revisions have taken.
+	// strangers contains objects that somebody else created, with their versions: one that
+	// existed before, and those whose names failed revisions used.
 	strangers map[string]string
 }
 
@@ -89,13 +90,13 @@ func runSeed(t *testing.T, seed uint64) {
 	t.Logf("%s\n%d objects left as by stock Helm", strings.Join(l.story, "\n"), l.left)
 }
 
-// fatalf ends the test with the story so far.
+// fatalf ends the test and prints the story.
 func (l *releaseRun) fatalf(format string, args ...any) {
 	l.Helper()
 	l.Fatalf("%s=%d: %s\n\nwhat was done:\n%s", harness.SeedEnv, l.seed, fmt.Sprintf(format, args...), strings.Join(l.story, "\n"))
 }
 
-// changeObject does to an object of the release what somebody else might.
+// changeObject changes an object of the release as another client might.
 func (l *releaseRun) changeObject(id string) {
 	l.Helper()
 	what, value := l.IntN(3), l.IntN(1000)
@@ -115,7 +116,7 @@ func (l *releaseRun) changeObject(id string) {
 	}
 }
 
-// execute runs the operation's program, and interrupts it if it is to be.
+// execute runs the operation with its program, and interrupts it if required.
 func (l *releaseRun) execute(o *operation, args []string) harness.Result {
 	l.Helper()
 	start := l.Start

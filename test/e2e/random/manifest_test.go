@@ -19,11 +19,11 @@ import (
 	"github.com/ordered-helm/helm/test/harness"
 )
 
-// chartValues are values of a chart, by their paths: "global.salt" is a text, and
-// those that end in ".enabled" say which subcharts take part.
+// chartValues are values of a chart, by path. "global.salt" is a text, and keys that end in
+// ".enabled" say which subcharts are enabled.
 type chartValues map[string]any
 
-// merge lays values over others.
+// merge overrides values with others.
 func (v chartValues) merge(others chartValues) chartValues {
 	all := chartValues{}
 	maps.Copy(all, others)
@@ -31,7 +31,7 @@ func (v chartValues) merge(others chartValues) chartValues {
 	return all
 }
 
-// nested is what Helm reads.
+// nested returns the values in the form that Helm reads.
 func (v chartValues) nested() map[string]any {
 	root := map[string]any{}
 	for path, value := range v {
@@ -51,8 +51,8 @@ func (v chartValues) nested() map[string]any {
 // salted is a fact that stands for the value global.salt.
 const salted = "salt"
 
-// declare says which objects the charts declare with these values, by
-// "Kind/name", each with its facts. It is what the cluster is compared with.
+// declare returns the objects that the charts declare with these values, by "Kind/name",
+// each with its facts. The cluster is compared with them.
 func (f *chartGenerator) declare(values chartValues) map[string]map[string]string {
 	declared := map[string]map[string]string{}
 	f.root.declare(f.root.name, "", values, declared)
@@ -83,15 +83,14 @@ func (c *generatedChart) declare(folder, path string, values chartValues, declar
 	}
 }
 
-// chartWriter writes charts in random spellings, or in those alone that stock Helm
-// can read.
+// chartWriter writes charts in random notations, or only in those that stock Helm can read.
 type chartWriter struct {
 	tb testing.TB
 	*rand.Rand
 	stock bool
 }
 
-// write writes the charts into a folder.
+// write writes the charts to a directory.
 func (f *chartGenerator) write(tb testing.TB, dir string, stock bool) {
 	tb.Helper()
 	w := &chartWriter{tb: tb, Rand: f.Rand, stock: stock}
@@ -147,7 +146,7 @@ func (w *chartWriter) chart(c *generatedChart, dir string) {
 	w.templates(c, filepath.Join(dir, "templates"))
 }
 
-// templates writes the objects into two files, some as the items of a list.
+// templates writes the objects to two files, some as items of a list.
 func (w *chartWriter) templates(c *generatedChart, dir string) {
 	files := map[string][]any{"a.yaml": nil, "b.yaml": nil}
 	var items []any
@@ -173,7 +172,7 @@ func (w *chartWriter) templates(c *generatedChart, dir string) {
 	}
 }
 
-// sequence writes where in the order an object is.
+// sequence writes the position of an object in the order.
 func (w *chartWriter) sequence(th *template, object map[string]any) {
 	annotations := object["metadata"].(map[string]any)["annotations"].(map[string]any)
 	if th.layer != "" {
@@ -196,7 +195,7 @@ func (w *chartWriter) list(annotations map[string]any, of string, names []string
 	annotations[keys[w.IntN(len(keys))]] = forms[w.IntN(len(forms))]
 }
 
-// fieldsWith lists, by the rest of their keys, the facts that begin with a word.
+// fieldsWith returns the facts whose keys begin with a word, by the rest of their keys.
 func fieldsWith(facts map[string]string, word string) map[string]any {
 	found := map[string]any{}
 	for key, value := range facts {
@@ -207,7 +206,7 @@ func fieldsWith(facts map[string]string, word string) map[string]any {
 	return found
 }
 
-// object is what declares the facts of a thing.
+// object returns the object that declares the facts of a template.
 func (th *template) object(name string) map[string]any {
 	annotations := fieldsWith(th.facts, "annotation")
 	for fact, key := range map[string]string{"policy": "helm.sh/resource-policy", "timeout": "helm.sh/readiness-timeout"} {
@@ -268,7 +267,7 @@ func (th *template) service(name string) map[string]any {
 	for _, port := range slices.Sorted(maps.Keys(declared)) {
 		number, err := strconv.Atoi(port)
 		if err != nil {
-			panic(err) // what a thing declares is a number
+			panic(err) // the declared value is always a number
 		}
 		ports = append(ports, map[string]any{"port": number, "name": declared[port]})
 	}
@@ -279,7 +278,7 @@ func (th *template) service(name string) map[string]any {
 	return spec
 }
 
-// addPodBehaviour says in a pod's metadata what it does.
+// addPodBehaviour writes the behaviour of a pod to its metadata.
 func (th *template) addPodBehaviour(meta map[string]any) map[string]any {
 	if th.facts["play"] == "" {
 		return meta

@@ -11,39 +11,39 @@ import (
 	"k8s.io/apimachinery/pkg/types"
 )
 
-// revision is what is known of a revision of a random release.
+// revision contains what is known about a revision of a random release.
 type revision struct {
 	version  int
 	status   string
 	declared map[string]map[string]string
 	bad      defect
-	// absent is something declared that was surely not created, if anything is.
+	// absent is a declared object that was certainly not created, if any.
 	absent string
-	// record is whether it carries the record of an order, ordered whether it was
-	// deployed in it: stock Helm's rollback copies records.
+	// record is whether it contains the record of an order. ordered is whether it was
+	// deployed in that order; the two differ because stock Helm's rollback copies records.
 	record, ordered bool
-	// remembers are objects of revisions before that it has to know of, as long as
-	// it is not deployed.
+	// remembers contains objects of earlier revisions that it has to know as long as it is
+	// not deployed.
 	remembers map[string]bool
 	// pruned is whether it is no longer in the history.
 	pruned           bool
 	config, defaults chartValues
 }
 
-// releaseModel says what a release should be like.
+// releaseModel describes the expected state of a release.
 type releaseModel struct {
-	// revisions are those since the name was free the last time.
+	// revisions contains the revisions since the name was last free.
 	revisions []*revision
-	// chain are those since the last one that was deployed, that one included:
-	// what any of them declares may be in the cluster.
+	// chain contains the revisions since the last one that was deployed, including that
+	// one. Objects that any of them declares can exist in the cluster.
 	chain []*revision
-	// uninstalled is whether only its history is left of the release.
+	// uninstalled is whether only the history of the release is left.
 	uninstalled bool
-	// loose are facts that were left where no order says that they must go: those
-	// of failed revisions, if stock Helm or a plain upgrade came after.
+	// loose contains facts that were left and that no order removes: those of failed
+	// revisions, if stock Helm or a plain upgrade came after them.
 	loose map[types.UID]map[string]bool
-	// outside are objects that the release may have left: kept ones, and those of
-	// failed revisions, if stock Helm or a plain upgrade came after.
+	// outside contains objects that the release may have left: kept ones, and those of
+	// failed revisions, if stock Helm or a plain upgrade came after them.
 	outside map[string]bool
 }
 
@@ -54,7 +54,7 @@ func (m *releaseModel) lastRevision() *revision {
 	return m.revisions[len(m.revisions)-1]
 }
 
-// deployed is the newest revision with one of the statuses; nil if there is none.
+// deployed returns the newest revision with one of the statuses, or nil if there is none.
 func (m *releaseModel) deployed(statuses ...string) *revision {
 	for _, r := range slices.Backward(m.revisions) {
 		if !r.pruned && slices.Contains(statuses, r.status) {
@@ -64,7 +64,7 @@ func (m *releaseModel) deployed(statuses ...string) *revision {
 	return nil
 }
 
-// current is the revision that Helm upgrades from.
+// current returns the revision that Helm upgrades from.
 func (m *releaseModel) current() *revision {
 	if r := m.deployed("deployed"); r != nil {
 		return r
@@ -72,7 +72,7 @@ func (m *releaseModel) current() *revision {
 	return m.lastRevision()
 }
 
-// required are the objects that must be there now, if any are known to.
+// required returns the objects that must exist now, if this is known.
 func (m *releaseModel) required() map[string]map[string]string {
 	if len(m.chain) == 0 || m.uninstalled || m.chain[0].status != "deployed" {
 		return nil
@@ -80,7 +80,7 @@ func (m *releaseModel) required() map[string]map[string]string {
 	return m.chain[0].declared
 }
 
-// add adds a revision that an operation made.
+// add adds a revision that an operation created.
 func (m *releaseModel) add(r *revision) {
 	r.version = 1
 	if last := m.lastRevision(); last != nil {
@@ -89,7 +89,7 @@ func (m *releaseModel) add(r *revision) {
 	m.revisions = append(m.revisions, r)
 }
 
-// supersede notes that a revision is deployed, and no other.
+// supersede records that only this revision is deployed.
 func (m *releaseModel) supersede() {
 	for _, r := range m.revisions {
 		if r.status == "deployed" {
@@ -98,7 +98,7 @@ func (m *releaseModel) supersede() {
 	}
 }
 
-// deploy adds a revision that is deployed, and no other any more.
+// deploy adds a revision and records that only this revision is deployed.
 func (m *releaseModel) deploy(r *revision) {
 	m.supersede()
 	m.add(r)
@@ -106,7 +106,7 @@ func (m *releaseModel) deploy(r *revision) {
 	m.chain, m.uninstalled = []*revision{r}, false
 }
 
-// prune notes which revisions were taken out of the history when one was added.
+// prune records which revisions were removed from the history when one was added.
 func (m *releaseModel) prune(statuses map[int]string) {
 	for _, r := range m.revisions {
 		if statuses[r.version] == "" && r != m.lastRevision() && r.status != "deployed" {
@@ -115,8 +115,8 @@ func (m *releaseModel) prune(statuses map[int]string) {
 	}
 }
 
-// recordLeftovers notes which objects may be in the cluster after a step though the release
-// knows nothing of them any more.
+// recordLeftovers records which objects may exist in the cluster after a step although the
+// release no longer knows them.
 func (m *releaseModel) recordLeftovers(s *modelStep) {
 	for _, r := range s.chain {
 		for id := range r.declared {
@@ -130,8 +130,8 @@ func (m *releaseModel) recordLeftovers(s *modelStep) {
 	}
 }
 
-// knownObjects are the objects that an ordered operation has to know of: those of the
-// chain that are in the history, and those that these remember.
+// knownObjects returns the objects that an ordered operation has to know: those of the
+// revisions of the chain that are in the history, and those that these remember.
 func knownObjects(chain []*revision) map[string]bool {
 	ids := map[string]bool{}
 	for _, r := range chain {
@@ -147,12 +147,12 @@ func knownObjects(chain []*revision) map[string]bool {
 }
 
 // hasRecord reports whether a revision in the history has the record of an order, or
-// remembers something of such.
+// remembers objects of such revisions.
 func hasRecord(chain []*revision) bool {
 	return slices.ContainsFunc(chain, func(r *revision) bool { return (r.record || len(r.remembers) > 0) && !r.pruned })
 }
 
-// recordedObjects are the objects that a new revision has to remember.
+// recordedObjects returns the objects that a new revision has to remember.
 func recordedObjects(chain []*revision, declared map[string]map[string]string) map[string]bool {
 	ids := knownObjects(chain)
 	maps.DeleteFunc(ids, func(id string, _ bool) bool {
@@ -171,39 +171,41 @@ func newestWith(chain []*revision, id string) *revision {
 	return nil
 }
 
-// isKeepPolicy reports whether a policy keeps where spelling does not count.
+// isKeepPolicy reports whether a policy means keep, ignoring case and surrounding space.
 func isKeepPolicy(policy string) bool { return strings.EqualFold(strings.TrimSpace(policy), "keep") }
 
-// modelStep is the part of an operation that brings the cluster from what was
-// there to what a revision declares, or to nothing.
+// modelStep is the part of an operation that changes the cluster from its previous state to
+// what a revision declares, or to nothing.
 type modelStep struct {
-	// ordered is whether the order is followed, unordered whether that was forbidden.
+	// ordered is whether the order is followed. unordered is whether following it was
+	// disabled.
 	stock, ordered, unordered, force bool
 	verb                             string
-	// base is what the new revision is compared with if there is no order; nil if
-	// there is nothing.
+	// base is the revision that the new one is compared with if there is no order; nil if
+	// there is none.
 	base *revision
-	// chain is what may be in the cluster.
+	// chain contains the revisions whose objects may exist in the cluster.
 	chain    []*revision
 	declared map[string]map[string]string
-	// undone is the failed revision that the step undoes, if it does, and found what
-	// was there before that revision.
+	// undone is the failed revision that the step undoes, if any. found contains what
+	// existed before that revision.
 	undone *revision
 	found  map[string]liveObject
 }
 
-// deletionOutcome is what becomes of an object that is no longer declared.
+// deletionOutcome is what happens to an object that is no longer declared.
 type deletionOutcome int
 
 const (
 	deleted deletionOutcome = iota
 	kept
-	// either is where stock Helm, or a plain upgrade, leaves what it does not know.
+	// This is for objects that stock Helm, or a plain upgrade, leaves because it does not
+	// know them.
 	deletedOrKept
 )
 
-// knowsAllRevisions reports whether the step knows what all revisions of the chain declare: in
-// order, and where it goes back from what was deployed in order.
+// knowsAllRevisions reports whether the step knows what all revisions of the chain declare.
+// It does in order, and if it rolls back what was deployed in order.
 func (s *modelStep) knowsAllRevisions() bool {
 	return s.ordered || s.verb == "rollback" && !s.stock && !s.unordered && hasRecord(s.chain)
 }
@@ -211,8 +213,8 @@ func (s *modelStep) knowsAllRevisions() bool {
 // inChain reports whether a revision of the chain declares an object.
 func (s *modelStep) inChain(id string) bool { return newestWith(s.chain, id) != nil }
 
-// outcomeOf says what becomes of an object of the chain that is not declared any
-// more; live are its facts before.
+// outcomeOf returns what happens to an object of the chain that is no longer declared. live
+// contains its facts before the step.
 func (s *modelStep) outcomeOf(id string, live map[string]string) deletionOutcome {
 	if s.leavesAlone(id) {
 		return kept
@@ -237,7 +239,7 @@ func (s *modelStep) outcomeOf(id string, live map[string]string) deletionOutcome
 }
 
 // leavesAlone reports whether an object is left alone because only the failed revision
-// declares it, which had found it.
+// declares it and the object existed before that revision.
 func (s *modelStep) leavesAlone(id string) bool {
 	if s.undone == nil || s.stock || newestWith(s.chain[:len(s.chain)-1], id) != nil {
 		return false
@@ -246,9 +248,9 @@ func (s *modelStep) leavesAlone(id string) bool {
 	return was
 }
 
-// mustTrack reports whether the operation has to know that the object may be there.
-// Stock Helm, and a plain operation after plain ones, knows of one revision alone;
-// where any was deployed in order nothing must be left.
+// mustTrack reports whether the operation has to know that the object can exist. Stock
+// Helm, and a plain operation after plain ones, know only one revision. If any revision was
+// deployed in order, nothing must be left.
 func (s *modelStep) mustTrack(id string) bool {
 	switch {
 	case s.ordered:
@@ -261,15 +263,15 @@ func (s *modelStep) mustTrack(id string) bool {
 	return knownObjects(s.chain)[id]
 }
 
-// mayHaveField reports whether an object that is declared may have a fact that is not;
-// live are its facts before.
+// mayHaveField reports whether a declared object can have a fact that is not declared. live
+// contains its facts before the step.
 func (s *modelStep) mayHaveField(id, key string, live map[string]string) bool {
 	if s.force {
 		return false
 	}
 	_, had := live[key]
 	if !s.inChain(id) {
-		return had // taken over as it was
+		return had // taken over unchanged
 	}
 	if !s.knowsAllRevisions() && (s.base == nil || s.base.declared[id] == nil) && had {
 		return true
@@ -282,7 +284,7 @@ func (s *modelStep) mayHaveField(id, key string, live map[string]string) bool {
 	return false
 }
 
-// mustKeepFields reports whether what others have set on an object must stay.
+// mustKeepFields reports whether fields that other clients have set on an object must stay.
 func (s *modelStep) mustKeepFields(id string) bool {
 	if s.ordered || s.verb != "rollback" || s.declared[id] == nil || s.base.declared[id] != nil {
 		return true

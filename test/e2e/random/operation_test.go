@@ -13,38 +13,40 @@ type operation struct {
 	// verb is install, upgrade, rollback or uninstall.
 	verb  string
 	stock bool
-	// ordered is --wait=ordered, unordered --wait=false where the release would be
-	// followed in its order, wait a plain --wait.
+	// ordered is --wait=ordered. unordered is --wait=false for a release that would
+	// otherwise be processed in order. wait is --wait without a value.
 	ordered, unordered, wait bool
 	atomic, cleanup, force   bool
 	keepHistory, replace     bool
-	// upgradeInstall installs by upgrade --install.
+	// upgradeInstall installs with upgrade --install.
 	upgradeInstall bool
-	// interrupt ends the operation when so many nodes are applied; 0 lets it be.
+	// interrupt interrupts the operation when this number of nodes is applied; 0 does not
+	// interrupt it.
 	interrupt  int
 	historyMax int
-	// reuse is a flag that says where values come from; given are those given.
+	// reuse is a flag that says where values come from. given contains the given values.
 	reuse string
 	given chartValues
 	// target is the revision to return to.
 	target *revision
-	// family is what is deployed, spoiled in one way if bad says so; next is the same
-	// without that, healed what would have got ready, absent what is not created.
+	// family is what is deployed, with the defect bad, if set. next is the same without the
+	// defect, healed the object that would have become ready, and absent the object that is
+	// not created.
 	family, next   *chartGenerator
 	bad            defect
 	healed, absent *template
-	// revision is what the operation makes.
+	// revision is the revision that the operation creates.
 	revision *revision
 }
 
-// step is what the operation does, without what undoes it.
+// step returns what the operation does, without what undoes it.
 func (o *operation) step(m *releaseModel) *modelStep {
 	s := &modelStep{stock: o.stock, unordered: o.unordered, force: o.force, verb: o.verb, chain: m.chain}
 	switch o.verb {
 	case "install":
 		s.ordered = o.ordered
 		if m.uninstalled {
-			s.chain = nil // what was kept is taken over as it is
+			s.chain = nil // kept objects are taken over unchanged
 		}
 	case "upgrade":
 		s.ordered, s.base = o.ordered, m.current()
@@ -59,8 +61,8 @@ func (o *operation) step(m *releaseModel) *modelStep {
 	return s
 }
 
-// undo is what brings a failed atomic upgrade back, to the revision that it
-// returns; nil if there is none.
+// undo returns the step that undoes a failed atomic upgrade, and the revision that it
+// returns to; nil if there is none.
 func (o *operation) undo(m *releaseModel) (*modelStep, *revision) {
 	target := m.deployed("deployed")
 	if target == nil || o.stock {
@@ -91,7 +93,7 @@ func (o *operation) fails(ordered bool) bool {
 	return false
 }
 
-// prepare makes the revision that the operation will make.
+// prepare creates the revision that the operation will create.
 func (o *operation) prepare(m *releaseModel) {
 	switch o.verb {
 	case "install", "upgrade":
@@ -115,7 +117,7 @@ func (o *operation) prepare(m *releaseModel) {
 	}
 }
 
-// values are those of an upgrade from a revision, with the chart's own.
+// values returns the values of an upgrade from a revision, with the chart's own values.
 func (o *operation) values(current *revision) (config, defaults chartValues) {
 	switch {
 	case o.reuse == "--reuse-values":
@@ -128,7 +130,7 @@ func (o *operation) values(current *revision) (config, defaults chartValues) {
 	return o.given, o.family.defaults
 }
 
-// arguments are what Helm is told. The chart and the values are in folders.
+// arguments returns the arguments for Helm. The chart and the values are in directories.
 func (o *operation) arguments(chart, values string, fails bool) []string {
 	args := []string{o.verb, randomName}
 	flag := func(given bool, name string) {
@@ -169,12 +171,12 @@ func (o *operation) arguments(chart, values string, fails bool) []string {
 	return append(args, "--timeout=150s")
 }
 
-// isRefused reports whether the server does not take what the operation declares.
+// isRefused reports whether the server rejects what the operation declares.
 func (o *operation) isRefused() bool {
 	return o.revision.bad == isRefused || o.revision.bad == wasRefused
 }
 
-// describe says what the operation is, for people.
+// describe returns a readable description of the operation.
 func (o *operation) describe(args []string) string {
 	by := "ours "
 	if o.stock {

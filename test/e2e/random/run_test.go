@@ -9,7 +9,7 @@ import (
 	"time"
 )
 
-// runOperation does an operation and checks what became of it.
+// runOperation runs an operation and checks its result.
 func (l *releaseRun) runOperation(o *operation) {
 	l.Helper()
 	step := o.step(&l.model)
@@ -41,7 +41,7 @@ func (l *releaseRun) runOperation(o *operation) {
 	}
 }
 
-// chainText tells what is known of the revisions that a step has to do with.
+// chainText describes the revisions that a step involves.
 func chainText(s *modelStep) string {
 	text := ""
 	for _, r := range s.chain {
@@ -54,7 +54,7 @@ func chainText(s *modelStep) string {
 	return text
 }
 
-// uninstalled checks that of the release is left what is kept.
+// uninstalled checks that only kept objects of the release are left.
 func (l *releaseRun) uninstalled(o *operation, c *operationCheck) {
 	m := &l.model
 	if m.uninstalled {
@@ -71,7 +71,7 @@ func (l *releaseRun) uninstalled(o *operation, c *operationCheck) {
 	m.chain, m.uninstalled = []*revision{m.lastRevision()}, true
 }
 
-// succeeded checks that there is what the new revision declares.
+// succeeded checks that the cluster contains what the new revision declares.
 func (l *releaseRun) succeeded(o *operation, c *operationCheck) {
 	c.checkSuccess()
 	l.model.recordLeftovers(c.modelStep)
@@ -80,13 +80,13 @@ func (l *releaseRun) succeeded(o *operation, c *operationCheck) {
 	case o.verb == "install" && last != nil:
 		last.status = "superseded"
 	case o.verb == "upgrade":
-		l.model.current().status = "superseded" // a failed one, too
+		l.model.current().status = "superseded" // also if it failed
 	}
 	l.model.deploy(o.revision)
 	l.recordPods(o.revision)
 }
 
-// acceptCharts goes on with the charts of an operation.
+// acceptCharts continues with the charts of an operation.
 func (l *releaseRun) acceptCharts(o *operation) {
 	if o.next == nil {
 		return
@@ -102,8 +102,8 @@ func (l *releaseRun) recordPods(r *revision) {
 	}
 }
 
-// failed checks that what failed has left everything else as it was, and what undid
-// it nothing at all.
+// failed checks that a failed operation has left everything else unchanged, and that
+// undoing it has left nothing.
 func (l *releaseRun) failed(o *operation, c *operationCheck) {
 	m := &l.model
 	undo, target := (*modelStep)(nil), (*revision)(nil)
@@ -130,8 +130,8 @@ func (l *releaseRun) failed(o *operation, c *operationCheck) {
 	}
 }
 
-// recordFailure notes the failed revision. The next one goes on with its charts, or
-// with those before.
+// recordFailure records the failed revision. The next operation continues with its charts,
+// or with the previous ones.
 func (l *releaseRun) recordFailure(o *operation, c *operationCheck) {
 	if o.next != nil {
 		l.family.made = o.next.made
@@ -154,10 +154,10 @@ func (l *releaseRun) recordFailure(o *operation, c *operationCheck) {
 	m.chain, m.uninstalled = append(m.chain[:len(m.chain):len(m.chain)], o.revision), false
 }
 
-// mostHistory is how many revisions Helm keeps if nobody says.
+// mostHistory is how many revisions Helm keeps by default.
 const mostHistory = 10
 
-// history compares the stored revisions with those that there must be.
+// history compares the stored revisions with the expected ones.
 func (l *releaseRun) history(o *operation, last *revision) (problems []string) {
 	l.Helper()
 	m := &l.model

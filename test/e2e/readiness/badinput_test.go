@@ -11,14 +11,14 @@ import (
 	"github.com/ordered-helm/helm/test/harness"
 )
 
-// TestBadReadinessAnnotationsAreRefused names the file, the resource, the key
-// and the value, before anything is changed.
+// TestBadReadinessAnnotationsAreRefused checks that an error with the file, the resource,
+// the key and the value is printed before anything is changed.
 func TestBadReadinessAnnotationsAreRefused(t *testing.T) {
 	t.Parallel()
 	const success, failure, timeout = "helm.sh/readiness-success", "helm.sh/readiness-failure", "helm.sh/readiness-timeout"
 	for name, tt := range map[string]struct {
 		key, value string
-		want       []string // the value, and what is wrong with it
+		want       []string // the value, and its error
 	}{
 		"expression without an operator":              {success, `["{.succeeded}"]`, []string{`{.succeeded}`, "missing operator"}},
 		"failure expression without an operator":      {failure, `["{.failed}"]`, []string{`{.failed}`, "missing operator"}},

@@ -18,51 +18,52 @@ import (
 	"github.com/ordered-helm/helm/test/harness"
 )
 
-// readinessCase is a resource, and what is expected of waiting for it. The resource is in
+// readinessCase is a resource and the expected result of waiting for it. The resource is in
 // the layer "tested", on which ConfigMap/next depends.
 type readinessCase struct {
 	name string
-	// manifest is the resource; NAMESPACE in it stands for the test's own.
+	// manifest is the manifest of the resource. NAMESPACE in it stands for the test's
+	// namespace.
 	manifest string
-	// annotations of the resource, lines of YAML. Without a readiness timeout
-	// among them it is given one.
+	// annotations contains annotations of the resource, as lines of YAML. If they contain
+	// no readiness timeout, one is added.
 	annotations []string
-	// beside are other documents of the chart.
+	// beside contains other documents of the chart.
 	beside string
-	// leaf has nothing depend on the resource: next is then a hook that runs
-	// when all is ready.
+	// leaf is whether the resource has no dependents. ConfigMap/next is then a hook that
+	// runs when everything is ready.
 	leaf bool
-	// before prepares the cluster, play acts on it while helm waits.
+	// before prepares the cluster. play changes it while helm waits.
 	before func(tb testing.TB, s *caseRun)
 	play   func(ctx context.Context, s *caseRun) error
 	args   []string
 	env    []string
-	// fails says that the waiting is in vain: the error is the golden file's,
-	// unless there is something else that it says.
+	// fails is whether the resource never becomes ready. The expected error is in the
+	// golden file, unless says is set.
 	fails bool
-	// timeout is what a failing case is tried with.
+	// timeout is the timeout of a failing case.
 	timeout string
-	// ready is what makes a stored version of the resource ready; nil is the
-	// tests' own idea of its kind. Next must be created after it.
+	// ready is whether a stored version of the resource is ready; nil means the tests' own
+	// definition for its kind. ConfigMap/next must be created after it.
 	ready harness.State
 	// through is a state that must have been stored before that.
 	through harness.State
-	// never is a state that must not have been stored before next was created.
+	// never is a state that must not have been stored before ConfigMap/next was created.
 	never harness.State
-	// says is what stderr must contain, silent what it must not.
+	// says contains texts that stderr must contain, silent texts that it must not contain.
 	says, silent []string
-	// unwatched says that helm must not watch resources of this kind.
+	// unwatched is whether helm must not watch resources of this kind.
 	unwatched bool
 }
 
-// atOnce is the state of every version.
+// atOnce is a state that every version has.
 func atOnce(*unstructured.Unstructured) bool { return true }
 
-// longTime is more than any resource needs that gets ready.
+// longTime is longer than any resource needs to become ready.
 const longTime = "40s"
 
-// runReadiness runs the cases side by side. The group is part of the names of
-// their golden files.
+// runReadiness runs the cases in parallel. The group is part of the names of their golden
+// files.
 func runReadiness(t *testing.T, group string, cases []readinessCase) {
 	t.Helper()
 	for _, c := range cases {
@@ -93,7 +94,7 @@ func (c readinessCase) check(t *testing.T, group string) {
 	}
 }
 
-// checkOutput checks what helm printed besides an error.
+// checkOutput checks the output of helm apart from an error.
 func (c readinessCase) checkOutput(tb testing.TB, stderr string) {
 	tb.Helper()
 	for _, want := range c.says {
@@ -108,7 +109,7 @@ func (c readinessCase) checkOutput(tb testing.TB, stderr string) {
 	}
 }
 
-// install runs helm, while the play of the case acts on the cluster.
+// install runs helm, while the play of the case changes the cluster.
 func (s *caseRun) install(tb testing.TB) harness.Result {
 	tb.Helper()
 	ctx, cancel := context.WithCancel(tb.Context())
@@ -130,7 +131,7 @@ func (s *caseRun) install(tb testing.TB) harness.Result {
 	return r
 }
 
-// writeChart makes the chart of a case.
+// writeChart writes the chart of a case.
 func (c readinessCase) writeChart(tb testing.TB, tested *unstructured.Unstructured) string {
 	tb.Helper()
 	manifest, err := yaml.Marshal(c.annotated(tb, tested))
@@ -145,7 +146,7 @@ func (c readinessCase) writeChart(tb testing.TB, tested *unstructured.Unstructur
 	})
 }
 
-// annotated is the resource as it is in the chart, where an annotation may be a list.
+// annotated returns the resource as it is in the chart, where an annotation can be a list.
 func (c readinessCase) annotated(tb testing.TB, tested *unstructured.Unstructured) map[string]any {
 	tb.Helper()
 	annotations := map[string]any{"helm.sh/layer": "tested"}
@@ -177,7 +178,7 @@ type version struct {
 	text     []byte
 }
 
-// versions are the writes of the tested resource since the first one of the release.
+// versions returns the writes of the tested resource since the first one of the release.
 func (s *caseRun) versions(tb testing.TB) []version {
 	tb.Helper()
 	gvr := harness.GuessResource(s.tested.GetAPIVersion(), s.tested.GetKind())
@@ -200,13 +201,13 @@ func (s *caseRun) versions(tb testing.TB) []version {
 	return list
 }
 
-// nextCreated is when ConfigMap/next was created.
+// nextCreated returns when ConfigMap/next was created.
 func (s *caseRun) nextCreated(tb testing.TB) time.Time {
 	tb.Helper()
 	return s.ReadTrace(tb).Created("ConfigMap/next")
 }
 
-// checkWaited checks with the audit log that ConfigMap/next was created once the resource
+// checkWaited checks with the audit log that ConfigMap/next was created after the resource
 // was ready.
 func (s *caseRun) checkWaited(tb testing.TB) {
 	tb.Helper()

@@ -16,9 +16,9 @@ import (
 	"github.com/ordered-helm/helm/test/harness"
 )
 
-// customResources defines two kinds in a group of the test's own, which it
-// returns. Of a Widget the status is a part like any other, of a Gadget it is
-// written by itself, as controllers do.
+// customResources defines two kinds in a new group, which it returns. The status of a
+// Widget is a normal field. The status of a Gadget is a subresource, as with most
+// controllers.
 func customResources(t *testing.T) (group string) {
 	t.Helper()
 	s := newCaseRun(t, readinessCase{manifest: definition("Widget")})
@@ -40,7 +40,7 @@ func customResources(t *testing.T) (group string) {
 	return group
 }
 
-// served tells whether the server lists kinds of a version of a group.
+// served reports whether the server lists this number of kinds for a version of a group.
 func served(client discovery.DiscoveryInterface, version string, kinds int) bool {
 	list, err := client.ServerResourcesForGroupVersion(version)
 	if err != nil {
@@ -65,7 +65,7 @@ func gadget(group string) string {
 	return "{apiVersion: " + group + "/v1, kind: Gadget, metadata: {name: web}}"
 }
 
-// withoutReadiness is the warning about a resource that says nothing.
+// withoutReadiness is the warning about a resource without readiness information.
 const withoutReadiness = "counts as ready immediately because it has no Ready condition"
 
 func TestReadinessOfCustomResources(t *testing.T) {
@@ -100,8 +100,8 @@ func TestReadinessOfCustomResources(t *testing.T) {
 	})
 }
 
-// TestReadinessOfWhatOthersChange is about resources that somebody else deletes
-// or replaces while they are waited for.
+// TestReadinessOfWhatOthersChange uses resources that somebody else deletes or replaces
+// while helm waits for them.
 func TestReadinessOfWhatOthersChange(t *testing.T) {
 	t.Parallel()
 	replaced := func(play string) func(context.Context, *caseRun) error {
@@ -143,7 +143,7 @@ func TestReadinessOfWhatOthersChange(t *testing.T) {
 	})
 }
 
-// removeFinalizersAfter takes the finalizers off the resource when the test is over.
+// removeFinalizersAfter removes the finalizers of the resource at the end of the test.
 func (s *caseRun) removeFinalizersAfter(tb testing.TB) {
 	tb.Helper()
 	tb.Cleanup(func() {

@@ -7,9 +7,8 @@ import (
 	"testing"
 )
 
-// TestReadinessExpressions goes through the expressions of readiness-success
-// and readiness-failure, with a custom resource whose status is written step by
-// step.
+// TestReadinessExpressions tests the expressions of readiness-success and readiness-failure
+// with a custom resource whose status is written step by step.
 func TestReadinessExpressions(t *testing.T) {
 	t.Parallel()
 	group := customResources(t)
@@ -81,8 +80,8 @@ func TestReadinessExpressions(t *testing.T) {
 	runReadiness(t, "expression", cases)
 }
 
-// TestReadinessExpressionsOfKnownKinds has expressions stand beside what is
-// known about a kind: a list given alone leaves the other side to that.
+// TestReadinessExpressionsOfKnownKinds uses expressions for known kinds. If only one list
+// is given, the built-in rules of the kind apply to the other.
 func TestReadinessExpressionsOfKnownKinds(t *testing.T) {
 	t.Parallel()
 	job := func(play string, spec ...string) string {

@@ -12,7 +12,7 @@ import (
 	"github.com/ordered-helm/helm/test/harness"
 )
 
-// TestAllThatIsNotReadyIsNamed has several resources fail in several nodes.
+// TestAllThatIsNotReadyIsNamed lets several resources fail in several nodes.
 func TestAllThatIsNotReadyIsNamed(t *testing.T) {
 	t.Parallel()
 	other := func(name, layer, play string) string {
@@ -27,8 +27,8 @@ func TestAllThatIsNotReadyIsNamed(t *testing.T) {
 	}})
 }
 
-// TestFailureIsToldBeforeTheCleanup shows the order of what an atomic install
-// says, and that the release's description tells why it failed.
+// TestFailureIsToldBeforeTheCleanup checks the order of the output of an atomic install,
+// and that the release's description says why it failed.
 func TestFailureIsToldBeforeTheCleanup(t *testing.T) {
 	t.Parallel()
 	s := newCaseRun(t, readinessCase{manifest: barePod(noImage), fails: true, args: []string{"--atomic"}})
@@ -46,8 +46,8 @@ func TestFailureIsToldBeforeTheCleanup(t *testing.T) {
 	harness.ExpectContains(t, status, "STATUS: failed", "Pod", "web", "ImagePull")
 }
 
-// TestReadinessWithoutPermissionToLook has a user who may not read what would
-// tell the cause.
+// TestReadinessWithoutPermissionToLook uses a user who is not allowed to read the objects
+// that contain the cause.
 func TestReadinessWithoutPermissionToLook(t *testing.T) {
 	t.Parallel()
 	runReadiness(t, "permission", []readinessCase{{
@@ -56,7 +56,7 @@ func TestReadinessWithoutPermissionToLook(t *testing.T) {
 	}})
 }
 
-// TestFailureForPrograms has a failure printed as JSON.
+// TestFailureForPrograms prints a failure as JSON.
 func TestFailureForPrograms(t *testing.T) {
 	t.Parallel()
 	s := newCaseRun(t, readinessCase{
@@ -111,8 +111,8 @@ func TestFailureForPrograms(t *testing.T) {
 	}
 }
 
-// TestPlainWaitIsExplained has --wait without an order fail as Helm's does, but
-// with the cause.
+// TestPlainWaitIsExplained checks that --wait without an order fails like Helm's, and also
+// prints the cause.
 func TestPlainWaitIsExplained(t *testing.T) {
 	t.Parallel()
 	args := []string{"--wait=true", "--timeout", "LIMIT"}

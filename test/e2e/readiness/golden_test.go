@@ -14,17 +14,16 @@ import (
 	"github.com/ordered-helm/helm/test/harness"
 )
 
-// goldenFile is the path of the golden file of a name.
+// goldenFile returns the path of a golden file.
 func goldenFile(name string) string {
 	file := regexp.MustCompile("[^a-z0-9]+").ReplaceAllString(strings.ToLower(name), "-")
 	return filepath.Join("testdata", "readiness", file+".golden")
 }
 
-// timeoutMark stands in a case for the timeout that is tried, and for it in a
-// golden file.
+// timeoutMark stands for the timeout in a case and in its golden file.
 const timeoutMark = "LIMIT"
 
-// checkFailure checks that the waiting is in vain, and what helm prints then.
+// checkFailure checks that the resource does not become ready, and what helm then prints.
 func (c readinessCase) checkFailure(t *testing.T, path string) {
 	tries := harness.Timeouts()
 	if !c.triesTimeouts() {
@@ -57,7 +56,7 @@ func (c readinessCase) checkFailure(t *testing.T, path string) {
 	}
 }
 
-// runFailing runs a case whose waiting is in vain, and returns the error printed.
+// runFailing runs a case whose resource never becomes ready, and returns the error printed.
 func (s *caseRun) runFailing(tb testing.TB, timeout string) string {
 	tb.Helper()
 	if s.before != nil {
@@ -74,13 +73,13 @@ func (s *caseRun) runFailing(tb testing.TB, timeout string) string {
 	return s.normalize(harness.ErrorOf(r.Stderr), timeout)
 }
 
-// triesTimeouts tells whether the case is tried with several timeouts.
+// triesTimeouts reports whether the case is tried with several timeouts.
 func (c readinessCase) triesTimeouts() bool {
 	marked := strings.Join(append(append(c.args, c.env...), c.annotations...), " ")
 	return strings.Contains(marked, timeoutMark) || !strings.Contains(marked, "readiness-timeout")
 }
 
-// withTimeout is the case with a timeout.
+// withTimeout returns the case with a timeout.
 func (c readinessCase) withTimeout(timeout string) readinessCase {
 	for _, list := range []*[]string{&c.args, &c.env, &c.annotations} {
 		*list = slices.Clone(*list)
@@ -93,9 +92,9 @@ func (c readinessCase) withTimeout(timeout string) readinessCase {
 	return c
 }
 
-// normalize replaces in an error what differs from run to run.
+// normalize replaces the parts of an error that differ from run to run.
 func (s *caseRun) normalize(text, timeout string) string {
-	// The letters and digits that Kubernetes makes random names of.
+	// The letters and digits that Kubernetes uses in random names.
 	const random = "[bcdfghjklmnpqrstvwxz2456789]"
 	name := regexp.QuoteMeta(s.tested.GetName())
 	for _, r := range []struct{ pattern, with string }{
@@ -106,7 +105,7 @@ func (s *caseRun) normalize(text, timeout string) string {
 		{`\b(` + name + `)-` + random + `{5}\b`, "$1-POD"},
 		{`\b\d+\.\d+\.\d+\.\d+(:\d+)?\b`, "ADDRESS"},
 		{`\bnode-\d\b`, "NODE"},
-		// Where a container is between two attempts, and how often it tried.
+		// The state of a container between two attempts, and the number of attempts.
 		{`\bErrImagePull\b`, "ImagePullBackOff"},
 		{`ImagePullBackOff: failed to pull and unpack image ("[^"]+"): not found`, "ImagePullBackOff: Back-off pulling image $1"},
 		{`\brestarted (once|\d+ times)`, "restarted N times"},

@@ -14,7 +14,7 @@ func TestReadinessOfJobs(t *testing.T) {
 	of := func(play string, spec ...string) string {
 		return workload{kind: "Job", play: play, spec: spec}.manifest()
 	}
-	// Failures that cannot heal come long before this.
+	// Permanent failures are detected long before this timeout.
 	patient := []string{"helm.sh/readiness-timeout: 50s"}
 	runReadiness(t, "job", []readinessCase{
 		{name: "complete", manifest: of("")},

@@ -51,7 +51,7 @@ func TestReadinessOfClaims(t *testing.T) {
 	})
 }
 
-// volume is one that is meant for the claim under test.
+// volume is a PersistentVolume for the claim under test.
 const volume = "{apiVersion: v1, kind: PersistentVolume, metadata: {name: NAMESPACE}, spec: {accessModes: [ReadWriteOnce], " +
 	"capacity: {storage: 1Gi}, persistentVolumeReclaimPolicy: Retain, hostPath: {path: /none}, " +
 	"claimRef: {namespace: NAMESPACE, name: web}}}"
@@ -83,8 +83,8 @@ func TestReadinessOfServices(t *testing.T) {
 	})
 }
 
-// TestReadyOnCreation goes through the kinds of which nothing is expected but
-// that they exist: they cost no watch.
+// TestReadyOnCreation tests the kinds that are ready when they exist. Helm does not watch
+// them.
 func TestReadyOnCreation(t *testing.T) {
 	t.Parallel()
 	manifest := func(apiVersion, kind, content string) string {
@@ -103,7 +103,7 @@ func TestReadyOnCreation(t *testing.T) {
 		"HorizontalPodAutoscaler": manifest("autoscaling/v2", "HorizontalPodAutoscaler",
 			"spec: {maxReplicas: 3, scaleTargetRef: {apiVersion: apps/v1, kind: Deployment, name: nobody}}"),
 	} {
-		// The record has no Secrets: it cannot show when one was created.
+		// The audit log does not contain Secrets, so it cannot show when one was created.
 		if kind != "Secret" {
 			cases = append(cases, readinessCase{name: kind, manifest: text, ready: atOnce, unwatched: true})
 		}
@@ -119,7 +119,7 @@ func TestReadinessOfDisruptionBudgets(t *testing.T) {
 	})
 }
 
-// definition is the manifest of a CustomResourceDefinition in a group of the test's own.
+// definition returns the manifest of a CustomResourceDefinition in a group for the test.
 func definition(kind string) string { return charts.Definition("NAMESPACE.example", kind).Manifest() }
 
 func TestReadinessOfDefinitions(t *testing.T) {
@@ -148,8 +148,8 @@ func TestReadinessOfDefinitions(t *testing.T) {
 	})
 }
 
-// TestReadinessOfAPIServices runs by itself: while an API is registered and
-// does not answer, the discovery of the whole cluster is incomplete.
+// TestReadinessOfAPIServices does not run in parallel: while an API is registered and does
+// not answer, the discovery of the whole cluster is incomplete.
 func TestReadinessOfAPIServices(t *testing.T) {
 	const manifest = "{apiVersion: apiregistration.k8s.io/v1, kind: APIService, metadata: {name: v1.NAMESPACE.example}, " +
 		"spec: {group: NAMESPACE.example, version: v1, groupPriorityMinimum: 1000, versionPriority: 15"

@@ -19,20 +19,20 @@ import (
 	"github.com/ordered-helm/helm/test/harness"
 )
 
-// leaf is a pod that is alone in its layer.
+// leaf returns a pod that is the only object in its layer.
 func leaf(name string, annotations ...string) charts.Object {
 	return charts.Pod(name, name, annotations...)
 }
 
-// failingPod fails for good as soon as it runs.
+// failingPod returns a pod that fails permanently as soon as it runs.
 func failingPod(name string, annotations ...string) charts.Object {
 	pod := leaf(name, append(annotations, "devcluster/pod: fail")...)
 	pod.PodSpec = "restartPolicy: Never"
 	return pod
 }
 
-// TestFailedLeafEndsTheWaiting: what nothing depends on is waited for together,
-// for up to --timeout; when one of it fails there is nothing left to wait for.
+// TestFailedLeafEndsTheWaiting checks that helm waits for all leaves together until
+// --timeout, and stops waiting when one of them fails.
 func TestFailedLeafEndsTheWaiting(t *testing.T) {
 	t.Parallel()
 	h := harness.New(t)
@@ -40,7 +40,8 @@ func TestFailedLeafEndsTheWaiting(t *testing.T) {
 	h.ExpectFailure(t, []string{"install", "rel", chart, "--wait=ordered", "--timeout", "10m"}, "Pod/broken failed: ", "not ready yet when the operation ended: Pod/hanging")
 }
 
-// TestNothingStartsAfterALeafFailed: a failed leaf is a failure like any other.
+// TestNothingStartsAfterALeafFailed checks that the failure of a leaf has the same effect
+// as any other failure.
 func TestNothingStartsAfterALeafFailed(t *testing.T) {
 	t.Parallel()
 	h := harness.New(t)
@@ -56,8 +57,8 @@ func TestNothingStartsAfterALeafFailed(t *testing.T) {
 	}
 }
 
-// TestRefusalNamesTheResource: the server's words for a refusal need not say
-// what it refused.
+// TestRefusalNamesTheResource checks that an error names the resource even if the server's
+// message does not.
 func TestRefusalNamesTheResource(t *testing.T) {
 	t.Parallel()
 	h := harness.New(t)
@@ -65,7 +66,7 @@ func TestRefusalNamesTheResource(t *testing.T) {
 	h.ExpectFailure(t, []string{"install", "rel", chart, "--wait=ordered", "--disable-openapi-validation"}, "ConfigMap/Bad_Name could not be applied: ", `layer "first" of chart app`, "skipped (blocked by this failure): app:last")
 }
 
-// changeWhen acts on the cluster as soon as a pod is in a state.
+// changeWhen changes the cluster as soon as a pod is in a state.
 func changeWhen(tb testing.TB, h *harness.Helm, name string, reached func(*corev1.Pod) bool, act func(context.Context) error) {
 	tb.Helper()
 	ctx, cancel := context.WithTimeout(tb.Context(), time.Minute)
@@ -95,8 +96,8 @@ func podIsReady(pod *corev1.Pod) bool {
 	return false
 }
 
-// TestLayerIsReadyAsAWhole: what was ready before the rest of its layer must
-// still be so when the rest is.
+// TestLayerIsReadyAsAWhole checks that a resource that was ready before the rest of its
+// layer must still be ready when the rest is.
 func TestLayerIsReadyAsAWhole(t *testing.T) {
 	t.Parallel()
 	h := harness.New(t)
@@ -119,8 +120,8 @@ func TestLayerIsReadyAsAWhole(t *testing.T) {
 	h.MustRun("install", "rel", chart, "--wait=ordered")
 }
 
-// TestLeafMustBeReadyAtTheEnd: a leaf that was ready once and then goes is not
-// a release that is deployed.
+// TestLeafMustBeReadyAtTheEnd checks that a release is not deployed if a leaf was ready
+// once and is then deleted.
 func TestLeafMustBeReadyAtTheEnd(t *testing.T) {
 	t.Parallel()
 	h := harness.New(t)
@@ -131,8 +132,8 @@ func TestLeafMustBeReadyAtTheEnd(t *testing.T) {
 	h.ExpectFailure(t, []string{"install", "rel", chart, "--wait=ordered", "--timeout", "8s"}, "Pod/gone was not ready when the operation timed out after 8s: deleted while waiting for it")
 }
 
-// TestSecretsAreNotPrinted: neither those of hooks, nor in what the server
-// answers, nor in a status that an expression looks at.
+// TestSecretsAreNotPrinted checks that Secrets are not printed: neither those of hooks, nor
+// those in the server's messages, nor those in a status that an expression reads.
 func TestSecretsAreNotPrinted(t *testing.T) {
 	t.Parallel()
 	const hook, odd, refused, found = "hook-s3cret-value", "odd-s3cret-value", "Refused-s3cret", "found-s3cret-value"

@@ -2,7 +2,7 @@
 // SPDX-License-Identifier: Apache-2.0
 
 // Package readiness proves when a resource of each kind counts as ready or failed, and what
-// Helm says about one that is not.
+// Helm prints about a resource that is not ready.
 package readiness
 
 import (

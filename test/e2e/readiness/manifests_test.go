@@ -15,17 +15,18 @@ import (
 	"github.com/ordered-helm/helm/test/harness"
 )
 
-// mainContainer is a pod's spec of one container.
+// mainContainer is the spec of a pod with one container.
 const mainContainer = `containers: [{name: main, image: "example/app:1.0"}]`
 
-// workload is a manifest of a kind that makes pods, named web.
+// workload is the manifest of a kind that creates pods, named web.
 type workload struct {
 	kind string
-	// play is what the pods do: their annotations, in YAML's flow style.
+	// play contains the annotations that define the behaviour of the pods, in YAML flow
+	// style.
 	play string
-	// pod is the pods' spec, by default one container.
+	// pod is the spec of the pods. The default is one container.
 	pod string
-	// spec are further lines of the workload's own.
+	// spec contains further lines of the workload's spec.
 	spec []string
 }
 
@@ -39,7 +40,7 @@ func (w workload) manifest() string {
 	return charts.Object{Kind: w.kind, Name: "web", PodAnnotations: []string{w.play}, PodSpec: w.pod, Spec: w.spec}.Manifest()
 }
 
-// barePod is a manifest of a pod named web.
+// barePod returns the manifest of a pod named web.
 func barePod(play string, spec ...string) string {
 	if len(spec) == 0 {
 		spec = []string{mainContainer}
@@ -49,7 +50,7 @@ func barePod(play string, spec ...string) string {
 	}.Manifest()
 }
 
-// What pods do, as their annotations.
+// Annotations that define the behaviour of pods.
 const (
 	never     = "devcluster/pod: never"
 	slowly    = "devcluster/after: 1s"
@@ -61,12 +62,12 @@ const (
 // hugePod fits on no node.
 const hugePod = `containers: [{name: main, image: "example/app:1.0", resources: {requests: {cpu: "1000"}}}]`
 
-// ownedByRelease makes an object of the cluster one that the release may take.
+// ownedByRelease contains metadata with which the release can take over an existing object.
 const ownedByRelease = `labels: {app.kubernetes.io/managed-by: Helm}, ` +
 	`annotations: {meta.helm.sh/release-name: rel, meta.helm.sh/release-namespace: NAMESPACE}`
 
-// deployedBefore has the resource in the cluster before, ready, as another manifest
-// says; the release then changes it.
+// deployedBefore creates the resource with another manifest, and waits until it is ready.
+// The release then changes it.
 func deployedBefore(manifest string) func(testing.TB, *caseRun) {
 	return func(tb testing.TB, s *caseRun) {
 		tb.Helper()
@@ -88,7 +89,7 @@ func deployedBefore(manifest string) func(testing.TB, *caseRun) {
 	}
 }
 
-// withQuota has the namespace hold no pod.
+// withQuota allows no pods in the namespace.
 func withQuota(tb testing.TB, s *caseRun) {
 	tb.Helper()
 	s.Apply(tb, "{apiVersion: v1, kind: ResourceQuota, metadata: {name: none}, spec: {hard: {pods: 0}}}")
@@ -97,7 +98,7 @@ func withQuota(tb testing.TB, s *caseRun) {
 	}
 }
 
-// withRestrictedNamespace has the namespace refuse pods that say nothing of their security.
+// withRestrictedNamespace makes the namespace reject pods without security settings.
 func withRestrictedNamespace(tb testing.TB, s *caseRun) {
 	tb.Helper()
 	namespaces := s.Client.Resource(harness.GuessResource("v1", "Namespace"))
@@ -105,9 +106,8 @@ func withRestrictedNamespace(tb testing.TB, s *caseRun) {
 	harness.NoError(tb, harness.MergePatch(tb.Context(), namespaces, s.Namespace, patch))
 }
 
-// secretThatVanishes is a Secret of the release, deployed after the resource,
-// that is in the cluster at first. It is deleted before the resource's pod,
-// held by a gate, may start.
+// secretThatVanishes is a Secret of the release, deployed after the resource, that exists
+// at first. It is deleted before the resource's pod, which waits for a gate, can start.
 func secretThatVanishes(ctx context.Context, s *caseRun) error {
 	pods := s.Resource("v1", "Pod")
 	pod, err := untilOne(ctx, pods, atOnce)
@@ -126,8 +126,7 @@ const (
 	presetSecret = "{apiVersion: v1, kind: Secret, metadata: {name: credentials, " + ownedByRelease + "}}"
 )
 
-// createdOncePodWaits is a play that creates an object once a container waits
-// for a reason.
+// createdOncePodWaits is a play that creates an object when a container waits for a reason.
 func createdOncePodWaits(reason, manifest string) func(context.Context, *caseRun) error {
 	return func(ctx context.Context, s *caseRun) error {
 		if _, err := untilOne(ctx, s.Resource("v1", "Pod"), isWaiting(reason)); err != nil {

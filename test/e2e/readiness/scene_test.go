@@ -18,7 +18,7 @@ import (
 	"github.com/ordered-helm/helm/test/harness"
 )
 
-// caseRun is a case in a cluster.
+// caseRun is a run of a case in a cluster.
 type caseRun struct {
 	*harness.Helm
 	readinessCase
@@ -45,7 +45,7 @@ func (s *caseRun) testedAPI() dynamic.ResourceInterface {
 	return s.Resource(s.tested.GetAPIVersion(), s.tested.GetKind())
 }
 
-// untilOne waits until there is an object that is in a state, whatever its name.
+// untilOne waits until there is an object with any name that is in a state.
 func untilOne(ctx context.Context, api dynamic.ResourceInterface, reached harness.State) (*unstructured.Unstructured, error) {
 	for {
 		list, err := api.List(ctx, metav1.ListOptions{})
@@ -65,7 +65,7 @@ func untilOne(ctx context.Context, api dynamic.ResourceInterface, reached harnes
 	}
 }
 
-// changed is a play that changes the resource once it is in a state.
+// changed is a play that changes the resource when it is in a state.
 func changed(when harness.State, patch string, subresources ...string) func(context.Context, *caseRun) error {
 	return func(ctx context.Context, s *caseRun) error {
 		if _, err := harness.AwaitState(ctx, s.testedAPI(), s.tested.GetName(), when); err != nil {
@@ -75,8 +75,8 @@ func changed(when harness.State, patch string, subresources ...string) func(cont
 	}
 }
 
-// steps is a play that writes one status after the other, with its number as
-// "step". Between two steps a verdict that comes too early has time to show.
+// steps is a play that writes one status after the other, with its number as "step". It
+// waits between two steps, so that a result that comes too early can be detected.
 func steps(statuses ...string) func(context.Context, *caseRun) error {
 	return func(ctx context.Context, s *caseRun) error {
 		if _, err := harness.AwaitState(ctx, s.testedAPI(), s.tested.GetName(), atOnce); err != nil {
@@ -102,7 +102,7 @@ func step(n int64) harness.State {
 	return func(object *unstructured.Unstructured) bool { return harness.IntAt(object, "status.step") == n }
 }
 
-// all is the state of what is in each of several.
+// all is the state of being in each of several states.
 func all(states ...harness.State) harness.State {
 	return func(object *unstructured.Unstructured) bool {
 		for _, s := range states {
@@ -114,7 +114,7 @@ func all(states ...harness.State) harness.State {
 	}
 }
 
-// isWaiting is the state of a pod of which a container waits for a reason.
+// isWaiting is the state of a pod with a container that waits for a reason.
 func isWaiting(reason string) harness.State {
 	return func(object *unstructured.Unstructured) bool {
 		containers, _, _ := unstructured.NestedSlice(object.Object, "status", "containerStatuses")
@@ -128,11 +128,11 @@ func isWaiting(reason string) harness.State {
 	}
 }
 
-// limitedUser makes helm act as a user who may do what the test allows.
+// limitedUser makes helm act as a user with only the permissions that the test grants.
 var limitedUser = []string{"--kube-as-user", "limited-NAMESPACE"}
 
-// allowNamespaced lets that user do with everything in the namespace what the
-// verbs say, and write it.
+// allowNamespaced grants that user the verbs for everything in the namespace, and
+// permission to write it.
 func (s *caseRun) allowNamespaced(tb testing.TB, verbs ...string) {
 	tb.Helper()
 	s.Allow(tb, rbacv1.PolicyRule{
@@ -140,8 +140,8 @@ func (s *caseRun) allowNamespaced(tb testing.TB, verbs ...string) {
 	})
 }
 
-// allowOnly lets the limited user do everything with some resources, and
-// nothing with others.
+// allowOnly grants the limited user all permissions for some resources, and none for
+// others.
 func (s *caseRun) allowOnly(tb testing.TB, resources ...string) {
 	tb.Helper()
 	s.Allow(tb, rbacv1.PolicyRule{APIGroups: []string{"*"}, Resources: resources, Verbs: []string{"*"}})

@@ -11,8 +11,8 @@ import (
 	"github.com/ordered-helm/helm/test/harness"
 )
 
-// TestPlainWaitMeansWhatItMeansInHelm has stock Helm and ours wait for the same
-// objects: they agree on what gets ready.
+// TestPlainWaitMeansWhatItMeansInHelm lets stock Helm and ours wait for the same objects.
+// They agree on which become ready.
 func TestPlainWaitMeansWhatItMeansInHelm(t *testing.T) {
 	t.Parallel()
 	workload := func(kind, more, annotations string) string {
@@ -37,7 +37,7 @@ func TestPlainWaitMeansWhatItMeansInHelm(t *testing.T) {
 		says           string
 	}{
 		{name: "deployment", manifest: workload("Deployment", "", "devcluster/after: 1s"), ready: true},
-		{name: "deployment that may lack a pod", ready: true, // of four, maxUnavailable may be missing: one is not ready
+		{name: "deployment that may lack a pod", ready: true, // maxUnavailable allows one of four to be missing, and one is not ready
 			manifest: workload("Deployment", "  replicas: 4\n  strategy: {rollingUpdate: {maxUnavailable: 4}}\n", "devcluster/pod: never")},
 		{name: "deployment never ready", manifest: workload("Deployment", "", "devcluster/pod: crash-loop"), says: "CrashLoopBackOff"},
 		{name: "paused deployment", manifest: workload("Deployment", "  paused: true\n", ""), ready: true},

@@ -9,8 +9,8 @@ import (
 	"github.com/ordered-helm/helm/test/harness"
 )
 
-// TestReadinessTimeouts goes through the sources of a resource's readiness
-// timeout. The error names the one that counted.
+// TestReadinessTimeouts tests the sources of a resource's readiness timeout. The error
+// names the source that was used.
 func TestReadinessTimeouts(t *testing.T) {
 	t.Parallel()
 	pod := barePod(never)
@@ -30,8 +30,8 @@ func TestReadinessTimeouts(t *testing.T) {
 	})
 }
 
-// TestReadinessTimeoutRefused is about explicit timeouts above that of the
-// whole operation, and such as are none: nothing is changed.
+// TestReadinessTimeoutRefused uses explicit timeouts that are longer than that of the
+// operation, and invalid ones. Nothing is changed.
 func TestReadinessTimeoutRefused(t *testing.T) {
 	t.Parallel()
 	for name, tt := range map[string]struct {
@@ -63,8 +63,7 @@ func TestReadinessTimeoutRefused(t *testing.T) {
 	}
 }
 
-// TestReadinessOfWhatNothingDependsOn is about the final wait, before the
-// hooks that come after.
+// TestReadinessOfWhatNothingDependsOn tests the final wait, before the post hooks.
 func TestReadinessOfWhatNothingDependsOn(t *testing.T) {
 	t.Parallel()
 	job := func(play string) string { return workload{kind: "Job", play: play}.manifest() }

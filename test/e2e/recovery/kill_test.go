@@ -18,14 +18,14 @@ import (
 const (
 	// kills is how many operations are killed by default.
 	kills = 20
-	// killWindow is the time after its start within which an operation is killed: about
-	// as long as it takes on an idle machine.
+	// killWindow is the time after its start within which an operation is killed. It is
+	// about the duration of the operation on an idle machine.
 	killWindow = 3 * time.Second
 )
 
 // TestKilledAtAnyTime kills operations at random moments. After each, one ordinary command
-// repairs the release: its objects are those of its last revision, no lock is held, and no
-// hook is left.
+// repairs the release: its objects are those of its last revision, the release is not
+// locked, and no hook is left.
 func TestKilledAtAnyTime(t *testing.T) {
 	t.Parallel()
 	seed := harness.NewSeed(t)
@@ -39,7 +39,7 @@ func TestKilledAtAnyTime(t *testing.T) {
 	}
 }
 
-// killedOperation is an operation that is killed, and what comes after it.
+// killedOperation is an operation that is killed, and the operation after it.
 type killedOperation struct {
 	*testing.T
 	*rand.Rand
@@ -66,12 +66,12 @@ func (k *killedOperation) run(verb string) {
 		next = append(next, []string{"rollback", "rel", "1"}, args["upgrade"])
 	case "rollback":
 		next = append(next, args["rollback"], []string{"rollback", "rel", "2"})
-	case "uninstall": // most of all what was begun
+	case "uninstall": // usually the operation that was started before
 		next = append(next, args["uninstall"])
 	}
 	last := next[k.IntN(len(next))]
 	if verb == "uninstall" && last[0] == "uninstall" {
-		last = append(slices.Clone(last), "--ignore-not-found") // it may have been done
+		last = append(slices.Clone(last), "--ignore-not-found") // the uninstall may have been completed
 	}
 	r := k.Helm.Run(last...)
 	story += fmt.Sprintf("; then %s", strings.Join(last, " "))
@@ -89,7 +89,7 @@ func (k *killedOperation) run(verb string) {
 	}
 }
 
-// kill runs helm for so long, and says what it was in then.
+// kill kills helm after this time, and returns the state of the release.
 func (k *killedOperation) kill(after time.Duration, args []string) string {
 	k.Helper()
 	p := k.Start(k, args...)

@@ -30,14 +30,14 @@ func TestCleanupIsHeld(t *testing.T) {
 	p.AwaitLine(t, "deleting created resources")
 	h.ExpectFailure(t, []string{"upgrade", "rel", charts.ThreeLayers(t, "3")}, "revision 2 of release rel is pending-upgrade, by helm upgrade on ")
 	h.RemoveFinalizers(t, "ConfigMap/held")
-	p.ExpectExit(t, 1, "what was created is deleted because of --cleanup-on-fail")
+	p.ExpectExit(t, 1, "deleting the resources that it created because of --cleanup-on-fail")
 	h.ExpectStatuses(t, "rel", "deployed failed")
 	h.MustRun("upgrade", "rel", charts.ThreeLayers(t, "3"), "--wait=ordered")
 	h.ExpectDeployed(t)
 }
 
-// TestHolderThatMayOnlyWrite checks that an account that may create and update releases,
-// but not read them, keeps its lock for longer than a lease lasts.
+// TestHolderThatMayOnlyWrite checks that an account that is allowed to create and update
+// releases, but not to read them, keeps its lock for longer than the duration of a lease.
 func TestHolderThatMayOnlyWrite(t *testing.T) {
 	t.Parallel()
 	h := harness.New(t)
@@ -52,8 +52,8 @@ func TestHolderThatMayOnlyWrite(t *testing.T) {
 }
 
 // TestSuccessOfHooksIsStoredFirst checks that an uninstall stores that a hook runs before
-// it creates the hook, and that the hook has succeeded before it deletes it. Whoever takes
-// the uninstall over does not run the hook again.
+// it creates the hook, and that the hook has succeeded before it deletes it. An operation
+// that takes over the uninstall does not run the hook again.
 func TestSuccessOfHooksIsStoredFirst(t *testing.T) {
 	t.Parallel()
 	h := harness.New(t)
@@ -79,7 +79,7 @@ func TestSuccessOfHooksIsStoredFirst(t *testing.T) {
 }
 
 // TestHooksOfTwoDead kills an upgrade while its hook runs, and then the upgrade that takes
-// over and waits for that hook. The third upgrade waits for the hook, too.
+// over and waits for that hook. The third upgrade waits for the hook too.
 func TestHooksOfTwoDead(t *testing.T) {
 	t.Parallel()
 	h := harness.New(t)

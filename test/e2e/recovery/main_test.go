@@ -2,7 +2,7 @@
 // SPDX-License-Identifier: Apache-2.0
 
 // Package recovery proves how a release is locked, and how the next operation takes it over
-// after one that was killed or interrupted.
+// after an operation that was killed or interrupted.
 package recovery
 
 import (

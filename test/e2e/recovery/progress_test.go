@@ -14,7 +14,7 @@ import (
 	"github.com/ordered-helm/helm/test/harness"
 )
 
-// revisionWrites are the times at which a stored revision was written.
+// revisionWrites returns the times at which a stored revision was written.
 func revisionWrites(tb testing.TB, h *harness.Helm, revision int) []time.Time {
 	tb.Helper()
 	var times []time.Time
@@ -28,8 +28,8 @@ func revisionWrites(tb testing.TB, h *harness.Helm, revision int) []time.Time {
 }
 
 // TestLifecycleProgress stops an upgrade after its first node, in every way. The release
-// then shows how far it came. After a rollback by stock Helm, which copies the record, the
-// release shows nothing of it.
+// then shows which nodes were finished. After a rollback by stock Helm, which copies the
+// record, the release does not show them.
 func TestLifecycleProgress(t *testing.T) {
 	t.Parallel()
 	for name, stop := range map[string]func(*testing.T, *harness.Helm, ...string){
@@ -51,7 +51,7 @@ func TestLifecycleProgress(t *testing.T) {
 			harness.ExpectContains(t, h.MustRun("status", "rel", "-o", "json").Stdout, `"interrupted":true`, `"done":["app:first"]`)
 			harness.ExpectContains(t, string(harness.Record(h.LastRevision(t, "rel"))), `"progress"`)
 
-			h.MustRunStock(t, "rollback", "rel", "2", "--no-hooks") // to the very revision that was stopped
+			h.MustRunStock(t, "rollback", "rel", "2", "--no-hooks") // to the same revision that was stopped
 			harness.ExpectContains(t, string(harness.Record(h.LastRevision(t, "rel"))), `"progress"`)
 			harness.ExpectContains(t, h.MustRun("status", "rel").Stdout, "REVISION: 3\nORDER: not followed, 3 nodes\n")
 			h.MustRun("upgrade", "rel", charts.ThreeLayers(t, "4"), "--wait=ordered")
@@ -65,8 +65,8 @@ func TestLifecycleProgress(t *testing.T) {
 	}
 }
 
-// TestLifecycleProgressFromTheStart stops operations before the first node is done. The
-// release shows that none is done, although no progress was stored before.
+// TestLifecycleProgressFromTheStart stops operations before the first node is finished. The
+// release shows that none is finished, although no progress was stored before.
 func TestLifecycleProgressFromTheStart(t *testing.T) {
 	t.Parallel()
 	h := harness.New(t)
@@ -83,8 +83,8 @@ func TestLifecycleProgressFromTheStart(t *testing.T) {
 	expectNoProgress(t, h)
 }
 
-// TestLifecycleProgressOfTheLast has a last node that never becomes ready, and so is not
-// done.
+// TestLifecycleProgressOfTheLast uses a last node that never becomes ready, so it is not
+// finished.
 func TestLifecycleProgressOfTheLast(t *testing.T) {
 	t.Parallel()
 	h := harness.New(t)
@@ -123,11 +123,11 @@ func TestLifecycleNotesAreFew(t *testing.T) {
 	h.Started = harness.Now()
 	h.MustRun("install", "rel", charts.Write(t, parts...), "--wait=ordered")
 	times := revisionWrites(t, h, 1)
-	if len(times) < 3 { // two notes at least, and the end
+	if len(times) < 3 { // at least two progress writes, and the end
 		t.Errorf("the release was only stored %d times: the proof is empty", len(times))
 	}
 	before := h.Started
-	for i, at := range times[:len(times)-1] { // the last one is the end
+	for i, at := range times[:len(times)-1] { // the last write is the end
 		if span := at.Sub(before); span < time.Second {
 			t.Errorf("the release was stored for the %d. time %s after the time before", i+1, span)
 		}

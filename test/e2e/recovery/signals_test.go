@@ -80,7 +80,7 @@ func interrupt(tb testing.TB, h *harness.Helm, said string, args ...string) {
 	tb.Helper()
 	interruptAt(tb, h, "app:app applied", said, args...)
 	if slices.Contains(args, "--atomic") {
-		return // which changes it back
+		return // the rollback changes it back
 	}
 	if changed := h.ReadTrace(tb).Since(h.Started).HelmWrites("ConfigMap/last", harness.ChangeVerbs...); len(changed) > 0 {
 		tb.Error("a node was started after the interrupt")
@@ -98,7 +98,7 @@ func interruptAt(tb testing.TB, h *harness.Helm, at, said string, args ...string
 }
 
 // TestSecondSignal checks that a second signal makes helm exit while it still waits after
-// the first one, that helm prints how to continue, and that the next operation does.
+// the first one, that helm prints how to continue, and that the next operation does so.
 func TestSecondSignal(t *testing.T) {
 	t.Parallel()
 	h := harness.New(t)
@@ -111,7 +111,7 @@ func TestSecondSignal(t *testing.T) {
 	p.AwaitLine(t, "Waiting until")
 	again := time.NewTicker(200 * time.Millisecond)
 	defer again.Stop()
-	for running := true; running; { // a signal that comes too soon does not count
+	for running := true; running; { // a signal that comes too soon is ignored
 		select {
 		case <-again.C:
 			running = p.Cmd.Process.Signal(syscall.SIGINT) == nil

@@ -22,8 +22,8 @@ import (
 // recordFile is the name of the record among the files of a stored chart.
 const recordFile = ".ordered-helm/record.json"
 
-// TestRecovery kills an operation. The next one takes the release over, prints which
-// operation was killed, and does not write again what is as it should be.
+// TestRecovery kills an operation. The next one takes over the release, prints which
+// operation was killed, and does not rewrite objects that already have the right content.
 func TestRecovery(t *testing.T) {
 	t.Parallel()
 	upgraded := slices.Clip([]string{"upgrade", "rel", "--wait=ordered"})
@@ -32,7 +32,7 @@ func TestRecovery(t *testing.T) {
 		next     []string // with the chart of value 2, if it is an upgrade
 		statuses string
 		said     string
-		// untouched is what the killed operation had done already.
+		// untouched contains what the killed operation had already done.
 		untouched []string
 	}{
 		"install, then upgrade --install": {killInstall, append(upgraded, "--install"), "superseded deployed", "is pending-install, but helm install on ", []string{"ConfigMap/first"}},
@@ -152,14 +152,14 @@ func rewriteRecord(tb testing.TB, h *harness.Helm, name string, change func(reco
 	harness.NoError(tb, h.Storage().Update(rel))
 }
 
-// movedAway makes the lock holder in a record one on another machine.
+// movedAway changes the lock holder in a record to one on another machine.
 func movedAway(record map[string]any) {
 	lease, _ := record["lease"].(map[string]any)
 	lease["birth"], lease["host"] = "another start of another machine", "elsewhere"
 }
 
-// TestTakeoverOfAnotherMachine checks that a lock holder on another machine counts as dead
-// when it sends no heartbeat for the duration of its lease.
+// TestTakeoverOfAnotherMachine checks that a lock holder on another machine counts as no
+// longer alive if it sends no heartbeat for the duration of its lease.
 func TestTakeoverOfAnotherMachine(t *testing.T) {
 	t.Parallel()
 	h := harness.New(t)
@@ -172,7 +172,7 @@ func TestTakeoverOfAnotherMachine(t *testing.T) {
 }
 
 // TestLiveHolderIsNotRobbed checks that no operation takes over a release whose operation
-// still runs, whatever --takeover says, and that the running one finishes.
+// is still running, whatever --takeover says, and that the running one finishes.
 func TestLiveHolderIsNotRobbed(t *testing.T) {
 	t.Parallel()
 	h := harness.New(t)
@@ -196,7 +196,7 @@ func TestLiveHolderIsNotRobbed(t *testing.T) {
 }
 
 // TestHolderThatWasAway suspends a process until another one has taken over its release.
-// When it continues it notices, and neither changes nor records anything.
+// When it continues, it detects this, and neither changes nor records anything.
 func TestHolderThatWasAway(t *testing.T) {
 	t.Parallel()
 	h := harness.New(t)
@@ -212,8 +212,9 @@ func TestHolderThatWasAway(t *testing.T) {
 	h.ExpectStatuses(t, "rel", "superseded failed deployed")
 }
 
-// TestStockInterferes has stock Helm, which knows no locks, change a release during an
-// operation. The operation stops, and the next one carries on from what stock Helm left.
+// TestStockInterferes lets stock Helm, which does not support locks, change a release
+// during an operation. The operation stops, and the next one continues from what stock Helm
+// left.
 func TestStockInterferes(t *testing.T) {
 	t.Parallel()
 	for verb, says := range map[string]string{
@@ -241,8 +242,8 @@ func TestStockInterferes(t *testing.T) {
 	}
 }
 
-// TestStockHoldsARelease leaves a release pending by stock Helm, of which nobody can tell
-// whether it still runs. It is only taken over with --takeover=force.
+// TestStockHoldsARelease leaves a release pending with stock Helm. It is unknown whether
+// that operation is still running, so the release is taken over only with --takeover=force.
 func TestStockHoldsARelease(t *testing.T) {
 	t.Parallel()
 	next := func(t *testing.T) map[string][]string {

@@ -63,11 +63,11 @@ func TestTrackerCustomResources(t *testing.T) {
 	}
 }
 
-// makeReady writes the status of the widget as soon as it exists.
+// makeReady writes the status of the widget as soon as the widget exists.
 func makeReady(ctx context.Context, widgets dynamic.ResourceInterface, status string) error {
 	return wait.PollUntilContextTimeout(ctx, 20*time.Millisecond, harness.Timeout, true, func(ctx context.Context) (bool, error) {
 		_, err := widgets.Patch(ctx, "one", types.MergePatchType, []byte(status), metav1.PatchOptions{})
-		// While a definition is new, a write may be refused for that.
+		// A write can be rejected while a definition is new.
 		if apierrors.IsNotFound(err) || apierrors.IsServerTimeout(err) {
 			return false, nil
 		}

@@ -14,16 +14,17 @@ import (
 	"github.com/ordered-helm/helm/test/harness"
 )
 
-// allButWatch are the verbs that a release needs, and those that replace watching.
+// allButWatch returns the verbs that a release needs, and those that replace watching.
 func allButWatch() []string { return []string{"get", "list", "create", "update", "patch", "delete"} }
 
-// deploymentAfter is a Deployment in a layer of its own name, which depends on another
-// layer if one is given.
+// deploymentAfter returns a Deployment in a layer with its own name, which depends on
+// another layer if one is given.
 func deploymentAfter(name, before string) charts.Object {
 	return charts.Object{Kind: "Deployment", Name: name, Layer: name, DependsOn: before}
 }
 
-// TestTrackerForbiddenWatch polls what may not be watched, and says so once for each kind.
+// TestTrackerForbiddenWatch checks that helm polls resources that it is not allowed to
+// watch, and prints this once for each kind.
 func TestTrackerForbiddenWatch(t *testing.T) {
 	t.Parallel()
 	h := harness.New(t)
@@ -44,7 +45,7 @@ func TestTrackerForbiddenWatch(t *testing.T) {
 		if n := countVerb(asked, "watch"); n != 1 {
 			t.Errorf("%d watches of %s were tried, want 1", n, resource)
 		}
-		if n := countVerb(asked, "get"); n < 3 { // one each to look what exists, and at least one to wait
+		if n := countVerb(asked, "get"); n < 3 { // one for each to check whether it exists, and at least one to wait
 			t.Errorf("only %d reads of %s", n, resource)
 		}
 	}
@@ -96,13 +97,13 @@ metadata:
 `
 
 // TestTrackerNamespacedPermissions installs as a user who has all permissions in the
-// namespace and none outside.
+// namespace and none outside it.
 func TestTrackerNamespacedPermissions(t *testing.T) {
 	t.Parallel()
 	for _, tt := range []struct {
 		name  string
 		chart func(testing.TB) string
-		// denied are the resources that are asked for in vain.
+		// denied contains the resources that may be requested without success.
 		denied []string
 	}{
 		{name: "shop", chart: func(tb testing.TB) string { tb.Helper(); return harness.ExampleChart(tb, "shop") }},
@@ -136,7 +137,7 @@ func TestTrackerNamespacedPermissions(t *testing.T) {
 }
 
 // checkNamespaces checks that there were no requests outside the namespace except those
-// that everybody may make, and that each resource that is denied was requested once.
+// that every user is allowed to send, and that each denied resource was requested once.
 func checkNamespaces(tb testing.TB, namespace string, requests []fault.Request, mayBeDenied []string) {
 	tb.Helper()
 	denied := map[string]int{}

@@ -17,8 +17,8 @@ import (
 	"github.com/ordered-helm/helm/test/harness"
 )
 
-// manyObjects makes objects of three kinds, in two namespaces, of which nothing is
-// waited for: in layers if it is asked to.
+// manyObjects creates objects of three kinds, in two namespaces, that are ready
+// immediately. They are in layers if requested.
 const manyObjects = `{{- range $kind, $count := .Values.counts }}
 {{- range $i := until (int $count) }}
 ---
@@ -41,11 +41,10 @@ metadata:
 {{- end }}
 `
 
-// TestRequests counts the requests of a release of 120 objects, from the server's
-// record. They cost time everywhere, and it is easy to add one for each object
-// without anybody noticing; testdata/requests.golden holds how many there are to be.
-// Those of Secrets are left out: how often the release notes its progress depends on
-// the time that the rest takes.
+// TestRequests counts the requests for a release of 120 objects in the audit log. Requests
+// cost time in every cluster, and it is easy to add one for each object without noticing
+// it. testdata/requests.golden contains the expected numbers. Requests for Secrets are left
+// out, because how often the release stores its progress depends on timing.
 func TestRequests(t *testing.T) {
 	var report strings.Builder
 	for _, c := range []struct {
@@ -99,7 +98,8 @@ func TestRequests(t *testing.T) {
 	}
 }
 
-// requestsFor are the requests of helm for a resource in the namespace, each of them once.
+// requestsFor returns the requests of helm for a resource in the namespace, each of them
+// once.
 func requestsFor(tb testing.TB, h *harness.Helm, resource string) []cluster.Event {
 	tb.Helper()
 	var events []cluster.Event

@@ -17,8 +17,8 @@ import (
 	"github.com/ordered-helm/helm/test/harness"
 )
 
-// TestTrackerReadyOnCreation deploys a chain of objects that are ready once they exist:
-// each costs its create, and the read before it.
+// TestTrackerReadyOnCreation deploys a chain of objects that are ready when they exist.
+// Each costs a create and the read before it.
 func TestTrackerReadyOnCreation(t *testing.T) {
 	t.Parallel()
 	const n = 20
@@ -46,7 +46,7 @@ func TestTrackerReadyOnCreation(t *testing.T) {
 	}
 }
 
-// TestTrackerWatchesFromTheWrite deploys chains of two kinds: each kind is watched once,
+// TestTrackerWatchesFromTheWrite deploys chains of two kinds. Each kind is watched once,
 // from the resource version that the first create returned, and never listed.
 func TestTrackerWatchesFromTheWrite(t *testing.T) {
 	t.Parallel()
@@ -86,7 +86,7 @@ func TestTrackerWatchesFromTheWrite(t *testing.T) {
 	}
 }
 
-// TestTrackerOneWatchForALayer waits for many objects of a kind at once, with one watch
+// TestTrackerOneWatchForALayer waits for many objects of a kind in parallel, with one watch
 // for all of them.
 func TestTrackerOneWatchForALayer(t *testing.T) {
 	t.Parallel()
@@ -102,15 +102,15 @@ func TestTrackerOneWatchForALayer(t *testing.T) {
 	if written < 0 {
 		t.Fatal("no pod was created")
 	}
-	// What is there already is looked at before; waiting needs no list. A server that
-	// is busy may end the watch, which then goes on from what it has told.
+	// Existing objects are listed before the first write; waiting needs no list. A busy
+	// server can end the watch, which is then resumed from the last event.
 	if lists, watches := countVerb(asked[written:], "list"), watchesOf(t, asked); lists != 0 || watches != 1 {
 		t.Errorf("%d lists and %d watches of pods, want 0 and 1", lists, watches)
 	}
 }
 
-// watchesOf counts the watches that started at a resource version that was written, and
-// not at one of a watch before.
+// watchesOf counts the watches that started at the resource version of a write, and not at
+// one from an earlier watch.
 func watchesOf(tb testing.TB, asked []cluster.Event) int {
 	tb.Helper()
 	written, watches := map[string]bool{}, 0
@@ -131,9 +131,9 @@ func watchesOf(tb testing.TB, asked []cluster.Event) int {
 	return watches
 }
 
-// TestTrackerIsNotThrottled waits for a few hundred objects that may neither be listed nor
-// watched, so that each is read again and again. The rate limit of the client would delay
-// that, and its log would show the delay.
+// TestTrackerIsNotThrottled waits for a few hundred objects that helm is allowed neither to
+// list nor to watch, so that it reads each of them repeatedly. The rate limit of the client
+// would delay that, and its log would show the delay.
 func TestTrackerIsNotThrottled(t *testing.T) {
 	t.Parallel()
 	const each, ready = 30, 210
@@ -150,11 +150,11 @@ func TestTrackerIsNotThrottled(t *testing.T) {
 		text.WriteString(charts.ConfigMap(fmt.Sprintf("c%d", i), "helm.sh/layer: first"))
 	}
 	as := h.Grant(t, "get", "create", "update", "patch", "delete")
-	// From level 3 on the client's log has every delay of its own.
+	// From level 3 on, the log contains every delay caused by the client.
 	r := h.Run(append(as, "install", "rel", charts.WriteTemplate(t, text.String()+charts.Last("first").Manifest()), "--wait=ordered",
 		"--readiness-timeout", "1m", "--debug", "--v", "3")...)
-	// A limit holds back hundreds. A stall of the machine of a few hundredths of a
-	// second reads the same in the log, and hits single ones.
+	// A rate limit delays hundreds of requests. If the machine stalls for a few hundredths
+	// of a second, the log contains the same message, but only for single requests.
 	if held := strings.Count(r.Stderr, "client-side throttling"); held >= each {
 		t.Errorf("%d requests were held back", held)
 	}

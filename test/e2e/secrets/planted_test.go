@@ -28,11 +28,12 @@ import (
 	"github.com/ordered-helm/helm/test/harness"
 )
 
-// plantedSecrets are values that nothing may tell, by where they are planted.
+// plantedSecrets contains values that must not be printed, by the place where they are
+// planted.
 type plantedSecrets map[string]string
 
-// plant makes one: letters and digits by which it is found, and signs that have to be
-// quoted.
+// plant creates a value: letters and digits by which it is found, and characters that have
+// to be quoted.
 func (p plantedSecrets) plant(tb testing.TB, where string) string {
 	tb.Helper()
 	core := make([]byte, 10)
@@ -43,14 +44,15 @@ func (p plantedSecrets) plant(tb testing.TB, where string) string {
 	return p[where]
 }
 
-// check looks for all of them, as they are and in base64 of whatever they are part of.
+// check searches for all of them, as plain text and in base64 of any text that contains
+// them.
 func (p plantedSecrets) check(tb testing.TB, what, text string) {
 	tb.Helper()
 	for where, core := range p {
 		forms := []string{core}
 		for before := range 3 {
 			encoded := base64.RawStdEncoding.EncodeToString([]byte(strings.Repeat("x", before) + core))
-			forms = append(forms, encoded[4:len(encoded)-4]) // what does not depend on what is beside it
+			forms = append(forms, encoded[4:len(encoded)-4]) // the part that does not depend on the surrounding text
 		}
 		for _, form := range forms {
 			if at := strings.Index(text, form); at >= 0 {
@@ -61,7 +63,7 @@ func (p plantedSecrets) check(tb testing.TB, what, text string) {
 	}
 }
 
-// plantedChart has Secrets of every sort, and what fails in many ways.
+// plantedChart contains Secrets of every type, and objects that fail in many ways.
 const plantedChart = `---
 apiVersion: v1
 kind: Secret
@@ -118,8 +120,8 @@ spec: {restartPolicy: Never, containers: [{name: c, image: i}]}
 {{- end }}
 `
 
-// TestPlantedSecrets plants values in everything that holds secrets, fails operations
-// in many ways, and looks for the values in everything that is written.
+// TestPlantedSecrets plants values in everything that contains secrets, makes operations
+// fail in many ways, and searches for the values in all output.
 func TestPlantedSecrets(t *testing.T) {
 	t.Parallel()
 	for name, wait := range map[string]string{"in order": "--wait=ordered", "at once": "--wait=false", "plain wait": "--wait"} {
@@ -142,7 +144,7 @@ func TestPlantedSecrets(t *testing.T) {
 				return append(append([]string{"upgrade"}, with(p["a new revision"], more...)...), wait)
 			}
 			p.plant(t, "a new revision")
-			unordered := wait != "--wait=ordered" // it has no graph then
+			unordered := wait != "--wait=ordered" // it then has no graph
 			crash := "pod=crash-loop,image=two,within=2s"
 			for i, step := range []struct {
 				args  []string
@@ -186,12 +188,12 @@ func TestPlantedSecrets(t *testing.T) {
 	}
 }
 
-// loud are the ways in which an operation may be asked to say more.
+// loud contains the flags that make an operation print more.
 var loud = [][]string{
 	{"--debug", "-v=10", "--progress=json"}, {"-v=8", "--progress=plain"}, {"-v=9", "--progress=tty"}, {"--debug", "-v=9", "--progress=none", "--qps=50"},
 }
 
-// run runs helm in one of the ways, and looks through what it wrote.
+// run runs helm with one of these sets of flags, and searches its output.
 func (p plantedSecrets) run(tb testing.TB, h *harness.Helm, turn int, args []string, fails bool) {
 	tb.Helper()
 	flags, file := slices.Clone(loud[turn%len(loud)]), filepath.Join(tb.TempDir(), []string{"timeline.html", "timeline.json"}[turn/len(loud)%2])
@@ -225,7 +227,7 @@ func (p plantedSecrets) run(tb testing.TB, h *harness.Helm, turn int, args []str
 	}
 }
 
-// runInTerminal runs helm in a terminal, all of whose output it returns.
+// runInTerminal runs helm in a terminal, and returns its complete output.
 func runInTerminal(tb testing.TB, h *harness.Helm, args ...string) harness.Result {
 	tb.Helper()
 	if _, err := exec.LookPath("script"); err != nil {
@@ -245,7 +247,7 @@ func runInTerminal(tb testing.TB, h *harness.Helm, args ...string) harness.Resul
 	return harness.Result{Stderr: out.String(), ExitCode: cmd.ProcessState.ExitCode()}
 }
 
-// useToken has helm act as an account whose token is planted.
+// useToken makes helm act as an account whose token is planted.
 func useToken(tb testing.TB, h *harness.Helm, p plantedSecrets) {
 	tb.Helper()
 	h.CreateServiceAccount(tb, "operator", []rbacv1.PolicyRule{{Verbs: []string{"*"}, APIGroups: []string{"*"}, Resources: []string{"*"}}})
@@ -264,7 +266,7 @@ func useToken(tb testing.TB, h *harness.Helm, p plantedSecrets) {
 	h.Env = append(h.Env, "KUBECONFIG="+path)
 }
 
-// checkEvents looks through the events of the namespace.
+// checkEvents searches the events of the namespace.
 func (p plantedSecrets) checkEvents(tb testing.TB, h *harness.Helm) {
 	tb.Helper()
 	events, err := h.Cluster.Client().CoreV1().Events(h.Namespace).List(tb.Context(), metav1.ListOptions{})
@@ -274,7 +276,8 @@ func (p plantedSecrets) checkEvents(tb testing.TB, h *harness.Helm) {
 	}
 }
 
-// TestPlantedPasswords plants those of repositories and registries, which refuse them.
+// TestPlantedPasswords plants the passwords of repositories and registries, which reject
+// them.
 func TestPlantedPasswords(t *testing.T) {
 	t.Parallel()
 	refusing := httptest.NewServer(http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {

@@ -16,15 +16,15 @@ import (
 	"github.com/ordered-helm/helm/test/harness"
 )
 
-// The values of the Secrets of these tests: a text that has to be quoted, a number
-// where a text should be, and one that somebody else adds.
+// The values of the Secrets in these tests: a text that has to be quoted, a number instead
+// of a text, and a value that somebody else adds.
 const (
 	awkward   = `kx7"quux&zyzzy<1>`
 	numeric   = "734512986"
 	strangers = "by-xerxes-77"
 )
 
-// secretsIn lists what of the secrets a text shows.
+// secretsIn returns the secrets that a text contains.
 func secretsIn(text string) []string {
 	pieces := []string{"kx7", "quux", "zyzzy", numeric, strangers, "xerxes", `stringData"`, `stringData\"`, `short"`, `short\"`}
 	for _, secret := range []string{awkward, numeric, strangers, "true", "58697"} {
@@ -33,31 +33,31 @@ func secretsIn(text string) []string {
 	return slices.DeleteFunc(pieces, func(piece string) bool { return !strings.Contains(text, piece) })
 }
 
-// secretManifest is a Secret with more in its stringData.
+// secretManifest returns a Secret with additional stringData.
 func secretManifest(more string) string {
 	return "---\napiVersion: v1\nkind: Secret\nmetadata: {name: s, annotations: {helm.sh/layer: s}}\n" +
 		"stringData: {awkward: '" + awkward + "'" + more + "}\n"
 }
 
-// refusedManifest is a ConfigMap with a label that no server takes, and quotes.
+// refusedManifest returns a ConfigMap with a label that every server rejects and quotes.
 func refusedManifest(annotations string) string {
 	return "---\napiVersion: v1\nkind: ConfigMap\nmetadata: {name: c, labels: {l: '" + awkward + "'}, annotations: {" + annotations + "}}\n"
 }
 
-// deploymentManifest is a Deployment, of which an answer may quote all.
+// deploymentManifest returns a Deployment that a server's message can quote completely.
 func deploymentManifest(replicas string) string {
 	return "---\napiVersion: apps/v1\nkind: Deployment\nmetadata: {name: d, annotations: {helm.sh/layer: s}}\nspec:\n  replicas: " + replicas +
 		"\n  selector: {matchLabels: {app: d}}\n  template:\n    metadata: {labels: {app: d}}\n" +
 		"    spec: {containers: [{name: c, image: i, env: [{name: V, value: '" + awkward + "'}]}]}\n"
 }
 
-// expectSecretHidden checks that an operation has failed and told what is secret
-// nowhere: not in what it printed, nor in what is stored about it.
+// expectSecretHidden checks that an operation has failed and that no secret is in its
+// output or in what it stored.
 func expectSecretHidden(tb testing.TB, h *harness.Helm, name string, args []string, want ...string) {
 	tb.Helper()
 	r := h.ExpectFailure(tb, args, want...)
 	said := r.Stderr + r.Stdout
-	if slices.Contains(args, "json") { // which prints the manifest too, as in Helm
+	if slices.Contains(args, "json") { // the output then contains the manifest, as in Helm
 		var printed struct {
 			Info    json.RawMessage `json:"info"`
 			Failure json.RawMessage `json:"failure"`
@@ -75,7 +75,7 @@ func expectSecretHidden(tb testing.TB, h *harness.Helm, name string, args []stri
 	}
 }
 
-// storedText is what a stored revision says about what was done.
+// storedText returns what a stored revision contains about the operation.
 func storedText(rel *release.Release) string {
 	text := rel.Info.Description + "\n" + rel.Info.Notes
 	for _, f := range rel.Chart.Files { // the record is one of them
@@ -84,8 +84,8 @@ func storedText(rel *release.Release) string {
 	return text
 }
 
-// TestSecretsAreNotTold fails operations of every sort in ways in which servers,
-// and pods, quote what Secrets hold.
+// TestSecretsAreNotTold makes all operations fail in ways in which servers and pods quote
+// the content of Secrets.
 func TestSecretsAreNotTold(t *testing.T) {
 	t.Parallel()
 	good := charts.WriteTemplate(t, secretManifest("")+deploymentManifest("1"))
@@ -122,7 +122,7 @@ func TestSecretsAreNotTold(t *testing.T) {
 	}
 }
 
-// TestSecretsInLogs has pods print secrets as programs do.
+// TestSecretsInLogs uses pods that print secrets as programs do.
 func TestSecretsInLogs(t *testing.T) {
 	t.Parallel()
 	once, err := json.Marshal(awkward)

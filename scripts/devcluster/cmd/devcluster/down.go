@@ -18,7 +18,7 @@ import (
 )
 
 const (
-	// stopTimeout is longer than the supervisor gives its children.
+	// stopTimeout is longer than the time that the supervisor gives its children.
 	stopTimeout = 20 * time.Second
 	killTimeout = 10 * time.Second
 )
@@ -55,14 +55,14 @@ func newDownCommand() *cobra.Command {
 	return cmd
 }
 
-// cleanUp removes what a supervisor left that was killed.
+// cleanUp removes what is left of a supervisor that was killed.
 func cleanUp(ctx context.Context, dir statedir.Dir) error {
 	if _, err := os.Stat(string(dir)); errors.Is(err, os.ErrNotExist) {
 		return nil
 	}
 	lock, err := dir.Claim(ctx)
 	if errors.Is(err, filelock.ErrHeld) {
-		// Somebody has started a new one.
+		// Somebody has started a new cluster.
 		return nil
 	}
 	if err != nil {
@@ -80,7 +80,7 @@ func stop(ctx context.Context, dir statedir.Dir) error {
 	if err != nil {
 		return fmt.Errorf("find the supervisor: %w", err)
 	}
-	// It may be gone already, and only its children still end.
+	// The supervisor may already be gone while its children are still ending.
 	if err := supervisor.Signal(syscall.SIGTERM); err != nil && !errors.Is(err, os.ErrProcessDone) {
 		return fmt.Errorf("stop the supervisor: %w", err)
 	}

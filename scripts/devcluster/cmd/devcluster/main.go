@@ -1,8 +1,8 @@
 // Copyright The Ordered Helm Authors
 // SPDX-License-Identifier: Apache-2.0
 
-// Command devcluster runs a Kubernetes control plane for tests, benchmarks and
-// the demo. Pods are played, not run.
+// Command devcluster runs a Kubernetes control plane for tests, benchmarks and the demo.
+// Pods are simulated.
 package main
 
 import (
@@ -17,7 +17,7 @@ import (
 
 func main() {
 	ctx, stop := signal.NotifyContext(context.Background(), os.Interrupt, syscall.SIGTERM, syscall.SIGHUP)
-	// A second signal ends the program at once.
+	// A second signal ends the program immediately.
 	context.AfterFunc(ctx, stop)
 	err := newRootCommand().ExecuteContext(ctx)
 	stop()

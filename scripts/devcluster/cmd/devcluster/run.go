@@ -33,11 +33,11 @@ func newBinariesCommand() *cobra.Command {
 	}
 }
 
-// addDirFlag adds the flag that names the cluster's folder.
+// addDirFlag adds the flag for the directory of the cluster.
 func addDirFlag(cmd *cobra.Command) *string {
 	dir := cmd.Flags().String("dir", "", "folder that holds everything of the cluster")
 	if err := cmd.MarkFlagRequired("dir"); err != nil {
-		// The flag is the one just added.
+		// This cannot fail: the flag was just added.
 		return dir
 	}
 	return dir
@@ -78,7 +78,7 @@ func newRunCommand() *cobra.Command {
 	return cmd
 }
 
-// addBinDirFlag adds the flag by which a test runs programs of its own.
+// addBinDirFlag adds the flag that tests use to run other programs.
 func addBinDirFlag(cmd *cobra.Command, target *string) {
 	const name = "bin-dir"
 	cmd.Flags().StringVar(target, name, "", "folder of the binaries; default: built or from the cache")

@@ -53,13 +53,13 @@ func newUpCommand() *cobra.Command {
 	return cmd
 }
 
-// startDetached starts a supervisor that outlives this process, once its
-// cluster is ready.
+// startDetached starts a supervisor that outlives this process. It returns when the cluster
+// is ready.
 func startDetached(cmd *cobra.Command, dir statedir.Dir, binDir string) error {
 	ctx := cmd.Context()
 	var err error
 	if binDir == "" {
-		// Here, where its progress is seen.
+		// The binaries are built here, where their progress is visible.
 		if binDir, err = supervisor.EnsureBinaries(ctx, cmd.ErrOrStderr()); err != nil {
 			return err
 		}
@@ -97,7 +97,7 @@ func awaitReady(ctx context.Context, dir statedir.Dir, supervisor *os.Process, e
 		case err := <-ended:
 			return didNotComeUp(dir, err)
 		case <-ctx.Done():
-			// Its children end with it.
+			// The children of the supervisor end with it.
 			_ = supervisor.Signal(os.Interrupt)
 			return errors.Join(ctx.Err(), <-ended)
 		case <-time.After(lookInterval):
@@ -105,8 +105,8 @@ func awaitReady(ctx context.Context, dir statedir.Dir, supervisor *os.Process, e
 	}
 }
 
-// didNotComeUp says all that the supervisor said: its last words name the
-// process that failed and quote its log.
+// didNotComeUp returns an error with the log of the supervisor, whose end names the process
+// that failed and quotes its log.
 func didNotComeUp(dir statedir.Dir, exit error) error {
 	if exit == nil {
 		exit = errors.New("the supervisor ended")
@@ -118,7 +118,7 @@ func didNotComeUp(dir statedir.Dir, exit error) error {
 	return fmt.Errorf("the cluster did not come up: %w\n%s", exit, bytes.TrimSpace(words))
 }
 
-// awaitOthers waits for a cluster that another process starts.
+// awaitOthers waits for a cluster that another process is starting.
 func awaitOthers(ctx context.Context, dir statedir.Dir) error {
 	for {
 		if _, err := os.Stat(dir.Kubeconfig()); err == nil {

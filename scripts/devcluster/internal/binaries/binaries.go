@@ -1,8 +1,8 @@
 // Copyright The Ordered Helm Authors
 // SPDX-License-Identifier: Apache-2.0
 
-// Package binaries builds the programs of a cluster from their Go modules,
-// once per machine and version.
+// Package binaries builds the programs of a cluster from their Go modules, once per machine
+// and version.
 package binaries
 
 import (
@@ -17,8 +17,8 @@ import (
 	"github.com/ordered-helm/helm/scripts/devcluster/internal/process"
 )
 
-// CacheEnv overrides the folder that keeps the binaries; the default is
-// ordered-helm/devcluster in the user's cache folder.
+// CacheEnv overrides the directory of the binaries. The default is ordered-helm/devcluster
+// in the user's cache directory.
 const CacheEnv = "DEVCLUSTER_CACHE"
 
 // The programs of a cluster.
@@ -31,10 +31,10 @@ const (
 	Kwok              = "kwok"
 )
 
-// etcdBuilt is the name that the go command gives to etcd.
+// etcdBuilt is the name that the go command gives to the etcd binary.
 const etcdBuilt = "server"
 
-// CacheDir returns the folder that keeps the binaries of all versions.
+// CacheDir returns the directory of the binaries of all versions.
 func CacheDir() (string, error) {
 	if dir := os.Getenv(CacheEnv); dir != "" {
 		abs, err := filepath.Abs(dir)
@@ -50,19 +50,19 @@ func CacheDir() (string, error) {
 	return filepath.Join(dir, "ordered-helm", "devcluster"), nil
 }
 
-// Builder makes binaries from the source that it is given.
+// Builder builds binaries from a source.
 type Builder struct {
-	// CacheDir is the folder that keeps the binaries.
+	// CacheDir is the directory of the binaries.
 	CacheDir string
 	// Source is what is built.
 	Source Source
-	// Progress takes a line when something takes long; nil is silent.
+	// Progress receives a line if something takes long. If it is nil, nothing is reported.
 	Progress io.Writer
 }
 
-// Ensure returns the folder of the binaries. It builds them where the cache
-// has none; who asks for the same ones meanwhile waits, in other processes
-// too.
+// Ensure returns the directory of the binaries. It builds them if they are not in the
+// cache. If another caller, also in another process, is building the same binaries, Ensure
+// waits for it.
 func (b *Builder) Ensure(ctx context.Context) (string, error) {
 	key, err := b.Source.key(ctx)
 	if err != nil {
@@ -87,14 +87,14 @@ func (b *Builder) Ensure(ctx context.Context) (string, error) {
 	return dir, errors.Join(err, lock.Release())
 }
 
-// complete says whether dir was built: it only gets its name when it is.
+// complete reports whether dir was built. It gets its name only when the build is complete.
 func complete(dir string) bool {
 	info, err := os.Stat(dir)
 	return err == nil && info.IsDir()
 }
 
-// build builds into a folder beside dir, which then becomes dir. The caller
-// holds the lock.
+// build builds into a directory next to dir, and then renames it to dir. The caller holds
+// the lock.
 func (b *Builder) build(ctx context.Context, dir string) (err error) {
 	if err := removeAbandoned(dir); err != nil {
 		return err
@@ -126,7 +126,7 @@ func (b *Builder) build(ctx context.Context, dir string) (err error) {
 	return nil
 }
 
-// removeAbandoned removes what builds left that were killed.
+// removeAbandoned removes what is left of builds that were killed.
 func removeAbandoned(dir string) error {
 	left, err := filepath.Glob(dir + ".build-*")
 	if err != nil {
@@ -146,7 +146,7 @@ func (b *Builder) report(line string) {
 	}
 }
 
-// runLogged runs the go command to its end, and ends it when ctx does.
+// runLogged runs the go command to its end, or stops it when ctx ends.
 func runLogged(ctx context.Context, spec process.Spec) error {
 	spawner := process.NewSpawner()
 	defer spawner.Close()

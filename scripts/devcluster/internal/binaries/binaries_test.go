@@ -19,9 +19,8 @@ import (
 	"github.com/ordered-helm/helm/scripts/devcluster/internal/process"
 )
 
-// fakeGo puts a go command first in PATH that notes each build in a file, and
-// then does as the script says, in which $out is the folder to build into.
-// It returns that file.
+// fakeGo puts a go command first in PATH. The command notes each build in a file and then
+// runs the script, in which $out is the output directory. fakeGo returns that file.
 func fakeGo(t *testing.T, script string) string {
 	t.Helper()
 	if runtime.GOOS == "windows" {
@@ -63,7 +62,7 @@ func newBuilder(t *testing.T) *Builder {
 }
 
 func TestConcurrentBuildsOfOneKeyAreOneBuild(t *testing.T) {
-	// The build goes on until all have asked.
+	// The build continues until all callers have asked.
 	asked := filepath.Join(t.TempDir(), "asked")
 	calls := fakeGo(t, fmt.Sprintf(`touch "${out}server"; while [ ! -e %q ]; do sleep 0.01; done`, asked))
 	shared := newBuilder(t)
@@ -108,7 +107,8 @@ func TestConcurrentBuildsOfOneKeyAreOneBuild(t *testing.T) {
 	}
 }
 
-// notify tells that a builder builds or waits: it then reports its first line.
+// notify signals that a builder is building or waiting, because it then reports its first
+// line.
 type notify struct{ waiting chan<- struct{} }
 
 func (n notify) Write(p []byte) (int, error) {

@@ -20,28 +20,28 @@ import (
 	"github.com/ordered-helm/helm/scripts/devcluster/internal/process"
 )
 
-// Source says what to build: the tools of a module, which need nothing but
-// its go.mod and go.sum.
+// Source defines what is built: the tools of a module. Only its go.mod and go.sum are
+// needed.
 type Source struct {
 	GoMod, GoSum string
-	// Flags are flags of go build.
+	// Flags are the flags of go build.
 	Flags []string
-	// Renames are files to rename after the build, from built to wanted.
+	// Renames are the files to rename after the build, from their old to their new names.
 	Renames map[string]string
 }
 
-// kubernetesVersion finds the version of Kubernetes in a go.mod.
+// kubernetesVersion matches the version of Kubernetes in a go.mod.
 var kubernetesVersion = regexp.MustCompile(`(?m)^\s*k8s\.io/kubernetes (v(\d+)\.(\d+)\.\S+)`)
 
-// ClusterSource is the source of the cluster's binaries, at the versions of
-// this module's go.mod.
+// ClusterSource returns the source of the cluster's binaries, with the versions of this
+// module's go.mod.
 func ClusterSource() (Source, error) {
 	match := kubernetesVersion.FindStringSubmatch(devcluster.GoMod())
 	if match == nil {
 		return Source{}, errors.New("go.mod of the dev cluster names no version of k8s.io/kubernetes")
 	}
-	// Without a version set at link time the server says v0.0.0, and charts
-	// that ask for one fail.
+	// If no version is set at link time, the server reports v0.0.0, and charts that require
+	// a version fail.
 	ldflags := []string{"-s", "-w"}
 	for _, pkg := range []string{"k8s.io/component-base/version", "k8s.io/client-go/pkg/version"} {
 		ldflags = append(ldflags,
@@ -59,7 +59,7 @@ func ClusterSource() (Source, error) {
 	}, nil
 }
 
-// key names the result of the build.
+// key identifies the result of the build.
 func (s Source) key(ctx context.Context) (string, error) {
 	env, err := goEnv(ctx)
 	if err != nil {
@@ -67,17 +67,17 @@ func (s Source) key(ctx context.Context) (string, error) {
 	}
 	hash := sha256.New()
 	for _, part := range append([]string{s.GoMod, s.GoSum, env}, s.Flags...) {
-		// The length keeps two parts apart from one.
+		// The length prevents two parts from having the same hash as one.
 		fmt.Fprintf(hash, "%d\n%s", len(part), part)
 	}
 	return hex.EncodeToString(hash.Sum(nil))[:16], nil
 }
 
-// environment is that of the go command. The binaries need no C, and are the same
-// whether or not the caller's build uses it.
+// environment is the environment of the go command. The binaries do not need cgo. They are
+// the same even if the caller's build uses cgo.
 var environment = []string{"GOWORK=off", "CGO_ENABLED=0"}
 
-// goEnv returns what of the go command's settings changes what it builds.
+// goEnv returns the settings of the go command that affect the build.
 func goEnv(ctx context.Context) (string, error) {
 	cmd := exec.CommandContext(ctx, "go", "env", "GOVERSION", "GOOS", "GOARCH", "CGO_ENABLED", "GOFLAGS", "GOEXPERIMENT")
 	cmd.Env = append(os.Environ(), environment...)

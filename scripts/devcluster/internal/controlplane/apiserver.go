@@ -18,12 +18,12 @@ import (
 
 const serviceRange = "10.96.0.0/16"
 
-// apiServerHosts are the names by which pods would know the API server.
+// apiServerHosts are the names that pods would use for the API server.
 var apiServerHosts = []string{"kubernetes", "kubernetes.default", "kubernetes.default.svc", "kubernetes.default.svc.cluster.local", "10.96.0.1"}
 
-// auditPolicy keeps of every write what was asked and answered, of every read
-// who read what, and leaves out what only the cluster's own parts do, which
-// would be most of the log. Contents of Secrets stay out of it.
+// auditPolicy records the request and response objects of every write, and the metadata of
+// every read. It omits the reads and leases of the cluster's own components, which would be
+// most of the log. It also omits the contents of Secrets.
 const auditPolicy = `apiVersion: audit.k8s.io/v1
 kind: Policy
 omitManagedFields: true
@@ -53,7 +53,7 @@ rules:
 - level: Metadata
 `
 
-// startAPIServer starts the API server and returns its address.
+// startAPIServer starts the API server and returns its URL.
 func (c *ControlPlane) startAPIServer(ctx context.Context, etcd string) (string, error) {
 	policy := filepath.Join(c.dir.Config(), "audit-policy.yaml")
 	if err := os.WriteFile(policy, []byte(auditPolicy), 0o600); err != nil {
@@ -83,7 +83,7 @@ func (c *ControlPlane) apiServerSpec(etcd, policy string, port int) process.Spec
 	return c.spec(binaries.APIServer,
 		"--bind-address="+localhost,
 		"--secure-port="+strconv.Itoa(port),
-		// Nothing can reach the API server from inside: there is no inside.
+		// The cluster has no network from which the API server could be reached.
 		"--advertise-address="+localhost,
 		"--endpoint-reconciler-type=none",
 		"--tls-cert-file="+creds.apiServer.CertFile,
@@ -109,11 +109,12 @@ func (c *ControlPlane) apiServerSpec(etcd, policy string, port int) process.Spec
 		"--kubelet-certificate-authority="+creds.cluster.CertFile(),
 		"--kubelet-client-certificate="+creds.toKubelets.CertFile,
 		"--kubelet-client-key="+creds.toKubelets.KeyFile,
-		// The nodes' internal addresses are for show.
+		// Nothing listens on the nodes' internal addresses.
 		"--kubelet-preferred-address-types=ExternalIP",
 		"--audit-policy-file="+policy,
 		"--audit-log-path="+c.dir.AuditLog(),
-		// One file, in megabytes: who reads the log need not follow renames.
+		// The limit is in megabytes and so high that there is only one file: readers of the
+		// log do not have to handle rotation.
 		"--audit-log-maxsize=1000000",
 		"--profiling=false",
 	)

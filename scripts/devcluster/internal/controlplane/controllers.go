@@ -12,8 +12,8 @@ import (
 	"github.com/ordered-helm/helm/scripts/devcluster/internal/process"
 )
 
-// The controllers would throttle themselves to a speed that has nothing to do
-// with what is deployed.
+// By default, the controllers throttle themselves to a speed that is unrelated to what is
+// deployed.
 var unthrottled = []string{"--kube-api-qps=1000", "--kube-api-burst=2000"}
 
 func (c *ControlPlane) controllerManagerSpec(server string) (process.Spec, error) {
@@ -39,7 +39,7 @@ func (c *ControlPlane) controllerManagerSpec(server string) (process.Spec, error
 		"--concurrent-namespace-syncs=50",
 		"--concurrent-serviceaccount-token-syncs=20",
 		"--pvclaimbinder-sync-period=1s",
-		// A machine that slept must not wake to evicted pods.
+		// A machine that was suspended must not evict pods when it resumes.
 		"--node-monitor-grace-period=10m",
 		"--profiling=false",
 	}
@@ -61,8 +61,8 @@ func (c *ControlPlane) schedulerSpec(server string) (process.Spec, error) {
 	return c.spec(binaries.Scheduler, append(args, unthrottled...)...), nil
 }
 
-// nodeStages has kwok make nodes ready. It has no stages for pods: those are
-// played by the supervisor, which can look up what a pod refers to.
+// nodeStages makes kwok keep nodes ready. It has no stages for pods: the supervisor
+// simulates them, because it can look up the objects that a pod references.
 const nodeStages = `apiVersion: kwok.x-k8s.io/v1alpha1
 kind: Stage
 metadata:
@@ -107,7 +107,7 @@ func (c *ControlPlane) kwokSpec(server string) (process.Spec, error) {
 		"--node-lease-duration-seconds=40",
 		"--server-address=",
 	)
-	// Otherwise kwok reads settings from the user's home.
+	// Otherwise kwok reads settings from the user's home directory.
 	spec.Env = append(spec.Env, "KWOK_WORKDIR="+c.dir.Config())
 	return spec, nil
 }

@@ -20,16 +20,16 @@ import (
 	"github.com/ordered-helm/helm/scripts/devcluster/internal/statedir"
 )
 
-// stopGrace is how long a process has to end when it is asked to.
+// stopGrace is how long a process can take to end after it was asked to.
 const stopGrace = 5 * time.Second
 
-// Options say what to run, and where.
+// Options define what is run, and where.
 type Options struct {
-	// Dir is the cluster's folder, claimed and reset.
+	// Dir is the cluster's directory, which is already claimed and reset.
 	Dir statedir.Dir
-	// BinDir is the folder of the binaries.
+	// BinDir is the directory of the binaries.
 	BinDir string
-	// Inherit is a file that every process keeps open, nil for none.
+	// Inherit is a file that every process keeps open. It can be nil.
 	Inherit *os.File
 }
 
@@ -41,13 +41,13 @@ type ControlPlane struct {
 	spawner     *process.Spawner
 	credentials *credentials
 	server      string
-	// processes are in the order of their start: etcd, the API server, and
-	// those that only use the API server.
+	// processes are in start order: etcd, the API server, and the processes that only use
+	// the API server.
 	processes []*process.Process
 }
 
-// Start starts a control plane and returns when its API server is ready; the
-// others may still be starting. When it returns an error, nothing runs.
+// Start starts a control plane and returns when its API server is ready. The other
+// processes may still be starting. If Start returns an error, nothing is running.
 func Start(ctx context.Context, opts Options) (*ControlPlane, error) {
 	credentials, err := newCredentials(opts.Dir)
 	if err != nil {
@@ -91,19 +91,18 @@ func (c *ControlPlane) start(ctx context.Context) error {
 	return nil
 }
 
-// Server is the address of the API server.
+// Server is the URL of the API server.
 func (c *ControlPlane) Server() string { return c.server }
 
-// SupervisorConfig is the client configuration of the supervisor, which may
-// do everything and is not slowed down.
+// SupervisorConfig is the client configuration of the supervisor, which has all permissions
+// and no client-side rate limiting.
 func (c *ControlPlane) SupervisorConfig() *rest.Config {
 	config := c.credentials.restConfig(c.server, c.credentials.supervisor)
 	config.UserAgent = "devcluster"
 	return config
 }
 
-// WriteAdminKubeconfig writes the kubeconfig of the cluster's user to path,
-// in one step.
+// WriteAdminKubeconfig atomically writes the kubeconfig of the cluster's user to path.
 func (c *ControlPlane) WriteAdminKubeconfig(path string) error {
 	temporary := filepath.Join(c.dir.Config(), "admin.kubeconfig")
 	if err := c.credentials.writeKubeconfig(temporary, c.server, AdminUser, c.credentials.admin); err != nil {
@@ -115,21 +114,21 @@ func (c *ControlPlane) WriteAdminKubeconfig(path string) error {
 	return nil
 }
 
-// KubeletCertificate is the serving certificate of the kubelets; their
-// clients are signed by KubeletClientCA and are called KubeletClientName.
+// KubeletCertificate is the serving certificate of the kubelets. Their clients are signed
+// by KubeletClientCA and have the name KubeletClientName.
 func (c *ControlPlane) KubeletCertificate() pki.Pair { return c.credentials.kubeletServer }
 
-// KubeletClientCA is the authority of the kubelets' clients, as PEM.
+// KubeletClientCA is the CA of the kubelets' clients, as PEM.
 func (c *ControlPlane) KubeletClientCA() []byte { return c.credentials.cluster.PEM() }
 
 // KubeletClientName is the common name of the only client of the kubelets.
 func (c *ControlPlane) KubeletClientName() string { return kubeletClient }
 
-// Processes are the running processes, in the order of their start.
+// Processes are the running processes, in start order.
 func (c *ControlPlane) Processes() []*process.Process { return c.processes }
 
-// Watch returns how the first process ended that ended by itself, or nil
-// when ctx ends before.
+// Watch returns how the first process ended without being asked to, or nil if ctx ends
+// first.
 func (c *ControlPlane) Watch(ctx context.Context) error {
 	ended := make(chan *process.Process, len(c.processes))
 	var watching sync.WaitGroup
@@ -153,9 +152,9 @@ func (c *ControlPlane) Watch(ctx context.Context) error {
 	}
 }
 
-// Stop ends all processes, also when ctx has ended, and returns when they are
-// gone. Each ends before what it depends on: an API server without etcd takes
-// long to give up.
+// Stop ends all processes, even if ctx has ended, and returns when they are gone. Each
+// process ends before the process that it depends on, because an API server without etcd
+// takes long to exit.
 func (c *ControlPlane) Stop(ctx context.Context) {
 	served := min(len(c.processes), 2)
 	c.stop(ctx, c.processes[served:])
@@ -179,7 +178,7 @@ func (c *ControlPlane) spawn(ctx context.Context, spec process.Spec) (*process.P
 	return c.spawner.Start(ctx, spec)
 }
 
-// spec says how to run the binary called name.
+// spec returns how to run the named binary.
 func (c *ControlPlane) spec(name string, args ...string) process.Spec {
 	return process.Spec{
 		Name:    name,
@@ -188,7 +187,7 @@ func (c *ControlPlane) spec(name string, args ...string) process.Spec {
 		Dir:     string(c.dir),
 		LogPath: c.dir.Log(name),
 		Inherit: c.inherit,
-		// Processors are scarcer than memory where tests run.
+		// On test machines, CPU is scarcer than memory.
 		Env: []string{"GOGC=300"},
 	}
 }

@@ -15,20 +15,20 @@ import (
 	"github.com/ordered-helm/helm/scripts/devcluster/internal/statedir"
 )
 
-// AdminGroup is the group of the user of the kubeconfig, bound to
-// cluster-admin. It is not system:masters, because that one is exempt from
-// priority and fairness, which no ordinary user is.
+// AdminGroup is the group of the user of the kubeconfig, bound to cluster-admin. It is not
+// system:masters, because that group is exempt from priority and fairness, unlike ordinary
+// users.
 const AdminGroup = "devcluster:cluster-admins"
 
 const (
 	// AdminUser is the user of the kubeconfig.
 	AdminUser = "devcluster-admin"
-	// SupervisorUser is the user of the supervisor, as which it plays the
-	// kubelets and the provisioners.
+	// SupervisorUser is the user of the supervisor, which simulates the kubelets and the
+	// provisioners.
 	SupervisorUser = "devcluster-supervisor"
 	// KwokUser is the user of kwok.
 	KwokUser = "devcluster-kwok"
-	// kubeletClient is the name by which the API server asks for logs.
+	// kubeletClient is the name with which the API server requests logs.
 	kubeletClient = "kube-apiserver-kubelet-client"
 
 	superusers = "system:masters"
@@ -86,7 +86,7 @@ func newCredentials(dir statedir.Dir) (*credentials, error) {
 	return c, err
 }
 
-// restConfig returns a client configuration without a limit of its own.
+// restConfig returns a client configuration without client-side rate limiting.
 func (c *credentials) restConfig(server string, pair pki.Pair) *rest.Config {
 	return &rest.Config{
 		Host: server,
@@ -99,7 +99,7 @@ func (c *credentials) restConfig(server string, pair pki.Pair) *rest.Config {
 	}
 }
 
-// writeKubeconfig writes a kubeconfig that needs no other file.
+// writeKubeconfig writes a self-contained kubeconfig.
 func (c *credentials) writeKubeconfig(path, server, user string, pair pki.Pair) error {
 	const name = "devcluster"
 	config := api.NewConfig()

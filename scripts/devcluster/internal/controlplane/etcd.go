@@ -17,7 +17,7 @@ import (
 	"github.com/ordered-helm/helm/scripts/devcluster/internal/process"
 )
 
-// startEtcd starts etcd and returns its address.
+// startEtcd starts etcd and returns its URL.
 func (c *ControlPlane) startEtcd(ctx context.Context) (string, error) {
 	client, err := c.etcdHTTPClient()
 	if err != nil {
@@ -39,7 +39,7 @@ func (c *ControlPlane) startEtcd(ctx context.Context) (string, error) {
 
 func (c *ControlPlane) etcdSpec(ports []int) (process.Spec, error) {
 	const name = "devcluster"
-	// An attempt on other ports left a member that knows the old ones.
+	// An earlier attempt on other ports has left a member with the old ports.
 	if err := os.RemoveAll(c.dir.Etcd()); err != nil {
 		return process.Spec{}, fmt.Errorf("empty etcd's folder: %w", err)
 	}
@@ -88,7 +88,7 @@ func (c *ControlPlane) etcdHTTPClient() (*http.Client, error) {
 	}, nil
 }
 
-// get returns an error unless url answers 200.
+// get returns an error unless the response for url has status 200.
 func get(ctx context.Context, client *http.Client, url string) error {
 	request, err := http.NewRequestWithContext(ctx, http.MethodGet, url, nil)
 	if err != nil {

@@ -22,7 +22,7 @@ const (
 func freePorts(ctx context.Context, n int) (ports []int, err error) {
 	var config net.ListenConfig
 	listeners := make([]net.Listener, 0, n)
-	// Kept open until all are found, so that no port comes twice.
+	// The ports are kept open until all are found, so that no port is returned twice.
 	defer func() {
 		for _, listener := range listeners {
 			err = errors.Join(err, listener.Close())
@@ -41,16 +41,16 @@ func freePorts(ctx context.Context, n int) (ports []int, err error) {
 
 // service is a component that listens on ports.
 type service struct {
-	// ports is how many it needs.
+	// ports is the number of ports that it needs.
 	ports int
-	// spec makes what to run from them.
+	// spec returns what to run with these ports.
 	spec func(ports []int) (process.Spec, error)
-	// ready says whether it answers on them.
+	// ready returns nil if it responds on these ports.
 	ready func(ctx context.Context, ports []int) error
 }
 
-// startService starts s on ports that are free, and on others when another
-// program took one in between. It returns when s is ready.
+// startService starts s on free ports, and retries with other ports if another program has
+// taken one of them. It returns when s is ready.
 func (c *ControlPlane) startService(ctx context.Context, s service) ([]int, error) {
 	for attempt := 1; ; attempt++ {
 		ports, err := freePorts(ctx, s.ports)

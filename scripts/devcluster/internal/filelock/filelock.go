@@ -1,8 +1,8 @@
 // Copyright The Ordered Helm Authors
 // SPDX-License-Identifier: Apache-2.0
 
-// Package filelock locks files between processes. A lock ends with the
-// process that holds it, however that process ends.
+// Package filelock locks files between processes. A lock ends with the process that holds
+// it, however that process ends.
 package filelock
 
 import (
@@ -13,11 +13,10 @@ import (
 	"time"
 )
 
-// ErrHeld says that another process holds the lock.
+// ErrHeld means that another process holds the lock.
 var ErrHeld = errors.New("the lock is held by another process")
 
-// pollInterval is how often Acquire looks again. flock has no wait that a
-// context could end.
+// pollInterval is how often Acquire tries again. flock cannot wait with a context.
 const pollInterval = 50 * time.Millisecond
 
 // Lock is a lock that this process holds.
@@ -25,8 +24,8 @@ type Lock struct {
 	file *os.File
 }
 
-// Try takes the lock on the file at path, which it makes where it is missing.
-// It returns ErrHeld at once when another process holds it.
+// Try locks the file at path, and creates it if it does not exist. If another process holds
+// the lock, Try returns ErrHeld immediately.
 func Try(path string) (*Lock, error) {
 	file, err := os.OpenFile(path, os.O_CREATE|os.O_RDWR, 0o600)
 	if err != nil {
@@ -42,8 +41,8 @@ func Try(path string) (*Lock, error) {
 	return &Lock{file: file}, nil
 }
 
-// Acquire waits for the lock on the file at path until ctx ends. waiting is
-// called once, before the first wait; it may be nil.
+// Acquire waits for the lock on the file at path until ctx ends. waiting is called once,
+// before the first wait. It can be nil.
 func Acquire(ctx context.Context, path string, waiting func()) (*Lock, error) {
 	for {
 		lock, err := Try(path)
@@ -62,11 +61,11 @@ func Acquire(ctx context.Context, path string, waiting func()) (*Lock, error) {
 	}
 }
 
-// File is the open file. A child process that inherits it holds the lock
-// together with its parent: the lock is free when both are gone.
+// File is the open file. A child process that inherits it shares the lock with its parent:
+// the lock is free when both have ended.
 func (l *Lock) File() *os.File { return l.file }
 
-// Release gives up this process's part in the lock.
+// Release ends this process's share of the lock.
 func (l *Lock) Release() error {
 	if err := l.file.Close(); err != nil {
 		return fmt.Errorf("release lock: %w", err)

@@ -8,7 +8,7 @@ import (
 	"sync"
 )
 
-// addresses gives pods their addresses, in 10.244.0.0/16.
+// addresses assigns IP addresses from 10.244.0.0/16 to pods.
 type addresses struct {
 	mu   sync.Mutex
 	next int
@@ -19,8 +19,8 @@ func newAddresses() *addresses { return &addresses{used: map[int]bool{}} }
 
 const addressCount = 1<<16 - 2
 
-// take returns an address that no pod has; the least recently tried one, so
-// that an address does not soon come back as another pod's.
+// take returns an unused address. It returns the one that has not been tried for the
+// longest time, so that an address is not reused soon.
 func (a *addresses) take() string {
 	a.mu.Lock()
 	defer a.mu.Unlock()

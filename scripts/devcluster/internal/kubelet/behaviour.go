@@ -14,26 +14,25 @@ import (
 	corev1 "k8s.io/api/core/v1"
 )
 
-// Annotations on a pod, by which a test says what becomes of it.
+// These annotations on a pod define its behaviour.
 const (
-	// AnnotationPod says what the containers do, one of the modes.
+	// AnnotationPod defines what the containers do. Its value is one of the modes.
 	AnnotationPod = "devcluster/pod"
-	// AnnotationAfter is a Go duration: how long a container runs until it is
-	// ready, or exits. Default 0.
+	// AnnotationAfter is a Go duration: how long a container runs until it is ready, or
+	// exits. The default is 0.
 	AnnotationAfter = "devcluster/after"
-	// AnnotationContainer names the containers, init containers too, that
-	// AnnotationPod and AnnotationAfter are about, separated by commas.
-	// Default: all but init containers.
+	// AnnotationContainer names the containers, separated by commas, to which AnnotationPod
+	// and AnnotationAfter apply. They can be init containers. The default is all containers
+	// except init containers.
 	AnnotationContainer = "devcluster/container"
-	// AnnotationTimes is how often a container crashes, or its image cannot
-	// be pulled, until it behaves as if nothing had been said. Default: for
-	// ever.
+	// AnnotationTimes is how often a container crashes, or its image cannot be pulled,
+	// until it behaves normally. By default it never does.
 	AnnotationTimes = "devcluster/times"
-	// AnnotationStopAfter is a Go duration: how long the pod takes to stop
-	// when it is deleted, at most its grace period. Default 0.
+	// AnnotationStopAfter is a Go duration: how long a deleted pod takes to stop, at most
+	// its grace period. The default is 0.
 	AnnotationStopAfter = "devcluster/stop-after"
-	// AnnotationLog is what kubectl logs shows of every container;
-	// AnnotationLog.NAME what it shows of the container NAME.
+	// AnnotationLog is the log that kubectl logs shows for every container.
+	// AnnotationLog.NAME is the log for the container NAME.
 	AnnotationLog = "devcluster/log"
 
 	annotationPrefix = "devcluster/"
@@ -45,16 +44,15 @@ var annotations = []string{AnnotationPod, AnnotationAfter, AnnotationContainer, 
 type mode string
 
 const (
-	// modeReady runs for ever and becomes ready.
+	// modeReady runs forever and becomes ready.
 	modeReady mode = "ready"
-	// modeNever runs for ever and never becomes ready.
+	// modeNever runs forever and never becomes ready.
 	modeNever mode = "never"
 	// modeComplete exits with code 0.
 	modeComplete mode = "complete"
-	// modeFail exits with code 1; whether it is started again is for the
-	// pod's restart policy to say.
+	// modeFail exits with code 1. The pod's restart policy decides whether it is restarted.
 	modeFail mode = "fail"
-	// modeCrashLoop is modeFail by the name of what comes of it.
+	// modeCrashLoop is the same as modeFail.
 	modeCrashLoop mode = "crash-loop"
 	// modeImagePull has an image that cannot be pulled.
 	modeImagePull mode = "image-pull-back-off"
@@ -66,13 +64,14 @@ var modes = []mode{modeReady, modeNever, modeComplete, modeFail, modeCrashLoop, 
 type behaviour struct {
 	mode  mode
 	after time.Duration
-	// failures left until the container behaves normally; negative: no end.
+	// times is the number of failures until the container behaves normally. If it is
+	// negative, the container fails forever.
 	times int
-	// normal is the mode after that.
+	// normal is the mode after these failures.
 	normal mode
 }
 
-// now returns the mode of a container that has failed so often.
+// now returns the mode of a container after a number of failures.
 func (b behaviour) now(failures int) mode {
 	failing := b.mode == modeCrashLoop || b.mode == modeFail || b.mode == modeImagePull
 	if failing && b.times >= 0 && failures >= b.times {
@@ -118,7 +117,8 @@ func behaviourOf(pod *corev1.Pod, name string, role containerRole) (behaviour, e
 	return b, nil
 }
 
-// checkAnnotations finds annotations of ours that would do nothing.
+// checkAnnotations returns an error if one of the dev cluster's annotations would have no
+// effect.
 func checkAnnotations(pod *corev1.Pod) error {
 	for _, key := range slices.Sorted(maps.Keys(pod.Annotations)) {
 		container, isLog := strings.CutPrefix(key, AnnotationLog+".")
@@ -135,8 +135,8 @@ func checkAnnotations(pod *corev1.Pod) error {
 	return err
 }
 
-// normalMode is what a container does of which nothing is said: serve, or
-// where the pod is one that ends, end.
+// normalMode returns what a container does without annotations: it runs, or it exits if the
+// restart policy of the pod is Never or OnFailure.
 func normalMode(pod *corev1.Pod, role containerRole) mode {
 	switch {
 	case role == roleInit:

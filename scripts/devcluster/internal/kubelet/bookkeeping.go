@@ -11,8 +11,8 @@ import (
 	"k8s.io/apimachinery/pkg/types"
 )
 
-// enqueueHeld looks again at the pods that wait for an object, in the
-// namespace of one that came or changed.
+// enqueueHeld enqueues the pods that wait for an object, in the namespace of an object that
+// was created or has changed.
 func (k *Kubelet) enqueueHeld(object types.NamespacedName) {
 	k.mu.Lock()
 	defer k.mu.Unlock()
@@ -21,7 +21,7 @@ func (k *Kubelet) enqueueHeld(object types.NamespacedName) {
 	}
 }
 
-// runOf returns the life of the pod, a new one for a pod not seen before.
+// runOf returns the life of the pod. It creates one for a pod that it has not seen before.
 func (k *Kubelet) runOf(name types.NamespacedName, pod *corev1.Pod, now time.Time) *podRun {
 	k.mu.Lock()
 	defer k.mu.Unlock()
@@ -63,8 +63,8 @@ func (k *Kubelet) setHeld(name types.NamespacedName, held bool) {
 	}
 }
 
-// missing returns what the pod refers to and is not there. The caches may
-// lag behind, so the API server has the last word.
+// missing returns which referenced objects do not exist. Because the caches can be
+// outdated, the API server has the final say.
 func (k *Kubelet) missing(ctx context.Context, name types.NamespacedName, pod *corev1.Pod, run *podRun) (missing, error) {
 	if run.underWay() {
 		k.setHeld(name, false)
@@ -75,7 +75,8 @@ func (k *Kubelet) missing(ctx context.Context, name types.NamespacedName, pod *c
 		k.setHeld(name, false)
 		return m, err
 	}
-	// Held before asking: what comes after the answer is then noticed.
+	// The pod is marked before the request, so that an object that is created after the
+	// response is noticed.
 	k.setHeld(name, true)
 	m, err = checker{source: k.live, pod: pod}.check(ctx)
 	if err == nil && !m.any() {
@@ -84,7 +85,7 @@ func (k *Kubelet) missing(ctx context.Context, name types.NamespacedName, pod *c
 	return m, err
 }
 
-// underWay says whether every container has been started once.
+// underWay reports whether every container has been started once.
 func (r *podRun) underWay() bool {
 	if !r.mounted {
 		return false

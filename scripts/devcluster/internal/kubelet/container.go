@@ -15,7 +15,7 @@ type containerRole int
 const (
 	roleMain containerRole = iota
 	roleInit
-	// roleSidecar is an init container that is started and keeps running.
+	// roleSidecar is an init container that keeps running after it has started.
 	roleSidecar
 )
 
@@ -28,12 +28,12 @@ const (
 )
 
 const (
-	// A real kubelet starts at ten seconds and ends at five minutes, which is
-	// long for a test.
+	// A real kubelet starts with ten seconds and ends with five minutes, which is too long
+	// for tests.
 	firstBackOff = time.Second
 	maxBackOff   = 30 * time.Second
-	// pullErrorShown is how long a failed pull is shown as such, before it is
-	// shown as backing off.
+	// pullErrorShown is how long a failed pull is shown as an error, before it is shown as
+	// backing off.
 	pullErrorShown = 300 * time.Millisecond
 
 	reasonCreating     = "ContainerCreating"
@@ -45,12 +45,12 @@ const (
 	reasonCreateError  = "CreateContainerError"
 )
 
-// containerRun is the life of one container.
+// containerRun is the life of a container.
 type containerRun struct {
 	name  string
 	image string
 	role  containerRole
-	// startupProbe says that the container counts as started only when ready.
+	// startupProbe means that the container counts as started only when it is ready.
 	startupProbe bool
 
 	phase    containerPhase
@@ -59,23 +59,23 @@ type containerRun struct {
 	finished time.Time
 	exitCode int32
 	ready    bool
-	// warned says that the running container was reported as unhealthy.
+	// warned means that the running container was reported as unhealthy.
 	warned bool
 
 	restarts int32
 	failures int
 	last     *corev1.ContainerStateTerminated
-	// retry is when a waiting container is tried again.
+	// retry is when a waiting container is started again.
 	retry time.Time
-	// shownUntil is when a failed pull begins to be shown as backing off.
+	// shownUntil is when a failed pull starts to be shown as backing off.
 	shownUntil time.Time
 }
 
-// circumstances are what a container's next step depends on.
+// circumstances are the data that determine a container's next step.
 type circumstances struct {
 	now time.Time
 	pod *corev1.Pod
-	// missing says what of its environment is missing, by container.
+	// missing describes, for each container, what is missing for its environment.
 	missing map[string]string
 	events  *[]event
 }
@@ -84,8 +84,8 @@ func (c circumstances) warn(reason, format string, args ...any) {
 	*c.events = append(*c.events, event{reason: reason, message: fmt.Sprintf(format, args...)})
 }
 
-// step brings the container to the present. It returns when it has to be
-// called again; the zero time says not before something else happens.
+// step updates the container to the current time. It returns when it must be called again,
+// or the zero time if only another change requires this.
 func (r *containerRun) step(c circumstances) time.Time {
 	b, err := behaviourOf(c.pod, r.name, r.role)
 	if err != nil {
@@ -124,7 +124,7 @@ func (r *containerRun) stepWaiting(c circumstances, b behaviour) (time.Time, boo
 		}
 	}
 	if r.last != nil {
-		// Who no longer crashes need not wait any longer.
+		// A container that no longer crashes does not have to wait.
 		if r.loops(c.pod, b) && c.now.Before(r.retry) {
 			return r.retry, false
 		}
@@ -190,7 +190,7 @@ func (r *containerRun) stepExited(c circumstances, b behaviour) (time.Time, bool
 	r.failures++
 	r.phase = phaseWaiting
 	if r.failures == 1 {
-		// The first time, a kubelet does not wait.
+		// A kubelet does not wait before the first restart.
 		r.retry = c.now
 		return time.Time{}, true
 	}
@@ -202,8 +202,8 @@ func (r *containerRun) stepExited(c circumstances, b behaviour) (time.Time, bool
 	return r.retry, !r.loops(c.pod, b)
 }
 
-// loops says whether the container, started again, would exit and be started
-// once more.
+// loops reports whether the container, if it is restarted, would exit and be restarted
+// again.
 func (r *containerRun) loops(pod *corev1.Pod, b behaviour) bool {
 	switch b.now(r.failures) {
 	case modeFail:
@@ -215,7 +215,7 @@ func (r *containerRun) loops(pod *corev1.Pod, b behaviour) bool {
 	}
 }
 
-// restartable says whether a container that exits with code is started again.
+// restartable reports whether a container that exits with code is restarted.
 func (r *containerRun) restartable(pod *corev1.Pod, code int32) bool {
 	switch {
 	case r.role == roleSidecar:
@@ -229,7 +229,7 @@ func (r *containerRun) restartable(pod *corev1.Pod, code int32) bool {
 	}
 }
 
-// wait has the container wait for a reason, and says whether it is a new one.
+// wait sets the reason why the container waits, and reports whether it has changed.
 func (r *containerRun) wait(reason, message string) bool {
 	fresh := corev1.ContainerStateWaiting{Reason: reason, Message: message}
 	changed := r.waiting != fresh
@@ -241,7 +241,7 @@ func (r *containerRun) wait(reason, message string) bool {
 func (r *containerRun) kill(now time.Time) {
 	switch r.phase {
 	case phaseRunning:
-		// As a program that does not handle SIGTERM.
+		// This is the exit code of a program that does not handle SIGTERM.
 		r.exitCode = 143
 	case phaseWaiting:
 		r.exitCode, r.started = 137, now

@@ -1,9 +1,9 @@
 // Copyright The Ordered Helm Authors
 // SPDX-License-Identifier: Apache-2.0
 
-// Package kubelet plays the kubelets of a cluster: it runs no container, but
-// reports of every pod what a kubelet would, as the pod's annotations say,
-// and serves logs.
+// Package kubelet simulates the kubelets of a cluster. It runs no containers. It reports
+// the status of every pod as a kubelet would, according to the pod's annotations, and
+// serves logs.
 package kubelet
 
 import (
@@ -31,7 +31,7 @@ import (
 
 const workers = 16
 
-// Kubelet plays all kubelets of a cluster.
+// Kubelet simulates all kubelets of a cluster.
 type Kubelet struct {
 	client   kubernetes.Interface
 	loop     *reconcile.Loop
@@ -42,13 +42,13 @@ type Kubelet struct {
 	ips      *addresses
 
 	mu sync.Mutex
-	// runs are the pods that live, by their name.
+	// runs are the existing pods, by name.
 	runs map[types.NamespacedName]*liveRun
 	// held are the pods that wait for an object, by namespace.
 	held map[string]map[types.NamespacedName]bool
 }
 
-// liveRun is a podRun with the pod it belongs to: a name may come again.
+// liveRun is a podRun with the UID of its pod, because a name can be reused.
 type liveRun struct {
 	uid types.UID
 	run *podRun
@@ -81,8 +81,8 @@ func New(client kubernetes.Interface, log *slog.Logger) (*Kubelet, error) {
 	return k, err
 }
 
-// withoutContents keeps of ConfigMaps and Secrets only the keys, which is all
-// that is asked for here.
+// withoutContents removes the values from ConfigMaps and Secrets, because only their keys
+// are needed here.
 func withoutContents(object any) (any, error) {
 	switch o := object.(type) {
 	case *corev1.ConfigMap:
@@ -111,7 +111,7 @@ func (k *Kubelet) Run(ctx context.Context) error {
 	return k.loop.Run(ctx)
 }
 
-// sync brings one pod to the present and returns when to look again.
+// sync updates a pod to the current time, and returns when it must be called again.
 func (k *Kubelet) sync(ctx context.Context, name types.NamespacedName) (time.Time, error) {
 	pod, err := k.pods.Pods(name.Namespace).Get(name.Name)
 	if apierrors.IsNotFound(err) {
@@ -158,7 +158,7 @@ func (k *Kubelet) stop(ctx context.Context, pod *corev1.Pod, run *podRun, now ti
 		}
 	}
 	if pod.DeletionGracePeriodSeconds != nil && *pod.DeletionGracePeriodSeconds == 0 {
-		// Only finalizers hold it.
+		// The pod still exists only because of finalizers.
 		return time.Time{}, nil
 	}
 	err := k.client.CoreV1().Pods(pod.Namespace).Delete(ctx, pod.Name, metav1.DeleteOptions{
@@ -174,8 +174,8 @@ func (k *Kubelet) stop(ctx context.Context, pod *corev1.Pod, run *podRun, now ti
 	return time.Time{}, nil
 }
 
-// stopAfter is how long a pod takes to stop: as long as its annotation says,
-// and never longer than its grace period.
+// stopAfter returns how long a pod takes to stop: the time from its annotation, but at most
+// its grace period.
 func stopAfter(pod *corev1.Pod) time.Duration {
 	after, err := durationAnnotation(pod, AnnotationStopAfter)
 	if err != nil || pod.DeletionGracePeriodSeconds == nil {
@@ -184,7 +184,7 @@ func stopAfter(pod *corev1.Pod) time.Duration {
 	return min(after, time.Duration(*pod.DeletionGracePeriodSeconds)*time.Second)
 }
 
-// report writes the pod's status where it differs.
+// report writes the pod's status if it has changed.
 func (k *Kubelet) report(ctx context.Context, pod *corev1.Pod, status corev1.PodStatus) error {
 	if equality.Semantic.DeepEqual(pod.Status, status) {
 		return nil

@@ -14,8 +14,8 @@ import (
 	corev1 "k8s.io/api/core/v1"
 )
 
-// logText returns what the container has written. The text is the
-// annotation's, or a line that names pod and container.
+// logText returns the log of the container: the text of the annotation, or a line that
+// names the container and the pod.
 func logText(pod *corev1.Pod, container string) string {
 	for _, key := range []string{AnnotationLog + "." + container, AnnotationLog} {
 		if text, ok := pod.Annotations[key]; ok {
@@ -28,11 +28,11 @@ func logText(pod *corev1.Pod, container string) string {
 	return fmt.Sprintf("container %s of pod %s/%s\n", container, pod.Namespace, pod.Name)
 }
 
-// logQuery is what of a log was asked for.
+// logQuery is the requested part of a log.
 type logQuery struct {
 	follow, previous, timestamps bool
-	// tail is how many lines from the end, limit how many bytes from the
-	// start; negative: all.
+	// tail is a number of lines from the end. limit is a number of bytes from the start. If
+	// they are negative, there is no limit.
 	tail, limit int64
 	since       time.Time
 }
@@ -71,7 +71,7 @@ func parseLogQuery(values url.Values, now time.Time) (logQuery, error) {
 	return q, nil
 }
 
-// cut returns what q asks for of a log that was all written at the given
+// cut returns the part of a log that q requests. The whole log was written at the given
 // time.
 func (q logQuery) cut(text string, written time.Time) string {
 	if written.Before(q.since) {
@@ -93,7 +93,7 @@ func (q logQuery) cut(text string, written time.Time) string {
 	return text
 }
 
-// findStatus returns the status of a container, nil where it has none yet.
+// findStatus returns the status of a container, or nil if it has none yet.
 func findStatus(pod *corev1.Pod, container string) *corev1.ContainerStatus {
 	for _, list := range [][]corev1.ContainerStatus{pod.Status.InitContainerStatuses, pod.Status.ContainerStatuses} {
 		for i := range list {
@@ -105,7 +105,8 @@ func findStatus(pod *corev1.Pod, container string) *corev1.ContainerStatus {
 	return nil
 }
 
-// written returns when the container wrote its log, or why it has none.
+// written returns when the container wrote its log, or an error that says why it has no
+// log.
 func written(pod *corev1.Pod, container string, previous bool) (time.Time, error) {
 	status := findStatus(pod, container)
 	switch {

@@ -15,10 +15,10 @@ import (
 	"k8s.io/client-go/kubernetes"
 )
 
-// NodeNames are the nodes of a cluster.
+// NodeNames are the names of the nodes of a cluster.
 func NodeNames() []string { return []string{"node-1", "node-2", "node-3"} }
 
-// nodeAddress is the address that a node shows. Nothing listens there.
+// nodeAddress is the internal address of a node. Nothing listens there.
 func nodeAddress(name string) string {
 	for i, known := range NodeNames() {
 		if known == name {
@@ -28,8 +28,8 @@ func nodeAddress(name string) string {
 	return "172.30.0.1"
 }
 
-// RegisterNodes makes the nodes. logPort is the port on this machine where
-// the API server finds their logs, version the one they show.
+// RegisterNodes creates the nodes. logPort is the port on this machine from which the API
+// server reads their logs. version is their kubelet version.
 func RegisterNodes(ctx context.Context, client kubernetes.Interface, logPort int32, version string) error {
 	for _, name := range NodeNames() {
 		_, err := client.CoreV1().Nodes().Create(ctx, node(name, logPort, version), metav1.CreateOptions{})

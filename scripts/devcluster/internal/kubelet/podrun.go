@@ -15,12 +15,12 @@ type event struct {
 	reason, message string
 }
 
-// podRun is the life of one pod on its node.
+// podRun is the life of a pod on its node.
 type podRun struct {
 	ip      string
 	started time.Time
 	mounted bool
-	// stopping is when the pod was first seen being deleted.
+	// stopping is when the deletion of the pod was first observed.
 	stopping time.Time
 	held     string
 	inits    []*containerRun
@@ -55,8 +55,8 @@ func newContainerRun(c corev1.Container, role containerRole) *containerRun {
 
 func (r *podRun) containers() []*containerRun { return slices.Concat(r.inits, r.mains) }
 
-// advance brings the pod to the present. It returns when it has to be called
-// again (zero: not before something else happens) and what to warn about.
+// advance updates the pod to the current time. It returns when it must be called again
+// (zero: only after another change), and the warnings to report.
 func (r *podRun) advance(now time.Time, pod *corev1.Pod, missing missing) (wake time.Time, events []event) {
 	if r.done(pod) {
 		return time.Time{}, nil
@@ -88,7 +88,7 @@ func (r *podRun) advance(now time.Time, pod *corev1.Pod, missing missing) (wake 
 	return wake, events
 }
 
-// passed says whether what comes after an init container may start.
+// passed reports whether the containers after an init container can start.
 func (r *containerRun) passed() bool {
 	if r.role == roleSidecar {
 		return r.isStarted() || r.restarts > 0
@@ -96,13 +96,13 @@ func (r *containerRun) passed() bool {
 	return r.phase == phaseExited && r.exitCode == 0
 }
 
-// isStarted says whether the container runs and its startup probe, if it has
-// one, has passed.
+// isStarted reports whether the container is running and its startup probe, if it has one,
+// has passed.
 func (r *containerRun) isStarted() bool {
 	return r.phase == phaseRunning && (r.ready || !r.startupProbe)
 }
 
-// endSidecars ends, in good order, what only served the other containers.
+// endSidecars ends the sidecars, with exit code 0, when the main containers have ended.
 func (r *podRun) endSidecars(now time.Time) {
 	for _, c := range r.inits {
 		if c.role == roleSidecar && c.phase == phaseRunning {
@@ -111,7 +111,7 @@ func (r *podRun) endSidecars(now time.Time) {
 	}
 }
 
-// done says whether the pod has come to its end by itself.
+// done reports whether the pod has ended without being deleted.
 func (r *podRun) done(pod *corev1.Pod) bool {
 	for _, init := range r.inits {
 		if init.role == roleInit && init.phase == phaseExited && init.exitCode != 0 && !init.restartable(pod, init.exitCode) {

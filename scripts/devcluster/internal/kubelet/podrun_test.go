@@ -36,7 +36,7 @@ func newPod(policy corev1.RestartPolicy, annotations ...string) *corev1.Pod {
 	return pod
 }
 
-// describe returns the status in short: phase, readiness, containers.
+// describe returns a summary of the status: phase, readiness, containers.
 func describe(s corev1.PodStatus) string {
 	text := []string{string(s.Phase)}
 	for _, c := range s.Conditions {
@@ -70,7 +70,7 @@ func describeContainer(c corev1.ContainerStatus) string {
 	return state
 }
 
-// moment is a time after the pod's start and what is then reported of it.
+// moment is a time after the pod's start, and the status that is then reported.
 type moment struct {
 	at   time.Duration
 	want string
@@ -198,7 +198,7 @@ func TestPodsBehaveAsTheirAnnotationsSay(t *testing.T) {
 			for _, m := range test.moments {
 				now := start.Add(m.at)
 				if !wake.IsZero() && wake.Before(now) {
-					// As the queue would, call it when it wants to be called.
+					// Like the queue, call it when it asks to be called.
 					run.advance(wake, test.pod, missing{})
 				}
 				wake, _ = run.advance(now, test.pod, missing{})

@@ -14,41 +14,41 @@ import (
 	corelisters "k8s.io/client-go/listers/core/v1"
 )
 
-// missing is what a pod refers to and is not there.
+// missing describes the referenced objects of a pod that do not exist.
 type missing struct {
-	// mount keeps the whole pod from starting.
+	// mount is why the whole pod cannot start.
 	mount string
-	// environment keeps a container from starting, by container name.
+	// environment is why a container cannot start, by container name.
 	environment map[string]string
 }
 
 func (m missing) any() bool { return m.mount != "" || len(m.environment) > 0 }
 
-// source looks up the objects that pods refer to. An object that is not there
-// is nil without an error.
+// source looks up the objects that pods reference. If an object does not exist, it returns
+// nil without an error.
 type source interface {
 	configMap(ctx context.Context, namespace, name string) (*corev1.ConfigMap, error)
 	secret(ctx context.Context, namespace, name string) (*corev1.Secret, error)
 	claim(ctx context.Context, namespace, name string) (*corev1.PersistentVolumeClaim, error)
 }
 
-// checker looks through the references of one pod.
+// checker checks the references of a pod.
 type checker struct {
 	source source
 	pod    *corev1.Pod
 }
 
-// need is what a pod wants of a ConfigMap or Secret.
+// need is what a pod needs from a ConfigMap or Secret.
 type need struct {
 	name string
-	// keys are those that must be there, besides the object.
+	// keys are the keys that must exist.
 	keys     []string
 	optional *bool
-	// mount says that it is to be a volume, else it is for the environment.
+	// mount means that it is used as a volume, not for the environment.
 	mount bool
 }
 
-// withoutKey says, as a kubelet does, that the object has no such key.
+// withoutKey returns a kubelet's message for an object that does not have the key.
 func (n need) withoutKey(kind, namespace, key string) string {
 	switch {
 	case n.mount && kind == "Secret":
@@ -60,7 +60,7 @@ func (n need) withoutKey(kind, namespace, key string) string {
 	}
 }
 
-// check returns what the pod refers to and source does not have.
+// check returns the referenced objects that source does not have.
 func (c checker) check(ctx context.Context) (missing, error) {
 	m := missing{environment: map[string]string{}}
 	for _, v := range c.pod.Spec.Volumes {
@@ -216,7 +216,7 @@ func itemKeys(items []corev1.KeyToPath) []string {
 	return keys
 }
 
-// cached is a source that may lag behind.
+// cached is a source that can be outdated.
 type cached struct {
 	configMaps corelisters.ConfigMapLister
 	secrets    corelisters.SecretLister
@@ -235,7 +235,7 @@ func (s cached) claim(_ context.Context, namespace, name string) (*corev1.Persis
 	return found(s.claims.PersistentVolumeClaims(namespace).Get(name))
 }
 
-// live is a source that asks the API server.
+// live is a source that reads from the API server.
 type live struct {
 	client kubernetes.Interface
 }

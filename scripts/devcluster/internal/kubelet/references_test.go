@@ -10,8 +10,8 @@ import (
 	corev1 "k8s.io/api/core/v1"
 )
 
-// fakeSource has the objects called "there", with the key "key"; claims
-// called "there" are bound, those called "pending" are not.
+// fakeSource has objects with the name "there", which have the key "key". Claims with the
+// name "there" are bound, claims with the name "pending" are not.
 type fakeSource struct{}
 
 func (fakeSource) configMap(_ context.Context, _, name string) (*corev1.ConfigMap, error) {

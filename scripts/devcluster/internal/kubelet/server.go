@@ -21,22 +21,23 @@ import (
 	"k8s.io/client-go/kubernetes"
 )
 
-// followInterval is how often a followed log looks whether its container
-// still runs.
+// followInterval is how often the server checks whether the container of a followed log is
+// still running.
 const followInterval = 200 * time.Millisecond
 
-// Server is where the API server asks for logs, for all nodes.
+// Server serves logs of all nodes to the API server.
 type Server struct {
 	client   kubernetes.Interface
 	listener net.Listener
 	server   *http.Server
 }
 
-// ServerTLS is how a Server and its only client know each other.
+// ServerTLS is how a Server and its only client authenticate each other.
 type ServerTLS struct {
-	// CertPEM and KeyPEM are the server's.
+	// CertPEM and KeyPEM are the certificate and key of the server.
 	CertPEM, KeyPEM []byte
-	// ClientCAPEM signs the client, ClientName is the client's common name.
+	// ClientCAPEM is the CA of the client's certificate. ClientName is the client's common
+	// name.
 	ClientCAPEM []byte
 	ClientName  string
 }
@@ -64,7 +65,7 @@ func (t ServerTLS) config() (*tls.Config, error) {
 	}, nil
 }
 
-// NewServer listens on a port of 127.0.0.1. Nothing is answered before Run.
+// NewServer listens on a port of 127.0.0.1. Requests are only answered while Run runs.
 func NewServer(ctx context.Context, client kubernetes.Interface, serverTLS ServerTLS) (*Server, error) {
 	config, err := serverTLS.config()
 	if err != nil {
@@ -92,7 +93,7 @@ func NewServer(ctx context.Context, client kubernetes.Interface, serverTLS Serve
 // Port is the port that the server listens on.
 func (s *Server) Port() int32 { return int32(s.listener.Addr().(*net.TCPAddr).Port) }
 
-// Run answers until ctx ends.
+// Run answers requests until ctx ends.
 func (s *Server) Run(ctx context.Context) error {
 	served := make(chan error, 1)
 	go func() { served <- s.server.ServeTLS(s.listener, "", "") }()
@@ -144,7 +145,7 @@ func (s *Server) serveLog(w http.ResponseWriter, r *http.Request) {
 	}
 }
 
-// follow keeps the answer open while the container runs.
+// follow keeps the response open while the container is running.
 func (s *Server) follow(w http.ResponseWriter, r *http.Request, uid types.UID, container string) {
 	if http.NewResponseController(w).Flush() != nil {
 		return

@@ -14,7 +14,7 @@ import (
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 )
 
-// status returns what a kubelet would report of the pod at now. killed says
+// status returns the status that a kubelet would report for the pod at now. killed means
 // that the pod was deleted and its containers are gone.
 func (r *podRun) status(now time.Time, pod *corev1.Pod, killed bool) corev1.PodStatus {
 	s := *pod.Status.DeepCopy()
@@ -195,8 +195,8 @@ func conditionStatus(ok bool) corev1.ConditionStatus {
 	return corev1.ConditionFalse
 }
 
-// apiTime is a time as the API keeps it, in seconds: a finer one would never
-// be equal to what was reported, and be reported again.
+// apiTime truncates a time to seconds, as the API does: a more precise time would never
+// equal the reported one, and would be reported again.
 func apiTime(t time.Time) metav1.Time { return metav1.NewTime(t.Truncate(time.Second)) }
 
 // setCondition sets a condition and keeps the time of its last change.

@@ -1,8 +1,8 @@
 // Copyright The Ordered Helm Authors
 // SPDX-License-Identifier: Apache-2.0
 
-// Package loadbalancer gives Services of type LoadBalancer an address.
-// Nothing listens there.
+// Package loadbalancer assigns addresses to Services of type LoadBalancer. Nothing listens
+// there.
 package loadbalancer
 
 import (
@@ -22,19 +22,18 @@ import (
 )
 
 const (
-	// Annotation with the value Pending on a Service keeps it without an
-	// address.
+	// Annotation is set to Pending on Services that must not get an address.
 	Annotation = "devcluster/load-balancer"
 	// Pending is the value of Annotation.
 	Pending = "pending"
 )
 
-// Balancer gives Services their addresses.
+// Balancer assigns addresses to Services.
 type Balancer struct {
 	client   kubernetes.Interface
 	loop     *reconcile.Loop
 	services corelisters.ServiceLister
-	// given counts the addresses; only the one worker uses it.
+	// given is the number of assigned addresses. Only the single worker uses it.
 	given int
 }
 
@@ -69,8 +68,8 @@ func (b *Balancer) sync(ctx context.Context, name types.NamespacedName) (time.Ti
 	return time.Time{}, nil
 }
 
-// address returns the n-th address of 198.18.0.0/15, which is set aside for
-// tests, and starts again where they end.
+// address returns the n-th address of 198.18.0.0/15, which is reserved for tests. After the
+// last address it starts again with the first.
 func address(n int) string {
 	n = n%(1<<17-2) + 1
 	return fmt.Sprintf("198.%d.%d.%d", 18+n>>16, n>>8&0xff, n&0xff)

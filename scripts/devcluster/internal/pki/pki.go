@@ -1,7 +1,7 @@
 // Copyright The Ordered Helm Authors
 // SPDX-License-Identifier: Apache-2.0
 
-// Package pki makes the keys and certificates of one cluster.
+// Package pki creates the keys and certificates of a cluster.
 package pki
 
 import (
@@ -19,10 +19,10 @@ import (
 	"time"
 )
 
-// validity is how long a certificate lasts: longer than any dev cluster.
+// validity is how long a certificate is valid: longer than any dev cluster exists.
 const validity = 10 * 365 * 24 * time.Hour
 
-// Authority signs certificates, and writes them to its folder.
+// Authority is a certificate authority that writes certificates to its directory.
 type Authority struct {
 	dir  string
 	name string
@@ -37,8 +37,7 @@ type Pair struct {
 	CertPEM, KeyPEM   []byte
 }
 
-// NewAuthority makes an authority called name; its certificate and key are
-// files in dir.
+// NewAuthority creates a named authority. Its certificate and key are files in dir.
 func NewAuthority(dir, name string) (*Authority, error) {
 	key, err := newKey()
 	if err != nil {
@@ -66,8 +65,7 @@ func NewAuthority(dir, name string) (*Authority, error) {
 	return &Authority{dir: dir, name: name, cert: cert, pem: pair.CertPEM, key: key}, nil
 }
 
-// CertFile is the file of the authority's own certificate, KeyFile that of
-// its key.
+// CertFile is the file of the authority's own certificate.
 func (a *Authority) CertFile() string { return filepath.Join(a.dir, a.name+".crt") }
 
 // KeyFile is the file of the authority's key.
@@ -76,14 +74,14 @@ func (a *Authority) KeyFile() string { return filepath.Join(a.dir, a.name+".key"
 // PEM is the authority's own certificate.
 func (a *Authority) PEM() []byte { return a.pem }
 
-// Client makes a certificate by which a client is user in groups; its files
-// are called name.
+// Client creates a certificate for a client that is the given user in the given groups. Its
+// files are named after name.
 func (a *Authority) Client(name, user string, groups ...string) (Pair, error) {
 	return a.sign(name, pkix.Name{CommonName: user, Organization: groups}, nil)
 }
 
-// Server makes a certificate for a server on this machine, by which it may
-// be a client of its peers too. hosts are more names and addresses.
+// Server creates a certificate for a server on this machine, which can also be a client of
+// its peers. hosts are additional names and addresses.
 func (a *Authority) Server(name string, hosts ...string) (Pair, error) {
 	return a.sign(name, pkix.Name{CommonName: name}, append([]string{"127.0.0.1", "localhost"}, hosts...))
 }
@@ -116,8 +114,8 @@ func (a *Authority) sign(name string, subject pkix.Name, hosts []string) (Pair, 
 	return writePair(a.dir, name, der, key)
 }
 
-// SigningKey makes a key pair for service account tokens, and returns the
-// file of the private key, which holds the public one too.
+// SigningKey creates a key pair for service account tokens, and returns the file of the
+// private key, which also contains the public key.
 func SigningKey(dir, name string) (string, error) {
 	key, err := newKey()
 	if err != nil {

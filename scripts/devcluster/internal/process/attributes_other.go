@@ -9,9 +9,9 @@ import "syscall"
 
 func childAttributes() *syscall.SysProcAttr { return nil }
 
-// onFirstThread matters only where children end with their parent thread.
+// onFirstThread is only relevant if children end with their parent thread.
 func onFirstThread() bool { return false }
 
-// DetachedAttributes frees a process from the terminal and the session of
-// the process that starts it, where the system knows of such.
+// DetachedAttributes detaches a process from the terminal and the session of the process
+// that starts it, if the system supports this.
 func DetachedAttributes() *syscall.SysProcAttr { return nil }

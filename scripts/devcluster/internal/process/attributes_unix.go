@@ -7,17 +7,17 @@ package process
 
 import "syscall"
 
-// childAttributes puts a child into a group of its own, so that Ctrl-C
-// reaches the supervisor alone.
+// childAttributes puts a child into its own process group, so that Ctrl-C only reaches the
+// supervisor.
 func childAttributes() *syscall.SysProcAttr {
 	return &syscall.SysProcAttr{Setpgid: true}
 }
 
-// onFirstThread matters only where children end with their parent thread.
+// onFirstThread is only relevant if children end with their parent thread.
 func onFirstThread() bool { return false }
 
-// DetachedAttributes frees a process from the terminal and the session of
-// the process that starts it.
+// DetachedAttributes detaches a process from the terminal and the session of the process
+// that starts it.
 func DetachedAttributes() *syscall.SysProcAttr {
 	return &syscall.SysProcAttr{Setsid: true}
 }

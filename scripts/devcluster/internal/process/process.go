@@ -15,24 +15,24 @@ import (
 	"time"
 )
 
-// Spec says what to run.
+// Spec defines what to run.
 type Spec struct {
-	// Name is what people call the process.
+	// Name is the name of the process in messages.
 	Name string
-	// Path is the program, Args its arguments without the name.
+	// Path is the program. Args are its arguments without the program name.
 	Path string
 	Args []string
-	// Dir is the working folder.
+	// Dir is the working directory.
 	Dir string
 	// Env is added to this process's environment.
 	Env []string
-	// LogPath is the file that takes stdout and stderr; it is truncated.
+	// LogPath is the file to which stdout and stderr are written. It is truncated first.
 	LogPath string
-	// Inherit is a file that the child keeps open, nil for none.
+	// Inherit is a file that the child keeps open. It can be nil.
 	Inherit *os.File
 }
 
-// Process is a running, or ended, child.
+// Process is a child that is running or has ended.
 type Process struct {
 	name    string
 	logPath string
@@ -41,14 +41,14 @@ type Process struct {
 	err     error
 }
 
-// ExitError says that a process of the cluster ended by itself, and shows
-// what it wrote last.
+// ExitError is the error if a process of the cluster ended unexpectedly. It shows the end
+// of its log.
 type ExitError struct {
 	// Process is the name of the process.
 	Process string
-	// Err says how it ended.
+	// Err is how it ended.
 	Err error
-	// LogPath is its log, LogTail the log's end.
+	// LogPath is its log. LogTail is the end of the log.
 	LogPath string
 	LogTail string
 }
@@ -69,17 +69,16 @@ func (p *Process) Name() string { return p.name }
 // PID returns the process id.
 func (p *Process) PID() int { return p.cmd.Process.Pid }
 
-// Done is closed when the process has ended and was waited for.
+// Done is closed when the process has ended and its exit status was read.
 func (p *Process) Done() <-chan struct{} { return p.done }
 
-// Err returns how the process ended, nil for exit status 0. It waits for the
-// end.
+// Err waits until the process has ended, and returns how it ended: nil for exit status 0.
 func (p *Process) Err() error {
 	<-p.done
 	return p.err
 }
 
-// ExitError describes the end of the process, for which it waits.
+// ExitError waits until the process has ended, and describes how it ended.
 func (p *Process) ExitError() *ExitError {
 	<-p.done
 	err := p.err
@@ -89,15 +88,15 @@ func (p *Process) ExitError() *ExitError {
 	return &ExitError{Process: p.name, Err: err, LogPath: p.logPath, LogTail: Tail(p.logPath)}
 }
 
-// Stop asks the process to end, kills it when ctx ends first, and returns
-// when it is gone.
+// Stop asks the process to end, and kills it if ctx ends first. It returns when the process
+// is gone.
 func (p *Process) Stop(ctx context.Context) {
 	select {
 	case <-p.done:
 		return
 	default:
 	}
-	// An error means that the process is gone, which Done tells.
+	// An error means that the process is gone. Done reports this.
 	_ = p.cmd.Process.Signal(syscall.SIGTERM)
 	select {
 	case <-p.done:
@@ -107,9 +106,9 @@ func (p *Process) Stop(ctx context.Context) {
 	}
 }
 
-// Await calls check every few milliseconds until it returns nil. It returns
-// the process's ExitError when that ends first, and check's last error with
-// ctx's when ctx does.
+// Await calls check every few milliseconds until it returns nil. If the process ends first,
+// Await returns its ExitError. If ctx ends first, Await returns check's last error together
+// with the error of ctx.
 func (p *Process) Await(ctx context.Context, check func(context.Context) error) error {
 	ticker := time.NewTicker(20 * time.Millisecond)
 	defer ticker.Stop()
@@ -119,7 +118,7 @@ func (p *Process) Await(ctx context.Context, check func(context.Context) error) 
 		if err == nil {
 			return nil
 		}
-		// A check that time ran out on says nothing of the process.
+		// If a check times out, its error is not about the process.
 		if last == nil || ctx.Err() == nil {
 			last = err
 		}

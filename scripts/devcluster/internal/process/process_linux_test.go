@@ -18,8 +18,7 @@ import (
 	"go.uber.org/goleak"
 )
 
-// The first goroutine keeps the program's first thread, so that TestMain can
-// serve on it.
+// This goroutine stays on the program's first thread, so that TestMain can serve on it.
 func init() { runtime.LockOSThread() }
 
 func TestMain(m *testing.M) {
@@ -31,8 +30,8 @@ func TestMain(m *testing.M) {
 	goleak.VerifyTestMain(m)
 }
 
-// serveOnFirstThread checks that children end with a Spawner that began on the
-// one thread that Go never ends.
+// serveOnFirstThread checks that children end with a Spawner that was started on the first
+// thread, which Go never ends.
 func serveOnFirstThread() error {
 	if !onFirstThread() {
 		return errors.New("TestMain is not on the program's first thread: the check would check nothing")
@@ -67,7 +66,7 @@ func serveOnFirstThread() error {
 	}
 }
 
-// startShell starts a shell script that is gone when the test is over.
+// startShell starts a shell script that has ended when the test has finished.
 func startShell(t *testing.T, script string) *Process {
 	t.Helper()
 	spawner := NewSpawner()

@@ -11,9 +11,9 @@ import (
 	"runtime"
 )
 
-// Spawner starts children from one operating system thread that lives as long
-// as the Spawner: Linux ends a child whose parent thread ends, and Go moves
-// goroutines between threads as it likes.
+// Spawner starts children from one operating system thread, which lives as long as the
+// Spawner. Linux ends a child when its parent thread ends, and Go moves goroutines between
+// threads.
 type Spawner struct {
 	requests chan request
 	done     chan struct{}
@@ -24,17 +24,17 @@ type request struct {
 	result chan error
 }
 
-// NewSpawner starts a Spawner. Close it when its children are gone; on Linux,
-// children that still live then are killed.
+// NewSpawner starts a Spawner. Close it when its children are gone: on Linux, children that
+// are still alive are then killed.
 func NewSpawner() *Spawner {
 	s := &Spawner{requests: make(chan request), done: make(chan struct{})}
 	go s.serve()
 	return s
 }
 
-// serve starts what is asked for until the requests end. Its thread ends with
-// it, as it is never unlocked. Only the program's first thread would live on:
-// while that is held here, another goroutine is sure to run on another one.
+// serve starts the requested processes until the requests end. Its thread is never unlocked
+// and therefore ends with it. Only the program's first thread would not end: if serve runs
+// on it, serve keeps it locked, so that another goroutine certainly runs on another thread.
 func (s *Spawner) serve() {
 	runtime.LockOSThread()
 	if onFirstThread() {
@@ -55,7 +55,7 @@ func (s *Spawner) Close() {
 	<-s.done
 }
 
-// Start starts a process. It outlives ctx: end it with Stop.
+// Start starts a process. The process outlives ctx: end it with Stop.
 func (s *Spawner) Start(ctx context.Context, spec Spec) (*Process, error) {
 	if err := ctx.Err(); err != nil {
 		return nil, fmt.Errorf("start %s: %w", spec.Name, err)

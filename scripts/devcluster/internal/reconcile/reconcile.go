@@ -1,8 +1,8 @@
 // Copyright The Ordered Helm Authors
 // SPDX-License-Identifier: Apache-2.0
 
-// Package reconcile runs the loops that bring objects of the cluster up to
-// date whenever something they depend on has changed.
+// Package reconcile runs loops that update objects of the cluster whenever their
+// dependencies have changed.
 package reconcile
 
 import (
@@ -25,12 +25,12 @@ const (
 	maxRetry   = time.Second
 )
 
-// Sync brings the object called name up to date. It returns when to call it
-// again; the zero time says not before something has changed.
+// Sync updates the named object. It returns when it must be called again, or the zero time
+// if only another change requires this.
 type Sync func(ctx context.Context, name types.NamespacedName) (time.Time, error)
 
-// Loop calls Sync for objects that have changed, never twice at a time for
-// one of them, and again after an error.
+// Loop calls Sync for objects that have changed, and again after an error. It never runs
+// two calls for the same object at the same time.
 type Loop struct {
 	sync     Sync
 	workers  int
@@ -39,8 +39,8 @@ type Loop struct {
 	queue    workqueue.TypedRateLimitingInterface[types.NamespacedName]
 }
 
-// New returns a Loop with so many workers, over what the factory watches.
-// Nothing happens before Run.
+// New returns a Loop with the given number of workers, which uses the informers of the
+// factory. The Loop does nothing before Run.
 func New(factory informers.SharedInformerFactory, workers int, log *slog.Logger, sync Sync) *Loop {
 	limiter := workqueue.NewTypedItemExponentialFailureRateLimiter[types.NamespacedName](firstRetry, maxRetry)
 	return &Loop{
@@ -52,16 +52,16 @@ func New(factory informers.SharedInformerFactory, workers int, log *slog.Logger,
 	}
 }
 
-// Enqueue has the object called name brought up to date.
+// Enqueue makes the Loop update the named object.
 func (l *Loop) Enqueue(name types.NamespacedName) { l.queue.Add(name) }
 
-// Watch brings the objects of informer up to date whenever they change.
+// Watch makes the Loop update the objects of informer whenever they change.
 func (l *Loop) Watch(informer cache.SharedIndexInformer) error {
 	return OnChange(informer, l.Enqueue)
 }
 
-// OnChange calls act with the name of every object of informer that comes,
-// changes, or goes.
+// OnChange calls act with the name of every object of informer that is added, changed or
+// deleted.
 func OnChange(informer cache.SharedIndexInformer, act func(types.NamespacedName)) error {
 	handle := func(object any) {
 		if gone, ok := object.(cache.DeletedFinalStateUnknown); ok {
@@ -115,7 +115,7 @@ func (l *Loop) work(ctx context.Context) {
 func (l *Loop) handle(ctx context.Context, name types.NamespacedName) {
 	wake, err := l.sync(ctx, name)
 	if err != nil {
-		// The watch lags behind: it brings what has changed.
+		// The watch is outdated, and will deliver the change.
 		behind := apierrors.IsConflict(err) || apierrors.IsNotFound(err)
 		if !behind && ctx.Err() == nil {
 			l.log.WarnContext(ctx, "object not brought up to date", "object", name.String(), "error", err)
@@ -129,7 +129,7 @@ func (l *Loop) handle(ctx context.Context, name types.NamespacedName) {
 	}
 }
 
-// Found drops an error that only says that an object is gone.
+// Found drops an error that only means that an object does not exist.
 func Found(err error) error {
 	if apierrors.IsNotFound(err) {
 		return nil

@@ -1,7 +1,7 @@
 // Copyright The Ordered Helm Authors
 // SPDX-License-Identifier: Apache-2.0
 
-// Package statedir knows where in its folder a cluster keeps what.
+// Package statedir defines the files in a cluster's directory.
 package statedir
 
 import (
@@ -17,13 +17,13 @@ import (
 	"github.com/ordered-helm/helm/scripts/devcluster/internal/filelock"
 )
 
-// claimPatience is how long a lock must be held to be a cluster's.
+// claimPatience is how long a lock must be held to count as a cluster's lock.
 const claimPatience = 500 * time.Millisecond
 
-// Dir is the absolute folder of one cluster.
+// Dir is the absolute path of the directory of a cluster.
 type Dir string
 
-// New returns the folder at path, made absolute. Nothing is created.
+// New returns the directory with this path, as an absolute path. It creates nothing.
 func New(path string) (Dir, error) {
 	if path == "" {
 		return "", errors.New("no folder for the cluster: give one with --dir")
@@ -35,32 +35,32 @@ func New(path string) (Dir, error) {
 	return Dir(abs), nil
 }
 
-// Kubeconfig is the cluster-admin kubeconfig. It exists exactly while the
-// cluster is ready.
+// Kubeconfig is the kubeconfig of the cluster-admin user. It exists only while the cluster
+// is ready.
 func (d Dir) Kubeconfig() string { return d.path("kubeconfig") }
 
-// AuditLog is the API server's audit log, one JSON event a line.
+// AuditLog is the API server's audit log, with one JSON event per line.
 func (d Dir) AuditLog() string { return d.path("audit.log") }
 
-// Logs is the folder with one log file per process.
+// Logs is the directory with one log file per process.
 func (d Dir) Logs() string { return d.path("logs") }
 
-// Log is the log file of the process called name.
+// Log is the log file of the named process.
 func (d Dir) Log(name string) string { return filepath.Join(d.Logs(), name+".log") }
 
-// SupervisorLog is what a detached supervisor wrote.
+// SupervisorLog is the output of a detached supervisor.
 func (d Dir) SupervisorLog() string { return d.path("supervisor.log") }
 
-// Etcd is etcd's data folder.
+// Etcd is etcd's data directory.
 func (d Dir) Etcd() string { return d.path("etcd") }
 
-// PKI is the folder of keys and certificates.
+// PKI is the directory of keys and certificates.
 func (d Dir) PKI() string { return d.path("pki") }
 
-// Config is the folder of the configuration files of the components.
+// Config is the directory of the configuration files of the components.
 func (d Dir) Config() string { return d.path("config") }
 
-// Binaries is a file that names the folder of the cluster's binaries.
+// Binaries is a file that contains the path of the directory of the cluster's binaries.
 func (d Dir) Binaries() string { return d.path("binaries") }
 
 func (d Dir) lock() string { return d.path("lock") }
@@ -69,14 +69,14 @@ func (d Dir) pid() string { return d.path("supervisor.pid") }
 
 func (d Dir) path(name string) string { return filepath.Join(string(d), name) }
 
-// Claim takes the folder for this process, until the lock is released and
-// every child that inherited it is gone. It returns filelock.ErrHeld where a
-// cluster lives there already.
+// Claim locks the directory for this process. The lock ends when it is released and every
+// child that inherited it is gone. If a cluster is already running in the directory, Claim
+// returns filelock.ErrHeld.
 func (d Dir) Claim(ctx context.Context) (*filelock.Lock, error) {
 	if err := os.MkdirAll(string(d), 0o700); err != nil {
 		return nil, fmt.Errorf("make folder of the cluster: %w", err)
 	}
-	// Running, in another process, holds the lock for a moment too.
+	// Running, in another process, also holds the lock for a moment.
 	brief, cancel := context.WithTimeout(ctx, claimPatience)
 	defer cancel()
 	lock, err := filelock.Acquire(brief, d.lock(), nil)
@@ -92,8 +92,8 @@ func (d Dir) Claim(ctx context.Context) (*filelock.Lock, error) {
 	return lock, nil
 }
 
-// Running says whether any process of a cluster lives in the folder. A pid
-// file alone says nothing: it may be stale.
+// Running reports whether any process of a cluster is running in the directory. It does not
+// use the pid file, which can be stale.
 func (d Dir) Running() (bool, error) {
 	if _, err := os.Stat(d.lock()); errors.Is(err, os.ErrNotExist) {
 		return false, nil
@@ -108,8 +108,8 @@ func (d Dir) Running() (bool, error) {
 	return false, lock.Release()
 }
 
-// SupervisorPID returns the pid of the supervisor; it means something only
-// while Running.
+// SupervisorPID returns the pid of the supervisor. It is only valid while Running returns
+// true.
 func (d Dir) SupervisorPID() (int, error) {
 	raw, err := os.ReadFile(d.pid())
 	if err != nil {
@@ -122,8 +122,8 @@ func (d Dir) SupervisorPID() (int, error) {
 	return pid, nil
 }
 
-// Reset removes what an earlier cluster left in the folder, and makes the
-// folders that a new one needs. Files that are not a cluster's stay.
+// Reset removes the files of an earlier cluster from the directory, and creates the
+// directories that a new cluster needs. It keeps files that are not a cluster's.
 func (d Dir) Reset() error {
 	for _, path := range []string{d.Kubeconfig(), d.AuditLog(), d.Logs(), d.Etcd(), d.PKI(), d.Config(), d.Binaries()} {
 		if err := os.RemoveAll(path); err != nil {
@@ -138,8 +138,8 @@ func (d Dir) Reset() error {
 	return nil
 }
 
-// Retire removes what must not outlive the cluster: the kubeconfig, the pid
-// file and the data. Logs stay, to be read.
+// Retire removes the files that must not outlive the cluster: the kubeconfig, the pid file
+// and the data. It keeps the logs.
 func (d Dir) Retire() error {
 	var errs []error
 	for _, path := range []string{d.Kubeconfig(), d.Etcd(), d.PKI(), d.Config(), d.pid()} {

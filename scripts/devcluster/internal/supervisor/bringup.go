@@ -23,8 +23,7 @@ import (
 	"github.com/ordered-helm/helm/scripts/devcluster/internal/volumes"
 )
 
-// bringUp is what it takes from an API server that answers to a cluster that
-// can be used.
+// bringUp makes a cluster usable once its API server responds.
 type bringUp struct {
 	client  kubernetes.Interface
 	plane   *controlplane.ControlPlane
@@ -80,15 +79,15 @@ func (b bringUp) createObjects(ctx context.Context) error {
 	return nil
 }
 
-// check is something that must hold before the cluster is ready, and the
-// process to blame where it does not.
+// check is a condition that must be true before the cluster is ready, and the process that
+// is responsible for it.
 type check struct {
 	process string
 	holds   func(context.Context) error
 }
 
-// checks are in the order in which they come true. The last ones send a
-// Deployment through all of the cluster and take it away again.
+// checks are in the order in which they become true. The last ones create a Deployment,
+// wait until it is available, and delete it.
 func (b bringUp) checks() []check {
 	return []check{
 		{binaries.ControllerManager, b.defaultsExist},
@@ -108,7 +107,7 @@ func (s *supervisor) await(ctx context.Context, c check) error {
 		if err == nil {
 			return nil
 		}
-		// A request that time ran out on says nothing of the cluster.
+		// If a request times out, its error is not about the cluster.
 		if last == nil || ctx.Err() == nil {
 			last = err
 		}

@@ -1,7 +1,7 @@
 // Copyright The Ordered Helm Authors
 // SPDX-License-Identifier: Apache-2.0
 
-// Package supervisor runs one cluster from its start to its end.
+// Package supervisor runs a cluster from its start to its end.
 package supervisor
 
 import (
@@ -25,30 +25,30 @@ import (
 	"github.com/ordered-helm/helm/scripts/devcluster/internal/volumes"
 )
 
-// Options say what to run.
+// Options define what to run.
 type Options struct {
-	// Dir is the folder of the cluster.
+	// Dir is the directory of the cluster.
 	Dir statedir.Dir
-	// BinDir is the folder of the binaries; where empty, they are built or
-	// taken from the cache.
+	// BinDir is the directory of the binaries. If it is empty, they are built or taken from
+	// the cache.
 	BinDir string
-	// RemoveDir removes the folder when the cluster has ended.
+	// RemoveDir removes the directory when the cluster has ended.
 	RemoveDir bool
-	// StartTimeout is how long the cluster may take to become ready, not
-	// counting the building of binaries.
+	// StartTimeout is how long the cluster can take to become ready, without the time to
+	// build binaries.
 	StartTimeout time.Duration
-	// Progress takes lines for people, and warnings.
+	// Progress receives progress messages and warnings.
 	Progress io.Writer
 }
 
-// Facts are what a user of a ready cluster wants to know.
+// Facts are what users of a ready cluster need to know.
 type Facts struct {
 	Kubeconfig, Server, AuditLog, BinDir string
 	// StartTime is how long the start took.
 	StartTime time.Duration
 }
 
-// AlreadyRunningError says that a cluster lives in the folder.
+// AlreadyRunningError means that a cluster is running in the directory.
 type AlreadyRunningError struct {
 	Dir statedir.Dir
 }
@@ -57,8 +57,8 @@ func (e *AlreadyRunningError) Error() string {
 	return fmt.Sprintf("a cluster runs in %s already: stop it, or choose another folder", e.Dir)
 }
 
-// EnsureBinaries returns the folder of the cluster's binaries, and builds
-// them first where the cache has none.
+// EnsureBinaries returns the directory of the cluster's binaries. If they are not in the
+// cache, it builds them first.
 func EnsureBinaries(ctx context.Context, progress io.Writer) (string, error) {
 	cache, err := binaries.CacheDir()
 	if err != nil {
@@ -72,9 +72,9 @@ func EnsureBinaries(ctx context.Context, progress io.Writer) (string, error) {
 	return builder.Ensure(ctx)
 }
 
-// Run runs a cluster until ctx ends, and calls ready once it is usable. It
-// returns nil when ctx ended it, and an error when it failed to start or one
-// of its processes ended. When Run returns, nothing of the cluster runs.
+// Run runs a cluster until ctx ends, and calls ready when the cluster can be used. It
+// returns nil if ctx has ended, and an error if the cluster did not start or one of its
+// processes ended. When Run returns, no process of the cluster is running.
 func Run(ctx context.Context, opts Options, ready func(Facts)) (err error) {
 	lock, err := opts.Dir.Claim(ctx)
 	if errors.Is(err, filelock.ErrHeld) {
@@ -109,7 +109,7 @@ func retire(opts Options) error {
 	return nil
 }
 
-// untilStopped drops an error that only says that ctx has ended.
+// untilStopped drops an error that only means that ctx has ended.
 func untilStopped(ctx context.Context, err error) error {
 	if ctx.Err() != nil && errors.Is(err, ctx.Err()) {
 		return nil
@@ -137,15 +137,15 @@ func (s *supervisor) run(ctx context.Context, lock *filelock.Lock) error {
 	if err != nil {
 		return fmt.Errorf("make client: %w", err)
 	}
-	// The API server answers requests in hand before it ends, so the parts
-	// that watch it end first.
+	// The API server finishes its current requests before it ends, so the parts that watch
+	// it end first.
 	group, groupCtx := errgroup.WithContext(ctx)
 	group.Go(func() error { return plane.Watch(groupCtx) })
 	group.Go(func() error { return s.runParts(groupCtx, client, plane) })
 	return group.Wait()
 }
 
-// runParts runs what of the cluster lives in this process.
+// runParts runs the parts of the cluster that are in this process.
 func (s *supervisor) runParts(ctx context.Context, client kubernetes.Interface, plane *controlplane.ControlPlane) error {
 	log := slog.New(slog.NewTextHandler(s.opts.Progress, &slog.HandlerOptions{Level: slog.LevelWarn}))
 	pods, err := kubelet.New(client, log)

@@ -1,7 +1,7 @@
 // Copyright The Ordered Helm Authors
 // SPDX-License-Identifier: Apache-2.0
 
-// Package volumes makes the volumes that claims ask for. They hold nothing.
+// Package volumes creates the volumes that claims request. The volumes have no content.
 package volumes
 
 import (
@@ -24,7 +24,7 @@ import (
 )
 
 const (
-	// ClassImmediate is the default class: a claim is bound at once.
+	// ClassImmediate is the default class, whose claims are bound immediately.
 	ClassImmediate = "standard"
 	// ClassWait is the class whose claims are bound when a pod uses them.
 	ClassWait = "wait"
@@ -38,7 +38,7 @@ const (
 	annotationDefaultClass  = "storageclass.kubernetes.io/is-default-class"
 )
 
-// CreateClasses makes the storage classes.
+// CreateClasses creates the storage classes.
 func CreateClasses(ctx context.Context, client kubernetes.Interface) error {
 	for name, mode := range map[string]storagev1.VolumeBindingMode{
 		ClassImmediate: storagev1.VolumeBindingImmediate,
@@ -62,7 +62,7 @@ func CreateClasses(ctx context.Context, client kubernetes.Interface) error {
 	return nil
 }
 
-// Provisioner makes volumes for claims, and deletes those whose claim is gone.
+// Provisioner creates volumes for claims, and deletes the volumes of deleted claims.
 type Provisioner struct {
 	client  kubernetes.Interface
 	loop    *reconcile.Loop
@@ -90,7 +90,7 @@ func New(client kubernetes.Interface, log *slog.Logger) (*Provisioner, error) {
 // Run works until ctx ends.
 func (p *Provisioner) Run(ctx context.Context) error { return p.loop.Run(ctx) }
 
-// sync looks after a claim, or where name has no namespace, a volume.
+// sync processes a claim or, if name has no namespace, a volume.
 func (p *Provisioner) sync(ctx context.Context, name types.NamespacedName) (time.Time, error) {
 	if name.Namespace == "" {
 		volume, err := p.volumes.Get(name.Name)
@@ -106,7 +106,7 @@ func (p *Provisioner) sync(ctx context.Context, name types.NamespacedName) (time
 	return time.Time{}, p.provision(ctx, claim)
 }
 
-// provision makes the volume of a claim once the claim is due.
+// provision creates the volume of a claim, unless it has to wait for a pod.
 func (p *Provisioner) provision(ctx context.Context, claim *corev1.PersistentVolumeClaim) error {
 	if claim.Annotations[annotationProvisioner] != provisioner || claim.Spec.VolumeName != "" || claim.DeletionTimestamp != nil {
 		return nil
@@ -148,7 +148,7 @@ func volumeFor(claim *corev1.PersistentVolumeClaim) *corev1.PersistentVolume {
 	}
 }
 
-// reclaim deletes a volume of ours whose claim is gone.
+// reclaim deletes a volume that was created here, if its claim is deleted.
 func (p *Provisioner) reclaim(ctx context.Context, volume *corev1.PersistentVolume) error {
 	if volume.Annotations[annotationProvisionedBy] != provisioner ||
 		volume.Status.Phase != corev1.VolumeReleased ||

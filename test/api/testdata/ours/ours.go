@@ -1,7 +1,7 @@
 // Copyright The Ordered Helm Authors
 // SPDX-License-Identifier: Apache-2.0
 
-// Package ours stands in for another API, badly.
+// Package ours is an incorrect replacement for package theirs.
 package ours
 
 const Constant = 2

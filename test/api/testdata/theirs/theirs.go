@@ -1,7 +1,7 @@
 // Copyright The Ordered Helm Authors
 // SPDX-License-Identifier: Apache-2.0
 
-// Package theirs is an API that another has to stand in for.
+// Package theirs is an API that another package has to replace.
 package theirs
 
 const Constant = 1

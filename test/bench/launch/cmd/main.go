@@ -1,7 +1,7 @@
 // Copyright The Ordered Helm Authors
 // SPDX-License-Identifier: Apache-2.0
 
-// Command launch runs its arguments and says what that took.
+// Command launch runs its arguments and prints their resource usage.
 package main
 
 import (
