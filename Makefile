@@ -125,7 +125,7 @@ picture: build devcluster $(TOOLS)/terminal-to-html ## Regenerate the picture in
 .PHONY: cluster-up
 cluster-up: devcluster ## Start a dev cluster that keeps running; its kubeconfig is .devcluster/kubeconfig
 	$(BIN)/devcluster up --dir $(CLUSTER) >/dev/null
-	@echo "It is up. To use it: export KUBECONFIG=$(CLUSTER)/kubeconfig"
+	@echo "The cluster is running. To use it: export KUBECONFIG=$(CLUSTER)/kubeconfig"
 
 .PHONY: cluster-down
 cluster-down: devcluster ## Stop the dev cluster of cluster-up
@@ -154,7 +154,7 @@ test-e2e: build stock devcluster ## Run the end-to-end tests on their own dev cl
 .PHONY: test-e2e-race
 test-e2e-race: race devcluster ## Run the tests of RACE_TESTS with the race detector in helm and in the test program
 	@for name in $(RACE_TESTS); do grep -rq --include='*_test.go' "^func $$name(" test || \
-		{ echo "RACE_TESTS names $$name, which is no test: name those that took its place" >&2; exit 1; }; done
+		{ echo "RACE_TESTS contains $$name, which does not exist: replace it with the tests that cover the same" >&2; exit 1; }; done
 	rm -f $(BIN)/race/report.*
 	cd test && BINARIES=$(BIN)/race GORACE=log_path=$(BIN)/race/report \
 		$(GO_TEST_RACE) -run '$(or $(RUN),$(RACE_PATTERN))' -parallel 16 -timeout 25m $(RACE_PACKAGES)
@@ -199,7 +199,7 @@ lint: lint-format lint-workflows lint-protections lint-go lint-test lint-devclus
 .PHONY: lint-format
 lint-format: ## List Go files that gofmt would change
 	@found=$$(find . -name '*.go' -not -path '*/testdata/*' -exec gofmt -l {} +); \
-	if [ -n "$$found" ]; then echo "not gofmt-formatted, 'make format' mends it:"; echo "$$found"; exit 1; fi
+	if [ -n "$$found" ]; then echo "not gofmt-formatted, run 'make format':"; echo "$$found"; exit 1; fi
 
 .PHONY: lint-workflows
 lint-workflows: $(TOOLS)/actionlint ## Check the GitHub workflows

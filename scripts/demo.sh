@@ -33,7 +33,7 @@ finish() {
 	wait "$cluster" || code=1
 	rm -rf "$dir"
 	if ((code == 0)); then
-		printf '\nThe demo is through.\n' >&2
+		printf '\nThe demo has finished.\n' >&2
 	else
 		printf '\nThe demo failed.\n' >&2
 	fi

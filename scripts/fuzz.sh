@@ -28,6 +28,6 @@ done < <(git ls-files --cached --others --exclude-standard '*_test.go' |
 	{ grep -E "${FUZZ:-.}" || true; })
 
 if ((${#failed[@]} > 0)); then
-	printf 'found something: %s\n' "${failed[@]}" >&2
+	printf 'failed: %s\n' "${failed[@]}" >&2
 	exit 1
 fi

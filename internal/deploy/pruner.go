@@ -18,7 +18,7 @@ import (
 // pruner deletes the objects that earlier revisions have and the new revision does not
 // have.
 type pruner interface {
-	// prune deletes the obsolete objects: those that are not among the remaining ones.
+	// prune deletes the obsolete objects. Remaining has the objects of the new revision.
 	prune(ctx context.Context, remaining kube.ResourceList) error
 	// find calls visit with the obsolete objects that prune would delete or keep, in the
 	// order in which prune deletes them.

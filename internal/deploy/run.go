@@ -97,7 +97,7 @@ type Run struct {
 }
 
 // New returns a run that deploys the release of a writer. The plan is the dependency graph
-// of the release; nil if the release has no order. The inventory may be nil.
+// of the release; nil if the release has no order. The inventory can be nil.
 func New(op *operation.Operation, w *history.Writer, plan *sequencer.Plan, inv *inventory.Inventory, o Options) *Run {
 	return &Run{op: op, options: o, writer: w, plan: plan, inventory: inv}
 }
@@ -136,8 +136,8 @@ func (r *Run) Build() error {
 	return nil
 }
 
-// SetRecord stores a record in the release, if it is not nil. The record lists the objects
-// of earlier revisions that may exist until everything is deployed.
+// SetRecord sets the record of the release, if it is not nil. Until everything is deployed,
+// the record also lists the objects that earlier revisions may have left.
 func (r *Run) SetRecord(bare *chart.Chart, rec *releaserecord.Record) error {
 	if r.inventory != nil && (rec != nil && rec.Ordered || r.inventory.IsOrdered()) {
 		earlier := r.inventory.Earlier(r.Release().Version, r.strategy.objects().all, r.options.Spared)

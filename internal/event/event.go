@@ -34,7 +34,7 @@ const (
 	NodeReady Type = "node-ready"
 	// NodeFailed says that a node failed or timed out.
 	NodeFailed Type = "node-failed"
-	// Removing says that the operation begins to delete objects: those that are no longer
+	// Removing says that the operation starts to delete objects: those that are no longer
 	// in the chart, after all nodes are deployed, or those that a failed operation created.
 	Removing Type = "removing"
 	// NodeDeleting says that the deletion of the objects of a node begins.

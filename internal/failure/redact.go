@@ -16,7 +16,7 @@ func Redact(redactor *redact.Redactor, err error) error {
 // It writes only to failures with such contents, because other goroutines may be reading
 // the others.
 func RedactResources(redactor *redact.Redactor, err error) {
-	if f, ok := err.(*Resource); ok { //nolint:errorlint // each error of the tree is visited by itself
+	if f, ok := err.(*Resource); ok { //nolint:errorlint // each error of the tree is visited separately
 		if redacted := redactor.ServerMessage(f.Message); redacted != f.Message {
 			f.Message = redacted
 		}

@@ -35,7 +35,8 @@ func (f *Resource) Error() string {
 	return line
 }
 
-// short names the resource and gives the reason, as in "Deployment/db (CrashLoopBackOff)".
+// short returns the name of the resource and the reason, as in "Deployment/db
+// (CrashLoopBackOff)".
 func (f *Resource) short() string {
 	reason := f.Reason
 	if len(f.Causes) > 0 {

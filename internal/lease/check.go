@@ -60,8 +60,8 @@ type Check struct {
 	// Release is the name of the release.
 	Release  string
 	Takeover Takeover
-	// DryRun says that the operation changes nothing. Then the lock holder is not watched
-	// if its lease has expired.
+	// DryRun says that the operation changes nothing. Then the lock holder is not watched:
+	// an expired lease is sufficient to consider it no longer alive.
 	DryRun bool
 	// Undo is the operation that the caller undoes; nil if the caller does not undo one.
 	Undo *UndoTarget

@@ -27,7 +27,7 @@ type UninstallStart struct {
 	Writer *history.Writer
 	State  *State
 	// Acquire locks the release from the next write of the writer on. It returns nil if the
-	// release cannot hold a lease. Release gives the lock up again.
+	// release cannot have a lease. Release releases the lock.
 	Acquire func() (*Lease, error)
 	Release func()
 
@@ -36,18 +36,18 @@ type UninstallStart struct {
 }
 
 const (
-	// maxBegins is how often an uninstall tries to begin.
+	// maxBegins is the maximum number of attempts to begin an uninstall.
 	maxBegins = 3
-	// withdrawTimeout is how long an uninstall waits each time for another operation to
-	// withdraw its revision, and withdrawInterval is how often it checks.
+	// withdrawTimeout limits the time for which each attempt waits until another operation
+	// withdraws its revision. withdrawInterval is the interval of the checks.
 	withdrawTimeout  = 2 * time.Second
 	withdrawInterval = 100 * time.Millisecond
 )
 
-// Begin records that the release is being uninstalled before it deletes anything, unless
-// another operation works on the release. If an operation that creates a revision begins at
-// the same moment, each finds the other, and that operation withdraws its revision; the
-// uninstall then tries again.
+// Begin records that the release is being uninstalled, before anything is deleted. It fails
+// if another operation is running on the release. If an operation that creates a revision
+// begins at the same time, each detects the other. The other operation withdraws its
+// revision, and the uninstall tries again.
 func (u *UninstallStart) Begin(ctx context.Context, events *event.Sink) ([]*history.Interrupted, error) {
 	expected := u.State.Last
 	for begins := 1; ; begins++ {
@@ -86,14 +86,14 @@ func (u *UninstallStart) tryBegin(expected *release.Release) error {
 	return u.record(held)
 }
 
-// nextRevisionError says that the uninstall has withdrawn because a revision was created at
-// the moment at which it began.
+// nextRevisionError reports that an attempt to begin the uninstall was withdrawn because a
+// revision was created at the same time.
 type nextRevisionError struct{ *HeldError }
 
 func (e *nextRevisionError) Unwrap() error { return e.HeldError }
 
-// awaitWithdrawal waits until the other operation has withdrawn its revision too. It
-// reports whether that happened in time.
+// awaitWithdrawal waits until the other operation has also withdrawn its revision. It
+// returns false if this does not happen before the timeout.
 func (u *UninstallStart) awaitWithdrawal(ctx context.Context, next *nextRevisionError) bool {
 	ticker := time.NewTicker(withdrawInterval)
 	defer ticker.Stop()
@@ -187,7 +187,7 @@ func (u *UninstallStart) IsContinued() bool {
 	return u.State.Stale != nil && u.State.Stale.Info.Status == release.StatusUninstalling
 }
 
-// Previous is the release as it is recorded if nothing of it is deleted.
+// Previous returns the release as it must be recorded if the uninstall deletes nothing.
 func (u *UninstallStart) Previous() *release.Release {
 	if u.State.Stale != nil {
 		return Interrupt(u.stored)

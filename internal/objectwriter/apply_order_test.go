@@ -119,7 +119,7 @@ func TestApplyEndsBetweenKinds(t *testing.T) {
 			}
 		}))
 		applied, err := writer.Apply(ctx, fakeapi.Infos(t, fakeapi.ConfigMap("a", ""), secret), ApplyOptions{})
-		if err != ctx.Err() || len(applied.Created) != 1 || api.Count("create") != 1 { //nolint:errorlint // the context's own, not within another
+		if err != ctx.Err() || len(applied.Created) != 1 || api.Count("create") != 1 { //nolint:errorlint // must be the error of the context itself
 			t.Errorf("got %v, %v", applied, err)
 		}
 	})

@@ -33,9 +33,9 @@ type Obsolete struct {
 	Spared map[sequencer.ID]bool
 }
 
-// Graph plans to delete, in reverse order, the objects that are not among the remaining
-// ones. It keeps objects with a keep policy in the manifest or on the object itself, and
-// objects that now belong to another release.
+// Graph plans to delete the obsolete objects in reverse order. Remaining has the objects
+// that are not obsolete. It keeps objects with a keep policy in the manifest or on the
+// object itself, and objects that now belong to another release.
 func (o *Obsolete) Graph(remaining kube.ResourceList) *Graph {
 	kept := object.ByID(remaining)
 	policies := o.Inventory.Policies()
@@ -50,9 +50,9 @@ func (o *Obsolete) Graph(remaining kube.ResourceList) *Graph {
 	}
 }
 
-// Unordered finds the objects, not among the remaining ones, that Helm's update would
-// delete, and those that it would keep. An object of the base is kept only if the policy on
-// the object itself says so.
+// Unordered finds the obsolete objects that Helm's update would delete, and those that it
+// would keep. Remaining has the objects that are not obsolete. An object of the base is
+// kept only if the policy on the object itself says so.
 func (o *Obsolete) Unordered(ctx context.Context, remaining kube.ResourceList) (list kube.ResourceList, kept []Kept) {
 	obsolete := o.Inventory.Without(remaining)
 	live := o.read(ctx, obsolete)

@@ -9,10 +9,10 @@ import (
 )
 
 const (
-	// maxBase64Depth is how many layers of base64 are decoded to find a value. Two are
-	// needed for credentials in a file whose content is encoded as well.
+	// maxBase64Depth is the number of layers of base64 that are decoded to find a value.
+	// Two layers are needed for credentials in a file whose content is also encoded.
 	maxBase64Depth = 2
-	// minBase64Length is the number of characters from which text is decoded.
+	// minBase64Length is the minimum number of characters for text to be decoded.
 	minBase64Length = 8
 	// base64Group is the number of base64 characters that encode whole bytes.
 	base64Group = 4

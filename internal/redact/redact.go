@@ -18,8 +18,8 @@ import (
 const (
 	// placeholder replaces each redacted part of a text.
 	placeholder = "******"
-	// minLength is the length in bytes from which a value is redacted. Redacting
-	// shorter values would make other text unreadable.
+	// minLength is the minimum length in bytes of a redacted value. Redacting shorter
+	// values would make other text unreadable.
 	minLength = 6
 )
 

@@ -155,7 +155,7 @@ func TestServerMessage(t *testing.T) {
 func TestError(t *testing.T) {
 	m := New([]string{"hunter22"})
 	plain := fmt.Errorf("no: %w", io.EOF)
-	if got := m.Error(plain); got != plain { //nolint:errorlint // the very error
+	if got := m.Error(plain); got != plain { //nolint:errorlint // must be the same error
 		t.Errorf("%v became %v", plain, got)
 	}
 	if got := m.Error(nil); got != nil {

@@ -14,8 +14,8 @@ import (
 	"github.com/ordered-helm/helm/internal/terminal"
 )
 
-// maxEscapes is how many layers of escaping are removed to find a value. Layers add up
-// when a server or a log quotes a JSON message that contains JSON.
+// maxEscapes is the number of layers of escaping that are removed to find a value. There
+// are several layers if a server or a log quotes a JSON message that contains JSON.
 const maxEscapes = 4
 
 // decodedText is a decoded text that knows the position of each byte in the original.

@@ -208,8 +208,8 @@ func (w *watchedNodes) Await(ctx context.Context, n *sequencer.Node) error {
 	return nil
 }
 
-// await waits for the objects of a node. If hold is not nil, the wait cannot succeed before
-// hold is closed.
+// await waits for the objects of a node. If the channel hold is not nil, all objects must
+// be ready when it is closed, and the wait does not succeed before.
 func (w *watchedNodes) await(ctx context.Context, s *nodeState, hold <-chan struct{}) {
 	s.group.SetOptions(watcher.Options{Start: s.applied, WaitForAll: true, StayReadyUntil: hold})
 	diagnosis := w.startDiagnosis(ctx, s)

@@ -32,9 +32,9 @@ func main() {
 
 func run(args []string, out io.Writer) error {
 	flags := flag.NewFlagSet("sbom", flag.ContinueOnError)
-	name := flags.String("name", "helm", "what the binary is called")
-	version := flags.String("version", "", "the version of the binary")
-	licence := flags.String("licence", "Apache-2.0", "the SPDX identifier of its licence")
+	name := flags.String("name", "helm", "name of the binary")
+	version := flags.String("version", "", "version of the binary")
+	licence := flags.String("licence", "Apache-2.0", "SPDX identifier of its license")
 	if err := flags.Parse(args); err != nil {
 		return err
 	}
@@ -47,7 +47,7 @@ func run(args []string, out io.Writer) error {
 	}
 	info, err := buildinfo.Read(bytes.NewReader(data))
 	if err != nil {
-		return fmt.Errorf("read what %s is made of: %w", flags.Arg(0), err)
+		return fmt.Errorf("read the build information of %s: %w", flags.Arg(0), err)
 	}
 	sum := sha256.Sum256(data)
 	described := component{

@@ -38,9 +38,9 @@ func BenchmarkHooks(b *testing.B) {
 			about := "Each Job takes a second. All are hooks of one weight in a chart with `runHooksInParallel`. "
 			if n <= 20 {
 				contestants = append(contestants, contestant{report.Stock, []step{plain.does(report.Install, install...)}, plain.agent})
-				about += "Stock runs them one after the other."
+				about += "Stock runs them one at a time."
 			} else {
-				about += "Stock, which runs them one after the other, is left out: it takes some minutes."
+				about += "Stock, which runs them one at a time, is omitted: it takes some minutes."
 			}
 			measure(b, c, workload{
 				name: report.HooksName(n), title: fmt.Sprintf("%d hook Jobs", n), about: about,

@@ -29,7 +29,7 @@ func BenchmarkChain(b *testing.B) {
 			contestants = append(contestants, contestant{report.Waiting, []step{p.does(report.Install, "install", "rel", chart, "--wait")}, p.agent})
 			measure(b, c, workload{
 				name: report.ChainName(n), title: fmt.Sprintf("Chain of %d Deployments", n),
-				about: "Each Deployment comes after the one before is Available; pods are ready at once. Stock installs the same " +
+				about: "Each Deployment is created after the previous one is Available; pods are ready immediately. Stock installs the same " +
 					"objects without waiting, and once more with `--wait`, where it creates all of them at once and waits for all.",
 				base: orderBase, contestants: contestants,
 			})
@@ -46,7 +46,7 @@ func BenchmarkSubcharts(b *testing.B) {
 	measure(b, c, workload{
 		name: report.SubchartsName, title: fmt.Sprintf("%d subcharts with dependencies at random", n),
 		about: "Each subchart is a Deployment, depends on up to three of the eight before it, and has a pod that is ready after " +
-			"100 to 600 ms. *hand* takes the critical path. *hand, by levels* starts a level when all of the one before is Available.",
+			"100 to 600 ms. *hand* takes the critical path. *hand, by levels* starts a level when the previous one is completely Available.",
 		base: orderBase, contestants: contestants,
 	})
 }
@@ -56,7 +56,7 @@ func BenchmarkFanOut(b *testing.B) {
 	c, g := cluster.Shared(b), fanOut(100)
 	measure(b, c, workload{
 		name: report.FanOutName, title: "Fan-out 1–100–1",
-		about: "One Deployment, a hundred that come after it, and one that comes after all of these; pods are ready at once.",
+		about: "One Deployment, a hundred that depend on it, and one that depends on all of these; pods are ready immediately.",
 		base:  orderBase, contestants: inOrder(b, c, g.layersChart(b), g),
 	})
 }

@@ -26,7 +26,7 @@ func BenchmarkRender(b *testing.B) {
 	}
 	measure(b, nil, workload{
 		name: report.RenderName, title: "template and dag",
-		about: "`helm template` of the charts of the other workloads, and `helm dag`, which stock does not have. No cluster is asked.",
+		about: "`helm template` of the charts of the other workloads, and `helm dag`, which stock does not have. No cluster is used.",
 		base:  []string{report.Stock}, contestants: []contestant{plain, helm},
 	})
 }

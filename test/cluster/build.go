@@ -62,7 +62,7 @@ func buildCommand(ctx context.Context) (string, error) {
 		return command, nil
 	}
 	if err := os.MkdirAll(cache, 0o755); err != nil {
-		return "", fmt.Errorf("make cache folder: %w", err)
+		return "", fmt.Errorf("create the cache directory: %w", err)
 	}
 	lock := flock.New(filepath.Join(cache, "command.lock"))
 	if _, err := lock.TryLockContext(ctx, 50*time.Millisecond); err != nil {
@@ -146,7 +146,7 @@ func cacheDir() (string, error) {
 	}
 	dir, err := os.UserCacheDir()
 	if err != nil {
-		return "", fmt.Errorf("find cache folder (set %s to choose one): %w", cacheEnv, err)
+		return "", fmt.Errorf("find the cache directory (set %s to choose one): %w", cacheEnv, err)
 	}
 	return filepath.Join(dir, "ordered-helm", "devcluster"), nil
 }

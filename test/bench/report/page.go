@@ -13,37 +13,37 @@ import (
 const introduction = `# Benchmarks
 
 ~make bench~ measures Ordered Helm against stock Helm of the same version, against
-[kapp](https://carvel.dev/kapp/), and against what the cluster itself needs, and writes
-this page. Nobody edits it by hand.
+[kapp](https://carvel.dev/kapp/), and against the time that the cluster
+itself needs, and writes this page. Do not edit it by hand.
 
 ## Aims
 
 `
 
 const howTo = `
-Each contestant works in a namespace of its own, on a cluster of its own for the run: a real
-control plane whose pods are played ([devcluster](../scripts/devcluster/README.md)). All
-contestants run in turn, A B C A B C, first in a round that does not count. Between two of
-them everything is removed and gone. So what else the machine does meets all alike, and
-what counts are the ratios.
+Each contestant has a namespace of its own, on a cluster that is started for the run: a real
+control plane with simulated pods ([devcluster](../scripts/devcluster/README.md)). The
+contestants take turns, A B C A B C, after a warm-up round that is not counted. Between two
+of them everything is deleted. Other load on the machine therefore affects all of them
+equally, and only the ratios are meaningful.
 
 - **stock** is unmodified Helm of the same version and build flags; **ours** is Ordered Helm
   with the same command line, unless the workload says otherwise.
-- **hand** is the limit: a program that has its connection open, knows what to create, and
-  creates each object the moment it may. It neither renders nor stores a release.
-- The first column of times is the median of the rounds, then come the fastest and the slowest.
-- CPU is user and system time of the process, MiB its peak memory. Both are medians.
-- Requests are those that the API server wrote to its audit log between start and end of the
+- **hand** is the lower bound: a program with an open connection that knows what to create, and
+  creates each object as early as possible. It neither renders nor stores a release.
+- The columns of times are the median of the rounds, the fastest and the slowest.
+- CPU is the user and system time of the process, and MiB its peak memory. Both are medians.
+- Requests are those in the audit log of the API server between the start and the end of the
   process. A watch counts once. ~discovery~ are those about the API itself, such as ~/apis~
-  and ~/openapi/v3~. ~refused~ are those that the server was too busy for (429), which are
-  asked again.
+  and ~/openapi/v3~. ~refused~ are those that the server rejected as overloaded (429), and
+  that were retried.
 
 To measure again, on Linux with nothing else running:
 
     make bench                    # everything; writes this page
-    make bench BENCH=Chain        # only what is named like this; keeps the other results
+    make bench BENCH=Chain        # only workloads with this name; keeps the other results
     make bench BENCH_ROUNDS=1     # a quick look
-    make bench NELM=/path/to/nelm # nelm takes part too
+    make bench NELM=/path/to/nelm # also measures nelm
 `
 
 // code replaces the character that stands for a backquote in the texts above.
@@ -82,7 +82,7 @@ func explanations(results Results) string {
 	if text.Len() == 0 {
 		return ""
 	}
-	return "\nWhy some are not met:\n\n" + text.String()
+	return "\nWhy some goals are not met:\n\n" + text.String()
 }
 
 // workloads returns the names of the results in the order of the page. Unknown names come

@@ -29,7 +29,7 @@ var errNotRunning = errors.New("no cluster is running")
 func newDownCommand() *cobra.Command {
 	cmd := &cobra.Command{
 		Use:   "down",
-		Short: "Stop the cluster that up started, and wait until it is gone",
+		Short: "Stop the cluster that up started, and wait until it has stopped",
 		Args:  cobra.NoArgs,
 	}
 	path := addDirFlag(cmd)
@@ -123,7 +123,7 @@ func awaitGone(ctx context.Context, dir statedir.Dir, timeout time.Duration) (bo
 func newStatusCommand() *cobra.Command {
 	cmd := &cobra.Command{
 		Use:   "status",
-		Short: "Say whether a cluster is running; the exit code is 0 where one is ready",
+		Short: "Print whether a cluster is running; the exit code is 0 if it is ready",
 		Args:  cobra.NoArgs,
 	}
 	path := addDirFlag(cmd)

@@ -30,7 +30,7 @@ func main() {
 func newRootCommand() *cobra.Command {
 	root := &cobra.Command{
 		Use:           "devcluster",
-		Short:         "Run a Kubernetes control plane whose pods are played",
+		Short:         "Run a Kubernetes control plane with simulated pods",
 		SilenceUsage:  true,
 		SilenceErrors: true,
 	}

@@ -20,7 +20,7 @@ const startTimeout = 2 * time.Minute
 func newBinariesCommand() *cobra.Command {
 	return &cobra.Command{
 		Use:   "binaries",
-		Short: "Build the cluster's binaries where the cache has none, and print their folder",
+		Short: "Build the cluster's binaries unless they are cached, and print their directory",
 		Args:  cobra.NoArgs,
 		RunE: func(cmd *cobra.Command, _ []string) error {
 			dir, err := supervisor.EnsureBinaries(cmd.Context(), cmd.ErrOrStderr())
@@ -35,7 +35,7 @@ func newBinariesCommand() *cobra.Command {
 
 // addDirFlag adds the flag for the directory of the cluster.
 func addDirFlag(cmd *cobra.Command) *string {
-	dir := cmd.Flags().String("dir", "", "folder that holds everything of the cluster")
+	dir := cmd.Flags().String("dir", "", "directory for all files of the cluster")
 	if err := cmd.MarkFlagRequired("dir"); err != nil {
 		// This cannot fail: the flag was just added.
 		return dir
@@ -52,9 +52,9 @@ func newRunCommand() *cobra.Command {
 		Args:  cobra.NoArgs,
 	}
 	dir := addDirFlag(cmd)
-	cmd.Flags().BoolVar(&withParent, "with-parent", false, "stop when stdin ends, so with the process that holds its other end")
-	cmd.Flags().BoolVar(&opts.RemoveDir, "remove-dir", false, "remove the folder when the cluster has stopped")
-	cmd.Flags().DurationVar(&opts.StartTimeout, "start-timeout", startTimeout, "how long the cluster may take to become ready")
+	cmd.Flags().BoolVar(&withParent, "with-parent", false, "stop when stdin is closed, for example because the parent process has ended")
+	cmd.Flags().BoolVar(&opts.RemoveDir, "remove-dir", false, "remove the directory when the cluster has stopped")
+	cmd.Flags().DurationVar(&opts.StartTimeout, "start-timeout", startTimeout, "time to wait for the cluster to become ready")
 	addBinDirFlag(cmd, &opts.BinDir)
 	cmd.RunE = func(cmd *cobra.Command, _ []string) error {
 		var err error
@@ -81,7 +81,7 @@ func newRunCommand() *cobra.Command {
 // addBinDirFlag adds the flag that tests use to run other programs.
 func addBinDirFlag(cmd *cobra.Command, target *string) {
 	const name = "bin-dir"
-	cmd.Flags().StringVar(target, name, "", "folder of the binaries; default: built or from the cache")
+	cmd.Flags().StringVar(target, name, "", "directory of the binaries (default: built, or taken from the cache)")
 	cmd.Flags().Lookup(name).Hidden = true
 }
 

@@ -69,7 +69,7 @@ func startDetached(cmd *cobra.Command, dir statedir.Dir, binDir string) error {
 		return fmt.Errorf("find this program: %w", err)
 	}
 	if err := os.MkdirAll(string(dir), 0o700); err != nil {
-		return fmt.Errorf("make folder of the cluster: %w", err)
+		return fmt.Errorf("create the directory of the cluster: %w", err)
 	}
 	log, err := os.OpenFile(dir.SupervisorLog(), os.O_CREATE|os.O_TRUNC|os.O_WRONLY|os.O_APPEND, 0o600)
 	if err != nil {
@@ -115,7 +115,7 @@ func didNotComeUp(dir statedir.Dir, exit error) error {
 	if err != nil {
 		exit = errors.Join(exit, err)
 	}
-	return fmt.Errorf("the cluster did not come up: %w\n%s", exit, bytes.TrimSpace(words))
+	return fmt.Errorf("the cluster did not become ready: %w\n%s", exit, bytes.TrimSpace(words))
 }
 
 // awaitOthers waits for a cluster that another process is starting.
@@ -129,7 +129,7 @@ func awaitOthers(ctx context.Context, dir statedir.Dir) error {
 			return err
 		}
 		if !running {
-			return errors.New("the cluster that was being started did not come up: try again")
+			return errors.New("the cluster that was being started did not become ready: try again")
 		}
 		select {
 		case <-ctx.Done():

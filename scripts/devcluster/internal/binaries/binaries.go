@@ -39,13 +39,13 @@ func CacheDir() (string, error) {
 	if dir := os.Getenv(CacheEnv); dir != "" {
 		abs, err := filepath.Abs(dir)
 		if err != nil {
-			return "", fmt.Errorf("find cache folder: %w", err)
+			return "", fmt.Errorf("find the cache directory: %w", err)
 		}
 		return abs, nil
 	}
 	dir, err := os.UserCacheDir()
 	if err != nil {
-		return "", fmt.Errorf("find cache folder (set %s to choose one): %w", CacheEnv, err)
+		return "", fmt.Errorf("find the cache directory (set %s to choose one): %w", CacheEnv, err)
 	}
 	return filepath.Join(dir, "ordered-helm", "devcluster"), nil
 }
@@ -73,10 +73,10 @@ func (b *Builder) Ensure(ctx context.Context) (string, error) {
 		return dir, nil
 	}
 	if err := os.MkdirAll(b.CacheDir, 0o755); err != nil {
-		return "", fmt.Errorf("make cache folder: %w", err)
+		return "", fmt.Errorf("create the cache directory: %w", err)
 	}
 	lock, err := filelock.Acquire(ctx, dir+".lock", func() {
-		b.report("waiting for another process that builds the same binaries")
+		b.report("waiting for another process that is building the same binaries")
 	})
 	if err != nil {
 		return "", fmt.Errorf("get the cluster's binaries: %w", err)
@@ -101,11 +101,11 @@ func (b *Builder) build(ctx context.Context, dir string) (err error) {
 	}
 	work, err := os.MkdirTemp(b.CacheDir, filepath.Base(dir)+".build-")
 	if err != nil {
-		return fmt.Errorf("make build folder: %w", err)
+		return fmt.Errorf("create the build directory: %w", err)
 	}
 	defer func() {
 		if removeErr := os.RemoveAll(work); removeErr != nil {
-			err = errors.Join(err, fmt.Errorf("remove build folder: %w", removeErr))
+			err = errors.Join(err, fmt.Errorf("remove the build directory: %w", removeErr))
 		}
 	}()
 	if err := b.Source.write(work); err != nil {
@@ -113,9 +113,9 @@ func (b *Builder) build(ctx context.Context, dir string) (err error) {
 	}
 	out := filepath.Join(work, "out")
 	if err := os.Mkdir(out, 0o755); err != nil {
-		return fmt.Errorf("make build folder: %w", err)
+		return fmt.Errorf("create the build directory: %w", err)
 	}
-	b.report("building the cluster's binaries, once; this takes some minutes")
+	b.report("building the binaries of the cluster; this takes some minutes, and is done only once")
 	if err := b.Source.compile(ctx, work, out); err != nil {
 		return err
 	}

@@ -38,7 +38,7 @@ var kubernetesVersion = regexp.MustCompile(`(?m)^\s*k8s\.io/kubernetes (v(\d+)\.
 func ClusterSource() (Source, error) {
 	match := kubernetesVersion.FindStringSubmatch(devcluster.GoMod())
 	if match == nil {
-		return Source{}, errors.New("go.mod of the dev cluster names no version of k8s.io/kubernetes")
+		return Source{}, errors.New("the go.mod of the dev cluster does not require k8s.io/kubernetes")
 	}
 	// If no version is set at link time, the server reports v0.0.0, and charts that require
 	// a version fail.
@@ -85,7 +85,7 @@ func goEnv(ctx context.Context) (string, error) {
 	cmd.Stderr = &stderr
 	out, err := cmd.Output()
 	if err != nil {
-		return "", fmt.Errorf("ask the go command for its settings (is Go installed?): %w: %s", err, strings.TrimSpace(stderr.String()))
+		return "", fmt.Errorf("read the settings of the go command (is Go installed?): %w: %s", err, strings.TrimSpace(stderr.String()))
 	}
 	return string(out), nil
 }
@@ -93,7 +93,7 @@ func goEnv(ctx context.Context) (string, error) {
 func (s Source) write(dir string) error {
 	for name, text := range map[string]string{"go.mod": s.GoMod, "go.sum": s.GoSum} {
 		if err := os.WriteFile(filepath.Join(dir, name), []byte(text), 0o644); err != nil {
-			return fmt.Errorf("write build folder: %w", err)
+			return fmt.Errorf("write the build directory: %w", err)
 		}
 	}
 	return nil

@@ -41,7 +41,7 @@ func (c *ControlPlane) etcdSpec(ports []int) (process.Spec, error) {
 	const name = "devcluster"
 	// An earlier attempt on other ports has left a member with the old ports.
 	if err := os.RemoveAll(c.dir.Etcd()); err != nil {
-		return process.Spec{}, fmt.Errorf("empty etcd's folder: %w", err)
+		return process.Spec{}, fmt.Errorf("empty the directory of etcd: %w", err)
 	}
 	client, peer := localURL(ports[0]), localURL(ports[1])
 	ca, server := c.credentials.etcd.CertFile(), c.credentials.etcdServer
@@ -92,15 +92,15 @@ func (c *ControlPlane) etcdHTTPClient() (*http.Client, error) {
 func get(ctx context.Context, client *http.Client, url string) error {
 	request, err := http.NewRequestWithContext(ctx, http.MethodGet, url, nil)
 	if err != nil {
-		return fmt.Errorf("ask %s: %w", url, err)
+		return fmt.Errorf("request %s: %w", url, err)
 	}
 	response, err := client.Do(request)
 	if err != nil {
-		return fmt.Errorf("ask %s: %w", url, err)
+		return fmt.Errorf("request %s: %w", url, err)
 	}
 	_ = response.Body.Close()
 	if response.StatusCode != http.StatusOK {
-		return fmt.Errorf("ask %s: it answers %s", url, response.Status)
+		return fmt.Errorf("request %s: unexpected answer %s", url, response.Status)
 	}
 	return nil
 }

@@ -107,7 +107,7 @@ func behaviourOf(pod *corev1.Pod, name string, role containerRole) (behaviour, e
 		return b, nil
 	}
 	if !slices.Contains(modes, mode(text)) {
-		return b, fmt.Errorf("annotation %s: %q is none of %v", AnnotationPod, text, modes)
+		return b, fmt.Errorf("annotation %s: %q must be one of %v", AnnotationPod, text, modes)
 	}
 	b.mode = mode(text)
 	if role == roleInit && b.mode == modeReady {
@@ -128,7 +128,7 @@ func checkAnnotations(pod *corev1.Pod) error {
 		case isLog:
 			return fmt.Errorf("annotation %s: the pod has no container %q", key, container)
 		default:
-			return fmt.Errorf("annotation %s: the dev cluster knows only %v", key, annotations)
+			return fmt.Errorf("annotation %s: the dev cluster supports only %v", key, annotations)
 		}
 	}
 	_, err := durationAnnotation(pod, AnnotationStopAfter)

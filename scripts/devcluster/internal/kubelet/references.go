@@ -257,7 +257,7 @@ func found[T any](object *T, err error) (*T, error) {
 		return nil, nil
 	}
 	if err != nil {
-		return nil, fmt.Errorf("look up what a pod refers to: %w", err)
+		return nil, fmt.Errorf("look up the references of a pod: %w", err)
 	}
 	return object, nil
 }

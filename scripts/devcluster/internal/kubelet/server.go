@@ -58,7 +58,7 @@ func (t ServerTLS) config() (*tls.Config, error) {
 		ClientCAs:    clients,
 		VerifyConnection: func(state tls.ConnectionState) error {
 			if name := state.PeerCertificates[0].Subject.CommonName; name != t.ClientName {
-				return fmt.Errorf("%q may not ask the kubelets", name)
+				return fmt.Errorf("%q is not allowed to access the kubelets", name)
 			}
 			return nil
 		},
@@ -79,7 +79,7 @@ func NewServer(ctx context.Context, client kubernetes.Interface, serverTLS Serve
 	mux := http.NewServeMux()
 	mux.HandleFunc("GET /containerLogs/{namespace}/{pod}/{container}", s.serveLog)
 	mux.HandleFunc("/", func(w http.ResponseWriter, _ *http.Request) {
-		http.Error(w, "the dev cluster runs no containers: of a kubelet it serves only logs", http.StatusNotImplemented)
+		http.Error(w, "the dev cluster runs no containers: its kubelets serve only logs", http.StatusNotImplemented)
 	})
 	s.server = &http.Server{
 		Handler:           mux,

@@ -88,7 +88,7 @@ func (l *Loop) Run(ctx context.Context) error {
 	defer l.informer.Shutdown()
 	for kind, ok := range l.informer.WaitForCacheSync(ctx.Done()) {
 		if !ok && ctx.Err() == nil {
-			return fmt.Errorf("watch %s: the cache did not fill", kind)
+			return fmt.Errorf("watch %s: the cache did not sync", kind)
 		}
 	}
 	var working sync.WaitGroup
@@ -118,7 +118,7 @@ func (l *Loop) handle(ctx context.Context, name types.NamespacedName) {
 		// The watch is outdated, and will deliver the change.
 		behind := apierrors.IsConflict(err) || apierrors.IsNotFound(err)
 		if !behind && ctx.Err() == nil {
-			l.log.WarnContext(ctx, "object not brought up to date", "object", name.String(), "error", err)
+			l.log.WarnContext(ctx, "object not updated", "object", name.String(), "error", err)
 		}
 		l.queue.AddRateLimited(name)
 		return

@@ -26,11 +26,11 @@ type Dir string
 // New returns the directory with this path, as an absolute path. It creates nothing.
 func New(path string) (Dir, error) {
 	if path == "" {
-		return "", errors.New("no folder for the cluster: give one with --dir")
+		return "", errors.New("no directory for the cluster: set one with --dir")
 	}
 	abs, err := filepath.Abs(path)
 	if err != nil {
-		return "", fmt.Errorf("find folder %s: %w", path, err)
+		return "", fmt.Errorf("find directory %s: %w", path, err)
 	}
 	return Dir(abs), nil
 }
@@ -74,7 +74,7 @@ func (d Dir) path(name string) string { return filepath.Join(string(d), name) }
 // returns filelock.ErrHeld.
 func (d Dir) Claim(ctx context.Context) (*filelock.Lock, error) {
 	if err := os.MkdirAll(string(d), 0o700); err != nil {
-		return nil, fmt.Errorf("make folder of the cluster: %w", err)
+		return nil, fmt.Errorf("create the directory of the cluster: %w", err)
 	}
 	// Running, in another process, also holds the lock for a moment.
 	brief, cancel := context.WithTimeout(ctx, claimPatience)
@@ -127,12 +127,12 @@ func (d Dir) SupervisorPID() (int, error) {
 func (d Dir) Reset() error {
 	for _, path := range []string{d.Kubeconfig(), d.AuditLog(), d.Logs(), d.Etcd(), d.PKI(), d.Config(), d.Binaries()} {
 		if err := os.RemoveAll(path); err != nil {
-			return fmt.Errorf("remove what an earlier cluster left: %w", err)
+			return fmt.Errorf("remove the files of an earlier cluster: %w", err)
 		}
 	}
 	for _, path := range []string{d.Logs(), d.Etcd(), d.PKI(), d.Config()} {
 		if err := os.MkdirAll(path, 0o700); err != nil {
-			return fmt.Errorf("make folder of the cluster: %w", err)
+			return fmt.Errorf("create the directory of the cluster: %w", err)
 		}
 	}
 	return nil
@@ -144,7 +144,7 @@ func (d Dir) Retire() error {
 	var errs []error
 	for _, path := range []string{d.Kubeconfig(), d.Etcd(), d.PKI(), d.Config(), d.pid()} {
 		if err := os.RemoveAll(path); err != nil {
-			errs = append(errs, fmt.Errorf("clean up the cluster's folder: %w", err))
+			errs = append(errs, fmt.Errorf("clean up the directory of the cluster: %w", err))
 		}
 	}
 	return errors.Join(errs...)

@@ -60,7 +60,7 @@ func (s *supervisor) bringUp(ctx context.Context, b bringUp) error {
 func (b bringUp) createObjects(ctx context.Context) error {
 	version, err := b.client.Discovery().ServerVersion()
 	if err != nil {
-		return fmt.Errorf("ask for the server's version: %w", err)
+		return fmt.Errorf("read the version of the server: %w", err)
 	}
 	if err := kubelet.RegisterNodes(ctx, b.client, b.logPort, version.GitVersion); err != nil {
 		return err
@@ -74,7 +74,7 @@ func (b bringUp) createObjects(ctx context.Context) error {
 		Subjects:   []rbacv1.Subject{{APIGroup: rbacv1.GroupName, Kind: rbacv1.GroupKind, Name: controlplane.AdminGroup}},
 	}, metav1.CreateOptions{})
 	if err != nil && !apierrors.IsAlreadyExists(err) {
-		return fmt.Errorf("make the user of the cluster its admin: %w", err)
+		return fmt.Errorf("make the user of the cluster an administrator: %w", err)
 	}
 	return nil
 }
@@ -181,7 +181,7 @@ func (b bringUp) canaryPods(ctx context.Context) ([]corev1.Pod, error) {
 func (b bringUp) canaryHasPod(ctx context.Context) error {
 	pods, err := b.canaryPods(ctx)
 	if err == nil && len(pods) == 0 {
-		return errors.New("a Deployment gets no pod")
+		return errors.New("a Deployment has no pod")
 	}
 	return err
 }
@@ -209,7 +209,7 @@ func (b bringUp) canaryGone(ctx context.Context) error {
 	}
 	pods, err := b.canaryPods(ctx)
 	if err == nil && len(pods) > 0 {
-		return errors.New("the pod of a Deployment outlives it")
+		return errors.New("the pod of a deleted Deployment still exists")
 	}
 	return err
 }

@@ -54,7 +54,7 @@ type AlreadyRunningError struct {
 }
 
 func (e *AlreadyRunningError) Error() string {
-	return fmt.Sprintf("a cluster runs in %s already: stop it, or choose another folder", e.Dir)
+	return fmt.Sprintf("a cluster is already running in %s: stop it, or use another directory", e.Dir)
 }
 
 // EnsureBinaries returns the directory of the cluster's binaries. If they are not in the
@@ -93,7 +93,7 @@ func Run(ctx context.Context, opts Options, ready func(Facts)) (err error) {
 		}
 	}
 	if err := os.WriteFile(opts.Dir.Binaries(), []byte(opts.BinDir+"\n"), 0o600); err != nil {
-		return fmt.Errorf("note the folder of the binaries: %w", err)
+		return fmt.Errorf("record the directory of the binaries: %w", err)
 	}
 	s := &supervisor{opts: opts, ready: ready, began: time.Now()}
 	return untilStopped(ctx, s.run(ctx, lock))
@@ -104,7 +104,7 @@ func retire(opts Options) error {
 		return opts.Dir.Retire()
 	}
 	if err := os.RemoveAll(string(opts.Dir)); err != nil {
-		return fmt.Errorf("remove the cluster's folder: %w", err)
+		return fmt.Errorf("remove the directory of the cluster: %w", err)
 	}
 	return nil
 }
