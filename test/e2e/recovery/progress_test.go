@@ -9,6 +9,7 @@ import (
 	"testing"
 	"time"
 
+	"github.com/ordered-helm/helm/internal/history"
 	"github.com/ordered-helm/helm/test/charts"
 	"github.com/ordered-helm/helm/test/cluster"
 	"github.com/ordered-helm/helm/test/harness"
@@ -126,12 +127,19 @@ func TestLifecycleNotesAreFew(t *testing.T) {
 	if len(times) < 3 { // at least two progress writes, and the end
 		t.Errorf("the release was only stored %d times: the proof is empty", len(times))
 	}
+	// On a slow machine the operation also renews its lease, whose writes can be right before
+	// and after others.
+	renewals := int(times[len(times)-1].Sub(h.Started) / history.RenewInterval)
+	var short []time.Duration
 	before := h.Started
-	for i, at := range times[:len(times)-1] { // the last write is the end
+	for _, at := range times[:len(times)-1] { // the last write is the end
 		if span := at.Sub(before); span < time.Second {
-			t.Errorf("the release was stored for the %d. time %s after the time before", i+1, span)
+			short = append(short, span)
 		}
 		before = at
+	}
+	if len(short) > 2*renewals {
+		t.Errorf("the release was stored again after %s, with %d renewals of the lease", short, renewals)
 	}
 	expectNoProgress(t, h)
 	if bytes.Contains(harness.Record(h.LastRevision(t, "rel")), []byte("progress")) {
