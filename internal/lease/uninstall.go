@@ -144,12 +144,17 @@ func (u *UninstallStart) record(held *Lease) error {
 	if errors.Is(err, driver.ErrReleaseNotFound) || apierrors.IsForbidden(err) {
 		return nil
 	}
+	var other *HeldError
 	if err == nil {
-		err = &nextRevisionError{&HeldError{Release: rel.Name, Revision: next.Version, Status: next.Info.Status, Holder: HolderOf(next)}}
+		other = &HeldError{Release: rel.Name, Revision: next.Version, Status: next.Info.Status, Holder: HolderOf(next)}
+		err = other
 	}
 	u.Release()
 	if failed := u.Store.NewWriter(history.Copy(u.Previous())).Write(nil); failed != nil {
-		return fmt.Errorf("%w; restoring the record of revision %d also failed: %s", err, rel.Version, failed)
+		return fmt.Errorf("%w; restoring the record of revision %d also failed: %w", err, rel.Version, failed)
+	}
+	if other != nil {
+		return &nextRevisionError{other}
 	}
 	return err
 }
