@@ -19,7 +19,7 @@ import (
 	"helm.sh/helm/v3/pkg/getter"
 	"helm.sh/helm/v3/pkg/lint/support"
 
-	"github.com/ordered-helm/helm/internal/lintview"
+	"github.com/ordered-helm/helm/internal/lintreport"
 	"github.com/ordered-helm/helm/internal/terminal"
 	"github.com/ordered-helm/helm/pkg/action"
 )
@@ -146,9 +146,9 @@ func withoutLog(do func()) {
 // printFindings prints the findings in a machine-readable format.
 func (a *app) printFindings(charts []*action.LintedChart, format string) error {
 	if format == "json" {
-		return lintview.JSON(a.out, charts)
+		return lintreport.JSON(a.out, charts)
 	}
-	return lintview.SARIF(a.out, charts, action.LintRules(), ownVersion())
+	return lintreport.SARIF(a.out, charts, action.LintRules(), ownVersion())
 }
 
 // subcharts returns the subcharts in the charts directories of the given charts, at every

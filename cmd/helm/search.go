@@ -49,26 +49,26 @@ func (o *searchOutput) addOwnFlags(f *pflag.FlagSet) {
 	f.BoolVar(&o.failIfNothing, "fail-on-no-result", false, "fail if nothing is found")
 }
 
-// found is the result of a search: its rows, in the form for programs and as a table.
-type found struct {
+// searchResult is the result of a search: its rows, in the form for programs and as a table.
+type searchResult struct {
 	rows    any
 	heading []any
 	cells   [][]any
 }
 
-func (o *searchOutput) print(out io.Writer, f *found) error {
+func (o *searchOutput) print(out io.Writer, f *searchResult) error {
 	if len(f.cells) == 0 && o.failIfNothing {
 		return errors.New("no results found")
 	}
-	return o.format.format.Write(out, &foundPrinter{found: f, columnWidth: o.columnWidth})
+	return o.format.format.Write(out, &searchPrinter{searchResult: f, columnWidth: o.columnWidth})
 }
 
-type foundPrinter struct {
-	*found
+type searchPrinter struct {
+	*searchResult
 	columnWidth uint
 }
 
-func (p *foundPrinter) WriteTable(out io.Writer) error {
+func (p *searchPrinter) WriteTable(out io.Writer) error {
 	if len(p.cells) == 0 {
 		_, err := io.WriteString(out, "No results found\n")
 		return err
@@ -82,8 +82,8 @@ func (p *foundPrinter) WriteTable(out io.Writer) error {
 	return output.EncodeTable(out, table)
 }
 
-func (p *foundPrinter) WriteJSON(out io.Writer) error { return output.EncodeJSON(out, p.rows) }
-func (p *foundPrinter) WriteYAML(out io.Writer) error { return output.EncodeYAML(out, p.rows) }
+func (p *searchPrinter) WriteJSON(out io.Writer) error { return output.EncodeJSON(out, p.rows) }
+func (p *searchPrinter) WriteYAML(out io.Writer) error { return output.EncodeYAML(out, p.rows) }
 
 // keywords joins the words of a command line to one query.
 func keywords(args []string) string { return strings.Join(args, " ") }

@@ -78,9 +78,9 @@ type hubRepository struct {
 	Name string `json:"name"`
 }
 
-func newHubRows(in *searchHubInput, results []hub.Result) *found {
+func newHubRows(in *searchHubInput, results []hub.Result) *searchResult {
 	rows := make([]hubRow, 0, len(results))
-	f := &found{heading: []any{"URL", "CHART VERSION", "APP VERSION", "DESCRIPTION"}}
+	f := &searchResult{heading: []any{"URL", "CHART VERSION", "APP VERSION", "DESCRIPTION"}}
 	if in.repositories {
 		f.heading = append(f.heading, "REPO URL")
 	}

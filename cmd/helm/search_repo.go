@@ -137,9 +137,9 @@ type chartRow struct {
 	Description string `json:"description"`
 }
 
-func newChartRows(results []*search.Result) *found {
+func newChartRows(results []*search.Result) *searchResult {
 	rows := make([]chartRow, 0, len(results))
-	f := &found{heading: []any{"NAME", "CHART VERSION", "APP VERSION", "DESCRIPTION"}}
+	f := &searchResult{heading: []any{"NAME", "CHART VERSION", "APP VERSION", "DESCRIPTION"}}
 	for _, r := range results {
 		row := chartRow{Name: r.Name, Version: r.Chart.Version, AppVersion: r.Chart.AppVersion, Description: r.Chart.Description}
 		rows = append(rows, row)

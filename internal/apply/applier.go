@@ -57,7 +57,7 @@ type Applier struct {
 	// the server returned the written objects. unchanged are the objects that already were
 	// as declared.
 	created   kube.ResourceList
-	states    object.States
+	states    object.LiveObjects
 	unchanged map[*object.Info]bool
 	// restarted are the objects whose pods the operation deleted, in the states before
 	// that.
@@ -68,7 +68,7 @@ type Applier struct {
 
 // New returns an applier.
 func New(c Config) *Applier {
-	a := &Applier{Config: c, states: object.States{}, unchanged: map[*object.Info]bool{}, restarted: map[sequencer.ID]*object.Info{}}
+	a := &Applier{Config: c, states: object.LiveObjects{}, unchanged: map[*object.Info]bool{}, restarted: map[sequencer.ID]*object.Info{}}
 	a.cache.applier = a
 	return a
 }
@@ -133,7 +133,7 @@ type Result struct {
 	// created.
 	Summary string
 	// States are the states in which the server returned the objects.
-	States object.States
+	States object.LiveObjects
 	// Pruned says whether the Kubernetes client also deleted the objects that are no longer
 	// in the chart.
 	Pruned bool
@@ -185,12 +185,12 @@ func (a *Applier) ApplyAll(ctx context.Context, list kube.ResourceList) (Result,
 
 // DryRunNodes asks the server, with dry-run requests, how ApplyNode would change the
 // objects of all nodes.
-func (a *Applier) DryRunNodes(ctx context.Context, list kube.ResourceList) ([]objectwriter.DryRun, error) {
+func (a *Applier) DryRunNodes(ctx context.Context, list kube.ResourceList) ([]objectwriter.DryRunResult, error) {
 	return a.Writer.DryRunApply(ctx, list, a.nodeOptions(list))
 }
 
 // DryRunAll asks the server, with dry-run requests, how ApplyAll would change the objects.
-func (a *Applier) DryRunAll(ctx context.Context, list kube.ResourceList) ([]objectwriter.DryRun, error) {
+func (a *Applier) DryRunAll(ctx context.Context, list kube.ResourceList) ([]objectwriter.DryRunResult, error) {
 	return a.Writer.DryRunApply(ctx, list, a.options(list))
 }
 

@@ -30,7 +30,7 @@ func TestAllocations(t *testing.T) {
 		do   func() error
 	}{
 		{"a document", 205, func() error {
-			_, err := yamledit.Object("apiVersion: v1\nkind: ConfigMap\nmetadata:\n  name: c\n  labels: {a: b}\ndata:\n  key: value\n")
+			_, err := yamledit.ParseObject("apiVersion: v1\nkind: ConfigMap\nmetadata:\n  name: c\n  labels: {a: b}\ndata:\n  key: value\n")
 			return err
 		}},
 		{"a list of a hundred", 70 * objects, func() error {

@@ -158,7 +158,7 @@ func (d *documents) parse(texts []string) ([]map[string]any, error) {
 			continue
 		}
 		g.Go(func() (err error) {
-			all[i], err = yamledit.Object(text)
+			all[i], err = yamledit.ParseObject(text)
 			return err
 		})
 	}

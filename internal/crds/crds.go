@@ -64,7 +64,7 @@ func (i *Installer) Install(ctx context.Context, definitions []chart.CRD) (creat
 			continue
 		}
 		built, err := i.Cluster.Build(definition.File.Data, false)
-		var states object.States
+		var states object.LiveObjects
 		if err == nil {
 			states, err = i.Writer.Create(ctx, built)
 		}

@@ -230,7 +230,7 @@ func (o *ordered) deleteCreated(ctx context.Context, undo *operation.Operation, 
 	return graph.Run(ctx)
 }
 
-func (o *ordered) dryRun(ctx context.Context) ([]objectwriter.DryRun, error) {
+func (o *ordered) dryRun(ctx context.Context) ([]objectwriter.DryRunResult, error) {
 	return o.applier.DryRunNodes(ctx, o.built.All())
 }
 

@@ -26,7 +26,7 @@ func (r *Run) IsAbsent(info *object.Info) bool { return r.strategy.objects().app
 func (r *Run) Nodes() []NodeObjects { return r.strategy.nodes() }
 
 // DryRun asks the server, with dry-run requests, how Perform would change the objects.
-func (r *Run) DryRun(ctx context.Context) ([]objectwriter.DryRun, error) {
+func (r *Run) DryRun(ctx context.Context) ([]objectwriter.DryRunResult, error) {
 	return r.strategy.dryRun(ctx)
 }
 

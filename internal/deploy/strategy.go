@@ -38,7 +38,7 @@ type strategy interface {
 	// deleteCreated deletes the created objects in the operation undo.
 	deleteCreated(ctx context.Context, undo *operation.Operation, created kube.ResourceList, err error) error
 	// dryRun asks the server, with dry-run requests, how deploy would change the objects.
-	dryRun(ctx context.Context) ([]objectwriter.DryRun, error)
+	dryRun(ctx context.Context) ([]objectwriter.DryRunResult, error)
 	// nodes lists the objects node by node.
 	nodes() []NodeObjects
 	// pruner deletes the obsolete objects; nil if there are no earlier revisions.

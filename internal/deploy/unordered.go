@@ -86,7 +86,7 @@ func (u *unordered) deleteCreated(ctx context.Context, undo *operation.Operation
 	return deletionError(errs)
 }
 
-func (u *unordered) dryRun(ctx context.Context) ([]objectwriter.DryRun, error) {
+func (u *unordered) dryRun(ctx context.Context) ([]objectwriter.DryRunResult, error) {
 	return u.applier.DryRunAll(ctx, u.all)
 }
 

@@ -193,8 +193,8 @@ func (s *Server) Compact() {
 	s.history = nil
 }
 
-// DropEventsAfter removes the events after a version, so that no watch sends them.
-func (s *Server) DropEventsAfter(version int64) {
+// DropEventsAfterVersion removes the events after a version, so that no watch sends them.
+func (s *Server) DropEventsAfterVersion(version int64) {
 	s.mu.Lock()
 	defer s.mu.Unlock()
 	s.history = slices.DeleteFunc(s.history, func(e event) bool { return e.version > version })

@@ -157,14 +157,14 @@ func (p *painter) makeNodes() {
 		case n.Layer == "":
 			it.kind, it.title = kindSingle, n.Resources[0].ID.String()
 		}
-		p.fill(it, n)
+		p.addResourceNames(it, n)
 		p.nodes[n.ID()] = it
 		p.own[n.Chart] = append(p.own[n.Chart], it)
 	}
 }
 
-// fill adds the names of the resources of a node to its item.
-func (p *painter) fill(it *item, n *sequencer.Node) {
+// addResourceNames adds the names of the resources of a node to its item.
+func (p *painter) addResourceNames(it *item, n *sequencer.Node) {
 	d := &p.pic.diff
 	about := []string{fmt.Sprintf("%s, batch %d", n.ID(), n.Level+1)}
 	if it.change == gone {

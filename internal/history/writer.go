@@ -26,8 +26,8 @@ type Guard interface {
 	Confirm() error
 	// Lost returns the error of Check if the operation has lost the lock.
 	Lost() error
-	// Lease returns the lease to store with the release during the operation.
-	Lease() *releaserecord.Lease
+	// RenewedLease returns the lease to store with the release during the operation.
+	RenewedLease() *releaserecord.Lease
 	// BeforeConclusion records a state without a lease that is about to be stored.
 	BeforeConclusion(state release.Info)
 	// AfterWrite records that the release was stored by a request that was sent at the
@@ -169,7 +169,7 @@ func (w *Writer) recordWithLease() *releaserecord.Record {
 	if w.rec != nil {
 		leased = *w.rec
 	}
-	leased.Lease = w.guard.Lease()
+	leased.Lease = w.guard.RenewedLease()
 	return &leased
 }
 

@@ -31,7 +31,7 @@ const (
 	confirmedDuration = history.RenewInterval + 2*time.Second
 )
 
-// Lease is the lock of an operation on its release. It is stored in the record of the
+// RenewedLease is the lock of an operation on its release. It is stored in the record of the
 // release for as long as the status of the release says that an operation is running. It
 // guards the writer of the release. A nil Lease locks nothing.
 type Lease struct {
@@ -109,8 +109,8 @@ func (l *Lease) ID() string {
 	return l.lease.ID // no lock is needed, because the ID does not change
 }
 
-// Lease returns the lease with a new heartbeat.
-func (l *Lease) Lease() *releaserecord.Lease {
+// RenewedLease returns the lease with a new heartbeat.
+func (l *Lease) RenewedLease() *releaserecord.Lease {
 	renewed := l.lease
 	renewed.RenewedAt = time.Now().UTC().Truncate(time.Millisecond)
 	return &renewed

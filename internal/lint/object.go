@@ -63,7 +63,7 @@ func (i *inspection) readDocument(file string, number int, document string) {
 		o := objectOf(node)
 		o.place, o.chart = place{file, number, index}, chart
 		if index == 0 {
-			if content, err := yamledit.Object(document); err == nil && len(content) > 0 {
+			if content, err := yamledit.ParseObject(document); err == nil && len(content) > 0 {
 				o.resource = content
 			}
 		}

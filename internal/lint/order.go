@@ -106,7 +106,7 @@ func (i *inspection) load(root *chartFiles, legal []*chartloader.BufferedFile) b
 	if err := chartutil.ProcessDependenciesWithMerge(i.chart, i.options.Values); err != nil {
 		return false
 	}
-	i.tree = render.Charts(declaration, i.chart)
+	i.tree = render.ChartTree(declaration, i.chart)
 	i.charts, i.definitions, i.sources = map[string]*chartFiles{}, map[string]*chartFiles{}, map[string]string{}
 	i.locate(i.chart, i.chart.Name(), folders)
 	i.render()

@@ -51,7 +51,7 @@ type Applied struct {
 	// Unchanged are the objects that already were as declared.
 	Created, Updated, Unchanged kube.ResourceList
 	// States are the states of these objects.
-	States object.States
+	States object.LiveObjects
 	// Pruned says whether the originals that are not in the list were deleted.
 	Pruned bool
 }
@@ -206,7 +206,7 @@ func hasCreateFailure(batch []*change) bool {
 
 // summarize returns the result of Apply.
 func summarize(ctx context.Context, changes []*change) (*Applied, error) {
-	applied := &Applied{States: make(object.States, len(changes))}
+	applied := &Applied{States: make(object.LiveObjects, len(changes))}
 	var failures []ObjectError
 	complete := true
 	for _, ch := range changes {

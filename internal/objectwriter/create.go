@@ -15,7 +15,7 @@ import (
 	"github.com/ordered-helm/helm/internal/object"
 )
 
-func (w *requestWriter) Create(ctx context.Context, list kube.ResourceList) (object.States, error) {
+func (w *requestWriter) Create(ctx context.Context, list kube.ResourceList) (object.LiveObjects, error) {
 	if len(list) == 0 {
 		return nil, nil
 	}
@@ -29,7 +29,7 @@ func (w *requestWriter) Create(ctx context.Context, list kube.ResourceList) (obj
 	w.cluster.Log("creating %d resource(s)", len(list))
 	live, failures := make([]*unstructured.Unstructured, len(list)), make([]error, len(list))
 	forEachByKind(list, func(i int) { live[i], failures[i] = s.createNew(ctx, list[i]) })
-	states := make(object.States, len(list))
+	states := make(object.LiveObjects, len(list))
 	var failed *multierror.Error
 	for i, info := range list {
 		if err := failures[i]; err != nil {
@@ -41,12 +41,12 @@ func (w *requestWriter) Create(ctx context.Context, list kube.ResourceList) (obj
 	return states, failed.ErrorOrNil()
 }
 
-func (w *requestWriter) CreateHook(ctx context.Context, list kube.ResourceList) (object.States, error) {
+func (w *requestWriter) CreateHook(ctx context.Context, list kube.ResourceList) (object.LiveObjects, error) {
 	s, err := w.newSender(ApplyOptions{})
 	if err != nil {
 		return nil, err
 	}
-	states := make(object.States, len(list))
+	states := make(object.LiveObjects, len(list))
 	for _, info := range list {
 		live, err := s.createNew(ctx, info)
 		if err != nil {

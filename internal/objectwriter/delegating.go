@@ -17,12 +17,12 @@ import (
 // objects that it receives.
 type copies struct {
 	list   kube.ResourceList
-	states object.States // from each object to its copy
+	states object.LiveObjects // from each object to its copy
 	byCopy map[*object.Info]*object.Info
 }
 
 func copyOf(list kube.ResourceList) *copies {
-	c := &copies{states: make(object.States, len(list)), byCopy: make(map[*object.Info]*object.Info, len(list))}
+	c := &copies{states: make(object.LiveObjects, len(list)), byCopy: make(map[*object.Info]*object.Info, len(list))}
 	for _, info := range list {
 		state := *info
 		c.list.Append(&state)
@@ -43,7 +43,7 @@ func (c *copies) declared(list kube.ResourceList) kube.ResourceList {
 	return declared
 }
 
-func (d *delegatingWriter) Create(ctx context.Context, list kube.ResourceList) (object.States, error) {
+func (d *delegatingWriter) Create(ctx context.Context, list kube.ResourceList) (object.LiveObjects, error) {
 	if len(list) == 0 {
 		return nil, nil
 	}
@@ -55,7 +55,7 @@ func (d *delegatingWriter) Create(ctx context.Context, list kube.ResourceList) (
 	return copied.states, err
 }
 
-func (d *delegatingWriter) CreateHook(ctx context.Context, list kube.ResourceList) (object.States, error) {
+func (d *delegatingWriter) CreateHook(ctx context.Context, list kube.ResourceList) (object.LiveObjects, error) {
 	return d.Create(ctx, list)
 }
 
@@ -95,7 +95,7 @@ func (d *delegatingWriter) Apply(ctx context.Context, list kube.ResourceList, o 
 	return applied, err
 }
 
-func (d *delegatingWriter) DryRunApply(context.Context, kube.ResourceList, ApplyOptions) ([]DryRun, error) {
+func (d *delegatingWriter) DryRunApply(context.Context, kube.ResourceList, ApplyOptions) ([]DryRunResult, error) {
 	return nil, errNoCluster
 }
 

@@ -31,8 +31,8 @@ const (
 	EffectRejected
 )
 
-// DryRun is the result of a dry run for one object.
-type DryRun struct {
+// DryRunResult is the result of a dry run for one object.
+type DryRunResult struct {
 	Info   *object.Info
 	Effect Effect
 	// Before is the object in the cluster; nil if it does not exist. After is the object as
@@ -42,7 +42,7 @@ type DryRun struct {
 	Err error
 }
 
-func (w *requestWriter) DryRunApply(ctx context.Context, list kube.ResourceList, o ApplyOptions) ([]DryRun, error) {
+func (w *requestWriter) DryRunApply(ctx context.Context, list kube.ResourceList, o ApplyOptions) ([]DryRunResult, error) {
 	changes, err := w.compare(ctx, list, o)
 	if err != nil {
 		return nil, err
@@ -59,7 +59,7 @@ func (w *requestWriter) DryRunApply(ctx context.Context, list kube.ResourceList,
 	if err := ctx.Err(); err != nil {
 		return nil, context.Cause(ctx)
 	}
-	results := make([]DryRun, len(changes))
+	results := make([]DryRunResult, len(changes))
 	for i, ch := range changes {
 		results[i] = ch.dryRun()
 	}
@@ -67,8 +67,8 @@ func (w *requestWriter) DryRunApply(ctx context.Context, list kube.ResourceList,
 }
 
 // dryRun returns the result of a dry run.
-func (ch *change) dryRun() DryRun {
-	result := DryRun{Info: ch.info, Before: ch.before, After: ch.live}
+func (ch *change) dryRun() DryRunResult {
+	result := DryRunResult{Info: ch.info, Before: ch.before, After: ch.live}
 	switch ch.outcome {
 	case created:
 		result.Effect = EffectCreated

@@ -23,10 +23,10 @@ type Writer interface {
 	// creation of other objects. The error is a *multierror.Error in the order of the list,
 	// as in Helm. Create returns the states of the created objects even if it returns an
 	// error.
-	Create(ctx context.Context, list kube.ResourceList) (object.States, error)
+	Create(ctx context.Context, list kube.ResourceList) (object.LiveObjects, error)
 	// CreateHook creates the objects of a hook one after the other, and stops at the first
 	// failure. An object that already exists is a failure.
-	CreateHook(ctx context.Context, list kube.ResourceList) (object.States, error)
+	CreateHook(ctx context.Context, list kube.ResourceList) (object.LiveObjects, error)
 	// Apply creates objects, or changes existing ones to what is declared. It first reads
 	// all objects. Then it writes adjacent objects of the same kind in parallel, and kinds
 	// one after the other. A failure to change an object does not prevent the others from
@@ -40,7 +40,7 @@ type Writer interface {
 	// DryRunApply asks the server, with dry-run requests, what Apply would do. The results
 	// are in the order of the list. The failure of an object does not end the dry run. It
 	// returns an error only if the dry run was not possible.
-	DryRunApply(ctx context.Context, list kube.ResourceList, o ApplyOptions) ([]DryRun, error)
+	DryRunApply(ctx context.Context, list kube.ResourceList, o ApplyOptions) ([]DryRunResult, error)
 	// Delete deletes objects: adjacent objects of the same kind in parallel, and kinds one
 	// after the other. An object that does not exist is not an error, and a failure does
 	// not prevent the deletion of other objects. If the UID of an object is known, Delete

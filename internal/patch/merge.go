@@ -106,7 +106,7 @@ func mergeField(older, newer any, key string, schema strategicpatch.LookupPatchM
 // because no patch can be computed from a base with such items.
 func mergeItems(older, newer []any, how listStrategy) []any {
 	merged := []any{}
-	oldItems, newItems := how.index(older), how.index(newer)
+	oldItems, newItems := how.byMergeKey(older), how.byMergeKey(newer)
 	for _, item := range slices.Concat(newer, older) {
 		_, key, ok := how.item(item)
 		if !ok || oldItems[key] == nil && newItems[key] == nil {

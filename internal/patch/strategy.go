@@ -73,9 +73,9 @@ func (s listStrategy) item(value any) (fields map[string]any, key string, ok boo
 	return fields, fmt.Sprint(fields[s.mergeKey]), true
 }
 
-// index indexes the items of a list by their merge keys. If several items have the same
+// byMergeKey indexes the items of a list by their merge keys. If several items have the same
 // key, it uses the first.
-func (s listStrategy) index(list []any) map[string]map[string]any {
+func (s listStrategy) byMergeKey(list []any) map[string]map[string]any {
 	byKey := make(map[string]map[string]any, len(list))
 	for _, value := range list {
 		if fields, key, ok := s.item(value); ok && byKey[key] == nil {
@@ -128,7 +128,7 @@ func intersectList(base, live []any, how listStrategy) []any {
 	if how.mergeKey == "" {
 		return base
 	}
-	current := how.index(live)
+	current := how.byMergeKey(live)
 	kept := []any{}
 	for _, value := range base {
 		if fields, key, ok := how.item(value); ok && current[key] != nil {

@@ -134,7 +134,7 @@ func (b *Builder) PendingKinds(rel *release.Release, ordered bool) (map[schema.G
 	}
 	var rest strings.Builder
 	for _, document := range render.Split(rel.Manifest) {
-		content, err := yamledit.Object(document)
+		content, err := yamledit.ParseObject(document)
 		u := &unstructured.Unstructured{Object: content}
 		if err != nil || !b.pending[u.GroupVersionKind().GroupKind()] {
 			rest.WriteString("---\n" + document + "\n")
@@ -185,7 +185,7 @@ func (b *Builder) Build(ctx context.Context, run *deploy.Run) (*Preview, error) 
 
 // hideSecrets redacts the contents of Secrets, both as declared and as they exist in the
 // cluster.
-func (b *Builder) hideSecrets(run *deploy.Run, dryRuns []objectwriter.DryRun) {
+func (b *Builder) hideSecrets(run *deploy.Run, dryRuns []objectwriter.DryRunResult) {
 	contents := run.Contents()
 	for _, t := range dryRuns {
 		for _, state := range []*unstructured.Unstructured{t.Before, t.After} {
@@ -198,7 +198,7 @@ func (b *Builder) hideSecrets(run *deploy.Run, dryRuns []objectwriter.DryRun) {
 }
 
 // addNodes adds the results for the objects, node by node.
-func (b *Builder) addNodes(run *deploy.Run, dryRuns []objectwriter.DryRun) error {
+func (b *Builder) addNodes(run *deploy.Run, dryRuns []objectwriter.DryRunResult) error {
 	results := make(map[*object.Info]Object, len(dryRuns))
 	for _, t := range dryRuns {
 		result, err := b.result(t)
@@ -226,7 +226,7 @@ func (b *Builder) addNodes(run *deploy.Run, dryRuns []objectwriter.DryRun) error
 }
 
 // result returns the result for an object from its dry run.
-func (b *Builder) result(t objectwriter.DryRun) (Object, error) {
+func (b *Builder) result(t objectwriter.DryRunResult) (Object, error) {
 	switch t.Effect {
 	case objectwriter.EffectCreated:
 		return newObject(t.Info, Create), nil
@@ -248,7 +248,7 @@ func (b *Builder) result(t objectwriter.DryRun) (Object, error) {
 }
 
 // failed returns the result for an object that the server rejects in a dry run.
-func (b *Builder) failed(t objectwriter.DryRun) Object {
+func (b *Builder) failed(t objectwriter.DryRunResult) Object {
 	if t.Before == nil && b.namespaces[object.Namespace(t.Info)] && apierrors.IsNotFound(t.Err) {
 		o := newObject(t.Info, Create)
 		o.Note = noteNewNamespace

@@ -49,7 +49,7 @@ func isSecret(object *unstructured.Unstructured) bool {
 
 // withoutPlaceholders returns the object as it would be, without node ports that the server
 // only chose for the dry run, because the real request gets other ones.
-func withoutPlaceholders(t objectwriter.DryRun) *unstructured.Unstructured {
+func withoutPlaceholders(t objectwriter.DryRunResult) *unstructured.Unstructured {
 	if kind := t.Info.Mapping.GroupVersionKind; kind.Group != "" || kind.Kind != "Service" {
 		return t.After
 	}

@@ -95,7 +95,7 @@ func TestDiffOfNodePorts(t *testing.T) {
 	service := func(ports string) *unstructured.Unstructured {
 		return parseObject(t, "{apiVersion: v1, kind: Service, metadata: {name: s}, spec: {ports: ["+ports+"]}}")
 	}
-	dryRun := objectwriter.DryRun{
+	dryRun := objectwriter.DryRunResult{
 		Info: &object.Info{
 			Mapping: &meta.RESTMapping{GroupVersionKind: schema.GroupVersionKind{Version: "v1", Kind: "Service"}},
 			Object:  service("{port: 80}, {port: 81, nodePort: 30002}, {port: 82}"),

@@ -11,8 +11,8 @@ import (
 	"github.com/ordered-helm/helm/internal/timeline"
 )
 
-// screen is the screen that a frame is drawn for.
-type screen struct {
+// frameRenderer is the screen that a frame is drawn for.
+type frameRenderer struct {
 	theme
 	width, height int
 	now           time.Time
@@ -49,8 +49,8 @@ type line struct {
 }
 
 // frame draws the running operations, the outermost first, in at most as many lines as the
-// screen has.
-func (s screen) frame(t *timeline.Timeline) []string {
+// frameRenderer has.
+func (s frameRenderer) frame(t *timeline.Timeline) []string {
 	var lines []line
 	for _, o := range t.Operations {
 		if !o.End.IsZero() {
@@ -62,7 +62,7 @@ func (s screen) frame(t *timeline.Timeline) []string {
 }
 
 // fit removes the lines with the lowest priority, and adds the number of removed lines.
-func (s screen) fit(lines []line) []string {
+func (s frameRenderer) fit(lines []line) []string {
 	height := max(s.height, 1)
 	most := ranks
 	if len(lines) > height {
@@ -104,7 +104,7 @@ func (s screen) fit(lines []line) []string {
 	return texts
 }
 
-func (s screen) draw(l line) string {
+func (s frameRenderer) draw(l line) string {
 	right := ""
 	if l.right != nil {
 		right = l.right()
@@ -115,7 +115,7 @@ func (s screen) draw(l line) string {
 // fixedText returns a function that returns a text.
 func fixedText(text string) func() string { return func() string { return text } }
 
-func (s screen) operation(o *timeline.Operation) []line {
+func (s frameRenderer) operation(o *timeline.Operation) []line {
 	took := wholeSeconds(s.now.Sub(o.Start))
 	if !o.Deadline.IsZero() && s.width >= 40 {
 		took += " of " + wholeSeconds(o.Deadline.Sub(o.Start).Round(time.Second))

@@ -12,7 +12,7 @@ import (
 )
 
 // charts shows the nodes under their charts. A chart that has finished takes a single line.
-func (s screen) charts(o *timeline.Operation) []line {
+func (s frameRenderer) charts(o *timeline.Operation) []line {
 	var lines []line
 	nodes := map[string][]*timeline.Span{}
 	var paths []string
@@ -75,7 +75,7 @@ func removes(o *timeline.Operation) bool {
 
 // chart shows the nodes of one chart under the last part of its path, indented by its depth
 // in the tree.
-func (s screen) chart(path string, nodes []*timeline.Span, m finishedDependencies) []line {
+func (s frameRenderer) chart(path string, nodes []*timeline.Span, m finishedDependencies) []line {
 	depth := strings.Count(path, "/")
 	indent := strings.Repeat("  ", 1+min(depth, s.width/16))
 	name := path[strings.LastIndexByte(path, '/')+1:]
@@ -134,7 +134,7 @@ func label(n *timeline.Span) string {
 }
 
 // after returns the end of the line for a node that has not started: what it waits for.
-func (s screen) after(n *timeline.Span, m finishedDependencies) string {
+func (s frameRenderer) after(n *timeline.Span, m finishedDependencies) string {
 	var names []string
 	for _, id := range n.Needs {
 		if !m.nodes[id] && len(names) <= maxReasons {

@@ -13,7 +13,7 @@ import (
 
 // hooks shows the hooks of each event: one line for those that have finished, and the
 // others individually.
-func (s screen) hooks(o *timeline.Operation) []line {
+func (s frameRenderer) hooks(o *timeline.Operation) []line {
 	var lines []line
 	var events []string
 	done, began, ended := map[string]int{}, map[string]time.Time{}, map[string]time.Time{}
@@ -44,7 +44,7 @@ func (s screen) hooks(o *timeline.Operation) []line {
 	return lines
 }
 
-func (s screen) hook(h *timeline.Span) []line {
+func (s frameRenderer) hook(h *timeline.Span) []line {
 	title := func() string {
 		text := fmt.Sprintf("  %s %s %s", s.mark(h), oneLine(h.ID), s.faint(h.HookEvent+" hook"))
 		if h.State == timeline.Running && !h.Deadline.IsZero() && s.width >= 60 {
@@ -63,7 +63,7 @@ func (s screen) hook(h *timeline.Span) []line {
 }
 
 // node shows a node that runs or has failed, with the resources that it waits for.
-func (s screen) node(n *timeline.Span, indent string) []line {
+func (s frameRenderer) node(n *timeline.Span, indent string) []line {
 	title := func() string {
 		doing := ""
 		if n.State == timeline.Running && n.Applied.IsZero() {
@@ -79,7 +79,7 @@ func (s screen) node(n *timeline.Span, indent string) []line {
 }
 
 // resources shows the resources that are not ready yet, and why.
-func (s screen) resources(n *timeline.Span, indent string) []line {
+func (s frameRenderer) resources(n *timeline.Span, indent string) []line {
 	var lines []line
 	open := 0
 	for _, res := range n.Resources {
@@ -110,7 +110,7 @@ func (s screen) resources(n *timeline.Span, indent string) []line {
 }
 
 // reason describes the state of a resource.
-func (s screen) reason(res *timeline.Resource) string {
+func (s frameRenderer) reason(res *timeline.Resource) string {
 	text := oneLine(res.Name)
 	if res.Namespace != "" {
 		text += s.faint(" in " + oneLine(res.Namespace))
@@ -123,7 +123,7 @@ func (s screen) reason(res *timeline.Resource) string {
 }
 
 // waits shows the waits for all resources together.
-func (s screen) waits(o *timeline.Operation) []line {
+func (s frameRenderer) waits(o *timeline.Operation) []line {
 	var lines []line
 	for _, w := range o.Spans {
 		if w.Kind != timeline.Wait || w.State != timeline.Running {
@@ -147,7 +147,7 @@ func (s screen) waits(o *timeline.Operation) []line {
 }
 
 // mark returns the symbol for the state of a span.
-func (s screen) mark(n *timeline.Span) string {
+func (s frameRenderer) mark(n *timeline.Span) string {
 	switch n.State {
 	case timeline.Done:
 		return s.good(s.done)
@@ -160,7 +160,7 @@ func (s screen) mark(n *timeline.Span) string {
 }
 
 // took returns how long a span took. While the span is running, it is in whole seconds.
-func (s screen) took(n *timeline.Span) func() string {
+func (s frameRenderer) took(n *timeline.Span) func() string {
 	return func() string {
 		if n.State == timeline.Running {
 			return s.faint(wholeSeconds(s.now.Sub(n.Start)))

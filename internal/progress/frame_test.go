@@ -154,7 +154,7 @@ func TestFrame(t *testing.T) {
 	}
 	for _, tt := range tests {
 		t.Run(tt.name, func(t *testing.T) {
-			s := screen{theme: tt.theme, width: tt.width, height: tt.height, now: at(tt.after), turn: 3}
+			s := frameRenderer{theme: tt.theme, width: tt.width, height: tt.height, now: at(tt.after), turn: 3}
 			var lines []string
 			told(tt.events...).Read(func(tl *timeline.Timeline) { lines = s.frame(tl) })
 			fits(t, lines, tt.width, tt.height)
@@ -227,7 +227,7 @@ func TestFrameOfAnything(t *testing.T) {
 		r := told(events...)
 		for _, width := range []int{1, 2, 5, 10, 19, 20, 39, 40, 79, 80, 200} {
 			for _, height := range []int{0, 1, 2, 3, 7, 24, 100} {
-				s := screen{theme: newTheme(width%2 == 0, height%2 == 0), width: width, height: height, now: at(20)}
+				s := frameRenderer{theme: newTheme(width%2 == 0, height%2 == 0), width: width, height: height, now: at(20)}
 				t.Run(fmt.Sprintf("%s on %dx%d", name, width, height), func(t *testing.T) {
 					r.Read(func(tl *timeline.Timeline) { fits(t, s.frame(tl), width, height) })
 				})
@@ -264,7 +264,7 @@ func checkGolden(t *testing.T, name string, lines []string) {
 // BenchmarkFrame draws a frame of 5,000 running nodes.
 func BenchmarkFrame(b *testing.B) {
 	r := told(many(5000, false)...)
-	s := screen{theme: newTheme(true, true), width: 120, height: 40, now: at(20)}
+	s := frameRenderer{theme: newTheme(true, true), width: 120, height: 40, now: at(20)}
 	for b.Loop() {
 		r.Read(func(tl *timeline.Timeline) { s.frame(tl) })
 	}

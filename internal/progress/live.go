@@ -258,7 +258,7 @@ func (m *model) frame(now time.Time) string {
 	}
 	m.of = of
 	m.turn++
-	s := screen{theme: m.live.theme, width: m.width, height: m.height - 1, now: now, turn: m.turn}
+	s := frameRenderer{theme: m.live.theme, width: m.width, height: m.height - 1, now: now, turn: m.turn}
 	m.live.recorder.Read(func(t *timeline.Timeline) { m.drawn = strings.Join(s.frame(t), "\n") })
 	return m.drawn
 }

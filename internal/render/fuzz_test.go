@@ -12,7 +12,7 @@ import (
 	"testing"
 
 	"github.com/ordered-helm/helm/internal/render"
-	"github.com/ordered-helm/helm/internal/render/charttest"
+	"github.com/ordered-helm/helm/internal/render/chartgen"
 )
 
 // manifests returns the seeds of fuzz targets.
@@ -57,7 +57,7 @@ func FuzzLegalForm(f *testing.F) {
 			return
 		}
 		p.chart.Templates[0].Data = []byte(literally(text))
-		p.options.PostRenderer, p.options.Root = charttest.Cat{}, p.root
+		p.options.PostRenderer, p.options.Root = chartgen.Cat{}, p.root
 		if marked, err := p.render(); err == nil && marked.Manifest != r.Manifest {
 			t.Fatalf("a post-renderer that changes nothing makes %q of %q", marked.Manifest, r.Manifest)
 		}

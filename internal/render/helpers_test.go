@@ -69,7 +69,7 @@ func prepareChart(t testing.TB, ch *chart.Chart) *prepared {
 		t.Fatal(err)
 	}
 	return &prepared{
-		chart: ch, root: render.Charts(declared, ch),
+		chart: ch, root: render.ChartTree(declared, ch),
 		options: render.Options{Values: all, Capabilities: capabilities},
 	}
 }

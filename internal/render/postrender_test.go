@@ -14,7 +14,7 @@ import (
 	"helm.sh/helm/v3/pkg/postrender"
 
 	"github.com/ordered-helm/helm/internal/render"
-	"github.com/ordered-helm/helm/internal/render/charttest"
+	"github.com/ordered-helm/helm/internal/render/chartgen"
 )
 
 // shapes are different ways to write metadata in a template. A marker must be added and
@@ -65,14 +65,14 @@ func TestCatIsAsIfNone(t *testing.T) {
 	for seed := range uint64(12) {
 		r := rand.New(rand.NewPCG(seed, 1))
 		files := tree{}
-		for _, f := range charttest.Random(r).Files(r) {
+		for _, f := range chartgen.Random(r).Files(r) {
 			files[f.Name] = string(f.Data)
 		}
 		charts = append(charts, files)
 	}
 	for i, files := range charts {
 		want := rendered(t, files)
-		p, got := postRendered(t, files, charttest.Cat{})
+		p, got := postRendered(t, files, chartgen.Cat{})
 		if got.Manifest != want.Manifest {
 			t.Errorf("chart %d: got:\n%s\nwant:\n%s", i, got.Manifest, want.Manifest)
 		}
@@ -101,8 +101,8 @@ func objectName(object map[string]any) string {
 // TestChartsSurviveAnyPostRenderer uses post-renderers that drop comments, reorder
 // documents and add one.
 func TestChartsSurviveAnyPostRenderer(t *testing.T) {
-	for name, post := range map[string]charttest.PostRenderer{
-		"drops comments": charttest.DropComments, "writes JSON": charttest.ToJSON, "reorders": charttest.Reverse, "adds": charttest.Add,
+	for name, post := range map[string]chartgen.PostRenderer{
+		"drops comments": chartgen.DropComments, "writes JSON": chartgen.ToJSON, "reorders": chartgen.Reverse, "adds": chartgen.Add,
 	} {
 		t.Run(name, func(t *testing.T) {
 			p, r := postRendered(t, shapes, post)
@@ -132,7 +132,7 @@ func TestChartsSurviveAnyPostRenderer(t *testing.T) {
 // TestMarkersLeaveObjectsAsTheyWere compares the results of post-renderers with and without
 // markers.
 func TestMarkersLeaveObjectsAsTheyWere(t *testing.T) {
-	for _, post := range []charttest.PostRenderer{charttest.DropComments, charttest.ToJSON} {
+	for _, post := range []chartgen.PostRenderer{chartgen.DropComments, chartgen.ToJSON} {
 		unmarked := prepare(t, shapes)
 		unmarked.options.PostRenderer = post
 		want, err := unmarked.render()
@@ -149,11 +149,11 @@ func TestMarkersLeaveObjectsAsTheyWere(t *testing.T) {
 			t.Fatal(err)
 		}
 		for i := range a {
-			wantText, err := charttest.ToJSON([]string{text(t, a[i].Object)})
+			wantText, err := chartgen.ToJSON([]string{text(t, a[i].Object)})
 			if err != nil {
 				t.Fatal(err)
 			}
-			gotText, err := charttest.ToJSON([]string{text(t, b[i].Object)})
+			gotText, err := chartgen.ToJSON([]string{text(t, b[i].Object)})
 			if err != nil {
 				t.Fatal(err)
 			}
@@ -171,8 +171,8 @@ func TestDocumentsWithoutAMarkerBelongToTheRoot(t *testing.T) {
 		"charts/sub/Chart.yaml":       chartYAML("sub", ""),
 		"charts/sub/templates/a.yaml": "kind: A\nmetadata: {name: kept}\n---\nkind: A\nmetadata: {name: bare}\n",
 	}
-	p, r := postRendered(t, files, charttest.PostRenderer(func(docs []string) ([]string, error) {
-		return []string{charttest.Added, docs[0], "# only a comment", "kind: A\nmetadata: {name: bare}", "kind: A\nmetadata: {name: foreign, annotations: {ordered.helm.sh/chart: ''}}"}, nil
+	p, r := postRendered(t, files, chartgen.PostRenderer(func(docs []string) ([]string, error) {
+		return []string{chartgen.Added, docs[0], "# only a comment", "kind: A\nmetadata: {name: bare}", "kind: A\nmetadata: {name: foreign, annotations: {ordered.helm.sh/chart: ''}}"}, nil
 	}))
 	resources, err := render.Resources(r.Manifest, r.Charts, p.root, false)
 	if err != nil {
@@ -194,7 +194,7 @@ func TestDocumentsWithoutAMarkerBelongToTheRoot(t *testing.T) {
 func TestPostRendererSeesLegalFormAndNoHooks(t *testing.T) {
 	var seen string
 	_, r := postRendered(t, template(job("        helm.sh/depends-on/layers: [a]")+"\n---\n"+job("        helm.sh/hook: pre-install")),
-		charttest.PostRenderer(func(docs []string) ([]string, error) {
+		chartgen.PostRenderer(func(docs []string) ([]string, error) {
 			seen = strings.Join(docs, "\n---\n")
 			return docs, nil
 		}))
@@ -209,7 +209,7 @@ func TestPostRendererSeesLegalFormAndNoHooks(t *testing.T) {
 // TestPostRendererWithoutAnOrder checks that the input has no markers.
 func TestPostRendererWithoutAnOrder(t *testing.T) {
 	p := prepare(t, shapes)
-	p.options.PostRenderer = charttest.PostRenderer(func(docs []string) ([]string, error) {
+	p.options.PostRenderer = chartgen.PostRenderer(func(docs []string) ([]string, error) {
 		if strings.Contains(strings.Join(docs, ""), "ordered.helm.sh") {
 			return nil, errors.New("there is a marker")
 		}
@@ -230,8 +230,8 @@ func TestPostRendererThatMergesCharts(t *testing.T) {
 		"charts/sub/templates/b.yaml": "kind: B\nmetadata: {name: b}\n",
 	})
 	p.options.Root = p.root
-	p.options.PostRenderer = charttest.PostRenderer(func(docs []string) ([]string, error) {
-		docs, err := charttest.ToJSON(docs)
+	p.options.PostRenderer = chartgen.PostRenderer(func(docs []string) ([]string, error) {
+		docs, err := chartgen.ToJSON(docs)
 		return []string{`{"kind": "List", "items": [` + strings.Join(docs, ", ") + "]}"}, err
 	})
 	if _, err := p.render(); err == nil || !strings.Contains(err.Error(), "the post-renderer put objects of the charts shop and shop/sub into one document") {
@@ -270,7 +270,7 @@ func TestHiddenSecretsStayHiddenFromThePostRenderer(t *testing.T) {
 		if ordered {
 			p.options.Root = p.root
 		}
-		p.options.PostRenderer = charttest.PostRenderer(func(docs []string) ([]string, error) {
+		p.options.PostRenderer = chartgen.PostRenderer(func(docs []string) ([]string, error) {
 			if strings.Contains(strings.Join(docs, ""), "hunter2") {
 				t.Error("the post-renderer is given the secret")
 			}

@@ -10,7 +10,7 @@ import (
 
 	"github.com/ordered-helm/helm/internal/chartloader"
 	"github.com/ordered-helm/helm/internal/render"
-	"github.com/ordered-helm/helm/internal/render/charttest"
+	"github.com/ordered-helm/helm/internal/render/chartgen"
 	"github.com/ordered-helm/helm/internal/sequencer"
 )
 
@@ -34,7 +34,7 @@ func checkRealChart(t *testing.T, archive string) {
 		t.Fatal(err)
 	}
 	p := prepareChart(t, ch)
-	p.options.Root, p.options.PostRenderer = p.root, charttest.Cat{}
+	p.options.Root, p.options.PostRenderer = p.root, chartgen.Cat{}
 	same, err := p.render()
 	if err != nil {
 		t.Fatal(err)
@@ -42,7 +42,7 @@ func checkRealChart(t *testing.T, archive string) {
 	if same.Manifest != unchanged(same) {
 		t.Error("a post-renderer that changes nothing changes it")
 	}
-	p.options.PostRenderer = charttest.PostRenderer(charttest.Reverse)
+	p.options.PostRenderer = chartgen.PostRenderer(chartgen.Reverse)
 	r, err := p.render() // generates new passwords
 	if err != nil {
 		t.Fatal(err)

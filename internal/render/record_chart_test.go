@@ -7,7 +7,7 @@ import (
 	"math/rand/v2"
 	"strings"
 
-	"github.com/ordered-helm/helm/internal/render/charttest"
+	"github.com/ordered-helm/helm/internal/render/chartgen"
 )
 
 // richChart returns a random chart with additional subcharts: charts with everything that a
@@ -15,7 +15,7 @@ import (
 // undeclared charts.
 func richChart(r *rand.Rand) tree {
 	files := tree{}
-	for _, f := range charttest.Random(r).Files(r) {
+	for _, f := range chartgen.Random(r).Files(r) {
 		files[f.Name] = string(f.Data)
 	}
 	if !strings.Contains(files["Chart.yaml"], "dependencies:\n") {

@@ -19,7 +19,7 @@ import (
 
 	"github.com/ordered-helm/helm/internal/releaserecord"
 	"github.com/ordered-helm/helm/internal/render"
-	"github.com/ordered-helm/helm/internal/render/charttest"
+	"github.com/ordered-helm/helm/internal/render/chartgen"
 	"github.com/ordered-helm/helm/internal/sequencer"
 )
 
@@ -35,7 +35,7 @@ func TestThePlanOfAStoredReleaseIsTheOneExecuted(t *testing.T) {
 		r := rand.New(rand.NewPCG(seed, 7))
 		files := richChart(r)
 		name, post := anyPostRenderer(r)
-		planned, err := charttest.TryRender(t, files.buffered(), post)
+		planned, err := chartgen.TryRender(t, files.buffered(), post)
 		if err != nil {
 			t.Fatalf("seed %d, %s: %v", seed, name, err)
 		}
@@ -58,7 +58,7 @@ func TestThePlanOfAStoredReleaseIsTheOneExecuted(t *testing.T) {
 
 // storedRelease writes a release with one of Helm's drivers, changes its status as stock
 // Helm does, and reads it again.
-func storedRelease(t *testing.T, r *rand.Rand, planned *charttest.Rendered) *release.Release {
+func storedRelease(t *testing.T, r *rand.Rand, planned *chartgen.Rendered) *release.Release {
 	t.Helper()
 	ch, err := releaserecord.WithRecord(planned.Chart, &releaserecord.Record{
 		Ordered: true, Revision: 4, Charts: planned.Root, DocumentCharts: planned.Result.Charts,
@@ -69,10 +69,10 @@ func storedRelease(t *testing.T, r *rand.Rand, planned *charttest.Rendered) *rel
 	}
 	client := fake.NewClientset().CoreV1()
 	releases := storage.Init([]driver.Driver{
-		driver.NewSecrets(client.Secrets(charttest.Namespace)), driver.NewConfigMaps(client.ConfigMaps(charttest.Namespace)),
+		driver.NewSecrets(client.Secrets(chartgen.Namespace)), driver.NewConfigMaps(client.ConfigMaps(chartgen.Namespace)),
 	}[r.IntN(2)])
 	err = releases.Create(&release.Release{
-		Name: "r", Namespace: charttest.Namespace, Version: 4, Chart: ch, Manifest: planned.Result.Manifest,
+		Name: "r", Namespace: chartgen.Namespace, Version: 4, Chart: ch, Manifest: planned.Result.Manifest,
 		Hooks: planned.Result.Hooks, Info: &release.Info{Status: release.StatusPendingInstall},
 	})
 	if err != nil {
@@ -137,7 +137,7 @@ func planText(p *sequencer.Plan) string {
 }
 
 // note counts the features of a plan that could be lost.
-func note(seen map[string]int, planned *charttest.Rendered) {
+func note(seen map[string]int, planned *chartgen.Rendered) {
 	has := func(what string, yes bool) {
 		if yes {
 			seen[what]++
@@ -220,23 +220,23 @@ func postRenderers(r *rand.Rand) map[string]postrender.PostRenderer {
 		return docs
 	}
 	return map[string]postrender.PostRenderer{
-		"none": nil, "cat": charttest.Cat{}, "drops comments": charttest.PostRenderer(charttest.DropComments),
-		"writes JSON": charttest.PostRenderer(charttest.ToJSON), "reverses": charttest.PostRenderer(charttest.Reverse), "adds": charttest.PostRenderer(charttest.Add),
-		"drops everything": charttest.PostRenderer(func([]string) ([]string, error) { return nil, nil }),
-		"shuffles": charttest.PostRenderer(func(docs []string) ([]string, error) {
-			docs, err := charttest.DropComments(docs)
+		"none": nil, "cat": chartgen.Cat{}, "drops comments": chartgen.PostRenderer(chartgen.DropComments),
+		"writes JSON": chartgen.PostRenderer(chartgen.ToJSON), "reverses": chartgen.PostRenderer(chartgen.Reverse), "adds": chartgen.PostRenderer(chartgen.Add),
+		"drops everything": chartgen.PostRenderer(func([]string) ([]string, error) { return nil, nil }),
+		"shuffles": chartgen.PostRenderer(func(docs []string) ([]string, error) {
+			docs, err := chartgen.DropComments(docs)
 			return shuffled(docs), err
 		}),
-		"shuffles with comments": charttest.PostRenderer(func(docs []string) ([]string, error) { return shuffled(docs), nil }),
-		"adds comments": charttest.PostRenderer(func(docs []string) ([]string, error) {
-			docs = append(docs, "# nothing but a comment", "# Source: elsewhere/templates/a.yaml\n"+charttest.Added)
+		"shuffles with comments": chartgen.PostRenderer(func(docs []string) ([]string, error) { return shuffled(docs), nil }),
+		"adds comments": chartgen.PostRenderer(func(docs []string) ([]string, error) {
+			docs = append(docs, "# nothing but a comment", "# Source: elsewhere/templates/a.yaml\n"+chartgen.Added)
 			return append([]string{"# Source: c0/charts/no/templates/a.yaml", ""}, docs...), nil
 		}),
-		"leaves some out": charttest.PostRenderer(func(docs []string) ([]string, error) {
+		"leaves some out": chartgen.PostRenderer(func(docs []string) ([]string, error) {
 			return slices.DeleteFunc(docs, func(string) bool { return r.IntN(3) == 0 }), nil
 		}),
-		"takes annotations out": charttest.PostRenderer(func(docs []string) ([]string, error) {
-			docs, err := charttest.ToJSON(docs)
+		"takes annotations out": chartgen.PostRenderer(func(docs []string) ([]string, error) {
+			docs, err := chartgen.ToJSON(docs)
 			for i := range docs {
 				if r.IntN(3) == 0 {
 					docs[i] = strings.ReplaceAll(docs[i], `"annotations"`, `"notes"`)

@@ -63,7 +63,7 @@ type Result struct {
 	Files []File
 	// Notes are the rendered notes.
 	Notes string
-	// Charts is the path of the chart of each document in Manifest, in its order. It is
+	// ChartTree is the path of the chart of each document in Manifest, in its order. It is
 	// empty if the charts are known from Source comments.
 	Charts []string
 }

@@ -13,7 +13,7 @@ import (
 
 	"github.com/ordered-helm/helm/internal/graphview"
 	"github.com/ordered-helm/helm/internal/render"
-	"github.com/ordered-helm/helm/internal/render/charttest"
+	"github.com/ordered-helm/helm/internal/render/chartgen"
 	"github.com/ordered-helm/helm/internal/sequencer"
 )
 
@@ -145,7 +145,7 @@ func TestIncludeCRDs(t *testing.T) {
 	if all, err := render.Resources(r.Manifest, nil, p.root, false); err != nil || len(all) != 5 {
 		t.Errorf("with them: %d resources, %v", len(all), err)
 	}
-	p.options.PostRenderer, p.options.Root = charttest.Cat{}, p.root
+	p.options.PostRenderer, p.options.Root = chartgen.Cat{}, p.root
 	post, err := p.render()
 	if err != nil || post.Manifest != r.Manifest {
 		t.Errorf("cat changes it, %v:\n%s", err, post.Manifest)
@@ -243,7 +243,7 @@ func TestSplit(t *testing.T) {
 func TestEverySpellingGivesTheSamePlan(t *testing.T) {
 	for seed := range uint64(60) {
 		r := rand.New(rand.NewPCG(seed, 1))
-		ch := charttest.Random(r)
+		ch := chartgen.Random(r)
 		plan, err := sequencer.Build(ch.Input())
 		if err != nil {
 			t.Fatal(err)
@@ -252,7 +252,7 @@ func TestEverySpellingGivesTheSamePlan(t *testing.T) {
 		if err := graphview.Text(&want, plan); err != nil {
 			t.Fatal(err)
 		}
-		if err := graphview.Text(&got, charttest.Render(t, ch.Files(r), nil).Plan); err != nil {
+		if err := graphview.Text(&got, chartgen.Render(t, ch.Files(r), nil).Plan); err != nil {
 			t.Fatal(err)
 		}
 		if got.String() != want.String() {
@@ -277,14 +277,14 @@ metadata:
     {{- end }}
 {{- end }}
 `
-	r := charttest.Render(t, template(text).buffered(), nil)
+	r := chartgen.Render(t, template(text).buffered(), nil)
 	if len(r.Plan.Nodes) != 10 || len(r.Plan.Levels()) != 10 || len(r.Plan.Nodes[9].Resources) != 500 {
 		t.Errorf("%d nodes in %d levels", len(r.Plan.Nodes), len(r.Plan.Levels()))
 	}
 	if strings.Count(r.Result.Manifest, "depends-on.helm.sh/layers: '[\"l") != 4500 {
 		t.Error("not all documents are in legal form")
 	}
-	post := charttest.Render(t, template(strings.Replace(text, "5000", "100", 1)).buffered(), charttest.PostRenderer(charttest.DropComments))
+	post := chartgen.Render(t, template(strings.Replace(text, "5000", "100", 1)).buffered(), chartgen.PostRenderer(chartgen.DropComments))
 	if len(post.Plan.Nodes) != 10 || len(post.Plan.Nodes[9].Resources) != 10 {
 		t.Errorf("with a post-renderer: %d nodes", len(post.Plan.Nodes))
 	}

@@ -72,7 +72,7 @@ func Documents(manifest string, charts []string, root *sequencer.Chart, withCRDs
 		if docs[i].CRD {
 			return nil
 		}
-		if docs[i].Resource.Object, err = yamledit.Object(docs[i].Text + ends[i]); err != nil {
+		if docs[i].Resource.Object, err = yamledit.ParseObject(docs[i].Text + ends[i]); err != nil {
 			return fmt.Errorf("YAML parse error on %s: %w", docs[i].Resource.File, err)
 		}
 		return nil

@@ -11,7 +11,7 @@ import (
 	"testing"
 
 	"github.com/ordered-helm/helm/internal/dag"
-	"github.com/ordered-helm/helm/internal/render/charttest"
+	"github.com/ordered-helm/helm/internal/render/chartgen"
 	"github.com/ordered-helm/helm/internal/sequencer"
 )
 
@@ -137,7 +137,7 @@ func TestEdgesAreTheOrder(t *testing.T) {
 	total, implied := 0, 0
 	for seed := range uint64(300) {
 		r := rand.New(rand.NewPCG(seed, 1))
-		p, err := sequencer.Build(charttest.Random(r).Input())
+		p, err := sequencer.Build(chartgen.Random(r).Input())
 		if err != nil {
 			t.Fatal(err)
 		}

@@ -12,7 +12,7 @@ import (
 	"time"
 
 	"github.com/ordered-helm/helm/internal/graphview"
-	"github.com/ordered-helm/helm/internal/render/charttest"
+	"github.com/ordered-helm/helm/internal/render/chartgen"
 	"github.com/ordered-helm/helm/internal/sequencer"
 )
 
@@ -23,14 +23,14 @@ const randomCharts = 1000
 type deployment struct {
 	seed   uint64
 	plan   *sequencer.Plan
-	oracle *charttest.ExpectedOrder
+	oracle *chartgen.ExpectedOrder
 	// nodeOf maps the name of each resource to its node.
 	nodeOf map[string]*sequencer.Node
 }
 
 func forRandomCharts(t *testing.T, check func(t *testing.T, d *deployment, r *rand.Rand)) {
 	for seed := range uint64(randomCharts) {
-		chart := charttest.Random(rand.New(rand.NewPCG(seed, 1)))
+		chart := chartgen.Random(rand.New(rand.NewPCG(seed, 1)))
 		plan, err := sequencer.Build(chart.Input())
 		if err != nil {
 			t.Fatalf("seed %d: %v", seed, err)
@@ -189,7 +189,7 @@ func planText(t *testing.T, p *sequencer.Plan) string {
 func TestPlansAreTheSameOnEveryRun(t *testing.T) {
 	inputs := []sequencer.Input{needy(t)}
 	for seed := range uint64(30) {
-		inputs = append(inputs, charttest.Random(rand.New(rand.NewPCG(seed, 1))).Input())
+		inputs = append(inputs, chartgen.Random(rand.New(rand.NewPCG(seed, 1))).Input())
 	}
 	for i, in := range inputs {
 		r := rand.New(rand.NewPCG(uint64(i), 3))

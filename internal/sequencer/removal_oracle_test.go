@@ -8,7 +8,7 @@ import (
 	"slices"
 	"testing"
 
-	"github.com/ordered-helm/helm/internal/render/charttest"
+	"github.com/ordered-helm/helm/internal/render/chartgen"
 	"github.com/ordered-helm/helm/internal/sequencer"
 )
 
@@ -84,14 +84,14 @@ func randomRevisions(t *testing.T, seed uint64) *revisions {
 	t.Helper()
 	rng := rand.New(rand.NewPCG(seed, 4))
 	r := &revisions{seed: seed, index: map[string]int{}}
-	var oracles []*charttest.ExpectedOrder
+	var oracles []*chartgen.ExpectedOrder
 	akin := rng.IntN(2) == 0
 	for i := range uint64(1 + rng.IntN(3)) {
 		from := seed
 		if !akin {
 			from += i << 32
 		}
-		chart := charttest.Random(rand.New(rand.NewPCG(from, 1)))
+		chart := chartgen.Random(rand.New(rand.NewPCG(from, 1)))
 		if i > 0 {
 			change(chart, rng)
 		}
@@ -118,8 +118,8 @@ func randomRevisions(t *testing.T, seed uint64) *revisions {
 }
 
 // change removes some of a chart's resources, and exchanges the names of others.
-func change(c *charttest.Chart, rng *rand.Rand) {
-	c.Resources = slices.DeleteFunc(c.Resources, func(*charttest.Resource) bool { return rng.IntN(4) == 0 })
+func change(c *chartgen.Chart, rng *rand.Rand) {
+	c.Resources = slices.DeleteFunc(c.Resources, func(*chartgen.Resource) bool { return rng.IntN(4) == 0 })
 	for range rng.IntN(3) {
 		if n := len(c.Resources); n > 0 {
 			a, b := c.Resources[rng.IntN(n)], c.Resources[rng.IntN(n)]
@@ -133,7 +133,7 @@ func change(c *charttest.Chart, rng *rand.Rand) {
 
 // expect determines from the declarations which object must no longer exist before which
 // other object is deleted.
-func (r *revisions) expect(oracles []*charttest.ExpectedOrder) {
+func (r *revisions) expect(oracles []*chartgen.ExpectedOrder) {
 	r.order = newRelation(len(r.names))
 	known := make([]bool, len(r.names))
 	for _, o := range oracles {

@@ -38,7 +38,7 @@ type Nodes interface {
 	// Follow starts to observe the objects of a node, before they are written.
 	Follow(ctx context.Context, n *sequencer.Node, list kube.ResourceList) error
 	// Applied records that the objects of a node were written, and their states.
-	Applied(n *sequencer.Node, states object.States) error
+	Applied(n *sequencer.Node, states object.LiveObjects) error
 	// Await waits until all objects of a node are ready. Each object has its own timeout.
 	Await(ctx context.Context, n *sequencer.Node) error
 	// AwaitLeaf starts to wait in the background for a leaf, a node without dependents. It
@@ -88,7 +88,7 @@ type NodesConfig struct {
 // Kubernetes client waits instead.
 func NewNodes(c NodesConfig) Nodes {
 	if !c.Cluster.HasCluster() {
-		return &delegatedNodes{config: c, lists: map[*sequencer.Node]kube.ResourceList{}, states: object.States{}}
+		return &delegatedNodes{config: c, lists: map[*sequencer.Node]kube.ResourceList{}, states: object.LiveObjects{}}
 	}
 	n := &watchedNodes{
 		NodesConfig: c, states: make(map[*sequencer.Node]*nodeState, len(c.Plan.Nodes)),
@@ -163,7 +163,7 @@ func (w *watchedNodes) timeoutOf(n *sequencer.Node, res *sequencer.PlannedResour
 
 // Applied records that a node was written, and tells its group which versions of the
 // objects were written.
-func (w *watchedNodes) Applied(n *sequencer.Node, states object.States) error {
+func (w *watchedNodes) Applied(n *sequencer.Node, states object.LiveObjects) error {
 	s := w.states[n]
 	w.mu.Lock()
 	s.applied = time.Now()
@@ -347,7 +347,7 @@ type delegatedNodes struct {
 
 	mu     sync.Mutex
 	lists  map[*sequencer.Node]kube.ResourceList
-	states object.States
+	states object.LiveObjects
 }
 
 // Follow stores the objects of a node.
@@ -359,7 +359,7 @@ func (d *delegatedNodes) Follow(_ context.Context, n *sequencer.Node, list kube.
 }
 
 // Applied stores the states of the objects of a node.
-func (d *delegatedNodes) Applied(_ *sequencer.Node, states object.States) error {
+func (d *delegatedNodes) Applied(_ *sequencer.Node, states object.LiveObjects) error {
 	d.mu.Lock()
 	defer d.mu.Unlock()
 	maps.Copy(d.states, states)

@@ -197,7 +197,7 @@ func TestLookThatWasOvertakenDoesNotCount(t *testing.T) {
 					from := b.api.Version()
 					c.first(b)
 					if c.name == "a state" { // only the read sees this state
-						b.api.DropEventsAfter(from)
+						b.api.DropEventsAfterVersion(from)
 					}
 					looked := make(chan struct{})
 					go func() {

@@ -51,7 +51,7 @@ func TestCheckAliases(t *testing.T) {
 			if is := errors.As(err, &much); is != tt.tooMuch || !is && err != nil {
 				t.Errorf("got %v", err)
 			}
-			if _, err := Object(tt.text); errors.As(err, &much) != tt.tooMuch {
+			if _, err := ParseObject(tt.text); errors.As(err, &much) != tt.tooMuch {
 				t.Errorf("Object: got %v", err)
 			}
 		})

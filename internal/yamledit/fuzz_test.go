@@ -25,7 +25,7 @@ func FuzzObject(f *testing.F) {
 		f.Add(seed)
 	}
 	f.Fuzz(func(t *testing.T, text string) {
-		got, err := Object(text)
+		got, err := ParseObject(text)
 		if CheckAliases(text) != nil {
 			if err == nil && text[0] != '{' {
 				t.Fatal("its aliases make too much of it, and it is read")

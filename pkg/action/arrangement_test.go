@@ -14,22 +14,22 @@ import (
 	"sigs.k8s.io/yaml"
 
 	"github.com/ordered-helm/helm/internal/render"
-	"github.com/ordered-helm/helm/internal/render/charttest"
+	"github.com/ordered-helm/helm/internal/render/chartgen"
 	"github.com/ordered-helm/helm/pkg/action"
 )
 
 // arranged renders random charts and passes each manifest to check, with the oracle that
 // knows which of its objects must come before which.
-func arranged(t *testing.T, how action.Arrangement, check func(t *testing.T, manifest string, oracle *charttest.ExpectedOrder)) {
+func arranged(t *testing.T, how action.Arrangement, check func(t *testing.T, manifest string, oracle *chartgen.ExpectedOrder)) {
 	posts := map[string]postrender.PostRenderer{
-		"none": nil, "drops comments": charttest.PostRenderer(charttest.DropComments), "writes JSON": charttest.PostRenderer(charttest.ToJSON),
-		"reorders": charttest.PostRenderer(charttest.Reverse),
+		"none": nil, "drops comments": chartgen.PostRenderer(chartgen.DropComments), "writes JSON": chartgen.PostRenderer(chartgen.ToJSON),
+		"reorders": chartgen.PostRenderer(chartgen.Reverse),
 	}
 	for name, post := range posts {
 		t.Run(name, func(t *testing.T) {
 			for seed := range uint64(8) {
 				r := rand.New(rand.NewPCG(seed, 1))
-				random := charttest.Random(r)
+				random := chartgen.Random(r)
 				i := installer(configuration(memory()), post)
 				i.ClientOnly, i.DryRun, i.Arrange = true, true, how
 				rel, err := i.RunWithContext(t.Context(), load(t, random.Files(r)), map[string]any{})
@@ -75,7 +75,7 @@ func nameOf(object map[string]any) string {
 // TestArrangedInOrder checks that everything comes after its dependencies, and that each
 // object occurs once.
 func TestArrangedInOrder(t *testing.T) {
-	arranged(t, action.ArrangeOrdered, func(t *testing.T, manifest string, oracle *charttest.ExpectedOrder) {
+	arranged(t, action.ArrangeOrdered, func(t *testing.T, manifest string, oracle *chartgen.ExpectedOrder) {
 		place := map[string]int{}
 		for i, object := range objects(t, manifest) {
 			if _, twice := place[nameOf(object)]; twice {
@@ -133,7 +133,7 @@ func checkMarkers(t *testing.T, manifest string) {
 // TestWavesAreInOrder checks that everything has a higher wave than its dependencies.
 func TestWavesAreInOrder(t *testing.T) {
 	pairs := 0
-	arranged(t, action.ArrangeArgoCD, func(t *testing.T, manifest string, oracle *charttest.ExpectedOrder) {
+	arranged(t, action.ArrangeArgoCD, func(t *testing.T, manifest string, oracle *chartgen.ExpectedOrder) {
 		waves := map[string]int{}
 		for _, object := range objects(t, manifest) {
 			annotations, _ := object["metadata"].(map[string]any)["annotations"].(map[string]any)
@@ -163,7 +163,7 @@ func TestArrangeRefused(t *testing.T) {
 	r := rand.New(rand.NewPCG(1, 1))
 	i := installer(configuration(memory()), nil)
 	i.Arrange = action.ArrangeOrdered
-	if _, err := i.RunWithContext(t.Context(), load(t, charttest.Random(r).Files(r)), map[string]any{}); err == nil || !strings.Contains(err.Error(), "a dry run") {
+	if _, err := i.RunWithContext(t.Context(), load(t, chartgen.Random(r).Files(r)), map[string]any{}); err == nil || !strings.Contains(err.Error(), "a dry run") {
 		t.Errorf("got %v", err)
 	}
 }

@@ -19,7 +19,7 @@ import (
 	"helm.sh/helm/v3/pkg/release"
 	"helm.sh/helm/v3/pkg/storage"
 
-	"github.com/ordered-helm/helm/internal/render/charttest"
+	"github.com/ordered-helm/helm/internal/render/chartgen"
 	"github.com/ordered-helm/helm/pkg/action"
 )
 
@@ -186,7 +186,7 @@ func (l *life) install(ctx context.Context) error {
 
 func (l *life) upgrade(ctx context.Context) error {
 	u := action.NewUpgrade(l.cfg)
-	u.Namespace, u.MaxParallelHooks, u.OnEvent = charttest.Namespace, l.IntN(4), l.notify
+	u.Namespace, u.MaxParallelHooks, u.OnEvent = chartgen.Namespace, l.IntN(4), l.notify
 	_, err := u.RunWithContext(ctx, "test", load(l.T, l.chart()), nil)
 	return err
 }
@@ -199,7 +199,7 @@ func (l *life) rollBack(ctx context.Context) error {
 
 func (l *life) test(ctx context.Context) error {
 	r := action.NewReleaseTesting(l.cfg)
-	r.Namespace, r.MaxParallelHooks, r.OnEvent = charttest.Namespace, l.IntN(4), l.notify
+	r.Namespace, r.MaxParallelHooks, r.OnEvent = chartgen.Namespace, l.IntN(4), l.notify
 	if l.IntN(2) == 0 {
 		r.Filters[action.ExcludeNameFilter] = []string{"h0", "h3", "h5"}
 	}

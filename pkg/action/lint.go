@@ -16,7 +16,7 @@ import (
 
 	"github.com/ordered-helm/helm/internal/archive"
 	"github.com/ordered-helm/helm/internal/lint"
-	"github.com/ordered-helm/helm/internal/lintview"
+	"github.com/ordered-helm/helm/internal/lintreport"
 )
 
 // LintResult is Helm's LintResult.
@@ -65,11 +65,11 @@ func (l *Lint) Run(paths []string, vals map[string]any) *LintResult {
 
 type (
 	// LintedChart is one chart with the findings for it.
-	LintedChart = lintview.Chart
+	LintedChart = lintreport.Chart
 	// LintFinding is one problem that a rule found in a chart.
-	LintFinding = lintview.Finding
+	LintFinding = lintreport.Finding
 	// LintRule is a rule that Helm does not have.
-	LintRule = lintview.Rule
+	LintRule = lintreport.Rule
 )
 
 // LintRules lists the rules that Helm does not have, by name.

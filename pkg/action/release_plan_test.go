@@ -23,7 +23,7 @@ import (
 	"github.com/ordered-helm/helm/internal/chartloader"
 	"github.com/ordered-helm/helm/internal/graphview"
 	"github.com/ordered-helm/helm/internal/releaserecord"
-	"github.com/ordered-helm/helm/internal/render/charttest"
+	"github.com/ordered-helm/helm/internal/render/chartgen"
 	"github.com/ordered-helm/helm/pkg/action"
 )
 
@@ -38,17 +38,17 @@ func configuration(d driver.Driver) *action.Configuration {
 
 func memory() driver.Driver {
 	d := driver.NewMemory()
-	d.SetNamespace(charttest.Namespace)
+	d.SetNamespace(chartgen.Namespace)
 	return d
 }
 
 func secrets() driver.Driver {
-	return driver.NewSecrets(fake.NewClientset().CoreV1().Secrets(charttest.Namespace))
+	return driver.NewSecrets(fake.NewClientset().CoreV1().Secrets(chartgen.Namespace))
 }
 
 func installer(cfg *action.Configuration, post postrender.PostRenderer) *action.Install {
 	i := action.NewInstall(cfg)
-	i.ReleaseName, i.Namespace = "test", charttest.Namespace
+	i.ReleaseName, i.Namespace = "test", chartgen.Namespace
 	i.WaitStrategy, i.PostRenderer = action.WaitStrategyOrdered, post
 	return i
 }
@@ -83,9 +83,9 @@ func graph(t *testing.T, p *action.Plan) string {
 // stored release.
 func TestReleasePlanIsTheOneExecuted(t *testing.T) {
 	posts := map[string]postrender.PostRenderer{
-		"none": nil, "cat": charttest.Cat{}, "drops comments": charttest.PostRenderer(charttest.DropComments),
-		"writes JSON": charttest.PostRenderer(charttest.ToJSON), "reorders": charttest.PostRenderer(charttest.Reverse),
-		"adds": charttest.PostRenderer(charttest.Add),
+		"none": nil, "cat": chartgen.Cat{}, "drops comments": chartgen.PostRenderer(chartgen.DropComments),
+		"writes JSON": chartgen.PostRenderer(chartgen.ToJSON), "reorders": chartgen.PostRenderer(chartgen.Reverse),
+		"adds": chartgen.PostRenderer(chartgen.Add),
 	}
 	for name, post := range posts {
 		t.Run("memory/"+name, func(t *testing.T) {
@@ -104,7 +104,7 @@ func TestReleasePlanIsTheOneExecuted(t *testing.T) {
 func checkReleasePlan(t *testing.T, seed uint64, d driver.Driver, post postrender.PostRenderer) {
 	t.Helper()
 	r := rand.New(rand.NewPCG(seed, 1))
-	files := charttest.Random(r).Files(r)
+	files := chartgen.Random(r).Files(r)
 	cfg := configuration(d)
 	i := installer(cfg, post)
 	planned, err := i.Plan(t.Context(), load(t, files), map[string]any{})
@@ -157,7 +157,7 @@ func TestReleasePlanOfWhatHasNoOrder(t *testing.T) {
 	r := rand.New(rand.NewPCG(1, 1))
 	i := installer(cfg, nil)
 	i.WaitStrategy = action.WaitStrategyNone
-	rel, err := i.RunWithContext(t.Context(), load(t, charttest.Random(r).Files(r)), map[string]any{})
+	rel, err := i.RunWithContext(t.Context(), load(t, chartgen.Random(r).Files(r)), map[string]any{})
 	if err != nil {
 		t.Fatal(err)
 	}

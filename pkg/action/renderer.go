@@ -63,7 +63,7 @@ func (r *renderer) load(chrt *chart.Chart, vals map[string]any) error {
 	if err := chartutil.ProcessDependenciesWithMerge(r.chart, vals); err != nil {
 		return err
 	}
-	r.root = render.Charts(declared, r.chart)
+	r.root = render.ChartTree(declared, r.chart)
 	return nil
 }
 

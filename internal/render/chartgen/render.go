@@ -1,7 +1,7 @@
 // Copyright The Ordered Helm Authors
 // SPDX-License-Identifier: Apache-2.0
 
-package charttest
+package chartgen
 
 import (
 	"testing"
@@ -49,7 +49,7 @@ func TryRender(t testing.TB, files []*chartloader.BufferedFile, post postrender.
 	if err := chartutil.ProcessDependenciesWithMerge(ch, values); err != nil {
 		t.Fatal(err)
 	}
-	r := &Rendered{Chart: ch, Root: render.Charts(declared, ch)}
+	r := &Rendered{Chart: ch, Root: render.ChartTree(declared, ch)}
 	release := chartutil.ReleaseOptions{Name: "test", Namespace: Namespace, Revision: 1, IsInstall: true}
 	all, err := chartutil.ToRenderValues(ch, values, release, chartutil.DefaultCapabilities)
 	if err != nil {

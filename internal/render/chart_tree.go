@@ -13,9 +13,9 @@ import (
 	"github.com/ordered-helm/helm/internal/sequencer"
 )
 
-// Charts combines the declarations of charts with the tree of charts after Helm has
+// ChartTree combines the declarations of charts with the tree of charts after Helm has
 // processed the dependencies: with aliased copies and without disabled charts.
-func Charts(d *chartloader.Declaration, processed *chart.Chart) *sequencer.Chart {
+func ChartTree(d *chartloader.Declaration, processed *chart.Chart) *sequencer.Chart {
 	c := &sequencer.Chart{
 		Name: processed.Name(), Sequenced: d.Sequenced(), Declares: d.Declares(),
 		DependsOnSubcharts: d.DependsOnSubcharts, DependsOnKey: d.DependsOnKey, Problem: d.Problem,
@@ -27,7 +27,7 @@ func Charts(d *chartloader.Declaration, processed *chart.Chart) *sequencer.Chart
 	for _, sub := range processed.Dependencies() {
 		present[sub.Name()] = sub
 		if declared := findDeclaration(d, sub); declared != nil {
-			c.Subcharts = append(c.Subcharts, Charts(declared, sub))
+			c.Subcharts = append(c.Subcharts, ChartTree(declared, sub))
 		}
 	}
 	for _, e := range d.Dependencies {

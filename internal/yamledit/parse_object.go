@@ -10,10 +10,10 @@ import (
 	"sigs.k8s.io/yaml"
 )
 
-// Object parses a document as the API machinery does: integers remain integers. It
+// ParseObject parses a document as the API machinery does: integers remain integers. It
 // completes the last line first, so that a block scalar at the end keeps its line break. It
 // returns nil for a document without content.
-func Object(doc string) (map[string]any, error) {
+func ParseObject(doc string) (map[string]any, error) {
 	var object map[string]any
 	if strings.HasPrefix(doc, "{") && utiljson.Unmarshal([]byte(doc), &object) == nil {
 		return object, nil

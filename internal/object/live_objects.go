@@ -13,13 +13,13 @@ import (
 	"k8s.io/apimachinery/pkg/types"
 )
 
-// States maps declared objects to the objects in the state that the server returned. It can
+// LiveObjects maps declared objects to the objects in the state that the server returned. It can
 // be nil.
-type States map[*Info]*Info
+type LiveObjects map[*Info]*Info
 
 // Of returns an object in the state that the server returned, or as declared if the server
 // has not returned a state.
-func (s States) Of(info *Info) *Info {
+func (s LiveObjects) Of(info *Info) *Info {
 	if state := s[info]; state != nil {
 		return state
 	}
@@ -27,7 +27,7 @@ func (s States) Of(info *Info) *Info {
 }
 
 // All calls Of for each object of a list.
-func (s States) All(list kube.ResourceList) kube.ResourceList {
+func (s LiveObjects) All(list kube.ResourceList) kube.ResourceList {
 	states := make(kube.ResourceList, len(list))
 	for i, info := range list {
 		states[i] = s.Of(info)

@@ -1,7 +1,7 @@
 // Copyright The Ordered Helm Authors
 // SPDX-License-Identifier: Apache-2.0
 
-package lintview_test
+package lintreport_test
 
 import (
 	"encoding/json"
@@ -10,7 +10,7 @@ import (
 	"strings"
 	"testing"
 
-	"github.com/ordered-helm/helm/internal/lintview"
+	"github.com/ordered-helm/helm/internal/lintreport"
 )
 
 // log is the part of SARIF that the tests read.
@@ -43,21 +43,21 @@ type log struct {
 }
 
 func TestSARIF(t *testing.T) {
-	finding := lintview.Finding{Rule: "unknown-layer", Severity: "warning", File: "templates/a b.yaml", Line: 7, Column: 5, Message: "m"}
+	finding := lintreport.Finding{Rule: "unknown-layer", Severity: "warning", File: "templates/a b.yaml", Line: 7, Column: 5, Message: "m"}
 	inside := finding
 	inside.File = "charts/db/templates/a b.yaml"
-	charts := []*lintview.Chart{
-		{Path: "./my shop", Findings: []lintview.Finding{
+	charts := []*lintreport.Chart{
+		{Path: "./my shop", Findings: []lintreport.Finding{
 			{Rule: "helm/chartfile", Severity: "info", File: "Chart.yaml", Message: "icon"}, finding, inside,
 			{Rule: "unmeetable-need", Severity: "error", File: "templates/b.yaml", Message: "n"},
 		}},
-		{Path: "my shop/charts/db", Findings: []lintview.Finding{finding}}, // a duplicate
-		{Path: "/abs", Findings: []lintview.Finding{{Rule: "helm/dependencies", Severity: "error", Message: "d"}}},
+		{Path: "my shop/charts/db", Findings: []lintreport.Finding{finding}}, // a duplicate
+		{Path: "/abs", Findings: []lintreport.Finding{{Rule: "helm/dependencies", Severity: "error", Message: "d"}}},
 		{Path: "nowhere", Err: errors.New("not there")},
 	}
-	rules := []lintview.Rule{{Name: "unknown-layer", Severity: "warning"}, {Name: "unmeetable-need", Severity: "error"}}
+	rules := []lintreport.Rule{{Name: "unknown-layer", Severity: "warning"}, {Name: "unmeetable-need", Severity: "error"}}
 	var out strings.Builder
-	if err := lintview.SARIF(&out, charts, rules, "1.2.3"); err != nil {
+	if err := lintreport.SARIF(&out, charts, rules, "1.2.3"); err != nil {
 		t.Fatal(err)
 	}
 	var got log

@@ -1,9 +1,9 @@
 // Copyright The Ordered Helm Authors
 // SPDX-License-Identifier: Apache-2.0
 
-// Package lintview writes the findings of lint for other programs (docs/lint.md, "For other
+// Package lintreport writes the findings of lint for other programs (docs/lint.md, "For other
 // programs").
-package lintview
+package lintreport
 
 import (
 	"encoding/json"

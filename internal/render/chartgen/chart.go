@@ -1,9 +1,9 @@
 // Copyright The Ordered Helm Authors
 // SPDX-License-Identifier: Apache-2.0
 
-// Package charttest generates random charts for tests. It derives the expected order from
+// Package chartgen generates random charts for tests. It derives the expected order from
 // the declarations of a chart, and shares no code with the planner.
-package charttest
+package chartgen
 
 import (
 	"fmt"
